@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+#
+# quern_backend(target folder exports...): lib<target>.so from the sources of one folder and the
+# static core. Exports exactly the named symbols and needs only the C library's own parts.
+# The exported functions must be defined in the folder itself: what comes out of the archive is
+# hidden. Without sources there is no target; `if(TARGET QnnHtp)` tells.
+function(quern_backend target folder)
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.c")
+    quern_select_sources(sources ${files})
+    if(NOT sources)
+        return()
+    endif()
+
+    # An object library, so that C tests can link the same objects statically.
+    add_library(${target}_objects OBJECT ${sources})
+    target_compile_definitions(${target}_objects PRIVATE QUERN_VERSION="${PROJECT_VERSION}")
+    target_link_libraries(${target}_objects PRIVATE quern_flags PUBLIC quern_core)
+
+    list(JOIN ARGN "; " symbols)
+    set(map "${CMAKE_BINARY_DIR}/exports/${target}.map")
+    file(CONFIGURE OUTPUT "${map}" CONTENT "{ global: ${symbols}; local: *; };\n")
+
+    add_library(${target} SHARED $<TARGET_OBJECTS:${target}_objects>)
+    target_link_libraries(${target} PRIVATE quern_core)
+    target_link_options(${target} PRIVATE
+        "-Wl,--version-script=${map}" -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,--as-needed)
+    if(NOT QUERN_SANITIZE)
+        # Sanitizer runtimes are resolved from the program.
+        target_link_options(${target} PRIVATE -Wl,--no-undefined)
+    endif()
+    set_target_properties(${target} PROPERTIES LINK_DEPENDS "${map}" LINKER_LANGUAGE C)
+    set_property(GLOBAL APPEND PROPERTY QUERN_LIBRARIES ${target})
+    set_property(GLOBAL PROPERTY QUERN_EXPORTS_${target} ${ARGN})
+endfunction()

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+#
+# Compiler settings shared by every target: language level, warnings, sanitizers, output folders.
+# `quern_flags` is linked PRIVATE by everything of ours; nothing here reaches an installed target.
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_C_FLAGS_DEBUG "-Og -g")
+set(CMAKE_CXX_FLAGS_DEBUG "-Og -g")
+
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/archive")
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+
+if(QUERN_CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
+    find_program(QUERN_CCACHE_PROGRAM ccache)
+    if(QUERN_CCACHE_PROGRAM)
+        set(CMAKE_C_COMPILER_LAUNCHER "${QUERN_CCACHE_PROGRAM}")
+        set(CMAKE_CXX_COMPILER_LAUNCHER "${QUERN_CCACHE_PROGRAM}")
+    endif()
+endif()
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+
+add_library(quern_flags INTERFACE)
+target_compile_definitions(quern_flags INTERFACE _GNU_SOURCE)
+# Contraction would make results depend on the ISA a file is compiled for; kernels that want a
+# fused multiply-add say so.
+target_compile_options(quern_flags INTERFACE -ffp-contract=off)
+target_compile_options(quern_flags INTERFACE
+    -Wall -Wextra -Wshadow -Wvla -Wpointer-arith -Wundef
+    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
+    $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
+if(QUERN_WERROR)
+    target_compile_options(quern_flags INTERFACE -Werror)
+endif()
+
+if(QUERN_SANITIZE STREQUAL "address")
+    set(QUERN_SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=all)
+elseif(QUERN_SANITIZE STREQUAL "thread")
+    set(QUERN_SANITIZE_FLAGS -fsanitize=thread)
+elseif(QUERN_SANITIZE)
+    message(FATAL_ERROR "QUERN_SANITIZE is '${QUERN_SANITIZE}': expected empty, address or thread")
+endif()
+if(QUERN_SANITIZE)
+    # For the whole tree, not only quern_flags: a program that opens a sanitized library must
+    # itself be sanitized.
+    add_compile_options(${QUERN_SANITIZE_FLAGS} -fno-omit-frame-pointer)
+    add_link_options(${QUERN_SANITIZE_FLAGS})
+endif()

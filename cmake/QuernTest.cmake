@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+#
+# The two kinds of C test programs, both cmocka programs run by ctest.
+#
+#   quern_test(name sources... [LABELS ...] [ARGS ...])
+#       Linked with the static core and the CPU backend's objects: may call internals as well as
+#       QnnInterface_getProviders.
+#   quern_client_test(name sources... [LABELS ...] [ARGS ...])
+#       Sees only the public headers and opens the libraries from $QUERN_LIB_DIR.
+#
+# Labels with a meaning for `make test`: `tsan` (also run under ThreadSanitizer; a TSan tree holds
+# nothing else) and `release` (also run on the optimised build).
+find_path(CMOCKA_INCLUDE_DIR cmocka.h)
+find_library(CMOCKA_LIBRARY cmocka)
+if(CMOCKA_INCLUDE_DIR AND CMOCKA_LIBRARY)
+    add_library(cmocka_lib INTERFACE)
+    target_include_directories(cmocka_lib SYSTEM INTERFACE "${CMOCKA_INCLUDE_DIR}")
+    target_link_libraries(cmocka_lib INTERFACE "${CMOCKA_LIBRARY}")
+elseif(CMAKE_CROSSCOMPILING)
+    message(STATUS "cmocka for ${CMAKE_SYSTEM_PROCESSOR} not found: C tests are left out")
+else()
+    message(FATAL_ERROR "cmocka not found: install libcmocka-dev or configure -DQUERN_TESTS=OFF")
+endif()
+
+set(QUERN_TEST_ENV
+    "QUERN_LIB_DIR=${CMAKE_LIBRARY_OUTPUT_DIRECTORY}"
+    "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"
+    "UBSAN_OPTIONS=print_stacktrace=1"
+    "TSAN_OPTIONS=halt_on_error=1")
+
+macro(quern_test_program)
+    cmake_parse_arguments(arg "" "" "LABELS;ARGS" ${ARGN})
+    if(NOT TARGET cmocka_lib OR (QUERN_SANITIZE STREQUAL "thread" AND NOT "tsan" IN_LIST arg_LABELS))
+        return()
+    endif()
+    add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
+    target_link_libraries(${name} PRIVATE quern_flags cmocka_lib)
+    add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
+    set_tests_properties(${name} PROPERTIES
+        LABELS "${arg_LABELS}" ENVIRONMENT "${QUERN_TEST_ENV}" TIMEOUT 300)
+endmacro()
+
+function(quern_test name)
+    quern_test_program(${ARGN})
+    if(TARGET QnnCpu_objects)
+        target_link_libraries(${name} PRIVATE QnnCpu_objects)
+    endif()
+    target_link_libraries(${name} PRIVATE quern_core qnn_headers m)
+endfunction()
+
+function(quern_client_test name)
+    quern_test_program(${ARGN})
+    target_link_libraries(${name} PRIVATE qnn_headers m Threads::Threads ${CMAKE_DL_LIBS})
+    get_property(libraries GLOBAL PROPERTY QUERN_LIBRARIES)
+    if(libraries)
+        add_dependencies(${name} ${libraries})
+    endif()
+endfunction()
