@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT
+//
+// GPU backend: how it completes the opaque structs of QnnOpPackage.h: kernels, their arguments,
+// memory objects and fusions. Not to be included together with the CPU one.
+
+#ifndef QNN_GPU_OP_PACKAGE_H
+#define QNN_GPU_OP_PACKAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "GPU/QnnGpuCommon.h"
+#include "GPU/QnnGpuGraph.h"
+#include "QnnOpPackage.h"
+#include "QnnTypes.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef void *QnnGpu_QuantizeParamsInfo_Custom_t;
+
+typedef struct {
+    char deviceVersion[128];
+    uint32_t interfaceVersion[2];
+    char tierName[8];
+    uint32_t compilerVersion[4];
+    size_t maxWorkGroupSize;
+    size_t image1dBufferMaxWidth;
+    size_t image2dMaxWidth;
+    size_t image2dMaxHeight;
+    size_t maxBufferAllocSize;
+    uint32_t baseAddrAlignment;
+    size_t image2dArrayMaxWidth;
+    size_t image2dArrayMaxHeight;
+    size_t image2dArrayMaxDepth;
+    bool predicateClobberFullRegister;
+    bool isLocalMemorySupported;
+    bool vector64Support;
+} QnnGpu_DeviceProperties_t;
+
+typedef struct _QnnOpPackage_GlobalInfrastructure_t {
+    const Qnn_ApiVersion_t *sdkApiVersion;
+    const QnnGpu_DeviceProperties_t *deviceProperties;
+    const char *driverPath;
+} QnnGpuOpPackage_GlobalInfrastructure_t;
+
+typedef struct _QnnOpPackage_PackageInfo_t {
+    const char *kernelRepoHash;
+} QnnGpuOpPackage_PackageInfo_t;
+
+typedef struct {
+    uint32_t producer;
+    uint32_t producerOutputIndex;
+    uint32_t consumer;
+    uint32_t consumerInputIndex;
+} QnnGpuOpPackage_SuperNodeConnectionConstraint_t;
+
+typedef enum {
+    QNN_GPU_OPTIMIZATION_SUPER_NODE_TENSOR_SOURCE_OUTPUT = 1,
+    QNN_GPU_OPTIMIZATION_SUPER_NODE_TENSOR_SOURCE_INPUT = 2,
+} QnnGpuOpPackage_TensorConstraintSource_t;
+
+typedef enum {
+    QNN_GPU_OPTIMIZATION_SUPER_NODE_TENSOR_CONSTRAINT_DATA_TYPE = 1,
+    QNN_GPU_OPTIMIZATION_SUPER_NODE_TENSOR_CONSTRAINT_RANK = 2,
+    QNN_GPU_OPTIMIZATION_SUPER_NODE_TENSOR_CONSTRAINT_DIMENSION = 3,
+    QNN_GPU_OPTIMIZATION_SUPER_NODE_TENSOR_CONSTRAINT_TENSOR_TYPE = 4,
+} QnnGpuOpPackage_TensorConstraintType_t;
+
+typedef struct {
+    uint32_t operationIndex;
+    QnnGpuOpPackage_TensorConstraintSource_t source;
+    union UNNAMED {
+        uint32_t index;
+        const char *name;
+    };
+    QnnGpuOpPackage_TensorConstraintType_t type;
+    union UNNAMED {
+        Qnn_DataType_t dataType;
+        Qnn_TensorType_t tensorType;
+        uint32_t rank;
+        struct {
+            uint32_t index;
+            uint32_t size;
+        } dimension;
+    };
+} QnnGpuOpPackage_TensorConstraint_t;
+
+typedef struct {
+    const char **operations;
+    QnnGpuOpPackage_SuperNodeConnectionConstraint_t **connectionConstraints;
+    QnnGpuOpPackage_TensorConstraint_t **tensorConstraints;
+} QnnGpuOpPackage_SuperNodeOptimization_t;
+
+typedef enum {
+    QNN_GPU_OPTIMIZATION_TYPE_UNDEFINED = 0,
+    QNN_GPU_OPTIMIZATION_TYPE_SUPER_NODE = 2,
+} QnnGpuOpPackage_OptimizationType_t;
+
+typedef struct _QnnOpPackage_Optimization_t {
+    QnnGpuOpPackage_OptimizationType_t type;
+    const char *name;
+    union UNNAMED {
+        const QnnGpuOpPackage_SuperNodeOptimization_t *superNode;
+    };
+} QnnGpuOpPackage_Optimization_t;
+
+typedef struct _QnnOpPackage_GraphInfrastructure_t {
+    QnnGpu_Precision_t precisionMode;
+    const QnnGpu_DeviceProperties_t *deviceProperties;
+} QnnGpuOpPackage_GraphInfrastructure_t;
+
+typedef struct {
+    uint32_t scaleOffsetId;
+} QnnGpu_AxisScaleOffsetInfo_t;
+
+typedef struct {
+    uint32_t scaleId;
+    uint32_t offsetId;
+} QnnGpu_BwAxisScaleOffsetInfo_t;
+
+typedef struct {
+    uint32_t *blockSize;
+    uint32_t scaleOffsetId;
+} QnnGpu_BlockEncodingInfo_t;
+
+typedef struct {
+    uint32_t *blockDimensions;
+    uint32_t blockScaleId;
+} QnnGpu_MicroscalingEncodingInfo_t;
+
+typedef enum {
+    QNN_GPU_QUANTIZATION_ENCODING_QNN_IMPL = 0,
+    QNN_GPU_QUANTIZATION_ENCODING_CUSTOM = 1,
+    QNN_GPU_QUANTIZATION_ENCODING_UNDEFINED = 0x7FFFFFFF,
+} QnnGpu_QuantizationEncodingType_t;
+
+typedef struct {
+    QnnGpu_QuantizationEncodingType_t encodingType;
+    union UNNAMED {
+        QnnGpu_AxisScaleOffsetInfo_t axisScaleOffsetInfo;
+        QnnGpu_BwAxisScaleOffsetInfo_t bwAxisScaleOffsetInfo;
+        QnnGpu_BlockEncodingInfo_t blockEncodingInfo;
+        QnnGpu_MicroscalingEncodingInfo_t microscalingEncodingInfo;
+        QnnGpu_QuantizeParamsInfo_Custom_t customParams;
+    };
+} QnnGpu_QuantizeParams_t;
+
+typedef enum {
+    QNN_GPU_MEM_OBJ_TYPE_HOST = 0,
+    QNN_GPU_MEM_OBJ_TYPE_BUFFER = 1,
+    QNN_GPU_MEM_OBJ_TYPE_IMAGE2D = 2,
+    QNN_GPU_MEM_OBJ_TYPE_IMAGE2D_ARRAY = 3,
+    QNN_GPU_MEM_OBJ_TYPE_AGGREGATED_IMAGE2D = 4,
+    QNN_GPU_MEM_OBJ_TYPE_AGGREGATED_IMAGE2D_ARRAY = 5,
+    QNN_GPU_MEM_OBJ_TYPE_UNCLAIMED = 6,
+    QNN_GPU_MEM_OBJ_TYPE_IMAGE1D_BUFFER = 7,
+    QNN_GPU_MEM_OBJ_TYPE_ALIAS = 8,
+} QnnGpu_MemoryObjectType_t;
+
+typedef enum {
+    QNN_GPU_MEM_LAYOUT_HWC = 0,
+    QNN_GPU_MEM_LAYOUT_HCW = 1,
+    QNN_GPU_MEM_LAYOUT_CHW = 2,
+    QNN_GPU_MEM_LAYOUT_C_HWC4 = 3,
+    QNN_GPU_MEM_LAYOUT_DHWC = 4,
+    QNN_GPU_MEM_LAYOUT_CDHW = 5,
+    QNN_GPU_MEM_LAYOUT_UNDEFINED = 0x7FFFFFFF,
+} QnnGpu_MemoryLayout_t;
+
+typedef struct {
+    QnnGpu_MemoryObjectType_t type;
+    Qnn_DataType_t dataType;
+    uint32_t *dimensions;
+    uint32_t *offsets;
+    uint32_t numDimensions;
+    QnnGpu_MemoryLayout_t layout;
+    QnnGpu_QuantizeParams_t quantizeParams;
+    const char *name;
+    const char *aliasSourceName;
+} QnnGpu_MemoryObject_t;
+
+typedef struct {
+    uint32_t id;
+    const QnnGpu_MemoryObject_t *memoryObject;
+} QnnGpu_TensorStorageType_t;
+
+typedef struct _QnnOpPackage_Node_t {
+    uint32_t optimization;
+    const Qnn_OpConfig_t **configs;
+    const QnnGpu_TensorStorageType_t **storageTypes;
+    int32_t kernelVariant;
+} QnnGpuOpPackage_Node_t;
+
+typedef struct {
+    uint32_t opConfigIndex;
+    uint32_t outputIndex;
+    const QnnGpu_MemoryObject_t *memoryObject;
+} QnnGpu_OutputClaim_t;
+
+typedef struct {
+    uint32_t opConfigIndex;
+    uint32_t tensorIndex;
+    uint32_t element;
+} QnnGpu_TensorKernelArg_t;
+
+typedef enum {
+    QNN_GPU_KERNEL_ARG_CL_TYPE_CHAR = 0,
+    QNN_GPU_KERNEL_ARG_CL_TYPE_UCHAR = 1,
+    QNN_GPU_KERNEL_ARG_CL_TYPE_SHORT = 2,
+    QNN_GPU_KERNEL_ARG_CL_TYPE_USHORT = 3,
+    QNN_GPU_KERNEL_ARG_CL_TYPE_INT = 4,
+    QNN_GPU_KERNEL_ARG_CL_TYPE_UINT = 5,
+    QNN_GPU_KERNEL_ARG_CL_TYPE_LONG = 6,
+    QNN_GPU_KERNEL_ARG_CL_TYPE_ULONG = 7,
+    QNN_GPU_KERNEL_ARG_CL_TYPE_FLOAT = 8,
+    QNN_GPU_KERNEL_ARG_CL_TYPE_DOUBLE = 9,
+} QnnGpu_DataKernelArgType_t;
+
+typedef struct {
+    QnnGpu_DataKernelArgType_t type;
+    union UNNAMED {
+        int8_t qnnChar;
+        uint8_t qnnUChar;
+        int16_t qnnShort;
+        uint16_t qnnUShort;
+        int32_t qnnInt;
+        uint32_t qnnUInt;
+        int64_t qnnLong;
+        uint64_t qnnULong;
+        float qnnFloat;
+        double qnnDouble;
+    };
+} QnnGpu_DataKernelArg_t;
+
+typedef struct {
+    uint32_t size;
+} QnnGpu_LocalKernelArg_t;
+
+typedef enum {
+    QNN_GPU_KERNEL_ARG_TYPE_OP_INPUT_READ = 0,
+    QNN_GPU_KERNEL_ARG_TYPE_OP_INPUT_READWRITE = 1,
+    QNN_GPU_KERNEL_ARG_TYPE_OP_OUTPUT_WRITE = 2,
+    QNN_GPU_KERNEL_ARG_TYPE_INTERNAL_READ = 3,
+    QNN_GPU_KERNEL_ARG_TYPE_INTERNAL_READWRITE = 4,
+    QNN_GPU_KERNEL_ARG_TYPE_INTERNAL_WRITE = 5,
+    QNN_GPU_KERNEL_ARG_TYPE_DATA = 6,
+    QNN_GPU_KERNEL_ARG_TYPE_LOCAL = 7,
+    QNN_GPU_KERNEL_ARG_TYPE_NULL_PTR = 8,
+    QNN_GPU_KERNEL_ARG_TYPE_OP_TENSOR_PARAM = 9,
+    QNN_GPU_KERNEL_ARG_TYPE_OP_OUTPUT_READWRITE = 10,
+} QnnGpu_KernelArgType_t;
+
+typedef struct {
+    QnnGpu_KernelArgType_t type;
+    union UNNAMED {
+        QnnGpu_TensorKernelArg_t tensor;
+        QnnGpu_DataKernelArg_t data;
+        QnnGpu_LocalKernelArg_t local;
+    };
+} QnnGpu_KernelArg_t;
+
+typedef struct {
+    uint32_t minValue[3];
+    uint32_t maxValue[3];
+    uint32_t stepSize[3];
+} QnnGpu_KernelLocalWorkSizeTuning_t;
+
+typedef enum {
+    QNN_GPU_KERNEL_TUNING_LOCAL_WORK_SIZE = 0,
+    QNN_GPU_KERNEL_TUNING_UNDEFINED = 0x7FFFFFFF,
+} QnnGpu_KernelTuningOption_t;
+
+typedef struct {
+    QnnGpu_KernelTuningOption_t option;
+    union UNNAMED {
+        QnnGpu_KernelLocalWorkSizeTuning_t lws;
+    };
+} QnnGpu_KernelTuningConfig_t;
+
+typedef enum {
+    QNN_GPU_KERNEL_SOURCE_TYPE_TEXT = 0,
+    QNN_GPU_KERNEL_SOURCE_TYPE_BINARY = 1,
+} QnnGpu_KernelSourceType_t;
+
+typedef struct {
+    const void *kernelSource;
+    size_t sourceLength;
+    QnnGpu_KernelSourceType_t sourceType;
+    const char *buildOptions;
+    size_t globalWorkDim;
+    size_t globalWorkSizes[3];
+    size_t localWorkDim;
+    size_t localWorkSizes[3];
+    QnnGpu_KernelArg_t **args;
+    const char *name;
+    uint32_t isDynamic;
+    QnnGpu_KernelTuningConfig_t **tuningConfigs;
+    void *reserved;
+} QnnGpu_Kernel_t;
+
+typedef struct _QnnOpPackage_OpImpl_t {
+    QnnGpu_OutputClaim_t **outputClaims;
+    QnnGpu_MemoryObject_t **memoryObjects;
+    QnnGpu_Kernel_t **kernels;
+} QnnGpu_Operation_t;
+
+// Initial values: everything unset.
+// clang-format off
+#define QNN_GPU_OP_PACKAGE_SUPER_NODE_OPTIMIZATION_INIT {NULL, NULL, NULL}
+#define QNN_GPU_OP_PACKAGE_OPTIMIZATION_INIT {QNN_GPU_OPTIMIZATION_TYPE_UNDEFINED, NULL, {NULL}}
+#define QNN_GPU_AXIS_SCALE_OFFSET_INFO_INIT {0}
+#define QNN_GPU_BW_AXIS_SCALE_OFFSET_INFO_INIT {0, 0}
+#define QNN_GPU_BLOCK_ENCODING_INFO_INIT {NULL, 0}
+#define QNN_GPU_MICROSCALING_ENCODING_INFO_INIT {NULL, 0}
+#define QNN_GPU_QUANTIZE_PARAMS_INFO_INIT \
+    {QNN_GPU_QUANTIZATION_ENCODING_UNDEFINED, {QNN_GPU_AXIS_SCALE_OFFSET_INFO_INIT}}
+#define QNN_GPU_MEMORY_OBJECT_INIT \
+    {QNN_GPU_MEM_OBJ_TYPE_UNCLAIMED, QNN_DATATYPE_UNDEFINED, NULL, NULL, 0, \
+    QNN_GPU_MEM_LAYOUT_UNDEFINED, QNN_GPU_QUANTIZE_PARAMS_INFO_INIT, NULL, NULL}
+#define QNN_GPU_TENSOR_STORAGE_TYPE_INIT {0, NULL}
+#define QNN_GPU_OUTPUT_CLAIM_INIT {0, 0, NULL}
+#define QNN_GPU_TENSOR_KERNEL_ARG_INIT {0, 0, 0}
+#define QNN_GPU_DATA_KERNEL_ARG_INIT {QNN_GPU_KERNEL_ARG_CL_TYPE_CHAR, {0}}
+#define QNN_GPU_LOCAL_KERNEL_ARG_INIT {0}
+#define QNN_GPU_KERNEL_ARG_INIT {QNN_GPU_KERNEL_ARG_TYPE_NULL_PTR, {QNN_GPU_TENSOR_KERNEL_ARG_INIT}}
+#define QNN_GPU_KERNEL_INIT \
+    {NULL, 0, QNN_GPU_KERNEL_SOURCE_TYPE_TEXT, NULL, 0, {0}, 0, {0}, NULL, NULL, 0, NULL, NULL}
+#define QNN_GPU_OPERATION_INIT {NULL, NULL, NULL}
+// clang-format on
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // QNN_GPU_OP_PACKAGE_H

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+//
+// LPAI backend: custom configuration of a context. For clients that include it; Quern has no such
+// library.
+
+#ifndef QNN_LPAI_CONTEXT_H
+#define QNN_LPAI_CONTEXT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+    QNN_LPAI_CONTEXT_SET_CFG_MODEL_BUFFER_MEM_TYPE = 1,
+    QNN_LPAI_CONTEXT_SET_CFG_ENABLE_ISLAND = 11,
+    QNN_LPAI_CONTEXT_SET_CFG_UNDEFINED = 0x7FFFFFFF,
+} QnnLpaiContext_SetConfigOption_t;
+
+typedef struct {
+    uint32_t option;
+    void *config;
+} QnnLpaiContext_CustomConfig_t;
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // QNN_LPAI_CONTEXT_H

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+//
+// LPAI backend: custom configuration and properties of a graph. For clients that include it; Quern
+// has no such library.
+
+#ifndef QNN_LPAI_GRAPH_H
+#define QNN_LPAI_GRAPH_H
+
+#include <stdint.h>
+
+#include "LPAI/QnnLpaiMem.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define QNN_LPAI_GRAPH_DEFAULT_FPS 1
+#define QNN_LPAI_GRAPH_DEFAULT_FTRT_RATIO 10
+
+typedef enum {
+    QNN_LPAI_GRAPH_SET_CFG_SCRATCH_MEM = 1,
+    QNN_LPAI_GRAPH_SET_CFG_PERSISTENT_MEM = 101,
+    QNN_LPAI_GRAPH_SET_CFG_PERF_CFG = 201,
+    QNN_LPAI_GRAPH_SET_CFG_CORE_AFFINITY = 301,
+    QNN_LPAI_GRAPH_SET_CFG_PAUSE_EXECUTION = 401,
+    QNN_LPAI_GRAPH_SET_CFG_RESUME_EXECUTION = 501,
+    QNN_LPAI_GRAPH_SET_CFG_BATCH_MULTIPLE_SUPPORT = 601,
+    QNN_LPAI_GRAPH_SET_CFG_UNDEFINED = 0x7FFFFFFF,
+} QnnLpaiGraph_SetConfigOption_t;
+
+typedef enum {
+    QNN_LPAI_GRAPH_GET_PROP_SCRATCH_MEM_SIZE = 1,
+    QNN_LPAI_GRAPH_GET_PROP_PERSISTENT_MEM_SIZE = 101,
+    QNN_LPAI_GRAPH_GET_PROP_UNDEFINED = 0x7FFFFFFF,
+} QnnLpaiGraph_GetPropertyOption_t;
+
+typedef enum {
+    QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_REAL_TIME = 1,
+    QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_NON_REAL_TIME = 2,
+    QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_UNDEFINED = 0x7FFFFFFF,
+} QnnLpaiGraph_ClientPerfType_t;
+
+typedef struct {
+    uint32_t fps;
+    uint32_t ftrtRatio;
+    QnnLpaiGraph_ClientPerfType_t clientType;
+} QnnLpaiGraph_PerfCfg_t;
+
+typedef enum {
+    QNN_LPAI_GRAPH_CORE_AFFINITY_SOFT = 1,
+    QNN_LPAI_GRAPH_CORE_AFFINITY_HARD = 2,
+    QNN_LPAI_GRAPH_CORE_AFFINITY_UNDEFINED = 0x7FFFFFFF,
+} QnnLpaiGraph_CoreAffinityType_t;
+
+typedef struct {
+    QnnLpaiGraph_CoreAffinityType_t affinity;
+    uint32_t coreSelection;
+} QnnLpaiGraph_CoreAffinity_t;
+
+typedef struct {
+    QnnLpaiMem_MemType_t memType;
+    uint32_t size;
+    void *addr;
+} QnnLpaiGraph_Mem_t;
+
+typedef struct {
+    uint32_t option;
+    void *config;
+} QnnLpaiGraph_CustomConfig_t;
+
+typedef struct {
+    uint32_t option;
+    void *property;
+} QnnLpaiGraph_CustomProperty_t;
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // QNN_LPAI_GRAPH_H

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//
+// LPAI backend: custom configuration of graph preparation. For clients that include it; Quern has
+// no such library.
+
+#ifndef QNN_LPAI_GRAPH_PREPARE_H
+#define QNN_LPAI_GRAPH_PREPARE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum {
+    QNN_LPAI_GRAPH_SET_CFG_PREPARE = 10001,
+} QnnLpaiGraph_ConfigPrepareOption_t;
+
+typedef struct {
+    uint32_t enablePerLayer;
+    char *enableCoreSelection;
+} QnnLpaiGraph_CustomConfigPrepare_t;
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // QNN_LPAI_GRAPH_PREPARE_H
