@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// How stored codes read as real numbers. Every encoding of the API is brought to one of four kinds,
+// so that kernels never see the API's fourteen forms:
+//   real = scale[g] * (code + offset[g] + shift) + real_offset[g]
+// where g is the group of the element (whole tensor, index of an axis, or block).
+#ifndef QRN_BASE_QUANT_H
+#define QRN_BASE_QUANT_H
+
+#include "base/dtype.h"
+
+#include <stdint.h>
+
+#define QRN_MAX_RANK 8
+
+typedef enum qrn_quant_kind {
+    QRN_QUANT_NONE,   // plain numbers
+    QRN_QUANT_TENSOR, // one scale and offset
+    QRN_QUANT_AXIS,   // one pair per index of `axis`
+    QRN_QUANT_BLOCK   // one pair per block of shape block[], blocks in row-major order
+} qrn_quant_kind;
+
+typedef struct qrn_quant {
+    uint8_t kind;              // qrn_quant_kind
+    uint8_t bits;              // code bits that count; signed codes are sign-extended from there
+    uint8_t axis;              // AXIS: which dimension
+    float shift;               // added to every code (0, or 0.5 for encodings without a zero)
+    float scale;               // TENSOR
+    int32_t offset;            // TENSOR: minus the zero point
+    const float *scales;       // AXIS, BLOCK: n_groups values
+    const int32_t *offsets;    // AXIS, BLOCK; NULL = all 0
+    const float *real_offsets; // BLOCK: added after scaling; NULL = all 0
+    uint32_t n_groups;         // length of scales
+    uint32_t block[QRN_MAX_RANK]; // BLOCK: block shape, one entry per dimension
+} qrn_quant;
+
+// Range of the codes of a type, e.g. 0..255; bits may be fewer than the container's (0 = all).
+void qrn_code_range(qrn_dtype t, uint32_t bits, int64_t *lo, int64_t *hi);
+
+// Same real value for the same code: no conversion needed between the two. NULL counts as NONE.
+bool qrn_quant_equal(const qrn_quant *a, const qrn_quant *b);
+
+#endif

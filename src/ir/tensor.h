@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+//
+// Tensors as graphs know them: shape, type, encoding, role and, for constants, data.
+#ifndef QRN_IR_TENSOR_H
+#define QRN_IR_TENSOR_H
+
+#include "base/dtype.h"
+#include "base/quant.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct qrn_shape {
+    uint32_t rank;
+    uint32_t dims[QRN_MAX_RANK];
+} qrn_shape;
+
+// Roles; the numbers are the public API's tensor types.
+typedef enum qrn_role {
+    QRN_ROLE_INPUT = 0,     // written by the application
+    QRN_ROLE_OUTPUT = 1,    // read by the application
+    QRN_ROLE_INOUT = 2,     // context tensor: output of one graph, input of another
+    QRN_ROLE_NATIVE = 3,    // inside a graph
+    QRN_ROLE_STATIC = 4,    // constant
+    QRN_ROLE_NULL = 5,      // stands for an absent optional tensor
+    QRN_ROLE_UNKNOWN = 255
+} qrn_role;
+
+#define QRN_FORMAT_DENSE 0u
+#define QRN_FORMAT_SPARSE 1u
+
+typedef struct qrn_tensor {
+    uint32_t id;             // unique in the context, never 0
+    const char *name;        // owned by the arena of the graph or context
+    uint8_t role;            // qrn_role
+    bool updateable;         // data or encoding may be changed after finalize
+    bool optional_io;        // application tensor that execute may leave out
+    bool has_dynamic;        // some dynamic[i] is set
+    qrn_dtype dtype;
+    uint32_t format;         // QRN_FORMAT_*; others are refused by the backends that lack them
+    qrn_shape shape;         // largest shape
+    uint8_t dynamic[QRN_MAX_RANK]; // non-zero: this dimension may be smaller at execute
+    qrn_quant quant;         // how codes read; kind NONE for plain numbers
+    uint32_t encoding;       // the API's encoding number the client gave (reported back)
+    uint32_t n_sparse_elements; // SPARSE: specified elements (declared maximum)
+    uint32_t n_sparse_dims;     // SPARSE: outermost dimensions that are indexed
+    const void *data;        // STATIC: size_bytes bytes, NULL otherwise
+    size_t size_bytes;       // dense bytes at the largest shape (sparse: indices and values)
+    struct qrn_graph *graph; // owner; NULL for a context tensor
+    struct qrn_node *producer; // node that writes it; NULL: none (yet)
+    void *client_buf;        // buffer given at creation for an application tensor, or NULL
+} qrn_tensor;
+
+// Number of elements; false on overflow.
+bool qrn_shape_count(const qrn_shape *s, size_t *count);
+bool qrn_shape_equal(const qrn_shape *a, const qrn_shape *b);
+// Writes "[1,224,224,3]" into buf (always terminated); returns buf.
+const char *qrn_shape_text(const qrn_shape *s, char *buf, size_t size);
+
+static inline bool qrn_tensor_is_static(const qrn_tensor *t) { return t->role == QRN_ROLE_STATIC; }
+
+#endif
