@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+//
+// Arena over a chain of blocks; large objects get a block of their own.
+#include "base/arena.h"
+
+#include "base/mem.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define BLOCK_BYTES ((size_t)16 * 1024)
+
+typedef struct block {
+    struct block *next;
+    size_t used, cap;                      // bytes of data[]
+    _Alignas(QRN_ALIGN) unsigned char data[];
+} block;
+
+struct qrn_arena {
+    block *head; // the block that is being filled
+    size_t used; // bytes handed out
+};
+
+qrn_arena *qrn_arena_create(void) { return qrn_calloc(sizeof(qrn_arena)); }
+
+void qrn_arena_destroy(qrn_arena *a) {
+    if (!a)
+        return;
+    for (block *b = a->head; b;) {
+        block *next = b->next;
+        qrn_free(b);
+        b = next;
+    }
+    qrn_free(a);
+}
+
+static block *new_block(size_t cap) {
+    size_t total;
+    if (!qrn_add_size(sizeof(block), cap, &total))
+        return NULL;
+    block *b = qrn_alloc(total);
+    if (b) {
+        b->next = NULL;
+        b->used = 0;
+        b->cap = cap;
+    }
+    return b;
+}
+
+void *qrn_arena_alloc(qrn_arena *a, size_t size_bytes) {
+    size_t align = size_bytes >= QRN_ALIGN ? QRN_ALIGN : 16;
+    size_t need;
+    if (!qrn_add_size(size_bytes ? size_bytes : 1, QRN_TAIL, &need))
+        return NULL;
+    block *b = a->head;
+    size_t at = b ? (b->used + align - 1) / align * align : 0;
+    if (!b || at > b->cap || b->cap - at < need) {
+        bool own = need > BLOCK_BYTES / 4; // keep filling the current block after a large object
+        block *n = new_block(own ? need : BLOCK_BYTES);
+        if (!n)
+            return NULL;
+        if (own && a->head) {
+            n->next = a->head->next;
+            a->head->next = n;
+        } else {
+            n->next = a->head;
+            a->head = n;
+        }
+        b = n;
+        at = 0;
+    }
+    b->used = at + (size_bytes ? size_bytes : 1);
+    a->used += size_bytes;
+    memset(b->data + at, 0, size_bytes);
+    return b->data + at;
+}
+
+void *qrn_arena_copy(qrn_arena *a, const void *src, size_t size_bytes) {
+    void *p = qrn_arena_alloc(a, size_bytes);
+    if (p && size_bytes)
+        memcpy(p, src, size_bytes);
+    return p;
+}
+
+char *qrn_arena_strdup(qrn_arena *a, const char *s) { return qrn_arena_copy(a, s, strlen(s) + 1); }
+
+size_t qrn_arena_used(const qrn_arena *a) { return a->used; }

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+//
+// Environment variables: read once, at load, here and nowhere else. docs/environment.md lists them.
+#ifndef QRN_BASE_ENV_H
+#define QRN_BASE_ENV_H
+
+// X(NAME, variable, meaning)
+#define QRN_ENV_LIST(X)                                                                            \
+    X(THREADS, "QUERN_THREADS", "number of threads; default: CPU affinity and cgroup quota")       \
+    X(ISA, "QUERN_ISA", "cap of CPU features: ref, avx2, avx512, vnni, amx, neon, dot, i8mm")      \
+    X(VERBOSE, "QUERN_VERBOSE", "comma list of dispatch, exec, plan: one line each to the log")    \
+    X(LOG, "QUERN_LOG", "file that receives all log lines (- for stderr)")                         \
+    X(API_VERSION, "QUERN_API_VERSION", "announced core API version, such as 2.37")
+
+typedef enum qrn_env {
+#define X(name, var, text) QRN_ENV_##name,
+    QRN_ENV_LIST(X)
+#undef X
+        QRN_ENV_COUNT
+} qrn_env;
+
+// Value at load time; NULL when unset or empty.
+const char *qrn_env_get(qrn_env e);
+// Is `word` in the comma list of QUERN_VERBOSE?
+int qrn_env_verbose(const char *word);
+
+#endif

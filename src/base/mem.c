@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+//
+// Heap memory over aligned_alloc. The two counters are atomics that only tests read or set.
+#include "base/mem.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_uint fail_countdown; // 0 = off; the allocation that brings it to 0 fails
+static atomic_bool fail_forever;
+static atomic_size_t live;
+
+void qrn_alloc_fail_at(unsigned n, bool forever) {
+    atomic_store(&fail_forever, forever);
+    atomic_store(&fail_countdown, n);
+}
+
+size_t qrn_alloc_live(void) { return atomic_load(&live); }
+
+static bool should_fail(void) {
+    unsigned n = atomic_load_explicit(&fail_countdown, memory_order_relaxed);
+    if (n == 0)
+        return false;
+    if (n > 1) {
+        atomic_store(&fail_countdown, n - 1);
+        return false;
+    }
+    if (!atomic_load(&fail_forever))
+        atomic_store(&fail_countdown, 0);
+    return true;
+}
+
+void *qrn_alloc(size_t size_bytes) {
+    size_t total;
+    if (should_fail() || !qrn_add_size(size_bytes, QRN_TAIL + QRN_ALIGN - 1, &total))
+        return NULL;
+    void *p = aligned_alloc(QRN_ALIGN, total / QRN_ALIGN * QRN_ALIGN);
+    if (p)
+        atomic_fetch_add_explicit(&live, 1, memory_order_relaxed);
+    return p;
+}
+
+void *qrn_calloc(size_t size_bytes) {
+    void *p = qrn_alloc(size_bytes);
+    if (p)
+        memset(p, 0, size_bytes + QRN_TAIL);
+    return p;
+}
+
+void *qrn_realloc(void *p, size_t old_bytes, size_t new_bytes) {
+    void *q = qrn_alloc(new_bytes);
+    if (q && p) {
+        memcpy(q, p, old_bytes < new_bytes ? old_bytes : new_bytes);
+        qrn_free(p);
+    }
+    return q;
+}
+
+char *qrn_strdup(const char *s) {
+    size_t n = strlen(s) + 1;
+    char *p = qrn_alloc(n);
+    if (p)
+        memcpy(p, s, n);
+    return p;
+}
+
+void qrn_free(void *p) {
+    if (p)
+        atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
+    free(p);
+}
+
+bool qrn_mul_size(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
+bool qrn_add_size(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+//
+// Compiling: a validated graph in, a plan for this machine out. Passes: lower, fold constants, drop
+// dead steps, plan memory, choose kernels.
+#ifndef QRN_COMPILER_COMPILE_H
+#define QRN_COMPILER_COMPILE_H
+
+#include "ir/graph.h"
+#include "runtime/plan.h"
+
+typedef struct qrn_compile_options {
+    uint32_t isa;                  // CPU features that may be used (base/cpu.h)
+    uint32_t n_threads;            // of the pool, for scratch sizes
+    // (optional) Lowers a node of a user op package; ctx is passed through.
+    qrn_status (*lower_user)(void *ctx, struct qrn_lowering *lo, const qrn_node *n);
+    void *ctx;
+    // (optional) Asked between passes and nodes; a status other than OK ends compiling with it.
+    qrn_status (*poll)(void *ctx);
+    void *poll_ctx;
+} qrn_compile_options;
+
+qrn_status qrn_compile(const qrn_graph *g, const qrn_compile_options *opt, qrn_plan **plan);
+
+#endif
