@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+//
+// From statuses to the documented codes of the component that was called, with logging of the line.
+#ifndef QRN_API_ERRORS_H
+#define QRN_API_ERRORS_H
+
+#include "api/objects.h"
+
+typedef enum qrn_component {
+    QRN_COMP_COMMON,
+    QRN_COMP_BACKEND,
+    QRN_COMP_DEVICE,
+    QRN_COMP_CONTEXT,
+    QRN_COMP_GRAPH,
+    QRN_COMP_TENSOR,
+    QRN_COMP_OP_PACKAGE,
+    QRN_COMP_MEM,
+    QRN_COMP_SIGNAL,
+    QRN_COMP_LOG,
+    QRN_COMP_PROFILE,
+    QRN_COMP_ERROR,
+    QRN_COMP_COUNT
+} qrn_component;
+
+// The documented code for a status in a component (table in errors.c).
+Qnn_ErrorHandle_t qrn_error_code(qrn_component comp, qrn_status s);
+
+// Ends an API call: OK gives QNN_SUCCESS; a failure logs the thread's message (or the status text) at
+// error level to `log` (may be NULL) and QUERN_LOG, remembers it for getVerboseMessage, and returns the
+// code. Call it exactly once per API call.
+Qnn_ErrorHandle_t qrn_api_end(qrn_component comp, qrn_status s, qrn_api_log *log);
+
+// Logging: below the level of `log` nothing is formatted. Also goes to QUERN_LOG when set.
+void qrn_log(qrn_api_log *log, QnnLog_Level_t level, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+//
+// The objects behind the public handles, and the handle table. A handle is index + generation + kind,
+// never a raw pointer: stale, foreign, NULL and freed handles are found out.
+//
+// Threads. `lock` of the handle table guards the table only and is innermost. Each context has a lock
+// for its graphs, tensors and memory handles; a backend has one for its children. Order: backend,
+// context, handle table. Executing takes the context lock only to look things up, never while running.
+#ifndef QRN_API_OBJECTS_H
+#define QRN_API_OBJECTS_H
+
+#include "backend/backend.h"
+#include "base/arena.h"
+#include "base/pool.h"
+#include "ir/graph.h"
+#include "runtime/exec.h"
+
+#include "QnnInterface.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef enum qrn_kind {
+    QRN_KIND_LOG = 1,
+    QRN_KIND_BACKEND,
+    QRN_KIND_DEVICE,
+    QRN_KIND_CONTEXT,
+    QRN_KIND_GRAPH,
+    QRN_KIND_PROFILE,
+    QRN_KIND_SIGNAL,
+    QRN_KIND_MEM
+} qrn_kind;
+
+// A new handle for obj; NULL when out of memory.
+void *qrn_handle_new(qrn_kind kind, void *obj);
+// The object; NULL when the handle is not a living one of this kind.
+void *qrn_handle_get(qrn_kind kind, const void *handle);
+void qrn_handle_free(const void *handle);
+// Releases the table itself when no handle is left (so that unloading leaks nothing).
+
+typedef struct qrn_api_log {
+    void *handle;
+    QnnLog_Callback_t callback;      // NULL: default stream (stderr)
+    _Atomic int level;               // QnnLog_Level_t; messages above it are dropped
+    atomic_uint users;               // backends that hold it
+} qrn_api_log;
+
+typedef struct qrn_api_backend {
+    void *handle;
+    qrn_api_log *log;                // or NULL
+    pthread_mutex_t lock;            // guards the counters and the op list
+    uint32_t n_devices, n_contexts, n_profiles, n_signals; // living children
+    uint32_t n_threads;              // custom option, 0 = default
+    qrn_pool *pool;                  // acquired by the first finalize
+    qrn_arena *arena;                // list of supported operations
+    QnnBackend_OperationName_t *ops; // answer of getSupportedOperations
+    uint32_t n_ops;
+    void *impl;                      // of the backend
+} qrn_api_backend;
+
+typedef struct qrn_api_device {
+    void *handle;
+    qrn_api_log *log;
+    uint32_t n_contexts;
+    void *impl;
+} qrn_api_device;
+
+typedef struct qrn_api_context {
+    void *handle;
+    qrn_api_backend *backend;
+    qrn_api_device *device;          // NULL: default
+    pthread_mutex_t lock;            // guards what follows
+    qrn_arena *arena;                // tensors and graphs
+    struct qrn_api_graph **graphs;
+    uint32_t n_graphs, cap_graphs;
+    qrn_tensor **tensors;            // by id - 1
+    uint32_t n_tensors, cap_tensors;
+    struct qrn_api_mem **mems;
+    uint32_t n_mems, cap_mems;
+    bool from_binary;                // graphs came from a binary and cannot be changed
+    int priority;                    // default of its graphs
+    void *impl;
+} qrn_api_context;
+
+typedef struct qrn_api_graph {
+    void *handle;
+    qrn_api_context *context;
+    qrn_graph *ir;
+    qrn_runner *runner;              // after finalize
+    int priority;
+    struct qrn_api_profile *bound_profile; // by config, or NULL
+    bool profiling_enabled;
+    bool disabled;                   // left out by ENABLE_GRAPHS
+    // CPU graph option: called after each op.
+    void *debug_callback, *debug_param;
+    void *impl;
+} qrn_api_graph;
+
+typedef struct qrn_api_mem {
+    void *handle;
+    qrn_api_context *context;
+    void *data;                      // mapped address
+    size_t size_bytes;
+    qrn_dtype dtype;
+    qrn_shape shape;
+    void *impl;
+} qrn_api_mem;
+
+#endif

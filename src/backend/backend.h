@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+//
+// What a backend is to the API layer: facts, tables and the few functions in which backends differ.
+// The API layer owns handles, argument checks and the generic graph life; a missing (NULL) function
+// means "not supported" and the API answers with the documented code for that.
+// Each backend library defines exactly one `qrn_this_backend`.
+#ifndef QRN_BACKEND_BACKEND_H
+#define QRN_BACKEND_BACKEND_H
+
+#include "compiler/compile.h"
+#include "ir/graph.h"
+#include "ir/support.h"
+#include "runtime/exec.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct qrn_api_backend; // objects of src/api (api/objects.h)
+struct qrn_api_device;
+struct qrn_api_context;
+struct qrn_api_graph;
+struct qrn_api_mem;
+
+// Optional features of a backend; the API refuses what is not set.
+typedef enum qrn_feature {
+    QRN_FEATURE_DEVICE = 1u << 0,           // device handles
+    QRN_FEATURE_CONTEXT_TENSORS = 1u << 1,
+    QRN_FEATURE_DYNAMIC_DIMS = 1u << 2,
+    QRN_FEATURE_SPARSE = 1u << 3,
+    QRN_FEATURE_SUBGRAPH = 1u << 4,
+    QRN_FEATURE_ASYNC = 1u << 5,
+    QRN_FEATURE_SIGNAL = 1u << 6,
+    QRN_FEATURE_MEM = 1u << 7,
+    QRN_FEATURE_UPDATEABLE = 1u << 8,       // updateable tensors
+    QRN_FEATURE_GRAPH_CONFIG = 1u << 9,
+    QRN_FEATURE_CONTEXT_CONFIG = 1u << 10,  // setConfig after creation
+    QRN_FEATURE_PRIORITY = 1u << 11,
+    QRN_FEATURE_CONTINUOUS_PROFILING = 1u << 12,
+    QRN_FEATURE_EXEC_ENVIRONMENT = 1u << 13,
+    QRN_FEATURE_GRAPH_VALIDATE = 1u << 14,
+    QRN_FEATURE_PROFILE_CONFIG = 1u << 15,
+    QRN_FEATURE_PROFILE_EXTENDED = 1u << 16,
+    QRN_FEATURE_OP_PACKAGE = 1u << 17
+} qrn_feature;
+
+typedef struct qrn_capability {
+    uint32_t key;      // property key
+    bool supported;
+} qrn_capability;
+
+typedef struct qrn_backend {
+    const char *provider_name;      // "CPU_QTI_AISW"
+    uint32_t id;                    // backend id of the public API
+    uint32_t version_major, version_minor, version_patch; // backend API version announced
+    uint32_t features;              // qrn_feature bits
+    const qrn_capability *capabilities; // every key this backend knows
+    size_t n_capabilities;
+    const qrn_support_table *support;   // ops and types
+
+    // Custom configs: `custom` is the pointer a client put behind option CUSTOM. NULL function: any
+    // custom config is refused. Unknown custom options: one warning, then ignored.
+    qrn_status (*backend_config)(struct qrn_api_backend *b, const void *custom);
+    qrn_status (*device_config)(struct qrn_api_device *d, const void *custom);
+    qrn_status (*context_config)(struct qrn_api_context *c, const void *custom);
+    qrn_status (*graph_config)(struct qrn_api_graph *g, const void *custom);
+
+    // Life of the backend's own part (object->impl). All optional; free is called for what was created.
+    qrn_status (*backend_create)(struct qrn_api_backend *b);
+    qrn_status (*backend_free)(struct qrn_api_backend *b);
+    qrn_status (*device_create)(struct qrn_api_device *d);
+    qrn_status (*device_free)(struct qrn_api_device *d);
+    qrn_status (*context_create)(struct qrn_api_context *c);
+    qrn_status (*context_free)(struct qrn_api_context *c);
+    void (*graph_free)(struct qrn_api_graph *g);
+
+    // Op packages: registers the ops of `path` (provider function `provider`); image/size instead of a
+    // path for a package that is already in memory.
+    qrn_status (*package_register)(struct qrn_api_backend *b, const char *path, const char *provider,
+                                   const char *target, const void *image, size_t size);
+    // The op of a registered package; NULL when unknown. Validate calls the package's own check.
+    void *(*package_find)(struct qrn_api_backend *b, const char *package, const char *op);
+    qrn_status (*package_validate)(struct qrn_api_backend *b, void *user_op, const void *op_config);
+    // Lists ops of registered packages for getSupportedOperations: i-th op or false.
+    bool (*package_list)(struct qrn_api_backend *b, size_t i, const char **package, const char **op,
+                         const char **target);
+
+    // Builds the executable form (g->runner or g->impl) of a validated graph.
+    qrn_status (*graph_finalize)(struct qrn_api_graph *g, const qrn_compile_options *opt);
+    // Runs it: bindings in the order of the plan's io.
+    qrn_status (*graph_execute)(struct qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt);
+
+    // Memory: maps a registered descriptor (a Qnn_MemDescriptor_t) to an address.
+    qrn_status (*mem_map)(struct qrn_api_context *c, struct qrn_api_mem *m, const void *descriptor);
+    void (*mem_unmap)(struct qrn_api_mem *m);
+
+    // Context binaries. size/write serialise all graphs; load makes the graphs of a new context.
+    qrn_status (*binary_size)(struct qrn_api_context *c, uint64_t *size);
+    qrn_status (*binary_write)(struct qrn_api_context *c, void *buf, uint64_t size, uint64_t *written);
+    qrn_status (*binary_load)(struct qrn_api_context *c, const void *buf, uint64_t size);
+    qrn_status (*binary_validate)(struct qrn_api_backend *b, struct qrn_api_device *d, const void *buf,
+                                  uint64_t size);
+    qrn_status (*section_size)(struct qrn_api_context *c, struct qrn_api_graph *g, uint32_t section,
+                               uint64_t *size);
+    qrn_status (*section_write)(struct qrn_api_context *c, struct qrn_api_graph *g, uint32_t section,
+                                void *buf, uint64_t size, uint64_t *written);
+    qrn_status (*section_apply)(struct qrn_api_context *c, struct qrn_api_graph *g, uint32_t section,
+                                const void *buf, uint64_t size);
+
+    // Properties: `property` is the public QnnX_Property_t.
+    qrn_status (*backend_property)(struct qrn_api_backend *b, void *property);
+    qrn_status (*context_property)(struct qrn_api_context *c, void *property);
+    qrn_status (*graph_property)(struct qrn_api_graph *g, void *property);
+
+    // Device facts: platform info and infrastructure pointers of the public API.
+    qrn_status (*platform_info)(struct qrn_api_device *d, const void **info); // d NULL: what is there
+    void (*platform_info_free)(const void *info);
+    qrn_status (*infrastructure)(const void **infra);
+
+    // Process-wide option (global config); custom part of the backend.
+    qrn_status (*global_config)(const void *config);
+} qrn_backend;
+
+extern const qrn_backend qrn_this_backend;
+
+#endif
