@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//
+// Softmax and its logarithm along one axis. in[0], out[0]: same shape.
+//   y = exp(beta*(x-max)) / sum exp(beta*(x-max))        log: beta*(x-max) - log(sum exp(beta*(x-max)))
+#ifndef QRN_KERNELS_SOFTMAX_H
+#define QRN_KERNELS_SOFTMAX_H
+
+#include "kernels/kernel.h"
+
+typedef struct qrn_softmax_args {
+    uint32_t axis;
+    float beta;
+    bool log;
+} qrn_softmax_args;
+
+extern const qrn_family qrn_family_softmax; // F32, F64
+
+#endif
