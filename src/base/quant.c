@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//
+// Code ranges and comparison of encodings.
+#include "base/quant.h"
+
+#include <string.h>
+
+void qrn_code_range(qrn_dtype t, uint32_t bits, int64_t *lo, int64_t *hi) {
+    uint32_t width = qrn_dtypes[t].bits;
+    if (bits != 0 && bits < width)
+        width = bits;
+    switch ((qrn_dtype_class)qrn_dtypes[t].cls) {
+    case QRN_CLASS_SINT:
+    case QRN_CLASS_SFIXED:
+        *hi = (int64_t)(UINT64_MAX >> (65 - width));
+        *lo = -*hi - 1;
+        return;
+    case QRN_CLASS_UINT:
+    case QRN_CLASS_UFIXED:
+        *lo = 0;
+        *hi = width < 64 ? (int64_t)(UINT64_MAX >> (64 - width)) : INT64_MAX;
+        return;
+    case QRN_CLASS_BOOL:
+        *lo = 0;
+        *hi = 1;
+        return;
+    case QRN_CLASS_FLOAT:
+    case QRN_CLASS_STRING:
+        break;
+    }
+    *lo = 0; // no codes
+    *hi = 0;
+}
+
+static bool equal_i32s(const int32_t *a, const int32_t *b, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if ((a ? a[i] : 0) != (b ? b[i] : 0))
+            return false;
+    return true;
+}
+
+static bool equal_f32s(const float *a, const float *b, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if ((a ? a[i] : 0.0f) != (b ? b[i] : 0.0f))
+            return false;
+    return true;
+}
+
+bool qrn_quant_equal(const qrn_quant *a, const qrn_quant *b) {
+    uint8_t ka = a ? a->kind : QRN_QUANT_NONE;
+    uint8_t kb = b ? b->kind : QRN_QUANT_NONE;
+    if (ka != kb)
+        return false;
+    if (ka == QRN_QUANT_NONE)
+        return true;
+    if (a->bits != b->bits || a->shift != b->shift)
+        return false;
+    if (ka == QRN_QUANT_TENSOR)
+        return a->scale == b->scale && a->offset == b->offset;
+    if (a->n_groups != b->n_groups)
+        return false;
+    if (ka == QRN_QUANT_AXIS && a->axis != b->axis)
+        return false;
+    if (ka == QRN_QUANT_BLOCK && memcmp(a->block, b->block, sizeof a->block) != 0)
+        return false;
+    return equal_f32s(a->scales, b->scales, a->n_groups) &&
+           equal_i32s(a->offsets, b->offsets, a->n_groups) &&
+           equal_f32s(a->real_offsets, b->real_offsets, a->n_groups);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// Status texts and the message of the last failure on this thread.
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *const status_text[QRN_STATUS_COUNT] = {
+#define X(name, text) [QRN_E_##name] = text,
+    QRN_STATUS_LIST(X)
+#undef X
+};
+
+static _Thread_local char message[QRN_MESSAGE_MAX];
+
+const char *qrn_status_text(qrn_status s) {
+    if ((unsigned)s >= QRN_STATUS_COUNT)
+        return "unknown status";
+    return status_text[s];
+}
+
+qrn_status qrn_fail(qrn_status s, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    // Formatted aside first: an argument may be the current message itself.
+    char line[QRN_MESSAGE_MAX];
+    if (vsnprintf(line, sizeof line, fmt, ap) < 0)
+        line[0] = '\0';
+    va_end(ap);
+    for (size_t i = 0; i < sizeof line; i++) {
+        message[i] = line[i];
+        if (line[i] == '\0')
+            break;
+    }
+    return s;
+}
+
+const char *qrn_message(void) {
+    return message;
+}
+
+void qrn_message_clear(void) {
+    message[0] = '\0';
+}
