@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+#
+# A thin front for CMake and the scripts; `make help` lists the targets.
+# build/lib and build/bin always refer to the release build.
+PREFIX ?= /usr/local
+DESTDIR ?=
+PYTHON := build/venv/bin/python3
+CLANG_FORMAT ?= clang-format-14
+CLANG_TIDY ?= clang-tidy-14
+# Headers under include/QNN are laid out as tables and left as written.
+FORMATTED = $(shell git ls-files -co --exclude-standard -- \
+    'src/*.[ch]' 'src/*.inc' 'include/Quern/*.h' 'tests/*.[ch]' 'tests/*.cpp' 'examples/*.[ch]' 'bench/*.[ch]')
+
+.PHONY: all help setup release demo test test-clients test-aarch64 bench install format lint clean distclean
+
+all: release
+
+help: ## list the targets
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1: /p' Makefile | column -t -s:
+
+setup: ## install what the tests need (apt packages when root, a Python venv)
+	scripts/setup.sh test
+
+release: ## build the libraries and programs (the default)
+	scripts/setup.sh build
+	cmake --preset release
+	cmake --build --preset release
+	@ln -sfn release/lib build/lib
+	@ln -sfn release/bin build/bin
+
+demo: release ## build and run the first example
+	LD_LIBRARY_PATH=build/lib build/bin/hello_qnn
+
+test: ## every test: sanitizers, release, structure, Python clients
+	scripts/setup.sh test
+	$(PYTHON) scripts/run_tests.py
+
+test-clients: release ## the public QNN clients, the slow ones too
+	scripts/setup.sh clients
+	QUERN_LIB_DIR=build/lib $(PYTHON) -m pytest tests/clients
+
+test-aarch64: ## cross build and the C tests under qemu-user
+	scripts/setup.sh test
+	cmake --preset aarch64 -DQUERN_PYTHON="$(CURDIR)/$(PYTHON)"
+	cmake --build --preset aarch64
+	ctest --preset aarch64
+
+bench: release ## the benchmarks, as ratios against public peers
+	scripts/setup.sh test
+	QUERN_LIB_DIR=build/lib $(PYTHON) bench/run.py
+
+install: release ## install headers, libraries and package files under PREFIX
+	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+
+format: ## format the sources in place
+	$(CLANG_FORMAT) -i $(FORMATTED)
+
+lint: release ## check the format, and run clang-tidy if it is installed
+	$(CLANG_FORMAT) --dry-run --Werror $(FORMATTED)
+	@if command -v $(CLANG_TIDY) >/dev/null; then scripts/lint.sh $(CLANG_TIDY) build/release; \
+	else echo "$(CLANG_TIDY) not found: tidy checks skipped"; fi
+
+clean: ## remove the builds; the Python venv stays
+	find build -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} + 2>/dev/null || true
+
+distclean: ## remove everything that was made
+	rm -rf build
