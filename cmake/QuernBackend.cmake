@@ -3,7 +3,8 @@
 # quern_backend(target folder exports...): lib<target>.so from the sources of one folder and the
 # static core. Exports exactly the named symbols and needs only the C library's own parts.
 # The exported functions must be defined in the folder itself: what comes out of the archive is
-# hidden. Without sources there is no target; `if(TARGET QnnHtp)` tells.
+# hidden. The header macros (QNN_INTERFACE and its like) make them visible. Without sources there is
+# no target; `if(TARGET QnnHtp)` tells.
 function(quern_backend target folder)
     file(GLOB_RECURSE files CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.c")
     quern_select_sources(sources ${files})
@@ -13,7 +14,10 @@ function(quern_backend target folder)
 
     # An object library, so that C tests can link the same objects statically.
     add_library(${target}_objects OBJECT ${sources})
-    target_compile_definitions(${target}_objects PRIVATE QUERN_VERSION="${PROJECT_VERSION}")
+    set(visible "__attribute__((visibility(\"default\")))")
+    target_compile_definitions(${target}_objects PRIVATE
+        QUERN_VERSION="${PROJECT_VERSION}"
+        "QNN_INTERFACE=${visible}" "QNN_SYSTEM_INTERFACE=${visible}" "QNN_SAVER_API=${visible}")
     target_link_libraries(${target}_objects PRIVATE quern_flags PUBLIC quern_core)
 
     list(JOIN ARGN "; " symbols)

@@ -30,7 +30,8 @@ set(QUERN_TEST_ENV
 
 macro(quern_test_program)
     cmake_parse_arguments(arg "" "" "LABELS;ARGS" ${ARGN})
-    if(NOT TARGET cmocka_lib OR (QUERN_SANITIZE STREQUAL "thread" AND NOT "tsan" IN_LIST arg_LABELS))
+    if(NOT TARGET cmocka_lib
+       OR (QUERN_SANITIZE STREQUAL "thread" AND NOT "tsan" IN_LIST arg_LABELS))
         return()
     endif()
     add_executable(${name} ${arg_UNPARSED_ARGUMENTS})

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: MIT
+#include "backend.h"
+#include "../htp/backend.h"

@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The structure checks find every deliberate mistake of bad_tree/ and of the mistaken library.
+
+find_mistakes.py SCRIPTS LIBRARY
+"""
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+LAYERS = """\
+src/api/graph.c:4: 'api' must not include 'kernels/gemm.h'
+src/attic/old.c: folder 'attic' is not in the table of layers
+src/backend/cpu/backend.c:3: 'backend/cpu' must not include '../htp/backend.h'
+src/base/text.c:3: 'base' must not include 'ir/graph.h'
+src/ir/graph.h:2: 'ir' must not include 'QnnTypes.h'
+layers: 9 files, 5 violations
+"""
+STYLE = """\
+src/api/graph.c:5: the environment is read in src/base/env.c only
+src/api/graph.c:6: a library must not print, exit or change the process
+src/base/text.h:1: the licence line is missing
+src/base/text.h:1: open end or dead code
+style: 9 files, 4 problems
+"""
+EXPORTS = """\
+{0}: exports 'quern_stray_export', which is not in its list
+{0}: does not export 'QnnInterface_getProviders'
+{0}: has RUNPATH
+exports: {0}: 1 symbols expected, 3 problems
+"""
+
+
+def expect(text, *command):
+    run = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True)
+    if run.returncode != 1 or run.stdout != text:
+        sys.exit(f"{command[0]}: status {run.returncode}, said\n{run.stdout}{run.stderr}"
+                 f"expected status 1 and\n{text}")
+
+
+def main():
+    scripts, library = Path(sys.argv[1]), sys.argv[2]
+    with tempfile.TemporaryDirectory() as folder:
+        tree = Path(folder) / "tree"
+        shutil.copytree(Path(__file__).parent / "bad_tree", tree)
+        expect(LAYERS, scripts / "check_layers.py", "--root", tree)
+        expect(STYLE, scripts / "check_style.py", "--root", tree)
+    expect(EXPORTS.format(library), scripts / "check_exports.py", library,
+           "QnnInterface_getProviders")
+
+
+if __name__ == "__main__":
+    main()
