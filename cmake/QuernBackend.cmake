@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
 # quern_backend(target folder exports...): lib<target>.so from the sources of one folder and the
-# static core. Exports exactly the named symbols and needs only the C library's own parts.
-# The exported functions must be defined in the folder itself: what comes out of the archive is
-# hidden. The header macros (QNN_INTERFACE and its like) make them visible. Without sources there is
-# no target; `if(TARGET QnnHtp)` tells.
+# static core. Exports exactly the named symbols and needs only the C library's own parts. An
+# exported function may live in the core: it is pulled in by name. Without sources there is no
+# target; `if(TARGET QnnHtp)` tells.
 function(quern_backend target folder)
     file(GLOB_RECURSE files CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.c")
     quern_select_sources(sources ${files})
@@ -14,10 +13,7 @@ function(quern_backend target folder)
 
     # An object library, so that C tests can link the same objects statically.
     add_library(${target}_objects OBJECT ${sources})
-    set(visible "__attribute__((visibility(\"default\")))")
-    target_compile_definitions(${target}_objects PRIVATE
-        QUERN_VERSION="${PROJECT_VERSION}"
-        "QNN_INTERFACE=${visible}" "QNN_SYSTEM_INTERFACE=${visible}" "QNN_SAVER_API=${visible}")
+    target_compile_definitions(${target}_objects PRIVATE QUERN_VERSION="${PROJECT_VERSION}")
     target_link_libraries(${target}_objects PRIVATE quern_flags PUBLIC quern_core)
 
     list(JOIN ARGN "; " symbols)
@@ -26,8 +22,10 @@ function(quern_backend target folder)
 
     add_library(${target} SHARED $<TARGET_OBJECTS:${target}_objects>)
     target_link_libraries(${target} PRIVATE quern_core)
+    set(pulled ${ARGN})
+    list(TRANSFORM pulled PREPEND "-Wl,--undefined=")
     target_link_options(${target} PRIVATE
-        "-Wl,--version-script=${map}" -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -Wl,--as-needed)
+        ${pulled} "-Wl,--version-script=${map}" -Wl,-Bsymbolic -Wl,--as-needed)
     if(NOT QUERN_SANITIZE)
         # Sanitizer runtimes are resolved from the program.
         target_link_options(${target} PRIVATE -Wl,--no-undefined)

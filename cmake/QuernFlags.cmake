@@ -33,6 +33,11 @@ find_package(Threads REQUIRED)
 
 add_library(quern_flags INTERFACE)
 target_compile_definitions(quern_flags INTERFACE _GNU_SOURCE)
+# The entry points are the only visible symbols; each library's export list picks its own.
+foreach(macro IN ITEMS QNN_INTERFACE QNN_SYSTEM_INTERFACE QNN_SAVER_API)
+    target_compile_definitions(quern_flags INTERFACE
+        "${macro}=__attribute__((visibility(\"default\")))")
+endforeach()
 # Contraction would make results depend on the ISA a file is compiled for; kernels that want a
 # fused multiply-add say so.
 target_compile_options(quern_flags INTERFACE -ffp-contract=off)

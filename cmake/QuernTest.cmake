@@ -2,9 +2,10 @@
 #
 # The two kinds of C test programs, both cmocka programs run by ctest.
 #
-#   quern_test(name sources... [LABELS ...] [ARGS ...])
+#   quern_test(name sources... [NO_BACKEND] [LABELS ...] [ARGS ...])
 #       Linked with the static core and the CPU backend's objects: may call internals as well as
-#       QnnInterface_getProviders.
+#       QnnInterface_getProviders. NO_BACKEND leaves the objects out, for a test that defines
+#       qrn_this_backend itself.
 #   quern_client_test(name sources... [LABELS ...] [ARGS ...])
 #       Sees only the public headers and opens the libraries from $QUERN_LIB_DIR.
 #
@@ -29,7 +30,7 @@ set(QUERN_TEST_ENV
     "TSAN_OPTIONS=halt_on_error=1")
 
 macro(quern_test_program)
-    cmake_parse_arguments(arg "" "" "LABELS;ARGS" ${ARGN})
+    cmake_parse_arguments(arg "NO_BACKEND" "" "LABELS;ARGS" ${ARGN})
     if(NOT TARGET cmocka_lib
        OR (QUERN_SANITIZE STREQUAL "thread" AND NOT "tsan" IN_LIST arg_LABELS))
         return()
@@ -44,7 +45,7 @@ endmacro()
 
 function(quern_test name)
     quern_test_program(${ARGN})
-    if(TARGET QnnCpu_objects)
+    if(TARGET QnnCpu_objects AND NOT arg_NO_BACKEND)
         target_link_libraries(${name} PRIVATE QnnCpu_objects)
     endif()
     target_link_libraries(${name} PRIVATE quern_core qnn_headers m)
