@@ -2,6 +2,12 @@
 #
 # Compiler settings shared by every target: language level, warnings, sanitizers, output folders.
 # `quern_flags` is linked PRIVATE by everything of ours; nothing here reaches an installed target.
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_C_COMPILER_VERSION VERSION_LESS 12)
+    message(WARNING "gcc ${CMAKE_C_COMPILER_VERSION}: Quern is tested with gcc 12 and newer")
+elseif(CMAKE_C_COMPILER_ID STREQUAL "Clang" AND CMAKE_C_COMPILER_VERSION VERSION_LESS 14)
+    message(WARNING "clang ${CMAKE_C_COMPILER_VERSION}: Quern is tested with clang 14 and newer")
+endif()
+
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
