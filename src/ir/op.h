@@ -90,8 +90,8 @@ typedef struct qrn_op_def {
 
 // Looks an op up by its type name; NULL when unknown.
 const qrn_op_def *qrn_op_find(const char *name);
-// All ops in table order, for listing; n receives the count.
-const qrn_op_def *const *qrn_op_all(size_t *n);
+// The i-th op in table order, for listing; NULL behind the last one.
+const qrn_op_def *qrn_op_at(size_t i);
 
 // The generic part: operand and parameter counts, presence, ranks, types, enumerators; then the rule;
 // then declared against implied output shapes. The one entry for validate, addNode and finalize.
@@ -101,6 +101,7 @@ qrn_status qrn_op_validate(const qrn_op_call *c);
 
 // Position of a parameter in op->params; the name must exist (asserted).
 uint32_t qrn_op_param_index(const qrn_op_def *op, const char *name);
+// Never NULL: `present` says whether it was given.
 const qrn_param *qrn_op_param(const qrn_op_call *c, const char *name);
 uint32_t qrn_op_u32(const qrn_op_call *c, const char *name, uint32_t fallback);
 int32_t qrn_op_i32(const qrn_op_call *c, const char *name, int32_t fallback);
