@@ -19,6 +19,7 @@ typedef enum qrn_component {
     QRN_COMP_LOG,
     QRN_COMP_PROFILE,
     QRN_COMP_ERROR,
+    QRN_COMP_GLOBAL_CONFIG,
     QRN_COMP_COUNT
 } qrn_component;
 
@@ -27,8 +28,10 @@ Qnn_ErrorHandle_t qrn_error_code(qrn_component comp, qrn_status s);
 
 // Ends an API call: OK gives QNN_SUCCESS; a failure logs the thread's message (or the status text) at
 // error level to `log` (may be NULL) and QUERN_LOG, remembers it for getVerboseMessage, and returns the
-// code. Call it exactly once per API call.
+// code. Call it exactly once per API call. The thread's message is cleared.
 Qnn_ErrorHandle_t qrn_api_end(qrn_component comp, qrn_status s, qrn_api_log *log);
+// The same where a function has its own code for a status: `code` is what a failure returns.
+Qnn_ErrorHandle_t qrn_api_end_as(Qnn_ErrorHandle_t code, qrn_status s, qrn_api_log *log);
 
 // Logging: below the level of `log` nothing is formatted. Also goes to QUERN_LOG when set.
 void qrn_log(qrn_api_log *log, QnnLog_Level_t level, const char *fmt, ...)

@@ -29,28 +29,49 @@ typedef enum qrn_kind {
     QRN_KIND_GRAPH,
     QRN_KIND_PROFILE,
     QRN_KIND_SIGNAL,
-    QRN_KIND_MEM
+    QRN_KIND_MEM,
+    // Not handles of the API: pointers given to a client that it brings back to be freed. They are
+    // entered as objects, and qrn_handle_find tells ours from others.
+    QRN_KIND_TEXT,   // verbose error message
+    QRN_KIND_INFO,   // platform info
+    QRN_KIND_RESULT, // validation result
+    QRN_KIND_BUFFER  // piece of a binary, section update
 } qrn_kind;
 
 // A new handle for obj; NULL when out of memory.
 void *qrn_handle_new(qrn_kind kind, void *obj);
 // The object; NULL when the handle is not a living one of this kind.
 void *qrn_handle_get(qrn_kind kind, const void *handle);
+// The handle of an object; NULL when the object has none of this kind. Walks the table.
+void *qrn_handle_find(qrn_kind kind, const void *obj);
+// Ends a handle; others are left alone. The table itself goes when no handle is left, so that
+// unloading leaks nothing.
 void qrn_handle_free(const void *handle);
-// Releases the table itself when no handle is left (so that unloading leaks nothing).
+// Position of a handle in the table, below QRN_HANDLE_SLOTS, and the living object at a position.
+#define QRN_HANDLE_SLOTS (1u << 20)
+uint32_t qrn_handle_slot(const void *handle);
+void *qrn_handle_at(qrn_kind kind, uint32_t slot);
 
+// Outlives its handle as long as somebody holds it; after QnnLog_free it receives nothing more.
 typedef struct qrn_api_log {
     void *handle;
     QnnLog_Callback_t callback;      // NULL: default stream (stderr)
-    _Atomic int level;               // QnnLog_Level_t; messages above it are dropped
-    atomic_uint users;               // backends that hold it
+    _Atomic int level;               // QnnLog_Level_t; messages above it are dropped; 0: closed
+    atomic_uint users;               // the handle, backends and devices that hold it
 } qrn_api_log;
+
+// One more and one fewer user; NULL is fine.
+qrn_api_log *qrn_log_hold(qrn_api_log *log);
+void qrn_log_release(qrn_api_log *log);
 
 typedef struct qrn_api_backend {
     void *handle;
     qrn_api_log *log;                // or NULL
-    pthread_mutex_t lock;            // guards the counters and the op list
-    uint32_t n_devices, n_contexts, n_profiles, n_signals; // living children
+    pthread_mutex_t lock;            // guards the children and the op list
+    uint32_t n_contexts;             // living ones
+    struct qrn_api_profile *profiles; // lists of living ones; freed with the backend
+    struct qrn_api_signal *signals;
+    Qnn_ErrorReportingConfig_t error_reporting; // as configured; texts do not depend on it
     uint32_t n_threads;              // custom option, 0 = default
     qrn_pool *pool;                  // acquired by the first finalize
     qrn_arena *arena;                // list of supported operations
@@ -62,9 +83,14 @@ typedef struct qrn_api_backend {
 typedef struct qrn_api_device {
     void *handle;
     qrn_api_log *log;
-    uint32_t n_contexts;
+    atomic_uint n_contexts;
+    const void *info;                // answer of getInfo, made when first asked
     void *impl;
 } qrn_api_device;
+
+// Counts a context in and out of its backend and device (device may be NULL).
+void qrn_backend_add_context(qrn_api_backend *b, qrn_api_device *d);
+void qrn_backend_drop_context(qrn_api_backend *b, qrn_api_device *d);
 
 typedef struct qrn_api_context {
     void *handle;
@@ -104,7 +130,12 @@ typedef struct qrn_api_mem {
     size_t size_bytes;
     qrn_dtype dtype;
     qrn_shape shape;
+    uint32_t type;                   // Qnn_MemType_t
+    int fd;                          // ION, DMA_BUF; -1 for others
     void *impl;
 } qrn_api_mem;
+
+// Ends all memory handles of a context; called by QnnContext_free.
+void qrn_mem_free_all(qrn_api_context *c);
 
 #endif

@@ -21,6 +21,7 @@ struct qrn_api_device;
 struct qrn_api_context;
 struct qrn_api_graph;
 struct qrn_api_mem;
+struct qrn_api_log;
 
 // Optional features of a backend; the API refuses what is not set.
 typedef enum qrn_feature {
@@ -65,7 +66,14 @@ typedef struct qrn_backend {
     qrn_status (*context_config)(struct qrn_api_context *c, const void *custom);
     qrn_status (*graph_config)(struct qrn_api_graph *g, const void *custom);
 
+    // Restricts a device to the hardware that a QnnDevice_PlatformInfo_t names. NULL: not supported.
+    qrn_status (*device_platform)(struct qrn_api_device *d, const void *info);
+
+    // Tells of a new log handle or a changed level (op packages have their own log level). Optional.
+    qrn_status (*log_level)(struct qrn_api_log *log, int level);
+
     // Life of the backend's own part (object->impl). All optional; free is called for what was created.
+    // create comes before the config functions of the object, which must change nothing when they fail.
     qrn_status (*backend_create)(struct qrn_api_backend *b);
     qrn_status (*backend_free)(struct qrn_api_backend *b);
     qrn_status (*device_create)(struct qrn_api_device *d);
