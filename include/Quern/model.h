@@ -13,7 +13,6 @@
 
 #ifdef __cplusplus
 namespace qnn_wrapper_api {
-extern "C" {
 #endif
 
 typedef enum {
@@ -47,18 +46,28 @@ typedef struct GraphConfigInfo {
     const QnnGraph_Config_t **graphConfigs;
 } GraphConfigInfo_t;
 
-ModelError_t QnnModel_composeGraphs(Qnn_BackendHandle_t backendHandle, QNN_INTERFACE_VER_TYPE iface,
-                                    Qnn_ContextHandle_t contextHandle,
-                                    const GraphConfigInfo_t **graphsConfigInfo,
-                                    const uint32_t numGraphsConfigInfo, GraphInfo_t ***graphsInfo,
-                                    uint32_t *numGraphsInfo, bool debug,
-                                    QnnLog_Callback_t logCallback, QnnLog_Level_t maxLogLevel);
+#ifdef __cplusplus
+} // namespace qnn_wrapper_api
 
-ModelError_t QnnModel_freeGraphsInfo(GraphInfo_t ***graphsInfo, uint32_t numGraphsInfo);
+extern "C" {
+#define QUERN_MODEL_NS qnn_wrapper_api::
+#else
+#define QUERN_MODEL_NS
+#endif
+
+QUERN_MODEL_NS ModelError_t QnnModel_composeGraphs(
+    Qnn_BackendHandle_t backendHandle, QNN_INTERFACE_VER_TYPE iface,
+    Qnn_ContextHandle_t contextHandle, const QUERN_MODEL_NS GraphConfigInfo_t **graphsConfigInfo,
+    const uint32_t numGraphsConfigInfo, QUERN_MODEL_NS GraphInfo_t ***graphsInfo,
+    uint32_t *numGraphsInfo, bool debug, QnnLog_Callback_t logCallback, QnnLog_Level_t maxLogLevel);
+
+QUERN_MODEL_NS ModelError_t QnnModel_freeGraphsInfo(QUERN_MODEL_NS GraphInfo_t ***graphsInfo,
+                                                    uint32_t numGraphsInfo);
+
+#undef QUERN_MODEL_NS
 
 #ifdef __cplusplus
 } // extern "C"
-} // namespace qnn_wrapper_api
 #endif
 
 #endif // QUERN_MODEL_H
