@@ -22,6 +22,13 @@ set(QUERN_ISA_neonf16      aarch64 -march=armv8.2-a+fp16)
 set(QUERN_ISA_neoni8mm     aarch64 -march=armv8.2-a+dotprod+i8mm)
 set(QUERN_ISA_SUFFIXES avx2 avx512 avx512vnni amx neon neondot neonf16 neoni8mm)
 
+# gcc 12 for aarch64 crashes (vect_transform_reduction) on loops that reduce with fmax or fmin; the
+# fast kernels use intrinsics and do not need its loop vectorizer.
+if(QUERN_ARCH STREQUAL "aarch64" AND CMAKE_C_COMPILER_ID STREQUAL "GNU"
+   AND CMAKE_C_COMPILER_VERSION VERSION_LESS 13)
+    set(QUERN_NO_LOOP_VECTORIZER ON)
+endif()
+
 # quern_select_sources(out files...): drop files of another architecture, set per-file flags.
 function(quern_select_sources out)
     set(kept "")
@@ -42,6 +49,8 @@ function(quern_select_sources out)
                 continue()
             endif()
             list(APPEND flags ${isa})
+        elseif(QUERN_NO_LOOP_VECTORIZER)
+            list(APPEND flags -fno-tree-loop-vectorize)
         endif()
         if(flags)
             set_source_files_properties("${file}" PROPERTIES COMPILE_OPTIONS "${flags}")
