@@ -40,7 +40,7 @@ test-clients: release ## the public QNN clients, the slow ones too
 	QUERN_LIB_DIR=build/lib $(PYTHON) -m pytest tests/clients
 
 test-aarch64: ## cross build and the C tests under qemu-user
-	scripts/setup.sh test
+	scripts/setup.sh aarch64
 	cmake --preset aarch64 -DQUERN_PYTHON="$(CURDIR)/$(PYTHON)"
 	cmake --build --preset aarch64
 	ctest --preset aarch64
@@ -60,8 +60,8 @@ lint: release ## check the format, and run clang-tidy if it is installed
 	@if command -v $(CLANG_TIDY) >/dev/null; then scripts/lint.sh $(CLANG_TIDY) build/release; \
 	else echo "$(CLANG_TIDY) not found: tidy checks skipped"; fi
 
-clean: ## remove the builds; the Python venv stays
-	find build -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} + 2>/dev/null || true
+clean: ## remove the builds; what was downloaded stays
+	find build -mindepth 1 -maxdepth 1 ! -name venv ! -name aarch64-root -exec rm -rf {} + 2>/dev/null || true
 
 distclean: ## remove everything that was made
 	rm -rf build

@@ -6,7 +6,8 @@ set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+# Where scripts/setup.sh unpacks what the tests need.
+list(APPEND CMAKE_PREFIX_PATH "${CMAKE_CURRENT_LIST_DIR}/../build/aarch64-root/usr")
 
 find_program(QUERN_QEMU NAMES qemu-aarch64 qemu-aarch64-static)
 if(QUERN_QEMU)

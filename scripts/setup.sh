@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# setup.sh build|test|clients: makes sure that what a build (or the tests) needs is there.
+# setup.sh build|test|clients|aarch64: makes sure that what a build (or the tests) needs is there.
 # Debian packages are installed when run as root and only when something is missing; otherwise the
 # line to run is printed. The tests' Python packages go to build/venv, made anew only when the
-# requirements change. QUERN_NO_CLIENTS=1 leaves the client packages out.
+# requirements change. QUERN_NO_CLIENTS=1 leaves the client packages out. For cross tests, cmocka
+# for arm64 is unpacked under build/, so the system keeps its one architecture.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-build}
@@ -31,6 +32,25 @@ check_packages() {
     need python3 command -v python3
     need python3-venv python3 -c 'import ensurepip, venv'
     need binutils command -v readelf
+    [ "$what" = aarch64 ] || return 0
+    need g++-aarch64-linux-gnu command -v aarch64-linux-gnu-g++
+    need gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
+    need qemu-user command -v qemu-aarch64
+}
+
+# An apt state of its own, for one architecture; needs no root.
+fetch_arm64() { # fetch_arm64 <root> <package...>
+    local root=$PWD/$1
+    shift
+    mkdir -p "$root"/state/lists/partial "$root"/cache/archives/partial
+    touch "$root/state/status"
+    local apt=(apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64
+        -o "Dir::State=$root/state" -o "Dir::State::status=$root/state/status"
+        -o "Dir::Cache=$root/cache" -o APT::Sandbox::User=)
+    "${apt[@]}" update
+    (cd "$root" && "${apt[@]}" download "$@")
+    local file
+    for file in "$root"/*.deb; do dpkg-deb -x "$file" "$root"; done
 }
 
 check_packages
@@ -48,6 +68,9 @@ if [ ${#missing[@]} -gt 0 ]; then
     fi
 fi
 [ "$what" = build ] && exit 0
+if [ "$what" = aarch64 ] && ! ls build/aarch64-root/usr/lib/*/libcmocka.so >/dev/null 2>&1; then
+    fetch_arm64 build/aarch64-root libcmocka0 libcmocka-dev
+fi
 
 # The stamp names everything the venv was made from.
 venv=build/venv
