@@ -26,9 +26,9 @@ typedef enum qrn_component {
 // The documented code for a status in a component (table in errors.c).
 Qnn_ErrorHandle_t qrn_error_code(qrn_component comp, qrn_status s);
 
-// Ends an API call: OK gives QNN_SUCCESS; a failure logs the thread's message (or the status text) at
-// error level to `log` (may be NULL) and QUERN_LOG, remembers it for getVerboseMessage, and returns the
-// code. Call it exactly once per API call. The thread's message is cleared.
+// Ends an API call: OK gives QNN_SUCCESS; a failure logs the thread's message (or the status text)
+// at error level to `log` (may be NULL) and QUERN_LOG, remembers it for getVerboseMessage, and
+// returns the code. Call it exactly once per API call. The thread's message is cleared.
 Qnn_ErrorHandle_t qrn_api_end(qrn_component comp, qrn_status s, qrn_api_log *log);
 // The same where a function has its own code for a status: `code` is what a failure returns.
 Qnn_ErrorHandle_t qrn_api_end_as(Qnn_ErrorHandle_t code, qrn_status s, qrn_api_log *log);

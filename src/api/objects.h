@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The objects behind the public handles, and the handle table. A handle is index + generation + kind,
-// never a raw pointer: stale, foreign, NULL and freed handles are found out.
+// The objects behind the public handles, and the handle table. A handle is index + generation +
+// kind, never a raw pointer: stale, foreign, NULL and freed handles are found out.
 //
-// Threads. `lock` of the handle table guards the table only and is innermost. Each context has a lock
-// for its graphs, tensors and memory handles; a backend has one for its children. Order: backend,
-// context, handle table. Executing takes the context lock only to look things up, never while running.
+// Threads. `lock` of the handle table guards the table only and is innermost. Each context has a
+// lock for its graphs, tensors and memory handles; a backend has one for its children. Order:
+// backend, context, handle table. Executing takes the context lock only to look things up, never
+// while running.
 #ifndef QRN_API_OBJECTS_H
 #define QRN_API_OBJECTS_H
 
@@ -55,9 +56,9 @@ void *qrn_handle_at(qrn_kind kind, uint32_t slot);
 // Outlives its handle as long as somebody holds it; after QnnLog_free it receives nothing more.
 typedef struct qrn_api_log {
     void *handle;
-    QnnLog_Callback_t callback;      // NULL: default stream (stderr)
-    _Atomic int level;               // QnnLog_Level_t; messages above it are dropped; 0: closed
-    atomic_uint users;               // the handle, backends and devices that hold it
+    QnnLog_Callback_t callback; // NULL: default stream (stderr)
+    _Atomic int level;          // QnnLog_Level_t; messages above it are dropped; 0: closed
+    atomic_uint users;          // the handle, backends and devices that hold it
 } qrn_api_log;
 
 // One more and one fewer user; NULL is fine.
@@ -66,25 +67,25 @@ void qrn_log_release(qrn_api_log *log);
 
 typedef struct qrn_api_backend {
     void *handle;
-    qrn_api_log *log;                // or NULL
-    pthread_mutex_t lock;            // guards the children and the op list
-    uint32_t n_contexts;             // living ones
+    qrn_api_log *log;                 // or NULL
+    pthread_mutex_t lock;             // guards the children and the op list
+    uint32_t n_contexts;              // living ones
     struct qrn_api_profile *profiles; // lists of living ones; freed with the backend
     struct qrn_api_signal *signals;
     Qnn_ErrorReportingConfig_t error_reporting; // as configured; texts do not depend on it
-    uint32_t n_threads;              // custom option, 0 = default
-    qrn_pool *pool;                  // acquired by the first finalize
-    qrn_arena *arena;                // list of supported operations
-    QnnBackend_OperationName_t *ops; // answer of getSupportedOperations
+    uint32_t n_threads;                         // custom option, 0 = default
+    qrn_pool *pool;                             // acquired by the first finalize
+    qrn_arena *arena;                           // list of supported operations
+    QnnBackend_OperationName_t *ops;            // answer of getSupportedOperations
     uint32_t n_ops;
-    void *impl;                      // of the backend
+    void *impl; // of the backend
 } qrn_api_backend;
 
 typedef struct qrn_api_device {
     void *handle;
     qrn_api_log *log;
     atomic_uint n_contexts;
-    const void *info;                // answer of getInfo, made when first asked
+    const void *info; // answer of getInfo, made when first asked
     void *impl;
 } qrn_api_device;
 
@@ -95,17 +96,17 @@ void qrn_backend_drop_context(qrn_api_backend *b, qrn_api_device *d);
 typedef struct qrn_api_context {
     void *handle;
     qrn_api_backend *backend;
-    qrn_api_device *device;          // NULL: default
-    pthread_mutex_t lock;            // guards what follows
-    qrn_arena *arena;                // tensors and graphs
+    qrn_api_device *device; // NULL: default
+    pthread_mutex_t lock;   // guards what follows
+    qrn_arena *arena;       // tensors and graphs
     struct qrn_api_graph **graphs;
     uint32_t n_graphs, cap_graphs;
-    qrn_tensor **tensors;            // by id - 1
+    qrn_tensor **tensors; // by id - 1
     uint32_t n_tensors, cap_tensors;
     struct qrn_api_mem **mems;
     uint32_t n_mems, cap_mems;
-    bool from_binary;                // graphs came from a binary and cannot be changed
-    int priority;                    // default of its graphs
+    bool from_binary; // graphs came from a binary and cannot be changed
+    int priority;     // default of its graphs
     void *impl;
 } qrn_api_context;
 
@@ -113,11 +114,11 @@ typedef struct qrn_api_graph {
     void *handle;
     qrn_api_context *context;
     qrn_graph *ir;
-    qrn_runner *runner;              // after finalize
+    qrn_runner *runner; // after finalize
     int priority;
     struct qrn_api_profile *bound_profile; // by config, or NULL
     bool profiling_enabled;
-    bool disabled;                   // left out by ENABLE_GRAPHS
+    bool disabled; // left out by ENABLE_GRAPHS
     // CPU graph option: called after each op.
     void *debug_callback, *debug_param;
     void *impl;
@@ -126,12 +127,12 @@ typedef struct qrn_api_graph {
 typedef struct qrn_api_mem {
     void *handle;
     qrn_api_context *context;
-    void *data;                      // mapped address
+    void *data; // mapped address
     size_t size_bytes;
     qrn_dtype dtype;
     qrn_shape shape;
-    uint32_t type;                   // Qnn_MemType_t
-    int fd;                          // ION, DMA_BUF; -1 for others
+    uint32_t type; // Qnn_MemType_t
+    int fd;        // ION, DMA_BUF; -1 for others
     void *impl;
 } qrn_api_mem;
 

@@ -10,19 +10,19 @@
 typedef struct qrn_profile_text qrn_profile_text; // block of identifier texts
 
 typedef struct qrn_profile_event {
-    uint32_t type, unit;     // QNN_PROFILE_EVENTTYPE_*, QNN_PROFILE_EVENTUNIT_*
-    uint64_t value;          // unless unit is OBJECT
-    uint64_t timestamp_us;   // when it was added; monotonic clock
-    const char *identifier;  // copy, never NULL
-    const void *object;      // OBJECT: copy of the bytes
+    uint32_t type, unit;    // QNN_PROFILE_EVENTTYPE_*, QNN_PROFILE_EVENTUNIT_*
+    uint64_t value;         // unless unit is OBJECT
+    uint64_t timestamp_us;  // when it was added; monotonic clock
+    const char *identifier; // copy, never NULL
+    const void *object;     // OBJECT: copy of the bytes
     uint32_t object_bytes;
-    const char *file_name;   // OBJECT: suggested name of a file, or NULL
-    uint32_t parent;         // index of the parent, QRN_PROFILE_TOP for none
+    const char *file_name;          // OBJECT: suggested name of a file, or NULL
+    uint32_t parent;                // index of the parent, QRN_PROFILE_TOP for none
     QnnProfile_EventId_t *children; // made when first asked for
     uint32_t n_children;
 } qrn_profile_event;
 
-#define QRN_PROFILE_TOP UINT32_MAX  // parent of top-level events
+#define QRN_PROFILE_TOP UINT32_MAX        // parent of top-level events
 #define QRN_PROFILE_NONE (UINT32_MAX - 1) // event that was not taken
 
 typedef struct qrn_api_profile {
@@ -30,34 +30,36 @@ typedef struct qrn_api_profile {
     qrn_api_backend *backend;
     struct qrn_api_profile *next, **prev; // list of the backend, guarded by its lock
     QnnProfile_Level_t level;
-    uint64_t max_events;              // top-level and children together
-    atomic_bool recording;            // a call is filling it
-    struct qrn_api_graph *bound;      // graph with continuous profiling, or NULL
-    uint32_t serial;                  // of the record; part of the event ids, so old ids are found out
+    uint64_t max_events;         // top-level and children together
+    atomic_bool recording;       // a call is filling it
+    struct qrn_api_graph *bound; // graph with continuous profiling, or NULL
+    uint32_t serial;             // of the record; part of the event ids, so old ids are found out
     qrn_profile_event *events;
     uint32_t n_events, cap_events;
-    QnnProfile_EventId_t *top;        // answer of getEvents, made when first asked for
+    QnnProfile_EventId_t *top; // answer of getEvents, made when first asked for
     uint32_t n_top;
-    qrn_profile_text *text;           // newest block first
-    bool overflow;                    // an event was dropped
+    qrn_profile_text *text; // newest block first
+    bool overflow;          // an event was dropped
 } qrn_api_profile;
 
 // The profile behind a handle of a call on backend b. A NULL handle gives NULL and OK;
 // QRN_E_PROFILE: not a profile of this backend.
 qrn_status qrn_profile_get(const void *handle, const qrn_api_backend *b, qrn_api_profile **profile);
 
-// Starts the record of one call and drops the events of the last one. QRN_E_PROFILE when another call
-// is filling the profile, or when it is bound to a graph other than `graph` (NULL for calls that have
-// none): a bound profile takes the executions of its graph only, and keeps all their events.
+// Starts the record of one call and drops the events of the last one. QRN_E_PROFILE when another
+// call is filling the profile, or when it is bound to a graph other than `graph` (NULL for calls
+// that have none): a bound profile takes the executions of its graph only, and keeps all their
+// events.
 qrn_status qrn_profile_open(qrn_api_profile *p, const struct qrn_api_graph *graph);
 // Adds an event below `parent`; identifier is copied, NULL counts as "". Returns its index, or
-// QRN_PROFILE_NONE when the profile is full or memory is short (the call itself goes on); children of
-// QRN_PROFILE_NONE are not taken either.
+// QRN_PROFILE_NONE when the profile is full or memory is short (the call itself goes on); children
+// of QRN_PROFILE_NONE are not taken either.
 uint32_t qrn_profile_add(qrn_api_profile *p, uint32_t parent, uint32_t type, uint32_t unit,
                          uint64_t value, const char *identifier);
 // Adds an event that is a block of bytes (copied); file_name may be NULL.
-uint32_t qrn_profile_add_object(qrn_api_profile *p, uint32_t parent, uint32_t type, const void *data,
-                                uint32_t size_bytes, const char *file_name, const char *identifier);
+uint32_t qrn_profile_add_object(qrn_api_profile *p, uint32_t parent, uint32_t type,
+                                const void *data, uint32_t size_bytes, const char *file_name,
+                                const char *identifier);
 void qrn_profile_close(qrn_api_profile *p);
 
 // Should per-node events be added?

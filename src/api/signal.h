@@ -20,11 +20,11 @@ typedef struct qrn_api_signal {
     pthread_mutex_t lock;                // guards what follows; innermost
     pthread_cond_t idle;                 // the call that used it is about to return
     qrn_signal_type type;
-    uint64_t timeout_us;                 // TIMEOUT
+    uint64_t timeout_us; // TIMEOUT
     bool in_use;
-    uint64_t calls;                      // number of begins, tells one call from the next
-    pthread_t owner;                     // thread of the running call
-    uint64_t deadline_ns;                // TIMEOUT, of the running call; monotonic clock
+    uint64_t calls;       // number of begins, tells one call from the next
+    pthread_t owner;      // thread of the running call
+    uint64_t deadline_ns; // TIMEOUT, of the running call; monotonic clock
     atomic_bool triggered;
 } qrn_api_signal;
 
@@ -34,7 +34,8 @@ qrn_status qrn_signal_get(const void *handle, const qrn_api_backend *b, qrn_api_
 
 // Takes the signal for one call; QRN_E_IN_USE when another call has it.
 qrn_status qrn_signal_begin(qrn_api_signal *s);
-// QRN_E_ABORTED or QRN_E_TIMED_OUT when it has fired. Fits the poll callbacks of compiler and runtime.
+// QRN_E_ABORTED or QRN_E_TIMED_OUT when it has fired. Fits the poll callbacks of compiler and
+// runtime.
 qrn_status qrn_signal_poll(void *signal);
 // Lets it go; call it last, when the outcome is fixed. Wakes the thread that triggered it.
 void qrn_signal_end(qrn_api_signal *s);

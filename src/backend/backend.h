@@ -25,7 +25,7 @@ struct qrn_api_log;
 
 // Optional features of a backend; the API refuses what is not set.
 typedef enum qrn_feature {
-    QRN_FEATURE_DEVICE = 1u << 0,           // device handles
+    QRN_FEATURE_DEVICE = 1u << 0, // device handles
     QRN_FEATURE_CONTEXT_TENSORS = 1u << 1,
     QRN_FEATURE_DYNAMIC_DIMS = 1u << 2,
     QRN_FEATURE_SPARSE = 1u << 3,
@@ -33,9 +33,9 @@ typedef enum qrn_feature {
     QRN_FEATURE_ASYNC = 1u << 5,
     QRN_FEATURE_SIGNAL = 1u << 6,
     QRN_FEATURE_MEM = 1u << 7,
-    QRN_FEATURE_UPDATEABLE = 1u << 8,       // updateable tensors
+    QRN_FEATURE_UPDATEABLE = 1u << 8, // updateable tensors
     QRN_FEATURE_GRAPH_CONFIG = 1u << 9,
-    QRN_FEATURE_CONTEXT_CONFIG = 1u << 10,  // setConfig after creation
+    QRN_FEATURE_CONTEXT_CONFIG = 1u << 10, // setConfig after creation
     QRN_FEATURE_PRIORITY = 1u << 11,
     QRN_FEATURE_CONTINUOUS_PROFILING = 1u << 12,
     QRN_FEATURE_EXEC_ENVIRONMENT = 1u << 13,
@@ -46,18 +46,18 @@ typedef enum qrn_feature {
 } qrn_feature;
 
 typedef struct qrn_capability {
-    uint32_t key;      // property key
+    uint32_t key; // property key
     bool supported;
 } qrn_capability;
 
 typedef struct qrn_backend {
-    const char *provider_name;      // "CPU_QTI_AISW"
-    uint32_t id;                    // backend id of the public API
+    const char *provider_name;                            // "CPU_QTI_AISW"
+    uint32_t id;                                          // backend id of the public API
     uint32_t version_major, version_minor, version_patch; // backend API version announced
-    uint32_t features;              // qrn_feature bits
-    const qrn_capability *capabilities; // every key this backend knows
+    uint32_t features;                                    // qrn_feature bits
+    const qrn_capability *capabilities;                   // every key this backend knows
     size_t n_capabilities;
-    const qrn_support_table *support;   // ops and types
+    const qrn_support_table *support; // ops and types
 
     // Custom configs: `custom` is the pointer a client put behind option CUSTOM. NULL function: any
     // custom config is refused. Unknown custom options: one warning, then ignored.
@@ -66,14 +66,17 @@ typedef struct qrn_backend {
     qrn_status (*context_config)(struct qrn_api_context *c, const void *custom);
     qrn_status (*graph_config)(struct qrn_api_graph *g, const void *custom);
 
-    // Restricts a device to the hardware that a QnnDevice_PlatformInfo_t names. NULL: not supported.
+    // Restricts a device to the hardware that a QnnDevice_PlatformInfo_t names. NULL: not
+    // supported.
     qrn_status (*device_platform)(struct qrn_api_device *d, const void *info);
 
-    // Tells of a new log handle or a changed level (op packages have their own log level). Optional.
+    // Tells of a new log handle or a changed level (op packages have their own log level).
+    // Optional.
     qrn_status (*log_level)(struct qrn_api_log *log, int level);
 
-    // Life of the backend's own part (object->impl). All optional; free is called for what was created.
-    // create comes before the config functions of the object, which must change nothing when they fail.
+    // Life of the backend's own part (object->impl). All optional; free is called for what was
+    // created. create comes before the config functions of the object, which must change nothing
+    // when they fail.
     qrn_status (*backend_create)(struct qrn_api_backend *b);
     qrn_status (*backend_free)(struct qrn_api_backend *b);
     qrn_status (*device_create)(struct qrn_api_device *d);
@@ -82,10 +85,11 @@ typedef struct qrn_backend {
     qrn_status (*context_free)(struct qrn_api_context *c);
     void (*graph_free)(struct qrn_api_graph *g);
 
-    // Op packages: registers the ops of `path` (provider function `provider`); image/size instead of a
-    // path for a package that is already in memory.
-    qrn_status (*package_register)(struct qrn_api_backend *b, const char *path, const char *provider,
-                                   const char *target, const void *image, size_t size);
+    // Op packages: registers the ops of `path` (provider function `provider`); image/size instead
+    // of a path for a package that is already in memory.
+    qrn_status (*package_register)(struct qrn_api_backend *b, const char *path,
+                                   const char *provider, const char *target, const void *image,
+                                   size_t size);
     // The op of a registered package; NULL when unknown. Validate calls the package's own check.
     void *(*package_find)(struct qrn_api_backend *b, const char *package, const char *op);
     qrn_status (*package_validate)(struct qrn_api_backend *b, void *user_op, const void *op_config);
@@ -96,7 +100,8 @@ typedef struct qrn_backend {
     // Builds the executable form (g->runner or g->impl) of a validated graph.
     qrn_status (*graph_finalize)(struct qrn_api_graph *g, const qrn_compile_options *opt);
     // Runs it: bindings in the order of the plan's io.
-    qrn_status (*graph_execute)(struct qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt);
+    qrn_status (*graph_execute)(struct qrn_api_graph *g, qrn_binding *io,
+                                const qrn_run_options *opt);
 
     // Memory: maps a registered descriptor (a Qnn_MemDescriptor_t) to an address.
     qrn_status (*mem_map)(struct qrn_api_context *c, struct qrn_api_mem *m, const void *descriptor);
@@ -104,24 +109,26 @@ typedef struct qrn_backend {
 
     // Context binaries. size/write serialise all graphs; load makes the graphs of a new context.
     qrn_status (*binary_size)(struct qrn_api_context *c, uint64_t *size);
-    qrn_status (*binary_write)(struct qrn_api_context *c, void *buf, uint64_t size, uint64_t *written);
+    qrn_status (*binary_write)(struct qrn_api_context *c, void *buf, uint64_t size,
+                               uint64_t *written);
     qrn_status (*binary_load)(struct qrn_api_context *c, const void *buf, uint64_t size);
-    qrn_status (*binary_validate)(struct qrn_api_backend *b, struct qrn_api_device *d, const void *buf,
-                                  uint64_t size);
+    qrn_status (*binary_validate)(struct qrn_api_backend *b, struct qrn_api_device *d,
+                                  const void *buf, uint64_t size);
     qrn_status (*section_size)(struct qrn_api_context *c, struct qrn_api_graph *g, uint32_t section,
                                uint64_t *size);
-    qrn_status (*section_write)(struct qrn_api_context *c, struct qrn_api_graph *g, uint32_t section,
-                                void *buf, uint64_t size, uint64_t *written);
-    qrn_status (*section_apply)(struct qrn_api_context *c, struct qrn_api_graph *g, uint32_t section,
-                                const void *buf, uint64_t size);
+    qrn_status (*section_write)(struct qrn_api_context *c, struct qrn_api_graph *g,
+                                uint32_t section, void *buf, uint64_t size, uint64_t *written);
+    qrn_status (*section_apply)(struct qrn_api_context *c, struct qrn_api_graph *g,
+                                uint32_t section, const void *buf, uint64_t size);
 
     // Properties: `property` is the public QnnX_Property_t.
     qrn_status (*backend_property)(struct qrn_api_backend *b, void *property);
     qrn_status (*context_property)(struct qrn_api_context *c, void *property);
     qrn_status (*graph_property)(struct qrn_api_graph *g, void *property);
 
-    // Device facts: platform info and infrastructure pointers of the public API.
-    qrn_status (*platform_info)(struct qrn_api_device *d, const void **info); // d NULL: what is there
+    // Device facts: platform info (of what is there when d is NULL) and infrastructure pointers of
+    // the public API.
+    qrn_status (*platform_info)(struct qrn_api_device *d, const void **info);
     void (*platform_info_free)(const void *info);
     qrn_status (*infrastructure)(const void **infra);
 

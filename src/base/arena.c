@@ -12,7 +12,7 @@
 
 typedef struct block {
     struct block *next;
-    size_t used, cap;                      // bytes of data[]
+    size_t used, cap; // bytes of data[]
     _Alignas(QRN_ALIGN) unsigned char data[];
 } block;
 

@@ -8,7 +8,7 @@
 
 typedef struct qrn_arena qrn_arena;
 
-qrn_arena *qrn_arena_create(void); // NULL when out of memory
+qrn_arena *qrn_arena_create(void);    // NULL when out of memory
 void qrn_arena_destroy(qrn_arena *a); // NULL is fine
 // Cleared memory, 64-byte aligned for sizes of 64 bytes and more, 16-byte aligned below, with
 // readable bytes behind it; NULL when out of memory. Size 0 gives a valid pointer.

@@ -9,28 +9,28 @@
 #include <stdint.h>
 
 // X(NAME, token, code in the public API, bits, class)
-#define QRN_DTYPE_LIST(X)                                                     \
-    X(F32, "f32", 0x0232, 32, FLOAT)                                          \
-    X(F16, "f16", 0x0216, 16, FLOAT)                                          \
-    X(BF16, "bf16", 0x0226, 16, FLOAT)                                        \
-    X(F64, "f64", 0x0264, 64, FLOAT)                                          \
-    X(I8, "i8", 0x0008, 8, SINT)                                              \
-    X(I16, "i16", 0x0016, 16, SINT)                                           \
-    X(I32, "i32", 0x0032, 32, SINT)                                           \
-    X(I64, "i64", 0x0064, 64, SINT)                                           \
-    X(U8, "u8", 0x0108, 8, UINT)                                              \
-    X(U16, "u16", 0x0116, 16, UINT)                                           \
-    X(U32, "u32", 0x0132, 32, UINT)                                           \
-    X(U64, "u64", 0x0164, 64, UINT)                                           \
-    X(SQ4, "sq4", 0x0304, 4, SFIXED)                                          \
-    X(SQ8, "sq8", 0x0308, 8, SFIXED)                                          \
-    X(SQ16, "sq16", 0x0316, 16, SFIXED)                                       \
-    X(SQ32, "sq32", 0x0332, 32, SFIXED)                                       \
-    X(UQ4, "uq4", 0x0404, 4, UFIXED)                                          \
-    X(UQ8, "uq8", 0x0408, 8, UFIXED)                                          \
-    X(UQ16, "uq16", 0x0416, 16, UFIXED)                                       \
-    X(UQ32, "uq32", 0x0432, 32, UFIXED)                                       \
-    X(B8, "b8", 0x0508, 8, BOOL)                                              \
+#define QRN_DTYPE_LIST(X)                                                                          \
+    X(F32, "f32", 0x0232, 32, FLOAT)                                                               \
+    X(F16, "f16", 0x0216, 16, FLOAT)                                                               \
+    X(BF16, "bf16", 0x0226, 16, FLOAT)                                                             \
+    X(F64, "f64", 0x0264, 64, FLOAT)                                                               \
+    X(I8, "i8", 0x0008, 8, SINT)                                                                   \
+    X(I16, "i16", 0x0016, 16, SINT)                                                                \
+    X(I32, "i32", 0x0032, 32, SINT)                                                                \
+    X(I64, "i64", 0x0064, 64, SINT)                                                                \
+    X(U8, "u8", 0x0108, 8, UINT)                                                                   \
+    X(U16, "u16", 0x0116, 16, UINT)                                                                \
+    X(U32, "u32", 0x0132, 32, UINT)                                                                \
+    X(U64, "u64", 0x0164, 64, UINT)                                                                \
+    X(SQ4, "sq4", 0x0304, 4, SFIXED)                                                               \
+    X(SQ8, "sq8", 0x0308, 8, SFIXED)                                                               \
+    X(SQ16, "sq16", 0x0316, 16, SFIXED)                                                            \
+    X(SQ32, "sq32", 0x0332, 32, SFIXED)                                                            \
+    X(UQ4, "uq4", 0x0404, 4, UFIXED)                                                               \
+    X(UQ8, "uq8", 0x0408, 8, UFIXED)                                                               \
+    X(UQ16, "uq16", 0x0416, 16, UFIXED)                                                            \
+    X(UQ32, "uq32", 0x0432, 32, UFIXED)                                                            \
+    X(B8, "b8", 0x0508, 8, BOOL)                                                                   \
     X(STR, "str", 0x0608, 8, STRING)
 
 typedef enum qrn_dtype {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Thread pool: one per library, counted by its users. Work is split by index, so results do not depend
-// on timing. A caller that finds the pool busy runs its tasks itself.
+// Thread pool: one per library, counted by its users. Work is split by index, so results do not
+// depend on timing. A caller that finds the pool busy runs its tasks itself.
 #ifndef QRN_BASE_POOL_H
 #define QRN_BASE_POOL_H
 
@@ -20,7 +20,8 @@ uint32_t qrn_pool_threads(const qrn_pool *p); // 1 for NULL
 // for (uint32_t i = 0; i < n_tasks; i++) fn(arg, i);   in parallel; returns when all are done.
 void qrn_pool_run(qrn_pool *p, void (*fn)(void *arg, uint32_t task), void *arg, uint32_t n_tasks);
 
-// Threads this process should use: QUERN_THREADS, else the smaller of CPU affinity and cgroup quota.
+// Threads this process should use: QUERN_THREADS, else the smaller of CPU affinity and cgroup
+// quota.
 uint32_t qrn_pool_default_threads(void);
 
 #endif

@@ -21,16 +21,16 @@ typedef enum qrn_quant_kind {
 } qrn_quant_kind;
 
 typedef struct qrn_quant {
-    uint8_t kind;              // qrn_quant_kind
-    uint8_t bits;              // code bits that count; signed codes are sign-extended from there
-    uint8_t axis;              // AXIS: which dimension
-    float shift;               // added to every code (0, or 0.5 for encodings without a zero)
-    float scale;               // TENSOR
-    int32_t offset;            // TENSOR: minus the zero point
-    const float *scales;       // AXIS, BLOCK: n_groups values
-    const int32_t *offsets;    // AXIS, BLOCK; NULL = all 0
-    const float *real_offsets; // BLOCK: added after scaling; NULL = all 0
-    uint32_t n_groups;         // length of scales
+    uint8_t kind;                 // qrn_quant_kind
+    uint8_t bits;                 // code bits that count; signed codes are sign-extended from there
+    uint8_t axis;                 // AXIS: which dimension
+    float shift;                  // added to every code (0, or 0.5 for encodings without a zero)
+    float scale;                  // TENSOR
+    int32_t offset;               // TENSOR: minus the zero point
+    const float *scales;          // AXIS, BLOCK: n_groups values
+    const int32_t *offsets;       // AXIS, BLOCK; NULL = all 0
+    const float *real_offsets;    // BLOCK: added after scaling; NULL = all 0
+    uint32_t n_groups;            // length of scales
     uint32_t block[QRN_MAX_RANK]; // BLOCK: block shape, one entry per dimension
 } qrn_quant;
 

@@ -36,10 +36,6 @@ qrn_status qrn_fail(qrn_status s, const char *fmt, ...) {
     return s;
 }
 
-const char *qrn_message(void) {
-    return message;
-}
+const char *qrn_message(void) { return message; }
 
-void qrn_message_clear(void) {
-    message[0] = '\0';
-}
+void qrn_message_clear(void) { message[0] = '\0'; }

@@ -7,63 +7,63 @@
 #define QRN_BASE_STATUS_H
 
 // X(name, text). src/api maps each to the documented code of the component that was called.
-#define QRN_STATUS_LIST(X)                                                    \
-    X(OK, "success")                                                          \
-    X(MEM, "out of memory")                                                   \
-    X(ARGUMENT, "invalid argument")                                           \
-    X(HANDLE, "invalid handle")                                               \
-    X(CONFIG, "invalid configuration")                                        \
-    X(INCONSISTENT, "configuration conflicts with an earlier one")            \
-    X(UNSUPPORTED, "feature not supported")                                   \
-    X(NOT_PERMITTED, "operation not permitted")                               \
-    X(NAME, "invalid or duplicate name")                                      \
-    X(NOT_FOUND, "no such object")                                            \
-    X(TENSOR, "invalid tensor")                                               \
-    X(TENSOR_UNSUPPORTED, "tensor property not supported")                    \
-    X(TENSOR_UPDATE, "incompatible tensor update")                            \
-    X(OP_CONFIG, "invalid operation")                                         \
-    X(OP_UNKNOWN, "unknown operation or op package")                          \
-    X(SHAPE, "shape mismatch")                                                \
-    X(DTYPE, "data type not allowed")                                         \
-    X(PARAM, "invalid op parameter")                                          \
-    X(UNCONNECTED, "input has no producer")                                   \
-    X(CYCLE, "graph has a cycle")                                             \
-    X(FINALIZED, "graph is finalized")                                        \
-    X(NOT_FINALIZED, "graph is not finalized")                                \
-    X(FINALIZE, "finalize failed")                                            \
-    X(OPTIMIZE, "optimization failed")                                        \
-    X(CREATE, "creation failed")                                              \
-    X(SUBGRAPH, "not allowed on a subgraph")                                  \
-    X(DISABLED, "graph is disabled")                                          \
-    X(DYNAMIC_SHAPE, "dimensions do not fit the graph")                       \
-    X(SPARSITY, "sparse tensor does not fit")                                 \
-    X(EARLY, "graph ended before all outputs were produced")                  \
-    X(BLOCKED, "step has produced nothing yet")                               \
-    X(WRONG_CONTEXT, "object of another context")                             \
-    X(IN_USE, "object is in use")                                             \
-    X(IDLE, "signal is not in use")                                           \
-    X(PROFILE, "profiling failed")                                            \
-    X(INCOMPATIBLE, "incompatible object")                                    \
-    X(ABORTED, "aborted by signal")                                           \
-    X(TIMED_OUT, "timed out")                                                 \
-    X(ALREADY, "already registered")                                          \
-    X(MAPPING, "memory cannot be mapped")                                     \
-    X(MEMTYPE, "memory type not supported")                                   \
-    X(BINARY, "context binary cannot be used")                                \
-    X(BINARY_VERSION, "context binary of another version")                    \
-    X(BINARY_CONFIG, "context binary made for another configuration")         \
-    X(BINARY_SUBOPTIMAL, "context binary is not optimal for this device")     \
-    X(PKG_LOAD, "op package cannot be loaded")                                \
-    X(PKG_PROVIDER, "op package has no such interface provider")              \
-    X(PKG_REGISTER, "op package registration failed")                         \
-    X(PKG_VERSION, "op package interface version not supported")              \
-    X(PKG_DUPLICATE, "op package registered twice")                           \
-    X(PLATFORM, "platform not supported")                                     \
-    X(INIT, "initialization failed")                                          \
-    X(TERMINATE, "termination failed")                                        \
-    X(HARDWARE, "hardware not available")                                     \
-    X(COMM, "system communication failed")                                    \
-    X(COMM_FATAL, "system communication failed for good")                     \
+#define QRN_STATUS_LIST(X)                                                                         \
+    X(OK, "success")                                                                               \
+    X(MEM, "out of memory")                                                                        \
+    X(ARGUMENT, "invalid argument")                                                                \
+    X(HANDLE, "invalid handle")                                                                    \
+    X(CONFIG, "invalid configuration")                                                             \
+    X(INCONSISTENT, "configuration conflicts with an earlier one")                                 \
+    X(UNSUPPORTED, "feature not supported")                                                        \
+    X(NOT_PERMITTED, "operation not permitted")                                                    \
+    X(NAME, "invalid or duplicate name")                                                           \
+    X(NOT_FOUND, "no such object")                                                                 \
+    X(TENSOR, "invalid tensor")                                                                    \
+    X(TENSOR_UNSUPPORTED, "tensor property not supported")                                         \
+    X(TENSOR_UPDATE, "incompatible tensor update")                                                 \
+    X(OP_CONFIG, "invalid operation")                                                              \
+    X(OP_UNKNOWN, "unknown operation or op package")                                               \
+    X(SHAPE, "shape mismatch")                                                                     \
+    X(DTYPE, "data type not allowed")                                                              \
+    X(PARAM, "invalid op parameter")                                                               \
+    X(UNCONNECTED, "input has no producer")                                                        \
+    X(CYCLE, "graph has a cycle")                                                                  \
+    X(FINALIZED, "graph is finalized")                                                             \
+    X(NOT_FINALIZED, "graph is not finalized")                                                     \
+    X(FINALIZE, "finalize failed")                                                                 \
+    X(OPTIMIZE, "optimization failed")                                                             \
+    X(CREATE, "creation failed")                                                                   \
+    X(SUBGRAPH, "not allowed on a subgraph")                                                       \
+    X(DISABLED, "graph is disabled")                                                               \
+    X(DYNAMIC_SHAPE, "dimensions do not fit the graph")                                            \
+    X(SPARSITY, "sparse tensor does not fit")                                                      \
+    X(EARLY, "graph ended before all outputs were produced")                                       \
+    X(BLOCKED, "step has produced nothing yet")                                                    \
+    X(WRONG_CONTEXT, "object of another context")                                                  \
+    X(IN_USE, "object is in use")                                                                  \
+    X(IDLE, "signal is not in use")                                                                \
+    X(PROFILE, "profiling failed")                                                                 \
+    X(INCOMPATIBLE, "incompatible object")                                                         \
+    X(ABORTED, "aborted by signal")                                                                \
+    X(TIMED_OUT, "timed out")                                                                      \
+    X(ALREADY, "already registered")                                                               \
+    X(MAPPING, "memory cannot be mapped")                                                          \
+    X(MEMTYPE, "memory type not supported")                                                        \
+    X(BINARY, "context binary cannot be used")                                                     \
+    X(BINARY_VERSION, "context binary of another version")                                         \
+    X(BINARY_CONFIG, "context binary made for another configuration")                              \
+    X(BINARY_SUBOPTIMAL, "context binary is not optimal for this device")                          \
+    X(PKG_LOAD, "op package cannot be loaded")                                                     \
+    X(PKG_PROVIDER, "op package has no such interface provider")                                   \
+    X(PKG_REGISTER, "op package registration failed")                                              \
+    X(PKG_VERSION, "op package interface version not supported")                                   \
+    X(PKG_DUPLICATE, "op package registered twice")                                                \
+    X(PLATFORM, "platform not supported")                                                          \
+    X(INIT, "initialization failed")                                                               \
+    X(TERMINATE, "termination failed")                                                             \
+    X(HARDWARE, "hardware not available")                                                          \
+    X(COMM, "system communication failed")                                                         \
+    X(COMM_FATAL, "system communication failed for good")                                          \
     X(GENERAL, "internal error")
 
 typedef enum qrn_status {
@@ -86,11 +86,11 @@ const char *qrn_message(void);
 void qrn_message_clear(void);
 
 #define QRN_FAIL(...) qrn_fail(__VA_ARGS__)
-#define QRN_TRY(expr)                                                         \
-    do {                                                                      \
-        qrn_status qrn_try_ = (expr);                                         \
-        if (qrn_try_ != QRN_OK)                                               \
-            return qrn_try_;                                                  \
+#define QRN_TRY(expr)                                                                              \
+    do {                                                                                           \
+        qrn_status qrn_try_ = (expr);                                                              \
+        if (qrn_try_ != QRN_OK)                                                                    \
+            return qrn_try_;                                                                       \
     } while (0)
 
 #endif

@@ -9,8 +9,8 @@
 #include "runtime/plan.h"
 
 typedef struct qrn_compile_options {
-    uint32_t isa;                  // CPU features that may be used (base/cpu.h)
-    uint32_t n_threads;            // of the pool, for scratch sizes
+    uint32_t isa;       // CPU features that may be used (base/cpu.h)
+    uint32_t n_threads; // of the pool, for scratch sizes
     // (optional) Lowers a node of a user op package; ctx is passed through.
     qrn_status (*lower_user)(void *ctx, struct qrn_lowering *lo, const qrn_node *n);
     void *ctx;

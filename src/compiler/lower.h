@@ -7,8 +7,8 @@
 //   r  real: converted to the step's domain (f32 / f64 / i64)
 //   m  moved: stays in its type; data inputs are first converted to the type and encoding of out[0]
 //   x  as it is (indices, conditions, shapes); 4-bit types are widened to 8 bits
-// A row whose classes contain no 'r' runs in the RAW domain. Otherwise the domain is F32 when all real
-// operands are f32, I64 when all are plain integers and the family has such a row, else F64.
+// A row whose classes contain no 'r' runs in the RAW domain. Otherwise the domain is F32 when all
+// real operands are f32, I64 when all are plain integers and the family has such a row, else F64.
 // A static operand is converted once, at finalize.
 #ifndef QRN_COMPILER_LOWER_H
 #define QRN_COMPILER_LOWER_H
@@ -25,18 +25,19 @@ typedef struct qrn_lower_row {
     const char *in, *out;     // operand classes
     // (optional) Fills the family's parameter struct (args_bytes, cleared) from the node.
     qrn_status (*args)(const qrn_node *n, void *args);
-    size_t state_bytes;       // fixed part of the state kept across executions; 0: stateless
+    size_t state_bytes; // fixed part of the state kept across executions; 0: stateless
     // (optional) State that depends on shapes; replaces state_bytes.
     size_t (*state)(const qrn_node *n);
-    // (optional) Full control: emits any number of steps itself. Returns QRN_E_UNSUPPORTED to fall back
-    // to the generic row (then `family` must be set).
+    // (optional) Full control: emits any number of steps itself. Returns QRN_E_UNSUPPORTED to fall
+    // back to the generic row (then `family` must be set).
     qrn_status (*custom)(qrn_lowering *lo, const qrn_node *n);
 } qrn_lower_row;
 
 // The row of an op; NULL when no group has one.
 const qrn_lower_row *qrn_lower_find(const char *op);
 
-// --- for custom rows: building steps by hand ------------------------------------------------------
+// --- for custom rows: building steps by hand
+// ------------------------------------------------------
 
 // A value of the plan: index into plan->values.
 typedef uint32_t qrn_val;
@@ -50,7 +51,8 @@ qrn_status qrn_lo_temp(qrn_lowering *lo, qrn_dtype dtype, const qrn_shape *shape
 // A new constant: uninitialised memory of the value's size that the caller fills through *data.
 qrn_status qrn_lo_const(qrn_lowering *lo, qrn_dtype dtype, const qrn_shape *shape,
                         const qrn_quant *quant, qrn_val *out, void **data);
-// `v` in another format: itself when nothing changes, else a conversion step (folded for constants).
+// `v` in another format: itself when nothing changes, else a conversion step (folded for
+// constants).
 qrn_status qrn_lo_as(qrn_lowering *lo, qrn_val v, qrn_dtype dtype, const qrn_quant *quant,
                      qrn_val *out);
 // Emits a step. `args` (family->args_bytes) is copied; ins/outs may hold QRN_VAL_NONE.

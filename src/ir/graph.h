@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Graphs and nodes. A graph belongs to a context; nodes are kept in the order they were added, which
-// is a topological order because a node may only be added after its producers.
+// Graphs and nodes. A graph belongs to a context; nodes are kept in the order they were added,
+// which is a topological order because a node may only be added after its producers.
 #ifndef QRN_IR_GRAPH_H
 #define QRN_IR_GRAPH_H
 
@@ -11,28 +11,28 @@
 
 typedef struct qrn_node {
     const char *name;
-    const char *package;            // "qti.aisw" or a user package
-    const char *type;               // op type name
-    const qrn_op_def *op;           // NULL for an op of a user package
-    void *user_op;                  // op of a user package: the backend's object, else NULL
+    const char *package;  // "qti.aisw" or a user package
+    const char *type;     // op type name
+    const qrn_op_def *op; // NULL for an op of a user package
+    void *user_op;        // op of a user package: the backend's object, else NULL
     uint32_t n_in, n_out, n_params;
-    qrn_tensor **in;                // NULL entries: absent
-    qrn_tensor **out;               // NULL entries: absent
-    qrn_param *params;              // table ops: one per op->params row; user ops: as given
-    const char **param_names;       // user ops only: names beside params
+    qrn_tensor **in;          // NULL entries: absent
+    qrn_tensor **out;         // NULL entries: absent
+    qrn_param *params;        // table ops: one per op->params row; user ops: as given
+    const char **param_names; // user ops only: names beside params
     struct qrn_graph *graph;
-    uint32_t index;                 // position in graph->nodes
+    uint32_t index; // position in graph->nodes
 } qrn_node;
 
 typedef struct qrn_graph {
     const char *name;
-    struct qrn_graph *parent;       // subgraphs: the graph that owns this one
-    qrn_arena *arena;               // nodes, names, tensors; dies with the context
+    struct qrn_graph *parent; // subgraphs: the graph that owns this one
+    qrn_arena *arena;         // nodes, names, tensors; dies with the context
     qrn_node **nodes;
     uint32_t n_nodes, cap_nodes;
-    qrn_tensor **tensors;           // created in this graph, in order of creation
+    qrn_tensor **tensors; // created in this graph, in order of creation
     uint32_t n_tensors, cap_tensors;
-    struct qrn_graph **subgraphs;   // children, in order of creation
+    struct qrn_graph **subgraphs; // children, in order of creation
     uint32_t n_subgraphs, cap_subgraphs;
     bool finalized;
 } qrn_graph;

@@ -19,12 +19,12 @@ typedef struct qrn_shape {
 
 // Roles; the numbers are the public API's tensor types.
 typedef enum qrn_role {
-    QRN_ROLE_INPUT = 0,     // written by the application
-    QRN_ROLE_OUTPUT = 1,    // read by the application
-    QRN_ROLE_INOUT = 2,     // context tensor: output of one graph, input of another
-    QRN_ROLE_NATIVE = 3,    // inside a graph
-    QRN_ROLE_STATIC = 4,    // constant
-    QRN_ROLE_NULL = 5,      // stands for an absent optional tensor
+    QRN_ROLE_INPUT = 0,  // written by the application
+    QRN_ROLE_OUTPUT = 1, // read by the application
+    QRN_ROLE_INOUT = 2,  // context tensor: output of one graph, input of another
+    QRN_ROLE_NATIVE = 3, // inside a graph
+    QRN_ROLE_STATIC = 4, // constant
+    QRN_ROLE_NULL = 5,   // stands for an absent optional tensor
     QRN_ROLE_UNKNOWN = 255
 } qrn_role;
 
@@ -32,25 +32,25 @@ typedef enum qrn_role {
 #define QRN_FORMAT_SPARSE 1u
 
 typedef struct qrn_tensor {
-    uint32_t id;             // unique in the context, never 0
-    const char *name;        // owned by the arena of the graph or context
-    uint8_t role;            // qrn_role
-    bool updateable;         // data or encoding may be changed after finalize
-    bool optional_io;        // application tensor that execute may leave out
-    bool has_dynamic;        // some dynamic[i] is set
+    uint32_t id;      // unique in the context, never 0
+    const char *name; // owned by the arena of the graph or context
+    uint8_t role;     // qrn_role
+    bool updateable;  // data or encoding may be changed after finalize
+    bool optional_io; // application tensor that execute may leave out
+    bool has_dynamic; // some dynamic[i] is set
     qrn_dtype dtype;
-    uint32_t format;         // QRN_FORMAT_*; others are refused by the backends that lack them
-    qrn_shape shape;         // largest shape
+    uint32_t format; // QRN_FORMAT_*; others are refused by the backends that lack them
+    qrn_shape shape; // largest shape
     uint8_t dynamic[QRN_MAX_RANK]; // non-zero: this dimension may be smaller at execute
-    qrn_quant quant;         // how codes read; kind NONE for plain numbers
-    uint32_t encoding;       // the API's encoding number the client gave (reported back)
-    uint32_t n_sparse_elements; // SPARSE: specified elements (declared maximum)
-    uint32_t n_sparse_dims;     // SPARSE: outermost dimensions that are indexed
-    const void *data;        // STATIC: size_bytes bytes, NULL otherwise
-    size_t size_bytes;       // dense bytes at the largest shape (sparse: indices and values)
-    struct qrn_graph *graph; // owner; NULL for a context tensor
-    struct qrn_node *producer; // node that writes it; NULL: none (yet)
-    void *client_buf;        // buffer given at creation for an application tensor, or NULL
+    qrn_quant quant;               // how codes read; kind NONE for plain numbers
+    uint32_t encoding;             // the API's encoding number the client gave (reported back)
+    uint32_t n_sparse_elements;    // SPARSE: specified elements (declared maximum)
+    uint32_t n_sparse_dims;        // SPARSE: outermost dimensions that are indexed
+    const void *data;              // STATIC: size_bytes bytes, NULL otherwise
+    size_t size_bytes;             // dense bytes at the largest shape (sparse: indices and values)
+    struct qrn_graph *graph;       // owner; NULL for a context tensor
+    struct qrn_node *producer;     // node that writes it; NULL: none (yet)
+    void *client_buf;              // buffer given at creation for an application tensor, or NULL
 } qrn_tensor;
 
 // Number of elements; false on overflow.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Executing a plan. An execution object holds the arena and views of one call in flight; objects are
-// kept for reuse, so that a call allocates nothing after the first of its concurrency level.
+// Executing a plan. An execution object holds the arena and views of one call in flight; objects
+// are kept for reuse, so that a call allocates nothing after the first of its concurrency level.
 #ifndef QRN_RUNTIME_EXEC_H
 #define QRN_RUNTIME_EXEC_H
 
@@ -18,15 +18,15 @@ const qrn_plan *qrn_runner_plan(const qrn_runner *r);
 // One application buffer of a call, in the order of plan->io. For dynamic values dims hold the
 // current shape of inputs on entry and of outputs on return.
 typedef struct qrn_binding {
-    void *data;              // NULL: left out (optional_io only)
+    void *data; // NULL: left out (optional_io only)
     uint32_t dims[QRN_MAX_RANK];
-    uint32_t rank;           // 0 with rank of the value != 0: use the declared shape
-    bool produced;           // outputs: written on return
+    uint32_t rank; // 0 with rank of the value != 0: use the declared shape
+    bool produced; // outputs: written on return
 } qrn_binding;
 
 typedef struct qrn_run_options {
-    qrn_pool *pool;          // NULL: single-threaded
-    uint64_t *node_ns;       // NULL, or [plan->n_nodes] to add time to
+    qrn_pool *pool;    // NULL: single-threaded
+    uint64_t *node_ns; // NULL, or [plan->n_nodes] to add time to
     // (optional) Asked before each step; a status other than OK ends the run with it.
     qrn_status (*poll)(void *ctx);
     void *poll_ctx;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The plan: what a finalized graph is. Flat arrays of values and steps; executing walks the steps and
-// allocates nothing. Built by the compiler, immutable afterwards, shared by all executions.
+// The plan: what a finalized graph is. Flat arrays of values and steps; executing walks the steps
+// and allocates nothing. Built by the compiler, immutable afterwards, shared by all executions.
 #ifndef QRN_RUNTIME_PLAN_H
 #define QRN_RUNTIME_PLAN_H
 
@@ -10,28 +10,28 @@
 
 // Where the bytes of a value are.
 typedef enum qrn_storage {
-    QRN_STORE_ARENA,  // at `offset` in the execution's arena
-    QRN_STORE_CONST,  // `data`, owned by the plan
-    QRN_STORE_IO      // application buffer number `io` of the call
+    QRN_STORE_ARENA, // at `offset` in the execution's arena
+    QRN_STORE_CONST, // `data`, owned by the plan
+    QRN_STORE_IO     // application buffer number `io` of the call
 } qrn_storage;
 
 typedef struct qrn_value {
-    qrn_view view;           // largest shape; data set for constants only
-    qrn_quant quant;         // what view.quant points at when the value is encoded
-    size_t size_bytes;       // at the largest shape
-    uint8_t storage;         // qrn_storage
-    bool dynamic;            // shape may be smaller at execute
-    uint32_t io;             // IO: index into plan->io
-    size_t offset;           // ARENA
-    uint32_t first, last;    // ARENA: step indices of first write and last use
-    const char *name;        // tensor name, "" for temporaries
-    uint32_t tensor_id;      // id of the tensor in the context, 0 for temporaries
+    qrn_view view;        // largest shape; data set for constants only
+    qrn_quant quant;      // what view.quant points at when the value is encoded
+    size_t size_bytes;    // at the largest shape
+    uint8_t storage;      // qrn_storage
+    bool dynamic;         // shape may be smaller at execute
+    uint32_t io;          // IO: index into plan->io
+    size_t offset;        // ARENA
+    uint32_t first, last; // ARENA: step indices of first write and last use
+    const char *name;     // tensor name, "" for temporaries
+    uint32_t tensor_id;   // id of the tensor in the context, 0 for temporaries
 } qrn_value;
 
 typedef enum qrn_step_kind {
     QRN_STEP_KERNEL,
-    QRN_STEP_BRANCH,  // in[0] is false: go to step `target`
-    QRN_STEP_JUMP     // go to step `target`
+    QRN_STEP_BRANCH, // in[0] is false: go to step `target`
+    QRN_STEP_JUMP    // go to step `target`
 } qrn_step_kind;
 
 // Sets the current dims of the outputs from those of the inputs; for steps with dynamic operands.
@@ -40,42 +40,42 @@ typedef qrn_status (*qrn_reshape_fn)(const struct qrn_step *s, qrn_view *const *
                                      qrn_view *const *out);
 
 typedef struct qrn_step {
-    uint8_t kind;             // qrn_step_kind
+    uint8_t kind; // qrn_step_kind
     const qrn_family *family;
     const qrn_kernel *kernel; // chosen for this machine
     qrn_domain domain;
-    void *args;               // family->args_bytes, or NULL
-    uint32_t *in, *out;       // value indices, UINT32_MAX = absent
+    void *args;         // family->args_bytes, or NULL
+    uint32_t *in, *out; // value indices, UINT32_MAX = absent
     uint32_t n_in, n_out;
     size_t scratch_offset, scratch_bytes; // in the arena
     size_t state_offset, state_bytes;     // in the graph's state block
-    uint32_t target;          // BRANCH, JUMP
-    uint32_t node;            // index into plan->node_names, UINT32_MAX for none
-    qrn_reshape_fn reshape;   // NULL unless an operand is dynamic
-    const void *reshape_arg;  // what reshape needs (the node)
+    uint32_t target;                      // BRANCH, JUMP
+    uint32_t node;                        // index into plan->node_names, UINT32_MAX for none
+    qrn_reshape_fn reshape;               // NULL unless an operand is dynamic
+    const void *reshape_arg;              // what reshape needs (the node)
 } qrn_step;
 
 typedef struct qrn_io {
-    uint32_t value;           // index into values
+    uint32_t value; // index into values
     uint32_t tensor_id;
     bool is_output;
-    bool optional;            // may be left out of a call
+    bool optional; // may be left out of a call
 } qrn_io;
 
 typedef struct qrn_plan {
-    qrn_arena *arena;         // owns everything below
+    qrn_arena *arena; // owns everything below
     qrn_value *values;
     qrn_step *steps;
-    qrn_io *io;               // application tensors: inputs first, then outputs, in creation order
+    qrn_io *io; // application tensors: inputs first, then outputs, in creation order
     const char **node_names;
     const char **node_types;
     uint32_t n_values, n_steps, n_io, n_nodes;
-    uint32_t max_operands;    // largest n_in + n_out of a step
-    size_t arena_bytes;       // memory one execution needs
-    size_t state_bytes;       // memory of the state block, one per graph
-    size_t const_bytes;       // constants held by the plan
-    bool dynamic;             // some value is dynamic or some output shape depends on data
-    bool may_block;           // some step can return QRN_E_BLOCKED
+    uint32_t max_operands; // largest n_in + n_out of a step
+    size_t arena_bytes;    // memory one execution needs
+    size_t state_bytes;    // memory of the state block, one per graph
+    size_t const_bytes;    // constants held by the plan
+    bool dynamic;          // some value is dynamic or some output shape depends on data
+    bool may_block;        // some step can return QRN_E_BLOCKED
 } qrn_plan;
 
 void qrn_plan_destroy(qrn_plan *p); // NULL is fine

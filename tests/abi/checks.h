@@ -23,7 +23,7 @@ struct abi_count {
 #define LINKAGE extern "C"
 #define ALIGNOF(type) alignof(type)
 #define SAME(a, ...) std::is_same<a, __VA_ARGS__>::value
-#define ENUMERATOR(name, type, number) \
+#define ENUMERATOR(name, type, number)                                                             \
     ((name) == (number) && std::is_same<decltype(name), type>::value)
 // The types of a model library; the headers of the other units do not declare this namespace.
 namespace qnn_wrapper_api {}
@@ -41,14 +41,14 @@ using namespace qnn_wrapper_api;
 
 #define CHECK(...) static_assert((__VA_ARGS__) && __COUNTER__ >= 0, #__VA_ARGS__)
 
-#define RUN(...)                                                                  \
-    do {                                                                          \
-        if (__VA_ARGS__) {                                                        \
-            count->passed++;                                                      \
-        } else {                                                                  \
-            count->failed++;                                                      \
-            printf("abi: failed: %s:%d: %s\n", __FILE__, __LINE__, #__VA_ARGS__); \
-        }                                                                         \
+#define RUN(...)                                                                                   \
+    do {                                                                                           \
+        if (__VA_ARGS__) {                                                                         \
+            count->passed++;                                                                       \
+        } else {                                                                                   \
+            count->failed++;                                                                       \
+            printf("abi: failed: %s:%d: %s\n", __FILE__, __LINE__, #__VA_ARGS__);                  \
+        }                                                                                          \
     } while (0)
 
 #endif // QUERN_TEST_ABI_CHECKS_H

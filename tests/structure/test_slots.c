@@ -79,9 +79,7 @@ static int open_library(void **state) {
     return *state ? 0 : -1;
 }
 
-static int close_library(void **state) {
-    return dlclose(*state);
-}
+static int close_library(void **state) { return dlclose(*state); }
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {

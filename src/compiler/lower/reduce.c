@@ -19,6 +19,10 @@ static qrn_status log_softmax_args(const qrn_node *n, void *args) {
 
 const qrn_lower_row qrn_lower_reduce[] = {
     {.op = "Softmax", .family = &qrn_family_softmax, .in = "r", .out = "r", .args = softmax_args},
-    {.op = "LogSoftmax", .family = &qrn_family_softmax, .in = "r", .out = "r", .args = log_softmax_args},
+    {.op = "LogSoftmax",
+     .family = &qrn_family_softmax,
+     .in = "r",
+     .out = "r",
+     .args = log_softmax_args},
     {0},
 };

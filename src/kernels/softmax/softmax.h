@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Softmax and its logarithm along one axis. in[0], out[0]: same shape.
-//   y = exp(beta*(x-max)) / sum exp(beta*(x-max))        log: beta*(x-max) - log(sum exp(beta*(x-max)))
+//   y = exp(beta*(x-max)) / sum exp(beta*(x-max))        log: beta*(x-max) - log(sum
+//   exp(beta*(x-max)))
 #ifndef QRN_KERNELS_SOFTMAX_H
 #define QRN_KERNELS_SOFTMAX_H
 
