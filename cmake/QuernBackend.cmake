@@ -2,12 +2,12 @@
 #
 # quern_backend(target folder exports...): lib<target>.so from the sources of one folder and the
 # static core. Exports exactly the named symbols and needs only the C library's own parts. An
-# exported function may live in the core: it is pulled in by name. Without sources there is no
-# target; `if(TARGET QnnHtp)` tells.
+# exported function may live in the core: it is pulled in by name. Without a backend.c or
+# interface.c in the folder there is no target; `if(TARGET QnnHtp)` tells.
 function(quern_backend target folder)
     file(GLOB_RECURSE files CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.c")
     quern_select_sources(sources ${files})
-    if(NOT sources)
+    if(NOT sources MATCHES "/(backend|interface)\\.c")
         return()
     endif()
 

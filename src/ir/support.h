@@ -8,11 +8,11 @@
 #include "ir/op.h"
 
 // X(name, text). What a row says about its op and configuration.
-#define QRN_ANSWER_LIST(X)                                                                         \
-    X(NO, "no")                                                                                    \
-    X(LISTED_NO, "listed-no") /* types are printed, but the overview says no */                    \
-    X(YES, "yes")                                                                                  \
-    X(DELTA, "delta-yes") /* added by a later release; widens the other rows of the op */          \
+#define QRN_ANSWER_LIST(X)                                                                \
+    X(NO, "no")                                                                           \
+    X(LISTED_NO, "listed-no") /* types are printed, but the overview says no */           \
+    X(YES, "yes")                                                                         \
+    X(DELTA, "delta-yes") /* added by a later release; widens the other rows of the op */ \
     X(UNKNOWN, "unknown") /* not listed, but a client relies on it */
 
 typedef enum qrn_answer {
@@ -38,13 +38,13 @@ typedef struct qrn_support_alt {
 
 typedef struct qrn_support_row {
     const char *op;
-    const char *config;          // "fp32", "int8", ...
-    uint8_t answer;              // qrn_answer
+    const char *config; // "fp32", "int8", ...
+    uint8_t answer;     // qrn_answer
     const qrn_support_alt *alts;
-    size_t n_alts;               // 0 with YES or UNKNOWN: every type of the op table
-    const char *note;            // words about the types that are not in alts, or ""
-    const char *params;          // "axis=u32 keep_dims=b8": types of parameters, or ""
-    const char *constraints;     // further limits in words, separated by " ; ", or ""
+    size_t n_alts;           // 0 with YES or UNKNOWN: every type of the op table
+    const char *note;        // words about the types that are not in alts, or ""
+    const char *params;      // "axis=u32 keep_dims=b8": types of parameters, or ""
+    const char *constraints; // further limits in words, separated by " ; ", or ""
 } qrn_support_row;
 
 typedef enum qrn_support_mode {
@@ -54,7 +54,7 @@ typedef enum qrn_support_mode {
 } qrn_support_mode;
 
 typedef struct qrn_support_table {
-    const char *backend;         // "CPU", for messages
+    const char *backend; // "CPU", for messages
     qrn_support_mode mode;
     const qrn_support_row *rows; // rows of an op stand together
     size_t n_rows;
