@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// Runs one case on a backend library through the public QNN API alone.
+
+#ifndef QRN_CASE_RUN_H
+#define QRN_CASE_RUN_H
+
+#include "case_compare.h"
+#include "case_file.h"
+
+#include "QnnInterface.h"
+
+// A loaded backend library. One per process: the log callback has no user pointer, so the last
+// logged line is kept in one static buffer.
+typedef struct {
+    void *library;
+    QNN_INTERFACE_VER_TYPE api;
+    Qnn_LogHandle_t log;
+    Qnn_BackendHandle_t backend;
+} qrn_session;
+
+typedef enum { QRN_PASSED, QRN_FAILED, QRN_REFUSED } qrn_verdict;
+
+typedef struct {
+    qrn_verdict verdict; // QRN_REFUSED: validateOpConfig said no and no error was expected
+    char why[1024];      // one line, when not passed
+    qrn_code_count codes;
+} qrn_result;
+
+// Loads the library and creates the backend. On failure writes one line to why.
+bool qrn_session_open(qrn_session *s, const char *path, char *why, size_t why_size);
+void qrn_session_close(qrn_session *s);
+
+void qrn_case_run(qrn_session *s, const qrn_case *c, qrn_result *result);
+
+#endif
