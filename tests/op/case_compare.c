@@ -162,9 +162,10 @@ static void compare_codes(const qrn_case_tensor *t, const qrn_want *w, const uin
         double have = (double)load_int(t->dtype, got, i);
         if (have == want)
             continue;
+        // An exact tie goes up; a place next to one may be the oracle's own rounding error.
         double slack = w->arg[2] * fmax(1.0, fabs(place));
-        bool tie = fabs(place + 0.5 - nearbyint(place + 0.5)) <= slack;
-        if (tie && fabs(have - place) <= 0.5 + slack)
+        double distance = fabs(place + 0.5 - nearbyint(place + 0.5));
+        if (distance > 0 && distance <= slack && fabs(have - place) <= 0.5 + slack)
             continue;
         if (fabs(have - want) > w->arg[0])
             miss(m, i, have, want);
@@ -216,9 +217,11 @@ static bool report(const qrn_case_tensor *t, const qrn_want *w, const misses *m,
     for (uint32_t i = 0; i < w->shape.rank; i++)
         used += (size_t)snprintf(place + used, sizeof place - used, i ? ",%u" : "%u",
                                  (unsigned)index[i]);
+    int digits = is_float(t->dtype) ? 9 : 20;
     snprintf(why, why_size,
-             "output '%s' at [%s]: got %.9g, want %.9g%s (%" PRIu64 " of %" PRIu64 " wrong)",
-             t->name, place, m->got, m->want, unit, m->n, qrn_shape_count(&w->shape));
+             "output '%s' at [%s]: got %.*g, want %.*g%s (%" PRIu64 " of %" PRIu64 " wrong)",
+             t->name, place, digits, m->got, digits, m->want, unit, m->n,
+             qrn_shape_count(&w->shape));
     return false;
 }
 

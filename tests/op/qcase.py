@@ -119,9 +119,9 @@ def ulp(n=1, nan_ok=False):
 
 
 def quant(steps=1, ratio=0.9999, tie=1e-9):
-    """tie: elements closer than tie * max(1, |position|) to a rounding boundary may go either way,
-    because the float64 oracle itself cannot tell. ratio other than 0.9999 keeps the case out of the
-    count for the whole file and needs a reason in the generator."""
+    """tie: elements closer than tie * max(1, |position|) to a rounding boundary, but not on it, may
+    go either way, because the float64 oracle itself cannot tell. ratio other than 0.9999 keeps the
+    case out of the count for the whole file and needs a reason in the generator."""
     return Tol("quant", steps, ratio, tie)
 
 

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+//
+// A backend with deliberate faults, for the self-test of run_cases. Its ops copy input 0 to
+// output 0; an op's type names the mistake it makes on the way. Only what run_cases calls is there.
+// One context and one graph exist at a time, in static storage.
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "QnnInterface.h"
+
+enum { MAX_TENSORS = 32, ERROR_CODE = 3110 };
+
+static QnnLog_Callback_t log_callback;
+static uint8_t constants[MAX_TENSORS][4096]; // by id - 1
+static uint32_t n_tensors, n_executions;
+static char op[64];
+static uint32_t source_id, target_id;
+static int anchor; // address of the handles
+
+static void say(const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    log_callback(fmt, QNN_LOG_LEVEL_ERROR, 0, args);
+    va_end(args);
+}
+
+static Qnn_TensorV1_t common(const Qnn_Tensor_t *t) {
+    if (t->version == QNN_TENSOR_VERSION_1)
+        return t->v1;
+    Qnn_TensorV1_t out = {.id = t->v2.id,
+                          .type = t->v2.type,
+                          .rank = t->v2.rank,
+                          .dimensions = t->v2.dimensions,
+                          .clientBuf = t->v2.clientBuf};
+    return out;
+}
+
+static Qnn_ErrorHandle_t log_create(QnnLog_Callback_t callback, QnnLog_Level_t level,
+                                    Qnn_LogHandle_t *log) {
+    (void)level;
+    log_callback = callback;
+    *log = &anchor;
+    return QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t log_free(Qnn_LogHandle_t log) {
+    (void)log;
+    return QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t backend_create(Qnn_LogHandle_t log, const QnnBackend_Config_t **config,
+                                        Qnn_BackendHandle_t *backend) {
+    (void)log;
+    (void)config;
+    *backend = &anchor;
+    return QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t backend_free(Qnn_BackendHandle_t backend) {
+    (void)backend;
+    return QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t context_create(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
+                                        const QnnContext_Config_t **config,
+                                        Qnn_ContextHandle_t *context) {
+    (void)backend;
+    (void)device;
+    (void)config;
+    n_tensors = n_executions = 0;
+    *context = &anchor;
+    return QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t context_free(Qnn_ContextHandle_t context, Qnn_ProfileHandle_t profile) {
+    (void)context;
+    (void)profile;
+    return strcmp(op, "FreeFails") == 0 ? ERROR_CODE : QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t graph_create(Qnn_ContextHandle_t context, const char *name,
+                                      const QnnGraph_Config_t **config, Qnn_GraphHandle_t *graph) {
+    (void)context;
+    (void)name;
+    (void)config;
+    *graph = &anchor;
+    return QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t create_tensor(Qnn_GraphHandle_t graph, Qnn_Tensor_t *tensor) {
+    (void)graph;
+    Qnn_TensorV1_t t = common(tensor);
+    if (n_tensors == MAX_TENSORS || t.clientBuf.dataSize > sizeof constants[0])
+        return ERROR_CODE;
+    if (t.clientBuf.data)
+        memcpy(constants[n_tensors], t.clientBuf.data, t.clientBuf.dataSize);
+    n_tensors++;
+    if (tensor->version == QNN_TENSOR_VERSION_1)
+        tensor->v1.id = n_tensors;
+    else
+        tensor->v2.id = n_tensors;
+    return QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t validate(Qnn_BackendHandle_t backend, Qnn_OpConfig_t config) {
+    (void)backend;
+    const char *type = config.v1.typeName;
+    if (strcmp(type, "Refused") == 0 || strcmp(type, "RefusedTooLate") == 0) {
+        say("op '%s' is refused\n", type);
+        return ERROR_CODE;
+    }
+    return QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t add_node(Qnn_GraphHandle_t graph, Qnn_OpConfig_t config) {
+    (void)graph;
+    snprintf(op, sizeof op, "%s", config.v1.typeName);
+    source_id = common(&config.v1.inputTensors[0]).id;
+    target_id = common(&config.v1.outputTensors[0]).id;
+    bool refuses = strcmp(op, "Refused") == 0 || strcmp(op, "AddFails") == 0;
+    return refuses ? ERROR_CODE : QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t finalize(Qnn_GraphHandle_t graph, Qnn_ProfileHandle_t profile,
+                                  Qnn_SignalHandle_t signal) {
+    (void)graph;
+    (void)profile;
+    (void)signal;
+    return strcmp(op, "FinalizeFails") == 0 ? ERROR_CODE : QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t execute(Qnn_GraphHandle_t graph, const Qnn_Tensor_t *in, uint32_t n_in,
+                                 Qnn_Tensor_t *out, uint32_t n_out, Qnn_ProfileHandle_t profile,
+                                 Qnn_SignalHandle_t signal) {
+    (void)graph;
+    (void)profile;
+    (void)signal;
+    uint8_t *from = constants[source_id - 1];
+    Qnn_TensorV1_t target = common(&out[0]);
+    for (uint32_t i = 0; i < n_in; i++)
+        if (common(&in[i]).id == source_id || strcmp(op, "IgnoresIds") == 0)
+            from = common(&in[i]).clientBuf.data;
+    for (uint32_t i = 0; i < n_out; i++)
+        if (common(&out[i]).id == target_id)
+            target = common(&out[i]);
+    uint8_t *to = target.clientBuf.data;
+    uint32_t size = target.clientBuf.dataSize;
+    n_executions++;
+    if (strcmp(op, "ExecuteFails") == 0)
+        return ERROR_CODE;
+    memcpy(to, from, strcmp(op, "LeavesTheEnd") == 0 ? size - 1 : size);
+    if (strcmp(op, "OneMore") == 0)
+        to[0]++;
+    if (strcmp(op, "TwoMore") == 0)
+        to[0] = (uint8_t)(to[0] + 2);
+    if (strcmp(op, "OneMoreEverywhere") == 0)
+        for (uint32_t i = 0; i < size; i++)
+            to[i]++;
+    if (strcmp(op, "Forgetful") == 0 && n_executions > 1)
+        to[size - 1] ^= 1;
+    if (strcmp(op, "WritesInput") == 0)
+        from[0] ^= 1;
+    if (strcmp(op, "Shrinks") == 0)
+        target.dimensions[0]--;
+    return QNN_SUCCESS;
+}
+
+static const QnnInterface_t provider = {
+    .backendId = QNN_BACKEND_ID_NULL,
+    .providerName = "FAULTY",
+    .apiVersion = QNN_API_VERSION_INIT,
+    .QNN_INTERFACE_VER_NAME =
+        {
+            .logCreate = log_create,
+            .logFree = log_free,
+            .backendCreate = backend_create,
+            .backendFree = backend_free,
+            .backendValidateOpConfig = validate,
+            .contextCreate = context_create,
+            .contextFree = context_free,
+            .graphCreate = graph_create,
+            .graphAddNode = add_node,
+            .graphFinalize = finalize,
+            .graphExecute = execute,
+            .tensorCreateGraphTensor = create_tensor,
+        },
+};
+
+__attribute__((visibility("default"))) Qnn_ErrorHandle_t QnnInterface_getProviders(
+    const QnnInterface_t ***list, uint32_t *n) {
+    static const QnnInterface_t *providers[] = {&provider};
+    *list = providers;
+    *n = 1;
+    return QNN_SUCCESS;
+}
