@@ -7,7 +7,7 @@
 // X(NAME, variable, meaning)
 #define QRN_ENV_LIST(X)                                                                            \
     X(THREADS, "QUERN_THREADS", "number of threads; default: CPU affinity and cgroup quota")       \
-    X(ISA, "QUERN_ISA", "cap of CPU features: ref, avx2, avx512, vnni, amx, neon, dot, i8mm")      \
+    X(ISA, "QUERN_ISA", "cap of CPU features: ref, avx2, avx512, vnni, neon, dot, i8mm")           \
     X(VERBOSE, "QUERN_VERBOSE", "comma list of dispatch, exec, plan: one line each to the log")    \
     X(LOG, "QUERN_LOG", "file that receives all log lines (- for stderr)")                         \
     X(API_VERSION, "QUERN_API_VERSION", "announced core API version, such as 2.37")

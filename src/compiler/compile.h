@@ -8,6 +8,8 @@
 #include "ir/graph.h"
 #include "runtime/plan.h"
 
+struct qrn_lowering;
+
 typedef struct qrn_compile_options {
     uint32_t isa;       // CPU features that may be used (base/cpu.h)
     uint32_t n_threads; // of the pool, for scratch sizes

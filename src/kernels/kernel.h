@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// What a kernel is. Kernels are pure functions on views: no graph, no allocation, no thread, no log.
-// A family is an ordered list of kernels, best first, the readable reference last; the selector takes
-// the first row whose domain fits, whose ISA the CPU has and whose predicate holds.
+// What a kernel is. Kernels are pure functions on views: no graph, no allocation, no thread, no
+// log. A family is an ordered list of kernels, best first, the readable reference last; the
+// selector takes the first row whose domain fits, whose ISA the CPU has and whose predicate holds.
 //
 // Domains. A step runs in one domain; the compiler converts the operands that are of another type:
 //   F32  all real operands are float
 //   F64  all real operands are double (used for fixed-point, half and mixed operands)
 //   I64  all real operands are int64_t (used for plain integers and bool)
 //   RAW  operands come as they are; the kernel looks at view->dtype (moves, integer GEMM, ...)
-// Reference kernels are written once in an .inc body with `T` as element type and expanded per domain.
+// Reference kernels are written once in an .inc body with `T` as element type and expanded per
+// domain.
 #ifndef QRN_KERNELS_KERNEL_H
 #define QRN_KERNELS_KERNEL_H
 
@@ -24,25 +25,30 @@
 // A tensor as kernels see it: dense, row-major, last dimension fastest.
 typedef struct qrn_view {
     void *data;
-    const qrn_quant *quant;       // NULL: plain numbers
+    const qrn_quant *quant; // NULL: plain numbers
     qrn_dtype dtype;
     uint32_t rank;
-    uint32_t dims[QRN_MAX_RANK];  // current shape; kernels with data-dependent outputs write it
-    uint32_t n_sparse;            // sparse storage: specified elements (0 = dense)
-    uint32_t n_sparse_dims;       // sparse storage: indexed outermost dimensions
+    uint32_t dims[QRN_MAX_RANK]; // current shape; kernels with data-dependent outputs write it
+    uint32_t n_sparse;           // sparse storage: specified elements (0 = dense)
+    uint32_t n_sparse_dims;      // sparse storage: indexed outermost dimensions
 } qrn_view;
 
-typedef enum qrn_domain { QRN_DOMAIN_F32, QRN_DOMAIN_F64, QRN_DOMAIN_I64, QRN_DOMAIN_RAW } qrn_domain;
+typedef enum qrn_domain {
+    QRN_DOMAIN_F32,
+    QRN_DOMAIN_F64,
+    QRN_DOMAIN_I64,
+    QRN_DOMAIN_RAW
+} qrn_domain;
 
 // One call of a kernel.
 typedef struct qrn_kcall {
-    const void *args;             // the family's parameter struct; NULL when it has none
-    qrn_view *const *in;          // [n_in], NULL entries: absent optional operands
-    qrn_view *const *out;         // [n_out], NULL entries: absent optional operands
+    const void *args;     // the family's parameter struct; NULL when it has none
+    qrn_view *const *in;  // [n_in], NULL entries: absent optional operands
+    qrn_view *const *out; // [n_out], NULL entries: absent optional operands
     uint32_t n_in, n_out;
-    void *scratch;                // kernel->scratch() bytes, not cleared, shared by all tasks
-    void *state;                  // kept across executions (cleared at first), or NULL
-    uint32_t task, n_tasks;       // this call does part `task` of `n_tasks`
+    void *scratch;          // kernel->scratch() bytes, not cleared, shared by all tasks
+    void *state;            // kept across executions (cleared at first), or NULL
+    uint32_t task, n_tasks; // this call does part `task` of `n_tasks`
 } qrn_kcall;
 
 // Returns QRN_OK; a data error found while running (index out of range) is QRN_E_ARGUMENT, and
@@ -50,28 +56,41 @@ typedef struct qrn_kcall {
 typedef qrn_status (*qrn_kernel_fn)(const qrn_kcall *k);
 
 typedef struct qrn_kernel {
-    const char *name;             // "softmax_f32_ref"
+    const char *name; // "softmax_f32_ref"
     qrn_domain domain;
-    uint32_t needs;               // ISA bits of base/cpu.h; 0 = any CPU
+    uint32_t needs; // ISA bits of base/cpu.h; 0 = any CPU
     qrn_kernel_fn fn;
-    bool (*works)(const qrn_kcall *k);      // (optional) NULL: always. Shapes are the largest ones
-    uint32_t (*tasks)(const qrn_kcall *k, uint32_t n_threads); // (optional) NULL: 1 task. The result
-                                            // must not depend on the number of tasks
-    size_t (*scratch)(const qrn_kcall *k);  // (optional) NULL: none; asked at the largest shapes
+    bool (*works)(const qrn_kcall *k); // (optional) NULL: always. Shapes are the largest ones
+    uint32_t (*tasks)(const qrn_kcall *k,
+                      uint32_t n_threads); // (optional) NULL: 1 task. The result
+                                           // must not depend on the number of tasks
+    size_t (*scratch)(const qrn_kcall *k); // (optional) NULL: none; asked at the largest shapes
 } qrn_kernel;
 
 typedef struct qrn_family {
     const char *name;
-    const qrn_kernel *rows;       // best first, reference last
+    const qrn_kernel *rows; // best first, reference last
     uint32_t n_rows;
-    size_t args_bytes;            // size of the parameter struct (0: none)
+    size_t args_bytes; // size of the parameter struct (0: none)
 } qrn_family;
 
-// First row that can run this call in `domain`; NULL when there is none. `isa` caps the CPU features.
+// First row that can run this call in `domain`; NULL when there is none. `isa` caps the CPU
+// features.
 const qrn_kernel *qrn_kernel_select(const qrn_family *f, qrn_domain domain, const qrn_kcall *k,
                                     uint32_t isa);
+// Why a row cannot run the call; NULL when it can.
+const char *qrn_kernel_refusal(const qrn_kernel *row, qrn_domain domain, const qrn_kcall *k,
+                               uint32_t isa);
+// Has the family a row for this domain?
+static inline bool qrn_family_has(const qrn_family *f, qrn_domain domain) {
+    for (uint32_t i = 0; i < f->n_rows; i++)
+        if (f->rows[i].domain == domain)
+            return true;
+    return false;
+}
 
-// --- small things every kernel needs --------------------------------------------------------------
+// --- small things every kernel needs
+// --------------------------------------------------------------
 
 static inline size_t qrn_view_count(const qrn_view *v) {
     size_t n = 1;
@@ -87,9 +106,12 @@ static inline size_t qrn_view_span(const qrn_view *v, uint32_t from, uint32_t to
     return n;
 }
 // Bytes of one element; 4-bit types are moved after conversion to 8 bits, so 1 for them.
-static inline size_t qrn_view_elem(const qrn_view *v) { return (qrn_dtypes[v->dtype].bits + 7u) / 8u; }
+static inline size_t qrn_view_elem(const qrn_view *v) {
+    return (qrn_dtypes[v->dtype].bits + 7u) / 8u;
+}
 
-// Range [begin, end) of `total` items for part `task` of `n_tasks`; parts differ by at most `grain`.
+// Range [begin, end) of `total` items for part `task` of `n_tasks`; parts differ by at most
+// `grain`.
 static inline void qrn_split(size_t total, size_t grain, uint32_t task, uint32_t n_tasks,
                              size_t *begin, size_t *end) {
     size_t chunks = (total + grain - 1) / grain;
@@ -103,8 +125,8 @@ int64_t qrn_view_int(const qrn_view *v, size_t i);
 // Real value at position i of an operand of any type (dequantized).
 double qrn_view_real(const qrn_view *v, size_t i);
 
-#define QRN_FAMILY(fam, args)                                                                       \
-    const qrn_family qrn_family_##fam = {#fam, fam##_rows, sizeof(fam##_rows) / sizeof(fam##_rows[0]), \
-                                         args}
+#define QRN_FAMILY(fam, args)                                                                      \
+    const qrn_family qrn_family_##fam = {#fam, fam##_rows,                                         \
+                                         sizeof(fam##_rows) / sizeof(fam##_rows[0]), args}
 
 #endif

@@ -30,8 +30,8 @@ typedef struct qrn_run_options {
     // (optional) Asked before each step; a status other than OK ends the run with it.
     qrn_status (*poll)(void *ctx);
     void *poll_ctx;
-    // (optional) Called after the last step of each node with its output views.
-    void (*trace)(void *ctx, uint32_t node, qrn_view *const *out, uint32_t n_out);
+    // (optional) Called after the last step of each node; views holds every value of the plan.
+    void (*trace)(void *ctx, const qrn_plan *p, uint32_t node, const qrn_view *views);
     void *trace_ctx;
 } qrn_run_options;
 

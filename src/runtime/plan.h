@@ -34,10 +34,12 @@ typedef enum qrn_step_kind {
     QRN_STEP_JUMP    // go to step `target`
 } qrn_step_kind;
 
-// Sets the current dims of the outputs from those of the inputs; for steps with dynamic operands.
+// Sets the current dims of a step's outputs before it runs; `views` holds the current view of every
+// value of the plan. For steps with dynamic operands.
 struct qrn_step;
-typedef qrn_status (*qrn_reshape_fn)(const struct qrn_step *s, qrn_view *const *in,
-                                     qrn_view *const *out);
+struct qrn_plan;
+typedef qrn_status (*qrn_reshape_fn)(const struct qrn_plan *p, const struct qrn_step *s,
+                                     qrn_view *views);
 
 typedef struct qrn_step {
     uint8_t kind; // qrn_step_kind
@@ -50,10 +52,17 @@ typedef struct qrn_step {
     size_t scratch_offset, scratch_bytes; // in the arena
     size_t state_offset, state_bytes;     // in the graph's state block
     uint32_t target;                      // BRANCH, JUMP
-    uint32_t node;                        // index into plan->node_names, UINT32_MAX for none
+    uint32_t node;                        // index into plan->nodes
     qrn_reshape_fn reshape;               // NULL unless an operand is dynamic
-    const void *reshape_arg;              // what reshape needs (the node)
 } qrn_step;
+
+// A node of the graph as far as executing cares: for profiles, traces and dynamic shapes.
+typedef struct qrn_plan_node {
+    const char *name, *type;
+    const void *ir;     // the compiler's node, for reshape and trace
+    uint32_t *in, *out; // values of its tensors, UINT32_MAX = absent
+    uint32_t n_in, n_out;
+} qrn_plan_node;
 
 typedef struct qrn_io {
     uint32_t value; // index into values
@@ -67,14 +76,14 @@ typedef struct qrn_plan {
     qrn_value *values;
     qrn_step *steps;
     qrn_io *io; // application tensors: inputs first, then outputs, in creation order
-    const char **node_names;
-    const char **node_types;
+    qrn_plan_node *nodes;
     uint32_t n_values, n_steps, n_io, n_nodes;
     uint32_t max_operands; // largest n_in + n_out of a step
     size_t arena_bytes;    // memory one execution needs
     size_t state_bytes;    // memory of the state block, one per graph
     size_t const_bytes;    // constants held by the plan
     bool dynamic;          // some value is dynamic or some output shape depends on data
+    bool optional_io;      // some application tensor may be left out
     bool may_block;        // some step can return QRN_E_BLOCKED
 } qrn_plan;
 

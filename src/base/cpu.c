@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// CPU features. A newer level implies the older ones, so a cap is a prefix of the list.
+#include "base/cpu.h"
+
+#include "base/env.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#if defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+// In the order in which one builds on the other.
+static const struct {
+    const char *name;
+    uint32_t bit;
+} levels[] = {
+    {"avx2", QRN_ISA_AVX2}, {"avx512", QRN_ISA_AVX512}, {"vnni", QRN_ISA_AVX512VNNI},
+    {"neon", QRN_ISA_NEON}, {"dot", QRN_ISA_NEONDOT},   {"i8mm", QRN_ISA_NEONI8MM},
+};
+#define N_LEVELS (sizeof(levels) / sizeof(levels[0]))
+
+static uint32_t detect(void) {
+    uint32_t isa = 0;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        isa |= QRN_ISA_AVX2;
+    if (isa && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+        isa |= QRN_ISA_AVX512;
+    if ((isa & QRN_ISA_AVX512) && __builtin_cpu_supports("avx512vnni"))
+        isa |= QRN_ISA_AVX512VNNI;
+#elif defined(__aarch64__)
+    unsigned long cap = getauxval(AT_HWCAP), cap2 = getauxval(AT_HWCAP2);
+    isa |= QRN_ISA_NEON;
+    if (cap & HWCAP_ASIMDDP)
+        isa |= QRN_ISA_NEONDOT;
+    if (cap2 & HWCAP2_I8MM)
+        isa |= QRN_ISA_NEONI8MM;
+#endif
+    return isa;
+}
+
+static uint32_t cap(const char *name) {
+    uint32_t mask = 0;
+    for (size_t i = 0; i < N_LEVELS; i++) {
+        mask |= levels[i].bit;
+        if (strcmp(name, levels[i].name) == 0)
+            return mask;
+    }
+    return strcmp(name, "ref") == 0 ? 0 : UINT32_MAX; // an unknown word caps nothing
+}
+
+uint32_t qrn_cpu_isa(void) {
+    const char *want = qrn_env_get(QRN_ENV_ISA);
+    return want ? detect() & cap(want) : detect();
+}
+
+const char *qrn_cpu_isa_text(uint32_t isa, char *buf, unsigned size) {
+    unsigned n = 0;
+    buf[0] = '\0';
+    for (size_t i = 0; i < N_LEVELS; i++)
+        if ((isa & levels[i].bit) && n < size)
+            n += (unsigned)snprintf(buf + n, size - n, "%s%s", n ? " " : "", levels[i].name);
+    return buf;
+}

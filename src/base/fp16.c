@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// Half precision and bfloat16. Conversions from double go through one routine that rounds the
+// 52-bit fraction to any narrower binary format, so that a value is never rounded twice.
+#include "base/fp16.h"
+
+#include <math.h>
+#include <string.h>
+
+static float float_of_bits(uint32_t u) {
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+float qrn_f16_to_f32(uint16_t h) {
+    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exp = (h >> 10) & 31u, frac = h & 1023u;
+    if (exp == 31)
+        return float_of_bits(sign | 0x7f800000u | frac << 13);
+    if (exp != 0)
+        return float_of_bits(sign | (exp + 112u) << 23 | frac << 13);
+    float sub = (float)frac * 0x1p-24f; // zero and subnormals
+    return sign ? -sub : sub;
+}
+
+float qrn_bf16_to_f32(uint16_t h) { return float_of_bits((uint32_t)h << 16); }
+
+// |x| to a format with `frac_bits` of fraction and smallest normal exponent `min_exp`; the result
+// is the integer pattern without sign, with exponents biased so that min_exp is pattern 1 <<
+// frac_bits.
+static uint32_t round_to(double x, int frac_bits, int min_exp, uint32_t inf) {
+    if (isnan(x))
+        return inf | 1u << (frac_bits - 1);
+    if (isinf(x))
+        return inf;
+    int e;
+    double m = frexp(x, &e); // x = m * 2^e, 0.5 <= m < 1
+    if (m == 0)
+        return 0;
+    e -= 1;
+    int at = e < min_exp ? min_exp : e;                 // exponent of the unit we round in
+    double steps = nearbyint(ldexp(x, frac_bits - at)); // exact scaling, one rounding (to even)
+    uint32_t code = (uint32_t)steps;
+    if (e >= min_exp)
+        code += (uint32_t)(e - min_exp) << frac_bits; // the hidden bit adds one to the exponent
+    return code >= inf ? inf : code;
+}
+
+uint16_t qrn_f16_from_f64(double x) {
+    uint16_t sign = signbit(x) ? 0x8000u : 0;
+    if (fabs(x) > 1e6 && !isnan(x))
+        return sign | 0x7c00u;
+    return (uint16_t)(sign | round_to(fabs(x), 10, -14, 0x7c00u));
+}
+
+uint16_t qrn_bf16_from_f64(double x) {
+    uint16_t sign = signbit(x) ? 0x8000u : 0;
+    if (fabs(x) > 1e39 && !isnan(x))
+        return sign | 0x7f80u;
+    return (uint16_t)(sign | round_to(fabs(x), 7, -126, 0x7f80u));
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// State of one compilation, shared by the passes; nothing outside src/compiler sees it.
+#ifndef QRN_COMPILER_LOWERING_H
+#define QRN_COMPILER_LOWERING_H
+
+#include "compiler/compile.h"
+#include "compiler/lower.h"
+
+// A conversion already made: value `from` in another format is value `to`.
+typedef struct qrn_conversion {
+    qrn_val from, to;
+} qrn_conversion;
+
+struct qrn_lowering {
+    const qrn_graph *graph;
+    const qrn_compile_options *opt;
+    qrn_plan *plan;
+    uint32_t cap_values, cap_steps, cap_nodes, cap_io; // of the plan's growing arrays
+    qrn_val *by_id;                                    // value of a tensor, by tensor id
+    uint32_t n_by_id;
+    qrn_conversion *conversions; // reused while no branch begins or ends
+    uint32_t n_conversions, cap_conversions;
+    const qrn_node *node; // being lowered
+    uint32_t depth;       // of branches we are inside; nothing is folded there
+};
+
+// Appends room for one element to a growing array; false when out of memory.
+bool qrn_lo_grow(void **array, uint32_t *cap, uint32_t used, size_t elem_bytes);
+
+// fold.c: runs step `s` now if everything it reads is constant; *folded says whether it did.
+qrn_status qrn_lo_fold(qrn_lowering *lo, const qrn_step *s, bool *folded);
+// bind.c: chooses kernels for all steps, asks for scratch, plans memory.
+qrn_status qrn_lo_bind(qrn_lowering *lo);
+// The call of a step over the largest shapes; ptrs has room for n_in + n_out pointers.
+qrn_kcall qrn_lo_call(const qrn_plan *p, const qrn_step *s, qrn_view **ptrs);
+// memplan.c: offsets for arena values and scratch.
+qrn_status qrn_lo_plan_memory(qrn_lowering *lo);
+
+#endif

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+//
+// Conversion between number formats, in runs of RUN elements: codes or reals are loaded into a
+// small buffer (int64_t when both sides are integers, else double) and stored in the target's
+// format.
+#include "kernels/convert.h"
+
+#include "base/fp16.h"
+
+#include <math.h>
+#include <string.h>
+
+#define RUN 256
+
+static int64_t sign_extend(uint64_t u, unsigned bits) {
+    unsigned shift = 64 - bits;
+    return (int64_t)(u << shift) >> shift;
+}
+
+// The bits of a code that count: all of the container unless the encoding says fewer.
+static unsigned code_bits(const qrn_view *v) {
+    unsigned bits = qrn_dtypes[v->dtype].bits;
+    return v->quant && v->quant->bits && v->quant->bits < bits ? v->quant->bits : bits;
+}
+
+#define LOAD(type)                                                                                 \
+    for (size_t i = 0; i < n; i++)                                                                 \
+        dst[i] = (int64_t)((const type *)v->data)[first + i];                                      \
+    break
+
+// Integers, bools and fixed-point codes as they are stored.
+static void load_codes(const qrn_view *v, size_t first, size_t n, int64_t *dst) {
+    switch (v->dtype) {
+    case QRN_DTYPE_I8:
+    case QRN_DTYPE_SQ8:
+        LOAD(int8_t);
+    case QRN_DTYPE_I16:
+    case QRN_DTYPE_SQ16:
+        LOAD(int16_t);
+    case QRN_DTYPE_I32:
+    case QRN_DTYPE_SQ32:
+        LOAD(int32_t);
+    case QRN_DTYPE_I64:
+        LOAD(int64_t);
+    case QRN_DTYPE_U16:
+    case QRN_DTYPE_UQ16:
+        LOAD(uint16_t);
+    case QRN_DTYPE_U32:
+    case QRN_DTYPE_UQ32:
+        LOAD(uint32_t);
+    case QRN_DTYPE_U64:
+        LOAD(uint64_t);
+    case QRN_DTYPE_SQ4:
+    case QRN_DTYPE_UQ4:
+        for (size_t i = 0; i < n; i++) {
+            unsigned byte = ((const uint8_t *)v->data)[(first + i) / 2];
+            unsigned nib = (first + i) % 2 ? byte >> 4 : byte & 15u;
+            dst[i] = v->dtype == QRN_DTYPE_SQ4 ? sign_extend(nib, 4) : (int64_t)nib;
+        }
+        break;
+    default:
+        LOAD(uint8_t);
+    }
+    unsigned bits = code_bits(v);
+    if (qrn_dtype_is_fixed(v->dtype) && bits < qrn_dtypes[v->dtype].bits)
+        for (size_t i = 0; i < n; i++)
+            dst[i] = qrn_dtypes[v->dtype].cls == QRN_CLASS_SFIXED
+                         ? sign_extend((uint64_t)dst[i], bits)
+                         : (int64_t)((uint64_t)dst[i] & ((1u << bits) - 1u));
+}
+
+// Group of element i: which scale applies.
+static uint32_t group_of(const qrn_view *v, size_t i) {
+    const qrn_quant *q = v->quant;
+    if (q->kind == QRN_QUANT_AXIS)
+        return (uint32_t)(i / qrn_view_span(v, q->axis + 1u, v->rank) % v->dims[q->axis]);
+    uint32_t g = 0, stride = 1;
+    for (uint32_t d = v->rank; d-- > 0;) {
+        uint32_t block = q->block[d] ? q->block[d] : 1;
+        g += (uint32_t)(i % v->dims[d]) / block * stride;
+        stride *= (v->dims[d] + block - 1) / block;
+        i /= v->dims[d];
+    }
+    return g;
+}
+
+typedef struct pair {
+    double scale, offset, real_offset; // real = scale * (code + offset) + real_offset
+} pair;
+
+static pair pair_of(const qrn_view *v, size_t i) {
+    const qrn_quant *q = v->quant;
+    if (!q || q->kind == QRN_QUANT_NONE)
+        return (pair){1.0, 0.0, 0.0};
+    if (q->kind == QRN_QUANT_TENSOR)
+        return (pair){(double)q->scale, (double)q->offset + (double)q->shift, 0.0};
+    uint32_t g = group_of(v, i);
+    return (pair){(double)q->scales[g],
+                  (q->offsets ? (double)q->offsets[g] : 0.0) + (double)q->shift,
+                  q->real_offsets ? (double)q->real_offsets[g] : 0.0};
+}
+
+static bool one_pair(const qrn_view *v) { return !v->quant || v->quant->kind <= QRN_QUANT_TENSOR; }
+
+static void load_reals(const qrn_view *v, size_t first, size_t n, bool cast, double *dst) {
+    switch (v->dtype) {
+    case QRN_DTYPE_F32:
+        for (size_t i = 0; i < n; i++)
+            dst[i] = (double)((const float *)v->data)[first + i];
+        return;
+    case QRN_DTYPE_F64:
+        memcpy(dst, (const double *)v->data + first, n * sizeof *dst);
+        return;
+    case QRN_DTYPE_F16:
+        for (size_t i = 0; i < n; i++)
+            dst[i] = (double)qrn_f16_to_f32(((const uint16_t *)v->data)[first + i]);
+        return;
+    case QRN_DTYPE_BF16:
+        for (size_t i = 0; i < n; i++)
+            dst[i] = (double)qrn_bf16_to_f32(((const uint16_t *)v->data)[first + i]);
+        return;
+    default:
+        break;
+    }
+    int64_t codes[RUN];
+    load_codes(v, first, n, codes);
+    bool plain = cast || !qrn_dtype_is_fixed(v->dtype);
+    pair p = plain ? (pair){1.0, 0.0, 0.0} : pair_of(v, first);
+    for (size_t i = 0; i < n; i++) {
+        double code = v->dtype == QRN_DTYPE_U64 ? (double)(uint64_t)codes[i] : (double)codes[i];
+        if (!plain && !one_pair(v))
+            p = pair_of(v, first + i);
+        dst[i] = plain ? code : p.scale * (code + p.offset) + p.real_offset;
+    }
+}
+
+#define STORE(type)                                                                                \
+    for (size_t i = 0; i < n; i++)                                                                 \
+        ((type *)v->data)[first + i] = (type)src[i];                                               \
+    break
+
+// Keeps the low bits; bool gets 0 or 1.
+static void store_codes(qrn_view *v, size_t first, size_t n, const int64_t *src) {
+    switch (v->dtype) {
+    case QRN_DTYPE_B8:
+        for (size_t i = 0; i < n; i++)
+            ((uint8_t *)v->data)[first + i] = src[i] != 0;
+        break;
+    case QRN_DTYPE_SQ4:
+    case QRN_DTYPE_UQ4:
+        for (size_t i = 0; i < n; i++) {
+            uint8_t *byte = (uint8_t *)v->data + (first + i) / 2;
+            unsigned nib = (unsigned)src[i] & 15u;
+            *byte = (uint8_t)((first + i) % 2 ? (*byte & 15u) | nib << 4 : nib);
+        }
+        break;
+    default:
+        switch (qrn_dtypes[v->dtype].bits) {
+        case 8:
+            STORE(uint8_t);
+        case 16:
+            STORE(uint16_t);
+        case 32:
+            STORE(uint32_t);
+        default:
+            STORE(uint64_t);
+        }
+    }
+}
+
+static int64_t truncate_to(double x, int64_t lo, int64_t hi) {
+    if (isnan(x))
+        return 0;
+    if (x <= (double)lo)
+        return lo;
+    return x >= (double)hi ? hi : (int64_t)x;
+}
+
+static int64_t quantize(double x, pair p, int64_t lo, int64_t hi) {
+    double t = isnan(x) || p.scale == 0.0 ? 0.0 : (x - p.real_offset) / p.scale;
+    t = floor(t + 0.5) - p.offset;
+    if (t <= (double)lo)
+        return lo;
+    return t >= (double)hi ? hi : (int64_t)t;
+}
+
+static void store_reals(qrn_view *v, size_t first, size_t n, bool cast, const double *src) {
+    switch (v->dtype) {
+    case QRN_DTYPE_F32:
+        for (size_t i = 0; i < n; i++)
+            ((float *)v->data)[first + i] = (float)src[i];
+        return;
+    case QRN_DTYPE_F64:
+        memcpy((double *)v->data + first, src, n * sizeof *src);
+        return;
+    case QRN_DTYPE_F16:
+        for (size_t i = 0; i < n; i++)
+            ((uint16_t *)v->data)[first + i] = qrn_f16_from_f64(src[i]);
+        return;
+    case QRN_DTYPE_BF16:
+        for (size_t i = 0; i < n; i++)
+            ((uint16_t *)v->data)[first + i] = qrn_bf16_from_f64(src[i]);
+        return;
+    default:
+        break;
+    }
+    int64_t codes[RUN], lo, hi;
+    qrn_code_range(v->dtype, code_bits(v), &lo, &hi);
+    bool fixed = !cast && qrn_dtype_is_fixed(v->dtype);
+    pair p = fixed ? pair_of(v, first) : (pair){1.0, 0.0, 0.0};
+    for (size_t i = 0; i < n; i++) {
+        if (fixed && !one_pair(v))
+            p = pair_of(v, first + i);
+        if (v->dtype == QRN_DTYPE_B8)
+            codes[i] = src[i] != 0.0;
+        else if (v->dtype == QRN_DTYPE_U64) // beyond int64_t: saturate by hand
+            codes[i] = src[i] >= 0x1p63 ? (src[i] >= 0x1p64 ? -1 : (int64_t)(uint64_t)src[i])
+                                        : truncate_to(src[i], 0, INT64_MAX);
+        else
+            codes[i] = fixed ? quantize(src[i], p, lo, hi) : truncate_to(src[i], lo, hi);
+    }
+    store_codes(v, first, n, codes);
+}
+
+// Same bytes on both sides?
+static bool same_format(const qrn_view *a, const qrn_view *b, bool cast) {
+    return a->dtype == b->dtype && (cast || qrn_quant_equal(a->quant, b->quant)) &&
+           a->dtype != QRN_DTYPE_B8 && qrn_dtypes[a->dtype].bits >= 8;
+}
+
+// Codes mean the same on both sides, whatever their width?
+static bool same_codes(const qrn_view *a, const qrn_view *b, bool cast) {
+    bool fa = qrn_dtype_is_fixed(a->dtype), fb = qrn_dtype_is_fixed(b->dtype);
+    if (qrn_dtype_is_float(a->dtype) || qrn_dtype_is_float(b->dtype))
+        return false;
+    return cast || (!fa && !fb) || (fa && fb && qrn_quant_equal(a->quant, b->quant));
+}
+
+void qrn_convert_range(const qrn_view *src, qrn_view *dst, size_t first, size_t count, bool cast) {
+    if (same_format(src, dst, cast)) {
+        size_t e = qrn_view_elem(src);
+        memcpy((char *)dst->data + first * e, (const char *)src->data + first * e, count * e);
+        return;
+    }
+    union {
+        int64_t codes[RUN];
+        double reals[RUN];
+    } run;
+    bool codes = same_codes(src, dst, cast);
+    for (size_t at = first, n; at < first + count; at += n) {
+        n = first + count - at < RUN ? first + count - at : RUN;
+        if (codes) {
+            load_codes(src, at, n, run.codes);
+            store_codes(dst, at, n, run.codes);
+        } else {
+            load_reals(src, at, n, cast, run.reals);
+            store_reals(dst, at, n, cast, run.reals);
+        }
+    }
+}
+
+int64_t qrn_view_int(const qrn_view *v, size_t i) {
+    int64_t code;
+    double real;
+    if (!qrn_dtype_is_float(v->dtype)) {
+        load_codes(v, i, 1, &code);
+        return code;
+    }
+    load_reals(v, i, 1, true, &real);
+    return truncate_to(real, INT64_MIN, INT64_MAX);
+}
+
+double qrn_view_real(const qrn_view *v, size_t i) {
+    double real;
+    load_reals(v, i, 1, false, &real);
+    return real;
+}
+
+static uint32_t convert_tasks(const qrn_kcall *k, uint32_t n_threads) {
+    return qrn_view_count(k->in[0]) < 32768 ? 1 : n_threads;
+}
+
+static qrn_status run(const qrn_kcall *k, bool cast) {
+    size_t begin, end;
+    // RUN is even, so that two tasks never write the nibbles of one byte.
+    qrn_split(qrn_view_count(k->in[0]), RUN, k->task, k->n_tasks, &begin, &end);
+    qrn_convert_range(k->in[0], k->out[0], begin, end - begin, cast);
+    return QRN_OK;
+}
+
+static qrn_status convert_ref(const qrn_kcall *k) { return run(k, false); }
+static qrn_status cast_ref(const qrn_kcall *k) { return run(k, true); }
+
+static const qrn_kernel convert_rows[] = {
+    {.name = "convert_ref", .domain = QRN_DOMAIN_RAW, .fn = convert_ref, .tasks = convert_tasks},
+};
+QRN_FAMILY(convert, 0);
+
+static const qrn_kernel cast_rows[] = {
+    {.name = "cast_ref", .domain = QRN_DOMAIN_RAW, .fn = cast_ref, .tasks = convert_tasks},
+};
+QRN_FAMILY(cast, 0);

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+//
+// Executing a plan. Each execution object holds its own arena, a view per value and, per step, the
+// pointers to the views of its operands, all made once; a call only sets what changes: application
+// buffers and, for dynamic graphs, shapes.
+// Locks: `idle_lock` guards the list of idle executions; `state_lock` serialises calls of a graph
+// that keeps state. Neither is held while the other is taken.
+#define _GNU_SOURCE
+#include "runtime/exec.h"
+
+#include "base/mem.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct execution {
+    struct execution *next; // in the list of idle ones
+    char *arena;
+    qrn_view *views;     // [n_values]
+    qrn_view **operands; // pointers of all steps, one after the other
+    bool *absent;        // [n_values] produced nothing in this call
+} execution;
+
+struct qrn_runner {
+    qrn_plan *plan;
+    char *state;
+    uint32_t *first_operand; // [n_steps] position of a step's operands
+    uint32_t n_operands;
+    pthread_mutex_t idle_lock, state_lock;
+    execution *idle;
+};
+
+void qrn_plan_destroy(qrn_plan *p) {
+    if (p)
+        qrn_arena_destroy(p->arena);
+}
+
+const qrn_plan *qrn_runner_plan(const qrn_runner *r) { return r->plan; }
+
+qrn_status qrn_runner_create(qrn_plan *plan, qrn_runner **out) {
+    qrn_runner *r = qrn_arena_alloc(plan->arena, sizeof *r);
+    uint32_t *first = qrn_arena_alloc(plan->arena, (plan->n_steps + 1) * sizeof *first);
+    char *state = qrn_arena_alloc(plan->arena, plan->state_bytes);
+    if (!r || !first || !state)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for %zu bytes of state", plan->state_bytes);
+    for (uint32_t i = 0; i < plan->n_steps; i++)
+        first[i + 1] = first[i] + plan->steps[i].n_in + plan->steps[i].n_out;
+    *r = (qrn_runner){
+        .plan = plan, .state = state, .first_operand = first, .n_operands = first[plan->n_steps]};
+    pthread_mutex_init(&r->idle_lock, NULL);
+    pthread_mutex_init(&r->state_lock, NULL);
+    *out = r;
+    return QRN_OK;
+}
+
+static void free_execution(execution *e) {
+    if (!e)
+        return;
+    qrn_free(e->arena);
+    qrn_free(e->views);
+    qrn_free(e->operands);
+    qrn_free(e->absent);
+    qrn_free(e);
+}
+
+void qrn_runner_destroy(qrn_runner *r) {
+    if (!r)
+        return;
+    while (r->idle) {
+        execution *e = r->idle;
+        r->idle = e->next;
+        free_execution(e);
+    }
+    pthread_mutex_destroy(&r->idle_lock);
+    pthread_mutex_destroy(&r->state_lock);
+    qrn_plan_destroy(r->plan); // the runner lives in the plan's arena
+}
+
+static execution *new_execution(const qrn_runner *r) {
+    const qrn_plan *p = r->plan;
+    execution *e = qrn_calloc(sizeof *e);
+    if (!e)
+        return NULL;
+    e->arena = qrn_calloc(p->arena_bytes);
+    e->views = qrn_calloc(p->n_values * sizeof *e->views);
+    e->operands = qrn_calloc(r->n_operands * sizeof *e->operands);
+    e->absent = qrn_calloc(p->n_values * sizeof *e->absent);
+    if (!e->arena || !e->views || !e->operands || !e->absent) {
+        free_execution(e);
+        return NULL;
+    }
+    for (uint32_t v = 0; v < p->n_values; v++) {
+        e->views[v] = p->values[v].view;
+        if (p->values[v].storage == QRN_STORE_ARENA)
+            e->views[v].data = e->arena + p->values[v].offset;
+    }
+    for (uint32_t s = 0; s < p->n_steps; s++) {
+        const qrn_step *st = &p->steps[s];
+        qrn_view **ops = e->operands + r->first_operand[s];
+        for (uint32_t i = 0; i < st->n_in + st->n_out; i++) {
+            uint32_t v = i < st->n_in ? st->in[i] : st->out[i - st->n_in];
+            ops[i] = v == UINT32_MAX ? NULL : &e->views[v];
+        }
+    }
+    return e;
+}
+
+static execution *take_execution(qrn_runner *r) {
+    pthread_mutex_lock(&r->idle_lock);
+    execution *e = r->idle;
+    if (e)
+        r->idle = e->next;
+    pthread_mutex_unlock(&r->idle_lock);
+    return e ? e : new_execution(r);
+}
+
+static void give_execution(qrn_runner *r, execution *e) {
+    pthread_mutex_lock(&r->idle_lock);
+    e->next = r->idle;
+    r->idle = e;
+    pthread_mutex_unlock(&r->idle_lock);
+}
+
+// Current shapes and buffers of the call.
+static void bind_io(const qrn_plan *p, execution *e, const qrn_binding *io) {
+    if (p->dynamic)
+        for (uint32_t v = 0; v < p->n_values; v++)
+            memcpy(e->views[v].dims, p->values[v].view.dims, sizeof e->views[v].dims);
+    for (uint32_t i = 0; i < p->n_io; i++) {
+        qrn_view *v = &e->views[p->io[i].value];
+        v->data = io[i].data;
+        if (io[i].rank == v->rank && p->values[p->io[i].value].dynamic && !p->io[i].is_output)
+            memcpy(v->dims, io[i].dims, sizeof v->dims);
+    }
+    if (p->may_block || p->optional_io)
+        for (uint32_t v = 0; v < p->n_values; v++)
+            e->absent[v] = p->values[v].storage == QRN_STORE_IO && !e->views[v].data;
+}
+
+typedef struct job {
+    qrn_kcall call;
+    qrn_kernel_fn fn;
+    _Atomic int status;
+} job;
+
+static void run_task(void *arg, uint32_t task) {
+    job *j = arg;
+    qrn_kcall k = j->call;
+    k.task = task;
+    qrn_status s = j->fn(&k);
+    if (s != QRN_OK)
+        atomic_store(&j->status, (int)s);
+}
+
+static qrn_status run_kernel(const qrn_runner *r, execution *e, const qrn_step *s, qrn_view **ops,
+                             qrn_pool *pool) {
+    job j = {.fn = s->kernel->fn};
+    j.call = (qrn_kcall){.args = s->args,
+                         .in = ops,
+                         .out = ops + s->n_in,
+                         .n_in = s->n_in,
+                         .n_out = s->n_out,
+                         .n_tasks = 1};
+    if (s->scratch_bytes)
+        j.call.scratch = e->arena + s->scratch_offset;
+    if (s->state_bytes)
+        j.call.state = r->state + s->state_offset;
+    uint32_t n_threads = qrn_pool_threads(pool);
+    uint32_t n = s->kernel->tasks && n_threads > 1 ? s->kernel->tasks(&j.call, n_threads) : 1;
+    if (n < 2)
+        return s->kernel->fn(&j.call);
+    j.call.n_tasks = n;
+    qrn_pool_run(pool, run_task, &j, n);
+    return (qrn_status)atomic_load(&j.status);
+}
+
+// A required input produced nothing: neither does this step. Optional inputs become NULL operands.
+static bool step_is_blocked(const execution *e, const qrn_step *s, qrn_view **ops,
+                            qrn_view **copy) {
+    bool blocked = false;
+    for (uint32_t i = 0; i < s->n_in + s->n_out; i++) {
+        uint32_t v = i < s->n_in ? s->in[i] : s->out[i - s->n_in];
+        bool gone = v != UINT32_MAX && e->absent[v];
+        copy[i] = gone ? NULL : ops[i];
+        blocked |= gone && i < s->n_in && e->views[v].data != NULL;
+    }
+    return blocked;
+}
+
+static void mark_outputs(execution *e, const qrn_step *s, bool absent) {
+    for (uint32_t i = 0; i < s->n_out; i++)
+        if (s->out[i] != UINT32_MAX)
+            e->absent[s->out[i]] = absent;
+}
+
+#define MAX_CHECKED_OPERANDS 256
+
+static qrn_status run_step(qrn_runner *r, execution *e, uint32_t pc, const qrn_run_options *opt) {
+    const qrn_plan *p = r->plan;
+    const qrn_step *s = &p->steps[pc];
+    qrn_view **ops = e->operands + r->first_operand[pc];
+    qrn_view *copy[MAX_CHECKED_OPERANDS];
+    if ((p->may_block || p->optional_io) && s->n_in + s->n_out <= MAX_CHECKED_OPERANDS) {
+        if (step_is_blocked(e, s, ops, copy)) {
+            mark_outputs(e, s, true);
+            return QRN_OK;
+        }
+        ops = copy;
+    }
+    if (s->reshape)
+        QRN_TRY(s->reshape(p, s, e->views));
+    qrn_status st = run_kernel(r, e, s, ops, opt->pool);
+    if (st == QRN_E_BLOCKED) {
+        mark_outputs(e, s, true);
+        return QRN_OK;
+    }
+    if (st != QRN_OK && qrn_message()[0] == '\0')
+        return QRN_FAIL(st, "node '%s' (%s): its input data cannot be computed on (%s)",
+                        p->nodes[s->node].name, p->nodes[s->node].type, s->kernel->name);
+    return st;
+}
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static qrn_status run_steps(qrn_runner *r, execution *e, const qrn_run_options *opt) {
+    const qrn_plan *p = r->plan;
+    for (uint32_t pc = 0; pc < p->n_steps;) {
+        const qrn_step *s = &p->steps[pc];
+        if (s->kind == QRN_STEP_JUMP) {
+            pc = s->target;
+            continue;
+        }
+        if (s->kind == QRN_STEP_BRANCH) {
+            pc = *(const uint8_t *)e->views[s->in[0]].data ? pc + 1 : s->target;
+            continue;
+        }
+        if (opt->poll)
+            QRN_TRY(opt->poll(opt->poll_ctx));
+        uint64_t t0 = opt->node_ns ? now_ns() : 0;
+        QRN_TRY(run_step(r, e, pc, opt));
+        if (opt->node_ns)
+            opt->node_ns[s->node] += now_ns() - t0;
+        pc++;
+        if (opt->trace && (pc == p->n_steps || p->steps[pc].node != s->node))
+            opt->trace(opt->trace_ctx, p, s->node, e->views);
+    }
+    return QRN_OK;
+}
+
+// Shapes and marks of the outputs for the caller; QRN_E_EARLY when one was not produced.
+static qrn_status report_io(const qrn_plan *p, const execution *e, qrn_binding *io) {
+    qrn_status s = QRN_OK;
+    for (uint32_t i = 0; i < p->n_io; i++) {
+        if (!p->io[i].is_output)
+            continue;
+        uint32_t v = p->io[i].value;
+        io[i].rank = e->views[v].rank;
+        memcpy(io[i].dims, e->views[v].dims, sizeof io[i].dims);
+        io[i].produced = !((p->may_block || p->optional_io) && e->absent[v]);
+        if (!io[i].produced && io[i].data)
+            s = QRN_FAIL(QRN_E_EARLY, "output '%s' was not produced: a buffer is still filling",
+                         p->values[v].name);
+    }
+    return s;
+}
+
+qrn_status qrn_runner_run(qrn_runner *r, qrn_binding *io, const qrn_run_options *opt) {
+    execution *e = take_execution(r);
+    if (!e)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for an arena of %zu bytes", r->plan->arena_bytes);
+    bool stateful = r->plan->state_bytes > 0;
+    if (stateful)
+        pthread_mutex_lock(&r->state_lock);
+    bind_io(r->plan, e, io);
+    qrn_status s = run_steps(r, e, opt);
+    if (s == QRN_OK)
+        s = report_io(r->plan, e, io);
+    if (stateful)
+        pthread_mutex_unlock(&r->state_lock);
+    give_execution(r, e);
+    return s;
+}
