@@ -7,7 +7,6 @@
 // published and stay untouched until all its tasks are done, hence a successful claim read them
 // whole. Workers spin briefly on `epoch`, then sleep on it (futex). Lock: registry_lock guards
 // `shared` and its user count; nothing else is locked.
-#define _GNU_SOURCE
 #include "base/pool.h"
 
 #include "base/env.h"

@@ -5,7 +5,6 @@
 // buffers and, for dynamic graphs, shapes.
 // Locks: `idle_lock` guards the list of idle executions; `state_lock` serialises calls of a graph
 // that keeps state. Neither is held while the other is taken.
-#define _GNU_SOURCE
 #include "runtime/exec.h"
 
 #include "base/mem.h"
