@@ -17,7 +17,10 @@ install(EXPORT QuernTargets NAMESPACE Quern:: FILE QuernConfig.cmake
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/Quern")
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/QuernConfigVersion.cmake"
                                  COMPATIBILITY SameMajorVersion)
+# Relative, so that `cmake --install --prefix` and moving the tree work.
+file(RELATIVE_PATH QUERN_PC_UP "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(cmake/quern.pc.in "${CMAKE_BINARY_DIR}/quern.pc" @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/QuernConfigVersion.cmake"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/Quern")
 install(FILES "${CMAKE_BINARY_DIR}/quern.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

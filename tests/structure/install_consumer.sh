@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# install_consumer.sh CMAKE BUILD SCRATCH CC: installs a build into SCRATCH, moves it, and builds
+# and runs a small consumer through the CMake package and, if it is there, through pkg-config.
+set -euo pipefail
+cmake=$1 build=$2 scratch=$3 cc=$4
+here=$(cd "$(dirname "$0")" && pwd)
+rm -rf "$scratch"
+"$cmake" --install "$build" --prefix "$scratch/first" >/dev/null
+mv "$scratch/first" "$scratch/moved"
+
+"$cmake" -S "$here/consumer" -B "$scratch/by_cmake" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_PREFIX_PATH="$scratch/moved" >/dev/null
+"$cmake" --build "$scratch/by_cmake" >/dev/null
+"$scratch/by_cmake/consumer"
+
+if command -v pkg-config >/dev/null; then
+    pc=$(find "$scratch/moved" -name quern.pc)
+    export PKG_CONFIG_PATH=${pc%/*}
+    # shellcheck disable=SC2046 # the flags are words
+    "$cc" $(pkg-config --cflags quern) "$here/consumer/main.c" -o "$scratch/by_pkg_config" \
+        -L"$(pkg-config --variable=libdir quern)" -lQnnCpu
+    LD_LIBRARY_PATH=$(pkg-config --variable=libdir quern) "$scratch/by_pkg_config"
+fi
