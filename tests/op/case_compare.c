@@ -25,24 +25,32 @@ static void miss(misses *m, uint64_t i, double got, double want) {
 
 static int64_t load_int(Qnn_DataType_t dtype, const uint8_t *data, uint64_t i) {
     switch (dtype) {
-    case QNN_DATATYPE_UFIXED_POINT_4: return data[i / 2] >> (i % 2 * 4) & 15;
-    case QNN_DATATYPE_SFIXED_POINT_4: return ((data[i / 2] >> (i % 2 * 4) & 15) ^ 8) - 8;
+    case QNN_DATATYPE_UFIXED_POINT_4:
+        return data[i / 2] >> (i % 2 * 4) & 15;
+    case QNN_DATATYPE_SFIXED_POINT_4:
+        return ((data[i / 2] >> (i % 2 * 4) & 15) ^ 8) - 8;
     case QNN_DATATYPE_INT_8:
-    case QNN_DATATYPE_SFIXED_POINT_8: return (int8_t)data[i];
+    case QNN_DATATYPE_SFIXED_POINT_8:
+        return (int8_t)data[i];
     case QNN_DATATYPE_BOOL_8:
     case QNN_DATATYPE_UINT_8:
-    case QNN_DATATYPE_UFIXED_POINT_8: return data[i];
-    default: break;
+    case QNN_DATATYPE_UFIXED_POINT_8:
+        return data[i];
+    default:
+        break;
     }
     int64_t wide = 0;
     uint32_t size = qrn_dtype_bits(dtype) / 8;
     memcpy(&wide, data + i * size, size);
     switch (dtype) {
     case QNN_DATATYPE_INT_16:
-    case QNN_DATATYPE_SFIXED_POINT_16: return (int16_t)wide;
+    case QNN_DATATYPE_SFIXED_POINT_16:
+        return (int16_t)wide;
     case QNN_DATATYPE_INT_32:
-    case QNN_DATATYPE_SFIXED_POINT_32: return (int32_t)wide;
-    default: return wide;
+    case QNN_DATATYPE_SFIXED_POINT_32:
+        return (int32_t)wide;
+    default:
+        return wide;
     }
 }
 
@@ -59,9 +67,7 @@ static double half_value(uint16_t bits) {
     return bits & 0x8000 ? -magnitude : magnitude;
 }
 
-static bool is_float(Qnn_DataType_t dtype) {
-    return dtype >> 8 == 2;
-}
+static bool is_float(Qnn_DataType_t dtype) { return dtype >> 8 == 2; }
 
 static double load_float(Qnn_DataType_t dtype, const uint8_t *data, uint64_t i) {
     uint16_t half;
@@ -69,15 +75,22 @@ static double load_float(Qnn_DataType_t dtype, const uint8_t *data, uint64_t i) 
     float single;
     double value;
     switch (dtype) {
-    case QNN_DATATYPE_FLOAT_16: memcpy(&half, data + i * 2, 2); return half_value(half);
+    case QNN_DATATYPE_FLOAT_16:
+        memcpy(&half, data + i * 2, 2);
+        return half_value(half);
     case QNN_DATATYPE_BFLOAT_16:
         memcpy(&half, data + i * 2, 2);
         bits = (uint32_t)half << 16;
         memcpy(&single, &bits, 4);
         return single;
-    case QNN_DATATYPE_FLOAT_32: memcpy(&single, data + i * 4, 4); return single;
-    case QNN_DATATYPE_FLOAT_64: memcpy(&value, data + i * 8, 8); return value;
-    default: return (double)load_int(dtype, data, i);
+    case QNN_DATATYPE_FLOAT_32:
+        memcpy(&single, data + i * 4, 4);
+        return single;
+    case QNN_DATATYPE_FLOAT_64:
+        memcpy(&value, data + i * 8, 8);
+        return value;
+    default:
+        return (double)load_int(dtype, data, i);
     }
 }
 
@@ -230,7 +243,9 @@ bool qrn_compare(const qrn_case_tensor *t, const qrn_want *w, const uint8_t *got
     misses m = {0}, near = {0};
     uint64_t n = qrn_shape_count(&w->shape);
     switch (w->mode) {
-    case QRN_CMP_EXACT: compare_exact(t, w, got, &m); break;
+    case QRN_CMP_EXACT:
+        compare_exact(t, w, got, &m);
+        break;
     case QRN_CMP_FLOAT:
     case QRN_CMP_ULP:
         if (!is_float(t->dtype)) {
@@ -248,7 +263,8 @@ bool qrn_compare(const qrn_case_tensor *t, const qrn_want *w, const uint8_t *got
         if (m.n == 0 && !qrn_codes_ok(n, near.n, w->arg[1]))
             return report(t, w, &near, " steps", why, why_size);
         break;
-    case QRN_CMP_STATS: return compare_stats(t, w, got, why, why_size);
+    case QRN_CMP_STATS:
+        return compare_stats(t, w, got, why, why_size);
     }
     if (m.n == 0)
         return true;

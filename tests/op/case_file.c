@@ -271,14 +271,22 @@ static bool read_record(qrn_case_file *f, qrn_case *c, char **word, uint32_t n) 
     if (n != records[kind].words)
         return bad(f, "%s record of %" PRIu32 " words", word[0], n);
     switch (kind) {
-    case 0: return read_tensor(f, c, word);
-    case 1: return read_node(f, c, word);
-    case 2: return read_param(f, c, word, false);
-    case 3: return read_param(f, c, word, true);
-    case 4: return read_error(f, c, word);
-    case 5: return read_round(f, c);
-    case 6: return read_feed(f, c, word);
-    default: return read_want(f, c, word);
+    case 0:
+        return read_tensor(f, c, word);
+    case 1:
+        return read_node(f, c, word);
+    case 2:
+        return read_param(f, c, word, false);
+    case 3:
+        return read_param(f, c, word, true);
+    case 4:
+        return read_error(f, c, word);
+    case 5:
+        return read_round(f, c);
+    case 6:
+        return read_feed(f, c, word);
+    default:
+        return read_want(f, c, word);
     }
 }
 

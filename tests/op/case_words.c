@@ -41,27 +41,33 @@ bool qrn_read_double(const char *text, double *out) {
 uint32_t qrn_dtype_bits(Qnn_DataType_t dtype) {
     switch (dtype) {
     case QNN_DATATYPE_UFIXED_POINT_4:
-    case QNN_DATATYPE_SFIXED_POINT_4: return 4;
+    case QNN_DATATYPE_SFIXED_POINT_4:
+        return 4;
     case QNN_DATATYPE_INT_8:
     case QNN_DATATYPE_UINT_8:
     case QNN_DATATYPE_SFIXED_POINT_8:
     case QNN_DATATYPE_UFIXED_POINT_8:
-    case QNN_DATATYPE_BOOL_8: return 8;
+    case QNN_DATATYPE_BOOL_8:
+        return 8;
     case QNN_DATATYPE_INT_16:
     case QNN_DATATYPE_UINT_16:
     case QNN_DATATYPE_FLOAT_16:
     case QNN_DATATYPE_BFLOAT_16:
     case QNN_DATATYPE_SFIXED_POINT_16:
-    case QNN_DATATYPE_UFIXED_POINT_16: return 16;
+    case QNN_DATATYPE_UFIXED_POINT_16:
+        return 16;
     case QNN_DATATYPE_INT_32:
     case QNN_DATATYPE_UINT_32:
     case QNN_DATATYPE_FLOAT_32:
     case QNN_DATATYPE_SFIXED_POINT_32:
-    case QNN_DATATYPE_UFIXED_POINT_32: return 32;
+    case QNN_DATATYPE_UFIXED_POINT_32:
+        return 32;
     case QNN_DATATYPE_INT_64:
     case QNN_DATATYPE_UINT_64:
-    case QNN_DATATYPE_FLOAT_64: return 64;
-    default: return 0;
+    case QNN_DATATYPE_FLOAT_64:
+        return 64;
+    default:
+        return 0;
     }
 }
 
@@ -125,29 +131,51 @@ bool qrn_read_scalar(const char *dtype, char *text, Qnn_Scalar_t *out) {
         return false;
     out->dataType = (Qnn_DataType_t)code;
     switch (out->dataType) {
-    case QNN_DATATYPE_STRING: out->stringValue = text; return true;
+    case QNN_DATATYPE_STRING:
+        out->stringValue = text;
+        return true;
     case QNN_DATATYPE_FLOAT_32:
         if (!qrn_read_double(text, &d))
             return false;
         out->floatValue = (float)d;
         return true;
-    case QNN_DATATYPE_FLOAT_64: return qrn_read_double(text, &out->doubleValue);
-    case QNN_DATATYPE_UINT_64: return qrn_read_u64(text, &out->uint64Value);
-    default: break;
+    case QNN_DATATYPE_FLOAT_64:
+        return qrn_read_double(text, &out->doubleValue);
+    case QNN_DATATYPE_UINT_64:
+        return qrn_read_u64(text, &out->uint64Value);
+    default:
+        break;
     }
     if (!qrn_read_i64(text, &i))
         return false;
     u = (uint64_t)i;
     switch (out->dataType) {
-    case QNN_DATATYPE_INT_64: out->int64Value = i; return true;
-    case QNN_DATATYPE_UINT_32: out->uint32Value = (uint32_t)u; return i >= 0 && i <= UINT32_MAX;
-    case QNN_DATATYPE_INT_32: out->int32Value = (int32_t)i; return i >= INT32_MIN && i <= INT32_MAX;
-    case QNN_DATATYPE_UINT_16: out->uint16Value = (uint16_t)u; return i >= 0 && i <= UINT16_MAX;
-    case QNN_DATATYPE_INT_16: out->int16Value = (int16_t)i; return i >= INT16_MIN && i <= INT16_MAX;
-    case QNN_DATATYPE_UINT_8: out->uint8Value = (uint8_t)u; return i >= 0 && i <= UINT8_MAX;
-    case QNN_DATATYPE_INT_8: out->int8Value = (int8_t)i; return i >= INT8_MIN && i <= INT8_MAX;
-    case QNN_DATATYPE_BOOL_8: out->bool8Value = (uint8_t)u; return i >= 0 && i <= UINT8_MAX;
-    default: return false;
+    case QNN_DATATYPE_INT_64:
+        out->int64Value = i;
+        return true;
+    case QNN_DATATYPE_UINT_32:
+        out->uint32Value = (uint32_t)u;
+        return i >= 0 && i <= UINT32_MAX;
+    case QNN_DATATYPE_INT_32:
+        out->int32Value = (int32_t)i;
+        return i >= INT32_MIN && i <= INT32_MAX;
+    case QNN_DATATYPE_UINT_16:
+        out->uint16Value = (uint16_t)u;
+        return i >= 0 && i <= UINT16_MAX;
+    case QNN_DATATYPE_INT_16:
+        out->int16Value = (int16_t)i;
+        return i >= INT16_MIN && i <= INT16_MAX;
+    case QNN_DATATYPE_UINT_8:
+        out->uint8Value = (uint8_t)u;
+        return i >= 0 && i <= UINT8_MAX;
+    case QNN_DATATYPE_INT_8:
+        out->int8Value = (int8_t)i;
+        return i >= INT8_MIN && i <= INT8_MAX;
+    case QNN_DATATYPE_BOOL_8:
+        out->bool8Value = (uint8_t)u;
+        return i >= 0 && i <= UINT8_MAX;
+    default:
+        return false;
     }
 }
 

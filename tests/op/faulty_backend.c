@@ -119,8 +119,12 @@ static Qnn_ErrorHandle_t validate(Qnn_BackendHandle_t backend, Qnn_OpConfig_t co
 static Qnn_ErrorHandle_t add_node(Qnn_GraphHandle_t graph, Qnn_OpConfig_t config) {
     (void)graph;
     snprintf(op, sizeof op, "%s", config.v1.typeName);
+    if (config.v1.numOfInputs == 0 || config.v1.numOfOutputs == 0)
+        return ERROR_CODE;
     source_id = common(&config.v1.inputTensors[0]).id;
     target_id = common(&config.v1.outputTensors[0]).id;
+    if (source_id == 0)
+        return ERROR_CODE;
     bool refuses = strcmp(op, "Refused") == 0 || strcmp(op, "AddFails") == 0;
     return refuses ? ERROR_CODE : QNN_SUCCESS;
 }
@@ -139,16 +143,18 @@ static Qnn_ErrorHandle_t execute(Qnn_GraphHandle_t graph, const Qnn_Tensor_t *in
     (void)graph;
     (void)profile;
     (void)signal;
-    uint8_t *from = constants[source_id - 1];
+    Qnn_TensorV1_t source = {.clientBuf = {constants[source_id - 1], sizeof constants[0]}};
     Qnn_TensorV1_t target = common(&out[0]);
     for (uint32_t i = 0; i < n_in; i++)
         if (common(&in[i]).id == source_id || strcmp(op, "IgnoresIds") == 0)
-            from = common(&in[i]).clientBuf.data;
+            source = common(&in[i]);
     for (uint32_t i = 0; i < n_out; i++)
         if (common(&out[i]).id == target_id)
             target = common(&out[i]);
-    uint8_t *to = target.clientBuf.data;
+    uint8_t *from = source.clientBuf.data, *to = target.clientBuf.data;
     uint32_t size = target.clientBuf.dataSize;
+    if (size == 0 || size > source.clientBuf.dataSize)
+        return ERROR_CODE;
     n_executions++;
     if (strcmp(op, "ExecuteFails") == 0)
         return ERROR_CODE;
@@ -164,7 +170,7 @@ static Qnn_ErrorHandle_t execute(Qnn_GraphHandle_t graph, const Qnn_Tensor_t *in
         to[size - 1] ^= 1;
     if (strcmp(op, "WritesInput") == 0)
         from[0] ^= 1;
-    if (strcmp(op, "Shrinks") == 0)
+    if (strcmp(op, "Shrinks") == 0 && target.rank > 0)
         target.dimensions[0]--;
     return QNN_SUCCESS;
 }

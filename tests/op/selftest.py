@@ -208,14 +208,15 @@ class Runner(unittest.TestCase):
         with open(self.path, "rb") as f:
             good = f.read()
         dice = random.Random(5)
-        end = good.index(b"end\n") + 4
+        start = good.index(b"\n") + 1
+        ends = (good.index(b"end\n"), start + int(good.split()[2]))  # first case, whole index
         for i in range(60):
             data = bytearray(good)
             if i < 20:
                 data = data[:dice.randrange(len(data))]
             else:
                 for _ in range(3):
-                    data[dice.randrange(end)] = dice.choice(b"0123456789 \n-@x:,+az\xff")
+                    data[dice.randrange(ends[i % 2])] = dice.choice(b"0123456789 \n-@x:,+az\xff")
             with open(self.path, "wb") as f:
                 f.write(data)
             status, _, err = run_cases(self.path, "--filter", "copy")
