@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+//
+// Log component: handles with a callback or the default stream, and the one function through which
+// every line goes. Nothing is written anywhere unless a handle or QUERN_LOG asks for it.
+//
+// State of the library: the file behind QUERN_LOG, opened with the first line and closed at unload.
+// No lock is held while a client's callback runs.
+#include "api/errors.h"
+
+#include "base/env.h"
+#include "base/mem.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_once_t sink_once = PTHREAD_ONCE_INIT;
+static int sink = -1; // of QUERN_LOG
+
+static void sink_open(void) {
+    const char *path = qrn_env_get(QRN_ENV_LOG);
+    if (!path)
+        return;
+    sink = strcmp(path, "-") == 0 ? STDERR_FILENO
+                                  : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+}
+
+__attribute__((destructor)) static void sink_close(void) {
+    if (sink > STDERR_FILENO)
+        close(sink);
+    sink = -1;
+}
+
+static const char *level_name(QnnLog_Level_t level) {
+    static const char *const names[] = {"?", "ERROR", "WARN", "INFO", "VERBOSE", "DEBUG"};
+    return (unsigned)level < sizeof names / sizeof *names ? names[level] : names[0];
+}
+
+// One write per line, so that lines of several threads and processes do not mix.
+__attribute__((format(printf, 4, 0))) static void
+write_line(int fd, QnnLog_Level_t level, uint64_t time_ns, const char *fmt, va_list args) {
+    char line[QRN_MESSAGE_MAX + 128];
+    int n = snprintf(line, sizeof line, "%12.3f ms %-7s %s: ", (double)time_ns / 1e6,
+                     level_name(level), qrn_this_backend.provider_name);
+    int m = vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, args);
+    if (m < 0)
+        return;
+    size_t len = strlen(line);
+    line[len++] = '\n';
+    ssize_t done = write(fd, line, len);
+    (void)done; // a log that cannot be written must not disturb the call
+}
+
+void qrn_log(qrn_api_log *log, QnnLog_Level_t level, const char *fmt, ...) {
+    pthread_once(&sink_once, sink_open);
+    bool to_handle = log && (int)level <= atomic_load_explicit(&log->level, memory_order_relaxed);
+    if (!to_handle && sink < 0)
+        return;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    va_list args;
+    if (sink >= 0) {
+        va_start(args, fmt);
+        write_line(sink, level, ns, fmt, args);
+        va_end(args);
+    }
+    if (to_handle) {
+        va_start(args, fmt);
+        if (log->callback)
+            log->callback(fmt, level, ns, args);
+        else
+            write_line(STDERR_FILENO, level, ns, fmt, args);
+        va_end(args);
+    }
+}
+
+qrn_api_log *qrn_log_hold(qrn_api_log *log) {
+    if (log)
+        atomic_fetch_add(&log->users, 1);
+    return log;
+}
+
+void qrn_log_release(qrn_api_log *log) {
+    if (log && atomic_fetch_sub(&log->users, 1) == 1)
+        qrn_free(log);
+}
+
+static qrn_status check_level(QnnLog_Level_t level) {
+    if ((level >= QNN_LOG_LEVEL_ERROR && level <= QNN_LOG_LEVEL_DEBUG) ||
+        level == QNN_LOG_LEVEL_MAX)
+        return QRN_OK;
+    return QRN_FAIL(QRN_E_ARGUMENT, "log level %d, expected %d to %d", (int)level,
+                    QNN_LOG_LEVEL_ERROR, QNN_LOG_LEVEL_DEBUG);
+}
+
+static qrn_status create(QnnLog_Callback_t callback, QnnLog_Level_t level, Qnn_LogHandle_t *out) {
+    if (!out)
+        return QRN_FAIL(QRN_E_ARGUMENT, "log: no place for the handle");
+    QRN_TRY(check_level(level));
+    qrn_api_log *log = qrn_calloc(sizeof *log);
+    if (!log)
+        return QRN_E_MEM;
+    log->callback = callback;
+    atomic_init(&log->level, (int)level);
+    atomic_init(&log->users, 1);
+    qrn_status s = QRN_E_MEM;
+    log->handle = qrn_handle_new(QRN_KIND_LOG, log);
+    if (log->handle)
+        s = qrn_this_backend.log_level ? qrn_this_backend.log_level(log, (int)level) : QRN_OK;
+    if (s != QRN_OK) {
+        qrn_handle_free(log->handle);
+        qrn_log_release(log);
+        return s;
+    }
+    *out = log->handle;
+    return QRN_OK;
+}
+
+Qnn_ErrorHandle_t QnnLog_create(QnnLog_Callback_t callback, QnnLog_Level_t maxLogLevel,
+                                Qnn_LogHandle_t *logger) {
+    return qrn_api_end(QRN_COMP_LOG, create(callback, maxLogLevel, logger), NULL);
+}
+
+static qrn_status set_level(qrn_api_log *log, QnnLog_Level_t level) {
+    if (!log)
+        return QRN_FAIL(QRN_E_HANDLE, "not a log handle");
+    QRN_TRY(check_level(level));
+    if (qrn_this_backend.log_level)
+        QRN_TRY(qrn_this_backend.log_level(log, (int)level));
+    atomic_store(&log->level, (int)level);
+    return QRN_OK;
+}
+
+Qnn_ErrorHandle_t QnnLog_setLogLevel(Qnn_LogHandle_t logger, QnnLog_Level_t maxLogLevel) {
+    qrn_api_log *log = qrn_handle_get(QRN_KIND_LOG, logger);
+    return qrn_api_end(QRN_COMP_LOG, set_level(log, maxLogLevel), log);
+}
+
+Qnn_ErrorHandle_t QnnLog_free(Qnn_LogHandle_t logger) {
+    qrn_api_log *log = qrn_handle_get(QRN_KIND_LOG, logger);
+    if (!log)
+        return qrn_api_end(QRN_COMP_LOG, QRN_FAIL(QRN_E_HANDLE, "not a log handle"), NULL);
+    qrn_handle_free(logger);
+    // Backends and devices may still hold it, but the client's callback is out of bounds from now on.
+    atomic_store(&log->level, 0);
+    qrn_log_release(log);
+    return QNN_SUCCESS;
+}
