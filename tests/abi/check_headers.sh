@@ -8,7 +8,8 @@ flags="-Wall -Wextra -Wundef -Werror -pedantic -fsyntax-only -I$include/QNN -I$i
 for header in $(cd "$include" && find QNN Quern -name '*.h' | sed 's,^QNN/,,' | LC_ALL=C sort); do
     # The typedef keeps a header of macros from leaving an empty translation unit.
     source=$(printf '#include "%s"\n#include "%s"\ntypedef int not_empty;\n' "$header" "$header")
-    printf '%s\n' "$source" | $cc -std=c11 -Wstrict-prototypes $flags -x c - || failed=$((failed + 1))
+    printf '%s\n' "$source" | $cc -std=c11 -Wstrict-prototypes $flags -x c - ||
+        failed=$((failed + 1))
     printf '%s\n' "$source" | $cxx -std=c++17 $flags -x c++ - || failed=$((failed + 1))
     n=$((n + 2))
 done

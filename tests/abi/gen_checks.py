@@ -87,7 +87,8 @@ for r in read("typedefs"):
 
 for r in read("functions"):
     n, pointer = r["name"], "%s (*)(%s)" % (r["return"], r["params"])
-    fixed = "SAME(%s, %s)" % (n, pointer) if r["kind"] == "fnptr-typedef" else same("&" + n, pointer)
+    typedef = r["kind"] == "fnptr-typedef"
+    fixed = "SAME(%s, %s)" % (n, pointer) if typedef else same("&" + n, pointer)
     w.row("functions", n, r["header"], [fixed], home=n)
     if r["kind"] != "fnptr-typedef":
         # A second declaration is an error unless type and linkage agree with the first.
@@ -99,7 +100,8 @@ for r in read("tables"):
     t, header = TABLES[r["table"]]
     slot = slots[r["table"]] = slots.get(r["table"], -1) + 1
     checks = ["offsetof(%s, %s) == %s" % (t, r["field"], r["byte_offset"]),
-              "offsetof(%s, %s) == 8 * %s && %s == %d" % (t, r["field"], r["slot"], r["slot"], slot),
+              "offsetof(%s, %s) == 8 * %s && %s == %d"
+              % (t, r["field"], r["slot"], r["slot"], slot),
               same("((%s *)0)->%s" % (t, r["field"]), r["fnptr_type"])]
     if r["function"] != "-":
         checks.append(same("&" + r["function"], r["fnptr_type"]))
