@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Handle table, the one place where a client's `void *` becomes an object. A handle packs kind, slot
-// and serial number and is never dereferenced. Serial numbers are drawn from one counter for the life
-// of the library, so a handle that was freed is never valid again, even after the table was released.
+// Handle table, the one place where a client's `void *` becomes an object. A handle packs kind,
+// slot and serial number and is never dereferenced. Serial numbers are drawn from one counter for
+// the life of the library, so a handle that was freed is never valid again, even after the table
+// was released.
 //
-// State of the library: this table. `lock` guards all of it, is held for a few instructions only, and
-// no other lock is taken inside.
+// State of the library: this table. `lock` guards all of it, is held for a few instructions only,
+// and no other lock is taken inside.
 #include "api/objects.h"
 
 #include "base/mem.h"
@@ -23,7 +24,7 @@ _Static_assert(QRN_KIND_BUFFER < 1 << KIND_BITS, "kinds must fit the handle");
 _Static_assert(sizeof(void *) == 8, "handles need 64 bits");
 
 typedef struct slot {
-    uintptr_t handle;   // 0: free
+    uintptr_t handle; // 0: free
     void *obj;
     uint32_t next_free; // while free
 } slot;

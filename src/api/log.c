@@ -40,8 +40,9 @@ static const char *level_name(QnnLog_Level_t level) {
 }
 
 // One write per line, so that lines of several threads and processes do not mix.
-__attribute__((format(printf, 4, 0))) static void
-write_line(int fd, QnnLog_Level_t level, uint64_t time_ns, const char *fmt, va_list args) {
+__attribute__((format(printf, 4, 0))) static void write_line(int fd, QnnLog_Level_t level,
+                                                             uint64_t time_ns, const char *fmt,
+                                                             va_list args) {
     char line[QRN_MESSAGE_MAX + 128];
     int n = snprintf(line, sizeof line, "%12.3f ms %-7s %s: ", (double)time_ns / 1e6,
                      level_name(level), qrn_this_backend.provider_name);
@@ -145,7 +146,8 @@ Qnn_ErrorHandle_t QnnLog_free(Qnn_LogHandle_t logger) {
     if (!log)
         return qrn_api_end(QRN_COMP_LOG, QRN_FAIL(QRN_E_HANDLE, "not a log handle"), NULL);
     qrn_handle_free(logger);
-    // Backends and devices may still hold it, but the client's callback is out of bounds from now on.
+    // Backends and devices may still hold it, but the client's callback is out of bounds from now
+    // on.
     atomic_store(&log->level, 0);
     qrn_log_release(log);
     return QNN_SUCCESS;

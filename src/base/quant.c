@@ -25,7 +25,8 @@ void qrn_code_range(qrn_dtype t, uint32_t bits, int64_t *lo, int64_t *hi) {
         *hi = 1;
         return;
     case QRN_CLASS_FLOAT:
-    case QRN_CLASS_STRING: break;
+    case QRN_CLASS_STRING:
+        break;
     }
     *lo = 0; // no codes
     *hi = 0;

@@ -15,47 +15,64 @@ static number_kind kind_of(const qrn_param *p) {
     if (!p || !p->present || p->is_tensor)
         return NUMBER_NONE;
     switch ((qrn_dtype_class)qrn_dtypes[p->dtype].cls) {
-    case QRN_CLASS_FLOAT: return NUMBER_FLOAT;
+    case QRN_CLASS_FLOAT:
+        return NUMBER_FLOAT;
     case QRN_CLASS_SINT:
-    case QRN_CLASS_SFIXED: return NUMBER_SIGNED;
+    case QRN_CLASS_SFIXED:
+        return NUMBER_SIGNED;
     case QRN_CLASS_UINT:
     case QRN_CLASS_UFIXED:
-    case QRN_CLASS_BOOL: return NUMBER_UNSIGNED;
-    case QRN_CLASS_STRING: break;
+    case QRN_CLASS_BOOL:
+        return NUMBER_UNSIGNED;
+    case QRN_CLASS_STRING:
+        break;
     }
     return NUMBER_NONE;
 }
 
 uint32_t qrn_param_u32(const qrn_param *p, uint32_t fallback) {
     switch (kind_of(p)) {
-    case NUMBER_SIGNED: return (uint32_t)p->value.i;
-    case NUMBER_UNSIGNED: return (uint32_t)p->value.u;
-    default: return fallback;
+    case NUMBER_SIGNED:
+        return (uint32_t)p->value.i;
+    case NUMBER_UNSIGNED:
+        return (uint32_t)p->value.u;
+    default:
+        return fallback;
     }
 }
 
 int32_t qrn_param_i32(const qrn_param *p, int32_t fallback) {
     switch (kind_of(p)) {
-    case NUMBER_SIGNED: return (int32_t)p->value.i;
-    case NUMBER_UNSIGNED: return (int32_t)p->value.u;
-    default: return fallback;
+    case NUMBER_SIGNED:
+        return (int32_t)p->value.i;
+    case NUMBER_UNSIGNED:
+        return (int32_t)p->value.u;
+    default:
+        return fallback;
     }
 }
 
 float qrn_param_f32(const qrn_param *p, float fallback) {
     switch (kind_of(p)) {
-    case NUMBER_SIGNED: return (float)p->value.i;
-    case NUMBER_UNSIGNED: return (float)p->value.u;
-    case NUMBER_FLOAT: return (float)p->value.f;
-    default: return fallback;
+    case NUMBER_SIGNED:
+        return (float)p->value.i;
+    case NUMBER_UNSIGNED:
+        return (float)p->value.u;
+    case NUMBER_FLOAT:
+        return (float)p->value.f;
+    default:
+        return fallback;
     }
 }
 
 bool qrn_param_bool(const qrn_param *p, bool fallback) {
     switch (kind_of(p)) {
-    case NUMBER_SIGNED: return p->value.i != 0;
-    case NUMBER_UNSIGNED: return p->value.u != 0;
-    default: return fallback;
+    case NUMBER_SIGNED:
+        return p->value.i != 0;
+    case NUMBER_UNSIGNED:
+        return p->value.u != 0;
+    default:
+        return fallback;
     }
 }
 

@@ -149,9 +149,13 @@ qrn_status qrn_support_check(const qrn_support_table *t, const qrn_op_call *c) {
     if (!qrn_support_has(t, c->op->name))
         return qrn_op_fail(c, QRN_E_OP_UNKNOWN, "op not supported by %s", t->backend);
     switch (t->mode) {
-    case QRN_SUPPORT_SUPERSET: return QRN_OK;
-    case QRN_SUPPORT_UNION: QRN_TRY(check_union(t, c, false)); return check_union(t, c, true);
-    case QRN_SUPPORT_EXACT: break;
+    case QRN_SUPPORT_SUPERSET:
+        return QRN_OK;
+    case QRN_SUPPORT_UNION:
+        QRN_TRY(check_union(t, c, false));
+        return check_union(t, c, true);
+    case QRN_SUPPORT_EXACT:
+        break;
     }
     return check_exact(t, c);
 }

@@ -8,11 +8,11 @@
 #include "ir/op.h"
 
 // X(name, text). What a row says about its op and configuration.
-#define QRN_ANSWER_LIST(X)                                                                \
-    X(NO, "no")                                                                           \
-    X(LISTED_NO, "listed-no") /* types are printed, but the overview says no */           \
-    X(YES, "yes")                                                                         \
-    X(DELTA, "delta-yes") /* added by a later release; widens the other rows of the op */ \
+#define QRN_ANSWER_LIST(X)                                                                         \
+    X(NO, "no")                                                                                    \
+    X(LISTED_NO, "listed-no") /* types are printed, but the overview says no */                    \
+    X(YES, "yes")                                                                                  \
+    X(DELTA, "delta-yes") /* added by a later release; widens the other rows of the op */          \
     X(UNKNOWN, "unknown") /* not listed, but a client relies on it */
 
 typedef enum qrn_answer {

@@ -12,29 +12,29 @@
 #define SUPPORT_LIST(type, ...) ((const type[]){__VA_ARGS__})
 #define SUPPORT_LENGTH(type, ...) (sizeof(SUPPORT_LIST(type, __VA_ARGS__)) / sizeof(type))
 
-#define ROW(op, config, answer, alts, note, params, constraints) \
+#define ROW(op, config, answer, alts, note, params, constraints)                                   \
     {op, config, QRN_ANSWER_##answer, alts, note, params, constraints},
 #define NOT(op, config) {op, config, QRN_ANSWER_NO, NULL, 0, "", "", ""},
 
-#define ALTS(...) \
+#define ALTS(...)                                                                                  \
     SUPPORT_LIST(qrn_support_alt, __VA_ARGS__), SUPPORT_LENGTH(qrn_support_alt, __VA_ARGS__)
 #define NO_ALTS NULL, 0
-#define ALT(...)                                             \
-    {                                                        \
-        SUPPORT_LIST(qrn_support_operand, __VA_ARGS__),      \
-            SUPPORT_LENGTH(qrn_support_operand, __VA_ARGS__) \
+#define ALT(...)                                                                                   \
+    {                                                                                              \
+        SUPPORT_LIST(qrn_support_operand, __VA_ARGS__),                                            \
+            SUPPORT_LENGTH(qrn_support_operand, __VA_ARGS__)                                       \
     }
 
 // One operand, a run of operands, or all from a position on.
-#define IN(i, types) \
+#define IN(i, types)                                                                               \
     { false, i, i, types }
-#define OUT(i, types) \
+#define OUT(i, types)                                                                              \
     { true, i, i, types }
-#define INS(first, last, types) \
+#define INS(first, last, types)                                                                    \
     { false, first, last, types }
-#define INS_FROM(first, types) \
+#define INS_FROM(first, types)                                                                     \
     { false, first, QRN_SUPPORT_LAST, types }
-#define OUTS_FROM(first, types) \
+#define OUTS_FROM(first, types)                                                                    \
     { true, first, QRN_SUPPORT_LAST, types }
 
 #endif
