@@ -15,7 +15,7 @@ const qrn_op_def qrn_ops_detect[] = {
             REQUIRED("image_size", 2, 2, F32 | UQ16 | I32 | U32)),
         OUTS(REQUIRED("boxes", 2, 2, F32),
              OPTIONAL("batch_splits", 1, 1, I32)),
-        PARAMS(TENSOR_OPT("weights", F32, 1, "1, 1, 1, 1")),
+        PARAMS(TENSOR_OPT("weights", F32, 1, "[1, 1, 1, 1]")),
         .rule = qrn_rule_free,
     },
     {
