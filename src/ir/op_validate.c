@@ -144,7 +144,7 @@ static bool scalar_type_fits(const qrn_param_def *d, const qrn_param *p) {
     return p->dtype == QRN_DTYPE_U8 && (d->types & QRN_T(B8));
 }
 
-static qrn_status check_enumerator(const qrn_op_call *c, const qrn_param_def *d, uint64_t value) {
+static qrn_status check_enumerator(const qrn_op_call *c, const qrn_param_def *d, int64_t value) {
     char list[640];
     size_t used = 0;
     list[0] = '\0';
@@ -157,8 +157,8 @@ static qrn_status check_enumerator(const qrn_op_call *c, const qrn_param_def *d,
             used += (size_t)n;
     }
     list[used] = '\0';
-    return qrn_op_fail(c, QRN_E_PARAM, "parameter '%s': unknown enumerator value %llu, allowed %s",
-                       d->name, (unsigned long long)value, list);
+    return qrn_op_fail(c, QRN_E_PARAM, "parameter '%s': unknown enumerator value %lld, allowed %s",
+                       d->name, (long long)value, list);
 }
 
 static qrn_status check_scalar(const qrn_op_call *c, const qrn_param_def *d, const qrn_param *p) {
@@ -179,7 +179,7 @@ static qrn_status check_scalar(const qrn_op_call *c, const qrn_param_def *d, con
     if (p->dtype == QRN_DTYPE_STR && !p->value.s)
         return qrn_op_fail(c, QRN_E_PARAM, "parameter '%s': no string given", d->name);
     if (d->enums)
-        return check_enumerator(c, d, p->value.u);
+        return check_enumerator(c, d, p->value.i); // 32 bits: i and u agree
     return QRN_OK;
 }
 
