@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+//
+// Content-addressed constants. The hash only finds candidates: bytes are always compared.
+#include "api/blob.h"
+
+#include "base/mem.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+struct qrn_blob {
+    uint64_t hash;
+    size_t size_bytes;
+    uint32_t users;
+    _Alignas(QRN_ALIGN) unsigned char data[];
+};
+
+static uint64_t mix(uint64_t h, uint64_t word) {
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 29);
+}
+
+// Four lanes so that hashing runs at the speed of memory, not of one multiplier chain.
+static uint64_t hash_bytes(const unsigned char *p, size_t n) {
+    uint64_t lane[4] = {n, ~(uint64_t)n, 0x243f6a8885a308d3u, 0x13198a2e03707344u};
+    for (; n >= 32; p += 32, n -= 32) {
+        uint64_t w[4];
+        memcpy(w, p, sizeof(w));
+        for (int i = 0; i < 4; i++)
+            lane[i] = mix(lane[i], w[i]);
+    }
+    uint64_t tail[4] = {0};
+    if (n)
+        memcpy(tail, p, n);
+    uint64_t h = 0;
+    for (int i = 0; i < 4; i++)
+        h = mix(h, mix(lane[i], tail[i]));
+    return h;
+}
+
+static bool grow(qrn_blobs *s) {
+    uint32_t cap = s->cap ? 2 * s->cap : 16;
+    qrn_blob **slots = qrn_calloc(cap * sizeof(*slots));
+    if (!slots)
+        return false;
+    for (uint32_t i = 0; i < s->cap; i++) {
+        if (!s->slots[i])
+            continue;
+        uint32_t at = (uint32_t)s->slots[i]->hash & (cap - 1);
+        while (slots[at])
+            at = (at + 1) & (cap - 1);
+        slots[at] = s->slots[i];
+    }
+    qrn_free(s->slots);
+    s->slots = slots;
+    s->cap = cap;
+    return true;
+}
+
+const void *qrn_blobs_add(qrn_blobs *s, const void *data, size_t size_bytes) {
+    if (s->n >= s->cap / 2 && !grow(s))
+        return NULL;
+    uint64_t hash = hash_bytes(data, size_bytes);
+    uint32_t at = (uint32_t)hash & (s->cap - 1);
+    for (; s->slots[at]; at = (at + 1) & (s->cap - 1)) {
+        qrn_blob *b = s->slots[at];
+        if (b->hash == hash && b->size_bytes == size_bytes &&
+            memcmp(b->data, data, size_bytes) == 0) {
+            b->users++;
+            return b->data;
+        }
+    }
+    size_t total;
+    qrn_blob *b = qrn_add_size(sizeof(*b), size_bytes, &total) ? qrn_alloc(total) : NULL;
+    if (!b)
+        return NULL;
+    b->hash = hash;
+    b->size_bytes = size_bytes;
+    b->users = 1;
+    memcpy(b->data, data, size_bytes);
+    memset(b->data + size_bytes, 0, QRN_TAIL); // kernels may read it: keep it defined
+    s->slots[at] = b;
+    s->n++;
+    s->size_bytes += size_bytes;
+    return b->data;
+}
+
+// Removing from open addressing: blobs behind the hole move up unless they sit at or after their home.
+static void close_hole(qrn_blobs *s, uint32_t hole) {
+    uint32_t mask = s->cap - 1;
+    for (uint32_t i = (hole + 1) & mask; s->slots[i]; i = (i + 1) & mask) {
+        uint32_t home = (uint32_t)s->slots[i]->hash & mask;
+        if (((i - home) & mask) >= ((i - hole) & mask)) {
+            s->slots[hole] = s->slots[i];
+            hole = i;
+        }
+    }
+    s->slots[hole] = NULL;
+}
+
+void qrn_blobs_drop(qrn_blobs *s, const void *data) {
+    if (!data)
+        return;
+    const unsigned char *bytes = data;
+    const qrn_blob *want = (const void *)(bytes - offsetof(qrn_blob, data));
+    uint32_t at = (uint32_t)want->hash & (s->cap - 1);
+    while (s->slots[at] != want)
+        at = (at + 1) & (s->cap - 1);
+    qrn_blob *b = s->slots[at];
+    if (--b->users)
+        return;
+    s->size_bytes -= b->size_bytes;
+    s->n--;
+    close_hole(s, at);
+    qrn_free(b);
+}
+
+void qrn_blobs_clear(qrn_blobs *s) {
+    for (uint32_t i = 0; i < s->cap; i++)
+        qrn_free(s->slots[i]);
+    qrn_free(s->slots);
+    *s = (qrn_blobs){0};
+}
