@@ -85,7 +85,8 @@ const void *qrn_blobs_add(qrn_blobs *s, const void *data, size_t size_bytes) {
     return b->data;
 }
 
-// Removing from open addressing: blobs behind the hole move up unless they sit at or after their home.
+// Removing from open addressing: blobs behind the hole move up unless they sit at or after their
+// home.
 static void close_hole(qrn_blobs *s, uint32_t hole) {
     uint32_t mask = s->cap - 1;
     for (uint32_t i = (hole + 1) & mask; s->slots[i]; i = (i + 1) & mask) {

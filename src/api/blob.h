@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Constant data of a context, stored once by content: equal bytes of any two static tensors share one
-// copy. Counted by its users. The owner (the context) serialises.
+// Constant data of a context, stored once by content: equal bytes of any two static tensors share
+// one copy. Counted by its users. The owner (the context) serialises.
 #ifndef QRN_API_BLOB_H
 #define QRN_API_BLOB_H
 
@@ -12,9 +12,9 @@ typedef struct qrn_blob qrn_blob;
 
 // Zero-initialised = empty.
 typedef struct qrn_blobs {
-    qrn_blob **slots;       // open addressing by content hash
-    uint32_t n, cap;        // blobs, slots (0 or a power of two)
-    size_t size_bytes;      // bytes held
+    qrn_blob **slots;  // open addressing by content hash
+    uint32_t n, cap;   // blobs, slots (0 or a power of two)
+    size_t size_bytes; // bytes held
 } qrn_blobs;
 
 // The set's copy of the bytes (64-byte aligned) with one more user; NULL when out of memory.
