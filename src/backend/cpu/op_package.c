@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+//
+// Op packages of the CPU backend: loading, the list of their ops, validation.
+#include "backend/cpu/cpu.h"
+
+#include "base/mem.h"
+
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+// Packages may report through these; they have no handle, so messages go to QUERN_LOG only.
+static void report_message(QnnCpuOpPackage_MsgType_t type, const char *fmt, ...) {
+    char line[QRN_MESSAGE_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    qrn_log(NULL, type == QNN_CPU_MSG_ERROR ? QNN_LOG_LEVEL_ERROR : QNN_LOG_LEVEL_DEBUG,
+            "op package: %s", line);
+}
+
+static void report_profile(QnnCpuOpPackage_ProfileType_t type, QnnCpuOpPackage_ProfileData_t data) {
+    qrn_log(NULL, QNN_LOG_LEVEL_VERBOSE, "op package: profile %d: %g", (int)type, data);
+}
+
+static QnnCpuOpPackage_GlobalInfra_t infrastructure = {report_message, report_profile};
+
+static bool is_v2(const qrn_cpu_package *p) { return p->interface.interfaceVersion.major == 2; }
+
+static void package_close(qrn_cpu_package *p, bool started) {
+    if (!p)
+        return;
+    if (started && is_v2(p) && p->interface.v2_0.free)
+        p->interface.v2_0.free(p->handle);
+    if (started && !is_v2(p) && p->interface.v1_4.terminate)
+        p->interface.v1_4.terminate();
+    if (p->library)
+        dlclose(p->library);
+    qrn_free(p->target);
+    qrn_free(p);
+}
+
+// A package that is in memory goes through an anonymous file, which the loader keeps mapped.
+static void *open_image(const void *image, size_t size) {
+    int fd = memfd_create("quern-op-package", MFD_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    size_t done = 0;
+    while (done < size) {
+        ssize_t n = write(fd, (const char *)image + done, size - done);
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    void *lib = done == size ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    close(fd);
+    return lib;
+}
+
+static bool version_known(const Qnn_Version_t *v) {
+    return (v->major == 1 && v->minor == 4) || (v->major == 2 && v->minor == 0);
+}
+
+static bool interface_complete(const qrn_cpu_package *p) {
+    const QnnOpPackage_ImplementationV1_4_t *a = &p->interface.v1_4;
+    const QnnOpPackage_ImplementationV2_0_t *b = &p->interface.v2_0;
+    return is_v2(p) ? b->create && b->getInfo && b->createOpImpl && b->freeOpImpl && b->free
+                    : a->init && a->terminate && a->getInfo && a->createOpImpl && a->freeOpImpl;
+}
+
+static qrn_status open_package(qrn_cpu_package *p, const char *path, const char *provider,
+                               const void *image, size_t size) {
+    p->library = image ? open_image(image, size) : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!p->library)
+        return QRN_FAIL(QRN_E_PKG_LOAD, "op package '%s': %s", path ? path : "(in memory)",
+                        dlerror());
+    QnnOpPackage_InterfaceProvider_t get =
+        (QnnOpPackage_InterfaceProvider_t)dlsym(p->library, provider);
+    if (!get)
+        return QRN_FAIL(QRN_E_PKG_PROVIDER, "op package '%s': no function '%s'",
+                        path ? path : "(in memory)", provider);
+    if (get(&p->interface) != QNN_SUCCESS)
+        return QRN_FAIL(QRN_E_PKG_REGISTER, "op package '%s': '%s' failed",
+                        path ? path : "(in memory)", provider);
+    const Qnn_Version_t *v = &p->interface.interfaceVersion;
+    if (!version_known(v))
+        return QRN_FAIL(QRN_E_PKG_VERSION, "op package: interface %u.%u, allowed 1.4 and 2.0",
+                        v->major, v->minor);
+    if (!interface_complete(p))
+        return QRN_FAIL(QRN_E_PKG_REGISTER,
+                        "op package: a mandatory function of its interface is NULL");
+    return QRN_OK;
+}
+
+static qrn_status start_package(qrn_cpu_package *p) {
+    Qnn_ErrorHandle_t e =
+        is_v2(p) ? p->interface.v2_0.create(&infrastructure, NULL, QNN_LOG_LEVEL_ERROR, &p->handle)
+                 : p->interface.v1_4.init(&infrastructure);
+    if (e != QNN_SUCCESS)
+        return QRN_FAIL(QRN_E_PKG_REGISTER, "op package: its initialization failed with %llu",
+                        (unsigned long long)e);
+    return QRN_OK;
+}
+
+static qrn_status read_info(qrn_cpu_package *p) {
+    Qnn_ErrorHandle_t e =
+        is_v2(p) ? p->interface.v2_0.getInfo(&p->info) : p->interface.v1_4.getInfo(&p->info);
+    if (e != QNN_SUCCESS || !p->info || !p->info->packageName ||
+        (p->info->numOperations && !p->info->operationNames))
+        return QRN_FAIL(QRN_E_PKG_REGISTER,
+                        "op package: it gives no valid information about its ops");
+    for (uint32_t i = 0; i < p->info->numOperations; i++)
+        if (!p->info->operationNames[i])
+            return QRN_FAIL(QRN_E_PKG_REGISTER, "op package '%s': op %u has no name",
+                            p->info->packageName, i);
+    return QRN_OK;
+}
+
+static qrn_cpu_user_op *find(const qrn_cpu_backend *b, const char *package, const char *op) {
+    for (uint32_t i = 0; i < b->n_ops; i++)
+        if (strcmp(b->ops[i]->package->info->packageName, package) == 0 &&
+            strcmp(b->ops[i]->name, op) == 0)
+            return b->ops[i];
+    return NULL;
+}
+
+// Adds all ops or none.
+static qrn_status add_ops(qrn_cpu_backend *b, qrn_cpu_package *p) {
+    uint32_t n = p->info->numOperations, before = b->n_ops;
+    for (uint32_t i = 0; i < n; i++)
+        if (find(b, p->info->packageName, p->info->operationNames[i]))
+            return QRN_FAIL(QRN_E_PKG_DUPLICATE, "op package '%s': op '%s' is registered already",
+                            p->info->packageName, p->info->operationNames[i]);
+    if (before + n > b->cap_ops) {
+        uint32_t cap = (before + n) * 2;
+        void *grown = qrn_realloc(b->ops, before * sizeof *b->ops, cap * sizeof *b->ops);
+        if (!grown)
+            return QRN_FAIL(QRN_E_MEM, "out of memory for an op package");
+        b->ops = grown;
+        b->cap_ops = cap;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        qrn_cpu_user_op *op = qrn_calloc(sizeof *op);
+        if (!op) {
+            while (b->n_ops > before)
+                qrn_free(b->ops[--b->n_ops]);
+            return QRN_FAIL(QRN_E_MEM, "out of memory for an op package");
+        }
+        *op = (qrn_cpu_user_op){p, p->info->operationNames[i]};
+        b->ops[b->n_ops++] = op;
+    }
+    return QRN_OK;
+}
+
+qrn_status qrn_cpu_package_register(qrn_api_backend *backend, const char *path,
+                                    const char *provider, const char *target, const void *image,
+                                    size_t size) {
+    qrn_cpu_backend *b = backend->impl;
+    qrn_cpu_package *p = qrn_calloc(sizeof *p);
+    if (!p || (target && !(p->target = qrn_strdup(target)))) {
+        qrn_free(p);
+        return QRN_FAIL(QRN_E_MEM, "out of memory for an op package");
+    }
+    bool started = false;
+    qrn_status s = open_package(p, path, provider, image, size);
+    if (s == QRN_OK)
+        started = (s = start_package(p)) == QRN_OK;
+    if (s == QRN_OK)
+        s = read_info(p);
+    if (s == QRN_OK) {
+        pthread_mutex_lock(&b->lock);
+        s = add_ops(b, p);
+        if (s == QRN_OK) {
+            p->next = b->packages;
+            b->packages = p;
+        }
+        pthread_mutex_unlock(&b->lock);
+    }
+    if (s != QRN_OK)
+        package_close(p, started);
+    return s;
+}
+
+void *qrn_cpu_package_find(qrn_api_backend *backend, const char *package, const char *op) {
+    qrn_cpu_backend *b = backend->impl;
+    pthread_mutex_lock(&b->lock);
+    qrn_cpu_user_op *found = find(b, package, op);
+    pthread_mutex_unlock(&b->lock);
+    return found;
+}
+
+qrn_status qrn_cpu_package_validate(qrn_api_backend *b, void *user_op, const void *op_config) {
+    (void)b;
+    const qrn_cpu_user_op *op = user_op;
+    const qrn_cpu_package *p = op->package;
+    Qnn_OpConfig_t config = *(const Qnn_OpConfig_t *)op_config;
+    Qnn_ErrorHandle_t e = QNN_SUCCESS;
+    if (is_v2(p) && p->interface.v2_0.validateOpConfig)
+        e = p->interface.v2_0.validateOpConfig(p->handle, config);
+    else if (!is_v2(p) && p->interface.v1_4.validateOpConfig)
+        e = p->interface.v1_4.validateOpConfig(config);
+    if (e == QNN_SUCCESS)
+        return QRN_OK;
+    return QRN_FAIL(QRN_E_OP_CONFIG,
+                    "node '%s': op package '%s' refuses its op '%s' with code %llu",
+                    config.v1.name ? config.v1.name : "", p->info->packageName, op->name,
+                    (unsigned long long)e);
+}
+
+bool qrn_cpu_package_list(qrn_api_backend *backend, size_t i, const char **package, const char **op,
+                          const char **target) {
+    qrn_cpu_backend *b = backend->impl;
+    pthread_mutex_lock(&b->lock);
+    bool known = i < b->n_ops;
+    if (known) {
+        *package = b->ops[i]->package->info->packageName;
+        *op = b->ops[i]->name;
+        *target = b->ops[i]->package->target;
+    }
+    pthread_mutex_unlock(&b->lock);
+    return known;
+}
+
+void qrn_cpu_package_free_all(qrn_cpu_backend *b) {
+    for (uint32_t i = 0; i < b->n_ops; i++)
+        qrn_free(b->ops[i]);
+    qrn_free(b->ops);
+    while (b->packages) {
+        qrn_cpu_package *p = b->packages;
+        b->packages = p->next;
+        package_close(p, true);
+    }
+}

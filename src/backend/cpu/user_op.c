@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+//
+// Nodes of op packages in a plan. The package keeps pointers to the node and tensor structs it gets
+// at creation, so they live as long as the graph and only their data and dims are set before each
+// call. Such a step counts as stateful: executions of its graph run one after the other.
+#include "backend/cpu/cpu.h"
+
+#include "base/mem.h"
+#include "compiler/lower.h"
+
+#include <string.h>
+
+typedef struct instance {
+    struct instance *next; // list of the graph
+    const qrn_cpu_user_op *op;
+    qrn_arena *arena; // everything below
+    QnnCpuOpPackage_Node_t *node;
+    QnnOpPackage_OpImpl_t impl;
+} instance;
+
+typedef struct user_args {
+    const instance *in;
+} user_args;
+
+static void describe(QnnCpuOpPackage_Tensor_t *t, const qrn_view *v) {
+    t->rank = v->rank;
+    memcpy(t->currentDimensions, v->dims, v->rank * sizeof(uint32_t));
+    t->data = v->data;
+}
+
+static qrn_status user_op_run(const qrn_kcall *k) {
+    const instance *in = ((const user_args *)k->args)->in;
+    for (uint32_t i = 0; i < k->n_in; i++)
+        if (in->node->inputs[i] && k->in[i])
+            describe(in->node->inputs[i], k->in[i]);
+    for (uint32_t i = 0; i < k->n_out; i++)
+        if (in->node->outputs[i] && k->out[i])
+            describe(in->node->outputs[i], k->out[i]);
+    Qnn_ErrorHandle_t e = in->impl->opImplFn(in->impl->userData);
+    if (e != QNN_SUCCESS)
+        return QRN_FAIL(QRN_E_ARGUMENT, "node '%s': op '%s' of package '%s' failed with code %llu",
+                        in->node->name, in->node->typeName, in->node->packageName,
+                        (unsigned long long)e);
+    for (uint32_t i = 0; i < k->n_out; i++)
+        if (in->node->outputs[i] && k->out[i])
+            memcpy(k->out[i]->dims, in->node->outputs[i]->currentDimensions,
+                   k->out[i]->rank * sizeof(uint32_t));
+    return QRN_OK;
+}
+
+static const qrn_kernel user_op_rows[] = {
+    {.name = "user_op", .domain = QRN_DOMAIN_RAW, .fn = user_op_run},
+};
+static const qrn_family user_op_family = {"user_op", user_op_rows, 1, sizeof(user_args)};
+
+static QnnCpuOpPackage_Tensor_t *make_tensor(qrn_arena *a, const qrn_tensor *t) {
+    QnnCpuOpPackage_Tensor_t *out = qrn_arena_alloc(a, sizeof *out);
+    if (!out)
+        return NULL;
+    out->dataFormat = QNN_CPUOPPACKAGE_TENSOR_DATA_FORMAT_FLAT_BUFFER;
+    out->dataType = (QnnCpuOpPackage_DataType_t)qrn_dtypes[t->dtype].code;
+    out->rank = t->shape.rank;
+    out->maxDimensions = qrn_arena_copy(a, t->shape.dims, sizeof t->shape.dims);
+    out->currentDimensions = qrn_arena_copy(a, t->shape.dims, sizeof t->shape.dims);
+    out->data = (void *)(uintptr_t)t->data;
+    out->quantizeParams = (Qnn_QuantizeParams_t)QNN_QUANTIZE_PARAMS_INIT;
+    if (t->quant.kind == QRN_QUANT_TENSOR) {
+        out->quantizeParams.encodingDefinition = QNN_DEFINITION_DEFINED;
+        out->quantizeParams.quantizationEncoding = QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
+        out->quantizeParams.scaleOffsetEncoding.scale = t->quant.scale;
+        out->quantizeParams.scaleOffsetEncoding.offset = t->quant.offset;
+    }
+    return out->maxDimensions && out->currentDimensions ? out : NULL;
+}
+
+static bool make_tensors(qrn_arena *a, qrn_tensor *const *ts, uint32_t n,
+                         QnnCpuOpPackage_Tensor_t ***out) {
+    *out = qrn_arena_alloc(a, n * sizeof **out);
+    for (uint32_t i = 0; *out && i < n; i++)
+        if (ts[i] && !((*out)[i] = make_tensor(a, ts[i])))
+            return false;
+    return *out != NULL;
+}
+
+static QnnCpuOpPackage_Param_t *make_param(qrn_arena *a, const char *name, const qrn_param *p) {
+    QnnCpuOpPackage_Param_t *out = qrn_arena_alloc(a, sizeof *out);
+    if (!out || !(out->name = qrn_arena_strdup(a, name)))
+        return NULL;
+    if (p->is_tensor) {
+        out->type = QNN_CPU_PARAMTYPE_TENSOR;
+        return (out->tensorParam = make_tensor(a, p->tensor)) ? out : NULL;
+    }
+    if (p->dtype == QRN_DTYPE_STR) {
+        out->type = QNN_CPU_PARAMTYPE_STRING;
+        return (out->string = qrn_arena_strdup(a, p->value.s)) ? out : NULL;
+    }
+    out->type = QNN_CPU_PARAMTYPE_SCALAR;
+    switch (qrn_dtypes[p->dtype].cls) {
+    case QRN_CLASS_FLOAT:
+        out->scalarParam = p->value.f;
+        break;
+    case QRN_CLASS_SINT:
+    case QRN_CLASS_SFIXED:
+        out->scalarParam = (double)p->value.i;
+        break;
+    default:
+        out->scalarParam = (double)p->value.u;
+        break;
+    }
+    return out;
+}
+
+static bool fill_node(instance *in, const qrn_node *n) {
+    qrn_arena *a = in->arena;
+    QnnCpuOpPackage_Node_t *node = in->node = qrn_arena_alloc(a, sizeof *node);
+    if (!node)
+        return false;
+    node->name = n->name;
+    node->packageName = n->package;
+    node->typeName = n->type;
+    node->numOfParams = n->n_params;
+    node->numOfInputs = n->n_in;
+    node->numOfOutputs = n->n_out;
+    node->params = qrn_arena_alloc(a, n->n_params * sizeof *node->params);
+    if (!node->params || !make_tensors(a, n->in, n->n_in, &node->inputs) ||
+        !make_tensors(a, n->out, n->n_out, &node->outputs))
+        return false;
+    for (uint32_t i = 0; i < n->n_params; i++)
+        if (!(node->params[i] = make_param(a, n->param_names[i], &n->params[i])))
+            return false;
+    return true;
+}
+
+static qrn_status create_impl(instance *in) {
+    const qrn_cpu_package *p = in->op->package;
+    Qnn_ErrorHandle_t e = p->interface.interfaceVersion.major == 2
+                              ? p->interface.v2_0.createOpImpl(p->handle, NULL, in->node, &in->impl)
+                              : p->interface.v1_4.createOpImpl(NULL, in->node, &in->impl);
+    if (e != QNN_SUCCESS || !in->impl || !in->impl->opImplFn)
+        return QRN_FAIL(
+            QRN_E_FINALIZE, "node '%s': package '%s' cannot create its op '%s' (code %llu)",
+            in->node->name, in->node->packageName, in->node->typeName, (unsigned long long)e);
+    return QRN_OK;
+}
+
+static void free_instance(instance *in) {
+    const qrn_cpu_package *p = in->op->package;
+    if (in->impl && p->interface.interfaceVersion.major == 2)
+        p->interface.v2_0.freeOpImpl(p->handle, in->impl);
+    else if (in->impl)
+        p->interface.v1_4.freeOpImpl(in->impl);
+    qrn_arena_destroy(in->arena);
+    qrn_free(in);
+}
+
+void qrn_cpu_user_ops_free(qrn_api_graph *g) {
+    while (g->impl) {
+        instance *in = g->impl;
+        g->impl = in->next;
+        free_instance(in);
+    }
+}
+
+// Inputs and outputs are passed in their own formats: packages see what the client declared.
+static qrn_status emit(qrn_lowering *lo, const instance *in, const qrn_node *n) {
+    user_args args = {in};
+    qrn_val *vals = qrn_arena_alloc(in->arena, (n->n_in + n->n_out) * sizeof *vals);
+    if (!vals)
+        return QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", n->name);
+    for (uint32_t i = 0; i < n->n_in + n->n_out; i++) {
+        const qrn_tensor *t = i < n->n_in ? n->in[i] : n->out[i - n->n_in];
+        vals[i] = QRN_VAL_NONE;
+        if (t)
+            QRN_TRY(qrn_lo_tensor(lo, t, &vals[i]));
+    }
+    return qrn_lo_step(lo, &user_op_family, QRN_DOMAIN_RAW, &args, vals, n->n_in, vals + n->n_in,
+                       n->n_out, 1);
+}
+
+qrn_status qrn_cpu_lower_user(void *graph, struct qrn_lowering *lo, const qrn_node *n) {
+    qrn_api_graph *g = graph;
+    instance *in = qrn_calloc(sizeof *in);
+    if (!in || !(in->arena = qrn_arena_create())) {
+        qrn_free(in);
+        return QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", n->name);
+    }
+    in->op = n->user_op;
+    in->next = g->impl; // from here on the graph frees it
+    g->impl = in;
+    if (!fill_node(in, n))
+        return QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", n->name);
+    QRN_TRY(create_impl(in));
+    return emit(lo, in, n);
+}
