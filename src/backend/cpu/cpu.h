@@ -13,6 +13,7 @@
 // A registered op package; lives as long as the backend handle.
 typedef struct qrn_cpu_package {
     struct qrn_cpu_package *next;
+    bool started;                       // we started it, so we end it
     void *library;                      // dlopen handle
     QnnOpPackage_Interface_t interface; // 1.4 or 2.0
     Qnn_OpPackageHandle_t handle;       // 2.0

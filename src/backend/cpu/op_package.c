@@ -31,12 +31,12 @@ static QnnCpuOpPackage_GlobalInfra_t infrastructure = {report_message, report_pr
 
 static bool is_v2(const qrn_cpu_package *p) { return p->interface.interfaceVersion.major == 2; }
 
-static void package_close(qrn_cpu_package *p, bool started) {
+static void package_close(qrn_cpu_package *p) {
     if (!p)
         return;
-    if (started && is_v2(p) && p->interface.v2_0.free)
+    if (p->started && is_v2(p) && p->interface.v2_0.free)
         p->interface.v2_0.free(p->handle);
-    if (started && !is_v2(p) && p->interface.v1_4.terminate)
+    if (p->started && !is_v2(p) && p->interface.v1_4.terminate)
         p->interface.v1_4.terminate();
     if (p->library)
         dlclose(p->library);
@@ -102,7 +102,9 @@ static qrn_status start_package(qrn_cpu_package *p) {
     Qnn_ErrorHandle_t e =
         is_v2(p) ? p->interface.v2_0.create(&infrastructure, NULL, QNN_LOG_LEVEL_ERROR, &p->handle)
                  : p->interface.v1_4.init(&infrastructure);
-    if (e != QNN_SUCCESS)
+    // Interface 1.4 has one state per process: another backend handle may have started it.
+    p->started = e == QNN_SUCCESS;
+    if (e != QNN_SUCCESS && (is_v2(p) || e != QNN_OP_PACKAGE_ERROR_LIBRARY_ALREADY_INITIALIZED))
         return QRN_FAIL(QRN_E_PKG_REGISTER, "op package: its initialization failed with %llu",
                         (unsigned long long)e);
     return QRN_OK;
@@ -167,10 +169,9 @@ qrn_status qrn_cpu_package_register(qrn_api_backend *backend, const char *path,
         qrn_free(p);
         return QRN_FAIL(QRN_E_MEM, "out of memory for an op package");
     }
-    bool started = false;
     qrn_status s = open_package(p, path, provider, image, size);
     if (s == QRN_OK)
-        started = (s = start_package(p)) == QRN_OK;
+        s = start_package(p);
     if (s == QRN_OK)
         s = read_info(p);
     if (s == QRN_OK) {
@@ -183,7 +184,7 @@ qrn_status qrn_cpu_package_register(qrn_api_backend *backend, const char *path,
         pthread_mutex_unlock(&b->lock);
     }
     if (s != QRN_OK)
-        package_close(p, started);
+        package_close(p);
     return s;
 }
 
@@ -234,6 +235,6 @@ void qrn_cpu_package_free_all(qrn_cpu_backend *b) {
     while (b->packages) {
         qrn_cpu_package *p = b->packages;
         b->packages = p->next;
-        package_close(p, true);
+        package_close(p);
     }
 }
