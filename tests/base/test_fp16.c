@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// Half precision and bfloat16 against the compiler's own _Float16 and against bit arithmetic.
+#include "base/fp16.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint64_t seed = 42;
+static uint64_t next_random(void) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return seed >> 11 ^ seed << 7;
+}
+
+static uint16_t bits_of(_Float16 h) {
+    uint16_t u;
+    memcpy(&u, &h, sizeof u);
+    return u;
+}
+
+static void every_half_reads_as_the_compiler_reads_it(void **state) {
+    (void)state;
+    for (uint32_t i = 0; i < 65536; i++) {
+        uint16_t u = (uint16_t)i;
+        _Float16 h;
+        memcpy(&h, &u, sizeof h);
+        float want = (float)h, got = qrn_f16_to_f32(u);
+        if (isnan(want))
+            assert_true(isnan(got));
+        else
+            assert_memory_equal(&want, &got, sizeof want);
+    }
+}
+
+static void doubles_round_once_to_half(void **state) {
+    (void)state;
+    for (int i = 0; i < 2000000; i++) {
+        double x = ldexp((double)(int64_t)next_random(), (int)(next_random() % 60) - 100);
+        if (i < 65536) { // neighbourhoods of the midpoints between halves
+            double a = (double)qrn_f16_to_f32((uint16_t)i),
+                   b = (double)qrn_f16_to_f32((uint16_t)(i + 1));
+            if (!isfinite(a) || !isfinite(b))
+                continue;
+            x = (a + b) / 2 * (1 + ((i & 3) - 1) * 0x1p-40);
+        }
+        assert_int_equal(qrn_f16_from_f64(x), bits_of((_Float16)x));
+    }
+    assert_int_equal(qrn_f16_from_f64(65519.99), 0x7bff);
+    assert_int_equal(qrn_f16_from_f64(65520.0), 0x7c00);
+    assert_int_equal(qrn_f16_from_f64(-INFINITY), 0xfc00);
+    assert_int_equal(qrn_f16_from_f64(-0.0), 0x8000);
+    assert_true(isnan(qrn_f16_to_f32(qrn_f16_from_f64(NAN))));
+    assert_int_equal(qrn_f16_from_f64(1e300), 0x7c00);
+    assert_int_equal(qrn_f16_from_f64(0x1p-25), 0);
+    assert_int_equal(qrn_f16_from_f64(0x1.0000001p-25), 1);
+}
+
+// The neighbour of x among bfloat16 values that is nearest, ties to the even pattern.
+static uint16_t nearest_bf16(double x) {
+    float f = (float)fabs(x);
+    uint32_t u;
+    memcpy(&u, &f, sizeof u);
+    uint32_t lo = u >> 16;
+    if (lo && (double)qrn_bf16_to_f32((uint16_t)lo) > fabs(x))
+        lo--;
+    double a = (double)qrn_bf16_to_f32((uint16_t)lo),
+           b = (double)qrn_bf16_to_f32((uint16_t)(lo + 1));
+    uint32_t best =
+        fabs(x) - a < b - fabs(x) || (fabs(x) - a == b - fabs(x) && lo % 2 == 0) ? lo : lo + 1;
+    return (uint16_t)(best | (signbit(x) ? 0x8000u : 0));
+}
+
+static void doubles_round_once_to_bfloat16(void **state) {
+    (void)state;
+    for (int i = 0; i < 500000; i++) {
+        double x = ldexp((double)(int64_t)next_random(), (int)(next_random() % 200) - 160);
+        assert_int_equal(qrn_bf16_from_f64(x), nearest_bf16(x));
+    }
+    assert_int_equal(qrn_bf16_from_f64(1.0 + 0x1p-8), 0x3f80); // tie to even
+    assert_int_equal(qrn_bf16_from_f64(1.0 + 0x1.8p-7), 0x3f82);
+    assert_int_equal(qrn_bf16_from_f64(INFINITY), 0x7f80);
+    assert_int_equal(qrn_bf16_from_f64(-1e300), 0xff80);
+    assert_true(isnan(qrn_bf16_to_f32(qrn_bf16_from_f64(NAN))));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_half_reads_as_the_compiler_reads_it),
+        cmocka_unit_test(doubles_round_once_to_half),
+        cmocka_unit_test(doubles_round_once_to_bfloat16),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

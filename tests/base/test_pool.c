@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+//
+// Thread pool: every task runs exactly once, from many callers, across fork, and memory comes back.
+#include "base/mem.h"
+#include "base/pool.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define N_TASKS 100
+
+static void count_task(void *arg, uint32_t task) {
+    atomic_fetch_add(&((atomic_int *)arg)[task], 1);
+}
+
+static void run_rounds(qrn_pool *p, int rounds) {
+    for (int r = 0; r < rounds; r++) {
+        atomic_int seen[N_TASKS] = {0};
+        uint32_t n = (uint32_t)(r % N_TASKS) + 1;
+        qrn_pool_run(p, count_task, seen, n);
+        for (uint32_t i = 0; i < N_TASKS; i++)
+            assert_int_equal(atomic_load(&seen[i]), i < n ? 1 : 0);
+    }
+}
+
+static void every_task_runs_once(void **state) {
+    (void)state;
+    size_t before = qrn_alloc_live();
+    qrn_pool *p = qrn_pool_acquire(4);
+    assert_int_equal(qrn_pool_threads(p), 4);
+    assert_ptr_equal(qrn_pool_acquire(9), p); // one pool per library
+    assert_int_equal(qrn_pool_threads(p), 4);
+    run_rounds(p, 2000);
+    qrn_pool_release(p);
+    run_rounds(p, 10);
+    qrn_pool_release(p);
+    qrn_pool_release(NULL);
+    assert_int_equal(qrn_alloc_live(), before);
+}
+
+static void without_a_pool_tasks_run_in_the_caller(void **state) {
+    (void)state;
+    assert_int_equal(qrn_pool_threads(NULL), 1);
+    run_rounds(NULL, 5);
+    assert_true(qrn_pool_default_threads() >= 1);
+}
+
+static void *caller(void *arg) {
+    run_rounds(arg, 500);
+    return NULL;
+}
+
+static void a_busy_pool_does_not_hold_up_other_callers(void **state) {
+    (void)state;
+    qrn_pool *p = qrn_pool_acquire(3);
+    pthread_t t[4];
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&t[i], NULL, caller, p), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(t[i], NULL);
+    qrn_pool_release(p);
+}
+
+static void nested(void *arg, uint32_t task) {
+    atomic_int seen[8] = {0};
+    (void)task;
+    qrn_pool_run(arg, count_task, seen, 8);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(atomic_load(&seen[i]), 1);
+}
+
+static void a_task_may_use_the_pool_itself(void **state) {
+    (void)state;
+    qrn_pool *p = qrn_pool_acquire(2);
+    qrn_pool_run(p, nested, p, 16);
+    qrn_pool_release(p);
+}
+
+#if !defined(__SANITIZE_THREAD__) // threads cannot be started after a fork under this sanitizer
+static void a_forked_child_starts_workers_of_its_own(void **state) {
+    (void)state;
+    qrn_pool *p = qrn_pool_acquire(3);
+    run_rounds(p, 10);
+    pid_t child = fork();
+    if (child == 0) {
+        run_rounds(p, 10);
+        _exit(0);
+    }
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    run_rounds(p, 10);
+    qrn_pool_release(p);
+}
+#endif
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_task_runs_once),
+        cmocka_unit_test(without_a_pool_tasks_run_in_the_caller),
+        cmocka_unit_test(a_busy_pool_does_not_hold_up_other_callers),
+        cmocka_unit_test(a_task_may_use_the_pool_itself),
+#if !defined(__SANITIZE_THREAD__)
+        cmocka_unit_test(a_forked_child_starts_workers_of_its_own),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
