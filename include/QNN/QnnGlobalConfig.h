@@ -12,23 +12,26 @@
 extern "C" {
 #endif
 
+// Errors of the global configuration.
 typedef enum {
-    QNN_GLOBAL_CONFIG_MIN_ERROR = 15000,
-    QNN_GLOBAL_CONFIG_NO_ERROR = 0,
-    QNN_GLOBAL_CONFIG_ERROR_INVALID_CONFIG = 15000,
-    QNN_GLOBAL_CONFIG_MAX_ERROR = 15999,
+    QNN_GLOBAL_CONFIG_MIN_ERROR = 15000,            // first code
+    QNN_GLOBAL_CONFIG_NO_ERROR = 0,                 // done
+    QNN_GLOBAL_CONFIG_ERROR_INVALID_CONFIG = 15000, // an option or its value is wrong
+    QNN_GLOBAL_CONFIG_MAX_ERROR = 15999,            // last code
     QNN_GLOBAL_CONFIG_ERROR_UNDEFINED = 0x7FFFFFFF,
 } QnnGlobalConfig_Error_t;
 
+// Options of the process.
 typedef enum {
     QNN_GLOBAL_CONFIG_OPTION_SOC_MODEL = 0,
     QNN_GLOBAL_CONFIG_OPTION_UNDEFINED = 0x7FFFFFFF,
 } QnnGlobalConfig_ConfigOption_t;
 
+// One option.
 typedef struct {
-    QnnGlobalConfig_ConfigOption_t option;
+    QnnGlobalConfig_ConfigOption_t option; // selects the union member
     union UNNAMED {
-        Qnn_SocModel_t socModel;
+        Qnn_SocModel_t socModel; // SOC_MODEL
     };
 } QnnGlobalConfig_t;
 
@@ -37,6 +40,8 @@ typedef struct {
 #define QNN_GLOBAL_CONFIG_INIT {QNN_GLOBAL_CONFIG_OPTION_UNDEFINED, {QNN_SOC_MODEL_UNKNOWN}}
 // clang-format on
 
+// Sets options of the process, before anything is created.
+// Errors: QNN_GLOBAL_CONFIG_ERROR_INVALID_CONFIG.
 QNN_API Qnn_ErrorHandle_t QnnGlobalConfig_Set(const QnnGlobalConfig_t **config);
 
 #ifdef __cplusplus

@@ -31,10 +31,13 @@
 extern "C" {
 #endif
 
+// Export attribute of QnnInterface_getProviders; empty unless the build of a library defines it.
 #ifndef QNN_INTERFACE
 #define QNN_INTERFACE
 #endif
 
+// Type and member name of the table, made from the API version: source that uses
+// QNN_INTERFACE_VER_TYPE and QNN_INTERFACE_VER_NAME need not change with the headers.
 #define QNN_INTERFACE_VER_EVAL(major, minor) QNN_PASTE_THREE(major, _, minor)
 #define QNN_INTERFACE_NAME_EVAL(prefix, body, suffix) QNN_PASTE_THREE(prefix, body, suffix)
 #define QNN_INTERFACE_VER_TYPE_EVAL(major, minor) \
@@ -46,14 +49,16 @@ extern "C" {
 #define QNN_INTERFACE_VER_NAME \
     QNN_INTERFACE_VER_NAME_EVAL(QNN_API_VERSION_MAJOR, QNN_API_VERSION_MINOR)
 
+// Errors of QnnInterface_getProviders.
 typedef enum {
-    QNN_INTERFACE_MIN_ERROR = 60000,
-    QNN_INTERFACE_NO_ERROR = 0,
-    QNN_INTERFACE_ERROR_NOT_SUPPORTED = 1000,
-    QNN_INTERFACE_ERROR_INVALID_PARAMETER = 1004,
-    QNN_INTERFACE_MAX_ERROR = 60999,
+    QNN_INTERFACE_MIN_ERROR = 60000,              // first code
+    QNN_INTERFACE_NO_ERROR = 0,                   // done
+    QNN_INTERFACE_ERROR_NOT_SUPPORTED = 1000,     // the library does not do this
+    QNN_INTERFACE_ERROR_INVALID_PARAMETER = 1004, // an argument is NULL
+    QNN_INTERFACE_MAX_ERROR = 60999,              // last code
 } QnnInterface_Error_t;
 
+// Pointer types of the functions; the functions say what they do.
 typedef Qnn_ErrorHandle_t (*QnnBackend_CreateFn_t)(Qnn_LogHandle_t logger,
                                                    const QnnBackend_Config_t **config,
                                                    Qnn_BackendHandle_t *backend);
@@ -242,90 +247,95 @@ typedef Qnn_ErrorHandle_t (*QnnTensor_UpdateGraphTensorsFn_t)(Qnn_GraphHandle_t 
                                                               const Qnn_Tensor_t **tensor,
                                                               uint64_t numTensors);
 
+// The function table. Entries are only ever added at the end. An entry that a library does not
+// support may be NULL.
 typedef struct {
-    QnnProperty_HasCapabilityFn_t propertyHasCapability;
-    QnnBackend_CreateFn_t backendCreate;
-    QnnBackend_SetConfigFn_t backendSetConfig;
-    QnnBackend_GetApiVersionFn_t backendGetApiVersion;
-    QnnBackend_GetBuildIdFn_t backendGetBuildId;
-    QnnBackend_RegisterOpPackageFn_t backendRegisterOpPackage;
-    QnnBackend_GetSupportedOperationsFn_t backendGetSupportedOperations;
-    QnnBackend_ValidateOpConfigFn_t backendValidateOpConfig;
-    QnnBackend_FreeFn_t backendFree;
-    QnnContext_CreateFn_t contextCreate;
-    QnnContext_SetConfigFn_t contextSetConfig;
-    QnnContext_GetBinarySizeFn_t contextGetBinarySize;
-    QnnContext_GetBinaryFn_t contextGetBinary;
-    QnnContext_CreateFromBinaryFn_t contextCreateFromBinary;
-    QnnContext_FreeFn_t contextFree;
-    QnnGraph_CreateFn_t graphCreate;
-    QnnGraph_CreateSubgraphFn_t graphCreateSubgraph;
-    QnnGraph_SetConfigFn_t graphSetConfig;
-    QnnGraph_AddNodeFn_t graphAddNode;
-    QnnGraph_FinalizeFn_t graphFinalize;
-    QnnGraph_RetrieveFn_t graphRetrieve;
-    QnnGraph_ExecuteFn_t graphExecute;
-    QnnGraph_ExecuteAsyncFn_t graphExecuteAsync;
-    QnnTensor_CreateContextTensorFn_t tensorCreateContextTensor;
-    QnnTensor_CreateGraphTensorFn_t tensorCreateGraphTensor;
-    QnnLog_CreateFn_t logCreate;
-    QnnLog_SetLogLevelFn_t logSetLogLevel;
-    QnnLog_FreeFn_t logFree;
-    QnnProfile_CreateFn_t profileCreate;
-    QnnProfile_SetConfigFn_t profileSetConfig;
-    QnnProfile_GetEventsFn_t profileGetEvents;
-    QnnProfile_GetSubEventsFn_t profileGetSubEvents;
-    QnnProfile_GetEventDataFn_t profileGetEventData;
-    QnnProfile_GetExtendedEventDataFn_t profileGetExtendedEventData;
-    QnnProfile_FreeFn_t profileFree;
-    QnnMem_RegisterFn_t memRegister;
-    QnnMem_DeRegisterFn_t memDeRegister;
-    QnnDevice_GetPlatformInfoFn_t deviceGetPlatformInfo;
-    QnnDevice_FreePlatformInfoFn_t deviceFreePlatformInfo;
-    QnnDevice_GetInfrastructureFn_t deviceGetInfrastructure;
-    QnnDevice_CreateFn_t deviceCreate;
-    QnnDevice_SetConfigFn_t deviceSetConfig;
-    QnnDevice_GetInfoFn_t deviceGetInfo;
-    QnnDevice_FreeFn_t deviceFree;
-    QnnSignal_CreateFn_t signalCreate;
-    QnnSignal_SetConfigFn_t signalSetConfig;
-    QnnSignal_TriggerFn_t signalTrigger;
-    QnnSignal_FreeFn_t signalFree;
-    QnnError_GetMessageFn_t errorGetMessage;
-    QnnError_GetVerboseMessageFn_t errorGetVerboseMessage;
-    QnnError_FreeVerboseMessageFn_t errorFreeVerboseMessage;
-    QnnGraph_PrepareExecutionEnvironmentFn_t graphPrepareExecutionEnvironment;
-    QnnGraph_ReleaseExecutionEnvironmentFn_t graphReleaseExecutionEnvironment;
-    QnnGraph_GetPropertyFn_t graphGetProperty;
-    QnnContext_ValidateBinaryFn_t contextValidateBinary;
-    QnnContext_CreateFromBinaryWithSignalFn_t contextCreateFromBinaryWithSignal;
-    QnnContext_CreateFromBinaryListAsyncFn_t contextCreateFromBinaryListAsync;
-    QnnTensor_UpdateGraphTensorsFn_t tensorUpdateGraphTensors;
-    QnnTensor_UpdateContextTensorsFn_t tensorUpdateContextTensors;
-    QnnContext_GetBinarySectionSizeFn_t contextGetBinarySectionSize;
-    QnnContext_GetBinarySectionFn_t contextGetBinarySection;
-    QnnContext_ApplyBinarySectionFn_t contextApplyBinarySection;
-    QnnBackend_GetPropertyFn_t backendGetProperty;
-    QnnContext_GetPropertyFn_t contextGetProperty;
-    QnnContext_GetIncrementalBinaryFn_t contextGetIncrementalBinary;
-    QnnContext_ReleaseIncrementalBinaryFn_t contextReleaseIncrementalBinary;
-    QnnContext_FinalizeFn_t contextFinalize;
-    QnnGlobalConfig_SetFn_t globalConfigSet;
+    QnnProperty_HasCapabilityFn_t propertyHasCapability;                         // 0, since 2.0
+    QnnBackend_CreateFn_t backendCreate;                                         // 1, since 2.0
+    QnnBackend_SetConfigFn_t backendSetConfig;                                   // 2, since 2.9
+    QnnBackend_GetApiVersionFn_t backendGetApiVersion;                           // 3, since 2.0
+    QnnBackend_GetBuildIdFn_t backendGetBuildId;                                 // 4, since 2.0
+    QnnBackend_RegisterOpPackageFn_t backendRegisterOpPackage;                   // 5, since 2.0
+    QnnBackend_GetSupportedOperationsFn_t backendGetSupportedOperations;         // 6, since 2.0
+    QnnBackend_ValidateOpConfigFn_t backendValidateOpConfig;                     // 7, since 2.0
+    QnnBackend_FreeFn_t backendFree;                                             // 8, since 2.0
+    QnnContext_CreateFn_t contextCreate;                                         // 9, since 2.0
+    QnnContext_SetConfigFn_t contextSetConfig;                                   // 10, since 2.0
+    QnnContext_GetBinarySizeFn_t contextGetBinarySize;                           // 11, since 2.0
+    QnnContext_GetBinaryFn_t contextGetBinary;                                   // 12, since 2.0
+    QnnContext_CreateFromBinaryFn_t contextCreateFromBinary;                     // 13, since 2.0
+    QnnContext_FreeFn_t contextFree;                                             // 14, since 2.0
+    QnnGraph_CreateFn_t graphCreate;                                             // 15, since 2.0
+    QnnGraph_CreateSubgraphFn_t graphCreateSubgraph;                             // 16, since 2.9
+    QnnGraph_SetConfigFn_t graphSetConfig;                                       // 17, since 2.0
+    QnnGraph_AddNodeFn_t graphAddNode;                                           // 18, since 2.0
+    QnnGraph_FinalizeFn_t graphFinalize;                                         // 19, since 2.0
+    QnnGraph_RetrieveFn_t graphRetrieve;                                         // 20, since 2.0
+    QnnGraph_ExecuteFn_t graphExecute;                                           // 21, since 2.0
+    QnnGraph_ExecuteAsyncFn_t graphExecuteAsync;                                 // 22, since 2.0
+    QnnTensor_CreateContextTensorFn_t tensorCreateContextTensor;                 // 23, since 2.0
+    QnnTensor_CreateGraphTensorFn_t tensorCreateGraphTensor;                     // 24, since 2.0
+    QnnLog_CreateFn_t logCreate;                                                 // 25, since 2.0
+    QnnLog_SetLogLevelFn_t logSetLogLevel;                                       // 26, since 2.0
+    QnnLog_FreeFn_t logFree;                                                     // 27, since 2.0
+    QnnProfile_CreateFn_t profileCreate;                                         // 28, since 2.0
+    QnnProfile_SetConfigFn_t profileSetConfig;                                   // 29, since 2.8
+    QnnProfile_GetEventsFn_t profileGetEvents;                                   // 30, since 2.0
+    QnnProfile_GetSubEventsFn_t profileGetSubEvents;                             // 31, since 2.0
+    QnnProfile_GetEventDataFn_t profileGetEventData;                             // 32, since 2.0
+    QnnProfile_GetExtendedEventDataFn_t profileGetExtendedEventData;             // 33, since 2.8
+    QnnProfile_FreeFn_t profileFree;                                             // 34, since 2.0
+    QnnMem_RegisterFn_t memRegister;                                             // 35, since 2.0
+    QnnMem_DeRegisterFn_t memDeRegister;                                         // 36, since 2.0
+    QnnDevice_GetPlatformInfoFn_t deviceGetPlatformInfo;                         // 37, since 2.0
+    QnnDevice_FreePlatformInfoFn_t deviceFreePlatformInfo;                       // 38, since 2.0
+    QnnDevice_GetInfrastructureFn_t deviceGetInfrastructure;                     // 39, since 2.0
+    QnnDevice_CreateFn_t deviceCreate;                                           // 40, since 2.0
+    QnnDevice_SetConfigFn_t deviceSetConfig;                                     // 41, since 2.0
+    QnnDevice_GetInfoFn_t deviceGetInfo;                                         // 42, since 2.0
+    QnnDevice_FreeFn_t deviceFree;                                               // 43, since 2.0
+    QnnSignal_CreateFn_t signalCreate;                                           // 44, since 2.3
+    QnnSignal_SetConfigFn_t signalSetConfig;                                     // 45, since 2.3
+    QnnSignal_TriggerFn_t signalTrigger;                                         // 46, since 2.3
+    QnnSignal_FreeFn_t signalFree;                                               // 47, since 2.3
+    QnnError_GetMessageFn_t errorGetMessage;                                     // 48, since 2.11
+    QnnError_GetVerboseMessageFn_t errorGetVerboseMessage;                       // 49, since 2.11
+    QnnError_FreeVerboseMessageFn_t errorFreeVerboseMessage;                     // 50, since 2.11
+    QnnGraph_PrepareExecutionEnvironmentFn_t graphPrepareExecutionEnvironment;   // 51, since 2.12
+    QnnGraph_ReleaseExecutionEnvironmentFn_t graphReleaseExecutionEnvironment;   // 52, since 2.12
+    QnnGraph_GetPropertyFn_t graphGetProperty;                                   // 53, since 2.12
+    QnnContext_ValidateBinaryFn_t contextValidateBinary;                         // 54, since 2.13
+    QnnContext_CreateFromBinaryWithSignalFn_t contextCreateFromBinaryWithSignal; // 55, since 2.15
+    QnnContext_CreateFromBinaryListAsyncFn_t contextCreateFromBinaryListAsync;   // 56, since 2.17
+    QnnTensor_UpdateGraphTensorsFn_t tensorUpdateGraphTensors;                   // 57, since 2.17
+    QnnTensor_UpdateContextTensorsFn_t tensorUpdateContextTensors;               // 58, since 2.17
+    QnnContext_GetBinarySectionSizeFn_t contextGetBinarySectionSize;             // 59, since 2.18
+    QnnContext_GetBinarySectionFn_t contextGetBinarySection;                     // 60, since 2.18
+    QnnContext_ApplyBinarySectionFn_t contextApplyBinarySection;                 // 61, since 2.18
+    QnnBackend_GetPropertyFn_t backendGetProperty;                               // 62, since 2.22
+    QnnContext_GetPropertyFn_t contextGetProperty;                               // 63, since 2.22
+    QnnContext_GetIncrementalBinaryFn_t contextGetIncrementalBinary;             // 64, since 2.25
+    QnnContext_ReleaseIncrementalBinaryFn_t contextReleaseIncrementalBinary;     // 65, since 2.25
+    QnnContext_FinalizeFn_t contextFinalize;                                     // 66, since 2.26
+    QnnGlobalConfig_SetFn_t globalConfigSet;                                     // 67, since 2.27
+    // 68, since 2.28
     QnnContext_CreateFromBinaryWithCallbackFn_t contextCreateFromBinaryWithCallback;
-    QnnContext_GetBinarySectionUpdateFn_t contextGetBinarySectionUpdate;
-    QnnContext_FreeBinarySectionUpdateFn_t contextFreeBinarySectionUpdate;
-    QnnContext_AddToDlcFn_t contextAddToDlc;
-    QnnGraph_ValidateFn_t graphValidate;
-    QnnGraph_FreeValidationResultFn_t graphFreeValidationResult;
+    QnnContext_GetBinarySectionUpdateFn_t contextGetBinarySectionUpdate;   // 69, since 2.30 to 2.32
+    QnnContext_FreeBinarySectionUpdateFn_t contextFreeBinarySectionUpdate; // 70, since 2.30 to 2.32
+    QnnContext_AddToDlcFn_t contextAddToDlc;                               // 71, since 2.36
+    QnnGraph_ValidateFn_t graphValidate;                                   // 72, since 2.38 to 2.39
+    QnnGraph_FreeValidationResultFn_t graphFreeValidationResult;           // 73, since 2.38 to 2.39
+    // 74, since 2.38 to 2.39
     QnnBackend_RegisterOpPackageFromBinaryFn_t backendRegisterOpPackageFromBinary;
 } QnnInterface_ImplementationV2_39_t;
 
+// A provider: who it is and its table.
 typedef struct {
-    uint32_t backendId;
-    const char *providerName;
-    Qnn_ApiVersion_t apiVersion;
+    uint32_t backendId;          // QNN_BACKEND_ID_*
+    const char *providerName;    // who made the library; never NULL
+    Qnn_ApiVersion_t apiVersion; // choose an entry by it
     union UNNAMED {
-        QNN_INTERFACE_VER_TYPE QNN_INTERFACE_VER_NAME;
+        QNN_INTERFACE_VER_TYPE QNN_INTERFACE_VER_NAME; // the table
     };
 } QnnInterface_t;
 
@@ -340,6 +350,9 @@ typedef struct {
 #define QNN_INTERFACE_INIT {0, NULL, QNN_API_VERSION_INIT, {QNN_INTERFACE_VER_TYPE_INIT}}
 // clang-format on
 
+// Sets a static list of providers. May be called before anything else; the list lives as long as
+// the library is loaded.
+// Errors: QNN_INTERFACE_ERROR_INVALID_PARAMETER, QNN_INTERFACE_ERROR_NOT_SUPPORTED.
 QNN_INTERFACE Qnn_ErrorHandle_t QnnInterface_getProviders(const QnnInterface_t ***providerList,
                                                           uint32_t *numProviders);
 

@@ -1,47 +1,59 @@
 // SPDX-License-Identifier: MIT
 //
 // Names of the ops of the built-in op package, of their parameters, and values of the parameters
-// that choose among named cases.
+// that choose among named cases. The comment before an op lists its inputs and outputs in order;
+// those in brackets are optional, dots mean several.
 
 #ifndef QNN_OP_DEF_H
 #define QNN_OP_DEF_H
 
-#define QNN_OP_PACKAGE_NAME_QTI_AISW "qti.aisw"
+// Package and version of the op set.
+#define QNN_OP_PACKAGE_NAME_QTI_AISW "qti.aisw" // the built-in op package
 #define QNN_OPSET_VERSION_MAJOR 2
 #define QNN_OPSET_VERSION_MINOR 12
 #define QNN_OPSET_VERSION_PATCH 0
 
+// (image) -> rgb
 #define QNN_OP_ARGB_TO_RGB "ArgbToRgb"
 #define QNN_OP_ARGB_TO_RGB_PARAM_INPUT_ORDER "input_order"
 #define QNN_OP_ARGB_TO_RGB_INPUT_ORDER_ARGB 0
 #define QNN_OP_ARGB_TO_RGB_INPUT_ORDER_RGBA 1
 #define QNN_OP_ARGB_TO_RGB_PARAM_REVERSE_OUTPUT "reverse_output"
 
+// (x) -> index
 #define QNN_OP_ARGMAX "Argmax"
 #define QNN_OP_ARGMAX_PARAM_AXIS "axis"
 #define QNN_OP_ARGMAX_PARAM_KEEP_DIMS "keep_dims"
 
+// (x) -> index
 #define QNN_OP_ARGMIN "Argmin"
 #define QNN_OP_ARGMIN_PARAM_AXIS "axis"
 #define QNN_OP_ARGMIN_PARAM_KEEP_DIMS "keep_dims"
 
+// (rois, deltas, batch_index, image_size) -> boxes, [batch_splits]
 #define QNN_OP_AXIS_ALIGNED_BBOX_TRANSFORM "AxisAlignedBboxTransform"
 #define QNN_OP_AXIS_ALIGNED_BBOX_TRANSFORM_PARAM_WEIGHTS "weights"
 
+// (x, weight, [bias]) -> y
 #define QNN_OP_BATCHNORM "Batchnorm"
 
+// (x, indices) -> y
 #define QNN_OP_BATCH_PERMUTATION "BatchPermutation"
 
+// (x) -> y
 #define QNN_OP_BATCH_TO_SPACE "BatchToSpace"
 #define QNN_OP_BATCH_TO_SPACE_PARAM_BLOCK_SIZE "block_size"
 #define QNN_OP_BATCH_TO_SPACE_PARAM_CROPS "crops"
 
+// (rois, deltas, image_info, [batch_index]) -> boxes, rois_per_batch
 #define QNN_OP_BBOX_TRANSFORM "BboxTransform"
 #define QNN_OP_BBOX_TRANSFORM_PARAM_WEIGHTS "weights"
 #define QNN_OP_BBOX_TRANSFORM_PARAM_APPLY_SCALE "apply_scale"
 #define QNN_OP_BBOX_TRANSFORM_PARAM_ANGLE_BOUNDS "angle_bounds"
 #define QNN_OP_BBOX_TRANSFORM_PARAM_ANGLE_CLIP_THRESHOLD "angle_clip_threshold"
 
+// (boxes, scores, batch_index, [batch_splits]) -> boxes, scores, classes, batch_index,
+// [batch_splits], [keeps], [keeps_size]
 #define QNN_OP_BOX_WITH_NMS_LIMIT "BoxWithNmsLimit"
 #define QNN_OP_BOX_WITH_NMS_LIMIT_PARAM_NMS_KERNEL_METHOD "nms_kernel_method"
 #define QNN_OP_BOX_WITH_NMS_LIMIT_NMS_KERNEL_METHOD_HARD 0
@@ -53,6 +65,7 @@
 #define QNN_OP_BOX_WITH_NMS_LIMIT_PARAM_IOU_THRESHOLD "iou_threshold"
 #define QNN_OP_BOX_WITH_NMS_LIMIT_PARAM_SIGMA "sigma"
 
+// (frames, [reset]) -> buffer
 #define QNN_OP_BUFFER "Buffer"
 #define QNN_OP_BUFFER_PARAM_BUFFER_SIZE "buffer_size"
 #define QNN_OP_BUFFER_PARAM_BUFFER_DIM "buffer_dim"
@@ -63,23 +76,28 @@
 #define QNN_OP_BUFFER_MODE_NON_BLOCKING_RIGHT 2
 #define QNN_OP_BUFFER_PARAM_BUFFER_PADDING "buffer_padding"
 
+// (x) -> y
 #define QNN_OP_CAST "Cast"
 
+// (x) -> y
 #define QNN_OP_CHANNEL_SHUFFLE "ChannelShuffle"
 #define QNN_OP_CHANNEL_SHUFFLE_PARAM_NUM_GROUPS "num_groups"
 #define QNN_OP_CHANNEL_SHUFFLE_PARAM_AXIS "axis"
 
+// (columns) -> image
 #define QNN_OP_COL2_IM "Col2Im"
 #define QNN_OP_COL2_IM_PARAM_KERNEL_SIZE "kernel_size"
 #define QNN_OP_COL2_IM_PARAM_STRIDE "stride"
 #define QNN_OP_COL2_IM_PARAM_PAD_AMOUNT "pad_amount"
 #define QNN_OP_COL2_IM_PARAM_DILATION "dilation"
 
+// (rois_l0, [rois_l1..l4]..., scores_l0, [scores_l1..l4]...) -> rois
 #define QNN_OP_COLLECT_RPN_PROPOSALS "CollectRpnProposals"
 #define QNN_OP_COLLECT_RPN_PROPOSALS_PARAM_RPN_MIN_LEVEL "rpn_min_level"
 #define QNN_OP_COLLECT_RPN_PROPOSALS_PARAM_RPN_MAX_LEVEL "rpn_max_level"
 #define QNN_OP_COLLECT_RPN_PROPOSALS_PARAM_POST_NMS_TOP "post_nms_top"
 
+// (boxes, scores) -> boxes, scores, classes, valid_count
 #define QNN_OP_COMBINED_NMS "CombinedNms"
 #define QNN_OP_COMBINED_NMS_PARAM_MAX_BOXES_PER_CLASS "max_boxes_per_class"
 #define QNN_OP_COMBINED_NMS_PARAM_MAX_TOTAL_BOXES "max_total_boxes"
@@ -88,18 +106,22 @@
 #define QNN_OP_COMBINED_NMS_PARAM_PAD_PER_CLASS "pad_per_class"
 #define QNN_OP_COMBINED_NMS_PARAM_CLIP_BOXES "clip_boxes"
 
+// (x0..xm...) -> y
 #define QNN_OP_CONCAT "Concat"
 #define QNN_OP_CONCAT_PARAM_AXIS "axis"
 
+// (shape) -> y
 #define QNN_OP_CONSTANT_OF_SHAPE "ConstantOfShape"
 #define QNN_OP_CONSTANT_OF_SHAPE_PARAM_VALUE "value"
 
+// (x, filter, [bias]) -> y
 #define QNN_OP_CONV_1D "Conv1d"
 #define QNN_OP_CONV_1D_PARAM_STRIDE "stride"
 #define QNN_OP_CONV_1D_PARAM_PAD_AMOUNT "pad_amount"
 #define QNN_OP_CONV_1D_PARAM_GROUP "group"
 #define QNN_OP_CONV_1D_PARAM_DILATION "dilation"
 
+// (x, filter, [bias]) -> y
 #define QNN_OP_CONV_2D "Conv2d"
 #define QNN_OP_CONV_2D_PARAM_STRIDE "stride"
 #define QNN_OP_CONV_2D_PARAM_PAD_AMOUNT "pad_amount"
@@ -107,6 +129,7 @@
 #define QNN_OP_CONV_2D_PARAM_DILATION "dilation"
 #define QNN_OP_CONV_2D_PARAM_REUSE_SPARSE_INDICES "reuse_sparse_indices"
 
+// (x, filter, [bias]) -> y
 #define QNN_OP_CONV_3D "Conv3d"
 #define QNN_OP_CONV_3D_PARAM_STRIDE "stride"
 #define QNN_OP_CONV_3D_PARAM_PAD_AMOUNT "pad_amount"
@@ -114,16 +137,20 @@
 #define QNN_OP_CONV_3D_PARAM_DILATION "dilation"
 #define QNN_OP_CONV_3D_PARAM_REUSE_SPARSE_INDICIES "reuse_sparse_indicies"
 
+// (x) -> y
 #define QNN_OP_CONVERT "Convert"
 #define QNN_OP_CONVERT_PARAM_DYNAMIC_INPUT_DATA "dynamic_input_data"
 #define QNN_OP_CONVERT_PARAM_DYNAMIC_OUTPUT_DATA "dynamic_output_data"
 
+// (a, b) -> y
 #define QNN_OP_CORRELATION_1D "Correlation1D"
 #define QNN_OP_CORRELATION_1D_PARAM_DISPLACEMENT "displacement"
 #define QNN_OP_CORRELATION_1D_PARAM_SHIFT "shift"
 
+// (indices, values) -> sparse
 #define QNN_OP_CREATE_SPARSE "CreateSparse"
 
+// (image, boxes, box_index) -> crops
 #define QNN_OP_CROP_AND_RESIZE "CropAndResize"
 #define QNN_OP_CROP_AND_RESIZE_PARAM_RESIZE_DIMS "resize_dims"
 #define QNN_OP_CROP_AND_RESIZE_PARAM_INTERPOLATION_MODE "interpolation_mode"
@@ -131,29 +158,35 @@
 #define QNN_OP_CROP_AND_RESIZE_INTERPOLATION_MODE_NEAREST_NEIGHBOR 1
 #define QNN_OP_CROP_AND_RESIZE_PARAM_EXTRAPOLATION_VALUE "extrapolation_value"
 
+// (x) -> y
 #define QNN_OP_CUMULATIVE_SUM "CumulativeSum"
 #define QNN_OP_CUMULATIVE_SUM_PARAM_AXIS "axis"
 #define QNN_OP_CUMULATIVE_SUM_PARAM_EXCLUSIVE "exclusive"
 #define QNN_OP_CUMULATIVE_SUM_PARAM_REVERSE "reverse"
 
+// (x) -> y
 #define QNN_OP_DEPTH_TO_SPACE "DepthToSpace"
 #define QNN_OP_DEPTH_TO_SPACE_PARAM_BLOCK_SIZE "block_size"
 #define QNN_OP_DEPTH_TO_SPACE_PARAM_MODE "mode"
 #define QNN_OP_DEPTH_TO_SPACE_MODE_DCR 0
 #define QNN_OP_DEPTH_TO_SPACE_MODE_CRD 1
 
+// (x, filter, [bias]) -> y
 #define QNN_OP_DEPTH_WISE_CONV_1D "DepthWiseConv1d"
 #define QNN_OP_DEPTH_WISE_CONV_1D_PARAM_STRIDE "stride"
 #define QNN_OP_DEPTH_WISE_CONV_1D_PARAM_PAD_AMOUNT "pad_amount"
 #define QNN_OP_DEPTH_WISE_CONV_1D_PARAM_DILATION "dilation"
 
+// (x, filter, [bias]) -> y
 #define QNN_OP_DEPTH_WISE_CONV_2D "DepthWiseConv2d"
 #define QNN_OP_DEPTH_WISE_CONV_2D_PARAM_STRIDE "stride"
 #define QNN_OP_DEPTH_WISE_CONV_2D_PARAM_PAD_AMOUNT "pad_amount"
 #define QNN_OP_DEPTH_WISE_CONV_2D_PARAM_DILATION "dilation"
 
+// (q) -> y
 #define QNN_OP_DEQUANTIZE "Dequantize"
 
+// (scores, deltas, anchors) -> scores, boxes, labels, valid_count
 #define QNN_OP_DETECTION_OUTPUT "DetectionOutput"
 #define QNN_OP_DETECTION_OUTPUT_PARAM_DELTA_SCALING_FACTORS "delta_scaling_factors"
 #define QNN_OP_DETECTION_OUTPUT_PARAM_CONFIDENCE_THRESHOLD "confidence_threshold"
@@ -168,22 +201,29 @@
 #define QNN_OP_DETECTION_OUTPUT_PARAM_NMS_ETA "nms_eta"
 #define QNN_OP_DETECTION_OUTPUT_PARAM_DETECTION_LIMIT "detection_limit"
 
+// (rois) -> restore_index, rois_min_level, [rois_level+1..]...
 #define QNN_OP_DISTRIBUTE_FPN_PROPOSALS "DistributeFpnProposals"
 #define QNN_OP_DISTRIBUTE_FPN_PROPOSALS_PARAM_ROI_MIN_LEVEL "roi_min_level"
 #define QNN_OP_DISTRIBUTE_FPN_PROPOSALS_PARAM_ROI_MAX_LEVEL "roi_max_level"
 #define QNN_OP_DISTRIBUTE_FPN_PROPOSALS_PARAM_ROI_CANONICAL_SCALE "roi_canonical_scale"
 #define QNN_OP_DISTRIBUTE_FPN_PROPOSALS_PARAM_ROI_CANONICAL_LEVEL "roi_canonical_level"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_ABS "ElementWiseAbs"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_ADD "ElementWiseAdd"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_AND "ElementWiseAnd"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_ASIN "ElementWiseAsin"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_ATAN "ElementWiseAtan"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_BINARY "ElementWiseBinary"
 #define QNN_OP_ELEMENT_WISE_BINARY_PARAM_OPERATION "operation"
 #define QNN_OP_ELEMENT_WISE_BINARY_OPERATION_ADD 0
@@ -207,44 +247,64 @@
 #define QNN_OP_ELEMENT_WISE_BINARY_OPERATION_SUBTRACT 18
 #define QNN_OP_ELEMENT_WISE_BINARY_OPERATION_XOR 19
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_CEIL "ElementWiseCeil"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_COS "ElementWiseCos"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_DIVIDE "ElementWiseDivide"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_EQUAL "ElementWiseEqual"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_EXP "ElementWiseExp"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_FLOOR "ElementWiseFloor"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_FLOOR_DIV "ElementWiseFloorDiv"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_FMOD "ElementWiseFmod"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_GREATER "ElementWiseGreater"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_GREATER_EQUAL "ElementWiseGreaterEqual"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_LESS "ElementWiseLess"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_LESS_EQUAL "ElementWiseLessEqual"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_LOG "ElementWiseLog"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_MAXIMUM "ElementWiseMaximum"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_MINIMUM "ElementWiseMinimum"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_MOD "ElementWiseMod"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_MULTIPLY "ElementWiseMultiply"
 
+// (cond, option...) -> y
 #define QNN_OP_ELEMENT_WISE_MUX "ElementWiseMux"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_NEG "ElementWiseNeg"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_NEURON "ElementWiseNeuron"
 #define QNN_OP_ELEMENT_WISE_NEURON_PARAM_OPERATION "operation"
 #define QNN_OP_ELEMENT_WISE_NEURON_OPERATION_ELU 0
@@ -262,34 +322,48 @@
 #define QNN_OP_ELEMENT_WISE_NEURON_PARAM_MAX_VALUE "max_value"
 #define QNN_OP_ELEMENT_WISE_NEURON_PARAM_THRESHOLD "threshold"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_NOT "ElementWiseNot"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_NOT_EQUAL "ElementWiseNotEqual"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_OR "ElementWiseOr"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_POWER "ElementWisePower"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_ROUND "ElementWiseRound"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_RSQRT "ElementWiseRsqrt"
 
+// (cond, a, b) -> y
 #define QNN_OP_ELEMENT_WISE_SELECT "ElementWiseSelect"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_SIGN "ElementWiseSign"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_SIN "ElementWiseSin"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_SOFTPLUS "ElementWiseSoftplus"
 #define QNN_OP_ELEMENT_WISE_SOFTPLUS_PARAM_BETA "beta"
 #define QNN_OP_ELEMENT_WISE_SOFTPLUS_PARAM_THRESHOLD "threshold"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_SQUARED_DIFFERENCE "ElementWiseSquaredDifference"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_SQUARE_ROOT "ElementWiseSquareRoot"
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_SUBTRACT "ElementWiseSubtract"
 
+// (x) -> y
 #define QNN_OP_ELEMENT_WISE_UNARY "ElementWiseUnary"
 #define QNN_OP_ELEMENT_WISE_UNARY_PARAM_OPERATION "operation"
 #define QNN_OP_ELEMENT_WISE_UNARY_OPERATION_ABS 0
@@ -309,15 +383,19 @@
 #define QNN_OP_ELEMENT_WISE_UNARY_OPERATION_SIN 14
 #define QNN_OP_ELEMENT_WISE_UNARY_OPERATION_SQRT 15
 
+// (a, b) -> y
 #define QNN_OP_ELEMENT_WISE_XOR "ElementWiseXor"
 
+// (x) -> y
 #define QNN_OP_ELU "Elu"
 #define QNN_OP_ELU_PARAM_ALPHA "alpha"
 
+// (x) -> y
 #define QNN_OP_EXPAND_DIMS "ExpandDims"
 #define QNN_OP_EXPAND_DIMS_PARAM_AXIS "axis"
 #define QNN_OP_EXPAND_DIMS_PARAM_AXES "axes"
 
+// (x, offsets) -> glimpses
 #define QNN_OP_EXTRACT_GLIMPSE "ExtractGlimpse"
 #define QNN_OP_EXTRACT_GLIMPSE_PARAM_SIZE "size"
 #define QNN_OP_EXTRACT_GLIMPSE_PARAM_CENTERED "centered"
@@ -327,6 +405,7 @@
 #define QNN_OP_EXTRACT_GLIMPSE_NOISE_GAUSSIAN 1
 #define QNN_OP_EXTRACT_GLIMPSE_NOISE_ZEROES 2
 
+// (x) -> patches
 #define QNN_OP_EXTRACT_PATCHES "ExtractPatches"
 #define QNN_OP_EXTRACT_PATCHES_PARAM_SIZE "size"
 #define QNN_OP_EXTRACT_PATCHES_PARAM_STRIDE "stride"
@@ -335,20 +414,26 @@
 #define QNN_OP_EXTRACT_PATCHES_PADDING_VALID 0
 #define QNN_OP_EXTRACT_PATCHES_PADDING_SAME 1
 
+// (x, weight, [bias]) -> y
 #define QNN_OP_FULLY_CONNECTED "FullyConnected"
 #define QNN_OP_FULLY_CONNECTED_PARAM_KEEP_DIMS "keep_dims"
 
+// (table, indices) -> y
 #define QNN_OP_GATHER "Gather"
 #define QNN_OP_GATHER_PARAM_AXIS "axis"
 
+// (x, indices) -> y
 #define QNN_OP_GATHER_ELEMENTS "GatherElements"
 #define QNN_OP_GATHER_ELEMENTS_PARAM_AXIS "axis"
 
+// (table, indices) -> y
 #define QNN_OP_GATHER_ND "GatherNd"
 #define QNN_OP_GATHER_ND_PARAM_BATCH_DIMS "batch_dims"
 
+// (x) -> y
 #define QNN_OP_GELU "Gelu"
 
+// (scores, deltas, anchors, image_size) -> scores, boxes, batch_index
 #define QNN_OP_GENERATE_PROPOSALS "GenerateProposals"
 #define QNN_OP_GENERATE_PROPOSALS_PARAM_IMG_SIZE_RATIO "img_size_ratio"
 #define QNN_OP_GENERATE_PROPOSALS_PARAM_MIN_SIZE "min_size"
@@ -357,10 +442,13 @@
 #define QNN_OP_GENERATE_PROPOSALS_PARAM_IOU_THRESHOLD "iou_threshold"
 #define QNN_OP_GENERATE_PROPOSALS_PARAM_BBOX_XFORM_CLIP "bbox_xform_clip"
 
+// (sparse) -> indices
 #define QNN_OP_GET_SPARSE_INDICES "GetSparseIndices"
 
+// (sparse) -> values
 #define QNN_OP_GET_SPARSE_VALUES "GetSparseValues"
 
+// (x, grid) -> y
 #define QNN_OP_GRID_SAMPLE "GridSample"
 #define QNN_OP_GRID_SAMPLE_PARAM_ALIGN_CORNERS "align_corners"
 #define QNN_OP_GRID_SAMPLE_PARAM_MODE "mode"
@@ -371,10 +459,13 @@
 #define QNN_OP_GRID_SAMPLE_PADDING_MODE_BORDER 1
 #define QNN_OP_GRID_SAMPLE_PADDING_MODE_REFLECTION 2
 
+// (x, [gamma], [beta]) -> y
 #define QNN_OP_GROUP_NORM "GroupNorm"
 #define QNN_OP_GROUP_NORM_PARAM_EPSILON "epsilon"
 #define QNN_OP_GROUP_NORM_PARAM_GROUP "group"
 
+// (x, W_xz, W_xr, W_xn, W_hz, W_hr, W_hn, [b_xz], [b_xr], [b_xn], [b_hz], [b_hr], [b_hn],
+// [initial_h], [reset]) -> Y, Y_h
 #define QNN_OP_GRU "Gru"
 #define QNN_OP_GRU_PARAM_DIRECTION "direction"
 #define QNN_OP_GRU_DIRECTION_FORWARD 0
@@ -382,28 +473,35 @@
 #define QNN_OP_GRU_PARAM_LINEAR_BEFORE_RESET "linear_before_reset"
 #define QNN_OP_GRU_PARAM_TIME_MAJOR "time_major"
 
+// (x) -> y
 #define QNN_OP_HADAMARD_TRANSFORM "HadamardTransform"
 #define QNN_OP_HADAMARD_TRANSFORM_PARAM_SCALE "scale"
 
+// (x) -> y
 #define QNN_OP_HARD_SWISH "HardSwish"
 
+// (heatmap, boxes) -> scores, locations
 #define QNN_OP_HEAT_MAP_MAX_KEY_POINT "HeatMapMaxKeyPoint"
 
+// (cond) -> nothing
 #define QNN_OP_IF "If"
 #define QNN_OP_IF_PARAM_THEN_GRAPH "then_graph"
 #define QNN_OP_IF_PARAM_ELSE_GRAPH "else_graph"
 
+// (x) -> columns
 #define QNN_OP_IM2_COL "Im2Col"
 #define QNN_OP_IM2_COL_PARAM_KERNEL_SIZE "kernel_size"
 #define QNN_OP_IM2_COL_PARAM_STRIDE "stride"
 #define QNN_OP_IM2_COL_PARAM_PAD_AMOUNT "pad_amount"
 #define QNN_OP_IM2_COL_PARAM_DILATION "dilation"
 
+// (x, transform) -> y
 #define QNN_OP_IMAGE_PROJECTION_TRANSFORM "ImageProjectionTransform"
 #define QNN_OP_IMAGE_PROJECTION_TRANSFORM_PARAM_INTERPOLATION_MODE "interpolation_mode"
 #define QNN_OP_IMAGE_PROJECTION_TRANSFORM_INTERPOLATION_MODE_BILINEAR 0
 #define QNN_OP_IMAGE_PROJECTION_TRANSFORM_INTERPOLATION_MODE_NEAREST_NEIGHBOR 1
 
+// (x, gamma, [beta]) -> y
 #define QNN_OP_INSTANCE_NORM "InstanceNorm"
 #define QNN_OP_INSTANCE_NORM_PARAM_EPSILON "epsilon"
 #define QNN_OP_INSTANCE_NORM_PARAM_MODE "mode"
@@ -415,32 +513,40 @@
 #define QNN_OP_INSTANCE_NORM_REGION_ACROSS_CHANNEL 1
 #define QNN_OP_INSTANCE_NORM_REGION_ACROSS_ALL 2
 
+// (x) -> y
 #define QNN_OP_IS_INF "IsInf"
 #define QNN_OP_IS_INF_PARAM_DETECT_NEGATIVE "detect_negative"
 #define QNN_OP_IS_INF_PARAM_DETECT_POSITIVE "detect_positive"
 
+// (x) -> y
 #define QNN_OP_IS_NAN "IsNan"
 
+// (x) -> y
 #define QNN_OP_L2_NORM "L2Norm"
 #define QNN_OP_L2_NORM_PARAM_AXIS "axis"
 #define QNN_OP_L2_NORM_PARAM_AXES "axes"
 #define QNN_OP_L2_NORM_PARAM_EPSILON "epsilon"
 
+// (x) -> y
 #define QNN_OP_L2_POOL_2D "L2Pool2d"
 #define QNN_OP_L2_POOL_2D_PARAM_FILTER_SIZE "filter_size"
 #define QNN_OP_L2_POOL_2D_PARAM_STRIDE "stride"
 #define QNN_OP_L2_POOL_2D_PARAM_PAD_AMOUNT "pad_amount"
 
+// (x, [gamma], [beta]) -> y
 #define QNN_OP_LAYER_NORM "LayerNorm"
 #define QNN_OP_LAYER_NORM_PARAM_EPSILON "epsilon"
 #define QNN_OP_LAYER_NORM_PARAM_AXES "axes"
 
+// (x, [epsilon]) -> y
 #define QNN_OP_LOGIT "Logit"
 
+// (x) -> y
 #define QNN_OP_LOG_SOFTMAX "LogSoftmax"
 #define QNN_OP_LOG_SOFTMAX_PARAM_AXIS "axis"
 #define QNN_OP_LOG_SOFTMAX_PARAM_BETA "beta"
 
+// (x) -> y
 #define QNN_OP_LRN "Lrn"
 #define QNN_OP_LRN_PARAM_ALPHA "alpha"
 #define QNN_OP_LRN_PARAM_BETA "beta"
@@ -450,6 +556,10 @@
 #define QNN_OP_LRN_REGION_ACROSS_CHANNEL 0
 #define QNN_OP_LRN_REGION_WITHIN_CHANNEL 1
 
+// (x, W_xf, W_xc, W_xo, W_hf, W_hc, W_ho, b_f, b_c, b_o, [h_init], [c_init], [ln_w_input],
+// [ln_w_forget], [ln_w_cell], [ln_w_output], [W_xi], [W_hi], [W_ci], [W_cf], [W_co], [b_i],
+// [W_proj], [b_proj], [reset]) -> h_seq, c_last, h_last, [input_gate], [forget_gate], [cell_gate],
+// [output_gate], [hidden_state]
 #define QNN_OP_LSTM "Lstm"
 #define QNN_OP_LSTM_PARAM_DIRECTION "direction"
 #define QNN_OP_LSTM_DIRECTION_FORWARD 0
@@ -464,50 +574,61 @@
 #define QNN_OP_LSTM_PARAM_HIDDEN_STATE_OFFSET "hidden_state_offset"
 #define QNN_OP_LSTM_PARAM_HIDDEN_STATE_QSCALE "hidden_state_qscale"
 
+// (x, mask) -> y
 #define QNN_OP_MASKED_SOFTMAX "MaskedSoftmax"
 #define QNN_OP_MASKED_SOFTMAX_PARAM_MODE "mode"
 #define QNN_OP_MASKED_SOFTMAX_MODE_UNCOMPRESSED 0
 #define QNN_OP_MASKED_SOFTMAX_MODE_COMPRESSED 1
 
+// (a, b, [bias]) -> c
 #define QNN_OP_MAT_MUL "MatMul"
 #define QNN_OP_MAT_MUL_PARAM_TRANSPOSE_IN0 "transpose_in0"
 #define QNN_OP_MAT_MUL_PARAM_TRANSPOSE_IN1 "transpose_in1"
 
+// (x) -> mean, variance
 #define QNN_OP_MOMENTS "Moments"
 #define QNN_OP_MOMENTS_PARAM_AXES "axes"
 #define QNN_OP_MOMENTS_PARAM_KEEP_DIMS "keep_dims"
 
+// (boxes, scores, [features_2..m]...) -> boxes, scores, classes, valid_count, [features]...
 #define QNN_OP_MULTI_CLASS_NMS "MultiClassNms"
 #define QNN_OP_MULTI_CLASS_NMS_PARAM_IOU_THRESHOLD "iou_threshold"
 #define QNN_OP_MULTI_CLASS_NMS_PARAM_SCORE_THRESHOLD "score_threshold"
 #define QNN_OP_MULTI_CLASS_NMS_PARAM_SOFT_NMS_SIGMA "soft_nms_sigma"
 
+// (boxes, scores) -> selected, [valid_count]
 #define QNN_OP_NON_MAX_SUPPRESSION "NonMaxSuppression"
 #define QNN_OP_NON_MAX_SUPPRESSION_PARAM_IOU_THRESHOLD "iou_threshold"
 #define QNN_OP_NON_MAX_SUPPRESSION_PARAM_SCORE_THRESHOLD "score_threshold"
 #define QNN_OP_NON_MAX_SUPPRESSION_PARAM_MAX_BOXES_SELECTED "max_boxes_selected"
 
+// (x) -> indices
 #define QNN_OP_NON_ZERO "NonZero"
 
+// (yuv) -> rgb
 #define QNN_OP_NV12_TO_RGB "Nv12ToRgb"
 #define QNN_OP_NV12_TO_RGB_PARAM_OUTPUT_ORDER "output_order"
 #define QNN_OP_NV12_TO_RGB_OUTPUT_ORDER_RGB 0
 #define QNN_OP_NV12_TO_RGB_OUTPUT_ORDER_BGR 1
 
+// (yuv) -> rgb
 #define QNN_OP_NV21_TO_RGB "Nv21ToRgb"
 #define QNN_OP_NV21_TO_RGB_PARAM_OUTPUT_ORDER "output_order"
 #define QNN_OP_NV21_TO_RGB_OUTPUT_ORDER_RGB 0
 #define QNN_OP_NV21_TO_RGB_OUTPUT_ORDER_BGR 1
 
+// (indices) -> y
 #define QNN_OP_ONE_HOT "OneHot"
 #define QNN_OP_ONE_HOT_PARAM_DEPTH "depth"
 #define QNN_OP_ONE_HOT_PARAM_AXIS "axis"
 #define QNN_OP_ONE_HOT_PARAM_ON_VALUE "on_value"
 #define QNN_OP_ONE_HOT_PARAM_OFF_VALUE "off_value"
 
+// (x0..xm...) -> y
 #define QNN_OP_PACK "Pack"
 #define QNN_OP_PACK_PARAM_AXIS "axis"
 
+// (x) -> y
 #define QNN_OP_PAD "Pad"
 #define QNN_OP_PAD_PARAM_SCHEME "scheme"
 #define QNN_OP_PAD_SCHEME_CONSTANT 0
@@ -517,6 +638,7 @@
 #define QNN_OP_PAD_PARAM_PAD_AMOUNT "pad_amount"
 #define QNN_OP_PAD_PARAM_PAD_CONSTANT_VALUE "pad_constant_value"
 
+// (x) -> y
 #define QNN_OP_POOL_AVG_2D "PoolAvg2d"
 #define QNN_OP_POOL_AVG_2D_PARAM_FILTER_SIZE "filter_size"
 #define QNN_OP_POOL_AVG_2D_PARAM_STRIDE "stride"
@@ -526,6 +648,7 @@
 #define QNN_OP_POOL_AVG_2D_ROUNDING_MODE_FLOOR 0
 #define QNN_OP_POOL_AVG_2D_ROUNDING_MODE_CEIL 1
 
+// (x) -> y
 #define QNN_OP_POOL_AVG_3D "PoolAvg3d"
 #define QNN_OP_POOL_AVG_3D_PARAM_FILTER_SIZE "filter_size"
 #define QNN_OP_POOL_AVG_3D_PARAM_STRIDE "stride"
@@ -535,6 +658,7 @@
 #define QNN_OP_POOL_AVG_3D_ROUNDING_MODE_FLOOR 0
 #define QNN_OP_POOL_AVG_3D_ROUNDING_MODE_CEIL 1
 
+// (x) -> y
 #define QNN_OP_POOL_MAX_2D "PoolMax2d"
 #define QNN_OP_POOL_MAX_2D_PARAM_FILTER_SIZE "filter_size"
 #define QNN_OP_POOL_MAX_2D_PARAM_STRIDE "stride"
@@ -543,6 +667,7 @@
 #define QNN_OP_POOL_MAX_2D_ROUNDING_MODE_FLOOR 0
 #define QNN_OP_POOL_MAX_2D_ROUNDING_MODE_CEIL 1
 
+// (x) -> y
 #define QNN_OP_POOL_MAX_3D "PoolMax3d"
 #define QNN_OP_POOL_MAX_3D_PARAM_FILTER_SIZE "filter_size"
 #define QNN_OP_POOL_MAX_3D_PARAM_STRIDE "stride"
@@ -551,54 +676,70 @@
 #define QNN_OP_POOL_MAX_3D_ROUNDING_MODE_FLOOR 0
 #define QNN_OP_POOL_MAX_3D_ROUNDING_MODE_CEIL 1
 
+// (x, alpha) -> y
 #define QNN_OP_PRELU "Prelu"
 
+// (x) -> q
 #define QNN_OP_QUANTIZE "Quantize"
 
+// (shape, [seed]) -> y
 #define QNN_OP_RANDOM_NORMAL_LIKE "RandomNormalLike"
 #define QNN_OP_RANDOM_NORMAL_LIKE_PARAM_MEAN "mean"
 #define QNN_OP_RANDOM_NORMAL_LIKE_PARAM_SCALE "scale"
 
+// (shape, [seed]) -> y
 #define QNN_OP_RANDOM_UNIFORM_LIKE "RandomUniformLike"
 #define QNN_OP_RANDOM_UNIFORM_LIKE_PARAM_LOW "low"
 #define QNN_OP_RANDOM_UNIFORM_LIKE_PARAM_HIGH "high"
 
+// (x) -> y
 #define QNN_OP_REDUCE_MAX "ReduceMax"
 #define QNN_OP_REDUCE_MAX_PARAM_AXES "axes"
 #define QNN_OP_REDUCE_MAX_PARAM_KEEP_DIMS "keep_dims"
 
+// (x) -> y
 #define QNN_OP_REDUCE_MEAN "ReduceMean"
 #define QNN_OP_REDUCE_MEAN_PARAM_AXES "axes"
 #define QNN_OP_REDUCE_MEAN_PARAM_KEEP_DIMS "keep_dims"
 
+// (x) -> y
 #define QNN_OP_REDUCE_MIN "ReduceMin"
 #define QNN_OP_REDUCE_MIN_PARAM_AXES "axes"
 #define QNN_OP_REDUCE_MIN_PARAM_KEEP_DIMS "keep_dims"
 
+// (x) -> y
 #define QNN_OP_REDUCE_PROD "ReduceProd"
 #define QNN_OP_REDUCE_PROD_PARAM_AXES "axes"
 #define QNN_OP_REDUCE_PROD_PARAM_KEEP_DIMS "keep_dims"
 
+// (x) -> y
 #define QNN_OP_REDUCE_SUM "ReduceSum"
 #define QNN_OP_REDUCE_SUM_PARAM_AXES "axes"
 #define QNN_OP_REDUCE_SUM_PARAM_KEEP_DIMS "keep_dims"
 
+// (x) -> y
 #define QNN_OP_REDUCE_SUM_SQUARE "ReduceSumSquare"
 #define QNN_OP_REDUCE_SUM_SQUARE_PARAM_AXES "axes"
 #define QNN_OP_REDUCE_SUM_SQUARE_PARAM_KEEP_DIMS "keep_dims"
 
+// (x) -> y
 #define QNN_OP_RELU "Relu"
 
+// (x) -> y
 #define QNN_OP_RELU1 "Relu1"
 
+// (x) -> y
 #define QNN_OP_RELU6 "Relu6"
 
+// (x) -> y
 #define QNN_OP_RELU_MIN_MAX "ReluMinMax"
 #define QNN_OP_RELU_MIN_MAX_PARAM_MIN_VALUE "min_value"
 #define QNN_OP_RELU_MIN_MAX_PARAM_MAX_VALUE "max_value"
 
+// (x, [shape]) -> y
 #define QNN_OP_RESHAPE "Reshape"
 
+// (x) -> y
 #define QNN_OP_RESIZE "Resize"
 #define QNN_OP_RESIZE_PARAM_EXCLUDE_OUTSIDE "exclude_outside"
 #define QNN_OP_RESIZE_PARAM_TRANSFORMATION_MODE "transformation_mode"
@@ -617,19 +758,23 @@
 #define QNN_OP_RESIZE_NEAREST_MODE_CEIL 3
 #define QNN_OP_RESIZE_PARAM_CUBIC_COEFF "cubic_coeff"
 
+// (x) -> y
 #define QNN_OP_RESIZE_BILINEAR "ResizeBilinear"
 #define QNN_OP_RESIZE_BILINEAR_PARAM_ALIGN_CORNERS "align_corners"
 #define QNN_OP_RESIZE_BILINEAR_PARAM_HALF_PIXEL_CENTERS "half_pixel_centers"
 #define QNN_OP_RESIZE_BILINEAR_PARAM_ANTIALIAS "antialias"
 
+// (x) -> y
 #define QNN_OP_RESIZE_NEAREST_NEIGHBOR "ResizeNearestNeighbor"
 #define QNN_OP_RESIZE_NEAREST_NEIGHBOR_PARAM_ALIGN_CORNERS "align_corners"
 #define QNN_OP_RESIZE_NEAREST_NEIGHBOR_PARAM_HALF_PIXEL_CENTERS "half_pixel_centers"
 
+// (x, [gamma], [beta]) -> y
 #define QNN_OP_RMS_NORM "RmsNorm"
 #define QNN_OP_RMS_NORM_PARAM_EPSILON "epsilon"
 #define QNN_OP_RMS_NORM_PARAM_AXES "axes"
 
+// (x, rois, batch_index) -> y
 #define QNN_OP_ROI_ALIGN "RoiAlign"
 #define QNN_OP_ROI_ALIGN_PARAM_IMG_SIZE_RATIO "img_size_ratio"
 #define QNN_OP_ROI_ALIGN_PARAM_NUM_SAMPLES_Y "num_samples_y"
@@ -637,13 +782,16 @@
 #define QNN_OP_ROI_ALIGN_PARAM_ALIGNED "aligned"
 #define QNN_OP_ROI_ALIGN_PARAM_ALLOW_INVALID_ROI "allow_invalid_roi"
 
+// (x, rois, batch_index) -> y
 #define QNN_OP_ROI_POOLING "RoiPooling"
 #define QNN_OP_ROI_POOLING_PARAM_IMG_SIZE_RATIO "img_size_ratio"
 
+// (x, cos_cache, sin_cache, [position_ids]) -> y
 #define QNN_OP_ROTARY_EMBEDDING "RotaryEmbedding"
 #define QNN_OP_ROTARY_EMBEDDING_PARAM_INTERLEAVED "interleaved"
 #define QNN_OP_ROTARY_EMBEDDING_PARAM_ROTARY_EMBEDDING_DIM "rotary_embedding_dim"
 
+// (x, indices, updates) -> y
 #define QNN_OP_SCATTER_ELEMENTS "ScatterElements"
 #define QNN_OP_SCATTER_ELEMENTS_PARAM_AXIS "axis"
 #define QNN_OP_SCATTER_ELEMENTS_PARAM_REDUCTION "reduction"
@@ -652,46 +800,57 @@
 #define QNN_OP_SCATTER_ELEMENTS_REDUCTION_MUL 2
 #define QNN_OP_SCATTER_ELEMENTS_REDUCTION_MAX 3
 
+// (x, indices, updates) -> y
 #define QNN_OP_SCATTER_ND "ScatterNd"
 #define QNN_OP_SCATTER_ND_PARAM_REDUCTION "reduction"
 #define QNN_OP_SCATTER_ND_REDUCTION_NONE 0
 #define QNN_OP_SCATTER_ND_REDUCTION_ADD 1
 #define QNN_OP_SCATTER_ND_REDUCTION_MUL 2
 
+// (x) -> dims
 #define QNN_OP_SHAPE "Shape"
 #define QNN_OP_SHAPE_PARAM_START "start"
 #define QNN_OP_SHAPE_PARAM_END "end"
 
+// (x) -> y
 #define QNN_OP_SIGMOID "Sigmoid"
 
+// (x) -> y
 #define QNN_OP_SOFTMAX "Softmax"
 #define QNN_OP_SOFTMAX_PARAM_AXIS "axis"
 #define QNN_OP_SOFTMAX_PARAM_BETA "beta"
 
+// (x) -> y
 #define QNN_OP_SPACE_TO_BATCH "SpaceToBatch"
 #define QNN_OP_SPACE_TO_BATCH_PARAM_BLOCK_SIZE "block_size"
 #define QNN_OP_SPACE_TO_BATCH_PARAM_PAD_AMOUNT "pad_amount"
 
+// (x) -> y
 #define QNN_OP_SPACE_TO_DEPTH "SpaceToDepth"
 #define QNN_OP_SPACE_TO_DEPTH_PARAM_BLOCK_SIZE "block_size"
 #define QNN_OP_SPACE_TO_DEPTH_PARAM_MODE "mode"
 #define QNN_OP_SPACE_TO_DEPTH_MODE_DCR 0
 #define QNN_OP_SPACE_TO_DEPTH_MODE_CRD 1
 
+// (sparse) -> dense
 #define QNN_OP_SPARSE_TO_DENSE "SparseToDense"
 
+// (x) -> y0..ym...
 #define QNN_OP_SPLIT "Split"
 #define QNN_OP_SPLIT_PARAM_AXIS "axis"
 #define QNN_OP_SPLIT_PARAM_SPLIT_INDEX "split_index"
 
+// (x) -> y
 #define QNN_OP_SQUEEZE "Squeeze"
 #define QNN_OP_SQUEEZE_PARAM_AXES "axes"
 
+// (signal, [window]) -> y
 #define QNN_OP_STFT "Stft"
 #define QNN_OP_STFT_PARAM_FRAME_STEP "frame_step"
 #define QNN_OP_STFT_PARAM_FRAME_LENGTH "frame_length"
 #define QNN_OP_STFT_PARAM_ONESIDED "onesided"
 
+// (x) -> y
 #define QNN_OP_STRIDED_SLICE "StridedSlice"
 #define QNN_OP_STRIDED_SLICE_PARAM_RANGES "ranges"
 #define QNN_OP_STRIDED_SLICE_PARAM_BEGIN_MASK "begin_mask"
@@ -699,30 +858,37 @@
 #define QNN_OP_STRIDED_SLICE_PARAM_SHRINK_AXES "shrink_axes"
 #define QNN_OP_STRIDED_SLICE_PARAM_NEW_AXES_MASK "new_axes_mask"
 
+// (x) -> y
 #define QNN_OP_TANH "Tanh"
 
+// (x) -> y
 #define QNN_OP_TILE "Tile"
 #define QNN_OP_TILE_PARAM_MULTIPLES "multiples"
 
+// (x) -> values, indices
 #define QNN_OP_TOP_K "TopK"
 #define QNN_OP_TOP_K_PARAM_K "k"
 #define QNN_OP_TOP_K_PARAM_LARGEST "largest"
 
+// (x) -> y
 #define QNN_OP_TRANSPOSE "Transpose"
 #define QNN_OP_TRANSPOSE_PARAM_PERM "perm"
 
+// (x, filter, [bias]) -> y
 #define QNN_OP_TRANSPOSE_CONV_1D "TransposeConv1d"
 #define QNN_OP_TRANSPOSE_CONV_1D_PARAM_STRIDE "stride"
 #define QNN_OP_TRANSPOSE_CONV_1D_PARAM_PAD_AMOUNT "pad_amount"
 #define QNN_OP_TRANSPOSE_CONV_1D_PARAM_GROUP "group"
 #define QNN_OP_TRANSPOSE_CONV_1D_PARAM_OUTPUT_PADDING "output_padding"
 
+// (x, filter, [bias]) -> y
 #define QNN_OP_TRANSPOSE_CONV_2D "TransposeConv2d"
 #define QNN_OP_TRANSPOSE_CONV_2D_PARAM_STRIDE "stride"
 #define QNN_OP_TRANSPOSE_CONV_2D_PARAM_PAD_AMOUNT "pad_amount"
 #define QNN_OP_TRANSPOSE_CONV_2D_PARAM_GROUP "group"
 #define QNN_OP_TRANSPOSE_CONV_2D_PARAM_OUTPUT_PADDING "output_padding"
 
+// (x, filter, [bias]) -> y
 #define QNN_OP_TRANSPOSE_CONV_3D "TransposeConv3d"
 #define QNN_OP_TRANSPOSE_CONV_3D_PARAM_STRIDE "stride"
 #define QNN_OP_TRANSPOSE_CONV_3D_PARAM_PAD_AMOUNT "pad_amount"
@@ -730,6 +896,7 @@
 #define QNN_OP_TRANSPOSE_CONV_3D_PARAM_GROUP "group"
 #define QNN_OP_TRANSPOSE_CONV_3D_PARAM_OUTPUT_PADDING "output_padding"
 
+// (x) -> y0..ym...
 #define QNN_OP_UN_PACK "UnPack"
 #define QNN_OP_UN_PACK_PARAM_AXIS "axis"
 

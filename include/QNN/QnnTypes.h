@@ -16,16 +16,18 @@
 extern "C" {
 #endif
 
-#define QNN_TENSOR_DATA_FORMAT_DENSE 0
-#define QNN_TENSOR_DATA_FORMAT_FLAT_BUFFER 0
-#define QNN_TENSOR_DATA_FORMAT_SPARSE 1
-#define QNN_TENSOR_DATA_FORMAT_CODEBOOK 2
-#define QNN_TENSOR_DATA_FORMAT_MX 3
+// How elements lie in memory. Only DENSE is required of every backend.
+#define QNN_TENSOR_DATA_FORMAT_DENSE 0       // row-major, last dimension contiguous
+#define QNN_TENSOR_DATA_FORMAT_FLAT_BUFFER 0 // older name of DENSE
+#define QNN_TENSOR_DATA_FORMAT_SPARSE 1      // coordinates and values
+#define QNN_TENSOR_DATA_FORMAT_CODEBOOK 2    // indices; with a VECTOR encoding
+#define QNN_TENSOR_DATA_FORMAT_MX 3          // with a MICROSCALING encoding
+// compressed image formats of the camera and the display
 #define QNN_TENSOR_DATA_FORMAT_UBWC_RGBA8888 4
 #define QNN_TENSOR_DATA_FORMAT_UBWC_NV12 5
 #define QNN_TENSOR_DATA_FORMAT_UBWC_NV12_Y 6
 #define QNN_TENSOR_DATA_FORMAT_UBWC_NV12_UV 7
-#define QNN_TENSOR_DATA_FORMAT_HMX_WEIGHT_LAYOUT 8
+#define QNN_TENSOR_DATA_FORMAT_HMX_WEIGHT_LAYOUT 8 // weight blocks of the NPU
 #define QNN_TENSOR_DATA_FORMAT_UBWC_NV124R 9
 #define QNN_TENSOR_DATA_FORMAT_UBWC_NV124R_Y 10
 #define QNN_TENSOR_DATA_FORMAT_UBWC_NV124R_UV 11
@@ -54,8 +56,12 @@ extern "C" {
 #define QNN_TENSOR_DATA_FORMAT_UBWC_BAYER16_16BPS_1X1 34
 #define QNN_TENSOR_DATA_FORMAT_UBWC_BAYER16_16BPS_2X2 35
 #define QNN_TENSOR_DATA_FORMAT_UBWC_BAYER16_16BPS_4X4 36
+// each batch element starts at a multiple of 256 bytes
 #define QNN_TENSOR_DATA_FORMAT_BATCH_ALIGNED_256 37
 
+// Type of an element. High byte: 0 int, 1 uint, 2 float, 3 signed fixed point, 4 unsigned fixed
+// point, 5 bool, 6 string. Low byte: width in bits, its decimal digits written as hex. 2- and 4-bit
+// elements are packed, the first in the lowest bits of a byte.
 typedef enum {
     QNN_DATATYPE_INT_2 = 0x0002,
     QNN_DATATYPE_INT_4 = 0x0004,
@@ -72,7 +78,7 @@ typedef enum {
     QNN_DATATYPE_FLOAT_4 = 0x0204,
     QNN_DATATYPE_FLOAT_8 = 0x0208,
     QNN_DATATYPE_FLOAT_16 = 0x0216,
-    QNN_DATATYPE_BFLOAT_16 = 0x0226,
+    QNN_DATATYPE_BFLOAT_16 = 0x0226, // 8 exponent bits
     QNN_DATATYPE_FLOAT_32 = 0x0232,
     QNN_DATATYPE_FLOAT_64 = 0x0264,
     QNN_DATATYPE_SFIXED_POINT_2 = 0x0302,
@@ -85,73 +91,87 @@ typedef enum {
     QNN_DATATYPE_UFIXED_POINT_8 = 0x0408,
     QNN_DATATYPE_UFIXED_POINT_16 = 0x0416,
     QNN_DATATYPE_UFIXED_POINT_32 = 0x0432,
-    QNN_DATATYPE_BOOL_8 = 0x0508,
-    QNN_DATATYPE_STRING = 0x0608,
+    QNN_DATATYPE_BOOL_8 = 0x0508, // one byte, 0 is false
+    QNN_DATATYPE_STRING = 0x0608, // scalar parameters only
     QNN_DATATYPE_UNDEFINED = 0x7FFFFFFF,
 } Qnn_DataType_t;
 
+// Bytes of a context binary.
 typedef uint64_t Qnn_ContextBinarySize_t;
+
+// QNN_TENSOR_DATA_FORMAT_*: how the elements lie in memory.
 typedef uint32_t Qnn_TensorDataFormat_t;
 
+// What a name in an op mapping stands for.
 typedef enum {
     QNN_OP_MAPPING_TYPE_TENSOR = 0,
     QNN_OP_MAPPING_TYPE_OP = 1,
 } Qnn_MappingType_t;
 
+// One source of a mapping.
 typedef struct {
-    const char *name;
-    Qnn_MappingType_t type;
+    const char *name;       // in the source model
+    Qnn_MappingType_t type; // op or tensor
 } Qnn_OpMappingPair_t;
 
+// What an op or tensor of the graph was made from.
 typedef struct {
-    const char *name;
-    Qnn_OpMappingPair_t *pair;
-    uint32_t numPairs;
+    const char *name;          // in the graph
+    Qnn_OpMappingPair_t *pair; // what it was made from
+    uint32_t numPairs;         // length of pair
 } Qnn_Mapping_t;
 
+// The mappings of a graph back to the model it was converted from.
 typedef struct {
-    const char *graphName;
-    Qnn_Mapping_t *opMappings;
-    uint32_t numOpMappings;
-    Qnn_Mapping_t *tensorMappings;
-    uint32_t numTensorMappings;
+    const char *graphName;         // name of the graph
+    Qnn_Mapping_t *opMappings;     // of the ops
+    uint32_t numOpMappings;        // length of opMappings
+    Qnn_Mapping_t *tensorMappings; // of the tensors
+    uint32_t numTensorMappings;    // length of tensorMappings
 } Qnn_OpMappingV1_t;
 
+// Version of Qnn_OpMapping_t.
 typedef enum {
     QNN_OP_MAPPING_VERSION_1 = 1,
 } Qnn_OpMappingVersion_t;
 
+// Op mapping, versioned.
 typedef struct {
-    Qnn_OpMappingVersion_t version;
+    Qnn_OpMappingVersion_t version; // selects the union member
     union UNNAMED {
-        Qnn_OpMappingV1_t *v1;
+        Qnn_OpMappingV1_t *v1; // version 1
     };
 } Qnn_OpMapping_t;
 
+// How much a verbose error message tells.
 typedef enum {
     QNN_ERROR_REPORTING_LEVEL_BRIEF = 0,
     QNN_ERROR_REPORTING_LEVEL_DETAILED = 1,
     QNN_ERROR_REPORTING_LEVEL_UNDEFINED = 0x7FFFFFFF,
 } Qnn_ErrorReportingLevel_t;
 
+// How much a backend or context keeps for verbose error messages.
 typedef struct {
-    Qnn_ErrorReportingLevel_t reportingLevel;
-    uint32_t storageLimit;
+    Qnn_ErrorReportingLevel_t reportingLevel; // how much a message tells
+    uint32_t storageLimit;                    // KB that may be kept
 } Qnn_ErrorReportingConfig_t;
 
+// A version.
 typedef struct {
-    uint32_t major;
-    uint32_t minor;
-    uint32_t patch;
+    uint32_t major; // incompatible when different
+    uint32_t minor; // only grows by additions
+    uint32_t patch; // no change of interface
 } Qnn_Version_t;
 
+// Versions of the core API and of the backend's own API.
 typedef struct {
-    Qnn_Version_t coreApiVersion;
-    Qnn_Version_t backendApiVersion;
+    Qnn_Version_t coreApiVersion;    // of QnnCommon.h
+    Qnn_Version_t backendApiVersion; // of the backend's own headers
 } Qnn_ApiVersion_t;
 
+// A single value; dataType selects the union member.
 typedef struct {
-    Qnn_DataType_t dataType;
+    Qnn_DataType_t dataType; // type of the value
     union UNNAMED {
         float floatValue;
         double doubleValue;
@@ -163,122 +183,142 @@ typedef struct {
         int16_t int16Value;
         uint8_t uint8Value;
         int8_t int8Value;
-        uint8_t bool8Value;
-        int16_t bfloat16Value;
-        const char *stringValue;
+        uint8_t bool8Value;      // 0 is false
+        int16_t bfloat16Value;   // the bits
+        const char *stringValue; // UTF-8
     };
 } Qnn_Scalar_t;
 
+// Real value = (stored value + offset) * scale.
 typedef struct {
-    float scale;
-    int32_t offset;
+    float scale;    // real value of one step
+    int32_t offset; // added to the stored value before scaling; the negated zero point
 } Qnn_ScaleOffset_t;
 
+// Scale and offset with fewer bits in use than the container has; signed values are extended from
+// the highest bit in use.
 typedef struct {
-    uint32_t bitwidth;
-    float scale;
-    int32_t offset;
+    uint32_t bitwidth; // bits in use; the low bits of the container
+    float scale;       // real value of one step
+    int32_t offset;    // added to the stored value before scaling; the negated zero point
 } Qnn_BwScaleOffset_t;
 
+// One scale and offset for each index of a dimension.
 typedef struct {
-    int32_t axis;
-    uint32_t numScaleOffsets;
-    Qnn_ScaleOffset_t *scaleOffset;
+    int32_t axis;                   // dimension along which the encoding varies
+    uint32_t numScaleOffsets;       // extent of the axis
+    Qnn_ScaleOffset_t *scaleOffset; // one pair for each index or block
 } Qnn_AxisScaleOffset_t;
 
+// Per-axis scales and offsets with fewer bits in use than the container has.
 typedef struct {
-    uint32_t bitwidth;
-    int32_t axis;
-    uint32_t numElements;
-    float *scales;
-    int32_t *offsets;
+    uint32_t bitwidth;    // bits in use; the low bits of the container
+    int32_t axis;         // dimension along which the encoding varies
+    uint32_t numElements; // length of the arrays
+    float *scales;        // one for each index of axis
+    int32_t *offsets;     // one for each index of axis; NULL means all 0
 } Qnn_BwAxisScaleOffset_t;
 
+// How a stored value q maps to the integer that is scaled, in the *_MAPPED encodings.
 typedef enum {
-    QNN_QUANTIZATION_ENCODING_MAPPING_STANDARD_SYMMETRIC = 0,
-    QNN_QUANTIZATION_ENCODING_MAPPING_ASYMMETRIC_PLUS_ONE = 1,
+    QNN_QUANTIZATION_ENCODING_MAPPING_STANDARD_SYMMETRIC = 0,  // q itself
+    QNN_QUANTIZATION_ENCODING_MAPPING_ASYMMETRIC_PLUS_ONE = 1, // q + 1
+    // q + 0.5 signed, q - 2^(bits - 1) + 0.5 unsigned: no zero
     QNN_QUANTIZATION_ENCODING_MAPPING_LINEAR_SYMMETRIC_EXCLUDE_ZERO = 2,
     QNN_QUANTIZATION_ENCODING_MAPPING_UNDEFINED = 0x7FFFFFFF,
 } Qnn_QuantizationEncodingMapping_t;
 
+// As Qnn_BwAxisScaleOffset_t, with a mapping.
 typedef struct {
-    uint32_t bitwidth;
-    int32_t axis;
-    Qnn_QuantizationEncodingMapping_t mapping;
-    uint32_t numElements;
-    float *scales;
-    int32_t *offsets;
+    uint32_t bitwidth;                         // bits in use; the low bits of the container
+    int32_t axis;                              // dimension along which the encoding varies
+    Qnn_QuantizationEncodingMapping_t mapping; // how stored values map to integers
+    uint32_t numElements;                      // length of the arrays
+    float *scales;                             // one for each index of axis
+    int32_t *offsets;                          // one for each index of axis; NULL means all 0
 } Qnn_BwAxisScaleOffsetMapped_t;
 
+// One scale and offset for each block; the number of blocks is the product of ceil(dimension /
+// block).
 typedef struct {
-    uint32_t *blockSize;
-    Qnn_ScaleOffset_t *scaleOffset;
+    uint32_t *blockSize;            // shape of a block: rank entries
+    Qnn_ScaleOffset_t *scaleOffset; // one pair for each index or block
 } Qnn_BlockEncoding_t;
 
+// As Qnn_BlockEncoding_t, with a bit width and a mapping.
 typedef struct {
-    uint32_t bitwidth;
-    Qnn_QuantizationEncodingMapping_t mapping;
-    uint32_t *blockSize;
-    Qnn_ScaleOffset_t *scaleOffset;
+    uint32_t bitwidth;                         // bits in use; the low bits of the container
+    Qnn_QuantizationEncodingMapping_t mapping; // how stored values map to integers
+    uint32_t *blockSize;                       // shape of a block: rank entries
+    Qnn_ScaleOffset_t *scaleOffset;            // one pair for each index or block
 } Qnn_BwBlockMapped_t;
 
+// Width of the stored block factors.
 typedef enum {
     QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8 = 0,
     QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_16 = 1,
     QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_UNDEFINED = 0x7FFFFFFF,
 } Qnn_BlockwiseExpansionBlockScaleStorageType_t;
 
+// Per-axis scales, refined by a small integer factor for each block of a slice: effective scale =
+// scale of the slice * factor.
 typedef struct {
-    int32_t axis;
-    Qnn_ScaleOffset_t *scaleOffsets;
-    uint32_t numBlocksPerAxis;
-    uint32_t blockScaleBitwidth;
-    Qnn_BlockwiseExpansionBlockScaleStorageType_t blockScaleStorageType;
+    int32_t axis;                    // dimension along which the encoding varies
+    Qnn_ScaleOffset_t *scaleOffsets; // one pair for each index of axis
+    uint32_t numBlocksPerAxis;       // blocks in one slice of axis
+    uint32_t blockScaleBitwidth;     // bits of a block factor in use
+    Qnn_BlockwiseExpansionBlockScaleStorageType_t blockScaleStorageType; // selects the union member
     union UNNAMED {
-        uint8_t *blocksScale8;
-        uint16_t *blocksScale16;
+        uint8_t *blocksScale8;   // block factors: [index of axis][block]
+        uint16_t *blocksScale16; // the same, 16 bits each
     };
 } Qnn_BlockwiseExpansion_t;
 
+// As Qnn_BlockwiseExpansion_t, with a bit width and a mapping.
 typedef struct {
-    uint32_t bitwidth;
-    Qnn_QuantizationEncodingMapping_t mapping;
-    int32_t axis;
-    Qnn_ScaleOffset_t *scaleOffsets;
-    uint32_t numBlocksPerAxis;
-    uint32_t blockScaleBitwidth;
-    Qnn_BlockwiseExpansionBlockScaleStorageType_t blockScaleStorageType;
+    uint32_t bitwidth;                         // bits in use; the low bits of the container
+    Qnn_QuantizationEncodingMapping_t mapping; // how stored values map to integers
+    int32_t axis;                              // dimension along which the encoding varies
+    Qnn_ScaleOffset_t *scaleOffsets;           // one pair for each index of axis
+    uint32_t numBlocksPerAxis;                 // blocks in one slice of axis
+    uint32_t blockScaleBitwidth;               // bits of a block factor in use
+    Qnn_BlockwiseExpansionBlockScaleStorageType_t blockScaleStorageType; // selects the union member
     union UNNAMED {
-        uint8_t *blocksScale8;
-        uint16_t *blocksScale16;
+        uint8_t *blocksScale8;   // block factors: [index of axis][block]
+        uint16_t *blocksScale16; // the same, 16 bits each
     };
 } Qnn_BwBlockwiseExpansionMapped_t;
 
+// Codebook compression: indices into vectors of per-axis quantised values.
 typedef struct {
-    Qnn_BwAxisScaleOffset_t bwAxisScaleOffset;
-    uint32_t rowsPerBlock;
-    uint32_t columnsPerBlock;
-    uint8_t vectorDimension;
-    uint8_t vectorStride;
-    uint8_t indexBitwidth;
+    Qnn_BwAxisScaleOffset_t bwAxisScaleOffset; // encoding of the decoded values
+    uint32_t rowsPerBlock;                     // rows that share a codebook
+    uint32_t columnsPerBlock;                  // columns that share a codebook
+    uint8_t vectorDimension;                   // values in a codebook entry
+    uint8_t vectorStride;                      // distance between the values of an entry
+    uint8_t indexBitwidth;                     // bits of a stored index
 } Qnn_VectorEncoding_t;
 
+// Real value = stored value * scale + offset.
 typedef struct {
-    float scale;
-    float offset;
+    float scale;  // real value of one step
+    float offset; // in real units
 } Qnn_FloatScaleOffset_t;
 
+// As Qnn_BlockEncoding_t, with offsets in real units.
 typedef struct {
-    uint32_t *blockSize;
-    Qnn_FloatScaleOffset_t *floatScaleOffset;
+    uint32_t *blockSize;                      // shape of a block: rank entries
+    Qnn_FloatScaleOffset_t *floatScaleOffset; // one pair for each block
 } Qnn_FloatBlockEncoding_t;
 
+// As Qnn_FloatBlockEncoding_t, with fewer bits in use than the container has.
 typedef struct {
-    uint32_t bitwidth;
-    uint32_t *blockSize;
-    Qnn_FloatScaleOffset_t *floatScaleOffset;
+    uint32_t bitwidth;                        // bits in use; the low bits of the container
+    uint32_t *blockSize;                      // shape of a block: rank entries
+    Qnn_FloatScaleOffset_t *floatScaleOffset; // one pair for each block
 } Qnn_BwFloatBlockEncoding_t;
 
+// Element format of a microscaling (MX) tensor.
 typedef enum {
     QNN_FLOAT_ENCODING_MXFP8_E5M2 = 0,
     QNN_FLOAT_ENCODING_MXFP8_E4M3 = 1,
@@ -288,197 +328,223 @@ typedef enum {
     QNN_FLOAT_ENCODING_UNDEFINED = 0x7FFFFFFF,
 } Qnn_FloatEncoding_t;
 
+// MX formats: small floats that share one scale per block. An 8-bit scale s stands for 2^(s-127).
 typedef struct {
-    Qnn_FloatEncoding_t valueEncoding;
-    uint32_t blockRank;
-    uint32_t *blockDimensions;
-    uint32_t blockCount;
-    Qnn_DataType_t scaleDataType;
+    Qnn_FloatEncoding_t valueEncoding; // format of the elements
+    uint32_t blockRank;                // length of blockDimensions
+    uint32_t *blockDimensions;         // shape of a block
+    uint32_t blockCount;               // number of blocks
+    Qnn_DataType_t scaleDataType;      // selects the union member
     union UNNAMED {
-        uint8_t *blockScales8;
-        float *blockScalesFloat;
+        uint8_t *blockScales8;   // exponents
+        float *blockScalesFloat; // scales
     };
 } Qnn_MicroscalingEncoding_t;
 
+// Where the numbers of an encoding come from.
 typedef enum {
-    QNN_DEFINITION_IMPL_GENERATED = 0,
-    QNN_DEFINITION_DEFINED = 1,
-    QNN_DEFINITION_UNDEFINED = 0x7FFFFFFF,
+    QNN_DEFINITION_IMPL_GENERATED = 0,     // the library may choose
+    QNN_DEFINITION_DEFINED = 1,            // as given
+    QNN_DEFINITION_UNDEFINED = 0x7FFFFFFF, // no encoding
 } Qnn_Definition_t;
 
+// Kind of a quantisation encoding: selects the union member of Qnn_QuantizeParams_t.
 typedef enum {
-    QNN_QUANTIZATION_ENCODING_SCALE_OFFSET = 0,
-    QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET = 1,
-    QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET = 2,
-    QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET = 3,
-    QNN_QUANTIZATION_ENCODING_BLOCK = 4,
-    QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION = 5,
-    QNN_QUANTIZATION_ENCODING_VECTOR = 6,
-    QNN_QUANTIZATION_ENCODING_FLOAT_BLOCK = 7,
-    QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET_MAPPED = 8,
-    QNN_QUANTIZATION_ENCODING_BW_BLOCK_MAPPED = 9,
-    QNN_QUANTIZATION_ENCODING_BW_BLOCKWISE_EXPANSION_MAPPED = 10,
-    QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK = 11,
-    QNN_QUANTIZATION_ENCODING_MICROSCALING = 12,
-    QNN_QUANTIZATION_ENCODING_ARRAY_OF = 13,
+    QNN_QUANTIZATION_ENCODING_SCALE_OFFSET = 0,         // one pair for the tensor
+    QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET = 1,    // one pair for each index of an axis
+    QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET = 2,      // SCALE_OFFSET with a bit width
+    QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET = 3, // AXIS_SCALE_OFFSET with a bit width
+    QNN_QUANTIZATION_ENCODING_BLOCK = 4,                // one pair for each block
+    QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION = 5,  // per axis, with a factor for each block
+    QNN_QUANTIZATION_ENCODING_VECTOR = 6,               // codebook
+    QNN_QUANTIZATION_ENCODING_FLOAT_BLOCK = 7,          // BLOCK with float offsets
+    QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET_MAPPED = 8,    // with a mapping
+    QNN_QUANTIZATION_ENCODING_BW_BLOCK_MAPPED = 9,                // with a bit width and a mapping
+    QNN_QUANTIZATION_ENCODING_BW_BLOCKWISE_EXPANSION_MAPPED = 10, // with a bit width and a mapping
+    QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK = 11,                // FLOAT_BLOCK with a bit width
+    QNN_QUANTIZATION_ENCODING_MICROSCALING = 12,                  // MX
+    QNN_QUANTIZATION_ENCODING_ARRAY_OF = 13,                      // alternatives
     QNN_QUANTIZATION_ENCODING_UNDEFINED = 0x7FFFFFFF,
 } Qnn_QuantizationEncoding_t;
 
 typedef struct Qnn_ArrayOf_t Qnn_ArrayOf_t;
 
+// How stored values stand for real ones.
 typedef struct {
-    Qnn_Definition_t encodingDefinition;
-    Qnn_QuantizationEncoding_t quantizationEncoding;
+    Qnn_Definition_t encodingDefinition;             // whether the numbers below count
+    Qnn_QuantizationEncoding_t quantizationEncoding; // selects the union member
     union UNNAMED {
-        Qnn_ScaleOffset_t scaleOffsetEncoding;
-        Qnn_AxisScaleOffset_t axisScaleOffsetEncoding;
-        Qnn_BwScaleOffset_t bwScaleOffsetEncoding;
-        Qnn_BwAxisScaleOffset_t bwAxisScaleOffsetEncoding;
-        Qnn_BlockEncoding_t blockEncoding;
-        Qnn_BlockwiseExpansion_t *blockwiseExpansion;
-        Qnn_VectorEncoding_t *vectorEncoding;
-        Qnn_FloatBlockEncoding_t floatBlockEncoding;
+        Qnn_ScaleOffset_t scaleOffsetEncoding;             // SCALE_OFFSET
+        Qnn_AxisScaleOffset_t axisScaleOffsetEncoding;     // AXIS_SCALE_OFFSET
+        Qnn_BwScaleOffset_t bwScaleOffsetEncoding;         // BW_SCALE_OFFSET
+        Qnn_BwAxisScaleOffset_t bwAxisScaleOffsetEncoding; // BW_AXIS_SCALE_OFFSET
+        Qnn_BlockEncoding_t blockEncoding;                 // BLOCK
+        Qnn_BlockwiseExpansion_t *blockwiseExpansion;      // BLOCKWISE_EXPANSION
+        Qnn_VectorEncoding_t *vectorEncoding;              // VECTOR
+        Qnn_FloatBlockEncoding_t floatBlockEncoding;       // FLOAT_BLOCK
+        // BW_AXIS_SCALE_OFFSET_MAPPED
         Qnn_BwAxisScaleOffsetMapped_t *bwAxisScaleOffsetMappedEncoding;
-        Qnn_BwBlockMapped_t *bwBlockMappedEncoding;
+        Qnn_BwBlockMapped_t *bwBlockMappedEncoding; // BW_BLOCK_MAPPED
+        // BW_BLOCKWISE_EXPANSION_MAPPED
         Qnn_BwBlockwiseExpansionMapped_t *bwBlockwiseExpansionMappedEncoding;
-        Qnn_BwFloatBlockEncoding_t bwFloatBlockEncoding;
-        Qnn_MicroscalingEncoding_t *microScalingEncoding;
-        Qnn_ArrayOf_t *arrayOfEncoding;
+        Qnn_BwFloatBlockEncoding_t bwFloatBlockEncoding;  // BW_FLOAT_BLOCK
+        Qnn_MicroscalingEncoding_t *microScalingEncoding; // MICROSCALING
+        Qnn_ArrayOf_t *arrayOfEncoding;                   // ARRAY_OF
     };
 } Qnn_QuantizeParams_t;
 
+// Memory of the client.
 typedef struct {
-    void *data;
-    uint32_t dataSize;
+    void *data;        // the elements
+    uint32_t dataSize; // bytes
 } Qnn_ClientBuffer_t;
 
+// Called by the library to fetch the data of a tensor.
 typedef Qnn_ErrorHandle_t (*Qnn_GetTensorRawDataFn_t)(Qnn_ContextHandle_t context,
                                                       Qnn_GraphHandle_t graph, uint64_t id,
                                                       Qnn_ClientBuffer_t *clientBuf);
+
+// Called by the library when it no longer needs fetched data.
 typedef Qnn_ErrorHandle_t (*Qnn_FreeTensorRawDataFn_t)(Qnn_ContextHandle_t context,
                                                        Qnn_GraphHandle_t graph, uint64_t id);
 
+// Callbacks for tensor data that is fetched when it is needed.
 typedef struct {
-    Qnn_GetTensorRawDataFn_t getTensorData;
-    Qnn_FreeTensorRawDataFn_t freeTensorData;
+    Qnn_GetTensorRawDataFn_t getTensorData;   // hands out the data
+    Qnn_FreeTensorRawDataFn_t freeTensorData; // takes it back
 } Qnn_TensorRetrieveRaw_t;
 
+// Bytes whose meaning the sender and the receiver know.
 typedef struct {
-    void *data;
-    uint64_t len;
+    void *data;   // the bytes
+    uint64_t len; // how many
 } Qnn_OpaqueObject_t;
 
+// Role of a tensor.
 typedef enum {
-    QNN_TENSOR_TYPE_APP_WRITE = 0,
-    QNN_TENSOR_TYPE_APP_READ = 1,
-    QNN_TENSOR_TYPE_APP_READWRITE = 2,
-    QNN_TENSOR_TYPE_NATIVE = 3,
-    QNN_TENSOR_TYPE_STATIC = 4,
-    QNN_TENSOR_TYPE_NULL = 5,
-    QNN_TENSOR_TYPE_UPDATEABLE_STATIC = 6,
-    QNN_TENSOR_TYPE_UPDATEABLE_NATIVE = 7,
-    QNN_TENSOR_TYPE_UPDATEABLE_APP_WRITE = 8,
-    QNN_TENSOR_TYPE_UPDATEABLE_APP_READ = 9,
-    QNN_TENSOR_TYPE_UPDATEABLE_APP_READWRITE = 10,
-    QNN_TENSOR_TYPE_OPTIONAL_APP_WRITE = 11,
-    QNN_TENSOR_TYPE_OPTIONAL_APP_READ = 12,
-    QNN_TENSOR_TYPE_OPTIONAL_APP_READWRITE = 13,
+    QNN_TENSOR_TYPE_APP_WRITE = 0,            // graph input
+    QNN_TENSOR_TYPE_APP_READ = 1,             // graph output
+    QNN_TENSOR_TYPE_APP_READWRITE = 2,        // of a context: output of one graph, input of another
+    QNN_TENSOR_TYPE_NATIVE = 3,               // inside the graph
+    QNN_TENSOR_TYPE_STATIC = 4,               // constant
+    QNN_TENSOR_TYPE_NULL = 5,                 // stands for an absent optional tensor
+    QNN_TENSOR_TYPE_UPDATEABLE_STATIC = 6,    // constant whose data or encoding may change
+    QNN_TENSOR_TYPE_UPDATEABLE_NATIVE = 7,    // its encoding may change
+    QNN_TENSOR_TYPE_UPDATEABLE_APP_WRITE = 8, // its encoding may change
+    QNN_TENSOR_TYPE_UPDATEABLE_APP_READ = 9,  // its encoding may change
+    QNN_TENSOR_TYPE_UPDATEABLE_APP_READWRITE = 10, // its encoding may change
+    QNN_TENSOR_TYPE_OPTIONAL_APP_WRITE = 11,       // may be left out of an execution
+    QNN_TENSOR_TYPE_OPTIONAL_APP_READ = 12,        // may be left out of an execution
+    QNN_TENSOR_TYPE_OPTIONAL_APP_READWRITE = 13,   // may be left out of an execution
     QNN_TENSOR_TYPE_UNDEFINED = 0x7FFFFFFF,
 } Qnn_TensorType_t;
 
+// Where the data of a tensor is.
 typedef enum {
-    QNN_TENSORMEMTYPE_RAW = 0,
-    QNN_TENSORMEMTYPE_MEMHANDLE = 1,
-    QNN_TENSORMEMTYPE_RETRIEVE_RAW = 2,
+    QNN_TENSORMEMTYPE_RAW = 0,          // buffer of the client
+    QNN_TENSORMEMTYPE_MEMHANDLE = 1,    // registered memory
+    QNN_TENSORMEMTYPE_RETRIEVE_RAW = 2, // fetched through callbacks; V2 only
     QNN_TENSORMEMTYPE_UNDEFINED = 0x7FFFFFFF,
 } Qnn_TensorMemType_t;
 
+// A tensor. The library copies what it needs: the struct may go away after a call.
 typedef struct {
-    uint32_t id;
-    const char *name;
-    Qnn_TensorType_t type;
-    Qnn_TensorDataFormat_t dataFormat;
-    Qnn_DataType_t dataType;
-    Qnn_QuantizeParams_t quantizeParams;
-    uint32_t rank;
-    uint32_t *dimensions;
-    Qnn_TensorMemType_t memType;
+    uint32_t id; // set by the library when the tensor is created; later calls match tensors by it
+    const char *name;                    // unique in the context and its graphs
+    Qnn_TensorType_t type;               // role
+    Qnn_TensorDataFormat_t dataFormat;   // QNN_TENSOR_DATA_FORMAT_*; dense unless said otherwise
+    Qnn_DataType_t dataType;             // type of an element
+    Qnn_QuantizeParams_t quantizeParams; // how stored values stand for real ones
+    uint32_t rank;                       // number of dimensions; 0 is a scalar
+    uint32_t *dimensions;                // at creation the greatest shape; NULL for a scalar
+    Qnn_TensorMemType_t memType;         // selects the union member
     union UNNAMED {
-        Qnn_ClientBuffer_t clientBuf;
-        Qnn_MemHandle_t memHandle;
+        Qnn_ClientBuffer_t clientBuf; // RAW
+        Qnn_MemHandle_t memHandle;    // MEMHANDLE
     };
 } Qnn_TensorV1_t;
 
+// Coordinates for the first dimensions, dense values for the rest.
 typedef struct {
-    uint32_t numSpecifiedElements;
-    uint32_t numSparseDimensions;
+    uint32_t numSpecifiedElements; // coordinates given
+    uint32_t numSparseDimensions;  // leading dimensions that are sparse
 } Qnn_SparseLayoutHybridCoo_t;
 
+// Layout of a sparse tensor.
 typedef enum {
     QNN_SPARSE_LAYOUT_HYBRID_COO = 0,
     QNN_SPARSE_LAYOUT_UNDEFINED = 0x7FFFFFFF,
 } Qnn_SparseLayoutType_t;
 
+// Layout of a sparse tensor; used with the sparse data format only.
 typedef struct {
-    Qnn_SparseLayoutType_t type;
+    Qnn_SparseLayoutType_t type; // selects the union member
     union UNNAMED {
-        Qnn_SparseLayoutHybridCoo_t hybridCoo;
+        Qnn_SparseLayoutHybridCoo_t hybridCoo; // HYBRID_COO
     };
 } Qnn_SparseParams_t;
 
+// A tensor with dynamic dimensions, sparsity and data on demand.
 typedef struct {
-    uint32_t id;
-    const char *name;
-    Qnn_TensorType_t type;
-    Qnn_TensorDataFormat_t dataFormat;
-    Qnn_DataType_t dataType;
-    Qnn_QuantizeParams_t quantizeParams;
-    uint32_t rank;
-    uint32_t *dimensions;
-    Qnn_TensorMemType_t memType;
+    uint32_t id; // set by the library when the tensor is created; later calls match tensors by it
+    const char *name;                    // unique in the context and its graphs
+    Qnn_TensorType_t type;               // role
+    Qnn_TensorDataFormat_t dataFormat;   // QNN_TENSOR_DATA_FORMAT_*; dense unless said otherwise
+    Qnn_DataType_t dataType;             // type of an element
+    Qnn_QuantizeParams_t quantizeParams; // how stored values stand for real ones
+    uint32_t rank;                       // number of dimensions; 0 is a scalar
+    uint32_t *dimensions;                // at creation the greatest shape; NULL for a scalar
+    Qnn_TensorMemType_t memType;         // selects the union member
     union UNNAMED {
-        Qnn_ClientBuffer_t clientBuf;
-        Qnn_MemHandle_t memHandle;
-        Qnn_TensorRetrieveRaw_t *retrieveRaw;
+        Qnn_ClientBuffer_t clientBuf;         // RAW
+        Qnn_MemHandle_t memHandle;            // MEMHANDLE
+        Qnn_TensorRetrieveRaw_t *retrieveRaw; // RETRIEVE_RAW
     };
+    // rank flags, not 0 where an execution may use less; NULL means all fixed
     uint8_t *isDynamicDimensions;
-    Qnn_SparseParams_t sparseParams;
-    uint8_t isProduced;
+    Qnn_SparseParams_t sparseParams; // with the sparse data format
+    uint8_t isProduced; // set by an execution that ended early: 0 if this output was not reached
 } Qnn_TensorV2_t;
 
+// Version of Qnn_Tensor_t. V1 and V2 agree in every byte up to and including the data union.
 typedef enum {
     QNN_TENSOR_VERSION_1 = 1,
     QNN_TENSOR_VERSION_2 = 2,
     QNN_TENSOR_VERSION_UNDEFINED = 0x7FFFFFFF,
 } Qnn_TensorVersion_t;
 
+// A tensor, versioned.
 typedef struct {
-    Qnn_TensorVersion_t version;
+    Qnn_TensorVersion_t version; // selects the union member
     union UNNAMED {
-        Qnn_TensorV1_t v1;
-        Qnn_TensorV2_t v2;
+        Qnn_TensorV1_t v1; // version 1
+        Qnn_TensorV2_t v2; // version 2
     };
 } Qnn_Tensor_t;
 
+// Inputs and outputs of one execution.
 typedef struct {
-    uint32_t numInputs;
-    Qnn_Tensor_t *inputs;
-    uint32_t numOutputs;
-    Qnn_Tensor_t *outputs;
+    uint32_t numInputs;    // length of inputs
+    Qnn_Tensor_t *inputs;  // in any order
+    uint32_t numOutputs;   // length of outputs
+    Qnn_Tensor_t *outputs; // in any order
 } Qnn_TensorSetV1_t;
 
+// Version of Qnn_TensorSet_t.
 typedef enum {
     QNN_TENSOR_SET_VERSION_1 = 1,
     QNN_TENSOR_SET_VERSION_UNDEFINED = 0x7FFFFFFF,
 } Qnn_TensorSetVersion_t;
 
+// Inputs and outputs of one execution, versioned.
 typedef struct {
-    Qnn_TensorSetVersion_t version;
+    Qnn_TensorSetVersion_t version; // selects the union member
     union UNNAMED {
-        Qnn_TensorSetV1_t v1;
+        Qnn_TensorSetV1_t v1; // version 1
     };
 } Qnn_TensorSet_t;
 
+// Which member of Qnn_Param_t is set.
 // 0xFFFFFFFF does not fit an int and makes the type unsigned: an extension to ISO C.
 #ifdef __GNUC__
 __extension__
@@ -489,67 +555,76 @@ __extension__
         QNN_PARAMTYPE_UNDEFINED = 0xFFFFFFFF,
     } Qnn_ParamType_t;
 
+// Parameter of an op: a scalar, or a static tensor that has been created already.
 typedef struct {
-    Qnn_ParamType_t paramType;
-    const char *name;
+    Qnn_ParamType_t paramType; // selects the union member
+    const char *name;          // QNN_OP_*_PARAM_*
     union UNNAMED {
-        Qnn_Scalar_t scalarParam;
-        Qnn_Tensor_t tensorParam;
+        Qnn_Scalar_t scalarParam; // SCALAR
+        Qnn_Tensor_t tensorParam; // TENSOR: static and created
     };
 } Qnn_Param_t;
 
+// A node: op, parameters, inputs and outputs in the order of the op definition. An absent optional
+// input is a tensor of type NULL.
 typedef struct {
-    const char *name;
-    const char *packageName;
-    const char *typeName;
-    uint32_t numOfParams;
-    Qnn_Param_t *params;
-    uint32_t numOfInputs;
-    Qnn_Tensor_t *inputTensors;
-    uint32_t numOfOutputs;
-    Qnn_Tensor_t *outputTensors;
+    const char *name;            // of this node, unique in the graph
+    const char *packageName;     // op package
+    const char *typeName;        // op type inside the package
+    uint32_t numOfParams;        // length of params
+    Qnn_Param_t *params;         // in any order
+    uint32_t numOfInputs;        // length of the inputs
+    Qnn_Tensor_t *inputTensors;  // in the order of the op
+    uint32_t numOfOutputs;       // length of the outputs
+    Qnn_Tensor_t *outputTensors; // in the order of the op
 } Qnn_OpConfigV1_t;
 
+// Version of Qnn_OpConfig_t.
 typedef enum {
     QNN_OPCONFIG_VERSION_1 = 1,
     QNN_OPCONFIG_VERSION_UNDEFINED = 0x7FFFFFFF,
 } Qnn_OpConfigVersion_t;
 
+// A node, versioned.
 typedef struct {
-    Qnn_OpConfigVersion_t version;
+    Qnn_OpConfigVersion_t version; // selects the union member
     union UNNAMED {
-        Qnn_OpConfigV1_t v1;
+        Qnn_OpConfigV1_t v1; // version 1
     };
 } Qnn_OpConfig_t;
 
+// Alternative encodings of one tensor; a tensor of indices says which is in force.
 struct Qnn_ArrayOf_t {
-    Qnn_QuantizationEncoding_t quantizationEncoding;
-    uint32_t numElements;
-    Qnn_Tensor_t *indexTensor;
-    Qnn_QuantizeParams_t **vectorElements;
+    Qnn_QuantizationEncoding_t quantizationEncoding; // kind of every element
+    uint32_t numElements;                            // length of vectorElements
+    Qnn_Tensor_t *indexTensor;                       // which element is in force
+    Qnn_QuantizeParams_t **vectorElements;           // the alternatives
 };
 
+// Arithmetic a backend may use for float32 graphs.
 typedef enum {
     QNN_PRECISION_FLOAT32 = 0,
-    QNN_PRECISION_FLOAT16 = 1,
+    QNN_PRECISION_FLOAT16 = 1, // half-precision arithmetic allowed
     QNN_PRECISION_UNDEFINED = 0x7FFFFFFF,
 } Qnn_Precision_t;
 
+// Scheduling priority; a higher number wins. A backend may lower what it does not offer.
 typedef enum {
-    QNN_PRIORITY_LOWEST = 0,
+    QNN_PRIORITY_LOWEST = 0, // the smallest that is accepted
     QNN_PRIORITY_LOW = 0,
     QNN_PRIORITY_NORMAL_LOW = 50,
     QNN_PRIORITY_NORMAL = 100,
-    QNN_PRIORITY_DEFAULT = 100,
+    QNN_PRIORITY_DEFAULT = 100, // unless configured
     QNN_PRIORITY_NORMAL_HIGH = 150,
     QNN_PRIORITY_HIGH = 200,
     QNN_PRIORITY_HIGH_PLUS = 300,
     QNN_PRIORITY_CRITICAL = 400,
     QNN_PRIORITY_CRITICAL_PLUS = 500,
-    QNN_PRIORITY_HIGHEST = 500,
+    QNN_PRIORITY_HIGHEST = 500, // the greatest that is accepted
     QNN_PRIORITY_UNDEFINED = 0x7FFFFFFF,
 } Qnn_Priority_t;
 
+// Number of an SoC.
 typedef enum {
     QNN_SOC_MODEL_UNKNOWN = 0,
     QNN_SOC_MODEL_SDM845 = 1,
@@ -636,7 +711,7 @@ typedef enum {
     QNN_SOC_MODEL_SM8735 = 85,
     QNN_SOC_MODEL_SM7750 = 86,
     QNN_SOC_MODEL_SM8850 = 87,
-    QNN_SOC_MODEL_DYNAMIC_SDM = 0x7FFFFFFF,
+    QNN_SOC_MODEL_DYNAMIC_SDM = 0x7FFFFFFF, // whatever the machine has
 } Qnn_SocModel_t;
 
 // Initial values: everything unset.

@@ -7,6 +7,7 @@
 
 #include "QnnCommon.h"
 
+// Number, name and version of the backend.
 #define QNN_BACKEND_ID_CPU 3
 #define QNN_CPU_INTERFACE_PROVIDER_NAME "CPU_QTI_AISW"
 #define QNN_CPU_API_VERSION_MAJOR 1

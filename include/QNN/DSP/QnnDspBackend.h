@@ -14,6 +14,7 @@
 extern "C" {
 #endif
 
+// Custom options of a backend.
 typedef enum {
     QNN_DSP_BACKEND_CONFIG_OPTION_FOLD_RELU_ACTIVATION_INTO_CONV_OFF = 0,
     QNN_DSP_BACKEND_CONFIG_OPTION_SHORT_DEPTH_CONV_ON_HMX_OFF = 1,
@@ -22,6 +23,7 @@ typedef enum {
     QNN_DSP_BACKEND_CONFIG_OPTION_UNKNOWN = 0x7FFFFFFF,
 } QnnDspBackend_ConfigOption_t;
 
+// Architecture of the DSP.
 typedef enum {
     QNN_DSP_BACKEND_DSP_ARCH_NONE = 0,
     QNN_DSP_BACKEND_DSP_ARCH_V65 = 65,
@@ -32,13 +34,14 @@ typedef enum {
     QNN_DSP_BACKEND_DSP_ARCH_UNKNOWN = 0x7FFFFFFF,
 } QnnDspBackend_DspArch_t;
 
+// One custom option.
 typedef struct QnnDspBackend_CustomConfig {
-    QnnDspBackend_ConfigOption_t option;
+    QnnDspBackend_ConfigOption_t option; // selects the union member
     union UNNAMED {
-        bool foldReluActivationIntoConvOff;
-        bool shortDepthConvOnHmxOff;
-        bool useSignedProcessDomain;
-        QnnDspBackend_DspArch_t arch;
+        bool foldReluActivationIntoConvOff; // FOLD_RELU_ACTIVATION_INTO_CONV_OFF
+        bool shortDepthConvOnHmxOff;        // SHORT_DEPTH_CONV_ON_HMX_OFF
+        bool useSignedProcessDomain;        // USE_SIGNED_PROCESS_DOMAIN
+        QnnDspBackend_DspArch_t arch;       // ARCH
     };
 } QnnDspBackend_CustomConfig_t;
 

@@ -5,6 +5,7 @@
 #ifndef QNN_DSP_COMMON_H
 #define QNN_DSP_COMMON_H
 
+// Number, name and versions of the backend.
 #define QNN_BACKEND_ID_DSP 5
 #define QNN_DSP_INTERFACE_PROVIDER_NAME "DSP_QTI_AISW"
 #define QNN_DSP_API_VERSION_MAJOR 5

@@ -12,6 +12,7 @@
 extern "C" {
 #endif
 
+// What QnnDevice_getInfrastructure hands out.
 typedef struct _QnnDevice_Infrastructure_t {
     QnnDspPerfInfrastructure_CreatePowerConfigIdFn_t createPowerConfigId;
     QnnDspPerfInfrastructure_DestroyPowerConfigIdFn_t destroyPowerConfigId;

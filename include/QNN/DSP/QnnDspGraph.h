@@ -12,6 +12,7 @@
 extern "C" {
 #endif
 
+// What an optimisation option sets.
 typedef enum {
     QNN_DSP_GRAPH_OPTIMIZATION_TYPE_SCHEDULE_THRESHOLD = 1,
     QNN_DSP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_RETRIES = 2,
@@ -20,11 +21,13 @@ typedef enum {
     QNN_DSP_GRAPH_OPTIMIZATION_TYPE_UNKNOWN = 0x7FFFFFFF,
 } QnnDspGraph_OptimizationType_t;
 
+// One optimisation option.
 typedef struct {
-    QnnDspGraph_OptimizationType_t type;
-    float floatValue;
+    QnnDspGraph_OptimizationType_t type; // what is set
+    float floatValue;                    // its value
 } QnnDspGraph_OptimizationOption_t;
 
+// Custom options of a graph.
 typedef enum {
     QNN_DSP_GRAPH_CONFIG_OPTION_OPTIMIZATION = 1,
     QNN_DSP_GRAPH_CONFIG_OPTION_ENCODING = 2,
@@ -33,6 +36,7 @@ typedef enum {
     QNN_DSP_GRAPH_CONFIG_OPTION_UNKNOWN = 0x7FFFFFFF,
 } QnnDspGraph_ConfigOption_t;
 
+// Whether encodings are computed while running. Earlier versions misspelt the names; both stay.
 typedef enum {
     QNN_DSP_GRAPH_ENCODING_DYNAMIC = 1,
     QNN_DSP_GRAPH_ENCOING_DYNAMIC = 1,
@@ -42,13 +46,14 @@ typedef enum {
     QNN_DSP_GRAPH_ENCOING_UNKNOW = 0x7FFFFFFF,
 } QnnDspGraph_Encoding_t;
 
+// One custom option.
 typedef struct {
-    QnnDspGraph_ConfigOption_t option;
+    QnnDspGraph_ConfigOption_t option; // selects the union member
     union UNNAMED {
-        QnnDspGraph_OptimizationOption_t optimizationOption;
-        QnnDspGraph_Encoding_t encoding;
-        Qnn_Priority_t priority;
-        Qnn_Precision_t precision;
+        QnnDspGraph_OptimizationOption_t optimizationOption; // OPTIMIZATION
+        QnnDspGraph_Encoding_t encoding;                     // ENCODING
+        Qnn_Priority_t priority;                             // PRIORITY
+        Qnn_Precision_t precision;                           // PRECISION
     };
 } QnnDspGraph_CustomConfig_t;
 

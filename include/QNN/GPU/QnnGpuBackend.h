@@ -13,6 +13,7 @@
 extern "C" {
 #endif
 
+// Custom options of a backend.
 typedef enum {
     QNN_GPU_BACKEND_CONFIG_OPTION_ENABLE_TUNING_MODE = 0,
     QNN_GPU_BACKEND_CONFIG_OPTION_PERFORMANCE_CACHE_DIR = 1,
@@ -22,14 +23,15 @@ typedef enum {
     QNN_GPU_BACKEND_CONFIG_OPTION_UNDEFINED = 0x7FFFFFFF,
 } QnnGpuBackend_ConfigOption_t;
 
+// One custom option; flags are on when not 0.
 typedef struct {
-    QnnGpuBackend_ConfigOption_t option;
+    QnnGpuBackend_ConfigOption_t option; // selects the union member
     union UNNAMED {
-        uint8_t enableTuningMode;
-        const char *performanceCacheDir;
-        uint8_t invalidatePerformanceCache;
-        uint8_t weightSharingEnabled;
-        uint8_t disableKernelProfiling;
+        uint8_t enableTuningMode;           // ENABLE_TUNING_MODE: measure and keep the best kernels
+        const char *performanceCacheDir;    // PERFORMANCE_CACHE_DIR: where they are kept
+        uint8_t invalidatePerformanceCache; // INVALIDATE_PERFORMANCE_CACHE: forget them
+        uint8_t weightSharingEnabled;       // WEIGHT_SHARING_ENABLED: among contexts
+        uint8_t disableKernelProfiling;     // DISABLE_KERNEL_PROFILING
     };
 } QnnGpuBackend_CustomConfig_t;
 

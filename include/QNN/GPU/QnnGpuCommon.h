@@ -7,6 +7,7 @@
 
 #include "QnnCommon.h"
 
+// Number, name and version of the backend.
 #define QNN_BACKEND_ID_GPU 4
 #define QNN_GPU_INTERFACE_PROVIDER_NAME "GPU_QTI_AISW"
 #define QNN_GPU_API_VERSION_MAJOR 3

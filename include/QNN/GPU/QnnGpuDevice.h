@@ -13,25 +13,29 @@
 extern "C" {
 #endif
 
+// Kind of device.
 typedef enum {
     QNN_GPU_DEVICE_PRIMARY_GPU = 0,
     QNN_GPU_DEVICE_SECONDARY_GPU = 1,
     QNN_GPU_DEVICE_GPU_TYPE_UNDEFINED = 0x7FFFFFFF,
 } QnnGpuDevice_DeviceType_t;
 
+// Facts about a GPU.
 typedef struct {
-    const char *adrenoTier;
+    const char *adrenoTier; // name of the tier
 } QnnGpuDevice_DeviceInfoExtensionV1_t;
 
+// Version of QnnGpuDevice_DeviceInfoExtension_t.
 typedef enum {
     QNN_GPU_DEVICE_INFO_EXTENSION_V1 = 0,
     QNN_GPU_DEVICE_INFO_EXTENSION_CONFIG_OPTION_UNDEFINED = 0x7FFFFFFF,
 } QnnGpuDevice_DeviceInfoExtensionConfigOption_t;
 
+// Facts about a GPU, versioned.
 typedef struct _QnnDevice_DeviceInfoExtension_t {
-    QnnGpuDevice_DeviceInfoExtensionConfigOption_t option;
+    QnnGpuDevice_DeviceInfoExtensionConfigOption_t option; // selects the union member
     union UNNAMED {
-        QnnGpuDevice_DeviceInfoExtensionV1_t deviceInfoV1;
+        QnnGpuDevice_DeviceInfoExtensionV1_t deviceInfoV1; // V1
     };
 } QnnGpuDevice_DeviceInfoExtension_t;
 

@@ -13,17 +13,20 @@
 extern "C" {
 #endif
 
+// An OpenCL buffer.
 typedef void *QnnGpuMem_Buffer_t;
 
+// Kind of custom memory.
 typedef enum {
     QNN_GPU_MEM_OPENCL = 0,
     QNN_GPU_MEM_UNDEFINED = 0x7FFFFFF,
 } QnnGpu_MemType_t;
 
+// Custom memory, for Qnn_MemDescriptor_t.
 typedef struct {
-    QnnGpu_MemType_t memType;
+    QnnGpu_MemType_t memType; // selects the union member
     union UNNAMED {
-        QnnGpuMem_Buffer_t buffer;
+        QnnGpuMem_Buffer_t buffer; // OPENCL
     };
 } QnnGpu_MemInfoCustom_t;
 

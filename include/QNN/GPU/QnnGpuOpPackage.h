@@ -19,49 +19,56 @@
 extern "C" {
 #endif
 
+// Pointer to encodings the package itself understands.
 typedef void *QnnGpu_QuantizeParamsInfo_Custom_t;
 
+// Facts about the GPU.
 typedef struct {
-    char deviceVersion[128];
-    uint32_t interfaceVersion[2];
-    char tierName[8];
-    uint32_t compilerVersion[4];
-    size_t maxWorkGroupSize;
-    size_t image1dBufferMaxWidth;
-    size_t image2dMaxWidth;
-    size_t image2dMaxHeight;
-    size_t maxBufferAllocSize;
-    uint32_t baseAddrAlignment;
-    size_t image2dArrayMaxWidth;
-    size_t image2dArrayMaxHeight;
-    size_t image2dArrayMaxDepth;
-    bool predicateClobberFullRegister;
-    bool isLocalMemorySupported;
-    bool vector64Support;
+    char deviceVersion[128];           // OpenCL device version text
+    uint32_t interfaceVersion[2];      // major, minor
+    char tierName[8];                  // tier of the GPU
+    uint32_t compilerVersion[4];       // of the OpenCL compiler
+    size_t maxWorkGroupSize;           // work items in a group
+    size_t image1dBufferMaxWidth;      // pixels
+    size_t image2dMaxWidth;            // pixels
+    size_t image2dMaxHeight;           // pixels
+    size_t maxBufferAllocSize;         // bytes
+    uint32_t baseAddrAlignment;        // of buffers
+    size_t image2dArrayMaxWidth;       // pixels
+    size_t image2dArrayMaxHeight;      // pixels
+    size_t image2dArrayMaxDepth;       // images
+    bool predicateClobberFullRegister; // property of the compiler
+    bool isLocalMemorySupported;       // local memory can be used
+    bool vector64Support;              // 64-bit vectors can be used
 } QnnGpu_DeviceProperties_t;
 
+// What the backend offers to the package.
 typedef struct _QnnOpPackage_GlobalInfrastructure_t {
-    const Qnn_ApiVersion_t *sdkApiVersion;
-    const QnnGpu_DeviceProperties_t *deviceProperties;
-    const char *driverPath;
+    const Qnn_ApiVersion_t *sdkApiVersion;             // version of the backend
+    const QnnGpu_DeviceProperties_t *deviceProperties; // facts about the GPU
+    const char *driverPath;                            // of the OpenCL driver
 } QnnGpuOpPackage_GlobalInfrastructure_t;
 
+// More about the package.
 typedef struct _QnnOpPackage_PackageInfo_t {
-    const char *kernelRepoHash;
+    const char *kernelRepoHash; // changes when a kernel does
 } QnnGpuOpPackage_PackageInfo_t;
 
+// An edge the ops of a super node must have.
 typedef struct {
-    uint32_t producer;
-    uint32_t producerOutputIndex;
-    uint32_t consumer;
-    uint32_t consumerInputIndex;
+    uint32_t producer;            // index of an op
+    uint32_t producerOutputIndex; // which of its outputs
+    uint32_t consumer;            // index of an op
+    uint32_t consumerInputIndex;  // which of its inputs
 } QnnGpuOpPackage_SuperNodeConnectionConstraint_t;
 
+// Where a constrained tensor is.
 typedef enum {
     QNN_GPU_OPTIMIZATION_SUPER_NODE_TENSOR_SOURCE_OUTPUT = 1,
     QNN_GPU_OPTIMIZATION_SUPER_NODE_TENSOR_SOURCE_INPUT = 2,
 } QnnGpuOpPackage_TensorConstraintSource_t;
 
+// What is constrained.
 typedef enum {
     QNN_GPU_OPTIMIZATION_SUPER_NODE_TENSOR_CONSTRAINT_DATA_TYPE = 1,
     QNN_GPU_OPTIMIZATION_SUPER_NODE_TENSOR_CONSTRAINT_RANK = 2,
@@ -69,97 +76,110 @@ typedef enum {
     QNN_GPU_OPTIMIZATION_SUPER_NODE_TENSOR_CONSTRAINT_TENSOR_TYPE = 4,
 } QnnGpuOpPackage_TensorConstraintType_t;
 
+// What a tensor of a super node must be.
 typedef struct {
-    uint32_t operationIndex;
-    QnnGpuOpPackage_TensorConstraintSource_t source;
+    uint32_t operationIndex;                         // which op
+    QnnGpuOpPackage_TensorConstraintSource_t source; // input or output of it
     union UNNAMED {
-        uint32_t index;
-        const char *name;
+        uint32_t index;   // by position
+        const char *name; // by name of a parameter
     };
-    QnnGpuOpPackage_TensorConstraintType_t type;
+    QnnGpuOpPackage_TensorConstraintType_t type; // selects the second union's member
     union UNNAMED {
-        Qnn_DataType_t dataType;
-        Qnn_TensorType_t tensorType;
-        uint32_t rank;
-        struct {
-            uint32_t index;
-            uint32_t size;
+        Qnn_DataType_t dataType;     // DATA_TYPE
+        Qnn_TensorType_t tensorType; // TENSOR_TYPE
+        uint32_t rank;               // RANK
+        struct {                     // DIMENSION
+            uint32_t index;          // which dimension
+            uint32_t size;           // its extent
         } dimension;
     };
 } QnnGpuOpPackage_TensorConstraint_t;
 
+// Ops that the package implements as one. All lists are NULL-terminated.
 typedef struct {
-    const char **operations;
-    QnnGpuOpPackage_SuperNodeConnectionConstraint_t **connectionConstraints;
-    QnnGpuOpPackage_TensorConstraint_t **tensorConstraints;
+    const char **operations;                                                 // op types, in order
+    QnnGpuOpPackage_SuperNodeConnectionConstraint_t **connectionConstraints; // edges
+    QnnGpuOpPackage_TensorConstraint_t **tensorConstraints;                  // tensors
 } QnnGpuOpPackage_SuperNodeOptimization_t;
 
+// Kind of an optimisation.
 typedef enum {
     QNN_GPU_OPTIMIZATION_TYPE_UNDEFINED = 0,
     QNN_GPU_OPTIMIZATION_TYPE_SUPER_NODE = 2,
 } QnnGpuOpPackage_OptimizationType_t;
 
+// An optimisation.
 typedef struct _QnnOpPackage_Optimization_t {
-    QnnGpuOpPackage_OptimizationType_t type;
-    const char *name;
+    QnnGpuOpPackage_OptimizationType_t type; // selects the union member
+    const char *name;                        // of the optimisation
     union UNNAMED {
-        const QnnGpuOpPackage_SuperNodeOptimization_t *superNode;
+        const QnnGpuOpPackage_SuperNodeOptimization_t *superNode; // SUPER_NODE
     };
 } QnnGpuOpPackage_Optimization_t;
 
+// What the backend offers for a graph.
 typedef struct _QnnOpPackage_GraphInfrastructure_t {
-    QnnGpu_Precision_t precisionMode;
-    const QnnGpu_DeviceProperties_t *deviceProperties;
+    QnnGpu_Precision_t precisionMode;                  // arithmetic of the graph
+    const QnnGpu_DeviceProperties_t *deviceProperties; // facts about the GPU
 } QnnGpuOpPackage_GraphInfrastructure_t;
 
+// Tensor that holds per-axis scales and offsets.
 typedef struct {
-    uint32_t scaleOffsetId;
+    uint32_t scaleOffsetId; // tensor id
 } QnnGpu_AxisScaleOffsetInfo_t;
 
+// Tensors that hold per-axis scales and offsets.
 typedef struct {
-    uint32_t scaleId;
-    uint32_t offsetId;
+    uint32_t scaleId;  // tensor id
+    uint32_t offsetId; // tensor id
 } QnnGpu_BwAxisScaleOffsetInfo_t;
 
+// Tensor that holds scales and offsets of blocks.
 typedef struct {
-    uint32_t *blockSize;
-    uint32_t scaleOffsetId;
+    uint32_t *blockSize;    // shape of a block
+    uint32_t scaleOffsetId; // tensor id
 } QnnGpu_BlockEncodingInfo_t;
 
+// Tensor that holds scales of blocks.
 typedef struct {
-    uint32_t *blockDimensions;
-    uint32_t blockScaleId;
+    uint32_t *blockDimensions; // shape of a block
+    uint32_t blockScaleId;     // tensor id
 } QnnGpu_MicroscalingEncodingInfo_t;
 
+// Who understands the encoding.
 typedef enum {
-    QNN_GPU_QUANTIZATION_ENCODING_QNN_IMPL = 0,
-    QNN_GPU_QUANTIZATION_ENCODING_CUSTOM = 1,
+    QNN_GPU_QUANTIZATION_ENCODING_QNN_IMPL = 0, // the backend
+    QNN_GPU_QUANTIZATION_ENCODING_CUSTOM = 1,   // the package
     QNN_GPU_QUANTIZATION_ENCODING_UNDEFINED = 0x7FFFFFFF,
 } QnnGpu_QuantizationEncodingType_t;
 
+// Encoding of a memory object.
 typedef struct {
-    QnnGpu_QuantizationEncodingType_t encodingType;
+    QnnGpu_QuantizationEncodingType_t encodingType; // who understands it
     union UNNAMED {
-        QnnGpu_AxisScaleOffsetInfo_t axisScaleOffsetInfo;
-        QnnGpu_BwAxisScaleOffsetInfo_t bwAxisScaleOffsetInfo;
-        QnnGpu_BlockEncodingInfo_t blockEncodingInfo;
-        QnnGpu_MicroscalingEncodingInfo_t microscalingEncodingInfo;
-        QnnGpu_QuantizeParamsInfo_Custom_t customParams;
+        QnnGpu_AxisScaleOffsetInfo_t axisScaleOffsetInfo;           // per axis
+        QnnGpu_BwAxisScaleOffsetInfo_t bwAxisScaleOffsetInfo;       // per axis, with a bit width
+        QnnGpu_BlockEncodingInfo_t blockEncodingInfo;               // per block
+        QnnGpu_MicroscalingEncodingInfo_t microscalingEncodingInfo; // microscaling
+        QnnGpu_QuantizeParamsInfo_Custom_t customParams;            // CUSTOM
     };
 } QnnGpu_QuantizeParams_t;
 
+// Kind of a memory object.
 typedef enum {
-    QNN_GPU_MEM_OBJ_TYPE_HOST = 0,
+    QNN_GPU_MEM_OBJ_TYPE_HOST = 0, // memory of the host
     QNN_GPU_MEM_OBJ_TYPE_BUFFER = 1,
     QNN_GPU_MEM_OBJ_TYPE_IMAGE2D = 2,
     QNN_GPU_MEM_OBJ_TYPE_IMAGE2D_ARRAY = 3,
-    QNN_GPU_MEM_OBJ_TYPE_AGGREGATED_IMAGE2D = 4,
-    QNN_GPU_MEM_OBJ_TYPE_AGGREGATED_IMAGE2D_ARRAY = 5,
-    QNN_GPU_MEM_OBJ_TYPE_UNCLAIMED = 6,
+    QNN_GPU_MEM_OBJ_TYPE_AGGREGATED_IMAGE2D = 4,       // several images for one tensor
+    QNN_GPU_MEM_OBJ_TYPE_AGGREGATED_IMAGE2D_ARRAY = 5, // several images for one tensor
+    QNN_GPU_MEM_OBJ_TYPE_UNCLAIMED = 6,                // nobody has chosen yet
     QNN_GPU_MEM_OBJ_TYPE_IMAGE1D_BUFFER = 7,
-    QNN_GPU_MEM_OBJ_TYPE_ALIAS = 8,
+    QNN_GPU_MEM_OBJ_TYPE_ALIAS = 8, // memory of another object
 } QnnGpu_MemoryObjectType_t;
 
+// Order of the dimensions in a memory object.
 typedef enum {
     QNN_GPU_MEM_LAYOUT_HWC = 0,
     QNN_GPU_MEM_LAYOUT_HCW = 1,
@@ -170,42 +190,48 @@ typedef enum {
     QNN_GPU_MEM_LAYOUT_UNDEFINED = 0x7FFFFFFF,
 } QnnGpu_MemoryLayout_t;
 
+// Memory an op reads or writes.
 typedef struct {
-    QnnGpu_MemoryObjectType_t type;
-    Qnn_DataType_t dataType;
-    uint32_t *dimensions;
-    uint32_t *offsets;
-    uint32_t numDimensions;
-    QnnGpu_MemoryLayout_t layout;
-    QnnGpu_QuantizeParams_t quantizeParams;
-    const char *name;
-    const char *aliasSourceName;
+    QnnGpu_MemoryObjectType_t type;         // buffer or image
+    Qnn_DataType_t dataType;                // type of an element
+    uint32_t *dimensions;                   // extents
+    uint32_t *offsets;                      // of an aggregated object; otherwise NULL
+    uint32_t numDimensions;                 // length of dimensions
+    QnnGpu_MemoryLayout_t layout;           // order of the dimensions
+    QnnGpu_QuantizeParams_t quantizeParams; // encoding
+    const char *name;                       // of the object
+    const char *aliasSourceName;            // ALIAS: the object it shares memory with
 } QnnGpu_MemoryObject_t;
 
+// How a tensor is stored.
 typedef struct {
-    uint32_t id;
-    const QnnGpu_MemoryObject_t *memoryObject;
+    uint32_t id;                               // tensor id
+    const QnnGpu_MemoryObject_t *memoryObject; // how it is stored
 } QnnGpu_TensorStorageType_t;
 
+// The node to implement: one op config, or several for a super node. Lists are NULL-terminated.
 typedef struct _QnnOpPackage_Node_t {
-    uint32_t optimization;
-    const Qnn_OpConfig_t **configs;
-    const QnnGpu_TensorStorageType_t **storageTypes;
-    int32_t kernelVariant;
+    uint32_t optimization;          // index of the optimisation that made the super node
+    const Qnn_OpConfig_t **configs; // op configs
+    const QnnGpu_TensorStorageType_t **storageTypes; // storage of the inputs
+    int32_t kernelVariant; // which kernel to choose; -1 leaves it to the package
 } QnnGpuOpPackage_Node_t;
 
+// How the implementation wants an output stored.
 typedef struct {
-    uint32_t opConfigIndex;
-    uint32_t outputIndex;
-    const QnnGpu_MemoryObject_t *memoryObject;
+    uint32_t opConfigIndex;                    // which op config
+    uint32_t outputIndex;                      // which of its outputs
+    const QnnGpu_MemoryObject_t *memoryObject; // how it is to be stored
 } QnnGpu_OutputClaim_t;
 
+// A tensor as argument.
 typedef struct {
-    uint32_t opConfigIndex;
-    uint32_t tensorIndex;
-    uint32_t element;
+    uint32_t opConfigIndex; // which op config
+    uint32_t tensorIndex;   // which of its tensors
+    uint32_t element;       // which image of an aggregated object
 } QnnGpu_TensorKernelArg_t;
 
+// OpenCL type of a data argument.
 typedef enum {
     QNN_GPU_KERNEL_ARG_CL_TYPE_CHAR = 0,
     QNN_GPU_KERNEL_ARG_CL_TYPE_UCHAR = 1,
@@ -219,8 +245,9 @@ typedef enum {
     QNN_GPU_KERNEL_ARG_CL_TYPE_DOUBLE = 9,
 } QnnGpu_DataKernelArgType_t;
 
+// A value as argument; type selects the union member.
 typedef struct {
-    QnnGpu_DataKernelArgType_t type;
+    QnnGpu_DataKernelArgType_t type; // selects the union member
     union UNNAMED {
         int8_t qnnChar;
         uint8_t qnnUChar;
@@ -235,10 +262,12 @@ typedef struct {
     };
 } QnnGpu_DataKernelArg_t;
 
+// Local memory as argument.
 typedef struct {
-    uint32_t size;
+    uint32_t size; // bytes
 } QnnGpu_LocalKernelArg_t;
 
+// Kind of a kernel argument.
 typedef enum {
     QNN_GPU_KERNEL_ARG_TYPE_OP_INPUT_READ = 0,
     QNN_GPU_KERNEL_ARG_TYPE_OP_INPUT_READWRITE = 1,
@@ -253,58 +282,65 @@ typedef enum {
     QNN_GPU_KERNEL_ARG_TYPE_OP_OUTPUT_READWRITE = 10,
 } QnnGpu_KernelArgType_t;
 
+// A kernel argument.
 typedef struct {
-    QnnGpu_KernelArgType_t type;
+    QnnGpu_KernelArgType_t type; // selects the union member
     union UNNAMED {
-        QnnGpu_TensorKernelArg_t tensor;
-        QnnGpu_DataKernelArg_t data;
-        QnnGpu_LocalKernelArg_t local;
+        QnnGpu_TensorKernelArg_t tensor; // the tensor kinds
+        QnnGpu_DataKernelArg_t data;     // DATA
+        QnnGpu_LocalKernelArg_t local;   // LOCAL
     };
 } QnnGpu_KernelArg_t;
 
+// Range of local work sizes to try, for each dimension.
 typedef struct {
-    uint32_t minValue[3];
-    uint32_t maxValue[3];
-    uint32_t stepSize[3];
+    uint32_t minValue[3]; // smallest
+    uint32_t maxValue[3]; // greatest
+    uint32_t stepSize[3]; // between two tries
 } QnnGpu_KernelLocalWorkSizeTuning_t;
 
+// What may be tuned.
 typedef enum {
     QNN_GPU_KERNEL_TUNING_LOCAL_WORK_SIZE = 0,
     QNN_GPU_KERNEL_TUNING_UNDEFINED = 0x7FFFFFFF,
 } QnnGpu_KernelTuningOption_t;
 
+// One thing that may be tuned.
 typedef struct {
-    QnnGpu_KernelTuningOption_t option;
+    QnnGpu_KernelTuningOption_t option; // selects the union member
     union UNNAMED {
-        QnnGpu_KernelLocalWorkSizeTuning_t lws;
+        QnnGpu_KernelLocalWorkSizeTuning_t lws; // LOCAL_WORK_SIZE
     };
 } QnnGpu_KernelTuningConfig_t;
 
+// Form of a kernel.
 typedef enum {
     QNN_GPU_KERNEL_SOURCE_TYPE_TEXT = 0,
     QNN_GPU_KERNEL_SOURCE_TYPE_BINARY = 1,
 } QnnGpu_KernelSourceType_t;
 
+// A kernel and how to launch it.
 typedef struct {
-    const void *kernelSource;
-    size_t sourceLength;
-    QnnGpu_KernelSourceType_t sourceType;
-    const char *buildOptions;
-    size_t globalWorkDim;
-    size_t globalWorkSizes[3];
-    size_t localWorkDim;
-    size_t localWorkSizes[3];
-    QnnGpu_KernelArg_t **args;
-    const char *name;
-    uint32_t isDynamic;
-    QnnGpu_KernelTuningConfig_t **tuningConfigs;
-    void *reserved;
+    const void *kernelSource;             // text or binary
+    size_t sourceLength;                  // bytes
+    QnnGpu_KernelSourceType_t sourceType; // which of the two
+    const char *buildOptions;             // for the OpenCL compiler
+    size_t globalWorkDim;                 // entries of globalWorkSizes in use
+    size_t globalWorkSizes[3];            // work items
+    size_t localWorkDim;                  // entries of localWorkSizes in use; 0 lets OpenCL choose
+    size_t localWorkSizes[3];             // work items in a group
+    QnnGpu_KernelArg_t **args;            // NULL-terminated
+    const char *name;                     // of the kernel function
+    uint32_t isDynamic;                   // not 0: arguments change between executions
+    QnnGpu_KernelTuningConfig_t **tuningConfigs; // NULL-terminated, or NULL
+    void *reserved;                              // not used
 } QnnGpu_Kernel_t;
 
+// An op implementation. Lists are NULL-terminated.
 typedef struct _QnnOpPackage_OpImpl_t {
-    QnnGpu_OutputClaim_t **outputClaims;
-    QnnGpu_MemoryObject_t **memoryObjects;
-    QnnGpu_Kernel_t **kernels;
+    QnnGpu_OutputClaim_t **outputClaims;   // how outputs are to be stored
+    QnnGpu_MemoryObject_t **memoryObjects; // memory of its own
+    QnnGpu_Kernel_t **kernels;             // in the order to run
 } QnnGpu_Operation_t;
 
 // Initial values: everything unset.

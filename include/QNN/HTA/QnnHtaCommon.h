@@ -5,6 +5,7 @@
 #ifndef QNN_HTA_COMMON_H
 #define QNN_HTA_COMMON_H
 
+// Number of the backend.
 #define QNN_BACKEND_ID_HTA 7
 
 #endif // QNN_HTA_COMMON_H

@@ -7,14 +7,19 @@
 
 #include "QnnCommon.h"
 
+// Number, name and version of the backend.
 #define QNN_BACKEND_ID_HTP 6
 #define QNN_HTP_INTERFACE_PROVIDER_NAME "HTP_QTI_AISW"
 #define QNN_HTP_API_VERSION_MAJOR 5
 #define QNN_HTP_API_VERSION_MINOR 50
 #define QNN_HTP_API_VERSION_PATCH 0
+
+// Version of its context binaries.
 #define QNN_HTP_CONTEXT_BLOB_VERSION_MAJOR 4
 #define QNN_HTP_CONTEXT_BLOB_VERSION_MINOR 0
 #define QNN_HTP_CONTEXT_BLOB_VERSION_PATCH 5
+
+// Versions of the device-side libraries, by architecture.
 #define QNN_HTP_NATIVE_LIB_SECURITY_VERSIONING_MIN_ARCH 73
 #define QNN_HTP_V73_NATIVE_LIB_SECURITY_VERSION_MAJOR 1
 #define QNN_HTP_V73_NATIVE_LIB_SECURITY_VERSION_MINOR 0

@@ -14,36 +14,43 @@
 extern "C" {
 #endif
 
+// Contexts that share a spill-fill buffer.
 typedef struct {
-    Qnn_ContextHandle_t firstGroupHandle;
-    uint64_t maxSpillFillBuffer;
+    Qnn_ContextHandle_t firstGroupHandle; // first context of the group; NULL for itself
+    uint64_t maxSpillFillBuffer;          // bytes that serve all of them
 } QnnHtpContext_GroupRegistration_t;
 
+// Splitting of graphs.
 typedef struct {
-    bool graphSplittingEnabled;
+    bool graphSplittingEnabled; // whether graphs may be split
 } QnnHtpContext_GraphSplit_t;
 
+// Whether weights are loaded by several threads.
 typedef enum {
     QNN_HTP_PARALLEL_WEIGHT_LOADING_MODE_ADAPTIVE = 0,
     QNN_HTP_PARALLEL_WEIGHT_LOADING_MODE_ON = 1,
     QNN_HTP_PARALLEL_WEIGHT_LOADING_MODE_OFF = 2,
 } QnnHtpContext_ParallelWeightLoadingMode_t;
 
+// Loading of weights by several threads.
 typedef struct {
-    QnnHtpContext_ParallelWeightLoadingMode_t mode;
-    uint64_t thresholdInMbOverride;
+    QnnHtpContext_ParallelWeightLoadingMode_t mode; // adaptive, on or off
+    uint64_t thresholdInMbOverride; // MB from which on it is worth it; 0 keeps the default
 } QnnHtpContext_ParallelWeightLoading_t;
 
+// Graphs that share a preload buffer.
 typedef struct {
-    const char **graphNames;
-    uint32_t numGraphs;
+    const char **graphNames; // names of the graphs
+    uint32_t numGraphs;      // length of graphNames
 } QnnHtpContext_LoraPreloadGroup_t;
 
+// Groups of graphs that share preload buffers.
 typedef struct {
-    const QnnHtpContext_LoraPreloadGroup_t *groups;
-    uint32_t numGroups;
+    const QnnHtpContext_LoraPreloadGroup_t *groups; // the groups
+    uint32_t numGroups;                             // length of groups
 } QnnHtpContext_LoraPreloadBufferGroups_t;
 
+// Custom options of a context.
 typedef enum {
     QNN_HTP_CONTEXT_CONFIG_OPTION_WEIGHT_SHARING_ENABLED = 1,
     QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_MULTI_CONTEXTS = 2,
@@ -73,40 +80,46 @@ typedef enum {
     QNN_HTP_CONTEXT_CONFIG_OPTION_UNKNOWN = 0x7FFFFFFF,
 } QnnHtpContext_ConfigOption_t;
 
+// How contexts of a list share resources.
 typedef enum {
-    SEQUENTIAL_WITH_VA_OPTIMIZATION = 0,
-    SEQUENTIAL_WITHOUT_VA_OPTIMIZATION = 1,
-    CONCURRENT_OPTIMIZATION = 2,
+    SEQUENTIAL_WITH_VA_OPTIMIZATION = 0,    // one after the other, sharing addresses as well
+    SEQUENTIAL_WITHOUT_VA_OPTIMIZATION = 1, // one after the other
+    CONCURRENT_OPTIMIZATION = 2,            // at the same time
 } QnnHtpContext_ShareResourcesOptimizationType_t;
 
+// One custom option.
 typedef struct QnnHtpContext_CustomConfig {
-    QnnHtpContext_ConfigOption_t option;
+    QnnHtpContext_ConfigOption_t option; // selects the union member
     union UNNAMED {
-        bool weightSharingEnabled;
-        QnnHtpContext_GroupRegistration_t groupRegistration;
-        uint64_t fileReadMemoryBudgetInMb;
-        bool dspMemoryProfilingEnabled;
-        bool shareResources;
-        bool ioMemEstimation;
-        bool isPrepareOnly;
-        bool initAcceleration;
-        bool skipValidationOnBinarySection;
+        bool weightSharingEnabled; // WEIGHT_SHARING_ENABLED: among the graphs of the context
+        QnnHtpContext_GroupRegistration_t groupRegistration; // REGISTER_MULTI_CONTEXTS
+        uint64_t fileReadMemoryBudgetInMb;                   // FILE_READ_MEMORY_BUDGET
+        bool dspMemoryProfilingEnabled;                      // DSP_MEMORY_PROFILING_ENABLED
+        bool shareResources;                // SHARE_RESOURCES: with a list of contexts only
+        bool ioMemEstimation;               // IO_MEM_ESTIMATION
+        bool isPrepareOnly;                 // PREPARE_ONLY: compile, do not load
+        bool initAcceleration;              // INIT_ACCELERATION
+        bool skipValidationOnBinarySection; // SKIP_VALIDATION_ON_BINARY_SECTION
+        // SHARE_RESOURCES_OPTIMIZATION_TYPE: with a list of contexts only
         QnnHtpContext_ShareResourcesOptimizationType_t shareResOptType;
-        bool useExtendedUdma;
+        bool useExtendedUdma; // USE_EXTENDED_UDMA: address more memory by DMA
+        // REGISTER_CONCURRENT_RESOURCE_SHARING
         QnnHtpContext_GroupRegistration_t concurrentGroupRegistration;
-        bool loraWeightSharingEnabled;
-        bool loraWeightSharingRamPreloadEnabled;
+        bool loraWeightSharingEnabled;           // LORA_WEIGHT_SHARING_ENABLED
+        bool loraWeightSharingRamPreloadEnabled; // LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED
+        // LORA_PRELOAD_BUFFER_GROUPS
         const QnnHtpContext_LoraPreloadBufferGroups_t *loraPreloadBufferGroups;
-        uint64_t reusedIoLimitMb;
-        bool referenceWeightSharingEnabled;
-        uint32_t concurrentDeserializationExtraSizeKB;
-        bool graphSplittingEnabled;
-        int concurrentDeserializationPatchFd;
-        QnnHtpContext_GraphSplit_t graphSplittingConfigs;
-        QnnHtpContext_ParallelWeightLoading_t parallelWeightLoading;
+        uint64_t reusedIoLimitMb;                         // REUSED_IO_LIMIT
+        bool referenceWeightSharingEnabled;               // REFERENCE_WEIGHT_SHARING_ENABLED
+        uint32_t concurrentDeserializationExtraSizeKB;    // CONCURRENT_DESERIALIZATION_EXTRA_SIZE
+        bool graphSplittingEnabled;                       // GRAPH_SPLITTING_ENABLED
+        int concurrentDeserializationPatchFd;             // CONCURRENT_DESERIALIZATION_PATCH
+        QnnHtpContext_GraphSplit_t graphSplittingConfigs; // GRAPH_SPLITTING_CONFIGS
+        QnnHtpContext_ParallelWeightLoading_t parallelWeightLoading; // PARALLEL_WEIGHT_LOADING
     };
 } QnnHtpContext_CustomConfig_t;
 
+// Custom properties of a context.
 typedef enum {
     QNN_HTP_CONTEXT_GET_PROP_BUFFER_START_ALIGNMENT = 1,
     QNN_HTP_CONTEXT_GET_PROP_MAX_SPILLFILL_BUFFER_SIZE = 2,
@@ -118,13 +131,14 @@ typedef enum {
     QNN_HTP_CONTEXT_GET_PROP_UNDEFINED = 0x7FFFFFFF,
 } QnnHtpContext_GetPropertyOption_t;
 
+// One custom property.
 typedef struct {
-    QnnHtpContext_GetPropertyOption_t option;
+    QnnHtpContext_GetPropertyOption_t option; // selects the union member
     union UNNAMED {
-        uint64_t bufferStartAlignment;
-        uint64_t spillfillBufferSize;
-        uint64_t weightsBufferSize;
-        uint64_t vtcmBackupBufferSize;
+        uint64_t bufferStartAlignment; // BUFFER_START_ALIGNMENT: bytes
+        uint64_t spillfillBufferSize;  // MAX_SPILLFILL_BUFFER_SIZE: bytes
+        uint64_t weightsBufferSize;    // WEIGHTS_BUFFER_SIZE: bytes
+        uint64_t vtcmBackupBufferSize; // MAX_VTCMBACKUP_BUFFER_SIZE: bytes
     };
 } QnnHtpContext_CustomProperty_t;
 

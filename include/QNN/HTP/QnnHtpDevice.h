@@ -20,6 +20,7 @@
 extern "C" {
 #endif
 
+// Kind of core.
 typedef enum {
     QNN_HTP_CORE_TYPE_NSP = 0,
     QNN_HTP_CORE_TYPE_HPASS = 1,
@@ -27,43 +28,49 @@ typedef enum {
     QNN_HTP_CORE_TYPE_UNKNOWN = 0x7FFFFFFF,
 } QnnHtpDevice_CoreType_t;
 
+// Facts about an NPU on the SoC.
 typedef struct {
-    size_t vtcmSize;
-    uint32_t socModel;
-    bool signedPdSupport;
-    bool dlbcSupport;
-    QnnHtpDevice_Arch_t arch;
+    size_t vtcmSize;          // MB
+    uint32_t socModel;        // Qnn_SocModel_t
+    bool signedPdSupport;     // a signed process domain is possible
+    bool dlbcSupport;         // compression of data on the way to memory
+    QnnHtpDevice_Arch_t arch; // architecture
 } QnnHtpDevice_OnChipDeviceInfoExtension_t;
 
+// Kind of device.
 typedef enum {
     QNN_HTP_DEVICE_TYPE_ON_CHIP = 0,
     QNN_HTP_DEVICE_TYPE_OFF_CHIP = 1,
     QNN_HTP_DEVICE_TYPE_UNKNOWN = 0x7FFFFFFF,
 } QnnHtpDevice_DeviceType_t;
 
+// Facts about a device; QnnDevice_HardwareDeviceInfoV1_t points to it.
 typedef struct _QnnDevice_DeviceInfoExtension_t {
-    QnnHtpDevice_DeviceType_t devType;
+    QnnHtpDevice_DeviceType_t devType; // selects the union member
     union UNNAMED {
-        QnnHtpDevice_OnChipDeviceInfoExtension_t onChipDevice;
+        QnnHtpDevice_OnChipDeviceInfoExtension_t onChipDevice; // ON_CHIP
     };
 } QnnHtpDevice_DeviceInfoExtension_t;
 
+// Functions for power votes.
 typedef struct {
-    QnnHtpPerfInfrastructure_CreatePowerConfigIdFn_t createPowerConfigId;
-    QnnHtpPerfInfrastructure_DestroyPowerConfigIdFn_t destroyPowerConfigId;
-    QnnHtpPerfInfrastructure_SetPowerConfigFn_t setPowerConfig;
-    QnnHtpPerfInfrastructure_SetMemoryConfigFn_t setMemoryConfig;
+    QnnHtpPerfInfrastructure_CreatePowerConfigIdFn_t createPowerConfigId;   // first of all
+    QnnHtpPerfInfrastructure_DestroyPowerConfigIdFn_t destroyPowerConfigId; // last of all
+    QnnHtpPerfInfrastructure_SetPowerConfigFn_t setPowerConfig;             // vote
+    QnnHtpPerfInfrastructure_SetMemoryConfigFn_t setMemoryConfig;           // memory options
 } QnnHtpDevice_PerfInfrastructure_t;
 
+// Kind of infrastructure.
 typedef enum {
     QNN_HTP_DEVICE_INFRASTRUCTURE_TYPE_PERF = 0,
     QNN_HTP_DEVICE_INFRASTRUCTURE_TYPE_UNKNOWN = 0x7FFFFFFF,
 } QnnHtpDevice_InfrastructureType_t;
 
+// What QnnDevice_getInfrastructure hands out.
 typedef struct _QnnDevice_Infrastructure_t {
-    QnnHtpDevice_InfrastructureType_t infraType;
+    QnnHtpDevice_InfrastructureType_t infraType; // selects the union member
     union UNNAMED {
-        QnnHtpDevice_PerfInfrastructure_t perfInfra;
+        QnnHtpDevice_PerfInfrastructure_t perfInfra; // PERF
     };
 } QnnHtpDevice_Infrastructure_t;
 

@@ -14,31 +14,42 @@
 extern "C" {
 #endif
 
+// Longest polling time, in microseconds.
 #define QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIG_MAX_RPC_POLLING_TIME 9999
 
+// Errors of the performance infrastructure.
 typedef enum {
-    QNN_HTP_PERF_INFRASTRUCTURE_MIN_ERROR = 13000,
-    QNN_HTP_PERF_INFRASTRUCTURE_NO_ERROR = 0,
-    QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_HANDLE_PTR = 13000,
-    QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_INPUT = 13001,
-    QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED_CONFIG = 13002,
-    QNN_HTP_PERF_INFRASTRUCTURE_ERROR_TRANSPORT = 13003,
-    QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED = 13004,
-    QNN_HTP_PERF_INFRASTRUCTURE_ERROR_MEM_ALLOC = 13005,
-    QNN_HTP_PERF_INFRASTRUCTURE_ERROR_FAILED = 13006,
-    QNN_HTP_PERF_INFRASTRUCTURE_MAX_ERROR = 13999,
+    QNN_HTP_PERF_INFRASTRUCTURE_MIN_ERROR = 13000,                // first code
+    QNN_HTP_PERF_INFRASTRUCTURE_NO_ERROR = 0,                     // done
+    QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_HANDLE_PTR = 13000, // not a power config id
+    QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_INPUT = 13001,      // an argument is wrong
+    QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED_CONFIG = 13002, // this option is not supported
+    QNN_HTP_PERF_INFRASTRUCTURE_ERROR_TRANSPORT = 13003,          // the device could not be reached
+    QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNSUPPORTED = 13004,        // the library does not do this
+    QNN_HTP_PERF_INFRASTRUCTURE_ERROR_MEM_ALLOC = 13005,          // out of memory
+    QNN_HTP_PERF_INFRASTRUCTURE_ERROR_FAILED = 13006,             // failed for another reason
+    QNN_HTP_PERF_INFRASTRUCTURE_MAX_ERROR = 13999,                // last code
     QNN_HTP_PERF_INFRASTRUCTURE_ERROR_UNDEFINED = 0x7FFFFFFF,
 } QnnHtpPerfInfrastructure_Error_t;
 
+// Flag: not 0 makes the value that follows it count.
 typedef uint32_t QnnHtpPerfInfrastructure_SetDcvsEnable_t;
+
+// Flag: clocks follow the load.
 typedef uint32_t QnnHtpPerfInfrastructure_DcvsEnable_t;
 typedef uint32_t QnnHtpPerfInfrastructure_SetSleepLatency_t;
+
+// Microseconds a wake-up may take.
 typedef uint32_t QnnHtpPerfInfrastructure_SleepLatency_t;
 typedef uint32_t QnnHtpPerfInfrastructure_SetSleepDisable_t;
 typedef uint32_t QnnHtpPerfInfrastructure_SleepDisable_t;
 typedef uint32_t QnnHtpPerfInfrastructure_SetBusParams_t;
 typedef uint32_t QnnHtpPerfInfrastructure_SetCoreParams_t;
+
+// Microseconds a call to the device may take.
 typedef uint32_t QnnHtpPerfInfrastructure_RpcControlLatency_t;
+
+// Microseconds to poll for an answer.
 typedef uint32_t QnnHtpPerfInfrastructure_RpcPollingTime_t;
 typedef uint32_t QnnHtpPerfInfrastructure_AdaptivePollingTime_t;
 typedef uint32_t QnnHtpPerfInfrastructure_DdrPerfMode_t;
@@ -46,9 +57,10 @@ typedef uint32_t QnnHtpPerfInfrastructure_HmxTimeoutIntervalUs_t;
 typedef uint32_t QnnHtpPerfInfrastructure_MemGrowSize_t;
 typedef uint32_t QnnHtpPerfInfrastructure_HmxDefault_Vote_t;
 
+// How clocks follow the load.
 typedef enum {
-    QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_ADJUST_UP_DOWN = 0x1,
-    QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_ADJUST_ONLY_UP = 0x2,
+    QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_ADJUST_UP_DOWN = 0x1, // up and down
+    QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_ADJUST_ONLY_UP = 0x2, // never below the vote
     QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_POWER_SAVER_MODE = 0x4,
     QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_POWER_SAVER_AGGRESSIVE_MODE = 0x8,
     QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE = 0x10,
@@ -56,6 +68,7 @@ typedef enum {
     QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_UNKNOWN = 0x7FFFFFFF,
 } QnnHtpPerfInfrastructure_PowerMode_t;
 
+// Operating point, from the slowest to the fastest.
 typedef enum {
     DCVS_VOLTAGE_CORNER_DISABLE = 0x10,
     DCVS_VOLTAGE_VCORNER_MIN_VOLTAGE_CORNER = 0x20,
@@ -74,25 +87,27 @@ typedef enum {
     DCVS_VOLTAGE_VCORNER_UNKNOWN = 0x7FFFFFFF,
 } QnnHtpPerfInfrastructure_VoltageCorner_t;
 
+// A vote for clocks and voltages. A set* flag makes the values after it count.
 typedef struct {
-    uint32_t contextId;
-    QnnHtpPerfInfrastructure_SetDcvsEnable_t setDcvsEnable;
-    QnnHtpPerfInfrastructure_DcvsEnable_t dcvsEnable;
-    QnnHtpPerfInfrastructure_PowerMode_t powerMode;
-    QnnHtpPerfInfrastructure_SetSleepLatency_t setSleepLatency;
-    QnnHtpPerfInfrastructure_SleepLatency_t sleepLatency;
-    QnnHtpPerfInfrastructure_SetSleepDisable_t setSleepDisable;
-    QnnHtpPerfInfrastructure_SleepDisable_t sleepDisable;
-    QnnHtpPerfInfrastructure_SetBusParams_t setBusParams;
-    QnnHtpPerfInfrastructure_VoltageCorner_t busVoltageCornerMin;
-    QnnHtpPerfInfrastructure_VoltageCorner_t busVoltageCornerTarget;
-    QnnHtpPerfInfrastructure_VoltageCorner_t busVoltageCornerMax;
-    QnnHtpPerfInfrastructure_SetCoreParams_t setCoreParams;
-    QnnHtpPerfInfrastructure_VoltageCorner_t coreVoltageCornerMin;
-    QnnHtpPerfInfrastructure_VoltageCorner_t coreVoltageCornerTarget;
-    QnnHtpPerfInfrastructure_VoltageCorner_t coreVoltageCornerMax;
+    uint32_t contextId;                                              // power config id
+    QnnHtpPerfInfrastructure_SetDcvsEnable_t setDcvsEnable;          // dcvsEnable counts
+    QnnHtpPerfInfrastructure_DcvsEnable_t dcvsEnable;                // clocks follow the load
+    QnnHtpPerfInfrastructure_PowerMode_t powerMode;                  // how they do
+    QnnHtpPerfInfrastructure_SetSleepLatency_t setSleepLatency;      // sleepLatency counts
+    QnnHtpPerfInfrastructure_SleepLatency_t sleepLatency;            // microseconds
+    QnnHtpPerfInfrastructure_SetSleepDisable_t setSleepDisable;      // sleepDisable counts
+    QnnHtpPerfInfrastructure_SleepDisable_t sleepDisable;            // not 0 keeps the device awake
+    QnnHtpPerfInfrastructure_SetBusParams_t setBusParams;            // the bus corners count
+    QnnHtpPerfInfrastructure_VoltageCorner_t busVoltageCornerMin;    // bus: at least
+    QnnHtpPerfInfrastructure_VoltageCorner_t busVoltageCornerTarget; // bus: wanted
+    QnnHtpPerfInfrastructure_VoltageCorner_t busVoltageCornerMax;    // bus: at most
+    QnnHtpPerfInfrastructure_SetCoreParams_t setCoreParams;          // the core corners count
+    QnnHtpPerfInfrastructure_VoltageCorner_t coreVoltageCornerMin;   // core: at least
+    QnnHtpPerfInfrastructure_VoltageCorner_t coreVoltageCornerTarget; // core: wanted
+    QnnHtpPerfInfrastructure_VoltageCorner_t coreVoltageCornerMax;    // core: at most
 } QnnHtpPerfInfrastructure_DcvsV3_t;
 
+// Operating point, on the finer scale.
 typedef enum {
     DCVS_EXP_VCORNER_DISABLE = 0x0,
     DCVS_EXP_VCORNER_MIN = 0x100,
@@ -147,6 +162,7 @@ typedef enum {
     DCVS_EXP_VCORNER_UNKNOWN = 0x7FFFFFFF,
 } QnnHtpPerfInfrastructure_ExpVoltageCorner_t;
 
+// Which clock a voltage corner is to give.
 typedef enum {
     QNN_HTP_PERF_INFRASTRUCTURE_CLK_PERF_HIGH = 0,
     QNN_HTP_PERF_INFRASTRUCTURE_CLK_PERF_LOW = 1,
@@ -169,47 +185,52 @@ typedef enum {
     QNN_HTP_PERF_INFRASTRUCTURE_CLK_PERF_UNKNOWN = 0x7FFFFFFF,
 } QnnHtpPerfInfrastructure_ClkPerfMode_t;
 
+// A vote for the matrix unit.
 typedef struct {
-    QnnHtpPerfInfrastructure_HmxDefault_Vote_t hmxPickDefault;
-    QnnHtpPerfInfrastructure_ExpVoltageCorner_t hmxVoltageCornerMin;
-    QnnHtpPerfInfrastructure_ExpVoltageCorner_t hmxVoltageCornerTarget;
-    QnnHtpPerfInfrastructure_ExpVoltageCorner_t hmxVoltageCornerMax;
-    QnnHtpPerfInfrastructure_ClkPerfMode_t hmxPerfMode;
+    QnnHtpPerfInfrastructure_HmxDefault_Vote_t hmxPickDefault;          // not 0: ignore the rest
+    QnnHtpPerfInfrastructure_ExpVoltageCorner_t hmxVoltageCornerMin;    // at least
+    QnnHtpPerfInfrastructure_ExpVoltageCorner_t hmxVoltageCornerTarget; // wanted
+    QnnHtpPerfInfrastructure_ExpVoltageCorner_t hmxVoltageCornerMax;    // at most
+    QnnHtpPerfInfrastructure_ClkPerfMode_t hmxPerfMode;                 // which clock
 } QnnHtpPerfInfrastructure_HmxV2_t;
 
+// A vote for the compute engine.
 typedef struct {
-    QnnHtpPerfInfrastructure_VoltageCorner_t cengVoltageCornerMin;
-    QnnHtpPerfInfrastructure_VoltageCorner_t cengVoltageCornerTarget;
-    QnnHtpPerfInfrastructure_VoltageCorner_t cengVoltageCornerMax;
-    QnnHtpPerfInfrastructure_ClkPerfMode_t cengPerfMode;
+    QnnHtpPerfInfrastructure_VoltageCorner_t cengVoltageCornerMin;    // at least
+    QnnHtpPerfInfrastructure_VoltageCorner_t cengVoltageCornerTarget; // wanted
+    QnnHtpPerfInfrastructure_VoltageCorner_t cengVoltageCornerMax;    // at most
+    QnnHtpPerfInfrastructure_ClkPerfMode_t cengPerfMode;              // which clock
 } QnnHtpPerfInfrastructure_Ceng_t;
 
+// A vote for clocks and voltages, on the finer scale.
 typedef struct {
-    uint32_t contextId;
-    QnnHtpPerfInfrastructure_PowerMode_t powerMode;
-    QnnHtpPerfInfrastructure_SetSleepLatency_t setSleepLatency;
-    QnnHtpPerfInfrastructure_SleepLatency_t sleepLatency;
-    QnnHtpPerfInfrastructure_SetSleepDisable_t setSleepDisable;
-    QnnHtpPerfInfrastructure_SleepDisable_t sleepDisable;
-    QnnHtpPerfInfrastructure_SetBusParams_t setBusParams;
-    QnnHtpPerfInfrastructure_ExpVoltageCorner_t busVoltageCornerMin;
-    QnnHtpPerfInfrastructure_ExpVoltageCorner_t busVoltageCornerTarget;
-    QnnHtpPerfInfrastructure_ExpVoltageCorner_t busVoltageCornerMax;
-    QnnHtpPerfInfrastructure_SetCoreParams_t setCoreParams;
-    QnnHtpPerfInfrastructure_ExpVoltageCorner_t coreVoltageCornerMin;
-    QnnHtpPerfInfrastructure_ExpVoltageCorner_t coreVoltageCornerTarget;
-    QnnHtpPerfInfrastructure_ExpVoltageCorner_t coreVoltageCornerMax;
-    QnnHtpPerfInfrastructure_ClkPerfMode_t corePerfMode;
-    QnnHtpPerfInfrastructure_ClkPerfMode_t busPerfMode;
+    uint32_t contextId;                                              // power config id
+    QnnHtpPerfInfrastructure_PowerMode_t powerMode;                  // how clocks follow the load
+    QnnHtpPerfInfrastructure_SetSleepLatency_t setSleepLatency;      // sleepLatency counts
+    QnnHtpPerfInfrastructure_SleepLatency_t sleepLatency;            // microseconds
+    QnnHtpPerfInfrastructure_SetSleepDisable_t setSleepDisable;      // sleepDisable counts
+    QnnHtpPerfInfrastructure_SleepDisable_t sleepDisable;            // not 0 keeps the device awake
+    QnnHtpPerfInfrastructure_SetBusParams_t setBusParams;            // the bus corners count
+    QnnHtpPerfInfrastructure_ExpVoltageCorner_t busVoltageCornerMin; // bus: at least
+    QnnHtpPerfInfrastructure_ExpVoltageCorner_t busVoltageCornerTarget;  // bus: wanted
+    QnnHtpPerfInfrastructure_ExpVoltageCorner_t busVoltageCornerMax;     // bus: at most
+    QnnHtpPerfInfrastructure_SetCoreParams_t setCoreParams;              // the core corners count
+    QnnHtpPerfInfrastructure_ExpVoltageCorner_t coreVoltageCornerMin;    // core: at least
+    QnnHtpPerfInfrastructure_ExpVoltageCorner_t coreVoltageCornerTarget; // core: wanted
+    QnnHtpPerfInfrastructure_ExpVoltageCorner_t coreVoltageCornerMax;    // core: at most
+    QnnHtpPerfInfrastructure_ClkPerfMode_t corePerfMode;                 // which core clock
+    QnnHtpPerfInfrastructure_ClkPerfMode_t busPerfMode;                  // which bus clock
 } QnnHtpPerfInfrastructure_DcvsV3Exp_t;
 
+// A vote for the compute engine, on the finer scale.
 typedef struct {
-    QnnHtpPerfInfrastructure_ExpVoltageCorner_t cengVoltageCornerMin;
-    QnnHtpPerfInfrastructure_ExpVoltageCorner_t cengVoltageCornerTarget;
-    QnnHtpPerfInfrastructure_ExpVoltageCorner_t cengVoltageCornerMax;
-    QnnHtpPerfInfrastructure_ClkPerfMode_t cengPerfMode;
+    QnnHtpPerfInfrastructure_ExpVoltageCorner_t cengVoltageCornerMin;    // at least
+    QnnHtpPerfInfrastructure_ExpVoltageCorner_t cengVoltageCornerTarget; // wanted
+    QnnHtpPerfInfrastructure_ExpVoltageCorner_t cengVoltageCornerMax;    // at most
+    QnnHtpPerfInfrastructure_ClkPerfMode_t cengPerfMode;                 // which clock
 } QnnHtpPerfInfrastructure_CengExp_t;
 
+// Options of a power vote.
 typedef enum {
     QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3 = 1,
     QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_CONTROL_LATENCY = 2,
@@ -224,40 +245,55 @@ typedef enum {
     QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_UNKNOWN = 0x7FFFFFFF,
 } QnnHtpPerfInfrastructure_PowerConfigOption_t;
 
+// One option of a power vote. Its 68 bytes are fixed.
 typedef struct {
-    QnnHtpPerfInfrastructure_PowerConfigOption_t option;
+    QnnHtpPerfInfrastructure_PowerConfigOption_t option; // selects the union member
     union UNNAMED {
-        QnnHtpPerfInfrastructure_DcvsV3_t dcvsV3Config;
+        QnnHtpPerfInfrastructure_DcvsV3_t dcvsV3Config; // DCVS_V3
+        // RPC_CONTROL_LATENCY: microseconds
         QnnHtpPerfInfrastructure_RpcControlLatency_t rpcControlLatencyConfig;
+        // RPC_POLLING_TIME: microseconds
         QnnHtpPerfInfrastructure_RpcPollingTime_t rpcPollingTimeConfig;
+        // HMX_TIMEOUT_INTERVAL_US
         QnnHtpPerfInfrastructure_HmxTimeoutIntervalUs_t hmxTimeoutIntervalUsConfig;
-        QnnHtpPerfInfrastructure_HmxV2_t hmxV2Config;
+        QnnHtpPerfInfrastructure_HmxV2_t hmxV2Config; // HMX_V2
+        // ADAPTIVE_POLLING_TIME: microseconds
         QnnHtpPerfInfrastructure_AdaptivePollingTime_t adaptivePollingTimeConfig;
-        QnnHtpPerfInfrastructure_DdrPerfMode_t ddrPerfModeConfig;
-        QnnHtpPerfInfrastructure_Ceng_t cengConfig;
-        QnnHtpPerfInfrastructure_DcvsV3Exp_t dcvsV3ExpConfig;
-        QnnHtpPerfInfrastructure_CengExp_t cengExpConfig;
+        QnnHtpPerfInfrastructure_DdrPerfMode_t ddrPerfModeConfig; // DDR_PERF_MODE
+        QnnHtpPerfInfrastructure_Ceng_t cengConfig;               // CENG
+        QnnHtpPerfInfrastructure_DcvsV3Exp_t dcvsV3ExpConfig;     // DCVS_V3_EXP
+        QnnHtpPerfInfrastructure_CengExp_t cengExpConfig;         // CENG_EXP
     };
 } QnnHtpPerfInfrastructure_PowerConfig_t;
 
+// Options of memory use.
 typedef enum {
     QNN_HTP_PERF_INFRASTRUCTURE_MEMORY_CONFIGOPTION_GROW_SIZE = 1,
     QNN_HTP_PERF_INFRASTRUCTURE_MEMORY_CONFIGOPTION_UNKNOWN = 0x7FFFFFFF,
 } QnnHtpPerfInfrastructure_MemoryConfigOption_t;
 
+// One option of memory use.
 typedef struct {
-    QnnHtpPerfInfrastructure_MemoryConfigOption_t option;
+    QnnHtpPerfInfrastructure_MemoryConfigOption_t option; // selects the union member
     union UNNAMED {
+        // GROW_SIZE: bytes the heap grows by
         QnnHtpPerfInfrastructure_MemGrowSize_t memGrowSizeConfig;
     };
 } QnnHtpPerfInfrastructure_MemoryConfig_t;
 
+// Makes a power config id, never 0.
 typedef Qnn_ErrorHandle_t (*QnnHtpPerfInfrastructure_CreatePowerConfigIdFn_t)(
     uint32_t deviceId, uint32_t coreId, uint32_t *powerConfigId);
+
+// Frees a power config id and withdraws its votes.
 typedef Qnn_ErrorHandle_t (*QnnHtpPerfInfrastructure_DestroyPowerConfigIdFn_t)(
     uint32_t powerConfigId);
+
+// Sets memory options: a NULL-terminated list.
 typedef Qnn_ErrorHandle_t (*QnnHtpPerfInfrastructure_SetMemoryConfigFn_t)(
     uint32_t deviceId, uint32_t coreId, const QnnHtpPerfInfrastructure_MemoryConfig_t **config);
+
+// Votes: a NULL-terminated list of options.
 typedef Qnn_ErrorHandle_t (*QnnHtpPerfInfrastructure_SetPowerConfigFn_t)(
     uint32_t powerConfigId, const QnnHtpPerfInfrastructure_PowerConfig_t **config);
 

@@ -7,6 +7,7 @@
 
 #include "QnnProperty.h"
 
+// Can it run in an unsigned process domain?
 #define QNN_PROPERTY_CUSTOM_HTP_UNSIGNED_PD_SUPPORT 2002
 
 #endif // QNN_HTP_PROPERTY_H

@@ -7,6 +7,7 @@
 
 #include "QnnCommon.h"
 
+// Number, name and version of the backend.
 #define QNN_BACKEND_ID_IR 9
 #define QNN_IR_INTERFACE_PROVIDER_NAME "IR_QTI_AISW"
 #define QNN_IR_API_VERSION_MAJOR 0

@@ -11,23 +11,28 @@
 extern "C" {
 #endif
 
+// Format of the file.
 typedef enum {
     QNN_IR_GRAPH_SERIALIZATION_TYPE_FLAT_BUFFER = 1,
 } QnnIrGraph_SerializationType_t;
 
+// Where to write the graph.
 typedef struct {
-    QnnIrGraph_SerializationType_t serializationType;
-    const char *outputPath;
+    QnnIrGraph_SerializationType_t serializationType; // format
+    const char *outputPath;                           // file or folder
 } QnnIrGraph_SerializationOption_t;
 
+// Custom options of a graph.
 typedef enum {
     QNN_IR_GRAPH_CONFIG_OPTION_SERIALIZATION = 1,
     QNN_IR_GRAPH_CONFIG_OPTION_UNKNOWN = 0x7FFFFFFF,
 } QnnIrGraph_ConfigOption_t;
 
+// One custom option.
 typedef struct {
-    QnnIrGraph_ConfigOption_t option;
+    QnnIrGraph_ConfigOption_t option; // selects the union member
     union UNNAMED {
+        // SERIALIZATION: written when the graph is finalized
         QnnIrGraph_SerializationOption_t serializationOption;
     };
 } QnnIrGraph_CustomConfig_t;

@@ -12,13 +12,16 @@
 extern "C" {
 #endif
 
+// Number of cores before it is asked.
 #define QNN_LPAI_BACKEND_ENPU_CORE_NUM_INIT 0
 
+// Custom options of a backend.
 typedef enum {
     QNN_LPAI_BACKEND_CUSTOM_CFG_HW_INFO = 0,
     QNN_LPAI_BACKEND_CUSTOM_CFG_UNDEFINED = 0x7FFFFFFF,
 } QnnLpaiBackend_CustomConfigOption_t;
 
+// Custom properties of a backend.
 typedef enum {
     QNN_LPAI_BACKEND_GET_PROP_ALIGNMENT_REQ = 0,
     QNN_LPAI_BACKEND_GET_PROP_REQUIRE_PERSISTENT_BINARY = 1,
@@ -27,11 +30,13 @@ typedef enum {
     QNN_LPAI_BACKEND_GET_PROP_UNDEFINED = 0x7FFFFFFF,
 } QnnLpaiBackend_GetPropertyOption_t;
 
+// One custom option.
 typedef struct {
-    uint32_t option;
-    void *config;
+    uint32_t option; // selects what is pointed to
+    void *config;    // value of the option
 } QnnLpaiBackend_CustomConfig_t;
 
+// Processor the backend runs on.
 typedef enum {
     QNN_LPAI_BACKEND_TARGET_X86 = 0,
     QNN_LPAI_BACKEND_TARGET_ARM = 1,
@@ -40,6 +45,7 @@ typedef enum {
     QNN_LPAI_BACKEND_TARGET_UNKNOWN = 0x7FFFFFFF,
 } QnnLpaiBackend_Target_t;
 
+// Version of the hardware.
 typedef enum {
     QNN_LPAI_BACKEND_HW_VERSION_NA = 0,
     QNN_LPAI_BACKEND_HW_VERSION_V1 = 1,
@@ -54,25 +60,29 @@ typedef enum {
     QNN_LPAI_BACKEND_HW_VERSION_UNKNOWN = 0x7FFFFFFF,
 } QnnLpaiBackend_HwVersion_t;
 
+// Hardware to prepare for.
 typedef struct {
-    QnnLpaiBackend_Target_t lpaiTarget;
-    QnnLpaiBackend_HwVersion_t hwVersion;
+    QnnLpaiBackend_Target_t lpaiTarget;   // processor
+    QnnLpaiBackend_HwVersion_t hwVersion; // version
 } QnnLpaiBackend_CustomConfigHwInfo_t;
 
+// What buffers must be aligned to, in bytes.
 typedef struct {
-    uint32_t startAddrAlignment;
-    uint32_t sizeAlignment;
+    uint32_t startAddrAlignment; // of the address
+    uint32_t sizeAlignment;      // of the size
 } QnnLpaiBackend_BufferAlignmentReq_t;
 
+// Facts about a core.
 typedef struct {
-    uint32_t coreIndex;
-    uint32_t macCnt;
-    uint32_t version;
+    uint32_t coreIndex; // which core
+    uint32_t macCnt;    // multipliers it has
+    uint32_t version;   // of the core
 } QnnLpaiBackend_eNPUCoreInfo_t;
 
+// One custom property.
 typedef struct {
-    uint32_t option;
-    void *property;
+    uint32_t option; // selects what is pointed to
+    void *property;  // where the value goes
 } QnnLpaiBackend_CustomProperty_t;
 
 #ifdef __cplusplus

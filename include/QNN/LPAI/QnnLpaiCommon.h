@@ -5,6 +5,7 @@
 #ifndef QNN_LPAI_COMMON_H
 #define QNN_LPAI_COMMON_H
 
+// Numbers, name and versions of the backend.
 #define QNN_BACKEND_ID_LPAI 12
 #define QNN_BACKEND_ID_LPAI_ISLAND 16
 #define QNN_LPAI_INTERFACE_PROVIDER_NAME "LPAI_QTI_AISW"

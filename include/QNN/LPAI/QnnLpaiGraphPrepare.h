@@ -12,13 +12,15 @@
 extern "C" {
 #endif
 
+// Option of the preparation.
 typedef enum {
     QNN_LPAI_GRAPH_SET_CFG_PREPARE = 10001,
 } QnnLpaiGraph_ConfigPrepareOption_t;
 
+// How a graph is prepared.
 typedef struct {
-    uint32_t enablePerLayer;
-    char *enableCoreSelection;
+    uint32_t enablePerLayer;   // not 0: keep layers apart
+    char *enableCoreSelection; // cores to prepare for
 } QnnLpaiGraph_CustomConfigPrepare_t;
 
 #ifdef __cplusplus

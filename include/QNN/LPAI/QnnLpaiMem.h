@@ -11,11 +11,13 @@
 extern "C" {
 #endif
 
+// Custom memory.
 typedef struct {
-    int32_t fd;
-    uint32_t offset;
+    int32_t fd;      // file descriptor; QNN_MEM_INVALID_FD for none
+    uint32_t offset; // bytes from the start
 } QnnLpaiMem_MemInfoCustom_t;
 
+// Kind of memory.
 typedef enum {
     QNN_LPAI_MEM_TYPE_DDR = 1,
     QNN_LPAI_MEM_TYPE_LLC = 2,

@@ -15,41 +15,46 @@
 extern "C" {
 #endif
 
+// Export attribute of QnnSaver_initialize; empty unless the build of a library defines it.
 #ifndef QNN_SAVER_API
 #define QNN_SAVER_API
 #endif
 
+// Errors of the Saver.
 typedef enum {
-    QNN_SAVER_MIN_ERROR = 4950,
-    QNN_SAVER_ERROR_DUMMY_RETVALUE = 4950,
-    QNN_SAVER_ERROR_ALREADY_INSTANTIATED = 4951,
-    QNN_SAVER_MAX_ERROR = 4998,
+    QNN_SAVER_MIN_ERROR = 4950,                  // first code
+    QNN_SAVER_ERROR_DUMMY_RETVALUE = 4950,       // recorded, but there is no result to give
+    QNN_SAVER_ERROR_ALREADY_INSTANTIATED = 4951, // too late: other calls were recorded
+    QNN_SAVER_MAX_ERROR = 4998,                  // last code
 } QnnSaver_Error_t;
 
+// Names of the files.
 typedef struct {
-    const char *modelFileName;
-    const char *dataFileName;
+    const char *modelFileName; // C source; saver_output.c by default
+    const char *dataFileName;  // tensor data; params.bin by default
 } QnnSaver_FileConfig_t;
 
+// Options of the Saver.
 typedef enum {
     QNN_SAVER_CONFIG_OPTION_OUTPUT_DIRECTORY = 0,
     QNN_SAVER_CONFIG_OPTION_APPEND_TIMESTAMP = 1,
-    QNN_SAVER_CONFIG_OPTION_BACKEND_ID = 2,
+    QNN_SAVER_CONFIG_OPTION_BACKEND_ID = 2, // whose custom options to expect
     QNN_SAVER_CONFIG_OPTION_FILE_CONFIG = 3,
     QNN_SAVER_CONFIG_WRITE_OUTPUT_HEADER = 4,
     QNN_SAVER_CONFIG_WRITE_OUTPUT_FOOTER = 5,
     QNN_SAVER_CONFIG_OPTION_UNDEFINED = 0x7FFFFFFF,
 } QnnSaver_ConfigOption_t;
 
+// One option; flags are on when not 0.
 typedef struct {
-    QnnSaver_ConfigOption_t option;
+    QnnSaver_ConfigOption_t option; // selects the union member
     union UNNAMED {
-        const char *outputDirectory;
-        uint8_t appendTimestamp;
-        uint32_t backendId;
-        QnnSaver_FileConfig_t fileConfig;
-        uint8_t writeOutputHeader;
-        uint8_t writeOutputFooter;
+        const char *outputDirectory;      // OUTPUT_DIRECTORY: ./saver_output/ by default
+        uint8_t appendTimestamp;          // APPEND_TIMESTAMP: to the folder name
+        uint32_t backendId;               // BACKEND_ID: whose custom options to expect
+        QnnSaver_FileConfig_t fileConfig; // FILE_CONFIG
+        uint8_t writeOutputHeader;        // WRITE_OUTPUT_HEADER
+        uint8_t writeOutputFooter;        // WRITE_OUTPUT_FOOTER
     };
 } QnnSaver_Config_t;
 
@@ -58,6 +63,8 @@ typedef struct {
 #define QNN_SAVER_CONFIG_INIT {QNN_SAVER_CONFIG_OPTION_UNDEFINED, {NULL}}
 // clang-format on
 
+// Sets options, before any other call of the library.
+// Errors: QNN_COMMON_ERROR_INVALID_ARGUMENT, QNN_SAVER_ERROR_ALREADY_INSTANTIATED.
 QNN_SAVER_API Qnn_ErrorHandle_t QnnSaver_initialize(const QnnSaver_Config_t **config);
 
 #ifdef __cplusplus

@@ -7,6 +7,7 @@
 
 #include "QnnCommon.h"
 
+// Number, name and version of the backend.
 #define QNN_BACKEND_ID_SAVER 2
 #define QNN_SAVER_INTERFACE_PROVIDER_NAME "SAVER_QTI_AISW"
 #define QNN_SAVER_API_VERSION_MAJOR 1
