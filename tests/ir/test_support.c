@@ -9,27 +9,9 @@
 
 #include <cmocka.h>
 
-#include "backend/cpu/cpu_support.h"
+#include "backend_tables.h"
 #include "call.h"
 #include "tsv.h"
-
-#include "ir/support_words.h"
-
-// clang-format off
-static const qrn_support_row htp_rows[] = {
-#include "backend/htp/supported.def"
-};
-static const qrn_support_row gpu_rows[] = {
-#include "backend/gpu/supported.def"
-};
-// clang-format on
-
-static const qrn_support_table htp = {"HTP", QRN_SUPPORT_EXACT, htp_rows,
-                                      sizeof htp_rows / sizeof htp_rows[0]};
-static const qrn_support_table gpu = {"GPU", QRN_SUPPORT_UNION, gpu_rows,
-                                      sizeof gpu_rows / sizeof gpu_rows[0]};
-static const qrn_support_table *const tables[] = {&qrn_cpu_support, &htp, &gpu};
-enum { N_TABLES = 3 };
 
 static const char *const answer_text[] = {
 #define X(name, text) [QRN_ANSWER_##name] = text,
@@ -47,9 +29,9 @@ static void open_facts(tsv *t) {
 }
 
 static const qrn_support_table *table_of(const char *backend) {
-    for (int i = 0; i < N_TABLES; i++)
-        if (strcmp(tables[i]->backend, backend) == 0)
-            return tables[i];
+    for (int i = 0; i < N_BACKEND_TABLES; i++)
+        if (strcmp(test_backend_tables[i]->backend, backend) == 0)
+            return test_backend_tables[i];
     return NULL;
 }
 
@@ -99,7 +81,7 @@ static void tables_agree_with_the_facts_row_by_row(void **state) {
     (void)state;
     tsv t;
     open_facts(&t);
-    size_t n[N_TABLES] = {0};
+    size_t n[N_BACKEND_TABLES] = {0};
     while (tsv_next(&t)) {
         const qrn_support_table *table = table_of(t.col[1]);
         assert_non_null(table);
@@ -109,36 +91,36 @@ static void tables_agree_with_the_facts_row_by_row(void **state) {
         if (matches != 1)
             fail_msg("line %u: %s %s %s has %zu rows", t.number, t.col[1], t.col[0], t.col[2],
                      matches);
-        for (int i = 0; i < N_TABLES; i++)
-            n[i] += tables[i] == table;
+        for (int i = 0; i < N_BACKEND_TABLES; i++)
+            n[i] += test_backend_tables[i] == table;
     }
     fclose(t.file);
-    for (int i = 0; i < N_TABLES; i++) {
-        assert_int_equal(tables[i]->n_rows, n[i]);
+    for (int i = 0; i < N_BACKEND_TABLES; i++) {
+        assert_int_equal(test_backend_tables[i]->n_rows, n[i]);
         assert_true(n[i] > 100);
     }
 }
 
 static void rows_of_an_op_stand_together_and_are_in_the_op_table(void **state) {
     (void)state;
-    for (int i = 0; i < N_TABLES; i++)
-        for (size_t k = 0; k < tables[i]->n_rows; k++) {
-            const char *op = tables[i]->rows[k].op;
+    for (int i = 0; i < N_BACKEND_TABLES; i++)
+        for (size_t k = 0; k < test_backend_tables[i]->n_rows; k++) {
+            const char *op = test_backend_tables[i]->rows[k].op;
             assert_non_null(qrn_op_find(op));
-            if (k == 0 || strcmp(tables[i]->rows[k - 1].op, op) == 0)
+            if (k == 0 || strcmp(test_backend_tables[i]->rows[k - 1].op, op) == 0)
                 continue;
             for (size_t j = 0; j < k; j++)
-                if (strcmp(tables[i]->rows[j].op, op) == 0)
-                    fail_msg("%s: rows of %s are apart", tables[i]->backend, op);
+                if (strcmp(test_backend_tables[i]->rows[j].op, op) == 0)
+                    fail_msg("%s: rows of %s are apart", test_backend_tables[i]->backend, op);
         }
 }
 
 // Otherwise the op table would refuse what a backend is said to support.
 static void the_op_table_allows_every_published_type(void **state) {
     (void)state;
-    for (int i = 0; i < N_TABLES; i++)
-        for (size_t k = 0; k < tables[i]->n_rows; k++) {
-            const qrn_support_row *r = &tables[i]->rows[k];
+    for (int i = 0; i < N_BACKEND_TABLES; i++)
+        for (size_t k = 0; k < test_backend_tables[i]->n_rows; k++) {
+            const qrn_support_row *r = &test_backend_tables[i]->rows[k];
             const qrn_op_def *op = qrn_op_find(r->op);
             for (size_t a = 0; a < r->n_alts; a++)
                 for (size_t o = 0; o < r->alts[a].n_operands; o++) {
@@ -147,8 +129,8 @@ static void the_op_table_allows_every_published_type(void **state) {
                     uint32_t n = s->is_output ? op->n_outs : op->n_ins;
                     uint32_t at = s->first < n ? s->first : n - 1;
                     if (s->types & ~d[at].types)
-                        fail_msg("%s %s %s: '%s' lacks a type", tables[i]->backend, r->op,
-                                 r->config, d[at].name);
+                        fail_msg("%s %s %s: '%s' lacks a type", test_backend_tables[i]->backend,
+                                 r->op, r->config, d[at].name);
                 }
         }
 }
@@ -176,12 +158,12 @@ static void exact_tables_want_one_alternative_for_all_operands(void **state) {
     (void)state;
     call k;
     begin_binary(&k, "ElementWiseSubtract", QRN_DTYPE_UQ8, QRN_DTYPE_UQ8, QRN_DTYPE_UQ8);
-    assert_int_equal(qrn_support_check(&htp, &k.c), QRN_OK);
+    assert_int_equal(qrn_support_check(&test_htp_support, &k.c), QRN_OK);
     begin_binary(&k, "ElementWiseSubtract", QRN_DTYPE_F16, QRN_DTYPE_F16, QRN_DTYPE_F16);
-    assert_int_equal(qrn_support_check(&htp, &k.c), QRN_OK);
+    assert_int_equal(qrn_support_check(&test_htp_support, &k.c), QRN_OK);
     begin_binary(&k, "ElementWiseSubtract", QRN_DTYPE_F16, QRN_DTYPE_UQ8, QRN_DTYPE_UQ8);
     qrn_message_clear();
-    assert_int_equal(qrn_support_check(&htp, &k.c), QRN_E_DTYPE);
+    assert_int_equal(qrn_support_check(&test_htp_support, &k.c), QRN_E_DTYPE);
     const char *start = "graph 'g' node 'n' (ElementWiseSubtract): data types in[0]=f16 in[1]=uq8 "
                         "out[0]=uq8 not supported by HTP, allowed in[0]=f16 in[1]=f16 out[0]=f16 ;";
     assert_int_equal(strncmp(qrn_message(), start, strlen(start)), 0);
@@ -191,10 +173,10 @@ static void union_tables_look_at_each_operand_alone(void **state) {
     (void)state;
     call k;
     begin_binary(&k, "ElementWiseSubtract", QRN_DTYPE_F32, QRN_DTYPE_F16, QRN_DTYPE_F32);
-    assert_int_equal(qrn_support_check(&gpu, &k.c), QRN_OK);
+    assert_int_equal(qrn_support_check(&test_gpu_support, &k.c), QRN_OK);
     begin_binary(&k, "ElementWiseSubtract", QRN_DTYPE_F32, QRN_DTYPE_SQ8, QRN_DTYPE_F32);
     qrn_message_clear();
-    assert_int_equal(qrn_support_check(&gpu, &k.c), QRN_E_DTYPE);
+    assert_int_equal(qrn_support_check(&test_gpu_support, &k.c), QRN_E_DTYPE);
     assert_string_equal(qrn_message(),
                         "graph 'g' node 'n' (ElementWiseSubtract): input 1: data type sq8 not "
                         "supported by GPU, allowed f32|f16|i32");
@@ -204,13 +186,13 @@ static void ops_that_a_backend_lacks_are_unknown_to_it(void **state) {
     (void)state;
     call k;
     begin_binary(&k, "ElementWiseFmod", QRN_DTYPE_F32, QRN_DTYPE_F32, QRN_DTYPE_F32);
-    assert_false(qrn_support_has(&htp, "ElementWiseFmod"));
+    assert_false(qrn_support_has(&test_htp_support, "ElementWiseFmod"));
     qrn_message_clear();
-    assert_int_equal(qrn_support_check(&htp, &k.c), QRN_E_OP_UNKNOWN);
+    assert_int_equal(qrn_support_check(&test_htp_support, &k.c), QRN_E_OP_UNKNOWN);
     assert_string_equal(qrn_message(),
                         "graph 'g' node 'n' (ElementWiseFmod): op not supported by HTP");
-    assert_true(qrn_support_has(&htp, "Conv2d"));
-    assert_true(qrn_support_has(&gpu, "Conv2d"));
+    assert_true(qrn_support_has(&test_htp_support, "Conv2d"));
+    assert_true(qrn_support_has(&test_gpu_support, "Conv2d"));
 }
 
 static void open_and_variadic_rows_are_understood(void **state) {
@@ -220,20 +202,20 @@ static void open_and_variadic_rows_are_understood(void **state) {
     for (int i = 0; i < 5; i++)
         call_in(&k, QRN_DTYPE_UQ8, DIMS(2));
     call_out(&k, QRN_DTYPE_UQ8, DIMS(10));
-    assert_int_equal(qrn_support_check(&htp, &k.c), QRN_OK);
+    assert_int_equal(qrn_support_check(&test_htp_support, &k.c), QRN_OK);
     k.in_t[4].dtype = QRN_DTYPE_F16;
-    assert_int_equal(qrn_support_check(&htp, &k.c), QRN_E_DTYPE);
+    assert_int_equal(qrn_support_check(&test_htp_support, &k.c), QRN_E_DTYPE);
     call_begin(&k, "GroupedQueryAttention"); // published without types
     for (int i = 0; i < 3; i++)
         call_in(&k, QRN_DTYPE_F32, DIMS(1, 2, 4));
     call_out(&k, QRN_DTYPE_F32, DIMS(1, 2, 4));
-    assert_int_equal(qrn_support_check(&htp, &k.c), QRN_OK);
+    assert_int_equal(qrn_support_check(&test_htp_support, &k.c), QRN_OK);
     call_begin(&k, "ElementWiseAbs"); // i32 came with a later release
     call_in(&k, QRN_DTYPE_I32, DIMS(2));
     call_out(&k, QRN_DTYPE_I32, DIMS(2));
-    assert_int_equal(qrn_support_check(&htp, &k.c), QRN_OK);
+    assert_int_equal(qrn_support_check(&test_htp_support, &k.c), QRN_OK);
     k.in_t[0].dtype = k.out_t[0].dtype = QRN_DTYPE_SQ16;
-    assert_int_equal(qrn_support_check(&htp, &k.c), QRN_E_DTYPE);
+    assert_int_equal(qrn_support_check(&test_htp_support, &k.c), QRN_E_DTYPE);
 }
 
 int main(int argc, char **argv) {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// The support tables of all backends: see the header.
+#include "backend_tables.h"
+
+#include "ir/support_words.h"
+
+// clang-format off
+static const qrn_support_row htp_rows[] = {
+#include "backend/htp/supported.def"
+};
+static const qrn_support_row gpu_rows[] = {
+#include "backend/gpu/supported.def"
+};
+// clang-format on
+
+const qrn_support_table test_htp_support = {"HTP", QRN_SUPPORT_EXACT, htp_rows,
+                                            sizeof htp_rows / sizeof htp_rows[0]};
+const qrn_support_table test_gpu_support = {"GPU", QRN_SUPPORT_UNION, gpu_rows,
+                                            sizeof gpu_rows / sizeof gpu_rows[0]};
+const qrn_support_table *const test_backend_tables[N_BACKEND_TABLES] = {
+    &qrn_cpu_support, &test_htp_support, &test_gpu_support};

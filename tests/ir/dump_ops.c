@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+//
+// Prints docs/ops.md from the op table and the backends' support tables.
+//   dump_ops            to standard output
+//   dump_ops --write F  to the file
+//   dump_ops --check F  compares with the file; fails when it is out of date
+#include "backend_tables.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const qrn_op_def *sorted[512];
+static size_t n_sorted;
+
+static int by_name(const void *a, const void *b) {
+    return strcmp((*(const qrn_op_def *const *)a)->name, (*(const qrn_op_def *const *)b)->name);
+}
+
+static void sort_ops(void) {
+    const qrn_op_def *op;
+    while ((op = qrn_op_at(n_sorted)) && n_sorted < sizeof sorted / sizeof sorted[0])
+        sorted[n_sorted++] = op;
+    qsort(sorted, n_sorted, sizeof sorted[0], by_name);
+}
+
+static void print_types(FILE *f, qrn_dtype_mask types) {
+    const char *sep = "";
+    for (unsigned t = 0; t < QRN_DTYPE_COUNT; t++)
+        if (types & ((qrn_dtype_mask)1 << t)) {
+            fprintf(f, "%s%s", sep, qrn_dtypes[t].token);
+            sep = " ";
+        }
+}
+
+static void print_rank(FILE *f, unsigned lo, unsigned hi) {
+    if (lo == hi)
+        fprintf(f, "%u", lo);
+    else
+        fprintf(f, "%u..%u", lo, hi);
+}
+
+static void print_operands(FILE *f, const char *side, const qrn_operand_def *d, uint32_t n) {
+    static const char *const presence[] = {"", ", optional", ", one or more", ", any number"};
+    for (uint32_t i = 0; i < n; i++) {
+        fprintf(f, "| %s %u%s | %s%s | ", side, i, d[i].presence >= QRN_VARIADIC ? ".." : "",
+                d[i].name, presence[d[i].presence]);
+        print_rank(f, d[i].rank_min, d[i].rank_max);
+        fputs(" | ", f);
+        print_types(f, d[i].types);
+        fputs(" |\n", f);
+    }
+}
+
+static void print_params(FILE *f, const qrn_op_def *op) {
+    if (op->n_params == 0)
+        return;
+    fputs("\n| parameter | type | default | values |\n| --- | --- | --- | --- |\n", f);
+    for (uint32_t i = 0; i < op->n_params; i++) {
+        const qrn_param_def *p = &op->params[i];
+        fprintf(f, "| `%s` | ", p->name);
+        print_types(f, p->types);
+        if (p->is_tensor)
+            fprintf(f, ", tensor of rank %u", p->rank_min);
+        fprintf(f, " | %s | ", p->presence == QRN_REQUIRED ? "required" : p->default_text);
+        for (const qrn_enumerator *e = p->enums; e && e->name; e++)
+            fprintf(f, "%s%s=%u", e == p->enums ? "" : ", ", e->name, e->value);
+        fputs(" |\n", f);
+    }
+}
+
+static void print_flags(FILE *f, uint32_t flags) {
+    static const struct {
+        uint32_t flag;
+        const char *text;
+    } words[] = {
+        {QRN_OP_DYNAMIC, "dynamic dimensions allowed"},
+        {QRN_OP_STATEFUL, "keeps state across executions"},
+        {QRN_OP_RANDOM, "random"},
+        {QRN_OP_CONTROL, "runs other graphs"},
+        {QRN_OP_OUT_MAX, "first output dimension is a limit"},
+        {QRN_OP_SPARSE, "takes sparse tensors"},
+        {QRN_OP_DEPRECATED, "deprecated"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (flags & words[i].flag)
+            fprintf(f, "; %s", words[i].text);
+}
+
+static void print_alt(FILE *f, const qrn_support_alt *a) {
+    for (size_t i = 0; i < a->n_operands; i++) {
+        const qrn_support_operand *o = &a->operands[i];
+        fprintf(f, "%s%s[%u%s]=", i ? " " : "", o->is_output ? "out" : "in", o->first,
+                o->last == o->first ? "" : "..");
+        char list[192];
+        fputs(qrn_dtype_mask_text(o->types, list, sizeof list), f);
+    }
+}
+
+static void print_row(FILE *f, const qrn_support_row *r) {
+    static const char *const answer[] = {
+        [QRN_ANSWER_NO] = "no",
+        [QRN_ANSWER_LISTED_NO] = "no, although types are listed",
+        [QRN_ANSWER_YES] = "",
+        [QRN_ANSWER_DELTA] = "added later",
+        [QRN_ANSWER_UNKNOWN] = "unlisted, used by clients",
+    };
+    fprintf(f, "  - %s%s%s:", r->config, answer[r->answer][0] ? ", " : "", answer[r->answer]);
+    for (size_t i = 0; i < r->n_alts; i++) {
+        fputs(i ? "; `" : " `", f);
+        print_alt(f, &r->alts[i]);
+        fputs("`", f);
+    }
+    if (r->note[0])
+        fprintf(f, "%s (%s)", r->n_alts ? "" : " types", r->note);
+    else if (r->n_alts == 0)
+        fputs(" no types published", f);
+    if (r->constraints[0])
+        fprintf(f, ". Limits: %s", r->constraints);
+    fputs("\n", f);
+}
+
+static void print_support(FILE *f, const qrn_op_def *op) {
+    fputs("\n", f);
+    for (int i = 0; i < N_BACKEND_TABLES; i++) {
+        const qrn_support_table *t = test_backend_tables[i];
+        bool superset = t->mode == QRN_SUPPORT_SUPERSET;
+        bool has = qrn_support_has(t, op->name);
+        fprintf(f, "- %s: %s\n", t->backend,
+                superset ? "every type above; published for the original:"
+                : has    ? "as published:"
+                         : "not supported");
+        bool any = false;
+        for (size_t k = 0; k < t->n_rows; k++)
+            if (strcmp(t->rows[k].op, op->name) == 0 && t->rows[k].answer != QRN_ANSWER_NO) {
+                print_row(f, &t->rows[k]);
+                any = true;
+            }
+        if (superset && !any)
+            fputs("  - nothing\n", f);
+    }
+}
+
+static void print_configs(FILE *f, const qrn_support_table *t, const char *op) {
+    bool any = false;
+    for (size_t k = 0; k < t->n_rows; k++) {
+        const qrn_support_row *r = &t->rows[k];
+        bool yes = r->answer == QRN_ANSWER_YES || r->answer == QRN_ANSWER_UNKNOWN;
+        if (strcmp(r->op, op) != 0 || !(yes || (r->answer == QRN_ANSWER_DELTA && r->n_alts)))
+            continue;
+        fprintf(f, "%s%s%s", any ? " " : "", r->config, r->answer == QRN_ANSWER_DELTA ? "+" : "");
+        any = true;
+    }
+    if (!any)
+        fputs("-", f);
+}
+
+static void print_page(FILE *f) {
+    fprintf(
+        f,
+        "# Ops\n\n"
+        "<!-- Generated by tests/ir/dump_ops.c from src/ir/ops and src/backend/*/supported.def:"
+        " make docs -->\n\n"
+        "All %zu ops of package `qti.aisw`. The tables here are the ones that the library "
+        "validates\nwith. What the definition leaves open is settled in "
+        "[op-choices.md](op-choices.md).\n\n"
+        "Types: f32 f16 bf16 floats; i8..i64, u8..u64 integers; uq8 / sq8 and so on unsigned and "
+        "signed\nfixed point; b8 boolean. A rank such as 1..8 is an inclusive range. The CPU "
+        "backend takes every\ntype that is listed for an operand. HTP rows are exact "
+        "combinations, GPU rows are per operand.\n\n"
+        "## Overview\n\n"
+        "Configurations published for the original backends; + marks what a later release "
+        "added. Quern's CPU\nbackend has all ops.\n\n"
+        "| op | category | CPU | HTP | GPU |\n| --- | --- | --- | --- | --- |\n",
+        n_sorted);
+    for (size_t i = 0; i < n_sorted; i++) {
+        fprintf(f, "| [%s](#%s) | %s |", sorted[i]->name, sorted[i]->name, sorted[i]->category);
+        for (int k = 0; k < N_BACKEND_TABLES; k++) {
+            fputs(" ", f);
+            print_configs(f, test_backend_tables[k], sorted[i]->name);
+            fputs(" |", f);
+        }
+        fputs("\n", f);
+    }
+    for (size_t i = 0; i < n_sorted; i++) {
+        const qrn_op_def *op = sorted[i];
+        fprintf(f, "\n## %s\n\nCategory %s", op->name, op->category);
+        print_flags(f, op->flags);
+        fputs(".\n\n| operand | name | rank | types |\n| --- | --- | --- | --- |\n", f);
+        print_operands(f, "in", op->ins, op->n_ins);
+        print_operands(f, "out", op->outs, op->n_outs);
+        print_params(f, op);
+        print_support(f, op);
+    }
+}
+
+static int check_page(FILE *page, const char *path) {
+    FILE *have = fopen(path, "r");
+    if (!have) {
+        fprintf(stderr, "%s: cannot be read\n", path);
+        return 1;
+    }
+    rewind(page);
+    int a, b;
+    unsigned line = 1;
+    do {
+        a = fgetc(page);
+        b = fgetc(have);
+        line += a == '\n';
+    } while (a == b && a != EOF);
+    fclose(have);
+    if (a != b)
+        fprintf(stderr, "%s:%u: out of date, run `make docs`\n", path, line);
+    return a != b;
+}
+
+int main(int argc, char **argv) {
+    bool write = argc == 3 && strcmp(argv[1], "--write") == 0;
+    bool check = argc == 3 && strcmp(argv[1], "--check") == 0;
+    if (argc != 1 && !write && !check) {
+        fprintf(stderr, "usage: dump_ops [--write FILE | --check FILE]\n");
+        return 2;
+    }
+    FILE *f = check ? tmpfile() : write ? fopen(argv[2], "w") : stdout;
+    if (!f) {
+        fprintf(stderr, "dump_ops: the page cannot be written\n");
+        return 1;
+    }
+    sort_ops();
+    print_page(f);
+    int rc = check ? check_page(f, argv[2]) : 0;
+    if (ferror(f) || (f != stdout && fclose(f) != 0))
+        rc = 1;
+    return rc;
+}
