@@ -22,8 +22,9 @@ typedef struct qrn_api_signal {
     qrn_signal_type type;
     uint64_t timeout_us; // TIMEOUT
     bool in_use;
-    uint64_t calls;       // number of begins, tells one call from the next
-    pthread_t owner;      // thread of the running call
+    uint64_t calls; // number of begins, tells one call from the next
+    bool owned;     // the call runs in the thread `owner`, else in another
+    pthread_t owner;
     uint64_t deadline_ns; // TIMEOUT, of the running call; monotonic clock
     atomic_bool triggered;
 } qrn_api_signal;
@@ -37,6 +38,8 @@ qrn_status qrn_signal_begin(qrn_api_signal *s);
 // QRN_E_ABORTED or QRN_E_TIMED_OUT when it has fired. Fits the poll callbacks of compiler and
 // runtime.
 qrn_status qrn_signal_poll(void *signal);
+// The call goes on in another thread than the one that began it (executeAsync).
+void qrn_signal_hand_over(qrn_api_signal *s);
 // Lets it go; call it last, when the outcome is fixed. Wakes the thread that triggered it.
 void qrn_signal_end(qrn_api_signal *s);
 

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+//
+// Signal component: lets another thread abort a call, or limits its time. A signal serves one call
+// at once. Triggering blocks until that call is about to return, except from inside the call
+// itself.
+#include "api/signal.h"
+
+#include "api/errors.h"
+#include "base/mem.h"
+
+#include <time.h>
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static bool supported(void) { return qrn_this_backend.features & QRN_FEATURE_SIGNAL; }
+
+static qrn_status check_support(void) {
+    if (!supported())
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: signals are not supported",
+                        qrn_this_backend.provider_name);
+    return QRN_OK;
+}
+
+qrn_status qrn_signal_get(const void *handle, const qrn_api_backend *b, qrn_api_signal **signal) {
+    *signal = NULL;
+    if (!handle)
+        return QRN_OK;
+    qrn_api_signal *s = qrn_handle_get(QRN_KIND_SIGNAL, handle);
+    if (!s || s->backend != b)
+        return QRN_FAIL(QRN_E_HANDLE, s ? "signal of another backend" : "not a signal handle");
+    QRN_TRY(check_support());
+    *signal = s;
+    return QRN_OK;
+}
+
+qrn_status qrn_signal_begin(qrn_api_signal *s) {
+    if (!s)
+        return QRN_OK;
+    pthread_mutex_lock(&s->lock);
+    bool taken = s->in_use;
+    if (!taken) {
+        s->in_use = true;
+        s->calls++;
+        s->owner = pthread_self();
+        s->owned = true;
+        uint64_t now = now_ns(), wait = UINT64_MAX;
+        if (s->timeout_us < (UINT64_MAX - now) / 1000)
+            wait = s->timeout_us * 1000;
+        s->deadline_ns = wait == UINT64_MAX ? wait : now + wait;
+        atomic_store(&s->triggered, false);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return taken ? QRN_FAIL(QRN_E_IN_USE, "the signal serves another call") : QRN_OK;
+}
+
+qrn_status qrn_signal_poll(void *signal) {
+    qrn_api_signal *s = signal;
+    // Type, timeout and deadline do not change while the signal is in use.
+    if (!s || s->type == QRN_SIGNAL_NONE)
+        return QRN_OK;
+    if (s->type == QRN_SIGNAL_ABORT)
+        return atomic_load(&s->triggered) ? QRN_FAIL(QRN_E_ABORTED, "aborted by its signal")
+                                          : QRN_OK;
+    if (now_ns() < s->deadline_ns)
+        return QRN_OK;
+    return QRN_FAIL(QRN_E_TIMED_OUT, "not done within the %llu microseconds of its signal",
+                    (unsigned long long)s->timeout_us);
+}
+
+void qrn_signal_hand_over(qrn_api_signal *s) {
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->owned = false;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void qrn_signal_end(qrn_api_signal *s) {
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->in_use = false;
+    pthread_cond_broadcast(&s->idle);
+    pthread_mutex_unlock(&s->lock);
+}
+
+// What a configuration list asks for, read completely before anything changes.
+typedef struct wish {
+    bool abort, timeout;
+    uint64_t timeout_us;
+} wish;
+
+static qrn_status parse(const QnnSignal_Config_t **config, wish *w) {
+    *w = (wish){0};
+    for (size_t i = 0; config && config[i]; i++) {
+        switch (config[i]->option) {
+        case QNN_SIGNAL_CONFIG_OPTION_ABORT:
+            w->abort = true;
+            break;
+        case QNN_SIGNAL_CONFIG_OPTION_TIMEOUT:
+            w->timeout = true;
+            w->timeout_us = config[i]->timeoutDurationUs;
+            break;
+        case QNN_SIGNAL_CONFIG_OPTION_CUSTOM:
+            return QRN_FAIL(QRN_E_UNSUPPORTED, "signal: custom options are not supported");
+        default:
+            return QRN_FAIL(QRN_E_CONFIG, "signal: unknown option %u, allowed ABORT=1, TIMEOUT=2",
+                            (unsigned)config[i]->option);
+        }
+    }
+    if (w->abort && w->timeout)
+        return QRN_FAIL(QRN_E_CONFIG, "signal: both ABORT and TIMEOUT, only one is allowed");
+    return QRN_OK;
+}
+
+static void apply(qrn_api_signal *s, const wish *w) {
+    if (w->abort || w->timeout)
+        s->type = w->abort ? QRN_SIGNAL_ABORT : QRN_SIGNAL_TIMEOUT;
+    if (w->timeout)
+        s->timeout_us = w->timeout_us;
+}
+
+static qrn_status create(qrn_api_backend *b, const QnnSignal_Config_t **config,
+                         Qnn_SignalHandle_t *out) {
+    if (!b)
+        return QRN_FAIL(QRN_E_HANDLE, "signal: not a backend handle");
+    if (!out)
+        return QRN_FAIL(QRN_E_ARGUMENT, "signal: no place for the handle");
+    wish w;
+    QRN_TRY(parse(config, &w));
+    QRN_TRY(check_support());
+    qrn_api_signal *s = qrn_calloc(sizeof *s);
+    if (!s)
+        return QRN_E_MEM;
+    s->handle = qrn_handle_new(QRN_KIND_SIGNAL, s);
+    if (!s->handle) {
+        qrn_free(s);
+        return QRN_E_MEM;
+    }
+    s->backend = b;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->idle, NULL);
+    apply(s, &w);
+    pthread_mutex_lock(&b->lock);
+    s->next = b->signals;
+    s->prev = &b->signals;
+    if (s->next)
+        s->next->prev = &s->next;
+    b->signals = s;
+    pthread_mutex_unlock(&b->lock);
+    *out = s->handle;
+    return QRN_OK;
+}
+
+Qnn_ErrorHandle_t QnnSignal_create(Qnn_BackendHandle_t backend, const QnnSignal_Config_t **config,
+                                   Qnn_SignalHandle_t *signal) {
+    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
+    return qrn_api_end(QRN_COMP_SIGNAL, create(b, config, signal), b ? b->log : NULL);
+}
+
+static qrn_status set_config(qrn_api_signal *s, const QnnSignal_Config_t **config) {
+    if (!s)
+        return QRN_FAIL(QRN_E_HANDLE, "not a signal handle");
+    if (!config)
+        return QRN_FAIL(QRN_E_ARGUMENT, "signal: no options");
+    wish w;
+    QRN_TRY(parse(config, &w));
+    QRN_TRY(check_support());
+    pthread_mutex_lock(&s->lock);
+    bool in_use = s->in_use;
+    if (!in_use)
+        apply(s, &w);
+    pthread_mutex_unlock(&s->lock);
+    return in_use ? QRN_FAIL(QRN_E_IN_USE, "signal: options cannot change during a call") : QRN_OK;
+}
+
+static qrn_api_log *log_of(const qrn_api_signal *s) { return s ? s->backend->log : NULL; }
+
+Qnn_ErrorHandle_t QnnSignal_setConfig(Qnn_SignalHandle_t signal,
+                                      const QnnSignal_Config_t **config) {
+    qrn_api_signal *s = qrn_handle_get(QRN_KIND_SIGNAL, signal);
+    return qrn_api_end(QRN_COMP_SIGNAL, set_config(s, config), log_of(s));
+}
+
+static qrn_status trigger(qrn_api_signal *s) {
+    if (!s)
+        return QRN_FAIL(QRN_E_HANDLE, "not a signal handle");
+    QRN_TRY(check_support());
+    qrn_status r = QRN_OK;
+    pthread_mutex_lock(&s->lock);
+    if (s->type != QRN_SIGNAL_ABORT) {
+        r = QRN_FAIL(QRN_E_INCOMPATIBLE, "signal: only ABORT signals can be triggered");
+    } else if (!s->in_use) {
+        r = QRN_FAIL(QRN_E_IDLE, "signal: no call to abort");
+    } else {
+        atomic_store(&s->triggered, true);
+        uint64_t call = s->calls;
+        bool self = s->owned && pthread_equal(s->owner, pthread_self());
+        while (!self && s->in_use && s->calls == call)
+            pthread_cond_wait(&s->idle, &s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+Qnn_ErrorHandle_t QnnSignal_trigger(Qnn_SignalHandle_t signal) {
+    qrn_api_signal *s = qrn_handle_get(QRN_KIND_SIGNAL, signal);
+    return qrn_api_end(QRN_COMP_SIGNAL, trigger(s), log_of(s));
+}
+
+// The backend's lock is held.
+static void destroy(qrn_api_signal *s) {
+    *s->prev = s->next;
+    if (s->next)
+        s->next->prev = s->prev;
+    qrn_handle_free(s->handle);
+    pthread_cond_destroy(&s->idle);
+    pthread_mutex_destroy(&s->lock);
+    qrn_free(s);
+}
+
+static qrn_status free_signal(qrn_api_signal *s) {
+    if (!s)
+        return QRN_FAIL(QRN_E_HANDLE, "not a signal handle");
+    QRN_TRY(check_support());
+    pthread_mutex_lock(&s->lock);
+    bool in_use = s->in_use;
+    pthread_mutex_unlock(&s->lock);
+    if (in_use)
+        return QRN_FAIL(QRN_E_IN_USE, "signal: cannot be freed during a call");
+    qrn_api_backend *b = s->backend;
+    pthread_mutex_lock(&b->lock);
+    destroy(s);
+    pthread_mutex_unlock(&b->lock);
+    return QRN_OK;
+}
+
+Qnn_ErrorHandle_t QnnSignal_free(Qnn_SignalHandle_t signal) {
+    qrn_api_signal *s = qrn_handle_get(QRN_KIND_SIGNAL, signal);
+    qrn_api_log *log = log_of(s);
+    return qrn_api_end(QRN_COMP_SIGNAL, free_signal(s), log);
+}
+
+void qrn_signal_free_all(qrn_api_backend *b) {
+    pthread_mutex_lock(&b->lock);
+    while (b->signals)
+        destroy(b->signals);
+    pthread_mutex_unlock(&b->lock);
+}
