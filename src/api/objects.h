@@ -91,43 +91,46 @@ typedef struct qrn_api_device {
     void *impl;
 } qrn_api_device;
 
+// Does the backend list the property key as supported?
+bool qrn_has_capability(uint32_t key);
+
 // Counts a context in and out of its backend and device (device may be NULL).
 void qrn_backend_add_context(qrn_api_backend *b, qrn_api_device *d);
 void qrn_backend_drop_context(qrn_api_backend *b, qrn_api_device *d);
 
 // A binary whose graphs are made later (DEFER_GRAPH_INIT), or that a client reads in pieces.
 typedef struct qrn_binary_part {
-    const void *data;                // NULL: none
+    const void *data; // NULL: none
     uint64_t size_bytes;
-    void *owned;                     // our copy, to be freed; NULL when it is the client's
+    void *owned; // our copy, to be freed; NULL when it is the client's
 } qrn_binary_part;
 
 typedef struct qrn_api_context {
     void *handle;
     qrn_api_backend *backend;
-    qrn_api_device *device;          // NULL: default
-    pthread_mutex_t lock;            // guards what follows
-    qrn_arena *arena;                // context tensors
-    struct qrn_api_graph **graphs;   // in order of creation, subgraphs too
+    qrn_api_device *device;        // NULL: default
+    pthread_mutex_t lock;          // guards what follows
+    qrn_arena *arena;              // context tensors
+    struct qrn_api_graph **graphs; // in order of creation, subgraphs too
     uint32_t n_graphs, cap_graphs;
-    qrn_tensor **tensors;            // by id - 1; NULL: a creation that failed
+    qrn_tensor **tensors; // by id - 1; NULL: a creation that failed
     uint32_t n_tensors, cap_tensors;
-    qrn_strmap names;                // context tensors by name
-    qrn_blobs blobs;                 // data of all static tensors
+    qrn_strmap names; // context tensors by name
+    qrn_blobs blobs;  // data of all static tensors
     struct qrn_api_mem **mems;
     uint32_t n_mems, cap_mems;
-    struct qrn_async *async;         // queue of executeAsync, made by the first call
-    bool from_binary;                // graphs came from a binary and cannot be changed
-    qrn_binary_part deferred;        // binary that is not loaded yet
-    qrn_binary_part increment;       // piece that getIncrementalBinary gave out
-    bool increment_done;             // nothing is left to give out
+    struct qrn_async *async;   // queue of executeAsync, made by the first call
+    bool from_binary;          // graphs came from a binary and cannot be changed
+    qrn_binary_part deferred;  // binary that is not loaded yet
+    qrn_binary_part increment; // piece that getIncrementalBinary gave out
+    bool increment_done;       // nothing is left to give out
     // Options.
-    int priority;                    // default of its graphs
-    uint32_t queue_depth;            // of executeAsync
-    uint64_t memory_limit_mb;        // hint, 0 = none
-    bool strict_binary;              // a binary that is not optimal is refused
-    bool persistent_binary;          // the client keeps the binary until free
-    bool defer_graphs;               // graphs of a binary are made when first asked for
+    int priority;             // default of its graphs
+    uint32_t queue_depth;     // of executeAsync
+    uint64_t memory_limit_mb; // hint, 0 = none
+    bool strict_binary;       // a binary that is not optimal is refused
+    bool persistent_binary;   // the client keeps the binary until free
+    bool defer_graphs;        // graphs of a binary are made when first asked for
     Qnn_ErrorReportingConfig_t error_reporting;
     const char *const *enable_graphs; // NULL-terminated copy in `arena`, NULL = all
     void *impl;
@@ -136,21 +139,21 @@ typedef struct qrn_api_context {
 typedef struct qrn_api_graph {
     void *handle;
     qrn_api_context *context;
-    qrn_graph *ir;                   // its arena holds nodes, names and tensors
-    qrn_strmap names;                // its tensors by name
-    qrn_runner *runner;              // after finalize
-    uint32_t *io_ids;                // after finalize: tensor ids in the order of the bindings
-    uint32_t n_io, n_io_inputs;      // inputs come first
-    struct qrn_frame *frames;        // idle call frames; guarded by the context's lock
-    const void **retired;            // data replaced by updates, still used by the runner
+    qrn_graph *ir;              // its arena holds nodes, names and tensors
+    qrn_strmap names;           // its tensors by name
+    qrn_runner *runner;         // after finalize
+    uint32_t *io_ids;           // after finalize: tensor ids in the order of the bindings
+    uint32_t n_io, n_io_inputs; // inputs come first
+    struct qrn_frame *frames;   // idle call frames; guarded by the context's lock
+    const void **retired;       // data replaced by updates, still used by the runner
     uint32_t n_retired;
-    bool stale;                      // updated since finalize
+    bool stale; // updated since finalize
     int priority;
     struct qrn_api_profile *bound_profile; // by config, or NULL
-    bool profiling_off;              // SET_PROFILING_STATE
-    uint32_t profiled_runs_left;     // SET_PROFILING_NUM_EXECUTIONS; UINT32_MAX = no limit
-    bool weight_updates;             // ENABLE_BINARY_SECTION_WEIGHTS_UPDATES
-    bool disabled;                   // left out by ENABLE_GRAPHS
+    bool profiling_off;                    // SET_PROFILING_STATE
+    uint32_t profiled_runs_left;           // SET_PROFILING_NUM_EXECUTIONS; UINT32_MAX = no limit
+    bool weight_updates;                   // ENABLE_BINARY_SECTION_WEIGHTS_UPDATES
+    bool disabled;                         // left out by ENABLE_GRAPHS
     // CPU graph option: called after each op.
     void *debug_callback, *debug_param;
     void *impl;

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+//
+// Backend component: backend handles, their options and op packages, and the list of operations.
+// A backend cannot be freed while it has contexts; profiles and signals that are left go with it.
+// validateOpConfig is in opconfig.c.
+#include "api/errors.h"
+#include "api/interface.h"
+#include "api/profile.h"
+#include "api/signal.h"
+#include "base/mem.h"
+
+#include "QnnOpDef.h"
+#include "QnnSdkBuildId.h"
+
+#include <string.h>
+
+#define MAX_PLATFORM_TEXT 1024
+
+void qrn_backend_add_context(qrn_api_backend *b, qrn_api_device *d) {
+    pthread_mutex_lock(&b->lock);
+    b->n_contexts++;
+    pthread_mutex_unlock(&b->lock);
+    if (d)
+        atomic_fetch_add(&d->n_contexts, 1);
+}
+
+void qrn_backend_drop_context(qrn_api_backend *b, qrn_api_device *d) {
+    pthread_mutex_lock(&b->lock);
+    b->n_contexts--;
+    pthread_mutex_unlock(&b->lock);
+    if (d)
+        atomic_fetch_sub(&d->n_contexts, 1);
+}
+
+static qrn_status check_platform(const char *text, bool creating) {
+    if (!text || !memchr(text, '\0', MAX_PLATFORM_TEXT + 1))
+        return QRN_FAIL(QRN_E_CONFIG, "backend: platform option %s",
+                        text ? "is longer than 1024 characters" : "has no text");
+    if (!creating || !qrn_has_capability(QNN_PROPERTY_BACKEND_SUPPORT_PLATFORM_OPTIONS))
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: platform option '%.64s' is not supported",
+                        qrn_this_backend.provider_name, text);
+    return QRN_OK;
+}
+
+// Checks all options but leaves custom ones to the backend; reads the others into `reporting`.
+static qrn_status check_config(const QnnBackend_Config_t **config, bool creating,
+                               Qnn_ErrorReportingConfig_t *reporting) {
+    for (size_t i = 0; config && config[i]; i++) {
+        const QnnBackend_Config_t *c = config[i];
+        switch (c->option) {
+        case QNN_BACKEND_CONFIG_OPTION_CUSTOM:
+            if (!c->customConfig)
+                return QRN_FAIL(QRN_E_CONFIG, "backend: custom option %zu is NULL", i);
+            if (!qrn_this_backend.backend_config)
+                return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: backends have no custom options",
+                                qrn_this_backend.provider_name);
+            break;
+        case QNN_BACKEND_CONFIG_OPTION_ERROR_REPORTING:
+            if (c->errorConfig.reportingLevel != QNN_ERROR_REPORTING_LEVEL_BRIEF &&
+                c->errorConfig.reportingLevel != QNN_ERROR_REPORTING_LEVEL_DETAILED)
+                return QRN_FAIL(QRN_E_CONFIG,
+                                "backend: error reporting level %u, allowed BRIEF=0, DETAILED=1",
+                                (unsigned)c->errorConfig.reportingLevel);
+            *reporting = c->errorConfig;
+            break;
+        case QNN_BACKEND_CONFIG_OPTION_PLATFORM:
+            QRN_TRY(check_platform(c->platformOption, creating));
+            break;
+        default:
+            return QRN_FAIL(QRN_E_CONFIG,
+                            "backend: unknown option %u, allowed CUSTOM=0, ERROR_REPORTING=1, "
+                            "PLATFORM=2",
+                            (unsigned)c->option);
+        }
+    }
+    return QRN_OK;
+}
+
+static qrn_status apply_custom(qrn_api_backend *b, const QnnBackend_Config_t **config) {
+    for (size_t i = 0; config && config[i]; i++)
+        if (config[i]->option == QNN_BACKEND_CONFIG_OPTION_CUSTOM)
+            QRN_TRY(qrn_this_backend.backend_config(b, config[i]->customConfig));
+    return QRN_OK;
+}
+
+static void destroy(qrn_api_backend *b) {
+    qrn_profile_free_all(b);
+    qrn_signal_free_all(b);
+    qrn_pool_release(b->pool);
+    qrn_arena_destroy(b->arena);
+    qrn_handle_free(b->handle);
+    pthread_mutex_destroy(&b->lock);
+    qrn_log_release(b->log);
+    qrn_free(b);
+}
+
+static qrn_status start(qrn_api_backend *b, const QnnBackend_Config_t **config) {
+    b->handle = qrn_handle_new(QRN_KIND_BACKEND, b);
+    if (!b->handle)
+        return QRN_E_MEM;
+    if (qrn_this_backend.backend_create)
+        QRN_TRY(qrn_this_backend.backend_create(b));
+    qrn_status s = apply_custom(b, config);
+    if (s != QRN_OK && qrn_this_backend.backend_free)
+        qrn_this_backend.backend_free(b);
+    return s;
+}
+
+static qrn_status create(Qnn_LogHandle_t logger, qrn_api_log *log,
+                         const QnnBackend_Config_t **config, Qnn_BackendHandle_t *out) {
+    if (logger && !log)
+        return QRN_FAIL(QRN_E_HANDLE, "backend: not a log handle");
+    if (!out)
+        return QRN_FAIL(QRN_E_HANDLE, "backend: no place for the handle");
+    Qnn_ErrorReportingConfig_t reporting = {QNN_ERROR_REPORTING_LEVEL_DETAILED, 0};
+    QRN_TRY(check_config(config, true, &reporting));
+    qrn_api_backend *b = qrn_calloc(sizeof *b);
+    if (!b)
+        return QRN_E_MEM;
+    pthread_mutex_init(&b->lock, NULL);
+    b->log = qrn_log_hold(log);
+    b->error_reporting = reporting;
+    qrn_status s = start(b, config);
+    if (s != QRN_OK) {
+        destroy(b);
+        return s;
+    }
+    *out = b->handle;
+    return QRN_OK;
+}
+
+Qnn_ErrorHandle_t QnnBackend_create(Qnn_LogHandle_t logger, const QnnBackend_Config_t **config,
+                                    Qnn_BackendHandle_t *backend) {
+    qrn_api_log *log = qrn_handle_get(QRN_KIND_LOG, logger);
+    return qrn_api_end(QRN_COMP_BACKEND, create(logger, log, config, backend), log);
+}
+
+static qrn_status no_handle(void) { return QRN_FAIL(QRN_E_HANDLE, "not a backend handle"); }
+
+static qrn_status set_config(qrn_api_backend *b, const QnnBackend_Config_t **config) {
+    if (!b)
+        return no_handle();
+    if (!config)
+        return QRN_FAIL(QRN_E_CONFIG, "backend: no options");
+    Qnn_ErrorReportingConfig_t reporting = b->error_reporting;
+    QRN_TRY(check_config(config, false, &reporting));
+    QRN_TRY(apply_custom(b, config));
+    b->error_reporting = reporting;
+    return QRN_OK;
+}
+
+Qnn_ErrorHandle_t QnnBackend_setConfig(Qnn_BackendHandle_t backend,
+                                       const QnnBackend_Config_t **config) {
+    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
+    return qrn_api_end(QRN_COMP_BACKEND, set_config(b, config), b ? b->log : NULL);
+}
+
+Qnn_ErrorHandle_t QnnBackend_getApiVersion(Qnn_ApiVersion_t *pVersion) {
+    qrn_status s = pVersion ? qrn_interface_version(pVersion)
+                            : QRN_FAIL(QRN_E_ARGUMENT, "version: no place to write to");
+    return qrn_api_end(QRN_COMP_BACKEND, s, NULL);
+}
+
+Qnn_ErrorHandle_t QnnBackend_getBuildId(const char **id) {
+    if (!id)
+        return qrn_api_end(QRN_COMP_BACKEND,
+                           QRN_FAIL(QRN_E_ARGUMENT, "build id: no place to write to"), NULL);
+    *id = QNN_SDK_BUILD_ID;
+    return QNN_SUCCESS;
+}
+
+static qrn_status register_package(qrn_api_backend *b, const char *path, const void *image,
+                                   uint64_t size, const char *provider, const char *target) {
+    if (!b)
+        return no_handle();
+    bool have = path ? *path != '\0' : image && size;
+    if (!have || !provider || !*provider)
+        return QRN_FAIL(QRN_E_ARGUMENT, "op package: %s missing",
+                        have ? "name of the interface provider is" : "library is");
+    if (!(qrn_this_backend.features & QRN_FEATURE_OP_PACKAGE) || !qrn_this_backend.package_register)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: op packages are not supported",
+                        qrn_this_backend.provider_name);
+    return qrn_this_backend.package_register(b, path, provider, target, image, size);
+}
+
+Qnn_ErrorHandle_t QnnBackend_registerOpPackage(Qnn_BackendHandle_t backend, const char *packagePath,
+                                               const char *interfaceProvider, const char *target) {
+    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
+    qrn_status s = register_package(b, packagePath, NULL, 0, interfaceProvider, target);
+    return qrn_api_end(QRN_COMP_BACKEND, s, b ? b->log : NULL);
+}
+
+Qnn_ErrorHandle_t QnnBackend_registerOpPackageFromBinary(Qnn_BackendHandle_t backend,
+                                                         const void *opPackageBuffer,
+                                                         uint64_t opPackageBufferSize,
+                                                         const char *interfaceProvider,
+                                                         const char *target) {
+    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
+    qrn_status s =
+        register_package(b, NULL, opPackageBuffer, opPackageBufferSize, interfaceProvider, target);
+    qrn_api_log *log = b ? b->log : NULL;
+    if (s == QRN_E_PKG_LOAD)
+        return qrn_api_end_as(QNN_BACKEND_ERROR_OP_PACKAGE_LOAD_FROM_BUFFER_FAILED, s, log);
+    return qrn_api_end(QRN_COMP_BACKEND, s, log);
+}
+
+// State of the library: the list of its own operations, made once from the op table.
+#define MAX_BUILT_IN 512
+static QnnBackend_OperationName_t built_in[MAX_BUILT_IN];
+static uint32_t n_built_in;
+static pthread_once_t built_in_once = PTHREAD_ONCE_INIT;
+
+static void list_built_in(void) {
+    const qrn_support_table *t = qrn_this_backend.support;
+    const qrn_op_def *op;
+    for (size_t i = 0; n_built_in < MAX_BUILT_IN && (op = qrn_op_at(i)); i++)
+        if (!t || qrn_support_has(t, op->name))
+            built_in[n_built_in++] = (QnnBackend_OperationName_t){QNN_OP_PACKAGE_NAME_QTI_AISW,
+                                                                  op->name, t ? t->backend : ""};
+}
+
+// Built-in operations, then those of registered packages. An earlier answer stays valid until the
+// backend is freed, so a grown list is a new one. The backend's lock is held.
+static qrn_status list_all(qrn_api_backend *b) {
+    uint32_t n = n_built_in;
+    QnnBackend_OperationName_t op;
+    while (qrn_this_backend.package_list &&
+           qrn_this_backend.package_list(b, n - n_built_in, &op.packageName, &op.name, &op.target))
+        n++;
+    if (b->ops && b->n_ops == n)
+        return QRN_OK;
+    QnnBackend_OperationName_t *ops = built_in;
+    if (n > n_built_in) {
+        if (!b->arena && !(b->arena = qrn_arena_create()))
+            return QRN_E_MEM;
+        ops = qrn_arena_alloc(b->arena, n * sizeof *ops);
+        if (!ops)
+            return QRN_E_MEM;
+        memcpy(ops, built_in, n_built_in * sizeof *ops);
+        for (uint32_t i = n_built_in; i < n; i++)
+            qrn_this_backend.package_list(b, i - n_built_in, &ops[i].packageName, &ops[i].name,
+                                          &ops[i].target);
+    }
+    b->ops = ops;
+    b->n_ops = n;
+    return QRN_OK;
+}
+
+static qrn_status supported_operations(qrn_api_backend *b, uint32_t *n,
+                                       const QnnBackend_OperationName_t **ops) {
+    if (!n || !ops)
+        return QRN_FAIL(QRN_E_ARGUMENT, "operations: no place to write to");
+    pthread_once(&built_in_once, list_built_in);
+    if (!b) {
+        *n = n_built_in;
+        *ops = built_in;
+        return QRN_OK;
+    }
+    pthread_mutex_lock(&b->lock);
+    qrn_status s = list_all(b);
+    if (s == QRN_OK) {
+        *n = b->n_ops;
+        *ops = b->ops;
+    }
+    pthread_mutex_unlock(&b->lock);
+    return s;
+}
+
+Qnn_ErrorHandle_t QnnBackend_getSupportedOperations(Qnn_BackendHandle_t backend,
+                                                    uint32_t *numOperations,
+                                                    const QnnBackend_OperationName_t **operations) {
+    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
+    qrn_status s = backend && !b ? no_handle() : supported_operations(b, numOperations, operations);
+    return qrn_api_end(QRN_COMP_BACKEND, s, b ? b->log : NULL);
+}
+
+static qrn_status get_property(qrn_api_backend *b, QnnBackend_Property_t **properties) {
+    if (!b)
+        return no_handle();
+    if (!properties)
+        return QRN_FAIL(QRN_E_ARGUMENT, "backend: no properties");
+    for (size_t i = 0; properties[i]; i++)
+        if (properties[i]->option != QNN_BACKEND_PROPERTY_OPTION_CUSTOM ||
+            !properties[i]->customProperty)
+            return QRN_FAIL(QRN_E_ARGUMENT, "backend: property %zu is not a custom one", i);
+    if (!qrn_this_backend.backend_property)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: backends have no properties",
+                        qrn_this_backend.provider_name);
+    for (size_t i = 0; properties[i]; i++)
+        QRN_TRY(qrn_this_backend.backend_property(b, properties[i]));
+    return QRN_OK;
+}
+
+Qnn_ErrorHandle_t QnnBackend_getProperty(Qnn_BackendHandle_t backendHandle,
+                                         QnnBackend_Property_t **properties) {
+    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backendHandle);
+    return qrn_api_end(QRN_COMP_BACKEND, get_property(b, properties), b ? b->log : NULL);
+}
+
+static qrn_status free_backend(qrn_api_backend *b) {
+    if (!b)
+        return no_handle();
+    pthread_mutex_lock(&b->lock);
+    uint32_t n = b->n_contexts;
+    pthread_mutex_unlock(&b->lock);
+    if (n)
+        return QRN_FAIL(QRN_E_TERMINATE, "backend: %u contexts are still alive, free them first",
+                        n);
+    if (qrn_this_backend.backend_free)
+        QRN_TRY(qrn_this_backend.backend_free(b));
+    destroy(b);
+    return QRN_OK;
+}
+
+Qnn_ErrorHandle_t QnnBackend_free(Qnn_BackendHandle_t backend) {
+    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
+    qrn_api_log *log = qrn_log_hold(b ? b->log : NULL);
+    Qnn_ErrorHandle_t code = qrn_api_end(QRN_COMP_BACKEND, free_backend(b), log);
+    qrn_log_release(log);
+    return code;
+}
