@@ -12,7 +12,7 @@ FORMATTED = $(shell git ls-files -co --exclude-standard -- 'src/*.[ch]' 'src/*.i
     'include/Quern/*.h' 'tests/*.[ch]' 'tests/*.cpp' 'examples/*.[ch]' 'bench/*.[ch]' \
     ':!tests/structure/bad_tree')
 
-.PHONY: all help setup release demo test test-clients test-aarch64 bench install format lint \
+.PHONY: all help setup release demo test test-clients test-aarch64 bench install docs format lint \
     clean distclean
 
 all: release
@@ -53,6 +53,10 @@ bench: release ## the benchmarks, as ratios against public peers
 
 install: release ## install headers, libraries and package files under PREFIX
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+
+docs: release ## regenerate the pages that come from the source
+	cmake --build build/release --target docs
+	python3 scripts/gen_environment.py
 
 format: ## format the sources in place
 	$(CLANG_FORMAT) -i $(FORMATTED)
