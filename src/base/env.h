@@ -8,7 +8,8 @@
 #define QRN_ENV_LIST(X)                                                                            \
     X(THREADS, "QUERN_THREADS", "number of threads; default: CPU affinity and cgroup quota")       \
     X(ISA, "QUERN_ISA", "cap of CPU features: ref, avx2, avx512, vnni, neon, dot, i8mm")           \
-    X(VERBOSE, "QUERN_VERBOSE", "comma list of dispatch, exec, plan: one line each to the log")    \
+    X(VERBOSE, "QUERN_VERBOSE",                                                                    \
+      "comma list; dispatch: one log line per step with the kernel chosen")                        \
     X(LOG, "QUERN_LOG", "file that receives all log lines (- for stderr)")                         \
     X(API_VERSION, "QUERN_API_VERSION", "announced core API version, such as 2.37")
 

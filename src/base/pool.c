@@ -10,6 +10,7 @@
 #include "base/pool.h"
 
 #include "base/env.h"
+#include "base/fpenv.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -83,6 +84,7 @@ static void work(qrn_pool *p, uint32_t job) {
 static void *worker_main(void *arg) {
     qrn_pool *p = arg;
     uint32_t seen = 0;
+    qrn_fpenv_enter(); // a thread inherits the control word of the one that made it
     for (;;) {
         uint32_t now = atomic_load(&p->epoch);
         for (int i = 0; now == seen && i < SPIN_ROUNDS; i++) {

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "compiler/lowering.h"
 
+#include <stdio.h>
 #include <string.h>
 
 qrn_kcall qrn_lo_call(const qrn_plan *p, const qrn_step *s, qrn_view **ptrs) {
@@ -20,6 +21,37 @@ qrn_kcall qrn_lo_call(const qrn_plan *p, const qrn_step *s, qrn_view **ptrs) {
                        .n_out = s->n_out,
                        .task = 0,
                        .n_tasks = 1};
+}
+
+// "dispatch,graph,node,op,family,kernel,shapes,not rowA: reason; not rowB: reason"
+static void explain(const qrn_lowering *lo, const qrn_step *s, const qrn_kcall *k) {
+    char line[1024];
+    size_t at = 0;
+    const qrn_plan_node *n = &lo->plan->nodes[s->node];
+#define ADD(...)                                                                                   \
+    do {                                                                                           \
+        int len = at < sizeof line ? snprintf(line + at, sizeof line - at, __VA_ARGS__) : 0;       \
+        at += len > 0 ? (size_t)len : 0;                                                           \
+    } while (0)
+    ADD("dispatch,%s,%s,%s,%s,%s,", lo->graph->name, n->name, n->type, s->family->name,
+        s->kernel->name);
+    for (uint32_t i = 0; i < s->n_in + s->n_out; i++) {
+        const qrn_view *v = i < s->n_in ? k->in[i] : k->out[i - s->n_in];
+        if (i == s->n_in)
+            ADD("->");
+        else if (i)
+            ADD(" ");
+        if (!v)
+            continue;
+        ADD("%s:", qrn_dtypes[v->dtype].token);
+        for (uint32_t d = 0; d < v->rank; d++)
+            ADD("%s%u", d ? "x" : "", v->dims[d]);
+    }
+    ADD(",");
+    for (const qrn_kernel *r = s->family->rows; r < s->kernel; r++)
+        ADD("not %s: %s; ", r->name, qrn_kernel_refusal(r, s->domain, k, lo->opt->isa));
+#undef ADD
+    lo->opt->explain(lo->opt->explain_ctx, line);
 }
 
 qrn_status qrn_lo_bind(qrn_lowering *lo) {
@@ -38,6 +70,8 @@ qrn_status qrn_lo_bind(qrn_lowering *lo) {
                 QRN_E_FINALIZE, "graph '%s' node '%s' (%s): no kernel of family %s fits",
                 lo->graph->name, p->nodes[s->node].name, p->nodes[s->node].type, s->family->name);
         s->scratch_bytes = s->kernel->scratch ? s->kernel->scratch(&k) : 0;
+        if (lo->opt->explain)
+            explain(lo, s, &k);
     }
     return QRN_OK;
 }

@@ -19,6 +19,9 @@ typedef struct qrn_compile_options {
     // (optional) Asked between passes and nodes; a status other than OK ends compiling with it.
     qrn_status (*poll)(void *ctx);
     void *poll_ctx;
+    // (optional) Takes one line per step: which kernel was chosen and why not those before it.
+    void (*explain)(void *ctx, const char *line);
+    void *explain_ctx;
 } qrn_compile_options;
 
 qrn_status qrn_compile(const qrn_graph *g, const qrn_compile_options *opt, qrn_plan **plan);

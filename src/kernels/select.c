@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Choosing a kernel: the first row of a family that fits. QUERN_VERBOSE=dispatch has its lines from
-// qrn_kernel_refusal.
+// Choosing a kernel: the first row of a family that fits.
 #include "kernels/kernel.h"
 
 const char *qrn_kernel_refusal(const qrn_kernel *row, qrn_domain domain, const qrn_kcall *k,

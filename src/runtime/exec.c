@@ -7,6 +7,7 @@
 // that keeps state. Neither is held while the other is taken.
 #include "runtime/exec.h"
 
+#include "base/fpenv.h"
 #include "base/mem.h"
 
 #include <pthread.h>
@@ -276,8 +277,10 @@ qrn_status qrn_runner_run(qrn_runner *r, qrn_binding *io, const qrn_run_options 
     bool stateful = r->plan->state_bytes > 0;
     if (stateful)
         pthread_mutex_lock(&r->state_lock);
+    qrn_fpenv env = qrn_fpenv_enter();
     bind_io(r->plan, e, io);
     qrn_status s = run_steps(r, e, opt);
+    qrn_fpenv_leave(env);
     if (s == QRN_OK)
         s = report_io(r->plan, e, io);
     if (stateful)
