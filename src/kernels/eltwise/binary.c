@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+//
+// The families of element-wise ops on two operands; the arithmetic ones live in binary_*.c.
+#include "kernels/eltwise/binary.h"
+
+#include "base/cpu.h"
+#include "kernels/eltwise/binary_rows.h"
+#include "kernels/walk.h"
+
+#define T float
+#define O uint8_t
+#define FN compare_f32_u8
+#include "kernels/eltwise/compare.inc"
+#undef O
+#undef FN
+#define O int32_t
+#define FN compare_f32_i32
+#include "kernels/eltwise/compare.inc"
+#undef T
+#undef O
+#undef FN
+#define T double
+#define O uint8_t
+#define FN compare_f64_u8
+#include "kernels/eltwise/compare.inc"
+#undef O
+#undef FN
+#define O int32_t
+#define FN compare_f64_i32
+#include "kernels/eltwise/compare.inc"
+#undef T
+#undef O
+#undef FN
+#define T int64_t
+#define O uint8_t
+#define FN compare_i64_u8
+#include "kernels/eltwise/compare.inc"
+#undef O
+#undef FN
+#define O int32_t
+#define FN compare_i64_i32
+#include "kernels/eltwise/compare.inc"
+
+static qrn_status compare_f32_ref(const qrn_kcall *k) {
+    return qrn_view_elem(k->out[0]) == 1 ? compare_f32_u8(k) : compare_f32_i32(k);
+}
+static qrn_status compare_f64_ref(const qrn_kcall *k) {
+    return qrn_view_elem(k->out[0]) == 1 ? compare_f64_u8(k) : compare_f64_i32(k);
+}
+static qrn_status compare_i64_ref(const qrn_kcall *k) {
+    return qrn_view_elem(k->out[0]) == 1 ? compare_i64_u8(k) : compare_i64_i32(k);
+}
+
+static bool truth(uint32_t op, bool a, bool b) {
+    switch (op) {
+    case QRN_LOGICAL_AND: return a && b;
+    case QRN_LOGICAL_OR: return a || b;
+    case QRN_LOGICAL_XOR: return a != b;
+    default: return !a;
+    }
+}
+
+static qrn_status logical_ref(const qrn_kcall *k) {
+    const qrn_binary_args *args = k->args;
+    bool two = args->op != QRN_LOGICAL_NOT;
+    const uint8_t *a = k->in[0]->data, *b = two ? k->in[1]->data : a;
+    uint8_t *y = k->out[0]->data;
+    uint8_t table[4]; // by truth of b and a
+    for (unsigned i = 0; i < 4; i++)
+        table[i] = truth(args->op, i & 1, i & 2);
+    qrn_walk w;
+    qrn_walk_broadcast(&w, k->out[0], k->in, two ? 2 : 1);
+    size_t a_step = qrn_walk_step(&w, 0), b_step = two ? qrn_walk_step(&w, 1) : 0;
+    for (qrn_walk_run r = qrn_walk_begin(&w, k->task, k->n_tasks); qrn_walk_next(&w, &r);) {
+        const uint8_t *p = a + r.at[0], *q = two ? b + r.at[1] : p;
+        for (size_t i = 0; i < r.count; i++)
+            y[r.first + i] = table[(p[i * a_step] != 0) | (q[i * b_step] != 0) << 1];
+    }
+    return QRN_OK;
+}
+
+static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
+    return qrn_walk_tasks(qrn_view_count(k->out[0]), n_threads);
+}
+
+static const qrn_kernel binary_rows[] = {
+#ifdef __x86_64__
+    {.name = "binary_f32_avx512", .domain = QRN_DOMAIN_F32, .needs = QRN_ISA_AVX512,
+     .fn = qrn_binary_f32_avx512, .tasks = tasks},
+    {.name = "binary_f32_avx2", .domain = QRN_DOMAIN_F32, .needs = QRN_ISA_AVX2,
+     .fn = qrn_binary_f32_avx2, .tasks = tasks},
+    {.name = "binary_f64_avx512", .domain = QRN_DOMAIN_F64, .needs = QRN_ISA_AVX512,
+     .fn = qrn_binary_f64_avx512, .tasks = tasks},
+    {.name = "binary_f64_avx2", .domain = QRN_DOMAIN_F64, .needs = QRN_ISA_AVX2,
+     .fn = qrn_binary_f64_avx2, .tasks = tasks},
+#endif
+    {.name = "binary_f32_ref", .domain = QRN_DOMAIN_F32, .fn = qrn_binary_f32_ref, .tasks = tasks},
+    {.name = "binary_f64_ref", .domain = QRN_DOMAIN_F64, .fn = qrn_binary_f64_ref, .tasks = tasks},
+    {.name = "binary_i64_ref", .domain = QRN_DOMAIN_I64, .fn = qrn_binary_i64_ref, .tasks = tasks},
+};
+QRN_FAMILY(binary, sizeof(qrn_binary_args));
+
+static const qrn_kernel compare_rows[] = {
+    {.name = "compare_f32_ref", .domain = QRN_DOMAIN_F32, .fn = compare_f32_ref, .tasks = tasks},
+    {.name = "compare_f64_ref", .domain = QRN_DOMAIN_F64, .fn = compare_f64_ref, .tasks = tasks},
+    {.name = "compare_i64_ref", .domain = QRN_DOMAIN_I64, .fn = compare_i64_ref, .tasks = tasks},
+};
+QRN_FAMILY(compare, sizeof(qrn_binary_args));
+
+static const qrn_kernel logical_rows[] = {
+    {.name = "logical_ref", .domain = QRN_DOMAIN_RAW, .fn = logical_ref, .tasks = tasks},
+};
+QRN_FAMILY(logical, sizeof(qrn_binary_args));

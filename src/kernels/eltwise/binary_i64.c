@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+//
+// Binary ops on plain integers.
+#include "kernels/eltwise/binary_rows.h"
+#include "kernels/eltwise/binary_int.h"
+
+#define T int64_t
+#define FN qrn_binary_i64_ref
+#define ROW row_i64
+#include "kernels/eltwise/binary.inc"

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+//
+// The rows of the binary family, one file per number domain and ISA.
+#ifndef QRN_KERNELS_ELTWISE_BINARY_ROWS_H
+#define QRN_KERNELS_ELTWISE_BINARY_ROWS_H
+
+#include "kernels/eltwise/binary.h"
+#include "kernels/walk.h"
+
+qrn_status qrn_binary_f32_ref(const qrn_kcall *k);
+qrn_status qrn_binary_f64_ref(const qrn_kcall *k);
+qrn_status qrn_binary_i64_ref(const qrn_kcall *k);
+qrn_status qrn_binary_f32_avx2(const qrn_kcall *k);
+qrn_status qrn_binary_f64_avx2(const qrn_kcall *k);
+qrn_status qrn_binary_f32_avx512(const qrn_kcall *k);
+qrn_status qrn_binary_f64_avx512(const qrn_kcall *k);
+
+#endif

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+//
+// The look-up family.
+#include "kernels/eltwise/lut.h"
+
+#include "kernels/walk.h"
+
+#define LOOKUP(type)                                                                               \
+    for (size_t i = begin; i < end; i++)                                                           \
+    ((type *)k->out[0]->data)[i] = ((const type *)k->in[1]->data)[codes[i]]
+
+static qrn_status lut_ref(const qrn_kcall *k) {
+    const uint8_t *codes = k->in[0]->data;
+    size_t begin, end;
+    qrn_split(qrn_view_count(k->in[0]), 64, k->task, k->n_tasks, &begin, &end);
+    switch (qrn_view_elem(k->out[0])) {
+    case 1: LOOKUP(uint8_t); break;
+    case 2: LOOKUP(uint16_t); break;
+    case 4: LOOKUP(uint32_t); break;
+    default: LOOKUP(uint64_t); break;
+    }
+    return QRN_OK;
+}
+
+static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
+    return qrn_walk_tasks(qrn_view_count(k->in[0]), n_threads);
+}
+
+static const qrn_kernel lut_rows[] = {
+    {.name = "lut_ref", .domain = QRN_DOMAIN_RAW, .fn = lut_ref, .tasks = tasks},
+};
+QRN_FAMILY(lut, 0);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+//
+// The norm, affine and lrn families.
+#include "kernels/norm/norm.h"
+
+#include "kernels/walk.h"
+
+#include <math.h>
+
+typedef struct norm_stats {
+    double shift, factor;
+} norm_stats;
+
+// `outer` walks the first element of every set, `inner` the elements of a set as offsets from it;
+// operand 0 is x, operand 1 gamma and beta.
+static void norm_walks(const qrn_norm_args *a, const qrn_view *x, qrn_walk *outer, qrn_walk *inner) {
+    size_t param[QRN_MAX_RANK] = {0}; // strides of gamma
+    uint32_t reduced = 0;
+    size_t step = 1;
+    for (uint32_t i = a->n_axes; i-- > 0;) {
+        reduced |= 1u << a->axes[i];
+        param[a->axes[i]] = a->per_channel ? 0 : step;
+        step *= x->dims[a->axes[i]];
+    }
+    if (a->per_channel)
+        param[x->rank - 1] = 1;
+    qrn_walk_init(outer, 2);
+    qrn_walk_init(inner, 2);
+    for (uint32_t d = 0; d < x->rank; d++) {
+        size_t dim = x->dims[d], strides[2] = {qrn_view_span(x, d + 1, x->rank), param[d]};
+        if (d + 1 == x->rank && a->group) {
+            size_t each = dim / a->group, group_strides[2] = {each, param[d] * each};
+            qrn_walk_push(outer, a->group, group_strides);
+            dim = each;
+        }
+        qrn_walk_push(reduced >> d & 1 ? inner : outer, dim, strides);
+    }
+}
+
+static norm_stats norm_finish(const qrn_norm_args *a, double mean, double squares, double n) {
+    double epsilon = (double)a->epsilon, root = sqrt(squares);
+    switch (a->kind) {
+    case QRN_NORM_CENTER: return (norm_stats){mean, 1};
+    case QRN_NORM_ROOT_SUM: return (norm_stats){0, 1 / sqrt(squares + epsilon)};
+    case QRN_NORM_L2: return (norm_stats){0, 1 / (root < epsilon ? epsilon : root)};
+    default: return (norm_stats){mean, 1 / sqrt(squares / n + epsilon)};
+    }
+}
+
+// Indices [first, last) at most `radius` away from `at` in an axis of `n`.
+typedef struct window {
+    size_t first, last;
+} window;
+
+static window window_at(size_t at, size_t n, int32_t radius) {
+    size_t r = (size_t)radius;
+    return (window){at < r ? 0 : at - r, n - at <= r ? n : at + r + 1};
+}
+
+#define T float
+#define NAME(x) x##_f32_ref
+#include "kernels/norm/norm.inc"
+#undef T
+#undef NAME
+#define T double
+#define NAME(x) x##_f64_ref
+#include "kernels/norm/norm.inc"
+
+static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
+    return qrn_walk_tasks(qrn_view_count(k->in[0]), n_threads);
+}
+
+#define ROWS(fam)                                                                                  \
+    static const qrn_kernel fam##_rows[] = {                                                       \
+        {.name = #fam "_f32_ref", .domain = QRN_DOMAIN_F32, .fn = fam##_f32_ref, .tasks = tasks},  \
+        {.name = #fam "_f64_ref", .domain = QRN_DOMAIN_F64, .fn = fam##_f64_ref, .tasks = tasks},  \
+    }
+
+ROWS(norm);
+QRN_FAMILY(norm, sizeof(qrn_norm_args));
+ROWS(affine);
+QRN_FAMILY(affine, 0);
+ROWS(lrn);
+QRN_FAMILY(lrn, sizeof(qrn_lrn_args));
