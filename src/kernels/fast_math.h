@@ -22,9 +22,9 @@ static inline float qrn_float_from(uint32_t u) {
     return x;
 }
 
-// 2^n * e^r with n = round(x / ln 2). Adding 1.5 * 2^23 leaves n in the low bits of the sum, without
-// a conversion that NaN would make undefined. 2^n is applied in two halves so that results near both
-// ends of the float range, denormals too, come out right.
+// 2^n * e^r with n = round(x / ln 2). Adding 1.5 * 2^23 leaves n in the low bits of the sum,
+// without a conversion that NaN would make undefined. 2^n is applied in two halves so that results
+// near both ends of the float range, denormals too, come out right.
 static inline float qrn_fast_exp(float x) {
     const float magic = 12582912.0f;
     float c = x > 89.0f ? 89.0f : x;
@@ -61,8 +61,8 @@ static inline float qrn_fast_tanh(float x) {
     return z < 0.625f ? near : far;
 }
 
-// x * Phi(x) with Phi(x) = erfc(-x / sqrt 2) / 2; erfc(z) = t e^(-z^2 + P(t)), t = 1 / (1 + z / 2), a
-// Chebyshev fit for z >= 0 (erfc(-z) = 2 - erfc(z)).
+// x * Phi(x) with Phi(x) = erfc(-x / sqrt 2) / 2; erfc(z) = t e^(-z^2 + P(t)), t = 1 / (1 + z / 2),
+// a Chebyshev fit for z >= 0 (erfc(-z) = 2 - erfc(z)).
 static inline float qrn_fast_gelu(float x) {
     float z = qrn_float_from(qrn_float_bits(x) & 0x7fffffffu) * 0.70710678118654752f;
     float t = 1.0f / (1.0f + 0.5f * z);

@@ -1,28 +1,179 @@
 // SPDX-License-Identifier: MIT
 //
-// Lowering rows of the reduce group: reductions, softmax, normalization, sorting.
+// Lowering rows of the reduce group: reductions, scans, sorting, softmax and normalization.
 #include "compiler/lower/groups.h"
+#include "kernels/norm/norm.h"
+#include "kernels/reduce/along.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/softmax/masked.h"
 #include "kernels/softmax/softmax.h"
+
+#include <string.h>
+
+static uint32_t rank_of(const qrn_node *n) { return n->in[0]->shape.rank; }
 
 static qrn_status softmax_args(const qrn_node *n, void *args) {
     qrn_softmax_args *a = args;
-    a->axis = qrn_node_u32(n, "axis", n->in[0]->shape.rank - 1);
+    a->axis = qrn_node_u32(n, "axis", rank_of(n) - 1);
     a->beta = qrn_node_f32(n, "beta", 1.0f);
+    a->log = strcmp(n->type, "LogSoftmax") == 0;
     return QRN_OK;
 }
 
-static qrn_status log_softmax_args(const qrn_node *n, void *args) {
-    QRN_TRY(softmax_args(n, args));
-    ((qrn_softmax_args *)args)->log = true;
+// The lengths of a compressed mask are read as they are.
+static qrn_status lower_masked_softmax(qrn_lowering *lo, const qrn_node *n) {
+    static const qrn_lower_row added = {
+        .family = &qrn_family_masked_softmax, .in = "rr", .out = "r"};
+    static const qrn_lower_row lengths = {
+        .family = &qrn_family_masked_softmax, .in = "rx", .out = "r"};
+    enum { COMPRESSED = 1 };
+    qrn_masked_softmax_args args = {qrn_node_u32(n, "mode", 0) == COMPRESSED};
+    return qrn_lo_generic(lo, args.compressed ? &lengths : &added, n, &args);
+}
+
+// The `axes` parameter, negative entries counted from the end; returns how many.
+static uint32_t read_axes(const qrn_node *n, uint32_t *axes) {
+    uint32_t count = qrn_node_u32s(n, "axes", axes, QRN_MAX_RANK);
+    for (uint32_t i = 0; i < count; i++)
+        axes[i] += (int32_t)axes[i] < 0 ? rank_of(n) : 0;
+    return count;
+}
+
+static const struct {
+    const char *op;
+    uint32_t code;
+} reductions[] = {
+    {"ReduceMax", QRN_REDUCE_MAX}, {"ReduceMean", QRN_REDUCE_MEAN},
+    {"ReduceMin", QRN_REDUCE_MIN}, {"ReduceProd", QRN_REDUCE_PROD},
+    {"ReduceSum", QRN_REDUCE_SUM}, {"ReduceSumSquare", QRN_REDUCE_SUM_SQUARE},
+};
+
+static qrn_status reduce_args(const qrn_node *n, void *args) {
+    qrn_reduce_args *a = args;
+    uint32_t axes[QRN_MAX_RANK], count = rank_of(n) ? read_axes(n, axes) : 0;
+    for (uint32_t i = 0; i < count; i++)
+        a->axes |= 1u << axes[i];
+    for (size_t i = 0; i < sizeof(reductions) / sizeof(reductions[0]); i++)
+        if (strcmp(n->type, reductions[i].op) == 0)
+            a->op = reductions[i].code;
     return QRN_OK;
 }
 
+static qrn_status arg_args(const qrn_node *n, void *args) {
+    qrn_arg_args *a = args;
+    a->axis = qrn_node_u32(n, "axis", 0);
+    a->min = strcmp(n->type, "Argmin") == 0;
+    return QRN_OK;
+}
+
+static qrn_status cumsum_args(const qrn_node *n, void *args) {
+    qrn_cumsum_args *a = args;
+    a->axis = qrn_node_u32(n, "axis", 0);
+    a->exclusive = qrn_node_bool(n, "exclusive", false);
+    a->reverse = qrn_node_bool(n, "reverse", false);
+    return QRN_OK;
+}
+
+static qrn_status topk_args(const qrn_node *n, void *args) {
+    ((qrn_topk_args *)args)->smallest = !qrn_node_bool(n, "largest", true);
+    return QRN_OK;
+}
+
+static qrn_status axes_norm_args(const qrn_node *n, void *args) {
+    qrn_norm_args *a = args;
+    bool rms = strcmp(n->type, "RmsNorm") == 0;
+    a->kind = rms ? QRN_NORM_RMS : QRN_NORM_MEAN_VARIANCE;
+    a->epsilon = qrn_node_f32(n, "epsilon", rms ? 1e-6f : 1e-3f);
+    a->n_axes = read_axes(n, a->axes);
+    return QRN_OK;
+}
+
+static void norm_axes(qrn_norm_args *a, uint32_t from, uint32_t to) {
+    for (uint32_t d = from; d < to; d++)
+        a->axes[a->n_axes++] = d;
+}
+
+// The first dimension is the batch unless it is the only one.
+static qrn_status group_norm_args(const qrn_node *n, void *args) {
+    qrn_norm_args *a = args;
+    a->kind = QRN_NORM_MEAN_VARIANCE;
+    a->epsilon = qrn_node_f32(n, "epsilon", 0.0f);
+    a->group = qrn_node_u32(n, "group", 1);
+    a->per_channel = true;
+    norm_axes(a, rank_of(n) > 1, rank_of(n));
+    return QRN_OK;
+}
+
+static qrn_status instance_norm_args(const qrn_node *n, void *args) {
+    enum { RMS = 1 };
+    enum { ACROSS_SPATIAL = 0, ACROSS_CHANNEL = 1 };
+    qrn_norm_args *a = args;
+    uint32_t region = qrn_node_u32(n, "region", ACROSS_SPATIAL), last = rank_of(n) - 1;
+    if (qrn_node_u32(n, "mode", 0) == RMS)
+        a->kind = QRN_NORM_ROOT_SUM;
+    else
+        a->kind =
+            qrn_node_bool(n, "normalize_variance", true) ? QRN_NORM_MEAN_VARIANCE : QRN_NORM_CENTER;
+    a->epsilon = qrn_node_f32(n, "epsilon", 1e-12f);
+    a->per_channel = true;
+    norm_axes(a, region == ACROSS_CHANNEL ? last : 1, region == ACROSS_SPATIAL ? last : last + 1);
+    return QRN_OK;
+}
+
+static qrn_status l2_norm_args(const qrn_node *n, void *args) {
+    qrn_norm_args *a = args;
+    a->kind = QRN_NORM_L2;
+    a->epsilon = qrn_node_f32(n, "epsilon", 1e-12f);
+    a->n_axes = read_axes(n, a->axes);
+    if (!a->n_axes)
+        a->axes[a->n_axes++] = qrn_node_u32(n, "axis", 0);
+    return QRN_OK;
+}
+
+static qrn_status lrn_args(const qrn_node *n, void *args) {
+    qrn_lrn_args *a = args;
+    enum { WITHIN_CHANNEL = 1 };
+    a->alpha = qrn_node_f32(n, "alpha", 1.0f);
+    a->beta = qrn_node_f32(n, "beta", 0.5f);
+    a->bias = qrn_node_f32(n, "bias", 1.0f);
+    a->radius = qrn_node_i32(n, "radius", 0);
+    a->within_channel = qrn_node_u32(n, "region", 0) == WITHIN_CHANNEL;
+    return QRN_OK;
+}
+
+static qrn_status refuse_sparse(qrn_lowering *lo, const qrn_node *n) {
+    (void)lo;
+    if (n->in[0]->format == QRN_FORMAT_DENSE && n->out[0]->format == QRN_FORMAT_DENSE)
+        return QRN_E_UNSUPPORTED; // on to the row's family
+    return QRN_FAIL(QRN_E_TENSOR_UNSUPPORTED, "graph '%s' node '%s' (%s): sparse, expected dense",
+                    n->graph->name, n->name, n->type);
+}
+
+// clang-format off
+#define REAL(name, fam, fill) {.op = name, .family = &fam, .in = "r", .out = "r", .args = fill}
 const qrn_lower_row qrn_lower_reduce[] = {
-    {.op = "Softmax", .family = &qrn_family_softmax, .in = "r", .out = "r", .args = softmax_args},
-    {.op = "LogSoftmax",
-     .family = &qrn_family_softmax,
-     .in = "r",
-     .out = "r",
-     .args = log_softmax_args},
+    {.op = "Argmax", .family = &qrn_family_arg, .in = "r", .out = "x", .args = arg_args},
+    {.op = "Argmin", .family = &qrn_family_arg, .in = "r", .out = "x", .args = arg_args},
+    {.op = "Batchnorm", .family = &qrn_family_affine, .in = "r", .out = "r",
+     .custom = refuse_sparse},
+    REAL("CumulativeSum", qrn_family_cumsum, cumsum_args),
+    REAL("GroupNorm", qrn_family_norm, group_norm_args),
+    REAL("InstanceNorm", qrn_family_norm, instance_norm_args),
+    REAL("L2Norm", qrn_family_norm, l2_norm_args),
+    REAL("LayerNorm", qrn_family_norm, axes_norm_args),
+    REAL("LogSoftmax", qrn_family_softmax, softmax_args),
+    REAL("Lrn", qrn_family_lrn, lrn_args),
+    {.op = "MaskedSoftmax", .custom = lower_masked_softmax},
+    REAL("Moments", qrn_family_moments, reduce_args),
+    REAL("ReduceMax", qrn_family_reduce, reduce_args),
+    REAL("ReduceMean", qrn_family_reduce, reduce_args),
+    REAL("ReduceMin", qrn_family_reduce, reduce_args),
+    REAL("ReduceProd", qrn_family_reduce, reduce_args),
+    REAL("ReduceSum", qrn_family_reduce, reduce_args),
+    REAL("ReduceSumSquare", qrn_family_reduce, reduce_args),
+    REAL("RmsNorm", qrn_family_norm, axes_norm_args),
+    REAL("Softmax", qrn_family_softmax, softmax_args),
+    {.op = "TopK", .family = &qrn_family_topk, .in = "r", .out = "rx", .args = topk_args},
     {0},
 };
+// clang-format on

@@ -2,7 +2,206 @@
 //
 // Op table: element-wise ops, activations and type conversions.
 // Rows in alphabetical order, their shape rules above them.
+#include "ir/element_wise.h"
 #include "ir/ops/row.h"
+
+#define BYTES (UQ8 | SQ8 | U8 | B8) // types of truth values
+
+static bool has_type(const qrn_tensor *t, qrn_dtype_mask types) {
+    return types & ((qrn_dtype_mask)1 << t->dtype);
+}
+
+// Reals (float, fixed point) and plain integers do not mix in arithmetic: an integer operand of a
+// real op is most likely a mistake. Float and fixed point may mix.
+static qrn_status same_kind(const qrn_op_call *c, const qrn_tensor *a, const qrn_tensor *b) {
+    if (qrn_dtype_is_int(a->dtype) == qrn_dtype_is_int(b->dtype))
+        return QRN_OK;
+    return qrn_op_fail(c, QRN_E_DTYPE,
+                       "tensor '%s' has data type %s, which does not go with %s of tensor '%s'",
+                       b->name ? b->name : "", qrn_dtypes[b->dtype].token,
+                       qrn_dtypes[a->dtype].token, a->name ? a->name : "");
+}
+
+static qrn_status only_types(const qrn_op_call *c, const qrn_tensor *t, qrn_dtype_mask types) {
+    char list[192];
+    if (has_type(t, types))
+        return QRN_OK;
+    return qrn_op_fail(c, QRN_E_DTYPE, "tensor '%s': data type %s, allowed for this operation: %s",
+                       t->name ? t->name : "", qrn_dtypes[t->dtype].token,
+                       qrn_dtype_mask_text(types, list, sizeof list));
+}
+
+static qrn_status rule_unary(const qrn_op_call *c) {
+    QRN_TRY(same_kind(c, c->in[0], c->out[0]));
+    return qrn_rule_same_shape(c);
+}
+
+static qrn_status rule_arithmetic(const qrn_op_call *c) {
+    QRN_TRY(same_kind(c, c->in[0], c->in[1]));
+    QRN_TRY(same_kind(c, c->in[0], c->out[0]));
+    return qrn_rule_broadcast(c);
+}
+
+// The exponent may be of any type.
+static qrn_status rule_power(const qrn_op_call *c) {
+    QRN_TRY(same_kind(c, c->in[0], c->out[0]));
+    return qrn_rule_broadcast(c);
+}
+
+static qrn_status rule_compare(const qrn_op_call *c) {
+    QRN_TRY(same_kind(c, c->in[0], c->in[1]));
+    return qrn_rule_broadcast(c);
+}
+
+static qrn_status rule_logical(const qrn_op_call *c) {
+    QRN_TRY(only_types(c, c->in[0], BYTES));
+    QRN_TRY(only_types(c, c->in[1], BYTES));
+    QRN_TRY(only_types(c, c->out[0], BYTES));
+    return qrn_rule_broadcast(c);
+}
+
+static qrn_status rule_element_wise_binary(const qrn_op_call *c) {
+    switch (qrn_op_u32(c, "operation", 0)) {
+    case QRN_EW_BINARY_AND:
+    case QRN_EW_BINARY_OR:
+    case QRN_EW_BINARY_XOR:
+        return rule_logical(c);
+    case QRN_EW_BINARY_EQUAL:
+    case QRN_EW_BINARY_GREATER:
+    case QRN_EW_BINARY_GREATER_EQUAL:
+    case QRN_EW_BINARY_LESS:
+    case QRN_EW_BINARY_LESS_EQUAL:
+    case QRN_EW_BINARY_NOT_EQUAL:
+        QRN_TRY(only_types(c, c->out[0], BYTES | I32));
+        return rule_compare(c);
+    case QRN_EW_BINARY_MOD:
+        QRN_TRY(only_types(c, c->in[0], I32 | U8 | U32));
+        return rule_arithmetic(c);
+    case QRN_EW_BINARY_POWER:
+        return rule_power(c);
+    default:
+        return rule_arithmetic(c);
+    }
+}
+
+static qrn_status rule_element_wise_unary(const qrn_op_call *c) {
+    if (qrn_op_u32(c, "operation", 0) == QRN_EW_UNARY_NOT) {
+        QRN_TRY(only_types(c, c->in[0], BYTES));
+        QRN_TRY(only_types(c, c->out[0], BYTES));
+        return qrn_rule_same_shape(c);
+    }
+    return rule_unary(c);
+}
+
+static qrn_status positive_beta(const qrn_op_call *c) {
+    float beta = qrn_op_f32(c, "beta", 1.0f);
+    if (beta > 0)
+        return QRN_OK;
+    return qrn_op_fail(c, QRN_E_PARAM, "parameter 'beta': %g, expected above 0", (double)beta);
+}
+
+static qrn_status ordered_limits(const qrn_op_call *c) {
+    float low = qrn_op_f32(c, "min_value", 0), high = qrn_op_f32(c, "max_value", 0);
+    if (low <= high)
+        return QRN_OK;
+    return qrn_op_fail(c, QRN_E_PARAM, "parameter 'min_value': %g, expected at most max_value %g",
+                       (double)low, (double)high);
+}
+
+static qrn_status rule_softplus(const qrn_op_call *c) {
+    QRN_TRY(positive_beta(c));
+    return rule_unary(c);
+}
+
+static qrn_status rule_relu_min_max(const qrn_op_call *c) {
+    QRN_TRY(ordered_limits(c));
+    return rule_unary(c);
+}
+
+// Which of its parameters an operation of ElementWiseNeuron takes.
+typedef struct neuron_param {
+    const char *name;
+    uint32_t operations; // bit mask
+} neuron_param;
+
+#define NEURON(name) (1u << QRN_EW_NEURON_##name)
+
+static const neuron_param neuron_params[] = {
+    {"alpha", NEURON(ELU) | NEURON(HARD_SIGMOID)},
+    {"beta", NEURON(HARD_SIGMOID) | NEURON(SOFTPLUS)},
+    {"min_value", NEURON(RELU_MIN_MAX)},
+    {"max_value", NEURON(RELU_MIN_MAX)},
+    {"threshold", NEURON(SOFTPLUS)},
+};
+
+static qrn_status rule_neuron(const qrn_op_call *c) {
+    uint32_t operation = qrn_op_u32(c, "operation", 0);
+    for (size_t i = 0; i < sizeof(neuron_params) / sizeof(neuron_params[0]); i++) {
+        const neuron_param *p = &neuron_params[i];
+        if (qrn_op_param(c, p->name)->present && !(p->operations >> operation & 1))
+            return qrn_op_fail(c, QRN_E_PARAM, "parameter '%s': not allowed with operation %u",
+                               p->name, operation);
+    }
+    if (operation == QRN_EW_NEURON_SOFTPLUS)
+        QRN_TRY(positive_beta(c));
+    if (operation == QRN_EW_NEURON_RELU_MIN_MAX) {
+        if (!qrn_op_param(c, "min_value")->present || !qrn_op_param(c, "max_value")->present)
+            return qrn_op_fail(c, QRN_E_PARAM,
+                               "parameters 'min_value' and 'max_value': missing, RELU_MIN_MAX "
+                               "needs both");
+        QRN_TRY(ordered_limits(c));
+    }
+    return rule_unary(c);
+}
+
+static qrn_status rule_select(const qrn_op_call *c) {
+    QRN_TRY(same_kind(c, c->in[1], c->in[2]));
+    QRN_TRY(same_kind(c, c->in[1], c->out[0]));
+    return qrn_rule_broadcast(c);
+}
+
+static qrn_status rule_mux(const qrn_op_call *c) {
+    for (uint32_t i = 1; i < c->n_in; i++)
+        QRN_TRY(same_kind(c, c->out[0], c->in[i]));
+    if (c->out[0]->quant.kind > QRN_QUANT_TENSOR)
+        return qrn_op_fail(c, QRN_E_TENSOR_UNSUPPORTED,
+                           "output 0: encoded per axis or block, expected per tensor");
+    return qrn_rule_broadcast(c);
+}
+
+static qrn_status rule_prelu(const qrn_op_call *c) {
+    qrn_shape all;
+    char a[128], b[128];
+    if (!qrn_shape_broadcast(&c->in_shape[0], &c->in_shape[1], &all) ||
+        !qrn_shape_equal(&all, &c->in_shape[0]))
+        return qrn_op_fail(c, QRN_E_SHAPE, "input 1: shape %s does not broadcast to %s of input 0",
+                           qrn_shape_text(&c->in_shape[1], a, sizeof a),
+                           qrn_shape_text(&c->in_shape[0], b, sizeof b));
+    return qrn_rule_same_shape(c);
+}
+
+static qrn_status rule_logit(const qrn_op_call *c) {
+    if (c->n_in > 1 && c->in[1] && c->in_shape[1].dims[0] != 1)
+        return qrn_op_fail(c, QRN_E_SHAPE, "input 1: %u elements, expected 1",
+                           c->in_shape[1].dims[0]);
+    return qrn_rule_same_shape(c);
+}
+
+// Data that may change its type between executions must be the application's own.
+static qrn_status rule_convert(const qrn_op_call *c) {
+    uint8_t from = c->in[0]->role, to = c->out[0]->role;
+    if (qrn_op_bool(c, "dynamic_input_data", false) && from != QRN_ROLE_INPUT &&
+        from != QRN_ROLE_INOUT)
+        return qrn_op_fail(c, QRN_E_PARAM,
+                           "parameter 'dynamic_input_data': input 0 is not written by the "
+                           "application");
+    if (qrn_op_bool(c, "dynamic_output_data", false) && to != QRN_ROLE_OUTPUT &&
+        to != QRN_ROLE_INOUT)
+        return qrn_op_fail(c, QRN_E_PARAM,
+                           "parameter 'dynamic_output_data': output 0 is not read by the "
+                           "application");
+    return qrn_rule_same_shape(c);
+}
 
 // clang-format off
 const qrn_op_def qrn_ops_eltwise[] = {
@@ -22,7 +221,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         PARAMS(SCALAR_OPT("dynamic_input_data", B8, "0"),
                SCALAR_OPT("dynamic_output_data", B8, "0")),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_same_shape,
+        .rule = rule_convert,
     },
     {
         .name = "Dequantize",
@@ -36,7 +235,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         .category = "unary",
         INS(REQUIRED("x", 1, MAX, ACT | I32)),
         OUTS(REQUIRED("y", 1, MAX, ACT | I32)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "ElementWiseAdd",
@@ -45,7 +244,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
             REQUIRED("b", 0, MAX, ACT16 | I32)),
         OUTS(REQUIRED("y", 0, MAX, ACT16 | I32)),
         .flags = QRN_OP_DYNAMIC | QRN_OP_SPARSE,
-        .rule = qrn_rule_broadcast,
+        .rule = rule_arithmetic,
     },
     {
         .name = "ElementWiseAnd",
@@ -53,21 +252,21 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("a", 0, MAX, UQ8 | SQ8 | U8 | B8),
             REQUIRED("b", 0, MAX, UQ8 | SQ8 | U8 | B8)),
         OUTS(REQUIRED("y", 0, MAX, UQ8 | SQ8 | U8 | B8)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_logical,
     },
     {
         .name = "ElementWiseAsin",
         .category = "unary",
         INS(REQUIRED("x", 1, MAX, F32 | UQ8 | SQ8)),
         OUTS(REQUIRED("y", 1, MAX, F32 | UQ8 | SQ8)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "ElementWiseAtan",
         .category = "unary",
         INS(REQUIRED("x", 1, MAX, ACT)),
         OUTS(REQUIRED("y", 1, MAX, ACT)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "ElementWiseBinary",
@@ -81,21 +280,21 @@ const qrn_op_def qrn_ops_eltwise[] = {
                    {"MULTIPLY", 13}, {"NOT_EQUAL", 14}, {"OR", 15}, {"POWER", 16},
                    {"SQUARED_DIFFERENCE", 17}, {"SUBTRACT", 18}, {"XOR", 19})),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_broadcast,
+        .rule = rule_element_wise_binary,
     },
     {
         .name = "ElementWiseCeil",
         .category = "unary",
         INS(REQUIRED("x", 1, MAX, ACT)),
         OUTS(REQUIRED("y", 1, MAX, ACT)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "ElementWiseCos",
         .category = "unary",
         INS(REQUIRED("x", 1, MAX, ACT)),
         OUTS(REQUIRED("y", 1, MAX, ACT)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "ElementWiseDivide",
@@ -104,7 +303,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
             REQUIRED("b", 0, MAX, ACT | I32)),
         OUTS(REQUIRED("y", 0, MAX, ACT | I32)),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_broadcast,
+        .rule = rule_arithmetic,
     },
     {
         .name = "ElementWiseEqual",
@@ -112,21 +311,21 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("a", 0, MAX, ACT16 | I32 | B8),
             REQUIRED("b", 0, MAX, ACT16 | I32 | B8)),
         OUTS(REQUIRED("y", 0, MAX, UQ8 | SQ8 | I32 | U8 | B8)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_compare,
     },
     {
         .name = "ElementWiseExp",
         .category = "unary",
         INS(REQUIRED("x", 1, MAX, ACT)),
         OUTS(REQUIRED("y", 1, MAX, ACT)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "ElementWiseFloor",
         .category = "unary",
         INS(REQUIRED("x", 1, MAX, ACT)),
         OUTS(REQUIRED("y", 1, MAX, ACT)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "ElementWiseFloorDiv",
@@ -134,7 +333,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("a", 0, MAX, ACT16 | I32),
             REQUIRED("b", 0, MAX, ACT16 | I32)),
         OUTS(REQUIRED("y", 0, MAX, ACT16 | I32)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_arithmetic,
     },
     {
         .name = "ElementWiseFmod",
@@ -142,7 +341,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("a", 0, MAX, F32),
             REQUIRED("b", 0, MAX, F32)),
         OUTS(REQUIRED("y", 0, MAX, F32)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_arithmetic,
     },
     {
         .name = "ElementWiseGreater",
@@ -150,7 +349,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("a", 0, MAX, ACT16 | I32 | B8),
             REQUIRED("b", 0, MAX, ACT16 | I32 | B8)),
         OUTS(REQUIRED("y", 0, MAX, UQ8 | SQ8 | U8 | B8)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_compare,
     },
     {
         .name = "ElementWiseGreaterEqual",
@@ -158,7 +357,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("a", 0, MAX, ACT16 | I32 | B8),
             REQUIRED("b", 0, MAX, ACT16 | I32 | B8)),
         OUTS(REQUIRED("y", 0, MAX, UQ8 | SQ8 | U8 | B8)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_compare,
     },
     {
         .name = "ElementWiseLess",
@@ -166,7 +365,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("a", 0, MAX, ACT16 | I32 | B8),
             REQUIRED("b", 0, MAX, ACT16 | I32 | B8)),
         OUTS(REQUIRED("y", 0, MAX, UQ8 | SQ8 | I32 | U8 | B8)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_compare,
     },
     {
         .name = "ElementWiseLessEqual",
@@ -174,14 +373,14 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("a", 0, MAX, ACT16 | I32 | B8),
             REQUIRED("b", 0, MAX, ACT16 | I32 | B8)),
         OUTS(REQUIRED("y", 0, MAX, UQ8 | SQ8 | U8 | B8)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_compare,
     },
     {
         .name = "ElementWiseLog",
         .category = "unary",
         INS(REQUIRED("x", 1, MAX, ACT)),
         OUTS(REQUIRED("y", 1, MAX, ACT)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "ElementWiseMaximum",
@@ -189,7 +388,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("a", 0, MAX, ACT | I32),
             REQUIRED("b", 0, MAX, ACT | I32)),
         OUTS(REQUIRED("y", 0, MAX, ACT | I32)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_arithmetic,
     },
     {
         .name = "ElementWiseMinimum",
@@ -197,7 +396,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("a", 0, MAX, ACT | I32),
             REQUIRED("b", 0, MAX, ACT | I32)),
         OUTS(REQUIRED("y", 0, MAX, ACT | I32)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_arithmetic,
     },
     {
         .name = "ElementWiseMod",
@@ -205,7 +404,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("a", 0, MAX, I16 | I32),
             REQUIRED("b", 0, MAX, I16 | I32)),
         OUTS(REQUIRED("y", 0, MAX, I16 | I32)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_arithmetic,
     },
     {
         .name = "ElementWiseMultiply",
@@ -214,22 +413,22 @@ const qrn_op_def qrn_ops_eltwise[] = {
             REQUIRED("b", 0, MAX, ACT16 | I32 | U32)),
         OUTS(REQUIRED("y", 0, MAX, ACT16 | I32 | U32)),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_broadcast,
+        .rule = rule_arithmetic,
     },
     {
         .name = "ElementWiseMux",
         .category = "select",
         INS(REQUIRED("cond", 0, MAX, I32 | I64 | U32),
-            VARIADIC("option", 0, MAX, ACT16)),
-        OUTS(REQUIRED("y", 0, MAX, I32 | I64 | U32)),
-        .rule = qrn_rule_broadcast,
+            VARIADIC("option", 0, MAX, ACT16 | I32 | U8 | U32 | B8)),
+        OUTS(REQUIRED("y", 0, MAX, ACT16 | I32 | U8 | U32 | B8)),
+        .rule = rule_mux,
     },
     {
         .name = "ElementWiseNeg",
         .category = "unary",
         INS(REQUIRED("x", 1, MAX, F32 | F16 | UQ8 | UQ16 | I32)),
         OUTS(REQUIRED("y", 1, MAX, F32 | F16 | UQ8 | UQ16 | I32)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "ElementWiseNeuron",
@@ -245,7 +444,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
                SCALAR_OPT("max_value", F32, "none"),
                SCALAR_OPT("threshold", F32, "-1.0")),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_same_shape,
+        .rule = rule_neuron,
     },
     {
         .name = "ElementWiseNot",
@@ -260,7 +459,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("a", 0, MAX, ACT16 | I32 | B8),
             REQUIRED("b", 0, MAX, ACT16 | I32 | B8)),
         OUTS(REQUIRED("y", 0, MAX, UQ8 | SQ8 | U8 | B8)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_compare,
     },
     {
         .name = "ElementWiseOr",
@@ -268,7 +467,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("a", 0, MAX, UQ8 | SQ8 | U8 | B8),
             REQUIRED("b", 0, MAX, UQ8 | SQ8 | U8 | B8)),
         OUTS(REQUIRED("y", 0, MAX, UQ8 | SQ8 | U8 | B8)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_logical,
     },
     {
         .name = "ElementWisePower",
@@ -277,21 +476,21 @@ const qrn_op_def qrn_ops_eltwise[] = {
             REQUIRED("b", 0, MAX, ACT16 | I32)),
         OUTS(REQUIRED("y", 0, MAX, ACT | I32)),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_broadcast,
+        .rule = rule_power,
     },
     {
         .name = "ElementWiseRound",
         .category = "unary",
         INS(REQUIRED("x", 1, MAX, ACT)),
         OUTS(REQUIRED("y", 1, MAX, ACT)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "ElementWiseRsqrt",
         .category = "unary",
         INS(REQUIRED("x", 1, MAX, ACT)),
         OUTS(REQUIRED("y", 1, MAX, ACT)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "ElementWiseSelect",
@@ -300,21 +499,21 @@ const qrn_op_def qrn_ops_eltwise[] = {
             REQUIRED("a", 1, MAX, ACT16 | UQ4 | I32),
             REQUIRED("b", 1, MAX, ACT16 | UQ4 | I32)),
         OUTS(REQUIRED("y", 0, MAX, ACT16 | I32)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_select,
     },
     {
         .name = "ElementWiseSign",
         .category = "unary",
         INS(REQUIRED("x", 1, MAX, ACT | I8 | I16 | I32 | I64 | U32)),
         OUTS(REQUIRED("y", 1, MAX, ACT | I8 | I16 | I32 | I64 | U32)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "ElementWiseSin",
         .category = "unary",
         INS(REQUIRED("x", 1, MAX, ACT)),
         OUTS(REQUIRED("y", 1, MAX, ACT)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "ElementWiseSoftplus",
@@ -323,7 +522,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         OUTS(REQUIRED("y", 1, MAX, F32)),
         PARAMS(SCALAR_OPT("beta", F32, "1.0"),
                SCALAR_OPT("threshold", F32, "-1.0")),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_softplus,
     },
     {
         .name = "ElementWiseSquareRoot",
@@ -331,7 +530,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("x", 1, MAX, ACT16)),
         OUTS(REQUIRED("y", 1, MAX, ACT16)),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "ElementWiseSquaredDifference",
@@ -339,7 +538,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("a", 0, MAX, ACT16 | I32),
             REQUIRED("b", 0, MAX, ACT16 | I32)),
         OUTS(REQUIRED("y", 0, MAX, ACT16 | I32)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_arithmetic,
     },
     {
         .name = "ElementWiseSubtract",
@@ -348,7 +547,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
             REQUIRED("b", 0, MAX, ACT | I32)),
         OUTS(REQUIRED("y", 0, MAX, ACT | I32)),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_broadcast,
+        .rule = rule_arithmetic,
     },
     {
         .name = "ElementWiseUnary",
@@ -360,7 +559,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
                    {"RECIPROCAL", 10}, {"ROUND", 11}, {"RSQRT", 12}, {"SIGN", 13}, {"SIN", 14},
                    {"SQRT", 15})),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_same_shape,
+        .rule = rule_element_wise_unary,
     },
     {
         .name = "ElementWiseXor",
@@ -368,7 +567,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("a", 0, MAX, UQ8 | SQ8 | B8),
             REQUIRED("b", 0, MAX, UQ8 | SQ8 | B8)),
         OUTS(REQUIRED("y", 0, MAX, UQ8 | SQ8 | B8)),
-        .rule = qrn_rule_broadcast,
+        .rule = rule_logical,
     },
     {
         .name = "Elu",
@@ -376,21 +575,21 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("x", 1, MAX, ACT16)),
         OUTS(REQUIRED("y", 1, MAX, ACT16)),
         PARAMS(SCALAR_OPT("alpha", F32, "1.0")),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "Gelu",
         .category = "activation",
         INS(REQUIRED("x", 1, MAX, ACT)),
         OUTS(REQUIRED("y", 1, MAX, ACT)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "HardSwish",
         .category = "activation",
         INS(REQUIRED("x", 1, MAX, ACT)),
         OUTS(REQUIRED("y", 1, MAX, ACT)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "IsInf",
@@ -414,7 +613,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("x", 0, MAX, ACT16),
             OPTIONAL("epsilon", 1, 1, FLOATS)),
         OUTS(REQUIRED("y", 0, MAX, ACT16)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_logit,
     },
     {
         .name = "Prelu",
@@ -422,7 +621,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("x", 1, MAX, ACT16),
             REQUIRED("alpha", 1, MAX, ACT16)),
         OUTS(REQUIRED("y", 1, MAX, ACT16)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_prelu,
     },
     {
         .name = "Quantize",
@@ -437,7 +636,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("x", 1, MAX, ACT16)),
         OUTS(REQUIRED("y", 1, MAX, ACT16)),
         .flags = QRN_OP_SPARSE,
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "Relu1",
@@ -445,7 +644,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("x", 1, MAX, ACT)),
         OUTS(REQUIRED("y", 1, MAX, ACT)),
         .flags = QRN_OP_DEPRECATED,
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "Relu6",
@@ -453,7 +652,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("x", 1, MAX, ACT)),
         OUTS(REQUIRED("y", 1, MAX, ACT)),
         .flags = QRN_OP_DEPRECATED,
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "ReluMinMax",
@@ -462,7 +661,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
         OUTS(REQUIRED("y", 1, MAX, ACT | I32)),
         PARAMS(SCALAR("min_value", F32),
                SCALAR("max_value", F32)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_relu_min_max,
     },
     {
         .name = "Sigmoid",
@@ -470,14 +669,14 @@ const qrn_op_def qrn_ops_eltwise[] = {
         INS(REQUIRED("x", 1, MAX, ACT16)),
         OUTS(REQUIRED("y", 1, MAX, ACT16)),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
     {
         .name = "Tanh",
         .category = "activation",
         INS(REQUIRED("x", 1, MAX, ACT16)),
         OUTS(REQUIRED("y", 1, MAX, ACT16)),
-        .rule = qrn_rule_same_shape,
+        .rule = rule_unary,
     },
 };
 // clang-format on

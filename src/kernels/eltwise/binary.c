@@ -53,10 +53,14 @@ static qrn_status compare_i64_ref(const qrn_kcall *k) {
 
 static bool truth(uint32_t op, bool a, bool b) {
     switch (op) {
-    case QRN_LOGICAL_AND: return a && b;
-    case QRN_LOGICAL_OR: return a || b;
-    case QRN_LOGICAL_XOR: return a != b;
-    default: return !a;
+    case QRN_LOGICAL_AND:
+        return a && b;
+    case QRN_LOGICAL_OR:
+        return a || b;
+    case QRN_LOGICAL_XOR:
+        return a != b;
+    default:
+        return !a;
     }
 }
 
@@ -85,14 +89,26 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
 
 static const qrn_kernel binary_rows[] = {
 #ifdef __x86_64__
-    {.name = "binary_f32_avx512", .domain = QRN_DOMAIN_F32, .needs = QRN_ISA_AVX512,
-     .fn = qrn_binary_f32_avx512, .tasks = tasks},
-    {.name = "binary_f32_avx2", .domain = QRN_DOMAIN_F32, .needs = QRN_ISA_AVX2,
-     .fn = qrn_binary_f32_avx2, .tasks = tasks},
-    {.name = "binary_f64_avx512", .domain = QRN_DOMAIN_F64, .needs = QRN_ISA_AVX512,
-     .fn = qrn_binary_f64_avx512, .tasks = tasks},
-    {.name = "binary_f64_avx2", .domain = QRN_DOMAIN_F64, .needs = QRN_ISA_AVX2,
-     .fn = qrn_binary_f64_avx2, .tasks = tasks},
+    {.name = "binary_f32_avx512",
+     .domain = QRN_DOMAIN_F32,
+     .needs = QRN_ISA_AVX512,
+     .fn = qrn_binary_f32_avx512,
+     .tasks = tasks},
+    {.name = "binary_f32_avx2",
+     .domain = QRN_DOMAIN_F32,
+     .needs = QRN_ISA_AVX2,
+     .fn = qrn_binary_f32_avx2,
+     .tasks = tasks},
+    {.name = "binary_f64_avx512",
+     .domain = QRN_DOMAIN_F64,
+     .needs = QRN_ISA_AVX512,
+     .fn = qrn_binary_f64_avx512,
+     .tasks = tasks},
+    {.name = "binary_f64_avx2",
+     .domain = QRN_DOMAIN_F64,
+     .needs = QRN_ISA_AVX2,
+     .fn = qrn_binary_f64_avx2,
+     .tasks = tasks},
 #endif
     {.name = "binary_f32_ref", .domain = QRN_DOMAIN_F32, .fn = qrn_binary_f32_ref, .tasks = tasks},
     {.name = "binary_f64_ref", .domain = QRN_DOMAIN_F64, .fn = qrn_binary_f64_ref, .tasks = tasks},

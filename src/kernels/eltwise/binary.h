@@ -3,9 +3,10 @@
 // Element-wise ops on two operands that broadcast to the shape of the output (any rank).
 //   binary   y = a op b, everything in the step's domain
 //   compare  a op b -> 0 or 1 stored as such in out[0], whose elements have 1 or 4 bytes
-//   logical  truth of the stored codes of in[0], in[1] (absent for NOT) -> code 0 or 1; 1-byte types
-// Integers: +, -, * and power wrap, / truncates toward zero, x / 0 and x mod 0 are 0, a negative power
-// truncates toward zero. Floats follow IEEE; max and min give NaN when an operand is NaN.
+//   logical  truth of the stored codes of in[0], in[1] (absent for NOT) -> code 0 or 1; 1-byte
+//   types
+// Integers: +, -, * and power wrap, / truncates toward zero, x / 0 and x mod 0 are 0, a negative
+// power truncates toward zero. Floats follow IEEE; max and min give NaN when an operand is NaN.
 #ifndef QRN_KERNELS_ELTWISE_BINARY_H
 #define QRN_KERNELS_ELTWISE_BINARY_H
 

@@ -14,10 +14,18 @@ static qrn_status lut_ref(const qrn_kcall *k) {
     size_t begin, end;
     qrn_split(qrn_view_count(k->in[0]), 64, k->task, k->n_tasks, &begin, &end);
     switch (qrn_view_elem(k->out[0])) {
-    case 1: LOOKUP(uint8_t); break;
-    case 2: LOOKUP(uint16_t); break;
-    case 4: LOOKUP(uint32_t); break;
-    default: LOOKUP(uint64_t); break;
+    case 1:
+        LOOKUP(uint8_t);
+        break;
+    case 2:
+        LOOKUP(uint16_t);
+        break;
+    case 4:
+        LOOKUP(uint32_t);
+        break;
+    default:
+        LOOKUP(uint64_t);
+        break;
     }
     return QRN_OK;
 }

@@ -22,6 +22,7 @@ static double softplus(double v, double beta, double threshold) {
     return ((z > 0 ? z : 0) + log1p(exp(-fabs(z)))) / beta;
 }
 
+// clang-format off
 double qrn_unary_real(const qrn_unary_args *a, double v, double epsilon) {
     switch (a->op) {
     case QRN_UNARY_ABS: return fabs(v);
@@ -54,6 +55,7 @@ double qrn_unary_real(const qrn_unary_args *a, double v, double epsilon) {
     default: return v;
     }
 }
+// clang-format on
 
 // Truncates toward zero and saturates; NaN gives 0.
 static int64_t to_int(double v) {
@@ -64,15 +66,22 @@ static int64_t to_int(double v) {
 
 static int64_t unary_int(const qrn_unary_args *a, int64_t v, double epsilon) {
     switch (a->op) {
-    case QRN_UNARY_ABS: return v < 0 ? (int64_t)(0 - (uint64_t)v) : v;
-    case QRN_UNARY_NEG: return (int64_t)(0 - (uint64_t)v);
-    case QRN_UNARY_SIGN: return (v > 0) - (v < 0);
-    case QRN_UNARY_SQUARE: return (int64_t)((uint64_t)v * (uint64_t)v);
-    case QRN_UNARY_RELU: return v < 0 ? 0 : v;
+    case QRN_UNARY_ABS:
+        return v < 0 ? (int64_t)(0 - (uint64_t)v) : v;
+    case QRN_UNARY_NEG:
+        return (int64_t)(0 - (uint64_t)v);
+    case QRN_UNARY_SIGN:
+        return (v > 0) - (v < 0);
+    case QRN_UNARY_SQUARE:
+        return (int64_t)((uint64_t)v * (uint64_t)v);
+    case QRN_UNARY_RELU:
+        return v < 0 ? 0 : v;
     case QRN_UNARY_CEIL:
     case QRN_UNARY_FLOOR:
-    case QRN_UNARY_ROUND: return v;
-    default: return to_int(qrn_unary_real(a, (double)v, epsilon));
+    case QRN_UNARY_ROUND:
+        return v;
+    default:
+        return to_int(qrn_unary_real(a, (double)v, epsilon));
     }
 }
 
@@ -114,18 +123,33 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
 
 static const qrn_kernel unary_rows[] = {
 #ifdef __x86_64__
-    {.name = "unary_f32_avx512", .domain = QRN_DOMAIN_F32, .needs = QRN_ISA_AVX512,
-     .fn = qrn_unary_f32_avx512, .tasks = tasks},
-    {.name = "unary_f32_avx2", .domain = QRN_DOMAIN_F32, .needs = QRN_ISA_AVX2,
-     .fn = qrn_unary_f32_avx2, .tasks = tasks},
-    {.name = "unary_f64_avx512", .domain = QRN_DOMAIN_F64, .needs = QRN_ISA_AVX512,
-     .fn = qrn_unary_f64_avx512, .tasks = tasks},
-    {.name = "unary_f64_avx2", .domain = QRN_DOMAIN_F64, .needs = QRN_ISA_AVX2,
-     .fn = qrn_unary_f64_avx2, .tasks = tasks},
+    {.name = "unary_f32_avx512",
+     .domain = QRN_DOMAIN_F32,
+     .needs = QRN_ISA_AVX512,
+     .fn = qrn_unary_f32_avx512,
+     .tasks = tasks},
+    {.name = "unary_f32_avx2",
+     .domain = QRN_DOMAIN_F32,
+     .needs = QRN_ISA_AVX2,
+     .fn = qrn_unary_f32_avx2,
+     .tasks = tasks},
+    {.name = "unary_f64_avx512",
+     .domain = QRN_DOMAIN_F64,
+     .needs = QRN_ISA_AVX512,
+     .fn = qrn_unary_f64_avx512,
+     .tasks = tasks},
+    {.name = "unary_f64_avx2",
+     .domain = QRN_DOMAIN_F64,
+     .needs = QRN_ISA_AVX2,
+     .fn = qrn_unary_f64_avx2,
+     .tasks = tasks},
 #endif
 #ifdef __aarch64__
-    {.name = "unary_f32_neon", .domain = QRN_DOMAIN_F32, .needs = QRN_ISA_NEON,
-     .fn = qrn_unary_f32_neon, .tasks = tasks},
+    {.name = "unary_f32_neon",
+     .domain = QRN_DOMAIN_F32,
+     .needs = QRN_ISA_NEON,
+     .fn = qrn_unary_f32_neon,
+     .tasks = tasks},
 #endif
     {.name = "unary_f32_ref", .domain = QRN_DOMAIN_F32, .fn = qrn_unary_f32_ref, .tasks = tasks},
     {.name = "unary_f64_ref", .domain = QRN_DOMAIN_F64, .fn = qrn_unary_f64_ref, .tasks = tasks},
@@ -134,7 +158,13 @@ static const qrn_kernel unary_rows[] = {
 QRN_FAMILY(unary, sizeof(qrn_unary_args));
 
 static const qrn_kernel float_test_rows[] = {
-    {.name = "float_test_f32_ref", .domain = QRN_DOMAIN_F32, .fn = float_test_f32_ref, .tasks = tasks},
-    {.name = "float_test_f64_ref", .domain = QRN_DOMAIN_F64, .fn = float_test_f64_ref, .tasks = tasks},
+    {.name = "float_test_f32_ref",
+     .domain = QRN_DOMAIN_F32,
+     .fn = float_test_f32_ref,
+     .tasks = tasks},
+    {.name = "float_test_f64_ref",
+     .domain = QRN_DOMAIN_F64,
+     .fn = float_test_f64_ref,
+     .tasks = tasks},
 };
 QRN_FAMILY(float_test, sizeof(qrn_float_test_args));

@@ -13,7 +13,8 @@ typedef struct norm_stats {
 
 // `outer` walks the first element of every set, `inner` the elements of a set as offsets from it;
 // operand 0 is x, operand 1 gamma and beta.
-static void norm_walks(const qrn_norm_args *a, const qrn_view *x, qrn_walk *outer, qrn_walk *inner) {
+static void norm_walks(const qrn_norm_args *a, const qrn_view *x, qrn_walk *outer,
+                       qrn_walk *inner) {
     size_t param[QRN_MAX_RANK] = {0}; // strides of gamma
     uint32_t reduced = 0;
     size_t step = 1;
@@ -40,10 +41,14 @@ static void norm_walks(const qrn_norm_args *a, const qrn_view *x, qrn_walk *oute
 static norm_stats norm_finish(const qrn_norm_args *a, double mean, double squares, double n) {
     double epsilon = (double)a->epsilon, root = sqrt(squares);
     switch (a->kind) {
-    case QRN_NORM_CENTER: return (norm_stats){mean, 1};
-    case QRN_NORM_ROOT_SUM: return (norm_stats){0, 1 / sqrt(squares + epsilon)};
-    case QRN_NORM_L2: return (norm_stats){0, 1 / (root < epsilon ? epsilon : root)};
-    default: return (norm_stats){mean, 1 / sqrt(squares / n + epsilon)};
+    case QRN_NORM_CENTER:
+        return (norm_stats){mean, 1};
+    case QRN_NORM_ROOT_SUM:
+        return (norm_stats){0, 1 / sqrt(squares + epsilon)};
+    case QRN_NORM_L2:
+        return (norm_stats){0, 1 / (root < epsilon ? epsilon : root)};
+    default:
+        return (norm_stats){mean, 1 / sqrt(squares / n + epsilon)};
     }
 }
 

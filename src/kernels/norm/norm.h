@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // Normalization.
-//   norm       statistics over a set of elements, then y = (x - shift) * factor * gamma + beta; covers
-//              layer, group, instance and RMS normalization and the L2 norm. in[0] x, in[1] gamma and
-//              in[2] beta (both optional), out[0] of the shape of x
+//   norm       statistics over a set of elements, then y = (x - shift) * factor * gamma + beta;
+//   covers
+//              layer, group, instance and RMS normalization and the L2 norm. in[0] x, in[1] gamma
+//              and in[2] beta (both optional), out[0] of the shape of x
 //   affine     y[.., c] = x[.., c] * in[1][c] + in[2][c] (in[2] optional)
-//   lrn        y = x / (bias + alpha * S)^beta, S the sum of squares in a window clipped to the tensor
+//   lrn        y = x / (bias + alpha * S)^beta, S the sum of squares in a window clipped to the
+//   tensor
 // Statistics are in double, variances divide by the count.
 #ifndef QRN_KERNELS_NORM_NORM_H
 #define QRN_KERNELS_NORM_NORM_H
@@ -21,11 +23,11 @@ typedef enum qrn_norm_kind {
 } qrn_norm_kind;
 
 typedef struct qrn_norm_args {
-    uint32_t kind;               // qrn_norm_kind
+    uint32_t kind; // qrn_norm_kind
     float epsilon;
-    uint32_t group;              // 0, or parts of the last axis that are normalized each on its own
-    bool per_channel;            // gamma and beta belong to the last axis, else to `axes` in order
-    uint32_t n_axes;             // the axes statistics are taken over
+    uint32_t group;   // 0, or parts of the last axis that are normalized each on its own
+    bool per_channel; // gamma and beta belong to the last axis, else to `axes` in order
+    uint32_t n_axes;  // the axes statistics are taken over
     uint32_t axes[QRN_MAX_RANK];
 } qrn_norm_args;
 

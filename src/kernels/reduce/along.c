@@ -3,7 +3,22 @@
 // The arg, cumsum and topk families.
 #include "kernels/reduce/along.h"
 
+#include "base/fp16.h"
 #include "kernels/walk.h"
+
+static void store_index(qrn_view *y, size_t at, size_t index) {
+    switch (y->dtype) {
+    case QRN_DTYPE_F32:
+        ((float *)y->data)[at] = (float)index;
+        break;
+    case QRN_DTYPE_F16:
+        ((uint16_t *)y->data)[at] = qrn_f16_from_f64((double)index);
+        break;
+    default:
+        ((uint32_t *)y->data)[at] = (uint32_t)index;
+        break;
+    }
+}
 
 #define PLUS(a, b) ((a) + (b))
 #define GREATER(a, b) ((a) > (b) || ((a) != (a) && (b) == (b)))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Ops along one axis of in[0].
-//   arg     index of the largest or smallest element, the first of equals -> out[0], 4-byte integers
-//   cumsum  running sum -> out[0], same shape
-//   topk    the k first elements of the last axis in order -> out[0], their indices -> out[1] (4-byte
+//   arg     index of the largest or smallest element, the first of equals -> out[0]: i32, u32, f32
+//   or f16 cumsum  running sum -> out[0], same shape topk    the k first elements of the last axis
+//   in order -> out[0], their indices -> out[1] (4-byte
 //           integers); k is the last dimension of the outputs. Of equal values the one with the
 //           larger index comes first
 // NaN counts as larger than every number.

@@ -4,8 +4,8 @@
 // axes that stay, in row-major order, whether or not the reduced ones are kept as size 1.
 //   reduce   one of qrn_reduce_op -> out[0]
 //   moments  mean -> out[0], population variance -> out[1]
-// Floats are summed in double; integers in 64 bits with wrapping. Max and min give NaN when there is
-// one.
+// Floats are summed in double; integers in 64 bits with wrapping. Max and min give NaN when there
+// is one.
 #ifndef QRN_KERNELS_REDUCE_REDUCE_H
 #define QRN_KERNELS_REDUCE_REDUCE_H
 

@@ -44,9 +44,13 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
 }
 
 static const qrn_kernel masked_softmax_rows[] = {
-    {.name = "masked_softmax_f32_ref", .domain = QRN_DOMAIN_F32, .fn = masked_softmax_f32_ref,
+    {.name = "masked_softmax_f32_ref",
+     .domain = QRN_DOMAIN_F32,
+     .fn = masked_softmax_f32_ref,
      .tasks = tasks},
-    {.name = "masked_softmax_f64_ref", .domain = QRN_DOMAIN_F64, .fn = masked_softmax_f64_ref,
+    {.name = "masked_softmax_f64_ref",
+     .domain = QRN_DOMAIN_F64,
+     .fn = masked_softmax_f64_ref,
      .tasks = tasks},
 };
 QRN_FAMILY(masked_softmax, sizeof(qrn_masked_softmax_args));

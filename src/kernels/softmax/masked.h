@@ -2,7 +2,8 @@
 //
 // Softmax over the last axis of x [N,H,W,C] with a mask, in[1].
 //   uncompressed  mask [N,C] is added to x, broadcast over H and W
-//   compressed    mask [N,S] holds the lengths of S sequences packed back to back along C (and W, W = C):
+//   compressed    mask [N,S] holds the lengths of S sequences packed back to back along C (and W, W
+//   = C):
 //                 an element counts only when its row and column are in the same sequence. Other
 //                 elements are 0, rows behind the last sequence too. Lengths below 0 or with a sum
 //                 above C are a data error

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The select and mux families.
-#include "kernels/eltwise/select.h"
+#include "kernels/eltwise/choose.h"
 
 #include "kernels/convert.h"
 #include "kernels/walk.h"
@@ -20,10 +20,14 @@ static void copy_run(uint8_t *dst, const uint8_t *src, size_t step, size_t count
 
 static bool is_true(const qrn_view *cond, size_t at) {
     switch (qrn_view_elem(cond)) {
-    case 1: return ((const uint8_t *)cond->data)[at] != 0;
-    case 2: return ((const uint16_t *)cond->data)[at] != 0;
-    case 4: return ((const uint32_t *)cond->data)[at] != 0;
-    default: return ((const uint64_t *)cond->data)[at] != 0;
+    case 1:
+        return ((const uint8_t *)cond->data)[at] != 0;
+    case 2:
+        return ((const uint16_t *)cond->data)[at] != 0;
+    case 4:
+        return ((const uint32_t *)cond->data)[at] != 0;
+    default:
+        return ((const uint64_t *)cond->data)[at] != 0;
     }
 }
 

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+//
+// Building look-up tables for 8-bit operands.
+#include "compiler/lower/byte_table.h"
+
+#include "kernels/convert.h"
+#include "kernels/eltwise/lut.h"
+
+#include <string.h>
+
+#define CODES 256
+#define MAX_INPUTS 3
+
+static bool one_scale(const qrn_tensor *t) { return t->quant.kind <= QRN_QUANT_TENSOR; }
+
+static bool is_dense(const qrn_tensor *t) { return t->format == QRN_FORMAT_DENSE; }
+
+static bool fits(const qrn_node *n, uint32_t x) {
+    const qrn_tensor *in = n->in[x], *out = n->out[0];
+    if (n->n_in > MAX_INPUTS || n->n_out != 1 || !is_dense(in) || !is_dense(out) ||
+        (in->dtype != QRN_DTYPE_UQ8 && in->dtype != QRN_DTYPE_SQ8) || !one_scale(in) ||
+        !one_scale(out) || qrn_dtypes[out->dtype].bits < 8 || qrn_tensor_is_static(in))
+        return false;
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        size_t count;
+        if (i != x && n->in[i] &&
+            (!qrn_tensor_is_static(n->in[i]) || !n->in[i]->data || n->in[i]->updateable ||
+             !qrn_shape_count(&n->in[i]->shape, &count) || count != 1))
+            return false;
+    }
+    return !in->updateable && !out->updateable;
+}
+
+// The reals of all codes of the type, through the family, into codes of the output.
+static qrn_status fill(const qrn_node *n, uint32_t x, const qrn_family *family, const void *args,
+                       void *table) {
+    uint8_t codes[CODES];
+    double reals[CODES], results[CODES], constants[MAX_INPUTS];
+    const qrn_tensor *in = n->in[x], *out = n->out[0];
+    qrn_view code = {
+        .data = codes, .quant = &in->quant, .dtype = in->dtype, .rank = 1, .dims = {CODES}};
+    qrn_view real = {.data = reals, .dtype = QRN_DTYPE_F64, .rank = 1, .dims = {CODES}};
+    qrn_view result = {.data = results, .dtype = QRN_DTYPE_F64, .rank = 1, .dims = {CODES}};
+    qrn_view entry = {
+        .data = table, .quant = &out->quant, .dtype = out->dtype, .rank = 1, .dims = {CODES}};
+    qrn_view others[MAX_INPUTS], *ins[MAX_INPUTS] = {0}, *outs[1] = {&result};
+    for (unsigned i = 0; i < CODES; i++)
+        codes[i] = (uint8_t)i;
+    qrn_convert_range(&code, &real, 0, CODES, false);
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const qrn_tensor *t = n->in[i];
+        if (i == x || !t) {
+            ins[i] = t ? &real : NULL;
+            continue;
+        }
+        qrn_view stored = {
+            .data = (void *)(uintptr_t)t->data, .quant = &t->quant, .dtype = t->dtype};
+        stored.rank = t->shape.rank;
+        for (uint32_t d = 0; d < t->shape.rank; d++)
+            stored.dims[d] = 1;
+        constants[i] = qrn_view_real(&stored, 0);
+        others[i] =
+            (qrn_view){.data = &constants[i], .dtype = QRN_DTYPE_F64, .rank = 1, .dims = {1}};
+        ins[i] = &others[i];
+    }
+    qrn_kcall k = {.args = args, .in = ins, .out = outs, .n_in = n->n_in, .n_out = 1, .n_tasks = 1};
+    const qrn_kernel *kernel = qrn_kernel_select(family, QRN_DOMAIN_F64, &k, 0);
+    if (!kernel)
+        return QRN_E_UNSUPPORTED;
+    QRN_TRY(kernel->fn(&k));
+    qrn_convert_range(&result, &entry, 0, CODES, false);
+    return QRN_OK;
+}
+
+qrn_status qrn_lower_byte_table(qrn_lowering *lo, const qrn_node *n, uint32_t x,
+                                const qrn_family *family, const void *args) {
+    if (!fits(n, x))
+        return QRN_E_UNSUPPORTED;
+    uint64_t entries[CODES];
+    QRN_TRY(fill(n, x, family, args, entries));
+    qrn_shape shape = {.rank = 1, .dims = {CODES}};
+    qrn_val ins[2], out;
+    void *data;
+    QRN_TRY(qrn_lo_tensor(lo, n->in[x], &ins[0]));
+    QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
+    QRN_TRY(qrn_lo_const(lo, n->out[0]->dtype, &shape, &n->out[0]->quant, &ins[1], &data));
+    memcpy(data, entries, CODES * (size_t)qrn_dtypes[n->out[0]->dtype].bits / 8);
+    return qrn_lo_step(lo, &qrn_family_lut, QRN_DOMAIN_RAW, NULL, ins, 2, &out, 1, 0);
+}
