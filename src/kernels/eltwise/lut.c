@@ -6,8 +6,12 @@
 #include "kernels/walk.h"
 
 #define LOOKUP(type)                                                                               \
-    for (size_t i = begin; i < end; i++)                                                           \
-    ((type *)k->out[0]->data)[i] = ((const type *)k->in[1]->data)[codes[i]]
+    do {                                                                                           \
+        const type *table = k->in[1]->data;                                                        \
+        type *y = k->out[0]->data;                                                                 \
+        for (size_t i = begin; i < end; i++)                                                       \
+            y[i] = table[codes[i]];                                                                \
+    } while (0)
 
 static qrn_status lut_ref(const qrn_kcall *k) {
     const uint8_t *codes = k->in[0]->data;
