@@ -404,16 +404,35 @@ static void a_single_value_may_be_written_with_or_without_a_dimension(void **sta
             "graph 'g' node 'n' (ElementWiseMultiply): output 0 'y': shape [2], expected [1]");
 }
 
+static qrn_status rule_of_twenty_rows(const qrn_op_call *c) {
+    c->out_shape[0] = (qrn_shape){2, {20, 2}};
+    return QRN_OK;
+}
+
 static void data_dependent_outputs_declare_a_limit(void **state) {
     (void)state;
     call k;
     call_begin(&k, "NonZero");
+    qrn_op_def op = *k.c.op;
+    op.rule = rule_of_twenty_rows;
+    k.c.op = &op;
     call_in(&k, QRN_DTYPE_F32, DIMS(4, 5));
-    call_out(&k, QRN_DTYPE_I32, DIMS(20, 2));
+    qrn_tensor *out = call_out(&k, QRN_DTYPE_I32, DIMS(20, 2));
     accepts(&k);
-    k.out_t[0].has_dynamic = true;
-    k.out_t[0].dynamic[0] = 1;
+    out->has_dynamic = true;
+    out->dynamic[0] = 1;
     accepts(&k);
+    out->shape.dims[0] = 7;
+    accepts(&k);
+    out->shape.dims[1] = 3;
+    refuses(&k, QRN_E_SHAPE,
+            "graph 'g' node 'n' (NonZero): output 0 'indices': shape [7,3], expected [20,2]");
+    out->shape = (qrn_shape){2, {7, 2}};
+    out->has_dynamic = false;
+    out->dynamic[0] = 0;
+    op.flags = 0;
+    refuses(&k, QRN_E_SHAPE,
+            "graph 'g' node 'n' (NonZero): output 0 'indices': shape [7,2], expected [20,2]");
 }
 
 static void nameless_calls_do_not_crash(void **state) {
