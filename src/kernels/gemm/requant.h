@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+//
+// Quantized sums of products: the definition shared by convolutions and matrix products in the RAW
+// domain. The reference rows and every fast one agree with it to the bit.
+//
+// Operands. x and w are uq8 or sq8 codes (narrower weights are widened first); x and y have one encoding
+// per tensor; w has one per tensor, per output channel or per block. Offsets of x and w are within
+// +-QRN_REQUANT_OFFSET_MAX, so that products fit 32 bits.
+//
+// Sums are exact integers. With w encoded per tensor or per channel, bias is i32 in units of
+// scale_x * scale_w and
+//   acc = bias + sum (qx + offset_x) * (qw + offset_w)
+//   y   = clamp(floor(fma((float)acc, m, zero + 0.5f)))      8-bit y,  m = (float)(scale_x * scale_w / scale_y)
+//   y   = clamp(floor(fma((double)acc, m, zero + 0.5)))      16-bit y, m not rounded to float
+// where zero = -offset_y and m is computed in double. Ties go up.
+//
+// With w encoded per block no integer spans a whole sum. bias is f64 in real units and
+//   t = zero + 0.5 + bias / scale_y
+//   t = fma((double)acc_run, scale_x * scale_w_run / scale_y, t)   for each run of equal block, in order
+//   y = clamp(floor(t))
+// for 8-bit and 16-bit y alike; runs are taken in the order in which the sum is written.
+#ifndef QRN_KERNELS_GEMM_REQUANT_H
+#define QRN_KERNELS_GEMM_REQUANT_H
+
+#include "kernels/kernel.h"
+
+#include <math.h>
+
+#define QRN_REQUANT_OFFSET_MAX 16384
+
+// The output side of one channel.
+typedef struct qrn_requant {
+    double m;         // scale_x * scale_w / scale_y
+    float m32;        // the same as float
+    double zero_half; // zero + 0.5
+    int32_t lo, hi;   // code range of y
+    bool wide;        // y has 16 bits
+} qrn_requant;
+
+static inline int32_t qrn_code8(const qrn_view *v, size_t i) {
+    return v->dtype == QRN_DTYPE_SQ8 ? ((const int8_t *)v->data)[i] : ((const uint8_t *)v->data)[i];
+}
+
+// Scale and offset of group g (channel or block); per-tensor encodings have one for all.
+static inline double qrn_group_scale(const qrn_quant *q, size_t g) {
+    return (double)(q->kind == QRN_QUANT_TENSOR ? q->scale : q->scales[g]);
+}
+static inline int32_t qrn_group_offset(const qrn_quant *q, size_t g) {
+    return q->kind == QRN_QUANT_TENSOR ? q->offset : q->offsets ? q->offsets[g] : 0;
+}
+
+static inline qrn_requant qrn_requant_of(const qrn_view *x, const qrn_view *w, size_t group,
+                                         const qrn_view *y) {
+    int64_t lo, hi;
+    qrn_code_range(y->dtype, y->quant->bits, &lo, &hi);
+    double m = (double)x->quant->scale * qrn_group_scale(w->quant, group) / (double)y->quant->scale;
+    return (qrn_requant){.m = m,
+                         .m32 = (float)m,
+                         .zero_half = 0.5 - (double)y->quant->offset,
+                         .lo = (int32_t)lo,
+                         .hi = (int32_t)hi,
+                         .wide = qrn_dtypes[y->dtype].bits > 8};
+}
+
+static inline int32_t qrn_requant_clamp(const qrn_requant *r, double t) {
+    if (!(t > (double)r->lo)) // NaN of an infinite scale ratio as well
+        return r->lo;
+    return t >= (double)r->hi ? r->hi : (int32_t)t;
+}
+
+static inline int32_t qrn_requantize(const qrn_requant *r, int64_t acc) {
+    if (r->wide)
+        return qrn_requant_clamp(r, floor(fma((double)acc, r->m, r->zero_half)));
+    return qrn_requant_clamp(r, (double)floorf(fmaf((float)acc, r->m32, (float)r->zero_half)));
+}
+
+static inline void qrn_store_code(const qrn_view *y, size_t i, int32_t code) {
+    if (qrn_view_elem(y) == 2)
+        ((uint16_t *)y->data)[i] = (uint16_t)code;
+    else
+        ((uint8_t *)y->data)[i] = (uint8_t)code;
+}
+
+// Block of element i of a tensor encoded per block: blocks are counted in row-major order.
+static inline size_t qrn_block_of(const qrn_view *v, size_t i) {
+    size_t g = 0, step = 1;
+    for (uint32_t d = v->rank; d-- > 0;) {
+        size_t block = v->quant->block[d] ? v->quant->block[d] : 1;
+        g += i % v->dims[d] / block * step;
+        step *= (v->dims[d] + block - 1) / block;
+        i /= v->dims[d];
+    }
+    return g;
+}
+
+// The sum of one output element with w encoded per block.
+typedef struct qrn_block_sum {
+    double t;      // zero + 0.5 + bias / scale_y + finished runs
+    int64_t acc;   // the run at hand
+    size_t group;  // its block
+    bool started;
+} qrn_block_sum;
+
+static inline void qrn_block_flush(qrn_block_sum *s, const qrn_view *x, const qrn_view *w,
+                                   const qrn_view *y) {
+    if (s->started)
+        s->t = fma((double)s->acc, qrn_requant_of(x, w, s->group, y).m, s->t);
+    s->acc = 0;
+}
+
+// Adds (qx + offset_x) * (qw + offset_w) of element wi of w.
+static inline void qrn_block_add(qrn_block_sum *s, const qrn_view *x, size_t xi, const qrn_view *w,
+                                 size_t wi, const qrn_view *y) {
+    size_t g = qrn_block_of(w, wi);
+    if (!s->started || g != s->group) {
+        qrn_block_flush(s, x, w, y);
+        s->group = g;
+        s->started = true;
+    }
+    s->acc += (int64_t)(qrn_code8(x, xi) + x->quant->offset) *
+              (qrn_code8(w, wi) + qrn_group_offset(w->quant, g));
+}
+
+#endif
