@@ -1,8 +1,128 @@
 // SPDX-License-Identifier: MIT
 //
-// Lowering rows of the conv group.
+// Lowering rows of the conv group: convolutions, matrix products, columns.
 #include "compiler/lower/groups.h"
+#include "compiler/lower/quantized.h"
+#include "kernels/columns/columns.h"
+#include "kernels/conv/conv.h"
+#include "kernels/gemm/matmul.h"
+#include "kernels/hadamard/hadamard.h"
+
+#include <string.h>
+
+// Values of a scalar or tensor parameter; `fallback` where it is absent.
+static void values(const qrn_node *n, const char *name, uint32_t count, uint32_t fallback,
+                   uint32_t *dst) {
+    for (uint32_t i = 0; i < count; i++)
+        dst[i] = fallback;
+    const qrn_param *p = qrn_node_param(n, name);
+    if (p && p->is_tensor)
+        qrn_node_u32s(n, name, dst, count);
+    else if (p)
+        dst[0] = qrn_node_u32(n, name, fallback);
+}
+
+static void pads(const qrn_node *n, uint32_t count, uint32_t *before, uint32_t *after) {
+    uint32_t both[6] = {0};
+    values(n, "pad_amount", 2 * count, 0, both);
+    for (uint32_t i = 0; i < count; i++) {
+        before[i] = both[2 * i];
+        if (after)
+            after[i] = both[2 * i + 1];
+    }
+}
+
+static uint32_t last_dim(const qrn_tensor *t) { return t->shape.dims[t->shape.rank - 1]; }
+
+static qrn_status conv_args(const qrn_node *n, void *args) {
+    qrn_conv_args *a = args;
+    a->n_spatial = n->in[0]->shape.rank - 2;
+    a->transposed = strncmp(n->op->name, "Transpose", 9) == 0;
+    bool depthwise = strncmp(n->op->name, "DepthWise", 9) == 0;
+    a->group = depthwise ? last_dim(n->in[0]) : qrn_node_u32(n, "group", 1);
+    values(n, "stride", a->n_spatial, 1, a->stride);
+    values(n, "dilation", a->n_spatial, 1, a->dilation);
+    pads(n, a->n_spatial, a->before, NULL);
+    return QRN_OK;
+}
+
+static qrn_status matmul_args(const qrn_node *n, void *args) {
+    qrn_matmul_args *a = args;
+    a->flat = strcmp(n->op->name, "FullyConnected") == 0;
+    a->transpose_a = qrn_node_bool(n, "transpose_in0", false);
+    a->transpose_b = a->flat || qrn_node_bool(n, "transpose_in1", false);
+    return QRN_OK;
+}
+
+static qrn_status hadamard_args(const qrn_node *n, void *args) {
+    ((qrn_hadamard_args *)args)->scale = qrn_node_f32(n, "scale", 1.0f);
+    return QRN_OK;
+}
+
+static qrn_status columns_args(const qrn_node *n, void *args) {
+    qrn_columns_args *a = args;
+    values(n, "kernel_size", 2, 1, a->kernel);
+    values(n, "stride", 2, 1, a->stride);
+    values(n, "dilation", 2, 1, a->dilation);
+    pads(n, 2, a->before, a->after);
+    return QRN_OK;
+}
+
+// The special ways of a sum of products, in order of preference.
+static qrn_status products(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
+    qrn_status s = qrn_lower_quantized(lo, n, q);
+    return s == QRN_E_UNSUPPORTED ? qrn_lower_unscaled_bias(lo, n, q) : s;
+}
+
+static qrn_status lower_conv(qrn_lowering *lo, const qrn_node *n) {
+    qrn_conv_args args = {0};
+    QRN_TRY(conv_args(n, &args));
+    return products(lo, n,
+                    &(qrn_quantized){.family = &qrn_family_conv,
+                                     .args = &args,
+                                     .channel_axis = n->in[1]->shape.rank - 1,
+                                     .n_channels = last_dim(n->out[0])});
+}
+
+static qrn_status lower_matmul(qrn_lowering *lo, const qrn_node *n) {
+    qrn_matmul_args args = {0};
+    QRN_TRY(matmul_args(n, &args));
+    return products(
+        lo, n,
+        &(qrn_quantized){.family = &qrn_family_matmul,
+                         .args = &args,
+                         .channel_axis = n->in[1]->shape.rank - (args.transpose_b ? 2 : 1),
+                         .n_channels = last_dim(n->out[0])});
+}
+
+#define CONV(name)                                                                                 \
+    {                                                                                              \
+        .op = name, .family = &qrn_family_conv, .in = "r", .out = "r", .args = conv_args,          \
+        .custom = lower_conv                                                                       \
+    }
+#define MATMUL(name)                                                                               \
+    {                                                                                              \
+        .op = name, .family = &qrn_family_matmul, .in = "r", .out = "r", .args = matmul_args,      \
+        .custom = lower_matmul                                                                     \
+    }
 
 const qrn_lower_row qrn_lower_conv[] = {
+    CONV("Conv1d"),
+    CONV("Conv2d"),
+    CONV("Conv3d"),
+    CONV("DepthWiseConv1d"),
+    CONV("DepthWiseConv2d"),
+    CONV("TransposeConv1d"),
+    CONV("TransposeConv2d"),
+    CONV("TransposeConv3d"),
+    MATMUL("FullyConnected"),
+    MATMUL("MatMul"),
+    {.op = "HadamardTransform",
+     .family = &qrn_family_hadamard,
+     .in = "r",
+     .out = "r",
+     .args = hadamard_args},
+    {.op = "Im2Col", .family = &qrn_family_im2col, .in = "r", .out = "r", .args = columns_args},
+    {.op = "Col2Im", .family = &qrn_family_col2im, .in = "r", .out = "r", .args = columns_args},
     {0},
 };

@@ -2,7 +2,57 @@
 //
 // Lowering rows of the pool group.
 #include "compiler/lower/groups.h"
+#include "kernels/pooling/pooling.h"
+
+static qrn_status pool_args(const qrn_node *n, void *args) {
+    qrn_pooling_args *a = args;
+    uint32_t pads[6] = {0};
+    a->n_spatial = n->in[0]->shape.rank - 2;
+    qrn_node_u32s(n, "filter_size", a->size, a->n_spatial);
+    qrn_node_u32s(n, "stride", a->stride, a->n_spatial);
+    qrn_node_u32s(n, "pad_amount", pads, 2 * a->n_spatial);
+    for (uint32_t i = 0; i < a->n_spatial; i++) {
+        a->before[i] = pads[2 * i];
+        a->after[i] = pads[2 * i + 1];
+    }
+    a->count_pad = qrn_node_bool(n, "count_pad_for_edges", false);
+    return QRN_OK;
+}
+
+// Codes of 8 or 16 bits whose every bit counts.
+static bool is_code(const qrn_tensor *t) {
+    uint8_t bits = qrn_dtypes[t->dtype].bits;
+    return qrn_dtype_is_fixed(t->dtype) && (bits == 8 || bits == 16) &&
+           (t->quant.bits == 0 || t->quant.bits >= bits);
+}
+
+// Fixed point: the largest code is the code of the largest value, so codes are compared as they
+// are, after a conversion to the output's encoding where that differs.
+static qrn_status lower_max(qrn_lowering *lo, const qrn_node *n) {
+    const qrn_tensor *y = n->out[0];
+    if (!is_code(n->in[0]) || !is_code(y) || y->quant.kind != QRN_QUANT_TENSOR ||
+        !(y->quant.scale > 0.0f))
+        return QRN_E_UNSUPPORTED;
+    qrn_pooling_args args = {0};
+    qrn_val in, out;
+    QRN_TRY(pool_args(n, &args));
+    QRN_TRY(qrn_lo_tensor(lo, n->in[0], &in));
+    QRN_TRY(qrn_lo_as(lo, in, y->dtype, &y->quant, &in));
+    QRN_TRY(qrn_lo_tensor(lo, y, &out));
+    return qrn_lo_step(lo, &qrn_family_pool_max, QRN_DOMAIN_RAW, &args, &in, 1, &out, 1, 0);
+}
+
+#define MAX_POOL(name)                                                                             \
+    {                                                                                              \
+        .op = name, .family = &qrn_family_pool_max, .in = "r", .out = "r", .args = pool_args,      \
+        .custom = lower_max                                                                        \
+    }
 
 const qrn_lower_row qrn_lower_pool[] = {
+    {.op = "PoolAvg2d", .family = &qrn_family_pool_avg, .in = "r", .out = "r", .args = pool_args},
+    {.op = "PoolAvg3d", .family = &qrn_family_pool_avg, .in = "r", .out = "r", .args = pool_args},
+    MAX_POOL("PoolMax2d"),
+    MAX_POOL("PoolMax3d"),
+    {.op = "L2Pool2d", .family = &qrn_family_pool_l2, .in = "r", .out = "r", .args = pool_args},
     {0},
 };

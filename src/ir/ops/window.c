@@ -13,8 +13,8 @@ static const qrn_param *find(const qrn_op_call *c, const char *name) {
 }
 
 // Copies `count` values of a parameter; leaves dst alone when it is absent or the op has none.
-static qrn_status read_values(const qrn_op_call *c, const char *name, uint32_t count,
-                              uint32_t *dst, bool *known) {
+static qrn_status read_values(const qrn_op_call *c, const char *name, uint32_t count, uint32_t *dst,
+                              bool *known) {
     const qrn_param *p = find(c, name);
     if (!p || !p->present)
         return QRN_OK;
@@ -73,8 +73,8 @@ qrn_status qrn_window_forward(const qrn_op_call *c, const qrn_window *w, uint32_
     uint64_t padded = (uint64_t)w->before[i] + in + w->after[i];
     if (extent(w, i) > padded)
         return qrn_op_fail(c, QRN_E_SHAPE,
-                           "spatial dimension %u: window of %llu cells on a padded input of %llu", i,
-                           (unsigned long long)extent(w, i), (unsigned long long)padded);
+                           "spatial dimension %u: window of %llu cells on a padded input of %llu",
+                           i, (unsigned long long)extent(w, i), (unsigned long long)padded);
     uint64_t room = padded - extent(w, i);
     uint64_t steps = room / w->stride[i] + (ceil && room % w->stride[i] ? 1 : 0) + 1;
     if (steps > UINT32_MAX)
@@ -83,8 +83,8 @@ qrn_status qrn_window_forward(const qrn_op_call *c, const qrn_window *w, uint32_
     return QRN_OK;
 }
 
-qrn_status qrn_window_transposed(const qrn_op_call *c, const qrn_window *w, uint32_t i,
-                                 uint32_t in, uint32_t *out) {
+qrn_status qrn_window_transposed(const qrn_op_call *c, const qrn_window *w, uint32_t i, uint32_t in,
+                                 uint32_t *out) {
     uint64_t spread = in ? (uint64_t)w->stride[i] * (in - 1) : 0;
     uint64_t pads = (uint64_t)w->before[i] + w->after[i];
     if (spread > UINT32_MAX || extent(w, i) > UINT32_MAX)

@@ -10,13 +10,13 @@
 #define QRN_WINDOW_MAX 3 // spatial dimensions
 
 typedef struct qrn_window {
-    uint32_t n;                              // spatial dimensions, 1 to 3
-    bool known;                              // false: a parameter has no data yet, sizes are open
-    uint32_t size[QRN_WINDOW_MAX];           // of the filter; filled by the rule or by filter_size
+    uint32_t n;                    // spatial dimensions, 1 to 3
+    bool known;                    // false: a parameter has no data yet, sizes are open
+    uint32_t size[QRN_WINDOW_MAX]; // of the filter; filled by the rule or by filter_size
     uint32_t stride[QRN_WINDOW_MAX];
-    uint32_t dilation[QRN_WINDOW_MAX];       // 1 for ops without dilation
+    uint32_t dilation[QRN_WINDOW_MAX];                      // 1 for ops without dilation
     uint32_t before[QRN_WINDOW_MAX], after[QRN_WINDOW_MAX]; // padding
-    uint32_t output_padding[QRN_WINDOW_MAX]; // 0 for ops without it
+    uint32_t output_padding[QRN_WINDOW_MAX];                // 0 for ops without it
 } qrn_window;
 
 // Reads stride, pad_amount and, where the op has them, dilation, output_padding, filter_size and
@@ -30,7 +30,7 @@ qrn_status qrn_window_forward(const qrn_op_call *c, const qrn_window *w, uint32_
                               bool ceil, uint32_t *out);
 // Output size of a transposed convolution:
 //   stride * (in - 1) + (size - 1) * dilation + 1 - before - after + output_padding
-qrn_status qrn_window_transposed(const qrn_op_call *c, const qrn_window *w, uint32_t i,
-                                 uint32_t in, uint32_t *out);
+qrn_status qrn_window_transposed(const qrn_op_call *c, const qrn_window *w, uint32_t i, uint32_t in,
+                                 uint32_t *out);
 
 #endif

@@ -12,8 +12,8 @@ static size_t n_positions(const qrn_columns_args *a, uint32_t dir, uint32_t size
 // Coordinate of a window cell for a window position; -1 outside the image.
 static int64_t image_cell(const qrn_columns_args *a, uint32_t dir, size_t position, size_t cell,
                           uint32_t size) {
-    int64_t at = (int64_t)position * a->stride[dir] + (int64_t)cell * a->dilation[dir] -
-                 a->before[dir];
+    int64_t at =
+        (int64_t)position * a->stride[dir] + (int64_t)cell * a->dilation[dir] - a->before[dir];
     return at < 0 || at >= size ? -1 : at;
 }
 

@@ -4,8 +4,8 @@
 //   image [N, H, W, C], columns [N, C*kh*kw, L], L window positions in row-major order
 //   row index of (channel c, window cell a, b): (c*kh + a)*kw + b
 // im2col: in[0] image, out[0] columns. Cells outside the image are zero.
-// col2im: in[0] columns, out[0] image. Each image cell is the sum of the column cells that map to it, in
-// double, in the order a, b.
+// col2im: in[0] columns, out[0] image. Each image cell is the sum of the column cells that map to
+// it, in double, in the order a, b.
 #ifndef QRN_KERNELS_COLUMNS_H
 #define QRN_KERNELS_COLUMNS_H
 

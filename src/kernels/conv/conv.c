@@ -3,8 +3,8 @@
 // The conv family: geometry shared by all rows, the reference rows for real numbers, the row list.
 #include "kernels/conv/conv.h"
 
-qrn_conv_geometry qrn_conv_geometry_of(const qrn_conv_args *a, const qrn_view *x,
-                                       const qrn_view *y, const uint32_t *kernel_dims) {
+qrn_conv_geometry qrn_conv_geometry_of(const qrn_conv_args *a, const qrn_view *x, const qrn_view *y,
+                                       const uint32_t *kernel_dims) {
     uint32_t last = a->n_spatial + 1, lead = 3 - a->n_spatial;
     qrn_conv_geometry g = {.batch = y->dims[0],
                            .cin = x->dims[last],

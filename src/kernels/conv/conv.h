@@ -5,8 +5,10 @@
 //   in[1]  filter  [K..., Cin/group, Cout], transposed: [K..., Cin, Cout/group]
 //   in[2]  bias    [Cout], may be absent
 //   out[0] y       [N, So..., Cout]
-// With g = co / (Cout/group) the group of output channel co, and ci counting the channels of a group:
-//   y[n,o,co] = bias[co] + sum_{k,ci} x[n, o*stride - before + k*dilation, g*Cin/group + ci] * filter[k,ci,co]
+// With g = co / (Cout/group) the group of output channel co, and ci counting the channels of a
+// group:
+//   y[n,o,co] = bias[co] + sum_{k,ci} x[n, o*stride - before + k*dilation, g*Cin/group + ci] *
+//   filter[k,ci,co]
 // and transposed, the adjoint:
 //   y[n, i*stride - before + k*dilation, co] receives
 //       x[n, i, g*Cin/group + ci] * filter[k, g*Cin/group + ci, co - g*Cout/group]
@@ -44,16 +46,16 @@ typedef struct qrn_conv_cell {
 } qrn_conv_cell;
 
 // kernel_dims: the K... of the filter, args->n_spatial entries.
-qrn_conv_geometry qrn_conv_geometry_of(const qrn_conv_args *a, const qrn_view *x,
-                                       const qrn_view *y, const uint32_t *kernel_dims);
+qrn_conv_geometry qrn_conv_geometry_of(const qrn_conv_args *a, const qrn_view *x, const qrn_view *y,
+                                       const uint32_t *kernel_dims);
 // Output cells and filter taps, and where they are.
 size_t qrn_conv_cells(const qrn_conv_geometry *g);
 size_t qrn_conv_taps(const qrn_conv_geometry *g);
 qrn_conv_cell qrn_conv_cell_at(const qrn_conv_geometry *g, size_t cell);
 // Number of the input cell that a tap reads for an output cell; -1 when there is none.
 int64_t qrn_conv_source(const qrn_conv_geometry *g, const qrn_conv_cell *cell, size_t tap);
-// Position in the filter of (tap, channel ci of the group, output channel co); the next output channels
-// of the group follow it.
+// Position in the filter of (tap, channel ci of the group, output channel co); the next output
+// channels of the group follow it.
 size_t qrn_conv_weight(const qrn_conv_geometry *g, size_t tap, size_t ci, size_t co);
 // How many output channels from co on, at most QRN_CONV_CHANNELS, belong to one group.
 size_t qrn_conv_run(const qrn_conv_geometry *g, size_t co);

@@ -5,11 +5,13 @@
 //   in[1]  b     [..., depth, cols], or [..., cols, depth] with transpose_b
 //   in[2]  bias  [cols], may be absent
 //   out[0] c     [..., rows, cols]:  c[i,j] = bias[j] + sum_k a[i,k] * b[k,j]
-// flat: a and c of any shape are read as one matrix of rows of depth and cols elements; b has rank 2.
+// flat: a and c of any shape are read as one matrix of rows of depth and cols elements; b has
+// rank 2.
 //
-// Domains F32 and F64: real numbers; the reference rows sum in double, in the order of k. The fast F32
-// rows pack b, 32 columns at a time, and keep one chain of fused multiply-adds per result (see gemm_f32.h).
-// Domain RAW: quantized, as requant.h defines it; x is a, w is b, channels are columns.
+// Domains F32 and F64: real numbers; the reference rows sum in double, in the order of k. The fast
+// F32 rows pack b, 32 columns at a time, and keep one chain of fused multiply-adds per result (see
+// gemm_f32.h). Domain RAW: quantized, as requant.h defines it; x is a, w is b, channels are
+// columns.
 #ifndef QRN_KERNELS_GEMM_MATMUL_H
 #define QRN_KERNELS_GEMM_MATMUL_H
 
@@ -27,10 +29,11 @@ extern const qrn_family qrn_family_matmul; // F32, F64, RAW
 
 typedef struct qrn_matmul_geometry {
     size_t batch, rows, cols, depth;
-    size_t a_row, a_depth;   // element strides inside a matrix of a
-    size_t b_depth, b_col;   // element strides inside a matrix of b
-    uint32_t n_lead;         // leading dimensions of c
-    size_t lead[QRN_MAX_RANK], a_lead[QRN_MAX_RANK], b_lead[QRN_MAX_RANK]; // sizes and strides, 0 = broadcast
+    size_t a_row, a_depth; // element strides inside a matrix of a
+    size_t b_depth, b_col; // element strides inside a matrix of b
+    uint32_t n_lead;       // leading dimensions of c
+    size_t lead[QRN_MAX_RANK], a_lead[QRN_MAX_RANK],
+        b_lead[QRN_MAX_RANK]; // sizes and strides, 0 = broadcast
 } qrn_matmul_geometry;
 
 qrn_matmul_geometry qrn_matmul_geometry_of(const qrn_kcall *k);

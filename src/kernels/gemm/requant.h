@@ -3,21 +3,23 @@
 // Quantized sums of products: the definition shared by convolutions and matrix products in the RAW
 // domain. The reference rows and every fast one agree with it to the bit.
 //
-// Operands. x and w are uq8 or sq8 codes (narrower weights are widened first); x and y have one encoding
-// per tensor; w has one per tensor, per output channel or per block. Offsets of x and w are within
+// Operands. x and w are uq8 or sq8 codes (narrower weights are widened first); x and y have one
+// encoding per tensor; w has one per tensor, per output channel or per block. Offsets of x and w
+// are within
 // +-QRN_REQUANT_OFFSET_MAX, so that products fit 32 bits.
 //
 // Sums are exact integers. With w encoded per tensor or per channel, bias is i32 in units of
 // scale_x * scale_w and
 //   acc = bias + sum (qx + offset_x) * (qw + offset_w)
-//   y   = clamp(floor(fma((float)acc, m, zero + 0.5f)))      8-bit y,  m = (float)(scale_x * scale_w / scale_y)
-//   y   = clamp(floor(fma((double)acc, m, zero + 0.5)))      16-bit y, m not rounded to float
+//   y   = clamp(floor(fma((float)acc, m, zero + 0.5f)))      8-bit y,  m = (float)(scale_x *
+//   scale_w / scale_y) y   = clamp(floor(fma((double)acc, m, zero + 0.5)))      16-bit y, m not
+//   rounded to float
 // where zero = -offset_y and m is computed in double. Ties go up.
 //
 // With w encoded per block no integer spans a whole sum. bias is f64 in real units and
 //   t = zero + 0.5 + bias / scale_y
-//   t = fma((double)acc_run, scale_x * scale_w_run / scale_y, t)   for each run of equal block, in order
-//   y = clamp(floor(t))
+//   t = fma((double)acc_run, scale_x * scale_w_run / scale_y, t)   for each run of equal block, in
+//   order y = clamp(floor(t))
 // for 8-bit and 16-bit y alike; runs are taken in the order in which the sum is written.
 #ifndef QRN_KERNELS_GEMM_REQUANT_H
 #define QRN_KERNELS_GEMM_REQUANT_H
@@ -95,9 +97,9 @@ static inline size_t qrn_block_of(const qrn_view *v, size_t i) {
 
 // The sum of one output element with w encoded per block.
 typedef struct qrn_block_sum {
-    double t;      // zero + 0.5 + bias / scale_y + finished runs
-    int64_t acc;   // the run at hand
-    size_t group;  // its block
+    double t;     // zero + 0.5 + bias / scale_y + finished runs
+    int64_t acc;  // the run at hand
+    size_t group; // its block
     bool started;
 } qrn_block_sum;
 

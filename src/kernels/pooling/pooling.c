@@ -9,7 +9,8 @@
 
 // The part of a window that lies inside the input.
 typedef struct window {
-    size_t first[3], size[3], in[3]; // clipped window and input size, leading ones where fewer dimensions
+    size_t first[3], size[3],
+        in[3]; // clipped window and input size, leading ones where fewer dimensions
     size_t batch;
     size_t n_cells;  // cells inside the input
     size_t n_padded; // cells inside the padded input
@@ -103,10 +104,14 @@ static size_t cell_in(const window *w, size_t i) {
 
 static qrn_status pool_max_codes_ref(const qrn_kcall *k) {
     switch (k->in[0]->dtype) {
-    case QRN_DTYPE_UQ8: return pool_max_u8(k);
-    case QRN_DTYPE_SQ8: return pool_max_s8(k);
-    case QRN_DTYPE_UQ16: return pool_max_u16(k);
-    default: return pool_max_s16(k);
+    case QRN_DTYPE_UQ8:
+        return pool_max_u8(k);
+    case QRN_DTYPE_SQ8:
+        return pool_max_s8(k);
+    case QRN_DTYPE_UQ16:
+        return pool_max_u16(k);
+    default:
+        return pool_max_s16(k);
     }
 }
 

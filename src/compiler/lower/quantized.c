@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+//
+// Quantized sums of products: which operands take the integer path, and what becomes of the bias.
+#include "compiler/lower/quantized.h"
+
+#include "kernels/convert.h"
+#include "kernels/gemm/requant.h"
+
+// A bias scale this close to scale_x * scale_w is the same: clients round the product to float.
+#define SAME_SCALE 1e-6
+
+static bool positive(float s) { return isfinite(s) && s > 0; }
+
+static bool small_offset(int32_t o) {
+    return o >= -QRN_REQUANT_OFFSET_MAX && o <= QRN_REQUANT_OFFSET_MAX;
+}
+
+static bool one_scale(const qrn_quant *q) {
+    return q->kind == QRN_QUANT_TENSOR && q->shift == 0.0f && positive(q->scale);
+}
+
+static bool is_8bit(qrn_dtype t) { return t == QRN_DTYPE_UQ8 || t == QRN_DTYPE_SQ8; }
+static bool is_16bit(qrn_dtype t) { return t == QRN_DTYPE_UQ16 || t == QRN_DTYPE_SQ16; }
+static bool is_4bit(qrn_dtype t) { return t == QRN_DTYPE_UQ4 || t == QRN_DTYPE_SQ4; }
+
+static bool activations_fit(const qrn_tensor *x, const qrn_tensor *y) {
+    bool full = x->quant.bits == 0 || x->quant.bits >= 8;
+    return is_8bit(x->dtype) && full && one_scale(&x->quant) && small_offset(x->quant.offset) &&
+           (is_8bit(y->dtype) || is_16bit(y->dtype)) && one_scale(&y->quant);
+}
+
+static bool weights_fit(const qrn_tensor *w, uint32_t channel_axis) {
+    const qrn_quant *q = &w->quant;
+    if ((!is_8bit(w->dtype) && !is_4bit(w->dtype)) || q->shift != 0.0f)
+        return false;
+    if (q->kind == QRN_QUANT_TENSOR)
+        return positive(q->scale) && small_offset(q->offset);
+    bool known_blocks = q->kind == QRN_QUANT_BLOCK && qrn_tensor_is_static(w) && !q->real_offsets;
+    if (!known_blocks && !(q->kind == QRN_QUANT_AXIS && q->axis == channel_axis))
+        return false;
+    for (uint32_t g = 0; g < q->n_groups; g++)
+        if (!positive(q->scales[g]) || !small_offset(q->offsets ? q->offsets[g] : 0))
+            return false;
+    return true;
+}
+
+// Weights as 8-bit codes whose every bit counts.
+static qrn_status widened(qrn_lowering *lo, const qrn_tensor *w, qrn_val *out) {
+    qrn_val v;
+    qrn_quant q = w->quant;
+    bool is_signed = qrn_dtypes[w->dtype].cls == QRN_CLASS_SFIXED;
+    QRN_TRY(qrn_lo_tensor(lo, w, &v));
+    if (!is_4bit(w->dtype) && (q.bits == 0 || q.bits >= 8)) {
+        *out = v;
+        return QRN_OK;
+    }
+    q.bits = 8;
+    return qrn_lo_as(lo, v, is_signed ? QRN_DTYPE_SQ8 : QRN_DTYPE_UQ8, &q, out);
+}
+
+// No scale of its own: none given, or all zero.
+static bool unscaled(const qrn_tensor *b) {
+    const qrn_quant *q = &b->quant;
+    if (b->dtype != QRN_DTYPE_I32 && b->dtype != QRN_DTYPE_SQ32)
+        return false;
+    if (b->dtype == QRN_DTYPE_I32 || q->kind == QRN_QUANT_NONE)
+        return true;
+    if (q->kind == QRN_QUANT_TENSOR)
+        return q->scale == 0.0f;
+    for (uint32_t g = 0; g < q->n_groups; g++)
+        if (q->scales[g] != 0.0f)
+            return false;
+    return true;
+}
+
+// scale_x * scale_w of output channel c.
+static double product_scale(const qrn_node *n, const qrn_quantized *q, uint32_t c) {
+    const qrn_tensor *w = n->in[1];
+    return (double)n->in[0]->quant.scale *
+           qrn_group_scale(&w->quant, c % w->shape.dims[q->channel_axis]);
+}
+
+// Are the codes of the bias already in units of scale_x * scale_w?
+static bool in_product_units(const qrn_node *n, const qrn_quantized *q) {
+    const qrn_tensor *b = n->in[2];
+    if (unscaled(b))
+        return true;
+    if (b->dtype != QRN_DTYPE_SQ32 || b->quant.kind == QRN_QUANT_BLOCK || b->quant.shift != 0.0f)
+        return false;
+    for (uint32_t c = 0; c < q->n_channels; c++) {
+        double ratio = qrn_group_scale(&b->quant, c) / product_scale(n, q, c);
+        if (!(fabs(ratio - 1.0) < SAME_SCALE) || qrn_group_offset(&b->quant, c) != 0)
+            return false;
+    }
+    return true;
+}
+
+static int32_t nearest_i32(double v) {
+    v = floor(v + 0.5);
+    if (!(v > (double)INT32_MIN))
+        return INT32_MIN;
+    return v >= (double)INT32_MAX ? INT32_MAX : (int32_t)v;
+}
+
+// The bias as i32 in units of scale_x * scale_w, requantized at finalize when it is in others.
+static qrn_status integer_bias(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q,
+                               qrn_val *out) {
+    const qrn_tensor *b = n->in[2];
+    qrn_val v, made;
+    QRN_TRY(qrn_lo_tensor(lo, b, &v));
+    if (in_product_units(n, q)) {
+        *out = v;
+        return QRN_OK;
+    }
+    void *codes = (void *)(uintptr_t)qrn_lo_const_data(lo, v);
+    if (!codes || !qrn_dtype_is_fixed(b->dtype) || b->quant.kind == QRN_QUANT_NONE)
+        return QRN_E_UNSUPPORTED;
+    qrn_view view = {.data = codes, .quant = &b->quant, .dtype = b->dtype, .rank = 1};
+    view.dims[0] = q->n_channels;
+    void *data;
+    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_I32, &b->shape, NULL, &made, &data));
+    for (uint32_t c = 0; c < q->n_channels; c++)
+        ((int32_t *)data)[c] = nearest_i32(qrn_view_real(&view, c) / product_scale(n, q, c));
+    *out = made;
+    return QRN_OK;
+}
+
+// The bias as reals, for weights that are encoded per block.
+static qrn_status real_bias(qrn_lowering *lo, const qrn_node *n, qrn_val *out) {
+    if (unscaled(n->in[2]))
+        return QRN_FAIL(QRN_E_TENSOR_UNSUPPORTED,
+                        "graph '%s' node '%s': bias '%s' needs a scale, the weights have blocks",
+                        n->graph->name, n->name, n->in[2]->name);
+    QRN_TRY(qrn_lo_tensor(lo, n->in[2], out));
+    return qrn_lo_as(lo, *out, QRN_DTYPE_F64, NULL, out);
+}
+
+static bool has_bias(const qrn_node *n) { return n->n_in > 2 && n->in[2]; }
+
+qrn_status qrn_lower_quantized(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
+    if (!activations_fit(n->in[0], n->out[0]) || !weights_fit(n->in[1], q->channel_axis))
+        return QRN_E_UNSUPPORTED;
+    qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, out;
+    if (has_bias(n) && n->in[1]->quant.kind == QRN_QUANT_BLOCK)
+        QRN_TRY(real_bias(lo, n, &ins[2]));
+    else if (has_bias(n))
+        QRN_TRY(integer_bias(lo, n, q, &ins[2]));
+    QRN_TRY(qrn_lo_tensor(lo, n->in[0], &ins[0]));
+    QRN_TRY(widened(lo, n->in[1], &ins[1]));
+    QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
+    return qrn_lo_step(lo, q->family, QRN_DOMAIN_RAW, q->args, ins, 3, &out, 1, 0);
+}
+
+qrn_status qrn_lower_unscaled_bias(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
+    if (!has_bias(n) || !unscaled(n->in[2]) || n->in[0]->quant.kind != QRN_QUANT_TENSOR)
+        return QRN_E_UNSUPPORTED;
+    const qrn_quant *w = &n->in[1]->quant;
+    if (w->kind != QRN_QUANT_TENSOR && !(w->kind == QRN_QUANT_AXIS && w->axis == q->channel_axis))
+        return w->kind == QRN_QUANT_BLOCK ? real_bias(lo, n, &(qrn_val){0}) : QRN_E_UNSUPPORTED;
+    qrn_val ins[3], out, real;
+    QRN_TRY(qrn_lo_tensor(lo, n->in[2], &ins[2]));
+    const int32_t *codes = qrn_lo_const_data(lo, ins[2]);
+    if (!codes)
+        return QRN_FAIL(QRN_E_TENSOR_UNSUPPORTED,
+                        "graph '%s' node '%s': bias '%s' needs a scale unless it is static",
+                        n->graph->name, n->name, n->in[2]->name);
+    void *data;
+    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F64, &n->in[2]->shape, NULL, &ins[2], &data));
+    for (uint32_t c = 0; c < q->n_channels; c++)
+        ((double *)data)[c] = (double)codes[c] * product_scale(n, q, c);
+    for (uint32_t i = 0; i < 2; i++) {
+        QRN_TRY(qrn_lo_tensor(lo, n->in[i], &ins[i]));
+        QRN_TRY(qrn_lo_as(lo, ins[i], QRN_DTYPE_F64, NULL, &ins[i]));
+    }
+    QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
+    QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_F64, &n->out[0]->shape, NULL, &real));
+    QRN_TRY(qrn_lo_step(lo, q->family, QRN_DOMAIN_F64, q->args, ins, 3, &real, 1, 0));
+    return qrn_lo_step(lo, &qrn_family_convert, QRN_DOMAIN_RAW, NULL, &real, 1, &out, 1, 0);
+}
