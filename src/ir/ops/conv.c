@@ -72,9 +72,7 @@ static qrn_status forward(const qrn_op_call *c, uint32_t group) {
     return QRN_OK;
 }
 
-static qrn_status conv_rule(const qrn_op_call *c) {
-    return forward(c, qrn_op_u32(c, "group", 1));
-}
+static qrn_status conv_rule(const qrn_op_call *c) { return forward(c, qrn_op_u32(c, "group", 1)); }
 
 static qrn_status depthwise_rule(const qrn_op_call *c) {
     return forward(c, c->in_shape[0].dims[c->in_shape[0].rank - 1]);

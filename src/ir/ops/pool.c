@@ -6,8 +6,8 @@
 #include "ir/ops/window.h"
 
 // x [N, S..., C] -> [N, So..., C].
-// With CEIL the last window may lie wholly behind the input and its leading padding. Frameworks drop
-// such a window, the plain formula keeps it: the declared output decides.
+// With CEIL the last window may lie wholly behind the input and its leading padding. Frameworks
+// drop such a window, the plain formula keeps it: the declared output decides.
 static qrn_status pool(const qrn_op_call *c, bool ceil) {
     const qrn_shape *x = &c->in_shape[0];
     qrn_shape *y = &c->out_shape[0];

@@ -3,6 +3,9 @@
 // The conv family: geometry shared by all rows, the reference rows for real numbers, the row list.
 #include "kernels/conv/conv.h"
 
+#include "base/cpu.h"
+#include "kernels/conv/depthwise_f32.h"
+
 qrn_conv_geometry qrn_conv_geometry_of(const qrn_conv_args *a, const qrn_view *x, const qrn_view *y,
                                        const uint32_t *kernel_dims) {
     uint32_t last = a->n_spatial + 1, lead = 3 - a->n_spatial;
@@ -90,7 +93,19 @@ uint32_t qrn_conv_tasks(const qrn_kcall *k, uint32_t n_threads) {
 
 static bool per_block(const qrn_kcall *k) { return k->in[1]->quant->kind == QRN_QUANT_BLOCK; }
 
+#define DEPTHWISE(isa, bit)                                                                        \
+    {                                                                                              \
+        .name = "depthwise_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = bit,                     \
+        .fn = qrn_depthwise_f32_##isa, .works = qrn_depthwise_f32_works, .tasks = qrn_conv_tasks   \
+    }
+
 static const qrn_kernel conv_rows[] = {
+#if defined(__x86_64__)
+    DEPTHWISE(avx512, QRN_ISA_AVX512),
+    DEPTHWISE(avx2, QRN_ISA_AVX2),
+#elif defined(__aarch64__)
+    DEPTHWISE(neon, QRN_ISA_NEON),
+#endif
     {.name = "conv_f32_ref", .domain = QRN_DOMAIN_F32, .fn = conv_f32_ref, .tasks = qrn_conv_tasks},
     {.name = "conv_f64_ref", .domain = QRN_DOMAIN_F64, .fn = conv_f64_ref, .tasks = qrn_conv_tasks},
     {.name = "conv_q8_block_ref",

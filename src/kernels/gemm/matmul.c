@@ -3,6 +3,8 @@
 // The matmul family: geometry, the reference rows for real numbers and for codes, the row list.
 #include "kernels/gemm/matmul.h"
 
+#include "base/cpu.h"
+#include "kernels/gemm/matmul_f32.h"
 #include "kernels/gemm/requant.h"
 
 static void lead_strides(const qrn_view *v, uint32_t n_lead, size_t *strides) {
@@ -122,7 +124,20 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return g.batch * g.rows * g.cols * g.depth < 65536 ? 1 : n_threads;
 }
 
+#define FAST(isa, bit)                                                                             \
+    {                                                                                              \
+        .name = "matmul_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = bit,                        \
+        .fn = qrn_matmul_f32_##isa, .works = qrn_matmul_f32_works, .tasks = tasks,                 \
+        .scratch = qrn_matmul_f32_scratch                                                          \
+    }
+
 static const qrn_kernel matmul_rows[] = {
+#if defined(__x86_64__)
+    FAST(avx512, QRN_ISA_AVX512),
+    FAST(avx2, QRN_ISA_AVX2),
+#elif defined(__aarch64__)
+    FAST(neon, QRN_ISA_NEON),
+#endif
     {.name = "matmul_f32_ref", .domain = QRN_DOMAIN_F32, .fn = matmul_f32_ref, .tasks = tasks},
     {.name = "matmul_f64_ref", .domain = QRN_DOMAIN_F64, .fn = matmul_f64_ref, .tasks = tasks},
     {.name = "matmul_q8_block_ref",
