@@ -69,6 +69,8 @@ qrn_status qrn_lo_bind(qrn_lowering *lo) {
             return QRN_FAIL(
                 QRN_E_FINALIZE, "graph '%s' node '%s' (%s): no kernel of family %s fits",
                 lo->graph->name, p->nodes[s->node].name, p->nodes[s->node].type, s->family->name);
+        if (s->kernel->tasks)
+            k.n_tasks = p->max_tasks;
         s->scratch_bytes = s->kernel->scratch ? s->kernel->scratch(&k) : 0;
         if (lo->opt->explain)
             explain(lo, s, &k);
@@ -149,6 +151,7 @@ qrn_status qrn_compile(const qrn_graph *g, const qrn_compile_options *opt, qrn_p
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", g->name);
     }
     lo.plan->arena = arena;
+    lo.plan->max_tasks = opt->n_threads ? opt->n_threads : 1;
     for (uint32_t i = 0; i < lo.n_by_id; i++)
         lo.by_id[i] = QRN_VAL_NONE;
     qrn_status s = lower_all(&lo);

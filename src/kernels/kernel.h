@@ -64,7 +64,8 @@ typedef struct qrn_kernel {
     uint32_t (*tasks)(const qrn_kcall *k,
                       uint32_t n_threads); // (optional) NULL: 1 task. The result
                                            // must not depend on the number of tasks
-    size_t (*scratch)(const qrn_kcall *k); // (optional) NULL: none; asked at the largest shapes
+    size_t (*scratch)(const qrn_kcall *k); // (optional) NULL: none; asked at the largest shapes,
+                                           // with n_tasks = the most tasks a call can be cut into
 } qrn_kernel;
 
 typedef struct qrn_family {

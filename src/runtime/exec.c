@@ -168,6 +168,8 @@ static qrn_status run_kernel(const qrn_runner *r, execution *e, const qrn_step *
     if (s->state_bytes)
         j.call.state = r->state + s->state_offset;
     uint32_t n_threads = qrn_pool_threads(pool);
+    if (n_threads > r->plan->max_tasks)
+        n_threads = r->plan->max_tasks;
     uint32_t n = s->kernel->tasks && n_threads > 1 ? s->kernel->tasks(&j.call, n_threads) : 1;
     if (n < 2)
         return s->kernel->fn(&j.call);

@@ -79,6 +79,7 @@ typedef struct qrn_plan {
     qrn_plan_node *nodes;
     uint32_t n_values, n_steps, n_io, n_nodes;
     uint32_t max_operands; // largest n_in + n_out of a step
+    uint32_t max_tasks;    // most tasks a step may be cut into: scratch is planned for that many
     size_t arena_bytes;    // memory one execution needs
     size_t state_bytes;    // memory of the state block, one per graph
     size_t const_bytes;    // constants held by the plan
