@@ -40,13 +40,13 @@ extern "C" {
 // QNN_INTERFACE_VER_TYPE and QNN_INTERFACE_VER_NAME need not change with the headers.
 #define QNN_INTERFACE_VER_EVAL(major, minor) QNN_PASTE_THREE(major, _, minor)
 #define QNN_INTERFACE_NAME_EVAL(prefix, body, suffix) QNN_PASTE_THREE(prefix, body, suffix)
-#define QNN_INTERFACE_VER_TYPE_EVAL(major, minor) \
+#define QNN_INTERFACE_VER_TYPE_EVAL(major, minor)                                                  \
     QNN_INTERFACE_NAME_EVAL(QnnInterface_ImplementationV, QNN_INTERFACE_VER_EVAL(major, minor), _t)
-#define QNN_INTERFACE_VER_NAME_EVAL(major, minor) \
+#define QNN_INTERFACE_VER_NAME_EVAL(major, minor)                                                  \
     QNN_INTERFACE_NAME_EVAL(v, QNN_INTERFACE_VER_EVAL(major, minor), )
-#define QNN_INTERFACE_VER_TYPE \
+#define QNN_INTERFACE_VER_TYPE                                                                     \
     QNN_INTERFACE_VER_TYPE_EVAL(QNN_API_VERSION_MAJOR, QNN_API_VERSION_MINOR)
-#define QNN_INTERFACE_VER_NAME \
+#define QNN_INTERFACE_VER_NAME                                                                     \
     QNN_INTERFACE_VER_NAME_EVAL(QNN_API_VERSION_MAJOR, QNN_API_VERSION_MINOR)
 
 // Errors of QnnInterface_getProviders.

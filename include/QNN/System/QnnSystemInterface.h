@@ -28,14 +28,14 @@ extern "C" {
 // Type and member name of the table, made from the System API version.
 #define QNN_SYSTEM_INTERFACE_VER_EVAL(major, minor) QNN_PASTE_THREE(major, _, minor)
 #define QNN_SYSTEM_INTERFACE_NAME_EVAL(prefix, body, suffix) QNN_PASTE_THREE(prefix, body, suffix)
-#define QNN_SYSTEM_INTERFACE_VER_TYPE_EVAL(major, minor)               \
-    QNN_SYSTEM_INTERFACE_NAME_EVAL(QnnSystemInterface_ImplementationV, \
+#define QNN_SYSTEM_INTERFACE_VER_TYPE_EVAL(major, minor)                                           \
+    QNN_SYSTEM_INTERFACE_NAME_EVAL(QnnSystemInterface_ImplementationV,                             \
                                    QNN_SYSTEM_INTERFACE_VER_EVAL(major, minor), _t)
-#define QNN_SYSTEM_INTERFACE_VER_NAME_EVAL(major, minor) \
+#define QNN_SYSTEM_INTERFACE_VER_NAME_EVAL(major, minor)                                           \
     QNN_SYSTEM_INTERFACE_NAME_EVAL(v, QNN_SYSTEM_INTERFACE_VER_EVAL(major, minor), )
-#define QNN_SYSTEM_INTERFACE_VER_TYPE \
+#define QNN_SYSTEM_INTERFACE_VER_TYPE                                                              \
     QNN_SYSTEM_INTERFACE_VER_TYPE_EVAL(QNN_SYSTEM_API_VERSION_MAJOR, QNN_SYSTEM_API_VERSION_MINOR)
-#define QNN_SYSTEM_INTERFACE_VER_NAME \
+#define QNN_SYSTEM_INTERFACE_VER_NAME                                                              \
     QNN_SYSTEM_INTERFACE_VER_NAME_EVAL(QNN_SYSTEM_API_VERSION_MAJOR, QNN_SYSTEM_API_VERSION_MINOR)
 
 // Errors of QnnSystemInterface_getProviders.
