@@ -76,6 +76,12 @@ typedef enum {
     QNN_GPU_OPTIMIZATION_SUPER_NODE_TENSOR_CONSTRAINT_TENSOR_TYPE = 4,
 } QnnGpuOpPackage_TensorConstraintType_t;
 
+// Extent that a dimension must have.
+struct QnnGpuOpPackage_TensorConstraintDimension {
+    uint32_t index; // which dimension
+    uint32_t size;  // its extent
+};
+
 // What a tensor of a super node must be.
 typedef struct {
     uint32_t operationIndex;                         // which op
@@ -86,13 +92,10 @@ typedef struct {
     };
     QnnGpuOpPackage_TensorConstraintType_t type; // selects the second union's member
     union UNNAMED {
-        Qnn_DataType_t dataType;     // DATA_TYPE
-        Qnn_TensorType_t tensorType; // TENSOR_TYPE
-        uint32_t rank;               // RANK
-        struct {                     // DIMENSION
-            uint32_t index;          // which dimension
-            uint32_t size;           // its extent
-        } dimension;
+        Qnn_DataType_t dataType;                                    // DATA_TYPE
+        Qnn_TensorType_t tensorType;                                // TENSOR_TYPE
+        uint32_t rank;                                              // RANK
+        struct QnnGpuOpPackage_TensorConstraintDimension dimension; // DIMENSION
     };
 } QnnGpuOpPackage_TensorConstraint_t;
 
