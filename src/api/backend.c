@@ -4,9 +4,9 @@
 // A backend cannot be freed while it has contexts; profiles and signals that are left go with it.
 // validateOpConfig is in opconfig.c.
 #include "api/errors.h"
-#include "api/interface.h"
 #include "api/profile.h"
 #include "api/signal.h"
+#include "api/version.h"
 #include "base/mem.h"
 
 #include "QnnOpDef.h"
@@ -156,7 +156,7 @@ Qnn_ErrorHandle_t QnnBackend_setConfig(Qnn_BackendHandle_t backend,
 }
 
 Qnn_ErrorHandle_t QnnBackend_getApiVersion(Qnn_ApiVersion_t *pVersion) {
-    qrn_status s = pVersion ? qrn_interface_version(pVersion)
+    qrn_status s = pVersion ? qrn_version(pVersion)
                             : QRN_FAIL(QRN_E_ARGUMENT, "version: no place to write to");
     return qrn_api_end(QRN_COMP_BACKEND, s, NULL);
 }
@@ -231,11 +231,14 @@ static qrn_status list_all(qrn_api_backend *b) {
         return QRN_OK;
     QnnBackend_OperationName_t *ops = built_in;
     if (n > n_built_in) {
-        if (!b->arena && !(b->arena = qrn_arena_create()))
+        qrn_arena *arena = b->arena ? b->arena : qrn_arena_create();
+        ops = arena ? qrn_arena_alloc(arena, n * sizeof *ops) : NULL;
+        if (!ops) {
+            if (arena != b->arena)
+                qrn_arena_destroy(arena);
             return QRN_E_MEM;
-        ops = qrn_arena_alloc(b->arena, n * sizeof *ops);
-        if (!ops)
-            return QRN_E_MEM;
+        }
+        b->arena = arena;
         memcpy(ops, built_in, n_built_in * sizeof *ops);
         for (uint32_t i = n_built_in; i < n; i++)
             qrn_this_backend.package_list(b, i - n_built_in, &ops[i].packageName, &ops[i].name,

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// The function table. Versions are announced higher than the headers say, because clients want at
-// least the version they were built with; behind the table lie further entries that answer "not
-// supported", for clients whose table is longer than ours.
+// The function table. Behind it lie further entries that answer "not supported", for clients whose
+// table is longer than ours.
 //
 // State of the library: the provider object, filled by the first call and constant afterwards.
 #include "api/interface.h"
 
 #include "api/errors.h"
-#include "base/env.h"
+#include "api/version.h"
 
-#include <stdio.h>
-
-#define CORE_MAJOR 2
-#define CORE_MINOR 40
-#define CORE_MINOR_OLDEST 14 // structs had other sizes before
-#define N_MORE 64            // entries behind the table
+#define N_MORE 64 // entries behind the table
 
 typedef Qnn_ErrorHandle_t (*more_fn)(void);
 
@@ -123,38 +117,12 @@ _Static_assert(offsetof(QnnInterface_t, QNN_INTERFACE_VER_NAME) == 40 &&
 
 static const QnnInterface_t *const providers[] = {&provider.interface};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static qrn_status version_status;
-
-qrn_status qrn_interface_parse_version(const char *text, Qnn_Version_t *core) {
-    unsigned major = CORE_MAJOR, minor = CORE_MINOR, patch = 0;
-    int end = 0, more = 0;
-    if (text && sscanf(text, "%2u.%3u%n", &major, &minor, &end) == 2 &&
-        sscanf(text + end, ".%3u%n", &patch, &more) == 1)
-        end += more;
-    if (text && (end == 0 || text[end] || major != CORE_MAJOR || minor < CORE_MINOR_OLDEST ||
-                 minor > CORE_MINOR))
-        return QRN_FAIL(QRN_E_UNSUPPORTED, "QUERN_API_VERSION is '%.32s', allowed %d.%d to %d.%d",
-                        text, CORE_MAJOR, CORE_MINOR_OLDEST, CORE_MAJOR, CORE_MINOR);
-    *core = (Qnn_Version_t){major, minor, patch};
-    return QRN_OK;
-}
 
 static void fill(void) {
-    const qrn_backend *b = &qrn_this_backend;
-    provider.interface.backendId = b->id;
-    provider.interface.providerName = b->provider_name;
-    provider.interface.apiVersion.backendApiVersion =
-        (Qnn_Version_t){b->version_major, b->version_minor, b->version_patch};
-    version_status = qrn_interface_parse_version(qrn_env_get(QRN_ENV_API_VERSION),
-                                                 &provider.interface.apiVersion.coreApiVersion);
-}
-
-qrn_status qrn_interface_version(Qnn_ApiVersion_t *version) {
-    pthread_once(&once, fill);
-    if (version_status != QRN_OK)
-        return QRN_FAIL(version_status, "QUERN_API_VERSION asks for a version that is not served");
-    *version = provider.interface.apiVersion;
-    return QRN_OK;
+    provider.interface.backendId = qrn_this_backend.id;
+    provider.interface.providerName = qrn_this_backend.provider_name;
+    // Checked by the caller; a version that cannot be served never leaves the library.
+    qrn_version(&provider.interface.apiVersion);
 }
 
 Qnn_ErrorHandle_t qrn_interface_providers(const QnnInterface_t ***list, uint32_t *n) {
@@ -163,8 +131,9 @@ Qnn_ErrorHandle_t qrn_interface_providers(const QnnInterface_t ***list, uint32_t
     if (!list || !n)
         s = QRN_FAIL(QRN_E_ARGUMENT, "providers: no place to write to");
     else
-        s = qrn_interface_version(&version);
+        s = qrn_version(&version);
     if (s == QRN_OK) {
+        pthread_once(&once, fill);
         *list = (const QnnInterface_t **)providers;
         *n = sizeof providers / sizeof *providers;
     }
