@@ -136,16 +136,23 @@ typedef struct qrn_api_context {
     void *impl;
 } qrn_api_context;
 
+// An application tensor of a finalized graph.
+typedef struct qrn_api_io {
+    const qrn_tensor *tensor;
+    bool is_output;
+} qrn_api_io;
+
 typedef struct qrn_api_graph {
     void *handle;
     qrn_api_context *context;
-    qrn_graph *ir;              // its arena holds nodes, names and tensors
-    qrn_strmap names;           // its tensors by name
-    qrn_runner *runner;         // after finalize
-    uint32_t *io_ids;           // after finalize: tensor ids in the order of the bindings
-    uint32_t n_io, n_io_inputs; // inputs come first
-    struct qrn_frame *frames;   // idle call frames; guarded by the context's lock
-    const void **retired;       // data replaced by updates, still used by the runner
+    qrn_graph *ir;      // its arena holds nodes, names and tensors
+    qrn_strmap names;   // its tensors by name
+    qrn_runner *runner; // after finalize
+    qrn_api_io *io;     // after finalize: application tensors in binding order
+    uint32_t n_io;
+    struct qrn_frame *frames;        // idle call frames; guarded by the context's lock
+    struct qrn_exec_buffer *buffers; // given out by prepareExecutionEnvironment
+    const void **retired;            // data replaced by updates, still used by the runner
     uint32_t n_retired;
     bool stale; // updated since finalize
     int priority;

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+//
+// The queue behind executeAsync: one thread and one ring per context, first in, first out. The
+// thread starts with the first call and ends with the context. Locks: `lock` of the queue is taken
+// by itself, never together with another one.
+#include "api/execute.h"
+
+#include "api/errors.h"
+#include "base/mem.h"
+
+#include <signal.h>
+
+#define DEFAULT_DEPTH 16
+
+typedef struct qrn_async {
+    pthread_t thread;
+    pthread_mutex_t lock;    // guards what follows
+    pthread_cond_t filled;   // an execution was queued, or stop was set
+    pthread_cond_t freed;    // a place in the ring became free
+    uint32_t head, n, depth; // ring: oldest, count, capacity
+    bool stop;               // end when the ring is empty
+    qrn_execution ring[];
+} qrn_async;
+
+// Profiles are opened here: in the order of execution, one call at a time.
+static Qnn_ErrorHandle_t run_one(qrn_execution *e) {
+    qrn_api_log *log = e->graph->context->backend->log;
+    qrn_status s = qrn_profile_open(e->call.profile, e->call.graph);
+    if (s != QRN_OK) {
+        qrn_log(log, QNN_LOG_LEVEL_WARN, "graph '%s': executed without profile: %s",
+                e->graph->ir->name, qrn_message());
+        e->call.profile = NULL;
+    }
+    e->call.start_ns = qrn_call_now_ns();
+    s = qrn_execution_run(e);
+    qrn_profile_close(e->call.profile);
+    Qnn_ErrorHandle_t code = qrn_api_end(QRN_COMP_GRAPH, s, log);
+    qrn_signal_end(e->call.signal);
+    return code;
+}
+
+static void *worker(void *arg) {
+    qrn_async *q = arg;
+    pthread_mutex_lock(&q->lock);
+    for (;;) {
+        while (q->n == 0 && !q->stop)
+            pthread_cond_wait(&q->filled, &q->lock);
+        if (q->n == 0)
+            break;
+        qrn_execution e = q->ring[q->head];
+        q->head = (q->head + 1) % q->depth;
+        q->n--;
+        pthread_cond_signal(&q->freed);
+        pthread_mutex_unlock(&q->lock);
+        Qnn_NotifyStatus_t status = {.error = run_one(&e)};
+        if (e.notify)
+            e.notify(e.notify_param, status);
+        pthread_mutex_lock(&q->lock);
+    }
+    pthread_mutex_unlock(&q->lock);
+    return NULL;
+}
+
+// The application's signal handlers must not run on our thread.
+static bool start_thread(qrn_async *q) {
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    bool ok = pthread_create(&q->thread, NULL, worker, q) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (ok)
+        pthread_setname_np(q->thread, "quern-async");
+    return ok;
+}
+
+static void destroy(qrn_async *q) {
+    pthread_cond_destroy(&q->freed);
+    pthread_cond_destroy(&q->filled);
+    pthread_mutex_destroy(&q->lock);
+    qrn_free(q);
+}
+
+static qrn_async *create(uint32_t depth) {
+    depth = depth ? depth : DEFAULT_DEPTH;
+    size_t bytes;
+    if (!qrn_mul_size(depth, sizeof(qrn_execution), &bytes))
+        return NULL;
+    qrn_async *q = qrn_calloc(sizeof(*q) + bytes);
+    if (!q)
+        return NULL;
+    q->depth = depth;
+    pthread_mutex_init(&q->lock, NULL);
+    pthread_cond_init(&q->filled, NULL);
+    pthread_cond_init(&q->freed, NULL);
+    if (!start_thread(q)) {
+        destroy(q);
+        return NULL;
+    }
+    return q;
+}
+
+qrn_status qrn_async_submit(qrn_api_context *c, const qrn_execution *e) {
+    pthread_mutex_lock(&c->lock);
+    if (!c->async)
+        c->async = create(c->queue_depth);
+    qrn_async *q = c->async;
+    pthread_mutex_unlock(&c->lock);
+    if (!q)
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': no memory or thread for the queue",
+                        e->graph->ir->name);
+    pthread_mutex_lock(&q->lock);
+    // A notification that queues more work must not wait for its own thread.
+    bool may_wait = !pthread_equal(q->thread, pthread_self());
+    while (q->n == q->depth && may_wait)
+        pthread_cond_wait(&q->freed, &q->lock);
+    bool full = q->n == q->depth;
+    if (!full) {
+        q->ring[(q->head + q->n++) % q->depth] = *e;
+        pthread_cond_signal(&q->filled);
+    }
+    pthread_mutex_unlock(&q->lock);
+    if (full)
+        return QRN_FAIL(QRN_E_NOT_PERMITTED, "graph '%s': the queue is full", e->graph->ir->name);
+    return QRN_OK;
+}
+
+qrn_status qrn_async_finish(qrn_api_context *c) {
+    qrn_async *q = c->async;
+    if (!q)
+        return QRN_OK;
+    if (pthread_equal(q->thread, pthread_self()))
+        return QRN_FAIL(QRN_E_ARGUMENT, "a context cannot be freed by a notification of its queue");
+    pthread_mutex_lock(&q->lock);
+    q->stop = true;
+    pthread_cond_signal(&q->filled);
+    pthread_mutex_unlock(&q->lock);
+    pthread_join(q->thread, NULL);
+    c->async = NULL;
+    destroy(q);
+    return QRN_OK;
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+//
+// What finalize, execute and the calls on binaries have in common: a profile that they fill and a
+// signal that may end them.
+#include "api/graph.h"
+
+#include <time.h>
+
+uint64_t qrn_call_now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+// A graph that is bound to a profile uses that one, as long as its options say so.
+static qrn_status pick_profile(qrn_api_backend *b, qrn_api_graph *g, const void *handle,
+                               qrn_api_profile **profile) {
+    if (!g || !g->bound_profile)
+        return qrn_profile_get(handle, b, profile);
+    if (handle)
+        return QRN_FAIL(
+            QRN_E_ARGUMENT,
+            "graph '%s': a profile is bound to the graph, the call may not have its own",
+            g->ir->name);
+    bool wanted = !g->profiling_off && g->profiled_runs_left > 0;
+    *profile = wanted ? g->bound_profile : NULL;
+    if (wanted && g->profiled_runs_left != UINT32_MAX)
+        g->profiled_runs_left--;
+    return QRN_OK;
+}
+
+qrn_status qrn_call_find(qrn_call *call, qrn_api_backend *b, qrn_api_graph *g, const void *profile,
+                         const void *signal) {
+    *call = (qrn_call){.graph = g};
+    qrn_status s = qrn_signal_get(signal, b, &call->signal);
+    if (s == QRN_E_HANDLE) // the code for bad handles speaks of the graph or context
+        s = QRN_E_ARGUMENT;
+    if (s != QRN_OK)
+        return s;
+    return pick_profile(b, g, profile, &call->profile);
+}
+
+qrn_status qrn_call_begin(qrn_call *call) {
+    QRN_TRY(qrn_signal_begin(call->signal));
+    // The profile comes last, because opening drops the events of the call before.
+    qrn_status s = qrn_profile_open(call->profile, call->graph);
+    if (s != QRN_OK) {
+        qrn_signal_end(call->signal);
+        return s;
+    }
+    call->start_ns = qrn_call_now_ns();
+    return QRN_OK;
+}
+
+uint64_t qrn_call_elapsed_us(const qrn_call *call) {
+    return (qrn_call_now_ns() - call->start_ns) / 1000u;
+}
+
+void qrn_call_end(qrn_call *call) {
+    qrn_profile_close(call->profile);
+    qrn_signal_end(call->signal);
+}

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: MIT
+//
+// Context component: contexts from binaries. A context that cannot be loaded is never seen by the
+// client. Lists of binaries are loaded one after the other before the call returns.
+#include "api/context.h"
+#include "api/errors.h"
+#include "api/graph.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+// Where the bytes of a binary come from.
+typedef struct binary_source {
+    const void *data;
+    uint64_t size_bytes;
+    const Qnn_ContextBinaryCallback_t *callback; // NULL: data is read directly
+} binary_source;
+
+static qrn_status check_source(const binary_source *b) {
+    if (!b->data || b->size_bytes == 0)
+        return QRN_FAIL(QRN_E_ARGUMENT, "context binary: the buffer is NULL or empty");
+    if (b->size_bytes > SIZE_MAX)
+        return QRN_FAIL(QRN_E_ARGUMENT, "context binary: larger than the address space");
+    return QRN_OK;
+}
+
+static qrn_status need_binaries(void) {
+    if (!qrn_this_backend.binary_load)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "context binaries are not supported");
+    return QRN_OK;
+}
+
+// Graphs that the option leaves out stay in the context, but are not executed.
+static qrn_status apply_enabled(qrn_api_context *c) {
+    if (!c->enable_graphs)
+        return QRN_OK;
+    for (uint32_t i = 0; i < c->n_graphs; i++)
+        c->graphs[i]->disabled = true;
+    for (size_t i = 0; c->enable_graphs[i]; i++) {
+        qrn_api_graph *g = qrn_api_graph_find(c, c->enable_graphs[i]);
+        if (!g)
+            return QRN_FAIL(QRN_E_CONFIG, "ENABLE_GRAPHS: the binary has no graph '%s'",
+                            c->enable_graphs[i]);
+        g->disabled = false;
+    }
+    return QRN_OK;
+}
+
+// Makes the graphs; when that fails the context is as empty as before.
+static qrn_status load(qrn_api_context *c, const void *data, uint64_t size) {
+    qrn_status s = qrn_this_backend.binary_load(c, data, size);
+    if (s == QRN_OK)
+        s = apply_enabled(c);
+    while (s != QRN_OK && c->n_graphs)
+        qrn_api_graph_discard(c->graphs[c->n_graphs - 1]);
+    return s;
+}
+
+qrn_status qrn_api_context_load(qrn_api_context *c) {
+    if (!c->deferred.data)
+        return QRN_OK;
+    QRN_TRY(load(c, c->deferred.data, c->deferred.size_bytes));
+    qrn_free(c->deferred.owned);
+    c->deferred = (qrn_binary_part){0};
+    return QRN_OK;
+}
+
+// Keeps the binary until the graphs are asked for.
+static qrn_status defer(qrn_api_context *c, const binary_source *b) {
+    if (qrn_this_backend.binary_validate)
+        QRN_TRY(qrn_this_backend.binary_validate(c->backend, c->device, b->data, b->size_bytes));
+    c->deferred = (qrn_binary_part){.data = b->data, .size_bytes = b->size_bytes};
+    if (c->persistent_binary)
+        return QRN_OK;
+    c->deferred.owned = qrn_alloc(b->size_bytes);
+    if (!c->deferred.owned)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a binary of %llu bytes",
+                        (unsigned long long)b->size_bytes);
+    memcpy(c->deferred.owned, b->data, b->size_bytes);
+    c->deferred.data = c->deferred.owned;
+    return QRN_OK;
+}
+
+// --- Binaries that the client hands over through callbacks
+// ------------------------------------------
+
+static qrn_status check_callback(const Qnn_ContextBinaryCallback_t *cb) {
+    if (!cb)
+        return QRN_FAIL(QRN_E_ARGUMENT, "context binary: the callback is NULL");
+    bool raw = cb->type == QNN_CONTEXT_CALLBACK_RAW_BUFFER &&
+               cb->rawBufferCallback.version == QNN_CONTEXT_CALLBACK_RAW_BUFFER_VERSION_1 &&
+               cb->rawBufferCallback.v1.dataProvide && cb->rawBufferCallback.v1.dataRelease;
+    bool dma = cb->type == QNN_CONTEXT_CALLBACK_DMA_BUFFER &&
+               cb->dmaBufferCallback.version == QNN_CONTEXT_CALLBACK_DMA_BUFFER_VERSION_1 &&
+               cb->dmaBufferCallback.v1.dataProvide && cb->dmaBufferCallback.v1.dataRelease;
+    if (!raw && !dma)
+        return QRN_FAIL(QRN_E_ARGUMENT,
+                        "context binary: callback of type %d, expected a raw (1) or dma (2) one of "
+                        "version 1 with both functions",
+                        (int)cb->type);
+    return QRN_OK;
+}
+
+// Bytes that a callback provided; release gives them back.
+typedef struct provided {
+    const unsigned char *data;
+    Qnn_ContextBinaryRawDataMem_t raw;
+    Qnn_ContextBinaryDmaDataMem_t dma;
+} provided;
+
+static bool is_raw(const Qnn_ContextBinaryCallback_t *cb) {
+    return cb->type == QNN_CONTEXT_CALLBACK_RAW_BUFFER;
+}
+
+static void release(const Qnn_ContextBinaryCallback_t *cb, const provided *p) {
+    if (is_raw(cb))
+        cb->rawBufferCallback.v1.dataRelease(p->raw, cb->rawBufferCallback.v1.notifyParam);
+    else
+        cb->dmaBufferCallback.v1.dataRelease(p->dma, cb->dmaBufferCallback.v1.notifyParam);
+}
+
+// Asks for the whole binary in one piece.
+static qrn_status provide(const Qnn_ContextBinaryCallback_t *cb, uint64_t size, provided *p) {
+    Qnn_ContextBinaryDataRequest_t want = {.offset = 0, .size = size};
+    uint64_t start, room;
+    unsigned char *base;
+    Qnn_ErrorHandle_t code;
+    if (is_raw(cb)) {
+        Qnn_ContextBinaryRawDataResponse_t got = {0};
+        code =
+            cb->rawBufferCallback.v1.dataProvide(want, &got, cb->rawBufferCallback.v1.notifyParam);
+        base = got.memPtr;
+        start = got.dataStartOffset;
+        room = got.alignedSize;
+        p->raw = (Qnn_ContextBinaryRawDataMem_t){got.memPtr, got.alignedSize};
+    } else {
+        Qnn_ContextBinaryDmaDataResponse_t got = {0};
+        code =
+            cb->dmaBufferCallback.v1.dataProvide(want, &got, cb->dmaBufferCallback.v1.notifyParam);
+        base = got.dmaBuffer.data;
+        start = got.dataStartOffset;
+        room = got.alignedSize;
+        p->dma = (Qnn_ContextBinaryDmaDataMem_t){got.dmaBuffer, got.alignedSize};
+    }
+    if (code != QNN_SUCCESS)
+        return QRN_FAIL(QRN_E_BINARY, "context binary: the callback failed with code %llu",
+                        (unsigned long long)code);
+    if (!base || start > room || room - start < size) {
+        release(cb, p);
+        return QRN_FAIL(QRN_E_BINARY, "context binary: the callback gave fewer than %llu bytes",
+                        (unsigned long long)size);
+    }
+    p->data = base + start;
+    return QRN_OK;
+}
+
+static qrn_status fill(qrn_api_context *c, const binary_source *b) {
+    if (!b->callback)
+        return c->defer_graphs ? defer(c, b) : load(c, b->data, b->size_bytes);
+    if (c->defer_graphs)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "DEFER_GRAPH_INIT together with a data callback");
+    provided p = {0};
+    QRN_TRY(provide(b->callback, b->size_bytes, &p));
+    qrn_status s = load(c, p.data, b->size_bytes);
+    release(b->callback, &p);
+    return s;
+}
+
+// --- Entry points
+// -----------------------------------------------------------------------------------
+
+// Statuses that have a documented code of their own; all others say that the binary is unusable.
+static Qnn_ErrorHandle_t end(qrn_status s, const qrn_api_backend *b) {
+    qrn_api_log *log = b ? b->log : NULL;
+    switch (s) {
+    case QRN_E_OK:
+    case QRN_E_MEM:
+    case QRN_E_ARGUMENT:
+    case QRN_E_HANDLE:
+    case QRN_E_CONFIG:
+    case QRN_E_INCONSISTENT:
+    case QRN_E_UNSUPPORTED:
+    case QRN_E_PROFILE:
+    case QRN_E_ABORTED:
+    case QRN_E_TIMED_OUT:
+    case QRN_E_IN_USE:
+    case QRN_E_BINARY:
+    case QRN_E_BINARY_VERSION:
+    case QRN_E_BINARY_CONFIG:
+    case QRN_E_BINARY_SUBOPTIMAL:
+    case QRN_E_COMM:
+    case QRN_E_COMM_FATAL:
+        return qrn_api_end(QRN_COMP_CONTEXT, s, log);
+    default:
+        return qrn_api_end_as(QNN_CONTEXT_ERROR_CREATE_FROM_BINARY, s, log);
+    }
+}
+
+// A context with two lists of options, the second one stronger; the signal is asked before and
+// after.
+static qrn_status make(const qrn_context_parent *p, const QnnContext_Config_t **config,
+                       const QnnContext_Config_t **stronger, const binary_source *b,
+                       qrn_api_signal *signal, qrn_api_context **out) {
+    qrn_api_context *c = NULL;
+    QRN_TRY(qrn_api_context_new(p, config, true, &c));
+    qrn_status s = qrn_api_context_configure(c, stronger, true, true);
+    if (s == QRN_OK && signal)
+        s = qrn_signal_poll(signal);
+    if (s == QRN_OK)
+        s = fill(c, b);
+    if (s == QRN_OK && signal)
+        s = qrn_signal_poll(signal);
+    if (s != QRN_OK) {
+        qrn_api_context_end(c);
+        return s;
+    }
+    *out = c;
+    return QRN_OK;
+}
+
+// The three entry points for one binary.
+typedef struct request {
+    const void *backend, *device;
+    const QnnContext_Config_t **config;
+    binary_source binary;
+    Qnn_ContextHandle_t *out;
+    const void *profile, *signal;
+} request;
+
+static Qnn_ErrorHandle_t create_one(const request *r, bool with_callback) {
+    qrn_context_parent p = {0};
+    qrn_call call;
+    qrn_status s = qrn_context_parents(r->backend, r->device, &p);
+    if (s == QRN_OK)
+        s = check_source(&r->binary);
+    if (s == QRN_OK && with_callback)
+        s = check_callback(r->binary.callback);
+    if (s == QRN_OK && !r->out)
+        s = QRN_FAIL(QRN_E_ARGUMENT, "context binary: context is NULL");
+    if (s == QRN_OK)
+        s = qrn_call_find(&call, p.backend, NULL, r->profile, r->signal);
+    if (s == QRN_OK)
+        s = need_binaries();
+    if (s == QRN_OK)
+        s = qrn_call_begin(&call);
+    if (s != QRN_OK)
+        return end(s, p.backend);
+    qrn_api_context *c = NULL;
+    s = make(&p, r->config, NULL, &r->binary, call.signal, &c);
+    if (s == QRN_OK) {
+        qrn_profile_add(call.profile, QRN_PROFILE_TOP, QNN_PROFILE_EVENTTYPE_INIT,
+                        QNN_PROFILE_EVENTUNIT_MICROSEC, qrn_call_elapsed_us(&call),
+                        "QNN (load binary) time");
+        *r->out = c->handle;
+    }
+    qrn_call_end(&call);
+    return end(s, p.backend);
+}
+
+Qnn_ErrorHandle_t QnnContext_createFromBinary(
+    Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device, const QnnContext_Config_t **config,
+    const void *binaryBuffer, Qnn_ContextBinarySize_t binaryBufferSize,
+    Qnn_ContextHandle_t *context, Qnn_ProfileHandle_t profile) {
+    request r = {backend, device,  config, {binaryBuffer, binaryBufferSize, NULL},
+                 context, profile, NULL};
+    return create_one(&r, false);
+}
+
+Qnn_ErrorHandle_t QnnContext_createFromBinaryWithSignal(
+    Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device, const QnnContext_Config_t **config,
+    const void *binaryBuffer, Qnn_ContextBinarySize_t binaryBufferSize,
+    Qnn_ContextHandle_t *context, Qnn_ProfileHandle_t profile, Qnn_SignalHandle_t signal) {
+    request r = {backend, device,  config, {binaryBuffer, binaryBufferSize, NULL},
+                 context, profile, signal};
+    return create_one(&r, false);
+}
+
+Qnn_ErrorHandle_t QnnContext_createFromBinaryWithCallback(
+    Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device, const QnnContext_Config_t **config,
+    const Qnn_ContextBinaryCallback_t *callback, const void *binaryBuffer,
+    Qnn_ContextBinarySize_t binaryBufferSize, Qnn_ContextHandle_t *context,
+    Qnn_ProfileHandle_t profile, Qnn_SignalHandle_t signal) {
+    request r = {backend, device,  config, {binaryBuffer, binaryBufferSize, callback},
+                 context, profile, signal};
+    return create_one(&r, true);
+}
+
+// One entry of a list in a common form.
+typedef struct entry {
+    const QnnContext_Config_t **config;
+    binary_source binary;
+    const void *profile;
+    QnnContext_createFromBinaryNotifyFn_t notify;
+    void *param;
+} entry;
+
+static qrn_status read_entry(const QnnContext_Params_t *p, entry *e) {
+    const QnnContext_ParamsV2_t *v2 = p->v2;
+    if (p->version == QNN_CONTEXT_PARAMS_VERSION_1)
+        *e = (entry){p->v1.config,
+                     {p->v1.binaryBuffer, p->v1.binaryBufferSize, NULL},
+                     p->v1.profile,
+                     p->v1.notifyFunc,
+                     p->v1.notifyParam};
+    else if (p->version == QNN_CONTEXT_PARAMS_VERSION_2 && v2)
+        *e = (entry){v2->config,
+                     {v2->binaryBuffer, v2->binaryBufferSize, v2->callback},
+                     v2->profile,
+                     v2->notifyFunc,
+                     v2->notifyParam};
+    else
+        return QRN_FAIL(QRN_E_ARGUMENT, "list of binaries: version %d of an entry, allowed 1 and 2",
+                        (int)p->version);
+    if (!e->notify)
+        return QRN_FAIL(QRN_E_ARGUMENT, "list of binaries: an entry without notify function");
+    QRN_TRY(check_source(&e->binary));
+    return e->binary.callback ? check_callback(e->binary.callback) : QRN_OK;
+}
+
+static qrn_status load_entry(const qrn_context_parent *p, const entry *e,
+                             const QnnContext_Config_t **stronger, qrn_api_signal *signal) {
+    qrn_api_context *c = NULL;
+    qrn_call call;
+    qrn_status s = qrn_call_find(&call, p->backend, NULL, e->profile, NULL);
+    if (s == QRN_OK)
+        s = qrn_call_begin(&call);
+    if (s == QRN_OK) {
+        s = make(p, e->config, stronger, &e->binary, signal, &c);
+        if (s == QRN_OK)
+            qrn_profile_add(call.profile, QRN_PROFILE_TOP, QNN_PROFILE_EVENTTYPE_INIT,
+                            QNN_PROFILE_EVENTUNIT_MICROSEC, qrn_call_elapsed_us(&call),
+                            "QNN (load binary) time");
+        qrn_call_end(&call);
+    }
+    for (uint32_t i = 0; s == QRN_OK && i < c->n_graphs; i++)
+        if (!c->graphs[i]->ir->parent)
+            e->notify(c->handle, c->graphs[i]->handle, c->graphs[i]->ir->name,
+                      QNN_CONTEXT_NOTIFY_TYPE_GRAPH_INIT, e->param, QNN_SUCCESS);
+    e->notify(c ? c->handle : NULL, NULL, NULL, QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT, e->param,
+              qrn_error_code(QRN_COMP_CONTEXT, s));
+    return s;
+}
+
+static qrn_status load_list(const qrn_context_parent *p, const QnnContext_Params_t **params,
+                            const QnnContext_Config_t **config, const void *signal) {
+    entry e;
+    if (!params || !params[0])
+        return QRN_FAIL(QRN_E_ARGUMENT, "list of binaries: it is NULL or empty");
+    for (size_t i = 0; params[i]; i++)
+        QRN_TRY(read_entry(params[i], &e));
+    qrn_call call;
+    QRN_TRY(qrn_call_find(&call, p->backend, NULL, NULL, signal));
+    QRN_TRY(need_binaries());
+    QRN_TRY(qrn_api_context_check_config(config, true));
+    QRN_TRY(qrn_call_begin(&call));
+    qrn_status first = QRN_OK;
+    for (size_t i = 0; params[i] && first == QRN_OK; i++) {
+        first = read_entry(params[i], &e);
+        if (first == QRN_OK)
+            first = load_entry(p, &e, config, call.signal);
+    }
+    qrn_call_end(&call);
+    return first;
+}
+
+Qnn_ErrorHandle_t QnnContext_createFromBinaryListAsync(Qnn_BackendHandle_t backend,
+                                                       Qnn_DeviceHandle_t device,
+                                                       const QnnContext_Params_t **contextParams,
+                                                       const QnnContext_Config_t **listConfig,
+                                                       Qnn_SignalHandle_t signal) {
+    qrn_context_parent p = {0};
+    qrn_status s = qrn_context_parents(backend, device, &p);
+    if (s == QRN_OK)
+        s = load_list(&p, contextParams, listConfig, signal);
+    return end(s, p.backend);
+}
+
+Qnn_ErrorHandle_t QnnContext_validateBinary(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
+                                            const QnnContext_Config_t **config,
+                                            const void *binaryBuffer,
+                                            Qnn_ContextBinarySize_t binaryBufferSize) {
+    qrn_context_parent p = {0};
+    binary_source b = {binaryBuffer, binaryBufferSize, NULL};
+    qrn_status s = qrn_context_parents(backend, device, &p);
+    if (s == QRN_OK)
+        s = check_source(&b);
+    if (s == QRN_OK && !qrn_this_backend.binary_validate)
+        s = QRN_FAIL(QRN_E_UNSUPPORTED, "the backend does not validate binaries");
+    if (s == QRN_OK)
+        s = qrn_api_context_check_config(config, true);
+    if (s == QRN_OK)
+        s = qrn_this_backend.binary_validate(p.backend, p.device, b.data, b.size_bytes);
+    return end(s, p.backend);
+}
+
+static qrn_status finalize(qrn_api_context *c, const void *profile) {
+    qrn_call call;
+    QRN_TRY(qrn_call_find(&call, c->backend, NULL, profile, NULL));
+    QRN_TRY(need_binaries());
+    if (!c->deferred.data)
+        return QRN_FAIL(QRN_E_ARGUMENT, "context_finalize: the context has no deferred graphs");
+    QRN_TRY(qrn_call_begin(&call));
+    qrn_status s = qrn_api_context_load(c);
+    if (s == QRN_OK)
+        qrn_profile_add(call.profile, QRN_PROFILE_TOP, QNN_PROFILE_EVENTTYPE_INIT,
+                        QNN_PROFILE_EVENTUNIT_MICROSEC, qrn_call_elapsed_us(&call),
+                        "QNN (load binary) time");
+    qrn_call_end(&call);
+    return s;
+}
+
+Qnn_ErrorHandle_t QnnContext_finalize(Qnn_ContextHandle_t context, Qnn_ProfileHandle_t profile) {
+    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
+    if (!c)
+        return qrn_not_a_context("context_finalize");
+    return end(finalize(c, profile), c->backend);
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+//
+// Graph component: life of a graph up to finalize. A graph and what belongs to it is used by one
+// thread at a time; the list of graphs is guarded by the context's lock.
+#include "api/graph.h"
+
+#include "api/branch.h"
+#include "api/context.h"
+#include "api/errors.h"
+#include "api/execute.h"
+#include "api/opconfig.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+static bool has(qrn_feature f) { return (qrn_this_backend.features & f) != 0; }
+
+static qrn_api_log *log_of(const qrn_api_graph *g) { return g->context->backend->log; }
+
+static Qnn_ErrorHandle_t not_a_graph(const char *function) {
+    return qrn_api_end(QRN_COMP_GRAPH, QRN_FAIL(QRN_E_HANDLE, "%s: not a graph handle", function),
+                       NULL);
+}
+
+// --- Life
+// -----------------------------------------------------------------------------------------
+
+// Adds to the context's list unless the name is taken.
+static qrn_status enter(qrn_api_context *c, qrn_api_graph *g) {
+    qrn_status s = QRN_OK;
+    pthread_mutex_lock(&c->lock);
+    for (uint32_t i = 0; i < c->n_graphs && s == QRN_OK; i++)
+        if (strcmp(c->graphs[i]->ir->name, g->ir->name) == 0)
+            s = QRN_FAIL(QRN_E_NAME, "the context has a graph '%s' already", g->ir->name);
+    if (s == QRN_OK && c->n_graphs == c->cap_graphs) {
+        uint32_t cap = c->cap_graphs ? 2 * c->cap_graphs : 8;
+        qrn_api_graph **list =
+            qrn_realloc(c->graphs, c->n_graphs * sizeof(*list), (size_t)cap * sizeof(*list));
+        if (list) {
+            c->graphs = list;
+            c->cap_graphs = cap;
+        } else {
+            s = QRN_FAIL(QRN_E_MEM, "out of memory for graph '%s'", g->ir->name);
+        }
+    }
+    if (s == QRN_OK)
+        c->graphs[c->n_graphs++] = g;
+    pthread_mutex_unlock(&c->lock);
+    return s;
+}
+
+static void leave(qrn_api_graph *g) {
+    qrn_api_context *c = g->context;
+    pthread_mutex_lock(&c->lock);
+    uint32_t i = 0;
+    while (i < c->n_graphs && c->graphs[i] != g)
+        i++;
+    if (i < c->n_graphs) {
+        memmove(&c->graphs[i], &c->graphs[i + 1], (c->n_graphs - i - 1) * sizeof(*c->graphs));
+        c->n_graphs--;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+void qrn_api_graph_free(qrn_api_graph *g) {
+    if (qrn_this_backend.graph_free)
+        qrn_this_backend.graph_free(g);
+    if (g->bound_profile)
+        qrn_profile_unbind(g->bound_profile);
+    qrn_runner_destroy(g->runner);
+    qrn_api_graph_free_frames(g);
+    qrn_api_graph_free_buffers(g);
+    qrn_strmap_clear(&g->names);
+    qrn_free(g->retired);
+    qrn_free(g->io);
+    qrn_handle_free(g->handle);
+    if (g->ir)
+        qrn_arena_destroy(g->ir->arena);
+    qrn_free(g);
+}
+
+void qrn_api_graph_discard(qrn_api_graph *g) {
+    leave(g);
+    if (g->ir->parent)
+        g->ir->parent->n_subgraphs--;
+    qrn_api_graph_free(g);
+}
+
+static bool make_ir(qrn_api_graph *g, const char *name) {
+    qrn_arena *a = qrn_arena_create();
+    if (!a)
+        return false;
+    qrn_graph *ir = qrn_arena_alloc(a, sizeof(*ir));
+    const char *copy = ir ? qrn_arena_strdup(a, name) : NULL;
+    if (!copy) {
+        qrn_arena_destroy(a);
+        return false;
+    }
+    ir->name = copy;
+    ir->arena = a;
+    g->ir = ir;
+    return true;
+}
+
+qrn_status qrn_api_graph_new(qrn_api_context *c, qrn_api_graph *parent, const char *name,
+                             qrn_api_graph **graph) {
+    qrn_api_graph *g = qrn_calloc(sizeof(*g));
+    if (!g || !make_ir(g, name)) {
+        qrn_free(g);
+        return QRN_FAIL(QRN_E_MEM, "out of memory for graph '%s'", name);
+    }
+    g->context = c;
+    g->priority = c->priority;
+    g->profiled_runs_left = UINT32_MAX;
+    qrn_status s = QRN_OK;
+    g->handle = qrn_handle_new(QRN_KIND_GRAPH, g);
+    if (!g->handle)
+        s = QRN_FAIL(QRN_E_MEM, "out of memory for graph '%s'", name);
+    if (s == QRN_OK && qrn_this_backend.graph_create)
+        s = qrn_this_backend.graph_create(g);
+    if (s == QRN_OK)
+        s = enter(c, g);
+    if (s != QRN_OK) {
+        qrn_api_graph_free(g);
+        return s;
+    }
+    if (parent)
+        s = qrn_graph_add_subgraph(parent->ir, g->ir);
+    if (s != QRN_OK) {
+        qrn_api_graph_discard(g);
+        return s;
+    }
+    *graph = g;
+    return QRN_OK;
+}
+
+qrn_api_graph *qrn_api_graph_find(qrn_api_context *c, const char *name) {
+    qrn_api_graph *found = NULL;
+    pthread_mutex_lock(&c->lock);
+    for (uint32_t i = 0; i < c->n_graphs && !found; i++)
+        if (strcmp(c->graphs[i]->ir->name, name) == 0)
+            found = c->graphs[i];
+    pthread_mutex_unlock(&c->lock);
+    return found;
+}
+
+// --- Entry points: create, options, properties, retrieve
+// --------------------------------------------
+
+static qrn_status create(qrn_api_context *c, const char *name, const QnnGraph_Config_t **config,
+                         Qnn_GraphHandle_t *out) {
+    if (!name || !*name)
+        return QRN_FAIL(QRN_E_NAME, "graph_create: a graph needs a name");
+    if (!out)
+        return QRN_FAIL(QRN_E_ARGUMENT, "graph '%s': graphHandle is NULL", name);
+    if (c->from_binary)
+        return QRN_FAIL(QRN_E_NOT_PERMITTED,
+                        "graph '%s': the context came from a binary and takes no graphs", name);
+    qrn_api_graph *g = NULL;
+    QRN_TRY(qrn_api_graph_new(c, NULL, name, &g));
+    qrn_status s = qrn_api_graph_configure(g, config, false);
+    if (s != QRN_OK) {
+        qrn_api_graph_discard(g);
+        return s;
+    }
+    *out = g->handle;
+    return QRN_OK;
+}
+
+Qnn_ErrorHandle_t QnnGraph_create(Qnn_ContextHandle_t contextHandle, const char *graphName,
+                                  const QnnGraph_Config_t **config,
+                                  Qnn_GraphHandle_t *graphHandle) {
+    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, contextHandle);
+    if (!c)
+        return qrn_api_end(QRN_COMP_GRAPH,
+                           QRN_FAIL(QRN_E_HANDLE, "graph_create: not a context handle"), NULL);
+    return qrn_api_end(QRN_COMP_GRAPH, create(c, graphName, config, graphHandle), c->backend->log);
+}
+
+static qrn_status create_subgraph(qrn_api_graph *parent, const char *name, Qnn_GraphHandle_t *out) {
+    if (!name || !*name)
+        return QRN_FAIL(QRN_E_NAME, "graph '%s': a subgraph needs a name", parent->ir->name);
+    if (!out)
+        return QRN_FAIL(QRN_E_ARGUMENT, "subgraph '%s': subgraphHandle is NULL", name);
+    if (!has(QRN_FEATURE_SUBGRAPH))
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "subgraph '%s': subgraphs are not supported", name);
+    if (parent->ir->finalized)
+        return QRN_FAIL(QRN_E_NOT_PERMITTED, "subgraph '%s': graph '%s' is finalized", name,
+                        parent->ir->name);
+    qrn_api_graph *g = NULL;
+    QRN_TRY(qrn_api_graph_new(parent->context, parent, name, &g));
+    *out = g->handle;
+    return QRN_OK;
+}
+
+Qnn_ErrorHandle_t QnnGraph_createSubgraph(Qnn_GraphHandle_t graphHandle, const char *graphName,
+                                          Qnn_GraphHandle_t *subgraphHandle) {
+    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graphHandle);
+    if (!g)
+        return not_a_graph("graph_createSubgraph");
+    return qrn_api_end(QRN_COMP_GRAPH, create_subgraph(g, graphName, subgraphHandle), log_of(g));
+}
+
+Qnn_ErrorHandle_t QnnGraph_setConfig(Qnn_GraphHandle_t graphHandle,
+                                     const QnnGraph_Config_t **config) {
+    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graphHandle);
+    if (!g)
+        return not_a_graph("graph_setConfig");
+    qrn_status s;
+    if (!config)
+        s = QRN_FAIL(QRN_E_ARGUMENT, "graph '%s': config is NULL", g->ir->name);
+    else if (g->ir->parent)
+        s = QRN_FAIL(QRN_E_SUBGRAPH, "graph '%s' is a subgraph and has no options", g->ir->name);
+    else if (!has(QRN_FEATURE_GRAPH_CONFIG))
+        s = QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': options cannot be changed", g->ir->name);
+    else
+        s = qrn_api_graph_configure(g, config, g->ir->finalized);
+    return qrn_api_end(QRN_COMP_GRAPH, s, log_of(g));
+}
+
+static qrn_status get_properties(qrn_api_graph *g, QnnGraph_Property_t **properties) {
+    if (!properties)
+        return QRN_FAIL(QRN_E_ARGUMENT, "graph '%s': properties is NULL", g->ir->name);
+    for (size_t i = 0; properties[i]; i++)
+        if (properties[i]->option != QNN_GRAPH_PROPERTY_OPTION_CUSTOM)
+            return QRN_FAIL(QRN_E_ARGUMENT, "graph '%s': unknown property %d", g->ir->name,
+                            (int)properties[i]->option);
+    if (!qrn_this_backend.graph_property)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': the backend has no properties of graphs",
+                        g->ir->name);
+    for (size_t i = 0; properties[i]; i++)
+        QRN_TRY(qrn_this_backend.graph_property(g, properties[i]));
+    return QRN_OK;
+}
+
+Qnn_ErrorHandle_t QnnGraph_getProperty(Qnn_GraphHandle_t graphHandle,
+                                       QnnGraph_Property_t **properties) {
+    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graphHandle);
+    if (!g)
+        return not_a_graph("graph_getProperty");
+    return qrn_api_end(QRN_COMP_GRAPH, get_properties(g, properties), log_of(g));
+}
+
+static qrn_status retrieve(qrn_api_context *c, const char *name, Qnn_GraphHandle_t *out) {
+    if (!name)
+        return QRN_FAIL(QRN_E_NAME, "graph_retrieve: the name is NULL");
+    if (!out)
+        return QRN_FAIL(QRN_E_HANDLE, "graph '%s': graphHandle is NULL", name);
+    QRN_TRY(qrn_api_context_load(c));
+    const qrn_api_graph *g = qrn_api_graph_find(c, name);
+    if (!g)
+        return QRN_FAIL(QRN_E_NOT_FOUND, "the context has no graph '%s'", name);
+    if (g->ir->parent)
+        return QRN_FAIL(QRN_E_SUBGRAPH, "graph '%s' is a subgraph of '%s'", name,
+                        g->ir->parent->name);
+    *out = g->handle;
+    return QRN_OK;
+}
+
+Qnn_ErrorHandle_t QnnGraph_retrieve(Qnn_ContextHandle_t contextHandle, const char *graphName,
+                                    Qnn_GraphHandle_t *graphHandle) {
+    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, contextHandle);
+    if (!c)
+        return qrn_api_end(QRN_COMP_GRAPH,
+                           QRN_FAIL(QRN_E_HANDLE, "graph_retrieve: not a context handle"), NULL);
+    return qrn_api_end(QRN_COMP_GRAPH, retrieve(c, graphName, graphHandle), c->backend->log);
+}
+
+// --- Nodes
+// ------------------------------------------------------------------------------------------
+
+static qrn_status add_node(qrn_api_graph *g, const Qnn_OpConfig_t *config) {
+    if (g->ir->finalized)
+        return QRN_FAIL(QRN_E_FINALIZED, "graph '%s' is finalized and takes no more nodes",
+                        g->ir->name);
+    qrn_op_source src = {.backend = g->context->backend, .graph = g, .arena = g->ir->arena};
+    qrn_node *n = NULL;
+    QRN_TRY(qrn_opconfig_node(&src, config, &n));
+    QRN_TRY(qrn_branch_check(g->ir, n));
+    QRN_TRY(qrn_graph_add_node(g->ir, n));
+    qrn_branch_added(g->ir, n);
+    return QRN_OK;
+}
+
+Qnn_ErrorHandle_t QnnGraph_addNode(Qnn_GraphHandle_t graphHandle, Qnn_OpConfig_t opConfig) {
+    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graphHandle);
+    if (!g)
+        return not_a_graph("graph_addNode");
+    return qrn_api_end(QRN_COMP_GRAPH, add_node(g, &opConfig), log_of(g));
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+//
+// Options of graphs. A list is read completely before anything is set; options of the backend are
+// handed on after the others were found to be good.
+#include "api/graph.h"
+
+#include "api/errors.h"
+
+static bool has(qrn_feature f) { return (qrn_this_backend.features & f) != 0; }
+
+// The options of one list, the last of each kind.
+typedef struct options {
+    bool has_priority, has_profile, has_state, has_runs, has_weights;
+    int priority;
+    qrn_api_profile *profile;
+    bool profiling_off;
+    uint32_t runs;
+    bool weights;
+} options;
+
+static bool is_priority(int p) {
+    switch (p) {
+    case QNN_PRIORITY_LOW:
+    case QNN_PRIORITY_NORMAL_LOW:
+    case QNN_PRIORITY_NORMAL:
+    case QNN_PRIORITY_NORMAL_HIGH:
+    case QNN_PRIORITY_HIGH:
+    case QNN_PRIORITY_HIGH_PLUS:
+    case QNN_PRIORITY_CRITICAL:
+    case QNN_PRIORITY_CRITICAL_PLUS:
+        return true;
+    default:
+        return false;
+    }
+}
+
+qrn_status qrn_priority_check(int priority) {
+    if (!is_priority(priority))
+        return QRN_FAIL(QRN_E_CONFIG, "priority %d is not one of the API's", priority);
+    if (priority != QNN_PRIORITY_DEFAULT && !has(QRN_FEATURE_PRIORITY))
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "priority %d: only the default %d is supported",
+                        priority, QNN_PRIORITY_DEFAULT);
+    return QRN_OK;
+}
+
+static qrn_status refuse(const qrn_api_graph *g, const char *option) {
+    return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': option %s is not supported", g->ir->name,
+                    option);
+}
+
+static qrn_status refuse_locked(const qrn_api_graph *g, const char *option) {
+    return QRN_FAIL(QRN_E_FINALIZED, "graph '%s' is finalized: option %s cannot change",
+                    g->ir->name, option);
+}
+
+static qrn_status read_profile(qrn_api_graph *g, const void *handle, bool locked, options *o) {
+    if (!has(QRN_FEATURE_CONTINUOUS_PROFILING))
+        return refuse(g, "PROFILE_HANDLE");
+    if (locked)
+        return refuse_locked(g, "PROFILE_HANDLE");
+    if (qrn_profile_get(handle, g->context->backend, &o->profile) != QRN_OK || !o->profile)
+        return QRN_FAIL(QRN_E_ARGUMENT, "graph '%s': PROFILE_HANDLE is no profile of the backend",
+                        g->ir->name);
+    if (o->profile->bound && o->profile->bound != g)
+        return QRN_FAIL(QRN_E_ALREADY, "graph '%s': the profile is bound to graph '%s'",
+                        g->ir->name, o->profile->bound->ir->name);
+    o->has_profile = true;
+    return QRN_OK;
+}
+
+static qrn_status read_state(const qrn_api_graph *g, QnnGraph_ProfilingState_t state, options *o) {
+    if (state != QNN_GRAPH_PROFILING_STATE_ENABLED && state != QNN_GRAPH_PROFILING_STATE_DISABLED)
+        return QRN_FAIL(QRN_E_CONFIG, "graph '%s': profiling state %d, allowed 1 and 2",
+                        g->ir->name, (int)state);
+    if (!has(QRN_FEATURE_CONTINUOUS_PROFILING))
+        return refuse(g, "SET_PROFILING_STATE");
+    o->has_state = true;
+    o->profiling_off = state == QNN_GRAPH_PROFILING_STATE_DISABLED;
+    return QRN_OK;
+}
+
+static qrn_status read_weights(const qrn_api_graph *g, bool on, bool locked, options *o) {
+    if (on && !qrn_this_backend.section_write)
+        return refuse(g, "ENABLE_BINARY_SECTION_WEIGHTS_UPDATES");
+    if (locked)
+        return refuse_locked(g, "ENABLE_BINARY_SECTION_WEIGHTS_UPDATES");
+    o->has_weights = true;
+    o->weights = on;
+    return QRN_OK;
+}
+
+static qrn_status check_custom(const qrn_api_graph *g, const void *custom, bool locked) {
+    if (!custom)
+        return QRN_FAIL(QRN_E_ARGUMENT, "graph '%s': the custom option is NULL", g->ir->name);
+    if (!qrn_this_backend.graph_config)
+        return refuse(g, "CUSTOM");
+    return locked ? refuse_locked(g, "CUSTOM") : QRN_OK;
+}
+
+static qrn_status read_option(qrn_api_graph *g, const QnnGraph_Config_t *c, bool locked,
+                              options *o) {
+    switch (c->option) {
+    case QNN_GRAPH_CONFIG_OPTION_CUSTOM:
+        return check_custom(g, c->customConfig, locked);
+    case QNN_GRAPH_CONFIG_OPTION_PRIORITY:
+        QRN_TRY(qrn_priority_check((int)c->priority));
+        o->has_priority = true;
+        o->priority = (int)c->priority;
+        return QRN_OK;
+    case QNN_GRAPH_CONFIG_OPTION_PROFILE_HANDLE:
+        return read_profile(g, c->profileHandle, locked, o);
+    case QNN_GRAPH_CONFIG_OPTION_SET_PROFILING_STATE:
+        return read_state(g, c->profilingState, o);
+    case QNN_GRAPH_CONFIG_OPTION_SET_PROFILING_NUM_EXECUTIONS:
+        if (!has(QRN_FEATURE_CONTINUOUS_PROFILING))
+            return refuse(g, "SET_PROFILING_NUM_EXECUTIONS");
+        o->has_runs = true;
+        o->runs = c->numProfilingExecutions;
+        return QRN_OK;
+    case QNN_GRAPH_CONFIG_OPTION_ENABLE_BINARY_SECTION_WEIGHTS_UPDATES:
+        return read_weights(g, c->enableBinarySectionWeightsUpdates != 0, locked, o);
+    default:
+        return QRN_FAIL(QRN_E_CONFIG, "graph '%s': unknown option %d", g->ir->name, (int)c->option);
+    }
+}
+
+static qrn_status apply(qrn_api_graph *g, const options *o) {
+    if (o->has_profile && o->profile != g->bound_profile) {
+        QRN_TRY(qrn_profile_bind(o->profile, g));
+        if (g->bound_profile)
+            qrn_profile_unbind(g->bound_profile);
+        g->bound_profile = o->profile;
+    }
+    if (o->has_priority)
+        g->priority = o->priority;
+    if (o->has_state)
+        g->profiling_off = o->profiling_off;
+    if (o->has_runs)
+        g->profiled_runs_left = o->runs;
+    if (o->has_weights)
+        g->weight_updates = o->weights;
+    return QRN_OK;
+}
+
+qrn_status qrn_api_graph_configure(qrn_api_graph *g, const QnnGraph_Config_t **config,
+                                   bool locked) {
+    options o = {0};
+    for (size_t i = 0; config && config[i]; i++)
+        QRN_TRY(read_option(g, config[i], locked, &o));
+    for (size_t i = 0; config && config[i]; i++)
+        if (config[i]->option == QNN_GRAPH_CONFIG_OPTION_CUSTOM)
+            QRN_TRY(qrn_this_backend.graph_config(g, config[i]->customConfig));
+    return apply(g, &o);
+}
