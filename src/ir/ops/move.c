@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Op table: data movement: layout, shape, gather, scatter, generators.
-// Rows in alphabetical order, their shape rules above them.
+// Rows in alphabetical order; their shape rules are in move_rearrange.c, move_reshape.c and
+// move_index.c.
+#include "ir/ops/move.h"
 #include "ir/ops/row.h"
 
 // clang-format off
@@ -12,7 +14,7 @@ const qrn_op_def qrn_ops_move[] = {
         INS(REQUIRED("x", 1, MAX, F32),
             REQUIRED("indices", 1, 1, I32 | U32)),
         OUTS(REQUIRED("y", 1, MAX, F32)),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_batch_permutation,
     },
     {
         .name = "BatchToSpace",
@@ -21,7 +23,7 @@ const qrn_op_def qrn_ops_move[] = {
         OUTS(REQUIRED("y", 4, 4, ACT)),
         PARAMS(TENSOR("block_size", U32, 1),
                TENSOR_OPT("crops", U32, 2, "[[0, 0], [0, 0]]")),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_batch_to_space,
     },
     {
         .name = "ChannelShuffle",
@@ -30,7 +32,7 @@ const qrn_op_def qrn_ops_move[] = {
         OUTS(REQUIRED("y", 1, MAX, ACT)),
         PARAMS(SCALAR("num_groups", U32),
                SCALAR_OPT("axis", U32, "N-1")),
-        .rule = qrn_rule_same_shape,
+        .rule = qrn_rule_channel_shuffle,
     },
     {
         .name = "Concat",
@@ -39,7 +41,7 @@ const qrn_op_def qrn_ops_move[] = {
         OUTS(REQUIRED("y", 1, MAX, ACT16 | I32 | U32)),
         PARAMS(SCALAR_OPT("axis", U32, "N-1")),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_concat,
     },
     {
         .name = "ConstantOfShape",
@@ -47,7 +49,7 @@ const qrn_op_def qrn_ops_move[] = {
         INS(REQUIRED("shape", 1, 1, U32)),
         OUTS(REQUIRED("y", 0, MAX, F32 | I8 | I32 | U8 | U32)),
         PARAMS(SCALAR("value", F32 | I8 | I32 | I64 | U8 | U32)),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_constant_of_shape,
     },
     {
         .name = "DepthToSpace",
@@ -56,7 +58,7 @@ const qrn_op_def qrn_ops_move[] = {
         OUTS(REQUIRED("y", 4, 4, ACT)),
         PARAMS(TENSOR("block_size", U32, 1),
                ENUM_OPT("mode", U32, "0", {"DCR", 0}, {"CRD", 1})),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_depth_to_space,
     },
     {
         .name = "ExpandDims",
@@ -66,7 +68,7 @@ const qrn_op_def qrn_ops_move[] = {
         PARAMS(SCALAR("axis", U32),
                TENSOR_OPT("axes", U32, 1, "none; replaces axis")),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_expand_dims,
     },
     {
         .name = "Gather",
@@ -76,7 +78,7 @@ const qrn_op_def qrn_ops_move[] = {
         OUTS(REQUIRED("y", 0, MAX, ACT | I32 | I64 | U32 | B8)),
         PARAMS(SCALAR("axis", I32)),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_gather,
     },
     {
         .name = "GatherElements",
@@ -85,7 +87,7 @@ const qrn_op_def qrn_ops_move[] = {
             REQUIRED("indices", 1, MAX, I32 | U32)),
         OUTS(REQUIRED("y", 1, MAX, F32 | F16 | UQ8 | UQ16 | I32 | I64)),
         PARAMS(SCALAR_OPT("axis", U32, "0")),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_gather_elements,
     },
     {
         .name = "GatherNd",
@@ -94,7 +96,7 @@ const qrn_op_def qrn_ops_move[] = {
             REQUIRED("indices", 1, MAX, I32 | U32)),
         OUTS(REQUIRED("y", 0, MAX, ACT | I8 | I32 | I64 | U8)),
         PARAMS(SCALAR_OPT("batch_dims", U32, "0")),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_gather_nd,
     },
     {
         .name = "NonZero",
@@ -102,7 +104,7 @@ const qrn_op_def qrn_ops_move[] = {
         INS(REQUIRED("x", 1, MAX, F32 | UQ8 | I8 | I32 | I64 | U32 | B8)),
         OUTS(REQUIRED("indices", 2, 2, I32 | U32)),
         .flags = QRN_OP_OUT_MAX,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_nonzero,
     },
     {
         .name = "OneHot",
@@ -113,7 +115,7 @@ const qrn_op_def qrn_ops_move[] = {
                SCALAR_OPT("axis", U32, "N"),
                SCALAR_OPT("on_value", F32 | UQ8 | SQ8 | UQ16, "1"),
                SCALAR_OPT("off_value", F32 | UQ8 | SQ8 | UQ16, "0")),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_one_hot,
     },
     {
         .name = "Pack",
@@ -121,7 +123,7 @@ const qrn_op_def qrn_ops_move[] = {
         INS(VARIADIC("x", 1, MAX, ACT | I8 | I16 | I32 | I64 | U8)),
         OUTS(REQUIRED("y", 2, MAX, ACT | I8 | I16 | I32 | I64 | U8)),
         PARAMS(SCALAR("axis", U32)),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_pack,
     },
     {
         .name = "Pad",
@@ -132,7 +134,7 @@ const qrn_op_def qrn_ops_move[] = {
                    {"MIRROR_REFLECT", 2}, {"EDGE", 3}),
                TENSOR("pad_amount", U32, 2),
                SCALAR_OPT("pad_constant_value", F32 | I8 | I16 | I32 | I64 | U8, "0")),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_pad,
     },
     {
         .name = "Reshape",
@@ -141,7 +143,7 @@ const qrn_op_def qrn_ops_move[] = {
             OPTIONAL("shape", 1, 1, I32)),
         OUTS(REQUIRED("y", 0, MAX, ACT16 | I32 | U8 | U32 | B8)),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_reshape,
     },
     {
         .name = "ScatterElements",
@@ -152,7 +154,7 @@ const qrn_op_def qrn_ops_move[] = {
         OUTS(REQUIRED("y", 1, MAX, F32 | F16 | UQ8 | UQ16 | I32 | U8 | U16)),
         PARAMS(SCALAR_OPT("axis", U32, "0"),
                ENUM_OPT("reduction", U32, "0", {"NONE", 0}, {"ADD", 1}, {"MUL", 2}, {"MAX", 3})),
-        .rule = qrn_rule_same_shape,
+        .rule = qrn_rule_scatter_elements,
     },
     {
         .name = "ScatterNd",
@@ -162,7 +164,7 @@ const qrn_op_def qrn_ops_move[] = {
             REQUIRED("updates", 0, MAX, F32 | F16 | UQ8 | UQ16 | I8 | I32 | I64 | U8 | U32 | B8)),
         OUTS(REQUIRED("y", 1, MAX, F32 | F16 | UQ8 | UQ16 | I8 | I32 | I64 | U8 | U32 | B8)),
         PARAMS(ENUM_OPT("reduction", U32, "0", {"NONE", 0}, {"ADD", 1}, {"MUL", 2})),
-        .rule = qrn_rule_same_shape,
+        .rule = qrn_rule_scatter_nd,
     },
     {
         .name = "Shape",
@@ -171,7 +173,7 @@ const qrn_op_def qrn_ops_move[] = {
         OUTS(REQUIRED("dims", 1, 1, U32)),
         PARAMS(SCALAR_OPT("start", U32, "0"),
                SCALAR_OPT("end", U32, "N")),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_shape,
     },
     {
         .name = "SpaceToBatch",
@@ -180,7 +182,7 @@ const qrn_op_def qrn_ops_move[] = {
         OUTS(REQUIRED("y", 4, 4, ACT)),
         PARAMS(TENSOR("block_size", U32, 1),
                TENSOR_OPT("pad_amount", U32, 2, "[[0, 0], [0, 0]]")),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_space_to_batch,
     },
     {
         .name = "SpaceToDepth",
@@ -189,7 +191,7 @@ const qrn_op_def qrn_ops_move[] = {
         OUTS(REQUIRED("y", 4, 4, ACT)),
         PARAMS(TENSOR("block_size", U32, 1),
                ENUM_OPT("mode", U32, "0", {"DCR", 0}, {"CRD", 1})),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_space_to_depth,
     },
     {
         .name = "Split",
@@ -198,7 +200,7 @@ const qrn_op_def qrn_ops_move[] = {
         OUTS(VARIADIC("y", 1, MAX, ACT | SQ32 | I32)),
         PARAMS(SCALAR("axis", U32),
                TENSOR("split_index", U32, 1)),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_split,
     },
     {
         .name = "Squeeze",
@@ -207,7 +209,7 @@ const qrn_op_def qrn_ops_move[] = {
         OUTS(REQUIRED("y", 0, MAX, ACT | U8)),
         PARAMS(TENSOR_OPT("axes", U32, 1, "dims of size 1 that the output lacks")),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_squeeze,
     },
     {
         .name = "StridedSlice",
@@ -220,7 +222,7 @@ const qrn_op_def qrn_ops_move[] = {
                SCALAR_OPT("shrink_axes", U32, "0"),
                SCALAR_OPT("new_axes_mask", U32, "0")),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_strided_slice,
     },
     {
         .name = "Tile",
@@ -228,7 +230,7 @@ const qrn_op_def qrn_ops_move[] = {
         INS(REQUIRED("x", 1, MAX, ACT | I32)),
         OUTS(REQUIRED("y", 1, MAX, ACT | I32)),
         PARAMS(TENSOR("multiples", U32, 1)),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_tile,
     },
     {
         .name = "Transpose",
@@ -237,7 +239,7 @@ const qrn_op_def qrn_ops_move[] = {
         OUTS(REQUIRED("y", 1, MAX, ACT16 | I32 | U32 | B8)),
         PARAMS(TENSOR("perm", U32, 1)),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_transpose,
     },
     {
         .name = "UnPack",
@@ -245,7 +247,7 @@ const qrn_op_def qrn_ops_move[] = {
         INS(REQUIRED("x", 1, MAX, ACT16)),
         OUTS(VARIADIC("y", 0, MAX, ACT16)),
         PARAMS(SCALAR("axis", U32)),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_unpack,
     },
 };
 // clang-format on
