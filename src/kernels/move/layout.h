@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// Ops that rearrange every element of in[0] into out[0], RAW: both have one type and encoding.
+#ifndef QRN_KERNELS_LAYOUT_H
+#define QRN_KERNELS_LAYOUT_H
+
+#include "kernels/kernel.h"
+
+// y[i...] = x[i permuted]: dimension d of y is dimension perm[d] of x.
+typedef struct qrn_transpose_args {
+    uint32_t perm[QRN_MAX_RANK];
+} qrn_transpose_args;
+
+// NHWC. To depth: y[n,h,w,k] = x[n,h*bh+i,w*bw+j,c]; from depth: the other way round. The channel
+// k is (i*bw+j)*C+c (DCR) or c*bh*bw+i*bw+j (CRD), C the channels on the space side.
+typedef struct qrn_depth_space_args {
+    uint32_t block[2]; // bh, bw
+    bool crd, to_depth;
+} qrn_depth_space_args;
+
+// NHWC. To batch: y[(i*bw+j)*N+n, h, w, c] = x[n, h*bh+i-pad[0][0], w*bw+j-pad[1][0], c], `fill`
+// outside of x; from batch: the other way round, pad being what is cropped.
+typedef struct qrn_batch_space_args {
+    uint32_t block[2];  // bh, bw
+    uint32_t pad[2][2]; // top, bottom, left, right
+    uint8_t fill[8];    // one element
+    bool to_batch;
+} qrn_batch_space_args;
+
+// y[i*G+g] = x[g*S+i] along the axis, G groups of S.
+typedef struct qrn_shuffle_args {
+    uint32_t axis, groups;
+} qrn_shuffle_args;
+
+// How StridedSlice treats one row of its ranges.
+typedef enum qrn_slice_kind { QRN_SLICE_KEEP, QRN_SLICE_SHRINK, QRN_SLICE_NEW } qrn_slice_kind;
+
+// KEEP and SHRINK rows take the next dimension of x, KEEP and NEW rows make the next one of y,
+// whose size says how many elements are taken.
+typedef struct qrn_slice_args {
+    uint32_t n_rows;
+    struct qrn_slice_row {
+        uint8_t kind;        // qrn_slice_kind
+        bool open;           // begin at the edge, whatever `begin` says
+        int32_t begin, step; // in the dimension of x
+    } rows[QRN_MAX_RANK];
+} qrn_slice_args;
+
+extern const qrn_family qrn_family_transpose;
+extern const qrn_family qrn_family_depth_space;
+extern const qrn_family qrn_family_batch_space;
+extern const qrn_family qrn_family_shuffle;
+extern const qrn_family qrn_family_slice;
+extern const qrn_family qrn_family_tile; // repeats: dims of y are multiples of those of x
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+//
+// Scatter ops: a copy of x, then the updates in row-major order of the indices, so that repeated
+// indices have one defined result. One task for that reason.
+#include "kernels/move/gather.h"
+
+#include <math.h>
+#include <string.h>
+
+// Element of x that update number `at` of ScatterElements goes to; -1: index out of range.
+static int64_t element_target(const qrn_kcall *k, size_t at) {
+    const qrn_scatter_args *a = k->args;
+    const qrn_view *x = k->in[0], *idx = k->in[1];
+    size_t rest = at, to = 0, step = 1;
+    for (uint32_t d = x->rank; d-- > 0;) {
+        int64_t i = (int64_t)(rest % idx->dims[d]);
+        rest /= idx->dims[d];
+        if (d == a->axis)
+            i = qrn_index_at(idx, at, x->dims[d]);
+        if (i < 0)
+            return -1;
+        to += (size_t)i * step;
+        step *= x->dims[d];
+    }
+    return (int64_t)to;
+}
+
+// ScatterNd: n tuples of q indices, each naming a slice of `count` elements.
+typedef struct slices {
+    size_t n, count;
+    uint32_t q;
+} slices;
+
+static slices slices_of(const qrn_kcall *k) {
+    const qrn_view *x = k->in[0], *idx = k->in[1];
+    uint32_t q = idx->dims[idx->rank - 1];
+    return (slices){qrn_view_span(idx, 0, idx->rank - 1), qrn_view_span(x, q, x->rank), q};
+}
+
+#define ADD(a, b) ((a) + (b))
+#define MUL(a, b) ((a) * (b))
+#define LARGER(a, b) ((b) > (a) || isnan(b) ? (b) : (a)) // not a number stays
+#define T float
+#define COMBINE combine_f32
+#define ELEMENTS scatter_elements_f32
+#define ND scatter_nd_f32
+#include "kernels/move/scatter.inc"
+#undef T
+#undef COMBINE
+#undef ELEMENTS
+#undef ND
+#define T double
+#define COMBINE combine_f64
+#define ELEMENTS scatter_elements_f64
+#define ND scatter_nd_f64
+#include "kernels/move/scatter.inc"
+#undef T
+#undef COMBINE
+#undef ELEMENTS
+#undef ND
+#undef ADD
+#undef MUL
+#undef LARGER
+// Integers wrap around.
+#define ADD(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
+#define MUL(a, b) ((int64_t)((uint64_t)(a) * (uint64_t)(b)))
+#define LARGER(a, b) ((b) > (a) ? (b) : (a))
+#define T int64_t
+#define COMBINE combine_i64
+#define ELEMENTS scatter_elements_i64
+#define ND scatter_nd_i64
+#include "kernels/move/scatter.inc"
+
+static qrn_status scatter_elements_raw(const qrn_kcall *k) {
+    size_t elem = qrn_view_elem(k->in[0]), n = qrn_view_count(k->in[1]);
+    char *y = k->out[0]->data;
+    memcpy(y, k->in[0]->data, qrn_view_count(k->in[0]) * elem);
+    for (size_t i = 0; i < n; i++) {
+        int64_t to = element_target(k, i);
+        if (to < 0)
+            return QRN_E_ARGUMENT;
+        memcpy(y + (size_t)to * elem, (const char *)k->in[2]->data + i * elem, elem);
+    }
+    return QRN_OK;
+}
+
+static qrn_status scatter_nd_raw(const qrn_kcall *k) {
+    slices s = slices_of(k);
+    size_t elem = qrn_view_elem(k->in[0]), run = s.count * elem;
+    char *y = k->out[0]->data;
+    memcpy(y, k->in[0]->data, qrn_view_count(k->in[0]) * elem);
+    for (size_t i = 0; i < s.n; i++) {
+        int64_t to = qrn_index_tuple(k->in[1], i, s.q, k->in[0]->dims);
+        if (to < 0)
+            return QRN_E_ARGUMENT;
+        memcpy(y + (size_t)to * run, (const char *)k->in[2]->data + i * run, run);
+    }
+    return QRN_OK;
+}
+
+static const qrn_kernel scatter_elements_rows[] = {
+    {.name = "scatter_elements_raw", .domain = QRN_DOMAIN_RAW, .fn = scatter_elements_raw},
+    {.name = "scatter_elements_f32", .domain = QRN_DOMAIN_F32, .fn = scatter_elements_f32},
+    {.name = "scatter_elements_f64", .domain = QRN_DOMAIN_F64, .fn = scatter_elements_f64},
+    {.name = "scatter_elements_i64", .domain = QRN_DOMAIN_I64, .fn = scatter_elements_i64},
+};
+QRN_FAMILY(scatter_elements, sizeof(qrn_scatter_args));
+
+static const qrn_kernel scatter_nd_rows[] = {
+    {.name = "scatter_nd_raw", .domain = QRN_DOMAIN_RAW, .fn = scatter_nd_raw},
+    {.name = "scatter_nd_f32", .domain = QRN_DOMAIN_F32, .fn = scatter_nd_f32},
+    {.name = "scatter_nd_f64", .domain = QRN_DOMAIN_F64, .fn = scatter_nd_f64},
+    {.name = "scatter_nd_i64", .domain = QRN_DOMAIN_I64, .fn = scatter_nd_i64},
+};
+QRN_FAMILY(scatter_nd, sizeof(qrn_scatter_args));

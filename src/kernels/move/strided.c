@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+//
+// The strided copy. A nest is first brought to its simplest form (bytes, loops merged, this task's
+// part of one loop), then the two innermost loops choose how the bytes move.
+#include "kernels/move/strided.h"
+
+#include <string.h>
+
+typedef struct bytes16 {
+    uint64_t half[2];
+} bytes16;
+
+#define U uint8_t
+#define LINE line1
+#define TILE tile1
+#include "kernels/move/strided.inc"
+#undef U
+#undef LINE
+#undef TILE
+#define U uint16_t
+#define LINE line2
+#define TILE tile2
+#include "kernels/move/strided.inc"
+#undef U
+#undef LINE
+#undef TILE
+#define U uint32_t
+#define LINE line4
+#define TILE tile4
+#include "kernels/move/strided.inc"
+#undef U
+#undef LINE
+#undef TILE
+#define U uint64_t
+#define LINE line8
+#define TILE tile8
+#include "kernels/move/strided.inc"
+#undef U
+#undef LINE
+#undef TILE
+#define U bytes16
+#define LINE line16
+#define TILE tile16
+#include "kernels/move/strided.inc"
+
+typedef struct loop {
+    size_t n;
+    ptrdiff_t src, dst; // steps in bytes
+} loop;
+
+typedef struct nest {
+    uint32_t n_loops;
+    size_t unit; // bytes moved by the innermost statement
+    loop loops[QRN_STRIDED_LOOPS];
+} nest;
+
+// Byte steps; loops of one iteration dropped; a loop that continues the next inner one merged with
+// it. False when there is nothing to copy.
+static bool simplify(const qrn_strided *s, size_t elem, nest *out) {
+    ptrdiff_t dst = (ptrdiff_t)elem;
+    loop inner_first[QRN_STRIDED_LOOPS];
+    uint32_t n = 0;
+    for (uint32_t i = s->n_loops; i-- > 0;) {
+        if (s->n[i] == 0)
+            return false;
+        loop l = {s->n[i], s->step[i] * (ptrdiff_t)elem, dst};
+        dst *= (ptrdiff_t)l.n;
+        if (l.n == 1)
+            continue;
+        loop *inner = n ? &inner_first[n - 1] : NULL;
+        if (inner && l.src == inner->src * (ptrdiff_t)inner->n)
+            inner->n *= l.n; // the destination is dense, so it always continues
+        else
+            inner_first[n++] = l;
+    }
+    *out = (nest){.n_loops = n, .unit = elem};
+    for (uint32_t i = 0; i < n; i++)
+        out->loops[i] = inner_first[n - 1 - i];
+    return true;
+}
+
+// Takes this task's share of the outermost loop that is long enough, else of the longest.
+static void take_part(nest *c, const char **src, char **dst, uint32_t task, uint32_t n_tasks) {
+    if (n_tasks < 2 || c->n_loops == 0)
+        return;
+    uint32_t best = 0;
+    while (best + 1 < c->n_loops && c->loops[best].n < n_tasks)
+        best++;
+    if (c->loops[best].n < n_tasks)
+        for (uint32_t i = 0; i < c->n_loops; i++)
+            if (c->loops[i].n > c->loops[best].n)
+                best = i;
+    loop *l = &c->loops[best];
+    size_t begin, end;
+    qrn_split(l->n, 1, task, n_tasks, &begin, &end);
+    *src += (ptrdiff_t)begin * l->src;
+    *dst += (ptrdiff_t)begin * l->dst;
+    l->n = end - begin;
+}
+
+// A contiguous innermost loop becomes one larger unit.
+static void widen_unit(nest *c) {
+    if (c->n_loops == 0)
+        return;
+    const loop *l = &c->loops[c->n_loops - 1];
+    if (l->src == (ptrdiff_t)c->unit && l->dst == (ptrdiff_t)c->unit) {
+        c->unit *= l->n;
+        c->n_loops--;
+    }
+}
+
+static void copy_line(char *dst, const char *src, size_t unit, const loop *l) {
+    if (l->dst == (ptrdiff_t)unit) {
+        switch (unit) {
+        case 1:
+            line1(dst, src, l->n, l->src);
+            return;
+        case 2:
+            line2(dst, src, l->n, l->src);
+            return;
+        case 4:
+            line4(dst, src, l->n, l->src);
+            return;
+        case 8:
+            line8(dst, src, l->n, l->src);
+            return;
+        case 16:
+            line16(dst, src, l->n, l->src);
+            return;
+        default:
+            break;
+        }
+    }
+    for (size_t i = 0; i < l->n; i++)
+        memcpy(dst + (ptrdiff_t)i * l->dst, src + (ptrdiff_t)i * l->src, unit);
+}
+
+// `down` steps through the source unit by unit, `across` through the destination: tiles of one
+// cache line a side keep both within reach.
+static void copy_plane(char *dst, const char *src, size_t unit, const loop *down,
+                       const loop *across) {
+    size_t side = 64 / unit;
+    for (size_t r = 0; r < down->n; r += side)
+        for (size_t c = 0; c < across->n; c += side) {
+            size_t rows = down->n - r < side ? down->n - r : side;
+            size_t cols = across->n - c < side ? across->n - c : side;
+            char *d = dst + (ptrdiff_t)r * down->dst + (ptrdiff_t)(c * unit);
+            const char *s = src + r * unit + (ptrdiff_t)c * across->src;
+            if (unit == 1)
+                tile1(d, s, rows, cols, down->dst, across->src);
+            else if (unit == 2)
+                tile2(d, s, rows, cols, down->dst, across->src);
+            else if (unit == 4)
+                tile4(d, s, rows, cols, down->dst, across->src);
+            else if (unit == 8)
+                tile8(d, s, rows, cols, down->dst, across->src);
+            else
+                tile16(d, s, rows, cols, down->dst, across->src);
+        }
+}
+
+// A loop that steps through the source unit by unit while the innermost one does not; moved to the
+// place next to the innermost. False when this is not a transposition.
+static bool find_transposition(nest *c) {
+    bool small = c->unit == 1 || c->unit == 2 || c->unit == 4 || c->unit == 8 || c->unit == 16;
+    if (!small || c->n_loops < 2 || c->loops[c->n_loops - 1].dst != (ptrdiff_t)c->unit)
+        return false;
+    for (uint32_t i = c->n_loops - 1; i-- > 0;)
+        if (c->loops[i].src == (ptrdiff_t)c->unit) {
+            loop found = c->loops[i];
+            memmove(&c->loops[i], &c->loops[i + 1], (c->n_loops - 2 - i) * sizeof(loop));
+            c->loops[c->n_loops - 2] = found;
+            return true;
+        }
+    return false;
+}
+
+void qrn_strided_copy(const qrn_strided *s, const void *src, void *dst, size_t elem_bytes,
+                      uint32_t task, uint32_t n_tasks) {
+    nest c;
+    const char *from = src;
+    char *to = dst;
+    if (!simplify(s, elem_bytes, &c) || (c.n_loops == 0 && task > 0))
+        return; // a single element belongs to task 0
+    take_part(&c, &from, &to, task, n_tasks);
+    for (uint32_t i = 0; i < c.n_loops; i++)
+        if (c.loops[i].n == 0)
+            return;
+    widen_unit(&c);
+    bool plane = find_transposition(&c);
+    uint32_t n_inner = plane ? 2 : c.n_loops ? 1 : 0;
+    uint32_t n_outer = c.n_loops - n_inner;
+    const loop one = {1, 0, (ptrdiff_t)c.unit};
+    const loop *inner = n_inner ? &c.loops[c.n_loops - 1] : &one;
+    size_t at[QRN_STRIDED_LOOPS] = {0};
+    for (;;) {
+        if (plane)
+            copy_plane(to, from, c.unit, inner - 1, inner);
+        else
+            copy_line(to, from, c.unit, inner);
+        uint32_t i = n_outer;
+        while (i > 0) {
+            const loop *l = &c.loops[--i];
+            from += l->src;
+            to += l->dst;
+            if (++at[i] < l->n)
+                break;
+            from -= l->src * (ptrdiff_t)l->n;
+            to -= l->dst * (ptrdiff_t)l->n;
+            at[i] = 0;
+            if (i == 0)
+                return;
+        }
+        if (n_outer == 0)
+            return;
+    }
+}
+
+uint32_t qrn_move_tasks(const qrn_kcall *k, uint32_t n_threads) {
+    const qrn_view *y = k->out[0];
+    return qrn_view_count(y) * qrn_view_elem(y) < 65536 ? 1 : n_threads;
+}
