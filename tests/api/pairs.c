@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 // Opened with the first pair; every line is flushed, so a crash loses nothing.
 static FILE *notes(void) {
@@ -17,7 +18,8 @@ static FILE *notes(void) {
         return file;
     char path[4096];
     mkdir(dir, 0777);
-    snprintf(path, sizeof path, "%s/%s.pairs", dir, program_invocation_short_name);
+    // A program may run several times, each time with another environment.
+    snprintf(path, sizeof path, "%s/%s-%d.pairs", dir, program_invocation_short_name, getpid());
     file = fopen(path, "w");
     return file;
 }
