@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Writes docs/status.md: what every API function, op and HTP requirement is; --check only compares.
 
-States: done, modelled, refused (the documented error), not yet. Functions come from the ABI facts, ops
-from the facts of the op table (done on the CPU when src/compiler/lower has a row), HTP requirements
-from docs/data/htp-requirements.tsv; docs/data/status.tsv says what differs from the defaults.
+States: done, modelled, refused (the documented error), not yet. Functions come from the ABI facts,
+ops from the facts of the op table (done on the CPU when src/compiler/lower has a row), HTP
+requirements from docs/data/htp-requirements.tsv; docs/data/status.tsv says what differs from the
+defaults.
 """
 import re
 import sys

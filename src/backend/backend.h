@@ -122,10 +122,10 @@ typedef struct qrn_backend {
     qrn_status (*section_apply)(struct qrn_api_context *c, struct qrn_api_graph *g,
                                 uint32_t section, const void *buf, uint64_t size);
 
-    // Edits a section blob without a context: tensors is a list of n Qnn_Tensor_t pointers; *out is made
-    // with qrn_alloc and becomes the caller's.
-    qrn_status (*section_update)(const void *buf, uint64_t size, const void *const *tensors, uint64_t n,
-                                 bool keep_updatable, void **out, uint64_t *out_size);
+    // Edits a section blob without a context: tensors is a list of n Qnn_Tensor_t pointers; *out is
+    // made with qrn_alloc and becomes the caller's.
+    qrn_status (*section_update)(const void *buf, uint64_t size, const void *const *tensors,
+                                 uint64_t n, bool keep_updatable, void **out, uint64_t *out_size);
 
     // Properties: `property` is the public QnnX_Property_t.
     qrn_status (*backend_property)(struct qrn_api_backend *b, void *property);

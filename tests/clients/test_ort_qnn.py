@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The public onnxruntime-qnn provider on our libQnnCpu.so: a real client, end to end.
 
-Only the open part of the wheel is used (the provider plugin); the backend below it is ours, and the
-test checks that no other QNN library was loaded. Expected values come from onnxruntime's CPU provider.
+Only the open part of the wheel is used (the provider plugin); the backend below it is ours, and
+the test checks that no other QNN library was loaded. Expected values come from onnxruntime's CPU
+provider.
 """
 import os
 from pathlib import Path
@@ -35,7 +36,7 @@ def weights(rng, name, *shape):
 
 
 def conv_net(seed):
-    """Conv, Relu, MaxPool, depthwise Conv, Clip, Conv 1x1, residual Add, GlobalAveragePool, Gemm, Softmax."""
+    """Convolutions (plain, depthwise, 1x1), pooling, a residual, a dense layer and Softmax."""
     rng = np.random.default_rng(seed)
     node = helper.make_node
     nodes = [
@@ -56,7 +57,8 @@ def conv_net(seed):
     init = [weights(rng, "w0", 8, 3, 3, 3), weights(rng, "b0", 8), weights(rng, "w1", 8, 1, 3, 3),
             weights(rng, "b1", 8), weights(rng, "w2", 8, 8, 1, 1), weights(rng, "b2", 8),
             weights(rng, "w3", 10, 8), weights(rng, "b3", 10),
-            numpy_helper.from_array(np.float32(0), "lo"), numpy_helper.from_array(np.float32(6), "hi")]
+            numpy_helper.from_array(np.float32(0), "lo"),
+            numpy_helper.from_array(np.float32(6), "hi")]
     graph = helper.make_graph(
         nodes, "net", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 20, 17])],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 10])], init)

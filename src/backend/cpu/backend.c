@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+//
+// The CPU backend: what it can do, its options, and how it finalizes and executes.
+#include "backend/cpu/cpu.h"
+#include "backend/cpu/cpu_support.h"
+
+#include "api/interface.h"
+
+#include "base/cpu.h"
+#include "base/env.h"
+#include "base/mem.h"
+
+#include "CPU/QnnCpuCommon.h"
+#include "CPU/QnnCpuGraph.h"
+#include "QnnProperty.h"
+#include "Quern/QuernBackend.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+static qrn_status backend_config(qrn_api_backend *b, const void *custom) {
+    const QuernBackend_CustomConfig_t *c = custom;
+    if (c->magic != QUERN_BACKEND_CONFIG_MAGIC || c->option != QUERN_BACKEND_OPTION_THREADS) {
+        qrn_log(b->log, QNN_LOG_LEVEL_WARN,
+                "custom backend config: unknown struct or option, ignored");
+        return QRN_OK;
+    }
+    if (c->value < 1 || c->value > 256)
+        return QRN_FAIL(QRN_E_CONFIG, "custom backend option THREADS: %u, allowed 1..256",
+                        c->value);
+    b->n_threads = c->value;
+    return QRN_OK;
+}
+
+static qrn_status graph_config(qrn_api_graph *g, const void *custom) {
+    const QnnCpuGraph_CustomConfig_t *c = custom;
+    switch (c->option) {
+    case QNN_CPU_GRAPH_CONFIG_OPTION_OP_DEBUG_CALLBACK:
+        g->debug_callback = (void *)c->cpuGraphOpDebug.cpuGraphOpDebugCallback;
+        g->debug_param = c->cpuGraphOpDebug.callBackParam;
+        return QRN_OK;
+    case QNN_CPU_GRAPH_CONFIG_OPTION_USE_QMX:
+        return QRN_OK; // kernels are chosen by CPU features
+    default:
+        qrn_log(g->context->backend->log, QNN_LOG_LEVEL_WARN,
+                "graph '%s': unknown custom graph option %d, ignored", g->ir->name, (int)c->option);
+        return QRN_OK;
+    }
+}
+
+static qrn_status backend_create(qrn_api_backend *b) {
+    qrn_cpu_backend *impl = qrn_calloc(sizeof *impl);
+    if (!impl)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a backend");
+    pthread_mutex_init(&impl->lock, NULL);
+    b->impl = impl;
+    return QRN_OK;
+}
+
+static qrn_status backend_free(qrn_api_backend *b) {
+    qrn_cpu_backend *impl = b->impl;
+    qrn_cpu_package_free_all(impl);
+    pthread_mutex_destroy(&impl->lock);
+    qrn_free(impl);
+    b->impl = NULL;
+    qrn_pool_release(b->pool);
+    b->pool = NULL;
+    return QRN_OK;
+}
+
+static void graph_free(qrn_api_graph *g) { qrn_cpu_user_ops_free(g); }
+
+static qrn_status acquire_pool(qrn_api_backend *b) {
+    pthread_mutex_lock(&b->lock);
+    if (!b->pool)
+        b->pool = qrn_pool_acquire(b->n_threads);
+    qrn_pool *pool = b->pool;
+    pthread_mutex_unlock(&b->lock);
+    return pool ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory for the thread pool");
+}
+
+static void explain(void *backend, const char *line) {
+    qrn_log(((qrn_api_backend *)backend)->log, QNN_LOG_LEVEL_INFO, "%s", line);
+}
+
+static qrn_status graph_finalize(qrn_api_graph *g, const qrn_compile_options *opt) {
+    qrn_api_backend *b = g->context->backend;
+    QRN_TRY(acquire_pool(b));
+    qrn_compile_options o = *opt;
+    o.isa = qrn_cpu_isa();
+    o.n_threads = qrn_pool_threads(b->pool);
+    o.lower_user = qrn_cpu_lower_user;
+    o.ctx = g;
+    if (qrn_env_verbose("dispatch")) {
+        o.explain = explain;
+        o.explain_ctx = b;
+    }
+    qrn_plan *plan = NULL;
+    qrn_status s = qrn_compile(g->ir, &o, &plan);
+    if (s == QRN_OK && (s = qrn_runner_create(plan, &g->runner)) != QRN_OK)
+        qrn_plan_destroy(plan);
+    if (s != QRN_OK)
+        qrn_cpu_user_ops_free(g);
+    return s;
+}
+
+static qrn_status graph_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt) {
+    qrn_run_options o = *opt;
+    o.pool = g->context->backend->pool;
+    if (g->debug_callback) {
+        o.trace = qrn_cpu_debug_trace;
+        o.trace_ctx = g;
+    }
+    return qrn_runner_run(g->runner, io, &o);
+}
+
+// Shared memory by file descriptor: the descriptor is mapped whole.
+static qrn_status mem_map(qrn_api_context *c, qrn_api_mem *m, const void *descriptor) {
+    (void)c;
+    const Qnn_MemDescriptor_t *d = descriptor;
+    struct stat st;
+    int fd;
+    switch (d->memType) {
+    case QNN_MEM_TYPE_ION:
+        fd = d->ionInfo.fd;
+        break;
+    case QNN_MEM_TYPE_DMA_BUF:
+        fd = d->dmaBufInfo.fd;
+        break;
+    default:
+        return QRN_FAIL(QRN_E_MEMTYPE, "memory type %d, allowed ION (1) and DMA_BUF",
+                        (int)d->memType);
+    }
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return QRN_FAIL(QRN_E_MAPPING, "file descriptor %d cannot be read", fd);
+    if ((uint64_t)st.st_size < m->size_bytes)
+        return QRN_FAIL(QRN_E_MAPPING, "file descriptor %d has %lld bytes, the shape needs %zu", fd,
+                        (long long)st.st_size, m->size_bytes);
+    void *p = mmap(NULL, m->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED)
+        return QRN_FAIL(QRN_E_MAPPING, "file descriptor %d cannot be mapped", fd);
+    m->data = p;
+    return QRN_OK;
+}
+
+static void mem_unmap(qrn_api_mem *m) { munmap(m->data, m->size_bytes); }
+
+// clang-format off
+static const qrn_capability capabilities[] = {
+    {QNN_PROPERTY_BACKEND_SUPPORT_OP_PACKAGE, true},
+    {QNN_PROPERTY_BACKEND_SUPPORT_COMPOSITION, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_CONFIG, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_SIGNALS, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_FINALIZE_SIGNAL, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_EXECUTE_SIGNAL, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_EXECUTE, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_EXECUTE_PER_API_PROFILING, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_SUBGRAPH, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_EARLY_TERMINATION, true},
+    {QNN_PROPERTY_GROUP_OP_PACKAGE, true},
+    {QNN_PROPERTY_OP_PACKAGE_SUPPORTS_VALIDATION, true},
+    {QNN_PROPERTY_OP_PACKAGE_SUPPORTS_OP_IMPLS, true},
+    {QNN_PROPERTY_OP_PACKAGE_SUPPORTS_DUPLICATE_NAMES, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_MEMHANDLE_TYPE, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_CONTEXT_TENSORS, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_DYNAMIC_DIMENSIONS, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_SPARSITY, true},
+    {QNN_PROPERTY_GROUP_ERROR, true},
+    {QNN_PROPERTY_ERROR_GET_VERBOSE_MESSAGE, true},
+    {QNN_PROPERTY_GROUP_MEMORY, true},
+    {QNN_PROPERTY_MEMORY_SUPPORT_MEM_TYPE_ION, true},
+    {QNN_PROPERTY_MEMORY_SUPPORT_MEM_TYPE_DMA_BUF, true},
+    {QNN_PROPERTY_GROUP_SIGNAL, true},
+    {QNN_PROPERTY_SIGNAL_SUPPORT_ABORT, true},
+    {QNN_PROPERTY_SIGNAL_SUPPORT_TIMEOUT, true},
+    {QNN_PROPERTY_GROUP_LOG, true},
+    {QNN_PROPERTY_LOG_SUPPORTS_DEFAULT_STREAM, true},
+    {QNN_PROPERTY_GROUP_PROFILE, true},
+    {QNN_PROPERTY_PROFILE_SUPPORT_MAX_EVENTS_CONFIG, true},
+    {QNN_PROPERTY_PROFILE_SUPPORTS_EXTENDED_EVENT, true},
+};
+// clang-format on
+
+const qrn_backend qrn_this_backend = {
+    .provider_name = QNN_CPU_INTERFACE_PROVIDER_NAME,
+    .id = QNN_BACKEND_ID_CPU,
+    .version_major = QNN_CPU_API_VERSION_MAJOR,
+    .version_minor = QNN_CPU_API_VERSION_MINOR,
+    .version_patch = QNN_CPU_API_VERSION_PATCH,
+    .features = QRN_FEATURE_CONTEXT_TENSORS | QRN_FEATURE_DYNAMIC_DIMS | QRN_FEATURE_SPARSE |
+                QRN_FEATURE_SUBGRAPH | QRN_FEATURE_SIGNAL | QRN_FEATURE_MEM |
+                QRN_FEATURE_GRAPH_CONFIG | QRN_FEATURE_GRAPH_VALIDATE | QRN_FEATURE_PROFILE_CONFIG |
+                QRN_FEATURE_PROFILE_EXTENDED | QRN_FEATURE_OP_PACKAGE | QRN_FEATURE_DEVICE |
+                QRN_FEATURE_ASYNC,
+    .capabilities = capabilities,
+    .n_capabilities = sizeof capabilities / sizeof capabilities[0],
+    .support = &qrn_cpu_support,
+    .backend_config = backend_config,
+    .graph_config = graph_config,
+    .backend_create = backend_create,
+    .backend_free = backend_free,
+    .graph_free = graph_free,
+    .package_register = qrn_cpu_package_register,
+    .package_find = qrn_cpu_package_find,
+    .package_validate = qrn_cpu_package_validate,
+    .package_list = qrn_cpu_package_list,
+    .graph_finalize = graph_finalize,
+    .graph_execute = graph_execute,
+    .mem_map = mem_map,
+    .mem_unmap = mem_unmap,
+};
+
+__attribute__((visibility("default"))) Qnn_ErrorHandle_t QnnInterface_getProviders(
+    const QnnInterface_t ***list, uint32_t *n) {
+    return qrn_interface_providers(list, n);
+}
