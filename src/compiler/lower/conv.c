@@ -129,6 +129,11 @@ static qrn_status fixed_point(qrn_lowering *lo, const qrn_node *n, const qrn_qua
 }
 
 static qrn_status lower_conv(qrn_lowering *lo, const qrn_node *n) {
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (n->in[i] && n->in[i]->format == QRN_FORMAT_SPARSE)
+            return QRN_FAIL(QRN_E_TENSOR_UNSUPPORTED,
+                            "graph '%s' node '%s': sparse tensor '%s' cannot be computed on",
+                            n->graph->name, n->name, n->in[i]->name);
     qrn_conv_args args = {0};
     QRN_TRY(conv_args(n, &args));
     qrn_status s = dense_conv(lo, n, &args);
