@@ -107,8 +107,8 @@ def wide_cases(f):
 
 def mixed_cases(f):
     """Types that do not go together in integers."""
-    for x_type, form, out in (("f32", "sq8", "f32"), ("uq8", "sq8", "f32"), ("f32", "sq8axis", "uq8"),
-                              ("uq8", "sq8", "f16"), ("uq8", "sq16", "uq8")):
+    for x_type, form, out in (("f32", "sq8", "f32"), ("uq8", "sq8", "f32"), ("uq8", "sq8", "f16"),
+                              ("f32", "sq8axis", "uq8"), ("uq8", "sq16", "uq8")):
         x = q.Tensor("x", f.rng.normal(size=(1, 5, 6, 4)), x_type)
         w = qw.weights(f.rng, (3, 2, 4, 6), form, 3, 2)
         b = q.Tensor("b", f.rng.normal(size=6), "f32", kind="static")

@@ -94,7 +94,8 @@ def matmul_quant_cases(f):
     for dtype in ("uq16", "sq16"):  # 16-bit products of two activations
         a = q.Tensor("a", f.rng.normal(size=(2, 5, 9)), "uq16")
         b = q.Tensor("b", f.rng.normal(size=(2, 9, 6)), dtype)
-        f.add("MatMul", [a, b], [q.Tensor("y", a.real @ b.real, "uq16")], name=f"MatMul_uq16_{dtype}")
+        f.add("MatMul", [a, b], [q.Tensor("y", a.real @ b.real, "uq16")],
+              name=f"MatMul_uq16_{dtype}")
 
 
 def matmul_dynamic_cases(f):
@@ -164,8 +165,9 @@ def fully_connected_cases(f):
         for dtype, out in (("uq8", "uq8"), ("sq8", "sq8"), ("uq8", "uq16"), ("uq16", "uq16")):
             for _ in range(2):
                 x_shape, n, keep = shapes[2 + i % 7]
-                fully_connected_case(f, x_shape, n, 2 * int(f.rng.integers(1, 20)), keep, dtype, form,
-                                     biases[i % len(biases)], out)
+                m = 2 * int(f.rng.integers(1, 20))
+                fully_connected_case(f, x_shape, n, m, keep, dtype, form, biases[i % len(biases)],
+                                     out)
                 i += 1
 
 

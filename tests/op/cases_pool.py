@@ -65,8 +65,8 @@ def pool_cases(f):
 
 
 def onnx_cases(f):
-    """The same numbers as ONNX models see; the evaluator wants channels first, and gets padding wrong
-    that differs between sides."""
+    """The same numbers as ONNX models see; the evaluator wants channels first, and gets padding
+    wrong that differs between sides."""
     for i in range(12):
         size, kernel, stride, pad = window(f.rng, 2)
         pad = [[min(map(min, pad))] * 2] * 2
@@ -100,16 +100,16 @@ def edge_cases(f):
             y = oracle.pool(x.real, (7, 7), (1, 1), ((0, 0), (0, 0)), kind_of(op))
             f.add(op, [x], [q.Tensor("y", y, dtype)], pool_params((7, 7), (1, 1), ((0, 0), (0, 0))),
                   name=f"{op}_global")
-    # Rounding up makes a window that starts behind the input: the plain formula keeps it, frameworks
-    # drop it. Both shapes are taken.
+    # Rounding up makes a window that starts behind the input: the plain formula keeps it,
+    # frameworks drop it. Both shapes are taken.
     x = q.Tensor("x", f.rng.normal(size=(1, 4, 5, 2)))
     for out in ((3, 3), (2, 3)):
         for op, want in (("PoolMax2d", -np.inf), ("PoolAvg2d", 0.0)):
             y = oracle.pool(x.real, (2, 2), (3, 2), ((1, 1), (0, 0)), kind_of(op), True, out=out)
             if out[0] == 3:
                 y[:, 2] = want
-            f.add(op, [x], [q.Tensor("y", y)],
-                  pool_params((2, 2), (3, 2), ((1, 1), (0, 0)), True), name=f"{op}_behind_the_input")
+            f.add(op, [x], [q.Tensor("y", y)], name=f"{op}_behind_the_input",
+                  params=pool_params((2, 2), (3, 2), ((1, 1), (0, 0)), True))
     # Windows wholly inside the leading padding.
     x = q.Tensor("x", f.rng.normal(size=(1, 3, 3, 1)), "uq8")
     y = oracle.pool(x.real, (1, 1), (1, 1), ((2, 0), (0, 1)), "max")
