@@ -3,8 +3,8 @@
 // Runs one case: context, graph, tensors, validation, nodes, finalize, execute, compare. Beside the
 // values it holds the library to its contract: static data and structures may be gone after the
 // call that took them, inputs are not written to, a repeated execution with other tensor order and
-// other garbage in the outputs gives the same bytes, reported shapes are right, and what
-// validateOpConfig refuses is not accepted afterwards.
+// other garbage in the outputs gives the same bytes, reported shapes are right, an error comes with
+// a log line, and what validateOpConfig refuses is not accepted afterwards.
 
 #include "case_run.h"
 
@@ -27,6 +27,13 @@ static void on_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va
     vsnprintf(last_log, sizeof last_log, fmt, args);
     last_log[strcspn(last_log, "\n")] = '\0';
     pthread_mutex_unlock(&log_lock);
+}
+
+static bool has_logged(void) {
+    pthread_mutex_lock(&log_lock);
+    bool yes = last_log[0] != '\0';
+    pthread_mutex_unlock(&log_lock);
+    return yes;
 }
 
 typedef Qnn_ErrorHandle_t (*get_providers_fn)(const QnnInterface_t ***list, uint32_t *n);
@@ -117,6 +124,9 @@ static bool check_call(run *r, qrn_stage stage, Qnn_ErrorHandle_t rc, const char
         if (c->error_code != 0 && rc != c->error_code)
             return fail(r, "%s of '%s' gives %" PRIu64 ", wanted error %" PRIu64, call, object,
                         (uint64_t)rc, c->error_code);
+        if (!has_logged())
+            return fail(r, "%s of '%s' gives error %" PRIu64 " and logs nothing", call, object,
+                        (uint64_t)rc);
         // A refused op must also be refused when it is added or finalized.
         if (stage == QRN_STAGE_VALIDATE)
             return true;

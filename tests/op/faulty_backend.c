@@ -21,11 +21,14 @@ static char op[64];
 static uint32_t source_id, target_id;
 static int anchor; // address of the handles
 
-static void say(const char *fmt, ...) {
+static bool is(const char *fault) { return strcmp(op, fault) == 0; }
+
+static Qnn_ErrorHandle_t refuse(const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     log_callback(fmt, QNN_LOG_LEVEL_ERROR, 0, args);
     va_end(args);
+    return ERROR_CODE;
 }
 
 static Qnn_TensorV1_t common(const Qnn_Tensor_t *t) {
@@ -79,7 +82,7 @@ static Qnn_ErrorHandle_t context_create(Qnn_BackendHandle_t backend, Qnn_DeviceH
 static Qnn_ErrorHandle_t context_free(Qnn_ContextHandle_t context, Qnn_ProfileHandle_t profile) {
     (void)context;
     (void)profile;
-    return strcmp(op, "FreeFails") == 0 ? ERROR_CODE : QNN_SUCCESS;
+    return is("FreeFails") ? refuse("still in use") : QNN_SUCCESS;
 }
 
 static Qnn_ErrorHandle_t graph_create(Qnn_ContextHandle_t context, const char *name,
@@ -108,11 +111,11 @@ static Qnn_ErrorHandle_t create_tensor(Qnn_GraphHandle_t graph, Qnn_Tensor_t *te
 
 static Qnn_ErrorHandle_t validate(Qnn_BackendHandle_t backend, Qnn_OpConfig_t config) {
     (void)backend;
-    const char *type = config.v1.typeName;
-    if (strcmp(type, "Refused") == 0 || strcmp(type, "RefusedTooLate") == 0) {
-        say("op '%s' is refused\n", type);
+    snprintf(op, sizeof op, "%s", config.v1.typeName);
+    if (is("RefusedSilently"))
         return ERROR_CODE;
-    }
+    if (is("Refused") || is("RefusedTooLate"))
+        return refuse("op '%s' is refused\n", op);
     return QNN_SUCCESS;
 }
 
@@ -125,8 +128,9 @@ static Qnn_ErrorHandle_t add_node(Qnn_GraphHandle_t graph, Qnn_OpConfig_t config
     target_id = common(&config.v1.outputTensors[0]).id;
     if (source_id == 0)
         return ERROR_CODE;
-    bool refuses = strcmp(op, "Refused") == 0 || strcmp(op, "AddFails") == 0;
-    return refuses ? ERROR_CODE : QNN_SUCCESS;
+    if (is("Refused") || is("RefusedSilently") || is("AddFails"))
+        return refuse("op '%s' is not added", op);
+    return QNN_SUCCESS;
 }
 
 static Qnn_ErrorHandle_t finalize(Qnn_GraphHandle_t graph, Qnn_ProfileHandle_t profile,
@@ -134,7 +138,7 @@ static Qnn_ErrorHandle_t finalize(Qnn_GraphHandle_t graph, Qnn_ProfileHandle_t p
     (void)graph;
     (void)profile;
     (void)signal;
-    return strcmp(op, "FinalizeFails") == 0 ? ERROR_CODE : QNN_SUCCESS;
+    return is("FinalizeFails") ? refuse("no graph") : QNN_SUCCESS;
 }
 
 static Qnn_ErrorHandle_t execute(Qnn_GraphHandle_t graph, const Qnn_Tensor_t *in, uint32_t n_in,
@@ -146,7 +150,7 @@ static Qnn_ErrorHandle_t execute(Qnn_GraphHandle_t graph, const Qnn_Tensor_t *in
     Qnn_TensorV1_t source = {.clientBuf = {constants[source_id - 1], sizeof constants[0]}};
     Qnn_TensorV1_t target = common(&out[0]);
     for (uint32_t i = 0; i < n_in; i++)
-        if (common(&in[i]).id == source_id || strcmp(op, "IgnoresIds") == 0)
+        if (common(&in[i]).id == source_id || is("IgnoresIds"))
             source = common(&in[i]);
     for (uint32_t i = 0; i < n_out; i++)
         if (common(&out[i]).id == target_id)
@@ -156,21 +160,21 @@ static Qnn_ErrorHandle_t execute(Qnn_GraphHandle_t graph, const Qnn_Tensor_t *in
     if (size == 0 || size > source.clientBuf.dataSize)
         return ERROR_CODE;
     n_executions++;
-    if (strcmp(op, "ExecuteFails") == 0)
-        return ERROR_CODE;
-    memcpy(to, from, strcmp(op, "LeavesTheEnd") == 0 ? size - 1 : size);
-    if (strcmp(op, "OneMore") == 0)
+    if (is("ExecuteFails"))
+        return refuse("no result");
+    memcpy(to, from, is("LeavesTheEnd") ? size - 1 : size);
+    if (is("OneMore"))
         to[0]++;
-    if (strcmp(op, "TwoMore") == 0)
+    if (is("TwoMore"))
         to[0] = (uint8_t)(to[0] + 2);
-    if (strcmp(op, "OneMoreEverywhere") == 0)
+    if (is("OneMoreEverywhere"))
         for (uint32_t i = 0; i < size; i++)
             to[i]++;
-    if (strcmp(op, "Forgetful") == 0 && n_executions > 1)
+    if (is("Forgetful") && n_executions > 1)
         to[size - 1] ^= 1;
-    if (strcmp(op, "WritesInput") == 0)
+    if (is("WritesInput"))
         from[0] ^= 1;
-    if (strcmp(op, "Shrinks") == 0 && target.rank > 0)
+    if (is("Shrinks") && target.rank > 0)
         target.dimensions[0]--;
     return QNN_SUCCESS;
 }

@@ -105,7 +105,7 @@ def faulty_cases(f):
     codes("bad_no_add_error", "Copy", error=q.error(stage="add"))
     codes("bad_no_execute_error", "Copy", error=q.error(stage="execute"))
     codes("bad_disagree", "RefusedTooLate", error=q.error())
-    codes("free", "Copy")
+    codes("bad_silence", "RefusedSilently", error=q.error())
     codes("bad_free", "FreeFails")
 
     floats("near", [1.0, 100.0], [1.0005, 100.0])
