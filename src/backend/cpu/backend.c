@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// The CPU backend: what it can do, its options, and how it finalizes and executes.
+// The CPU backend: what it can do, its options, and how it finalizes and executes. It is the
+// superset that people debug with: all ops, all types, everything the API layer offers but thread
+// priorities and context binaries. Devices are plain handles without hardware behind them.
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/cpu_support.h"
 
 #include "api/interface.h"
-
 #include "base/cpu.h"
 #include "base/env.h"
 #include "base/mem.h"
@@ -68,15 +69,22 @@ static qrn_status backend_free(qrn_api_backend *b) {
     return QRN_OK;
 }
 
-static void graph_free(qrn_api_graph *g) { qrn_cpu_user_ops_free(g); }
+static void graph_free(qrn_api_graph *g) { qrn_cpu_user_ops_free(g, NULL); }
 
 static qrn_status acquire_pool(qrn_api_backend *b) {
     pthread_mutex_lock(&b->lock);
-    if (!b->pool)
+    bool first = !b->pool;
+    if (first)
         b->pool = qrn_pool_acquire(b->n_threads);
     qrn_pool *pool = b->pool;
     pthread_mutex_unlock(&b->lock);
-    return pool ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory for the thread pool");
+    if (!pool)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for the thread pool");
+    if (first && b->n_threads && b->n_threads != qrn_pool_threads(pool))
+        qrn_log(b->log, QNN_LOG_LEVEL_WARN,
+                "option THREADS=%u has no effect: the library runs with %u threads already",
+                b->n_threads, qrn_pool_threads(pool));
+    return QRN_OK;
 }
 
 static void explain(void *backend, const char *line) {
@@ -95,12 +103,13 @@ static qrn_status graph_finalize(qrn_api_graph *g, const qrn_compile_options *op
         o.explain = explain;
         o.explain_ctx = b;
     }
+    const void *before = g->impl; // op instances of an earlier finalize, still in use
     qrn_plan *plan = NULL;
     qrn_status s = qrn_compile(g->ir, &o, &plan);
     if (s == QRN_OK && (s = qrn_runner_create(plan, &g->runner)) != QRN_OK)
         qrn_plan_destroy(plan);
     if (s != QRN_OK)
-        qrn_cpu_user_ops_free(g);
+        qrn_cpu_user_ops_free(g, before);
     return s;
 }
 
@@ -114,49 +123,56 @@ static qrn_status graph_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run
     return qrn_runner_run(g->runner, io, &o);
 }
 
-// Shared memory by file descriptor: the descriptor is mapped whole.
+// Shared memory by file descriptor, mapped whole, unless the client has mapped it itself (DMA_BUF).
 static qrn_status mem_map(qrn_api_context *c, qrn_api_mem *m, const void *descriptor) {
     (void)c;
     const Qnn_MemDescriptor_t *d = descriptor;
     struct stat st;
-    int fd;
-    switch (d->memType) {
-    case QNN_MEM_TYPE_ION:
-        fd = d->ionInfo.fd;
-        break;
-    case QNN_MEM_TYPE_DMA_BUF:
-        fd = d->dmaBufInfo.fd;
-        break;
-    default:
-        return QRN_FAIL(QRN_E_MEMTYPE, "memory type %d, allowed ION (1) and DMA_BUF",
-                        (int)d->memType);
+    if (d->memType != QNN_MEM_TYPE_ION && d->memType != QNN_MEM_TYPE_DMA_BUF)
+        return QRN_FAIL(QRN_E_MEMTYPE, "memory type %d, allowed ION=1, DMA_BUF=3", (int)d->memType);
+    if (m->fd < 0 || fstat(m->fd, &st) != 0)
+        return QRN_FAIL(QRN_E_MAPPING, "file descriptor %d is not open", m->fd);
+    if (st.st_size >= 0 && (uint64_t)st.st_size < m->size_bytes)
+        return QRN_FAIL(QRN_E_MAPPING, "file descriptor %d has %lld bytes, the shape needs %zu",
+                        m->fd, (long long)st.st_size, m->size_bytes);
+    if (d->memType == QNN_MEM_TYPE_DMA_BUF && d->dmaBufInfo.data) {
+        m->data = d->dmaBufInfo.data;
+        return QRN_OK;
     }
-    if (fd < 0 || fstat(fd, &st) != 0)
-        return QRN_FAIL(QRN_E_MAPPING, "file descriptor %d cannot be read", fd);
-    if ((uint64_t)st.st_size < m->size_bytes)
-        return QRN_FAIL(QRN_E_MAPPING, "file descriptor %d has %lld bytes, the shape needs %zu", fd,
-                        (long long)st.st_size, m->size_bytes);
-    void *p = mmap(NULL, m->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *p = mmap(NULL, m->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
     if (p == MAP_FAILED)
-        return QRN_FAIL(QRN_E_MAPPING, "file descriptor %d cannot be mapped", fd);
-    m->data = p;
+        return QRN_FAIL(QRN_E_MAPPING, "file descriptor %d cannot be mapped", m->fd);
+    m->data = m->impl = p;
     return QRN_OK;
 }
 
-static void mem_unmap(qrn_api_mem *m) { munmap(m->data, m->size_bytes); }
+static void mem_unmap(qrn_api_mem *m) {
+    if (m->impl)
+        munmap(m->impl, m->size_bytes);
+}
 
 // clang-format off
 static const qrn_capability capabilities[] = {
     {QNN_PROPERTY_BACKEND_SUPPORT_OP_PACKAGE, true},
     {QNN_PROPERTY_BACKEND_SUPPORT_COMPOSITION, true},
+    {QNN_PROPERTY_CONTEXT_SUPPORT_CONFIGURATION, true},
     {QNN_PROPERTY_GRAPH_SUPPORT_CONFIG, true},
     {QNN_PROPERTY_GRAPH_SUPPORT_SIGNALS, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_ASYNC_EXECUTION, true},
     {QNN_PROPERTY_GRAPH_SUPPORT_FINALIZE_SIGNAL, true},
     {QNN_PROPERTY_GRAPH_SUPPORT_EXECUTE_SIGNAL, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_EXECUTE_ASYNC_SIGNAL, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_CONTINUOUS_PROFILING, true},
     {QNN_PROPERTY_GRAPH_SUPPORT_EXECUTE, true},
     {QNN_PROPERTY_GRAPH_SUPPORT_EXECUTE_PER_API_PROFILING, true},
     {QNN_PROPERTY_GRAPH_SUPPORT_SUBGRAPH, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_PROFILING_STATE, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_SET_PROFILING_NUM_EXECUTIONS, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_ENV_OPTION_BIND_MEM_HANDLES, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_ENV_OPTION_POPULATE_CLIENT_BUFS, true},
     {QNN_PROPERTY_GRAPH_SUPPORT_EARLY_TERMINATION, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_ONLINE_PREPARE, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_GRAPH_VALIDATION, true},
     {QNN_PROPERTY_GROUP_OP_PACKAGE, true},
     {QNN_PROPERTY_OP_PACKAGE_SUPPORTS_VALIDATION, true},
     {QNN_PROPERTY_OP_PACKAGE_SUPPORTS_OP_IMPLS, true},
@@ -165,6 +181,24 @@ static const qrn_capability capabilities[] = {
     {QNN_PROPERTY_TENSOR_SUPPORT_CONTEXT_TENSORS, true},
     {QNN_PROPERTY_TENSOR_SUPPORT_DYNAMIC_DIMENSIONS, true},
     {QNN_PROPERTY_TENSOR_SUPPORT_SPARSITY, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_UPDATEABLE_STATIC_TENSORS, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_UPDATEABLE_NATIVE_TENSORS, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_UPDATEABLE_APP_TENSORS, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_SCALE_OFFSET, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_BW_SCALE_OFFSET, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_BLOCK, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_RETRIEVE_RAW, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_OPTIONAL_APP_WRITE, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_OPTIONAL_APP_READ, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_OPTIONAL_APP_READWRITE, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_FLOAT_BLOCK, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET_MAPPED, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_BW_BLOCK_SCALE_OFFSET_MAPPED, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_BW_BLOCKWISE_EXPANSION_MAPPED, true},
+    {QNN_PROPERTY_TENSOR_SUPPORT_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK, true},
     {QNN_PROPERTY_GROUP_ERROR, true},
     {QNN_PROPERTY_ERROR_GET_VERBOSE_MESSAGE, true},
     {QNN_PROPERTY_GROUP_MEMORY, true},
@@ -178,6 +212,7 @@ static const qrn_capability capabilities[] = {
     {QNN_PROPERTY_GROUP_PROFILE, true},
     {QNN_PROPERTY_PROFILE_SUPPORT_MAX_EVENTS_CONFIG, true},
     {QNN_PROPERTY_PROFILE_SUPPORTS_EXTENDED_EVENT, true},
+    {QNN_PROPERTY_GROUP_DEVICE, true},
 };
 // clang-format on
 
@@ -187,11 +222,12 @@ const qrn_backend qrn_this_backend = {
     .version_major = QNN_CPU_API_VERSION_MAJOR,
     .version_minor = QNN_CPU_API_VERSION_MINOR,
     .version_patch = QNN_CPU_API_VERSION_PATCH,
-    .features = QRN_FEATURE_CONTEXT_TENSORS | QRN_FEATURE_DYNAMIC_DIMS | QRN_FEATURE_SPARSE |
-                QRN_FEATURE_SUBGRAPH | QRN_FEATURE_SIGNAL | QRN_FEATURE_MEM |
-                QRN_FEATURE_GRAPH_CONFIG | QRN_FEATURE_GRAPH_VALIDATE | QRN_FEATURE_PROFILE_CONFIG |
-                QRN_FEATURE_PROFILE_EXTENDED | QRN_FEATURE_OP_PACKAGE | QRN_FEATURE_DEVICE |
-                QRN_FEATURE_ASYNC,
+    .features = QRN_FEATURE_DEVICE | QRN_FEATURE_CONTEXT_TENSORS | QRN_FEATURE_DYNAMIC_DIMS |
+                QRN_FEATURE_SPARSE | QRN_FEATURE_SUBGRAPH | QRN_FEATURE_ASYNC | QRN_FEATURE_SIGNAL |
+                QRN_FEATURE_MEM | QRN_FEATURE_UPDATEABLE | QRN_FEATURE_GRAPH_CONFIG |
+                QRN_FEATURE_CONTEXT_CONFIG | QRN_FEATURE_CONTINUOUS_PROFILING |
+                QRN_FEATURE_EXEC_ENVIRONMENT | QRN_FEATURE_GRAPH_VALIDATE |
+                QRN_FEATURE_PROFILE_CONFIG | QRN_FEATURE_PROFILE_EXTENDED | QRN_FEATURE_OP_PACKAGE,
     .capabilities = capabilities,
     .n_capabilities = sizeof capabilities / sizeof capabilities[0],
     .support = &qrn_cpu_support,
@@ -210,7 +246,7 @@ const qrn_backend qrn_this_backend = {
     .mem_unmap = mem_unmap,
 };
 
-__attribute__((visibility("default"))) Qnn_ErrorHandle_t QnnInterface_getProviders(
-    const QnnInterface_t ***list, uint32_t *n) {
-    return qrn_interface_providers(list, n);
+Qnn_ErrorHandle_t QnnInterface_getProviders(const QnnInterface_t ***providerList,
+                                            uint32_t *numProviders) {
+    return qrn_interface_providers(providerList, numProviders);
 }

@@ -46,7 +46,8 @@ void qrn_cpu_package_free_all(qrn_cpu_backend *b);
 
 // user_op.c: a node of an op package inside a plan. Instances hang on graph->impl.
 qrn_status qrn_cpu_lower_user(void *graph, struct qrn_lowering *lo, const qrn_node *n);
-void qrn_cpu_user_ops_free(qrn_api_graph *g);
+// Frees the instances that are newer than `keep` (NULL: all).
+void qrn_cpu_user_ops_free(qrn_api_graph *g, const void *keep);
 
 // debug.c: calls the graph's debug callback after a node; fits qrn_run_options.trace.
 void qrn_cpu_debug_trace(void *graph, const qrn_plan *p, uint32_t node, const qrn_view *views);

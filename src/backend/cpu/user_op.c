@@ -153,8 +153,8 @@ static void free_instance(instance *in) {
     qrn_free(in);
 }
 
-void qrn_cpu_user_ops_free(qrn_api_graph *g) {
-    while (g->impl) {
+void qrn_cpu_user_ops_free(qrn_api_graph *g, const void *keep) {
+    while (g->impl && g->impl != keep) {
         instance *in = g->impl;
         g->impl = in->next;
         free_instance(in);
