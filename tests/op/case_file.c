@@ -23,15 +23,28 @@ static bool bad(qrn_case_file *f, const char *fmt, ...) {
     return false;
 }
 
+// First line: qcase 1 INDEX_BYTES BLOB_BYTES SEED.
+static bool read_header(FILE *in, uint64_t *index_size, uint64_t *blob_size, uint64_t *seed) {
+    uint64_t *const numbers[] = {index_size, blob_size, seed};
+    char line[128], *rest = line;
+    if (!fgets(line, sizeof line, in) || strncmp(line, "qcase 1 ", 8) != 0)
+        return false;
+    rest += 8;
+    for (int i = 0; i < 3; i++) {
+        char *word = strsep(&rest, i < 2 ? " " : "\n");
+        if (!rest || !qrn_read_u64(word, numbers[i]))
+            return false;
+    }
+    return true;
+}
+
 bool qrn_case_file_open(qrn_case_file *f, const char *path) {
-    unsigned long long index_size = 0, blob_size = 0, seed = 0;
-    char head[128];
+    uint64_t index_size = 0, blob_size = 0, seed = 0;
     *f = (qrn_case_file){.line = 1};
     FILE *in = fopen(path, "rb");
     if (!in)
         return bad(f, "cannot open %s", path);
-    bool ok = fgets(head, sizeof head, in) &&
-              sscanf(head, "qcase 1 %llu %llu %llu", &index_size, &blob_size, &seed) == 3;
+    bool ok = read_header(in, &index_size, &blob_size, &seed);
     // The sizes must be those of the file, so a wrong header cannot ask for memory.
     long start = ok ? ftell(in) : -1;
     ok = ok && start > 0 && fseek(in, 0, SEEK_END) == 0;

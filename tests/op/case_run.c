@@ -290,26 +290,26 @@ typedef struct {
 
 static bool execute_once(run *r, const qrn_round *round, buffers *b, int garbage, bool reverse) {
     const qrn_case *c = r->c;
+    const uint32_t n_feeds = round->n_feeds, n_wants = round->n_wants;
     Qnn_Tensor_t in[QRN_CASE_TENSORS], out[QRN_CASE_TENSORS];
-    for (uint32_t i = 0; i < round->n_feeds; i++) {
+    for (uint32_t i = 0; i < n_feeds; i++) {
         const qrn_feed *f = &c->feeds[round->first_feed + i];
         r->shapes[f->tensor] = f->shape;
-        uint32_t at = reverse ? round->n_feeds - 1 - i : i;
+        uint32_t at = reverse ? n_feeds - 1 - i : i;
         in[at] = make_tensor(r, f->tensor, (qrn_bytes){b->in[i], f->data.size});
     }
-    for (uint32_t i = 0; i < round->n_wants; i++) {
+    for (uint32_t i = 0; i < n_wants; i++) {
         uint32_t t = c->wants[round->first_want + i].tensor;
         size_t size = qrn_shape_bytes(&c->tensors[t].shape, c->tensors[t].dtype);
         r->shapes[t] = c->tensors[t].shape;
         memset(b->out[i], garbage, size);
-        uint32_t at = reverse ? round->n_wants - 1 - i : i;
+        uint32_t at = reverse ? n_wants - 1 - i : i;
         out[at] = make_tensor(r, t, (qrn_bytes){b->out[i], size});
     }
-    Qnn_ErrorHandle_t rc =
-        r->s->api.graphExecute(r->graph, in, round->n_feeds, out, round->n_wants, NULL, NULL);
+    Qnn_ErrorHandle_t rc = r->s->api.graphExecute(r->graph, in, n_feeds, out, n_wants, NULL, NULL);
     if (!check_call(r, QRN_STAGE_EXECUTE, rc, "execute", "graph"))
         return false;
-    for (uint32_t i = 0; i < round->n_feeds; i++) {
+    for (uint32_t i = 0; i < n_feeds; i++) {
         const qrn_feed *f = &c->feeds[round->first_feed + i];
         if (memcmp(b->in[i], f->data.data, f->data.size) != 0)
             return fail(r, "input '%s' has been written to", c->tensors[f->tensor].name);
@@ -359,25 +359,30 @@ static bool run_round(run *r, const qrn_round *round, buffers *b) {
     return true;
 }
 
+static bool make_buffers(const qrn_case *c, const qrn_round *round, buffers *b) {
+    for (uint32_t i = 0; i < round->n_feeds; i++) {
+        const qrn_feed *f = &c->feeds[round->first_feed + i];
+        b->in[i] = copy_bytes(f->data.data, f->data.size);
+        if (!b->in[i])
+            return false;
+    }
+    for (uint32_t i = 0; i < round->n_wants; i++) {
+        const qrn_case_tensor *t = &c->tensors[c->wants[round->first_want + i].tensor];
+        size_t size = qrn_shape_bytes(&t->shape, t->dtype);
+        b->out[i] = malloc(size ? size : 1);
+        b->first_out[i] = malloc(size ? size : 1);
+        if (!b->out[i] || !b->first_out[i])
+            return false;
+    }
+    return true;
+}
+
 static bool execute(run *r) {
     const qrn_case *c = r->c;
     for (uint32_t k = 0; k < c->n_rounds; k++) {
         const qrn_round *round = &c->rounds[k];
         buffers b = {0};
-        bool ok = true;
-        for (uint32_t i = 0; i < round->n_feeds; i++) {
-            const qrn_feed *f = &c->feeds[round->first_feed + i];
-            b.in[i] = copy_bytes(f->data.data, f->data.size);
-            ok = ok && b.in[i];
-        }
-        for (uint32_t i = 0; i < round->n_wants; i++) {
-            const qrn_case_tensor *t = &c->tensors[c->wants[round->first_want + i].tensor];
-            size_t size = qrn_shape_bytes(&t->shape, t->dtype);
-            b.out[i] = malloc(size ? size : 1);
-            b.first_out[i] = malloc(size ? size : 1);
-            ok = ok && b.out[i] && b.first_out[i];
-        }
-        ok = ok ? run_round(r, round, &b) : fail(r, "out of memory");
+        bool ok = make_buffers(c, round, &b) ? run_round(r, round, &b) : fail(r, "out of memory");
         for (uint32_t i = 0; i < round->n_feeds; i++)
             free(b.in[i]);
         for (uint32_t i = 0; i < round->n_wants; i++) {

@@ -45,11 +45,9 @@ static bool parse_options(int argc, char **argv, options *o) {
             o->allow_unsupported = true;
         else if (strcmp(argv[i], "--filter") == 0 && i + 1 < argc)
             o->filter = argv[++i];
-        else if (argv[i][0] == '-')
-            return false;
-        else if (!o->library)
+        else if (argv[i][0] != '-' && !o->library)
             o->library = argv[i];
-        else if (!o->file)
+        else if (argv[i][0] != '-' && !o->file)
             o->file = argv[i];
         else
             return false;
