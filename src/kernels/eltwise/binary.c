@@ -87,34 +87,24 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_walk_tasks(qrn_view_count(k->out[0]), n_threads);
 }
 
+// clang-format off
+#define ROW(type, domain_, isa, ISA)                                                               \
+    {.name = "binary_" #type "_" #isa, .domain = domain_, .needs = ISA,                            \
+     .fn = qrn_binary_##type##_##isa, .tasks = tasks}
+
 static const qrn_kernel binary_rows[] = {
 #ifdef __x86_64__
-    {.name = "binary_f32_avx512",
-     .domain = QRN_DOMAIN_F32,
-     .needs = QRN_ISA_AVX512,
-     .fn = qrn_binary_f32_avx512,
-     .tasks = tasks},
-    {.name = "binary_f32_avx2",
-     .domain = QRN_DOMAIN_F32,
-     .needs = QRN_ISA_AVX2,
-     .fn = qrn_binary_f32_avx2,
-     .tasks = tasks},
-    {.name = "binary_f64_avx512",
-     .domain = QRN_DOMAIN_F64,
-     .needs = QRN_ISA_AVX512,
-     .fn = qrn_binary_f64_avx512,
-     .tasks = tasks},
-    {.name = "binary_f64_avx2",
-     .domain = QRN_DOMAIN_F64,
-     .needs = QRN_ISA_AVX2,
-     .fn = qrn_binary_f64_avx2,
-     .tasks = tasks},
+    ROW(f32, QRN_DOMAIN_F32, avx512, QRN_ISA_AVX512),
+    ROW(f32, QRN_DOMAIN_F32, avx2, QRN_ISA_AVX2),
+    ROW(f64, QRN_DOMAIN_F64, avx512, QRN_ISA_AVX512),
+    ROW(f64, QRN_DOMAIN_F64, avx2, QRN_ISA_AVX2),
 #endif
-    {.name = "binary_f32_ref", .domain = QRN_DOMAIN_F32, .fn = qrn_binary_f32_ref, .tasks = tasks},
-    {.name = "binary_f64_ref", .domain = QRN_DOMAIN_F64, .fn = qrn_binary_f64_ref, .tasks = tasks},
-    {.name = "binary_i64_ref", .domain = QRN_DOMAIN_I64, .fn = qrn_binary_i64_ref, .tasks = tasks},
+    ROW(f32, QRN_DOMAIN_F32, ref, 0),
+    ROW(f64, QRN_DOMAIN_F64, ref, 0),
+    ROW(i64, QRN_DOMAIN_I64, ref, 0),
 };
 QRN_FAMILY(binary, sizeof(qrn_binary_args));
+// clang-format on
 
 static const qrn_kernel compare_rows[] = {
     {.name = "compare_f32_ref", .domain = QRN_DOMAIN_F32, .fn = compare_f32_ref, .tasks = tasks},

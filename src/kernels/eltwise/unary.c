@@ -121,41 +121,27 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_walk_tasks(qrn_view_count(k->out[0]), n_threads);
 }
 
+// clang-format off
+#define ROW(type, domain_, isa, ISA)                                                               \
+    {.name = "unary_" #type "_" #isa, .domain = domain_, .needs = ISA,                             \
+     .fn = qrn_unary_##type##_##isa, .tasks = tasks}
+
 static const qrn_kernel unary_rows[] = {
 #ifdef __x86_64__
-    {.name = "unary_f32_avx512",
-     .domain = QRN_DOMAIN_F32,
-     .needs = QRN_ISA_AVX512,
-     .fn = qrn_unary_f32_avx512,
-     .tasks = tasks},
-    {.name = "unary_f32_avx2",
-     .domain = QRN_DOMAIN_F32,
-     .needs = QRN_ISA_AVX2,
-     .fn = qrn_unary_f32_avx2,
-     .tasks = tasks},
-    {.name = "unary_f64_avx512",
-     .domain = QRN_DOMAIN_F64,
-     .needs = QRN_ISA_AVX512,
-     .fn = qrn_unary_f64_avx512,
-     .tasks = tasks},
-    {.name = "unary_f64_avx2",
-     .domain = QRN_DOMAIN_F64,
-     .needs = QRN_ISA_AVX2,
-     .fn = qrn_unary_f64_avx2,
-     .tasks = tasks},
+    ROW(f32, QRN_DOMAIN_F32, avx512, QRN_ISA_AVX512),
+    ROW(f32, QRN_DOMAIN_F32, avx2, QRN_ISA_AVX2),
+    ROW(f64, QRN_DOMAIN_F64, avx512, QRN_ISA_AVX512),
+    ROW(f64, QRN_DOMAIN_F64, avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
-    {.name = "unary_f32_neon",
-     .domain = QRN_DOMAIN_F32,
-     .needs = QRN_ISA_NEON,
-     .fn = qrn_unary_f32_neon,
-     .tasks = tasks},
+    ROW(f32, QRN_DOMAIN_F32, neon, QRN_ISA_NEON),
 #endif
-    {.name = "unary_f32_ref", .domain = QRN_DOMAIN_F32, .fn = qrn_unary_f32_ref, .tasks = tasks},
-    {.name = "unary_f64_ref", .domain = QRN_DOMAIN_F64, .fn = qrn_unary_f64_ref, .tasks = tasks},
+    ROW(f32, QRN_DOMAIN_F32, ref, 0),
+    ROW(f64, QRN_DOMAIN_F64, ref, 0),
     {.name = "unary_i64_ref", .domain = QRN_DOMAIN_I64, .fn = unary_i64_ref, .tasks = tasks},
 };
 QRN_FAMILY(unary, sizeof(qrn_unary_args));
+// clang-format on
 
 static const qrn_kernel float_test_rows[] = {
     {.name = "float_test_f32_ref",

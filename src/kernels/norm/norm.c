@@ -3,18 +3,12 @@
 // The norm, affine and lrn families.
 #include "kernels/norm/norm.h"
 
-#include "kernels/walk.h"
+#include "base/cpu.h"
+#include "kernels/norm/norm_rows.h"
 
 #include <math.h>
 
-typedef struct norm_stats {
-    double shift, factor;
-} norm_stats;
-
-// `outer` walks the first element of every set, `inner` the elements of a set as offsets from it;
-// operand 0 is x, operand 1 gamma and beta.
-static void norm_walks(const qrn_norm_args *a, const qrn_view *x, qrn_walk *outer,
-                       qrn_walk *inner) {
+void qrn_norm_walks(const qrn_norm_args *a, const qrn_view *x, qrn_walk *outer, qrn_walk *inner) {
     size_t param[QRN_MAX_RANK] = {0}; // strides of gamma
     uint32_t reduced = 0;
     size_t step = 1;
@@ -38,17 +32,17 @@ static void norm_walks(const qrn_norm_args *a, const qrn_view *x, qrn_walk *oute
     }
 }
 
-static norm_stats norm_finish(const qrn_norm_args *a, double mean, double squares, double n) {
+qrn_norm_stats qrn_norm_finish(const qrn_norm_args *a, double mean, double squares, double n) {
     double epsilon = (double)a->epsilon, root = sqrt(squares);
     switch (a->kind) {
     case QRN_NORM_CENTER:
-        return (norm_stats){mean, 1};
+        return (qrn_norm_stats){mean, 1};
     case QRN_NORM_ROOT_SUM:
-        return (norm_stats){0, 1 / sqrt(squares + epsilon)};
+        return (qrn_norm_stats){0, 1 / sqrt(squares + epsilon)};
     case QRN_NORM_L2:
-        return (norm_stats){0, 1 / (root < epsilon ? epsilon : root)};
+        return (qrn_norm_stats){0, 1 / (root < epsilon ? epsilon : root)};
     default:
-        return (norm_stats){mean, 1 / sqrt(squares / n + epsilon)};
+        return (qrn_norm_stats){mean, 1 / sqrt(squares / n + epsilon)};
     }
 }
 
@@ -75,15 +69,44 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_walk_tasks(qrn_view_count(k->in[0]), n_threads);
 }
 
-#define ROWS(fam)                                                                                  \
-    static const qrn_kernel fam##_rows[] = {                                                       \
-        {.name = #fam "_f32_ref", .domain = QRN_DOMAIN_F32, .fn = fam##_f32_ref, .tasks = tasks},  \
-        {.name = #fam "_f64_ref", .domain = QRN_DOMAIN_F64, .fn = fam##_f64_ref, .tasks = tasks},  \
-    }
+bool qrn_norm_contiguous(const qrn_kcall *k) {
+    qrn_walk outer, inner;
+    qrn_norm_walks(k->args, k->in[0], &outer, &inner);
+    return inner.rank == 1 && qrn_walk_step(&inner, 0) == 1 && qrn_walk_step(&inner, 1) <= 1;
+}
 
-ROWS(norm);
+// clang-format off
+#define FAST(type, domain_, isa, ISA)                                                              \
+    {.name = "norm_" #type "_" #isa, .domain = domain_, .needs = ISA, .works = qrn_norm_contiguous, \
+     .fn = qrn_norm_##type##_##isa, .tasks = tasks}
+#define REF(fam, type, domain_)                                                                    \
+    {.name = #fam "_" #type "_ref", .domain = domain_, .fn = fam##_##type##_ref, .tasks = tasks}
+
+static const qrn_kernel norm_rows[] = {
+#ifdef __x86_64__
+    FAST(f32, QRN_DOMAIN_F32, avx512, QRN_ISA_AVX512),
+    FAST(f32, QRN_DOMAIN_F32, avx2, QRN_ISA_AVX2),
+    FAST(f64, QRN_DOMAIN_F64, avx512, QRN_ISA_AVX512),
+    FAST(f64, QRN_DOMAIN_F64, avx2, QRN_ISA_AVX2),
+#endif
+#ifdef __aarch64__
+    FAST(f32, QRN_DOMAIN_F32, neon, QRN_ISA_NEON),
+    FAST(f64, QRN_DOMAIN_F64, neon, QRN_ISA_NEON),
+#endif
+    {.name = "norm_f32_ref", .domain = QRN_DOMAIN_F32, .fn = qrn_norm_f32_ref, .tasks = tasks},
+    {.name = "norm_f64_ref", .domain = QRN_DOMAIN_F64, .fn = qrn_norm_f64_ref, .tasks = tasks},
+};
 QRN_FAMILY(norm, sizeof(qrn_norm_args));
-ROWS(affine);
+
+static const qrn_kernel affine_rows[] = {
+    REF(affine, f32, QRN_DOMAIN_F32),
+    REF(affine, f64, QRN_DOMAIN_F64),
+};
 QRN_FAMILY(affine, 0);
-ROWS(lrn);
+
+static const qrn_kernel lrn_rows[] = {
+    REF(lrn, f32, QRN_DOMAIN_F32),
+    REF(lrn, f64, QRN_DOMAIN_F64),
+};
 QRN_FAMILY(lrn, sizeof(qrn_lrn_args));
+// clang-format on

@@ -3,6 +3,7 @@
 // The reduce and moments families.
 #include "kernels/reduce/reduce.h"
 
+#include "base/cpu.h"
 #include "kernels/reduce/reduce_rows.h"
 
 void qrn_reduce_walks(const qrn_view *x, uint32_t axes, qrn_walk *outer, qrn_walk *inner) {
@@ -20,7 +21,7 @@ void qrn_reduce_walks(const qrn_view *x, uint32_t axes, qrn_walk *outer, qrn_wal
 #define A double
 #define T float
 #define REDUCE_ONE reduce_one_f32
-#define FN reduce_f32_ref
+#define FN qrn_reduce_f32_ref
 #include "kernels/reduce/reduce.inc"
 #undef FN
 #define FN moments_f32_ref
@@ -31,7 +32,7 @@ void qrn_reduce_walks(const qrn_view *x, uint32_t axes, qrn_walk *outer, qrn_wal
 
 #define T double
 #define REDUCE_ONE reduce_one_f64
-#define FN reduce_f64_ref
+#define FN qrn_reduce_f64_ref
 #include "kernels/reduce/reduce.inc"
 #undef FN
 #define FN moments_f64_ref
@@ -50,7 +51,7 @@ void qrn_reduce_walks(const qrn_view *x, uint32_t axes, qrn_walk *outer, qrn_wal
 #define A int64_t
 #define T int64_t
 #define REDUCE_ONE reduce_one_i64
-#define FN reduce_i64_ref
+#define FN qrn_reduce_i64_ref
 #include "kernels/reduce/reduce.inc"
 
 static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
@@ -59,12 +60,44 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return results < most ? (uint32_t)results : most;
 }
 
+bool qrn_reduce_rows_work(const qrn_kcall *k) {
+    const qrn_reduce_args *a = k->args;
+    qrn_walk outer, inner;
+    qrn_reduce_walks(k->in[0], a->axes, &outer, &inner);
+    return a->op != QRN_REDUCE_PROD && qrn_walk_step(&inner, 0) == 1 && qrn_walk_row(&inner) >= 16;
+}
+
+bool qrn_reduce_columns_work(const qrn_kcall *k) {
+    const qrn_reduce_args *a = k->args;
+    qrn_walk outer, inner;
+    qrn_reduce_walks(k->in[0], a->axes, &outer, &inner);
+    return a->op != QRN_REDUCE_PROD && qrn_walk_step(&outer, 0) == 1 && qrn_walk_row(&outer) >= 8;
+}
+
+// clang-format off
+#define FAST(type, domain_, isa, ISA)                                                              \
+    {.name = "reduce_rows_" #type "_" #isa, .domain = domain_, .needs = ISA,                       \
+     .works = qrn_reduce_rows_work, .fn = qrn_reduce_rows_##type##_##isa, .tasks = tasks},            \
+    {.name = "reduce_columns_" #type "_" #isa, .domain = domain_, .needs = ISA,                    \
+     .works = qrn_reduce_columns_work, .fn = qrn_reduce_columns_##type##_##isa, .tasks = tasks}
+
 static const qrn_kernel reduce_rows[] = {
-    {.name = "reduce_f32_ref", .domain = QRN_DOMAIN_F32, .fn = reduce_f32_ref, .tasks = tasks},
-    {.name = "reduce_f64_ref", .domain = QRN_DOMAIN_F64, .fn = reduce_f64_ref, .tasks = tasks},
-    {.name = "reduce_i64_ref", .domain = QRN_DOMAIN_I64, .fn = reduce_i64_ref, .tasks = tasks},
+#ifdef __x86_64__
+    FAST(f32, QRN_DOMAIN_F32, avx512, QRN_ISA_AVX512),
+    FAST(f32, QRN_DOMAIN_F32, avx2, QRN_ISA_AVX2),
+    FAST(f64, QRN_DOMAIN_F64, avx512, QRN_ISA_AVX512),
+    FAST(f64, QRN_DOMAIN_F64, avx2, QRN_ISA_AVX2),
+#endif
+#ifdef __aarch64__
+    FAST(f32, QRN_DOMAIN_F32, neon, QRN_ISA_NEON),
+    FAST(f64, QRN_DOMAIN_F64, neon, QRN_ISA_NEON),
+#endif
+    {.name = "reduce_f32_ref", .domain = QRN_DOMAIN_F32, .fn = qrn_reduce_f32_ref, .tasks = tasks},
+    {.name = "reduce_f64_ref", .domain = QRN_DOMAIN_F64, .fn = qrn_reduce_f64_ref, .tasks = tasks},
+    {.name = "reduce_i64_ref", .domain = QRN_DOMAIN_I64, .fn = qrn_reduce_i64_ref, .tasks = tasks},
 };
 QRN_FAMILY(reduce, sizeof(qrn_reduce_args));
+// clang-format on
 
 static const qrn_kernel moments_rows[] = {
     {.name = "moments_f32_ref", .domain = QRN_DOMAIN_F32, .fn = moments_f32_ref, .tasks = tasks},

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+//
+// The vector rows of the softmax family, one file per ISA.
+#ifndef QRN_KERNELS_SOFTMAX_SOFTMAX_ROWS_H
+#define QRN_KERNELS_SOFTMAX_SOFTMAX_ROWS_H
+
+#include "kernels/fast_math.h"
+#include "kernels/lanes.h"
+#include "kernels/softmax/softmax.h"
+
+#include <math.h>
+
+qrn_status qrn_softmax_f32_avx2(const qrn_kcall *k);
+qrn_status qrn_softmax_f32_avx512(const qrn_kcall *k);
+qrn_status qrn_softmax_f32_neon(const qrn_kcall *k);
+
+#endif
