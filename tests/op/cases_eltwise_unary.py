@@ -73,7 +73,7 @@ ACTIVATIONS = {
 
 def tol_of(dtype, f32_ulps):
     if dtype == "f32":
-        return q.fp32(3e-6, per_element=True) if f32_ulps is None else q.ulp(f32_ulps)
+        return q.fp32(3e-6, 1e-12, per_element=True) if f32_ulps is None else q.ulp(f32_ulps)
     return q.ulp(0.51) if dtype == "f16" else None
 
 
