@@ -118,7 +118,7 @@ def transposed(f):
     c = Call(f, "TransposeConv2d", [(1, 3, 4, 4), (2, 3, 4, 5), (5,)], (1, 6, 9, 5),
              {"stride": u32(2, 2), "pad_amount": ("u32", [[0, 0], [0, 0]])})
     c.bad(stride=u32(0, 2))
-    c.bad(output_padding=u32(2, 0))
+    c.bad(output_padding=u32(2, 0), out=(1, 8, 9, 5))
     c.bad(output_padding=u32(0))
     c.bad(dilation=u32(1, 1))
     c.bad(group=("u32", 3))
@@ -133,14 +133,14 @@ def transposed(f):
     c = Call(f, "TransposeConv1d", [(1, 3, 4), (2, 4, 5), (5,)], (1, 6, 5),
              {"stride": ("u32", 2), "pad_amount": u32(0, 0)})
     c.bad(stride=("u32", 0))
-    c.bad(output_padding=("u32", 2))
+    c.bad(output_padding=("u32", 2), out=(1, 8, 5))
     c.bad(pad_amount=u32(0))
     c.bad(group=("u32", 0))
     c.bad(out=(1, 5, 5))
     c = Call(f, "TransposeConv3d", [(1, 2, 3, 4, 2), (2, 1, 3, 2, 3), (3,)], (1, 3, 3, 6, 3),
              {"stride": u32(1, 1, 1), "pad_amount": ("u32", [[0, 0]] * 3)})
     c.bad(dilation=u32(1, 0, 1))
-    c.bad(output_padding=u32(1, 0, 0))
+    c.bad(output_padding=u32(1, 0, 0), out=(1, 4, 3, 6, 3))
     c.bad(stride=u32(1, 1))
     c.bad(group=("u32", 2))
     c.bad(out=(1, 3, 3, 5, 3))
