@@ -160,15 +160,19 @@ bool qrn_read_scalar(const char *dtype, char *text, Qnn_Scalar_t *out) {
         out->int32Value = (int32_t)i;
         return i >= INT32_MIN && i <= INT32_MAX;
     case QNN_DATATYPE_UINT_16:
+    case QNN_DATATYPE_UFIXED_POINT_16:
         out->uint16Value = (uint16_t)u;
         return i >= 0 && i <= UINT16_MAX;
     case QNN_DATATYPE_INT_16:
+    case QNN_DATATYPE_SFIXED_POINT_16:
         out->int16Value = (int16_t)i;
         return i >= INT16_MIN && i <= INT16_MAX;
     case QNN_DATATYPE_UINT_8:
+    case QNN_DATATYPE_UFIXED_POINT_8:
         out->uint8Value = (uint8_t)u;
         return i >= 0 && i <= UINT8_MAX;
     case QNN_DATATYPE_INT_8:
+    case QNN_DATATYPE_SFIXED_POINT_8:
         out->int8Value = (int8_t)i;
         return i >= INT8_MIN && i <= INT8_MAX;
     case QNN_DATATYPE_BOOL_8:
