@@ -67,12 +67,19 @@ def conv_net(seed):
     return model.SerializeToString()
 
 
-def qnn_session(model, device, fallback=False, **options):
+def qnn_session(model, device, **options):
     so = ort.SessionOptions()
-    if not fallback:  # every node must be ours
-        so.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    so.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
     so.add_provider_for_devices([device], {"backend_path": str(LIB), **options})
     return ort.InferenceSession(model, so)
+
+
+def assignment(session):
+    """{provider: op types it runs}"""
+    found = {}
+    for part in session.get_provider_graph_assignment_info():
+        found.setdefault(part.ep_name, []).extend(node.op_type for node in part.get_nodes())
+    return found
 
 
 def loaded_qnn_libraries():
@@ -85,6 +92,7 @@ def test_a_convolutional_net_runs_on_our_cpu_backend(device):
     model = conv_net(seed=1)
     cpu = ort.InferenceSession(model, providers=["CPUExecutionProvider"])
     ours = qnn_session(model, device)
+    assert set(assignment(ours)) == {NAME}, "every node must be ours"
     rng = np.random.default_rng(2)
     for _ in range(5):
         x = rng.standard_normal((1, 3, 20, 17)).astype(np.float32)
@@ -111,5 +119,7 @@ def test_what_the_backend_refuses_falls_back(device):
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     x = np.random.default_rng(5).standard_normal((2, 3, 3)).astype(np.float32)
-    got = qnn_session(model.SerializeToString(), device, fallback=True).run(None, {"x": x})[0]
+    session = qnn_session(model.SerializeToString(), device)
+    assert assignment(session) == {NAME: ["Relu"], "CPUExecutionProvider": ["Det"]}
+    got = session.run(None, {"x": x})[0]
     assert np.allclose(got, np.linalg.det(np.maximum(x, 0)), atol=1e-5)
