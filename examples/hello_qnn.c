@@ -13,7 +13,8 @@
 #define N_IN 4
 #define N_OUT 3
 
-static QNN_INTERFACE_VER_TYPE qnn; // the function table of the library
+static void *lib;                  // the library
+static QNN_INTERFACE_VER_TYPE qnn; // its function table
 
 // Every call returns a code; the library explains it.
 static void check(Qnn_ErrorHandle_t code, const char *what) {
@@ -29,7 +30,7 @@ static void check(Qnn_ErrorHandle_t code, const char *what) {
 
 // Opens the library and takes the function table of its one provider.
 static void open_library(const char *path) {
-    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!lib) {
         fprintf(stderr, "%s\n", dlerror());
         exit(1);
@@ -125,5 +126,6 @@ int main(int argc, char **argv) {
 
     check(qnn.contextFree(context, NULL), "contextFree");
     check(qnn.backendFree(backend), "backendFree");
+    dlclose(lib);
     return 0;
 }
