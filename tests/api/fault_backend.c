@@ -4,7 +4,7 @@
 // only the demanded failure differs from a working backend.
 #include "fault_backend.h"
 
-#include "api/objects.h"
+#include "api/graph.h"
 #include "base/mem.h"
 
 #include <string.h>
@@ -44,6 +44,7 @@ ON_OBJECT(device_create, qrn_api_device, FAULT_DEVICE_CREATE)
 ON_OBJECT(device_free, qrn_api_device, FAULT_DEVICE_FREE)
 ON_OBJECT(context_create, qrn_api_context, FAULT_CONTEXT_CREATE)
 ON_OBJECT(context_free, qrn_api_context, FAULT_CONTEXT_FREE)
+ON_OBJECT(graph_create, qrn_api_graph, FAULT_GRAPH_CREATE)
 
 static qrn_status package_register(qrn_api_backend *b, const char *path, const char *provider,
                                    const char *target, const void *image, size_t size) {
@@ -120,8 +121,12 @@ static qrn_status binary_write(qrn_api_context *c, void *buf, uint64_t size, uin
 }
 
 static qrn_status binary_load(qrn_api_context *c, const void *buf, uint64_t size) {
-    (void)c, (void)buf, (void)size;
-    return take(FAULT_BINARY_LOAD);
+    (void)buf, (void)size;
+    QRN_TRY(take(FAULT_BINARY_LOAD));
+    qrn_api_graph *g = NULL;
+    QRN_TRY(qrn_api_graph_new(c, NULL, "loaded", &g));
+    g->ir->finalized = true;
+    return QRN_OK;
 }
 
 static qrn_status binary_validate(qrn_api_backend *b, qrn_api_device *d, const void *buf,
@@ -151,6 +156,18 @@ static qrn_status section_apply(qrn_api_context *c, qrn_api_graph *g, uint32_t s
                                 const void *buf, uint64_t size) {
     (void)c, (void)g, (void)section, (void)buf, (void)size;
     return take(FAULT_SECTION_APPLY);
+}
+
+static qrn_status section_update(const void *buf, uint64_t size, const void *const *tensors,
+                                 uint64_t n, bool keep_updatable, void **out, uint64_t *out_size) {
+    (void)buf, (void)size, (void)tensors, (void)n, (void)keep_updatable;
+    QRN_TRY(take(FAULT_SECTION_UPDATE));
+    *out = qrn_alloc(sizeof blob);
+    if (!*out)
+        return QRN_E_MEM;
+    memcpy(*out, blob, sizeof blob);
+    *out_size = sizeof blob;
+    return QRN_OK;
 }
 
 static qrn_status platform_info(qrn_api_device *d, const void **info) {
@@ -184,6 +201,8 @@ static const qrn_capability capabilities[] = {
     {QNN_PROPERTY_GROUP_CUSTOM + 7, true}, // a key that only this backend knows
 };
 
+static const qrn_support_table support = {.backend = "FAULT", .mode = QRN_SUPPORT_SUPERSET};
+
 static const qrn_backend whole = {
     .provider_name = "FAULT",
     .id = 99,
@@ -193,6 +212,7 @@ static const qrn_backend whole = {
     .features = UINT32_MAX,
     .capabilities = capabilities,
     .n_capabilities = sizeof capabilities / sizeof *capabilities,
+    .support = &support,
     .backend_config = backend_config,
     .device_config = device_config,
     .context_config = context_config,
@@ -205,6 +225,7 @@ static const qrn_backend whole = {
     .device_free = device_free,
     .context_create = context_create,
     .context_free = context_free,
+    .graph_create = graph_create,
     .package_register = package_register,
     .package_find = package_find,
     .package_validate = package_validate,
@@ -220,6 +241,7 @@ static const qrn_backend whole = {
     .section_size = section_size,
     .section_write = section_write,
     .section_apply = section_apply,
+    .section_update = section_update,
     .backend_property = backend_property,
     .context_property = context_property,
     .graph_property = graph_property,

@@ -21,6 +21,7 @@
     X(DEVICE_FREE)                                                                                 \
     X(CONTEXT_CREATE)                                                                              \
     X(CONTEXT_FREE)                                                                                \
+    X(GRAPH_CREATE)                                                                                \
     X(PACKAGE_REGISTER)                                                                            \
     X(PACKAGE_VALIDATE)                                                                            \
     X(GRAPH_FINALIZE)                                                                              \
@@ -33,6 +34,7 @@
     X(SECTION_SIZE)                                                                                \
     X(SECTION_WRITE)                                                                               \
     X(SECTION_APPLY)                                                                               \
+    X(SECTION_UPDATE)                                                                              \
     X(BACKEND_PROPERTY)                                                                            \
     X(CONTEXT_PROPERTY)                                                                            \
     X(GRAPH_PROPERTY)                                                                              \
