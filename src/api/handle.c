@@ -15,11 +15,9 @@
 
 // From the low end: 4 bits kind, 20 bits slot, 40 bits serial (from 1, so no handle is NULL).
 #define KIND_BITS 4
-#define SLOT_BITS 20
-#define SERIAL_SHIFT (KIND_BITS + SLOT_BITS)
+#define SERIAL_SHIFT (KIND_BITS + QRN_HANDLE_SLOT_BITS)
 #define NO_SLOT UINT32_MAX
 
-_Static_assert(QRN_HANDLE_SLOTS == 1u << SLOT_BITS, "slots must fit the handle");
 _Static_assert(QRN_KIND_BUFFER < 1 << KIND_BITS, "kinds must fit the handle");
 _Static_assert(sizeof(void *) == 8, "handles need 64 bits");
 

@@ -115,7 +115,7 @@ _Static_assert(offsetof(QnnInterface_t, QNN_INTERFACE_VER_NAME) == 40 &&
                    sizeof(QnnInterface_t) == 40 + 75 * sizeof(more_fn),
                "the further entries must lie right behind the table");
 
-static const QnnInterface_t *const providers[] = {&provider.interface};
+static const QnnInterface_t *const providers[1] = {&provider.interface};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void fill(void) {
@@ -125,17 +125,17 @@ static void fill(void) {
     qrn_version(&provider.interface.apiVersion);
 }
 
-Qnn_ErrorHandle_t qrn_interface_providers(const QnnInterface_t ***list, uint32_t *n) {
+static qrn_status get_providers(const QnnInterface_t ***list, uint32_t *n) {
     Qnn_ApiVersion_t version;
-    qrn_status s;
     if (!list || !n)
-        s = QRN_FAIL(QRN_E_ARGUMENT, "providers: no place to write to");
-    else
-        s = qrn_version(&version);
-    if (s == QRN_OK) {
-        pthread_once(&once, fill);
-        *list = (const QnnInterface_t **)providers;
-        *n = sizeof providers / sizeof *providers;
-    }
-    return qrn_api_end(QRN_COMP_COMMON, s, NULL);
+        return QRN_FAIL(QRN_E_ARGUMENT, "providers: no place to write to");
+    QRN_TRY(qrn_version(&version));
+    pthread_once(&once, fill);
+    *list = (const QnnInterface_t **)providers;
+    *n = 1;
+    return QRN_OK;
+}
+
+Qnn_ErrorHandle_t qrn_interface_providers(const QnnInterface_t ***list, uint32_t *n) {
+    return qrn_api_end(QRN_COMP_COMMON, get_providers(list, n), NULL);
 }

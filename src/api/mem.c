@@ -70,7 +70,7 @@ static qrn_status reserve(qrn_api_context *c) {
     if (c->n_mems < c->cap_mems)
         return QRN_OK;
     uint32_t cap = c->cap_mems ? c->cap_mems * 2 : 8;
-    qrn_api_mem **mems = qrn_realloc(c->mems, c->n_mems * sizeof *mems, cap * sizeof *mems);
+    qrn_api_mem **mems = qrn_realloc(c->mems, c->n_mems * sizeof(void *), cap * sizeof(void *));
     if (!mems)
         return QRN_E_MEM;
     c->mems = mems;

@@ -51,7 +51,8 @@ void *qrn_handle_find(qrn_kind kind, const void *obj);
 // unloading leaks nothing.
 void qrn_handle_free(const void *handle);
 // Position of a handle in the table, below QRN_HANDLE_SLOTS, and the living object at a position.
-#define QRN_HANDLE_SLOTS (1u << 20)
+#define QRN_HANDLE_SLOT_BITS 20
+#define QRN_HANDLE_SLOTS (1u << QRN_HANDLE_SLOT_BITS)
 uint32_t qrn_handle_slot(const void *handle);
 void *qrn_handle_at(qrn_kind kind, uint32_t slot);
 

@@ -20,8 +20,7 @@
 #define SERIAL_MASK ((1u << SERIAL_BITS) - 1)
 #define DEFAULT_MAX_EVENTS (INDEX_MASK - 1)
 
-_Static_assert(INDEX_BITS + SERIAL_BITS + 20 == 64 && QRN_HANDLE_SLOTS == 1u << 20,
-               "an event id has 64 bits");
+_Static_assert(INDEX_BITS + SERIAL_BITS + QRN_HANDLE_SLOT_BITS == 64, "an event id has 64 bits");
 
 struct qrn_profile_text {
     struct qrn_profile_text *next;
@@ -334,22 +333,23 @@ static qrn_status no_event(QnnProfile_EventId_t id) {
                     (unsigned long long)id);
 }
 
+static qrn_status sub_events(qrn_api_profile *p, qrn_profile_event *e,
+                             const QnnProfile_EventId_t **ids, uint32_t *n) {
+    if (!ids || !n)
+        return QRN_FAIL(QRN_E_ARGUMENT, "profile: no place for the events");
+    if (!e->children)
+        QRN_TRY(list_ids(p, (uint32_t)(e - p->events), &e->children, &e->n_children));
+    *ids = e->children;
+    *n = e->n_children;
+    return QRN_OK;
+}
+
 Qnn_ErrorHandle_t QnnProfile_getSubEvents(QnnProfile_EventId_t eventId,
                                           const QnnProfile_EventId_t **subEventIds,
                                           uint32_t *numSubEvents) {
     qrn_api_profile *p;
     qrn_profile_event *e = find_event(eventId, &p);
-    qrn_status s = QRN_OK;
-    if (!e)
-        s = no_event(eventId);
-    else if (!subEventIds || !numSubEvents)
-        s = QRN_FAIL(QRN_E_ARGUMENT, "profile: no place for the events");
-    else if (!e->children)
-        s = list_ids(p, (uint32_t)(e - p->events), &e->children, &e->n_children);
-    if (s == QRN_OK) {
-        *subEventIds = e->children;
-        *numSubEvents = e->n_children;
-    }
+    qrn_status s = e ? sub_events(p, e, subEventIds, numSubEvents) : no_event(eventId);
     return qrn_api_end(QRN_COMP_PROFILE, s, e ? p->backend->log : NULL);
 }
 

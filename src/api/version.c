@@ -8,23 +8,38 @@
 #include "backend/backend.h"
 #include "base/env.h"
 
-#include <stdio.h>
-
 #define CORE_MAJOR 2
 #define CORE_MINOR 40
 #define CORE_MINOR_OLDEST 14 // structs had other sizes before
 
+// One to three digits at *text, which moves behind them.
+static bool read_number(const char **text, uint32_t *value) {
+    unsigned digits = 0;
+    *value = 0;
+    for (; **text >= '0' && **text <= '9' && digits < 3; digits++)
+        *value = *value * 10 + (uint32_t)(*(*text)++ - '0');
+    return digits > 0;
+}
+
+static bool read_version(const char *text, Qnn_Version_t *v) {
+    v->patch = 0;
+    if (!read_number(&text, &v->major) || *text++ != '.' || !read_number(&text, &v->minor))
+        return false;
+    if (*text == '.') {
+        text++;
+        if (!read_number(&text, &v->patch))
+            return false;
+    }
+    return *text == '\0' && v->major == CORE_MAJOR && v->minor >= CORE_MINOR_OLDEST &&
+           v->minor <= CORE_MINOR;
+}
+
 qrn_status qrn_version_parse(const char *text, Qnn_Version_t *core) {
-    unsigned major = CORE_MAJOR, minor = CORE_MINOR, patch = 0;
-    int end = 0, more = 0;
-    if (text && sscanf(text, "%2u.%3u%n", &major, &minor, &end) == 2 &&
-        sscanf(text + end, ".%3u%n", &patch, &more) == 1)
-        end += more;
-    if (text && (end == 0 || text[end] || major != CORE_MAJOR || minor < CORE_MINOR_OLDEST ||
-                 minor > CORE_MINOR))
+    Qnn_Version_t v = {CORE_MAJOR, CORE_MINOR, 0};
+    if (text && !read_version(text, &v))
         return QRN_FAIL(QRN_E_UNSUPPORTED, "QUERN_API_VERSION is '%.32s', allowed %d.%d to %d.%d",
                         text, CORE_MAJOR, CORE_MINOR_OLDEST, CORE_MAJOR, CORE_MINOR);
-    *core = (Qnn_Version_t){major, minor, patch};
+    *core = v;
     return QRN_OK;
 }
 
