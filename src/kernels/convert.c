@@ -5,7 +5,10 @@
 // format.
 #include "kernels/convert.h"
 
+#include "base/cpu.h"
 #include "base/fp16.h"
+#include "kernels/codes.h"
+#include "kernels/convert_rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -291,7 +294,24 @@ static qrn_status run(const qrn_kcall *k, bool cast) {
 static qrn_status convert_ref(const qrn_kcall *k) { return run(k, false); }
 static qrn_status cast_ref(const qrn_kcall *k) { return run(k, true); }
 
+static bool known_formats(const qrn_kcall *k) {
+    return qrn_codes_know(k->in[0]) && qrn_codes_know(k->out[0]);
+}
+
+// clang-format off
+#define FAST(isa, ISA)                                                                             \
+    {.name = "convert_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA, .works = known_formats,      \
+     .fn = qrn_convert_##isa, .tasks = convert_tasks}
+// clang-format on
+
 static const qrn_kernel convert_rows[] = {
+#ifdef __x86_64__
+    FAST(avx512, QRN_ISA_AVX512),
+    FAST(avx2, QRN_ISA_AVX2),
+#endif
+#ifdef __aarch64__
+    FAST(neon, QRN_ISA_NEON),
+#endif
     {.name = "convert_ref", .domain = QRN_DOMAIN_RAW, .fn = convert_ref, .tasks = convert_tasks},
 };
 QRN_FAMILY(convert, 0);

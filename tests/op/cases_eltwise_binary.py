@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Element-wise ops on two operands: arithmetic, comparison, logic, Prelu; single and combined forms.
+"""Element-wise ops on two operands: arithmetic, comparison, logic, Prelu; single and combined.
 
-Oracles: float64 and int64 numpy with its own broadcasting. Comparisons of fixed-point tensors compare
-real values and write the codes 0 and 1; logical ops look at codes.
+Oracles: float64 and int64 numpy with its own broadcasting. Comparisons of fixed-point tensors
+compare real values and write the codes 0 and 1; logical ops look at codes.
 """
 import numpy as np
 
@@ -232,7 +232,8 @@ def edge_cases(f):
               name=f"{op}_i32_limits")
     small = q.Tensor("b", np.arange(-3, 6)[None, :], "i32")
     f.add("ElementWisePower", [a, small],
-          [q.Tensor("y", wrap(int_power(a.real, small.real), "i32"), "i32")], name="Power_i32_limits")
+          [q.Tensor("y", wrap(int_power(a.real, small.real), "i32"), "i32")],
+          name="Power_i32_limits")
     wide = q.Tensor("a", np.array([0, 1, 2 ** 32 - 1, 65536])[:, None], "u32")
     other = q.Tensor("b", np.array([0, 1, 2 ** 32 - 1, 65537])[None, :], "u32")
     product = (wide.real.astype(object) * other.real.astype(object)) % (1 << 32)
@@ -318,8 +319,8 @@ def prelu_cases(f):
 
 def large_and_dynamic_cases(f):
     """Enough elements for several tasks; dimensions that are known at execution only."""
-    for a_shape, b_shape in (((40, 1000), (40, 1000)), ((40, 1000), (1000,)), ((300, 130), (300, 1)),
-                             ((2, 1, 150, 64), (2, 4, 1, 64))):
+    for a_shape, b_shape in (((40, 1000), (40, 1000)), ((40, 1000), (1000,)),
+                             ((300, 130), (300, 1)), ((2, 1, 150, 64), (2, 4, 1, 64))):
         for op in ("Add", "Divide", "Maximum"):
             a = q.Tensor("a", f.rng.normal(size=a_shape))
             b = q.Tensor("b", f.rng.uniform(1, 2, b_shape))
@@ -365,7 +366,7 @@ def error_cases(f):
             ("unknown_operation", "f32", "f32", 20)):
         refuse("ElementWiseBinary", [((2,), ins), ((2,), ins)], ((2,), out), "Binary_" + name,
                {"operation": ("u32", code)})
-    refuse("ElementWiseBinary", [((2,), "f32"), ((2,), "f32")], ((2,), "f32"), "Binary_no_operation")
+    refuse("ElementWiseBinary", [((2,), "f32")] * 2, ((2,), "f32"), "Binary_no_operation")
     refuse("Prelu", [((2, 3), "f32"), ((2,), "f32")], ((2, 3), "f32"), "Prelu_no_broadcast")
     refuse("Prelu", [((3,), "f32"), ((2, 3), "f32")], ((2, 3), "f32"), "Prelu_grows")
     refuse("ElementWiseAdd", [((2,), "f32")], ((2,), "f32"), "Add_one_operand")

@@ -33,7 +33,7 @@ def cast(values, source, target):
         return values.astype(np.float64)
     low, high = limits(target)
     if is_float(source):
-        whole = np.trunc(np.nan_to_num(values.astype(np.float64), nan=0.0, posinf=1e30, neginf=-1e30))
+        whole = np.trunc(np.nan_to_num(values.astype(np.float64), posinf=1e30, neginf=-1e30))
         clipped = np.clip(whole, float(low), float(high))
         return np.array([int(v) if v < high else high for v in clipped.ravel()],
                         dtype=np.int64).reshape(values.shape)
@@ -207,8 +207,8 @@ def select_cases(f):
     for dtype in ("uq8", "f32"):  # many elements, constant branches, exact copies
         cond = q.Tensor("c", f.rng.integers(0, 2, (150, 150)), "b8")
         enc = q.scale_offset(0.1, -7) if dtype == "uq8" else None
-        a = q.Tensor("a", f.rng.integers(0, 255, (150, 150)).astype(float if dtype == "f32" else int),
-                     dtype, enc)
+        values = f.rng.integers(0, 255, (150, 150)).astype(float if dtype == "f32" else int)
+        a = q.Tensor("a", values, dtype, enc)
         b = q.Tensor("b", np.array([3.0 if dtype == "f32" else 3]), dtype, enc, kind="static")
         f.add("ElementWiseSelect", [cond, a, b],
               [q.Tensor("y", np.where(cond.codes != 0, a.codes, b.codes), dtype, enc,

@@ -94,7 +94,8 @@ def unary_cases(f):
         for dtype in types.split():
             for shape in SHAPES:
                 if is_int(dtype):
-                    x = q.Tensor("x", f.rng.integers(0 if dtype[0] == "u" else -9, 10, shape), dtype)
+                    least = 0 if dtype[0] == "u" else -9
+                    x = q.Tensor("x", f.rng.integers(least, 10, shape), dtype)
                 elif low > 0:
                     x = positive("x", f.rng.uniform(low, high, shape), dtype)
                 else:

@@ -127,8 +127,8 @@ def arg_cases(f):
                           {"axis": ("u32", axis), "keep_dims": ("b8", keep)},
                           name=f"{op}_{dtype}_{out}")
     x = q.Tensor("x", np.array([[1, np.nan, 5, np.nan], [np.inf, -np.inf, np.inf, 0]]))
-    f.add("Argmax", [x], [q.Tensor("y", [1, 0], "i32")], {"axis": ("u32", 1)}, name="Argmax_special")
-    f.add("Argmin", [x], [q.Tensor("y", [0, 1], "i32")], {"axis": ("u32", 1)}, name="Argmin_special")
+    for op, want in (("Argmax", [1, 0]), ("Argmin", [0, 1])):
+        f.add(op, [x], [q.Tensor("y", want, "i32")], {"axis": ("u32", 1)}, name=f"{op}_special")
     x = q.Tensor("x", f.rng.normal(size=(1, 30, 1000)))
     f.add("Argmax", [x], [q.Tensor("y", np.argmax(x.real, 2), "u32")], {"axis": ("u32", 2)},
           name="Argmax_large")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Softmax family and normalizations.
 
-Oracles: float64 numpy formulas on whole arrays, and the ONNX reference evaluator where it has the op.
+Oracles: float64 numpy formulas on whole arrays, and the ONNX reference evaluator for some.
 """
 import numpy as np
 
@@ -91,8 +91,8 @@ def masked_softmax_cases(f):
             for mask_type in ("i32", "f32", "uq8"):
                 array = np.array(lengths)
                 enc = q.scale_offset(1.0) if mask_type == "uq8" else None
-                mask = q.Tensor("m", array if mask_type != "f32" else array.astype(float), mask_type,
-                                enc)
+                array = array.astype(float) if mask_type == "f32" else array
+                mask = q.Tensor("m", array, mask_type, enc)
                 f.add("MaskedSoftmax", [x, mask], [q.Tensor("y", y, dtype)], {"mode": ("u32", 1)},
                       name=f"MaskedSoftmax_{dtype}_{mask_type}_compressed")
     x = q.Tensor("x", np.zeros((1, 1, 4, 4)))
@@ -322,11 +322,11 @@ def lrn_cases(f):
                         y = lrn(x.real, radius, alpha or 1.0, beta or 0.5, bias or 1.0, within)
                         f.add("Lrn", [x], [q.Tensor("y", y, dtype)], params)
     x = q.Tensor("x", f.rng.normal(size=(8, 3, 2, 8)))  # the evaluator wants batch = channels
-    want = evaluate("LRN", [x.real.transpose(0, 3, 1, 2)], double=False, size=5, alpha=0.5, beta=0.75,
-                    bias=1.5)[0].transpose(0, 2, 3, 1)
+    want = evaluate("LRN", [x.real.transpose(0, 3, 1, 2)], double=False, size=5, alpha=0.5,
+                    beta=0.75, bias=1.5)[0].transpose(0, 2, 3, 1)
     f.add("Lrn", [x], [q.Tensor("y", want)],
-          {"radius": ("i32", 2), "alpha": ("f32", 0.1), "beta": ("f32", 0.75), "bias": ("f32", 1.5)},
-          name="Lrn_onnx")
+          {"radius": ("i32", 2), "alpha": ("f32", 0.1), "beta": ("f32", 0.75),
+           "bias": ("f32", 1.5)}, name="Lrn_onnx")
     x = q.Tensor("x", f.rng.normal(size=(2, 9)))
     f.add("Lrn", [x], [q.Tensor("y", x.real / np.sqrt(1 + np.sum(x.real ** 2, 1, keepdims=True)))],
           {"radius": ("i32", 2 ** 31 - 1)}, name="Lrn_huge_radius")

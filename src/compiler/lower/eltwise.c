@@ -6,6 +6,7 @@
 #include "compiler/lower/byte_table.h"
 #include "compiler/lower/groups.h"
 #include "ir/element_wise.h"
+#include "kernels/codes.h"
 #include "kernels/convert.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/choose.h"
@@ -139,6 +140,24 @@ static qrn_status lower_square(qrn_lowering *lo, const qrn_node *n) {
     return qrn_lo_generic(lo, &unary, &first, &args);
 }
 
+static bool raw_format(const qrn_tensor *t) {
+    qrn_view v = {.dtype = t->dtype, .quant = &t->quant};
+    return qrn_codes_know(&v);
+}
+
+// Fixed-point operands in common formats: one step on the tensors as they are.
+static qrn_status lower_raw(qrn_lowering *lo, const qrn_node *n, const qrn_binary_args *args) {
+    qrn_val ins[2], out;
+    bool fixed = qrn_dtype_is_fixed(n->in[0]->dtype) || qrn_dtype_is_fixed(n->in[1]->dtype) ||
+                 qrn_dtype_is_fixed(n->out[0]->dtype);
+    if (!fixed || !raw_format(n->in[0]) || !raw_format(n->in[1]) || !raw_format(n->out[0]))
+        return QRN_E_UNSUPPORTED;
+    QRN_TRY(qrn_lo_tensor(lo, n->in[0], &ins[0]));
+    QRN_TRY(qrn_lo_tensor(lo, n->in[1], &ins[1]));
+    QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
+    return qrn_lo_step(lo, &qrn_family_binary, QRN_DOMAIN_RAW, args, ins, 2, &out, 1, 0);
+}
+
 static qrn_status lower_binary(qrn_lowering *lo, const qrn_node *n) {
     qrn_binary_args args;
     QRN_TRY(refuse_sparse(n));
@@ -155,7 +174,8 @@ static qrn_status lower_binary(qrn_lowering *lo, const qrn_node *n) {
     }
     if (is_square(n, args.op))
         return lower_square(lo, n);
-    return qrn_lo_generic(lo, &arithmetic, n, &args);
+    qrn_status s = lower_raw(lo, n, &args);
+    return s == QRN_E_UNSUPPORTED ? qrn_lo_generic(lo, &arithmetic, n, &args) : s;
 }
 
 static void unary_args(const qrn_node *n, qrn_unary_args *a) {

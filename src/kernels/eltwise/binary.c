@@ -98,10 +98,13 @@ static const qrn_kernel binary_rows[] = {
     ROW(f32, QRN_DOMAIN_F32, avx2, QRN_ISA_AVX2),
     ROW(f64, QRN_DOMAIN_F64, avx512, QRN_ISA_AVX512),
     ROW(f64, QRN_DOMAIN_F64, avx2, QRN_ISA_AVX2),
+    ROW(raw, QRN_DOMAIN_RAW, avx512, QRN_ISA_AVX512),
+    ROW(raw, QRN_DOMAIN_RAW, avx2, QRN_ISA_AVX2),
 #endif
     ROW(f32, QRN_DOMAIN_F32, ref, 0),
     ROW(f64, QRN_DOMAIN_F64, ref, 0),
     ROW(i64, QRN_DOMAIN_I64, ref, 0),
+    ROW(raw, QRN_DOMAIN_RAW, ref, 0),
 };
 QRN_FAMILY(binary, sizeof(qrn_binary_args));
 // clang-format on

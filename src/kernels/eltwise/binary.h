@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Element-wise ops on two operands that broadcast to the shape of the output (any rank).
-//   binary   y = a op b, everything in the step's domain
+//   binary   y = a op b, everything in the step's domain; in the RAW domain each operand in its own
+//            format, one of those that codes.h knows, computed in double
 //   compare  a op b -> 0 or 1 stored as such in out[0], whose elements have 1 or 4 bytes
 //   logical  truth of the stored codes of in[0], in[1] (absent for NOT) -> code 0 or 1; 1-byte
 //   types
@@ -41,7 +42,7 @@ typedef struct qrn_binary_args {
     uint32_t op; // qrn_binary_op of the family's part of the list
 } qrn_binary_args;
 
-extern const qrn_family qrn_family_binary;  // F32, F64, I64
+extern const qrn_family qrn_family_binary;  // F32, F64, I64, RAW
 extern const qrn_family qrn_family_compare; // F32, F64, I64
 extern const qrn_family qrn_family_logical; // RAW
 

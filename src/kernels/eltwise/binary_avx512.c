@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Binary ops on floats, compiled for AVX512: the same code and the same results, wider vectors.
+#include "kernels/codes.h"
 #include "kernels/eltwise/binary_float.h"
 #include "kernels/eltwise/binary_rows.h"
 
@@ -16,3 +17,6 @@
 #define FN qrn_binary_f64_avx512
 #define ROW row_f64
 #include "kernels/eltwise/binary.inc"
+
+#define RAW qrn_binary_raw_avx512
+#include "kernels/eltwise/binary_raw.inc"

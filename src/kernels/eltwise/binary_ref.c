@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Binary ops on floats, for any CPU.
+#include "kernels/codes.h"
 #include "kernels/eltwise/binary_float.h"
 #include "kernels/eltwise/binary_rows.h"
 
@@ -16,3 +17,6 @@
 #define FN qrn_binary_f64_ref
 #define ROW row_f64
 #include "kernels/eltwise/binary.inc"
+
+#define RAW qrn_binary_raw_ref
+#include "kernels/eltwise/binary_raw.inc"

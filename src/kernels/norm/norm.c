@@ -77,8 +77,8 @@ bool qrn_norm_contiguous(const qrn_kcall *k) {
 
 // clang-format off
 #define FAST(type, domain_, isa, ISA)                                                              \
-    {.name = "norm_" #type "_" #isa, .domain = domain_, .needs = ISA, .works = qrn_norm_contiguous, \
-     .fn = qrn_norm_##type##_##isa, .tasks = tasks}
+    {.name = "norm_" #type "_" #isa, .domain = domain_, .needs = ISA,                              \
+     .works = qrn_norm_contiguous, .fn = qrn_norm_##type##_##isa, .tasks = tasks}
 #define REF(fam, type, domain_)                                                                    \
     {.name = #fam "_" #type "_ref", .domain = domain_, .fn = fam##_##type##_ref, .tasks = tasks}
 

@@ -77,7 +77,7 @@ bool qrn_reduce_columns_work(const qrn_kcall *k) {
 // clang-format off
 #define FAST(type, domain_, isa, ISA)                                                              \
     {.name = "reduce_rows_" #type "_" #isa, .domain = domain_, .needs = ISA,                       \
-     .works = qrn_reduce_rows_work, .fn = qrn_reduce_rows_##type##_##isa, .tasks = tasks},            \
+     .works = qrn_reduce_rows_work, .fn = qrn_reduce_rows_##type##_##isa, .tasks = tasks},         \
     {.name = "reduce_columns_" #type "_" #isa, .domain = domain_, .needs = ISA,                    \
      .works = qrn_reduce_columns_work, .fn = qrn_reduce_columns_##type##_##isa, .tasks = tasks}
 

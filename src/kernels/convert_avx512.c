@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+//
+// Conversions between common formats, compiled for AVX512.
+#include "kernels/codes.h"
+#include "kernels/convert_rows.h"
+
+#define FN qrn_convert_avx512
+#include "kernels/convert_fast.inc"

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+//
+// Conversions between common formats, compiled for NEON.
+#include "kernels/codes.h"
+#include "kernels/convert_rows.h"
+
+#define FN qrn_convert_neon
+#include "kernels/convert_fast.inc"

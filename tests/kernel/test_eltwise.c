@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT
+//
+// Every row of the element-wise, conversion, reduction, normalization and softmax families that
+// this machine can run, against the reference row of the same domain (the last one) on random
+// shapes with tails, broadcasting and several tasks. QUERN_TEST_SEED repeats a run.
+//
+// Tolerance. Element-wise arithmetic and conversions: the same bits. Rows that sum in double in
+// another order: one unit in the last place of a float result, 1e-12 relative for double. The
+// vector forms of exp, sigmoid, tanh and gelu: the bounds that fast_math.h states.
+#include "base/cpu.h"
+#include "kernels/convert.h"
+#include "kernels/eltwise/binary.h"
+#include "kernels/eltwise/unary.h"
+#include "kernels/fast_math.h"
+#include "kernels/norm/norm.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/softmax/softmax.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint64_t state;
+
+static uint32_t random_u32(void) { // xorshift64*
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return (uint32_t)((state * 0x2545F4914F6CDD1Du) >> 32);
+}
+static uint32_t between(uint32_t lo, uint32_t hi) { return lo + random_u32() % (hi - lo + 1); }
+static double random_real(void) { return (double)random_u32() / 536870912.0 - 4.0; }
+
+static int set_up(void **unused) {
+    (void)unused;
+    const char *seed = getenv("QUERN_TEST_SEED");
+    state = seed ? strtoull(seed, NULL, 0) : 0x5eed;
+    print_message("QUERN_TEST_SEED=%llu\n", (unsigned long long)state);
+    return 0;
+}
+
+static const double odd_values[] = {INFINITY, -INFINITY, NAN, 0.0, -0.0, 1e-40, 3e38, -3e38};
+
+// A view with its own memory of exactly the right size, so that sanitizers see any overrun.
+static qrn_view make(qrn_dtype dtype, const qrn_quant *quant, uint32_t rank, const uint32_t *dims) {
+    qrn_view v = {.dtype = dtype, .quant = quant, .rank = rank};
+    if (rank)
+        memcpy(v.dims, dims, rank * sizeof *dims);
+    size_t bytes = qrn_view_count(&v) * qrn_view_elem(&v);
+    v.data = malloc(bytes ? bytes : 1);
+    assert_non_null(v.data);
+    memset(v.data, 0x55, bytes);
+    return v;
+}
+
+// Random contents; with `odd`, one float in eight is special.
+static void fill(qrn_view *v, bool odd) {
+    size_t n = qrn_view_count(v);
+    for (size_t i = 0; i < n; i++) {
+        double x = odd && between(0, 7) == 0 ? odd_values[between(0, 7)] : random_real();
+        if (v->dtype == QRN_DTYPE_F32)
+            ((float *)v->data)[i] = (float)x;
+        else if (v->dtype == QRN_DTYPE_F64)
+            ((double *)v->data)[i] = x;
+        else if (qrn_view_elem(v) == 1)
+            ((uint8_t *)v->data)[i] = (uint8_t)random_u32();
+        else
+            ((uint16_t *)v->data)[i] = (uint16_t)random_u32();
+    }
+}
+
+typedef struct trial {
+    const qrn_family *family;
+    const void *args;
+    qrn_domain domain;
+    qrn_view *in[3], out;
+    uint32_t n_in;
+    double relative; // tolerance; 0: the same bits
+    double absolute;
+} trial;
+
+static void run_row(const qrn_kernel *row, const trial *t, uint32_t n_tasks) {
+    qrn_view out = t->out, *outs[1] = {&out};
+    qrn_kcall k = {.args = t->args, .in = t->in, .out = outs, .n_in = t->n_in, .n_out = 1};
+    k.n_tasks = n_tasks;
+    for (k.task = 0; k.task < n_tasks; k.task++)
+        assert_int_equal(row->fn(&k), QRN_OK);
+}
+
+static void compare(const qrn_kernel *row, const trial *t, const void *want, const void *got) {
+    size_t n = qrn_view_count(&t->out), size = qrn_view_elem(&t->out);
+    for (size_t i = 0; i < n; i++) {
+        if (memcmp((const char *)want + i * size, (const char *)got + i * size, size) == 0)
+            continue;
+        if (!qrn_dtype_is_float(t->out.dtype))
+            fail_msg("%s: element %zu of %zu differs", row->name, i, n);
+        bool single = t->out.dtype == QRN_DTYPE_F32;
+        double w = single ? (double)((const float *)want)[i] : ((const double *)want)[i];
+        double g = single ? (double)((const float *)got)[i] : ((const double *)got)[i];
+        bool same = (isnan(w) && isnan(g)) || w == g; // NaN of any payload, zero of any sign
+        if (!same && !(fabs(w - g) <= t->relative * fabs(w) + t->absolute))
+            fail_msg("%s: element %zu of %zu is %.9g, expected %.9g", row->name, i, n, g, w);
+    }
+}
+
+// Runs the reference once and every other row that fits, whole and in parts; returns how many.
+static unsigned check_rows(trial *t) {
+    const qrn_family *f = t->family;
+    size_t bytes = qrn_view_count(&t->out) * qrn_view_elem(&t->out);
+    void *want = malloc(bytes ? bytes : 1);
+    assert_non_null(want);
+    const qrn_kernel *ref = NULL;
+    qrn_view *outs[1] = {&t->out};
+    qrn_kcall k = {.args = t->args, .in = t->in, .out = outs, .n_in = t->n_in, .n_out = 1};
+    k.n_tasks = 1;
+    for (uint32_t i = 0; i < f->n_rows; i++)
+        if (f->rows[i].domain == t->domain)
+            ref = &f->rows[i];
+    assert_non_null(ref);
+    assert_int_equal(ref->needs, 0);
+    run_row(ref, t, 1);
+    memcpy(want, t->out.data, bytes);
+    unsigned checked = 0;
+    for (uint32_t i = 0; i < f->n_rows; i++) {
+        const qrn_kernel *row = &f->rows[i];
+        if (row == ref || qrn_kernel_refusal(row, t->domain, &k, qrn_cpu_isa()))
+            continue;
+        for (uint32_t n_tasks = 1; n_tasks <= 3; n_tasks += 2) {
+            memset(t->out.data, 0xaa, bytes);
+            run_row(row, t, n_tasks);
+            compare(row, t, want, t->out.data);
+        }
+        checked++;
+    }
+    free(want);
+    return checked;
+}
+
+// Says what was compared; a machine without any vector row has nothing to compare.
+static void report(unsigned checked) {
+    print_message("%u comparisons with the reference\n", checked);
+    if (qrn_cpu_isa() == 0)
+        skip();
+    assert_true(checked > 0);
+}
+
+static uint32_t random_shape(uint32_t *dims, uint32_t largest) {
+    uint32_t rank = between(1, 4);
+    for (uint32_t d = 0; d < rank; d++)
+        dims[d] = between(1, d + 1 == rank ? largest : 5);
+    return rank;
+}
+
+// An operand that broadcasts to the shape: some leading dimensions gone, some dimensions 1.
+static uint32_t broadcast_shape(const uint32_t *dims, uint32_t rank, uint32_t *to) {
+    uint32_t drop = between(0, 2) ? 0 : between(0, rank);
+    for (uint32_t d = drop; d < rank; d++)
+        to[d - drop] = between(0, 3) ? dims[d] : 1;
+    return rank - drop;
+}
+
+static const qrn_dtype formats[] = {QRN_DTYPE_UQ8,  QRN_DTYPE_SQ8, QRN_DTYPE_UQ16,
+                                    QRN_DTYPE_SQ16, QRN_DTYPE_F32, QRN_DTYPE_F64};
+
+static qrn_quant random_quant(void) {
+    return (qrn_quant){.kind = QRN_QUANT_TENSOR,
+                       .scale = (float)(random_real() + 4.01) / 32,
+                       .offset = (int32_t)between(0, 300) - 150};
+}
+
+static void binary_rows_give_the_bits_of_the_reference(void **unused) {
+    (void)unused;
+    unsigned checked = 0;
+    for (unsigned round = 0; round < 600; round++) {
+        qrn_binary_args args = {between(QRN_BINARY_ADD, QRN_BINARY_PRELU)};
+        uint32_t dims[4], a_dims[4], b_dims[4], rank = random_shape(dims, 90);
+        uint32_t a_rank = rank, b_rank = broadcast_shape(dims, rank, b_dims);
+        memcpy(a_dims, dims, sizeof dims);
+        qrn_domain domain =
+            (qrn_domain[]){QRN_DOMAIN_F32, QRN_DOMAIN_F64, QRN_DOMAIN_RAW}[round % 3];
+        qrn_quant quants[3] = {random_quant(), random_quant(), random_quant()};
+        qrn_dtype types[3];
+        for (int i = 0; i < 3; i++)
+            types[i] = domain == QRN_DOMAIN_RAW   ? formats[between(0, 5)]
+                       : domain == QRN_DOMAIN_F32 ? QRN_DTYPE_F32
+                                                  : QRN_DTYPE_F64;
+        qrn_view a = make(types[0], &quants[0], a_rank, a_dims);
+        qrn_view b = make(types[1], &quants[1], b_rank, b_dims);
+        fill(&a, round % 2);
+        fill(&b, round % 2);
+        bool swap = between(0, 1);
+        trial t = {&qrn_family_binary, &args, domain, {swap ? &b : &a, swap ? &a : &b}};
+        t.out = make(types[2], &quants[2], rank, dims);
+        t.n_in = 2;
+        checked += check_rows(&t);
+        free(a.data);
+        free(b.data);
+        free(t.out.data);
+    }
+    report(checked);
+}
+
+static void conversion_rows_give_the_bits_of_the_reference(void **unused) {
+    (void)unused;
+    unsigned checked = 0;
+    for (unsigned round = 0; round < 400; round++) {
+        uint32_t dims[4], rank = random_shape(dims, 700);
+        qrn_quant quants[2] = {random_quant(), random_quant()};
+        qrn_view x = make(formats[between(0, 5)], &quants[0], rank, dims);
+        fill(&x, round % 2);
+        trial t = {&qrn_family_convert, NULL, QRN_DOMAIN_RAW, {&x}};
+        t.out = make(formats[between(0, 5)], &quants[1], rank, dims);
+        t.n_in = 1;
+        checked += check_rows(&t);
+        free(x.data);
+        free(t.out.data);
+    }
+    report(checked);
+}
+
+static void unary_rows_agree_with_the_reference(void **unused) {
+    (void)unused;
+    unsigned checked = 0;
+    for (unsigned round = 0; round < 400; round++) {
+        qrn_unary_args args = {.op = between(QRN_UNARY_ABS, QRN_UNARY_TANH),
+                               .alpha = 0.3f,
+                               .beta = 0.7f,
+                               .low = -1.5f,
+                               .high = 2.0f,
+                               .threshold = 3.0f};
+        uint32_t dims[4], rank = random_shape(dims, 200);
+        bool single = round % 2;
+        qrn_dtype dtype = single ? QRN_DTYPE_F32 : QRN_DTYPE_F64;
+        qrn_view x = make(dtype, NULL, rank, dims);
+        fill(&x, round % 4 < 2);
+        trial t = {&qrn_family_unary, &args, single ? QRN_DOMAIN_F32 : QRN_DOMAIN_F64, {&x}};
+        t.out = make(dtype, NULL, rank, dims);
+        t.n_in = 1;
+        if (single && (args.op == QRN_UNARY_EXP || args.op == QRN_UNARY_SIGMOID ||
+                       args.op == QRN_UNARY_TANH || args.op == QRN_UNARY_GELU)) {
+            t.relative = args.op == QRN_UNARY_GELU ? 3e-6 : 3e-7;
+            t.absolute = 1e-12;
+        }
+        checked += check_rows(&t);
+        free(x.data);
+        free(t.out.data);
+    }
+    report(checked);
+}
+
+static double error_of(float got, double want) {
+    return fabs(want) < 1.2e-38 || fabs(want) > 3.4e38 ? 0 : fabs((double)got / want - 1);
+}
+
+static void fast_forms_keep_their_stated_bounds(void **unused) {
+    (void)unused;
+    double worst[4] = {0};
+    for (uint32_t bits = 0; bits < 0xff800000u; bits += 9973) {
+        float x = qrn_float_from(bits);
+        if (!isfinite(x))
+            continue;
+        double v = (double)x, g = 0.5 * v * erfc(-v / sqrt(2.0));
+        double errors[4] = {error_of(qrn_fast_exp(x), exp(v)),
+                            error_of(qrn_fast_sigmoid(x), 1 / (1 + exp(-v))),
+                            error_of(qrn_fast_tanh(x), tanh(v)),
+                            fabs(g) < 1e-6 ? 0 : error_of(qrn_fast_gelu(x), g)};
+        for (int i = 0; i < 4; i++)
+            worst[i] = errors[i] > worst[i] ? errors[i] : worst[i];
+    }
+    print_message("relative errors: exp %.2g, sigmoid %.2g, tanh %.2g, gelu %.2g\n", worst[0],
+                  worst[1], worst[2], worst[3]);
+    for (int i = 0; i < 3; i++)
+        assert_true(worst[i] < 2e-7);
+    assert_true(worst[3] < 3e-6);
+}
+
+static void reduction_rows_agree_with_the_reference(void **unused) {
+    (void)unused;
+    unsigned checked = 0;
+    for (unsigned round = 0; round < 600; round++) {
+        uint32_t dims[4], kept[4], n_kept = 0, rank = random_shape(dims, 150);
+        qrn_reduce_args args = {between(QRN_REDUCE_SUM, QRN_REDUCE_SUM_SQUARE),
+                                between(1, (1u << rank) - 1)};
+        for (uint32_t d = 0; d < rank; d++)
+            if (!(args.axes >> d & 1))
+                kept[n_kept++] = dims[d];
+        bool single = round % 2, odd = round % 4 < 2;
+        qrn_dtype dtype = single ? QRN_DTYPE_F32 : QRN_DTYPE_F64;
+        qrn_view x = make(dtype, NULL, rank, dims);
+        fill(&x, odd && args.op != QRN_REDUCE_SUM_SQUARE);
+        trial t = {&qrn_family_reduce, &args, single ? QRN_DOMAIN_F32 : QRN_DOMAIN_F64, {&x}};
+        t.out = make(dtype, NULL, n_kept, kept);
+        t.n_in = 1;
+        t.relative = single ? 0x1p-23 : 1e-12;
+        t.absolute = single ? 1e-5 : 1e-12;
+        if (odd) // 3e38 - 3e38 leaves whatever the order left
+            t.absolute = 1e25;
+        if (args.op == QRN_REDUCE_MAX || args.op == QRN_REDUCE_MIN)
+            t.relative = t.absolute = 0;
+        checked += check_rows(&t);
+        free(x.data);
+        free(t.out.data);
+    }
+    report(checked);
+}
+
+static void norm_rows_agree_with_the_reference(void **unused) {
+    (void)unused;
+    unsigned checked = 0;
+    for (unsigned round = 0; round < 600; round++) {
+        uint32_t dims[4], rank = random_shape(dims, 120), params[4];
+        qrn_norm_args args = {.kind = between(QRN_NORM_MEAN_VARIANCE, QRN_NORM_L2),
+                              .epsilon = 0.01f,
+                              .per_channel = between(0, 1)};
+        uint32_t first = between(0, rank - 1);
+        for (uint32_t d = first; d < rank; d++) {
+            params[args.n_axes] = dims[d];
+            args.axes[args.n_axes++] = d;
+        }
+        if (args.per_channel && between(0, 1)) {
+            dims[rank - 1] = dims[rank - 1] / 2 * 2 + 2;
+            args.group = 2;
+        }
+        bool single = round % 2;
+        qrn_dtype dtype = single ? QRN_DTYPE_F32 : QRN_DTYPE_F64;
+        qrn_view x = make(dtype, NULL, rank, dims);
+        qrn_view gamma = args.per_channel ? make(dtype, NULL, 1, &dims[rank - 1])
+                                          : make(dtype, NULL, args.n_axes, params);
+        qrn_view beta = make(dtype, NULL, gamma.rank, gamma.dims);
+        fill(&x, false);
+        fill(&gamma, false);
+        fill(&beta, false);
+        trial t = {&qrn_family_norm, &args, single ? QRN_DOMAIN_F32 : QRN_DOMAIN_F64, {&x}};
+        t.in[1] = between(0, 3) ? &gamma : NULL;
+        t.in[2] = between(0, 3) ? &beta : NULL;
+        t.n_in = 3;
+        t.out = make(dtype, NULL, rank, dims);
+        t.relative = single ? 0x1p-23 : 1e-12;
+        t.absolute = single ? 1e-6 : 1e-11;
+        checked += check_rows(&t);
+        free(x.data);
+        free(gamma.data);
+        free(beta.data);
+        free(t.out.data);
+    }
+    report(checked);
+}
+
+static void softmax_rows_agree_with_the_reference(void **unused) {
+    (void)unused;
+    unsigned checked = 0;
+    for (unsigned round = 0; round < 300; round++) {
+        uint32_t dims[4], rank = random_shape(dims, 300);
+        qrn_softmax_args args = {.axis = rank - 1, .beta = between(0, 1) ? 1.0f : -2.5f};
+        args.log = between(0, 1);
+        qrn_view x = make(QRN_DTYPE_F32, NULL, rank, dims);
+        fill(&x, false);
+        trial t = {&qrn_family_softmax, &args, QRN_DOMAIN_F32, {&x}};
+        t.out = make(QRN_DTYPE_F32, NULL, rank, dims);
+        t.n_in = 1;
+        t.relative = 1e-6;
+        t.absolute = args.log ? 2e-6 : 1e-12;
+        checked += check_rows(&t);
+        free(x.data);
+        free(t.out.data);
+    }
+    report(checked);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(binary_rows_give_the_bits_of_the_reference, set_up),
+        cmocka_unit_test_setup(conversion_rows_give_the_bits_of_the_reference, set_up),
+        cmocka_unit_test_setup(unary_rows_agree_with_the_reference, set_up),
+        cmocka_unit_test(fast_forms_keep_their_stated_bounds),
+        cmocka_unit_test_setup(reduction_rows_agree_with_the_reference, set_up),
+        cmocka_unit_test_setup(norm_rows_agree_with_the_reference, set_up),
+        cmocka_unit_test_setup(softmax_rows_agree_with_the_reference, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
