@@ -194,7 +194,10 @@ static void binary_rows_give_the_bits_of_the_reference(void **unused) {
         fill(&a, round % 2);
         fill(&b, round % 2);
         bool swap = between(0, 1);
-        trial t = {&qrn_family_binary, &args, domain, {swap ? &b : &a, swap ? &a : &b}};
+        trial t = {.family = &qrn_family_binary,
+                   .args = &args,
+                   .domain = domain,
+                   .in = {swap ? &b : &a, swap ? &a : &b}};
         t.out = make(types[2], &quants[2], rank, dims);
         t.n_in = 2;
         checked += check_rows(&t);
@@ -213,7 +216,8 @@ static void conversion_rows_give_the_bits_of_the_reference(void **unused) {
         qrn_quant quants[2] = {random_quant(), random_quant()};
         qrn_view x = make(formats[between(0, 5)], &quants[0], rank, dims);
         fill(&x, round % 2);
-        trial t = {&qrn_family_convert, NULL, QRN_DOMAIN_RAW, {&x}};
+        trial t = {
+            .family = &qrn_family_convert, .args = NULL, .domain = QRN_DOMAIN_RAW, .in = {&x}};
         t.out = make(formats[between(0, 5)], &quants[1], rank, dims);
         t.n_in = 1;
         checked += check_rows(&t);
@@ -238,7 +242,10 @@ static void unary_rows_agree_with_the_reference(void **unused) {
         qrn_dtype dtype = single ? QRN_DTYPE_F32 : QRN_DTYPE_F64;
         qrn_view x = make(dtype, NULL, rank, dims);
         fill(&x, round % 4 < 2);
-        trial t = {&qrn_family_unary, &args, single ? QRN_DOMAIN_F32 : QRN_DOMAIN_F64, {&x}};
+        trial t = {.family = &qrn_family_unary,
+                   .args = &args,
+                   .domain = single ? QRN_DOMAIN_F32 : QRN_DOMAIN_F64,
+                   .in = {&x}};
         t.out = make(dtype, NULL, rank, dims);
         t.n_in = 1;
         if (single && (args.op == QRN_UNARY_EXP || args.op == QRN_UNARY_SIGMOID ||
@@ -293,7 +300,10 @@ static void reduction_rows_agree_with_the_reference(void **unused) {
         qrn_dtype dtype = single ? QRN_DTYPE_F32 : QRN_DTYPE_F64;
         qrn_view x = make(dtype, NULL, rank, dims);
         fill(&x, odd && args.op != QRN_REDUCE_SUM_SQUARE);
-        trial t = {&qrn_family_reduce, &args, single ? QRN_DOMAIN_F32 : QRN_DOMAIN_F64, {&x}};
+        trial t = {.family = &qrn_family_reduce,
+                   .args = &args,
+                   .domain = single ? QRN_DOMAIN_F32 : QRN_DOMAIN_F64,
+                   .in = {&x}};
         t.out = make(dtype, NULL, n_kept, kept);
         t.n_in = 1;
         t.relative = single ? 0x1p-23 : 1e-12;
@@ -335,7 +345,10 @@ static void norm_rows_agree_with_the_reference(void **unused) {
         fill(&x, false);
         fill(&gamma, false);
         fill(&beta, false);
-        trial t = {&qrn_family_norm, &args, single ? QRN_DOMAIN_F32 : QRN_DOMAIN_F64, {&x}};
+        trial t = {.family = &qrn_family_norm,
+                   .args = &args,
+                   .domain = single ? QRN_DOMAIN_F32 : QRN_DOMAIN_F64,
+                   .in = {&x}};
         t.in[1] = between(0, 3) ? &gamma : NULL;
         t.in[2] = between(0, 3) ? &beta : NULL;
         t.n_in = 3;
@@ -360,7 +373,8 @@ static void softmax_rows_agree_with_the_reference(void **unused) {
         args.log = between(0, 1);
         qrn_view x = make(QRN_DTYPE_F32, NULL, rank, dims);
         fill(&x, false);
-        trial t = {&qrn_family_softmax, &args, QRN_DOMAIN_F32, {&x}};
+        trial t = {
+            .family = &qrn_family_softmax, .args = &args, .domain = QRN_DOMAIN_F32, .in = {&x}};
         t.out = make(QRN_DTYPE_F32, NULL, rank, dims);
         t.n_in = 1;
         t.relative = 1e-6;
