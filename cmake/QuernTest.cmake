@@ -38,6 +38,9 @@ macro(quern_test_program)
     add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
     target_link_libraries(${name} PRIVATE quern_flags cmocka_lib)
+    if(CMAKE_CROSSCOMPILING) # runs under qemu-user, whose own memory and threads show
+        target_compile_definitions(${name} PRIVATE QUERN_EMULATED)
+    endif()
     add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
     set_tests_properties(${name} PROPERTIES
         LABELS "${arg_LABELS}" ENVIRONMENT "${QUERN_TEST_ENV}" TIMEOUT 300 SKIP_RETURN_CODE 77)
