@@ -33,7 +33,8 @@ def gather_cases(f):
         for index_type in INDEX_TYPES if dtype in ("f32", "uq8") else ("i32",):
             x = source(f, shape, dtype, "table")
             i = indices(f, idx, shape[axis], index_type, "static" if f.rng.integers(2) else "input")
-            f.add("Gather", [x, i], [moved(x, x.codes.take(i.codes, axis))], {"axis": ("i32", axis)})
+            f.add("Gather", [x, i], [moved(x, x.codes.take(i.codes, axis))],
+                  {"axis": ("i32", axis)})
     for dtype in ("uq8", "sq8", "uq16"):
         for kind in ("input", "static"):  # a constant table is converted once, else the result is
             x = source(f, (6, 4), dtype, "table", kind)
@@ -268,8 +269,8 @@ def one_hot_cases(f):
             if axis < len(shape):
                 params["axis"] = ("u32", axis)
             for dtype in ("f32", "i32"):
-                f.add("OneHot", [i], [q.Tensor("y", one_hot(idx, depth, axis, 1, 0), dtype)], params,
-                      name=f"OneHot_{dtype}")
+                f.add("OneHot", [i], [q.Tensor("y", one_hot(idx, depth, axis, 1, 0), dtype)],
+                      params, name=f"OneHot_{dtype}")
             for dtype in ("uq8", "sq8", "uq16"):
                 enc = q.scale_offset(0.05, -20)
                 f.add("OneHot", [i], [q.Tensor("y", one_hot(idx, depth, axis, 1., 0.), dtype, enc)],

@@ -13,7 +13,8 @@ from movement import ACT, ACT16, both, changed, elements, moved, source
 
 def transpose_cases(f):
     types = ACT16 + ("i32", "u32", "b8")
-    shapes = ((5,), (3, 4), (1, 7), (2, 3, 4), (4, 1, 5), (2, 3, 4, 5), (1, 6, 5, 3), (2, 1, 3, 1, 2))
+    shapes = ((5,), (3, 4), (1, 7), (2, 3, 4), (4, 1, 5), (2, 3, 4, 5), (1, 6, 5, 3),
+              (2, 1, 3, 1, 2))
     for shape in shapes:
         perms = list(itertools.permutations(range(len(shape))))
         for i in f.rng.permutation(len(perms))[:8]:
@@ -61,7 +62,8 @@ def depth_to_space(x, bh, bw, crd):
     depth = c // (bh * bw)
     y = np.zeros((n, h * bh, w * bw, depth), x.dtype)
     for i, j, k in itertools.product(range(bh), range(bw), range(depth)):
-        y[:, i::bh, j::bw, k] = x[..., k * bh * bw + i * bw + j if crd else (i * bw + j) * depth + k]
+        channel = k * bh * bw + i * bw + j if crd else (i * bw + j) * depth + k
+        y[:, i::bh, j::bw, k] = x[..., channel]
     return y
 
 
@@ -69,7 +71,8 @@ def space_to_depth(x, bh, bw, crd):
     n, h, w, c = x.shape
     y = np.zeros((n, h // bh, w // bw, c * bh * bw), x.dtype)
     for i, j, k in itertools.product(range(bh), range(bw), range(c)):
-        y[..., k * bh * bw + i * bw + j if crd else (i * bw + j) * c + k] = x[:, i::bh, j::bw, k]
+        channel = k * bh * bw + i * bw + j if crd else (i * bw + j) * c + k
+        y[..., channel] = x[:, i::bh, j::bw, k]
     return y
 
 
@@ -147,7 +150,8 @@ def shuffle_cases(f):
 
 def tile_cases(f):
     for shape, multiples in (((3,), (4,)), ((3, 1), (1, 5)), ((2, 3), (2, 3)), ((1, 1), (3, 2)),
-                             ((2, 3, 4), (1, 2, 1)), ((2, 3, 4), (3, 1, 2)), ((1, 5, 1, 2), (2, 1, 3, 2)),
+                             ((2, 3, 4), (1, 2, 1)), ((2, 3, 4), (3, 1, 2)),
+                             ((1, 5, 1, 2), (2, 1, 3, 2)),
                              ((2, 1, 2, 1, 3), (1, 3, 2, 2, 1)), ((7, 40), (30, 9)),
                              ((1, 2, 1, 2, 1, 2, 1, 2), (2, 1, 2, 2, 1, 1, 2, 2))):
         both(f, "Tile", shape, ACT + ("i32",), lambda a: np.tile(a, multiples),
@@ -159,7 +163,8 @@ SCHEMES = ("constant", "symmetric", "reflect", "edge")
 
 def pad_cases(f):
     plans = (((5,), ((2, 3),)), ((3, 4), ((1, 2), (0, 3))), ((3, 4), ((0, 0), (0, 0))),
-             ((4, 3, 2), ((1, 0), (2, 1), (0, 0))), ((1, 5, 6, 3), ((0, 0), (2, 1), (1, 3), (0, 0))),
+             ((4, 3, 2), ((1, 0), (2, 1), (0, 0))),
+             ((1, 5, 6, 3), ((0, 0), (2, 1), (1, 3), (0, 0))),
              ((2, 3, 3, 4), ((1, 1), (2, 2), (0, 1), (2, 0))), ((2, 2, 2, 2, 2), ((1, 1),) * 5))
     for (shape, amount), scheme in itertools.product(plans, range(4)):
         limit = 1 if SCHEMES[scheme] == "reflect" else 0

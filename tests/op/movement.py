@@ -2,8 +2,8 @@
 """What the case files of the movement ops share: random tensors of any type, and expectations for
 moved data.
 
-Movement is tested on stored elements (codes, bit patterns), which must come out unchanged, and, with
-another encoding or type on the output, on real values.
+Movement is tested on stored elements (codes, bit patterns), which must come out unchanged, and,
+with another encoding or type on the output, on real values.
 """
 import numpy as np
 

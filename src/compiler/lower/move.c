@@ -130,8 +130,10 @@ static qrn_status put_element(const qrn_node *n, const char *name, double fallba
     int64_t number = whole ? p->value.i : 0; // unsigned ones share the bits
     qrn_view src = {.data = whole ? (void *)&number : (void *)&real,
                     .dtype = whole ? QRN_DTYPE_I64 : QRN_DTYPE_F64};
-    qrn_view out = {.data = dst, .dtype = f.dtype, .quant = f.quant};
+    uint64_t element = 0; // aligned for every type
+    qrn_view out = {.data = &element, .dtype = f.dtype, .quant = f.quant};
     qrn_convert_range(&src, &out, 0, 1, is_code);
+    memcpy(dst, &element, sizeof element);
     return QRN_OK;
 }
 

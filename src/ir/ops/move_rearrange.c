@@ -61,7 +61,7 @@ static qrn_status check_divides(const qrn_op_call *c, uint32_t d, uint64_t size,
     if (size % by == 0)
         return QRN_OK;
     return qrn_op_fail(c, QRN_E_SHAPE,
-                       "input 0: dimension %u (with padding) is %llu, expected a "
+                       "input 0: dimension %u, with any padding, is %llu, expected a "
                        "multiple of %llu",
                        d, (unsigned long long)size, (unsigned long long)by);
 }
@@ -189,8 +189,6 @@ qrn_status qrn_rule_concat(const qrn_op_call *c) {
     qrn_shape y = c->in_shape[0];
     uint32_t axis = qrn_op_u32(c, "axis", y.rank - 1);
     uint64_t sum = 0;
-    if (c->n_in < 2)
-        return qrn_op_fail(c, QRN_E_OP_CONFIG, "1 input given, expected at least 2");
     QRN_TRY(qrn_move_axis(c, "axis", axis, y.rank));
     QRN_TRY(check_alike(c, axis));
     for (uint32_t i = 0; i < c->n_in; i++)
