@@ -23,9 +23,13 @@ static inline bool qrn_codes_know(const qrn_view *v) {
            (v->quant->bits == 0 || v->quant->bits >= bits);
 }
 
+// Pointers and numbers are held in locals: a store through uint8_t could change anything else.
 #define QRN_CODES_LOAD(type)                                                                       \
-    for (size_t i = 0; i < n; i++)                                                                 \
-        dst[i] = scale * ((double)((const type *)v->data)[first + i] + offset);                    \
+    do {                                                                                           \
+        const type *codes = (const type *)v->data + first;                                         \
+        for (size_t i = 0; i < n; i++)                                                             \
+            dst[i] = scale * ((double)codes[i] + offset);                                          \
+    } while (0);                                                                                   \
     break
 
 // Elements [first, first + n) of v as real numbers.
@@ -52,13 +56,16 @@ static inline void qrn_codes_load(const qrn_view *v, size_t first, size_t n, dou
 }
 
 #define QRN_CODES_STORE(type, low, high)                                                           \
-    for (size_t i = 0; i < n; i++) {                                                               \
-        double x = src[i] != src[i] ? 0 : src[i];                                                  \
-        double t = floor(x / scale + 0.5) - offset;                                                \
-        t = t <= (low) ? (low) : t;                                                                \
-        t = t >= (high) ? (high) : t;                                                              \
-        ((type *)v->data)[first + i] = (type)(int32_t)t;                                           \
-    }                                                                                              \
+    do {                                                                                           \
+        type *codes = (type *)v->data + first;                                                     \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            double x = src[i] != src[i] ? 0 : src[i];                                              \
+            double t = floor(x / scale + 0.5) - offset;                                            \
+            t = t <= (low) ? (low) : t;                                                            \
+            t = t >= (high) ? (high) : t;                                                          \
+            codes[i] = (type)(int32_t)t;                                                           \
+        }                                                                                          \
+    } while (0);                                                                                   \
     break
 
 // The reals in the format of v, ties half up, clamped; NaN is stored as 0.

@@ -59,7 +59,7 @@ UNARY = {
 }
 # op: (operation of ElementWiseNeuron, formula, types, tolerance for f32)
 ACTIVATIONS = {
-    "Elu": (0, elu, ALL_REALS, 1),
+    "Elu": (0, elu, ALL_REALS, 6),
     "Gelu": (1, gelu, REALS, None),
     "HardSwish": (3, hard_swish, REALS, 4),
     "Relu": (4, lambda x: np.maximum(x, 0), ALL_REALS, 0.51),
@@ -272,7 +272,7 @@ def special_cases(f):
             f.add("ElementWise" + op, [t], [q.Tensor("y", formula(wide), tol=q.ulp(max(ulps, 1)))],
                   name=f"{op}_special")
         for op in ("Relu", "Relu1", "Relu6", "Tanh", "Elu"):
-            f.add(op, [t], [q.Tensor("y", ACTIVATIONS[op][1](wide), tol=q.ulp(4))],
+            f.add(op, [t], [q.Tensor("y", ACTIVATIONS[op][1](wide), tol=q.ulp(6))],
                   name=f"{op}_special")
         f.add("Sigmoid", [t], [q.Tensor("y", sigmoid(wide), tol=q.fp32(atol=1e-38))],
               name="Sigmoid_special")

@@ -13,6 +13,7 @@
 #define EXP qrn_fast_exp
 #define SIGMOID qrn_fast_sigmoid
 #define TANH qrn_fast_tanh
+#define ELU qrn_fast_elu
 #define GELU qrn_fast_gelu
 #define T float
 #define FN qrn_unary_f32_avx2
