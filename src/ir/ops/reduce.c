@@ -17,7 +17,7 @@ static qrn_status axes_mask(const qrn_op_call *c, const char *name, uint32_t ran
     bool is_signed = t && t->dtype == QRN_DTYPE_I32;
     *mask = 0;
     *known = axes != NULL;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; axes && i < n; i++) {
         int64_t axis = is_signed ? axes[i] : (int64_t)(uint32_t)axes[i];
         axis += is_signed && axis < 0 ? (int64_t)rank : 0;
         if (axis < 0 || axis >= (int64_t)rank)
@@ -145,7 +145,7 @@ static qrn_status rule_norm_over_axes(const qrn_op_call *c) {
     size_t n;
     const uint32_t *axes = qrn_op_u32s(c, "axes", &n);
     qrn_shape want = {.rank = (uint32_t)n};
-    for (uint32_t i = 0; i < want.rank; i++)
+    for (uint32_t i = 0; axes && i < want.rank; i++)
         want.dims[i] = x->dims[axes[i]];
     for (uint32_t i = 1; known && i < c->n_in; i++) {
         char have[128], text[128];

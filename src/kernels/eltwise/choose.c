@@ -76,8 +76,6 @@ static void mux_pass(const qrn_kcall *k, qrn_view *option, int64_t number, const
 }
 
 static qrn_status mux_ref(const qrn_kcall *k) {
-    for (uint32_t i = 1; i < k->n_in; i++)
-        mux_pass(k, k->in[i], (int64_t)i - 1, NULL);
     // The code of the real number 0.
     double nothing = 0;
     uint64_t zero = 0;
@@ -87,6 +85,8 @@ static qrn_status mux_ref(const qrn_kcall *k) {
     code.rank = code.dims[0] = 1;
     qrn_convert_range(&real, &code, 0, 1, false);
     mux_pass(k, NULL, 0, (const uint8_t *)&zero);
+    for (uint32_t i = 1; i < k->n_in; i++)
+        mux_pass(k, k->in[i], (int64_t)i - 1, (const uint8_t *)&zero);
     return QRN_OK;
 }
 
