@@ -214,6 +214,30 @@ static void sparse_tensors_need_an_op_that_takes_them(void **state) {
             "only");
 }
 
+static void sparse_and_dense_tensors_do_not_mix(void **state) {
+    (void)state;
+    call k;
+    begin_relu(&k);
+    k.in_t[0].format = QRN_FORMAT_SPARSE;
+    refuses(&k, QRN_E_TENSOR_UNSUPPORTED,
+            "graph 'g' node 'n' (Relu): input 0 and output 0: one is sparse, the other dense");
+    begin_add(&k);
+    k.in_t[0].format = k.out_t[0].format = QRN_FORMAT_SPARSE;
+    refuses(&k, QRN_E_TENSOR_UNSUPPORTED,
+            "graph 'g' node 'n' (ElementWiseAdd): input 1 and output 0: one is sparse, the other "
+            "dense");
+    k.in_t[1].format = QRN_FORMAT_SPARSE;
+    accepts(&k);
+    call_begin(&k, "Batchnorm");
+    call_in(&k, QRN_DTYPE_F32, DIMS(2, 3));
+    call_in(&k, QRN_DTYPE_F32, DIMS(3));
+    call_out(&k, QRN_DTYPE_F32, DIMS(2, 3))->format = QRN_FORMAT_SPARSE;
+    refuses(&k, QRN_E_TENSOR_UNSUPPORTED,
+            "graph 'g' node 'n' (Batchnorm): input 0 and output 0: one is sparse, the other dense");
+    k.in_t[0].format = QRN_FORMAT_SPARSE;
+    accepts(&k);
+}
+
 static void outputs_must_be_writable(void **state) {
     (void)state;
     call k;
@@ -480,6 +504,7 @@ int main(void) {
         cmocka_unit_test(empty_and_overflowing_shapes_are_refused),
         cmocka_unit_test(dynamic_dimensions_need_an_op_that_admits_them),
         cmocka_unit_test(sparse_tensors_need_an_op_that_takes_them),
+        cmocka_unit_test(sparse_and_dense_tensors_do_not_mix),
         cmocka_unit_test(outputs_must_be_writable),
         cmocka_unit_test(required_parameters_must_be_given),
         cmocka_unit_test(scalars_and_tensors_are_not_mixed_up),

@@ -22,6 +22,15 @@ static qrn_status same_kind(const qrn_op_call *c, const qrn_tensor *a, const qrn
                        qrn_dtypes[a->dtype].token, a->name ? a->name : "");
 }
 
+// All tensors dense, or all sparse.
+static qrn_status same_format(const qrn_op_call *c) {
+    for (uint32_t i = 0; i < c->n_in; i++)
+        if (c->in[i] && c->in[i]->format != c->out[0]->format)
+            return qrn_op_fail(c, QRN_E_TENSOR_UNSUPPORTED,
+                               "input %u and output 0: one is sparse, the other dense", i);
+    return QRN_OK;
+}
+
 static qrn_status only_types(const qrn_op_call *c, const qrn_tensor *t, qrn_dtype_mask types) {
     char list[192];
     if (has_type(t, types))
@@ -33,12 +42,14 @@ static qrn_status only_types(const qrn_op_call *c, const qrn_tensor *t, qrn_dtyp
 
 static qrn_status rule_unary(const qrn_op_call *c) {
     QRN_TRY(same_kind(c, c->in[0], c->out[0]));
+    QRN_TRY(same_format(c));
     return qrn_rule_same_shape(c);
 }
 
 static qrn_status rule_arithmetic(const qrn_op_call *c) {
     QRN_TRY(same_kind(c, c->in[0], c->in[1]));
     QRN_TRY(same_kind(c, c->in[0], c->out[0]));
+    QRN_TRY(same_format(c));
     return qrn_rule_broadcast(c);
 }
 

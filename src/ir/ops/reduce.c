@@ -122,6 +122,9 @@ static qrn_status rule_top_k(const qrn_op_call *c) {
 }
 
 static qrn_status rule_per_channel(const qrn_op_call *c) {
+    if (c->in[0]->format != c->out[0]->format)
+        return qrn_op_fail(c, QRN_E_TENSOR_UNSUPPORTED,
+                           "input 0 and output 0: one is sparse, the other dense");
     QRN_TRY(check_channels(c, 1));
     QRN_TRY(check_channels(c, 2));
     return qrn_rule_same_shape(c);
