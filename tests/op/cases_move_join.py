@@ -91,10 +91,11 @@ def split_cases(f):
         parts = np.split(x.codes, index, axis)
         f.add("Split", [x], [moved(x, p, f"y{i}") for i, p in enumerate(parts)],
               {"axis": ("u32", axis), "split_index": ("u32", index)})
-    for dtype in ("uq8", "sq8", "uq16"):  # the parts have narrow and wide ranges
+    # The parts have narrow and wide ranges: none may pass through the encoding of another.
+    for dtype, kind in itertools.product(("uq8", "sq8", "uq16"), ("input", "static")):
         real = np.concatenate([f.rng.uniform(-0.1, 0.1, (3, 2)), f.rng.uniform(-9, 9, (3, 4)),
                                f.rng.uniform(0, 1, (3, 1))], 1)
-        x = q.Tensor("x", real, dtype)
+        x = q.Tensor("x", real, dtype, kind=kind)
         parts = np.split(x.real, (2, 6), 1)
         f.add("Split", [x], [changed(f, p, dtype, f"y{i}") for i, p in enumerate(parts)],
               {"axis": ("u32", 1), "split_index": ("u32", (2, 6))}, name="Split_requantized")

@@ -40,7 +40,7 @@ qrn_status qrn_move_dim(const qrn_op_call *c, uint32_t d, uint64_t size, uint32_
     return QRN_OK;
 }
 
-// block_size: *bh and *bw, or false in *known when its data is not there yet.
+// block_size: *bh and *bw; *known is false when its data is not there yet.
 static qrn_status read_block(const qrn_op_call *c, uint64_t *bh, uint64_t *bw, bool *known) {
     size_t n;
     const uint32_t *block = qrn_op_u32s(c, "block_size", &n);
@@ -83,7 +83,7 @@ static bool margins_known(const qrn_op_call *c, const char *name) {
 }
 
 qrn_status qrn_rule_batch_to_space(const qrn_op_call *c) {
-    uint64_t bh, bw, rows, cols;
+    uint64_t bh = 1, bw = 1, rows, cols;
     bool known;
     const uint32_t *x = c->in_shape[0].dims;
     QRN_TRY(read_block(c, &bh, &bw, &known));
@@ -106,7 +106,7 @@ qrn_status qrn_rule_batch_to_space(const qrn_op_call *c) {
 }
 
 qrn_status qrn_rule_space_to_batch(const qrn_op_call *c) {
-    uint64_t bh, bw, rows, cols;
+    uint64_t bh = 1, bw = 1, rows, cols;
     bool known;
     const uint32_t *x = c->in_shape[0].dims;
     QRN_TRY(read_block(c, &bh, &bw, &known));
@@ -127,7 +127,7 @@ qrn_status qrn_rule_space_to_batch(const qrn_op_call *c) {
 }
 
 qrn_status qrn_rule_depth_to_space(const qrn_op_call *c) {
-    uint64_t bh, bw;
+    uint64_t bh = 1, bw = 1;
     bool known;
     const uint32_t *x = c->in_shape[0].dims;
     QRN_TRY(read_block(c, &bh, &bw, &known));
@@ -142,7 +142,7 @@ qrn_status qrn_rule_depth_to_space(const qrn_op_call *c) {
 }
 
 qrn_status qrn_rule_space_to_depth(const qrn_op_call *c) {
-    uint64_t bh, bw;
+    uint64_t bh = 1, bw = 1;
     bool known;
     const uint32_t *x = c->in_shape[0].dims;
     QRN_TRY(read_block(c, &bh, &bw, &known));
