@@ -11,35 +11,87 @@ typedef struct bytes16 {
 } bytes16;
 
 #define U uint8_t
+#define N 16
+#define VECTOR vector1
+#define ZIP_LOW(a, b)                                                                              \
+    __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define ZIP_HIGH(a, b)                                                                             \
+    __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #define LINE line1
+#define COLUMN column1
+#define BLOCK block1
 #define TILE tile1
 #include "kernels/move/strided.inc"
 #undef U
+#undef N
+#undef VECTOR
+#undef ZIP_LOW
+#undef ZIP_HIGH
 #undef LINE
+#undef COLUMN
+#undef BLOCK
 #undef TILE
 #define U uint16_t
+#define N 8
+#define VECTOR vector2
+#define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
+#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #define LINE line2
+#define COLUMN column2
+#define BLOCK block2
 #define TILE tile2
 #include "kernels/move/strided.inc"
 #undef U
+#undef N
+#undef VECTOR
+#undef ZIP_LOW
+#undef ZIP_HIGH
 #undef LINE
+#undef COLUMN
+#undef BLOCK
 #undef TILE
 #define U uint32_t
+#define N 4
+#define VECTOR vector4
+#define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
 #define LINE line4
+#define COLUMN column4
+#define BLOCK block4
 #define TILE tile4
 #include "kernels/move/strided.inc"
 #undef U
+#undef N
+#undef VECTOR
+#undef ZIP_LOW
+#undef ZIP_HIGH
 #undef LINE
+#undef COLUMN
+#undef BLOCK
 #undef TILE
 #define U uint64_t
+#define N 2
+#define VECTOR vector8
+#define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 2)
+#define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 1, 3)
 #define LINE line8
+#define COLUMN column8
+#define BLOCK block8
 #define TILE tile8
 #include "kernels/move/strided.inc"
 #undef U
+#undef N
+#undef VECTOR
+#undef ZIP_LOW
+#undef ZIP_HIGH
 #undef LINE
+#undef COLUMN
+#undef BLOCK
 #undef TILE
 #define U bytes16
+#define N 1
 #define LINE line16
+#define COLUMN column16
 #define TILE tile16
 #include "kernels/move/strided.inc"
 
@@ -140,9 +192,10 @@ static void copy_line(char *dst, const char *src, size_t unit, const loop *l) {
 static void copy_plane(char *dst, const char *src, size_t unit, const loop *down,
                        const loop *across) {
     size_t side = 64 / unit;
-    for (size_t r = 0; r < down->n; r += side)
+    size_t height = across->n < side ? 8 * side : side; // few columns: each is read in one go
+    for (size_t r = 0; r < down->n; r += height)
         for (size_t c = 0; c < across->n; c += side) {
-            size_t rows = down->n - r < side ? down->n - r : side;
+            size_t rows = down->n - r < height ? down->n - r : height;
             size_t cols = across->n - c < side ? across->n - c : side;
             char *d = dst + (ptrdiff_t)r * down->dst + (ptrdiff_t)(c * unit);
             const char *s = src + r * unit + (ptrdiff_t)c * across->src;
