@@ -140,6 +140,19 @@ const void *qrn_lo_const_data(const qrn_lowering *lo, qrn_val v) {
 
 const qrn_node *qrn_lo_node(const qrn_lowering *lo) { return lo->node; }
 
+static bool is_read(const qrn_tensor *t, const qrn_graph *g) {
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        for (uint32_t k = 0; k < g->nodes[i]->n_in; k++)
+            if (g->nodes[i]->in[k] == t)
+                return true;
+    return false;
+}
+
+bool qrn_lo_reports_rows(const qrn_node *n, uint32_t o) {
+    const qrn_tensor *y = o < n->n_out ? n->out[o] : NULL;
+    return y && (y->has_dynamic || (y->role != QRN_ROLE_NATIVE && !is_read(y, n->graph)));
+}
+
 static bool has_format(const qrn_value *v, qrn_dtype dtype, const qrn_quant *quant) {
     return v->view.dtype == dtype && qrn_quant_equal(v->view.quant, quant);
 }

@@ -65,6 +65,10 @@ qrn_status qrn_lo_generic(qrn_lowering *lo, const qrn_lower_row *row, const qrn_
 // Is the value known at finalize? Its data, else NULL.
 const void *qrn_lo_const_data(const qrn_lowering *lo, qrn_val v);
 const qrn_node *qrn_lo_node(const qrn_lowering *lo);
+// Output `o` of a node whose number of rows depends on the data: does the kernel write that number
+// into its dims? Yes for whoever can handle it: the application, or nodes that were told to expect
+// it by a dynamic dimension. Other nodes get all rows.
+bool qrn_lo_reports_rows(const qrn_node *n, uint32_t o);
 // Lowers a node with its table row, or through the backend for an op of a user package.
 qrn_status qrn_lo_lower_node(qrn_lowering *lo, const qrn_node *n);
 // If: runs one of two subgraphs, whose nodes read and write tensors of this graph.

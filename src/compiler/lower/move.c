@@ -263,20 +263,9 @@ static qrn_status fill_args(const qrn_node *n, void *args) {
     return put_element(n, "value", 0.0, ((qrn_fill_args *)args)->value);
 }
 
-static bool is_read(const qrn_tensor *t, const qrn_graph *g) {
-    for (uint32_t i = 0; i < g->n_nodes; i++)
-        for (uint32_t k = 0; k < g->nodes[i]->n_in; k++)
-            if (g->nodes[i]->in[k] == t)
-                return true;
-    return false;
-}
-
-// The number of rows found goes to whoever can handle it: the application, or nodes that were told
-// to expect it. Others get all rows, those left over filled with -1.
+// Where the number of rows is not reported, those left over are filled with -1.
 static qrn_status nonzero_args(const qrn_node *n, void *args) {
-    qrn_nonzero_args *a = args;
-    const qrn_tensor *y = n->out[0];
-    a->write_dims = y->has_dynamic || (y->role != QRN_ROLE_NATIVE && !is_read(y, n->graph));
+    ((qrn_nonzero_args *)args)->write_dims = qrn_lo_reports_rows(n, 0);
     return QRN_OK;
 }
 

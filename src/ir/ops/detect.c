@@ -4,6 +4,295 @@
 // Rows in alphabetical order, their shape rules above them.
 #include "ir/ops/row.h"
 
+// Enumerators that rules look at.
+enum { NMS_GAUSSIAN = 2 };
+
+static bool has_out(const qrn_op_call *c, uint32_t o) { return o < c->n_out && c->out[o]; }
+
+static bool has_in(const qrn_op_call *c, uint32_t i) { return i < c->n_in && c->in[i]; }
+
+static qrn_status check_dim(const qrn_op_call *c, uint32_t input, uint32_t dim, uint32_t want,
+                            const char *why) {
+    if (!has_in(c, input) || c->in_shape[input].dims[dim] == want)
+        return QRN_OK;
+    return qrn_op_fail(c, QRN_E_SHAPE, "input %u: dimension %u is %u, expected %u (%s)", input, dim,
+                       c->in_shape[input].dims[dim], want, why);
+}
+
+// Outputs whose first dimension is a limit are not compared by the table's own check.
+static qrn_status check_out_dim(const qrn_op_call *c, uint32_t output, uint32_t dim, uint32_t want,
+                                const char *why) {
+    if (!has_out(c, output) || c->out[output]->shape.dims[dim] == want)
+        return QRN_OK;
+    return qrn_op_fail(c, QRN_E_SHAPE, "output %u: dimension %u is %u, expected %u (%s)", output,
+                       dim, c->out[output]->shape.dims[dim], want, why);
+}
+
+static qrn_status check_values(const qrn_op_call *c, const char *name, uint32_t want) {
+    const qrn_tensor *t = qrn_op_param(c, name)->tensor;
+    if (!t || t->shape.dims[0] == want)
+        return QRN_OK;
+    return qrn_op_fail(c, QRN_E_PARAM, "parameter '%s': %u values, expected %u", name,
+                       t->shape.dims[0], want);
+}
+
+static qrn_status check_ratio(const qrn_op_call *c) {
+    size_t n;
+    QRN_TRY(check_values(c, "img_size_ratio", 2));
+    const float *v = qrn_op_f32s(c, "img_size_ratio", &n);
+    for (size_t i = 0; v && i < n; i++)
+        if (!(v[i] > 0.0f))
+            return qrn_op_fail(c, QRN_E_PARAM,
+                               "parameter 'img_size_ratio': %g, expected more than 0",
+                               (double)v[i]);
+    return QRN_OK;
+}
+
+static qrn_status check_iou(const qrn_op_call *c) {
+    float iou = qrn_op_f32(c, "iou_threshold", 0.0f);
+    if (iou >= 0.0f && iou <= 1.0f)
+        return QRN_OK;
+    return qrn_op_fail(c, QRN_E_PARAM, "parameter 'iou_threshold': %g, expected 0 to 1",
+                       (double)iou);
+}
+
+static qrn_status check_multiple(const qrn_op_call *c, uint32_t input, uint32_t unit) {
+    uint32_t have = c->in_shape[input].dims[1];
+    if (have % unit == 0)
+        return QRN_OK;
+    return qrn_op_fail(c, QRN_E_SHAPE, "input %u: dimension 1 is %u, expected a multiple of %u",
+                       input, have, unit);
+}
+
+static void set_shape(const qrn_op_call *c, uint32_t o, uint32_t rank, uint32_t d0, uint32_t d1,
+                      uint32_t d2) {
+    if (has_out(c, o))
+        c->out_shape[o] = (qrn_shape){.rank = rank, .dims = {d0, d1, d2}};
+}
+
+static qrn_status rule_axis_aligned_bbox_transform(const qrn_op_call *c) {
+    uint32_t rois = c->in_shape[0].dims[0];
+    QRN_TRY(check_dim(c, 0, 1, 4, "corners of a box"));
+    QRN_TRY(check_dim(c, 1, 0, rois, "rois of input 0"));
+    QRN_TRY(check_multiple(c, 1, 4));
+    QRN_TRY(check_dim(c, 2, 0, rois, "rois of input 0"));
+    QRN_TRY(check_dim(c, 3, 1, 2, "height and width"));
+    QRN_TRY(check_values(c, "weights", 4));
+    c->out_shape[0] = c->in_shape[1];
+    set_shape(c, 1, 1, c->in_shape[3].dims[0], 0, 0);
+    return QRN_OK;
+}
+
+static qrn_status rule_bbox_transform(const qrn_op_call *c) {
+    uint32_t rois = c->in_shape[0].dims[0];
+    QRN_TRY(check_dim(c, 0, 1, 5, "centre, size, angle"));
+    QRN_TRY(check_dim(c, 1, 0, rois, "rois of input 0"));
+    QRN_TRY(check_multiple(c, 1, 5));
+    QRN_TRY(check_dim(c, 2, 1, 3, "height, width, scale"));
+    QRN_TRY(check_dim(c, 3, 0, rois, "rois of input 0"));
+    QRN_TRY(check_values(c, "weights", 4));
+    QRN_TRY(check_values(c, "angle_bounds", 2));
+    size_t n;
+    const int32_t *bounds = qrn_op_i32s(c, "angle_bounds", &n);
+    if (bounds && bounds[0] >= bounds[1])
+        return qrn_op_fail(c, QRN_E_PARAM, "parameter 'angle_bounds': %d to %d, expected low, high",
+                           bounds[0], bounds[1]);
+    c->out_shape[0] = c->in_shape[1];
+    set_shape(c, 1, 1, c->in_shape[2].dims[0], 0, 0);
+    return QRN_OK;
+}
+
+static qrn_status rule_box_with_nms_limit(const qrn_op_call *c) {
+    uint32_t rois = c->in_shape[1].dims[0], classes = c->in_shape[1].dims[1];
+    uint32_t most = c->out[0]->shape.dims[0];
+    float sigma = qrn_op_f32(c, "sigma", 0.0f);
+    QRN_TRY(check_dim(c, 0, 0, rois, "rois of input 1"));
+    if (c->in_shape[0].dims[1] != 4ull * classes)
+        return qrn_op_fail(c, QRN_E_SHAPE, "input 0: dimension 1 is %u, expected 4 for each of %u",
+                           c->in_shape[0].dims[1], classes);
+    QRN_TRY(check_dim(c, 2, 0, rois, "rois of input 1"));
+    if (qrn_op_i32(c, "nms_kernel_method", 0) == NMS_GAUSSIAN && !(sigma > 0.0f))
+        return qrn_op_fail(c, QRN_E_PARAM, "parameter 'sigma': %g, expected more than 0",
+                           (double)sigma);
+    set_shape(c, 0, 2, most, 4, 0);
+    for (uint32_t o = 1; o < 6; o++)
+        if (o != 4)
+            QRN_TRY(check_out_dim(c, o, 0, most, "rows of output 0"));
+    if (has_in(c, 3))
+        QRN_TRY(check_out_dim(c, 4, 0, c->in_shape[3].dims[0], "images of input 3"));
+    return check_out_dim(c, 6, 0, classes, "classes");
+}
+
+static qrn_status check_levels(const qrn_op_call *c, const char *low, const char *high,
+                               uint32_t most, uint32_t *extra) {
+    uint32_t min = qrn_op_u32(c, low, 2), max = qrn_op_u32(c, high, most);
+    if (min < 2 || max > most || min > max)
+        return qrn_op_fail(c, QRN_E_PARAM,
+                           "parameters '%s' and '%s': %u to %u, expected in 2 to %u", low, high,
+                           min, max, most);
+    *extra = max - min;
+    return QRN_OK;
+}
+
+static qrn_status rule_collect_rpn_proposals(const qrn_op_call *c) {
+    uint32_t extra, most = qrn_op_u32(c, "post_nms_top", 2000);
+    uint64_t rows = 0;
+    QRN_TRY(check_levels(c, "rpn_min_level", "rpn_max_level", 6, &extra));
+    for (uint32_t l = 0; l < 5; l++) {
+        if (has_in(c, l) != (l <= extra) || has_in(c, 5 + l) != (l <= extra))
+            return qrn_op_fail(c, QRN_E_OP_CONFIG, "inputs %u and %u: %s, there are %u levels", l,
+                               5 + l, l <= extra ? "missing" : "given", extra + 1);
+        if (l > extra)
+            continue;
+        QRN_TRY(check_dim(c, l, 1, 5, "image and corners"));
+        QRN_TRY(check_dim(c, 5 + l, 0, c->in_shape[l].dims[0], "rois of the level"));
+        rows += c->in_shape[l].dims[0];
+    }
+    if (most == 0)
+        return qrn_op_fail(c, QRN_E_PARAM, "parameter 'post_nms_top': 0, expected at least 1");
+    set_shape(c, 0, 2, rows < most ? (uint32_t)rows : most, 5, 0);
+    return QRN_OK;
+}
+
+static qrn_status rule_combined_nms(const qrn_op_call *c) {
+    const qrn_shape *boxes = &c->in_shape[0], *scores = &c->in_shape[1];
+    uint32_t batch = scores->dims[0], classes = scores->dims[2];
+    uint32_t per_class = qrn_op_u32(c, "max_boxes_per_class", 0);
+    uint32_t most = qrn_op_u32(c, "max_total_boxes", 0);
+    QRN_TRY(check_dim(c, 0, 0, batch, "batch of input 1"));
+    QRN_TRY(check_dim(c, 0, 1, scores->dims[1], "boxes of input 1"));
+    if (boxes->dims[2] != 1)
+        QRN_TRY(check_dim(c, 0, 2, classes, "1 or the classes of input 1"));
+    QRN_TRY(check_dim(c, 0, 3, 4, "corners of a box"));
+    QRN_TRY(check_iou(c));
+    if (per_class == 0 || most == 0)
+        return qrn_op_fail(c, QRN_E_PARAM,
+                           "parameters 'max_boxes_per_class', 'max_total_boxes': %u and %u, "
+                           "expected at least 1",
+                           per_class, most);
+    uint64_t padded = (uint64_t)per_class * classes;
+    if (qrn_op_bool(c, "pad_per_class", false) && padded < most)
+        most = (uint32_t)padded;
+    set_shape(c, 0, 3, batch, most, 4);
+    set_shape(c, 1, 2, batch, most, 0);
+    set_shape(c, 2, 2, batch, most, 0);
+    set_shape(c, 3, 1, batch, 0, 0);
+    return QRN_OK;
+}
+
+static qrn_status rule_detection_output(const qrn_op_call *c) {
+    const qrn_shape *scores = &c->in_shape[0];
+    uint32_t batch = scores->dims[0], anchors = scores->dims[1], most = c->out_shape[0].dims[1];
+    uint64_t boxes =
+        qrn_op_bool(c, "share_location", true) ? anchors : (uint64_t)anchors * scores->dims[2];
+    QRN_TRY(check_dim(c, 1, 0, batch, "batch of input 0"));
+    if (c->in_shape[1].dims[1] != boxes)
+        return qrn_op_fail(c, QRN_E_SHAPE, "input 1: dimension 1 is %u, expected %llu",
+                           c->in_shape[1].dims[1], (unsigned long long)boxes);
+    QRN_TRY(check_dim(c, 1, 2, 4, "centre and size"));
+    if (c->in_shape[2].dims[0] != anchors && c->in_shape[2].dims[0] != (uint64_t)anchors * batch)
+        return qrn_op_fail(c, QRN_E_SHAPE, "input 2: dimension 0 is %u, expected %u for each image",
+                           c->in_shape[2].dims[0], anchors);
+    QRN_TRY(check_dim(c, 2, 1, 4, "centre and size"));
+    QRN_TRY(check_values(c, "delta_scaling_factors", 4));
+    set_shape(c, 0, 2, batch, most, 0);
+    set_shape(c, 1, 3, batch, most, 4);
+    set_shape(c, 2, 2, batch, most, 0);
+    set_shape(c, 3, 1, batch, 0, 0);
+    return QRN_OK;
+}
+
+static qrn_status rule_distribute_fpn_proposals(const qrn_op_call *c) {
+    const qrn_shape *rois = &c->in_shape[0];
+    uint32_t extra;
+    QRN_TRY(check_levels(c, "roi_min_level", "roi_max_level", 5, &extra));
+    if (rois->dims[1] != 4)
+        QRN_TRY(check_dim(c, 0, 1, 5, "corners, or image and corners"));
+    if (qrn_op_u32(c, "roi_canonical_scale", 224) == 0)
+        return qrn_op_fail(c, QRN_E_PARAM, "parameter 'roi_canonical_scale': 0");
+    QRN_TRY(check_out_dim(c, 0, 0, rois->dims[0], "rois"));
+    for (uint32_t l = 0; l < 4; l++) {
+        if (has_out(c, 1 + l) != (l <= extra))
+            return qrn_op_fail(c, QRN_E_OP_CONFIG, "output %u: %s, there are %u levels", 1 + l,
+                               l <= extra ? "missing" : "given", extra + 1);
+        if (l <= extra)
+            set_shape(c, 1 + l, 2, c->out_shape[1 + l].dims[0], rois->dims[1], 0);
+    }
+    return QRN_OK;
+}
+
+static qrn_status rule_generate_proposals(const qrn_op_call *c) {
+    const qrn_shape *scores = &c->in_shape[0];
+    uint32_t most = c->out[0]->shape.dims[0];
+    for (uint32_t d = 0; d < 3; d++)
+        QRN_TRY(check_dim(c, 1, d, scores->dims[d], "as input 0"));
+    if (c->in_shape[1].dims[3] != 4ull * scores->dims[3])
+        return qrn_op_fail(c, QRN_E_SHAPE, "input 1: dimension 3 is %u, expected 4 for each of %u",
+                           c->in_shape[1].dims[3], scores->dims[3]);
+    QRN_TRY(check_dim(c, 2, 0, scores->dims[3], "anchors of input 0"));
+    QRN_TRY(check_dim(c, 2, 1, 4, "corners of a box"));
+    QRN_TRY(check_dim(c, 3, 0, scores->dims[0], "batch of input 0"));
+    QRN_TRY(check_dim(c, 3, 1, 2, "height and width"));
+    QRN_TRY(check_ratio(c));
+    QRN_TRY(check_out_dim(c, 1, 0, most, "rows of output 0"));
+    QRN_TRY(check_out_dim(c, 2, 0, most, "rows of output 0"));
+    set_shape(c, 1, 2, most, 4, 0);
+    return QRN_OK;
+}
+
+static qrn_status rule_heat_map(const qrn_op_call *c) {
+    uint32_t boxes = c->in_shape[0].dims[0], points = c->in_shape[0].dims[3];
+    QRN_TRY(check_dim(c, 1, 0, boxes, "heat maps of input 0"));
+    QRN_TRY(check_dim(c, 1, 1, 4, "corners of a box"));
+    set_shape(c, 0, 2, boxes, points, 0);
+    set_shape(c, 1, 3, boxes, points, 2);
+    return QRN_OK;
+}
+
+static qrn_status rule_multi_class_nms(const qrn_op_call *c) {
+    const qrn_shape *scores = &c->in_shape[1];
+    uint32_t batch = scores->dims[0], most = c->out_shape[0].dims[1];
+    QRN_TRY(check_dim(c, 0, 0, batch, "batch of input 1"));
+    QRN_TRY(check_dim(c, 0, 1, scores->dims[1], "boxes of input 1"));
+    QRN_TRY(check_dim(c, 0, 2, 4, "corners of a box"));
+    if (c->n_out - 4 != c->n_in - 2)
+        return qrn_op_fail(c, QRN_E_OP_CONFIG, "%u feature outputs, expected %u as feature inputs",
+                           c->n_out - 4, c->n_in - 2);
+    set_shape(c, 0, 3, batch, most, 4);
+    set_shape(c, 1, 2, batch, most, 0);
+    set_shape(c, 2, 2, batch, most, 0);
+    set_shape(c, 3, 1, batch, 0, 0);
+    for (uint32_t i = 2; i < c->n_in; i++) {
+        QRN_TRY(check_dim(c, i, 0, batch, "batch of input 1"));
+        QRN_TRY(check_dim(c, i, 1, scores->dims[1], "boxes of input 1"));
+        c->out_shape[2 + i] = c->in_shape[i];
+        c->out_shape[2 + i].dims[1] = most;
+    }
+    return QRN_OK;
+}
+
+static qrn_status rule_non_max_suppression(const qrn_op_call *c) {
+    const qrn_shape *scores = &c->in_shape[1];
+    QRN_TRY(check_dim(c, 0, 0, scores->dims[0], "batch of input 1"));
+    QRN_TRY(check_dim(c, 0, 1, scores->dims[2], "boxes of input 1"));
+    QRN_TRY(check_dim(c, 0, 2, 4, "corners of a box"));
+    QRN_TRY(check_iou(c));
+    c->out_shape[0].dims[1] = 3;
+    if (has_out(c, 1) && c->out[1]->shape.dims[0] != 1)
+        return check_out_dim(c, 1, 0, scores->dims[0], "1 or the images of input 1");
+    return QRN_OK;
+}
+
+// Height and width of the bins are those of the output.
+static qrn_status rule_roi(const qrn_op_call *c) {
+    QRN_TRY(check_dim(c, 1, 1, 4, "corners of a box"));
+    QRN_TRY(check_dim(c, 2, 0, c->in_shape[1].dims[0], "rois of input 1"));
+    QRN_TRY(check_ratio(c));
+    c->out_shape[0].dims[0] = c->in_shape[1].dims[0];
+    c->out_shape[0].dims[3] = c->in_shape[0].dims[3];
+    return QRN_OK;
+}
+
 // clang-format off
 const qrn_op_def qrn_ops_detect[] = {
     {
@@ -16,7 +305,7 @@ const qrn_op_def qrn_ops_detect[] = {
         OUTS(REQUIRED("boxes", 2, 2, F32),
              OPTIONAL("batch_splits", 1, 1, I32)),
         PARAMS(TENSOR_OPT("weights", F32, 1, "[1, 1, 1, 1]")),
-        .rule = qrn_rule_free,
+        .rule = rule_axis_aligned_bbox_transform,
     },
     {
         .name = "BboxTransform",
@@ -31,7 +320,7 @@ const qrn_op_def qrn_ops_detect[] = {
                SCALAR_OPT("apply_scale", B8, "1"),
                TENSOR_OPT("angle_bounds", I32, 1, "unset"),
                SCALAR_OPT("angle_clip_threshold", F32, "-1.0")),
-        .rule = qrn_rule_free,
+        .rule = rule_bbox_transform,
     },
     {
         .name = "BoxWithNmsLimit",
@@ -54,7 +343,7 @@ const qrn_op_def qrn_ops_detect[] = {
                SCALAR("iou_threshold", F32),
                SCALAR("sigma", F32)),
         .flags = QRN_OP_OUT_MAX,
-        .rule = qrn_rule_free,
+        .rule = rule_box_with_nms_limit,
     },
     {
         .name = "CollectRpnProposals",
@@ -73,7 +362,7 @@ const qrn_op_def qrn_ops_detect[] = {
         PARAMS(SCALAR_OPT("rpn_min_level", U32, "2"),
                SCALAR_OPT("rpn_max_level", U32, "6"),
                SCALAR_OPT("post_nms_top", U32, "2000")),
-        .rule = qrn_rule_free,
+        .rule = rule_collect_rpn_proposals,
     },
     {
         .name = "CombinedNms",
@@ -90,7 +379,7 @@ const qrn_op_def qrn_ops_detect[] = {
                SCALAR_OPT("score_threshold", F32, "0.0"),
                SCALAR_OPT("pad_per_class", B8, "0"),
                SCALAR_OPT("clip_boxes", B8, "0")),
-        .rule = qrn_rule_free,
+        .rule = rule_combined_nms,
     },
     {
         .name = "DetectionOutput",
@@ -112,7 +401,7 @@ const qrn_op_def qrn_ops_detect[] = {
                SCALAR_OPT("share_location", B8, "1"),
                SCALAR_OPT("nms_eta", F32, "1.0"),
                SCALAR_OPT("detection_limit", I32, "-1")),
-        .rule = qrn_rule_free,
+        .rule = rule_detection_output,
     },
     {
         .name = "DistributeFpnProposals",
@@ -128,7 +417,7 @@ const qrn_op_def qrn_ops_detect[] = {
                SCALAR_OPT("roi_canonical_scale", U32, "224"),
                SCALAR_OPT("roi_canonical_level", U32, "4")),
         .flags = QRN_OP_OUT_MAX,
-        .rule = qrn_rule_free,
+        .rule = rule_distribute_fpn_proposals,
     },
     {
         .name = "GenerateProposals",
@@ -147,7 +436,7 @@ const qrn_op_def qrn_ops_detect[] = {
                SCALAR("iou_threshold", F32),
                SCALAR_OPT("bbox_xform_clip", B8, "0")),
         .flags = QRN_OP_OUT_MAX,
-        .rule = qrn_rule_free,
+        .rule = rule_generate_proposals,
     },
     {
         .name = "HeatMapMaxKeyPoint",
@@ -156,7 +445,7 @@ const qrn_op_def qrn_ops_detect[] = {
             REQUIRED("boxes", 2, 2, F32 | F16 | UQ16 | I32)),
         OUTS(REQUIRED("scores", 2, 2, F32 | F16 | UQ8),
              REQUIRED("locations", 3, 3, F32 | F16 | UQ16 | I32)),
-        .rule = qrn_rule_free,
+        .rule = rule_heat_map,
     },
     {
         .name = "MultiClassNms",
@@ -172,7 +461,7 @@ const qrn_op_def qrn_ops_detect[] = {
         PARAMS(SCALAR("iou_threshold", F32),
                SCALAR_OPT("score_threshold", F32, "0.0"),
                SCALAR_OPT("soft_nms_sigma", F32, "0.0")),
-        .rule = qrn_rule_free,
+        .rule = rule_multi_class_nms,
     },
     {
         .name = "NonMaxSuppression",
@@ -185,7 +474,7 @@ const qrn_op_def qrn_ops_detect[] = {
                SCALAR_OPT("score_threshold", F32, "0.0"),
                SCALAR_OPT("max_boxes_selected", U32, "0")),
         .flags = QRN_OP_OUT_MAX,
-        .rule = qrn_rule_free,
+        .rule = rule_non_max_suppression,
     },
     {
         .name = "RoiAlign",
@@ -199,7 +488,7 @@ const qrn_op_def qrn_ops_detect[] = {
                SCALAR_OPT("num_samples_x", I32, "-1"),
                SCALAR_OPT("aligned", B8, "0"),
                SCALAR_OPT("allow_invalid_roi", B8, "0")),
-        .rule = qrn_rule_free,
+        .rule = rule_roi,
     },
     {
         .name = "RoiPooling",
@@ -209,7 +498,7 @@ const qrn_op_def qrn_ops_detect[] = {
             REQUIRED("batch_index", 1, 1, U32)),
         OUTS(REQUIRED("y", 4, 4, F32)),
         PARAMS(TENSOR("img_size_ratio", F32, 1)),
-        .rule = qrn_rule_free,
+        .rule = rule_roi,
     },
 };
 // clang-format on

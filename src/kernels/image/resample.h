@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// Resampling along one axis: every output position is a weighted sum of input positions.
+//   in[0] x [outer, n, inner], in[1] i32 [m * taps] positions in [0, n), in[2] f64 [m * taps]
+//   weights, out[0] y [outer, m, inner]
+//   y[a, o, b] = sum over t of weight[o, t] * x[a, index[o, t], b]
+// `axis` is the middle dimension. resample_move takes one tap a position, no weights, and moves
+// elements of any type. The positions come from the compiler (kernels/image/taps.h).
+#ifndef QRN_KERNELS_IMAGE_RESAMPLE_H
+#define QRN_KERNELS_IMAGE_RESAMPLE_H
+
+#include "kernels/kernel.h"
+
+typedef struct qrn_resample_args {
+    uint32_t axis;
+    uint32_t taps; // per output position
+} qrn_resample_args;
+
+extern const qrn_family qrn_family_resample;      // F32, F64
+extern const qrn_family qrn_family_resample_move; // RAW
+
+#endif
