@@ -153,6 +153,16 @@ def slice_cases(f):
             y = strided_slice(x.real, ranges, **more)
             f.add("StridedSlice", [x], [changed(f, y, dtype)], params,
                   name="StridedSlice_requantized")
+    for dtype in ("f32", "uq8"):  # a single value may be declared with rank 0 or 1
+        x = source(f, (6,), dtype)
+        f.add("StridedSlice", [x], [moved(x, x.codes[2])], {"ranges": ("i32", [(2, 3, 1)])},
+              name="StridedSlice_to_rank_0")
+        f.add("StridedSlice", [x], [moved(x, x.codes[2:3])],
+              {"ranges": ("i32", [(2, 3, 1)]), "shrink_axes": ("u32", 1)},
+              name="StridedSlice_to_rank_1")
+        one = q.Tensor("i", np.array([4]), "i32")
+        f.add("Gather", [x, one], [moved(x, x.codes[4])], {"axis": ("i32", 0)},
+              name="Gather_to_rank_0")
     for _ in range(150):
         rank = int(f.rng.integers(1, 6))
         shape, ranges = [int(d) for d in f.rng.integers(1, 7, rank)], []

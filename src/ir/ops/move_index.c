@@ -161,7 +161,7 @@ qrn_status qrn_rule_gather_nd(const qrn_op_call *c) {
 }
 
 qrn_status qrn_rule_scatter_nd(const qrn_op_call *c) {
-    qrn_shape updates;
+    qrn_shape updates = {0};
     QRN_TRY(qrn_move_types(c, 0, 0));
     QRN_TRY(tuple_shape(c, 0, &updates));
     QRN_TRY(check_updates(c, &updates));

@@ -89,7 +89,9 @@ static qrn_status slice_raw(const qrn_kcall *k) {
             continue;
         }
         int64_t dim = x->dims[dx];
-        int64_t n = r->kind == QRN_SLICE_KEEP ? y->dims[dy++] : 1;
+        int64_t n = 1; // also when a single value is declared with rank 0
+        if (r->kind == QRN_SLICE_KEEP && dy < y->rank)
+            n = y->dims[dy++];
         int64_t begin = r->open ? (r->step > 0 ? 0 : dim - 1) : r->begin;
         if (begin > dim - 1) // the range was written for the largest dimensions
             begin = dim - 1;
