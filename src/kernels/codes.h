@@ -1,26 +1,71 @@
 // SPDX-License-Identifier: MIT
 //
-// Loading and storing the common formats as double, in loops that compilers vectorise: f32, f64 and
-// 8-bit or 16-bit fixed point with one scale for the whole tensor. Included by files compiled for
-// an ISA; the arithmetic is that of convert.c, step by step, so results are the same to the bit.
+// Loading and storing the common formats as double, in loops that compilers vectorise: f16, f32,
+// f64 and 8-bit or 16-bit fixed point with one scale for the whole tensor. Included by files
+// compiled for an ISA; the arithmetic is that of convert.c, step by step, so results are the same
+// to the bit.
 #ifndef QRN_KERNELS_CODES_H
 #define QRN_KERNELS_CODES_H
 
+#include "base/fp16.h"
 #include "kernels/kernel.h"
 
 #include <math.h>
 #include <string.h>
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
 
 #define QRN_CODES_RUN 256 // elements a caller handles at a time, in buffers on the stack
 
 // Is the view in a format that the functions below know?
 static inline bool qrn_codes_know(const qrn_view *v) {
-    if (v->dtype == QRN_DTYPE_F32 || v->dtype == QRN_DTYPE_F64)
+    if (v->dtype == QRN_DTYPE_F16 || v->dtype == QRN_DTYPE_F32 || v->dtype == QRN_DTYPE_F64)
         return true;
     unsigned bits = qrn_dtypes[v->dtype].bits;
     return qrn_dtype_is_fixed(v->dtype) && (bits == 8 || bits == 16) && v->quant &&
            v->quant->kind == QRN_QUANT_TENSOR && v->quant->scale != 0.0f &&
            (v->quant->bits == 0 || v->quant->bits >= bits);
+}
+
+static inline void qrn_codes_load_f16(const uint16_t *x, size_t n, double *dst) {
+    size_t i = 0;
+#ifdef __F16C__
+    float wide[8];
+    for (; i + 8 <= n; i += 8) {
+        _mm256_storeu_ps(wide, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x + i))));
+        for (size_t l = 0; l < 8; l++)
+            dst[i + l] = (double)wide[l];
+    }
+#endif
+    for (; i < n; i++)
+        dst[i] = (double)qrn_f16_to_f32(x[i]);
+}
+
+// A double cut to 24 bits, the last one set when a bit was lost: rounding it again to 11 bits gives
+// what one rounding would give.
+static inline float qrn_codes_sticky(double d) {
+    uint64_t u;
+    memcpy(&u, &d, sizeof u);
+    const uint64_t last = (uint64_t)1 << 29;
+    u = (u & ~(last - 1)) | (u & (last - 1) ? last : 0);
+    memcpy(&d, &u, sizeof d);
+    return (float)d;
+}
+
+static inline void qrn_codes_store_f16(uint16_t *y, size_t n, const double *src) {
+    size_t i = 0;
+#ifdef __F16C__
+    float narrow[8];
+    for (; i + 8 <= n; i += 8) {
+        for (size_t l = 0; l < 8; l++)
+            narrow[l] = qrn_codes_sticky(src[i + l]);
+        _mm_storeu_si128((__m128i *)(y + i),
+                         _mm256_cvtps_ph(_mm256_loadu_ps(narrow), _MM_FROUND_TO_NEAREST_INT));
+    }
+#endif
+    for (; i < n; i++)
+        y[i] = qrn_f16_from_f64(src[i]);
 }
 
 // Pointers and numbers are held in locals: a store through uint8_t could change anything else.
@@ -45,6 +90,9 @@ static inline void qrn_codes_load(const qrn_view *v, size_t first, size_t n, dou
         QRN_CODES_LOAD(uint16_t);
     case QRN_DTYPE_SQ16:
         QRN_CODES_LOAD(int16_t);
+    case QRN_DTYPE_F16:
+        qrn_codes_load_f16((const uint16_t *)v->data + first, n, dst);
+        break;
     case QRN_DTYPE_F32:
         for (size_t i = 0; i < n; i++)
             dst[i] = (double)((const float *)v->data)[first + i];
@@ -81,6 +129,9 @@ static inline void qrn_codes_store(qrn_view *v, size_t first, size_t n, const do
         QRN_CODES_STORE(uint16_t, 0, 65535);
     case QRN_DTYPE_SQ16:
         QRN_CODES_STORE(int16_t, -32768, 32767);
+    case QRN_DTYPE_F16:
+        qrn_codes_store_f16((uint16_t *)v->data + first, n, src);
+        break;
     case QRN_DTYPE_F32:
         for (size_t i = 0; i < n; i++)
             ((float *)v->data)[first + i] = (float)src[i];

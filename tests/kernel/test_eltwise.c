@@ -44,7 +44,15 @@ static int set_up(void **unused) {
     return 0;
 }
 
-static const double odd_values[] = {INFINITY, -INFINITY, NAN, 0.0, -0.0, 1e-40, 3e38, -3e38};
+// Limits, and numbers at or next to the middle between two half-precision values.
+// clang-format off
+static const double odd_values[] = {
+    INFINITY, -INFINITY, NAN, 0.0, -0.0, 1e-40, 3e38, -3e38,
+    1 + 0x1p-11, 1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-11 - 0x1p-40, 1 + 0x3p-11 - 0x1p-40,
+    65520, 65520 - 0x1p-30, 0x1p-25, 0x1p-25 + 0x1p-60,
+};
+// clang-format on
+#define N_ODD (sizeof(odd_values) / sizeof(odd_values[0]))
 
 // A view with its own memory of exactly the right size, so that sanitizers see any overrun.
 static qrn_view make(qrn_dtype dtype, const qrn_quant *quant, uint32_t rank, const uint32_t *dims) {
@@ -62,7 +70,7 @@ static qrn_view make(qrn_dtype dtype, const qrn_quant *quant, uint32_t rank, con
 static void fill(qrn_view *v, bool odd) {
     size_t n = qrn_view_count(v);
     for (size_t i = 0; i < n; i++) {
-        double x = odd && between(0, 7) == 0 ? odd_values[between(0, 7)] : random_real();
+        double x = odd && between(0, 7) == 0 ? odd_values[between(0, N_ODD - 1)] : random_real();
         if (v->dtype == QRN_DTYPE_F32)
             ((float *)v->data)[i] = (float)x;
         else if (v->dtype == QRN_DTYPE_F64)
@@ -92,6 +100,12 @@ static void run_row(const qrn_kernel *row, const trial *t, uint32_t n_tasks) {
         assert_int_equal(row->fn(&k), QRN_OK);
 }
 
+static double real_at(const qrn_view *like, const void *data, size_t i) {
+    qrn_view v = *like;
+    v.data = (void *)(uintptr_t)data;
+    return qrn_view_real(&v, i);
+}
+
 static void compare(const qrn_kernel *row, const trial *t, const void *want, const void *got) {
     size_t n = qrn_view_count(&t->out), size = qrn_view_elem(&t->out);
     for (size_t i = 0; i < n; i++) {
@@ -99,9 +113,7 @@ static void compare(const qrn_kernel *row, const trial *t, const void *want, con
             continue;
         if (!qrn_dtype_is_float(t->out.dtype))
             fail_msg("%s: element %zu of %zu differs", row->name, i, n);
-        bool single = t->out.dtype == QRN_DTYPE_F32;
-        double w = single ? (double)((const float *)want)[i] : ((const double *)want)[i];
-        double g = single ? (double)((const float *)got)[i] : ((const double *)got)[i];
+        double w = real_at(&t->out, want, i), g = real_at(&t->out, got, i);
         bool same = (isnan(w) && isnan(g)) || w == g; // NaN of any payload, zero of any sign
         if (!same && !(fabs(w - g) <= t->relative * fabs(w) + t->absolute))
             fail_msg("%s: element %zu of %zu is %.9g, expected %.9g", row->name, i, n, g, w);
@@ -164,8 +176,8 @@ static uint32_t broadcast_shape(const uint32_t *dims, uint32_t rank, uint32_t *t
     return rank - drop;
 }
 
-static const qrn_dtype formats[] = {QRN_DTYPE_UQ8,  QRN_DTYPE_SQ8, QRN_DTYPE_UQ16,
-                                    QRN_DTYPE_SQ16, QRN_DTYPE_F32, QRN_DTYPE_F64};
+static const qrn_dtype formats[] = {QRN_DTYPE_UQ8, QRN_DTYPE_SQ8, QRN_DTYPE_UQ16, QRN_DTYPE_SQ16,
+                                    QRN_DTYPE_F32, QRN_DTYPE_F64, QRN_DTYPE_F16};
 
 static qrn_quant random_quant(void) {
     return (qrn_quant){.kind = QRN_QUANT_TENSOR,
@@ -186,7 +198,7 @@ static void binary_rows_give_the_bits_of_the_reference(void **unused) {
         qrn_quant quants[3] = {random_quant(), random_quant(), random_quant()};
         qrn_dtype types[3];
         for (int i = 0; i < 3; i++)
-            types[i] = domain == QRN_DOMAIN_RAW   ? formats[between(0, 5)]
+            types[i] = domain == QRN_DOMAIN_RAW   ? formats[between(0, 6)]
                        : domain == QRN_DOMAIN_F32 ? QRN_DTYPE_F32
                                                   : QRN_DTYPE_F64;
         qrn_view a = make(types[0], &quants[0], a_rank, a_dims);
@@ -214,11 +226,11 @@ static void conversion_rows_give_the_bits_of_the_reference(void **unused) {
     for (unsigned round = 0; round < 400; round++) {
         uint32_t dims[4], rank = random_shape(dims, 700);
         qrn_quant quants[2] = {random_quant(), random_quant()};
-        qrn_view x = make(formats[between(0, 5)], &quants[0], rank, dims);
+        qrn_view x = make(formats[between(0, 6)], &quants[0], rank, dims);
         fill(&x, round % 2);
         trial t = {
             .family = &qrn_family_convert, .args = NULL, .domain = QRN_DOMAIN_RAW, .in = {&x}};
-        t.out = make(formats[between(0, 5)], &quants[1], rank, dims);
+        t.out = make(formats[between(0, 6)], &quants[1], rank, dims);
         t.n_in = 1;
         checked += check_rows(&t);
         free(x.data);

@@ -145,12 +145,12 @@ static bool raw_format(const qrn_tensor *t) {
     return qrn_codes_know(&v);
 }
 
-// Fixed-point operands in common formats: one step on the tensors as they are.
+// Operands in common formats, not all of them f32: one step on the tensors as they are.
 static qrn_status lower_raw(qrn_lowering *lo, const qrn_node *n, const qrn_binary_args *args) {
     qrn_val ins[2], out;
-    bool fixed = qrn_dtype_is_fixed(n->in[0]->dtype) || qrn_dtype_is_fixed(n->in[1]->dtype) ||
-                 qrn_dtype_is_fixed(n->out[0]->dtype);
-    if (!fixed || !raw_format(n->in[0]) || !raw_format(n->in[1]) || !raw_format(n->out[0]))
+    bool all_f32 = n->in[0]->dtype == QRN_DTYPE_F32 && n->in[1]->dtype == QRN_DTYPE_F32 &&
+                   n->out[0]->dtype == QRN_DTYPE_F32;
+    if (all_f32 || !raw_format(n->in[0]) || !raw_format(n->in[1]) || !raw_format(n->out[0]))
         return QRN_E_UNSUPPORTED;
     QRN_TRY(qrn_lo_tensor(lo, n->in[0], &ins[0]));
     QRN_TRY(qrn_lo_tensor(lo, n->in[1], &ins[1]));
