@@ -271,6 +271,9 @@ qrn_status qrn_lo_step(qrn_lowering *lo, const qrn_family *f, qrn_domain domain,
     if (any_dynamic(lo, &s)) {
         s.reshape = f == &qrn_family_convert ? reshape_copy : reshape_rule;
         p->dynamic = true;
+        for (uint32_t i = 0; i < n_out; i++) // whatever was declared: shapes follow the inputs
+            if (outs[i] != QRN_VAL_NONE)
+                p->values[outs[i]].dynamic = true;
     }
     if (n_in + n_out > p->max_operands)
         p->max_operands = n_in + n_out;

@@ -195,6 +195,25 @@ def graph_cases(f):
             name="NonZero_dynamic")
 
 
+def undeclared_cases(f):
+    """Shapes follow the inputs even when nobody said that the tensors behind them vary."""
+    for dtype in ("f32", "uq8"):
+        enc, other = encoding(f, dtype), None if dtype == "f32" else q.scale_offset(0.05, -90)
+        x = q.Tensor("x", None, dtype, enc, dims=(4, 3), dynamic=(1, 0))
+        turned = q.Tensor("t", None, dtype, other, "native", dims=(3, 4))
+        y = q.Tensor("y", None, dtype, other, dims=(3, 8))
+        rounds = []
+        for rows in (4, 1, 3):
+            a = elements(f, (rows, 3), dtype)
+            real = q.Tensor("r", a, dtype, enc).real.T
+            if other:
+                real = q.dequantize(q.quantize(real, other, dtype), other)
+            rounds.append(({"x": a}, {"y": np.concatenate([real, real], 1)}))
+        f.build([q.Node("Transpose", [x], [turned], {"perm": ("u32", (1, 0))}),
+                 q.Node("Concat", [turned, turned], [y])], rounds=rounds,
+                name=f"Undeclared_{dtype}_dynamic")
+
+
 def many_cases(f):
     parts = [q.Tensor(f"x{i}", None, dims=(2, 3), dynamic=(1, 0)) for i in range(40)]
     rounds = []
@@ -223,6 +242,7 @@ def cases(f):
     dims_cases(f)
     reshape_cases(f)
     graph_cases(f)
+    undeclared_cases(f)
     many_cases(f)
     refused_cases(f)
 
