@@ -71,7 +71,7 @@ def functions():
 def ops():
     lowered = set()
     for path in (ROOT / "src" / "compiler" / "lower").glob("*.c"):
-        lowered |= set(re.findall(r'(?:\.op = |\bOP\(|ROW\()"(\w+)"', path.read_text()))
+        lowered |= set(re.findall(r'(?:\.op = |\b[A-Z_]+\()"(\w+)"', path.read_text()))
     lines = []
     for row in rows("tests/ir/ops.tsv"):
         cpu = state_of("op", row[0], ("done" if row[0] in lowered else "not yet", ""))
