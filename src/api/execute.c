@@ -25,13 +25,15 @@ static const char *node_name(const qrn_api_graph *g, uint32_t i) {
 static qrn_frame *new_frame(const qrn_api_graph *g) {
     uint32_t n_nodes = count_nodes(g);
     qrn_frame *f = qrn_calloc(sizeof(*f) + n_nodes * sizeof(uint64_t) +
-                              g->n_io * (sizeof(qrn_binding) + sizeof(uint32_t)));
+                              g->n_io * (sizeof(qrn_binding) + sizeof(void *) + sizeof(uint32_t)));
     if (!f)
         return NULL;
     f->n_nodes = n_nodes;
+    f->n_io = g->n_io;
     f->node_ns = (uint64_t *)(f + 1);
     f->io = (qrn_binding *)(f->node_ns + n_nodes);
-    f->place = (uint32_t *)(f->io + g->n_io);
+    f->spare = (void **)(f->io + g->n_io);
+    f->place = (uint32_t *)(f->spare + g->n_io);
     return f;
 }
 
@@ -54,6 +56,8 @@ static void give_frame(qrn_api_graph *g, qrn_frame *f) {
 void qrn_api_graph_free_frames(qrn_api_graph *g) {
     while (g->frames) {
         qrn_frame *next = g->frames->next;
+        for (uint32_t i = 0; i < g->frames->n_io; i++)
+            qrn_free(g->frames->spare[i]);
         qrn_free(g->frames);
         g->frames = next;
     }
@@ -133,7 +137,7 @@ static qrn_status bind_data(const qrn_api_graph *g, const qrn_api_io *io, const 
                         g->ir->name, t->name, (int)c->memType);
     }
     if (!b->data && t->optional_io)
-        return QRN_OK;
+        return QRN_OK; // the same as leaving the tensor out
     if (!b->data)
         return tensor_fail(g, t, QRN_E_TENSOR, "the buffer is NULL");
     if (have < need)
@@ -194,6 +198,24 @@ static qrn_status bind_one(const qrn_api_graph *g, qrn_frame *f, const Qnn_Tenso
     return QRN_OK;
 }
 
+// A tensor without a buffer: absent for the ops, or written to a buffer of ours.
+static qrn_status bind_lacking(const qrn_api_graph *g, qrn_frame *f, uint32_t i) {
+    const qrn_tensor *t = g->io[i].tensor;
+    if (!g->io[i].may_lack)
+        return tensor_fail(g, t, QRN_E_TENSOR,
+                           g->io[i].is_output ? "output is missing" : "input is missing");
+    if (!g->io[i].is_output)
+        return QRN_OK;
+    if (!f->spare[i])
+        f->spare[i] = qrn_alloc(t->size_bytes);
+    if (!f->spare[i])
+        return tensor_fail(g, t, QRN_E_MEM, "out of memory for an output that was left out");
+    f->io[i].data = f->spare[i];
+    f->io[i].rank = t->shape.rank;
+    memcpy(f->io[i].dims, t->shape.dims, sizeof(t->shape.dims));
+    return QRN_OK;
+}
+
 static qrn_status bind_all(const qrn_api_graph *g, qrn_frame *f, const Qnn_Tensor_t *inputs,
                            uint32_t n_inputs, const Qnn_Tensor_t *outputs, uint32_t n_outputs) {
     for (uint32_t i = 0; i < g->n_io; i++) {
@@ -206,9 +228,8 @@ static qrn_status bind_all(const qrn_api_graph *g, qrn_frame *f, const Qnn_Tenso
     for (uint32_t i = 0; i < n_outputs; i++)
         QRN_TRY(bind_one(g, f, &outputs[i], true, i, &hint));
     for (uint32_t i = 0; i < g->n_io; i++)
-        if (f->place[i] == UINT32_MAX && !g->io[i].tensor->optional_io)
-            return tensor_fail(g, g->io[i].tensor, QRN_E_TENSOR,
-                               g->io[i].is_output ? "output is missing" : "input is missing");
+        if (!f->io[i].data)
+            QRN_TRY(bind_lacking(g, f, i));
     return QRN_OK;
 }
 

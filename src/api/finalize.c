@@ -50,6 +50,37 @@ static qrn_status list_plan_io(qrn_api_graph *g, const qrn_plan *p, qrn_api_io *
     return s;
 }
 
+// Does some node need the tensor: as an operand that its op requires?
+static bool is_needed(const qrn_graph *g, const qrn_tensor *t) {
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const qrn_node *n = g->nodes[i];
+        for (uint32_t k = 0; k < n->n_in; k++)
+            if (n->in[k] == t &&
+                (!n->op || k >= n->op->n_ins || n->op->ins[k].presence != QRN_OPTIONAL))
+                return true;
+    }
+    for (uint32_t i = 0; i < g->n_subgraphs; i++)
+        if (is_needed(g->subgraphs[i], t))
+            return true;
+    return false;
+}
+
+// Steps with one operand (conversions) cannot do without it, whatever the op says.
+static bool is_needed_by_step(const qrn_plan *p, uint32_t value) {
+    for (uint32_t i = 0; i < p->n_steps; i++)
+        if (p->steps[i].n_in == 1 && p->steps[i].in[0] == value)
+            return true;
+    return false;
+}
+
+// An output that is left out goes to a spare buffer; an input must be one that no op needs.
+static void find_lacking(const qrn_api_graph *g, const qrn_plan *p, qrn_api_io *io, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        io[i].may_lack = io[i].tensor->optional_io &&
+                         (io[i].is_output || (!is_needed(g->ir, io[i].tensor) &&
+                                              !(p && is_needed_by_step(p, p->io[i].value))));
+}
+
 qrn_status qrn_api_graph_list_io(qrn_api_graph *g) {
     const qrn_plan *p = g->runner ? qrn_runner_plan(g->runner) : NULL;
     size_t room = p ? p->n_io : g->ir->n_tensors;
@@ -65,10 +96,12 @@ qrn_status qrn_api_graph_list_io(qrn_api_graph *g) {
     for (int pass = 0; !p && pass < 2; pass++)
         for (uint32_t i = 0; i < g->ir->n_tensors; i++)
             if (g->ir->tensors[i]->role == (pass ? QRN_ROLE_OUTPUT : QRN_ROLE_INPUT))
-                io[n++] = (qrn_api_io){g->ir->tensors[i], pass == 1};
+                io[n++] = (qrn_api_io){.tensor = g->ir->tensors[i], .is_output = pass == 1};
+    n = p ? p->n_io : n;
+    find_lacking(g, p, io, n);
     qrn_free(g->io);
     g->io = io;
-    g->n_io = p ? p->n_io : n;
+    g->n_io = n;
     return QRN_OK;
 }
 

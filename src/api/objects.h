@@ -141,6 +141,7 @@ typedef struct qrn_api_context {
 typedef struct qrn_api_io {
     const qrn_tensor *tensor;
     bool is_output;
+    bool may_lack; // may be left out of a call
 } qrn_api_io;
 
 typedef struct qrn_api_graph {
