@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// Files mapped read-only. An empty file gets a static byte, since nothing can be mapped.
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char empty[1];
+
+qrn_status qrn_file_map(const char *path, qrn_file *out) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return QRN_FAIL(QRN_E_NOT_FOUND, "%s: %s", path, strerror(errno));
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return QRN_FAIL(QRN_E_ARGUMENT, "%s: not a regular file", path);
+    }
+    void *p = (void *)(size_t)empty;
+    if (st.st_size > 0)
+        p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    int error = errno;
+    close(fd);
+    if (p == MAP_FAILED)
+        return QRN_FAIL(QRN_E_MAPPING, "%s: %s", path, strerror(error));
+    *out = (qrn_file){p, (size_t)st.st_size};
+    return QRN_OK;
+}
+
+void qrn_file_unmap(qrn_file *f) {
+    if (f->data && f->data != empty)
+        munmap((void *)(size_t)f->data, f->size);
+    *f = (qrn_file){NULL, 0};
+}

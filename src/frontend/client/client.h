@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+//
+// A QNN library as a front end uses it: opened by path, with one backend, device and context, and
+// graphs built node by node. Uses the public API only, so it works with any QNN library. Not
+// thread-safe, except that finalized graphs may be executed from several threads.
+#ifndef QRN_FRONTEND_CLIENT_CLIENT_H
+#define QRN_FRONTEND_CLIENT_CLIENT_H
+
+#include "base/arena.h"
+#include "base/status.h"
+
+#include "QnnInterface.h"
+
+#include <stdbool.h>
+
+typedef struct qc_client {
+    void *lib;
+    QNN_INTERFACE_VER_TYPE qnn;
+    const char *provider;            // text of the library
+    Qnn_ApiVersion_t version;
+    uint32_t backend_id;
+    char path[1024];
+    Qnn_LogHandle_t log;
+    Qnn_BackendHandle_t backend;
+    Qnn_DeviceHandle_t device;       // NULL where the library has none
+    Qnn_ContextHandle_t context;
+} qc_client;
+
+// Options; zeroed means defaults.
+typedef struct qc_options {
+    uint32_t n_threads;              // Quern's own thread option; 0: leave it to the library
+    QnnLog_Callback_t log;           // NULL: no log handle
+    QnnLog_Level_t log_level;
+    const QnnDevice_Config_t **device_configs; // NULL-terminated, or NULL
+    const QnnContext_Config_t **context_configs;
+} qc_options;
+
+// "cpu", "htp", "gpu" stand for the library beside this program or in the loader's path; anything with
+// a slash or ending in .so is a path. The message names what was tried.
+qrn_status qc_open(const char *name_or_path, const qc_options *opt, qc_client **out);
+void qc_close(qc_client *c); // NULL is fine
+
+// Fails with the library's own words for `code`: "graphFinalize: error 6022: ...".
+qrn_status qc_check(const qc_client *c, Qnn_ErrorHandle_t code, const char *call);
+
+// --- Graphs -----------------------------------------------------------------------------------------
+
+// A tensor of a graph under construction: what the library was told, id included. Lives in the
+// graph's arena; dimensions and encodings too.
+typedef struct qc_tensor {
+    Qnn_Tensor_t t;      // V1, RAW
+    uint32_t rank;
+    uint32_t dims[8];
+} qc_tensor;
+
+typedef struct qc_graph {
+    qc_client *client;
+    qrn_arena *arena;
+    Qnn_GraphHandle_t handle;
+    uint32_t n_names;    // for unique names
+    uint32_t n_nodes;    // added so far
+    qc_tensor **inputs, **outputs; // application tensors in order of creation
+    uint32_t n_inputs, n_outputs, cap_inputs, cap_outputs;
+} qc_graph;
+
+qrn_status qc_graph_create(qc_client *c, const char *name, const QnnGraph_Config_t **configs,
+                           qc_graph **out);
+void qc_graph_destroy(qc_graph *g); // the client's side; the library's graph dies with the context
+
+// Registers a tensor. `name` is made unique when it is taken; quant may be NULL (none). data with
+// bytes: STATIC only, copied by the library during the call.
+qrn_status qc_tensor_create(qc_graph *g, const char *name, Qnn_TensorType_t type,
+                            Qnn_DataType_t dtype, uint32_t rank, const uint32_t *dims,
+                            const Qnn_QuantizeParams_t *quant, const void *data, size_t bytes,
+                            qc_tensor **out);
+
+// One op under construction; begin, add operands and parameters, end. A failure is kept and returned
+// by qc_op_end, so that callers check once.
+#define QC_MAX_OPERANDS 64
+#define QC_MAX_PARAMS 16
+typedef struct qc_op {
+    qc_graph *g;
+    const char *name, *type;
+    qrn_status status;
+    Qnn_Tensor_t in[QC_MAX_OPERANDS], out[QC_MAX_OPERANDS];
+    Qnn_Param_t params[QC_MAX_PARAMS];
+    uint32_t n_in, n_out, n_params;
+} qc_op;
+
+void qc_op_begin(qc_op *o, qc_graph *g, const char *name, const char *type);
+void qc_in(qc_op *o, const qc_tensor *t);  // NULL: absent optional operand
+void qc_out(qc_op *o, const qc_tensor *t);
+void qc_u32(qc_op *o, const char *param, uint32_t v);
+void qc_i32(qc_op *o, const char *param, int32_t v);
+void qc_f32(qc_op *o, const char *param, float v);
+void qc_bool(qc_op *o, const char *param, bool v);
+void qc_text(qc_op *o, const char *param, const char *v);
+// Tensor parameters; rank 1 unless dims are given (rows x columns).
+void qc_u32s(qc_op *o, const char *param, const uint32_t *v, uint32_t n);
+void qc_u32s_2d(qc_op *o, const char *param, const uint32_t *v, uint32_t rows, uint32_t columns);
+void qc_i32s(qc_op *o, const char *param, const int32_t *v, uint32_t n);
+void qc_i32s_2d(qc_op *o, const char *param, const int32_t *v, uint32_t rows, uint32_t columns);
+void qc_f32s(qc_op *o, const char *param, const float *v, uint32_t n);
+// Asks the library whether it would take the op (backendValidateOpConfig); the op stays open.
+qrn_status qc_op_validate(qc_op *o);
+// Adds the node.
+qrn_status qc_op_end(qc_op *o);
+
+qrn_status qc_graph_finalize(qc_graph *g);
+// Buffers in the order of g->inputs and g->outputs; sizes are those of the tensors.
+qrn_status qc_graph_execute(qc_graph *g, const void *const *inputs, void *const *outputs);
+
+// Bytes of a dense tensor.
+size_t qc_tensor_bytes(const qc_tensor *t);
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+//
+// An ONNX model in memory: graphs, nodes, attributes and tensors as the file has them, with names as C
+// strings in an arena and tensor data left in the mapped file. Values are not interpreted here.
+#ifndef QRN_FRONTEND_ONNX_MODEL_H
+#define QRN_FRONTEND_ONNX_MODEL_H
+
+#include "base/arena.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define OX_MAX_RANK 8
+
+// Element types; the numbers are ONNX's.
+typedef enum ox_type {
+    OX_NONE = 0,
+    OX_F32 = 1,
+    OX_U8 = 2,
+    OX_I8 = 3,
+    OX_U16 = 4,
+    OX_I16 = 5,
+    OX_I32 = 6,
+    OX_I64 = 7,
+    OX_STRING = 8,
+    OX_BOOL = 9,
+    OX_F16 = 10,
+    OX_F64 = 11,
+    OX_U32 = 12,
+    OX_U64 = 13,
+    OX_BF16 = 16,
+    OX_U4 = 21,
+    OX_I4 = 22
+} ox_type;
+
+const char *ox_type_name(int type); // "float32", "int64", ...; "type 17" style text for others
+unsigned ox_type_bits(int type);    // 0 for types without a fixed size
+
+// A constant: data dense, little-endian, 4-bit types two per byte (low nibble first).
+typedef struct ox_tensor {
+    const char *name;
+    int type;
+    uint32_t rank;
+    uint64_t dims[OX_MAX_RANK];
+    const void *data;
+    size_t bytes;
+} ox_tensor;
+
+typedef struct ox_attr {
+    const char *name;
+    int type;             // ONNX AttributeType: 1 float, 2 int, 3 string, 4 tensor, 5 graph, 6 floats,
+                          // 7 ints, 8 strings, 9 tensors, 10 graphs
+    float f;
+    int64_t i;
+    const char *s;        // also terminated; may hold NULs: length s_len
+    size_t s_len;
+    const ox_tensor *t;
+    struct ox_graph *g;
+    const float *floats;
+    const int64_t *ints;
+    const char *const *strings;
+    uint32_t n;           // of floats, ints or strings
+} ox_attr;
+
+typedef struct ox_node {
+    const char *name;     // as in the file, or made from its position when empty
+    const char *op;
+    const char *domain;   // "" for the standard
+    const char **in;      // "" = absent
+    const char **out;     // "" = not wanted
+    uint32_t n_in, n_out;
+    const ox_attr *attrs;
+    uint32_t n_attrs;
+} ox_node;
+
+// Declared type and shape of a value.
+typedef struct ox_info {
+    const char *name;
+    int type;                        // OX_NONE: not a tensor, or unknown
+    bool has_shape;
+    uint32_t rank;
+    int64_t dims[OX_MAX_RANK];       // -1: symbolic or unknown
+    const char *symbols[OX_MAX_RANK]; // name of a symbolic dimension, or NULL
+} ox_info;
+
+typedef struct ox_graph {
+    const char *name;
+    const ox_node *nodes;
+    const ox_tensor *constants;      // initializers
+    const ox_info *inputs, *outputs, *infos;
+    uint32_t n_nodes, n_constants, n_inputs, n_outputs, n_infos;
+} ox_graph;
+
+typedef struct ox_opset {
+    const char *domain;
+    int64_t version;
+} ox_opset;
+
+// A function of the model itself; calls to it are expanded while importing.
+typedef struct ox_function {
+    const char *name, *domain;
+    const char **in, **out, **attrs;
+    uint32_t n_in, n_out, n_attrs;
+    const ox_node *nodes;
+    uint32_t n_nodes;
+} ox_function;
+
+typedef struct ox_model {
+    qrn_arena *arena;                // everything but the mappings
+    struct ox_mapping *mappings;     // the file and its external data
+    const char *path, *producer;
+    int64_t ir_version;
+    const ox_opset *opsets;
+    uint32_t n_opsets;
+    const ox_function *functions;
+    uint32_t n_functions;
+    ox_graph *graph;
+} ox_model;
+
+// Reads a model; the message of a failure names file, offset and what was expected.
+qrn_status ox_model_open(const char *path, ox_model **out);
+// The same from memory that outlives the model; external data is refused.
+qrn_status ox_model_parse(const void *data, size_t size, const char *name, ox_model **out);
+void ox_model_close(ox_model *m); // NULL is fine
+
+// Version of a domain that the model imports; 0 when it does not.
+int64_t ox_model_opset(const ox_model *m, const char *domain);
+
+// Attribute by name; NULL when absent. The typed ones return the fallback when absent.
+const ox_attr *ox_attr_find(const ox_node *n, const char *name);
+int64_t ox_attr_int(const ox_node *n, const char *name, int64_t fallback);
+float ox_attr_float(const ox_node *n, const char *name, float fallback);
+const char *ox_attr_string(const ox_node *n, const char *name, const char *fallback);
+// Copies an integer list into dst[max]; returns its length, 0 when absent.
+uint32_t ox_attr_ints(const ox_node *n, const char *name, int64_t *dst, uint32_t max);
+
+#endif
