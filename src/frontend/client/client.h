@@ -16,39 +16,40 @@
 typedef struct qc_client {
     void *lib;
     QNN_INTERFACE_VER_TYPE qnn;
-    const char *provider;            // text of the library
+    const char *provider; // text of the library
     Qnn_ApiVersion_t version;
     uint32_t backend_id;
     char path[1024];
     Qnn_LogHandle_t log;
     Qnn_BackendHandle_t backend;
-    Qnn_DeviceHandle_t device;       // NULL where the library has none
+    Qnn_DeviceHandle_t device; // NULL where the library has none
     Qnn_ContextHandle_t context;
 } qc_client;
 
 // Options; zeroed means defaults.
 typedef struct qc_options {
-    uint32_t n_threads;              // Quern's own thread option; 0: leave it to the library
-    QnnLog_Callback_t log;           // NULL: no log handle
+    uint32_t n_threads;    // Quern's own thread option; 0: leave it to the library
+    QnnLog_Callback_t log; // NULL: no log handle
     QnnLog_Level_t log_level;
     const QnnDevice_Config_t **device_configs; // NULL-terminated, or NULL
     const QnnContext_Config_t **context_configs;
 } qc_options;
 
-// "cpu", "htp", "gpu" stand for the library beside this program or in the loader's path; anything with
-// a slash or ending in .so is a path. The message names what was tried.
+// "cpu", "htp", "gpu" stand for the library beside this program or in the loader's path; anything
+// with a slash or ending in .so is a path. The message names what was tried.
 qrn_status qc_open(const char *name_or_path, const qc_options *opt, qc_client **out);
 void qc_close(qc_client *c); // NULL is fine
 
 // Fails with the library's own words for `code`: "graphFinalize: error 6022: ...".
 qrn_status qc_check(const qc_client *c, Qnn_ErrorHandle_t code, const char *call);
 
-// --- Graphs -----------------------------------------------------------------------------------------
+// --- Graphs
+// -----------------------------------------------------------------------------------------
 
 // A tensor of a graph under construction: what the library was told, id included. Lives in the
 // graph's arena; dimensions and encodings too.
 typedef struct qc_tensor {
-    Qnn_Tensor_t t;      // V1, RAW
+    Qnn_Tensor_t t; // V1, RAW
     uint32_t rank;
     uint32_t dims[8];
 } qc_tensor;
@@ -57,8 +58,8 @@ typedef struct qc_graph {
     qc_client *client;
     qrn_arena *arena;
     Qnn_GraphHandle_t handle;
-    uint32_t n_names;    // for unique names
-    uint32_t n_nodes;    // added so far
+    uint32_t n_names;              // for unique names
+    uint32_t n_nodes;              // added so far
     qc_tensor **inputs, **outputs; // application tensors in order of creation
     uint32_t n_inputs, n_outputs, cap_inputs, cap_outputs;
 } qc_graph;
@@ -74,8 +75,8 @@ qrn_status qc_tensor_create(qc_graph *g, const char *name, Qnn_TensorType_t type
                             const Qnn_QuantizeParams_t *quant, const void *data, size_t bytes,
                             qc_tensor **out);
 
-// One op under construction; begin, add operands and parameters, end. A failure is kept and returned
-// by qc_op_end, so that callers check once.
+// One op under construction; begin, add operands and parameters, end. A failure is kept and
+// returned by qc_op_end, so that callers check once.
 #define QC_MAX_OPERANDS 64
 #define QC_MAX_PARAMS 16
 typedef struct qc_op {
@@ -88,7 +89,7 @@ typedef struct qc_op {
 } qc_op;
 
 void qc_op_begin(qc_op *o, qc_graph *g, const char *name, const char *type);
-void qc_in(qc_op *o, const qc_tensor *t);  // NULL: absent optional operand
+void qc_in(qc_op *o, const qc_tensor *t); // NULL: absent optional operand
 void qc_out(qc_op *o, const qc_tensor *t);
 void qc_u32(qc_op *o, const char *param, uint32_t v);
 void qc_i32(qc_op *o, const char *param, int32_t v);

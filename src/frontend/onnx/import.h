@@ -2,22 +2,23 @@
 //
 // Importing an ONNX graph into a QNN graph, in one pass over the nodes in topological order.
 //
-// Values. Each ONNX value has an ox_val: type, shape, and either constant data or QNN tensors. A value
-// may exist as a QNN tensor in two layouts, made when first asked for:
+// Values. Each ONNX value has an ox_val: type, shape, and either constant data or QNN tensors. A
+// value may exist as a QNN tensor in two layouts, made when first asked for:
 //   OX_ONNX  dimensions as ONNX has them
 //   OX_LAST  channel last: dims 0, 2, 3, ..., 1
-// Convolutions and the like ask for and produce OX_LAST; element-wise ops keep the layout they find;
-// everything else asks for OX_ONNX. So transposes appear only where the layouts really meet.
+// Convolutions and the like ask for and produce OX_LAST; element-wise ops keep the layout they
+// find; everything else asks for OX_ONNX. So transposes appear only where the layouts really meet.
 //
 // Quantization. DequantizeLinear is not imported as an op: its output value remembers the quantized
-// value (`quantized`). A node whose data inputs all come from DequantizeLinear and whose outputs each go
-// to exactly one QuantizeLinear is a quantized unit: ox_in and ox_out then give fixed-point tensors with
-// encodings and the importer need not know. In any other case ox_in emits a Dequantize op on demand.
+// value (`quantized`). A node whose data inputs all come from DequantizeLinear and whose outputs
+// each go to exactly one QuantizeLinear is a quantized unit: ox_in and ox_out then give fixed-point
+// tensors with encodings and the importer need not know. In any other case ox_in emits a Dequantize
+// op on demand.
 //
-// Importers (src/frontend/onnx/import/<group>.c) are table rows {op, domain, function}. A function reads
-// attributes and input shapes, sets the outputs' types and shapes (ox_set_output), then emits ops. A
-// node whose inputs are all constant is first offered to the folder (fold.c) and never reaches an
-// importer when it can be computed there.
+// Importers (src/frontend/onnx/import/<group>.c) are table rows {op, domain, function}. A function
+// reads attributes and input shapes, sets the outputs' types and shapes (ox_set_output), then emits
+// ops. A node whose inputs are all constant is first offered to the folder (fold.c) and never
+// reaches an importer when it can be computed there.
 #ifndef QRN_FRONTEND_ONNX_IMPORT_H
 #define QRN_FRONTEND_ONNX_IMPORT_H
 
@@ -28,73 +29,74 @@ typedef enum ox_layout { OX_ONNX, OX_LAST, OX_LAYOUTS } ox_layout;
 
 // Encoding of a quantized value: real = scale * (q - zero).
 typedef struct ox_enc {
-    uint32_t n;              // 1: per tensor; else one pair per index of axis (or per block)
-    int32_t axis;            // n > 1
-    uint32_t block;          // > 0: blocks of this length along `axis`, pairs in row-major order
+    uint32_t n;     // 1: per tensor; else one pair per index of axis (or per block)
+    int32_t axis;   // n > 1
+    uint32_t block; // > 0: blocks of this length along `axis`, pairs in row-major order
     const float *scales;
-    const int32_t *zeros;    // NULL: all 0
+    const int32_t *zeros; // NULL: all 0
 } ox_enc;
 
 typedef struct ox_val {
     const char *name;
-    int type;                // ox_type
+    int type; // ox_type
     uint32_t rank;
     uint32_t dims[OX_MAX_RANK];
-    bool known;              // type and shape are set
-    const void *data;        // constant data in ONNX order, packed as in ox_tensor; else NULL
+    bool known;       // type and shape are set
+    const void *data; // constant data in ONNX order, packed as in ox_tensor; else NULL
     size_t bytes;
-    const ox_enc *enc;       // quantized value: its encoding
-    struct ox_val *quantized; // made by DequantizeLinear from this value
+    const ox_enc *enc;         // quantized value: its encoding
+    struct ox_val *quantized;  // made by DequantizeLinear from this value
     qc_tensor *at[OX_LAYOUTS]; // QNN tensors that hold it, NULL: not (yet)
-    bool is_output;          // of the graph
-    uint32_t n_uses;         // reads by nodes and graph outputs
-    const ox_node *consumer; // the reader when n_uses is 1
+    bool is_output;            // of the graph
+    uint32_t n_uses;           // reads by nodes and graph outputs
+    const ox_node *consumer;   // the reader when n_uses is 1
 } ox_val;
 
 typedef struct ox_import ox_import; // the import in progress (internal.h)
 
 // What to bind and how to build; zeroed is fine.
 typedef struct ox_options {
-    const char *const *dim_names;    // symbolic dimensions ...
-    const int64_t *dim_values;       // ... and their values
+    const char *const *dim_names; // symbolic dimensions ...
+    const int64_t *dim_values;    // ... and their values
     uint32_t n_dims;
     // (optional) Shapes of inputs given by the caller, by position of the runtime inputs.
     const ox_info *input_shapes;
     uint32_t n_input_shapes;
-    bool keep_all;                   // every intermediate value becomes a graph output
-    bool check_only;                 // validate node by node, go on after refusals, build nothing
+    bool keep_all;   // every intermediate value becomes a graph output
+    bool check_only; // validate node by node, go on after refusals, build nothing
 } ox_options;
 
 // One input or output of the imported graph, in the model's order.
 typedef struct ox_port {
     const char *name;
-    int type;                        // of the ONNX value; the QNN tensor may be narrower (int64)
+    int type; // of the ONNX value; the QNN tensor may be narrower (int64)
     uint32_t rank;
     uint32_t dims[OX_MAX_RANK];
-    qc_tensor *tensor;               // NULL: an output that is constant
-    const void *data;                // constant output
-    size_t bytes;                    // in ONNX's type
+    qc_tensor *tensor; // NULL: an output that is constant
+    const void *data;  // constant output
+    size_t bytes;      // in ONNX's type
     const ox_enc *enc;
 } ox_port;
 
 typedef struct ox_result {
-    qc_graph *graph;                 // finalized by the caller
+    qc_graph *graph; // finalized by the caller
     const ox_port *inputs, *outputs;
     uint32_t n_inputs, n_outputs;
-    uint32_t n_transposes;           // inserted for layouts, that stayed
-    uint32_t n_folded;               // nodes computed while importing
+    uint32_t n_transposes; // inserted for layouts, that stayed
+    uint32_t n_folded;     // nodes computed while importing
 } ox_result;
 
 // Imports the model's main graph. The result lives in the graph's arena and needs the model.
 qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *opt, ox_result *out);
 
-// --- for importers ------------------------------------------------------------------------------------
+// --- for importers
+// ------------------------------------------------------------------------------------
 
 typedef qrn_status (*ox_import_fn)(ox_import *im, const ox_node *n);
 
 typedef struct ox_importer {
     const char *op;
-    const char *domain;              // "" or "com.microsoft"
+    const char *domain; // "" or "com.microsoft"
     ox_import_fn fn;
 } ox_importer;
 
@@ -127,9 +129,9 @@ qrn_status ox_alias(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_in);
 qrn_status ox_set_const(ox_import *im, const ox_node *n, uint32_t i, int type, uint32_t rank,
                         const uint32_t *dims, const void *data);
 
-// QNN tensor of input i in a layout: constants become static tensors, missing layouts a Transpose (or a
-// Reshape where all but one of the moved dimensions are 1), dequantized values a Dequantize op unless
-// the node is a quantized unit. int64 and uint64 are held as 32 bits.
+// QNN tensor of input i in a layout: constants become static tensors, missing layouts a Transpose
+// (or a Reshape where all but one of the moved dimensions are 1), dequantized values a Dequantize
+// op unless the node is a quantized unit. int64 and uint64 are held as 32 bits.
 qrn_status ox_in(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout, qc_tensor **out);
 // The same for an operand of a broadcasting op: brought to `rank` by leading 1s first.
 qrn_status ox_in_broadcast(ox_import *im, const ox_node *n, uint32_t i, uint32_t rank,
@@ -155,7 +157,8 @@ qrn_status ox_temp_typed(ox_import *im, Qnn_DataType_t dtype, uint32_t rank, con
 // Constants of a decomposition.
 qrn_status ox_static(ox_import *im, Qnn_DataType_t dtype, uint32_t rank, const uint32_t *dims,
                      const void *data, size_t bytes, qc_tensor **out);
-// A float constant with n elements, of the type (and in a quantized unit a fitting encoding) of `like`.
+// A float constant with n elements, of the type (and in a quantized unit a fitting encoding) of
+// `like`.
 qrn_status ox_static_like(ox_import *im, const qc_tensor *like, const float *values, uint32_t rank,
                           const uint32_t *dims, qc_tensor **out);
 
@@ -171,6 +174,7 @@ qrn_status ox_emit_reshape(ox_import *im, const ox_node *n, const qc_tensor *x, 
 qrn_status ox_emit_transpose(ox_import *im, const ox_node *n, const qc_tensor *x,
                              const uint32_t *perm, const qc_tensor *y);
 
-void *ox_alloc(ox_import *im, size_t bytes); // in the import's arena, cleared; NULL when out of memory
+void *ox_alloc(ox_import *im,
+               size_t bytes); // in the import's arena, cleared; NULL when out of memory
 
 #endif

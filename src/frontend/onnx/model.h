@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// An ONNX model in memory: graphs, nodes, attributes and tensors as the file has them, with names as C
-// strings in an arena and tensor data left in the mapped file. Values are not interpreted here.
+// An ONNX model in memory: graphs, nodes, attributes and tensors as the file has them, with names
+// as C strings in an arena and tensor data left in the mapped file. Values are not interpreted
+// here.
 #ifndef QRN_FRONTEND_ONNX_MODEL_H
 #define QRN_FRONTEND_ONNX_MODEL_H
 
@@ -50,26 +51,27 @@ typedef struct ox_tensor {
 
 typedef struct ox_attr {
     const char *name;
-    int type;             // ONNX AttributeType: 1 float, 2 int, 3 string, 4 tensor, 5 graph, 6 floats,
-                          // 7 ints, 8 strings, 9 tensors, 10 graphs
+    const char *ref; // inside a function: the function's attribute that gives the value
+    int type;        // ONNX AttributeType: 1 float, 2 int, 3 string, 4 tensor, 5 graph, 6 floats,
+                     // 7 ints, 8 strings, 9 tensors, 10 graphs
     float f;
     int64_t i;
-    const char *s;        // also terminated; may hold NULs: length s_len
+    const char *s; // also terminated; may hold NULs: length s_len
     size_t s_len;
     const ox_tensor *t;
     struct ox_graph *g;
     const float *floats;
     const int64_t *ints;
     const char *const *strings;
-    uint32_t n;           // of floats, ints or strings
+    uint32_t n; // of floats, ints or strings
 } ox_attr;
 
 typedef struct ox_node {
-    const char *name;     // as in the file, or made from its position when empty
+    const char *name; // as in the file, or made from its position when empty
     const char *op;
-    const char *domain;   // "" for the standard
-    const char **in;      // "" = absent
-    const char **out;     // "" = not wanted
+    const char *domain; // "" for the standard
+    const char **in;    // "" = absent
+    const char **out;   // "" = not wanted
     uint32_t n_in, n_out;
     const ox_attr *attrs;
     uint32_t n_attrs;
@@ -78,17 +80,17 @@ typedef struct ox_node {
 // Declared type and shape of a value.
 typedef struct ox_info {
     const char *name;
-    int type;                        // OX_NONE: not a tensor, or unknown
+    int type; // OX_NONE: not a tensor, or unknown
     bool has_shape;
     uint32_t rank;
-    int64_t dims[OX_MAX_RANK];       // -1: symbolic or unknown
+    int64_t dims[OX_MAX_RANK];        // -1: symbolic or unknown
     const char *symbols[OX_MAX_RANK]; // name of a symbolic dimension, or NULL
 } ox_info;
 
 typedef struct ox_graph {
     const char *name;
     const ox_node *nodes;
-    const ox_tensor *constants;      // initializers
+    const ox_tensor *constants; // initializers
     const ox_info *inputs, *outputs, *infos;
     uint32_t n_nodes, n_constants, n_inputs, n_outputs, n_infos;
 } ox_graph;
@@ -108,8 +110,8 @@ typedef struct ox_function {
 } ox_function;
 
 typedef struct ox_model {
-    qrn_arena *arena;                // everything but the mappings
-    struct ox_mapping *mappings;     // the file and its external data
+    qrn_arena *arena;            // everything but the mappings
+    struct ox_mapping *mappings; // the file and its external data
     const char *path, *producer;
     int64_t ir_version;
     const ox_opset *opsets;

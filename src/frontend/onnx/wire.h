@@ -21,10 +21,10 @@ typedef struct ox_wire {
     const uint8_t *base;     // start of the file, for offsets in messages
     const uint8_t *at, *end; // what is left of the message
     // The current field, set by ox_wire_next.
-    uint32_t field;          // its number
-    uint32_t kind;           // wire type: 0 varint, 1 fixed64, 2 bytes, 5 fixed32
-    uint64_t value;          // varint and fixed kinds
-    ox_bytes bytes;          // kind 2
+    uint32_t field; // its number
+    uint32_t kind;  // wire type: 0 varint, 1 fixed64, 2 bytes, 5 fixed32
+    uint64_t value; // varint and fixed kinds
+    ox_bytes bytes; // kind 2
 } ox_wire;
 
 // A cursor over a whole message.
