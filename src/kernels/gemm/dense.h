@@ -5,25 +5,16 @@
 //   in[1]  packed  per group: panels of dense_f32 (gemm_f32.h), [group*panels, depth, 32]
 //   in[2]  bias    [Cout], may be absent
 //   out[0] y       conv: [N, So..., Cout]; rows: rows of Cout elements
-// A convolution is a product with rows = output cells, depth = (kernel cell, channel of the group),
-// columns = output channels of the group. Rows that do not lie in x as they are (kernel larger than
-// one cell, strides, padding) are gathered into the scratch, a block of them at a time.
+// Rows that do not lie in x as they are (kernel larger than one cell, strides, padding) are
+// gathered into the scratch, a block of them at a time.
 #ifndef QRN_KERNELS_GEMM_DENSE_H
 #define QRN_KERNELS_GEMM_DENSE_H
 
-#include "kernels/conv/conv.h"
+#include "kernels/gemm/dense_plan.h"
 
-typedef struct qrn_dense_args {
-    bool rows;            // plain rows: `conv` and `kernel` are not used
-    qrn_conv_args conv;   // never transposed
-    uint32_t kernel[3];   // conv.n_spatial entries
-    uint32_t group;       // 1 for plain rows
-    uint32_t depth, cols; // of one group
-} qrn_dense_args;
+extern const qrn_family qrn_family_dense; // F32; parameters: qrn_dense_args
 
-extern const qrn_family qrn_family_dense; // F32
-
-// Elements of the packed weights; false on overflow.
+// Shape of the packed weights; false when it is too large.
 bool qrn_dense_packed_shape(const qrn_dense_args *a, uint32_t dims[3]);
 // Packs weights w, element (k, j) of the matrix [depth, group*cols] at k*w_depth + j*w_col.
 void qrn_dense_pack(const qrn_dense_args *a, const float *w, size_t w_depth, size_t w_col,

@@ -13,9 +13,7 @@
 #define QRN_KERNELS_GEMM_F32_H
 
 #include "base/cpu.h"
-#include "kernels/kernel.h"
-
-#define QRN_PANEL 32 // columns of a panel
+#include "kernels/gemm/dense_plan.h"
 
 // One tile: rows 1..tile rows, cols 1..32.
 typedef struct qrn_gemm_f32_tile {
@@ -41,8 +39,6 @@ extern const qrn_gemm_f32_kernel qrn_gemm_f32_12x32_avx512;
 extern const qrn_gemm_f32_kernel qrn_gemm_f32_6x32_avx2;
 extern const qrn_gemm_f32_kernel qrn_gemm_f32_6x32_neon;
 extern const qrn_gemm_f32_kernel qrn_gemm_f32_ref;
-
-static inline size_t qrn_panels(size_t cols) { return (cols + QRN_PANEL - 1) / QRN_PANEL; }
 
 // Packs columns [first, first + 32) of b, of which `cols` exist in all, into dst [depth][32].
 // Element (k, j) of b lies at k*b_depth + j*b_col.

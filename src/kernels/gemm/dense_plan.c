@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//
+// Rows of products, gathered or as they are, and their division among tasks.
+#include "kernels/gemm/dense_plan.h"
+
+#include <string.h>
+
+qrn_dense_plan qrn_dense_plan_of(const qrn_dense_args *a, const qrn_view *x, const qrn_view *y) {
+    qrn_dense_plan p = {
+        .args = a, .cout = (size_t)a->cols * a->group, .direct = true, .a_row = a->depth};
+    if (a->rows) {
+        p.rows = a->depth ? qrn_view_count(x) / a->depth : 0;
+        return p;
+    }
+    p.geo = qrn_conv_geometry_of(&a->conv, x, y, a->kernel);
+    p.rows = qrn_conv_cells(&p.geo);
+    p.a_row = p.geo.cin;
+    for (int i = 0; i < 3; i++)
+        p.direct &= p.geo.kernel[i] == 1 && p.geo.stride[i] == 1 && p.geo.before[i] == 0 &&
+                    p.geo.in[i] == p.geo.out[i];
+    return p;
+}
+
+size_t qrn_dense_block_rows(const qrn_dense_args *a, size_t elements) {
+    size_t n = elements / (a->depth ? a->depth : 1) / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
+    n = n < QRN_DENSE_GRAIN ? QRN_DENSE_GRAIN : n;
+    return n > QRN_DENSE_BLOCK_ROWS_MAX ? QRN_DENSE_BLOCK_ROWS_MAX : n;
+}
+
+// A run of cells of `cell` bytes, `step` bytes apart in x, `spread` cells apart in the row.
+typedef struct line {
+    const char *x;
+    int64_t first, spread, n, size; // cells [0, size) exist
+    size_t cell, step;
+    int fill;
+} line;
+
+static void gather_line(const line *l, char *dst) {
+    int64_t low = l->first < 0 ? -l->first : 0;
+    int64_t high = l->size - l->first < l->n ? l->size - l->first : l->n;
+    if (l->spread == 1 && l->cell == l->step && low < high) { // one run between two fillings
+        memset(dst, l->fill, (size_t)low * l->cell);
+        memcpy(dst + (size_t)low * l->cell, l->x + (size_t)(l->first + low) * l->cell,
+               (size_t)(high - low) * l->cell);
+        memset(dst + (size_t)high * l->cell, l->fill, (size_t)(l->n - high) * l->cell);
+        return;
+    }
+    for (int64_t i = 0; i < l->n; i++, dst += l->cell) {
+        int64_t at = l->first + i * l->spread;
+        if (at < 0 || at >= l->size)
+            memset(dst, l->fill, l->cell);
+        else
+            memcpy(dst, l->x + (size_t)at * l->step, l->cell);
+    }
+}
+
+void qrn_dense_gather(const qrn_dense_plan *p, const void *x, size_t cell, size_t group,
+                      size_t elem, int fill, void *dst) {
+    const qrn_conv_geometry *g = &p->geo;
+    qrn_conv_cell c = qrn_conv_cell_at(g, cell);
+    size_t cin = g->cin / g->group * elem, bytes = (size_t)g->kernel[2] * cin;
+    line l = {.first = c.at[2] * g->stride[2] - g->before[2],
+              .spread = g->dilation[2],
+              .n = g->kernel[2],
+              .size = g->in[2],
+              .cell = cin,
+              .step = g->cin * elem,
+              .fill = fill};
+    char *to = dst;
+    for (int64_t i = 0; i < g->kernel[0]; i++)
+        for (int64_t j = 0; j < g->kernel[1]; j++, to += bytes) {
+            int64_t z = c.at[0] * g->stride[0] - g->before[0] + i * g->dilation[0];
+            int64_t y = c.at[1] * g->stride[1] - g->before[1] + j * g->dilation[1];
+            if (z < 0 || z >= g->in[0] || y < 0 || y >= g->in[1]) {
+                memset(to, fill, bytes);
+                continue;
+            }
+            size_t start = (size_t)((c.n * g->in[0] + z) * g->in[1] + y) * (size_t)g->in[2];
+            l.x = (const char *)x + start * l.step + group * cin;
+            gather_line(&l, to);
+        }
+}
+
+qrn_dense_part qrn_dense_part_of(const qrn_dense_plan *p, uint32_t task, uint32_t n_tasks) {
+    qrn_dense_part part = {.r1 = p->rows, .u1 = qrn_panels(p->args->cols) * p->args->group};
+    if (p->rows >= (size_t)QRN_DENSE_GRAIN * n_tasks || p->rows / QRN_DENSE_GRAIN > part.u1)
+        qrn_split(p->rows, QRN_DENSE_GRAIN, task, n_tasks, &part.r0, &part.r1);
+    else
+        qrn_split(part.u1, 1, task, n_tasks, &part.u0, &part.u1);
+    return part;
+}
+
+uint32_t qrn_dense_tasks(const qrn_dense_plan *p, uint32_t n_threads) {
+    return p->rows * p->cout * p->args->depth < 100000 ? 1 : n_threads;
+}
