@@ -8,6 +8,7 @@
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "kernels/gemm/dense.h"
+#include "kernels/gemm/dense8.h"
 #include "kernels/gemm/matmul.h"
 
 #include <stdio.h>
@@ -146,6 +147,27 @@ static void time_rows(const qrn_family *f, qrn_domain domain, qrn_kcall *k, cons
     }
 }
 
+// The same layer with packed weights.
+static void time_dense8(const qrn_dense_args *d, const char *what, qrn_view *x, const qrn_view *w,
+                        qrn_view *y, double products, int argc, char **argv) {
+    uint32_t dims[4], channels = d->group * d->cols;
+    qrn_dense8_args args = {.dense = *d, .w_offset = 0};
+    if (!qrn_dense8_packed_shape(d, dims))
+        return;
+    qrn_view packed = make(4, dims, QRN_DTYPE_I8, NULL);
+    qrn_view sums = make(1, &channels, QRN_DTYPE_F32, NULL);
+    qrn_view scales = make(1, &channels, QRN_DTYPE_F32, NULL);
+    qrn_dense8_pack(d, w->data, channels, 1, 0x80, packed.data, sums.data);
+    for (uint32_t c = 0; c < channels; c++)
+        ((float *)scales.data)[c] = w->quant->scale;
+    qrn_view *in[] = {x, &packed, &sums, &scales};
+    qrn_kcall k = {.args = &args, .in = in, .out = &y, .n_in = 4, .n_out = 1, .n_tasks = 1};
+    time_rows(&qrn_family_dense8, QRN_DOMAIN_RAW, &k, what, products, 0, argc, argv);
+    qrn_free(packed.data);
+    qrn_free(sums.data);
+    qrn_free(scales.data);
+}
+
 static void time_layer(const layer *l, double top, int argc, char **argv) {
     uint32_t out = (l->size + 2 * (l->kernel / 2) - l->kernel) / l->stride + 1;
     uint32_t cin = l->cin / l->group, packed_dims[3];
@@ -182,6 +204,8 @@ static void time_layer(const layer *l, double top, int argc, char **argv) {
     in[1] = &wq;
     outs[0] = &yq;
     time_rows(&qrn_family_conv, QRN_DOMAIN_RAW, &k, l->name, products, 0, argc, argv);
+    if (cin > 1 || l->group == 1)
+        time_dense8(&dense, l->name, &xq, &wq, &yq, products, argc, argv);
     qrn_view *all[] = {&x, &y, &w, &packed, &xq, &yq, &wq};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         qrn_free(all[i]->data);

@@ -69,10 +69,8 @@ static qrn_status columns_args(const qrn_node *n, void *args) {
     return QRN_OK;
 }
 
-// Single precision with constant weights: packs them and emits a step of the dense family. Element
-// (k, j) of the weight matrix lies at k*w_depth + j*w_col.
-static qrn_status dense(qrn_lowering *lo, const qrn_node *n, const qrn_dense_args *args,
-                        size_t w_depth, size_t w_col) {
+// Single precision with constant weights: packs them and emits a step of the dense family.
+static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
     qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, out, packed;
     for (uint32_t i = 0; i < n->n_in && i < 3; i++) {
         if (n->in[i] && n->in[i]->dtype != QRN_DTYPE_F32)
@@ -83,49 +81,38 @@ static qrn_status dense(qrn_lowering *lo, const qrn_node *n, const qrn_dense_arg
     const float *w = qrn_lo_const_data(lo, ins[1]);
     qrn_shape shape = {.rank = 3};
     void *data;
-    if (!w || n->out[0]->dtype != QRN_DTYPE_F32 || !qrn_dense_packed_shape(args, shape.dims))
+    if (!w || n->out[0]->dtype != QRN_DTYPE_F32 || !q->dense ||
+        !qrn_dense_packed_shape(q->dense, shape.dims))
         return QRN_E_UNSUPPORTED;
     QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &shape, NULL, &packed, &data));
-    qrn_dense_pack(args, w, w_depth, w_col, data);
+    qrn_dense_pack(q->dense, w, q->w_depth, q->w_col, data);
     ins[1] = packed;
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
-    return qrn_lo_step(lo, &qrn_family_dense, QRN_DOMAIN_F32, args, ins, 3, &out, 1, 0);
+    return qrn_lo_step(lo, &qrn_family_dense, QRN_DOMAIN_F32, q->dense, ins, 3, &out, 1, 0);
 }
 
-// Forward convolutions with enough work per group to be worth panels of 32 columns.
-static qrn_status dense_conv(qrn_lowering *lo, const qrn_node *n, const qrn_conv_args *conv) {
+// The special ways of a sum of products, in order of preference.
+static qrn_status products(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
+    qrn_status s = single_precision(lo, n, q);
+    if (s == QRN_E_UNSUPPORTED)
+        s = qrn_lower_quantized(lo, n, q);
+    return s == QRN_E_UNSUPPORTED ? qrn_lower_unscaled_bias(lo, n, q) : s;
+}
+
+// A forward convolution as a product, unless it is depthwise: then panels would be almost empty.
+static bool conv_product(const qrn_node *n, const qrn_conv_args *conv, qrn_dense_args *d) {
     const qrn_shape *f = &n->in[1]->shape;
     uint32_t cout = last_dim(n->in[1]), cin = f->dims[f->rank - 2];
     if (conv->transposed || (conv->group > 1 && cin == 1))
-        return QRN_E_UNSUPPORTED;
-    qrn_dense_args args = {.conv = *conv, .group = conv->group, .cols = cout / conv->group};
+        return false;
+    *d = (qrn_dense_args){.conv = *conv, .group = conv->group, .cols = cout / conv->group};
     uint64_t depth = cin;
     for (uint32_t i = 0; i < conv->n_spatial; i++) {
-        args.kernel[i] = f->dims[i];
+        d->kernel[i] = f->dims[i];
         depth *= f->dims[i]; // the filter is in memory: no overflow
     }
-    args.depth = (uint32_t)depth;
-    return depth > UINT32_MAX ? QRN_E_UNSUPPORTED : dense(lo, n, &args, cout, 1);
-}
-
-// Products with one matrix of weights.
-static qrn_status dense_rows(qrn_lowering *lo, const qrn_node *n, const qrn_matmul_args *m) {
-    const qrn_shape *w = &n->in[1]->shape;
-    for (uint32_t i = 0; i + 2 < w->rank; i++)
-        if (w->dims[i] != 1)
-            return QRN_E_UNSUPPORTED;
-    if (m->transpose_a || w->rank > n->in[0]->shape.rank + (m->flat ? QRN_MAX_RANK : 0))
-        return QRN_E_UNSUPPORTED;
-    uint32_t cols = w->dims[w->rank - (m->transpose_b ? 2 : 1)];
-    uint32_t depth = w->dims[w->rank - (m->transpose_b ? 1 : 2)];
-    qrn_dense_args args = {.rows = true, .group = 1, .depth = depth, .cols = cols};
-    return dense(lo, n, &args, m->transpose_b ? 1 : cols, m->transpose_b ? depth : 1);
-}
-
-// Sums of products in fixed point, in order of preference.
-static qrn_status fixed_point(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
-    qrn_status s = qrn_lower_quantized(lo, n, q);
-    return s == QRN_E_UNSUPPORTED ? qrn_lower_unscaled_bias(lo, n, q) : s;
+    d->depth = (uint32_t)depth;
+    return depth <= INT32_MAX;
 }
 
 static qrn_status lower_conv(qrn_lowering *lo, const qrn_node *n) {
@@ -135,29 +122,46 @@ static qrn_status lower_conv(qrn_lowering *lo, const qrn_node *n) {
                             "graph '%s' node '%s': sparse tensor '%s' cannot be computed on",
                             n->graph->name, n->name, n->in[i]->name);
     qrn_conv_args args = {0};
+    qrn_dense_args dense;
     QRN_TRY(conv_args(n, &args));
-    qrn_status s = dense_conv(lo, n, &args);
-    if (s != QRN_E_UNSUPPORTED)
-        return s;
-    return fixed_point(lo, n,
-                       &(qrn_quantized){.family = &qrn_family_conv,
-                                        .args = &args,
-                                        .channel_axis = n->in[1]->shape.rank - 1,
-                                        .n_channels = last_dim(n->out[0])});
+    qrn_quantized q = {.family = &qrn_family_conv,
+                       .args = &args,
+                       .channel_axis = n->in[1]->shape.rank - 1,
+                       .n_channels = last_dim(n->out[0]),
+                       .dense = conv_product(n, &args, &dense) ? &dense : NULL,
+                       .w_depth = last_dim(n->in[1]),
+                       .w_col = 1};
+    return products(lo, n, &q);
+}
+
+// A product with one matrix of weights, rows of a as they are.
+static bool row_product(const qrn_node *n, const qrn_matmul_args *m, qrn_dense_args *d) {
+    const qrn_shape *w = &n->in[1]->shape;
+    for (uint32_t i = 0; i + 2 < w->rank; i++)
+        if (w->dims[i] != 1)
+            return false;
+    if (m->transpose_a || (!m->flat && w->rank > n->in[0]->shape.rank))
+        return false;
+    *d = (qrn_dense_args){.rows = true,
+                          .group = 1,
+                          .depth = w->dims[w->rank - (m->transpose_b ? 1 : 2)],
+                          .cols = w->dims[w->rank - (m->transpose_b ? 2 : 1)]};
+    return d->depth <= INT32_MAX;
 }
 
 static qrn_status lower_matmul(qrn_lowering *lo, const qrn_node *n) {
     qrn_matmul_args args = {0};
+    qrn_dense_args dense = {0};
     QRN_TRY(matmul_args(n, &args));
-    qrn_status s = dense_rows(lo, n, &args);
-    if (s != QRN_E_UNSUPPORTED)
-        return s;
-    uint32_t axis = n->in[1]->shape.rank - (args.transpose_b ? 2 : 1);
-    return fixed_point(lo, n,
-                       &(qrn_quantized){.family = &qrn_family_matmul,
-                                        .args = &args,
-                                        .channel_axis = axis,
-                                        .n_channels = last_dim(n->out[0])});
+    const qrn_dense_args *product = row_product(n, &args, &dense) ? &dense : NULL;
+    qrn_quantized q = {.family = &qrn_family_matmul,
+                       .args = &args,
+                       .channel_axis = n->in[1]->shape.rank - (args.transpose_b ? 2 : 1),
+                       .n_channels = last_dim(n->out[0]),
+                       .dense = product,
+                       .w_depth = args.transpose_b ? 1 : dense.cols,
+                       .w_col = args.transpose_b ? dense.depth : 1};
+    return products(lo, n, &q);
 }
 
 #define CONV(name)                                                                                 \

@@ -4,6 +4,7 @@
 #include "compiler/lower/quantized.h"
 
 #include "kernels/convert.h"
+#include "kernels/gemm/dense8.h"
 #include "kernels/gemm/requant.h"
 
 // A bias scale this close to scale_x * scale_w is the same: clients round the product to float.
@@ -137,6 +138,47 @@ static qrn_status real_bias(qrn_lowering *lo, const qrn_node *n, qrn_val *out) {
 
 static bool has_bias(const qrn_node *n) { return n->n_in > 2 && n->in[2]; }
 
+// The offset that all channels share; false when they differ.
+static bool common_offset(const qrn_quant *q, int32_t *offset) {
+    *offset = qrn_group_offset(q, 0);
+    for (uint32_t g = 1; q->kind == QRN_QUANT_AXIS && g < q->n_groups; g++)
+        if (qrn_group_offset(q, g) != *offset)
+            return false;
+    return true;
+}
+
+// Weights known at finalize whose sums fit 32 bits: packs them and emits a step of the dense8
+// family. w and bias: values of the widened weights and the integer bias.
+static qrn_status packed(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q, qrn_val w,
+                         qrn_val bias) {
+    const uint8_t *codes = qrn_lo_const_data(lo, w);
+    const int32_t *bias_data = bias == QRN_VAL_NONE ? NULL : qrn_lo_const_data(lo, bias);
+    const qrn_tensor *x = n->in[0];
+    bool is_signed = qrn_dtypes[n->in[1]->dtype].cls == QRN_CLASS_SFIXED;
+    qrn_dense8_args args = {.w_offset = 0};
+    qrn_shape shape = {.rank = 4}, channels = {.rank = 1, .dims = {q->n_channels}};
+    if (!q->dense || !codes || (bias != QRN_VAL_NONE && !bias_data) ||
+        !common_offset(&n->in[1]->quant, &args.w_offset) ||
+        (!q->dense->rows && !qrn_dense8_has_zero(x->dtype, x->quant.offset)) ||
+        !qrn_dense8_packed_shape(q->dense, shape.dims) ||
+        !qrn_dense8_fits(q->dense, codes, is_signed, q->w_depth, q->w_col, args.w_offset,
+                         x->quant.offset, bias_data))
+        return QRN_E_UNSUPPORTED;
+    args.dense = *q->dense;
+    args.w_offset += is_signed ? 0 : 128; // of the codes as they are stored
+    qrn_val ins[5] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE, bias}, out;
+    void *data, *sums, *scales;
+    QRN_TRY(qrn_lo_tensor(lo, x, &ins[0]));
+    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_I8, &shape, NULL, &ins[1], &data));
+    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_I32, &channels, NULL, &ins[2], &sums));
+    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &channels, NULL, &ins[3], &scales));
+    qrn_dense8_pack(q->dense, codes, q->w_depth, q->w_col, is_signed ? 0 : 0x80, data, sums);
+    for (uint32_t c = 0; c < q->n_channels; c++)
+        ((float *)scales)[c] = (float)qrn_group_scale(&n->in[1]->quant, c);
+    QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
+    return qrn_lo_step(lo, &qrn_family_dense8, QRN_DOMAIN_RAW, &args, ins, 5, &out, 1, 0);
+}
+
 qrn_status qrn_lower_quantized(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
     if (!activations_fit(n->in[0], n->out[0]) || !weights_fit(n->in[1], q->channel_axis))
         return QRN_E_UNSUPPORTED;
@@ -147,6 +189,11 @@ qrn_status qrn_lower_quantized(qrn_lowering *lo, const qrn_node *n, const qrn_qu
         QRN_TRY(integer_bias(lo, n, q, &ins[2]));
     QRN_TRY(qrn_lo_tensor(lo, n->in[0], &ins[0]));
     QRN_TRY(widened(lo, n->in[1], &ins[1]));
+    if (n->in[1]->quant.kind != QRN_QUANT_BLOCK) {
+        qrn_status s = packed(lo, n, q, ins[1], ins[2]);
+        if (s != QRN_E_UNSUPPORTED)
+            return s;
+    }
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
     return qrn_lo_step(lo, q->family, QRN_DOMAIN_RAW, q->args, ins, 3, &out, 1, 0);
 }

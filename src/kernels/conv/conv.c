@@ -5,6 +5,7 @@
 
 #include "base/cpu.h"
 #include "kernels/conv/depthwise_f32.h"
+#include "kernels/conv/depthwise_q8.h"
 
 qrn_conv_geometry qrn_conv_geometry_of(const qrn_conv_args *a, const qrn_view *x, const qrn_view *y,
                                        const uint32_t *kernel_dims) {
@@ -65,6 +66,42 @@ int64_t qrn_conv_source(const qrn_conv_geometry *g, const qrn_conv_cell *cell, s
     return ((cell->n * g->in[0] + pos[0]) * g->in[1] + pos[1]) * g->in[2] + pos[2];
 }
 
+// Cells of a window along dimension i that lie in the input: [*low, *high).
+static void reach(const qrn_conv_geometry *g, const qrn_conv_cell *cell, int i, int64_t *low,
+                  int64_t *high) {
+    int64_t from = cell->at[i] * g->stride[i] - g->before[i], d = g->dilation[i];
+    *low = 0;
+    *high = g->kernel[i];
+    while (*low < *high && from + *low * d < 0)
+        ++*low;
+    while (*high > *low && from + (*high - 1) * d >= g->in[i])
+        --*high;
+}
+
+size_t qrn_conv_inside(const qrn_conv_geometry *g, const qrn_conv_cell *cell, size_t first,
+                       size_t max, size_t *source, size_t *tap) {
+    int64_t low[3], high[3], at[3];
+    size_t n = 0;
+    for (int i = 0; i < 3; i++) {
+        reach(g, cell, i, &low[i], &high[i]);
+        at[i] = cell->at[i] * g->stride[i] - g->before[i];
+    }
+    for (int64_t a = low[0]; a < high[0]; a++)
+        for (int64_t b = low[1]; b < high[1]; b++) {
+            int64_t line = ((cell->n * g->in[0] + at[0] + a * g->dilation[0]) * g->in[1] + at[1] +
+                            b * g->dilation[1]) *
+                           g->in[2];
+            for (int64_t c = low[2]; c < high[2]; c++) {
+                size_t t = (size_t)((a * g->kernel[1] + b) * g->kernel[2] + c);
+                if (t < first || t >= first + max)
+                    continue;
+                source[n] = (size_t)(line + at[2] + c * g->dilation[2]);
+                tap[n++] = t;
+            }
+        }
+    return n;
+}
+
 size_t qrn_conv_weight(const qrn_conv_geometry *g, size_t tap, size_t ci, size_t co) {
     size_t cin = g->cin / g->group, cout = g->cout / g->group;
     if (g->transposed)
@@ -99,13 +136,24 @@ static bool per_block(const qrn_kcall *k) { return k->in[1]->quant->kind == QRN_
         .fn = qrn_depthwise_f32_##isa, .works = qrn_depthwise_f32_works, .tasks = qrn_conv_tasks   \
     }
 
+#define DEPTHWISE_Q8(isa, bit)                                                                     \
+    {                                                                                              \
+        .name = "depthwise_q8_" #isa, .domain = QRN_DOMAIN_RAW, .needs = bit,                      \
+        .fn = qrn_depthwise_q8_##isa, .works = qrn_depthwise_q8_works, .tasks = qrn_conv_tasks,    \
+        .scratch = qrn_depthwise_q8_scratch                                                        \
+    }
+
 static const qrn_kernel conv_rows[] = {
 #if defined(__x86_64__)
     DEPTHWISE(avx512, QRN_ISA_AVX512),
     DEPTHWISE(avx2, QRN_ISA_AVX2),
+    DEPTHWISE_Q8(avx512, QRN_ISA_AVX512),
+    DEPTHWISE_Q8(avx2, QRN_ISA_AVX2),
 #elif defined(__aarch64__)
     DEPTHWISE(neon, QRN_ISA_NEON),
+    DEPTHWISE_Q8(neon, QRN_ISA_NEON),
 #endif
+    DEPTHWISE_Q8(any, 0),
     {.name = "conv_f32_ref", .domain = QRN_DOMAIN_F32, .fn = conv_f32_ref, .tasks = qrn_conv_tasks},
     {.name = "conv_f64_ref", .domain = QRN_DOMAIN_F64, .fn = conv_f64_ref, .tasks = qrn_conv_tasks},
     {.name = "conv_q8_block_ref",

@@ -54,6 +54,11 @@ size_t qrn_conv_taps(const qrn_conv_geometry *g);
 qrn_conv_cell qrn_conv_cell_at(const qrn_conv_geometry *g, size_t cell);
 // Number of the input cell that a tap reads for an output cell; -1 when there is none.
 int64_t qrn_conv_source(const qrn_conv_geometry *g, const qrn_conv_cell *cell, size_t tap);
+// The taps of a forward convolution that read an input cell, for one output cell. At most `max`
+// taps from number `first` on are looked at; writes source[i] and tap[i] in order, returns how
+// many.
+size_t qrn_conv_inside(const qrn_conv_geometry *g, const qrn_conv_cell *cell, size_t first,
+                       size_t max, size_t *source, size_t *tap);
 // Position in the filter of (tap, channel ci of the group, output channel co); the next output
 // channels of the group follow it.
 size_t qrn_conv_weight(const qrn_conv_geometry *g, size_t tap, size_t ci, size_t co);

@@ -15,20 +15,6 @@ bool qrn_depthwise_f32_works(const qrn_kcall *k) {
 
 typedef void (*cell_fn)(const qrn_depthwise_cell *d);
 
-// Taps [first, first + TAPS) of the window that read an input cell; returns how many.
-static size_t inside(const qrn_conv_geometry *g, const qrn_conv_cell *at, size_t first,
-                     size_t *offset, size_t *weight) {
-    size_t n = 0, taps = qrn_conv_taps(g);
-    for (size_t t = first; t < taps && t < first + TAPS; t++) {
-        int64_t from = qrn_conv_source(g, at, t);
-        if (from < 0)
-            continue;
-        offset[n] = (size_t)from * g->cin;
-        weight[n++] = t * g->cin;
-    }
-    return n;
-}
-
 static qrn_status run(const qrn_kcall *k, cell_fn cell_sum) {
     qrn_conv_geometry g = qrn_conv_geometry_of(k->args, k->in[0], k->out[0], k->in[1]->dims);
     const float *bias = k->n_in > 2 && k->in[2] ? k->in[2]->data : NULL;
@@ -44,7 +30,11 @@ static qrn_status run(const qrn_kcall *k, cell_fn cell_sum) {
                                 .weight = weight,
                                 .channels = g.cin};
         for (size_t first = 0; first < taps; first += TAPS) {
-            d.taps = inside(&g, &at, first, offset, weight);
+            d.taps = qrn_conv_inside(&g, &at, first, TAPS, offset, weight);
+            for (size_t t = 0; t < d.taps; t++) {
+                offset[t] *= g.cin;
+                weight[t] *= g.cin;
+            }
             cell_sum(&d);
             d.from = d.y;
         }

@@ -39,8 +39,8 @@ static void run_group(const qrn_kcall *k, const qrn_gemm_f32_kernel *kernel,
         step = part->r1 - part->r0;
     for (size_t r = part->r0; r < part->r1; r += step) {
         size_t n = part->r1 - r < step ? part->r1 - r : step;
-        for (size_t i = 0; rows && i < n; i++)
-            qrn_dense_gather(p, x, r + i, group, sizeof *x, 0, rows + i * a->depth);
+        if (rows)
+            qrn_dense_gather(p, x, r, n, group, sizeof *x, 0, rows, a->depth * sizeof *x);
         qrn_gemm_f32_block g = {.a = rows ? rows : x + r * p->a_row + group * a->depth,
                                 .a_row = rows ? a->depth : p->a_row,
                                 .b = w + (group * qrn_panels(a->cols) + p0) * a->depth * QRN_PANEL,

@@ -36,13 +36,8 @@ typedef struct line {
 } line;
 
 static void gather_line(const line *l, char *dst) {
-    int64_t low = l->first < 0 ? -l->first : 0;
-    int64_t high = l->size - l->first < l->n ? l->size - l->first : l->n;
-    if (l->spread == 1 && l->cell == l->step && low < high) { // one run between two fillings
-        memset(dst, l->fill, (size_t)low * l->cell);
-        memcpy(dst + (size_t)low * l->cell, l->x + (size_t)(l->first + low) * l->cell,
-               (size_t)(high - low) * l->cell);
-        memset(dst + (size_t)high * l->cell, l->fill, (size_t)(l->n - high) * l->cell);
+    if (l->spread == 1 && l->cell == l->step && l->first >= 0 && l->first + l->n <= l->size) {
+        memcpy(dst, l->x + (size_t)l->first * l->cell, (size_t)l->n * l->cell);
         return;
     }
     for (int64_t i = 0; i < l->n; i++, dst += l->cell) {
@@ -54,31 +49,46 @@ static void gather_line(const line *l, char *dst) {
     }
 }
 
-void qrn_dense_gather(const qrn_dense_plan *p, const void *x, size_t cell, size_t group,
-                      size_t elem, int fill, void *dst) {
-    const qrn_conv_geometry *g = &p->geo;
-    qrn_conv_cell c = qrn_conv_cell_at(g, cell);
-    size_t cin = g->cin / g->group * elem, bytes = (size_t)g->kernel[2] * cin;
-    line l = {.first = c.at[2] * g->stride[2] - g->before[2],
-              .spread = g->dilation[2],
-              .n = g->kernel[2],
-              .size = g->in[2],
-              .cell = cin,
-              .step = g->cin * elem,
-              .fill = fill};
-    char *to = dst;
+static void gather_row(const qrn_conv_geometry *g, const char *x, const qrn_conv_cell *c, line *l,
+                       char *dst) {
+    size_t bytes = (size_t)g->kernel[2] * l->cell;
+    l->first = c->at[2] * g->stride[2] - g->before[2];
     for (int64_t i = 0; i < g->kernel[0]; i++)
-        for (int64_t j = 0; j < g->kernel[1]; j++, to += bytes) {
-            int64_t z = c.at[0] * g->stride[0] - g->before[0] + i * g->dilation[0];
-            int64_t y = c.at[1] * g->stride[1] - g->before[1] + j * g->dilation[1];
+        for (int64_t j = 0; j < g->kernel[1]; j++, dst += bytes) {
+            int64_t z = c->at[0] * g->stride[0] - g->before[0] + i * g->dilation[0];
+            int64_t y = c->at[1] * g->stride[1] - g->before[1] + j * g->dilation[1];
             if (z < 0 || z >= g->in[0] || y < 0 || y >= g->in[1]) {
-                memset(to, fill, bytes);
+                memset(dst, l->fill, bytes);
                 continue;
             }
-            size_t start = (size_t)((c.n * g->in[0] + z) * g->in[1] + y) * (size_t)g->in[2];
-            l.x = (const char *)x + start * l.step + group * cin;
-            gather_line(&l, to);
+            size_t start = (size_t)((c->n * g->in[0] + z) * g->in[1] + y) * (size_t)g->in[2];
+            l->x = x + start * l->step;
+            gather_line(l, dst);
         }
+}
+
+// The cell behind c, in row-major order: cheaper than the divisions of qrn_conv_cell_at.
+static void advance(const qrn_conv_geometry *g, qrn_conv_cell *c) {
+    for (int i = 2; i >= 0; i--) {
+        if (++c->at[i] < g->out[i])
+            return;
+        c->at[i] = 0;
+    }
+    c->n++;
+}
+
+void qrn_dense_gather(const qrn_dense_plan *p, const void *x, size_t cell, size_t n, size_t group,
+                      size_t elem, int fill, void *dst, size_t dst_row) {
+    const qrn_conv_geometry *g = &p->geo;
+    qrn_conv_cell c = qrn_conv_cell_at(g, cell);
+    line l = {.spread = g->dilation[2],
+              .n = g->kernel[2],
+              .size = g->in[2],
+              .cell = g->cin / g->group * elem,
+              .step = g->cin * elem,
+              .fill = fill};
+    for (size_t i = 0; i < n; i++, advance(g, &c))
+        gather_row(g, (const char *)x + group * l.cell, &c, &l, (char *)dst + i * dst_row);
 }
 
 qrn_dense_part qrn_dense_part_of(const qrn_dense_plan *p, uint32_t task, uint32_t n_tasks) {

@@ -37,10 +37,11 @@ qrn_dense_plan qrn_dense_plan_of(const qrn_dense_args *a, const qrn_view *x, con
 // Rows of a block of gathered rows, `elements` in all where that is possible.
 size_t qrn_dense_block_rows(const qrn_dense_args *a, size_t elements);
 
-// One row of the product of a convolution: the cells under the window of an output cell, channels
-// of one group. Elements have `elem` bytes; cells outside x are filled with bytes of value `fill`.
-void qrn_dense_gather(const qrn_dense_plan *p, const void *x, size_t cell, size_t group,
-                      size_t elem, int fill, void *dst);
+// Rows of the product of a convolution: for n output cells from `cell` on, the cells under the
+// window, channels of one group. Elements have `elem` bytes; cells outside x are filled with bytes
+// of value `fill`. Rows are written dst_row bytes apart.
+void qrn_dense_gather(const qrn_dense_plan *p, const void *x, size_t cell, size_t n, size_t group,
+                      size_t elem, int fill, void *dst, size_t dst_row);
 
 // The part of a task: rows [r0, r1) times panels [u0, u1), panels being counted over all groups.
 // Tasks share the rows, or the panels where there are too few rows to go round.

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// Sums of one quantized depthwise cell for 64-bit ARM: 8 channels at a time.
+#include "kernels/conv/depthwise_q8.h"
+
+#include <arm_neon.h>
+
+static inline uint16x4_t finish(const qrn_depthwise_q8_cell *d, size_t c, int32x4_t acc) {
+    float32x4_t y = vfmaq_f32(vdupq_n_f32(d->zero_half), vcvtq_f32_s32(acc), vld1q_f32(d->m + c));
+    y = vmaxnmq_f32(vrndmq_f32(y), vdupq_n_f32(d->lo)); // a number where y is NaN
+    y = vminnmq_f32(y, vdupq_n_f32(d->hi));
+    return vmovn_u32(vreinterpretq_u32_s32(vcvtq_s32_f32(y)));
+}
+
+void qrn_depthwise_q8_cell_neon(const qrn_depthwise_q8_cell *d) {
+    size_t c = 0;
+    for (; c + 8 <= d->channels; c += 8) {
+        int32x4_t acc0 = vld1q_s32(d->bias + c), acc1 = vld1q_s32(d->bias + c + 4);
+        for (size_t t = 0; t < d->taps; t++) {
+            uint8x8_t bytes = veor_u8(vld1_u8(d->x + d->offset[t] + c), vdup_n_u8(d->flip));
+            int16x8_t x =
+                vaddq_s16(vreinterpretq_s16_u16(vmovl_u8(bytes)), vdupq_n_s16(d->x_offset));
+            int16x8_t w = vld1q_s16(d->w + d->weight[t] + c);
+            acc0 = vmlal_s16(acc0, vget_low_s16(x), vget_low_s16(w));
+            acc1 = vmlal_high_s16(acc1, x, w);
+        }
+        if (d->acc) {
+            vst1q_s32(d->acc + c, acc0);
+            vst1q_s32(d->acc + c + 4, acc1);
+            continue;
+        }
+        uint16x8_t codes = vcombine_u16(finish(d, c, acc0), finish(d, c + 4, acc1));
+        vst1_u8(d->y + c, vmovn_u16(codes));
+    }
+    qrn_depthwise_q8_tail(d, c);
+}

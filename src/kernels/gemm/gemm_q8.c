@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// Packing of 8-bit weights and the reference tile.
+#include "kernels/gemm/gemm_q8.h"
+
+#include <math.h>
+#include <string.h>
+
+void qrn_gemm_q8_pack_panel(const uint8_t *w, size_t w_depth, size_t w_col, size_t depth,
+                            size_t cols, size_t first, uint8_t flip, int8_t *dst) {
+    size_t n = cols - first < QRN_PANEL ? cols - first : QRN_PANEL;
+    memset(dst, 0, qrn_q8_steps(depth) * QRN_PANEL * QRN_Q8_DEPTH);
+    for (size_t k = 0; k < depth; k++)
+        for (size_t j = 0; j < n; j++)
+            dst[(k / QRN_Q8_DEPTH * QRN_PANEL + j) * QRN_Q8_DEPTH + k % QRN_Q8_DEPTH] =
+                (int8_t)(w[k * w_depth + (first + j) * w_col] ^ flip);
+}
+
+static void tile_ref(const qrn_gemm_q8_tile *t) {
+    for (uint32_t i = 0; i < t->rows; i++) {
+        uint32_t acc[QRN_PANEL]; // unsigned: may wrap
+        for (uint32_t j = 0; j < QRN_PANEL; j++)
+            acc[j] = (uint32_t)t->column[j] + (t->row ? (uint32_t)t->row[i] : 0);
+        for (size_t s = 0; s < t->steps; s++) {
+            const uint8_t *a = t->a + i * t->a_row + s * QRN_Q8_DEPTH;
+            const int8_t *b = t->b + s * QRN_PANEL * QRN_Q8_DEPTH;
+            for (uint32_t j = 0; j < QRN_PANEL; j++, b += QRN_Q8_DEPTH)
+                acc[j] += (uint32_t)(a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]);
+        }
+        for (uint32_t j = 0; j < t->cols; j++) {
+            float y = floorf(fmaf((float)(int32_t)acc[j], t->m[j], t->zero_half));
+            y = y > t->lo ? y : t->lo; // NaN as well
+            y = y < t->hi ? y : t->hi;
+            if (t->acc)
+                t->acc[i * QRN_PANEL + j] = (int32_t)acc[j];
+            else
+                t->y[i * t->y_row + j] = (uint8_t)(int32_t)y;
+        }
+    }
+}
+
+const qrn_gemm_q8_kernel qrn_gemm_q8_ref = {"gemm_q8_ref", 1, tile_ref};

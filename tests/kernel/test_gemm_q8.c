@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+//
+// Every quantized row of the conv, dense8 and matmul families that this machine can run, on random
+// shapes, encodings and types, bit for bit against the definition in src/kernels/gemm/requant.h
+// written out here: exact integer sums, one fused multiply-add, floor, clamp. QUERN_TEST_SEED
+// repeats a run.
+#include "base/cpu.h"
+#include "kernels/conv/conv.h"
+#include "kernels/gemm/dense8.h"
+#include "kernels/gemm/matmul.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define CHANNELS_MAX 128
+
+static uint64_t state;
+
+static uint32_t random_u32(void) { // xorshift64*
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return (uint32_t)((state * 0x2545F4914F6CDD1Du) >> 32);
+}
+static uint32_t between(uint32_t lo, uint32_t hi) { return lo + random_u32() % (hi - lo + 1); }
+static float random_scale(void) { return 0.01f + (float)(random_u32() % 1000) / 20000.0f; }
+
+static int set_up(void **unused) {
+    (void)unused;
+    const char *seed = getenv("QUERN_TEST_SEED");
+    state = seed ? strtoull(seed, NULL, 0) : 0x5eed;
+    print_message("QUERN_TEST_SEED=%llu\n", (unsigned long long)state);
+    return 0;
+}
+
+// Codes with memory of exactly the right size, so that sanitizers see any overrun.
+static qrn_view make(uint32_t rank, const uint32_t *dims, qrn_dtype dtype, const qrn_quant *quant) {
+    qrn_view v = {.dtype = dtype, .rank = rank, .quant = quant};
+    memcpy(v.dims, dims, rank * sizeof *dims);
+    size_t bytes = qrn_view_count(&v) * qrn_view_elem(&v);
+    uint8_t *data = malloc(bytes ? bytes : 1);
+    assert_non_null(data);
+    bool extreme = between(0, 9) == 0; // nothing but the ends of the range
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = (uint8_t)(extreme ? random_u32() % 2 * 255 : random_u32());
+    v.data = data;
+    return v;
+}
+
+static int64_t code(const qrn_view *v, size_t i) {
+    switch (v->dtype) {
+    case QRN_DTYPE_SQ8:
+        return ((const int8_t *)v->data)[i];
+    case QRN_DTYPE_SQ16:
+        return ((const int16_t *)v->data)[i];
+    case QRN_DTYPE_UQ16:
+        return ((const uint16_t *)v->data)[i];
+    default:
+        return ((const uint8_t *)v->data)[i];
+    }
+}
+
+// Operands of one call with their encodings.
+typedef struct operands {
+    qrn_quant xq, wq, yq;
+    float scales[CHANNELS_MAX];
+    int32_t offsets[CHANNELS_MAX], bias[CHANNELS_MAX];
+    qrn_view x, w, y, bias_view;
+    bool has_bias;
+} operands;
+
+static qrn_quant tensor_quant(qrn_dtype t, float scale) {
+    int32_t zero = t == QRN_DTYPE_SQ8 ? (int32_t)between(0, 100) - 50 : (int32_t)between(0, 255);
+    return (qrn_quant){.kind = QRN_QUANT_TENSOR, .bits = 8, .scale = scale, .offset = -zero};
+}
+
+// channel_axis: of w; per_channel offsets differ only where the rows under test allow it.
+static void make_operands(operands *o, uint32_t rank, const uint32_t *x_dims, uint32_t w_rank,
+                          const uint32_t *w_dims, uint32_t channel_axis, const uint32_t *y_dims,
+                          uint32_t channels) {
+    static const qrn_dtype out_types[] = {QRN_DTYPE_UQ8, QRN_DTYPE_SQ8, QRN_DTYPE_UQ16,
+                                          QRN_DTYPE_SQ16};
+    qrn_dtype xt = between(0, 1) ? QRN_DTYPE_UQ8 : QRN_DTYPE_SQ8;
+    qrn_dtype wt = between(0, 1) ? QRN_DTYPE_UQ8 : QRN_DTYPE_SQ8;
+    qrn_dtype yt = out_types[between(0, 5) % 4];
+    o->xq = tensor_quant(xt, random_scale());
+    o->wq = tensor_quant(wt, random_scale());
+    int32_t shared = between(0, 2) ? 0 : o->wq.offset;
+    bool same = between(0, 3) != 0;
+    for (uint32_t c = 0; c < channels; c++) {
+        o->scales[c] = random_scale();
+        o->offsets[c] = same ? shared : (int32_t)between(0, 20) - 10;
+        o->bias[c] = (int32_t)(random_u32() % 20001) - 10000;
+    }
+    if (between(0, 1))
+        o->wq = (qrn_quant){.kind = QRN_QUANT_AXIS,
+                            .bits = 8,
+                            .axis = (uint8_t)channel_axis,
+                            .scales = o->scales,
+                            .offsets = o->offsets,
+                            .n_groups = channels};
+    bool wide = yt == QRN_DTYPE_UQ16 || yt == QRN_DTYPE_SQ16;
+    o->yq = (qrn_quant){.kind = QRN_QUANT_TENSOR, .bits = wide ? 16 : 8};
+    o->yq.scale = wide ? 0.01f : 0.9f;
+    o->yq.offset = (int32_t)between(0, 200) - (wide ? 3000 : 160);
+    o->x = make(rank, x_dims, xt, &o->xq);
+    o->w = make(w_rank, w_dims, wt, &o->wq);
+    o->y = make(rank, y_dims, yt, &o->yq);
+    o->has_bias = between(0, 3) != 0;
+    o->bias_view = (qrn_view){.data = o->bias, .dtype = QRN_DTYPE_I32, .rank = 1};
+    o->bias_view.dims[0] = channels;
+}
+
+static void free_operands(operands *o) {
+    free(o->x.data);
+    free(o->w.data);
+    free(o->y.data);
+}
+
+// The definition: result i of channel c from its exact sum of products.
+static int64_t expected_code(const operands *o, uint32_t c, int64_t products) {
+    int64_t acc = products + (o->has_bias ? o->bias[c] : 0), lo, hi;
+    bool axis = o->wq.kind == QRN_QUANT_AXIS, wide = qrn_view_elem(&o->y) == 2;
+    double m =
+        (double)o->xq.scale * (double)(axis ? o->scales[c] : o->wq.scale) / (double)o->yq.scale;
+    double t = wide ? floor(fma((double)acc, m, -(double)o->yq.offset + 0.5))
+                    : (double)floorf(fmaf((float)acc, (float)m, -(float)o->yq.offset + 0.5f));
+    bool is_signed = o->y.dtype == QRN_DTYPE_SQ8 || o->y.dtype == QRN_DTYPE_SQ16;
+    hi = (wide ? 65535 : 255) >> (is_signed ? 1 : 0);
+    lo = is_signed ? -hi - 1 : 0;
+    return t < (double)lo ? lo : t > (double)hi ? hi : (int64_t)t;
+}
+
+static int64_t product(const operands *o, size_t xi, size_t wi, uint32_t c) {
+    int32_t w_offset = o->wq.kind == QRN_QUANT_AXIS ? o->offsets[c] : o->wq.offset;
+    return (code(&o->x, xi) + o->xq.offset) * (code(&o->w, wi) + w_offset);
+}
+
+// Runs every RAW row the machine has with several numbers of tasks; returns how many rows ran.
+static unsigned check_rows(const qrn_family *f, const void *args, qrn_view *const *in,
+                           uint32_t n_in, operands *o, const int64_t *expected) {
+    unsigned ran = 0;
+    for (uint32_t i = 0; i < f->n_rows; i++) {
+        qrn_view *outs[] = {&o->y};
+        qrn_kcall k = {.args = args, .in = in, .out = outs, .n_in = n_in, .n_out = 1, .n_tasks = 1};
+        if (qrn_kernel_refusal(&f->rows[i], QRN_DOMAIN_RAW, &k, qrn_cpu_isa()))
+            continue;
+        ran++;
+        for (k.n_tasks = 1; k.n_tasks <= 7; k.n_tasks += 3) {
+            size_t bytes = f->rows[i].scratch ? f->rows[i].scratch(&k) : 0;
+            k.scratch = aligned_alloc(64, (bytes + 64) / 64 * 64);
+            assert_non_null(k.scratch);
+            memset(k.scratch, 0xa5, bytes);
+            memset(o->y.data, 0x5a, qrn_view_count(&o->y) * qrn_view_elem(&o->y));
+            for (k.task = 0; k.task < k.n_tasks; k.task++)
+                assert_int_equal(f->rows[i].fn(&k), QRN_OK);
+            free(k.scratch);
+            for (size_t r = 0; r < qrn_view_count(&o->y); r++)
+                if (code(&o->y, r) != expected[r])
+                    fail_msg("%s, %u tasks: result %zu is %lld, expected %lld", f->rows[i].name,
+                             k.n_tasks, r, (long long)code(&o->y, r), (long long)expected[r]);
+        }
+    }
+    return ran;
+}
+
+// The same product by the dense8 rows, where their conditions hold. Returns 1 if so.
+static unsigned check_dense8(const qrn_dense_args *d, operands *o, size_t w_depth, size_t w_col,
+                             const int64_t *expected) {
+    uint32_t channels = d->group * d->cols;
+    bool is_signed = o->w.dtype == QRN_DTYPE_SQ8, axis = o->wq.kind == QRN_QUANT_AXIS;
+    int32_t offset = axis ? o->offsets[0] : o->wq.offset;
+    for (uint32_t c = 1; axis && c < channels; c++)
+        if (o->offsets[c] != offset)
+            return 0;
+    if ((!d->rows && !qrn_dense8_has_zero(o->x.dtype, o->xq.offset)) ||
+        !qrn_dense8_fits(d, o->w.data, is_signed, w_depth, w_col, offset, o->xq.offset,
+                         o->has_bias ? o->bias : NULL))
+        return 0;
+    qrn_dense8_args args = {.dense = *d, .w_offset = offset + (is_signed ? 0 : 128)};
+    uint32_t dims[4];
+    assert_true(qrn_dense8_packed_shape(d, dims));
+    qrn_view packed = make(4, dims, QRN_DTYPE_I8, NULL);
+    int32_t sums[CHANNELS_MAX];
+    float scales[CHANNELS_MAX];
+    for (uint32_t c = 0; c < channels; c++)
+        scales[c] = axis ? o->scales[c] : o->wq.scale;
+    qrn_dense8_pack(d, o->w.data, w_depth, w_col, is_signed ? 0 : 0x80, packed.data, sums);
+    qrn_view s = {.data = sums, .dtype = QRN_DTYPE_I32, .rank = 1, .dims = {channels}};
+    qrn_view f = {.data = scales, .dtype = QRN_DTYPE_F32, .rank = 1, .dims = {channels}};
+    qrn_view *in[] = {&o->x, &packed, &s, &f, o->has_bias ? &o->bias_view : NULL};
+    assert_true(check_rows(&qrn_family_dense8, &args, in, 5, o, expected) >= 1);
+    free(packed.data);
+    return 1;
+}
+
+static void conv_rows_agree_with_the_definition(void **unused) {
+    (void)unused;
+    unsigned packed = 0, depthwise = 0;
+    for (int n = 0; n < 150; n++) {
+        bool dw = n % 3 == 0, pointwise = n % 3 == 1;
+        uint32_t kh = pointwise ? 1 : between(1, 3), kw = pointwise ? 1 : between(1, 4);
+        uint32_t stride = pointwise ? 1 : between(1, 2), dil = between(1, 2);
+        uint32_t pad = pointwise ? 0 : between(0, 2), group = dw ? between(1, 90) : between(1, 2);
+        uint32_t cin = dw ? 1 : between(1, 40), cout = dw ? 1 : between(1, 40);
+        uint32_t h = between(1, 6) + (kh - 1) * dil, w = between(1, 7) + (kw - 1) * dil;
+        uint32_t oh = (h + 2 * pad - (kh - 1) * dil - 1) / stride + 1;
+        uint32_t ow = (w + 2 * pad - (kw - 1) * dil - 1) / stride + 1, co_all = group * cout;
+        qrn_conv_args conv = {.n_spatial = 2,
+                              .group = group,
+                              .stride = {stride, stride},
+                              .dilation = {dil, dil},
+                              .before = {pad, pad}};
+        qrn_dense_args dense = {
+            .conv = conv, .kernel = {kh, kw}, .group = group, .depth = kh * kw * cin, .cols = cout};
+        operands o;
+        make_operands(&o, 4, (uint32_t[]){1, h, w, cin * group}, 4,
+                      (uint32_t[]){kh, kw, cin, co_all}, 3, (uint32_t[]){1, oh, ow, co_all},
+                      co_all);
+        int64_t *expected = calloc((size_t)oh * ow * co_all, sizeof *expected);
+        for (uint32_t i = 0; i < oh * ow * co_all; i++) {
+            uint32_t c = i % co_all, x0 = i / co_all % ow, y0 = i / co_all / ow;
+            int64_t sum = 0;
+            for (uint32_t t = 0; t < kh * kw * cin; t++) {
+                int64_t y = (int64_t)y0 * stride + t / cin / kw * dil - pad;
+                int64_t x = (int64_t)x0 * stride + t / cin % kw * dil - pad;
+                if (y >= 0 && x >= 0 && y < h && x < w)
+                    sum += product(&o, (size_t)(y * w + x) * cin * group + c / cout * cin + t % cin,
+                                   (size_t)t * co_all + c, c);
+            }
+            expected[i] = expected_code(&o, c, sum);
+        }
+        qrn_view *in[] = {&o.x, &o.w, o.has_bias ? &o.bias_view : NULL};
+        unsigned ran = check_rows(&qrn_family_conv, &conv, in, 3, &o, expected);
+        assert_true(ran >= 1);
+        depthwise += dw && ran >= 2;
+        packed += check_dense8(&dense, &o, co_all, 1, expected);
+        free(expected);
+        free_operands(&o);
+    }
+    assert_true(packed >= 30);
+    assert_true(depthwise >= 30);
+}
+
+static void product_rows_agree_with_the_definition(void **unused) {
+    (void)unused;
+    unsigned packed = 0;
+    for (int n = 0; n < 100; n++) {
+        uint32_t rows = between(1, 30), depth = between(1, n % 10 ? 70 : 700),
+                 cols = between(1, 100);
+        bool tb = n % 2 == 0;
+        qrn_matmul_args args = {.transpose_b = tb};
+        qrn_dense_args dense = {.rows = true, .group = 1, .depth = depth, .cols = cols};
+        operands o;
+        make_operands(&o, 2, (uint32_t[]){rows, depth}, 2,
+                      (uint32_t[]){tb ? cols : depth, tb ? depth : cols}, tb ? 0 : 1,
+                      (uint32_t[]){rows, cols}, cols);
+        int64_t *expected = calloc((size_t)rows * cols, sizeof *expected);
+        for (uint32_t i = 0; i < rows * cols; i++) {
+            int64_t sum = 0;
+            for (uint32_t k = 0; k < depth; k++)
+                sum += product(&o, (size_t)i / cols * depth + k,
+                               tb ? (size_t)(i % cols) * depth + k : (size_t)k * cols + i % cols,
+                               i % cols);
+            expected[i] = expected_code(&o, i % cols, sum);
+        }
+        qrn_view *in[] = {&o.x, &o.w, o.has_bias ? &o.bias_view : NULL};
+        assert_true(check_rows(&qrn_family_matmul, &args, in, 3, &o, expected) >= 1);
+        packed += check_dense8(&dense, &o, tb ? 1 : cols, tb ? depth : 1, expected);
+        free(expected);
+        free_operands(&o);
+    }
+    assert_true(packed >= 50);
+}
+
+// The bound must be sharp enough to let ordinary layers in and must keep overflow out.
+static void sums_beyond_32_bits_are_not_packed(void **unused) {
+    (void)unused;
+    uint32_t depth = 70000;
+    qrn_dense_args d = {.rows = true, .group = 1, .depth = depth, .cols = 1};
+    uint8_t *w = malloc(depth);
+    assert_non_null(w);
+    memset(w, 0x80, depth);
+    assert_false(qrn_dense8_fits(&d, w, true, 1, 1, 0, 0, NULL));
+    memset(w, 1, depth);
+    assert_true(qrn_dense8_fits(&d, w, true, 1, 1, 0, 0, NULL));
+    assert_false(qrn_dense8_fits(&d, w, true, 1, 1, 0, 0, (int32_t[]){INT32_MAX}));
+    assert_false(qrn_dense8_fits(&d, w, true, 1, 1, 0, 0, (int32_t[]){INT32_MIN}));
+    free(w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(conv_rows_agree_with_the_definition, set_up),
+        cmocka_unit_test_setup(product_rows_agree_with_the_definition, set_up),
+        cmocka_unit_test(sums_beyond_32_bits_are_not_packed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
