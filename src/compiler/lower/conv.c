@@ -72,12 +72,14 @@ static qrn_status columns_args(const qrn_node *n, void *args) {
 // Single precision with constant weights: packs them and emits a step of the dense family.
 static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
     qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, out, packed;
-    for (uint32_t i = 0; i < n->n_in && i < 3; i++) {
-        if (n->in[i] && n->in[i]->dtype != QRN_DTYPE_F32)
-            return QRN_E_UNSUPPORTED;
-        if (n->in[i])
-            QRN_TRY(qrn_lo_tensor(lo, n->in[i], &ins[i]));
-    }
+    const qrn_tensor *bias = n->n_in > 2 ? n->in[2] : NULL;
+    if (n->in[0]->dtype != QRN_DTYPE_F32 || n->in[1]->dtype != QRN_DTYPE_F32 ||
+        (bias && bias->dtype != QRN_DTYPE_F32))
+        return QRN_E_UNSUPPORTED;
+    QRN_TRY(qrn_lo_tensor(lo, n->in[0], &ins[0]));
+    QRN_TRY(qrn_lo_tensor(lo, n->in[1], &ins[1]));
+    if (bias)
+        QRN_TRY(qrn_lo_tensor(lo, bias, &ins[2]));
     const float *w = qrn_lo_const_data(lo, ins[1]);
     qrn_shape shape = {.rank = 3};
     void *data;
@@ -116,11 +118,12 @@ static bool conv_product(const qrn_node *n, const qrn_conv_args *conv, qrn_dense
 }
 
 static qrn_status lower_conv(qrn_lowering *lo, const qrn_node *n) {
-    for (uint32_t i = 0; i < n->n_in; i++)
-        if (n->in[i] && n->in[i]->format == QRN_FORMAT_SPARSE)
-            return QRN_FAIL(QRN_E_TENSOR_UNSUPPORTED,
-                            "graph '%s' node '%s': sparse tensor '%s' cannot be computed on",
-                            n->graph->name, n->name, n->in[i]->name);
+    bool sparse_bias = n->n_in > 2 && n->in[2] && n->in[2]->format == QRN_FORMAT_SPARSE;
+    if (n->in[0]->format == QRN_FORMAT_SPARSE || n->in[1]->format == QRN_FORMAT_SPARSE ||
+        n->out[0]->format == QRN_FORMAT_SPARSE || sparse_bias)
+        return QRN_FAIL(QRN_E_TENSOR_UNSUPPORTED,
+                        "graph '%s' node '%s': sparse tensors cannot be computed on",
+                        n->graph->name, n->name);
     qrn_conv_args args = {0};
     qrn_dense_args dense;
     QRN_TRY(conv_args(n, &args));

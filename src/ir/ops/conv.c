@@ -154,7 +154,7 @@ static qrn_status hadamard_rule(const qrn_op_call *c) {
 // Positions of the window on an image: product over height and width.
 static qrn_status n_columns(const qrn_op_call *c, const qrn_window *w, const uint32_t *image,
                             uint32_t *columns) {
-    uint32_t h, l;
+    uint32_t h = 0, l = 0;
     QRN_TRY(qrn_window_forward(c, w, 0, image[0], false, &h));
     QRN_TRY(qrn_window_forward(c, w, 1, image[1], false, &l));
     if ((uint64_t)h * l > UINT32_MAX)
@@ -188,7 +188,7 @@ static qrn_status im2col_rule(const qrn_op_call *c) {
 static qrn_status col2im_rule(const qrn_op_call *c) {
     const qrn_shape *x = &c->in_shape[0], *y = &c->out_shape[0];
     qrn_window w;
-    uint32_t columns;
+    uint32_t columns = 0;
     QRN_TRY(qrn_window_read(c, 2, &w));
     if (y->rank != 4 || y->dims[0] != x->dims[0])
         return qrn_op_fail(c, QRN_E_SHAPE, "image: expected rank 4 and batch %u", x->dims[0]);

@@ -52,8 +52,9 @@ static prepared prepare(const qrn_kcall *k, size_t channels) {
         p.m[c] = qrn_requant_of(k->in[0], w, c, k->out[0]).m32;
         p.bias[c] = bias ? bias[c] : 0;
     }
-    for (size_t i = 0; i < qrn_view_count(w); i++)
-        p.w[i] = (int16_t)(qrn_code8(w, i) + qrn_group_offset(w->quant, i % channels));
+    for (size_t i = 0; i < qrn_view_count(w); i += channels)
+        for (size_t c = 0; c < channels; c++)
+            p.w[i + c] = (int16_t)(qrn_code8(w, i + c) + qrn_group_offset(w->quant, c));
     return p;
 }
 

@@ -49,6 +49,7 @@ static size_t cell_in(const window *w, size_t i) {
 #define T float
 #define FN pool_max_f32_ref
 #define LOWEST (-INFINITY)
+#define WINS(v, best) ((v) > (best) || isnan(v))
 #include "kernels/pooling/pool_max.inc"
 #undef FN
 #define FN pool_avg_f32_ref
@@ -78,6 +79,8 @@ static size_t cell_in(const window *w, size_t i) {
 #undef FN
 #undef L2
 #undef LOWEST
+#undef WINS
+#define WINS(v, best) ((v) > (best))
 #define T uint8_t
 #define FN pool_max_u8
 #define LOWEST 0
