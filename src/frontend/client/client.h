@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
+#include "base/strmap.h"
 
 #include "QnnInterface.h"
 
@@ -19,7 +20,8 @@ typedef struct qc_client {
     const char *provider; // text of the library
     Qnn_ApiVersion_t version;
     uint32_t backend_id;
-    char path[1024];
+    bool is_quern;   // by its build id: Quern's own options may be used
+    char path[1024]; // as the loader found it
     Qnn_LogHandle_t log;
     Qnn_BackendHandle_t backend;
     Qnn_DeviceHandle_t device; // NULL where the library has none
@@ -36,7 +38,8 @@ typedef struct qc_options {
 } qc_options;
 
 // "cpu", "htp", "gpu" stand for the library beside this program or in the loader's path; anything
-// with a slash or ending in .so is a path. The message names what was tried.
+// with a slash or ending in .so is a path. The message names what was tried. n_threads on a library
+// that is not Quern's is refused.
 qrn_status qc_open(const char *name_or_path, const qc_options *opt, qc_client **out);
 void qc_close(qc_client *c); // NULL is fine
 
@@ -62,6 +65,9 @@ typedef struct qc_graph {
     uint32_t n_nodes;              // added so far
     qc_tensor **inputs, **outputs; // application tensors in order of creation
     uint32_t n_inputs, n_outputs, cap_inputs, cap_outputs;
+    qrn_strmap tensor_names, node_names; // names in use
+    Qnn_Tensor_t *bound;                 // inputs, then outputs, as finalize left them
+    Qnn_ProfileHandle_t profile;         // (optional) given to finalize and execute
 } qc_graph;
 
 qrn_status qc_graph_create(qc_client *c, const char *name, const QnnGraph_Config_t **configs,
@@ -108,10 +114,14 @@ qrn_status qc_op_validate(qc_op *o);
 qrn_status qc_op_end(qc_op *o);
 
 qrn_status qc_graph_finalize(qc_graph *g);
-// Buffers in the order of g->inputs and g->outputs; sizes are those of the tensors.
+// Buffers in the order of g->inputs and g->outputs; sizes are those of the tensors. May be called
+// from several threads unless g->profile is set.
 qrn_status qc_graph_execute(qc_graph *g, const void *const *inputs, void *const *outputs);
 
-// Bytes of a dense tensor.
+// Bytes of a dense tensor, and the number of its elements.
 size_t qc_tensor_bytes(const qc_tensor *t);
+size_t qc_tensor_count(const qc_tensor *t);
+// Bits of one element of a QNN data type.
+unsigned qc_dtype_bits(Qnn_DataType_t dtype);
 
 #endif

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+//
+// Graphs and their tensors: creation with unique names, finalize and execute.
+#include "frontend/client/internal.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_RANK 8
+#define STACK_TENSORS 16 // executions with more bind on the heap
+
+const char *qc_unique_name(qc_graph *g, qrn_strmap *taken, const char *name) {
+    if (!name || !*name)
+        name = "t";
+    const char *key = name;
+    char *made = NULL;
+    size_t room = strlen(name) + 16;
+    while (qrn_strmap_get(taken, key)) {
+        if (!made && !(made = qrn_arena_alloc(g->arena, room)))
+            return NULL;
+        snprintf(made, room, "%s_%u", name, ++g->n_names);
+        key = made;
+    }
+    if (!made)
+        key = qrn_arena_strdup(g->arena, name);
+    return key && qrn_strmap_put(taken, key, (void *)key) ? key : NULL;
+}
+
+unsigned qc_dtype_bits(Qnn_DataType_t dtype) {
+    if (dtype == QNN_DATATYPE_BFLOAT_16)
+        return 16;
+    unsigned low = (unsigned)dtype & 0xff; // decimal digits written as hex
+    return (low >> 4) * 10 + (low & 15);
+}
+
+size_t qc_tensor_count(const qc_tensor *t) {
+    size_t n = 1;
+    for (uint32_t i = 0; i < t->rank; i++)
+        n *= t->dims[i];
+    return n;
+}
+
+size_t qc_tensor_bytes(const qc_tensor *t) {
+    return (qc_tensor_count(t) * qc_dtype_bits(t->t.v1.dataType) + 7) / 8;
+}
+
+qrn_status qc_graph_create(qc_client *c, const char *name, const QnnGraph_Config_t **configs,
+                           qc_graph **out) {
+    qrn_arena *arena = qrn_arena_create();
+    qc_graph *g = arena ? qrn_arena_alloc(arena, sizeof *g) : NULL;
+    if (!g) {
+        qrn_arena_destroy(arena);
+        return qc_no_memory(name);
+    }
+    g->client = c;
+    g->arena = arena;
+    qrn_status s =
+        qc_check(c, c->qnn.graphCreate(c->context, name, configs, &g->handle), "graphCreate");
+    if (s != QRN_OK) {
+        qc_graph_destroy(g);
+        return s;
+    }
+    *out = g;
+    return QRN_OK;
+}
+
+void qc_graph_destroy(qc_graph *g) {
+    if (!g)
+        return;
+    qrn_strmap_clear(&g->tensor_names);
+    qrn_strmap_clear(&g->node_names);
+    qrn_arena_destroy(g->arena);
+}
+
+// Appends to a list that lives in the arena; old copies stay there, which doubling bounds.
+static bool append(qc_graph *g, qc_tensor ***list, uint32_t *n, uint32_t *cap, qc_tensor *t) {
+    if (*n == *cap) {
+        uint32_t want = *cap ? 2 * *cap : 8;
+        qc_tensor **grown = qrn_arena_alloc(g->arena, want * sizeof *grown);
+        if (!grown)
+            return false;
+        if (*n)
+            memcpy(grown, *list, *n * sizeof *grown);
+        *list = grown;
+        *cap = want;
+    }
+    (*list)[(*n)++] = t;
+    return true;
+}
+
+static bool note_port(qc_graph *g, qc_tensor *t, Qnn_TensorType_t type) {
+    if (type == QNN_TENSOR_TYPE_APP_WRITE)
+        return append(g, &g->inputs, &g->n_inputs, &g->cap_inputs, t);
+    if (type == QNN_TENSOR_TYPE_APP_READ)
+        return append(g, &g->outputs, &g->n_outputs, &g->cap_outputs, t);
+    return true;
+}
+
+static qrn_status set_data(qc_tensor *t, const void *data, size_t bytes) {
+    size_t want = qc_tensor_bytes(t);
+    if (bytes != want)
+        return QRN_FAIL(QRN_E_ARGUMENT, "tensor '%s': %zu bytes of data, expected %zu",
+                        t->t.v1.name, bytes, want);
+    if (bytes > UINT32_MAX)
+        return QRN_FAIL(QRN_E_UNSUPPORTED,
+                        "tensor '%s': %zu bytes, more than the API's 32 bits can say", t->t.v1.name,
+                        bytes);
+    t->t.v1.clientBuf.data = (void *)data; // the API has no const; it is only read
+    t->t.v1.clientBuf.dataSize = (uint32_t)bytes;
+    return QRN_OK;
+}
+
+qrn_status qc_tensor_create(qc_graph *g, const char *name, Qnn_TensorType_t type,
+                            Qnn_DataType_t dtype, uint32_t rank, const uint32_t *dims,
+                            const Qnn_QuantizeParams_t *quant, const void *data, size_t bytes,
+                            qc_tensor **out) {
+    if (rank > MAX_RANK)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "tensor '%s': rank %u, at most %d", name, rank,
+                        MAX_RANK);
+    qc_tensor *t = qrn_arena_alloc(g->arena, sizeof *t);
+    const char *unique = t ? qc_unique_name(g, &g->tensor_names, name) : NULL;
+    if (!unique)
+        return qc_no_memory(name);
+    t->rank = rank;
+    if (rank)
+        memcpy(t->dims, dims, rank * sizeof *dims);
+    t->t = (Qnn_Tensor_t)QNN_TENSOR_INIT;
+    t->t.v1.name = unique;
+    t->t.v1.type = type;
+    t->t.v1.dataType = dtype;
+    t->t.v1.rank = rank;
+    t->t.v1.dimensions = t->dims;
+    t->t.v1.memType = QNN_TENSORMEMTYPE_RAW;
+    if (quant)
+        QRN_TRY(qc_quant_copy(g, unique, quant, rank, dims, &t->t.v1.quantizeParams));
+    if (data)
+        QRN_TRY(set_data(t, data, bytes));
+    QRN_TRY(qc_check(g->client, g->client->qnn.tensorCreateGraphTensor(g->handle, &t->t),
+                     "tensorCreateGraphTensor"));
+    t->t.v1.clientBuf = (Qnn_ClientBuffer_t){NULL, 0}; // the library has its copy
+    if (!note_port(g, t, type))
+        return qc_no_memory(unique);
+    *out = t;
+    return QRN_OK;
+}
+
+qrn_status qc_graph_finalize(qc_graph *g) {
+    const qc_client *c = g->client;
+    QRN_TRY(qc_check(c, c->qnn.graphFinalize(g->handle, g->profile, NULL), "graphFinalize"));
+    g->bound = qrn_arena_alloc(g->arena, (g->n_inputs + g->n_outputs) * sizeof *g->bound);
+    if (!g->bound)
+        return qc_no_memory("graph");
+    for (uint32_t i = 0; i < g->n_inputs + g->n_outputs; i++) {
+        const qc_tensor *t = i < g->n_inputs ? g->inputs[i] : g->outputs[i - g->n_inputs];
+        size_t bytes = qc_tensor_bytes(t);
+        if (bytes > UINT32_MAX)
+            return QRN_FAIL(QRN_E_UNSUPPORTED,
+                            "tensor '%s': %zu bytes, more than the API's 32 bits can say",
+                            t->t.v1.name, bytes);
+        g->bound[i] = t->t;
+        g->bound[i].v1.clientBuf.dataSize = (uint32_t)bytes;
+    }
+    return QRN_OK;
+}
+
+qrn_status qc_graph_execute(qc_graph *g, const void *const *inputs, void *const *outputs) {
+    if (!g->bound)
+        return QRN_FAIL(QRN_E_NOT_FINALIZED, "graph is not finalized");
+    uint32_t n_in = g->n_inputs, n_out = g->n_outputs, n = n_in + n_out;
+    Qnn_Tensor_t local[STACK_TENSORS];
+    Qnn_Tensor_t *t = n <= STACK_TENSORS ? local : qrn_alloc(n * sizeof *t);
+    if (!t)
+        return qc_no_memory("graph");
+    memcpy(t, g->bound, n * sizeof *t);
+    for (uint32_t i = 0; i < n_in; i++)
+        t[i].v1.clientBuf.data = (void *)inputs[i]; // only read
+    for (uint32_t i = 0; i < n_out; i++)
+        t[n_in + i].v1.clientBuf.data = outputs[i];
+    Qnn_ErrorHandle_t code =
+        g->client->qnn.graphExecute(g->handle, t, n_in, t + n_in, n_out, g->profile, NULL);
+    if (t != local)
+        qrn_free(t);
+    return qc_check(g->client, code, "graphExecute");
+}

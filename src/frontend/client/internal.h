@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// Shared by the files of the client, and by nobody else.
+#ifndef QRN_FRONTEND_CLIENT_INTERNAL_H
+#define QRN_FRONTEND_CLIENT_INTERNAL_H
+
+#include "frontend/client/client.h"
+
+qrn_status qc_no_memory(const char *what);
+
+// A name that is not yet in `taken`, entered there: `name` itself, or with a number behind it. NULL
+// when out of memory.
+const char *qc_unique_name(qc_graph *g, qrn_strmap *taken, const char *name);
+
+// Copies an encoding with its arrays into the graph's arena. QRN_E_UNSUPPORTED for kinds that no
+// front end makes.
+qrn_status qc_quant_copy(qc_graph *g, const char *tensor, const Qnn_QuantizeParams_t *src,
+                         uint32_t rank, const uint32_t *dims, Qnn_QuantizeParams_t *out);
+
+#endif

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+//
+// Opening a QNN library: finding the file, taking its function table, and making the objects that
+// every graph needs.
+#include "frontend/client/internal.h"
+
+#include "base/mem.h"
+
+#include "Quern/QuernBackend.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+// Structs had other sizes before; up to QNN_API_VERSION_MINOR the table only grew.
+#define OLDEST_MINOR 14
+
+typedef Qnn_ErrorHandle_t (*get_providers_fn)(const QnnInterface_t ***, uint32_t *);
+
+typedef struct short_name {
+    const char *name, *file;
+} short_name;
+
+static const short_name short_names[] = {
+    {"cpu", "libQnnCpu.so"},
+    {"htp", "libQnnHtp.so"},
+    {"gpu", "libQnnGpu.so"},
+    {"saver", "libQnnSaver.so"},
+};
+
+// Where an installed or built tree keeps its libraries, seen from the program's folder.
+static const char *const beside[] = {
+#ifdef QUERN_LIB_FROM_BIN
+    QUERN_LIB_FROM_BIN "/",
+#endif
+    "../lib/",
+    "",
+};
+
+qrn_status qc_no_memory(const char *what) { return QRN_FAIL(QRN_E_MEM, "%s: out of memory", what); }
+
+qrn_status qc_check(const qc_client *c, Qnn_ErrorHandle_t code, const char *call) {
+    if (code == QNN_SUCCESS)
+        return QRN_OK;
+    unsigned long long number = QNN_GET_ERROR_CODE(code);
+    const char *text = NULL;
+    if (c->qnn.errorGetVerboseMessage &&
+        c->qnn.errorGetVerboseMessage(code, &text) == QNN_SUCCESS && text) {
+        qrn_status s = QRN_FAIL(QRN_E_GENERAL, "%s: error %llu: %s", call, number, text);
+        if (c->qnn.errorFreeVerboseMessage)
+            c->qnn.errorFreeVerboseMessage(text);
+        return s;
+    }
+    if (c->qnn.errorGetMessage && c->qnn.errorGetMessage(code, &text) == QNN_SUCCESS && text)
+        return QRN_FAIL(QRN_E_GENERAL, "%s: error %llu: %s", call, number, text);
+    return QRN_FAIL(QRN_E_GENERAL, "%s: error %llu", call, number);
+}
+
+static bool is_path(const char *name) {
+    size_t n = strlen(name);
+    return strchr(name, '/') || (n > 3 && strcmp(name + n - 3, ".so") == 0);
+}
+
+// Tries the folders beside the program, then the loader's own search.
+static void *open_by_name(const char *file) {
+    char path[PATH_MAX + 64];
+    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    char *base = NULL;
+    if (n > 0) {
+        path[n] = '\0';
+        base = strrchr(path, '/');
+    }
+    for (size_t i = 0; base && i < sizeof beside / sizeof beside[0]; i++) {
+        size_t room = sizeof path - (size_t)(base + 1 - path);
+        int len = snprintf(base + 1, room, "%s%s", beside[i], file);
+        if (len > 0 && (size_t)len < room && access(path, R_OK) == 0)
+            return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    }
+    return dlopen(file, RTLD_NOW | RTLD_LOCAL);
+}
+
+static qrn_status load(qc_client *c, const char *name) {
+    const char *file = NULL;
+    for (size_t i = 0; i < sizeof short_names / sizeof short_names[0]; i++)
+        if (strcmp(name, short_names[i].name) == 0)
+            file = short_names[i].file;
+    if (file)
+        c->lib = open_by_name(file);
+    else if (is_path(name))
+        c->lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    else
+        return QRN_FAIL(QRN_E_ARGUMENT,
+                        "backend '%s': expected cpu, htp, gpu, saver or the path of a library",
+                        name);
+    if (!c->lib && file)
+        return QRN_FAIL(QRN_E_NOT_FOUND,
+                        "backend '%s': %s is neither beside this program nor in the loader's path "
+                        "(%s)",
+                        name, file, dlerror());
+    if (!c->lib)
+        return QRN_FAIL(QRN_E_NOT_FOUND, "backend '%s': %s", name, dlerror());
+    struct link_map *map = NULL;
+    const char *found = dlinfo(c->lib, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : name;
+    snprintf(c->path, sizeof c->path, "%s", found);
+    return QRN_OK;
+}
+
+// Takes the provider's table. Where the library is older than our headers, the end of our table is
+// not there; the entries that are used came with OLDEST_MINOR.
+static qrn_status take_table(qc_client *c) {
+    get_providers_fn get = NULL;
+    void *symbol = dlsym(c->lib, "QnnInterface_getProviders");
+    memcpy(&get, &symbol, sizeof get);
+    if (!get)
+        return QRN_FAIL(QRN_E_INCOMPATIBLE,
+                        "%s has no QnnInterface_getProviders: not a QNN "
+                        "backend library",
+                        c->path);
+    const QnnInterface_t **list = NULL;
+    uint32_t n = 0;
+    if (get(&list, &n) != QNN_SUCCESS || !list)
+        return QRN_FAIL(QRN_E_INCOMPATIBLE, "%s gives no interface", c->path);
+    Qnn_Version_t newest = {0, 0, 0};
+    for (uint32_t i = 0; i < n; i++) {
+        const Qnn_Version_t v = list[i]->apiVersion.coreApiVersion;
+        newest = v;
+        if (v.major != QNN_API_VERSION_MAJOR || v.minor < OLDEST_MINOR)
+            continue;
+        size_t bytes = v.minor >= QNN_API_VERSION_MINOR
+                           ? sizeof c->qnn
+                           : offsetof(QNN_INTERFACE_VER_TYPE, graphPrepareExecutionEnvironment);
+        memcpy(&c->qnn, &list[i]->QNN_INTERFACE_VER_NAME, bytes);
+        c->provider = list[i]->providerName;
+        c->version = list[i]->apiVersion;
+        c->backend_id = list[i]->backendId;
+        return QRN_OK;
+    }
+    return QRN_FAIL(QRN_E_INCOMPATIBLE, "%s has QNN API %u.%u, expected %d.%d or newer", c->path,
+                    newest.major, newest.minor, QNN_API_VERSION_MAJOR, OLDEST_MINOR);
+}
+
+static qrn_status make_backend(qc_client *c, const qc_options *opt) {
+    const char *id = NULL;
+    c->is_quern = c->qnn.backendGetBuildId && c->qnn.backendGetBuildId(&id) == QNN_SUCCESS && id &&
+                  strstr(id, "quern");
+    if (opt->n_threads && !c->is_quern)
+        return QRN_FAIL(QRN_E_UNSUPPORTED,
+                        "%s is not one of Quern's libraries and has no option "
+                        "for the number of threads",
+                        c->path);
+    if (opt->log)
+        QRN_TRY(qc_check(c, c->qnn.logCreate(opt->log, opt->log_level, &c->log), "logCreate"));
+    QuernBackend_CustomConfig_t threads = {QUERN_BACKEND_CONFIG_MAGIC, QUERN_BACKEND_OPTION_THREADS,
+                                           opt->n_threads};
+    QnnBackend_Config_t custom = {.option = QNN_BACKEND_CONFIG_OPTION_CUSTOM,
+                                  .customConfig = &threads};
+    const QnnBackend_Config_t *configs[] = {opt->n_threads ? &custom : NULL, NULL};
+    return qc_check(c, c->qnn.backendCreate(c->log, configs, &c->backend), "backendCreate");
+}
+
+static qrn_status make_device(qc_client *c, const qc_options *opt) {
+    // The API has both options' types without const inside; they are only read.
+    const QnnDevice_Config_t **configs = opt->device_configs;
+    if (!c->qnn.deviceCreate && !configs)
+        return QRN_OK;
+    if (!c->qnn.deviceCreate)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s has no devices to configure", c->path);
+    Qnn_ErrorHandle_t code = c->qnn.deviceCreate(c->log, configs, &c->device);
+    if (QNN_GET_ERROR_CODE(code) == QNN_DEVICE_ERROR_UNSUPPORTED_FEATURE && !configs) {
+        c->device = NULL;
+        return QRN_OK;
+    }
+    return qc_check(c, code, "deviceCreate");
+}
+
+static qrn_status start(qc_client *c, const char *name, const qc_options *opt) {
+    QRN_TRY(load(c, name));
+    QRN_TRY(take_table(c));
+    QRN_TRY(make_backend(c, opt));
+    QRN_TRY(make_device(c, opt));
+    return qc_check(c,
+                    c->qnn.contextCreate(c->backend, c->device, opt->context_configs, &c->context),
+                    "contextCreate");
+}
+
+qrn_status qc_open(const char *name_or_path, const qc_options *opt, qc_client **out) {
+    static const qc_options defaults;
+    qc_client *c = qrn_calloc(sizeof *c);
+    if (!c)
+        return qc_no_memory("backend");
+    qrn_status s = start(c, name_or_path, opt ? opt : &defaults);
+    if (s != QRN_OK) {
+        qc_close(c);
+        return s;
+    }
+    *out = c;
+    return QRN_OK;
+}
+
+void qc_close(qc_client *c) {
+    if (!c)
+        return;
+    if (c->context)
+        c->qnn.contextFree(c->context, NULL);
+    if (c->device)
+        c->qnn.deviceFree(c->device);
+    if (c->backend)
+        c->qnn.backendFree(c->backend);
+    if (c->log)
+        c->qnn.logFree(c->log);
+    if (c->lib)
+        dlclose(c->lib);
+    qrn_free(c);
+}
