@@ -40,7 +40,7 @@ static uint64_t hash_bytes(const unsigned char *p, size_t n) {
 
 static bool grow(qrn_blobs *s) {
     uint32_t cap = s->cap ? 2 * s->cap : 16;
-    qrn_blob **slots = qrn_calloc(cap * sizeof(*slots));
+    qrn_blob **slots = qrn_calloc(cap * sizeof(void *));
     if (!slots)
         return false;
     for (uint32_t i = 0; i < s->cap; i++) {

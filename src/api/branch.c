@@ -51,21 +51,25 @@ static qrn_node *caller_of(const qrn_graph *g) {
     return NULL;
 }
 
+static bool written_around(const qrn_graph *g, const qrn_tensor *t) {
+    for (; g; g = g->parent)
+        if (writes(g, t))
+            return true;
+    return false;
+}
+
 // The producer on record may stand in another branch: look in this graph and in those around it.
 static qrn_status check_reads(const qrn_graph *g, const qrn_node *n) {
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qrn_tensor *t = n->in[i];
         bool made_by_a_node = t && (t->role == QRN_ROLE_NATIVE || t->role == QRN_ROLE_OUTPUT);
-        if (!made_by_a_node || !t->producer || is_within(g, t->producer->graph))
+        if (!made_by_a_node || !t->producer || is_within(g, t->producer->graph) ||
+            written_around(g, t))
             continue;
-        const qrn_graph *around = g;
-        while (around && !writes(around, t))
-            around = around->parent;
-        if (!around)
-            return QRN_FAIL(QRN_E_UNCONNECTED,
-                            "graph '%s' node '%s' (%s): input %u (tensor '%s') is written only in "
-                            "a branch that does not come before it",
-                            g->name, n->name, n->type, i, t->name);
+        return QRN_FAIL(QRN_E_UNCONNECTED,
+                        "graph '%s' node '%s' (%s): input %u (tensor '%s') is written only in a "
+                        "branch that does not come before it",
+                        n->graph->name, n->name, n->type, i, t->name);
     }
     return QRN_OK;
 }

@@ -35,7 +35,7 @@ static qrn_status enter(qrn_api_context *c, qrn_api_graph *g) {
     if (s == QRN_OK && c->n_graphs == c->cap_graphs) {
         uint32_t cap = c->cap_graphs ? 2 * c->cap_graphs : 8;
         qrn_api_graph **list =
-            qrn_realloc(c->graphs, c->n_graphs * sizeof(*list), (size_t)cap * sizeof(*list));
+            qrn_realloc(c->graphs, c->n_graphs * sizeof(void *), cap * sizeof(void *));
         if (list) {
             c->graphs = list;
             c->cap_graphs = cap;
@@ -56,7 +56,7 @@ static void leave(qrn_api_graph *g) {
     while (i < c->n_graphs && c->graphs[i] != g)
         i++;
     if (i < c->n_graphs) {
-        memmove(&c->graphs[i], &c->graphs[i + 1], (c->n_graphs - i - 1) * sizeof(*c->graphs));
+        memmove(&c->graphs[i], &c->graphs[i + 1], (c->n_graphs - i - 1) * sizeof(void *));
         c->n_graphs--;
     }
     pthread_mutex_unlock(&c->lock);

@@ -41,7 +41,7 @@ static qrn_status described_tensor(const qrn_op_source *src, const qrn_node *n,
     bool has_data =
         c->memType == QNN_TENSORMEMTYPE_RAW && c->clientBuf.data && parsed.role == QRN_ROLE_STATIC;
     if (has_data && c->clientBuf.dataSize != parsed.size_bytes)
-        return qrn_site_fail(&w, QRN_E_TENSOR, "%u bytes of data, expected %zu",
+        return QRN_SITE_FAIL(&w, QRN_E_TENSOR, "%u bytes of data, expected %zu",
                              c->clientBuf.dataSize, parsed.size_bytes);
     if (has_data && (is_param || parsed.size_bytes <= SMALL_BYTES)) {
         parsed.data = qrn_arena_copy(src->arena, c->clientBuf.data, parsed.size_bytes);
@@ -110,7 +110,7 @@ static qrn_status parse_scalar(const qrn_op_source *src, const qrn_node *n, cons
         return QRN_OK;
     case QNN_DATATYPE_INT_8:
     case QNN_DATATYPE_SFIXED_POINT_8:
-        p->value.i = s->int8Value;
+        p->value.i = (int64_t)s->int8Value;
         return QRN_OK;
     case QNN_DATATYPE_INT_16:
     case QNN_DATATYPE_SFIXED_POINT_16:

@@ -48,7 +48,7 @@ static qrn_status set_codes(const source *s, const qrn_site *w, qrn_tensor *t) {
     uint32_t container = qrn_dtypes[t->dtype].bits;
     uint32_t bits = s->bits == ALL_BITS ? container : s->bits;
     if (bits == 0 || bits > container)
-        return qrn_site_fail(w, QRN_E_TENSOR, "encoding of %u bits in data type %s of %u bits",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "encoding of %u bits in data type %s of %u bits",
                              bits, qrn_dtypes[t->dtype].token, container);
     t->quant.bits = (uint8_t)bits;
     bool is_signed = qrn_dtypes[t->dtype].cls == QRN_CLASS_SFIXED;
@@ -63,7 +63,7 @@ static qrn_status set_codes(const source *s, const qrn_site *w, qrn_tensor *t) {
         t->quant.shift = is_signed ? 0.5f : 0.5f - ldexpf(1.0f, (int)bits - 1);
         return QRN_OK;
     default:
-        return qrn_site_fail(w, QRN_E_TENSOR, "encoding mapping %u, allowed 0, 1, 2", s->mapping);
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "encoding mapping %u, allowed 0, 1, 2", s->mapping);
     }
 }
 
@@ -72,7 +72,7 @@ static qrn_status check_scale(const qrn_site *w, const qrn_tensor *t, float scal
     bool zero_fits = t->role == QRN_ROLE_STATIC || qrn_dtypes[t->dtype].bits == 32;
     if (isfinite(scale) && (scale > 0.0f || (scale == 0.0f && zero_fits)))
         return QRN_OK;
-    return qrn_site_fail(w, QRN_E_TENSOR, "scale %zu of the encoding is %g, expected above 0", i,
+    return QRN_SITE_FAIL(w, QRN_E_TENSOR, "scale %zu of the encoding is %g, expected above 0", i,
                          (double)scale);
 }
 
@@ -94,14 +94,14 @@ static qrn_status copy_groups(const source *s, size_t n, const qrn_site *w, qrn_
         has_offset |= s->offsets && int_at(s->offsets, s->stride, i) != 0;
         float real = s->real_offsets ? float_at(s->real_offsets, s->stride, i) : 0.0f;
         if (!isfinite(real))
-            return qrn_site_fail(w, QRN_E_TENSOR, "offset %zu of the encoding is not finite", i);
+            return QRN_SITE_FAIL(w, QRN_E_TENSOR, "offset %zu of the encoding is not finite", i);
         has_real |= real != 0.0f;
     }
     float *scales = qrn_arena_alloc(a, n * sizeof(float));
     int32_t *offsets = has_offset ? qrn_arena_alloc(a, n * sizeof(int32_t)) : NULL;
     float *reals = has_real ? qrn_arena_alloc(a, n * sizeof(float)) : NULL;
     if (!scales || (has_offset && !offsets) || (has_real && !reals))
-        return qrn_site_fail(w, QRN_E_MEM, "out of memory for %zu scales", n);
+        return QRN_SITE_FAIL(w, QRN_E_MEM, "out of memory for %zu scales", n);
     for (size_t i = 0; i < n; i++) {
         scales[i] = float_at(s->scales, s->stride, i);
         if (offsets)
@@ -118,7 +118,7 @@ static qrn_status copy_groups(const source *s, size_t n, const qrn_site *w, qrn_
 
 static qrn_status check_axis(int32_t axis, const qrn_site *w, const qrn_tensor *t) {
     if (axis < 0 || (uint32_t)axis >= t->shape.rank)
-        return qrn_site_fail(w, QRN_E_TENSOR, "encoding axis %d of a tensor of rank %u", axis,
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "encoding axis %d of a tensor of rank %u", axis,
                              t->shape.rank);
     return QRN_OK;
 }
@@ -127,10 +127,10 @@ static qrn_status per_axis(const source *s, int32_t axis, uint32_t n, const qrn_
                            qrn_arena *a, qrn_tensor *t) {
     QRN_TRY(check_axis(axis, w, t));
     if (n != t->shape.dims[axis])
-        return qrn_site_fail(w, QRN_E_TENSOR, "%u scales for axis %d of size %u", n, axis,
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "%u scales for axis %d of size %u", n, axis,
                              t->shape.dims[axis]);
     if (!s->scales)
-        return qrn_site_fail(w, QRN_E_TENSOR, "encoding without scales");
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "encoding without scales");
     QRN_TRY(set_codes(s, w, t));
     QRN_TRY(copy_groups(s, n, w, a, t));
     t->quant.kind = QRN_QUANT_AXIS;
@@ -141,18 +141,18 @@ static qrn_status per_axis(const source *s, int32_t axis, uint32_t n, const qrn_
 static qrn_status per_block(const source *s, const uint32_t *block, const qrn_site *w, qrn_arena *a,
                             qrn_tensor *t) {
     if (!block || !s->scales)
-        return qrn_site_fail(w, QRN_E_TENSOR, "block encoding without %s",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "block encoding without %s",
                              block ? "scales" : "block sizes");
     size_t n = 1; // at most the number of elements, which was found to be addressable
     for (uint32_t i = 0; i < t->shape.rank; i++) {
         if (block[i] == 0)
-            return qrn_site_fail(w, QRN_E_TENSOR,
+            return QRN_SITE_FAIL(w, QRN_E_TENSOR,
                                  "size of the encoding's block is 0 in dimension %u", i);
         n *= (t->shape.dims[i] - 1) / block[i] + 1;
         t->quant.block[i] = block[i];
     }
     if (n > UINT32_MAX)
-        return qrn_site_fail(w, QRN_E_TENSOR_UNSUPPORTED, "encoding of %zu blocks", n);
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "encoding of %zu blocks", n);
     QRN_TRY(set_codes(s, w, t));
     QRN_TRY(copy_groups(s, n, w, a, t));
     t->quant.kind = QRN_QUANT_BLOCK;
@@ -170,7 +170,9 @@ typedef struct expansion {
 } expansion;
 
 static uint32_t factor_at(const expansion *e, size_t i) {
-    return e->factors8 ? e->factors8[i] : e->factors16[i];
+    if (e->factors8)
+        return e->factors8[i];
+    return e->factors16 ? e->factors16[i] : 0;
 }
 
 // Blocks run along the innermost dimension that is not the axis (the input channels of a filter).
@@ -180,20 +182,20 @@ static qrn_status check_expansion(const expansion *e, const qrn_site *w, const q
     uint32_t axis = (uint32_t)e->axis, rank = t->shape.rank;
     uint32_t storage_bits = e->factors8 ? 8 : 16;
     if (!e->codes.scales || (!e->factors8 && !e->factors16))
-        return qrn_site_fail(w, QRN_E_TENSOR, "block expansion without %s",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "block expansion without %s",
                              e->codes.scales ? "block scales (8 or 16 bits)" : "scales");
     if (e->factor_bits == 0 || e->factor_bits > storage_bits)
-        return qrn_site_fail(w, QRN_E_TENSOR, "block scales of %u bits in storage of %u bits",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "block scales of %u bits in storage of %u bits",
                              e->factor_bits, storage_bits);
     *along = axis == rank - 1 ? (rank > 1 ? rank - 2 : 0) : rank - 1;
     uint32_t size = *along == axis ? 1 : t->shape.dims[*along];
     if (e->n_blocks == 0 || size % e->n_blocks)
-        return qrn_site_fail(w, QRN_E_TENSOR, "%u blocks do not divide dimension %u of size %u",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "%u blocks do not divide dimension %u of size %u",
                              e->n_blocks, *along, size);
     size_t n = (size_t)t->shape.dims[axis] * e->n_blocks;
     for (size_t i = 0; i < n; i++)
         if (factor_at(e, i) > 1u << e->factor_bits)
-            return qrn_site_fail(w, QRN_E_TENSOR, "block scale %zu is %u, more than %u bits", i,
+            return QRN_SITE_FAIL(w, QRN_E_TENSOR, "block scale %zu is %u, more than %u bits", i,
                                  factor_at(e, i), e->factor_bits);
     return QRN_OK;
 }
@@ -209,7 +211,7 @@ static qrn_status expanded(const expansion *e, const qrn_site *w, qrn_arena *a, 
     float *scales = qrn_arena_alloc(a, n * sizeof(float));
     int32_t *offsets = qrn_arena_alloc(a, n * sizeof(int32_t));
     if (!scales || !offsets)
-        return qrn_site_fail(w, QRN_E_MEM, "out of memory for %zu scales", n);
+        return QRN_SITE_FAIL(w, QRN_E_MEM, "out of memory for %zu scales", n);
     bool axis_outer = axis < along;
     for (uint32_t i = 0; i < n_axis; i++) {
         for (uint32_t b = 0; b < e->n_blocks; b++) {
@@ -263,28 +265,28 @@ static qrn_status vector_form(const Qnn_VectorEncoding_t *v, const qrn_site *w,
     QRN_TRY(check_axis(v->bwAxisScaleOffset.axis, w, t));
     if (!v->bwAxisScaleOffset.scales || v->rowsPerBlock == 0 || v->columnsPerBlock == 0 ||
         v->vectorDimension == 0 || v->vectorStride == 0 || v->indexBitwidth == 0)
-        return qrn_site_fail(w, QRN_E_TENSOR, "codebook encoding with a size of 0 or no scales");
-    return qrn_site_fail(w, QRN_E_TENSOR_UNSUPPORTED, "codebook encodings are not supported");
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "codebook encoding with a size of 0 or no scales");
+    return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "codebook encodings are not supported");
 }
 
 static qrn_status micro_form(const Qnn_MicroscalingEncoding_t *m, const qrn_site *w,
                              const qrn_tensor *t) {
     if (m->valueEncoding < QNN_FLOAT_ENCODING_MXFP8_E5M2 ||
         m->valueEncoding > QNN_FLOAT_ENCODING_MXFP4_E2M1)
-        return qrn_site_fail(w, QRN_E_TENSOR, "MX element format %d, allowed 0 to 4",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "MX element format %d, allowed 0 to 4",
                              (int)m->valueEncoding);
     if (m->blockRank != t->shape.rank || !m->blockDimensions || m->blockCount == 0 ||
         !m->blockScales8)
-        return qrn_site_fail(w, QRN_E_TENSOR, "MX encoding without blocks of the tensor's rank %u",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "MX encoding without blocks of the tensor's rank %u",
                              t->shape.rank);
-    return qrn_site_fail(w, QRN_E_TENSOR_UNSUPPORTED, "MX encodings are not supported");
+    return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "MX encodings are not supported");
 }
 
 static qrn_status array_form(const Qnn_ArrayOf_t *x, const qrn_site *w) {
     if (x->numElements == 0 || !x->vectorElements || !x->indexTensor)
-        return qrn_site_fail(w, QRN_E_TENSOR,
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR,
                              "array of encodings without elements or index tensor");
-    return qrn_site_fail(w, QRN_E_TENSOR_UNSUPPORTED, "arrays of encodings are not supported");
+    return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "arrays of encodings are not supported");
 }
 
 static qrn_status block_forms(const Qnn_QuantizeParams_t *q, const qrn_site *w, qrn_arena *a,
@@ -351,7 +353,7 @@ static bool is_by_pointer(Qnn_QuantizationEncoding_t e) {
 static qrn_status fixed_point(const Qnn_QuantizeParams_t *q, const qrn_site *w, qrn_arena *a,
                               qrn_tensor *t) {
     if (is_by_pointer(q->quantizationEncoding) && !q->arrayOfEncoding)
-        return qrn_site_fail(w, QRN_E_TENSOR, "encoding %d without its description",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "encoding %d without its description",
                              (int)q->quantizationEncoding);
     source s = {.bits = ALL_BITS};
     switch (q->quantizationEncoding) {
@@ -384,7 +386,7 @@ static qrn_status fixed_point(const Qnn_QuantizeParams_t *q, const qrn_site *w, 
     case QNN_QUANTIZATION_ENCODING_ARRAY_OF:
         return array_form(q->arrayOfEncoding, w);
     default:
-        return qrn_site_fail(w, QRN_E_TENSOR, "encoding %d, allowed 0 to 13",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "encoding %d, allowed 0 to 13",
                              (int)q->quantizationEncoding);
     }
 }
@@ -399,19 +401,19 @@ qrn_status qrn_quant_parse(const Qnn_QuantizeParams_t *src, const qrn_site *w, q
             src->quantizationEncoding != QNN_QUANTIZATION_ENCODING_SCALE_OFFSET &&
             src->quantizationEncoding != QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET &&
             src->quantizationEncoding != QNN_QUANTIZATION_ENCODING_UNDEFINED)
-            return qrn_site_fail(w, QRN_E_TENSOR_UNSUPPORTED, "encoding %d on data type %s",
+            return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "encoding %d on data type %s",
                                  (int)src->quantizationEncoding, qrn_dtypes[t->dtype].token);
         return QRN_OK;
     }
     if (src->encodingDefinition == QNN_DEFINITION_UNDEFINED)
         return QRN_OK;
     if (src->encodingDefinition == QNN_DEFINITION_IMPL_GENERATED)
-        return qrn_site_fail(w, QRN_E_TENSOR_UNSUPPORTED,
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED,
                              "data type %s with an encoding left to the library, expected a "
                              "defined one",
                              qrn_dtypes[t->dtype].token);
     if (src->encodingDefinition != QNN_DEFINITION_DEFINED)
-        return qrn_site_fail(w, QRN_E_TENSOR, "encoding definition %d",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "encoding definition %d",
                              (int)src->encodingDefinition);
     t->encoding = (uint32_t)src->quantizationEncoding;
     return fixed_point(src, w, a, t);

@@ -19,9 +19,9 @@ typedef struct static_data {
 static qrn_status check_size(const qrn_site *w, const qrn_tensor *t, const void *data,
                              uint64_t size) {
     if (!data)
-        return qrn_site_fail(w, QRN_E_TENSOR, "a static tensor without data");
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "a static tensor without data");
     if (size != t->size_bytes)
-        return qrn_site_fail(w, QRN_E_TENSOR, "%" PRIu64 " bytes of data, expected %zu", size,
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "%" PRIu64 " bytes of data, expected %zu", size,
                              t->size_bytes);
     return QRN_OK;
 }
@@ -33,9 +33,9 @@ static qrn_status fetch_data(qrn_api_context *c, qrn_api_graph *g, const Qnn_Ten
     if (src->memType == QNN_TENSORMEMTYPE_MEMHANDLE) {
         const qrn_api_mem *m = qrn_handle_get(QRN_KIND_MEM, src->memHandle);
         if (!m || m->context != c)
-            return qrn_site_fail(w, QRN_E_TENSOR, "not a memory handle of this context");
+            return QRN_SITE_FAIL(w, QRN_E_TENSOR, "not a memory handle of this context");
         if (m->size_bytes < t->size_bytes)
-            return qrn_site_fail(w, QRN_E_TENSOR, "memory of %zu bytes, expected %zu",
+            return QRN_SITE_FAIL(w, QRN_E_TENSOR, "memory of %zu bytes, expected %zu",
                                  m->size_bytes, t->size_bytes);
         out->data = m->data;
         return QRN_OK;
@@ -45,7 +45,7 @@ static qrn_status fetch_data(qrn_api_context *c, qrn_api_graph *g, const Qnn_Ten
         const Qnn_TensorRetrieveRaw_t *fns = src->retrieveRaw;
         void *graph = g ? g->handle : NULL;
         if (fns->getTensorData(c->handle, graph, t->id, &buf) != QNN_SUCCESS)
-            return qrn_site_fail(w, QRN_E_TENSOR, "the callback that gives the data failed");
+            return QRN_SITE_FAIL(w, QRN_E_TENSOR, "the callback that gives the data failed");
         qrn_status s = check_size(w, t, buf.data, buf.dataSize);
         if (s != QRN_OK) {
             fns->freeTensorData(c->handle, graph, t->id);
@@ -70,7 +70,7 @@ static qrn_status store_data(qrn_api_context *c, qrn_api_graph *g, const Qnn_Ten
     if (d.release)
         d.release(c->handle, g ? g->handle : NULL, t->id);
     if (!t->data)
-        return qrn_site_fail(w, QRN_E_MEM, "out of memory for %zu bytes of data", t->size_bytes);
+        return QRN_SITE_FAIL(w, QRN_E_MEM, "out of memory for %zu bytes of data", t->size_bytes);
     return QRN_OK;
 }
 
@@ -87,10 +87,10 @@ static bool grow_table(qrn_api_context *c, uint32_t n) {
     while (cap < n)
         cap = cap > UINT32_MAX / 2 ? n : 2 * cap;
     qrn_tensor **table =
-        qrn_realloc(c->tensors, c->cap_tensors * sizeof(*table), (size_t)cap * sizeof(*table));
+        qrn_realloc(c->tensors, c->cap_tensors * sizeof(void *), (size_t)cap * sizeof(void *));
     if (!table)
         return false;
-    memset(table + c->cap_tensors, 0, (size_t)(cap - c->cap_tensors) * sizeof(*table));
+    memset(table + c->cap_tensors, 0, (size_t)(cap - c->cap_tensors) * sizeof(void *));
     c->tensors = table;
     c->cap_tensors = cap;
     return true;
@@ -165,7 +165,7 @@ static qrn_status check_name(qrn_api_context *c, qrn_api_graph *g, const qrn_sit
     if (!g)
         pthread_mutex_unlock(&c->lock);
     if (old)
-        return qrn_site_fail(w, QRN_E_TENSOR, "the name is taken");
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "the name is taken");
     return QRN_OK;
 }
 
@@ -192,7 +192,7 @@ static qrn_status make_tensor(qrn_api_context *c, qrn_api_graph *g, const Qnn_Te
     if (s != QRN_OK)
         return s;
     if (!name)
-        return qrn_site_fail(w, QRN_E_MEM, "out of memory");
+        return QRN_SITE_FAIL(w, QRN_E_MEM, "out of memory");
     t->name = name;
     *out = t;
     return QRN_OK;
@@ -204,7 +204,7 @@ static qrn_status create_tensor(qrn_api_context *c, qrn_api_graph *g, Qnn_Tensor
     QRN_TRY(qrn_tensor_parse(src, g ? QRN_PLACE_GRAPH : QRN_PLACE_CONTEXT, &w, &parsed));
     bool is_app = parsed.role == QRN_ROLE_INPUT || parsed.role == QRN_ROLE_OUTPUT;
     if (g && g->ir->parent && is_app)
-        return qrn_site_fail(&w, QRN_E_TENSOR,
+        return QRN_SITE_FAIL(&w, QRN_E_TENSOR,
                              "application tensors belong to the graph, not to a subgraph");
     QRN_TRY(check_name(c, g, &w));
     const Qnn_TensorV2_t *client = qrn_client_tensor(src);
@@ -212,13 +212,13 @@ static qrn_status create_tensor(qrn_api_context *c, qrn_api_graph *g, Qnn_Tensor
         client->memType == QNN_TENSORMEMTYPE_MEMHANDLE && client->memHandle) {
         const qrn_api_mem *m = qrn_handle_get(QRN_KIND_MEM, client->memHandle);
         if (!m || m->context != c)
-            return qrn_site_fail(&w, QRN_E_TENSOR, "not a memory handle of this context");
+            return QRN_SITE_FAIL(&w, QRN_E_TENSOR, "not a memory handle of this context");
     }
     QRN_TRY(make_tensor(c, g, src, &w, &parsed, &t));
     if (t->role == QRN_ROLE_STATIC) {
         t->id = reserve_id(c);
         if (!t->id)
-            return qrn_site_fail(&w, QRN_E_MEM, "out of memory");
+            return QRN_SITE_FAIL(&w, QRN_E_MEM, "out of memory");
         QRN_TRY(store_data(c, g, client, &w, t));
     }
     qrn_status s = qrn_tensor_add(c, g, t);
@@ -280,12 +280,12 @@ static qrn_status check_update(qrn_api_context *c, qrn_api_graph *g, const Qnn_T
     QRN_TRY(qrn_tensor_parse(src, g ? QRN_PLACE_GRAPH : QRN_PLACE_CONTEXT, &w, &u->fresh));
     u->target = qrn_tensor_find(c, g ? g->ir : NULL, qrn_client_tensor(src)->id);
     if (!u->target || (u->target->graph == NULL) != (g == NULL))
-        return qrn_site_fail(&w, QRN_E_TENSOR, "no tensor with id %u", qrn_client_tensor(src)->id);
+        return QRN_SITE_FAIL(&w, QRN_E_TENSOR, "no tensor with id %u", qrn_client_tensor(src)->id);
     if (!u->target->updateable)
-        return qrn_site_fail(&w, QRN_E_TENSOR_UPDATE, "the tensor is not updateable");
+        return QRN_SITE_FAIL(&w, QRN_E_TENSOR_UPDATE, "the tensor is not updateable");
     QRN_TRY(qrn_quant_parse(&qrn_client_tensor(src)->quantizeParams, &w, scratch, &u->fresh));
     if (!qrn_tensor_same_form(u->target, &u->fresh))
-        return qrn_site_fail(&w, QRN_E_TENSOR_UPDATE,
+        return QRN_SITE_FAIL(&w, QRN_E_TENSOR_UPDATE,
                              "type, shape or kind of encoding differ from the tensor's");
     u->fresh.id = u->target->id;
     if (u->fresh.role == QRN_ROLE_STATIC)

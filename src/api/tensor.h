@@ -17,6 +17,8 @@ typedef struct qrn_site {
 // Fails with "<kind> '<owner>' tensor '<tensor>': <text>".
 qrn_status qrn_site_fail(const qrn_site *w, qrn_status s, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+#define QRN_SITE_FAIL(site, status, ...)                                                           \
+    qrn_failed(qrn_site_fail((site), (status), __VA_ARGS__), (status))
 
 typedef enum qrn_tensor_place {
     QRN_PLACE_GRAPH,   // createGraphTensor

@@ -47,14 +47,14 @@ static bool has(qrn_feature f) { return (qrn_this_backend.features & f) != 0; }
 static qrn_status parse_role(Qnn_TensorType_t type, qrn_tensor_place place, const qrn_site *w,
                              qrn_tensor *t) {
     if ((uint32_t)type >= sizeof(role_rows) / sizeof(role_rows[0]))
-        return qrn_site_fail(w, QRN_E_TENSOR, "tensor type %d, allowed 0 to 13", (int)type);
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "tensor type %d, allowed 0 to 13", (int)type);
     const struct role_row *row = &role_rows[type];
     if (place == QRN_PLACE_GRAPH && row->role == QRN_ROLE_INOUT)
-        return qrn_site_fail(w, QRN_E_TENSOR, "a read-write tensor belongs to a context");
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "a read-write tensor belongs to a context");
     if (place == QRN_PLACE_CONTEXT && row->role == QRN_ROLE_NATIVE)
-        return qrn_site_fail(w, QRN_E_TENSOR, "a native tensor belongs to a graph");
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "a native tensor belongs to a graph");
     if (row->updateable && !has(QRN_FEATURE_UPDATEABLE))
-        return qrn_site_fail(w, QRN_E_TENSOR_UNSUPPORTED, "updateable tensors are not supported");
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "updateable tensors are not supported");
     t->role = row->role;
     t->updateable = row->updateable;
     t->optional_io = row->optional_io;
@@ -81,31 +81,31 @@ static bool is_known_type(Qnn_DataType_t type) {
 static qrn_status parse_type(Qnn_DataType_t type, const qrn_site *w, qrn_tensor *t) {
     t->dtype = qrn_dtype_from_code((uint32_t)type);
     if (t->dtype == QRN_DTYPE_STR)
-        return qrn_site_fail(w, QRN_E_TENSOR, "a tensor cannot hold strings");
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "a tensor cannot hold strings");
     if (t->dtype != QRN_DTYPE_COUNT)
         return QRN_OK;
     if (is_known_type(type))
-        return qrn_site_fail(w, QRN_E_TENSOR_UNSUPPORTED, "data type 0x%04x is not supported",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "data type 0x%04x is not supported",
                              (unsigned)type);
-    return qrn_site_fail(w, QRN_E_TENSOR, "unknown data type 0x%04x", (unsigned)type);
+    return QRN_SITE_FAIL(w, QRN_E_TENSOR, "unknown data type 0x%04x", (unsigned)type);
 }
 
 static qrn_status parse_shape(const Qnn_TensorV2_t *src, const qrn_site *w, qrn_tensor *t) {
     if (src->rank > QRN_MAX_RANK)
-        return qrn_site_fail(w, QRN_E_TENSOR_UNSUPPORTED, "rank %u, at most %u supported",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "rank %u, at most %u supported",
                              src->rank, QRN_MAX_RANK);
     if (src->rank && !src->dimensions)
-        return qrn_site_fail(w, QRN_E_TENSOR, "rank %u without dimensions", src->rank);
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "rank %u without dimensions", src->rank);
     t->shape.rank = src->rank;
     for (uint32_t i = 0; i < src->rank; i++) {
         if (src->dimensions[i] == 0)
-            return qrn_site_fail(w, QRN_E_TENSOR, "dimension %u is 0, expected at least 1", i);
+            return QRN_SITE_FAIL(w, QRN_E_TENSOR, "dimension %u is 0, expected at least 1", i);
         t->shape.dims[i] = src->dimensions[i];
     }
     size_t count;
     if (!qrn_shape_count(&t->shape, &count) || !qrn_dtype_bytes(t->dtype, count, &t->size_bytes)) {
         char text[128];
-        return qrn_site_fail(w, QRN_E_TENSOR, "shape %s has more bytes than can be addressed",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "shape %s has more bytes than can be addressed",
                              qrn_shape_text(&t->shape, text, sizeof(text)));
     }
     return QRN_OK;
@@ -119,9 +119,9 @@ static qrn_status parse_dynamic(const Qnn_Tensor_t *src, const qrn_site *w, qrn_
         t->has_dynamic |= t->dynamic[i] != 0;
     }
     if (t->has_dynamic && !has(QRN_FEATURE_DYNAMIC_DIMS))
-        return qrn_site_fail(w, QRN_E_TENSOR_UNSUPPORTED, "dynamic dimensions are not supported");
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "dynamic dimensions are not supported");
     if (t->has_dynamic && t->role == QRN_ROLE_STATIC)
-        return qrn_site_fail(w, QRN_E_TENSOR, "a static tensor with dynamic dimensions");
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "a static tensor with dynamic dimensions");
     return QRN_OK;
 }
 
@@ -129,15 +129,15 @@ static qrn_status parse_dynamic(const Qnn_Tensor_t *src, const qrn_site *w, qrn_
 // (each of the remaining dense dimensions).
 static qrn_status parse_sparse(const Qnn_Tensor_t *src, const qrn_site *w, qrn_tensor *t) {
     if (!has(QRN_FEATURE_SPARSE))
-        return qrn_site_fail(w, QRN_E_TENSOR_UNSUPPORTED, "sparse tensors are not supported");
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "sparse tensors are not supported");
     if (!qrn_client_is_v2(src))
-        return qrn_site_fail(w, QRN_E_TENSOR, "a sparse tensor needs a version 2 description");
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "a sparse tensor needs a version 2 description");
     const Qnn_SparseParams_t *p = &src->v2.sparseParams;
     if (p->type != QNN_SPARSE_LAYOUT_HYBRID_COO)
-        return qrn_site_fail(w, QRN_E_TENSOR, "sparse layout %d, allowed 0", (int)p->type);
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "sparse layout %d, allowed 0", (int)p->type);
     uint32_t n = p->hybridCoo.numSpecifiedElements, dims = p->hybridCoo.numSparseDimensions;
     if (n == 0 || dims == 0 || dims > t->shape.rank)
-        return qrn_site_fail(w, QRN_E_TENSOR, "%u sparse dimensions of %u with %u elements", dims,
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "%u sparse dimensions of %u with %u elements", dims,
                              t->shape.rank, n);
     size_t values = n, indices, value_bytes;
     bool fits = true;
@@ -147,7 +147,7 @@ static qrn_status parse_sparse(const Qnn_Tensor_t *src, const qrn_site *w, qrn_t
            qrn_mul_size((size_t)n * dims, sizeof(int32_t), &indices) &&
            qrn_add_size(indices, value_bytes, &t->size_bytes);
     if (!fits)
-        return qrn_site_fail(w, QRN_E_TENSOR, "%u sparse elements are more than can be addressed",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "%u sparse elements are more than can be addressed",
                              n);
     t->n_sparse_elements = n;
     t->n_sparse_dims = dims;
@@ -161,9 +161,9 @@ static qrn_status parse_format(const Qnn_Tensor_t *src, const qrn_site *w, qrn_t
     if (t->format == QRN_FORMAT_SPARSE)
         return parse_sparse(src, w, t);
     if (t->format <= QNN_TENSOR_DATA_FORMAT_BATCH_ALIGNED_256)
-        return qrn_site_fail(w, QRN_E_TENSOR_UNSUPPORTED, "data format %u is not supported",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "data format %u is not supported",
                              t->format);
-    return qrn_site_fail(w, QRN_E_TENSOR, "unknown data format %u", t->format);
+    return QRN_SITE_FAIL(w, QRN_E_TENSOR, "unknown data format %u", t->format);
 }
 
 // What kind of memory is described; the data itself is looked at when it is copied.
@@ -173,22 +173,22 @@ static qrn_status check_memory(const Qnn_Tensor_t *src, const qrn_site *w, const
     switch (c->memType) {
     case QNN_TENSORMEMTYPE_RAW:
         if (!is_static && c->clientBuf.data)
-            return qrn_site_fail(w, QRN_E_TENSOR,
+            return QRN_SITE_FAIL(w, QRN_E_TENSOR,
                                  "buffer given for a tensor that is not static, expected NULL");
         return QRN_OK;
     case QNN_TENSORMEMTYPE_MEMHANDLE:
         if (!has(QRN_FEATURE_MEM))
-            return qrn_site_fail(w, QRN_E_TENSOR_UNSUPPORTED, "memory handles are not supported");
+            return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "memory handles are not supported");
         return QRN_OK;
     case QNN_TENSORMEMTYPE_RETRIEVE_RAW:
         if (!qrn_client_is_v2(src) || !is_static || !c->retrieveRaw ||
             !c->retrieveRaw->getTensorData || !c->retrieveRaw->freeTensorData)
-            return qrn_site_fail(w, QRN_E_TENSOR,
+            return QRN_SITE_FAIL(w, QRN_E_TENSOR,
                                  "data on request needs a static tensor, a version 2 description "
                                  "and both callbacks");
         return QRN_OK;
     default:
-        return qrn_site_fail(w, QRN_E_TENSOR, "memory type %d, allowed 0, 1, 2", (int)c->memType);
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "memory type %d, allowed 0, 1, 2", (int)c->memType);
     }
 }
 
@@ -196,12 +196,12 @@ qrn_status qrn_tensor_parse(const Qnn_Tensor_t *src, qrn_tensor_place place, con
                             qrn_tensor *t) {
     *t = (qrn_tensor){0};
     if (src->version != QNN_TENSOR_VERSION_1 && src->version != QNN_TENSOR_VERSION_2)
-        return qrn_site_fail(w, QRN_E_TENSOR, "version %d of the description, allowed 1 and 2",
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "version %d of the description, allowed 1 and 2",
                              (int)src->version);
     const Qnn_TensorV2_t *c = qrn_client_tensor(src);
     t->name = c->name ? c->name : "";
     if (place != QRN_PLACE_OP && !*t->name)
-        return qrn_site_fail(w, QRN_E_TENSOR, "a tensor needs a name");
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "a tensor needs a name");
     QRN_TRY(parse_role(c->type, place, w, t));
     if (t->role == QRN_ROLE_NULL) // a placeholder: nothing else of it is looked at
         return QRN_OK;

@@ -85,7 +85,12 @@ qrn_status qrn_fail(qrn_status s, const char *fmt, ...) __attribute__((format(pr
 const char *qrn_message(void);
 void qrn_message_clear(void);
 
-#define QRN_FAIL(...) qrn_fail(__VA_ARGS__)
+// The status is passed on in sight of the compiler, so that analysers know what comes back.
+static inline qrn_status qrn_failed(qrn_status said, qrn_status s) {
+    (void)said;
+    return s;
+}
+#define QRN_FAIL(status, ...) qrn_failed(qrn_fail((status), __VA_ARGS__), (status))
 #define QRN_TRY(expr)                                                                              \
     do {                                                                                           \
         qrn_status qrn_try_ = (expr);                                                              \
