@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// Watching cases: an alarm clock, and the sanitizer's last words.
+#include "watch.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *case_name = "none";
+static uint64_t case_number;
+static unsigned limit_s;
+
+static void say(void) {
+    fprintf(stderr, "while running case '%s' %" PRIu64 "\n", case_name, case_number);
+}
+
+static void on_alarm(int signal_number) {
+    (void)signal_number;
+    fprintf(stderr, "not done after %u seconds\n", limit_s);
+    say();
+    abort(); // leaves a stack to look at
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+static void watch_sanitizer(void) { __sanitizer_set_death_callback(say); }
+#else
+static void watch_sanitizer(void) {}
+#endif
+
+void watch_start(unsigned seconds) {
+    limit_s = seconds;
+    signal(SIGALRM, on_alarm);
+    watch_sanitizer();
+}
+
+void watch_case(const char *name, uint64_t number) {
+    case_name = name;
+    case_number = number;
+    alarm(limit_s);
+}
