@@ -12,7 +12,7 @@ void qrn_code_range(qrn_dtype t, uint32_t bits, int64_t *lo, int64_t *hi) {
     switch ((qrn_dtype_class)qrn_dtypes[t].cls) {
     case QRN_CLASS_SINT:
     case QRN_CLASS_SFIXED:
-        *hi = (int64_t)(UINT64_MAX >> (65 - width));
+        *hi = (int64_t)((UINT64_C(1) << (width - 1)) - 1);
         *lo = -*hi - 1;
         return;
     case QRN_CLASS_UINT:

@@ -219,7 +219,10 @@ static qrn_status reshape_rule(const qrn_plan *p, const qrn_step *s, qrn_view *v
     for (uint32_t i = 0; i < n->n_in; i++)
         if (pn->in[i] != UINT32_MAX)
             memcpy(in[i].dims, views[pn->in[i]].dims, sizeof in[i].dims);
-    QRN_TRY(n->op->rule(&c));
+    // The rule was content with the largest shapes: what it refuses now are the client's
+    // dimensions.
+    if (n->op->rule(&c) != QRN_OK)
+        return QRN_E_DYNAMIC_SHAPE;
     for (uint32_t o = 0; o < s->n_out; o++) {
         if (s->out[o] == UINT32_MAX || views[s->out[o]].rank != out[o].rank)
             continue;
@@ -326,6 +329,10 @@ static format operand_format(char c, const qrn_tensor *t, qrn_domain d,
                              const qrn_tensor *first_out) {
     if (c == 'r')
         return (format){domain_dtype[d], NULL};
+    // Scales per axis or block belong to the output's shape: inputs of other shapes cannot have
+    // them.
+    if (c == 'm' && first_out && first_out->quant.kind > QRN_QUANT_TENSOR)
+        return (format){QRN_DTYPE_F64, NULL};
     if (c == 'm' && first_out)
         return (format){widened(first_out->dtype), &first_out->quant};
     return (format){widened(t->dtype), &t->quant};

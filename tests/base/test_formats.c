@@ -128,6 +128,7 @@ static void codes_have_the_range_of_their_bits(void **state) {
         {QRN_DTYPE_SQ8, 4, -8, 7},
         {QRN_DTYPE_UQ8, 4, 0, 15},
         {QRN_DTYPE_SQ8, 2, -2, 1},
+        {QRN_DTYPE_SQ8, 1, -1, 0},
         {QRN_DTYPE_SQ4, 0, -8, 7},
         {QRN_DTYPE_SQ4, 8, -8, 7}, // never more than the container
         {QRN_DTYPE_UQ16, 0, 0, 65535},

@@ -5,6 +5,8 @@ Oracle: conv_oracle.py on the real values of the codes, in float64. A bias that 
 scale(x) * scale(w) is rounded to them first when activations have 8 bits and weights no blocks: the
 sum is one integer there.
 """
+import itertools
+
 import numpy as np
 
 import conv_oracle as oracle
@@ -129,6 +131,18 @@ def dynamic_weight_cases(f):
               params_of("Conv2d", (1, 1), ((0, 0), (0, 0))), name=f"Conv2d_given_weights_{form}")
 
 
+def given_bias_cases(f):
+    """Codes without a scale that the application gives, with sums in integers and in double."""
+    for dtype, form in itertools.product(("uq8", "uq16"), ("sq8", "sq8axis")):
+        x = q.Tensor("x", f.rng.normal(size=(1, 4, 5, 3)), dtype)
+        w = qw.weights(f.rng, (2, 2, 3, 4), form, 3, 2)
+        b, b_real = qw.bias(f.rng, "i32", x, w, 4, 1.0)
+        b.kind = "input"
+        y = oracle.conv(x.real, w.real, b_real, (1, 1), ((0, 0), (0, 0)), (1, 1), 1)
+        f.add("Conv2d", [x, w, b], [q.Tensor("y", y, dtype)],
+              params_of("Conv2d", (1, 1), ((0, 0), (0, 0))), name=f"Conv2d_given_bias_{dtype}")
+
+
 def exact_cases(f):
     """Ties and saturation, where every product is a whole number of half steps."""
     codes = np.arange(0, 256).reshape(1, 16, 16, 1)
@@ -154,6 +168,7 @@ def cases(f):
     wide_cases(f)
     mixed_cases(f)
     dynamic_weight_cases(f)
+    given_bias_cases(f)
     exact_cases(f)
 
 

@@ -218,6 +218,10 @@ def select_cases(f):
     cond = q.Tensor("c", f.rng.integers(0, 2, (4, 1)), "b8")
     f.add("ElementWiseSelect", [cond, x, z],
           [q.Tensor("y", np.where(cond.codes != 0, x.real, z.real), "f32")], name="Select_uq4_f32")
+    for axis in range(2):  # scales of the output that inputs of fewer dimensions cannot have
+        real = np.where(cond.codes != 0, x.real, z.real)
+        f.add("ElementWiseSelect", [cond, x, z],
+              [q.Tensor("y", real, "uq8", q.fit_axis(real, axis))], name="Select_per_axis")
 
 
 def mux_cases(f):
@@ -271,8 +275,8 @@ def error_cases(f):
     refuse("Quantize", [x], out("f32"), "Quantize_to_float")
     refuse("Quantize", [i], out("uq8", enc=q.scale_offset(1)), "Quantize_integers")
     refuse("Dequantize", [x], out(), "Dequantize_floats")
-    refuse("Convert", [q.Tensor("x", np.zeros((2, 3)), kind="static")], out(),
-           "Convert_dynamic_static", {"dynamic_input_data": ("b8", True)})
+    for name in ("dynamic_input_data", "dynamic_output_data"):
+        refuse("Convert", [x], out(), f"Convert_{name}", {name: ("b8", True)})
     refuse("ElementWiseSelect", [c, x, i], out(), "Select_mixed")
     refuse("ElementWiseSelect", [c, x, x], out("i32"), "Select_integer_output")
     refuse("ElementWiseSelect", [c, x, q.Tensor("b", np.zeros(2))], out(), "Select_no_broadcast")

@@ -79,6 +79,12 @@ def rearrange_cases(f):
     refuse(f, "Tile", [(2, 3)], [(4, 3)], u32(multiples=(2 ** 31, 2)), "huge_multiple")
     pads = {"scheme": ("u32", 0), "pad_amount": ("u32", ((1, 1), (0, 0)))}
     refuse(f, "Pad", [(2, 3)], [(4, 3)], u32(scheme=0), "without_amount")
+    many = [q.Tensor(n, None, "uq8", q.axis(1, [1.0, 2.0, 3.0]), dims=d)
+            for n, d in (("x", (2, 3)), ("y", (4, 3)))]
+    one = x_of((4, 3), "uq8", "y")
+    for y in (many[1], one):
+        refuse(f, "Pad", [many[0]], [y], {**pads,
+                                          "pad_constant_value": ("u8", 1)}, "code_of_many_scales")
     refuse(f, "Pad", [(2, 3)], [(4, 3)], u32(pad_amount=((1, 1), (0, 0))), "without_scheme")
     refuse(f, "Pad", [(2, 3)], [(4, 3)], {**pads, "scheme": ("u32", 4)}, "unknown_scheme")
     refuse(f, "Pad", [(2, 3)], [(4, 3)], u32(scheme=0, pad_amount=((1, 1),)), "short_amount")
@@ -226,6 +232,8 @@ def generator_cases(f):
     idx = x_of((2, 3), "i32", "indices")
     refuse(f, "OneHot", [idx], [(2, 3, 4)], {}, "without_depth")
     refuse(f, "OneHot", [idx], [(2, 3, 4)], u32(depth=0), "no_depth")
+    y = q.Tensor("y", None, "uq8", q.axis(0, [1.0, 2.0]), dims=(2, 3, 4))
+    refuse(f, "OneHot", [idx], [y], {**u32(depth=4), "on_value": ("uq8", 1)}, "code_of_many_scales")
     refuse(f, "OneHot", [idx], [(2, 3, 4)], u32(depth=5), "wrong_shape")
     refuse(f, "OneHot", [idx], [(2, 3, 4)], u32(depth=4, axis=3), "axis_out_of_range")
     refuse(f, "OneHot", [x_of((1,) * 8, "i32", "i")], [(1,) * 8], u32(depth=1), "rank_9")

@@ -230,12 +230,6 @@ static qrn_status lower_cast(qrn_lowering *lo, const qrn_node *n) {
 }
 
 static qrn_status lower_convert(qrn_lowering *lo, const qrn_node *n) {
-    if (qrn_node_bool(n, "dynamic_input_data", false) ||
-        qrn_node_bool(n, "dynamic_output_data", false))
-        return QRN_FAIL(QRN_E_UNSUPPORTED,
-                        "graph '%s' node '%s' (%s): tensors that change their type between "
-                        "executions are not supported",
-                        n->graph->name, n->name, n->type);
     return convert_step(lo, n, &qrn_family_convert);
 }
 

@@ -115,17 +115,11 @@ static qrn_status lower_move(qrn_lowering *lo, const qrn_node *n) {
 // One element of the working format from a scalar parameter; `fallback` when it is absent or name
 // is NULL. A float is the real value; a whole number is the code of a fixed-point tensor, else the
 // value.
-static qrn_status put_element(const qrn_node *n, const char *name, double fallback,
-                              uint8_t dst[8]) {
+static void put_element(const qrn_node *n, const char *name, double fallback, uint8_t dst[8]) {
     format f = format_of(n);
     const qrn_param *p = name ? qrn_node_param(n, name) : NULL;
     bool whole = p && !qrn_dtype_is_float(p->dtype);
     bool is_code = whole && qrn_dtype_is_fixed(n->out[0]->dtype);
-    if (is_code && !qrn_dtype_is_fixed(f.dtype))
-        return QRN_FAIL(QRN_E_FINALIZE,
-                        "graph '%s' node '%s' (%s): parameter '%s' is a code, but the output has "
-                        "more than one scale",
-                        n->graph->name, n->name, n->type, name);
     double real = p && !whole ? p->value.f : fallback;
     int64_t number = whole ? p->value.i : 0; // unsigned ones share the bits
     qrn_view src = {.data = whole ? (void *)&number : (void *)&real,
@@ -134,7 +128,6 @@ static qrn_status put_element(const qrn_node *n, const char *name, double fallba
     qrn_view out = {.data = &element, .dtype = f.dtype, .quant = f.quant};
     qrn_convert_range(&src, &out, 0, 1, is_code);
     memcpy(dst, &element, sizeof element);
-    return QRN_OK;
 }
 
 static qrn_status transpose_args(const qrn_node *n, void *args) {
@@ -164,7 +157,8 @@ static qrn_status to_batch_args(const qrn_node *n, void *args) {
     qrn_node_u32s(n, "pad_amount", pad, 4);
     memcpy(a->pad, pad, sizeof pad);
     a->to_batch = true;
-    return put_element(n, NULL, 0.0, a->fill);
+    put_element(n, NULL, 0.0, a->fill);
+    return QRN_OK;
 }
 
 static qrn_status from_batch_args(const qrn_node *n, void *args) {
@@ -213,7 +207,8 @@ static qrn_status pad_args(const qrn_node *n, void *args) {
     a->scheme = qrn_node_u32(n, "scheme", QRN_PAD_CONSTANT);
     for (uint32_t d = 0; d < count / 2; d++)
         a->before[d] = amount[2 * d];
-    return put_element(n, "pad_constant_value", 0.0, a->fill);
+    put_element(n, "pad_constant_value", 0.0, a->fill);
+    return QRN_OK;
 }
 
 // in[1] counts for outputs with dynamic dimensions alone.
@@ -255,12 +250,14 @@ static qrn_status lower_scatter(qrn_lowering *lo, const qrn_node *n) {
 static qrn_status one_hot_args(const qrn_node *n, void *args) {
     qrn_one_hot_args *a = args;
     a->axis = qrn_node_u32(n, "axis", n->in[0]->shape.rank);
-    QRN_TRY(put_element(n, "on_value", 1.0, a->on));
-    return put_element(n, "off_value", 0.0, a->off);
+    put_element(n, "on_value", 1.0, a->on);
+    put_element(n, "off_value", 0.0, a->off);
+    return QRN_OK;
 }
 
 static qrn_status fill_args(const qrn_node *n, void *args) {
-    return put_element(n, "value", 0.0, ((qrn_fill_args *)args)->value);
+    put_element(n, "value", 0.0, ((qrn_fill_args *)args)->value);
+    return QRN_OK;
 }
 
 // Where the number of rows is not reported, those left over are filled with -1.

@@ -198,6 +198,23 @@ qrn_status qrn_lower_quantized(qrn_lowering *lo, const qrn_node *n, const qrn_qu
     return qrn_lo_step(lo, q->family, QRN_DOMAIN_RAW, q->args, ins, 3, &out, 1, 0);
 }
 
+// A bias that is not known yet: its codes get scales that stand for the products.
+static qrn_status scaled_at_execution(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q,
+                                      qrn_val *bias) {
+    qrn_val unused;
+    void *data;
+    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &n->in[2]->shape, NULL, &unused, &data));
+    float *scales = data;
+    for (uint32_t c = 0; c < q->n_channels; c++)
+        scales[c] = (float)product_scale(n, q, c);
+    qrn_quant codes = {
+        .kind = QRN_QUANT_AXIS, .bits = 32, .scales = scales, .n_groups = q->n_channels};
+    qrn_val scaled;
+    QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_SQ32, &n->in[2]->shape, &codes, &scaled));
+    QRN_TRY(qrn_lo_step(lo, &qrn_family_cast, QRN_DOMAIN_RAW, NULL, bias, 1, &scaled, 1, 0));
+    return qrn_lo_as(lo, scaled, QRN_DTYPE_F64, NULL, bias);
+}
+
 qrn_status qrn_lower_unscaled_bias(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
     if (!has_bias(n) || !unscaled(n->in[2]) || n->in[0]->quant.kind != QRN_QUANT_TENSOR)
         return QRN_E_UNSUPPORTED;
@@ -208,12 +225,11 @@ qrn_status qrn_lower_unscaled_bias(qrn_lowering *lo, const qrn_node *n, const qr
     QRN_TRY(qrn_lo_tensor(lo, n->in[2], &ins[2]));
     const int32_t *codes = qrn_lo_const_data(lo, ins[2]);
     if (!codes)
-        return QRN_FAIL(QRN_E_TENSOR_UNSUPPORTED,
-                        "graph '%s' node '%s': bias '%s' needs a scale unless it is static",
-                        n->graph->name, n->name, n->in[2]->name);
-    void *data;
-    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F64, &n->in[2]->shape, NULL, &ins[2], &data));
-    for (uint32_t c = 0; c < q->n_channels; c++)
+        QRN_TRY(scaled_at_execution(lo, n, q, &ins[2]));
+    void *data = NULL;
+    if (codes)
+        QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F64, &n->in[2]->shape, NULL, &ins[2], &data));
+    for (uint32_t c = 0; codes && c < q->n_channels; c++)
         ((double *)data)[c] = (double)codes[c] * product_scale(n, q, c);
     for (uint32_t i = 0; i < 2; i++) {
         QRN_TRY(qrn_lo_tensor(lo, n->in[i], &ins[i]));

@@ -8,10 +8,27 @@
 #include <string.h>
 
 // The bias (in[2]) has one value per output channel.
+static bool lacks_scale(const qrn_tensor *t) {
+    const qrn_quant *q = &t->quant;
+    if (t->dtype != QRN_DTYPE_SQ32)
+        return t->dtype == QRN_DTYPE_I32;
+    bool zero = q->kind == QRN_QUANT_NONE || (q->kind == QRN_QUANT_TENSOR && q->scale == 0.0f);
+    if (q->kind <= QRN_QUANT_TENSOR)
+        return zero;
+    for (uint32_t g = 0; g < q->n_groups; g++)
+        if (q->scales[g] != 0.0f)
+            return false;
+    return true;
+}
+
 static qrn_status check_bias(const qrn_op_call *c, uint32_t channels) {
     if (c->n_in > 2 && c->in[2] && c->in_shape[2].dims[0] != channels)
         return qrn_op_fail(c, QRN_E_SHAPE, "bias: %u values, expected %u", c->in_shape[2].dims[0],
                            channels);
+    // Codes without a scale count products of input and weights: blocks have no such unit.
+    if (c->n_in > 2 && c->in[2] && lacks_scale(c->in[2]) &&
+        c->in[0]->quant.kind == QRN_QUANT_TENSOR && c->in[1]->quant.kind == QRN_QUANT_BLOCK)
+        return qrn_op_fail(c, QRN_E_DTYPE, "bias: needs a scale, the weights have blocks");
     return QRN_OK;
 }
 

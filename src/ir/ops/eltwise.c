@@ -198,19 +198,16 @@ static qrn_status rule_logit(const qrn_op_call *c) {
     return qrn_rule_same_shape(c);
 }
 
-// Data that may change its type between executions must be the application's own.
+// Tensors that change their type between executions are refused: nothing here could compute on
+// them.
 static qrn_status rule_convert(const qrn_op_call *c) {
-    uint8_t from = c->in[0]->role, to = c->out[0]->role;
-    if (qrn_op_bool(c, "dynamic_input_data", false) && from != QRN_ROLE_INPUT &&
-        from != QRN_ROLE_INOUT)
-        return qrn_op_fail(c, QRN_E_PARAM,
-                           "parameter 'dynamic_input_data': input 0 is not written by the "
-                           "application");
-    if (qrn_op_bool(c, "dynamic_output_data", false) && to != QRN_ROLE_OUTPUT &&
-        to != QRN_ROLE_INOUT)
-        return qrn_op_fail(c, QRN_E_PARAM,
-                           "parameter 'dynamic_output_data': output 0 is not read by the "
-                           "application");
+    static const char *const names[] = {"dynamic_input_data", "dynamic_output_data"};
+    for (uint32_t i = 0; i < 2; i++)
+        if (qrn_op_bool(c, names[i], false))
+            return qrn_op_fail(c, QRN_E_PARAM,
+                               "parameter '%s': tensors that change their type between executions "
+                               "are not supported",
+                               names[i]);
     return qrn_rule_same_shape(c);
 }
 

@@ -180,7 +180,7 @@ qrn_status qrn_rule_nonzero(const qrn_op_call *c) {
 static qrn_status check_hot_value(const qrn_op_call *c, const char *name) {
     const qrn_param *p = qrn_op_param(c, name);
     if (!p->present || qrn_dtype_is_float(p->dtype) || p->dtype == c->out[0]->dtype)
-        return QRN_OK;
+        return qrn_move_code(c, name, false);
     return qrn_op_fail(c, QRN_E_PARAM,
                        "parameter '%s': data type %s, expected f32 or %s as the "
                        "output",
