@@ -115,8 +115,8 @@ static Qnn_BwBlockwiseExpansionMapped_t expansion(pen *p) {
     e.axis = axis(p);
     uint32_t rank = p->shape->rank;
     uint32_t n = e.axis >= 0 && (uint32_t)e.axis < rank ? p->shape->dims[e.axis] : 1;
-    uint32_t along = rank > 1 ? p->shape->dims[(uint32_t)e.axis == rank - 1 ? rank - 2 : rank - 1]
-                              : 1;
+    uint32_t along =
+        rank > 1 ? p->shape->dims[(uint32_t)e.axis == rank - 1 ? rank - 2 : rank - 1] : 1;
     e.numBlocksPerAxis = along > 1 && draw_chance(p->s, 50) && along % 2 == 0 ? 2 : 1;
     if (p->bad && draw_chance(p->s, 20))
         e.numBlocksPerAxis = draw_below(p->s, 4);
@@ -152,8 +152,11 @@ static void axis_kinds(pen *p, Qnn_QuantizeParams_t *q) {
         q->bwAxisScaleOffsetEncoding =
             (Qnn_BwAxisScaleOffset_t){bits(p), a, n, scales(p, n), offsets(p, n)};
     } else {
-        Qnn_BwAxisScaleOffsetMapped_t m = {.bitwidth = bits(p), .axis = a, .mapping = mapping(p),
-                                           .numElements = n, .scales = scales(p, n),
+        Qnn_BwAxisScaleOffsetMapped_t m = {.bitwidth = bits(p),
+                                           .axis = a,
+                                           .mapping = mapping(p),
+                                           .numElements = n,
+                                           .scales = scales(p, n),
                                            .offsets = offsets(p, n)};
         q->bwAxisScaleOffsetMappedEncoding = by_pointer(p, &m, sizeof m);
     }
@@ -169,8 +172,8 @@ static void block_kinds(pen *p, Qnn_QuantizeParams_t *q) {
     } else if (q->quantizationEncoding == QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK) {
         q->bwFloatBlockEncoding = (Qnn_BwFloatBlockEncoding_t){bits(p), b, float_pairs(p, n)};
     } else {
-        Qnn_BwBlockMapped_t m = {.bitwidth = bits(p), .mapping = mapping(p), .blockSize = b,
-                                 .scaleOffset = pairs(p, n)};
+        Qnn_BwBlockMapped_t m = {
+            .bitwidth = bits(p), .mapping = mapping(p), .blockSize = b, .scaleOffset = pairs(p, n)};
         q->bwBlockMappedEncoding = by_pointer(p, &m, sizeof m);
     }
 }
@@ -181,7 +184,8 @@ static void expansion_kinds(pen *p, Qnn_QuantizeParams_t *q) {
         q->bwBlockwiseExpansionMappedEncoding = by_pointer(p, &m, sizeof m);
         return;
     }
-    Qnn_BlockwiseExpansion_t e = {.axis = m.axis, .scaleOffsets = m.scaleOffsets,
+    Qnn_BlockwiseExpansion_t e = {.axis = m.axis,
+                                  .scaleOffsets = m.scaleOffsets,
                                   .numBlocksPerAxis = m.numBlocksPerAxis,
                                   .blockScaleBitwidth = m.blockScaleBitwidth,
                                   .blockScaleStorageType = m.blockScaleStorageType,
@@ -191,8 +195,10 @@ static void expansion_kinds(pen *p, Qnn_QuantizeParams_t *q) {
 
 static void exotic_kinds(pen *p, Qnn_QuantizeParams_t *q) {
     if (q->quantizationEncoding == QNN_QUANTIZATION_ENCODING_VECTOR) {
-        Qnn_VectorEncoding_t v = {.rowsPerBlock = draw_u8(p->s), .columnsPerBlock = draw_u8(p->s),
-                                  .vectorDimension = draw_u8(p->s), .vectorStride = draw_u8(p->s),
+        Qnn_VectorEncoding_t v = {.rowsPerBlock = draw_u8(p->s),
+                                  .columnsPerBlock = draw_u8(p->s),
+                                  .vectorDimension = draw_u8(p->s),
+                                  .vectorStride = draw_u8(p->s),
                                   .indexBitwidth = draw_u8(p->s)};
         int32_t a = axis(p);
         uint32_t n = axis_count(p, a);
@@ -202,7 +208,8 @@ static void exotic_kinds(pen *p, Qnn_QuantizeParams_t *q) {
         size_t n;
         uint32_t *b = block(p, &n);
         Qnn_MicroscalingEncoding_t m = {.valueEncoding = (Qnn_FloatEncoding_t)draw_below(p->s, 6),
-                                        .blockRank = p->shape->rank, .blockDimensions = b,
+                                        .blockRank = p->shape->rank,
+                                        .blockDimensions = b,
                                         .blockCount = (uint32_t)n,
                                         .scaleDataType = QNN_DATATYPE_UINT_8};
         m.blockScales8 = array(p, n, 1);
@@ -228,8 +235,8 @@ Qnn_QuantizeParams_t encoding_draw(source *s, scrap *mem, qrn_dtype dtype, const
         return q;
     if (draw_chance(s, 3))
         return q; // codes without a meaning
-    q.encodingDefinition = p.bad && draw_chance(s, 10) ? (Qnn_Definition_t)draw_below(s, 4)
-                                                       : QNN_DEFINITION_DEFINED;
+    q.encodingDefinition =
+        p.bad && draw_chance(s, 10) ? (Qnn_Definition_t)draw_below(s, 4) : QNN_DEFINITION_DEFINED;
     q.quantizationEncoding =
         draw_chance(s, 70) ? DRAW_FROM(s, usual) : (Qnn_QuantizationEncoding_t)draw_below(s, 14);
     switch (q.quantizationEncoding) {

@@ -33,7 +33,8 @@ static uint16_t half_of(float f) { // near enough for test data
     uint16_t exponent = 13; // mag * 2^-2 with a leading one at bit 0
     while (mag > 1 && mag >> (exponent - 12))
         exponent++;
-    return mag ? (uint16_t)(sign | exponent << 10 | ((mag << (10 - (exponent - 13))) & 0x3FF)) : sign;
+    return mag ? (uint16_t)(sign | exponent << 10 | ((mag << (10 - (exponent - 13))) & 0x3FF))
+               : sign;
 }
 
 static uint64_t draw_integer(source *s, bool is_signed) {
@@ -145,9 +146,9 @@ static void make_operands(source *s, scrap *mem, drawn_op *op, const char *prefi
         bool absent = x->role == QRN_ROLE_NULL;
         if (!absent && dynamic)
             make_dynamic(s, x, all);
-        c->out[i] =
-            describe(s, mem, x, text(mem, prefix, "out", i),
-                     absent ? QNN_TENSOR_TYPE_NULL : QNN_TENSOR_TYPE_APP_READ, v2, style->bad_percent);
+        c->out[i] = describe(s, mem, x, text(mem, prefix, "out", i),
+                             absent ? QNN_TENSOR_TYPE_NULL : QNN_TENSOR_TYPE_APP_READ, v2,
+                             style->bad_percent);
     }
 }
 

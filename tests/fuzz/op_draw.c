@@ -10,9 +10,10 @@
 
 enum { MAX_ELEMENTS = 4096, MAX_DRAWN_RANK = 5 };
 
-// Shapes of an op's operands, one word each; the last word repeats. A lower-case letter is a
-// dimension, the same number wherever it stands in the row; a digit is itself; `*` is one common
-// shape of any rank; `~` is a shape that broadcasts to it; `?` is any shape.
+// Shapes of an op's operands, one word each; the last word repeats. An op may have several rows:
+// one is drawn. A lower-case letter is a dimension, the same number wherever it stands in the row;
+// a digit is itself; `*` is one common shape of any rank; `~` is a shape that broadcasts to it; `?`
+// is any shape.
 static const struct shape_row {
     const char *op, *ins, *outs;
     const char *params; // "name[dims]", tensor parameters only
@@ -25,11 +26,12 @@ static const struct shape_row {
 // What one draw has decided for all operands.
 typedef struct theme {
     source *s;
-    qrn_dtype dtype;     // preferred type
-    bool mixed;          // types are drawn for each operand
+    qrn_dtype dtype;      // preferred type
+    bool mixed;           // types are drawn for each operand
     uint32_t letters[26]; // sizes of named dimensions
     qrn_shape common;
     const struct shape_row *row; // or NULL
+    uint32_t optional_percent;   // of optional operands that are given
 } theme;
 
 static uint32_t small_dim(source *s) {
@@ -63,9 +65,8 @@ static qrn_shape any_shape(source *s, uint32_t lo, uint32_t hi) {
 
 // A shape that broadcasts to `common`: leading dims left out, some dims 1.
 static qrn_shape broadcastable(source *s, const qrn_shape *common, uint32_t lo) {
-    uint32_t drop = common->rank > lo && draw_chance(s, 30)
-                        ? draw_below(s, common->rank - lo + 1)
-                        : 0;
+    uint32_t drop =
+        common->rank > lo && draw_chance(s, 30) ? draw_below(s, common->rank - lo + 1) : 0;
     qrn_shape r = {.rank = common->rank - drop};
     for (uint32_t i = 0; i < r.rank; i++)
         r.dims[i] = draw_chance(s, 30) ? 1 : common->dims[i + drop];
@@ -160,14 +161,14 @@ static void draw_operand(theme *t, drawn_op *op, uint32_t i, bool is_output) {
     x->dtype = draw_type(t, d->types);
     x->shape = draw_shape(t, d, i, is_output, op);
     set_size(x);
-    if (d->presence == QRN_OPTIONAL && draw_chance(t->s, 40))
+    if (d->presence == QRN_OPTIONAL && !draw_chance(t->s, t->optional_percent))
         *x = (qrn_tensor){.name = "", .role = QRN_ROLE_NULL};
     // Rows say whether an op takes sparse tensors, names say which of them are.
     if (def->flags & QRN_OP_SPARSE && strcmp(d->name, "sparse") == 0 && !draw_chance(t->s, 4)) {
         uint32_t rank = x->shape.rank ? x->shape.rank : 1, values = 1;
         x->format = QRN_FORMAT_SPARSE;
         x->n_sparse_dims = 1 + draw_below(t->s, rank);
-        x->n_sparse_elements = small_dim(t->s);
+        x->n_sparse_elements = t->letters['m' - 'a'];
         for (uint32_t k = x->n_sparse_dims; k < x->shape.rank; k++)
             values *= x->shape.dims[k];
         size_t bytes = 0;
@@ -212,7 +213,7 @@ static void draw_scalar(theme *t, const qrn_param_def *d, qrn_param *p) {
         p->value.u = draw_below(t->s, 2);
         return;
     case QRN_CLASS_STRING:
-        p->value.s = "none";
+        p->value.s = d->name; // the caller may have something of that name
         return;
     case QRN_CLASS_SINT:
     case QRN_CLASS_SFIXED:
@@ -258,7 +259,7 @@ static void draw_param_tensor(theme *t, const qrn_param_def *d, const drawn_op *
     if (!param_dims(t, d, &x->shape)) {
         x->shape.rank = d->rank_min + draw_below(t->s, d->rank_max - d->rank_min + 1u);
         for (uint32_t i = 0; i < x->shape.rank; i++)
-            x->shape.dims[i] = i ? 2 + draw_below(t->s, 2)
+            x->shape.dims[i] = i                       ? 2 + draw_below(t->s, 2)
                                : draw_chance(t->s, 60) ? first_rank
                                                        : 1 + draw_below(t->s, 4);
     }
@@ -295,9 +296,12 @@ static void draw_params(theme *t, drawn_op *op) {
 static void draw_once(source *s, const qrn_op_def *def, drawn_op *op) {
     theme t = {.s = s, .mixed = draw_chance(s, 15)};
     *op = (drawn_op){.def = def};
+    uint32_t n_rows = 0;
     for (size_t i = 0; i < sizeof shape_rows / sizeof shape_rows[0]; i++)
-        if (strcmp(shape_rows[i].op, def->name) == 0)
+        if (strcmp(shape_rows[i].op, def->name) == 0 && draw_below(s, ++n_rows) == 0)
             t.row = &shape_rows[i];
+    static const uint32_t given[] = {0, 100, 60, 60}; // optional operands often come in groups
+    t.optional_percent = DRAW_FROM(s, given);
     for (size_t i = 0; i < sizeof t.letters / sizeof t.letters[0]; i++)
         t.letters[i] = small_dim(s);
     theme any = {.s = s, .mixed = true};
@@ -324,9 +328,16 @@ static bool has_rank(const drawn_op *op, uint32_t i, const qrn_shape *s) {
 qrn_status op_draw_check(drawn_op *op) {
     const qrn_tensor *in[DRAW_OPERANDS], *out[DRAW_OPERANDS];
     qrn_shape in_shape[DRAW_OPERANDS], out_shape[DRAW_OPERANDS];
-    qrn_op_call c = {.graph = "g", .node = "n", .op = op->def, .n_in = op->n_in,
-                     .n_out = op->n_out, .in = in, .out = out, .params = op->params,
-                     .in_shape = in_shape, .out_shape = out_shape};
+    qrn_op_call c = {.graph = "g",
+                     .node = "n",
+                     .op = op->def,
+                     .n_in = op->n_in,
+                     .n_out = op->n_out,
+                     .in = in,
+                     .out = out,
+                     .params = op->params,
+                     .in_shape = in_shape,
+                     .out_shape = out_shape};
     qrn_status s = QRN_E_SHAPE;
     for (int round = 0; round < 2 && s != QRN_OK; round++) {
         for (uint32_t i = 0; i < op->n_in; i++) {

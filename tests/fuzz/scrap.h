@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Memory of a fuzz client, freed all at once. Each piece is a heap block of exactly its size, so that
-// a sanitizer sees every byte that the library reads or writes too much.
+// Memory of a fuzz client, freed all at once. Each piece is a heap block of exactly its size, so
+// that a sanitizer sees every byte that the library reads or writes too much.
 #ifndef TESTS_FUZZ_SCRAP_H
 #define TESTS_FUZZ_SCRAP_H
 
