@@ -146,9 +146,9 @@ static void pool_range(const qrn_kcall *k, size_t r, size_t axis, size_t bin, si
     double from = round(qrn_real_get(k->in[1], r * 4 + 1 - axis) / a->ratio[axis]);
     double to = round(qrn_real_get(k->in[1], r * 4 + 3 - axis) / a->ratio[axis]);
     double size = k->in[0]->dims[1 + axis];
-    double each = fmax(to - from + 1.0, 1.0) / k->out[0]->dims[1 + axis];
-    *low = (size_t)fmin(fmax(floor((double)bin * each) + from, 0.0), size);
-    *high = (size_t)fmin(fmax(ceil(((double)bin + 1.0) * each) + from, 0.0), size);
+    double extent = fmax(to - from + 1.0, 1.0), bins = k->out[0]->dims[1 + axis];
+    *low = (size_t)fmin(fmax(floor((double)bin * extent / bins) + from, 0.0), size);
+    *high = (size_t)fmin(fmax(ceil(((double)bin + 1.0) * extent / bins) + from, 0.0), size);
 }
 
 static qrn_status roi_pool_ref(const qrn_kcall *k) {
