@@ -62,8 +62,12 @@ typedef struct ox_options {
     // (optional) Shapes of inputs given by the caller, by position of the runtime inputs.
     const ox_info *input_shapes;
     uint32_t n_input_shapes;
-    bool keep_all;   // every intermediate value becomes a graph output
-    bool check_only; // validate node by node, go on after refusals, build nothing
+    bool keep_all; // every intermediate value becomes a graph output
+    // (optional) Told about every node: QRN_OK, or why it is refused. With it a refusal does not
+    // end the import: the outputs of a refused node become inputs of the graph where their shapes
+    // are known.
+    void (*report)(void *ctx, const ox_node *n, qrn_status s, const char *why);
+    void *report_ctx;
 } ox_options;
 
 // One input or output of the imported graph, in the model's order.
@@ -104,7 +108,7 @@ typedef struct ox_importer {
 qrn_status ox_fail(const ox_import *im, const ox_node *n, qrn_status s, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-int64_t ox_opset(const ox_import *im, const ox_node *n); // version of the node's domain
+int64_t ox_version(const ox_import *im, const ox_node *n); // version of the node's domain
 
 // Input i: NULL when absent. Its type and shape are known.
 const ox_val *ox_input(const ox_import *im, const ox_node *n, uint32_t i);

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: MIT
+//
+// Driving an import: inputs and constants first, then the nodes in order, then the outputs. Rank 0
+// is kept as rank 0 for values and becomes [1] only where an op demands it.
+#include "frontend/onnx/fold.h"
+#include "frontend/onnx/internal.h"
+
+#include <string.h>
+
+#define MAX_DEPTH 32
+#define FOLD_BYTES ((size_t)64 << 20) // larger results are left to the backend
+
+// --- graph inputs
+// ---------------------------------------------------------------------------------------
+
+static int64_t bound_dim(const ox_options *opt, const char *symbol) {
+    for (uint32_t i = 0; symbol && i < opt->n_dims; i++)
+        if (strcmp(opt->dim_names[i], symbol) == 0)
+            return opt->dim_values[i];
+    return -1;
+}
+
+static qrn_status input_shape(ox_import *im, const ox_info *info, uint32_t position, ox_val *v) {
+    const ox_info *given =
+        position < im->opt->n_input_shapes ? &im->opt->input_shapes[position] : NULL;
+    if (given && !given->has_shape)
+        given = NULL;
+    if (!info->has_shape && !given)
+        return QRN_FAIL(QRN_E_DYNAMIC_SHAPE, "input '%s' has no shape; give an input file for it",
+                        info->name);
+    if (given && info->has_shape && given->rank != info->rank)
+        return QRN_FAIL(QRN_E_SHAPE, "input '%s': rank %u, expected %u", info->name, given->rank,
+                        info->rank);
+    v->rank = info->has_shape ? info->rank : given->rank;
+    for (uint32_t d = 0; d < v->rank; d++) {
+        int64_t n = info->has_shape ? info->dims[d] : -1;
+        if (n < 0)
+            n = bound_dim(im->opt, info->symbols[d]);
+        if (n < 0 && given)
+            n = given->dims[d];
+        if (n < 0)
+            return QRN_FAIL(
+                QRN_E_DYNAMIC_SHAPE,
+                "input '%s' dimension %u is dynamic (%s); bind it with --dim %s=N or give an "
+                "input file",
+                info->name, d, info->symbols[d] ? info->symbols[d] : "unnamed",
+                info->symbols[d] ? info->symbols[d] : "NAME");
+        if (n == 0 || n > UINT32_MAX)
+            return QRN_FAIL(QRN_E_SHAPE, "input '%s' dimension %u is %lld", info->name, d,
+                            (long long)n);
+        if (given && given->dims[d] != n)
+            return QRN_FAIL(QRN_E_SHAPE, "input '%s' dimension %u is %lld, expected %lld",
+                            info->name, d, (long long)given->dims[d], (long long)n);
+        v->dims[d] = (uint32_t)n;
+    }
+    return QRN_OK;
+}
+
+static qrn_status add_constant(ox_import *im, const ox_tensor *t) {
+    ox_val *v;
+    QRN_TRY(ox_scope_add(im, im->scope, t->name, &v));
+    v->type = t->type;
+    v->rank = t->rank;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        if (t->dims[d] > UINT32_MAX)
+            return QRN_FAIL(QRN_E_SHAPE, "constant '%s': dimension %u is too large", t->name, d);
+        v->dims[d] = (uint32_t)t->dims[d];
+    }
+    v->known = true;
+    v->data = t->data;
+    v->bytes = t->bytes;
+    return QRN_OK;
+}
+
+static qrn_status create_input(ox_import *im, const ox_info *info, uint32_t position) {
+    ox_val *v;
+    Qnn_QuantizeParams_t q;
+    QRN_TRY(ox_scope_add(im, im->scope, info->name, &v));
+    if (info->type == OX_NONE)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "input '%s' is not a tensor", info->name);
+    v->type = info->type;
+    QRN_TRY(input_shape(im, info, position, v));
+    v->known = true;
+    Qnn_DataType_t dtype = ox_qnn_type(im, v);
+    if (dtype == QNN_DATATYPE_UNDEFINED)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "input '%s': QNN has no tensors of type %s", info->name,
+                        ox_type_name(info->type));
+    QRN_TRY(ox_quantize_params(im, v, OX_ONNX, &q));
+    return qc_tensor_create(im->graph, v->name, QNN_TENSOR_TYPE_APP_WRITE, dtype, v->rank, v->dims,
+                            &q, NULL, 0, &v->at[OX_ONNX]);
+}
+
+// --- uses
+// -----------------------------------------------------------------------------------------------
+
+static void use(ox_import *im, const char *name, const ox_node *n) {
+    ox_val *v = name[0] ? ox_scope_find(im->scope, name) : NULL;
+    if (!v)
+        return;
+    v->consumer = v->n_uses++ == 0 ? n : NULL;
+}
+
+// Names that a nested graph reads from outside count as uses by nobody in particular.
+static void use_nested(ox_import *im, const ox_graph *g) {
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        for (uint32_t j = 0; j < g->nodes[i].n_in; j++) {
+            use(im, g->nodes[i].in[j], NULL);
+            use(im, g->nodes[i].in[j], NULL);
+        }
+        for (uint32_t j = 0; j < g->nodes[i].n_attrs; j++)
+            if (g->nodes[i].attrs[j].g)
+                use_nested(im, g->nodes[i].attrs[j].g);
+    }
+    for (uint32_t i = 0; i < g->n_outputs; i++)
+        use(im, g->outputs[i].name, NULL);
+}
+
+static qrn_status enter_nodes(ox_import *im, const ox_node *nodes, uint32_t n) {
+    ox_val *v;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < nodes[i].n_out; j++)
+            if (nodes[i].out[j][0])
+                QRN_TRY(ox_scope_add(im, im->scope, nodes[i].out[j], &v));
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t j = 0; j < nodes[i].n_in; j++)
+            use(im, nodes[i].in[j], &nodes[i]);
+        for (uint32_t j = 0; j < nodes[i].n_attrs; j++)
+            if (nodes[i].attrs[j].g)
+                use_nested(im, nodes[i].attrs[j].g);
+    }
+    return QRN_OK;
+}
+
+// Constant nodes are entered before the others, so that encodings find their scales.
+static qrn_status fold_constants(ox_import *im, const ox_node *nodes, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        ox_folded f;
+        ox_val *v;
+        if (strcmp(nodes[i].op, "Constant") != 0 || nodes[i].domain[0] || nodes[i].n_out != 1)
+            continue;
+        qrn_status s =
+            ox_fold(&nodes[i], ox_version(im, &nodes[i]), NULL, FOLD_BYTES, im->arena, &f);
+        if (s != QRN_OK)
+            continue; // the driver meets the node again and says why
+        QRN_TRY(ox_scope_add(im, im->scope, nodes[i].out[0], &v));
+        *v = (ox_val){.name = v->name,
+                      .type = f.type,
+                      .rank = f.rank,
+                      .known = true,
+                      .data = f.data,
+                      .bytes = f.bytes,
+                      .n_uses = v->n_uses,
+                      .consumer = v->consumer,
+                      .is_output = v->is_output};
+        memcpy(v->dims, f.dims, sizeof v->dims);
+    }
+    return QRN_OK;
+}
+
+qrn_status ox_enter_graph(ox_import *im, const ox_graph *g) {
+    for (uint32_t i = 0; i < g->n_constants; i++)
+        QRN_TRY(add_constant(im, &g->constants[i]));
+    QRN_TRY(enter_nodes(im, g->nodes, g->n_nodes));
+    QRN_TRY(fold_constants(im, g->nodes, g->n_nodes));
+    for (uint32_t i = 0; i < g->n_inputs; i++) {
+        ox_val *v;
+        QRN_TRY(ox_scope_add(im, im->scope, g->inputs[i].name, &v));
+    }
+    return ox_find_encodings(im, g->nodes, g->n_nodes);
+}
+
+// --- nodes
+// ----------------------------------------------------------------------------------------------
+
+static bool is_std(const ox_node *n, const char *op) {
+    return strcmp(n->op, op) == 0 &&
+           (n->domain[0] == '\0' || strcmp(n->domain, "com.microsoft") == 0);
+}
+
+// Tries to compute the node now; *done says whether it was.
+static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
+    const ox_val *in[64];
+    ox_folded out[32];
+    bool shape_only = is_std(n, "Shape") || is_std(n, "Size");
+    *done = false;
+    if (n->n_in > 64 || n->n_out > 32 || is_std(n, "DequantizeLinear"))
+        return QRN_OK;
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        in[i] = n->in[i][0] ? ox_scope_find(im->scope, n->in[i]) : NULL;
+        if (in[i] && (in[i]->quantized || (!in[i]->data && !shape_only)))
+            return QRN_OK;
+    }
+    memset(out, 0, sizeof out);
+    qrn_status s = ox_fold(n, ox_version(im, n), in, FOLD_BYTES, im->arena, out);
+    if (s == QRN_E_UNSUPPORTED) {
+        qrn_message_clear();
+        return QRN_OK;
+    }
+    QRN_TRY(s);
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        ox_val *v;
+        if (!n->out[i][0] || !out[i].data)
+            continue;
+        QRN_TRY(ox_scope_add(im, im->scope, n->out[i], &v));
+        v->type = out[i].type;
+        v->rank = out[i].rank;
+        memcpy(v->dims, out[i].dims, sizeof v->dims);
+        v->known = true;
+        v->data = out[i].data;
+        v->bytes = out[i].bytes;
+    }
+    im->n_folded++;
+    *done = true;
+    return QRN_OK;
+}
+
+static const ox_function *find_function(const ox_model *m, const ox_node *n) {
+    for (uint32_t i = 0; i < m->n_functions; i++)
+        if (strcmp(m->functions[i].name, n->op) == 0 &&
+            strcmp(m->functions[i].domain, n->domain) == 0)
+            return &m->functions[i];
+    return NULL;
+}
+
+// The function's nodes with attribute references replaced by the call's attributes.
+static qrn_status bind_attrs(ox_import *im, const ox_function *f, const ox_node *call,
+                             ox_node **out) {
+    ox_node *nodes = qrn_arena_copy(im->arena, f->nodes, f->n_nodes * sizeof *nodes);
+    if (!nodes)
+        return ox_no_memory(im);
+    for (uint32_t i = 0; i < f->n_nodes; i++) {
+        ox_attr *attrs =
+            qrn_arena_copy(im->arena, nodes[i].attrs, nodes[i].n_attrs * sizeof *attrs);
+        uint32_t kept = 0;
+        if (!attrs)
+            return ox_no_memory(im);
+        for (uint32_t j = 0; j < nodes[i].n_attrs; j++) {
+            ox_attr a = attrs[j];
+            if (a.ref) {
+                const ox_attr *given = ox_attr_find(call, a.ref);
+                if (!given)
+                    continue; // absent: the op's own default holds
+                const char *name = a.name;
+                a = *given;
+                a.name = name;
+            }
+            attrs[kept++] = a;
+        }
+        nodes[i].attrs = attrs;
+        nodes[i].n_attrs = kept;
+    }
+    *out = nodes;
+    return QRN_OK;
+}
+
+static qrn_status call_function(ox_import *im, const ox_function *f, const ox_node *n) {
+    ox_scope *outer = im->scope, *inner;
+    ox_node *nodes;
+    ox_val *v;
+    if (im->depth >= MAX_DEPTH)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "functions call each other deeper than %d",
+                       MAX_DEPTH);
+    QRN_TRY(bind_attrs(im, f, n, &nodes));
+    QRN_TRY(ox_scope_new(im, NULL, &inner));
+    im->scope = inner;
+    for (uint32_t i = 0; i < f->n_in && i < n->n_in; i++) {
+        const ox_val *x = n->in[i][0] ? ox_scope_find(outer, n->in[i]) : NULL;
+        if (!x)
+            continue;
+        QRN_TRY(ox_scope_add(im, inner, f->in[i], &v));
+        const char *name = v->name;
+        *v = *x;
+        v->name = name;
+        v->is_output = false;
+    }
+    im->depth++;
+    QRN_TRY(enter_nodes(im, nodes, f->n_nodes));
+    QRN_TRY(fold_constants(im, nodes, f->n_nodes));
+    QRN_TRY(ox_find_encodings(im, nodes, f->n_nodes));
+    QRN_TRY(ox_import_nodes(im, nodes, f->n_nodes));
+    im->depth--;
+    im->scope = outer;
+    for (uint32_t i = 0; i < f->n_out && i < n->n_out; i++) {
+        const ox_val *y = ox_scope_find(inner, f->out[i]);
+        if (!y || !n->out[i][0])
+            continue;
+        QRN_TRY(ox_scope_add(im, outer, n->out[i], &v));
+        ox_val before = *v;
+        *v = *y;
+        v->name = before.name;
+        v->is_output = before.is_output;
+        v->n_uses = before.n_uses;
+        v->consumer = before.consumer;
+    }
+    return QRN_OK;
+}
+
+static qrn_status check_inputs(ox_import *im, const ox_node *n) {
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        if (!n->in[i][0])
+            continue;
+        const ox_val *v = ox_scope_find(im->scope, n->in[i]);
+        if (!v || !v->known)
+            return ox_fail(im, n, QRN_E_UNCONNECTED,
+                           "input '%s' is not computed by any node before it", n->in[i]);
+    }
+    return QRN_OK;
+}
+
+static qrn_status import_node(ox_import *im, const ox_node *n) {
+    bool done;
+    QRN_TRY(check_inputs(im, n));
+    QRN_TRY(try_fold(im, n, &done));
+    if (done)
+        return QRN_OK;
+    if (is_std(n, "DequantizeLinear"))
+        return ox_import_dequantize(im, n);
+    if (is_std(n, "QuantizeLinear"))
+        return ox_import_quantize(im, n);
+    const ox_function *f = find_function(im->model, n);
+    if (f)
+        return call_function(im, f, n);
+    const ox_importer *row = ox_find_importer(n->op, n->domain);
+    if (!row)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "the op %s%s%s is not supported", n->domain,
+                       n->domain[0] ? "." : "", n->op);
+    im->quantized = ox_unit_of(im, n);
+    qrn_status s = row->fn(im, n);
+    im->quantized = false;
+    return s;
+}
+
+// After a refusal: what the node would have made comes from outside.
+static qrn_status take_from_outside(ox_import *im, const ox_node *n) {
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        ox_val *v = n->out[i][0] ? ox_scope_find(im->scope, n->out[i]) : NULL;
+        if (!v || !v->known || v->at[OX_ONNX] || v->at[OX_LAST] || v->data)
+            continue;
+        Qnn_QuantizeParams_t q;
+        QRN_TRY(ox_quantize_params(im, v, OX_ONNX, &q));
+        QRN_TRY(qc_tensor_create(im->graph, v->name, QNN_TENSOR_TYPE_APP_WRITE, ox_qnn_type(im, v),
+                                 v->rank, v->dims, &q, NULL, 0, &v->at[OX_ONNX]));
+    }
+    return QRN_OK;
+}
+
+qrn_status ox_import_nodes(ox_import *im, const ox_node *nodes, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        im->node = &nodes[i];
+        qrn_status s = import_node(im, &nodes[i]);
+        if (im->opt->report) {
+            im->opt->report(im->opt->report_ctx, &nodes[i], s, s == QRN_OK ? "" : qrn_message());
+            if (s != QRN_OK && s != QRN_E_MEM)
+                s = take_from_outside(im, &nodes[i]);
+        }
+        QRN_TRY(s);
+    }
+    return QRN_OK;
+}
+
+// --- outputs
+// --------------------------------------------------------------------------------------------
+
+// The application tensor of an output: made by its node, or copied from where the value is.
+static qrn_status finish_output(ox_import *im, ox_val *v, qc_tensor **out) {
+    qc_tensor *x;
+    if (v->at[OX_ONNX] && v->at[OX_ONNX]->t.v1.type == QNN_TENSOR_TYPE_APP_READ) {
+        *out = v->at[OX_ONNX];
+        return QRN_OK;
+    }
+    if (!v->at[OX_ONNX]) {
+        QRN_TRY(ox_tensor_in(im, v, OX_ONNX, out));
+        if ((*out)->t.v1.type == QNN_TENSOR_TYPE_APP_READ)
+            return QRN_OK;
+    }
+    x = v->at[OX_ONNX];
+    v->at[OX_ONNX] = NULL;
+    QRN_TRY(ox_tensor_new(im, v, OX_ONNX, out));
+    return ox_emit_reshape(im, NULL, x, *out);
+}
+
+static void describe_port(ox_port *p, const ox_val *v, qc_tensor *t) {
+    *p = (ox_port){.name = v->name, .type = v->type, .rank = v->rank, .tensor = t, .enc = v->enc};
+    size_t n = 1;
+    for (uint32_t d = 0; d < v->rank; d++) {
+        p->dims[d] = v->dims[d];
+        n *= v->dims[d];
+    }
+    p->bytes = (n * ox_type_bits(v->type) + 7) / 8;
+}
+
+static qrn_status finish_outputs(ox_import *im, const ox_graph *g, ox_result *r) {
+    ox_port *ports = qrn_arena_alloc(im->arena, g->n_outputs * sizeof *ports);
+    if (!ports)
+        return ox_no_memory(im);
+    im->node = NULL;
+    for (uint32_t i = 0; i < g->n_outputs; i++) {
+        ox_val *v = ox_scope_find(im->scope, g->outputs[i].name);
+        qc_tensor *t = NULL;
+        if (!v || !v->known) {
+            if (im->opt->report)
+                continue;
+            return QRN_FAIL(QRN_E_UNCONNECTED, "output '%s' is not computed by any node",
+                            g->outputs[i].name);
+        }
+        if (!v->data)
+            QRN_TRY(finish_output(im, v, &t));
+        describe_port(&ports[i], v, t);
+        ports[i].data = v->data;
+    }
+    r->outputs = ports;
+    r->n_outputs = g->n_outputs;
+    return QRN_OK;
+}
+
+static bool is_constant(const ox_graph *g, const char *name) {
+    for (uint32_t i = 0; i < g->n_constants; i++)
+        if (strcmp(g->constants[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static qrn_status create_inputs(ox_import *im, const ox_graph *g, ox_result *r) {
+    ox_port *ports = qrn_arena_alloc(im->arena, g->n_inputs * sizeof *ports);
+    uint32_t n = 0;
+    if (!ports)
+        return ox_no_memory(im);
+    for (uint32_t i = 0; i < g->n_inputs; i++) {
+        if (is_constant(g, g->inputs[i].name))
+            continue; // an initializer with a default that nobody overrides
+        QRN_TRY(create_input(im, &g->inputs[i], n));
+        const ox_val *v = ox_scope_find(im->scope, g->inputs[i].name);
+        describe_port(&ports[n++], v, v->at[OX_ONNX]);
+    }
+    r->inputs = ports;
+    r->n_inputs = n;
+    return QRN_OK;
+}
+
+static qrn_status mark_outputs(ox_import *im, const ox_graph *g) {
+    for (uint32_t i = 0; i < g->n_outputs; i++) {
+        ox_val *v = ox_scope_find(im->scope, g->outputs[i].name);
+        if (v)
+            v->is_output = true;
+    }
+    for (uint32_t i = 0; im->opt->keep_all && i < g->n_nodes; i++)
+        for (uint32_t j = 0; j < g->nodes[i].n_out; j++) {
+            ox_val *v = ox_scope_find(im->scope, g->nodes[i].out[j]);
+            if (v)
+                v->is_output = true;
+        }
+    return QRN_OK;
+}
+
+qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *opt, ox_result *out) {
+    const ox_graph *g = m->graph;
+    qc_graph *graph;
+    QRN_TRY(qc_graph_create(c, g->name[0] ? g->name : "graph", NULL, &graph));
+    ox_import im = {.model = m, .opt = opt, .graph = graph, .arena = graph->arena};
+    ox_result r = {.graph = graph};
+    qrn_status s = ox_scope_new(&im, NULL, &im.scope);
+    if (s == QRN_OK)
+        s = ox_enter_graph(&im, g);
+    if (s == QRN_OK)
+        s = mark_outputs(&im, g);
+    if (s == QRN_OK)
+        s = create_inputs(&im, g, &r);
+    if (s == QRN_OK)
+        s = ox_import_nodes(&im, g->nodes, g->n_nodes);
+    if (s == QRN_OK)
+        s = finish_outputs(&im, g, &r);
+    if (s != QRN_OK) {
+        qc_graph_destroy(graph);
+        return s;
+    }
+    r.n_transposes = im.n_transposes;
+    r.n_folded = im.n_folded;
+    *out = r;
+    return QRN_OK;
+}

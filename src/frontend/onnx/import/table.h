@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+//
+// The groups of importers. Each list ends with a row whose op is NULL.
+#ifndef QRN_FRONTEND_ONNX_IMPORT_TABLE_H
+#define QRN_FRONTEND_ONNX_IMPORT_TABLE_H
+
+#include "frontend/onnx/import.h"
+
+#define OX_GROUPS(X) X(conv) X(math) X(move) X(norm) X(image) X(recurrent) X(quant) X(control)
+
+#define X(group) extern const ox_importer ox_import_##group[];
+OX_GROUPS(X)
+#undef X
+
+#endif

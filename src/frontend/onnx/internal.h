@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+//
+// State of an import, shared by the files that drive it; importers use import.h only.
+#ifndef QRN_FRONTEND_ONNX_INTERNAL_H
+#define QRN_FRONTEND_ONNX_INTERNAL_H
+
+#include "frontend/onnx/import.h"
+
+// Values by name. A graph inside a node has a scope of its own that sees those around it.
+typedef struct ox_scope {
+    struct ox_scope *outer;
+    ox_val **slots; // open addressing, power of two
+    uint32_t n, cap;
+} ox_scope;
+
+struct ox_import {
+    const ox_model *model;
+    const ox_options *opt;
+    qc_graph *graph;
+    qrn_arena *arena;    // of the graph
+    ox_scope *scope;     // of the nodes being imported
+    const ox_node *node; // being imported, or NULL
+    bool quantized;      // it is a quantized unit
+    uint32_t depth;      // of nested graphs and functions
+    uint32_t n_transposes, n_folded;
+};
+
+// scope.c
+qrn_status ox_scope_new(ox_import *im, ox_scope *outer, ox_scope **out);
+ox_val *ox_scope_find(const ox_scope *s, const char *name); // outer scopes too; NULL: unknown
+// The value of that name in this very scope, made when it is not there.
+qrn_status ox_scope_add(ox_import *im, ox_scope *s, const char *name, ox_val **out);
+
+// driver.c
+// Imports nodes in order into the current scope.
+qrn_status ox_import_nodes(ox_import *im, const ox_node *nodes, uint32_t n);
+// Enters initializers, uses and encodings of a graph into the current scope.
+qrn_status ox_enter_graph(ox_import *im, const ox_graph *g);
+qrn_status ox_no_memory(const ox_import *im);
+
+// units.c
+qrn_status ox_find_encodings(ox_import *im, const ox_node *nodes, uint32_t n);
+bool ox_unit_of(const ox_import *im, const ox_node *n);
+// In a unit: the quantized value behind output `v`, its type and shape set; else v itself.
+qrn_status ox_unit_output(ox_import *im, ox_val *v, ox_val **out);
+qrn_status ox_import_quantize(ox_import *im, const ox_node *n);
+qrn_status ox_import_dequantize(ox_import *im, const ox_node *n);
+// A constant as floats (dequantized when it is quantized), in the arena; NULL when out of memory.
+const float *ox_const_floats(ox_import *im, const ox_val *v);
+
+// place.c
+Qnn_DataType_t ox_qnn_type(const ox_import *im, const ox_val *v);
+qrn_status ox_tensor_in(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **out);
+// A tensor for `v` in a layout, without producer: application output when the graph ends there.
+qrn_status ox_tensor_new(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **out);
+// The encoding of v for a layout; writes to q and allocates lists in the arena.
+qrn_status ox_quantize_params(ox_import *im, const ox_val *v, ox_layout layout,
+                              Qnn_QuantizeParams_t *q);
+
+// import/table.c
+const ox_importer *ox_find_importer(const char *op, const char *domain);
+
+#endif

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+//
+// QuantizeLinear and DequantizeLinear as encodings. Before the nodes are imported, every value that
+// one of them writes or reads in quantized form gets its encoding. A node between them is a
+// quantized unit when its float inputs all come from DequantizeLinear (or are constants that the op
+// takes as parameters) and each float output goes to one QuantizeLinear, directly or through one
+// Relu or Clip.
+#include "frontend/onnx/internal.h"
+
+#include "base/fp16.h"
+
+#include <string.h>
+
+static bool is_op(const ox_node *n, const char *op) {
+    return n && strcmp(n->op, op) == 0 &&
+           (n->domain[0] == '\0' || strcmp(n->domain, "com.microsoft") == 0);
+}
+
+static const ox_val *value(const ox_import *im, const ox_node *n, uint32_t i) {
+    return i < n->n_in && n->in[i][0] ? ox_scope_find(im->scope, n->in[i]) : NULL;
+}
+
+// --- numbers of constants
+// -------------------------------------------------------------------------------
+
+static size_t count_of(const ox_val *v) {
+    size_t n = 1;
+    for (uint32_t i = 0; i < v->rank; i++)
+        n *= v->dims[i];
+    return n;
+}
+
+static int64_t int_at(const ox_val *v, size_t i) {
+    switch (v->type) {
+    case OX_U8:
+    case OX_BOOL:
+        return ((const uint8_t *)v->data)[i];
+    case OX_I8:
+        return ((const int8_t *)v->data)[i];
+    case OX_U16:
+        return ((const uint16_t *)v->data)[i];
+    case OX_I16:
+        return ((const int16_t *)v->data)[i];
+    case OX_U32:
+        return ((const uint32_t *)v->data)[i];
+    case OX_I32:
+        return ((const int32_t *)v->data)[i];
+    case OX_U64:
+    case OX_I64:
+        return ((const int64_t *)v->data)[i];
+    case OX_U4:
+        return ((const uint8_t *)v->data)[i / 2] >> (i % 2 * 4) & 15;
+    case OX_I4:
+        return ((((const uint8_t *)v->data)[i / 2] >> (i % 2 * 4) & 15) ^ 8) - 8;
+    default:
+        return 0;
+    }
+}
+
+static float float_at(const ox_val *v, size_t i) {
+    switch (v->type) {
+    case OX_F32:
+        return ((const float *)v->data)[i];
+    case OX_F16:
+        return qrn_f16_to_f32(((const uint16_t *)v->data)[i]);
+    case OX_BF16:
+        return qrn_bf16_to_f32(((const uint16_t *)v->data)[i]);
+    case OX_F64:
+        return (float)((const double *)v->data)[i];
+    default:
+        return (float)int_at(v, i);
+    }
+}
+
+// Group of element i of a per-axis or blocked constant.
+static uint32_t group_of(const ox_val *v, size_t i) {
+    const ox_enc *e = v->enc;
+    if (e->n == 1)
+        return 0;
+    uint32_t axis = (uint32_t)e->axis;
+    size_t inner = 1, len = v->dims[axis];
+    for (uint32_t d = axis + 1; d < v->rank; d++)
+        inner *= v->dims[d];
+    size_t at = i / inner % len;
+    if (!e->block)
+        return (uint32_t)at;
+    size_t blocks = (len + e->block - 1) / e->block;
+    return (uint32_t)((i / inner / len * blocks + at / e->block) * inner + i % inner);
+}
+
+const float *ox_const_floats(ox_import *im, const ox_val *v) {
+    size_t n = count_of(v);
+    float *out = qrn_arena_alloc(im->arena, n * sizeof *out);
+    for (size_t i = 0; out && i < n; i++) {
+        if (!v->enc) {
+            out[i] = float_at(v, i);
+            continue;
+        }
+        uint32_t g = group_of(v, i);
+        int64_t zero = v->enc->zeros ? v->enc->zeros[g] : 0;
+        out[i] = (float)((double)(int_at(v, i) - zero) * (double)v->enc->scales[g]);
+    }
+    return out;
+}
+
+// --- encodings
+// ------------------------------------------------------------------------------------------
+
+// The encoding that scale and zero point (inputs 1 and 2) of n give to a value of this rank; NULL
+// with QRN_OK when they are not constant.
+static qrn_status encoding_of(ox_import *im, const ox_node *n, const ox_enc **out) {
+    const ox_val *scale = value(im, n, 1), *zero = value(im, n, 2);
+    *out = NULL;
+    if (!scale || !scale->data || (zero && !zero->data))
+        return QRN_OK;
+    size_t count = count_of(scale);
+    ox_enc *e = qrn_arena_alloc(im->arena, sizeof *e);
+    float *scales = qrn_arena_alloc(im->arena, count * sizeof *scales);
+    int32_t *zeros = qrn_arena_alloc(im->arena, count * sizeof *zeros);
+    if (!e || !scales || !zeros)
+        return ox_no_memory(im);
+    for (size_t i = 0; i < count; i++) {
+        scales[i] = float_at(scale, i);
+        zeros[i] = zero && i < count_of(zero) ? (int32_t)int_at(zero, i) : 0;
+    }
+    *e = (ox_enc){.n = (uint32_t)count,
+                  .axis = (int32_t)ox_attr_int(n, "axis", 1),
+                  .scales = scales,
+                  .zeros = zeros,
+                  .block = (uint32_t)ox_attr_int(n, "block_size", 0)};
+    if (count == 1 && !e->block)
+        e->axis = 0;
+    *out = e;
+    return QRN_OK;
+}
+
+qrn_status ox_find_encodings(ox_import *im, const ox_node *nodes, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        bool q = is_op(&nodes[i], "QuantizeLinear"), dq = is_op(&nodes[i], "DequantizeLinear");
+        if ((!q && !dq) || nodes[i].n_in < 2 || nodes[i].n_out < 1)
+            continue;
+        const char *name = q ? nodes[i].out[0] : nodes[i].in[0];
+        ox_val *v = ox_scope_find(im->scope, name);
+        const ox_enc *e;
+        QRN_TRY(encoding_of(im, &nodes[i], &e));
+        if (!v)
+            QRN_TRY(ox_scope_add(im, im->scope, name, &v));
+        if (e && !v->enc)
+            v->enc = e;
+    }
+    return QRN_OK;
+}
+
+// --- units
+// ----------------------------------------------------------------------------------------------
+
+// The QuantizeLinear that alone reads v, directly or through one Relu or Clip; NULL when there is
+// none.
+static const ox_node *quantizer_of(const ox_import *im, const ox_val *v) {
+    for (int hop = 0; hop < 2; hop++) {
+        if (!v || v->is_output || v->n_uses != 1 || !v->consumer)
+            return NULL;
+        const ox_node *c = v->consumer;
+        if (is_op(c, "QuantizeLinear")) {
+            const ox_val *q = ox_scope_find(im->scope, c->out[0]);
+            return q && q->enc && q->enc->n == 1 ? c : NULL;
+        }
+        if ((!is_op(c, "Relu") && !is_op(c, "Clip")) || strcmp(c->in[0], v->name) != 0)
+            return NULL;
+        v = ox_scope_find(im->scope, c->out[0]);
+    }
+    return NULL;
+}
+
+static int quantized_type(const ox_import *im, const ox_node *q) {
+    const ox_val *zero = value(im, q, 2);
+    return zero ? zero->type : (int)ox_attr_int(q, "output_dtype", OX_U8);
+}
+
+qrn_status ox_unit_output(ox_import *im, ox_val *v, ox_val **out) {
+    const ox_node *q = im->quantized ? quantizer_of(im, v) : NULL;
+    *out = v;
+    if (!q)
+        return QRN_OK;
+    ox_val *target = ox_scope_find(im->scope, q->out[0]);
+    if (v->consumer != q) { // a Relu or Clip comes first: the same encoding, clipped once more
+        if (!v->quantized && !(v->quantized = qrn_arena_alloc(im->arena, sizeof *v)))
+            return ox_no_memory(im);
+        v->quantized->name = v->name;
+        v->quantized->enc = target->enc;
+        target = v->quantized;
+    }
+    target->type = quantized_type(im, q);
+    target->rank = v->rank;
+    memcpy(target->dims, v->dims, sizeof v->dims);
+    target->known = true;
+    *out = target;
+    return QRN_OK;
+}
+
+// Float constants that these ops take as parameters need no encoding.
+static bool takes_float_parameters(const ox_node *n, uint32_t input) {
+    static const char *const ops[] = {"Clip", "Resize", "Upsample", "Pad", "Dropout", "OneHot"};
+    if (input == 2 && (is_op(n, "Conv") || is_op(n, "ConvTranspose") || is_op(n, "Gemm")))
+        return true; // a float bias is quantized while importing
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        if (input > 0 && is_op(n, ops[i]))
+            return true;
+    return false;
+}
+
+bool ox_unit_of(const ox_import *im, const ox_node *n) {
+    bool any = false;
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const ox_val *v = value(im, n, i);
+        if (!v || (v->type != OX_F32 && v->type != OX_F16))
+            continue;
+        if (v->quantized && v->quantized->enc)
+            any |= v->quantized->data == NULL;
+        else if (!v->data || !takes_float_parameters(n, i))
+            return false;
+    }
+    static const char *const to_ints[] = {"ArgMax", "ArgMin",         "Equal",      "Greater",
+                                          "Less",   "GreaterOrEqual", "LessOrEqual"};
+    for (size_t i = 0; any && i < sizeof to_ints / sizeof to_ints[0]; i++)
+        if (is_op(n, to_ints[i]))
+            return true;
+    for (uint32_t i = 0; any && i < n->n_out; i++) {
+        const ox_val *v = n->out[i][0] ? ox_scope_find(im->scope, n->out[i]) : NULL;
+        bool index = i == 1 && is_op(n, "TopK");
+        if (v && !index && (v->n_uses || v->is_output) && !quantizer_of(im, v))
+            return false;
+    }
+    return any;
+}
+
+// --- the two ops
+// ----------------------------------------------------------------------------------------
+
+qrn_status ox_import_dequantize(ox_import *im, const ox_node *n) {
+    ox_val *x = n->n_in ? ox_scope_find(im->scope, n->in[0]) : NULL, *y;
+    if (!x || !x->known)
+        return ox_fail(im, n, QRN_E_UNCONNECTED, "its input is not known");
+    if (!x->enc)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "its scale or zero point is not constant");
+    const ox_val *scale = ox_input(im, n, 1);
+    QRN_TRY(ox_set_output(im, n, 0, scale->type, x->rank, x->dims));
+    y = ox_scope_find(im->scope, n->out[0]);
+    y->quantized = x;
+    return QRN_OK;
+}
+
+qrn_status ox_import_quantize(ox_import *im, const ox_node *n) {
+    const ox_val *x = ox_input(im, n, 0);
+    ox_val *y = ox_scope_find(im->scope, n->out[0]);
+    if (!y || !y->enc)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "its scale or zero point is not constant");
+    QRN_TRY(ox_set_output(im, n, 0, quantized_type(im, n), x->rank, x->dims));
+    if (y->at[OX_ONNX] || y->at[OX_LAST])
+        return QRN_OK; // the unit before wrote it
+    ox_layout layout = ox_layout_of(im, n);
+    qc_tensor *in, *out;
+    qc_op o;
+    bool requantize = x->quantized && !x->quantized->data;
+    if (requantize)
+        QRN_TRY(ox_tensor_in(im, x->quantized, layout, &in));
+    else
+        QRN_TRY(ox_in(im, n, 0, layout, &in));
+    QRN_TRY(ox_out(im, n, 0, layout, &out));
+    ox_op(im, &o, n, requantize ? QNN_OP_CONVERT : QNN_OP_QUANTIZE);
+    qc_in(&o, in);
+    qc_out(&o, out);
+    return qc_op_end(&o);
+}
