@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Op table: recurrent, stateful, sparse, control, signal, attention and random ops.
-// Rows in alphabetical order, their shape rules above them.
+// Rows in alphabetical order; their shape rules are in seq_attention.c, seq_recurrent.c,
+// seq_sparse.c and seq_stateful.c.
 #include "ir/ops/row.h"
+#include "ir/ops/seq.h"
 
 // clang-format off
 const qrn_op_def qrn_ops_seq[] = {
@@ -19,7 +21,7 @@ const qrn_op_def qrn_ops_seq[] = {
                    {"NON_BLOCKING_RIGHT", 2}),
                SCALAR_OPT("buffer_padding", U32, "0")),
         .flags = QRN_OP_STATEFUL,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_buffer,
     },
     {
         .name = "CreateSparse",
@@ -28,7 +30,7 @@ const qrn_op_def qrn_ops_seq[] = {
             REQUIRED("values", 1, MAX, F32 | UQ8)),
         OUTS(REQUIRED("sparse", 1, MAX, F32 | UQ8)),
         .flags = QRN_OP_SPARSE,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_create_sparse,
     },
     {
         .name = "GetSparseIndices",
@@ -36,7 +38,7 @@ const qrn_op_def qrn_ops_seq[] = {
         INS(REQUIRED("sparse", 1, MAX, F32 | UQ8)),
         OUTS(REQUIRED("indices", 2, 2, I32 | U32)),
         .flags = QRN_OP_OUT_MAX | QRN_OP_SPARSE,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_get_sparse_indices,
     },
     {
         .name = "GetSparseValues",
@@ -44,7 +46,7 @@ const qrn_op_def qrn_ops_seq[] = {
         INS(REQUIRED("sparse", 1, MAX, F32 | UQ8)),
         OUTS(REQUIRED("values", 1, MAX, F32 | UQ8)),
         .flags = QRN_OP_OUT_MAX | QRN_OP_SPARSE,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_get_sparse_values,
     },
     {
         .name = "GroupedQueryAttention",
@@ -63,7 +65,7 @@ const qrn_op_def qrn_ops_seq[] = {
                SCALAR("kv_num_heads", U32),
                SCALAR_OPT("scale", F32, "1/sqrt(head size)"),
                SCALAR_OPT("is_causal", B8, "1")),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_grouped_query_attention,
     },
     {
         .name = "Gru",
@@ -89,7 +91,7 @@ const qrn_op_def qrn_ops_seq[] = {
                SCALAR_OPT("linear_before_reset", U32, "0"),
                SCALAR_OPT("time_major", B8, "1")),
         .flags = QRN_OP_STATEFUL,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_gru,
     },
     {
         .name = "If",
@@ -100,7 +102,7 @@ const qrn_op_def qrn_ops_seq[] = {
         PARAMS(SCALAR("then_graph", STR),
                SCALAR_OPT("else_graph", STR, "unset")),
         .flags = QRN_OP_CONTROL,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_if,
     },
     {
         .name = "Lstm",
@@ -149,7 +151,7 @@ const qrn_op_def qrn_ops_seq[] = {
                SCALAR_OPT("hidden_state_offset", F32 | I32, "0.0"),
                SCALAR_OPT("hidden_state_qscale", F32, "0.0")),
         .flags = QRN_OP_STATEFUL,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_lstm,
     },
     {
         .name = "RandomNormalLike",
@@ -160,7 +162,7 @@ const qrn_op_def qrn_ops_seq[] = {
         PARAMS(SCALAR_OPT("mean", F32, "0.0"),
                SCALAR_OPT("scale", F32, "1.0")),
         .flags = QRN_OP_RANDOM,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_random,
     },
     {
         .name = "RandomUniformLike",
@@ -171,7 +173,7 @@ const qrn_op_def qrn_ops_seq[] = {
         PARAMS(SCALAR_OPT("low", F32, "0.0"),
                SCALAR_OPT("high", F32, "1.0")),
         .flags = QRN_OP_RANDOM,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_random,
     },
     {
         .name = "RotaryEmbedding",
@@ -183,7 +185,7 @@ const qrn_op_def qrn_ops_seq[] = {
         OUTS(REQUIRED("y", 4, 4, FLOATS)),
         PARAMS(SCALAR_OPT("interleaved", B8, "0"),
                SCALAR_OPT("rotary_embedding_dim", U32, "head size")),
-        .rule = qrn_rule_same_shape,
+        .rule = qrn_rule_rotary_embedding,
     },
     {
         .name = "SparseToDense",
@@ -191,7 +193,7 @@ const qrn_op_def qrn_ops_seq[] = {
         INS(REQUIRED("sparse", 1, MAX, F32 | UQ8)),
         OUTS(REQUIRED("dense", 1, MAX, F32 | UQ8)),
         .flags = QRN_OP_SPARSE,
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_sparse_to_dense,
     },
     {
         .name = "Stft",
@@ -202,7 +204,7 @@ const qrn_op_def qrn_ops_seq[] = {
         PARAMS(SCALAR("frame_step", U32),
                SCALAR_OPT("frame_length", U32, "window length"),
                SCALAR_OPT("onesided", B8, "1")),
-        .rule = qrn_rule_free,
+        .rule = qrn_rule_stft,
     },
 };
 // clang-format on
