@@ -146,13 +146,16 @@ static qrn_status bind_data(const qrn_api_graph *g, const qrn_api_io *io, const 
     return QRN_OK;
 }
 
-static qrn_status check_sparse(const qrn_api_graph *g, const qrn_tensor *t,
+// The number of elements of an output is a result: an earlier one may still stand there.
+static qrn_status check_sparse(const qrn_api_graph *g, const qrn_api_io *io,
                                const Qnn_Tensor_t *client) {
+    const qrn_tensor *t = io->tensor;
     if (t->format != QRN_FORMAT_SPARSE)
         return QRN_OK;
     const Qnn_SparseParams_t *p = &client->v2.sparseParams;
+    uint32_t n = p->hybridCoo.numSpecifiedElements, most = t->n_sparse_elements;
     if (!qrn_client_is_v2(client) || p->type != QNN_SPARSE_LAYOUT_HYBRID_COO ||
-        p->hybridCoo.numSpecifiedElements != t->n_sparse_elements ||
+        (io->is_output ? n > most : n != most) ||
         p->hybridCoo.numSparseDimensions != t->n_sparse_dims)
         return QRN_FAIL(QRN_E_SPARSITY,
                         "graph '%s' tensor '%s': expected %u sparse elements over %u dimensions",
@@ -190,7 +193,7 @@ static qrn_status bind_one(const qrn_api_graph *g, qrn_frame *f, const Qnn_Tenso
         return QRN_FAIL(QRN_E_TENSOR, "graph '%s' tensor '%s': data type %s, expected %s",
                         g->ir->name, t->name, qrn_dtypes[given].token, qrn_dtypes[t->dtype].token);
     QRN_TRY(bind_shape(g, &g->io[at], c, &f->io[at]));
-    QRN_TRY(check_sparse(g, t, client));
+    QRN_TRY(check_sparse(g, &g->io[at], client));
     QRN_TRY(bind_data(g, &g->io[at], c, &f->io[at]));
     f->io[at].produced = false;
     f->place[at] = place;
@@ -265,8 +268,11 @@ static void write_back(const qrn_execution *e) {
             b->produced && shape_is_result(g, &g->io[i]) && c->dimensions && c->rank == b->rank;
         for (uint32_t k = 0; sized && k < b->rank; k++)
             c->dimensions[k] = b->dims[k];
-        if (qrn_client_is_v2(client))
-            client->v2.isProduced = b->produced;
+        if (!qrn_client_is_v2(client))
+            continue;
+        client->v2.isProduced = b->produced;
+        if (b->produced && g->io[i].tensor->format == QRN_FORMAT_SPARSE)
+            client->v2.sparseParams.hybridCoo.numSpecifiedElements = b->n_sparse;
     }
 }
 

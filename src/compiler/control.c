@@ -2,7 +2,7 @@
 //
 // Control flow. If becomes a branch over the steps of the then-graph, a jump over those of the
 // else-graph: both graphs lie flat in the plan. Their nodes read and write tensors of the parent; a
-// tensor that only the branch not taken writes holds no defined data.
+// tensor that only the branch not taken writes is not produced, nor is what depends on it.
 #include "compiler/lowering.h"
 
 #include "base/mem.h"

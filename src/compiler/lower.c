@@ -145,6 +145,9 @@ static bool is_read(const qrn_tensor *t, const qrn_graph *g) {
         for (uint32_t k = 0; k < g->nodes[i]->n_in; k++)
             if (g->nodes[i]->in[k] == t)
                 return true;
+    for (uint32_t i = 0; i < g->n_subgraphs; i++)
+        if (is_read(t, g->subgraphs[i]))
+            return true;
     return false;
 }
 
@@ -280,6 +283,9 @@ qrn_status qrn_lo_step(qrn_lowering *lo, const qrn_family *f, qrn_domain domain,
     }
     if (n_in + n_out > p->max_operands)
         p->max_operands = n_in + n_out;
+    for (uint32_t i = 0; lo->depth && i < n_out; i++)
+        if (outs[i] != QRN_VAL_NONE)
+            p->values[outs[i]].conditional = true;
     p->steps[p->n_steps++] = s;
     return QRN_OK;
 }
@@ -338,6 +344,15 @@ static format operand_format(char c, const qrn_tensor *t, qrn_domain d,
     return (format){widened(t->dtype), &t->quant};
 }
 
+// Bit i: the op may have no input i, so its kernel runs without it.
+static uint64_t optional_inputs(const qrn_node *n) {
+    uint64_t bits = 0;
+    for (uint32_t i = 0; n->op && i < n->op->n_ins && i < 64; i++)
+        if (n->op->ins[i].presence == QRN_OPTIONAL)
+            bits |= (uint64_t)1 << i;
+    return bits;
+}
+
 qrn_status qrn_lo_generic(qrn_lowering *lo, const qrn_lower_row *row, const qrn_node *n,
                           const void *args) {
     qrn_domain d = choose_domain(row, n);
@@ -368,7 +383,10 @@ qrn_status qrn_lo_generic(qrn_lowering *lo, const qrn_lower_row *row, const qrn_
         }
     }
     size_t state = row->state ? row->state(n) : row->state_bytes;
+    uint32_t at = lo->plan->n_steps;
     QRN_TRY(qrn_lo_step(lo, row->family, d, args, vals, n->n_in, outs, n->n_out, state));
+    if (at < lo->plan->n_steps) // not folded
+        lo->plan->steps[at].optional_in = optional_inputs(n);
     for (uint32_t i = 0; i < n->n_out; i++)
         if (outs[i] != finals[i])
             QRN_TRY(qrn_lo_step(lo, &qrn_family_convert, QRN_DOMAIN_RAW, NULL, &outs[i], 1,
@@ -376,7 +394,7 @@ qrn_status qrn_lo_generic(qrn_lowering *lo, const qrn_lower_row *row, const qrn_
     return QRN_OK;
 }
 
-static qrn_status lower_row(qrn_lowering *lo, const qrn_lower_row *row, const qrn_node *n) {
+qrn_status qrn_lo_row(qrn_lowering *lo, const qrn_lower_row *row, const qrn_node *n) {
     if (row->custom) {
         qrn_status s = row->custom(lo, n);
         if (s != QRN_E_UNSUPPORTED || !row->family)
@@ -419,7 +437,7 @@ qrn_status qrn_lo_lower_node(qrn_lowering *lo, const qrn_node *n) {
     QRN_TRY(add_plan_node(lo, n));
     if (n->op) {
         lo->plan->dynamic |= (n->op->flags & QRN_OP_OUT_MAX) != 0;
-        lo->plan->may_block |= (n->op->flags & QRN_OP_STATEFUL) != 0;
+        lo->plan->may_block |= (n->op->flags & (QRN_OP_STATEFUL | QRN_OP_CONTROL)) != 0;
     }
     if (!n->op)
         return lo->opt->lower_user
@@ -430,5 +448,5 @@ qrn_status qrn_lo_lower_node(qrn_lowering *lo, const qrn_node *n) {
     if (!row)
         return QRN_FAIL(QRN_E_FINALIZE, "graph '%s' node '%s': op %s cannot be executed",
                         lo->graph->name, n->name, n->op->name);
-    return lower_row(lo, row, n);
+    return qrn_lo_is_sparse(n) ? qrn_lo_sparse(lo, row, n) : qrn_lo_row(lo, row, n);
 }

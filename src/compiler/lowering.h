@@ -30,6 +30,11 @@ bool qrn_lo_grow(void **array, uint32_t *cap, uint32_t used, size_t elem_bytes);
 
 // fold.c: runs step `s` now if everything it reads is constant; *folded says whether it did.
 qrn_status qrn_lo_fold(qrn_lowering *lo, const qrn_step *s, bool *folded);
+// The path of an op's table row: `custom`, or the generic one.
+qrn_status qrn_lo_row(qrn_lowering *lo, const qrn_lower_row *row, const qrn_node *n);
+// sparse.c: has the node sparse operands that its row does not know? Lowers it then.
+bool qrn_lo_is_sparse(const qrn_node *n);
+qrn_status qrn_lo_sparse(qrn_lowering *lo, const qrn_lower_row *row, const qrn_node *n);
 // bind.c: chooses kernels for all steps, asks for scratch, plans memory.
 qrn_status qrn_lo_bind(qrn_lowering *lo);
 // The call of a step over the largest shapes; ptrs has room for n_in + n_out pointers.

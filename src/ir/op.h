@@ -99,6 +99,9 @@ const qrn_op_def *qrn_op_at(size_t i);
 // finalize.
 qrn_status qrn_op_validate(const qrn_op_call *c);
 
+// The part of it that looks at sparse operands of ops that also run on dense ones.
+qrn_status qrn_op_check_sparse(const qrn_op_call *c);
+
 // --- for rules ---------------------------------------------------------------------------------
 
 // Position of a parameter in op->params; the name must exist (asserted).

@@ -6,6 +6,7 @@
 #include "ir/op.h"
 
 #include <stdio.h>
+#include <string.h>
 
 // One input or output while it is being checked.
 typedef struct operand {
@@ -292,5 +293,7 @@ qrn_status qrn_op_validate(const qrn_op_call *c) {
     if (any_unknown(c->in, c->n_in) || any_unknown(c->out, c->n_out))
         return QRN_OK; // the rule runs when the dimensions are known
     QRN_TRY(c->op->rule(c));
-    return check_shapes(c);
+    QRN_TRY(check_shapes(c));
+    bool mixed = (c->op->flags & QRN_OP_SPARSE) && strcmp(c->op->category, "sparse") != 0;
+    return mixed ? qrn_op_check_sparse(c) : QRN_OK;
 }

@@ -9,18 +9,26 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "kernels/convert.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
+// What a value holds at a point of a call.
+typedef enum content {
+    PRESENT,
+    NOTHING, // the step that writes it has not run (yet)
+    LEFT_OUT // the application did not give it: an operand that is not there
+} content;
+
 typedef struct execution {
     struct execution *next; // in the list of idle ones
     char *arena;
     qrn_view *views;     // [n_values]
     qrn_view **operands; // pointers of all steps, one after the other
-    bool *absent;        // [n_values] produced nothing in this call
+    uint8_t *holds;      // [n_values] content: what this call has put into it
 } execution;
 
 struct qrn_runner {
@@ -61,7 +69,7 @@ static void free_execution(execution *e) {
     qrn_free(e->arena);
     qrn_free(e->views);
     qrn_free(e->operands);
-    qrn_free(e->absent);
+    qrn_free(e->holds);
     qrn_free(e);
 }
 
@@ -86,8 +94,8 @@ static execution *new_execution(const qrn_runner *r) {
     e->arena = qrn_calloc(p->arena_bytes);
     e->views = qrn_calloc(p->n_values * sizeof *e->views);
     e->operands = qrn_calloc(r->n_operands * sizeof *e->operands);
-    e->absent = qrn_calloc(p->n_values * sizeof *e->absent);
-    if (!e->arena || !e->views || !e->operands || !e->absent) {
+    e->holds = qrn_calloc(p->n_values * sizeof *e->holds);
+    if (!e->arena || !e->views || !e->operands || !e->holds) {
         free_execution(e);
         return NULL;
     }
@@ -123,6 +131,24 @@ static void give_execution(qrn_runner *r, execution *e) {
     pthread_mutex_unlock(&r->idle_lock);
 }
 
+static bool counts_content(const qrn_plan *p) { return p->may_block || p->optional_io; }
+
+// What the values hold before the first step. An output that the application does not want goes to
+// spare room, so that kernels need not care.
+static void bind_content(const qrn_plan *p, execution *e) {
+    for (uint32_t v = 0; v < p->n_values; v++)
+        e->holds[v] = p->values[v].conditional ? NOTHING : PRESENT;
+    for (uint32_t i = 0; i < p->n_io; i++) {
+        uint32_t v = p->io[i].value;
+        if (e->views[v].data)
+            continue;
+        if (p->io[i].is_output)
+            e->views[v].data = e->arena + p->values[v].offset;
+        else
+            e->holds[v] = LEFT_OUT;
+    }
+}
+
 // Current shapes and buffers of the call.
 static void bind_io(const qrn_plan *p, execution *e, const qrn_binding *io) {
     if (p->dynamic)
@@ -134,9 +160,8 @@ static void bind_io(const qrn_plan *p, execution *e, const qrn_binding *io) {
         if (io[i].rank == v->rank && p->values[p->io[i].value].dynamic && !p->io[i].is_output)
             memcpy(v->dims, io[i].dims, sizeof v->dims);
     }
-    if (p->may_block || p->optional_io)
-        for (uint32_t v = 0; v < p->n_values; v++)
-            e->absent[v] = p->values[v].storage == QRN_STORE_IO && !e->views[v].data;
+    if (counts_content(p))
+        bind_content(p, e);
 }
 
 typedef struct job {
@@ -178,50 +203,66 @@ static qrn_status run_kernel(const qrn_runner *r, execution *e, const qrn_step *
     return (qrn_status)atomic_load(&j.status);
 }
 
-// A required input produced nothing: neither does this step. Optional inputs become NULL operands.
-static bool step_is_blocked(const execution *e, const qrn_step *s, qrn_view **ops,
-                            qrn_view **copy) {
-    bool blocked = false;
-    for (uint32_t i = 0; i < s->n_in + s->n_out; i++) {
-        uint32_t v = i < s->n_in ? s->in[i] : s->out[i - s->n_in];
-        bool gone = v != UINT32_MAX && e->absent[v];
-        copy[i] = gone ? NULL : ops[i];
-        blocked |= gone && i < s->n_in && e->views[v].data != NULL;
-    }
-    return blocked;
-}
-
-static void mark_outputs(execution *e, const qrn_step *s, bool absent) {
+static void mark_outputs(execution *e, const qrn_step *s, content c) {
     for (uint32_t i = 0; i < s->n_out; i++)
         if (s->out[i] != UINT32_MAX)
-            e->absent[s->out[i]] = absent;
+            e->holds[s->out[i]] = (uint8_t)c;
 }
 
 #define MAX_CHECKED_OPERANDS 256
+
+// May the step run? Optional inputs that were left out become NULL in `copy`; without another
+// input its outputs hold nothing either. A conversion passes on that its input was left out.
+static bool check_inputs(execution *e, const qrn_step *s, qrn_view ***ops, qrn_view **copy) {
+    bool some_left_out = false;
+    for (uint32_t i = 0; i < s->n_in; i++) {
+        content c = s->in[i] == UINT32_MAX ? PRESENT : (content)e->holds[s->in[i]];
+        if (c == PRESENT)
+            continue;
+        bool optional = c == LEFT_OUT && i < 64 && (s->optional_in >> i & 1u) &&
+                        s->n_in + s->n_out <= MAX_CHECKED_OPERANDS;
+        if (!optional) {
+            mark_outputs(e, s, s->family == &qrn_family_convert ? c : NOTHING);
+            return false;
+        }
+        some_left_out = true;
+    }
+    if (!some_left_out)
+        return true;
+    for (uint32_t i = 0; i < s->n_in + s->n_out; i++) {
+        bool gone = i < s->n_in && s->in[i] != UINT32_MAX && e->holds[s->in[i]] == LEFT_OUT;
+        copy[i] = gone ? NULL : (*ops)[i];
+    }
+    *ops = copy;
+    return true;
+}
 
 static qrn_status run_step(qrn_runner *r, execution *e, uint32_t pc, const qrn_run_options *opt) {
     const qrn_plan *p = r->plan;
     const qrn_step *s = &p->steps[pc];
     qrn_view **ops = e->operands + r->first_operand[pc];
     qrn_view *copy[MAX_CHECKED_OPERANDS];
-    if ((p->may_block || p->optional_io) && s->n_in + s->n_out <= MAX_CHECKED_OPERANDS) {
-        if (step_is_blocked(e, s, ops, copy)) {
-            mark_outputs(e, s, true);
-            return QRN_OK;
-        }
-        ops = copy;
-    }
+    if (counts_content(p) && !check_inputs(e, s, &ops, copy))
+        return QRN_OK;
     if (s->reshape)
         QRN_TRY(s->reshape(p, s, e->views));
     qrn_status st = run_kernel(r, e, s, ops, opt->pool);
-    if (st == QRN_E_BLOCKED) {
-        mark_outputs(e, s, true);
+    if (counts_content(p) && (st == QRN_OK || st == QRN_E_BLOCKED))
+        mark_outputs(e, s, st == QRN_OK ? PRESENT : NOTHING);
+    if (st == QRN_E_BLOCKED)
         return QRN_OK;
-    }
     if (st != QRN_OK && qrn_message()[0] == '\0')
         return QRN_FAIL(st, "node '%s' (%s): its input data cannot be computed on (%s)",
                         p->nodes[s->node].name, p->nodes[s->node].type, s->kernel->name);
     return st;
+}
+
+// Where to go on after a BRANCH. Without a condition neither branch runs.
+static uint32_t branch_target(const qrn_plan *p, const execution *e, uint32_t pc) {
+    const qrn_step *s = &p->steps[pc];
+    if (e->holds[s->in[0]] != PRESENT)
+        return p->steps[s->target - 1].target;
+    return *(const uint8_t *)e->views[s->in[0]].data ? pc + 1 : s->target;
 }
 
 static uint64_t now_ns(void) {
@@ -239,7 +280,7 @@ static qrn_status run_steps(qrn_runner *r, execution *e, const qrn_run_options *
             continue;
         }
         if (s->kind == QRN_STEP_BRANCH) {
-            pc = *(const uint8_t *)e->views[s->in[0]].data ? pc + 1 : s->target;
+            pc = branch_target(p, e, pc);
             continue;
         }
         if (opt->poll)
@@ -264,9 +305,11 @@ static qrn_status report_io(const qrn_plan *p, const execution *e, qrn_binding *
         uint32_t v = p->io[i].value;
         io[i].rank = e->views[v].rank;
         memcpy(io[i].dims, e->views[v].dims, sizeof io[i].dims);
-        io[i].produced = !((p->may_block || p->optional_io) && e->absent[v]);
+        io[i].n_sparse = e->views[v].n_sparse;
+        io[i].produced = io[i].data && (!counts_content(p) || e->holds[v] == PRESENT);
         if (!io[i].produced && io[i].data)
-            s = QRN_FAIL(QRN_E_EARLY, "output '%s' was not produced: a buffer is still filling",
+            s = QRN_FAIL(QRN_E_EARLY,
+                         "output '%s' was not produced: what it depends on has not run",
                          p->values[v].name);
     }
     return s;

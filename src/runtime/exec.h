@@ -20,8 +20,9 @@ const qrn_plan *qrn_runner_plan(const qrn_runner *r);
 typedef struct qrn_binding {
     void *data; // NULL: left out (optional_io only)
     uint32_t dims[QRN_MAX_RANK];
-    uint32_t rank; // 0 with rank of the value != 0: use the declared shape
-    bool produced; // outputs: written on return
+    uint32_t rank;     // 0 with rank of the value != 0: use the declared shape
+    bool produced;     // outputs: written on return
+    uint32_t n_sparse; // sparse outputs: current number of elements on return
 } qrn_binding;
 
 typedef struct qrn_run_options {

@@ -21,8 +21,9 @@ typedef struct qrn_value {
     size_t size_bytes;    // at the largest shape
     uint8_t storage;      // qrn_storage
     bool dynamic;         // shape may be smaller at execute
+    bool conditional;     // written by steps of a branch, which may not run
     uint32_t io;          // IO: index into plan->io
-    size_t offset;        // ARENA
+    size_t offset;        // ARENA; spare room for an application output that may be left out
     uint32_t first, last; // ARENA: step indices of first write and last use
     const char *name;     // tensor name, "" for temporaries
     uint32_t tensor_id;   // id of the tensor in the context, 0 for temporaries
@@ -51,7 +52,8 @@ typedef struct qrn_step {
     uint32_t n_in, n_out;
     size_t scratch_offset, scratch_bytes; // in the arena
     size_t state_offset, state_bytes;     // in the graph's state block
-    uint32_t target;                      // BRANCH, JUMP
+    uint32_t target;                      // BRANCH: behind the JUMP that ends the branch; JUMP
+    uint64_t optional_in;                 // bit i: the kernel runs without input i
     uint32_t node;                        // index into plan->nodes
     qrn_reshape_fn reshape;               // NULL unless an operand is dynamic
 } qrn_step;
@@ -85,7 +87,7 @@ typedef struct qrn_plan {
     size_t const_bytes;    // constants held by the plan
     bool dynamic;          // some value is dynamic or some output shape depends on data
     bool optional_io;      // some application tensor may be left out
-    bool may_block;        // some step can return QRN_E_BLOCKED
+    bool may_block;        // some step may not run: BLOCKED, or in a branch
 } qrn_plan;
 
 void qrn_plan_destroy(qrn_plan *p); // NULL is fine

@@ -118,12 +118,6 @@ static bool conv_product(const qrn_node *n, const qrn_conv_args *conv, qrn_dense
 }
 
 static qrn_status lower_conv(qrn_lowering *lo, const qrn_node *n) {
-    bool sparse_bias = n->n_in > 2 && n->in[2] && n->in[2]->format == QRN_FORMAT_SPARSE;
-    if (n->in[0]->format == QRN_FORMAT_SPARSE || n->in[1]->format == QRN_FORMAT_SPARSE ||
-        n->out[0]->format == QRN_FORMAT_SPARSE || sparse_bias)
-        return QRN_FAIL(QRN_E_TENSOR_UNSUPPORTED,
-                        "graph '%s' node '%s': sparse tensors cannot be computed on",
-                        n->graph->name, n->name);
     qrn_conv_args args = {0};
     qrn_dense_args dense;
     QRN_TRY(conv_args(n, &args));

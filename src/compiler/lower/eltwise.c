@@ -96,18 +96,6 @@ static bool find_code(const code_of *list, size_t n, const char *op, uint32_t *c
     return false;
 }
 
-// Sparse operands pass validation (the definition allows them) but no kernel here reads them.
-static qrn_status refuse_sparse(const qrn_node *n) {
-    for (uint32_t i = 0; i < n->n_in + n->n_out; i++) {
-        const qrn_tensor *t = i < n->n_in ? n->in[i] : n->out[i - n->n_in];
-        if (t && t->format != QRN_FORMAT_DENSE)
-            return QRN_FAIL(QRN_E_TENSOR_UNSUPPORTED,
-                            "graph '%s' node '%s' (%s): tensor '%s' is sparse, expected dense",
-                            n->graph->name, n->name, n->type, t->name);
-    }
-    return QRN_OK;
-}
-
 static const qrn_lower_row arithmetic = {.family = &qrn_family_binary, .in = "r", .out = "r"};
 static const qrn_lower_row comparison = {.family = &qrn_family_compare, .in = "r", .out = "x"};
 static const qrn_lower_row logic = {.family = &qrn_family_logical, .in = "x", .out = "x"};
@@ -160,7 +148,6 @@ static qrn_status lower_raw(qrn_lowering *lo, const qrn_node *n, const qrn_binar
 
 static qrn_status lower_binary(qrn_lowering *lo, const qrn_node *n) {
     qrn_binary_args args;
-    QRN_TRY(refuse_sparse(n));
     if (!find_code(binary_codes, COUNT(binary_codes), n->type, &args.op))
         args.op = binary_codes[qrn_node_u32(n, "operation", 0)].code;
     if (args.op >= QRN_LOGICAL_AND)
@@ -189,7 +176,6 @@ static void unary_args(const qrn_node *n, qrn_unary_args *a) {
 
 static qrn_status lower_unary(qrn_lowering *lo, const qrn_node *n) {
     qrn_unary_args args;
-    QRN_TRY(refuse_sparse(n));
     if (!find_code(unary_codes, COUNT(unary_codes), n->type, &args.op) &&
         !find_code(neuron_codes, COUNT(neuron_codes), n->type, &args.op)) {
         bool neuron = strcmp(n->type, "ElementWiseNeuron") == 0;

@@ -141,21 +141,12 @@ static qrn_status lrn_args(const qrn_node *n, void *args) {
     return QRN_OK;
 }
 
-static qrn_status refuse_sparse(qrn_lowering *lo, const qrn_node *n) {
-    (void)lo;
-    if (n->in[0]->format == QRN_FORMAT_DENSE && n->out[0]->format == QRN_FORMAT_DENSE)
-        return QRN_E_UNSUPPORTED; // on to the row's family
-    return QRN_FAIL(QRN_E_TENSOR_UNSUPPORTED, "graph '%s' node '%s' (%s): sparse, expected dense",
-                    n->graph->name, n->name, n->type);
-}
-
 // clang-format off
 #define REAL(name, fam, fill) {.op = name, .family = &fam, .in = "r", .out = "r", .args = fill}
 const qrn_lower_row qrn_lower_reduce[] = {
     {.op = "Argmax", .family = &qrn_family_arg, .in = "r", .out = "x", .args = arg_args},
     {.op = "Argmin", .family = &qrn_family_arg, .in = "r", .out = "x", .args = arg_args},
-    {.op = "Batchnorm", .family = &qrn_family_affine, .in = "r", .out = "r",
-     .custom = refuse_sparse},
+    REAL("Batchnorm", qrn_family_affine, NULL),
     REAL("CumulativeSum", qrn_family_cumsum, cumsum_args),
     REAL("GroupNorm", qrn_family_norm, group_norm_args),
     REAL("InstanceNorm", qrn_family_norm, instance_norm_args),

@@ -48,6 +48,9 @@ qrn_status qrn_rule_buffer(const qrn_op_call *c) {
     if (qrn_op_u32(c, "buffer_padding", 0) != 0)
         return qrn_op_fail(c, QRN_E_PARAM, "parameter 'buffer_padding': %u, expected 0",
                            qrn_op_u32(c, "buffer_padding", 0));
+    if (c->in[0]->quant.kind > QRN_QUANT_TENSOR || c->out[0]->quant.kind > QRN_QUANT_TENSOR)
+        return qrn_op_fail(c, QRN_E_TENSOR_UNSUPPORTED,
+                           "an encoding per axis or block, expected one for the tensor");
     QRN_TRY(qrn_seq_single(c, 1));
     y.dims[dim] = size;
     c->out_shape[0] = y;
