@@ -134,6 +134,17 @@ static bool read_tensor(qrn_case_file *f, qrn_case *c, char **word) {
     return true;
 }
 
+static bool read_sparse(qrn_case_file *f, qrn_case *c, char **word) {
+    uint64_t n = 0, dims = 0;
+    qrn_case_tensor *t = c->n_tensors ? &c->tensors[c->n_tensors - 1] : NULL;
+    if (!t || t->type != QNN_TENSOR_TYPE_NATIVE || !qrn_read_u64(word[1], &n) ||
+        !qrn_read_u64(word[2], &dims) || n == 0 || n > UINT32_MAX || dims > UINT32_MAX)
+        return bad(f, "only a native tensor may be sparse, with a number of elements");
+    t->n_sparse = (uint32_t)n;
+    t->n_sparse_dims = (uint32_t)dims;
+    return true;
+}
+
 static bool read_links(qrn_case_file *f, qrn_case *c, char *text, uint32_t *first, uint32_t *n) {
     *first = c->n_links;
     *n = 0;
@@ -196,6 +207,13 @@ static bool read_round(qrn_case_file *f, qrn_case *c) {
     if (c->n_rounds == QRN_CASE_ROUNDS)
         return bad(f, "too many rounds");
     c->rounds[c->n_rounds++] = (qrn_round){.first_feed = c->n_feeds, .first_want = c->n_wants};
+    return true;
+}
+
+static bool read_early(qrn_case_file *f, qrn_case *c) {
+    if (c->n_rounds == 0)
+        return bad(f, "early before the first round");
+    c->rounds[c->n_rounds - 1].early = true;
     return true;
 }
 
@@ -274,12 +292,13 @@ static bool read_record(qrn_case_file *f, qrn_case *c, char **word, uint32_t n) 
     static const struct {
         const char *name;
         uint32_t words;
-    } records[] = {{"tensor", 8}, {"node", 6},  {"scalar", 4}, {"tparam", 3},
-                   {"fail", 3},   {"round", 1}, {"feed", 4},   {"want", 5}};
+    } records[] = {{"tensor", 8}, {"node", 6}, {"scalar", 4}, {"tparam", 3}, {"fail", 3},
+                   {"round", 1},  {"feed", 4}, {"want", 5},   {"sparse", 3}, {"early", 1}};
+    const uint32_t n_records = sizeof records / sizeof records[0];
     uint32_t kind = 0;
-    while (kind < 8 && strcmp(word[0], records[kind].name) != 0)
+    while (kind < n_records && strcmp(word[0], records[kind].name) != 0)
         kind++;
-    if (kind == 8)
+    if (kind == n_records)
         return bad(f, "unknown record %s", word[0]);
     if (n != records[kind].words)
         return bad(f, "%s record of %" PRIu32 " words", word[0], n);
@@ -298,8 +317,12 @@ static bool read_record(qrn_case_file *f, qrn_case *c, char **word, uint32_t n) 
         return read_round(f, c);
     case 6:
         return read_feed(f, c, word);
-    default:
+    case 7:
         return read_want(f, c, word);
+    case 8:
+        return read_sparse(f, c, word);
+    default:
+        return read_early(f, c);
     }
 }
 

@@ -42,6 +42,7 @@ typedef struct {
     uint8_t dynamic[QRN_CASE_RANK]; // meaningful when is_dynamic
     Qnn_QuantizeParams_t quant;
     Qnn_BlockwiseExpansion_t expansion; // target of quant.blockwiseExpansion
+    uint32_t n_sparse, n_sparse_dims;   // sparse native tensors: elements, indexed dimensions
     qrn_bytes data;                     // static tensors only
 } qrn_case_tensor;
 
@@ -79,6 +80,7 @@ typedef struct {
 
 typedef struct {
     uint32_t first_feed, n_feeds, first_want, n_wants;
+    bool early; // the graph ends before any output is produced
 } qrn_round;
 
 // In the order the calls are made.

@@ -173,6 +173,12 @@ static Qnn_Tensor_t make_tensor(run *r, uint32_t i, qrn_bytes data) {
         out.v2.memType = QNN_TENSORMEMTYPE_RAW;
         out.v2.clientBuf = buffer;
         out.v2.isDynamicDimensions = t->is_dynamic ? (uint8_t *)(uintptr_t)t->dynamic : NULL;
+        if (t->n_sparse) {
+            out.v2.dataFormat = QNN_TENSOR_DATA_FORMAT_SPARSE;
+            out.v2.sparseParams.type = QNN_SPARSE_LAYOUT_HYBRID_COO;
+            out.v2.sparseParams.hybridCoo.numSpecifiedElements = t->n_sparse;
+            out.v2.sparseParams.hybridCoo.numSparseDimensions = t->n_sparse_dims;
+        }
         return out;
     }
     out.v1.id = r->ids[i];
@@ -307,6 +313,13 @@ static bool execute_once(run *r, const qrn_round *round, buffers *b, int garbage
         out[at] = make_tensor(r, t, (qrn_bytes){b->out[i], size});
     }
     Qnn_ErrorHandle_t rc = r->s->api.graphExecute(r->graph, in, n_feeds, out, n_wants, NULL, NULL);
+    for (uint32_t i = 0; r->v2 && i < n_wants && (rc == QNN_SUCCESS || round->early); i++)
+        if (out[i].v2.isProduced == round->early)
+            return fail(r, "output '%s': isProduced is %d", out[i].v2.name, !round->early);
+    if (round->early && rc == QNN_GRAPH_ERROR_EARLY_TERMINATION)
+        return true;
+    if (round->early)
+        return fail(r, "execute gives %" PRIu64 ", wanted early termination", (uint64_t)rc);
     if (!check_call(r, QRN_STAGE_EXECUTE, rc, "execute", "graph"))
         return false;
     for (uint32_t i = 0; i < n_feeds; i++) {
@@ -337,7 +350,7 @@ static bool run_round(run *r, const qrn_round *round, buffers *b) {
     const qrn_case *c = r->c;
     if (!execute_once(r, round, b, 0xA5, false))
         return false;
-    if (c->error_stage == QRN_STAGE_EXECUTE)
+    if (c->error_stage == QRN_STAGE_EXECUTE || round->early)
         return true;
     if (!check_outputs(r, round, b))
         return false;
@@ -397,10 +410,13 @@ static bool execute(run *r) {
 
 void qrn_case_run(qrn_session *s, const qrn_case *c, qrn_result *result) {
     run r = {.s = s, .c = c, .result = result};
-    // Half of the cases go in as V1 and half as V2 tensors; only V2 can say what is dynamic.
+    // Half of the cases go in as V1 and half as V2 tensors; only V2 can say what is dynamic, sparse
+    // or not produced.
     r.v2 = c->index % 2 == 1;
     for (uint32_t i = 0; i < c->n_tensors; i++)
-        r.v2 = r.v2 || c->tensors[i].is_dynamic;
+        r.v2 = r.v2 || c->tensors[i].is_dynamic || c->tensors[i].n_sparse;
+    for (uint32_t i = 0; i < c->n_rounds; i++)
+        r.v2 = r.v2 || c->rounds[i].early;
     *result = (qrn_result){.verdict = QRN_PASSED};
     last_log[0] = '\0';
     bool executes = c->error_stage >= QRN_STAGE_EXECUTE;

@@ -162,6 +162,12 @@ static Qnn_ErrorHandle_t execute(Qnn_GraphHandle_t graph, const Qnn_Tensor_t *in
     n_executions++;
     if (is("ExecuteFails"))
         return refuse("no result");
+    bool early = is("EndsEarly") || is("EndsEarlyAndLies");
+    for (uint32_t i = 0; i < n_out; i++)
+        if (out[i].version == QNN_TENSOR_VERSION_2)
+            out[i].v2.isProduced = !early || is("EndsEarlyAndLies");
+    if (early)
+        return QNN_GRAPH_ERROR_EARLY_TERMINATION;
     memcpy(to, from, is("LeavesTheEnd") ? size - 1 : size);
     if (is("OneMore"))
         to[0]++;

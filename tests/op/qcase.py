@@ -23,7 +23,8 @@ Tensors.  Tensor(name, array, dtype, enc, kind, dims, dynamic, tol). A float arr
 (rounded or quantized to dtype for you); for fixed-point types an integer array is codes. Compute
 expectations from x.real (float64, what the library really sees after rounding) or x.codes.
 kind: 'input' (default), 'static' (constant), 'native' (between nodes), 'null' or q.NULL (absent
-optional). Outputs are written as Tensor too; add() sets their kind. enc: see qtypes.py
+optional). A native tensor with sparse=(elements, indexed dimensions) is a sparse one. Outputs are
+written as Tensor too; add() sets their kind. enc: see qtypes.py
 (scale_offset, axis, bw, bw_axis, block, float_block, blockwise_expansion; fit and fit_axis
 choose one); left out, fixed-point tensors get fit(array). The same Tensor object used twice is
 the same tensor.
@@ -46,7 +47,8 @@ A float element whose wanted value is NaN must be NaN; nan_ok=True leaves it unc
 More.  add(..., error=q.error(code, stage)): a refusal is expected ('validate' by default;
 'create', 'add', 'finalize', 'execute'). rounds=[({'x': a}, {'y': want}), ...]: several
 executions of one graph; stateful=True when results depend on earlier rounds (otherwise each
-round is executed twice and must repeat itself). Dynamic shapes: dims= is the shape at creation,
+round is executed twice and must repeat itself); q.EARLY instead of the wanted outputs: the graph
+ends early, nothing is produced. Dynamic shapes: dims= is the shape at creation,
 the array's own shape is the one at execution (inputs) or the one the library must write back
 (outputs); dynamic=[0, 1, ..] marks the free dimensions. add(nodes=[Node(op, ins, outs, params),
 ..]) builds several nodes. onnx_oracle.evaluate(..) asks the ONNX reference evaluator.
@@ -56,11 +58,13 @@ File format (qcase 1)
     qcase 1 INDEX_BYTES BLOB_BYTES SEED\n   then the index (text, one record a line), then the blob
     case NAME FLAGS                         FLAGS: '-' or 'once' (do not execute a round twice)
     tensor NAME KIND DTYPE DIMS DYNAMIC ENC DATA
+    sparse ELEMENTS DIMS                    the tensor above is sparse
     node OP NAME PACKAGE INPUTS OUTPUTS     tensor numbers, comma separated, '-' for none
     scalar NAME DTYPE VALUE                 a parameter of the node above; so is:
     tparam NAME TENSOR
     fail STAGE CODE                         CODE 0: any error
-    round                                   followed by its feed and want lines:
+    round                                   followed by its feed and want lines, and by
+    early                                   when the graph ends early
     feed TENSOR DIMS DATA
     want TENSOR DIMS MODE DATA
     end
@@ -139,7 +143,7 @@ def default_tol(dtype):
 
 class Tensor:
     def __init__(self, name, array=None, dtype="f32", enc=None, kind="input", dims=None,
-                 dynamic=None, tol=None):
+                 dynamic=None, tol=None, sparse=None):
         if array is not None:
             array = np.asarray(array)
         if enc is None and is_fixed(dtype) and array is not None:
@@ -147,7 +151,7 @@ class Tensor:
                 raise ValueError(f"tensor {name}: codes need an encoding")
             enc = fit(array, dtype)
         self.name, self.array, self.dtype, self.enc = name, array, dtype, enc
-        self.kind, self.tol, self.dynamic = kind, tol, dynamic
+        self.kind, self.tol, self.dynamic, self.sparse = kind, tol, dynamic, sparse
         shape = () if array is None else array.shape
         self.dims = list(shape if dims is None else dims)
         if DTYPES[dtype][1] == 4 and enc is not None and enc.axis is not None and len(self.dims):
@@ -219,6 +223,7 @@ class Tensor:
 
 
 NULL = Tensor("null", kind="null")
+EARLY = object()  # instead of the wanted outputs of a round
 
 
 class Node:
@@ -342,7 +347,7 @@ class CaseFile:
             self.line("fail", case.error.stage, case.error.code)
         if not case.error or case.error.stage == "execute":
             for inputs, outputs in case.rounds:
-                self._round(case, number, dict(inputs), dict(outputs))
+                self._round(case, number, dict(inputs), outputs)
         self.line("end")
         return case
 
@@ -354,6 +359,8 @@ class CaseFile:
             raise ValueError(f"tensor {t.name}: dims do not match the data")
         self.line("tensor", name, t.kind, f"{DTYPES[t.dtype][0]:x}", _dims(t.dims), dynamic, enc,
                   self.put(data))
+        if t.sparse:
+            self.line("sparse", *t.sparse)
 
     def _scalar(self, key, dtype, value):
         if dtype_class(dtype) == "float":
@@ -365,6 +372,8 @@ class CaseFile:
 
     def _round(self, case, number, inputs, outputs):
         self.line("round")
+        early = outputs is EARLY
+        outputs = {} if early else dict(outputs)
         for t in case.tensors:
             if t.kind == "input":
                 array = inputs.pop(t.name, t.array)
@@ -372,7 +381,7 @@ class CaseFile:
                     raise ValueError(f"{case.name}: input {t.name} has no data")
                 self.line("feed", number[id(t)], _dims(np.shape(array)), self.put(t.memory(array)))
         for t in case.outputs:
-            tol = case.tols[t]
+            tol = stats() if early else case.tols[t]
             array = outputs.pop(t.name, t.array)
             if tol.mode == "stats":
                 array = np.zeros(t.dims)
@@ -385,6 +394,8 @@ class CaseFile:
                       self.put(t.wanted(array, tol)))
         if inputs or outputs:
             raise ValueError(f"{case.name}: no such tensor: {[*inputs, *outputs]}")
+        if early:
+            self.line("early")
 
     def write(self):
         index = "".join(line + "\n" for line in self.lines).encode("ascii")

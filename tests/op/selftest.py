@@ -107,6 +107,10 @@ def faulty_cases(f):
     codes("bad_disagree", "RefusedTooLate", error=q.error())
     codes("bad_silence", "RefusedSilently", error=q.error())
     codes("bad_free", "FreeFails")
+    codes("early", "EndsEarly", rounds=[({}, q.EARLY)])
+    codes("bad_early", "EndsEarly")
+    codes("bad_not_early", "Copy", rounds=[({}, q.EARLY)])
+    codes("bad_early_mark", "EndsEarlyAndLies", rounds=[({}, q.EARLY)])
 
     floats("near", [1.0, 100.0], [1.0005, 100.0])
     floats("bad_far", [1.0, 100.0], [1.002, 100.0])
