@@ -344,15 +344,6 @@ static format operand_format(char c, const qrn_tensor *t, qrn_domain d,
     return (format){widened(t->dtype), &t->quant};
 }
 
-// Bit i: the op may have no input i, so its kernel runs without it.
-static uint64_t optional_inputs(const qrn_node *n) {
-    uint64_t bits = 0;
-    for (uint32_t i = 0; n->op && i < n->op->n_ins && i < 64; i++)
-        if (n->op->ins[i].presence == QRN_OPTIONAL)
-            bits |= (uint64_t)1 << i;
-    return bits;
-}
-
 qrn_status qrn_lo_generic(qrn_lowering *lo, const qrn_lower_row *row, const qrn_node *n,
                           const void *args) {
     qrn_domain d = choose_domain(row, n);
@@ -383,10 +374,7 @@ qrn_status qrn_lo_generic(qrn_lowering *lo, const qrn_lower_row *row, const qrn_
         }
     }
     size_t state = row->state ? row->state(n) : row->state_bytes;
-    uint32_t at = lo->plan->n_steps;
     QRN_TRY(qrn_lo_step(lo, row->family, d, args, vals, n->n_in, outs, n->n_out, state));
-    if (at < lo->plan->n_steps) // not folded
-        lo->plan->steps[at].optional_in = optional_inputs(n);
     for (uint32_t i = 0; i < n->n_out; i++)
         if (outs[i] != finals[i])
             QRN_TRY(qrn_lo_step(lo, &qrn_family_convert, QRN_DOMAIN_RAW, NULL, &outs[i], 1,

@@ -39,14 +39,6 @@ static void touch(qrn_value *v, uint32_t step) {
 
 static size_t rounded(size_t n) { return (n + QRN_TAIL + QRN_ALIGN - 1) / QRN_ALIGN * QRN_ALIGN; }
 
-// Intermediates, and application outputs that a call may leave out.
-static bool needs_room(const qrn_plan *p, uint32_t v) {
-    const qrn_value *val = &p->values[v];
-    bool spare =
-        val->storage == QRN_STORE_IO && p->io[val->io].is_output && p->io[val->io].optional;
-    return (val->storage == QRN_STORE_ARENA || spare) && val->first != UINT32_MAX;
-}
-
 static uint32_t collect(qrn_plan *p, item *items) {
     uint32_t n = 0;
     for (uint32_t s = 0; s < p->n_steps; s++) {
@@ -61,7 +53,7 @@ static uint32_t collect(qrn_plan *p, item *items) {
             items[n++] = (item){rounded(st->scratch_bytes), 0, s, s, s, true};
     }
     for (uint32_t v = 0; v < p->n_values; v++)
-        if (needs_room(p, v))
+        if (p->values[v].storage == QRN_STORE_ARENA && p->values[v].first != UINT32_MAX)
             items[n++] = (item){rounded(p->values[v].size_bytes),
                                 0,
                                 p->values[v].first,

@@ -9,7 +9,6 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
-#include "kernels/convert.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -133,19 +132,11 @@ static void give_execution(qrn_runner *r, execution *e) {
 
 static bool counts_content(const qrn_plan *p) { return p->may_block || p->optional_io; }
 
-// What the values hold before the first step. An output that the application does not want goes to
-// spare room, so that kernels need not care.
+// What the values hold before the first step.
 static void bind_content(const qrn_plan *p, execution *e) {
-    for (uint32_t v = 0; v < p->n_values; v++)
-        e->holds[v] = p->values[v].conditional ? NOTHING : PRESENT;
-    for (uint32_t i = 0; i < p->n_io; i++) {
-        uint32_t v = p->io[i].value;
-        if (e->views[v].data)
-            continue;
-        if (p->io[i].is_output)
-            e->views[v].data = e->arena + p->values[v].offset;
-        else
-            e->holds[v] = LEFT_OUT;
+    for (uint32_t v = 0; v < p->n_values; v++) {
+        bool lacks = p->values[v].storage == QRN_STORE_IO && !e->views[v].data;
+        e->holds[v] = lacks ? LEFT_OUT : p->values[v].conditional ? NOTHING : PRESENT;
     }
 }
 
@@ -205,35 +196,28 @@ static qrn_status run_kernel(const qrn_runner *r, execution *e, const qrn_step *
 
 static void mark_outputs(execution *e, const qrn_step *s, content c) {
     for (uint32_t i = 0; i < s->n_out; i++)
-        if (s->out[i] != UINT32_MAX)
+        if (s->out[i] != UINT32_MAX && e->holds[s->out[i]] != LEFT_OUT)
             e->holds[s->out[i]] = (uint8_t)c;
 }
 
 #define MAX_CHECKED_OPERANDS 256
 
-// May the step run? Optional inputs that were left out become NULL in `copy`; without another
-// input its outputs hold nothing either. A conversion passes on that its input was left out.
-static bool check_inputs(execution *e, const qrn_step *s, qrn_view ***ops, qrn_view **copy) {
+// May the step run? Not without an input that nothing has written yet. Operands that the
+// application left out become NULL in `copy`.
+static bool check_operands(const execution *e, const qrn_step *s, qrn_view ***ops,
+                           qrn_view **copy) {
     bool some_left_out = false;
-    for (uint32_t i = 0; i < s->n_in; i++) {
-        content c = s->in[i] == UINT32_MAX ? PRESENT : (content)e->holds[s->in[i]];
-        if (c == PRESENT)
-            continue;
-        bool optional = c == LEFT_OUT && i < 64 && (s->optional_in >> i & 1u) &&
-                        s->n_in + s->n_out <= MAX_CHECKED_OPERANDS;
-        if (!optional) {
-            mark_outputs(e, s, s->family == &qrn_family_convert ? c : NOTHING);
-            return false;
-        }
-        some_left_out = true;
-    }
-    if (!some_left_out)
-        return true;
     for (uint32_t i = 0; i < s->n_in + s->n_out; i++) {
-        bool gone = i < s->n_in && s->in[i] != UINT32_MAX && e->holds[s->in[i]] == LEFT_OUT;
-        copy[i] = gone ? NULL : (*ops)[i];
+        uint32_t v = i < s->n_in ? s->in[i] : s->out[i - s->n_in];
+        content c = v == UINT32_MAX ? PRESENT : (content)e->holds[v];
+        if (c == NOTHING && i < s->n_in)
+            return false;
+        some_left_out |= c == LEFT_OUT;
+        if (i < MAX_CHECKED_OPERANDS)
+            copy[i] = c == LEFT_OUT ? NULL : (*ops)[i];
     }
-    *ops = copy;
+    if (some_left_out && s->n_in + s->n_out <= MAX_CHECKED_OPERANDS)
+        *ops = copy;
     return true;
 }
 
@@ -242,8 +226,10 @@ static qrn_status run_step(qrn_runner *r, execution *e, uint32_t pc, const qrn_r
     const qrn_step *s = &p->steps[pc];
     qrn_view **ops = e->operands + r->first_operand[pc];
     qrn_view *copy[MAX_CHECKED_OPERANDS];
-    if (counts_content(p) && !check_inputs(e, s, &ops, copy))
+    if (counts_content(p) && !check_operands(e, s, &ops, copy)) {
+        mark_outputs(e, s, NOTHING);
         return QRN_OK;
+    }
     if (s->reshape)
         QRN_TRY(s->reshape(p, s, e->views));
     qrn_status st = run_kernel(r, e, s, ops, opt->pool);

@@ -23,7 +23,7 @@ typedef struct qrn_value {
     bool dynamic;         // shape may be smaller at execute
     bool conditional;     // written by steps of a branch, which may not run
     uint32_t io;          // IO: index into plan->io
-    size_t offset;        // ARENA; spare room for an application output that may be left out
+    size_t offset;        // ARENA
     uint32_t first, last; // ARENA: step indices of first write and last use
     const char *name;     // tensor name, "" for temporaries
     uint32_t tensor_id;   // id of the tensor in the context, 0 for temporaries
@@ -53,7 +53,6 @@ typedef struct qrn_step {
     size_t scratch_offset, scratch_bytes; // in the arena
     size_t state_offset, state_bytes;     // in the graph's state block
     uint32_t target;                      // BRANCH: behind the JUMP that ends the branch; JUMP
-    uint64_t optional_in;                 // bit i: the kernel runs without input i
     uint32_t node;                        // index into plan->nodes
     qrn_reshape_fn reshape;               // NULL unless an operand is dynamic
 } qrn_step;

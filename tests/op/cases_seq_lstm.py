@@ -27,7 +27,7 @@ class Setup:
     def __init__(self, rng, types="f32", batch=2, size=3, units=4, out=None, steps=None,
                  coupled=False, peephole=False, norm=False, proj=False, proj_bias=False,
                  init=True, time_major=True, static=True):
-        self.rng, self.types, self.units, self.batch, self.size = rng, TYPES[types], units, batch, size
+        self.rng, self.types, self.units, self.batch = rng, TYPES[types], units, batch
         self.out = (out or max(1, units - 1)) if proj else units
         self.steps, self.time_major = steps, time_major
         act, weight, bias, cell, vector, proj_b = self.types

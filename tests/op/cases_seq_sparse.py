@@ -145,7 +145,7 @@ def add_cases(f):
             a = Sparse(f.rng, shape, n_dims, n, dtype, "a")
             b = Sparse(f.rng, shape, n_dims, int(f.rng.integers(1, cells + 1)), dtype, "b")
             total = a.dense + b.dense
-            union = sorted({tuple(r) for r in a.indices.array} | {tuple(r) for r in b.indices.array})
+            union = sorted({tuple(r) for s in (a, b) for r in s.indices.array})
             values = np.stack([total[r] for r in union])
             out = q.Tensor("v", values, dtype, dims=(a.n + b.n, *shape[n_dims:]))
             y = a.like("y", n=a.n + b.n, enc=out.enc)
@@ -173,7 +173,8 @@ def add_cases(f):
     rest = np.zeros((2, 2))
     f.build([a.node, b.node, q.Node("ElementWiseAdd", [a.tensor, b.tensor], [y]),
              q.Node("GetSparseIndices", [y], [i]), q.Node("GetSparseValues", [y], [v]),
-             q.Node("Reshape", [i], [q.Tensor("flat", np.array([0, 1, 2, 3, 4, 5, -1, -1]), "i32")]),
+             q.Node("Reshape", [i],
+                    [q.Tensor("flat", np.array([0, 1, 2, 3, 4, 5, -1, -1]), "i32")]),
              q.Node("Relu", [v], [q.Tensor("r", np.maximum(np.concatenate(
                  [a.values.real, b.values.real, rest]), 0))])], name="Sparse_rows_left_over")
 
@@ -228,8 +229,8 @@ def rule_cases(f):
                     ("GetSparseValues", q.Tensor("y", dims=(2, 3))),
                     ("SparseToDense", q.Tensor("y", dims=(4, 3)))):
         refused(f"{op}_of_dense", [q.Node(op, [dense], [out])])
-    for op, dtype, dims in (("GetSparseIndices", "i32", (2, 2)), ("GetSparseIndices", "f32", (2, 1)),
-                            ("GetSparseValues", "f32", (2, 4)), ("SparseToDense", "f32", (3, 4)),
+    for op, dtype, dims in (("GetSparseIndices", "i32", (2, 2)),
+                            ("GetSparseIndices", "f32", (2, 1)), ("GetSparseValues", "f32", (2, 4)), ("SparseToDense", "f32", (3, 4)),
                             ("SparseToDense", "i32", (4, 3))):
         refused(f"{op}_output", [s.node, q.Node(op, [s.tensor], [q.Tensor("y", None, dtype,
                                                                           dims=dims)])])
