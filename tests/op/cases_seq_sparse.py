@@ -230,8 +230,9 @@ def rule_cases(f):
                     ("SparseToDense", q.Tensor("y", dims=(4, 3)))):
         refused(f"{op}_of_dense", [q.Node(op, [dense], [out])])
     for op, dtype, dims in (("GetSparseIndices", "i32", (2, 2)),
-                            ("GetSparseIndices", "f32", (2, 1)), ("GetSparseValues", "f32", (2, 4)), ("SparseToDense", "f32", (3, 4)),
-                            ("SparseToDense", "i32", (4, 3))):
+                            ("GetSparseIndices", "f32", (2, 1)),
+                            ("GetSparseValues", "f32", (2, 4)),
+                            ("SparseToDense", "f32", (3, 4)), ("SparseToDense", "i32", (4, 3))):
         refused(f"{op}_output", [s.node, q.Node(op, [s.tensor], [q.Tensor("y", None, dtype,
                                                                           dims=dims)])])
     for op in ("Tanh", "Softmax", "ElementWiseMultiply"):
