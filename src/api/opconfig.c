@@ -95,65 +95,50 @@ static double from_bfloat16(uint16_t bits) {
     return f;
 }
 
+// Numbers by class and width; false for a type that a scalar cannot have.
+static bool read_number(const Qnn_Scalar_t *s, qrn_param *p) {
+    uint32_t bits = qrn_dtypes[p->dtype].bits;
+    switch (qrn_dtypes[p->dtype].cls) {
+    case QRN_CLASS_SINT:
+    case QRN_CLASS_SFIXED:
+        p->value.i = bits == 8    ? (int64_t)s->int8Value
+                     : bits == 16 ? s->int16Value
+                     : bits == 32 ? s->int32Value
+                                  : s->int64Value;
+        return bits >= 8;
+    case QRN_CLASS_UINT:
+    case QRN_CLASS_UFIXED:
+        p->value.u = bits == 8    ? s->uint8Value
+                     : bits == 16 ? s->uint16Value
+                     : bits == 32 ? s->uint32Value
+                                  : s->uint64Value;
+        return bits >= 8;
+    case QRN_CLASS_BOOL:
+        p->value.u = s->bool8Value != 0;
+        return true;
+    default:
+        p->value.f = p->dtype == QRN_DTYPE_F64    ? s->doubleValue
+                     : p->dtype == QRN_DTYPE_BF16 ? from_bfloat16((uint16_t)s->bfloat16Value)
+                                                  : (double)s->floatValue;
+        return p->dtype != QRN_DTYPE_F16; // has no member of its own
+    }
+}
+
 static qrn_status parse_scalar(const qrn_op_source *src, const qrn_node *n, const char *name,
                                const Qnn_Scalar_t *s, qrn_param *p) {
     p->dtype = qrn_dtype_from_code((uint32_t)s->dataType);
-    switch (s->dataType) {
-    case QNN_DATATYPE_FLOAT_32:
-        p->value.f = s->floatValue;
-        return QRN_OK;
-    case QNN_DATATYPE_FLOAT_64:
-        p->value.f = s->doubleValue;
-        return QRN_OK;
-    case QNN_DATATYPE_BFLOAT_16:
-        p->value.f = from_bfloat16((uint16_t)s->bfloat16Value);
-        return QRN_OK;
-    case QNN_DATATYPE_INT_8:
-    case QNN_DATATYPE_SFIXED_POINT_8:
-        p->value.i = (int64_t)s->int8Value;
-        return QRN_OK;
-    case QNN_DATATYPE_INT_16:
-    case QNN_DATATYPE_SFIXED_POINT_16:
-        p->value.i = s->int16Value;
-        return QRN_OK;
-    case QNN_DATATYPE_INT_32:
-    case QNN_DATATYPE_SFIXED_POINT_32:
-        p->value.i = s->int32Value;
-        return QRN_OK;
-    case QNN_DATATYPE_INT_64:
-        p->value.i = s->int64Value;
-        return QRN_OK;
-    case QNN_DATATYPE_UINT_8:
-    case QNN_DATATYPE_UFIXED_POINT_8:
-        p->value.u = s->uint8Value;
-        return QRN_OK;
-    case QNN_DATATYPE_UINT_16:
-    case QNN_DATATYPE_UFIXED_POINT_16:
-        p->value.u = s->uint16Value;
-        return QRN_OK;
-    case QNN_DATATYPE_UINT_32:
-    case QNN_DATATYPE_UFIXED_POINT_32:
-        p->value.u = s->uint32Value;
-        return QRN_OK;
-    case QNN_DATATYPE_UINT_64:
-        p->value.u = s->uint64Value;
-        return QRN_OK;
-    case QNN_DATATYPE_BOOL_8:
-        p->value.u = s->bool8Value != 0;
-        return QRN_OK;
-    case QNN_DATATYPE_STRING:
-        p->value.s = s->stringValue ? qrn_arena_strdup(src->arena, s->stringValue) : NULL;
-        if (!p->value.s && s->stringValue)
-            return no_memory(src, n);
-        if (p->value.s)
-            return QRN_OK;
-        return QRN_FAIL(QRN_E_PARAM, "graph '%s' node '%s': parameter '%s': the text is NULL",
-                        graph_name(src), n->name, name);
-    default:
-        return QRN_FAIL(QRN_E_PARAM,
-                        "graph '%s' node '%s': parameter '%s': data type 0x%04x of a scalar",
-                        graph_name(src), n->name, name, (unsigned)s->dataType);
+    if (p->dtype == QRN_DTYPE_STR) {
+        if (!s->stringValue)
+            return QRN_FAIL(QRN_E_PARAM, "graph '%s' node '%s': parameter '%s': the text is NULL",
+                            graph_name(src), n->name, name);
+        p->value.s = qrn_arena_strdup(src->arena, s->stringValue);
+        return p->value.s ? QRN_OK : no_memory(src, n);
     }
+    if (p->dtype != QRN_DTYPE_COUNT && read_number(s, p))
+        return QRN_OK;
+    return QRN_FAIL(QRN_E_PARAM,
+                    "graph '%s' node '%s': parameter '%s': data type 0x%04x of a scalar",
+                    graph_name(src), n->name, name, (unsigned)s->dataType);
 }
 
 static qrn_status parse_param(const qrn_op_source *src, const qrn_node *n,

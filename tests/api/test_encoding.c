@@ -132,7 +132,7 @@ static double o_expand_first(const uint32_t at[3], int64_t c) {
            ((double)(c + pairs_[at[0]].offset) + 0.5);
 }
 
-static void every_encoding_reads_as_defined(void **state) {
+static void encodings_per_tensor_and_axis_read_as_defined(void **state) {
     (void)state;
     fill();
     Qnn_Tensor_t t = tensor(QNN_DATATYPE_UFIXED_POINT_8, QNN_QUANTIZATION_ENCODING_SCALE_OFFSET);
@@ -154,7 +154,13 @@ static void every_encoding_reads_as_defined(void **state) {
     t = tensor(QNN_DATATYPE_SFIXED_POINT_4, QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET);
     q->bwAxisScaleOffsetEncoding = (Qnn_BwAxisScaleOffset_t){4, 2, 3, scales_, NULL};
     check(t, o_bw_axis_no_offset);
+}
 
+static void encodings_per_block_read_as_defined(void **state) {
+    (void)state;
+    fill();
+    Qnn_Tensor_t t;
+    Qnn_QuantizeParams_t *q = &t.v1.quantizeParams;
     t = tensor(QNN_DATATYPE_SFIXED_POINT_8, QNN_QUANTIZATION_ENCODING_BLOCK);
     q->blockEncoding = (Qnn_BlockEncoding_t){block, pairs_};
     check(t, o_block);
@@ -164,7 +170,13 @@ static void every_encoding_reads_as_defined(void **state) {
     t = tensor(QNN_DATATYPE_UFIXED_POINT_8, QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK);
     q->bwFloatBlockEncoding = (Qnn_BwFloatBlockEncoding_t){4, block, float_pairs};
     check(t, o_float_block);
+}
 
+static void mapped_and_expanded_encodings_read_as_defined(void **state) {
+    (void)state;
+    fill();
+    Qnn_Tensor_t t;
+    Qnn_QuantizeParams_t *q = &t.v1.quantizeParams;
     Qnn_BwAxisScaleOffsetMapped_t axis_mapped = {
         4, 2, QNN_QUANTIZATION_ENCODING_MAPPING_ASYMMETRIC_PLUS_ONE, 3, scales_, offsets_};
     t = tensor(QNN_DATATYPE_SFIXED_POINT_8, QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET_MAPPED);
@@ -366,7 +378,9 @@ static void encodings_that_carry_no_numbers(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, build_teardown)
-        T(every_encoding_reads_as_defined),
+        T(encodings_per_tensor_and_axis_read_as_defined),
+        T(encodings_per_block_read_as_defined),
+        T(mapped_and_expanded_encodings_read_as_defined),
         T(widths_are_kept),
         T(malformed_encodings_are_refused),
         T(malformed_expansions_are_refused),

@@ -355,54 +355,47 @@ static void running_out_of_memory_leaves_no_half_made_tensor(void **state) {
 }
 
 // y = x + w with an updateable w.
+typedef struct update_graph {
+    Qnn_Tensor_t x, y, w;
+    float in[3], out[3];
+} update_graph;
+
+static uint32_t three_dims[1] = {3};
+static float old_w[3] = {1, 2, 3}, new_w[3] = {10, 20, 30};
+
+static void make_updateable(update_graph *u) {
+    u->x = describe("x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 1, three_dims);
+    u->y = describe("y", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_FLOAT_32, 1, three_dims);
+    u->w = describe_static("w", QNN_DATATYPE_FLOAT_32, 1, three_dims, old_w, sizeof old_w);
+    u->w.v1.type = QNN_TENSOR_TYPE_UPDATEABLE_STATIC;
+    OK(QnnTensor_createGraphTensor(graph, &u->x));
+    OK(QnnTensor_createGraphTensor(graph, &u->y));
+    OK(QnnTensor_createGraphTensor(graph, &u->w));
+    Qnn_Tensor_t in[2] = {u->x, u->w};
+    OK(QnnGraph_addNode(graph, op("add", QNN_OP_ELEMENT_WISE_ADD, in, 2, &u->y, 1)));
+    for (int i = 0; i < 3; i++)
+        u->in[i] = 1.0f;
+    u->x.v1.clientBuf = (Qnn_ClientBuffer_t){u->in, sizeof u->in};
+    u->y.v1.clientBuf = (Qnn_ClientBuffer_t){u->out, sizeof u->out};
+}
+
+static void expect_sum(update_graph *u, const float *w) {
+    OK(QnnGraph_execute(graph, &u->x, 1, &u->y, 1, NULL, NULL));
+    for (int i = 0; i < 3; i++)
+        assert_true(u->out[i] == 1.0f + w[i]);
+}
+
 static void updates_take_effect_at_the_next_finalize(void **state) {
     (void)state;
-    uint32_t dims[1] = {3};
-    float w[3] = {1, 2, 3}, w2[3] = {10, 20, 30}, in[3] = {1, 1, 1}, out[3] = {0};
-    Qnn_Tensor_t x = describe("x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 1, dims);
-    Qnn_Tensor_t y = describe("y", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_FLOAT_32, 1, dims);
-    Qnn_Tensor_t c = describe_static("w", QNN_DATATYPE_FLOAT_32, 1, dims, w, sizeof w);
-    c.v1.type = QNN_TENSOR_TYPE_UPDATEABLE_STATIC;
-    OK(QnnTensor_createGraphTensor(graph, &x));
-    OK(QnnTensor_createGraphTensor(graph, &y));
-    OK(QnnTensor_createGraphTensor(graph, &c));
-    Qnn_Tensor_t in2[2] = {x, c};
-    OK(QnnGraph_addNode(graph, op("add", QNN_OP_ELEMENT_WISE_ADD, in2, 2, &y, 1)));
-    Qnn_Tensor_t u = c;
-    u.v1.clientBuf.data = w2;
-    const Qnn_Tensor_t *list[2] = {&u, &u};
+    update_graph u;
+    make_updateable(&u);
+    Qnn_Tensor_t fresh = u.w;
+    fresh.v1.clientBuf.data = new_w;
+    const Qnn_Tensor_t *list[2] = {&fresh, &fresh};
     PAIR("QnnTensor_updateGraphTensors", QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED,
          QnnTensor_updateGraphTensors(graph, list, 1));
     OK(QnnGraph_finalize(graph, NULL, NULL));
-    x.v1.clientBuf = (Qnn_ClientBuffer_t){in, sizeof in};
-    y.v1.clientBuf = (Qnn_ClientBuffer_t){out, sizeof out};
-    OK(QnnGraph_execute(graph, &x, 1, &y, 1, NULL, NULL));
-    assert_true(out[0] == 2 && out[1] == 3 && out[2] == 4);
-
-    PAIR("QnnTensor_updateGraphTensors", QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM,
-         QnnTensor_updateGraphTensors(graph, NULL, 1));
-    PAIR("QnnTensor_updateGraphTensors", QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM,
-         QnnTensor_updateGraphTensors(graph, list, 0));
-    const Qnn_Tensor_t *null_list[1] = {NULL};
-    PAIR("QnnTensor_updateGraphTensors", QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM,
-         QnnTensor_updateGraphTensors(graph, null_list, 1));
-    Qnn_Tensor_t bad = u;
-    const Qnn_Tensor_t *bad_list[2] = {&u, &bad};
-    bad.v1.id = 12345;
-    PAIR("QnnTensor_updateGraphTensors", QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM,
-         QnnTensor_updateGraphTensors(graph, bad_list, 2));
-    bad = u, bad.v1.rank = 9;
-    PAIR("QnnTensor_updateGraphTensors", QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM,
-         QnnTensor_updateGraphTensors(graph, bad_list, 2));
-    uint32_t two[1] = {2};
-    bad = u, bad.v1.dimensions = two, bad.v1.clientBuf.dataSize = 8;
-    PAIR("QnnTensor_updateGraphTensors", QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE,
-         QnnTensor_updateGraphTensors(graph, bad_list, 2));
-    bad = y, bad.v1.clientBuf.data = NULL;
-    PAIR("QnnTensor_updateGraphTensors", QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE,
-         QnnTensor_updateGraphTensors(graph, bad_list, 2)); // not updateable
-    OK(QnnGraph_execute(graph, &x, 1, &y, 1, NULL, NULL));  // nothing was applied
-
+    expect_sum(&u, old_w);
     for (unsigned n = 1;; n++) {
         size_t live = qrn_alloc_live();
         qrn_alloc_fail_at(n, false);
@@ -414,12 +407,36 @@ static void updates_take_effect_at_the_next_finalize(void **state) {
         assert_true(qrn_alloc_live() <= live + 1); // the arena may have grown by a block
     }
     PAIR("QnnGraph_execute", QNN_GRAPH_ERROR_GRAPH_NOT_FINALIZED,
-         QnnGraph_execute(graph, &x, 1, &y, 1, NULL, NULL));
+         QnnGraph_execute(graph, &u.x, 1, &u.y, 1, NULL, NULL));
     OK(QnnGraph_finalize(graph, NULL, NULL));
-    OK(QnnGraph_execute(graph, &x, 1, &y, 1, NULL, NULL));
-    assert_true(out[0] == 11 && out[1] == 21 && out[2] == 31);
+    expect_sum(&u, new_w);
     const qrn_api_context *o = qrn_handle_get(QRN_KIND_CONTEXT, context);
-    assert_int_equal(o->blobs.size_bytes, sizeof w2); // the old data is gone
+    assert_int_equal(o->blobs.size_bytes, sizeof new_w); // the old data is gone
+}
+
+static void updates_that_do_not_fit_change_nothing(void **state) {
+    (void)state;
+    update_graph u;
+    make_updateable(&u);
+    OK(QnnGraph_finalize(graph, NULL, NULL));
+    Qnn_Tensor_t fresh = u.w, bad;
+    fresh.v1.clientBuf.data = new_w;
+    const Qnn_Tensor_t *list[2] = {&fresh, &bad}, *null_list[1] = {NULL};
+#define UPDATE(code, list, n)                                                                      \
+    PAIR("QnnTensor_updateGraphTensors", code, QnnTensor_updateGraphTensors(graph, list, n))
+    UPDATE(QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, NULL, 1);
+    UPDATE(QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, list, 0);
+    UPDATE(QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, null_list, 1);
+    bad = fresh, bad.v1.id = 12345;
+    UPDATE(QNN_TENSOR_ERROR_INVALID_TENSOR_PARAM, list, 2);
+    bad = fresh, bad.v1.rank = 9;
+    UPDATE(QNN_TENSOR_ERROR_UNSUPPORTED_TENSOR_PARAM, list, 2);
+    uint32_t two[1] = {2};
+    bad = fresh, bad.v1.dimensions = two, bad.v1.clientBuf.dataSize = 8;
+    UPDATE(QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE, list, 2);
+    bad = u.y, bad.v1.clientBuf.data = NULL; // not updateable
+    UPDATE(QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE, list, 2);
+    expect_sum(&u, old_w);
 }
 
 static void context_tensors_can_be_updated(void **state) {
@@ -511,6 +528,7 @@ int main(void) {
         T(context_tensors_belong_to_all_graphs),
         T(running_out_of_memory_leaves_no_half_made_tensor),
         T(updates_take_effect_at_the_next_finalize),
+        T(updates_that_do_not_fit_change_nothing),
         T(context_tensors_can_be_updated),
         T(a_finalized_graph_takes_no_tensors),
         T(random_descriptions_do_no_harm),
