@@ -25,13 +25,13 @@ typedef struct qrn_async {
 // Profiles are opened here: in the order of execution, one call at a time.
 static Qnn_ErrorHandle_t run_one(qrn_execution *e) {
     qrn_api_log *log = e->graph->context->backend->log;
-    qrn_status s = qrn_profile_open(e->call.profile, e->call.graph);
+    qrn_status s = qrn_call_open(&e->call);
     if (s != QRN_OK) {
         qrn_log(log, QNN_LOG_LEVEL_WARN, "graph '%s': executed without profile: %s",
                 e->graph->ir->name, qrn_message());
         e->call.profile = NULL;
+        e->call.start_ns = qrn_call_now_ns();
     }
-    e->call.start_ns = qrn_call_now_ns();
     s = qrn_execution_run(e);
     qrn_profile_close(e->call.profile);
     Qnn_ErrorHandle_t code = qrn_api_end(QRN_COMP_GRAPH, s, log);

@@ -24,8 +24,6 @@ static qrn_status pick_profile(qrn_api_backend *b, qrn_api_graph *g, const void 
             g->ir->name);
     bool wanted = !g->profiling_off && g->profiled_runs_left > 0;
     *profile = wanted ? g->bound_profile : NULL;
-    if (wanted && g->profiled_runs_left != UINT32_MAX)
-        g->profiled_runs_left--;
     return QRN_OK;
 }
 
@@ -40,16 +38,22 @@ qrn_status qrn_call_find(qrn_call *call, qrn_api_backend *b, qrn_api_graph *g, c
     return pick_profile(b, g, profile, &call->profile);
 }
 
+qrn_status qrn_call_open(qrn_call *call) {
+    QRN_TRY(qrn_profile_open(call->profile, call->graph));
+    qrn_api_graph *g = call->graph;
+    if (call->profile && g && g->bound_profile && g->profiled_runs_left != UINT32_MAX)
+        g->profiled_runs_left--;
+    call->start_ns = qrn_call_now_ns();
+    return QRN_OK;
+}
+
 qrn_status qrn_call_begin(qrn_call *call) {
     QRN_TRY(qrn_signal_begin(call->signal));
     // The profile comes last, because opening drops the events of the call before.
-    qrn_status s = qrn_profile_open(call->profile, call->graph);
-    if (s != QRN_OK) {
+    qrn_status s = qrn_call_open(call);
+    if (s != QRN_OK)
         qrn_signal_end(call->signal);
-        return s;
-    }
-    call->start_ns = qrn_call_now_ns();
-    return QRN_OK;
+    return s;
 }
 
 uint64_t qrn_call_elapsed_us(const qrn_call *call) {

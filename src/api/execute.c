@@ -201,6 +201,26 @@ static qrn_status bind_one(const qrn_api_graph *g, qrn_frame *f, const Qnn_Tenso
     return QRN_OK;
 }
 
+static qrn_status make_spare(const qrn_api_graph *g, qrn_frame *f, uint32_t i) {
+    if (!f->spare[i])
+        f->spare[i] = qrn_alloc(g->io[i].tensor->size_bytes);
+    if (!f->spare[i])
+        return tensor_fail(g, g->io[i].tensor, QRN_E_MEM, "out of memory for a buffer");
+    return QRN_OK;
+}
+
+// Kernels need elements at their natural alignment; other buffers go through one of ours.
+static qrn_status align(const qrn_api_graph *g, qrn_frame *f, uint32_t i) {
+    size_t element = qrn_dtypes[g->io[i].tensor->dtype].bits / 8u;
+    if (element < 2 || (uintptr_t)f->io[i].data % element == 0)
+        return QRN_OK;
+    QRN_TRY(make_spare(g, f, i));
+    if (!g->io[i].is_output)
+        memcpy(f->spare[i], f->io[i].data, needed_bytes(&g->io[i], &f->io[i]));
+    f->io[i].data = f->spare[i];
+    return QRN_OK;
+}
+
 // A tensor without a buffer: absent for the ops, or written to a buffer of ours.
 static qrn_status bind_lacking(const qrn_api_graph *g, qrn_frame *f, uint32_t i) {
     const qrn_tensor *t = g->io[i].tensor;
@@ -209,10 +229,7 @@ static qrn_status bind_lacking(const qrn_api_graph *g, qrn_frame *f, uint32_t i)
                            g->io[i].is_output ? "output is missing" : "input is missing");
     if (!g->io[i].is_output)
         return QRN_OK;
-    if (!f->spare[i])
-        f->spare[i] = qrn_alloc(t->size_bytes);
-    if (!f->spare[i])
-        return tensor_fail(g, t, QRN_E_MEM, "out of memory for an output that was left out");
+    QRN_TRY(make_spare(g, f, i));
     f->io[i].data = f->spare[i];
     f->io[i].rank = t->shape.rank;
     memcpy(f->io[i].dims, t->shape.dims, sizeof(t->shape.dims));
@@ -231,8 +248,7 @@ static qrn_status bind_all(const qrn_api_graph *g, qrn_frame *f, const Qnn_Tenso
     for (uint32_t i = 0; i < n_outputs; i++)
         QRN_TRY(bind_one(g, f, &outputs[i], true, i, &hint));
     for (uint32_t i = 0; i < g->n_io; i++)
-        if (!f->io[i].data)
-            QRN_TRY(bind_lacking(g, f, i));
+        QRN_TRY(f->io[i].data ? align(g, f, i) : bind_lacking(g, f, i));
     return QRN_OK;
 }
 
@@ -255,6 +271,13 @@ static void record(const qrn_execution *e) {
                         (e->frame->node_ns[i] + 500u) / 1000u, node_name(e->graph, i));
 }
 
+static void *client_data(const Qnn_TensorV2_t *c) {
+    if (c->memType == QNN_TENSORMEMTYPE_RAW)
+        return c->clientBuf.data;
+    const qrn_api_mem *m = qrn_handle_get(QRN_KIND_MEM, c->memHandle);
+    return m ? m->data : NULL;
+}
+
 // Tells the client the shapes that came out, and which outputs hold data.
 static void write_back(const qrn_execution *e) {
     const qrn_api_graph *g = e->graph;
@@ -264,6 +287,10 @@ static void write_back(const qrn_execution *e) {
         Qnn_Tensor_t *client = &e->outputs[e->frame->place[i]];
         const qrn_binding *b = &e->frame->io[i];
         const Qnn_TensorV2_t *c = qrn_client_tensor(client);
+        const void *mine = e->frame->spare[i];
+        void *theirs = client_data(c);
+        if (mine && b->data == mine && b->produced && theirs)
+            memcpy(theirs, mine, g->io[i].tensor->size_bytes);
         bool sized =
             b->produced && shape_is_result(g, &g->io[i]) && c->dimensions && c->rank == b->rank;
         for (uint32_t k = 0; sized && k < b->rank; k++)

@@ -11,9 +11,10 @@
 typedef struct qrn_frame {
     struct qrn_frame *next; // idle frames of the graph
     qrn_binding *io;        // [g->n_io]
-    void **spare;           // [g->n_io] buffers for outputs that were left out, made when needed
-    uint32_t *place;        // [g->n_io] position among the client's tensors, UINT32_MAX: left out
-    uint64_t *node_ns;      // [n_nodes] time of each node
+    void **spare;      // [g->n_io] buffers of ours, made when needed: for outputs that were left
+                       // out and for client buffers that are not aligned to their elements
+    uint32_t *place;   // [g->n_io] position among the client's tensors, UINT32_MAX: left out
+    uint64_t *node_ns; // [n_nodes] time of each node
     uint32_t n_nodes, n_io;
 } qrn_frame;
 

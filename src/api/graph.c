@@ -49,9 +49,12 @@ static qrn_status enter(qrn_api_context *c, qrn_api_graph *g) {
     return s;
 }
 
+// Takes the graph and its tensors out of the context's tables.
 static void leave(qrn_api_graph *g) {
     qrn_api_context *c = g->context;
     pthread_mutex_lock(&c->lock);
+    for (uint32_t k = 0; k < g->ir->n_tensors; k++)
+        c->tensors[g->ir->tensors[k]->id - 1] = NULL;
     uint32_t i = 0;
     while (i < c->n_graphs && c->graphs[i] != g)
         i++;
@@ -62,9 +65,8 @@ static void leave(qrn_api_graph *g) {
     pthread_mutex_unlock(&c->lock);
 }
 
-void qrn_api_graph_free(qrn_api_graph *g) {
-    if (qrn_this_backend.graph_free)
-        qrn_this_backend.graph_free(g);
+// Frees everything but the backend's part.
+static void destroy(qrn_api_graph *g) {
     if (g->bound_profile)
         qrn_profile_unbind(g->bound_profile);
     qrn_runner_destroy(g->runner);
@@ -77,6 +79,12 @@ void qrn_api_graph_free(qrn_api_graph *g) {
     if (g->ir)
         qrn_arena_destroy(g->ir->arena);
     qrn_free(g);
+}
+
+void qrn_api_graph_free(qrn_api_graph *g) {
+    if (qrn_this_backend.graph_free)
+        qrn_this_backend.graph_free(g);
+    destroy(g);
 }
 
 void qrn_api_graph_discard(qrn_api_graph *g) {
@@ -118,8 +126,11 @@ qrn_status qrn_api_graph_new(qrn_api_context *c, qrn_api_graph *parent, const ch
         s = QRN_FAIL(QRN_E_MEM, "out of memory for graph '%s'", name);
     if (s == QRN_OK && qrn_this_backend.graph_create)
         s = qrn_this_backend.graph_create(g);
-    if (s == QRN_OK)
-        s = enter(c, g);
+    if (s != QRN_OK) {
+        destroy(g);
+        return s;
+    }
+    s = enter(c, g);
     if (s != QRN_OK) {
         qrn_api_graph_free(g);
         return s;

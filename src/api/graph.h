@@ -45,6 +45,8 @@ qrn_status qrn_call_find(qrn_call *call, qrn_api_backend *b, qrn_api_graph *g, c
                          const void *signal);
 // Takes both and starts the clock; nothing is held on failure.
 qrn_status qrn_call_begin(qrn_call *call);
+// The second half of it: takes the profile and starts the clock, for a call that has its signal.
+qrn_status qrn_call_open(qrn_call *call);
 uint64_t qrn_call_elapsed_us(const qrn_call *call);
 // Lets both go.
 void qrn_call_end(qrn_call *call);

@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define MAX_ID (1u << 24) // of tensors that bring their own; bounds the table
+
 // Bytes of a static tensor while a call lasts.
 typedef struct static_data {
     const void *data;
@@ -99,8 +101,7 @@ static bool grow_table(qrn_api_context *c, uint32_t n) {
 // The next free id; its place in the table stays empty until the tensor is complete. 0: no memory.
 static uint32_t reserve_id(qrn_api_context *c) {
     pthread_mutex_lock(&c->lock);
-    uint32_t id =
-        c->n_tensors < UINT32_MAX - 1 && grow_table(c, c->n_tensors + 1) ? ++c->n_tensors : 0;
+    uint32_t id = c->n_tensors < MAX_ID && grow_table(c, c->n_tensors + 1) ? ++c->n_tensors : 0;
     pthread_mutex_unlock(&c->lock);
     return id;
 }
@@ -137,6 +138,9 @@ static qrn_status enter(qrn_api_context *c, qrn_api_graph *g, qrn_tensor *t) {
 }
 
 qrn_status qrn_tensor_add(qrn_api_context *c, qrn_api_graph *g, qrn_tensor *t) {
+    if (t->id > MAX_ID)
+        return QRN_FAIL(QRN_E_TENSOR, "tensor '%s': id %u, allowed 1 to %u", t->name, t->id,
+                        MAX_ID);
     if (!t->id)
         t->id = reserve_id(c);
     else if (!claim_id(c, t->id))

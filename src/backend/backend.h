@@ -82,6 +82,7 @@ typedef struct qrn_backend {
     qrn_status (*device_create)(struct qrn_api_device *d);
     qrn_status (*device_free)(struct qrn_api_device *d);
     qrn_status (*context_create)(struct qrn_api_context *c);
+    // Comes before graph_free of the context's graphs; when it fails, the context lives on.
     qrn_status (*context_free)(struct qrn_api_context *c);
     qrn_status (*graph_create)(struct qrn_api_graph *g);
     void (*graph_free)(struct qrn_api_graph *g);

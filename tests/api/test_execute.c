@@ -226,6 +226,24 @@ static void registered_memory_is_used_where_it_lies(void **state) {
 // --- Shapes
 // -----------------------------------------------------------------------------------------
 
+static void buffers_need_no_alignment(void **state) {
+    (void)state;
+    relu_graph r;
+    relu_finalized(&r, "r", 4);
+    char raw_x[17], raw_y[18];
+    float x[4] = {-1, 2, -3, 4}, y[4];
+    memcpy(raw_x + 1, x, sizeof x);
+    raw_y[17] = 'z';
+    relu_bind(&r, (float *)(void *)(raw_x + 1), (float *)(void *)(raw_y + 1));
+    for (int i = 0; i < 2; i++) {
+        memset(raw_y, 0, 17);
+        OK(RUN(&r, NULL, NULL));
+        memcpy(y, raw_y + 1, sizeof y);
+        assert_true(y[0] == 0 && y[1] == 2 && y[2] == 0 && y[3] == 4);
+        assert_true(raw_y[0] == 0 && raw_y[17] == 'z');
+    }
+}
+
 static void dynamic_dimensions_vary_per_call(void **state) {
     (void)state;
     uint32_t most[2] = {4, 3}, now[2], out_now[2];
@@ -763,6 +781,7 @@ int main(void) {
         T(graphs_that_cannot_run_say_why),
         T(nothing_is_allocated_after_the_first_call),
         T(registered_memory_is_used_where_it_lies),
+        T(buffers_need_no_alignment),
         T(dynamic_dimensions_vary_per_call),
         T(sparse_tensors_keep_their_declared_size),
         T(optional_tensors_may_be_left_out),
