@@ -81,9 +81,6 @@ static qrn_status defer(qrn_api_context *c, const binary_source *b) {
     return QRN_OK;
 }
 
-// --- Binaries that the client hands over through callbacks
-// ------------------------------------------
-
 static qrn_status check_callback(const Qnn_ContextBinaryCallback_t *cb) {
     if (!cb)
         return QRN_FAIL(QRN_E_ARGUMENT, "context binary: the callback is NULL");
@@ -165,9 +162,6 @@ static qrn_status fill(qrn_api_context *c, const binary_source *b) {
     release(b->callback, &p);
     return s;
 }
-
-// --- Entry points
-// -----------------------------------------------------------------------------------
 
 // Statuses that have a documented code of their own; all others say that the binary is unusable.
 static Qnn_ErrorHandle_t end(qrn_status s, const qrn_api_backend *b) {
@@ -353,11 +347,12 @@ static qrn_status load_list(const qrn_context_parent *p, const QnnContext_Params
     QRN_TRY(need_binaries());
     QRN_TRY(qrn_api_context_check_config(config, true));
     QRN_TRY(qrn_call_begin(&call));
-    qrn_status first = QRN_OK;
-    for (size_t i = 0; params[i] && first == QRN_OK; i++) {
-        first = read_entry(params[i], &e);
-        if (first == QRN_OK)
-            first = load_entry(p, &e, config, call.signal);
+    qrn_status first = QRN_OK; // an entry that fails does not stop the others
+    for (size_t i = 0; params[i]; i++) {
+        qrn_status s = read_entry(params[i], &e);
+        if (s == QRN_OK)
+            s = load_entry(p, &e, config, call.signal);
+        first = first == QRN_OK ? s : first;
     }
     qrn_call_end(&call);
     return first;

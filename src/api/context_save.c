@@ -89,9 +89,7 @@ Qnn_ErrorHandle_t QnnContext_getBinary(Qnn_ContextHandle_t context, void *binary
                QNN_CONTEXT_ERROR_GET_BINARY_FAILED, c->backend->log);
 }
 
-// --- In pieces: one piece holds everything; the call after it reports the end
-// ------------------------
-
+// Reading in pieces: one piece holds everything; the call after it reports the end.
 static qrn_status make_piece(qrn_api_context *c) {
     uint64_t size = 0, written = 0;
     QRN_TRY(qrn_this_backend.binary_size(c, &size));
@@ -165,9 +163,6 @@ Qnn_ErrorHandle_t QnnContext_releaseIncrementalBinary(Qnn_ContextHandle_t contex
     return end(release_piece(c, binaryBuffer, startOffset),
                QNN_CONTEXT_ERROR_INCREMENT_INVALID_BUFFER, c->backend->log);
 }
-
-// --- Sections
-// ---------------------------------------------------------------------------------------
 
 // The graph of a section call; NULL stands for the whole context.
 static qrn_status find_graph(qrn_api_context *c, const void *handle, uint32_t section,
@@ -310,9 +305,6 @@ Qnn_ErrorHandle_t QnnContext_applyBinarySection(Qnn_ContextHandle_t context,
     return end(apply_section(c, graph, (uint32_t)section, binaryBuffer, profile, signal),
                QNN_CONTEXT_ERROR_INVALID_ARGUMENT, c->backend->log);
 }
-
-// --- Editing a section without a context
-// --------------------------------------------------------------
 
 // The client's side of getBinarySectionUpdate.
 typedef struct edit {

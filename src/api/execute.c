@@ -11,9 +11,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-// --- Frames
-// -----------------------------------------------------------------------------------------
-
 static uint32_t count_nodes(const qrn_api_graph *g) {
     return g->runner ? qrn_runner_plan(g->runner)->n_nodes : g->ir->n_nodes;
 }
@@ -62,9 +59,6 @@ void qrn_api_graph_free_frames(qrn_api_graph *g) {
         g->frames = next;
     }
 }
-
-// --- Binding
-// ----------------------------------------------------------------------------------------
 
 static qrn_status tensor_fail(const qrn_api_graph *g, const qrn_tensor *t, qrn_status s,
                               const char *what) {
@@ -251,9 +245,6 @@ static qrn_status bind_all(const qrn_api_graph *g, qrn_frame *f, const Qnn_Tenso
         QRN_TRY(f->io[i].data ? align(g, f, i) : bind_lacking(g, f, i));
     return QRN_OK;
 }
-
-// --- Running
-// ----------------------------------------------------------------------------------------
 
 static void record(const qrn_execution *e) {
     qrn_api_profile *p = e->call.profile;

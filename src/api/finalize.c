@@ -189,9 +189,6 @@ Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle,
     return qrn_api_end_as(QNN_GRAPH_ERROR_FINALIZE_FAILED, s, g->context->backend->log);
 }
 
-// --- Validation of a graph
-// --------------------------------------------------------------------------
-
 typedef struct result {
     QnnGraph_ValidationResult_t client; // what the client sees; first, so that it is the address
     qrn_arena *arena;                   // holds this and everything it points at

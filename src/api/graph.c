@@ -22,9 +22,6 @@ static Qnn_ErrorHandle_t not_a_graph(const char *function) {
                        NULL);
 }
 
-// --- Life
-// -----------------------------------------------------------------------------------------
-
 // Adds to the context's list unless the name is taken.
 static qrn_status enter(qrn_api_context *c, qrn_api_graph *g) {
     qrn_status s = QRN_OK;
@@ -155,9 +152,6 @@ qrn_api_graph *qrn_api_graph_find(qrn_api_context *c, const char *name) {
     return found;
 }
 
-// --- Entry points: create, options, properties, retrieve
-// --------------------------------------------
-
 static qrn_status create(qrn_api_context *c, const char *name, const QnnGraph_Config_t **config,
                          Qnn_GraphHandle_t *out) {
     if (!name || !*name)
@@ -276,9 +270,6 @@ Qnn_ErrorHandle_t QnnGraph_retrieve(Qnn_ContextHandle_t contextHandle, const cha
                            QRN_FAIL(QRN_E_HANDLE, "graph_retrieve: not a context handle"), NULL);
     return qrn_api_end(QRN_COMP_GRAPH, retrieve(c, graphName, graphHandle), c->backend->log);
 }
-
-// --- Nodes
-// ------------------------------------------------------------------------------------------
 
 static qrn_status add_node(qrn_api_graph *g, const Qnn_OpConfig_t *config) {
     if (g->ir->finalized)

@@ -80,9 +80,6 @@ static void contexts_from_binaries_take_no_graphs(void **state) {
     OK(QnnContext_free(c, NULL));
 }
 
-// --- Options
-// --------------------------------------------------------------------------------------
-
 static Qnn_ErrorHandle_t with_option(QnnGraph_Config_t option, Qnn_GraphHandle_t *g) {
     const QnnGraph_Config_t *list[] = {&option, NULL};
     return QnnGraph_create(context, "options", list, g);
@@ -206,9 +203,6 @@ static void properties_come_from_the_backend(void **state) {
     PAIR("QnnGraph_getProperty", QNN_GRAPH_ERROR_UNSUPPORTED_FEATURE,
          QnnGraph_getProperty(g, list));
 }
-
-// --- Connections
-// ----------------------------------------------------------------------------------
 
 static uint32_t dims[1] = {4}, one_dim[1] = {1};
 
@@ -377,9 +371,6 @@ static void subgraphs_are_not_graphs_by_themselves(void **state) {
     MAKE(QNN_GRAPH_ERROR_UNSUPPORTED_FEATURE, f.g, "s", &h);
     assert_null(h);
 }
-
-// --- Whole graphs
-// -----------------------------------------------------------------------------------
 
 static void validate_tells_about_each_node(void **state) {
     (void)state;

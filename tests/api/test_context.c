@@ -77,9 +77,6 @@ static void freeing_ends_everything_inside(void **state) {
     OK(QnnProfile_free(p));
 }
 
-// --- Options
-// --------------------------------------------------------------------------------------
-
 static Qnn_ErrorHandle_t create_with(QnnContext_Config_t option, Qnn_ContextHandle_t *c) {
     const QnnContext_Config_t *list[] = {&option, NULL};
     return QnnContext_create(backend, NULL, list, c);
@@ -201,9 +198,6 @@ static void properties_come_from_the_backend(void **state) {
     PAIR("QnnContext_addToDlc", QNN_CONTEXT_ERROR_UNSUPPORTED_FEATURE,
          QnnContext_addToDlc(context, NULL));
 }
-
-// --- Loading
-// ----------------------------------------------------------------------------------------
 
 static char bytes[] = "a binary of the fault backend";
 
@@ -438,6 +432,12 @@ static void lists_notify_per_graph_and_per_context(void **state) {
     LIST(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, NULL);
     LIST(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, list + 2);
     assert_int_equal(n[0].contexts, 1); // a bad entry is seen before anything is loaded
+    first.v1.profile = backend;         // one that cannot be loaded does not stop the others
+    LIST(QNN_CONTEXT_ERROR_SET_PROFILE, list);
+    assert_int_equal(n[0].status, QNN_CONTEXT_ERROR_SET_PROFILE);
+    assert_int_equal(n[1].contexts, 2);
+    assert_int_equal(n[1].status, QNN_SUCCESS);
+    OK(QnnContext_free(n[1].context, NULL));
 }
 
 static void enabled_graphs_run_and_the_others_do_not(void **state) {
@@ -525,9 +525,6 @@ static void binaries_can_be_validated_without_loading(void **state) {
     VALIDATE(QNN_CONTEXT_ERROR_UNSUPPORTED_FEATURE, backend, NULL, NULL, bytes, sizeof bytes);
     assert_int_equal(fault_calls[FAULT_BINARY_LOAD], 0);
 }
-
-// --- Saving
-// -----------------------------------------------------------------------------------------
 
 static void binaries_are_written_into_client_buffers(void **state) {
     (void)state;

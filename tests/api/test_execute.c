@@ -223,9 +223,6 @@ static void registered_memory_is_used_where_it_lies(void **state) {
     OK(RUN(&r, NULL, NULL));
 }
 
-// --- Shapes
-// -----------------------------------------------------------------------------------------
-
 static void buffers_need_no_alignment(void **state) {
     (void)state;
     relu_graph r;
@@ -386,9 +383,6 @@ static void an_optional_input_may_lack_where_its_op_allows(void **state) {
     EXECUTE(QNN_GRAPH_ERROR_INVALID_TENSOR, g, &given[1], 1, &y, 1, NULL, NULL); // x is needed
 }
 
-// --- Profiles and signals
-// -----------------------------------------------------------------------------
-
 static void profiles_hold_the_call_and_its_nodes(void **state) {
     (void)state;
     two_graph g;
@@ -513,9 +507,6 @@ static void signals_end_executions(void **state) {
     OK(QnnSignal_free(s));
 }
 
-// --- Threads
-// ------------------------------------------------------------------------------------------
-
 enum { N_THREADS = 4, N_ROUNDS = 50 };
 
 static void *execute_many(void *arg) {
@@ -548,9 +539,6 @@ static void one_graph_runs_on_many_threads(void **state) {
             fail_msg("%s", (char *)why);
     }
 }
-
-// --- The queue
-// ----------------------------------------------------------------------------------------
 
 typedef struct done {
     sem_t *sem;
@@ -719,9 +707,6 @@ static void a_notification_cannot_free_its_own_context(void **state) {
     OK(RUN(&r, NULL, NULL));
     sem_destroy(&inside);
 }
-
-// --- Environments
-// -------------------------------------------------------------------------------------
 
 static void the_library_can_bring_the_buffers(void **state) {
     (void)state;
