@@ -191,6 +191,8 @@ def region_cases(f):
         op.bad("ratio", img_size_ratio=("f32", [4.0, 4.0, 4.0]))
         op.bad("negative_ratio", img_size_ratio=("f32", [-4.0, 4.0]))
         op.bad("nan_ratio", img_size_ratio=("f32", [4.0, np.nan]))
+        for side in "yx" if name == "RoiAlign" else "":
+            op.bad(f"samples_{side}", **{f"num_samples_{side}": ("i32", 257)})
     op = Op(f, "HeatMapMaxKeyPoint", [tensor(2, 4, 4, 3), tensor(2, 4)], [out(2, 3), out(2, 3, 2)], {})
     op.bad("boxes", {1: tensor(3, 4)})
     op.bad("corners", {1: tensor(2, 5)})

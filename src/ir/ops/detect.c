@@ -283,6 +283,15 @@ static qrn_status rule_non_max_suppression(const qrn_op_call *c) {
     return QRN_OK;
 }
 
+// Samples cost time as their square: more than any use is refused.
+static qrn_status check_samples(const qrn_op_call *c, const char *name) {
+    enum { MOST = 256 };
+    int32_t n = qrn_op_i32(c, name, -1);
+    if (n <= MOST)
+        return QRN_OK;
+    return qrn_op_fail(c, QRN_E_PARAM, "parameter '%s': %d, expected at most %d", name, n, MOST);
+}
+
 // Height and width of the bins are those of the output.
 static qrn_status rule_roi(const qrn_op_call *c) {
     QRN_TRY(check_dim(c, 1, 1, 4, "corners of a box"));
@@ -291,6 +300,12 @@ static qrn_status rule_roi(const qrn_op_call *c) {
     c->out_shape[0].dims[0] = c->in_shape[1].dims[0];
     c->out_shape[0].dims[3] = c->in_shape[0].dims[3];
     return QRN_OK;
+}
+
+static qrn_status rule_roi_align(const qrn_op_call *c) {
+    QRN_TRY(check_samples(c, "num_samples_y"));
+    QRN_TRY(check_samples(c, "num_samples_x"));
+    return rule_roi(c);
 }
 
 // clang-format off
@@ -488,7 +503,7 @@ const qrn_op_def qrn_ops_detect[] = {
                SCALAR_OPT("num_samples_x", I32, "-1"),
                SCALAR_OPT("aligned", B8, "0"),
                SCALAR_OPT("allow_invalid_roi", B8, "0")),
-        .rule = rule_roi,
+        .rule = rule_roi_align,
     },
     {
         .name = "RoiPooling",
