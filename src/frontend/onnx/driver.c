@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Driving an import: inputs and constants first, then the nodes in order, then the outputs. Rank 0
-// is kept as rank 0 for values and becomes [1] only where an op demands it.
+// is kept as rank 0 for values; QNN tensors have [1] instead.
 #include "frontend/onnx/fold.h"
 #include "frontend/onnx/internal.h"
 
@@ -74,20 +74,13 @@ static qrn_status add_constant(ox_import *im, const ox_tensor *t) {
 
 static qrn_status create_input(ox_import *im, const ox_info *info, uint32_t position) {
     ox_val *v;
-    Qnn_QuantizeParams_t q;
     QRN_TRY(ox_scope_add(im, im->scope, info->name, &v));
     if (info->type == OX_NONE)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "input '%s' is not a tensor", info->name);
     v->type = info->type;
     QRN_TRY(input_shape(im, info, position, v));
     v->known = true;
-    Qnn_DataType_t dtype = ox_qnn_type(im, v);
-    if (dtype == QNN_DATATYPE_UNDEFINED)
-        return QRN_FAIL(QRN_E_UNSUPPORTED, "input '%s': QNN has no tensors of type %s", info->name,
-                        ox_type_name(info->type));
-    QRN_TRY(ox_quantize_params(im, v, OX_ONNX, &q));
-    return qc_tensor_create(im->graph, v->name, QNN_TENSOR_TYPE_APP_WRITE, dtype, v->rank, v->dims,
-                            &q, NULL, 0, &v->at[OX_ONNX]);
+    return ox_tensor_create(im, v, OX_ONNX, QNN_TENSOR_TYPE_APP_WRITE, NULL, 0, &v->at[OX_ONNX]);
 }
 
 // --- uses
@@ -336,10 +329,8 @@ static qrn_status take_from_outside(ox_import *im, const ox_node *n) {
         ox_val *v = n->out[i][0] ? ox_scope_find(im->scope, n->out[i]) : NULL;
         if (!v || !v->known || v->at[OX_ONNX] || v->at[OX_LAST] || v->data)
             continue;
-        Qnn_QuantizeParams_t q;
-        QRN_TRY(ox_quantize_params(im, v, OX_ONNX, &q));
-        QRN_TRY(qc_tensor_create(im->graph, v->name, QNN_TENSOR_TYPE_APP_WRITE, ox_qnn_type(im, v),
-                                 v->rank, v->dims, &q, NULL, 0, &v->at[OX_ONNX]));
+        QRN_TRY(
+            ox_tensor_create(im, v, OX_ONNX, QNN_TENSOR_TYPE_APP_WRITE, NULL, 0, &v->at[OX_ONNX]));
     }
     return QRN_OK;
 }

@@ -262,23 +262,32 @@ ox_layout ox_layout_of(const ox_import *im, const ox_node *n) {
 // --- temporaries and constants
 // --------------------------------------------------------------------------
 
+// A value of rank 0 is held as [1].
+static qrn_status create(ox_import *im, Qnn_TensorType_t type, Qnn_DataType_t dtype, uint32_t rank,
+                         const uint32_t *dims, const Qnn_QuantizeParams_t *q, const void *data,
+                         size_t bytes, qc_tensor **out) {
+    static const uint32_t one[] = {1};
+    const char *name = im->node ? im->node->name : type == QNN_TENSOR_TYPE_STATIC ? "c" : "t";
+    return qc_tensor_create(im->graph, name, type, dtype, rank ? rank : 1, rank ? dims : one, q,
+                            data, bytes, out);
+}
+
 qrn_status ox_temp(ox_import *im, const qc_tensor *like, uint32_t rank, const uint32_t *dims,
                    qc_tensor **out) {
-    return qc_tensor_create(im->graph, im->node ? im->node->name : "t", QNN_TENSOR_TYPE_NATIVE,
-                            like->t.v1.dataType, rank, dims, &like->t.v1.quantizeParams, NULL, 0,
-                            out);
+    return create(im, QNN_TENSOR_TYPE_NATIVE, like->t.v1.dataType, rank, dims,
+                  &like->t.v1.quantizeParams, NULL, 0, out);
 }
 
 qrn_status ox_temp_typed(ox_import *im, Qnn_DataType_t dtype, uint32_t rank, const uint32_t *dims,
                          qc_tensor **out) {
-    return qc_tensor_create(im->graph, im->node ? im->node->name : "t", QNN_TENSOR_TYPE_NATIVE,
-                            dtype, rank, dims, NULL, NULL, 0, out);
+    Qnn_QuantizeParams_t q = ox_plain_encoding(dtype);
+    return create(im, QNN_TENSOR_TYPE_NATIVE, dtype, rank, dims, &q, NULL, 0, out);
 }
 
 qrn_status ox_static(ox_import *im, Qnn_DataType_t dtype, uint32_t rank, const uint32_t *dims,
                      const void *data, size_t bytes, qc_tensor **out) {
-    return qc_tensor_create(im->graph, im->node ? im->node->name : "c", QNN_TENSOR_TYPE_STATIC,
-                            dtype, rank, dims, NULL, data, bytes, out);
+    Qnn_QuantizeParams_t q = ox_plain_encoding(dtype);
+    return create(im, QNN_TENSOR_TYPE_STATIC, dtype, rank, dims, &q, data, bytes, out);
 }
 
 // Fixed point: an encoding that holds the values' range, of the width of `like`.
@@ -311,9 +320,9 @@ static qrn_status static_fixed(ox_import *im, const qc_tensor *like, const float
     p.quantizationEncoding = QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
     p.scaleOffsetEncoding.scale = scale;
     p.scaleOffsetEncoding.offset = offset;
-    return qc_tensor_create(im->graph, im->node->name, QNN_TENSOR_TYPE_STATIC,
-                            wide ? QNN_DATATYPE_UFIXED_POINT_16 : QNN_DATATYPE_UFIXED_POINT_8, rank,
-                            dims, &p, codes, n * (wide ? 2 : 1), out);
+    return create(im, QNN_TENSOR_TYPE_STATIC,
+                  wide ? QNN_DATATYPE_UFIXED_POINT_16 : QNN_DATATYPE_UFIXED_POINT_8, rank, dims, &p,
+                  codes, n * (wide ? 2 : 1), out);
 }
 
 qrn_status ox_static_like(ox_import *im, const qc_tensor *like, const float *values, uint32_t rank,

@@ -15,6 +15,11 @@
 // tensors with encodings and the importer need not know. In any other case ox_in emits a Dequantize
 // op on demand.
 //
+// Types and ranks in QNN tensors. int64 and uint64 are held as 32 bits. 4, 8 and 16-bit integers
+// without encoding are held as fixed point with scale 1 and offset 0, so that the code is the
+// number: most QNN ops take fixed point and few take plain small integers. Values of rank 0 are
+// held as [1], in ox_temp and ox_static too.
+//
 // Importers (src/frontend/onnx/import/<group>.c) are table rows {op, domain, function}. A function
 // reads attributes and input shapes, sets the outputs' types and shapes (ox_set_output), then emits
 // ops. A node whose inputs are all constant is first offered to the folder (fold.c) and never
@@ -143,6 +148,21 @@ qrn_status ox_in_broadcast(ox_import *im, const ox_node *n, uint32_t i, uint32_t
 // QNN tensor that output i is to be written to, in a layout.
 qrn_status ox_out(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout, qc_tensor **out);
 
+// The same in another type, where the QNN op does not take the one the value has: i32 or u32 for
+// integers and bool, f32 for f16, and so on. What exists is passed on, else a Cast is emitted. In a
+// quantized unit f32 (or f16) means the real numbers, by a Dequantize: a decomposition may simply
+// run in float between ox_in_as and ox_out_end.
+qrn_status ox_in_as(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout,
+                    Qnn_DataType_t dtype, qc_tensor **out);
+qrn_status ox_in_broadcast_as(ox_import *im, const ox_node *n, uint32_t i, uint32_t rank,
+                              ox_layout layout, Qnn_DataType_t dtype, qc_tensor **out);
+// Output i computed in `dtype`: *out is what to write to, the output itself or a temporary. After
+// the ops ox_out_end converts `x` (what ox_out_as gave) to the output where they differ.
+qrn_status ox_out_as(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout,
+                     Qnn_DataType_t dtype, qc_tensor **out);
+qrn_status ox_out_end(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout,
+                      const qc_tensor *x);
+
 // The layout in which element-wise and similar ops should run: OX_LAST when an input of full rank
 // exists in that layout only.
 ox_layout ox_layout_of(const ox_import *im, const ox_node *n);
@@ -166,6 +186,10 @@ qrn_status ox_static(ox_import *im, Qnn_DataType_t dtype, uint32_t rank, const u
 qrn_status ox_static_like(ox_import *im, const qc_tensor *like, const float *values, uint32_t rank,
                           const uint32_t *dims, qc_tensor **out);
 
+// A constant [1] of type f32, f16, i32 or u32.
+qrn_status ox_number(ox_import *im, Qnn_DataType_t dtype, double value, qc_tensor **out);
+bool ox_is_fixed(const qc_tensor *t); // of a fixed-point type
+
 // Begins an op named after the node (unique names are made).
 void ox_op(ox_import *im, qc_op *o, const ox_node *n, const char *type);
 
@@ -175,6 +199,9 @@ qrn_status ox_emit_unary(ox_import *im, const ox_node *n, const char *type, cons
 qrn_status ox_emit_binary(ox_import *im, const ox_node *n, const char *type, const qc_tensor *a,
                           const qc_tensor *b, const qc_tensor *y);
 qrn_status ox_emit_reshape(ox_import *im, const ox_node *n, const qc_tensor *x, const qc_tensor *y);
+// y = x as another type: floats to integers truncate, integers keep their low bits, codes of fixed
+// point count as plain integers.
+qrn_status ox_emit_cast(ox_import *im, const ox_node *n, const qc_tensor *x, const qc_tensor *y);
 qrn_status ox_emit_transpose(ox_import *im, const ox_node *n, const qc_tensor *x,
                              const uint32_t *perm, const qc_tensor *y);
 

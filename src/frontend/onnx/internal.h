@@ -53,6 +53,11 @@ Qnn_DataType_t ox_qnn_type(const ox_import *im, const ox_val *v);
 qrn_status ox_tensor_in(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **out);
 // A tensor for `v` in a layout, without producer: application output when the graph ends there.
 qrn_status ox_tensor_new(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **out);
+// A tensor for `v` that is not entered into it.
+qrn_status ox_tensor_create(ox_import *im, const ox_val *v, ox_layout layout, Qnn_TensorType_t type,
+                            const void *data, size_t bytes, qc_tensor **out);
+// Scale 1 and offset 0 for small fixed-point types, none for others.
+Qnn_QuantizeParams_t ox_plain_encoding(Qnn_DataType_t dtype);
 // The encoding of v for a layout; writes to q and allocates lists in the arena.
 qrn_status ox_quantize_params(ox_import *im, const ox_val *v, ox_layout layout,
                               Qnn_QuantizeParams_t *q);

@@ -41,13 +41,13 @@ Qnn_DataType_t ox_qnn_type(const ox_import *im, const ox_val *v) {
     case OX_BOOL:
         return QNN_DATATYPE_BOOL_8;
     case OX_U8:
-        return v->enc ? QNN_DATATYPE_UFIXED_POINT_8 : QNN_DATATYPE_UINT_8;
+        return QNN_DATATYPE_UFIXED_POINT_8;
     case OX_I8:
-        return v->enc ? QNN_DATATYPE_SFIXED_POINT_8 : QNN_DATATYPE_INT_8;
+        return QNN_DATATYPE_SFIXED_POINT_8;
     case OX_U16:
-        return v->enc ? QNN_DATATYPE_UFIXED_POINT_16 : QNN_DATATYPE_UINT_16;
+        return QNN_DATATYPE_UFIXED_POINT_16;
     case OX_I16:
-        return v->enc ? QNN_DATATYPE_SFIXED_POINT_16 : QNN_DATATYPE_INT_16;
+        return QNN_DATATYPE_SFIXED_POINT_16;
     case OX_U4:
         return QNN_DATATYPE_UFIXED_POINT_4;
     case OX_I4:
@@ -62,6 +62,26 @@ Qnn_DataType_t ox_qnn_type(const ox_import *im, const ox_val *v) {
     default:
         return QNN_DATATYPE_UNDEFINED;
     }
+}
+
+Qnn_QuantizeParams_t ox_plain_encoding(Qnn_DataType_t dtype) {
+    Qnn_QuantizeParams_t q = QNN_QUANTIZE_PARAMS_INIT;
+    switch (dtype) {
+    case QNN_DATATYPE_UFIXED_POINT_4:
+    case QNN_DATATYPE_SFIXED_POINT_4:
+    case QNN_DATATYPE_UFIXED_POINT_8:
+    case QNN_DATATYPE_SFIXED_POINT_8:
+    case QNN_DATATYPE_UFIXED_POINT_16:
+    case QNN_DATATYPE_SFIXED_POINT_16:
+        q.encodingDefinition = QNN_DEFINITION_DEFINED;
+        q.quantizationEncoding = QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
+        q.scaleOffsetEncoding.scale = 1;
+        q.scaleOffsetEncoding.offset = 0;
+        break;
+    default:
+        break;
+    }
+    return q;
 }
 
 static qrn_status block_params(ox_import *im, const ox_val *v, ox_layout layout,
@@ -84,7 +104,7 @@ static qrn_status block_params(ox_import *im, const ox_val *v, ox_layout layout,
 
 qrn_status ox_quantize_params(ox_import *im, const ox_val *v, ox_layout layout,
                               Qnn_QuantizeParams_t *q) {
-    *q = (Qnn_QuantizeParams_t)QNN_QUANTIZE_PARAMS_INIT;
+    *q = ox_plain_encoding(ox_qnn_type(im, v));
     if (!v->enc)
         return QRN_OK;
     q->encodingDefinition = QNN_DEFINITION_DEFINED;
@@ -111,23 +131,24 @@ qrn_status ox_quantize_params(ox_import *im, const ox_val *v, ox_layout layout,
 // --- tensors
 // --------------------------------------------------------------------------------------------
 
-static qrn_status create(ox_import *im, const ox_val *v, ox_layout layout, Qnn_TensorType_t type,
-                         const void *data, size_t bytes, qc_tensor **out) {
+qrn_status ox_tensor_create(ox_import *im, const ox_val *v, ox_layout layout, Qnn_TensorType_t type,
+                            const void *data, size_t bytes, qc_tensor **out) {
     Qnn_DataType_t dtype = ox_qnn_type(im, v);
     Qnn_QuantizeParams_t q;
-    uint32_t dims[OX_MAX_RANK];
+    uint32_t dims[OX_MAX_RANK] = {1}; // a value of rank 0 is held as [1]
     if (dtype == QNN_DATATYPE_UNDEFINED)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "value '%s': QNN has no tensors of type %s", v->name,
                         ox_type_name(v->type));
     QRN_TRY(ox_quantize_params(im, v, layout, &q));
     ox_dims_in(layout, v->rank, v->dims, dims);
-    return qc_tensor_create(im->graph, v->name, type, dtype, v->rank, dims, &q, data, bytes, out);
+    return qc_tensor_create(im->graph, v->name, type, dtype, v->rank ? v->rank : 1, dims, &q, data,
+                            bytes, out);
 }
 
 qrn_status ox_tensor_new(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **out) {
     bool app = v->is_output && layout == OX_ONNX;
-    QRN_TRY(create(im, v, layout, app ? QNN_TENSOR_TYPE_APP_READ : QNN_TENSOR_TYPE_NATIVE, NULL, 0,
-                   out));
+    QRN_TRY(ox_tensor_create(im, v, layout, app ? QNN_TENSOR_TYPE_APP_READ : QNN_TENSOR_TYPE_NATIVE,
+                             NULL, 0, out));
     v->at[layout] = *out;
     return QRN_OK;
 }
@@ -193,7 +214,7 @@ static qrn_status constant(ox_import *im, ox_val *v, ox_layout layout, qc_tensor
                             v->name);
         QRN_TRY(permute(im, v, layout, bits / 8, &data));
     }
-    QRN_TRY(create(im, v, layout, QNN_TENSOR_TYPE_STATIC, data, bytes, out));
+    QRN_TRY(ox_tensor_create(im, v, layout, QNN_TENSOR_TYPE_STATIC, data, bytes, out));
     v->at[layout] = *out;
     return QRN_OK;
 }
