@@ -37,8 +37,9 @@ static qrn_status check_match(const qrn_op_call *c, uint32_t i) {
     return QRN_OK;
 }
 
-// Convolutions: which cells of the output exist is said by the parameter alone.
-static qrn_status check_reuse(const qrn_op_call *c) {
+// Convolutions: the parameter says which cells of the output exist, some or all. The other ops give
+// a sparse output.
+static qrn_status check_output(const qrn_op_call *c) {
     for (uint32_t i = 0; i < c->op->n_params; i++) {
         const char *name = c->op->params[i].name;
         if (strncmp(name, "reuse_sparse", strlen("reuse_sparse")) != 0)
@@ -48,7 +49,9 @@ static qrn_status check_reuse(const qrn_op_call *c) {
         return qrn_op_fail(c, QRN_E_PARAM, "parameter '%s': %d with a %s output", name,
                            !is_sparse(c->out[0]), is_sparse(c->out[0]) ? "sparse" : "dense");
     }
-    return QRN_OK;
+    if (is_sparse(c->out[0]))
+        return QRN_OK;
+    return qrn_op_fail(c, QRN_E_TENSOR_UNSUPPORTED, "output 0: dense, expected sparse as an input");
 }
 
 qrn_status qrn_op_check_sparse(const qrn_op_call *c) {
@@ -63,7 +66,7 @@ qrn_status qrn_op_check_sparse(const qrn_op_call *c) {
     if (!any)
         return QRN_OK;
     QRN_TRY(check_encoding(c, c->out[0], "output", 0));
-    QRN_TRY(check_reuse(c));
+    QRN_TRY(check_output(c));
     for (uint32_t i = 0; is_sparse(c->out[0]) && i <= last; i++) {
         if (!is_sparse(c->in[i]))
             return qrn_op_fail(c, QRN_E_TENSOR_UNSUPPORTED,

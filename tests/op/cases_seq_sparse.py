@@ -264,6 +264,8 @@ def mixed_rule_cases(f):
     b = q.Tensor("b", np.zeros(3), kind="static")
     refused("Batchnorm_sparse_weight", w.node,
             q.Node("Batchnorm", [dense, w.tensor, b], [q.Tensor("y", dims=(4, 3))]))
+    refused("Batchnorm_to_dense", s.node,
+            q.Node("Batchnorm", [s.tensor, b, b], [q.Tensor("y", dims=(4, 3))]))
     s = Sparse(f.rng, (1, 4, 4, 2), 3, 5)
     w = q.Tensor("w", np.zeros((1, 1, 2, 2)), kind="static")
     stride, pad = ("u32", [1, 1]), ("u32", [[0, 0], [0, 0]])
