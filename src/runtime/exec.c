@@ -92,7 +92,7 @@ static execution *new_execution(const qrn_runner *r) {
         return NULL;
     e->arena = qrn_calloc(p->arena_bytes);
     e->views = qrn_calloc(p->n_values * sizeof *e->views);
-    e->operands = qrn_calloc(r->n_operands * sizeof *e->operands);
+    e->operands = qrn_calloc(r->n_operands * sizeof(void *));
     e->holds = qrn_calloc(p->n_values * sizeof *e->holds);
     if (!e->arena || !e->views || !e->operands || !e->holds) {
         free_execution(e);

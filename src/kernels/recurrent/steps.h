@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#define SIDE_BY_SIDE 8 // rows of a product that are summed at the same time
+
 // How many steps and rows a sequence has, and where they lie.
 typedef struct sequence {
     size_t n_steps, batch, step_stride, row_stride; // strides in rows of the last dimension
