@@ -40,20 +40,47 @@ static uint32_t axes_to_resize(const qrn_shape *x, const qrn_shape *y, uint32_t 
     return n;
 }
 
+// How the values of a resize are held between its steps.
+typedef struct resize_plan {
+    const qrn_family *family;
+    qrn_domain domain;
+    qrn_dtype first, middle, last; // of the first step's input, between steps, of the last output
+    uint32_t n_in;                 // operands of a step
+} resize_plan;
+
+static resize_plan plan_resize(const qrn_tensor *x, const qrn_tensor *y, bool nearest) {
+    uint32_t bits = qrn_dtypes[y->dtype].bits;
+    bool whole = y->quant.bits == 0 || y->quant.bits == bits; // every code of the type counts
+    bool same = x->dtype == y->dtype && x->quant.kind == QRN_QUANT_TENSOR &&
+                qrn_quant_equal(&x->quant, &y->quant);
+    if (nearest)
+        return (resize_plan){
+            &qrn_family_resample_move, QRN_DOMAIN_RAW, y->dtype, y->dtype, y->dtype, 2};
+    if (same && qrn_dtype_is_fixed(y->dtype) && (bits == 8 || bits == 16) && whole)
+        return (resize_plan){&qrn_family_resample_codes,
+                             QRN_DOMAIN_RAW,
+                             y->dtype,
+                             bits == 8 ? QRN_DTYPE_F32 : QRN_DTYPE_F64,
+                             y->dtype,
+                             3};
+    if (qrn_dtype_is_float(x->dtype) && qrn_dtype_is_float(y->dtype))
+        return (resize_plan){&qrn_family_resample, QRN_DOMAIN_F32, QRN_DTYPE_F32,
+                             QRN_DTYPE_F32,        QRN_DTYPE_F32,  3};
+    return (resize_plan){&qrn_family_resample, QRN_DOMAIN_F64, QRN_DTYPE_F64,
+                         QRN_DTYPE_F64,        QRN_DTYPE_F64,  3};
+}
+
 static qrn_status resize_axes(qrn_lowering *lo, const qrn_node *n, const qrn_tap_rule *rule) {
     const qrn_tensor *x = n->in[0], *y = n->out[0];
-    bool move = rule->interpolation == QRN_TAP_NEAREST;
-    bool all_f32 = x->dtype == QRN_DTYPE_F32 && y->dtype == QRN_DTYPE_F32;
-    qrn_domain domain = move ? QRN_DOMAIN_RAW : all_f32 ? QRN_DOMAIN_F32 : QRN_DOMAIN_F64;
-    qrn_dtype dtype = move ? y->dtype : all_f32 ? QRN_DTYPE_F32 : QRN_DTYPE_F64;
-    const qrn_quant *quant = move ? &y->quant : NULL;
+    resize_plan plan = plan_resize(x, y, rule->interpolation == QRN_TAP_NEAREST);
     uint32_t axes[QRN_MAX_RANK], n_axes = axes_to_resize(&x->shape, &y->shape, axes);
+    bool direct = y->dtype == plan.last; // the last step writes the output itself
     qrn_shape shape = x->shape;
     qrn_val out, step[3];
     QRN_TRY(qrn_lo_tensor(lo, y, &out));
     QRN_TRY(qrn_lo_tensor(lo, x, &step[0]));
-    QRN_TRY(qrn_lo_as(lo, step[0], dtype, quant, &step[0]));
-    bool direct = y->dtype == dtype; // the last step writes the output itself
+    QRN_TRY(
+        qrn_lo_as(lo, step[0], plan.first, plan.first == y->dtype ? &y->quant : NULL, &step[0]));
     for (uint32_t i = 0; i < n_axes; i++) {
         uint32_t axis = axes[i], length = shape.dims[axis];
         qrn_resample_args args = {axis,
@@ -61,10 +88,11 @@ static qrn_status resize_axes(qrn_lowering *lo, const qrn_node *n, const qrn_tap
         QRN_TRY(tap_tables(lo, rule, length, y->shape.dims[axis], &step[1], &step[2]));
         shape.dims[axis] = y->shape.dims[axis];
         qrn_val to = out;
-        if (i + 1 < n_axes || !direct)
-            QRN_TRY(qrn_lo_temp(lo, dtype, &shape, quant, &to));
-        QRN_TRY(qrn_lo_step(lo, move ? &qrn_family_resample_move : &qrn_family_resample, domain,
-                            &args, step, move ? 2 : 3, &to, 1, 0));
+        if (i + 1 < n_axes || !direct) {
+            qrn_dtype dtype = i + 1 < n_axes ? plan.middle : plan.last;
+            QRN_TRY(qrn_lo_temp(lo, dtype, &shape, dtype == y->dtype ? &y->quant : NULL, &to));
+        }
+        QRN_TRY(qrn_lo_step(lo, plan.family, plan.domain, &args, step, plan.n_in, &to, 1, 0));
         step[0] = to;
     }
     return direct ? QRN_OK

@@ -20,16 +20,9 @@
 
 #define BLOCK 512 // floats of an output row that stay in the first-level cache
 
-// The next tap from t on that counts. A tap of weight 0 is not read: it would make NaN of infinity.
-static uint32_t next_tap(const double *weight, uint32_t t, uint32_t taps) {
-    while (t < taps && weight[t] == 0.0)
-        t++;
-    return t;
-}
-
 static void mix_row(const float *src, const int32_t *index, const double *weight, uint32_t taps,
                     size_t inner, float *dst) {
-    uint32_t one = next_tap(weight, 0, taps), two = next_tap(weight, one + 1, taps);
+    uint32_t one = qrn_next_tap(weight, 0, taps), two = qrn_next_tap(weight, one + 1, taps);
     for (size_t at = 0; at < inner; at += BLOCK) {
         size_t n = inner - at < BLOCK ? inner - at : BLOCK;
         float *y = dst + at;
@@ -43,8 +36,8 @@ static void mix_row(const float *src, const int32_t *index, const double *weight
         else
             for (size_t i = 0; i < n; i++)
                 y[i] = wa * a[i];
-        for (uint32_t t = next_tap(weight, two + 1, taps); t < taps;
-             t = next_tap(weight, t + 1, taps)) {
+        for (uint32_t t = qrn_next_tap(weight, two + 1, taps); t < taps;
+             t = qrn_next_tap(weight, t + 1, taps)) {
             const float *c = src + at + (size_t)index[t] * inner;
             float wc = (float)weight[t];
             for (size_t i = 0; i < n; i++)
