@@ -20,9 +20,29 @@
 
 #define BLOCK 512 // floats of an output row that stay in the first-level cache
 
+// The next tap from t on that counts; a skipped one would make NaN of infinity.
+static uint32_t next_tap(const double *weight, uint32_t t, uint32_t taps) {
+    while (t < taps && weight[t] == 0.0)
+        t++;
+    return t;
+}
+
+// Rows of a few elements are all overhead: pictures have 1, 3 or 4, a constant for the compiler.
+static inline void mix_short_row(const float *src, const int32_t *index, const double *weight,
+                                 size_t inner, float *dst) {
+    const float *a = src + (size_t)index[0] * inner, *b = src + (size_t)index[1] * inner;
+    float wa = (float)weight[0], wb = (float)weight[1];
+    if (wa == 0.0f || wb == 0.0f) {
+        memcpy(dst, wa == 0.0f ? b : a, inner * sizeof *dst);
+        return;
+    }
+    for (size_t i = 0; i < inner; i++)
+        dst[i] = wa * a[i] + wb * b[i];
+}
+
 static void mix_row(const float *src, const int32_t *index, const double *weight, uint32_t taps,
                     size_t inner, float *dst) {
-    uint32_t one = qrn_next_tap(weight, 0, taps), two = qrn_next_tap(weight, one + 1, taps);
+    uint32_t one = next_tap(weight, 0, taps), two = next_tap(weight, one + 1, taps);
     for (size_t at = 0; at < inner; at += BLOCK) {
         size_t n = inner - at < BLOCK ? inner - at : BLOCK;
         float *y = dst + at;
@@ -36,8 +56,8 @@ static void mix_row(const float *src, const int32_t *index, const double *weight
         else
             for (size_t i = 0; i < n; i++)
                 y[i] = wa * a[i];
-        for (uint32_t t = qrn_next_tap(weight, two + 1, taps); t < taps;
-             t = qrn_next_tap(weight, t + 1, taps)) {
+        for (uint32_t t = next_tap(weight, two + 1, taps); t < taps;
+             t = next_tap(weight, t + 1, taps)) {
             const float *c = src + at + (size_t)index[t] * inner;
             float wc = (float)weight[t];
             for (size_t i = 0; i < n; i++)
@@ -52,11 +72,24 @@ static qrn_status resample_f32(const qrn_kcall *k) {
     size_t n = x->dims[a->axis], m = k->out[0]->dims[a->axis];
     size_t inner = qrn_view_span(x, a->axis + 1, x->rank), begin, end;
     qrn_split(qrn_view_span(x, 0, a->axis) * m, 1, k->task, k->n_tasks, &begin, &end);
+    size_t o = begin % m;
+    const float *src = (const float *)x->data + begin / m * n * inner;
     for (size_t row = begin; row < end; row++) {
-        size_t first = row % m * a->taps;
-        mix_row((const float *)x->data + row / m * n * inner,
-                (const int32_t *)k->in[1]->data + first, (const double *)k->in[2]->data + first,
-                a->taps, inner, (float *)k->out[0]->data + row * inner);
+        const int32_t *index = (const int32_t *)k->in[1]->data + o * a->taps;
+        const double *weight = (const double *)k->in[2]->data + o * a->taps;
+        float *dst = (float *)k->out[0]->data + row * inner;
+        if (a->taps == 2 && inner == 1)
+            mix_short_row(src, index, weight, 1, dst);
+        else if (a->taps == 2 && inner == 3)
+            mix_short_row(src, index, weight, 3, dst);
+        else if (a->taps == 2 && inner == 4)
+            mix_short_row(src, index, weight, 4, dst);
+        else
+            mix_row(src, index, weight, a->taps, inner, dst);
+        if (++o == m) {
+            o = 0;
+            src += n * inner;
+        }
     }
     return QRN_OK;
 }
@@ -68,9 +101,15 @@ static qrn_status resample_move_ref(const qrn_kcall *k) {
     size_t n = x->dims[a->axis], m = k->out[0]->dims[a->axis];
     size_t bytes = qrn_view_span(x, a->axis + 1, x->rank) * qrn_view_elem(x), begin, end;
     qrn_split(qrn_view_span(x, 0, a->axis) * m, 1, k->task, k->n_tasks, &begin, &end);
-    for (size_t row = begin; row < end; row++)
-        memcpy((char *)k->out[0]->data + row * bytes,
-               (const char *)x->data + (row / m * n + (size_t)index[row % m]) * bytes, bytes);
+    size_t o = begin % m;
+    const char *src = (const char *)x->data + begin / m * n * bytes;
+    for (size_t row = begin; row < end; row++) {
+        memcpy((char *)k->out[0]->data + row * bytes, src + (size_t)index[o] * bytes, bytes);
+        if (++o == m) {
+            o = 0;
+            src += n * bytes;
+        }
+    }
     return QRN_OK;
 }
 

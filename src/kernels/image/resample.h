@@ -4,10 +4,11 @@
 //   in[0] x [outer, n, inner], in[1] i32 [m * taps] positions in [0, n), in[2] f64 [m * taps]
 //   weights, out[0] y [outer, m, inner]
 //   y[a, o, b] = sum over t of weight[o, t] * x[a, index[o, t], b]
-// `axis` is the middle dimension. A tap of weight 0 is not read. resample_move takes one tap a
-// position, no weights, and moves elements of any type. resample_codes computes on fixed-point
-// codes of 8 or 16 bits, rounded half up; between two axes codes that are not rounded yet are f32
-// (8 bits) or f64 (16 bits). The positions come from the compiler (kernels/image/taps.h).
+// `axis` is the middle dimension. A tap of weight 0 counts nothing, whatever it holds.
+// resample_move takes one tap a position, no weights, and moves elements of any type.
+// resample_codes computes on fixed-point codes of 8 or 16 bits, rounded half up; between two axes
+// codes that are not rounded yet are f32 (8 bits) or f64 (16 bits). The positions come from the
+// compiler (kernels/image/taps.h).
 #ifndef QRN_KERNELS_IMAGE_RESAMPLE_H
 #define QRN_KERNELS_IMAGE_RESAMPLE_H
 
@@ -21,12 +22,5 @@ typedef struct qrn_resample_args {
 extern const qrn_family qrn_family_resample;       // F32, F64
 extern const qrn_family qrn_family_resample_move;  // RAW
 extern const qrn_family qrn_family_resample_codes; // RAW
-
-// The next tap from t on that counts; skipped ones would make NaN of infinity.
-static inline uint32_t qrn_next_tap(const double *weight, uint32_t t, uint32_t taps) {
-    while (t < taps && weight[t] == 0.0)
-        t++;
-    return t;
-}
 
 #endif

@@ -127,11 +127,16 @@ static qrn_status resample_codes_ref(const qrn_kcall *k) {
     size_t n = x->dims[a->axis], m = y->dims[a->axis];
     size_t inner = qrn_view_span(x, a->axis + 1, x->rank), begin, end;
     qrn_split(qrn_view_span(x, 0, a->axis) * m, 1, k->task, k->n_tasks, &begin, &end);
+    size_t o = begin % m, row_bytes = inner * qrn_view_elem(y);
+    const char *src = (const char *)x->data + begin / m * n * inner * qrn_view_elem(x);
     for (size_t row = begin; row < end; row++) {
-        size_t first = row % m * a->taps;
-        fn((const char *)x->data + row / m * n * inner * qrn_view_elem(x),
-           (const int32_t *)k->in[1]->data + first, (const double *)k->in[2]->data + first, a->taps,
-           inner, (char *)y->data + row * inner * qrn_view_elem(y));
+        fn(src, (const int32_t *)k->in[1]->data + o * a->taps,
+           (const double *)k->in[2]->data + o * a->taps, a->taps, inner,
+           (char *)y->data + row * row_bytes);
+        if (++o == m) {
+            o = 0;
+            src += n * inner * qrn_view_elem(x);
+        }
     }
     return QRN_OK;
 }
