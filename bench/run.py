@@ -112,7 +112,8 @@ def main():
                 if line.startswith("model name")), "unknown CPU")
     text = (f"`make bench` on {cpu}, {threads} threads, onnxruntime {ort.__version__}. "
             "Ratio above 1: ours is faster.\n\n"
-            "| model (fp32) | onnxruntime CPU, ms | Quern CPU, ms | ratio |\n| --- | --- | --- | --- |\n")
+            "| model (fp32) | onnxruntime CPU, ms | Quern CPU, ms | ratio |\n"
+            "| --- | --- | --- | --- |\n")
     for name, builder in models():
         peer, ours = measure(builder, threads, library)
         text += f"| {name} | {peer * 1e3:.3f} | {ours * 1e3:.3f} | {peer / ours:.2f} |\n"
