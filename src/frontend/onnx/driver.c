@@ -248,7 +248,7 @@ static qrn_status bind_attrs(ox_import *im, const ox_function *f, const ox_node 
 
 static qrn_status call_function(ox_import *im, const ox_function *f, const ox_node *n) {
     ox_scope *outer = im->scope, *inner;
-    ox_node *nodes;
+    ox_node *nodes = NULL;
     ox_val *v;
     if (im->depth >= MAX_DEPTH)
         return ox_fail(im, n, QRN_E_UNSUPPORTED, "functions call each other deeper than %d",
