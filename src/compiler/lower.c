@@ -292,7 +292,8 @@ qrn_status qrn_lo_step(qrn_lowering *lo, const qrn_family *f, qrn_domain domain,
 
 static const qrn_dtype domain_dtype[] = {[QRN_DOMAIN_F32] = QRN_DTYPE_F32,
                                          [QRN_DOMAIN_F64] = QRN_DTYPE_F64,
-                                         [QRN_DOMAIN_I64] = QRN_DTYPE_I64};
+                                         [QRN_DOMAIN_I64] = QRN_DTYPE_I64,
+                                         [QRN_DOMAIN_RAW] = QRN_DTYPE_COUNT}; // never used
 
 static char class_of(const char *classes, uint32_t i) {
     size_t n = strlen(classes);

@@ -258,7 +258,7 @@ static qrn_status dequantized(ox_import *im, ox_val *v, ox_layout layout, qc_ten
     if (layout == OX_ONNX && !v->quantized->at[OX_ONNX] && v->quantized->at[OX_LAST] &&
         v->at[OX_LAST])
         return relayout(im, v, layout, out);
-    qc_tensor *q;
+    qc_tensor *q = NULL;
     qc_op o;
     QRN_TRY(ox_tensor_in(im, v->quantized, layout, &q));
     QRN_TRY(ox_tensor_new(im, v, layout, out));

@@ -135,7 +135,7 @@ static qrn_status check_levels(const qrn_op_call *c, const char *low, const char
 }
 
 static qrn_status rule_collect_rpn_proposals(const qrn_op_call *c) {
-    uint32_t extra, most = qrn_op_u32(c, "post_nms_top", 2000);
+    uint32_t extra = 0, most = qrn_op_u32(c, "post_nms_top", 2000);
     uint64_t rows = 0;
     QRN_TRY(check_levels(c, "rpn_min_level", "rpn_max_level", 6, &extra));
     for (uint32_t l = 0; l < 5; l++) {
@@ -204,7 +204,7 @@ static qrn_status rule_detection_output(const qrn_op_call *c) {
 
 static qrn_status rule_distribute_fpn_proposals(const qrn_op_call *c) {
     const qrn_shape *rois = &c->in_shape[0];
-    uint32_t extra;
+    uint32_t extra = 0;
     QRN_TRY(check_levels(c, "roi_min_level", "roi_max_level", 5, &extra));
     if (rois->dims[1] != 4)
         QRN_TRY(check_dim(c, 0, 1, 5, "corners, or image and corners"));
