@@ -248,7 +248,8 @@ def roi_inputs(f, dtype, shape, count, ratio, kind):
     span = np.array([shape[2] * ratio[1], shape[1] * ratio[0]])
     start = f.rng.uniform(-0.3, 0.8, (count, 2)) * span
     rois = np.concatenate([start, start + f.rng.uniform(0.02, 0.9, (count, 2)) * span], 1)
-    r = q.Tensor("rois", rois, "uq16" if q.is_fixed(dtype) else dtype)
+    fixed = "uq8" if dtype == "uq8" and count % 2 else "uq16"
+    r = q.Tensor("rois", rois, fixed if q.is_fixed(dtype) else dtype)
     return x, r, q.Tensor("batch", f.rng.integers(0, shape[0], count), kind)
 
 

@@ -13,7 +13,16 @@ import re
 import sys
 from collections import defaultdict
 
-EXCUSED = {}
+EXCUSED = {
+    ("If", ""): "has no operands of its own: tests/api/test_branches.c",
+    ("Buffer", "buffer_padding"): "only its default is accepted",
+    ("Convert", "dynamic_input_data"): "refused: a buffer keeps its type",
+    ("Convert", "dynamic_output_data"): "refused: a buffer keeps its type",
+    **{("Lstm", f"{gate}_gate_qscale"): "accepted without effect"
+       for gate in ("input", "forget", "cell", "output")},
+    ("Lstm", "hidden_state_qscale"): "accepted without effect",
+    ("Lstm", "hidden_state_offset"): "accepted without effect",
+}
 
 
 def index_lines(path):
@@ -92,7 +101,7 @@ def wanted(ops, support):
 def main():
     used, count = read_cases(sys.argv[3:])
     names = [row[0] for row in rows(sys.argv[1])]
-    missing = [f"{op}: no case" for op in names if not count[op]]
+    missing = [f"{op}: no case" for op in names if not count[op] and (op, "") not in EXCUSED]
     pairs = set(wanted(sys.argv[1], sys.argv[2]))
     for op, word in sorted(pairs):
         if count[op] and word not in used[op] and (op, word) not in EXCUSED:
