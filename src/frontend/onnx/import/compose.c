@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: MIT
+//
+// Ops of decompositions.
+#include "frontend/onnx/import/compose.h"
+
+#include <string.h>
+
+Qnn_DataType_t ox_type_of(const qc_tensor *t) { return t->t.v1.dataType; }
+
+ox_expr ox_begin(ox_import *im, const ox_node *n) {
+    return (ox_expr){.im = im, .n = n, .s = QRN_OK};
+}
+
+qrn_status ox_done(const ox_expr *e) { return e->s; }
+
+void ox_into(ox_expr *e, qc_tensor *y) { e->to = y; }
+
+static qc_tensor *take_target(ox_expr *e, uint32_t rank, const uint32_t *dims) {
+    qc_tensor *y = e->to;
+    e->to = NULL;
+    // [1] stands for rank 0.
+    size_t n = 1;
+    for (uint32_t i = 0; i < rank; i++)
+        n *= dims[i];
+    bool same = y->rank == rank || (n == 1 && qc_tensor_count(y) == 1);
+    for (uint32_t i = 0; same && i < rank && i < y->rank; i++)
+        same = y->dims[i] == dims[i];
+    if (same)
+        return y;
+    e->s = ox_fail(e->im, e->n, QRN_E_GENERAL, "its result has not the shape of tensor '%s'",
+                   y->t.v1.name);
+    return NULL;
+}
+
+qc_tensor *ox_result_like(ox_expr *e, const qc_tensor *x, uint32_t rank, const uint32_t *dims) {
+    qc_tensor *y = NULL;
+    if (e->s != QRN_OK)
+        return NULL;
+    if (e->to)
+        return take_target(e, rank, dims);
+    e->s = ox_temp(e->im, x, rank, dims, &y);
+    return y;
+}
+
+qc_tensor *ox_result_typed(ox_expr *e, Qnn_DataType_t dtype, uint32_t rank, const uint32_t *dims) {
+    qc_tensor *y = NULL;
+    if (e->s != QRN_OK)
+        return NULL;
+    if (e->to)
+        return take_target(e, rank, dims);
+    e->s = ox_temp_typed(e->im, dtype, rank, dims, &y);
+    return y;
+}
+
+void ox_end(ox_expr *e, qc_op *o) {
+    if (e->s == QRN_OK)
+        e->s = qc_op_end(o);
+}
+
+// Ends an op whose result is y.
+static qc_tensor *ended(ox_expr *e, qc_op *o, qc_tensor *y) {
+    ox_end(e, o);
+    return e->s == QRN_OK ? y : NULL;
+}
+
+// --- inputs and outputs
+// --------------------------------------------------------------------------------
+
+static Qnn_DataType_t real_type(const ox_expr *e) {
+    for (uint32_t i = 0; i < e->n->n_in; i++) {
+        const ox_val *v = ox_input(e->im, e->n, i);
+        if (v && v->type == OX_F16 && !ox_is_quantized(e->im, e->n))
+            return QNN_DATATYPE_FLOAT_16;
+    }
+    return QNN_DATATYPE_FLOAT_32;
+}
+
+qc_tensor *ox_in_real(ox_expr *e, uint32_t i, ox_layout layout) {
+    qc_tensor *x = NULL;
+    if (e->s == QRN_OK)
+        e->s = ox_in_as(e->im, e->n, i, layout, real_type(e), &x);
+    return x;
+}
+
+qc_tensor *ox_out_real(ox_expr *e, uint32_t i, ox_layout layout) {
+    qc_tensor *y = NULL;
+    if (e->s == QRN_OK)
+        e->s = ox_out_as(e->im, e->n, i, layout, real_type(e), &y);
+    return y;
+}
+
+qrn_status ox_end_real(ox_expr *e, uint32_t i, ox_layout layout, const qc_tensor *y) {
+    if (e->s == QRN_OK)
+        e->s = ox_out_end(e->im, e->n, i, layout, y);
+    return e->s;
+}
+
+// --- element-wise
+// --------------------------------------------------------------------------------------
+
+qc_tensor *ox_unary(ox_expr *e, const char *op, qc_tensor *x) {
+    qc_tensor *y = x ? ox_result_like(e, x, x->rank, x->dims) : NULL;
+    if (y)
+        e->s = ox_emit_unary(e->im, e->n, op, x, y);
+    return y;
+}
+
+static void broadcast(const qc_tensor *a, const qc_tensor *b, uint32_t *rank, uint32_t *dims) {
+    *rank = a->rank > b->rank ? a->rank : b->rank;
+    for (uint32_t i = 0; i < *rank; i++) {
+        uint32_t da = i + a->rank < *rank ? 1 : a->dims[i + a->rank - *rank];
+        uint32_t db = i + b->rank < *rank ? 1 : b->dims[i + b->rank - *rank];
+        dims[i] = da > db ? da : db;
+    }
+}
+
+qc_tensor *ox_binary(ox_expr *e, const char *op, qc_tensor *a, qc_tensor *b) {
+    uint32_t rank, dims[OX_MAX_RANK];
+    if (!a || !b)
+        return NULL;
+    broadcast(a, b, &rank, dims);
+    qc_tensor *y = ox_result_like(e, a, rank, dims);
+    if (y)
+        e->s = ox_emit_binary(e->im, e->n, op, a, b, y);
+    return y;
+}
+
+qc_tensor *ox_with(ox_expr *e, const char *op, qc_tensor *x, double value) {
+    qc_tensor *c = NULL;
+    if (x && e->s == QRN_OK)
+        e->s = ox_number(e->im, ox_type_of(x), value, &c);
+    return ox_binary(e, op, x, c);
+}
+
+qc_tensor *ox_compare(ox_expr *e, const char *op, qc_tensor *a, qc_tensor *b) {
+    uint32_t rank, dims[OX_MAX_RANK];
+    if (!a || !b)
+        return NULL;
+    broadcast(a, b, &rank, dims);
+    qc_tensor *y = ox_result_typed(e, QNN_DATATYPE_BOOL_8, rank, dims);
+    if (y)
+        e->s = ox_emit_binary(e->im, e->n, op, a, b, y);
+    return y;
+}
+
+qc_tensor *ox_select(ox_expr *e, qc_tensor *cond, qc_tensor *a, qc_tensor *b) {
+    uint32_t rank, dims[OX_MAX_RANK];
+    if (!cond || !a || !b)
+        return NULL;
+    qc_tensor shape = {.rank = 0};
+    broadcast(a, b, &shape.rank, shape.dims);
+    broadcast(cond, &shape, &rank, dims);
+    qc_tensor *y = ox_result_like(e, a, rank, dims);
+    qc_op o;
+    ox_op(e->im, &o, e->n, QNN_OP_ELEMENT_WISE_SELECT);
+    qc_in(&o, cond);
+    qc_in(&o, a);
+    qc_in(&o, b);
+    qc_out(&o, y);
+    return ended(e, &o, y);
+}
+
+qc_tensor *ox_as(ox_expr *e, qc_tensor *x, Qnn_DataType_t dtype) {
+    if (!x || (ox_type_of(x) == dtype && !e->to))
+        return x;
+    if (ox_type_of(x) == dtype)
+        return ox_reshape(e, x, e->to->rank, e->to->dims);
+    qc_tensor *y = ox_result_typed(e, dtype, x->rank, x->dims);
+    if (y)
+        e->s = ox_emit_cast(e->im, e->n, x, y);
+    return y;
+}
+
+qc_tensor *ox_convert(ox_expr *e, qc_tensor *x, const qc_tensor *like) {
+    qc_tensor *y = x ? ox_result_like(e, like, x->rank, x->dims) : NULL;
+    if (y)
+        e->s = ox_emit_unary(e->im, e->n, QNN_OP_CONVERT, x, y);
+    return y;
+}
+
+// --- moving
+// --------------------------------------------------------------------------------------------
+
+qc_tensor *ox_reshape(ox_expr *e, qc_tensor *x, uint32_t rank, const uint32_t *dims) {
+    if (!x)
+        return NULL;
+    if (!e->to && x->rank == rank && memcmp(x->dims, dims, rank * sizeof *dims) == 0)
+        return x;
+    qc_tensor *y = ox_result_like(e, x, rank, dims);
+    if (y)
+        e->s = ox_emit_reshape(e->im, e->n, x, y);
+    return y;
+}
+
+qc_tensor *ox_transpose(ox_expr *e, qc_tensor *x, const uint32_t *perm) {
+    uint32_t dims[OX_MAX_RANK];
+    if (!x)
+        return NULL;
+    for (uint32_t i = 0; i < x->rank; i++)
+        dims[i] = x->dims[perm[i]];
+    qc_tensor *y = ox_result_like(e, x, x->rank, dims);
+    if (y)
+        e->s = ox_emit_transpose(e->im, e->n, x, perm, y);
+    return y;
+}
+
+qc_tensor *ox_axis_to_end(ox_expr *e, qc_tensor *x, uint32_t axis) {
+    uint32_t perm[OX_MAX_RANK], at = 0;
+    if (!x || axis + 1 >= x->rank)
+        return x;
+    for (uint32_t i = 0; i < x->rank; i++)
+        if (i != axis)
+            perm[at++] = i;
+    perm[at] = axis;
+    return ox_transpose(e, x, perm);
+}
+
+qc_tensor *ox_axis_back(ox_expr *e, qc_tensor *x, uint32_t axis) {
+    uint32_t perm[OX_MAX_RANK];
+    if (!x || axis + 1 >= x->rank)
+        return x;
+    for (uint32_t i = 0; i < x->rank; i++)
+        perm[i] = i < axis ? i : i == axis ? x->rank - 1 : i - 1;
+    return ox_transpose(e, x, perm);
+}
+
+qc_tensor *ox_slice(ox_expr *e, qc_tensor *x, uint32_t axis, uint32_t first, uint32_t count,
+                    int32_t step) {
+    int32_t ranges[3 * OX_MAX_RANK];
+    uint32_t dims[OX_MAX_RANK];
+    if (!x)
+        return NULL;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        dims[i] = i == axis ? count : x->dims[i];
+        ranges[3 * i] = i == axis ? (int32_t)first : 0;
+        ranges[3 * i + 2] = i == axis ? step : 1;
+        ranges[3 * i + 1] = i == axis
+                                ? (int32_t)first + (int32_t)(count - 1) * step + (step > 0 ? 1 : -1)
+                                : (int32_t)x->dims[i];
+    }
+    qc_tensor *y = ox_result_like(e, x, x->rank, dims);
+    qc_op o;
+    ox_op(e->im, &o, e->n, QNN_OP_STRIDED_SLICE);
+    qc_in(&o, x);
+    qc_out(&o, y);
+    qc_i32s_2d(&o, QNN_OP_STRIDED_SLICE_PARAM_RANGES, ranges, x->rank, 3);
+    return ended(e, &o, y);
+}
+
+qc_tensor *ox_reverse(ox_expr *e, qc_tensor *x, uint32_t axis) {
+    return x ? ox_slice(e, x, axis, x->dims[axis] - 1, x->dims[axis], -1) : NULL;
+}
+
+qc_tensor *ox_pad(ox_expr *e, qc_tensor *x, const uint32_t *pad, float value) {
+    uint32_t dims[OX_MAX_RANK], total = 0;
+    if (!x)
+        return NULL;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        dims[i] = x->dims[i] + pad[2 * i] + pad[2 * i + 1];
+        total += pad[2 * i] + pad[2 * i + 1];
+    }
+    if (total == 0 && !e->to)
+        return x;
+    qc_tensor *y = ox_result_like(e, x, x->rank, dims);
+    qc_op o;
+    ox_op(e->im, &o, e->n, QNN_OP_PAD);
+    qc_in(&o, x);
+    qc_out(&o, y);
+    qc_u32(&o, QNN_OP_PAD_PARAM_SCHEME, QNN_OP_PAD_SCHEME_CONSTANT);
+    qc_u32s_2d(&o, QNN_OP_PAD_PARAM_PAD_AMOUNT, pad, x->rank, 2);
+    if (ox_type_of(x) == QNN_DATATYPE_INT_32)
+        qc_i32(&o, QNN_OP_PAD_PARAM_PAD_CONSTANT_VALUE, (int32_t)value);
+    else
+        qc_f32(&o, QNN_OP_PAD_PARAM_PAD_CONSTANT_VALUE, value);
+    return ended(e, &o, y);
+}
+
+qc_tensor *ox_concat(ox_expr *e, qc_tensor *const *x, uint32_t n, uint32_t axis) {
+    uint32_t dims[OX_MAX_RANK];
+    for (uint32_t i = 0; i < n; i++)
+        if (!x[i])
+            return NULL;
+    memcpy(dims, x[0]->dims, sizeof dims);
+    for (uint32_t i = 1; i < n; i++)
+        dims[axis] += x[i]->dims[axis];
+    qc_tensor *y = ox_result_like(e, x[0], x[0]->rank, dims);
+    qc_op o;
+    ox_op(e->im, &o, e->n, QNN_OP_CONCAT);
+    for (uint32_t i = 0; i < n; i++)
+        qc_in(&o, x[i]);
+    qc_out(&o, y);
+    qc_u32(&o, QNN_OP_CONCAT_PARAM_AXIS, axis);
+    return ended(e, &o, y);
+}
+
+qc_tensor *ox_tile(ox_expr *e, qc_tensor *x, const uint32_t *multiples) {
+    uint32_t dims[OX_MAX_RANK];
+    bool any = e->to != NULL;
+    if (!x)
+        return NULL;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        dims[i] = x->dims[i] * multiples[i];
+        any |= multiples[i] != 1;
+    }
+    if (!any)
+        return x;
+    qc_tensor *y = ox_result_like(e, x, x->rank, dims);
+    qc_op o;
+    ox_op(e->im, &o, e->n, QNN_OP_TILE);
+    qc_in(&o, x);
+    qc_out(&o, y);
+    qc_u32s(&o, QNN_OP_TILE_PARAM_MULTIPLES, multiples, x->rank);
+    return ended(e, &o, y);
+}
+
+qc_tensor *ox_gather(ox_expr *e, qc_tensor *table, qc_tensor *indices, uint32_t axis) {
+    uint32_t dims[2 * OX_MAX_RANK], rank = 0;
+    if (!table || !indices)
+        return NULL;
+    for (uint32_t i = 0; i < axis; i++)
+        dims[rank++] = table->dims[i];
+    for (uint32_t i = 0; i < indices->rank; i++)
+        dims[rank++] = indices->dims[i];
+    for (uint32_t i = axis + 1; i < table->rank; i++)
+        dims[rank++] = table->dims[i];
+    qc_tensor *y = ox_result_like(e, table, rank, dims);
+    qc_op o;
+    ox_op(e->im, &o, e->n, QNN_OP_GATHER);
+    qc_in(&o, table);
+    qc_in(&o, indices);
+    qc_out(&o, y);
+    qc_i32(&o, QNN_OP_GATHER_PARAM_AXIS, (int32_t)axis);
+    return ended(e, &o, y);
+}
+
+// --- reductions and products
+// ----------------------------------------------------------------------------
+
+qc_tensor *ox_reduce(ox_expr *e, const char *op, qc_tensor *x, const uint32_t *axes, uint32_t n,
+                     bool keep) {
+    uint32_t dims[OX_MAX_RANK] = {1}, rank = 0;
+    if (!x)
+        return NULL;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        bool gone = false;
+        for (uint32_t k = 0; k < n; k++)
+            gone |= axes[k] == i;
+        if (!gone || keep)
+            dims[rank++] = gone ? 1 : x->dims[i];
+    }
+    qc_tensor *y = ox_result_like(e, x, rank ? rank : 1, dims);
+    qc_op o;
+    ox_op(e->im, &o, e->n, op);
+    qc_in(&o, x);
+    qc_out(&o, y);
+    qc_u32s(&o, QNN_OP_REDUCE_SUM_PARAM_AXES, axes, n);
+    qc_bool(&o, QNN_OP_REDUCE_SUM_PARAM_KEEP_DIMS, keep);
+    return ended(e, &o, y);
+}
+
+qc_tensor *ox_matmul(ox_expr *e, qc_tensor *a, qc_tensor *b, bool transpose_a, bool transpose_b) {
+    uint32_t rank, dims[OX_MAX_RANK];
+    if (!a || !b)
+        return NULL;
+    broadcast(a, b, &rank, dims);
+    dims[rank - 2] = a->dims[a->rank - (transpose_a ? 1 : 2)];
+    dims[rank - 1] = b->dims[b->rank - (transpose_b ? 2 : 1)];
+    qc_tensor *y = ox_result_like(e, a, rank, dims);
+    qc_op o;
+    ox_op(e->im, &o, e->n, QNN_OP_MAT_MUL);
+    qc_in(&o, a);
+    qc_in(&o, b);
+    qc_out(&o, y);
+    qc_bool(&o, QNN_OP_MAT_MUL_PARAM_TRANSPOSE_IN0, transpose_a);
+    qc_bool(&o, QNN_OP_MAT_MUL_PARAM_TRANSPOSE_IN1, transpose_b);
+    return ended(e, &o, y);
+}
+
+qc_tensor *ox_softmax(ox_expr *e, const char *op, qc_tensor *x, uint32_t axis) {
+    qc_tensor *y = x ? ox_result_like(e, x, x->rank, x->dims) : NULL;
+    if (!y)
+        return NULL;
+    qc_op o;
+    ox_op(e->im, &o, e->n, op);
+    qc_in(&o, x);
+    qc_out(&o, y);
+    qc_u32(&o, QNN_OP_SOFTMAX_PARAM_AXIS, axis);
+    return ended(e, &o, y);
+}
+
+// --- constants
+// ------------------------------------------------------------------------------------------
+
+qc_tensor *ox_floats(ox_expr *e, const qc_tensor *like, uint32_t rank, const uint32_t *dims,
+                     const float *values) {
+    qc_tensor *c = NULL;
+    if (like && e->s == QRN_OK)
+        e->s = ox_static_like(e->im, like, values, rank, dims, &c);
+    return c;
+}
+
+qc_tensor *ox_ints(ox_expr *e, uint32_t rank, const uint32_t *dims, const int32_t *values) {
+    qc_tensor *c = NULL;
+    size_t bytes = sizeof *values;
+    for (uint32_t i = 0; i < rank; i++)
+        bytes *= dims[i];
+    if (e->s == QRN_OK)
+        e->s = ox_static(e->im, QNN_DATATYPE_INT_32, rank, dims, values, bytes, &c);
+    return c;
+}
