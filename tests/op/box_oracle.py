@@ -30,7 +30,7 @@ def hard(boxes, scores, limit, most=None, equal_drops=False):
 
 
 def soft(boxes, scores, factor, least):
-    """Indices and decayed scores; factor(iou) scales a score (None: drop), below least it is out."""
+    """(index, decayed score); factor(iou) scales a score (None: drop), below least it is out."""
     iou = overlaps(boxes)
     scores = {i: float(s) for i, s in enumerate(scores)}
     kept = []

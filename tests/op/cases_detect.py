@@ -106,7 +106,8 @@ def rotated_cases(f):
                     params["angle_clip_threshold"] = ("f32", upright)
                 counts = np.bincount(index, minlength=images).astype(float)
                 f.add("BboxTransform", [r, d, s] + ([n] if with_index else []),
-                      [q.Tensor("boxes", want.reshape(rois, -1)), q.Tensor("counts", counts)], params)
+                      [q.Tensor("boxes", want.reshape(rois, -1)), q.Tensor("counts", counts)],
+                      params)
     r, d = q.Tensor("rois", np.full((2, 5), np.nan)), q.Tensor("deltas", np.full((2, 5), np.inf))
     f.add("BboxTransform", [r, d, q.Tensor("info", np.zeros((1, 3)))],
           [q.Tensor("boxes", np.full((2, 5), np.nan), tol=q.fp32(nan_ok=True)),
@@ -142,18 +143,20 @@ def generated(scores, deltas, anchors, size, step, min_size, iou, pre, post, cli
 
 
 def generate_cases(f):
-    for shape, limits in (((1, 3, 4, 2), (None, None)), ((2, 2, 5, 3), (8, 4)), ((3, 1, 1, 1), (0, 3)),
+    for shape, limits in (((1, 3, 4, 2), (None, None)), ((2, 2, 5, 3), (8, 4)),
+                          ((3, 1, 1, 1), (0, 3)),
                           ((1, 4, 4, 3), (20, None)), ((2, 3, 3, 1), (None, 1))):
         for min_size in (None, 5.0):
             for clip in (False, True):
                 n, count = shape[0], shape[3]
                 s = q.Tensor("scores", f.rng.uniform(0, 1, shape))
-                d = q.Tensor("deltas", f.rng.normal(size=(*shape[:3], 4 * count)) * (3 if clip else .3))
+                spread = 3.0 if clip else 0.3
+                d = q.Tensor("deltas", f.rng.normal(size=(*shape[:3], 4 * count)) * spread)
                 a = q.Tensor("anchors", np.concatenate([-f.rng.uniform(2, 9, (count, 2)),
                                                         f.rng.uniform(2, 9, (count, 2))], 1))
                 sizes = q.Tensor("sizes", f.rng.uniform(12, 24, (n, 2)))
                 parts = [generated(s.real[i], d.real[i], a.real, sizes.real[i], (4.0, 5.0),
-                                   min_size or 0, 0.5, limits[0], limits[1], clip) for i in range(n)]
+                                   min_size or 0, 0.5, *limits, clip) for i in range(n)]
                 images = np.repeat(np.arange(n), [len(p[0]) for p in parts])
                 room = int(np.prod(shape)) + 1
                 params = {"img_size_ratio": ("f32", [4.0, 5.0]), "iou_threshold": ("f32", 0.5),
@@ -205,8 +208,8 @@ def collect_cases(f):
 
 def distribute_cases(f):
     for columns in (4, 5):
-        for low, high, scale, level, count in ((2, 5, 224, 4, 30), (3, 4, 16, 3, 9), (2, 2, 64, 2, 1),
-                                               (2, 4, 7, 4, 12)):
+        for low, high, scale, level, count in ((2, 5, 224, 4, 30), (3, 4, 16, 3, 9),
+                                               (2, 2, 64, 2, 1), (2, 4, 7, 4, 12)):
             sides = np.exp2(f.rng.uniform(0, 9, (count, 2)))
             start = f.rng.uniform(0, 100, (count, 2))
             rois = np.concatenate([start, start + sides], 1)
@@ -269,7 +272,8 @@ def roi_align_cases(f):
                         sampling_ratio=max(samples or 0, 0), coordinate_transformation_mode=mode)[0]
                     params = {"img_size_ratio": ("f32", [ratio, ratio]), "aligned": ("b8", aligned)}
                     if samples is not None:
-                        params.update(num_samples_y=("i32", samples), num_samples_x=("i32", samples))
+                        params.update(num_samples_y=("i32", samples),
+                                      num_samples_x=("i32", samples))
                     f.add("RoiAlign", [x, r, n],
                           [q.Tensor("y", np.moveaxis(want, 1, -1), dtype, x.enc)], params,
                           name=f"RoiAlign_{dtype}")
@@ -322,7 +326,8 @@ def roi_align_more_cases(f):
           {**one, "allow_invalid_roi": ("b8", True)}, name="RoiAlign_empty")
     f.add("RoiAlign", [x, q.Tensor("r", rois), n], [q.Tensor("y", np.ones((3, 2, 2, 1)))], one,
           name="RoiAlign_empty_counts")
-    for op, kind, bad in (("RoiAlign", "i32", -1), ("RoiAlign", "u32", 1), ("RoiPooling", "u32", 9)):
+    for op, kind, bad in (("RoiAlign", "i32", -1), ("RoiAlign", "u32", 1),
+                          ("RoiPooling", "u32", 9)):
         f.add(op, [x, q.Tensor("r", rois), q.Tensor("n", np.full(3, bad), kind)],
               [q.Tensor("y", dims=(3, 2, 2, 1))], one, name=f"{op}_image_out_of_range",
               error=q.error(None, "execute"))

@@ -141,8 +141,9 @@ def detection_cases(f):
 
 
 def proposal_cases(f):
-    op = Op(f, "CollectRpnProposals", [tensor(3, 5), tensor(4, 5), q.NULL, q.NULL, q.NULL, tensor(3),
-                                       tensor(4)], [out(7, 5)], {"rpn_max_level": ("u32", 3)})
+    op = Op(f, "CollectRpnProposals",
+            [tensor(3, 5), tensor(4, 5), q.NULL, q.NULL, q.NULL, tensor(3), tensor(4)],
+            [out(7, 5)], {"rpn_max_level": ("u32", 3)})
     op.bad("levels", rpn_max_level=("u32", 4))
     op.bad("fewer_levels", rpn_max_level=("u32", 2))
     op.bad("level_range", rpn_max_level=("u32", 7))
@@ -193,7 +194,8 @@ def region_cases(f):
         op.bad("nan_ratio", img_size_ratio=("f32", [4.0, np.nan]))
         for side in "yx" if name == "RoiAlign" else "":
             op.bad(f"samples_{side}", **{f"num_samples_{side}": ("i32", 257)})
-    op = Op(f, "HeatMapMaxKeyPoint", [tensor(2, 4, 4, 3), tensor(2, 4)], [out(2, 3), out(2, 3, 2)], {})
+    op = Op(f, "HeatMapMaxKeyPoint", [tensor(2, 4, 4, 3), tensor(2, 4)],
+            [out(2, 3), out(2, 3, 2)], {})
     op.bad("boxes", {1: tensor(3, 4)})
     op.bad("corners", {1: tensor(2, 5)})
     op.bad("scores", outs={0: out(2, 4)})

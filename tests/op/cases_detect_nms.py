@@ -62,7 +62,8 @@ def nms_edge_cases(f):
         params = {"iou_threshold": ("f32", 0.5), "max_boxes_selected": ("u32", 3)}
         params.update(more)
         f.add("NonMaxSuppression",
-              [q.Tensor("boxes", np.array(boxes, float)), q.Tensor("scores", np.array(scores, float))],
+              [q.Tensor("boxes", np.array(boxes, float)),
+               q.Tensor("scores", np.array(scores, float))],
               [q.Tensor("selected", np.array(want, int).reshape(-1, 3), "i32", dims=(room, 3)),
                q.Tensor("count", np.array([len(want)]), "u32")], params,
               name=f"NonMaxSuppression_{name}")
@@ -81,16 +82,56 @@ def nms_edge_cases(f):
         score_threshold=("f32", -0.25))
     hostile = [[np.nan, 0, 1, np.nan], [-np.inf, -np.inf, np.inf, np.inf], [0, 0, 1e38, 1e38]]
     add("hostile_boxes", [hostile], [[[0.3, 0.2, 0.1]]], [(0, 0, 0), (0, 0, 1), (0, 0, 2)])
-    # A node behind it gets all rows, the unused ones 0.
-    boxes, scores = q.Tensor("boxes", np.array([apart], float)), q.Tensor("scores", np.array(
-        [[[0.1, 0.9, 0.5]]]))
-    rows = q.Tensor("rows", kind="native", dtype="i32", dims=(5, 3))
-    f.build([q.Node("NonMaxSuppression", [boxes, scores], [rows],
-                    {"iou_threshold": ("f32", 0.5), "score_threshold": ("f32", 0.3),
-                     "max_boxes_selected": ("u32", 5)}),
-             q.Node("Cast", [rows], [q.Tensor("y", np.array(
-                 [[0, 0, 1], [0, 0, 2], [0, 0, 0], [0, 0, 0], [0, 0, 0]]), "i64")])],
-            name="NonMaxSuppression_then_Cast")
+
+def row_count_cases(f):
+    """A node behind gets all rows, the unused ones 0, unless the dimension between is dynamic."""
+    boxes = q.Tensor("boxes", np.array([[[0.0, 0, 1, 1], [2, 0, 3, 1], [4, 0, 5, 1]]]))
+    scores = q.Tensor("scores", np.array([[[0.1, 0.9, 0.5]]]))
+    params = {"iou_threshold": ("f32", 0.5), "score_threshold": ("f32", 0.3),
+              "max_boxes_selected": ("u32", 5)}
+    want = np.array([[0, 0, 1], [0, 0, 2], [0, 0, 0], [0, 0, 0], [0, 0, 0]])
+    for dynamic in (None, [1, 0]):
+        rows = q.Tensor("rows", kind="native", dtype="i32", dims=(5, 3), dynamic=dynamic)
+        y = q.Tensor("y", want[:2] if dynamic else want, "i64", dims=(5, 3), dynamic=dynamic)
+        f.build([q.Node("NonMaxSuppression", [boxes, scores], [rows], params),
+                 q.Node("Cast", [rows], [y])], name="NonMaxSuppression_then_Cast")
+
+    def behind(op, ins, outs, more, name):
+        """outs: (shape, dtype, wanted); f32 outputs go through Relu."""
+        nodes, made = [], []
+        for i, (shape, dtype, values) in enumerate(outs):
+            if dtype != "f32":
+                made.append(q.Tensor(f"o{i}", values, dtype, dims=shape))
+                continue
+            made.append(q.Tensor(f"o{i}", kind="native", dims=shape))
+            nodes.append(q.Node("Relu", [made[-1]], [q.Tensor(f"y{i}", values)]))
+        f.build([q.Node(op, ins, made, more), *nodes], name=name)
+
+    flat = q.Tensor("boxes", boxes.real[0])
+    column = q.Tensor("scores", scores.real[0].T)
+    batch = q.Tensor("batch", np.zeros(3, int), "i32")
+    kept, four = flat.real[[1, 2]], np.zeros((2, 4))
+    behind("BoxWithNmsLimit", [flat, column, batch],
+           [((4, 4), "f32", np.concatenate([kept, four])),
+            ((4,), "f32", np.array([0.9, 0.5, 0, 0])),
+            ((4,), "i32", np.zeros(2, int)), ((4,), "i32", np.zeros(2, int))],
+           {"nms_kernel_method": ("i32", 0), "nms_score_threshold": ("f32", 0.0),
+            "score_threshold": ("f32", 0.3), "iou_threshold": ("f32", 0.5), "sigma": ("f32", 1.0)},
+           "BoxWithNmsLimit_then_Relu")
+    behind("GenerateProposals",
+           [q.Tensor("s", np.array([0.1, 0.9]).reshape(1, 1, 1, 2)),
+            q.Tensor("d", np.zeros((1, 1, 1, 8))), q.Tensor("a", flat.real[:2]),
+            q.Tensor("size", np.array([[9.0, 9.0]]))],
+           [((3,), "f32", np.array([0.9, 0.1, 0])),
+            ((3, 4), "f32", np.array([flat.real[1], flat.real[0], [0] * 4])),
+            ((3,), "i32", np.zeros(2, int))],
+           {"img_size_ratio": ("f32", [1.0, 1.0]), "iou_threshold": ("f32", 0.5)},
+           "GenerateProposals_then_Relu")
+    behind("DistributeFpnProposals", [flat],
+           [((3,), "i32", np.array([0, 1, 2])),
+            ((4, 4), "f32", np.concatenate([flat.real, [[0] * 4]])),
+            ((1, 4), "f32", np.zeros((1, 4)))],
+           {"roi_max_level": ("u32", 3)}, "DistributeFpnProposals_then_Relu")
 
 
 def combined(boxes, scores, per_class, most, iou, least, clip):
@@ -118,11 +159,13 @@ def combined(boxes, scores, per_class, most, iou, least, clip):
 
 
 def combined_cases(f):
-    for n, n_boxes, classes, per_class in ((1, 10, 3, 2), (2, 25, 4, 5), (1, 7, 1, 3), (3, 1, 2, 1)):
+    for n, n_boxes, classes, per_class in ((1, 10, 3, 2), (2, 25, 4, 5), (1, 7, 1, 3),
+                                           (3, 1, 2, 1)):
         for own in (False, True):
             for pad, clip, least, most in ((False, False, None, 8), (True, False, 0.4, 9),
                                            (True, True, 0.1, 30), (False, True, 0.7, 1)):
-                boxes = q.Tensor("boxes", some_boxes(f, n, n_boxes, classes if own else 1) / 4 - 0.5)
+                corners = some_boxes(f, n, n_boxes, classes if own else 1) / 4 - 0.5
+                boxes = q.Tensor("boxes", corners)
                 scores = q.Tensor("scores", f.rng.uniform(0, 1, (n, n_boxes, classes)))
                 room = min(per_class * classes, most) if pad else most
                 least32 = np.float64(np.float32(least or 0))
@@ -132,7 +175,8 @@ def combined_cases(f):
                         for k, (name, kind, tol) in enumerate((
                             ("boxes", "f32", None), ("scores", "f32", q.exact()),
                             ("classes", "u32", None), ("count", "u32", None)))]
-                params = {"max_boxes_per_class": ("u32", per_class), "max_total_boxes": ("u32", most),
+                params = {"max_boxes_per_class": ("u32", per_class),
+                          "max_total_boxes": ("u32", most),
                           "iou_threshold": ("f32", 0.4), "pad_per_class": ("b8", pad),
                           "clip_boxes": ("b8", clip)}
                 if least is not None:
@@ -159,7 +203,8 @@ def multi(boxes, scores, iou, least, sigma, room):
 
 
 def multi_cases(f):
-    kinds = (("f32", "f32", "i32", "u32"), ("uq8", "uq8", "uq8", "uq8"), ("uq16", "uq16", "i32", "u32"))
+    kinds = (("f32", "f32", "i32", "u32"), ("uq8", "uq8", "uq8", "uq8"),
+             ("uq16", "uq16", "i32", "u32"))
     for n, n_boxes, classes, room in ((1, 12, 3, 6), (2, 20, 2, 50), (1, 1, 1, 2)):
         for real, score, label, count in kinds:
             for sigma in (None, 0.3):
@@ -235,14 +280,17 @@ def limit_cases(f):
                 rows = limited(b.real, s.real, batch, method, *numbers, limit)
                 count = len(rows)
                 room = n_rows * classes + 2
-                outs = [q.Tensor("boxes", np.array([b.real[r, 4 * c:4 * c + 4] for _, c, r, _ in rows])
-                                 .reshape(count, 4), dims=(room, 4)),
+                chosen = np.array([b.real[r, 4 * c:4 * c + 4] for _, c, r, _ in rows])
+
+                def column(k):
+                    return np.array([r[k] for r in rows], int)  # noqa: B023
+                outs = [q.Tensor("boxes", chosen.reshape(count, 4), dims=(room, 4)),
                         q.Tensor("scores", np.array([r[3] for r in rows]), dims=(room,)),
-                        q.Tensor("classes", np.array([r[1] for r in rows], int), "i32", dims=(room,)),
-                        q.Tensor("images", np.array([r[0] for r in rows], int), "i32", dims=(room,))]
+                        q.Tensor("classes", column(1), "i32", dims=(room,)),
+                        q.Tensor("images", column(0), "i32", dims=(room,))]
                 splits = np.bincount([r[0] for r in rows], minlength=images)
                 extra = [q.Tensor("splits", splits, "i32"),
-                         q.Tensor("keeps", np.array([r[2] for r in rows], int), "i32", dims=(room,)),
+                         q.Tensor("keeps", column(2), "i32", dims=(room,)),
                          q.Tensor("sizes", np.bincount([r[1] for r in rows], minlength=classes),
                                   "i32")]
                 ins = [b, s, n]
@@ -367,8 +415,10 @@ def detection_cases(f):
                                                          for p in parts]).astype(int), "i32"),
                             q.Tensor("count", np.array([len(p) for p in parts]), "u32")]
                     params = {"delta_scaling_factors": ("f32", factors),
-                              "confidence_threshold": ("f32", 0.3), "iou_threshold": ("f32", o["iou"]),
-                              "nms_type": ("u32", o["regular"]), "background_class_idx": ("u32", o["bg"]),
+                              "confidence_threshold": ("f32", 0.3),
+                              "iou_threshold": ("f32", o["iou"]),
+                              "nms_type": ("u32", o["regular"]),
+                              "background_class_idx": ("u32", o["bg"]),
                               "use_bg_in_nms": ("b8", o["use_bg"]),
                               "output_background": ("b8", o["show_bg"]),
                               "share_location": ("b8", shared), "nms_eta": ("f32", o["eta"]),
@@ -382,7 +432,8 @@ def detection_cases(f):
           [q.Tensor("scores", np.array([[np.inf, 0.8, 0, 0]])),
            q.Tensor("boxes", np.array([[[-np.inf, -np.inf, np.inf, np.inf], [-.5, -.5, .5, .5],
                                         [0] * 4, [0] * 4]])),
-           q.Tensor("labels", np.array([[1, 1, 0, 0]]), "i32"), q.Tensor("count", np.array([2]), "u32")],
+           q.Tensor("labels", np.array([[1, 1, 0, 0]]), "i32"),
+           q.Tensor("count", np.array([2]), "u32")],
           {"delta_scaling_factors": ("f32", [1.0] * 4), "confidence_threshold": ("f32", 0.3),
            "iou_threshold": ("f32", 0.5)}, name="DetectionOutput_hostile")
 
@@ -390,6 +441,7 @@ def detection_cases(f):
 def cases(f):
     nms_cases(f)
     nms_edge_cases(f)
+    row_count_cases(f)
     combined_cases(f)
     multi_cases(f)
     limit_cases(f)

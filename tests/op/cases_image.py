@@ -244,7 +244,8 @@ def grid_cases(f):
     x = q.Tensor("x", f.rng.normal(size=(1, 3, 3, 1)))
     grid = q.Tensor("grid", np.array([np.nan, 0, np.inf, 0, -np.inf, 0, 1e38, -1e38],
                                      np.float32).reshape(1, 2, 2, 2))
-    f.add("GridSample", [x, grid], [q.Tensor("y", np.zeros((1, 2, 2, 1)))], name="GridSample_hostile")
+    f.add("GridSample", [x, grid], [q.Tensor("y", np.zeros((1, 2, 2, 1)))],
+          name="GridSample_hostile")
     p = x.real[0, :, :, 0]
     want = np.array([p[1, 0], p[1, 2], p[1, 0], p[0, 2]]).reshape(1, 2, 2, 1)
     f.add("GridSample", [x, grid], [q.Tensor("y", want, tol=q.exact())],
@@ -281,7 +282,8 @@ def projection_cases(f):
                 if int(np.prod(dims)) not in (8, 8 * shape[0]):
                     continue
                 x = q.Tensor("x", f.rng.normal(size=shape))
-                m = f.rng.normal(size=(int(np.prod(dims)) // 8, 8)) * [.3, .3, 1, .3, .3, 1, .02, .02]
+                m = f.rng.normal(size=(int(np.prod(dims)) // 8, 8))
+                m *= [.3, .3, 1, .3, .3, 1, .02, .02]
                 m += [1, 0, 0, 0, 1, 0, 0, 0]
                 t = q.Tensor("transform", m.reshape(dims))
                 want = project(x.real, t.real.reshape(-1, 8), nearest == 1)
@@ -296,7 +298,8 @@ def projection_cases(f):
     # The denominator is 0 in column 1; column 2 reads (-2, -i), which no row has.
     t = q.Tensor("transform", np.array([1.0, 0, 0, 0, 1, 0, -1, 0]))
     want = x.real * np.array([1, 0, 0]).reshape(1, 1, 3, 1)
-    f.add("ImageProjectionTransform", [x, t], [q.Tensor("y", want)], name="Projection_no_denominator")
+    f.add("ImageProjectionTransform", [x, t], [q.Tensor("y", want)],
+          name="Projection_no_denominator")
 
 
 def correlation_cases(f):

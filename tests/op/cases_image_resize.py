@@ -110,7 +110,8 @@ def outputs(real, dtype, x, other_encoding):
     return q.Tensor("y", real, dtype)
 
 
-SHAPES = (((1, 4, 5, 3), (1, 8, 10, 3)), ((2, 7, 3, 1), (2, 3, 9, 1)), ((1, 5, 6, 17), (1, 5, 4, 17)),
+SHAPES = (((1, 4, 5, 3), (1, 8, 10, 3)), ((2, 7, 3, 1), (2, 3, 9, 1)),
+          ((1, 5, 6, 17), (1, 5, 4, 17)),
           ((1, 1, 1, 2), (1, 3, 2, 2)), ((1, 6, 4, 5), (1, 1, 1, 5)), ((1, 3, 3, 4), (1, 3, 3, 4)))
 OTHER_RANKS = (((2, 5, 3), (2, 9, 3)), ((1, 3, 4, 5, 2), (1, 5, 4, 3, 2)), ((3, 4), (3, 4)),
                ((5,), (5,)), ((1, 2, 3, 2, 3, 2), (1, 3, 2, 4, 3, 2)))
@@ -119,7 +120,7 @@ OTHER_RANKS = (((2, 5, 3), (2, 9, 3)), ((1, 3, 4, 5, 2), (1, 5, 4, 3, 2)), ((3, 
 def one_resize(f, shape, sizes, dtype, how, mode, extra, matrix_of, attributes, other=False):
     x = q.Tensor("x", f.rng.normal(size=shape), dtype)
     want = resize(x.real, sizes, matrix_of)
-    # The evaluator's scales are float32, and of PYTORCH_HALF_PIXEL it has another reading for size 1.
+    # The evaluator's scales are float32, and it reads PYTORCH_HALF_PIXEL otherwise for size 1.
     if attributes is not None and not (how == "pytorch_half_pixel" and 1 in sizes[1:-1]):
         check = onnx_resize(x.real, sizes, mode=mode, coordinate_transformation_mode=how,
                             **attributes)

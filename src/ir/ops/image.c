@@ -41,14 +41,14 @@ static qrn_status rule_argb_to_rgb(const qrn_op_call *c) {
 // Height and width are those of the output.
 static qrn_status rule_yuv_to_rgb(const qrn_op_call *c) {
     qrn_shape *y = &c->out_shape[0];
-    uint64_t pixels = (uint64_t)y->dims[1] * y->dims[2];
+    uint64_t values = (uint64_t)y->dims[1] * y->dims[2] / 2 * 3;
     if (y->dims[1] % 2 || y->dims[2] % 2)
         return qrn_op_fail(c, QRN_E_SHAPE, "output 0: %u x %u pixels, expected even numbers",
                            y->dims[1], y->dims[2]);
-    if (c->in_shape[0].dims[1] != pixels / 2 * 3)
+    if (c->in_shape[0].dims[1] != values)
         return qrn_op_fail(
             c, QRN_E_SHAPE, "input 0: %u values in a row, expected %llu for %u x %u pixels",
-            c->in_shape[0].dims[1], (unsigned long long)(pixels / 2 * 3), y->dims[1], y->dims[2]);
+            c->in_shape[0].dims[1], (unsigned long long)values, y->dims[1], y->dims[2]);
     y->dims[0] = c->in_shape[0].dims[0];
     y->dims[3] = 3;
     return QRN_OK;

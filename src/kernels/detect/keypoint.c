@@ -42,6 +42,8 @@ static double refine(double g[3][3], double *dx, double *dy) {
 static qrn_status keypoint_ref(const qrn_kcall *k) {
     const qrn_view *map = k->in[0];
     size_t height = map->dims[1], width = map->dims[2], points = map->dims[3];
+    if (height == 0 || width == 0 || points == 0)
+        return QRN_E_ARGUMENT;
     for (size_t o = 0; o < map->dims[0] * points; o++) {
         size_t box = o / points, point = o % points, best = 0;
         for (size_t i = 1; i < height * width; i++)
@@ -55,13 +57,12 @@ static qrn_status keypoint_ref(const qrn_kcall *k) {
                                neighbour(best % width, j - 1, width), point);
         double score = refine(g, &dx, &dy);
         qrn_box b = qrn_box_get(k->in[1], box * 4);
+        size_t row = best / width, col = best % width;
+        double x = ((double)col + dx + 0.5) * (b.at[2] - b.at[0]) / (double)width + b.at[0];
+        double y = ((double)row + dy + 0.5) * (b.at[3] - b.at[1]) / (double)height + b.at[1];
         qrn_real_put(k->out[0], o, score);
-        qrn_real_put(k->out[1], o * 2,
-                     ((double)(best % width) + dx + 0.5) * (b.at[2] - b.at[0]) / (double)width +
-                         b.at[0]);
-        qrn_real_put(k->out[1], o * 2 + 1,
-                     ((double)(best / width) + dy + 0.5) * (b.at[3] - b.at[1]) / (double)height +
-                         b.at[1]);
+        qrn_real_put(k->out[1], o * 2, x);
+        qrn_real_put(k->out[1], o * 2 + 1, y);
     }
     return QRN_OK;
 }

@@ -71,9 +71,11 @@ static qrn_status nms_limit_ref(const qrn_kcall *k) {
     qrn_box *boxes = k->scratch;
     qrn_candidate *c = (qrn_candidate *)(boxes + k->in[0]->dims[0]);
     QRN_TRY(check_images(k));
-    for (uint32_t o = 0; o < k->n_out; o++)
-        if (k->out[o])
-            qrn_view_clear_from(k->out[o], 0);
+    for (uint32_t o = 0; o < SPLITS; o++)
+        qrn_view_clear_from(k->out[o], 0);
+    for (uint32_t o = SPLITS; o <= SIZES; o++)
+        if (output(k, o))
+            qrn_view_clear_from(output(k, o), 0);
     for (int64_t image = 0; (image = next_image(k->in[2], image)) >= 0; image++) {
         for (size_t cls = 0; cls < n_classes && used < capacity; cls++) {
             size_t n = pick_class(k, image, cls, boxes, c);

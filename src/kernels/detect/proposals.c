@@ -29,9 +29,8 @@ static size_t generate_candidates(const qrn_kcall *k, size_t image, qrn_box *box
     double image_h = qrn_real_get(k->in[3], image * 2),
            image_w = qrn_real_get(k->in[3], image * 2 + 1);
     for (size_t i = 0; i < per_image; i++) {
-        size_t cell = i / n_anchors;
-        double shift[2] = {(double)(cell % width) * a->step[1],
-                           (double)(cell / width) * a->step[0]};
+        size_t cell = i / n_anchors, row = cell / width, col = cell % width;
+        double shift[2] = {(double)col * a->step[1], (double)row * a->step[0]};
         double score = qrn_real_get(scores, image * per_image + i), d[4];
         qrn_box anchor = qrn_box_get(k->in[2], i % n_anchors * 4);
         for (size_t e = 0; e < 4; e++) {

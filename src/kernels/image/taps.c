@@ -78,10 +78,12 @@ void qrn_taps_fill(const qrn_tap_rule *r, uint32_t in, uint32_t out, int32_t *in
     // A filter that was widened for shrinking must not count the border more than once.
     bool exclude = r->exclude_outside || r->interpolation == QRN_TAP_TRIANGLE;
     for (uint32_t o = 0; o < out; o++, index += n, weight += n) {
-        double x = coordinate(r, in, out, o), sum = 0.0;
-        double first = r->interpolation == QRN_TAP_NEAREST ? nearest(x, r->rounding)
-                                                           : floor(x) - (double)(n / 2 - 1);
-        if (r->interpolation == QRN_TAP_TRIANGLE)
+        double x = coordinate(r, in, out, o), sum = 0.0, first = floor(x);
+        if (r->interpolation == QRN_TAP_NEAREST)
+            first = nearest(x, r->rounding);
+        else if (r->interpolation == QRN_TAP_CUBIC)
+            first -= 1.0;
+        else if (r->interpolation == QRN_TAP_TRIANGLE)
             first = ceil(x - support);
         for (size_t t = 0; t < n; t++) {
             double at = first + (double)t;
