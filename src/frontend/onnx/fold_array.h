@@ -106,8 +106,11 @@ ox_kind ox_type_kind(int type);
 ox_num ox_array_get(const ox_array *a, size_t i);
 // Integers are cut to the width of the type; floats are rounded to it.
 void ox_array_set(ox_array *a, size_t i, ox_num v);
-// An element of kind `from` as the type `to` has it (Cast): out of range floats saturate.
+// An element of kind `from` as the type `to` has it (Cast): floats are truncated and, in types of 8
+// bits and more, saturated.
 ox_num ox_num_cast(ox_num v, ox_kind from, int to);
+// A double truncated to an integer type; NaN gives 0.
+ox_num ox_num_saturate(double x, int type);
 // Smallest and largest value of an integer type.
 void ox_type_range(int type, ox_num *lo, ox_num *hi);
 static inline double ox_num_double(ox_num v, ox_kind k) {
@@ -148,7 +151,8 @@ ox_walk ox_walk_broadcast(const ox_array *a, uint32_t rank, const uint32_t *dims
     X(math)                                                                                        \
     X(unary)                                                                                       \
     X(binary)                                                                                      \
-    X(compare) X(logic) X(bitwise) X(variadic) X(where) X(clip) X(cast) X(is) X(constant)          \
+    X(compare)                                                                                     \
+    X(logic) X(bitwise) X(variadic) X(where) X(clip) X(cast) X(is) X(constant)                     \
         X(constant_of_shape) X(shape) X(size) X(identity) X(reshape) X(flatten) X(squeeze)         \
             X(unsqueeze) X(range) X(eye_like) X(transpose) X(concat) X(slice) X(split) X(expand)   \
                 X(tile) X(pad) X(trilu) X(gather) X(gather_elements) X(gather_nd)                  \

@@ -121,7 +121,7 @@ typedef struct pair {
 // are those of the first from `axis` on.
 static qrn_status old_broadcast(const ox_call *c, const ox_array *a, ox_array *b) {
     int64_t at = ox_attr_int(c->node, "axis", (int64_t)a->rank - b->rank);
-    if (ox_attr_int(c->node, "broadcast", 0) == 0 || b->rank >= a->rank)
+    if (ox_attr_int(c->node, "broadcast", 0) == 0 || b->rank == 0 || b->rank >= a->rank)
         return QRN_OK;
     uint32_t axis;
     QRN_TRY(ox_call_axis(c, at, a->rank, &axis));

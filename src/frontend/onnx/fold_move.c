@@ -67,6 +67,7 @@ static void copy_view(ox_array *y, const ox_array *x, const view *views, const v
 static void plain_views(const ox_array *x, view *views) {
     ptrdiff_t steps[OX_MAX_RANK];
     ox_dims_steps(x->rank, x->dims, steps);
+    memset(views, 0, OX_MAX_RANK * sizeof *views);
     for (uint32_t d = 0; d < x->rank; d++)
         views[d] = (view){.stride = steps[d], .step = 1, .n = x->dims[d]};
 }

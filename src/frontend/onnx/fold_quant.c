@@ -120,7 +120,7 @@ static double round_to(double x, int type) {
 // NaN becomes the zero point.
 static ox_num code_of(double ratio, int64_t zero, int type) {
     double v = isnan(ratio) ? (double)zero : ox_round_even(ratio) + (double)zero;
-    return ox_num_cast((ox_num){.f = v}, OX_FLOAT, type);
+    return ox_num_saturate(v, type);
 }
 
 static qrn_status quantized_type(ox_call *c, const encoding *e, int *type) {

@@ -30,7 +30,7 @@ qrn_status ox_fold_variadic(ox_call *c) {
     int code = c->row->code;
     uint32_t n = c->node->n_in, rank, dims[OX_MAX_RANK];
     ox_array *x = ox_call_scratch(c, n, sizeof *x), y;
-    const ox_array **list = ox_call_scratch(c, n, sizeof *list);
+    const ox_array **list = ox_call_scratch(c, n, sizeof(void *));
     ox_walk *at = ox_call_scratch(c, n, sizeof *at);
     if (!x || !list || !at)
         return QRN_FAIL(QRN_E_MEM, "out of memory");
