@@ -182,6 +182,30 @@ def generate_cases(f):
           name="GenerateProposals_little_room")
 
 
+def generate_edge_cases(f):
+    params = {"img_size_ratio": ("f32", [1.0, 1.0]), "iou_threshold": ("f32", 0.5)}
+    s = q.Tensor("scores", np.array([0.5, 0.7]).reshape(1, 1, 1, 2))
+    wide = q.Tensor("sizes", np.array([[1e4, 1e4]]))
+    a = q.Tensor("anchors", np.array([[0.0, 0, 4, 4], [0, 0, 4, 8]]))  # overlap 0.5: the limit
+    f.add("GenerateProposals", [s, q.Tensor("deltas", np.zeros((1, 1, 1, 8))), a, wide],
+          [q.Tensor("scores", np.array([0.7]), dims=(2,)),
+           q.Tensor("boxes", np.array([[0.0, 0, 4, 8]]), dims=(2, 4)),
+           q.Tensor("images", np.zeros(1, int), "i32", dims=(2,))], params,
+          name="GenerateProposals_at_limit")
+    a = q.Tensor("anchors", np.array([[1000.0, 1000, 1016, 1016], [5000, 5000, 5016, 5016]]))
+    d = np.array([0, 0, 9, 0, 0, 0, 0, 9.0]).reshape(1, 1, 1, 8)
+    half = 8 * np.array([1000 / 16, np.exp(9.0)])  # with and without the limit of the growth
+    for clip in (True, False):
+        size = half[0] if clip else half[1]
+        want = np.array([[5008 - 8, 5008 - size, 5008 + 8, 5008 + size],
+                         [1008 - size, 1000, 1008 + size, 1016]])
+        f.add("GenerateProposals", [s, q.Tensor("deltas", d), a, wide],
+              [q.Tensor("scores", np.array([0.7, 0.5])),
+               q.Tensor("boxes", np.clip(want, 0, 1e4)),
+               q.Tensor("images", np.zeros(2, int), "i32")],
+              {**params, "bbox_xform_clip": ("b8", clip)}, name="GenerateProposals_growth")
+
+
 def collect_cases(f):
     for levels in range(1, 6):
         for top in (None, 1, 7, 1000):
@@ -416,6 +440,18 @@ def key_point_cases(f):
                   [q.Tensor("scores", scores, map_type, out_enc),
                    q.Tensor("places", places, place_type, enc)],
                   name=f"HeatMapMaxKeyPoint_{map_type}_{place_type}")
+    # Ridges: the fit's top is far away, the step is cut to 1.5 cells.
+    ridge = np.array([[1, 6, 6], [6, 7.25, 7], [4, 1, 0]])
+    for turn in range(4):
+        heat = np.rot90(ridge, turn)
+        at, step, score = key_point(heat)
+        if np.abs(step).max() < 1.5:
+            raise ValueError("not a ridge")
+        place = (np.array([at[1], at[0]]) + step + 0.5) * 2
+        f.add("HeatMapMaxKeyPoint", [q.Tensor("map", heat.reshape(1, 3, 3, 1)),
+                                     q.Tensor("boxes", np.array([[0.0, 0, 6, 6]]))],
+              [q.Tensor("scores", np.array([[score]])), q.Tensor("places", place.reshape(1, 1, 2))],
+              name="HeatMapMaxKeyPoint_ridge")
     flat = q.Tensor("map", np.full((1, 3, 3, 1), 0.5))
     b = q.Tensor("boxes", np.array([[0.0, 0, 6, 6]]))
     f.add("HeatMapMaxKeyPoint", [flat, b],
@@ -431,6 +467,7 @@ def cases(f):
     axis_aligned_cases(f)
     rotated_cases(f)
     generate_cases(f)
+    generate_edge_cases(f)
     collect_cases(f)
     distribute_cases(f)
     roi_align_cases(f)

@@ -71,6 +71,8 @@ def nms_edge_cases(f):
     add("ties", [apart], [[[0.5, 0.5, 0.5]]], [(0, 0, 0), (0, 0, 1), (0, 0, 2)])
     add("same_box", [[[0, 0, 1, 1]] * 3], [[[0.5, 0.5, 0.5]]], [(0, 0, 0)])
     add("at_threshold", [apart], [[[0.25, 0.5, 0.0]]], [(0, 0, 1)], score_threshold=("f32", 0.25))
+    half = [[0, 0, 4, 4], [0, 0, 4, 8], [9, 9, 8, 8]]  # an overlap of 0.5 is not above it
+    add("at_overlap", [half], [[[0.3, 0.2, 0.1]]], [(0, 0, 0), (0, 0, 1), (0, 0, 2)])
     add("nothing", [apart], [[[0.1, 0.1, 0.1]]], [], score_threshold=("f32", 0.25))
     add("none_wanted", [apart], [[[0.1, 0.1, 0.1]]], [], max_boxes_selected=("u32", 0))
     add("little_room", [apart], [[[0.3, 0.2, 0.1]]], [(0, 0, 0), (0, 0, 1)], room=2)
@@ -385,7 +387,8 @@ def detection_cases(f):
                                                       (0, False, False, 2, 1.0, 0.25),
                                                       (1, True, True, 3, 0.875, 0.75),
                                                       (2, True, False, 1, 1.0, 0.5),
-                                                      (9, False, True, 0, 0.5, 0.5))]
+                                                      (9, False, True, 0, 0.5, 0.5),
+                                                      (9, False, True, -1, 0.5, 0.5))]
     for n, n_anchors, classes, room in ((1, 10, 3, 20), (2, 24, 4, 7)):
         for shared in (True, False):
             for each, o in enumerate(options):
@@ -425,6 +428,16 @@ def detection_cases(f):
                               "detection_limit": ("i32", o["limit"])}
                     f.add("DetectionOutput", [scores, deltas, anchors], outs, params,
                           name=f"DetectionOutput_{dtype}_{'regular' if o['regular'] else 'fast'}")
+    one = q.Tensor("anchors", np.array([[1.0, 1, 2, 2]]))
+    for regular in (0, 1):
+        f.add("DetectionOutput", [q.Tensor("scores", np.array([[[0.5, 0.25]]])),
+                                  q.Tensor("deltas", np.zeros((1, 1, 4))), one],
+              [q.Tensor("scores", np.array([[0.25]])),
+               q.Tensor("boxes", np.array([[[0.0, 0, 2, 2]]])),
+               q.Tensor("labels", np.array([[1]]), "i32"), q.Tensor("count", np.array([1]), "u32")],
+              {"delta_scaling_factors": ("f32", [1.0] * 4), "confidence_threshold": ("f32", 0.25),
+               "iou_threshold": ("f32", 0.5), "nms_type": ("u32", regular)},
+              name="DetectionOutput_at_threshold")
     hostile = q.Tensor("scores", np.array([[[0.9, np.nan], [0.2, np.inf], [0.1, 0.8]]]))
     deltas = q.Tensor("deltas", np.array([[[np.nan] * 4, [0, 0, 1e30, 1e30], [0.0] * 4]]))
     anchors = q.Tensor("anchors", np.array([[0.0, 0, 1, 1]] * 3))

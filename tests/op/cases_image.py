@@ -244,6 +244,11 @@ def grid_cases(f):
     x = q.Tensor("x", f.rng.normal(size=(1, 3, 3, 1)))
     grid = q.Tensor("grid", np.array([np.nan, 0, np.inf, 0, -np.inf, 0, 1e38, -1e38],
                                      np.float32).reshape(1, 2, 2, 2))
+    line = q.Tensor("line", np.arange(5.0).reshape(1, 1, 5, 1))  # half way between two pixels
+    halves = np.array([[g, 0] for g in (-0.75, -0.25, 0.25, 0.75)]).reshape(1, 1, 4, 2)
+    want = np.array([0.0, 2, 2, 4]).reshape(1, 1, 4, 1)
+    f.add("GridSample", [line, q.Tensor("grid", halves)], [q.Tensor("y", want, tol=q.exact())],
+          {"align_corners": ("b8", True), "mode": ("u32", 1)}, name="GridSample_halves")
     f.add("GridSample", [x, grid], [q.Tensor("y", np.zeros((1, 2, 2, 1)))],
           name="GridSample_hostile")
     p = x.real[0, :, :, 0]
