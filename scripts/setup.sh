@@ -17,7 +17,7 @@ need() { # need <package> <command...>: the package is missing if the command fa
     "$@" >/dev/null 2>&1 || missing+=("$package")
 }
 has_header() { echo "#include <$1>" | cc -E -x c -include stdarg.h -include stddef.h \
-    -include stdint.h -include setjmp.h - ; }
+    -include stdint.h -include setjmp.h -include stdio.h - ; }
 
 check_packages() {
     missing=()
@@ -28,6 +28,10 @@ check_packages() {
     need make command -v make
     need g++ command -v c++
     need libcmocka-dev has_header cmocka.h
+    need libjansson-dev has_header jansson.h
+    need libpng-dev has_header png.h
+    need libjpeg-dev has_header jpeglib.h
+    need zlib1g-dev has_header zlib.h
     [ "$what" = build ] && return
     need python3 command -v python3
     need python3-venv python3 -c 'import ensurepip, venv'

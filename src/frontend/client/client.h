@@ -65,9 +65,10 @@ typedef struct qc_graph {
     uint32_t n_nodes;              // added so far
     qc_tensor **inputs, **outputs; // application tensors in order of creation
     uint32_t n_inputs, n_outputs, cap_inputs, cap_outputs;
-    qrn_strmap tensor_names, node_names; // names in use
-    Qnn_Tensor_t *bound;                 // inputs, then outputs, as finalize left them
-    Qnn_ProfileHandle_t profile;         // (optional) given to finalize and execute
+    qrn_strmap tensor_names;     // names in use, and their qc_tensor
+    qrn_strmap node_names;       // names in use, and the types of the ops
+    Qnn_Tensor_t *bound;         // inputs, then outputs, as finalize left them
+    Qnn_ProfileHandle_t profile; // (optional) given to finalize and execute
 } qc_graph;
 
 qrn_status qc_graph_create(qc_client *c, const char *name, const QnnGraph_Config_t **configs,

@@ -11,7 +11,7 @@
 #define MAX_RANK 8
 #define STACK_TENSORS 16 // executions with more bind on the heap
 
-const char *qc_unique_name(qc_graph *g, qrn_strmap *taken, const char *name) {
+const char *qc_unique_name(qc_graph *g, qrn_strmap *taken, const char *name, const void *value) {
     if (!name || !*name)
         name = "t";
     const char *key = name;
@@ -25,7 +25,7 @@ const char *qc_unique_name(qc_graph *g, qrn_strmap *taken, const char *name) {
     }
     if (!made)
         key = qrn_arena_strdup(g->arena, name);
-    return key && qrn_strmap_put(taken, key, (void *)key) ? key : NULL;
+    return key && qrn_strmap_put(taken, key, (void *)(uintptr_t)value) ? key : NULL;
 }
 
 unsigned qc_dtype_bits(Qnn_DataType_t dtype) {
@@ -120,7 +120,7 @@ qrn_status qc_tensor_create(qc_graph *g, const char *name, Qnn_TensorType_t type
         return QRN_FAIL(QRN_E_UNSUPPORTED, "tensor '%s': rank %u, at most %d", name, rank,
                         MAX_RANK);
     qc_tensor *t = qrn_arena_alloc(g->arena, sizeof *t);
-    const char *unique = t ? qc_unique_name(g, &g->tensor_names, name) : NULL;
+    const char *unique = t ? qc_unique_name(g, &g->tensor_names, name, t) : NULL;
     if (!unique)
         return qc_no_memory(name);
     t->rank = rank;

@@ -8,9 +8,9 @@
 
 qrn_status qc_no_memory(const char *what);
 
-// A name that is not yet in `taken`, entered there: `name` itself, or with a number behind it. NULL
-// when out of memory.
-const char *qc_unique_name(qc_graph *g, qrn_strmap *taken, const char *name);
+// A name that is not yet in `taken`, entered there with `value` (not NULL): `name` itself, or with
+// a number behind it. NULL when out of memory.
+const char *qc_unique_name(qc_graph *g, qrn_strmap *taken, const char *name, const void *value);
 
 // Copies an encoding with its arrays into the graph's arena. QRN_E_UNSUPPORTED for kinds that no
 // front end makes.

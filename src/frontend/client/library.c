@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -104,7 +105,9 @@ static qrn_status load(qc_client *c, const char *name) {
         return QRN_FAIL(QRN_E_NOT_FOUND, "backend '%s': %s", name, dlerror());
     struct link_map *map = NULL;
     const char *found = dlinfo(c->lib, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : name;
-    snprintf(c->path, sizeof c->path, "%s", found);
+    char *plain = realpath(found, NULL);
+    snprintf(c->path, sizeof c->path, "%s", plain ? plain : found);
+    free(plain);
     return QRN_OK;
 }
 

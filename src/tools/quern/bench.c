@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+//
+// quern bench: how fast a model runs. Times are those of graphExecute alone; the table of ops comes
+// from separate runs with a profile, so that measuring does not slow what is measured.
+#include "tools/quern/commands.h"
+#include "tools/quern/inputs.h"
+#include "tools/quern/report.h"
+#include "tools/quern/session.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define DEFAULT_SECONDS 2.0
+#define DEFAULT_WARMUP 3
+#define MAX_RUNS 1000000
+#define PROFILED_RUNS 5
+#define TABLE_ROWS 15
+
+typedef struct bench_options {
+    qt_backend_options backend;
+    qt_input_options in;
+    double seconds;
+    uint64_t warmup, runs, nodes;
+    bool json, no_profile;
+} bench_options;
+
+#define AT(field) offsetof(bench_options, field)
+
+static const qt_flag measure_flags[] = {
+    {"seconds", 's', "T", QT_NUMBER, AT(seconds), NULL, "how long to measure (default 2)"},
+    {"runs", 'n', "N", QT_COUNT, AT(runs), NULL, "measure so many runs instead"},
+    {"warmup", 'w', "N", QT_COUNT, AT(warmup), NULL, "runs before measuring (default 3)"},
+    {"nodes", 0, "N", QT_COUNT, AT(nodes), NULL, "also list the N slowest nodes"},
+    {"no-profile", 0, NULL, QT_BOOL, AT(no_profile), NULL, "leave out the table of ops"},
+    {"json", 0, NULL, QT_BOOL, AT(json), NULL, "print the report as JSON"},
+    {0},
+};
+static const qt_flag input_flags[] = {QT_INPUT_FLAGS(bench_options, in), {0}};
+
+// Time of one node or of all nodes of a type.
+typedef struct share {
+    const char *name, *type;
+    double us;
+    size_t n;
+} share;
+
+typedef struct bench {
+    const bench_options *opt;
+    const char *path;
+    ox_model *model;
+    qt_inputs in;
+    qt_session s;
+    qt_array *arrays;
+    double *ms; // of each run, sorted in the end
+    size_t n_runs, cap_runs;
+    share *nodes, *types;
+    size_t n_nodes, n_types;
+    double load_ms;
+} bench;
+
+static int fail(int code) {
+    qt_error("%s", qrn_message());
+    return code;
+}
+
+static int no_memory(void) {
+    qt_error("out of memory");
+    return QT_EXIT_FAILURE;
+}
+
+static int prepare(bench *b, const qt_list *args) {
+    double t0 = qt_now_ms();
+    int code = qt_open_model(b->path, &b->model);
+    b->load_ms = qt_now_ms() - t0;
+    if (code == QT_EXIT_OK)
+        code = qt_inputs_open(b->model, &b->opt->in, args, 1, &b->in);
+    if (code != QT_EXIT_OK)
+        return code;
+    ox_info *shapes = calloc(b->in.n_ports + 1, sizeof *shapes);
+    b->arrays = calloc(b->in.n_ports + 1, sizeof *b->arrays);
+    if (!shapes || !b->arrays) {
+        free(shapes);
+        return no_memory();
+    }
+    if (qt_inputs_load(&b->in, 0, b->arrays) != QRN_OK) {
+        free(shapes);
+        return fail(QT_EXIT_INPUT);
+    }
+    qt_inputs_shapes(&b->in, b->arrays, shapes);
+    const ox_options import = {.dim_names = (const char *const *)b->in.dim_names,
+                               .dim_values = b->in.dim_values,
+                               .n_dims = b->in.n_dims,
+                               .input_shapes = shapes,
+                               .n_input_shapes = b->in.n_ports};
+    code = qt_session_open(b->path, b->model, &b->opt->backend, &import, &b->s);
+    free(shapes);
+    if (code == QT_EXIT_OK && qt_session_set_inputs(&b->s, b->arrays) != QRN_OK)
+        code = fail(QT_EXIT_INPUT);
+    return code;
+}
+
+static bool note_run(bench *b, double ms) {
+    if (b->n_runs == b->cap_runs) {
+        size_t want = b->cap_runs ? 2 * b->cap_runs : 256;
+        double *grown = realloc(b->ms, want * sizeof *grown);
+        if (!grown)
+            return false;
+        b->ms = grown;
+        b->cap_runs = want;
+    }
+    b->ms[b->n_runs++] = ms;
+    return true;
+}
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int measure(bench *b) {
+    const bench_options *o = b->opt;
+    size_t warmup = o->warmup ? (size_t)o->warmup : DEFAULT_WARMUP;
+    for (size_t i = 0; i < warmup; i++)
+        if (qt_session_execute(&b->s) != QRN_OK)
+            return fail(QT_EXIT_FAILURE);
+    double limit_ms = 1e3 * (o->seconds > 0 ? o->seconds : DEFAULT_SECONDS);
+    double first = qt_now_ms(), now = first;
+    size_t limit = o->runs ? (size_t)o->runs : MAX_RUNS;
+    while (b->n_runs < limit && (o->runs || b->n_runs < 3 || now - first < limit_ms)) {
+        double t0 = qt_now_ms();
+        if (qt_session_execute(&b->s) != QRN_OK)
+            return fail(QT_EXIT_FAILURE);
+        now = qt_now_ms();
+        if (!note_run(b, now - t0))
+            return no_memory();
+        if (o->runs)
+            qt_progress("measuring", b->n_runs, limit);
+        else
+            qt_progress("measuring", (size_t)(now - first), (size_t)limit_ms);
+    }
+    qt_progress(NULL, 0, 0);
+    qsort(b->ms, b->n_runs, sizeof *b->ms, by_size);
+    return QT_EXIT_OK;
+}
+
+// Adds to the row of that name; false when out of memory.
+static bool add_share(share **rows, size_t *n, const char *name, const char *type, double us,
+                      bool new_node) {
+    for (size_t i = 0; i < *n; i++)
+        if (strcmp((*rows)[i].name, name) == 0) {
+            (*rows)[i].us += us;
+            (*rows)[i].n += new_node;
+            return true;
+        }
+    share *grown = realloc(*rows, (*n + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    *rows = grown;
+    (*rows)[(*n)++] = (share){name, type, us, 1};
+    return true;
+}
+
+// Events of one run: those of nodes, at any depth. Names live in the graph's own table.
+static bool read_events(bench *b, const QnnProfile_EventId_t *ids, uint32_t n, bool first) {
+    const QNN_INTERFACE_VER_TYPE *q = &b->s.client->qnn;
+    const qc_graph *g = b->s.model.graph;
+    for (uint32_t i = 0; i < n; i++) {
+        QnnProfile_EventData_t e;
+        const QnnProfile_EventId_t *sub = NULL;
+        uint32_t n_sub = 0;
+        if (q->profileGetEventData(ids[i], &e) != QNN_SUCCESS)
+            continue;
+        if (e.type == QNN_PROFILE_EVENTTYPE_NODE && e.identifier &&
+            e.unit == QNN_PROFILE_EVENTUNIT_MICROSEC) {
+            const char *type = qrn_strmap_get(&g->node_names, e.identifier);
+            const char *kept = qrn_arena_strdup(g->arena, e.identifier);
+            double us = (double)e.value / PROFILED_RUNS;
+            if (!kept || !add_share(&b->nodes, &b->n_nodes, kept, type ? type : "?", us, false) ||
+                !add_share(&b->types, &b->n_types, type ? type : "other", NULL, us, first))
+                return false;
+        }
+        if (q->profileGetSubEvents(ids[i], &sub, &n_sub) == QNN_SUCCESS && n_sub &&
+            !read_events(b, sub, n_sub, first))
+            return false;
+    }
+    return true;
+}
+
+static int slower_first(const void *a, const void *b) {
+    const share *x = a, *y = b;
+    return x->us > y->us ? -1 : x->us < y->us ? 1 : strcmp(x->name, y->name);
+}
+
+static int profile(bench *b) {
+    qc_client *c = b->s.client;
+    qc_graph *g = b->s.model.graph;
+    int code = QT_EXIT_OK;
+    if (b->opt->no_profile || !c->qnn.profileCreate ||
+        c->qnn.profileCreate(c->backend, QNN_PROFILE_LEVEL_DETAILED, &g->profile) != QNN_SUCCESS)
+        return QT_EXIT_OK; // a library without profiles has no table
+    for (int i = 0; i < PROFILED_RUNS && code == QT_EXIT_OK; i++) {
+        const QnnProfile_EventId_t *ids = NULL;
+        uint32_t n = 0;
+        if (qt_session_execute(&b->s) != QRN_OK)
+            code = fail(QT_EXIT_FAILURE);
+        else if (c->qnn.profileGetEvents(g->profile, &ids, &n) == QNN_SUCCESS &&
+                 !read_events(b, ids, n, i == 0))
+            code = no_memory();
+    }
+    c->qnn.profileFree(g->profile);
+    g->profile = NULL;
+    if (b->n_nodes)
+        qsort(b->nodes, b->n_nodes, sizeof *b->nodes, slower_first);
+    if (b->n_types)
+        qsort(b->types, b->n_types, sizeof *b->types, slower_first);
+    return code;
+}
+
+static double peak_rss_mb(void) {
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) == 0 ? (double)u.ru_maxrss / 1024 : NAN;
+}
+
+static double quantile(const bench *b, double q) {
+    size_t i = (size_t)ceil(q * (double)b->n_runs);
+    return b->ms[i ? i - 1 : 0];
+}
+
+static double median(const bench *b) {
+    size_t n = b->n_runs;
+    return n % 2 ? b->ms[n / 2] : (b->ms[n / 2 - 1] + b->ms[n / 2]) / 2;
+}
+
+static double mean(const bench *b) {
+    double sum = 0;
+    for (size_t i = 0; i < b->n_runs; i++)
+        sum += b->ms[i];
+    return sum / (double)b->n_runs;
+}
+
+static json_t *json_shares(const share *rows, size_t n, double total) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_t *o = json_pack("{s:s,s:f,s:f,s:I}", rows[i].type ? "name" : "type", rows[i].name,
+                              "us", rows[i].us, "share", total > 0 ? rows[i].us / total : 0,
+                              "count", (json_int_t)rows[i].n);
+        if (o && rows[i].type)
+            json_object_set_new(o, "type", json_string(rows[i].type));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static double total_us(const bench *b) {
+    double sum = 0;
+    for (size_t i = 0; i < b->n_types; i++)
+        sum += b->types[i].us;
+    return sum;
+}
+
+static int report_json(const bench *b) {
+    size_t nodes = b->opt->nodes < b->n_nodes ? (size_t)b->opt->nodes : b->n_nodes;
+    json_t *o = json_pack(
+        "{s:s,s:s,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "model", b->path, "backend",
+        b->s.client->path, "threads", (json_int_t)b->opt->backend.threads, "runs",
+        (json_int_t)b->n_runs, "min_ms", b->ms[0], "median_ms", median(b), "mean_ms", mean(b),
+        "p95_ms", quantile(b, 0.95), "throughput", 1e3 / mean(b), "load_ms", b->load_ms,
+        "import_ms", b->s.import_ms, "finalize_ms", b->s.finalize_ms, "peak_rss_mb", peak_rss_mb());
+    if (o) {
+        json_object_set_new(o, "ops", json_shares(b->types, b->n_types, total_us(b)));
+        if (nodes)
+            json_object_set_new(o, "nodes", json_shares(b->nodes, nodes, total_us(b)));
+    }
+    return qt_print_json(o);
+}
+
+static void print_shares(const char *title, const share *rows, size_t n, size_t max, double total) {
+    printf("\n%s%-44s %6s %10s %7s%s\n", qt_style_on(QT_BOLD), title, "nodes", "ms", "share",
+           qt_style_off());
+    double rest = 0;
+    size_t rest_n = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i >= max) {
+            rest += rows[i].us;
+            rest_n += rows[i].n;
+            continue;
+        }
+        char label[128];
+        snprintf(label, sizeof label, rows[i].type ? "%.28s (%.20s)" : "%.44s", rows[i].name,
+                 rows[i].type);
+        printf("%-44s %6zu %10.3f %6.1f%%\n", label, rows[i].n, rows[i].us / 1e3,
+               total > 0 ? 100 * rows[i].us / total : 0);
+    }
+    if (rest_n)
+        printf("%-44s %6zu %10.3f %6.1f%%\n", "others", rest_n, rest / 1e3,
+               total > 0 ? 100 * rest / total : 0);
+}
+
+static int report(const bench *b) {
+    if (b->opt->json)
+        return report_json(b);
+    const char *bold = qt_style_on(QT_BOLD), *off = qt_style_off();
+    printf("%s%s%s on %s\n", bold, b->path, off, b->s.client->path);
+    printf("median %s%.3f ms%s   min %.3f   p95 %.3f   mean %.3f   (%zu runs)\n", bold, median(b),
+           off, b->ms[0], quantile(b, 0.95), mean(b), b->n_runs);
+    printf("throughput %.1f runs/s   load %.1f ms   import %.1f ms   finalize %.1f ms   "
+           "peak memory %.0f MiB\n",
+           1e3 / mean(b), b->load_ms, b->s.import_ms, b->s.finalize_ms, peak_rss_mb());
+    double total = total_us(b);
+    if (b->n_types)
+        print_shares("op", b->types, b->n_types, TABLE_ROWS, total);
+    if (b->opt->nodes && b->n_nodes)
+        print_shares("slowest nodes", b->nodes,
+                     b->opt->nodes < b->n_nodes ? (size_t)b->opt->nodes : b->n_nodes,
+                     (size_t)b->opt->nodes, total);
+    return qt_close_stdout();
+}
+
+static int run(const void *options, const qt_list *args) {
+    bench_options o = *(const bench_options *)options;
+    if (!o.in.inputs && !o.in.input_list && args->n == 1)
+        o.in.random = true; // times rarely depend on the values
+    bench b = {.opt = &o, .path = args->items[0]};
+    int code = prepare(&b, args);
+    if (code == QT_EXIT_OK)
+        code = measure(&b);
+    if (code == QT_EXIT_OK)
+        code = profile(&b);
+    if (code == QT_EXIT_OK)
+        code = report(&b);
+    for (uint32_t i = 0; b.arrays && i < b.in.n_ports; i++)
+        qt_array_free(&b.arrays[i]);
+    free(b.arrays);
+    free(b.ms);
+    free(b.nodes);
+    free(b.types);
+    qt_session_close(&b.s);
+    qt_inputs_close(&b.in);
+    ox_model_close(b.model);
+    return code;
+}
+
+const qt_command qt_bench = {
+    .name = "bench",
+    .summary = "measure how fast a model runs",
+    .args = "MODEL [[NAME=]FILE...]",
+    .min_args = 1,
+    .max_args = 1024,
+    .about = "Runs a model over and over and reports times, throughput, memory and which ops take "
+             "the time. Inputs are random unless given.\n"
+             "The peak memory is that of the whole process. The table of ops comes from a few "
+             "further runs with a profile.",
+    .groups = {{"measuring", measure_flags},
+               {"inputs", input_flags},
+               {"backend", qt_backend_flags}},
+    .examples = {{"quern bench model.onnx --threads 2 --seconds 5", "On two threads, for long."},
+                 {"quern bench model.onnx --dim batch=8 --json", "For a script."}},
+    .options_size = sizeof(bench_options),
+    .run = run,
+};

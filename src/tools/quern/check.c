@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+//
+// quern check: which nodes of a model a backend takes, and why not the others.
+#include "tools/quern/commands.h"
+#include "tools/quern/inputs.h"
+#include "tools/quern/report.h"
+#include "tools/quern/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct check_options {
+    qt_backend_options backend;
+    qt_input_options in; // dims, and files for shapes
+    bool json, refused_only;
+} check_options;
+
+#define AT(field) offsetof(check_options, field)
+
+static const qt_flag flags[] = {
+    {"refused", 0, NULL, QT_BOOL, AT(refused_only), NULL, "list the refused nodes only"},
+    {"json", 0, NULL, QT_BOOL, AT(json), NULL, "print the report as JSON"},
+    QT_DIM_FLAG(check_options, in),
+    {0},
+};
+
+// What was heard of one node.
+typedef struct verdict {
+    const ox_node *node;
+    bool ok;
+    char *why;
+} verdict;
+
+typedef struct verdicts {
+    const ox_graph *graph;
+    verdict *rows; // one for each node of the graph
+    char *current; // text of a refusal inside a function or nested graph
+    uint32_t n_refused;
+} verdicts;
+
+// Nodes of nested graphs and functions are told too; only those of the main graph have rows.
+static void hear(void *ctx, const ox_node *n, qrn_status s, const char *why) {
+    verdicts *v = ctx;
+    if (n < v->graph->nodes || n >= v->graph->nodes + v->graph->n_nodes) {
+        if (s != QRN_OK && !v->current)
+            v->current = strdup(why);
+        return;
+    }
+    verdict *row = &v->rows[n - v->graph->nodes];
+    free(row->why);
+    *row = (verdict){n, s == QRN_OK && !v->current, NULL};
+    if (!row->ok)
+        row->why = v->current ? v->current : strdup(why);
+    v->current = NULL;
+}
+
+// Runs of accepted nodes in the model's order: each would be one graph of the backend.
+static uint32_t count_partitions(const verdicts *v) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v->graph->n_nodes; i++)
+        n += v->rows[i].ok && (i == 0 || !v->rows[i - 1].ok);
+    return n;
+}
+
+static int report_json(const char *path, const char *backend, const verdicts *v) {
+    json_t *nodes = json_array();
+    for (uint32_t i = 0; i < v->graph->n_nodes; i++) {
+        const ox_node *n = &v->graph->nodes[i];
+        json_t *o =
+            json_pack("{s:s,s:s,s:b}", "name", n->name, "op", n->op, "accepted", v->rows[i].ok);
+        if (o && v->rows[i].why)
+            json_object_set_new(o, "reason", json_string(v->rows[i].why));
+        json_array_append_new(nodes, o);
+    }
+    return qt_print_json(json_pack("{s:s,s:s,s:I,s:I,s:I,s:o}", "model", path, "backend", backend,
+                                   "accepted", (json_int_t)(v->graph->n_nodes - v->n_refused),
+                                   "refused", (json_int_t)v->n_refused, "partitions",
+                                   (json_int_t)count_partitions(v), "nodes", nodes));
+}
+
+static int report_text(const verdicts *v, const char *backend, bool refused_only) {
+    for (uint32_t i = 0; i < v->graph->n_nodes; i++) {
+        const ox_node *n = &v->graph->nodes[i];
+        const verdict *row = &v->rows[i];
+        if (row->ok && refused_only)
+            continue;
+        printf("%s%-3s%s %-20s %s%s%s\n", qt_style_on(row->ok ? QT_GREEN : QT_RED),
+               row->ok ? "ok" : "no", qt_style_off(), n->op, n->name, row->why ? "  " : "",
+               row->why ? row->why : "");
+    }
+    printf("%u of %u nodes run on %s, in %u partition%s\n", v->graph->n_nodes - v->n_refused,
+           v->graph->n_nodes, backend, count_partitions(v), count_partitions(v) == 1 ? "" : "s");
+    return qt_close_stdout();
+}
+
+static int check(const check_options *o, const char *path, const ox_model *m, const qt_inputs *in) {
+    verdicts v = {.graph = m->graph};
+    v.rows = calloc(m->graph->n_nodes + 1, sizeof *v.rows);
+    qc_client *client = NULL;
+    int code = v.rows ? qt_open_backend(&o->backend, &client) : QT_EXIT_FAILURE;
+    if (code == QT_EXIT_OK) {
+        const ox_options import = {.dim_names = (const char *const *)in->dim_names,
+                                   .dim_values = in->dim_values,
+                                   .n_dims = in->n_dims,
+                                   .report = hear,
+                                   .report_ctx = &v};
+        ox_result r = {0};
+        if (ox_import_model(m, client, &import, &r) != QRN_OK) {
+            qt_error("%s: %s", path, qrn_message());
+            code = QT_EXIT_REFUSED;
+        } else {
+            qc_graph_destroy(r.graph);
+        }
+    }
+    if (code == QT_EXIT_OK) {
+        for (uint32_t i = 0; i < m->graph->n_nodes; i++)
+            v.n_refused += !v.rows[i].ok;
+        const char *name = o->backend.backend ? o->backend.backend : "cpu";
+        code = o->json ? report_json(path, name, &v) : report_text(&v, name, o->refused_only);
+        if (code == QT_EXIT_OK && v.n_refused)
+            code = QT_EXIT_REFUSED;
+    }
+    for (uint32_t i = 0; v.rows && i < m->graph->n_nodes; i++)
+        free(v.rows[i].why);
+    free(v.current);
+    free(v.rows);
+    qc_close(client);
+    return code;
+}
+
+static int run(const void *options, const qt_list *args) {
+    check_options o = *(const check_options *)options;
+    o.in.random = true; // no input is needed
+    ox_model *m = NULL;
+    int code = qt_open_model(args->items[0], &m);
+    if (code != QT_EXIT_OK)
+        return code;
+    qt_inputs in = {0};
+    code = qt_inputs_open(m, &o.in, args, 1, &in);
+    if (code == QT_EXIT_OK)
+        code = check(&o, args->items[0], m, &in);
+    qt_inputs_close(&in);
+    ox_model_close(m);
+    return code;
+}
+
+const qt_command qt_check = {
+    .name = "check",
+    .summary = "say which nodes of a model a backend takes, and why not the others",
+    .args = "MODEL",
+    .min_args = 1,
+    .max_args = 1,
+    .about = "Offers a model to a backend node by node and prints one line a node: accepted, or "
+             "why not. Exit code 3 when a node is refused.\n"
+             "A partition is a run of accepted nodes between refused ones, in the model's order.",
+    .groups = {{"options", flags}, {"backend", qt_backend_flags}},
+    .examples = {{"quern check model.onnx --refused", "What stands in the way?"},
+                 {"quern check model.onnx --backend htp --soc SM8650 --json", "For a script."}},
+    .options_size = sizeof(check_options),
+    .run = run,
+};

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+//
+// The subcommands.
+#ifndef QRN_TOOLS_QUERN_COMMANDS_H
+#define QRN_TOOLS_QUERN_COMMANDS_H
+
+#include "tools/quern/flags.h"
+
+extern const qt_command qt_run, qt_bench, qt_check, qt_show, qt_compile, qt_info, qt_doctor;
+
+#endif

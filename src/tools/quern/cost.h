@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+//
+// What a model costs: parameters, multiply-accumulates and memory, from the shapes of its values.
+#ifndef QRN_TOOLS_QUERN_COST_H
+#define QRN_TOOLS_QUERN_COST_H
+
+#include "frontend/onnx/import.h"
+
+typedef struct qt_cost {
+    double parameters;   // elements of constants that nodes read
+    double weight_bytes; // of the same
+    double macs;         // of Conv, ConvTranspose, Gemm, MatMul and their quantized forms
+    uint32_t n_mac_nodes, n_unknown; // such nodes; those of them whose shapes are not known
+    double activation_bytes;         // most bytes of values that are alive at the same time
+    bool complete;                   // the shapes of all values are known
+} qt_cost;
+
+// `g` is the imported graph, whose tensors tell shapes, or NULL. False when out of memory.
+bool qt_cost_of(const ox_model *m, const qc_graph *g, qt_cost *out);
+
+#endif

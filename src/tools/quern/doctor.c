@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+//
+// quern doctor: looks for the usual mistakes of a set-up and says what to do about each. One table
+// row a check.
+#include "tools/quern/commands.h"
+#include "tools/quern/machine.h"
+#include "tools/quern/output.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct doctor_options {
+    bool json;
+} doctor_options;
+
+static const qt_flag flags[] = {
+    {"json", 0, NULL, QT_BOOL, offsetof(doctor_options, json), NULL, "print the report as JSON"},
+    {0},
+};
+
+typedef enum grade { GOOD, DOUBTFUL, BAD } grade;
+
+typedef struct finding {
+    grade grade;
+    char text[640];
+    char fix[320]; // "" when there is nothing to do
+} finding;
+
+// What the checks look at.
+typedef struct patient {
+    qt_library libs[QT_N_LIBRARIES];
+    qt_machine machine;
+} patient;
+
+static void find(finding *f, grade g, const char *fix, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+static void find(finding *f, grade g, const char *fix, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    f->grade = g;
+    vsnprintf(f->text, sizeof f->text, fmt, ap);
+    va_end(ap);
+    snprintf(f->fix, sizeof f->fix, "%s", fix);
+}
+
+static void check_library(const patient *p, finding *f) {
+    const qt_library *l = &p->libs[0];
+    if (!l->found)
+        find(f, BAD, "build it with 'make', or add its folder to LD_LIBRARY_PATH", "%s", l->error);
+    else if (!l->is_quern)
+        find(f, DOUBTFUL,
+             "take that folder out of LD_LIBRARY_PATH, or name a library with "
+             "--backend PATH",
+             "%s is not Quern's (build %s)", l->path, l->build);
+    else
+        find(f, GOOD, "", "%s opens (build %s)", l->path, l->build);
+}
+
+static void check_others(const patient *p, finding *f) {
+    char list[128] = "";
+    for (size_t i = 1; i < QT_N_LIBRARIES; i++)
+        if (!p->libs[i].found)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "",
+                     p->libs[i].file);
+    if (*list)
+        find(f, GOOD, "", "not there, and not needed for --backend cpu: %s", list);
+    else
+        find(f, GOOD, "", "all backend libraries open");
+}
+
+// Another program that opens libQnnCpu.so by name gets what the loader finds.
+static void check_loader(const patient *p, finding *f) {
+    void *lib = dlopen("libQnnCpu.so", RTLD_NOW | RTLD_LOCAL);
+    struct link_map *map = NULL;
+    if (!lib) {
+        find(f, DOUBTFUL, "export LD_LIBRARY_PATH=<folder of libQnnCpu.so>, or install it",
+             "other programs do not find libQnnCpu.so by its name");
+        return;
+    }
+    char found[1024] = "";
+    if (dlinfo(lib, RTLD_DI_LINKMAP, &map) == 0)
+        snprintf(found, sizeof found, "%s", map->l_name);
+    dlclose(lib);
+    char *a = realpath(found, NULL), *b = realpath(p->libs[0].path, NULL);
+    if (a && b && strcmp(a, b) != 0)
+        find(f, DOUBTFUL, "put the folder that you want first in LD_LIBRARY_PATH",
+             "other programs get %.300s, this one %.300s", a, b);
+    else
+        find(f, GOOD, "", "other programs find the same library");
+    free(a);
+    free(b);
+}
+
+static bool is_word(const char *word, const char *const *list) {
+    for (; *list; list++)
+        if (strcmp(word, *list) == 0)
+            return true;
+    return false;
+}
+
+static void check_environment(const patient *p, finding *f) {
+    static const char *const isas[] = {"ref",  "avx2", "avx512", "vnni",
+                                       "neon", "dot",  "i8mm",   NULL};
+    (void)p;
+    const char *isa = getenv("QUERN_ISA"), *threads = getenv("QUERN_THREADS");
+    const char *version = getenv("QUERN_API_VERSION");
+    char *end = NULL;
+    if (isa && *isa && !is_word(isa, isas))
+        find(f, BAD, "unset QUERN_ISA", "QUERN_ISA is '%.64s', which no CPU feature is called",
+             isa);
+    else if (isa && *isa)
+        find(f, DOUBTFUL, "unset QUERN_ISA for full speed", "QUERN_ISA=%s holds kernels back", isa);
+    else if (threads && *threads && (strtol(threads, &end, 10) < 1 || *end))
+        find(f, BAD, "set QUERN_THREADS to a number, or unset it", "QUERN_THREADS is '%.64s'",
+             threads);
+    else if (version && *version)
+        find(f, DOUBTFUL, "unset QUERN_API_VERSION unless a client asks for it",
+             "QUERN_API_VERSION=%.32s lowers the announced version", version);
+    else
+        find(f, GOOD, "", "no environment variable gets in the way");
+}
+
+static void check_cpu(const patient *p, finding *f) {
+    if (p->machine.isa[0])
+        find(f, GOOD, "", "kernels may use %s", p->machine.isa);
+    else
+        find(f, DOUBTFUL, "expect slow runs; x86-64 needs AVX2, ARM needs NEON",
+             "no vector features that kernels know");
+}
+
+static void check_threads(const patient *p, finding *f) {
+    const qt_machine *m = &p->machine;
+    const char *threads = getenv("QUERN_THREADS");
+    unsigned long want = threads ? strtoul(threads, NULL, 10) : 0;
+    if (want > m->cpus)
+        find(f, DOUBTFUL, "lower QUERN_THREADS", "%lu threads for %u CPUs", want, m->cpus);
+    else if (m->quota > 0 && m->quota < 1)
+        find(f, DOUBTFUL, "raise the CPU limit of the container",
+             "the control group allows %.2g of a CPU", m->quota);
+    else
+        find(f, GOOD, "", "%u CPUs may be used", m->cpus);
+}
+
+static void check_memory(const patient *p, finding *f) {
+    char text[32];
+    qt_bytes_text(p->machine.memory_free, text, sizeof text);
+    if (p->machine.memory_free > 0 && p->machine.memory_free < 256e6)
+        find(f, DOUBTFUL, "close other programs", "only %s of memory are available", text);
+    else
+        find(f, GOOD, "", "%s of memory are available", text);
+}
+
+// relu(x + b) through the API: the whole way from here to a kernel and back.
+static qrn_status compute(qc_client *c, const float *x, const float *bias, float *y) {
+    qc_graph *g = NULL;
+    QRN_TRY(qc_graph_create(c, "doctor", NULL, &g));
+    const uint32_t dims[] = {1, 4};
+    qc_tensor *in = NULL, *b = NULL, *sum = NULL, *out = NULL;
+    const Qnn_DataType_t f32 = QNN_DATATYPE_FLOAT_32;
+    qrn_status s =
+        qc_tensor_create(g, "x", QNN_TENSOR_TYPE_APP_WRITE, f32, 2, dims, NULL, NULL, 0, &in);
+    if (s == QRN_OK)
+        s = qc_tensor_create(g, "b", QNN_TENSOR_TYPE_STATIC, f32, 2, dims, NULL, bias,
+                             4 * sizeof *bias, &b);
+    if (s == QRN_OK)
+        s = qc_tensor_create(g, "sum", QNN_TENSOR_TYPE_NATIVE, f32, 2, dims, NULL, NULL, 0, &sum);
+    if (s == QRN_OK)
+        s = qc_tensor_create(g, "y", QNN_TENSOR_TYPE_APP_READ, f32, 2, dims, NULL, NULL, 0, &out);
+    if (s == QRN_OK) {
+        qc_op op;
+        qc_op_begin(&op, g, "add", QNN_OP_ELEMENT_WISE_ADD);
+        qc_in(&op, in);
+        qc_in(&op, b);
+        qc_out(&op, sum);
+        s = qc_op_end(&op);
+        qc_op_begin(&op, g, "relu", QNN_OP_RELU);
+        qc_in(&op, sum);
+        qc_out(&op, out);
+        s = s == QRN_OK ? qc_op_end(&op) : s;
+    }
+    if (s == QRN_OK)
+        s = qc_graph_finalize(g);
+    if (s == QRN_OK)
+        s = qc_graph_execute(g, (const void *[]){x}, (void *[]){y});
+    qc_graph_destroy(g);
+    return s;
+}
+
+static void check_result(const patient *p, finding *f) {
+    static const float x[] = {1, -2, 3, -4}, b[] = {0.5f, 0.5f, -8, 5};
+    static const float want[] = {1.5f, 0, 0, 1};
+    float y[4] = {0};
+    qc_client *c = NULL;
+    (void)p;
+    if (qc_open("cpu", NULL, &c) != QRN_OK || compute(c, x, b, y) != QRN_OK)
+        find(f, BAD, "run 'quern info', and reinstall the libraries", "a small graph fails: %.500s",
+             qrn_message());
+    else if (memcmp(y, want, sizeof y) != 0)
+        find(f, BAD, "please report this, with the output of 'quern info'",
+             "a small graph computes %g %g %g %g, expected 1.5 0 0 1", (double)y[0], (double)y[1],
+             (double)y[2], (double)y[3]);
+    else
+        find(f, GOOD, "", "a small graph computes the right values");
+    qc_close(c);
+}
+
+typedef struct check {
+    const char *name;
+    void (*run)(const patient *, finding *);
+} check;
+
+static const check checks[] = {
+    {"library", check_library},    {"other libraries", check_others},
+    {"loader path", check_loader}, {"environment", check_environment},
+    {"CPU features", check_cpu},   {"threads", check_threads},
+    {"memory", check_memory},      {"self-test", check_result},
+};
+#define N_CHECKS (sizeof checks / sizeof checks[0])
+
+static void print_finding(const char *name, const finding *f) {
+    static const char *const words[] = {"ok", "warning", "problem"};
+    static const qt_style styles[] = {QT_GREEN, QT_YELLOW, QT_RED};
+    printf("%s%-8s%s %-16s %s\n", qt_style_on(styles[f->grade]), words[f->grade], qt_style_off(),
+           name, f->text);
+    if (f->fix[0])
+        printf("%25s -> %s\n", "", f->fix);
+}
+
+static int run(const void *options, const qt_list *args) {
+    (void)args;
+    patient p;
+    qt_libraries_read(p.libs);
+    qt_machine_read(&p.machine);
+    bool json = ((const doctor_options *)options)->json;
+    json_t *list = json ? json_array() : NULL;
+    unsigned bad = 0;
+    for (size_t i = 0; i < N_CHECKS; i++) {
+        static const char *const words[] = {"ok", "warning", "problem"};
+        finding f = {0};
+        checks[i].run(&p, &f);
+        bad += f.grade == BAD;
+        if (json)
+            json_array_append_new(list,
+                                  json_pack("{s:s,s:s,s:s,s:s}", "check", checks[i].name, "grade",
+                                            words[f.grade], "text", f.text, "fix", f.fix));
+        else
+            print_finding(checks[i].name, &f);
+    }
+    int code =
+        json ? qt_print_json(json_pack("{s:o,s:I}", "checks", list, "problems", (json_int_t)bad))
+             : qt_close_stdout();
+    return code == QT_EXIT_OK && bad ? QT_EXIT_FAILURE : code;
+}
+
+const qt_command qt_doctor = {
+    .name = "doctor",
+    .summary = "look for mistakes of the set-up and say the fix",
+    .args = "[--json]",
+    .about = "Looks for the usual mistakes of a set-up: libraries that are missing or not the "
+             "wanted ones, variables that get in the way, limits; and computes a small graph. "
+             "Exit code 1 when there is a problem.",
+    .groups = {{"options", flags}},
+    .examples = {{"quern doctor", "Before asking for help."}},
+    .options_size = sizeof(doctor_options),
+    .run = run,
+};

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+//
+// Where a model's inputs come from: a folder, files, a list of files for many runs, or random
+// numbers. Shapes that the model leaves open are settled by what is given.
+#ifndef QRN_TOOLS_QUERN_INPUTS_H
+#define QRN_TOOLS_QUERN_INPUTS_H
+
+#include "frontend/onnx/import.h"
+#include "tools/quern/files.h"
+#include "tools/quern/flags.h"
+
+// Flags of every command that runs a model; begins at `offset` in the command's options.
+typedef struct qt_input_options {
+    const char *inputs;     // folder
+    const char *input_list; // file
+    bool random;
+    uint64_t seed;
+    bool cast;
+    qt_list dims; // NAME=N
+    const char *mean, *std, *layout, *fit;
+    double largest;
+    bool bgr;
+} qt_input_options;
+
+// clang-format off
+#define QT_DIM_FLAG(T, m) \
+    {"dim", 'd', "NAME=N", QT_LIST, offsetof(T, m.dims), NULL, "size of a dynamic dimension"}
+// Rows for a table whose options struct T has a qt_input_options m.
+#define QT_INPUT_FLAGS(T, m) \
+    {"inputs", 'i', "DIR", QT_DIR, offsetof(T, m.inputs), NULL, \
+     "folder with input_0.npy, ... or NAME.npy, .raw, .png, .jpg"}, \
+    {"input-list", 0, "FILE", QT_FILE, offsetof(T, m.input_list), NULL, \
+     "one run a line: [NAME:=]FILE ..."}, \
+    {"random", 'r', NULL, QT_BOOL, offsetof(T, m.random), NULL, \
+     "random inputs where no file is given"}, \
+    {"seed", 0, "N", QT_COUNT, offsetof(T, m.seed), NULL, "of the random inputs"}, \
+    QT_DIM_FLAG(T, m), \
+    {"cast", 0, NULL, QT_BOOL, offsetof(T, m.cast), NULL, "convert inputs of another type"}
+#define QT_PICTURE_FLAGS(T, m) \
+    {"mean", 0, "X[,X,X]", QT_TEXT, offsetof(T, m.mean), NULL, "subtracted from pixels"}, \
+    {"std", 0, "X[,X,X]", QT_TEXT, offsetof(T, m.std), NULL, "divides pixels, after --mean"}, \
+    {"white", 0, "X", QT_NUMBER, offsetof(T, m.largest), NULL, \
+     "value of a white pixel before --mean (default 1)"}, \
+    {"layout", 0, "L", QT_CHOICE, offsetof(T, m.layout), "auto|nchw|nhwc", "of the model's input"}, \
+    {"fit", 0, "HOW", QT_CHOICE, offsetof(T, m.fit), "crop|stretch|none", \
+     "what to do with other sizes"}, \
+    {"bgr", 0, NULL, QT_BOOL, offsetof(T, m.bgr), NULL, "blue first"}
+// clang-format on
+
+// Where one input of one run comes from: a file, an array of a .npz, or random numbers (neither).
+typedef struct qt_source {
+    char *path;
+    const qt_array *array;
+} qt_source;
+
+typedef struct qt_inputs {
+    const qt_input_options *opt;
+    qt_picture_options picture;
+    const ox_info **ports; // the model's inputs that have no initializer
+    uint32_t n_ports;
+    qt_source *sources; // n_sets rows of n_ports
+    size_t n_sets;
+    qt_list selected; // outputs that a list asks for; empty: all
+    char **dim_names; // of --dim
+    int64_t *dim_values;
+    uint32_t n_dims;
+    qt_npz *archives;
+    size_t n_archives;
+} qt_inputs;
+
+// Finds a source for every input. `files` are further files of the command line, bound in order.
+// QT_EXIT_OK or another code after a message.
+int qt_inputs_open(const ox_model *m, const qt_input_options *opt, const qt_list *files,
+                   size_t first_file, qt_inputs *out);
+void qt_inputs_close(qt_inputs *in); // a cleared one is fine
+
+// The arrays of one run, n_ports of them, of the model's types and complete shapes.
+qrn_status qt_inputs_load(const qt_inputs *in, size_t set, qt_array *arrays);
+// What an import needs to know about them; infos has room for n_ports.
+void qt_inputs_shapes(const qt_inputs *in, const qt_array *arrays, ox_info *infos);
+
+// The name with what is not a letter, digit or _ replaced by _, in buf; returns buf.
+const char *qt_file_name(const char *name, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+//
+// quern: one program, one subcommand a file.
+#include "tools/quern/commands.h"
+
+#include "tools/quern/output.h"
+
+#include "QnnCommon.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const qt_command *const qt_commands[] = {&qt_run,     &qt_bench, &qt_check,  &qt_show,
+                                         &qt_compile, &qt_info,  &qt_doctor, NULL};
+
+static int run_command(const qt_command *c, int argc, char **argv) {
+    void *options = calloc(1, c->options_size ? c->options_size : 1);
+    qt_list args = {0};
+    if (!options) {
+        qt_error("out of memory");
+        return QT_EXIT_FAILURE;
+    }
+    int code = qt_flags_parse(c, argc, argv, options, &args);
+    if (code == QT_EXIT_OK)
+        code = c->run(options, &args);
+    else if (code < 0)
+        code = qt_close_stdout();
+    qt_flags_free(c, options, &args);
+    free(options);
+    return code;
+}
+
+static int unknown_command(const char *word) {
+    const char *names[32];
+    size_t n = 0;
+    for (const qt_command *const *c = qt_commands; *c; c++)
+        names[n++] = (*c)->name;
+    const char *near = qt_suggest(word, names, n);
+    if (near)
+        qt_error("unknown command '%s'; did you mean '%s'?", word, near);
+    else
+        qt_error("unknown command '%s'", word);
+    qt_hint("see 'quern --help'");
+    return QT_EXIT_USAGE;
+}
+
+static int unknown_option(const char *word) {
+    static const char *const names[] = {"--help", "--version", "--man", "--completion"};
+    const char *near = qt_suggest(word, names, sizeof names / sizeof names[0]);
+    if (near)
+        qt_error("unknown flag '%s'; did you mean '%s'?", word, near);
+    else
+        qt_error("unknown flag '%s'", word);
+    qt_hint("see 'quern --help'");
+    return QT_EXIT_USAGE;
+}
+
+// Options of the program itself.
+static int run_option(int argc, char **argv) {
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        qt_flags_usage(stdout);
+    } else if (strcmp(word, "--version") == 0) {
+        printf("quern %s (QNN API %d.%d.%d)\n", QUERN_VERSION, QNN_API_VERSION_MAJOR,
+               QNN_API_VERSION_MINOR, QNN_API_VERSION_PATCH);
+    } else if (strcmp(word, "--man") == 0) {
+        if (!qt_man_page(argc > 2 ? argv[2] : NULL, stdout))
+            return unknown_command(argv[2]);
+    } else if (strcmp(word, "--completion") == 0) {
+        if (argc < 3 || !qt_completion(argv[2], stdout)) {
+            qt_error("--completion needs a shell: bash, zsh or fish");
+            return QT_EXIT_USAGE;
+        }
+    } else {
+        return unknown_option(word);
+    }
+    return qt_close_stdout();
+}
+
+int main(int argc, char **argv) {
+    qt_output_init();
+    if (argc < 2) {
+        qt_flags_usage(stderr);
+        return QT_EXIT_USAGE;
+    }
+    if (argv[1][0] == '-')
+        return run_option(argc, argv);
+    const char *name = argv[1];
+    int skip = 2;
+    if (strcmp(name, "help") == 0) { // quern help run
+        if (argc < 3)
+            return run_option(2, (char *[]){argv[0], "--help", NULL});
+        name = argv[2];
+        argv[skip] = "--help";
+        argc = 3;
+    }
+    for (const qt_command *const *c = qt_commands; *c; c++)
+        if (strcmp((*c)->name, name) == 0)
+            return run_command(*c, argc - skip, argv + skip);
+    return unknown_command(name);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// What the program says and writes. Data goes to stdout, talk to stderr. Colour and progress appear
+// only on a terminal, and colour not when NO_COLOR is set. Files appear complete or not at all:
+// they are written beside their place and renamed, and an interrupt removes what is unfinished.
+#ifndef QRN_TOOLS_QUERN_OUTPUT_H
+#define QRN_TOOLS_QUERN_OUTPUT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+// Installs the handlers for interrupt and termination; call once, first.
+void qt_output_init(void);
+void qt_set_quiet(bool quiet); // qt_note and progress say nothing
+
+void qt_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void qt_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void qt_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void qt_note(const char *fmt, ...) __attribute__((format(printf, 1, 2))); // on a terminal only
+
+typedef enum qt_style { QT_PLAIN, QT_BOLD, QT_DIM, QT_RED, QT_GREEN, QT_YELLOW } qt_style;
+// The words that switch a style on or off on stdout; "" where colour is not wanted.
+const char *qt_style_on(qt_style s);
+const char *qt_style_off(void);
+
+// Shows done of total on a terminal, at most some times a second and not within the first half
+// second; total 0 clears the line.
+void qt_progress(const char *what, size_t done, size_t total);
+
+// Prints an object to stdout and frees it; the exit code (QT_EXIT_*).
+int qt_print_json(json_t *object);
+// Ends a report: was all of stdout written? QT_EXIT_OK or QT_EXIT_FAILURE with a message.
+int qt_close_stdout(void);
+
+// One part of a file to be written.
+typedef struct qt_part {
+    const void *data;
+    size_t bytes;
+} qt_part;
+
+// Writes a whole file from parts; false after a message.
+bool qt_write_file(const char *path, const qt_part *parts, size_t n);
+// Makes a folder and those above it; false after a message.
+bool qt_make_dir(const char *path);
+
+// "12.3 MiB", "1.2 k" and the like into buf; returns buf.
+const char *qt_bytes_text(double bytes, char *buf, size_t size);
+const char *qt_count_text(double count, char *buf, size_t size);
+// "[1, 3, 224, 224]" into buf.
+const char *qt_shape_text(unsigned rank, const uint64_t *dims, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: MIT
+//
+// quern run: a model with given inputs; results to files or summarised, and compared with a float
+// reference on request.
+#include "tools/quern/commands.h"
+#include "tools/quern/inputs.h"
+#include "tools/quern/report.h"
+#include "tools/quern/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WORST_LAYERS 20 // rows of the table of layers
+#define DEFAULT_TOP 5
+
+typedef struct run_options {
+    qt_backend_options backend;
+    qt_input_options in;
+    const char *outputs, *output_dir, *format, *labels, *against;
+    bool reference, per_layer, json, quiet;
+    uint64_t top;
+} run_options;
+
+#define AT(field) offsetof(run_options, field)
+
+static const qt_flag input_flags[] = {QT_INPUT_FLAGS(run_options, in), {0}};
+static const qt_flag picture_flags[] = {QT_PICTURE_FLAGS(run_options, in), {0}};
+static const qt_flag output_flags[] = {
+    {"outputs", 'o', "DIR", QT_DIR, AT(outputs), NULL, "write output_0.npy, ... there"},
+    {"output-dir", 0, "DIR", QT_DIR, AT(output_dir), NULL, "write Result_<run>/<output>.raw there"},
+    {"format", 0, "F", QT_CHOICE, AT(format), "npy|raw", "of the files"},
+    {"top", 'k', "N", QT_COUNT, AT(top), NULL, "largest scores to show (default 5)"},
+    {"labels", 0, "FILE", QT_FILE, AT(labels), NULL, "names of the classes, one a line"},
+    {"reference", 0, NULL, QT_BOOL, AT(reference), NULL, "compare with the model on the CPU"},
+    {"against", 0, "MODEL", QT_FILE, AT(against), NULL,
+     "compare with this model, such as the float original"},
+    {"per-layer", 0, NULL, QT_BOOL, AT(per_layer), NULL, "compare every intermediate value too"},
+    {"json", 0, NULL, QT_BOOL, AT(json), NULL, "print the report as JSON"},
+    {"quiet", 'q', NULL, QT_BOOL, AT(quiet), NULL, "errors and data only"},
+    {0},
+};
+
+// A run in progress.
+typedef struct job {
+    const run_options *opt;
+    const char *path;
+    ox_model *model, *against;
+    qt_inputs in;
+    qt_session main, reference;
+    qt_array *arrays; // inputs of the current run
+    ox_info *shapes;  // for which the sessions were made
+    qt_labels labels;
+    qt_compared *outputs, *layers; // results of the comparison
+    uint32_t *layer_at;            // tensor of the reference for each layer
+    size_t n_layers;
+    json_t *results; // one object a run, with --json
+    double total_ms;
+} job;
+
+static int fail(qrn_status s, int code) {
+    qt_error("%s", qrn_message());
+    return s == QRN_E_MEM ? QT_EXIT_FAILURE : code;
+}
+
+static bool wants_reference(const run_options *o) {
+    return o->reference || o->per_layer || o->against;
+}
+
+// Pairs the tensors of both graphs by name.
+static int match_layers(job *j) {
+    const qc_graph *a = j->main.model.graph, *b = j->reference.model.graph;
+    j->layers = calloc(a->n_outputs + 1, sizeof *j->layers);
+    j->layer_at = calloc(2 * (size_t)a->n_outputs + 1, sizeof *j->layer_at);
+    if (!j->layers || !j->layer_at) {
+        qt_error("out of memory");
+        return QT_EXIT_FAILURE;
+    }
+    for (uint32_t i = 0; i < a->n_outputs; i++)
+        for (uint32_t k = 0; k < b->n_outputs; k++)
+            if (strcmp(a->outputs[i]->t.v1.name, b->outputs[k]->t.v1.name) == 0 &&
+                qc_tensor_count(a->outputs[i]) == qc_tensor_count(b->outputs[k])) {
+                j->layers[j->n_layers].name = a->outputs[i]->t.v1.name;
+                j->layer_at[2 * j->n_layers] = i;
+                j->layer_at[2 * j->n_layers + 1] = k;
+                j->n_layers++;
+                break;
+            }
+    return QT_EXIT_OK;
+}
+
+static int open_reference(job *j, const ox_options *import) {
+    const run_options *o = j->opt;
+    const char *path = o->against ? o->against : j->path;
+    if (o->against && !j->against) {
+        int code = qt_open_model(path, &j->against);
+        if (code != QT_EXIT_OK)
+            return code;
+    }
+    const qt_backend_options cpu = {.backend = "cpu"};
+    int code =
+        qt_session_open(path, j->against ? j->against : j->model, &cpu, import, &j->reference);
+    if (code != QT_EXIT_OK)
+        return code;
+    const ox_result *a = &j->main.model, *b = &j->reference.model;
+    if (a->n_inputs != b->n_inputs || a->n_outputs != b->n_outputs) {
+        qt_error("%s has %u inputs and %u outputs, %s has %u and %u", path, b->n_inputs,
+                 b->n_outputs, j->path, a->n_inputs, a->n_outputs);
+        return QT_EXIT_USAGE;
+    }
+    if (!j->outputs) {
+        j->outputs = calloc(a->n_outputs + 1, sizeof *j->outputs);
+        if (!j->outputs) {
+            qt_error("out of memory");
+            return QT_EXIT_FAILURE;
+        }
+    }
+    return o->per_layer && !j->layers ? match_layers(j) : QT_EXIT_OK;
+}
+
+// (Re)builds the sessions for the shapes of the current arrays.
+static int open_sessions(job *j) {
+    qt_session_close(&j->main);
+    qt_session_close(&j->reference);
+    qt_inputs_shapes(&j->in, j->arrays, j->shapes);
+    const ox_options import = {.dim_names = (const char *const *)j->in.dim_names,
+                               .dim_values = j->in.dim_values,
+                               .n_dims = j->in.n_dims,
+                               .input_shapes = j->shapes,
+                               .n_input_shapes = j->in.n_ports,
+                               .keep_all = j->opt->per_layer};
+    int code = qt_session_open(j->path, j->model, &j->opt->backend, &import, &j->main);
+    if (code == QT_EXIT_OK && wants_reference(j->opt))
+        code = open_reference(j, &import);
+    return code;
+}
+
+static bool same_shapes(const job *j) {
+    for (uint32_t i = 0; i < j->in.n_ports; i++) {
+        if (j->shapes[i].rank != j->arrays[i].rank)
+            return false;
+        for (uint32_t d = 0; d < j->arrays[i].rank; d++)
+            if ((uint64_t)j->shapes[i].dims[d] != j->arrays[i].dims[d])
+                return false;
+    }
+    return true;
+}
+
+static int compare(job *j, uint32_t i, const qt_array *got) {
+    qt_array want;
+    qrn_status s = qt_session_output(&j->reference, i, &want);
+    if (s != QRN_OK)
+        return fail(s, QT_EXIT_FAILURE);
+    if (want.count != got->count) {
+        qt_error("output '%s': %zu values, the reference has %zu", j->main.model.outputs[i].name,
+                 got->count, want.count);
+        qt_array_free(&want);
+        return QT_EXIT_FAILURE;
+    }
+    j->outputs[i].name = j->main.model.outputs[i].name;
+    qt_compare(&j->outputs[i].c, got, &want);
+    qt_array_free(&want);
+    return QT_EXIT_OK;
+}
+
+static int compare_layers(job *j) {
+    for (size_t i = 0; i < j->n_layers; i++) {
+        qt_array got = {0}, want = {0};
+        qrn_status s = qt_session_tensor(&j->main, j->layer_at[2 * i], &got);
+        if (s == QRN_OK)
+            s = qt_session_tensor(&j->reference, j->layer_at[2 * i + 1], &want);
+        if (s == QRN_OK)
+            qt_compare(&j->layers[i].c, &got, &want);
+        qt_array_free(&got);
+        qt_array_free(&want);
+        if (s != QRN_OK)
+            return fail(s, QT_EXIT_FAILURE);
+    }
+    return QT_EXIT_OK;
+}
+
+static bool is_selected(const qt_inputs *in, const char *name) {
+    char plain[256];
+    qt_file_name(name, plain, sizeof plain);
+    for (size_t i = 0; i < in->selected.n; i++)
+        if (strcmp(in->selected.items[i], name) == 0 || strcmp(in->selected.items[i], plain) == 0)
+            return true;
+    return in->selected.n == 0;
+}
+
+static int check_selection(const job *j) {
+    for (size_t i = 0; i < j->in.selected.n; i++) {
+        bool found = false;
+        for (uint32_t k = 0; k < j->main.model.n_outputs && !found; k++) {
+            char plain[256];
+            const char *name = j->main.model.outputs[k].name;
+            found = strcmp(j->in.selected.items[i], name) == 0 ||
+                    strcmp(j->in.selected.items[i], qt_file_name(name, plain, sizeof plain)) == 0;
+        }
+        if (!found) {
+            qt_error("%s: the model has no output '%s'", j->opt->in.input_list,
+                     j->in.selected.items[i]);
+            return QT_EXIT_INPUT;
+        }
+    }
+    return QT_EXIT_OK;
+}
+
+// Raw files hold the model's type; 4-bit values are packed again.
+static bool write_raw(const char *path, const qt_array *a) {
+    qt_part part = {a->data, a->bytes};
+    uint8_t *packed = NULL;
+    if (a->type == OX_U4 || a->type == OX_I4) {
+        part.bytes = (a->count + 1) / 2;
+        part.data = packed = calloc(part.bytes + 1, 1);
+        if (!packed) {
+            qt_error("%s: out of memory", path);
+            return false;
+        }
+        for (size_t i = 0; i < a->count; i++)
+            packed[i / 2] |= (uint8_t)((((const uint8_t *)a->data)[i] & 15) << (4 * (i & 1)));
+    }
+    bool ok = qt_write_file(path, &part, 1);
+    free(packed);
+    return ok;
+}
+
+// The place of output i: <dir>/output_<i>.npy or <dir>/Result_<set>/<name>.raw.
+static int write_output(const job *j, size_t set, uint32_t i, const qt_array *a) {
+    char path[4096], plain[256];
+    const run_options *o = j->opt;
+    bool raw = o->format ? strcmp(o->format, "raw") == 0 : o->output_dir != NULL;
+    int n;
+    if (o->output_dir) {
+        const ox_port *ports = j->main.model.outputs;
+        qt_file_name(ports[i].name, plain, sizeof plain);
+        unsigned same = 0; // earlier outputs whose names fall together
+        for (uint32_t k = 0; k < i; k++) {
+            char other[256];
+            same += strcmp(qt_file_name(ports[k].name, other, sizeof other), plain) == 0;
+        }
+        n = snprintf(path, sizeof path, "%s/Result_%zu", o->output_dir, set);
+        if (n > 0 && (size_t)n < sizeof path && !qt_make_dir(path))
+            return QT_EXIT_FAILURE;
+        char number[16] = "";
+        if (same)
+            snprintf(number, sizeof number, "_%u", same);
+        n = snprintf(path, sizeof path, "%s/Result_%zu/%s%s.%s", o->output_dir, set, plain, number,
+                     raw ? "raw" : "npy");
+    } else {
+        n = snprintf(path, sizeof path, "%s/output_%u.%s", o->outputs, i, raw ? "raw" : "npy");
+    }
+    if (n < 0 || (size_t)n >= sizeof path) {
+        qt_error("output '%s': the path is too long", j->main.model.outputs[i].name);
+        return QT_EXIT_FAILURE;
+    }
+    return (raw ? write_raw(path, a) : qt_npy_write(path, a)) ? QT_EXIT_OK : QT_EXIT_FAILURE;
+}
+
+static void show_output(const job *j, json_t *list, const char *name, const qt_array *a) {
+    size_t top = j->opt->top ? (size_t)j->opt->top : DEFAULT_TOP;
+    if (list)
+        json_array_append_new(list, qt_json_array(name, a, top, &j->labels));
+    else if (!j->opt->outputs && !j->opt->output_dir && !j->outputs)
+        qt_print_array(name, a, top, &j->labels);
+}
+
+static int take_outputs(job *j, size_t set, double ms) {
+    json_t *list = j->results ? json_array() : NULL;
+    int code = QT_EXIT_OK;
+    if (!j->opt->json && !j->opt->outputs && !j->opt->output_dir && !j->outputs && j->in.n_sets > 1)
+        printf("run %zu\n", set);
+    for (uint32_t i = 0; i < j->main.model.n_outputs && code == QT_EXIT_OK; i++) {
+        const char *name = j->main.model.outputs[i].name;
+        qt_array a;
+        qrn_status s = qt_session_output(&j->main, i, &a);
+        if (s != QRN_OK) {
+            code = fail(s, QT_EXIT_REFUSED);
+            break;
+        }
+        if (j->outputs)
+            code = compare(j, i, &a);
+        if (code == QT_EXIT_OK && is_selected(&j->in, name)) {
+            show_output(j, list, name, &a);
+            if (j->opt->outputs || j->opt->output_dir)
+                code = write_output(j, set, i, &a);
+        }
+        qt_array_free(&a);
+    }
+    if (list)
+        json_array_append_new(j->results,
+                              json_pack("{s:o,s:f}", "outputs", list, "inference_ms", ms));
+    return code;
+}
+
+static int run_set(job *j, size_t set) {
+    qrn_status s = qt_inputs_load(&j->in, set, j->arrays);
+    if (s != QRN_OK)
+        return fail(s, QT_EXIT_INPUT);
+    int code = QT_EXIT_OK;
+    if (j->reference.client && !same_shapes(j)) {
+        qt_error("run %zu: its shapes differ from the first run's, which --reference cannot mix",
+                 set);
+        return QT_EXIT_INPUT;
+    }
+    if (!j->main.client || !same_shapes(j))
+        code = open_sessions(j);
+    if (code == QT_EXIT_OK && set == 0)
+        code = check_selection(j);
+    if (code != QT_EXIT_OK)
+        return code;
+    if ((s = qt_session_set_inputs(&j->main, j->arrays)) != QRN_OK)
+        return fail(s, QT_EXIT_INPUT);
+    double t0 = qt_now_ms();
+    if ((s = qt_session_execute(&j->main)) != QRN_OK)
+        return fail(s, QT_EXIT_FAILURE);
+    double ms = qt_now_ms() - t0;
+    j->total_ms += ms;
+    if (j->reference.client) {
+        if ((s = qt_session_set_inputs(&j->reference, j->arrays)) != QRN_OK)
+            return fail(s, QT_EXIT_INPUT);
+        if ((s = qt_session_execute(&j->reference)) != QRN_OK)
+            return fail(s, QT_EXIT_FAILURE);
+        code = compare_layers(j);
+    }
+    return code == QT_EXIT_OK ? take_outputs(j, set, ms) : code;
+}
+
+static int run_sets(job *j) {
+    int code = QT_EXIT_OK;
+    for (size_t set = 0; set < j->in.n_sets && code == QT_EXIT_OK; set++) {
+        qt_progress("running", set, j->in.n_sets);
+        code = run_set(j, set);
+        for (uint32_t i = 0; i < j->in.n_ports; i++)
+            qt_array_free(&j->arrays[i]);
+    }
+    qt_progress(NULL, 0, 0);
+    return code;
+}
+
+static int report(job *j) {
+    size_t n = j->outputs ? j->main.model.n_outputs : 0;
+    qt_sort_compared(j->layers, j->n_layers);
+    if (j->opt->json) {
+        json_t *o = json_pack("{s:s,s:s,s:f,s:f,s:O}", "model", j->path, "backend",
+                              j->main.client->path, "import_ms", j->main.import_ms, "finalize_ms",
+                              j->main.finalize_ms, "results", j->results);
+        if (o && j->outputs)
+            json_object_set_new(o, "comparison", qt_json_compared(j->outputs, n));
+        if (o && j->layers)
+            json_object_set_new(o, "layers", qt_json_compared(j->layers, j->n_layers));
+        return qt_print_json(o);
+    }
+    if (j->outputs)
+        qt_print_compared("output", j->outputs, n, 0);
+    if (j->layers) {
+        putchar('\n');
+        qt_print_compared("layer, worst first", j->layers, j->n_layers, WORST_LAYERS);
+    }
+    qt_note("%zu run%s, %.3g ms each (import %.3g ms, finalize %.3g ms)", j->in.n_sets,
+            j->in.n_sets == 1 ? "" : "s", j->total_ms / (double)j->in.n_sets, j->main.import_ms,
+            j->main.finalize_ms);
+    return qt_close_stdout();
+}
+
+static int check_options(const run_options *o) {
+    if (o->outputs && o->output_dir) {
+        qt_error("--outputs and --output-dir exclude each other");
+        return QT_EXIT_USAGE;
+    }
+    if (o->outputs && o->in.input_list) {
+        qt_error("--input-list writes to --output-dir, not to --outputs");
+        return QT_EXIT_USAGE;
+    }
+    return QT_EXIT_OK;
+}
+
+static int prepare(job *j, const qt_list *args) {
+    const run_options *o = j->opt;
+    int code = check_options(o);
+    if (code == QT_EXIT_OK)
+        code = qt_open_model(j->path, &j->model);
+    if (code == QT_EXIT_OK)
+        code = qt_inputs_open(j->model, &o->in, args, 1, &j->in);
+    if (code == QT_EXIT_OK && o->labels && qt_labels_read(o->labels, &j->labels) != QRN_OK)
+        code = fail(QRN_OK, QT_EXIT_FAILURE);
+    if (code == QT_EXIT_OK && o->outputs && !qt_make_dir(o->outputs))
+        code = QT_EXIT_FAILURE;
+    if (code != QT_EXIT_OK)
+        return code;
+    j->arrays = calloc(j->in.n_ports + 1, sizeof *j->arrays);
+    j->shapes = calloc(j->in.n_ports + 1, sizeof *j->shapes);
+    j->results = o->json ? json_array() : NULL;
+    if (j->arrays && j->shapes)
+        return QT_EXIT_OK;
+    qt_error("out of memory");
+    return QT_EXIT_FAILURE;
+}
+
+static int run(const void *options, const qt_list *args) {
+    job j = {.opt = options, .path = args->items[0]};
+    qt_set_quiet(j.opt->quiet);
+    int code = prepare(&j, args);
+    if (code == QT_EXIT_OK)
+        code = run_sets(&j);
+    if (code == QT_EXIT_OK)
+        code = report(&j);
+    json_decref(j.results);
+    qt_session_close(&j.main);
+    qt_session_close(&j.reference);
+    qt_inputs_close(&j.in);
+    ox_model_close(j.model);
+    ox_model_close(j.against);
+    qt_labels_free(&j.labels);
+    free(j.arrays);
+    free(j.shapes);
+    free(j.outputs);
+    free(j.layers);
+    free(j.layer_at);
+    return code;
+}
+
+const qt_command qt_run = {
+    .name = "run",
+    .summary = "run a model",
+    .args = "MODEL [[NAME=]FILE...]",
+    .min_args = 1,
+    .max_args = 1024,
+    .about =
+        "Runs an ONNX model. Files (.npy, .npz, .raw, .png, .jpg) go to its inputs in order or by "
+        "name; without a place for the outputs they are summarised.\n"
+        "Raw files hold the elements of the model's own type in C order. Types and shapes must be "
+        "those of the model; dynamic dimensions take the size that the files have.\n"
+        "In an input list, an item is PATH or NAME:=PATH; a first line that begins with % names "
+        "the outputs to write, one that begins with # is skipped. Relative paths start at the "
+        "current folder.\n"
+        "Random floats lie in [-1, 1), bytes take all values, wider integers 0 to 9.\n"
+        "The comparison gives for each output the signal to noise ratio in dB, the cosine of the "
+        "angle between the two results, and the largest absolute difference.",
+    .groups = {{"inputs", input_flags},
+               {"pictures", picture_flags},
+               {"outputs", output_flags},
+               {"backend", qt_backend_flags}},
+    .examples = {{"quern run model.onnx --random", "Does it run at all?"},
+                 {"quern run net.onnx cat.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225",
+                  "A photograph, normalised as ImageNet models want it."},
+                 {"quern run net.onnx --input-list list.txt --output-dir out",
+                  "Many runs; the results are in out/Result_0, out/Result_1, ..."}},
+    .options_size = sizeof(run_options),
+    .run = run,
+};

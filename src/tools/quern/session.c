@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+//
+// Sessions: opening backends, importing models, and moving values in and out.
+#include "tools/quern/session.h"
+
+#include "tools/quern/output.h"
+#include "tools/quern/soc.h"
+
+#include "HTP/QnnHtpDevice.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+const qt_flag qt_backend_flags[] = {
+    {"backend", 'b', "NAME", QT_TEXT, offsetof(qt_backend_options, backend), NULL,
+     "cpu (default), htp, gpu or the path of a QNN library"},
+    {"soc", 0, "SOC", QT_TEXT, offsetof(qt_backend_options, soc), NULL,
+     "chip to stand for, by name or number (htp)"},
+    {"threads", 't', "N", QT_COUNT, offsetof(qt_backend_options, threads), NULL,
+     "number of threads (default: all that may be used)"},
+    {"log", 0, "LEVEL", QT_CHOICE, offsetof(qt_backend_options, log),
+     "error|warn|info|verbose|debug", "print the library's log"},
+    {0},
+};
+
+double qt_now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+static void print_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
+    static const char *const words[] = {"", "error", "warn", "info", "verbose", "debug"};
+    (void)timestamp;
+    fprintf(stderr, "[%s] ", level >= 1 && level <= 5 ? words[level] : "log");
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+}
+
+static QnnLog_Level_t log_level(const char *word) {
+    static const struct {
+        const char *word;
+        QnnLog_Level_t level;
+    } levels[] = {{"error", QNN_LOG_LEVEL_ERROR},
+                  {"warn", QNN_LOG_LEVEL_WARN},
+                  {"info", QNN_LOG_LEVEL_INFO},
+                  {"verbose", QNN_LOG_LEVEL_VERBOSE}};
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
+        if (strcmp(word, levels[i].word) == 0)
+            return levels[i].level;
+    return QNN_LOG_LEVEL_DEBUG;
+}
+
+int qt_open_backend(const qt_backend_options *opt, qc_client **out) {
+    const char *name = opt->backend ? opt->backend : "cpu";
+    qc_options o = {.n_threads = (uint32_t)opt->threads};
+    if (opt->log) {
+        o.log = print_log;
+        o.log_level = log_level(opt->log);
+    }
+    QnnHtpDevice_CustomConfig_t soc = {.option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC};
+    QnnDevice_Config_t custom = {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &soc};
+    const QnnDevice_Config_t *configs[] = {&custom, NULL};
+    if (opt->soc) {
+        if (!qt_soc_find(opt->soc, &soc.socModel)) {
+            qt_error("--soc '%s': no such chip; expected a number or a name such as SM8650",
+                     opt->soc);
+            return QT_EXIT_USAGE;
+        }
+        if (strcmp(name, "htp") == 0 || strstr(name, "Htp"))
+            o.device_configs = configs;
+        else
+            qt_warn("--soc has no effect on backend '%s'", name);
+    }
+    if (qc_open(name, &o, out) == QRN_OK)
+        return QT_EXIT_OK;
+    qt_error("%s", qrn_message());
+    qt_hint("'quern doctor' looks for the usual causes");
+    return QT_EXIT_FAILURE;
+}
+
+static void **make_buffers(qc_tensor *const *list, uint32_t n) {
+    void **b = calloc(n ? n : 1, sizeof *b);
+    for (uint32_t i = 0; b && i < n; i++) {
+        size_t bytes = qc_tensor_bytes(list[i]);
+        // Whole cache lines: kernels may use the client's buffers in place.
+        b[i] = aligned_alloc(64, (bytes + 127) / 64 * 64);
+        if (!b[i]) {
+            for (uint32_t k = 0; k < i; k++)
+                free(b[k]);
+            free(b);
+            return NULL;
+        }
+        memset(b[i], 0, bytes);
+    }
+    return b;
+}
+
+static void free_buffers(void **b, uint32_t n) {
+    for (uint32_t i = 0; b && i < n; i++)
+        free(b[i]);
+    free(b);
+}
+
+static int refused(const char *path) {
+    qt_error("%s: %s", path, qrn_message());
+    return QT_EXIT_REFUSED;
+}
+
+static int start(const char *path, const ox_model *m, const qt_backend_options *backend,
+                 const ox_options *import, qt_session *s) {
+    double t0 = qt_now_ms();
+    int code = qt_open_backend(backend, &s->client);
+    if (code != QT_EXIT_OK)
+        return code;
+    double t1 = qt_now_ms();
+    s->open_ms = t1 - t0;
+    if (ox_import_model(m, s->client, import, &s->model) != QRN_OK)
+        return refused(path);
+    double t2 = qt_now_ms();
+    s->import_ms = t2 - t1;
+    if (qc_graph_finalize(s->model.graph) != QRN_OK)
+        return refused(path);
+    s->finalize_ms = qt_now_ms() - t2;
+    qc_graph *g = s->model.graph;
+    s->in = make_buffers(g->inputs, g->n_inputs);
+    s->out = make_buffers(g->outputs, g->n_outputs);
+    if (s->in && s->out)
+        return QT_EXIT_OK;
+    qt_error("%s: no memory for inputs and outputs", path);
+    return QT_EXIT_FAILURE;
+}
+
+int qt_session_open(const char *path, const ox_model *m, const qt_backend_options *backend,
+                    const ox_options *import, qt_session *s) {
+    qt_session made = {0};
+    int code = start(path, m, backend, import, &made);
+    if (code != QT_EXIT_OK) {
+        qt_session_close(&made);
+        return code;
+    }
+    *s = made;
+    return QT_EXIT_OK;
+}
+
+void qt_session_close(qt_session *s) {
+    if (s->model.graph) {
+        free_buffers(s->in, s->model.graph->n_inputs);
+        free_buffers(s->out, s->model.graph->n_outputs);
+        qc_graph_destroy(s->model.graph);
+    }
+    qc_close(s->client);
+    *s = (qt_session){0};
+}
+
+// The buffer of an application tensor; NULL for others.
+static void *buffer_of(const qt_session *s, const qc_tensor *t) {
+    const qc_graph *g = s->model.graph;
+    for (uint32_t i = 0; i < g->n_inputs; i++)
+        if (g->inputs[i] == t)
+            return s->in[i];
+    for (uint32_t i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i] == t)
+            return s->out[i];
+    return NULL;
+}
+
+qrn_status qt_session_set_inputs(qt_session *s, const qt_array *arrays) {
+    for (uint32_t i = 0; i < s->model.n_inputs; i++) {
+        const ox_port *p = &s->model.inputs[i];
+        void *buffer = p->tensor ? buffer_of(s, p->tensor) : NULL;
+        if (!buffer)
+            continue; // nobody reads it
+        if (qc_tensor_count(p->tensor) != arrays[i].count)
+            return QRN_FAIL(QRN_E_SHAPE, "input '%s': %zu elements, expected %zu", p->name,
+                            arrays[i].count, qc_tensor_count(p->tensor));
+        QRN_TRY(qt_to_qnn(p->name, &arrays[i], p->tensor->t.v1.dataType, buffer));
+    }
+    return QRN_OK;
+}
+
+qrn_status qt_session_execute(qt_session *s) {
+    return qc_graph_execute(s->model.graph, (const void *const *)s->in, s->out);
+}
+
+// A constant output: its data is packed as the model has it.
+static void copy_constant(const ox_port *p, qt_array *a) {
+    const uint8_t *src = p->data;
+    if (p->type != OX_U4 && p->type != OX_I4) {
+        memcpy(a->data, src, a->bytes);
+        return;
+    }
+    for (size_t i = 0; i < a->count; i++) {
+        unsigned v = src[i / 2] >> (4 * (i & 1)) & 15;
+        ((uint8_t *)a->data)[i] = (uint8_t)(p->type == OX_I4 && v > 7 ? v | 0xf0 : v);
+    }
+}
+
+qrn_status qt_session_output(const qt_session *s, uint32_t i, qt_array *out) {
+    const ox_port *p = &s->model.outputs[i];
+    uint64_t dims[OX_MAX_RANK];
+    for (uint32_t d = 0; d < p->rank; d++)
+        dims[d] = p->dims[d];
+    qt_array a;
+    QRN_TRY(qt_array_create(p->name, p->type, p->rank, dims, &a));
+    qrn_status st = QRN_OK;
+    void *buffer = p->tensor ? buffer_of(s, p->tensor) : NULL;
+    if (p->data)
+        copy_constant(p, &a);
+    else if (!buffer || qc_tensor_count(p->tensor) != a.count)
+        st = QRN_FAIL(QRN_E_GENERAL, "output '%s' has no tensor of its size", p->name);
+    else
+        st = qt_from_qnn(p->name, buffer, p->tensor->t.v1.dataType, &a);
+    if (st != QRN_OK) {
+        qt_array_free(&a);
+        return st;
+    }
+    *out = a;
+    return QRN_OK;
+}
+
+// Codes to real values, by the tensor's one pair; tensors with other encodings are constants.
+static void dequantize(const Qnn_QuantizeParams_t *q, qt_array *a) {
+    if (q->encodingDefinition != QNN_DEFINITION_DEFINED ||
+        q->quantizationEncoding != QNN_QUANTIZATION_ENCODING_SCALE_OFFSET)
+        return;
+    float *v = a->data;
+    for (size_t i = 0; i < a->count; i++)
+        v[i] = (float)(((double)v[i] + q->scaleOffsetEncoding.offset) *
+                       (double)q->scaleOffsetEncoding.scale);
+}
+
+qrn_status qt_session_tensor(const qt_session *s, uint32_t i, qt_array *out) {
+    const qc_tensor *t = s->model.graph->outputs[i];
+    uint64_t dims[OX_MAX_RANK];
+    for (uint32_t d = 0; d < t->rank; d++)
+        dims[d] = t->dims[d];
+    qt_array a;
+    QRN_TRY(qt_array_create(t->t.v1.name, OX_F32, t->rank, dims, &a));
+    qrn_status st = qt_from_qnn(t->t.v1.name, s->out[i], t->t.v1.dataType, &a);
+    if (st != QRN_OK) {
+        qt_array_free(&a);
+        return st;
+    }
+    dequantize(&t->t.v1.quantizeParams, &a);
+    *out = a;
+    return QRN_OK;
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+//
+// quern show: what is in a model, as text, JSON or a drawing for Graphviz.
+#include "tools/quern/commands.h"
+#include "tools/quern/cost.h"
+#include "tools/quern/inputs.h"
+#include "tools/quern/report.h"
+#include "tools/quern/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct show_options {
+    qt_input_options in; // only dims
+    bool json, dot;
+} show_options;
+
+#define AT(field) offsetof(show_options, field)
+
+static const qt_flag flags[] = {
+    {"json", 0, NULL, QT_BOOL, AT(json), NULL, "print the report as JSON"},
+    {"dot", 0, NULL, QT_BOOL, AT(dot), NULL, "print the graph for Graphviz"},
+    QT_DIM_FLAG(show_options, in),
+    {0},
+};
+
+// Ops by how often they occur.
+typedef struct tally {
+    const char *op, *domain;
+    uint32_t n;
+} tally;
+
+static int more_first(const void *a, const void *b) {
+    const tally *x = a, *y = b;
+    return x->n > y->n ? -1 : x->n < y->n ? 1 : strcmp(x->op, y->op);
+}
+
+static size_t count_ops(const ox_graph *g, tally *rows) {
+    size_t n = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const ox_node *node = &g->nodes[i];
+        size_t k = 0;
+        while (k < n && (strcmp(rows[k].op, node->op) || strcmp(rows[k].domain, node->domain)))
+            k++;
+        if (k == n)
+            rows[n++] = (tally){node->op, node->domain, 0};
+        rows[k].n++;
+    }
+    if (n)
+        qsort(rows, n, sizeof *rows, more_first);
+    return n;
+}
+
+static const char *info_shape(const ox_info *p, char *buf, size_t size) {
+    if (!p->has_shape) {
+        snprintf(buf, size, "[shape unknown]");
+        return buf;
+    }
+    size_t at = (size_t)snprintf(buf, size, "[");
+    for (uint32_t i = 0; i < p->rank && at < size; i++) {
+        const char *comma = i ? ", " : "";
+        if (p->dims[i] >= 0)
+            at += (size_t)snprintf(buf + at, size - at, "%s%lld", comma, (long long)p->dims[i]);
+        else
+            at += (size_t)snprintf(buf + at, size - at, "%s%s", comma,
+                                   p->symbols[i] ? p->symbols[i] : "?");
+    }
+    if (at < size)
+        snprintf(buf + at, size - at, "]");
+    return buf;
+}
+
+static json_t *json_info(const ox_info *p) {
+    json_t *shape = p->has_shape ? json_array() : json_null();
+    for (uint32_t i = 0; p->has_shape && i < p->rank; i++)
+        json_array_append_new(shape, p->dims[i] >= 0 ? json_integer((json_int_t)p->dims[i])
+                                     : p->symbols[i] ? json_string(p->symbols[i])
+                                                     : json_null());
+    return json_pack("{s:s,s:s,s:o}", "name", p->name, "type",
+                     p->type ? ox_type_name(p->type) : "not a tensor", "shape", shape);
+}
+
+static json_t *json_infos(const ox_info *const *list, uint32_t n) {
+    json_t *out = json_array();
+    for (uint32_t i = 0; i < n; i++)
+        json_array_append_new(out, json_info(list[i]));
+    return out;
+}
+
+static json_t *json_outputs(const ox_graph *g) {
+    json_t *out = json_array();
+    for (uint32_t i = 0; i < g->n_outputs; i++)
+        json_array_append_new(out, json_info(&g->outputs[i]));
+    return out;
+}
+
+static int show_json(const char *path, const ox_model *m, const qt_inputs *in, const qt_cost *c,
+                     const tally *ops, size_t n_ops) {
+    const ox_graph *g = m->graph;
+    json_t *counts = json_object(), *opsets = json_object();
+    for (size_t i = 0; i < n_ops; i++)
+        json_object_set_new(counts, ops[i].op, json_integer(ops[i].n));
+    for (uint32_t i = 0; i < m->n_opsets; i++)
+        json_object_set_new(opsets, m->opsets[i].domain[0] ? m->opsets[i].domain : "ai.onnx",
+                            json_integer((json_int_t)m->opsets[i].version));
+    json_t *o = json_pack("{s:s,s:s,s:s,s:I,s:o,s:o,s:o,s:I,s:o,s:f,s:f}", "model", path, "graph",
+                          g->name, "producer", m->producer ? m->producer : "", "ir_version",
+                          (json_int_t)m->ir_version, "opsets", opsets, "inputs",
+                          json_infos(in->ports, in->n_ports), "outputs", json_outputs(g), "nodes",
+                          (json_int_t)g->n_nodes, "ops", counts, "parameters", c->parameters,
+                          "weight_bytes", c->weight_bytes);
+    if (o) {
+        json_object_set_new(o, "macs", c->n_unknown ? json_null() : json_real(c->macs));
+        json_object_set_new(o, "activation_bytes",
+                            c->complete ? json_real(c->activation_bytes) : json_null());
+    }
+    return qt_print_json(o);
+}
+
+static void print_ports(const char *title, const ox_info *const *list, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        char shape[512];
+        printf("%-11s %s  %s %s\n", i ? "" : title, list[i]->name,
+               list[i]->type ? ox_type_name(list[i]->type) : "not a tensor",
+               info_shape(list[i], shape, sizeof shape));
+    }
+}
+
+static int show_text(const char *path, const ox_model *m, const qt_inputs *in, const qt_cost *c,
+                     const tally *ops, size_t n_ops) {
+    const ox_graph *g = m->graph;
+    char a[64], b[64];
+    printf("%s%s%s  ONNX IR %lld", qt_style_on(QT_BOLD), path, qt_style_off(),
+           (long long)m->ir_version);
+    for (uint32_t i = 0; i < m->n_opsets; i++)
+        printf(", %s %lld", m->opsets[i].domain[0] ? m->opsets[i].domain : "opset",
+               (long long)m->opsets[i].version);
+    printf("%s%s\n", m->producer && *m->producer ? ", made by " : "",
+           m->producer ? m->producer : "");
+    print_ports("inputs", in->ports, in->n_ports);
+    for (uint32_t i = 0; i < g->n_outputs; i++) {
+        const ox_info *one = &g->outputs[i];
+        print_ports(i ? "" : "outputs", &one, 1);
+    }
+    printf("parameters  %s (%s)\n", qt_count_text(c->parameters, a, sizeof a),
+           qt_bytes_text(c->weight_bytes, b, sizeof b));
+    if (c->n_mac_nodes == 0)
+        printf("MACs        0 (no convolution or matrix product)\n");
+    else if (c->n_unknown)
+        printf("MACs        not known: shapes are missing%s\n",
+               in->n_ports ? " (--dim NAME=N sets dynamic dimensions)" : "");
+    else
+        printf("MACs        %s\n", qt_count_text(c->macs, a, sizeof a));
+    if (c->complete)
+        printf("memory      %s of values alive at once\n",
+               qt_bytes_text(c->activation_bytes, a, sizeof a));
+    printf("nodes       %u\n", g->n_nodes);
+    for (size_t i = 0; i < n_ops; i++)
+        printf("  %6u  %s%s%s\n", ops[i].n, ops[i].domain, ops[i].domain[0] ? "." : "", ops[i].op);
+    return qt_close_stdout();
+}
+
+static void dot_text(const char *text) {
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            putchar('\\');
+        if ((unsigned char)*text >= ' ')
+            putchar(*text);
+    }
+}
+
+static int show_dot(const ox_graph *g) {
+    printf("digraph \"");
+    dot_text(g->name);
+    printf("\" {\n  node [shape=box, style=rounded];\n");
+    for (uint32_t i = 0; i < g->n_inputs + g->n_outputs; i++) {
+        bool input = i < g->n_inputs;
+        printf("  \"%s", input ? "in:" : "out:");
+        dot_text(input ? g->inputs[i].name : g->outputs[i - g->n_inputs].name);
+        printf("\" [shape=ellipse];\n");
+    }
+    qrn_strmap made = {0}; // value -> node
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        printf("  n%u [label=\"", i);
+        dot_text(g->nodes[i].op);
+        printf("\"];\n");
+        for (uint32_t k = 0; k < g->nodes[i].n_out; k++)
+            qrn_strmap_put(&made, g->nodes[i].out[k], (void *)(uintptr_t)(i + 1));
+    }
+    for (uint32_t i = 0; i < g->n_inputs; i++)
+        if (!qrn_strmap_get(&made, g->inputs[i].name))
+            qrn_strmap_put(&made, g->inputs[i].name, (void *)UINTPTR_MAX);
+    for (uint32_t i = 0; i < g->n_nodes + g->n_outputs; i++) {
+        bool node = i < g->n_nodes;
+        uint32_t n = node ? g->nodes[i].n_in : 1;
+        for (uint32_t k = 0; k < n; k++) {
+            const char *name = node ? g->nodes[i].in[k] : g->outputs[i - g->n_nodes].name;
+            uintptr_t from = (uintptr_t)qrn_strmap_get(&made, name);
+            if (!from)
+                continue; // constants are left out
+            if (from == UINTPTR_MAX) {
+                printf("  \"in:");
+                dot_text(name);
+                printf("\" -> ");
+            } else {
+                printf("  n%lu -> ", (unsigned long)(from - 1));
+            }
+            if (node) {
+                printf("n%u;\n", i);
+            } else {
+                printf("\"out:");
+                dot_text(name);
+                printf("\";\n");
+            }
+        }
+    }
+    printf("}\n");
+    qrn_strmap_clear(&made);
+    return qt_close_stdout();
+}
+
+static void ignore(void *ctx, const ox_node *n, qrn_status s, const char *why) {
+    (void)ctx, (void)n, (void)s, (void)why;
+}
+
+// Shapes of intermediate values are found by importing; where that fails, what the model declares
+// must do.
+static bool find_cost(const ox_model *m, const qt_inputs *in, qt_cost *c) {
+    qc_client *client = NULL;
+    ox_result r = {0};
+    const ox_options import = {.dim_names = (const char *const *)in->dim_names,
+                               .dim_values = in->dim_values,
+                               .n_dims = in->n_dims,
+                               .report = ignore};
+    bool imported = qc_open("cpu", NULL, &client) == QRN_OK &&
+                    ox_import_model(m, client, &import, &r) == QRN_OK;
+    bool ok = qt_cost_of(m, imported ? r.graph : NULL, c);
+    if (imported)
+        qc_graph_destroy(r.graph);
+    qc_close(client);
+    return ok;
+}
+
+static int run(const void *options, const qt_list *args) {
+    show_options o = *(const show_options *)options;
+    o.in.random = true; // no input is needed
+    ox_model *m = NULL;
+    int code = qt_open_model(args->items[0], &m);
+    if (code != QT_EXIT_OK)
+        return code;
+    qt_inputs in = {0};
+    code = qt_inputs_open(m, &o.in, args, 1, &in);
+    tally *ops = calloc(m->graph->n_nodes + 1, sizeof *ops);
+    qt_cost cost;
+    if (code == QT_EXIT_OK && o.dot) {
+        code = show_dot(m->graph);
+    } else if (code == QT_EXIT_OK && ops && find_cost(m, &in, &cost)) {
+        size_t n = count_ops(m->graph, ops);
+        code = (o.json ? show_json : show_text)(args->items[0], m, &in, &cost, ops, n);
+    } else if (code == QT_EXIT_OK) {
+        qt_error("out of memory");
+        code = QT_EXIT_FAILURE;
+    }
+    free(ops);
+    qt_inputs_close(&in);
+    ox_model_close(m);
+    return code;
+}
+
+const qt_command qt_show = {
+    .name = "show",
+    .summary = "show what is in a model",
+    .args = "MODEL",
+    .min_args = 1,
+    .max_args = 1,
+    .about = "Shows a model's inputs, outputs, ops, parameters, multiply-accumulates (MACs) and "
+             "memory.\n"
+             "MACs are those of convolutions and matrix products. The memory is what the values "
+             "between nodes take when the nodes run in the model's order, without the weights.",
+    .groups = {{"options", flags}},
+    .examples = {{"quern show model.onnx", "A summary."},
+                 {"quern show model.onnx --dim batch=1 --json", "For a script."},
+                 {"quern show model.onnx --dot | dot -Tsvg -o model.svg", "A drawing."}},
+    .options_size = sizeof(show_options),
+    .run = run,
+};
