@@ -158,6 +158,14 @@ qrn_status ox_in_broadcast_as(ox_import *im, const ox_node *n, uint32_t i, uint3
     return as_type(im, n, is_real(ox_input(im, n, i)), dtype, out);
 }
 
+qrn_status ox_out_type(ox_import *im, const ox_node *n, uint32_t i, Qnn_DataType_t *out) {
+    ox_val *v, *target;
+    QRN_TRY(ox_output_val(im, n, i, &v));
+    QRN_TRY(ox_unit_output(im, v, &target));
+    *out = ox_qnn_type(im, target);
+    return QRN_OK;
+}
+
 qrn_status ox_out_as(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout,
                      Qnn_DataType_t dtype, qc_tensor **out) {
     qc_tensor *y;
@@ -168,7 +176,8 @@ qrn_status ox_out_as(ox_import *im, const ox_node *n, uint32_t i, ox_layout layo
 
 qrn_status ox_out_end(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout,
                       const qc_tensor *x) {
-    ox_val *v = ox_scope_find(im->scope, n->out[i]), *target;
+    ox_val *v, *target;
+    QRN_TRY(ox_output_val(im, n, i, &v));
     QRN_TRY(ox_unit_output(im, v, &target));
     const qc_tensor *y = target->at[target->rank < 3 ? OX_ONNX : layout];
     if (x == y)

@@ -35,6 +35,8 @@ bool ox_is_quantized(const ox_import *im, const ox_node *n) {
     return im->quantized;
 }
 
+void ox_leave_unit(ox_import *im) { im->quantized = false; }
+
 // --- inputs
 // ---------------------------------------------------------------------------------------------
 
@@ -135,7 +137,7 @@ qrn_status ox_axis(const ox_import *im, const ox_node *n, int64_t axis, uint32_t
 // --- outputs
 // --------------------------------------------------------------------------------------------
 
-static qrn_status output_val(ox_import *im, const ox_node *n, uint32_t i, ox_val **out) {
+qrn_status ox_output_val(ox_import *im, const ox_node *n, uint32_t i, ox_val **out) {
     return ox_scope_add(im, im->scope, i < n->n_out ? n->out[i] : "", out);
 }
 
@@ -149,7 +151,7 @@ qrn_status ox_set_output(ox_import *im, const ox_node *n, uint32_t i, int type, 
         if (dims[d] == 0)
             return ox_fail(im, n, QRN_E_UNSUPPORTED, "output %u ('%s') is empty: dimension %u is 0",
                            i, n->out[i], d);
-    QRN_TRY(output_val(im, n, i, &v));
+    QRN_TRY(ox_output_val(im, n, i, &v));
     v->type = type;
     v->rank = rank;
     for (uint32_t d = 0; d < rank; d++)
@@ -164,13 +166,11 @@ qrn_status ox_alias(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_in) 
     if (!x)
         return ox_fail(im, n, QRN_E_UNCONNECTED, "input %u is missing", i_in);
     QRN_TRY(ox_set_output(im, n, i, x->type, x->rank, x->dims));
-    QRN_TRY(output_val(im, n, i, &y));
+    QRN_TRY(ox_output_val(im, n, i, &y));
     y->data = x->data;
     y->bytes = x->bytes;
     y->enc = y->enc ? y->enc : x->enc;
     y->quantized = x->quantized;
-    if (y->is_output)
-        return QRN_OK; // the graph's end needs a tensor of its own: made there
     memcpy(y->at, x->at, sizeof y->at);
     return QRN_OK;
 }
@@ -178,7 +178,7 @@ qrn_status ox_alias(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_in) 
 qrn_status ox_set_const(ox_import *im, const ox_node *n, uint32_t i, int type, uint32_t rank,
                         const uint32_t *dims, const void *data) {
     ox_val *v;
-    QRN_TRY(output_val(im, n, i, &v));
+    QRN_TRY(ox_output_val(im, n, i, &v));
     v->type = type;
     v->rank = rank;
     for (uint32_t d = 0; d < rank; d++)
@@ -191,7 +191,7 @@ qrn_status ox_set_const(ox_import *im, const ox_node *n, uint32_t i, int type, u
 
 qrn_status ox_out(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout, qc_tensor **out) {
     ox_val *v, *target;
-    QRN_TRY(output_val(im, n, i, &v));
+    QRN_TRY(ox_output_val(im, n, i, &v));
     if (!v->known)
         return ox_fail(im, n, QRN_E_GENERAL, "output %u has no shape yet", i);
     QRN_TRY(ox_unit_output(im, v, &target));
@@ -214,31 +214,49 @@ qrn_status ox_in(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout, 
     return ox_tensor_in(im, operand(im, v), layout, out);
 }
 
-qrn_status ox_in_broadcast(ox_import *im, const ox_node *n, uint32_t i, uint32_t rank,
-                           ox_layout layout, qc_tensor **out) {
+static bool same_shape(const ox_val *v, uint32_t rank, const uint32_t *dims) {
+    bool same = v->rank == rank;
+    for (uint32_t d = 0; same && d < rank; d++)
+        same = v->dims[d] == dims[d];
+    return same;
+}
+
+qrn_status ox_in_view(ox_import *im, const ox_node *n, uint32_t i, uint32_t rank,
+                      const uint32_t *dims, ox_layout layout, qc_tensor **out) {
     ox_val *v = input_val(im, n, i);
     if (!v)
         return ox_fail(im, n, QRN_E_UNCONNECTED, "input %u is missing", i);
     v = operand(im, v);
-    if (v->rank >= rank || layout == OX_ONNX || v->rank == 0)
+    if (same_shape(v, rank, dims))
         return ox_tensor_in(im, v, layout, out);
-    // Leading 1s, so that the channel of a shorter operand moves with the others.
-    ox_val wide = *v;
-    wide.rank = rank;
-    for (uint32_t d = 0; d < rank; d++)
-        wide.dims[d] = d < rank - v->rank ? 1 : v->dims[d - (rank - v->rank)];
-    wide.at[OX_ONNX] = wide.at[OX_LAST] = NULL;
-    wide.is_output = false;
+    ox_val view = *v;
+    view.rank = rank;
+    memcpy(view.dims, dims, rank * sizeof *dims);
+    view.at[OX_ONNX] = view.at[OX_LAST] = NULL;
+    view.is_output = false;
     if (v->enc && v->enc->n > 1)
-        return ox_fail(im, n, QRN_E_UNSUPPORTED, "a per-axis operand cannot be broadcast");
+        return ox_fail(im, n, QRN_E_UNSUPPORTED,
+                       "input %u is encoded per axis and must be seen in another shape", i);
     if (v->data)
-        return ox_tensor_in(im, &wide, layout, out);
-    qc_tensor *narrow, *reshaped;
-    QRN_TRY(ox_tensor_in(im, v, OX_ONNX, &narrow));
-    QRN_TRY(ox_temp(im, narrow, rank, wide.dims, &reshaped));
-    QRN_TRY(ox_emit_reshape(im, n, narrow, reshaped));
-    wide.at[OX_ONNX] = reshaped;
-    return ox_tensor_in(im, &wide, layout, out);
+        return ox_tensor_in(im, &view, layout, out);
+    qc_tensor *x, *reshaped;
+    QRN_TRY(ox_tensor_in(im, v, OX_ONNX, &x));
+    QRN_TRY(ox_temp(im, x, rank, dims, &reshaped));
+    QRN_TRY(ox_emit_reshape(im, n, x, reshaped));
+    view.at[OX_ONNX] = reshaped;
+    return ox_tensor_in(im, &view, layout, out);
+}
+
+qrn_status ox_in_broadcast(ox_import *im, const ox_node *n, uint32_t i, uint32_t rank,
+                           ox_layout layout, qc_tensor **out) {
+    const ox_val *v = input_val(im, n, i);
+    if (!v || v->rank >= rank || layout == OX_ONNX || v->rank == 0)
+        return ox_in(im, n, i, layout, out);
+    // Leading 1s, so that the channel of a shorter operand moves with the others.
+    uint32_t dims[OX_MAX_RANK];
+    for (uint32_t d = 0; d < rank; d++)
+        dims[d] = d < rank - v->rank ? 1 : v->dims[d - (rank - v->rank)];
+    return ox_in_view(im, n, i, rank, dims, layout, out);
 }
 
 ox_layout ox_layout_of(const ox_import *im, const ox_node *n) {

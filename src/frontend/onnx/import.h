@@ -145,6 +145,9 @@ qrn_status ox_in(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout, 
 // The same for an operand of a broadcasting op: brought to `rank` by leading 1s first.
 qrn_status ox_in_broadcast(ox_import *im, const ox_node *n, uint32_t i, uint32_t rank,
                            ox_layout layout, qc_tensor **out);
+// The same seen with another shape of as many elements: a Reshape, or nothing for a constant.
+qrn_status ox_in_view(ox_import *im, const ox_node *n, uint32_t i, uint32_t rank,
+                      const uint32_t *dims, ox_layout layout, qc_tensor **out);
 // QNN tensor that output i is to be written to, in a layout.
 qrn_status ox_out(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout, qc_tensor **out);
 
@@ -163,6 +166,9 @@ qrn_status ox_out_as(ox_import *im, const ox_node *n, uint32_t i, ox_layout layo
 qrn_status ox_out_end(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout,
                       const qc_tensor *x);
 
+// The type of the tensor that ox_out gives.
+qrn_status ox_out_type(ox_import *im, const ox_node *n, uint32_t i, Qnn_DataType_t *out);
+
 // The layout in which element-wise and similar ops should run: OX_LAST when an input of full rank
 // exists in that layout only.
 ox_layout ox_layout_of(const ox_import *im, const ox_node *n);
@@ -172,6 +178,9 @@ uint32_t ox_axis_in(ox_layout layout, uint32_t axis, uint32_t rank);
 void ox_dims_in(ox_layout layout, uint32_t rank, const uint32_t *dims, uint32_t *out);
 
 bool ox_is_quantized(const ox_import *im, const ox_node *n); // the node is a quantized unit
+// From here on it is not: inputs are dequantized, outputs are quantized by the QuantizeLinear that
+// follows. For what the QNN op does not do in fixed point; must come before ox_out.
+void ox_leave_unit(ox_import *im);
 
 // Intermediate tensors of a decomposition. `like` gives type and encoding.
 qrn_status ox_temp(ox_import *im, const qc_tensor *like, uint32_t rank, const uint32_t *dims,

@@ -38,6 +38,10 @@ qrn_status ox_import_nodes(ox_import *im, const ox_node *nodes, uint32_t n);
 qrn_status ox_enter_graph(ox_import *im, const ox_graph *g);
 qrn_status ox_no_memory(const ox_import *im);
 
+// emit.c
+// The value of output i; one that nobody reads when the node does not name it.
+qrn_status ox_output_val(ox_import *im, const ox_node *n, uint32_t i, ox_val **out);
+
 // units.c
 qrn_status ox_find_encodings(ox_import *im, const ox_node *nodes, uint32_t n);
 bool ox_unit_of(const ox_import *im, const ox_node *n);

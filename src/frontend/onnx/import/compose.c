@@ -105,7 +105,7 @@ qc_tensor *ox_unary(ox_expr *e, const char *op, qc_tensor *x) {
     return y;
 }
 
-static void broadcast(const qc_tensor *a, const qc_tensor *b, uint32_t *rank, uint32_t *dims) {
+void ox_broadcast_dims(const qc_tensor *a, const qc_tensor *b, uint32_t *rank, uint32_t *dims) {
     *rank = a->rank > b->rank ? a->rank : b->rank;
     for (uint32_t i = 0; i < *rank; i++) {
         uint32_t da = i + a->rank < *rank ? 1 : a->dims[i + a->rank - *rank];
@@ -118,7 +118,7 @@ qc_tensor *ox_binary(ox_expr *e, const char *op, qc_tensor *a, qc_tensor *b) {
     uint32_t rank, dims[OX_MAX_RANK];
     if (!a || !b)
         return NULL;
-    broadcast(a, b, &rank, dims);
+    ox_broadcast_dims(a, b, &rank, dims);
     qc_tensor *y = ox_result_like(e, a, rank, dims);
     if (y)
         e->s = ox_emit_binary(e->im, e->n, op, a, b, y);
@@ -136,7 +136,7 @@ qc_tensor *ox_compare(ox_expr *e, const char *op, qc_tensor *a, qc_tensor *b) {
     uint32_t rank, dims[OX_MAX_RANK];
     if (!a || !b)
         return NULL;
-    broadcast(a, b, &rank, dims);
+    ox_broadcast_dims(a, b, &rank, dims);
     qc_tensor *y = ox_result_typed(e, QNN_DATATYPE_BOOL_8, rank, dims);
     if (y)
         e->s = ox_emit_binary(e->im, e->n, op, a, b, y);
@@ -148,8 +148,8 @@ qc_tensor *ox_select(ox_expr *e, qc_tensor *cond, qc_tensor *a, qc_tensor *b) {
     if (!cond || !a || !b)
         return NULL;
     qc_tensor shape = {.rank = 0};
-    broadcast(a, b, &shape.rank, shape.dims);
-    broadcast(cond, &shape, &rank, dims);
+    ox_broadcast_dims(a, b, &shape.rank, shape.dims);
+    ox_broadcast_dims(cond, &shape, &rank, dims);
     qc_tensor *y = ox_result_like(e, a, rank, dims);
     qc_op o;
     ox_op(e->im, &o, e->n, QNN_OP_ELEMENT_WISE_SELECT);
@@ -362,7 +362,7 @@ qc_tensor *ox_matmul(ox_expr *e, qc_tensor *a, qc_tensor *b, bool transpose_a, b
     uint32_t rank, dims[OX_MAX_RANK];
     if (!a || !b)
         return NULL;
-    broadcast(a, b, &rank, dims);
+    ox_broadcast_dims(a, b, &rank, dims);
     dims[rank - 2] = a->dims[a->rank - (transpose_a ? 1 : 2)];
     dims[rank - 1] = b->dims[b->rank - (transpose_b ? 2 : 1)];
     qc_tensor *y = ox_result_like(e, a, rank, dims);

@@ -13,6 +13,10 @@ typedef struct ox_expr {
     const ox_node *n;
     qrn_status s;
     qc_tensor *to; // where the next op writes, NULL: to a new tensor
+    // Set by ox_begin_formula (formula.h) alone:
+    ox_layout layout;     // in which the op runs
+    uint32_t rank;        // that operands are brought to
+    Qnn_DataType_t dtype; // in which it is computed
 } ox_expr;
 
 ox_expr ox_begin(ox_import *im, const ox_node *n);
@@ -63,6 +67,8 @@ qc_tensor *ox_floats(ox_expr *e, const qc_tensor *like, uint32_t rank, const uin
 qc_tensor *ox_ints(ox_expr *e, uint32_t rank, const uint32_t *dims, const int32_t *values);
 
 Qnn_DataType_t ox_type_of(const qc_tensor *t);
+// The shape that two tensors broadcast to.
+void ox_broadcast_dims(const qc_tensor *a, const qc_tensor *b, uint32_t *rank, uint32_t *dims);
 // Adds an open op's status to the expression and ends it.
 void ox_end(ox_expr *e, qc_op *o);
 // The tensor that the next op writes to: `to` or a new one like x with this shape.
