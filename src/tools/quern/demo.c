@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+//
+// quern demo: the digits network on held-out handwriting, with the pictures as text.
+#include "tools/quern/commands.h"
+#include "tools/quern/files.h"
+#include "tools/quern/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SHOWN 6 // pictures in a row
+#define SIDE 8  // pixels
+#define WHITE 16.0
+
+typedef struct demo_options {
+    qt_backend_options backend;
+} demo_options;
+
+typedef struct demo {
+    ox_model *model;
+    qt_array images, labels;
+    qt_session session;
+} demo;
+
+static int load(const char *dir, demo *d) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/digits.onnx", dir);
+    qrn_status s = ox_model_open(path, &d->model);
+    snprintf(path, sizeof path, "%s/images.npy", dir);
+    if (s == QRN_OK)
+        s = qt_npy_read(path, &d->images);
+    snprintf(path, sizeof path, "%s/labels.npy", dir);
+    if (s == QRN_OK)
+        s = qt_npy_read(path, &d->labels);
+    if (s == QRN_OK && (d->images.rank != 4 || d->images.dims[2] != SIDE ||
+                        d->images.dims[3] != SIDE || d->labels.count != d->images.dims[0]))
+        s = QRN_FAIL(QRN_E_SHAPE, "%s: images and labels do not fit each other", dir);
+    if (s == QRN_OK)
+        return QT_EXIT_OK;
+    qt_error("%s", qrn_message());
+    return QT_EXIT_INPUT;
+}
+
+// Classifies image i; returns the digit, or -1 after a message.
+static int classify(demo *d, size_t i, double *sure) {
+    qt_array x, y;
+    const uint64_t dims[] = {1, 1, SIDE, SIDE};
+    qrn_status s = qt_array_create("image", OX_F32, 4, dims, &x);
+    for (size_t k = 0; s == QRN_OK && k < SIDE * SIDE; k++)
+        ((float *)x.data)[k] = (float)qt_array_at(&d->images, i * SIDE * SIDE + k);
+    if (s == QRN_OK) {
+        s = qt_session_set_inputs(&d->session, &x);
+        qt_array_free(&x);
+    }
+    if (s == QRN_OK)
+        s = qt_session_execute(&d->session);
+    if (s == QRN_OK)
+        s = qt_session_output(&d->session, 0, &y);
+    if (s != QRN_OK) {
+        qt_error("%s", qrn_message());
+        return -1;
+    }
+    int best = 0;
+    for (int k = 1; k < (int)y.count; k++)
+        if (qt_array_at(&y, (size_t)k) > qt_array_at(&y, (size_t)best))
+            best = k;
+    *sure = qt_array_at(&y, (size_t)best);
+    qt_array_free(&y);
+    return best;
+}
+
+static void draw(const demo *d, const size_t *which, size_t n) {
+    static const char shades[] = " .:-=+*#%@";
+    for (size_t row = 0; row < SIDE; row++) {
+        for (size_t i = 0; i < n; i++) {
+            printf("  ");
+            for (size_t col = 0; col < SIDE; col++) {
+                double v = qt_array_at(&d->images, (which[i] * SIDE + row) * SIDE + col) / WHITE;
+                int shade = (int)(v * (double)(sizeof shades - 2) + 0.5);
+                shade = shade < 0                        ? 0
+                        : shade > (int)sizeof shades - 2 ? (int)sizeof shades - 2
+                                                         : shade;
+                printf("%c%c", shades[shade], shades[shade]);
+            }
+        }
+        printf("\n");
+    }
+}
+
+static int show_some(demo *d) {
+    size_t which[SHOWN];
+    for (size_t i = 0; i < SHOWN; i++)
+        which[i] = i * d->labels.count / SHOWN;
+    draw(d, which, SHOWN);
+    for (size_t i = 0; i < SHOWN; i++) {
+        double sure;
+        int digit = classify(d, which[i], &sure);
+        if (digit < 0)
+            return QT_EXIT_FAILURE;
+        bool right = digit == (int)qt_array_at(&d->labels, which[i]);
+        printf("  %s%-2s%d  %5.1f %%%s      ", qt_style_on(right ? QT_GREEN : QT_RED),
+               right ? "is" : "no", digit, 100 * sure, qt_style_off());
+    }
+    printf("\n\n");
+    return QT_EXIT_OK;
+}
+
+static int score_all(demo *d) {
+    size_t right = 0, n = d->labels.count;
+    double best_ms = 1e9;
+    for (size_t i = 0; i < n; i++) {
+        double sure, before = qt_now_ms();
+        int digit = classify(d, i, &sure);
+        if (digit < 0)
+            return QT_EXIT_FAILURE;
+        double took = qt_now_ms() - before;
+        best_ms = took < best_ms ? took : best_ms;
+        right += digit == (int)qt_array_at(&d->labels, i);
+    }
+    printf("%sdigits.onnx%s on %s: %zu of %zu held-out images right (%.1f %%), %.0f us each\n",
+           qt_style_on(QT_BOLD), qt_style_off(), d->session.client->provider, right, n,
+           100.0 * (double)right / (double)n, best_ms * 1000);
+    printf("opened in %.1f ms, imported in %.1f ms, finalized in %.1f ms\n\n", d->session.open_ms,
+           d->session.import_ms, d->session.finalize_ms);
+    return QT_EXIT_OK;
+}
+
+static void say_what_next(const char *dir) {
+    printf("Where to go next:\n"
+           "  quern run  %s/digits.onnx --dim N=1 --random   any ONNX model, any input\n"
+           "  quern bench %s/digits.onnx --dim N=1           how fast, op by op\n"
+           "  quern check model.onnx                         what a backend takes, and why not\n"
+           "  docs/using-the-api.md                          the QNN API from C\n",
+           dir, dir);
+}
+
+static int run(const void *options, const qt_list *args) {
+    const demo_options *o = options;
+    static const char *const dim_names[] = {"N"};
+    static const int64_t dim_values[] = {1};
+    const ox_options import = {.dim_names = dim_names, .dim_values = dim_values, .n_dims = 1};
+    demo d = {0};
+    int code = load(args->items[0], &d);
+    if (code == QT_EXIT_OK)
+        code = qt_session_open(args->items[0], d.model, &o->backend, &import, &d.session);
+    if (code == QT_EXIT_OK)
+        code = show_some(&d);
+    if (code == QT_EXIT_OK)
+        code = score_all(&d);
+    if (code == QT_EXIT_OK)
+        say_what_next(args->items[0]);
+    qt_session_close(&d.session);
+    qt_array_free(&d.images);
+    qt_array_free(&d.labels);
+    ox_model_close(d.model);
+    return code == QT_EXIT_OK ? qt_close_stdout() : code;
+}
+
+const qt_command qt_demo = {
+    .name = "demo",
+    .summary = "show handwritten digits being recognised",
+    .args = "DIR",
+    .min_args = 1,
+    .max_args = 1,
+    .about = "Runs the small network in DIR (examples/digits) on images it has not seen.",
+    .groups = {{"backend", qt_backend_flags}},
+    .examples = {{"quern demo examples/digits", "What 'make demo' runs."}},
+    .options_size = sizeof(demo_options),
+    .run = run,
+};
