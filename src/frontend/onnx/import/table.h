@@ -6,10 +6,23 @@
 
 #include "frontend/onnx/import.h"
 
-#define OX_GROUPS(X)                                                                               \
-    X(conv)                                                                                        \
-    X(math) X(math_binary) X(math_bits) X(math_activation) X(math_special) X(move) X(norm)         \
-        X(image) X(recurrent) X(quant) X(control)
+// One line a group.
+// clang-format off
+#define OX_GROUPS(X)    \
+    X(conv)             \
+    X(math)             \
+    X(math_binary)      \
+    X(math_bits)        \
+    X(math_activation)  \
+    X(math_special)     \
+    X(move)             \
+    X(norm)             \
+    X(image)            \
+    X(image_resize)     \
+    X(recurrent)        \
+    X(quant)            \
+    X(control)
+// clang-format on
 
 #define X(group) extern const ox_importer ox_import_##group[];
 OX_GROUPS(X)
