@@ -14,11 +14,12 @@ typedef struct npy_type {
     int type;
 } npy_type;
 
-// V2 is how NumPy stores the bfloat16 of the ml_dtypes package.
+// V2 is how NumPy stores the bfloat16 of the ml_dtypes package; int4 and uint4 are the names by
+// which it finds the types of that package.
 static const npy_type npy_types[] = {
-    {"f4", OX_F32}, {"f8", OX_F64},  {"f2", OX_F16},  {"i1", OX_I8},  {"i2", OX_I16},
-    {"i4", OX_I32}, {"i8", OX_I64},  {"u1", OX_U8},   {"u2", OX_U16}, {"u4", OX_U32},
-    {"u8", OX_U64}, {"b1", OX_BOOL}, {"V2", OX_BF16},
+    {"f4", OX_F32}, {"f8", OX_F64},  {"f2", OX_F16},  {"i1", OX_I8},   {"i2", OX_I16},
+    {"i4", OX_I32}, {"i8", OX_I64},  {"u1", OX_U8},   {"u2", OX_U16},  {"u4", OX_U32},
+    {"u8", OX_U64}, {"b1", OX_BOOL}, {"V2", OX_BF16}, {"int4", OX_I4}, {"uint4", OX_U4},
 };
 #define N_TYPES (sizeof npy_types / sizeof npy_types[0])
 
@@ -241,19 +242,20 @@ qrn_status qt_npy_read(const char *path, qt_array *out) {
 }
 
 bool qt_npy_write(const char *path, const qt_array *a) {
-    int type = a->type == OX_I4 ? OX_I8 : a->type == OX_U4 ? OX_U8 : a->type;
-    const char *code = NULL;
+    const char *code = NULL, *order = qt_element_size(a->type) > 1 ? "<" : "|";
     for (size_t i = 0; i < N_TYPES; i++)
-        if (npy_types[i].type == type)
+        if (npy_types[i].type == a->type)
             code = npy_types[i].code;
     if (!code) {
-        qt_error("%s: %s cannot be written as .npy", path, ox_type_name(type));
+        qt_error("%s: %s cannot be written as .npy", path, ox_type_name(a->type));
         return false;
     }
+    if (a->type == OX_I4 || a->type == OX_U4)
+        order = "";
     char head[512];
     size_t n = 10;
-    n += (size_t)snprintf(head + n, sizeof head - n, "{'descr': '%c%s', 'fortran_order': False, ",
-                          qt_element_size(type) > 1 ? '<' : '|', code);
+    n += (size_t)snprintf(head + n, sizeof head - n, "{'descr': '%s%s', 'fortran_order': False, ",
+                          order, code);
     n += (size_t)snprintf(head + n, sizeof head - n, "'shape': (");
     for (uint32_t i = 0; i < a->rank; i++)
         n += (size_t)snprintf(head + n, sizeof head - n, "%llu,%s", (unsigned long long)a->dims[i],

@@ -333,8 +333,12 @@ static qrn_status import_prelu(ox_import *im, const ox_node *n) {
     const ox_val *v = ox_input(im, n, 0), *s = ox_input(im, n, 1);
     Qnn_DataType_t type;
     QRN_TRY(ox_arithmetic_type(im, n, v, &type));
-    // Before opset 7 a slope of rank 1 was one number per channel (dimension 1).
-    bool channels = ox_version(im, n) < 7 && s->rank == 1 && s->dims[0] != 1 && v->rank > 1;
+    // Before opset 7 a slope of rank 1 was one number per channel (dimension 1). Models that were
+    // only restamped still have such slopes.
+    bool broadcasts = s->rank == 0 || s->dims[s->rank - 1] == 1 ||
+                      (v->rank > 0 && s->dims[s->rank - 1] == v->dims[v->rank - 1]);
+    bool channels =
+        s->rank == 1 && s->dims[0] != 1 && v->rank > 1 && (ox_version(im, n) < 7 || !broadcasts);
     for (uint32_t d = 0; d < v->rank; d++) {
         dims[d] = d + s->rank < v->rank ? 1 : s->dims[d + s->rank - v->rank];
         if (channels)
