@@ -122,7 +122,8 @@ static int start(const char *path, const ox_model *m, const qt_backend_options *
         return refused(path);
     double t2 = qt_now_ms();
     s->import_ms = t2 - t1;
-    if (qc_graph_finalize(s->model.graph) != QRN_OK)
+    // A model whose outputs are all constant leaves no node to execute.
+    if (s->model.graph->n_nodes && qc_graph_finalize(s->model.graph) != QRN_OK)
         return refused(path);
     s->finalize_ms = qt_now_ms() - t2;
     qc_graph *g = s->model.graph;
@@ -183,6 +184,8 @@ qrn_status qt_session_set_inputs(qt_session *s, const qt_array *arrays) {
 }
 
 qrn_status qt_session_execute(qt_session *s) {
+    if (s->model.graph->n_nodes == 0)
+        return QRN_OK;
     return qc_graph_execute(s->model.graph, (const void *const *)s->in, s->out);
 }
 
