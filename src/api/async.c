@@ -17,7 +17,9 @@ typedef struct qrn_async {
     pthread_mutex_t lock;    // guards what follows
     pthread_cond_t filled;   // an execution was queued, or stop was set
     pthread_cond_t freed;    // a place in the ring became free
+    pthread_cond_t idle;     // the ring is empty and nothing runs
     uint32_t head, n, depth; // ring: oldest, count, capacity
+    bool running;            // an execution was taken from the ring and is not done
     bool stop;               // end when the ring is empty
     qrn_execution ring[];
 } qrn_async;
@@ -25,6 +27,7 @@ typedef struct qrn_async {
 // Profiles are opened here: in the order of execution, one call at a time.
 static Qnn_ErrorHandle_t run_one(qrn_execution *e) {
     qrn_api_log *log = e->graph->context->backend->log;
+    qrn_api_profile *profile = e->call.profile;
     qrn_status s = qrn_call_open(&e->call);
     if (s != QRN_OK) {
         qrn_log(log, QNN_LOG_LEVEL_WARN, "graph '%s': executed without profile: %s",
@@ -34,6 +37,7 @@ static Qnn_ErrorHandle_t run_one(qrn_execution *e) {
     }
     s = qrn_execution_run(e);
     qrn_profile_close(e->call.profile);
+    qrn_profile_release(profile);
     Qnn_ErrorHandle_t code = qrn_api_end(QRN_COMP_GRAPH, s, log);
     qrn_signal_end(e->call.signal);
     return code;
@@ -50,12 +54,16 @@ static void *worker(void *arg) {
         qrn_execution e = q->ring[q->head];
         q->head = (q->head + 1) % q->depth;
         q->n--;
+        q->running = true;
         pthread_cond_signal(&q->freed);
         pthread_mutex_unlock(&q->lock);
         Qnn_NotifyStatus_t status = {.error = run_one(&e)};
         if (e.notify)
             e.notify(e.notify_param, status);
         pthread_mutex_lock(&q->lock);
+        q->running = false;
+        if (q->n == 0)
+            pthread_cond_broadcast(&q->idle);
     }
     pthread_mutex_unlock(&q->lock);
     return NULL;
@@ -74,6 +82,7 @@ static bool start_thread(qrn_async *q) {
 }
 
 static void destroy(qrn_async *q) {
+    pthread_cond_destroy(&q->idle);
     pthread_cond_destroy(&q->freed);
     pthread_cond_destroy(&q->filled);
     pthread_mutex_destroy(&q->lock);
@@ -92,6 +101,7 @@ static qrn_async *create(uint32_t depth) {
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->filled, NULL);
     pthread_cond_init(&q->freed, NULL);
+    pthread_cond_init(&q->idle, NULL);
     if (!start_thread(q)) {
         destroy(q);
         return NULL;
@@ -116,12 +126,25 @@ qrn_status qrn_async_submit(qrn_api_context *c, const qrn_execution *e) {
     bool full = q->n == q->depth;
     if (!full) {
         q->ring[(q->head + q->n++) % q->depth] = *e;
+        qrn_profile_hold(e->call.profile);
         pthread_cond_signal(&q->filled);
     }
     pthread_mutex_unlock(&q->lock);
     if (full)
         return QRN_FAIL(QRN_E_NOT_PERMITTED, "graph '%s': the queue is full", e->graph->ir->name);
     return QRN_OK;
+}
+
+void qrn_async_wait(qrn_api_context *c) {
+    pthread_mutex_lock(&c->lock);
+    qrn_async *q = c->async;
+    pthread_mutex_unlock(&c->lock);
+    if (!q || pthread_equal(q->thread, pthread_self()))
+        return;
+    pthread_mutex_lock(&q->lock);
+    while (q->n || q->running)
+        pthread_cond_wait(&q->idle, &q->lock);
+    pthread_mutex_unlock(&q->lock);
 }
 
 qrn_status qrn_async_finish(qrn_api_context *c) {

@@ -40,6 +40,9 @@ void qrn_execution_drop(qrn_execution *e);
 
 // Appends to the context's queue; waits while it is full. The queue takes the execution over.
 qrn_status qrn_async_submit(qrn_api_context *c, const qrn_execution *e);
+// Waits until nothing is queued or running: before something changes that executions use. Does
+// nothing when called by a notification, whose own execution is done.
+void qrn_async_wait(qrn_api_context *c);
 // Waits for all work and ends the thread; QRN_E_ARGUMENT when called from that thread itself.
 qrn_status qrn_async_finish(qrn_api_context *c);
 

@@ -107,6 +107,7 @@ qrn_status qrn_api_graph_list_io(qrn_api_graph *g) {
 
 // Builds the new executable form beside the old one and swaps them at the end.
 static qrn_status build(qrn_api_graph *g, const qrn_compile_options *opt) {
+    qrn_async_wait(g->context);
     qrn_runner *old = g->runner;
     g->runner = NULL;
     qrn_status s = qrn_this_backend.graph_finalize(g, opt);

@@ -3,6 +3,7 @@
 // Mem component: memory of the client that tensors use without a copy. The backend maps a
 // descriptor to an address; shapes, handles and the list of a context are kept here.
 #include "api/errors.h"
+#include "api/execute.h"
 #include "base/mem.h"
 
 #include "QnnMem.h"
@@ -140,6 +141,7 @@ Qnn_ErrorHandle_t QnnMem_register(Qnn_ContextHandle_t context,
 
 static void remove_mem(qrn_api_mem *m) {
     qrn_api_context *c = m->context;
+    qrn_async_wait(c); // queued executions may use the memory
     pthread_mutex_lock(&c->lock);
     for (uint32_t k = 0; k < c->n_mems; k++)
         if (c->mems[k] == m) {

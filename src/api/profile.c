@@ -129,6 +129,16 @@ void qrn_profile_close(qrn_api_profile *p) {
     atomic_store(&p->recording, false);
 }
 
+void qrn_profile_hold(qrn_api_profile *p) {
+    if (p)
+        atomic_fetch_add(&p->pending, 1);
+}
+
+void qrn_profile_release(qrn_api_profile *p) {
+    if (p)
+        atomic_fetch_sub(&p->pending, 1);
+}
+
 // A cleared event below parent; NULL when it cannot be taken.
 static qrn_profile_event *push(qrn_api_profile *p, uint32_t parent, const char *identifier) {
     if (!p || (parent != QRN_PROFILE_TOP && parent >= p->n_events))
@@ -243,7 +253,9 @@ Qnn_ErrorHandle_t QnnProfile_create(Qnn_BackendHandle_t backend, QnnProfile_Leve
     return qrn_api_end(QRN_COMP_PROFILE, create(b, level, profile), b ? b->log : NULL);
 }
 
-static bool in_use(const qrn_api_profile *p) { return p->bound || atomic_load(&p->recording); }
+static bool in_use(const qrn_api_profile *p) {
+    return p->bound || atomic_load(&p->recording) || atomic_load(&p->pending);
+}
 
 static qrn_status parse(const qrn_api_profile *p, const QnnProfile_Config_t *c, uint64_t *max) {
     switch (c->option) {

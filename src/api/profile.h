@@ -32,6 +32,7 @@ typedef struct qrn_api_profile {
     QnnProfile_Level_t level;
     uint64_t max_events;         // top-level and children together
     atomic_bool recording;       // a call is filling it
+    atomic_uint pending;         // queued calls that will fill it
     struct qrn_api_graph *bound; // graph with continuous profiling, or NULL
     uint32_t serial;             // of the record; part of the event ids, so old ids are found out
     qrn_profile_event *events;
@@ -61,6 +62,10 @@ uint32_t qrn_profile_add_object(qrn_api_profile *p, uint32_t parent, uint32_t ty
                                 const void *data, uint32_t size_bytes, const char *file_name,
                                 const char *identifier);
 void qrn_profile_close(qrn_api_profile *p);
+// One more and one fewer queued call that will fill the profile, which stays until then; NULL is
+// fine.
+void qrn_profile_hold(qrn_api_profile *p);
+void qrn_profile_release(qrn_api_profile *p);
 
 // Should per-node events be added?
 bool qrn_profile_detailed(const qrn_api_profile *p);

@@ -665,6 +665,35 @@ static void asynchronous_profiles_tell_the_wait(void **state) {
     OK(QnnProfile_free(p));
 }
 
+static void a_profile_stays_until_queued_calls_have_filled_it(void **state) {
+    (void)state;
+    relu_graph r;
+    relu_finalized(&r, "r", 4);
+    float x[4] = {0}, y[4];
+    relu_bind(&r, x, y);
+    Qnn_ProfileHandle_t p;
+    OK(QnnProfile_create(backend, QNN_PROFILE_LEVEL_BASIC, &p));
+    Qnn_SignalHandle_t s = make_signal(on_demand);
+    fault_backend.graph_execute = run_until_told;
+    atomic_store(&running, false);
+    sem_t sem;
+    sem_init(&sem, 0, 0);
+    int counter = 0;
+    done d[2] = {{&sem, -1, &counter, 99}, {&sem, -1, &counter, 99}};
+    OK(QnnGraph_executeAsync(r.handle, &r.x, 1, &r.y, 1, NULL, s, notify, &d[0]));
+    while (!atomic_load(&running))
+        usleep(100);
+    OK(QnnGraph_executeAsync(r.handle, &r.x, 1, &r.y, 1, p, NULL, notify, &d[1]));
+    PAIR("QnnProfile_free", QNN_PROFILE_ERROR_HANDLE_IN_USE, QnnProfile_free(p));
+    fault_reset(); // for the second one
+    OK(QnnSignal_trigger(s));
+    sem_wait(&sem);
+    sem_wait(&sem);
+    sem_destroy(&sem);
+    OK(QnnProfile_free(p));
+    OK(QnnSignal_free(s));
+}
+
 static void freeing_a_context_waits_for_its_queue(void **state) {
     (void)state;
     enum { N = 10 };
@@ -778,6 +807,7 @@ int main(void) {
         T(asynchronous_calls_finish_in_order),
         T(asynchronous_failures_are_notified),
         T(asynchronous_profiles_tell_the_wait),
+        T(a_profile_stays_until_queued_calls_have_filled_it),
         T(freeing_a_context_waits_for_its_queue),
         T(a_notification_cannot_free_its_own_context),
         T(the_library_can_bring_the_buffers),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of documented errors.
+// The table of documented errors, and counts of results by function.
 #include "documented.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,40 @@ static struct {
     uint64_t code;
 } pairs[MAX_PAIRS];
 static size_t n_pairs;
+
+enum { FUNCTIONS_MAX = 128 };
+
+static struct {
+    const char *function;
+    unsigned successes, failures;
+} counts[FUNCTIONS_MAX];
+static pthread_mutex_t counts_lock = PTHREAD_MUTEX_INITIALIZER; // guards counts
+
+static void count(const char *function, bool success) {
+    pthread_mutex_lock(&counts_lock);
+    for (size_t i = 0; i < FUNCTIONS_MAX; i++) {
+        if (counts[i].function && strcmp(counts[i].function, function) != 0)
+            continue;
+        counts[i].function = function;
+        counts[i].successes += success;
+        counts[i].failures += !success;
+        break;
+    }
+    pthread_mutex_unlock(&counts_lock);
+}
+
+void documented_print(void) {
+    for (size_t i = 0; i < FUNCTIONS_MAX && counts[i].function; i++)
+        printf("%-40s %8u succeeded %8u failed\n", counts[i].function, counts[i].successes,
+               counts[i].failures);
+}
+
+unsigned documented_successes(const char *function) {
+    for (size_t i = 0; i < FUNCTIONS_MAX && counts[i].function; i++)
+        if (strcmp(counts[i].function, function) == 0)
+            return counts[i].successes;
+    return 0;
+}
 
 bool documented_read(const char *path) {
     FILE *f = fopen(path, "r");
@@ -29,6 +64,7 @@ bool documented_read(const char *path) {
 }
 
 bool documented(const char *function, Qnn_ErrorHandle_t code) {
+    count(function, code == QNN_SUCCESS);
     if (code == QNN_SUCCESS || n_pairs == 0)
         return true;
     for (size_t i = 0; i < n_pairs; i++)

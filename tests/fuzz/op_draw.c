@@ -310,6 +310,9 @@ static void draw_once(source *s, const qrn_op_def *def, drawn_op *op) {
     t.dtype = plain ? QRN_DTYPE_F32 : draw_type(&any, types);
     uint32_t lo = def->n_ins ? def->ins[0].rank_min : 0, hi = def->n_ins ? def->ins[0].rank_max : 4;
     t.common = any_shape(s, lo, hi);
+    if (draw_chance(s, 8)) // single elements
+        for (size_t i = 0; i < sizeof t.letters / sizeof t.letters[0]; i++)
+            t.letters[i] = t.common.dims[i % QRN_MAX_RANK] = 1;
     uint32_t n_in = n_operands(s, def->ins, def->n_ins);
     op->n_out = n_operands(s, def->outs, def->n_outs);
     for (; op->n_in < n_in; op->n_in++)
@@ -360,12 +363,24 @@ qrn_status op_draw_check(drawn_op *op) {
     return s;
 }
 
+// A single value may be declared with rank 0 or as [1].
+static void redeclare(source *s, drawn_op *op) {
+    for (uint32_t i = 0; i < op->n_out; i++) {
+        qrn_shape *y = &op->out[i].shape, other = {.rank = !y->rank, .dims = {!y->rank}};
+        bool single = y->rank == 0 || (y->rank == 1 && y->dims[0] == 1);
+        if (op->out[i].role != QRN_ROLE_NULL && single && has_rank(op, i, &other) &&
+            draw_chance(s, 30))
+            *y = other;
+    }
+}
+
 bool op_draw(source *s, const qrn_op_def *def, unsigned tries, drawn_op *op) {
     for (unsigned i = 0; i < tries; i++) {
         draw_once(s, def, op);
-        // Rules may leave parts of a shape to the client: now and then as drawn.
-        if (op_draw_check(op) == QRN_OK)
-            return true;
+        if (op_draw_check(op) != QRN_OK)
+            continue;
+        redeclare(s, op);
+        return true;
     }
     return false;
 }

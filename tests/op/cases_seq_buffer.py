@@ -73,6 +73,12 @@ def mode_cases(f):
                 for stride in {None, frames, groups * frames, (groups + 1) // 2 * frames}:
                     add(f, f"Buffer_mode{mode}_{groups}_{stride}", shape, groups * frames, dim,
                         mode, stride)
+    data = [f.rng.normal(size=1) for _ in range(4)]
+    x = q.Tensor("x", np.stack(data))
+    x.dims = [1]
+    f.add("Buffer", [x], [q.Tensor("y", np.zeros(0), dims=[])],
+          {"buffer_size": ("u32", 1), "buffer_dim": ("u32", 0)}, name="Buffer_to_a_single_value",
+          rounds=[({"x": d}, {"y": x.real_of(d).reshape(())}) for d in data], stateful=True)
 
 
 def type_cases(f):

@@ -51,6 +51,7 @@ static size_t gru_state(const qrn_node *n) {
 static qrn_status buffer_args(const qrn_node *n, void *args) {
     qrn_buffer_args *a = args;
     a->dim = qrn_node_u32(n, "buffer_dim", 0);
+    a->slots = qrn_node_u32(n, "buffer_size", 1);
     a->mode = qrn_node_u32(n, "mode", QRN_BUFFER_BLOCKING);
     a->stride = qrn_node_u32(n, "stride", n->in[0]->shape.dims[a->dim]);
     return QRN_OK;

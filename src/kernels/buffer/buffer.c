@@ -14,10 +14,12 @@ typedef struct queue {
     char *frames;
 } queue;
 
-static queue queue_of(const qrn_kcall *k, uint32_t dim) {
+static queue queue_of(const qrn_kcall *k) {
+    const qrn_buffer_args *a = k->args;
     const qrn_view *x = k->in[0];
+    uint32_t dim = a->dim;
     return (queue){.outer = qrn_view_span(x, 0, dim),
-                   .slots = k->out[0]->dims[dim],
+                   .slots = a->slots,
                    .fresh = x->dims[dim],
                    .frame = qrn_view_span(x, dim + 1, x->rank) * qrn_view_elem(x),
                    .count = k->state,
@@ -51,7 +53,7 @@ static void clear(qrn_view *y) {
 
 static qrn_status buffer_raw(const qrn_kcall *k) {
     const qrn_buffer_args *a = k->args;
-    queue q = queue_of(k, a->dim);
+    queue q = queue_of(k);
     const qrn_view *reset = k->n_in > 1 ? k->in[1] : NULL;
     if (reset && *(const uint8_t *)reset->data)
         *q.count = 0;

@@ -18,7 +18,7 @@ typedef enum qrn_buffer_mode {
 } qrn_buffer_mode;
 
 typedef struct qrn_buffer_args {
-    uint32_t dim, stride;
+    uint32_t dim, stride, slots; // slots: of the output, whose single one may have no dimension
     uint32_t mode; // qrn_buffer_mode
 } qrn_buffer_args;
 
