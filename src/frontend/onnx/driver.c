@@ -174,7 +174,7 @@ static bool is_std(const ox_node *n, const char *op) {
 static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
     const ox_val *in[64];
     ox_folded out[32];
-    bool shape_only = is_std(n, "Shape") || is_std(n, "Size");
+    bool shape_only = is_std(n, "Shape") || is_std(n, "Size") || is_std(n, "EyeLike");
     *done = false;
     if (n->n_in > 64 || n->n_out > 32 || is_std(n, "DequantizeLinear"))
         return QRN_OK;
@@ -317,6 +317,11 @@ static qrn_status import_node(ox_import *im, const ox_node *n) {
     if (!row)
         return ox_fail(im, n, QRN_E_UNSUPPORTED, "the op %s%s%s is not supported", n->domain,
                        n->domain[0] ? "." : "", n->op);
+    for (uint32_t i = 0; i < ox_least_inputs(n->op); i++)
+        if (!ox_input(im, n, i))
+            return ox_fail(im, n, QRN_E_UNCONNECTED, "input %u is missing", i);
+    if (n->n_out == 0)
+        return ox_fail(im, n, QRN_E_UNCONNECTED, "it has no output");
     im->quantized = ox_unit_of(im, n);
     qrn_status s = row->fn(im, n);
     im->quantized = false;

@@ -68,5 +68,7 @@ qrn_status ox_quantize_params(ox_import *im, const ox_val *v, ox_layout layout,
 
 // import/table.c
 const ox_importer *ox_find_importer(const char *op, const char *domain);
+// Inputs that an op needs in every version, of the first ones.
+uint32_t ox_least_inputs(const char *op);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Looking up importers.
+// Looking up importers, and how many inputs an op has at least.
 #include "frontend/onnx/import/table.h"
 
 #include "frontend/onnx/internal.h"
@@ -18,4 +18,35 @@ const ox_importer *ox_find_importer(const char *op, const char *domain) {
             if (strcmp(r->op, op) == 0 && strcmp(r->domain, domain) == 0)
                 return r;
     return NULL;
+}
+
+// Ops with another number than 1, in whichever version asks for fewest.
+// clang-format off
+static const struct {
+    uint32_t least;
+    const char *ops; // each between spaces
+} inputs[] = {
+    {0, " Constant Optional OptionalHasElement RandomNormal RandomUniform SequenceEmpty "},
+    {2, " Add AffineGrid And BitShift BitwiseAnd BitwiseOr BitwiseXor CastLike CausalConvWithState "
+        "CenterCropPad Compress Conv ConvInteger ConvTranspose CumProd CumSum DequantizeLinear Div "
+        "Equal Expand ExpandDims FusedMatMul Gather GatherElements GatherND Gemm Greater "
+        "GreaterOrEqual GridSample LayerNormalization Less LessOrEqual Loop MatMul MatMulInteger "
+        "MaxRoiPool MaxUnpool Mod Mul NonMaxSuppression Or PRelu Pow QuantizeLinear "
+        "RMSNormalization ReverseSequence STFT SequenceAt SequenceInsert "
+        "SimplifiedLayerNormalization Sub SwiGLU TensorScatter Tile Xor "},
+    {3, " Attention Col2Im DeformConv DynamicQuantizeMatMul GRU GatherBlockQuantized GroupNorm "
+        "GroupNormalization InstanceNormalization LSTM LinearAttention MatMulNBits OneHot RNN "
+        "Range RoiAlign RotaryEmbedding Scatter ScatterElements ScatterND Where "},
+    {5, " BatchNormalization MelWeightMatrix "},
+    {8, " QLinearConv QLinearMatMul "},
+};
+// clang-format on
+
+uint32_t ox_least_inputs(const char *op) {
+    size_t length = strlen(op);
+    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++)
+        for (const char *at = strstr(inputs[i].ops, op); at && length; at = strstr(at + 1, op))
+            if (at > inputs[i].ops && at[-1] == ' ' && at[length] == ' ')
+                return inputs[i].least;
+    return 1;
 }
