@@ -176,10 +176,10 @@ qrn_status ox_out_as(ox_import *im, const ox_node *n, uint32_t i, ox_layout layo
 
 qrn_status ox_out_end(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout,
                       const qc_tensor *x) {
-    ox_val *v, *target;
+    ox_val *v;
+    qc_tensor *y;
     QRN_TRY(ox_output_val(im, n, i, &v));
-    QRN_TRY(ox_unit_output(im, v, &target));
-    const qc_tensor *y = target->at[target->rank < 3 ? OX_ONNX : layout];
+    QRN_TRY(ox_out_made(im, n, i, layout, &y));
     if (x == y)
         return QRN_OK;
     if (is_real(v) && ox_is_fixed(y) && is_float(type_of(x)))

@@ -198,6 +198,15 @@ qrn_status ox_out(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout,
     return ox_tensor_new(im, target, target->rank < 3 ? OX_ONNX : layout, out);
 }
 
+qrn_status ox_out_made(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout,
+                       qc_tensor **out) {
+    ox_val *v, *target;
+    QRN_TRY(output_val(im, n, i, &v));
+    QRN_TRY(ox_unit_output(im, v, &target));
+    *out = target->at[target->rank < 3 ? OX_ONNX : layout];
+    return QRN_OK;
+}
+
 // --- tensors of inputs
 // ----------------------------------------------------------------------------------
 
@@ -306,6 +315,12 @@ qrn_status ox_static(ox_import *im, Qnn_DataType_t dtype, uint32_t rank, const u
                      const void *data, size_t bytes, qc_tensor **out) {
     Qnn_QuantizeParams_t q = ox_plain_encoding(dtype);
     return create(im, QNN_TENSOR_TYPE_STATIC, dtype, rank, dims, &q, data, bytes, out);
+}
+
+qrn_status ox_static_encoded(ox_import *im, Qnn_DataType_t dtype, uint32_t rank,
+                             const uint32_t *dims, const Qnn_QuantizeParams_t *q, const void *data,
+                             size_t bytes, qc_tensor **out) {
+    return create(im, QNN_TENSOR_TYPE_STATIC, dtype, rank, dims, q, data, bytes, out);
 }
 
 // Fixed point: an encoding that holds the values' range, of the width of `like`.

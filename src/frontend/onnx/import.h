@@ -52,6 +52,8 @@ typedef struct ox_val {
     const ox_enc *enc;         // quantized value: its encoding
     struct ox_val *quantized;  // made by DequantizeLinear from this value
     qc_tensor *at[OX_LAYOUTS]; // QNN tensors that hold it, NULL: not (yet)
+    qc_tensor *permuted;       // constant: its last use as a filter (filter.c) ...
+    uint32_t permuted_by;      // ... and the permutation
     bool is_output;            // of the graph
     uint32_t n_uses;           // reads by nodes and graph outputs
     const ox_node *consumer;   // the reader when n_uses is 1
@@ -151,6 +153,10 @@ qrn_status ox_in_view(ox_import *im, const ox_node *n, uint32_t i, uint32_t rank
 // QNN tensor that output i is to be written to, in a layout.
 qrn_status ox_out(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout, qc_tensor **out);
 
+// What ox_out gave for that output and layout.
+qrn_status ox_out_made(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout,
+                       qc_tensor **out);
+
 // The same in another type, where the QNN op does not take the one the value has: i32 or u32 for
 // integers and bool, f32 for f16, and so on. What exists is passed on, else a Cast is emitted. In a
 // quantized unit f32 (or f16) means the real numbers, by a Dequantize: a decomposition may simply
@@ -190,6 +196,9 @@ qrn_status ox_temp_typed(ox_import *im, Qnn_DataType_t dtype, uint32_t rank, con
 // Constants of a decomposition.
 qrn_status ox_static(ox_import *im, Qnn_DataType_t dtype, uint32_t rank, const uint32_t *dims,
                      const void *data, size_t bytes, qc_tensor **out);
+qrn_status ox_static_encoded(ox_import *im, Qnn_DataType_t dtype, uint32_t rank,
+                             const uint32_t *dims, const Qnn_QuantizeParams_t *q, const void *data,
+                             size_t bytes, qc_tensor **out);
 // A float constant with n elements, of the type (and in a quantized unit a fitting encoding) of
 // `like`.
 qrn_status ox_static_like(ox_import *im, const qc_tensor *like, const float *values, uint32_t rank,

@@ -51,6 +51,7 @@ qrn_status ox_import_quantize(ox_import *im, const ox_node *n);
 qrn_status ox_import_dequantize(ox_import *im, const ox_node *n);
 // A constant as floats (dequantized when it is quantized), in the arena; NULL when out of memory.
 const float *ox_const_floats(ox_import *im, const ox_val *v);
+void ox_const_floats_into(const ox_val *v, float *out); // the same into out[count]
 
 // place.c
 Qnn_DataType_t ox_qnn_type(const ox_import *im, const ox_val *v);

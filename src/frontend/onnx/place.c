@@ -6,6 +6,7 @@
 #include "frontend/onnx/internal.h"
 
 #include "base/mem.h"
+#include "frontend/onnx/permute.h"
 
 #include <string.h>
 
@@ -183,21 +184,12 @@ static qrn_status narrow(ox_import *im, const ox_val *v, const void **data, size
 // Elements of a constant in the order of a layout; whole bytes only.
 static qrn_status permute(ox_import *im, const ox_val *v, ox_layout layout, size_t elem,
                           const void **data) {
-    uint32_t perm[OX_MAX_RANK], dims[OX_MAX_RANK];
-    size_t strides[OX_MAX_RANK], n = count_of(v), at = 1;
+    uint32_t perm[OX_MAX_RANK];
     layout_perm(layout, v->rank, perm);
-    ox_dims_in(layout, v->rank, v->dims, dims);
-    for (uint32_t i = v->rank; i-- > 0; at *= v->dims[i])
-        strides[i] = at;
-    char *out = qrn_arena_alloc(im->arena, n * elem);
+    char *out = qrn_arena_alloc(im->arena, count_of(v) * elem);
     if (!out)
         return ox_no_memory(im);
-    for (size_t i = 0; i < n; i++) {
-        size_t rest = i, src = 0;
-        for (uint32_t d = v->rank; d-- > 0; rest /= dims[d])
-            src += rest % dims[d] * strides[perm[d]];
-        memcpy(out + i * elem, (const char *)*data + src * elem, elem);
-    }
+    ox_permute(out, *data, (unsigned)(8 * elem), v->rank, v->dims, perm);
     *data = out;
     return QRN_OK;
 }

@@ -88,10 +88,9 @@ static uint32_t group_of(const ox_val *v, size_t i) {
     return (uint32_t)((i / inner / len * blocks + at / e->block) * inner + i % inner);
 }
 
-const float *ox_const_floats(ox_import *im, const ox_val *v) {
+void ox_const_floats_into(const ox_val *v, float *out) {
     size_t n = count_of(v);
-    float *out = qrn_arena_alloc(im->arena, n * sizeof *out);
-    for (size_t i = 0; out && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (!v->enc) {
             out[i] = float_at(v, i);
             continue;
@@ -100,6 +99,12 @@ const float *ox_const_floats(ox_import *im, const ox_val *v) {
         int64_t zero = v->enc->zeros ? v->enc->zeros[g] : 0;
         out[i] = (float)((double)(int_at(v, i) - zero) * (double)v->enc->scales[g]);
     }
+}
+
+const float *ox_const_floats(ox_import *im, const ox_val *v) {
+    float *out = qrn_arena_alloc(im->arena, count_of(v) * sizeof *out);
+    if (out)
+        ox_const_floats_into(v, out);
     return out;
 }
 

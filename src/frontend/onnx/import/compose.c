@@ -66,7 +66,7 @@ static qc_tensor *ended(ox_expr *e, qc_op *o, qc_tensor *y) {
 // --- inputs and outputs
 // --------------------------------------------------------------------------------
 
-static Qnn_DataType_t real_type(const ox_expr *e) {
+Qnn_DataType_t ox_real_type(const ox_expr *e) {
     for (uint32_t i = 0; i < e->n->n_in; i++) {
         const ox_val *v = ox_input(e->im, e->n, i);
         if (v && v->type == OX_F16 && !ox_is_quantized(e->im, e->n))
@@ -78,20 +78,61 @@ static Qnn_DataType_t real_type(const ox_expr *e) {
 qc_tensor *ox_in_real(ox_expr *e, uint32_t i, ox_layout layout) {
     qc_tensor *x = NULL;
     if (e->s == QRN_OK)
-        e->s = ox_in_as(e->im, e->n, i, layout, real_type(e), &x);
+        e->s = ox_in_as(e->im, e->n, i, layout, ox_real_type(e), &x);
     return x;
 }
 
 qc_tensor *ox_out_real(ox_expr *e, uint32_t i, ox_layout layout) {
     qc_tensor *y = NULL;
     if (e->s == QRN_OK)
-        e->s = ox_out_as(e->im, e->n, i, layout, real_type(e), &y);
+        e->s = ox_out_as(e->im, e->n, i, layout, ox_real_type(e), &y);
     return y;
 }
 
 qrn_status ox_end_real(ox_expr *e, uint32_t i, ox_layout layout, const qc_tensor *y) {
     if (e->s == QRN_OK)
         e->s = ox_out_end(e->im, e->n, i, layout, y);
+    return e->s;
+}
+
+// s16 as u16: the same steps, counted from the lowest code.
+static qc_tensor *unsigned_like(ox_expr *e, const qc_tensor *x) {
+    qc_tensor like = *x, *y = NULL;
+    like.t.v1.dataType = QNN_DATATYPE_UFIXED_POINT_16;
+    like.t.v1.quantizeParams.scaleOffsetEncoding.offset -= 32768;
+    if (x->t.v1.quantizeParams.quantizationEncoding != QNN_QUANTIZATION_ENCODING_SCALE_OFFSET)
+        e->s = ox_fail(e->im, e->n, QRN_E_UNSUPPORTED, "tensor '%s' is int16 with several scales",
+                       x->t.v1.name);
+    else
+        e->s = ox_temp(e->im, &like, x->rank, x->dims, &y);
+    return y;
+}
+
+qc_tensor *ox_operand(ox_expr *e, uint32_t i, ox_layout layout) {
+    qc_tensor *x = NULL;
+    if (e->s == QRN_OK)
+        e->s = ox_in(e->im, e->n, i, layout, &x);
+    if (!x || ox_type_of(x) != QNN_DATATYPE_SFIXED_POINT_16)
+        return x;
+    qc_tensor *y = unsigned_like(e, x);
+    if (y)
+        e->s = ox_emit_unary(e->im, e->n, QNN_OP_CONVERT, x, y);
+    return y;
+}
+
+qc_tensor *ox_output(ox_expr *e, uint32_t i, ox_layout layout) {
+    qc_tensor *y = NULL;
+    if (e->s == QRN_OK)
+        e->s = ox_out(e->im, e->n, i, layout, &y);
+    return y && ox_type_of(y) == QNN_DATATYPE_SFIXED_POINT_16 ? unsigned_like(e, y) : y;
+}
+
+qrn_status ox_output_end(ox_expr *e, uint32_t i, ox_layout layout, qc_tensor *y) {
+    qc_tensor *out = NULL;
+    if (e->s == QRN_OK)
+        e->s = ox_out_made(e->im, e->n, i, layout, &out);
+    if (e->s == QRN_OK && out != y)
+        e->s = ox_emit_unary(e->im, e->n, QNN_OP_CONVERT, y, out);
     return e->s;
 }
 

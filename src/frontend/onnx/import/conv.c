@@ -1,112 +1,135 @@
 // SPDX-License-Identifier: MIT
 //
-// Importers: convolution, pooling, matrix products. Images are taken and made channel last.
+// Importers: convolution. Images are taken and made channel last.
+#include "frontend/onnx/import/activation.h"
+#include "frontend/onnx/import/exact.h"
 #include "frontend/onnx/import/table.h"
+#include "frontend/onnx/import/window.h"
 
 #include <string.h>
 
-// Attributes that convolutions and pools share, for n spatial dimensions.
-typedef struct window {
-    uint32_t n;
-    uint32_t kernel[3], stride[3], dilation[3], pad[6]; // pad: before, after per dimension
-} window;
+typedef struct conv {
+    ox_window w; // of images: rank 3 is widened
+    uint32_t group;
+    uint32_t dims[OX_MAX_RANK]; // of the output, as ONNX has them
+} conv;
 
-static uint32_t attr_or(const int64_t *list, uint32_t count, uint32_t i, uint32_t fallback) {
-    return i < count && list[i] > 0 ? (uint32_t)list[i] : fallback;
-}
-
-// SAME_*: the output is ceil(in / stride); an odd cell of padding goes after (UPPER) or before.
-static void same_pads(window *w, uint32_t i, uint32_t in, bool upper) {
-    uint32_t span = (w->kernel[i] - 1) * w->dilation[i] + 1;
-    uint32_t out = (in + w->stride[i] - 1) / w->stride[i], need = (out - 1) * w->stride[i] + span;
-    uint32_t total = need > in ? need - in : 0;
-    w->pad[2 * i] = upper ? total / 2 : total - total / 2;
-    w->pad[2 * i + 1] = total - w->pad[2 * i];
-}
-
-static qrn_status read_window(ox_import *im, const ox_node *n, const ox_val *x,
-                              const uint32_t *kernel, window *w) {
-    int64_t stride[3], dilation[3], pads[6];
-    uint32_t n_stride = ox_attr_ints(n, "strides", stride, 3);
-    uint32_t n_dilation = ox_attr_ints(n, "dilations", dilation, 3);
-    uint32_t n_pads = ox_attr_ints(n, "pads", pads, 6);
-    const char *mode = ox_attr_string(n, "auto_pad", "NOTSET");
-    w->n = x->rank - 2;
-    for (uint32_t i = 0; i < w->n; i++) {
-        w->kernel[i] = kernel[i];
-        w->stride[i] = attr_or(stride, n_stride, i, 1);
-        w->dilation[i] = attr_or(dilation, n_dilation, i, 1);
-        bool given = n_pads == 2 * w->n && strcmp(mode, "NOTSET") == 0;
-        if (given && (pads[i] < 0 || pads[i + w->n] < 0))
-            return ox_fail(im, n, QRN_E_UNSUPPORTED, "negative pads");
-        w->pad[2 * i] = given ? (uint32_t)pads[i] : 0;
-        w->pad[2 * i + 1] = given ? (uint32_t)pads[i + w->n] : 0;
-        if (strncmp(mode, "SAME", 4) == 0)
-            same_pads(w, i, x->dims[2 + i], strcmp(mode, "SAME_UPPER") == 0);
-    }
-    return QRN_OK;
-}
-
-static qrn_status conv_dims(ox_import *im, const ox_node *n, const ox_val *x, const window *w,
-                            uint32_t channels, uint32_t *dims) {
-    dims[0] = x->dims[0];
-    dims[1] = channels;
-    for (uint32_t i = 0; i < w->n; i++) {
-        uint32_t span = (w->kernel[i] - 1) * w->dilation[i] + 1;
-        uint32_t in = x->dims[2 + i] + w->pad[2 * i] + w->pad[2 * i + 1];
-        if (in < span)
-            return ox_fail(im, n, QRN_E_SHAPE, "the kernel is larger than the padded input");
-        dims[2 + i] = (in - span) / w->stride[i] + 1;
-    }
+static qrn_status read_conv(ox_import *im, const ox_node *n, conv *c) {
+    const ox_val *x = ox_input(im, n, 0), *f = ox_input(im, n, 1);
+    if (!x || !f)
+        return ox_fail(im, n, QRN_E_UNCONNECTED, "input %d is missing", x ? 1 : 0);
+    if (f->rank != x->rank)
+        return ox_fail(im, n, QRN_E_SHAPE, "input of rank %u, filter of rank %u", x->rank, f->rank);
+    QRN_TRY(ox_window_read(im, n, x, f->dims + 2, &c->w));
+    int64_t group = ox_attr_int(n, "group", 1);
+    if (group <= 0 || group > INT32_MAX || x->dims[1] % group || f->dims[0] % group ||
+        f->dims[1] * group != x->dims[1])
+        return ox_fail(im, n, QRN_E_SHAPE,
+                       "%lld groups of %u input channels with filters [%u, %u, ...]",
+                       (long long)group, x->dims[1], f->dims[0], f->dims[1]);
+    c->group = (uint32_t)group;
+    c->dims[0] = x->dims[0];
+    c->dims[1] = f->dims[0];
+    QRN_TRY(ox_window_dims(im, n, &c->w, x->dims + 2, c->dims + 2));
+    ox_window_widen(&c->w);
     return QRN_OK;
 }
 
 // Filter [O, I, k...] of ONNX as [k..., I, O] of QNN.
-static qrn_status filter_of(ox_import *im, const ox_node *n, const ox_val *w, qc_tensor **out) {
-    uint32_t perm[OX_MAX_RANK], dims[OX_MAX_RANK];
-    qc_tensor *x;
-    for (uint32_t i = 0; i < w->rank; i++) {
-        perm[i] = i + 2 < w->rank ? i + 2 : w->rank - 1 - i;
-        dims[i] = w->dims[perm[i]];
-    }
-    // The transposition of a constant is folded by the backend at finalize.
-    QRN_TRY(ox_in(im, n, 1, OX_ONNX, &x));
-    QRN_TRY(ox_temp(im, x, w->rank, dims, out));
-    return ox_emit_transpose(im, n, x, perm, *out);
+static void filter_perm(uint32_t rank, uint32_t *perm) {
+    for (uint32_t i = 0; i < rank; i++)
+        perm[i] = i + 2 < rank ? i + 2 : rank - 1 - i;
 }
 
 static qrn_status import_conv(ox_import *im, const ox_node *n) {
-    const ox_val *x = ox_input(im, n, 0), *f = ox_input(im, n, 1);
-    window w;
-    uint32_t dims[OX_MAX_RANK], group = (uint32_t)ox_attr_int(n, "group", 1);
-    qc_tensor *in, *filter, *bias = NULL, *out;
-    if (x->rank != 4 || f->rank != 4)
-        return ox_fail(im, n, QRN_E_UNSUPPORTED, "rank %u, only 4 for now", x->rank);
-    QRN_TRY(read_window(im, n, x, f->dims + 2, &w));
-    QRN_TRY(conv_dims(im, n, x, &w, f->dims[0], dims));
-    QRN_TRY(ox_set_output(im, n, 0, x->type, x->rank, dims));
-    QRN_TRY(ox_in(im, n, 0, OX_LAST, &in));
-    QRN_TRY(filter_of(im, n, f, &filter));
-    if (ox_input(im, n, 2))
-        QRN_TRY(ox_in(im, n, 2, OX_ONNX, &bias));
-    QRN_TRY(ox_out(im, n, 0, OX_LAST, &out));
-    bool depthwise = group == x->dims[1] && group > 1;
-    qc_op o;
-    ox_op(im, &o, n, depthwise ? QNN_OP_DEPTH_WISE_CONV_2D : QNN_OP_CONV_2D);
-    qc_in(&o, in);
-    qc_in(&o, filter);
-    if (bias)
-        qc_in(&o, bias);
-    qc_out(&o, out);
-    qc_u32s(&o, QNN_OP_CONV_2D_PARAM_STRIDE, w.stride, 2);
-    qc_u32s_2d(&o, QNN_OP_CONV_2D_PARAM_PAD_AMOUNT, w.pad, 2, 2);
-    qc_u32s(&o, QNN_OP_CONV_2D_PARAM_DILATION, w.dilation, 2);
-    if (!depthwise)
-        qc_u32(&o, QNN_OP_CONV_2D_PARAM_GROUP, group);
-    return qc_op_end(&o);
+    conv c;
+    uint32_t perm[OX_MAX_RANK], rank;
+    QRN_TRY(read_conv(im, n, &c));
+    rank = ox_input(im, n, 0)->rank;
+    QRN_TRY(ox_set_output(im, n, 0, ox_input(im, n, 0)->type, rank, c.dims));
+    filter_perm(rank, perm);
+    ox_expr e = ox_begin(im, n);
+    bool real = !ox_filter_fits(&e, 1, 0);
+    qc_tensor *x = ox_image_in(&e, real ? ox_in_real(&e, 0, OX_LAST) : ox_operand(&e, 0, OX_LAST));
+    qc_tensor *filter = ox_filter(&e, 1, perm, c.w.n + 2, real);
+    qc_tensor *bias = ox_bias(&e, 2, x, filter, c.dims[1]);
+    qc_tensor *y = real ? ox_out_real(&e, 0, OX_LAST) : ox_output(&e, 0, OX_LAST);
+    qc_tensor *image = ox_image_out(&e, y);
+    ox_convolve(&e, &c.w, c.group, x, filter, bias, image);
+    ox_image_end(&e, image, y);
+    return real ? ox_end_real(&e, 0, OX_LAST, y) : ox_output_end(&e, 0, OX_LAST, y);
+}
+
+// Conv, then input 3 added, then an activation.
+static qrn_status import_fused_conv(ox_import *im, const ox_node *n) {
+    conv c;
+    uint32_t perm[OX_MAX_RANK], rank;
+    QRN_TRY(read_conv(im, n, &c));
+    rank = ox_input(im, n, 0)->rank;
+    QRN_TRY(ox_set_output(im, n, 0, ox_input(im, n, 0)->type, rank, c.dims));
+    filter_perm(rank, perm);
+    ox_expr e = ox_begin(im, n);
+    qc_tensor *x = ox_image_in(&e, ox_in_real(&e, 0, OX_LAST));
+    qc_tensor *filter = ox_filter(&e, 1, perm, c.w.n + 2, true);
+    qc_tensor *bias = ox_bias(&e, 2, x, filter, c.dims[1]);
+    qc_tensor *y = ox_out_real(&e, 0, OX_LAST);
+    if (!x || !y)
+        return ox_done(&e);
+    qc_tensor *sum = ox_result_like(&e, y, y->rank, y->dims), *image = ox_image_out(&e, sum);
+    ox_convolve(&e, &c.w, c.group, x, filter, bias, image);
+    ox_image_end(&e, image, sum);
+    if (ox_input(im, n, 3))
+        sum = ox_binary(&e, QNN_OP_ELEMENT_WISE_ADD, sum, ox_in_real(&e, 3, OX_LAST));
+    ox_into(&e, y);
+    ox_activate(&e, sum);
+    return ox_end_real(&e, 0, OX_LAST, y);
+}
+
+// --- ConvInteger
+// ----------------------------------------------------------------------------------------
+
+static qc_tensor *convolve_part(ox_expr *e, const void *ctx, qc_tensor *x, qc_tensor *w) {
+    const conv *c = ctx;
+    uint32_t dims[OX_MAX_RANK], rank = c->w.n + 2;
+    if (!x || !w)
+        return NULL;
+    dims[0] = x->dims[0];
+    for (uint32_t i = 0; i < c->w.n; i++)
+        dims[1 + i] = c->dims[2 + i];
+    dims[rank - 1] = c->dims[1];
+    qc_tensor *y = ox_result_like(e, x, rank, dims);
+    ox_convolve(e, &c->w, c->group, x, w, NULL, y);
+    return y;
+}
+
+static qrn_status import_conv_integer(ox_import *im, const ox_node *n) {
+    conv c;
+    uint32_t perm[OX_MAX_RANK];
+    QRN_TRY(read_conv(im, n, &c));
+    const ox_val *f = ox_input(im, n, 1);
+    uint32_t rank = f->rank, depth = f->dims[1];
+    for (uint32_t i = 2; i < rank; i++)
+        depth *= f->dims[i];
+    QRN_TRY(ox_set_output(im, n, 0, OX_I32, rank, c.dims));
+    filter_perm(rank, perm);
+    if (rank == 3) // as an image: the output's dimensions too
+        c.dims[3] = c.dims[2], c.dims[2] = 1;
+    ox_expr e = ox_begin(im, n);
+    qc_tensor *x = ox_image_in(&e, ox_in_minus(&e, 0, OX_LAST, 2, 0));
+    qc_tensor *w = ox_transpose(&e, ox_in_minus(&e, 1, OX_ONNX, 3, 0), perm), *y = NULL;
+    if (w && rank == 3)
+        w = ox_reshape(&e, w, 4, (const uint32_t[]){1, w->dims[0], w->dims[1], w->dims[2]});
+    qc_tensor *sum = ox_exact_product(&e, x, w, depth, convolve_part, &c);
+    if (e.s == QRN_OK)
+        e.s = ox_out(im, n, 0, OX_LAST, &y);
+    ox_into(&e, y);
+    ox_reshape(&e, sum, y ? y->rank : 0, y ? y->dims : NULL);
+    return ox_done(&e);
 }
 
 const ox_importer ox_import_conv[] = {
     {"Conv", "", import_conv},
+    {"FusedConv", "com.microsoft", import_fused_conv},
+    {"ConvInteger", "", import_conv_integer},
     {0},
 };

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+//
+// Permuting constants. The dimension that is last in the result is done in blocks, so that the
+// lines of the source that a block touches stay in the cache while its neighbours are visited.
+#include "frontend/onnx/permute.h"
+
+#include <string.h>
+
+#define MAX_RANK 8
+#define BLOCK 64
+
+#define COPY_RUN(type)                                                                             \
+    do {                                                                                           \
+        type *d = (type *)dst;                                                                     \
+        const type *s = (const type *)src;                                                         \
+        for (size_t i = 0; i < n; i++)                                                             \
+            d[i] = s[i * stride];                                                                  \
+    } while (0)
+
+// n elements that lie `stride` elements apart.
+static void copy_run(void *dst, const void *src, size_t stride, size_t n, unsigned bits) {
+    switch (bits) {
+    case 8:
+        COPY_RUN(uint8_t);
+        break;
+    case 16:
+        COPY_RUN(uint16_t);
+        break;
+    case 32:
+        COPY_RUN(uint32_t);
+        break;
+    default:
+        COPY_RUN(uint64_t);
+        break;
+    }
+}
+
+// Every index of the dimensions but `inner`, in the order of the source.
+static void copy_block(char *dst, const char *src, unsigned bits, uint32_t rank,
+                       const uint32_t *dims, const size_t *from, const size_t *to, uint32_t inner,
+                       size_t n) {
+    uint32_t index[MAX_RANK] = {0};
+    size_t elem = bits / 8, s = 0, d = 0;
+    for (;;) {
+        copy_run(dst + d * elem, src + s * elem, from[inner], n, bits);
+        uint32_t axis = rank;
+        while (axis-- > 0) {
+            if (axis == inner)
+                continue;
+            s += from[axis];
+            d += to[axis];
+            if (++index[axis] < dims[axis])
+                break;
+            s -= from[axis] * dims[axis];
+            d -= to[axis] * dims[axis];
+            index[axis] = 0;
+        }
+        if (axis == UINT32_MAX)
+            return;
+    }
+}
+
+void ox_permute(void *dst, const void *src, unsigned bits, uint32_t rank, const uint32_t *dims,
+                const uint32_t *perm) {
+    size_t from[MAX_RANK], to[MAX_RANK], at = 1; // strides of the source's dimensions
+    for (uint32_t i = rank; i-- > 0; at *= dims[i])
+        from[i] = at;
+    if (rank == 0) {
+        memcpy(dst, src, bits / 8);
+        return;
+    }
+    at = 1;
+    for (uint32_t i = rank; i-- > 0; at *= dims[perm[i]])
+        to[perm[i]] = at;
+    uint32_t inner = perm[rank - 1];
+    size_t elem = bits / 8;
+    for (uint32_t done = 0; done < dims[inner]; done += BLOCK) {
+        uint32_t n = dims[inner] - done < BLOCK ? dims[inner] - done : BLOCK;
+        copy_block((char *)dst + done * elem, (const char *)src + done * from[inner] * elem, bits,
+                   rank, dims, from, to, inner, n);
+    }
+}
+
+void ox_unpack4(uint8_t *dst, const uint8_t *src, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        dst[i] = src[i / 2] >> (i % 2 * 4) & 15;
+}
+
+void ox_pack4(uint8_t *dst, const uint8_t *src, size_t n) {
+    memset(dst, 0, (n + 1) / 2);
+    for (size_t i = 0; i < n; i++)
+        dst[i / 2] |= (uint8_t)(src[i] << (i % 2 * 4));
+}
