@@ -136,8 +136,7 @@ static qrn_status import_average_pool(ox_import *im, const ox_node *n) {
     bool pads = ox_attr_int(n, "count_include_pad", 0) != 0;
     ox_expr e = ox_begin(im, n);
     bool real = p.w.dilated;
-    qc_tensor *x =
-        ox_image_in(&e, real ? ox_in_real(&e, 0, OX_LAST) : ox_operand(&e, 0, OX_LAST));
+    qc_tensor *x = ox_image_in(&e, real ? ox_in_real(&e, 0, OX_LAST) : ox_operand(&e, 0, OX_LAST));
     qc_tensor *y = real ? ox_out_real(&e, 0, OX_LAST) : ox_output(&e, 0, OX_LAST);
     qc_tensor *image = ox_image_out(&e, y);
     if (!real) {
@@ -188,8 +187,7 @@ static qrn_status import_lp_pool(ox_import *im, const ox_node *n) {
     if (power_of == 2 && p.w.n == 2 && !p.w.dilated && !p.w.ceil) {
         emit_pool(&e, QNN_OP_L2_POOL_2D, NULL, &p.w, false, x, image);
     } else {
-        qc_tensor *sum =
-            ox_taps(&e, QNN_OP_ELEMENT_WISE_ADD, &p.w, power(&e, x, power_of), p.out);
+        qc_tensor *sum = ox_taps(&e, QNN_OP_ELEMENT_WISE_ADD, &p.w, power(&e, x, power_of), p.out);
         ox_into(&e, image);
         root(&e, sum, power_of);
     }

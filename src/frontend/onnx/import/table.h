@@ -10,6 +10,7 @@
 // clang-format off
 #define OX_GROUPS(X)    \
     X(conv)             \
+    X(matmul)           \
     X(pool)             \
     X(conv_transpose)   \
     X(math)             \
