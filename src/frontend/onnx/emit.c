@@ -201,7 +201,7 @@ qrn_status ox_out(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout,
 qrn_status ox_out_made(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout,
                        qc_tensor **out) {
     ox_val *v, *target;
-    QRN_TRY(output_val(im, n, i, &v));
+    QRN_TRY(ox_output_val(im, n, i, &v));
     QRN_TRY(ox_unit_output(im, v, &target));
     *out = target->at[target->rank < 3 ? OX_ONNX : layout];
     return QRN_OK;

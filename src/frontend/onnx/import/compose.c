@@ -108,7 +108,7 @@ static qc_tensor *unsigned_like(ox_expr *e, const qc_tensor *x) {
     return y;
 }
 
-qc_tensor *ox_operand(ox_expr *e, uint32_t i, ox_layout layout) {
+qc_tensor *ox_fixed_in(ox_expr *e, uint32_t i, ox_layout layout) {
     qc_tensor *x = NULL;
     if (e->s == QRN_OK)
         e->s = ox_in(e->im, e->n, i, layout, &x);
@@ -120,14 +120,14 @@ qc_tensor *ox_operand(ox_expr *e, uint32_t i, ox_layout layout) {
     return y;
 }
 
-qc_tensor *ox_output(ox_expr *e, uint32_t i, ox_layout layout) {
+qc_tensor *ox_fixed_out(ox_expr *e, uint32_t i, ox_layout layout) {
     qc_tensor *y = NULL;
     if (e->s == QRN_OK)
         e->s = ox_out(e->im, e->n, i, layout, &y);
     return y && ox_type_of(y) == QNN_DATATYPE_SFIXED_POINT_16 ? unsigned_like(e, y) : y;
 }
 
-qrn_status ox_output_end(ox_expr *e, uint32_t i, ox_layout layout, qc_tensor *y) {
+qrn_status ox_fixed_end(ox_expr *e, uint32_t i, ox_layout layout, qc_tensor *y) {
     qc_tensor *out = NULL;
     if (e->s == QRN_OK)
         e->s = ox_out_made(e->im, e->n, i, layout, &out);

@@ -34,9 +34,9 @@ Qnn_DataType_t ox_real_type(const ox_expr *e); // what "float" means there
 
 // The same without a change of numbers: fixed point stays fixed point. s16, which few ops take, is
 // converted to u16 and back.
-qc_tensor *ox_operand(ox_expr *e, uint32_t i, ox_layout layout);
-qc_tensor *ox_output(ox_expr *e, uint32_t i, ox_layout layout);
-qrn_status ox_output_end(ox_expr *e, uint32_t i, ox_layout layout, qc_tensor *y);
+qc_tensor *ox_fixed_in(ox_expr *e, uint32_t i, ox_layout layout);
+qc_tensor *ox_fixed_out(ox_expr *e, uint32_t i, ox_layout layout);
+qrn_status ox_fixed_end(ox_expr *e, uint32_t i, ox_layout layout, qc_tensor *y);
 
 qc_tensor *ox_unary(ox_expr *e, const char *op, qc_tensor *x);
 qc_tensor *ox_binary(ox_expr *e, const char *op, qc_tensor *a, qc_tensor *b);

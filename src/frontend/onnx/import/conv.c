@@ -50,14 +50,14 @@ static qrn_status import_conv(ox_import *im, const ox_node *n) {
     filter_perm(rank, perm);
     ox_expr e = ox_begin(im, n);
     bool real = !ox_filter_fits(&e, 1, 0);
-    qc_tensor *x = ox_image_in(&e, real ? ox_in_real(&e, 0, OX_LAST) : ox_operand(&e, 0, OX_LAST));
+    qc_tensor *x = ox_image_in(&e, real ? ox_in_real(&e, 0, OX_LAST) : ox_fixed_in(&e, 0, OX_LAST));
     qc_tensor *filter = ox_filter(&e, 1, perm, c.w.n + 2, real);
     qc_tensor *bias = ox_bias(&e, 2, x, filter, c.dims[1]);
-    qc_tensor *y = real ? ox_out_real(&e, 0, OX_LAST) : ox_output(&e, 0, OX_LAST);
+    qc_tensor *y = real ? ox_out_real(&e, 0, OX_LAST) : ox_fixed_out(&e, 0, OX_LAST);
     qc_tensor *image = ox_image_out(&e, y);
     ox_convolve(&e, &c.w, c.group, x, filter, bias, image);
     ox_image_end(&e, image, y);
-    return real ? ox_end_real(&e, 0, OX_LAST, y) : ox_output_end(&e, 0, OX_LAST, y);
+    return real ? ox_end_real(&e, 0, OX_LAST, y) : ox_fixed_end(&e, 0, OX_LAST, y);
 }
 
 // Conv, then input 3 added, then an activation.

@@ -142,8 +142,8 @@ static qrn_status import_transposed(ox_import *im, const ox_node *n) {
         perm[i] = i + 2 < rank ? i + 2 : i + 2 - rank;
     ox_expr e = ox_begin(im, n);
     bool real = !ox_filter_fits(&e, 1, 1);
-    qc_tensor *x = real ? ox_in_real(&e, 0, OX_LAST) : ox_operand(&e, 0, OX_LAST);
-    qc_tensor *y = real ? ox_out_real(&e, 0, OX_LAST) : ox_output(&e, 0, OX_LAST);
+    qc_tensor *x = real ? ox_in_real(&e, 0, OX_LAST) : ox_fixed_in(&e, 0, OX_LAST);
+    qc_tensor *y = real ? ox_out_real(&e, 0, OX_LAST) : ox_fixed_out(&e, 0, OX_LAST);
     qc_tensor *filter = ox_filter(&e, 1, perm, t.w.n + 2, real);
     qc_tensor *bias = ox_bias(&e, 2, x, filter, channels);
     if (e.s != QRN_OK)
@@ -154,7 +154,7 @@ static qrn_status import_transposed(ox_import *im, const ox_node *n) {
     qc_tensor *wide = t.w.n + 2 == y->rank ? y : ox_result_like(&e, y, t.w.n + 2, dims);
     emit(&e, &t, x, filter, bias, wide);
     ox_image_end(&e, wide, y);
-    return real ? ox_end_real(&e, 0, OX_LAST, y) : ox_output_end(&e, 0, OX_LAST, y);
+    return real ? ox_end_real(&e, 0, OX_LAST, y) : ox_fixed_end(&e, 0, OX_LAST, y);
 }
 
 // --- Col2Im

@@ -138,8 +138,8 @@ static qrn_status import_matmul(ox_import *im, const ox_node *n) {
     bool real =
         !ox_is_quantized(im, n) || (is_constant(vb) && !ox_filter_fits(&e, 1, vb->rank - 1));
     bool weight = is_constant(vb) && vb->rank <= 2;
-    qc_tensor *a = real ? ox_in_real(&e, 0, OX_ONNX) : ox_operand(&e, 0, OX_ONNX);
-    qc_tensor *y = real ? ox_out_real(&e, 0, OX_ONNX) : ox_output(&e, 0, OX_ONNX);
+    qc_tensor *a = real ? ox_in_real(&e, 0, OX_ONNX) : ox_fixed_in(&e, 0, OX_ONNX);
+    qc_tensor *y = real ? ox_out_real(&e, 0, OX_ONNX) : ox_fixed_out(&e, 0, OX_ONNX);
     if (!a || !y)
         return e.s;
     qc_tensor *product = y;
@@ -148,7 +148,7 @@ static qrn_status import_matmul(ox_import *im, const ox_node *n) {
     if (weight) {
         ox_fully_connected(&e, as_matrix(&e, a, true), weight_of(&e, real), NULL, product);
     } else {
-        qc_tensor *b = real ? ox_in_real(&e, 1, OX_ONNX) : ox_operand(&e, 1, OX_ONNX);
+        qc_tensor *b = real ? ox_in_real(&e, 1, OX_ONNX) : ox_fixed_in(&e, 1, OX_ONNX);
         a = as_matrix(&e, a, true);
         b = as_matrix(&e, b, false);
         ox_into(&e, product);
@@ -158,7 +158,7 @@ static qrn_status import_matmul(ox_import *im, const ox_node *n) {
         ox_into(&e, y);
         ox_reshape(&e, product, y->rank, y->dims);
     }
-    return real ? ox_end_real(&e, 0, OX_ONNX, y) : ox_output_end(&e, 0, OX_ONNX, y);
+    return real ? ox_end_real(&e, 0, OX_ONNX, y) : ox_fixed_end(&e, 0, OX_ONNX, y);
 }
 
 // --- FusedMatMul
@@ -265,11 +265,11 @@ static qc_tensor *gemm_a(ox_expr *e, const gemm *g, qc_tensor *a) {
 static qrn_status gemm_dense(ox_import *im, const ox_node *n, const gemm *g, bool real) {
     ox_expr e = ox_begin(im, n);
     const uint32_t perm[] = {g->tb ? 0 : 1, g->tb ? 1 : 0};
-    qc_tensor *a = real ? ox_in_real(&e, 0, OX_ONNX) : ox_operand(&e, 0, OX_ONNX);
+    qc_tensor *a = real ? ox_in_real(&e, 0, OX_ONNX) : ox_fixed_in(&e, 0, OX_ONNX);
     a = gemm_a(&e, g, a);
     qc_tensor *weight = ox_filter(&e, 1, perm, 2, real);
     qc_tensor *bias = row_bias(&e, g, a, weight);
-    qc_tensor *y = real ? ox_out_real(&e, 0, OX_ONNX) : ox_output(&e, 0, OX_ONNX);
+    qc_tensor *y = real ? ox_out_real(&e, 0, OX_ONNX) : ox_fixed_out(&e, 0, OX_ONNX);
     qc_tensor *sum = y;
     bool active = ox_attr_string(n, "activation", "")[0] != '\0';
     if (y && active)
@@ -279,7 +279,7 @@ static qrn_status gemm_dense(ox_import *im, const ox_node *n, const gemm *g, boo
         ox_into(&e, y);
         ox_activate(&e, sum);
     }
-    return real ? ox_end_real(&e, 0, OX_ONNX, y) : ox_output_end(&e, 0, OX_ONNX, y);
+    return real ? ox_end_real(&e, 0, OX_ONNX, y) : ox_fixed_end(&e, 0, OX_ONNX, y);
 }
 
 // Product, alpha, beta and C as separate ops.

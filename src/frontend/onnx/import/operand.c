@@ -17,7 +17,7 @@ qc_tensor *ox_filter(ox_expr *e, uint32_t i, const uint32_t *perm, uint32_t rank
         return NULL;
     if (!x) {
         uint32_t dims[OX_MAX_RANK], lead = 0;
-        x = real ? ox_in_real(e, i, OX_ONNX) : ox_operand(e, i, OX_ONNX);
+        x = real ? ox_in_real(e, i, OX_ONNX) : ox_fixed_in(e, i, OX_ONNX);
         bool moves = false;
         for (uint32_t d = 0; x && d < x->rank; d++)
             moves |= perm[d] != d;
@@ -112,7 +112,7 @@ qc_tensor *ox_bias(ox_expr *e, uint32_t i, const qc_tensor *x, const qc_tensor *
     if (values)
         out = ox_bias_of(e, values, x, filter, channels);
     else
-        out = ox_is_fixed(x) ? ox_operand(e, i, OX_ONNX) : ox_in_real(e, i, OX_ONNX);
+        out = ox_is_fixed(x) ? ox_fixed_in(e, i, OX_ONNX) : ox_in_real(e, i, OX_ONNX);
     qrn_free(values);
     return out;
 }

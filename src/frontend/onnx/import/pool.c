@@ -76,8 +76,8 @@ static qrn_status import_max_pool(ox_import *im, const ox_node *n) {
         return ox_fail(im, n, QRN_E_UNSUPPORTED,
                        "the output Indices: QNN pools give values alone; leave it out");
     ox_expr e = ox_begin(im, n);
-    qc_tensor *x = ox_image_in(&e, ox_operand(&e, 0, OX_LAST));
-    qc_tensor *y = ox_output(&e, 0, OX_LAST), *image = ox_image_out(&e, y);
+    qc_tensor *x = ox_image_in(&e, ox_fixed_in(&e, 0, OX_LAST));
+    qc_tensor *y = ox_fixed_out(&e, 0, OX_LAST), *image = ox_image_out(&e, y);
     if (e.s != QRN_OK)
         return e.s;
     if (takes(&e, &p, x)) {
@@ -89,7 +89,7 @@ static qrn_status import_max_pool(ox_import *im, const ox_node *n) {
         ox_convert(&e, real, image);
     }
     ox_image_end(&e, image, y);
-    return ox_output_end(&e, 0, OX_LAST, y);
+    return ox_fixed_end(&e, 0, OX_LAST, y);
 }
 
 // --- AveragePool
@@ -136,8 +136,8 @@ static qrn_status import_average_pool(ox_import *im, const ox_node *n) {
     bool pads = ox_attr_int(n, "count_include_pad", 0) != 0;
     ox_expr e = ox_begin(im, n);
     bool real = p.w.dilated;
-    qc_tensor *x = ox_image_in(&e, real ? ox_in_real(&e, 0, OX_LAST) : ox_operand(&e, 0, OX_LAST));
-    qc_tensor *y = real ? ox_out_real(&e, 0, OX_LAST) : ox_output(&e, 0, OX_LAST);
+    qc_tensor *x = ox_image_in(&e, real ? ox_in_real(&e, 0, OX_LAST) : ox_fixed_in(&e, 0, OX_LAST));
+    qc_tensor *y = real ? ox_out_real(&e, 0, OX_LAST) : ox_fixed_out(&e, 0, OX_LAST);
     qc_tensor *image = ox_image_out(&e, y);
     if (!real) {
         emit_pool(&e, QNN_OP_POOL_AVG_2D, QNN_OP_POOL_AVG_3D, &p.w, pads, x, image);
@@ -148,7 +148,7 @@ static qrn_status import_average_pool(ox_import *im, const ox_node *n) {
         ox_binary(&e, QNN_OP_ELEMENT_WISE_MULTIPLY, sum, scale);
     }
     ox_image_end(&e, image, y);
-    return real ? ox_end_real(&e, 0, OX_LAST, y) : ox_output_end(&e, 0, OX_LAST, y);
+    return real ? ox_end_real(&e, 0, OX_LAST, y) : ox_fixed_end(&e, 0, OX_LAST, y);
 }
 
 // --- LpPool
@@ -228,7 +228,7 @@ static qrn_status import_global_pool(ox_import *im, const ox_node *n) {
     bool max = strcmp(n->op, "GlobalMaxPool") == 0;
     QRN_TRY(read_global(im, n, &p));
     ox_expr e = ox_begin(im, n);
-    qc_tensor *x = ox_operand(&e, 0, OX_LAST), *y = ox_output(&e, 0, OX_LAST);
+    qc_tensor *x = ox_fixed_in(&e, 0, OX_LAST), *y = ox_fixed_out(&e, 0, OX_LAST);
     if (e.s != QRN_OK)
         return e.s;
     if (p.w.n > OX_MAX_SPATIAL || (max && !takes(&e, &p, x))) {
@@ -242,7 +242,7 @@ static qrn_status import_global_pool(ox_import *im, const ox_node *n) {
                   image);
         ox_image_end(&e, image, y);
     }
-    return ox_output_end(&e, 0, OX_LAST, y);
+    return ox_fixed_end(&e, 0, OX_LAST, y);
 }
 
 static qrn_status import_global_lp_pool(ox_import *im, const ox_node *n) {
