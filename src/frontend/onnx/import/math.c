@@ -61,6 +61,20 @@ qrn_status ox_arithmetic_type(const ox_import *im, const ox_node *n, const ox_va
     }
 }
 
+qrn_status ox_fits_32(const ox_import *im, const ox_node *n) {
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const ox_val *v = ox_input(im, n, i);
+        if (!v || !v->data || (v->type != OX_I64 && v->type != OX_U64))
+            continue;
+        const int64_t *p = v->data;
+        for (size_t k = 0; k < v->bytes / sizeof *p; k++)
+            if (v->type == OX_I64 ? p[k] < INT32_MIN || p[k] > INT32_MAX : p[k] >> 32 != 0)
+                return ox_fail(im, n, QRN_E_UNSUPPORTED,
+                               "input %u has numbers that need 64 bits; QNN computes in 32", i);
+    }
+    return QRN_OK;
+}
+
 qrn_status ox_same_shape(ox_import *im, const ox_node *n, int type) {
     QRN_TRY(ox_need(im, n, 1));
     const ox_val *x = ox_input(im, n, 0);
@@ -271,16 +285,26 @@ static qrn_status import_dropout(ox_import *im, const ox_node *n) {
     return ox_alias(im, n, 0, 0);
 }
 
+// The type that a Cast names; opset 1 spelled it.
+static int cast_target(const ox_node *n) {
+    static const char *const names[] = {
+        [OX_F32] = "FLOAT",  [OX_U8] = "UINT8",    [OX_I8] = "INT8",    [OX_U16] = "UINT16",
+        [OX_I16] = "INT16",  [OX_I32] = "INT32",   [OX_I64] = "INT64",  [OX_STRING] = "STRING",
+        [OX_BOOL] = "BOOL",  [OX_F16] = "FLOAT16", [OX_F64] = "DOUBLE", [OX_U32] = "UINT32",
+        [OX_U64] = "UINT64",
+    };
+    const char *text = ox_attr_string(n, "to", NULL);
+    for (int t = 1; text && t < (int)(sizeof names / sizeof names[0]); t++)
+        if (strcmp(names[t], text) == 0)
+            return t;
+    return (int)ox_attr_int(n, "to", OX_NONE);
+}
+
 static qrn_status import_cast(ox_import *im, const ox_node *n) {
     bool like = strcmp(n->op, "CastLike") == 0;
     QRN_TRY(ox_need(im, n, like ? 2 : 1));
     const ox_val *x = ox_input(im, n, 0);
-    int to = like ? ox_input(im, n, 1)->type : (int)ox_attr_int(n, "to", OX_NONE);
-    const ox_attr *text = like ? NULL : ox_attr_find(n, "to");
-    if (text && text->type == 3) // opset 1 spelled the type
-        for (int t = 1; t < 30 && to == OX_NONE; t++)
-            if (strncmp(ox_type_name(t), text->s, strlen(ox_type_name(t))) == 0)
-                to = t;
+    int to = like ? ox_input(im, n, 1)->type : cast_target(n);
     if (to == x->type)
         return ox_alias(im, n, 0, 0);
     ox_val target = {.type = to};

@@ -20,6 +20,10 @@ qrn_status ox_arithmetic_type(const ox_import *im, const ox_node *n, const ox_va
 bool ox_is_float(const ox_val *v); // float32 or float16
 bool ox_is_unsigned(const ox_val *v);
 
+// Refuses constants of 64-bit integers that do not fit into the 32 bits of QNN tensors. Ops for
+// which the nearest number that fits does as well (Max, Less, ...) need not ask.
+qrn_status ox_fits_32(const ox_import *im, const ox_node *n);
+
 // Sets output 0 to input 0's shape and the given type.
 qrn_status ox_same_shape(ox_import *im, const ox_node *n, int type);
 // Sets output 0 to the shape that the first `count` inputs broadcast to.

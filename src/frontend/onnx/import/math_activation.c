@@ -74,11 +74,19 @@ static qrn_status import_softplus(ox_import *im, const ox_node *n) {
 
 // alpha (e^x - 1) below 0; QNN's Elu is that for alpha >= 0 only.
 static qc_tensor *elu(ox_expr *e, qc_tensor *x, float alpha) {
-    qc_tensor *y = ox_unary(e, QNN_OP_ELU, x);
-    if (alpha == 1)
+    qc_tensor *y = x ? ox_result_like(e, x, x->rank, x->dims) : NULL;
+    qc_op o;
+    if (!y)
+        return NULL;
+    ox_op(e->im, &o, e->n, QNN_OP_ELU);
+    qc_in(&o, x);
+    qc_out(&o, y);
+    qc_f32(&o, QNN_OP_ELU_PARAM_ALPHA, fabsf(alpha));
+    ox_end(e, &o);
+    if (alpha >= 0)
         return y;
-    qc_tensor *below = ox_compare(e, QNN_OP_ELEMENT_WISE_LESS, x, ox_constant(e, 0));
-    return ox_select(e, below, ox_binary(e, MUL, y, ox_constant(e, alpha)), x);
+    qc_tensor *above = ox_compare(e, QNN_OP_ELEMENT_WISE_GREATER, x, ox_constant(e, 0));
+    return ox_select(e, above, x, ox_with(e, MUL, y, -1));
 }
 
 static qrn_status times(ox_expr *e, qc_tensor *x, double factor) {
@@ -99,11 +107,13 @@ static qrn_status import_elu(ox_import *im, const ox_node *n) {
 }
 
 static qrn_status import_selu(ox_import *im, const ox_node *n) {
+    bool old = ox_version(im, n) < 6; // fewer digits
+    float alpha = ox_attr_float(n, "alpha", old ? 1.6732f : 1.67326319217681884765625f);
+    float gamma = ox_attr_float(n, "gamma", old ? 1.0507f : 1.05070102214813232421875f);
     ox_expr e;
     qc_tensor *x;
     QRN_TRY(ox_begin_float(&e, im, n, &x));
-    return times(&e, elu(&e, x, ox_attr_float(n, "alpha", 1.67326319217681884765625f)),
-                 (double)ox_attr_float(n, "gamma", 1.05070102214813232421875f));
+    return times(&e, elu(&e, x, alpha), gamma);
 }
 
 static qrn_status import_celu(ox_import *im, const ox_node *n) {
@@ -116,7 +126,7 @@ static qrn_status import_celu(ox_import *im, const ox_node *n) {
         return emit(im, n, &(activation){.op = QNN_OP_ELU, .types = OX_T_ACT16});
     QRN_TRY(ox_begin_float(&e, im, n, &x));
     x = ox_binary(&e, DIV, x, ox_constant(&e, alpha));
-    return times(&e, ox_unary(&e, QNN_OP_ELU, x), alpha);
+    return times(&e, elu(&e, x, 1), alpha);
 }
 
 static qrn_status import_mish(ox_import *im, const ox_node *n) {

@@ -169,6 +169,8 @@ static qrn_status same_types(const ox_import *im, const ox_node *n, uint32_t cou
 static qrn_status import_arithmetic(ox_import *im, const ox_node *n) {
     Qnn_DataType_t type;
     QRN_TRY(same_types(im, n, 2));
+    if (strcmp(n->op, "Max") != 0 && strcmp(n->op, "Min") != 0)
+        QRN_TRY(ox_fits_32(im, n));
     QRN_TRY(ox_arithmetic_type(im, n, ox_input(im, n, 0), &type));
     return import_op(im, n, false, type);
 }
@@ -230,6 +232,7 @@ static qrn_status import_pow(ox_import *im, const ox_node *n) {
     qc_tensor *out;
     QRN_TRY(ox_need(im, n, 2));
     const ox_val *a = ox_input(im, n, 0), *b = ox_input(im, n, 1);
+    QRN_TRY(ox_fits_32(im, n));
     QRN_TRY(ox_arithmetic_type(im, n, a, &base));
     QRN_TRY(ox_arithmetic_type(im, n, b, &exponent));
     QRN_TRY(set_result(im, n, a->type, &o));
@@ -256,6 +259,7 @@ static qrn_status import_mod(ox_import *im, const ox_node *n) {
     ox_expr e;
     QRN_TRY(same_types(im, n, 2));
     const ox_val *v = ox_input(im, n, 0);
+    QRN_TRY(ox_fits_32(im, n));
     QRN_TRY(ox_arithmetic_type(im, n, v, &type));
     QRN_TRY(ox_broadcast_shape(im, n, 2, v->type));
     QRN_TRY(ox_begin_formula(&e, im, n, ox_is_float(v) ? QNN_DATATYPE_FLOAT_32 : type));
@@ -288,6 +292,7 @@ static qrn_status import_where(ox_import *im, const ox_node *n) {
     const ox_val *x = ox_input(im, n, 1);
     if (x->type != ox_input(im, n, 2)->type)
         return ox_fail(im, n, QRN_E_DTYPE, "inputs 1 and 2 differ in type");
+    QRN_TRY(ox_fits_32(im, n));
     QRN_TRY(ox_arithmetic_type(im, n, x, &type));
     if (type == QNN_DATATYPE_UINT_32)
         type = QNN_DATATYPE_INT_32; // the bits are only moved

@@ -15,6 +15,7 @@ static qrn_status begin(ox_import *im, const ox_node *n, uint32_t count, ox_expr
         return ox_fail(im, n, QRN_E_DTYPE, "type %s, expected an integer type",
                        ox_type_name(v->type));
     Qnn_DataType_t type;
+    QRN_TRY(ox_fits_32(im, n));
     QRN_TRY(ox_arithmetic_type(im, n, v, &type));
     QRN_TRY(ox_broadcast_shape(im, n, count, v->type));
     return ox_begin_formula(e, im, n, QNN_DATATYPE_INT_32);
