@@ -146,19 +146,20 @@ qrn_status ox_call_broadcast(const ox_call *c, const ox_array *const *a, uint32_
 // A walk over `dims` that reads `a` as broadcast to them.
 ox_walk ox_walk_broadcast(const ox_array *a, uint32_t rank, const uint32_t *dims);
 
-// The functions of the table, one line a file.
+// The functions of the table, by file.
+// clang-format off
 #define OX_FOLD_LIST(X)                                                                            \
-    X(math)                                                                                        \
-    X(unary)                                                                                       \
-    X(binary)                                                                                      \
-    X(compare)                                                                                     \
-    X(logic) X(bitwise) X(variadic) X(where) X(clip) X(cast) X(is) X(constant)                     \
-        X(constant_of_shape) X(shape) X(size) X(identity) X(reshape) X(flatten) X(squeeze)         \
-            X(unsqueeze) X(range) X(eye_like) X(transpose) X(concat) X(slice) X(split) X(expand)   \
-                X(tile) X(pad) X(trilu) X(gather) X(gather_elements) X(gather_nd)                  \
-                    X(scatter_elements) X(scatter_nd) X(non_zero) X(one_hot) X(reduce) X(arg)      \
-                        X(cum_sum) X(top_k) X(mat_mul) X(dequantize) X(quantize)                   \
-                            X(dynamic_quantize)
+    X(math) X(unary) X(binary) X(compare) X(logic) X(bitwise) X(is) X(cast)                        \
+    X(variadic) X(where) X(clip)                                                                   \
+    X(constant) X(constant_of_shape) X(shape) X(size) X(identity) X(reshape) X(flatten)            \
+    X(squeeze) X(unsqueeze) X(range) X(eye_like)                                                   \
+    X(transpose) X(concat) X(slice) X(split) X(expand) X(tile) X(pad) X(trilu)                     \
+    X(gather) X(gather_elements) X(gather_nd) X(scatter_elements) X(scatter_nd) X(non_zero)        \
+    X(one_hot)                                                                                     \
+    X(reduce) X(arg) X(cum_sum)                                                                    \
+    X(top_k) X(mat_mul)                                                                            \
+    X(dequantize) X(quantize) X(dynamic_quantize)
+// clang-format on
 #define X(name) qrn_status ox_fold_##name(ox_call *c);
 OX_FOLD_LIST(X)
 #undef X
