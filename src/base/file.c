@@ -13,7 +13,8 @@
 static const char empty[1];
 
 qrn_status qrn_file_map(const char *path, qrn_file *out) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    // Not blocking: a pipe must be refused, not waited for.
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return QRN_FAIL(QRN_E_NOT_FOUND, "%s: %s", path, strerror(errno));
     struct stat st;
