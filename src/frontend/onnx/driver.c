@@ -231,6 +231,9 @@ static qrn_status bind_attrs(ox_import *im, const ox_function *f, const ox_node 
             ox_attr a = attrs[j];
             if (a.ref) {
                 const ox_attr *given = ox_attr_find(call, a.ref);
+                for (uint32_t k = 0; !given && k < f->n_defaults; k++)
+                    if (strcmp(f->defaults[k].name, a.ref) == 0)
+                        given = &f->defaults[k];
                 if (!given)
                     continue; // absent: the op's own default holds
                 const char *name = a.name;

@@ -64,31 +64,42 @@ static qrn_status add_int(void *ctx, int64_t v) {
     return QRN_OK;
 }
 
-static qrn_status add_floats(const ox_wire *w, float *dst, uint32_t *n) {
+// The lists of an attribute while they are filled; each has room for what the message holds.
+typedef struct attr_lists {
+    float *floats;
+    int_list ints;
+    const char **strings;
+    uint32_t n_floats, n_strings;
+} attr_lists;
+
+static qrn_status add_floats(const ox_wire *w, attr_lists *l) {
     if (w->kind == 5)
-        return ox_wire_float(w, &dst[(*n)++]);
-    memcpy(dst + *n, w->bytes.p, w->bytes.n);
-    *n += (uint32_t)(w->bytes.n / sizeof(float));
+        return ox_wire_float(w, &l->floats[l->n_floats++]);
+    memcpy(l->floats + l->n_floats, w->bytes.p, w->bytes.n);
+    l->n_floats += (uint32_t)(w->bytes.n / sizeof(float));
     return QRN_OK;
 }
 
-// Room for the lists of an attribute: fields 7 (floats), 8 (ints), 9 (strings).
-static qrn_status size_lists(ox_reader *r, ox_bytes message, size_t sizes[3]) {
+static qrn_status make_lists(ox_reader *r, ox_bytes message, attr_lists *l) {
+    size_t n_floats = 0, n_ints = 0, n_strings = 0;
     ox_wire w = ox_wire_of(r->base, message);
     for (bool more;;) {
         QRN_TRY(ox_wire_next(&w, &more));
         if (!more)
-            return QRN_OK;
+            break;
         if (w.field == 7)
-            QRN_TRY(ox_wire_count(&w, 5, &sizes[0]));
+            QRN_TRY(ox_wire_count(&w, 5, &n_floats));
         if (w.field == 8)
-            QRN_TRY(ox_wire_count(&w, 0, &sizes[1]));
-        sizes[2] += w.field == 9;
+            QRN_TRY(ox_wire_count(&w, 0, &n_ints));
+        n_strings += w.field == 9;
     }
+    *l = (attr_lists){.floats = array(r, n_floats, sizeof *l->floats),
+                      .ints = {array(r, n_ints, sizeof *l->ints.p), 0, (uint32_t)n_ints},
+                      .strings = array(r, n_strings, sizeof(void *))};
+    return l->floats && l->ints.p && l->strings ? QRN_OK : no_memory();
 }
 
-static qrn_status read_attr_field(ox_reader *r, const ox_wire *w, ox_attr *a, float *floats,
-                                  int_list *ints, const char **strings) {
+static qrn_status read_attr_field(ox_reader *r, const ox_wire *w, ox_attr *a, attr_lists *l) {
     ox_bytes b;
     int64_t v;
     switch (w->field) {
@@ -114,11 +125,11 @@ static qrn_status read_attr_field(ox_reader *r, const ox_wire *w, ox_attr *a, fl
         QRN_TRY(ox_wire_bytes(w, &b));
         return read_graph(r, b, &a->g);
     case 7:
-        return add_floats(w, floats, &a->n);
+        return add_floats(w, l);
     case 8:
-        return ox_wire_ints(w, add_int, ints);
+        return ox_wire_ints(w, add_int, &l->ints);
     case 9:
-        return ox_read_text(r, w, &strings[a->n++]);
+        return ox_read_text(r, w, &l->strings[l->n_strings++]);
     case 20:
         QRN_TRY(ox_wire_int(w, &v));
         a->type = (int)v;
@@ -130,36 +141,36 @@ static qrn_status read_attr_field(ox_reader *r, const ox_wire *w, ox_attr *a, fl
     }
 }
 
-// Files of the first IR versions do not say the type.
-static int guess_type(const ox_attr *a, const size_t sizes[3]) {
-    if (sizes[0] || sizes[1] || sizes[2])
-        return sizes[0] ? 6 : sizes[1] ? 7 : 8;
-    return a->t ? 4 : a->g ? 5 : a->s ? 3 : a->f != 0 ? 1 : 2;
+// Files of the first IR versions do not say the type: the field that is there tells.
+static int guess_type(const uint32_t *counts) {
+    static const struct {
+        uint8_t field, type;
+    } of[] = {{7, 6}, {8, 7}, {9, 8}, {10, 9}, {11, 10}, {5, 4}, {6, 5}, {4, 3}, {2, 1}, {3, 2}};
+    for (size_t k = 0; k < sizeof of / sizeof of[0]; k++)
+        if (counts[of[k].field])
+            return of[k].type;
+    return 0;
 }
 
 static qrn_status read_attr(ox_reader *r, ox_bytes message, ox_attr *a) {
-    size_t sizes[3] = {0};
-    QRN_TRY(size_lists(r, message, sizes));
-    float *floats = array(r, sizes[0], sizeof *floats);
-    int_list ints = {.p = array(r, sizes[1], sizeof(int64_t)), .cap = (uint32_t)sizes[1]};
-    const char **strings = array(r, sizes[2], sizeof *strings);
-    if (!floats || !ints.p || !strings)
-        return no_memory();
+    attr_lists l;
+    uint32_t counts[MAX_FIELD];
+    QRN_TRY(count_fields(r, message, counts));
+    QRN_TRY(make_lists(r, message, &l));
     a->name = "";
     ox_wire w = ox_wire_of(r->base, message);
     for (bool more;;) {
         QRN_TRY(ox_wire_next(&w, &more));
         if (!more)
             break;
-        QRN_TRY(read_attr_field(r, &w, a, floats, &ints, strings));
+        QRN_TRY(read_attr_field(r, &w, a, &l));
     }
-    a->floats = floats;
-    a->ints = ints.p;
-    a->strings = strings;
+    a->floats = l.floats;
+    a->ints = l.ints.p;
+    a->strings = l.strings;
     if (a->type == 0)
-        a->type = guess_type(a, sizes);
-    if (a->type == 7)
-        a->n = ints.n;
+        a->type = guess_type(counts);
+    a->n = a->type == 6 ? l.n_floats : a->type == 7 ? l.ints.n : a->type == 8 ? l.n_strings : 0;
     return QRN_OK;
 }
 
@@ -255,7 +266,8 @@ static qrn_status read_graph_field(ox_reader *r, const ox_wire *w, ox_graph *g, 
 
 static qrn_status read_graph(ox_reader *r, ox_bytes message, ox_graph **out) {
     if (r->depth >= MAX_DEPTH)
-        return QRN_FAIL(QRN_E_BINARY, "graphs nested deeper than %d", MAX_DEPTH);
+        return QRN_FAIL(QRN_E_BINARY, "offset %zu: graphs nested deeper than %d",
+                        (size_t)(message.p - r->base), MAX_DEPTH);
     r->depth++;
     uint32_t counts[MAX_FIELD];
     QRN_TRY(count_fields(r, message, counts));
@@ -291,13 +303,15 @@ static qrn_status read_function(ox_reader *r, ox_bytes message, ox_function *f) 
     uint32_t counts[MAX_FIELD];
     QRN_TRY(count_fields(r, message, counts));
     ox_node *nodes = array(r, counts[7], sizeof *nodes);
+    ox_attr *defaults = array(r, counts[11], sizeof *defaults);
     f->in = array(r, counts[4], sizeof *f->in);
     f->out = array(r, counts[5], sizeof *f->out);
     f->attrs = array(r, counts[6], sizeof *f->attrs);
-    if (!nodes || !f->in || !f->out || !f->attrs)
+    if (!nodes || !defaults || !f->in || !f->out || !f->attrs)
         return no_memory();
     f->name = f->domain = "";
     f->nodes = nodes;
+    f->defaults = defaults;
     ox_wire w = ox_wire_of(r->base, message);
     for (bool more;;) {
         ox_bytes b;
@@ -324,6 +338,10 @@ static qrn_status read_function(ox_reader *r, ox_bytes message, ox_function *f) 
             break;
         case 10:
             QRN_TRY(ox_read_text(r, &w, &f->domain));
+            break;
+        case 11:
+            QRN_TRY(ox_wire_bytes(&w, &b));
+            QRN_TRY(read_attr(r, b, &defaults[f->n_defaults++]));
             break;
         default:
             break;
@@ -392,7 +410,7 @@ static qrn_status parse(ox_model *m, const void *data, size_t size) {
         return s;
     char why[QRN_MESSAGE_MAX];
     snprintf(why, sizeof why, "%s", qrn_message());
-    return QRN_FAIL(s, "%s: %s", m->path, why);
+    return QRN_FAIL(s, "%.500s: %s", m->path, why);
 }
 
 static qrn_status new_model(const char *path, ox_model **out) {

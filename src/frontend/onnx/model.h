@@ -53,7 +53,7 @@ typedef struct ox_attr {
     const char *name;
     const char *ref; // inside a function: the function's attribute that gives the value
     int type;        // ONNX AttributeType: 1 float, 2 int, 3 string, 4 tensor, 5 graph, 6 floats,
-                     // 7 ints, 8 strings, 9 tensors, 10 graphs
+                     // 7 ints, 8 strings; of all others only the type is kept
     float f;
     int64_t i;
     const char *s; // also terminated; may hold NULs: length s_len
@@ -105,6 +105,8 @@ typedef struct ox_function {
     const char *name, *domain;
     const char **in, **out, **attrs;
     uint32_t n_in, n_out, n_attrs;
+    const ox_attr *defaults; // attributes that have a default value, besides attrs
+    uint32_t n_defaults;
     const ox_node *nodes;
     uint32_t n_nodes;
 } ox_function;

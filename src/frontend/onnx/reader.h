@@ -22,9 +22,22 @@ typedef struct ox_mapping {
 } ox_mapping;
 
 qrn_status ox_read_text(ox_reader *r, const ox_wire *w, const char **out);
+
 // tensor_read.c
 qrn_status ox_read_tensor(ox_reader *r, ox_bytes message, ox_tensor *t);
 qrn_status ox_read_info(ox_reader *r, ox_bytes message, ox_info *info);
+
+// external.c: where the data of a tensor lies.
+typedef struct ox_external {
+    const char *location; // relative to the model's folder; NULL: not given
+    uint64_t offset, length;
+    bool has_length; // else up to the end of the tensor
+} ox_external;
+
+// One key and its value.
+qrn_status ox_read_external_entry(ox_reader *r, ox_bytes message, ox_external *x);
+// Points t->data into the mapped file; t->bytes is set.
+qrn_status ox_read_external(ox_reader *r, const ox_external *x, ox_tensor *t);
 // The mapping of a file, made at first use; dies with the model.
 qrn_status ox_map_file(ox_model *m, const char *path, const qrn_file **out);
 void ox_unmap_files(ox_model *m);
