@@ -154,12 +154,25 @@ static qrn_status parse_sparse(const Qnn_Tensor_t *src, const qrn_site *w, qrn_t
     return QRN_OK;
 }
 
+// Nobody has that much memory, and sums of a few sizes below the limit cannot overflow.
+#define LARGEST_TENSOR ((size_t)1 << 40)
+
+static qrn_status check_size(const qrn_site *w, const qrn_tensor *t) {
+    char text[128];
+    if (t->size_bytes <= LARGEST_TENSOR)
+        return QRN_OK;
+    return QRN_SITE_FAIL(w, QRN_E_TENSOR,
+                         "shape %s of type %s needs %zu bytes, at most %zu allowed",
+                         qrn_shape_text(&t->shape, text, sizeof(text)), qrn_dtypes[t->dtype].token,
+                         t->size_bytes, LARGEST_TENSOR);
+}
+
 static qrn_status parse_format(const Qnn_Tensor_t *src, const qrn_site *w, qrn_tensor *t) {
     t->format = qrn_client_tensor(src)->dataFormat;
-    if (t->format == QRN_FORMAT_DENSE)
-        return QRN_OK;
     if (t->format == QRN_FORMAT_SPARSE)
-        return parse_sparse(src, w, t);
+        QRN_TRY(parse_sparse(src, w, t));
+    if (t->format == QRN_FORMAT_DENSE || t->format == QRN_FORMAT_SPARSE)
+        return check_size(w, t);
     if (t->format <= QNN_TENSOR_DATA_FORMAT_BATCH_ALIGNED_256)
         return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "data format %u is not supported",
                              t->format);

@@ -89,6 +89,8 @@ static void wrong_descriptions_are_refused(void **state) {
     uint32_t zero[4] = {1, 0, 3, 4}, huge[4] = {UINT32_MAX, UINT32_MAX, UINT32_MAX, 4};
     WITH(t.v1.dimensions = zero);
     WITH(t.v1.dimensions = huge);
+    uint32_t vast[4] = {1 << 14, 1 << 14, 1 << 10, 2}; // 2^41 bytes
+    WITH(t.v1.dimensions = vast);
     float data[24] = {0};
     WITH((t.v1.clientBuf.data = data, t.v1.clientBuf.dataSize = sizeof data));
     Qnn_Tensor_t constant =

@@ -143,6 +143,9 @@ void act_tensor(world *w) {
                                     w->qnn.tensorCreateGraphTensor(owner, given));
     if (!ok)
         return;
+    bool dense = t.v1.dataFormat == QNN_TENSOR_DATA_FORMAT_DENSE;
+    if (bytes == 0 && dense && t.v1.type != QNN_TENSOR_TYPE_NULL)
+        world_fail("a tensor without elements or of more than 2^40 bytes was taken");
     w->bytes += bytes;
     world_keep_tensor(w, &t, of_context ? NULL : owner, bytes);
 }
