@@ -105,6 +105,13 @@ bool ox_const_float(const ox_import *im, const ox_node *n, uint32_t i, float *ou
     return p != NULL;
 }
 
+const float *ox_const_reals(ox_import *im, const ox_node *n, uint32_t i) {
+    const ox_val *v = input_val(im, n, i);
+    if (v && v->quantized)
+        v = v->quantized;
+    return v && v->data ? ox_const_floats(im, v) : NULL;
+}
+
 qrn_status ox_ints_of(const ox_import *im, const ox_node *n, const char *attr, int input,
                       int64_t *dst, uint32_t max, uint32_t *count) {
     *count = 0;

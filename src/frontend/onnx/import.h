@@ -124,6 +124,9 @@ const ox_val *ox_input(const ox_import *im, const ox_node *n, uint32_t i);
 bool ox_const_ints(const ox_import *im, const ox_node *n, uint32_t i, int64_t *dst, uint32_t max,
                    uint32_t *count);
 bool ox_const_float(const ox_import *im, const ox_node *n, uint32_t i, float *out);
+// All elements of constant input i as floats, real numbers where it is quantized; NULL when it is
+// absent or not constant.
+const float *ox_const_reals(ox_import *im, const ox_node *n, uint32_t i);
 // Attribute or, in newer opsets, constant input: axes and the like. count 0: neither is there.
 qrn_status ox_ints_of(const ox_import *im, const ox_node *n, const char *attr, int input,
                       int64_t *dst, uint32_t max, uint32_t *count);

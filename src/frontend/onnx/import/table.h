@@ -22,6 +22,8 @@
     X(norm)             \
     X(image)            \
     X(image_resize)     \
+    X(image_roi)        \
+    X(signal)           \
     X(recurrent)        \
     X(quant)            \
     X(control)
