@@ -125,14 +125,6 @@ static uint32_t *own_dims(trial *k, const qrn_tensor *x) {
     return x->shape.rank ? dims : NULL;
 }
 
-// Random numbers are hardly ever good indices: mostly draw ones inside the shape.
-static void draw_indices(trial *k, const qrn_tensor *x, int32_t *indices) {
-    if (x->format != QRN_FORMAT_SPARSE || draw_chance(&k->s, 25))
-        return;
-    for (uint32_t i = 0; i < x->n_sparse_elements * x->n_sparse_dims; i++)
-        indices[i] = (int32_t)draw_below(&k->s, x->shape.dims[i % x->n_sparse_dims]);
-}
-
 static void make_inputs(trial *k, round *r) {
     for (uint32_t i = 0; i < k->op.n_in; i++) {
         const qrn_tensor *x = &k->op.in[i];
@@ -146,12 +138,7 @@ static void make_inputs(trial *k, round *r) {
                 t->v2.dimensions[d] = 1 + draw_below(&k->s, x->shape.dims[d]);
         size_t bytes = x->has_dynamic ? bytes_now(t) : x->size_bytes;
         t->v2.clientBuf = (Qnn_ClientBuffer_t){scrap_new(&k->mem, bytes, 0), (uint32_t)bytes};
-        data_draw(&k->s, x->dtype, t->v2.clientBuf.data, bytes);
-        draw_indices(k, x, t->v2.clientBuf.data);
-        const qrn_operand_def *d = &k->def->ins[i < k->def->n_ins ? i : k->def->n_ins - 1u];
-        const qrn_shape *y = &k->op.out[0].shape;
-        if (strcmp(d->name, "shape") == 0 && bytes == y->rank * sizeof *y->dims)
-            memcpy(t->v2.clientBuf.data, y->dims, bytes);
+        input_draw(&k->s, &k->op, i, t->v2.clientBuf.data, bytes);
     }
 }
 

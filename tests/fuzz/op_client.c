@@ -67,6 +67,22 @@ void data_draw(source *s, qrn_dtype dtype, void *data, size_t size_bytes) {
     }
 }
 
+void input_draw(source *s, const drawn_op *op, uint32_t i, void *data, size_t size_bytes) {
+    const qrn_tensor *x = &op->in[i];
+    const qrn_operand_def *d = &op->def->ins[i < op->def->n_ins ? i : op->def->n_ins - 1u];
+    const qrn_shape *y = &op->out[0].shape;
+    data_draw(s, x->dtype, data, size_bytes);
+    if (draw_chance(s, 20))
+        return;
+    if (strcmp(d->name, "shape") == 0 && size_bytes == y->rank * sizeof *y->dims)
+        memcpy(data, y->dims, size_bytes);
+    uint32_t n = x->format == QRN_FORMAT_SPARSE ? x->n_sparse_elements * x->n_sparse_dims : 0;
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t index = draw_below(s, x->shape.dims[k % x->n_sparse_dims]);
+        memcpy((char *)data + k * sizeof index, &index, sizeof index);
+    }
+}
+
 static Qnn_Tensor_t describe(source *s, scrap *mem, const qrn_tensor *x, const char *name,
                              Qnn_TensorType_t type, bool v2, uint32_t bad_percent) {
     Qnn_Tensor_t t = QNN_TENSOR_INIT;

@@ -36,6 +36,9 @@ Qnn_ErrorHandle_t client_op_create(const qnn_table *qnn, Qnn_GraphHandle_t graph
 // Fills a buffer with values of a type: mostly small numbers, now and then the worst ones.
 void data_draw(source *s, qrn_dtype dtype, void *data, size_t size_bytes);
 
+// The same for input i of an op: indices are mostly inside, a shape is mostly that of the output.
+void input_draw(source *s, const drawn_op *op, uint32_t i, void *data, size_t size_bytes);
+
 // Fields that V1 and V2 have in common.
 static inline Qnn_TensorV2_t *tensor_of(Qnn_Tensor_t *t) { return &t->v2; }
 

@@ -70,8 +70,8 @@ static void make_buffers(subject *k, source *s) {
         *t = is_in ? k->client.in[i] : k->client.out[i - k->op.n_in];
         t->v1.clientBuf =
             (Qnn_ClientBuffer_t){scrap_new(&k->mem, x->size_bytes, 0), (uint32_t)x->size_bytes};
-        if (is_in && x->format == QRN_FORMAT_DENSE) // zeros are good indices
-            data_draw(s, x->dtype, t->v1.clientBuf.data, x->size_bytes);
+        if (is_in)
+            input_draw(s, &k->op, i, t->v1.clientBuf.data, x->size_bytes);
         if (x->shape.rank) // written to by an execution
             t->v1.dimensions = memcpy(scrap_new(&k->mem, sizeof x->shape.dims, 0), x->shape.dims,
                                       sizeof x->shape.dims);
