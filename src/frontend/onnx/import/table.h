@@ -20,6 +20,9 @@
     X(math_special)     \
     X(move)             \
     X(norm)             \
+    X(reduce)           \
+    X(softmax)          \
+    X(sort)             \
     X(image)            \
     X(image_resize)     \
     X(image_roi)        \
