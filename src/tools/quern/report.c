@@ -184,7 +184,10 @@ static int worse_first(const void *pa, const void *pb) {
     return x < y ? -1 : x > y ? 1 : strcmp(a->name, b->name);
 }
 
-void qt_sort_compared(qt_compared *rows, size_t n) { qsort(rows, n, sizeof *rows, worse_first); }
+void qt_sort_compared(qt_compared *rows, size_t n) {
+    if (n)
+        qsort(rows, n, sizeof *rows, worse_first);
+}
 
 void qt_print_compared(const char *title, const qt_compared *rows, size_t n, size_t max_rows) {
     printf("%s%-40s %10s %10s %12s%s\n", qt_style_on(QT_BOLD), title, "SQNR dB", "cosine",
