@@ -180,7 +180,7 @@ static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
         return QRN_OK;
     for (uint32_t i = 0; i < n->n_in; i++) {
         in[i] = n->in[i][0] ? ox_scope_find(im->scope, n->in[i]) : NULL;
-        if (in[i] && (in[i]->quantized || (!in[i]->data && !shape_only)))
+        if (in[i] && !shape_only && (in[i]->quantized || !in[i]->data))
             return QRN_OK;
     }
     memset(out, 0, sizeof out);

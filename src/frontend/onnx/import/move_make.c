@@ -101,7 +101,14 @@ static qrn_status hot_indices(ox_import *im, const ox_node *n, uint32_t depth,
     const Qnn_DataType_t i32 = QNN_DATATYPE_INT_32;
     qc_tensor *x, *zero, *d;
     const qc_tensor *below, *ends;
-    QRN_TRY(ox_in_as(im, n, 0, OX_ONNX, i32, &x));
+    if (ox_input(im, n, 0)->type == OX_F32 || ox_input(im, n, 0)->type == OX_F16) {
+        qc_tensor *real; // in a quantized unit the number counts, not its code
+        QRN_TRY(ox_in_as(im, n, 0, OX_ONNX, QNN_DATATYPE_FLOAT_32, &real));
+        QRN_TRY(ox_temp_typed(im, i32, real->rank, real->dims, &x));
+        QRN_TRY(ox_emit_cast(im, n, real, x));
+    } else {
+        QRN_TRY(ox_in_as(im, n, 0, OX_ONNX, i32, &x));
+    }
     QRN_TRY(ox_number(im, i32, 0, &zero));
     QRN_TRY(ox_number(im, i32, depth, &d));
     QRN_TRY(move_binary(im, n, QNN_OP_ELEMENT_WISE_LESS, x, zero, QNN_DATATYPE_BOOL_8, x->rank,
