@@ -43,8 +43,10 @@ static qrn_status emit_blocks(ox_import *im, const ox_node *n, const char *op, u
     return ox_carry_end(im, n, &c, w, y);
 }
 
-static bool is_plain_int(const ox_val *v) {
-    return v->type == OX_I32 || v->type == OX_U32 || v->type == OX_I64 || v->type == OX_U64;
+// Types without carrier in the image ops, or in the way to channel last.
+static bool is_no_image(const ox_val *v) {
+    return v->type == OX_I32 || v->type == OX_U32 || v->type == OX_I64 || v->type == OX_U64 ||
+           v->type == OX_I4 || v->type == OX_U4;
 }
 
 static qrn_status block_size(ox_import *im, const ox_node *n, uint32_t *block) {
@@ -70,7 +72,7 @@ qrn_status move_import_depth_to_space(ox_import *im, const ox_node *n) {
         return ox_fail(im, n, QRN_E_SHAPE, "%u channels cannot be divided by %u", d[1], b * b);
     uint32_t depth = d[1] / (b * b);
     QRN_TRY(ox_set_moved(im, n, 0, 0, 4, (const uint32_t[]){d[0], depth, d[2] * b, d[3] * b}));
-    if (!is_plain_int(x))
+    if (!is_no_image(x))
         return emit_blocks(im, n, QNN_OP_DEPTH_TO_SPACE, b,
                            crd ? QNN_OP_DEPTH_TO_SPACE_MODE_CRD : QNN_OP_DEPTH_TO_SPACE_MODE_DCR);
     if (crd)
@@ -89,7 +91,7 @@ qrn_status move_import_space_to_depth(ox_import *im, const ox_node *n) {
         return ox_fail(im, n, QRN_E_SHAPE, "%u x %u pixels cannot be divided by %u", d[2], d[3], b);
     uint32_t h = d[2] / b, w = d[3] / b;
     QRN_TRY(ox_set_moved(im, n, 0, 0, 4, (const uint32_t[]){d[0], d[1] * b * b, h, w}));
-    if (!is_plain_int(x))
+    if (!is_no_image(x))
         return emit_blocks(im, n, QNN_OP_SPACE_TO_DEPTH, b, QNN_OP_SPACE_TO_DEPTH_MODE_DCR);
     return rearrange(im, n, (const uint32_t[]){d[0], d[1], h, b, w, b},
                      (const uint32_t[]){0, 3, 5, 1, 2, 4});
