@@ -243,11 +243,11 @@ static double mean(const bench *b) {
 static json_t *json_shares(const share *rows, size_t n, double total) {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
-        json_t *o = json_pack("{s:s,s:f,s:f,s:I}", rows[i].type ? "name" : "type", rows[i].name,
-                              "us", rows[i].us, "share", total > 0 ? rows[i].us / total : 0,
-                              "count", (json_int_t)rows[i].n);
+        json_t *o = json_pack("{s:o,s:f,s:f,s:I}", rows[i].type ? "name" : "type",
+                              qt_json_text(rows[i].name), "us", rows[i].us, "share",
+                              total > 0 ? rows[i].us / total : 0, "count", (json_int_t)rows[i].n);
         if (o && rows[i].type)
-            json_object_set_new(o, "type", json_string(rows[i].type));
+            json_object_set_new(o, "type", qt_json_text(rows[i].type));
         json_array_append_new(list, o);
     }
     return list;
@@ -263,10 +263,10 @@ static double total_us(const bench *b) {
 static int report_json(const bench *b) {
     size_t nodes = b->opt->nodes < b->n_nodes ? (size_t)b->opt->nodes : b->n_nodes;
     json_t *o = json_pack(
-        "{s:s,s:s,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "model", b->path, "backend",
-        b->s.client->path, "threads", (json_int_t)b->opt->backend.threads, "runs",
-        (json_int_t)b->n_runs, "min_ms", b->ms[0], "median_ms", median(b), "mean_ms", mean(b),
-        "p95_ms", quantile(b, 0.95), "throughput", 1e3 / mean(b), "load_ms", b->load_ms,
+        "{s:o,s:o,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "model", qt_json_text(b->path),
+        "backend", qt_json_text(b->s.client->path), "threads", (json_int_t)b->opt->backend.threads,
+        "runs", (json_int_t)b->n_runs, "min_ms", b->ms[0], "median_ms", median(b), "mean_ms",
+        mean(b), "p95_ms", quantile(b, 0.95), "throughput", 1e3 / mean(b), "load_ms", b->load_ms,
         "import_ms", b->s.import_ms, "finalize_ms", b->s.finalize_ms, "peak_rss_mb", peak_rss_mb());
     if (o) {
         json_object_set_new(o, "ops", json_shares(b->types, b->n_types, total_us(b)));

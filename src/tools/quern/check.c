@@ -66,16 +66,16 @@ static int report_json(const char *path, const char *backend, const verdicts *v)
     json_t *nodes = json_array();
     for (uint32_t i = 0; i < v->graph->n_nodes; i++) {
         const ox_node *n = &v->graph->nodes[i];
-        json_t *o =
-            json_pack("{s:s,s:s,s:b}", "name", n->name, "op", n->op, "accepted", v->rows[i].ok);
+        json_t *o = json_pack("{s:o,s:o,s:b}", "name", qt_json_text(n->name), "op",
+                              qt_json_text(n->op), "accepted", v->rows[i].ok);
         if (o && v->rows[i].why)
-            json_object_set_new(o, "reason", json_string(v->rows[i].why));
+            json_object_set_new(o, "reason", qt_json_text(v->rows[i].why));
         json_array_append_new(nodes, o);
     }
-    return qt_print_json(json_pack("{s:s,s:s,s:I,s:I,s:I,s:o}", "model", path, "backend", backend,
-                                   "accepted", (json_int_t)(v->graph->n_nodes - v->n_refused),
-                                   "refused", (json_int_t)v->n_refused, "partitions",
-                                   (json_int_t)count_partitions(v), "nodes", nodes));
+    return qt_print_json(json_pack(
+        "{s:o,s:o,s:I,s:I,s:I,s:o}", "model", qt_json_text(path), "backend", qt_json_text(backend),
+        "accepted", (json_int_t)(v->graph->n_nodes - v->n_refused), "refused",
+        (json_int_t)v->n_refused, "partitions", (json_int_t)count_partitions(v), "nodes", nodes));
 }
 
 static int report_text(const verdicts *v, const char *backend, bool refused_only) {

@@ -243,9 +243,9 @@ static int run(const void *options, const qt_list *args) {
         checks[i].run(&p, &f);
         bad += f.grade == BAD;
         if (json)
-            json_array_append_new(list,
-                                  json_pack("{s:s,s:s,s:s,s:s}", "check", checks[i].name, "grade",
-                                            words[f.grade], "text", f.text, "fix", f.fix));
+            json_array_append_new(list, json_pack("{s:s,s:s,s:o,s:s}", "check", checks[i].name,
+                                                  "grade", words[f.grade], "text",
+                                                  qt_json_text(f.text), "fix", f.fix));
         else
             print_finding(checks[i].name, &f);
     }

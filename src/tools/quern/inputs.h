@@ -41,7 +41,8 @@ typedef struct qt_input_options {
     {"std", 0, "X[,X,X]", QT_TEXT, offsetof(T, m.std), NULL, "divides pixels, after --mean"}, \
     {"white", 0, "X", QT_NUMBER, offsetof(T, m.largest), NULL, \
      "value of a white pixel before --mean (default 1)"}, \
-    {"layout", 0, "L", QT_CHOICE, offsetof(T, m.layout), "auto|nchw|nhwc", "of the model's input"}, \
+    {"layout", 0, "L", QT_CHOICE, offsetof(T, m.layout), "auto|nchw|nhwc", \
+     "of the model's input"}, \
     {"fit", 0, "HOW", QT_CHOICE, offsetof(T, m.fit), "crop|stretch|none", \
      "what to do with other sizes"}, \
     {"bgr", 0, NULL, QT_BOOL, offsetof(T, m.bgr), NULL, "blue first"}

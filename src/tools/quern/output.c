@@ -48,9 +48,13 @@ static bool colour_on(int fd) {
 static void say(const char *word, const char *colour, const char *fmt, va_list ap) {
     qt_progress(NULL, 0, 0);
     bool on = colour_on(STDERR_FILENO);
-    fprintf(stderr, "quern: %s%s%s", on ? colour : "", word, on ? "\033[0m" : "");
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    char text[4096];
+    vsnprintf(text, sizeof text, fmt, ap);
+    // Names come from files: they must not steer the terminal or break the line.
+    for (char *p = text; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            *p = '?';
+    fprintf(stderr, "quern: %s%s%s%s\n", on ? colour : "", word, on ? "\033[0m" : "", text);
 }
 
 #define SAY(word, colour)                                                                          \
@@ -115,6 +119,19 @@ int qt_close_stdout(void) {
         return QT_EXIT_OK;
     qt_error("stdout: %s", strerror(errno));
     return QT_EXIT_FAILURE;
+}
+
+json_t *qt_json_text(const char *text) {
+    json_t *s = json_string(text);
+    if (s)
+        return s;
+    char *plain = strdup(text);
+    for (char *p = plain; p && *p; p++)
+        if ((unsigned char)*p >= 0x80)
+            *p = '?';
+    s = plain ? json_string(plain) : NULL;
+    free(plain);
+    return s;
 }
 
 int qt_print_json(json_t *object) {

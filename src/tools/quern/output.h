@@ -30,6 +30,8 @@ const char *qt_style_off(void);
 // second; total 0 clears the line.
 void qt_progress(const char *what, size_t done, size_t total);
 
+// A text as JSON has it; what is not UTF-8 becomes '?'.
+json_t *qt_json_text(const char *text);
 // Prints an object to stdout and frees it; the exit code (QT_EXIT_*).
 int qt_print_json(json_t *object);
 // Ends a report: was all of stdout written? QT_EXIT_OK or QT_EXIT_FAILURE with a message.

@@ -152,7 +152,7 @@ static json_t *json_top(const qt_array *a, size_t first, size_t classes, size_t 
         json_t *o = json_pack("{s:I,s:o}", "index", (json_int_t)top[i], "value",
                               qt_json_number(qt_array_at(a, first + top[i])));
         if (labels && top[i] < labels->n)
-            json_object_set_new(o, "label", json_string(labels->lines[top[i]]));
+            json_object_set_new(o, "label", qt_json_text(labels->lines[top[i]]));
         json_array_append_new(list, o);
     }
     return list;
@@ -160,11 +160,11 @@ static json_t *json_top(const qt_array *a, size_t first, size_t classes, size_t 
 
 json_t *qt_json_array(const char *name, const qt_array *a, size_t top_k, const qt_labels *labels) {
     qt_stats s = qt_array_stats(a);
-    json_t *o =
-        json_pack("{s:s,s:s,s:o,s:o,s:o,s:o,s:I,s:I}", "name", name, "type", ox_type_name(a->type),
-                  "shape", qt_json_shape(a->rank, a->dims), "min", qt_json_number(s.min), "max",
-                  qt_json_number(s.max), "mean", qt_json_number(s.mean), "nan", (json_int_t)s.n_nan,
-                  "infinite", (json_int_t)s.n_inf);
+    json_t *o = json_pack("{s:o,s:s,s:o,s:o,s:o,s:o,s:I,s:I}", "name", qt_json_text(name), "type",
+                          ox_type_name(a->type), "shape", qt_json_shape(a->rank, a->dims), "min",
+                          qt_json_number(s.min), "max", qt_json_number(s.max), "mean",
+                          qt_json_number(s.mean), "nan", (json_int_t)s.n_nan, "infinite",
+                          (json_int_t)s.n_inf);
     size_t rows, classes;
     top_k = top_k < MAX_TOP ? top_k : MAX_TOP;
     if (o && top_k && class_scores(a, &rows, &classes)) {
@@ -211,12 +211,12 @@ json_t *qt_json_compared(const qt_compared *rows, size_t n) {
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++) {
         const qt_comparison *c = &rows[i].c;
-        json_array_append_new(list, json_pack("{s:s,s:o,s:o,s:o,s:b,s:I}", "name", rows[i].name,
-                                              "sqnr_db", qt_json_number(qt_sqnr_db(c)), "cosine",
-                                              qt_json_number(qt_cosine(c)), "max_error",
-                                              qt_json_number(c->max_error), "equal",
-                                              c->error == 0 && c->n_mismatch == 0, "not_finite",
-                                              (json_int_t)c->n_mismatch));
+        json_array_append_new(
+            list, json_pack("{s:o,s:o,s:o,s:o,s:b,s:I}", "name", qt_json_text(rows[i].name),
+                            "sqnr_db", qt_json_number(qt_sqnr_db(c)), "cosine",
+                            qt_json_number(qt_cosine(c)), "max_error", qt_json_number(c->max_error),
+                            "equal", c->error == 0 && c->n_mismatch == 0, "not_finite",
+                            (json_int_t)c->n_mismatch));
     }
     return list;
 }

@@ -74,9 +74,9 @@ static json_t *json_info(const ox_info *p) {
     json_t *shape = p->has_shape ? json_array() : json_null();
     for (uint32_t i = 0; p->has_shape && i < p->rank; i++)
         json_array_append_new(shape, p->dims[i] >= 0 ? json_integer((json_int_t)p->dims[i])
-                                     : p->symbols[i] ? json_string(p->symbols[i])
+                                     : p->symbols[i] ? qt_json_text(p->symbols[i])
                                                      : json_null());
-    return json_pack("{s:s,s:s,s:o}", "name", p->name, "type",
+    return json_pack("{s:o,s:s,s:o}", "name", qt_json_text(p->name), "type",
                      p->type ? ox_type_name(p->type) : "not a tensor", "shape", shape);
 }
 
@@ -103,8 +103,9 @@ static int show_json(const char *path, const ox_model *m, const qt_inputs *in, c
     for (uint32_t i = 0; i < m->n_opsets; i++)
         json_object_set_new(opsets, m->opsets[i].domain[0] ? m->opsets[i].domain : "ai.onnx",
                             json_integer((json_int_t)m->opsets[i].version));
-    json_t *o = json_pack("{s:s,s:s,s:s,s:I,s:o,s:o,s:o,s:I,s:o,s:f,s:f}", "model", path, "graph",
-                          g->name, "producer", m->producer ? m->producer : "", "ir_version",
+    json_t *o = json_pack("{s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:I,s:o,s:f,s:f}", "model",
+                          qt_json_text(path), "graph", qt_json_text(g->name), "producer",
+                          qt_json_text(m->producer ? m->producer : ""), "ir_version",
                           (json_int_t)m->ir_version, "opsets", opsets, "inputs",
                           json_infos(in->ports, in->n_ports), "outputs", json_outputs(g), "nodes",
                           (json_int_t)g->n_nodes, "ops", counts, "parameters", c->parameters,

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""Help, suggestions, manual, completion, colours, interrupts: how the program behaves."""
+import os
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from onnx import TensorProto as T
+
+from harness import BIN, USAGE, add_relu, identity, ok, quern, refuses
+
+COMMANDS = ["run", "bench", "check", "show", "compile", "info", "doctor"]
+
+
+@pytest.mark.parametrize("args", [[c, "--help"] for c in COMMANDS] + [["--help"], ["help", "run"]])
+def test_help_fits_a_screen_and_shows_an_example(args):
+    p = ok(*args)
+    lines = p.stdout.splitlines()
+    assert len(lines) <= 48 and max(map(len, lines)) <= 79
+    assert "examples:" in lines and p.stderr == ""
+    assert not any(line != line.rstrip() for line in lines)
+
+
+@pytest.mark.parametrize("args,says", [
+    (["rnu"], "did you mean 'run'"), (["bnech"], "did you mean 'bench'"),
+    (["run", "m", "--rondom"], "did you mean '--random'"),
+    (["run", "m", "--output"], "did you mean '--output"),
+    (["bench", "m", "--thread=2"], "did you mean '--threads'"),
+    (["run", "m", "--zzzzzz"], "unknown flag '--zzzzzz'"),
+    (["--verison"], "did you mean '--version'"), (["zzzzzz"], "unknown command"),
+    (["run"], "needs MODEL"), (["show", "a", "b"], "unexpected 'b'"),
+    (["run", "m", "--seed"], "needs an argument"), (["run", "m", "--seed", "-1"], "whole number"),
+    (["run", "m", "--seed", "99999999999"], "whole number"),
+    (["run", "m", "--random=1"], "takes no argument"), (["bench", "m", "-s", "x"], "a number"),
+    (["run", "m", "--format", "csv"], "npy|raw"), (["--completion", "tcsh"], "bash, zsh or fish")])
+def test_mistakes_on_the_command_line(args, says):
+    p = refuses(USAGE, *args, says=says)
+    assert "did you mean" in says or "did you mean" not in p.stderr
+
+
+def test_flags_may_be_written_in_every_usual_way(tmp_path):
+    net = add_relu(tmp_path / "n.onnx")
+    outs = {ok("run", "--json", *a).stdout.split('"results"')[1].split('"inference_ms"')[0]
+            for a in ([net, "-r", "--seed", "7"], ["--seed=7", "-r", "--", net],
+                      ["-k5", "--random", net, "--seed", "7"])}
+    assert len(outs) == 1
+
+
+def test_version_and_nothing():
+    assert re.fullmatch(r"quern \d+\.\d+\.\d+ \(QNN API 2\.\d+\.\d+\)\n", ok("--version").stdout)
+    p = quern()
+    assert p.returncode == USAGE and p.stdout == "" and p.stderr.startswith("usage: quern")
+
+
+def test_exit_codes_are_documented():
+    for text in (ok("--help").stdout, ok("--man").stdout, ok("--man", "run").stdout):
+        for code in range(5):
+            assert re.search(rf"^\s*{code}\b", text, re.M), code
+
+
+@pytest.mark.parametrize("command", [None] + COMMANDS)
+def test_manual_pages_hold_every_flag(command):
+    page = ok("--man", *([command] if command else [])).stdout
+    assert page.startswith(".TH QUERN")
+    if shutil.which("groff"):
+        p = subprocess.run(["groff", "-man", "-ww", "-z", "-"], input=page, text=True,
+                           capture_output=True)
+        assert p.stderr == ""
+    if command:
+        flags = re.findall(r"^ .*--([a-z-]+)", ok(command, "--help").stdout.split("examples:")[0],
+                           re.M)
+        assert flags
+        for flag in flags:
+            assert r"\fB\-\-" + flag.replace("-", r"\-") + r"\fR" in page
+
+
+def complete(*words):
+    """What bash would offer for the last word."""
+    script = ok("--completion", "bash").stdout + (
+        'COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _quern; printf "%s\\n" "${COMPREPLY[@]}"')
+    p = subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True)
+    return p.stdout.split()
+
+
+def test_bash_completion():
+    assert complete("quern", "do") == ["doctor"]
+    assert complete("quern", "run", "--input") == ["--inputs", "--input-list"]
+    assert complete("quern", "run", "--format", "") == ["npy", "raw"]
+    assert "--seconds" in complete("quern", "bench", "--")
+    assert "--seconds" not in complete("quern", "run", "--")
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_completions_name_every_command_and_flag(shell):
+    text = ok("--completion", shell).stdout
+    for command in COMMANDS:
+        assert command in text
+        for flag in re.findall(r"^ .*--([a-z-]+)", ok(command, "--help").stdout.split("exam")[0],
+                               re.M):
+            assert (f"--{flag}[" if shell == "zsh" else f" -l {flag} ") in text
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=text, text=True, check=True)
+
+
+def on_terminal(*args, env=None):
+    """Output of a run whose stdout and stderr are a terminal."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.environ.update(env or {})
+        os.execv(BIN, [BIN, *map(str, args)])
+    data = b""
+    try:
+        while part := os.read(fd, 65536):
+            data += part
+    except OSError:
+        pass
+    os.close(fd)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) >= 0
+    return data.decode(errors="replace")
+
+
+def test_colour_only_on_a_terminal_and_not_with_no_color(tmp_path):
+    term = {"TERM": "xterm", "NO_COLOR": ""}
+    assert "\033[" in on_terminal("doctor", env=term)
+    assert "\033[" not in on_terminal("doctor", env={**term, "NO_COLOR": "1"})
+    assert "\033[" not in on_terminal("doctor", env={**term, "TERM": "dumb"})
+    assert "\033[" not in quern("doctor").stdout + quern("rnu").stderr
+
+
+def test_progress_only_on_a_terminal(tmp_path):
+    net = add_relu(tmp_path / "n.onnx")
+    args = ("bench", net, "--seconds", "1")
+    assert "measuring [" in on_terminal(*args, env={"TERM": "xterm"})
+    assert ok(*args).stderr == ""
+
+
+def test_a_full_disk_is_noticed(tmp_path):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full")
+    with open("/dev/full", "w") as full:
+        p = subprocess.run([BIN, "info"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert p.returncode == 1 and "stdout" in p.stderr
+
+
+def test_files_that_cannot_be_written_are_named(tmp_path):
+    net = add_relu(tmp_path / "n.onnx")
+    (tmp_path / "file").write_text("")
+    refuses(1, "run", net, "--random", "-o", tmp_path / "file", says="file")
+    (tmp_path / "out" / "output_0.npy").mkdir(parents=True)
+    refuses(1, "run", net, "--random", "-o", tmp_path / "out", says="output_0.npy")
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["output_0.npy"]
+
+
+def test_an_interrupt_leaves_no_half_written_file(tmp_path):
+    n = 4 << 20
+    net = identity(tmp_path / "id.onnx", T.FLOAT, [n])
+    np.save(tmp_path / "x.npy", np.ones(n, np.float32))
+    (tmp_path / "list").write_text(f"{tmp_path}/x.npy\n" * 200)
+    out = tmp_path / "out"
+    for delay in (0, .02, .05, .1):
+        p = subprocess.Popen([BIN, "run", net, "--input-list", tmp_path / "list", "--output-dir",
+                              out], stderr=subprocess.PIPE)
+        for _ in range(2000):  # until it writes
+            if out.exists() and any(out.rglob("*.raw*")):
+                break
+            time.sleep(.01)
+        time.sleep(delay)
+        p.send_signal(signal.SIGINT)
+        assert p.wait(60) == -signal.SIGINT
+        files = list(out.rglob("*.*"))
+        assert all(f.name == "y.raw" and f.stat().st_size == 4 * n for f in files), files
+        shutil.rmtree(out)
