@@ -17,14 +17,7 @@ static void on_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va
         world_fail("a log line cannot be formatted");
 }
 
-// Places for new handles, and where a call is to put one: now and then nowhere.
-static bool has_room(const world *w, kind k) {
-    uint32_t free = WORLD_HANDLES - w->n_handles[k];
-    for (uint32_t i = 0; i < w->n_handles[k]; i++)
-        free += w->handles[k][i].dead;
-    return free > 4;
-}
-
+// Where a call is to put a handle: now and then nowhere.
 static void **place(world *w, void **out) {
     *out = NULL;
     return draw_chance(w->s, 3) ? NULL : out;
@@ -55,7 +48,7 @@ void act_log(world *w) {
     if (!draw_chance(w->s, 40)) {
         void *h = world_pick(w, KIND_LOG);
         world_ok("QnnLog_setLogLevel", w->qnn.logSetLogLevel(h, level));
-    } else if (has_room(w, KIND_LOG) &&
+    } else if (world_has_room(w, KIND_LOG) &&
                world_ok("QnnLog_create", w->qnn.logCreate(on_log, level, out))) {
         world_add(w, KIND_LOG, log, NULL);
     }
@@ -88,7 +81,7 @@ void act_backend(world *w) {
     bool no_place = draw_chance(w->s, 10);
     switch (draw_below(w->s, 8)) {
     case 0:
-        if (has_room(w, KIND_BACKEND) &&
+        if (world_has_room(w, KIND_BACKEND) &&
             world_ok("QnnBackend_create",
                      w->qnn.backendCreate(world_maybe(w, KIND_LOG), backend_options(w), out)))
             world_add(w, KIND_BACKEND, made, NULL);
@@ -140,7 +133,7 @@ void act_device(world *w) {
     const QnnDevice_Config_t **config = device_options(w);
     switch (draw_below(w->s, 5)) {
     case 0:
-        if (has_room(w, KIND_DEVICE) &&
+        if (world_has_room(w, KIND_DEVICE) &&
             world_ok("QnnDevice_create",
                      w->qnn.deviceCreate(world_maybe(w, KIND_LOG), config, out)))
             world_add(w, KIND_DEVICE, made, NULL);
@@ -195,7 +188,7 @@ void act_context(world *w) {
         world_ok("QnnContext_finalize", w->qnn.contextFinalize(h, world_maybe(w, KIND_PROFILE)));
         break;
     default:
-        if (has_room(w, KIND_CONTEXT) &&
+        if (world_has_room(w, KIND_CONTEXT) &&
             world_ok("QnnContext_create",
                      w->qnn.contextCreate(b, world_maybe(w, KIND_DEVICE), context_options(w), out)))
             world_add(w, KIND_CONTEXT, made, b);
@@ -212,7 +205,7 @@ void act_binary(world *w) {
     for (size_t i = 0; i < n; i++)
         bytes[i] = draw_u8(w->s);
     const void *given = draw_chance(w->s, 5) ? NULL : bytes;
-    if (!has_room(w, KIND_CONTEXT))
+    if (!world_has_room(w, KIND_CONTEXT))
         return;
     switch (draw_below(w->s, 4)) {
     case 0:
@@ -266,7 +259,7 @@ void act_graph(world *w) {
     void *h = world_pick(w, KIND_GRAPH), *made;
     void **out = place(w, &made);
     QnnGraph_Property_t **properties = (QnnGraph_Property_t **)options(w, sizeof **properties, 1);
-    if (!has_room(w, KIND_GRAPH))
+    if (!world_has_room(w, KIND_GRAPH))
         return;
     switch (draw_below(w->s, 6)) {
     case 0:
@@ -320,7 +313,7 @@ void act_profile(world *w) {
         read_events(w, h);
         break;
     default:
-        if (has_room(w, KIND_PROFILE) &&
+        if (world_has_room(w, KIND_PROFILE) &&
             world_ok("QnnProfile_create", w->qnn.profileCreate(b, draw_below(w->s, 5), out)))
             world_add(w, KIND_PROFILE, made, b);
         break;
@@ -340,7 +333,7 @@ void act_signal(world *w) {
         world_ok("QnnSignal_trigger", w->qnn.signalTrigger(h));
         break;
     default:
-        if (has_room(w, KIND_SIGNAL) &&
+        if (world_has_room(w, KIND_SIGNAL) &&
             world_ok("QnnSignal_create", w->qnn.signalCreate(b, config, out)))
             world_add(w, KIND_SIGNAL, made, b);
         break;

@@ -128,9 +128,18 @@ void act_execute(world *w) {
 }
 
 void act_finalize(world *w) {
-    void *graph = world_pick(w, KIND_GRAPH);
-    world_ok("QnnGraph_finalize", w->qnn.graphFinalize(graph, world_maybe(w, KIND_PROFILE),
-                                                       world_maybe(w, KIND_SIGNAL)));
-    if (draw_chance(w->s, 70))
+    if (draw_chance(w->s, 60))
+        act_op(w);
+    void *graph = world_pick(w, KIND_GRAPH), *made = NULL, *context = world_living(w, KIND_CONTEXT);
+    bool ok =
+        world_ok("QnnGraph_finalize", w->qnn.graphFinalize(graph, world_maybe(w, KIND_PROFILE),
+                                                           world_maybe(w, KIND_SIGNAL)));
+    for (uint32_t i = 0; i < (ok ? 3u : 1u) && draw_chance(w->s, 70); i++)
         act_execute(w);
+    if (ok && draw_chance(w->s, 20))
+        act_update(w);
+    // A finalized graph takes nothing more: go on with another one.
+    if (ok && world_has_room(w, KIND_GRAPH) && draw_chance(w->s, 70) &&
+        world_ok("QnnGraph_create", w->qnn.graphCreate(context, world_name(w), NULL, &made)))
+        world_add(w, KIND_GRAPH, made, context);
 }

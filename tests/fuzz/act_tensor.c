@@ -160,26 +160,45 @@ static void draw_encoding(world *w, Qnn_Tensor_t *t) {
     t->v1.quantizeParams = encoding_draw(w->s, &w->mem, dtype, &shape, 20);
 }
 
+// A tensor that may be updated, if one is found.
+static const made_tensor *pick_updateable(world *w) {
+    const made_tensor *any = NULL;
+    for (uint32_t i = 0; w->n_tensors && i < 20; i++) {
+        any = &w->tensors[draw_below(w->s, w->n_tensors)];
+        Qnn_TensorType_t type = any->tensor.v1.type;
+        if (type >= QNN_TENSOR_TYPE_UPDATEABLE_STATIC &&
+            type <= QNN_TENSOR_TYPE_UPDATEABLE_APP_READWRITE)
+            break;
+    }
+    return any;
+}
+
 void act_update(world *w) {
     size_t bytes;
     Qnn_Tensor_t fresh = draw_tensor(w, &bytes);
     const Qnn_Tensor_t *list[3] = {&fresh, &fresh, &fresh};
-    uint32_t n = draw_below(w->s, 4);
+    uint32_t n = draw_chance(w->s, 70) ? 1 : draw_below(w->s, 4);
+    void *graph = world_pick(w, KIND_GRAPH);
     for (uint32_t i = 0; i < n && w->n_tensors; i++) {
+        const made_tensor *m = pick_updateable(w);
         Qnn_Tensor_t *copy = scrap_new(&w->mem, sizeof *copy, 0);
-        *copy = w->tensors[draw_below(w->s, w->n_tensors)].tensor;
+        *copy = m->tensor;
         if (draw_chance(w->s, 30)) // the same tensor with another encoding
             draw_encoding(w, copy);
         if (!draw_chance(w->s, 10))
             list[i] = draw_chance(w->s, 3) ? NULL : copy;
+        if (draw_chance(w->s, 80))
+            graph = m->graph;
     }
     const Qnn_Tensor_t **given = draw_chance(w->s, 3) ? NULL : list;
-    if (draw_chance(w->s, 70))
-        world_ok("QnnTensor_updateGraphTensors",
-                 w->qnn.tensorUpdateGraphTensors(world_pick(w, KIND_GRAPH), given, n));
+    if (draw_chance(w->s, 80))
+        world_ok("QnnTensor_updateGraphTensors", w->qnn.tensorUpdateGraphTensors(graph, given, n));
     else
         world_ok("QnnTensor_updateContextTensors",
                  w->qnn.tensorUpdateContextTensors(world_pick(w, KIND_CONTEXT), given, n));
+    // What was updated must be finalized again before it can be executed.
+    if (draw_chance(w->s, 60))
+        world_ok("QnnGraph_finalize", w->qnn.graphFinalize(graph, NULL, NULL));
 }
 
 void act_memory(world *w) {
@@ -199,10 +218,7 @@ void act_memory(world *w) {
         d.ionInfo.fd = fd;
     Qnn_MemHandle_t made = NULL;
     void *context = world_pick(w, KIND_CONTEXT);
-    uint32_t living = 0;
-    for (uint32_t i = 0; i < w->n_handles[KIND_MEM]; i++)
-        living += !w->handles[KIND_MEM][i].dead;
-    if (living + 1 < WORLD_HANDLES &&
+    if (world_has_room(w, KIND_MEM) &&
         world_ok("QnnMem_register",
                  w->qnn.memRegister(context, draw_chance(s, 3) ? NULL : &d,
                                     draw_chance(s, 3) ? 0 : 1, draw_chance(s, 3) ? NULL : &made)) &&

@@ -20,7 +20,7 @@ static const struct {
     uint32_t weight;
     void (*act)(world *w);
 } actions[] = {
-    {24, act_op},    {10, act_chain}, {10, act_finalize}, {10, act_tensor}, {12, act_execute},
+    {24, act_op},    {10, act_chain}, {16, act_finalize}, {10, act_tensor}, {6, act_execute},
     {4, act_free},   {5, act_graph},  {3, act_context},   {3, act_profile}, {2, act_signal},
     {2, act_update}, {2, act_memory}, {2, act_error},     {2, act_backend}, {1, act_log},
     {1, act_device}, {1, act_binary},

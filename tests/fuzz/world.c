@@ -27,6 +27,13 @@ bool world_ok(const char *function, Qnn_ErrorHandle_t rc) {
     return rc == QNN_SUCCESS;
 }
 
+bool world_has_room(const world *w, kind k) {
+    uint32_t free = WORLD_HANDLES - w->n_handles[k];
+    for (uint32_t i = 0; i < w->n_handles[k]; i++)
+        free += w->handles[k][i].dead;
+    return free > 2;
+}
+
 void world_add(world *w, kind k, void *value, const void *parent) {
     if (!value)
         world_fail("a call that succeeds has set no handle");

@@ -53,6 +53,8 @@ Qnn_ErrorHandle_t world_last_error(void);
 // Ends the program with a message.
 void world_fail(const char *what) __attribute__((noreturn));
 
+// Is there a place for a new handle?
+bool world_has_room(const world *w, kind k);
 void world_add(world *w, kind k, void *value, const void *parent);
 // The handle is dead, and so are its children.
 void world_kill(world *w, const void *value);
