@@ -30,8 +30,10 @@ release: ## build the libraries and programs (the default)
 	@ln -sfn release/lib build/lib
 	@ln -sfn release/bin build/bin
 
-demo: release ## build and run the first example
-	LD_LIBRARY_PATH=build/lib build/bin/hello_qnn
+demo: release ## build, and recognise handwritten digits with a small network
+	@if [ -x build/bin/quern ]; then build/bin/quern demo examples/digits; \
+	else echo "quern was not built (its libraries are missing); a first client instead:"; \
+	LD_LIBRARY_PATH=build/lib build/bin/hello_qnn; fi
 
 test: ## every test: sanitizers, release, structure, Python clients
 	scripts/setup.sh test

@@ -98,8 +98,8 @@ static int show_some(demo *d) {
         if (digit < 0)
             return QT_EXIT_FAILURE;
         bool right = digit == (int)qt_array_at(&d->labels, which[i]);
-        printf("  %s%-2s%d  %5.1f %%%s      ", qt_style_on(right ? QT_GREEN : QT_RED),
-               right ? "is" : "no", digit, 100 * sure, qt_style_off());
+        printf("  %s%s %d %6.1f %%%s    ", qt_style_on(right ? QT_GREEN : QT_RED),
+               right ? "a" : "?", digit, 100 * sure, qt_style_off());
     }
     printf("\n\n");
     return QT_EXIT_OK;
@@ -127,10 +127,10 @@ static int score_all(demo *d) {
 
 static void say_what_next(const char *dir) {
     printf("Where to go next:\n"
-           "  quern run  %s/digits.onnx --dim N=1 --random   any ONNX model, any input\n"
+           "  quern run %s/digits.onnx --dim N=1 --random    any ONNX model, any input\n"
            "  quern bench %s/digits.onnx --dim N=1           how fast, op by op\n"
-           "  quern check model.onnx                         what a backend takes, and why not\n"
-           "  docs/using-the-api.md                          the QNN API from C\n",
+           "  quern check model.onnx    what a backend takes of a model, and why not the rest\n"
+           "  docs/using-the-api.md     the QNN API from C\n",
            dir, dir);
 }
 
