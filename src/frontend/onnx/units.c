@@ -209,6 +209,12 @@ static bool takes_float_parameters(const ox_node *n, uint32_t input) {
                                       "Dropout", "OneHot", "Pow"};
     if (input == 2 && (is_op(n, "Conv") || is_op(n, "ConvTranspose") || is_op(n, "Gemm")))
         return true; // a float bias is quantized while importing
+    static const char *const norms[] = {"BatchNormalization", "InstanceNormalization",
+                                        "LayerNormalization", "GroupNormalization",
+                                        "RMSNormalization",   "SimplifiedLayerNormalization"};
+    for (size_t i = 0; i < sizeof norms / sizeof norms[0]; i++)
+        if (input > 0 && is_op(n, norms[i]))
+            return true; // so are scale and bias
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
         if (input > 0 && is_op(n, ops[i]))
             return true;

@@ -58,8 +58,6 @@ void ox_fully_connected(ox_expr *e, const qc_tensor *x, const qc_tensor *weight,
     if (bias)
         qc_in(&o, bias);
     qc_out(&o, y);
-    if (x->rank > 2)
-        qc_bool(&o, QNN_OP_FULLY_CONNECTED_PARAM_KEEP_DIMS, true);
     ox_end(e, &o);
 }
 
@@ -125,6 +123,12 @@ static qc_tensor *weight_of(ox_expr *e, bool real) {
     return ox_filter(e, 1, (const uint32_t[]){1, 0}, 2, real);
 }
 
+// The second operand in its own order.
+static qc_tensor *plain_filter(ox_expr *e, bool real) {
+    const uint32_t perm[OX_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    return ox_filter(e, 1, perm, 0, real);
+}
+
 static qrn_status import_matmul(ox_import *im, const ox_node *n) {
     const ox_val *va = ox_input(im, n, 0), *vb = ox_input(im, n, 1);
     shape wide, out;
@@ -137,18 +141,23 @@ static qrn_status import_matmul(ox_import *im, const ox_node *n) {
     ox_expr e = ox_begin(im, n);
     bool real =
         !ox_is_quantized(im, n) || (is_constant(vb) && !ox_filter_fits(&e, 1, vb->rank - 1));
-    bool weight = is_constant(vb) && vb->rank <= 2;
+    // A constant vector, or one matrix for one matrix; several matrices are multiplied by MatMul.
+    bool weight = is_constant(vb) && (vb->rank == 1 || (vb->rank == 2 && va->rank <= 2));
     qc_tensor *a = real ? ox_in_real(&e, 0, OX_ONNX) : ox_fixed_in(&e, 0, OX_ONNX);
     qc_tensor *y = real ? ox_out_real(&e, 0, OX_ONNX) : ox_fixed_out(&e, 0, OX_ONNX);
     if (!a || !y)
         return e.s;
     qc_tensor *product = y;
+    if (weight) // rows x columns
+        wide = (shape){
+            2,
+            {(uint32_t)(qc_tensor_count(y) / wide.dims[wide.rank - 1]), wide.dims[wide.rank - 1]}};
     if (out.rank != wide.rank)
         product = ox_result_like(&e, y, wide.rank, wide.dims);
     if (weight) {
         ox_fully_connected(&e, as_matrix(&e, a, true), weight_of(&e, real), NULL, product);
     } else {
-        qc_tensor *b = real ? ox_in_real(&e, 1, OX_ONNX) : ox_fixed_in(&e, 1, OX_ONNX);
+        qc_tensor *b = plain_filter(&e, real);
         a = as_matrix(&e, a, true);
         b = as_matrix(&e, b, false);
         ox_into(&e, product);

@@ -12,7 +12,7 @@ bool ox_is_integer(int type); // 32 or 64-bit integers, held as 32 bits
 // element, so large products are refused.
 qc_tensor *ox_matmul_ints(ox_expr *e, qc_tensor *a, qc_tensor *b);
 
-// FullyConnected with keep_dims: x [..., K], weight [N, K] -> [..., N].
+// FullyConnected: x of any shape read as rows of K, weight [N, K] -> [rows, N].
 void ox_fully_connected(ox_expr *e, const qc_tensor *x, const qc_tensor *weight,
                         const qc_tensor *bias, const qc_tensor *y);
 

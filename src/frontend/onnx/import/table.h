@@ -20,6 +20,7 @@
     X(math_special)     \
     X(move)             \
     X(norm)             \
+    X(norm_layer)       \
     X(reduce)           \
     X(softmax)          \
     X(sort)             \
