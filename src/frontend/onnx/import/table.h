@@ -30,7 +30,10 @@
     X(signal)           \
     X(recurrent)        \
     X(quant)            \
-    X(control)
+    X(control)          \
+    X(attention)        \
+    X(attention_rotary) \
+    X(loss)
 // clang-format on
 
 #define X(group) extern const ox_importer ox_import_##group[];
