@@ -170,6 +170,8 @@ static qrn_status read_attr(ox_reader *r, ox_bytes message, ox_attr *a) {
     a->strings = l.strings;
     if (a->type == 0)
         a->type = guess_type(counts);
+    if (a->type == 3 && !a->s)
+        a->s = ""; // left out, as empty text may be
     a->n = a->type == 6 ? l.n_floats : a->type == 7 ? l.ints.n : a->type == 8 ? l.n_strings : 0;
     return QRN_OK;
 }
