@@ -96,6 +96,7 @@ def attributes():
         graphs=[graph, graph])
     for kind in (AttributeProto.FLOATS, AttributeProto.INTS, AttributeProto.STRINGS):
         node.attribute.append(AttributeProto(name=f"empty{kind}", type=kind))
+    node.attribute.append(AttributeProto(name="left out", type=AttributeProto.STRING))
     sparse = helper.make_sparse_tensor(values, helper.make_tensor("i", 7, [3], [0, 2, 4]), [9])
     node.attribute.append(helper.make_attribute("sparse", sparse))
     node.attribute.append(helper.make_attribute(
@@ -247,12 +248,11 @@ def external_models(folder):
             (cache / "snapshot" / link).symlink_to(Path("../blobs") / target)
 
 
-def good(folder):
-    """The models of good/, by name."""
+def plain():
+    """Models that need no other file, by name."""
     for group in (tensors, attributes, values, functions, names, random_models):
         yield from group()
     yield "nested_30", nested(30)
-    yield from external_models(folder)
     constant = helper.make_tensor("w", 1, [2, 2], [1, 2, 3, 4])
     yield "small", model_of(
         [helper.make_node("MatMul", ["x", "w"], ["h"]),
@@ -262,6 +262,12 @@ def good(folder):
         [constant, numpy_helper.from_array(np.arange(3, dtype=np.int64), "i")],
         inputs=[helper.make_tensor_value_info("x", 1, ["n", 2])],
         outputs=[helper.make_tensor_value_info("y", 1, None)])
+
+
+def good(folder):
+    """The models of good/, by name."""
+    yield from plain()
+    yield from external_models(folder)
     yield "zero_copy", model_of([], [
         tensor("bytes", 2, [64], True), tensor("four bits", 22, [64], True),
         *(tensor("f" * n, 1, [16], True) for n in range(1, 9)),
