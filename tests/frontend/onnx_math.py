@@ -194,8 +194,8 @@ def old_opsets():
                    constants={"b": channel}, expected=[fn(x, along)])
     yield case("Add_6_axis_live", node("Add", "x b", "y", broadcast=1, axis=1, consumed_inputs=[0]),
                {"x": x, "b": channel}, opset=5, expected=[x + along])
-    yield case("Add_6_two", node("Add", "x b", "y", broadcast=1, axis=-3), {"x": x, "b": x[0, :, :, 0]},
-               opset=6, expected=[x + x[0, :, :, :1]])
+    yield case("Add_6_two", node("Add", "x b", "y", broadcast=1, axis=-3),
+               {"x": x, "b": x[0, :, :, 0]}, opset=6, expected=[x + x[0, :, :, :1]])
     yield case("Add_6_suffix", node("Add", "x b", "y", broadcast=1), {"x": x, "b": x[0, 0]},
                opset=6, expected=[x + x[0, 0]])
     yield case("Less_1_axis", node("Less", "x b", "y", broadcast=1, axis=1), {"x": x, "b": channel},
@@ -343,6 +343,14 @@ def quantized():
         yield case("parameter_" + name, [ends[0], ends[1], inner, ends[2], ends[3]],
                    {"x": positive}, constants={"s": s, "z": z, "t": np.float32(scale), **constants},
                    tol=0, atol=1.01 * float(scale))
+    # Types that Convert does not take are requantized through float; so are integers.
+    for t in [np.int8, np.int16]:
+        yield case(f"requantize_{np.dtype(t).name}", [
+            ends[0], ends[1], node("QuantizeLinear", "d t w", "r"),
+            node("DequantizeLinear", "r t w", "y")], {"x": positive},
+            constants={"s": s, "z": z, "t": np.float32(0.05), "w": t(3)}, tol=0, atol=0.051)
+    yield case("quantize_int32", node("QuantizeLinear", "x s z", "y"),
+               {"x": ints(np.int32, 20)}, constants={"s": np.float32(0.5), "z": np.uint8(100)})
     # Comparisons of quantized values give plain booleans.
     yield case("compare", [ends[0], ends[1], node("Greater", "d half", "y")], {"x": positive},
                constants={"s": s, "z": z, "half": np.float32(1.003 * s * 40)})

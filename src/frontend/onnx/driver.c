@@ -375,7 +375,8 @@ static qrn_status finish_output(ox_import *im, ox_val *v, qc_tensor **out) {
     x = v->at[OX_ONNX];
     v->at[OX_ONNX] = NULL;
     QRN_TRY(ox_tensor_new(im, v, OX_ONNX, out));
-    return ox_emit_reshape(im, NULL, x, *out);
+    bool nibbles = v->type == OX_I4 || v->type == OX_U4; // Reshape does not take them
+    return nibbles ? ox_emit_cast(im, NULL, x, *out) : ox_emit_reshape(im, NULL, x, *out);
 }
 
 static void describe_port(ox_port *p, const ox_val *v, qc_tensor *t) {

@@ -21,6 +21,8 @@ qrn_status ox_fail(const ox_import *im, const ox_node *n, qrn_status s, const ch
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    if (!n)
+        return QRN_FAIL(s, "%s", text);
     return QRN_FAIL(s, "node '%s' (%s): %s", n->name, n->op, text);
 }
 

@@ -183,7 +183,8 @@ static int quantized_type(const ox_import *im, const ox_node *q) {
 }
 
 qrn_status ox_unit_output(ox_import *im, ox_val *v, ox_val **out) {
-    const ox_node *q = im->quantized ? quantizer_of(im, v) : NULL;
+    bool real = v->type == OX_F32 || v->type == OX_F16;
+    const ox_node *q = im->quantized && real ? quantizer_of(im, v) : NULL;
     *out = v;
     if (!q)
         return QRN_OK;
@@ -262,9 +263,17 @@ qrn_status ox_import_dequantize(ox_import *im, const ox_node *n) {
     return QRN_OK;
 }
 
+// Of a type that Convert takes.
+static bool is_convertible(const ox_val *v) {
+    return ox_type_bits(v->type) == 8 || ox_type_bits(v->type) == 16;
+}
+
 qrn_status ox_import_quantize(ox_import *im, const ox_node *n) {
     const ox_val *x = ox_input(im, n, 0);
-    ox_val *y = ox_scope_find(im->scope, n->out[0]);
+    ox_val *y = n->n_out ? ox_scope_find(im->scope, n->out[0]) : NULL;
+    if (!x || (x->type != OX_F32 && x->type != OX_F16 && x->type != OX_I32))
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "type %s, expected float32, float16 or int32",
+                       x ? ox_type_name(x->type) : "missing");
     if (!y || !y->enc)
         return ox_fail(im, n, QRN_E_UNSUPPORTED, "its scale or zero point is not constant");
     QRN_TRY(ox_set_output(im, n, 0, quantized_type(im, n), x->rank, x->dims));
@@ -273,9 +282,12 @@ qrn_status ox_import_quantize(ox_import *im, const ox_node *n) {
     ox_layout layout = ox_layout_of(im, n);
     qc_tensor *in, *out;
     qc_op o;
-    bool requantize = x->quantized && !x->quantized->data;
+    bool requantize =
+        x->quantized && !x->quantized->data && is_convertible(x->quantized) && is_convertible(y);
     if (requantize)
         QRN_TRY(ox_tensor_in(im, x->quantized, layout, &in));
+    else if (x->type == OX_I32)
+        QRN_TRY(ox_in_as(im, n, 0, layout, QNN_DATATYPE_FLOAT_32, &in));
     else
         QRN_TRY(ox_in(im, n, 0, layout, &in));
     QRN_TRY(ox_out(im, n, 0, layout, &out));

@@ -106,6 +106,24 @@ bool ox_takes(unsigned types, Qnn_DataType_t t) {
     }
 }
 
+bool ox_fits_unit(ox_import *im, const ox_node *n, unsigned types, uint32_t count) {
+    static const unsigned coded[] = {
+        [OX_U8] = OX_T_UQ8, [OX_I8] = OX_T_SQ8, [OX_U16] = OX_T_UQ16, [OX_I16] = OX_T_SQ16};
+    Qnn_DataType_t to;
+    if (!ox_is_quantized(im, n) || ox_out_type(im, n, 0, &to) != QRN_OK)
+        return false;
+    if (to != QNN_DATATYPE_BOOL_8 && !ox_takes(types, to))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        const ox_val *v = ox_input(im, n, i), *q = v ? v->quantized : NULL;
+        if (!v || !ox_is_float(v))
+            continue;
+        if (!q || !q->enc || q->enc->n != 1 || q->type > OX_I16 || !(coded[q->type] & types))
+            return false;
+    }
+    return true;
+}
+
 qrn_status ox_emit_op(ox_import *im, const ox_node *n, const ox_qnn_op *op, qc_tensor *const *in,
                       uint32_t count, const qc_tensor *y) {
     qc_op o;
@@ -124,8 +142,10 @@ qrn_status ox_emit_op(ox_import *im, const ox_node *n, const ox_qnn_op *op, qc_t
 }
 
 // clang-format off
-#define UNARY(name) QNN_OP_ELEMENT_WISE_UNARY, QNN_OP_ELEMENT_WISE_UNARY_OPERATION_##name, OX_T_ACT16
-#define NEURON(name) QNN_OP_ELEMENT_WISE_NEURON, QNN_OP_ELEMENT_WISE_NEURON_OPERATION_##name, OX_T_ACT16
+#define UNARY(name) \
+    QNN_OP_ELEMENT_WISE_UNARY, QNN_OP_ELEMENT_WISE_UNARY_OPERATION_##name, OX_T_ACT16
+#define NEURON(name) \
+    QNN_OP_ELEMENT_WISE_NEURON, QNN_OP_ELEMENT_WISE_NEURON_OPERATION_##name, OX_T_ACT16
 #define NO_OTHER NULL, 0, 0
 
 static const ox_qnn_op unary_ops[] = {
@@ -155,32 +175,24 @@ static qrn_status import_unary(ox_import *im, const ox_node *n) {
         op++;
     QRN_TRY(ox_need(im, n, 1));
     const ox_val *x = ox_input(im, n, 0);
-    Qnn_DataType_t type, to;
+    Qnn_DataType_t type;
     qc_tensor *in, *out;
     QRN_TRY(ox_arithmetic_type(im, n, x, &type));
     QRN_TRY(ox_same_shape(im, n, x->type));
     ox_layout layout = ox_layout_of(im, n);
     unsigned types = op->types | op->combined_types;
-    if (ox_is_quantized(im, n)) {
+    if (ox_fits_unit(im, n, types, 1)) {
         QRN_TRY(ox_in(im, n, 0, layout, &in));
-        QRN_TRY(ox_out_type(im, n, 0, &to));
-        if (!ox_takes(types, in->t.v1.dataType) || !ox_takes(types, to))
-            ox_leave_unit(im);
-        else
-            type = in->t.v1.dataType;
+        QRN_TRY(ox_out(im, n, 0, layout, &out));
+        return ox_emit_op(im, n, op, &in, 1, out);
     }
-    bool unit = ox_is_quantized(im, n);
+    ox_leave_unit(im);
     if (!ox_takes(types, type))
-        type = QNN_DATATYPE_FLOAT_32;
-    if (!ox_is_float(x) && type == QNN_DATATYPE_FLOAT_32)
         return ox_fail(im, n, QRN_E_UNSUPPORTED, "type %s", ox_type_name(x->type));
     QRN_TRY(ox_in_as(im, n, 0, layout, type, &in));
-    if (unit)
-        QRN_TRY(ox_out(im, n, 0, layout, &out));
-    else
-        QRN_TRY(ox_out_as(im, n, 0, layout, type, &out));
+    QRN_TRY(ox_out_as(im, n, 0, layout, type, &out));
     QRN_TRY(ox_emit_op(im, n, op, &in, 1, out));
-    return unit ? QRN_OK : ox_out_end(im, n, 0, layout, out);
+    return ox_out_end(im, n, 0, layout, out);
 }
 
 // On integers, some of these are other ops.
@@ -219,7 +231,10 @@ static qrn_status import_not(ox_import *im, const ox_node *n) {
     ox_layout layout = ox_layout_of(im, n);
     qc_tensor *in, *out;
     QRN_TRY(ox_same_shape(im, n, OX_BOOL));
-    QRN_TRY(ox_in_as(im, n, 0, layout, QNN_DATATYPE_BOOL_8, &in));
+    if (ox_input(im, n, 0)->type != OX_BOOL)
+        return ox_fail(im, n, QRN_E_DTYPE, "type %s, expected bool",
+                       ox_type_name(ox_input(im, n, 0)->type));
+    QRN_TRY(ox_in(im, n, 0, layout, &in));
     QRN_TRY(ox_out(im, n, 0, layout, &out));
     return ox_emit_unary(im, n, QNN_OP_ELEMENT_WISE_NOT, in, out);
 }

@@ -53,6 +53,9 @@ typedef struct ox_qnn_op {
 #define OX_T_ACT16 (OX_T_ACT | OX_T_SQ16)
 
 bool ox_takes(unsigned types, Qnn_DataType_t t);
+// Does the node stay a quantized unit: are output 0 (or it is bool) and the float ones of the first
+// `count` inputs of these types, with one encoding each? Output 0 must be set.
+bool ox_fits_unit(ox_import *im, const ox_node *n, unsigned types, uint32_t count);
 
 // y = op(in...) by the single op where it takes all the types, else by the combined one.
 qrn_status ox_emit_op(ox_import *im, const ox_node *n, const ox_qnn_op *op, qc_tensor *const *in,

@@ -27,25 +27,19 @@ typedef struct activation {
 static qrn_status emit(ox_import *im, const ox_node *n, const activation *a) {
     QRN_TRY(ox_need_float(im, n));
     const ox_val *x = ox_input(im, n, 0);
-    Qnn_DataType_t to;
     qc_tensor *in, *out;
     qc_op o;
     QRN_TRY(ox_same_shape(im, n, x->type));
     ox_layout layout = ox_layout_of(im, n);
-    if (ox_is_quantized(im, n)) {
-        QRN_TRY(ox_in(im, n, 0, layout, &in));
-        QRN_TRY(ox_out_type(im, n, 0, &to));
-        if (!ox_takes(a->types, in->t.v1.dataType) || !ox_takes(a->types, to))
-            ox_leave_unit(im);
-    }
-    if (ox_is_quantized(im, n)) {
+    if (!ox_fits_unit(im, n, a->types, 1))
+        ox_leave_unit(im);
+    QRN_TRY(ox_in(im, n, 0, layout, &in));
+    if (!ox_takes(a->types, in->t.v1.dataType))
+        QRN_TRY(ox_in_as(im, n, 0, layout, QNN_DATATYPE_FLOAT_32, &in));
+    if (ox_is_quantized(im, n))
         QRN_TRY(ox_out(im, n, 0, layout, &out));
-    } else {
-        QRN_TRY(ox_in(im, n, 0, layout, &in));
-        if (!ox_takes(a->types, in->t.v1.dataType))
-            QRN_TRY(ox_in_as(im, n, 0, layout, QNN_DATATYPE_FLOAT_32, &in));
+    else
         QRN_TRY(ox_out_as(im, n, 0, layout, in->t.v1.dataType, &out));
-    }
     ox_op(im, &o, n, a->op);
     qc_in(&o, in);
     qc_out(&o, out);
@@ -313,11 +307,9 @@ static qrn_status import_leaky_relu(ox_import *im, const ox_node *n) {
     const ox_val *v = ox_input(im, n, 0);
     ox_layout layout = ox_layout_of(im, n);
     QRN_TRY(ox_same_shape(im, n, v->type));
-    QRN_TRY(ox_in(im, n, 0, layout, &x));
-    if (ox_is_quantized(im, n) && !ox_takes(OX_T_ACT16, x->t.v1.dataType)) {
+    if (!ox_fits_unit(im, n, OX_T_ACT16, 1))
         ox_leave_unit(im);
-        QRN_TRY(ox_in(im, n, 0, layout, &x));
-    }
+    QRN_TRY(ox_in(im, n, 0, layout, &x));
     QRN_TRY(ox_static_like(im, x, &alpha, 1, &one, &slope));
     return emit_prelu(im, n, layout, x, slope);
 }
@@ -359,10 +351,7 @@ static qrn_status import_prelu(ox_import *im, const ox_node *n) {
     QRN_TRY(ox_same_shape(im, n, v->type));
     if (!ox_is_float(v))
         return prelu_formula(im, n);
-    const ox_enc *enc = s->quantized ? s->quantized->enc : NULL;
-    Qnn_DataType_t to;
-    QRN_TRY(ox_out_type(im, n, 0, &to));
-    if (ox_is_quantized(im, n) && (!enc || enc->n > 1 || !ox_takes(OX_T_ACT16, to)))
+    if (!ox_fits_unit(im, n, OX_T_ACT16, 2))
         ox_leave_unit(im);
     ox_layout layout = ox_layout_of(im, n);
     QRN_TRY(ox_in(im, n, 0, layout, &x));

@@ -85,25 +85,6 @@ static qrn_status convert(ox_import *im, const ox_node *n, Qnn_DataType_t type, 
     return QRN_OK;
 }
 
-// Does the node stay a unit: are its tensors of these types, with one encoding each? `count` inputs
-// are looked at.
-static bool fits_unit(ox_import *im, const ox_node *n, unsigned types, uint32_t count) {
-    Qnn_DataType_t to;
-    if (!ox_is_quantized(im, n) || ox_out_type(im, n, 0, &to) != QRN_OK)
-        return false;
-    if (to != QNN_DATATYPE_BOOL_8 && !ox_takes(types, to))
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        const ox_val *v = ox_input(im, n, i), *q = v ? v->quantized : NULL;
-        if (!v || !ox_is_float(v))
-            continue;
-        if (!q || !q->enc || q->enc->n != 1 || ox_type_bits(q->type) < 8 ||
-            ox_type_bits(q->type) > 16)
-            return false;
-    }
-    return true;
-}
-
 // clang-format off
 #define BINARY(name) QNN_OP_ELEMENT_WISE_BINARY, QNN_OP_ELEMENT_WISE_BINARY_OPERATION_##name, \
                      OX_T_ACT16 | OX_T_I32 | OX_T_U32
@@ -142,7 +123,7 @@ static qrn_status import_op(ox_import *im, const ox_node *n, bool test, Qnn_Data
     operands o;
     qc_tensor *out;
     QRN_TRY(set_result(im, n, test ? OX_BOOL : ox_input(im, n, 0)->type, &o));
-    if (!fits_unit(im, n, op->types | op->combined_types, 2))
+    if (!ox_fits_unit(im, n, op->types | op->combined_types, 2))
         ox_leave_unit(im);
     QRN_TRY(take_operands(im, n, &o));
     if (ox_is_quantized(im, n)) {
@@ -185,7 +166,10 @@ static qrn_status import_compare(ox_import *im, const ox_node *n) {
 }
 
 static qrn_status import_logic(ox_import *im, const ox_node *n) {
-    QRN_TRY(ox_need(im, n, 2));
+    QRN_TRY(same_types(im, n, 2));
+    if (ox_input(im, n, 0)->type != OX_BOOL)
+        return ox_fail(im, n, QRN_E_DTYPE, "type %s, expected bool",
+                       ox_type_name(ox_input(im, n, 0)->type));
     return import_op(im, n, true, QNN_DATATYPE_BOOL_8);
 }
 
@@ -197,6 +181,8 @@ static qrn_status import_variadic(ox_import *im, const ox_node *n) {
     ox_expr e;
     QRN_TRY(ox_need(im, n, 1));
     QRN_TRY(same_types(im, n, n->n_in));
+    if (mean)
+        QRN_TRY(ox_need_float(im, n));
     if (n->n_in == 1)
         return ox_alias(im, n, 0, 0);
     if (n->n_in == 2 && !mean)
@@ -236,7 +222,7 @@ static qrn_status import_pow(ox_import *im, const ox_node *n) {
     QRN_TRY(ox_arithmetic_type(im, n, a, &base));
     QRN_TRY(ox_arithmetic_type(im, n, b, &exponent));
     QRN_TRY(set_result(im, n, a->type, &o));
-    if (!fits_unit(im, n, OX_T_ACT16, b->quantized ? 2 : 1))
+    if (!ox_fits_unit(im, n, OX_T_ACT16, b->quantized ? 2 : 1))
         ox_leave_unit(im);
     QRN_TRY(take_operands(im, n, &o));
     if (ox_is_quantized(im, n)) {
@@ -297,7 +283,7 @@ static qrn_status import_where(ox_import *im, const ox_node *n) {
     if (type == QNN_DATATYPE_UINT_32)
         type = QNN_DATATYPE_INT_32; // the bits are only moved
     QRN_TRY(ox_broadcast_shape(im, n, 3, x->type));
-    if (!fits_unit(im, n, OX_T_ACT16, 3))
+    if (!ox_fits_unit(im, n, OX_T_ACT16, 3))
         ox_leave_unit(im);
     bool unit = ox_is_quantized(im, n);
     ox_layout layout = ox_layout_of(im, n);
