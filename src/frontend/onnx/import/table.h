@@ -33,7 +33,10 @@
     X(control)          \
     X(attention)        \
     X(attention_rotary) \
-    X(loss)
+    X(attention_state)  \
+    X(bitcast)          \
+    X(loss)             \
+    X(tfidf)
 // clang-format on
 
 #define X(group) extern const ox_importer ox_import_##group[];
