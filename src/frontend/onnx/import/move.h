@@ -43,6 +43,12 @@ qrn_status move_emit_pick(ox_import *im, const ox_node *n, const qc_tensor *x,
                           const int32_t *indices, uint32_t count, uint32_t axis,
                           const qc_tensor *y);
 
+// Lists that are made here have at most so many elements, whatever the model claims.
+#define MOVE_LONGEST (1 << 24)
+// The numbers first, first + 1, ... (i32) along one axis of a value of this rank.
+qrn_status move_count_up(ox_import *im, const ox_node *n, uint32_t rank, uint32_t axis,
+                         uint32_t length, int32_t first, qc_tensor **out);
+
 size_t move_count(uint32_t rank, const uint32_t *dims);
 
 // x in another shape: a new tensor.

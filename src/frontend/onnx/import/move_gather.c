@@ -251,26 +251,22 @@ qrn_status move_import_compress(ox_import *im, const ox_node *n) {
 static qrn_status reversed_rows(ox_import *im, const ox_node *n, uint32_t time, uint32_t batch,
                                 const qc_tensor **out) {
     const ox_val *x = ox_input(im, n, 0);
-    uint32_t d0 = x->dims[0], d1 = x->dims[1], count = d0 * d1, grid[2] = {d0, d1};
-    uint32_t wide[2] = {batch ? 1 : d0, batch ? d1 : 1};
-    size_t bytes = count * sizeof(int32_t);
-    int32_t *times = ox_alloc(im, bytes), *nexts = ox_alloc(im, bytes), *rows = ox_alloc(im, bytes);
-    qc_tensor *lengths, *t, *next, *base, *zero, *stride;
-    const qc_tensor *spread, *back, *inside, *from, *scaled, *index;
+    uint32_t d1 = x->dims[1], grid[2] = {x->dims[0], d1};
+    uint32_t wide[2] = {batch ? 1 : grid[0], batch ? d1 : 1};
+    qc_tensor *lengths, *t, *next, *first, *zero, *stride, *step;
+    const qc_tensor *spread, *back, *inside, *from, *scaled, *base, *index;
     const Qnn_DataType_t i32 = QNN_DATATYPE_INT_32;
-    if (!times || !nexts || !rows)
-        return ox_fail(im, n, QRN_E_MEM, "out of memory");
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t at[2] = {i / d1, i % d1};
-        times[i] = (int32_t)at[time];
-        nexts[i] = times[i] + 1;
-        rows[i] = (int32_t)(at[batch] * (batch ? 1 : d1));
-    }
+    if ((uint64_t)grid[0] * d1 > INT32_MAX)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "%u sequences of %u elements", grid[batch],
+                       grid[time]);
+    uint32_t count = grid[0] * d1;
     QRN_TRY(ox_in_as(im, n, 1, OX_ONNX, i32, &lengths));
     QRN_TRY(move_reshaped(im, n, lengths, 2, wide, &spread));
-    QRN_TRY(ox_static(im, i32, 2, grid, times, bytes, &t));
-    QRN_TRY(ox_static(im, i32, 2, grid, nexts, bytes, &next));
-    QRN_TRY(ox_static(im, i32, 2, grid, rows, bytes, &base));
+    QRN_TRY(move_count_up(im, n, 2, time, grid[time], 0, &t));
+    QRN_TRY(move_count_up(im, n, 2, time, grid[time], 1, &next));
+    QRN_TRY(move_count_up(im, n, 2, batch, grid[batch], 0, &first));
+    QRN_TRY(ox_number(im, i32, batch ? 1 : d1, &step));
+    QRN_TRY(move_binary(im, n, QNN_OP_ELEMENT_WISE_MULTIPLY, first, step, i32, 2, wide, &base));
     QRN_TRY(ox_number(im, i32, 0, &zero));
     QRN_TRY(ox_number(im, i32, time ? 1 : d1, &stride));
     QRN_TRY(move_binary(im, n, QNN_OP_ELEMENT_WISE_SUBTRACT, spread, next, i32, 2, grid, &back));

@@ -53,7 +53,7 @@ static qrn_status block_size(ox_import *im, const ox_node *n, uint32_t *block) {
     int64_t given = ox_attr_int(n, "blocksize", 0);
     if (ox_input(im, n, 0)->rank != 4)
         return ox_fail(im, n, QRN_E_SHAPE, "rank %u, expected 4", ox_input(im, n, 0)->rank);
-    if (given < 1 || given > 65535)
+    if (given < 1 || given > 32767)
         return ox_fail(im, n, QRN_E_SHAPE, "block size %lld", (long long)given);
     *block = (uint32_t)given;
     return QRN_OK;
@@ -71,6 +71,8 @@ qrn_status move_import_depth_to_space(ox_import *im, const ox_node *n) {
     if (d[1] % (b * b))
         return ox_fail(im, n, QRN_E_SHAPE, "%u channels cannot be divided by %u", d[1], b * b);
     uint32_t depth = d[1] / (b * b);
+    if ((uint64_t)d[2] * b > UINT32_MAX || (uint64_t)d[3] * b > UINT32_MAX)
+        return ox_fail(im, n, QRN_E_SHAPE, "the result is too large");
     QRN_TRY(ox_set_moved(im, n, 0, 0, 4, (const uint32_t[]){d[0], depth, d[2] * b, d[3] * b}));
     if (!is_no_image(x))
         return emit_blocks(im, n, QNN_OP_DEPTH_TO_SPACE, b,
@@ -90,6 +92,8 @@ qrn_status move_import_space_to_depth(ox_import *im, const ox_node *n) {
     if (d[2] % b || d[3] % b)
         return ox_fail(im, n, QRN_E_SHAPE, "%u x %u pixels cannot be divided by %u", d[2], d[3], b);
     uint32_t h = d[2] / b, w = d[3] / b;
+    if ((uint64_t)d[1] * b * b > UINT32_MAX)
+        return ox_fail(im, n, QRN_E_SHAPE, "the result is too large");
     QRN_TRY(ox_set_moved(im, n, 0, 0, 4, (const uint32_t[]){d[0], d[1] * b * b, h, w}));
     if (!is_no_image(x))
         return emit_blocks(im, n, QNN_OP_SPACE_TO_DEPTH, b, QNN_OP_SPACE_TO_DEPTH_MODE_DCR);
@@ -196,22 +200,37 @@ qrn_status move_import_one_hot(ox_import *im, const ox_node *n) {
     return ox_carry_end(im, n, &c, w, y);
 }
 
-// Where the triangle is kept: [rows, columns].
-static qrn_status triangle(ox_import *im, const ox_node *n, uint32_t rank, const uint32_t *d,
-                           int64_t k, qc_tensor **out) {
-    uint32_t rows = d[rank - 2], columns = d[rank - 1], dims[OX_MAX_RANK];
-    bool upper = ox_attr_int(n, "upper", 1) != 0;
-    size_t count = (size_t)rows * columns;
-    uint8_t *keep = ox_alloc(im, count);
-    if (!keep)
+// first, first + 1, ... along one axis of a value of this rank; the other axes are 1.
+qrn_status move_count_up(ox_import *im, const ox_node *n, uint32_t rank, uint32_t axis,
+                         uint32_t length, int32_t first, qc_tensor **out) {
+    uint32_t dims[OX_MAX_RANK];
+    if (length > MOVE_LONGEST)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "an axis of %u elements, at most %d", length,
+                       MOVE_LONGEST);
+    int32_t *numbers = ox_alloc(im, length * sizeof *numbers);
+    if (!numbers)
         return ox_fail(im, n, QRN_E_MEM, "out of memory");
-    for (size_t i = 0; i < count; i++) {
-        int64_t ahead = (int64_t)(i % columns) - (int64_t)(i / columns);
-        keep[i] = upper ? ahead >= k : ahead <= k;
-    }
+    for (uint32_t i = 0; i < length; i++)
+        numbers[i] = first + (int32_t)i;
+    for (uint32_t i = 0; i < rank; i++)
+        dims[i] = i == axis ? length : 1;
+    return ox_static(im, QNN_DATATYPE_INT_32, rank, dims, numbers, length * sizeof *numbers, out);
+}
+
+// Where the triangle is kept: [rows, columns], by comparing positions.
+static qrn_status triangle(ox_import *im, const ox_node *n, uint32_t rank, const uint32_t *d,
+                           int64_t k, const qc_tensor **out) {
+    bool upper = ox_attr_int(n, "upper", 1) != 0;
+    uint32_t dims[OX_MAX_RANK];
+    qc_tensor *rows, *columns;
+    int64_t first = k > MOVE_LONGEST ? MOVE_LONGEST : k < -MOVE_LONGEST ? -MOVE_LONGEST : k;
+    QRN_TRY(move_count_up(im, n, rank, rank - 2, d[rank - 2], (int32_t)first, &rows));
+    QRN_TRY(move_count_up(im, n, rank, rank - 1, d[rank - 1], 0, &columns));
     for (uint32_t i = 0; i < rank; i++)
         dims[i] = i + 2 < rank ? 1 : d[i];
-    return ox_static(im, QNN_DATATYPE_BOOL_8, rank, dims, keep, count, out);
+    return move_binary(im, n,
+                       upper ? QNN_OP_ELEMENT_WISE_GREATER_EQUAL : QNN_OP_ELEMENT_WISE_LESS_EQUAL,
+                       columns, rows, QNN_DATATYPE_BOOL_8, rank, dims, out);
 }
 
 static qrn_status emit_triangle(ox_import *im, const ox_node *n, const qc_tensor *keep,
@@ -235,15 +254,12 @@ qrn_status move_import_trilu(ox_import *im, const ox_node *n) {
     int64_t k = 0;
     uint32_t count;
     ox_carry c;
-    const qc_tensor *in, *w;
-    qc_tensor *keep, *codes, *y;
+    const qc_tensor *in, *w, *keep;
+    qc_tensor *codes, *y;
     if (x->rank < 2)
         return ox_fail(im, n, QRN_E_SHAPE, "rank %u, expected at least 2", x->rank);
-    if (ox_input(im, n, 1)) {
+    if (ox_input(im, n, 1))
         QRN_TRY(ox_ints_of(im, n, "k", 1, &k, 1, &count));
-        if (k > INT32_MAX || k < INT32_MIN)
-            k = k > 0 ? INT32_MAX : INT32_MIN;
-    }
     QRN_TRY(triangle(im, n, x->rank, x->dims, k, &keep));
     QRN_TRY(ox_set_output(im, n, 0, x->type, x->rank, x->dims));
     if (x->type != OX_F32 && x->type != OX_F16) {

@@ -101,6 +101,9 @@ static qrn_status pad_by_picking(ox_import *im, const ox_node *n, const pad_plan
         uint32_t at = ox_axis_in(layout, axis, rank), count = y->dims[at];
         if (x->dims[at] == count)
             continue;
+        if (count > MOVE_LONGEST)
+            return ox_fail(im, n, QRN_E_UNSUPPORTED, "%u elements in this mode, at most %d", count,
+                           MOVE_LONGEST);
         int32_t *indices = ox_alloc(im, count * sizeof *indices);
         if (!indices)
             return ox_fail(im, n, QRN_E_MEM, "out of memory");
@@ -170,6 +173,10 @@ static qrn_status emit_pad(ox_import *im, const ox_node *n, const pad_plan *p, o
 static qrn_status pad_by_mask(ox_import *im, const ox_node *n, const pad_plan *p, ox_layout layout,
                               const ox_carry *c, const qc_tensor *x, const qc_tensor *y) {
     size_t count = qc_tensor_count(y);
+    if (count > MOVE_LONGEST)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED,
+                       "a value at run time for %zu elements, at most %d; make it constant", count,
+                       MOVE_LONGEST);
     uint8_t *inside = ox_alloc(im, count);
     qc_tensor *padded, *mask, *given;
     const qc_tensor *value;

@@ -235,6 +235,8 @@ qrn_status move_import_scatter_nd(ox_import *im, const ox_node *n) {
                        x->rank, depth, up->rank);
     if (lists == 0)
         return ox_alias(im, n, 0, 0);
+    if (how != RED_NONE && move_count(x->rank, x->dims) > INT32_MAX)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "a reduction into more than 2^31 elements");
     if (how == RED_MAX || how == RED_MIN)
         return reduce_rows(im, n, how, (uint32_t)lists, depth);
     QRN_TRY(move_indices(im, n, 1, x->dims, depth, &indices));
@@ -247,30 +249,29 @@ static qrn_status write_positions(ox_import *im, const ox_node *n, uint32_t axis
                                   const qc_tensor **out) {
     const ox_val *x = ox_input(im, n, 0), *up = ox_input(im, n, 1), *start = ox_input(im, n, 2);
     const Qnn_DataType_t i32 = QNN_DATATYPE_INT_32;
-    size_t count = move_count(up->rank, up->dims);
-    size_t inner = move_count(up->rank - axis - 1, up->dims + axis + 1);
-    int32_t *steps = ox_alloc(im, count * sizeof *steps);
-    uint32_t wide[OX_MAX_RANK];
-    qc_tensor *grid, *given, *length;
+    uint32_t wide[OX_MAX_RANK], times[OX_MAX_RANK], rank = up->rank;
+    qc_tensor *steps, *given, *length, *all;
     const qc_tensor *spread;
-    if (!steps)
-        return ox_fail(im, n, QRN_E_MEM, "out of memory");
-    for (size_t i = 0; i < count; i++)
-        steps[i] = (int32_t)(i / inner % up->dims[axis]);
-    QRN_TRY(ox_static(im, i32, up->rank, up->dims, steps, count * sizeof *steps, &grid));
-    *out = grid;
-    if (!start)
-        return QRN_OK;
-    for (uint32_t i = 0; i < up->rank; i++)
+    QRN_TRY(move_count_up(im, n, rank, axis, up->dims[axis], 0, &steps));
+    *out = steps;
+    for (uint32_t i = 0; i < rank; i++)
         wide[i] = i ? 1 : up->dims[0];
-    QRN_TRY(ox_in_as(im, n, 2, OX_ONNX, i32, &given));
-    QRN_TRY(move_reshaped(im, n, given, up->rank, wide, &spread));
-    QRN_TRY(
-        move_binary(im, n, QNN_OP_ELEMENT_WISE_ADD, grid, spread, i32, up->rank, up->dims, out));
-    if (!circular)
-        return QRN_OK;
-    QRN_TRY(ox_number(im, i32, x->dims[axis], &length));
-    return move_binary(im, n, QNN_OP_ELEMENT_WISE_MOD, *out, length, i32, up->rank, up->dims, out);
+    if (start) {
+        QRN_TRY(ox_in_as(im, n, 2, OX_ONNX, i32, &given));
+        QRN_TRY(move_reshaped(im, n, given, rank, wide, &spread));
+        wide[axis] = up->dims[axis];
+        QRN_TRY(move_binary(im, n, QNN_OP_ELEMENT_WISE_ADD, steps, spread, i32, rank, wide, out));
+    }
+    if (start && circular) {
+        QRN_TRY(ox_number(im, i32, x->dims[axis], &length));
+        QRN_TRY(move_binary(im, n, QNN_OP_ELEMENT_WISE_MOD, *out, length, i32, rank, wide, out));
+    }
+    for (uint32_t i = 0; i < rank; i++)
+        times[i] = up->dims[i] / (*out)->dims[i];
+    QRN_TRY(ox_temp_typed(im, i32, rank, up->dims, &all));
+    QRN_TRY(move_emit_tile(im, n, *out, times, all));
+    *out = all;
+    return QRN_OK;
 }
 
 qrn_status move_import_tensor_scatter(ox_import *im, const ox_node *n) {
