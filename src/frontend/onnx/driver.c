@@ -3,11 +3,10 @@
 // Driving an import: inputs and constants first, then the nodes in order, then the outputs. Rank 0
 // is kept as rank 0 for values; QNN tensors have [1] instead.
 #include "frontend/onnx/fold.h"
-#include "frontend/onnx/internal.h"
+#include "frontend/onnx/nested.h"
 
 #include <string.h>
 
-#define MAX_DEPTH 32
 #define FOLD_BYTES ((size_t)64 << 20) // larger results are left to the backend
 
 // --- graph inputs
@@ -108,7 +107,7 @@ static void use_nested(ox_import *im, const ox_graph *g) {
         use(im, g->outputs[i].name, NULL);
 }
 
-static qrn_status enter_nodes(ox_import *im, const ox_node *nodes, uint32_t n) {
+static qrn_status enter_values(ox_import *im, const ox_node *nodes, uint32_t n) {
     ox_val *v;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < nodes[i].n_out; j++)
@@ -150,16 +149,26 @@ static qrn_status fold_constants(ox_import *im, const ox_node *nodes, uint32_t n
     return QRN_OK;
 }
 
-qrn_status ox_enter_graph(ox_import *im, const ox_graph *g) {
+qrn_status ox_enter_constants(ox_import *im, const ox_graph *g) {
     for (uint32_t i = 0; i < g->n_constants; i++)
         QRN_TRY(add_constant(im, &g->constants[i]));
-    QRN_TRY(enter_nodes(im, g->nodes, g->n_nodes));
-    QRN_TRY(fold_constants(im, g->nodes, g->n_nodes));
+    return QRN_OK;
+}
+
+qrn_status ox_enter_nodes(ox_import *im, const ox_node *nodes, uint32_t n) {
+    QRN_TRY(enter_values(im, nodes, n));
+    QRN_TRY(fold_constants(im, nodes, n));
+    return ox_find_encodings(im, nodes, n);
+}
+
+// The main graph: its inputs have their names before encodings are looked for.
+static qrn_status enter_graph(ox_import *im, const ox_graph *g) {
+    QRN_TRY(ox_enter_constants(im, g));
     for (uint32_t i = 0; i < g->n_inputs; i++) {
         ox_val *v;
         QRN_TRY(ox_scope_add(im, im->scope, g->inputs[i].name, &v));
     }
-    return ox_find_encodings(im, g->nodes, g->n_nodes);
+    return ox_enter_nodes(im, g->nodes, g->n_nodes);
 }
 
 // --- nodes
@@ -252,43 +261,24 @@ static qrn_status bind_attrs(ox_import *im, const ox_function *f, const ox_node 
 static qrn_status call_function(ox_import *im, const ox_function *f, const ox_node *n) {
     ox_scope *outer = im->scope, *inner;
     ox_node *nodes = NULL;
-    ox_val *v;
-    if (im->depth >= MAX_DEPTH)
-        return ox_fail(im, n, QRN_E_UNSUPPORTED, "functions call each other deeper than %d",
-                       MAX_DEPTH);
+    ox_nest saved;
     QRN_TRY(bind_attrs(im, f, n, &nodes));
-    QRN_TRY(ox_scope_new(im, NULL, &inner));
-    im->scope = inner;
-    for (uint32_t i = 0; i < f->n_in && i < n->n_in; i++) {
+    qrn_status s = ox_nest_begin(im, n, NULL, &saved);
+    for (uint32_t i = 0; s == QRN_OK && i < f->n_in && i < n->n_in; i++) {
         const ox_val *x = n->in[i][0] ? ox_scope_find(outer, n->in[i]) : NULL;
-        if (!x)
-            continue;
-        QRN_TRY(ox_scope_add(im, inner, f->in[i], &v));
-        const char *name = v->name;
-        *v = *x;
-        v->name = name;
-        v->is_output = false;
+        if (x)
+            s = ox_bind(im, f->in[i], x);
     }
-    im->depth++;
-    QRN_TRY(enter_nodes(im, nodes, f->n_nodes));
-    QRN_TRY(fold_constants(im, nodes, f->n_nodes));
-    QRN_TRY(ox_find_encodings(im, nodes, f->n_nodes));
-    QRN_TRY(ox_import_nodes(im, nodes, f->n_nodes));
-    im->depth--;
-    im->scope = outer;
-    for (uint32_t i = 0; i < f->n_out && i < n->n_out; i++) {
+    if (s == QRN_OK)
+        s = ox_import_list(im, nodes, f->n_nodes, f->out, f->n_out);
+    inner = im->scope;
+    ox_nest_end(im, &saved);
+    for (uint32_t i = 0; s == QRN_OK && i < f->n_out && i < n->n_out; i++) {
         const ox_val *y = ox_scope_find(inner, f->out[i]);
-        if (!y || !n->out[i][0])
-            continue;
-        QRN_TRY(ox_scope_add(im, outer, n->out[i], &v));
-        ox_val before = *v;
-        *v = *y;
-        v->name = before.name;
-        v->is_output = before.is_output;
-        v->n_uses = before.n_uses;
-        v->consumer = before.consumer;
+        if (y)
+            s = ox_give(im, n, i, y);
     }
-    return QRN_OK;
+    return s;
 }
 
 static qrn_status check_inputs(ox_import *im, const ox_node *n) {
@@ -303,9 +293,20 @@ static qrn_status check_inputs(ox_import *im, const ox_node *n) {
     return QRN_OK;
 }
 
-static qrn_status import_node(ox_import *im, const ox_node *n) {
+static qrn_status check_sequences(ox_import *im, const ox_node *n) {
+    for (uint32_t i = 0; i < n->n_in && !ox_takes_sequences(n); i++) {
+        const ox_val *v = n->in[i][0] ? ox_scope_find(im->scope, n->in[i]) : NULL;
+        if (v && v->kind != OX_TENSOR)
+            return ox_fail(im, n, QRN_E_UNSUPPORTED, "input '%s' is not a tensor", n->in[i]);
+    }
+    return QRN_OK;
+}
+
+qrn_status ox_import_one(ox_import *im, const ox_node *n) {
     bool done;
+    im->node = n;
     QRN_TRY(check_inputs(im, n));
+    QRN_TRY(check_sequences(im, n));
     QRN_TRY(try_fold(im, n, &done));
     if (done)
         return QRN_OK;
@@ -335,7 +336,7 @@ static qrn_status import_node(ox_import *im, const ox_node *n) {
 static qrn_status take_from_outside(ox_import *im, const ox_node *n) {
     for (uint32_t i = 0; i < n->n_out; i++) {
         ox_val *v = n->out[i][0] ? ox_scope_find(im->scope, n->out[i]) : NULL;
-        if (!v || !v->known || v->at[OX_ONNX] || v->at[OX_LAST] || v->data)
+        if (!v || !v->known || v->at[OX_ONNX] || v->at[OX_LAST] || v->data || v->kind != OX_TENSOR)
             continue;
         QRN_TRY(
             ox_tensor_create(im, v, OX_ONNX, QNN_TENSOR_TYPE_APP_WRITE, NULL, 0, &v->at[OX_ONNX]));
@@ -345,8 +346,7 @@ static qrn_status take_from_outside(ox_import *im, const ox_node *n) {
 
 qrn_status ox_import_nodes(ox_import *im, const ox_node *nodes, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
-        im->node = &nodes[i];
-        qrn_status s = import_node(im, &nodes[i]);
+        qrn_status s = ox_import_one(im, &nodes[i]);
         if (im->opt->report) {
             im->opt->report(im->opt->report_ctx, &nodes[i], s, s == QRN_OK ? "" : qrn_message());
             if (s != QRN_OK && s != QRN_E_MEM)
@@ -403,6 +403,8 @@ static qrn_status finish_outputs(ox_import *im, const ox_graph *g, ox_result *r)
             return QRN_FAIL(QRN_E_UNCONNECTED, "output '%s' is not computed by any node",
                             g->outputs[i].name);
         }
+        if (v->kind != OX_TENSOR)
+            return QRN_FAIL(QRN_E_UNSUPPORTED, "output '%s' is not a tensor", v->name);
         if (!v->data)
             QRN_TRY(finish_output(im, v, &t));
         describe_port(&ports[i], v, t);
@@ -460,7 +462,7 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
     ox_result r = {.graph = graph};
     qrn_status s = ox_scope_new(&im, NULL, &im.scope);
     if (s == QRN_OK)
-        s = ox_enter_graph(&im, g);
+        s = enter_graph(&im, g);
     if (s == QRN_OK)
         s = mark_outputs(&im, g);
     if (s == QRN_OK)

@@ -178,6 +178,9 @@ qrn_status ox_alias(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_in) 
         return ox_fail(im, n, QRN_E_UNCONNECTED, "input %u is missing", i_in);
     QRN_TRY(ox_set_output(im, n, i, x->type, x->rank, x->dims));
     QRN_TRY(ox_output_val(im, n, i, &y));
+    y->kind = x->kind;
+    y->items = x->items;
+    y->n_items = x->n_items;
     y->data = x->data;
     y->bytes = x->bytes;
     y->enc = y->enc ? y->enc : x->enc;

@@ -41,8 +41,14 @@ typedef struct ox_enc {
     const int32_t *zeros; // NULL: all 0
 } ox_enc;
 
+// What a value is. Only tensors exist at run time; the others are worked out while importing.
+typedef enum ox_kind_of_value { OX_TENSOR, OX_SEQUENCE, OX_EMPTY_OPTIONAL } ox_kind_of_value;
+
 typedef struct ox_val {
     const char *name;
+    ox_kind_of_value kind;
+    struct ox_val **items; // of a sequence
+    uint32_t n_items;
     int type; // ox_type
     uint32_t rank;
     uint32_t dims[OX_MAX_RANK];

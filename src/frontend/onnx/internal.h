@@ -22,6 +22,7 @@ struct ox_import {
     const ox_node *node; // being imported, or NULL
     bool quantized;      // it is a quantized unit
     uint32_t depth;      // of nested graphs and functions
+    uint32_t n_made;     // names made up so far
     uint32_t n_transposes, n_folded;
 };
 
@@ -34,8 +35,11 @@ qrn_status ox_scope_add(ox_import *im, ox_scope *s, const char *name, ox_val **o
 // driver.c
 // Imports nodes in order into the current scope.
 qrn_status ox_import_nodes(ox_import *im, const ox_node *nodes, uint32_t n);
-// Enters initializers, uses and encodings of a graph into the current scope.
-qrn_status ox_enter_graph(ox_import *im, const ox_graph *g);
+qrn_status ox_import_one(ox_import *im, const ox_node *n);
+// Enters a graph's initializers into the current scope.
+qrn_status ox_enter_constants(ox_import *im, const ox_graph *g);
+// Enters what nodes make, constants, uses and encodings.
+qrn_status ox_enter_nodes(ox_import *im, const ox_node *nodes, uint32_t n);
 qrn_status ox_no_memory(const ox_import *im);
 
 // emit.c

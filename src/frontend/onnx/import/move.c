@@ -11,11 +11,6 @@ static qrn_status refuse_dynamic(ox_import *im, const ox_node *n) {
                    "inputs constant");
 }
 
-static qrn_status refuse_sequence(ox_import *im, const ox_node *n) {
-    return ox_fail(im, n, QRN_E_UNSUPPORTED,
-                   "QNN has no sequences of tensors; use Split and Concat instead");
-}
-
 // clang-format off
 const ox_importer ox_import_move[] = {
     {"Reshape",          "",              move_import_reshape},
@@ -51,13 +46,5 @@ const ox_importer ox_import_move[] = {
     {"Range",            "",              refuse_dynamic},
     {"NonZero",          "",              refuse_dynamic},
     {"Unique",           "",              refuse_dynamic},
-    {"SplitToSequence",  "",              refuse_sequence},
-    {"ConcatFromSequence", "",            refuse_sequence},
-    {"SequenceConstruct", "",             refuse_sequence},
-    {"SequenceAt",       "",              refuse_sequence},
-    {"SequenceInsert",   "",              refuse_sequence},
-    {"SequenceErase",    "",              refuse_sequence},
-    {"SequenceEmpty",    "",              refuse_sequence},
-    {"SequenceLength",   "",              refuse_sequence},
     {0},
 };

@@ -26,11 +26,11 @@ static const struct {
     uint32_t least;
     const char *ops; // each between spaces
 } inputs[] = {
-    {0, " Constant Optional OptionalHasElement RandomNormal RandomUniform SequenceEmpty "},
+    {0, " Constant Loop Optional OptionalHasElement RandomNormal RandomUniform Scan SequenceEmpty "},
     {2, " Add AffineGrid And BitShift BitwiseAnd BitwiseOr BitwiseXor CastLike CausalConvWithState "
         "CenterCropPad Compress Conv ConvInteger ConvTranspose CumProd CumSum DequantizeLinear Div "
         "Equal Expand ExpandDims FusedMatMul Gather GatherElements GatherND Gemm Greater "
-        "GreaterOrEqual GridSample LayerNormalization Less LessOrEqual Loop MatMul MatMulInteger "
+        "GreaterOrEqual GridSample LayerNormalization Less LessOrEqual MatMul MatMulInteger "
         "MaxRoiPool MaxUnpool Mod Mul NonMaxSuppression Or PRelu Pow QuantizeLinear "
         "RMSNormalization ReverseSequence STFT SequenceAt SequenceInsert "
         "SimplifiedLayerNormalization Sub SwiGLU TensorScatter Tile Xor "},

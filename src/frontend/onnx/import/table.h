@@ -31,6 +31,8 @@
     X(recurrent)        \
     X(quant)            \
     X(control)          \
+    X(loop)             \
+    X(sequence)      \
     X(attention)        \
     X(attention_rotary) \
     X(attention_state)  \
