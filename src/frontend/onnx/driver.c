@@ -344,9 +344,18 @@ static qrn_status take_from_outside(ox_import *im, const ox_node *n) {
     return QRN_OK;
 }
 
+static void tell_values(const ox_import *im, const ox_node *n) {
+    for (uint32_t i = 0; im->opt->value && im->depth == 0 && i < n->n_out; i++) {
+        const ox_val *v = n->out[i][0] ? ox_scope_find(im->scope, n->out[i]) : NULL;
+        if (v && v->known)
+            im->opt->value(im->opt->value_ctx, v);
+    }
+}
+
 qrn_status ox_import_nodes(ox_import *im, const ox_node *nodes, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         qrn_status s = ox_import_one(im, &nodes[i]);
+        tell_values(im, &nodes[i]);
         if (im->opt->report) {
             im->opt->report(im->opt->report_ctx, &nodes[i], s, s == QRN_OK ? "" : qrn_message());
             if (s != QRN_OK && s != QRN_E_MEM)
@@ -445,10 +454,12 @@ static qrn_status mark_outputs(ox_import *im, const ox_graph *g) {
         if (v)
             v->is_output = true;
     }
+    // The float values inside quantized units stay inside: showing them would take the units apart.
     for (uint32_t i = 0; im->opt->keep_all && i < g->n_nodes; i++)
         for (uint32_t j = 0; j < g->nodes[i].n_out; j++) {
             ox_val *v = ox_scope_find(im->scope, g->nodes[i].out[j]);
-            if (v)
+            if (v && !is_std(&g->nodes[i], "DequantizeLinear") &&
+                !(v->consumer && is_std(v->consumer, "QuantizeLinear")))
                 v->is_output = true;
         }
     return QRN_OK;

@@ -81,6 +81,10 @@ typedef struct ox_options {
     // are known.
     void (*report)(void *ctx, const ox_node *n, qrn_status s, const char *why);
     void *report_ctx;
+    // (optional) Told about every value that a node of the main graph makes, once its shape is
+    // known. The value lives as long as the graph; its tensors may be made later.
+    void (*value)(void *ctx, const ox_val *v);
+    void *value_ctx;
 } ox_options;
 
 // One input or output of the imported graph, in the model's order.

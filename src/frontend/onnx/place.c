@@ -147,7 +147,7 @@ qrn_status ox_tensor_create(ox_import *im, const ox_val *v, ox_layout layout, Qn
 }
 
 qrn_status ox_tensor_new(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **out) {
-    bool app = v->is_output && layout == OX_ONNX;
+    bool app = v->is_output && (layout == OX_ONNX || im->opt->keep_all);
     QRN_TRY(ox_tensor_create(im, v, layout, app ? QNN_TENSOR_TYPE_APP_READ : QNN_TENSOR_TYPE_NATIVE,
                              NULL, 0, out));
     v->at[layout] = *out;

@@ -24,10 +24,11 @@ static const qt_flag flags[] = {
     {0},
 };
 
+typedef enum answer { REFUSED, ACCEPTED, BEHIND } answer; // BEHIND: not tried
+
 // What was heard of one node.
 typedef struct verdict {
-    const ox_node *node;
-    bool ok;
+    answer answer;
     char *why;
 } verdict;
 
@@ -35,8 +36,27 @@ typedef struct verdicts {
     const ox_graph *graph;
     verdict *rows; // one for each node of the graph
     char *current; // text of a refusal inside a function or nested graph
-    uint32_t n_refused;
+    uint32_t n[3]; // by answer
 } verdicts;
+
+static const char *const words[] = {"no", "ok", "--"};
+
+// An input that no node made: its maker was refused.
+static bool is_behind(const verdicts *v, const ox_node *n) {
+    for (const ox_node *p = v->graph->nodes; p < n; p++)
+        for (uint32_t o = 0; o < p->n_out; o++)
+            for (uint32_t i = 0; i < n->n_in; i++)
+                if (n->in[i][0] && strcmp(p->out[o], n->in[i]) == 0 &&
+                    v->rows[p - v->graph->nodes].answer != ACCEPTED)
+                    return true;
+    return false;
+}
+
+// The reason without the node's own name and type, which stand before it anyway.
+static const char *bare_reason(const char *why) {
+    const char *end = strncmp(why, "node '", 6) == 0 ? strstr(why, "): ") : NULL;
+    return end ? end + 3 : why;
+}
 
 // Nodes of nested graphs and functions are told too; only those of the main graph have rows.
 static void hear(void *ctx, const ox_node *n, qrn_status s, const char *why) {
@@ -48,9 +68,13 @@ static void hear(void *ctx, const ox_node *n, qrn_status s, const char *why) {
     }
     verdict *row = &v->rows[n - v->graph->nodes];
     free(row->why);
-    *row = (verdict){n, s == QRN_OK && !v->current, NULL};
-    if (!row->ok)
-        row->why = v->current ? v->current : strdup(why);
+    *row = (verdict){s == QRN_OK && !v->current ? ACCEPTED : REFUSED, NULL};
+    if (s == QRN_E_UNCONNECTED && is_behind(v, n))
+        row->answer = BEHIND;
+    if (row->answer == REFUSED)
+        row->why = v->current ? v->current : strdup(bare_reason(why));
+    else
+        free(v->current);
     v->current = NULL;
 }
 
@@ -58,7 +82,7 @@ static void hear(void *ctx, const ox_node *n, qrn_status s, const char *why) {
 static uint32_t count_partitions(const verdicts *v) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < v->graph->n_nodes; i++)
-        n += v->rows[i].ok && (i == 0 || !v->rows[i - 1].ok);
+        n += v->rows[i].answer == ACCEPTED && (i == 0 || v->rows[i - 1].answer != ACCEPTED);
     return n;
 }
 
@@ -67,29 +91,35 @@ static int report_json(const char *path, const char *backend, const verdicts *v)
     for (uint32_t i = 0; i < v->graph->n_nodes; i++) {
         const ox_node *n = &v->graph->nodes[i];
         json_t *o = json_pack("{s:o,s:o,s:b}", "name", qt_json_text(n->name), "op",
-                              qt_json_text(n->op), "accepted", v->rows[i].ok);
+                              qt_json_text(n->op), "accepted", v->rows[i].answer == ACCEPTED);
         if (o && v->rows[i].why)
             json_object_set_new(o, "reason", qt_json_text(v->rows[i].why));
         json_array_append_new(nodes, o);
     }
-    return qt_print_json(json_pack(
-        "{s:o,s:o,s:I,s:I,s:I,s:o}", "model", qt_json_text(path), "backend", qt_json_text(backend),
-        "accepted", (json_int_t)(v->graph->n_nodes - v->n_refused), "refused",
-        (json_int_t)v->n_refused, "partitions", (json_int_t)count_partitions(v), "nodes", nodes));
+    return qt_print_json(json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:o}", "model", qt_json_text(path),
+                                   "backend", qt_json_text(backend), "accepted",
+                                   (json_int_t)v->n[ACCEPTED], "refused", (json_int_t)v->n[REFUSED],
+                                   "not_tried", (json_int_t)v->n[BEHIND], "partitions",
+                                   (json_int_t)count_partitions(v), "nodes", nodes));
 }
 
 static int report_text(const verdicts *v, const char *backend, bool refused_only) {
+    static const qt_style styles[] = {QT_RED, QT_GREEN, QT_DIM};
     for (uint32_t i = 0; i < v->graph->n_nodes; i++) {
         const ox_node *n = &v->graph->nodes[i];
         const verdict *row = &v->rows[i];
-        if (row->ok && refused_only)
+        if (row->answer != REFUSED && refused_only)
             continue;
-        printf("%s%-3s%s %-20s %s%s%s\n", qt_style_on(row->ok ? QT_GREEN : QT_RED),
-               row->ok ? "ok" : "no", qt_style_off(), n->op, n->name, row->why ? "  " : "",
-               row->why ? row->why : "");
+        printf("%s%-3s%s %-20s %s%s%s\n", qt_style_on(styles[row->answer]), words[row->answer],
+               qt_style_off(), n->op, n->name, row->why ? "  " : "", row->why ? row->why : "");
     }
-    printf("%u of %u nodes run on %s, in %u partition%s\n", v->graph->n_nodes - v->n_refused,
-           v->graph->n_nodes, backend, count_partitions(v), count_partitions(v) == 1 ? "" : "s");
+    printf("%u of %u nodes run on %s, in %u partition%s", v->n[ACCEPTED], v->graph->n_nodes,
+           backend, count_partitions(v), count_partitions(v) == 1 ? "" : "s");
+    if (v->n[REFUSED])
+        printf("; %u refused", v->n[REFUSED]);
+    if (v->n[BEHIND])
+        printf("; %u behind them (--) could not be tried", v->n[BEHIND]);
+    putchar('\n');
     return qt_close_stdout();
 }
 
@@ -114,10 +144,10 @@ static int check(const check_options *o, const char *path, const ox_model *m, co
     }
     if (code == QT_EXIT_OK) {
         for (uint32_t i = 0; i < m->graph->n_nodes; i++)
-            v.n_refused += !v.rows[i].ok;
+            v.n[v.rows[i].answer]++;
         const char *name = o->backend.backend ? o->backend.backend : "cpu";
         code = o->json ? report_json(path, name, &v) : report_text(&v, name, o->refused_only);
-        if (code == QT_EXIT_OK && v.n_refused)
+        if (code == QT_EXIT_OK && v.n[ACCEPTED] < m->graph->n_nodes)
             code = QT_EXIT_REFUSED;
     }
     for (uint32_t i = 0; v.rows && i < m->graph->n_nodes; i++)
@@ -152,6 +182,8 @@ const qt_command qt_check = {
     .max_args = 1,
     .about = "Offers a model to a backend node by node and prints one line a node: accepted, or "
              "why not. Exit code 3 when a node is refused.\n"
+             "Nodes that need the result of a refused one, when its shape is not known, cannot be "
+             "tried and are marked --.\n"
              "A partition is a run of accepted nodes between refused ones, in the model's order.",
     .groups = {{"options", flags}, {"backend", qt_backend_flags}},
     .examples = {{"quern check model.onnx --refused", "What stands in the way?"},

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Counting parameters, multiply-accumulates and live bytes. Shapes come from constants, from what
-// the model declares, and from the tensors of an import; of the latter only sizes are used where
-// their layout may differ from the model's.
+// Counting parameters, multiply-accumulates and live bytes. Shapes come from constants, from the
+// values of an import, and from what the model declares.
 #include "tools/quern/cost.h"
 
 #include "base/strmap.h"
@@ -58,17 +57,22 @@ static void set_info(value *v, const ox_info *info) {
     set_shape(v, info->rank, dims, ox_type_bits(info->type));
 }
 
-static void set_tensor(value *v, const qc_graph *g, const char *name) {
-    const qc_tensor *t = g ? qrn_strmap_get(&g->tensor_names, name) : NULL;
-    uint64_t dims[OX_MAX_RANK];
-    if (!t || v->known)
-        return;
-    for (uint32_t d = 0; d < t->rank; d++)
-        dims[d] = t->dims[d];
-    set_shape(v, t->rank, dims, qc_dtype_bits(t->t.v1.dataType));
+static bool set_values(table *t, const qt_values *values) {
+    for (size_t i = 0; i < values->n; i++) {
+        const ox_val *from = values->items[i];
+        value *v = enter(t, from->name);
+        uint64_t dims[OX_MAX_RANK];
+        if (!v)
+            return false;
+        for (uint32_t d = 0; d < from->rank; d++)
+            dims[d] = from->dims[d];
+        set_shape(v, from->rank, dims, ox_type_bits(from->type));
+        v->constant = from->data != NULL;
+    }
+    return true;
 }
 
-static bool fill(table *t, const ox_graph *g, const qc_graph *imported) {
+static bool fill(table *t, const ox_graph *g, const qt_values *values) {
     for (uint32_t i = 0; i < g->n_constants; i++) {
         const ox_tensor *c = &g->constants[i];
         value *v = enter(t, c->name);
@@ -86,8 +90,6 @@ static bool fill(table *t, const ox_graph *g, const qc_graph *imported) {
                 return false;
             if (v && k < n->n_in)
                 v->last_use = i + 1;
-            if (v)
-                set_tensor(v, imported, name);
         }
         const ox_attr *a = strcmp(n->op, "Constant") == 0 ? ox_attr_find(n, "value") : NULL;
         if (a && a->t && n->n_out == 1 && n->out[0][0]) {
@@ -96,6 +98,8 @@ static bool fill(table *t, const ox_graph *g, const qc_graph *imported) {
             v->constant = true;
         }
     }
+    if (!set_values(t, values))
+        return false;
     const ox_info *lists[] = {g->inputs, g->outputs, g->infos};
     const uint32_t counts[] = {g->n_inputs, g->n_outputs, g->n_infos};
     for (size_t l = 0; l < 3; l++)
@@ -208,7 +212,7 @@ static void count_live(const table *t, const ox_graph *g, qt_cost *c) {
     }
 }
 
-bool qt_cost_of(const ox_model *m, const qc_graph *imported, qt_cost *out) {
+bool qt_cost_of(const ox_model *m, const qt_values *values, qt_cost *out) {
     const ox_graph *g = m->graph;
     uint64_t cap = (uint64_t)g->n_constants + g->n_inputs + g->n_outputs + g->n_infos + 1;
     for (uint32_t i = 0; i < g->n_nodes; i++)
@@ -216,7 +220,7 @@ bool qt_cost_of(const ox_model *m, const qc_graph *imported, qt_cost *out) {
     table t = {.cap = cap > UINT32_MAX ? UINT32_MAX : (uint32_t)cap};
     t.values = calloc(t.cap, sizeof *t.values);
     *out = (qt_cost){0};
-    bool ok = t.values && fill(&t, g, imported);
+    bool ok = t.values && fill(&t, g, values);
     if (ok) {
         count_macs(&t, g, out);
         count_parameters(&t, g, out);

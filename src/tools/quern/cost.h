@@ -4,7 +4,7 @@
 #ifndef QRN_TOOLS_QUERN_COST_H
 #define QRN_TOOLS_QUERN_COST_H
 
-#include "frontend/onnx/import.h"
+#include "tools/quern/session.h"
 
 typedef struct qt_cost {
     double parameters;   // elements of constants that nodes read
@@ -15,7 +15,7 @@ typedef struct qt_cost {
     bool complete;                   // the shapes of all values are known
 } qt_cost;
 
-// `g` is the imported graph, whose tensors tell shapes, or NULL. False when out of memory.
-bool qt_cost_of(const ox_model *m, const qc_graph *g, qt_cost *out);
+// `values` are those that an import told of (qt_values), or empty. False when out of memory.
+bool qt_cost_of(const ox_model *m, const qt_values *values, qt_cost *out);
 
 #endif

@@ -204,7 +204,7 @@ void qt_print_compared(const char *title, const qt_compared *rows, size_t n, siz
         putchar('\n');
     }
     if (max_rows && n > max_rows)
-        printf("... and %zu that are closer\n", n - max_rows);
+        printf("... and %zu more, no worse\n", n - max_rows);
 }
 
 json_t *qt_json_compared(const qt_compared *rows, size_t n) {

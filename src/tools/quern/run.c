@@ -40,6 +40,11 @@ static const qt_flag output_flags[] = {
     {0},
 };
 
+// Tensors that hold the same value, of the model and of the reference.
+typedef struct pair {
+    const qc_tensor *got, *want;
+} pair;
+
 // A run in progress.
 typedef struct job {
     const run_options *opt;
@@ -51,7 +56,7 @@ typedef struct job {
     ox_info *shapes;  // for which the sessions were made
     qt_labels labels;
     qt_compared *outputs, *layers; // results of the comparison
-    uint32_t *layer_at;            // tensor of the reference for each layer
+    pair *pairs;                   // the tensors behind the layers
     size_t n_layers;
     json_t *results; // one object a run, with --json
     double total_ms;
@@ -66,25 +71,51 @@ static bool wants_reference(const run_options *o) {
     return o->reference || o->per_layer || o->against;
 }
 
-// Pairs the tensors of both graphs by name.
+// Length of a value's name without what quantizers append, so that a quantized model's values meet
+// those of its float original.
+static size_t plain_length(const char *name) {
+    static const char *const ends[] = {"_QuantizeLinear_Output", "_DequantizeLinear_Output",
+                                       "_quantized"};
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        size_t k = strlen(ends[i]);
+        if (n > k && strcmp(name + n - k, ends[i]) == 0)
+            return n - k;
+    }
+    return n;
+}
+
+// The tensor of the reference that should hold the same as `t`, which holds v.
+static const qc_tensor *find_pair(const qt_session *s, const ox_val *v, const qc_tensor *t) {
+    size_t n = plain_length(v->name);
+    for (size_t i = 0; i < s->values.n; i++) {
+        const ox_val *w = s->values.items[i];
+        if (plain_length(w->name) != n || strncmp(w->name, v->name, n) != 0)
+            continue;
+        const qc_tensor *u = qt_session_tensor_of(s, w);
+        if (u && u->rank == t->rank && memcmp(u->dims, t->dims, t->rank * sizeof *t->dims) == 0)
+            return u;
+    }
+    return NULL;
+}
+
 static int match_layers(job *j) {
-    const qc_graph *a = j->main.model.graph, *b = j->reference.model.graph;
-    j->layers = calloc(a->n_outputs + 1, sizeof *j->layers);
-    j->layer_at = calloc(2 * (size_t)a->n_outputs + 1, sizeof *j->layer_at);
-    if (!j->layers || !j->layer_at) {
+    const qt_values *values = &j->main.values;
+    j->layers = calloc(values->n + 1, sizeof *j->layers);
+    j->pairs = calloc(values->n + 1, sizeof *j->pairs);
+    if (!j->layers || !j->pairs) {
         qt_error("out of memory");
         return QT_EXIT_FAILURE;
     }
-    for (uint32_t i = 0; i < a->n_outputs; i++)
-        for (uint32_t k = 0; k < b->n_outputs; k++)
-            if (strcmp(a->outputs[i]->t.v1.name, b->outputs[k]->t.v1.name) == 0 &&
-                qc_tensor_count(a->outputs[i]) == qc_tensor_count(b->outputs[k])) {
-                j->layers[j->n_layers].name = a->outputs[i]->t.v1.name;
-                j->layer_at[2 * j->n_layers] = i;
-                j->layer_at[2 * j->n_layers + 1] = k;
-                j->n_layers++;
-                break;
-            }
+    for (size_t i = 0; i < values->n; i++) {
+        const ox_val *v = values->items[i];
+        const qc_tensor *t = qt_session_tensor_of(&j->main, v);
+        const qc_tensor *u = t ? find_pair(&j->reference, v, t) : NULL;
+        if (!u)
+            continue;
+        j->layers[j->n_layers].name = v->name;
+        j->pairs[j->n_layers++] = (pair){t, u};
+    }
     return QT_EXIT_OK;
 }
 
@@ -165,9 +196,9 @@ static int compare(job *j, uint32_t i, const qt_array *got) {
 static int compare_layers(job *j) {
     for (size_t i = 0; i < j->n_layers; i++) {
         qt_array got = {0}, want = {0};
-        qrn_status s = qt_session_tensor(&j->main, j->layer_at[2 * i], &got);
+        qrn_status s = qt_session_tensor(&j->main, j->pairs[i].got, &got);
         if (s == QRN_OK)
-            s = qt_session_tensor(&j->reference, j->layer_at[2 * i + 1], &want);
+            s = qt_session_tensor(&j->reference, j->pairs[i].want, &want);
         if (s == QRN_OK)
             qt_compare(&j->layers[i].c, &got, &want);
         qt_array_free(&got);
@@ -417,7 +448,7 @@ static int run(const void *options, const qt_list *args) {
     free(j.shapes);
     free(j.outputs);
     free(j.layers);
-    free(j.layer_at);
+    free(j.pairs);
     return code;
 }
 

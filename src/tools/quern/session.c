@@ -110,6 +110,21 @@ static int refused(const char *path) {
     return QT_EXIT_REFUSED;
 }
 
+void qt_values_add(void *ctx, const ox_val *v) {
+    qt_values *list = ctx;
+    if (list->n == list->cap) {
+        size_t want = list->cap ? 2 * list->cap : 64;
+        const ox_val **grown = realloc(list->items, want * sizeof *grown);
+        if (!grown) {
+            list->failed = true;
+            return;
+        }
+        list->items = grown;
+        list->cap = want;
+    }
+    list->items[list->n++] = v;
+}
+
 static int start(const char *path, const ox_model *m, const qt_backend_options *backend,
                  const ox_options *import, qt_session *s) {
     double t0 = qt_now_ms();
@@ -118,7 +133,12 @@ static int start(const char *path, const ox_model *m, const qt_backend_options *
         return code;
     double t1 = qt_now_ms();
     s->open_ms = t1 - t0;
-    if (ox_import_model(m, s->client, import, &s->model) != QRN_OK)
+    ox_options options = *import;
+    if (options.keep_all) {
+        options.value = qt_values_add;
+        options.value_ctx = &s->values;
+    }
+    if (ox_import_model(m, s->client, &options, &s->model) != QRN_OK)
         return refused(path);
     double t2 = qt_now_ms();
     s->import_ms = t2 - t1;
@@ -129,7 +149,7 @@ static int start(const char *path, const ox_model *m, const qt_backend_options *
     qc_graph *g = s->model.graph;
     s->in = make_buffers(g->inputs, g->n_inputs);
     s->out = make_buffers(g->outputs, g->n_outputs);
-    if (s->in && s->out)
+    if (s->in && s->out && !s->values.failed)
         return QT_EXIT_OK;
     qt_error("%s: no memory for inputs and outputs", path);
     return QT_EXIT_FAILURE;
@@ -153,6 +173,7 @@ void qt_session_close(qt_session *s) {
         free_buffers(s->out, s->model.graph->n_outputs);
         qc_graph_destroy(s->model.graph);
     }
+    free(s->values.items);
     qc_close(s->client);
     *s = (qt_session){0};
 }
@@ -236,14 +257,20 @@ static void dequantize(const Qnn_QuantizeParams_t *q, qt_array *a) {
                        (double)q->scaleOffsetEncoding.scale);
 }
 
-qrn_status qt_session_tensor(const qt_session *s, uint32_t i, qt_array *out) {
-    const qc_tensor *t = s->model.graph->outputs[i];
+const qc_tensor *qt_session_tensor_of(const qt_session *s, const ox_val *v) {
+    for (int i = 0; i < OX_LAYOUTS; i++)
+        if (v->at[i] && v->at[i]->t.v1.type == QNN_TENSOR_TYPE_APP_READ && buffer_of(s, v->at[i]))
+            return v->at[i];
+    return NULL;
+}
+
+qrn_status qt_session_tensor(const qt_session *s, const qc_tensor *t, qt_array *out) {
     uint64_t dims[OX_MAX_RANK];
     for (uint32_t d = 0; d < t->rank; d++)
         dims[d] = t->dims[d];
     qt_array a;
     QRN_TRY(qt_array_create(t->t.v1.name, OX_F32, t->rank, dims, &a));
-    qrn_status st = qt_from_qnn(t->t.v1.name, s->out[i], t->t.v1.dataType, &a);
+    qrn_status st = qt_from_qnn(t->t.v1.name, buffer_of(s, t), t->t.v1.dataType, &a);
     if (st != QRN_OK) {
         qt_array_free(&a);
         return st;

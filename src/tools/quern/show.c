@@ -127,6 +127,14 @@ static void print_ports(const char *title, const ox_info *const *list, uint32_t 
     }
 }
 
+static bool has_open_dims(const qt_inputs *in) {
+    for (uint32_t i = 0; i < in->n_ports; i++)
+        for (uint32_t d = 0; d < in->ports[i]->rank; d++)
+            if (in->ports[i]->dims[d] < 0)
+                return true;
+    return false;
+}
+
 static int show_text(const char *path, const ox_model *m, const qt_inputs *in, const qt_cost *c,
                      const tally *ops, size_t n_ops) {
     const ox_graph *g = m->graph;
@@ -149,7 +157,7 @@ static int show_text(const char *path, const ox_model *m, const qt_inputs *in, c
         printf("MACs        0 (no convolution or matrix product)\n");
     else if (c->n_unknown)
         printf("MACs        not known: shapes are missing%s\n",
-               in->n_ports ? " (--dim NAME=N sets dynamic dimensions)" : "");
+               has_open_dims(in) ? " (--dim NAME=N sets dynamic dimensions)" : "");
     else
         printf("MACs        %s\n", qt_count_text(c->macs, a, sizeof a));
     if (c->complete)
@@ -229,13 +237,19 @@ static void ignore(void *ctx, const ox_node *n, qrn_status s, const char *why) {
 static bool find_cost(const ox_model *m, const qt_inputs *in, qt_cost *c) {
     qc_client *client = NULL;
     ox_result r = {0};
+    qt_values values = {0};
     const ox_options import = {.dim_names = (const char *const *)in->dim_names,
                                .dim_values = in->dim_values,
                                .n_dims = in->n_dims,
-                               .report = ignore};
+                               .report = ignore,
+                               .value = qt_values_add,
+                               .value_ctx = &values};
     bool imported = qc_open("cpu", NULL, &client) == QRN_OK &&
                     ox_import_model(m, client, &import, &r) == QRN_OK;
-    bool ok = qt_cost_of(m, imported ? r.graph : NULL, c);
+    if (!imported) // the values are gone
+        values.n = 0;
+    bool ok = !values.failed && qt_cost_of(m, &values, c);
+    free(values.items);
     if (imported)
         qc_graph_destroy(r.graph);
     qc_close(client);
