@@ -77,6 +77,18 @@ def test_check_says_one_line_a_node(tmp_path, conv):
     assert got["nodes"][1]["reason"]
 
 
+def test_check_tells_refused_nodes_from_those_behind_them(tmp_path):
+    net = model(tmp_path / "u.onnx",
+                [h.make_node("NoSuchOp", ["x"], ["a"], name="n0"),
+                 h.make_node("Relu", ["a"], ["b"], name="n1"),
+                 h.make_node("Relu", ["b"], ["y"], name="n2")],
+                {"x": (T.FLOAT, [2])}, {"y": (T.FLOAT, [2])})
+    p = quern("check", net)
+    assert [r.split()[0] for r in p.stdout.splitlines()] == ["no", "--", "--", "0"]
+    got = json.loads(quern("check", net, "--json").stdout)
+    assert (got["accepted"], got["refused"], got["not_tried"]) == (0, 1, 2)
+
+
 def test_bench_reports_the_agreed_names(conv):
     got = ok_json("bench", conv, "--dim", "n=1", "--backend", "cpu", "--threads", "1", "--seconds",
                   "0.1", "--json", "--nodes", "2")

@@ -254,3 +254,42 @@ def test_a_backend_may_be_named_by_path(tmp_path, net):
     ok("run", net, "--random", "--backend", lib, "--threads", "1")
     refuses(1, "run", net, "--random", "--backend", tmp_path / "none.so", says="none.so")
     refuses(1, "run", net, "--random", "--backend", "abacus", says="expected cpu, htp, gpu")
+
+
+def test_the_reference_of_a_quantized_model_clips_but_does_not_round(tmp_path):
+    scale, zero = np.float32(0.1), np.uint8(20)  # -2 .. 23.5
+    net = model(tmp_path / "q.onnx",
+                [h.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+                 h.make_node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+                 h.make_node("Add", ["d", "b"], ["y"])],
+                {"x": (T.FLOAT, [6])}, {"y": (T.FLOAT, [6])},
+                {"s": np.array(scale), "z": np.array(zero), "b": np.ones(6, np.float32)})
+    x = np.array([-7, -1.234, 0.04, 3.14159, 20.06, 99], np.float32)
+    np.save(tmp_path / "x.npy", x)
+    got = ok_json("run", net, tmp_path / "x.npy", "--reference", "--per-layer", "--json")
+    clipped = np.clip(x.astype(float), (0 - 20) * 0.1, (255 - 20) * 0.1)
+    rounded = (np.clip(np.rint(x / scale) + 20, 0, 255) - 20) * 0.1
+    row = got["comparison"][0]
+    assert row["sqnr_db"] == pytest.approx(
+        10 * np.log10(((clipped + 1)**2).sum() / ((rounded - clipped)**2).sum()), abs=1e-3)
+    assert row["max_error"] == pytest.approx(np.abs(rounded - clipped).max(), abs=1e-5)
+    layers = {r["name"]: r for r in got["layers"]}
+    assert layers["q"]["max_error"] == pytest.approx(row["max_error"], abs=1e-5)
+
+
+def test_layers_of_a_quantized_model_meet_those_of_its_original(tmp_path):
+    scale, zero = np.array(np.float32(0.1)), np.array(np.uint8(0))
+    x = np.array([-7, 0.04, 3.14159, 20.06], np.float32)
+    flt = model(tmp_path / "f.onnx", [h.make_node("Relu", ["x"], ["r"]),
+                                      h.make_node("Neg", ["r"], ["y"])],
+                {"x": (T.FLOAT, [4])}, {"y": (T.FLOAT, [4])})
+    net = model(tmp_path / "q.onnx",
+                [h.make_node("QuantizeLinear", ["x", "s", "z"], ["r_QuantizeLinear_Output"]),
+                 h.make_node("DequantizeLinear", ["r_QuantizeLinear_Output", "s", "z"], ["d"]),
+                 h.make_node("Neg", ["d"], ["y"])],
+                {"x": (T.FLOAT, [4])}, {"y": (T.FLOAT, [4])}, {"s": scale, "z": zero})
+    np.save(tmp_path / "x.npy", x)
+    got = ok_json("run", net, tmp_path / "x.npy", "--against", flt, "--per-layer", "--json")
+    layers = {r["name"]: r["max_error"] for r in got["layers"]}
+    assert layers["r_QuantizeLinear_Output"] == pytest.approx(
+        np.abs(np.rint(np.maximum(x, 0) * 10) / 10 - np.maximum(x, 0)).max(), abs=1e-5)

@@ -458,8 +458,8 @@ static qrn_status mark_outputs(ox_import *im, const ox_graph *g) {
     for (uint32_t i = 0; im->opt->keep_all && i < g->n_nodes; i++)
         for (uint32_t j = 0; j < g->nodes[i].n_out; j++) {
             ox_val *v = ox_scope_find(im->scope, g->nodes[i].out[j]);
-            if (v && !is_std(&g->nodes[i], "DequantizeLinear") &&
-                !(v->consumer && is_std(v->consumer, "QuantizeLinear")))
+            if (v && (im->opt->as_float ||
+                      (!is_std(&g->nodes[i], "DequantizeLinear") && !ox_before_quantizer(im, v))))
                 v->is_output = true;
         }
     return QRN_OK;

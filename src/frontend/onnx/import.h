@@ -76,6 +76,9 @@ typedef struct ox_options {
     const ox_info *input_shapes;
     uint32_t n_input_shapes;
     bool keep_all; // every intermediate value becomes a graph output
+    // Compute in float what the model has quantized: a QuantizeLinear whose result is only
+    // dequantized again clips to the range of its type but does not round.
+    bool as_float;
     // (optional) Told about every node: QRN_OK, or why it is refused. With it a refusal does not
     // end the import: the outputs of a refused node become inputs of the graph where their shapes
     // are known.

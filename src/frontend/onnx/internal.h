@@ -49,6 +49,9 @@ qrn_status ox_output_val(ox_import *im, const ox_node *n, uint32_t i, ox_val **o
 // units.c
 qrn_status ox_find_encodings(ox_import *im, const ox_node *nodes, uint32_t n);
 bool ox_unit_of(const ox_import *im, const ox_node *n);
+// Is v a float value inside a quantized unit: read by a QuantizeLinear alone, directly or through
+// one Relu or Clip?
+bool ox_before_quantizer(const ox_import *im, const ox_val *v);
 // In a unit: the quantized value behind output `v`, its type and shape set; else v itself.
 qrn_status ox_unit_output(ox_import *im, ox_val *v, ox_val **out);
 qrn_status ox_import_quantize(ox_import *im, const ox_node *n);
@@ -56,6 +59,12 @@ qrn_status ox_import_dequantize(ox_import *im, const ox_node *n);
 // A constant as floats (dequantized when it is quantized), in the arena; NULL when out of memory.
 const float *ox_const_floats(ox_import *im, const ox_val *v);
 void ox_const_floats_into(const ox_val *v, float *out); // the same into out[count]
+
+// as_float.c
+// Is this quantized value only dequantized again, in an import that computes in float?
+bool ox_stays_float(const ox_import *im, const ox_val *quantized);
+// Imports the QuantizeLinear n as a clip to the range of a quantized type.
+qrn_status ox_clip_to_range(ox_import *im, const ox_node *n, int type);
 
 // place.c
 Qnn_DataType_t ox_qnn_type(const ox_import *im, const ox_val *v);

@@ -177,6 +177,10 @@ static const ox_node *quantizer_of(const ox_import *im, const ox_val *v) {
     return NULL;
 }
 
+bool ox_before_quantizer(const ox_import *im, const ox_val *v) {
+    return quantizer_of(im, v) != NULL;
+}
+
 static int quantized_type(const ox_import *im, const ox_node *q) {
     const ox_val *zero = value(im, q, 2);
     return zero ? zero->type : (int)ox_attr_int(q, "output_dtype", OX_U8);
@@ -224,6 +228,8 @@ static bool takes_float_parameters(const ox_node *n, uint32_t input) {
 
 bool ox_unit_of(const ox_import *im, const ox_node *n) {
     bool any = false;
+    if (im->opt->as_float)
+        return false;
     for (uint32_t i = 0; i < n->n_in; i++) {
         const ox_val *v = value(im, n, i);
         if (!v || (v->type != OX_F32 && v->type != OX_F16))
@@ -254,6 +260,8 @@ qrn_status ox_import_dequantize(ox_import *im, const ox_node *n) {
     ox_val *x = n->n_in ? ox_scope_find(im->scope, n->in[0]) : NULL, *y;
     if (!x || !x->known)
         return ox_fail(im, n, QRN_E_UNCONNECTED, "its input is not known");
+    if (im->opt->as_float && (x->type == OX_F32 || x->type == OX_F16))
+        return ox_alias(im, n, 0, 0); // it was never quantized
     if (!x->enc)
         return ox_fail(im, n, QRN_E_UNSUPPORTED, "its scale or zero point is not constant");
     const ox_val *scale = ox_input(im, n, 1);
@@ -276,6 +284,8 @@ qrn_status ox_import_quantize(ox_import *im, const ox_node *n) {
                        x ? ox_type_name(x->type) : "missing");
     if (!y || !y->enc)
         return ox_fail(im, n, QRN_E_UNSUPPORTED, "its scale or zero point is not constant");
+    if (ox_stays_float(im, y) && x->type != OX_I32)
+        return ox_clip_to_range(im, n, quantized_type(im, n));
     QRN_TRY(ox_set_output(im, n, 0, quantized_type(im, n), x->rank, x->dims));
     if (y->at[OX_ONNX] || y->at[OX_LAST])
         return QRN_OK; // the unit before wrote it

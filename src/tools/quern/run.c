@@ -31,7 +31,8 @@ static const qt_flag output_flags[] = {
     {"format", 0, "F", QT_CHOICE, AT(format), "npy|raw", "of the files"},
     {"top", 'k', "N", QT_COUNT, AT(top), NULL, "largest scores to show (default 5)"},
     {"labels", 0, "FILE", QT_FILE, AT(labels), NULL, "names of the classes, one a line"},
-    {"reference", 0, NULL, QT_BOOL, AT(reference), NULL, "compare with the model on the CPU"},
+    {"reference", 0, NULL, QT_BOOL, AT(reference), NULL,
+     "compare with the model in float on the CPU"},
     {"against", 0, "MODEL", QT_FILE, AT(against), NULL,
      "compare with this model, such as the float original"},
     {"per-layer", 0, NULL, QT_BOOL, AT(per_layer), NULL, "compare every intermediate value too"},
@@ -85,18 +86,27 @@ static size_t plain_length(const char *name) {
     return n;
 }
 
-// The tensor of the reference that should hold the same as `t`, which holds v.
+static bool same_shape(const qc_tensor *t, const qc_tensor *u) {
+    return t->rank == u->rank && memcmp(t->dims, u->dims, t->rank * sizeof *t->dims) == 0;
+}
+
+// The tensor of the reference that should hold the same as `t`, which holds v: that of the same
+// name, else that of the same plain name.
 static const qc_tensor *find_pair(const qt_session *s, const ox_val *v, const qc_tensor *t) {
     size_t n = plain_length(v->name);
+    const qc_tensor *found = NULL;
     for (size_t i = 0; i < s->values.n; i++) {
         const ox_val *w = s->values.items[i];
         if (plain_length(w->name) != n || strncmp(w->name, v->name, n) != 0)
             continue;
         const qc_tensor *u = qt_session_tensor_of(s, w);
-        if (u && u->rank == t->rank && memcmp(u->dims, t->dims, t->rank * sizeof *t->dims) == 0)
+        if (!u || !same_shape(t, u))
+            continue;
+        if (strcmp(w->name, v->name) == 0)
             return u;
+        found = u;
     }
-    return NULL;
+    return found;
 }
 
 static int match_layers(job *j) {
@@ -128,8 +138,10 @@ static int open_reference(job *j, const ox_options *import) {
             return code;
     }
     const qt_backend_options cpu = {.backend = "cpu"};
+    ox_options options = *import;
+    options.as_float = !o->against;
     int code =
-        qt_session_open(path, j->against ? j->against : j->model, &cpu, import, &j->reference);
+        qt_session_open(path, j->against ? j->against : j->model, &cpu, &options, &j->reference);
     if (code != QT_EXIT_OK)
         return code;
     const ox_result *a = &j->main.model, *b = &j->reference.model;
