@@ -195,6 +195,9 @@ def layouts():
                              node("Transpose", "e", "f", perm=[0, 2, 1]),
                              node("Reshape", "f t", "b")],
                   lambda a: np.maximum(a, 0), {"s": ints(1, 6, 30), "t": ints(1, 6, 6, 5)})
+    yield between("turned_twice", [node("Transpose", "a", "c", perm=[2, 0, 3, 1]),
+                                   node("Transpose", "c", "d", perm=[1, 3, 2, 0]),
+                                   node("Transpose", "d", "b", perm=[0, 1, 3, 2])], lambda a: a)
     yield between("to_channel_last", [node("Transpose", "a", "b", perm=[0, 2, 3, 1])],
                   lambda a: a.transpose(0, 2, 3, 1), transposes=1, end=False)
     yield between("other_transpose", [node("Transpose", "a", "b", perm=[0, 3, 2, 1])],
@@ -343,7 +346,6 @@ def refusals():
                   {"x": x, "c": np.array([True])})
     yield refused("non_zero", node("NonZero", "x", "y"), "depends on values")
     yield refused("unique", node("Unique", "x", "y"), "depends on values")
-    yield refused("sequence", node("SplitToSequence", "x", "y"), "no sequences of tensors")
 
 
 def cases():

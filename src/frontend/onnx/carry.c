@@ -200,7 +200,12 @@ ox_layout ox_layout_of_input(const ox_import *im, const ox_node *n, uint32_t i) 
         return OX_ONNX;
     if (v->quantized && v->quantized->enc && !v->at[OX_ONNX] && !v->at[OX_LAST])
         v = v->quantized;
-    return v->at[OX_LAST] && !v->at[OX_ONNX] ? OX_LAST : OX_ONNX;
+    if (v->at[OX_ONNX] || v->at[OX_LAST])
+        return v->at[OX_ONNX] ? OX_ONNX : OX_LAST;
+    for (uint32_t d = 0; v->turned && d < v->rank; d++)
+        if (v->turned->dims[d] != ox_axis_in(OX_LAST, d, v->rank))
+            return OX_ONNX;
+    return v->turned ? OX_LAST : OX_ONNX;
 }
 
 bool ox_same_in_layouts(const ox_val *v) {
@@ -210,36 +215,67 @@ bool ox_same_in_layouts(const ox_val *v) {
     return v->rank < 3 || spatial == 1 || v->dims[1] == 1;
 }
 
-const ox_node *ox_consumer_of(const ox_import *im, const ox_node *n, uint32_t i) {
-    const char *name = n->out[i];
-    for (int hop = 0; hop < 3; hop++) {
-        const ox_val *v = ox_scope_find(im->scope, name);
-        const ox_node *next = v && v->n_uses == 1 && !v->is_output ? v->consumer : NULL;
-        if (!next || !strstr(next->op, "uantizeLinear") || next->n_out == 0)
-            return next;
-        name = next->out[0];
-    }
-    return NULL;
-}
-
-qrn_status ox_out_view(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout,
-                       const ox_carry *c, const qc_tensor *t) {
-    ox_val *v = ox_scope_find(im->scope, n->out[i]), *target;
-    qc_tensor *y;
-    QRN_TRY(ox_unit_output(im, v, &target));
-    if (target->rank < 3)
-        layout = OX_ONNX;
-    // A tensor that only says what the target is like; the view needs none of its own.
-    qc_tensor like = {.t = QNN_TENSOR_INIT};
-    like.t.v1.dataType = ox_qnn_type(im, target);
-    QRN_TRY(ox_quantize_params(im, target, layout, &like.t.v1.quantizeParams));
-    bool ends_here = target->is_output && layout == OX_ONNX;
-    if (alike(t, &like) && !ends_here) {
-        target->at[layout] = (qc_tensor *)(uintptr_t)t;
+// Where the elements of input 0 are: a tensor, and which of its dimensions is which of the value.
+static qrn_status find_elements(ox_import *im, const ox_node *n, ox_turned *from) {
+    const ox_val *x = ox_input(im, n, 0);
+    if (im->quantized && x->quantized && x->quantized->enc)
+        x = x->quantized;
+    from->node = n;
+    if (x->turned && !x->at[OX_ONNX] && !x->at[OX_LAST]) {
+        from->t = x->turned->t;
+        memcpy(from->dims, x->turned->dims, sizeof from->dims);
         return QRN_OK;
     }
-    QRN_TRY(ox_out(im, n, i, layout, &y));
-    if (alike(t, y))
-        return ox_emit_reshape(im, n, t, y);
-    return ox_carry_end(im, n, c, t, y);
+    ox_layout layout = ox_layout_of_input(im, n, 0);
+    for (uint32_t i = 0; i < x->rank; i++)
+        from->dims[i] = ox_axis_in(layout, i, x->rank);
+    return ox_in(im, n, 0, layout, &from->t);
+}
+
+// What a tensor of v would be like.
+static qrn_status like_value(ox_import *im, const ox_val *v, qc_tensor *like) {
+    *like = (qc_tensor){.t = QNN_TENSOR_INIT};
+    like->t.v1.dataType = ox_qnn_type(im, v);
+    return ox_quantize_params(im, v, OX_ONNX, &like->t.v1.quantizeParams);
+}
+
+// The transposition as an op at once, through the carrier where the type needs one.
+static qrn_status transpose_now(ox_import *im, const ox_node *n, const ox_turned *to,
+                                uint32_t types) {
+    const ox_val *x = ox_input(im, n, 0);
+    ox_carry c;
+    const qc_tensor *in, *w;
+    qc_tensor *y;
+    QRN_TRY(ox_carry_of(im, n, x, to->t, types, &c));
+    QRN_TRY(ox_carry_in(im, n, &c, to->t, &in));
+    QRN_TRY(ox_out(im, n, 0, OX_ONNX, &y));
+    QRN_TRY(ox_carry_out(im, &c, y, &w));
+    QRN_TRY(ox_emit_transpose(im, n, in, to->dims, w));
+    return ox_carry_end(im, n, &c, w, y);
+}
+
+qrn_status ox_out_transposed(ox_import *im, const ox_node *n, const uint32_t *perm) {
+    const uint32_t types = OX_T_ACT | OX_T_SQ16 | OX_T_I32 | OX_T_U32 | OX_T_B8;
+    ox_val *v = ox_scope_find(im->scope, n->out[0]), *target;
+    ox_turned from, *to = ox_alloc(im, sizeof *to);
+    qc_tensor like;
+    bool identity = true;
+    if (!to)
+        return ox_no_memory(im);
+    QRN_TRY(find_elements(im, n, &from));
+    to->t = from.t;
+    to->node = n;
+    for (uint32_t i = 0; i < v->rank; i++)
+        to->dims[i] = from.dims[perm[i]];
+    QRN_TRY(ox_unit_output(im, v, &target));
+    QRN_TRY(like_value(im, target, &like));
+    if (!takes(types, type_of(from.t)) || !alike(from.t, &like))
+        return transpose_now(im, n, to, types);
+    target->turned = to;
+    // Channel last after four dimensions is a layout, not a matrix: readers should keep it.
+    for (uint32_t i = 0; i < v->rank; i++)
+        identity &= to->dims[i] == ox_axis_in(OX_LAST, i, v->rank);
+    if (identity && v->rank > 3)
+        target->at[OX_LAST] = to->t;
+    return QRN_OK;
 }

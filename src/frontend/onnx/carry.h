@@ -61,13 +61,8 @@ ox_layout ox_layout_of_input(const ox_import *im, const ox_node *n, uint32_t i);
 // Does the value have the same order of elements in every layout?
 bool ox_same_in_layouts(const ox_val *v);
 
-// The node that alone reads output i, behind QuantizeLinear and DequantizeLinear; NULL: none or
-// several.
-const ox_node *ox_consumer_of(const ox_import *im, const ox_node *n, uint32_t i);
-
-// Output i in a layout is what t holds: no op unless type or encoding differ or the graph ends
-// here.
-qrn_status ox_out_view(ox_import *im, const ox_node *n, uint32_t i, ox_layout layout,
-                       const ox_carry *c, const qc_tensor *t);
+// Output 0 is input 0 with its dimensions permuted. Nothing is emitted before a reader asks for a
+// layout, unless type or encoding change.
+qrn_status ox_out_transposed(ox_import *im, const ox_node *n, const uint32_t *perm);
 
 #endif

@@ -185,6 +185,7 @@ qrn_status ox_alias(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_in) 
     y->bytes = x->bytes;
     y->enc = y->enc ? y->enc : x->enc;
     y->quantized = x->quantized;
+    y->turned = x->turned;
     memcpy(y->at, x->at, sizeof y->at);
     return QRN_OK;
 }
@@ -256,6 +257,7 @@ qrn_status ox_in_view(ox_import *im, const ox_node *n, uint32_t i, uint32_t rank
     view.rank = rank;
     memcpy(view.dims, dims, rank * sizeof *dims);
     view.at[OX_ONNX] = view.at[OX_LAST] = NULL;
+    view.turned = NULL;
     view.is_output = false;
     if (v->enc && v->enc->n > 1)
         return ox_fail(im, n, QRN_E_UNSUPPORTED,

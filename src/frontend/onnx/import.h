@@ -44,6 +44,14 @@ typedef struct ox_enc {
 // What a value is. Only tensors exist at run time; the others are worked out while importing.
 typedef enum ox_kind_of_value { OX_TENSOR, OX_SEQUENCE, OX_EMPTY_OPTIONAL } ox_kind_of_value;
 
+// A transposed value before anybody needs it so: dimension i of the value is dimension dims[i] of
+// the tensor. Transposes that follow each other thus become one, or none.
+typedef struct ox_turned {
+    qc_tensor *t;
+    uint32_t dims[OX_MAX_RANK];
+    const ox_node *node; // that transposes
+} ox_turned;
+
 typedef struct ox_val {
     const char *name;
     ox_kind_of_value kind;
@@ -58,6 +66,7 @@ typedef struct ox_val {
     const ox_enc *enc;         // quantized value: its encoding
     struct ox_val *quantized;  // made by DequantizeLinear from this value
     qc_tensor *at[OX_LAYOUTS]; // QNN tensors that hold it, NULL: not (yet)
+    const ox_turned *turned;   // where it comes from while there is none
     qc_tensor *permuted;       // constant: its last use as a filter (filter.c) ...
     uint32_t permuted_by;      // ... and the permutation
     bool is_output;            // of the graph

@@ -260,6 +260,29 @@ static qrn_status dequantized(ox_import *im, ox_val *v, ox_layout layout, qc_ten
     return qc_op_end(&o);
 }
 
+// Makes a transposed value in the layout that is asked for first.
+static qrn_status turn(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **out) {
+    const ox_turned *from = v->turned;
+    uint32_t perm[OX_MAX_RANK], last = 0;
+    bool identity = true, ordered = true; // but for dimensions of size 1
+    for (uint32_t i = 0; i < v->rank; i++)
+        perm[ox_axis_in(layout, i, v->rank)] = from->dims[i];
+    for (uint32_t i = 0; i < v->rank; i++) {
+        identity &= perm[i] == i;
+        if (from->t->dims[perm[i]] == 1)
+            continue;
+        ordered &= perm[i] >= last;
+        last = perm[i];
+    }
+    if (identity && !(v->is_output && layout == OX_ONNX)) {
+        *out = v->at[layout] = from->t;
+        return QRN_OK;
+    }
+    QRN_TRY(ox_tensor_new(im, v, layout, out));
+    return ordered ? ox_emit_reshape(im, from->node, from->t, *out)
+                   : ox_emit_transpose(im, from->node, from->t, perm, *out);
+}
+
 qrn_status ox_tensor_in(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **out) {
     if (v->rank < 3)
         layout = OX_ONNX; // there is no channel to move
@@ -269,6 +292,8 @@ qrn_status ox_tensor_in(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **
     }
     if (v->data)
         return constant(im, v, layout, out);
+    if (v->turned && !v->at[OX_ONNX] && !v->at[OX_LAST])
+        return turn(im, v, layout, out);
     if (v->quantized && !v->at[OX_ONNX] && !v->at[OX_LAST])
         return dequantized(im, v, layout, out);
     if (v->at[OX_ONNX] || v->at[OX_LAST])

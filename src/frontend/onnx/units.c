@@ -287,7 +287,7 @@ qrn_status ox_import_quantize(ox_import *im, const ox_node *n) {
     if (ox_stays_float(im, y) && x->type != OX_I32)
         return ox_clip_to_range(im, n, quantized_type(im, n));
     QRN_TRY(ox_set_output(im, n, 0, quantized_type(im, n), x->rank, x->dims));
-    if (y->at[OX_ONNX] || y->at[OX_LAST])
+    if (y->at[OX_ONNX] || y->at[OX_LAST] || y->turned)
         return QRN_OK; // the unit before wrote it
     ox_layout layout = ox_layout_of(im, n);
     qc_tensor *in, *out;

@@ -2,7 +2,7 @@
 //
 // Importers: Reshape and its relatives, Transpose. A channel-last value stays channel last where
 // batch and channel keep their place; a Transpose that only undoes a layout is another view of the
-// same tensor.
+// same tensor (carry.c).
 #include "frontend/onnx/import/move.h"
 
 #include <string.h>
@@ -171,13 +171,6 @@ static qrn_status read_perm(ox_import *im, const ox_node *n, uint32_t rank, uint
     return QRN_OK;
 }
 
-// The permutation from a tensor in layout `from` to the transposed value in layout `to`.
-static void compose(const uint32_t *perm, uint32_t rank, ox_layout from, ox_layout to,
-                    uint32_t *out) {
-    for (uint32_t k = 0; k < rank; k++)
-        out[ox_axis_in(to, k, rank)] = ox_axis_in(from, perm[k], rank);
-}
-
 static bool is_identity(const uint32_t *perm, uint32_t rank) {
     for (uint32_t i = 0; i < rank; i++)
         if (perm[i] != i)
@@ -185,59 +178,14 @@ static bool is_identity(const uint32_t *perm, uint32_t rank) {
     return true;
 }
 
-// Do only dimensions of size 1 change places?
-static bool moves_ones(const uint32_t *perm, const qc_tensor *x) {
-    uint32_t last = 0;
-    for (uint32_t i = 0; i < x->rank; i++) {
-        if (x->dims[perm[i]] == 1)
-            continue;
-        if (perm[i] < last)
-            return false;
-        last = perm[i];
-    }
-    return true;
-}
-
-// Swapping the last two of three dimensions is a change of layout only when a spatial op follows:
-// else it is a matrix that is transposed.
-static bool wants_last(const ox_import *im, const ox_node *n, uint32_t rank) {
-    static const char *const spatial[] = {"Conv",        "ConvTranspose", "MaxPool",
-                                          "AveragePool", "Reshape",       "BatchNormalization",
-                                          "Resize",      "Unsqueeze",     "InstanceNormalization"};
-    const ox_node *next = ox_consumer_of(im, n, 0);
-    if (rank > 3)
-        return true;
-    for (size_t i = 0; next && i < sizeof spatial / sizeof spatial[0]; i++)
-        if (strcmp(next->op, spatial[i]) == 0)
-            return true;
-    return false;
-}
-
 qrn_status move_import_transpose(ox_import *im, const ox_node *n) {
     const ox_val *x = ox_input(im, n, 0);
-    uint32_t rank = x->rank, perm[OX_MAX_RANK], dims[OX_MAX_RANK], moves[OX_MAX_RANK];
-    ox_layout from = ox_layout_of_input(im, n, 0);
-    ox_carry c;
-    const qc_tensor *in, *w;
-    qc_tensor *y;
-    QRN_TRY(read_perm(im, n, rank, perm));
-    if (is_identity(perm, rank))
+    uint32_t perm[OX_MAX_RANK], dims[OX_MAX_RANK];
+    QRN_TRY(read_perm(im, n, x->rank, perm));
+    if (is_identity(perm, x->rank))
         return ox_alias(im, n, 0, 0);
-    for (uint32_t i = 0; i < rank; i++)
+    for (uint32_t i = 0; i < x->rank; i++)
         dims[i] = x->dims[perm[i]];
-    QRN_TRY(ox_set_moved(im, n, 0, 0, rank, dims));
-    QRN_TRY(ox_carry_input(im, n, 0, from, MOVE_TRANSPOSE, &c, &in));
-    compose(perm, rank, from, OX_LAST, moves);
-    if (is_identity(moves, rank) && rank > 2 && wants_last(im, n, rank))
-        return ox_out_view(im, n, 0, OX_LAST, &c, in);
-    compose(perm, rank, from, OX_ONNX, moves);
-    if (is_identity(moves, rank))
-        return ox_out_view(im, n, 0, OX_ONNX, &c, in);
-    QRN_TRY(ox_out(im, n, 0, OX_ONNX, &y));
-    QRN_TRY(ox_carry_out(im, &c, y, &w));
-    if (moves_ones(moves, in))
-        QRN_TRY(ox_emit_reshape(im, n, in, w));
-    else
-        QRN_TRY(ox_emit_transpose(im, n, in, moves, w));
-    return ox_carry_end(im, n, &c, w, y);
+    QRN_TRY(ox_set_moved(im, n, 0, 0, x->rank, dims));
+    return ox_out_transposed(im, n, perm);
 }
