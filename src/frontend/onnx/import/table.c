@@ -27,14 +27,14 @@ static const struct {
     const char *ops; // each between spaces
 } inputs[] = {
     {0, " Constant Loop Optional OptionalHasElement RandomNormal RandomUniform Scan SequenceEmpty "},
-    {2, " Add AffineGrid And BitShift BitwiseAnd BitwiseOr BitwiseXor CastLike CausalConvWithState "
-        "CenterCropPad Compress Conv ConvInteger ConvTranspose CumProd CumSum DequantizeLinear Div "
-        "Equal Expand ExpandDims FusedMatMul Gather GatherElements GatherND Gemm Greater "
-        "GreaterOrEqual GridSample LayerNormalization Less LessOrEqual MatMul MatMulInteger "
-        "MaxRoiPool MaxUnpool Mod Mul NonMaxSuppression Or PRelu Pow QuantizeLinear "
+    {2, " Add AffineGrid And Attention BitShift BitwiseAnd BitwiseOr BitwiseXor CastLike "
+        "CausalConvWithState CenterCropPad Compress Conv ConvInteger ConvTranspose CumProd CumSum "
+        "DequantizeLinear Div Equal Expand ExpandDims FusedMatMul Gather GatherElements GatherND "
+        "Gemm Greater GreaterOrEqual GridSample LayerNormalization Less LessOrEqual MatMul "
+        "MatMulInteger MaxRoiPool MaxUnpool Mod Mul NonMaxSuppression Or PRelu Pow QuantizeLinear "
         "RMSNormalization ReverseSequence STFT SequenceAt SequenceInsert "
         "SimplifiedLayerNormalization Sub SwiGLU TensorScatter Tile Xor "},
-    {3, " Attention Col2Im DeformConv DynamicQuantizeMatMul GRU GatherBlockQuantized GroupNorm "
+    {3, " Col2Im DeformConv DynamicQuantizeMatMul GRU GatherBlockQuantized GroupNorm "
         "GroupNormalization InstanceNormalization LSTM LinearAttention MatMulNBits OneHot RNN "
         "Range RoiAlign RotaryEmbedding Scatter ScatterElements ScatterND Where "},
     {5, " BatchNormalization MelWeightMatrix "},

@@ -34,6 +34,8 @@
     X(loop)             \
     X(sequence)      \
     X(attention)        \
+    X(attention_fused)  \
+    X(attention_grouped)\
     X(attention_rotary) \
     X(attention_state)  \
     X(bitcast)          \
