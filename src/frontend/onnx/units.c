@@ -111,10 +111,11 @@ const float *ox_const_floats(ox_import *im, const ox_val *v) {
 // --- encodings
 // ------------------------------------------------------------------------------------------
 
-// The encoding that scale and zero point (inputs 1 and 2) of n give to a value of this rank; NULL
-// with QRN_OK when they are not constant.
-static qrn_status encoding_of(ox_import *im, const ox_node *n, const ox_enc **out) {
-    const ox_val *scale = value(im, n, 1), *zero = value(im, n, 2);
+// The encoding that scale and zero point (inputs `at` and the next) of n give; NULL with QRN_OK when they
+// are not constant.
+static qrn_status encoding_at(ox_import *im, const ox_node *n, uint32_t at, int64_t axis,
+                              const ox_enc **out) {
+    const ox_val *scale = value(im, n, at), *zero = value(im, n, at + 1);
     *out = NULL;
     if (!scale || !scale->data || (zero && !zero->data))
         return QRN_OK;
@@ -129,7 +130,7 @@ static qrn_status encoding_of(ox_import *im, const ox_node *n, const ox_enc **ou
         zeros[i] = zero && i < count_of(zero) ? (int32_t)int_at(zero, i) : 0;
     }
     *e = (ox_enc){.n = (uint32_t)count,
-                  .axis = (int32_t)ox_attr_int(n, "axis", 1),
+                  .axis = (int32_t)axis,
                   .scales = scales,
                   .zeros = zeros,
                   .block = (uint32_t)ox_attr_int(n, "block_size", 0)};
@@ -139,8 +140,39 @@ static qrn_status encoding_of(ox_import *im, const ox_node *n, const ox_enc **ou
     return QRN_OK;
 }
 
+static qrn_status encoding_of(ox_import *im, const ox_node *n, const ox_enc **out) {
+    return encoding_at(im, n, 1, ox_attr_int(n, "axis", 1), out);
+}
+
+static bool is_qlinear(const ox_node *n) {
+    return n && (is_op(n, "QLinearConv") || is_op(n, "QLinearMatMul"));
+}
+
+// The constant weights of QLinear ops, and their outputs where only such an op or DequantizeLinear
+// reads them: others would take the codes for plain numbers.
+static qrn_status find_qlinear_encodings(ox_import *im, const ox_node *n) {
+    if (!is_qlinear(n) || n->n_in < 8 || n->n_out < 1)
+        return QRN_OK;
+    ox_val *w = ox_scope_find(im->scope, n->in[3]), *y = ox_scope_find(im->scope, n->out[0]);
+    int64_t axis = is_op(n, "QLinearConv") || !w || w->rank == 0 ? 0 : w->rank - 1;
+    const ox_enc *e;
+    if (w && w->data && !w->enc) {
+        QRN_TRY(encoding_at(im, n, 4, axis, &e));
+        w->enc = e;
+    }
+    bool apart =
+        y && y->n_uses <= 1 &&
+        (y->n_uses == 0 || is_qlinear(y->consumer) || is_op(y->consumer, "DequantizeLinear"));
+    if (apart && !y->enc) {
+        QRN_TRY(encoding_at(im, n, 6, 0, &e));
+        y->enc = e && e->n == 1 ? e : NULL;
+    }
+    return QRN_OK;
+}
+
 qrn_status ox_find_encodings(ox_import *im, const ox_node *nodes, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
+        QRN_TRY(find_qlinear_encodings(im, &nodes[i]));
         bool q = is_op(&nodes[i], "QuantizeLinear"), dq = is_op(&nodes[i], "DequantizeLinear");
         if ((!q && !dq) || nodes[i].n_in < 2 || nodes[i].n_out < 1)
             continue;

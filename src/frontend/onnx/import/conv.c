@@ -8,16 +8,10 @@
 
 #include <string.h>
 
-typedef struct conv {
-    ox_window w; // of images: rank 3 is widened
-    uint32_t group;
-    uint32_t dims[OX_MAX_RANK]; // of the output, as ONNX has them
-} conv;
-
-static qrn_status read_conv(ox_import *im, const ox_node *n, conv *c) {
-    const ox_val *x = ox_input(im, n, 0), *f = ox_input(im, n, 1);
+qrn_status ox_conv_read(ox_import *im, const ox_node *n, uint32_t filter, ox_conv *c) {
+    const ox_val *x = ox_input(im, n, 0), *f = ox_input(im, n, filter);
     if (!x || !f)
-        return ox_fail(im, n, QRN_E_UNCONNECTED, "input %d is missing", x ? 1 : 0);
+        return ox_fail(im, n, QRN_E_UNCONNECTED, "input %u is missing", x ? filter : 0);
     if (f->rank != x->rank)
         return ox_fail(im, n, QRN_E_SHAPE, "input of rank %u, filter of rank %u", x->rank, f->rank);
     QRN_TRY(ox_window_read(im, n, x, f->dims + 2, &c->w));
@@ -35,19 +29,18 @@ static qrn_status read_conv(ox_import *im, const ox_node *n, conv *c) {
     return QRN_OK;
 }
 
-// Filter [O, I, k...] of ONNX as [k..., I, O] of QNN.
-static void filter_perm(uint32_t rank, uint32_t *perm) {
+void ox_filter_perm(uint32_t rank, uint32_t *perm) {
     for (uint32_t i = 0; i < rank; i++)
         perm[i] = i + 2 < rank ? i + 2 : rank - 1 - i;
 }
 
 static qrn_status import_conv(ox_import *im, const ox_node *n) {
-    conv c;
+    ox_conv c;
     uint32_t perm[OX_MAX_RANK], rank;
-    QRN_TRY(read_conv(im, n, &c));
+    QRN_TRY(ox_conv_read(im, n, 1, &c));
     rank = ox_input(im, n, 0)->rank;
     QRN_TRY(ox_set_output(im, n, 0, ox_input(im, n, 0)->type, rank, c.dims));
-    filter_perm(rank, perm);
+    ox_filter_perm(rank, perm);
     ox_expr e = ox_begin(im, n);
     bool real = !ox_filter_fits(&e, 1, 0);
     qc_tensor *x = ox_image_in(&e, real ? ox_in_real(&e, 0, OX_LAST) : ox_fixed_in(&e, 0, OX_LAST));
@@ -62,12 +55,12 @@ static qrn_status import_conv(ox_import *im, const ox_node *n) {
 
 // Conv, then input 3 added, then an activation.
 static qrn_status import_fused_conv(ox_import *im, const ox_node *n) {
-    conv c;
+    ox_conv c;
     uint32_t perm[OX_MAX_RANK], rank;
-    QRN_TRY(read_conv(im, n, &c));
+    QRN_TRY(ox_conv_read(im, n, 1, &c));
     rank = ox_input(im, n, 0)->rank;
     QRN_TRY(ox_set_output(im, n, 0, ox_input(im, n, 0)->type, rank, c.dims));
-    filter_perm(rank, perm);
+    ox_filter_perm(rank, perm);
     ox_expr e = ox_begin(im, n);
     qc_tensor *x = ox_image_in(&e, ox_in_real(&e, 0, OX_LAST));
     qc_tensor *filter = ox_filter(&e, 1, perm, c.w.n + 2, true);
@@ -89,7 +82,7 @@ static qrn_status import_fused_conv(ox_import *im, const ox_node *n) {
 // ----------------------------------------------------------------------------------------
 
 static qc_tensor *convolve_part(ox_expr *e, const void *ctx, qc_tensor *x, qc_tensor *w) {
-    const conv *c = ctx;
+    const ox_conv *c = ctx;
     uint32_t dims[OX_MAX_RANK], rank = c->w.n + 2;
     if (!x || !w)
         return NULL;
@@ -103,15 +96,15 @@ static qc_tensor *convolve_part(ox_expr *e, const void *ctx, qc_tensor *x, qc_te
 }
 
 static qrn_status import_conv_integer(ox_import *im, const ox_node *n) {
-    conv c;
+    ox_conv c;
     uint32_t perm[OX_MAX_RANK];
-    QRN_TRY(read_conv(im, n, &c));
+    QRN_TRY(ox_conv_read(im, n, 1, &c));
     const ox_val *f = ox_input(im, n, 1);
     uint32_t rank = f->rank, depth = f->dims[1];
     for (uint32_t i = 2; i < rank; i++)
         depth *= f->dims[i];
     QRN_TRY(ox_set_output(im, n, 0, OX_I32, rank, c.dims));
-    filter_perm(rank, perm);
+    ox_filter_perm(rank, perm);
     if (rank == 3) // as an image: the output's dimensions too
         c.dims[3] = c.dims[2], c.dims[2] = 1;
     ox_expr e = ox_begin(im, n);

@@ -11,6 +11,9 @@
 #define OX_GROUPS(X)    \
     X(conv)             \
     X(matmul)           \
+    X(qlinear)          \
+    X(einsum)           \
+    X(deform)           \
     X(pool)             \
     X(conv_transpose)   \
     X(math)             \

@@ -46,6 +46,18 @@ qc_tensor *ox_bias(ox_expr *e, uint32_t i, const qc_tensor *x, const qc_tensor *
 qc_tensor *ox_bias_of(ox_expr *e, const float *values, const qc_tensor *x, const qc_tensor *filter,
                       uint32_t channels);
 
+// A convolution as the node has it.
+typedef struct ox_conv {
+    ox_window w; // of images: rank 3 is widened
+    uint32_t group;
+    uint32_t dims[OX_MAX_RANK]; // of the output, as ONNX has them
+} ox_conv;
+
+// Reads it for input 0 and the filter of input `filter`.
+qrn_status ox_conv_read(ox_import *im, const ox_node *n, uint32_t filter, ox_conv *c);
+// Filter [O, I, k...] of ONNX as [k..., I, O] of QNN.
+void ox_filter_perm(uint32_t rank, uint32_t *perm);
+
 // Emits a convolution of images (rank 4 or 5).
 void ox_convolve(ox_expr *e, const ox_window *w, uint32_t group, const qc_tensor *x,
                  const qc_tensor *filter, const qc_tensor *bias, const qc_tensor *y);
