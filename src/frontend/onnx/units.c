@@ -111,8 +111,8 @@ const float *ox_const_floats(ox_import *im, const ox_val *v) {
 // --- encodings
 // ------------------------------------------------------------------------------------------
 
-// The encoding that scale and zero point (inputs `at` and the next) of n give; NULL with QRN_OK when they
-// are not constant.
+// The encoding that scale and zero point (inputs `at` and the next) of n give; NULL with QRN_OK
+// when they are not constant.
 static qrn_status encoding_at(ox_import *im, const ox_node *n, uint32_t at, int64_t axis,
                               const ox_enc **out) {
     const ox_val *scale = value(im, n, at), *zero = value(im, n, at + 1);
