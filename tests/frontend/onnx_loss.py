@@ -64,6 +64,18 @@ def bits():
     yield case("bits_constant", [node("BitCast", "c", "i", to=6), node("Add", "x i", "y")],
                {"x": np.zeros(3, np.int32)}, constants={"c": constant}, opset=26,
                expected=[constant.view(np.int32)])
+    patterns = np.array([0, 1, 2, 0x7fffff, 0x800000, 0x3f800000, 0x3fffffff, 0x7f7fffff,
+                         0x7f800000, 0x7fc00000], np.uint32)
+    patterns = np.concatenate([patterns, patterns | 0x80000000,
+                               RNG.integers(0, 0x7f800000, 200, np.uint32)]).view(np.int32)
+    want = patterns.view(np.float32)
+    yield case("bits_to_floats", node("BitCast", "x", "y", to=1), {"x": patterns}, opset=26,
+               expected=[want], tol=0)
+    # Zeros with their signs, and numbers too small to be seen beside the others.
+    yield case("bits_to_floats_signs", [node("BitCast", "x", "f", to=1),
+                                        node("Reciprocal", "f", "y")],
+               {"x": np.array([0, -2**31, 1 << 22, 1 << 30], np.int32)}, opset=26,
+               expected=[np.array([np.inf, -np.inf, 2.0**127, 0.5], np.float32)])
     yield case("bits_of_floats", node("BitCast", "x", "y", to=6), {"x": f32(3)}, opset=26,
                refusal="float32 as int32")
     yield case("bits_of_64", node("BitCast", "x", "y", to=13), {"x": np.arange(3)}, opset=26,
