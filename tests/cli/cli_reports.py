@@ -101,6 +101,8 @@ def test_bench_reports_the_agreed_names(conv):
     if any(op["us"] for op in got["ops"]):  # nodes below half a microsecond count as 0
         assert sum(op["share"] for op in got["ops"]) == pytest.approx(1, abs=1e-6)
     assert ok_json("bench", conv, "--dim", "n=1", "--runs", "7", "--json")["runs"] == 7
+    got = ok_json("bench", conv, "--dim", "n=1", "--streams", "3", "--seconds", "0.1", "--json")
+    assert got["streams"] == 3 and got["throughput"] > 0
     text = ok("bench", conv, "--dim", "n=1", "--runs", "3", "--no-profile").stdout
     assert "median" in text and "throughput" in text and "share" not in text
 

@@ -6,6 +6,7 @@
 #include "tools/quern/inputs.h"
 #include "tools/quern/report.h"
 #include "tools/quern/session.h"
+#include "tools/quern/streams.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,24 +18,26 @@
 #define MAX_RUNS 1000000
 #define PROFILED_RUNS 5
 #define TABLE_ROWS 15
+#define MAX_STREAMS 256
 
 typedef struct bench_options {
     qt_backend_options backend;
     qt_input_options in;
     double seconds;
-    uint64_t warmup, runs, nodes;
+    uint64_t warmup, runs, nodes, streams;
     bool json, no_profile;
 } bench_options;
 
 #define AT(field) offsetof(bench_options, field)
 
 static const qt_flag measure_flags[] = {
-    {"seconds", 's', "T", QT_NUMBER, AT(seconds), NULL, "how long to measure (default 2)"},
-    {"runs", 'n', "N", QT_COUNT, AT(runs), NULL, "measure so many runs instead"},
-    {"warmup", 'w', "N", QT_COUNT, AT(warmup), NULL, "runs before measuring (default 3)"},
-    {"nodes", 0, "N", QT_COUNT, AT(nodes), NULL, "also list the N slowest nodes"},
-    {"no-profile", 0, NULL, QT_BOOL, AT(no_profile), NULL, "leave out the table of ops"},
-    {"json", 0, NULL, QT_BOOL, AT(json), NULL, "print the report as JSON"},
+    {"seconds", 's', QT_NUMBER, "T", AT(seconds), NULL, "how long to measure (default 2)"},
+    {"runs", 'n', QT_COUNT, "N", AT(runs), NULL, "measure so many runs instead"},
+    {"warmup", 'w', QT_COUNT, "N", AT(warmup), NULL, "runs before measuring (default 3)"},
+    {"streams", 0, QT_COUNT, "N", AT(streams), NULL, "then run N at a time, for the throughput"},
+    {"nodes", 0, QT_COUNT, "N", AT(nodes), NULL, "also list the N slowest nodes"},
+    {"no-profile", 0, QT_BOOL, NULL, AT(no_profile), NULL, "leave out the table of ops"},
+    {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {0},
 };
 static const qt_flag input_flags[] = {QT_INPUT_FLAGS(bench_options, in), {0}};
@@ -58,6 +61,7 @@ typedef struct bench {
     share *nodes, *types;
     size_t n_nodes, n_types;
     double load_ms;
+    double throughput; // runs a second, of all streams
 } bench;
 
 static int fail(int code) {
@@ -218,6 +222,28 @@ static int profile(bench *b) {
     return code;
 }
 
+static double mean(const bench *b) {
+    double sum = 0;
+    for (size_t i = 0; i < b->n_runs; i++)
+        sum += b->ms[i];
+    return sum / (double)b->n_runs;
+}
+
+static int measure_throughput(bench *b) {
+    const bench_options *o = b->opt;
+    b->throughput = 1e3 / mean(b);
+    if (o->streams < 2)
+        return QT_EXIT_OK;
+    if (o->streams > MAX_STREAMS) {
+        qt_error("--streams %llu: at most %d", (unsigned long long)o->streams, MAX_STREAMS);
+        return QT_EXIT_USAGE;
+    }
+    double seconds = o->seconds > 0 ? o->seconds : DEFAULT_SECONDS;
+    if (qt_streams_run(&b->s, (uint32_t)o->streams, seconds, &b->throughput) != QRN_OK)
+        return fail(QT_EXIT_FAILURE);
+    return QT_EXIT_OK;
+}
+
 static double peak_rss_mb(void) {
     struct rusage u;
     return getrusage(RUSAGE_SELF, &u) == 0 ? (double)u.ru_maxrss / 1024 : NAN;
@@ -231,13 +257,6 @@ static double quantile(const bench *b, double q) {
 static double median(const bench *b) {
     size_t n = b->n_runs;
     return n % 2 ? b->ms[n / 2] : (b->ms[n / 2 - 1] + b->ms[n / 2]) / 2;
-}
-
-static double mean(const bench *b) {
-    double sum = 0;
-    for (size_t i = 0; i < b->n_runs; i++)
-        sum += b->ms[i];
-    return sum / (double)b->n_runs;
 }
 
 static json_t *json_shares(const share *rows, size_t n, double total) {
@@ -262,12 +281,22 @@ static double total_us(const bench *b) {
 
 static int report_json(const bench *b) {
     size_t nodes = b->opt->nodes < b->n_nodes ? (size_t)b->opt->nodes : b->n_nodes;
+    const struct {
+        const char *name;
+        double value;
+    } times[] = {
+        {"min_ms", b->ms[0]},           {"median_ms", median(b)},
+        {"mean_ms", mean(b)},           {"p95_ms", quantile(b, 0.95)},
+        {"throughput", b->throughput},  {"load_ms", b->load_ms},
+        {"import_ms", b->s.import_ms},  {"finalize_ms", b->s.finalize_ms},
+        {"peak_rss_mb", peak_rss_mb()},
+    };
     json_t *o = json_pack(
-        "{s:o,s:o,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "model", qt_json_text(b->path),
-        "backend", qt_json_text(b->s.client->path), "threads", (json_int_t)b->opt->backend.threads,
-        "runs", (json_int_t)b->n_runs, "min_ms", b->ms[0], "median_ms", median(b), "mean_ms",
-        mean(b), "p95_ms", quantile(b, 0.95), "throughput", 1e3 / mean(b), "load_ms", b->load_ms,
-        "import_ms", b->s.import_ms, "finalize_ms", b->s.finalize_ms, "peak_rss_mb", peak_rss_mb());
+        "{s:o,s:o,s:I,s:I,s:I}", "model", qt_json_text(b->path), "backend",
+        qt_json_text(b->s.client->path), "threads", (json_int_t)b->opt->backend.threads, "streams",
+        (json_int_t)(b->opt->streams > 1 ? b->opt->streams : 1), "runs", (json_int_t)b->n_runs);
+    for (size_t i = 0; o && i < sizeof times / sizeof times[0]; i++)
+        json_object_set_new(o, times[i].name, qt_json_number(times[i].value));
     if (o) {
         json_object_set_new(o, "ops", json_shares(b->types, b->n_types, total_us(b)));
         if (nodes)
@@ -307,7 +336,7 @@ static int report(const bench *b) {
            off, b->ms[0], quantile(b, 0.95), mean(b), b->n_runs);
     printf("throughput %.1f runs/s   load %.1f ms   import %.1f ms   finalize %.1f ms   "
            "peak memory %.0f MiB\n",
-           1e3 / mean(b), b->load_ms, b->s.import_ms, b->s.finalize_ms, peak_rss_mb());
+           b->throughput, b->load_ms, b->s.import_ms, b->s.finalize_ms, peak_rss_mb());
     double total = total_us(b);
     if (b->n_types)
         print_shares("op", b->types, b->n_types, TABLE_ROWS, total);
@@ -326,6 +355,8 @@ static int run(const void *options, const qt_list *args) {
     int code = prepare(&b, args);
     if (code == QT_EXIT_OK)
         code = measure(&b);
+    if (code == QT_EXIT_OK)
+        code = measure_throughput(&b);
     if (code == QT_EXIT_OK)
         code = profile(&b);
     if (code == QT_EXIT_OK)
@@ -348,10 +379,12 @@ const qt_command qt_bench = {
     .args = "MODEL [[NAME=]FILE...]",
     .min_args = 1,
     .max_args = 1024,
-    .about = "Runs a model over and over and reports times, throughput, memory and which ops take "
-             "the time. Inputs are random unless given.\n"
-             "The peak memory is that of the whole process. The table of ops comes from a few "
-             "further runs with a profile.",
+    .about =
+        "Runs a model over and over and reports times, throughput, memory and which ops take "
+        "the time. Inputs are random unless given.\n"
+        "The throughput is that of one run after the other, or of --streams runs side by side. "
+        "The peak memory is that of the whole process. The table of ops comes from a few "
+        "further runs with a profile.",
     .groups = {{"measuring", measure_flags},
                {"inputs", input_flags},
                {"backend", qt_backend_flags}},

@@ -18,8 +18,8 @@ typedef struct check_options {
 #define AT(field) offsetof(check_options, field)
 
 static const qt_flag flags[] = {
-    {"refused", 0, NULL, QT_BOOL, AT(refused_only), NULL, "list the refused nodes only"},
-    {"json", 0, NULL, QT_BOOL, AT(json), NULL, "print the report as JSON"},
+    {"refused", 0, QT_BOOL, NULL, AT(refused_only), NULL, "list the refused nodes only"},
+    {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     QT_DIM_FLAG(check_options, in),
     {0},
 };
@@ -34,21 +34,19 @@ typedef struct verdict {
 
 typedef struct verdicts {
     const ox_graph *graph;
-    verdict *rows; // one for each node of the graph
-    char *current; // text of a refusal inside a function or nested graph
-    uint32_t n[3]; // by answer
+    verdict *rows;      // one for each node of the graph
+    char *current;      // text of a refusal inside a function or nested graph
+    qrn_strmap missing; // results of nodes that were not accepted
+    uint32_t n[3];      // by answer
 } verdicts;
 
 static const char *const words[] = {"no", "ok", "--"};
 
-// An input that no node made: its maker was refused.
+// Is an input the result of a node that was not accepted?
 static bool is_behind(const verdicts *v, const ox_node *n) {
-    for (const ox_node *p = v->graph->nodes; p < n; p++)
-        for (uint32_t o = 0; o < p->n_out; o++)
-            for (uint32_t i = 0; i < n->n_in; i++)
-                if (n->in[i][0] && strcmp(p->out[o], n->in[i]) == 0 &&
-                    v->rows[p - v->graph->nodes].answer != ACCEPTED)
-                    return true;
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (n->in[i][0] && qrn_strmap_get(&v->missing, n->in[i]))
+            return true;
     return false;
 }
 
@@ -76,6 +74,8 @@ static void hear(void *ctx, const ox_node *n, qrn_status s, const char *why) {
     else
         free(v->current);
     v->current = NULL;
+    for (uint32_t i = 0; row->answer != ACCEPTED && i < n->n_out; i++)
+        qrn_strmap_put(&v->missing, n->out[i], row);
 }
 
 // Runs of accepted nodes in the model's order: each would be one graph of the backend.
@@ -152,6 +152,7 @@ static int check(const check_options *o, const char *path, const ox_model *m, co
     }
     for (uint32_t i = 0; v.rows && i < m->graph->n_nodes; i++)
         free(v.rows[i].why);
+    qrn_strmap_clear(&v.missing);
     free(v.current);
     free(v.rows);
     qc_close(client);

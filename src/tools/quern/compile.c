@@ -11,10 +11,10 @@ typedef struct compile_options {
 } compile_options;
 
 static const qt_flag flags[] = {
-    {"output", 'o', "FILE", QT_FILE, offsetof(compile_options, output), NULL, "where to write"},
-    {"soc", 0, "SOC", QT_TEXT, offsetof(compile_options, soc), NULL,
+    {"output", 'o', QT_FILE, "FILE", offsetof(compile_options, output), NULL, "where to write"},
+    {"soc", 0, QT_TEXT, "SOC", offsetof(compile_options, soc), NULL,
      "chip to compile for, by name or number"},
-    {"dim", 'd', "NAME=N", QT_LIST, offsetof(compile_options, dims), NULL,
+    {"dim", 'd', QT_LIST, "NAME=N", offsetof(compile_options, dims), NULL,
      "size of a dynamic dimension"},
     {0},
 };

@@ -29,8 +29,8 @@ typedef struct qt_list {
 typedef struct qt_flag {
     const char *name; // without the dashes
     char letter;      // short form, or 0
-    const char *arg;  // what the help calls the argument; NULL for QT_BOOL
     qt_flag_type type;
+    const char *arg;     // what the help calls the argument; NULL for QT_BOOL
     size_t offset;       // of the value in the command's options
     const char *choices; // QT_CHOICE: "a|b|c"
     const char *help;

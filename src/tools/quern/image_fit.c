@@ -86,9 +86,9 @@ static float *scaled_picture(const qt_picture *p, const frame *f, bool stretch) 
     axis x, y;
     windows(p, f, stretch, &x, &y);
     size_t c = p->channels, n_src = (size_t)p->height * p->width * c;
-    float *src = malloc(n_src * sizeof *src);
-    float *rows = malloc((size_t)p->height * f->width * c * sizeof *rows);
-    float *out = malloc((size_t)f->height * f->width * c * sizeof *out);
+    float *src = calloc(n_src, sizeof *src);
+    float *rows = calloc((size_t)p->height * f->width * c, sizeof *rows);
+    float *out = calloc((size_t)f->height * f->width * c, sizeof *out);
     if (src && rows && out) {
         for (size_t i = 0; i < n_src; i++)
             src[i] = p->pixels[i];

@@ -10,7 +10,7 @@ typedef struct info_options {
 } info_options;
 
 static const qt_flag flags[] = {
-    {"json", 0, NULL, QT_BOOL, offsetof(info_options, json), NULL, "print the report as JSON"},
+    {"json", 0, QT_BOOL, NULL, offsetof(info_options, json), NULL, "print the report as JSON"},
     {0},
 };
 

@@ -29,12 +29,15 @@ static int select_outputs(words w, qt_inputs *in) {
     const char *word;
     size_t len;
     while (next_word(&w, &word, &len)) {
-        char *name = strndup(word, len);
-        if (!name || !qt_list_add(&in->selected, name)) {
-            free(name);
+        char **grown = realloc(in->selected, (in->n_selected + 1) * sizeof *grown);
+        if (grown)
+            in->selected = grown;
+        char *name = grown ? strndup(word, len) : NULL;
+        if (!name) {
             qt_error("out of memory");
             return QT_EXIT_FAILURE;
         }
+        in->selected[in->n_selected++] = name;
     }
     return QT_EXIT_OK;
 }

@@ -152,11 +152,12 @@ static int bind_archive(qt_inputs *in, const char *path) {
     in->n_archives++;
     for (size_t i = 0; i < z->n; i++) {
         int64_t at = find_port(in, z->names[i], strlen(z->names[i]));
-        unsigned long number;
-        int used = 0;
-        if (at < 0 && sscanf(z->names[i], "arr_%lu%n", &number, &used) == 1 && !z->names[i][used] &&
-            number < in->n_ports)
-            at = (int64_t)number;
+        if (at < 0 && strncmp(z->names[i], "arr_", 4) == 0) {
+            char *end = NULL;
+            unsigned long number = strtoul(z->names[i] + 4, &end, 10);
+            if (end != z->names[i] + 4 && !*end && number < in->n_ports)
+                at = (int64_t)number;
+        }
         if (at < 0) {
             qt_warn("%s: the model has no input '%s'", path, z->names[i]);
         } else if (in->sources[at].path || in->sources[at].array) {
@@ -292,9 +293,9 @@ void qt_inputs_close(qt_inputs *in) {
         free(in->dim_names[i]);
     free(in->dim_names);
     free(in->dim_values);
-    for (size_t i = 0; i < in->selected.n; i++)
-        free((void *)(uintptr_t)in->selected.items[i]);
-    free(in->selected.items);
+    for (size_t i = 0; i < in->n_selected; i++)
+        free(in->selected[i]);
+    free(in->selected);
     free(in->ports);
     *in = (qt_inputs){0};
 }

@@ -24,28 +24,28 @@ typedef struct qt_input_options {
 
 // clang-format off
 #define QT_DIM_FLAG(T, m) \
-    {"dim", 'd', "NAME=N", QT_LIST, offsetof(T, m.dims), NULL, "size of a dynamic dimension"}
+    {"dim", 'd', QT_LIST, "NAME=N", offsetof(T, m.dims), NULL, "size of a dynamic dimension"}
 // Rows for a table whose options struct T has a qt_input_options m.
 #define QT_INPUT_FLAGS(T, m) \
-    {"inputs", 'i', "DIR", QT_DIR, offsetof(T, m.inputs), NULL, \
+    {"inputs", 'i', QT_DIR, "DIR", offsetof(T, m.inputs), NULL, \
      "folder with input_0.npy, ... or NAME.npy, .raw, .png, .jpg"}, \
-    {"input-list", 0, "FILE", QT_FILE, offsetof(T, m.input_list), NULL, \
+    {"input-list", 0, QT_FILE, "FILE", offsetof(T, m.input_list), NULL, \
      "one run a line: [NAME:=]FILE ..."}, \
-    {"random", 'r', NULL, QT_BOOL, offsetof(T, m.random), NULL, \
+    {"random", 'r', QT_BOOL, NULL, offsetof(T, m.random), NULL, \
      "random inputs where no file is given"}, \
-    {"seed", 0, "N", QT_COUNT, offsetof(T, m.seed), NULL, "of the random inputs"}, \
+    {"seed", 0, QT_COUNT, "N", offsetof(T, m.seed), NULL, "of the random inputs"}, \
     QT_DIM_FLAG(T, m), \
-    {"cast", 0, NULL, QT_BOOL, offsetof(T, m.cast), NULL, "convert inputs of another type"}
+    {"cast", 0, QT_BOOL, NULL, offsetof(T, m.cast), NULL, "convert inputs of another type"}
 #define QT_PICTURE_FLAGS(T, m) \
-    {"mean", 0, "X[,X,X]", QT_TEXT, offsetof(T, m.mean), NULL, "subtracted from pixels"}, \
-    {"std", 0, "X[,X,X]", QT_TEXT, offsetof(T, m.std), NULL, "divides pixels, after --mean"}, \
-    {"white", 0, "X", QT_NUMBER, offsetof(T, m.largest), NULL, \
+    {"mean", 0, QT_TEXT, "X[,X,X]", offsetof(T, m.mean), NULL, "subtracted from pixels"}, \
+    {"std", 0, QT_TEXT, "X[,X,X]", offsetof(T, m.std), NULL, "divides pixels, after --mean"}, \
+    {"white", 0, QT_NUMBER, "X", offsetof(T, m.largest), NULL, \
      "value of a white pixel before --mean (default 1)"}, \
-    {"layout", 0, "L", QT_CHOICE, offsetof(T, m.layout), "auto|nchw|nhwc", \
+    {"layout", 0, QT_CHOICE, "L", offsetof(T, m.layout), "auto|nchw|nhwc", \
      "of the model's input"}, \
-    {"fit", 0, "HOW", QT_CHOICE, offsetof(T, m.fit), "crop|stretch|none", \
+    {"fit", 0, QT_CHOICE, "HOW", offsetof(T, m.fit), "crop|stretch|none", \
      "what to do with other sizes"}, \
-    {"bgr", 0, NULL, QT_BOOL, offsetof(T, m.bgr), NULL, "blue first"}
+    {"bgr", 0, QT_BOOL, NULL, offsetof(T, m.bgr), NULL, "blue first"}
 // clang-format on
 
 // Where one input of one run comes from: a file, an array of a .npz, or random numbers (neither).
@@ -61,7 +61,8 @@ typedef struct qt_inputs {
     uint32_t n_ports;
     qt_source *sources; // n_sets rows of n_ports
     size_t n_sets;
-    qt_list selected; // outputs that a list asks for; empty: all
+    char **selected; // outputs that a list asks for; none: all
+    size_t n_selected;
     char **dim_names; // of --dim
     int64_t *dim_values;
     uint32_t n_dims;

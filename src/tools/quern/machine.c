@@ -31,11 +31,13 @@ static bool read_field(const char *file, const char *key, char *out, size_t size
 
 static double read_quota(void) {
     FILE *f = fopen("/sys/fs/cgroup/cpu.max", "r");
-    double quota = 0, period = 0;
-    bool limited = f && fscanf(f, "%lf %lf", &quota, &period) == 2;
+    char line[128], *end = NULL;
+    bool read = f && fgets(line, sizeof line, f);
     if (f)
         fclose(f);
-    return limited && period > 0 ? quota / period : 0;
+    double quota = read ? strtod(line, &end) : 0; // "max" is no number
+    double period = read && end != line ? strtod(end, NULL) : 0;
+    return period > 0 ? quota / period : 0;
 }
 
 void qt_machine_read(qt_machine *m) {

@@ -264,7 +264,8 @@ bool qt_npy_write(const char *path, const qt_array *a) {
     size_t total = (n + 1 + 63) / 64 * 64; // elements begin at a multiple of 64
     memset(head + n, ' ', total - n);
     head[total - 1] = '\n';
-    memcpy(head, "\x93NUMPY\x01\x00", 8);
+    static const unsigned char magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
+    memcpy(head, magic, sizeof magic);
     head[8] = (char)((total - 10) & 0xff);
     head[9] = (char)((total - 10) >> 8);
     const qt_part parts[] = {{head, total}, {a->data, a->bytes}};

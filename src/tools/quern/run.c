@@ -26,18 +26,18 @@ typedef struct run_options {
 static const qt_flag input_flags[] = {QT_INPUT_FLAGS(run_options, in), {0}};
 static const qt_flag picture_flags[] = {QT_PICTURE_FLAGS(run_options, in), {0}};
 static const qt_flag output_flags[] = {
-    {"outputs", 'o', "DIR", QT_DIR, AT(outputs), NULL, "write output_0.npy, ... there"},
-    {"output-dir", 0, "DIR", QT_DIR, AT(output_dir), NULL, "write Result_<run>/<output>.raw there"},
-    {"format", 0, "F", QT_CHOICE, AT(format), "npy|raw", "of the files"},
-    {"top", 'k', "N", QT_COUNT, AT(top), NULL, "largest scores to show (default 5)"},
-    {"labels", 0, "FILE", QT_FILE, AT(labels), NULL, "names of the classes, one a line"},
-    {"reference", 0, NULL, QT_BOOL, AT(reference), NULL,
+    {"outputs", 'o', QT_DIR, "DIR", AT(outputs), NULL, "write output_0.npy, ... there"},
+    {"output-dir", 0, QT_DIR, "DIR", AT(output_dir), NULL, "write Result_<run>/<output>.raw there"},
+    {"format", 0, QT_CHOICE, "F", AT(format), "npy|raw", "of the files"},
+    {"top", 'k', QT_COUNT, "N", AT(top), NULL, "largest scores to show (default 5)"},
+    {"labels", 0, QT_FILE, "FILE", AT(labels), NULL, "names of the classes, one a line"},
+    {"reference", 0, QT_BOOL, NULL, AT(reference), NULL,
      "compare with the model in float on the CPU"},
-    {"against", 0, "MODEL", QT_FILE, AT(against), NULL,
+    {"against", 0, QT_FILE, "MODEL", AT(against), NULL,
      "compare with this model, such as the float original"},
-    {"per-layer", 0, NULL, QT_BOOL, AT(per_layer), NULL, "compare every intermediate value too"},
-    {"json", 0, NULL, QT_BOOL, AT(json), NULL, "print the report as JSON"},
-    {"quiet", 'q', NULL, QT_BOOL, AT(quiet), NULL, "errors and data only"},
+    {"per-layer", 0, QT_BOOL, NULL, AT(per_layer), NULL, "compare every intermediate value too"},
+    {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
+    {"quiet", 'q', QT_BOOL, NULL, AT(quiet), NULL, "errors and data only"},
     {0},
 };
 
@@ -224,24 +224,23 @@ static int compare_layers(job *j) {
 static bool is_selected(const qt_inputs *in, const char *name) {
     char plain[256];
     qt_file_name(name, plain, sizeof plain);
-    for (size_t i = 0; i < in->selected.n; i++)
-        if (strcmp(in->selected.items[i], name) == 0 || strcmp(in->selected.items[i], plain) == 0)
+    for (size_t i = 0; i < in->n_selected; i++)
+        if (strcmp(in->selected[i], name) == 0 || strcmp(in->selected[i], plain) == 0)
             return true;
-    return in->selected.n == 0;
+    return in->n_selected == 0;
 }
 
 static int check_selection(const job *j) {
-    for (size_t i = 0; i < j->in.selected.n; i++) {
+    for (size_t i = 0; i < j->in.n_selected; i++) {
         bool found = false;
         for (uint32_t k = 0; k < j->main.model.n_outputs && !found; k++) {
             char plain[256];
             const char *name = j->main.model.outputs[k].name;
-            found = strcmp(j->in.selected.items[i], name) == 0 ||
-                    strcmp(j->in.selected.items[i], qt_file_name(name, plain, sizeof plain)) == 0;
+            found = strcmp(j->in.selected[i], name) == 0 ||
+                    strcmp(j->in.selected[i], qt_file_name(name, plain, sizeof plain)) == 0;
         }
         if (!found) {
-            qt_error("%s: the model has no output '%s'", j->opt->in.input_list,
-                     j->in.selected.items[i]);
+            qt_error("%s: the model has no output '%s'", j->opt->in.input_list, j->in.selected[i]);
             return QT_EXIT_INPUT;
         }
     }

@@ -15,13 +15,13 @@
 #include <time.h>
 
 const qt_flag qt_backend_flags[] = {
-    {"backend", 'b', "NAME", QT_TEXT, offsetof(qt_backend_options, backend), NULL,
+    {"backend", 'b', QT_TEXT, "NAME", offsetof(qt_backend_options, backend), NULL,
      "cpu (default), htp, gpu or the path of a QNN library"},
-    {"soc", 0, "SOC", QT_TEXT, offsetof(qt_backend_options, soc), NULL,
+    {"soc", 0, QT_TEXT, "SOC", offsetof(qt_backend_options, soc), NULL,
      "chip to stand for, by name or number (htp)"},
-    {"threads", 't', "N", QT_COUNT, offsetof(qt_backend_options, threads), NULL,
+    {"threads", 't', QT_COUNT, "N", offsetof(qt_backend_options, threads), NULL,
      "number of threads (default: all that may be used)"},
-    {"log", 0, "LEVEL", QT_CHOICE, offsetof(qt_backend_options, log),
+    {"log", 0, QT_CHOICE, "LEVEL", offsetof(qt_backend_options, log),
      "error|warn|info|verbose|debug", "print the library's log"},
     {0},
 };

@@ -18,8 +18,8 @@ typedef struct show_options {
 #define AT(field) offsetof(show_options, field)
 
 static const qt_flag flags[] = {
-    {"json", 0, NULL, QT_BOOL, AT(json), NULL, "print the report as JSON"},
-    {"dot", 0, NULL, QT_BOOL, AT(dot), NULL, "print the graph for Graphviz"},
+    {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
+    {"dot", 0, QT_BOOL, NULL, AT(dot), NULL, "print the graph for Graphviz"},
     QT_DIM_FLAG(show_options, in),
     {0},
 };
@@ -40,7 +40,8 @@ static size_t count_ops(const ox_graph *g, tally *rows) {
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const ox_node *node = &g->nodes[i];
         size_t k = 0;
-        while (k < n && (strcmp(rows[k].op, node->op) || strcmp(rows[k].domain, node->domain)))
+        while (k < n &&
+               (strcmp(rows[k].op, node->op) != 0 || strcmp(rows[k].domain, node->domain) != 0))
             k++;
         if (k == n)
             rows[n++] = (tally){node->op, node->domain, 0};
