@@ -195,6 +195,25 @@ def layouts():
                              node("Transpose", "e", "f", perm=[0, 2, 1]),
                              node("Reshape", "f t", "b")],
                   lambda a: np.maximum(a, 0), {"s": ints(1, 6, 30), "t": ints(1, 6, 6, 5)})
+    yield between("channel_shuffle", [node("Reshape", "a s", "c"),
+                                      node("Transpose", "c", "d", perm=[0, 2, 1, 3, 4]),
+                                      node("Reshape", "d t", "b")],
+                  lambda a: a.reshape(1, 2, 3, 6, 5).transpose(0, 2, 1, 3, 4).reshape(1, 6, 6, 5),
+                  {"s": ints(1, 2, 3, 6, 5), "t": ints(1, 6, 6, 5)})
+    yield between("pixel_shuffle", [node("Concat", "a a", "e", axis=1), node("Reshape", "e s", "c"),
+                                    node("Transpose", "c", "d", perm=[0, 1, 4, 2, 5, 3]),
+                                    node("Reshape", "d t", "b")],
+                  lambda a: np.concatenate([a, a], 1).reshape(1, 3, 2, 2, 6, 5)
+                  .transpose(0, 1, 4, 2, 5, 3).reshape(1, 3, 12, 10),
+                  {"s": ints(1, 3, 2, 2, 6, 5), "t": ints(1, 3, 12, 10)})
+    yield between("pixel_unshuffle", [node("Reshape", "a s", "c"),
+                                      node("Transpose", "c", "d", perm=[0, 1, 3, 5, 2, 4]),
+                                      node("Reshape", "d t", "b")],
+                  lambda a: a.reshape(1, 6, 3, 2, 2, 3).transpose(0, 1, 3, 5, 2, 4)
+                  .reshape(1, 36, 3, 2),
+                  {"s": ints(1, 6, 3, 2, 2, 3), "t": ints(1, 36, 3, 2)}, shape=(1, 4, 6, 6))
+    yield between("split_channels_only", [node("Reshape", "a s", "b")],
+                  lambda a: a.reshape(1, 2, 3, 6, 5), {"s": ints(1, 2, 3, 6, 5)}, 1, end=False)
     yield between("turned_twice", [node("Transpose", "a", "c", perm=[2, 0, 3, 1]),
                                    node("Transpose", "c", "d", perm=[1, 3, 2, 0]),
                                    node("Transpose", "d", "b", perm=[0, 1, 3, 2])], lambda a: a)

@@ -2,7 +2,8 @@
 //
 // Carriers: the types in which elements pass through ops that move them. What is emitted around
 // the op is exact: a Cast between types of one width, a Convert that shifts the offset, or
-// Dequantize and Quantize with one encoding.
+// Dequantize and Quantize with one encoding. Then transposition: a value remembers of which tensor
+// it is a permutation, so that nothing moves before a reader asks for an order.
 #include "frontend/onnx/carry.h"
 
 #include "frontend/onnx/internal.h"
@@ -224,9 +225,11 @@ static qrn_status find_elements(ox_import *im, const ox_node *n, ox_turned *from
     if (x->turned && !x->at[OX_ONNX] && !x->at[OX_LAST]) {
         from->t = x->turned->t;
         memcpy(from->dims, x->turned->dims, sizeof from->dims);
+        from->last = x->turned->last;
         return QRN_OK;
     }
     ox_layout layout = ox_layout_of_input(im, n, 0);
+    from->last = layout == OX_LAST;
     for (uint32_t i = 0; i < x->rank; i++)
         from->dims[i] = ox_axis_in(layout, i, x->rank);
     return ox_in(im, n, 0, layout, &from->t);
@@ -265,6 +268,7 @@ qrn_status ox_out_transposed(ox_import *im, const ox_node *n, const uint32_t *pe
     QRN_TRY(find_elements(im, n, &from));
     to->t = from.t;
     to->node = n;
+    to->last = from.last;
     for (uint32_t i = 0; i < v->rank; i++)
         to->dims[i] = from.dims[perm[i]];
     QRN_TRY(ox_unit_output(im, v, &target));
@@ -278,4 +282,95 @@ qrn_status ox_out_transposed(ox_import *im, const ox_node *n, const uint32_t *pe
     if (identity && v->rank > 3)
         target->at[OX_LAST] = to->t;
     return QRN_OK;
+}
+
+// Channels [C] become [c1, c2, ...]: number of parts that make up dimension 1, or 0.
+static uint32_t split_parts(const ox_val *x, const ox_val *y) {
+    uint32_t parts = y->rank > x->rank ? y->rank - x->rank + 1 : 0;
+    uint64_t product = 1;
+    for (uint32_t i = 1; parts && i <= parts; i++)
+        product *= y->dims[i];
+    bool same = parts > 1 && x->rank > 2 && product == x->dims[1] && y->dims[0] == x->dims[0];
+    for (uint32_t i = 2; same && i < x->rank; i++)
+        same = y->dims[i + parts - 1] == x->dims[i];
+    return same ? parts : 0;
+}
+
+// [N, H, W, C] as [N, H, W, c1, c2]: the value [N, c1, c2, H, W] is that tensor turned.
+static qrn_status split_channels(ox_import *im, const ox_node *n, uint32_t parts, const ox_val *y,
+                                 ox_val *target) {
+    uint32_t dims[OX_MAX_RANK], spatial = y->rank - parts - 1;
+    ox_turned *to = ox_alloc(im, sizeof *to);
+    qc_tensor *x, *t;
+    if (!to)
+        return ox_no_memory(im);
+    for (uint32_t i = 0; i < y->rank; i++) {
+        to->dims[i] = i == 0 ? 0 : i <= parts ? i + spatial : i - parts;
+        dims[to->dims[i]] = y->dims[i];
+    }
+    QRN_TRY(ox_in(im, n, 0, OX_LAST, &x));
+    QRN_TRY(ox_temp(im, x, y->rank, dims, &t));
+    to->t = t;
+    to->node = n;
+    to->last = true;
+    target->turned = to;
+    return ox_emit_reshape(im, n, x, t);
+}
+
+// Dimensions 1 to k of x make up channel 1 of y: k, or 0.
+static uint32_t joined_parts(const ox_val *x, const ox_val *y) {
+    uint64_t product = 1;
+    if (x->rank < 4 || y->rank < 3 || x->dims[0] != y->dims[0])
+        return 0;
+    for (uint32_t k = 1; k + 1 < x->rank; k++) {
+        product *= x->dims[k];
+        if (product == y->dims[1])
+            return k;
+    }
+    return 0;
+}
+
+// A turned [N, c1, c2, H, W] as [N, H, W, c1, c2], which is y channel last.
+static qrn_status join_channels(ox_import *im, const ox_node *n, uint32_t parts, const ox_val *x,
+                                const ox_turned *from) {
+    uint32_t perm[OX_MAX_RANK], dims[OX_MAX_RANK], spatial = x->rank - parts - 1;
+    bool identity = true;
+    qc_tensor *t = from->t, *y;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        uint32_t dim = i == 0 ? 0 : i <= spatial ? i + parts : i - spatial;
+        perm[i] = from->dims[dim];
+        dims[i] = x->dims[dim];
+        identity &= perm[i] == i;
+    }
+    if (!identity) {
+        QRN_TRY(ox_temp(im, from->t, x->rank, dims, &t));
+        QRN_TRY(ox_emit_transpose(im, from->node, from->t, perm, t));
+    }
+    QRN_TRY(ox_out(im, n, 0, OX_LAST, &y));
+    return ox_emit_reshape(im, n, t, y);
+}
+
+qrn_status ox_out_channels(ox_import *im, const ox_node *n, bool *done) {
+    const ox_val *in = ox_input(im, n, 0), *x = in;
+    ox_val *y = ox_scope_find(im->scope, n->out[0]), *target;
+    qc_tensor like;
+    bool last = ox_layout_of_input(im, n, 0) == OX_LAST, ordered = true;
+    if (im->quantized && x->quantized && x->quantized->enc)
+        x = x->quantized;
+    QRN_TRY(ox_unit_output(im, y, &target));
+    QRN_TRY(like_value(im, target, &like));
+    *done = false;
+    if (x->at[OX_LAST] && last && alike(x->at[OX_LAST], &like) && split_parts(in, y)) {
+        *done = true;
+        return split_channels(im, n, split_parts(in, y), y, target);
+    }
+    const ox_turned *from = x->at[OX_ONNX] || x->at[OX_LAST] ? NULL : x->turned;
+    if (!from || !from->last || !alike(from->t, &like) || !joined_parts(in, y))
+        return QRN_OK;
+    for (uint32_t i = 0; i < in->rank; i++)
+        ordered &= from->dims[i] == i;
+    if (ordered)
+        return QRN_OK; // ONNX's order costs nothing
+    *done = true;
+    return join_channels(im, n, joined_parts(in, y), in, from);
 }

@@ -65,4 +65,8 @@ bool ox_same_in_layouts(const ox_val *v);
 // layout, unless type or encoding change.
 qrn_status ox_out_transposed(ox_import *im, const ox_node *n, const uint32_t *perm);
 
+// Reshapes that split or join channels of a channel-last value without leaving that layout: output
+// 0, declared, is input 0 in another shape. *done: whether it was such a reshape.
+qrn_status ox_out_channels(ox_import *im, const ox_node *n, bool *done);
+
 #endif

@@ -50,6 +50,7 @@ typedef struct ox_turned {
     qc_tensor *t;
     uint32_t dims[OX_MAX_RANK];
     const ox_node *node; // that transposes
+    bool last;           // it comes from a channel-last value
 } ox_turned;
 
 typedef struct ox_val {

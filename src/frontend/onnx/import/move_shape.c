@@ -29,11 +29,16 @@ qrn_status move_reshape_to(ox_import *im, const ox_node *n, uint32_t rank, const
     if (move_count(rank, dims) != move_count(x->rank, x->dims))
         return ox_fail(im, n, QRN_E_SHAPE, "%zu elements cannot be reshaped to %zu",
                        move_count(x->rank, x->dims), move_count(rank, dims));
-    if (from == OX_LAST && rank > 2 && dims[0] == x->dims[0] && dims[1] == x->dims[1])
-        to = OX_LAST;
-    else if (!ox_same_in_layouts(x))
-        from = OX_ONNX;
+    bool done;
     QRN_TRY(ox_set_moved(im, n, 0, 0, rank, dims));
+    if (from == OX_LAST && rank > 2 && dims[0] == x->dims[0] && dims[1] == x->dims[1]) {
+        to = OX_LAST;
+    } else if (!ox_same_in_layouts(x)) {
+        QRN_TRY(ox_out_channels(im, n, &done));
+        if (done)
+            return QRN_OK;
+        from = OX_ONNX;
+    }
     QRN_TRY(ox_carry_input(im, n, 0, from, MOVE_RESHAPE, &c, &in));
     QRN_TRY(ox_out(im, n, 0, to, &y));
     QRN_TRY(ox_carry_out(im, &c, y, &w));
