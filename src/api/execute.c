@@ -205,7 +205,10 @@ static qrn_status make_spare(const qrn_api_graph *g, qrn_frame *f, uint32_t i) {
 
 // Kernels need elements at their natural alignment; other buffers go through one of ours.
 static qrn_status align(const qrn_api_graph *g, qrn_frame *f, uint32_t i) {
-    size_t element = qrn_dtypes[g->io[i].tensor->dtype].bits / 8u;
+    const qrn_tensor *t = g->io[i].tensor;
+    size_t element = qrn_dtypes[t->dtype].bits / 8u;
+    if (t->format == QRN_FORMAT_SPARSE && element < sizeof(int32_t))
+        element = sizeof(int32_t); // indices come first
     if (element < 2 || (uintptr_t)f->io[i].data % element == 0)
         return QRN_OK;
     QRN_TRY(make_spare(g, f, i));

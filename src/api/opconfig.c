@@ -12,9 +12,8 @@
 
 #include <string.h>
 
-// Parameter tensors larger than this are not copied while only validating (rules look at small
-// ones).
-#define SMALL_BYTES 65536
+// Data at this alignment is read where it lies.
+#define ALIGNED 8u
 
 static const char *graph_name(const qrn_op_source *src) {
     return src->graph ? src->graph->ir->name : "";
@@ -24,9 +23,10 @@ static qrn_status no_memory(const qrn_op_source *src, const qrn_node *n) {
     return QRN_FAIL(QRN_E_MEM, "graph '%s' node '%s': out of memory", graph_name(src), n->name);
 }
 
-// An operand that is only described: parsed into the arena. Its data is looked at when it is small.
+// An operand that is only described: parsed into the arena. The client's data lives as long as the
+// call.
 static qrn_status described_tensor(const qrn_op_source *src, const qrn_node *n,
-                                   const Qnn_Tensor_t *client, bool is_param, qrn_tensor **out) {
+                                   const Qnn_Tensor_t *client, qrn_tensor **out) {
     bool readable =
         client->version == QNN_TENSOR_VERSION_1 || client->version == QNN_TENSOR_VERSION_2;
     const Qnn_TensorV2_t *c = qrn_client_tensor(client);
@@ -43,8 +43,10 @@ static qrn_status described_tensor(const qrn_op_source *src, const qrn_node *n,
     if (has_data && c->clientBuf.dataSize != parsed.size_bytes)
         return QRN_SITE_FAIL(&w, QRN_E_TENSOR, "%u bytes of data, expected %zu",
                              c->clientBuf.dataSize, parsed.size_bytes);
-    if (has_data && (is_param || parsed.size_bytes <= SMALL_BYTES)) {
-        parsed.data = qrn_arena_copy(src->arena, c->clientBuf.data, parsed.size_bytes);
+    if (has_data) {
+        bool in_place = (uintptr_t)c->clientBuf.data % ALIGNED == 0;
+        parsed.data = in_place ? c->clientBuf.data
+                               : qrn_arena_copy(src->arena, c->clientBuf.data, parsed.size_bytes);
         if (!parsed.data)
             return no_memory(src, n);
     }
@@ -54,9 +56,9 @@ static qrn_status described_tensor(const qrn_op_source *src, const qrn_node *n,
 
 // One operand: NULL for an absent one.
 static qrn_status resolve(const qrn_op_source *src, const qrn_node *n, const Qnn_Tensor_t *client,
-                          bool is_param, qrn_tensor **out) {
+                          qrn_tensor **out) {
     if (!src->graph)
-        return described_tensor(src, n, client, is_param, out);
+        return described_tensor(src, n, client, out);
     if (client->version != QNN_TENSOR_VERSION_1 && client->version != QNN_TENSOR_VERSION_2)
         return QRN_FAIL(QRN_E_TENSOR, "graph '%s' node '%s': version %d of a tensor, allowed 1, 2",
                         graph_name(src), n->name, (int)client->version);
@@ -84,7 +86,7 @@ static qrn_status resolve_list(const qrn_op_source *src, const qrn_node *n, cons
         !(*out = qrn_arena_alloc(src->arena, bytes)))
         return no_memory(src, n);
     for (uint32_t i = 0; i < count; i++)
-        QRN_TRY(resolve(src, n, &list[i], false, &(*out)[i]));
+        QRN_TRY(resolve(src, n, &list[i], &(*out)[i]));
     return QRN_OK;
 }
 
@@ -150,7 +152,7 @@ static qrn_status parse_param(const qrn_op_source *src, const qrn_node *n,
         QRN_TRY(parse_scalar(src, n, client->name, &client->scalarParam, p));
     } else if (client->paramType == QNN_PARAMTYPE_TENSOR) {
         qrn_tensor *t = NULL;
-        QRN_TRY(resolve(src, n, &client->tensorParam, true, &t));
+        QRN_TRY(resolve(src, n, &client->tensorParam, &t));
         if (!t || t->role != QRN_ROLE_STATIC)
             return QRN_FAIL(QRN_E_TENSOR,
                             "graph '%s' node '%s': parameter '%s': the tensor is not static",

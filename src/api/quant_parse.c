@@ -219,6 +219,7 @@ static qrn_status expanded(const expansion *e, const qrn_site *w, qrn_arena *a, 
             size_t to = axis_outer ? from : (size_t)b * n_axis + i;
             scales[to] = float_at(e->codes.scales, e->codes.stride, i) * (float)factor_at(e, from);
             offsets[to] = int_at(e->codes.offsets, e->codes.stride, i);
+            QRN_TRY(check_scale(w, t, scales[to], from)); // may be too large
         }
     }
     for (uint32_t i = 0; i < t->shape.rank; i++)

@@ -180,8 +180,8 @@ static int64_t truncate_to(double x, int64_t lo, int64_t hi) {
 }
 
 static int64_t quantize(double x, pair p, int64_t lo, int64_t hi) {
-    double t = isnan(x) || p.scale == 0.0 ? 0.0 : (x - p.real_offset) / p.scale;
-    t = floor(t + 0.5) - p.offset;
+    double t = p.scale == 0.0 ? 0.0 : (x - p.real_offset) / p.scale;
+    t = floor((isnan(t) ? 0.0 : t) + 0.5) - p.offset;
     if (t <= (double)lo)
         return lo;
     return t >= (double)hi ? hi : (int64_t)t;

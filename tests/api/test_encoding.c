@@ -311,6 +311,8 @@ static void malformed_expansions_are_refused(void **state) {
     WITH(x.blocksScale8 = NULL);
     Qnn_ScaleOffset_t negative[3] = {{1, 0}, {-1, 0}, {1, 0}};
     WITH(x.scaleOffsets = negative);
+    Qnn_ScaleOffset_t vast[3] = {{1e38f, 0}, {1e38f, 0}, {1e38f, 0}}; // times a factor: infinite
+    WITH(x.scaleOffsets = vast);
 #undef WITH
     Qnn_BwAxisScaleOffsetMapped_t m = {4, 2,       (Qnn_QuantizationEncodingMapping_t)3,
                                        3, scales_, NULL};

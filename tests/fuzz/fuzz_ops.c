@@ -125,6 +125,13 @@ static uint32_t *own_dims(trial *k, const qrn_tensor *x) {
     return x->shape.rank ? dims : NULL;
 }
 
+// Mostly aligned for every type, sometimes for none; it ends where its block ends.
+static Qnn_ClientBuffer_t new_buffer(trial *k, size_t bytes, int fill) {
+    size_t skip = draw_chance(&k->s, 10) ? 1 + draw_below(&k->s, 7) : 0;
+    return (Qnn_ClientBuffer_t){(char *)scrap_new(&k->mem, bytes + skip, fill) + skip,
+                                (uint32_t)bytes};
+}
+
 static void make_inputs(trial *k, round *r) {
     for (uint32_t i = 0; i < k->op.n_in; i++) {
         const qrn_tensor *x = &k->op.in[i];
@@ -137,7 +144,7 @@ static void make_inputs(trial *k, round *r) {
             if (x->dynamic[d] && draw_chance(&k->s, 50))
                 t->v2.dimensions[d] = 1 + draw_below(&k->s, x->shape.dims[d]);
         size_t bytes = x->has_dynamic ? bytes_now(t) : x->size_bytes;
-        t->v2.clientBuf = (Qnn_ClientBuffer_t){scrap_new(&k->mem, bytes, 0), (uint32_t)bytes};
+        t->v2.clientBuf = new_buffer(k, bytes, 0);
         input_draw(&k->s, &k->op, i, t->v2.clientBuf.data, bytes);
     }
 }
@@ -151,8 +158,7 @@ static void make_outputs(trial *k, round *r, int fill) {
         Qnn_Tensor_t *t = &r->out[r->n_out++];
         *t = k->client.out[i];
         t->v2.dimensions = own_dims(k, x);
-        t->v2.clientBuf =
-            (Qnn_ClientBuffer_t){scrap_new(&k->mem, x->size_bytes, fill), (uint32_t)x->size_bytes};
+        t->v2.clientBuf = new_buffer(k, x->size_bytes, fill);
     }
 }
 

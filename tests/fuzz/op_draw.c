@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_ELEMENTS = 4096, MAX_DRAWN_RANK = 5 };
+enum { MAX_ELEMENTS = 4096, MAX_LARGE = 65536, MAX_DRAWN_RANK = 5 };
 
 // Shapes of an op's operands, one word each; the last word repeats. An op may have several rows:
 // one is drawn. A lower-case letter is a dimension, the same number wherever it stands in the row;
@@ -32,6 +32,7 @@ typedef struct theme {
     qrn_shape common;
     const struct shape_row *row; // or NULL
     uint32_t optional_percent;   // of optional operands that are given
+    uint32_t wild_percent;       // of parameters with values that hardly ever fit
 } theme;
 
 static uint32_t small_dim(source *s) {
@@ -46,8 +47,8 @@ static size_t count_of(const qrn_shape *s) {
     return n;
 }
 
-static void bound(qrn_shape *s) {
-    for (uint32_t i = 0; i < s->rank && count_of(s) > MAX_ELEMENTS; i++)
+static void bound(qrn_shape *s, size_t most) {
+    for (uint32_t i = 0; i < s->rank && count_of(s) > most; i++)
         s->dims[i] = 1;
 }
 
@@ -59,7 +60,7 @@ static qrn_shape any_shape(source *s, uint32_t lo, uint32_t hi) {
     r.rank = lo + draw_below(s, top - lo + 1);
     for (uint32_t i = 0; i < r.rank; i++)
         r.dims[i] = small_dim(s);
-    bound(&r);
+    bound(&r, MAX_ELEMENTS);
     return r;
 }
 
@@ -185,10 +186,10 @@ static uint32_t n_operands(source *s, const qrn_operand_def *defs, uint32_t n) {
 }
 
 // Numbers that parameters of any meaning like to be tested with.
-static uint32_t draw_number(source *s, bool is_signed) {
+static uint32_t draw_number(source *s, bool is_signed, uint32_t wild_percent) {
     static const uint32_t tame[] = {0, 1, 1, 2, 2, 3, 4, 5, 8};
     static const uint32_t wild[] = {UINT32_MAX, INT32_MAX, 1u << 31, 65536, 1u << 30, 255, 100};
-    if (draw_chance(s, 3))
+    if (draw_chance(s, wild_percent))
         return DRAW_FROM(s, wild);
     uint32_t v = DRAW_FROM(s, tame);
     return is_signed && draw_chance(s, 15) ? 0u - v : v;
@@ -217,10 +218,10 @@ static void draw_scalar(theme *t, const qrn_param_def *d, qrn_param *p) {
         return;
     case QRN_CLASS_SINT:
     case QRN_CLASS_SFIXED:
-        p->value.i = (int32_t)draw_number(t->s, true);
+        p->value.i = (int32_t)draw_number(t->s, true, t->wild_percent);
         break;
     default:
-        p->value.u = draw_number(t->s, false);
+        p->value.u = draw_number(t->s, false, t->wild_percent);
         break;
     }
     uint32_t n = 0;
@@ -270,7 +271,8 @@ static void draw_param_tensor(theme *t, const qrn_param_def *d, const drawn_op *
     bool ordered = draw_chance(t->s, 25); // 0, 1, 2...: axes, permutations
     for (size_t i = 0; i < count_of(&x->shape); i++) {
         float f = draw_float(t->s);
-        uint32_t v = ordered ? (uint32_t)i : draw_number(t->s, x->dtype == QRN_DTYPE_I32);
+        uint32_t v =
+            ordered ? (uint32_t)i : draw_number(t->s, x->dtype == QRN_DTYPE_I32, t->wild_percent);
         v = tame && !ordered ? v % 3 : v;
         memcpy(&data->words[i], is_float ? (void *)&f : (void *)&v, 4);
     }
@@ -310,6 +312,14 @@ static void draw_once(source *s, const qrn_op_def *def, drawn_op *op) {
     t.dtype = plain ? QRN_DTYPE_F32 : draw_type(&any, types);
     uint32_t lo = def->n_ins ? def->ins[0].rank_min : 0, hi = def->n_ins ? def->ins[0].rank_max : 4;
     t.common = any_shape(s, lo, hi);
+    t.wild_percent = draw_chance(s, 5) ? 30 : 2;
+    if (draw_chance(s, 2)) { // enough elements to share the work
+        for (size_t i = 0; i < sizeof t.letters / sizeof t.letters[0]; i++)
+            t.letters[i] *= 1 + draw_below(s, 4);
+        for (uint32_t i = 0; i < t.common.rank; i++)
+            t.common.dims[i] = 1 + draw_below(s, 40);
+        bound(&t.common, MAX_LARGE);
+    }
     if (draw_chance(s, 8)) // single elements
         for (size_t i = 0; i < sizeof t.letters / sizeof t.letters[0]; i++)
             t.letters[i] = t.common.dims[i % QRN_MAX_RANK] = 1;
@@ -325,7 +335,7 @@ static void draw_once(source *s, const qrn_op_def *def, drawn_op *op) {
 static bool has_rank(const drawn_op *op, uint32_t i, const qrn_shape *s) {
     uint32_t n = op->def->n_outs;
     const qrn_operand_def *d = &op->def->outs[i < n ? i : n - 1];
-    return s->rank >= d->rank_min && s->rank <= d->rank_max && count_of(s) <= 4 * MAX_ELEMENTS;
+    return s->rank >= d->rank_min && s->rank <= d->rank_max && count_of(s) <= 4 * (size_t)MAX_LARGE;
 }
 
 qrn_status op_draw_check(drawn_op *op) {

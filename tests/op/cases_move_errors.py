@@ -191,6 +191,8 @@ def gather_cases(f):
     refuse(f, "GatherElements", [(4, 2), pair], [(2, 3)], {}, "indices_wider_than_the_data")
     refuse(f, "GatherElements", [(4, 3), pair], [(4, 3)], {}, "wrong_shape")
     refuse(f, "GatherElements", [(4, 3), static([[0, 0, 4]])], [(1, 3)], {}, "index_out_of_range")
+    many = static(np.repeat([[0, 3, 4]], 6000, axis=0))
+    refuse(f, "GatherElements", [(4, 3), many], [(6000, 3)], {}, "index_of_many_out_of_range")
     refuse(f, "GatherNd", [(4, 3), x_of((2, 3), "i32", "i")], [(2,)], {}, "long_tuples")
     refuse(f, "GatherNd", [(4, 3), x_of((2, 1), "i32", "i")], [(2,)], {}, "wrong_shape")
     refuse(f, "GatherNd", [(4, 3), x_of((4, 1), "i32", "i")], [(4,)], u32(batch_dims=2),
