@@ -18,7 +18,7 @@ static qrn_status refuse_input(const ox_import *im, const ox_node *n, uint32_t i
 
 static qrn_status read_common(const ox_import *im, const ox_node *n, ox_attention *a) {
     int64_t heads = ox_attr_int(n, "num_heads", 0);
-    if (heads <= 0)
+    if (heads <= 0 || heads > INT16_MAX)
         return ox_fail(im, n, QRN_E_OP_CONFIG, "num_heads is %lld", (long long)heads);
     a->heads = a->kv_heads = (uint32_t)heads;
     a->softmax_type = QNN_DATATYPE_FLOAT_32;
@@ -193,8 +193,9 @@ static qrn_status read_fused(const ox_import *im, const ox_node *n, ox_attention
         return ox_fail(im, n, QRN_E_SHAPE, "the weights do not fit the input");
     if (!ox_attr_ints(n, "qkv_hidden_sizes", sizes, 3))
         sizes[0] = sizes[1] = sizes[2] = w->dims[1] / 3;
-    uint32_t h = a->heads;
-    if (sizes[0] <= 0 || sizes[0] != sizes[1] || sizes[2] <= 0 || sizes[0] % h || sizes[2] % h ||
+    uint32_t h = a->heads, most = w->dims[1];
+    if (sizes[0] <= 0 || sizes[0] > most || sizes[2] > most || sizes[0] != sizes[1] ||
+        sizes[2] <= 0 || sizes[0] % h || sizes[2] % h ||
         sizes[0] + sizes[1] + sizes[2] != w->dims[1] ||
         (bias && (bias->rank != 1 || bias->dims[0] != w->dims[1])))
         return ox_fail(im, n, QRN_E_SHAPE, "weights, bias and heads do not fit together");

@@ -26,7 +26,7 @@ static qrn_status read_inputs(const ox_import *im, const ox_node *n, grouped *g)
     const ox_val *last = ox_input(im, n, LAST);
     int64_t heads = ox_attr_int(n, "num_heads", 0), kv = ox_attr_int(n, "kv_num_heads", 0);
     ox_attention *a = &g->a;
-    if (q->rank != 3 || heads <= 0 || kv <= 0 || heads % kv != 0 || !k != !v)
+    if (q->rank != 3 || heads <= 0 || heads > INT16_MAX || kv <= 0 || heads % kv != 0 || !k != !v)
         return ox_fail(im, n, QRN_E_SHAPE, "query, key, value and heads do not fit together");
     g->packed = !k;
     int64_t parts = g->packed ? heads + 2 * kv : heads;

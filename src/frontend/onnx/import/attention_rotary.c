@@ -4,6 +4,8 @@
 #include "frontend/onnx/import/attention.h"
 #include "frontend/onnx/import/table.h"
 
+#include <string.h>
+
 #define MUL QNN_OP_ELEMENT_WISE_MULTIPLY
 
 qc_tensor *ox_rotate(ox_expr *e, qc_tensor *x, qc_tensor *cos, qc_tensor *sin, bool neighbours) {
@@ -54,10 +56,12 @@ static qrn_status read_rotary(const ox_import *im, const ox_node *n, rotary *r) 
                  *sin = ox_input(im, n, r->sin);
     int64_t dim = ox_attr_int(n, "rotary_embedding_dim", 0);
     int64_t heads = ox_attr_int(n, "num_heads", 0);
-    if ((x->rank != 3 && x->rank != 4) || cos->rank != sin->rank || cos->rank < 2)
+    if ((x->rank != 3 && x->rank != 4) || cos->rank < 2 || cos->rank > 3)
         return ox_fail(im, n, QRN_E_SHAPE, "the input must have rank 3 or 4, the caches 2 or 3");
+    if (sin->rank != cos->rank || memcmp(sin->dims, cos->dims, cos->rank * sizeof *cos->dims) != 0)
+        return ox_fail(im, n, QRN_E_SHAPE, "the caches differ in shape");
     uint32_t half = cos->dims[cos->rank - 1];
-    if (x->rank == 3 && heads == 0 && dim == 0)
+    if (x->rank == 3 && heads == 0 && dim == 0 && half > 0)
         heads = x->dims[2] / (2 * half);
     if (x->rank == 3 && (heads <= 0 || x->dims[2] % heads != 0))
         return ox_fail(im, n, QRN_E_OP_CONFIG, "num_heads is %lld for %u values", (long long)heads,
@@ -67,7 +71,7 @@ static qrn_status read_rotary(const ox_import *im, const ox_node *n, rotary *r) 
     r->heads = x->rank == 3 ? (uint32_t)heads : x->dims[1];
     r->head_size = x->rank == 3 ? x->dims[2] / r->heads : x->dims[3];
     r->rotated = dim ? (uint32_t)dim : r->head_size;
-    if (half * 2 != r->rotated || sin->dims[sin->rank - 1] != half || r->rotated > r->head_size)
+    if (half == 0 || half * 2 != r->rotated || r->rotated > r->head_size)
         return ox_fail(im, n, QRN_E_SHAPE, "caches of %u columns for a rotation of %u", half,
                        r->rotated);
     if (r->ids ? cos->rank != 2

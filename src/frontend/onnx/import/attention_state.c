@@ -59,10 +59,11 @@ static qrn_status read_rule(const ox_import *im, const ox_node *n, linear *l) {
     if (l->gated != (decay != NULL) || l->delta != (beta != NULL))
         return ox_fail(im, n, QRN_E_OP_CONFIG, "decay or beta do not fit update_rule '%s'", rule);
     uint32_t d = decay ? decay->dims[2] : 0, b = beta ? beta->dims[2] : 0;
-    if (decay && (decay->rank != 3 || decay->dims[1] != l->steps ||
+    if (decay && (decay->rank != 3 || decay->dims[0] != l->batch || decay->dims[1] != l->steps ||
                   (d != l->kv_heads && d != l->kv_heads * l->key_size)))
         return ox_fail(im, n, QRN_E_SHAPE, "decay has not one number for each head or key element");
-    if (beta && (beta->rank != 3 || beta->dims[1] != l->steps || (b != l->kv_heads && b != 1)))
+    if (beta && (beta->rank != 3 || beta->dims[0] != l->batch || beta->dims[1] != l->steps ||
+                 (b != l->kv_heads && b != 1)))
         return ox_fail(im, n, QRN_E_SHAPE, "beta has not one number for each head");
     l->decay_size = decay ? d / l->kv_heads : 0;
     l->beta_heads = b;
@@ -191,8 +192,8 @@ static qrn_status read_conv(ox_import *im, const ox_node *n, uint32_t *taps) {
     const ox_val *x = ox_input(im, n, INPUT), *w = ox_input(im, n, WEIGHT),
                  *bias = ox_input(im, n, BIAS), *past = ox_input(im, n, STATE);
     const char *activation = ox_attr_string(n, "activation", "none");
-    if (x->rank != 3 || w->rank != 3 || w->dims[0] != x->dims[1] || w->dims[1] != 1 ||
-        (bias && (bias->rank != 1 || bias->dims[0] != x->dims[1])))
+    if (x->rank != 3 || w->rank != 3 || w->dims[2] == 0 || w->dims[0] != x->dims[1] ||
+        w->dims[1] != 1 || (bias && (bias->rank != 1 || bias->dims[0] != x->dims[1])))
         return ox_fail(im, n, QRN_E_SHAPE, "input, weight and bias do not fit together");
     *taps = w->dims[2];
     if (past && (past->rank != 3 || past->dims[0] != x->dims[0] || past->dims[1] != x->dims[1] ||

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define MAX_COMPARISONS (1u << 26) // elements of one comparison
+#define MAX_COMPARISONS (1u << 26) // elements of one comparison, and of the matrix
 
 typedef struct tfidf {
     const ox_attr *pool, *starts, *indexes;
@@ -23,12 +23,17 @@ typedef struct grams {
     uint32_t size, count, first; // first: position of its index in ngram_indexes
 } grams;
 
+static const ox_attr *list_of(const ox_node *n, const char *name, int type) {
+    const ox_attr *a = ox_attr_find(n, name);
+    return a && a->type == type ? a : NULL;
+}
+
 static qrn_status read_grams(const ox_import *im, const ox_node *n, tfidf *t) {
-    const ox_attr *weights = ox_attr_find(n, "weights");
+    const ox_attr *weights = list_of(n, "weights", 6);
     const char *mode = ox_attr_string(n, "mode", "");
-    t->pool = ox_attr_find(n, "pool_int64s");
-    t->starts = ox_attr_find(n, "ngram_counts");
-    t->indexes = ox_attr_find(n, "ngram_indexes");
+    t->pool = list_of(n, "pool_int64s", 7);
+    t->starts = list_of(n, "ngram_counts", 7);
+    t->indexes = list_of(n, "ngram_indexes", 7);
     if (!t->pool || !t->starts || !t->indexes || !t->indexes->n)
         return ox_fail(im, n, QRN_E_OP_CONFIG, "pool_int64s, ngram_counts or ngram_indexes miss");
     t->shortest = ox_attr_int(n, "min_gram_length", 1);
@@ -62,6 +67,9 @@ static qrn_status read_tfidf(ox_import *im, const ox_node *n, tfidf *t) {
     t->columns = x->dims[x->rank - 1];
     QRN_TRY(read_grams(im, n, t));
     uint32_t dims[] = {t->rows, t->width};
+    if ((uint64_t)t->indexes->n * t->width > MAX_COMPARISONS)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "%u n-grams for %u results are too many",
+                       t->indexes->n, t->width);
     return ox_set_output(im, n, 0, OX_F32, x->rank, x->rank == 2 ? dims : dims + 1);
 }
 
@@ -130,7 +138,7 @@ static qc_tensor *all_counts(ox_expr *e, const tfidf *t, qc_tensor *x) {
     for (uint32_t i = 0; e->s == QRN_OK && i < t->starts->n; i++) {
         int64_t begin = t->starts->ints[i];
         int64_t end = i + 1 < t->starts->n ? t->starts->ints[i + 1] : t->pool->n;
-        if (begin < 0 || end > t->pool->n) {
+        if (begin < 0 || begin > t->pool->n || end > t->pool->n) {
             e->s = ox_fail(e->im, e->n, QRN_E_OP_CONFIG, "ngram_counts are beyond the pool");
             return NULL;
         }
