@@ -115,10 +115,10 @@ static Qnn_Tensor_t describe(source *s, scrap *mem, const qrn_tensor *x, const c
     return t;
 }
 
-static void set_data(source *s, scrap *mem, const qrn_tensor *x, Qnn_Tensor_t *t) {
-    tensor_of(t)->clientBuf =
-        (Qnn_ClientBuffer_t){scrap_new(mem, x->size_bytes, 0), (uint32_t)x->size_bytes};
-    data_draw(s, x->dtype, tensor_of(t)->clientBuf.data, x->size_bytes);
+static void set_data(source *s, scrap *mem, const drawn_op *op, uint32_t i, Qnn_Tensor_t *t) {
+    size_t bytes = op->in[i].size_bytes;
+    tensor_of(t)->clientBuf = (Qnn_ClientBuffer_t){scrap_new(mem, bytes, 0), (uint32_t)bytes};
+    input_draw(s, op, i, tensor_of(t)->clientBuf.data, bytes);
 }
 
 static bool is_sparse(const drawn_op *op) {
@@ -155,7 +155,7 @@ static void make_operands(source *s, scrap *mem, drawn_op *op, const char *prefi
                                                          : QNN_TENSOR_TYPE_APP_WRITE,
                             v2, style->bad_percent);
         if (x->role == QRN_ROLE_STATIC)
-            set_data(s, mem, x, &c->in[i]);
+            set_data(s, mem, op, i, &c->in[i]);
     }
     for (uint32_t i = 0; i < op->n_out; i++) {
         qrn_tensor *x = &op->out[i];

@@ -107,6 +107,8 @@ static size_t word_at(const char *list, uint32_t n, const char **word) {
 }
 
 static uint32_t dim_of(const theme *t, char c) {
+    if (c == 'R')
+        return t->common.rank ? t->common.rank : 1;
     return isdigit((unsigned char)c) ? (uint32_t)(c - '0') : t->letters[(c - 'a') % 26];
 }
 
@@ -244,8 +246,7 @@ static bool param_dims(theme *t, const qrn_param_def *d, qrn_shape *shape) {
             continue;
         *shape = (qrn_shape){0};
         for (p += len + 1; *p && *p != ']' && shape->rank < QRN_MAX_RANK; p++)
-            shape->dims[shape->rank++] =
-                *p == 'R' ? (t->common.rank ? t->common.rank : 1) : dim_of(t, *p);
+            shape->dims[shape->rank++] = dim_of(t, *p);
         return true;
     }
     return false;
@@ -310,8 +311,9 @@ static void draw_once(source *s, const qrn_op_def *def, drawn_op *op) {
     qrn_dtype_mask types = def->n_ins ? def->ins[0].types : def->outs[0].types;
     bool plain = types & QRN_T(F32) && draw_chance(s, 30);
     t.dtype = plain ? QRN_DTYPE_F32 : draw_type(&any, types);
-    uint32_t lo = def->n_ins ? def->ins[0].rank_min : 0, hi = def->n_ins ? def->ins[0].rank_max : 4;
-    t.common = any_shape(s, lo, hi);
+    bool of_output = def->n_ins == 0 || (t.row && t.row->ins[0] != '*' && t.row->outs[0] == '*');
+    const qrn_operand_def *first = of_output ? def->outs : def->ins;
+    t.common = any_shape(s, first->rank_min, first->rank_max);
     t.wild_percent = draw_chance(s, 5) ? 30 : 2;
     if (draw_chance(s, 2)) { // enough elements to share the work
         for (size_t i = 0; i < sizeof t.letters / sizeof t.letters[0]; i++)
