@@ -129,7 +129,7 @@ static qrn_status import_layer(ox_import *im, const ox_node *n, layer *l) {
     QRN_TRY(ox_set_output(im, n, 0, v->type, v->rank, v->dims));
     ox_expr e = ox_begin(im, n);
     bool fixed = ox_is_quantized(im, n) && ox_params_constant(&e, 1, 2) && is_full(&e, l, 1) &&
-                 is_full(&e, l, 2);
+                 is_full(&e, l, 2) && !wants(n, l->mean) && !wants(n, l->inverse);
     qc_tensor *x = fixed ? ox_unsigned_in(&e, 0, OX_ONNX) : ox_in_real(&e, 0, OX_ONNX);
     qc_tensor *y = fixed ? ox_unsigned_out(&e, 0, OX_ONNX) : ox_out_real(&e, 0, OX_ONNX);
     write_norm(&e, l, x, y);

@@ -7,13 +7,7 @@
 
 #include <string.h>
 
-typedef struct pool {
-    ox_window w;                // of images: rank 3 is widened
-    uint32_t dims[OX_MAX_RANK]; // of the output, as ONNX has them
-    uint32_t out[OX_MAX_SPATIAL];
-} pool;
-
-static qrn_status read_pool(ox_import *im, const ox_node *n, pool *p) {
+qrn_status ox_pool_read(ox_import *im, const ox_node *n, ox_pool *p) {
     const ox_val *x = ox_input(im, n, 0);
     if (!x)
         return ox_fail(im, n, QRN_E_UNCONNECTED, "input 0 is missing");
@@ -51,13 +45,13 @@ static void emit_pool(ox_expr *e, const char *op2, const char *op3, const ox_win
 static bool wants(const ox_node *n, uint32_t i) { return i < n->n_out && n->out[i][0]; }
 
 // QNN's op over three dimensions takes f32 and u8 alone.
-static bool takes(const ox_expr *e, const pool *p, const qc_tensor *x) {
+static bool takes(const ox_expr *e, const ox_pool *p, const qc_tensor *x) {
     (void)e;
     return p->w.n == 2 || ox_type_of(x) == QNN_DATATYPE_FLOAT_32 ||
            ox_type_of(x) == QNN_DATATYPE_UFIXED_POINT_8;
 }
 
-static void emit_max(ox_expr *e, const pool *p, qc_tensor *x, qc_tensor *y) {
+static void emit_max(ox_expr *e, const ox_pool *p, qc_tensor *x, qc_tensor *y) {
     if (!x || !y)
         return;
     if (!p->w.dilated) {
@@ -70,11 +64,10 @@ static void emit_max(ox_expr *e, const pool *p, qc_tensor *x, qc_tensor *y) {
 }
 
 static qrn_status import_max_pool(ox_import *im, const ox_node *n) {
-    pool p;
-    QRN_TRY(read_pool(im, n, &p));
+    ox_pool p;
+    QRN_TRY(ox_pool_read(im, n, &p));
     if (wants(n, 1))
-        return ox_fail(im, n, QRN_E_UNSUPPORTED,
-                       "the output Indices: QNN pools give values alone; leave it out");
+        return ox_pool_indices(im, n, &p);
     ox_expr e = ox_begin(im, n);
     qc_tensor *x = ox_image_in(&e, ox_fixed_in(&e, 0, OX_LAST));
     qc_tensor *y = ox_fixed_out(&e, 0, OX_LAST), *image = ox_image_out(&e, y);
@@ -108,7 +101,7 @@ static uint32_t counted(const ox_window *w, uint32_t i, uint32_t in, uint32_t o,
 }
 
 // 1 / (number of cells) for every window: [1, out..., 1].
-static qc_tensor *reciprocals(ox_expr *e, const pool *p, const qc_tensor *x, bool pads) {
+static qc_tensor *reciprocals(ox_expr *e, const ox_pool *p, const qc_tensor *x, bool pads) {
     uint32_t dims[OX_MAX_RANK] = {1}, rank = p->w.n + 2, index[OX_MAX_SPATIAL] = {0};
     size_t total = 1;
     for (uint32_t i = 0; i < p->w.n; i++)
@@ -131,8 +124,8 @@ static qc_tensor *reciprocals(ox_expr *e, const pool *p, const qc_tensor *x, boo
 }
 
 static qrn_status import_average_pool(ox_import *im, const ox_node *n) {
-    pool p;
-    QRN_TRY(read_pool(im, n, &p));
+    ox_pool p;
+    QRN_TRY(ox_pool_read(im, n, &p));
     bool pads = ox_attr_int(n, "count_include_pad", 0) != 0;
     ox_expr e = ox_begin(im, n);
     bool real = p.w.dilated;
@@ -177,10 +170,10 @@ static qrn_status read_p(ox_import *im, const ox_node *n, double *p) {
 }
 
 static qrn_status import_lp_pool(ox_import *im, const ox_node *n) {
-    pool p;
+    ox_pool p;
     double power_of;
     QRN_TRY(read_p(im, n, &power_of));
-    QRN_TRY(read_pool(im, n, &p));
+    QRN_TRY(ox_pool_read(im, n, &p));
     ox_expr e = ox_begin(im, n);
     qc_tensor *x = ox_image_in(&e, ox_in_real(&e, 0, OX_LAST));
     qc_tensor *y = ox_out_real(&e, 0, OX_LAST), *image = ox_image_out(&e, y);
@@ -199,11 +192,11 @@ static qrn_status import_lp_pool(ox_import *im, const ox_node *n) {
 // ---------------------------------------------------------------------------------------
 
 // All spatial dimensions at once; one of rank 2 or above 5 is reduced instead.
-static qrn_status read_global(ox_import *im, const ox_node *n, pool *p) {
+static qrn_status read_global(ox_import *im, const ox_node *n, ox_pool *p) {
     const ox_val *x = ox_input(im, n, 0);
     if (!x || x->rank < 3)
         return ox_fail(im, n, QRN_E_SHAPE, "its input must have rank 3 or more");
-    *p = (pool){.w.n = x->rank - 2};
+    *p = (ox_pool){.w.n = x->rank - 2};
     for (uint32_t i = 0; i < x->rank; i++)
         p->dims[i] = i < 2 ? x->dims[i] : 1;
     for (uint32_t i = 0; i < p->w.n && i < OX_MAX_SPATIAL; i++) {
@@ -223,7 +216,7 @@ static uint32_t spatial_axes(uint32_t rank, uint32_t *axes) {
 }
 
 static qrn_status import_global_pool(ox_import *im, const ox_node *n) {
-    pool p;
+    ox_pool p;
     uint32_t axes[OX_MAX_RANK];
     bool max = strcmp(n->op, "GlobalMaxPool") == 0;
     QRN_TRY(read_global(im, n, &p));
@@ -246,7 +239,7 @@ static qrn_status import_global_pool(ox_import *im, const ox_node *n) {
 }
 
 static qrn_status import_global_lp_pool(ox_import *im, const ox_node *n) {
-    pool p;
+    ox_pool p;
     double power_of;
     uint32_t axes[OX_MAX_RANK];
     QRN_TRY(read_p(im, n, &power_of));
@@ -262,74 +255,6 @@ static qrn_status import_global_lp_pool(ox_import *im, const ox_node *n) {
     return ox_end_real(&e, 0, OX_LAST, y);
 }
 
-// --- MaxUnpool
-// ------------------------------------------------------------------------------------------
-
-static qrn_status unpool_dims(ox_import *im, const ox_node *n, const ox_val *x, uint32_t *dims) {
-    ox_window w;
-    int64_t want[OX_MAX_RANK];
-    uint32_t count;
-    QRN_TRY(ox_window_read(im, n, x, NULL, &w));
-    dims[0] = x->dims[0];
-    dims[1] = x->dims[1];
-    for (uint32_t i = 0; i < w.n; i++) {
-        int64_t size = (int64_t)(x->dims[2 + i] - 1) * w.stride[i] + w.kernel[i] - w.pad[2 * i] -
-                       w.pad[2 * i + 1];
-        if (size <= 0 || size > INT32_MAX)
-            return ox_fail(im, n, QRN_E_SHAPE, "spatial dimension %u of the output is %lld", i,
-                           (long long)size);
-        dims[2 + i] = (uint32_t)size;
-    }
-    if (!ox_input(im, n, 2))
-        return QRN_OK;
-    if (!ox_const_ints(im, n, 2, want, OX_MAX_RANK, &count) || count != x->rank)
-        return ox_fail(im, n, QRN_E_UNSUPPORTED, "output_shape must be constant");
-    for (uint32_t i = 0; i < count; i++)
-        if (want[i] != dims[i])
-            return ox_fail(im, n, QRN_E_UNSUPPORTED,
-                           "output_shape differs from what the window implies: what the indices "
-                           "then count is not defined");
-    return QRN_OK;
-}
-
-// Indices count cells of the whole output.
-static qrn_status import_max_unpool(ox_import *im, const ox_node *n) {
-    const ox_val *x = ox_input(im, n, 0), *at = ox_input(im, n, 1);
-    uint32_t dims[OX_MAX_RANK], total = 1, count = 1;
-    if (!x || !at)
-        return ox_fail(im, n, QRN_E_UNCONNECTED, "two inputs are needed");
-    QRN_TRY(unpool_dims(im, n, x, dims));
-    QRN_TRY(ox_set_output(im, n, 0, x->type, x->rank, dims));
-    for (uint32_t i = 0; i < x->rank; i++) {
-        total *= dims[i];
-        count *= x->dims[i];
-    }
-    ox_expr e = ox_begin(im, n);
-    qc_tensor *data = ox_reshape(&e, ox_in_real(&e, 0, OX_ONNX), 1, &count), *index = NULL;
-    qc_tensor *y = ox_out_real(&e, 0, OX_ONNX);
-    if (e.s == QRN_OK)
-        e.s = ox_in_as(im, n, 1, OX_ONNX, QNN_DATATYPE_INT_32, &index);
-    index = ox_reshape(&e, index, 1, &count);
-    float *zeros = ox_alloc(im, total * sizeof *zeros);
-    if (!zeros)
-        return QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", n->name);
-    qc_tensor *empty = ox_floats(&e, data, 1, &total, zeros);
-    qc_tensor *full = empty ? ox_result_like(&e, empty, 1, &total) : NULL;
-    if (!full || !index)
-        return e.s;
-    qc_op o;
-    ox_op(im, &o, n, QNN_OP_SCATTER_ELEMENTS);
-    qc_in(&o, empty);
-    qc_in(&o, index);
-    qc_in(&o, data);
-    qc_out(&o, full);
-    qc_u32(&o, QNN_OP_SCATTER_ELEMENTS_PARAM_AXIS, 0);
-    ox_end(&e, &o);
-    ox_into(&e, y);
-    ox_reshape(&e, full, y->rank, y->dims);
-    return ox_end_real(&e, 0, OX_ONNX, y);
-}
-
 const ox_importer ox_import_pool[] = {
     {"MaxPool", "", import_max_pool},
     {"AveragePool", "", import_average_pool},
@@ -337,6 +262,5 @@ const ox_importer ox_import_pool[] = {
     {"GlobalAveragePool", "", import_global_pool},
     {"GlobalMaxPool", "", import_global_pool},
     {"GlobalLpPool", "", import_global_lp_pool},
-    {"MaxUnpool", "", import_max_unpool},
     {0},
 };

@@ -15,6 +15,7 @@
     X(einsum)           \
     X(deform)           \
     X(pool)             \
+    X(pool_index)       \
     X(conv_transpose)   \
     X(math)             \
     X(math_binary)      \

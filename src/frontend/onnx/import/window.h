@@ -58,6 +58,18 @@ qrn_status ox_conv_read(ox_import *im, const ox_node *n, uint32_t filter, ox_con
 // Filter [O, I, k...] of ONNX as [k..., I, O] of QNN.
 void ox_filter_perm(uint32_t rank, uint32_t *perm);
 
+// A pool as the node has it.
+typedef struct ox_pool {
+    ox_window w;                  // of images: rank 3 is widened
+    uint32_t dims[OX_MAX_RANK];   // of the output, as ONNX has them
+    uint32_t out[OX_MAX_SPATIAL]; // its spatial dimensions, widened
+} ox_pool;
+
+// Reads it and sets the shape of output 0.
+qrn_status ox_pool_read(ox_import *im, const ox_node *n, ox_pool *p);
+// MaxPool with its second output.
+qrn_status ox_pool_indices(ox_import *im, const ox_node *n, const ox_pool *p);
+
 // Emits a convolution of images (rank 4 or 5).
 void ox_convolve(ox_expr *e, const ox_window *w, uint32_t group, const qc_tensor *x,
                  const qc_tensor *filter, const qc_tensor *bias, const qc_tensor *y);
