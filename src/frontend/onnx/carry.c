@@ -190,8 +190,8 @@ qrn_status ox_set_moved(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_
     const ox_val *x = ox_input(im, n, i_in);
     QRN_TRY(ox_set_output(im, n, i, x->type, rank, dims));
     ox_val *y = ox_scope_find(im->scope, n->out[i]);
-    if (!is_real(x) && !y->enc && x->enc && x->enc->n == 1 && !x->enc->block)
-        y->enc = x->enc;
+    if (!is_real(x))
+        y->enc = x->enc && x->enc->n == 1 && !x->enc->block ? x->enc : NULL;
     return QRN_OK;
 }
 

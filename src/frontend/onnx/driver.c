@@ -79,6 +79,7 @@ static qrn_status create_input(ox_import *im, const ox_info *info, uint32_t posi
     v->type = info->type;
     QRN_TRY(input_shape(im, info, position, v));
     v->known = true;
+    QRN_TRY(ox_fit_encoding(im, v));
     return ox_tensor_create(im, v, OX_ONNX, QNN_TENSOR_TYPE_APP_WRITE, NULL, 0, &v->at[OX_ONNX]);
 }
 
@@ -111,8 +112,10 @@ static qrn_status enter_values(ox_import *im, const ox_node *nodes, uint32_t n) 
     ox_val *v;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < nodes[i].n_out; j++)
-            if (nodes[i].out[j][0])
+            if (nodes[i].out[j][0]) {
                 QRN_TRY(ox_scope_add(im, im->scope, nodes[i].out[j], &v));
+                v->made = true;
+            }
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t j = 0; j < nodes[i].n_in; j++)
             use(im, nodes[i].in[j], &nodes[i]);
@@ -139,6 +142,7 @@ static qrn_status fold_constants(ox_import *im, const ox_node *nodes, uint32_t n
                       .type = f.type,
                       .rank = f.rank,
                       .known = true,
+                      .made = true,
                       .data = f.data,
                       .bytes = f.bytes,
                       .n_uses = v->n_uses,

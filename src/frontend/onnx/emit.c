@@ -168,6 +168,10 @@ qrn_status ox_set_output(ox_import *im, const ox_node *n, uint32_t i, int type, 
     for (uint32_t d = 0; d < rank; d++)
         v->dims[d] = dims[d];
     v->known = true;
+    // Small integers that pass through an op as codes keep what their codes stand for.
+    const ox_val *x = input_val(im, n, 0);
+    if (ox_type_bits(type) <= 16 && type != OX_F16 && type != OX_BF16 && type != OX_BOOL)
+        v->enc = x && x->type == type && x->enc && x->enc->n == 1 && !x->enc->block ? x->enc : NULL;
     return QRN_OK;
 }
 
@@ -183,7 +187,7 @@ qrn_status ox_alias(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_in) 
     y->n_items = x->n_items;
     y->data = x->data;
     y->bytes = x->bytes;
-    y->enc = y->enc ? y->enc : x->enc;
+    y->enc = x->enc;
     y->quantized = x->quantized;
     y->turned = x->turned;
     memcpy(y->at, x->at, sizeof y->at);

@@ -62,6 +62,7 @@ typedef struct ox_val {
     uint32_t rank;
     uint32_t dims[OX_MAX_RANK];
     bool known;       // type and shape are set
+    bool made;        // by a node
     const void *data; // constant data in ONNX order, packed as in ox_tensor; else NULL
     size_t bytes;
     const ox_enc *enc;         // quantized value: its encoding

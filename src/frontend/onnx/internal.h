@@ -47,6 +47,13 @@ qrn_status ox_no_memory(const ox_import *im);
 qrn_status ox_output_val(ox_import *im, const ox_node *n, uint32_t i, ox_val **out);
 
 // units.c
+// The encoding that scale and zero point of a QuantizeLinear or DequantizeLinear give; NULL with
+// QRN_OK when they are not constant.
+qrn_status ox_node_encoding(ox_import *im, const ox_node *n, const ox_enc **out);
+// Checks v's encoding against its shape, which is known by now; axes become positive.
+qrn_status ox_fit_encoding(ox_import *im, ox_val *v);
+bool ox_same_encoding(const ox_enc *a, const ox_enc *b);
+int ox_quantized_type(const ox_import *im, const ox_node *q); // what a QuantizeLinear makes
 qrn_status ox_find_encodings(ox_import *im, const ox_node *nodes, uint32_t n);
 bool ox_unit_of(const ox_import *im, const ox_node *n);
 // Is v a float value inside a quantized unit: read by a QuantizeLinear alone, directly or through
@@ -54,8 +61,6 @@ bool ox_unit_of(const ox_import *im, const ox_node *n);
 bool ox_before_quantizer(const ox_import *im, const ox_val *v);
 // In a unit: the quantized value behind output `v`, its type and shape set; else v itself.
 qrn_status ox_unit_output(ox_import *im, ox_val *v, ox_val **out);
-qrn_status ox_import_quantize(ox_import *im, const ox_node *n);
-qrn_status ox_import_dequantize(ox_import *im, const ox_node *n);
 // A constant as floats (dequantized when it is quantized), in the arena; NULL when out of memory.
 const float *ox_const_floats(ox_import *im, const ox_val *v);
 void ox_const_floats_into(const ox_val *v, float *out); // the same into out[count]
@@ -65,6 +70,10 @@ void ox_const_floats_into(const ox_val *v, float *out); // the same into out[cou
 bool ox_stays_float(const ox_import *im, const ox_val *quantized);
 // Imports the QuantizeLinear n as a clip to the range of a quantized type.
 qrn_status ox_clip_to_range(ox_import *im, const ox_node *n, int type);
+
+// qdq.c
+qrn_status ox_import_quantize(ox_import *im, const ox_node *n);
+qrn_status ox_import_dequantize(ox_import *im, const ox_node *n);
 
 // place.c
 Qnn_DataType_t ox_qnn_type(const ox_import *im, const ox_val *v);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // QuantizeLinear and DequantizeLinear as encodings. Before the nodes are imported, every value that
-// one of them writes or reads in quantized form gets its encoding. A node between them is a
+// QuantizeLinear writes gets its encoding, and so do inputs of the graph. A node between them is a
 // quantized unit when its float inputs all come from DequantizeLinear (or are constants that the op
 // takes as parameters) and each float output goes to one QuantizeLinear, directly or through one
 // Relu or Clip.
@@ -111,11 +111,8 @@ const float *ox_const_floats(ox_import *im, const ox_val *v) {
 // --- encodings
 // ------------------------------------------------------------------------------------------
 
-// The encoding that scale and zero point (inputs `at` and the next) of n give; NULL with QRN_OK
-// when they are not constant.
-static qrn_status encoding_at(ox_import *im, const ox_node *n, uint32_t at, int64_t axis,
-                              const ox_enc **out) {
-    const ox_val *scale = value(im, n, at), *zero = value(im, n, at + 1);
+qrn_status ox_node_encoding(ox_import *im, const ox_node *n, const ox_enc **out) {
+    const ox_val *scale = value(im, n, 1), *zero = value(im, n, 2);
     *out = NULL;
     if (!scale || !scale->data || (zero && !zero->data))
         return QRN_OK;
@@ -129,61 +126,70 @@ static qrn_status encoding_at(ox_import *im, const ox_node *n, uint32_t at, int6
         scales[i] = float_at(scale, i);
         zeros[i] = zero && i < count_of(zero) ? (int32_t)int_at(zero, i) : 0;
     }
+    int64_t block = ox_attr_int(n, "block_size", 0);
     *e = (ox_enc){.n = (uint32_t)count,
-                  .axis = (int32_t)axis,
+                  .axis = (int32_t)ox_attr_int(n, "axis", 1),
                   .scales = scales,
                   .zeros = zeros,
-                  .block = (uint32_t)ox_attr_int(n, "block_size", 0)};
+                  .block = block > 0 && block <= INT32_MAX && scale->rank ? (uint32_t)block : 0};
     if (count == 1 && !e->block)
         e->axis = 0;
     *out = e;
     return QRN_OK;
 }
 
-static qrn_status encoding_of(ox_import *im, const ox_node *n, const ox_enc **out) {
-    return encoding_at(im, n, 1, ox_attr_int(n, "axis", 1), out);
-}
-
-static bool is_qlinear(const ox_node *n) {
-    return n && (is_op(n, "QLinearConv") || is_op(n, "QLinearMatMul"));
-}
-
-// The constant weights of QLinear ops, and their outputs where only such an op or DequantizeLinear
-// reads them: others would take the codes for plain numbers.
-static qrn_status find_qlinear_encodings(ox_import *im, const ox_node *n) {
-    if (!is_qlinear(n) || n->n_in < 8 || n->n_out < 1)
+qrn_status ox_fit_encoding(ox_import *im, ox_val *v) {
+    const ox_enc *e = v->enc;
+    if (!e || (e->n == 1 && !e->block))
         return QRN_OK;
-    ox_val *w = ox_scope_find(im->scope, n->in[3]), *y = ox_scope_find(im->scope, n->out[0]);
-    int64_t axis = is_op(n, "QLinearConv") || !w || w->rank == 0 ? 0 : w->rank - 1;
-    const ox_enc *e;
-    if (w && w->data && !w->enc) {
-        QRN_TRY(encoding_at(im, n, 4, axis, &e));
-        w->enc = e;
+    int64_t axis = e->axis < 0 ? e->axis + (int64_t)v->rank : e->axis;
+    size_t want = 0;
+    if (axis >= 0 && axis < v->rank) {
+        size_t length = v->dims[axis];
+        want = length;
+        if (e->block)
+            want = count_of(v) / length * ((length + e->block - 1) / e->block);
     }
-    bool apart =
-        y && y->n_uses <= 1 &&
-        (y->n_uses == 0 || is_qlinear(y->consumer) || is_op(y->consumer, "DequantizeLinear"));
-    if (apart && !y->enc) {
-        QRN_TRY(encoding_at(im, n, 6, 0, &e));
-        y->enc = e && e->n == 1 ? e : NULL;
-    }
+    if (e->n != want)
+        return QRN_FAIL(QRN_E_SHAPE, "value '%s': %u scales do not fit its shape (axis %d)",
+                        v->name, e->n, e->axis);
+    if (axis == e->axis)
+        return QRN_OK;
+    ox_enc *fixed = qrn_arena_copy(im->arena, e, sizeof *e);
+    if (!fixed)
+        return ox_no_memory(im);
+    fixed->axis = (int32_t)axis;
+    v->enc = fixed;
     return QRN_OK;
 }
 
+bool ox_same_encoding(const ox_enc *a, const ox_enc *b) {
+    if (a == b)
+        return true;
+    if (!a || !b || a->n != b->n || a->block != b->block ||
+        ((a->n > 1 || a->block) && a->axis != b->axis))
+        return false;
+    for (uint32_t i = 0; i < a->n; i++)
+        if (a->scales[i] != b->scales[i] ||
+            (a->zeros ? a->zeros[i] : 0) != (b->zeros ? b->zeros[i] : 0))
+            return false;
+    return true;
+}
+
+// Only what has no tensors yet and is not made by another op: of everything else the
+// DequantizeLinear itself sees what encoding it has.
 qrn_status ox_find_encodings(ox_import *im, const ox_node *nodes, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
-        QRN_TRY(find_qlinear_encodings(im, &nodes[i]));
         bool q = is_op(&nodes[i], "QuantizeLinear"), dq = is_op(&nodes[i], "DequantizeLinear");
         if ((!q && !dq) || nodes[i].n_in < 2 || nodes[i].n_out < 1)
             continue;
         const char *name = q ? nodes[i].out[0] : nodes[i].in[0];
         ox_val *v = ox_scope_find(im->scope, name);
         const ox_enc *e;
-        QRN_TRY(encoding_of(im, &nodes[i], &e));
-        if (!v)
-            QRN_TRY(ox_scope_add(im, im->scope, name, &v));
-        if (e && !v->enc)
-            v->enc = e;
+        if (!v || v->enc || v->known || (dq && v->made))
+            continue;
+        QRN_TRY(ox_node_encoding(im, &nodes[i], &e));
+        v->enc = e;
     }
     return QRN_OK;
 }
@@ -213,9 +219,10 @@ bool ox_before_quantizer(const ox_import *im, const ox_val *v) {
     return quantizer_of(im, v) != NULL;
 }
 
-static int quantized_type(const ox_import *im, const ox_node *q) {
+int ox_quantized_type(const ox_import *im, const ox_node *q) {
     const ox_val *zero = value(im, q, 2);
-    return zero ? zero->type : (int)ox_attr_int(q, "output_dtype", OX_U8);
+    int64_t type = ox_attr_int(q, "output_dtype", 0);
+    return zero ? zero->type : type ? (int)type : OX_U8;
 }
 
 qrn_status ox_unit_output(ox_import *im, ox_val *v, ox_val **out) {
@@ -232,7 +239,7 @@ qrn_status ox_unit_output(ox_import *im, ox_val *v, ox_val **out) {
         v->quantized->enc = target->enc;
         target = v->quantized;
     }
-    target->type = quantized_type(im, q);
+    target->type = ox_quantized_type(im, q);
     target->rank = v->rank;
     memcpy(target->dims, v->dims, sizeof v->dims);
     target->known = true;
@@ -283,58 +290,4 @@ bool ox_unit_of(const ox_import *im, const ox_node *n) {
             return false;
     }
     return any;
-}
-
-// --- the two ops
-// ----------------------------------------------------------------------------------------
-
-qrn_status ox_import_dequantize(ox_import *im, const ox_node *n) {
-    ox_val *x = n->n_in ? ox_scope_find(im->scope, n->in[0]) : NULL, *y;
-    if (!x || !x->known)
-        return ox_fail(im, n, QRN_E_UNCONNECTED, "its input is not known");
-    if (im->opt->as_float && (x->type == OX_F32 || x->type == OX_F16))
-        return ox_alias(im, n, 0, 0); // it was never quantized
-    if (!x->enc)
-        return ox_fail(im, n, QRN_E_UNSUPPORTED, "its scale or zero point is not constant");
-    const ox_val *scale = ox_input(im, n, 1);
-    QRN_TRY(ox_set_output(im, n, 0, scale->type, x->rank, x->dims));
-    y = ox_scope_find(im->scope, n->out[0]);
-    y->quantized = x;
-    return QRN_OK;
-}
-
-// Of a type that Convert takes.
-static bool is_convertible(const ox_val *v) {
-    return ox_type_bits(v->type) == 8 || ox_type_bits(v->type) == 16;
-}
-
-qrn_status ox_import_quantize(ox_import *im, const ox_node *n) {
-    const ox_val *x = ox_input(im, n, 0);
-    ox_val *y = n->n_out ? ox_scope_find(im->scope, n->out[0]) : NULL;
-    if (!x || (x->type != OX_F32 && x->type != OX_F16 && x->type != OX_I32))
-        return ox_fail(im, n, QRN_E_UNSUPPORTED, "type %s, expected float32, float16 or int32",
-                       x ? ox_type_name(x->type) : "missing");
-    if (!y || !y->enc)
-        return ox_fail(im, n, QRN_E_UNSUPPORTED, "its scale or zero point is not constant");
-    if (ox_stays_float(im, y) && x->type != OX_I32)
-        return ox_clip_to_range(im, n, quantized_type(im, n));
-    QRN_TRY(ox_set_output(im, n, 0, quantized_type(im, n), x->rank, x->dims));
-    if (y->at[OX_ONNX] || y->at[OX_LAST] || y->turned)
-        return QRN_OK; // the unit before wrote it
-    ox_layout layout = ox_layout_of(im, n);
-    qc_tensor *in, *out;
-    qc_op o;
-    bool requantize =
-        x->quantized && !x->quantized->data && is_convertible(x->quantized) && is_convertible(y);
-    if (requantize)
-        QRN_TRY(ox_tensor_in(im, x->quantized, layout, &in));
-    else if (x->type == OX_I32)
-        QRN_TRY(ox_in_as(im, n, 0, layout, QNN_DATATYPE_FLOAT_32, &in));
-    else
-        QRN_TRY(ox_in(im, n, 0, layout, &in));
-    QRN_TRY(ox_out(im, n, 0, layout, &out));
-    ox_op(im, &o, n, requantize ? QNN_OP_CONVERT : QNN_OP_QUANTIZE);
-    qc_in(&o, in);
-    qc_out(&o, out);
-    return qc_op_end(&o);
 }

@@ -26,7 +26,8 @@ static const struct {
     uint32_t least;
     const char *ops; // each between spaces
 } inputs[] = {
-    {0, " Constant Loop Optional OptionalHasElement RandomNormal RandomUniform Scan SequenceEmpty "},
+    {0, " Constant Loop Optional OptionalHasElement RandomNormal RandomUniform Scan "
+        "SequenceEmpty "},
     {2, " Add AffineGrid And Attention BitShift BitwiseAnd BitwiseOr BitwiseXor CastLike "
         "CausalConvWithState CenterCropPad Compress Conv ConvInteger ConvTranspose CumProd CumSum "
         "DequantizeLinear Div Equal Expand ExpandDims FusedMatMul Gather GatherElements GatherND "

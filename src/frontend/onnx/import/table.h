@@ -11,7 +11,6 @@
 #define OX_GROUPS(X)    \
     X(conv)             \
     X(matmul)           \
-    X(qlinear)          \
     X(einsum)           \
     X(deform)           \
     X(pool)             \
@@ -34,9 +33,10 @@
     X(signal)           \
     X(recurrent)        \
     X(quant)            \
+    X(quant_block)      \
     X(control)          \
     X(loop)             \
-    X(sequence)      \
+    X(sequence)         \
     X(attention)        \
     X(attention_fused)  \
     X(attention_grouped)\
