@@ -105,6 +105,24 @@ qrn_status qrn_api_graph_list_io(qrn_api_graph *g) {
     return QRN_OK;
 }
 
+// Weights that were packed are not kept a second time. A graph that may be finalized again, or
+// whose ops are watched, needs them.
+static bool may_release(const qrn_api_graph *g) {
+    for (uint32_t i = 0; i < g->ir->n_tensors; i++)
+        if (g->ir->tensors[i]->updateable)
+            return false;
+    return !g->debug_callback;
+}
+
+static void release_data(void *graph, const void *tensor) {
+    qrn_api_graph *g = graph;
+    qrn_tensor *t = (qrn_tensor *)(uintptr_t)tensor; // ours; the plan only hands it back
+    pthread_mutex_lock(&g->context->lock);
+    qrn_blobs_drop(&g->context->blobs, t->data);
+    t->data = NULL;
+    pthread_mutex_unlock(&g->context->lock);
+}
+
 // Builds the new executable form beside the old one and swaps them at the end.
 static qrn_status build(qrn_api_graph *g, const qrn_compile_options *opt) {
     qrn_async_wait(g->context);
@@ -119,6 +137,8 @@ static qrn_status build(qrn_api_graph *g, const qrn_compile_options *opt) {
         return s;
     }
     qrn_runner_destroy(old);
+    if (g->runner)
+        qrn_runner_finish(g->runner, may_release(g) ? release_data : NULL, g);
     qrn_api_graph_free_frames(g);
     pthread_mutex_lock(&g->context->lock);
     for (uint32_t i = 0; i < g->n_retired; i++)

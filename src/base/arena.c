@@ -47,7 +47,7 @@ static block *new_block(size_t cap) {
     return b;
 }
 
-void *qrn_arena_alloc(qrn_arena *a, size_t size_bytes) {
+void *qrn_arena_reserve(qrn_arena *a, size_t size_bytes) {
     size_t align = size_bytes >= QRN_ALIGN ? QRN_ALIGN : 16;
     size_t need;
     if (!qrn_add_size(size_bytes ? size_bytes : 1, QRN_TAIL, &need))
@@ -71,12 +71,18 @@ void *qrn_arena_alloc(qrn_arena *a, size_t size_bytes) {
     }
     b->used = at + (size_bytes ? size_bytes : 1);
     a->used += size_bytes;
-    memset(b->data + at, 0, size_bytes);
     return b->data + at;
 }
 
+void *qrn_arena_alloc(qrn_arena *a, size_t size_bytes) {
+    void *p = qrn_arena_reserve(a, size_bytes);
+    if (p)
+        memset(p, 0, size_bytes);
+    return p;
+}
+
 void *qrn_arena_copy(qrn_arena *a, const void *src, size_t size_bytes) {
-    void *p = qrn_arena_alloc(a, size_bytes);
+    void *p = qrn_arena_reserve(a, size_bytes);
     if (p && size_bytes)
         memcpy(p, src, size_bytes);
     return p;

@@ -13,6 +13,8 @@ void qrn_arena_destroy(qrn_arena *a); // NULL is fine
 // Cleared memory, 64-byte aligned for sizes of 64 bytes and more, 16-byte aligned below, with
 // readable bytes behind it; NULL when out of memory. Size 0 gives a valid pointer.
 void *qrn_arena_alloc(qrn_arena *a, size_t size_bytes);
+// The same, not cleared: large blocks take memory only as they are written.
+void *qrn_arena_reserve(qrn_arena *a, size_t size_bytes);
 void *qrn_arena_copy(qrn_arena *a, const void *src, size_t size_bytes);
 char *qrn_arena_strdup(qrn_arena *a, const char *s);
 // Bytes handed out so far.

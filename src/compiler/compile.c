@@ -158,6 +158,8 @@ qrn_status qrn_compile(const qrn_graph *g, const qrn_compile_options *opt, qrn_p
     bool values = false, steps = false, nodes = false, io = false;
     if (s == QRN_OK)
         s = settle_all(lo.plan, &values, &steps, &nodes, &io);
+    if (s == QRN_OK)
+        s = qrn_lo_keep_packings(&lo);
     if (!values)
         qrn_free(lo.plan->values);
     if (!steps)
@@ -168,6 +170,7 @@ qrn_status qrn_compile(const qrn_graph *g, const qrn_compile_options *opt, qrn_p
         qrn_free(lo.plan->io);
     qrn_free(lo.by_id);
     qrn_free(lo.conversions);
+    qrn_free(lo.packings);
     if (s != QRN_OK) {
         qrn_arena_destroy(arena);
         return s;

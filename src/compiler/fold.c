@@ -59,6 +59,9 @@ qrn_status qrn_lo_fold(qrn_lowering *lo, const qrn_step *s, bool *folded) {
         v->storage = QRN_STORE_CONST;
         p->const_bytes += v->size_bytes;
     }
+    for (uint32_t i = 0; i < s->n_in; i++)
+        if (s->in[i] != UINT32_MAX)
+            qrn_lo_pack_value(lo, s->in[i]);
     *folded = true;
     return run_now(lo, s, ptrs);
 }

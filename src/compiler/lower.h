@@ -51,6 +51,12 @@ qrn_status qrn_lo_temp(qrn_lowering *lo, qrn_dtype dtype, const qrn_shape *shape
 // A new constant: uninitialised memory of the value's size that the caller fills through *data.
 qrn_status qrn_lo_const(qrn_lowering *lo, qrn_dtype dtype, const qrn_shape *shape,
                         const qrn_quant *quant, qrn_val *out, void **data);
+// A constant made from a static tensor by `pack`, once everything that can fail is done: the memory
+// is taken now and written then, so that the tensor's own data can be given up one by one. args are
+// copied.
+qrn_status qrn_lo_packed(qrn_lowering *lo, qrn_dtype dtype, const qrn_shape *shape,
+                         const qrn_tensor *source, qrn_pack_fn pack, const void *args,
+                         size_t args_bytes, qrn_val *out);
 // `v` in another format: itself when nothing changes, else a conversion step (folded for
 // constants).
 qrn_status qrn_lo_as(qrn_lowering *lo, qrn_val v, qrn_dtype dtype, const qrn_quant *quant,

@@ -12,6 +12,15 @@ typedef struct qrn_conversion {
     qrn_val from, to;
 } qrn_conversion;
 
+// A constant that is still to be written (qrn_lo_packed).
+typedef struct qrn_packing {
+    qrn_val value;
+    const qrn_tensor *source;
+    qrn_pack_fn pack;
+    const void *args;
+    bool done;
+} qrn_packing;
+
 struct qrn_lowering {
     const qrn_graph *graph;
     const qrn_compile_options *opt;
@@ -21,12 +30,18 @@ struct qrn_lowering {
     uint32_t n_by_id;
     qrn_conversion *conversions; // reused while no branch begins or ends
     uint32_t n_conversions, cap_conversions;
+    qrn_packing *packings;
+    uint32_t n_packings, cap_packings;
     const qrn_node *node; // being lowered
     uint32_t depth;       // of branches we are inside; nothing is folded there
 };
 
 // Appends room for one element to a growing array; false when out of memory.
 bool qrn_lo_grow(void **array, uint32_t *cap, uint32_t used, size_t elem_bytes);
+
+// pack.c: writes a constant now when it is still to be written; hands the others to the plan.
+void qrn_lo_pack_value(qrn_lowering *lo, qrn_val v);
+qrn_status qrn_lo_keep_packings(qrn_lowering *lo);
 
 // fold.c: runs step `s` now if everything it reads is constant; *folded says whether it did.
 qrn_status qrn_lo_fold(qrn_lowering *lo, const qrn_step *s, bool *folded);

@@ -46,6 +46,23 @@ void qrn_plan_destroy(qrn_plan *p) {
 
 const qrn_plan *qrn_runner_plan(const qrn_runner *r) { return r->plan; }
 
+void qrn_plan_finish(qrn_plan *p, void (*release)(void *ctx, const void *tensor), void *ctx) {
+    for (uint32_t i = 0; i < p->n_packings; i++) {
+        const qrn_plan_packing *k = &p->packings[i];
+        if (k->pack)
+            k->pack(k->args, k->src, k->dst);
+        if (!release || !k->tensor)
+            continue;
+        p->values[k->source].view.data = NULL;
+        release(ctx, k->tensor);
+    }
+    p->n_packings = 0;
+}
+
+void qrn_runner_finish(qrn_runner *r, void (*release)(void *ctx, const void *tensor), void *ctx) {
+    qrn_plan_finish(r->plan, release, ctx);
+}
+
 qrn_status qrn_runner_create(qrn_plan *plan, qrn_runner **out) {
     qrn_runner *r = qrn_arena_alloc(plan->arena, sizeof *r);
     uint32_t *first = qrn_arena_alloc(plan->arena, (plan->n_steps + 1) * sizeof *first);

@@ -72,12 +72,24 @@ typedef struct qrn_io {
     bool optional; // may be left out of a call
 } qrn_io;
 
+// A constant that qrn_plan_finish has to write.
+typedef void (*qrn_pack_fn)(const void *args, const void *src, void *dst);
+typedef struct qrn_plan_packing {
+    qrn_pack_fn pack; // NULL: written already
+    const void *args, *src;
+    void *dst;
+    const void *tensor; // the compiler's tensor whose data nothing needs afterwards, or NULL
+    uint32_t source;    // its value
+} qrn_plan_packing;
+
 typedef struct qrn_plan {
     qrn_arena *arena; // owns everything below
     qrn_value *values;
     qrn_step *steps;
     qrn_io *io; // application tensors: inputs first, then outputs, in creation order
     qrn_plan_node *nodes;
+    qrn_plan_packing *packings;
+    uint32_t n_packings;
     uint32_t n_values, n_steps, n_io, n_nodes;
     uint32_t max_operands; // largest n_in + n_out of a step
     uint32_t max_tasks;    // most tasks a step may be cut into: scratch is planned for that many
@@ -90,5 +102,10 @@ typedef struct qrn_plan {
 } qrn_plan;
 
 void qrn_plan_destroy(qrn_plan *p); // NULL is fine
+
+// Writes the packed constants; call it once, before the first execution. Cannot fail. `release`
+// (NULL: keep everything) is told of each tensor whose data is not needed any more, and may free it
+// at once.
+void qrn_plan_finish(qrn_plan *p, void (*release)(void *ctx, const void *tensor), void *ctx);
 
 #endif

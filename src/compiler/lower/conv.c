@@ -69,6 +69,16 @@ static qrn_status columns_args(const qrn_node *n, void *args) {
     return QRN_OK;
 }
 
+typedef struct dense_packing {
+    qrn_dense_args dense;
+    size_t depth_stride, col_stride; // of the weights
+} dense_packing;
+
+static void pack_dense(const void *args, const void *src, void *dst) {
+    const dense_packing *p = args;
+    qrn_dense_pack(&p->dense, src, p->depth_stride, p->col_stride, dst);
+}
+
 // Single precision with constant weights: packs them and emits a step of the dense family.
 static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
     qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, out, packed;
@@ -86,8 +96,14 @@ static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qr
     if (!w || n->out[0]->dtype != QRN_DTYPE_F32 || !q->dense ||
         !qrn_dense_packed_shape(q->dense, shape.dims))
         return QRN_E_UNSUPPORTED;
-    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &shape, NULL, &packed, &data));
-    qrn_dense_pack(q->dense, w, q->w_depth, q->w_col, data);
+    if (qrn_tensor_is_static(n->in[1])) {
+        dense_packing p = {*q->dense, q->w_depth, q->w_col};
+        QRN_TRY(
+            qrn_lo_packed(lo, QRN_DTYPE_F32, &shape, n->in[1], pack_dense, &p, sizeof p, &packed));
+    } else { // computed from constants while compiling
+        QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &shape, NULL, &packed, &data));
+        qrn_dense_pack(q->dense, w, q->w_depth, q->w_col, data);
+    }
     ins[1] = packed;
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
     return qrn_lo_step(lo, &qrn_family_dense, QRN_DOMAIN_F32, q->dense, ins, 3, &out, 1, 0);
