@@ -109,6 +109,9 @@ def main():
             continue
         net, x = build(name)
         with torch.no_grad():
+            for weight in net.parameters():  # some heads start as zeros, which would hide mistakes
+                if not weight.any():
+                    weight.normal_(0, 0.02)
             torch.onnx.export(net.eval(), (x,), str(path), opset_version=18, external_data=False,
                               input_names=["x"], output_names=["y"], dynamo=True)
         print(name, path.stat().st_size)

@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: MIT
 //
-// Heap memory over aligned_alloc. The two counters are atomics that only tests read or set.
+// Heap memory over aligned_alloc; large blocks are mapped, so that their memory goes back to the
+// system when they are freed, wherever they lie. A line before each block says which it is.
+// Sanitizers want to see every block, so there all come from the heap. The counters are atomics
+// that only tests read or set.
 #include "base/mem.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define LARGE_BYTES ((size_t)1 << 20)
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HEADER_BYTES 0
+#else
+#define HEADER_BYTES QRN_ALIGN // holds the bytes mapped, 0 for the heap
+#endif
 
 static atomic_uint fail_countdown; // 0 = off; the allocation that brings it to 0 fails
 static atomic_bool fail_forever;
@@ -32,11 +44,22 @@ static bool should_fail(void) {
     return true;
 }
 
+static void *take(size_t total) {
+    bool mapped = HEADER_BYTES && total >= LARGE_BYTES;
+    char *p = mapped ? mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                     : aligned_alloc(QRN_ALIGN, total);
+    if (!p || (mapped && p == MAP_FAILED))
+        return NULL;
+    if (HEADER_BYTES)
+        *(size_t *)(void *)p = mapped ? total : 0;
+    return p + HEADER_BYTES;
+}
+
 void *qrn_alloc(size_t size_bytes) {
     size_t total;
-    if (should_fail() || !qrn_add_size(size_bytes, QRN_TAIL + QRN_ALIGN - 1, &total))
+    if (should_fail() || !qrn_add_size(size_bytes, HEADER_BYTES + QRN_TAIL + QRN_ALIGN - 1, &total))
         return NULL;
-    void *p = aligned_alloc(QRN_ALIGN, total / QRN_ALIGN * QRN_ALIGN);
+    void *p = take(total / QRN_ALIGN * QRN_ALIGN);
     if (p)
         atomic_fetch_add_explicit(&live, 1, memory_order_relaxed);
     return p;
@@ -67,9 +90,15 @@ char *qrn_strdup(const char *s) {
 }
 
 void qrn_free(void *p) {
-    if (p)
-        atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
-    free(p);
+    if (!p)
+        return;
+    atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
+    char *block = (char *)p - HEADER_BYTES;
+    size_t mapped = HEADER_BYTES ? *(size_t *)(void *)block : 0;
+    if (mapped)
+        munmap(block, mapped);
+    else
+        free(block);
 }
 
 bool qrn_mul_size(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }

@@ -183,6 +183,15 @@ static bool is_std(const ox_node *n, const char *op) {
            (n->domain[0] == '\0' || strcmp(n->domain, "com.microsoft") == 0);
 }
 
+// Large constants may lie unaligned in the file: copied for those who read them by element.
+static qrn_status align(ox_import *im, ox_val *v) {
+    unsigned bytes = ox_type_bits(v->type) / 8;
+    if (!v->data || bytes < 2 || (uintptr_t)v->data % bytes == 0)
+        return QRN_OK;
+    v->data = qrn_arena_copy(im->arena, v->data, v->bytes);
+    return v->data ? QRN_OK : ox_no_memory(im);
+}
+
 // Tries to compute the node now; *done says whether it was.
 static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
     const ox_val *in[64];
@@ -196,6 +205,9 @@ static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
         if (in[i] && !shape_only && (in[i]->quantized || !in[i]->data))
             return QRN_OK;
     }
+    for (uint32_t i = 0; !shape_only && i < n->n_in; i++)
+        if (n->in[i][0])
+            QRN_TRY(align(im, ox_scope_find(im->scope, n->in[i])));
     memset(out, 0, sizeof out);
     qrn_status s = ox_fold(n, ox_version(im, n), in, FOLD_BYTES, im->arena, out);
     if (s == QRN_E_UNSUPPORTED) {
@@ -420,6 +432,7 @@ static qrn_status finish_outputs(ox_import *im, const ox_graph *g, ox_result *r)
             return QRN_FAIL(QRN_E_UNSUPPORTED, "output '%s' is not a tensor", v->name);
         if (!v->data)
             QRN_TRY(finish_output(im, v, &t));
+        QRN_TRY(align(im, v));
         describe_port(&ports[i], v, t);
         ports[i].data = v->data;
     }

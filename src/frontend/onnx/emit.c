@@ -111,7 +111,7 @@ const float *ox_const_reals(ox_import *im, const ox_node *n, uint32_t i) {
     const ox_val *v = input_val(im, n, i);
     if (v && v->quantized)
         v = v->quantized;
-    if (v && v->data && v->type == OX_F32)
+    if (v && v->data && v->type == OX_F32 && (uintptr_t)v->data % sizeof(float) == 0)
         return v->data;
     return v && v->data ? ox_const_floats(im, v) : NULL;
 }

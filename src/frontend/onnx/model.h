@@ -39,7 +39,8 @@ typedef enum ox_type {
 const char *ox_type_name(int type); // "float32", "int64", ...; "type 17" style text for others
 unsigned ox_type_bits(int type);    // 0 for types without a fixed size
 
-// A constant: data dense, little-endian, 4-bit types two per byte (low nibble first).
+// A constant: data dense, little-endian, 4-bit types two per byte (low nibble first). Large floats
+// may lie unaligned in the file; all else is aligned.
 typedef struct ox_tensor {
     const char *name;
     int type;

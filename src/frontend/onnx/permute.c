@@ -12,12 +12,12 @@
 #define COPY_RUN(type)                                                                             \
     do {                                                                                           \
         type *d = (type *)dst;                                                                     \
-        const type *s = (const type *)src;                                                         \
-        for (size_t i = 0; i < n; i++)                                                             \
-            d[i] = s[i * stride];                                                                  \
+        const char *s = src;                                                                       \
+        for (size_t i = 0; i < n; i++, s += stride * sizeof(type))                                 \
+            memcpy(&d[i], s, sizeof(type));                                                        \
     } while (0)
 
-// n elements that lie `stride` elements apart.
+// n elements that lie `stride` elements apart, perhaps unaligned.
 static void copy_run(void *dst, const void *src, size_t stride, size_t n, unsigned bits) {
     switch (bits) {
     case 8:

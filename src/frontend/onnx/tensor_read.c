@@ -164,10 +164,14 @@ static qrn_status read_tensor_field(ox_reader *r, const ox_wire *w, ox_tensor *t
     }
 }
 
-// Kernels and folding read whole elements: data that is not aligned is copied.
+// Data that is not aligned is copied, except large floats (weights): whoever reads those element by
+// element takes care.
+#define LARGE_BYTES ((size_t)64 << 10)
 static qrn_status align(ox_reader *r, ox_tensor *t) {
     unsigned bytes = ox_type_bits(t->type) / 8;
-    if (bytes < 2 || (uintptr_t)t->data % bytes == 0)
+    bool weights =
+        t->bytes >= LARGE_BYTES && (t->type == OX_F32 || t->type == OX_F16 || t->type == OX_BF16);
+    if (bytes < 2 || weights || (uintptr_t)t->data % bytes == 0)
         return QRN_OK;
     t->data = qrn_arena_copy(r->model->arena, t->data, t->bytes);
     return t->data ? QRN_OK : no_memory();

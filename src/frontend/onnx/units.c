@@ -58,13 +58,18 @@ static int64_t int_at(const ox_val *v, size_t i) {
 }
 
 static float float_at(const ox_val *v, size_t i) {
+    float f;
+    uint16_t h;
     switch (v->type) {
     case OX_F32:
-        return ((const float *)v->data)[i];
+        memcpy(&f, (const char *)v->data + i * sizeof f, sizeof f);
+        return f;
     case OX_F16:
-        return qrn_f16_to_f32(((const uint16_t *)v->data)[i]);
+        memcpy(&h, (const char *)v->data + i * sizeof h, sizeof h);
+        return qrn_f16_to_f32(h);
     case OX_BF16:
-        return qrn_bf16_to_f32(((const uint16_t *)v->data)[i]);
+        memcpy(&h, (const char *)v->data + i * sizeof h, sizeof h);
+        return qrn_bf16_to_f32(h);
     case OX_F64:
         return (float)((const double *)v->data)[i];
     default:
