@@ -79,6 +79,8 @@ static qrn_status create_input(ox_import *im, const ox_info *info, uint32_t posi
     v->type = info->type;
     QRN_TRY(input_shape(im, info, position, v));
     v->known = true;
+    if (ox_type_bits(v->type) > 16)
+        v->enc = NULL; // fixed point of 32 bits is for biases
     QRN_TRY(ox_fit_encoding(im, v));
     return ox_tensor_create(im, v, OX_ONNX, QNN_TENSOR_TYPE_APP_WRITE, NULL, 0, &v->at[OX_ONNX]);
 }
@@ -199,6 +201,9 @@ static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
     bool shape_only = is_std(n, "Shape") || is_std(n, "Size") || is_std(n, "EyeLike");
     *done = false;
     if (n->n_in > 64 || n->n_out > 32 || is_std(n, "DequantizeLinear"))
+        return QRN_OK;
+    QRN_TRY(ox_fold_codes(im, n, FOLD_BYTES, done));
+    if (*done)
         return QRN_OK;
     for (uint32_t i = 0; i < n->n_in; i++) {
         in[i] = n->in[i][0] ? ox_scope_find(im->scope, n->in[i]) : NULL;

@@ -3,6 +3,7 @@
 // QuantizeLinear and DequantizeLinear. With constant scale and zero point they are encodings of
 // tensors, and where nothing absorbs them a Quantize, Dequantize or Convert op. Everything else,
 // and codes that leave the graph, is computed as ONNX says: divide, round to even, add, clip.
+#include "frontend/onnx/fold.h"
 #include "frontend/onnx/import/compose.h"
 #include "frontend/onnx/internal.h"
 
@@ -122,6 +123,62 @@ qrn_status ox_import_dequantize(ox_import *im, const ox_node *n) {
     y->quantized = x;
     if (!ox_same_encoding(x->enc, fit.enc))
         QRN_TRY(with_encoding(im, n, x, fit.enc, &y->quantized));
+    return QRN_OK;
+}
+
+// --- moving constants
+// ------------------------------------------------------------------------------------
+
+// The encoding behind a move of a constant; NULL: it does not follow so simply.
+static const ox_enc *moved_encoding(ox_import *im, const ox_node *n, const ox_val *x) {
+    int64_t perm[OX_MAX_RANK];
+    uint32_t given = ox_attr_ints(n, "perm", perm, OX_MAX_RANK);
+    if (x->enc->block)
+        return NULL;
+    if (x->enc->n == 1)
+        return x->enc;
+    if (strcmp(n->op, "Transpose") != 0 || (given && given != x->rank))
+        return NULL;
+    ox_enc *e = qrn_arena_copy(im->arena, x->enc, sizeof *e);
+    for (uint32_t d = 0; e && d < x->rank; d++)
+        if ((given ? perm[d] : x->rank - 1 - d) == x->enc->axis) {
+            e->axis = (int32_t)d;
+            return e;
+        }
+    return NULL;
+}
+
+qrn_status ox_fold_codes(ox_import *im, const ox_node *n, size_t max_bytes, bool *done) {
+    static const char *const ops[] = {"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze"};
+    const ox_val *x = ox_input(im, n, 0), *q = x ? x->quantized : NULL, *in[2] = {q};
+    const ox_enc *enc = NULL;
+    ox_folded f = {0};
+    ox_val *y, *codes;
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0] && q && q->data && q->enc; i++)
+        if (strcmp(n->op, ops[i]) == 0 && n->domain[0] == '\0' && n->n_in <= 2 && n->n_out == 1)
+            enc = moved_encoding(im, n, q);
+    *done = false;
+    in[1] = ox_input(im, n, 1);
+    if (!enc || (in[1] && !in[1]->data))
+        return QRN_OK;
+    qrn_status s = ox_fold(n, ox_version(im, n), in, max_bytes, im->arena, &f);
+    if (s == QRN_E_UNSUPPORTED) {
+        qrn_message_clear();
+        return QRN_OK;
+    }
+    QRN_TRY(s);
+    QRN_TRY(ox_set_output(im, n, 0, x->type, f.rank, f.dims));
+    QRN_TRY(ox_output_val(im, n, 0, &y));
+    if (!(codes = ox_alloc(im, sizeof *codes)))
+        return ox_no_memory(im);
+    *codes = *y;
+    codes->type = f.type;
+    codes->data = f.data;
+    codes->bytes = f.bytes;
+    codes->enc = enc;
+    codes->is_output = false;
+    y->quantized = codes;
+    *done = true;
     return QRN_OK;
 }
 

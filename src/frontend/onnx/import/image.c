@@ -72,27 +72,13 @@ static qc_tensor *per_axis(ox_expr *e, const qc_tensor *x, double scale, double 
     return ox_floats(e, x, 1, &n, v);
 }
 
-static qc_tensor *number(ox_expr *e, double value) {
-    qc_tensor *t = NULL;
-    if (e->s == QRN_OK)
-        e->s = ox_number(e->im, QNN_DATATYPE_FLOAT_32, value, &t);
-    return t;
-}
-
-// Positions outside of the image are brought back before they are taken apart.
-static qc_tensor *bring_back(ox_expr *e, const grid_mode *g, const qc_tensor *x, qc_tensor *p) {
+// Positions outside of the image are reflected before they are taken apart. Border pixels and zeros
+// come with the positions around, as in torch and ONNX Runtime.
+static qc_tensor *reflect(ox_expr *e, const grid_mode *g, const qc_tensor *x, qc_tensor *p) {
     double low = g->align ? 0 : -0.5;
-    if (g->padding == QNN_OP_GRID_SAMPLE_PADDING_MODE_ZEROS)
+    if (g->padding != QNN_OP_GRID_SAMPLE_PADDING_MODE_REFLECTION)
         return p;
-    if (g->padding == QNN_OP_GRID_SAMPLE_PADDING_MODE_BORDER) {
-        qc_tensor *high = per_axis(e, x, 1, g->align ? -1 : -0.5);
-        qc_tensor *cut = ox_with(e, QNN_OP_ELEMENT_WISE_MAXIMUM, p, 0);
-        cut = ox_binary(e, QNN_OP_ELEMENT_WISE_MINIMUM, cut, per_axis(e, x, 1, -1));
-        qc_tensor *above = ox_compare(e, QNN_OP_ELEMENT_WISE_GREATER, p, high);
-        qc_tensor *below = ox_compare(e, QNN_OP_ELEMENT_WISE_LESS, p, number(e, low));
-        return ox_select(e, above, cut, ox_select(e, below, cut, p));
-    }
-    // Reflection: a wave of twice the width.
+    // A wave of twice the width.
     qc_tensor *width = per_axis(e, x, 1, g->align ? -1 : 0);
     qc_tensor *wave = per_axis(e, x, 2, g->align ? -2 : 0);
     qc_tensor *d = ox_with(e, SUB, p, low);
@@ -129,7 +115,7 @@ static void begin_cubic(ox_expr *e, cubic *c, qc_tensor *grid) {
         ox_binary(e, MUL, ox_with(e, ADD, grid, 1), per_axis(e, x, 0.5, align ? -0.5 : 0));
     if (!align)
         p = ox_with(e, SUB, p, 0.5);
-    p = bring_back(e, &c->g, x, p);
+    p = reflect(e, &c->g, x, p);
     qc_tensor *cell = ox_unary(e, QNN_OP_ELEMENT_WISE_FLOOR, p);
     qc_tensor *t = ox_binary(e, SUB, p, cell);
     qc_tensor *w[] = {polynomial(e, t, k, -2 * k, k, 0), polynomial(e, t, k + 2, -k - 3, 0, 1),

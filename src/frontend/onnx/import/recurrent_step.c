@@ -205,7 +205,8 @@ static void lstm_step(ox_expr *e, const cell *c, qc_tensor *x, qc_tensor **h, qc
     qc_tensor *g = activate(e, c, 1, gate(e, c, x, 3));
     *state = ox_binary(e, ADD, ox_binary(e, MUL, f, *state), ox_binary(e, MUL, i, g));
     qc_tensor *o = activate(e, c, 0, peeped(e, c, 1, gate(e, c, x, 1), *state));
-    *h = ox_binary(e, MUL, o, activate(e, c, 2, *state));
+    // As ONNX Runtime has it the cell state is not clipped, only sums of products are.
+    *h = ox_binary(e, MUL, o, apply(e, &c->act[2], *state));
 }
 
 // --- the pass
