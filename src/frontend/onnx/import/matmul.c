@@ -152,7 +152,7 @@ static qrn_status import_matmul(ox_import *im, const ox_node *n) {
         wide = (shape){
             2,
             {(uint32_t)(qc_tensor_count(y) / wide.dims[wide.rank - 1]), wide.dims[wide.rank - 1]}};
-    if (out.rank != wide.rank)
+    if (out.rank != wide.rank || memcmp(y->dims, wide.dims, wide.rank * sizeof *wide.dims) != 0)
         product = ox_result_like(&e, y, wide.rank, wide.dims);
     if (weight) {
         ox_fully_connected(&e, as_matrix(&e, a, true), weight_of(&e, real), NULL, product);
