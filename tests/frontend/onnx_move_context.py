@@ -320,6 +320,55 @@ def codes():
                                 {"i": np.zeros((2, 1, 4), np.int64)}, same, axis=1)
 
 
+def weights():
+    """Dequantized constants that are moved before they are read: the codes move."""
+    x, q = normal(2, 3), RNG.integers(-127, 128, (4, 3)).astype(np.int8)
+    per_axis = np.array([0.01, 0.03, 0.02, 0.015], np.float32)
+    steps = [("transposed", [node("Transpose", "d", "w")], {}, lambda w: w.T),
+             ("turned", [node("Reshape", "d r", "e"), node("Transpose", "e", "f", perm=[1, 2, 0]),
+                         node("Squeeze", "f o", "w")], {"r": ints(4, 1, 3), "o": ints(0)},
+              lambda w: w.T),
+             ("flat", [node("Flatten", "d", "e", axis=0), node("Reshape", "e r", "w")],
+              {"r": ints(3, 4)}, lambda w: w.reshape(3, 4)),
+             ("sliced", [node("Slice", "d b e", "f"), node("Unsqueeze", "f o", "g"),
+                         node("Squeeze", "g o", "h"), node("Transpose", "h", "w", perm=[1, 0])],
+              {"b": ints(1), "e": ints(3), "o": ints(-1)}, lambda w: w[1:3].T)]
+    for name, nodes, constants, f in steps:
+        for scale in (np.float32(0.02), per_axis):
+            real = q.astype(np.float64) * (scale[:, None] if scale.ndim else scale)
+            zero = np.zeros_like(scale, np.int8)
+            tag = f"weights_{name}_{'per_axis' if scale.ndim else 'whole'}"
+            yield case(tag, [node("DequantizeLinear", "q s z", "d", axis=-2), *nodes,
+                             node("MatMul", "x w", "y")], {"x": x},
+                       constants={"q": q, "s": scale, "z": zero, **constants}, opset=21,
+                       expected=[(x.astype(np.float64) @ f(real)).astype(np.float32)], tol=1e-6)
+
+
+def tables():
+    """Rows of a quantized table, with and without quantization behind."""
+    for t in (np.uint8, np.int8, np.uint16, np.int16):
+        info = np.iinfo(t)
+        q = RNG.integers(info.min, info.max + 1, (5, 3)).astype(t)
+        constants = {"q": q, "s": np.float32(0.03), "z": t(7)}
+        rows = ints(4, -5, 2)
+        real = ((q.astype(np.float64) - 7) * np.float32(0.03))[rows].astype(np.float32)
+        nodes = [node("DequantizeLinear", "q s z", "d"), node("Gather", "d i", "f")]
+        name = f"table_{np.dtype(t).name}"
+        yield case(name, [*nodes, node("Relu", "f", "y")], {"i": rows}, constants=constants,
+                   opset=21, expected=[np.maximum(real, 0)], tol=1e-6)
+        yield case(name + "_quantized", [*nodes, node("QuantizeLinear", "f s z", "r"),
+                                         node("DequantizeLinear", "r s z", "y")], {"i": rows},
+                   constants=constants, opset=21, expected=[real], tol=1e-6)
+    x = np.round(normal(2, 3) * 20).astype(np.float32)
+    yield case("quantized_twice", [node("QuantizeLinear", "x s z", "q"),
+                                   node("DequantizeLinear", "q s z", "d"),
+                                   node("Reshape", "d n", "e"),
+                                   node("QuantizeLinear", "e s z", "r"),
+                                   node("DequantizeLinear", "r s z", "y")], {"x": x}, "r y",
+               {"s": np.float32(1), "z": np.int8(0), "n": ints(2, 3)}, opset=21,
+               expected=[x.astype(np.int8), x])
+
+
 def refusals():
     x = normal(2, 3)
 
@@ -353,6 +402,10 @@ def refusals():
                   constants={"p": ints(0, 1, 0, 1)})
     yield refused("pad_all_cut", node("Pad", "x p", "y"), "nothing of the input is left",
                   constants={"p": ints(0, -2, 0, -1)})
+    for axis, scales in ((2, 3), (-1, 2)):
+        yield refused(f"encoding_{axis}", node("DequantizeLinear", "q s", "y", axis=axis),
+                      "axis 2" if axis == 2 else "2 scales", {"q": x.astype(np.int8)},
+                      {"s": np.ones(scales, np.float32)})
     yield refused("scatter", node("ScatterElements", "x i u", "y", reduction="mean"),
                   "reduction 'mean'", {"x": x, "u": x}, {"i": np.zeros((2, 3), np.int64)})
     yield refused("scatter_shape", node("ScatterND", "x i u", "y"), "do not fit",
@@ -368,5 +421,5 @@ def refusals():
 
 
 def cases():
-    for make in (old_forms, scalars_and_axes, layouts, units, codes, refusals):
+    for make in (old_forms, scalars_and_axes, layouts, units, codes, weights, tables, refusals):
         yield from make()

@@ -374,3 +374,22 @@ qrn_status ox_out_channels(ox_import *im, const ox_node *n, bool *done) {
     *done = true;
     return join_channels(im, n, joined_parts(in, y), in, from);
 }
+
+qrn_status ox_codes_of(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_out, qc_tensor **x,
+                       qc_tensor **y) {
+    const ox_val *v = ox_input(im, n, i);
+    ox_val *q = v->quantized, *out = ox_scope_find(im->scope, n->out[i_out]);
+    *x = NULL;
+    bool small = q && (q->type == OX_U8 || q->type == OX_I8 || q->type == OX_U16);
+    if (im->quantized || !small || !q->data || !q->enc || q->enc->n != 1 || q->enc->block)
+        return QRN_OK;
+    ox_val *codes = ox_alloc(im, sizeof *codes);
+    if (!codes)
+        return ox_no_memory(im);
+    *codes = (ox_val){
+        .name = out->name, .type = q->type, .rank = out->rank, .known = true, .enc = q->enc};
+    memcpy(codes->dims, out->dims, sizeof codes->dims);
+    out->quantized = codes;
+    QRN_TRY(ox_tensor_in(im, q, OX_ONNX, x));
+    return ox_tensor_new(im, codes, OX_ONNX, y);
+}

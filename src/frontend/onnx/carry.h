@@ -69,4 +69,10 @@ qrn_status ox_out_transposed(ox_import *im, const ox_node *n, const uint32_t *pe
 // 0, declared, is input 0 in another shape. *done: whether it was such a reshape.
 qrn_status ox_out_channels(ox_import *im, const ox_node *n, bool *done);
 
+// Input i when it is a dequantized constant of one encoding, in a node that is no quantized unit:
+// its codes, and output i_out (declared) as the dequantized value of codes too. *x is NULL when it
+// is not. So a table is never expanded to float for the few rows that are read.
+qrn_status ox_codes_of(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_out, qc_tensor **x,
+                       qc_tensor **y);
+
 #endif

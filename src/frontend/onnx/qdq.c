@@ -256,6 +256,12 @@ qrn_status ox_import_quantize(ox_import *im, const ox_node *n) {
         return QRN_OK; // the unit before wrote it
     bool requantize = x->quantized && !x->quantized->data && enc && is_convertible(x->quantized) &&
                       is_convertible(y);
+    if (requantize && x->quantized->type == type &&
+        ox_same_encoding(x->quantized->enc, y->enc)) { // nothing changes
+        memcpy(y->at, x->quantized->at, sizeof y->at);
+        y->turned = x->quantized->turned;
+        return QRN_OK;
+    }
     if (!enc || (shows_codes(y) && !requantize))
         return quantize_by_formula(im, n, x, y);
     ox_layout layout = y->enc->block ? OX_ONNX : ox_layout_of(im, n);
