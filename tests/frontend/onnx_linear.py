@@ -84,8 +84,8 @@ def integers():
         yield case(f"matmul_integer{name}", node("MatMulInteger", "a b az bz", "y"), {"a": a},
                    constants={"b": b, "az": az, "bz": bz}, expected=[want.astype(np.int32)])
     yield case("matmul_integer_too_deep", node("MatMulInteger", "a b", "y"),
-               {"a": np.zeros((1, 99999), np.uint8)}, constants={"b": np.zeros((99999, 1), np.int8)},
-               refusal="not exact")
+               {"a": np.zeros((1, 99999), np.uint8)},
+               constants={"b": np.zeros((99999, 1), np.int8)}, refusal="not exact")
 
 
 def einsums():

@@ -316,8 +316,8 @@ def other_norms():
     for axes in ((0, 2, 3), (1,), (-1, -2)):
         d = wide - wide.mean(axes, keepdims=True)
         args = {} if axes == (0, 2, 3) else {"axes": list(axes)}
-        yield case(f"mvn_{len(args)}_{axes[0]}", node("MeanVarianceNormalization", "x", "y", **args),
-                   {"x": x}, opset=13,
+        yield case(f"mvn_{len(args)}_{axes[0]}",
+                   node("MeanVarianceNormalization", "x", "y", **args), {"x": x}, opset=13,
                    expected=f32(d / (np.sqrt((d * d).mean(axes, keepdims=True)) + 1e-9)))
     line, s, b = normal(2, 3, 9), normal(3), normal(3)
     for v in (line, normal(2, 3, 4, 5), normal(1, 3, 2, 3, 4)):
