@@ -32,6 +32,7 @@
     X(image_roi)        \
     X(signal)           \
     X(recurrent)        \
+    X(random)           \
     X(quant)            \
     X(quant_block)      \
     X(control)          \
