@@ -37,7 +37,6 @@ typedef struct qrn_lower_row {
 const qrn_lower_row *qrn_lower_find(const char *op);
 
 // --- for custom rows: building steps by hand
-// ------------------------------------------------------
 
 // A value of the plan: index into plan->values.
 typedef uint32_t qrn_val;

@@ -46,7 +46,7 @@ qrn_status qrn_graph_add_tensor(qrn_graph *g, qrn_tensor *t);
 qrn_status qrn_graph_add_node(qrn_graph *g, qrn_node *n);
 qrn_status qrn_graph_add_subgraph(qrn_graph *g, qrn_graph *child);
 
-// --- for lowering: the same accessors as for rules, on a node -----------------------------------
+// --- for lowering: the same accessors as for rules, on a node
 const qrn_param *qrn_node_param(const qrn_node *n, const char *name); // NULL when absent
 uint32_t qrn_node_u32(const qrn_node *n, const char *name, uint32_t fallback);
 int32_t qrn_node_i32(const qrn_node *n, const char *name, int32_t fallback);

@@ -102,7 +102,7 @@ qrn_status qrn_op_validate(const qrn_op_call *c);
 // The part of it that looks at sparse operands of ops that also run on dense ones.
 qrn_status qrn_op_check_sparse(const qrn_op_call *c);
 
-// --- for rules ---------------------------------------------------------------------------------
+// --- for rules
 
 // Position of a parameter in op->params; the name must exist (asserted).
 uint32_t qrn_op_param_index(const qrn_op_def *op, const char *name);

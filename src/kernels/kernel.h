@@ -91,7 +91,6 @@ static inline bool qrn_family_has(const qrn_family *f, qrn_domain domain) {
 }
 
 // --- small things every kernel needs
-// --------------------------------------------------------------
 
 static inline size_t qrn_view_count(const qrn_view *v) {
     size_t n = 1;

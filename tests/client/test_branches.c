@@ -246,7 +246,6 @@ static void without_a_condition_neither_branch_runs(void **state) {
 }
 
 // --- Random programs
-// ----------------------------------------------------------------------------------
 // Nodes of one to two operands and nested Ifs over tensors of two float types, so that values live
 // across branches, conversions are made in and around them, and memory is reused. All ops keep
 // small integers exact.

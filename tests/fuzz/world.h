@@ -75,7 +75,7 @@ const char *world_name(world *w);
 // which would only use up memory. Returns the bytes of a small one, 0 for a large one.
 size_t world_bound(world *w, uint32_t bits, uint32_t rank, uint32_t *dims);
 
-// --- actions: each makes a few calls -----------------------------------------------------------
+// --- actions: each makes a few calls
 
 void act_log(world *w);
 void act_backend(world *w);

@@ -47,7 +47,6 @@ void qc_close(qc_client *c); // NULL is fine
 qrn_status qc_check(const qc_client *c, Qnn_ErrorHandle_t code, const char *call);
 
 // --- Graphs
-// -----------------------------------------------------------------------------------------
 
 // A tensor of a graph under construction: what the library was told, id included. Lives in the
 // graph's arena; dimensions and encodings too.

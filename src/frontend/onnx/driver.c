@@ -10,7 +10,6 @@
 #define FOLD_BYTES ((size_t)64 << 20) // larger results are left to the backend
 
 // --- graph inputs
-// ---------------------------------------------------------------------------------------
 
 static int64_t bound_dim(const ox_options *opt, const char *symbol) {
     for (uint32_t i = 0; symbol && i < opt->n_dims; i++)
@@ -86,7 +85,6 @@ static qrn_status create_input(ox_import *im, const ox_info *info, uint32_t posi
 }
 
 // --- uses
-// -----------------------------------------------------------------------------------------------
 
 static void use(ox_import *im, const char *name, const ox_node *n) {
     ox_val *v = name[0] ? ox_scope_find(im->scope, name) : NULL;
@@ -178,7 +176,6 @@ static qrn_status enter_graph(ox_import *im, const ox_graph *g) {
 }
 
 // --- nodes
-// ----------------------------------------------------------------------------------------------
 
 static bool is_std(const ox_node *n, const char *op) {
     return strcmp(n->op, op) == 0 &&
@@ -388,7 +385,6 @@ qrn_status ox_import_nodes(ox_import *im, const ox_node *nodes, uint32_t n) {
 }
 
 // --- outputs
-// --------------------------------------------------------------------------------------------
 
 // The application tensor of an output: made by its node, or copied from where the value is.
 static qrn_status finish_output(ox_import *im, ox_val *v, qc_tensor **out) {

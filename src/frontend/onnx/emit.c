@@ -40,7 +40,6 @@ bool ox_is_quantized(const ox_import *im, const ox_node *n) {
 void ox_leave_unit(ox_import *im) { im->quantized = false; }
 
 // --- inputs
-// ---------------------------------------------------------------------------------------------
 
 static ox_val *input_val(const ox_import *im, const ox_node *n, uint32_t i) {
     return i < n->n_in && n->in[i][0] ? ox_scope_find(im->scope, n->in[i]) : NULL;
@@ -146,7 +145,6 @@ qrn_status ox_axis(const ox_import *im, const ox_node *n, int64_t axis, uint32_t
 }
 
 // --- outputs
-// --------------------------------------------------------------------------------------------
 
 qrn_status ox_output_val(ox_import *im, const ox_node *n, uint32_t i, ox_val **out) {
     return ox_scope_add(im, im->scope, i < n->n_out ? n->out[i] : "", out);
@@ -227,7 +225,6 @@ qrn_status ox_out_made(ox_import *im, const ox_node *n, uint32_t i, ox_layout la
 }
 
 // --- tensors of inputs
-// ----------------------------------------------------------------------------------
 
 // In a unit the quantized value stands for the float one.
 static ox_val *operand(const ox_import *im, ox_val *v) {
@@ -307,7 +304,6 @@ ox_layout ox_layout_of(const ox_import *im, const ox_node *n) {
 }
 
 // --- temporaries and constants
-// --------------------------------------------------------------------------
 
 // A value of rank 0 is held as [1].
 static qrn_status create(ox_import *im, Qnn_TensorType_t type, Qnn_DataType_t dtype, uint32_t rank,
@@ -406,7 +402,6 @@ qrn_status ox_static_like(ox_import *im, const qc_tensor *like, const float *val
 }
 
 // --- ops
-// ------------------------------------------------------------------------------------------------
 
 void ox_op(ox_import *im, qc_op *o, const ox_node *n, const char *type) {
     qc_op_begin(o, im->graph, n ? n->name : "end", type);

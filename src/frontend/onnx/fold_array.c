@@ -28,7 +28,6 @@ void *ox_call_scratch(ox_call *c, size_t n, size_t elem) {
 }
 
 // --- shapes
-// -------------------------------------------------------------------------------------------
 
 bool ox_dims_count(uint32_t rank, const uint32_t *dims, size_t *count) {
     size_t n = 1;
@@ -106,7 +105,6 @@ qrn_status ox_call_axes(const ox_call *c, const int64_t *axes, uint32_t n, uint3
 }
 
 // --- elements
-// -----------------------------------------------------------------------------------------
 
 ox_kind ox_type_kind(int type) {
     switch (type) {
@@ -251,7 +249,6 @@ ox_num ox_num_cast(ox_num v, ox_kind from, int to) {
 }
 
 // --- inputs
-// -------------------------------------------------------------------------------------------
 
 bool ox_call_has(const ox_call *c, uint32_t i) { return i < c->node->n_in && c->in[i]; }
 
@@ -348,7 +345,6 @@ qrn_status ox_call_int(ox_call *c, uint32_t i, int64_t *out) {
 }
 
 // --- outputs
-// ------------------------------------------------------------------------------------------
 
 qrn_status ox_call_new(ox_call *c, int type, uint32_t rank, const uint32_t *dims, ox_array *a) {
     unsigned bits = ox_type_bits(type);

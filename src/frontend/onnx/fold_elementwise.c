@@ -12,7 +12,6 @@ static qrn_status wrong_type(const ox_call *c, const ox_array *a) {
 }
 
 // --- one operand
-// --------------------------------------------------------------------------------------
 
 qrn_status ox_fold_math(ox_call *c) {
     ox_array x, y;
@@ -109,7 +108,6 @@ qrn_status ox_fold_cast(ox_call *c) {
 }
 
 // --- two operands
-// -------------------------------------------------------------------------------------
 
 // Both operands of a node and the result they broadcast to.
 typedef struct pair {

@@ -104,7 +104,6 @@ qrn_status ox_fold_gather_elements(ox_call *c) {
 }
 
 // --- scattering
-// ---------------------------------------------------------------------------------------
 
 typedef enum reduction { REPLACE, ADD, MUL, MIN, MAX } reduction;
 
@@ -178,7 +177,6 @@ qrn_status ox_fold_scatter_elements(ox_call *c) {
 }
 
 // --- index tuples
-// -------------------------------------------------------------------------------------
 
 // Offset in the data of the tuple k of the indices; `first` is the dimension of its first entry.
 static qrn_status tuple_offset(const ox_call *c, const ox_array *index, size_t k, const ox_array *x,
@@ -242,7 +240,6 @@ qrn_status ox_fold_scatter_nd(ox_call *c) {
 }
 
 // --- NonZero, OneHot
-// ----------------------------------------------------------------------------------
 
 static bool is_nonzero(const ox_array *x, size_t i) {
     ox_num v = ox_array_get(x, i);

@@ -13,7 +13,6 @@
 #define MAX_PRODUCTS ((size_t)1 << 26)
 
 // --- TopK
-// ---------------------------------------------------------------------------------------------
 
 typedef struct ranked {
     ox_num v;
@@ -87,7 +86,6 @@ qrn_status ox_fold_top_k(ox_call *c) {
 }
 
 // --- MatMul
-// -------------------------------------------------------------------------------------------
 
 // The last two dimensions of an operand, and the others as an array of matrices.
 static void take_matrix(ox_array *a, bool first, uint32_t *rows, uint32_t *columns) {

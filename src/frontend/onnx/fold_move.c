@@ -104,7 +104,6 @@ qrn_status ox_fold_transpose(ox_call *c) {
 }
 
 // --- slices
-// -------------------------------------------------------------------------------------------
 
 // numpy's x[start:end:step] of a dimension of n.
 static uint32_t slice_view(int64_t start, int64_t end, int64_t step, view *v) {
@@ -196,7 +195,6 @@ qrn_status ox_fold_split(ox_call *c) {
 }
 
 // --- larger outputs
-// -----------------------------------------------------------------------------------
 
 // Gives the views leading dimensions of 1 up to `rank`.
 static void lead_views(const ox_array *x, uint32_t rank, view *views) {
@@ -250,7 +248,6 @@ qrn_status ox_fold_tile(ox_call *c) {
 }
 
 // --- Pad
-// ----------------------------------------------------------------------------------------------
 
 static qrn_status pad_mode(const ox_call *c, beyond *mode) {
     static const char *const names[] = {"", "constant", "edge", "reflect", "wrap"};
@@ -319,7 +316,6 @@ qrn_status ox_fold_pad(ox_call *c) {
 }
 
 // --- Concat, Trilu
-// ------------------------------------------------------------------------------------
 
 // Bytes of everything behind `axis`, with that axis, and the number of such blocks.
 static void blocks_of(const ox_array *a, uint32_t axis, size_t *block, size_t *n) {

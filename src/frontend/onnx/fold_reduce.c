@@ -31,7 +31,6 @@ static void split_by(const ox_array *x, uint32_t mask, bool keep_dims, split_axe
 }
 
 // --- reductions
-// ---------------------------------------------------------------------------------------
 
 static double largest(const ox_array *x, ptrdiff_t base, ox_walk w, size_t n, bool smallest) {
     double best = smallest ? INFINITY : -INFINITY;
@@ -139,7 +138,6 @@ qrn_status ox_fold_reduce(ox_call *c) {
 }
 
 // --- ArgMax, ArgMin
-// -----------------------------------------------------------------------------------
 
 // a before b in the order sought; NaN comes first, equal ones do not.
 static bool before(int code, ox_kind kind, ox_num a, ox_num b) {
@@ -186,7 +184,6 @@ qrn_status ox_fold_arg(ox_call *c) {
 }
 
 // --- CumSum
-// -------------------------------------------------------------------------------------------
 
 qrn_status ox_fold_cum_sum(ox_call *c) {
     ox_array x, y;

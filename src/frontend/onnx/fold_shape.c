@@ -8,7 +8,6 @@
 #include <string.h>
 
 // --- sources
-// ------------------------------------------------------------------------------------------
 
 // A list of numbers of an attribute, copied: rank 1, or 0 for a single value.
 static qrn_status put_numbers(ox_call *c, int type, const void *data, uint32_t n, uint32_t rank) {
@@ -171,7 +170,6 @@ qrn_status ox_fold_eye_like(ox_call *c) {
 }
 
 // --- shape only
-// ---------------------------------------------------------------------------------------
 
 qrn_status ox_fold_identity(ox_call *c) {
     const ox_val *v;

@@ -125,7 +125,6 @@ typedef struct ox_result {
 qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *opt, ox_result *out);
 
 // --- for importers
-// ------------------------------------------------------------------------------------
 
 typedef qrn_status (*ox_import_fn)(ox_import *im, const ox_node *n);
 

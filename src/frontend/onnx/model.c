@@ -48,7 +48,6 @@ static void *array(ox_reader *r, size_t n, size_t elem) {
 }
 
 // --- attributes and nodes
-// -----------------------------------------------------------------------------
 
 static qrn_status read_graph(ox_reader *r, ox_bytes message, ox_graph **out);
 
@@ -226,7 +225,6 @@ static qrn_status read_node(ox_reader *r, ox_bytes message, uint32_t index, ox_n
 }
 
 // --- graphs
-// -------------------------------------------------------------------------------------------
 
 typedef struct graph_parts {
     ox_node *nodes;
@@ -299,7 +297,6 @@ static qrn_status read_graph(ox_reader *r, ox_bytes message, ox_graph **out) {
 }
 
 // --- functions and the model
-// --------------------------------------------------------------------------
 
 static qrn_status read_function(ox_reader *r, ox_bytes message, ox_function *f) {
     uint32_t counts[MAX_FIELD];

@@ -122,7 +122,6 @@ qrn_status ox_import_body(ox_import *im, const ox_graph *g) {
 }
 
 // --- joining
-// --------------------------------------------------------------------------------------------
 
 qrn_status ox_join(ox_import *im, const char **names, uint32_t n, uint32_t axis, const char **out) {
     const ox_attr attr = OX_INT_ATTR("axis", axis);

@@ -28,7 +28,6 @@ void ox_dims_in(ox_layout layout, uint32_t rank, const uint32_t *dims, uint32_t 
 }
 
 // --- types and encodings
-// --------------------------------------------------------------------------------
 
 Qnn_DataType_t ox_qnn_type(const ox_import *im, const ox_val *v) {
     (void)im;
@@ -130,7 +129,6 @@ qrn_status ox_quantize_params(ox_import *im, const ox_val *v, ox_layout layout,
 }
 
 // --- tensors
-// --------------------------------------------------------------------------------------------
 
 qrn_status ox_tensor_create(ox_import *im, const ox_val *v, ox_layout layout, Qnn_TensorType_t type,
                             const void *data, size_t bytes, qc_tensor **out) {

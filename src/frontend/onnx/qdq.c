@@ -29,7 +29,6 @@ static bool is_code(int type) {
 }
 
 // --- scales as operands
-// ----------------------------------------------------------------------------------
 
 // Scale (1) or zero point (2) in f32, of a shape that broadcasts to v's.
 static qc_tensor *operand(ox_expr *e, uint32_t i, const ox_val *v) {
@@ -64,7 +63,6 @@ static qc_tensor *operand(ox_expr *e, uint32_t i, const ox_val *v) {
 }
 
 // --- DequantizeLinear
-// ------------------------------------------------------------------------------------
 
 static qrn_status dequantize_by_formula(ox_import *im, const ox_node *n, const ox_val *x) {
     qc_tensor *codes, *y;
@@ -127,7 +125,6 @@ qrn_status ox_import_dequantize(ox_import *im, const ox_node *n) {
 }
 
 // --- moving constants
-// ------------------------------------------------------------------------------------
 
 // The encoding behind a move of a constant; NULL: it does not follow so simply.
 static const ox_enc *moved_encoding(ox_import *im, const ox_node *n, const ox_val *x) {
@@ -183,7 +180,6 @@ qrn_status ox_fold_codes(ox_import *im, const ox_node *n, size_t max_bytes, bool
 }
 
 // --- QuantizeLinear
-// --------------------------------------------------------------------------------------
 
 static void range_of(int type, float *low, float *high) {
     unsigned bits = ox_type_bits(type);

@@ -14,7 +14,6 @@ enum { FLOAT_DATA = 4, INT32_DATA = 5, INT64_DATA = 7, DOUBLE_DATA = 10, UINT64_
 static qrn_status no_memory(void) { return QRN_FAIL(QRN_E_MEM, "out of memory"); }
 
 // --- typed lists
-// --------------------------------------------------------------------------------------
 
 typedef struct sink {
     unsigned char *at, *end;
@@ -93,7 +92,6 @@ static qrn_status read_lists(ox_reader *r, ox_bytes message, ox_tensor *t) {
 }
 
 // --- tensors
-// ------------------------------------------------------------------------------------------
 
 static qrn_status add_dim(void *ctx, int64_t v) {
     ox_tensor *t = ctx;
@@ -205,7 +203,6 @@ qrn_status ox_read_tensor(ox_reader *r, ox_bytes message, ox_tensor *t) {
 }
 
 // --- declared types
-// -----------------------------------------------------------------------------------
 
 static qrn_status read_dim(ox_reader *r, ox_bytes message, int64_t *dim, const char **symbol) {
     *dim = -1;

@@ -21,7 +21,6 @@ static const ox_val *value(const ox_import *im, const ox_node *n, uint32_t i) {
 }
 
 // --- numbers of constants
-// -------------------------------------------------------------------------------
 
 static size_t count_of(const ox_val *v) {
     size_t n = 1;
@@ -114,7 +113,6 @@ const float *ox_const_floats(ox_import *im, const ox_val *v) {
 }
 
 // --- encodings
-// ------------------------------------------------------------------------------------------
 
 qrn_status ox_node_encoding(ox_import *im, const ox_node *n, const ox_enc **out) {
     const ox_val *scale = value(im, n, 1), *zero = value(im, n, 2);
@@ -200,7 +198,6 @@ qrn_status ox_find_encodings(ox_import *im, const ox_node *nodes, uint32_t n) {
 }
 
 // --- units
-// ----------------------------------------------------------------------------------------------
 
 // The QuantizeLinear that alone reads v, directly or through one Relu or Clip; NULL when there is
 // none.

@@ -117,7 +117,6 @@ static qrn_status sparse_dense(const qrn_kcall *k) {
 }
 
 // --- sparse_pick
-// ------------------------------------------------------------------------------------
 
 // Appends the cells of a sparse operand to a list.
 static qrn_status list_cells(const qrn_view *x, int64_t *cells, size_t *n) {

@@ -104,7 +104,6 @@ static qrn_status read_numbers(const ox_import *im, const ox_node *n, ox_attenti
 }
 
 // --- emitting
-// --------------------------------------------------------------------------------------------
 
 // Mask input: brought to the number of keys, what is missing is hidden.
 static void add_mask(ox_expr *e, ox_attention *a) {

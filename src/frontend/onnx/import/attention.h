@@ -43,7 +43,6 @@ qc_tensor *ox_attend(ox_expr *e, ox_attention *a, qc_tensor *q, qc_tensor *k, qc
 void ox_copy_out(ox_expr *e, uint32_t i, qc_tensor *x);
 
 // --- masks: each adds to a->bias
-// -----------------------------------------------------------------------
 
 // Which keys a query may see by position. Query s stands at p = offset + s and sees the keys from
 // p - left to p + right.

@@ -86,7 +86,6 @@ static void finish(ox_expr *e, ox_attention *a, qc_tensor *q, qc_tensor *k, qc_t
 }
 
 // --- MultiHeadAttention
-// ---------------------------------------------------------------------------------
 
 enum { Q, K, V, BIAS, PADDING, SCORE_BIAS, PAST_KEY, PAST_VALUE, PAST_LENGTH, INDIRECTION };
 
@@ -181,7 +180,6 @@ static qrn_status import_multi_head(ox_import *im, const ox_node *n) {
 }
 
 // --- Attention
-// ------------------------------------------------------------------------------------------
 
 enum { X, WEIGHTS, X_BIAS, MASK, PAST, X_SCORE_BIAS, X_PAST_LENGTH };
 

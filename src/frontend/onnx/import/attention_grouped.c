@@ -87,7 +87,6 @@ static qrn_status read_lengths(ox_import *im, const ox_node *n, grouped *g) {
 }
 
 // --- emitting
-// -------------------------------------------------------------------------------------------
 
 // Keys before the new ones of each batch: seqlens_k + 1 - S, but not below 0 (a padded prompt).
 static qc_tensor *start_of(ox_expr *e, const grouped *g) {

@@ -37,7 +37,6 @@ static qrn_status import_swiglu(ox_import *im, const ox_node *n) {
 }
 
 // --- LinearAttention
-// ------------------------------------------------------------------------------------
 
 enum { QUERY, KEY, VALUE, PAST, DECAY, BETA };
 
@@ -182,7 +181,6 @@ static qrn_status import_linear(ox_import *im, const ox_node *n) {
 }
 
 // --- CausalConvWithState
-// --------------------------------------------------------------------------------
 
 enum { INPUT, WEIGHT, BIAS, STATE };
 

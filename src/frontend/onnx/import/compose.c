@@ -64,7 +64,6 @@ static qc_tensor *ended(ox_expr *e, qc_op *o, qc_tensor *y) {
 }
 
 // --- inputs and outputs
-// --------------------------------------------------------------------------------
 
 Qnn_DataType_t ox_real_type(const ox_expr *e) {
     for (uint32_t i = 0; i < e->n->n_in; i++) {
@@ -137,7 +136,6 @@ qrn_status ox_fixed_end(ox_expr *e, uint32_t i, ox_layout layout, qc_tensor *y) 
 }
 
 // --- element-wise
-// --------------------------------------------------------------------------------------
 
 qc_tensor *ox_unary(ox_expr *e, const char *op, qc_tensor *x) {
     qc_tensor *y = x ? ox_result_like(e, x, x->rank, x->dims) : NULL;
@@ -220,7 +218,6 @@ qc_tensor *ox_convert(ox_expr *e, qc_tensor *x, const qc_tensor *like) {
 }
 
 // --- moving
-// --------------------------------------------------------------------------------------------
 
 qc_tensor *ox_reshape(ox_expr *e, qc_tensor *x, uint32_t rank, const uint32_t *dims) {
     if (!x)
@@ -375,7 +372,6 @@ qc_tensor *ox_gather(ox_expr *e, qc_tensor *table, qc_tensor *indices, uint32_t 
 }
 
 // --- reductions and products
-// ----------------------------------------------------------------------------
 
 qc_tensor *ox_reduce(ox_expr *e, const char *op, qc_tensor *x, const uint32_t *axes, uint32_t n,
                      bool keep) {
@@ -430,7 +426,6 @@ qc_tensor *ox_softmax(ox_expr *e, const char *op, qc_tensor *x, uint32_t axis) {
 }
 
 // --- constants
-// ------------------------------------------------------------------------------------------
 
 qc_tensor *ox_floats(ox_expr *e, const qc_tensor *like, uint32_t rank, const uint32_t *dims,
                      const float *values) {

@@ -79,7 +79,6 @@ static qrn_status import_fused_conv(ox_import *im, const ox_node *n) {
 }
 
 // --- ConvInteger
-// ----------------------------------------------------------------------------------------
 
 static qc_tensor *convolve_part(ox_expr *e, const void *ctx, qc_tensor *x, qc_tensor *w) {
     const ox_conv *c = ctx;

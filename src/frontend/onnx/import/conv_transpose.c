@@ -158,7 +158,6 @@ static qrn_status import_transposed(ox_import *im, const ox_node *n) {
 }
 
 // --- Col2Im
-// ---------------------------------------------------------------------------------------------
 
 // A filter that puts cell c*cells + i of a column to cell i of the window, in channel c.
 static qc_tensor *one_hot_filter(ox_expr *e, const qc_tensor *x, const transposed *t,

@@ -7,7 +7,6 @@
 #include <string.h>
 
 // --- DeformConv
-// -----------------------------------------------------------------------------------------
 //
 // All taps of the kernel are sampled at once: the grid of one offset group has a row of taps for
 // every output row. The samples, weighted by the mask, are a plain 1x1 convolution's channels.
@@ -153,7 +152,6 @@ static qrn_status import_deform_conv(ox_import *im, const ox_node *n) {
 }
 
 // --- Det
-// ------------------------------------------------------------------------------------------------
 
 // Element (i, j) of matrices in the last two dimensions.
 static qc_tensor *element(ox_expr *e, qc_tensor *x, uint32_t i, uint32_t j) {

@@ -38,7 +38,6 @@ static bool contains(const labels *l, uint8_t label, uint32_t *position) {
 }
 
 // --- the equation
-// ---------------------------------------------------------------------------------------
 
 // Reads the subscripts from s to the end of the term; the ellipsis has `hidden` dimensions.
 static qrn_status read_labels(ox_import *im, const ox_node *n, const char *s, size_t length,
@@ -141,7 +140,6 @@ static qrn_status read_sizes(ox_import *im, const ox_node *n, const term *terms,
 }
 
 // --- one operand
-// ----------------------------------------------------------------------------------------
 
 // The dimensions of t in this order of labels, all of which it has.
 static void reorder(ox_expr *e, term *t, const labels *order) {
@@ -199,7 +197,6 @@ static void sum_out(ox_expr *e, term *t, const bool *needed) {
 }
 
 // --- two operands
-// ---------------------------------------------------------------------------------------
 
 static void add_label(labels *l, uint8_t label) {
     if (l->n < OX_MAX_RANK)
@@ -281,7 +278,6 @@ static void contract(ox_expr *e, term *a, term *b, const bool *needed, bool ints
 }
 
 // --- the importer
-// ---------------------------------------------------------------------------------------
 
 static void mark(bool *needed, const labels *l) {
     for (uint32_t i = 0; i < l->n; i++)

@@ -8,7 +8,6 @@
 #include <string.h>
 
 // --- GridSample
-// -----------------------------------------------------------------------------------------
 
 typedef struct grid_mode {
     uint32_t mode; // of the QNN op
@@ -215,7 +214,6 @@ static qrn_status import_grid_sample(ox_import *im, const ox_node *n) {
 }
 
 // --- AffineGrid
-// -----------------------------------------------------------------------------------------
 
 // The points of a regular grid with a 1 behind each: [points, spatial + 1].
 static float *regular_grid(ox_import *im, const uint32_t *size, uint32_t spatial, bool align,

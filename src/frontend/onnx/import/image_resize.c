@@ -22,7 +22,6 @@ typedef struct resize {
 } resize;
 
 // --- reading
-// --------------------------------------------------------------------------------------------
 
 typedef struct word {
     const char *text;
@@ -229,7 +228,6 @@ static qrn_status read_resize(ox_import *im, const ox_node *n, const ox_val *x, 
 }
 
 // --- one QNN op
-// -----------------------------------------------------------------------------------------
 
 // Does a QNN op do exactly this?
 static bool is_one_op(const ox_import *im, const ox_node *n, const ox_val *x, const resize *r) {
@@ -299,7 +297,6 @@ static qrn_status emit_one(ox_import *im, const ox_node *n, const ox_val *x, con
 }
 
 // --- axis by axis
-// ---------------------------------------------------------------------------------------
 
 static qc_tensor *gather_axis(ox_expr *e, qc_tensor *x, uint32_t axis, const resize *r,
                               const ox_span *s) {

@@ -21,7 +21,6 @@ static qc_tensor *scaled_rois(ox_expr *e, qc_tensor *rois, float scale, float *r
 }
 
 // --- RoiAlign
-// -------------------------------------------------------------------------------------------
 
 typedef struct align {
     uint32_t rois, height, width; // of the output
@@ -206,7 +205,6 @@ static qrn_status import_roi_align(ox_import *im, const ox_node *n) {
 }
 
 // --- MaxRoiPool
-// -----------------------------------------------------------------------------------------
 
 static qrn_status import_max_roi_pool(ox_import *im, const ox_node *n) {
     const ox_val *x = ox_input(im, n, 0), *rois = ox_input(im, n, 1);

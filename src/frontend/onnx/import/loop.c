@@ -81,7 +81,6 @@ static qrn_status give_named(ox_import *im, const loop *l, uint32_t i, const cha
 }
 
 // --- Loop
-// -----------------------------------------------------------------------------------------------
 
 // What is known of a condition: 0, 1, or -1: it comes at run time.
 static int known_bool(const ox_import *im, const char *name) {
@@ -181,7 +180,6 @@ static qrn_status import_loop(ox_import *im, const ox_node *n) {
 }
 
 // --- Scan
-// -----------------------------------------------------------------------------------------------
 
 typedef struct scan {
     loop l;

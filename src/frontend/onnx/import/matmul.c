@@ -23,7 +23,6 @@ static bool is_constant(const ox_val *v) {
 }
 
 // --- products
-// -------------------------------------------------------------------------------------------
 
 qc_tensor *ox_matmul_ints(ox_expr *e, qc_tensor *a, qc_tensor *b) {
     uint32_t da[OX_MAX_RANK + 1], db[OX_MAX_RANK + 1];
@@ -62,7 +61,6 @@ void ox_fully_connected(ox_expr *e, const qc_tensor *x, const qc_tensor *weight,
 }
 
 // --- MatMul
-// ---------------------------------------------------------------------------------------------
 
 // Shape of the product as numpy has it; `wide` with the 1s of operands of rank 1.
 typedef struct shape {
@@ -171,7 +169,6 @@ static qrn_status import_matmul(ox_import *im, const ox_node *n) {
 }
 
 // --- FusedMatMul
-// ----------------------------------------------------------------------------------------
 
 // The first dimension moved behind the other leading ones.
 static qc_tensor *batch_moved(ox_expr *e, qc_tensor *x, bool move) {
@@ -215,7 +212,6 @@ static qrn_status import_fused_matmul(ox_import *im, const ox_node *n) {
 }
 
 // --- Gemm
-// -----------------------------------------------------------------------------------------------
 
 typedef struct gemm {
     bool ta, tb;
@@ -332,7 +328,6 @@ static qrn_status import_gemm(ox_import *im, const ox_node *n) {
 }
 
 // --- MatMulInteger
-// --------------------------------------------------------------------------------------
 
 static qc_tensor *matmul_part(ox_expr *e, const void *ctx, qc_tensor *a, qc_tensor *b) {
     (void)ctx;

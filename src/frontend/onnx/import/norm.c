@@ -15,7 +15,6 @@
 static bool wants(const ox_node *n, uint32_t i) { return i < n->n_out && n->out[i][0]; }
 
 // --- BatchNormalization
-// ---------------------------------------------------------------------------------
 
 static qrn_status check_batch_norm(ox_import *im, const ox_node *n) {
     const ox_val *x = ox_input(im, n, 0);
@@ -133,7 +132,6 @@ static qrn_status import_batch_norm(ox_import *im, const ox_node *n) {
 }
 
 // --- InstanceNormalization
-// ------------------------------------------------------------------------------
 
 static qrn_status import_instance_norm(ox_import *im, const ox_node *n) {
     const ox_val *v = ox_input(im, n, 0);
@@ -161,7 +159,6 @@ static qrn_status import_instance_norm(ox_import *im, const ox_node *n) {
 }
 
 // --- LpNormalization
-// ------------------------------------------------------------------------------------
 
 static double smallest(const qc_tensor *x) {
     return ox_type_of(x) == QNN_DATATYPE_FLOAT_16 ? 6e-8 : (double)FLT_MIN;
@@ -205,7 +202,6 @@ static qrn_status import_lp_norm(ox_import *im, const ox_node *n) {
 }
 
 // --- MeanVarianceNormalization
-// --------------------------------------------------------------------------
 
 static qrn_status import_mvn(ox_import *im, const ox_node *n) {
     const ox_val *v = ox_input(im, n, 0);
@@ -233,7 +229,6 @@ static qrn_status import_mvn(ox_import *im, const ox_node *n) {
 }
 
 // --- LRN
-// ------------------------------------------------------------------------------------------------
 
 static void emit_lrn(ox_expr *e, int64_t size, qc_tensor *x, qc_tensor *y) {
     qc_op o;

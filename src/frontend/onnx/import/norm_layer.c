@@ -150,7 +150,6 @@ static qrn_status import_rms_norm(ox_import *im, const ox_node *n) {
 }
 
 // --- with a residual
-// ------------------------------------------------------------------------------------
 
 // input + skip (+ bias), which may be an output too, then normalized.
 static qrn_status import_skip(ox_import *im, const ox_node *n) {
@@ -186,7 +185,6 @@ static qrn_status import_skip(ox_import *im, const ox_node *n) {
 }
 
 // --- groups
-// ---------------------------------------------------------------------------------------------
 
 // A parameter [groups] as [channels]: each value for all channels of its group. One that has all
 // channels stays.

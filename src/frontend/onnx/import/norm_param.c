@@ -115,7 +115,6 @@ bool ox_params_constant(const ox_expr *e, uint32_t first, uint32_t last) {
 }
 
 // --- unsigned fixed point
-// -------------------------------------------------------------------------------
 
 static bool is_s8(const qc_tensor *t) { return ox_type_of(t) == QNN_DATATYPE_SFIXED_POINT_8; }
 
@@ -144,7 +143,6 @@ qc_tensor *ox_unsigned_out(ox_expr *e, uint32_t i, ox_layout layout) {
 }
 
 // --- statistics
-// -----------------------------------------------------------------------------------------
 
 qc_tensor *ox_mean(ox_expr *e, qc_tensor *x, const uint32_t *axes, uint32_t n) {
     return ox_reduce(e, QNN_OP_REDUCE_MEAN, x, axes, n, true);

@@ -40,7 +40,6 @@ static void emit_pool(ox_expr *e, const char *op2, const char *op3, const ox_win
 }
 
 // --- MaxPool
-// --------------------------------------------------------------------------------------------
 
 static bool wants(const ox_node *n, uint32_t i) { return i < n->n_out && n->out[i][0]; }
 
@@ -86,7 +85,6 @@ static qrn_status import_max_pool(ox_import *im, const ox_node *n) {
 }
 
 // --- AveragePool
-// ----------------------------------------------------------------------------------------
 
 // Cells that count in window o of dimension i: inside the input, or inside the padded input.
 static uint32_t counted(const ox_window *w, uint32_t i, uint32_t in, uint32_t o, bool pads) {
@@ -145,7 +143,6 @@ static qrn_status import_average_pool(ox_import *im, const ox_node *n) {
 }
 
 // --- LpPool
-// ---------------------------------------------------------------------------------------------
 
 // |x| ^ p
 static qc_tensor *power(ox_expr *e, qc_tensor *x, double p) {
@@ -189,7 +186,6 @@ static qrn_status import_lp_pool(ox_import *im, const ox_node *n) {
 }
 
 // --- global pools
-// ---------------------------------------------------------------------------------------
 
 // All spatial dimensions at once; one of rank 2 or above 5 is reduced instead.
 static qrn_status read_global(ox_import *im, const ox_node *n, ox_pool *p) {

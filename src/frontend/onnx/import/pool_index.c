@@ -12,7 +12,6 @@
 #define MAX_TAPS 121 // of a window: each takes five ops
 
 // --- MaxPool
-// --------------------------------------------------------------------------------------------
 
 // Index of the cell that a tap of the window reads, for every output cell: [1, out..., 1]. Spatial
 // cells are counted row by row, or column by column.
@@ -131,7 +130,6 @@ qrn_status ox_pool_indices(ox_import *im, const ox_node *n, const ox_pool *p) {
 }
 
 // --- MaxUnpool
-// ------------------------------------------------------------------------------------------
 
 static qrn_status unpool_dims(ox_import *im, const ox_node *n, const ox_val *x, uint32_t *dims) {
     ox_window w;

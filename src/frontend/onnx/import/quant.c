@@ -83,7 +83,6 @@ static qrn_status finish(expansion *x) {
 }
 
 // --- convolutions and products
-// --------------------------------------------------------------------------
 
 // The bias of a convolution has the scale of its products.
 static const char *bias_of(expansion *x, uint32_t i, uint32_t x_scale, uint32_t w_scale) {
@@ -155,7 +154,6 @@ static qrn_status import_float_matmul(ox_import *im, const ox_node *n) {
 }
 
 // --- element-wise and others
-// ---------------------------------------------------------------------------
 
 static const struct {
     const char *quantized, *plain;

@@ -14,7 +14,6 @@
 #define DIV QNN_OP_ELEMENT_WISE_DIVIDE
 
 // --- MatMulNBits
-// ----------------------------------------------------------------------------------------
 
 // Weights [N, K], each row in blocks of `block` with a scale and a zero point.
 typedef struct blocks {
@@ -162,7 +161,6 @@ static qrn_status import_matmul_nbits(ox_import *im, const ox_node *n) {
 }
 
 // --- GatherBlockQuantized
-// ------------------------------------------------------------------------------
 
 typedef struct table {
     uint32_t gather_axis, axis, block;
@@ -260,7 +258,6 @@ static qrn_status import_gather_block(ox_import *im, const ox_node *n) {
 }
 
 // --- DynamicQuantizeLinear
-// -----------------------------------------------------------------------------
 
 static qc_tensor *number(ox_expr *e, double value) {
     qc_tensor *t = NULL;

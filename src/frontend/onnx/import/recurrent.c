@@ -10,7 +10,6 @@
 #define MAX_STEPS 1024 // that are unrolled
 
 // --- reading
-// --------------------------------------------------------------------------------------------
 
 static qrn_status expect(ox_import *im, const ox_node *n, uint32_t i, uint32_t rank, uint32_t d0,
                          uint32_t d1, uint32_t d2) {
@@ -78,7 +77,6 @@ static qrn_status read_recurrent(ox_import *im, const ox_node *n, uint32_t gates
 }
 
 // --- weights
-// --------------------------------------------------------------------------------------------
 
 // Input i as float, in f32; NULL when it is absent.
 static qc_tensor *whole(ox_expr *e, uint32_t i) {
@@ -139,7 +137,6 @@ qc_tensor *ox_initial(ox_expr *e, const ox_recurrent *r, uint32_t k, uint32_t di
 }
 
 // --- one QNN op
-// -----------------------------------------------------------------------------------------
 
 static bool reversed(const ox_recurrent *r, uint32_t dir) { return dir == 1 || r->reverse; }
 
@@ -211,7 +208,6 @@ static ox_pass gru_op(ox_expr *e, const ox_recurrent *r, uint32_t dir) {
 }
 
 // --- outputs
-// --------------------------------------------------------------------------------------------
 
 static bool wanted(const ox_node *n, uint32_t i) { return i < n->n_out && n->out[i][0]; }
 

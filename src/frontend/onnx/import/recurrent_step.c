@@ -14,7 +14,6 @@
 #define DIV QNN_OP_ELEMENT_WISE_DIVIDE
 
 // --- activations
-// ----------------------------------------------------------------------------------------
 
 enum {
     SIGMOID,
@@ -144,7 +143,6 @@ static qc_tensor *apply(ox_expr *e, const ox_activation *a, qc_tensor *x) {
 }
 
 // --- cells
-// ----------------------------------------------------------------------------------------------
 
 // What the steps of one direction share.
 typedef struct cell {
@@ -210,7 +208,6 @@ static void lstm_step(ox_expr *e, const cell *c, qc_tensor *x, qc_tensor **h, qc
 }
 
 // --- the pass
-// -------------------------------------------------------------------------------------------
 
 static cell begin_cell(ox_expr *e, const ox_recurrent *r, uint32_t dir) {
     uint32_t h = r->hidden, rows = r->gates == 3 ? 2 * h : r->gates * h;

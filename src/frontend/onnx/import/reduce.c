@@ -40,7 +40,6 @@ static const row *row_of(const ox_node *n) {
 }
 
 // --- axes
-// -----------------------------------------------------------------------------------------------
 
 // ONNX axes of the node, in order, each once. None are listed: all, or with noop none.
 static qrn_status read_axes(ox_import *im, const ox_node *n, uint32_t *axes, uint32_t *count) {
@@ -99,7 +98,6 @@ static qrn_status plan(ox_import *im, const ox_node *n, ox_reduction *r) {
 }
 
 // --- floats
-// ---------------------------------------------------------------------------------------------
 
 static qc_tensor *first_step(ox_expr *e, before first, qc_tensor *x) {
     if (first == ABS)
@@ -150,7 +148,6 @@ static void reduce_real(ox_expr *e, const row *op, const ox_reduction *r, qc_ten
 }
 
 // --- integers
-// -------------------------------------------------------------------------------------------
 
 qc_tensor *ox_flip_sign(ox_expr *e, qc_tensor *x) {
     return ox_with(e, QNN_OP_ELEMENT_WISE_ADD, x, (double)INT32_MIN);
@@ -270,7 +267,6 @@ static qrn_status import_reduce_ints(ox_import *im, const ox_node *n, const row 
 }
 
 // --- the importer
-// ---------------------------------------------------------------------------------------
 
 static qrn_status import_bools(ox_import *im, const ox_node *n, const row *op,
                                const ox_reduction *r) {

@@ -121,7 +121,6 @@ static qrn_status import_concat(ox_import *im, const ox_node *n) {
 }
 
 // --- SplitToSequence
-// -----------------------------------------------------------------------------------
 
 typedef struct cut {
     uint32_t axis, count;
@@ -182,7 +181,6 @@ static qrn_status import_split(ox_import *im, const ox_node *n) {
 }
 
 // --- SequenceMap
-// ---------------------------------------------------------------------------------------
 
 // The body for position k: further sequences give their item k, tensors are the same for all.
 static qrn_status map_one(ox_import *im, const ox_node *n, const ox_graph *g, uint32_t k,
@@ -229,7 +227,6 @@ static qrn_status import_map(ox_import *im, const ox_node *n) {
 }
 
 // --- optional values
-// -----------------------------------------------------------------------------------
 
 static qrn_status import_optional(ox_import *im, const ox_node *n) {
     const ox_val none = {.kind = OX_EMPTY_OPTIONAL, .known = true}, *v = ox_input(im, n, 0);

@@ -15,7 +15,6 @@
 #define PI 3.14159265358979323846
 
 // --- transforms
-// -----------------------------------------------------------------------------------------
 
 // signal [B, L, 1 or 2] to [B, frames, bins, 2].
 static qc_tensor *stft(ox_expr *e, qc_tensor *signal, qc_tensor *window, uint32_t step,
@@ -208,7 +207,6 @@ static qrn_status import_stft(ox_import *im, const ox_node *n) {
 }
 
 // --- constants
-// ------------------------------------------------------------------------------------------
 
 // Output 0 is these numbers in the type that attribute output_datatype names.
 static qrn_status set_numbers(ox_import *im, const ox_node *n, const double *v, uint32_t rank,

@@ -40,7 +40,6 @@ static qc_tensor *ordered(ox_expr *e, ox_layout layout) {
 }
 
 // --- ArgMax, ArgMin
-// -------------------------------------------------------------------------------------
 
 static qrn_status import_arg(ox_import *im, const ox_node *n) {
     const ox_val *v = ox_input(im, n, 0);
@@ -77,7 +76,6 @@ static qrn_status import_arg(ox_import *im, const ox_node *n) {
 }
 
 // --- TopK
-// -----------------------------------------------------------------------------------------------
 
 static qrn_status read_k(ox_import *im, const ox_node *n, uint32_t length, uint32_t *k) {
     int64_t value;
@@ -165,7 +163,6 @@ static qrn_status import_top_k(ox_import *im, const ox_node *n) {
 }
 
 // --- CumSum, CumProd
-// ------------------------------------------------------------------------------------
 
 static qrn_status read_scan_axis(ox_import *im, const ox_node *n, uint32_t *axis) {
     const ox_val *x = ox_input(im, n, 0);

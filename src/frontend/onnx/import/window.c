@@ -122,7 +122,6 @@ void ox_window_widen(ox_window *w) {
 }
 
 // --- images
-// ---------------------------------------------------------------------------------------------
 
 qc_tensor *ox_image_in(ox_expr *e, qc_tensor *x) {
     if (!x || x->rank != 3)
@@ -167,7 +166,6 @@ void ox_convolve(ox_expr *e, const ox_window *w, uint32_t group, const qc_tensor
 }
 
 // --- windows by slices
-// ----------------------------------------------------------------------------------
 
 qc_tensor *ox_taps(ox_expr *e, const char *op, const ox_window *w, qc_tensor *x,
                    const uint32_t *out) {
