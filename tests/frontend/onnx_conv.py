@@ -215,6 +215,17 @@ def pools():
                    expected=[values, np.concatenate([want, want + 9], 1).astype(np.int64)])
 
 
+def limits():
+    """What would need too many ops or too large a table is refused."""
+    yield case("maxpool_many_taps", node("MaxPool", "x", "y", kernel_shape=[2000], dilations=[2]),
+               {"x": normal(1, 1, 4001)}, refusal="2000 cells")
+    yield case("maxpool_many_indices", node("MaxPool", "x", "y i", kernel_shape=[200]),
+               {"x": normal(1, 1, 300)}, "y i", refusal="Indices")
+    yield case("col2im_large", node("Col2Im", "x s k", "y"), {"x": normal(1, 10000, 1)},
+               constants={"s": np.array([100, 100]), "k": np.array([100, 100])},
+               refusal="too large")
+
+
 def integers():
     x = RNG.integers(0, 256, (1, 40, 6, 5), dtype=np.uint8)
     w = RNG.integers(-128, 128, (4, 40, 3, 3)).astype(np.int8)
@@ -309,6 +320,6 @@ def fused():
 
 
 def cases():
-    for group in (convolutions, transposed_convolutions, pools, integers, deformable, networks,
-                  fused):
+    for group in (convolutions, transposed_convolutions, pools, limits, integers, deformable,
+                  networks, fused):
         yield from group()

@@ -117,6 +117,9 @@ def einsums():
         m = normal(2, 5, n, n)
         yield case(f"det_{n}", node("Det", "x", "y"), {"x": m},
                    expected=f32(np.linalg.det(m.astype(np.float64))), tol=1e-4)
+        m += 3 * np.eye(n, dtype=np.float32)
+        yield case(f"inverse_{n}", node("Inverse", "x", "y", "com.microsoft"), {"x": m},
+                   expected=f32(np.linalg.inv(m.astype(np.float64))), tol=1e-4, microsoft=True)
     yield case("det_4", node("Det", "x", "y"), {"x": normal(4, 4)}, refusal="4 rows")
 
 

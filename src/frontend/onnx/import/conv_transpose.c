@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define MAX_FILTER (1u << 24) // elements of a filter that is made here
+
 typedef struct transposed {
     ox_window w;
     uint32_t group;
@@ -73,7 +75,8 @@ static qrn_status read_transposed(ox_import *im, const ox_node *n, transposed *t
     *t = (transposed){.group = 1};
     QRN_TRY(ox_window_read(im, n, x, f->dims + 2, &t->w));
     int64_t group = ox_attr_int(n, "group", 1);
-    if (group <= 0 || group > INT32_MAX || x->dims[1] % group || f->dims[0] != x->dims[1])
+    if (group <= 0 || group > INT32_MAX || x->dims[1] % group || f->dims[0] != x->dims[1] ||
+        f->dims[1] * group > INT32_MAX)
         return ox_fail(im, n, QRN_E_SHAPE,
                        "%lld groups of %u input channels with filters [%u, %u, ...]",
                        (long long)group, x->dims[1], f->dims[0], f->dims[1]);
@@ -190,15 +193,19 @@ static qrn_status read_columns(ox_import *im, const ox_node *n, transposed *t, u
         return ox_fail(im, n, QRN_E_UNSUPPORTED,
                        "image_shape and block_shape must be constants of 2 or 3 values");
     ox_val shape = {.type = x->type, .rank = n_image + 2};
-    uint32_t kernel[OX_MAX_SPATIAL], cells = 1;
-    uint64_t columns = 1;
+    uint32_t kernel[OX_MAX_SPATIAL];
+    uint64_t columns = 1, cells = 1;
     for (uint32_t i = 0; i < n_image; i++) {
-        if (image[i] <= 0 || block[i] <= 0 || image[i] > INT32_MAX || block[i] > UINT16_MAX)
+        if (image[i] <= 0 || block[i] <= 0 || image[i] > INT32_MAX || block[i] > x->dims[1])
             return ox_fail(im, n, QRN_E_SHAPE, "image_shape or block_shape is not possible");
         t->dims[2 + i] = shape.dims[2 + i] = (uint32_t)image[i];
         kernel[i] = (uint32_t)block[i];
-        cells *= kernel[i];
+        cells = cells > x->dims[1] ? cells : cells * kernel[i];
     }
+    if (cells * x->dims[1] > MAX_FILTER)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED,
+                       "blocks of %llu cells in %u channels are too large",
+                       (unsigned long long)cells, x->dims[1]);
     QRN_TRY(ox_window_read(im, n, &shape, kernel, &t->w));
     QRN_TRY(ox_window_dims(im, n, &t->w, shape.dims + 2, steps));
     for (uint32_t i = 0; i < n_image; i++) {
@@ -208,10 +215,10 @@ static qrn_status read_columns(ox_import *im, const ox_node *n, transposed *t, u
         t->extra[i] = (uint32_t)((uint64_t)image[i] + t->w.pad[2 * i] + t->w.pad[2 * i + 1] - full);
         columns *= steps[i];
     }
-    if (cells == 0 || x->dims[1] % cells || columns != x->dims[2])
+    if (x->dims[1] % cells || columns != x->dims[2])
         return ox_fail(im, n, QRN_E_SHAPE, "columns [%u, %u] do not fit image and block",
                        x->dims[1], x->dims[2]);
-    t->group = x->dims[1] / cells;
+    t->group = (uint32_t)(x->dims[1] / cells);
     t->dims[0] = x->dims[0];
     t->dims[1] = t->group;
     return QRN_OK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Importers: deformable convolution by sampling, and determinants of small matrices.
+// Importer: deformable convolution by sampling.
 #include "frontend/onnx/import/table.h"
 #include "frontend/onnx/import/window.h"
 
@@ -151,52 +151,7 @@ static qrn_status import_deform_conv(ox_import *im, const ox_node *n) {
     return ox_end_real(&e, 0, OX_LAST, y);
 }
 
-// --- Det
-
-// Element (i, j) of matrices in the last two dimensions.
-static qc_tensor *element(ox_expr *e, qc_tensor *x, uint32_t i, uint32_t j) {
-    return x ? ox_slice(e, ox_slice(e, x, x->rank - 2, i, 1, 1), x->rank - 1, j, 1, 1) : NULL;
-}
-
-static qc_tensor *times(ox_expr *e, qc_tensor *a, qc_tensor *b) {
-    return ox_binary(e, QNN_OP_ELEMENT_WISE_MULTIPLY, a, b);
-}
-
-// Of rows r and r + 1 and columns j, k.
-static qc_tensor *minor_of(ox_expr *e, qc_tensor *x, uint32_t r, uint32_t j, uint32_t k) {
-    return ox_binary(e, QNN_OP_ELEMENT_WISE_SUBTRACT,
-                     times(e, element(e, x, r, j), element(e, x, r + 1, k)),
-                     times(e, element(e, x, r, k), element(e, x, r + 1, j)));
-}
-
-static qrn_status import_det(ox_import *im, const ox_node *n) {
-    const ox_val *v = ox_input(im, n, 0);
-    if (!v || v->rank < 2 || v->dims[v->rank - 1] != v->dims[v->rank - 2])
-        return ox_fail(im, n, QRN_E_SHAPE, "square matrices are needed");
-    uint32_t size = v->dims[v->rank - 1];
-    if (size > 3)
-        return ox_fail(im, n, QRN_E_UNSUPPORTED,
-                       "matrices of %u rows: QNN has no op for that, up to 3 rows are written out",
-                       size);
-    QRN_TRY(ox_set_output(im, n, 0, v->type, v->rank - 2, v->dims));
-    ox_expr e = ox_begin(im, n);
-    qc_tensor *x = ox_in_real(&e, 0, OX_ONNX), *y = ox_out_real(&e, 0, OX_ONNX), *d = x;
-    if (size == 2)
-        d = minor_of(&e, x, 0, 0, 1);
-    if (size == 3) {
-        d = times(&e, element(&e, x, 0, 0), minor_of(&e, x, 1, 1, 2));
-        d = ox_binary(&e, QNN_OP_ELEMENT_WISE_SUBTRACT, d,
-                      times(&e, element(&e, x, 0, 1), minor_of(&e, x, 1, 0, 2)));
-        d = ox_binary(&e, QNN_OP_ELEMENT_WISE_ADD, d,
-                      times(&e, element(&e, x, 0, 2), minor_of(&e, x, 1, 0, 1)));
-    }
-    ox_into(&e, y);
-    ox_reshape(&e, d, y ? y->rank : 0, y ? y->dims : NULL);
-    return ox_end_real(&e, 0, OX_ONNX, y);
-}
-
 const ox_importer ox_import_deform[] = {
     {"DeformConv", "", import_deform_conv},
-    {"Det", "", import_det},
     {0},
 };

@@ -13,6 +13,7 @@
     X(matmul)           \
     X(einsum)           \
     X(deform)           \
+    X(matrix)           \
     X(pool)             \
     X(pool_index)       \
     X(conv_transpose)   \

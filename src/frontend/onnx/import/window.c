@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#define MAX_TAPS 1024 // of one dimension, when a window is done by slices
+
 static uint32_t span_of(const ox_window *w, uint32_t i) {
     return (w->kernel[i] - 1) * w->dilation[i] + 1;
 }
@@ -173,6 +175,12 @@ qc_tensor *ox_taps(ox_expr *e, const char *op, const ox_window *w, qc_tensor *x,
     if (!x)
         return NULL;
     for (uint32_t i = 0; i < w->n; i++) {
+        if (w->kernel[i] > MAX_TAPS) {
+            e->s = ox_fail(e->im, e->n, QRN_E_UNSUPPORTED,
+                           "a window of %u cells that QNN has no op for; up to %d are written out",
+                           w->kernel[i], MAX_TAPS);
+            return NULL;
+        }
         uint64_t need = (uint64_t)(out[i] - 1) * w->stride[i] + span_of(w, i);
         uint64_t have = (uint64_t)x->dims[1 + i] + w->pad[2 * i];
         pad[2 * (1 + i)] = w->pad[2 * i];
