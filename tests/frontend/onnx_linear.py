@@ -120,6 +120,8 @@ def einsums():
         m += 3 * np.eye(n, dtype=np.float32)
         yield case(f"inverse_{n}", node("Inverse", "x", "y", "com.microsoft"), {"x": m},
                    expected=f32(np.linalg.inv(m.astype(np.float64))), tol=1e-4, microsoft=True)
+    yield case("inverse_4", node("Inverse", "x", "y", "com.microsoft"), {"x": normal(4, 4)},
+               microsoft=True, refusal="4 rows")
     yield case("det_4", node("Det", "x", "y"), {"x": normal(4, 4)}, refusal="4 rows")
 
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Random values and small inverses. Random ops are judged by statistics that the model computes."""
+"""Random values, judged by statistics that the model computes."""
 import numpy as np
 
 from case_onnx import case, node
 
-RNG = np.random.default_rng(17)
 SHAPE = [400, 100]
 
 
@@ -44,10 +43,3 @@ def cases():
     yield repeated("RandomNormal")
     yield case("integers", node("RandomUniform", "", "y", shape=[3], dtype=6), {},
                refusal="random int32")
-    for shape in ((2, 2), (3, 2, 2), (2, 1, 2, 2)):
-        x = RNG.standard_normal(shape).astype(np.float32)
-        yield case(f"inverse_{len(shape)}", node("Inverse", "x", "y", "com.microsoft"), {"x": x},
-                   expected=[np.linalg.inv(x.astype(np.float64)).astype(np.float32)],
-                   microsoft=True)
-    yield case("inverse_3x3", node("Inverse", "x", "y", "com.microsoft"),
-               {"x": np.eye(3, dtype=np.float32)}, microsoft=True, refusal="2x2")

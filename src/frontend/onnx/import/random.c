@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Importers: random values, and inverses of small matrices. Values are the backend's own for a
-// seed, so they differ from those of other runtimes.
+// Importers: random values. They are the backend's own for a seed, so they differ from those of
+// other runtimes.
 #include "frontend/onnx/import/compose.h"
 #include "frontend/onnx/import/table.h"
 
@@ -91,39 +91,11 @@ static qrn_status import_bernoulli(ox_import *im, const ox_node *n) {
     return ox_emit_cast(im, n, hit, y);
 }
 
-static qc_tensor *element(ox_expr *e, qc_tensor *x, uint32_t i, uint32_t j) {
-    return x ? ox_slice(e, ox_slice(e, x, x->rank - 2, i, 1, 1), x->rank - 1, j, 1, 1) : NULL;
-}
-
-// [[a, b], [c, d]] to [[d, -b], [-c, a]] / (a d - b c).
-static qrn_status import_inverse(ox_import *im, const ox_node *n) {
-    const ox_val *v = ox_input(im, n, 0);
-    if (v->rank < 2 || v->dims[v->rank - 1] != 2 || v->dims[v->rank - 2] != 2)
-        return ox_fail(im, n, QRN_E_UNSUPPORTED, "only 2x2 matrices can be written out in QNN ops");
-    QRN_TRY(ox_set_output(im, n, 0, v->type, v->rank, v->dims));
-    ox_expr e = ox_begin(im, n);
-    qc_tensor *x = ox_in_real(&e, 0, OX_ONNX), *y = ox_out_real(&e, 0, OX_ONNX);
-    qc_tensor *a = element(&e, x, 0, 0), *b = element(&e, x, 0, 1), *c = element(&e, x, 1, 0),
-              *d = element(&e, x, 1, 1);
-    qc_tensor *det = ox_binary(&e, QNN_OP_ELEMENT_WISE_SUBTRACT,
-                               ox_binary(&e, QNN_OP_ELEMENT_WISE_MULTIPLY, a, d),
-                               ox_binary(&e, QNN_OP_ELEMENT_WISE_MULTIPLY, b, c));
-    qc_tensor *top[] = {d, ox_unary(&e, QNN_OP_ELEMENT_WISE_NEG, b)};
-    qc_tensor *bottom[] = {ox_unary(&e, QNN_OP_ELEMENT_WISE_NEG, c), a};
-    uint32_t last = v->rank - 1;
-    qc_tensor *rows[] = {ox_concat(&e, top, 2, last), ox_concat(&e, bottom, 2, last)};
-    qc_tensor *whole = ox_concat(&e, rows, 2, last - 1);
-    ox_into(&e, y);
-    ox_binary(&e, QNN_OP_ELEMENT_WISE_DIVIDE, whole, det);
-    return ox_end_real(&e, 0, OX_ONNX, y);
-}
-
 const ox_importer ox_import_random[] = {
     {"RandomUniform", "", import_random},
     {"RandomUniformLike", "", import_random},
     {"RandomNormal", "", import_random},
     {"RandomNormalLike", "", import_random},
     {"Bernoulli", "", import_bernoulli},
-    {"Inverse", "com.microsoft", import_inverse},
     {0},
 };
