@@ -400,6 +400,8 @@ def refusals():
                   constants={"s": ints(4)})
     yield refused("pad_mode", node("Pad", "x p", "y", mode="mirror"), "mode 'mirror'",
                   constants={"p": ints(0, 1, 0, 1)})
+    yield refused("pad_far", node("Pad", "x p", "y"), "pads of axis 0 are too large",
+                  constants={"p": ints(-2**63, 1, 0, 1)})
     yield refused("pad_all_cut", node("Pad", "x p", "y"), "nothing of the input is left",
                   constants={"p": ints(0, -2, 0, -1)})
     for axis, scales in ((2, 3), (-1, 2)):

@@ -205,7 +205,7 @@ static qrn_status emit_split(ox_import *im, const ox_node *n, uint32_t axis, ox_
 
 qrn_status move_import_split(ox_import *im, const ox_node *n) {
     const ox_val *x = ox_input(im, n, 0);
-    uint32_t axis, lengths[QC_MAX_OPERANDS];
+    uint32_t axis, lengths[QC_MAX_OPERANDS] = {0};
     QRN_TRY(ox_axis(im, n, ox_attr_int(n, "axis", 0), x->rank, &axis));
     if (n->n_out > QC_MAX_OPERANDS)
         return ox_fail(im, n, QRN_E_UNSUPPORTED, "%u outputs, at most %d are possible; split twice",
@@ -285,7 +285,7 @@ static qrn_status slice_ranges(ox_import *im, const ox_node *n, move_range *rang
 
 qrn_status move_import_slice(ox_import *im, const ox_node *n) {
     const ox_val *x = ox_input(im, n, 0);
-    move_range ranges[OX_MAX_RANK], there[OX_MAX_RANK];
+    move_range ranges[OX_MAX_RANK] = {0}, there[OX_MAX_RANK];
     uint32_t dims[OX_MAX_RANK];
     bool all = true;
     ox_layout layout = ox_layout_of_input(im, n, 0);

@@ -168,7 +168,7 @@ qrn_status move_import_gather_nd(ox_import *im, const ox_node *n) {
     uint32_t rank = 0, dims[2 * OX_MAX_RANK];
     ox_carry c;
     const qc_tensor *in, *w, *indices;
-    qc_tensor *given, *y;
+    qc_tensor *given = NULL, *y;
     qc_op o;
     uint32_t depth = ix->rank ? ix->dims[ix->rank - 1] : 0;
     if (batch < 0 || batch >= ix->rank || depth < 1 || batch + depth > x->rank)
@@ -286,7 +286,7 @@ qrn_status move_import_reverse_sequence(ox_import *im, const ox_node *n) {
     int64_t batch = ox_attr_int(n, "batch_axis", 1), time = ox_attr_int(n, "time_axis", 0);
     uint32_t dims[OX_MAX_RANK];
     ox_carry c;
-    const qc_tensor *in, *rows, *flat;
+    const qc_tensor *in, *rows = NULL, *flat;
     qc_tensor *y, *picked;
     if (x->rank < 2 || batch < 0 || batch > 1 || time != 1 - batch)
         return ox_fail(im, n, QRN_E_SHAPE, "batch axis %lld and time axis %lld of rank %u",

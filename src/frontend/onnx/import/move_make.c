@@ -61,7 +61,7 @@ static qrn_status block_size(ox_import *im, const ox_node *n, uint32_t *block) {
 
 qrn_status move_import_depth_to_space(ox_import *im, const ox_node *n) {
     const ox_val *x = ox_input(im, n, 0);
-    uint32_t b;
+    uint32_t b = 1;
     const char *mode = ox_attr_string(n, "mode", "DCR");
     bool crd = strcmp(mode, "CRD") == 0;
     QRN_TRY(block_size(im, n, &b));
@@ -86,7 +86,7 @@ qrn_status move_import_depth_to_space(ox_import *im, const ox_node *n) {
 
 qrn_status move_import_space_to_depth(ox_import *im, const ox_node *n) {
     const ox_val *x = ox_input(im, n, 0);
-    uint32_t b;
+    uint32_t b = 1;
     QRN_TRY(block_size(im, n, &b));
     const uint32_t *d = x->dims;
     if (d[2] % b || d[3] % b)
@@ -163,7 +163,7 @@ static qrn_status hot_depth(ox_import *im, const ox_node *n, uint32_t *depth) {
 // The hot places as int32 0 and 1, then off and on selected by them: exact in every type.
 qrn_status move_import_one_hot(ox_import *im, const ox_node *n) {
     const ox_val *x = ox_input(im, n, 0), *values = ox_input(im, n, 2);
-    uint32_t axis, depth, rank = x->rank + 1, dims[OX_MAX_RANK + 1], hot_dims[OX_MAX_RANK + 1];
+    uint32_t axis, depth = 0, rank = x->rank + 1, dims[OX_MAX_RANK + 1], hot_dims[OX_MAX_RANK + 1];
     ox_carry c;
     const qc_tensor *indices, *pair, *on, *off, *w, *cond;
     qc_tensor *hot, *y;
@@ -222,7 +222,7 @@ static qrn_status triangle(ox_import *im, const ox_node *n, uint32_t rank, const
                            int64_t k, const qc_tensor **out) {
     bool upper = ox_attr_int(n, "upper", 1) != 0;
     uint32_t dims[OX_MAX_RANK];
-    qc_tensor *rows, *columns;
+    qc_tensor *rows = NULL, *columns = NULL;
     int64_t first = k > MOVE_LONGEST ? MOVE_LONGEST : k < -MOVE_LONGEST ? -MOVE_LONGEST : k;
     QRN_TRY(move_count_up(im, n, rank, rank - 2, d[rank - 2], (int32_t)first, &rows));
     QRN_TRY(move_count_up(im, n, rank, rank - 1, d[rank - 1], 0, &columns));

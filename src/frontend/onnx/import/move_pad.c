@@ -4,7 +4,6 @@
 // Pad where it has the mode, else by picking the elements of each axis in turn.
 #include "frontend/onnx/import/move.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP } pad_mode;
@@ -66,7 +65,7 @@ static qrn_status plan_shapes(ox_import *im, const ox_node *n, const pad_plan *p
     const ox_val *x = ox_input(im, n, 0);
     for (uint32_t i = 0; i < x->rank; i++) {
         int64_t before = p->before[i], after = p->after[i], dim = x->dims[i];
-        if (llabs(before) > INT32_MAX || llabs(after) > INT32_MAX)
+        if (before < -INT32_MAX || before > INT32_MAX || after < -INT32_MAX || after > INT32_MAX)
             return ox_fail(im, n, QRN_E_SHAPE, "pads of axis %u are too large", i);
         int64_t left = dim - cut(before) - cut(after);
         int64_t total = left + grow(before) + grow(after);

@@ -47,9 +47,8 @@ static qrn_status emit_scatter(ox_import *im, const ox_node *n, const scatter *s
     qc_out(&o, s->y);
     if (elements)
         qc_u32(&o, QNN_OP_SCATTER_ELEMENTS_PARAM_AXIS, s->axis);
-    qc_u32(&o,
-           elements ? QNN_OP_SCATTER_ELEMENTS_PARAM_REDUCTION : QNN_OP_SCATTER_ND_PARAM_REDUCTION,
-           qnn_reduction(s->how));
+    // Both ops have the parameter by the same name.
+    qc_u32(&o, QNN_OP_SCATTER_ELEMENTS_PARAM_REDUCTION, qnn_reduction(s->how));
     return qc_op_end(&o);
 }
 
