@@ -28,8 +28,8 @@ class Case:
 
 def node(op, inputs, outputs, domain="", **attributes):
     """A node; inputs and outputs are names separated by blanks, "-" for an absent one."""
-    names = ["" if n == "-" else n for n in inputs.split()]
-    return helper.make_node(op, names, outputs.split(), domain=domain, **attributes)
+    names, results = (["" if n == "-" else n for n in s.split()] for s in (inputs, outputs))
+    return helper.make_node(op, names, results, domain=domain, **attributes)
 
 
 def _info(name, array):
@@ -70,9 +70,10 @@ def encoding(array, bits=8, signed=False):
 
 
 def quantized_case(name, op, inputs, bits=8, signed=False, opset=OPSET, steps=1, constants=(),
-                   domain="", reference=None, **attributes):
+                   domain="", reference=None, more="", plain=None, **attributes):
     """QDQ around one op with float inputs (name -> array) and one output. What comes out must be
-    within `steps` steps of the float result. reference: that function instead of the evaluator."""
+    within `steps` steps of the float result. reference: that function instead of the evaluator.
+    more: names of further inputs, constants of `plain` that are not quantized."""
     nodes, initializers, feeds, names = [], {}, {}, []
     rounded = {}
     for n, a in inputs.items():
@@ -88,12 +89,13 @@ def quantized_case(name, op, inputs, bits=8, signed=False, opset=OPSET, steps=1,
             nodes.append(node("QuantizeLinear", f"{n} {n}_s {n}_z", n + "_q"))
         nodes.append(node("DequantizeLinear", f"{n}_q {n}_s {n}_z", n + "_d"))
         names.append(n + "_d")
-    inner = node(op, " ".join(names), "f", domain, **attributes)
+    inner = node(op, " ".join(names + [more]), "f", domain, **attributes)
+    initializers |= plain or {}
     if reference:
         want = reference(*[a.astype(np.float64) for a in rounded.values()])
     else:
-        plain = model([inner], {n + "_d": a for n, a in rounded.items()}, ["f"], {}, opset)
-        want = ReferenceEvaluator(plain).run(None, {n + "_d": a for n, a in rounded.items()})[0]
+        bare = model([inner], {n + "_d": a for n, a in rounded.items()}, ["f"], plain or {}, opset)
+        want = ReferenceEvaluator(bare).run(None, {n + "_d": a for n, a in rounded.items()})[0]
     scale, zero = encoding(want, bits, signed)
     initializers |= {"y_s": scale, "y_z": zero}
     nodes += [inner, node("QuantizeLinear", "f y_s y_z", "y_q"),

@@ -19,7 +19,7 @@ double ox_position(const ox_resample *r, const ox_span *s, uint32_t i) {
     case OX_HALF_PIXEL_NN:
         return (x + 0.5) / s->scale;
     case OX_PYTORCH_HALF_PIXEL:
-        return s->out == 1 ? -0.5 : (x + 0.5) / s->scale - 0.5;
+        return s->out == 1 ? 0 : (x + 0.5) / s->scale - 0.5;
     case OX_HALF_PIXEL_SYMMETRIC:
         return in / 2 * (1 - s->out / width) + (x + 0.5) / s->scale - 0.5;
     case OX_HALF_PIXEL:
