@@ -92,10 +92,7 @@ static qrn_status import_bernoulli(ox_import *im, const ox_node *n) {
 }
 
 const ox_importer ox_import_random[] = {
-    {"RandomUniform", "", import_random},
-    {"RandomUniformLike", "", import_random},
-    {"RandomNormal", "", import_random},
-    {"RandomNormalLike", "", import_random},
-    {"Bernoulli", "", import_bernoulli},
-    {0},
+    {"RandomUniform", "", import_random}, {"RandomUniformLike", "", import_random},
+    {"RandomNormal", "", import_random},  {"RandomNormalLike", "", import_random},
+    {"Bernoulli", "", import_bernoulli},  {0},
 };
