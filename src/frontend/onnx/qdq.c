@@ -222,9 +222,9 @@ static bool is_convertible(const ox_val *v) {
 }
 
 // Does somebody read the codes themselves? Then they must be ONNX's to the last bit; QNN rounds
-// ties up.
-static bool shows_codes(const ox_val *y) {
-    return y->is_output ||
+// ties up. Who keeps all values wants their real numbers.
+static bool shows_codes(const ox_import *im, const ox_val *y) {
+    return (y->is_output && !im->opt->keep_all) ||
            (y->n_uses == 1 && y->consumer && strcmp(y->consumer->op, "DequantizeLinear") != 0);
 }
 
@@ -258,7 +258,7 @@ qrn_status ox_import_quantize(ox_import *im, const ox_node *n) {
         y->turned = x->quantized->turned;
         return QRN_OK;
     }
-    if (!enc || (shows_codes(y) && !requantize))
+    if (!enc || (shows_codes(im, y) && !requantize))
         return quantize_by_formula(im, n, x, y);
     ox_layout layout = y->enc->block ? OX_ONNX : ox_layout_of(im, n);
     qc_tensor *in, *out;
