@@ -173,6 +173,46 @@ def regions():
                {"x": x, "r": boxes, "b": images}, refusal="mode max needs constant rois")
 
 
+def overlap(a, b):
+    """Intersection over union of boxes [y1, x1, y2, x2]."""
+    low, high = np.maximum(a[:2], b[:2]), np.minimum(a[2:], b[2:])
+    both = np.prod(np.maximum(high - low, 0))
+    return both / (np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - both)
+
+
+def chosen(boxes, scores, most, iou, least):
+    rows = []
+    for n, c in np.ndindex(*scores.shape[:2]):
+        kept = []
+        for i in np.argsort(-scores[n, c], kind="stable"):
+            if len(kept) < most and scores[n, c, i] > least and all(
+                    overlap(boxes[n, i], boxes[n, j]) <= iou for j in kept):
+                kept.append(i)
+        rows += [[n, c, i] for i in kept]
+    return np.array(rows, np.int64).reshape(-1, 3)
+
+
+def suppression():
+    """How many rows there are depends on the data; nodes of the graph cannot read them."""
+    corner = RNG.uniform(0, 8, (2, 9, 2))
+    boxes = np.concatenate([corner, corner + RNG.uniform(1, 5, (2, 9, 2))], 2).astype(np.float32)
+    scores = RNG.uniform(0, 1, (2, 3, 9)).astype(np.float32)
+    for most, iou, least in ((9, 0.5, 0.3), (2, 0.1, 0.0), (20, 0.9, 0.0), (3, 0.5, 2.0)):
+        yield case(f"nms_{most}_{iou}_{least}", node("NonMaxSuppression", "b s m i l", "y"),
+                   {"b": boxes, "s": scores}, constants={
+                       "m": ints(most), "i": floats(iou), "l": floats(least)},
+                   expected=[chosen(boxes.astype(float), scores, most, iou, least)])
+    centre = (boxes[..., :2] + boxes[..., 2:]) / 2
+    sizes = boxes[..., 2:] - boxes[..., :2]
+    yield case("nms_centres", node("NonMaxSuppression", "b s m i", "y", center_point_box=1),
+               {"b": np.concatenate([centre[..., ::-1], sizes[..., ::-1]], 2), "s": scores},
+               constants={"m": ints(4), "i": floats(0.4)},
+               expected=[chosen(boxes.astype(float), scores, 4, 0.4, -1)])
+    yield case("nms_read_by_a_node", [node("NonMaxSuppression", "b s m", "r"),
+                                      node("Cast", "r", "y", to=1)], {"b": boxes, "s": scores},
+               constants={"m": ints(4)}, refusal="known after an execution only")
+
+
 def pairs(z):
     return np.stack([z.real, z.imag], -1).astype(np.float32)
 
@@ -254,6 +294,6 @@ def units():
 
 
 def cases():
-    for make in (resize_modes, resize_forms, old_resize, sampling, regions, signals, context,
-                 units):
+    for make in (resize_modes, resize_forms, old_resize, sampling, regions, suppression, signals,
+                 context, units):
         yield from make()

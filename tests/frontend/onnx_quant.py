@@ -283,7 +283,9 @@ class Network:
     def weight(self, name, array, axis=0):
         dims = tuple(i for i in range(array.ndim) if i != axis) if self.channels else None
         s = np.abs(array).max(dims) / np.float32(127)
-        wide = s.reshape([-1 if i == axis else 1 for i in range(array.ndim)]) if self.channels else s
+        wide = s
+        if self.channels:
+            wide = s.reshape([-1 if i == axis else 1 for i in range(array.ndim)])
         q = quantize(array, wide, np.int8(0))
         self.constants |= {name + "_q": q, name + "_s": np.asarray(s)}
         more = {"axis": axis} if self.channels else {}

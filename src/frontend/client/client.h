@@ -117,6 +117,9 @@ qrn_status qc_graph_finalize(qc_graph *g);
 // Buffers in the order of g->inputs and g->outputs; sizes are those of the tensors. May be called
 // from several threads unless g->profile is set.
 qrn_status qc_graph_execute(qc_graph *g, const void *const *inputs, void *const *outputs);
+// The same; rows[i] becomes the first dimension of output i, which some ops find out at execution.
+qrn_status qc_graph_execute_rows(qc_graph *g, const void *const *inputs, void *const *outputs,
+                                 uint32_t *rows);
 
 // Bytes of a dense tensor, and the number of its elements.
 size_t qc_tensor_bytes(const qc_tensor *t);

@@ -165,22 +165,38 @@ qrn_status qc_graph_finalize(qc_graph *g) {
     return QRN_OK;
 }
 
-qrn_status qc_graph_execute(qc_graph *g, const void *const *inputs, void *const *outputs) {
+qrn_status qc_graph_execute_rows(qc_graph *g, const void *const *inputs, void *const *outputs,
+                                 uint32_t *rows) {
     if (!g->bound)
         return QRN_FAIL(QRN_E_NOT_FINALIZED, "graph is not finalized");
     uint32_t n_in = g->n_inputs, n_out = g->n_outputs, n = n_in + n_out;
-    Qnn_Tensor_t local[STACK_TENSORS];
-    Qnn_Tensor_t *t = n <= STACK_TENSORS ? local : qrn_alloc(n * sizeof *t);
-    if (!t)
-        return qc_no_memory("graph");
-    memcpy(t, g->bound, n * sizeof *t);
-    for (uint32_t i = 0; i < n_in; i++)
-        t[i].v1.clientBuf.data = (void *)inputs[i]; // only read
-    for (uint32_t i = 0; i < n_out; i++)
-        t[n_in + i].v1.clientBuf.data = outputs[i];
-    Qnn_ErrorHandle_t code =
-        g->client->qnn.graphExecute(g->handle, t, n_in, t + n_in, n_out, g->profile, NULL);
-    if (t != local)
+    bool small = n <= STACK_TENSORS;
+    Qnn_Tensor_t local[STACK_TENSORS], *t = small ? local : qrn_alloc(n * sizeof *t);
+    // Dimensions of outputs may be written to: each execution has its own.
+    uint32_t local_dims[STACK_TENSORS][MAX_RANK],
+        (*dims)[MAX_RANK] = small ? local_dims : qrn_alloc((n_out + 1) * sizeof *dims);
+    Qnn_ErrorHandle_t code = QNN_SUCCESS;
+    bool ready = t && dims;
+    if (ready) {
+        memcpy(t, g->bound, n * sizeof *t);
+        for (uint32_t i = 0; i < n_in; i++)
+            t[i].v1.clientBuf.data = (void *)inputs[i]; // only read
+        for (uint32_t i = 0; i < n_out; i++) {
+            memcpy(dims[i], g->outputs[i]->dims, sizeof dims[i]);
+            t[n_in + i].v1.dimensions = dims[i];
+            t[n_in + i].v1.clientBuf.data = outputs[i];
+        }
+        code = g->client->qnn.graphExecute(g->handle, t, n_in, t + n_in, n_out, g->profile, NULL);
+        for (uint32_t i = 0; rows && i < n_out; i++)
+            rows[i] = dims[i][0];
+    }
+    if (!small) {
         qrn_free(t);
-    return qc_check(g->client, code, "graphExecute");
+        qrn_free(dims);
+    }
+    return ready ? qc_check(g->client, code, "graphExecute") : qc_no_memory("graph");
+}
+
+qrn_status qc_graph_execute(qc_graph *g, const void *const *inputs, void *const *outputs) {
+    return qc_graph_execute_rows(g, inputs, outputs, NULL);
 }

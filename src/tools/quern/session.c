@@ -149,7 +149,10 @@ static int start(const char *path, const ox_model *m, const qt_backend_options *
     qc_graph *g = s->model.graph;
     s->in = make_buffers(g->inputs, g->n_inputs);
     s->out = make_buffers(g->outputs, g->n_outputs);
-    if (s->in && s->out && !s->values.failed)
+    s->rows = calloc(g->n_outputs + 1, sizeof *s->rows);
+    for (uint32_t i = 0; s->rows && i < g->n_outputs; i++)
+        s->rows[i] = g->outputs[i]->dims[0];
+    if (s->in && s->out && s->rows && !s->values.failed)
         return QT_EXIT_OK;
     qt_error("%s: no memory for inputs and outputs", path);
     return QT_EXIT_FAILURE;
@@ -173,6 +176,7 @@ void qt_session_close(qt_session *s) {
         free_buffers(s->out, s->model.graph->n_outputs);
         qc_graph_destroy(s->model.graph);
     }
+    free(s->rows);
     free(s->values.items);
     qc_close(s->client);
     *s = (qt_session){0};
@@ -207,7 +211,16 @@ qrn_status qt_session_set_inputs(qt_session *s, const qt_array *arrays) {
 qrn_status qt_session_execute(qt_session *s) {
     if (s->model.graph->n_nodes == 0)
         return QRN_OK;
-    return qc_graph_execute(s->model.graph, (const void *const *)s->in, s->out);
+    return qc_graph_execute_rows(s->model.graph, (const void *const *)s->in, s->out, s->rows);
+}
+
+// Rows of an output after an execution: some ops fill fewer than there is room for.
+static uint32_t rows_of(const qt_session *s, const qc_tensor *t) {
+    const qc_graph *g = s->model.graph;
+    for (uint32_t i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i] == t)
+            return s->rows[i];
+    return t->dims[0];
 }
 
 // A constant output: its data is packed as the model has it.
@@ -228,13 +241,15 @@ qrn_status qt_session_output(const qt_session *s, uint32_t i, qt_array *out) {
     uint64_t dims[OX_MAX_RANK];
     for (uint32_t d = 0; d < p->rank; d++)
         dims[d] = p->dims[d];
+    if (p->rank && p->tensor && !p->data && rows_of(s, p->tensor) < dims[0])
+        dims[0] = rows_of(s, p->tensor);
     qt_array a;
     QRN_TRY(qt_array_create(p->name, p->type, p->rank, dims, &a));
     qrn_status st = QRN_OK;
     void *buffer = p->tensor ? buffer_of(s, p->tensor) : NULL;
     if (p->data)
         copy_constant(p, &a);
-    else if (!buffer || qc_tensor_count(p->tensor) != a.count)
+    else if (!buffer || qc_tensor_count(p->tensor) < a.count)
         st = QRN_FAIL(QRN_E_GENERAL, "output '%s' has no tensor of its size", p->name);
     else
         st = qt_from_qnn(p->name, buffer, p->tensor->t.v1.dataType, &a);

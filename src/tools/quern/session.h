@@ -35,6 +35,7 @@ typedef struct qt_session {
     ox_result model;
     qt_values values; // with keep_all: what nodes make
     void **in, **out; // buffers of the graph's tensors, in the graph's order
+    uint32_t *rows;   // first dimensions of the outputs after an execution
     double open_ms, import_ms, finalize_ms;
 } qt_session;
 

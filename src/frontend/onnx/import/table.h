@@ -31,6 +31,7 @@
     X(image)            \
     X(image_resize)     \
     X(image_roi)        \
+    X(image_nms)        \
     X(signal)           \
     X(recurrent)        \
     X(random)           \
