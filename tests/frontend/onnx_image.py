@@ -173,6 +173,36 @@ def regions():
                {"x": x, "r": boxes, "b": images}, refusal="mode max needs constant rois")
 
 
+def crop_and_resize(x, boxes, images, size, outside):
+    """Bilinear, as TensorFlow does it."""
+    out = np.full((len(boxes), x.shape[1], *size), outside, np.float64)
+    for r, (box, image) in enumerate(zip(boxes.astype(float), images)):
+        for i, j in itertools.product(*map(range, size)):
+            p = [box[k] * (n - 1) + at * (box[k + 2] - box[k]) * (n - 1) / (m - 1)
+                 for k, (n, at, m) in enumerate(((x.shape[2], i, size[0]),
+                                                 (x.shape[3], j, size[1])))]
+            if any(v < 0 or v > n - 1 for v, n in zip(p, x.shape[2:])):
+                continue
+            (y0, x0), (fy, fx) = np.floor(p).astype(int), np.array(p) % 1
+            y1, x1 = min(y0 + 1, x.shape[2] - 1), min(x0 + 1, x.shape[3] - 1)
+            a = x[image].astype(float)
+            out[r, :, i, j] = (a[:, y0, x0] * (1 - fx) + a[:, y0, x1] * fx) * (1 - fy) + \
+                (a[:, y1, x0] * (1 - fx) + a[:, y1, x1] * fx) * fy
+    return out.astype(np.float32)
+
+
+def crops():
+    x, images = rand(2, 3, 8, 9), np.array([0, 1, 1], np.int32)
+    boxes = np.array([[0, 0, 1, 1], [.1, .2, .7, .9], [-.2, .3, 1.3, .6]], np.float32)
+    want = crop_and_resize(x, boxes, images, (4, 5), 2.5)
+    crop = node("CropAndResize", "x r b s", "y", "com.microsoft", extrapolation_value=2.5)
+    size = {"s": np.array([4, 5], np.int32)}
+    yield case("crop_constant", crop, {"x": x}, constants={"r": boxes, "b": images, **size},
+               microsoft=True, expected=[want])
+    yield case("crop_run_time", crop, {"x": x, "r": boxes, "b": images}, constants=size,
+               microsoft=True, expected=[want])
+
+
 def overlap(a, b):
     """Intersection over union of boxes [y1, x1, y2, x2]."""
     low, high = np.maximum(a[:2], b[:2]), np.minimum(a[2:], b[2:])
@@ -294,6 +324,6 @@ def units():
 
 
 def cases():
-    for make in (resize_modes, resize_forms, old_resize, sampling, regions, suppression, signals,
-                 context, units):
+    for make in (resize_modes, resize_forms, old_resize, sampling, regions, crops, suppression,
+                 signals, context, units):
         yield from make()

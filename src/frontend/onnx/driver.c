@@ -86,10 +86,23 @@ static qrn_status create_input(ox_import *im, const ox_info *info, uint32_t posi
 
 // --- uses
 
+// Two QuantizeLinear that do the same to a value: quantizers like to write one for each reader.
+static bool quantize_alike(const ox_node *a, const ox_node *b) {
+    if (!a || !b || strcmp(a->op, "QuantizeLinear") != 0 || strcmp(b->op, a->op) != 0 ||
+        a->n_in != b->n_in)
+        return false;
+    for (uint32_t i = 0; i < a->n_in; i++)
+        if (strcmp(a->in[i], b->in[i]) != 0)
+            return false;
+    return true;
+}
+
 static void use(ox_import *im, const char *name, const ox_node *n) {
     ox_val *v = name[0] ? ox_scope_find(im->scope, name) : NULL;
     if (!v)
         return;
+    if (quantize_alike(v->consumer, n) && strcmp(n->in[0], name) == 0)
+        return; // counts as one
     v->consumer = v->n_uses++ == 0 ? n : NULL;
 }
 

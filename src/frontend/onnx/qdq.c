@@ -250,6 +250,13 @@ qrn_status ox_import_quantize(ox_import *im, const ox_node *n) {
     QRN_TRY(ox_fit_encoding(im, y));
     if (y->at[OX_ONNX] || y->at[OX_LAST] || y->turned)
         return QRN_OK; // the unit before wrote it
+    const ox_val *same = x->quantized;
+    if (same && same->type == type && !same->data && ox_same_encoding(same->enc, y->enc) &&
+        (same->at[OX_ONNX] || same->at[OX_LAST] || same->turned)) {
+        memcpy(y->at, same->at, sizeof y->at); // these codes exist already
+        y->turned = same->turned;
+        return QRN_OK;
+    }
     bool requantize = x->quantized && !x->quantized->data && enc && is_convertible(x->quantized) &&
                       is_convertible(y);
     if (requantize && x->quantized->type == type &&

@@ -239,7 +239,46 @@ static qrn_status import_max_roi_pool(ox_import *im, const ox_node *n) {
     return ox_out_end(im, n, 0, OX_LAST, out);
 }
 
+// --- CropAndResize
+// --------------------------------------------------------------------------------------
+
+static qrn_status import_crop(ox_import *im, const ox_node *n) {
+    const ox_val *x = ox_input(im, n, 0), *rois = ox_input(im, n, 1), *index = ox_input(im, n, 2);
+    int64_t size[2];
+    uint32_t count;
+    if (!rois || !index || x->rank != 4 || rois->rank != 2 || rois->dims[1] != 4 ||
+        index->rank != 1 || index->dims[0] != rois->dims[0])
+        return ox_fail(im, n, QRN_E_SHAPE, "image, rois and batch_indices do not fit");
+    if (!ox_const_ints(im, n, 3, size, 2, &count) || count != 2 || size[0] <= 0 || size[1] <= 0 ||
+        size[0] > 65536 || size[1] > 65536)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "crop_size must be two constant numbers");
+    uint32_t crop[] = {(uint32_t)size[0], (uint32_t)size[1]};
+    uint32_t dims[] = {rois->dims[0], x->dims[1], crop[0], crop[1]};
+    bool nearest = strcmp(ox_attr_string(n, "mode", "bilinear"), "nearest") == 0;
+    qc_tensor *in, *boxes, *image, *out;
+    QRN_TRY(ox_set_output(im, n, 0, x->type, 4, dims));
+    QRN_TRY(ox_in_as(im, n, 0, OX_LAST, QNN_DATATYPE_FLOAT_32, &in));
+    QRN_TRY(ox_in_as(im, n, 1, OX_ONNX, QNN_DATATYPE_FLOAT_32, &boxes));
+    QRN_TRY(ox_in_as(im, n, 2, OX_ONNX, QNN_DATATYPE_INT_32, &image));
+    QRN_TRY(ox_out_as(im, n, 0, OX_LAST, QNN_DATATYPE_FLOAT_32, &out));
+    qc_op o;
+    ox_op(im, &o, n, QNN_OP_CROP_AND_RESIZE);
+    qc_in(&o, in);
+    qc_in(&o, boxes);
+    qc_in(&o, image);
+    qc_out(&o, out);
+    qc_u32s(&o, QNN_OP_CROP_AND_RESIZE_PARAM_RESIZE_DIMS, crop, 2);
+    qc_u32(&o, QNN_OP_CROP_AND_RESIZE_PARAM_INTERPOLATION_MODE,
+           nearest ? QNN_OP_CROP_AND_RESIZE_INTERPOLATION_MODE_NEAREST_NEIGHBOR
+                   : QNN_OP_CROP_AND_RESIZE_INTERPOLATION_MODE_BILINEAR);
+    qc_f32(&o, QNN_OP_CROP_AND_RESIZE_PARAM_EXTRAPOLATION_VALUE,
+           ox_attr_float(n, "extrapolation_value", 0));
+    QRN_TRY(qc_op_end(&o));
+    return ox_out_end(im, n, 0, OX_LAST, out);
+}
+
 const ox_importer ox_import_image_roi[] = {
+    {"CropAndResize", "com.microsoft", import_crop},
     {"RoiAlign", "", import_roi_align},
     {"MaxRoiPool", "", import_max_roi_pool},
     {0},
