@@ -27,7 +27,7 @@ typedef struct blocks {
 
 static uint8_t field(const uint8_t *p, size_t i, unsigned bits) {
     size_t at = i * bits;
-    return (uint8_t)(p[at / 8] >> (at % 8) & ((1u << bits) - 1));
+    return (uint8_t)((unsigned)p[at / 8] >> (at % 8) & ((1u << bits) - 1));
 }
 
 static double zero_at(const blocks *b, uint32_t row, uint32_t block) {
