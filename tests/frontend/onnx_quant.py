@@ -342,16 +342,17 @@ def networks():
                    [n.value["y"].astype(np.float32)], tol=0, transposes=1,
                    atol=(2.01 if bits == 8 else 8.01) * float(n.step["y"]))
     # A pair of its own for each reader of a value, as some quantizers write it.
-    n = Network(8, False, False)
-    x = rand(2, 6)
-    n.pair("x", x)
-    n.op("Tanh", "x", "t")
-    n.nodes += [node("QuantizeLinear", "t t_s t_z", "u_q"),
-                node("DequantizeLinear", "u_q t_s t_z", "u_d")]
-    n.value["u"] = n.value["t"]
-    n.op("Mul", "t u", "y")
-    yield Case("two_pairs", model(n.nodes, {"x": x}, ["y_d"], n.constants), [x],
-               [n.value["y"].astype(np.float32)], tol=0, atol=2.01 * float(n.step["y"]))
+    for op in ("Tanh", "Transpose", "Flatten"):
+        n = Network(8, False, False)
+        x = rand(3, 3)
+        n.pair("x", x)
+        n.op(op, "x", "t")
+        n.nodes += [node("QuantizeLinear", "t t_s t_z", "u_q"),
+                    node("DequantizeLinear", "u_q t_s t_z", "u_d")]
+        n.value["u"] = n.value["t"]
+        n.op("Mul", "t u", "y")
+        yield Case(f"two_pairs_{op}", model(n.nodes, {"x": x}, ["y_d"], n.constants), [x],
+                   [n.value["y"].astype(np.float32)], tol=0, atol=2.01 * float(n.step["y"]))
     # Weights that are transposed after DequantizeLinear stay quantized: no float product is left.
     for channels in (False, True):
         n = Network(8, False, channels)

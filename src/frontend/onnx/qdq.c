@@ -228,6 +228,14 @@ static bool shows_codes(const ox_import *im, const ox_val *y) {
            (y->n_uses == 1 && y->consumer && strcmp(y->consumer->op, "DequantizeLinear") != 0);
 }
 
+// Codes that stand for x: what it was dequantized from, or what another QuantizeLinear made of it.
+static const ox_val *codes_of(const ox_import *im, const ox_node *n, const ox_val *x) {
+    const ox_val *v = x->quantized;
+    if (x->consumer && x->consumer != n && strcmp(x->consumer->op, "QuantizeLinear") == 0)
+        v = ox_scope_find(im->scope, x->consumer->out[0]);
+    return v && !v->data && (v->at[OX_ONNX] || v->at[OX_LAST] || v->turned) ? v : NULL;
+}
+
 qrn_status ox_import_quantize(ox_import *im, const ox_node *n) {
     const ox_val *x = ox_input(im, n, 0);
     ox_val *y;
@@ -250,9 +258,8 @@ qrn_status ox_import_quantize(ox_import *im, const ox_node *n) {
     QRN_TRY(ox_fit_encoding(im, y));
     if (y->at[OX_ONNX] || y->at[OX_LAST] || y->turned)
         return QRN_OK; // the unit before wrote it
-    const ox_val *same = x->quantized;
-    if (same && same->type == type && !same->data && ox_same_encoding(same->enc, y->enc) &&
-        (same->at[OX_ONNX] || same->at[OX_LAST] || same->turned)) {
+    const ox_val *same = codes_of(im, n, x);
+    if (same && same->type == type && ox_same_encoding(same->enc, y->enc)) {
         memcpy(y->at, same->at, sizeof y->at); // these codes exist already
         y->turned = same->turned;
         return QRN_OK;

@@ -241,7 +241,6 @@ qrn_status ox_unit_output(ox_import *im, ox_val *v, ox_val **out) {
         v->quantized->enc = target->enc;
         target = v->quantized;
     }
-    v->quantized = target;
     target->type = ox_quantized_type(im, q);
     target->rank = v->rank;
     memcpy(target->dims, v->dims, sizeof v->dims);
