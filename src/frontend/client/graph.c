@@ -98,6 +98,19 @@ static bool note_port(qc_graph *g, qc_tensor *t, Qnn_TensorType_t type) {
     return true;
 }
 
+// Buffers that pass through the API have sizes of 32 bits. Said before anybody makes room for them.
+static qrn_status check_port(const qc_tensor *t, Qnn_TensorType_t type) {
+    double bytes = qc_dtype_bits(t->t.v1.dataType) / 8.0;
+    for (uint32_t i = 0; i < t->rank; i++)
+        bytes *= t->dims[i];
+    bool port = type == QNN_TENSOR_TYPE_APP_WRITE || type == QNN_TENSOR_TYPE_APP_READ;
+    if (!port || bytes <= UINT32_MAX)
+        return QRN_OK;
+    return QRN_FAIL(QRN_E_UNSUPPORTED,
+                    "tensor '%s': %.0f bytes, more than the API's 32 bits can say", t->t.v1.name,
+                    bytes);
+}
+
 static qrn_status set_data(qc_tensor *t, const void *data, size_t bytes) {
     size_t want = qc_tensor_bytes(t);
     if (bytes != want)
@@ -133,6 +146,7 @@ qrn_status qc_tensor_create(qc_graph *g, const char *name, Qnn_TensorType_t type
     t->t.v1.rank = rank;
     t->t.v1.dimensions = t->dims;
     t->t.v1.memType = QNN_TENSORMEMTYPE_RAW;
+    QRN_TRY(check_port(t, type));
     if (quant)
         QRN_TRY(qc_quant_copy(g, unique, quant, rank, dims, &t->t.v1.quantizeParams));
     if (data)
@@ -154,13 +168,8 @@ qrn_status qc_graph_finalize(qc_graph *g) {
         return qc_no_memory("graph");
     for (uint32_t i = 0; i < g->n_inputs + g->n_outputs; i++) {
         const qc_tensor *t = i < g->n_inputs ? g->inputs[i] : g->outputs[i - g->n_inputs];
-        size_t bytes = qc_tensor_bytes(t);
-        if (bytes > UINT32_MAX)
-            return QRN_FAIL(QRN_E_UNSUPPORTED,
-                            "tensor '%s': %zu bytes, more than the API's 32 bits can say",
-                            t->t.v1.name, bytes);
         g->bound[i] = t->t;
-        g->bound[i].v1.clientBuf.dataSize = (uint32_t)bytes;
+        g->bound[i].v1.clientBuf.dataSize = (uint32_t)qc_tensor_bytes(t);
     }
     return QRN_OK;
 }

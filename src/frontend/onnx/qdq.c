@@ -231,7 +231,8 @@ static bool shows_codes(const ox_import *im, const ox_val *y) {
 // Codes that stand for x: what it was dequantized from, or what another QuantizeLinear made of it.
 static const ox_val *codes_of(const ox_import *im, const ox_node *n, const ox_val *x) {
     const ox_val *v = x->quantized;
-    if (x->consumer && x->consumer != n && strcmp(x->consumer->op, "QuantizeLinear") == 0)
+    if (x->consumer && x->consumer != n && x->consumer->n_out &&
+        strcmp(x->consumer->op, "QuantizeLinear") == 0)
         v = ox_scope_find(im->scope, x->consumer->out[0]);
     return v && !v->data && (v->at[OX_ONNX] || v->at[OX_LAST] || v->turned) ? v : NULL;
 }

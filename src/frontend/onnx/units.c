@@ -206,6 +206,8 @@ static const ox_node *quantizer_of(const ox_import *im, const ox_val *v) {
         if (!v || v->is_output || v->n_uses != 1 || !v->consumer)
             return NULL;
         const ox_node *c = v->consumer;
+        if (c->n_out == 0)
+            return NULL;
         if (is_op(c, "QuantizeLinear")) {
             const ox_val *q = ox_scope_find(im->scope, c->out[0]);
             return q && q->enc && q->enc->n == 1 ? c : NULL;

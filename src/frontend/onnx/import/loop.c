@@ -77,7 +77,9 @@ static qrn_status run_round(ox_import *im, loop *l, const char *const *in, const
 }
 
 static qrn_status give_named(ox_import *im, const loop *l, uint32_t i, const char *name) {
-    return ox_give(im, l->n, i, ox_scope_find(im->scope, name));
+    const ox_val *v = ox_scope_find(im->scope, name);
+    return v ? ox_give(im, l->n, i, v)
+             : ox_fail(im, l->n, QRN_E_UNCONNECTED, "output %u has no value", i);
 }
 
 // --- Loop

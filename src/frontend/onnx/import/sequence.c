@@ -192,7 +192,9 @@ static qrn_status map_one(ox_import *im, const ox_node *n, const ox_graph *g, ui
         s = ox_enter_constants(im, g);
     for (uint32_t i = 0; s == QRN_OK && i < n->n_in; i++) {
         const ox_val *v = ox_scope_find(outer, n->in[i]);
-        if (v->kind == OX_SEQUENCE && k >= v->n_items)
+        if (!v)
+            s = ox_fail(im, n, QRN_E_UNCONNECTED, "input %u is missing", i);
+        else if (v->kind == OX_SEQUENCE && k >= v->n_items)
             s = ox_fail(im, n, QRN_E_SHAPE, "its sequences have different lengths");
         else
             s = ox_bind(im, g->inputs[i].name, v->kind == OX_SEQUENCE ? v->items[k] : v);
