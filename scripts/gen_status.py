@@ -25,8 +25,10 @@ INTRO = """\
 | refused | answers with the documented error |
 | not yet | not there; the library that would hold it, or the call, is missing or says so |
 
-Libraries: `libQnnCpu.so` done; `libQnnHtp.so`, `libQnnGpu.so`, `libQnnSaver.so`, `libQnnSystem.so`,
-the ONNX front end, the execution provider, the ExecuTorch runner and the tools not yet.
+Libraries: `libQnnCpu.so` done; `libQnnHtp.so`, `libQnnGpu.so`, `libQnnSaver.so` and
+`libQnnSystem.so` not yet. The ONNX front end and `quern` ([onnx.md](onnx.md), [quern.md](quern.md))
+done, but `quern compile`, which needs context binaries. The execution provider, the ExecuTorch
+runner, the quantizer and the `qnn-*` programs not yet.
 """
 
 

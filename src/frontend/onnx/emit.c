@@ -49,19 +49,12 @@ const ox_val *ox_input(const ox_import *im, const ox_node *n, uint32_t i) {
     return input_val(im, n, i);
 }
 
-static size_t count_of(const ox_val *v) {
-    size_t n = 1;
-    for (uint32_t i = 0; i < v->rank; i++)
-        n *= v->dims[i];
-    return n;
-}
-
 bool ox_const_ints(const ox_import *im, const ox_node *n, uint32_t i, int64_t *dst, uint32_t max,
                    uint32_t *count) {
     const ox_val *v = input_val(im, n, i);
-    if (!v || !v->data || count_of(v) > max)
+    if (!v || !v->data || ox_count(v) > max)
         return false;
-    *count = (uint32_t)count_of(v);
+    *count = (uint32_t)ox_count(v);
     for (uint32_t k = 0; k < *count; k++) {
         switch (v->type) {
         case OX_I64:
@@ -98,7 +91,7 @@ bool ox_const_float(const ox_import *im, const ox_node *n, uint32_t i, float *ou
     const ox_val *v = input_val(im, n, i);
     if (v && v->quantized)
         v = v->quantized;
-    if (!v || !v->data || count_of(v) != 1)
+    if (!v || !v->data || ox_count(v) != 1)
         return false;
     const float *p = ox_const_floats((ox_import *)(uintptr_t)im, v);
     if (p)
@@ -201,7 +194,7 @@ qrn_status ox_set_const(ox_import *im, const ox_node *n, uint32_t i, int type, u
     for (uint32_t d = 0; d < rank; d++)
         v->dims[d] = dims[d];
     v->known = true;
-    v->bytes = (count_of(v) * ox_type_bits(type) + 7) / 8;
+    v->bytes = (ox_count(v) * ox_type_bits(type) + 7) / 8;
     v->data = qrn_arena_copy(im->arena, data, v->bytes);
     return v->data ? QRN_OK : ox_no_memory(im);
 }

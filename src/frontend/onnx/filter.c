@@ -9,13 +9,6 @@
 
 #include <string.h>
 
-static size_t count_of(const ox_val *v) {
-    size_t n = 1;
-    for (uint32_t i = 0; i < v->rank; i++)
-        n *= v->dims[i];
-    return n;
-}
-
 static ox_val *value(const ox_import *im, const ox_node *n, uint32_t i) {
     return i < n->n_in && n->in[i][0] ? ox_scope_find(im->scope, n->in[i]) : NULL;
 }
@@ -30,7 +23,7 @@ static uint32_t new_axis(const uint32_t *perm, uint32_t rank, uint32_t axis, uin
 
 // Data of v permuted into a new buffer of v's own type.
 static void *permuted_data(const ox_val *v, const void *data, unsigned bits, const uint32_t *perm) {
-    size_t n = count_of(v);
+    size_t n = ox_count(v);
     void *out = qrn_alloc((n * bits + 7) / 8);
     if (!out || bits >= 8) {
         if (out)
@@ -88,7 +81,7 @@ static qrn_status make(ox_import *im, ox_val *v, const void *data, const uint32_
         return ox_no_memory(im);
     qrn_status s =
         qc_tensor_create(im->graph, v->name, QNN_TENSOR_TYPE_STATIC, dtype, lead + v->rank, dims,
-                         &q, moved ? moved : data, (count_of(v) * bits + 7) / 8, out);
+                         &q, moved ? moved : data, (ox_count(v) * bits + 7) / 8, out);
     qrn_free(moved);
     return s;
 }
@@ -140,7 +133,7 @@ qrn_status ox_real_numbers(ox_import *im, const ox_node *n, uint32_t i, float **
         v = v->quantized;
     if (!v || !v->data)
         return QRN_OK;
-    size_t count = count_of(v);
+    size_t count = ox_count(v);
     *out = qrn_alloc(count * sizeof **out);
     if (!*out)
         return ox_no_memory(im);

@@ -76,6 +76,14 @@ typedef struct ox_val {
     const ox_node *consumer;   // the reader when n_uses is 1
 } ox_val;
 
+// Number of elements.
+static inline size_t ox_count(const ox_val *v) {
+    size_t n = 1;
+    for (uint32_t i = 0; i < v->rank; i++)
+        n *= v->dims[i];
+    return n;
+}
+
 typedef struct ox_import ox_import; // the import in progress (internal.h)
 
 // What to bind and how to build; zeroed is fine.

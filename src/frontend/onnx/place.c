@@ -152,16 +152,9 @@ qrn_status ox_tensor_new(ox_import *im, ox_val *v, ox_layout layout, qc_tensor *
     return QRN_OK;
 }
 
-static size_t count_of(const ox_val *v) {
-    size_t n = 1;
-    for (uint32_t i = 0; i < v->rank; i++)
-        n *= v->dims[i];
-    return n;
-}
-
 // 64-bit integers as 32 bits, saturated: what is larger is a "to the end" in ONNX.
 static qrn_status narrow(ox_import *im, const ox_val *v, const void **data, size_t *bytes) {
-    size_t n = count_of(v);
+    size_t n = ox_count(v);
     int32_t *out = qrn_arena_alloc(im->arena, n * sizeof *out);
     if (!out)
         return ox_no_memory(im);
@@ -184,7 +177,7 @@ static qrn_status permute(ox_import *im, const ox_val *v, ox_layout layout, size
                           const void **data) {
     uint32_t perm[OX_MAX_RANK];
     layout_perm(layout, v->rank, perm);
-    char *out = qrn_arena_alloc(im->arena, count_of(v) * elem);
+    char *out = qrn_arena_alloc(im->arena, ox_count(v) * elem);
     if (!out)
         return ox_no_memory(im);
     ox_permute(out, *data, (unsigned)(8 * elem), v->rank, v->dims, perm);
@@ -240,7 +233,7 @@ static qrn_status dequantized(ox_import *im, ox_val *v, ox_layout layout, qc_ten
             return ox_no_memory(im);
         ox_val copy = *v;
         copy.data = values;
-        copy.bytes = count_of(v) * sizeof *values;
+        copy.bytes = ox_count(v) * sizeof *values;
         QRN_TRY(constant(im, &copy, layout, out));
         v->at[layout] = *out;
         return QRN_OK;

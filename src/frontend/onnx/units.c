@@ -22,13 +22,6 @@ static const ox_val *value(const ox_import *im, const ox_node *n, uint32_t i) {
 
 // --- numbers of constants
 
-static size_t count_of(const ox_val *v) {
-    size_t n = 1;
-    for (uint32_t i = 0; i < v->rank; i++)
-        n *= v->dims[i];
-    return n;
-}
-
 static int64_t int_at(const ox_val *v, size_t i) {
     switch (v->type) {
     case OX_U8:
@@ -93,7 +86,7 @@ static uint32_t group_of(const ox_val *v, size_t i) {
 }
 
 void ox_const_floats_into(const ox_val *v, float *out) {
-    size_t n = count_of(v);
+    size_t n = ox_count(v);
     for (size_t i = 0; i < n; i++) {
         if (!v->enc) {
             out[i] = float_at(v, i);
@@ -106,7 +99,7 @@ void ox_const_floats_into(const ox_val *v, float *out) {
 }
 
 const float *ox_const_floats(ox_import *im, const ox_val *v) {
-    float *out = qrn_arena_alloc(im->arena, count_of(v) * sizeof *out);
+    float *out = qrn_arena_alloc(im->arena, ox_count(v) * sizeof *out);
     if (out)
         ox_const_floats_into(v, out);
     return out;
@@ -119,7 +112,7 @@ qrn_status ox_node_encoding(ox_import *im, const ox_node *n, const ox_enc **out)
     *out = NULL;
     if (!scale || !scale->data || (zero && !zero->data))
         return QRN_OK;
-    size_t count = count_of(scale);
+    size_t count = ox_count(scale);
     ox_enc *e = qrn_arena_alloc(im->arena, sizeof *e);
     float *scales = qrn_arena_alloc(im->arena, count * sizeof *scales);
     int32_t *zeros = qrn_arena_alloc(im->arena, count * sizeof *zeros);
@@ -127,7 +120,7 @@ qrn_status ox_node_encoding(ox_import *im, const ox_node *n, const ox_enc **out)
         return ox_no_memory(im);
     for (size_t i = 0; i < count; i++) {
         scales[i] = float_at(scale, i);
-        zeros[i] = zero && i < count_of(zero) ? (int32_t)int_at(zero, i) : 0;
+        zeros[i] = zero && i < ox_count(zero) ? (int32_t)int_at(zero, i) : 0;
     }
     int64_t block = ox_attr_int(n, "block_size", 0);
     *e = (ox_enc){.n = (uint32_t)count,
@@ -151,7 +144,7 @@ qrn_status ox_fit_encoding(ox_import *im, ox_val *v) {
         size_t length = v->dims[axis];
         want = length;
         if (e->block)
-            want = count_of(v) / length * ((length + e->block - 1) / e->block);
+            want = ox_count(v) / length * ((length + e->block - 1) / e->block);
     }
     if (e->n != want)
         return QRN_FAIL(QRN_E_SHAPE, "value '%s': %u scales do not fit its shape (axis %d)",
