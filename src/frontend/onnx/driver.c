@@ -387,7 +387,7 @@ qrn_status ox_import_nodes(ox_import *im, const ox_node *nodes, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         qrn_status s = ox_import_one(im, &nodes[i]);
         tell_values(im, &nodes[i]);
-        if (im->opt->report) {
+        if (im->opt->report && im->depth == 0) { // nested nodes fail the node around them
             im->opt->report(im->opt->report_ctx, &nodes[i], s, s == QRN_OK ? "" : qrn_message());
             if (s != QRN_OK && s != QRN_E_MEM)
                 s = take_from_outside(im, &nodes[i]);
