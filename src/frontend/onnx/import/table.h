@@ -35,6 +35,7 @@
     X(signal)           \
     X(recurrent)        \
     X(random)           \
+    X(stateful)         \
     X(quant)            \
     X(quant_block)      \
     X(control)          \
