@@ -247,71 +247,6 @@ static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
     return QRN_OK;
 }
 
-static const ox_function *find_function(const ox_model *m, const ox_node *n) {
-    for (uint32_t i = 0; i < m->n_functions; i++)
-        if (strcmp(m->functions[i].name, n->op) == 0 &&
-            strcmp(m->functions[i].domain, n->domain) == 0)
-            return &m->functions[i];
-    return NULL;
-}
-
-// The function's nodes with attribute references replaced by the call's attributes.
-static qrn_status bind_attrs(ox_import *im, const ox_function *f, const ox_node *call,
-                             ox_node **out) {
-    ox_node *nodes = qrn_arena_copy(im->arena, f->nodes, f->n_nodes * sizeof *nodes);
-    if (!nodes)
-        return ox_no_memory(im);
-    for (uint32_t i = 0; i < f->n_nodes; i++) {
-        ox_attr *attrs =
-            qrn_arena_copy(im->arena, nodes[i].attrs, nodes[i].n_attrs * sizeof *attrs);
-        uint32_t kept = 0;
-        if (!attrs)
-            return ox_no_memory(im);
-        for (uint32_t j = 0; j < nodes[i].n_attrs; j++) {
-            ox_attr a = attrs[j];
-            if (a.ref) {
-                const ox_attr *given = ox_attr_find(call, a.ref);
-                for (uint32_t k = 0; !given && k < f->n_defaults; k++)
-                    if (strcmp(f->defaults[k].name, a.ref) == 0)
-                        given = &f->defaults[k];
-                if (!given)
-                    continue; // absent: the op's own default holds
-                const char *name = a.name;
-                a = *given;
-                a.name = name;
-            }
-            attrs[kept++] = a;
-        }
-        nodes[i].attrs = attrs;
-        nodes[i].n_attrs = kept;
-    }
-    *out = nodes;
-    return QRN_OK;
-}
-
-static qrn_status call_function(ox_import *im, const ox_function *f, const ox_node *n) {
-    ox_scope *outer = im->scope, *inner;
-    ox_node *nodes = NULL;
-    ox_nest saved;
-    QRN_TRY(bind_attrs(im, f, n, &nodes));
-    qrn_status s = ox_nest_begin(im, n, NULL, &saved);
-    for (uint32_t i = 0; s == QRN_OK && i < f->n_in && i < n->n_in; i++) {
-        const ox_val *x = n->in[i][0] ? ox_scope_find(outer, n->in[i]) : NULL;
-        if (x)
-            s = ox_bind(im, f->in[i], x);
-    }
-    if (s == QRN_OK)
-        s = ox_import_list(im, nodes, f->n_nodes, f->out, f->n_out);
-    inner = im->scope;
-    ox_nest_end(im, &saved);
-    for (uint32_t i = 0; s == QRN_OK && i < f->n_out && i < n->n_out; i++) {
-        const ox_val *y = ox_scope_find(inner, f->out[i]);
-        if (y)
-            s = ox_give(im, n, i, y);
-    }
-    return s;
-}
-
 static qrn_status check_inputs(ox_import *im, const ox_node *n) {
     for (uint32_t i = 0; i < n->n_in; i++) {
         if (!n->in[i][0])
@@ -345,9 +280,9 @@ qrn_status ox_import_one(ox_import *im, const ox_node *n) {
         return ox_import_dequantize(im, n);
     if (is_std(n, "QuantizeLinear"))
         return ox_import_quantize(im, n);
-    const ox_function *f = find_function(im->model, n);
+    const ox_function *f = ox_find_function(im->model, n);
     if (f)
-        return call_function(im, f, n);
+        return ox_call_function(im, f, n);
     const ox_importer *row = ox_find_importer(n->op, n->domain);
     if (!row)
         return ox_fail(im, n, QRN_E_UNSUPPORTED, "the op %s%s%s is not supported", n->domain,
