@@ -118,6 +118,8 @@ def blocks(t):
     yield typed("depth_to_space_crd", t, "DepthToSpace", "x", {"x": x}, [crd], blocksize=2,
                 mode="CRD")
     yield typed("space_to_depth", t, "SpaceToDepth", "x", {"x": dcr}, [x], blocksize=2)
+    yield typed("space_to_depth_crd", t, "SpaceToDepth", "x", {"x": crd}, [x], blocksize=2,
+                mode="CRD")
 
 
 def reductions():

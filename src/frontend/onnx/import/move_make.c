@@ -59,14 +59,21 @@ static qrn_status block_size(ox_import *im, const ox_node *n, uint32_t *block) {
     return QRN_OK;
 }
 
+// Are the channels outermost (CRD) rather than the places in a block (DCR)?
+static qrn_status block_mode(ox_import *im, const ox_node *n, bool *crd) {
+    const char *mode = ox_attr_string(n, "mode", "DCR");
+    *crd = strcmp(mode, "CRD") == 0;
+    if (!*crd && strcmp(mode, "DCR") != 0)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "mode '%s'; known are DCR and CRD", mode);
+    return QRN_OK;
+}
+
 qrn_status move_import_depth_to_space(ox_import *im, const ox_node *n) {
     const ox_val *x = ox_input(im, n, 0);
     uint32_t b = 1;
-    const char *mode = ox_attr_string(n, "mode", "DCR");
-    bool crd = strcmp(mode, "CRD") == 0;
+    bool crd = false;
     QRN_TRY(block_size(im, n, &b));
-    if (!crd && strcmp(mode, "DCR") != 0)
-        return ox_fail(im, n, QRN_E_UNSUPPORTED, "mode '%s'; known are DCR and CRD", mode);
+    QRN_TRY(block_mode(im, n, &crd));
     const uint32_t *d = x->dims;
     if (d[1] % (b * b))
         return ox_fail(im, n, QRN_E_SHAPE, "%u channels cannot be divided by %u", d[1], b * b);
@@ -87,7 +94,9 @@ qrn_status move_import_depth_to_space(ox_import *im, const ox_node *n) {
 qrn_status move_import_space_to_depth(ox_import *im, const ox_node *n) {
     const ox_val *x = ox_input(im, n, 0);
     uint32_t b = 1;
+    bool crd = false;
     QRN_TRY(block_size(im, n, &b));
+    QRN_TRY(block_mode(im, n, &crd)); // since opset 28; before there was DCR alone
     const uint32_t *d = x->dims;
     if (d[2] % b || d[3] % b)
         return ox_fail(im, n, QRN_E_SHAPE, "%u x %u pixels cannot be divided by %u", d[2], d[3], b);
@@ -96,9 +105,11 @@ qrn_status move_import_space_to_depth(ox_import *im, const ox_node *n) {
         return ox_fail(im, n, QRN_E_SHAPE, "the result is too large");
     QRN_TRY(ox_set_moved(im, n, 0, 0, 4, (const uint32_t[]){d[0], d[1] * b * b, h, w}));
     if (!is_no_image(x))
-        return emit_blocks(im, n, QNN_OP_SPACE_TO_DEPTH, b, QNN_OP_SPACE_TO_DEPTH_MODE_DCR);
+        return emit_blocks(im, n, QNN_OP_SPACE_TO_DEPTH, b,
+                           crd ? QNN_OP_SPACE_TO_DEPTH_MODE_CRD : QNN_OP_SPACE_TO_DEPTH_MODE_DCR);
     return rearrange(im, n, (const uint32_t[]){d[0], d[1], h, b, w, b},
-                     (const uint32_t[]){0, 3, 5, 1, 2, 4});
+                     crd ? (const uint32_t[]){0, 1, 3, 5, 2, 4}
+                         : (const uint32_t[]){0, 3, 5, 1, 2, 4});
 }
 
 // Indices in [-depth, depth) made positive; what is outside stays so and selects nothing.
