@@ -158,7 +158,9 @@ static void report(unsigned checked) {
     print_message("%u comparisons with the reference\n", checked);
     if (qrn_cpu_isa() == 0)
         skip();
+#if defined(__x86_64__) // elsewhere there is the reference alone
     assert_true(checked > 0);
+#endif
 }
 
 static uint32_t random_shape(uint32_t *dims, uint32_t largest) {
