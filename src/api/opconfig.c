@@ -6,6 +6,7 @@
 
 #include "api/errors.h"
 #include "api/tensor.h"
+#include "base/fp16.h"
 #include "base/mem.h"
 
 #include "QnnOpDef.h"
@@ -90,13 +91,6 @@ static qrn_status resolve_list(const qrn_op_source *src, const qrn_node *n, cons
     return QRN_OK;
 }
 
-static double from_bfloat16(uint16_t bits) {
-    uint32_t word = (uint32_t)bits << 16;
-    float f;
-    memcpy(&f, &word, sizeof(f));
-    return f;
-}
-
 // Numbers by class and width; false for a type that a scalar cannot have.
 static bool read_number(const Qnn_Scalar_t *s, qrn_param *p) {
     uint32_t bits = qrn_dtypes[p->dtype].bits;
@@ -119,9 +113,10 @@ static bool read_number(const Qnn_Scalar_t *s, qrn_param *p) {
         p->value.u = s->bool8Value != 0;
         return true;
     default:
-        p->value.f = p->dtype == QRN_DTYPE_F64    ? s->doubleValue
-                     : p->dtype == QRN_DTYPE_BF16 ? from_bfloat16((uint16_t)s->bfloat16Value)
-                                                  : (double)s->floatValue;
+        p->value.f = p->dtype == QRN_DTYPE_F64 ? s->doubleValue
+                     : p->dtype == QRN_DTYPE_BF16
+                         ? (double)qrn_bf16_to_f32((uint16_t)s->bfloat16Value)
+                         : (double)s->floatValue;
         return p->dtype != QRN_DTYPE_F16; // has no member of its own
     }
 }
