@@ -157,7 +157,8 @@ static void time_dense8(const qrn_dense_args *d, const char *what, qrn_view *x, 
     qrn_view packed = make(4, dims, QRN_DTYPE_I8, NULL);
     qrn_view sums = make(1, &channels, QRN_DTYPE_F32, NULL);
     qrn_view scales = make(1, &channels, QRN_DTYPE_F32, NULL);
-    qrn_dense8_pack(d, w->data, channels, 1, 0x80, packed.data, sums.data);
+    qrn_dense8_pack(d, w->data, channels, 1, 0x80, packed.data);
+    qrn_dense8_sums(d, w->data, channels, 1, 0x80, sums.data);
     for (uint32_t c = 0; c < channels; c++)
         ((float *)scales.data)[c] = w->quant->scale;
     qrn_view *in[] = {x, &packed, &sums, &scales};

@@ -240,12 +240,12 @@ static qrn_status check_validate(const qrn_api_graph *g, const QnnGraph_Validate
     return QRN_OK;
 }
 
-static bool fill_result(qrn_api_backend *b, const qrn_node *n, result *r,
+static bool fill_result(qrn_api_context *c, const qrn_node *n, result *r,
                         QnnGraph_NodeValidationResult_t *out) {
     out->nodeName = qrn_arena_strdup(r->arena, n->name);
     out->status = QNN_GRAPH_NODE_VALIDATION_STATUS_SUPPORTED;
     out->errorCode = QNN_SUCCESS;
-    qrn_status s = qrn_node_check(b, n, NULL);
+    qrn_status s = qrn_node_check(c->backend, c, n, NULL);
     if (s != QRN_OK) {
         out->status = QNN_GRAPH_NODE_VALIDATION_STATUS_UNSUPPORTED;
         out->errorCode = qrn_error_code(QRN_COMP_GRAPH, s);
@@ -268,7 +268,7 @@ static qrn_status validate(qrn_api_graph *g, const QnnGraph_ValidateConfig_t **c
     if (r)
         *r = (result){.arena = a, .client = {.results = list, .numResults = g->ir->n_nodes}};
     for (uint32_t i = 0; ok && i < g->ir->n_nodes; i++)
-        ok = fill_result(g->context->backend, g->ir->nodes[i], r, &list[i]);
+        ok = fill_result(g->context, g->ir->nodes[i], r, &list[i]);
     if (ok)
         ok = (r->handle = qrn_handle_new(QRN_KIND_RESULT, r)) != NULL;
     if (!ok) {

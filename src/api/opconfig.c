@@ -236,7 +236,8 @@ static qrn_status name_node(const qrn_op_source *src, const Qnn_OpConfigV1_t *v,
     return QRN_OK;
 }
 
-qrn_status qrn_node_check(qrn_api_backend *b, const qrn_node *n, const Qnn_OpConfig_t *config) {
+qrn_status qrn_node_check(qrn_api_backend *b, const qrn_api_context *c, const qrn_node *n,
+                          const Qnn_OpConfig_t *config) {
     if (!n->op) {
         if (!config || !qrn_this_backend.package_validate)
             return QRN_OK;
@@ -253,6 +254,8 @@ qrn_status qrn_node_check(qrn_api_backend *b, const qrn_node *n, const Qnn_OpCon
     qrn_status s = qrn_op_validate(&call);
     if (s == QRN_OK)
         s = qrn_support_check(qrn_this_backend.support, &call);
+    if (s == QRN_OK && qrn_this_backend.op_check)
+        s = qrn_this_backend.op_check(b, c, &call);
     if (shapes != few)
         qrn_free(shapes);
     return s;
@@ -276,7 +279,8 @@ qrn_status qrn_opconfig_node(const qrn_op_source *src, const Qnn_OpConfig_t *con
     n->n_in = v->numOfInputs;
     n->n_out = v->numOfOutputs;
     QRN_TRY(n->op ? table_params(src, n, v) : user_params(src, n, v));
-    QRN_TRY(qrn_node_check(src->backend, n, config));
+    const qrn_api_context *c = src->graph ? src->graph->context : NULL;
+    QRN_TRY(qrn_node_check(src->backend, c, n, config));
     *node = n;
     return QRN_OK;
 }

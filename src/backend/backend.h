@@ -99,6 +99,12 @@ typedef struct qrn_backend {
     bool (*package_list)(struct qrn_api_backend *b, size_t i, const char **package, const char **op,
                          const char **target);
 
+    // (optional) Refuses ops that the support table would take: limits that depend on the device or
+    // are more than types. c is NULL for an op that is validated by itself. Called after the tables
+    // were content, by validation, addNode and loading alike.
+    qrn_status (*op_check)(const struct qrn_api_backend *b, const struct qrn_api_context *c,
+                           const qrn_op_call *call);
+
     // Builds the executable form (g->runner or g->impl) of a validated graph.
     qrn_status (*graph_finalize)(struct qrn_api_graph *g, const qrn_compile_options *opt);
     // Runs it: bindings in the order of the plan's io.

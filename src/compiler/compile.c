@@ -54,6 +54,17 @@ static void explain(const qrn_lowering *lo, const qrn_step *s, const qrn_kcall *
     lo->opt->explain(lo->opt->explain_ctx, line);
 }
 
+// Of a constant that was kept in a packed form only, nothing may want the plain one.
+static qrn_status check_data(const qrn_lowering *lo, const qrn_step *s) {
+    for (uint32_t i = 0; i < s->n_in; i++) {
+        const qrn_value *v = s->in[i] == UINT32_MAX ? NULL : &lo->plan->values[s->in[i]];
+        if (v && v->storage == QRN_STORE_CONST && !v->view.data && v->size_bytes)
+            return QRN_FAIL(QRN_E_BINARY, "graph '%s' node '%s': no data for constant '%s'",
+                            lo->graph->name, lo->plan->nodes[s->node].name, v->name);
+    }
+    return QRN_OK;
+}
+
 qrn_status qrn_lo_bind(qrn_lowering *lo) {
     qrn_plan *p = lo->plan;
     qrn_view **ptrs = qrn_arena_alloc(p->arena, (p->max_operands + 1) * sizeof *ptrs);
@@ -63,6 +74,7 @@ qrn_status qrn_lo_bind(qrn_lowering *lo) {
         qrn_step *s = &p->steps[i];
         if (s->kind != QRN_STEP_KERNEL)
             continue;
+        QRN_TRY(check_data(lo, s));
         qrn_kcall k = qrn_lo_call(p, s, ptrs);
         s->kernel = qrn_kernel_select(s->family, s->domain, &k, lo->opt->isa);
         if (!s->kernel)

@@ -6,13 +6,27 @@
 #define QRN_COMPILER_COMPILE_H
 
 #include "ir/graph.h"
+#include "ir/packed.h"
 #include "runtime/plan.h"
 
 struct qrn_lowering;
 
+// How floating-point values are kept between steps (numerics of a device).
+typedef enum qrn_half {
+    QRN_HALF_OFF,   // in their own type
+    QRN_HALF_IEEE,  // rounded to half precision, overflow to infinity
+    QRN_HALF_CLAMP, // as IEEE, but clamped to the largest finite number
+    QRN_HALF_WIDE   // no infinities and NaNs: their codes are one more binade, clamped at 131008
+} qrn_half;
+
 typedef struct qrn_compile_options {
     uint32_t isa;       // CPU features that may be used (base/cpu.h)
     uint32_t n_threads; // of the pool, for scratch sizes
+    qrn_half half;      // of all floats of the graph
+    bool fold_relu;     // a Relu behind a sum of products gives it its encoding
+    // (optional) Constants that were packed before: used where they lie. A static tensor may then
+    // lack its data.
+    const qrn_packed_list *packed;
     // (optional) Lowers a node of a user op package; ctx is passed through.
     qrn_status (*lower_user)(void *ctx, struct qrn_lowering *lo, const qrn_node *n);
     void *ctx;

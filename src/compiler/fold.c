@@ -13,7 +13,8 @@ static bool foldable(const qrn_lowering *lo, const qrn_step *s) {
     if (lo->depth || s->n_in == 0 || !lo->node->op || (lo->node->op->flags & NEVER_FOLDED))
         return false;
     for (uint32_t i = 0; i < s->n_in; i++)
-        if (s->in[i] != UINT32_MAX && lo->plan->values[s->in[i]].storage != QRN_STORE_CONST)
+        if (s->in[i] != UINT32_MAX && (lo->plan->values[s->in[i]].storage != QRN_STORE_CONST ||
+                                       !lo->plan->values[s->in[i]].view.data))
             return false;
     for (uint32_t i = 0; i < s->n_out; i++)
         if (s->out[i] != UINT32_MAX && (lo->plan->values[s->out[i]].storage != QRN_STORE_ARENA ||

@@ -133,6 +133,10 @@ qrn_status qrn_lo_const(qrn_lowering *lo, qrn_dtype dtype, const qrn_shape *shap
     return QRN_OK;
 }
 
+bool qrn_lo_is_const(const qrn_lowering *lo, qrn_val v) {
+    return lo->plan->values[v].storage == QRN_STORE_CONST;
+}
+
 const void *qrn_lo_const_data(const qrn_lowering *lo, qrn_val v) {
     const qrn_value *val = &lo->plan->values[v];
     return val->storage == QRN_STORE_CONST ? val->view.data : NULL;

@@ -14,6 +14,7 @@
 #define QRN_COMPILER_LOWER_H
 
 #include "ir/graph.h"
+#include "ir/packed.h"
 #include "kernels/kernel.h"
 #include "runtime/plan.h"
 
@@ -52,10 +53,13 @@ qrn_status qrn_lo_const(qrn_lowering *lo, qrn_dtype dtype, const qrn_shape *shap
                         const qrn_quant *quant, qrn_val *out, void **data);
 // A constant made from a static tensor by `pack`, once everything that can fail is done: the memory
 // is taken now and written then, so that the tensor's own data can be given up one by one. args are
-// copied.
-qrn_status qrn_lo_packed(qrn_lowering *lo, qrn_dtype dtype, const qrn_shape *shape,
-                         const qrn_tensor *source, qrn_pack_fn pack, const void *args,
-                         size_t args_bytes, qrn_val *out);
+// copied. One that was packed before (compile option) is used where it lies.
+qrn_status qrn_lo_packed(qrn_lowering *lo, qrn_packing_id id, qrn_dtype dtype,
+                         const qrn_shape *shape, const qrn_tensor *source, qrn_pack_fn pack,
+                         const void *args, size_t args_bytes, qrn_val *out);
+// Was the tensor packed like that before? Then its own data may be missing.
+bool qrn_lo_was_packed(const qrn_lowering *lo, qrn_packing_id id, qrn_dtype dtype,
+                       const qrn_shape *shape, const qrn_tensor *source);
 // `v` in another format: itself when nothing changes, else a conversion step (folded for
 // constants).
 qrn_status qrn_lo_as(qrn_lowering *lo, qrn_val v, qrn_dtype dtype, const qrn_quant *quant,
@@ -67,7 +71,9 @@ qrn_status qrn_lo_step(qrn_lowering *lo, const qrn_family *f, qrn_domain domain,
 // The generic path for a node with explicit args (used by custom rows that only compute args).
 qrn_status qrn_lo_generic(qrn_lowering *lo, const qrn_lower_row *row, const qrn_node *n,
                           const void *args);
-// Is the value known at finalize? Its data, else NULL.
+// Is the value known at finalize? Its data may still be missing, when only a packed form was kept.
+bool qrn_lo_is_const(const qrn_lowering *lo, qrn_val v);
+// Its data; NULL when it is not known or missing.
 const void *qrn_lo_const_data(const qrn_lowering *lo, qrn_val v);
 const qrn_node *qrn_lo_node(const qrn_lowering *lo);
 // Output `o` of a node whose number of rows depends on the data: does the kernel write that number

@@ -8,22 +8,45 @@
 
 #include "base/mem.h"
 
-qrn_status qrn_lo_packed(qrn_lowering *lo, qrn_dtype dtype, const qrn_shape *shape,
-                         const qrn_tensor *source, qrn_pack_fn pack, const void *args,
-                         size_t args_bytes, qrn_val *out) {
-    QRN_TRY(qrn_lo_temp(lo, dtype, shape, NULL, out));
-    qrn_value *v = &lo->plan->values[*out];
-    v->storage = QRN_STORE_CONST;
+bool qrn_lo_was_packed(const qrn_lowering *lo, qrn_packing_id id, qrn_dtype dtype,
+                       const qrn_shape *shape, const qrn_tensor *source) {
+    return qrn_packed_find(lo->opt->packed, source->id, id, dtype, shape) != NULL;
+}
+
+// Memory for a constant that is still to be written.
+static qrn_status reserve(qrn_lowering *lo, qrn_value *v) {
     v->view.data = qrn_arena_reserve(lo->plan->arena, v->size_bytes);
-    const void *copy = qrn_arena_copy(lo->plan->arena, args, args_bytes);
-    if (!v->view.data || !copy ||
-        !qrn_lo_grow((void **)&lo->packings, &lo->cap_packings, lo->n_packings,
-                     sizeof(qrn_packing)))
+    if (!v->view.data)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory for a constant of %zu bytes",
                         lo->graph->name, v->size_bytes);
     lo->plan->const_bytes += v->size_bytes;
-    lo->packings[lo->n_packings++] =
-        (qrn_packing){.value = *out, .source = source, .pack = pack, .args = copy};
+    return QRN_OK;
+}
+
+qrn_status qrn_lo_packed(qrn_lowering *lo, qrn_packing_id id, qrn_dtype dtype,
+                         const qrn_shape *shape, const qrn_tensor *source, qrn_pack_fn pack,
+                         const void *args, size_t args_bytes, qrn_val *out) {
+    QRN_TRY(qrn_lo_temp(lo, dtype, shape, NULL, out));
+    qrn_value *v = &lo->plan->values[*out];
+    v->storage = QRN_STORE_CONST;
+    const qrn_packed *before = qrn_packed_find(lo->opt->packed, source->id, id, dtype, shape);
+    if (before && before->size_bytes == v->size_bytes)
+        v->view.data = (void *)(uintptr_t)before->data; // kernels never write inputs
+    else if (source->data)
+        QRN_TRY(reserve(lo, v));
+    else
+        return QRN_FAIL(QRN_E_BINARY, "graph '%s' node '%s': no data for constant '%s'",
+                        lo->graph->name, lo->node->name, source->name);
+    const void *copy = qrn_arena_copy(lo->plan->arena, args, args_bytes);
+    if (!copy || !qrn_lo_grow((void **)&lo->packings, &lo->cap_packings, lo->n_packings,
+                              sizeof(qrn_packing)))
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
+    lo->packings[lo->n_packings++] = (qrn_packing){.value = *out,
+                                                   .source = source,
+                                                   .id = id,
+                                                   .pack = pack,
+                                                   .args = copy,
+                                                   .done = before != NULL};
     return QRN_OK;
 }
 
@@ -64,6 +87,9 @@ qrn_status qrn_lo_keep_packings(qrn_lowering *lo) {
                                                           .args = k->args,
                                                           .src = k->source->data,
                                                           .dst = p->values[k->value].view.data,
+                                                          .id = k->id,
+                                                          .tensor_id = k->source->id,
+                                                          .value = k->value,
                                                           .tensor = last ? k->source : NULL,
                                                           .source = lo->by_id[k->source->id]};
     }

@@ -72,12 +72,15 @@ typedef struct qrn_io {
     bool optional; // may be left out of a call
 } qrn_io;
 
-// A constant that qrn_plan_finish has to write.
+// A packed constant; qrn_plan_finish has to write it unless it is written already.
 typedef void (*qrn_pack_fn)(const void *args, const void *src, void *dst);
 typedef struct qrn_plan_packing {
     qrn_pack_fn pack; // NULL: written already
     const void *args, *src;
     void *dst;
+    uint32_t id;        // qrn_packing_id
+    uint32_t tensor_id; // of the source
+    uint32_t value;     // of the packed form
     const void *tensor; // the compiler's tensor whose data nothing needs afterwards, or NULL
     uint32_t source;    // its value
 } qrn_plan_packing;

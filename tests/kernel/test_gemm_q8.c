@@ -191,7 +191,8 @@ static unsigned check_dense8(const qrn_dense_args *d, operands *o, size_t w_dept
     float scales[CHANNELS_MAX];
     for (uint32_t c = 0; c < channels; c++)
         scales[c] = axis ? o->scales[c] : o->wq.scale;
-    qrn_dense8_pack(d, o->w.data, w_depth, w_col, is_signed ? 0 : 0x80, packed.data, sums);
+    qrn_dense8_pack(d, o->w.data, w_depth, w_col, is_signed ? 0 : 0x80, packed.data);
+    qrn_dense8_sums(d, o->w.data, w_depth, w_col, is_signed ? 0 : 0x80, sums);
     qrn_view s = {.data = sums, .dtype = QRN_DTYPE_I32, .rank = 1, .dims = {channels}};
     qrn_view f = {.data = scales, .dtype = QRN_DTYPE_F32, .rank = 1, .dims = {channels}};
     qrn_view *in[] = {&o->x, &packed, &s, &f, o->has_bias ? &o->bias_view : NULL};

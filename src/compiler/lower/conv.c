@@ -90,19 +90,18 @@ static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qr
     QRN_TRY(qrn_lo_tensor(lo, n->in[1], &ins[1]));
     if (bias)
         QRN_TRY(qrn_lo_tensor(lo, bias, &ins[2]));
-    const float *w = qrn_lo_const_data(lo, ins[1]);
     qrn_shape shape = {.rank = 3};
     void *data;
-    if (!w || n->out[0]->dtype != QRN_DTYPE_F32 || !q->dense ||
+    if (!qrn_lo_is_const(lo, ins[1]) || n->out[0]->dtype != QRN_DTYPE_F32 || !q->dense ||
         !qrn_dense_packed_shape(q->dense, shape.dims))
         return QRN_E_UNSUPPORTED;
     if (qrn_tensor_is_static(n->in[1])) {
         dense_packing p = {*q->dense, q->w_depth, q->w_col};
-        QRN_TRY(
-            qrn_lo_packed(lo, QRN_DTYPE_F32, &shape, n->in[1], pack_dense, &p, sizeof p, &packed));
+        QRN_TRY(qrn_lo_packed(lo, QRN_PACKING_DENSE_F32, QRN_DTYPE_F32, &shape, n->in[1],
+                              pack_dense, &p, sizeof p, &packed));
     } else { // computed from constants while compiling
         QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &shape, NULL, &packed, &data));
-        qrn_dense_pack(q->dense, w, q->w_depth, q->w_col, data);
+        qrn_dense_pack(q->dense, qrn_lo_const_data(lo, ins[1]), q->w_depth, q->w_col, data);
     }
     ins[1] = packed;
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));

@@ -147,8 +147,46 @@ static bool common_offset(const qrn_quant *q, int32_t *offset) {
     return true;
 }
 
+// How the weights of a node are packed.
+typedef struct weight_packing {
+    qrn_dense_args dense;
+    size_t depth_stride, col_stride; // of the weights
+    uint8_t flip;                    // 0x80 for unsigned codes
+} weight_packing;
+
+static void pack_weights(const void *args, const void *src, void *dst) {
+    const weight_packing *p = args;
+    qrn_dense8_pack(&p->dense, src, p->depth_stride, p->col_stride, p->flip, dst);
+}
+
+static void pack_sums(const void *args, const void *src, void *dst) {
+    const weight_packing *p = args;
+    qrn_dense8_sums(&p->dense, src, p->depth_stride, p->col_stride, p->flip, dst);
+}
+
+static qrn_status emit_packed(qrn_lowering *lo, const qrn_node *n, const weight_packing *p,
+                              qrn_val w, const qrn_shape shapes[2], qrn_val out[2]) {
+    const qrn_tensor *t = n->in[1];
+    qrn_val own;
+    QRN_TRY(qrn_lo_tensor(lo, t, &own));
+    if (own == w && qrn_tensor_is_static(t)) {
+        QRN_TRY(qrn_lo_packed(lo, QRN_PACKING_DENSE8, QRN_DTYPE_I8, &shapes[0], t, pack_weights, p,
+                              sizeof *p, &out[0]));
+        return qrn_lo_packed(lo, QRN_PACKING_DENSE8_SUMS, QRN_DTYPE_I32, &shapes[1], t, pack_sums,
+                             p, sizeof *p, &out[1]);
+    }
+    void *data, *sums; // computed from constants while compiling
+    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_I8, &shapes[0], NULL, &out[0], &data));
+    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_I32, &shapes[1], NULL, &out[1], &sums));
+    const void *codes = qrn_lo_const_data(lo, w);
+    pack_weights(p, codes, data);
+    pack_sums(p, codes, sums);
+    return QRN_OK;
+}
+
 // Weights known at finalize whose sums fit 32 bits: packs them and emits a step of the dense8
-// family. w and bias: values of the widened weights and the integer bias.
+// family. w and bias: values of the widened weights and the integer bias. Weights that were packed
+// before have passed the check of their sums.
 static qrn_status packed(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q, qrn_val w,
                          qrn_val bias) {
     const uint8_t *codes = qrn_lo_const_data(lo, w);
@@ -156,23 +194,24 @@ static qrn_status packed(qrn_lowering *lo, const qrn_node *n, const qrn_quantize
     const qrn_tensor *x = n->in[0];
     bool is_signed = qrn_dtypes[n->in[1]->dtype].cls == QRN_CLASS_SFIXED;
     qrn_dense8_args args = {.w_offset = 0};
-    qrn_shape shape = {.rank = 4}, channels = {.rank = 1, .dims = {q->n_channels}};
-    if (!q->dense || !codes || (bias != QRN_VAL_NONE && !bias_data) ||
+    qrn_shape shapes[2] = {{.rank = 4}, {.rank = 1, .dims = {q->n_channels}}};
+    if (!q->dense || !qrn_lo_is_const(lo, w) || (bias != QRN_VAL_NONE && !bias_data) ||
         !common_offset(&n->in[1]->quant, &args.w_offset) ||
         (!q->dense->rows && !qrn_dense8_has_zero(x->dtype, x->quant.offset)) ||
-        !qrn_dense8_packed_shape(q->dense, shape.dims) ||
-        !qrn_dense8_fits(q->dense, codes, is_signed, q->w_depth, q->w_col, args.w_offset,
-                         x->quant.offset, bias_data))
+        !qrn_dense8_packed_shape(q->dense, shapes[0].dims))
+        return QRN_E_UNSUPPORTED;
+    if (!qrn_lo_was_packed(lo, QRN_PACKING_DENSE8, QRN_DTYPE_I8, &shapes[0], n->in[1]) &&
+        (!codes || !qrn_dense8_fits(q->dense, codes, is_signed, q->w_depth, q->w_col, args.w_offset,
+                                    x->quant.offset, bias_data)))
         return QRN_E_UNSUPPORTED;
     args.dense = *q->dense;
     args.w_offset += is_signed ? 0 : 128; // of the codes as they are stored
+    weight_packing p = {*q->dense, q->w_depth, q->w_col, is_signed ? 0 : 0x80};
     qrn_val ins[5] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE, bias}, out;
-    void *data, *sums, *scales;
+    void *scales;
     QRN_TRY(qrn_lo_tensor(lo, x, &ins[0]));
-    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_I8, &shape, NULL, &ins[1], &data));
-    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_I32, &channels, NULL, &ins[2], &sums));
-    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &channels, NULL, &ins[3], &scales));
-    qrn_dense8_pack(q->dense, codes, q->w_depth, q->w_col, is_signed ? 0 : 0x80, data, sums);
+    QRN_TRY(emit_packed(lo, n, &p, w, shapes, &ins[1]));
+    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &shapes[1], NULL, &ins[3], &scales));
     for (uint32_t c = 0; c < q->n_channels; c++)
         ((float *)scales)[c] = (float)qrn_group_scale(&n->in[1]->quant, c);
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));

@@ -21,13 +21,17 @@ bool qrn_dense8_packed_shape(const qrn_dense_args *a, uint32_t dims[4]) {
 }
 
 void qrn_dense8_pack(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, size_t w_col,
-                     uint8_t flip, int8_t *packed, int32_t *sums) {
+                     uint8_t flip, int8_t *packed) {
     for (uint32_t g = 0; g < a->group; g++)
         for (size_t j = 0; j < a->cols; j += QRN_PANEL) {
             qrn_gemm_q8_pack_panel(w + (size_t)g * a->cols * w_col, w_depth, w_col, a->depth,
                                    a->cols, j, flip, packed);
             packed += qrn_q8_steps(a->depth) * QRN_PANEL * QRN_Q8_DEPTH;
         }
+}
+
+void qrn_dense8_sums(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, size_t w_col,
+                     uint8_t flip, int32_t *sums) {
     for (size_t j = 0; j < (size_t)a->group * a->cols; j++) {
         uint32_t sum = 0; // modulo 2^32, as the sums it goes into
         for (size_t k = 0; k < a->depth; k++)

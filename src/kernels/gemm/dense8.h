@@ -24,9 +24,12 @@ extern const qrn_family qrn_family_dense8; // RAW
 // Shape of the packed weights; false when it is too large.
 bool qrn_dense8_packed_shape(const qrn_dense_args *a, uint32_t dims[4]);
 // Packs weights, code (k, j) of the matrix [depth, group*cols] at k*w_depth + j*w_col; flip: 0x80
-// for unsigned codes, else 0. Writes the sums of the channels as well.
+// for unsigned codes, else 0.
 void qrn_dense8_pack(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, size_t w_col,
-                     uint8_t flip, int8_t *packed, int32_t *sums);
+                     uint8_t flip, int8_t *packed);
+// Sums of the stored weights of each channel.
+void qrn_dense8_sums(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, size_t w_col,
+                     uint8_t flip, int32_t *sums);
 
 // Is the code of 0 of these activations a code at all? Needed for padding.
 bool qrn_dense8_has_zero(qrn_dtype x, int32_t x_offset);

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+//
+// The HTP backend: what it can do, and how it finalizes and executes. The numbers are the NPU's,
+// the work is done by the host's kernels.
+#include "backend/htp/htp.h"
+
+#include "api/errors.h"
+#include "api/interface.h"
+#include "base/cpu.h"
+#include "base/env.h"
+#include "base/mem.h"
+
+#include "HTP/QnnHtpCommon.h"
+#include "QnnProperty.h"
+
+static qrn_status backend_free(qrn_api_backend *b) {
+    qrn_pool_release(b->pool);
+    b->pool = NULL;
+    return QRN_OK;
+}
+
+static qrn_status context_create(qrn_api_context *c) {
+    qrn_htp_context *impl = qrn_calloc(sizeof *impl);
+    if (!impl)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a context");
+    impl->options.deserialize_patch_fd = -1;
+    c->impl = impl;
+    return QRN_OK;
+}
+
+static qrn_status context_free(qrn_api_context *c) {
+    qrn_free(c->impl);
+    c->impl = NULL;
+    return QRN_OK;
+}
+
+static qrn_status graph_create(qrn_api_graph *g) {
+    qrn_htp_graph *impl = qrn_calloc(sizeof *impl);
+    if (!impl)
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", g->ir->name);
+    impl->options = (qrn_htp_graph_options){.level = 2, .n_cores = 1};
+    g->impl = impl;
+    return QRN_OK;
+}
+
+static void graph_free(qrn_api_graph *g) {
+    qrn_free(g->impl);
+    g->impl = NULL;
+}
+
+static qrn_status acquire_pool(qrn_api_backend *b) {
+    pthread_mutex_lock(&b->lock);
+    if (!b->pool)
+        b->pool = qrn_pool_acquire(b->n_threads);
+    qrn_pool *pool = b->pool;
+    pthread_mutex_unlock(&b->lock);
+    return pool ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory for the thread pool");
+}
+
+static void explain(void *backend, const char *line) {
+    qrn_log(((qrn_api_backend *)backend)->log, QNN_LOG_LEVEL_INFO, "%s", line);
+}
+
+qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *opt) {
+    qrn_api_backend *b = g->context->backend;
+    QRN_TRY(acquire_pool(b));
+    qrn_compile_options o = *opt;
+    o.isa = qrn_cpu_isa();
+    o.n_threads = qrn_pool_threads(b->pool);
+    o.packed = &qrn_htp_graph_of(g)->packed;
+    qrn_htp_numerics(g, &o);
+    if (qrn_env_verbose("dispatch")) {
+        o.explain = explain;
+        o.explain_ctx = b;
+    }
+    qrn_plan *plan = NULL;
+    qrn_status s = qrn_compile(g->ir, &o, &plan);
+    if (s == QRN_OK && (s = qrn_runner_create(plan, &g->runner)) != QRN_OK)
+        qrn_plan_destroy(plan);
+    return s;
+}
+
+static qrn_status graph_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt) {
+    qrn_run_options o = *opt;
+    o.pool = g->context->backend->pool;
+    return qrn_runner_run(g->runner, io, &o);
+}
+
+// clang-format off
+static const qrn_capability capabilities[] = {
+    {QNN_PROPERTY_BACKEND_SUPPORT_COMPOSITION, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_EXECUTE, true},
+    {QNN_PROPERTY_GROUP_LOG, true},
+    {QNN_PROPERTY_LOG_SUPPORTS_DEFAULT_STREAM, true},
+    {QNN_PROPERTY_GROUP_PROFILE, true},
+    {QNN_PROPERTY_GROUP_DEVICE, true},
+};
+// clang-format on
+
+const qrn_backend qrn_this_backend = {
+    .provider_name = QNN_HTP_INTERFACE_PROVIDER_NAME,
+    .id = QNN_BACKEND_ID_HTP,
+    .version_major = QNN_HTP_API_VERSION_MAJOR,
+    .version_minor = QNN_HTP_API_VERSION_MINOR + 1, // clients are built with newer headers
+    .version_patch = QNN_HTP_API_VERSION_PATCH,
+    .features = QRN_FEATURE_DEVICE | QRN_FEATURE_ASYNC | QRN_FEATURE_SIGNAL | QRN_FEATURE_MEM |
+                QRN_FEATURE_UPDATEABLE | QRN_FEATURE_GRAPH_CONFIG | QRN_FEATURE_CONTEXT_CONFIG |
+                QRN_FEATURE_PRIORITY | QRN_FEATURE_PROFILE_CONFIG | QRN_FEATURE_PROFILE_EXTENDED |
+                QRN_FEATURE_GRAPH_VALIDATE,
+    .capabilities = capabilities,
+    .n_capabilities = sizeof capabilities / sizeof capabilities[0],
+    .support = &qrn_htp_support,
+    .backend_free = backend_free,
+    .device_create = qrn_htp_device_create,
+    .device_free = qrn_htp_device_free,
+    .device_config = qrn_htp_device_config,
+    .context_create = context_create,
+    .context_free = context_free,
+    .context_config = qrn_htp_context_config,
+    .graph_create = graph_create,
+    .graph_free = graph_free,
+    .graph_config = qrn_htp_graph_config,
+    .op_check = qrn_htp_op_check,
+    .graph_finalize = qrn_htp_graph_finalize,
+    .graph_execute = graph_execute,
+};
+
+Qnn_ErrorHandle_t QnnInterface_getProviders(const QnnInterface_t ***providerList,
+                                            uint32_t *numProviders) {
+    return qrn_interface_providers(providerList, numProviders);
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+//
+// Custom options of graphs.
+#include "backend/htp/htp.h"
+
+qrn_status qrn_htp_graph_config(qrn_api_graph *g, const void *custom) {
+    (void)custom;
+    return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': custom options are not supported", g->ir->name);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+//
+// The HTP backend's own parts of devices, contexts and graphs. Each belongs to one object of the
+// API (object->impl) and dies with it; only power votes (power.h), the engine (engine.h) and the
+// accelerator's address space (session.h) are shared by the process.
+#ifndef QRN_BACKEND_HTP_HTP_H
+#define QRN_BACKEND_HTP_HTP_H
+
+#include "api/graph.h"
+#include "api/objects.h"
+#include "base/soc.h"
+#include "ir/packed.h"
+
+// --- devices
+
+typedef struct qrn_htp_device {
+    qrn_soc soc;    // facts; a copy, so that options may narrow them
+    bool chosen;    // a SoC or an architecture was asked for: floats are halves (HTP-NUM-07)
+    bool signed_pd; // option SIGNEDPD
+    bool hpass;     // its cores are of kind HPASS (HTP-DEV-09)
+} qrn_htp_device;
+
+// Facts of the device behind a context; those of the default device when it has none, or when c is
+// NULL. Never NULL.
+const qrn_htp_device *qrn_htp_device_of(const qrn_api_context *c);
+
+// --- contexts
+
+typedef struct qrn_htp_context_options {
+    bool weight_sharing, lora_weight_sharing, lora_ram_preload, reference_weight_sharing;
+    bool prepare_only, io_mem_estimation, init_acceleration, skip_section_validation;
+    bool dsp_memory_profiling, extended_udma, graph_splitting;
+    bool share_resources; // of a list of contexts
+    uint32_t share_type;  // SHARE_RESOURCES_OPTIMIZATION_TYPE
+    uint64_t read_budget_mb, reused_io_limit_mb;
+    uint32_t deserialize_extra_kb;
+    int deserialize_patch_fd; // -1: none
+} qrn_htp_context_options;
+
+struct qrn_bin; // an open context binary (binary/binary.h)
+
+typedef struct qrn_htp_context {
+    qrn_htp_context_options options;
+    struct qrn_bin *bin;       // of a context made from a binary, else NULL
+    const unsigned char *file; // bytes of that binary, in use until the end
+    void *owned;               // our copy of them; NULL: they are the client's
+    uint64_t file_bytes;
+    void *session; // of session.c
+} qrn_htp_context;
+
+// --- graphs
+
+// Stored in context binaries, each under its number (binary/options.def).
+typedef struct qrn_htp_graph_options {
+    uint32_t level;       // optimization level, 1 to 3
+    uint32_t tuning;      // finalize option P
+    uint64_t vtcm_bytes;  // 0: not asked for
+    bool vtcm_max;        // all there is was asked for
+    uint32_t hvx_threads; // 0: not asked for
+    uint32_t n_cores;     // 1
+    bool fold_relu_off, short_depth_conv_off, dlbc, dlbc_weights, weights_packing;
+    bool assume_same_quant, share_io_buffer, precise_sigmoid, monolithic_lstm;
+    bool precision_compensation, predication, fp16_clamp, no_activation_fusion;
+    bool slc, slc_forced_off, vtcm_retention, cached_weights;
+    uint32_t concurrency, pge_size, pge_offset, pge_total; // parallel graph execution
+    float hmx_hz, core_hz;                                 // HMX bounding, 0: off
+} qrn_htp_graph_options;
+
+typedef struct qrn_htp_graph {
+    qrn_htp_graph_options options;
+    qrn_packed_list packed; // constants that came with a binary
+    bool executed;          // once: HVX threads are settled (HTP-HVX-03)
+} qrn_htp_graph;
+
+static inline qrn_htp_context *qrn_htp_context_of(const qrn_api_context *c) { return c->impl; }
+static inline qrn_htp_graph *qrn_htp_graph_of(const qrn_api_graph *g) { return g->impl; }
+
+// --- the parts, one file each
+
+// device.c
+qrn_status qrn_htp_device_create(qrn_api_device *d);
+qrn_status qrn_htp_device_free(qrn_api_device *d);
+qrn_status qrn_htp_device_config(qrn_api_device *d, const void *custom);
+// context_options.c, graph_options.c
+qrn_status qrn_htp_context_config(qrn_api_context *c, const void *custom);
+qrn_status qrn_htp_graph_config(qrn_api_graph *g, const void *custom);
+// support.c
+extern const qrn_support_table qrn_htp_support;
+qrn_status qrn_htp_op_check(const qrn_api_backend *b, const qrn_api_context *c,
+                            const qrn_op_call *call);
+// numerics.c: how a graph computes, as options of the compiler.
+void qrn_htp_numerics(const qrn_api_graph *g, qrn_compile_options *opt);
+// Compiles and makes the runner (backend.c); used by finalize and by loading.
+qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *opt);
+
+#endif

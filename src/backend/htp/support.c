@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+//
+// What the HTP backend supports: types by the table, further limits by rule.
+#include "backend/htp/htp.h"
+#include "ir/support_words.h"
+
+static const qrn_support_row rows[] = {
+#include "backend/htp/supported.def"
+};
+
+const qrn_support_table qrn_htp_support = {
+    .backend = "HTP",
+    .mode = QRN_SUPPORT_EXACT,
+    .rows = rows,
+    .n_rows = sizeof rows / sizeof rows[0],
+};
+
+qrn_status qrn_htp_op_check(const qrn_api_backend *b, const qrn_api_context *c,
+                            const qrn_op_call *call) {
+    (void)b;
+    (void)c;
+    (void)call;
+    return QRN_OK;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// Facts about the chips that can be modelled: one row each (socs.def). A file named by QUERN_SOCS
+// adds rows.
+#ifndef QRN_BASE_SOC_H
+#define QRN_BASE_SOC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct qrn_soc {
+    uint32_t id;         // SoC model number of the API; 0: none, facts of an architecture
+    const char *name;    // "SM8650"
+    const char *aliases; // further names, separated by spaces, or ""
+    uint32_t arch;       // 68 to 81
+    uint32_t vtcm_mb;
+    uint32_t hvx; // vector units
+    uint32_t hmx; // matrix units
+    uint32_t cores;
+    bool fp16;      // half-precision arithmetic
+    bool dlbc;      // bandwidth compression
+    bool signed_pd; // signed process domains
+    bool slc;       // system-level cache allocator
+} qrn_soc;
+
+#define QRN_SOC_DEFAULT 30u // SM8350: what a device without options is
+
+// The chip with this model number, or with this name or alias in any case; NULL: unknown.
+const qrn_soc *qrn_soc_by_id(uint32_t id);
+const qrn_soc *qrn_soc_by_name(const char *name);
+// i-th row; NULL behind the last one.
+const qrn_soc *qrn_soc_at(uint32_t i);
+// Facts that every chip of an architecture has at least; NULL: unknown architecture.
+const qrn_soc *qrn_soc_of_arch(uint32_t arch);
+
+#endif

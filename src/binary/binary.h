@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+//
+// Context binaries: the compiled graphs of a context in one file (docs/context-binary.md). Writing
+// takes what a context holds; reading gives back the same structures, whose constants point into
+// the file. Nothing here executes, allocates more than the file can justify, or trusts a number of
+// the file: every offset, count and text is checked before use, everything but weights is
+// checksummed always, weights on request.
+#ifndef QRN_BINARY_BINARY_H
+#define QRN_BINARY_BINARY_H
+
+#include "ir/graph.h"
+#include "ir/packed.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Version of the format; 0 may change at any time.
+#define QRN_BIN_VERSION_MAJOR 0u
+#define QRN_BIN_VERSION_MINOR 1u
+
+// A number that was set for a graph or a context; keys are part of the format (options.def).
+typedef struct qrn_bin_option {
+    uint32_t key;
+    uint64_t value;
+} qrn_bin_option;
+
+// A node with its operands as tensor ids (0: absent). Parameters are qrn_params; tensor parameters
+// have tensors of their own.
+typedef struct qrn_bin_node {
+    const char *name, *package, *type;
+    const uint32_t *in, *out;
+    uint32_t n_in, n_out, n_params;
+    const char *const *param_names;
+    const qrn_param *params;
+} qrn_bin_node;
+
+typedef struct qrn_bin_graph {
+    const char *name;
+    int32_t priority;
+    const qrn_bin_option *options;
+    uint32_t n_options;
+    qrn_tensor **tensors; // in order of creation; data points into the file or is NULL
+    uint32_t n_tensors;
+    const qrn_bin_node *nodes;
+    uint32_t n_nodes;
+    qrn_packed_list packed; // data points into the file
+    uint64_t const_bytes;   // of its constants, shared ones included
+    uint64_t shared_bytes;  // of those that other graphs have, too
+    uint64_t io_bytes;      // of its application tensors
+    uint64_t arena_bytes;   // most intermediate data at a time
+} qrn_bin_graph;
+
+typedef struct qrn_bin {
+    uint32_t version_major, version_minor;
+    uint32_t core_api[3], backend_api[3]; // versions of the API it was made with
+    uint32_t backend_id;
+    uint32_t soc_id, arch; // 0: none was chosen
+    const char *build_id;
+    const qrn_bin_option *options; // of the context
+    uint32_t n_options;
+    const qrn_tensor *const *tensors; // of the context itself
+    uint32_t n_tensors;
+    qrn_bin_graph *graphs;
+    uint32_t n_graphs;
+    uint64_t weights_offset, weights_bytes; // of the file
+    qrn_arena *arena;                       // holds all of this
+} qrn_bin;
+
+// Bytes that a binary takes, and the bytes themselves. The same contents give the same bytes.
+qrn_status qrn_bin_size(const qrn_bin *b, uint64_t *size_bytes);
+qrn_status qrn_bin_write(const qrn_bin *b, void *buf, uint64_t size_bytes, uint64_t *written);
+
+// Does it begin like one of ours?
+bool qrn_bin_is_ours(const void *buf, uint64_t size_bytes);
+
+// Reads a binary; `verify`: checks the weights' checksums as well. Fails with QRN_E_BINARY_VERSION
+// (not ours, or of another version), QRN_E_BINARY (damaged, with the place), QRN_E_MEM.
+qrn_status qrn_bin_open(const void *buf, uint64_t size_bytes, bool verify, qrn_bin **out);
+void qrn_bin_close(qrn_bin *b); // NULL is fine
+
+#endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+//
+// Constants of a graph in the form in which kernels read them. A packing is the same for every
+// host, so that packed constants can be stored and used where they lie.
+#ifndef QRN_IR_PACKED_H
+#define QRN_IR_PACKED_H
+
+#include "ir/tensor.h"
+
+// The numbers are stored in context binaries: never change or reuse one.
+typedef enum qrn_packing_id {
+    QRN_PACKING_RAW = 0,         // as the tensor describes it
+    QRN_PACKING_DENSE_F32 = 1,   // [group*panels][K][32] f32
+    QRN_PACKING_DENSE8 = 2,      // [group*panels][K/4][32][4] i8
+    QRN_PACKING_DENSE8_SUMS = 3, // [N] i32: sum of the stored weights of a channel
+    QRN_PACKING_COUNT
+} qrn_packing_id;
+
+// One constant: tensor and packing are its name; type and shape are those of the packed form.
+typedef struct qrn_packed {
+    uint32_t tensor_id;
+    uint32_t packing; // qrn_packing_id
+    qrn_dtype dtype;
+    qrn_shape shape;
+    const void *data;
+    size_t size_bytes;
+} qrn_packed;
+
+// Constants that were packed before, by another finalize of the same graph.
+typedef struct qrn_packed_list {
+    const qrn_packed *items;
+    uint32_t n;
+} qrn_packed_list;
+
+// The packed form of a tensor; NULL when the list has none of that type and shape.
+static inline const qrn_packed *qrn_packed_find(const qrn_packed_list *l, uint32_t tensor_id,
+                                                uint32_t packing, qrn_dtype dtype,
+                                                const qrn_shape *shape) {
+    for (uint32_t i = 0; l && i < l->n; i++)
+        if (l->items[i].tensor_id == tensor_id && l->items[i].packing == packing &&
+            l->items[i].dtype == dtype && qrn_shape_equal(&l->items[i].shape, shape))
+            return &l->items[i];
+    return NULL;
+}
+
+#endif
