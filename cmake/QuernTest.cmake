@@ -6,6 +6,8 @@
 #       Linked with the static core and the CPU backend's objects: may call internals as well as
 #       QnnInterface_getProviders. NO_BACKEND leaves the objects out, for a test that defines
 #       qrn_this_backend itself.
+#   quern_htp_test(name sources... [LABELS ...] [ARGS ...])
+#       The same with the HTP backend's objects.
 #   quern_client_test(name sources... [LABELS ...] [ARGS ...])
 #       Sees only the public headers and opens the libraries from $QUERN_LIB_DIR.
 #
@@ -52,6 +54,11 @@ function(quern_test name)
         target_link_libraries(${name} PRIVATE QnnCpu_objects)
     endif()
     target_link_libraries(${name} PRIVATE quern_core qnn_headers m)
+endfunction()
+
+function(quern_htp_test name)
+    quern_test_program(${ARGN})
+    target_link_libraries(${name} PRIVATE QnnHtp_objects quern_core qnn_headers m)
 endfunction()
 
 function(quern_client_test name)

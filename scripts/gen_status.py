@@ -4,8 +4,8 @@
 
 States: done, modelled, refused (the documented error), not yet. Functions come from the ABI facts,
 ops from the facts of the op table (done on the CPU when src/compiler/lower has a row), HTP
-requirements from docs/data/htp-requirements.tsv; docs/data/status.tsv says what differs from the
-defaults.
+requirements from docs/data/htp-requirements.tsv: one is there when a test is named after it
+(htp_dev_01_...); docs/data/status.tsv says what differs from the defaults.
 """
 import re
 import sys
@@ -23,6 +23,7 @@ INTRO = """\
 | done | works and is tested |
 | modelled | no hardware: the state machine and the rules are kept, values come from a model |
 | refused | answers with the documented error |
+| advice | a rule for people, nothing to execute |
 | not yet | not there; the library that would hold it, or the call, is missing or says so |
 
 Libraries: `libQnnCpu.so` done; `libQnnHtp.so`, `libQnnGpu.so`, `libQnnSaver.so` and
@@ -48,7 +49,7 @@ def state_of(kind, name, default):
 
 
 def summary(states):
-    order = ["done", "modelled", "refused", "not yet"]
+    order = ["done", "modelled", "refused", "advice", "not yet"]
     return ", ".join(f"{states.count(s)} {s}" for s in order if s in states)
 
 
@@ -81,10 +82,26 @@ def ops():
     return table("Ops", ("op", "CPU", "HTP", "GPU", "note"), lines, [l[1] for l in lines])
 
 
+def tested_requirements():
+    """Ids that tests are named after."""
+    found = set()
+    for path in (ROOT / "tests").rglob("*"):
+        if path.suffix in (".c", ".py"):
+            names = re.findall(r"\bhtp((?:_[a-z0-9]+_\d\d)+)_", path.read_text())
+            for name in names:
+                for topic, number in re.findall(r"_([a-z0-9]+)_(\d\d)", name):
+                    found.add(f"HTP-{topic.upper()}-{number}")
+    return found
+
+
 def htp():
-    lines = []
+    """A requirement is what its kind says when a test is named after it (htp_dev_01_...)."""
+    states = {"SW": "done", "REPORT": "done", "MODEL": "modelled", "REFUSE": "refused",
+              "DOC": "advice"}
+    tested, lines = tested_requirements(), []
     for name, kind, topic in rows("docs/data/htp-requirements.tsv")[1:]:
-        lines.append((name, kind, topic, *state_of("htp", name, ("not yet", ""))))
+        default = states[kind.split()[0]] if name in tested or kind == "DOC" else "not yet"
+        lines.append((name, kind, topic, *state_of("htp", name, (default, ""))))
     head = ("requirement", "kind", "topic", "state", "note")
     return table("HTP requirements", head, lines, [l[3] for l in lines])
 
