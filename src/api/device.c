@@ -107,11 +107,15 @@ static qrn_status check_config(const QnnDevice_Config_t **config) {
 }
 
 static qrn_status apply_config(qrn_api_device *d, const QnnDevice_Config_t **config) {
-    for (size_t i = 0; config && config[i]; i++)
-        QRN_TRY(config[i]->option == QNN_DEVICE_CONFIG_OPTION_CUSTOM
-                    ? qrn_this_backend.device_config(d, config[i]->customConfig)
-                    : qrn_this_backend.device_platform(d, config[i]->hardwareInfo));
-    return QRN_OK;
+    qrn_status s = QRN_OK;
+    for (size_t i = 0; s == QRN_OK && config && config[i]; i++)
+        s = config[i]->option == QNN_DEVICE_CONFIG_OPTION_CUSTOM
+                ? qrn_this_backend.device_config(d, config[i]->customConfig)
+                : qrn_this_backend.device_platform(d, config[i]->hardwareInfo);
+    if (!qrn_this_backend.device_settle)
+        return s;
+    qrn_status settled = qrn_this_backend.device_settle(d, s == QRN_OK);
+    return s != QRN_OK ? s : settled;
 }
 
 static void destroy(qrn_api_device *d) {
@@ -176,7 +180,9 @@ static qrn_status set_config(qrn_api_device *d, const QnnDevice_Config_t **confi
     QRN_TRY(check_support());
     QRN_TRY(check_config(config));
     QRN_TRY(check_idle(d, "changed"));
-    return apply_config(d, config);
+    QRN_TRY(apply_config(d, config));
+    d->info_stale = true;
+    return QRN_OK;
 }
 
 Qnn_ErrorHandle_t QnnDevice_setConfig(Qnn_DeviceHandle_t device,
@@ -192,8 +198,9 @@ static qrn_status get_info(qrn_api_device *d, const QnnDevice_PlatformInfo_t **o
         return QRN_FAIL(QRN_E_ARGUMENT, "device: no place for its info");
     if (!qrn_this_backend.platform_info)
         return unsupported("platform info is");
-    if (!d->info)
+    if (!d->info || d->info_stale)
         QRN_TRY(qrn_this_backend.platform_info(d, &d->info));
+    d->info_stale = false;
     *out = d->info;
     return QRN_OK;
 }

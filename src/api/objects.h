@@ -89,6 +89,7 @@ typedef struct qrn_api_device {
     qrn_api_log *log;
     atomic_uint n_contexts;
     const void *info; // answer of getInfo, made when first asked
+    bool info_stale;  // options have changed since
     void *impl;
 } qrn_api_device;
 

@@ -69,6 +69,9 @@ typedef struct qrn_backend {
     // Restricts a device to the hardware that a QnnDevice_PlatformInfo_t names. NULL: not
     // supported.
     qrn_status (*device_platform)(struct qrn_api_device *d, const void *info);
+    // (optional) Ends a list of device options, whose entries may depend on each other. After an
+    // entry that failed, list_is_good is false and the device must be what it was before the list.
+    qrn_status (*device_settle)(struct qrn_api_device *d, bool list_is_good);
 
     // Tells of a new log handle or a changed level (op packages have their own log level).
     // Optional.
@@ -140,7 +143,7 @@ typedef struct qrn_backend {
     qrn_status (*graph_property)(struct qrn_api_graph *g, void *property);
 
     // Device facts: platform info (of what is there when d is NULL) and infrastructure pointers of
-    // the public API.
+    // the public API. *info is NULL, or what d had before: that lives until the new one is freed.
     qrn_status (*platform_info)(struct qrn_api_device *d, const void **info);
     void (*platform_info_free)(const void *info);
     qrn_status (*infrastructure)(const void **infra);

@@ -62,3 +62,8 @@ const qrn_soc *qrn_soc_by_name(const char *name) {
             return &socs[i];
     return NULL;
 }
+
+const char *qrn_soc_warning(uint32_t i) {
+    (void)i;
+    return NULL;
+}

@@ -30,6 +30,8 @@ const qrn_soc *qrn_soc_by_id(uint32_t id);
 const qrn_soc *qrn_soc_by_name(const char *name);
 // i-th row; NULL behind the last one.
 const qrn_soc *qrn_soc_at(uint32_t i);
+// Line i of what was wrong with the file of QUERN_SOCS; NULL behind the last one.
+const char *qrn_soc_warning(uint32_t i);
 // Facts that every chip of an architecture has at least; NULL: unknown architecture.
 const qrn_soc *qrn_soc_of_arch(uint32_t arch);
 

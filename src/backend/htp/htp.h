@@ -81,6 +81,12 @@ static inline qrn_htp_graph *qrn_htp_graph_of(const qrn_api_graph *g) { return g
 qrn_status qrn_htp_device_create(qrn_api_device *d);
 qrn_status qrn_htp_device_free(qrn_api_device *d);
 qrn_status qrn_htp_device_config(qrn_api_device *d, const void *custom);
+qrn_status qrn_htp_device_platform(qrn_api_device *d, const void *info);
+qrn_status qrn_htp_device_settle(qrn_api_device *d, bool list_is_good);
+qrn_status qrn_htp_global_config(const void *config);
+// platform.c
+qrn_status qrn_htp_platform_info(qrn_api_device *d, const void **info);
+void qrn_htp_platform_info_free(const void *info);
 // context_options.c, graph_options.c
 qrn_status qrn_htp_context_config(qrn_api_context *c, const void *custom);
 qrn_status qrn_htp_graph_config(qrn_api_graph *g, const void *custom);
