@@ -49,6 +49,15 @@ static bool alt_fits(const qrn_support_alt *a, const qrn_op_call *c) {
     return alt_fits_side(a, false, c->in, c->n_in) && alt_fits_side(a, true, c->out, c->n_out);
 }
 
+bool qrn_support_row_fits(const qrn_support_row *r, const qrn_op_call *c) {
+    if (!row_counts(r, c->op->name))
+        return false;
+    for (size_t k = 0; k < r->n_alts; k++)
+        if (alt_fits(&r->alts[k], c))
+            return true;
+    return row_is_open(r);
+}
+
 // A line that grows until it is full.
 typedef struct line {
     char text[QRN_MESSAGE_MAX / 2];
@@ -97,13 +106,10 @@ static qrn_status check_exact(const qrn_support_table *t, const qrn_op_call *c) 
         const qrn_support_row *r = &t->rows[i];
         if (!row_counts(r, c->op->name))
             continue;
-        if (row_is_open(r))
+        if (qrn_support_row_fits(r, c))
             return QRN_OK;
-        for (size_t k = 0; k < r->n_alts; k++) {
-            if (alt_fits(&r->alts[k], c))
-                return QRN_OK;
+        for (size_t k = 0; k < r->n_alts; k++)
             append_alt(&allowed, &r->alts[k]);
-        }
     }
     append_call(&have, c);
     return qrn_op_fail(c, QRN_E_DTYPE, "data types %s not supported by %s, allowed %s", have.text,

@@ -63,6 +63,9 @@ typedef struct qrn_support_table {
 // Does the backend have the op at all?
 bool qrn_support_has(const qrn_support_table *t, const char *op);
 
+// Is the row one that counts for the call: of its op, and with an alternative that fits its types?
+bool qrn_support_row_fits(const qrn_support_row *r, const qrn_op_call *c);
+
 // Are the call's operand types supported? The call must have passed qrn_op_validate. Fails with
 // QRN_E_OP_UNKNOWN for an op the backend lacks and QRN_E_DTYPE for types, saying what would do.
 qrn_status qrn_support_check(const qrn_support_table *t, const qrn_op_call *c);

@@ -13,10 +13,44 @@
 #include "HTP/QnnHtpCommon.h"
 #include "QnnProperty.h"
 
+static qrn_status backend_create(qrn_api_backend *b) {
+    b->impl = qrn_calloc(sizeof(qrn_htp_backend));
+    return b->impl ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory for a backend");
+}
+
 static qrn_status backend_free(qrn_api_backend *b) {
     qrn_pool_release(b->pool);
     b->pool = NULL;
+    qrn_free(b->impl);
+    b->impl = NULL;
     return QRN_OK;
+}
+
+static void enter_context(qrn_api_backend *b, qrn_htp_context *c) {
+    qrn_htp_backend *impl = b->impl;
+    pthread_mutex_lock(&b->lock);
+    c->older = impl->newest;
+    impl->newest = c;
+    pthread_mutex_unlock(&b->lock);
+}
+
+static void leave_context(qrn_api_backend *b, const qrn_htp_context *c) {
+    qrn_htp_backend *impl = b->impl;
+    pthread_mutex_lock(&b->lock);
+    qrn_htp_context **at = &impl->newest;
+    while (*at != c)
+        at = &(*at)->older;
+    *at = c->older;
+    pthread_mutex_unlock(&b->lock);
+}
+
+qrn_htp_device qrn_htp_device_of_backend(const qrn_api_backend *b) {
+    const qrn_htp_backend *impl = b->impl;
+    pthread_mutex_t *lock = (pthread_mutex_t *)&b->lock;
+    pthread_mutex_lock(lock);
+    qrn_htp_device d = *qrn_htp_device_of(impl->newest ? impl->newest->api : NULL);
+    pthread_mutex_unlock(lock);
+    return d;
 }
 
 static qrn_status context_create(qrn_api_context *c) {
@@ -24,11 +58,14 @@ static qrn_status context_create(qrn_api_context *c) {
     if (!impl)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context");
     impl->options.deserialize_patch_fd = -1;
+    impl->api = c;
     c->impl = impl;
+    enter_context(c->backend, impl);
     return QRN_OK;
 }
 
 static qrn_status context_free(qrn_api_context *c) {
+    leave_context(c->backend, c->impl);
     qrn_free(c->impl);
     c->impl = NULL;
     return QRN_OK;
@@ -110,6 +147,7 @@ const qrn_backend qrn_this_backend = {
     .capabilities = capabilities,
     .n_capabilities = sizeof capabilities / sizeof capabilities[0],
     .support = &qrn_htp_support,
+    .backend_create = backend_create,
     .backend_free = backend_free,
     .device_create = qrn_htp_device_create,
     .device_free = qrn_htp_device_free,

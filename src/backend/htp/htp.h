@@ -24,6 +24,16 @@ typedef struct qrn_htp_device {
 // NULL. Never NULL.
 const qrn_htp_device *qrn_htp_device_of(const qrn_api_context *c);
 
+// --- backends
+
+typedef struct qrn_htp_backend {
+    struct qrn_htp_context *newest; // living contexts, newest first; guarded by the backend's lock
+} qrn_htp_backend;
+
+// Facts that an op validated by itself is judged by: the device of the backend's newest living
+// context, or the default device.
+qrn_htp_device qrn_htp_device_of_backend(const qrn_api_backend *b);
+
 // --- contexts
 
 typedef struct qrn_htp_context_options {
@@ -40,6 +50,8 @@ typedef struct qrn_htp_context_options {
 struct qrn_bin; // an open context binary (binary/binary.h)
 
 typedef struct qrn_htp_context {
+    const qrn_api_context *api;    // the object this belongs to
+    struct qrn_htp_context *older; // next of the backend's list
     qrn_htp_context_options options;
     struct qrn_bin *bin;       // of a context made from a binary, else NULL
     const unsigned char *file; // bytes of that binary, in use until the end

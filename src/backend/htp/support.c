@@ -2,6 +2,7 @@
 //
 // What the HTP backend supports: types by the table, further limits by rule.
 #include "backend/htp/htp.h"
+#include "backend/htp/limits.h"
 #include "ir/support_words.h"
 
 static const qrn_support_row rows[] = {
@@ -15,10 +16,10 @@ const qrn_support_table qrn_htp_support = {
     .n_rows = sizeof rows / sizeof rows[0],
 };
 
+// Every refusal beyond types, in order; the first that fails gives the reason (HTP-NUM-11).
 qrn_status qrn_htp_op_check(const qrn_api_backend *b, const qrn_api_context *c,
                             const qrn_op_call *call) {
-    (void)b;
-    (void)c;
-    (void)call;
+    const qrn_htp_device d = c ? *qrn_htp_device_of(c) : qrn_htp_device_of_backend(b);
+    QRN_TRY(qrn_htp_limits_check(&d, call));
     return QRN_OK;
 }
