@@ -32,6 +32,8 @@ static void destroy(qrn_api_context *c) {
     qrn_free(c->tensors);
     qrn_strmap_clear(&c->names);
     qrn_blobs_clear(&c->blobs);
+    qrn_free(c->enable_graphs);
+    qrn_free(c->retention_order);
     qrn_free(c->deferred.owned);
     qrn_free(c->increment.owned);
     qrn_arena_destroy(c->arena);
@@ -41,7 +43,7 @@ static void destroy(qrn_api_context *c) {
 }
 
 qrn_status qrn_api_context_new(const qrn_context_parent *p, const QnnContext_Config_t **config,
-                               bool binary, qrn_api_context **context) {
+                               qrn_config_phase phase, qrn_api_context **context) {
     qrn_api_context *c = qrn_calloc(sizeof(*c));
     if (!c)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context");
@@ -49,7 +51,7 @@ qrn_status qrn_api_context_new(const qrn_context_parent *p, const QnnContext_Con
     c->backend = p->backend;
     c->device = p->device;
     c->priority = QNN_PRIORITY_DEFAULT;
-    c->from_binary = binary;
+    c->from_binary = phase != QRN_CONFIG_CREATE;
     c->arena = qrn_arena_create();
     c->handle = c->arena ? qrn_handle_new(QRN_KIND_CONTEXT, c) : NULL;
     if (!c->handle) {
@@ -64,7 +66,7 @@ qrn_status qrn_api_context_new(const qrn_context_parent *p, const QnnContext_Con
         return s;
     }
     qrn_backend_add_context(c->backend, c->device);
-    s = qrn_api_context_configure(c, config, true, binary);
+    s = qrn_api_context_configure(c, config, phase);
     if (s != QRN_OK) {
         qrn_api_context_end(c);
         return s;
@@ -91,7 +93,7 @@ Qnn_ErrorHandle_t QnnContext_create(Qnn_BackendHandle_t backend, Qnn_DeviceHandl
     if (s == QRN_OK && !context)
         s = QRN_FAIL(QRN_E_ARGUMENT, "context_create: context is NULL");
     if (s == QRN_OK)
-        s = qrn_api_context_new(&p, config, false, &c);
+        s = qrn_api_context_new(&p, config, QRN_CONFIG_CREATE, &c);
     if (s == QRN_OK)
         *context = c->handle;
     return qrn_api_end(QRN_COMP_CONTEXT, s, p.backend ? p.backend->log : NULL);
@@ -108,7 +110,7 @@ Qnn_ErrorHandle_t QnnContext_setConfig(Qnn_ContextHandle_t context,
     else if (!(qrn_this_backend.features & QRN_FEATURE_CONTEXT_CONFIG))
         s = QRN_FAIL(QRN_E_UNSUPPORTED, "context_setConfig: options cannot be changed");
     else
-        s = qrn_api_context_configure(c, config, false, c->from_binary);
+        s = qrn_api_context_configure(c, config, QRN_CONFIG_SET);
     if (s == QRN_E_CONFIG || s == QRN_E_INCONSISTENT) // no code of its own in this function
         s = QRN_E_ARGUMENT;
     return qrn_api_end(QRN_COMP_CONTEXT, s, c->backend->log);

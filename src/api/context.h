@@ -15,19 +15,19 @@ typedef struct qrn_context_parent {
 // Looks both handles up; QRN_E_HANDLE when one is bad.
 qrn_status qrn_context_parents(const void *backend, const void *device, qrn_context_parent *p);
 
-// A new, empty context with its handle and options. `binary`: its graphs will come from one.
+// A new, empty context with its handle and options; any phase but CREATE: its graphs will come from
+// a binary.
 qrn_status qrn_api_context_new(const qrn_context_parent *p, const QnnContext_Config_t **config,
-                               bool binary, qrn_api_context **context);
+                               qrn_config_phase phase, qrn_api_context **context);
 // Ends graphs, tensors, memory handles and the context. The backend's part goes first: when it
 // refuses, nothing has changed.
 qrn_status qrn_api_context_end(qrn_api_context *c);
 
-// Applies a list of options, all or none. `creating`: the context is new; `binary`: it is made from
-// one.
+// Applies a list of options, all or none.
 qrn_status qrn_api_context_configure(qrn_api_context *c, const QnnContext_Config_t **config,
-                                     bool creating, bool binary);
-// Checks a list without a context.
-qrn_status qrn_api_context_check_config(const QnnContext_Config_t **config, bool binary);
+                                     qrn_config_phase phase);
+// Checks a list for contexts from binaries, without a context.
+qrn_status qrn_api_context_check_config(const QnnContext_Config_t **config);
 
 // Makes the graphs of a binary that was deferred; nothing to do for other contexts.
 qrn_status qrn_api_context_load(qrn_api_context *c);

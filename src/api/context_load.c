@@ -174,6 +174,7 @@ static Qnn_ErrorHandle_t end(qrn_status s, const qrn_api_backend *b) {
     case QRN_E_CONFIG:
     case QRN_E_INCONSISTENT:
     case QRN_E_UNSUPPORTED:
+    case QRN_E_NOT_PERMITTED:
     case QRN_E_PROFILE:
     case QRN_E_ABORTED:
     case QRN_E_TIMED_OUT:
@@ -190,14 +191,20 @@ static Qnn_ErrorHandle_t end(qrn_status s, const qrn_api_backend *b) {
     }
 }
 
-// A context with two lists of options, the second one stronger; the signal is asked before and
-// after.
-static qrn_status make(const qrn_context_parent *p, const QnnContext_Config_t **config,
-                       const QnnContext_Config_t **stronger, const binary_source *b,
+// Options of a context: its own, and those of the list it is made with, which are stronger.
+typedef struct option_lists {
+    const QnnContext_Config_t **own, **group;
+    bool in_list; // one of a list of contexts
+} option_lists;
+
+// A context; the signal is asked before and after.
+static qrn_status make(const qrn_context_parent *p, const option_lists *o, const binary_source *b,
                        qrn_api_signal *signal, qrn_api_context **out) {
     qrn_api_context *c = NULL;
-    QRN_TRY(qrn_api_context_new(p, config, true, &c));
-    qrn_status s = qrn_api_context_configure(c, stronger, true, true);
+    QRN_TRY(qrn_api_context_new(p, o->own, o->in_list ? QRN_CONFIG_MEMBER : QRN_CONFIG_BINARY, &c));
+    qrn_status s = QRN_OK;
+    if (o->in_list)
+        s = qrn_api_context_configure(c, o->group, QRN_CONFIG_GROUP);
     if (s == QRN_OK && signal)
         s = qrn_signal_poll(signal);
     if (s == QRN_OK)
@@ -240,7 +247,7 @@ static Qnn_ErrorHandle_t create_one(const request *r, bool with_callback) {
     if (s != QRN_OK)
         return end(s, p.backend);
     qrn_api_context *c = NULL;
-    s = make(&p, r->config, NULL, &r->binary, call.signal, &c);
+    s = make(&p, &(option_lists){.own = r->config}, &r->binary, call.signal, &c);
     if (s == QRN_OK) {
         qrn_profile_add(call.profile, QRN_PROFILE_TOP, QNN_PROFILE_EVENTTYPE_INIT,
                         QNN_PROFILE_EVENTUNIT_MICROSEC, qrn_call_elapsed_us(&call),
@@ -312,14 +319,15 @@ static qrn_status read_entry(const QnnContext_Params_t *p, entry *e) {
 }
 
 static qrn_status load_entry(const qrn_context_parent *p, const entry *e,
-                             const QnnContext_Config_t **stronger, qrn_api_signal *signal) {
+                             const QnnContext_Config_t **group, qrn_api_signal *signal) {
     qrn_api_context *c = NULL;
     qrn_call call;
     qrn_status s = qrn_call_find(&call, p->backend, NULL, e->profile, NULL);
     if (s == QRN_OK)
         s = qrn_call_begin(&call);
     if (s == QRN_OK) {
-        s = make(p, e->config, stronger, &e->binary, signal, &c);
+        option_lists o = {e->config, group, true};
+        s = make(p, &o, &e->binary, signal, &c);
         if (s == QRN_OK)
             qrn_profile_add(call.profile, QRN_PROFILE_TOP, QNN_PROFILE_EVENTTYPE_INIT,
                             QNN_PROFILE_EVENTUNIT_MICROSEC, qrn_call_elapsed_us(&call),
@@ -345,7 +353,7 @@ static qrn_status load_list(const qrn_context_parent *p, const QnnContext_Params
     qrn_call call;
     QRN_TRY(qrn_call_find(&call, p->backend, NULL, NULL, signal));
     QRN_TRY(need_binaries());
-    QRN_TRY(qrn_api_context_check_config(config, true));
+    QRN_TRY(qrn_api_context_check_config(config));
     QRN_TRY(qrn_call_begin(&call));
     qrn_status first = QRN_OK; // an entry that fails does not stop the others
     for (size_t i = 0; params[i]; i++) {
@@ -382,7 +390,7 @@ Qnn_ErrorHandle_t QnnContext_validateBinary(Qnn_BackendHandle_t backend, Qnn_Dev
     if (s == QRN_OK && !qrn_this_backend.binary_validate)
         s = QRN_FAIL(QRN_E_UNSUPPORTED, "the backend does not validate binaries");
     if (s == QRN_OK)
-        s = qrn_api_context_check_config(config, true);
+        s = qrn_api_context_check_config(config);
     if (s == QRN_OK)
         s = qrn_this_backend.binary_validate(p.backend, p.device, b.data, b.size_bytes);
     return end(s, p.backend);

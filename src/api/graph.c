@@ -163,7 +163,7 @@ static qrn_status create(qrn_api_context *c, const char *name, const QnnGraph_Co
                         "graph '%s': the context came from a binary and takes no graphs", name);
     qrn_api_graph *g = NULL;
     QRN_TRY(qrn_api_graph_new(c, NULL, name, &g));
-    qrn_status s = qrn_api_graph_configure(g, config, false);
+    qrn_status s = qrn_api_graph_configure(g, config, QRN_CONFIG_CREATE);
     if (s != QRN_OK) {
         qrn_api_graph_discard(g);
         return s;
@@ -219,7 +219,8 @@ Qnn_ErrorHandle_t QnnGraph_setConfig(Qnn_GraphHandle_t graphHandle,
     else if (!has(QRN_FEATURE_GRAPH_CONFIG))
         s = QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': options cannot be changed", g->ir->name);
     else
-        s = qrn_api_graph_configure(g, config, g->ir->finalized);
+        s = qrn_api_graph_configure(g, config,
+                                    g->ir->finalized ? QRN_CONFIG_SET_FINAL : QRN_CONFIG_SET);
     return qrn_api_end(QRN_COMP_GRAPH, s, log_of(g));
 }
 

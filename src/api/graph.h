@@ -22,8 +22,9 @@ void qrn_api_graph_free(qrn_api_graph *g);
 qrn_api_graph *qrn_api_graph_find(qrn_api_context *c, const char *name);
 
 // Applies a list of options, all or none (backend options may have been taken when a later one
-// fails). `locked`: the graph is finalized, so that options which shape it are refused.
-qrn_status qrn_api_graph_configure(qrn_api_graph *g, const QnnGraph_Config_t **config, bool locked);
+// fails).
+qrn_status qrn_api_graph_configure(qrn_api_graph *g, const QnnGraph_Config_t **config,
+                                   qrn_config_phase phase);
 
 // Is it a priority of the API, and one that the backend has?
 qrn_status qrn_priority_check(int priority);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Options of graphs. A list is read completely before anything is set; options of the backend are
-// handed on after the others were found to be good.
+// Options of graphs. A list is read completely before anything is set; the backend sees its own
+// options with the new priority in place, and may still refuse the list as a whole.
 #include "api/graph.h"
 
 #include "api/errors.h"
+#include "base/mem.h"
 
 static bool has(qrn_feature f) { return (qrn_this_backend.features & f) != 0; }
 
@@ -89,19 +90,19 @@ static qrn_status read_weights(const qrn_api_graph *g, bool on, bool locked, opt
     return QRN_OK;
 }
 
-static qrn_status check_custom(const qrn_api_graph *g, const void *custom, bool locked) {
+static qrn_status check_custom(const qrn_api_graph *g, const void *custom) {
     if (!custom)
         return QRN_FAIL(QRN_E_ARGUMENT, "graph '%s': the custom option is NULL", g->ir->name);
     if (!qrn_this_backend.graph_config)
         return refuse(g, "CUSTOM");
-    return locked ? refuse_locked(g, "CUSTOM") : QRN_OK;
+    return QRN_OK;
 }
 
 static qrn_status read_option(qrn_api_graph *g, const QnnGraph_Config_t *c, bool locked,
                               options *o) {
     switch (c->option) {
     case QNN_GRAPH_CONFIG_OPTION_CUSTOM:
-        return check_custom(g, c->customConfig, locked);
+        return check_custom(g, c->customConfig);
     case QNN_GRAPH_CONFIG_OPTION_PRIORITY:
         QRN_TRY(qrn_priority_check((int)c->priority));
         o->has_priority = true;
@@ -131,8 +132,6 @@ static qrn_status apply(qrn_api_graph *g, const options *o) {
             qrn_profile_unbind(g->bound_profile);
         g->bound_profile = o->profile;
     }
-    if (o->has_priority)
-        g->priority = o->priority;
     if (o->has_state)
         g->profiling_off = o->profiling_off;
     if (o->has_runs)
@@ -142,13 +141,37 @@ static qrn_status apply(qrn_api_graph *g, const options *o) {
     return QRN_OK;
 }
 
+// Gives the backend its own options; none of them is NULL.
+static qrn_status hand_on(qrn_api_graph *g, const QnnGraph_Config_t **config,
+                          qrn_config_phase phase) {
+    size_t n = 0, filled = 0;
+    if (!qrn_this_backend.graph_config)
+        return QRN_OK;
+    for (size_t i = 0; config && config[i]; i++)
+        n += config[i]->option == QNN_GRAPH_CONFIG_OPTION_CUSTOM;
+    const void **custom = n ? qrn_alloc(n * sizeof(*custom)) : NULL;
+    if (n && !custom)
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory for its options", g->ir->name);
+    for (size_t i = 0; filled < n; i++)
+        if (config[i]->option == QNN_GRAPH_CONFIG_OPTION_CUSTOM)
+            custom[filled++] = config[i]->customConfig;
+    qrn_status s = qrn_this_backend.graph_config(g, phase, custom, n);
+    qrn_free(custom);
+    return s;
+}
+
 qrn_status qrn_api_graph_configure(qrn_api_graph *g, const QnnGraph_Config_t **config,
-                                   bool locked) {
+                                   qrn_config_phase phase) {
     options o = {0};
     for (size_t i = 0; config && config[i]; i++)
-        QRN_TRY(read_option(g, config[i], locked, &o));
-    for (size_t i = 0; config && config[i]; i++)
-        if (config[i]->option == QNN_GRAPH_CONFIG_OPTION_CUSTOM)
-            QRN_TRY(qrn_this_backend.graph_config(g, config[i]->customConfig));
-    return apply(g, &o);
+        QRN_TRY(read_option(g, config[i], phase == QRN_CONFIG_SET_FINAL, &o));
+    int old = g->priority;
+    if (o.has_priority)
+        g->priority = o.priority;
+    qrn_status s = hand_on(g, config, phase);
+    if (s == QRN_OK)
+        s = apply(g, &o);
+    if (s != QRN_OK)
+        g->priority = old;
+    return s;
 }

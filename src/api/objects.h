@@ -134,7 +134,8 @@ typedef struct qrn_api_context {
     bool persistent_binary;   // the client keeps the binary until free
     bool defer_graphs;        // graphs of a binary are made when first asked for
     Qnn_ErrorReportingConfig_t error_reporting;
-    const char *const *enable_graphs; // NULL-terminated copy in `arena`, NULL = all
+    char **enable_graphs;   // NULL-terminated copy in one block, NULL = all
+    char **retention_order; // GRAPH_RETENTION_ORDER, the same form, NULL = none
     void *impl;
 } qrn_api_context;
 

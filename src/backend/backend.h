@@ -45,6 +45,16 @@ typedef enum qrn_feature {
     QRN_FEATURE_OP_PACKAGE = 1u << 17
 } qrn_feature;
 
+// When a list of options arrives.
+typedef enum qrn_config_phase {
+    QRN_CONFIG_CREATE,   // a new object
+    QRN_CONFIG_BINARY,   // a new context from a binary
+    QRN_CONFIG_MEMBER,   // a new context of a list of binaries: its own options
+    QRN_CONFIG_GROUP,    // the same: options of the whole list; comes after MEMBER
+    QRN_CONFIG_SET,      // setConfig
+    QRN_CONFIG_SET_FINAL // setConfig of a graph that is finalized
+} qrn_config_phase;
+
 typedef struct qrn_capability {
     uint32_t key; // property key
     bool supported;
@@ -58,13 +68,18 @@ typedef struct qrn_backend {
     const qrn_capability *capabilities;                   // every key this backend knows
     size_t n_capabilities;
     const qrn_support_table *support; // ops and types
+    uint32_t max_queue_depth;         // of executeAsync; 0: the API's own limit
 
     // Custom configs: `custom` is the pointer a client put behind option CUSTOM. NULL function: any
     // custom config is refused. Unknown custom options: one warning, then ignored.
     qrn_status (*backend_config)(struct qrn_api_backend *b, const void *custom);
     qrn_status (*device_config)(struct qrn_api_device *d, const void *custom);
-    qrn_status (*context_config)(struct qrn_api_context *c, const void *custom);
-    qrn_status (*graph_config)(struct qrn_api_graph *g, const void *custom);
+    // All n custom options of one list, also when there are none: the object has the list's other
+    // options already (a failure takes them back), so that combinations can be judged.
+    qrn_status (*context_config)(struct qrn_api_context *c, qrn_config_phase phase,
+                                 const void *const *custom, size_t n);
+    qrn_status (*graph_config)(struct qrn_api_graph *g, qrn_config_phase phase,
+                               const void *const *custom, size_t n);
 
     // Restricts a device to the hardware that a QnnDevice_PlatformInfo_t names. NULL: not
     // supported.

@@ -12,6 +12,7 @@
 qrn_status fault_status[FAULT_COUNT];
 unsigned fault_calls[FAULT_COUNT];
 unsigned fault_n_package_ops;
+qrn_config_phase fault_phase;
 
 static qrn_status take(fault_id id) {
     fault_calls[id]++;
@@ -29,10 +30,23 @@ static qrn_status take(fault_id id) {
         return take(id);                                                                           \
     }
 
+static qrn_status context_config(qrn_api_context *c, qrn_config_phase phase,
+                                 const void *const *custom, size_t n) {
+    (void)c, (void)custom;
+    fault_phase = phase;
+    return n ? take(FAULT_CONTEXT_CONFIG) : QRN_OK;
+}
+
+static qrn_status graph_config(qrn_api_graph *g, qrn_config_phase phase, const void *const *custom,
+                               size_t n) {
+    (void)g, (void)custom;
+    if (n && phase == QRN_CONFIG_SET_FINAL)
+        return QRN_E_FINALIZED;
+    return n ? take(FAULT_GRAPH_CONFIG) : QRN_OK;
+}
+
 ON_OPTION(backend_config, qrn_api_backend, const void *, FAULT_BACKEND_CONFIG)
 ON_OPTION(device_config, qrn_api_device, const void *, FAULT_DEVICE_CONFIG)
-ON_OPTION(context_config, qrn_api_context, const void *, FAULT_CONTEXT_CONFIG)
-ON_OPTION(graph_config, qrn_api_graph, const void *, FAULT_GRAPH_CONFIG)
 ON_OPTION(device_platform, qrn_api_device, const void *, FAULT_DEVICE_PLATFORM)
 ON_OPTION(log_level, qrn_api_log, int, FAULT_LOG_LEVEL)
 ON_OPTION(backend_property, qrn_api_backend, void *, FAULT_BACKEND_PROPERTY)

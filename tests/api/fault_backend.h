@@ -55,6 +55,8 @@ extern qrn_backend fault_backend;
 // What each function returns from now on (QRN_OK at first), and how often it was called.
 extern qrn_status fault_status[FAULT_COUNT];
 extern unsigned fault_calls[FAULT_COUNT];
+// Phase of the last list of options of a context.
+extern qrn_config_phase fault_phase;
 
 // Ops of a registered package "fault.package": how many package_list shows.
 extern unsigned fault_n_package_ops;

@@ -409,6 +409,55 @@ static void data_callbacks_bring_the_bytes_and_get_them_back(void **state) {
     BAD_CALLBACK(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, &cb);
 }
 
+// A list is refused as a whole, whoever refuses: the last word is the backend's.
+static void the_backend_knows_the_phase_and_may_refuse_the_list(void **state) {
+    (void)state;
+    Qnn_ContextHandle_t c;
+    QnnContext_Config_t own = {.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &custom};
+    QnnContext_Config_t high = {.option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY,
+                                .priority = QNN_PRIORITY_HIGH};
+    const QnnContext_Config_t *list[] = {&high, &own, NULL};
+    load l = {backend, NULL, list, bytes, sizeof bytes, &c, NULL, NULL};
+    OK(create_with(own, &c));
+    assert_int_equal(fault_phase, QRN_CONFIG_CREATE);
+    OK(QnnContext_free(c, NULL));
+    OK(plain(&l));
+    assert_int_equal(fault_phase, QRN_CONFIG_BINARY);
+    const qrn_api_context *o = qrn_handle_get(QRN_KIND_CONTEXT, c);
+    OK(QnnContext_setConfig(c, list));
+    assert_int_equal(fault_phase, QRN_CONFIG_SET);
+    assert_int_equal(o->graphs[0]->priority, QNN_PRIORITY_HIGH);
+    high.priority = QNN_PRIORITY_LOW;
+    fault_status[FAULT_CONTEXT_CONFIG] = QRN_E_NOT_PERMITTED;
+    assert_int_equal(QnnContext_setConfig(c, list), QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED);
+    assert_int_equal(o->priority, QNN_PRIORITY_HIGH);
+    assert_int_equal(o->graphs[0]->priority, QNN_PRIORITY_HIGH);
+    fault_reset();
+    OK(QnnContext_free(c, NULL));
+    OK(listed(&l));
+    assert_int_equal(fault_phase, QRN_CONFIG_GROUP);
+    OK(QnnContext_free(c, NULL));
+}
+
+static void retention_order_may_be_replaced(void **state) {
+    (void)state;
+    Qnn_ContextHandle_t c;
+    const char *first[] = {"loaded", "b", NULL}, *second[] = {"b", NULL};
+    QnnContext_Config_t order = {.option = QNN_CONTEXT_CONFIG_GRAPH_RETENTION_ORDER,
+                                 .graphRetentionOrder = first};
+    const QnnContext_Config_t *list[] = {&order, NULL};
+    load l = {backend, NULL, list, bytes, sizeof bytes, &c, NULL, NULL};
+    OK(plain(&l));
+    const qrn_api_context *o = qrn_handle_get(QRN_KIND_CONTEXT, c);
+    assert_string_equal(o->retention_order[1], "b");
+    assert_null(o->retention_order[2]);
+    order.graphRetentionOrder = second;
+    OK(QnnContext_setConfig(c, list));
+    assert_string_equal(o->retention_order[0], "b");
+    assert_null(o->retention_order[1]);
+    OK(QnnContext_free(c, NULL));
+}
+
 static void lists_notify_per_graph_and_per_context(void **state) {
     (void)state;
     notes n[3] = {{0}};
@@ -766,6 +815,8 @@ int main(void) {
         T(properties_come_from_the_backend),
         T(all_ways_of_loading_fail_as_documented),
         T(data_callbacks_bring_the_bytes_and_get_them_back),
+        T(the_backend_knows_the_phase_and_may_refuse_the_list),
+        T(retention_order_may_be_replaced),
         T(lists_notify_per_graph_and_per_context),
         T(enabled_graphs_run_and_the_others_do_not),
         T(deferred_graphs_are_made_when_asked_for),

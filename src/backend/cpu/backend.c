@@ -33,20 +33,28 @@ static qrn_status backend_config(qrn_api_backend *b, const void *custom) {
     return QRN_OK;
 }
 
-static qrn_status graph_config(qrn_api_graph *g, const void *custom) {
-    const QnnCpuGraph_CustomConfig_t *c = custom;
+static void set_graph_option(qrn_api_graph *g, const QnnCpuGraph_CustomConfig_t *c) {
     switch (c->option) {
     case QNN_CPU_GRAPH_CONFIG_OPTION_OP_DEBUG_CALLBACK:
         g->debug_callback = (void *)c->cpuGraphOpDebug.cpuGraphOpDebugCallback;
         g->debug_param = c->cpuGraphOpDebug.callBackParam;
-        return QRN_OK;
+        break;
     case QNN_CPU_GRAPH_CONFIG_OPTION_USE_QMX:
-        return QRN_OK; // kernels are chosen by CPU features
+        break; // kernels are chosen by CPU features
     default:
         qrn_log(g->context->backend->log, QNN_LOG_LEVEL_WARN,
                 "graph '%s': unknown custom graph option %d, ignored", g->ir->name, (int)c->option);
-        return QRN_OK;
     }
+}
+
+static qrn_status graph_config(qrn_api_graph *g, qrn_config_phase phase, const void *const *custom,
+                               size_t n) {
+    if (n && phase == QRN_CONFIG_SET_FINAL)
+        return QRN_FAIL(QRN_E_FINALIZED, "graph '%s' is finalized: option CUSTOM cannot change",
+                        g->ir->name);
+    for (size_t i = 0; i < n; i++)
+        set_graph_option(g, custom[i]);
+    return QRN_OK;
 }
 
 static qrn_status backend_create(qrn_api_backend *b) {

@@ -147,6 +147,7 @@ const qrn_backend qrn_this_backend = {
     .capabilities = capabilities,
     .n_capabilities = sizeof capabilities / sizeof capabilities[0],
     .support = &qrn_htp_support,
+    .max_queue_depth = 300, // HTP-ASY-01
     .backend_create = backend_create,
     .backend_free = backend_free,
     .device_create = qrn_htp_device_create,

@@ -100,8 +100,10 @@ qrn_status qrn_htp_global_config(const void *config);
 qrn_status qrn_htp_platform_info(qrn_api_device *d, const void **info);
 void qrn_htp_platform_info_free(const void *info);
 // context_options.c, graph_options.c
-qrn_status qrn_htp_context_config(qrn_api_context *c, const void *custom);
-qrn_status qrn_htp_graph_config(qrn_api_graph *g, const void *custom);
+qrn_status qrn_htp_context_config(qrn_api_context *c, qrn_config_phase phase,
+                                  const void *const *custom, size_t n);
+qrn_status qrn_htp_graph_config(qrn_api_graph *g, qrn_config_phase phase, const void *const *custom,
+                                size_t n);
 // support.c
 extern const qrn_support_table qrn_htp_support;
 qrn_status qrn_htp_op_check(const qrn_api_backend *b, const qrn_api_context *c,
