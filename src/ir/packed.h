@@ -9,10 +9,13 @@
 
 // The numbers are stored in context binaries: never change or reuse one.
 typedef enum qrn_packing_id {
-    QRN_PACKING_RAW = 0,         // as the tensor describes it
-    QRN_PACKING_DENSE_F32 = 1,   // [group*panels][K][32] f32
-    QRN_PACKING_DENSE8 = 2,      // [group*panels][K/4][32][4] i8
-    QRN_PACKING_DENSE8_SUMS = 3, // [N] i32: sum of the stored weights of a channel
+    QRN_PACKING_RAW = 0,          // as the tensor describes it
+    QRN_PACKING_DENSE_F32 = 1,    // [group*panels][K][32] f32
+    QRN_PACKING_DENSE8 = 2,       // [group*panels][K/4][32][4] i8
+    QRN_PACKING_DENSE8_SUMS = 3,  // [N] or [runs][N] i32: sums of the stored weights of a channel
+    QRN_PACKING_DENSE4 = 4,       // [group*panels][K/4][32][2] i8: dense8, two numbers a byte
+    QRN_PACKING_DENSE16 = 5,      // [2][group*panels][K/4][32][4] i8: two planes
+    QRN_PACKING_DENSE16_SUMS = 6, // [N] or [runs][N] i64
     QRN_PACKING_COUNT
 } qrn_packing_id;
 

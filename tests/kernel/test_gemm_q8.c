@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Every quantized row of the conv, dense8 and matmul families that this machine can run, on random
-// shapes, encodings and types, bit for bit against the definition in src/kernels/gemm/requant.h
-// written out here: exact integer sums, one fused multiply-add, floor, clamp. QUERN_TEST_SEED
-// repeats a run.
+// Every quantized row of the conv, dense8, dense_wide and matmul families that this machine can
+// run, on random shapes, encodings and types of 4 to 16 bits, bit for bit against the definition in
+// src/kernels/gemm/requant.h written out here: exact integer sums, one fused multiply-add, floor,
+// clamp. QUERN_TEST_SEED repeats a run.
 #include "base/cpu.h"
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/dense8.h"
+#include "kernels/gemm/dense_wide.h"
 #include "kernels/gemm/matmul.h"
 
 #include <math.h>
@@ -43,7 +44,7 @@ static int set_up(void **unused) {
 static qrn_view make(uint32_t rank, const uint32_t *dims, qrn_dtype dtype, const qrn_quant *quant) {
     qrn_view v = {.dtype = dtype, .rank = rank, .quant = quant};
     memcpy(v.dims, dims, rank * sizeof *dims);
-    size_t bytes = qrn_view_count(&v) * qrn_view_elem(&v);
+    size_t bytes = (qrn_view_count(&v) * qrn_dtypes[dtype].bits + 7) / 8;
     uint8_t *data = malloc(bytes ? bytes : 1);
     assert_non_null(data);
     bool extreme = between(0, 9) == 0; // nothing but the ends of the range
@@ -54,7 +55,14 @@ static qrn_view make(uint32_t rank, const uint32_t *dims, qrn_dtype dtype, const
 }
 
 static int64_t code(const qrn_view *v, size_t i) {
+    int nibble = v->dtype == QRN_DTYPE_SQ4 || v->dtype == QRN_DTYPE_UQ4
+                     ? ((const uint8_t *)v->data)[i / 2] >> (i % 2 ? 4 : 0) & 15
+                     : 0;
     switch (v->dtype) {
+    case QRN_DTYPE_SQ4:
+        return nibble >= 8 ? nibble - 16 : nibble;
+    case QRN_DTYPE_UQ4:
+        return nibble;
     case QRN_DTYPE_SQ8:
         return ((const int8_t *)v->data)[i];
     case QRN_DTYPE_SQ16:
@@ -73,11 +81,19 @@ typedef struct operands {
     int32_t offsets[CHANNELS_MAX], bias[CHANNELS_MAX];
     qrn_view x, w, y, bias_view;
     bool has_bias;
+    uint8_t bits; // of w
 } operands;
 
-static qrn_quant tensor_quant(qrn_dtype t, float scale) {
-    int32_t zero = t == QRN_DTYPE_SQ8 ? (int32_t)between(0, 100) - 50 : (int32_t)between(0, 255);
-    return (qrn_quant){.kind = QRN_QUANT_TENSOR, .bits = 8, .scale = scale, .offset = -zero};
+static bool is_signed(qrn_dtype t) { return qrn_dtypes[t].cls == QRN_CLASS_SFIXED; }
+
+static qrn_quant tensor_quant(qrn_dtype t) {
+    unsigned bits = qrn_dtypes[t].bits;
+    int32_t top = (1 << bits) - 1, zero = (int32_t)between(0, (uint32_t)top);
+    if (is_signed(t))
+        zero = zero / 2 - top / 4;
+    float scale = random_scale() * (bits == 16 ? 1.0f / 256 : bits == 4 ? 16.0f : 1.0f);
+    return (qrn_quant){
+        .kind = QRN_QUANT_TENSOR, .bits = (uint8_t)bits, .scale = scale, .offset = -zero};
 }
 
 // channel_axis: of w; per_channel offsets differ only where the rows under test allow it.
@@ -86,21 +102,25 @@ static void make_operands(operands *o, uint32_t rank, const uint32_t *x_dims, ui
                           uint32_t channels) {
     static const qrn_dtype out_types[] = {QRN_DTYPE_UQ8, QRN_DTYPE_SQ8, QRN_DTYPE_UQ16,
                                           QRN_DTYPE_SQ16};
-    qrn_dtype xt = between(0, 1) ? QRN_DTYPE_UQ8 : QRN_DTYPE_SQ8;
-    qrn_dtype wt = between(0, 1) ? QRN_DTYPE_UQ8 : QRN_DTYPE_SQ8;
+    static const qrn_dtype weight_types[] = {QRN_DTYPE_UQ8, QRN_DTYPE_SQ8,  QRN_DTYPE_SQ4,
+                                             QRN_DTYPE_UQ4, QRN_DTYPE_SQ16, QRN_DTYPE_UQ16};
+    qrn_dtype xt = out_types[between(0, 5) % 4];
+    qrn_dtype wt = weight_types[between(0, 9) % 6];
     qrn_dtype yt = out_types[between(0, 5) % 4];
-    o->xq = tensor_quant(xt, random_scale());
-    o->wq = tensor_quant(wt, random_scale());
+    o->xq = tensor_quant(xt);
+    o->wq = tensor_quant(wt);
+    float w_scale = o->wq.scale;
+    o->bits = o->wq.bits;
     int32_t shared = between(0, 2) ? 0 : o->wq.offset;
     bool same = between(0, 3) != 0;
     for (uint32_t c = 0; c < channels; c++) {
-        o->scales[c] = random_scale();
+        o->scales[c] = w_scale * (0.5f + (float)(random_u32() % 1000) / 1000.0f);
         o->offsets[c] = same ? shared : (int32_t)between(0, 20) - 10;
         o->bias[c] = (int32_t)(random_u32() % 20001) - 10000;
     }
     if (between(0, 1))
         o->wq = (qrn_quant){.kind = QRN_QUANT_AXIS,
-                            .bits = 8,
+                            .bits = o->bits,
                             .axis = (uint8_t)channel_axis,
                             .scales = o->scales,
                             .offsets = o->offsets,
@@ -126,14 +146,14 @@ static void free_operands(operands *o) {
 // The definition: result i of channel c from its exact sum of products.
 static int64_t expected_code(const operands *o, uint32_t c, int64_t products) {
     int64_t acc = products + (o->has_bias ? o->bias[c] : 0), lo, hi;
-    bool axis = o->wq.kind == QRN_QUANT_AXIS, wide = qrn_view_elem(&o->y) == 2;
+    bool axis = o->wq.kind == QRN_QUANT_AXIS;
+    bool wide = qrn_view_elem(&o->x) + qrn_view_elem(&o->w) + qrn_view_elem(&o->y) > 3;
     double m =
         (double)o->xq.scale * (double)(axis ? o->scales[c] : o->wq.scale) / (double)o->yq.scale;
     double t = wide ? floor(fma((double)acc, m, -(double)o->yq.offset + 0.5))
                     : (double)floorf(fmaf((float)acc, (float)m, -(float)o->yq.offset + 0.5f));
-    bool is_signed = o->y.dtype == QRN_DTYPE_SQ8 || o->y.dtype == QRN_DTYPE_SQ16;
-    hi = (wide ? 65535 : 255) >> (is_signed ? 1 : 0);
-    lo = is_signed ? -hi - 1 : 0;
+    hi = (qrn_view_elem(&o->y) == 2 ? 65535 : 255) >> (is_signed(o->y.dtype) ? 1 : 0);
+    lo = is_signed(o->y.dtype) ? -hi - 1 : 0;
     return t < (double)lo ? lo : t > (double)hi ? hi : (int64_t)t;
 }
 
@@ -170,41 +190,83 @@ static unsigned check_rows(const qrn_family *f, const void *args, qrn_view *cons
     return ran;
 }
 
-// The same product by the dense8 rows, where their conditions hold. Returns 1 if so.
-static unsigned check_dense8(const qrn_dense_args *d, operands *o, size_t w_depth, size_t w_col,
+// Packed forms of the weights, and what the dense families want beside them.
+typedef struct packed_operands {
+    qrn_view packed, sums, scales, offsets, starts;
+    int32_t sums_data[CHANNELS_MAX], offsets_data[CHANNELS_MAX];
+    int64_t wide_sums[CHANNELS_MAX];
+    float scales_data[CHANNELS_MAX];
+    uint32_t start;
+} packed_operands;
+
+static void pack(const qrn_weights *w, const operands *o, packed_operands *p) {
+    uint32_t channels = w->dense.group * w->dense.cols, rank, dims[5];
+    bool axis = o->wq.kind == QRN_QUANT_AXIS, wide = w->packed == 16;
+    p->start = 0;
+    assert_true(qrn_weights_shape(w, &rank, dims));
+    p->packed = make(rank, dims, QRN_DTYPE_I8, NULL);
+    qrn_weights_pack(w, o->w.data, p->packed.data);
+    qrn_weights_sums(w, o->w.data, &p->start, 1, wide ? NULL : p->sums_data,
+                     wide ? p->wide_sums : NULL);
+    for (uint32_t c = 0; c < channels; c++) {
+        p->scales_data[c] = axis ? o->scales[c] : o->wq.scale;
+        p->offsets_data[c] = (axis ? o->offsets[c] : o->wq.offset) + qrn_weights_shift(w);
+    }
+    p->sums = (qrn_view){.data = wide ? (void *)p->wide_sums : p->sums_data,
+                         .dtype = wide ? QRN_DTYPE_I64 : QRN_DTYPE_I32,
+                         .rank = 1,
+                         .dims = {channels}};
+    p->scales = (qrn_view){
+        .data = p->scales_data, .dtype = QRN_DTYPE_F32, .rank = 2, .dims = {1, channels}};
+    p->offsets = (qrn_view){
+        .data = p->offsets_data, .dtype = QRN_DTYPE_I32, .rank = 2, .dims = {1, channels}};
+    p->starts = (qrn_view){.data = &p->start, .dtype = QRN_DTYPE_U32, .rank = 1, .dims = {1}};
+}
+
+static bool same_offsets(const int32_t *offsets, uint32_t n) {
+    for (uint32_t c = 1; c < n; c++)
+        if (offsets[c] != offsets[0])
+            return false;
+    return true;
+}
+
+// The same product by the rows with packed weights, where their conditions hold. Returns how many
+// of the two families ran.
+static unsigned check_packed(const qrn_dense_args *d, operands *o, size_t w_depth, size_t w_col,
                              const int64_t *expected) {
-    uint32_t channels = d->group * d->cols;
-    bool is_signed = o->w.dtype == QRN_DTYPE_SQ8, axis = o->wq.kind == QRN_QUANT_AXIS;
-    int32_t offset = axis ? o->offsets[0] : o->wq.offset;
-    for (uint32_t c = 1; axis && c < channels; c++)
-        if (o->offsets[c] != offset)
-            return 0;
-    if ((!d->rows && !qrn_dense8_has_zero(o->x.dtype, o->xq.offset)) ||
-        !qrn_dense8_fits(d, o->w.data, is_signed, w_depth, w_col, offset, o->xq.offset,
-                         o->has_bias ? o->bias : NULL))
+    uint32_t bits = qrn_dtypes[o->w.dtype].bits;
+    qrn_weights w = {.dense = *d,
+                     .w_depth = w_depth,
+                     .w_col = w_col,
+                     .dtype = o->w.dtype,
+                     .bits = bits,
+                     .packed = bits};
+    if (!d->rows && !qrn_dense_has_zero(o->x.dtype, o->xq.offset))
         return 0;
-    qrn_dense8_args args = {.dense = *d, .w_offset = offset + (is_signed ? 0 : 128)};
-    uint32_t dims[4];
-    assert_true(qrn_dense8_packed_shape(d, dims));
-    qrn_view packed = make(4, dims, QRN_DTYPE_I8, NULL);
-    int32_t sums[CHANNELS_MAX];
-    float scales[CHANNELS_MAX];
-    for (uint32_t c = 0; c < channels; c++)
-        scales[c] = axis ? o->scales[c] : o->wq.scale;
-    qrn_dense8_pack(d, o->w.data, w_depth, w_col, is_signed ? 0 : 0x80, packed.data);
-    qrn_dense8_sums(d, o->w.data, w_depth, w_col, is_signed ? 0 : 0x80, sums);
-    qrn_view s = {.data = sums, .dtype = QRN_DTYPE_I32, .rank = 1, .dims = {channels}};
-    qrn_view f = {.data = scales, .dtype = QRN_DTYPE_F32, .rank = 1, .dims = {channels}};
-    qrn_view *in[] = {&o->x, &packed, &s, &f, o->has_bias ? &o->bias_view : NULL};
-    assert_true(check_rows(&qrn_family_dense8, &args, in, 5, o, expected) >= 1);
-    free(packed.data);
-    return 1;
+    packed_operands p;
+    pack(&w, o, &p);
+    qrn_view *bias = o->has_bias ? &o->bias_view : NULL;
+    qrn_view *in[] = {&o->x, &p.packed, &p.sums, &p.scales, &p.offsets, &p.starts, bias};
+    qrn_dense_wide_args wide = {.dense = *d, .w_bits = bits};
+    assert_true(check_rows(&qrn_family_dense_wide, &wide, in, 7, o, expected) >= 1);
+    int32_t w_offset = p.offsets_data[0] - qrn_weights_shift(&w);
+    bool bytes = bits == 8 && qrn_view_elem(&o->x) == 1 && qrn_view_elem(&o->y) == 1 &&
+                 same_offsets(p.offsets_data, d->group * d->cols) &&
+                 qrn_dense8_fits(d, is_signed(o->x.dtype), o->xq.offset, is_signed(o->w.dtype),
+                                 w_offset, o->has_bias ? o->bias : NULL);
+    if (bytes) {
+        qrn_dense8_args args = {.dense = *d, .w_offset = p.offsets_data[0]};
+        in[4] = bias;
+        assert_true(check_rows(&qrn_family_dense8, &args, in, 5, o, expected) >= 1);
+    }
+    free(p.packed.data);
+    return bytes ? 2 : 1;
 }
 
 static void conv_rows_agree_with_the_definition(void **unused) {
     (void)unused;
     unsigned packed = 0, depthwise = 0;
-    for (int n = 0; n < 150; n++) {
+    for (int n = 0; n < 300; n++) {
         bool dw = n % 3 == 0, pointwise = n % 3 == 1;
         uint32_t kh = pointwise ? 1 : between(1, 3), kw = pointwise ? 1 : between(1, 4);
         uint32_t stride = pointwise ? 1 : between(1, 2), dil = between(1, 2);
@@ -241,18 +303,18 @@ static void conv_rows_agree_with_the_definition(void **unused) {
         unsigned ran = check_rows(&qrn_family_conv, &conv, in, 3, &o, expected);
         assert_true(ran >= 1);
         depthwise += dw && ran >= 2;
-        packed += check_dense8(&dense, &o, co_all, 1, expected);
+        packed += check_packed(&dense, &o, co_all, 1, expected);
         free(expected);
         free_operands(&o);
     }
-    assert_true(packed >= 30);
-    assert_true(depthwise >= 30);
+    assert_true(packed >= 120);
+    assert_true(depthwise >= 60);
 }
 
 static void product_rows_agree_with_the_definition(void **unused) {
     (void)unused;
     unsigned packed = 0;
-    for (int n = 0; n < 100; n++) {
+    for (int n = 0; n < 250; n++) {
         uint32_t rows = between(1, 30), depth = between(1, n % 10 ? 70 : 700),
                  cols = between(1, 100);
         bool tb = n % 2 == 0;
@@ -273,27 +335,26 @@ static void product_rows_agree_with_the_definition(void **unused) {
         }
         qrn_view *in[] = {&o.x, &o.w, o.has_bias ? &o.bias_view : NULL};
         assert_true(check_rows(&qrn_family_matmul, &args, in, 3, &o, expected) >= 1);
-        packed += check_dense8(&dense, &o, tb ? 1 : cols, tb ? depth : 1, expected);
+        packed += check_packed(&dense, &o, tb ? 1 : cols, tb ? depth : 1, expected);
         free(expected);
         free_operands(&o);
     }
-    assert_true(packed >= 50);
+    assert_true(packed >= 280); // all by dense_wide, some by dense8
 }
 
 // The bound must be sharp enough to let ordinary layers in and must keep overflow out.
 static void sums_beyond_32_bits_are_not_packed(void **unused) {
     (void)unused;
-    uint32_t depth = 70000;
-    qrn_dense_args d = {.rows = true, .group = 1, .depth = depth, .cols = 1};
-    uint8_t *w = malloc(depth);
-    assert_non_null(w);
-    memset(w, 0x80, depth);
-    assert_false(qrn_dense8_fits(&d, w, true, 1, 1, 0, 0, NULL));
-    memset(w, 1, depth);
-    assert_true(qrn_dense8_fits(&d, w, true, 1, 1, 0, 0, NULL));
-    assert_false(qrn_dense8_fits(&d, w, true, 1, 1, 0, 0, (int32_t[]){INT32_MAX}));
-    assert_false(qrn_dense8_fits(&d, w, true, 1, 1, 0, 0, (int32_t[]){INT32_MIN}));
-    free(w);
+    qrn_dense_args d = {.rows = true, .group = 1, .depth = 33025, .cols = 1};
+    assert_true(qrn_dense8_fits(&d, false, 0, false, 0, NULL)); // 33025 * 255 * 255 < 2^31
+    d.depth++;
+    assert_false(qrn_dense8_fits(&d, false, 0, false, 0, NULL));
+    assert_true(qrn_dense8_fits(&d, false, -255, true, 0, NULL)); // 255 * 128
+    assert_false(qrn_dense8_fits(&d, false, 255, true, 0, NULL)); // 510 * 128
+    d.depth = 1;
+    assert_true(qrn_dense8_fits(&d, true, 0, true, 0, (int32_t[]){INT32_MAX - 128 * 128}));
+    assert_false(qrn_dense8_fits(&d, true, 0, true, 0, (int32_t[]){INT32_MAX - 128 * 128 + 1}));
+    assert_false(qrn_dense8_fits(&d, true, 0, true, 0, (int32_t[]){INT32_MIN}));
 }
 
 int main(void) {

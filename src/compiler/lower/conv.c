@@ -93,7 +93,7 @@ static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qr
     qrn_shape shape = {.rank = 3};
     void *data;
     if (!qrn_lo_is_const(lo, ins[1]) || n->out[0]->dtype != QRN_DTYPE_F32 || !q->dense ||
-        !qrn_dense_packed_shape(q->dense, shape.dims))
+        q->dense->conv.transposed || !qrn_dense_packed_shape(q->dense, shape.dims))
         return QRN_E_UNSUPPORTED;
     if (qrn_tensor_is_static(n->in[1])) {
         dense_packing p = {*q->dense, q->w_depth, q->w_col};
@@ -116,11 +116,12 @@ static qrn_status products(qrn_lowering *lo, const qrn_node *n, const qrn_quanti
     return s == QRN_E_UNSUPPORTED ? qrn_lower_unscaled_bias(lo, n, q) : s;
 }
 
-// A forward convolution as a product, unless it is depthwise: then panels would be almost empty.
+// A convolution as a product, unless it is depthwise: then panels would be almost empty.
+// Transposed ones in groups have filters of another layout.
 static bool conv_product(const qrn_node *n, const qrn_conv_args *conv, qrn_dense_args *d) {
     const qrn_shape *f = &n->in[1]->shape;
     uint32_t cout = last_dim(n->in[1]), cin = f->dims[f->rank - 2];
-    if (conv->transposed || (conv->group > 1 && cin == 1))
+    if (conv->group > 1 && (conv->transposed || cin == 1))
         return false;
     *d = (qrn_dense_args){.conv = *conv, .group = conv->group, .cols = cout / conv->group};
     uint64_t depth = cin;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Quantized sums of products: which operands take the integer path, and what becomes of the bias.
+#include "compiler/lower/packed_weights.h"
 #include "compiler/lower/quantized.h"
 
 #include "kernels/convert.h"
-#include "kernels/gemm/dense8.h"
 #include "kernels/gemm/requant.h"
 
 // A bias scale this close to scale_x * scale_w is the same: clients round the product to float.
@@ -25,14 +25,15 @@ static bool is_16bit(qrn_dtype t) { return t == QRN_DTYPE_UQ16 || t == QRN_DTYPE
 static bool is_4bit(qrn_dtype t) { return t == QRN_DTYPE_UQ4 || t == QRN_DTYPE_SQ4; }
 
 static bool activations_fit(const qrn_tensor *x, const qrn_tensor *y) {
-    bool full = x->quant.bits == 0 || x->quant.bits >= 8;
-    return is_8bit(x->dtype) && full && one_scale(&x->quant) && small_offset(x->quant.offset) &&
-           (is_8bit(y->dtype) || is_16bit(y->dtype)) && one_scale(&y->quant);
+    bool full = x->quant.bits == 0 || x->quant.bits >= qrn_dtypes[x->dtype].bits;
+    return (is_8bit(x->dtype) || is_16bit(x->dtype)) && full && one_scale(&x->quant) &&
+           small_offset(x->quant.offset) && (is_8bit(y->dtype) || is_16bit(y->dtype)) &&
+           one_scale(&y->quant);
 }
 
 static bool weights_fit(const qrn_tensor *w, uint32_t channel_axis) {
     const qrn_quant *q = &w->quant;
-    if ((!is_8bit(w->dtype) && !is_4bit(w->dtype)) || q->shift != 0.0f)
+    if (!(is_4bit(w->dtype) || is_8bit(w->dtype) || is_16bit(w->dtype)) || q->shift != 0.0f)
         return false;
     if (q->kind == QRN_QUANT_TENSOR)
         return positive(q->scale) && small_offset(q->offset);
@@ -43,20 +44,6 @@ static bool weights_fit(const qrn_tensor *w, uint32_t channel_axis) {
         if (!positive(q->scales[g]) || !small_offset(q->offsets ? q->offsets[g] : 0))
             return false;
     return true;
-}
-
-// Weights as 8-bit codes whose every bit counts.
-static qrn_status widened(qrn_lowering *lo, const qrn_tensor *w, qrn_val *out) {
-    qrn_val v;
-    qrn_quant q = w->quant;
-    bool is_signed = qrn_dtypes[w->dtype].cls == QRN_CLASS_SFIXED;
-    QRN_TRY(qrn_lo_tensor(lo, w, &v));
-    if (!is_4bit(w->dtype) && (q.bits == 0 || q.bits >= 8)) {
-        *out = v;
-        return QRN_OK;
-    }
-    q.bits = 8;
-    return qrn_lo_as(lo, v, is_signed ? QRN_DTYPE_SQ8 : QRN_DTYPE_UQ8, &q, out);
 }
 
 // No scale of its own: none given, or all zero.
@@ -109,10 +96,6 @@ static qrn_status integer_bias(qrn_lowering *lo, const qrn_node *n, const qrn_qu
     const qrn_tensor *b = n->in[2];
     qrn_val v, made;
     QRN_TRY(qrn_lo_tensor(lo, b, &v));
-    if (in_product_units(n, q)) {
-        *out = v;
-        return QRN_OK;
-    }
     void *codes = (void *)(uintptr_t)qrn_lo_const_data(lo, v);
     if (!codes || !qrn_dtype_is_fixed(b->dtype) || b->quant.kind == QRN_QUANT_NONE)
         return QRN_E_UNSUPPORTED;
@@ -126,7 +109,7 @@ static qrn_status integer_bias(qrn_lowering *lo, const qrn_node *n, const qrn_qu
     return QRN_OK;
 }
 
-// The bias as reals, for weights that are encoded per block.
+// The bias as reals.
 static qrn_status real_bias(qrn_lowering *lo, const qrn_node *n, qrn_val *out) {
     if (unscaled(n->in[2]))
         return QRN_FAIL(QRN_E_TENSOR_UNSUPPORTED,
@@ -136,103 +119,29 @@ static qrn_status real_bias(qrn_lowering *lo, const qrn_node *n, qrn_val *out) {
     return qrn_lo_as(lo, *out, QRN_DTYPE_F64, NULL, out);
 }
 
+static qrn_status lower_bias(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q,
+                             qrn_val *out) {
+    if (n->in[1]->quant.kind == QRN_QUANT_BLOCK)
+        return real_bias(lo, n, out);
+    if (in_product_units(n, q))
+        return qrn_lo_tensor(lo, n->in[2], out);
+    bool wide = is_16bit(n->in[0]->dtype) || is_16bit(n->in[1]->dtype);
+    return wide ? real_bias(lo, n, out) : integer_bias(lo, n, q, out);
+}
+
 static bool has_bias(const qrn_node *n) { return n->n_in > 2 && n->in[2]; }
-
-// The offset that all channels share; false when they differ.
-static bool common_offset(const qrn_quant *q, int32_t *offset) {
-    *offset = qrn_group_offset(q, 0);
-    for (uint32_t g = 1; q->kind == QRN_QUANT_AXIS && g < q->n_groups; g++)
-        if (qrn_group_offset(q, g) != *offset)
-            return false;
-    return true;
-}
-
-// How the weights of a node are packed.
-typedef struct weight_packing {
-    qrn_dense_args dense;
-    size_t depth_stride, col_stride; // of the weights
-    uint8_t flip;                    // 0x80 for unsigned codes
-} weight_packing;
-
-static void pack_weights(const void *args, const void *src, void *dst) {
-    const weight_packing *p = args;
-    qrn_dense8_pack(&p->dense, src, p->depth_stride, p->col_stride, p->flip, dst);
-}
-
-static void pack_sums(const void *args, const void *src, void *dst) {
-    const weight_packing *p = args;
-    qrn_dense8_sums(&p->dense, src, p->depth_stride, p->col_stride, p->flip, dst);
-}
-
-static qrn_status emit_packed(qrn_lowering *lo, const qrn_node *n, const weight_packing *p,
-                              qrn_val w, const qrn_shape shapes[2], qrn_val out[2]) {
-    const qrn_tensor *t = n->in[1];
-    qrn_val own;
-    QRN_TRY(qrn_lo_tensor(lo, t, &own));
-    if (own == w && qrn_tensor_is_static(t)) {
-        QRN_TRY(qrn_lo_packed(lo, QRN_PACKING_DENSE8, QRN_DTYPE_I8, &shapes[0], t, pack_weights, p,
-                              sizeof *p, &out[0]));
-        return qrn_lo_packed(lo, QRN_PACKING_DENSE8_SUMS, QRN_DTYPE_I32, &shapes[1], t, pack_sums,
-                             p, sizeof *p, &out[1]);
-    }
-    void *data, *sums; // computed from constants while compiling
-    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_I8, &shapes[0], NULL, &out[0], &data));
-    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_I32, &shapes[1], NULL, &out[1], &sums));
-    const void *codes = qrn_lo_const_data(lo, w);
-    pack_weights(p, codes, data);
-    pack_sums(p, codes, sums);
-    return QRN_OK;
-}
-
-// Weights known at finalize whose sums fit 32 bits: packs them and emits a step of the dense8
-// family. w and bias: values of the widened weights and the integer bias. Weights that were packed
-// before have passed the check of their sums.
-static qrn_status packed(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q, qrn_val w,
-                         qrn_val bias) {
-    const uint8_t *codes = qrn_lo_const_data(lo, w);
-    const int32_t *bias_data = bias == QRN_VAL_NONE ? NULL : qrn_lo_const_data(lo, bias);
-    const qrn_tensor *x = n->in[0];
-    bool is_signed = qrn_dtypes[n->in[1]->dtype].cls == QRN_CLASS_SFIXED;
-    qrn_dense8_args args = {.w_offset = 0};
-    qrn_shape shapes[2] = {{.rank = 4}, {.rank = 1, .dims = {q->n_channels}}};
-    if (!q->dense || !qrn_lo_is_const(lo, w) || (bias != QRN_VAL_NONE && !bias_data) ||
-        !common_offset(&n->in[1]->quant, &args.w_offset) ||
-        (!q->dense->rows && !qrn_dense8_has_zero(x->dtype, x->quant.offset)) ||
-        !qrn_dense8_packed_shape(q->dense, shapes[0].dims))
-        return QRN_E_UNSUPPORTED;
-    if (!qrn_lo_was_packed(lo, QRN_PACKING_DENSE8, QRN_DTYPE_I8, &shapes[0], n->in[1]) &&
-        (!codes || !qrn_dense8_fits(q->dense, codes, is_signed, q->w_depth, q->w_col, args.w_offset,
-                                    x->quant.offset, bias_data)))
-        return QRN_E_UNSUPPORTED;
-    args.dense = *q->dense;
-    args.w_offset += is_signed ? 0 : 128; // of the codes as they are stored
-    weight_packing p = {*q->dense, q->w_depth, q->w_col, is_signed ? 0 : 0x80};
-    qrn_val ins[5] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE, bias}, out;
-    void *scales;
-    QRN_TRY(qrn_lo_tensor(lo, x, &ins[0]));
-    QRN_TRY(emit_packed(lo, n, &p, w, shapes, &ins[1]));
-    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &shapes[1], NULL, &ins[3], &scales));
-    for (uint32_t c = 0; c < q->n_channels; c++)
-        ((float *)scales)[c] = (float)qrn_group_scale(&n->in[1]->quant, c);
-    QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
-    return qrn_lo_step(lo, &qrn_family_dense8, QRN_DOMAIN_RAW, &args, ins, 5, &out, 1, 0);
-}
 
 qrn_status qrn_lower_quantized(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
     if (!activations_fit(n->in[0], n->out[0]) || !weights_fit(n->in[1], q->channel_axis))
         return QRN_E_UNSUPPORTED;
     qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, out;
-    if (has_bias(n) && n->in[1]->quant.kind == QRN_QUANT_BLOCK)
-        QRN_TRY(real_bias(lo, n, &ins[2]));
-    else if (has_bias(n))
-        QRN_TRY(integer_bias(lo, n, q, &ins[2]));
+    if (has_bias(n))
+        QRN_TRY(lower_bias(lo, n, q, &ins[2]));
+    qrn_status s = qrn_lower_packed_weights(lo, n, q, ins[2]);
+    if (s != QRN_E_UNSUPPORTED)
+        return s;
     QRN_TRY(qrn_lo_tensor(lo, n->in[0], &ins[0]));
-    QRN_TRY(widened(lo, n->in[1], &ins[1]));
-    if (n->in[1]->quant.kind != QRN_QUANT_BLOCK) {
-        qrn_status s = packed(lo, n, q, ins[1], ins[2]);
-        if (s != QRN_E_UNSUPPORTED)
-            return s;
-    }
+    QRN_TRY(qrn_lo_tensor(lo, n->in[1], &ins[1]));
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
     return qrn_lo_step(lo, q->family, QRN_DOMAIN_RAW, q->args, ins, 3, &out, 1, 0);
 }

@@ -15,7 +15,8 @@ bool qrn_depthwise_q8_works(const qrn_kcall *k) {
     const qrn_conv_args *a = k->args;
     const qrn_view *x = k->in[0], *w = k->in[1];
     uint32_t last = a->n_spatial + 1;
-    bool fits = !a->transposed && a->group == x->dims[last] && a->group == k->out[0]->dims[last] &&
+    bool fits = qrn_dtypes[x->dtype].bits == 8 && qrn_dtypes[w->dtype].bits <= 8 &&
+                !a->transposed && a->group == x->dims[last] && a->group == k->out[0]->dims[last] &&
                 w->quant->kind != QRN_QUANT_BLOCK && offset_fits(x->quant->offset) &&
                 qrn_view_span(w, 0, a->n_spatial) <= QRN_DEPTHWISE_TAPS;
     for (uint32_t g = 0; fits && g < (w->quant->kind == QRN_QUANT_AXIS ? w->quant->n_groups : 1);
@@ -54,7 +55,7 @@ static prepared prepare(const qrn_kcall *k, size_t channels) {
     }
     for (size_t i = 0; i < qrn_view_count(w); i += channels)
         for (size_t c = 0; c < channels; c++)
-            p.w[i + c] = (int16_t)(qrn_code8(w, i + c) + qrn_group_offset(w->quant, c));
+            p.w[i + c] = (int16_t)(qrn_code(w, i + c) + qrn_group_offset(w->quant, c));
     return p;
 }
 

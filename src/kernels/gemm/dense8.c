@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define BLOCK_BYTES (128 * 1024) // of gathered rows: they stay in the second cache
-#define TILE_ROWS_MAX 12
 
 bool qrn_dense8_packed_shape(const qrn_dense_args *a, uint32_t dims[4]) {
     uint64_t panels = (uint64_t)qrn_panels(a->cols) * a->group;
@@ -40,26 +39,20 @@ void qrn_dense8_sums(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, 
     }
 }
 
-bool qrn_dense8_has_zero(qrn_dtype x, int32_t x_offset) {
-    int32_t lo = x == QRN_DTYPE_SQ8 ? INT8_MIN : 0;
-    return -x_offset >= lo && -x_offset <= lo + UINT8_MAX;
+// Largest |code + offset| of a type of 8 bits.
+static int64_t largest(bool is_signed, int32_t offset) {
+    int64_t lo = (is_signed ? INT8_MIN : 0) + (int64_t)offset, hi = lo + UINT8_MAX;
+    return -lo > hi ? -lo : hi;
 }
 
-bool qrn_dense8_fits(const qrn_dense_args *a, const uint8_t *w, bool is_signed, size_t w_depth,
-                     size_t w_col, int32_t w_offset, int32_t x_offset, const int32_t *bias) {
-    int64_t largest = x_offset < 0 ? -(int64_t)x_offset : x_offset; // of |x + offset|, both signs
-    largest += UINT8_MAX;
-    for (size_t j = 0; j < (size_t)a->group * a->cols; j++) {
-        int64_t sum = bias ? (bias[j] < 0 ? -(int64_t)bias[j] : bias[j]) : 0;
-        for (size_t k = 0; k < a->depth; k++) {
-            uint8_t code = w[k * w_depth + j * w_col];
-            int64_t v = (is_signed ? (int8_t)code : code) + (int64_t)w_offset;
-            sum += largest * (v < 0 ? -v : v);
-        }
-        if (sum > INT32_MAX)
-            return false;
+bool qrn_dense8_fits(const qrn_dense_args *a, bool x_signed, int32_t x_offset, bool w_signed,
+                     int32_t w_offset, const int32_t *bias) {
+    int64_t product = largest(x_signed, x_offset) * largest(w_signed, w_offset), most = 0;
+    for (size_t j = 0; bias && j < (size_t)a->group * a->cols; j++) {
+        int64_t b = bias[j] < 0 ? -(int64_t)bias[j] : bias[j];
+        most = b > most ? b : most;
     }
-    return true;
+    return product == 0 || a->depth <= (INT32_MAX - most) / product;
 }
 
 // A call with encodings brought to the terms of gemm_q8.h.
@@ -126,20 +119,6 @@ static void prepare_columns(const job *j, size_t first, size_t n, columns *c) {
     }
 }
 
-// 16-bit results: the sums of a tile, requantized in double.
-static void store_wide(const job *j, const qrn_gemm_q8_tile *t, size_t row, size_t col) {
-    const qrn_view *y = j->k->out[0];
-    const float *scales = j->k->in[3]->data;
-    for (uint32_t i = 0; i < t->rows; i++)
-        for (uint32_t c = 0; c < t->cols; c++) {
-            qrn_requant r = j->out;
-            r.m = (double)j->k->in[0]->quant->scale * (double)scales[col + c] /
-                  (double)y->quant->scale;
-            qrn_store_code(y, (row + i) * j->plan.cout + col + c,
-                           qrn_requantize(&r, t->acc[i * QRN_PANEL + c]));
-        }
-}
-
 // Rows [row, row + n), at `a`, times one panel of a group.
 static void run_panel(const job *j, size_t group, size_t panel, const uint8_t *a, size_t a_row,
                       const int32_t *row_terms, size_t row, size_t n) {
@@ -147,7 +126,6 @@ static void run_panel(const job *j, size_t group, size_t panel, const uint8_t *a
     size_t col = panel * QRN_PANEL, left = d->cols - col, first = group * d->cols + col;
     uint32_t cols = (uint32_t)(left < QRN_PANEL ? left : QRN_PANEL);
     columns c;
-    int32_t acc[TILE_ROWS_MAX * QRN_PANEL];
     prepare_columns(j, first, cols, &c);
     for (size_t r = 0; r < n; r += j->kernel->rows) {
         uint32_t rows = (uint32_t)(n - r < j->kernel->rows ? n - r : j->kernel->rows);
@@ -162,14 +140,11 @@ static void run_panel(const job *j, size_t group, size_t panel, const uint8_t *a
                               .zero_half = (float)j->out.zero_half,
                               .lo = (float)j->out.lo,
                               .hi = (float)j->out.hi,
-                              .acc = j->out.wide ? acc : NULL,
                               .y = (uint8_t *)j->k->out[0]->data + (row + r) * j->plan.cout + first,
                               .y_row = j->plan.cout,
                               .rows = rows,
                               .cols = cols};
         j->kernel->tile(&t);
-        if (j->out.wide)
-            store_wide(j, &t, row + r, first);
     }
 }
 
@@ -202,10 +177,8 @@ static qrn_status run(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel) {
     job j = job_of(k, kernel);
     int64_t lo, hi;
     qrn_code_range(k->out[0]->dtype, k->out[0]->quant->bits, &lo, &hi);
-    j.out = (qrn_requant){.zero_half = 0.5 - (double)k->out[0]->quant->offset,
-                          .lo = (int32_t)lo,
-                          .hi = (int32_t)hi,
-                          .wide = qrn_view_elem(k->out[0]) > 1};
+    j.out = (qrn_requant){
+        .zero_half = 0.5 - (double)k->out[0]->quant->offset, .lo = (int32_t)lo, .hi = (int32_t)hi};
     qrn_dense_part part = qrn_dense_part_of(&j.plan, k->task, k->n_tasks);
     size_t panels = qrn_panels(j.plan.args->cols);
     for (size_t u = part.u0, end; u < part.u1 && part.r0 < part.r1; u = end) {

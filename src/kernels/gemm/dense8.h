@@ -2,12 +2,12 @@
 //
 // Quantized convolutions and fully connected layers with weights packed at finalize. Results are
 // those of requant.h to the bit; weights have one scale for all, or one per output channel.
-//   in[0]  x        conv: [N, S..., Cin]; rows: any shape, read as rows of `depth` codes. uq8 or
-//   sq8 in[1]  packed   per group: panels of dense8 (gemm_q8.h), [group*panels, steps, 32, 4], i8
+//   in[0]  x        conv: [N, S..., Cin]; rows: any shape, read as rows of `depth` codes. uq8, sq8
+//   in[1]  packed   per group: panels of dense8 (gemm_q8.h), [group*panels, steps, 32, 4], i8
 //   in[2]  sums     [Cout] i32: sum of the stored weights of a channel
 //   in[3]  scales   [Cout] f32: scale of the weights of a channel
 //   in[4]  bias     [Cout] i32 in units of scale(x) * scale(w), may be absent
-//   out[0] y        conv: [N, So..., Cout]; rows: rows of Cout codes. 8 or 16 bits
+//   out[0] y        conv: [N, So..., Cout]; rows: rows of Cout codes. 8 bits
 // Sums must fit 32 bits (qrn_dense8_fits). Padding takes the code of 0, which must exist.
 #ifndef QRN_KERNELS_GEMM_DENSE8_H
 #define QRN_KERNELS_GEMM_DENSE8_H
@@ -31,10 +31,8 @@ void qrn_dense8_pack(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, 
 void qrn_dense8_sums(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, size_t w_col,
                      uint8_t flip, int32_t *sums);
 
-// Is the code of 0 of these activations a code at all? Needed for padding.
-bool qrn_dense8_has_zero(qrn_dtype x, int32_t x_offset);
-// Do all sums fit 32 bits, whatever the activations? w: codes as stored in the tensor.
-bool qrn_dense8_fits(const qrn_dense_args *a, const uint8_t *w, bool is_signed, size_t w_depth,
-                     size_t w_col, int32_t w_offset, int32_t x_offset, const int32_t *bias);
+// Do all sums fit 32 bits, whatever the codes of activations and weights?
+bool qrn_dense8_fits(const qrn_dense_args *a, bool x_signed, int32_t x_offset, bool w_signed,
+                     int32_t w_offset, const int32_t *bias);
 
 #endif

@@ -31,9 +31,20 @@ size_t qrn_dense_block_rows(const qrn_dense_args *a, size_t elements) {
 typedef struct line {
     const char *x;
     int64_t first, spread, n, size; // cells [0, size) exist
-    size_t cell, step;
+    size_t cell, step, elem;
     int fill;
 } line;
+
+// Bytes that stand for cells outside the input.
+static void fill_cells(const line *l, char *dst, size_t bytes) {
+    if (l->elem != 2) {
+        memset(dst, l->fill, bytes);
+        return;
+    }
+    uint16_t code = (uint16_t)l->fill;
+    for (size_t i = 0; i < bytes; i += sizeof code)
+        memcpy(dst + i, &code, sizeof code);
+}
 
 static void gather_line(const line *l, char *dst) {
     if (l->spread == 1 && l->cell == l->step && l->first >= 0 && l->first + l->n <= l->size) {
@@ -43,7 +54,7 @@ static void gather_line(const line *l, char *dst) {
     for (int64_t i = 0; i < l->n; i++, dst += l->cell) {
         int64_t at = l->first + i * l->spread;
         if (at < 0 || at >= l->size)
-            memset(dst, l->fill, l->cell);
+            fill_cells(l, dst, l->cell);
         else
             memcpy(dst, l->x + (size_t)at * l->step, l->cell);
     }
@@ -58,13 +69,24 @@ static void gather_row(const qrn_conv_geometry *g, const char *x, const qrn_conv
             int64_t z = c->at[0] * g->stride[0] - g->before[0] + i * g->dilation[0];
             int64_t y = c->at[1] * g->stride[1] - g->before[1] + j * g->dilation[1];
             if (z < 0 || z >= g->in[0] || y < 0 || y >= g->in[1]) {
-                memset(dst, l->fill, bytes);
+                fill_cells(l, dst, bytes);
                 continue;
             }
             size_t start = (size_t)((c->n * g->in[0] + z) * g->in[1] + y) * (size_t)g->in[2];
             l->x = x + start * l->step;
             gather_line(l, dst);
         }
+}
+
+static void gather_adjoint(const qrn_conv_geometry *g, const char *x, const qrn_conv_cell *c,
+                           const line *l, char *dst) {
+    for (size_t tap = 0; tap < qrn_conv_taps(g); tap++, dst += l->cell) {
+        int64_t from = qrn_conv_source(g, c, tap);
+        if (from < 0)
+            fill_cells(l, dst, l->cell);
+        else
+            memcpy(dst, x + (size_t)from * l->step, l->cell);
+    }
 }
 
 // The cell behind c, in row-major order: cheaper than the divisions of qrn_conv_cell_at.
@@ -86,9 +108,13 @@ void qrn_dense_gather(const qrn_dense_plan *p, const void *x, size_t cell, size_
               .size = g->in[2],
               .cell = g->cin / g->group * elem,
               .step = g->cin * elem,
+              .elem = elem,
               .fill = fill};
     for (size_t i = 0; i < n; i++, advance(g, &c))
-        gather_row(g, (const char *)x + group * l.cell, &c, &l, (char *)dst + i * dst_row);
+        if (g->transposed)
+            gather_adjoint(g, x, &c, &l, (char *)dst + i * dst_row);
+        else
+            gather_row(g, (const char *)x + group * l.cell, &c, &l, (char *)dst + i * dst_row);
 }
 
 qrn_dense_part qrn_dense_part_of(const qrn_dense_plan *p, uint32_t task, uint32_t n_tasks) {

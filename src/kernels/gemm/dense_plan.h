@@ -15,7 +15,7 @@
 
 typedef struct qrn_dense_args {
     bool rows;            // plain rows: `conv` and `kernel` are not used
-    qrn_conv_args conv;   // never transposed
+    qrn_conv_args conv;   // transposed: group 1, every cell takes all taps, most find no source
     uint32_t kernel[3];   // conv.n_spatial entries
     uint32_t group;       // 1 for plain rows
     uint32_t depth, cols; // of one group
@@ -38,8 +38,9 @@ qrn_dense_plan qrn_dense_plan_of(const qrn_dense_args *a, const qrn_view *x, con
 size_t qrn_dense_block_rows(const qrn_dense_args *a, size_t elements);
 
 // Rows of the product of a convolution: for n output cells from `cell` on, the cells under the
-// window, channels of one group. Elements have `elem` bytes; cells outside x are filled with bytes
-// of value `fill`. Rows are written dst_row bytes apart.
+// window, channels of one group. Elements have `elem` bytes; cells outside x are filled with
+// elements of value `fill`, which is 0 unless they have 1 or 2 bytes. Rows are written dst_row
+// bytes apart.
 void qrn_dense_gather(const qrn_dense_plan *p, const void *x, size_t cell, size_t n, size_t group,
                       size_t elem, int fill, void *dst, size_t dst_row);
 

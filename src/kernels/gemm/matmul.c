@@ -68,7 +68,7 @@ static size_t n_runs(const qrn_matmul_geometry *g) {
 static qrn_status matmul_q8_ref(const qrn_kcall *k) {
     const qrn_view *av = k->in[0], *bv = k->in[1], *cv = k->out[0];
     qrn_matmul_geometry g = qrn_matmul_geometry_of(k);
-    const int32_t *bias = k->n_in > 2 && k->in[2] ? k->in[2]->data : NULL;
+    const qrn_view *bias = k->n_in > 2 ? k->in[2] : NULL;
     size_t runs = n_runs(&g), begin, end;
     qrn_split(g.batch * g.rows * runs, 1, k->task, k->n_tasks, &begin, &end);
     for (size_t unit = begin; unit < end; unit++) {
@@ -79,15 +79,16 @@ static qrn_status matmul_q8_ref(const qrn_kcall *k) {
         b += j0 * g.b_col;
         int64_t acc[QRN_MATMUL_COLS];
         for (size_t j = 0; j < n; j++)
-            acc[j] = bias ? bias[j0 + j] : 0;
+            acc[j] = qrn_bias_sum(bias, j0 + j);
         for (size_t d = 0; d < g.depth; d++) {
-            int32_t x = qrn_code8(av, a + d * g.a_depth) + av->quant->offset;
+            int64_t x = qrn_code(av, a + d * g.a_depth) + av->quant->offset;
             for (size_t j = 0; j < n; j++)
-                acc[j] += x * (qrn_code8(bv, b + d * g.b_depth + j * g.b_col) +
+                acc[j] += x * (qrn_code(bv, b + d * g.b_depth + j * g.b_col) +
                                qrn_group_offset(bv->quant, j0 + j));
         }
         for (size_t j = 0; j < n; j++) {
             qrn_requant r = qrn_requant_of(av, bv, j0 + j, cv);
+            r.zero_half += qrn_bias_real(bias, j0 + j, cv);
             qrn_store_code(cv, row * g.cols + j0 + j, qrn_requantize(&r, acc[j]));
         }
     }
@@ -97,7 +98,7 @@ static qrn_status matmul_q8_ref(const qrn_kcall *k) {
 static qrn_status matmul_q8_block_ref(const qrn_kcall *k) {
     const qrn_view *av = k->in[0], *bv = k->in[1], *cv = k->out[0];
     qrn_matmul_geometry g = qrn_matmul_geometry_of(k);
-    const double *bias = k->n_in > 2 && k->in[2] ? k->in[2]->data : NULL;
+    const qrn_view *bias = k->n_in > 2 ? k->in[2] : NULL;
     qrn_requant r = qrn_requant_of(av, bv, 0, cv);
     size_t begin, end;
     qrn_split(g.batch * g.rows * g.cols, 1, k->task, k->n_tasks, &begin, &end);
@@ -106,9 +107,7 @@ static qrn_status matmul_q8_block_ref(const qrn_kcall *k) {
         qrn_matmul_batch(&g, row / g.rows, &a, &b);
         a += row % g.rows * g.a_row;
         b += j * g.b_col;
-        qrn_block_sum s = {.t = r.zero_half};
-        if (bias)
-            s.t += bias[j] / (double)cv->quant->scale;
+        qrn_block_sum s = {.t = r.zero_half + qrn_bias_real(bias, j, cv)};
         for (size_t d = 0; d < g.depth; d++)
             qrn_block_add(&s, av, a + d * g.a_depth, bv, b + d * g.b_depth, cv);
         qrn_block_flush(&s, av, bv, cv);

@@ -3,24 +3,24 @@
 // Quantized sums of products: the definition shared by convolutions and matrix products in the RAW
 // domain. The reference rows and every fast one agree with it to the bit.
 //
-// Operands. x and w are uq8 or sq8 codes (narrower weights are widened first); x and y have one
-// encoding per tensor; w has one per tensor, per output channel or per block. Offsets of x and w
-// are within
-// +-QRN_REQUANT_OFFSET_MAX, so that products fit 32 bits.
+// Operands. x and w are fixed-point codes of 4 to 16 bits; x and y have one encoding per tensor, y
+// of 8 or 16 bits; w has one per tensor, per output channel or per block. Offsets of x and w are
+// within +-QRN_REQUANT_OFFSET_MAX.
 //
-// Sums are exact integers. With w encoded per tensor or per channel, bias is i32 in units of
-// scale_x * scale_w and
-//   acc = bias + sum (qx + offset_x) * (qw + offset_w)
-//   y   = clamp(floor(fma((float)acc, m, zero + 0.5f)))      8-bit y,  m = (float)(scale_x *
-//   scale_w / scale_y) y   = clamp(floor(fma((double)acc, m, zero + 0.5)))      16-bit y, m not
-//   rounded to float
-// where zero = -offset_y and m is computed in double. Ties go up.
+// Sums are exact integers. A bias is i32 in units of scale_x * scale_w, or f64 in real units where
+// an operand has 16 bits or w is encoded per block. With w encoded per tensor or per channel
+//   acc = bias (i32) + sum (qx + offset_x) * (qw + offset_w)
+//   m   = scale_x * scale_w / scale_y, computed in double
+//   t   = zero + 0.5 + bias / scale_y (f64)
+//   y   = clamp(floor(fma((float)acc, (float)m, (float)t)))   x, w and y of 8 bits at most
+//   y   = clamp(floor(fma((double)acc, m, t)))                any of them of 16 bits
+// where zero = -offset_y. Ties go up.
 //
-// With w encoded per block no integer spans a whole sum. bias is f64 in real units and
+// With w encoded per block no integer spans a whole sum; whatever the bits
 //   t = zero + 0.5 + bias / scale_y
-//   t = fma((double)acc_run, scale_x * scale_w_run / scale_y, t)   for each run of equal block, in
-//   order y = clamp(floor(t))
-// for 8-bit and 16-bit y alike; runs are taken in the order in which the sum is written.
+//   t = fma((double)acc_run, scale_x * scale_w_run / scale_y, t)   for each run of equal block
+//   y = clamp(floor(t))
+// where runs are taken in the order in which the sum is written.
 #ifndef QRN_KERNELS_GEMM_REQUANT_H
 #define QRN_KERNELS_GEMM_REQUANT_H
 
@@ -28,7 +28,7 @@
 
 #include <math.h>
 
-#define QRN_REQUANT_OFFSET_MAX 16384
+#define QRN_REQUANT_OFFSET_MAX 131072
 
 // The output side of one channel.
 typedef struct qrn_requant {
@@ -36,11 +36,32 @@ typedef struct qrn_requant {
     float m32;        // the same as float
     double zero_half; // zero + 0.5
     int32_t lo, hi;   // code range of y
-    bool wide;        // y has 16 bits
+    bool wide;        // an operand has 16 bits
 } qrn_requant;
 
-static inline int32_t qrn_code8(const qrn_view *v, size_t i) {
-    return v->dtype == QRN_DTYPE_SQ8 ? ((const int8_t *)v->data)[i] : ((const uint8_t *)v->data)[i];
+// Code i of a tensor of 4, 8 or 16 bits; its encoding may say that fewer of them count.
+static inline int32_t qrn_code(const qrn_view *v, size_t i) {
+    uint32_t bits = qrn_dtypes[v->dtype].bits, u;
+    if (bits == 4)
+        u = ((const uint8_t *)v->data)[i / 2] >> (i % 2 * 4);
+    else
+        u = bits == 8 ? ((const uint8_t *)v->data)[i] : ((const uint16_t *)v->data)[i];
+    if (v->quant->bits && v->quant->bits < bits)
+        bits = v->quant->bits;
+    u <<= 32 - bits;
+    bool is_signed = qrn_dtypes[v->dtype].cls == QRN_CLASS_SFIXED;
+    return is_signed ? (int32_t)u >> (32 - bits) : (int32_t)(u >> (32 - bits));
+}
+
+// The part of a bias that belongs to the integer sum; NULL: no bias.
+static inline int64_t qrn_bias_sum(const qrn_view *bias, size_t c) {
+    return bias && bias->dtype != QRN_DTYPE_F64 ? ((const int32_t *)bias->data)[c] : 0;
+}
+// The part that is added to the scaled sum.
+static inline double qrn_bias_real(const qrn_view *bias, size_t c, const qrn_view *y) {
+    return bias && bias->dtype == QRN_DTYPE_F64
+               ? ((const double *)bias->data)[c] / (double)y->quant->scale
+               : 0;
 }
 
 // Scale and offset of group g (channel or block); per-tensor encodings have one for all.
@@ -61,7 +82,8 @@ static inline qrn_requant qrn_requant_of(const qrn_view *x, const qrn_view *w, s
                          .zero_half = 0.5 - (double)y->quant->offset,
                          .lo = (int32_t)lo,
                          .hi = (int32_t)hi,
-                         .wide = qrn_dtypes[y->dtype].bits > 8};
+                         .wide = qrn_dtypes[x->dtype].bits > 8 || qrn_dtypes[w->dtype].bits > 8 ||
+                                 qrn_dtypes[y->dtype].bits > 8};
 }
 
 static inline int32_t qrn_requant_clamp(const qrn_requant *r, double t) {
@@ -119,8 +141,8 @@ static inline void qrn_block_add(qrn_block_sum *s, const qrn_view *x, size_t xi,
         s->group = g;
         s->started = true;
     }
-    s->acc += (int64_t)(qrn_code8(x, xi) + x->quant->offset) *
-              (qrn_code8(w, wi) + qrn_group_offset(w->quant, g));
+    s->acc += (int64_t)(qrn_code(x, xi) + x->quant->offset) *
+              (qrn_code(w, wi) + qrn_group_offset(w->quant, g));
 }
 
 #endif

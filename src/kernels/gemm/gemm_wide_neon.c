@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+//
+// Putting sums of byte planes together, compiled for NEON.
+#include "kernels/gemm/gemm_wide.h"
+
+#define TABLE qrn_wide_ops_neon
+#include "kernels/gemm/gemm_wide.inc"
