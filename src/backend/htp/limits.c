@@ -18,6 +18,10 @@ static const qrn_htp_limit limits[] = {
 #include "backend/htp/limits.def"
 };
 
+const qrn_htp_limit *qrn_htp_limit_at(size_t i) {
+    return i < sizeof limits / sizeof limits[0] ? &limits[i] : NULL;
+}
+
 static bool same(const char *words, const char *text, size_t n) {
     return strlen(words) == n && memcmp(words, text, n) == 0;
 }
@@ -105,13 +109,13 @@ static qrn_status ask_operands(qrn_htp_site *s, const char *subject) {
     return QRN_OK;
 }
 
-static qrn_status check_clause(qrn_htp_site s, const char *words, size_t n) {
+static qrn_status check_clause(qrn_htp_site s, const char *words, size_t n, bool ranks_alone) {
     clause c = split_clause(words, n);
     s.text = c.text;
     s.text_length = c.n_text;
     s.limit = qrn_htp_limit_find(c.text, c.n_text);
-    if (!s.limit)
-        return QRN_OK; // test_htp_support proves that there is none
+    if (!s.limit || (ranks_alone && s.limit->rules[0] != qrn_htp_rank_within))
+        return QRN_OK; // test_htp_limits proves that every text has a limit
     if (c.n_subject >= 4 && (memcmp(c.subject, "in[", 3) == 0 || memcmp(c.subject, "out[", 4) == 0))
         return ask_operands(&s, c.subject);
     char name[32];
@@ -126,19 +130,15 @@ static qrn_status check_clause(qrn_htp_site s, const char *words, size_t n) {
     return ask(&s);
 }
 
-static qrn_status check_words(const qrn_htp_site *s, const char *words) {
+// All clauses, or those about ranks alone.
+static qrn_status check_words(const qrn_htp_site *s, const char *words, bool ranks_alone) {
     while (*words) {
         const char *end = strstr(words, " ; ");
         size_t n = end ? (size_t)(end - words) : strlen(words);
-        QRN_TRY(check_clause(*s, words, n));
+        QRN_TRY(check_clause(*s, words, n, ranks_alone));
         words += end ? n + 3 : n;
     }
     return QRN_OK;
-}
-
-// The words about the types of a later release's row are a limit too: "DIVIDE with sq8".
-static const char *note_of(const qrn_support_row *r) {
-    return r->answer == QRN_ANSWER_DELTA ? r->note : "";
 }
 
 static uint32_t rank_limit(const char *op) {
@@ -156,9 +156,22 @@ static uint32_t rank_limit(const char *op) {
     return rank;
 }
 
+static const char *words_of_first_row(const char *op) {
+    for (size_t i = 0; i < qrn_htp_support.n_rows; i++) {
+        const qrn_support_row *r = &qrn_htp_support.rows[i];
+        if (r->answer == QRN_ANSWER_YES && strcmp(r->op, op) == 0)
+            return r->constraints;
+    }
+    return "";
+}
+
+// A row of a later release says what was added, not what holds on: ranks are those of the op.
 static qrn_status check_row(const qrn_htp_site *s) {
-    QRN_TRY(check_words(s, s->row->constraints));
-    return check_words(s, note_of(s->row));
+    QRN_TRY(check_words(s, s->row->constraints, false));
+    if (s->row->answer != QRN_ANSWER_DELTA)
+        return QRN_OK;
+    QRN_TRY(check_words(s, s->row->note, false));
+    return check_words(s, words_of_first_row(s->row->op), true);
 }
 
 qrn_status qrn_htp_limits_check(const qrn_htp_device *d, const qrn_op_call *call) {

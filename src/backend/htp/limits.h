@@ -52,6 +52,9 @@ qrn_status qrn_htp_limits_check(const qrn_htp_device *d, const qrn_op_call *call
 // The meaning of a clause without its subject; NULL: none is known. n bytes.
 const qrn_htp_limit *qrn_htp_limit_find(const char *text, size_t n);
 
+// The i-th row of limits.def; NULL behind the last one.
+const qrn_htp_limit *qrn_htp_limit_at(size_t i);
+
 // Fails with "input 1: <what>, HTP ..." and the clause that says so.
 qrn_status qrn_htp_refuse(const qrn_htp_site *s, qrn_status status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -99,7 +99,7 @@ qrn_status qrn_htp_encoding_of_input0(const qrn_htp_site *s) {
 
 qrn_status qrn_htp_encoding_fixed(const qrn_htp_site *s) {
     const qrn_quant *q = &s->tensor->quant;
-    if (!concerns(s, s->tensor) ||
+    if (!concerns(s, s->tensor) || q->kind == QRN_QUANT_NONE ||
         (q->kind == QRN_QUANT_TENSOR && close_to(q->scale, s->limit->scale) &&
          q->offset == s->limit->offset))
         return QRN_OK;
@@ -151,13 +151,11 @@ qrn_status qrn_htp_axis_constant(const qrn_htp_site *s) {
                           "from static ones");
 }
 
+// That the activation has 16 bits too is in the types.
 qrn_status qrn_htp_weight16(const qrn_htp_site *s) {
-    const qrn_tensor *x = s->call->in[0], *w = s->tensor;
+    const qrn_tensor *w = s->tensor;
     if (!concerns(s, w))
         return QRN_OK;
-    if (x && qrn_dtypes[x->dtype].bits != 16)
-        return qrn_htp_refuse(s, QRN_E_DTYPE, "%s with input 0 of type %s, HTP takes 16 bits there",
-                              qrn_dtypes[w->dtype].token, qrn_dtypes[x->dtype].token);
     if (!is_symmetric(w))
         return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "%s with offset %d, HTP takes symmetric codes",
                               qrn_dtypes[w->dtype].token, w->quant.offset);
