@@ -23,6 +23,7 @@ ALLOWED = {
     "backend": ["base", "ir", "kernels", "compiler", "runtime", "binary", "api", "backend",
                 "backend/backend.h"],
     "system": ["base", "ir", "compiler", "binary", "api", "system"],
+    "rpcmem": ["rpcmem"],
     "frontend": ["base", "frontend"],
     "quantizer": ["base", "frontend", "quantizer"],
     "tools": ["base", "frontend", "quantizer", "tools"],
