@@ -120,7 +120,7 @@ qrn_status qrn_async_submit(qrn_api_context *c, const qrn_execution *e) {
                         e->graph->ir->name);
     pthread_mutex_lock(&q->lock);
     // A notification that queues more work must not wait for its own thread.
-    bool may_wait = !pthread_equal(q->thread, pthread_self());
+    bool may_wait = !qrn_this_backend.fail_when_full && !pthread_equal(q->thread, pthread_self());
     while (q->n == q->depth && may_wait)
         pthread_cond_wait(&q->freed, &q->lock);
     bool full = q->n == q->depth;
@@ -131,7 +131,8 @@ qrn_status qrn_async_submit(qrn_api_context *c, const qrn_execution *e) {
     }
     pthread_mutex_unlock(&q->lock);
     if (full)
-        return QRN_FAIL(QRN_E_NOT_PERMITTED, "graph '%s': the queue is full", e->graph->ir->name);
+        return QRN_FAIL(QRN_E_FULL, "graph '%s': the queue of %u executions is full",
+                        e->graph->ir->name, q->depth);
     return QRN_OK;
 }
 

@@ -60,6 +60,45 @@ uint64_t qrn_call_elapsed_us(const qrn_call *call) {
     return (qrn_call_now_ns() - call->start_ns) / 1000u;
 }
 
+static void report_execute(qrn_api_profile *p, const qrn_call_record *r, uint32_t top) {
+    if (r->queue_ns)
+        qrn_profile_add(p, top, QNN_PROFILE_EVENTTYPE_EXECUTE_QUEUE_WAIT,
+                        QNN_PROFILE_EVENTUNIT_MICROSEC, r->queue_ns / 1000u, "queue wait time");
+    const qrn_plan *plan = r->graph->runner ? qrn_runner_plan(r->graph->runner) : NULL;
+    for (uint32_t i = 0; i < r->n_nodes; i++)
+        qrn_profile_add(p, top, QNN_PROFILE_EVENTTYPE_NODE, QNN_PROFILE_EVENTUNIT_MICROSEC,
+                        (r->node_times[i].spent_ns + 500u) / 1000u,
+                        plan ? plan->nodes[i].name : r->graph->ir->nodes[i]->name);
+}
+
+void qrn_call_report(const qrn_call *call, qrn_call_record *r) {
+    // clang-format off
+    static const struct { uint32_t type; const char *name; } events[] = {
+        [QRN_RECORD_INIT] = {QNN_PROFILE_EVENTTYPE_INIT, "QNN (load binary) time"},
+        [QRN_RECORD_FINALIZE] = {QNN_PROFILE_EVENTTYPE_FINALIZE, "QNN (finalize) time"},
+        [QRN_RECORD_EXECUTE] = {QNN_PROFILE_EVENTTYPE_EXECUTE, "QNN (execute) time"},
+        [QRN_RECORD_DEINIT] = {QNN_PROFILE_EVENTTYPE_DEINIT, "QNN (deinit) time"},
+        [QRN_RECORD_APPLY] = {0, NULL}, // backends that have sections have events for them
+        [QRN_RECORD_UPDATE] = {0, NULL},
+    };
+    // clang-format on
+    qrn_api_profile *p = call->profile;
+    if (!p)
+        return;
+    r->total_ns = qrn_call_now_ns() - call->start_ns;
+    if (qrn_this_backend.record) {
+        qrn_this_backend.record(p, r);
+        return;
+    }
+    if (!events[r->kind].type)
+        return;
+    uint32_t top =
+        qrn_profile_add(p, QRN_PROFILE_TOP, events[r->kind].type, QNN_PROFILE_EVENTUNIT_MICROSEC,
+                        r->total_ns / 1000u, events[r->kind].name);
+    if (r->kind == QRN_RECORD_EXECUTE)
+        report_execute(p, r, top);
+}
+
 void qrn_call_end(qrn_call *call) {
     qrn_profile_close(call->profile);
     qrn_signal_end(call->signal);

@@ -120,11 +120,12 @@ static qrn_status free_context(qrn_api_context *c, const void *profile) {
     qrn_call call;
     QRN_TRY(qrn_call_find(&call, c->backend, NULL, profile, NULL));
     QRN_TRY(qrn_call_begin(&call));
+    qrn_call_record r = {.kind = QRN_RECORD_DEINIT};
+    uint64_t start = qrn_call_now_ns();
     qrn_status s = qrn_api_context_end(c);
+    r.backend_ns = qrn_call_now_ns() - start;
     if (s == QRN_OK)
-        qrn_profile_add(call.profile, QRN_PROFILE_TOP, QNN_PROFILE_EVENTTYPE_DEINIT,
-                        QNN_PROFILE_EVENTUNIT_MICROSEC, qrn_call_elapsed_us(&call),
-                        "QNN (deinit) time");
+        qrn_call_report(&call, &r);
     qrn_call_end(&call);
     return s;
 }

@@ -219,6 +219,13 @@ static qrn_status make(const qrn_context_parent *p, const option_lists *o, const
     return QRN_OK;
 }
 
+// A context was made from a binary since `start_ns`.
+static void report(const qrn_call *call, qrn_api_context *c, uint64_t start_ns) {
+    qrn_call_record r = {
+        .kind = QRN_RECORD_INIT, .context = c, .backend_ns = qrn_call_now_ns() - start_ns};
+    qrn_call_report(call, &r);
+}
+
 // The three entry points for one binary.
 typedef struct request {
     const void *backend, *device;
@@ -247,11 +254,10 @@ static Qnn_ErrorHandle_t create_one(const request *r, bool with_callback) {
     if (s != QRN_OK)
         return end(s, p.backend);
     qrn_api_context *c = NULL;
+    uint64_t start = qrn_call_now_ns();
     s = make(&p, &(option_lists){.own = r->config}, &r->binary, call.signal, &c);
     if (s == QRN_OK) {
-        qrn_profile_add(call.profile, QRN_PROFILE_TOP, QNN_PROFILE_EVENTTYPE_INIT,
-                        QNN_PROFILE_EVENTUNIT_MICROSEC, qrn_call_elapsed_us(&call),
-                        "QNN (load binary) time");
+        report(&call, c, start);
         *r->out = c->handle;
     }
     qrn_call_end(&call);
@@ -326,12 +332,11 @@ static qrn_status load_entry(const qrn_context_parent *p, const entry *e,
     if (s == QRN_OK)
         s = qrn_call_begin(&call);
     if (s == QRN_OK) {
+        uint64_t start = qrn_call_now_ns();
         option_lists o = {e->config, group, true};
         s = make(p, &o, &e->binary, signal, &c);
         if (s == QRN_OK)
-            qrn_profile_add(call.profile, QRN_PROFILE_TOP, QNN_PROFILE_EVENTTYPE_INIT,
-                            QNN_PROFILE_EVENTUNIT_MICROSEC, qrn_call_elapsed_us(&call),
-                            "QNN (load binary) time");
+            report(&call, c, start);
         qrn_call_end(&call);
     }
     for (uint32_t i = 0; s == QRN_OK && i < c->n_graphs; i++)
@@ -403,11 +408,10 @@ static qrn_status finalize(qrn_api_context *c, const void *profile) {
     if (!c->deferred.data)
         return QRN_FAIL(QRN_E_ARGUMENT, "context_finalize: the context has no deferred graphs");
     QRN_TRY(qrn_call_begin(&call));
+    uint64_t start = qrn_call_now_ns();
     qrn_status s = qrn_api_context_load(c);
     if (s == QRN_OK)
-        qrn_profile_add(call.profile, QRN_PROFILE_TOP, QNN_PROFILE_EVENTTYPE_INIT,
-                        QNN_PROFILE_EVENTUNIT_MICROSEC, qrn_call_elapsed_us(&call),
-                        "QNN (load binary) time");
+        report(&call, c, start);
     qrn_call_end(&call);
     return s;
 }

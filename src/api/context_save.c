@@ -288,7 +288,12 @@ static qrn_status apply_section(qrn_api_context *c, const void *graph, uint32_t 
         return unsupported();
     QRN_TRY(qrn_api_context_load(c));
     QRN_TRY(qrn_call_begin(&call));
+    qrn_call_record r = {.kind = QRN_RECORD_APPLY, .context = c, .graph = g};
+    uint64_t start = qrn_call_now_ns();
     qrn_status s = qrn_this_backend.section_apply(c, g, section, data, size);
+    r.backend_ns = qrn_call_now_ns() - start;
+    if (s == QRN_OK)
+        qrn_call_report(&call, &r);
     qrn_call_end(&call);
     return s;
 }

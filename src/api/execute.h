@@ -11,12 +11,21 @@
 typedef struct qrn_frame {
     struct qrn_frame *next; // idle frames of the graph
     qrn_binding *io;        // [g->n_io]
-    void **spare;      // [g->n_io] buffers of ours, made when needed: for outputs that were left
-                       // out and for client buffers that are not aligned to their elements
-    uint32_t *place;   // [g->n_io] position among the client's tensors, UINT32_MAX: left out
-    uint64_t *node_ns; // [n_nodes] time of each node
+    void **spare;        // [g->n_io] buffers of ours, made when needed: for outputs that were left
+                         // out and for client buffers that are not aligned to their elements
+    size_t *spare_bytes; // [g->n_io]
+    uint32_t *place;     // [g->n_io] position among the client's tensors, UINT32_MAX: left out
+    uint32_t n_batch;    // sets of values in each buffer
+    qrn_node_time *node_times; // [n_nodes]
+    void *report;              // qrn_this_backend.report_bytes for its notes
     uint32_t n_nodes, n_io;
 } qrn_frame;
+
+// Checks what a client brings and fills the frame's bindings (bind.c).
+qrn_status qrn_bind_all(const qrn_api_graph *g, qrn_frame *f, const Qnn_Tensor_t *inputs,
+                        uint32_t n_inputs, const Qnn_Tensor_t *outputs, uint32_t n_outputs);
+// Does the shape of this output come out of the execution?
+bool qrn_shape_is_result(const qrn_api_graph *g, const qrn_api_io *io);
 
 void qrn_api_graph_free_frames(qrn_api_graph *g);
 // Frees the buffers that prepareExecutionEnvironment gave out and nobody released.
@@ -38,7 +47,8 @@ qrn_status qrn_execution_run(qrn_execution *e);
 // Gives the frame back without running.
 void qrn_execution_drop(qrn_execution *e);
 
-// Appends to the context's queue; waits while it is full. The queue takes the execution over.
+// Appends to the context's queue; a full one makes it wait or fail, as the backend has it. The
+// queue takes the execution over.
 qrn_status qrn_async_submit(qrn_api_context *c, const qrn_execution *e);
 // Waits until nothing is queued or running: before something changes that executions use. Does
 // nothing when called by a notification, whose own execution is done.

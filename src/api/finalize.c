@@ -8,6 +8,8 @@
 #include "api/opconfig.h"
 #include "base/mem.h"
 
+#include "QnnProperty.h"
+
 #include <string.h>
 
 static const qrn_tensor *unwritten_output(const qrn_graph *g) {
@@ -124,11 +126,13 @@ static void release_data(void *graph, const void *tensor) {
 }
 
 // Builds the new executable form beside the old one and swaps them at the end.
-static qrn_status build(qrn_api_graph *g, const qrn_compile_options *opt) {
+static qrn_status build(qrn_api_graph *g, const qrn_compile_options *opt, uint64_t *backend_ns) {
     qrn_async_wait(g->context);
     qrn_runner *old = g->runner;
     g->runner = NULL;
+    uint64_t start = qrn_call_now_ns();
     qrn_status s = qrn_this_backend.graph_finalize(g, opt);
+    *backend_ns = qrn_call_now_ns() - start;
     if (s == QRN_OK)
         s = qrn_api_graph_list_io(g);
     if (s != QRN_OK) {
@@ -162,15 +166,17 @@ static qrn_status finalize(qrn_api_graph *g, const void *profile, const void *si
     if (!qrn_this_backend.graph_finalize)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': the backend does not finalize graphs",
                         g->ir->name);
+    if (call.signal && !qrn_has_capability(QNN_PROPERTY_GRAPH_SUPPORT_FINALIZE_SIGNAL))
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': finalize takes no signal", g->ir->name);
     QRN_TRY(check_ready(g));
     QRN_TRY(qrn_call_begin(&call));
     qrn_compile_options opt = {.poll = call.signal ? qrn_signal_poll : NULL,
                                .poll_ctx = call.signal};
-    qrn_status s = build(g, &opt);
+    qrn_call_record r = {
+        .kind = QRN_RECORD_FINALIZE, .context = g->context, .graph = g, .again = g->ir->finalized};
+    qrn_status s = build(g, &opt, &r.backend_ns);
     if (s == QRN_OK)
-        qrn_profile_add(call.profile, QRN_PROFILE_TOP, QNN_PROFILE_EVENTTYPE_FINALIZE,
-                        QNN_PROFILE_EVENTUNIT_MICROSEC, qrn_call_elapsed_us(&call),
-                        "QNN (finalize) time");
+        qrn_call_report(&call, &r);
     qrn_call_end(&call);
     return s;
 }

@@ -42,7 +42,9 @@ typedef enum qrn_feature {
     QRN_FEATURE_GRAPH_VALIDATE = 1u << 14,
     QRN_FEATURE_PROFILE_CONFIG = 1u << 15,
     QRN_FEATURE_PROFILE_EXTENDED = 1u << 16,
-    QRN_FEATURE_OP_PACKAGE = 1u << 17
+    QRN_FEATURE_OP_PACKAGE = 1u << 17,
+    QRN_FEATURE_BATCH = 1u << 18,  // execute takes multiples of the prepared batch
+    QRN_FEATURE_OPTRACE = 1u << 19 // profiles may trace ops
 } qrn_feature;
 
 // When a list of options arrives.
@@ -60,6 +62,32 @@ typedef struct qrn_capability {
     bool supported;
 } qrn_capability;
 
+// What a finished call tells its profile. Times are measured.
+typedef enum qrn_record_kind {
+    QRN_RECORD_INIT, // a context from a binary
+    QRN_RECORD_FINALIZE,
+    QRN_RECORD_EXECUTE,
+    QRN_RECORD_DEINIT, // of a context, which is gone
+    QRN_RECORD_APPLY,  // of a binary section
+    QRN_RECORD_UPDATE  // of a binary section, without a context
+} qrn_record_kind;
+
+typedef struct qrn_call_record {
+    qrn_record_kind kind;
+    struct qrn_api_context *context; // INIT, FINALIZE, EXECUTE, APPLY
+    struct qrn_api_graph *graph;     // FINALIZE, EXECUTE; APPLY of one graph
+    uint64_t total_ns;               // the call
+    uint64_t backend_ns;             // the part of it inside the backend
+    bool again;                      // FINALIZE: not for the first time
+    // EXECUTE.
+    uint64_t queue_ns;               // executeAsync: in the queue; before the call's total
+    const qrn_node_time *node_times; // detailed profiles, else NULL
+    uint32_t n_nodes;
+    const void *report; // what graph_execute noted, or NULL
+} qrn_call_record;
+
+struct qrn_api_profile;
+
 typedef struct qrn_backend {
     const char *provider_name;                            // "CPU_QTI_AISW"
     uint32_t id;                                          // backend id of the public API
@@ -68,7 +96,10 @@ typedef struct qrn_backend {
     const qrn_capability *capabilities;                   // every key this backend knows
     size_t n_capabilities;
     const qrn_support_table *support; // ops and types
-    uint32_t max_queue_depth;         // of executeAsync; 0: the API's own limit
+    // Longest queue of executeAsync, which then is settled when a context is made; 0: a limit that
+    // nobody meets, and the option may come later.
+    uint32_t max_queue_depth;
+    bool fail_when_full; // executeAsync fails when its queue is full; else it waits
 
     // Custom configs: `custom` is the pointer a client put behind option CUSTOM. NULL function: any
     // custom config is refused. Unknown custom options: one warning, then ignored.
@@ -128,6 +159,12 @@ typedef struct qrn_backend {
     // Runs it: bindings in the order of the plan's io.
     qrn_status (*graph_execute)(struct qrn_api_graph *g, qrn_binding *io,
                                 const qrn_run_options *opt);
+
+    // (optional) Adds the events of a call to a profile. NULL: the events that every backend has.
+    void (*record)(struct qrn_api_profile *p, const qrn_call_record *r);
+    size_t report_bytes; // of qrn_run_options.report in profiled executions; 0: report is NULL
+    // (optional) May a profile have this level, other than BASIC and DETAILED?
+    bool (*profile_level)(uint32_t level);
 
     // Memory: maps a registered descriptor (a Qnn_MemDescriptor_t) to an address.
     qrn_status (*mem_map)(struct qrn_api_context *c, struct qrn_api_mem *m, const void *descriptor);

@@ -47,6 +47,7 @@
     X(ABORTED, "aborted by signal")                                                                \
     X(TIMED_OUT, "timed out")                                                                      \
     X(ALREADY, "already registered")                                                               \
+    X(FULL, "too many executions wait")                                                            \
     X(MAPPING, "memory cannot be mapped")                                                          \
     X(MEMTYPE, "memory type not supported")                                                        \
     X(BINARY, "context binary cannot be used")                                                     \

@@ -158,13 +158,14 @@ static void bind_content(const qrn_plan *p, execution *e) {
 }
 
 // Current shapes and buffers of the call.
-static void bind_io(const qrn_plan *p, execution *e, const qrn_binding *io) {
+static void bind_io(const qrn_plan *p, execution *e, const qrn_binding *io, uint32_t batch) {
     if (p->dynamic)
         for (uint32_t v = 0; v < p->n_values; v++)
             memcpy(e->views[v].dims, p->values[v].view.dims, sizeof e->views[v].dims);
     for (uint32_t i = 0; i < p->n_io; i++) {
         qrn_view *v = &e->views[p->io[i].value];
-        v->data = io[i].data;
+        v->data =
+            io[i].data ? (char *)io[i].data + batch * p->values[p->io[i].value].size_bytes : NULL;
         if (io[i].rank == v->rank && p->values[p->io[i].value].dynamic && !p->io[i].is_output)
             memcpy(v->dims, io[i].dims, sizeof v->dims);
     }
@@ -274,8 +275,28 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+// Runs one step; when times are wanted, adds them to its node. *end is when the step before ended.
+static qrn_status run_timed(qrn_runner *r, execution *e, uint32_t pc, const qrn_run_options *opt,
+                            uint64_t *end) {
+    qrn_node_time *t = opt->node_times ? &opt->node_times[r->plan->steps[pc].node] : NULL;
+    if (t)
+        t->gap_ns += now_ns() - *end;
+    if (opt->poll)
+        QRN_TRY(opt->poll(opt->poll_ctx));
+    uint64_t start = t ? now_ns() : 0;
+    QRN_TRY(run_step(r, e, pc, opt));
+    if (t) {
+        *end = now_ns();
+        t->spent_ns += *end - start;
+        t->first_ns = t->first_ns ? t->first_ns : start;
+        t->last_ns = *end;
+    }
+    return QRN_OK;
+}
+
 static qrn_status run_steps(qrn_runner *r, execution *e, const qrn_run_options *opt) {
     const qrn_plan *p = r->plan;
+    uint64_t end = opt->node_times ? now_ns() : 0;
     for (uint32_t pc = 0; pc < p->n_steps;) {
         const qrn_step *s = &p->steps[pc];
         if (s->kind == QRN_STEP_JUMP) {
@@ -286,12 +307,7 @@ static qrn_status run_steps(qrn_runner *r, execution *e, const qrn_run_options *
             pc = branch_target(p, e, pc);
             continue;
         }
-        if (opt->poll)
-            QRN_TRY(opt->poll(opt->poll_ctx));
-        uint64_t t0 = opt->node_ns ? now_ns() : 0;
-        QRN_TRY(run_step(r, e, pc, opt));
-        if (opt->node_ns)
-            opt->node_ns[s->node] += now_ns() - t0;
+        QRN_TRY(run_timed(r, e, pc, opt, &end));
         pc++;
         if (opt->trace && (pc == p->n_steps || p->steps[pc].node != s->node))
             opt->trace(opt->trace_ctx, p, s->node, e->views);
@@ -326,8 +342,11 @@ qrn_status qrn_runner_run(qrn_runner *r, qrn_binding *io, const qrn_run_options 
     if (stateful)
         pthread_mutex_lock(&r->state_lock);
     qrn_fpenv env = qrn_fpenv_enter();
-    bind_io(r->plan, e, io);
-    qrn_status s = run_steps(r, e, opt);
+    qrn_status s = QRN_OK;
+    for (uint32_t k = 0; k < (opt->n_batch ? opt->n_batch : 1) && s == QRN_OK; k++) {
+        bind_io(r->plan, e, io, k);
+        s = run_steps(r, e, opt);
+    }
     qrn_fpenv_leave(env);
     if (s == QRN_OK)
         s = report_io(r->plan, e, io);

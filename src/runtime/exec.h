@@ -24,18 +24,31 @@ typedef struct qrn_binding {
     uint32_t dims[QRN_MAX_RANK];
     uint32_t rank;     // 0 with rank of the value != 0: use the declared shape
     bool produced;     // outputs: written on return
+    bool shared;       // memory that was registered, not a plain buffer
     uint32_t n_sparse; // sparse outputs: current number of elements on return
 } qrn_binding;
 
+// Times of a node in one call; monotonic clock.
+typedef struct qrn_node_time {
+    uint64_t first_ns, last_ns; // when its first step began and its last one ended; 0: never ran
+    uint64_t spent_ns;          // in its steps
+    uint64_t gap_ns;            // between the step before and each of its own, without polling
+} qrn_node_time;
+
 typedef struct qrn_run_options {
-    qrn_pool *pool;    // NULL: single-threaded
-    uint64_t *node_ns; // NULL, or [plan->n_nodes] to add time to
+    qrn_pool *pool;            // NULL: single-threaded
+    qrn_node_time *node_times; // NULL, or [plan->n_nodes], cleared, to add to
+    // The buffers hold this many sets of values, one behind the other, which are run one after the
+    // other; 0 counts as 1. Only for dense tensors of one size.
+    uint32_t n_batch;
     // (optional) Asked before each step; a status other than OK ends the run with it.
     qrn_status (*poll)(void *ctx);
     void *poll_ctx;
     // (optional) Called after the last step of each node; views holds every value of the plan.
     void (*trace)(void *ctx, const qrn_plan *p, uint32_t node, const qrn_view *views);
     void *trace_ctx;
+    // (optional) Where the backend notes what the profile of the call wants to know.
+    void *report;
 } qrn_run_options;
 
 qrn_status qrn_runner_run(qrn_runner *r, qrn_binding *io, const qrn_run_options *opt);

@@ -211,6 +211,8 @@ static qrn_status global_config(const void *config) {
 static const qrn_capability capabilities[] = {
     {QNN_PROPERTY_BACKEND_SUPPORT_PLATFORM_OPTIONS, true},
     {QNN_PROPERTY_GROUP_DEVICE, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_FINALIZE_SIGNAL, true},
+    {QNN_PROPERTY_GRAPH_SUPPORT_EXECUTE_ASYNC_SIGNAL, true},
     {QNN_PROPERTY_GRAPH_SUPPORT_NULL_INPUTS, false},
     {QNN_PROPERTY_GROUP_CUSTOM + 7, true}, // a key that only this backend knows
 };

@@ -3,6 +3,7 @@
 // The HTP backend: what it can do, and how it finalizes and executes. The numbers are the NPU's,
 // the work is done by the host's kernels.
 #include "backend/htp/htp.h"
+#include "backend/htp/mem.h"
 
 #include "api/errors.h"
 #include "api/interface.h"
@@ -65,6 +66,7 @@ static qrn_status context_create(qrn_api_context *c) {
 }
 
 static qrn_status context_free(qrn_api_context *c) {
+    qrn_mem_free_all(c); // handles need what is freed here
     leave_context(c->backend, c->impl);
     qrn_free(c->impl);
     c->impl = NULL;
@@ -167,6 +169,8 @@ const qrn_backend qrn_this_backend = {
     .op_check = qrn_htp_op_check,
     .graph_finalize = qrn_htp_graph_finalize,
     .graph_execute = graph_execute,
+    .mem_map = qrn_htp_mem_map,
+    .mem_unmap = qrn_htp_mem_unmap,
 };
 
 Qnn_ErrorHandle_t QnnInterface_getProviders(const QnnInterface_t ***providerList,

@@ -57,7 +57,8 @@ typedef struct qrn_htp_context {
     const unsigned char *file; // bytes of that binary, in use until the end
     void *owned;               // our copy of them; NULL: they are the client's
     uint64_t file_bytes;
-    void *session; // of session.c
+    void *session;                    // of session.c
+    struct qrn_htp_mapping *mappings; // of registered memory (mem.c)
 } qrn_htp_context;
 
 // --- graphs
