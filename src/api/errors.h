@@ -20,6 +20,7 @@ typedef enum qrn_component {
     QRN_COMP_PROFILE,
     QRN_COMP_ERROR,
     QRN_COMP_GLOBAL_CONFIG,
+    QRN_COMP_PERF, // performance infrastructure of the HTP
     QRN_COMP_COUNT
 } qrn_component;
 

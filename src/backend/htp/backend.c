@@ -4,6 +4,7 @@
 // the work is done by the host's kernels.
 #include "backend/htp/htp.h"
 #include "backend/htp/mem.h"
+#include "backend/htp/power.h"
 
 #include "api/errors.h"
 #include "api/interface.h"
@@ -24,6 +25,7 @@ static qrn_status backend_free(qrn_api_backend *b) {
     b->pool = NULL;
     qrn_free(b->impl);
     b->impl = NULL;
+    qrn_htp_power_backend_freed();
     return QRN_OK;
 }
 
@@ -133,6 +135,7 @@ static const qrn_capability capabilities[] = {
     {QNN_PROPERTY_LOG_SUPPORTS_DEFAULT_STREAM, true},
     {QNN_PROPERTY_GROUP_PROFILE, true},
     {QNN_PROPERTY_GROUP_DEVICE, true},
+    {QNN_PROPERTY_DEVICE_SUPPORT_INFRASTRUCTURE, true},
 };
 // clang-format on
 
@@ -159,6 +162,7 @@ const qrn_backend qrn_this_backend = {
     .device_settle = qrn_htp_device_settle,
     .platform_info = qrn_htp_platform_info,
     .platform_info_free = qrn_htp_platform_info_free,
+    .infrastructure = qrn_htp_infrastructure,
     .global_config = qrn_htp_global_config,
     .context_create = context_create,
     .context_free = context_free,

@@ -7,8 +7,9 @@
 // which one it is, so it is read word by word, and never beyond byte 12 while the older layout is
 // possible.
 //
-// State of the library: the device that stands for "none", fixed by its first use; a global option
-// given before that chooses its chip.
+// State of the library: the device that stands for "none", fixed by its first use (a global option
+// given before that chooses its chip), and the list of living devices, for what the API does not
+// bind to a device handle.
 #include "backend/htp/device.h"
 
 #include "api/errors.h"
@@ -25,7 +26,12 @@ typedef struct device_impl {
     qrn_htp_device facts; // first: impl pointers are used as qrn_htp_device
     qrn_htp_wish settled; // facts follow from it
     qrn_htp_wish wish;    // of the list that is being read
+    qrn_api_log *log;     // of the handle
+    struct device_impl *older, *newer;
 } device_impl;
+
+static device_impl *newest;
+static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER; // guards the list and facts in it
 
 static atomic_uint global_soc; // 0: not given
 static qrn_htp_device fallback;
@@ -73,15 +79,41 @@ qrn_status qrn_htp_device_create(qrn_api_device *d) {
     if (!impl)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a device");
     impl->facts = *default_device();
+    impl->log = d->log;
     d->impl = impl;
+    pthread_mutex_lock(&devices_lock);
+    impl->older = newest;
+    if (newest)
+        newest->newer = impl;
+    newest = impl;
+    pthread_mutex_unlock(&devices_lock);
     warn_of_bad_rows(d->log);
     return QRN_OK;
 }
 
 qrn_status qrn_htp_device_free(qrn_api_device *d) {
-    qrn_free(d->impl);
+    device_impl *impl = d->impl;
+    pthread_mutex_lock(&devices_lock);
+    if (impl->older)
+        impl->older->newer = impl->newer;
+    if (impl->newer)
+        impl->newer->older = impl->older;
+    else
+        newest = impl->older;
+    pthread_mutex_unlock(&devices_lock);
+    qrn_free(impl);
     d->impl = NULL;
     return QRN_OK;
+}
+
+qrn_api_log *qrn_htp_newest_device(qrn_htp_device *out) {
+    *out = *default_device();
+    pthread_mutex_lock(&devices_lock);
+    if (newest)
+        *out = newest->facts;
+    qrn_api_log *log = newest ? qrn_log_hold(newest->log) : NULL;
+    pthread_mutex_unlock(&devices_lock);
+    return log;
 }
 
 static uint32_t word_at(const void *custom, size_t offset) {
@@ -92,11 +124,16 @@ static uint32_t word_at(const void *custom, size_t offset) {
 
 enum { AT_OLDER = 4, AT = 8, AT_SECOND = 12 }; // bytes: the value, or a device id and the value
 
-// A pair (device id, value). There is one device, number 0: if the second word is neither 0 nor a
-// device id, it is the value of the older layout.
-static uint32_t pair_value(const void *custom) {
+// Values of a pair (device id, value). The word at 8 is the value in the older layout and the
+// device id in today's: architectures are no small numbers, and there is hardly a device but 0.
+static uint32_t arch_value(const void *custom) {
     uint32_t word = word_at(custom, AT);
-    return word ? word : word_at(custom, AT_SECOND);
+    return word >= QNN_HTP_DEVICE_ARCH_V68 ? word : word_at(custom, AT_SECOND);
+}
+
+static bool bool_value(const void *custom) {
+    uint32_t word = word_at(custom, AT);
+    return ((word ? word : word_at(custom, AT_SECOND)) & 0xFF) != 0; // a bool is one byte
 }
 
 qrn_status qrn_htp_device_config(qrn_api_device *d, const void *custom) {
@@ -109,10 +146,10 @@ qrn_status qrn_htp_device_config(qrn_api_device *d, const void *custom) {
         w->soc_older = word_at(custom, AT_OLDER);
         return QRN_OK;
     case QNN_HTP_DEVICE_CONFIG_OPTION_ARCH:
-        w->arch = pair_value(custom);
+        w->arch = arch_value(custom);
         return QRN_OK;
     case QNN_HTP_DEVICE_CONFIG_OPTION_SIGNEDPD:
-        w->signed_pd = (pair_value(custom) & 0xFF) != 0; // a bool: one byte
+        w->signed_pd = bool_value(custom);
         return QRN_OK;
     case QNN_HTP_DEVICE_CONFIG_OPTION_SECUREPD:
         return QRN_FAIL(QRN_E_UNSUPPORTED,
@@ -211,12 +248,15 @@ qrn_status qrn_htp_wish_facts(const qrn_htp_wish *w, qrn_api_log *log, qrn_htp_d
 
 qrn_status qrn_htp_device_settle(qrn_api_device *d, bool list_is_good) {
     device_impl *impl = d->impl;
-    qrn_status s = QRN_OK;
-    if (list_is_good)
-        s = qrn_htp_wish_facts(&impl->wish, d->log, &impl->facts);
-    if (list_is_good && s == QRN_OK)
-        impl->settled = impl->wish;
-    else
+    qrn_htp_device facts;
+    qrn_status s = list_is_good ? qrn_htp_wish_facts(&impl->wish, d->log, &facts) : QRN_OK;
+    if (!list_is_good || s != QRN_OK) {
         impl->wish = impl->settled;
-    return s;
+        return s;
+    }
+    impl->settled = impl->wish;
+    pthread_mutex_lock(&devices_lock);
+    impl->facts = facts;
+    pthread_mutex_unlock(&devices_lock);
+    return QRN_OK;
 }

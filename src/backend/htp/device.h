@@ -28,6 +28,10 @@ typedef struct qrn_htp_wish {
 // only. Contradictions that the API forgives are told to the log.
 qrn_status qrn_htp_wish_facts(const qrn_htp_wish *w, qrn_api_log *log, qrn_htp_device *out);
 
+// Facts of the newest living device, those of the default one when none lives. Returns its log or
+// NULL, held for the caller (qrn_log_release).
+qrn_api_log *qrn_htp_newest_device(qrn_htp_device *out);
+
 // platform.c: reads a QnnDevice_PlatformInfo_t into a wish.
 qrn_status qrn_htp_wish_platform(qrn_htp_wish *w, const void *info);
 

@@ -1,0 +1,808 @@
+// SPDX-License-Identifier: MIT
+//
+// Power votes: every rule through the functions a client calls; the vote in force is read through
+// the backend's own function. Numbers are the published ones.
+#include "backend/htp/power.h"
+#include "htp_client.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { INVALID = 13001, UNKNOWN_OPTION = 13002, UNSUPPORTED = 13004, NO_MEMORY = 13005 };
+
+typedef QnnHtpPerfInfrastructure_PowerConfig_t config;
+
+static htp_table qnn;
+static QnnHtpDevice_PerfInfrastructure_t perf;
+static Qnn_DeviceHandle_t device;
+
+static int open_library(void **state) {
+    (void)state;
+    qnn = htp_open();
+    QnnDevice_Infrastructure_t infra = NULL;
+    HTP_OK(qnn.deviceGetInfrastructure(&infra));
+    assert_int_equal(infra->infraType, QNN_HTP_DEVICE_INFRASTRUCTURE_TYPE_PERF);
+    perf = infra->perfInfra;
+    return 0;
+}
+
+// A device of an architecture becomes the newest one.
+static void use_arch(uint32_t arch) {
+    QnnHtpDevice_CustomConfig_t custom;
+    memset(&custom, 0, sizeof custom);
+    custom.option = QNN_HTP_DEVICE_CONFIG_OPTION_ARCH;
+    custom.arch.arch = (QnnHtpDevice_Arch_t)arch;
+    QnnDevice_Config_t one = {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &custom};
+    const QnnDevice_Config_t *list[] = {&one, NULL};
+    if (device)
+        HTP_OK(qnn.deviceFree(device));
+    HTP_OK(qnn.deviceCreate(NULL, list, &device));
+}
+
+static int teardown(void **state) {
+    (void)state;
+    if (device)
+        HTP_OK(qnn.deviceFree(device));
+    device = NULL;
+    qrn_htp_power_old_firmware(false);
+    qrn_htp_power_restart(); // drops what the process holds but votes on the finer scale
+    return 0;
+}
+
+static uint32_t new_id(void) {
+    uint32_t id = 0;
+    HTP_OK(perf.createPowerConfigId(0, 0, &id));
+    assert_int_not_equal(id, 0);
+    return id;
+}
+
+static Qnn_ErrorHandle_t send(uint32_t id, const config *a) {
+    const config *list[] = {a, NULL};
+    return perf.setPowerConfig(id, list);
+}
+
+static Qnn_ErrorHandle_t send_two(uint32_t id, const config *a, const config *b) {
+    const config *list[] = {a, b, NULL};
+    return perf.setPowerConfig(id, list);
+}
+
+static qrn_htp_vote vote_of(uint32_t id) {
+    qrn_htp_vote v;
+    assert_true(qrn_htp_power_vote(id, &v));
+    return v;
+}
+
+// Bus and core at one corner, clocks fixed.
+static config dcvs(uint32_t id, QnnHtpPerfInfrastructure_VoltageCorner_t corner) {
+    config c;
+    memset(&c, 0, sizeof c);
+    c.option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3;
+    c.dcvsV3Config = (QnnHtpPerfInfrastructure_DcvsV3_t){
+        .contextId = id,
+        .setDcvsEnable = 1,
+        .powerMode = QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE,
+        .setSleepLatency = 1,
+        .sleepLatency = 40,
+        .setBusParams = 1,
+        .busVoltageCornerMin = corner,
+        .busVoltageCornerTarget = corner,
+        .busVoltageCornerMax = corner,
+        .setCoreParams = 1,
+        .coreVoltageCornerMin = corner,
+        .coreVoltageCornerTarget = corner,
+        .coreVoltageCornerMax = corner,
+    };
+    return c;
+}
+
+static config dcvs_exp(uint32_t id, uint32_t corner) {
+    QnnHtpPerfInfrastructure_ExpVoltageCorner_t e =
+        (QnnHtpPerfInfrastructure_ExpVoltageCorner_t)corner;
+    config c;
+    memset(&c, 0, sizeof c);
+    c.option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3_EXP;
+    c.dcvsV3ExpConfig = (QnnHtpPerfInfrastructure_DcvsV3Exp_t){
+        .contextId = id,
+        .powerMode = QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE,
+        .setBusParams = 1,
+        .busVoltageCornerMin = e,
+        .busVoltageCornerTarget = e,
+        .busVoltageCornerMax = e,
+        .setCoreParams = 1,
+        .coreVoltageCornerMin = e,
+        .coreVoltageCornerTarget = e,
+        .coreVoltageCornerMax = e,
+    };
+    return c;
+}
+
+static config hmx(uint32_t corner) {
+    QnnHtpPerfInfrastructure_ExpVoltageCorner_t e =
+        (QnnHtpPerfInfrastructure_ExpVoltageCorner_t)corner;
+    config c;
+    memset(&c, 0, sizeof c);
+    c.option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_HMX_V2;
+    c.hmxV2Config.hmxVoltageCornerMin = e;
+    c.hmxV2Config.hmxVoltageCornerTarget = e;
+    c.hmxV2Config.hmxVoltageCornerMax = e;
+    return c;
+}
+
+static config hmx_default(void) {
+    config c = hmx(0x55); // no corner of the scale: must not be looked at
+    c.hmxV2Config.hmxPickDefault = 1;
+    return c;
+}
+
+static config ceng(QnnHtpPerfInfrastructure_VoltageCorner_t corner) {
+    config c;
+    memset(&c, 0, sizeof c);
+    c.option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_CENG;
+    c.cengConfig.cengVoltageCornerMin = corner;
+    c.cengConfig.cengVoltageCornerTarget = corner;
+    c.cengConfig.cengVoltageCornerMax = corner;
+    return c;
+}
+
+static config ceng_exp(uint32_t corner) {
+    QnnHtpPerfInfrastructure_ExpVoltageCorner_t e =
+        (QnnHtpPerfInfrastructure_ExpVoltageCorner_t)corner;
+    config c;
+    memset(&c, 0, sizeof c);
+    c.option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_CENG_EXP;
+    c.cengExpConfig.cengVoltageCornerMin = e;
+    c.cengExpConfig.cengVoltageCornerTarget = e;
+    c.cengExpConfig.cengVoltageCornerMax = e;
+    return c;
+}
+
+// An option that is one number.
+static config number(QnnHtpPerfInfrastructure_PowerConfigOption_t option, uint32_t value) {
+    config c;
+    memset(&c, 0, sizeof c);
+    c.option = option;
+    c.rpcPollingTimeConfig = value;
+    return c;
+}
+#define POLLING(us) number(QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_POLLING_TIME, us)
+#define ADAPTIVE(us)                                                                               \
+    number(QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_ADAPTIVE_POLLING_TIME, us)
+#define LATENCY(us) number(QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_CONTROL_LATENCY, us)
+#define HMX_TIMEOUT(us)                                                                            \
+    number(QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_HMX_TIMEOUT_INTERVAL_US, us)
+#define DDR(on) number(QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DDR_PERF_MODE, on)
+#define NOM DCVS_VOLTAGE_VCORNER_NOM
+#define MAX DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER
+
+static void accepts(uint32_t id, config c) { HTP_OK(send(id, &c)); }
+static void refuses(uint32_t id, config c, unsigned code) { HTP_FAILS(send(id, &c), code); }
+
+static void htp_pwr_01_ids(void **state) {
+    (void)state;
+    uint32_t a = new_id(), b = new_id(), c = 77;
+    assert_int_not_equal(a, b);
+    HTP_FAILS(perf.createPowerConfigId(0, 0, NULL), INVALID);
+    HTP_FAILS(perf.createPowerConfigId(1, 0, &c), INVALID);
+    HTP_FAILS(perf.createPowerConfigId(0, 1, &c), INVALID);
+    assert_int_equal(c, 77);
+    HTP_OK(perf.destroyPowerConfigId(a));
+    HTP_OK(perf.destroyPowerConfigId(b));
+}
+
+static void ids_run_out_and_come_back(void **state) {
+    (void)state;
+    static uint32_t ids[QRN_HTP_POWER_IDS_MAX];
+    for (uint32_t i = 0; i < QRN_HTP_POWER_IDS_MAX; i++)
+        ids[i] = new_id();
+    uint32_t more = 0;
+    HTP_FAILS(perf.createPowerConfigId(0, 0, &more), NO_MEMORY);
+    for (uint32_t i = 0; i < QRN_HTP_POWER_IDS_MAX; i++)
+        HTP_OK(perf.destroyPowerConfigId(ids[i]));
+    HTP_OK(perf.destroyPowerConfigId(new_id()));
+}
+
+static void htp_pwr_02_lists(void **state) {
+    (void)state;
+    uint32_t id = new_id();
+    const config *empty[] = {NULL};
+    config nom = dcvs(id, NOM), unknown = number(11, 0);
+    HTP_OK(perf.setPowerConfig(id, NULL));
+    HTP_OK(perf.setPowerConfig(id, empty));
+    assert_false(vote_of(id).dcvs.voted);
+    HTP_FAILS(perf.setPowerConfig(id + 1, NULL), INVALID);
+    HTP_FAILS(send(id + 1, &nom), INVALID);
+    // A list that fails changes nothing.
+    HTP_FAILS(send_two(id, &nom, &unknown), UNKNOWN_OPTION);
+    assert_false(vote_of(id).dcvs.voted);
+    accepts(id, nom);
+    HTP_OK(perf.setPowerConfig(id, NULL));
+    assert_int_equal(vote_of(id).dcvs.core.target, NOM);
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_02_null_client_overrides(void **state) {
+    (void)state;
+    uint64_t at_rest = qrn_htp_clock_hz();
+    uint32_t a = new_id(), b = new_id();
+    accepts(a, dcvs(a, DCVS_VOLTAGE_VCORNER_TURBO));
+    accepts(b, dcvs(b, DCVS_VOLTAGE_VCORNER_SVS));
+    // Of several clients the fastest counts.
+    assert_int_equal(qrn_htp_clock_hz(), qrn_htp_corner_hz(0x80, 0));
+    accepts(0, dcvs(0, DCVS_VOLTAGE_VCORNER_SVS2));
+    assert_int_equal(qrn_htp_clock_hz(), qrn_htp_corner_hz(0x30, 0));
+    assert_int_equal(vote_of(0).dcvs.core.target, 0x30);
+    HTP_OK(perf.destroyPowerConfigId(0));
+    HTP_FAILS(perf.destroyPowerConfigId(0), INVALID);
+    assert_int_equal(qrn_htp_clock_hz(), qrn_htp_corner_hz(0x80, 0));
+    HTP_OK(perf.destroyPowerConfigId(a));
+    assert_int_equal(qrn_htp_clock_hz(), qrn_htp_corner_hz(0x40, 0));
+    HTP_OK(perf.destroyPowerConfigId(b));
+    assert_int_equal(qrn_htp_clock_hz(), at_rest);
+}
+
+static void htp_pwr_03_destroy_withdraws(void **state) {
+    (void)state;
+    use_arch(75);
+    uint32_t id = new_id();
+    accepts(id, dcvs(id, NOM));
+    accepts(id, hmx(0x200));
+    accepts(id, ceng(NOM));
+    HTP_OK(perf.destroyPowerConfigId(id));
+    HTP_FAILS(perf.destroyPowerConfigId(id), INVALID);
+    HTP_FAILS(perf.setPowerConfig(id, NULL), INVALID);
+    qrn_htp_vote v;
+    assert_false(qrn_htp_power_vote(id, &v));
+    // An id that comes next holds nothing of it.
+    id = new_id();
+    v = vote_of(id);
+    assert_false(v.dcvs.voted || v.hmx.voted || v.ceng.voted);
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_04_memory_config(void **state) {
+    (void)state;
+    QnnHtpPerfInfrastructure_MemoryConfig_t m = {
+        .option = QNN_HTP_PERF_INFRASTRUCTURE_MEMORY_CONFIGOPTION_GROW_SIZE,
+        .memGrowSizeConfig = 1u << 20};
+    const QnnHtpPerfInfrastructure_MemoryConfig_t *list[] = {&m, NULL};
+    assert_int_equal(qrn_htp_power_grow_size(), 16u << 20);
+    HTP_OK(perf.setMemoryConfig(0, 0, NULL));
+    HTP_FAILS(perf.setMemoryConfig(1, 0, list), INVALID);
+    HTP_FAILS(perf.setMemoryConfig(0, 1, list), INVALID);
+    HTP_OK(perf.setMemoryConfig(0, 0, list));
+    assert_int_equal(qrn_htp_power_grow_size(), 1u << 20);
+    HTP_OK(perf.setMemoryConfig(0, 0, list));
+    m.memGrowSizeConfig = 2u << 20; // once per backend
+    HTP_FAILS(perf.setMemoryConfig(0, 0, list), INVALID);
+    m.option = 2;
+    HTP_FAILS(perf.setMemoryConfig(0, 0, list), UNKNOWN_OPTION);
+    assert_int_equal(qrn_htp_power_grow_size(), 1u << 20);
+    Qnn_BackendHandle_t backend;
+    HTP_OK(qnn.backendCreate(NULL, NULL, &backend));
+    HTP_OK(qnn.backendFree(backend));
+    assert_int_equal(qrn_htp_power_grow_size(), 16u << 20);
+}
+
+static void htp_pwr_06_pwr_10_flags_decide_what_counts(void **state) {
+    (void)state;
+    uint32_t id = new_id();
+    config c = dcvs(id, NOM);
+    c.dcvsV3Config.setSleepDisable = 1;
+    c.dcvsV3Config.sleepDisable = 1;
+    c.dcvsV3Config.busVoltageCornerMin = DCVS_VOLTAGE_VCORNER_SVS2;
+    c.dcvsV3Config.busVoltageCornerMax = DCVS_VOLTAGE_VCORNER_TURBO;
+    accepts(id, c);
+    qrn_htp_vote v = vote_of(id);
+    assert_true(v.dcvs.voted && v.dcvs.bus_voted && v.dcvs.core_voted && v.dcvs.sleep_disabled);
+    assert_false(v.dcvs.on);
+    assert_int_equal(v.dcvs.sleep_latency_us, 40);
+    assert_int_equal(v.dcvs.bus.min, 0x30);
+    assert_int_equal(v.dcvs.bus.target, 0x60);
+    assert_int_equal(v.dcvs.bus.max, 0x80);
+    assert_int_equal(v.dcvs.core.min, 0x60);
+    // Values whose flag is 0 are not looked at, not even to refuse them.
+    memset(&c.dcvsV3Config, 0xFF, sizeof c.dcvsV3Config);
+    c.dcvsV3Config.contextId = id;
+    c.dcvsV3Config.setDcvsEnable = c.dcvsV3Config.setSleepLatency = 0;
+    c.dcvsV3Config.setSleepDisable = c.dcvsV3Config.setBusParams = 0;
+    c.dcvsV3Config.setCoreParams = 0;
+    accepts(id, c);
+    qrn_htp_vote w = vote_of(id);
+    assert_int_equal(w.dcvs.sleep_latency_us, 40);
+    assert_int_equal(w.dcvs.bus.max, 0x80);
+    assert_int_equal(w.dcvs.core.target, 0x60);
+    assert_true(w.dcvs.sleep_disabled);
+    // Each id has its own.
+    uint32_t other = new_id();
+    assert_false(vote_of(other).dcvs.voted);
+    HTP_OK(perf.destroyPowerConfigId(other));
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_11_sleep_latency(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t us;
+        bool good;
+    } cases[] = {{9, false}, {10, true}, {65535, true}, {65536, false}, {0, false}};
+    uint32_t id = new_id();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        config c = dcvs(id, NOM);
+        c.dcvsV3Config.sleepLatency = cases[i].us;
+        HTP_FAILS(send(id, &c), cases[i].good ? 0u : INVALID);
+    }
+    assert_int_equal(vote_of(id).dcvs.sleep_latency_us, 65535);
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_12_power_mode(void **state) {
+    (void)state;
+    static const uint32_t good[] = {1, 2, 4, 8, 0x10, 0x20}, bad[] = {0, 3, 0x40, 0x7FFFFFFF};
+    uint32_t id = new_id();
+    config c = dcvs(id, NOM);
+    c.dcvsV3Config.dcvsEnable = 1;
+    for (size_t i = 0; i < 6; i++) {
+        c.dcvsV3Config.powerMode = (QnnHtpPerfInfrastructure_PowerMode_t)good[i];
+        accepts(id, c);
+        assert_int_equal(vote_of(id).dcvs.mode, good[i]);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        c.dcvsV3Config.powerMode = (QnnHtpPerfInfrastructure_PowerMode_t)bad[i];
+        refuses(id, c, INVALID);
+    }
+    // It does not count with fixed clocks, whatever it is.
+    c.dcvsV3Config.dcvsEnable = 0;
+    accepts(id, c);
+    assert_int_equal(vote_of(id).dcvs.mode, 0);
+    c.dcvsV3Config.dcvsEnable = 1;
+    c.dcvsV3Config.setDcvsEnable = 0;
+    accepts(id, c);
+    assert_int_equal(vote_of(id).dcvs.mode, 0);
+    assert_false(vote_of(id).dcvs.on);
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_13_context_id(void **state) {
+    (void)state;
+    uint32_t id = new_id();
+    refuses(id, dcvs(id + 1, NOM), INVALID);
+    refuses(id, dcvs(0, NOM), INVALID);
+    assert_false(vote_of(id).dcvs.voted);
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_14_corners(void **state) {
+    (void)state;
+    static const uint32_t good[] = {0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70,
+                                    0x80, 0x90, 0x92, 0x93, 0x94, 0x95, 0xA0};
+    uint32_t id = new_id();
+    uint64_t before = 0;
+    for (uint32_t corner = 0, i = 0; corner < 0x300; corner++) {
+        config c = dcvs(id, (QnnHtpPerfInfrastructure_VoltageCorner_t)corner);
+        bool known = i < sizeof good / sizeof *good && good[i] == corner;
+        HTP_FAILS(send(id, &c), known ? 0u : INVALID);
+        if (known) {
+            assert_int_equal(vote_of(id).dcvs.core.target, corner);
+            assert_true(qrn_htp_clock_hz() >= before); // faster corners are not slower
+            before = qrn_htp_clock_hz();
+            i++;
+        }
+    }
+    // Each of the six is checked.
+    for (int i = 0; i < 6; i++) {
+        config c = dcvs(id, NOM);
+        QnnHtpPerfInfrastructure_VoltageCorner_t *six[] = {
+            &c.dcvsV3Config.busVoltageCornerMin,     &c.dcvsV3Config.busVoltageCornerTarget,
+            &c.dcvsV3Config.busVoltageCornerMax,     &c.dcvsV3Config.coreVoltageCornerMin,
+            &c.dcvsV3Config.coreVoltageCornerTarget, &c.dcvsV3Config.coreVoltageCornerMax};
+        *six[i] = (QnnHtpPerfInfrastructure_VoltageCorner_t)0x61;
+        refuses(id, c, INVALID);
+    }
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_15_clock_follows_the_vote(void **state) {
+    (void)state;
+    uint32_t id = new_id();
+    config c = dcvs(id, NOM);
+    c.dcvsV3Config.coreVoltageCornerMin = DCVS_VOLTAGE_VCORNER_SVS2;
+    c.dcvsV3Config.coreVoltageCornerMax = DCVS_VOLTAGE_VCORNER_TURBO;
+    accepts(id, c);
+    assert_int_equal(qrn_htp_clock_hz(), qrn_htp_corner_hz(0x60, 0)); // off: the target
+    c.dcvsV3Config.dcvsEnable = 1;
+    accepts(id, c);
+    assert_int_equal(qrn_htp_clock_hz(), qrn_htp_corner_hz(0x80, 0)); // on, under load: max
+    c.dcvsV3Config.powerMode = QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_POWER_SAVER_MODE;
+    accepts(id, c);
+    assert_int_equal(qrn_htp_clock_hz(), qrn_htp_corner_hz(0x30, 0)); // saving: min
+    // As documented in docs/htp-device.md.
+    assert_int_equal(qrn_htp_corner_hz(0x60, 0), 900000000);
+    assert_int_equal(qrn_htp_corner_hz(0xA0, 0), 1500000000);
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_20_control_latency(void **state) {
+    (void)state;
+    uint32_t id = new_id();
+    assert_int_equal(vote_of(id).rpc_latency_us, 0);
+    accepts(id, LATENCY(100));
+    assert_int_equal(vote_of(id).rpc_latency_us, 100);
+    uint32_t other = new_id(); // of a session
+    assert_int_equal(vote_of(other).rpc_latency_us, 0);
+    HTP_OK(perf.destroyPowerConfigId(other));
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_21_polling_time(void **state) {
+    (void)state;
+    uint32_t id = new_id();
+    use_arch(69);
+    assert_int_equal(qrn_htp_power_rpc().polling_us, 0);
+    accepts(id, POLLING(9999));
+    refuses(id, POLLING(10000), INVALID);
+    assert_int_equal(qrn_htp_power_rpc().polling_us, 9999);
+    HTP_OK(perf.destroyPowerConfigId(id)); // of the process
+    assert_int_equal(qrn_htp_power_rpc().polling_us, 9999);
+    id = new_id();
+    accepts(id, POLLING(0));
+    assert_int_equal(qrn_htp_power_rpc().polling_us, 0);
+    use_arch(68);
+    refuses(id, POLLING(100), UNSUPPORTED);
+    // Without any architecture asked for nothing is refused: clients poll by default.
+    HTP_OK(qnn.deviceFree(device));
+    device = NULL;
+    accepts(id, POLLING(100));
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_22_adaptive_polling(void **state) {
+    (void)state;
+    use_arch(73);
+    uint32_t id = new_id();
+    refuses(id, ADAPTIVE(1000), INVALID);
+    config polling = POLLING(9999), adaptive = ADAPTIVE(1000);
+    HTP_OK(send_two(id, &adaptive, &polling)); // the order does not matter
+    assert_int_equal(qrn_htp_power_rpc().adaptive_us, 1000);
+    accepts(id, POLLING(0)); // without effect now
+    assert_int_equal(qrn_htp_power_rpc().adaptive_us, 0);
+    accepts(id, ADAPTIVE(0));
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_23_refused_on_qnx(void **state) {
+    (void)state;
+    qrn_htp_power_facts facts = {.arch = 75, .qnx = true};
+    qrn_htp_vote v = {0};
+    qrn_htp_rpc rpc = {0};
+    config latency = LATENCY(100), polling = POLLING(100), timeout = HMX_TIMEOUT(5);
+    const config *one[] = {&latency, NULL}, *two[] = {&polling, NULL}, *three[] = {&timeout, NULL};
+    assert_int_equal(qrn_htp_vote_apply(&facts, 1, one, &v, &rpc), QRN_E_UNSUPPORTED);
+    assert_int_equal(qrn_htp_vote_apply(&facts, 1, two, &v, &rpc), QRN_E_UNSUPPORTED);
+    assert_int_equal(qrn_htp_vote_apply(&facts, 1, three, &v, &rpc), QRN_OK);
+    facts.qnx = false;
+    assert_int_equal(qrn_htp_vote_apply(&facts, 1, one, &v, &rpc), QRN_OK);
+    assert_int_equal(qrn_htp_vote_apply(&facts, 1, two, &v, &rpc), QRN_OK);
+}
+
+static void htp_pwr_24_hmx_timeout(void **state) {
+    (void)state;
+    uint32_t id = new_id();
+    accepts(id, HMX_TIMEOUT(300000));
+    assert_int_equal(vote_of(id).hmx_timeout_us, 300000);
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_25_ddr_mode(void **state) {
+    (void)state;
+    use_arch(81);
+    uint32_t id = new_id();
+    refuses(id, DDR(1), INVALID); // neither polling nor a vote
+    accepts(id, POLLING(9999));
+    refuses(id, DDR(1), INVALID); // no vote
+    config c = dcvs(id, MAX);
+    c.dcvsV3Config.busVoltageCornerMin = DCVS_VOLTAGE_VCORNER_TURBO;
+    accepts(id, c);
+    refuses(id, DDR(1), INVALID); // not all three
+    accepts(id, dcvs(id, MAX));
+    accepts(id, DDR(1));
+    assert_true(vote_of(id).ddr);
+    accepts(id, POLLING(0)); // a condition goes, and the mode with it
+    assert_false(vote_of(id).ddr);
+    refuses(id, DDR(1), INVALID);
+    accepts(id, DDR(0));
+    use_arch(79);
+    accepts(id, POLLING(9999));
+    refuses(id, DDR(1), INVALID); // not on this chip
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_30_hmx_needs_v75(void **state) {
+    (void)state;
+    uint32_t id = new_id();
+    accepts(id, dcvs(id, NOM));
+    use_arch(73);
+    refuses(id, hmx(0x200), UNSUPPORTED);
+    use_arch(75);
+    accepts(id, hmx(0x200));
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_31_pwr_33_hmx_follows_dcvs_by_default(void **state) {
+    (void)state;
+    use_arch(75);
+    uint32_t id = new_id();
+    accepts(id, dcvs(id, DCVS_VOLTAGE_VCORNER_TURBO));
+    qrn_htp_vote v = vote_of(id);
+    assert_false(v.hmx.voted);
+    assert_int_equal(v.hmx.corners.min, 0x80);
+    assert_int_equal(v.hmx.corners.target, 0x80);
+    assert_int_equal(v.hmx.corners.max, 0x80);
+    accepts(id, hmx_default()); // corners are not looked at
+    assert_int_equal(vote_of(id).hmx.corners.target, 0x80);
+    config c = hmx(0x180);
+    c.hmxV2Config.hmxVoltageCornerMax = DCVS_EXP_VCORNER_NOM;
+    c.hmxV2Config.hmxPerfMode = QNN_HTP_PERF_INFRASTRUCTURE_CLK_PERF_LOW;
+    accepts(id, c);
+    v = vote_of(id);
+    assert_true(v.hmx.voted);
+    assert_int_equal(v.hmx.corners.min, 0x180);
+    assert_int_equal(v.hmx.corners.max, 0x200);
+    assert_int_equal(v.hmx.perf, 1);
+    refuses(id, hmx(0x60), INVALID); // of the other scale
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_32_hmx_needs_dcvs(void **state) {
+    (void)state;
+    use_arch(75);
+    uint32_t id = new_id();
+    refuses(id, hmx(0x200), INVALID);
+    config a = hmx(0x200), b = dcvs(id, NOM);
+    HTP_OK(send_two(id, &a, &b));
+    assert_true(vote_of(id).hmx.voted);
+    // A vote of another id does not help.
+    uint32_t other = new_id();
+    refuses(other, hmx(0x200), INVALID);
+    HTP_OK(perf.destroyPowerConfigId(other));
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_34_default_comes_back_on_demand_only(void **state) {
+    (void)state;
+    use_arch(75);
+    uint32_t id = new_id();
+    accepts(id, dcvs(id, NOM));
+    accepts(id, hmx(0x200));
+    accepts(id, dcvs(id, DCVS_VOLTAGE_VCORNER_TURBO));
+    assert_int_equal(vote_of(id).hmx.corners.target, 0x200);
+    accepts(id, hmx_default());
+    assert_false(vote_of(id).hmx.voted);
+    assert_int_equal(vote_of(id).hmx.corners.target, 0x80);
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_35_reverting_needs_dcvs(void **state) {
+    (void)state;
+    use_arch(75);
+    uint32_t id = new_id();
+    refuses(id, hmx_default(), INVALID);
+    accepts(id, dcvs(id, NOM));
+    accepts(id, hmx(0x200));
+    qrn_htp_power_restart(); // takes the DCVS vote
+    refuses(id, hmx(0x180), INVALID);
+    refuses(id, hmx_default(), INVALID);
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_36_table(void **state) {
+    (void)state;
+    use_arch(75);
+    static const struct {
+        bool dcvs, hmx, good;
+    } rows[] = {{true, true, true}, {false, true, false}, {true, false, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint32_t id = new_id();
+        config d = dcvs(id, NOM), h = hmx(0x280);
+        const config *list[3] = {0};
+        size_t n = 0;
+        if (rows[i].dcvs)
+            list[n++] = &d;
+        if (rows[i].hmx)
+            list[n++] = &h;
+        HTP_FAILS(perf.setPowerConfig(id, list), rows[i].good ? 0u : INVALID);
+        qrn_htp_vote v = vote_of(id);
+        assert_int_equal(v.hmx.voted, rows[i].good && rows[i].hmx);
+        assert_int_equal(v.hmx.corners.target, !rows[i].good ? 0 : rows[i].hmx ? 0x280 : 0x60);
+        qrn_htp_power_restart(); // removed: the HMX vote goes, too
+        v = vote_of(id);
+        assert_false(v.dcvs.voted || v.hmx.voted);
+        assert_int_equal(v.hmx.corners.target, 0);
+        HTP_OK(perf.destroyPowerConfigId(id));
+    }
+}
+
+static void htp_pwr_37_clock_modes(void **state) {
+    (void)state;
+    use_arch(85);
+    uint32_t id = new_id();
+    accepts(id, dcvs(id, NOM));
+    config c = hmx(0x200);
+    c.hmxV2Config.hmxPerfMode = (QnnHtpPerfInfrastructure_ClkPerfMode_t)0x100;
+    refuses(id, c, INVALID);
+    c.hmxV2Config.hmxPerfMode = QNN_HTP_PERF_INFRASTRUCTURE_CLK_PERF_MAX;
+    accepts(id, c);
+    // With a vote on the first scale only HIGH and LOW count.
+    c.hmxV2Config.hmxPerfMode = QNN_HTP_PERF_INFRASTRUCTURE_CLK_PERF_HIGH_D3;
+    accepts(id, c);
+    assert_int_equal(vote_of(id).hmx.perf, QNN_HTP_PERF_INFRASTRUCTURE_CLK_PERF_HIGH);
+    c.hmxV2Config.hmxPerfMode = QNN_HTP_PERF_INFRASTRUCTURE_CLK_PERF_LOW;
+    accepts(id, c);
+    assert_int_equal(vote_of(id).hmx.perf, QNN_HTP_PERF_INFRASTRUCTURE_CLK_PERF_LOW);
+    accepts(id, dcvs_exp(id, 0x200));
+    c.hmxV2Config.hmxPerfMode = QNN_HTP_PERF_INFRASTRUCTURE_CLK_PERF_HIGH_D3;
+    accepts(id, c);
+    assert_int_equal(vote_of(id).hmx.perf, QNN_HTP_PERF_INFRASTRUCTURE_CLK_PERF_HIGH_D3);
+    // HIGH is the fastest clock of a corner, every step is slower, LOW is the slowest.
+    for (uint32_t step = 2; step <= 16; step++) {
+        uint64_t faster = qrn_htp_corner_hz(0x200, step == 2 ? 0 : step - 1);
+        assert_true(qrn_htp_corner_hz(0x200, step) < faster);
+        assert_true(qrn_htp_corner_hz(0x200, step) > qrn_htp_corner_hz(0x200, 1));
+    }
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_40_compression_engine(void **state) {
+    (void)state;
+    use_arch(73);
+    uint32_t id = new_id();
+    config v = dcvs(id, DCVS_VOLTAGE_VCORNER_TURBO), w = ceng(NOM);
+    HTP_FAILS(send_two(id, &v, &w), UNSUPPORTED);
+    use_arch(75);
+    refuses(id, ceng(NOM), INVALID);
+    accepts(id, v);
+    qrn_htp_vote vote = vote_of(id); // default: HIGH at the lowest corner
+    assert_int_equal(vote.ceng.corners.target, 0x20);
+    assert_int_equal(vote.ceng.perf, 0);
+    accepts(id, ceng(NOM));
+    assert_int_equal(vote_of(id).ceng.corners.target, 0x60);
+    refuses(id, ceng((QnnHtpPerfInfrastructure_VoltageCorner_t)0x200), INVALID);
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_41_expanded_votes(void **state) {
+    (void)state;
+    uint32_t id = new_id();
+    use_arch(81);
+    refuses(id, dcvs_exp(id, 0x200), UNSUPPORTED);
+    use_arch(85);
+    refuses(id, dcvs_exp(id + 1, 0x200), INVALID);
+    refuses(id, dcvs_exp(id, 0xFF), INVALID);
+    refuses(id, dcvs_exp(id, 0x60), INVALID);
+    accepts(id, dcvs_exp(id, 0));
+    accepts(id, dcvs_exp(id, 0x100));
+    accepts(id, dcvs_exp(id, 0x148));
+    qrn_htp_vote v = vote_of(id);
+    assert_true(v.dcvs.expanded && v.dcvs.on);
+    assert_int_equal(v.dcvs.core.target, 0x148);
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_41_old_firmware_is_remembered(void **state) {
+    (void)state;
+    use_arch(85);
+    uint32_t id = new_id();
+    qrn_htp_power_old_firmware(true);
+    refuses(id, dcvs_exp(id, 0x200), UNSUPPORTED);
+    qrn_htp_power_old_firmware(false);
+    refuses(id, dcvs_exp(id, 0x200), UNSUPPORTED); // for the session
+    accepts(id, dcvs(id, NOM));
+    qrn_htp_power_restart();
+    accepts(id, dcvs_exp(id, 0x200));
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_42_scales_exclude_each_other_in_a_call(void **state) {
+    (void)state;
+    use_arch(85);
+    uint32_t id = new_id();
+    config a = dcvs(id, NOM), b = dcvs_exp(id, 0x280), c = ceng(NOM), d = ceng_exp(0x200);
+    HTP_FAILS(send_two(id, &a, &b), INVALID);
+    HTP_FAILS(send_two(id, &b, &a), INVALID);
+    accepts(id, a);
+    accepts(id, b); // the later one replaces
+    assert_int_equal(vote_of(id).dcvs.core.target, 0x280);
+    assert_int_equal(vote_of(id).dcvs.sleep_latency_us, 0);
+    accepts(id, a);
+    assert_int_equal(vote_of(id).dcvs.core.target, 0x60);
+    assert_false(vote_of(id).dcvs.expanded);
+    HTP_FAILS(send_two(id, &c, &d), INVALID);
+    HTP_OK(send_two(id, &a, &d)); // mixed kinds are fine
+    assert_int_equal(vote_of(id).ceng.corners.target, 0x200);
+    HTP_OK(send_two(id, &b, &c));
+    assert_int_equal(vote_of(id).ceng.corners.target, 0x60);
+    HTP_OK(perf.destroyPowerConfigId(id));
+}
+
+static void htp_pwr_43_ssr_04_restart(void **state) {
+    (void)state;
+    use_arch(85);
+    uint32_t legacy = new_id(), expanded = new_id();
+    accepts(legacy, dcvs(legacy, MAX));
+    accepts(legacy, LATENCY(100));
+    accepts(legacy, POLLING(100));
+    accepts(expanded, dcvs_exp(expanded, 0x280));
+    accepts(expanded, dcvs_exp(expanded, 0x290)); // the newest one
+    qrn_htp_power_restart();
+    assert_false(vote_of(legacy).dcvs.voted);
+    assert_int_equal(vote_of(legacy).rpc_latency_us, 0);
+    assert_int_equal(qrn_htp_power_rpc().polling_us, 0);
+    assert_int_equal(vote_of(expanded).dcvs.core.target, 0x290);
+    accepts(legacy, dcvs(legacy, MAX)); // the id lives on
+    HTP_OK(perf.destroyPowerConfigId(legacy));
+    HTP_OK(perf.destroyPowerConfigId(expanded));
+}
+
+static char heard[4096];
+static void hear(const char *fmt, QnnLog_Level_t level, uint64_t time, va_list args) {
+    (void)level, (void)time;
+    size_t n = strlen(heard);
+    vsnprintf(heard + n, sizeof heard - n, fmt, args);
+}
+
+// A client's tests look for these words.
+static void accepted_votes_are_logged(void **state) {
+    (void)state;
+    Qnn_LogHandle_t log;
+    HTP_OK(qnn.logCreate(hear, QNN_LOG_LEVEL_VERBOSE, &log));
+    HTP_OK(qnn.deviceCreate(log, NULL, &device));
+    uint32_t id = new_id();
+    heard[0] = 0;
+    accepts(id, dcvs(id, MAX));
+    assert_non_null(strstr(heard, "coreVoltageCornerMin 160"));
+    heard[0] = 0;
+    accepts(id, dcvs(id, DCVS_VOLTAGE_VCORNER_SVS_PLUS));
+    assert_non_null(strstr(heard, "coreVoltageCornerMin 80"));
+    HTP_OK(perf.destroyPowerConfigId(id));
+    HTP_OK(qnn.deviceFree(device));
+    device = NULL;
+    HTP_OK(qnn.logFree(log));
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(htp_pwr_01_ids),
+        TEST(ids_run_out_and_come_back),
+        TEST(htp_pwr_02_lists),
+        TEST(htp_pwr_02_null_client_overrides),
+        TEST(htp_pwr_03_destroy_withdraws),
+        TEST(htp_pwr_04_memory_config),
+        TEST(htp_pwr_06_pwr_10_flags_decide_what_counts),
+        TEST(htp_pwr_11_sleep_latency),
+        TEST(htp_pwr_12_power_mode),
+        TEST(htp_pwr_13_context_id),
+        TEST(htp_pwr_14_corners),
+        TEST(htp_pwr_15_clock_follows_the_vote),
+        TEST(htp_pwr_20_control_latency),
+        TEST(htp_pwr_21_polling_time),
+        TEST(htp_pwr_22_adaptive_polling),
+        TEST(htp_pwr_23_refused_on_qnx),
+        TEST(htp_pwr_24_hmx_timeout),
+        TEST(htp_pwr_25_ddr_mode),
+        TEST(htp_pwr_30_hmx_needs_v75),
+        TEST(htp_pwr_31_pwr_33_hmx_follows_dcvs_by_default),
+        TEST(htp_pwr_32_hmx_needs_dcvs),
+        TEST(htp_pwr_34_default_comes_back_on_demand_only),
+        TEST(htp_pwr_35_reverting_needs_dcvs),
+        TEST(htp_pwr_36_table),
+        TEST(htp_pwr_37_clock_modes),
+        TEST(htp_pwr_40_compression_engine),
+        TEST(htp_pwr_41_expanded_votes),
+        TEST(htp_pwr_41_old_firmware_is_remembered),
+        TEST(htp_pwr_42_scales_exclude_each_other_in_a_call),
+        TEST(htp_pwr_43_ssr_04_restart),
+        TEST(accepted_votes_are_logged),
+    };
+    return cmocka_run_group_tests(tests, open_library, NULL);
+}
