@@ -57,6 +57,13 @@ void ox_end(ox_expr *e, qc_op *o) {
         e->s = qc_op_end(o);
 }
 
+bool ox_taken(qc_op *o) {
+    qrn_status s = qc_op_validate(o);
+    if (s != QRN_OK)
+        qrn_message_clear();
+    return s == QRN_OK;
+}
+
 // Ends an op whose result is y.
 static qc_tensor *ended(ox_expr *e, qc_op *o, qc_tensor *y) {
     ox_end(e, o);
@@ -413,16 +420,49 @@ qc_tensor *ox_matmul(ox_expr *e, qc_tensor *a, qc_tensor *b, bool transpose_a, b
     return ended(e, &o, y);
 }
 
+static void begin_softmax(ox_expr *e, qc_op *o, const char *op, const qc_tensor *x,
+                          const qc_tensor *y, uint32_t axis) {
+    ox_op(e->im, o, e->n, op);
+    qc_in(o, x);
+    qc_out(o, y);
+    qc_u32(o, QNN_OP_SOFTMAX_PARAM_AXIS, axis);
+}
+
 qc_tensor *ox_softmax(ox_expr *e, const char *op, qc_tensor *x, uint32_t axis) {
     qc_tensor *y = x ? ox_result_like(e, x, x->rank, x->dims) : NULL;
     if (!y)
         return NULL;
     qc_op o;
-    ox_op(e->im, &o, e->n, op);
+    begin_softmax(e, &o, op, x, y, axis);
+    if (axis + 1 == x->rank || ox_taken(&o))
+        return ended(e, &o, y);
+    qc_tensor *t = ox_axis_to_end(e, x, axis); // the backend wants the last axis
+    qc_tensor *z = t ? ox_result_like(e, y, t->rank, t->dims) : NULL;
+    if (!z)
+        return NULL;
+    begin_softmax(e, &o, op, t, z, x->rank - 1);
+    ended(e, &o, z);
+    ox_into(e, y);
+    return ox_axis_back(e, z, axis);
+}
+
+qc_tensor *ox_softplus(ox_expr *e, qc_tensor *x) {
+    qc_tensor *y = x ? ox_result_like(e, x, x->rank, x->dims) : NULL;
+    if (!y)
+        return NULL;
+    qc_op o;
+    ox_op(e->im, &o, e->n, QNN_OP_ELEMENT_WISE_SOFTPLUS);
     qc_in(&o, x);
     qc_out(&o, y);
-    qc_u32(&o, QNN_OP_SOFTMAX_PARAM_AXIS, axis);
-    return ended(e, &o, y);
+    if (ox_taken(&o))
+        return ended(e, &o, y);
+    // max(x, 0) + log(1 + exp(-|x|)), which does not overflow
+    qc_tensor *a = ox_unary(e, QNN_OP_ELEMENT_WISE_NEG, ox_unary(e, QNN_OP_ELEMENT_WISE_ABS, x));
+    a = ox_with(e, QNN_OP_ELEMENT_WISE_ADD, ox_unary(e, QNN_OP_ELEMENT_WISE_EXP, a), 1.0);
+    a = ox_unary(e, QNN_OP_ELEMENT_WISE_LOG, a);
+    qc_tensor *r = ox_unary(e, QNN_OP_RELU, x);
+    ox_into(e, y);
+    return ox_binary(e, QNN_OP_ELEMENT_WISE_ADD, r, a);
 }
 
 // --- constants

@@ -68,6 +68,7 @@ qc_tensor *ox_tile(ox_expr *e, qc_tensor *x, const uint32_t *multiples);
 qc_tensor *ox_gather(ox_expr *e, qc_tensor *table, qc_tensor *indices, uint32_t axis);
 qc_tensor *ox_matmul(ox_expr *e, qc_tensor *a, qc_tensor *b, bool transpose_a, bool transpose_b);
 qc_tensor *ox_softmax(ox_expr *e, const char *op, qc_tensor *x, uint32_t axis);
+qc_tensor *ox_softplus(ox_expr *e, qc_tensor *x);
 
 // Constants: of the type of `like` (float or 32-bit integer), and plain i32.
 qc_tensor *ox_floats(ox_expr *e, const qc_tensor *like, uint32_t rank, const uint32_t *dims,
@@ -77,6 +78,8 @@ qc_tensor *ox_ints(ox_expr *e, uint32_t rank, const uint32_t *dims, const int32_
 Qnn_DataType_t ox_type_of(const qc_tensor *t);
 // The shape that two tensors broadcast to.
 void ox_broadcast_dims(const qc_tensor *a, const qc_tensor *b, uint32_t *rank, uint32_t *dims);
+// Would the backend take the open op? For decompositions of what it refuses.
+bool ox_taken(qc_op *o);
 // Adds an open op's status to the expression and ends it.
 void ox_end(ox_expr *e, qc_op *o);
 // The tensor that the next op writes to: `to` or a new one like x with this shape.

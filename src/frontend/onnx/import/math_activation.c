@@ -63,7 +63,11 @@ static qrn_status import_hard_sigmoid(ox_import *im, const ox_node *n) {
 }
 
 static qrn_status import_softplus(ox_import *im, const ox_node *n) {
-    return emit(im, n, &(activation){.op = QNN_OP_ELEMENT_WISE_SOFTPLUS, .types = OX_T_F32});
+    ox_expr e;
+    qc_tensor *x;
+    QRN_TRY(ox_begin_float(&e, im, n, &x));
+    ox_to_output(&e);
+    return ox_end_formula(&e, ox_softplus(&e, x));
 }
 
 // alpha (e^x - 1) below 0; QNN's Elu is that for alpha >= 0 only.
@@ -127,7 +131,7 @@ static qrn_status import_mish(ox_import *im, const ox_node *n) {
     ox_expr e;
     qc_tensor *x;
     QRN_TRY(ox_begin_float(&e, im, n, &x));
-    qc_tensor *t = ox_unary(&e, QNN_OP_TANH, ox_unary(&e, QNN_OP_ELEMENT_WISE_SOFTPLUS, x));
+    qc_tensor *t = ox_unary(&e, QNN_OP_TANH, ox_softplus(&e, x));
     ox_to_output(&e);
     return ox_end_formula(&e, ox_binary(&e, MUL, x, t));
 }

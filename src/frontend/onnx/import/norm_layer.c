@@ -49,21 +49,55 @@ static bool is_full(const ox_expr *e, const layer *l, uint32_t i) {
     return !v || have == want;
 }
 
-static void emit_norm(ox_expr *e, const layer *l, const qc_tensor *x, const qc_tensor *gamma,
-                      const qc_tensor *beta, const qc_tensor *y) {
+static void begin_norm(ox_expr *e, qc_op *o, const layer *l, const qc_tensor *x,
+                       const qc_tensor *gamma, const qc_tensor *beta, const qc_tensor *y) {
+    ox_op(e->im, o, e->n, l->rms ? QNN_OP_RMS_NORM : QNN_OP_LAYER_NORM);
+    qc_in(o, x);
+    if (gamma || beta)
+        qc_in(o, gamma);
+    if (beta)
+        qc_in(o, beta);
+    qc_out(o, y);
+    qc_f32(o, QNN_OP_LAYER_NORM_PARAM_EPSILON, (float)l->epsilon);
+    qc_u32s(o, QNN_OP_LAYER_NORM_PARAM_AXES, l->axes, l->n);
+}
+
+// The normalized dimensions as one, for a backend that takes the last axis only; else l itself.
+static layer fitted(ox_expr *e, const layer *l, const qc_tensor *x, const qc_tensor *y) {
+    qc_op o;
+    begin_norm(e, &o, l, x, NULL, NULL, y);
+    layer f = *l;
+    if (l->n == 1 || ox_taken(&o))
+        return f;
+    for (uint32_t i = 1; i < l->n; i++)
+        f.dims[0] *= l->dims[i];
+    f.n = 1;
+    return f;
+}
+
+// y = norm(x), with the parameters that are given as inputs of the node.
+static void emit_norm(ox_expr *e, const layer *l, uint32_t gamma, uint32_t beta, qc_tensor *x,
+                      qc_tensor *y) {
     if (e->s != QRN_OK || !x || !y)
         return;
+    layer f = fitted(e, l, x, y);
+    bool flat = f.n != l->n;
+    uint32_t rank = x->rank - l->n + f.n, dims[OX_MAX_RANK];
+    memcpy(dims, x->dims, sizeof dims);
+    memcpy(dims + rank - f.n, f.dims, f.n * sizeof dims[0]);
+    qc_tensor *from = flat ? ox_reshape(e, x, rank, dims) : x;
+    qc_tensor *to = flat ? ox_result_like(e, y, rank, dims) : y;
+    qc_tensor *g = gamma == NONE ? NULL : ox_gamma(e, gamma, from, f.n, f.dims);
+    qc_tensor *b = beta == NONE ? NULL : ox_beta(e, beta, from, f.n, f.dims);
+    if (e->s != QRN_OK)
+        return;
     qc_op o;
-    ox_op(e->im, &o, e->n, l->rms ? QNN_OP_RMS_NORM : QNN_OP_LAYER_NORM);
-    qc_in(&o, x);
-    if (gamma || beta)
-        qc_in(&o, gamma);
-    if (beta)
-        qc_in(&o, beta);
-    qc_out(&o, y);
-    qc_f32(&o, QNN_OP_LAYER_NORM_PARAM_EPSILON, (float)l->epsilon);
-    qc_u32s(&o, QNN_OP_LAYER_NORM_PARAM_AXES, l->axes, l->n);
+    begin_norm(e, &o, &f, from, g, b, to);
     ox_end(e, &o);
+    if (!flat)
+        return;
+    ox_into(e, y);
+    ox_reshape(e, to, y->rank, y->dims);
 }
 
 static qc_tensor *scaled(ox_expr *e, const char *op, qc_tensor *x, uint32_t input) {
@@ -76,18 +110,12 @@ static qc_tensor *scaled(ox_expr *e, const char *op, qc_tensor *x, uint32_t inpu
 static void write_norm(ox_expr *e, const layer *l, qc_tensor *x, qc_tensor *y) {
     if (!x || !y)
         return;
-    bool whole = is_full(e, l, l->gamma) && is_full(e, l, l->beta);
-    qc_tensor *gamma = NULL, *beta = NULL;
-    if (whole && l->gamma != NONE)
-        gamma = ox_gamma(e, l->gamma, x, l->n, l->dims);
-    if (whole && l->beta != NONE)
-        beta = ox_beta(e, l->beta, x, l->n, l->dims);
-    if (whole) {
-        emit_norm(e, l, x, gamma, beta, y);
+    if (is_full(e, l, l->gamma) && is_full(e, l, l->beta)) {
+        emit_norm(e, l, l->gamma, l->beta, x, y);
         return;
     }
     qc_tensor *z = ox_result_like(e, x, x->rank, x->dims);
-    emit_norm(e, l, x, NULL, NULL, z);
+    emit_norm(e, l, NONE, NONE, x, z);
     z = scaled(e, QNN_OP_ELEMENT_WISE_MULTIPLY, z, l->gamma);
     z = scaled(e, QNN_OP_ELEMENT_WISE_ADD, z, l->beta);
     ox_into(e, y);

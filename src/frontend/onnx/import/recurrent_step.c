@@ -135,7 +135,7 @@ static qc_tensor *apply(ox_expr *e, const ox_activation *a, qc_tensor *x) {
         t = ox_with(e, ADD, ox_unary(e, QNN_OP_ELEMENT_WISE_ABS, x), 1);
         return ox_binary(e, DIV, x, t);
     case SOFTPLUS:
-        return ox_unary(e, QNN_OP_ELEMENT_WISE_SOFTPLUS, x);
+        return ox_softplus(e, x);
     case SIGMOID:
     default:
         return ox_unary(e, QNN_OP_SIGMOID, x);
