@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Facts about the chips that can be modelled: one row each (socs.def). A file named by QUERN_SOCS
-// adds rows.
+// adds rows and replaces those of the same number; docs/htp-device.md describes it. It is read
+// once, when a chip is first asked for; pointers to rows stay valid.
 #ifndef QRN_BASE_SOC_H
 #define QRN_BASE_SOC_H
 
@@ -23,7 +24,8 @@ typedef struct qrn_soc {
     bool slc;       // system-level cache allocator
 } qrn_soc;
 
-#define QRN_SOC_DEFAULT 30u // SM8350: what a device without options is
+#define QRN_SOC_WARNING_MAX 384 // bytes of a warning
+#define QRN_SOC_DEFAULT 30u     // SM8350: what a device without options is
 
 // The chip with this model number, or with this name or alias in any case; NULL: unknown.
 const qrn_soc *qrn_soc_by_id(uint32_t id);
