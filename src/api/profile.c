@@ -219,10 +219,11 @@ static qrn_status create(qrn_api_backend *b, QnnProfile_Level_t level, Qnn_Profi
         return QRN_FAIL(QRN_E_HANDLE, "profile: not a backend handle");
     if (!out)
         return QRN_FAIL(QRN_E_ARGUMENT, "profile: no place for the handle");
-    if (level >= QNN_PROFILE_LEVEL_BACKEND)
+    bool own = qrn_this_backend.profile_level && qrn_this_backend.profile_level(level);
+    if (level >= QNN_PROFILE_LEVEL_BACKEND && !own)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "profile: %s has no level %u",
                         qrn_this_backend.provider_name, level);
-    if (level != QNN_PROFILE_LEVEL_BASIC && level != QNN_PROFILE_LEVEL_DETAILED)
+    if (level != QNN_PROFILE_LEVEL_BASIC && level != QNN_PROFILE_LEVEL_DETAILED && !own)
         return QRN_FAIL(QRN_E_ARGUMENT, "profile: level %u, allowed BASIC=1, DETAILED=2", level);
     qrn_api_profile *p = qrn_calloc(sizeof *p);
     if (!p)
@@ -257,7 +258,8 @@ static bool in_use(const qrn_api_profile *p) {
     return p->bound || atomic_load(&p->recording) || atomic_load(&p->pending);
 }
 
-static qrn_status parse(const qrn_api_profile *p, const QnnProfile_Config_t *c, uint64_t *max) {
+static qrn_status parse(const qrn_api_profile *p, const QnnProfile_Config_t *c, uint64_t *max,
+                        bool *optrace) {
     switch (c->option) {
     case QNN_PROFILE_CONFIG_OPTION_MAX_EVENTS:
         if (c->numMaxEvents == 0)
@@ -265,11 +267,12 @@ static qrn_status parse(const qrn_api_profile *p, const QnnProfile_Config_t *c, 
         *max = c->numMaxEvents < DEFAULT_MAX_EVENTS ? c->numMaxEvents : DEFAULT_MAX_EVENTS;
         return QRN_OK;
     case QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE:
-        if (c->enableOptrace && p->level < QNN_PROFILE_LEVEL_DETAILED)
+        if (c->enableOptrace && p->level != QNN_PROFILE_LEVEL_DETAILED)
             return QRN_FAIL(QRN_E_CONFIG, "profile: ENABLE_OPTRACE needs level DETAILED");
-        if (c->enableOptrace)
+        if (c->enableOptrace && !(qrn_this_backend.features & QRN_FEATURE_OPTRACE))
             return QRN_FAIL(QRN_E_UNSUPPORTED, "profile: %s has no op trace",
                             qrn_this_backend.provider_name);
+        *optrace = c->enableOptrace != 0;
         return QRN_OK;
     case QNN_PROFILE_CONFIG_OPTION_CUSTOM:
         return QRN_FAIL(QRN_E_UNSUPPORTED, "profile: custom options are not supported");
@@ -286,14 +289,16 @@ static qrn_status set_config(qrn_api_profile *p, const QnnProfile_Config_t **con
     if (!config)
         return QRN_FAIL(QRN_E_ARGUMENT, "profile: no options");
     uint64_t max = p->max_events;
+    bool optrace = p->optrace;
     for (size_t i = 0; config[i]; i++)
-        QRN_TRY(parse(p, config[i], &max));
+        QRN_TRY(parse(p, config[i], &max, &optrace));
     if (!(qrn_this_backend.features & QRN_FEATURE_PROFILE_CONFIG))
         return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: profiles have no options",
                         qrn_this_backend.provider_name);
     if (in_use(p))
         return QRN_FAIL(QRN_E_IN_USE, "profile: options cannot change while it is in use");
     p->max_events = max;
+    p->optrace = optrace;
     return QRN_OK;
 }
 

@@ -41,6 +41,8 @@ typedef struct qrn_api_profile {
     uint32_t n_top;
     qrn_profile_text *text; // newest block first
     bool overflow;          // an event was dropped
+    bool optrace;           // ops are to be traced
+    bool told;              // of the backend: it has said where its numbers come from
 } qrn_api_profile;
 
 // The profile behind a handle of a call on backend b. A NULL handle gives NULL and OK;

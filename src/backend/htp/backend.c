@@ -2,6 +2,8 @@
 //
 // The HTP backend: what it can do, and how it finalizes and executes. The numbers are the NPU's,
 // the work is done by the host's kernels.
+#include "backend/htp/events.h"
+#include "backend/htp/execute.h"
 #include "backend/htp/htp.h"
 #include "backend/htp/mem.h"
 #include "backend/htp/power.h"
@@ -104,6 +106,8 @@ static void explain(void *backend, const char *line) {
 
 qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *opt) {
     qrn_api_backend *b = g->context->backend;
+    qrn_htp_graph *impl = qrn_htp_graph_of(g);
+    uint64_t start = qrn_call_now_ns();
     QRN_TRY(acquire_pool(b));
     qrn_compile_options o = *opt;
     o.isa = qrn_cpu_isa();
@@ -115,16 +119,21 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *o
         o.explain_ctx = b;
     }
     qrn_plan *plan = NULL;
+    uint64_t compiling = qrn_call_now_ns();
     qrn_status s = qrn_compile(g->ir, &o, &plan);
+    impl->compile_ns = qrn_call_now_ns() - compiling;
     if (s == QRN_OK && (s = qrn_runner_create(plan, &g->runner)) != QRN_OK)
         qrn_plan_destroy(plan);
+    if (s == QRN_OK)
+        qrn_htp_io_prepare(g);
+    impl->prepare_ns = qrn_call_now_ns() - start;
     return s;
 }
 
 static qrn_status graph_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt) {
     qrn_run_options o = *opt;
     o.pool = g->context->backend->pool;
-    return qrn_runner_run(g->runner, io, &o);
+    return qrn_htp_run(g, io, &o);
 }
 
 // clang-format off
@@ -148,11 +157,12 @@ const qrn_backend qrn_this_backend = {
     .features = QRN_FEATURE_DEVICE | QRN_FEATURE_ASYNC | QRN_FEATURE_SIGNAL | QRN_FEATURE_MEM |
                 QRN_FEATURE_UPDATEABLE | QRN_FEATURE_GRAPH_CONFIG | QRN_FEATURE_CONTEXT_CONFIG |
                 QRN_FEATURE_PRIORITY | QRN_FEATURE_PROFILE_CONFIG | QRN_FEATURE_PROFILE_EXTENDED |
-                QRN_FEATURE_GRAPH_VALIDATE,
+                QRN_FEATURE_GRAPH_VALIDATE | QRN_FEATURE_BATCH | QRN_FEATURE_OPTRACE,
     .capabilities = capabilities,
     .n_capabilities = sizeof capabilities / sizeof capabilities[0],
     .support = &qrn_htp_support,
     .max_queue_depth = 300, // HTP-ASY-01
+    .fail_when_full = true, // HTP-ASY-02
     .backend_create = backend_create,
     .backend_free = backend_free,
     .device_create = qrn_htp_device_create,
@@ -173,6 +183,9 @@ const qrn_backend qrn_this_backend = {
     .op_check = qrn_htp_op_check,
     .graph_finalize = qrn_htp_graph_finalize,
     .graph_execute = graph_execute,
+    .record = qrn_htp_record,
+    .report_bytes = sizeof(qrn_htp_report),
+    .profile_level = qrn_htp_profile_level,
     .mem_map = qrn_htp_mem_map,
     .mem_unmap = qrn_htp_mem_unmap,
 };

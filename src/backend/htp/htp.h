@@ -83,6 +83,10 @@ typedef struct qrn_htp_graph {
     qrn_htp_graph_options options;
     qrn_packed_list packed; // constants that came with a binary
     bool executed;          // once: HVX threads are settled (HTP-HVX-03)
+    // Account of application tensors (execute.h): bytes that buffers for them take, and bytes that
+    // were copied from and to them.
+    _Atomic uint64_t io_bytes, io_copied;
+    uint64_t prepare_ns, compile_ns; // times of the last finalize: all of it, and compiling
 } qrn_htp_graph;
 
 static inline qrn_htp_context *qrn_htp_context_of(const qrn_api_context *c) { return c->impl; }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+//
+// Executing: a graph takes the engine before its first step and gives way between steps to graphs
+// of higher priority. The engine is taken inside the run, after the lock that graphs with state
+// have: a second call of such a graph waits without keeping the engine from the first.
+#include "backend/htp/execute.h"
+
+#include "backend/htp/engine.h"
+
+typedef struct run {
+    qrn_htp_turn turn;
+    const qrn_run_options *opt; // of the call
+    qrn_htp_report *report;     // never NULL
+    uint64_t asked_ns;          // for the engine, first
+    uint64_t given_ns;          // back
+} run;
+
+static qrn_status take_engine(run *r) {
+    r->asked_ns = qrn_call_now_ns();
+    QRN_TRY(qrn_htp_engine_take(&r->turn));
+    r->report->acquire_ns = r->turn.granted_ns - r->asked_ns;
+    r->report->power_ns = qrn_call_now_ns() - r->turn.granted_ns;
+    return QRN_OK;
+}
+
+static qrn_status yield(run *r) {
+    uint64_t start = qrn_call_now_ns();
+    qrn_htp_engine_give(&r->turn);
+    r->given_ns = qrn_call_now_ns();
+    QRN_TRY(qrn_htp_engine_take(&r->turn));
+    uint64_t end = qrn_call_now_ns(), granted = r->turn.granted_ns;
+    qrn_htp_report *p = r->report;
+    if (p->n_yields < QRN_HTP_MAX_YIELDS)
+        p->yields[p->n_yields] =
+            (qrn_htp_yield){.release_ns = r->given_ns - start,
+                            .wait_ns = granted > r->given_ns ? granted - r->given_ns : 0,
+                            .restore_ns = end - granted};
+    p->n_yields++;
+    p->yield_ns += end - start;
+    return QRN_OK;
+}
+
+// Before each step.
+static qrn_status between_steps(void *ctx) {
+    run *r = ctx;
+    if (r->opt->poll)
+        QRN_TRY(r->opt->poll(r->opt->poll_ctx));
+    if (!r->turn.holds)
+        return take_engine(r);
+    return qrn_htp_engine_wanted(&r->turn) ? yield(r) : QRN_OK;
+}
+
+void qrn_htp_io_prepare(qrn_api_graph *g) {
+    const qrn_plan *p = qrn_runner_plan(g->runner);
+    qrn_htp_graph *impl = qrn_htp_graph_of(g);
+    uint64_t bytes = 0;
+    pthread_mutex_lock(&g->context->lock);
+    for (uint32_t i = 0; i < p->n_io; i++) {
+        uint32_t id = p->io[i].tensor_id;
+        const qrn_tensor *t = id && id <= g->context->n_tensors ? g->context->tensors[id - 1] : NULL;
+        bytes += t && !t->shared_io ? t->size_bytes : 0;
+    }
+    pthread_mutex_unlock(&g->context->lock);
+    atomic_store(&impl->io_bytes, bytes);
+    atomic_store(&impl->io_copied, 0);
+}
+
+// Buffers that were not made by finalize are made by the first call that needs them.
+static void count_io(const qrn_api_graph *g, const qrn_binding *io, uint32_t n_batch) {
+    qrn_htp_graph *impl = qrn_htp_graph_of(g);
+    uint64_t needed = 0, copied = 0;
+    for (uint32_t i = 0; i < g->n_io; i++)
+        if (!io[i].shared && io[i].data)
+            needed += g->io[i].tensor->size_bytes;
+    copied = needed * n_batch;
+    if (atomic_load_explicit(&impl->io_bytes, memory_order_relaxed) < needed)
+        atomic_store(&impl->io_bytes, needed);
+    atomic_fetch_add_explicit(&impl->io_copied, copied, memory_order_relaxed);
+}
+
+static qrn_htp_turn turn_of(const qrn_api_graph *g, const qrn_run_options *opt) {
+    const qrn_htp_graph_options *o = &qrn_htp_graph_of(g)->options;
+    return (qrn_htp_turn){.priority = g->priority,
+                          .shares = o->concurrency != 0,
+                          .vtcm_from = o->pge_offset,
+                          .vtcm_end = (uint64_t)o->pge_offset + o->pge_size,
+                          .poll = opt->poll,
+                          .poll_ctx = opt->poll_ctx};
+}
+
+qrn_status qrn_htp_run(qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt) {
+    uint64_t start = opt->report ? qrn_call_now_ns() : 0;
+    qrn_htp_report unwanted = {0};
+    run r = {.turn = turn_of(g, opt),
+             .opt = opt,
+             .report = opt->report ? opt->report : &unwanted};
+    qrn_run_options o = *opt;
+    o.poll = between_steps;
+    o.poll_ctx = &r;
+    count_io(g, io, opt->n_batch ? opt->n_batch : 1);
+    qrn_status s = qrn_runner_run(g->runner, io, &o);
+    if (r.turn.holds) {
+        qrn_htp_engine_give(&r.turn);
+        r.given_ns = qrn_call_now_ns();
+    }
+    if (opt->report) {
+        r.report->engine_ns = r.given_ns - r.asked_ns;
+        r.report->inside_ns = qrn_call_now_ns() - start;
+    }
+    return s;
+}
