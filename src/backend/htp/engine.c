@@ -3,8 +3,8 @@
 // The engine: a lock that is handed over by rank. Without contention it costs one mutex to take and
 // one to give.
 //
-// State of the library: `engine`, guarded by its lock, which is innermost; `wanted` is written under
-// the lock and read without.
+// State of the library: `engine`, guarded by its lock, which is innermost; `wanted` is written
+// under the lock and read without.
 #include "backend/htp/engine.h"
 
 #include <limits.h>

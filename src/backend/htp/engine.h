@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The engine of the process: matrix unit and VTCM. Every graph needs it to run, and only one has it
-// at a time (HTP-YLD-04), except two of equal priority that part the VTCM between them (HTP-PGE-01).
-// Whoever waits is served by priority, then in order of arrival (HTP-YLD-01); a running graph gives
-// way to a higher priority by itself, between two steps (HTP-YLD-02).
+// at a time (HTP-YLD-04), except two of equal priority that part the VTCM between them
+// (HTP-PGE-01). Whoever waits is served by priority, then in order of arrival (HTP-YLD-01); a
+// running graph gives way to a higher priority by itself, between two steps (HTP-YLD-02).
 #ifndef QRN_BACKEND_HTP_ENGINE_H
 #define QRN_BACKEND_HTP_ENGINE_H
 

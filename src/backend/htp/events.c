@@ -41,10 +41,9 @@ bool qrn_htp_profile_level(uint32_t level) { return level == QNN_HTP_PROFILE_LEV
 static uint32_t add(qrn_api_profile *p, uint32_t parent, uint32_t type, uint64_t value) {
     for (size_t i = 0; i < sizeof events / sizeof events[0]; i++)
         if (events[i].type == type)
-            return events[i].levels & level_of(p)
-                       ? qrn_profile_add(p, parent, type, events[i].unit, value,
-                                         events[i].identifier)
-                       : QRN_PROFILE_NONE;
+            return events[i].levels & level_of(p) ? qrn_profile_add(p, parent, type, events[i].unit,
+                                                                    value, events[i].identifier)
+                                                  : QRN_PROFILE_NONE;
     return QRN_PROFILE_NONE;
 }
 
@@ -174,10 +173,10 @@ static void record_accelerator(qrn_api_profile *p, const qrn_call_record *r, uin
     uint64_t working = minus(h->engine_ns, h->acquire_ns + h->yield_ns), in_nodes = 0;
     for (uint32_t i = 0; i < r->n_nodes; i++)
         in_nodes += r->node_times[i].spent_ns;
-    uint32_t in_cycles = add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_ACCEL_TIME_CYCLE,
-                                 cycles(working, hz));
-    uint32_t in_us = add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_ACCEL_TIME_MICROSEC,
-                             us(h->engine_ns));
+    uint32_t in_cycles =
+        add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_ACCEL_TIME_CYCLE, cycles(working, hz));
+    uint32_t in_us =
+        add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_ACCEL_TIME_MICROSEC, us(h->engine_ns));
     add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_ACCEL_EXCL_WAIT_TIME_MICROSEC, us(working));
     if (!r->node_times)
         return;

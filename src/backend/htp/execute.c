@@ -57,7 +57,8 @@ void qrn_htp_io_prepare(qrn_api_graph *g) {
     pthread_mutex_lock(&g->context->lock);
     for (uint32_t i = 0; i < p->n_io; i++) {
         uint32_t id = p->io[i].tensor_id;
-        const qrn_tensor *t = id && id <= g->context->n_tensors ? g->context->tensors[id - 1] : NULL;
+        const qrn_tensor *t =
+            id && id <= g->context->n_tensors ? g->context->tensors[id - 1] : NULL;
         bytes += t && !t->shared_io ? t->size_bytes : 0;
     }
     pthread_mutex_unlock(&g->context->lock);
@@ -91,9 +92,7 @@ static qrn_htp_turn turn_of(const qrn_api_graph *g, const qrn_run_options *opt) 
 qrn_status qrn_htp_run(qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt) {
     uint64_t start = opt->report ? qrn_call_now_ns() : 0;
     qrn_htp_report unwanted = {0};
-    run r = {.turn = turn_of(g, opt),
-             .opt = opt,
-             .report = opt->report ? opt->report : &unwanted};
+    run r = {.turn = turn_of(g, opt), .opt = opt, .report = opt->report ? opt->report : &unwanted};
     qrn_run_options o = *opt;
     o.poll = between_steps;
     o.poll_ctx = &r;

@@ -178,8 +178,11 @@ static bool read_events(bench *b, const QnnProfile_EventId_t *ids, uint32_t n, b
             continue;
         if (e.type == QNN_PROFILE_EVENTTYPE_NODE && e.identifier &&
             e.unit == QNN_PROFILE_EVENTUNIT_MICROSEC) {
-            const char *type = qrn_strmap_get(&g->node_names, e.identifier);
-            const char *kept = qrn_arena_strdup(g->arena, e.identifier);
+            char *kept = qrn_arena_strdup(g->arena, e.identifier);
+            char *op_id = kept ? strstr(kept, ":OpId_") : NULL;
+            if (op_id) // the HTP adds its op number to the name
+                *op_id = '\0';
+            const char *type = kept ? qrn_strmap_get(&g->node_names, kept) : NULL;
             double us = (double)e.value / PROFILED_RUNS;
             if (!kept || !add_share(&b->nodes, &b->n_nodes, kept, type ? type : "?", us, false) ||
                 !add_share(&b->types, &b->n_types, type ? type : "other", NULL, us, first))
