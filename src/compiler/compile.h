@@ -24,6 +24,7 @@ typedef struct qrn_compile_options {
     uint32_t n_threads; // of the pool, for scratch sizes
     qrn_half half;      // of all floats of the graph
     bool fold_relu;     // a Relu behind a sum of products gives it its encoding
+    bool half_away;     // floats that become codes: halves go away from zero, not up
     bool pack4;         // 8-bit weights whose values fit 4 bits are packed with 4
     // (optional) Constants that were packed before: used where they lie. A static tensor may then
     // lack its data.

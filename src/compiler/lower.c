@@ -426,8 +426,12 @@ static qrn_status add_plan_node(qrn_lowering *lo, const qrn_node *n) {
 }
 
 qrn_status qrn_lo_lower_node(qrn_lowering *lo, const qrn_node *n) {
+    bool done;
+    QRN_TRY(qrn_lo_fold_relu(lo, &n, &done));
     lo->node = n;
     QRN_TRY(add_plan_node(lo, n));
+    if (done)
+        return QRN_OK;
     if (n->op) {
         lo->plan->dynamic |= (n->op->flags & QRN_OP_OUT_MAX) != 0;
         lo->plan->may_block |= (n->op->flags & (QRN_OP_STATEFUL | QRN_OP_CONTROL)) != 0;

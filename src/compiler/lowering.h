@@ -46,6 +46,9 @@ qrn_status qrn_lo_keep_packings(qrn_lowering *lo);
 
 // fold.c: runs step `s` now if everything it reads is constant; *folded says whether it did.
 qrn_status qrn_lo_fold(qrn_lowering *lo, const qrn_step *s, bool *folded);
+// fold_relu.c: replaces *n by a copy with other tensors when it is one of a pair that is folded;
+// *done: nothing is left of it to be lowered.
+qrn_status qrn_lo_fold_relu(qrn_lowering *lo, const qrn_node **n, bool *done);
 // The path of an op's table row: `custom`, or the generic one.
 qrn_status qrn_lo_row(qrn_lowering *lo, const qrn_lower_row *row, const qrn_node *n);
 // sparse.c: has the node sparse operands that its row does not know? Lowers it then.

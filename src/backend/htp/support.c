@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What the HTP backend supports: types by the table, further limits by rule.
+#include "backend/htp/a16w16.h"
 #include "backend/htp/htp.h"
 #include "backend/htp/limits.h"
 #include "ir/support_words.h"
@@ -21,5 +22,5 @@ qrn_status qrn_htp_op_check(const qrn_api_backend *b, const qrn_api_context *c,
                             const qrn_op_call *call) {
     const qrn_htp_device d = c ? *qrn_htp_device_of(c) : qrn_htp_device_of_backend(b);
     QRN_TRY(qrn_htp_limits_check(&d, call));
-    return QRN_OK;
+    return qrn_htp_a16w16_check(call);
 }

@@ -5,12 +5,14 @@
 // 8-bit operands of one-operand functions become look-up tables.
 #include "compiler/lower/byte_table.h"
 #include "compiler/lower/groups.h"
+#include "compiler/lowering.h"
 #include "ir/element_wise.h"
 #include "kernels/codes.h"
 #include "kernels/convert.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/choose.h"
 #include "kernels/eltwise/unary.h"
+#include "kernels/quantize.h"
 
 #include <math.h>
 #include <string.h>
@@ -216,6 +218,12 @@ static qrn_status lower_cast(qrn_lowering *lo, const qrn_node *n) {
 }
 
 static qrn_status lower_convert(qrn_lowering *lo, const qrn_node *n) {
+    const qrn_tensor *x = n->in[0], *y = n->out[0];
+    qrn_dtype t = x->dtype;
+    bool is_float = t == QRN_DTYPE_F16 || t == QRN_DTYPE_F32 || t == QRN_DTYPE_F64;
+    if (lo->opt->half_away && is_float && qrn_dtype_is_fixed(y->dtype) && raw_format(y) &&
+        y->quant.shift == 0.0f)
+        return convert_step(lo, n, &qrn_family_quantize);
     return convert_step(lo, n, &qrn_family_convert);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/cpu.h"
 #include "kernels/gemm/matmul_f32.h"
+#include "kernels/gemm/matmul_wide.h"
 #include "kernels/gemm/requant.h"
 
 static void lead_strides(const qrn_view *v, uint32_t n_lead, size_t *strides) {
@@ -130,13 +131,24 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
         .scratch = qrn_matmul_f32_scratch                                                          \
     }
 
+#define WIDE(isa, bit)                                                                             \
+    {                                                                                              \
+        .name = "matmul_wide_" #isa, .domain = QRN_DOMAIN_RAW, .needs = bit,                       \
+        .fn = qrn_matmul_wide_##isa, .works = qrn_matmul_wide_works, .tasks = tasks,               \
+        .scratch = qrn_matmul_wide_scratch                                                         \
+    }
+
 static const qrn_kernel matmul_rows[] = {
 #if defined(__x86_64__)
     FAST(avx512, QRN_ISA_AVX512),
     FAST(avx2, QRN_ISA_AVX2),
+    WIDE(avx512vnni, QRN_ISA_AVX512VNNI),
+    WIDE(avx2, QRN_ISA_AVX2),
 #elif defined(__aarch64__)
     FAST(neon, QRN_ISA_NEON),
+    WIDE(neondot, QRN_ISA_NEONDOT),
 #endif
+    WIDE(any, 0),
     {.name = "matmul_f32_ref", .domain = QRN_DOMAIN_F32, .fn = matmul_f32_ref, .tasks = tasks},
     {.name = "matmul_f64_ref", .domain = QRN_DOMAIN_F64, .fn = matmul_f64_ref, .tasks = tasks},
     {.name = "matmul_q8_block_ref",
