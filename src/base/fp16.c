@@ -59,3 +59,39 @@ uint16_t qrn_bf16_from_f64(double x) {
         return sign | 0x7f80u;
     return (uint16_t)(sign | round_to(fabs(x), 7, -126, 0x7f80u));
 }
+
+double qrn_half_round(double x, qrn_half rule) {
+    if (rule == QRN_HALF_OFF || (isnan(x) && rule != QRN_HALF_WIDE))
+        return x;
+    if (isnan(x))
+        return QRN_HALF_WIDE_MAX;
+    double limit = rule == QRN_HALF_WIDE ? QRN_HALF_WIDE_MAX : QRN_HALF_MAX, a = fabs(x);
+    if (a < 0x1p18) { // beyond, everything is too large; exact scaling, one rounding (to even)
+        int e;
+        frexp(a, &e);
+        int unit = (e - 1 < -14 ? -14 : e - 1) - 10;
+        a = ldexp(nearbyint(ldexp(a, -unit)), unit);
+    }
+    if (a > limit)
+        a = rule == QRN_HALF_IEEE ? (double)INFINITY : limit;
+    return copysign(a, x);
+}
+
+uint16_t qrn_half_bits(float half) {
+    uint32_t u;
+    memcpy(&u, &half, sizeof u);
+    uint16_t sign = (uint16_t)(u >> 16 & 0x8000u);
+    float a = fabsf(half);
+    if (a < 0x1p-14f)
+        return (uint16_t)(sign | (uint32_t)(a * 0x1p24f));
+    if (!isfinite(half))
+        return (uint16_t)(sign | (isnan(half) ? 0x7e00u : 0x7c00u));
+    return (uint16_t)(sign | ((u & 0x7fffffffu) - (112u << 23)) >> 13);
+}
+
+float qrn_half_value(uint16_t bits, bool wide) {
+    if (!wide || (bits & 0x7c00u) != 0x7c00u)
+        return qrn_f16_to_f32(bits);
+    float a = 0x1p16f + 64.0f * (float)(bits & 1023u);
+    return bits & 0x8000u ? -a : a;
+}

@@ -4,7 +4,7 @@
 #include "compiler/compile.h"
 
 #include "base/mem.h"
-#include "compiler/lowering.h"
+#include "compiler/half.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -120,12 +120,15 @@ static qrn_status add_application_tensors(qrn_lowering *lo, const qrn_graph *g) 
 }
 
 static qrn_status lower_all(qrn_lowering *lo) {
+    QRN_TRY(qrn_half_begin(lo));
     QRN_TRY(add_application_tensors(lo, lo->graph));
+    QRN_TRY(qrn_half_enter(lo));
     for (uint32_t i = 0; i < lo->graph->n_nodes; i++) {
         if (lo->opt->poll)
             QRN_TRY(lo->opt->poll(lo->opt->poll_ctx));
         QRN_TRY(qrn_lo_lower_node(lo, lo->graph->nodes[i]));
     }
+    QRN_TRY(qrn_half_leave(lo));
     QRN_TRY(qrn_lo_bind(lo));
     return qrn_lo_plan_memory(lo);
 }
@@ -153,7 +156,7 @@ static qrn_status settle_all(qrn_plan *p, bool *values, bool *steps, bool *nodes
 }
 
 qrn_status qrn_compile(const qrn_graph *g, const qrn_compile_options *opt, qrn_plan **plan) {
-    qrn_lowering lo = {.graph = g, .opt = opt, .n_by_id = max_tensor_id(g) + 1};
+    qrn_lowering lo = {.graph = g, .client_graph = g, .opt = opt, .n_by_id = max_tensor_id(g) + 1};
     qrn_arena *arena = qrn_arena_create();
     lo.plan = arena ? qrn_arena_alloc(arena, sizeof(qrn_plan)) : NULL;
     lo.by_id = qrn_alloc(lo.n_by_id * sizeof *lo.by_id);
@@ -183,6 +186,7 @@ qrn_status qrn_compile(const qrn_graph *g, const qrn_compile_options *opt, qrn_p
     qrn_free(lo.by_id);
     qrn_free(lo.conversions);
     qrn_free(lo.packings);
+    qrn_free(lo.detours);
     if (s != QRN_OK) {
         qrn_arena_destroy(arena);
         return s;

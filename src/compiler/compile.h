@@ -5,24 +5,17 @@
 #ifndef QRN_COMPILER_COMPILE_H
 #define QRN_COMPILER_COMPILE_H
 
+#include "base/fp16.h"
 #include "ir/graph.h"
 #include "ir/packed.h"
 #include "runtime/plan.h"
 
 struct qrn_lowering;
 
-// How floating-point values are kept between steps (numerics of a device).
-typedef enum qrn_half {
-    QRN_HALF_OFF,   // in their own type
-    QRN_HALF_IEEE,  // rounded to half precision, overflow to infinity
-    QRN_HALF_CLAMP, // as IEEE, but clamped to the largest finite number
-    QRN_HALF_WIDE   // no infinities and NaNs: their codes are one more binade, clamped at 131008
-} qrn_half;
-
 typedef struct qrn_compile_options {
     uint32_t isa;       // CPU features that may be used (base/cpu.h)
     uint32_t n_threads; // of the pool, for scratch sizes
-    qrn_half half;      // of all floats of the graph
+    qrn_half half;      // what all floats of the graph are between steps
     bool fold_relu;     // a Relu behind a sum of products gives it its encoding
     bool half_away;     // floats that become codes: halves go away from zero, not up
     bool pack4;         // 8-bit weights whose values fit 4 bits are packed with 4

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Lowering: values, steps, conversions, and the generic path of a table row.
-#include "compiler/lowering.h"
+#include "compiler/half.h"
 
 #include "base/mem.h"
 #include "compiler/lower/groups.h"
 #include "kernels/convert.h"
+#include "kernels/half/half.h"
 
 #include <string.h>
 
@@ -77,10 +78,22 @@ static qrn_status add_io(qrn_lowering *lo, qrn_val v, const qrn_tensor *t) {
     p->optional_io |= t->optional_io;
     // A context tensor is an output of the graph that has its producer, else an input.
     bool output = t->role == QRN_ROLE_OUTPUT || (t->role == QRN_ROLE_INOUT && t->producer != NULL &&
-                                                 t->producer->graph == lo->graph);
+                                                 t->producer->graph == lo->client_graph);
     p->io[p->n_io++] =
         (qrn_io){.value = v, .tensor_id = t->id, .is_output = output, .optional = t->optional_io};
     return QRN_OK;
+}
+
+// Between its producer and the end of the graph the tensor is a temporary of its own type.
+static qrn_status start_detour(qrn_lowering *lo, const qrn_tensor *t, qrn_val *v) {
+    qrn_val io = *v;
+    QRN_TRY(qrn_lo_temp(lo, t->dtype, &t->shape, NULL, v));
+    qrn_value *val = &lo->plan->values[*v];
+    val->name = t->name;
+    val->tensor_id = t->id;
+    val->dynamic = t->has_dynamic;
+    lo->by_id[t->id] = *v;
+    return qrn_half_detour(lo, *v, io);
 }
 
 qrn_status qrn_lo_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val *out) {
@@ -92,8 +105,9 @@ qrn_status qrn_lo_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val *out) {
         return QRN_OK;
     }
     qrn_val v;
+    const qrn_tensor *stored = qrn_half_stored(lo, t);
     QRN_TRY(new_value(lo, &v));
-    QRN_TRY(fill_value(lo, v, t->dtype, &t->shape, &t->quant));
+    QRN_TRY(fill_value(lo, v, stored->dtype, &t->shape, &t->quant));
     qrn_value *val = &lo->plan->values[v];
     val->name = t->name;
     val->tensor_id = t->id;
@@ -106,12 +120,12 @@ qrn_status qrn_lo_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val *out) {
     lo->plan->dynamic |= t->has_dynamic;
     if (t->role == QRN_ROLE_STATIC) {
         val->storage = QRN_STORE_CONST;
-        val->view.data = (void *)(uintptr_t)t->data; // kernels never write inputs
+        val->view.data = (void *)(uintptr_t)stored->data; // kernels never write inputs
     } else if (t->role != QRN_ROLE_NATIVE) {
         QRN_TRY(add_io(lo, v, t));
     }
     *out = lo->by_id[t->id] = v;
-    return QRN_OK;
+    return qrn_half_detours(lo, t) ? start_detour(lo, t, out) : QRN_OK;
 }
 
 qrn_status qrn_lo_temp(qrn_lowering *lo, qrn_dtype dtype, const qrn_shape *shape,
@@ -166,6 +180,7 @@ static bool has_format(const qrn_value *v, qrn_dtype dtype, const qrn_quant *qua
 
 qrn_status qrn_lo_as(qrn_lowering *lo, qrn_val v, qrn_dtype dtype, const qrn_quant *quant,
                      qrn_val *out) {
+    QRN_TRY(qrn_half_operand(lo, &v));
     if (has_format(&lo->plan->values[v], dtype, quant)) {
         *out = v;
         return QRN_OK;
@@ -252,46 +267,67 @@ static bool any_dynamic(const qrn_lowering *lo, const qrn_step *s) {
     return false;
 }
 
+// Shapes of a step with dynamic operands; whatever was declared, they follow the inputs.
+static void follow_shapes(qrn_lowering *lo, qrn_step *s) {
+    bool copies = s->family == &qrn_family_convert || s->family == &qrn_family_half;
+    if (!copies)
+        s->reshape = reshape_rule;
+    else if (s->in[0] != s->out[0])
+        s->reshape = reshape_copy;
+    lo->plan->dynamic = true;
+    for (uint32_t i = 0; i < s->n_out; i++)
+        if (s->out[i] != QRN_VAL_NONE)
+            lo->plan->values[s->out[i]].dynamic = true;
+}
+
+// Runs the step now, or appends it to the plan.
+static qrn_status settle_step(qrn_lowering *lo, qrn_step *s) {
+    qrn_plan *p = lo->plan;
+    bool folded = false;
+    if (!s->state_bytes)
+        QRN_TRY(qrn_lo_fold(lo, s, &folded));
+    if (folded)
+        return QRN_OK;
+    if (any_dynamic(lo, s))
+        follow_shapes(lo, s);
+    if (s->n_in + s->n_out > p->max_operands)
+        p->max_operands = s->n_in + s->n_out;
+    for (uint32_t i = 0; lo->depth && i < s->n_out; i++)
+        if (s->out[i] != QRN_VAL_NONE)
+            p->values[s->out[i]].conditional = true;
+    if (!qrn_lo_grow((void **)&p->steps, &lo->cap_steps, p->n_steps, sizeof(qrn_step)))
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory for steps", lo->graph->name);
+    p->steps[p->n_steps++] = *s;
+    return QRN_OK;
+}
+
 qrn_status qrn_lo_step(qrn_lowering *lo, const qrn_family *f, qrn_domain domain, const void *args,
                        const qrn_val *ins, uint32_t n_in, const qrn_val *outs, uint32_t n_out,
                        size_t state_bytes) {
     qrn_plan *p = lo->plan;
+    qrn_half_args rounding = {lo->half};
     qrn_step s = {.kind = QRN_STEP_KERNEL,
-                  .family = f,
                   .domain = domain,
                   .n_in = n_in,
                   .n_out = n_out,
-                  .node = p->n_nodes - 1};
+                  .node = p->n_nodes ? p->n_nodes - 1 : 0};
     s.in = copy_vals(lo, ins, n_in);
     s.out = copy_vals(lo, outs, n_out);
+    if (s.in && s.out)
+        QRN_TRY(qrn_half_prepare(lo, &f, s.in, n_in, outs));
+    if (f == &qrn_family_half)
+        args = &rounding;
+    s.family = f;
     s.args = args && f->args_bytes ? qrn_arena_copy(p->arena, args, f->args_bytes) : NULL;
-    if (!s.in || !s.out || (args && f->args_bytes && !s.args) ||
-        !qrn_lo_grow((void **)&p->steps, &lo->cap_steps, p->n_steps, sizeof(qrn_step)))
+    if (!s.in || !s.out || (args && f->args_bytes && !s.args))
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory for steps", lo->graph->name);
     if (state_bytes) {
         s.state_bytes = state_bytes;
         s.state_offset = p->state_bytes;
         p->state_bytes += (state_bytes + QRN_ALIGN - 1) / QRN_ALIGN * QRN_ALIGN;
     }
-    bool folded = false;
-    if (!state_bytes)
-        QRN_TRY(qrn_lo_fold(lo, &s, &folded));
-    if (folded)
-        return QRN_OK;
-    if (any_dynamic(lo, &s)) {
-        s.reshape = f == &qrn_family_convert ? reshape_copy : reshape_rule;
-        p->dynamic = true;
-        for (uint32_t i = 0; i < n_out; i++) // whatever was declared: shapes follow the inputs
-            if (outs[i] != QRN_VAL_NONE)
-                p->values[outs[i]].dynamic = true;
-    }
-    if (n_in + n_out > p->max_operands)
-        p->max_operands = n_in + n_out;
-    for (uint32_t i = 0; lo->depth && i < n_out; i++)
-        if (outs[i] != QRN_VAL_NONE)
-            p->values[outs[i]].conditional = true;
-    p->steps[p->n_steps++] = s;
-    return QRN_OK;
+    QRN_TRY(settle_step(lo, &s));
+    return qrn_half_results(lo, &s);
 }
 
 static const qrn_dtype domain_dtype[] = {[QRN_DOMAIN_F32] = QRN_DTYPE_F32,

@@ -23,7 +23,8 @@ typedef struct qrn_packing {
 } qrn_packing;
 
 struct qrn_lowering {
-    const qrn_graph *graph;
+    const qrn_graph *graph;        // being lowered: the client's, or half.c's copy of it
+    const qrn_graph *client_graph; // as the client built it
     const qrn_compile_options *opt;
     qrn_plan *plan;
     uint32_t cap_values, cap_steps, cap_nodes, cap_io; // of the plan's growing arrays
@@ -35,6 +36,14 @@ struct qrn_lowering {
     uint32_t n_packings, cap_packings;
     const qrn_node *node; // being lowered
     uint32_t depth;       // of branches we are inside; nothing is folded there
+
+    // half.c; everything is empty when half is OFF
+    qrn_half half;             // what floats are; OFF also for a graph without floats
+    const qrn_tensor **origin; // the client's tensor behind a copy, by tensor id
+    qrn_tensor **copies;       // by tensor id; NULL: the tensor is no float
+    qrn_val *rounded;          // rounded form of an application input or constant, by tensor id
+    qrn_conversion *detours;   // f16 application outputs: their values until the end
+    uint32_t n_detours, cap_detours;
 };
 
 // Appends room for one element to a growing array; false when out of memory.

@@ -6,6 +6,7 @@
 #include "kernels/columns/columns.h"
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/dense.h"
+#include "kernels/gemm/dense_half.h"
 #include "kernels/gemm/matmul.h"
 #include "kernels/hadamard/hadamard.h"
 
@@ -72,16 +73,40 @@ static qrn_status columns_args(const qrn_node *n, void *args) {
 typedef struct dense_packing {
     qrn_dense_args dense;
     size_t depth_stride, col_stride; // of the weights
+    qrn_dtype dtype;                 // of the weights
+    qrn_half half;                   // OFF: f32 is packed as it is
 } dense_packing;
 
 static void pack_dense(const void *args, const void *src, void *dst) {
     const dense_packing *p = args;
-    qrn_dense_pack(&p->dense, src, p->depth_stride, p->col_stride, dst);
+    if (p->half)
+        qrn_dense_half_pack(&p->dense, src, p->dtype, p->depth_stride, p->col_stride, p->half, dst);
+    else
+        qrn_dense_pack(&p->dense, src, p->depth_stride, p->col_stride, dst);
+}
+
+// Packs constant weights w, a value of tensor t.
+static qrn_status packed_weights(qrn_lowering *lo, const qrn_tensor *t, qrn_val w, dense_packing *p,
+                                 qrn_val *out) {
+    qrn_shape shape = {.rank = 3};
+    qrn_packing_id id = p->half ? QRN_PACKING_DENSE_F16 : QRN_PACKING_DENSE_F32;
+    qrn_dtype dtype = p->half ? QRN_DTYPE_F16 : QRN_DTYPE_F32;
+    if (!qrn_dense_packed_shape(&p->dense, shape.dims))
+        return QRN_E_UNSUPPORTED;
+    if (qrn_tensor_is_static(t)) {
+        const qrn_tensor *source = qrn_lo_client_tensor(lo, t);
+        p->dtype = source->dtype;
+        return qrn_lo_packed(lo, id, dtype, &shape, source, pack_dense, p, sizeof *p, out);
+    }
+    void *data; // computed from constants while compiling
+    QRN_TRY(qrn_lo_const(lo, dtype, &shape, NULL, out, &data));
+    pack_dense(p, qrn_lo_const_data(lo, w), data);
+    return QRN_OK;
 }
 
 // Single precision with constant weights: packs them and emits a step of the dense family.
 static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
-    qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, out, packed;
+    qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, out;
     const qrn_tensor *bias = n->n_in > 2 ? n->in[2] : NULL;
     if (n->in[0]->dtype != QRN_DTYPE_F32 || n->in[1]->dtype != QRN_DTYPE_F32 ||
         (bias && bias->dtype != QRN_DTYPE_F32))
@@ -90,21 +115,15 @@ static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qr
     QRN_TRY(qrn_lo_tensor(lo, n->in[1], &ins[1]));
     if (bias)
         QRN_TRY(qrn_lo_tensor(lo, bias, &ins[2]));
-    qrn_shape shape = {.rank = 3};
-    void *data;
     if (!qrn_lo_is_const(lo, ins[1]) || n->out[0]->dtype != QRN_DTYPE_F32 || !q->dense ||
-        q->dense->conv.transposed || !qrn_dense_packed_shape(q->dense, shape.dims))
+        q->dense->conv.transposed)
         return QRN_E_UNSUPPORTED;
-    if (qrn_tensor_is_static(n->in[1])) {
-        dense_packing p = {*q->dense, q->w_depth, q->w_col};
-        QRN_TRY(qrn_lo_packed(lo, QRN_PACKING_DENSE_F32, QRN_DTYPE_F32, &shape, n->in[1],
-                              pack_dense, &p, sizeof p, &packed));
-    } else { // computed from constants while compiling
-        QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &shape, NULL, &packed, &data));
-        qrn_dense_pack(q->dense, qrn_lo_const_data(lo, ins[1]), q->w_depth, q->w_col, data);
-    }
-    ins[1] = packed;
+    dense_packing p = {*q->dense, q->w_depth, q->w_col, QRN_DTYPE_F32, qrn_lo_half(lo)};
+    QRN_TRY(packed_weights(lo, n->in[1], ins[1], &p, &ins[1]));
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
+    qrn_dense_half_args half = {*q->dense, p.half == QRN_HALF_WIDE};
+    if (p.half)
+        return qrn_lo_step(lo, &qrn_family_dense_half, QRN_DOMAIN_F32, &half, ins, 3, &out, 1, 0);
     return qrn_lo_step(lo, &qrn_family_dense, QRN_DOMAIN_F32, q->dense, ins, 3, &out, 1, 0);
 }
 

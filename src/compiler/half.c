@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT
+//
+// Half precision: the graph's copy with one float type, and the places where numbers are rounded.
+#include "compiler/half.h"
+
+#include "base/mem.h"
+#include "kernels/convert.h"
+#include "kernels/eltwise/binary.h"
+#include "kernels/eltwise/lut.h"
+#include "kernels/eltwise/unary.h"
+#include "kernels/half/half.h"
+
+#include <string.h>
+
+// Constants of so few elements may be looked at while lowering: they are rounded at once.
+#define SMALL 64
+
+static qrn_status no_memory(const qrn_lowering *lo) {
+    return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
+}
+
+static bool is_half(const qrn_tensor *t) {
+    return t && t->format == QRN_FORMAT_DENSE &&
+           (t->dtype == QRN_DTYPE_F32 || t->dtype == QRN_DTYPE_F16);
+}
+
+static bool has_floats(const qrn_graph *g) {
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        for (uint32_t k = 0; k < g->nodes[i]->n_in + g->nodes[i]->n_out; k++) {
+            const qrn_node *n = g->nodes[i];
+            if (is_half(k < n->n_in ? n->in[k] : n->out[k - n->n_in]))
+                return true;
+        }
+    for (uint32_t i = 0; i < g->n_subgraphs; i++)
+        if (has_floats(g->subgraphs[i]))
+            return true;
+    return false;
+}
+
+// src as floats that are halves, in one go.
+static qrn_status round_now(qrn_lowering *lo, const qrn_view *src, void *dst) {
+    qrn_half_args args = {lo->half};
+    qrn_view in = *src, out = {.data = dst, .dtype = QRN_DTYPE_F32, .rank = src->rank};
+    memcpy(out.dims, src->dims, sizeof out.dims);
+    qrn_view *ins[] = {&in}, *outs[] = {&out};
+    qrn_kcall k = {.args = &args, .in = ins, .out = outs, .n_in = 1, .n_out = 1, .n_tasks = 1};
+    return qrn_kernel_select(&qrn_family_half, QRN_DOMAIN_RAW, &k, lo->opt->isa)->fn(&k);
+}
+
+// --- the copy
+
+static qrn_status round_small(qrn_lowering *lo, qrn_tensor *t) {
+    size_t count;
+    if (!qrn_tensor_is_static(t) || !t->data || !qrn_shape_count(&t->shape, &count) ||
+        count > SMALL)
+        return QRN_OK;
+    qrn_view src = {.data = (void *)(uintptr_t)t->data, .rank = 1, .dims = {(uint32_t)count}};
+    src.dtype = lo->origin[t->id]->dtype;
+    float *data = qrn_arena_alloc(lo->plan->arena, count * sizeof *data);
+    if (!data)
+        return no_memory(lo);
+    t->data = data;
+    return round_now(lo, &src, data);
+}
+
+// The copy of a tensor; itself when it is no float.
+static qrn_status copy_tensor(qrn_lowering *lo, qrn_tensor *t, qrn_tensor **out) {
+    *out = t;
+    if (!is_half(t))
+        return QRN_OK;
+    if (!lo->copies[t->id]) {
+        qrn_tensor *copy = qrn_arena_copy(lo->plan->arena, t, sizeof *t);
+        if (!copy)
+            return no_memory(lo);
+        lo->origin[t->id] = t;
+        lo->copies[t->id] = copy;
+        copy->dtype = QRN_DTYPE_F32;
+        copy->size_bytes = t->dtype == QRN_DTYPE_F16 ? 2 * t->size_bytes : t->size_bytes;
+        QRN_TRY(round_small(lo, copy));
+    }
+    *out = lo->copies[t->id];
+    return QRN_OK;
+}
+
+static qrn_status copy_tensors(qrn_lowering *lo, qrn_tensor **list, uint32_t n, qrn_tensor ***out) {
+    qrn_tensor **copies = qrn_arena_alloc(lo->plan->arena, n * sizeof *copies);
+    if (!copies)
+        return no_memory(lo);
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i])
+            QRN_TRY(copy_tensor(lo, list[i], &copies[i]));
+    *out = copies;
+    return QRN_OK;
+}
+
+// Parameters that become elements of a tensor are rounded like those.
+static qrn_status copy_params(qrn_lowering *lo, qrn_node *n) {
+    static const char *const elements[] = {"pad_constant_value", "on_value", "off_value", "value"};
+    if (!n->op || !n->n_params || !is_half(n->n_out ? n->out[0] : NULL))
+        return QRN_OK;
+    n->params = qrn_arena_copy(lo->plan->arena, n->params, n->n_params * sizeof *n->params);
+    if (!n->params)
+        return no_memory(lo);
+    for (uint32_t i = 0; i < n->n_params; i++)
+        for (size_t k = 0; k < sizeof elements / sizeof elements[0]; k++) {
+            qrn_param *p = &n->params[i];
+            if (strcmp(n->op->params[i].name, elements[k]) == 0 && p->present && !p->is_tensor &&
+                qrn_dtype_is_float(p->dtype))
+                p->value.f = qrn_half_round(p->value.f, lo->half);
+        }
+    return QRN_OK;
+}
+
+static qrn_status copy_node(qrn_lowering *lo, const qrn_node *n, qrn_graph *g, qrn_node **out) {
+    qrn_node *copy = qrn_arena_copy(lo->plan->arena, n, sizeof *n);
+    if (!copy)
+        return no_memory(lo);
+    copy->graph = g;
+    QRN_TRY(copy_tensors(lo, n->in, n->n_in, &copy->in));
+    QRN_TRY(copy_tensors(lo, n->out, n->n_out, &copy->out));
+    *out = copy;
+    return copy_params(lo, copy);
+}
+
+static qrn_status copy_graph(qrn_lowering *lo, const qrn_graph *g, qrn_graph *parent,
+                             qrn_graph **out) {
+    qrn_arena *a = lo->plan->arena;
+    qrn_graph *copy = qrn_arena_copy(a, g, sizeof *g);
+    if (!copy)
+        return no_memory(lo);
+    copy->parent = parent;
+    copy->nodes = qrn_arena_alloc(a, g->n_nodes * sizeof(void *));
+    copy->subgraphs = qrn_arena_alloc(a, g->n_subgraphs * sizeof(void *));
+    if (!copy->nodes || !copy->subgraphs)
+        return no_memory(lo);
+    QRN_TRY(copy_tensors(lo, g->tensors, g->n_tensors, &copy->tensors));
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        QRN_TRY(copy_node(lo, g->nodes[i], copy, &copy->nodes[i]));
+    for (uint32_t i = 0; i < g->n_subgraphs; i++)
+        QRN_TRY(copy_graph(lo, g->subgraphs[i], copy, &copy->subgraphs[i]));
+    *out = copy;
+    return QRN_OK;
+}
+
+qrn_status qrn_half_begin(qrn_lowering *lo) {
+    if (lo->opt->half == QRN_HALF_OFF || !has_floats(lo->graph))
+        return QRN_OK;
+    qrn_arena *a = lo->plan->arena;
+    lo->half = lo->opt->half;
+    lo->origin = qrn_arena_alloc(a, lo->n_by_id * sizeof *lo->origin);
+    lo->copies = qrn_arena_alloc(a, lo->n_by_id * sizeof *lo->copies);
+    lo->rounded = qrn_arena_alloc(a, lo->n_by_id * sizeof *lo->rounded);
+    if (!lo->origin || !lo->copies || !lo->rounded)
+        return no_memory(lo);
+    for (uint32_t i = 0; i < lo->n_by_id; i++)
+        lo->rounded[i] = QRN_VAL_NONE;
+    qrn_graph *copy = NULL;
+    QRN_TRY(copy_graph(lo, lo->graph, NULL, &copy));
+    lo->graph = copy;
+    return QRN_OK;
+}
+
+// --- in and out
+
+qrn_half qrn_lo_half(const qrn_lowering *lo) { return lo->half; }
+
+const qrn_tensor *qrn_lo_client_tensor(const qrn_lowering *lo, const qrn_tensor *t) {
+    return lo->half && lo->origin[t->id] ? lo->origin[t->id] : t;
+}
+
+const qrn_tensor *qrn_half_stored(const qrn_lowering *lo, const qrn_tensor *t) {
+    const qrn_tensor *o = qrn_lo_client_tensor(lo, t);
+    return t->role == QRN_ROLE_NATIVE || t->data != o->data ? t : o; // small ones are rounded
+}
+
+static bool is_written(const qrn_lowering *lo, const qrn_tensor *t) {
+    return t->role == QRN_ROLE_OUTPUT ||
+           (t->role == QRN_ROLE_INOUT && t->producer && t->producer->graph == lo->client_graph);
+}
+
+bool qrn_half_detours(const qrn_lowering *lo, const qrn_tensor *t) {
+    const qrn_tensor *o = qrn_lo_client_tensor(lo, t);
+    return o != t && o->dtype == QRN_DTYPE_F16 && is_written(lo, t);
+}
+
+qrn_status qrn_half_detour(qrn_lowering *lo, qrn_val value, qrn_val io) {
+    if (!qrn_lo_grow((void **)&lo->detours, &lo->cap_detours, lo->n_detours,
+                     sizeof(qrn_conversion)))
+        return no_memory(lo);
+    lo->detours[lo->n_detours++] = (qrn_conversion){value, io};
+    return QRN_OK;
+}
+
+static qrn_status rounding_step(qrn_lowering *lo, qrn_val from, qrn_val to) {
+    qrn_half_args args = {lo->half};
+    return qrn_lo_step(lo, &qrn_family_half, QRN_DOMAIN_RAW, &args, &from, 1, &to, 1, 0);
+}
+
+qrn_status qrn_half_leave(qrn_lowering *lo) {
+    for (uint32_t i = 0; i < lo->n_detours; i++)
+        QRN_TRY(rounding_step(lo, lo->detours[i].from, lo->detours[i].to));
+    return QRN_OK;
+}
+
+// Does the node only convert floats to another type?
+static bool takes_raw(const qrn_node *n) {
+    return n->op && n->n_out == 1 && !is_half(n->out[0]) &&
+           (strcmp(n->op->name, "Quantize") == 0 || strcmp(n->op->name, "Convert") == 0 ||
+            strcmp(n->op->name, "Cast") == 0);
+}
+
+// Is the tensor read by a node that does more than that?
+static bool is_read(const qrn_graph *g, const qrn_tensor *t) {
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        for (uint32_t k = 0; k < g->nodes[i]->n_in; k++)
+            if (g->nodes[i]->in[k] == t && !takes_raw(g->nodes[i]))
+                return true;
+    for (uint32_t i = 0; i < g->n_subgraphs; i++)
+        if (is_read(g->subgraphs[i], t))
+            return true;
+    return false;
+}
+
+qrn_status qrn_half_enter(qrn_lowering *lo) {
+    if (!lo->half || lo->graph->n_nodes == 0)
+        return QRN_OK;
+    lo->node = lo->graph->nodes[0]; // the steps count as its own
+    for (uint32_t i = 0; i < lo->graph->n_tensors; i++) {
+        const qrn_tensor *t = lo->graph->tensors[i];
+        qrn_val v;
+        if (t->role != QRN_ROLE_INPUT || !lo->origin[t->id] || !is_read(lo->graph, t))
+            continue;
+        QRN_TRY(qrn_lo_tensor(lo, t, &v));
+        QRN_TRY(qrn_half_operand(lo, &v));
+    }
+    return QRN_OK;
+}
+
+// --- operands and results
+
+// The tensor of a value that still holds what the client gave; NULL: none, or rounded already.
+static const qrn_tensor *raw_tensor(const qrn_lowering *lo, qrn_val v) {
+    const qrn_value *val = &lo->plan->values[v];
+    const qrn_tensor *t = val->tensor_id && lo->half ? lo->copies[val->tensor_id] : NULL;
+    bool raw = t && val->storage != QRN_STORE_ARENA && !is_written(lo, t) &&
+               lo->rounded[t->id] != v && qrn_half_stored(lo, t) != t;
+    return raw ? t : NULL;
+}
+
+// A value like that of t, but rounded.
+static qrn_status round_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val v, qrn_val *out) {
+    const qrn_value *val = &lo->plan->values[v];
+    if (val->storage != QRN_STORE_CONST) {
+        QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_F32, &t->shape, NULL, out));
+        lo->plan->values[*out].dynamic = lo->plan->values[v].dynamic;
+        return rounding_step(lo, v, *out);
+    }
+    void *data;
+    qrn_view src = val->view;
+    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &t->shape, NULL, out, &data));
+    return round_now(lo, &src, data);
+}
+
+qrn_status qrn_half_operand(qrn_lowering *lo, qrn_val *v) {
+    const qrn_tensor *t = *v == QRN_VAL_NONE ? NULL : raw_tensor(lo, *v);
+    if (!t || (qrn_lo_is_const(lo, *v) && !qrn_lo_const_data(lo, *v)))
+        return QRN_OK;
+    if (lo->rounded[t->id] == QRN_VAL_NONE)
+        QRN_TRY(round_tensor(lo, t, *v, &lo->rounded[t->id]));
+    *v = lo->rounded[t->id];
+    return QRN_OK;
+}
+
+static bool is_conversion(const qrn_family *f) {
+    return f == &qrn_family_convert || f == &qrn_family_cast;
+}
+
+// Does a conversion give the application floats that nothing was computed on?
+static bool gives_raw(const qrn_lowering *lo, qrn_val in, qrn_val out) {
+    const qrn_value *y = &lo->plan->values[out];
+    const qrn_tensor *t = y->tensor_id ? lo->copies[y->tensor_id] : NULL;
+    return t && y->storage == QRN_STORE_IO &&
+           !qrn_dtype_is_float(lo->plan->values[in].view.dtype) && !is_read(lo->graph, t);
+}
+
+qrn_status qrn_half_prepare(qrn_lowering *lo, const qrn_family **f, qrn_val *ins, uint32_t n_in,
+                            const qrn_val *outs) {
+    if (!lo->half || *f == &qrn_family_half)
+        return QRN_OK;
+    bool to_float = is_conversion(*f) && lo->plan->values[outs[0]].view.dtype == QRN_DTYPE_F32;
+    bool raw = is_conversion(*f) && takes_raw(lo->node);
+    for (uint32_t i = 0; i < n_in && !raw; i++)
+        QRN_TRY(qrn_half_operand(lo, &ins[i]));
+    if (to_float && *f == &qrn_family_convert && !gives_raw(lo, ins[0], outs[0]))
+        *f = &qrn_family_half;
+    return QRN_OK;
+}
+
+// Are the results some of the operands, but for the sign?
+static bool selects(const qrn_step *s) {
+    if (s->family == &qrn_family_unary) {
+        uint32_t op = ((const qrn_unary_args *)s->args)->op;
+        return op == QRN_UNARY_RELU || op == QRN_UNARY_ABS || op == QRN_UNARY_NEG;
+    }
+    if (s->family == &qrn_family_binary) {
+        uint32_t op = ((const qrn_binary_args *)s->args)->op;
+        return op == QRN_BINARY_MAX || op == QRN_BINARY_MIN;
+    }
+    return false;
+}
+
+// Steps on the bytes of their operands move them, but for these families.
+static bool computes(const qrn_step *s) {
+    if (s->family == &qrn_family_half)
+        return false;
+    bool raw = s->domain == QRN_DOMAIN_RAW;
+    return raw ? s->family == &qrn_family_cast || s->family == &qrn_family_lut ||
+                     s->family == &qrn_family_binary
+               : !selects(s);
+}
+
+qrn_status qrn_half_results(qrn_lowering *lo, const qrn_step *s) {
+    if (!lo->half || !computes(s))
+        return QRN_OK;
+    for (uint32_t i = 0; i < s->n_out; i++) {
+        if (s->out[i] == UINT32_MAX ||
+            (is_conversion(s->family) && gives_raw(lo, s->in[0], s->out[i])))
+            continue;
+        const qrn_value *v = &lo->plan->values[s->out[i]];
+        if (v->view.dtype != QRN_DTYPE_F32 || !v->tensor_id || !lo->copies[v->tensor_id])
+            continue; // no float, or one on its way to a result
+        if (v->storage == QRN_STORE_CONST)
+            QRN_TRY(round_now(lo, &v->view, v->view.data));
+        else
+            QRN_TRY(rounding_step(lo, s->out[i], s->out[i]));
+    }
+    return QRN_OK;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// Half precision (compile option `half`): every float inside the graph is a half. Steps compute on
+// floats as ever; this part sees to it that they find halves in them and leave halves behind.
+//   - the graph is lowered as a copy in which f16 tensors are f32 ones, so that lowering knows one
+//     float type and takes its fast ways
+//   - application inputs and constants are rounded before the first step that reads them
+//   - a step that computes is followed by one that rounds its results in place; moves are exact
+//   - f16 application outputs are written at the end
+// Ops that only convert between application floats and other types (Quantize, Dequantize, Cast)
+// take and give them as they are: nothing is computed with them.
+#ifndef QRN_COMPILER_HALF_H
+#define QRN_COMPILER_HALF_H
+
+#include "compiler/lowering.h"
+
+// Copies the graph when it has floats and the option is set; else nothing here does anything.
+qrn_status qrn_half_begin(qrn_lowering *lo);
+// Rounds the application inputs; comes before the first node.
+qrn_status qrn_half_enter(qrn_lowering *lo);
+// Writes f16 application outputs; comes behind the last node.
+qrn_status qrn_half_leave(qrn_lowering *lo);
+
+// The tensor that says in which type t's bytes are: itself, or the client's.
+const qrn_tensor *qrn_half_stored(const qrn_lowering *lo, const qrn_tensor *t);
+// Is the tensor an f16 application output? Then its value is a temporary until the end.
+bool qrn_half_detours(const qrn_lowering *lo, const qrn_tensor *t);
+// Remembers that `io` is to be written from `value`.
+qrn_status qrn_half_detour(qrn_lowering *lo, qrn_val value, qrn_val io);
+
+// *v as a step may read it: application inputs and constants become their rounded form.
+qrn_status qrn_half_operand(qrn_lowering *lo, qrn_val *v);
+// Makes a step that is about to be emitted read rounded operands; a conversion to floats becomes
+// one that rounds. *f is the step's family, ins its own list of operands.
+qrn_status qrn_half_prepare(qrn_lowering *lo, const qrn_family **f, qrn_val *ins, uint32_t n_in,
+                            const qrn_val *outs);
+// Rounds what a step has written, where it computes.
+qrn_status qrn_half_results(qrn_lowering *lo, const qrn_step *s);
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//
+// The vector rows of the half family, one file per ISA, and the rounding they share: the formulas
+// of base/fp16.c as operations on bits, in loops that compilers vectorise.
+#ifndef QRN_KERNELS_HALF_HALF_ROWS_H
+#define QRN_KERNELS_HALF_HALF_ROWS_H
+
+#include "kernels/half/half.h"
+
+#include <math.h>
+#include <string.h>
+
+qrn_status qrn_half_avx2(const qrn_kcall *k);
+qrn_status qrn_half_avx512(const qrn_kcall *k);
+qrn_status qrn_half_neon(const qrn_kcall *k);
+
+// What becomes of numbers that are too large.
+typedef struct qrn_half_edge {
+    float limit; // largest half
+    float over;  // what lies beyond it becomes
+    bool no_nan; // NaN becomes `over`
+} qrn_half_edge;
+
+static inline qrn_half_edge qrn_half_edge_of(qrn_half rule) {
+    if (rule == QRN_HALF_WIDE)
+        return (qrn_half_edge){(float)QRN_HALF_WIDE_MAX, (float)QRN_HALF_WIDE_MAX, true};
+    float max = (float)QRN_HALF_MAX;
+    return (qrn_half_edge){max, rule == QRN_HALF_CLAMP ? max : INFINITY, false};
+}
+
+// Normal numbers: half of the last place is added to the bits, with a tie going to even.
+// Subnormal ones: 0.5 has the last place that they have.
+static inline float qrn_half_round_f32(float x, qrn_half_edge e) {
+    uint32_t bits, u, sign;
+    float a, normal, tiny, y;
+    memcpy(&bits, &x, sizeof bits);
+    sign = bits & 0x80000000u;
+    u = bits & 0x7fffffffu;
+    memcpy(&a, &u, sizeof a);
+    u = (u + 0xfffu + (u >> 13 & 1u)) & ~0x1fffu;
+    memcpy(&normal, &u, sizeof normal);
+    tiny = (a + 0.5f) - 0.5f;
+    y = a < 0x1p-14f ? tiny : normal;
+    y = y > e.limit ? e.over : y;
+    memcpy(&u, &y, sizeof u);
+    u |= sign;
+    memcpy(&y, &u, sizeof y);
+    return x != x ? (e.no_nan ? e.over : x) : y;
+}
+
+static inline double qrn_half_round_f64(double x, qrn_half_edge e) {
+    uint64_t bits, u, sign;
+    double a, normal, tiny, y;
+    memcpy(&bits, &x, sizeof bits);
+    sign = bits & (uint64_t)1 << 63;
+    u = bits & ~((uint64_t)1 << 63);
+    memcpy(&a, &u, sizeof a);
+    const uint64_t last = (uint64_t)1 << 42;
+    u = (u + (last / 2 - 1) + (u >> 42 & 1u)) & ~(last - 1);
+    memcpy(&normal, &u, sizeof normal);
+    tiny = (a + 0x1p28) - 0x1p28;
+    y = a < 0x1p-14 ? tiny : normal;
+    y = y > (double)e.limit ? (double)e.over : y;
+    memcpy(&u, &y, sizeof u);
+    u |= sign;
+    memcpy(&y, &u, sizeof y);
+    return x != x ? (e.no_nan ? (double)e.over : x) : y;
+}
+
+#endif
