@@ -152,9 +152,13 @@ static void compare_float(const qrn_case_tensor *t, const qrn_want *w, const uin
         double tolerance;
         if (w->mode == QRN_CMP_ULP)
             tolerance = w->arg[0] * ulp_of(t->dtype, want);
+        else if (w->mode == QRN_CMP_ULP16)
+            tolerance = w->arg[0] * ulp_of(QNN_DATATYPE_FLOAT_16, want) + w->arg[1] * top;
         else
             tolerance = w->arg[0] * (w->arg[2] != 0 ? fabs(want) : top) + w->arg[1];
         bool same = isinf(want) || isinf(have) ? have == want : fabs(have - want) <= tolerance;
+        if (w->mode == QRN_CMP_ULP16 && isfinite(have)) // a half, whatever type it comes in
+            same = same && fmod(have, ulp_of(QNN_DATATYPE_FLOAT_16, have)) == 0;
         if (!same)
             miss(m, i, have, want);
     }
@@ -248,6 +252,7 @@ bool qrn_compare(const qrn_case_tensor *t, const qrn_want *w, const uint8_t *got
         break;
     case QRN_CMP_FLOAT:
     case QRN_CMP_ULP:
+    case QRN_CMP_ULP16:
         if (!is_float(t->dtype)) {
             snprintf(why, why_size, "output '%s': a float comparison of integers", t->name);
             return false;

@@ -66,7 +66,14 @@ typedef struct {
     qrn_bytes data;
 } qrn_feed;
 
-typedef enum { QRN_CMP_EXACT, QRN_CMP_FLOAT, QRN_CMP_ULP, QRN_CMP_QUANT, QRN_CMP_STATS } qrn_cmp;
+typedef enum {
+    QRN_CMP_EXACT,
+    QRN_CMP_FLOAT,
+    QRN_CMP_ULP,
+    QRN_CMP_ULP16,
+    QRN_CMP_QUANT,
+    QRN_CMP_STATS
+} qrn_cmp;
 
 typedef struct {
     uint32_t tensor;

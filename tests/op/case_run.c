@@ -8,6 +8,8 @@
 
 #include "case_run.h"
 
+#include "HTP/QnnHtpDevice.h"
+
 #include <dlfcn.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -38,7 +40,15 @@ static bool has_logged(void) {
 
 typedef Qnn_ErrorHandle_t (*get_providers_fn)(const QnnInterface_t ***list, uint32_t *n);
 
-bool qrn_session_open(qrn_session *s, const char *path, char *why, size_t why_size) {
+static Qnn_ErrorHandle_t make_device(qrn_session *s, uint32_t soc) {
+    QnnHtpDevice_CustomConfig_t chip = {.option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC,
+                                        .socModel = soc};
+    QnnDevice_Config_t config = {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &chip};
+    const QnnDevice_Config_t *configs[] = {&config, NULL};
+    return s->api.deviceCreate(s->log, configs, &s->device);
+}
+
+bool qrn_session_open(qrn_session *s, const char *path, uint32_t soc, char *why, size_t why_size) {
     get_providers_fn get_providers = NULL;
     const QnnInterface_t **list = NULL;
     uint32_t n = 0;
@@ -63,15 +73,19 @@ bool qrn_session_open(qrn_session *s, const char *path, char *why, size_t why_si
     Qnn_ErrorHandle_t rc = s->api.logCreate(on_log, QNN_LOG_LEVEL_ERROR, &s->log);
     if (rc == QNN_SUCCESS)
         rc = s->api.backendCreate(s->log, NULL, &s->backend);
+    if (rc == QNN_SUCCESS && soc)
+        rc = make_device(s, soc);
     if (rc == QNN_SUCCESS)
         return true;
-    snprintf(why, why_size, "%s: creating the backend gives %" PRIu64 ": %s", path, (uint64_t)rc,
-             last_log);
+    snprintf(why, why_size, "%s: creating the backend or device gives %" PRIu64 ": %s", path,
+             (uint64_t)rc, last_log);
     return false;
 }
 
 void qrn_session_close(qrn_session *s) {
     // The library stays loaded, so that a leak report can still name its functions.
+    if (s->device)
+        s->api.deviceFree(s->device);
     if (s->backend)
         s->api.backendFree(s->backend);
     if (s->log)
@@ -269,7 +283,7 @@ static bool add_node(run *r, const qrn_case_node *n) {
 
 static bool build(run *r) {
     const qrn_case *c = r->c;
-    Qnn_ErrorHandle_t rc = r->s->api.contextCreate(r->s->backend, NULL, NULL, &r->context);
+    Qnn_ErrorHandle_t rc = r->s->api.contextCreate(r->s->backend, r->s->device, NULL, &r->context);
     if (rc != QNN_SUCCESS)
         return fail(r, "contextCreate gives error %" PRIu64, (uint64_t)rc);
     rc = r->s->api.graphCreate(r->context, "graph", NULL, &r->graph);

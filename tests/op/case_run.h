@@ -17,6 +17,7 @@ typedef struct {
     QNN_INTERFACE_VER_TYPE api;
     Qnn_LogHandle_t log;
     Qnn_BackendHandle_t backend;
+    Qnn_DeviceHandle_t device; // NULL: contexts have none
 } qrn_session;
 
 typedef enum { QRN_PASSED, QRN_FAILED, QRN_REFUSED } qrn_verdict;
@@ -27,8 +28,9 @@ typedef struct {
     qrn_code_count codes;
 } qrn_result;
 
-// Loads the library and creates the backend. On failure writes one line to why.
-bool qrn_session_open(qrn_session *s, const char *path, char *why, size_t why_size);
+// Loads the library and creates the backend and, with soc other than 0, a device of the HTP for
+// that chip. On failure writes one line to why.
+bool qrn_session_open(qrn_session *s, const char *path, uint32_t soc, char *why, size_t why_size);
 void qrn_session_close(qrn_session *s);
 
 void qrn_case_run(qrn_session *s, const qrn_case *c, qrn_result *result);

@@ -205,11 +205,9 @@ bool qrn_read_mode(char *text, qrn_want *w) {
         const char *name;
         qrn_cmp mode;
         uint32_t n_numbers, n_parts;
-    } modes[] = {{"exact", QRN_CMP_EXACT, 0, 1},
-                 {"float", QRN_CMP_FLOAT, 3, 5},
-                 {"ulp", QRN_CMP_ULP, 1, 3},
-                 {"quant", QRN_CMP_QUANT, 3, 6},
-                 {"stats", QRN_CMP_STATS, 6, 7}};
+    } modes[] = {{"exact", QRN_CMP_EXACT, 0, 1}, {"float", QRN_CMP_FLOAT, 3, 5},
+                 {"ulp", QRN_CMP_ULP, 1, 3},     {"ulp16", QRN_CMP_ULP16, 2, 4},
+                 {"quant", QRN_CMP_QUANT, 3, 6}, {"stats", QRN_CMP_STATS, 6, 7}};
     char *part[MAX_PARTS];
     uint32_t n = split(text, part);
     for (size_t i = 0; n > 0 && i < sizeof modes / sizeof modes[0]; i++) {
@@ -221,7 +219,7 @@ bool qrn_read_mode(char *text, qrn_want *w) {
         for (uint32_t k = 0; k < modes[i].n_numbers; k++)
             if (!qrn_read_double(part[1 + k], &w->arg[k]))
                 return false;
-        if (w->mode == QRN_CMP_FLOAT || w->mode == QRN_CMP_ULP)
+        if (w->mode == QRN_CMP_FLOAT || w->mode == QRN_CMP_ULP || w->mode == QRN_CMP_ULP16)
             w->nan_ok = strcmp(part[n - 1], "1") == 0;
         if (w->mode == QRN_CMP_QUANT)
             return qrn_read_i64(part[4], &w->code_range[0]) &&

@@ -61,6 +61,7 @@ def add(f, op, shape, values=None, dtype="f32", seed=None, static=True, rounds=3
     if seed is not None:
         ins.append(q.Tensor("seed", np.array([seed]), "f32",
                             kind="static" if static_seed else "input"))
+        seed = float(ins[-1].real[0])  # what the library sees
     wants = [draw(shape, *given, seed=seed, execution=0 if seed is not None else i)
              for i in range(rounds)]
     y = q.Tensor("y", np.stack(wants), dtype)

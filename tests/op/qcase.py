@@ -37,6 +37,7 @@ Comparison (tol= of an output Tensor, or of add() for all outputs):
     fp32(rtol=1e-5, atol=0)  |got - want| <= rtol * max|want| + atol      (default for f32)
     fp16(), bf16()           same with the type's own rtol                (default)
     ulp(n)                   |got - want| <= n units in the last place of the output type
+    ulp16(n, rtol=0)         the same in units of half precision, for f32 tensors that hold halves
     exact()                  same bytes: integers, bools, moved data      (default for those)
     quant(steps=1, ...)      the real value rounded half up; no code further off than steps;
                              a case may miss max(1, 0.01 %) codes, a whole file too
@@ -94,7 +95,7 @@ class Tol:
 
     def token(self, tensor):
         parts = [self.mode] + [float(n).hex() for n in self.numbers]
-        if self.mode in ("float", "ulp"):
+        if self.mode in ("float", "ulp", "ulp16"):
             parts.append(str(int(self.nan_ok)))
         if self.mode == "quant":
             parts += [str(n) for n in code_range(tensor.dtype, tensor.enc)]
@@ -120,6 +121,12 @@ def bf16(rtol=8e-3, atol=0.0, per_element=False, nan_ok=False):
 
 def ulp(n=1, nan_ok=False):
     return Tol("ulp", n, nan_ok=nan_ok)
+
+
+def ulp16(n=1, rtol=0.0, nan_ok=False):
+    """|got - want| <= n units in the last place of half precision, whatever the output's type, plus
+    rtol * max|want| for sums in which much cancels; and every result is a half."""
+    return Tol("ulp16", n, rtol, nan_ok=nan_ok)
 
 
 def quant(steps=1, ratio=0.9999, tie=1e-9):

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// run_cases LIB.so cases.qc [--filter TEXT] [--verbose] [--list] [--allow-unsupported]
+// run_cases LIB.so cases.qc [--filter TEXT] [--verbose] [--list] [--allow-unsupported] [--soc N]
 //
 // Runs the op cases of one file on a backend library and prints a line for each that fails, then
 // "N passed, M failed". With --allow-unsupported a case that validateOpConfig refuses counts as
-// skipped: for running one backend's cases on another. Exit status: 0 all passed, 1 failures,
+// skipped: for running one backend's cases on another. With --soc the library is the HTP's and
+// models that chip. Exit status: 0 all passed, 1 failures,
 // 2 the library or the file could not be used, or no case was selected.
 
 #include <inttypes.h>
@@ -18,6 +19,7 @@
 typedef struct {
     const char *library, *file, *filter;
     bool verbose, list, allow_unsupported;
+    uint32_t soc;
 } options;
 
 typedef struct {
@@ -45,6 +47,8 @@ static bool parse_options(int argc, char **argv, options *o) {
             o->allow_unsupported = true;
         else if (strcmp(argv[i], "--filter") == 0 && i + 1 < argc)
             o->filter = argv[++i];
+        else if (strcmp(argv[i], "--soc") == 0 && i + 1 < argc)
+            o->soc = (uint32_t)strtoul(argv[++i], NULL, 10);
         else if (argv[i][0] != '-' && !o->library)
             o->library = argv[i];
         else if (argv[i][0] != '-' && !o->file)
@@ -140,7 +144,7 @@ int main(int argc, char **argv) {
     char why[512];
     if (!parse_options(argc, argv, &o)) {
         fprintf(stderr, "usage: run_cases LIB.so cases.qc [--filter TEXT] [--verbose] [--list] "
-                        "[--allow-unsupported]\n");
+                        "[--allow-unsupported] [--soc N]\n");
         return 2;
     }
     double start = now_s();
@@ -148,7 +152,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "run_cases: %s\n", file.error);
         return 2;
     }
-    if (!o.list && !qrn_session_open(&session, o.library, why, sizeof why)) {
+    if (!o.list && !qrn_session_open(&session, o.library, o.soc, why, sizeof why)) {
         fprintf(stderr, "run_cases: %s\n", why);
         qrn_session_close(&session);
         qrn_case_file_close(&file);
