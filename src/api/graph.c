@@ -175,6 +175,9 @@ static qrn_status create(qrn_api_context *c, const char *name, const QnnGraph_Co
 Qnn_ErrorHandle_t QnnGraph_create(Qnn_ContextHandle_t contextHandle, const char *graphName,
                                   const QnnGraph_Config_t **config,
                                   Qnn_GraphHandle_t *graphHandle) {
+    qrn_status s = qrn_library_check();
+    if (s != QRN_OK)
+        return qrn_api_end(QRN_COMP_GRAPH, s, NULL);
     qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, contextHandle);
     if (!c)
         return qrn_api_end(QRN_COMP_GRAPH,

@@ -93,6 +93,10 @@ typedef struct qrn_api_device {
     void *impl;
 } qrn_api_device;
 
+static inline qrn_status qrn_library_check(void) {
+    return qrn_this_backend.library_check ? qrn_this_backend.library_check() : QRN_OK;
+}
+
 // Does the backend list the property key as supported?
 bool qrn_has_capability(uint32_t key);
 

@@ -200,6 +200,10 @@ typedef struct qrn_backend {
     void (*platform_info_free)(const void *info);
     qrn_status (*infrastructure)(const void **infra);
 
+    // (optional) Is this library fit to work in this process? Asked first by the calls that make
+    // devices, contexts and graphs, validate ops and register packages.
+    qrn_status (*library_check)(void);
+
     // Process-wide option (global config); custom part of the backend.
     qrn_status (*global_config)(const void *config);
 } qrn_backend;

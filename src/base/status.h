@@ -65,6 +65,7 @@
     X(HARDWARE, "hardware not available")                                                          \
     X(COMM, "system communication failed")                                                         \
     X(COMM_FATAL, "system communication failed for good")                                          \
+    X(LIBRARY, "library is loaded twice")                                                          \
     X(GENERAL, "internal error")
 
 typedef enum qrn_status {

@@ -181,6 +181,7 @@ const qrn_backend qrn_this_backend = {
     .graph_free = graph_free,
     .graph_config = qrn_htp_graph_config,
     .op_check = qrn_htp_op_check,
+    .library_check = qrn_htp_library_check,
     .graph_finalize = qrn_htp_graph_finalize,
     .graph_execute = graph_execute,
     .record = qrn_htp_record,
