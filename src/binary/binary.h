@@ -62,20 +62,34 @@ typedef struct qrn_bin {
     uint32_t n_tensors;
     qrn_bin_graph *graphs;
     uint32_t n_graphs;
-    uint64_t weights_offset, weights_bytes; // of the file
-    qrn_arena *arena;                       // holds all of this
+    uint64_t weights_offset, weights_bytes; // section of weights that one graph uses; 0: none
+    uint64_t shared_offset, shared_bytes;   // section of weights that several graphs use
+    qrn_arena *arena;                       // holds all of this, texts and encodings too
 } qrn_bin;
 
 // Bytes that a binary takes, and the bytes themselves. The same contents give the same bytes.
+// Tensors are numbered anew from 1, in the order of their ids. Of a qrn_bin that is written, what
+// is counted (const_bytes, shared_bytes, io_bytes, offsets) is not looked at.
 qrn_status qrn_bin_size(const qrn_bin *b, uint64_t *size_bytes);
 qrn_status qrn_bin_write(const qrn_bin *b, void *buf, uint64_t size_bytes, uint64_t *written);
 
 // Does it begin like one of ours?
 bool qrn_bin_is_ours(const void *buf, uint64_t size_bytes);
 
-// Reads a binary; `verify`: checks the weights' checksums as well. Fails with QRN_E_BINARY_VERSION
+// Reads a binary, whose constants must stay where they are; `verify`: checks the weights' checksums as well. Fails with QRN_E_BINARY_VERSION
 // (not ours, or of another version), QRN_E_BINARY (damaged, with the place), QRN_E_MEM.
 qrn_status qrn_bin_open(const void *buf, uint64_t size_bytes, bool verify, qrn_bin **out);
+
+// The two sections of weights as the header has them, for whoever keeps them elsewhere: bytes 0
+// when there is none. Fails like qrn_bin_open.
+typedef struct qrn_bin_weights {
+    uint64_t weights_offset, weights_bytes;
+    uint64_t shared_offset, shared_bytes;
+} qrn_bin_weights;
+qrn_status qrn_bin_find_weights(const void *buf, uint64_t size_bytes, qrn_bin_weights *out);
+// The same as qrn_bin_open with the bytes of the two sections at other places; NULL: in the file.
+qrn_status qrn_bin_open_with(const void *buf, uint64_t size_bytes, bool verify,
+                             const void *weights, const void *shared, qrn_bin **out);
 void qrn_bin_close(qrn_bin *b); // NULL is fine
 
 #endif

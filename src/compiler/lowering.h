@@ -16,7 +16,8 @@ typedef struct qrn_conversion {
 typedef struct qrn_packing {
     qrn_val value;
     const qrn_tensor *source;
-    uint32_t id; // qrn_packing_id
+    uint32_t node; // position of the node that wants it
+    uint32_t id;   // qrn_packing_id
     qrn_pack_fn pack;
     const void *args;
     bool done;

@@ -8,9 +8,20 @@
 
 #include "base/mem.h"
 
+// The same constant, packed before; NULL: it was not.
+static const qrn_packed *before(const qrn_lowering *lo, qrn_packing_id id, qrn_dtype dtype,
+                                const qrn_shape *shape, const qrn_tensor *source) {
+    qrn_packed want = {.node = lo->node->index,
+                       .tensor_id = source->id,
+                       .packing = id,
+                       .dtype = dtype,
+                       .shape = *shape};
+    return source->updateable ? NULL : qrn_packed_find(lo->opt->packed, &want);
+}
+
 bool qrn_lo_was_packed(const qrn_lowering *lo, qrn_packing_id id, qrn_dtype dtype,
                        const qrn_shape *shape, const qrn_tensor *source) {
-    return qrn_packed_find(lo->opt->packed, source->id, id, dtype, shape) != NULL;
+    return before(lo, id, dtype, shape, source) != NULL;
 }
 
 // Memory for a constant that is still to be written.
@@ -29,9 +40,9 @@ qrn_status qrn_lo_packed(qrn_lowering *lo, qrn_packing_id id, qrn_dtype dtype,
     QRN_TRY(qrn_lo_temp(lo, dtype, shape, NULL, out));
     qrn_value *v = &lo->plan->values[*out];
     v->storage = QRN_STORE_CONST;
-    const qrn_packed *before = qrn_packed_find(lo->opt->packed, source->id, id, dtype, shape);
-    if (before && before->size_bytes == v->size_bytes)
-        v->view.data = (void *)(uintptr_t)before->data; // kernels never write inputs
+    const qrn_packed *known = before(lo, id, dtype, shape, source);
+    if (known)
+        v->view.data = (void *)(uintptr_t)known->data; // kernels never write inputs
     else if (source->data)
         QRN_TRY(reserve(lo, v));
     else
@@ -43,10 +54,11 @@ qrn_status qrn_lo_packed(qrn_lowering *lo, qrn_packing_id id, qrn_dtype dtype,
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
     lo->packings[lo->n_packings++] = (qrn_packing){.value = *out,
                                                    .source = source,
+                                                   .node = lo->node->index,
                                                    .id = id,
                                                    .pack = pack,
                                                    .args = copy,
-                                                   .done = before != NULL};
+                                                   .done = known != NULL};
     return QRN_OK;
 }
 
@@ -62,36 +74,64 @@ void qrn_lo_pack_value(qrn_lowering *lo, qrn_val v) {
             write_now(lo, &lo->packings[i]);
 }
 
-// Does a step read the tensor itself, or is it to be packed once more?
-static bool is_needed(const qrn_lowering *lo, const qrn_tensor *t, uint32_t after) {
-    qrn_val v = lo->by_id[t->id];
-    for (uint32_t i = 0; i < lo->plan->n_steps; i++)
-        for (uint32_t j = 0; j < lo->plan->steps[i].n_in; j++)
-            if (lo->plan->steps[i].in[j] == v)
-                return true;
-    for (uint32_t i = after + 1; i < lo->n_packings; i++)
-        if (lo->packings[i].source == t)
-            return true;
-    return false;
+// Operands of nodes that are not packed, by tensor id; steps read some of them, others were only
+// looked at while lowering.
+static uint32_t *count_plain_uses(const qrn_lowering *lo) {
+    uint32_t *uses = qrn_calloc(lo->n_by_id * sizeof *uses);
+    for (uint32_t i = 0; uses && i < lo->plan->n_nodes; i++) {
+        const qrn_node *n = lo->plan->nodes[i].ir;
+        for (uint32_t k = 0; k < n->n_in; k++)
+            if (n->in[k])
+                uses[n->in[k]->id]++;
+        for (uint32_t k = 0; k < n->n_params; k++)
+            if (n->params[k].is_tensor && n->params[k].tensor->id < lo->n_by_id)
+                uses[n->params[k].tensor->id]++;
+    }
+    for (uint32_t i = 0; uses && i < lo->n_packings; i++) {
+        const qrn_packing *k = &lo->packings[i], *last = i ? k - 1 : NULL;
+        bool same_operand = last && last->source == k->source && last->node == k->node;
+        uses[k->source->id] -= !same_operand;
+    }
+    return uses;
 }
 
+// Values that steps read.
+static bool *find_read(const qrn_plan *p) {
+    bool *read = qrn_calloc(p->n_values + 1);
+    for (uint32_t i = 0; read && i < p->n_steps; i++)
+        for (uint32_t k = 0; k < p->steps[i].n_in; k++)
+            if (p->steps[i].in[k] != UINT32_MAX)
+                read[p->steps[i].in[k]] = true;
+    return read;
+}
+
+// Tensors whose own data nothing needs once all their packings are written are told with the last
+// of them.
 qrn_status qrn_lo_keep_packings(qrn_lowering *lo) {
     qrn_plan *p = lo->plan;
+    uint32_t *uses = count_plain_uses(lo);
+    bool *read = find_read(p);
     p->packings = qrn_arena_alloc(p->arena, lo->n_packings * sizeof *p->packings);
-    if (!p->packings)
-        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
-    for (uint32_t i = 0; i < lo->n_packings; i++) {
+    bool ok = uses && read && p->packings;
+    for (uint32_t i = lo->n_packings; ok && i-- > 0;) {
         const qrn_packing *k = &lo->packings[i];
-        bool last = k->source->graph && !k->source->updateable && !is_needed(lo, k->source, i);
-        p->packings[p->n_packings++] = (qrn_plan_packing){.pack = k->done ? NULL : k->pack,
-                                                          .args = k->args,
-                                                          .src = k->source->data,
-                                                          .dst = p->values[k->value].view.data,
-                                                          .id = k->id,
-                                                          .tensor_id = k->source->id,
-                                                          .value = k->value,
-                                                          .tensor = last ? k->source : NULL,
-                                                          .source = lo->by_id[k->source->id]};
+        const qrn_tensor *t = k->source;
+        bool last = t->graph && !t->updateable && !uses[t->id] && !read[lo->by_id[t->id]];
+        p->packings[i] = (qrn_plan_packing){.pack = k->done ? NULL : k->pack,
+                                            .args = k->args,
+                                            .src = t->data,
+                                            .dst = p->values[k->value].view.data,
+                                            .id = k->id,
+                                            .tensor_id = t->id,
+                                            .node = k->node,
+                                            .value = k->value,
+                                            .tensor = last ? t : NULL,
+                                            .source = lo->by_id[t->id]};
+        if (last)
+            uses[t->id] = 1; // packings before this one still read it
     }
-    return QRN_OK;
+    p->n_packings = ok ? lo->n_packings : 0;
+    qrn_free(uses);
+    qrn_free(read);
+    return ok ? QRN_OK : QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
 }

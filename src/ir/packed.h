@@ -20,8 +20,10 @@ typedef enum qrn_packing_id {
     QRN_PACKING_COUNT
 } qrn_packing_id;
 
-// One constant: tensor and packing are its name; type and shape are those of the packed form.
+// One constant: node, tensor and packing are its name (two nodes may want two orders of one
+// tensor); type and shape are those of the packed form.
 typedef struct qrn_packed {
+    uint32_t node; // position in the graph
     uint32_t tensor_id;
     uint32_t packing; // qrn_packing_id
     qrn_dtype dtype;
@@ -30,20 +32,36 @@ typedef struct qrn_packed {
     size_t size_bytes;
 } qrn_packed;
 
-// Constants that were packed before, by another finalize of the same graph.
+// Constants that were packed before, by another finalize of the same graph; in ascending order of
+// node, tensor and packing.
 typedef struct qrn_packed_list {
     const qrn_packed *items;
     uint32_t n;
 } qrn_packed_list;
 
-// The packed form of a tensor; NULL when the list has none of that type and shape.
-static inline const qrn_packed *qrn_packed_find(const qrn_packed_list *l, uint32_t tensor_id,
-                                                uint32_t packing, qrn_dtype dtype,
-                                                const qrn_shape *shape) {
-    for (uint32_t i = 0; l && i < l->n; i++)
-        if (l->items[i].tensor_id == tensor_id && l->items[i].packing == packing &&
-            l->items[i].dtype == dtype && qrn_shape_equal(&l->items[i].shape, shape))
-            return &l->items[i];
+// Order of the list: negative, 0 or positive.
+static inline int qrn_packed_order(const qrn_packed *a, const qrn_packed *b) {
+    if (a->node != b->node)
+        return a->node < b->node ? -1 : 1;
+    if (a->tensor_id != b->tensor_id)
+        return a->tensor_id < b->tensor_id ? -1 : 1;
+    return a->packing < b->packing ? -1 : a->packing > b->packing;
+}
+
+// The entry with the name, type and shape of `want`; NULL when the list has none.
+static inline const qrn_packed *qrn_packed_find(const qrn_packed_list *l, const qrn_packed *want) {
+    uint32_t lo = 0, hi = l ? l->n : 0;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        const qrn_packed *p = &l->items[mid];
+        int order = qrn_packed_order(p, want);
+        if (order == 0)
+            return p->dtype == want->dtype && qrn_shape_equal(&p->shape, &want->shape) ? p : NULL;
+        if (order < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
     return NULL;
 }
 

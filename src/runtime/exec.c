@@ -48,15 +48,16 @@ const qrn_plan *qrn_runner_plan(const qrn_runner *r) { return r->plan; }
 
 void qrn_plan_finish(qrn_plan *p, void (*release)(void *ctx, const void *tensor), void *ctx) {
     for (uint32_t i = 0; i < p->n_packings; i++) {
-        const qrn_plan_packing *k = &p->packings[i];
+        qrn_plan_packing *k = &p->packings[i];
         if (k->pack)
             k->pack(k->args, k->src, k->dst);
+        k->pack = NULL;
+        k->src = NULL;
         if (!release || !k->tensor)
             continue;
         p->values[k->source].view.data = NULL;
         release(ctx, k->tensor);
     }
-    p->n_packings = 0;
 }
 
 void qrn_runner_finish(qrn_runner *r, void (*release)(void *ctx, const void *tensor), void *ctx) {

@@ -80,6 +80,7 @@ typedef struct qrn_plan_packing {
     void *dst;
     uint32_t id;        // qrn_packing_id
     uint32_t tensor_id; // of the source
+    uint32_t node;      // position of its node in the graph
     uint32_t value;     // of the packed form
     const void *tensor; // the compiler's tensor whose data nothing needs afterwards, or NULL
     uint32_t source;    // its value
@@ -106,7 +107,8 @@ typedef struct qrn_plan {
 
 void qrn_plan_destroy(qrn_plan *p); // NULL is fine
 
-// Writes the packed constants; call it once, before the first execution. Cannot fail. `release`
+// Writes the packed constants; call it once, before the first execution. Cannot fail. The list of
+// packings stays, for those who store them. `release`
 // (NULL: keep everything) is told of each tensor whose data is not needed any more, and may free it
 // at once.
 void qrn_plan_finish(qrn_plan *p, void (*release)(void *ctx, const void *tensor), void *ctx);

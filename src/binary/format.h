@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// Numbers of the context binary's outer form (docs/context-binary.md): header, section table,
+// places of constants. Everything is little-endian; nothing outside src/binary needs this.
+#ifndef QRN_BINARY_FORMAT_H
+#define QRN_BINARY_FORMAT_H
+
+#include <stdint.h>
+
+#define QRN_BIN_MAGIC "QUERNCTX" // 8 bytes, without the terminator
+#define QRN_BIN_HEADER_BYTES 64u
+#define QRN_BIN_SECTION_BYTES 32u // of an entry of the section table
+#define QRN_BIN_SECTION_ALIGN 4096u
+#define QRN_BIN_CONST_ALIGN 64u
+#define QRN_BIN_CONST_TAIL 64u // readable bytes behind the last constant of a section
+#define QRN_BIN_MAX_GRAPHS 4096u
+#define QRN_BIN_NONE UINT32_MAX // no constant
+
+// Where the fields of the header are.
+enum {
+    QRN_BIN_AT_MAGIC = 0,
+    QRN_BIN_AT_MAJOR = 8,
+    QRN_BIN_AT_MINOR = 12,
+    QRN_BIN_AT_FILE_BYTES = 16,
+    QRN_BIN_AT_SECTIONS = 24,
+    QRN_BIN_AT_CRC = 28, // of the header with 0 in this place, then the section table
+    QRN_BIN_AT_ZERO = 32 // from here to the end of the header
+};
+
+typedef enum qrn_bin_section_type {
+    QRN_BIN_SECTION_INFO = 1,   // one, the first
+    QRN_BIN_SECTION_GRAPH = 2,  // one a graph
+    QRN_BIN_SECTION_CONST = 3,  // constants whose checksum is always verified
+    QRN_BIN_SECTION_WEIGHTS = 4, // constants that one graph uses
+    QRN_BIN_SECTION_SHARED = 5  // constants that several graphs use
+} qrn_bin_section_type;
+
+// Constants of this many bytes and more are weights, unless they are parameters of ops.
+#define QRN_BIN_WEIGHT_BYTES 16384u
+
+// Flags of a tensor.
+#define QRN_BIN_TENSOR_UPDATEABLE 1u
+#define QRN_BIN_TENSOR_OPTIONAL 2u
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//
+// The records of a context binary, one function each. Used by the reader alone.
+#ifndef QRN_BINARY_READ_H
+#define QRN_BINARY_READ_H
+
+#include "binary/binary.h"
+#include "binary/format.h"
+#include "binary/in.h"
+
+// A constant of the file.
+typedef struct qrn_bin_constant {
+    const void *data;
+    uint64_t size_bytes;
+    bool shared;         // by several graphs
+    uint32_t last_graph; // that was seen using it, + 1
+} qrn_bin_constant;
+
+// What is known of the file while its graphs are read.
+typedef struct qrn_bin_reading {
+    qrn_bin *bin;
+    qrn_bin_constant *constants;
+    uint32_t n_constants;
+    qrn_tensor **by_id; // [n_ids + 1]; tensors read so far
+    uint32_t *owner;    // [n_ids + 1]: graph number + 1; 0: the context
+    uint32_t n_ids;     // ids are 1 to n_ids
+    uint32_t graph;     // being read
+} qrn_bin_reading;
+
+// A tensor record: checked in itself. `r` gives constants and takes the id.
+qrn_tensor *qrn_bin_get_tensor(qrn_in *in, qrn_bin_reading *r);
+qrn_bin_option *qrn_bin_get_options(qrn_in *in, uint32_t *n);
+// The shape of something of type `t`: its bytes are checked and given.
+void qrn_bin_get_shape(qrn_in *in, qrn_dtype t, qrn_shape *shape, size_t *size_bytes);
+qrn_dtype qrn_bin_get_dtype(qrn_in *in);
+const qrn_bin_constant *qrn_bin_use_constant(qrn_in *in, qrn_bin_reading *r, uint32_t index);
+// A whole graph section.
+qrn_status qrn_bin_get_graph(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g);
+
+#endif

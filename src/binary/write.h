@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+//
+// The records of a context binary, one function each. Used by the writer alone.
+#ifndef QRN_BINARY_WRITE_H
+#define QRN_BINARY_WRITE_H
+
+#include "binary/binary.h"
+#include "binary/constants.h"
+#include "binary/out.h"
+
+// Ids of all tensors in ascending order: place + 1 is the id in the file.
+typedef struct qrn_bin_ids {
+    uint32_t *sorted;
+    uint32_t n;
+} qrn_bin_ids;
+qrn_status qrn_bin_ids_of(const qrn_bin *b, qrn_bin_ids *ids);
+
+qrn_status qrn_bin_put_graph(const qrn_bin_graph *g, uint32_t index, const qrn_bin_ids *ids,
+                             qrn_constants *c, qrn_out *o);
+// The constants must have their places.
+qrn_status qrn_bin_put_info(const qrn_bin *b, const qrn_bin_ids *ids, const qrn_constants *c,
+                            qrn_out *o);
+
+#endif
