@@ -108,8 +108,10 @@ qrn_status qrn_api_graph_list_io(qrn_api_graph *g) {
 }
 
 // Weights that were packed are not kept a second time. A graph that may be finalized again, or
-// whose ops are watched, needs them.
+// whose ops are watched, needs them; constants of a binary are not ours to free.
 static bool may_release(const qrn_api_graph *g) {
+    if (g->context->from_binary)
+        return false;
     for (uint32_t i = 0; i < g->ir->n_tensors; i++)
         if (g->ir->tensors[i]->updateable)
             return false;
@@ -152,6 +154,11 @@ static qrn_status build(qrn_api_graph *g, const qrn_compile_options *opt, uint64
     g->stale = false;
     mark_finalized(g->ir);
     return QRN_OK;
+}
+
+qrn_status qrn_api_graph_complete(qrn_api_graph *g, const qrn_compile_options *opt) {
+    QRN_TRY(check_ready(g));
+    return build(g, opt);
 }
 
 static qrn_status finalize(qrn_api_graph *g, const void *profile, const void *signal) {

@@ -29,6 +29,10 @@ qrn_status qrn_api_graph_configure(qrn_api_graph *g, const QnnGraph_Config_t **c
 // Is it a priority of the API, and one that the backend has?
 qrn_status qrn_priority_check(int priority);
 
+// Finalizes a graph that is built: compiles it and makes it executable. One that fails leaves it as
+// it was. Used by finalize and by backends that load graphs.
+qrn_status qrn_api_graph_complete(qrn_api_graph *g, const qrn_compile_options *opt);
+
 // The list of application tensors after finalize (g->io): the plan's when there is a runner, else
 // inputs, then outputs, in order of creation.
 qrn_status qrn_api_graph_list_io(qrn_api_graph *g);

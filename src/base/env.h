@@ -11,6 +11,8 @@
     X(VERBOSE, "QUERN_VERBOSE",                                                                    \
       "comma list; dispatch: one log line per step with the kernel chosen")                        \
     X(LOG, "QUERN_LOG", "file that receives all log lines (- for stderr)")                         \
+    X(VERIFY, "QUERN_VERIFY",                                                                      \
+      "any value: check the weights of context binaries when they are loaded")                     \
     X(API_VERSION, "QUERN_API_VERSION", "announced core API version, such as 2.37")                \
     X(SOCS, "QUERN_SOCS", "file with further chips for the HTP backend (docs/htp-device.md)")
 

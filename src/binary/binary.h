@@ -76,8 +76,9 @@ qrn_status qrn_bin_write(const qrn_bin *b, void *buf, uint64_t size_bytes, uint6
 // Does it begin like one of ours?
 bool qrn_bin_is_ours(const void *buf, uint64_t size_bytes);
 
-// Reads a binary, whose constants must stay where they are; `verify`: checks the weights' checksums as well. Fails with QRN_E_BINARY_VERSION
-// (not ours, or of another version), QRN_E_BINARY (damaged, with the place), QRN_E_MEM.
+// Reads a binary, whose constants must stay where they are; `verify`: checks the weights' checksums
+// as well. Fails with QRN_E_BINARY_VERSION (not ours, or of another version), QRN_E_BINARY
+// (damaged, with the place), QRN_E_MEM.
 qrn_status qrn_bin_open(const void *buf, uint64_t size_bytes, bool verify, qrn_bin **out);
 
 // The two sections of weights as the header has them, for whoever keeps them elsewhere: bytes 0
@@ -88,8 +89,8 @@ typedef struct qrn_bin_weights {
 } qrn_bin_weights;
 qrn_status qrn_bin_find_weights(const void *buf, uint64_t size_bytes, qrn_bin_weights *out);
 // The same as qrn_bin_open with the bytes of the two sections at other places; NULL: in the file.
-qrn_status qrn_bin_open_with(const void *buf, uint64_t size_bytes, bool verify,
-                             const void *weights, const void *shared, qrn_bin **out);
+qrn_status qrn_bin_open_with(const void *buf, uint64_t size_bytes, bool verify, const void *weights,
+                             const void *shared, qrn_bin **out);
 void qrn_bin_close(qrn_bin *b); // NULL is fine
 
 #endif

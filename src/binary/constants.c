@@ -15,8 +15,7 @@ static uint32_t home_of(const qrn_constants *c, uint32_t crc, uint64_t size_byte
 
 static bool grow(qrn_constants *c) {
     uint32_t cap = c->cap ? 2 * c->cap : 256;
-    qrn_constant *items =
-        qrn_realloc(c->items, c->n * sizeof *items, (size_t)cap * sizeof *items);
+    qrn_constant *items = qrn_realloc(c->items, c->n * sizeof *items, (size_t)cap * sizeof *items);
     if (!items)
         return false;
     c->items = items;

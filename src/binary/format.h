@@ -28,11 +28,11 @@ enum {
 };
 
 typedef enum qrn_bin_section_type {
-    QRN_BIN_SECTION_INFO = 1,   // one, the first
-    QRN_BIN_SECTION_GRAPH = 2,  // one a graph
-    QRN_BIN_SECTION_CONST = 3,  // constants whose checksum is always verified
+    QRN_BIN_SECTION_INFO = 1,    // one, the first
+    QRN_BIN_SECTION_GRAPH = 2,   // one a graph
+    QRN_BIN_SECTION_CONST = 3,   // constants whose checksum is always verified
     QRN_BIN_SECTION_WEIGHTS = 4, // constants that one graph uses
-    QRN_BIN_SECTION_SHARED = 5  // constants that several graphs use
+    QRN_BIN_SECTION_SHARED = 5   // constants that several graphs use
 } qrn_bin_section_type;
 
 // Constants of this many bytes and more are weights, unless they are parameters of ops.

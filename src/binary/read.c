@@ -186,7 +186,8 @@ static void get_constant(qrn_in *in, const file *f, const places *p, qrn_bin_con
     const unsigned char *base = type == QRN_BIN_SECTION_CONST     ? p->constants
                                 : type == QRN_BIN_SECTION_WEIGHTS ? p->weights
                                                                   : p->shared;
-    uint64_t room = s && s->size_bytes > QRN_BIN_CONST_TAIL ? s->size_bytes - QRN_BIN_CONST_TAIL : 0;
+    uint64_t room =
+        s && s->size_bytes > QRN_BIN_CONST_TAIL ? s->size_bytes - QRN_BIN_CONST_TAIL : 0;
     if (size == 0 || offset % QRN_BIN_CONST_ALIGN || offset > room || size > room - offset) {
         qrn_in_fail(in, "a constant of %llu bytes at %llu of section type %u",
                     (unsigned long long)size, (unsigned long long)offset, type);
@@ -264,8 +265,8 @@ static qrn_status read_all(const file *f, const places *p, qrn_bin *b) {
     return QRN_OK;
 }
 
-qrn_status qrn_bin_open_with(const void *buf, uint64_t size_bytes, bool verify,
-                             const void *weights, const void *shared, qrn_bin **out) {
+qrn_status qrn_bin_open_with(const void *buf, uint64_t size_bytes, bool verify, const void *weights,
+                             const void *shared, qrn_bin **out) {
     qrn_arena *arena = qrn_arena_create();
     qrn_bin *b = arena ? qrn_arena_alloc(arena, sizeof *b) : NULL;
     if (!b) {

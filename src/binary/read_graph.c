@@ -50,8 +50,7 @@ static const qrn_tensor *find_tensor(qrn_in *in, const qrn_bin_reading *r, uint3
     return NULL;
 }
 
-static void get_param(qrn_in *in, const qrn_bin_reading *r, const char **name,
-                      qrn_param *p) {
+static void get_param(qrn_in *in, const qrn_bin_reading *r, const char **name, qrn_param *p) {
     *name = qrn_in_text(in);
     uint32_t kind = qrn_in_u32(in);
     p->present = true;
@@ -96,8 +95,7 @@ static void get_node(qrn_in *in, const qrn_bin_reading *r, qrn_bin_node *n) {
     n->params = params;
 }
 
-static void get_packed(qrn_in *in, qrn_bin_reading *r, const qrn_bin_graph *g,
-                       qrn_packed *p) {
+static void get_packed(qrn_in *in, qrn_bin_reading *r, const qrn_bin_graph *g, qrn_packed *p) {
     p->node = qrn_in_u32(in);
     p->tensor_id = qrn_in_u32(in);
     p->packing = qrn_in_u32(in);

@@ -2,6 +2,7 @@
 //
 // The HTP backend: what it can do, and how it finalizes and executes. The numbers are the NPU's,
 // the work is done by the host's kernels.
+#include "backend/htp/binary.h"
 #include "backend/htp/events.h"
 #include "backend/htp/execute.h"
 #include "backend/htp/htp.h"
@@ -72,6 +73,7 @@ static qrn_status context_create(qrn_api_context *c) {
 static qrn_status context_free(qrn_api_context *c) {
     qrn_mem_free_all(c); // handles need what is freed here
     leave_context(c->backend, c->impl);
+    qrn_htp_binary_drop(c->impl);
     qrn_free(c->impl);
     c->impl = NULL;
     return QRN_OK;
@@ -189,6 +191,10 @@ const qrn_backend qrn_this_backend = {
     .profile_level = qrn_htp_profile_level,
     .mem_map = qrn_htp_mem_map,
     .mem_unmap = qrn_htp_mem_unmap,
+    .binary_size = qrn_htp_binary_size,
+    .binary_write = qrn_htp_binary_write,
+    .binary_load = qrn_htp_binary_load,
+    .binary_validate = qrn_htp_binary_validate,
 };
 
 Qnn_ErrorHandle_t QnnInterface_getProviders(const QnnInterface_t ***providerList,

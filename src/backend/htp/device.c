@@ -65,6 +65,9 @@ qrn_status qrn_htp_global_config(const void *config) {
 }
 
 const qrn_htp_device *qrn_htp_device_of(const qrn_api_context *c) {
+    const qrn_htp_context *impl = c ? c->impl : NULL;
+    if (impl && impl->has_made_for)
+        return &impl->made_for;
     return c && c->device && c->device->impl ? c->device->impl : default_device();
 }
 

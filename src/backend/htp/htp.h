@@ -21,7 +21,7 @@ typedef struct qrn_htp_device {
 } qrn_htp_device;
 
 // Facts of the device behind a context; those of the default device when it has none, or when c is
-// NULL. Never NULL.
+// NULL; those it was made with for a context out of a binary. Never NULL.
 const qrn_htp_device *qrn_htp_device_of(const qrn_api_context *c);
 
 // --- backends
@@ -57,6 +57,8 @@ typedef struct qrn_htp_context {
     const unsigned char *file; // bytes of that binary, in use until the end
     void *owned;               // our copy of them; NULL: they are the client's
     uint64_t file_bytes;
+    qrn_htp_device made_for; // chip that a loaded context is modelled as, instead of the device's
+    bool has_made_for;
     void *session;                    // of session.c
     struct qrn_htp_mapping *mappings; // of registered memory (mem.c)
 } qrn_htp_context;

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// Context binaries of the HTP backend: saving and loading.
+#ifndef QRN_BACKEND_HTP_BINARY_H
+#define QRN_BACKEND_HTP_BINARY_H
+
+#include "backend/htp/htp.h"
+
+// save.c: functions of the backend table.
+qrn_status qrn_htp_binary_size(qrn_api_context *c, uint64_t *size);
+qrn_status qrn_htp_binary_write(qrn_api_context *c, void *buf, uint64_t size, uint64_t *written);
+
+// load.c: the same.
+qrn_status qrn_htp_binary_load(qrn_api_context *c, const void *buf, uint64_t size);
+qrn_status qrn_htp_binary_validate(qrn_api_backend *b, qrn_api_device *d, const void *buf,
+                                   uint64_t size);
+// Gives up what a context keeps of its binary; its graphs must not be used any more.
+void qrn_htp_binary_drop(qrn_htp_context *c);
+
+#endif
