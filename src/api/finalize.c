@@ -157,8 +157,9 @@ static qrn_status build(qrn_api_graph *g, const qrn_compile_options *opt, uint64
 }
 
 qrn_status qrn_api_graph_complete(qrn_api_graph *g, const qrn_compile_options *opt) {
+    uint64_t unused;
     QRN_TRY(check_ready(g));
-    return build(g, opt);
+    return build(g, opt, &unused);
 }
 
 static qrn_status finalize(qrn_api_graph *g, const void *profile, const void *signal) {
