@@ -20,8 +20,9 @@ ALLOWED = {
     "binary": ["base", "ir", "compiler", "binary"],
     "api": ["base", "ir", "compiler", "runtime", "binary", "api", "backend/backend.h"],
     # "backend" stands for the including backend's own folder, never for another one's.
+    # backend/package is shared by all of them.
     "backend": ["base", "ir", "kernels", "compiler", "runtime", "binary", "api", "backend",
-                "backend/backend.h"],
+                "backend/backend.h", "backend/package"],
     "system": ["base", "ir", "compiler", "binary", "api", "system"],
     "rpcmem": ["rpcmem"],
     "frontend": ["base", "frontend"],

@@ -58,26 +58,42 @@ static qrn_status graph_config(qrn_api_graph *g, qrn_config_phase phase, const v
 }
 
 static qrn_status backend_create(qrn_api_backend *b) {
-    qrn_cpu_backend *impl = qrn_calloc(sizeof *impl);
-    if (!impl)
+    b->impl = qrn_calloc(sizeof(qrn_packages));
+    if (!b->impl)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a backend");
-    pthread_mutex_init(&impl->lock, NULL);
-    b->impl = impl;
+    qrn_packages_init(b->impl);
     return QRN_OK;
 }
 
 static qrn_status backend_free(qrn_api_backend *b) {
-    qrn_cpu_backend *impl = b->impl;
-    qrn_cpu_package_free_all(impl);
-    pthread_mutex_destroy(&impl->lock);
-    qrn_free(impl);
+    qrn_packages_clear(b->impl);
+    qrn_free(b->impl);
     b->impl = NULL;
     qrn_pool_release(b->pool);
     b->pool = NULL;
     return QRN_OK;
 }
 
-static void graph_free(qrn_api_graph *g) { qrn_cpu_user_ops_free(g, NULL); }
+static void graph_free(qrn_api_graph *g) { qrn_user_ops_free(&g->impl, NULL); }
+
+static qrn_status package_register(qrn_api_backend *b, const char *path, const char *provider,
+                                   const char *target, const void *image, size_t size) {
+    return qrn_packages_register(b->impl, path, provider, target, image, size);
+}
+
+static void *package_find(qrn_api_backend *b, const char *package, const char *op) {
+    return qrn_packages_find(b->impl, package, op);
+}
+
+static qrn_status package_validate(qrn_api_backend *b, void *user_op, const void *op_config) {
+    (void)b;
+    return qrn_packages_validate(user_op, op_config);
+}
+
+static bool package_list(qrn_api_backend *b, size_t i, const char **package, const char **op,
+                         const char **target) {
+    return qrn_packages_list(b->impl, i, package, op, target);
+}
 
 static qrn_status acquire_pool(qrn_api_backend *b) {
     pthread_mutex_lock(&b->lock);
@@ -105,8 +121,8 @@ static qrn_status graph_finalize(qrn_api_graph *g, const qrn_compile_options *op
     qrn_compile_options o = *opt;
     o.isa = qrn_cpu_isa();
     o.n_threads = qrn_pool_threads(b->pool);
-    o.lower_user = qrn_cpu_lower_user;
-    o.ctx = g;
+    o.lower_user = qrn_user_ops_lower;
+    o.ctx = &g->impl;
     if (qrn_env_verbose("dispatch")) {
         o.explain = explain;
         o.explain_ctx = b;
@@ -117,7 +133,7 @@ static qrn_status graph_finalize(qrn_api_graph *g, const qrn_compile_options *op
     if (s == QRN_OK && (s = qrn_runner_create(plan, &g->runner)) != QRN_OK)
         qrn_plan_destroy(plan);
     if (s != QRN_OK)
-        qrn_cpu_user_ops_free(g, before);
+        qrn_user_ops_free(&g->impl, before);
     return s;
 }
 
@@ -244,10 +260,10 @@ const qrn_backend qrn_this_backend = {
     .backend_create = backend_create,
     .backend_free = backend_free,
     .graph_free = graph_free,
-    .package_register = qrn_cpu_package_register,
-    .package_find = qrn_cpu_package_find,
-    .package_validate = qrn_cpu_package_validate,
-    .package_list = qrn_cpu_package_list,
+    .package_register = package_register,
+    .package_find = package_find,
+    .package_validate = package_validate,
+    .package_list = package_list,
     .graph_finalize = graph_finalize,
     .graph_execute = graph_execute,
     .mem_map = mem_map,

@@ -18,14 +18,25 @@
 #include "HTP/QnnHtpCommon.h"
 #include "QnnProperty.h"
 
+#include <string.h>
+
+static qrn_packages *packages_of(qrn_api_backend *b) {
+    return &((qrn_htp_backend *)b->impl)->packages;
+}
+
 static qrn_status backend_create(qrn_api_backend *b) {
-    b->impl = qrn_calloc(sizeof(qrn_htp_backend));
-    return b->impl ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory for a backend");
+    qrn_htp_backend *impl = qrn_calloc(sizeof *impl);
+    if (!impl)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a backend");
+    qrn_packages_init(&impl->packages);
+    b->impl = impl;
+    return QRN_OK;
 }
 
 static qrn_status backend_free(qrn_api_backend *b) {
     qrn_pool_release(b->pool);
     b->pool = NULL;
+    qrn_packages_clear(packages_of(b));
     qrn_free(b->impl);
     b->impl = NULL;
     qrn_htp_power_backend_freed();
@@ -89,8 +100,31 @@ static qrn_status graph_create(qrn_api_graph *g) {
 }
 
 static void graph_free(qrn_api_graph *g) {
+    qrn_user_ops_free(&qrn_htp_graph_of(g)->user_ops, NULL);
     qrn_free(g->impl);
     g->impl = NULL;
+}
+
+// HTP-API-02. A package for the accelerator itself is no library of this host: it does not load.
+static qrn_status package_register(qrn_api_backend *b, const char *path, const char *provider,
+                                   const char *target, const void *image, size_t size) {
+    if (target && strcmp(target, "CPU") != 0 && strcmp(target, "HTP") != 0)
+        return QRN_FAIL(QRN_E_ARGUMENT, "op package: target '%s', allowed NULL, CPU, HTP", target);
+    return qrn_packages_register(packages_of(b), path, provider, target, image, size);
+}
+
+static void *package_find(qrn_api_backend *b, const char *package, const char *op) {
+    return qrn_packages_find(packages_of(b), package, op);
+}
+
+static qrn_status package_validate(qrn_api_backend *b, void *user_op, const void *op_config) {
+    (void)b;
+    return qrn_packages_validate(user_op, op_config);
+}
+
+static bool package_list(qrn_api_backend *b, size_t i, const char **package, const char **op,
+                         const char **target) {
+    return qrn_packages_list(packages_of(b), i, package, op, target);
 }
 
 static qrn_status acquire_pool(qrn_api_backend *b) {
@@ -115,6 +149,9 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *o
     o.isa = qrn_cpu_isa();
     o.n_threads = qrn_pool_threads(b->pool);
     o.packed = &qrn_htp_graph_of(g)->packed;
+    o.lower_user = qrn_user_ops_lower;
+    o.ctx = &impl->user_ops;
+    const void *before = impl->user_ops; // of an earlier finalize, still in use
     qrn_htp_numerics(g, &o);
     if (qrn_env_verbose("dispatch")) {
         o.explain = explain;
@@ -128,6 +165,8 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *o
         qrn_plan_destroy(plan);
     if (s == QRN_OK)
         qrn_htp_io_prepare(g);
+    else
+        qrn_user_ops_free(&impl->user_ops, before);
     impl->prepare_ns = qrn_call_now_ns() - start;
     return s;
 }
@@ -159,7 +198,8 @@ const qrn_backend qrn_this_backend = {
     .features = QRN_FEATURE_DEVICE | QRN_FEATURE_ASYNC | QRN_FEATURE_SIGNAL | QRN_FEATURE_MEM |
                 QRN_FEATURE_UPDATEABLE | QRN_FEATURE_GRAPH_CONFIG | QRN_FEATURE_CONTEXT_CONFIG |
                 QRN_FEATURE_PRIORITY | QRN_FEATURE_PROFILE_CONFIG | QRN_FEATURE_PROFILE_EXTENDED |
-                QRN_FEATURE_GRAPH_VALIDATE | QRN_FEATURE_BATCH | QRN_FEATURE_OPTRACE,
+                QRN_FEATURE_GRAPH_VALIDATE | QRN_FEATURE_BATCH | QRN_FEATURE_OPTRACE |
+                QRN_FEATURE_OP_PACKAGE,
     .capabilities = capabilities,
     .n_capabilities = sizeof capabilities / sizeof capabilities[0],
     .support = &qrn_htp_support,
@@ -182,6 +222,10 @@ const qrn_backend qrn_this_backend = {
     .graph_create = graph_create,
     .graph_free = graph_free,
     .graph_config = qrn_htp_graph_config,
+    .package_register = package_register,
+    .package_find = package_find,
+    .package_validate = package_validate,
+    .package_list = package_list,
     .op_check = qrn_htp_op_check,
     .library_check = qrn_htp_library_check,
     .graph_finalize = qrn_htp_graph_finalize,

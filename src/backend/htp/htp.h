@@ -8,6 +8,7 @@
 
 #include "api/graph.h"
 #include "api/objects.h"
+#include "backend/package/package.h"
 #include "base/soc.h"
 #include "ir/packed.h"
 
@@ -27,6 +28,7 @@ const qrn_htp_device *qrn_htp_device_of(const qrn_api_context *c);
 // --- backends
 
 typedef struct qrn_htp_backend {
+    qrn_packages packages;
     struct qrn_htp_context *newest; // living contexts, newest first; guarded by the backend's lock
 } qrn_htp_backend;
 
@@ -83,6 +85,7 @@ typedef struct qrn_htp_graph_options {
 
 typedef struct qrn_htp_graph {
     qrn_htp_graph_options options;
+    void *user_ops;         // nodes of op packages (backend/package/package.h)
     qrn_packed_list packed; // constants that came with a binary
     bool executed;          // once: HVX threads are settled (HTP-HVX-03)
     // Account of application tensors (execute.h): bytes that buffers for them take, and bytes that

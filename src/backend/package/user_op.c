@@ -3,7 +3,7 @@
 // Nodes of op packages in a plan. The package keeps pointers to the node and tensor structs it gets
 // at creation, so they live as long as the graph and only their data and dims are set before each
 // call. Such a step counts as stateful: executions of its graph run one after the other.
-#include "backend/cpu/cpu.h"
+#include "backend/package/package.h"
 
 #include "base/mem.h"
 #include "compiler/lower.h"
@@ -12,7 +12,7 @@
 
 typedef struct instance {
     struct instance *next; // list of the graph
-    const qrn_cpu_user_op *op;
+    const qrn_user_op *op;
     qrn_arena *arena; // everything below
     QnnCpuOpPackage_Node_t *node;
     QnnOpPackage_OpImpl_t impl;
@@ -132,7 +132,7 @@ static bool fill_node(instance *in, const qrn_node *n) {
 }
 
 static qrn_status create_impl(instance *in) {
-    const qrn_cpu_package *p = in->op->package;
+    const qrn_package *p = in->op->package;
     Qnn_ErrorHandle_t e = p->interface.interfaceVersion.major == 2
                               ? p->interface.v2_0.createOpImpl(p->handle, NULL, in->node, &in->impl)
                               : p->interface.v1_4.createOpImpl(NULL, in->node, &in->impl);
@@ -144,7 +144,7 @@ static qrn_status create_impl(instance *in) {
 }
 
 static void free_instance(instance *in) {
-    const qrn_cpu_package *p = in->op->package;
+    const qrn_package *p = in->op->package;
     if (in->impl && p->interface.interfaceVersion.major == 2)
         p->interface.v2_0.freeOpImpl(p->handle, in->impl);
     else if (in->impl)
@@ -153,10 +153,10 @@ static void free_instance(instance *in) {
     qrn_free(in);
 }
 
-void qrn_cpu_user_ops_free(qrn_api_graph *g, const void *keep) {
-    while (g->impl && g->impl != keep) {
-        instance *in = g->impl;
-        g->impl = in->next;
+void qrn_user_ops_free(void **list, const void *keep) {
+    while (*list && *list != keep) {
+        instance *in = *list;
+        *list = in->next;
         free_instance(in);
     }
 }
@@ -177,16 +177,16 @@ static qrn_status emit(qrn_lowering *lo, const instance *in, const qrn_node *n) 
                        n->n_out, 1);
 }
 
-qrn_status qrn_cpu_lower_user(void *graph, struct qrn_lowering *lo, const qrn_node *n) {
-    qrn_api_graph *g = graph;
+qrn_status qrn_user_ops_lower(void *list, struct qrn_lowering *lo, const qrn_node *n) {
+    void **newest = list;
     instance *in = qrn_calloc(sizeof *in);
     if (!in || !(in->arena = qrn_arena_create())) {
         qrn_free(in);
         return QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", n->name);
     }
     in->op = n->user_op;
-    in->next = g->impl; // from here on the graph frees it
-    g->impl = in;
+    in->next = *newest; // from here on the list frees it
+    *newest = in;
     if (!fill_node(in, n))
         return QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", n->name);
     QRN_TRY(create_impl(in));

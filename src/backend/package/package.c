@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Op packages of the CPU backend: loading, the list of their ops, validation.
-#include "backend/cpu/cpu.h"
+// Op packages for the host: loading, the list of their ops, validation.
+#include "backend/package/package.h"
 
+#include "api/errors.h"
 #include "base/mem.h"
 
 #include <dlfcn.h>
@@ -29,9 +30,9 @@ static void report_profile(QnnCpuOpPackage_ProfileType_t type, QnnCpuOpPackage_P
 
 static QnnCpuOpPackage_GlobalInfra_t infrastructure = {report_message, report_profile};
 
-static bool is_v2(const qrn_cpu_package *p) { return p->interface.interfaceVersion.major == 2; }
+static bool is_v2(const qrn_package *p) { return p->interface.interfaceVersion.major == 2; }
 
-static void package_close(qrn_cpu_package *p) {
+static void package_close(qrn_package *p) {
     if (!p)
         return;
     if (p->started && is_v2(p) && p->interface.v2_0.free)
@@ -67,14 +68,14 @@ static bool version_known(const Qnn_Version_t *v) {
     return (v->major == 1 && v->minor == 4) || (v->major == 2 && v->minor == 0);
 }
 
-static bool interface_complete(const qrn_cpu_package *p) {
+static bool interface_complete(const qrn_package *p) {
     const QnnOpPackage_ImplementationV1_4_t *a = &p->interface.v1_4;
     const QnnOpPackage_ImplementationV2_0_t *b = &p->interface.v2_0;
     return is_v2(p) ? b->create && b->getInfo && b->createOpImpl && b->freeOpImpl && b->free
                     : a->init && a->terminate && a->getInfo && a->createOpImpl && a->freeOpImpl;
 }
 
-static qrn_status open_package(qrn_cpu_package *p, const char *path, const char *provider,
+static qrn_status open_package(qrn_package *p, const char *path, const char *provider,
                                const void *image, size_t size) {
     p->library = image ? open_image(image, size) : dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!p->library)
@@ -98,7 +99,7 @@ static qrn_status open_package(qrn_cpu_package *p, const char *path, const char 
     return QRN_OK;
 }
 
-static qrn_status start_package(qrn_cpu_package *p) {
+static qrn_status start_package(qrn_package *p) {
     Qnn_ErrorHandle_t e =
         is_v2(p) ? p->interface.v2_0.create(&infrastructure, NULL, QNN_LOG_LEVEL_ERROR, &p->handle)
                  : p->interface.v1_4.init(&infrastructure);
@@ -110,7 +111,7 @@ static qrn_status start_package(qrn_cpu_package *p) {
     return QRN_OK;
 }
 
-static qrn_status read_info(qrn_cpu_package *p) {
+static qrn_status read_info(qrn_package *p) {
     Qnn_ErrorHandle_t e =
         is_v2(p) ? p->interface.v2_0.getInfo(&p->info) : p->interface.v1_4.getInfo(&p->info);
     if (e != QNN_SUCCESS || !p->info || !p->info->packageName ||
@@ -124,7 +125,7 @@ static qrn_status read_info(qrn_cpu_package *p) {
     return QRN_OK;
 }
 
-static qrn_cpu_user_op *find(const qrn_cpu_backend *b, const char *package, const char *op) {
+static qrn_user_op *find(const qrn_packages *b, const char *package, const char *op) {
     for (uint32_t i = 0; i < b->n_ops; i++)
         if (strcmp(b->ops[i]->package->info->packageName, package) == 0 &&
             strcmp(b->ops[i]->name, op) == 0)
@@ -133,7 +134,7 @@ static qrn_cpu_user_op *find(const qrn_cpu_backend *b, const char *package, cons
 }
 
 // Adds all ops or none.
-static qrn_status add_ops(qrn_cpu_backend *b, qrn_cpu_package *p) {
+static qrn_status add_ops(qrn_packages *b, qrn_package *p) {
     uint32_t n = p->info->numOperations, before = b->n_ops;
     for (uint32_t i = 0; i < n; i++)
         if (find(b, p->info->packageName, p->info->operationNames[i]))
@@ -148,23 +149,21 @@ static qrn_status add_ops(qrn_cpu_backend *b, qrn_cpu_package *p) {
         b->cap_ops = cap;
     }
     for (uint32_t i = 0; i < n; i++) {
-        qrn_cpu_user_op *op = qrn_calloc(sizeof *op);
+        qrn_user_op *op = qrn_calloc(sizeof *op);
         if (!op) {
             while (b->n_ops > before)
                 qrn_free(b->ops[--b->n_ops]);
             return QRN_FAIL(QRN_E_MEM, "out of memory for an op package");
         }
-        *op = (qrn_cpu_user_op){p, p->info->operationNames[i]};
+        *op = (qrn_user_op){p, p->info->operationNames[i]};
         b->ops[b->n_ops++] = op;
     }
     return QRN_OK;
 }
 
-qrn_status qrn_cpu_package_register(qrn_api_backend *backend, const char *path,
-                                    const char *provider, const char *target, const void *image,
-                                    size_t size) {
-    qrn_cpu_backend *b = backend->impl;
-    qrn_cpu_package *p = qrn_calloc(sizeof *p);
+qrn_status qrn_packages_register(qrn_packages *b, const char *path, const char *provider,
+                                 const char *target, const void *image, size_t size) {
+    qrn_package *p = qrn_calloc(sizeof *p);
     if (!p || (target && !(p->target = qrn_strdup(target)))) {
         qrn_free(p);
         return QRN_FAIL(QRN_E_MEM, "out of memory for an op package");
@@ -188,18 +187,16 @@ qrn_status qrn_cpu_package_register(qrn_api_backend *backend, const char *path,
     return s;
 }
 
-void *qrn_cpu_package_find(qrn_api_backend *backend, const char *package, const char *op) {
-    qrn_cpu_backend *b = backend->impl;
+void *qrn_packages_find(qrn_packages *b, const char *package, const char *op) {
     pthread_mutex_lock(&b->lock);
-    qrn_cpu_user_op *found = find(b, package, op);
+    qrn_user_op *found = find(b, package, op);
     pthread_mutex_unlock(&b->lock);
     return found;
 }
 
-qrn_status qrn_cpu_package_validate(qrn_api_backend *b, void *user_op, const void *op_config) {
-    (void)b;
-    const qrn_cpu_user_op *op = user_op;
-    const qrn_cpu_package *p = op->package;
+qrn_status qrn_packages_validate(const void *user_op, const void *op_config) {
+    const qrn_user_op *op = user_op;
+    const qrn_package *p = op->package;
     Qnn_OpConfig_t config = *(const Qnn_OpConfig_t *)op_config;
     Qnn_ErrorHandle_t e = QNN_SUCCESS;
     if (is_v2(p) && p->interface.v2_0.validateOpConfig)
@@ -214,9 +211,8 @@ qrn_status qrn_cpu_package_validate(qrn_api_backend *b, void *user_op, const voi
                     (unsigned long long)e);
 }
 
-bool qrn_cpu_package_list(qrn_api_backend *backend, size_t i, const char **package, const char **op,
-                          const char **target) {
-    qrn_cpu_backend *b = backend->impl;
+bool qrn_packages_list(qrn_packages *b, size_t i, const char **package, const char **op,
+                       const char **target) {
     pthread_mutex_lock(&b->lock);
     bool known = i < b->n_ops;
     if (known) {
@@ -228,13 +224,19 @@ bool qrn_cpu_package_list(qrn_api_backend *backend, size_t i, const char **packa
     return known;
 }
 
-void qrn_cpu_package_free_all(qrn_cpu_backend *b) {
+void qrn_packages_init(qrn_packages *b) {
+    *b = (qrn_packages){0};
+    pthread_mutex_init(&b->lock, NULL);
+}
+
+void qrn_packages_clear(qrn_packages *b) {
     for (uint32_t i = 0; i < b->n_ops; i++)
         qrn_free(b->ops[i]);
     qrn_free(b->ops);
     while (b->packages) {
-        qrn_cpu_package *p = b->packages;
+        qrn_package *p = b->packages;
         b->packages = p->next;
         package_close(p);
     }
+    pthread_mutex_destroy(&b->lock);
 }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+//
+// Op packages that run on the host, for the backends that take them: libraries of user ops with the
+// interface of CPU packages (1.4 or 2.0). A backend keeps one list of packages per backend handle
+// and one list of op instances per graph.
+#ifndef QRN_BACKEND_PACKAGE_PACKAGE_H
+#define QRN_BACKEND_PACKAGE_PACKAGE_H
+
+#include "ir/graph.h"
+
+#include "CPU/QnnCpuOpPackage.h"
+
+#include <pthread.h>
+
+// A registered op package; lives as long as the list.
+typedef struct qrn_package {
+    struct qrn_package *next;
+    bool started;                       // we started it, so we end it
+    void *library;                      // dlopen handle
+    QnnOpPackage_Interface_t interface; // 1.4 or 2.0
+    Qnn_OpPackageHandle_t handle;       // 2.0
+    const QnnOpPackage_Info_t *info;
+    char *target; // or NULL
+} qrn_package;
+
+// One op of a package: what qrn_packages_find returns.
+typedef struct qrn_user_op {
+    qrn_package *package;
+    const char *name;
+} qrn_user_op;
+
+// Packages and their ops, oldest first. Guarded by `lock`.
+typedef struct qrn_packages {
+    pthread_mutex_t lock;
+    qrn_package *packages;
+    qrn_user_op **ops;
+    uint32_t n_ops, cap_ops;
+} qrn_packages;
+
+void qrn_packages_init(qrn_packages *l);
+void qrn_packages_clear(qrn_packages *l);
+
+// See the package functions of backend/backend.h.
+qrn_status qrn_packages_register(qrn_packages *l, const char *path, const char *provider,
+                                 const char *target, const void *image, size_t size);
+void *qrn_packages_find(qrn_packages *l, const char *package, const char *op);
+qrn_status qrn_packages_validate(const void *user_op, const void *op_config);
+bool qrn_packages_list(qrn_packages *l, size_t i, const char **package, const char **op,
+                       const char **target);
+
+// Nodes of packages inside a plan (user_op.c). A graph's instances hang on one pointer, newest
+// first; `list` is its address and fits qrn_compile_options.lower_user with .ctx.
+struct qrn_lowering;
+qrn_status qrn_user_ops_lower(void *list, struct qrn_lowering *lo, const qrn_node *n);
+// Frees the instances that are newer than `keep` (NULL: all).
+void qrn_user_ops_free(void **list, const void *keep);
+
+#endif

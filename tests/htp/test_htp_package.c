@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+//
+// Op packages on the HTP backend: which targets are taken, and a graph of the example package's ops
+// and built-in ones. The library is opened the way clients do it.
+#include "../client/qnn_client.h"
+
+#define PROVIDER "ExampleOpPackage_provider"
+
+typedef struct fixture {
+    void *lib;
+    qnn_table qnn;
+    Qnn_BackendHandle_t backend;
+} fixture;
+
+static int set_up(void **state) {
+    static fixture f;
+    f.lib = dlopen(lib_path("libQnnHtp.so"), RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(f.lib);
+    Qnn_ErrorHandle_t (*get)(const QnnInterface_t ***, uint32_t *) = (Qnn_ErrorHandle_t(*)(
+        const QnnInterface_t ***, uint32_t *))dlsym(f.lib, "QnnInterface_getProviders");
+    const QnnInterface_t **list;
+    uint32_t n;
+    assert_int_equal(get(&list, &n), QNN_SUCCESS);
+    f.qnn = list[0]->QNN_INTERFACE_VER_NAME;
+    assert_int_equal(f.qnn.backendCreate(NULL, NULL, &f.backend), QNN_SUCCESS);
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state) {
+    fixture *f = *state;
+    assert_int_equal(f->qnn.backendFree(f->backend), QNN_SUCCESS);
+    dlclose(f->lib);
+    return 0;
+}
+
+static Qnn_ErrorHandle_t register_for(const fixture *f, const char *file, const char *target) {
+    return QNN_GET_ERROR_CODE(
+        f->qnn.backendRegisterOpPackage(f->backend, lib_path(file), PROVIDER, target));
+}
+
+static void htp_api_02_targets_of_packages(void **state) {
+    static const char *const good[] = {NULL, "CPU", "HTP"};
+    static const char *const bad[] = {"", "cpu", "GPU", "HTP "};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        assert_int_equal(register_for(*state, "libExampleOpPackage.so", good[i]), QNN_SUCCESS);
+        // What a target lists is what it was registered for.
+        const fixture *f = *state;
+        const QnnBackend_OperationName_t *ops;
+        uint32_t n, found = 0;
+        assert_int_equal(f->qnn.backendGetSupportedOperations(f->backend, &n, &ops), QNN_SUCCESS);
+        for (uint32_t k = 0; k < n; k++)
+            if (strcmp(ops[k].packageName, "example") == 0) {
+                found++;
+                assert_int_equal(!ops[k].target, !good[i]);
+                if (good[i])
+                    assert_string_equal(ops[k].target, good[i]);
+            }
+        assert_int_equal(found, 2);
+        tear_down(state);
+        set_up(state);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(register_for(*state, "libExampleOpPackage.so", bad[i]),
+                         QNN_BACKEND_ERROR_INVALID_ARGUMENT);
+    assert_int_equal(QNN_BACKEND_ERROR_INVALID_ARGUMENT, 4004);
+}
+
+// A package for the accelerator's own processor is no library of this host.
+static void a_package_that_does_not_load(void **state) {
+    assert_int_equal(register_for(*state, "libNoSuchPackage.so", "HTP"),
+                     QNN_BACKEND_ERROR_OP_PACKAGE_NOT_FOUND);
+}
+
+// y = relu(cube(x)).
+static void ops_of_a_package_run_beside_built_in_ones(void **state) {
+    fixture *f = *state;
+    assert_int_equal(register_for(f, "libExampleOpPackage.so", NULL), QNN_SUCCESS);
+    uint32_t dims[] = {2, 3};
+    Qnn_ContextHandle_t context;
+    Qnn_GraphHandle_t g;
+    assert_int_equal(f->qnn.contextCreate(f->backend, NULL, NULL, &context), QNN_SUCCESS);
+    assert_int_equal(f->qnn.graphCreate(context, "g", NULL, &g), QNN_SUCCESS);
+    Qnn_Tensor_t x = tensor(&f->qnn, g, "x", QNN_TENSOR_TYPE_APP_WRITE, 2, dims);
+    Qnn_Tensor_t c = tensor(&f->qnn, g, "c", QNN_TENSOR_TYPE_NATIVE, 2, dims);
+    Qnn_Tensor_t y = tensor(&f->qnn, g, "y", QNN_TENSOR_TYPE_APP_READ, 2, dims);
+    Qnn_OpConfig_t cube = op_config("cube", "example", "Cube", &x, 1, &c, 1);
+    assert_int_equal(f->qnn.backendValidateOpConfig(f->backend, cube), QNN_SUCCESS);
+    assert_int_equal(f->qnn.graphAddNode(g, cube), QNN_SUCCESS);
+    node(&f->qnn, g, "relu", QNN_OP_RELU, &c, &y);
+    assert_int_equal(f->qnn.graphFinalize(g, NULL, NULL), QNN_SUCCESS);
+    float in[6] = {-2, -1, 0, 1, 2, 3}, out[6];
+    set_buffer(&x, in, sizeof in);
+    set_buffer(&y, out, sizeof out);
+    assert_int_equal(f->qnn.graphExecute(g, &x, 1, &y, 1, NULL, NULL), QNN_SUCCESS);
+    for (int i = 0; i < 6; i++)
+        assert_true(out[i] == (in[i] > 0 ? in[i] * in[i] * in[i] : 0));
+    assert_int_equal(f->qnn.contextFree(context, NULL), QNN_SUCCESS);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(htp_api_02_targets_of_packages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_package_that_does_not_load, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(ops_of_a_package_run_beside_built_in_ones, set_up,
+                                        tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
