@@ -88,10 +88,59 @@ static void doubles_round_once_to_bfloat16(void **state) {
     assert_true(isnan(qrn_bf16_to_f32(qrn_bf16_from_f64(NAN))));
 }
 
+// The largest wide half is 2047 * 64; up to there its last places are those of twice the half.
+static double wide_of(double x) {
+    if (isnan(x))
+        return 131008;
+    double h = fabs(x) < 32768 ? (double)(_Float16)x : 2 * (double)(_Float16)(x / 2);
+    return fabs(h) > 131008 ? copysign(131008, h) : h;
+}
+
+static void check_halves(double x) {
+    double h = (double)(_Float16)x, clamped = isinf(h) ? copysign(65504, h) : h;
+    double got[3] = {qrn_half_round(x, QRN_HALF_IEEE), qrn_half_round(x, QRN_HALF_CLAMP),
+                     qrn_half_round(x, QRN_HALF_WIDE)};
+    double want[3] = {h, clamped, wide_of(x)};
+    for (int i = 0; i < 3; i++) {
+        if (isnan(want[i])) {
+            assert_true(isnan(got[i]));
+            continue;
+        }
+        assert_memory_equal(&got[i], &want[i], sizeof want[i]);
+        float narrow = (float)got[i];
+        assert_true(qrn_half_value(qrn_half_bits(narrow), i == 2) == narrow);
+    }
+    if (!isnan(h))
+        assert_int_equal(qrn_half_bits((float)h), bits_of((_Float16)x));
+}
+
+static void htp_prc_07_numbers_round_to_each_kind_of_half(void **state) {
+    (void)state;
+    static const double edges[] = {0.0,     -0.0,    65504,   65519.9,  65520,    65536,
+                                   65568,   -65568,  131007,  131008,   131039,   131040,
+                                   131072,  262144,  -262144, INFINITY, 1e300,    NAN,
+                                   0x1p-24, 0x1p-25, 0x3p-26, 0x1p-14,  -INFINITY};
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
+        check_halves(edges[i]);
+    for (int i = 0; i < 500000; i++)
+        check_halves(ldexp((double)(int64_t)next_random(), (int)(next_random() % 48) - 93));
+    for (uint32_t i = 0; i < 0x7c00; i++) { // next to and on the midpoints
+        double a = (double)qrn_f16_to_f32((uint16_t)i);
+        double b = i == 0x7bff ? 65536 : (double)qrn_f16_to_f32((uint16_t)(i + 1));
+        check_halves((a + b) / 2);
+        check_halves(-(a + b) / 2 * (1 + 0x1p-40));
+        check_halves((a + b) / 2 * (1 - 0x1p-40));
+    }
+    for (uint32_t i = 0x7c00; i < 0x8000; i++) // the binade that IEEE halves lack
+        assert_true((double)qrn_half_value((uint16_t)i, true) == 65536 + 64.0 * (i - 0x7c00));
+    assert_true(qrn_half_round(0.1, QRN_HALF_OFF) == 0.1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_half_reads_as_the_compiler_reads_it),
         cmocka_unit_test(doubles_round_once_to_half),
+        cmocka_unit_test(htp_prc_07_numbers_round_to_each_kind_of_half),
         cmocka_unit_test(doubles_round_once_to_bfloat16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,11 +32,11 @@ FLOATS = ("f32", "f16")
 SUMS = (2, 2e-6)
 ROUNDED_MORE = {op: SUMS for op in (
     "Conv1d Conv2d Conv3d DepthWiseConv1d DepthWiseConv2d TransposeConv1d TransposeConv2d "
-    "TransposeConv3d FullyConnected MatMul Batchnorm CumulativeSum GroupNorm InstanceNorm L2Norm "
-    "LayerNorm LogSoftmax Lrn MaskedSoftmax Moments ReduceMean ReduceSum ReduceProd RmsNorm "
-    "Softmax ReduceSumSquare PoolAvg2d PoolAvg3d L2Pool2d Correlation1D GridSample Resize ResizeBilinear "
-    "CropAndResize RoiAlign Col2Im HadamardTransform Gru Lstm Stft GroupedQueryAttention "
-    "RotaryEmbedding ImageProjectionTransform").split()}
+    "TransposeConv3d FullyConnected MatMul Batchnorm CumulativeSum GroupNorm InstanceNorm "
+    "L2Norm LayerNorm LogSoftmax Lrn MaskedSoftmax Moments ReduceMean ReduceSum ReduceProd "
+    "RmsNorm Softmax ReduceSumSquare PoolAvg2d PoolAvg3d L2Pool2d Correlation1D GridSample "
+    "Resize ResizeBilinear CropAndResize RoiAlign Col2Im HadamardTransform Gru Lstm Stft "
+    "GroupedQueryAttention RotaryEmbedding ImageProjectionTransform").split()}
 
 # To f32 for the application: nothing is computed, so nothing is rounded.
 CONVERSIONS = ("Cast", "Convert", "Dequantize")

@@ -124,6 +124,12 @@ def faulty_cases(f):
     floats("bad_infinity", [np.inf, 1.0], [3e38, 1.0])
     floats("half", [1.0, -2.5, 6e-8, 65504], [1.0, -2.5, 6e-8, 65504], "f16", tol=q.ulp(0.5))
     floats("bad_half_ulp", [1.0], [1.0 + 2.0 ** -10], "f16", tol=q.ulp(0.9))
+    floats("half_in_f32", [1.0, 3.0, 0.1], [1.0 + 2.0 ** -10, 3.0, 0.0999755859375],
+           tol=q.ulp16(1))
+    floats("bad_half_in_f32", [1.0, 3.0], [1.0 + 2.0 ** -9, 3.0], tol=q.ulp16(1))
+    floats("bad_not_rounded", [0.1, 3.0], [0.1, 3.0], tol=q.ulp16(1))
+    floats("half_cancels", [0.0, 100.0], [2.0 ** -14, 100.0], tol=q.ulp16(1, 1e-6))
+    floats("bad_half_cancels", [0.0, 100.0], [2.0 ** -13, 100.0], tol=q.ulp16(1, 1e-6))
     floats("brain_float", [1.0, -2.5, 1e30], [1.0, -2.5, 1e30], "bf16")
     floats("bad_brain_float", [1.0], [1.02], "bf16")
     floats("double", [0.1], [0.1 + 1e-15], "f64")
