@@ -144,6 +144,7 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *o
     qrn_api_backend *b = g->context->backend;
     qrn_htp_graph *impl = qrn_htp_graph_of(g);
     uint64_t start = qrn_call_now_ns();
+    QRN_TRY(qrn_htp_float_check_graph(g));
     QRN_TRY(acquire_pool(b));
     qrn_compile_options o = *opt;
     o.isa = qrn_cpu_isa();

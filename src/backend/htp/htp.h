@@ -122,6 +122,9 @@ qrn_status qrn_htp_op_check(const qrn_api_backend *b, const qrn_api_context *c,
                             const qrn_op_call *call);
 // numerics.c: how a graph computes, as options of the compiler.
 void qrn_htp_numerics(const qrn_api_graph *g, qrn_compile_options *opt);
+// Refuses floats that the device cannot compute with, in an op and in a graph to be finalized.
+qrn_status qrn_htp_float_check(const qrn_htp_device *d, const qrn_op_call *call);
+qrn_status qrn_htp_float_check_graph(const qrn_api_graph *g);
 // Compiles and makes the runner (backend.c); used by finalize and by loading.
 qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *opt);
 

@@ -4,8 +4,75 @@
 //   no SoC and no architecture asked for   floats stay single precision (HTP-NUM-07)
 //   v69 to v75                             halves without infinities and NaNs (HTP-NUM-08)
 //   v79 and later                          IEEE halves; clamped when the graph asks for it
-// Quantized numbers do not depend on the device.
+// v68 and HPASS cores have no float arithmetic: who asks for them by name gets no float graph
+// (HTP-PRC-05). Quantized numbers do not depend on the device.
 #include "backend/htp/htp.h"
+
+#include <string.h>
+
+static bool is_float(const qrn_tensor *t) { return t && qrn_dtype_is_float(t->dtype); }
+
+static const qrn_tensor *operand(const qrn_op_call *c, uint32_t i) {
+    return i < c->n_in ? c->in[i] : c->out[i - c->n_in];
+}
+
+// Does the op do nothing but lead into floats or out of them? Every device can do that.
+static bool converts(const qrn_op_call *c) {
+    static const char *const ops[] = {"Quantize", "Dequantize", "Convert", "Cast"};
+    bool known = false, other = false;
+    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
+        known |= strcmp(c->op->name, ops[i]) == 0;
+    for (uint32_t i = 0; i < c->n_in + c->n_out; i++)
+        other |= !is_float(operand(c, i));
+    return known && other;
+}
+
+static qrn_status refuse(const qrn_htp_device *d, const qrn_op_call *c, uint32_t i,
+                         qrn_status status) {
+    const qrn_tensor *t = operand(c, i);
+    const char *side = i < c->n_in ? "input" : "output";
+    uint32_t at = i < c->n_in ? i : i - c->n_in;
+    if (t->dtype == QRN_DTYPE_BF16)
+        return qrn_op_fail(c, status,
+                           "%s %u '%s' is bf16, which the HTP has on Windows alone: use f16 or f32",
+                           side, at, t->name);
+    return qrn_op_fail(c, status,
+                       "%s %u '%s' is %s, but %s (v%u%s) has no float arithmetic: quantize the "
+                       "graph, or choose a chip that has it, like SM8550 (43) or SM8650 (57)",
+                       side, at, t->name, qrn_dtypes[t->dtype].token, d->soc.name, d->soc.arch,
+                       d->hpass ? ", HPASS cores" : "");
+}
+
+static qrn_status check_floats(const qrn_htp_device *d, const qrn_op_call *c, qrn_status status) {
+    bool none = d->hpass || (d->chosen && !d->soc.fp16);
+    for (uint32_t i = 0; i < c->n_in + c->n_out; i++) {
+        const qrn_tensor *t = operand(c, i);
+        if (is_float(t) && (t->dtype == QRN_DTYPE_BF16 || (none && !converts(c))))
+            return refuse(d, c, i, status);
+    }
+    return QRN_OK;
+}
+
+qrn_status qrn_htp_float_check(const qrn_htp_device *d, const qrn_op_call *call) {
+    return check_floats(d, call, QRN_E_DTYPE);
+}
+
+qrn_status qrn_htp_float_check_graph(const qrn_api_graph *g) {
+    const qrn_htp_device *d = qrn_htp_device_of(g->context);
+    for (uint32_t i = 0; i < g->ir->n_nodes; i++) {
+        const qrn_node *n = g->ir->nodes[i];
+        qrn_op_call call = {.graph = g->ir->name,
+                            .node = n->name,
+                            .op = n->op,
+                            .n_in = n->n_in,
+                            .n_out = n->n_out,
+                            .in = (const qrn_tensor *const *)n->in,
+                            .out = (const qrn_tensor *const *)n->out};
+        if (n->op)
+            QRN_TRY(check_floats(d, &call, QRN_E_FINALIZE));
+    }
+    return QRN_OK;
+}
 
 void qrn_htp_numerics(const qrn_api_graph *g, qrn_compile_options *opt) {
     const qrn_htp_device *d = qrn_htp_device_of(g->context);
@@ -13,7 +80,7 @@ void qrn_htp_numerics(const qrn_api_graph *g, qrn_compile_options *opt) {
     opt->fold_relu = !o->fold_relu_off;
     opt->half_away = true; // HTP-NUM-02
     opt->pack4 = o->weights_packing;
-    if (!d->chosen)
+    if (!d->chosen || !d->soc.fp16)
         opt->half = QRN_HALF_OFF;
     else if (d->soc.arch < 79)
         opt->half = QRN_HALF_WIDE;

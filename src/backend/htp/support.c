@@ -21,6 +21,7 @@ const qrn_support_table qrn_htp_support = {
 qrn_status qrn_htp_op_check(const qrn_api_backend *b, const qrn_api_context *c,
                             const qrn_op_call *call) {
     const qrn_htp_device d = c ? *qrn_htp_device_of(c) : qrn_htp_device_of_backend(b);
+    QRN_TRY(qrn_htp_float_check(&d, call));
     QRN_TRY(qrn_htp_limits_check(&d, call));
     return qrn_htp_a16w16_check(call);
 }
