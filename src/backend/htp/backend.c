@@ -16,7 +16,7 @@
 #include "base/mem.h"
 
 #include "HTP/QnnHtpCommon.h"
-#include "QnnProperty.h"
+#include "HTP/QnnHtpProperty.h"
 
 #include <string.h>
 
@@ -178,17 +178,9 @@ static qrn_status graph_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run
     return qrn_htp_run(g, io, &o);
 }
 
-// clang-format off
 static const qrn_capability capabilities[] = {
-    {QNN_PROPERTY_BACKEND_SUPPORT_COMPOSITION, true},
-    {QNN_PROPERTY_GRAPH_SUPPORT_EXECUTE, true},
-    {QNN_PROPERTY_GROUP_LOG, true},
-    {QNN_PROPERTY_LOG_SUPPORTS_DEFAULT_STREAM, true},
-    {QNN_PROPERTY_GROUP_PROFILE, true},
-    {QNN_PROPERTY_GROUP_DEVICE, true},
-    {QNN_PROPERTY_DEVICE_SUPPORT_INFRASTRUCTURE, true},
+#include "backend/htp/capabilities.def"
 };
-// clang-format on
 
 const qrn_backend qrn_this_backend = {
     .provider_name = QNN_HTP_INTERFACE_PROVIDER_NAME,
@@ -200,7 +192,7 @@ const qrn_backend qrn_this_backend = {
                 QRN_FEATURE_UPDATEABLE | QRN_FEATURE_GRAPH_CONFIG | QRN_FEATURE_CONTEXT_CONFIG |
                 QRN_FEATURE_PRIORITY | QRN_FEATURE_PROFILE_CONFIG | QRN_FEATURE_PROFILE_EXTENDED |
                 QRN_FEATURE_GRAPH_VALIDATE | QRN_FEATURE_BATCH | QRN_FEATURE_OPTRACE |
-                QRN_FEATURE_OP_PACKAGE,
+                QRN_FEATURE_OP_PACKAGE | QRN_FEATURE_DYNAMIC_DIMS | QRN_FEATURE_SPARSE,
     .capabilities = capabilities,
     .n_capabilities = sizeof capabilities / sizeof capabilities[0],
     .support = &qrn_htp_support,
