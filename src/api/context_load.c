@@ -194,16 +194,17 @@ static Qnn_ErrorHandle_t end(qrn_status s, const qrn_api_backend *b) {
 // Options of a context: its own, and those of the list it is made with, which are stronger.
 typedef struct option_lists {
     const QnnContext_Config_t **own, **group;
-    bool in_list; // one of a list of contexts
+    uint32_t list; // number of the list of contexts; 0: a context by itself
 } option_lists;
 
 // A context; the signal is asked before and after.
 static qrn_status make(const qrn_context_parent *p, const option_lists *o, const binary_source *b,
                        qrn_api_signal *signal, qrn_api_context **out) {
     qrn_api_context *c = NULL;
-    QRN_TRY(qrn_api_context_new(p, o->own, o->in_list ? QRN_CONFIG_MEMBER : QRN_CONFIG_BINARY, &c));
+    QRN_TRY(qrn_api_context_new(p, o->own, o->list ? QRN_CONFIG_MEMBER : QRN_CONFIG_BINARY, &c));
+    c->list = o->list;
     qrn_status s = QRN_OK;
-    if (o->in_list)
+    if (o->list)
         s = qrn_api_context_configure(c, o->group, QRN_CONFIG_GROUP);
     if (s == QRN_OK && signal)
         s = qrn_signal_poll(signal);
@@ -324,8 +325,8 @@ static qrn_status read_entry(const QnnContext_Params_t *p, entry *e) {
     return e->binary.callback ? check_callback(e->binary.callback) : QRN_OK;
 }
 
-static qrn_status load_entry(const qrn_context_parent *p, const entry *e,
-                             const QnnContext_Config_t **group, qrn_api_signal *signal) {
+static qrn_status load_entry(const qrn_context_parent *p, const entry *e, option_lists o,
+                             qrn_api_signal *signal) {
     qrn_api_context *c = NULL;
     qrn_call call;
     qrn_status s = qrn_call_find(&call, p->backend, NULL, e->profile, NULL);
@@ -333,7 +334,7 @@ static qrn_status load_entry(const qrn_context_parent *p, const entry *e,
         s = qrn_call_begin(&call);
     if (s == QRN_OK) {
         uint64_t start = qrn_call_now_ns();
-        option_lists o = {e->config, group, true};
+        o.own = e->config;
         s = make(p, &o, &e->binary, signal, &c);
         if (s == QRN_OK)
             report(&call, c, start);
@@ -348,6 +349,13 @@ static qrn_status load_entry(const qrn_context_parent *p, const entry *e,
     return s;
 }
 
+// Numbers the lists of the process, so that a backend can tell who belongs together; never 0.
+static uint32_t next_list(void) {
+    static atomic_uint n;
+    uint32_t number = atomic_fetch_add(&n, 1) + 1u;
+    return number ? number : next_list();
+}
+
 static qrn_status load_list(const qrn_context_parent *p, const QnnContext_Params_t **params,
                             const QnnContext_Config_t **config, const void *signal) {
     entry e;
@@ -360,11 +368,12 @@ static qrn_status load_list(const qrn_context_parent *p, const QnnContext_Params
     QRN_TRY(need_binaries());
     QRN_TRY(qrn_api_context_check_config(config));
     QRN_TRY(qrn_call_begin(&call));
+    option_lists o = {.group = config, .list = next_list()};
     qrn_status first = QRN_OK; // an entry that fails does not stop the others
     for (size_t i = 0; params[i]; i++) {
         qrn_status s = read_entry(params[i], &e);
         if (s == QRN_OK)
-            s = load_entry(p, &e, config, call.signal);
+            s = load_entry(p, &e, o, call.signal);
         first = first == QRN_OK ? s : first;
     }
     qrn_call_end(&call);

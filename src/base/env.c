@@ -26,8 +26,8 @@ __attribute__((constructor)) static void read_environment(void) {
 
 const char *qrn_env_get(qrn_env e) { return values[e][0] ? values[e] : NULL; }
 
-int qrn_env_verbose(const char *word) {
-    const char *list = qrn_env_get(QRN_ENV_VERBOSE);
+int qrn_env_has(qrn_env e, const char *word) {
+    const char *list = qrn_env_get(e);
     size_t n = strlen(word);
     while (list && *list) {
         size_t len = strcspn(list, ",");
@@ -37,3 +37,5 @@ int qrn_env_verbose(const char *word) {
     }
     return 0;
 }
+
+int qrn_env_verbose(const char *word) { return qrn_env_has(QRN_ENV_VERBOSE, word); }

@@ -14,7 +14,9 @@
     X(VERIFY, "QUERN_VERIFY",                                                                      \
       "any value: check the weights of context binaries when they are loaded")                     \
     X(API_VERSION, "QUERN_API_VERSION", "announced core API version, such as 2.37")                \
-    X(SOCS, "QUERN_SOCS", "file with further chips for the HTP backend (docs/htp-device.md)")
+    X(SOCS, "QUERN_SOCS", "file with further chips for the HTP backend (docs/htp-device.md)")      \
+    X(HTP, "QUERN_HTP",                                                                            \
+      "comma list; online: prepare as a phone does; restricted: no priority above NORMAL")
 
 typedef enum qrn_env {
 #define X(name, var, text) QRN_ENV_##name,
@@ -25,7 +27,9 @@ typedef enum qrn_env {
 
 // Value at load time; NULL when unset or empty.
 const char *qrn_env_get(qrn_env e);
-// Is `word` in the comma list of QUERN_VERBOSE?
+// Is `word` in the comma list that the variable holds?
+int qrn_env_has(qrn_env e, const char *word);
+// The same for QUERN_VERBOSE.
 int qrn_env_verbose(const char *word);
 
 #endif

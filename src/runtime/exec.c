@@ -190,7 +190,7 @@ static void run_task(void *arg, uint32_t task) {
 }
 
 static qrn_status run_kernel(const qrn_runner *r, execution *e, const qrn_step *s, qrn_view **ops,
-                             qrn_pool *pool) {
+                             const qrn_run_options *opt) {
     job j = {.fn = s->kernel->fn};
     j.call = (qrn_kcall){.args = s->args,
                          .in = ops,
@@ -202,14 +202,16 @@ static qrn_status run_kernel(const qrn_runner *r, execution *e, const qrn_step *
         j.call.scratch = e->arena + s->scratch_offset;
     if (s->state_bytes)
         j.call.state = r->state + s->state_offset;
-    uint32_t n_threads = qrn_pool_threads(pool);
+    uint32_t n_threads = qrn_pool_threads(opt->pool);
+    if (opt->max_threads && n_threads > opt->max_threads)
+        n_threads = opt->max_threads;
     if (n_threads > r->plan->max_tasks)
         n_threads = r->plan->max_tasks;
     uint32_t n = s->kernel->tasks && n_threads > 1 ? s->kernel->tasks(&j.call, n_threads) : 1;
     if (n < 2)
         return s->kernel->fn(&j.call);
     j.call.n_tasks = n;
-    qrn_pool_run(pool, run_task, &j, n);
+    qrn_pool_run(opt->pool, run_task, &j, n);
     return (qrn_status)atomic_load(&j.status);
 }
 
@@ -251,7 +253,7 @@ static qrn_status run_step(qrn_runner *r, execution *e, uint32_t pc, const qrn_r
     }
     if (s->reshape)
         QRN_TRY(s->reshape(p, s, e->views));
-    qrn_status st = run_kernel(r, e, s, ops, opt->pool);
+    qrn_status st = run_kernel(r, e, s, ops, opt);
     if (counts_content(p) && (st == QRN_OK || st == QRN_E_BLOCKED))
         mark_outputs(e, s, st == QRN_OK ? PRESENT : NOTHING);
     if (st == QRN_E_BLOCKED)

@@ -37,6 +37,7 @@ typedef struct qrn_node_time {
 
 typedef struct qrn_run_options {
     qrn_pool *pool;            // NULL: single-threaded
+    uint32_t max_threads;      // of the pool for this run; 0: all
     qrn_node_time *node_times; // NULL, or [plan->n_nodes], cleared, to add to
     // The buffers hold this many sets of values, one behind the other, which are run one after the
     // other; 0 counts as 1. Only for dense tensors of one size.

@@ -7,7 +7,10 @@
 #include "backend/htp/execute.h"
 #include "backend/htp/htp.h"
 #include "backend/htp/mem.h"
+#include "backend/htp/options.h"
 #include "backend/htp/power.h"
+#include "backend/htp/properties.h"
+#include "backend/htp/session.h"
 
 #include "api/errors.h"
 #include "api/interface.h"
@@ -83,6 +86,7 @@ static qrn_status context_create(qrn_api_context *c) {
 
 static qrn_status context_free(qrn_api_context *c) {
     qrn_mem_free_all(c); // handles need what is freed here
+    qrn_htp_session_end(c);
     leave_context(c->backend, c->impl);
     qrn_htp_binary_drop(c->impl);
     qrn_free(c->impl);
@@ -153,6 +157,7 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *o
     o.lower_user = qrn_user_ops_lower;
     o.ctx = &impl->user_ops;
     const void *before = impl->user_ops; // of an earlier finalize, still in use
+    qrn_htp_graph_settle(g);
     qrn_htp_numerics(g, &o);
     if (qrn_env_verbose("dispatch")) {
         o.explain = explain;
@@ -162,7 +167,11 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *o
     uint64_t compiling = qrn_call_now_ns();
     qrn_status s = qrn_compile(g->ir, &o, &plan);
     impl->compile_ns = qrn_call_now_ns() - compiling;
-    if (s == QRN_OK && (s = qrn_runner_create(plan, &g->runner)) != QRN_OK)
+    if (s == QRN_OK)
+        s = qrn_htp_measure(plan, &impl->sizes);
+    if (s == QRN_OK)
+        s = qrn_runner_create(plan, &g->runner);
+    if (s != QRN_OK)
         qrn_plan_destroy(plan);
     if (s == QRN_OK)
         qrn_htp_io_prepare(g);
@@ -175,7 +184,11 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *o
 static qrn_status graph_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt) {
     qrn_run_options o = *opt;
     o.pool = g->context->backend->pool;
-    return qrn_htp_run(g, io, &o);
+    o.max_threads = qrn_htp_worker_limit(g);
+    QRN_TRY(qrn_htp_execute_begin(g));
+    qrn_status s = qrn_htp_run(g, io, &o);
+    qrn_htp_execute_end(g);
+    return s;
 }
 
 static const qrn_capability capabilities[] = {
@@ -219,6 +232,7 @@ const qrn_backend qrn_this_backend = {
     .package_find = package_find,
     .package_validate = package_validate,
     .package_list = package_list,
+    .context_property = qrn_htp_context_property,
     .op_check = qrn_htp_op_check,
     .library_check = qrn_htp_library_check,
     .graph_finalize = qrn_htp_graph_finalize,

@@ -44,7 +44,10 @@ typedef struct qrn_htp_context_options {
     bool dsp_memory_profiling, extended_udma, graph_splitting;
     bool share_resources; // of a list of contexts
     uint32_t share_type;  // SHARE_RESOURCES_OPTIMIZATION_TYPE
-    uint64_t read_budget_mb, reused_io_limit_mb;
+    uint64_t read_budget_mb;
+    uint64_t reused_io_limit_mb; // 0: none
+    uint32_t weight_loading;     // PARALLEL_WEIGHT_LOADING: its mode
+    uint64_t weight_loading_mb;  // and threshold
     uint32_t deserialize_extra_kb;
     int deserialize_patch_fd; // -1: none
 } qrn_htp_context_options;
@@ -62,6 +65,7 @@ typedef struct qrn_htp_context {
     qrn_htp_device made_for; // chip that a loaded context is modelled as, instead of the device's
     bool has_made_for;
     void *session;                    // of session.c
+    struct qrn_htp_group *group;      // it shares buffers with others (group.h); or NULL
     struct qrn_htp_mapping *mappings; // of registered memory (mem.c)
 } qrn_htp_context;
 
@@ -73,8 +77,10 @@ typedef struct qrn_htp_graph_options {
     uint32_t tuning;      // finalize option P
     uint64_t vtcm_bytes;  // 0: not asked for
     bool vtcm_max;        // all there is was asked for
-    uint32_t hvx_threads; // 0: not asked for
+    uint32_t hvx_threads; // 0: not settled yet
+    bool hvx_asked;       // by the client: host threads are limited to them
     uint32_t n_cores;     // 1
+    uint32_t precision;   // PRECISION, which has no effect any more
     bool fold_relu_off, short_depth_conv_off, dlbc, dlbc_weights, weights_packing;
     bool assume_same_quant, share_io_buffer, precise_sigmoid, monolithic_lstm;
     bool precision_compensation, predication, fp16_clamp, no_activation_fusion;
@@ -83,11 +89,18 @@ typedef struct qrn_htp_graph_options {
     float hmx_hz, core_hz;                                 // HMX bounding, 0: off
 } qrn_htp_graph_options;
 
+typedef struct qrn_htp_sizes {
+    uint64_t live_bytes;  // most intermediate data at a time
+    uint64_t const_bytes; // constants
+    uint64_t io_bytes;    // application tensors
+} qrn_htp_sizes;
+
 typedef struct qrn_htp_graph {
     qrn_htp_graph_options options;
     void *user_ops;         // nodes of op packages (backend/package/package.h)
+    qrn_htp_sizes sizes;    // once it is finalized
     qrn_packed_list packed; // constants that came with a binary
-    bool executed;          // once: HVX threads are settled (HTP-HVX-03)
+    atomic_bool executed;   // once: HVX threads are settled (HTP-HVX-03)
     // Account of application tensors (execute.h): bytes that buffers for them take, and bytes that
     // were copied from and to them.
     _Atomic uint64_t io_bytes, io_copied;

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//
+// Sizes of graphs and contexts, and the properties that report them (HTP-CTX-35).
+#include "backend/htp/properties.h"
+
+#include "backend/htp/options.h"
+#include "base/mem.h"
+#include "binary/binary.h"
+
+#include "HTP/QnnHtpContext.h"
+
+// Walks the steps with the bytes that come to life at one and die after another.
+static qrn_status live_bytes(const qrn_plan *p, uint64_t *most) {
+    int64_t *change = qrn_calloc((p->n_steps + 1u) * sizeof(*change));
+    if (!change)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for the sizes of a graph");
+    for (uint32_t i = 0; i < p->n_values; i++) {
+        const qrn_value *v = &p->values[i];
+        if (v->storage != QRN_STORE_ARENA || v->first >= p->n_steps || v->last >= p->n_steps)
+            continue;
+        change[v->first] += (int64_t)v->size_bytes;
+        change[v->last + 1] -= (int64_t)v->size_bytes;
+    }
+    int64_t live = 0, peak = 0;
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        live += change[i];
+        peak = live > peak ? live : peak;
+    }
+    qrn_free(change);
+    *most = (uint64_t)peak;
+    return QRN_OK;
+}
+
+qrn_status qrn_htp_measure(const qrn_plan *p, qrn_htp_sizes *sizes) {
+    qrn_htp_sizes s = {0};
+    QRN_TRY(live_bytes(p, &s.live_bytes));
+    for (uint32_t i = 0; i < p->n_values; i++) {
+        if (p->values[i].storage == QRN_STORE_CONST)
+            s.const_bytes += p->values[i].size_bytes;
+        else if (p->values[i].storage == QRN_STORE_IO)
+            s.io_bytes += p->values[i].size_bytes;
+    }
+    for (uint32_t i = 0; i < p->n_packings; i++) // not kept beside their packed form
+        if (p->packings[i].tensor)
+            s.const_bytes -= p->values[p->packings[i].source].size_bytes;
+    *sizes = s;
+    return QRN_OK;
+}
+
+uint64_t qrn_htp_spill(uint64_t live_bytes, uint64_t vtcm_bytes) {
+    return live_bytes > vtcm_bytes ? live_bytes - vtcm_bytes : 0;
+}
+
+uint64_t qrn_htp_spill_bytes(const qrn_api_graph *g) {
+    return qrn_htp_spill(qrn_htp_graph_of(g)->sizes.live_bytes, qrn_htp_vtcm_bytes(g));
+}
+
+uint64_t qrn_htp_backup_bytes(const qrn_api_context *c) {
+    return (uint64_t)qrn_htp_device_of(c)->soc.vtcm_mb << 20;
+}
+
+uint64_t qrn_htp_context_spill_bytes(qrn_api_context *c) {
+    uint64_t most = 0;
+    pthread_mutex_lock(&c->lock);
+    for (uint32_t i = 0; i < c->n_graphs; i++) {
+        uint64_t need = qrn_htp_spill_bytes(c->graphs[i]);
+        most = need > most ? need : most;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return most;
+}
+
+uint64_t qrn_htp_context_const_bytes(qrn_api_context *c) {
+    const qrn_htp_context *impl = qrn_htp_context_of(c);
+    uint64_t sum = 0;
+    if (impl->bin)
+        return impl->bin->weights_bytes;
+    pthread_mutex_lock(&c->lock);
+    for (uint32_t i = 0; i < c->n_graphs; i++)
+        sum += qrn_htp_graph_of(c->graphs[i])->sizes.const_bytes;
+    pthread_mutex_unlock(&c->lock);
+    return sum;
+}
+
+qrn_status qrn_htp_context_property(qrn_api_context *c, void *property) {
+    QnnHtpContext_CustomProperty_t *p = ((QnnContext_Property_t *)property)->customProperty;
+    if (!p)
+        return QRN_FAIL(QRN_E_ARGUMENT, "context property: the custom property is NULL");
+    switch (p->option) {
+    case QNN_HTP_CONTEXT_GET_PROP_BUFFER_START_ALIGNMENT:
+        p->bufferStartAlignment = QRN_HTP_BUFFER_ALIGN;
+        return QRN_OK;
+    case QNN_HTP_CONTEXT_GET_PROP_MAX_SPILLFILL_BUFFER_SIZE:
+        p->spillfillBufferSize = qrn_htp_context_spill_bytes(c);
+        return QRN_OK;
+    case QNN_HTP_CONTEXT_GET_PROP_WEIGHTS_BUFFER_SIZE:
+        p->weightsBufferSize = qrn_htp_context_const_bytes(c);
+        return QRN_OK;
+    case QNN_HTP_CONTEXT_GET_PROP_MAX_VTCMBACKUP_BUFFER_SIZE:
+        p->vtcmBackupBufferSize = qrn_htp_backup_bytes(c);
+        return QRN_OK;
+    default:
+        return QRN_FAIL(QRN_E_ARGUMENT, "context property %d: known are 1, 2, 3 and 6",
+                        (int)p->option);
+    }
+}

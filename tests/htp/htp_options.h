@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// Option lists for tests: up to eight custom options of a graph or a context, and calls with them.
+#ifndef QRN_TESTS_HTP_OPTIONS_H
+#define QRN_TESTS_HTP_OPTIONS_H
+
+#include "htp_client.h"
+
+#include "backend/htp/options.h"
+
+#include <stdio.h>
+
+#define HTP_OPTIONS_MAX 8u
+
+#define GRAPH_OPTION(name, ...)                                                                    \
+    ((QnnHtpGraph_CustomConfig_t){QNN_HTP_GRAPH_CONFIG_OPTION_##name, {__VA_ARGS__}})
+#define CONTEXT_OPTION(name, ...)                                                                  \
+    ((QnnHtpContext_CustomConfig_t){QNN_HTP_CONTEXT_CONFIG_OPTION_##name, {__VA_ARGS__}})
+#define OPTIMIZATION(kind, value)                                                                  \
+    GRAPH_OPTION(OPTIMIZATION,                                                                     \
+                 .optimizationOption = {QNN_HTP_GRAPH_OPTIMIZATION_TYPE_##kind, value})
+
+typedef struct graph_list {
+    QnnGraph_Config_t entry[HTP_OPTIONS_MAX];
+    const QnnGraph_Config_t *list[HTP_OPTIONS_MAX + 1];
+} graph_list;
+
+static inline const QnnGraph_Config_t **graph_options(graph_list *l,
+                                                      const QnnHtpGraph_CustomConfig_t *custom,
+                                                      size_t n) {
+    assert_true(n <= HTP_OPTIONS_MAX);
+    memset(l, 0, sizeof *l);
+    for (size_t i = 0; i < n; i++) {
+        l->entry[i].option = QNN_GRAPH_CONFIG_OPTION_CUSTOM;
+        l->entry[i].customConfig = (void *)&custom[i];
+        l->list[i] = &l->entry[i];
+    }
+    return l->list;
+}
+
+// A graph with options; *g stays as it is on failure. Names may be used once in a context.
+static inline Qnn_ErrorHandle_t graph_with(const htp_world *w, const char *name,
+                                           const QnnHtpGraph_CustomConfig_t *custom, size_t n,
+                                           Qnn_GraphHandle_t *g) {
+    graph_list l;
+    return w->qnn.graphCreate(w->context, name, graph_options(&l, custom, n), g);
+}
+
+// One option, tried on a graph that is given up when it was accepted: freed with its context.
+static inline Qnn_ErrorHandle_t graph_try(const htp_world *w, QnnHtpGraph_CustomConfig_t x) {
+    static unsigned count;
+    char name[32];
+    Qnn_GraphHandle_t g = NULL;
+    snprintf(name, sizeof name, "try%u", count++);
+    return graph_with(w, name, &x, 1, &g);
+}
+
+static inline Qnn_ErrorHandle_t graph_set(const htp_world *w, Qnn_GraphHandle_t g,
+                                          QnnHtpGraph_CustomConfig_t x) {
+    graph_list l;
+    return w->qnn.graphSetConfig(g, graph_options(&l, &x, 1));
+}
+
+static inline const qrn_htp_graph_options *options_of(Qnn_GraphHandle_t g) {
+    return &qrn_htp_graph_of(qrn_handle_get(QRN_KIND_GRAPH, g))->options;
+}
+
+// The options that a new graph with this one has.
+static inline qrn_htp_graph_options graph_taken(const htp_world *w, QnnHtpGraph_CustomConfig_t x) {
+    static unsigned count;
+    char name[32];
+    Qnn_GraphHandle_t g = NULL;
+    snprintf(name, sizeof name, "taken%u", count++);
+    HTP_OK(graph_with(w, name, &x, 1, &g));
+    return *options_of(g);
+}
+
+static inline qrn_api_context *context_object(Qnn_ContextHandle_t c) {
+    qrn_api_context *o = qrn_handle_get(QRN_KIND_CONTEXT, c);
+    assert_non_null(o);
+    return o;
+}
+
+static inline Qnn_ErrorHandle_t context_with(const htp_world *w,
+                                             const QnnHtpContext_CustomConfig_t *custom, size_t n,
+                                             Qnn_ContextHandle_t *c) {
+    QnnContext_Config_t entry[HTP_OPTIONS_MAX];
+    const QnnContext_Config_t *list[HTP_OPTIONS_MAX + 1] = {0};
+    assert_true(n <= HTP_OPTIONS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        entry[i] = (QnnContext_Config_t){.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM,
+                                         .customConfig = (void *)&custom[i]};
+        list[i] = &entry[i];
+    }
+    return w->qnn.contextCreate(w->backend, w->device, list, c);
+}
+
+#endif
