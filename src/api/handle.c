@@ -18,7 +18,7 @@
 #define SERIAL_SHIFT (KIND_BITS + QRN_HANDLE_SLOT_BITS)
 #define NO_SLOT UINT32_MAX
 
-_Static_assert(QRN_KIND_BUFFER < 1 << KIND_BITS, "kinds must fit the handle");
+_Static_assert(QRN_KIND_SYSTEM_TARGET < 1 << KIND_BITS, "kinds must fit the handle");
 _Static_assert(sizeof(void *) == 8, "handles need 64 bits");
 
 typedef struct slot {

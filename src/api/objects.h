@@ -38,7 +38,10 @@ typedef enum qrn_kind {
     QRN_KIND_TEXT,   // verbose error message
     QRN_KIND_INFO,   // platform info
     QRN_KIND_RESULT, // validation result
-    QRN_KIND_BUFFER  // piece of a binary, section update
+    QRN_KIND_BUFFER, // piece of a binary, section update
+    // Of the System library.
+    QRN_KIND_SYSTEM_CONTEXT,
+    QRN_KIND_SYSTEM_TARGET // profile log
 } qrn_kind;
 
 // A new handle for obj; NULL when out of memory.
