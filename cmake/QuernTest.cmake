@@ -8,6 +8,8 @@
 #       qrn_this_backend itself.
 #   quern_htp_test(name sources... [LABELS ...] [ARGS ...])
 #       The same with the HTP backend's objects.
+#   quern_system_test(name sources... [LABELS ...] [ARGS ...])
+#       The same with the System library's objects.
 #   quern_client_test(name sources... [LABELS ...] [ARGS ...])
 #       Sees only the public headers and opens the libraries from $QUERN_LIB_DIR.
 #
@@ -59,6 +61,11 @@ endfunction()
 function(quern_htp_test name)
     quern_test_program(${ARGN})
     target_link_libraries(${name} PRIVATE QnnHtp_objects quern_core qnn_headers m)
+endfunction()
+
+function(quern_system_test name)
+    quern_test_program(${ARGN})
+    target_link_libraries(${name} PRIVATE QnnSystem_objects quern_core qnn_headers m)
 endfunction()
 
 function(quern_client_test name)
