@@ -22,14 +22,15 @@ static const float block_reals[4] = {-1, 0, 0.5f, 9};
 static const int8_t weights[6] = {1, -2, 3, -4, 5, -6};
 static const int8_t packed_bytes[4] = {0x12, 0x34, 0x56, 0x78};
 
-static qrn_tensor x = {.id = 1,
-                       .name = "x",
-                       .role = QRN_ROLE_INPUT,
-                       .dtype = QRN_DTYPE_UQ8,
-                       .shape = {2, {4, 2}},
-                       .quant = {.kind = QRN_QUANT_TENSOR, .bits = 8, .scale = 0.1f, .offset = -128},
-                       .encoding = 0,
-                       .size_bytes = 8};
+static qrn_tensor x = {
+    .id = 1,
+    .name = "x",
+    .role = QRN_ROLE_INPUT,
+    .dtype = QRN_DTYPE_UQ8,
+    .shape = {2, {4, 2}},
+    .quant = {.kind = QRN_QUANT_TENSOR, .bits = 8, .scale = 0.1f, .offset = -128},
+    .encoding = 0,
+    .size_bytes = 8};
 static qrn_tensor w = {.id = 2,
                        .name = "w",
                        .role = QRN_ROLE_STATIC,

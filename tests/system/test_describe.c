@@ -208,17 +208,14 @@ static void encodings_keep_their_form(void **state) {
     (void)state;
     qrn_arena *a = qrn_arena_create();
     const float scales[2] = {2, 4};
-    qrn_tensor t = {.id = 9,
-                    .name = "t",
-                    .role = QRN_ROLE_STATIC,
-                    .dtype = QRN_DTYPE_SQ8,
-                    .shape = {2, {2, 2}},
-                    .quant = {.kind = QRN_QUANT_AXIS,
-                              .bits = 4,
-                              .axis = 1,
-                              .scales = scales,
-                              .n_groups = 2},
-                    .encoding = QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET};
+    qrn_tensor t = {
+        .id = 9,
+        .name = "t",
+        .role = QRN_ROLE_STATIC,
+        .dtype = QRN_DTYPE_SQ8,
+        .shape = {2, {2, 2}},
+        .quant = {.kind = QRN_QUANT_AXIS, .bits = 4, .axis = 1, .scales = scales, .n_groups = 2},
+        .encoding = QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET};
     Qnn_QuantizeParams_t q = one(&t, a);
     assert_int_equal(q.quantizationEncoding, 3);
     assert_int_equal(q.bwAxisScaleOffsetEncoding.bitwidth, 4);

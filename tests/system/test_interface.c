@@ -61,9 +61,9 @@ static void containers_are_refused(void **state) {
     NO(createFromBinaryWithDestinationDir,
        s->systemDlcCreateFromBinaryWithDestinationDir(NULL, bytes, sizeof bytes, ".", &dlc));
     NO(createWithDestinationDir, s->systemDlcCreateWithDestinationDir(NULL, ".", &dlc));
-    NO(composeGraphs, s->systemDlcComposeGraphs(NULL, NULL, 0, NULL, NULL, backend,
-                                                QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1, &graphs,
-                                                &n));
+    NO(composeGraphs,
+       s->systemDlcComposeGraphs(NULL, NULL, 0, NULL, NULL, backend,
+                                 QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1, &graphs, &n));
     NO(getOpMappings, s->systemDlcGetOpMappings(NULL, &mappings, &n));
     NO(getBinarySize, s->systemDlcGetBinarySize(NULL, &size));
     NO(getBinary, s->systemDlcGetBinary(NULL, out, sizeof out, &size));

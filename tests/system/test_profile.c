@@ -36,7 +36,8 @@ static QnnSystemProfile_ProfileEventV1_t event(uint32_t type, uint64_t value, co
         .eventData = {type, QNN_PROFILE_EVENTUNIT_MICROSEC, value, id}};
 }
 
-static QnnSystemProfile_ProfileData_t call_of(QnnSystemProfile_ProfileEventV1_t *events, uint32_t n) {
+static QnnSystemProfile_ProfileData_t call_of(QnnSystemProfile_ProfileEventV1_t *events,
+                                              uint32_t n) {
     return (QnnSystemProfile_ProfileData_t){
         .version = QNN_SYSTEM_PROFILE_DATA_VERSION_1,
         .v1 = {.header = {.startTime = 10,
@@ -108,9 +109,10 @@ static void typed_values_and_objects(void **state) {
     (void)state;
     remove(NAME);
     static unsigned char object[] = {0x00, 0xab, 0x7f};
-    QnnProfile_ExtendedEventData_t ext = {.version = QNN_PROFILE_DATA_VERSION_1,
-                                          .v1 = {.type = 3001, .unit = QNN_PROFILE_EVENTUNIT_COUNT,
-                                                 .timestamp = 99, .identifier = "e"}};
+    QnnProfile_ExtendedEventData_t ext = {
+        .version = QNN_PROFILE_DATA_VERSION_1,
+        .v1 = {
+            .type = 3001, .unit = QNN_PROFILE_EVENTUNIT_COUNT, .timestamp = 99, .identifier = "e"}};
     QnnSystemProfile_ProfileEventV1_t list[4];
     for (int i = 0; i < 4; i++)
         list[i] = (QnnSystemProfile_ProfileEventV1_t){

@@ -11,6 +11,7 @@
 #include "base/strmap.h"
 
 #include "QnnInterface.h"
+#include "System/QnnSystemInterface.h"
 
 #include <stdbool.h>
 
@@ -35,6 +36,7 @@ typedef struct qc_options {
     QnnLog_Level_t log_level;
     const QnnDevice_Config_t **device_configs; // NULL-terminated, or NULL
     const QnnContext_Config_t **context_configs;
+    bool no_context; // qc_load makes it
 } qc_options;
 
 // "cpu", "htp", "gpu" stand for the library beside this program or in the loader's path; anything
@@ -42,6 +44,10 @@ typedef struct qc_options {
 // that is not Quern's is refused.
 qrn_status qc_open(const char *name_or_path, const qc_options *opt, qc_client **out);
 void qc_close(qc_client *c); // NULL is fine
+
+// Makes the context from a binary. With PERSISTENT_BINARY among the options the bytes must stay.
+qrn_status qc_load(qc_client *c, const void *bytes, uint64_t n_bytes,
+                   const QnnContext_Config_t **configs);
 
 // Fails with the library's own words for `code`: "graphFinalize: error 6022: ...".
 qrn_status qc_check(const qc_client *c, Qnn_ErrorHandle_t code, const char *call);
@@ -72,6 +78,9 @@ typedef struct qc_graph {
 
 qrn_status qc_graph_create(qc_client *c, const char *name, const QnnGraph_Config_t **configs,
                            qc_graph **out);
+// A graph of a loaded context, finalized. The description is copied.
+qrn_status qc_graph_retrieve(qc_client *c, const QnnSystemContext_GraphInfoV3_t *info,
+                             qc_graph **out);
 void qc_graph_destroy(qc_graph *g); // the client's side; the library's graph dies with the context
 
 // Registers a tensor. `name` is made unique when it is taken; quant may be NULL (none). data with
@@ -126,5 +135,25 @@ size_t qc_tensor_bytes(const qc_tensor *t);
 size_t qc_tensor_count(const qc_tensor *t);
 // Bits of one element of a QNN data type.
 unsigned qc_dtype_bits(Qnn_DataType_t dtype);
+
+// --- The System library: what is in a context binary
+
+typedef struct qc_system {
+    void *lib;
+    QNN_SYSTEM_INTERFACE_VER_TYPE fn;
+    const char *provider; // text of the library
+    Qnn_Version_t version;
+    char path[1024]; // as the loader found it
+    Qnn_LogHandle_t log;
+    QnnSystemContext_Handle_t reader;
+} qc_system;
+
+// Opens libQnnSystem.so beside this program or in the loader's path.
+qrn_status qc_system_open(qc_system **out);
+void qc_system_close(qc_system *s); // NULL is fine
+// The description lives as long as `s`. QRN_E_BINARY, with the library's words, for bytes that are
+// no context binary.
+qrn_status qc_system_describe(qc_system *s, const void *bytes, uint64_t n_bytes,
+                              const QnnSystemContext_BinaryInfoV3_t **out);
 
 #endif

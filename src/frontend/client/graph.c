@@ -46,16 +46,23 @@ size_t qc_tensor_bytes(const qc_tensor *t) {
     return (qc_tensor_count(t) * qc_dtype_bits(t->t.v1.dataType) + 7) / 8;
 }
 
-qrn_status qc_graph_create(qc_client *c, const char *name, const QnnGraph_Config_t **configs,
-                           qc_graph **out) {
+static qc_graph *new_graph(qc_client *c) {
     qrn_arena *arena = qrn_arena_create();
     qc_graph *g = arena ? qrn_arena_alloc(arena, sizeof *g) : NULL;
     if (!g) {
         qrn_arena_destroy(arena);
-        return qc_no_memory(name);
+        return NULL;
     }
     g->client = c;
     g->arena = arena;
+    return g;
+}
+
+qrn_status qc_graph_create(qc_client *c, const char *name, const QnnGraph_Config_t **configs,
+                           qc_graph **out) {
+    qc_graph *g = new_graph(c);
+    if (!g)
+        return qc_no_memory(name);
     qrn_status s =
         qc_check(c, c->qnn.graphCreate(c->context, name, configs, &g->handle), "graphCreate");
     if (s != QRN_OK) {
@@ -160,9 +167,8 @@ qrn_status qc_tensor_create(qc_graph *g, const char *name, Qnn_TensorType_t type
     return QRN_OK;
 }
 
-qrn_status qc_graph_finalize(qc_graph *g) {
-    const qc_client *c = g->client;
-    QRN_TRY(qc_check(c, c->qnn.graphFinalize(g->handle, g->profile, NULL), "graphFinalize"));
+// Fixes what every execution passes.
+static qrn_status bind(qc_graph *g) {
     g->bound = qrn_arena_alloc(g->arena, (g->n_inputs + g->n_outputs) * sizeof *g->bound);
     if (!g->bound)
         return qc_no_memory("graph");
@@ -171,6 +177,67 @@ qrn_status qc_graph_finalize(qc_graph *g) {
         g->bound[i] = t->t;
         g->bound[i].v1.clientBuf.dataSize = (uint32_t)qc_tensor_bytes(t);
     }
+    return QRN_OK;
+}
+
+qrn_status qc_graph_finalize(qc_graph *g) {
+    const qc_client *c = g->client;
+    QRN_TRY(qc_check(c, c->qnn.graphFinalize(g->handle, g->profile, NULL), "graphFinalize"));
+    return bind(g);
+}
+
+// A tensor of a description as one of the graph.
+static qrn_status adopt(qc_graph *g, const Qnn_Tensor_t *src, bool is_output) {
+    const Qnn_TensorV1_t *v = &src->v1; // the versions agree in these fields
+    qc_tensor *t = qrn_arena_alloc(g->arena, sizeof *t);
+    char *name = qrn_arena_strdup(g->arena, v->name ? v->name : "");
+    if (!t || !name)
+        return qc_no_memory(v->name);
+    if (v->rank > MAX_RANK || (v->rank && !v->dimensions))
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "tensor '%s': rank %u, at most %d", name, v->rank,
+                        MAX_RANK);
+    t->rank = v->rank;
+    if (v->rank)
+        memcpy(t->dims, v->dimensions, v->rank * sizeof *t->dims);
+    t->t = (Qnn_Tensor_t)QNN_TENSOR_INIT;
+    t->t.v1.id = v->id;
+    t->t.v1.name = name;
+    t->t.v1.type = v->type;
+    t->t.v1.dataType = v->dataType;
+    t->t.v1.rank = v->rank;
+    t->t.v1.dimensions = t->dims;
+    t->t.v1.memType = QNN_TENSORMEMTYPE_RAW;
+    if (v->quantizeParams.encodingDefinition == QNN_DEFINITION_DEFINED)
+        QRN_TRY(
+            qc_quant_copy(g, name, &v->quantizeParams, v->rank, t->dims, &t->t.v1.quantizeParams));
+    return note_port(g, t, is_output ? QNN_TENSOR_TYPE_APP_READ : QNN_TENSOR_TYPE_APP_WRITE)
+               ? check_port(t, QNN_TENSOR_TYPE_APP_WRITE)
+               : qc_no_memory(name);
+}
+
+static qrn_status retrieve(qc_graph *g, const QnnSystemContext_GraphInfoV3_t *info) {
+    const qc_client *c = g->client;
+    QRN_TRY(qc_check(c, c->qnn.graphRetrieve(c->context, info->graphName, &g->handle),
+                     "graphRetrieve"));
+    g->n_nodes = info->endOpIndex - info->startOpIndex + 1;
+    for (uint32_t i = 0; i < info->numGraphInputs; i++)
+        QRN_TRY(adopt(g, &info->graphInputs[i], false));
+    for (uint32_t i = 0; i < info->numGraphOutputs; i++)
+        QRN_TRY(adopt(g, &info->graphOutputs[i], true));
+    return bind(g);
+}
+
+qrn_status qc_graph_retrieve(qc_client *c, const QnnSystemContext_GraphInfoV3_t *info,
+                             qc_graph **out) {
+    qc_graph *g = new_graph(c);
+    if (!g)
+        return qc_no_memory(info->graphName);
+    qrn_status s = retrieve(g, info);
+    if (s != QRN_OK) {
+        qc_graph_destroy(g);
+        return s;
+    }
+    *out = g;
     return QRN_OK;
 }
 

@@ -6,7 +6,15 @@
 
 #include "frontend/client/client.h"
 
+#include <stddef.h>
+
 qrn_status qc_no_memory(const char *what);
+
+// Opens a library by the name of its file: beside this program, or by the loader's own search. NULL
+// with dlerror. The path that was found goes to `path`.
+void *qc_library_open(const char *file, char *path, size_t size);
+// The path of an open library; `name` when the loader does not tell.
+void qc_library_path(void *lib, const char *name, char *path, size_t size);
 
 // A name that is not yet in `taken`, entered there with `value` (not NULL): `name` itself, or with
 // a number behind it. NULL when out of memory.

@@ -83,6 +83,21 @@ static void *open_by_name(const char *file) {
     return dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
+void qc_library_path(void *lib, const char *name, char *path, size_t size) {
+    struct link_map *map = NULL;
+    const char *found = dlinfo(lib, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : name;
+    char *plain = realpath(found, NULL);
+    snprintf(path, size, "%s", plain ? plain : found);
+    free(plain);
+}
+
+void *qc_library_open(const char *file, char *path, size_t size) {
+    void *lib = open_by_name(file);
+    if (lib)
+        qc_library_path(lib, file, path, size);
+    return lib;
+}
+
 static qrn_status load(qc_client *c, const char *name) {
     const char *file = NULL;
     for (size_t i = 0; i < sizeof short_names / sizeof short_names[0]; i++)
@@ -103,11 +118,7 @@ static qrn_status load(qc_client *c, const char *name) {
                         name, file, dlerror());
     if (!c->lib)
         return QRN_FAIL(QRN_E_NOT_FOUND, "backend '%s': %s", name, dlerror());
-    struct link_map *map = NULL;
-    const char *found = dlinfo(c->lib, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : name;
-    char *plain = realpath(found, NULL);
-    snprintf(c->path, sizeof c->path, "%s", plain ? plain : found);
-    free(plain);
+    qc_library_path(c->lib, name, c->path, sizeof c->path);
     return QRN_OK;
 }
 
@@ -184,6 +195,8 @@ static qrn_status start(qc_client *c, const char *name, const qc_options *opt) {
     QRN_TRY(take_table(c));
     QRN_TRY(make_backend(c, opt));
     QRN_TRY(make_device(c, opt));
+    if (opt->no_context)
+        return QRN_OK;
     return qc_check(c,
                     c->qnn.contextCreate(c->backend, c->device, opt->context_configs, &c->context),
                     "contextCreate");
@@ -201,6 +214,16 @@ qrn_status qc_open(const char *name_or_path, const qc_options *opt, qc_client **
     }
     *out = c;
     return QRN_OK;
+}
+
+qrn_status qc_load(qc_client *c, const void *bytes, uint64_t n_bytes,
+                   const QnnContext_Config_t **configs) {
+    if (!c->qnn.contextCreateFromBinary)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s cannot load context binaries", c->path);
+    return qc_check(c,
+                    c->qnn.contextCreateFromBinary(c->backend, c->device, configs, bytes, n_bytes,
+                                                   &c->context, NULL),
+                    "contextCreateFromBinary");
 }
 
 void qc_close(qc_client *c) {

@@ -434,7 +434,8 @@ static qrn_status mark_outputs(ox_import *im, const ox_graph *g) {
 qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *opt, ox_result *out) {
     const ox_graph *g = m->graph;
     qc_graph *graph;
-    QRN_TRY(qc_graph_create(c, g->name[0] ? g->name : "graph", NULL, &graph));
+    const char *name = opt->graph_name ? opt->graph_name : g->name[0] ? g->name : "graph";
+    QRN_TRY(qc_graph_create(c, name, opt->graph_configs, &graph));
     ox_import im = {.model = m, .opt = opt, .graph = graph, .arena = graph->arena};
     ox_result r = {.graph = graph};
     qrn_status s = ox_scope_new(&im, NULL, &im.scope);

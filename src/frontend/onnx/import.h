@@ -88,6 +88,8 @@ typedef struct ox_import ox_import; // the import in progress (internal.h)
 
 // What to bind and how to build; zeroed is fine.
 typedef struct ox_options {
+    const char *graph_name;                  // NULL: the model's own
+    const QnnGraph_Config_t **graph_configs; // options of the QNN graph, or NULL
     const char *const *dim_names; // symbolic dimensions ...
     const int64_t *dim_values;    // ... and their values
     uint32_t n_dims;

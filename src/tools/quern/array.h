@@ -35,6 +35,9 @@ double qt_array_at(const qt_array *a, size_t i);
 // that fits.
 qrn_status qt_array_cast(const char *what, const qt_array *a, int type, qt_array *out);
 
+// The ONNX type whose arrays have the same elements as a QNN buffer; OX_NONE for unknown ones.
+int qt_type_of_qnn(Qnn_DataType_t dtype);
+
 // Between an array and the dense buffer of a QNN tensor of a type that may be another one (int64
 // held as int32, float64 as float32, 4 bits packed). The message of qt_to_qnn names `what` and the
 // value that does not fit.

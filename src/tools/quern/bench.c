@@ -3,10 +3,9 @@
 // quern bench: how fast a model runs. Times are those of graphExecute alone; the table of ops comes
 // from separate runs with a profile, so that measuring does not slow what is measured.
 #include "tools/quern/commands.h"
-#include "tools/quern/inputs.h"
 #include "tools/quern/report.h"
-#include "tools/quern/session.h"
 #include "tools/quern/streams.h"
+#include "tools/quern/subject.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,7 +51,7 @@ typedef struct share {
 typedef struct bench {
     const bench_options *opt;
     const char *path;
-    ox_model *model;
+    qt_subject subject;
     qt_inputs in;
     qt_session s;
     qt_array *arrays;
@@ -60,7 +59,6 @@ typedef struct bench {
     size_t n_runs, cap_runs;
     share *nodes, *types;
     size_t n_nodes, n_types;
-    double load_ms;
     double throughput; // runs a second, of all streams
 } bench;
 
@@ -75,11 +73,9 @@ static int no_memory(void) {
 }
 
 static int prepare(bench *b, const qt_list *args) {
-    double t0 = qt_now_ms();
-    int code = qt_open_model(b->path, &b->model);
-    b->load_ms = qt_now_ms() - t0;
+    int code = qt_subject_open(b->path, &b->opt->in, &b->subject);
     if (code == QT_EXIT_OK)
-        code = qt_inputs_open(b->model, &b->opt->in, args, 1, &b->in);
+        code = qt_inputs_open(b->subject.model, &b->opt->in, args, 1, &b->in);
     if (code != QT_EXIT_OK)
         return code;
     ox_info *shapes = calloc(b->in.n_ports + 1, sizeof *shapes);
@@ -98,7 +94,7 @@ static int prepare(bench *b, const qt_list *args) {
                                .n_dims = b->in.n_dims,
                                .input_shapes = shapes,
                                .n_input_shapes = b->in.n_ports};
-    code = qt_session_open(b->path, b->model, &b->opt->backend, &import, &b->s);
+    code = qt_subject_session(&b->subject, &b->opt->backend, &import, &b->s);
     free(shapes);
     if (code == QT_EXIT_OK && qt_session_set_inputs(&b->s, b->arrays) != QRN_OK)
         code = fail(QT_EXIT_INPUT);
@@ -252,6 +248,9 @@ static double peak_rss_mb(void) {
     return getrusage(RUSAGE_SELF, &u) == 0 ? (double)u.ru_maxrss / 1024 : NAN;
 }
 
+// Until the graph could be imported, or of a binary: executed.
+static double load_ms(const bench *b) { return b->subject.load_ms + b->s.load_ms; }
+
 static double quantile(const bench *b, double q) {
     size_t i = (size_t)ceil(q * (double)b->n_runs);
     return b->ms[i ? i - 1 : 0];
@@ -290,7 +289,7 @@ static int report_json(const bench *b) {
     } times[] = {
         {"min_ms", b->ms[0]},           {"median_ms", median(b)},
         {"mean_ms", mean(b)},           {"p95_ms", quantile(b, 0.95)},
-        {"throughput", b->throughput},  {"load_ms", b->load_ms},
+        {"throughput", b->throughput},  {"load_ms", load_ms(b)},
         {"import_ms", b->s.import_ms},  {"finalize_ms", b->s.finalize_ms},
         {"peak_rss_mb", peak_rss_mb()},
     };
@@ -339,7 +338,7 @@ static int report(const bench *b) {
            off, b->ms[0], quantile(b, 0.95), mean(b), b->n_runs);
     printf("throughput %.1f runs/s   load %.1f ms   import %.1f ms   finalize %.1f ms   "
            "peak memory %.0f MiB\n",
-           b->throughput, b->load_ms, b->s.import_ms, b->s.finalize_ms, peak_rss_mb());
+           b->throughput, load_ms(b), b->s.import_ms, b->s.finalize_ms, peak_rss_mb());
     double total = total_us(b);
     if (b->n_types)
         print_shares("op", b->types, b->n_types, TABLE_ROWS, total);
@@ -372,7 +371,7 @@ static int run(const void *options, const qt_list *args) {
     free(b.types);
     qt_session_close(&b.s);
     qt_inputs_close(&b.in);
-    ox_model_close(b.model);
+    qt_subject_close(&b.subject);
     return code;
 }
 
@@ -383,7 +382,8 @@ const qt_command qt_bench = {
     .min_args = 1,
     .max_args = 1024,
     .about =
-        "Runs a model over and over and reports times, throughput, memory and which ops take "
+        "Runs an ONNX model or a graph of a context binary over and over and reports times, "
+        "throughput, memory and which ops take "
         "the time. Inputs are random unless given.\n"
         "The throughput is that of one run after the other, or of --streams runs side by side. "
         "The peak memory is that of the whole process. The table of ops comes from a few "

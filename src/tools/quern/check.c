@@ -127,7 +127,7 @@ static int check(const check_options *o, const char *path, const ox_model *m, co
     verdicts v = {.graph = m->graph};
     v.rows = calloc(m->graph->n_nodes + 1, sizeof *v.rows);
     qc_client *client = NULL;
-    int code = v.rows ? qt_open_backend(&o->backend, &client) : QT_EXIT_FAILURE;
+    int code = v.rows ? qt_open_backend(&o->backend, NULL, &client) : QT_EXIT_FAILURE;
     if (code == QT_EXIT_OK) {
         const ox_options import = {.dim_names = (const char *const *)in->dim_names,
                                    .dim_values = in->dim_values,

@@ -1,41 +1,326 @@
 // SPDX-License-Identifier: MIT
 //
-// quern compile: its flags are settled, the work is refused.
-#include "tools/quern/inputs.h"
-#include "tools/quern/output.h"
+// quern compile: ONNX models to a context binary. Several models become the graphs of one context,
+// whose equal weights are stored once.
 #include "tools/quern/commands.h"
+#include "tools/quern/inputs.h"
+#include "tools/quern/report.h"
+#include "tools/quern/session.h"
+
+#include "HTP/QnnHtpContext.h"
+#include "HTP/QnnHtpGraph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_CONFIGS 5
 
 typedef struct compile_options {
-    const char *output, *soc;
-    qt_list dims;
+    qt_backend_options backend;
+    qt_input_options in; // only dims
+    const char *output, *precision;
+    qt_list names;
+    uint64_t vtcm_mb, level, hvx_threads;
+    bool dlbc, json;
 } compile_options;
 
+#define AT(field) offsetof(compile_options, field)
+
 static const qt_flag flags[] = {
-    {"output", 'o', QT_FILE, "FILE", offsetof(compile_options, output), NULL, "where to write"},
-    {"soc", 0, QT_TEXT, "SOC", offsetof(compile_options, soc), NULL,
-     "chip to compile for, by name or number"},
-    {"dim", 'd', QT_LIST, "NAME=N", offsetof(compile_options, dims), NULL,
-     "size of a dynamic dimension"},
+    {"output", 'o', QT_FILE, "FILE", AT(output), NULL, "where to write"},
+    {"graph-name", 'g', QT_LIST, "NAME", AT(names), NULL,
+     "of the graph, once for each model (default: the name of the file)"},
+    QT_DIM_FLAG(compile_options, in),
+    {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
+    {0},
+};
+static const qt_flag htp_flags[] = {
+    {"precision", 0, QT_CHOICE, "P", AT(precision), "fp16|fp32",
+     "of float graphs (default: fp16 where the chip has it)"},
+    {"vtcm-mb", 0, QT_COUNT, "N", AT(vtcm_mb), NULL,
+     "of fast memory to use (default: what the chip has)"},
+    {"opt-level", 'O', QT_COUNT, "N", AT(level), NULL, "1, 2 or 3"},
+    {"hvx-threads", 0, QT_COUNT, "N", AT(hvx_threads), NULL, "vector threads"},
+    {"dlbc", 0, QT_BOOL, NULL, AT(dlbc), NULL, "compress data on the way to memory"},
     {0},
 };
 
-static int run(const void *options, const qt_list *args) {
-    (void)options;
-    qt_error("%s: this version does not write context binaries yet; 'quern run' and 'quern bench' "
-             "take the ONNX model itself",
-             args->items[0]);
+// One model of the context.
+typedef struct part {
+    const char *path;
+    char *name;
+    ox_model *model;
+    qt_inputs in;
+    ox_result result;
+    double import_ms, finalize_ms;
+} part;
+
+typedef struct job {
+    const compile_options *opt;
+    part *parts;
+    size_t n;
+    qc_client *client;
+    void *bytes;
+    uint64_t n_bytes;
+} job;
+
+static int no_memory(void) {
+    qt_error("out of memory");
     return QT_EXIT_FAILURE;
+}
+
+// "some/net.onnx" to "net".
+static char *stem_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    return dot && dot > base ? strndup(base, (size_t)(dot - base)) : strdup(base);
+}
+
+static int name_parts(job *j, const qt_list *args) {
+    const qt_list *names = &j->opt->names;
+    if (names->n > args->n) {
+        qt_error("--graph-name is given %zu times for %zu models", names->n, args->n);
+        return QT_EXIT_USAGE;
+    }
+    for (size_t i = 0; i < args->n; i++) {
+        part *p = &j->parts[i];
+        p->path = args->items[i];
+        p->name = i < names->n ? strdup(names->items[i]) : stem_of(p->path);
+        if (!p->name)
+            return no_memory();
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(j->parts[k].name, p->name) == 0) {
+                qt_error("%s: a second graph '%s'; --graph-name gives another name", p->path,
+                         p->name);
+                return QT_EXIT_USAGE;
+            }
+    }
+    return QT_EXIT_OK;
+}
+
+static bool is_htp(const compile_options *o) {
+    return !o->backend.backend || strcmp(o->backend.backend, "htp") == 0 ||
+           strstr(o->backend.backend, "Htp");
+}
+
+static int check_options(const compile_options *o) {
+    if (!o->output) {
+        qt_error("--output is needed: the file to write");
+        return QT_EXIT_USAGE;
+    }
+    if (is_htp(o) && !o->backend.soc) {
+        qt_error("--soc is needed: the chip to compile for, such as SM8650");
+        return QT_EXIT_USAGE;
+    }
+    bool asks = o->precision || o->vtcm_mb || o->level || o->hvx_threads || o->dlbc;
+    if (asks && !is_htp(o)) {
+        qt_error("options of the HTP do not go with --backend %s", o->backend.backend);
+        return QT_EXIT_USAGE;
+    }
+    if (o->level > 3 || o->vtcm_mb > UINT32_MAX) {
+        qt_error("--%s %llu: too large", o->level > 3 ? "opt-level" : "vtcm-mb",
+                 (unsigned long long)(o->level > 3 ? o->level : o->vtcm_mb));
+        return QT_EXIT_USAGE;
+    }
+    return QT_EXIT_OK;
+}
+
+static int open_client(job *j) {
+    qt_backend_options b = j->opt->backend;
+    if (!b.backend)
+        b.backend = "htp";
+    QnnHtpContext_CustomConfig_t share = {.option =
+                                              QNN_HTP_CONTEXT_CONFIG_OPTION_WEIGHT_SHARING_ENABLED,
+                                          .weightSharingEnabled = true};
+    const QnnContext_Config_t custom = {.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM,
+                                        .customConfig = &share};
+    const QnnContext_Config_t *configs[] = {&custom, NULL};
+    const qt_backend_extras extras = {.context_configs =
+                                          j->n > 1 && is_htp(j->opt) ? configs : NULL};
+    return qt_open_backend(&b, &extras, &j->client);
+}
+
+// The options of a graph as the API has them.
+typedef struct graph_configs {
+    QnnHtpGraph_CustomConfig_t custom[MAX_CONFIGS];
+    QnnGraph_Config_t list[MAX_CONFIGS];
+    const QnnGraph_Config_t *pointers[MAX_CONFIGS + 1];
+    size_t n;
+} graph_configs;
+
+static void add_config(graph_configs *c, QnnHtpGraph_CustomConfig_t custom) {
+    c->custom[c->n] = custom;
+    c->list[c->n] = (QnnGraph_Config_t){.option = QNN_GRAPH_CONFIG_OPTION_CUSTOM,
+                                        .customConfig = &c->custom[c->n]};
+    c->pointers[c->n] = &c->list[c->n];
+    c->n++;
+}
+
+static void make_configs(const compile_options *o, graph_configs *c) {
+    *c = (graph_configs){.n = 0};
+    if (o->level)
+        add_config(c, (QnnHtpGraph_CustomConfig_t){
+                          .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION,
+                          .optimizationOption = {
+                              QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG,
+                              (float)o->level}});
+    if (o->dlbc)
+        add_config(c, (QnnHtpGraph_CustomConfig_t){
+                          .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION,
+                          .optimizationOption = {QNN_HTP_GRAPH_OPTIMIZATION_TYPE_ENABLE_DLBC, 1}});
+    if (o->vtcm_mb)
+        add_config(
+            c, (QnnHtpGraph_CustomConfig_t){.option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_MB,
+                                            .vtcmSizeInMB = (uint32_t)o->vtcm_mb});
+    if (o->hvx_threads)
+        add_config(
+            c, (QnnHtpGraph_CustomConfig_t){.option = QNN_HTP_GRAPH_CONFIG_OPTION_NUM_HVX_THREADS,
+                                            .numHvxThreads = o->hvx_threads});
+    if (o->precision)
+        add_config(c, (QnnHtpGraph_CustomConfig_t){.option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION,
+                                                   .precision = strcmp(o->precision, "fp16") == 0
+                                                                    ? QNN_PRECISION_FLOAT16
+                                                                    : QNN_PRECISION_FLOAT32});
+}
+
+static int refused(const part *p) {
+    qt_error("%s: %s", p->path, qrn_message());
+    return QT_EXIT_REFUSED;
+}
+
+static int compile_part(job *j, part *p, const qt_input_options *in) {
+    static const qt_list no_files;
+    int code = qt_open_model(p->path, &p->model);
+    if (code == QT_EXIT_OK)
+        code = qt_inputs_open(p->model, in, &no_files, 0, &p->in);
+    if (code != QT_EXIT_OK)
+        return code;
+    graph_configs configs;
+    make_configs(j->opt, &configs);
+    const ox_options import = {.graph_name = p->name,
+                               .graph_configs = configs.n ? configs.pointers : NULL,
+                               .dim_names = (const char *const *)p->in.dim_names,
+                               .dim_values = p->in.dim_values,
+                               .n_dims = p->in.n_dims};
+    double t0 = qt_now_ms();
+    if (ox_import_model(p->model, j->client, &import, &p->result) != QRN_OK)
+        return refused(p);
+    double t1 = qt_now_ms();
+    p->import_ms = t1 - t0;
+    if (p->result.graph->n_nodes == 0) {
+        qt_error("%s: every output is constant; there is nothing to compile", p->path);
+        return QT_EXIT_REFUSED;
+    }
+    for (uint32_t i = 0; i < p->result.n_outputs; i++)
+        if (p->result.outputs[i].data)
+            qt_warn("%s: output '%s' is constant and left out", p->path, p->result.outputs[i].name);
+    if (qc_graph_finalize(p->result.graph) != QRN_OK)
+        return refused(p);
+    p->finalize_ms = qt_now_ms() - t1;
+    return QT_EXIT_OK;
+}
+
+static int take_bytes(job *j) {
+    const QNN_INTERFACE_VER_TYPE *q = &j->client->qnn;
+    Qnn_ContextHandle_t context = j->client->context;
+    Qnn_ContextBinarySize_t size = 0, written = 0;
+    qrn_status s =
+        qc_check(j->client, q->contextGetBinarySize(context, &size), "contextGetBinarySize");
+    j->bytes = s == QRN_OK ? malloc(size ? size : 1) : NULL;
+    if (s == QRN_OK && !j->bytes)
+        return no_memory();
+    if (s == QRN_OK)
+        s = qc_check(j->client, q->contextGetBinary(context, j->bytes, size, &written),
+                     "contextGetBinary");
+    if (s != QRN_OK) {
+        qt_error("%s: %s", j->opt->output, qrn_message());
+        return QT_EXIT_REFUSED;
+    }
+    j->n_bytes = written;
+    return QT_EXIT_OK;
+}
+
+static int report(const job *j) {
+    char size[32];
+    if (j->opt->json) {
+        json_t *list = json_array();
+        for (size_t i = 0; i < j->n; i++) {
+            const part *p = &j->parts[i];
+            json_array_append_new(
+                list, json_pack("{s:o,s:o,s:I,s:f,s:f}", "model", qt_json_text(p->path), "graph",
+                                qt_json_text(p->name), "ops", (json_int_t)p->result.graph->n_nodes,
+                                "import_ms", p->import_ms, "finalize_ms", p->finalize_ms));
+        }
+        return qt_print_json(json_pack("{s:o,s:I,s:o}", "output", qt_json_text(j->opt->output),
+                                       "bytes", (json_int_t)j->n_bytes, "graphs", list));
+    }
+    printf("%s%s%s  %s\n", qt_style_on(QT_BOLD), j->opt->output, qt_style_off(),
+           qt_bytes_text((double)j->n_bytes, size, sizeof size));
+    for (size_t i = 0; i < j->n; i++) {
+        const part *p = &j->parts[i];
+        printf("  graph %s  %u ops, imported in %.1f ms, compiled in %.1f ms\n", p->name,
+               p->result.graph->n_nodes, p->import_ms, p->finalize_ms);
+    }
+    return qt_close_stdout();
+}
+
+static int compile(job *j, const qt_list *args) {
+    qt_input_options in = j->opt->in;
+    in.random = true; // no input is needed
+    int code = check_options(j->opt);
+    if (code == QT_EXIT_OK)
+        code = name_parts(j, args);
+    if (code == QT_EXIT_OK)
+        code = open_client(j);
+    for (size_t i = 0; i < j->n && code == QT_EXIT_OK; i++) {
+        qt_progress("compiling", i, j->n);
+        code = compile_part(j, &j->parts[i], &in);
+    }
+    qt_progress(NULL, 0, 0);
+    if (code == QT_EXIT_OK)
+        code = take_bytes(j);
+    const qt_part whole = {j->bytes, (size_t)j->n_bytes};
+    if (code == QT_EXIT_OK && !qt_write_file(j->opt->output, &whole, 1))
+        code = QT_EXIT_FAILURE;
+    return code == QT_EXIT_OK ? report(j) : code;
+}
+
+static int run(const void *options, const qt_list *args) {
+    job j = {.opt = options, .n = args->n};
+    j.parts = calloc(args->n, sizeof *j.parts);
+    int code = j.parts ? compile(&j, args) : no_memory();
+    for (size_t i = 0; j.parts && i < j.n; i++) {
+        if (j.parts[i].result.graph)
+            qc_graph_destroy(j.parts[i].result.graph);
+        qt_inputs_close(&j.parts[i].in);
+        ox_model_close(j.parts[i].model);
+        free(j.parts[i].name);
+    }
+    qc_close(j.client);
+    free(j.parts);
+    free(j.bytes);
+    return code;
 }
 
 const qt_command qt_compile = {
     .name = "compile",
-    .summary = "compile a model to a context binary (not in this version)",
-    .args = "MODEL -o FILE --soc SOC",
+    .summary = "compile models to a context binary",
+    .args = "MODEL... -o FILE --soc SOC",
     .min_args = 1,
-    .max_args = 1,
-    .about = "Will compile an ONNX model to a context binary. This version refuses.",
-    .groups = {{"options", flags}},
-    .examples = {{"quern compile model.onnx -o model.bin --soc SM8650", "Will be the usual way."}},
+    .max_args = 64,
+    .about = "Compiles ONNX models for a chip and writes them to one file, a context binary. "
+             "'quern run', 'quern bench' and 'quern show' take it instead of a model, and so does "
+             "every client of the API.\n"
+             "Several models become graphs of one context: weights that they have in common are "
+             "stored once.\n"
+             "Float models are computed in half precision where the chip has it; quantized ones "
+             "(QuantizeLinear, DequantizeLinear) in integers. Inputs and outputs keep the model's "
+             "names, types and layouts.",
+    .groups = {{"options", flags}, {"HTP", htp_flags}, {"backend", qt_backend_flags}},
+    .examples = {{"quern compile model.onnx -o model.bin --soc SM8650", "The usual way."},
+                 {"quern compile small.onnx large.onnx -o both.bin --soc SM8750 -O 3",
+                  "Two graphs that share weights."}},
     .options_size = sizeof(compile_options),
     .run = run,
 };

@@ -121,8 +121,7 @@ qrn_status qt_array_cast(const char *what, const qt_array *a, int type, qt_array
     return QRN_OK;
 }
 
-// The ONNX type whose arrays have the same elements as a QNN buffer; OX_NONE for unknown ones.
-static int same_elements(Qnn_DataType_t dtype) {
+int qt_type_of_qnn(Qnn_DataType_t dtype) {
     static const int signed_types[] = {OX_I4, OX_I8, OX_I16, OX_I32, OX_I64};
     static const int unsigned_types[] = {OX_U4, OX_U8, OX_U16, OX_U32, OX_U64};
     qrn_dtype t = qrn_dtype_from_code((uint32_t)dtype);
@@ -161,7 +160,7 @@ static qrn_status unknown_type(const char *what, Qnn_DataType_t dtype) {
 static bool packed(int type) { return type == OX_U4 || type == OX_I4; }
 
 qrn_status qt_to_qnn(const char *what, const qt_array *a, Qnn_DataType_t dtype, void *buffer) {
-    int type = same_elements(dtype);
+    int type = qt_type_of_qnn(dtype);
     if (type == OX_NONE)
         return unknown_type(what, dtype);
     if (type == a->type && !packed(type) && type != OX_BOOL) {
@@ -203,7 +202,7 @@ static void unpack(const uint8_t *src, int type, size_t count, uint8_t *dst) {
 }
 
 qrn_status qt_from_qnn(const char *what, const void *buffer, Qnn_DataType_t dtype, qt_array *a) {
-    int type = same_elements(dtype);
+    int type = qt_type_of_qnn(dtype);
     if (type == OX_NONE)
         return unknown_type(what, dtype);
     if (packed(type)) {

@@ -58,6 +58,11 @@ static int run(const void *options, const qt_list *args) {
             printf("  %-6s %s not found\n", l->name, l->file);
             continue;
         }
+        if (i == QT_N_LIBRARIES - 1) {
+            printf("  %-6s %s\n         %s, System API %s\n", l->name, l->path, l->provider,
+                   version_text(&l->version.backendApiVersion, own, sizeof own));
+            continue;
+        }
         printf("  %-6s %s\n         %s, build %s, QNN API %s, backend API %s, %u ops\n", l->name,
                l->path, l->provider, l->build,
                version_text(&l->version.coreApiVersion, core, sizeof core),

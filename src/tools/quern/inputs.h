@@ -20,6 +20,8 @@ typedef struct qt_input_options {
     const char *mean, *std, *layout, *fit;
     double largest;
     bool bgr;
+    const char *graph; // of a context binary
+    bool native;
 } qt_input_options;
 
 // clang-format off
@@ -35,7 +37,11 @@ typedef struct qt_input_options {
      "random inputs where no file is given"}, \
     {"seed", 0, QT_COUNT, "N", offsetof(T, m.seed), NULL, "of the random inputs"}, \
     QT_DIM_FLAG(T, m), \
-    {"cast", 0, QT_BOOL, NULL, offsetof(T, m.cast), NULL, "convert inputs of another type"}
+    {"cast", 0, QT_BOOL, NULL, offsetof(T, m.cast), NULL, "convert inputs of another type"}, \
+    {"graph", 'g', QT_TEXT, "NAME", offsetof(T, m.graph), NULL, \
+     "which graph of a context binary"}, \
+    {"native", 0, QT_BOOL, NULL, offsetof(T, m.native), NULL, \
+     "codes of quantized inputs and outputs of a context binary, not real values"}
 #define QT_PICTURE_FLAGS(T, m) \
     {"mean", 0, QT_TEXT, "X[,X,X]", offsetof(T, m.mean), NULL, "subtracted from pixels"}, \
     {"std", 0, QT_TEXT, "X[,X,X]", offsetof(T, m.std), NULL, "divides pixels, after --mean"}, \

@@ -85,13 +85,30 @@ static void read_library(qt_library *l) {
     qc_close(c);
 }
 
+static void read_system(qt_library *l) {
+    qc_system *s = NULL;
+    if (qc_system_open(&s) != QRN_OK) {
+        snprintf(l->error, sizeof l->error, "%.500s", qrn_message());
+        return;
+    }
+    l->found = true;
+    l->version.backendApiVersion = s->version;
+    snprintf(l->path, sizeof l->path, "%s", s->path);
+    snprintf(l->provider, sizeof l->provider, "%s", s->provider ? s->provider : "");
+    qc_system_close(s);
+}
+
 void qt_libraries_read(qt_library libs[QT_N_LIBRARIES]) {
     static const char *const names[QT_N_LIBRARIES][2] = {{"cpu", "libQnnCpu.so"},
                                                          {"htp", "libQnnHtp.so"},
                                                          {"gpu", "libQnnGpu.so"},
-                                                         {"saver", "libQnnSaver.so"}};
+                                                         {"saver", "libQnnSaver.so"},
+                                                         {"system", "libQnnSystem.so"}};
     for (size_t i = 0; i < QT_N_LIBRARIES; i++) {
         libs[i] = (qt_library){.name = names[i][0], .file = names[i][1]};
-        read_library(&libs[i]);
+        if (i == QT_N_LIBRARIES - 1)
+            read_system(&libs[i]);
+        else
+            read_library(&libs[i]);
     }
 }

@@ -24,7 +24,7 @@ typedef struct qt_library {
     bool is_quern;
     uint32_t n_ops, n_devices;
 } qt_library;
-#define QT_N_LIBRARIES 4
+#define QT_N_LIBRARIES 5 // the last one is the System library, which has neither ops nor devices
 void qt_libraries_read(qt_library libs[QT_N_LIBRARIES]);
 
 #endif

@@ -26,7 +26,7 @@ int qt_open_model(const char *path, ox_model **out) {
         return QT_EXIT_FAILURE;
     }
     if (ends_with(path, ".bin") || ends_with(path, ".pte") || ends_with(path, ".dlc")) {
-        qt_error("%s: only ONNX models can be read by this version", path);
+        qt_error("%s: an ONNX model is needed here", path);
         return QT_EXIT_REFUSED;
     }
     if (ox_model_open(path, out) == QRN_OK)

@@ -3,9 +3,8 @@
 // quern run: a model with given inputs; results to files or summarised, and compared with a float
 // reference on request.
 #include "tools/quern/commands.h"
-#include "tools/quern/inputs.h"
 #include "tools/quern/report.h"
-#include "tools/quern/session.h"
+#include "tools/quern/subject.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +49,8 @@ typedef struct pair {
 typedef struct job {
     const run_options *opt;
     const char *path;
-    ox_model *model, *against;
+    qt_subject subject;
+    ox_model *against;
     qt_inputs in;
     qt_session main, reference;
     qt_array *arrays; // inputs of the current run
@@ -140,8 +140,8 @@ static int open_reference(job *j, const ox_options *import) {
     const qt_backend_options cpu = {.backend = "cpu"};
     ox_options options = *import;
     options.as_float = !o->against;
-    int code =
-        qt_session_open(path, j->against ? j->against : j->model, &cpu, &options, &j->reference);
+    int code = qt_session_open(path, j->against ? j->against : j->subject.model, &cpu, &options,
+                               &j->reference);
     if (code != QT_EXIT_OK)
         return code;
     const ox_result *a = &j->main.model, *b = &j->reference.model;
@@ -171,7 +171,7 @@ static int open_sessions(job *j) {
                                .input_shapes = j->shapes,
                                .n_input_shapes = j->in.n_ports,
                                .keep_all = j->opt->per_layer};
-    int code = qt_session_open(j->path, j->model, &j->opt->backend, &import, &j->main);
+    int code = qt_subject_session(&j->subject, &j->opt->backend, &import, &j->main);
     if (code == QT_EXIT_OK && wants_reference(j->opt))
         code = open_reference(j, &import);
     return code;
@@ -383,11 +383,11 @@ static int report(job *j) {
     size_t n = j->outputs ? j->main.model.n_outputs : 0;
     qt_sort_compared(j->layers, j->n_layers);
     if (j->opt->json) {
-        json_t *o =
-            json_pack("{s:o,s:o,s:f,s:f,s:i,s:O}", "model", qt_json_text(j->path), "backend",
-                      qt_json_text(j->main.client->path), "import_ms", j->main.import_ms,
-                      "finalize_ms", j->main.finalize_ms, "layout_transposes",
-                      (int)j->main.model.n_transposes, "results", j->results);
+        json_t *o = json_pack("{s:o,s:o,s:f,s:f,s:f,s:i,s:O}", "model", qt_json_text(j->path),
+                              "backend", qt_json_text(j->main.client->path), "load_ms",
+                              j->subject.load_ms + j->main.load_ms, "import_ms", j->main.import_ms,
+                              "finalize_ms", j->main.finalize_ms, "layout_transposes",
+                              (int)j->main.model.n_transposes, "results", j->results);
         if (o && j->outputs)
             json_object_set_new(o, "comparison", qt_json_compared(j->outputs, n));
         if (o && j->layers)
@@ -400,9 +400,9 @@ static int report(job *j) {
         putchar('\n');
         qt_print_compared("layer, worst first", j->layers, j->n_layers, WORST_LAYERS);
     }
-    qt_note("%zu run%s, %.3g ms each (import %.3g ms, finalize %.3g ms)", j->in.n_sets,
-            j->in.n_sets == 1 ? "" : "s", j->total_ms / (double)j->in.n_sets, j->main.import_ms,
-            j->main.finalize_ms);
+    qt_note("%zu run%s, %.3g ms each (load %.3g ms, import %.3g ms, finalize %.3g ms)",
+            j->in.n_sets, j->in.n_sets == 1 ? "" : "s", j->total_ms / (double)j->in.n_sets,
+            j->subject.load_ms + j->main.load_ms, j->main.import_ms, j->main.finalize_ms);
     return qt_close_stdout();
 }
 
@@ -418,13 +418,25 @@ static int check_options(const run_options *o) {
     return QT_EXIT_OK;
 }
 
+// What needs a model cannot be had from a binary.
+static int check_binary(const job *j) {
+    const run_options *o = j->opt;
+    if (!j->subject.graph || !(o->per_layer || (o->reference && !o->against)))
+        return QT_EXIT_OK;
+    qt_error("%s: a context binary has no %s; compare with --against MODEL.onnx", j->path,
+             o->per_layer ? "layers to look at" : "float original");
+    return QT_EXIT_USAGE;
+}
+
 static int prepare(job *j, const qt_list *args) {
     const run_options *o = j->opt;
     int code = check_options(o);
     if (code == QT_EXIT_OK)
-        code = qt_open_model(j->path, &j->model);
+        code = qt_subject_open(j->path, &o->in, &j->subject);
     if (code == QT_EXIT_OK)
-        code = qt_inputs_open(j->model, &o->in, args, 1, &j->in);
+        code = check_binary(j);
+    if (code == QT_EXIT_OK)
+        code = qt_inputs_open(j->subject.model, &o->in, args, 1, &j->in);
     if (code == QT_EXIT_OK && o->labels && qt_labels_read(o->labels, &j->labels) != QRN_OK)
         code = fail(QRN_OK, QT_EXIT_FAILURE);
     if (code == QT_EXIT_OK && o->outputs && !qt_make_dir(o->outputs))
@@ -452,7 +464,7 @@ static int run(const void *options, const qt_list *args) {
     qt_session_close(&j.main);
     qt_session_close(&j.reference);
     qt_inputs_close(&j.in);
-    ox_model_close(j.model);
+    qt_subject_close(&j.subject);
     ox_model_close(j.against);
     qt_labels_free(&j.labels);
     free(j.arrays);
@@ -470,13 +482,19 @@ const qt_command qt_run = {
     .min_args = 1,
     .max_args = 1024,
     .about =
-        "Runs an ONNX model. Files (.npy, .npz, .raw, .png, .jpg) go to its inputs in order or by "
+        "Runs an ONNX model or a graph of a context binary. Files (.npy, .npz, .raw, .png, .jpg) "
+        "go to its inputs in order or by "
         "name; without a place for the outputs they are summarised.\n"
         "Raw files hold the elements of the model's own type in C order. Types and shapes must be "
         "those of the model; dynamic dimensions take the size that the files have.\n"
         "In an input list, an item is PATH or NAME:=PATH; a first line that begins with % names "
         "the outputs to write, one that begins with # is skipped. Relative paths start at the "
         "current folder.\n"
+        "A context binary runs on the backend and for the chip it was made for. Its quantized "
+        "inputs "
+        "and outputs are real values, quantized and dequantized at the border, unless --native "
+        "asks "
+        "for the codes.\n"
         "Random floats lie in [-1, 1), bytes take all values, wider integers 0 to 9.\n"
         "The comparison gives for each output the signal to noise ratio in dB, the cosine of the "
         "angle between the two results, and the largest absolute difference.",

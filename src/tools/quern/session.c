@@ -3,6 +3,7 @@
 // Sessions: opening backends, importing models, and moving values in and out.
 #include "tools/quern/session.h"
 
+#include "base/soc.h"
 #include "tools/quern/output.h"
 #include "tools/quern/soc.h"
 
@@ -54,27 +55,43 @@ static QnnLog_Level_t log_level(const char *word) {
     return QNN_LOG_LEVEL_DEBUG;
 }
 
-int qt_open_backend(const qt_backend_options *opt, qc_client **out) {
+static int unknown_soc(const char *text) {
+    const char *names[256];
+    size_t n = 0;
+    for (const qrn_soc *s; n < 256 && (s = qrn_soc_at((uint32_t)n)); n++)
+        names[n] = s->name;
+    const char *near = qt_suggest(text, names, n);
+    if (near)
+        qt_error("--soc '%s': no such chip; did you mean '%s'?", text, near);
+    else
+        qt_error("--soc '%s': no such chip; expected a number or a name such as SM8650", text);
+    return QT_EXIT_USAGE;
+}
+
+int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extras,
+                    qc_client **out) {
+    static const qt_backend_extras none;
+    if (!extras)
+        extras = &none;
     const char *name = opt->backend ? opt->backend : "cpu";
-    qc_options o = {.n_threads = (uint32_t)opt->threads};
+    qc_options o = {.n_threads = (uint32_t)opt->threads,
+                    .no_context = extras->no_context,
+                    .context_configs = extras->context_configs};
     if (opt->log) {
         o.log = print_log;
         o.log_level = log_level(opt->log);
     }
-    QnnHtpDevice_CustomConfig_t soc = {.option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC};
+    QnnHtpDevice_CustomConfig_t soc = {.option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC,
+                                       .socModel = extras->soc};
     QnnDevice_Config_t custom = {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &soc};
     const QnnDevice_Config_t *configs[] = {&custom, NULL};
-    if (opt->soc) {
-        if (!qt_soc_find(opt->soc, &soc.socModel)) {
-            qt_error("--soc '%s': no such chip; expected a number or a name such as SM8650",
-                     opt->soc);
-            return QT_EXIT_USAGE;
-        }
-        if (strcmp(name, "htp") == 0 || strstr(name, "Htp"))
-            o.device_configs = configs;
-        else
-            qt_warn("--soc has no effect on backend '%s'", name);
-    }
+    if (opt->soc && !qt_soc_find(opt->soc, &soc.socModel))
+        return unknown_soc(opt->soc);
+    bool is_htp = strcmp(name, "htp") == 0 || strstr(name, "Htp");
+    if (soc.socModel && is_htp)
+        o.device_configs = configs;
+    else if (opt->soc)
+        qt_warn("--soc has no effect on backend '%s'", name);
     if (qc_open(name, &o, out) == QRN_OK)
         return QT_EXIT_OK;
     qt_error("%s", qrn_message());
@@ -125,10 +142,24 @@ void qt_values_add(void *ctx, const ox_val *v) {
     list->items[list->n++] = v;
 }
 
+// Buffers for inputs and outputs.
+static int make_room(const char *path, qt_session *s) {
+    qc_graph *g = s->model.graph;
+    s->in = make_buffers(g->inputs, g->n_inputs);
+    s->out = make_buffers(g->outputs, g->n_outputs);
+    s->rows = calloc(g->n_outputs + 1, sizeof *s->rows);
+    for (uint32_t i = 0; s->rows && i < g->n_outputs; i++)
+        s->rows[i] = g->outputs[i]->dims[0];
+    if (s->in && s->out && s->rows && !s->values.failed)
+        return QT_EXIT_OK;
+    qt_error("%s: no memory for inputs and outputs", path);
+    return QT_EXIT_FAILURE;
+}
+
 static int start(const char *path, const ox_model *m, const qt_backend_options *backend,
                  const ox_options *import, qt_session *s) {
     double t0 = qt_now_ms();
-    int code = qt_open_backend(backend, &s->client);
+    int code = qt_open_backend(backend, NULL, &s->client);
     if (code != QT_EXIT_OK)
         return code;
     double t1 = qt_now_ms();
@@ -146,22 +177,70 @@ static int start(const char *path, const ox_model *m, const qt_backend_options *
     if (s->model.graph->n_nodes && qc_graph_finalize(s->model.graph) != QRN_OK)
         return refused(path);
     s->finalize_ms = qt_now_ms() - t2;
-    qc_graph *g = s->model.graph;
-    s->in = make_buffers(g->inputs, g->n_inputs);
-    s->out = make_buffers(g->outputs, g->n_outputs);
-    s->rows = calloc(g->n_outputs + 1, sizeof *s->rows);
-    for (uint32_t i = 0; s->rows && i < g->n_outputs; i++)
-        s->rows[i] = g->outputs[i]->dims[0];
-    if (s->in && s->out && s->rows && !s->values.failed)
-        return QT_EXIT_OK;
-    qt_error("%s: no memory for inputs and outputs", path);
-    return QT_EXIT_FAILURE;
+    return make_room(path, s);
 }
 
 int qt_session_open(const char *path, const ox_model *m, const qt_backend_options *backend,
                     const ox_options *import, qt_session *s) {
     qt_session made = {0};
     int code = start(path, m, backend, import, &made);
+    if (code != QT_EXIT_OK) {
+        qt_session_close(&made);
+        return code;
+    }
+    *s = made;
+    return QT_EXIT_OK;
+}
+
+// A port for each tensor of a list.
+static const ox_port *ports_of(qc_graph *g, qc_tensor *const *list, uint32_t n, bool native) {
+    ox_port *ports = qrn_arena_alloc(g->arena, n * sizeof *ports);
+    for (uint32_t i = 0; ports && i < n; i++) {
+        qc_tensor *t = list[i];
+        float scale;
+        int32_t offset;
+        bool real = !native && qt_border_encoding(&t->t, &scale, &offset) &&
+                    !(scale == 1.0f && offset == 0);
+        ports[i] = (ox_port){.name = t->t.v1.name,
+                             .type = real ? OX_F32 : qt_type_of_qnn(t->t.v1.dataType),
+                             .rank = t->rank,
+                             .tensor = t};
+        memcpy(ports[i].dims, t->dims, sizeof t->dims);
+    }
+    return ports;
+}
+
+static int load(const char *path, const qt_loaded *from, const qt_backend_options *backend,
+                qt_session *s) {
+    double t0 = qt_now_ms();
+    const qt_backend_extras extras = {.soc = from->soc, .no_context = true};
+    int code = qt_open_backend(backend, &extras, &s->client);
+    if (code != QT_EXIT_OK)
+        return code;
+    double t1 = qt_now_ms();
+    s->open_ms = t1 - t0;
+    const QnnContext_Config_t stays = {.option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY,
+                                       .isPersistentBinary = 1};
+    const QnnContext_Config_t *configs[] = {&stays, NULL};
+    if (qc_load(s->client, from->bytes, from->n_bytes, configs) != QRN_OK ||
+        qc_graph_retrieve(s->client, from->graph, &s->model.graph) != QRN_OK)
+        return refused(path);
+    s->load_ms = qt_now_ms() - t1;
+    qc_graph *g = s->model.graph;
+    s->model.inputs = ports_of(g, g->inputs, g->n_inputs, from->native);
+    s->model.outputs = ports_of(g, g->outputs, g->n_outputs, from->native);
+    s->model.n_inputs = g->n_inputs;
+    s->model.n_outputs = g->n_outputs;
+    if (s->model.inputs && s->model.outputs)
+        return make_room(path, s);
+    qt_error("%s: out of memory", path);
+    return QT_EXIT_FAILURE;
+}
+
+int qt_session_load(const char *path, const qt_loaded *from, const qt_backend_options *backend,
+                    qt_session *s) {
+    qt_session made = {0};
+    int code = load(path, from, backend, &made);
     if (code != QT_EXIT_OK) {
         qt_session_close(&made);
         return code;
@@ -194,6 +273,13 @@ static void *buffer_of(const qt_session *s, const qc_tensor *t) {
     return NULL;
 }
 
+// Does a port take real values for the codes of its tensor?
+static bool is_real(const ox_port *p) {
+    float scale;
+    int32_t offset;
+    return p->type == OX_F32 && qt_border_encoding(&p->tensor->t, &scale, &offset);
+}
+
 qrn_status qt_session_set_inputs(qt_session *s, const qt_array *arrays) {
     for (uint32_t i = 0; i < s->model.n_inputs; i++) {
         const ox_port *p = &s->model.inputs[i];
@@ -203,7 +289,8 @@ qrn_status qt_session_set_inputs(qt_session *s, const qt_array *arrays) {
         if (qc_tensor_count(p->tensor) != arrays[i].count)
             return QRN_FAIL(QRN_E_SHAPE, "input '%s': %zu elements, expected %zu", p->name,
                             arrays[i].count, qc_tensor_count(p->tensor));
-        QRN_TRY(qt_to_qnn(p->name, &arrays[i], p->tensor->t.v1.dataType, buffer));
+        QRN_TRY(is_real(p) ? qt_quantize(&arrays[i], &p->tensor->t, buffer)
+                           : qt_to_qnn(p->name, &arrays[i], p->tensor->t.v1.dataType, buffer));
     }
     return QRN_OK;
 }
@@ -257,19 +344,10 @@ qrn_status qt_session_output(const qt_session *s, uint32_t i, qt_array *out) {
         qt_array_free(&a);
         return st;
     }
+    if (!p->data && is_real(p))
+        qt_dequantize(&p->tensor->t, &a);
     *out = a;
     return QRN_OK;
-}
-
-// Codes to real values, by the tensor's one pair; tensors with other encodings are constants.
-static void dequantize(const Qnn_QuantizeParams_t *q, qt_array *a) {
-    if (q->encodingDefinition != QNN_DEFINITION_DEFINED ||
-        q->quantizationEncoding != QNN_QUANTIZATION_ENCODING_SCALE_OFFSET)
-        return;
-    float *v = a->data;
-    for (size_t i = 0; i < a->count; i++)
-        v[i] = (float)(((double)v[i] + q->scaleOffsetEncoding.offset) *
-                       (double)q->scaleOffsetEncoding.scale);
 }
 
 const qc_tensor *qt_session_tensor_of(const qt_session *s, const ox_val *v) {
@@ -290,7 +368,7 @@ qrn_status qt_session_tensor(const qt_session *s, const qc_tensor *t, qt_array *
         qt_array_free(&a);
         return st;
     }
-    dequantize(&t->t.v1.quantizeParams, &a);
+    qt_dequantize(&t->t, &a);
     *out = a;
     return QRN_OK;
 }

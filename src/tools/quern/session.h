@@ -18,8 +18,16 @@ typedef struct qt_backend_options {
 } qt_backend_options;
 extern const qt_flag qt_backend_flags[]; // for options that begin with a qt_backend_options
 
-// Opens the backend; QT_EXIT_OK or another code after a message.
-int qt_open_backend(const qt_backend_options *opt, qc_client **out);
+// What a command adds to them.
+typedef struct qt_backend_extras {
+    uint32_t soc;    // chip when --soc is not given; 0: none
+    bool no_context; // it comes from a binary
+    const QnnContext_Config_t **context_configs;
+} qt_backend_extras;
+
+// Opens the backend; extras may be NULL. QT_EXIT_OK or another code after a message.
+int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extras,
+                    qc_client **out);
 
 // Values between the nodes of an imported graph; filled by qt_values_add, which is an
 // ox_options.value.
@@ -37,11 +45,22 @@ typedef struct qt_session {
     void **in, **out; // buffers of the graph's tensors, in the graph's order
     uint32_t *rows;   // first dimensions of the outputs after an execution
     double open_ms, import_ms, finalize_ms;
+    double load_ms; // of a binary's graph, instead of import and finalize
 } qt_session;
 
 // `path` is for messages. Writes s on success only; QT_EXIT_OK or another code after a message.
 int qt_session_open(const char *path, const ox_model *m, const qt_backend_options *backend,
                     const ox_options *import, qt_session *s);
+// The same for a graph of a context binary, whose bytes must stay.
+typedef struct qt_loaded {
+    const void *bytes;
+    uint64_t n_bytes;
+    uint32_t soc; // that it was made for; 0: none
+    const QnnSystemContext_GraphInfoV3_t *graph;
+    bool native; // codes instead of real values
+} qt_loaded;
+int qt_session_load(const char *path, const qt_loaded *from, const qt_backend_options *backend,
+                    qt_session *s);
 void qt_session_close(qt_session *s); // a cleared one is fine
 
 // One array for each of model.inputs, of its type and shape.
@@ -53,6 +72,12 @@ qrn_status qt_session_output(const qt_session *s, uint32_t i, qt_array *out);
 const qc_tensor *qt_session_tensor_of(const qt_session *s, const ox_val *v);
 // Its contents as floats, dequantized, in the layout of the tensor.
 qrn_status qt_session_tensor(const qt_session *s, const qc_tensor *t, qt_array *out);
+
+// The one scale and offset of a fixed-point tensor (border.c); false: it has none.
+bool qt_border_encoding(const Qnn_Tensor_t *t, float *scale, int32_t *offset);
+// Real values to the codes of such a tensor, and codes that lie in a float array to real values.
+qrn_status qt_quantize(const qt_array *a, const Qnn_Tensor_t *t, void *buffer);
+void qt_dequantize(const Qnn_Tensor_t *t, qt_array *a);
 
 double qt_now_ms(void);
 

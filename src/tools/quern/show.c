@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // quern show: what is in a model, as text, JSON or a drawing for Graphviz.
+#include "tools/quern/binary.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/cost.h"
 #include "tools/quern/inputs.h"
@@ -12,7 +13,7 @@
 
 typedef struct show_options {
     qt_input_options in; // only dims
-    bool json, dot;
+    bool json, dot, verify;
 } show_options;
 
 #define AT(field) offsetof(show_options, field)
@@ -21,6 +22,8 @@ static const qt_flag flags[] = {
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {"dot", 0, QT_BOOL, NULL, AT(dot), NULL, "print the graph for Graphviz"},
     QT_DIM_FLAG(show_options, in),
+    {"verify", 0, QT_BOOL, NULL, AT(verify), NULL,
+     "check every checksum of a context binary and load it"},
     {0},
 };
 
@@ -260,6 +263,17 @@ static bool find_cost(const ox_model *m, const qt_inputs *in, qt_cost *c) {
 static int run(const void *options, const qt_list *args) {
     show_options o = *(const show_options *)options;
     o.in.random = true; // no input is needed
+    bool binary = qt_is_binary(args->items[0]);
+    if (binary ? o.dot || o.in.dims.n : o.verify) {
+        qt_error("%s: --%s is for %s", args->items[0],
+                 !binary ? "verify"
+                 : o.dot ? "dot"
+                         : "dim",
+                 binary ? "ONNX models" : "context binaries");
+        return QT_EXIT_USAGE;
+    }
+    if (binary)
+        return qt_show_binary(args->items[0], o.json, o.verify);
     ox_model *m = NULL;
     int code = qt_open_model(args->items[0], &m);
     if (code != QT_EXIT_OK)
@@ -285,17 +299,18 @@ static int run(const void *options, const qt_list *args) {
 
 const qt_command qt_show = {
     .name = "show",
-    .summary = "show what is in a model",
+    .summary = "show what is in a model or a context binary",
     .args = "MODEL",
     .min_args = 1,
     .max_args = 1,
     .about = "Shows a model's inputs, outputs, ops, parameters, multiply-accumulates (MACs) and "
-             "memory.\n"
+             "memory; of a context binary the graphs with their tensors, encodings, options and "
+             "sizes, and the chip it was made for.\n"
              "MACs are those of convolutions and matrix products. The memory is what the values "
              "between nodes take when the nodes run in the model's order, without the weights.",
     .groups = {{"options", flags}},
     .examples = {{"quern show model.onnx", "A summary."},
-                 {"quern show model.onnx --dim batch=1 --json", "For a script."},
+                 {"quern show model.bin --verify", "Is a context binary whole?"},
                  {"quern show model.onnx --dot | dot -Tsvg -o model.svg", "A drawing."}},
     .options_size = sizeof(show_options),
     .run = run,

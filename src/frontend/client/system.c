@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//
+// The System library as a client uses it. The API has no words for what is wrong with a binary, so
+// they are taken from the library's log.
+//
+// State: the last error line of this thread.
+#include "frontend/client/internal.h"
+
+#include "base/mem.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FILE_NAME "libQnnSystem.so"
+
+typedef Qnn_ErrorHandle_t (*get_providers_fn)(const QnnSystemInterface_t ***, uint32_t *);
+
+static _Thread_local char last_line[512];
+
+static void keep_line(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
+    (void)level;
+    (void)timestamp;
+    vsnprintf(last_line, sizeof last_line, fmt, args);
+}
+
+static qrn_status start(qc_system *s) {
+    s->lib = qc_library_open(FILE_NAME, s->path, sizeof s->path);
+    if (!s->lib)
+        return QRN_FAIL(QRN_E_NOT_FOUND,
+                        FILE_NAME " is neither beside this program nor in the loader's path (%s)",
+                        dlerror());
+    get_providers_fn get = NULL;
+    void *symbol = dlsym(s->lib, "QnnSystemInterface_getProviders");
+    memcpy(&get, &symbol, sizeof get);
+    const QnnSystemInterface_t **list = NULL;
+    uint32_t n = 0;
+    if (!get || get(&list, &n) != QNN_SUCCESS || n == 0 || !list || !list[0])
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s has no provider", s->path);
+    s->version = list[0]->systemApiVersion;
+    s->provider = list[0]->providerName;
+    if (s->version.major != QNN_SYSTEM_API_VERSION_MAJOR || s->version.minor < 4)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s has System API %u.%u, expected 1.4 or newer",
+                        s->path, s->version.major, s->version.minor);
+    s->fn = list[0]->QNN_SYSTEM_INTERFACE_VER_NAME;
+    if (s->fn.systemLogCreate &&
+        s->fn.systemLogCreate(keep_line, QNN_LOG_LEVEL_ERROR, &s->log) != QNN_SUCCESS)
+        s->log = NULL; // there is an answer without it, too
+    Qnn_ErrorHandle_t code = s->fn.systemContextCreate(&s->reader);
+    if (code != QNN_SUCCESS)
+        return QRN_FAIL(QRN_E_GENERAL, "systemContextCreate: error %llu",
+                        (unsigned long long)QNN_GET_ERROR_CODE(code));
+    return QRN_OK;
+}
+
+qrn_status qc_system_open(qc_system **out) {
+    qc_system *s = qrn_calloc(sizeof *s);
+    if (!s)
+        return qc_no_memory(FILE_NAME);
+    qrn_status st = start(s);
+    if (st != QRN_OK) {
+        qc_system_close(s);
+        return st;
+    }
+    *out = s;
+    return QRN_OK;
+}
+
+void qc_system_close(qc_system *s) {
+    if (!s)
+        return;
+    if (s->reader)
+        s->fn.systemContextFree(s->reader);
+    if (s->log)
+        s->fn.systemLogFree(s->log);
+    if (s->lib)
+        dlclose(s->lib);
+    qrn_free(s);
+}
+
+qrn_status qc_system_describe(qc_system *s, const void *bytes, uint64_t n_bytes,
+                              const QnnSystemContext_BinaryInfoV3_t **out) {
+    const QnnSystemContext_BinaryInfo_t *info = NULL;
+    last_line[0] = '\0';
+    Qnn_ErrorHandle_t code = s->fn.systemContextGetMetaData(s->reader, bytes, n_bytes, &info);
+    if (code != QNN_SUCCESS)
+        return QRN_FAIL(QRN_E_BINARY, "%s",
+                        last_line[0] ? last_line : "not a context binary of Quern");
+    if (info->version != QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_3)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s describes binaries in version %d, expected 3",
+                        s->path, (int)info->version);
+    *out = &info->contextBinaryInfoV3;
+    for (uint32_t i = 0; i < (*out)->numGraphs; i++)
+        if ((*out)->graphs[i].version != QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_3)
+            return QRN_FAIL(QRN_E_UNSUPPORTED, "%s describes graphs in version %d, expected 3",
+                            s->path, (int)(*out)->graphs[i].version);
+    return QRN_OK;
+}

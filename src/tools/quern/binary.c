@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//
+// Opening context binaries.
+#include "tools/quern/binary.h"
+
+#include "tools/quern/flags.h"
+#include "tools/quern/output.h"
+#include "tools/quern/session.h"
+
+#include "HTP/QnnHtpSystemContext.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool ends_with(const char *text, const char *end) {
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+static qrn_status start(const char *path, qt_binary *b) {
+    QRN_TRY(qrn_file_map(path, &b->file));
+    QRN_TRY(qc_system_open(&b->system));
+    double t0 = qt_now_ms();
+    qrn_status s = qc_system_describe(b->system, b->file.data, b->file.size, &b->info);
+    b->describe_ms = qt_now_ms() - t0;
+    return s;
+}
+
+bool qt_is_binary(const char *path) {
+    static const char *const others[] = {".onnx", ".pte", ".dlc"};
+    if (ends_with(path, ".bin"))
+        return true;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (ends_with(path, others[i]))
+            return false;
+    qt_binary b = {0};
+    bool is = access(path, R_OK) == 0 && start(path, &b) == QRN_OK;
+    qt_binary_close(&b);
+    return is;
+}
+
+int qt_binary_open(const char *path, qt_binary *out) {
+    if (access(path, R_OK) != 0) {
+        qt_error("%s: %s", path, strerror(errno));
+        return QT_EXIT_FAILURE;
+    }
+    qt_binary b = {0};
+    qrn_status s = start(path, &b);
+    if (s == QRN_OK && b.info->numGraphs == 0)
+        s = QRN_FAIL(QRN_E_BINARY, "the context binary holds no graph");
+    if (s == QRN_OK) {
+        *out = b;
+        return QT_EXIT_OK;
+    }
+    if (b.file.data)
+        qt_error("%s: %s", path, qrn_message());
+    else
+        qt_error("%s", qrn_message()); // names the file itself
+    qt_binary_close(&b);
+    return s == QRN_E_NOT_FOUND ? QT_EXIT_FAILURE : QT_EXIT_REFUSED;
+}
+
+void qt_binary_close(qt_binary *b) {
+    qc_system_close(b->system);
+    qrn_file_unmap(&b->file);
+    *b = (qt_binary){0};
+}
+
+int qt_binary_graph(const qt_binary *b, const char *path, const char *name,
+                    const QnnSystemContext_GraphInfoV3_t **out) {
+    const QnnSystemContext_BinaryInfoV3_t *v = b->info;
+    char names[512] = "";
+    for (uint32_t i = 0; i < v->numGraphs; i++) {
+        const QnnSystemContext_GraphInfoV3_t *g = &v->graphs[i].graphInfoV3;
+        if (name ? strcmp(g->graphName, name) == 0 : v->numGraphs == 1) {
+            *out = g;
+            return QT_EXIT_OK;
+        }
+        size_t at = strlen(names);
+        snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", g->graphName);
+    }
+    if (name)
+        qt_error("%s: no graph '%s'; there are %s", path, name, names);
+    else
+        qt_error("%s: %u graphs; choose one with --graph: %s", path, v->numGraphs, names);
+    return QT_EXIT_USAGE;
+}
+
+uint32_t qt_binary_arch(const qt_binary *b) {
+    const QnnHtpSystemContext_ContextBlobInfo_t *c = b->info->contextMetadata;
+    return c && b->info->contextMetadataSize >= sizeof *c
+               ? c->contextBinaryContextBlobInfoV1.dspArch
+               : 0;
+}

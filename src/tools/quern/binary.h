@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+//
+// Context binaries: mapped, and described by the System library.
+#ifndef QRN_TOOLS_QUERN_BINARY_H
+#define QRN_TOOLS_QUERN_BINARY_H
+
+#include "base/file.h"
+#include "frontend/client/client.h"
+
+typedef struct qt_binary {
+    qrn_file file;
+    qc_system *system;
+    const QnnSystemContext_BinaryInfoV3_t *info;
+    double describe_ms; // that the System library took
+} qt_binary;
+
+// Is it meant to be one? By the end of its name, or by its bytes where that says nothing.
+bool qt_is_binary(const char *path);
+// QT_EXIT_OK or another code after a message.
+int qt_binary_open(const char *path, qt_binary *out);
+void qt_binary_close(qt_binary *b); // a cleared one is fine
+
+// The graph of that name; the only one for NULL. QT_EXIT_OK or another code after a message.
+int qt_binary_graph(const qt_binary *b, const char *path, const char *name,
+                    const QnnSystemContext_GraphInfoV3_t **out);
+// Architecture of the HTP it was made for; 0: none was chosen.
+uint32_t qt_binary_arch(const qt_binary *b);
+
+// quern show FILE; `verify`: with the checksums of weights (show_binary.c).
+int qt_show_binary(const char *path, bool json, bool verify);
+
+#endif

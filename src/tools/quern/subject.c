@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+//
+// Models and graphs of context binaries behind one face.
+#include "tools/quern/subject.h"
+
+#include "tools/quern/report.h"
+
+#include "HTP/QnnHtpCommon.h"
+
+#include <string.h>
+
+// Fixed-point tensors take and give real values, unless their codes are the numbers or are wanted.
+static int type_of(const Qnn_Tensor_t *t, bool native) {
+    float scale;
+    int32_t offset;
+    if (!native && qt_border_encoding(t, &scale, &offset) && !(scale == 1.0f && offset == 0))
+        return OX_F32;
+    return qt_type_of_qnn(t->v1.dataType);
+}
+
+static bool describe(qrn_arena *a, const Qnn_Tensor_t *list, uint32_t n, bool native,
+                     const ox_info **out) {
+    ox_info *infos = qrn_arena_alloc(a, n * sizeof *infos);
+    for (uint32_t i = 0; infos && i < n; i++) {
+        const Qnn_TensorV1_t *v = &list[i].v1;
+        infos[i] = (ox_info){.name = v->name,
+                             .type = type_of(&list[i], native),
+                             .has_shape = true,
+                             .rank = v->rank < OX_MAX_RANK ? v->rank : OX_MAX_RANK};
+        for (uint32_t d = 0; d < infos[i].rank; d++)
+            infos[i].dims[d] = v->dimensions[d];
+    }
+    *out = infos;
+    return infos;
+}
+
+// The model that a graph poses as; names are those of the description.
+static ox_model *pose(const QnnSystemContext_GraphInfoV3_t *g, bool native) {
+    qrn_arena *a = qrn_arena_create();
+    ox_model *m = a ? qrn_arena_alloc(a, sizeof *m) : NULL;
+    ox_graph *graph = m ? qrn_arena_alloc(a, sizeof *graph) : NULL;
+    if (!graph || !describe(a, g->graphInputs, g->numGraphInputs, native, &graph->inputs) ||
+        !describe(a, g->graphOutputs, g->numGraphOutputs, native, &graph->outputs)) {
+        qrn_arena_destroy(a);
+        return NULL;
+    }
+    graph->name = g->graphName;
+    graph->n_inputs = g->numGraphInputs;
+    graph->n_outputs = g->numGraphOutputs;
+    m->arena = a;
+    m->graph = graph;
+    return m;
+}
+
+static int open_binary(const qt_input_options *opt, qt_subject *s) {
+    int code = qt_binary_open(s->path, &s->binary);
+    if (code == QT_EXIT_OK)
+        code = qt_binary_graph(&s->binary, s->path, opt->graph, &s->graph);
+    if (code != QT_EXIT_OK)
+        return code;
+    s->load_ms = s->binary.describe_ms;
+    s->native = opt->native;
+    s->model = pose(s->graph, opt->native);
+    if (s->model)
+        return QT_EXIT_OK;
+    qt_error("out of memory");
+    return QT_EXIT_FAILURE;
+}
+
+static int open_model(const qt_input_options *opt, qt_subject *s) {
+    if (opt->graph || opt->native) {
+        qt_error("%s: --%s is for context binaries", s->path, opt->graph ? "graph" : "native");
+        return QT_EXIT_USAGE;
+    }
+    double t0 = qt_now_ms();
+    int code = qt_open_model(s->path, &s->model);
+    s->load_ms = qt_now_ms() - t0;
+    return code;
+}
+
+int qt_subject_open(const char *path, const qt_input_options *opt, qt_subject *out) {
+    qt_subject s = {.path = path};
+    int code = qt_is_binary(path) ? open_binary(opt, &s) : open_model(opt, &s);
+    if (code == QT_EXIT_OK)
+        *out = s;
+    else
+        qt_subject_close(&s);
+    return code;
+}
+
+void qt_subject_close(qt_subject *s) {
+    ox_model_close(s->model);
+    qt_binary_close(&s->binary);
+    *s = (qt_subject){0};
+}
+
+int qt_subject_session(const qt_subject *sub, const qt_backend_options *backend,
+                       const ox_options *import, qt_session *s) {
+    if (!sub->graph)
+        return qt_session_open(sub->path, sub->model, backend, import, s);
+    const QnnSystemContext_BinaryInfoV3_t *v = sub->binary.info;
+    qt_backend_options b = *backend;
+    if (!b.backend && v->backendId != QNN_BACKEND_ID_HTP) {
+        qt_error("%s: made for backend %u; name its library with --backend", sub->path,
+                 v->backendId);
+        return QT_EXIT_USAGE;
+    }
+    if (!b.backend)
+        b.backend = "htp";
+    const qt_loaded loaded = {.bytes = sub->binary.file.data,
+                              .n_bytes = sub->binary.file.size,
+                              .soc = v->socModel,
+                              .graph = sub->graph,
+                              .native = sub->native};
+    return qt_session_load(sub->path, &loaded, &b, s);
+}
