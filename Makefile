@@ -30,8 +30,14 @@ release: ## build the libraries and programs (the default)
 	@ln -sfn release/lib build/lib
 	@ln -sfn release/bin build/bin
 
-demo: release ## build, and recognise handwritten digits with a small network
-	@if [ -x build/bin/quern ]; then build/bin/quern demo examples/digits; \
+DIGITS = examples/digits
+
+demo: release ## build, compile a small network for a phone's NPU, and recognise handwritten digits
+	@if [ -x build/bin/quern ]; then set -ex; \
+	build/bin/quern compile $(DIGITS)/digits.onnx $(DIGITS)/digits_a8w8.onnx --dim N=1 \
+	    --soc SM8650 -o build/digits.bin; \
+	build/bin/quern show build/digits.bin; \
+	build/bin/quern demo $(DIGITS) build/digits.bin; \
 	else echo "quern was not built (its libraries are missing); a first client instead:"; \
 	LD_LIBRARY_PATH=build/lib build/bin/hello_qnn; fi
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""show, check, bench, info, doctor and compile: what their reports say."""
+"""show, check, bench, info and doctor: what their reports say."""
 import json
 import re
 
@@ -126,11 +126,3 @@ def test_doctor_finds_problems_and_says_the_fix(env, text):
     p = quern("doctor", env=env)
     assert p.returncode == FAILURE
     assert text in p.stdout and "->" in p.stdout and "problem" in p.stdout
-
-
-def test_compile_is_refused_clearly(tmp_path):
-    net = add_relu(tmp_path / "n.onnx")
-    refuses(FAILURE, "compile", net, "-o", tmp_path / "n.bin", "--soc", "SM8650",
-            says="does not write context binaries yet")
-    assert not (tmp_path / "n.bin").exists()
-    refuses(USAGE, "compile", says="needs MODEL")

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// quern demo: the digits network on held-out handwriting, with the pictures as text.
+// quern demo: the digits network on held-out handwriting, with the pictures as text; then the same
+// from a context binary, graph by graph.
 #include "tools/quern/commands.h"
 #include "tools/quern/files.h"
-#include "tools/quern/session.h"
+#include "tools/quern/subject.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@ typedef struct demo {
     ox_model *model;
     qt_array images, labels;
     qt_session session;
+    const char *what; // runs in it
 } demo;
 
 static int load(const char *dir, demo *d) {
@@ -117,16 +119,66 @@ static int score_all(demo *d) {
         best_ms = took < best_ms ? took : best_ms;
         right += digit == (int)qt_array_at(&d->labels, i);
     }
-    printf("%sdigits.onnx%s on %s: %zu of %zu held-out images right (%.1f %%), %.0f us each\n",
-           qt_style_on(QT_BOLD), qt_style_off(), d->session.client->provider, right, n,
+    printf("%s%s%s on %s: %zu of %zu held-out images right (%.1f %%), %.0f us each\n",
+           qt_style_on(QT_BOLD), d->what, qt_style_off(), d->session.client->provider, right, n,
            100.0 * (double)right / (double)n, best_ms * 1000);
-    printf("opened in %.1f ms, imported in %.1f ms, finalized in %.1f ms\n\n", d->session.open_ms,
-           d->session.import_ms, d->session.finalize_ms);
     return QT_EXIT_OK;
 }
 
+static int run_model(demo *d, const char *dir, const qt_backend_options *backend) {
+    static const char *const dim_names[] = {"N"};
+    static const int64_t dim_values[] = {1};
+    const ox_options import = {.dim_names = dim_names, .dim_values = dim_values, .n_dims = 1};
+    d->what = "digits.onnx";
+    int code = qt_session_open(dir, d->model, backend, &import, &d->session);
+    if (code == QT_EXIT_OK)
+        code = show_some(d);
+    if (code == QT_EXIT_OK)
+        code = score_all(d);
+    if (code == QT_EXIT_OK)
+        printf("  opened in %.1f ms, imported in %.1f ms, finalized in %.1f ms\n",
+               d->session.open_ms, d->session.import_ms, d->session.finalize_ms);
+    qt_session_close(&d->session);
+    return code;
+}
+
+// One graph of a binary, which must be a digits network as well.
+static int run_graph(demo *d, const char *path, const char *graph) {
+    const qt_input_options in = {.graph = graph};
+    const qt_backend_options backend = {0};
+    char what[512];
+    snprintf(what, sizeof what, "graph %s of %s", graph, path);
+    qt_subject subject = {0};
+    int code = qt_subject_open(path, &in, &subject);
+    if (code == QT_EXIT_OK)
+        code = qt_subject_session(&subject, &backend, NULL, &d->session);
+    const ox_result *m = &d->session.model;
+    if (code == QT_EXIT_OK && (m->n_inputs != 1 || m->inputs[0].type != OX_F32 ||
+                               qc_tensor_count(m->inputs[0].tensor) != SIDE * SIDE)) {
+        qt_error("%s: not a network for pictures of %dx%d pixels", what, SIDE, SIDE);
+        code = QT_EXIT_INPUT;
+    }
+    d->what = what;
+    if (code == QT_EXIT_OK)
+        code = score_all(d);
+    if (code == QT_EXIT_OK)
+        printf("  opened in %.1f ms, loaded in %.1f ms\n", d->session.open_ms, d->session.load_ms);
+    qt_session_close(&d->session);
+    qt_subject_close(&subject);
+    return code;
+}
+
+static int run_binary(demo *d, const char *path) {
+    qt_binary b = {0};
+    int code = qt_binary_open(path, &b);
+    for (uint32_t i = 0; code == QT_EXIT_OK && i < b.info->numGraphs; i++)
+        code = run_graph(d, path, b.info->graphs[i].graphInfoV3.graphName);
+    qt_binary_close(&b);
+    return code;
+}
+
 static void say_what_next(const char *dir) {
-    printf("Where to go next:\n"
+    printf("\nWhere to go next:\n"
            "  quern run %s/digits.onnx --dim N=1 --random    any ONNX model, any input\n"
            "  quern bench %s/digits.onnx --dim N=1           how fast, op by op\n"
            "  quern check model.onnx    what a backend takes of a model, and why not the rest\n"
@@ -136,20 +188,14 @@ static void say_what_next(const char *dir) {
 
 static int run(const void *options, const qt_list *args) {
     const demo_options *o = options;
-    static const char *const dim_names[] = {"N"};
-    static const int64_t dim_values[] = {1};
-    const ox_options import = {.dim_names = dim_names, .dim_values = dim_values, .n_dims = 1};
     demo d = {0};
     int code = load(args->items[0], &d);
     if (code == QT_EXIT_OK)
-        code = qt_session_open(args->items[0], d.model, &o->backend, &import, &d.session);
-    if (code == QT_EXIT_OK)
-        code = show_some(&d);
-    if (code == QT_EXIT_OK)
-        code = score_all(&d);
+        code = run_model(&d, args->items[0], &o->backend);
+    if (code == QT_EXIT_OK && args->n > 1)
+        code = run_binary(&d, args->items[1]);
     if (code == QT_EXIT_OK)
         say_what_next(args->items[0]);
-    qt_session_close(&d.session);
     qt_array_free(&d.images);
     qt_array_free(&d.labels);
     ox_model_close(d.model);
@@ -159,10 +205,11 @@ static int run(const void *options, const qt_list *args) {
 const qt_command qt_demo = {
     .name = "demo",
     .summary = "show handwritten digits being recognised",
-    .args = "DIR",
+    .args = "DIR [BINARY]",
     .min_args = 1,
-    .max_args = 1,
-    .about = "Runs the small network in DIR (examples/digits) on images it has not seen.",
+    .max_args = 2,
+    .about = "Runs the small network in DIR (examples/digits) on images it has not seen, then "
+             "every graph of a context binary that was compiled from it.",
     .groups = {{"backend", qt_backend_flags}},
     .examples = {{"quern demo examples/digits", "What 'make demo' runs."}},
     .options_size = sizeof(demo_options),
