@@ -171,7 +171,7 @@ def test_options_arrive(tmp_path, net):
 def test_dynamic_dimensions_are_settled_when_compiling(tmp_path):
     net = model(tmp_path / "d.onnx", [h.make_node("Relu", ["x"], ["y"])],
                 {"x": (T.FLOAT, ["N", 4])}, {"y": (T.FLOAT, ["N", 4])})
-    refuses(REFUSED, "compile", net, "-o", tmp_path / "d.bin", "--soc", "SM8650", says="'N'")
+    refuses(REFUSED, "compile", net, "-o", tmp_path / "d.bin", "--soc", "SM8650", says="--dim N=")
     assert not (tmp_path / "d.bin").exists()
     binary = compile_(net, tmp_path / "d.bin", "--dim", "N=3")
     assert ok_json("show", binary, "--json")["graphs"][0]["inputs"][0]["shape"] == [3, 4]
@@ -242,9 +242,9 @@ def test_damaged_binaries_give_one_line(tmp_path, binary, command, damage):
 
 
 def test_damaged_weights_are_found_on_request(tmp_path):
-    w = np.arange(1, 4097, dtype=np.float32).reshape(64, 64)
+    w = np.random.default_rng(8).standard_normal((512, 512)).astype(np.float32)
     net = model(tmp_path / "w.onnx", [h.make_node("MatMul", ["x", "w"], ["y"])],
-                {"x": (T.FLOAT, [1, 64])}, {"y": (T.FLOAT, [1, 64])}, {"w": w})
+                {"x": (T.FLOAT, [1, 512])}, {"y": (T.FLOAT, [1, 512])}, {"w": w})
     binary = compile_(net, tmp_path / "w.bin")
     bytes_ = bytearray(binary.read_bytes())
     halves = w.astype(np.float16).tobytes()

@@ -60,7 +60,12 @@ static int unknown_soc(const char *text) {
     size_t n = 0;
     for (const qrn_soc *s; n < 256 && (s = qrn_soc_at((uint32_t)n)); n++)
         names[n] = s->name;
-    const char *near = qt_suggest(text, names, n);
+    char upper[32]; // as the names are written
+    size_t i = 0;
+    for (; text[i] && i + 1 < sizeof upper; i++)
+        upper[i] = text[i] >= 'a' && text[i] <= 'z' ? (char)(text[i] - 'a' + 'A') : text[i];
+    upper[i] = '\0';
+    const char *near = qt_suggest(upper, names, n);
     if (near)
         qt_error("--soc '%s': no such chip; did you mean '%s'?", text, near);
     else
