@@ -319,7 +319,8 @@ static void print_shares(const char *title, const share *rows, size_t n, size_t 
             continue;
         }
         char label[128];
-        snprintf(label, sizeof label, rows[i].type ? "%.28s (%.20s)" : "%.44s", rows[i].name,
+        bool typed = rows[i].type && strcmp(rows[i].type, "?") != 0;
+        snprintf(label, sizeof label, typed ? "%.28s (%.20s)" : "%.44s", rows[i].name,
                  rows[i].type);
         printf("%-44s %6zu %10.3f %6.1f%%\n", label, rows[i].n, rows[i].us / 1e3,
                total > 0 ? 100 * rows[i].us / total : 0);
@@ -340,8 +341,11 @@ static int report(const bench *b) {
            "peak memory %.0f MiB\n",
            b->throughput, load_ms(b), b->s.import_ms, b->s.finalize_ms, peak_rss_mb());
     double total = total_us(b);
-    if (b->n_types)
+    bool typed = !b->subject.graph; // a binary does not tell the types of its nodes
+    if (b->n_types && typed)
         print_shares("op", b->types, b->n_types, TABLE_ROWS, total);
+    else if (b->n_nodes && !b->opt->nodes)
+        print_shares("node", b->nodes, b->n_nodes, TABLE_ROWS, total);
     if (b->opt->nodes && b->n_nodes)
         print_shares("slowest nodes", b->nodes,
                      b->opt->nodes < b->n_nodes ? (size_t)b->opt->nodes : b->n_nodes,
