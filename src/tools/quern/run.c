@@ -482,7 +482,7 @@ const qt_command qt_run = {
     .min_args = 1,
     .max_args = 1024,
     .about =
-        "Runs an ONNX model or a graph of a context binary. Files (.npy, .npz, .raw, .png, .jpg) "
+        "Runs an ONNX model or a context binary. Files (.npy, .npz, .raw, .png, .jpg) "
         "go to its inputs in order or by "
         "name; without a place for the outputs they are summarised.\n"
         "Raw files hold the elements of the model's own type in C order. Types and shapes must be "
