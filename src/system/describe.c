@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What is in a binary, as the API has it: always the third version of the structs, with the HTP's
-// facts behind each graph and behind the context. Facts that no option names are those of the chip.
+// facts behind each graph and behind the context. Facts that no option names are those of the chip
+// or the defaults.
 #include "system/system.h"
 
 #include "base/soc.h"
@@ -11,7 +12,8 @@
 #include "HTP/QnnHtpSystemContext.h"
 
 #define MEGABYTE (1024u * 1024u)
-#define BYTES_PER_OP 40u // that a schedule takes (HTP-BIN-02)
+#define DEFAULT_VTCM_MB 4u // where the chip has that much (HTP-VTCM-01)
+#define BYTES_PER_OP 40u   // that a schedule takes (HTP-BIN-02)
 
 // Behind graphBlobInfo: a reader of the first struct need not know the second.
 typedef struct graph_blob {
@@ -112,7 +114,8 @@ static qrn_status htp_graph(const qrn_bin *b, const qrn_bin_graph *g, qrn_arena 
 #define OPTION(name) qrn_bin_option_get(g->options, g->n_options, QRN_BIN_GRAPH_##name)
     uint64_t vtcm = OPTION(VTCM_BYTES), threads = OPTION(HVX_THREADS);
     if (!vtcm)
-        vtcm = (uint64_t)chip->vtcm_mb * MEGABYTE;
+        vtcm = (chip->vtcm_mb < DEFAULT_VTCM_MB ? chip->vtcm_mb : DEFAULT_VTCM_MB) *
+               (uint64_t)MEGABYTE;
     uint64_t spill = g->arena_bytes > vtcm ? g->arena_bytes - vtcm : 0;
     blob->first = (QnnHtpSystemContext_GraphBlobInfo_t){
         .version = QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V1,

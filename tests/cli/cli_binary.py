@@ -158,11 +158,11 @@ def test_the_same_model_gives_the_same_bytes(tmp_path, net):
 
 
 def test_options_arrive(tmp_path, net):
-    binary = compile_(net, tmp_path / "o.bin", "--vtcm-mb", 4, "-O", 3, "--hvx-threads", 2,
+    binary = compile_(net, tmp_path / "o.bin", "--vtcm-mb", 2, "-O", 3, "--hvx-threads", 2,
                       "--graph-name", "it")
     g = ok_json("show", binary, "--json")["graphs"][0]
     assert g["name"] == "it"
-    assert g["options"] == {"opt_level": 3, "vtcm_mb": 4, "hvx_threads": 2, "dlbc": False}
+    assert g["options"] == {"opt_level": 3, "vtcm_mb": 2, "hvx_threads": 2, "dlbc": False}
     refuses(REFUSED, "compile", net, "-o", binary, "--soc", "SM8650", "--vtcm-mb", 4096,
             says="net.onnx")
     refuses(USAGE, "compile", net, "-o", binary, "--soc", "SM8650", "-O", 9, says="opt-level")
@@ -189,7 +189,7 @@ def test_show_tells_what_is_inside(tmp_path, binary):
     assert [(t["name"], t["type"], t["shape"]) for t in g["outputs"]] == [("y", "float32", [2, 3])]
     assert g["io_bytes"] == 2 * 6 * 4 and g["spill_fill_bytes"] == 0
     text = ok("show", binary).stdout
-    for word in ("SM8650 (v75)", "graph net", "float32 [2, 3]", "VTCM 8 MB", "spill-fill"):
+    for word in ("SM8650 (v75)", "graph net", "float32 [2, 3]", "VTCM 4 MB", "spill-fill"):
         assert word in text
     assert "every checksum is right" in ok("show", binary, "--verify").stdout
     refuses(USAGE, "show", binary, "--dot", says="--dot is for ONNX models")

@@ -143,10 +143,10 @@ static void check_blobs(const world *w) {
     assert_int_equal(v2->version, QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V2);
     assert_int_equal(v2->ddrTensorSize, 3u << 20);
     assert_int_equal(v2->opDataSize, 40); // of one op
-    // Nothing asked for: what an SM8650 has.
+    // Nothing asked for: the default, and all vector threads of an SM8650.
     v1 = graph(w, 1)->graphBlobInfo;
     assert_int_equal(v1->contextBinaryGraphBlobInfoV1.spillFillBufferSize, 0);
-    assert_int_equal(v1->contextBinaryGraphBlobInfoV1.vtcmSize, 8);
+    assert_int_equal(v1->contextBinaryGraphBlobInfoV1.vtcmSize, 4);
     assert_int_equal(v1->contextBinaryGraphBlobInfoV1.htpDlbc, 0);
     assert_int_equal(v1->contextBinaryGraphBlobInfoV1.numHvxThreads, 4);
 }
@@ -180,13 +180,18 @@ static void says_the_same_of_its_bytes(void **state) {
 static void chips_and_blobs_may_be_missing(void **state) {
     (void)state;
     qrn_bin b = *sample_bin();
+    b.soc_id = 93; // QCM6490, with 2 MB of VTCM
+    b.arch = 68;
+    world w = describe(&b);
+    assert_string_equal(w.info->socVersion, "QCM6490");
+    const QnnHtpSystemContext_GraphBlobInfo_t *v1 = graph(&w, 1)->graphBlobInfo;
+    assert_int_equal(v1->contextBinaryGraphBlobInfoV1.vtcmSize, 2);
+    qrn_arena_destroy(w.arena);
     b.soc_id = 0;
     b.arch = 0;
-    world w = describe(&b);
+    w = describe(&b);
     assert_string_equal(w.info->socVersion, "");
     assert_int_equal(w.info->socModel, 0);
-    const QnnHtpSystemContext_GraphBlobInfo_t *v1 = graph(&w, 1)->graphBlobInfo;
-    assert_int_equal(v1->contextBinaryGraphBlobInfoV1.vtcmSize, 4); // the default chip
     qrn_arena_destroy(w.arena);
     b.backend_id = 4; // not the HTP
     w = describe(&b);

@@ -38,7 +38,7 @@ static const qt_flag htp_flags[] = {
     {"precision", 0, QT_CHOICE, "P", AT(precision), "fp16|fp32",
      "of float graphs (default: fp16 where the chip has it)"},
     {"vtcm-mb", 0, QT_COUNT, "N", AT(vtcm_mb), NULL,
-     "of fast memory to use (default: what the chip has)"},
+     "of fast memory to use (default: 4, or all of a smaller one)"},
     {"opt-level", 'O', QT_COUNT, "N", AT(level), NULL, "1, 2 or 3"},
     {"hvx-threads", 0, QT_COUNT, "N", AT(hvx_threads), NULL, "vector threads"},
     {"dlbc", 0, QT_BOOL, NULL, AT(dlbc), NULL, "compress data on the way to memory"},
