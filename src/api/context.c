@@ -6,6 +6,7 @@
 
 #include "api/errors.h"
 #include "api/execute.h"
+#include "api/provider.h"
 #include "base/mem.h"
 
 Qnn_ErrorHandle_t qrn_not_a_context(const char *function) {
@@ -35,6 +36,7 @@ static void destroy(qrn_api_context *c) {
     qrn_blobs_clear(&c->blobs);
     qrn_free(c->enable_graphs);
     qrn_free(c->retention_order);
+    qrn_provider_release_all(c);
     qrn_free(c->deferred.owned);
     qrn_free(c->increment.owned);
     qrn_arena_destroy(c->arena);

@@ -5,6 +5,7 @@
 #include "api/context.h"
 #include "api/errors.h"
 #include "api/graph.h"
+#include "api/provider.h"
 #include "base/mem.h"
 
 #include <string.h>
@@ -47,8 +48,8 @@ static qrn_status apply_enabled(qrn_api_context *c) {
 }
 
 // Makes the graphs; when that fails the context is as empty as before.
-static qrn_status load(qrn_api_context *c, const void *data, uint64_t size) {
-    qrn_status s = qrn_this_backend.binary_load(c, data, size);
+static qrn_status load(qrn_api_context *c, const qrn_binary_source *source) {
+    qrn_status s = qrn_this_backend.binary_load(c, source);
     if (s == QRN_OK)
         s = apply_enabled(c);
     while (s != QRN_OK && c->n_graphs)
@@ -59,7 +60,8 @@ static qrn_status load(qrn_api_context *c, const void *data, uint64_t size) {
 qrn_status qrn_api_context_load(qrn_api_context *c) {
     if (!c->deferred.data)
         return QRN_OK;
-    QRN_TRY(load(c, c->deferred.data, c->deferred.size_bytes));
+    qrn_binary_source source = {.data = c->deferred.data, .size_bytes = c->deferred.size_bytes};
+    QRN_TRY(load(c, &source));
     qrn_free(c->deferred.owned);
     c->deferred = (qrn_binary_part){0};
     return QRN_OK;
@@ -68,7 +70,7 @@ qrn_status qrn_api_context_load(qrn_api_context *c) {
 // Keeps the binary until the graphs are asked for.
 static qrn_status defer(qrn_api_context *c, const binary_source *b) {
     if (qrn_this_backend.binary_validate)
-        QRN_TRY(qrn_this_backend.binary_validate(c->backend, c->device, b->data, b->size_bytes));
+        QRN_TRY(qrn_this_backend.binary_validate(c, b->data, b->size_bytes));
     c->deferred = (qrn_binary_part){.data = b->data, .size_bytes = b->size_bytes};
     if (c->persistent_binary)
         return QRN_OK;
@@ -81,86 +83,20 @@ static qrn_status defer(qrn_api_context *c, const binary_source *b) {
     return QRN_OK;
 }
 
-static qrn_status check_callback(const Qnn_ContextBinaryCallback_t *cb) {
-    if (!cb)
-        return QRN_FAIL(QRN_E_ARGUMENT, "context binary: the callback is NULL");
-    bool raw = cb->type == QNN_CONTEXT_CALLBACK_RAW_BUFFER &&
-               cb->rawBufferCallback.version == QNN_CONTEXT_CALLBACK_RAW_BUFFER_VERSION_1 &&
-               cb->rawBufferCallback.v1.dataProvide && cb->rawBufferCallback.v1.dataRelease;
-    bool dma = cb->type == QNN_CONTEXT_CALLBACK_DMA_BUFFER &&
-               cb->dmaBufferCallback.version == QNN_CONTEXT_CALLBACK_DMA_BUFFER_VERSION_1 &&
-               cb->dmaBufferCallback.v1.dataProvide && cb->dmaBufferCallback.v1.dataRelease;
-    if (!raw && !dma)
-        return QRN_FAIL(QRN_E_ARGUMENT,
-                        "context binary: callback of type %d, expected a raw (1) or dma (2) one of "
-                        "version 1 with both functions",
-                        (int)cb->type);
-    return QRN_OK;
-}
-
-// Bytes that a callback provided; release gives them back.
-typedef struct provided {
-    const unsigned char *data;
-    Qnn_ContextBinaryRawDataMem_t raw;
-    Qnn_ContextBinaryDmaDataMem_t dma;
-} provided;
-
-static bool is_raw(const Qnn_ContextBinaryCallback_t *cb) {
-    return cb->type == QNN_CONTEXT_CALLBACK_RAW_BUFFER;
-}
-
-static void release(const Qnn_ContextBinaryCallback_t *cb, const provided *p) {
-    if (is_raw(cb))
-        cb->rawBufferCallback.v1.dataRelease(p->raw, cb->rawBufferCallback.v1.notifyParam);
-    else
-        cb->dmaBufferCallback.v1.dataRelease(p->dma, cb->dmaBufferCallback.v1.notifyParam);
-}
-
-// Asks for the whole binary in one piece.
-static qrn_status provide(const Qnn_ContextBinaryCallback_t *cb, uint64_t size, provided *p) {
-    Qnn_ContextBinaryDataRequest_t want = {.offset = 0, .size = size};
-    uint64_t start, room;
-    unsigned char *base;
-    Qnn_ErrorHandle_t code;
-    if (is_raw(cb)) {
-        Qnn_ContextBinaryRawDataResponse_t got = {0};
-        code =
-            cb->rawBufferCallback.v1.dataProvide(want, &got, cb->rawBufferCallback.v1.notifyParam);
-        base = got.memPtr;
-        start = got.dataStartOffset;
-        room = got.alignedSize;
-        p->raw = (Qnn_ContextBinaryRawDataMem_t){got.memPtr, got.alignedSize};
-    } else {
-        Qnn_ContextBinaryDmaDataResponse_t got = {0};
-        code =
-            cb->dmaBufferCallback.v1.dataProvide(want, &got, cb->dmaBufferCallback.v1.notifyParam);
-        base = got.dmaBuffer.data;
-        start = got.dataStartOffset;
-        room = got.alignedSize;
-        p->dma = (Qnn_ContextBinaryDmaDataMem_t){got.dmaBuffer, got.alignedSize};
-    }
-    if (code != QNN_SUCCESS)
-        return QRN_FAIL(QRN_E_BINARY, "context binary: the callback failed with code %llu",
-                        (unsigned long long)code);
-    if (!base || start > room || room - start < size) {
-        release(cb, p);
-        return QRN_FAIL(QRN_E_BINARY, "context binary: the callback gave fewer than %llu bytes",
-                        (unsigned long long)size);
-    }
-    p->data = base + start;
-    return QRN_OK;
-}
-
-static qrn_status fill(qrn_api_context *c, const binary_source *b) {
+static qrn_status fill(qrn_api_context *c, const binary_source *b, qrn_api_signal *signal) {
+    qrn_binary_source source = {.data = b->data,
+                                .size_bytes = b->size_bytes,
+                                .poll = signal ? qrn_signal_poll : NULL,
+                                .poll_ctx = signal};
     if (!b->callback)
-        return c->defer_graphs ? defer(c, b) : load(c, b->data, b->size_bytes);
+        return c->defer_graphs ? defer(c, b) : load(c, &source);
     if (c->defer_graphs)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "DEFER_GRAPH_INIT together with a data callback");
-    provided p = {0};
-    QRN_TRY(provide(b->callback, b->size_bytes, &p));
-    qrn_status s = load(c, p.data, b->size_bytes);
-    release(b->callback, &p);
-    return s;
+    qrn_provider provider = {c, b->callback};
+    source.provide = qrn_provider_ask;
+    source.provider = &provider;
+    source.raw = b->callback->type == QNN_CONTEXT_CALLBACK_RAW_BUFFER;
+    return load(c, &source);
 }
 
 // Statuses that have a documented code of their own; all others say that the binary is unusable.
@@ -209,7 +145,7 @@ static qrn_status make(const qrn_context_parent *p, const option_lists *o, const
     if (s == QRN_OK && signal)
         s = qrn_signal_poll(signal);
     if (s == QRN_OK)
-        s = fill(c, b);
+        s = fill(c, b, signal);
     if (s == QRN_OK && signal)
         s = qrn_signal_poll(signal);
     if (s != QRN_OK) {
@@ -243,7 +179,7 @@ static Qnn_ErrorHandle_t create_one(const request *r, bool with_callback) {
     if (s == QRN_OK)
         s = check_source(&r->binary);
     if (s == QRN_OK && with_callback)
-        s = check_callback(r->binary.callback);
+        s = qrn_provider_check(r->binary.callback);
     if (s == QRN_OK && !r->out)
         s = QRN_FAIL(QRN_E_ARGUMENT, "context binary: context is NULL");
     if (s == QRN_OK)
@@ -322,7 +258,7 @@ static qrn_status read_entry(const QnnContext_Params_t *p, entry *e) {
     if (!e->notify)
         return QRN_FAIL(QRN_E_ARGUMENT, "list of binaries: an entry without notify function");
     QRN_TRY(check_source(&e->binary));
-    return e->binary.callback ? check_callback(e->binary.callback) : QRN_OK;
+    return e->binary.callback ? qrn_provider_check(e->binary.callback) : QRN_OK;
 }
 
 static qrn_status load_entry(const qrn_context_parent *p, const entry *e, option_lists o,
@@ -392,6 +328,18 @@ Qnn_ErrorHandle_t QnnContext_createFromBinaryListAsync(Qnn_BackendHandle_t backe
     return end(s, p.backend);
 }
 
+// In a context of its own, which nobody sees.
+static qrn_status validate(const qrn_context_parent *p, const QnnContext_Config_t **config,
+                           const binary_source *b) {
+    qrn_api_context *c = NULL;
+    QRN_TRY(qrn_api_context_new(p, config, QRN_CONFIG_BINARY, &c));
+    qrn_status s = qrn_this_backend.binary_validate(c, b->data, b->size_bytes);
+    if (s == QRN_OK && c->n_graphs)
+        s = apply_enabled(c);
+    qrn_api_context_end(c);
+    return s;
+}
+
 Qnn_ErrorHandle_t QnnContext_validateBinary(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
                                             const QnnContext_Config_t **config,
                                             const void *binaryBuffer,
@@ -404,9 +352,7 @@ Qnn_ErrorHandle_t QnnContext_validateBinary(Qnn_BackendHandle_t backend, Qnn_Dev
     if (s == QRN_OK && !qrn_this_backend.binary_validate)
         s = QRN_FAIL(QRN_E_UNSUPPORTED, "the backend does not validate binaries");
     if (s == QRN_OK)
-        s = qrn_api_context_check_config(config);
-    if (s == QRN_OK)
-        s = qrn_this_backend.binary_validate(p.backend, p.device, b.data, b.size_bytes);
+        s = validate(&p, config, &b);
     return end(s, p.backend);
 }
 

@@ -128,12 +128,13 @@ typedef struct qrn_api_context {
     qrn_blobs blobs;  // data of all static tensors
     struct qrn_api_mem **mems;
     uint32_t n_mems, cap_mems;
-    struct qrn_async *async;   // queue of executeAsync, made by the first call
-    bool from_binary;          // graphs came from a binary and cannot be changed
-    uint32_t list;             // number of the list of binaries it was made with; 0: none
-    qrn_binary_part deferred;  // binary that is not loaded yet
-    qrn_binary_part increment; // piece that getIncrementalBinary gave out
-    bool increment_done;       // nothing is left to give out
+    struct qrn_async *async;       // queue of executeAsync, made by the first call
+    bool from_binary;              // graphs came from a binary and cannot be changed
+    uint32_t list;                 // number of the list of binaries it was made with; 0: none
+    struct qrn_provided *provided; // buffers that the client brought (provider.h)
+    qrn_binary_part deferred;      // binary that is not loaded yet
+    qrn_binary_part increment;     // piece that getIncrementalBinary gave out
+    bool increment_done;           // nothing is left to give out
     // Options.
     int priority;             // default of its graphs
     uint32_t queue_depth;     // of executeAsync

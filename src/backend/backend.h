@@ -88,6 +88,20 @@ typedef struct qrn_call_record {
 
 struct qrn_api_profile;
 
+// A binary that is to be loaded.
+typedef struct qrn_binary_source {
+    const void *data;
+    uint64_t size_bytes;
+    // (optional) The client brings the weights itself: asks it for a part of the binary, which
+    // stays until the context has ended.
+    qrn_status (*provide)(void *provider, uint64_t offset, uint64_t size, const void **data);
+    void *provider;
+    bool raw; // in ordinary memory, else in DMA buffers
+    // (optional) Asked now and then; a status other than OK ends loading with it.
+    qrn_status (*poll)(void *ctx);
+    void *poll_ctx;
+} qrn_binary_source;
+
 typedef struct qrn_backend {
     const char *provider_name;                            // "CPU_QTI_AISW"
     uint32_t id;                                          // backend id of the public API
@@ -174,9 +188,10 @@ typedef struct qrn_backend {
     qrn_status (*binary_size)(struct qrn_api_context *c, uint64_t *size);
     qrn_status (*binary_write)(struct qrn_api_context *c, void *buf, uint64_t size,
                                uint64_t *written);
-    qrn_status (*binary_load)(struct qrn_api_context *c, const void *buf, uint64_t size);
-    qrn_status (*binary_validate)(struct qrn_api_backend *b, struct qrn_api_device *d,
-                                  const void *buf, uint64_t size);
+    qrn_status (*binary_load)(struct qrn_api_context *c, const qrn_binary_source *source);
+    // Would the binary load into the context, which is new and configured? May make its graphs to
+    // find out; with deferred graphs it tells what can be told without them.
+    qrn_status (*binary_validate)(struct qrn_api_context *c, const void *buf, uint64_t size);
     qrn_status (*section_size)(struct qrn_api_context *c, struct qrn_api_graph *g, uint32_t section,
                                uint64_t *size);
     qrn_status (*section_write)(struct qrn_api_context *c, struct qrn_api_graph *g,

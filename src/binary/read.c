@@ -95,8 +95,8 @@ static qrn_status check_place(const file *f, const section *s, uint64_t end) {
                                                : damaged(end, "a gap between sections is not 0");
 }
 
-static qrn_status check_crc(const file *f, const section *s) {
-    if (s->size_bytes && qrn_crc32(0, f->data + s->offset, s->size_bytes) != s->crc)
+static qrn_status check_crc(const section *s, const unsigned char *data) {
+    if (s->size_bytes && qrn_crc32(0, data, s->size_bytes) != s->crc)
         return QRN_FAIL(QRN_E_BINARY,
                         "context binary: checksum of section type %u (bytes %llu to %llu) is "
                         "wrong: the file is damaged, make it again",
@@ -160,21 +160,21 @@ static qrn_status open_file(const void *buf, uint64_t size_bytes, qrn_arena *are
     return read_table(f, arena);
 }
 
-static qrn_status check_sections(const file *f, bool verify) {
-    QRN_TRY(check_crc(f, &f->info));
-    for (uint32_t i = 0; i < f->n_graphs; i++)
-        QRN_TRY(check_crc(f, &f->graphs[i]));
-    QRN_TRY(check_crc(f, &f->constants));
-    if (!verify)
-        return QRN_OK;
-    QRN_TRY(check_crc(f, &f->weights));
-    return check_crc(f, &f->shared);
-}
-
 // Where the sections of constants are; they need not be in the file.
 typedef struct places {
     const unsigned char *constants, *weights, *shared;
 } places;
+
+static qrn_status check_sections(const file *f, const places *p, bool verify) {
+    QRN_TRY(check_crc(&f->info, f->data + f->info.offset));
+    for (uint32_t i = 0; i < f->n_graphs; i++)
+        QRN_TRY(check_crc(&f->graphs[i], f->data + f->graphs[i].offset));
+    QRN_TRY(check_crc(&f->constants, p->constants));
+    if (!verify)
+        return QRN_OK;
+    QRN_TRY(check_crc(&f->weights, p->weights));
+    return check_crc(&f->shared, p->shared);
+}
 
 static void get_constant(qrn_in *in, const file *f, const places *p, qrn_bin_constant *k) {
     uint32_t type = qrn_in_u32(in), n_graphs = qrn_in_u32(in);
@@ -276,14 +276,13 @@ qrn_status qrn_bin_open_with(const void *buf, uint64_t size_bytes, bool verify, 
     b->arena = arena;
     file f;
     qrn_status s = open_file(buf, size_bytes, arena, &f);
-    if (s == QRN_OK)
-        s = check_sections(&f, verify);
-    places p = {0};
     if (s == QRN_OK) {
-        p.constants = f.data + f.constants.offset;
-        p.weights = weights ? weights : f.data + f.weights.offset;
-        p.shared = shared ? shared : f.data + f.shared.offset;
-        s = read_all(&f, &p, b);
+        places p = {.constants = f.data + f.constants.offset,
+                    .weights = weights ? weights : f.data + f.weights.offset,
+                    .shared = shared ? shared : f.data + f.shared.offset};
+        s = check_sections(&f, &p, verify);
+        if (s == QRN_OK)
+            s = read_all(&f, &p, b);
     }
     if (s != QRN_OK) {
         qrn_arena_destroy(arena);

@@ -134,8 +134,10 @@ static qrn_status binary_write(qrn_api_context *c, void *buf, uint64_t size, uin
     return QRN_OK;
 }
 
-static qrn_status binary_load(qrn_api_context *c, const void *buf, uint64_t size) {
-    (void)buf, (void)size;
+static qrn_status binary_load(qrn_api_context *c, const qrn_binary_source *source) {
+    const void *brought;
+    if (source->provide)
+        QRN_TRY(source->provide(source->provider, 0, source->size_bytes, &brought));
     QRN_TRY(take(FAULT_BINARY_LOAD));
     qrn_api_graph *g = NULL;
     QRN_TRY(qrn_api_graph_new(c, NULL, "loaded", &g));
@@ -143,9 +145,8 @@ static qrn_status binary_load(qrn_api_context *c, const void *buf, uint64_t size
     return QRN_OK;
 }
 
-static qrn_status binary_validate(qrn_api_backend *b, qrn_api_device *d, const void *buf,
-                                  uint64_t size) {
-    (void)b, (void)d, (void)buf, (void)size;
+static qrn_status binary_validate(qrn_api_context *c, const void *buf, uint64_t size) {
+    (void)c, (void)buf, (void)size;
     return take(FAULT_BINARY_VALIDATE);
 }
 

@@ -214,15 +214,16 @@ static Qnn_ErrorHandle_t raw_take(Qnn_ContextBinaryRawDataMem_t mem, void *param
     *(int *)param += 100;
     return QNN_SUCCESS;
 }
+static _Alignas(4096) char page[4096];
 static Qnn_ErrorHandle_t dma_give(Qnn_ContextBinaryDataRequest_t req,
                                   Qnn_ContextBinaryDmaDataResponse_t *got, void *param) {
     (void)req;
     ++*(int *)param;
-    *got = (Qnn_ContextBinaryDmaDataResponse_t){{-1, bytes}, 0, sizeof bytes};
+    *got = (Qnn_ContextBinaryDmaDataResponse_t){{7, page}, 0, sizeof page};
     return QNN_SUCCESS;
 }
 static Qnn_ErrorHandle_t dma_take(Qnn_ContextBinaryDmaDataMem_t mem, void *param) {
-    assert_ptr_equal(mem.dmaBuffer.data, bytes);
+    assert_ptr_equal(mem.dmaBuffer.data, page);
     *(int *)param += 100;
     return QNN_SUCCESS;
 }
@@ -321,8 +322,8 @@ static Qnn_SignalHandle_t make_signal(QnnSignal_Config_t option) {
 
 // A load that is aborted by the signal's owner while it runs.
 static Qnn_SignalHandle_t abort_signal;
-static qrn_status load_and_abort(qrn_api_context *c, const void *buf, uint64_t size) {
-    (void)c, (void)buf, (void)size;
+static qrn_status load_and_abort(qrn_api_context *c, const qrn_binary_source *source) {
+    (void)c, (void)source;
     OK(QnnSignal_trigger(abort_signal)); // from the calling thread: does not wait for itself
     return QRN_OK;
 }
@@ -384,8 +385,9 @@ static void data_callbacks_bring_the_bytes_and_get_them_back(void **state) {
     PAIR("QnnContext_createFromBinaryWithCallback", code, WITH_CALLBACK(cb))
     callback_count = 0;
     OK(WITH_CALLBACK(&cb));
-    assert_int_equal(callback_count, 101); // given once, taken back once
+    assert_int_equal(callback_count, 1); // given once
     OK(QnnContext_free(c, NULL));
+    assert_int_equal(callback_count, 101); // taken back once
     callback_count = 0;
     fault_status[FAULT_BINARY_LOAD] = QRN_E_BINARY;
     BAD_CALLBACK(QNN_CONTEXT_ERROR_CREATE_FROM_BINARY, &cb);
@@ -400,8 +402,8 @@ static void data_callbacks_bring_the_bytes_and_get_them_back(void **state) {
         {.dmaBufferCallback = {QNN_CONTEXT_CALLBACK_DMA_BUFFER_VERSION_1,
                                {.v1 = {dma_give, dma_take, &callback_count}}}}};
     OK(WITH_CALLBACK(&dma));
-    assert_int_equal(callback_count, 101);
     OK(QnnContext_free(c, NULL));
+    assert_int_equal(callback_count, 101);
     BAD_CALLBACK(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, NULL);
     cb.rawBufferCallback.v1.dataRelease = NULL;
     BAD_CALLBACK(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, &cb);

@@ -11,10 +11,14 @@ qrn_status qrn_htp_binary_size(qrn_api_context *c, uint64_t *size);
 qrn_status qrn_htp_binary_write(qrn_api_context *c, void *buf, uint64_t size, uint64_t *written);
 
 // load.c: the same.
-qrn_status qrn_htp_binary_load(qrn_api_context *c, const void *buf, uint64_t size);
-qrn_status qrn_htp_binary_validate(qrn_api_backend *b, qrn_api_device *d, const void *buf,
-                                   uint64_t size);
+qrn_status qrn_htp_binary_load(qrn_api_context *c, const qrn_binary_source *source);
+qrn_status qrn_htp_binary_validate(qrn_api_context *c, const void *buf, uint64_t size);
 // Gives up what a context keeps of its binary; its graphs must not be used any more.
 void qrn_htp_binary_drop(qrn_htp_context *c);
+
+// check.c: may a binary run on a device, and does it use it fully? Which chip a loaded context is
+// modelled as: the client's, with the numbers it was made with.
+qrn_status qrn_htp_binary_check(const struct qrn_bin *b, const qrn_htp_device *d, bool strict,
+                                qrn_htp_device *made_for);
 
 #endif

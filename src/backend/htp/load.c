@@ -147,7 +147,8 @@ static qrn_status add_nodes(qrn_api_graph *g, const qrn_bin_graph *from) {
     return QRN_OK;
 }
 
-static qrn_status load_graph(qrn_api_context *c, const qrn_bin_graph *from) {
+static qrn_status load_graph(qrn_api_context *c, const qrn_bin_graph *from,
+                             const qrn_binary_source *source) {
     qrn_api_graph *g = NULL;
     QRN_TRY(qrn_api_graph_new(c, NULL, from->name, &g));
     qrn_htp_graph *impl = qrn_htp_graph_of(g);
@@ -158,72 +159,100 @@ static qrn_status load_graph(qrn_api_context *c, const qrn_bin_graph *from) {
     impl->packed = from->packed;
     QRN_TRY(add_tensors(g, from));
     QRN_TRY(add_nodes(g, from));
-    qrn_compile_options opt = {0};
+    qrn_compile_options opt = {.poll = source->poll, .poll_ctx = source->poll_ctx};
     return qrn_api_graph_complete(g, &opt);
 }
 
-// Which chip a loaded context is modelled as: the client's, with the numbers it was made with.
-static qrn_status choose_device(const qrn_bin *b, const qrn_htp_device *d, qrn_htp_device *out) {
-    *out = *d;
-    out->chosen = b->arch != 0;
-    if (b->arch == 0)
-        return QRN_OK;
-    const qrn_soc *made_for = b->soc_id ? qrn_soc_by_id(b->soc_id) : NULL;
-    if (!made_for || made_for->arch != b->arch)
-        made_for = qrn_soc_of_arch(b->arch);
-    if (!made_for)
-        return QRN_FAIL(QRN_E_BINARY_CONFIG,
-                        "context binary made for architecture v%u, which is unknown here", b->arch);
-    if (!d->chosen)
-        out->soc = *made_for;
-    else if (d->soc.arch != b->arch)
-        return QRN_FAIL(QRN_E_BINARY,
-                        "context binary made for architecture v%u, the device is %s of v%u: "
-                        "prepare the model for this device, or choose another one",
-                        b->arch, d->soc.name, d->soc.arch);
+// What the client brings itself, once a section.
+typedef struct brought {
+    const void *weights, *shared;
+} brought;
+
+static qrn_status bring(const qrn_binary_source *source, const qrn_bin_weights *w, brought *b) {
+    if (source->provide && w->weights_bytes)
+        QRN_TRY(
+            source->provide(source->provider, w->weights_offset, w->weights_bytes, &b->weights));
+    if (source->provide && w->shared_bytes)
+        QRN_TRY(source->provide(source->provider, w->shared_offset, w->shared_bytes, &b->shared));
     return QRN_OK;
 }
 
-static qrn_status check_bin(const qrn_bin *b) {
-    if (b->backend_id != qrn_this_backend.id)
-        return QRN_FAIL(QRN_E_BINARY_CONFIG,
-                        "context binary made by backend %u, this is backend %u", b->backend_id,
-                        qrn_this_backend.id);
-    if (b->n_graphs == 0 || b->n_tensors)
-        return QRN_FAIL(QRN_E_BINARY, "context binary of %u graphs and %u context tensors",
-                        b->n_graphs, b->n_tensors);
+static qrn_status check_cancellation(const qrn_bin *b, const qrn_binary_source *source) {
+    for (uint32_t i = 0; source->poll && i < b->n_graphs; i++) {
+        const qrn_bin_graph *g = &b->graphs[i];
+        uint64_t cores = qrn_bin_option_get(g->options, g->n_options, QRN_BIN_GRAPH_CORES);
+        if (cores > 1)
+            return QRN_FAIL(QRN_E_UNSUPPORTED,
+                            "graph '%s' uses %llu cores: loading it cannot be cancelled, leave the "
+                            "signal out",
+                            g->name, (unsigned long long)cores);
+    }
     return QRN_OK;
 }
 
-static qrn_status load_all(qrn_api_context *c) {
+static qrn_status load_all(qrn_api_context *c, const qrn_binary_source *source,
+                           const brought *parts) {
     qrn_htp_context *impl = qrn_htp_context_of(c);
-    QRN_TRY(qrn_bin_open(impl->file, impl->file_bytes, qrn_env_get(QRN_ENV_VERIFY) != NULL,
-                         &impl->bin));
-    QRN_TRY(check_bin(impl->bin));
-    QRN_TRY(choose_device(impl->bin, qrn_htp_device_of(c), &impl->made_for));
+    bool verify = qrn_env_get(QRN_ENV_VERIFY) != NULL;
+    QRN_TRY(qrn_bin_open_with(impl->file, impl->file_bytes, verify, parts->weights, parts->shared,
+                              &impl->bin));
+    QRN_TRY(
+        qrn_htp_binary_check(impl->bin, qrn_htp_device_of(c), c->strict_binary, &impl->made_for));
     impl->has_made_for = true;
+    QRN_TRY(check_cancellation(impl->bin, source));
     set_context_options(impl->bin, &impl->options);
     for (uint32_t i = 0; i < impl->bin->n_graphs; i++)
-        QRN_TRY(load_graph(c, &impl->bin->graphs[i]));
+        QRN_TRY(load_graph(c, &impl->bin->graphs[i], source));
     return QRN_OK;
 }
 
-// The bytes must be aligned and stay; else they are copied, once. A deferred binary that the API
-// layer holds for us is taken over in the end.
-static qrn_status hold_file(qrn_api_context *c, const void *buf, uint64_t size) {
-    qrn_htp_context *impl = qrn_htp_context_of(c);
-    bool stays = c->persistent_binary || (c->deferred.owned && c->deferred.data == buf);
-    impl->file = buf;
-    impl->file_bytes = size;
-    if (stays && (uintptr_t)buf % QRN_ALIGN == 0)
+// Combinations that the documents exclude (HTP-CBK-01, HTP-CBK-05).
+static qrn_status check_provider(const qrn_api_context *c, const qrn_binary_source *source) {
+    const qrn_htp_context_options *o = &qrn_htp_context_of(c)->options;
+    if (!source->provide)
         return QRN_OK;
-    impl->owned = qrn_alloc(size);
+    const char *with = source->raw                                  ? "ordinary memory"
+                       : o->share_resources                         ? "SHARE_RESOURCES"
+                       : c->persistent_binary && c->memory_limit_mb ? "graph switching"
+                       : o->extended_udma                           ? "USE_EXTENDED_UDMA"
+                                                                    : NULL;
+    if (with)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "context binary: a data callback cannot be used with %s",
+                        with);
+    return QRN_OK;
+}
+
+// The bytes must be aligned and stay; else they are copied, once, as far as they are used. A
+// deferred binary that the API layer holds for us is taken over in the end.
+static qrn_status hold_file(qrn_api_context *c, const qrn_binary_source *source,
+                            uint64_t used_bytes) {
+    qrn_htp_context *impl = qrn_htp_context_of(c);
+    bool stays = c->persistent_binary || (c->deferred.owned && c->deferred.data == source->data);
+    impl->file = source->data;
+    impl->file_bytes = source->size_bytes;
+    if (stays && (uintptr_t)source->data % QRN_ALIGN == 0)
+        return QRN_OK;
+    impl->owned = qrn_alloc(used_bytes);
     if (!impl->owned)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context binary of %llu bytes",
-                        (unsigned long long)size);
-    memcpy(impl->owned, buf, size);
+                        (unsigned long long)used_bytes);
+    memcpy(impl->owned, source->data, used_bytes);
     impl->file = impl->owned;
     return QRN_OK;
+}
+
+// Weights are the last sections: behind `used` there is nothing but what the client brings.
+static qrn_status hold_and_load(qrn_api_context *c, const qrn_binary_source *source) {
+    qrn_bin_weights w = {0};
+    brought parts = {0};
+    uint64_t used = source->size_bytes;
+    QRN_TRY(check_provider(c, source));
+    QRN_TRY(qrn_bin_find_weights(source->data, source->size_bytes, &w));
+    QRN_TRY(bring(source, &w, &parts));
+    if (parts.weights || parts.shared)
+        used = parts.weights ? w.weights_offset : w.shared_offset;
+    QRN_TRY(hold_file(c, source, used));
+    return load_all(c, source, &parts);
 }
 
 void qrn_htp_binary_drop(qrn_htp_context *c) {
@@ -236,12 +265,10 @@ void qrn_htp_binary_drop(qrn_htp_context *c) {
     c->has_made_for = false;
 }
 
-qrn_status qrn_htp_binary_load(qrn_api_context *c, const void *buf, uint64_t size) {
+qrn_status qrn_htp_binary_load(qrn_api_context *c, const qrn_binary_source *source) {
     qrn_htp_context *impl = qrn_htp_context_of(c);
     qrn_htp_binary_drop(impl); // of an attempt whose graphs were given up
-    qrn_status s = hold_file(c, buf, size);
-    if (s == QRN_OK)
-        s = load_all(c);
+    qrn_status s = hold_and_load(c, source);
     if (s != QRN_OK) {
         while (c->n_graphs)
             qrn_api_graph_discard(c->graphs[c->n_graphs - 1]);
@@ -253,16 +280,16 @@ qrn_status qrn_htp_binary_load(qrn_api_context *c, const void *buf, uint64_t siz
     return s;
 }
 
-qrn_status qrn_htp_binary_validate(qrn_api_backend *b, qrn_api_device *d, const void *buf,
-                                   uint64_t size) {
+qrn_status qrn_htp_binary_validate(qrn_api_context *c, const void *buf, uint64_t size) {
+    if (!c->defer_graphs) {
+        qrn_binary_source source = {.data = buf, .size_bytes = size};
+        c->persistent_binary = true; // longer than this context
+        return qrn_htp_binary_load(c, &source);
+    }
     qrn_bin *bin = NULL;
-    (void)b;
-    QRN_TRY(qrn_bin_open(buf, size, qrn_env_get(QRN_ENV_VERIFY) != NULL, &bin));
-    const qrn_api_context nobody = {.device = d};
     qrn_htp_device made_for;
-    qrn_status s = check_bin(bin);
-    if (s == QRN_OK)
-        s = choose_device(bin, qrn_htp_device_of(&nobody), &made_for);
+    QRN_TRY(qrn_bin_open(buf, size, qrn_env_get(QRN_ENV_VERIFY) != NULL, &bin));
+    qrn_status s = qrn_htp_binary_check(bin, qrn_htp_device_of(c), c->strict_binary, &made_for);
     qrn_bin_close(bin);
     return s;
 }
