@@ -1,25 +1,487 @@
 // SPDX-License-Identifier: MIT
 //
-// Context binaries of the HTP backend: saving, loading, what is the same afterwards.
+// Context binaries of the HTP backend: what they hold, who may load them, and that results stay the
+// same to the bit.
 #include "binary_model.h"
 
-static void same_results_after_loading(void **state) {
+#include "api/objects.h"
+#include "backend/htp/htp.h"
+#include "base/mem.h"
+#include "binary/binary.h"
+#include "binary/options.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static Qnn_ErrorHandle_t load_with(htp_world *w, const QnnContext_Config_t *a,
+                                   const QnnContext_Config_t *b, const blob *from) {
+    const QnnContext_Config_t *list[] = {a ? a : b, a ? b : NULL, NULL};
+    return w->qnn.contextCreateFromBinary(w->backend, w->device, list, from->data, from->size,
+                                          &w->context, NULL);
+}
+
+static const QnnContext_Config_t strict = {.option = QNN_CONTEXT_CONFIG_BINARY_COMPATIBILITY,
+                                           .binaryCompatibilityType =
+                                               QNN_CONTEXT_BINARY_COMPATIBILITY_STRICT};
+static const QnnContext_Config_t persistent = {.option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY,
+                                               .isPersistentBinary = 1};
+static const QnnContext_Config_t deferred = {.option = QNN_CONTEXT_CONFIG_OPTION_DEFER_GRAPH_INIT,
+                                             .isGraphInitDeferred = 1};
+
+static qrn_htp_graph *internals(Qnn_GraphHandle_t g) {
+    return qrn_htp_graph_of(qrn_handle_get(QRN_KIND_GRAPH, g));
+}
+
+static void expect_words(const htp_table *qnn, Qnn_ErrorHandle_t code, const char *words) {
+    const char *text = NULL;
+    HTP_OK(qnn->errorGetVerboseMessage(code, &text));
+    if (!strstr(text, words))
+        fail_msg("'%s' is not in '%s'", words, text);
+    HTP_OK(qnn->errorFreeVerboseMessage(text));
+}
+
+// Copied, in place, in place from an address that is not aligned, deferred in both ways.
+static void same_results_after_every_way_of_loading(void **state) {
     (void)state;
     uint8_t made[NET_OUT_BYTES], loaded[NET_OUT_BYTES];
+    blob b = blob_of_net(0, "net", made), shifted = blob_alloc(b.size + 8);
+    memcpy(shifted.data + 8, b.data, b.size);
+    blob odd = {shifted.data + 8, b.size};
+    const struct {
+        const QnnContext_Config_t *first, *second;
+        const blob *from;
+        bool stays;
+    } ways[] = {{NULL, NULL, &b, false},
+                {&persistent, NULL, &b, true},
+                {&persistent, NULL, &odd, false},
+                {&deferred, NULL, &b, false},
+                {&deferred, &persistent, &b, true}};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        htp_world w = htp_bare(0);
+        HTP_OK(load_with(&w, ways[i].first, ways[i].second, ways[i].from));
+        uint8_t *kept = malloc(b.size);
+        memcpy(kept, ways[i].from->data, b.size);
+        if (!ways[i].stays)
+            memset(ways[i].from->data, 0xEE, b.size);
+        net m = net_of(&w.qnn, w.context, "net");
+        net_run(&w.qnn, &m, loaded);
+        assert_memory_equal(made, loaded, sizeof made);
+        memcpy(ways[i].from->data, kept, b.size);
+        free(kept);
+        htp_end(&w);
+    }
+    free(b.data);
+    free(shifted.data);
+}
+
+static bool is_inside(const blob *b, const void *p) {
+    const uint8_t *at = p;
+    return at >= b->data && at < b->data + b->size;
+}
+
+// A persistent binary is used where it lies: every packed constant of the plan is in the file.
+static void weights_of_a_persistent_binary_are_not_copied(void **state) {
+    (void)state;
+    uint8_t made[NET_OUT_BYTES];
     blob b = blob_of_net(0, "net", made);
     htp_world w = htp_bare(0);
-    HTP_OK(w.qnn.contextCreateFromBinary(w.backend, w.device, NULL, b.data, b.size, &w.context,
-                                         NULL));
+    HTP_OK(load_with(&w, &persistent, NULL, &b));
+    net m = net_of(&w.qnn, w.context, "net");
+    const qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, m.graph);
+    const qrn_plan *p = qrn_runner_plan(g->runner);
+    assert_int_equal(p->n_packings, 4); // weights and sums of two layers
+    for (uint32_t i = 0; i < p->n_packings; i++)
+        assert_true(is_inside(&b, p->packings[i].dst));
+    assert_true(p->const_bytes < 4096); // scales alone
+    htp_end(&w);
     free(b.data);
+}
+
+static void htp_bin_01_holds_ops_constants_options_and_tensors(void **state) {
+    (void)state;
+    htp_world w = htp_begin(43);
+    net m = {0};
+    net_build(&w.qnn, w.context, "net", NULL, &m);
+    internals(m.graph)->options.level = 3;
+    internals(m.graph)->options.hmx_hz = 1.5f;
+    HTP_OK(w.qnn.graphFinalize(m.graph, NULL, NULL));
+    blob b = blob_of(&w.qnn, w.context);
+    htp_end(&w);
+    qrn_bin *bin = NULL;
+    assert_int_equal(qrn_bin_open(b.data, b.size, true, &bin), QRN_OK);
+    assert_int_equal(bin->soc_id, 43);
+    assert_int_equal(bin->arch, 73);
+    assert_int_equal(bin->backend_id, 6);
+    assert_int_equal(bin->n_graphs, 1);
+    const qrn_bin_graph *g = &bin->graphs[0];
+    assert_string_equal(g->name, "net");
+    const char *ops[] = {"Conv2d", "Relu", "FullyConnected"};
+    assert_int_equal(g->n_nodes, 3);
+    for (int i = 0; i < 3; i++)
+        assert_string_equal(g->nodes[i].type, ops[i]);
+    assert_int_equal(g->nodes[0].n_params, 2);
+    const uint32_t pads[] = {1, 1, 1, 1};
+    assert_string_equal(g->nodes[0].param_names[0], "stride");
+    assert_string_equal(g->nodes[0].param_names[1], "pad_amount");
+    assert_memory_equal(g->nodes[0].params[1].tensor->data, pads, sizeof pads);
+    assert_int_equal(g->n_tensors, 9);
+    assert_string_equal(g->tensors[0]->name, "x");
+    assert_int_equal(g->tensors[0]->quant.offset, -128);
+    assert_int_equal(g->tensors[4]->quant.n_groups, NET_CHANNELS); // conv_w
+    assert_true(g->tensors[4]->quant.scales[3] == 0.002f + 0.0001f * 3.0f);
+    assert_null(g->tensors[4]->data); // only as the kernels read it
+    assert_int_equal(g->packed.n, 4);
+    assert_int_equal(g->packed.items[0].packing, QRN_PACKING_DENSE8);
+    assert_int_equal(qrn_bin_option_get(g->options, g->n_options, QRN_BIN_GRAPH_LEVEL), 3);
+    float hz = 1.5f;
+    uint32_t bits;
+    memcpy(&bits, &hz, sizeof bits);
+    assert_int_equal(qrn_bin_option_get(g->options, g->n_options, QRN_BIN_GRAPH_HMX_HZ), bits);
+    assert_int_equal(g->io_bytes, NET_IN_BYTES + NET_OUT_BYTES);
+    qrn_bin_close(bin);
+    w = htp_bare(43);
+    HTP_OK(load_with(&w, NULL, NULL, &b));
+    m = net_of(&w.qnn, w.context, "net");
+    assert_int_equal(internals(m.graph)->options.level, 3);
+    assert_true(internals(m.graph)->options.hmx_hz == 1.5f);
+    htp_end(&w);
+    free(b.data);
+}
+
+static uint32_t u32_at(const blob *b, size_t at) {
+    return b->data[at] | (uint32_t)b->data[at + 1] << 8 | (uint32_t)b->data[at + 2] << 16 |
+           (uint32_t)b->data[at + 3] << 24;
+}
+
+// By hand: entries of 32 bytes behind a header of 64, offset at byte 8.
+static void htp_bin_03_sections_start_on_pages(void **state) {
+    (void)state;
+    uint8_t made[NET_OUT_BYTES];
+    blob b = blob_of_net(0, "net", made);
+    uint32_t n = u32_at(&b, 24);
+    assert_int_equal(n, 4); // info, graph, constants, weights
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t offset = u32_at(&b, 64 + 32 * i + 8);
+        assert_int_not_equal(offset, 0);
+        assert_int_equal(offset % 4096, 0);
+    }
+    free(b.data);
+}
+
+// A network that was prepared for all VTCM of a chip.
+static blob blob_of_all_vtcm(uint32_t soc) {
+    htp_world w = htp_begin(soc);
+    net m = {0};
+    net_build(&w.qnn, w.context, "net", NULL, &m);
+    internals(m.graph)->options.vtcm_max = true;
+    HTP_OK(w.qnn.graphFinalize(m.graph, NULL, NULL));
+    blob b = blob_of(&w.qnn, w.context);
+    htp_end(&w);
+    return b;
+}
+
+static Qnn_ErrorHandle_t validate(uint32_t soc, const QnnContext_Config_t *option, const blob *b) {
+    htp_world w = htp_bare(soc);
+    const QnnContext_Config_t *list[] = {option, NULL};
+    Qnn_ErrorHandle_t code =
+        w.qnn.contextValidateBinary(w.backend, w.device, list, b->data, b->size);
+    size_t before = qrn_alloc_live(); // the backend has its threads now
+    HTP_FAILS(w.qnn.contextValidateBinary(w.backend, w.device, list, b->data, b->size),
+              QNN_GET_ERROR_CODE(code));
+    assert_int_equal(qrn_alloc_live(), before); // creates nothing
+    htp_end(&w);
+    return code;
+}
+
+// SXR1230P (45) and SM8550 (43) are both v73, with 2 and 8 MB of VTCM.
+static void htp_bin_04_vtcm_04_strict_wants_all_of_the_device(void **state) {
+    (void)state;
+    blob b = blob_of_all_vtcm(45);
+    htp_world w = htp_bare(43);
+    HTP_FAILS(load_with(&w, &strict, NULL, &b), QNN_CONTEXT_ERROR_BINARY_SUBOPTIMAL);
+    expect_words(&w.qnn, QNN_CONTEXT_ERROR_BINARY_SUBOPTIMAL, "prepare it again");
+    assert_null(w.context);
+    HTP_OK(load_with(&w, NULL, NULL, &b)); // PERMISSIVE is the default
+    htp_end(&w);
+    w = htp_bare(45);
+    HTP_OK(load_with(&w, &strict, NULL, &b));
+    htp_end(&w);
+    free(b.data);
+}
+
+static void htp_bin_05_validate_answers_like_loading(void **state) {
+    (void)state;
+    uint8_t made[NET_OUT_BYTES];
+    blob small = blob_of_all_vtcm(45), large = blob_of_all_vtcm(43);
+    blob v75 = blob_of_net(57, "net", made), newer = blob_of_net(0, "net", made);
+    newer.data[12]++; // minor version
+    const struct {
+        uint32_t soc;
+        const QnnContext_Config_t *option;
+        const blob *from;
+        Qnn_ErrorHandle_t code;
+    } rows[] = {{43, NULL, &small, QNN_SUCCESS},
+                {43, &strict, &large, QNN_SUCCESS},
+                {43, NULL, &newer, QNN_CONTEXT_ERROR_BINARY_VERSION},
+                {43, NULL, &v75, QNN_CONTEXT_ERROR_CREATE_FROM_BINARY},
+                {45, NULL, &large, QNN_CONTEXT_ERROR_BINARY_CONFIGURATION},
+                {43, &strict, &small, QNN_CONTEXT_ERROR_BINARY_SUBOPTIMAL},
+                {43, &deferred, &v75, QNN_CONTEXT_ERROR_CREATE_FROM_BINARY}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        HTP_FAILS(validate(rows[i].soc, rows[i].option, rows[i].from), rows[i].code);
+        htp_world w = htp_bare(rows[i].soc);
+        HTP_FAILS(load_with(&w, rows[i].option, NULL, rows[i].from), rows[i].code);
+        htp_end(&w);
+    }
+    free(small.data);
+    free(large.data);
+    free(v75.data);
+    free(newer.data);
+}
+
+// What a client does with a binary of unknown origin; gives the last step it took.
+static const char *follow_the_flow(uint32_t soc, const blob *b) {
+    htp_world w = htp_bare(soc);
+    const char *step = "used";
+    Qnn_ErrorHandle_t code = load_with(&w, &strict, NULL, b);
+    if (QNN_GET_ERROR_CODE(code) == QNN_CONTEXT_ERROR_BINARY_SUBOPTIMAL) {
+        HTP_OK(load_with(&w, NULL, NULL, b));
+        step = "used, prepared again later";
+    } else if (QNN_GET_ERROR_CODE(code) == QNN_CONTEXT_ERROR_CREATE_FROM_BINARY) {
+        HTP_OK(w.qnn.contextCreate(w.backend, w.device, NULL, &w.context));
+        net m = {0};
+        net_build(&w.qnn, w.context, "net", NULL, &m);
+        HTP_OK(w.qnn.graphFinalize(m.graph, NULL, NULL));
+        step = "prepared";
+    } else {
+        HTP_OK(code);
+    }
+    uint8_t out[NET_OUT_BYTES];
+    net m = net_of(&w.qnn, w.context, "net");
+    net_run(&w.qnn, &m, out);
+    htp_end(&w);
+    return step;
+}
+
+static void htp_bin_06_recommended_flow_of_a_client(void **state) {
+    (void)state;
+    blob b = blob_of_all_vtcm(45);
+    assert_string_equal(follow_the_flow(45, &b), "used");
+    assert_string_equal(follow_the_flow(43, &b), "used, prepared again later");
+    assert_string_equal(follow_the_flow(57, &b), "prepared");
+    free(b.data);
+}
+
+static void htp_bin_07_only_finished_contexts_of_our_own(void **state) {
+    (void)state;
+    uint8_t made[NET_OUT_BYTES], room[64];
+    htp_world w = htp_begin(0);
+    net first = {0}, second = {0};
+    Qnn_ContextBinarySize_t size = 0;
+    net_build(&w.qnn, w.context, "first", NULL, &first);
+    net_build(&w.qnn, w.context, "second", NULL, &second);
+    HTP_OK(w.qnn.graphFinalize(first.graph, NULL, NULL));
+    HTP_FAILS(w.qnn.contextGetBinarySize(w.context, &size), QNN_CONTEXT_ERROR_NOT_FINALIZED);
+    HTP_FAILS(w.qnn.contextGetBinary(w.context, room, sizeof room, &size),
+              QNN_CONTEXT_ERROR_NOT_FINALIZED);
+    HTP_OK(w.qnn.graphFinalize(second.graph, NULL, NULL));
+    HTP_OK(w.qnn.contextGetBinarySize(w.context, &size));
+    HTP_FAILS(w.qnn.contextGetBinary(w.context, room, sizeof room, &size),
+              QNN_CONTEXT_ERROR_INVALID_ARGUMENT); // too small
+    htp_end(&w);
+    blob b = blob_of_net(0, "net", made);
+    w = htp_bare(0);
+    HTP_OK(load_with(&w, NULL, NULL, &b));
+    HTP_FAILS(w.qnn.contextGetBinarySize(w.context, &size),
+              QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED);
+    HTP_FAILS(w.qnn.contextGetBinary(w.context, room, sizeof room, &size),
+              QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED);
+    htp_end(&w);
+    free(b.data);
+}
+
+static void htp_bin_08_other_versions_and_other_makers_are_refused(void **state) {
+    (void)state;
+    uint8_t made[NET_OUT_BYTES];
+    blob b = blob_of_net(0, "net", made);
+    htp_world w = htp_bare(0);
+    for (int field = 8; field <= 12; field += 4) { // major, minor
+        b.data[field]++;
+        HTP_FAILS(load_with(&w, NULL, NULL, &b), QNN_CONTEXT_ERROR_BINARY_VERSION);
+        expect_words(&w.qnn, QNN_CONTEXT_ERROR_BINARY_VERSION, "prepare the model again");
+        b.data[field]--;
+    }
+    memset(b.data, 0, 16);
+    b.data[3] = 2; // some other file
+    HTP_FAILS(load_with(&w, NULL, NULL, &b), QNN_CONTEXT_ERROR_BINARY_VERSION);
+    expect_words(&w.qnn, QNN_CONTEXT_ERROR_BINARY_VERSION, "not a context binary of Quern");
+    b.size = 1;
+    HTP_FAILS(load_with(&w, NULL, NULL, &b), QNN_CONTEXT_ERROR_BINARY_VERSION);
+    htp_end(&w);
+    free(b.data);
+}
+
+static void htp_api_03_other_architectures_are_refused(void **state) {
+    (void)state;
+    uint8_t made[NET_OUT_BYTES], loaded[NET_OUT_BYTES];
+    blob b = blob_of_net(57, "net", made); // SM8650, v75
+    htp_world w = htp_bare(43);            // SM8550, v73
+    HTP_FAILS(load_with(&w, NULL, NULL, &b), QNN_CONTEXT_ERROR_CREATE_FROM_BINARY);
+    expect_words(&w.qnn, QNN_CONTEXT_ERROR_CREATE_FROM_BINARY, "v75");
+    expect_words(&w.qnn, QNN_CONTEXT_ERROR_CREATE_FROM_BINARY, "SM8550 of v73");
+    htp_end(&w);
+    w = htp_bare(0); // nothing was chosen: it becomes what the binary was made for
+    HTP_OK(load_with(&w, NULL, NULL, &b));
+    const qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, w.context);
+    assert_int_equal(qrn_htp_device_of(c)->soc.id, 57);
     net m = net_of(&w.qnn, w.context, "net");
     net_run(&w.qnn, &m, loaded);
     assert_memory_equal(made, loaded, sizeof made);
     htp_end(&w);
+    free(b.data);
 }
 
-int main(void) {
+// The same context twice, whatever was in the buffer before.
+static void same_context_same_bytes(void **state) {
+    (void)state;
+    uint8_t made[NET_OUT_BYTES];
+    blob a = blob_of_net(0, "net", made), b = blob_of_net(0, "net", made);
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.data, b.data, a.size);
+    htp_world w = htp_begin(0);
+    net m = {0};
+    net_build(&w.qnn, w.context, "net", NULL, &m);
+    HTP_OK(w.qnn.graphFinalize(m.graph, NULL, NULL));
+    memset(b.data, 0xFF, b.size);
+    Qnn_ContextBinarySize_t written = 0;
+    HTP_OK(w.qnn.contextGetBinary(w.context, b.data, b.size, &written));
+    assert_memory_equal(a.data, b.data, a.size);
+    const void *piece = NULL;
+    Qnn_ContextBinarySize_t start = 1;
+    HTP_OK(w.qnn.contextGetIncrementalBinary(w.context, &piece, &start, &written));
+    assert_int_equal(start, 0);
+    assert_int_equal(written, a.size);
+    assert_memory_equal(a.data, piece, a.size);
+    HTP_OK(w.qnn.contextReleaseIncrementalBinary(w.context, piece, start));
+    htp_end(&w);
+    free(a.data);
+    free(b.data);
+}
+
+static void constants_of_several_graphs_are_stored_once(void **state) {
+    (void)state;
+    uint8_t made[NET_OUT_BYTES], loaded[NET_OUT_BYTES];
+    blob one = blob_of_net(0, "a", made);
+    htp_world w = htp_begin(0);
+    const char *names[] = {"a", "b", "c"};
+    for (int i = 0; i < 3; i++) {
+        net m = {0};
+        net_build(&w.qnn, w.context, names[i], NULL, &m);
+        HTP_OK(w.qnn.graphFinalize(m.graph, NULL, NULL));
+    }
+    blob three = blob_of(&w.qnn, w.context);
+    htp_end(&w);
+    qrn_bin *bin = NULL;
+    assert_int_equal(qrn_bin_open(three.data, three.size, true, &bin), QRN_OK);
+    assert_int_equal(bin->weights_bytes, 0);
+    assert_true(bin->shared_bytes > NET_DEPTH * NET_OUT_BYTES);
+    assert_ptr_equal(bin->graphs[0].packed.items[0].data, bin->graphs[2].packed.items[0].data);
+    assert_int_equal(bin->graphs[1].shared_bytes, bin->graphs[1].const_bytes);
+    qrn_bin_close(bin);
+    assert_true(three.size < one.size + 2 * 4096 + 3 * 4096); // two more graph sections
+    const char *enabled[] = {"c", NULL};
+    const QnnContext_Config_t only = {.option = QNN_CONTEXT_CONFIG_ENABLE_GRAPHS,
+                                      .enableGraphs = enabled};
+    w = htp_bare(0);
+    HTP_OK(load_with(&w, &only, NULL, &three));
+    net m = net_of(&w.qnn, w.context, "c");
+    m.x.v1.id = 1 + 2 * 9; // ids count through all graphs, nine tensors each
+    m.y.v1.id = 2 + 2 * 9;
+    net_run(&w.qnn, &m, loaded);
+    assert_memory_equal(made, loaded, sizeof made);
+    m = net_of(&w.qnn, w.context, "a");
+    HTP_FAILS(w.qnn.graphExecute(m.graph, &m.x, 1, &m.y, 1, NULL, NULL), QNN_GRAPH_ERROR_DISABLED);
+    htp_end(&w);
+    free(one.data);
+    free(three.data);
+}
+
+// --- a second process
+
+static void write_file(const char *path, const void *data, size_t n) {
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+// The other process: maps a binary, runs it, writes the result.
+static int run_mapped(const char *binary, const char *result) {
+    int fd = open(binary, O_RDONLY);
+    off_t size = lseek(fd, 0, SEEK_END);
+    blob b = {mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0), (uint64_t)size};
+    if (fd < 0 || b.data == MAP_FAILED)
+        return 2;
+    uint8_t out[NET_OUT_BYTES];
+    htp_world w = htp_bare(0);
+    HTP_OK(load_with(&w, &persistent, NULL, &b));
+    net m = net_of(&w.qnn, w.context, "net");
+    net_run(&w.qnn, &m, out);
+    htp_end(&w);
+    write_file(result, out, sizeof out);
+    return 0;
+}
+
+static void other_processes_and_thread_counts_compute_the_same(void **state) {
+    (void)state;
+    uint8_t made[NET_OUT_BYTES], theirs[NET_OUT_BYTES];
+    char binary[] = "/tmp/quern_binary_XXXXXX", result[] = "/tmp/quern_result_XXXXXX";
+    close(mkstemp(binary));
+    close(mkstemp(result));
+    blob b = blob_of_net(0, "net", made);
+    write_file(binary, b.data, b.size);
+    for (int threads = 1; threads <= 2; threads++) {
+        pid_t child = fork();
+        if (child == 0) {
+            setenv("QUERN_THREADS", threads == 1 ? "1" : "2", 1);
+            setenv("QUERN_VERIFY", "1", 1);
+            execl("/proc/self/exe", "test_htp_binary", "--run", binary, result, (char *)NULL);
+            _exit(3);
+        }
+        int status = -1;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+        FILE *f = fopen(result, "rb");
+        assert_int_equal(fread(theirs, 1, sizeof theirs, f), sizeof theirs);
+        fclose(f);
+        assert_memory_equal(made, theirs, sizeof made);
+    }
+    unlink(binary);
+    unlink(result);
+    free(b.data);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 4 && strcmp(argv[1], "--run") == 0)
+        return run_mapped(argv[2], argv[3]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_results_after_loading),
+        cmocka_unit_test(same_results_after_every_way_of_loading),
+        cmocka_unit_test(weights_of_a_persistent_binary_are_not_copied),
+        cmocka_unit_test(htp_bin_01_holds_ops_constants_options_and_tensors),
+        cmocka_unit_test(htp_bin_03_sections_start_on_pages),
+        cmocka_unit_test(htp_bin_04_vtcm_04_strict_wants_all_of_the_device),
+        cmocka_unit_test(htp_bin_05_validate_answers_like_loading),
+        cmocka_unit_test(htp_bin_06_recommended_flow_of_a_client),
+        cmocka_unit_test(htp_bin_07_only_finished_contexts_of_our_own),
+        cmocka_unit_test(htp_bin_08_other_versions_and_other_makers_are_refused),
+        cmocka_unit_test(htp_api_03_other_architectures_are_refused),
+        cmocka_unit_test(same_context_same_bytes),
+        cmocka_unit_test(constants_of_several_graphs_are_stored_once),
+        cmocka_unit_test(other_processes_and_thread_counts_compute_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,14 +29,13 @@ static const qrn_soc *soc_of(const qrn_bin *b) {
     return soc && soc->arch == b->arch ? soc : qrn_soc_of_arch(b->arch);
 }
 
-static qrn_status check_vtcm(const qrn_bin *b, const qrn_soc *from, const qrn_soc *to,
-                             bool strict) {
+static qrn_status check_vtcm(const qrn_bin *b, const qrn_soc *to, bool strict) {
     const uint64_t mb = 1u << 20;
     for (uint32_t i = 0; i < b->n_graphs; i++) {
         const qrn_bin_graph *g = &b->graphs[i];
         uint64_t bytes = qrn_bin_option_get(g->options, g->n_options, QRN_BIN_GRAPH_VTCM_BYTES);
         bool all = qrn_bin_option_get(g->options, g->n_options, QRN_BIN_GRAPH_VTCM_MAX) != 0;
-        uint64_t used = all ? from->vtcm_mb * mb : bytes, there = to->vtcm_mb * mb;
+        uint64_t used = bytes, there = to->vtcm_mb * mb;
         if (used > there)
             return QRN_FAIL(QRN_E_BINARY_CONFIG,
                             "context binary: graph '%s' was prepared for %llu MB of VTCM, the "
@@ -67,5 +66,5 @@ qrn_status qrn_htp_binary_check(const qrn_bin *b, const qrn_htp_device *d, bool 
                         "context binary made for architecture v%u, the device is %s of v%u: "
                         "prepare the model for this device, or choose another one",
                         b->arch, d->soc.name, d->soc.arch);
-    return check_vtcm(b, from, &made_for->soc, strict);
+    return check_vtcm(b, &made_for->soc, strict);
 }

@@ -163,7 +163,10 @@ static qrn_status save_graph(saving *s, const qrn_api_graph *g, qrn_bin_graph *o
     out->priority = g->priority;
     out->arena_bytes = p->arena_bytes;
     find_kept(s, g, p);
-    if (!list_graph_options(s, &qrn_htp_graph_of(g)->options, out) || !save_tensors(s, g, out) ||
+    qrn_htp_graph_options options = qrn_htp_graph_of(g)->options;
+    if (options.vtcm_max) // which is how much
+        options.vtcm_bytes = (uint64_t)qrn_htp_device_of(s->context)->soc.vtcm_mb << 20;
+    if (!list_graph_options(s, &options, out) || !save_tensors(s, g, out) ||
         !save_packed(s, p, out))
         return no_memory();
     return save_nodes(s, g, out);
