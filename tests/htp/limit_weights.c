@@ -223,8 +223,9 @@ void weights_of_16_bits(void **state) {
         qrn_tensor *w = weighted(&k, row[i].op, QRN_DTYPE_UQ16, QRN_DTYPE_SQ16, row[i].rank);
         accepts_on(row[i].arch, &k, row[i].text);
         if (row[i].arch > 68)
-            refuses_on(69, &k, row[i].text,
-                       "input 1: needs an HTP of v73 or later, this device is v69");
+            refuses_on(
+                69, &k, row[i].text,
+                "sq16 needs an HTP of v73 or later, this device is v69; choose a chip such as ");
         encode(w, 1.0f, 12);
         refuses(&k, row[i].text, "input 1: sq16 with offset 12");
         if (row[i].arch == 68)
@@ -249,7 +250,7 @@ void weights_by_block(void **state) {
     qrn_tensor *w = weighted(&k, "FullyConnected", QRN_DTYPE_UQ16, QRN_DTYPE_SQ8, 2);
     encode_blocks(w, 0, expansion);
     accepts_on(69, &k, EXPANSION);
-    refuses_on(68, &k, EXPANSION, "input 1: needs an HTP of v69 or later");
+    refuses_on(68, &k, EXPANSION, "input 1: BLOCKWISE_EXPANSION needs an HTP of v69 or later");
     w->quant.offsets = shifted;
     refuses(&k, EXPANSION, "BLOCKWISE_EXPANSION of sq8 with offsets");
     encode_blocks(w, 1, expansion);

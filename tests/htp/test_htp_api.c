@@ -3,6 +3,8 @@
 // General use of the HTP backend: what it is, graphs from end to end.
 #include "htp_client.h"
 
+#include <pthread.h>
+
 static void htp_api_01_nodes_in_order(void **state) {
     (void)state;
     htp_world w = htp_begin(0);
@@ -34,6 +36,108 @@ static void htp_api_06_versions(void **state) {
     assert_in_range(list[0]->apiVersion.backendApiVersion.minor, 39, 99);
 }
 
+// y = relu(x) on 16-bit codes or floats, 8 values.
+typedef struct tiny {
+    Qnn_GraphHandle_t graph;
+    Qnn_Tensor_t x, y;
+    uint32_t dims[1];
+} tiny;
+
+static void tiny_build(const htp_world *w, const char *name, Qnn_DataType_t type, tiny *t) {
+    t->dims[0] = 8;
+    HTP_OK(w->qnn.graphCreate(w->context, name, NULL, &t->graph));
+    t->x = htp_tensor("x", QNN_TENSOR_TYPE_APP_WRITE, type, 1, t->dims);
+    t->y = htp_tensor("y", QNN_TENSOR_TYPE_APP_READ, type, 1, t->dims);
+    if (type != QNN_DATATYPE_FLOAT_32) {
+        htp_encode(&t->x, 0.5f, -1000);
+        htp_encode(&t->y, 0.5f, -1000);
+    }
+    HTP_OK(w->qnn.tensorCreateGraphTensor(t->graph, &t->x));
+    HTP_OK(w->qnn.tensorCreateGraphTensor(t->graph, &t->y));
+    HTP_OK(w->qnn.graphAddNode(t->graph, htp_op("relu", "Relu", &t->x, 1, &t->y, 1)));
+    HTP_OK(w->qnn.graphFinalize(t->graph, NULL, NULL));
+}
+
+static void tiny_run(const htp_world *w, tiny *t, void *x, void *y, size_t bytes) {
+    htp_buffer(&t->x, x, bytes);
+    htp_buffer(&t->y, y, bytes);
+    HTP_OK(w->qnn.graphExecute(t->graph, &t->x, 1, &t->y, 1, NULL, NULL));
+}
+
+// Quantized graphs run on every chip and float graphs where halves are, all of one library.
+static void htp_api_04_quantized_and_float_graphs_are_one_backend(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t soc; // one of each architecture; 0: none chosen
+        bool floats;
+    } chip[] = {{0, true}, {30, false}, {36, true}, {43, true}, {57, true}, {69, true}, {87, true}};
+    for (size_t i = 0; i < sizeof chip / sizeof chip[0]; i++) {
+        htp_world w = htp_begin(chip[i].soc);
+        htp_relu r;
+        tiny wide, real;
+        htp_relu_graph(&w.qnn, w.context, "bytes", NULL, 2, &r);
+        HTP_OK(w.qnn.graphFinalize(r.graph, NULL, NULL));
+        htp_relu_run(&w.qnn, &r);
+        tiny_build(&w, "words", QNN_DATATYPE_UFIXED_POINT_16, &wide);
+        uint16_t x[8] = {0, 999, 1000, 1001, 5000, 65535, 1, 40000}, y[8];
+        tiny_run(&w, &wide, x, y, sizeof x);
+        for (int k = 0; k < 8; k++)
+            assert_int_equal(y[k], x[k] < 1000 ? 1000 : x[k]);
+        if (chip[i].floats) {
+            tiny_build(&w, "floats", QNN_DATATYPE_FLOAT_32, &real);
+            float fx[8] = {-1, 0, 0.5f, 2, -3, 1024, -0.25f, 7}, fy[8];
+            tiny_run(&w, &real, fx, fy, sizeof fx);
+            for (int k = 0; k < 8; k++)
+                assert_true(fy[k] == (fx[k] > 0 ? fx[k] : 0));
+        }
+        htp_end(&w);
+    }
+}
+
+typedef struct worker {
+    const htp_world *w;
+    tiny *t;
+    uint16_t first; // codes start here
+    int wrong;
+} worker;
+
+static void *work(void *data) {
+    worker *k = data;
+    for (int round = 0; round < 200; round++) {
+        uint16_t x[8], y[8] = {0};
+        for (int i = 0; i < 8; i++)
+            x[i] = (uint16_t)(k->first + 7 * round + i);
+        htp_buffer(&k->t->x, x, sizeof x);
+        htp_buffer(&k->t->y, y, sizeof y);
+        Qnn_ErrorHandle_t e =
+            k->w->qnn.graphExecute(k->t->graph, &k->t->x, 1, &k->t->y, 1, NULL, NULL);
+        for (int i = 0; i < 8; i++)
+            k->wrong += e != QNN_SUCCESS || y[i] != (x[i] < 1000 ? 1000 : x[i]);
+    }
+    return NULL;
+}
+
+static void htp_api_05_graphs_run_from_different_threads(void **state) {
+    (void)state;
+    enum { N = 3 };
+    htp_world w = htp_begin(57);
+    tiny t[N];
+    worker k[N];
+    pthread_t thread[N];
+    static const char *const names[N] = {"a", "b", "c"};
+    for (int i = 0; i < N; i++) {
+        tiny_build(&w, names[i], QNN_DATATYPE_UFIXED_POINT_16, &t[i]);
+        k[i] = (worker){&w, &t[i], (uint16_t)(500 * i), 0};
+    }
+    for (int i = 0; i < N; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, work, &k[i]), 0);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(pthread_join(thread[i], NULL), 0);
+        assert_int_equal(k[i].wrong, 0);
+    }
+    htp_end(&w);
+}
+
 static void runs_a_graph(void **state) {
     (void)state;
     htp_world w = htp_begin(0);
@@ -47,6 +151,8 @@ static void runs_a_graph(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(htp_api_01_nodes_in_order),
+        cmocka_unit_test(htp_api_04_quantized_and_float_graphs_are_one_backend),
+        cmocka_unit_test(htp_api_05_graphs_run_from_different_threads),
         cmocka_unit_test(htp_api_06_versions),
         cmocka_unit_test(runs_a_graph),
     };

@@ -335,7 +335,7 @@ static void htp_prc_06_bf16_from_v81_on(void **state) {
     call k;
     unary(&k, "RmsNorm", QRN_DTYPE_BF16, QRN_DTYPE_BF16, 2);
     accepts_on(81, &k, "bf16");
-    refuses_on(79, &k, "bf16", "needs an HTP of v81 or later, this device is v79");
+    refuses_on(79, &k, "bf16", "bf16 needs an HTP of v81 or later, this device is v79");
     unary(&k, "ElementWiseUnary", QRN_DTYPE_BF16, QRN_DTYPE_BF16, 2);
     call_u32(&k, "operation", 5);
     refuses_on(79, &k, "EXP on bf16", "needs an HTP of v81 or later");

@@ -59,6 +59,9 @@ const qrn_htp_limit *qrn_htp_limit_at(size_t i);
 qrn_status qrn_htp_refuse(const qrn_htp_site *s, qrn_status status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+// Fails on a device that is older than the limit's architecture.
+qrn_status qrn_htp_needs_arch(const qrn_htp_site *s, const char *what);
+
 // Name of the value of an enumerated parameter; "" when it has none.
 const char *qrn_htp_enumerator(const qrn_op_call *c, const char *param);
 

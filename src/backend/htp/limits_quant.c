@@ -159,7 +159,7 @@ qrn_status qrn_htp_weight16(const qrn_htp_site *s) {
     if (!is_symmetric(w))
         return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "%s with offset %d, HTP takes symmetric codes",
                               qrn_dtypes[w->dtype].token, w->quant.offset);
-    return qrn_htp_min_arch(s);
+    return qrn_htp_needs_arch(s, qrn_dtypes[w->dtype].token);
 }
 
 qrn_status qrn_htp_expansion(const qrn_htp_site *s) {
@@ -179,7 +179,7 @@ qrn_status qrn_htp_expansion(const qrn_htp_site *s) {
         return qrn_htp_refuse(s, QRN_E_OP_CONFIG,
                               "BLOCKWISE_EXPANSION, HTP takes it on tensors that are static or "
                               "computed from static ones");
-    return qrn_htp_min_arch(s);
+    return qrn_htp_needs_arch(s, "BLOCKWISE_EXPANSION");
 }
 
 qrn_status qrn_htp_expansion_untransposed(const qrn_htp_site *s) {

@@ -242,10 +242,24 @@ qrn_status qrn_htp_lrn_area(const qrn_htp_site *s) {
                           h->dims[2]);
 }
 
-qrn_status qrn_htp_min_arch(const qrn_htp_site *s) {
+// The first chip of the table with the architecture, as advice.
+static const char *chip_of(uint32_t arch) {
+    const qrn_soc *soc;
+    for (uint32_t i = 0; (soc = qrn_soc_at(i)) != NULL; i++)
+        if (soc->arch == arch)
+            return soc->name;
+    return "a newer one";
+}
+
+qrn_status qrn_htp_needs_arch(const qrn_htp_site *s, const char *what) {
     if (s->device->soc.arch >= s->limit->arch)
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "needs an HTP of v%u or later, %s is v%u",
-                          s->limit->arch, s->device->chosen ? "this device" : "the default device",
-                          s->device->soc.arch);
+    return qrn_htp_refuse(
+        s, QRN_E_OP_CONFIG, "%s needs an HTP of v%u or later, %s is v%u; choose a chip such as %s",
+        what, s->limit->arch, s->device->chosen ? "this device" : "the default device",
+        s->device->soc.arch, chip_of(s->limit->arch));
+}
+
+qrn_status qrn_htp_min_arch(const qrn_htp_site *s) {
+    return qrn_htp_needs_arch(s, qrn_dtypes[s->call->in[0]->dtype].token);
 }
