@@ -89,6 +89,7 @@ typedef struct qrn_bin_weights {
 } qrn_bin_weights;
 qrn_status qrn_bin_find_weights(const void *buf, uint64_t size_bytes, qrn_bin_weights *out);
 // The same as qrn_bin_open with the bytes of the two sections at other places; NULL: in the file.
+// With `weights` nothing of the file is read from there on: these sections are the last ones.
 qrn_status qrn_bin_open_with(const void *buf, uint64_t size_bytes, bool verify, const void *weights,
                              const void *shared, qrn_bin **out);
 void qrn_bin_close(qrn_bin *b); // NULL is fine

@@ -20,6 +20,7 @@ typedef struct section {
 typedef struct file {
     const unsigned char *data;
     uint64_t size_bytes;
+    bool weights_apart; // nothing may be read behind the start of the section of weights
     uint32_t n_sections;
     section info, constants, weights, shared; // size 0: not there
     const section *graphs;                    // in order
@@ -91,8 +92,10 @@ static qrn_status check_place(const file *f, const section *s, uint64_t end) {
                         "context binary: section of type %u at %llu with %llu bytes does not fit; "
                         "make it again",
                         s->type, (unsigned long long)s->offset, (unsigned long long)s->size_bytes);
-    return all_zero(f->data + end, want - end) ? QRN_OK
-                                               : damaged(end, "a gap between sections is not 0");
+    bool readable = !f->weights_apart || !f->weights.size_bytes;
+    if (readable && !all_zero(f->data + end, want - end))
+        return damaged(end, "a gap between sections is not 0");
+    return QRN_OK;
 }
 
 static qrn_status check_crc(const section *s, const unsigned char *data) {
@@ -152,8 +155,9 @@ static qrn_status read_table(file *f, qrn_arena *arena) {
     return f->info.size_bytes ? QRN_OK : damaged(QRN_BIN_AT_SECTIONS, "there is no info section");
 }
 
-static qrn_status open_file(const void *buf, uint64_t size_bytes, qrn_arena *arena, file *f) {
-    *f = (file){.data = buf, .size_bytes = size_bytes};
+static qrn_status open_file(const void *buf, uint64_t size_bytes, bool weights_apart,
+                            qrn_arena *arena, file *f) {
+    *f = (file){.data = buf, .size_bytes = size_bytes, .weights_apart = weights_apart};
     QRN_TRY(check_header(f->data, size_bytes));
     f->n_sections = qrn_load_u32(f->data + QRN_BIN_AT_SECTIONS);
     QRN_TRY(check_table(f));
@@ -275,7 +279,7 @@ qrn_status qrn_bin_open_with(const void *buf, uint64_t size_bytes, bool verify, 
     }
     b->arena = arena;
     file f;
-    qrn_status s = open_file(buf, size_bytes, arena, &f);
+    qrn_status s = open_file(buf, size_bytes, weights != NULL, arena, &f);
     if (s == QRN_OK) {
         places p = {.constants = f.data + f.constants.offset,
                     .weights = weights ? weights : f.data + f.weights.offset,
@@ -301,7 +305,7 @@ qrn_status qrn_bin_find_weights(const void *buf, uint64_t size_bytes, qrn_bin_we
     if (!arena)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context binary");
     file f;
-    qrn_status s = open_file(buf, size_bytes, arena, &f);
+    qrn_status s = open_file(buf, size_bytes, false, arena, &f);
     if (s == QRN_OK)
         *out = (qrn_bin_weights){f.weights.offset, f.weights.size_bytes, f.shared.offset,
                                  f.shared.size_bytes};
