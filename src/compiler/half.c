@@ -288,7 +288,7 @@ qrn_status qrn_half_prepare(qrn_lowering *lo, const qrn_family **f, qrn_val *ins
     if (!lo->half || *f == &qrn_family_half)
         return QRN_OK;
     bool to_float = is_conversion(*f) && lo->plan->values[outs[0]].view.dtype == QRN_DTYPE_F32;
-    bool raw = is_conversion(*f) && takes_raw(lo->node);
+    bool raw = takes_raw(lo->node);
     for (uint32_t i = 0; i < n_in && !raw; i++)
         QRN_TRY(qrn_half_operand(lo, &ins[i]));
     if (to_float && *f == &qrn_family_convert && !gives_raw(lo, ins[0], outs[0]))
