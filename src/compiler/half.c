@@ -116,9 +116,11 @@ static qrn_status copy_node(qrn_lowering *lo, const qrn_node *n, qrn_graph *g, q
     if (!copy)
         return no_memory(lo);
     copy->graph = g;
+    *out = copy;
+    if (!n->op) // a user's op sees what the client declared
+        return QRN_OK;
     QRN_TRY(copy_tensors(lo, n->in, n->n_in, &copy->in));
     QRN_TRY(copy_tensors(lo, n->out, n->n_out, &copy->out));
-    *out = copy;
     return copy_params(lo, copy);
 }
 
@@ -168,6 +170,10 @@ const qrn_tensor *qrn_lo_client_tensor(const qrn_lowering *lo, const qrn_tensor 
     return lo->half && lo->origin[t->id] ? lo->origin[t->id] : t;
 }
 
+const qrn_tensor *qrn_half_copy(const qrn_lowering *lo, const qrn_tensor *t) {
+    return lo->half && lo->copies[t->id] ? lo->copies[t->id] : t;
+}
+
 const qrn_tensor *qrn_half_stored(const qrn_lowering *lo, const qrn_tensor *t) {
     const qrn_tensor *o = qrn_lo_client_tensor(lo, t);
     return t->role == QRN_ROLE_NATIVE || t->data != o->data ? t : o; // small ones are rounded
@@ -213,7 +219,7 @@ static bool takes_raw(const qrn_node *n) {
 static bool is_read(const qrn_graph *g, const qrn_tensor *t) {
     for (uint32_t i = 0; i < g->n_nodes; i++)
         for (uint32_t k = 0; k < g->nodes[i]->n_in; k++)
-            if (g->nodes[i]->in[k] == t && !takes_raw(g->nodes[i]))
+            if (g->nodes[i]->in[k] && g->nodes[i]->in[k]->id == t->id && !takes_raw(g->nodes[i]))
                 return true;
     for (uint32_t i = 0; i < g->n_subgraphs; i++)
         if (is_read(g->subgraphs[i], t))
@@ -287,11 +293,13 @@ qrn_status qrn_half_prepare(qrn_lowering *lo, const qrn_family **f, qrn_val *ins
                             const qrn_val *outs) {
     if (!lo->half || *f == &qrn_family_half)
         return QRN_OK;
-    bool to_float = is_conversion(*f) && lo->plan->values[outs[0]].view.dtype == QRN_DTYPE_F32;
     bool raw = takes_raw(lo->node);
     for (uint32_t i = 0; i < n_in && !raw; i++)
         QRN_TRY(qrn_half_operand(lo, &ins[i]));
-    if (to_float && *f == &qrn_family_convert && !gives_raw(lo, ins[0], outs[0]))
+    if (*f != &qrn_family_convert || gives_raw(lo, ins[0], outs[0]))
+        return QRN_OK;
+    qrn_dtype to = lo->plan->values[outs[0]].view.dtype;
+    if (to == QRN_DTYPE_F32 || to == QRN_DTYPE_F16)
         *f = &qrn_family_half;
     return QRN_OK;
 }
@@ -309,10 +317,10 @@ static bool selects(const qrn_step *s) {
     return false;
 }
 
-// Steps on the bytes of their operands move them, but for these families.
-static bool computes(const qrn_step *s) {
-    if (s->family == &qrn_family_half)
-        return false;
+// Steps on the bytes of their operands move them, but for these families and a user's ops.
+static bool computes(const qrn_lowering *lo, const qrn_step *s) {
+    if (s->family == &qrn_family_half || !lo->node->op)
+        return s->family != &qrn_family_half;
     bool raw = s->domain == QRN_DOMAIN_RAW;
     return raw ? s->family == &qrn_family_cast || s->family == &qrn_family_lut ||
                      s->family == &qrn_family_binary
@@ -320,7 +328,7 @@ static bool computes(const qrn_step *s) {
 }
 
 qrn_status qrn_half_results(qrn_lowering *lo, const qrn_step *s) {
-    if (!lo->half || !computes(s))
+    if (!lo->half || !computes(lo, s))
         return QRN_OK;
     for (uint32_t i = 0; i < s->n_out; i++) {
         if (s->out[i] == UINT32_MAX ||

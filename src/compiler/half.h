@@ -21,6 +21,8 @@ qrn_status qrn_half_enter(qrn_lowering *lo);
 // Writes f16 application outputs; comes behind the last node.
 qrn_status qrn_half_leave(qrn_lowering *lo);
 
+// The copy of a tensor of the client's graph; itself when there is none.
+const qrn_tensor *qrn_half_copy(const qrn_lowering *lo, const qrn_tensor *t);
 // The tensor that says in which type t's bytes are: itself, or the client's.
 const qrn_tensor *qrn_half_stored(const qrn_lowering *lo, const qrn_tensor *t);
 // Is the tensor an f16 application output? Then its value is a temporary until the end.

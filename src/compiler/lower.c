@@ -105,6 +105,7 @@ qrn_status qrn_lo_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val *out) {
         return QRN_OK;
     }
     qrn_val v;
+    t = qrn_half_copy(lo, t);
     const qrn_tensor *stored = qrn_half_stored(lo, t);
     QRN_TRY(new_value(lo, &v));
     QRN_TRY(fill_value(lo, v, stored->dtype, &t->shape, &t->quant));
@@ -161,7 +162,7 @@ const qrn_node *qrn_lo_node(const qrn_lowering *lo) { return lo->node; }
 static bool is_read(const qrn_tensor *t, const qrn_graph *g) {
     for (uint32_t i = 0; i < g->n_nodes; i++)
         for (uint32_t k = 0; k < g->nodes[i]->n_in; k++)
-            if (g->nodes[i]->in[k] == t)
+            if (g->nodes[i]->in[k] && g->nodes[i]->in[k]->id == t->id)
                 return true;
     for (uint32_t i = 0; i < g->n_subgraphs; i++)
         if (is_read(t, g->subgraphs[i]))

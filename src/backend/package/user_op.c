@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "compiler/lower.h"
+#include "kernels/convert.h"
 
 #include <string.h>
 
@@ -164,17 +165,33 @@ void qrn_user_ops_free(void **list, const void *keep) {
 // Inputs and outputs are passed in their own formats: packages see what the client declared.
 static qrn_status emit(qrn_lowering *lo, const instance *in, const qrn_node *n) {
     user_args args = {in};
-    qrn_val *vals = qrn_arena_alloc(in->arena, (n->n_in + n->n_out) * sizeof *vals);
+    uint32_t n_in = n->n_in, n_out = n->n_out;
+    qrn_val *vals = qrn_arena_alloc(in->arena, ((size_t)n_in + 2 * n_out) * sizeof *vals);
     if (!vals)
         return QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", n->name);
-    for (uint32_t i = 0; i < n->n_in + n->n_out; i++) {
-        const qrn_tensor *t = i < n->n_in ? n->in[i] : n->out[i - n->n_in];
+    qrn_val *outs = vals + n_in, *finals = outs + n_out;
+    for (uint32_t i = 0; i < n_in; i++) {
         vals[i] = QRN_VAL_NONE;
-        if (t)
-            QRN_TRY(qrn_lo_tensor(lo, t, &vals[i]));
+        if (!n->in[i])
+            continue;
+        QRN_TRY(qrn_lo_tensor(lo, n->in[i], &vals[i]));
+        QRN_TRY(qrn_lo_as(lo, vals[i], n->in[i]->dtype, &n->in[i]->quant, &vals[i]));
     }
-    return qrn_lo_step(lo, &user_op_family, QRN_DOMAIN_RAW, &args, vals, n->n_in, vals + n->n_in,
-                       n->n_out, 1);
+    for (uint32_t i = 0; i < n_out; i++) {
+        outs[i] = finals[i] = QRN_VAL_NONE;
+        if (!n->out[i])
+            continue;
+        QRN_TRY(qrn_lo_tensor(lo, n->out[i], &finals[i]));
+        outs[i] = finals[i];
+        if (qrn_lo_half(lo) && n->out[i]->dtype == QRN_DTYPE_F16) // a float in the graph
+            QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_F16, &n->out[i]->shape, NULL, &outs[i]));
+    }
+    QRN_TRY(qrn_lo_step(lo, &user_op_family, QRN_DOMAIN_RAW, &args, vals, n_in, outs, n_out, 1));
+    for (uint32_t i = 0; i < n_out; i++)
+        if (outs[i] != finals[i])
+            QRN_TRY(qrn_lo_step(lo, &qrn_family_convert, QRN_DOMAIN_RAW, NULL, &outs[i], 1,
+                                &finals[i], 1, 0));
+    return QRN_OK;
 }
 
 qrn_status qrn_user_ops_lower(void *list, struct qrn_lowering *lo, const qrn_node *n) {

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+//
+// Rules of float graphs on the HTP: who refuses them and how, options that change no number, and
+// float results that must be right whatever other implementations do.
+#include "backend/htp/htp.h"
+#include "net.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define F32 QNN_DATATYPE_FLOAT_32
+#define IN QNN_TENSOR_TYPE_APP_WRITE
+#define OUT QNN_TENSOR_TYPE_APP_READ
+
+enum { SM8350 = 30, SM8650 = 57, SM8750 = 69 }; // v68, v75, v79
+
+static char last_log[1024];
+
+static void keep_log(const char *fmt, QnnLog_Level_t level, uint64_t time, va_list args) {
+    (void)time;
+    if (level == QNN_LOG_LEVEL_ERROR)
+        vsnprintf(last_log, sizeof last_log, fmt, args);
+}
+
+static htp_world begin_logged(uint32_t soc, Qnn_LogHandle_t *log) {
+    htp_world w = {.qnn = htp_open()};
+    last_log[0] = '\0';
+    HTP_OK(w.qnn.logCreate(keep_log, QNN_LOG_LEVEL_ERROR, log));
+    HTP_OK(w.qnn.backendCreate(*log, NULL, &w.backend));
+    w.device = htp_device(&w.qnn, soc);
+    HTP_OK(w.qnn.contextCreate(w.backend, w.device, NULL, &w.context));
+    return w;
+}
+
+static void end_logged(htp_world *w, Qnn_LogHandle_t log) {
+    htp_table qnn = w->qnn;
+    htp_end(w);
+    HTP_OK(qnn.logFree(log));
+}
+
+// x and y of one type in a graph of their own.
+static net pair(htp_world *w, Qnn_DataType_t type, void *x, void *y) {
+    uint32_t dims[] = {1, 6};
+    net n = net_begin(w, "pair", NULL);
+    net_add(&n, IN, type, 2, dims, 0, 0, x);
+    net_add(&n, OUT, type, 2, dims, 0, 0, y);
+    return n;
+}
+
+static void htp_prc_05_v68_refuses_float_ops(void **state) {
+    (void)state;
+    Qnn_LogHandle_t log;
+    htp_world w = begin_logged(SM8350, &log);
+    net n = pair(&w, F32, NULL, NULL);
+    assert_int_equal(net_try(&n, "Relu", NET_LIST(0), NET_LIST(1), NULL, 0, true),
+                     QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE);
+    assert_non_null(strstr(last_log, "SM8350"));
+    assert_non_null(strstr(last_log, "SM8550"));
+    assert_int_equal(net_try(&n, "Relu", NET_LIST(0), NET_LIST(1), NULL, 0, false),
+                     QNN_GRAPH_ERROR_INVALID_OP_CONFIG);
+    end_logged(&w, log);
+}
+
+// Nodes that were added before the device was what it is now: a device is settled when a context
+// is made, so this takes a look inside.
+static void refuse_at_finalize(bool hpass) {
+    Qnn_LogHandle_t log;
+    htp_world w = begin_logged(0, &log);
+    net n = pair(&w, F32, NULL, NULL);
+    NET_NODE(&n, "Relu", NET_LIST(0), NET_LIST(1));
+    qrn_api_device *d = qrn_handle_get(QRN_KIND_DEVICE, w.device);
+    qrn_htp_device *facts = d->impl;
+    facts->chosen = !hpass;
+    facts->hpass = hpass;
+    assert_int_equal(QNN_GET_ERROR_CODE(w.qnn.graphFinalize(n.graph, NULL, NULL)),
+                     QNN_GRAPH_ERROR_FINALIZE_FAILED);
+    assert_non_null(strstr(last_log, hpass ? "HPASS" : "v68"));
+    assert_non_null(strstr(last_log, "SM8650"));
+    end_logged(&w, log);
+}
+
+static void htp_prc_05_v68_finalizes_no_float_graph(void **state) {
+    (void)state;
+    refuse_at_finalize(false);
+}
+
+static void htp_prc_05_hpass_cores_finalize_no_float_graph(void **state) {
+    (void)state;
+    refuse_at_finalize(true);
+}
+
+// Leading into a quantized graph and out of it is no float arithmetic.
+static void htp_prc_05_v68_converts_floats(void **state) {
+    (void)state;
+    float x[6] = {-3, -0.6f, 0, 0.26f, 1, 9}, y[6];
+    float want[6] = {0, 0, 0, 0.5f, 1, 9};
+    uint32_t dims[] = {1, 6};
+    htp_world w = htp_begin(SM8350);
+    net n = pair(&w, F32, x, y);
+    Qnn_DataType_t q8 = QNN_DATATYPE_UFIXED_POINT_8;
+    int a = (int)net_add(&n, QNN_TENSOR_TYPE_NATIVE, q8, 2, dims, 0.5f, -100, NULL);
+    int b = (int)net_add(&n, QNN_TENSOR_TYPE_NATIVE, q8, 2, dims, 0.5f, -100, NULL);
+    NET_NODE(&n, "Quantize", NET_LIST(0), NET_LIST(a));
+    NET_NODE(&n, "Relu", NET_LIST(a), NET_LIST(b));
+    NET_NODE(&n, "Dequantize", NET_LIST(b), NET_LIST(1));
+    net_finish(&n);
+    assert_memory_equal(y, want, sizeof want);
+    htp_end(&w);
+}
+
+static void htp_prc_06_bfloat16_is_refused(void **state) {
+    (void)state;
+    static const uint32_t chips[] = {0, SM8750, 87};
+    for (size_t i = 0; i < 3; i++) {
+        Qnn_LogHandle_t log;
+        htp_world w = begin_logged(chips[i], &log);
+        net n = pair(&w, QNN_DATATYPE_BFLOAT_16, NULL, NULL);
+        Qnn_Param_t exp = net_u32("operation", 5);
+        static const char *const ops[] = {"ElementWiseUnary", "Relu"};
+        for (uint32_t op = 0; op < 2; op++) {
+            assert_int_equal(net_try(&n, ops[op], NET_LIST(0), NET_LIST(1), &exp, 1 - op, true),
+                             QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE);
+            assert_non_null(strstr(last_log, "bf16"));
+            assert_int_equal(net_try(&n, ops[op], NET_LIST(0), NET_LIST(1), &exp, 1 - op, false),
+                             QNN_GRAPH_ERROR_INVALID_OP_CONFIG);
+        }
+        end_logged(&w, log);
+    }
+}
+
+// Sigmoid of some numbers on SM8650 with one option of the graph.
+static void sigmoid(QnnHtpGraph_CustomConfig_t *custom, float y[6]) {
+    float x[6] = {-7.3f, -1.1f, 0.01f, 0.7f, 2.9f, 8.2f};
+    QnnGraph_Config_t config = {.option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = custom};
+    const QnnGraph_Config_t *configs[] = {&config, NULL};
+    uint32_t dims[] = {1, 6};
+    htp_world w = htp_begin(SM8650);
+    net n = net_begin(&w, "sigmoid", custom ? configs : NULL);
+    net_add(&n, IN, F32, 2, dims, 0, 0, x);
+    net_add(&n, OUT, F32, 2, dims, 0, 0, y);
+    NET_NODE(&n, "Sigmoid", NET_LIST(0), NET_LIST(1));
+    net_finish(&n);
+    for (size_t i = 0; i < 6; i++) {
+        float want = (float)(_Float16)(1 / (1 + exp(-(double)(_Float16)x[i])));
+        assert_memory_equal(&y[i], &want, sizeof want);
+    }
+    htp_end(&w);
+}
+
+static void htp_prc_03_the_precision_option_changes_nothing(void **state) {
+    (void)state;
+    static const Qnn_Precision_t all[] = {QNN_PRECISION_FLOAT16, QNN_PRECISION_FLOAT32};
+    float y[6];
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        QnnHtpGraph_CustomConfig_t c = {.option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION,
+                                        .precision = all[i]};
+        sigmoid(&c, y);
+    }
+}
+
+// We are always precise: the result is the nearest half, whatever these say.
+static void htp_grf_15_grf_16_precise_with_and_without_options(void **state) {
+    (void)state;
+    float y[6];
+    sigmoid(NULL, y);
+    for (int on = 0; on < 2; on++) {
+        QnnHtpGraph_CustomConfig_t fusion = {
+            .option = QNN_HTP_GRAPH_CONFIG_OPTION_ADVANCED_ACTIVATION_FUSION,
+            .advancedActivationFusion = on};
+        QnnHtpGraph_CustomConfig_t precise = {
+            .option = QNN_HTP_GRAPH_CONFIG_OPTION_HIGH_PRECISION_SIGMOID,
+            .highPrecisionSigmoid = on};
+        sigmoid(&fusion, y);
+        sigmoid(&precise, y);
+    }
+}
+
+static void htp_num_10_max_pool_pads_with_minus_infinity(void **state) {
+    (void)state;
+    float x[9] = {-9, -8, -7, -6, -5, -4, -3, -2, -1}, y[4], want[4] = {-9, -7, -3, -1};
+    uint32_t dx[] = {1, 3, 3, 1}, dy[] = {1, 2, 2, 1};
+    uint32_t size[] = {2, 2}, amount[] = {1, 0, 1, 0};
+    static const uint32_t chips[] = {0, SM8650, SM8750};
+    for (size_t i = 0; i < 3; i++) {
+        htp_world w = htp_begin(chips[i]);
+        net n = net_begin(&w, "pool", NULL);
+        net_add(&n, IN, F32, 4, dx, 0, 0, x);
+        net_add(&n, OUT, F32, 4, dy, 0, 0, y);
+        Qnn_Param_t params[] = {net_list(&n, "filter_size", 2, 0, size),
+                                net_list(&n, "stride", 2, 0, size),
+                                net_list(&n, "pad_amount", 4, 2, amount)};
+        assert_int_equal(net_try(&n, "PoolMax2d", NET_LIST(0), NET_LIST(1), params, 3, false), 0);
+        net_finish(&n);
+        assert_memory_equal(y, want, sizeof want);
+        htp_end(&w);
+    }
+}
+
+static void htp_num_10_top_k_takes_the_lowest_index_first(void **state) {
+    (void)state;
+    // 1 + 2^-12 is 1 as a half: equal on the device, though not in single precision.
+    float x[8] = {1, 3, 1 + 0x1p-12f, 3, 0.5f, 1, 3, -1}, y[5];
+    int32_t at[5];
+    uint32_t dx[] = {1, 8}, dy[] = {1, 5};
+    htp_world w = htp_begin(SM8650);
+    net n = net_begin(&w, "top", NULL);
+    net_add(&n, IN, F32, 2, dx, 0, 0, x);
+    net_add(&n, OUT, F32, 2, dy, 0, 0, y);
+    net_add(&n, OUT, QNN_DATATYPE_INT_32, 2, dy, 0, 0, at);
+    Qnn_Param_t k = net_u32("k", 5);
+    assert_int_equal(net_try(&n, "TopK", NET_LIST(0), NET_LIST(1, 2), &k, 1, false), 0);
+    net_finish(&n);
+    static const int32_t order[5] = {1, 3, 6, 0, 2};
+    static const float values[5] = {3, 3, 3, 1, 1};
+    assert_memory_equal(at, order, sizeof order);
+    assert_memory_equal(y, values, sizeof values);
+    htp_end(&w);
+}
+
+static void htp_num_10_pad_repeats_edges(void **state) {
+    (void)state;
+    enum { EDGE = 3 };
+    float x[4] = {0.1f, -2, 3, 70}, y[12], want[12];
+    uint32_t dx[] = {2, 2}, dy[] = {3, 4}, amount[] = {1, 0, 0, 2};
+    static const uint32_t from[12] = {0, 1, 1, 1, 0, 1, 1, 1, 2, 3, 3, 3};
+    htp_world w = htp_begin(SM8650);
+    net n = net_begin(&w, "pad", NULL);
+    net_add(&n, IN, F32, 2, dx, 0, 0, x);
+    net_add(&n, OUT, F32, 2, dy, 0, 0, y);
+    Qnn_Param_t params[] = {net_u32("scheme", EDGE), net_list(&n, "pad_amount", 4, 2, amount)};
+    assert_int_equal(net_try(&n, "Pad", NET_LIST(0), NET_LIST(1), params, 2, false), 0);
+    net_finish(&n);
+    for (size_t i = 0; i < 12; i++)
+        want[i] = (float)(_Float16)x[from[i]];
+    assert_memory_equal(y, want, sizeof want);
+    htp_end(&w);
+}
+
+// A constant that fills a tensor is rounded like the tensor's own elements.
+static void padding_is_rounded(void **state) {
+    (void)state;
+    float x[2] = {1, 2}, y[3], want[3] = {1, 2, (float)(_Float16)0.1f};
+    uint32_t dx[] = {2}, dy[] = {3}, amount[] = {0, 1};
+    htp_world w = htp_begin(SM8750);
+    net n = net_begin(&w, "pad", NULL);
+    net_add(&n, IN, F32, 1, dx, 0, 0, x);
+    net_add(&n, OUT, F32, 1, dy, 0, 0, y);
+    Qnn_Param_t params[] = {net_u32("scheme", 0), net_list(&n, "pad_amount", 2, 2, amount),
+                            net_u32("pad_constant_value", 0)};
+    params[2].scalarParam.dataType = F32;
+    params[2].scalarParam.floatValue = 0.1f;
+    assert_int_equal(net_try(&n, "Pad", NET_LIST(0), NET_LIST(1), params, 3, false), 0);
+    net_finish(&n);
+    assert_memory_equal(y, want, sizeof want);
+    htp_end(&w);
+}
+
+static void htp_num_10_resize_nearest_rounds_up(void **state) {
+    (void)state;
+    enum { ASYMMETRIC = 3, NEAREST = 0, CEIL = 3 };
+    float x[3] = {1, 2, 3}, y[5], want[5] = {1, 2, 3, 3, 3}; // places 0, 0.6, 1.2, 1.8, 2.4
+    uint32_t dx[] = {1, 1, 3, 1}, dy[] = {1, 1, 5, 1};
+    htp_world w = htp_begin(SM8650);
+    net n = net_begin(&w, "resize", NULL);
+    net_add(&n, IN, F32, 4, dx, 0, 0, x);
+    net_add(&n, OUT, F32, 4, dy, 0, 0, y);
+    Qnn_Param_t params[] = {net_u32("transformation_mode", ASYMMETRIC),
+                            net_u32("interpolation_mode", NEAREST), net_u32("nearest_mode", CEIL)};
+    assert_int_equal(net_try(&n, "Resize", NET_LIST(0), NET_LIST(1), params, 3, false), 0);
+    net_finish(&n);
+    assert_memory_equal(y, want, sizeof want);
+    htp_end(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(htp_prc_05_v68_refuses_float_ops),
+        cmocka_unit_test(htp_prc_05_v68_finalizes_no_float_graph),
+        cmocka_unit_test(htp_prc_05_hpass_cores_finalize_no_float_graph),
+        cmocka_unit_test(htp_prc_05_v68_converts_floats),
+        cmocka_unit_test(htp_prc_06_bfloat16_is_refused),
+        cmocka_unit_test(htp_prc_03_the_precision_option_changes_nothing),
+        cmocka_unit_test(htp_grf_15_grf_16_precise_with_and_without_options),
+        cmocka_unit_test(htp_num_10_max_pool_pads_with_minus_infinity),
+        cmocka_unit_test(htp_num_10_top_k_takes_the_lowest_index_first),
+        cmocka_unit_test(htp_num_10_pad_repeats_edges),
+        cmocka_unit_test(padding_is_rounded),
+        cmocka_unit_test(htp_num_10_resize_nearest_rounds_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
