@@ -18,6 +18,7 @@ typedef struct qrn_compile_options {
     qrn_half half;      // what all floats of the graph are between steps
     bool fold_relu;     // a Relu behind a sum of products gives it its encoding
     bool half_away;     // floats that become codes: halves go away from zero, not up
+    bool low_ties;      // TopK: of equal values the lower index comes first, not the higher one
     bool pack4;         // 8-bit weights whose values fit 4 bits are packed with 4
     // (optional) Constants that were packed before: used where they lie. A static tensor may then
     // lack its data.

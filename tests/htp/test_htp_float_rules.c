@@ -39,19 +39,19 @@ static void end_logged(htp_world *w, Qnn_LogHandle_t log) {
 }
 
 // x and y of one type in a graph of their own.
-static net pair(htp_world *w, Qnn_DataType_t type, void *x, void *y) {
+static void pair(net *n, htp_world *w, Qnn_DataType_t type, void *x, void *y) {
     uint32_t dims[] = {1, 6};
-    net n = net_begin(w, "pair", NULL);
-    net_add(&n, IN, type, 2, dims, 0, 0, x);
-    net_add(&n, OUT, type, 2, dims, 0, 0, y);
-    return n;
+    *n = net_begin(w, "pair", NULL);
+    net_add(n, IN, type, 2, dims, 0, 0, x);
+    net_add(n, OUT, type, 2, dims, 0, 0, y);
 }
 
 static void htp_prc_05_v68_refuses_float_ops(void **state) {
     (void)state;
     Qnn_LogHandle_t log;
     htp_world w = begin_logged(SM8350, &log);
-    net n = pair(&w, F32, NULL, NULL);
+    net n;
+    pair(&n, &w, F32, NULL, NULL);
     assert_int_equal(net_try(&n, "Relu", NET_LIST(0), NET_LIST(1), NULL, 0, true),
                      QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE);
     assert_non_null(strstr(last_log, "SM8350"));
@@ -66,7 +66,8 @@ static void htp_prc_05_v68_refuses_float_ops(void **state) {
 static void refuse_at_finalize(bool hpass) {
     Qnn_LogHandle_t log;
     htp_world w = begin_logged(0, &log);
-    net n = pair(&w, F32, NULL, NULL);
+    net n;
+    pair(&n, &w, F32, NULL, NULL);
     NET_NODE(&n, "Relu", NET_LIST(0), NET_LIST(1));
     qrn_api_device *d = qrn_handle_get(QRN_KIND_DEVICE, w.device);
     qrn_htp_device *facts = d->impl;
@@ -96,7 +97,8 @@ static void htp_prc_05_v68_converts_floats(void **state) {
     float want[6] = {0, 0, 0, 0.5f, 1, 9};
     uint32_t dims[] = {1, 6};
     htp_world w = htp_begin(SM8350);
-    net n = pair(&w, F32, x, y);
+    net n;
+    pair(&n, &w, F32, x, y);
     Qnn_DataType_t q8 = QNN_DATATYPE_UFIXED_POINT_8;
     int a = (int)net_add(&n, QNN_TENSOR_TYPE_NATIVE, q8, 2, dims, 0.5f, -100, NULL);
     int b = (int)net_add(&n, QNN_TENSOR_TYPE_NATIVE, q8, 2, dims, 0.5f, -100, NULL);
@@ -114,7 +116,8 @@ static void htp_prc_06_bfloat16_is_refused(void **state) {
     for (size_t i = 0; i < 3; i++) {
         Qnn_LogHandle_t log;
         htp_world w = begin_logged(chips[i], &log);
-        net n = pair(&w, QNN_DATATYPE_BFLOAT_16, NULL, NULL);
+        net n;
+        pair(&n, &w, QNN_DATATYPE_BFLOAT_16, NULL, NULL);
         Qnn_Param_t exp = net_u32("operation", 5);
         static const char *const ops[] = {"ElementWiseUnary", "Relu"};
         for (uint32_t op = 0; op < 2; op++) {

@@ -175,11 +175,12 @@ def cumsum_cases(f):
           name="CumulativeSum_wraps")
 
 
-def top_k(x, k, largest):
-    """Values and indices; of equal values the larger index comes first."""
+def top_k(f, x, k, largest):
+    """Values and indices; of equal values the larger index comes first, on the HTP the lower."""
+    sign = 1 if getattr(f, "low_ties", False) else -1
     rows = x.reshape(-1, x.shape[-1])
     picks = [sorted(range(rows.shape[1]),
-                    key=lambda i, row=row: (-row[i] if largest else row[i], -i))[:k]
+                    key=lambda i, row=row: (-row[i] if largest else row[i], sign * i))[:k]
              for row in rows]
     index = np.array(picks, np.int64).reshape(x.shape[:-1] + (k,))
     return np.take_along_axis(x, index, -1), index
@@ -193,7 +194,7 @@ def topk_cases(f):
                 for largest in (True, False):
                     coarse = np.round(data(f, dtype, shape)) if k % 2 else data(f, dtype, shape)
                     x = q.Tensor("x", coarse.astype(int) if dtype == "i32" else coarse, dtype)
-                    values, index = top_k(x.real, k, largest)
+                    values, index = top_k(f, x.real, k, largest)
                     params = {"k": ("u32", k)}
                     if not largest or k % 3:
                         params["largest"] = ("b8", largest)
@@ -204,7 +205,7 @@ def topk_cases(f):
     f.add("TopK", [x], [q.Tensor("v", np.array([np.nan, np.inf, 3.0])),
                         q.Tensor("i", [1, 3, 2], "i32")], {"k": ("u32", 3)}, name="TopK_special")
     x = q.Tensor("x", f.rng.normal(size=(20, 2000)))
-    values, index = top_k(x.real, 50, True)
+    values, index = top_k(f, x.real, 50, True)
     f.add("TopK", [x], [q.Tensor("v", values, tol=q.ulp(0)), q.Tensor("i", index, "u32")],
           {"k": ("u32", 50)}, name="TopK_large")
 

@@ -91,6 +91,8 @@ def is_tame(case):
 class HalfFiles:
     """What generators see as the case file: passes what fits on to the two files."""
 
+    low_ties = True
+
     def __init__(self, folder, seed):
         self.ieee = q.CaseFile(os.path.join(folder, "half.qc"), seed)
         self.wide = q.CaseFile(os.path.join(folder, "half_wide.qc"), seed)

@@ -2,6 +2,7 @@
 //
 // Lowering rows of the reduce group: reductions, scans, sorting, softmax and normalization.
 #include "compiler/lower/groups.h"
+#include "compiler/lowering.h"
 #include "kernels/norm/norm.h"
 #include "kernels/reduce/along.h"
 #include "kernels/reduce/reduce.h"
@@ -74,9 +75,10 @@ static qrn_status cumsum_args(const qrn_node *n, void *args) {
     return QRN_OK;
 }
 
-static qrn_status topk_args(const qrn_node *n, void *args) {
-    ((qrn_topk_args *)args)->smallest = !qrn_node_bool(n, "largest", true);
-    return QRN_OK;
+static qrn_status lower_topk(qrn_lowering *lo, const qrn_node *n) {
+    static const qrn_lower_row row = {.family = &qrn_family_topk, .in = "r", .out = "rx"};
+    qrn_topk_args args = {!qrn_node_bool(n, "largest", true), lo->opt->low_ties};
+    return qrn_lo_generic(lo, &row, n, &args);
 }
 
 static qrn_status axes_norm_args(const qrn_node *n, void *args) {
@@ -164,7 +166,7 @@ const qrn_lower_row qrn_lower_reduce[] = {
     REAL("ReduceSumSquare", qrn_family_reduce, reduce_args),
     REAL("RmsNorm", qrn_family_norm, axes_norm_args),
     REAL("Softmax", qrn_family_softmax, softmax_args),
-    {.op = "TopK", .family = &qrn_family_topk, .in = "r", .out = "rx", .args = topk_args},
+    {.op = "TopK", .custom = lower_topk},
     {0},
 };
 // clang-format on

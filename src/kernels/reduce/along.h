@@ -25,6 +25,7 @@ typedef struct qrn_cumsum_args {
 
 typedef struct qrn_topk_args {
     bool smallest; // ascending from the smallest instead of descending from the largest
+    bool low_ties; // of equal values the lower index comes first, not the higher one
 } qrn_topk_args;
 
 extern const qrn_family qrn_family_arg;    // F32, F64, I64; out[0] is not converted

@@ -4,6 +4,9 @@
 #include "frontend/onnx/import/matmul.h"
 #include "frontend/onnx/import/reduce.h"
 #include "frontend/onnx/import/table.h"
+#include "frontend/onnx/internal.h"
+
+#include "HTP/QnnHtpCommon.h"
 
 #include <string.h>
 
@@ -113,8 +116,8 @@ static void write_values(ox_expr *e, qc_tensor *values, uint32_t axis, qc_tensor
         ox_reshape(e, values, y->rank, y->dims);
 }
 
-// Of equal values ONNX puts the lower index first and QNN the higher one, so the axis is reversed
-// before, and the indices are counted from its end after.
+// Of equal values ONNX puts the lower index first and QNN the higher one, but for the HTP: so the
+// axis is reversed before, and the indices are counted from its end after.
 static qrn_status import_top_k(ox_import *im, const ox_node *n) {
     const ox_val *v = ox_input(im, n, 0);
     uint32_t axis, k = 0, dims[OX_MAX_RANK];
@@ -133,7 +136,8 @@ static qrn_status import_top_k(ox_import *im, const ox_node *n) {
     if (!x)
         return e.s;
     uint32_t last = x->rank - 1, length = x->dims[last];
-    if (wants(n, 1))
+    bool reversed = wants(n, 1) && im->graph->client->backend_id != QNN_BACKEND_ID_HTP;
+    if (reversed)
         x = ox_reverse(&e, x, last);
     memcpy(dims, x ? x->dims : dims, sizeof dims);
     dims[last] = k;
@@ -153,8 +157,10 @@ static qrn_status import_top_k(ox_import *im, const ox_node *n) {
     }
     if (!wants(n, 1))
         return ox_done(&e);
-    QRN_TRY(ox_number(im, QNN_DATATYPE_INT_32, length - 1, &at));
-    index = ox_binary(&e, QNN_OP_ELEMENT_WISE_SUBTRACT, at, index);
+    if (reversed) {
+        QRN_TRY(ox_number(im, QNN_DATATYPE_INT_32, length - 1, &at));
+        index = ox_binary(&e, QNN_OP_ELEMENT_WISE_SUBTRACT, at, index);
+    }
     QRN_TRY(ox_out(im, n, 1, OX_ONNX, &y));
     index = ox_axis_back(&e, index, axis);
     ox_into(&e, y);
