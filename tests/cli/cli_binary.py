@@ -2,6 +2,7 @@
 """Context binaries on the command line: compile, run, bench, show; and what is wrong with them."""
 import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -81,6 +82,9 @@ def test_names_and_layouts_are_the_models(tmp_path):
     x = np.random.default_rng(3).standard_normal((1, 3, 6, 5)).astype(np.float32)
     np.save(tmp_path / "x.npy", x)
     ok("run", binary, f"x={tmp_path / 'x.npy'}", "-o", tmp_path)
+    shown = ok_json("show", binary, "--json")["graphs"][0]
+    for ports, name, shape in (("inputs", "x", [1, 3, 6, 5]), ("outputs", "y", [1, 4, 6, 5])):
+        assert [(t["name"], t["shape"]) for t in shown[ports]] == [(name, shape)]
     got = np.load(tmp_path / "output_0.npy")
     want = evaluate(net, x=x)
     assert got.shape == want.shape
@@ -168,6 +172,18 @@ def test_options_arrive(tmp_path, net):
     refuses(USAGE, "compile", net, "-o", binary, "--soc", "SM8650", "-O", 9, says="opt-level")
 
 
+def test_what_a_chip_lacks_is_said(tmp_path, net):
+    got = ok_json("check", net, "--backend", "htp", "--soc", "SM8650", "--json")
+    assert got["accepted"] == 2 and got["refused"] == 0
+    p = quern("check", net, "--backend", "htp", "--soc", "SM8350")
+    assert p.returncode == REFUSED and "no float arithmetic" in p.stdout
+    refuses(REFUSED, "compile", net, "-o", tmp_path / "n.bin", "--soc", "SM8350",
+            says=["net.onnx", "no float arithmetic"])
+    q = qdq_net(tmp_path / "q.onnx")
+    ok("compile", q, "-o", tmp_path / "q.bin", "--soc", "SM8350")
+    assert ok_json("show", tmp_path / "q.bin", "--json")["arch"] == 68
+
+
 def test_dynamic_dimensions_are_settled_when_compiling(tmp_path):
     net = model(tmp_path / "d.onnx", [h.make_node("Relu", ["x"], ["y"])],
                 {"x": (T.FLOAT, ["N", 4])}, {"y": (T.FLOAT, ["N", 4])})
@@ -175,6 +191,18 @@ def test_dynamic_dimensions_are_settled_when_compiling(tmp_path):
     assert not (tmp_path / "d.bin").exists()
     binary = compile_(net, tmp_path / "d.bin", "--dim", "N=3")
     assert ok_json("show", binary, "--json")["graphs"][0]["inputs"][0]["shape"] == [3, 4]
+
+
+def test_the_demo_runs_every_graph_of_a_binary(tmp_path):
+    digits = Path(__file__).resolve().parents[2] / "examples" / "digits"
+    both = tmp_path / "digits.bin"
+    ok("compile", digits / "digits.onnx", digits / "digits_a8w8.onnx", "-o", both, "--soc",
+       "SM8650", "--dim", "N=1")
+    text = ok("demo", digits, both).stdout
+    right = [int(line.split(": ")[1].split()[0]) for line in text.splitlines() if "right" in line]
+    assert len(right) == 3 and "graph digits_a8w8" in text
+    # What the float model and, by onnx's evaluator, the quantized one recognise of 200 images.
+    assert right[:2] == [200, 200] and right[2] >= 198
 
 
 # --- showing and measuring

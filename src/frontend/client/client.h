@@ -83,6 +83,9 @@ qrn_status qc_graph_retrieve(qc_client *c, const QnnSystemContext_GraphInfoV3_t 
                              qc_graph **out);
 void qc_graph_destroy(qc_graph *g); // the client's side; the library's graph dies with the context
 
+// Keeps a name that is not taken yet for an output of the application.
+qrn_status qc_keep_name(qc_graph *g, const char *name);
+
 // Registers a tensor. `name` is made unique when it is taken; quant may be NULL (none). data with
 // bytes: STATIC only, copied by the library during the call.
 qrn_status qc_tensor_create(qc_graph *g, const char *name, Qnn_TensorType_t type,

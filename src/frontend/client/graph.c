@@ -11,6 +11,27 @@
 #define MAX_RANK 8
 #define STACK_TENSORS 16 // executions with more bind on the heap
 
+static const char kept; // its address stands for a name that is kept for an output
+
+qrn_status qc_keep_name(qc_graph *g, const char *name) {
+    if (qrn_strmap_get(&g->tensor_names, name))
+        return QRN_OK;
+    const char *key = qrn_arena_strdup(g->arena, name);
+    if (!key || !qrn_strmap_put(&g->tensor_names, key, (void *)(uintptr_t)&kept))
+        return qc_no_memory(name);
+    return QRN_OK;
+}
+
+// A name for a tensor: outputs take theirs, the others are made unique.
+static const char *tensor_name(qc_graph *g, const char *name, Qnn_TensorType_t type,
+                               const qc_tensor *t) {
+    if (type != QNN_TENSOR_TYPE_APP_READ || !name ||
+        qrn_strmap_get(&g->tensor_names, name) != &kept)
+        return qc_unique_name(g, &g->tensor_names, name, t);
+    const char *key = qrn_arena_strdup(g->arena, name);
+    return key && qrn_strmap_put(&g->tensor_names, key, (void *)(uintptr_t)t) ? key : NULL;
+}
+
 const char *qc_unique_name(qc_graph *g, qrn_strmap *taken, const char *name, const void *value) {
     if (!name || !*name)
         name = "t";
@@ -140,7 +161,7 @@ qrn_status qc_tensor_create(qc_graph *g, const char *name, Qnn_TensorType_t type
         return QRN_FAIL(QRN_E_UNSUPPORTED, "tensor '%s': rank %u, at most %d", name, rank,
                         MAX_RANK);
     qc_tensor *t = qrn_arena_alloc(g->arena, sizeof *t);
-    const char *unique = t ? qc_unique_name(g, &g->tensor_names, name, t) : NULL;
+    const char *unique = t ? tensor_name(g, name, type, t) : NULL;
     if (!unique)
         return qc_no_memory(name);
     t->rank = rank;

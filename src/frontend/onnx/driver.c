@@ -445,6 +445,8 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
         s = mark_outputs(&im, g);
     if (s == QRN_OK)
         s = create_inputs(&im, g, &r);
+    for (uint32_t i = 0; s == QRN_OK && i < g->n_outputs; i++)
+        s = qc_keep_name(graph, g->outputs[i].name);
     if (s == QRN_OK)
         s = ox_import_nodes(&im, g->nodes, g->n_nodes);
     if (s == QRN_OK)

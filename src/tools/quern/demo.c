@@ -181,9 +181,10 @@ static void say_what_next(const char *dir) {
     printf("\nWhere to go next:\n"
            "  quern run %s/digits.onnx --dim N=1 --random    any ONNX model, any input\n"
            "  quern bench %s/digits.onnx --dim N=1           how fast, op by op\n"
+           "  quern compile %s/digits.onnx --dim N=1 --soc SM8650 -o d.bin    for a chip\n"
            "  quern check model.onnx    what a backend takes of a model, and why not the rest\n"
            "  docs/using-the-api.md     the QNN API from C\n",
-           dir, dir);
+           dir, dir, dir);
 }
 
 static int run(const void *options, const qt_list *args) {
