@@ -1,0 +1,639 @@
+// SPDX-License-Identifier: MIT
+//
+// Profiles: which events each call adds, checked against the published table (first argument), and
+// what their values must obey.
+#include "backend/htp/engine.h"
+#include "backend/htp/events.h"
+#include "backend/htp/power.h"
+#include "chain.h"
+
+#include "HTP/QnnHtpProfile.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#define LINTING QNN_HTP_PROFILE_LEVEL_LINTING
+
+// --- the published table
+
+typedef struct row {
+    uint32_t id;
+    char identifier[96], unit[16], levels[32], parent[24];
+} row;
+
+static row table[128];
+static size_t n_rows;
+static const char *table_file;
+
+static int read_table(void **state) {
+    (void)state;
+    FILE *f = fopen(table_file, "r");
+    if (!f)
+        return 1;
+    char line[512];
+    while (fgets(line, sizeof line, f)) {
+        row *r = &table[n_rows];
+        if (line[0] != '#' && sscanf(line, "%" SCNu32 "\t%95[^\t]\t%15[^\t]\t%31[^\t]\t%23[^\t\n]",
+                                     &r->id, r->identifier, r->unit, r->levels, r->parent) == 5)
+            n_rows++;
+    }
+    fclose(f);
+    return n_rows < 60;
+}
+
+static const row *row_of(uint32_t id) {
+    for (size_t i = 0; i < n_rows; i++)
+        if (table[i].id == id)
+            return &table[i];
+    return NULL;
+}
+
+// --- a record
+
+typedef struct event {
+    uint32_t type, unit, parent; // index, UINT32_MAX: top
+    uint64_t value;
+    char identifier[128];
+    const void *object;
+    uint32_t object_bytes;
+    char file[128];
+} event;
+
+typedef struct record {
+    event e[512];
+    uint32_t n;
+} record;
+
+static void collect(const htp_world *w, const QnnProfile_EventId_t *ids, uint32_t n,
+                    uint32_t parent, record *r) {
+    for (uint32_t i = 0; i < n; i++) {
+        QnnProfile_ExtendedEventData_t d = QNN_PROFILE_EXTENDED_EVENT_DATA_INIT;
+        HTP_OK(w->qnn.profileGetExtendedEventData(ids[i], &d));
+        assert_true(r->n < sizeof r->e / sizeof r->e[0]);
+        uint32_t me = r->n++;
+        event *e = &r->e[me];
+        *e = (event){.type = d.v1.type, .unit = d.v1.unit, .parent = parent};
+        snprintf(e->identifier, sizeof e->identifier, "%s", d.v1.identifier);
+        if (d.v1.unit == QNN_PROFILE_EVENTUNIT_OBJECT) {
+            e->object = d.v1.backendOpaqueObject.opaqueObject.data;
+            e->object_bytes = (uint32_t)d.v1.backendOpaqueObject.opaqueObject.len;
+            if (d.v1.backendOpaqueObject.fileName)
+                snprintf(e->file, sizeof e->file, "%s", d.v1.backendOpaqueObject.fileName);
+        } else {
+            e->value = d.v1.value.uint64Value;
+        }
+        const QnnProfile_EventId_t *sub = NULL;
+        uint32_t n_sub = 0;
+        HTP_OK(w->qnn.profileGetSubEvents(ids[i], &sub, &n_sub));
+        collect(w, sub, n_sub, me, r);
+    }
+}
+
+static void read_record(const htp_world *w, Qnn_ProfileHandle_t p, record *r) {
+    const QnnProfile_EventId_t *ids = NULL;
+    uint32_t n = 0;
+    r->n = 0;
+    HTP_OK(w->qnn.profileGetEvents(p, &ids, &n));
+    collect(w, ids, n, UINT32_MAX, r);
+}
+
+static const event *find(const record *r, uint32_t type) {
+    for (uint32_t i = 0; i < r->n; i++)
+        if (r->e[i].type == type)
+            return &r->e[i];
+    return NULL;
+}
+
+static uint64_t value(const record *r, uint32_t type) {
+    const event *e = find(r, type);
+    if (!e)
+        fail_msg("no event %u", type);
+    return e->value;
+}
+
+static uint32_t count(const record *r, uint32_t type) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->n; i++)
+        n += r->e[i].type == type;
+    return n;
+}
+
+static const char *unit_text(uint32_t unit) {
+    static const char *const texts[] = {"-", "us", "bytes", "cycles", "count", "object", "none"};
+    return unit < 7 ? texts[unit] : "?";
+}
+
+// A node may be counted in microseconds, too, below 3004.
+static void check_node(const record *r, const event *e) {
+    uint32_t above = e->parent == UINT32_MAX ? 0 : r->e[e->parent].type;
+    const char *id = strstr(e->identifier, "OpId_");
+    assert_non_null(id);
+    char *end;
+    strtoul(id + 5, &end, 10);
+    assert_true(end > id + 5);
+    assert_string_equal(end, above == 3004 ? "" : " (cycles)");
+    assert_string_equal(unit_text(e->unit), above == 3004 ? "us" : "cycles");
+    assert_true(above == 3003 || above == 3004 || above == 6001);
+}
+
+static bool may_be_below(uint32_t above, uint32_t type) {
+    switch (above) {
+    case 3009:
+        return type >= 3006 && type <= 3008;
+    case 404:
+        return type >= 5001 && type <= 5004;
+    case 400:
+        return type == 405 || type == 600;
+    case 300:
+        return type == 600;
+    default:
+        return type == 404;
+    }
+}
+
+// Everything the table says about the events of a record of this level.
+static void check_record(const record *r, const char *level) {
+    for (uint32_t i = 0; i < r->n; i++) {
+        const event *e = &r->e[i];
+        const row *t = row_of(e->type);
+        if (!t)
+            fail_msg("event %u is not in the table", e->type);
+        if (!strstr(t->levels, level))
+            fail_msg("event %u at level %s, published for %s", e->type, level, t->levels);
+        if (e->parent != UINT32_MAX && !may_be_below(r->e[e->parent].type, e->type))
+            fail_msg("event %u below %u", e->type, r->e[e->parent].type);
+        if (e->type == 404) {
+            check_node(r, e);
+            continue;
+        }
+        assert_string_equal(unit_text(e->unit), t->unit);
+        assert_true(e->identifier[0]);
+        if (strcmp(t->identifier, "-") != 0)
+            assert_string_equal(e->identifier, t->identifier);
+        const event *outer = find(r, (uint32_t)strtoul(t->parent, NULL, 10));
+        if (outer && outer->unit == e->unit && e->parent == UINT32_MAX)
+            assert_true(e->value <= outer->value);
+    }
+}
+
+static void expect_types(const record *r, const uint32_t *types, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (count(r, types[i]) != 1)
+            fail_msg("event %u: %u times, expected once", types[i], count(r, types[i]));
+    assert_int_equal(r->n, n);
+}
+#define EXPECT(r, ...)                                                                             \
+    expect_types(r, (const uint32_t[]){__VA_ARGS__},                                               \
+                 sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
+
+// --- a graph and its runs
+
+#define ROWS 16u
+#define COLUMNS 1024u
+#define NODES 5u
+
+typedef struct model {
+    htp_world w;
+    chain c;
+    Qnn_ProfileHandle_t profile;
+    uint8_t x[ROWS * COLUMNS], y[ROWS * COLUMNS];
+    record r;
+} model;
+
+static model m;
+
+static void begin(QnnProfile_Level_t level) {
+    m.w = htp_begin(43);
+    HTP_OK(m.w.qnn.profileCreate(m.w.backend, level, &m.profile));
+    chain_build(&m.w.qnn, m.w.context, "g", NULL, ROWS, COLUMNS, NODES, &m.c);
+    chain_fill(m.x, sizeof m.x, 1);
+    htp_buffer(&m.c.x, m.x, sizeof m.x);
+    htp_buffer(&m.c.y, m.y, sizeof m.y);
+}
+
+static void finalize(void) {
+    HTP_OK(m.w.qnn.graphFinalize(m.c.graph, m.profile, NULL));
+    read_record(&m.w, m.profile, &m.r);
+}
+
+static void execute(void) {
+    memset(m.y, 0, sizeof m.y);
+    HTP_OK(m.w.qnn.graphExecute(m.c.graph, &m.c.x, 1, &m.c.y, 1, m.profile, NULL));
+    read_record(&m.w, m.profile, &m.r);
+    chain_check(&m.c, m.x, m.y, sizeof m.y);
+}
+
+static void end(void) {
+    HTP_OK(m.w.qnn.profileFree(m.profile));
+    htp_end(&m.w);
+}
+
+static void htp_prf_01_levels(void **state) {
+    (void)state;
+    htp_world w = htp_begin(0);
+    static const QnnProfile_Level_t good[] = {1, 2, 7001};
+    Qnn_ProfileHandle_t p;
+    for (int i = 0; i < 3; i++) {
+        HTP_OK(w.qnn.profileCreate(w.backend, good[i], &p));
+        HTP_OK(w.qnn.profileFree(p));
+    }
+    HTP_FAILS(w.qnn.profileCreate(w.backend, 0, &p), QNN_PROFILE_ERROR_INVALID_ARGUMENT);
+    HTP_FAILS(w.qnn.profileCreate(w.backend, 3, &p), QNN_PROFILE_ERROR_INVALID_ARGUMENT);
+    HTP_FAILS(w.qnn.profileCreate(w.backend, 1000, &p), QNN_PROFILE_ERROR_UNSUPPORTED);
+    HTP_FAILS(w.qnn.profileCreate(w.backend, 7002, &p), QNN_PROFILE_ERROR_UNSUPPORTED);
+    htp_end(&w);
+}
+
+static void htp_prf_02_basic_events_of_every_call(void **state) {
+    (void)state;
+    begin(QNN_PROFILE_LEVEL_BASIC);
+    finalize();
+    EXPECT(&m.r, 300, 2001, 2002, 2003);
+    check_record(&m.r, "basic");
+    execute();
+    EXPECT(&m.r, 400, 3001, 3002, 3004, 3009, 3010, 3011, 3012, 8001);
+    check_record(&m.r, "basic");
+    assert_int_equal(value(&m.r, 8001), 4);
+
+    Qnn_ContextBinarySize_t size = 0, written = 0;
+    HTP_OK(m.w.qnn.contextGetBinarySize(m.w.context, &size));
+    void *binary = malloc(size);
+    HTP_OK(m.w.qnn.contextGetBinary(m.w.context, binary, size, &written));
+    Qnn_ContextHandle_t loaded = NULL;
+    HTP_OK(m.w.qnn.contextCreateFromBinary(m.w.backend, m.w.device, NULL, binary, written, &loaded,
+                                           m.profile));
+    read_record(&m.w, m.profile, &m.r);
+    EXPECT(&m.r, 100, 1002, 1003, 1004);
+    check_record(&m.r, "basic");
+    HTP_OK(m.w.qnn.contextFree(loaded, m.profile));
+    read_record(&m.w, m.profile, &m.r);
+    EXPECT(&m.r, 500, 4001, 4002, 4003);
+    check_record(&m.r, "basic");
+    free(binary);
+    end();
+}
+
+static uint64_t now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
+
+static void htp_prf_03_each_time_lies_in_the_one_around_it(void **state) {
+    (void)state;
+    begin(QNN_PROFILE_LEVEL_DETAILED);
+    finalize();
+    assert_true(value(&m.r, 2003) <= value(&m.r, 2002));
+    assert_true(value(&m.r, 2002) <= value(&m.r, 2001));
+    assert_true(value(&m.r, 2001) <= value(&m.r, 300));
+    for (int i = 0; i < 20; i++) {
+        uint64_t start = now_us();
+        execute();
+        uint64_t around = now_us() - start;
+        check_record(&m.r, "detailed");
+        assert_true(value(&m.r, 400) <= around + 1);
+        assert_true(value(&m.r, 3001) <= value(&m.r, 400));
+        assert_true(value(&m.r, 3002) <= value(&m.r, 3001));
+        assert_true(value(&m.r, 3004) <= value(&m.r, 3002));
+        assert_true(value(&m.r, 3012) + value(&m.r, 3010) <= value(&m.r, 3004) + 1);
+        assert_true(value(&m.r, 3005) <= value(&m.r, 3012));
+        assert_true(value(&m.r, 3003) > 0);
+    }
+    end();
+}
+
+static void htp_prf_04_detailed_names_every_node(void **state) {
+    (void)state;
+    begin(QNN_PROFILE_LEVEL_DETAILED);
+    finalize();
+    execute();
+    check_record(&m.r, "detailed");
+    uint64_t sum = 0;
+    uint32_t n_cycles = 0, n_us = 0;
+    for (uint32_t i = 0; i < m.r.n; i++) {
+        const event *e = &m.r.e[i];
+        if (e->type != 404)
+            continue;
+        bool in_cycles = e->unit == QNN_PROFILE_EVENTUNIT_CYCLES;
+        sum += in_cycles ? e->value : 0;
+        n_cycles += in_cycles;
+        n_us += !in_cycles;
+    }
+    assert_int_equal(n_cycles, NODES + 3); // input, start and output
+    assert_int_equal(n_us, NODES);
+    assert_true(sum > 0 && sum <= value(&m.r, 3003));
+    uint32_t at = (uint32_t)(find(&m.r, 3003) - m.r.e) + 1;
+    assert_string_equal(m.r.e[at].identifier, "Input OpId_2 (cycles)");
+    assert_string_equal(m.r.e[at + 1].identifier, "OpId_0 (cycles)");
+    for (uint32_t i = 0; i < NODES; i++) {
+        char want[48];
+        snprintf(want, sizeof want, "add%u:OpId_%u (cycles)", i, i + 4);
+        assert_string_equal(m.r.e[at + 2 + i].identifier, want);
+        assert_true(m.r.e[at + 2 + i].value > 0);
+    }
+    assert_string_equal(m.r.e[at + 2 + NODES].identifier, "Output OpId_3 (cycles)");
+    end();
+}
+
+static char last_log[512];
+
+static void keep_line(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
+    (void)level;
+    (void)timestamp;
+    char line[512];
+    vsnprintf(line, sizeof line, fmt, args);
+    if (strstr(line, "profile:"))
+        memcpy(last_log, line, sizeof line);
+}
+
+static void htp_prf_05_cycles_are_measured_times_at_the_modelled_clock(void **state) {
+    (void)state;
+    htp_table qnn = htp_open();
+    Qnn_LogHandle_t log;
+    last_log[0] = '\0';
+    HTP_OK(qnn.logCreate(keep_line, QNN_LOG_LEVEL_INFO, &log));
+    m.w = (htp_world){.qnn = qnn};
+    HTP_OK(qnn.backendCreate(log, NULL, &m.w.backend));
+    HTP_OK(qnn.contextCreate(m.w.backend, NULL, NULL, &m.w.context));
+    HTP_OK(qnn.profileCreate(m.w.backend, QNN_PROFILE_LEVEL_DETAILED, &m.profile));
+    chain_build(&qnn, m.w.context, "g", NULL, ROWS, COLUMNS, NODES, &m.c);
+    htp_buffer(&m.c.x, m.x, sizeof m.x);
+    htp_buffer(&m.c.y, m.y, sizeof m.y);
+    HTP_OK(qnn.graphFinalize(m.c.graph, NULL, NULL));
+    execute();
+    double mhz = (double)qrn_htp_clock_hz() / 1e6;
+    double us = (double)value(&m.r, 3003) / mhz;
+    assert_true(us >= (double)value(&m.r, 3012) - 0.01);
+    assert_true(us < (double)value(&m.r, 3012) + 1.01);
+    assert_non_null(strstr(last_log, "measured"));
+    assert_non_null(strstr(last_log, "modelled clock"));
+    char hz[32];
+    snprintf(hz, sizeof hz, "%" PRIu64 " Hz", qrn_htp_clock_hz());
+    assert_non_null(strstr(last_log, hz));
+    end();
+    HTP_OK(qnn.logFree(log));
+}
+
+typedef struct late {
+    Qnn_ErrorHandle_t result;
+    pthread_t thread;
+} late;
+
+static void *execute_late(void *arg) {
+    late *l = arg;
+    l->result = m.w.qnn.graphExecute(m.c.graph, &m.c.x, 1, &m.c.y, 1, m.profile, NULL);
+    return NULL;
+}
+
+static void waiting_for_the_engine_is_measured(void **state) {
+    (void)state;
+    begin(QNN_PROFILE_LEVEL_BASIC);
+    finalize();
+    qrn_htp_turn mine = {.priority = 500};
+    assert_int_equal(qrn_htp_engine_take(&mine), QRN_OK);
+    late l = {0};
+    uint64_t start = now_us();
+    assert_int_equal(pthread_create(&l.thread, NULL, execute_late, &l), 0);
+    while (qrn_htp_engine_waiting() == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    uint64_t waiting = now_us();
+    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    uint64_t held = now_us() - waiting;
+    qrn_htp_engine_give(&mine);
+    pthread_join(l.thread, NULL);
+    uint64_t all = now_us() - start;
+    HTP_OK(l.result);
+    read_record(&m.w, m.profile, &m.r);
+    check_record(&m.r, "basic");
+    assert_true(value(&m.r, 3010) + 1 >= held);
+    assert_true(value(&m.r, 3010) <= all);
+    assert_true(value(&m.r, 3004) >= value(&m.r, 3010));
+    assert_true(value(&m.r, 3012) <= all - held + 1);
+    assert_int_equal(value(&m.r, 3009), 0);
+    end();
+}
+
+static void htp_prf_10_prf_13_linting(void **state) {
+    (void)state;
+    begin(LINTING);
+    finalize();
+    assert_int_equal(m.r.n, 0); // nothing is published for it
+    execute();
+    check_record(&m.r, "linting");
+    assert_null(find(&m.r, 3003));
+    assert_null(find(&m.r, 3004));
+    for (uint32_t type = 3001; type < 3012; type += type == 3002 ? 7 : 1)
+        assert_int_equal(count(&m.r, type), 1);
+    assert_int_equal(count(&m.r, 404), NODES + 3);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < m.r.n; i++) {
+        const event *e = &m.r.e[i];
+        if (e->type != 404)
+            continue;
+        assert_int_equal(m.r.e[e->parent].type, 6001);
+        bool node = strchr(e->identifier, ':') != NULL;
+        uint64_t seen[5] = {0};
+        for (uint32_t k = 1; k < 5; k++) {
+            assert_int_equal(m.r.e[i + k].parent, i);
+            assert_int_equal(m.r.e[i + k].type, 5000 + k);
+            seen[k] = m.r.e[i + k].value;
+        }
+        assert_true(seen[2] <= e->value);
+        assert_true(seen[3] <= seen[1]);
+        assert_int_equal(seen[4], node ? QRN_HTP_UNIT_HVX : 0);
+        sum += e->value + seen[1];
+    }
+    assert_int_equal(value(&m.r, 6001), sum);
+    end();
+}
+
+static void units_follow_the_kind_of_op(void **state) {
+    (void)state;
+    assert_int_equal(qrn_htp_op_units("Conv2d"), QRN_HTP_UNIT_HMX | QRN_HTP_UNIT_DMA);
+    assert_int_equal(qrn_htp_op_units("MatMul"), QRN_HTP_UNIT_HMX | QRN_HTP_UNIT_DMA);
+    assert_int_equal(qrn_htp_op_units("Softmax"), QRN_HTP_UNIT_HVX);
+    assert_int_equal(qrn_htp_op_units("Conv2dLike"), QRN_HTP_UNIT_HVX);
+}
+
+static void done(void *flag, Qnn_NotifyStatus_t status) {
+    HTP_OK(status.error);
+    atomic_store((atomic_bool *)flag, true);
+}
+
+static void the_queue_is_measured(void **state) {
+    (void)state;
+    begin(QNN_PROFILE_LEVEL_BASIC);
+    finalize();
+    qrn_htp_turn mine = {.priority = 500};
+    assert_int_equal(qrn_htp_engine_take(&mine), QRN_OK);
+    atomic_bool first = false, second = false;
+    Qnn_Tensor_t out[] = {m.c.y, m.c.y};
+    HTP_OK(m.w.qnn.graphExecuteAsync(m.c.graph, &m.c.x, 1, &out[0], 1, NULL, NULL, done, &first));
+    while (qrn_htp_engine_waiting() == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    HTP_OK(m.w.qnn.graphExecuteAsync(m.c.graph, &m.c.x, 1, &out[1], 1, m.profile, NULL, done,
+                                     &second));
+    nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+    qrn_htp_engine_give(&mine);
+    while (!atomic_load(&second))
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    read_record(&m.w, m.profile, &m.r);
+    check_record(&m.r, "basic");
+    assert_true(value(&m.r, 405) >= 3000);
+    assert_int_equal(m.r.e[find(&m.r, 405)->parent].type, 400);
+    end();
+}
+
+// --- op traces, read as docs/profiling.md describes them
+
+typedef struct reader {
+    const unsigned char *p, *end;
+} reader;
+
+static uint64_t take(reader *r, uint32_t bytes) {
+    uint64_t v = 0;
+    assert_true((size_t)(r->end - r->p) >= bytes);
+    for (uint32_t i = 0; i < bytes; i++)
+        v |= (uint64_t)r->p[i] << (8 * i);
+    r->p += bytes;
+    return v;
+}
+
+static void take_text(reader *r, char *out, size_t room) {
+    uint64_t n = take(r, 4);
+    assert_true(n < room && n <= (uint64_t)(r->end - r->p));
+    memcpy(out, r->p, n);
+    out[n] = '\0';
+    r->p += n;
+}
+
+static reader open_block(const event *e, const char *magic) {
+    assert_int_equal(e->unit, QNN_PROFILE_EVENTUNIT_OBJECT);
+    reader r = {e->object, (const unsigned char *)e->object + e->object_bytes};
+    assert_true(e->object_bytes > 12);
+    assert_memory_equal(r.p, magic, 8);
+    r.p += 8;
+    assert_int_equal(take(&r, 4), 1);
+    char name[64];
+    take_text(&r, name, sizeof name);
+    assert_string_equal(name, "g");
+    return r;
+}
+
+static void enable_optrace(void) {
+    QnnProfile_Config_t on = {.option = QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE,
+                              .enableOptrace = 1};
+    const QnnProfile_Config_t *configs[] = {&on, NULL};
+    HTP_OK(m.w.qnn.profileSetConfig(m.profile, configs));
+}
+
+static void read_schematic(const event *e) {
+    assert_string_equal(e->file, "g_schematic.bin");
+    reader r = open_block(e, "QRNSCHEM");
+    uint64_t n_values = take(&r, 4);
+    bool has_x = false;
+    char text[64];
+    for (uint64_t i = 0; i < n_values; i++) {
+        take(&r, 4);
+        uint64_t storage = take(&r, 4);
+        take(&r, 8);
+        uint64_t bytes = take(&r, 8);
+        take_text(&r, text, sizeof text);
+        has_x |= strcmp(text, "x") == 0 && storage == 2 && bytes == sizeof m.x;
+    }
+    assert_true(has_x);
+    assert_int_equal(take(&r, 4), NODES);
+    for (uint32_t i = 0; i < NODES; i++) {
+        char want[16];
+        snprintf(want, sizeof want, "add%u", i);
+        assert_int_equal(take(&r, 4), i + 4);
+        take_text(&r, text, sizeof text);
+        assert_string_equal(text, want);
+        take_text(&r, text, sizeof text);
+        assert_string_equal(text, "ElementWiseAdd");
+        uint64_t n_in = take(&r, 4);
+        assert_int_equal(n_in, 2);
+        assert_true(take(&r, 4) < n_values && take(&r, 4) < n_values);
+        assert_int_equal(take(&r, 4), 1);
+        assert_true(take(&r, 4) < n_values);
+    }
+    assert_ptr_equal(r.p, r.end);
+}
+
+static void read_trace(const event *e, uint64_t from_us, uint64_t to_us) {
+    reader r = open_block(e, "QRNTRACE");
+    uint64_t hz = take(&r, 8), last = 0;
+    assert_int_equal(hz, 1000000000);
+    assert_int_equal(take(&r, 4), NODES);
+    for (uint32_t i = 0; i < NODES; i++) {
+        assert_int_equal(take(&r, 4), i + 4);
+        assert_int_equal(take(&r, 4), 0);
+        uint64_t start = take(&r, 8), stop = take(&r, 8);
+        assert_true(start >= last && stop > start);
+        assert_true(start / 1000 >= from_us && stop / 1000 <= to_us);
+        last = stop;
+        assert_int_equal(take(&r, 8), 2 * sizeof m.x);
+        assert_int_equal(take(&r, 8), sizeof m.y);
+    }
+    assert_ptr_equal(r.p, r.end);
+}
+
+static void htp_otr_01_otr_04_trace_and_schematic(void **state) {
+    (void)state;
+    begin(QNN_PROFILE_LEVEL_DETAILED);
+    enable_optrace();
+    finalize();
+    check_record(&m.r, "detailed");
+    assert_int_equal(m.r.e[find(&m.r, 600)->parent].type, 300);
+    read_schematic(find(&m.r, 600));
+    uint64_t start = now_us();
+    execute();
+    uint64_t stop = now_us();
+    check_record(&m.r, "detailed");
+    assert_int_equal(m.r.e[find(&m.r, 600)->parent].type, 400);
+    read_trace(find(&m.r, 600), start, stop);
+    end();
+}
+
+static void htp_otr_03_traces_need_the_detailed_level(void **state) {
+    (void)state;
+    static const QnnProfile_Level_t levels[] = {QNN_PROFILE_LEVEL_BASIC, LINTING};
+    QnnProfile_Config_t on = {.option = QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE,
+                              .enableOptrace = 1};
+    const QnnProfile_Config_t *configs[] = {&on, NULL};
+    for (int i = 0; i < 2; i++) {
+        begin(levels[i]);
+        assert_int_not_equal(m.w.qnn.profileSetConfig(m.profile, configs), QNN_SUCCESS);
+        finalize();
+        execute();
+        assert_null(find(&m.r, 600));
+        end();
+    }
+    begin(QNN_PROFILE_LEVEL_DETAILED); // and it is off unless asked for
+    finalize();
+    execute();
+    assert_null(find(&m.r, 600));
+    end();
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2)
+        return 2;
+    table_file = argv[1];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(htp_prf_01_levels),
+        cmocka_unit_test(htp_prf_02_basic_events_of_every_call),
+        cmocka_unit_test(htp_prf_03_each_time_lies_in_the_one_around_it),
+        cmocka_unit_test(htp_prf_04_detailed_names_every_node),
+        cmocka_unit_test(htp_prf_05_cycles_are_measured_times_at_the_modelled_clock),
+        cmocka_unit_test(waiting_for_the_engine_is_measured),
+        cmocka_unit_test(htp_prf_10_prf_13_linting),
+        cmocka_unit_test(units_follow_the_kind_of_op),
+        cmocka_unit_test(the_queue_is_measured),
+        cmocka_unit_test(htp_otr_01_otr_04_trace_and_schematic),
+        cmocka_unit_test(htp_otr_03_traces_need_the_detailed_level),
+    };
+    return cmocka_run_group_tests(tests, read_table, NULL);
+}
