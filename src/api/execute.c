@@ -11,12 +11,8 @@
 
 #include <string.h>
 
-static uint32_t count_nodes(const qrn_api_graph *g) {
-    return g->runner ? qrn_runner_plan(g->runner)->n_nodes : g->ir->n_nodes;
-}
-
 static qrn_frame *new_frame(const qrn_api_graph *g) {
-    uint32_t n_nodes = count_nodes(g);
+    uint32_t n_nodes = g->n_plan_nodes;
     size_t report_words = (qrn_this_backend.report_bytes + 7) / 8;
     qrn_frame *f = qrn_calloc(
         sizeof(*f) + n_nodes * sizeof(qrn_node_time) + report_words * sizeof(uint64_t) +
@@ -111,12 +107,17 @@ qrn_status qrn_execution_run(qrn_execution *e) {
         r.report = opt.report = f->report;
     }
     uint64_t start = qrn_call_now_ns();
-    qrn_status s = qrn_this_backend.graph_execute(e->graph, f->io, &opt);
+    qrn_status entered = QRN_OK, s;
+    if (qrn_this_backend.graph_enter)
+        entered = qrn_this_backend.graph_enter(e->graph);
+    s = entered == QRN_OK ? qrn_this_backend.graph_execute(e->graph, f->io, &opt) : entered;
     r.backend_ns = qrn_call_now_ns() - start;
     if (s == QRN_OK || s == QRN_E_EARLY) {
         write_back(e);
         qrn_call_report(&e->call, &r);
     }
+    if (entered == QRN_OK && qrn_this_backend.graph_leave)
+        qrn_this_backend.graph_leave(e->graph);
     qrn_execution_drop(e);
     return s;
 }

@@ -104,6 +104,8 @@ qrn_status qrn_api_graph_list_io(qrn_api_graph *g) {
     qrn_free(g->io);
     g->io = io;
     g->n_io = n;
+    g->n_plan_nodes = p ? p->n_nodes : g->ir->n_nodes;
+    g->plan_dynamic = p && p->dynamic;
     return QRN_OK;
 }
 

@@ -163,6 +163,8 @@ typedef struct qrn_api_graph {
     qrn_runner *runner; // after finalize
     qrn_api_io *io;     // after finalize: application tensors in binding order
     uint32_t n_io;
+    uint32_t n_plan_nodes; // nodes that executions count
+    bool plan_dynamic;     // shapes of outputs come out of the execution
     struct qrn_frame *frames;        // idle call frames; guarded by the context's lock
     struct qrn_exec_buffer *buffers; // given out by prepareExecutionEnvironment
     const void **retired;            // data replaced by updates, still used by the runner

@@ -170,6 +170,10 @@ typedef struct qrn_backend {
 
     // Builds the executable form (g->runner or g->impl) of a validated graph.
     qrn_status (*graph_finalize)(struct qrn_api_graph *g, const qrn_compile_options *opt);
+    // (optional) Brackets an execution and all that follows from it: enter may refuse, and the
+    // executable form need only be there between the two.
+    qrn_status (*graph_enter)(struct qrn_api_graph *g);
+    void (*graph_leave)(struct qrn_api_graph *g);
     // Runs it: bindings in the order of the plan's io.
     qrn_status (*graph_execute)(struct qrn_api_graph *g, qrn_binding *io,
                                 const qrn_run_options *opt);

@@ -5,6 +5,7 @@
 #include "backend/htp/binary.h"
 #include "backend/htp/events.h"
 #include "backend/htp/execute.h"
+#include "backend/htp/group.h"
 #include "backend/htp/htp.h"
 #include "backend/htp/mem.h"
 #include "backend/htp/options.h"
@@ -86,7 +87,8 @@ static qrn_status context_create(qrn_api_context *c) {
 
 static qrn_status context_free(qrn_api_context *c) {
     qrn_mem_free_all(c); // handles need what is freed here
-    qrn_htp_session_end(c);
+    qrn_htp_session_close(c);
+    qrn_htp_group_leave(c);
     leave_context(c->backend, c->impl);
     qrn_htp_binary_drop(c->impl);
     qrn_free(c->impl);
@@ -185,10 +187,7 @@ static qrn_status graph_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run
     qrn_run_options o = *opt;
     o.pool = g->context->backend->pool;
     o.max_threads = qrn_htp_worker_limit(g);
-    QRN_TRY(qrn_htp_execute_begin(g));
-    qrn_status s = qrn_htp_run(g, io, &o);
-    qrn_htp_execute_end(g);
-    return s;
+    return qrn_htp_run(g, io, &o);
 }
 
 static const qrn_capability capabilities[] = {
@@ -236,6 +235,8 @@ const qrn_backend qrn_this_backend = {
     .op_check = qrn_htp_op_check,
     .library_check = qrn_htp_library_check,
     .graph_finalize = qrn_htp_graph_finalize,
+    .graph_enter = qrn_htp_graph_enter,
+    .graph_leave = qrn_htp_graph_leave,
     .graph_execute = graph_execute,
     .record = qrn_htp_record,
     .report_bytes = sizeof(qrn_htp_report),

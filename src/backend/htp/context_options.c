@@ -5,6 +5,7 @@
 // whole and only then taken.
 #include "backend/htp/group.h"
 #include "backend/htp/options.h"
+#include "backend/htp/session.h"
 
 #include "api/errors.h"
 
@@ -218,10 +219,13 @@ qrn_status qrn_htp_context_config(qrn_api_context *c, qrn_config_phase phase,
     for (size_t i = 0; i < n; i++)
         QRN_TRY(read_option(&r, custom[i]));
     QRN_TRY(qrn_htp_context_check(c, &r.o, phase));
+    QRN_TRY(qrn_htp_session_retain(c));
     qrn_htp_context_options old = impl->options;
     impl->options = r.o; // a group looks at them
     qrn_status s = join(c, &r);
     if (s != QRN_OK)
         impl->options = old;
+    else
+        qrn_htp_session_profile(c, old.dsp_memory_profiling);
     return s;
 }

@@ -140,6 +140,16 @@ qrn_status qrn_htp_group_check_graphs(qrn_api_context *c) {
     return s;
 }
 
+uint64_t qrn_htp_group_bytes(const qrn_api_context *c) {
+    const qrn_htp_group *g = qrn_htp_context_of(c)->group;
+    if (!g)
+        return 0;
+    pthread_mutex_lock(&lock);
+    uint64_t bytes = g->n_members == 1 ? g->spill_bytes + g->backup_bytes : 0;
+    pthread_mutex_unlock(&lock);
+    return bytes;
+}
+
 void qrn_htp_group_batch(const qrn_api_context *c, uint32_t multiple) {
     qrn_htp_group *g = qrn_htp_context_of(c)->group;
     if (!g || g->kind != QRN_HTP_GROUP_LIST || multiple < 2)

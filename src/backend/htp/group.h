@@ -39,6 +39,9 @@ void qrn_htp_group_leave(qrn_api_context *c);
 qrn_status qrn_htp_group_check_priority(const qrn_api_context *c, int priority);
 // Do the graphs of a context that was just loaded fit its group? (HTP-CTX-23, -25, HTP-DLBC-06)
 qrn_status qrn_htp_group_check_graphs(qrn_api_context *c);
+// Bytes of the buffers that a context brings into the session: those of its group when nobody else
+// has brought them yet.
+uint64_t qrn_htp_group_bytes(const qrn_api_context *c);
 // Tells of an execution with a multiple of the batch.
 void qrn_htp_group_batch(const qrn_api_context *c, uint32_t multiple);
 

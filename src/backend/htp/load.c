@@ -4,6 +4,7 @@
 // the same checks as addNode, so that kernels only ever see what validation accepted; then they are
 // compiled with the packed constants of the file, where they lie. No weight is read or copied.
 #include "backend/htp/binary.h"
+#include "backend/htp/session.h"
 
 #include "api/opconfig.h"
 #include "api/tensor.h"
@@ -203,7 +204,7 @@ static qrn_status load_all(qrn_api_context *c, const qrn_binary_source *source,
     set_context_options(impl->bin, &impl->options);
     for (uint32_t i = 0; i < impl->bin->n_graphs; i++)
         QRN_TRY(load_graph(c, &impl->bin->graphs[i], source));
-    return QRN_OK;
+    return qrn_htp_session_open(c);
 }
 
 // Combinations that the documents exclude (HTP-CBK-01, HTP-CBK-05).
@@ -236,7 +237,11 @@ static qrn_status hold_file(qrn_api_context *c, const qrn_binary_source *source,
     if (!impl->owned)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context binary of %llu bytes",
                         (unsigned long long)used_bytes);
-    memcpy(impl->owned, source->data, used_bytes);
+    impl->n_reads = 0;
+    for (uint64_t at = 0, n; at < used_bytes; at += n, impl->n_reads++) {
+        n = qrn_htp_read_bytes(used_bytes - at, impl->options.read_budget_mb);
+        memcpy((char *)impl->owned + at, (const char *)source->data + at, n);
+    }
     impl->file = impl->owned;
     return QRN_OK;
 }
@@ -267,7 +272,8 @@ void qrn_htp_binary_drop(qrn_htp_context *c) {
 
 qrn_status qrn_htp_binary_load(qrn_api_context *c, const qrn_binary_source *source) {
     qrn_htp_context *impl = qrn_htp_context_of(c);
-    qrn_htp_binary_drop(impl); // of an attempt whose graphs were given up
+    qrn_htp_session_close(c); // of an attempt whose graphs were given up
+    qrn_htp_binary_drop(impl);
     qrn_status s = hold_and_load(c, source);
     if (s != QRN_OK) {
         while (c->n_graphs)

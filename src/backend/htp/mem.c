@@ -9,6 +9,7 @@
 //                           a place in it; each context has its own
 //   CUSTOM, other kinds     buffers of the backend: kept, but no tensor can use them
 #include "backend/htp/mem.h"
+#include "backend/htp/session.h"
 
 #include "base/mem.h"
 
@@ -107,11 +108,18 @@ static qrn_status add_mapping(qrn_htp_context *c, int fd, const struct stat *st,
     qrn_htp_mapping *m = qrn_calloc(sizeof *m);
     if (!m)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a mapping");
+    qrn_status s = fd < 0 ? QRN_OK : qrn_htp_session_map(c->api, size_bytes);
+    if (s != QRN_OK) {
+        qrn_free(m);
+        return s;
+    }
     int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
     void *base = size_bytes > SIZE_MAX
                      ? MAP_FAILED
                      : mmap(NULL, (size_t)size_bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
     if (base == MAP_FAILED) {
+        if (fd >= 0)
+            qrn_htp_session_unmap(c->api, size_bytes);
         qrn_free(m);
         return QRN_FAIL(QRN_E_MAPPING,
                         "memory: %" PRIu64 " bytes of file descriptor %d cannot be mapped for "
@@ -135,6 +143,8 @@ static void release_mapping(qrn_htp_context *c, qrn_htp_mapping *m) {
     while (*at != m)
         at = &(*at)->next;
     *at = m->next;
+    if (m->fd >= 0)
+        qrn_htp_session_unmap(c->api, m->size_bytes);
     munmap(m->base, (size_t)m->size_bytes);
     qrn_free(m);
 }

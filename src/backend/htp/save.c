@@ -161,7 +161,7 @@ static qrn_status save_graph(saving *s, const qrn_api_graph *g, qrn_bin_graph *o
     const qrn_plan *p = qrn_runner_plan(g->runner);
     out->name = g->ir->name;
     out->priority = g->priority;
-    out->arena_bytes = p->arena_bytes;
+    out->arena_bytes = qrn_htp_graph_of(g)->sizes.live_bytes; // the same on every machine
     find_kept(s, g, p);
     qrn_htp_graph_options options = qrn_htp_graph_of(g)->options;
     if (options.vtcm_max) // which is how much

@@ -4,18 +4,359 @@
 #include "backend/htp/session.h"
 
 #include "backend/htp/group.h"
+#include "backend/htp/properties.h"
+#include "backend/htp/switch.h"
+#include "base/mem.h"
+#include "binary/binary.h"
 
-qrn_status qrn_htp_execute_begin(qrn_api_graph *g) {
+#include <string.h>
+
+typedef struct session {
+    qrn_api_context *context;
+    uint32_t number;
+    uint64_t bytes;       // in the address space: base, I/O and loaded graphs
+    uint64_t io_bytes;    // part of them that is set aside for I/O
+    uint64_t io_mapped;   // buffers in that part
+    bool heap_first;      // no other context had its heap profiled
+    uint64_t heap_before; // bytes in use before it
+    bool started;         // loading a graph takes room by itself
+    bool switching;
+    pthread_mutex_t lock; // guards the switch and what it loads; before that of the space
+    qrn_switch sw;
+    qrn_switch_graph graphs[];
+} session;
+
+static pthread_mutex_t space_lock = PTHREAD_MUTEX_INITIALIZER;
+static qrn_htp_space space; // all zero until first used
+static uint32_t n_profiled; // living sessions whose heap is profiled; guarded by space_lock
+
+qrn_htp_space *qrn_htp_session_space(void) {
+    if (!space.limit)
+        qrn_htp_space_init(&space, 0, 0);
+    return &space;
+}
+
+static session *session_of(const qrn_api_context *c) { return qrn_htp_context_of(c)->session; }
+
+// --- sizes
+
+// A graph while it is loaded: constants of its own, and the intermediate data of an execution.
+static uint64_t graph_bytes(const qrn_htp_context *c, uint32_t i) {
+    const qrn_bin_graph *g = &c->bin->graphs[i];
+    return g->const_bytes - g->shared_bytes + g->arena_bytes;
+}
+
+// Constants that graphs share are there as long as the context (HTP-CTX-21), and so are the buffers
+// of its group, once.
+static uint64_t base_bytes(const qrn_htp_context *c) {
+    uint64_t shared = 0;
+    for (uint32_t i = 0; i < c->bin->n_graphs; i++)
+        shared = c->bin->graphs[i].shared_bytes > shared ? c->bin->graphs[i].shared_bytes : shared;
+    return shared + qrn_htp_group_bytes(c->api);
+}
+
+static uint64_t all_io_bytes(const qrn_htp_context *c) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < c->bin->n_graphs; i++)
+        sum += c->bin->graphs[i].io_bytes;
+    return sum;
+}
+
+// --- loading and unloading
+
+static qrn_status load_graph(void *ctx, uint32_t i) {
+    session *s = ctx;
+    qrn_api_graph *g = s->context->graphs[i];
+    if (s->started) {
+        pthread_mutex_lock(&space_lock);
+        qrn_status fit = qrn_htp_space_map(&space, s->number, s->graphs[i].size_bytes);
+        pthread_mutex_unlock(&space_lock);
+        if (fit != QRN_OK)
+            return QRN_E_MEM;
+        s->bytes += s->graphs[i].size_bytes;
+    }
+    if (g->runner)
+        return QRN_OK;
+    const qrn_compile_options opt = {0};
+    QRN_TRY(qrn_htp_graph_finalize(g, &opt));
+    qrn_runner_finish(g->runner, NULL, NULL);
+    return QRN_OK;
+}
+
+static void unload_graph(void *ctx, uint32_t i) {
+    session *s = ctx;
+    qrn_runner_destroy(s->context->graphs[i]->runner);
+    s->context->graphs[i]->runner = NULL;
+    pthread_mutex_lock(&space_lock);
+    qrn_htp_space_release(&space, s->number, s->graphs[i].size_bytes);
+    pthread_mutex_unlock(&space_lock);
+    s->bytes -= s->graphs[i].size_bytes;
+}
+
+static uint32_t find_graph(const session *s, const char *name) {
+    uint32_t i = 0;
+    while (i < s->sw.n_graphs && strcmp(s->graphs[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+static qrn_status retain(session *s) {
+    char *const *names = s->context->retention_order;
+    uint32_t n = 0;
+    while (names && names[n])
+        n++;
+    uint32_t *order = qrn_calloc((n + 1u) * sizeof(*order));
+    if (!order)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for GRAPH_RETENTION_ORDER");
+    qrn_status st = QRN_OK;
+    for (uint32_t i = 0; i < n && st == QRN_OK; i++) {
+        order[i] = find_graph(s, names[i]);
+        if (order[i] == s->sw.n_graphs || s->graphs[order[i]].disabled)
+            st = QRN_FAIL(QRN_E_CONFIG,
+                          "GRAPH_RETENTION_ORDER: the context has no enabled graph '%s'", names[i]);
+    }
+    if (st == QRN_OK)
+        qrn_switch_retain(&s->sw, order, n);
+    qrn_free(order);
+    return st;
+}
+
+qrn_status qrn_htp_session_retain(qrn_api_context *c) {
+    session *s = session_of(c);
+    if (!s || !s->switching)
+        return QRN_OK;
+    pthread_mutex_lock(&s->lock);
+    qrn_status st = retain(s);
+    pthread_mutex_unlock(&s->lock);
+    return st;
+}
+
+void qrn_htp_session_profile(qrn_api_context *c, bool was_on) {
+    if (!session_of(c))
+        return;
+    pthread_mutex_lock(&space_lock);
+    n_profiled += (uint32_t)qrn_htp_context_of(c)->options.dsp_memory_profiling - (uint32_t)was_on;
+    pthread_mutex_unlock(&space_lock);
+}
+
+// --- opening
+
+static void list_graphs(session *s) {
+    const qrn_api_context *c = s->context;
+    const qrn_htp_context *impl = qrn_htp_context_of(c);
+    for (uint32_t i = 0; i < c->n_graphs; i++)
+        s->graphs[i] = (qrn_switch_graph){.name = c->graphs[i]->ir->name,
+                                          .size_bytes = graph_bytes(impl, i),
+                                          .disabled = c->enable_graphs != NULL,
+                                          .rank = QRN_SWITCH_NOT_KEPT};
+    s->sw = (qrn_switch){.graphs = s->graphs,
+                         .n_graphs = c->n_graphs,
+                         .room_bytes = QRN_HTP_SESSION_BYTES,
+                         .load = load_graph,
+                         .unload = unload_graph,
+                         .ctx = s};
+    for (uint32_t k = 0; c->enable_graphs && c->enable_graphs[k]; k++) {
+        uint32_t i = find_graph(s, c->enable_graphs[k]);
+        if (i < c->n_graphs) // else the API layer complains
+            s->graphs[i].disabled = false;
+    }
+}
+
+// The first enabled graph by the client's list, or the first one of the binary (HTP-GSW-02).
+static uint32_t first_graph(const session *s) {
+    char *const *names = s->context->enable_graphs;
+    uint32_t i = names && names[0] ? find_graph(s, names[0]) : 0;
+    return i < s->sw.n_graphs ? i : 0;
+}
+
+// Bytes of the graphs that are there at the start.
+static uint64_t initial_bytes(const session *s) {
+    uint64_t kept = 0, all = 0;
+    for (uint32_t i = 0; i < s->sw.n_graphs; i++) {
+        all += s->graphs[i].disabled ? 0 : s->graphs[i].size_bytes;
+        kept += s->graphs[i].rank != QRN_SWITCH_NOT_KEPT ? s->graphs[i].size_bytes : 0;
+    }
+    if (!s->switching)
+        return all;
+    return kept ? kept : s->graphs[first_graph(s)].size_bytes;
+}
+
+static qrn_status place(session *s) {
+    const qrn_htp_context *c = qrn_htp_context_of(s->context);
+    qrn_htp_place at = {0};
+    s->io_bytes = c->options.io_mem_estimation ? all_io_bytes(c) : 0;
+    uint64_t bytes = base_bytes(c) + s->io_bytes + initial_bytes(s);
+    pthread_mutex_lock(&space_lock);
+    s->heap_before = qrn_htp_space_used(qrn_htp_session_space());
+    qrn_status st = qrn_htp_space_place(&space, bytes, &at);
+    if (st == QRN_OK) {
+        s->heap_first = c->options.dsp_memory_profiling && n_profiled == 0;
+        n_profiled += c->options.dsp_memory_profiling;
+        s->number = at.session;
+        s->bytes = bytes;
+    }
+    pthread_mutex_unlock(&space_lock);
+    if (st == QRN_E_MEM && s->switching && s->context->retention_order)
+        return QRN_E_BINARY; // the list must be shortened (HTP-MGS-02)
+    return st;
+}
+
+// Everything is compiled by now; what is not to be there goes.
+static qrn_status start(session *s) {
+    QRN_TRY(qrn_switch_start(&s->sw, first_graph(s)));
+    for (uint32_t i = 0; i < s->sw.n_graphs; i++) {
+        if (s->graphs[i].loaded)
+            continue;
+        qrn_runner_destroy(s->context->graphs[i]->runner);
+        s->context->graphs[i]->runner = NULL;
+    }
+    s->started = true;
+    return QRN_OK;
+}
+
+qrn_status qrn_htp_session_open(qrn_api_context *c) {
+    QRN_TRY(qrn_htp_group_check_graphs(c));
+    session *s = qrn_calloc(sizeof *s + c->n_graphs * sizeof *s->graphs);
+    if (!s)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a context");
+    s->context = c;
+    s->switching = c->persistent_binary && c->memory_limit_mb; // HTP-GSW-01
+    list_graphs(s);
+    qrn_status st = s->switching ? retain(s) : QRN_OK;
+    if (st == QRN_OK)
+        st = place(s);
+    if (st != QRN_OK) {
+        qrn_free(s);
+        return st;
+    }
+    pthread_mutex_init(&s->lock, NULL);
+    qrn_htp_context_of(c)->session = s;
+    st = s->switching ? start(s) : QRN_OK;
+    if (st != QRN_OK)
+        qrn_htp_session_close(c);
+    return st;
+}
+
+void qrn_htp_session_close(qrn_api_context *c) {
+    session *s = session_of(c);
+    if (s) {
+        pthread_mutex_lock(&space_lock);
+        qrn_htp_space_release(&space, s->number, s->bytes);
+        n_profiled -= qrn_htp_context_of(c)->options.dsp_memory_profiling;
+        pthread_mutex_unlock(&space_lock);
+        pthread_mutex_destroy(&s->lock);
+        qrn_free(s);
+        qrn_htp_context_of(c)->session = NULL;
+    }
+}
+
+// --- executing
+
+// Room for loaded graphs: what others leave in the session.
+static void update_room(session *s) {
+    pthread_mutex_lock(&space_lock);
+    uint64_t others = space.used_bytes[s->number] - qrn_switch_loaded_bytes(&s->sw);
+    s->sw.room_bytes = QRN_HTP_SESSION_BYTES - others;
+    pthread_mutex_unlock(&space_lock);
+}
+
+static uint32_t number_of(const qrn_api_graph *g) {
+    uint32_t i = 0;
+    while (g->context->graphs[i] != g)
+        i++;
+    return i;
+}
+
+qrn_status qrn_htp_graph_enter(qrn_api_graph *g) {
     bool loaded = g->context->from_binary; // the option is stored, but was meant for the preparer
     if (!loaded && qrn_htp_context_of(g->context)->options.prepare_only)
         return QRN_FAIL(QRN_E_NOT_PERMITTED,
                         "graph '%s': its context was made with PREPARE_ONLY; save it as a binary "
                         "and execute that",
                         g->ir->name);
+    session *s = session_of(g->context);
+    if (s && s->switching) {
+        pthread_mutex_lock(&s->lock);
+        update_room(s);
+        qrn_status st = qrn_switch_enter(&s->sw, number_of(g));
+        pthread_mutex_unlock(&s->lock);
+        QRN_TRY(st);
+    }
     atomic_store(&qrn_htp_graph_of(g)->executed, true);
     return QRN_OK;
 }
 
-void qrn_htp_execute_end(qrn_api_graph *g) { (void)g; }
+void qrn_htp_graph_leave(qrn_api_graph *g) {
+    session *s = session_of(g->context);
+    if (!s || !s->switching)
+        return;
+    pthread_mutex_lock(&s->lock);
+    qrn_switch_leave(&s->sw, number_of(g));
+    pthread_mutex_unlock(&s->lock);
+}
 
-void qrn_htp_session_end(qrn_api_context *c) { qrn_htp_group_leave(c); }
+// --- buffers of clients
+
+qrn_status qrn_htp_session_map(const qrn_api_context *c, uint64_t bytes) {
+    session *s = session_of(c);
+    if (!s)
+        return QRN_OK;
+    pthread_mutex_lock(&space_lock);
+    uint64_t before = s->io_mapped < s->io_bytes ? s->io_bytes - s->io_mapped : 0;
+    qrn_status st = QRN_OK;
+    if (bytes > before)
+        st = qrn_htp_space_map(&space, s->number, bytes - before);
+    if (st == QRN_OK)
+        s->io_mapped += bytes;
+    pthread_mutex_unlock(&space_lock);
+    return st;
+}
+
+void qrn_htp_session_unmap(const qrn_api_context *c, uint64_t bytes) {
+    session *s = session_of(c);
+    if (!s)
+        return;
+    pthread_mutex_lock(&space_lock);
+    uint64_t beyond = s->io_mapped > s->io_bytes ? s->io_mapped - s->io_bytes : 0;
+    s->io_mapped -= bytes;
+    qrn_htp_space_release(&space, s->number, bytes < beyond ? bytes : beyond);
+    pthread_mutex_unlock(&space_lock);
+}
+
+uint64_t qrn_htp_read_bytes(uint64_t left, uint64_t budget_mb) {
+    if (!budget_mb || budget_mb > left >> 20)
+        return left;
+    return budget_mb << 20;
+}
+
+// --- the heap
+
+bool qrn_htp_heap_before(const qrn_api_context *c, uint64_t *bytes) {
+    const session *s = session_of(c);
+    if (!s || !s->heap_first)
+        return false;
+    *bytes = s->heap_before;
+    return true;
+}
+
+bool qrn_htp_heap_after(const qrn_api_context *c, uint64_t *bytes) {
+    const session *s = session_of(c);
+    if (!s || !qrn_htp_context_of(c)->options.dsp_memory_profiling)
+        return false;
+    pthread_mutex_lock(&space_lock);
+    bool last = n_profiled == 1;
+    *bytes = qrn_htp_space_used(&space) - s->bytes;
+    pthread_mutex_unlock(&space_lock);
+    return last;
+}
+
+bool qrn_htp_session_get(const qrn_api_context *c, qrn_htp_session_info *info) {
+    const session *s = session_of(c);
+    if (!s)
+        return false;
+    *info = (qrn_htp_session_info){.session = s->number,
+                                   .bytes = s->bytes,
+                                   .io_reserved = s->io_bytes,
+                                   .sw = s->switching ? &s->sw : NULL};
+    return true;
+}
