@@ -50,8 +50,18 @@ typedef struct qrn_bin_graph {
     uint64_t arena_bytes;   // most intermediate data at a time
 } qrn_bin_graph;
 
+// What a file holds; the numbers of parts are those of the API's section types.
+typedef enum qrn_bin_part {
+    QRN_BIN_WHOLE = 0,        // a context
+    QRN_BIN_UPDATEABLE = 1,   // data and encodings of updateable tensors, no nodes
+    QRN_BIN_UPDATE_DATA = 2,  // their data; the encodings do not count
+    QRN_BIN_UPDATE_QUANT = 3, // their encodings
+    QRN_BIN_PART_COUNT
+} qrn_bin_part;
+
 typedef struct qrn_bin {
     uint32_t version_major, version_minor;
+    uint32_t part;                        // qrn_bin_part
     uint32_t core_api[3], backend_api[3]; // versions of the API it was made with
     uint32_t backend_id;
     uint32_t soc_id, arch; // 0: none was chosen

@@ -23,8 +23,9 @@ enum {
     QRN_BIN_AT_MINOR = 12,
     QRN_BIN_AT_FILE_BYTES = 16,
     QRN_BIN_AT_SECTIONS = 24,
-    QRN_BIN_AT_CRC = 28, // of the header with 0 in this place, then the section table
-    QRN_BIN_AT_ZERO = 32 // from here to the end of the header
+    QRN_BIN_AT_CRC = 28,  // of the header with 0 in this place, then the section table
+    QRN_BIN_AT_PART = 32, // qrn_bin_part
+    QRN_BIN_AT_ZERO = 36  // from here to the end of the header
 };
 
 typedef enum qrn_bin_section_type {

@@ -69,6 +69,8 @@ static qrn_status check_table(const file *f) {
     crc = qrn_crc32(crc, f->data + QRN_BIN_AT_CRC + 4, bytes - QRN_BIN_AT_CRC - 4);
     if (crc != qrn_load_u32(f->data + QRN_BIN_AT_CRC))
         return damaged(QRN_BIN_AT_CRC, "checksum of the header");
+    if (qrn_load_u32(f->data + QRN_BIN_AT_PART) >= QRN_BIN_PART_COUNT)
+        return damaged(QRN_BIN_AT_PART, "unknown contents");
     for (uint32_t i = QRN_BIN_AT_ZERO; i < QRN_BIN_HEADER_BYTES; i++)
         if (f->data[i])
             return damaged(i, "a reserved byte is not 0");
@@ -262,6 +264,7 @@ static qrn_status read_all(const file *f, const places *p, qrn_bin *b) {
     }
     b->version_major = QRN_BIN_VERSION_MAJOR;
     b->version_minor = QRN_BIN_VERSION_MINOR;
+    b->part = qrn_load_u32(f->data + QRN_BIN_AT_PART);
     b->weights_offset = f->weights.offset;
     b->weights_bytes = f->weights.size_bytes;
     b->shared_offset = f->shared.offset;

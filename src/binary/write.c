@@ -22,7 +22,7 @@ typedef struct draft {
     qrn_constants constants;
     qrn_out info, *graphs;
     section *sections;
-    uint32_t n_graphs, n_sections;
+    uint32_t n_graphs, n_sections, part;
     uint64_t file_bytes;
 } draft;
 
@@ -78,6 +78,7 @@ static qrn_status check(const qrn_bin *b) {
 
 static qrn_status fill_draft(const qrn_bin *b, const qrn_bin_ids *ids, draft *d) {
     d->n_graphs = b->n_graphs;
+    d->part = b->part;
     d->graphs = qrn_calloc((b->n_graphs + 1) * sizeof *d->graphs);
     if (!d->graphs)
         return no_memory();
@@ -123,6 +124,7 @@ static void fill_header(const draft *d, unsigned char *file) {
     qrn_store_u32(file + QRN_BIN_AT_MINOR, QRN_BIN_VERSION_MINOR);
     qrn_store_u64(file + QRN_BIN_AT_FILE_BYTES, d->file_bytes);
     qrn_store_u32(file + QRN_BIN_AT_SECTIONS, d->n_sections);
+    qrn_store_u32(file + QRN_BIN_AT_PART, d->part);
     size_t bytes = QRN_BIN_HEADER_BYTES + (size_t)d->n_sections * QRN_BIN_SECTION_BYTES;
     qrn_store_u32(file + QRN_BIN_AT_CRC, qrn_crc32(0, file, bytes));
 }

@@ -247,6 +247,10 @@ const qrn_backend qrn_this_backend = {
     .binary_write = qrn_htp_binary_write,
     .binary_load = qrn_htp_binary_load,
     .binary_validate = qrn_htp_binary_validate,
+    .section_size = qrn_htp_section_size,
+    .section_write = qrn_htp_section_write,
+    .section_apply = qrn_htp_section_apply,
+    .section_update = qrn_htp_section_update,
 };
 
 Qnn_ErrorHandle_t QnnInterface_getProviders(const QnnInterface_t ***providerList,

@@ -17,6 +17,9 @@ static qrn_status check_maker(const qrn_bin *b) {
         return QRN_FAIL(QRN_E_BINARY_CONFIG,
                         "context binary made by backend %u, this is backend %u", b->backend_id,
                         qrn_this_backend.id);
+    if (b->part != QRN_BIN_WHOLE)
+        return QRN_FAIL(QRN_E_BINARY,
+                        "a section of a context binary: it is applied to a context, not loaded");
     if (b->n_graphs == 0 || b->n_tensors)
         return QRN_FAIL(QRN_E_BINARY, "context binary of %u graphs and %u context tensors",
                         b->n_graphs, b->n_tensors);

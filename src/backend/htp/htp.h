@@ -101,6 +101,7 @@ typedef struct qrn_htp_graph {
     void *user_ops;         // nodes of op packages (backend/package/package.h)
     qrn_htp_sizes sizes;    // once it is finalized
     qrn_packed_list packed; // constants that came with a binary
+    bool section_applied;   // the updateable tensors were replaced since loading
     atomic_bool executed;   // once: HVX threads are settled (HTP-HVX-03)
     // Account of application tensors (execute.h): bytes that buffers for them take, and bytes that
     // were copied from and to them.

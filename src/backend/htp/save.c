@@ -13,6 +13,8 @@
 // One save: everything is made in the arena of the qrn_bin and points at what the context holds.
 typedef struct saving {
     const qrn_api_context *context;
+    const qrn_api_graph *only; // NULL: all graphs
+    uint32_t part;             // qrn_bin_part
     qrn_bin *bin;
     uint8_t *keep; // by tensor id: own data goes into the file
 } saving;
@@ -157,6 +159,24 @@ static bool save_packed(const saving *s, const qrn_plan *p, qrn_bin_graph *out) 
     return list != NULL;
 }
 
+// Of a section: the updateable tensors, with what may be updated of them.
+static qrn_status save_updateable(const saving *s, const qrn_api_graph *g, qrn_bin_graph *out) {
+    out->name = g->ir->name;
+    out->priority = g->priority;
+    out->tensors = qrn_arena_alloc(s->bin->arena, g->ir->n_tensors * sizeof(qrn_tensor *));
+    for (uint32_t i = 0; out->tensors && i < g->ir->n_tensors; i++) {
+        if (!g->ir->tensors[i]->updateable)
+            continue;
+        qrn_tensor *t = qrn_arena_copy(s->bin->arena, g->ir->tensors[i], sizeof *t);
+        if (!t)
+            return no_memory();
+        if (s->part == QRN_BIN_UPDATE_QUANT)
+            t->data = NULL;
+        out->tensors[out->n_tensors++] = t;
+    }
+    return out->tensors ? QRN_OK : no_memory();
+}
+
 static qrn_status save_graph(saving *s, const qrn_api_graph *g, qrn_bin_graph *out) {
     const qrn_plan *p = qrn_runner_plan(g->runner);
     out->name = g->ir->name;
@@ -196,39 +216,64 @@ static qrn_status describe(saving *s) {
     b->graphs = qrn_arena_alloc(b->arena, c->n_graphs * sizeof *b->graphs);
     if (!s->keep || !b->graphs || !list_context_options(s, &qrn_htp_context_of(c)->options))
         return no_memory();
-    for (uint32_t i = 0; i < c->n_graphs; i++)
-        QRN_TRY(save_graph(s, c->graphs[i], &b->graphs[b->n_graphs++]));
+    for (uint32_t i = 0; i < c->n_graphs; i++) {
+        const qrn_api_graph *g = c->graphs[i];
+        qrn_bin_graph *to = &b->graphs[b->n_graphs];
+        if (s->only && s->only != g)
+            continue;
+        QRN_TRY(s->part == QRN_BIN_WHOLE ? save_graph(s, g, to) : save_updateable(s, g, to));
+        if (s->part == QRN_BIN_WHOLE || to->n_tensors)
+            b->n_graphs++;
+    }
+    if (b->n_graphs == 0)
+        return QRN_FAIL(QRN_E_NOT_FOUND, "there are no updateable tensors in %s%s",
+                        s->only ? "graph " : "the context", s->only ? s->only->ir->name : "");
     return QRN_OK;
 }
 
-static qrn_status begin(const qrn_api_context *c, qrn_bin **out) {
+static qrn_status begin(saving *s) {
     qrn_arena *arena = qrn_arena_create();
-    saving s = {.context = c, .bin = arena ? qrn_arena_alloc(arena, sizeof(qrn_bin)) : NULL};
-    if (!s.bin) {
+    s->bin = arena ? qrn_arena_alloc(arena, sizeof(qrn_bin)) : NULL;
+    if (!s->bin) {
         qrn_arena_destroy(arena);
         return no_memory();
     }
-    s.bin->arena = arena;
-    qrn_status st = describe(&s);
+    s->bin->arena = arena;
+    s->bin->part = s->part;
+    qrn_status st = describe(s);
     if (st != QRN_OK)
         qrn_arena_destroy(arena);
-    else
-        *out = s.bin;
+    return st;
+}
+
+static qrn_status size_of(saving *s, uint64_t *size) {
+    QRN_TRY(begin(s));
+    qrn_status st = qrn_bin_size(s->bin, size);
+    qrn_bin_close(s->bin);
+    return st;
+}
+
+static qrn_status write_to(saving *s, void *buf, uint64_t size, uint64_t *written) {
+    QRN_TRY(begin(s));
+    qrn_status st = qrn_bin_write(s->bin, buf, size, written);
+    qrn_bin_close(s->bin);
     return st;
 }
 
 qrn_status qrn_htp_binary_size(qrn_api_context *c, uint64_t *size) {
-    qrn_bin *b = NULL;
-    QRN_TRY(begin(c, &b));
-    qrn_status s = qrn_bin_size(b, size);
-    qrn_bin_close(b);
-    return s;
+    return size_of(&(saving){.context = c}, size);
 }
 
 qrn_status qrn_htp_binary_write(qrn_api_context *c, void *buf, uint64_t size, uint64_t *written) {
-    qrn_bin *b = NULL;
-    QRN_TRY(begin(c, &b));
-    qrn_status s = qrn_bin_write(b, buf, size, written);
-    qrn_bin_close(b);
-    return s;
+    return write_to(&(saving){.context = c}, buf, size, written);
+}
+
+qrn_status qrn_htp_section_size(qrn_api_context *c, qrn_api_graph *g, uint32_t section,
+                                uint64_t *size) {
+    return size_of(&(saving){.context = c, .only = g, .part = section}, size);
+}
+
+qrn_status qrn_htp_section_write(qrn_api_context *c, qrn_api_graph *g, uint32_t section, void *buf,
+                                 uint64_t size, uint64_t *written) {
+    return write_to(&(saving){.context = c, .only = g, .part = section}, buf, size, written);
 }

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+//
+// Sections of context binaries: after applying one, results are to the bit those of a graph that
+// was built with the new values.
+#include "binary_model.h"
+
+#include "api/objects.h"
+#include "backend/htp/htp.h"
+#include "binary/binary.h"
+
+#define OTHER_SEED 99u
+
+// A finalized network with updateable weights of its last layer.
+static htp_world begin_updateable(uint32_t seed, net *m) {
+    htp_world w = htp_begin(0);
+    *m = (net){.updateable = true, .seed = seed};
+    net_build(&w.qnn, w.context, "net", NULL, m);
+    HTP_OK(w.qnn.graphFinalize(m->graph, NULL, NULL));
+    return w;
+}
+
+static blob section_of(const htp_world *w, Qnn_GraphHandle_t g, QnnContext_SectionType_t type) {
+    Qnn_ContextBinarySize_t size = 0, written = 0;
+    HTP_OK(w->qnn.contextGetBinarySectionSize(w->context, g, type, &size));
+    blob b = blob_alloc(size);
+    QnnContext_Buffer_t buffer = {
+        .version = QNN_CONTEXT_BUFFER_VERSION_1,
+        .v1 = {.memType = QNN_CONTEXTMEMTYPE_RAW, .binaryBuf = {b.data, size}}};
+    HTP_OK(w->qnn.contextGetBinarySection(w->context, g, type, &buffer, &written, NULL, NULL));
+    assert_int_equal(written, size);
+    return b;
+}
+
+static Qnn_ErrorHandle_t apply(const htp_world *w, Qnn_GraphHandle_t g,
+                               QnnContext_SectionType_t type, const blob *b) {
+    QnnContext_Buffer_t buffer = {
+        .version = QNN_CONTEXT_BUFFER_VERSION_1,
+        .v1 = {.memType = QNN_CONTEXTMEMTYPE_RAW, .binaryBuf = {b->data, b->size}}};
+    return w->qnn.contextApplyBinarySection(w->context, g, type, &buffer, NULL, NULL);
+}
+
+// Two networks that differ in the updateable weights, as sections, results and a binary.
+typedef struct pair {
+    blob file;        // of the first
+    blob sections[2]; // of both
+    uint8_t out[2][NET_OUT_BYTES];
+} pair;
+
+static pair make_pair(QnnContext_SectionType_t type) {
+    pair p;
+    for (int i = 0; i < 2; i++) {
+        net m;
+        htp_world w = begin_updateable(i ? OTHER_SEED : 0, &m);
+        net_run(&w.qnn, &m, p.out[i]);
+        p.sections[i] = section_of(&w, m.graph, type);
+        if (i == 0)
+            p.file = blob_of(&w.qnn, w.context);
+        htp_end(&w);
+    }
+    assert_memory_not_equal(p.out[0], p.out[1], NET_OUT_BYTES);
+    return p;
+}
+
+static void free_pair(pair *p) {
+    free(p->file.data);
+    free(p->sections[0].data);
+    free(p->sections[1].data);
+}
+
+static htp_world load(const pair *p, net *m) {
+    htp_world w = htp_bare(0);
+    HTP_OK(w.qnn.contextCreateFromBinary(w.backend, w.device, NULL, p->file.data, p->file.size,
+                                         &w.context, NULL));
+    *m = net_of(&w.qnn, w.context, "net");
+    return w;
+}
+
+static void expect(const htp_world *w, net *m, const uint8_t want[NET_OUT_BYTES]) {
+    uint8_t out[NET_OUT_BYTES];
+    net_run(&w->qnn, m, out);
+    assert_memory_equal(out, want, NET_OUT_BYTES);
+}
+
+static void applied_weights_are_those_of_the_other_graph(void **state) {
+    (void)state;
+    const QnnContext_SectionType_t types[] = {QNN_CONTEXT_SECTION_UPDATABLE,
+                                              QNN_CONTEXT_SECTION_UPDATABLE_WEIGHTS};
+    for (int k = 0; k < 2; k++) {
+        pair p = make_pair(types[k]);
+        for (int loaded = 0; loaded < 2; loaded++) {
+            net m;
+            htp_world w = loaded ? load(&p, &m) : begin_updateable(0, &m);
+            expect(&w, &m, p.out[0]);
+            for (int i = 0; i < 6; i++) { // there and back, for one graph and for all
+                HTP_OK(apply(&w, i % 4 < 2 ? m.graph : NULL, types[k], &p.sections[(i + 1) % 2]));
+                expect(&w, &m, p.out[(i + 1) % 2]);
+            }
+            htp_end(&w);
+        }
+        free_pair(&p);
+    }
+}
+
+// The same codes with another scale.
+static void applied_encodings_are_those_of_the_other_graph(void **state) {
+    (void)state;
+    uint8_t before[NET_OUT_BYTES], want[NET_OUT_BYTES];
+    net m;
+    htp_world w = begin_updateable(0, &m);
+    net_run(&w.qnn, &m, before);
+    htp_encode(&m.dense, 0.001f, -127);
+    static uint8_t weights[NET_OUT_BYTES * NET_DEPTH];
+    net_fill(weights, sizeof weights, 11);
+    htp_buffer(&m.dense, weights, sizeof weights);
+    m.dense.v1.dimensions = net_dense_dims;
+    const Qnn_Tensor_t *list[] = {&m.dense};
+    blob file = blob_of(&w.qnn, w.context);
+    HTP_OK(w.qnn.tensorUpdateGraphTensors(m.graph, list, 1));
+    HTP_OK(w.qnn.graphFinalize(m.graph, NULL, NULL));
+    net_run(&w.qnn, &m, want);
+    assert_memory_not_equal(before, want, sizeof want);
+    blob section = section_of(&w, m.graph, QNN_CONTEXT_SECTION_UPDATABLE_QUANT_PARAMS);
+    assert_true(section.size < 4 * 4096); // no weights in it
+    htp_end(&w);
+    pair p = {.file = file};
+    w = load(&p, &m);
+    expect(&w, &m, before);
+    HTP_OK(apply(&w, m.graph, QNN_CONTEXT_SECTION_UPDATABLE_QUANT_PARAMS, &section));
+    expect(&w, &m, want);
+    htp_end(&w);
+    free(file.data);
+    free(section.data);
+}
+
+static void sections_that_do_not_fit_change_nothing(void **state) {
+    (void)state;
+    pair p = make_pair(QNN_CONTEXT_SECTION_UPDATABLE);
+    net m, other = {.updateable = true, .seed = OTHER_SEED};
+    htp_world w = load(&p, &m), x = htp_begin(0);
+    net_build(&x.qnn, x.context, "other", NULL, &other);
+    HTP_OK(x.qnn.graphFinalize(other.graph, NULL, NULL));
+    blob foreign = section_of(&x, other.graph, QNN_CONTEXT_SECTION_UPDATABLE);
+    htp_end(&x);
+    blob cut = {p.sections[1].data, p.sections[1].size - 1};
+    const blob *bad[] = {&foreign, &cut, &p.file};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        HTP_FAILS(apply(&w, NULL, QNN_CONTEXT_SECTION_UPDATABLE, bad[i]),
+                  QNN_CONTEXT_ERROR_INVALID_ARGUMENT);
+    HTP_FAILS(apply(&w, NULL, QNN_CONTEXT_SECTION_UPDATABLE_WEIGHTS, &p.sections[1]),
+              QNN_CONTEXT_ERROR_INVALID_ARGUMENT); // of another type
+    for (size_t at = 0; at < p.sections[1].size; at += 997) {
+        p.sections[1].data[at] ^= 0x10;
+        HTP_FAILS(apply(&w, NULL, QNN_CONTEXT_SECTION_UPDATABLE, &p.sections[1]),
+                  QNN_CONTEXT_ERROR_INVALID_ARGUMENT);
+        p.sections[1].data[at] ^= 0x10;
+    }
+    expect(&w, &m, p.out[0]);
+    Qnn_ContextHandle_t none = NULL;
+    HTP_FAILS(w.qnn.contextCreateFromBinary(w.backend, w.device, NULL, p.sections[0].data,
+                                            p.sections[0].size, &none, NULL),
+              QNN_CONTEXT_ERROR_CREATE_FROM_BINARY);
+    htp_end(&w);
+    free(foreign.data);
+    free_pair(&p);
+}
+
+static void htp_ctx_09_checksums_of_sections_may_be_skipped(void **state) {
+    (void)state;
+    pair p = make_pair(QNN_CONTEXT_SECTION_UPDATABLE);
+    qrn_bin_weights at;
+    assert_int_equal(qrn_bin_find_weights(p.sections[1].data, p.sections[1].size, &at), QRN_OK);
+    assert_true(at.weights_bytes > 0);
+    p.sections[1].data[at.weights_offset + 5] ^= 1;
+    net m;
+    htp_world w = load(&p, &m);
+    HTP_FAILS(apply(&w, m.graph, QNN_CONTEXT_SECTION_UPDATABLE, &p.sections[1]),
+              QNN_CONTEXT_ERROR_INVALID_ARGUMENT);
+    expect(&w, &m, p.out[0]);
+    qrn_htp_context_of(qrn_handle_get(QRN_KIND_CONTEXT, w.context))
+        ->options.skip_section_validation = true;
+    HTP_OK(apply(&w, m.graph, QNN_CONTEXT_SECTION_UPDATABLE, &p.sections[1]));
+    htp_end(&w);
+    free_pair(&p);
+}
+
+// A section that is edited is the section of the graph that was built with the new weights.
+static void edited_sections_are_those_of_the_other_graph(void **state) {
+    (void)state;
+    pair p = make_pair(QNN_CONTEXT_SECTION_UPDATABLE);
+    htp_world w = htp_bare(0);
+    static uint8_t weights[NET_OUT_BYTES * NET_DEPTH];
+    net_fill(weights, sizeof weights, OTHER_SEED);
+    Qnn_Tensor_t t = htp_tensor("dense_w", QNN_TENSOR_TYPE_UPDATEABLE_STATIC,
+                                QNN_DATATYPE_UFIXED_POINT_8, 2, net_dense_dims);
+    htp_encode(&t, 0.003f, -127);
+    htp_buffer(&t, weights, sizeof weights);
+    const Qnn_Tensor_t *list[] = {&t};
+    QnnContext_Buffer_t in = {.version = QNN_CONTEXT_BUFFER_VERSION_1,
+                              .v1 = {.memType = QNN_CONTEXTMEMTYPE_RAW,
+                                     .binaryBuf = {p.sections[0].data, p.sections[0].size}}};
+    QnnContext_Buffer_t kept, final, none;
+    HTP_OK(w.qnn.contextGetBinarySectionUpdate(&in, NULL, list, 1, 1, NULL, NULL, NULL, &kept));
+    assert_int_equal(kept.v1.binaryBuf.dataSize, p.sections[1].size);
+    assert_memory_equal(kept.v1.binaryBuf.data, p.sections[1].data, p.sections[1].size);
+    HTP_OK(w.qnn.contextGetBinarySectionUpdate(&kept, NULL, list, 1, 0, NULL, NULL, NULL, &final));
+    HTP_FAILS(
+        w.qnn.contextGetBinarySectionUpdate(&final, NULL, list, 1, 0, NULL, NULL, NULL, &none),
+        QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE); // closed for good
+    t.v1.name = "nobody";
+    HTP_FAILS(w.qnn.contextGetBinarySectionUpdate(&in, NULL, list, 1, 0, NULL, NULL, NULL, &none),
+              QNN_TENSOR_ERROR_DOES_NOT_EXIST);
+    t.v1.name = "dense_w";
+    uint32_t other_dims[] = {NET_DEPTH, NET_OUT_BYTES};
+    t.v1.dimensions = other_dims;
+    HTP_FAILS(w.qnn.contextGetBinarySectionUpdate(&in, NULL, list, 1, 0, NULL, NULL, NULL, &none),
+              QNN_TENSOR_ERROR_INCOMPATIBLE_TENSOR_UPDATE);
+    net m;
+    htp_world user = load(&p, &m);
+    blob closed = {final.v1.binaryBuf.data, final.v1.binaryBuf.dataSize};
+    HTP_OK(apply(&user, m.graph, QNN_CONTEXT_SECTION_UPDATABLE, &closed));
+    expect(&user, &m, p.out[1]);
+    htp_end(&user);
+    HTP_OK(w.qnn.contextFreeBinarySectionUpdate(kept, NULL));
+    HTP_OK(w.qnn.contextFreeBinarySectionUpdate(final, NULL));
+    htp_end(&w);
+    free_pair(&p);
+}
+
+static void graphs_without_updateable_tensors_have_no_section(void **state) {
+    (void)state;
+    htp_world w = htp_begin(0);
+    net m = {0};
+    Qnn_ContextBinarySize_t size = 0;
+    net_build(&w.qnn, w.context, "net", NULL, &m);
+    HTP_OK(w.qnn.graphFinalize(m.graph, NULL, NULL));
+    HTP_FAILS(
+        w.qnn.contextGetBinarySectionSize(w.context, m.graph, QNN_CONTEXT_SECTION_UPDATABLE, &size),
+        QNN_CONTEXT_ERROR_GET_BINARY_SIZE_FAILED);
+    htp_end(&w);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(applied_weights_are_those_of_the_other_graph),
+        cmocka_unit_test(applied_encodings_are_those_of_the_other_graph),
+        cmocka_unit_test(sections_that_do_not_fit_change_nothing),
+        cmocka_unit_test(htp_ctx_09_checksums_of_sections_may_be_skipped),
+        cmocka_unit_test(edited_sections_are_those_of_the_other_graph),
+        cmocka_unit_test(graphs_without_updateable_tensors_have_no_section),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
