@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""quern run on HTP chips: float models compute in half precision, or are refused."""
+import numpy as np
+import pytest
+from onnx import TensorProto as T, helper as h
+
+from harness import REFUSED, model, ok, refuses
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(2, 3, 6, 6)).astype(np.float32)
+W = RNG.normal(size=(8, 3, 1, 1)).astype(np.float32)
+B = RNG.normal(size=8).astype(np.float32)
+
+
+@pytest.fixture
+def net(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    return model(tmp_path / "net.onnx",
+                 [h.make_node("Conv", ["x", "w", "b"], ["c"]), h.make_node("Relu", ["c"], ["r"]),
+                  h.make_node("Exp", ["r"], ["e"]), h.make_node("Mul", ["e", "e"], ["y"])],
+                 {"x": (T.FLOAT, X.shape)}, {"y": (T.FLOAT, (2, 8, 6, 6))}, {"w": W, "b": B})
+
+
+def expected(dtype):
+    """Each op in float64, its result rounded to dtype."""
+    def rounded(a):
+        with np.errstate(over="ignore"):
+            return np.asarray(a, np.float64).astype(dtype).astype(np.float64)
+    c = np.einsum("nihw,oi->nohw", rounded(X), rounded(W[:, :, 0, 0]))
+    c = rounded(c + rounded(B)[:, None, None])
+    e = rounded(np.exp(np.maximum(c, 0)))
+    return rounded(e * e)
+
+
+def run(net, folder, *flags):
+    ok("run", net, folder / "x.npy", "-o", folder, "--backend", "htp", *flags)
+    return np.load(folder / "output_0.npy").astype(np.float64)
+
+
+def test_without_a_chip_floats_are_single(net, tmp_path):
+    np.testing.assert_allclose(run(net, tmp_path), expected(np.float32), rtol=2e-5)
+
+
+def test_new_chips_compute_in_halves_and_overflow(net, tmp_path):
+    got, want = run(net, tmp_path, "--soc", "69"), expected(np.float16)
+    assert np.isinf(want).any() and np.isfinite(want).any()
+    np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
+    finite = np.isfinite(want)
+    np.testing.assert_array_equal(got[finite], got[finite].astype(np.float16))
+    assert (got[finite] == want[finite]).mean() > 0.98
+    np.testing.assert_allclose(got[finite], want[finite], rtol=3e-3)
+
+
+def test_older_chips_have_a_wider_range(net, tmp_path):
+    got, want = run(net, tmp_path, "--soc", "SM8650"), expected(np.float32)
+    assert got.max() == 131008 and want.max() > 131008
+    inside = want < 130000
+    np.testing.assert_allclose(got[inside], want[inside], rtol=2e-2)
+
+
+def test_chips_without_floats_refuse(net, tmp_path):
+    refuses(REFUSED, "run", net, tmp_path / "x.npy", "--backend", "htp", "--soc", "SM8350",
+            says=["no float arithmetic", "SM8550"])
