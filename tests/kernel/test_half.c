@@ -171,10 +171,9 @@ static void check_product(const qrn_dense_args *a, qrn_view x, qrn_view y, qrn_h
         memcpy(&halves[i], &h, sizeof h);
     }
     qrn_dense_pack(a, w, cout, 1, as_float);
-    if (f16_source)
-        qrn_dense_half_pack(a, halves, QRN_DTYPE_F16, cout, 1, rule, as_half);
-    else
-        qrn_dense_half_pack(a, w, QRN_DTYPE_F32, cout, 1, rule, as_half);
+    qrn_view source = {.data = f16_source ? (void *)halves : (void *)w,
+                       .dtype = f16_source ? QRN_DTYPE_F16 : QRN_DTYPE_F32};
+    qrn_dense_half_pack(a, &source, cout, 1, rule, as_half);
     qrn_view b = {.data = bias, .dtype = QRN_DTYPE_F32, .rank = 1, .dims = {cout}};
     qrn_view single = {.data = as_float, .dtype = QRN_DTYPE_F32, .rank = 3}, half = single;
     memcpy(single.dims, dims, sizeof dims);

@@ -73,14 +73,16 @@ static qrn_status columns_args(const qrn_node *n, void *args) {
 typedef struct dense_packing {
     qrn_dense_args dense;
     size_t depth_stride, col_stride; // of the weights
-    qrn_dtype dtype;                 // of the weights
+    qrn_view weights;                // type, shape and encoding; the data comes later
     qrn_half half;                   // OFF: f32 is packed as it is
 } dense_packing;
 
 static void pack_dense(const void *args, const void *src, void *dst) {
     const dense_packing *p = args;
+    qrn_view w = p->weights;
+    w.data = (void *)(uintptr_t)src;
     if (p->half)
-        qrn_dense_half_pack(&p->dense, src, p->dtype, p->depth_stride, p->col_stride, p->half, dst);
+        qrn_dense_half_pack(&p->dense, &w, p->depth_stride, p->col_stride, p->half, dst);
     else
         qrn_dense_pack(&p->dense, src, p->depth_stride, p->col_stride, dst);
 }
@@ -95,7 +97,8 @@ static qrn_status packed_weights(qrn_lowering *lo, const qrn_tensor *t, qrn_val 
         return QRN_E_UNSUPPORTED;
     if (qrn_tensor_is_static(t)) {
         const qrn_tensor *source = qrn_lo_client_tensor(lo, t);
-        p->dtype = source->dtype;
+        p->weights.dtype = source->dtype;
+        p->weights.quant = qrn_dtype_is_fixed(source->dtype) ? &source->quant : NULL;
         return qrn_lo_packed(lo, id, dtype, &shape, source, pack_dense, p, sizeof *p, out);
     }
     void *data; // computed from constants while compiling
@@ -104,11 +107,17 @@ static qrn_status packed_weights(qrn_lowering *lo, const qrn_tensor *t, qrn_val 
     return QRN_OK;
 }
 
+// Weights of a float product: floats, or constant codes, which halves can stand for.
+static bool weights_fit(const qrn_lowering *lo, const qrn_tensor *w) {
+    return w->dtype == QRN_DTYPE_F32 || (qrn_lo_half(lo) && qrn_tensor_is_static(w) &&
+                                         qrn_dtype_is_fixed(w->dtype) && !w->updateable);
+}
+
 // Single precision with constant weights: packs them and emits a step of the dense family.
 static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
     qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, out;
     const qrn_tensor *bias = n->n_in > 2 ? n->in[2] : NULL;
-    if (n->in[0]->dtype != QRN_DTYPE_F32 || n->in[1]->dtype != QRN_DTYPE_F32 ||
+    if (n->in[0]->dtype != QRN_DTYPE_F32 || !weights_fit(lo, n->in[1]) ||
         (bias && bias->dtype != QRN_DTYPE_F32))
         return QRN_E_UNSUPPORTED;
     QRN_TRY(qrn_lo_tensor(lo, n->in[0], &ins[0]));
@@ -118,7 +127,9 @@ static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qr
     if (!qrn_lo_is_const(lo, ins[1]) || n->out[0]->dtype != QRN_DTYPE_F32 || !q->dense ||
         q->dense->conv.transposed)
         return QRN_E_UNSUPPORTED;
-    dense_packing p = {*q->dense, q->w_depth, q->w_col, QRN_DTYPE_F32, qrn_lo_half(lo)};
+    dense_packing p = {*q->dense, q->w_depth, q->w_col, {.dtype = QRN_DTYPE_F32}, qrn_lo_half(lo)};
+    p.weights.rank = n->in[1]->shape.rank;
+    memcpy(p.weights.dims, n->in[1]->shape.dims, sizeof p.weights.dims);
     QRN_TRY(packed_weights(lo, n->in[1], ins[1], &p, &ins[1]));
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
     qrn_dense_half_args half = {*q->dense, p.half == QRN_HALF_WIDE};

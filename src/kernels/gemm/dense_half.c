@@ -10,19 +10,24 @@
 #define BLOCK_ELEMENTS (48 * 1024) // of rows: they stay in the second cache
 #define STRETCH 512                // depth that is widened at a time
 
-void qrn_dense_half_pack(const qrn_dense_args *a, const void *w, qrn_dtype dtype, size_t w_depth,
-                         size_t w_col, qrn_half rule, uint16_t *packed) {
+static float weight_at(const qrn_view *w, size_t at, qrn_half rule, qrn_half_edge edge) {
+    if (w->dtype == QRN_DTYPE_F32)
+        return qrn_half_round_f32(((const float *)w->data)[at], edge);
+    if (w->dtype == QRN_DTYPE_F16)
+        return qrn_half_round_f32(qrn_f16_to_f32(((const uint16_t *)w->data)[at]), edge);
+    return (float)qrn_half_round(qrn_view_real(w, at), rule);
+}
+
+void qrn_dense_half_pack(const qrn_dense_args *a, const qrn_view *w, size_t w_depth, size_t w_col,
+                         qrn_half rule, uint16_t *packed) {
     qrn_half_edge edge = qrn_half_edge_of(rule);
     for (uint32_t g = 0; g < a->group; g++)
         for (size_t j0 = 0; j0 < a->cols; j0 += QRN_PANEL)
             for (size_t k = 0; k < a->depth; k++)
                 for (size_t j = j0; j < j0 + QRN_PANEL; j++) {
                     size_t at = k * w_depth + ((size_t)g * a->cols + j) * w_col;
-                    float x = 0;
-                    if (j < a->cols)
-                        x = dtype == QRN_DTYPE_F16 ? qrn_f16_to_f32(((const uint16_t *)w)[at])
-                                                   : ((const float *)w)[at];
-                    *packed++ = qrn_half_bits(qrn_half_round_f32(x, edge));
+                    bool real = j < a->cols;
+                    *packed++ = real ? qrn_half_bits(weight_at(w, at, rule, edge)) : 0;
                 }
 }
 

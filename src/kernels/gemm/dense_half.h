@@ -20,10 +20,10 @@ typedef struct qrn_dense_half_args {
 
 extern const qrn_family qrn_family_dense_half; // F32; shape of the weights: qrn_dense_packed_shape
 
-// Rounds and packs weights w of type f32 or f16, element (k, j) of the matrix [depth, group*cols]
-// at k*w_depth + j*w_col.
-void qrn_dense_half_pack(const qrn_dense_args *a, const void *w, qrn_dtype dtype, size_t w_depth,
-                         size_t w_col, qrn_half rule, uint16_t *packed);
+// Rounds and packs weights w of any type, element (k, j) of the matrix [depth, group*cols] at
+// k*w_depth + j*w_col.
+void qrn_dense_half_pack(const qrn_dense_args *a, const qrn_view *w, size_t w_depth, size_t w_col,
+                         qrn_half rule, uint16_t *packed);
 
 // Widens n halves, a multiple of 32; one file per ISA.
 typedef void (*qrn_half_widen_fn)(const uint16_t *halves, size_t n, bool wide, float *dst);
