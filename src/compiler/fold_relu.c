@@ -44,6 +44,8 @@ static bool clamps(const qrn_node *n, double *low, double *high) {
     return strcmp(op, "ReluMinMax") == 0 || what == QRN_EW_NEURON_RELU_MIN_MAX;
 }
 
+// How many operands of the graph and those inside it are the tensor; *last: the last node of the
+// graph itself that reads it.
 static uint32_t count_readers(const qrn_graph *g, const qrn_tensor *t, const qrn_node **last) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->n_nodes; i++)
@@ -52,8 +54,9 @@ static uint32_t count_readers(const qrn_graph *g, const qrn_tensor *t, const qrn
                 *last = g->nodes[i];
                 n++;
             }
+    const qrn_node *inside;
     for (uint32_t i = 0; i < g->n_subgraphs; i++)
-        n += count_readers(g->subgraphs[i], t, last);
+        n += count_readers(g->subgraphs[i], t, &inside);
     return n;
 }
 
@@ -76,12 +79,12 @@ static bool plain_codes(const qrn_tensor *t) {
 static const qrn_node *relu_behind(const qrn_lowering *lo, const qrn_node *n) {
     const qrn_node *relu = NULL;
     double low, high;
-    if (!lo->opt->fold_relu || lo->depth || n->graph != lo->graph || !is_product(n))
+    if (lo->depth || !is_product(n))
         return NULL;
     const qrn_tensor *t = n->out[0];
     if (t->role != QRN_ROLE_NATIVE || !plain_codes(t) || count_readers(lo->graph, t, &relu) != 1 ||
-        relu->graph != lo->graph || relu->in[0] != t || !clamps(relu, &low, &high) ||
-        !plain_codes(relu->out[0]) || !qrn_shape_equal(&t->shape, &relu->out[0]->shape))
+        !relu || relu->in[0] != t || !clamps(relu, &low, &high) || !plain_codes(relu->out[0]) ||
+        !qrn_shape_equal(&t->shape, &relu->out[0]->shape))
         return NULL;
     return relu;
 }

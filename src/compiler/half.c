@@ -9,6 +9,7 @@
 #include "kernels/eltwise/lut.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/half/half.h"
+#include "kernels/quantize.h"
 
 #include <string.h>
 
@@ -278,7 +279,7 @@ qrn_status qrn_half_operand(qrn_lowering *lo, qrn_val *v) {
 }
 
 static bool is_conversion(const qrn_family *f) {
-    return f == &qrn_family_convert || f == &qrn_family_cast;
+    return f == &qrn_family_convert || f == &qrn_family_cast || f == &qrn_family_quantize;
 }
 
 // Does a conversion give the application floats that nothing was computed on?

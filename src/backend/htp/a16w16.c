@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// 16-bit weights (HTP-A16-03, HTP-A16-04): one scale for the tensor, values up to 0x7f7f. That they
-// are symmetric, need 16-bit activations and a v73 is published per op (limits.def).
+// 16-bit weights of sums of products (HTP-A16-03, HTP-A16-04): one scale for the tensor, values up
+// to 0x7f7f. That they are symmetric, need 16-bit activations and a v73 is published per op
+// (limits.def). The factors of Batchnorm and LayerNorm may have any value: clients quantize them to
+// the whole range, and nothing is summed there.
 #include "backend/htp/a16w16.h"
 
 #include <string.h>
@@ -12,11 +14,9 @@ static bool is_16bit(const qrn_tensor *t) {
     return t->dtype == QRN_DTYPE_UQ16 || t->dtype == QRN_DTYPE_SQ16;
 }
 
-// Ops whose second input is a weight.
-static bool has_weight(const qrn_op_def *op) {
-    static const char *const names[] = {"Conv2d",         "DepthWiseConv2d", "TransposeConv2d",
-                                        "FullyConnected", "MatMul",          "Batchnorm",
-                                        "LayerNorm"};
+static bool is_product(const qrn_op_def *op) {
+    static const char *const names[] = {"Conv2d", "DepthWiseConv2d", "TransposeConv2d",
+                                        "FullyConnected", "MatMul"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(op->name, names[i]) == 0)
             return true;
@@ -37,7 +37,7 @@ static size_t first_too_large(const qrn_tensor *w, size_t count) {
 qrn_status qrn_htp_a16w16_check(const qrn_op_call *call) {
     const qrn_tensor *w = call->n_in > 1 ? call->in[1] : NULL;
     size_t count;
-    if (!w || !is_16bit(w) || !has_weight(call->op))
+    if (!w || !is_16bit(w) || !is_product(call->op))
         return QRN_OK;
     if (w->quant.kind == QRN_QUANT_AXIS || w->quant.kind == QRN_QUANT_BLOCK)
         return QRN_FAIL(QRN_E_OP_CONFIG,
