@@ -147,11 +147,9 @@ static void free_operands(operands *o) {
 static int64_t expected_code(const operands *o, uint32_t c, int64_t products) {
     int64_t acc = products + (o->has_bias ? o->bias[c] : 0), lo, hi;
     bool axis = o->wq.kind == QRN_QUANT_AXIS;
-    bool wide = qrn_view_elem(&o->x) + qrn_view_elem(&o->w) + qrn_view_elem(&o->y) > 3;
     double m =
         (double)o->xq.scale * (double)(axis ? o->scales[c] : o->wq.scale) / (double)o->yq.scale;
-    double t = wide ? floor(fma((double)acc, m, -(double)o->yq.offset + 0.5))
-                    : (double)floorf(fmaf((float)acc, (float)m, -(float)o->yq.offset + 0.5f));
+    double t = floor(fma((double)acc, m, -(double)o->yq.offset + 0.5));
     hi = (qrn_view_elem(&o->y) == 2 ? 65535 : 255) >> (is_signed(o->y.dtype) ? 1 : 0);
     lo = is_signed(o->y.dtype) ? -hi - 1 : 0;
     return t < (double)lo ? lo : t > (double)hi ? hi : (int64_t)t;

@@ -27,6 +27,7 @@ bool qrn_depthwise_q8_works(const qrn_kcall *k) {
 
 // What a task prepares: weights as 16-bit numbers, and one entry per channel of the rest.
 typedef struct prepared {
+    double *exact; // multipliers, and rounded
     float *m;
     int32_t *bias, *acc;
     int16_t *w; // [taps][channels]
@@ -34,7 +35,7 @@ typedef struct prepared {
 
 static size_t prepared_bytes(const qrn_kcall *k) {
     size_t channels = ((const qrn_conv_args *)k->args)->group;
-    size_t bytes = channels * (sizeof(float) + 2 * sizeof(int32_t)) +
+    size_t bytes = channels * (sizeof(double) + sizeof(float) + 2 * sizeof(int32_t)) +
                    qrn_view_count(k->in[1]) * sizeof(int16_t);
     return (bytes + 63) / 64 * 64;
 }
@@ -45,12 +46,14 @@ static prepared prepare(const qrn_kcall *k, size_t channels) {
     char *at = (char *)k->scratch + k->task * prepared_bytes(k);
     const qrn_view *w = k->in[1];
     const int32_t *bias = k->n_in > 2 && k->in[2] ? k->in[2]->data : NULL;
-    prepared p = {.m = (float *)(void *)at};
+    prepared p = {.exact = (double *)(void *)at};
+    p.m = (float *)(void *)(p.exact + channels);
     p.bias = (int32_t *)(void *)(p.m + channels);
     p.acc = p.bias + channels;
     p.w = (int16_t *)(void *)(p.acc + channels);
     for (size_t c = 0; c < channels; c++) {
-        p.m[c] = qrn_requant_of(k->in[0], w, c, k->out[0]).m32;
+        p.exact[c] = qrn_requant_of(k->in[0], w, c, k->out[0]).m;
+        p.m[c] = (float)p.exact[c];
         p.bias[c] = bias ? bias[c] : 0;
     }
     for (size_t i = 0; i < qrn_view_count(w); i += channels)
@@ -65,13 +68,10 @@ void qrn_depthwise_q8_tail(const qrn_depthwise_q8_cell *d, size_t c) {
         for (size_t t = 0; t < d->taps; t++)
             acc += ((uint8_t)(d->x[d->offset[t] + c] ^ d->flip) + d->x_offset) *
                    d->w[d->weight[t] + c];
-        float y = floorf(fmaf((float)acc, d->m[c], d->zero_half));
-        y = y > d->lo ? y : d->lo; // NaN as well
-        y = y < d->hi ? y : d->hi;
         if (d->acc)
             d->acc[c] = acc;
         else
-            d->y[c] = (uint8_t)(int32_t)y;
+            d->y[c] = qrn_round8_exact(d->round, c, acc);
     }
 }
 
@@ -99,7 +99,8 @@ static qrn_status run(const qrn_kcall *k, void (*cell_sums)(const qrn_depthwise_
     qrn_conv_geometry g = qrn_conv_geometry_of(k->args, x, y, w->dims);
     prepared p = prepare(k, g.cin);
     qrn_requant r = qrn_requant_of(x, w, 0, y);
-    bool is_signed = x->dtype == QRN_DTYPE_SQ8;
+    qrn_round8 round = qrn_round8_of(p.m, p.exact, r.zero_half, r.lo, r.hi);
+    bool is_signed = x->dtype == QRN_DTYPE_SQ8, wide = qrn_view_elem(y) > 1;
     size_t offset[QRN_DEPTHWISE_TAPS], weight[QRN_DEPTHWISE_TAPS];
     qrn_depthwise_q8_cell d = {.x = x->data,
                                .w = p.w,
@@ -109,11 +110,8 @@ static qrn_status run(const qrn_kcall *k, void (*cell_sums)(const qrn_depthwise_
                                .flip = is_signed ? 0x80 : 0,
                                .x_offset = (int16_t)(x->quant->offset - (is_signed ? 128 : 0)),
                                .bias = p.bias,
-                               .m = p.m,
-                               .zero_half = (float)r.zero_half,
-                               .lo = (float)r.lo,
-                               .hi = (float)r.hi,
-                               .acc = r.wide ? p.acc : NULL};
+                               .round = &round,
+                               .acc = wide ? p.acc : NULL};
     size_t begin, end;
     qrn_split(qrn_conv_cells(&g), 1, k->task, k->n_tasks, &begin, &end);
     for (size_t cell = begin; cell < end; cell++) {
@@ -125,7 +123,7 @@ static qrn_status run(const qrn_kcall *k, void (*cell_sums)(const qrn_depthwise_
         }
         d.y = (uint8_t *)y->data + cell * g.cin;
         cell_sums(&d);
-        if (r.wide)
+        if (wide)
             store_wide(k, p.acc, cell * g.cin, g.cin);
     }
     return QRN_OK;

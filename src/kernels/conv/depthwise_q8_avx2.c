@@ -15,14 +15,23 @@ static inline void finish(const qrn_depthwise_q8_cell *d, size_t c, __m256i acc)
         _mm256_storeu_si256((__m256i *)(d->acc + c), acc);
         return;
     }
-    __m256 y = _mm256_fmadd_ps(_mm256_cvtepi32_ps(acc), _mm256_loadu_ps(d->m + c),
-                               _mm256_set1_ps(d->zero_half));
-    y = _mm256_max_ps(_mm256_floor_ps(y), _mm256_set1_ps(d->lo)); // NaN gives the second operand
-    __m256i v = _mm256_cvtps_epi32(_mm256_min_ps(y, _mm256_set1_ps(d->hi)));
+    const qrn_round8 *r = d->round;
+    __m256 real = _mm256_cvtepi32_ps(acc), m = _mm256_loadu_ps(r->m + c);
+    __m256 y = _mm256_floor_ps(_mm256_fmadd_ps(real, m, _mm256_set1_ps(r->start[0])));
+    __m256 high = _mm256_floor_ps(_mm256_fmadd_ps(real, m, _mm256_set1_ps(r->start[1])));
+    int unsure = _mm256_movemask_ps(_mm256_cmp_ps(y, high, _CMP_NEQ_UQ));
+    y = _mm256_max_ps(y, _mm256_set1_ps(r->lo));
+    __m256i v = _mm256_cvtps_epi32(_mm256_min_ps(y, _mm256_set1_ps(r->hi)));
     __m256i low =
         _mm256_shuffle_epi8(v, _mm256_set1_epi32(0x0c080400)); // lowest bytes of four lanes
     _mm_storel_epi64((__m128i *)(d->y + c), _mm_unpacklo_epi32(_mm256_castsi256_si128(low),
                                                                _mm256_extracti128_si256(low, 1)));
+    int32_t lane[8];
+    if (!unsure)
+        return;
+    _mm256_storeu_si256((__m256i *)lane, acc);
+    for (size_t i = 0; i < 8; i++)
+        d->y[c + i] = qrn_round8_exact(r, c + i, lane[i]);
 }
 
 static inline __attribute__((always_inline)) void sums(const qrn_depthwise_q8_cell *d, size_t c,

@@ -7,17 +7,35 @@
 
 #include <immintrin.h>
 
+#define DOWN (_MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)
+
+// The results of a vector whose bits are set in `which`, by the definition.
+static __attribute__((noinline)) void decide(const qrn_depthwise_q8_cell *d, size_t c, __m512i acc,
+                                             uint32_t which) {
+    int32_t lane[16];
+    _mm512_storeu_si512(lane, acc);
+    for (uint32_t i = 0; i < 16; i++)
+        if (which >> i & 1)
+            d->y[c + i] = qrn_round8_exact(d->round, c + i, lane[i]);
+}
+
 static inline void finish(const qrn_depthwise_q8_cell *d, size_t c, __mmask16 mask, __m512i acc) {
     if (d->acc) {
         _mm512_mask_storeu_epi32(d->acc + c, mask, acc);
         return;
     }
-    __m512 y = _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc), _mm512_maskz_loadu_ps(mask, d->m + c),
-                               _mm512_set1_ps(d->zero_half));
-    y = _mm512_roundscale_ps(y, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-    y = _mm512_max_ps(y, _mm512_set1_ps(d->lo)); // NaN gives the second operand
-    y = _mm512_min_ps(y, _mm512_set1_ps(d->hi));
+    const qrn_round8 *r = d->round;
+    __m512 sum = _mm512_cvtepi32_ps(acc), m = _mm512_maskz_loadu_ps(mask, r->m + c);
+    __m512 y = _mm512_fmadd_ps(sum, m, _mm512_set1_ps(r->start[0]));
+    __m512 high = _mm512_fmadd_ps(sum, m, _mm512_set1_ps(r->start[1]));
+    y = _mm512_roundscale_ps(y, DOWN);
+    high = _mm512_roundscale_ps(high, DOWN);
+    __mmask16 unsure = _mm512_cmp_ps_mask(y, high, _CMP_NEQ_UQ) & mask;
+    y = _mm512_max_ps(y, _mm512_set1_ps(r->lo));
+    y = _mm512_min_ps(y, _mm512_set1_ps(r->hi));
     _mm512_mask_cvtepi32_storeu_epi8(d->y + c, mask, _mm512_cvtps_epi32(y));
+    if (__builtin_expect(unsure, 0))
+        decide(d, c, acc, unsure);
 }
 
 static inline __attribute__((always_inline)) void sums(const qrn_depthwise_q8_cell *d, size_t c,

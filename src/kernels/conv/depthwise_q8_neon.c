@@ -6,9 +6,19 @@
 #include <arm_neon.h>
 
 static inline uint16x4_t finish(const qrn_depthwise_q8_cell *d, size_t c, int32x4_t acc) {
-    float32x4_t y = vfmaq_f32(vdupq_n_f32(d->zero_half), vcvtq_f32_s32(acc), vld1q_f32(d->m + c));
-    y = vmaxnmq_f32(vrndmq_f32(y), vdupq_n_f32(d->lo)); // a number where y is NaN
-    y = vminnmq_f32(y, vdupq_n_f32(d->hi));
+    const qrn_round8 *r = d->round;
+    float32x4_t real = vcvtq_f32_s32(acc), m = vld1q_f32(r->m + c);
+    float32x4_t y = vrndmq_f32(vfmaq_f32(vdupq_n_f32(r->start[0]), real, m));
+    float32x4_t high = vrndmq_f32(vfmaq_f32(vdupq_n_f32(r->start[1]), real, m));
+    if (vminvq_u32(vceqq_f32(y, high)) == 0) {
+        int32_t lane[4];
+        vst1q_s32(lane, acc);
+        for (size_t i = 0; i < 4; i++)
+            lane[i] = qrn_round8_exact(r, c + i, lane[i]);
+        return vmovn_u32(vreinterpretq_u32_s32(vld1q_s32(lane)));
+    }
+    y = vmaxnmq_f32(y, vdupq_n_f32(r->lo));
+    y = vminnmq_f32(y, vdupq_n_f32(r->hi));
     return vmovn_u32(vreinterpretq_u32_s32(vcvtq_s32_f32(y)));
 }
 

@@ -102,6 +102,7 @@ static void copy_rows(const job *j, size_t row, size_t n, size_t group, uint8_t 
 typedef struct columns {
     int32_t add[QRN_PANEL];
     float m[QRN_PANEL];
+    double exact[QRN_PANEL]; // m before it was rounded
 } columns;
 
 static void prepare_columns(const job *j, size_t first, size_t n, columns *c) {
@@ -114,8 +115,9 @@ static void prepare_columns(const job *j, size_t first, size_t n, columns *c) {
     for (size_t i = 0; i < n; i++) {
         uint32_t v = both + (uint32_t)j->u_offset * (uint32_t)sums[first + i]; // may wrap
         c->add[i] = (int32_t)(v + (bias ? (uint32_t)bias[first + i] : 0));
-        c->m[i] = (float)((double)k->in[0]->quant->scale * (double)scales[first + i] /
-                          (double)k->out[0]->quant->scale);
+        c->exact[i] = (double)k->in[0]->quant->scale * (double)scales[first + i] /
+                      (double)k->out[0]->quant->scale;
+        c->m[i] = (float)c->exact[i];
     }
 }
 
@@ -127,6 +129,7 @@ static void run_panel(const job *j, size_t group, size_t panel, const uint8_t *a
     uint32_t cols = (uint32_t)(left < QRN_PANEL ? left : QRN_PANEL);
     columns c;
     prepare_columns(j, first, cols, &c);
+    qrn_round8 round = qrn_round8_of(c.m, c.exact, j->out.zero_half, j->out.lo, j->out.hi);
     for (size_t r = 0; r < n; r += j->kernel->rows) {
         uint32_t rows = (uint32_t)(n - r < j->kernel->rows ? n - r : j->kernel->rows);
         qrn_gemm_q8_tile t = {.a = a + r * a_row,
@@ -136,10 +139,7 @@ static void run_panel(const job *j, size_t group, size_t panel, const uint8_t *a
                               .steps = j->direct ? d->depth / QRN_Q8_DEPTH : j->steps,
                               .column = c.add,
                               .row = row_terms ? row_terms + r : NULL,
-                              .m = c.m,
-                              .zero_half = (float)j->out.zero_half,
-                              .lo = (float)j->out.lo,
-                              .hi = (float)j->out.hi,
+                              .round = &round,
                               .y = (uint8_t *)j->k->out[0]->data + (row + r) * j->plan.cout + first,
                               .y_row = j->plan.cout,
                               .rows = rows,

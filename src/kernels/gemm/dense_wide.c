@@ -86,12 +86,8 @@ static job job_of(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
     j.x_signed = qrn_dtypes[x->dtype].cls == QRN_CLASS_SFIXED;
     j.u_offset = (double)x->quant->offset - (j.x_signed ? (j.planes == 2 ? 32768 : 128) : 0);
     qrn_code_range(y->dtype, y->quant->bits, &lo, &hi);
-    j.out = (qrn_wide_out){.elem = qrn_view_elem(y),
-                           .y_row = j.plan.cout,
-                           .lo = (double)lo,
-                           .hi = (double)hi,
-                           .narrow = !a->blocks && a->w_bits <= 8 && j.planes == 1 &&
-                                     qrn_view_elem(y) == 1};
+    j.out = (qrn_wide_out){
+        .elem = qrn_view_elem(y), .y_row = j.plan.cout, .lo = (double)lo, .hi = (double)hi};
     return j;
 }
 

@@ -3,7 +3,6 @@
 // Packing of 8-bit weights and the reference tile.
 #include "kernels/gemm/gemm_q8.h"
 
-#include <math.h>
 #include <string.h>
 
 void qrn_gemm_q8_pack_panel(const uint8_t *w, size_t w_depth, size_t w_col, size_t depth,
@@ -28,13 +27,10 @@ static void tile_ref(const qrn_gemm_q8_tile *t) {
                 acc[j] += (uint32_t)(a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]);
         }
         for (uint32_t j = 0; j < t->cols; j++) {
-            float y = floorf(fmaf((float)(int32_t)acc[j], t->m[j], t->zero_half));
-            y = y > t->lo ? y : t->lo; // NaN as well
-            y = y < t->hi ? y : t->hi;
             if (t->acc)
                 t->acc[i * QRN_PANEL + j] = (int32_t)acc[j];
             else
-                t->y[i * t->y_row + j] = (uint8_t)(int32_t)y;
+                t->y[i * t->y_row + j] = qrn_round8_exact(t->round, j, (int32_t)acc[j]);
         }
     }
 }

@@ -34,14 +34,23 @@ static inline void finish(const qrn_gemm_q8_tile *t, uint32_t row, uint32_t firs
         memcpy(t->acc + row * QRN_PANEL + first, lane, n * sizeof *lane);
         return;
     }
-    __m256 y = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), _mm256_loadu_ps(t->m + first),
-                               _mm256_set1_ps(t->zero_half));
-    y = _mm256_floor_ps(y);
-    y = _mm256_max_ps(y, _mm256_set1_ps(t->lo)); // NaN gives the second operand
-    y = _mm256_min_ps(y, _mm256_set1_ps(t->hi));
+    const qrn_round8 *r = t->round;
+    uint8_t *to = t->y + row * t->y_row + first;
+    __m256 real = _mm256_cvtepi32_ps(sum), m = _mm256_loadu_ps(r->m + first);
+    __m256 y = _mm256_floor_ps(_mm256_fmadd_ps(real, m, _mm256_set1_ps(r->start[0])));
+    __m256 high = _mm256_floor_ps(_mm256_fmadd_ps(real, m, _mm256_set1_ps(r->start[1])));
+    int unsure = _mm256_movemask_ps(_mm256_cmp_ps(y, high, _CMP_NEQ_UQ));
+    y = _mm256_max_ps(y, _mm256_set1_ps(r->lo));
+    y = _mm256_min_ps(y, _mm256_set1_ps(r->hi));
     _mm256_storeu_si256((__m256i *)lane, _mm256_cvtps_epi32(y));
     for (uint32_t j = 0; j < n; j++)
-        t->y[row * t->y_row + first + j] = (uint8_t)lane[j];
+        to[j] = (uint8_t)lane[j];
+    if (!unsure)
+        return;
+    _mm256_storeu_si256((__m256i *)lane, sum);
+    for (uint32_t j = 0; j < n; j++)
+        if (unsure >> j & 1)
+            to[j] = qrn_round8_exact(r, first + j, lane[j]);
 }
 
 static inline __attribute__((always_inline)) void half(const qrn_gemm_q8_tile *t, uint32_t first,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define ROWS 12
+#define DOWN (_MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)
 
 static inline int32_t four_bytes(const uint8_t *p) {
     int32_t v;
@@ -22,6 +23,16 @@ static inline __m512i dot(__m512i acc, __m512i x, __m512i b) {
     return acc;
 }
 
+// The results of a vector whose bits are set in `which`, by the definition.
+static __attribute__((noinline)) void decide(const qrn_round8 *r, uint32_t first, __m512i acc,
+                                             uint32_t which, uint8_t *y) {
+    int32_t lane[16];
+    _mm512_storeu_si512(lane, acc);
+    for (uint32_t i = 0; i < 16; i++)
+        if (which >> i & 1)
+            y[i] = qrn_round8_exact(r, first + i, lane[i]);
+}
+
 static inline void finish(const qrn_gemm_q8_tile *t, uint32_t row, uint32_t first, __m512i acc) {
     uint32_t n = t->cols > first ? t->cols - first : 0;
     __mmask16 mask = (__mmask16)(n >= 16 ? 0xffff : (1u << n) - 1);
@@ -31,12 +42,19 @@ static inline void finish(const qrn_gemm_q8_tile *t, uint32_t row, uint32_t firs
         _mm512_mask_storeu_epi32(t->acc + row * QRN_PANEL + first, mask, acc);
         return;
     }
-    __m512 y = _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc), _mm512_loadu_ps(t->m + first),
-                               _mm512_set1_ps(t->zero_half));
-    y = _mm512_roundscale_ps(y, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-    y = _mm512_max_ps(y, _mm512_set1_ps(t->lo)); // NaN gives the second operand
-    y = _mm512_min_ps(y, _mm512_set1_ps(t->hi));
-    _mm512_mask_cvtepi32_storeu_epi8(t->y + row * t->y_row + first, mask, _mm512_cvtps_epi32(y));
+    const qrn_round8 *r = t->round;
+    uint8_t *to = t->y + row * t->y_row + first;
+    __m512 sum = _mm512_cvtepi32_ps(acc), m = _mm512_loadu_ps(r->m + first);
+    __m512 y = _mm512_fmadd_ps(sum, m, _mm512_set1_ps(r->start[0]));
+    __m512 high = _mm512_fmadd_ps(sum, m, _mm512_set1_ps(r->start[1]));
+    y = _mm512_roundscale_ps(y, DOWN);
+    high = _mm512_roundscale_ps(high, DOWN);
+    __mmask16 unsure = _mm512_cmp_ps_mask(y, high, _CMP_NEQ_UQ) & mask;
+    y = _mm512_max_ps(y, _mm512_set1_ps(r->lo));
+    y = _mm512_min_ps(y, _mm512_set1_ps(r->hi));
+    _mm512_mask_cvtepi32_storeu_epi8(to, mask, _mm512_cvtps_epi32(y));
+    if (__builtin_expect(unsure, 0))
+        decide(r, first, acc, unsure, to);
 }
 
 // Rows are reached from every third one, which needs no more than four base registers.

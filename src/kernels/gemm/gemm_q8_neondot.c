@@ -27,14 +27,22 @@ static inline void finish(const qrn_gemm_q8_tile *t, uint32_t row, uint32_t firs
         memcpy(t->acc + row * QRN_PANEL + first, lane, n * sizeof *lane);
         return;
     }
-    float32x4_t y =
-        vfmaq_f32(vdupq_n_f32(t->zero_half), vcvtq_f32_s32(acc), vld1q_f32(t->m + first));
-    y = vrndmq_f32(y);
-    y = vmaxnmq_f32(y, vdupq_n_f32(t->lo)); // a number where y is NaN
-    y = vminnmq_f32(y, vdupq_n_f32(t->hi));
+    const qrn_round8 *r = t->round;
+    uint8_t *to = t->y + row * t->y_row + first;
+    float32x4_t real = vcvtq_f32_s32(acc), m = vld1q_f32(r->m + first);
+    float32x4_t y = vrndmq_f32(vfmaq_f32(vdupq_n_f32(r->start[0]), real, m));
+    float32x4_t high = vrndmq_f32(vfmaq_f32(vdupq_n_f32(r->start[1]), real, m));
+    bool sure = vminvq_u32(vceqq_f32(y, high)) != 0;
+    y = vmaxnmq_f32(y, vdupq_n_f32(r->lo)); // a number where y is NaN
+    y = vminnmq_f32(y, vdupq_n_f32(r->hi));
     vst1q_s32(lane, vcvtq_s32_f32(y));
     for (uint32_t j = 0; j < n; j++)
-        t->y[row * t->y_row + first + j] = (uint8_t)lane[j];
+        to[j] = (uint8_t)lane[j];
+    if (sure)
+        return;
+    vst1q_s32(lane, acc);
+    for (uint32_t j = 0; j < n; j++)
+        to[j] = qrn_round8_exact(r, first + j, lane[j]);
 }
 
 static inline __attribute__((always_inline)) void half(const qrn_gemm_q8_tile *t, uint32_t first,

@@ -20,14 +20,12 @@ const qrn_wide_kernel qrn_wide_ref = {&qrn_gemm_q8_ref, &qrn_wide_ops_ref};
 static void byte_sums(const qrn_gemm_q8_kernel *k, const uint8_t *a, size_t row_bytes, uint32_t n,
                       const int8_t *plane, size_t s0, size_t s1, uint32_t cols, int32_t *acc) {
     static const int32_t nothing[QRN_PANEL];
-    static const float unused[QRN_PANEL];
     for (uint32_t r = 0; r < n; r += k->rows) {
         qrn_gemm_q8_tile t = {.a = a + r * row_bytes + s0 * QRN_Q8_DEPTH,
                               .a_row = row_bytes,
                               .b = plane + s0 * QRN_PANEL * QRN_Q8_DEPTH,
                               .steps = s1 - s0,
                               .column = nothing,
-                              .m = unused,
                               .acc = acc + (size_t)r * QRN_PANEL,
                               .rows = n - r < k->rows ? n - r : k->rows,
                               .cols = cols};
@@ -56,7 +54,7 @@ void qrn_wide_product(const qrn_wide_kernel *k, const qrn_wide_rows *r, const qr
             }
             k->ops->scale(t, sum, p->add + at, p->offset ? p->offset + at : NULL,
                           r->sums ? r->sums + first * p->n_runs + run : NULL, p->n_runs, p->m + at,
-                          rows, o->narrow);
+                          rows);
         }
         k->ops->store((char *)o->y + first * o->y_row * o->elem, o->elem, o->y_row, t, rows,
                       o->cols, o->lo, o->hi);

@@ -25,10 +25,10 @@
 typedef struct qrn_wide_ops {
     // sum += weight * (acc of the low bytes + 256 * acc of the high bytes, if planes is 2).
     void (*join)(double *sum, const int32_t *acc, uint32_t rows, uint32_t planes, double weight);
-    // t = fma(sum + add + row * offset, m, t), or, narrow, t = fmaf of the same with t as float.
-    // row: one per row, `row_step` apart; offset NULL: zeros.
+    // t = fma(sum + add + row * offset, m, t). row: one per row, `row_step` apart; offset NULL:
+    // zeros.
     void (*scale)(double *t, const double *sum, const double *add, const double *offset,
-                  const double *row, size_t row_step, const double *m, uint32_t rows, bool narrow);
+                  const double *row, size_t row_step, const double *m, uint32_t rows);
     // Codes of 1 or 2 bytes: clamp(floor(t)); rows y_row elements apart.
     void (*store)(void *y, size_t elem, size_t y_row, const double *t, uint32_t rows, uint32_t cols,
                   double lo, double hi);
@@ -73,7 +73,6 @@ typedef struct qrn_wide_out {
     size_t y_row;  // elements between rows
     uint32_t cols; // 1 to 32
     double lo, hi;
-    bool narrow; // rounded as 8-bit results are (requant.h)
 } qrn_wide_out;
 
 void qrn_wide_product(const qrn_wide_kernel *k, const qrn_wide_rows *r, const qrn_wide_panel *p,

@@ -52,11 +52,8 @@ static job job_of(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
     j.a_signed = is_signed(a);
     j.b_signed = is_signed(b);
     qrn_code_range(c->dtype, c->quant->bits, &lo, &hi);
-    j.out = (qrn_wide_out){.elem = qrn_view_elem(c),
-                           .y_row = j.geo.cols,
-                           .lo = (double)lo,
-                           .hi = (double)hi,
-                           .narrow = j.planes_a + j.planes_b + qrn_view_elem(c) == 3};
+    j.out = (qrn_wide_out){
+        .elem = qrn_view_elem(c), .y_row = j.geo.cols, .lo = (double)lo, .hi = (double)hi};
     return j;
 }
 

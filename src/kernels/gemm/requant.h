@@ -12,8 +12,7 @@
 //   acc = bias (i32) + sum (qx + offset_x) * (qw + offset_w)
 //   m   = scale_x * scale_w / scale_y, computed in double
 //   t   = zero + 0.5 + bias / scale_y (f64)
-//   y   = clamp(floor(fma((float)acc, (float)m, (float)t)))   x, w and y of 8 bits at most
-//   y   = clamp(floor(fma((double)acc, m, t)))                any of them of 16 bits
+//   y   = clamp(floor(fma((double)acc, m, t)))
 // where zero = -offset_y. Ties go up.
 //
 // With w encoded per block no integer spans a whole sum; whatever the bits
@@ -33,10 +32,8 @@
 // The output side of one channel.
 typedef struct qrn_requant {
     double m;         // scale_x * scale_w / scale_y
-    float m32;        // the same as float
     double zero_half; // zero + 0.5
     int32_t lo, hi;   // code range of y
-    bool wide;        // an operand has 16 bits
 } qrn_requant;
 
 // Code i of a tensor of 4, 8 or 16 bits; its encoding may say that fewer of them count.
@@ -77,13 +74,8 @@ static inline qrn_requant qrn_requant_of(const qrn_view *x, const qrn_view *w, s
     int64_t lo, hi;
     qrn_code_range(y->dtype, y->quant->bits, &lo, &hi);
     double m = (double)x->quant->scale * qrn_group_scale(w->quant, group) / (double)y->quant->scale;
-    return (qrn_requant){.m = m,
-                         .m32 = (float)m,
-                         .zero_half = 0.5 - (double)y->quant->offset,
-                         .lo = (int32_t)lo,
-                         .hi = (int32_t)hi,
-                         .wide = qrn_dtypes[x->dtype].bits > 8 || qrn_dtypes[w->dtype].bits > 8 ||
-                                 qrn_dtypes[y->dtype].bits > 8};
+    return (qrn_requant){
+        .m = m, .zero_half = 0.5 - (double)y->quant->offset, .lo = (int32_t)lo, .hi = (int32_t)hi};
 }
 
 static inline int32_t qrn_requant_clamp(const qrn_requant *r, double t) {
@@ -93,9 +85,7 @@ static inline int32_t qrn_requant_clamp(const qrn_requant *r, double t) {
 }
 
 static inline int32_t qrn_requantize(const qrn_requant *r, int64_t acc) {
-    if (r->wide)
-        return qrn_requant_clamp(r, floor(fma((double)acc, r->m, r->zero_half)));
-    return qrn_requant_clamp(r, (double)floorf(fmaf((float)acc, r->m32, (float)r->zero_half)));
+    return qrn_requant_clamp(r, floor(fma((double)acc, r->m, r->zero_half)));
 }
 
 static inline void qrn_store_code(const qrn_view *y, size_t i, int32_t code) {
