@@ -365,6 +365,18 @@ static void htp_dev_07_dev_08_platform_info_answers(void **state) {
     HTP_OK(qnn.deviceFreePlatformInfo(NULL, info));
     HTP_FAILS(qnn.deviceFreePlatformInfo(NULL, info), QNN_DEVICE_ERROR_INVALID_ARGUMENT);
     assert_int_equal(qrn_alloc_live(), live);
+    // While devices live: of the newest one, from which clients learn the architecture.
+    Qnn_DeviceHandle_t older = htp_device(&qnn, 57), newer = htp_device(&qnn, 69);
+    HTP_OK(qnn.deviceGetPlatformInfo(NULL, &info));
+    assert_int_equal(on_chip(info)->arch, 79);
+    HTP_OK(qnn.deviceFreePlatformInfo(NULL, info));
+    HTP_OK(qnn.deviceFree(newer));
+    HTP_OK(qnn.deviceGetPlatformInfo(NULL, &info));
+    assert_int_equal(on_chip(info)->arch, 75);
+    HTP_OK(qnn.deviceFree(older));
+    assert_int_equal(on_chip(info)->arch, 75); // the client's until it frees it
+    HTP_OK(qnn.deviceFreePlatformInfo(NULL, info));
+    assert_int_equal(qrn_alloc_live(), live);
 }
 
 static void info_of_a_device_follows_its_options(void **state) {

@@ -5,6 +5,7 @@
 #include "backend/htp/power.h"
 #include "htp_client.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -742,6 +743,38 @@ static void htp_pwr_43_ssr_04_restart(void **state) {
     HTP_OK(perf.destroyPowerConfigId(expanded));
 }
 
+// Votes, clocks and devices from several threads at a time.
+static void *vote_for_a_while(void *arg) {
+    for (int i = 0; i < 200; i++) {
+        uint32_t id = 0;
+        Qnn_DeviceHandle_t d = NULL;
+        if (perf.createPowerConfigId(0, 0, &id) || qnn.deviceCreate(NULL, NULL, &d))
+            return arg;
+        config c = dcvs(id, i % 2 ? MAX : NOM);
+        qrn_htp_vote v;
+        if (send(id, &c) || !qrn_htp_power_vote(id, &v) ||
+            v.dcvs.core.target != (i % 2 ? MAX : NOM))
+            return arg;
+        uint64_t hz = qrn_htp_clock_hz(); // at least what this thread votes for
+        if (hz < qrn_htp_corner_hz(v.dcvs.core.target, 0) || qnn.deviceFree(d) ||
+            perf.destroyPowerConfigId(id))
+            return arg;
+    }
+    return NULL;
+}
+
+static void threads_vote_side_by_side(void **state) {
+    (void)state;
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, vote_for_a_while, threads), 0);
+    for (int i = 0; i < 4; i++) {
+        void *bad = NULL;
+        assert_int_equal(pthread_join(threads[i], &bad), 0);
+        assert_null(bad);
+    }
+}
+
 static char heard[4096];
 static void hear(const char *fmt, QnnLog_Level_t level, uint64_t time, va_list args) {
     (void)level, (void)time;
@@ -802,6 +835,7 @@ int main(void) {
         TEST(htp_pwr_41_old_firmware_is_remembered),
         TEST(htp_pwr_42_scales_exclude_each_other_in_a_call),
         TEST(htp_pwr_43_ssr_04_restart),
+        TEST(threads_vote_side_by_side),
         TEST(accepted_votes_are_logged),
     };
     return cmocka_run_group_tests(tests, open_library, NULL);

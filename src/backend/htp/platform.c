@@ -17,8 +17,12 @@ typedef struct info_block {
     QnnDevice_CoreInfo_t cores[];
 } info_block;
 
+// Without a device: the newest one, which is what a client that has just made one wants to know of.
 qrn_status qrn_htp_platform_info(qrn_api_device *d, const void **info) {
-    const qrn_htp_device *facts = d ? d->impl : qrn_htp_device_of(NULL);
+    qrn_htp_device newest;
+    const qrn_htp_device *facts = d ? d->impl : &newest;
+    if (!d)
+        qrn_log_release(qrn_htp_newest_device(&newest));
     uint32_t n_cores = facts->soc.cores;
     info_block *b = qrn_calloc(sizeof *b + n_cores * sizeof b->cores[0]);
     if (!b)
