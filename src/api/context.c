@@ -107,7 +107,9 @@ Qnn_ErrorHandle_t QnnContext_setConfig(Qnn_ContextHandle_t context,
     qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
     if (!c)
         return qrn_not_a_context("context_setConfig");
-    qrn_status s;
+    qrn_status s = qrn_context_check(c);
+    if (s != QRN_OK)
+        return qrn_api_end(QRN_COMP_CONTEXT, s, c->backend->log);
     if (!config)
         s = QRN_FAIL(QRN_E_ARGUMENT, "context_setConfig: config is NULL");
     else if (!(qrn_this_backend.features & QRN_FEATURE_CONTEXT_CONFIG))
@@ -142,6 +144,7 @@ Qnn_ErrorHandle_t QnnContext_free(Qnn_ContextHandle_t context, Qnn_ProfileHandle
 }
 
 static qrn_status get_properties(qrn_api_context *c, QnnContext_Property_t **properties) {
+    QRN_TRY(qrn_context_check(c));
     if (!properties)
         return QRN_FAIL(QRN_E_ARGUMENT, "context_getProperty: properties is NULL");
     for (size_t i = 0; properties[i]; i++)

@@ -21,6 +21,8 @@ static Qnn_ErrorHandle_t end(qrn_status s, Qnn_ErrorHandle_t failed, qrn_api_log
     case QRN_E_PROFILE:
     case QRN_E_NOT_FINALIZED:
     case QRN_E_NOT_PERMITTED:
+    case QRN_E_COMM:
+    case QRN_E_COMM_FATAL:
         return qrn_api_end(QRN_COMP_CONTEXT, s, log);
     default:
         return qrn_api_end_as(failed, s, log);
@@ -33,6 +35,7 @@ static qrn_status unsupported(void) {
 
 // A context can be serialised when it was built here and all its graphs are finalized.
 static qrn_status check_state(qrn_api_context *c) {
+    QRN_TRY(qrn_context_check(c));
     if (c->from_binary)
         return QRN_FAIL(QRN_E_NOT_PERMITTED, "the context came from a binary itself");
     if (c->n_graphs == 0)
@@ -167,6 +170,7 @@ Qnn_ErrorHandle_t QnnContext_releaseIncrementalBinary(Qnn_ContextHandle_t contex
 // The graph of a section call; NULL stands for the whole context.
 static qrn_status find_graph(qrn_api_context *c, const void *handle, uint32_t section,
                              qrn_api_graph **graph) {
+    QRN_TRY(qrn_context_check(c));
     *graph = handle ? qrn_handle_get(QRN_KIND_GRAPH, handle) : NULL;
     if (handle && (!*graph || (*graph)->context != c))
         return QRN_FAIL(QRN_E_HANDLE, "binary section: not a graph of the context");

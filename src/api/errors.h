@@ -20,7 +20,7 @@ typedef enum qrn_component {
     QRN_COMP_PROFILE,
     QRN_COMP_ERROR,
     QRN_COMP_GLOBAL_CONFIG,
-    QRN_COMP_PERF, // performance infrastructure of the HTP
+    QRN_COMP_PERF,           // performance infrastructure of the HTP
     QRN_COMP_SYSTEM_CONTEXT, // of the System library
     QRN_COMP_SYSTEM_TENSOR,
     QRN_COMP_SYSTEM_PROFILE,

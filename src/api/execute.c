@@ -151,6 +151,7 @@ typedef struct request {
 // All checks of a call; on success the execution holds a frame, but neither profile nor signal.
 static qrn_status prepare(qrn_api_graph *g, const request *r, qrn_execution *e) {
     *e = (qrn_execution){.graph = g, .outputs = r->outputs};
+    QRN_TRY(qrn_context_check(g->context));
     QRN_TRY(check_graph(g));
     if ((r->n_inputs && !r->inputs) || (r->n_outputs && !r->outputs))
         return QRN_FAIL(QRN_E_ARGUMENT, "graph '%s': %u inputs and %u outputs, but a list is NULL",

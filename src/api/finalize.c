@@ -171,6 +171,7 @@ static qrn_status finalize(qrn_api_graph *g, const void *profile, const void *si
     if (g->bound_profile && profile)
         return QRN_FAIL(QRN_E_ARGUMENT, "graph '%s': a profile is bound, the call may not have one",
                         g->ir->name);
+    QRN_TRY(qrn_context_check(g->context));
     qrn_call call;
     QRN_TRY(qrn_call_find(&call, g->context->backend, NULL, profile, signal));
     if (!qrn_this_backend.graph_finalize)

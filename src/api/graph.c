@@ -154,6 +154,7 @@ qrn_api_graph *qrn_api_graph_find(qrn_api_context *c, const char *name) {
 
 static qrn_status create(qrn_api_context *c, const char *name, const QnnGraph_Config_t **config,
                          Qnn_GraphHandle_t *out) {
+    QRN_TRY(qrn_context_check(c));
     if (!name || !*name)
         return QRN_FAIL(QRN_E_NAME, "graph_create: a graph needs a name");
     if (!out)
@@ -186,6 +187,7 @@ Qnn_ErrorHandle_t QnnGraph_create(Qnn_ContextHandle_t contextHandle, const char 
 }
 
 static qrn_status create_subgraph(qrn_api_graph *parent, const char *name, Qnn_GraphHandle_t *out) {
+    QRN_TRY(qrn_context_check(parent->context));
     if (!name || !*name)
         return QRN_FAIL(QRN_E_NAME, "graph '%s': a subgraph needs a name", parent->ir->name);
     if (!out)
@@ -214,7 +216,9 @@ Qnn_ErrorHandle_t QnnGraph_setConfig(Qnn_GraphHandle_t graphHandle,
     qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graphHandle);
     if (!g)
         return not_a_graph("graph_setConfig");
-    qrn_status s;
+    qrn_status s = qrn_context_check(g->context);
+    if (s != QRN_OK)
+        return qrn_api_end(QRN_COMP_GRAPH, s, log_of(g));
     if (!config)
         s = QRN_FAIL(QRN_E_ARGUMENT, "graph '%s': config is NULL", g->ir->name);
     else if (g->ir->parent)
@@ -228,6 +232,7 @@ Qnn_ErrorHandle_t QnnGraph_setConfig(Qnn_GraphHandle_t graphHandle,
 }
 
 static qrn_status get_properties(qrn_api_graph *g, QnnGraph_Property_t **properties) {
+    QRN_TRY(qrn_context_check(g->context));
     if (!properties)
         return QRN_FAIL(QRN_E_ARGUMENT, "graph '%s': properties is NULL", g->ir->name);
     for (size_t i = 0; properties[i]; i++)
@@ -251,6 +256,7 @@ Qnn_ErrorHandle_t QnnGraph_getProperty(Qnn_GraphHandle_t graphHandle,
 }
 
 static qrn_status retrieve(qrn_api_context *c, const char *name, Qnn_GraphHandle_t *out) {
+    QRN_TRY(qrn_context_check(c));
     if (!name)
         return QRN_FAIL(QRN_E_NAME, "graph_retrieve: the name is NULL");
     if (!out)
@@ -276,6 +282,7 @@ Qnn_ErrorHandle_t QnnGraph_retrieve(Qnn_ContextHandle_t contextHandle, const cha
 }
 
 static qrn_status add_node(qrn_api_graph *g, const Qnn_OpConfig_t *config) {
+    QRN_TRY(qrn_context_check(g->context));
     if (g->ir->finalized)
         return QRN_FAIL(QRN_E_FINALIZED, "graph '%s' is finalized and takes no more nodes",
                         g->ir->name);

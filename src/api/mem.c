@@ -118,6 +118,7 @@ static qrn_status register_all(qrn_api_context *c, const Qnn_MemDescriptor_t *de
     if (!descriptors || !handles || n == 0)
         return QRN_FAIL(QRN_E_ARGUMENT, "memory: no descriptors or no place for the handles");
     QRN_TRY(check_support());
+    QRN_TRY(qrn_context_check(c));
     pthread_mutex_lock(&c->lock);
     uint32_t before = c->n_mems;
     qrn_status s = QRN_OK;

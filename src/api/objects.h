@@ -148,6 +148,11 @@ typedef struct qrn_api_context {
     void *impl;
 } qrn_api_context;
 
+// Can the context still be used? What the backend says.
+static inline qrn_status qrn_context_check(const qrn_api_context *c) {
+    return qrn_this_backend.context_check ? qrn_this_backend.context_check(c) : QRN_OK;
+}
+
 // An application tensor of a finalized graph.
 typedef struct qrn_api_io {
     const qrn_tensor *tensor;

@@ -203,6 +203,7 @@ static qrn_status make_tensor(qrn_api_context *c, qrn_api_graph *g, const Qnn_Te
 }
 
 static qrn_status create_tensor(qrn_api_context *c, qrn_api_graph *g, Qnn_Tensor_t *src) {
+    QRN_TRY(qrn_context_check(c));
     qrn_site w = site_of(g, src);
     qrn_tensor parsed, *t = NULL;
     QRN_TRY(qrn_tensor_parse(src, g ? QRN_PLACE_GRAPH : QRN_PLACE_CONTEXT, &w, &parsed));
@@ -242,12 +243,12 @@ Qnn_ErrorHandle_t QnnTensor_createGraphTensor(Qnn_GraphHandle_t graph, Qnn_Tenso
     if (!g)
         return qrn_api_end(QRN_COMP_TENSOR,
                            QRN_FAIL(QRN_E_HANDLE, "createGraphTensor: not a graph handle"), NULL);
-    qrn_status s;
-    if (!tensor)
+    qrn_status s = qrn_context_check(g->context);
+    if (s == QRN_OK && !tensor)
         s = QRN_FAIL(QRN_E_TENSOR, "graph '%s': tensor is NULL", g->ir->name);
-    else if (g->ir->finalized)
+    else if (s == QRN_OK && g->ir->finalized)
         s = QRN_FAIL(QRN_E_TENSOR, "graph '%s': finalized, takes no more tensors", g->ir->name);
-    else
+    else if (s == QRN_OK)
         s = create_tensor(g->context, g, tensor);
     return qrn_api_end(QRN_COMP_TENSOR, s, g->context->backend->log);
 }
@@ -337,6 +338,7 @@ static qrn_status apply_updates(qrn_api_context *c, qrn_api_graph *g, update *u,
 
 static qrn_status update_tensors(qrn_api_context *c, qrn_api_graph *g, const Qnn_Tensor_t **tensors,
                                  uint64_t n) {
+    QRN_TRY(qrn_context_check(c));
     size_t bytes;
     update *u = qrn_mul_size(n, sizeof(*u), &bytes) ? qrn_calloc(bytes) : NULL;
     qrn_arena *scratch = qrn_arena_create();

@@ -147,6 +147,9 @@ typedef struct qrn_backend {
     qrn_status (*context_create)(struct qrn_api_context *c);
     // Comes before graph_free of the context's graphs; when it fails, the context lives on.
     qrn_status (*context_free)(struct qrn_api_context *c);
+    // (optional) Can the context still be used? Asked by the calls that use it or what belongs to
+    // it, but not by those that free.
+    qrn_status (*context_check)(const struct qrn_api_context *c);
     qrn_status (*graph_create)(struct qrn_api_graph *g);
     void (*graph_free)(struct qrn_api_graph *g);
 

@@ -597,7 +597,7 @@ static void binaries_are_written_into_client_buffers(void **state) {
     GET(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, context, buffer, 0, &written);
     GET(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, context, buffer, 64, NULL);
     GET(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, context, buffer, 3, &written); // too small
-    static const row rows[] = {{QRN_E_BINARY, 0}, {QRN_E_GENERAL, 0}, {QRN_E_COMM, 0}};
+    static const row rows[] = {{QRN_E_BINARY, 0}, {QRN_E_GENERAL, 0}, {QRN_E_HARDWARE, 0}};
     for (size_t i = 0; i < N_OF(rows); i++) {
         fault_status[FAULT_BINARY_SIZE] = fault_status[FAULT_BINARY_WRITE] = rows[i].status;
         SIZE(QNN_CONTEXT_ERROR_GET_BINARY_SIZE_FAILED, context, &size);

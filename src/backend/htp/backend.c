@@ -11,6 +11,7 @@
 #include "backend/htp/options.h"
 #include "backend/htp/power.h"
 #include "backend/htp/properties.h"
+#include "backend/htp/restart.h"
 #include "backend/htp/session.h"
 
 #include "api/errors.h"
@@ -75,11 +76,13 @@ qrn_htp_device qrn_htp_device_of_backend(const qrn_api_backend *b) {
 }
 
 static qrn_status context_create(qrn_api_context *c) {
+    QRN_TRY(qrn_htp_cross(NULL));
     qrn_htp_context *impl = qrn_calloc(sizeof *impl);
     if (!impl)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context");
     impl->options.deserialize_patch_fd = -1;
     impl->api = c;
+    impl->restarts = qrn_htp_restarts();
     c->impl = impl;
     enter_context(c->backend, impl);
     return QRN_OK;
@@ -150,6 +153,7 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *o
     qrn_api_backend *b = g->context->backend;
     qrn_htp_graph *impl = qrn_htp_graph_of(g);
     uint64_t start = qrn_call_now_ns();
+    QRN_TRY(qrn_htp_cross(g->context));
     QRN_TRY(qrn_htp_float_check_graph(g));
     QRN_TRY(acquire_pool(b));
     qrn_compile_options o = *opt;
@@ -223,6 +227,7 @@ const qrn_backend qrn_this_backend = {
     .global_config = qrn_htp_global_config,
     .context_create = context_create,
     .context_free = context_free,
+    .context_check = qrn_htp_restart_check,
     .context_config = qrn_htp_context_config,
     .graph_create = graph_create,
     .graph_free = graph_free,

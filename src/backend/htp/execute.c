@@ -6,9 +6,11 @@
 #include "backend/htp/execute.h"
 
 #include "backend/htp/engine.h"
+#include "backend/htp/restart.h"
 
 typedef struct run {
     qrn_htp_turn turn;
+    const qrn_api_context *context;
     const qrn_run_options *opt; // of the call
     qrn_htp_report *report;     // never NULL
     uint64_t asked_ns;          // for the engine, first
@@ -20,7 +22,7 @@ static qrn_status take_engine(run *r) {
     QRN_TRY(qrn_htp_engine_take(&r->turn));
     r->report->acquire_ns = r->turn.granted_ns - r->asked_ns;
     r->report->power_ns = qrn_call_now_ns() - r->turn.granted_ns;
-    return QRN_OK;
+    return qrn_htp_restart_check(r->context);
 }
 
 static qrn_status yield(run *r) {
@@ -37,12 +39,13 @@ static qrn_status yield(run *r) {
                             .restore_ns = end - granted};
     p->n_yields++;
     p->yield_ns += end - start;
-    return QRN_OK;
+    return qrn_htp_restart_check(r->context);
 }
 
 // Before each step.
 static qrn_status between_steps(void *ctx) {
     run *r = ctx;
+    QRN_TRY(qrn_htp_restart_check(r->context));
     if (r->opt->poll)
         QRN_TRY(r->opt->poll(r->opt->poll_ctx));
     if (!r->turn.holds)
@@ -90,9 +93,13 @@ static qrn_htp_turn turn_of(const qrn_api_graph *g, const qrn_run_options *opt) 
 }
 
 qrn_status qrn_htp_run(qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt) {
+    QRN_TRY(qrn_htp_cross(g->context));
     uint64_t start = opt->report ? qrn_call_now_ns() : 0;
     qrn_htp_report unwanted = {0};
-    run r = {.turn = turn_of(g, opt), .opt = opt, .report = opt->report ? opt->report : &unwanted};
+    run r = {.turn = turn_of(g, opt),
+             .context = g->context,
+             .opt = opt,
+             .report = opt->report ? opt->report : &unwanted};
     qrn_run_options o = *opt;
     o.poll = between_steps;
     o.poll_ctx = &r;

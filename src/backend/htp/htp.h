@@ -68,6 +68,7 @@ typedef struct qrn_htp_context {
     void *session;                    // of session.c
     struct qrn_htp_group *group;      // it shares buffers with others (group.h); or NULL
     struct qrn_htp_mapping *mappings; // of registered memory (mem.c)
+    uint32_t restarts;                // of the accelerator before it was made (restart.h)
 } qrn_htp_context;
 
 // --- graphs

@@ -11,6 +11,7 @@
 #include "backend/htp/mem.h"
 #include "backend/htp/session.h"
 
+#include "backend/htp/restart.h"
 #include "base/mem.h"
 
 #include "HTP/QnnHtpMem.h"
@@ -242,6 +243,7 @@ qrn_status qrn_htp_mem_map(qrn_api_context *c, qrn_api_mem *m, const void *descr
                                         "device handle to QnnContext_create");
     wish w;
     QRN_TRY(read_descriptor(descriptor, m, &w));
+    QRN_TRY(qrn_htp_cross(c));
     place *p = qrn_calloc(sizeof *p);
     if (!p)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a memory handle");
