@@ -41,13 +41,15 @@ qrn_status qrn_htp_rank_within(const qrn_htp_site *s) {
         listed(qrn_htp_enumerator(s->call, "operation"), list + 5, (size_t)(end - list - 5)))
         read_range(other + 1, &min, &max);
     uint32_t wider = s->limit->rank > s->rank_limit ? s->limit->rank : s->rank_limit;
+    const char *later = wider > max ? ", as widened" : "";
     max = wider > max ? wider : max;
     if (rank >= min && rank <= max)
         return QRN_OK;
     if (min == max)
         return qrn_htp_refuse(s, QRN_E_SHAPE, "rank %u, HTP takes %u", rank, max);
-    return qrn_htp_refuse(s, QRN_E_SHAPE, "rank %u, HTP takes %s %u", rank,
-                          rank > max ? "at most" : "at least", rank > max ? max : min);
+    return qrn_htp_refuse(s, QRN_E_SHAPE, "rank %u, HTP takes %s %u%s", rank,
+                          rank > max ? "at most" : "at least", rank > max ? max : min,
+                          rank > max ? later : "");
 }
 
 qrn_status qrn_htp_rank_of_instance_norm(const qrn_htp_site *s) {
