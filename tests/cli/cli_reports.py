@@ -117,6 +117,7 @@ def test_info_and_doctor():
     assert got["problems"] == 0
     assert {"check": "self-test", "grade": "ok", "text": "a small graph computes the right values",
             "fix": ""} in got["checks"]
+    assert [c["grade"] for c in got["checks"] if c["check"] == "context binaries"] == ["ok"]
 
 
 @pytest.mark.parametrize("env,text", [

@@ -6,6 +6,7 @@
 #include "sample.h"
 #include "system/system.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,6 +151,46 @@ static void damaged_bytes_are_found_out(void **state) {
     OK(QnnSystemContext_free(h));
 }
 
+// What several threads share.
+typedef struct crowd {
+    QnnSystemContext_Handle_t shared;
+    void *bytes;
+    uint64_t size;
+} crowd;
+
+static void *describe_often(void *arg) {
+    const crowd *c = arg;
+    for (int i = 0; i < 50; i++) {
+        QnnSystemContext_Handle_t own = NULL;
+        const QnnSystemContext_BinaryInfo_t *a = NULL, *b = NULL;
+        if (QnnSystemContext_create(&own) != QNN_SUCCESS ||
+            QnnSystemContext_getMetadata(own, c->bytes, c->size, &a) != QNN_SUCCESS ||
+            QnnSystemContext_getMetadata(c->shared, c->bytes, c->size, &b) != QNN_SUCCESS ||
+            QnnSystemContext_getMetadata(c->shared, c->bytes, 7, &b) == QNN_SUCCESS ||
+            strcmp(b->contextBinaryInfoV3.graphs[0].graphInfoV3.graphName, "first") != 0 ||
+            QnnSystemContext_free(own) != QNN_SUCCESS)
+            return NULL;
+    }
+    return arg;
+}
+
+static void readers_work_side_by_side(void **state) {
+    (void)state;
+    crowd c = {0};
+    c.bytes = sample_bytes(&c.size);
+    OK(QnnSystemContext_create(&c.shared));
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, describe_often, &c), 0);
+    for (int i = 0; i < 4; i++) {
+        void *done = NULL;
+        pthread_join(threads[i], &done);
+        assert_ptr_equal(done, &c);
+    }
+    OK(QnnSystemContext_free(c.shared));
+    free(c.bytes);
+}
+
 static void expect_footprint(const Qnn_Tensor_t *t, Qnn_ErrorHandle_t code, uint64_t bytes) {
     uint64_t n = bytes ? 0 : 77;
     assert_int_equal(QnnSystemTensor_getMemoryFootprint(*t, &n), code);
@@ -220,6 +261,7 @@ int main(void) {
         cmocka_unit_test(memory_may_end),
         cmocka_unit_test(foreign_bytes_are_refused_quietly),
         cmocka_unit_test(damaged_bytes_are_found_out),
+        cmocka_unit_test(readers_work_side_by_side),
         cmocka_unit_test(footprints),
         cmocka_unit_test(logs),
     };

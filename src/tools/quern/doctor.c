@@ -153,12 +153,12 @@ static void check_memory(const patient *p, finding *f) {
         find(f, GOOD, "", "%s of memory are available", text);
 }
 
-// relu(x + b) through the API: the whole way from here to a kernel and back.
-static qrn_status compute(qc_client *c, const float *x, const float *bias, float *y) {
+// y = relu(x + bias), finalized.
+static qrn_status make_graph(qc_client *c, const float *bias, qc_graph **out) {
     qc_graph *g = NULL;
     QRN_TRY(qc_graph_create(c, "doctor", NULL, &g));
     const uint32_t dims[] = {1, 4};
-    qc_tensor *in = NULL, *b = NULL, *sum = NULL, *out = NULL;
+    qc_tensor *in = NULL, *b = NULL, *sum = NULL, *result = NULL;
     const Qnn_DataType_t f32 = QNN_DATATYPE_FLOAT_32;
     qrn_status s =
         qc_tensor_create(g, "x", QNN_TENSOR_TYPE_APP_WRITE, f32, 2, dims, NULL, NULL, 0, &in);
@@ -168,7 +168,8 @@ static qrn_status compute(qc_client *c, const float *x, const float *bias, float
     if (s == QRN_OK)
         s = qc_tensor_create(g, "sum", QNN_TENSOR_TYPE_NATIVE, f32, 2, dims, NULL, NULL, 0, &sum);
     if (s == QRN_OK)
-        s = qc_tensor_create(g, "y", QNN_TENSOR_TYPE_APP_READ, f32, 2, dims, NULL, NULL, 0, &out);
+        s = qc_tensor_create(g, "y", QNN_TENSOR_TYPE_APP_READ, f32, 2, dims, NULL, NULL, 0,
+                             &result);
     if (s == QRN_OK) {
         qc_op op;
         qc_op_begin(&op, g, "add", QNN_OP_ELEMENT_WISE_ADD);
@@ -178,27 +179,112 @@ static qrn_status compute(qc_client *c, const float *x, const float *bias, float
         s = qc_op_end(&op);
         qc_op_begin(&op, g, "relu", QNN_OP_RELU);
         qc_in(&op, sum);
-        qc_out(&op, out);
+        qc_out(&op, result);
         s = s == QRN_OK ? qc_op_end(&op) : s;
     }
     if (s == QRN_OK)
         s = qc_graph_finalize(g);
     if (s == QRN_OK)
-        s = qc_graph_execute(g, (const void *[]){x}, (void *[]){y});
+        *out = g;
+    else
+        qc_graph_destroy(g);
+    return s;
+}
+
+static const float doctor_x[] = {1, -2, 3, -4}, doctor_bias[] = {0.5f, 0.5f, -8, 5};
+static const float doctor_y[] = {1.5f, 0, 0, 1};
+
+static bool is_right(const float *y) { return memcmp(y, doctor_y, sizeof doctor_y) == 0; }
+
+static qrn_status execute(qc_graph *g, float *y) {
+    return qc_graph_execute(g, (const void *[]){doctor_x}, (void *[]){y});
+}
+
+// Through the API: the whole way from here to a kernel and back.
+static qrn_status compute(qc_client *c, float *y) {
+    qc_graph *g = NULL;
+    QRN_TRY(make_graph(c, doctor_bias, &g));
+    qrn_status s = execute(g, y);
     qc_graph_destroy(g);
     return s;
 }
 
+// The bytes of a context binary, from malloc.
+static qrn_status compile(qc_client *c, void **bytes, uint64_t *n) {
+    qc_graph *g = NULL;
+    QRN_TRY(make_graph(c, doctor_bias, &g));
+    qc_graph_destroy(g);
+    QRN_TRY(qc_check(c, c->qnn.contextGetBinarySize(c->context, n), "contextGetBinarySize"));
+    *bytes = malloc(*n);
+    if (!*bytes)
+        return QRN_FAIL(QRN_E_MEM, "out of memory");
+    return qc_check(c, c->qnn.contextGetBinary(c->context, *bytes, *n, n), "contextGetBinary");
+}
+
+static qrn_status load_and_compute(const void *bytes, uint64_t n, float *y) {
+    static const qc_options options = {.no_context = true};
+    const QnnSystemContext_BinaryInfoV3_t *info = NULL;
+    qc_system *system = NULL;
+    qc_client *c = NULL;
+    qc_graph *g = NULL;
+    qrn_status s = qc_system_open(&system);
+    if (s == QRN_OK)
+        s = qc_system_describe(system, bytes, n, &info);
+    if (s == QRN_OK)
+        s = qc_open("htp", &options, &c);
+    if (s == QRN_OK)
+        s = qc_load(c, bytes, n, NULL);
+    if (s == QRN_OK)
+        s = qc_graph_retrieve(c, &info->graphs[0].graphInfoV3, &g);
+    if (s == QRN_OK)
+        s = execute(g, y);
+    qc_graph_destroy(g);
+    qc_close(c);
+    qc_system_close(system);
+    return s;
+}
+
+// The same through the bytes of a context binary: compiled, described, loaded, executed.
+static void check_binary(const patient *p, finding *f) {
+    const qt_library *htp = NULL;
+    for (size_t i = 0; i < QT_N_LIBRARIES; i++)
+        if (strcmp(p->libs[i].name, "htp") == 0)
+            htp = &p->libs[i];
+    if (!htp || !htp->found || !p->libs[QT_N_LIBRARIES - 1].found) {
+        find(f, DOUBTFUL, "build them with 'make', or add their folder to LD_LIBRARY_PATH",
+             "context binaries need libQnnHtp.so and libQnnSystem.so");
+        return;
+    }
+    float y[4] = {0};
+    qc_client *c = NULL;
+    void *bytes = NULL;
+    uint64_t n = 0;
+    qrn_status s = qc_open("htp", NULL, &c);
+    if (s == QRN_OK)
+        s = compile(c, &bytes, &n);
+    qc_close(c);
+    if (s == QRN_OK)
+        s = load_and_compute(bytes, n, y);
+    free(bytes);
+    if (s != QRN_OK)
+        find(f, BAD, "run 'quern info': do the libraries belong together?",
+             "a context binary fails: %.500s", qrn_message());
+    else if (!is_right(y))
+        find(f, BAD, "please report this, with the output of 'quern info'",
+             "a context binary computes %g %g %g %g, expected 1.5 0 0 1", (double)y[0],
+             (double)y[1], (double)y[2], (double)y[3]);
+    else
+        find(f, GOOD, "", "a context binary is written, described, loaded and right");
+}
+
 static void check_result(const patient *p, finding *f) {
-    static const float x[] = {1, -2, 3, -4}, b[] = {0.5f, 0.5f, -8, 5};
-    static const float want[] = {1.5f, 0, 0, 1};
     float y[4] = {0};
     qc_client *c = NULL;
     (void)p;
-    if (qc_open("cpu", NULL, &c) != QRN_OK || compute(c, x, b, y) != QRN_OK)
+    if (qc_open("cpu", NULL, &c) != QRN_OK || compute(c, y) != QRN_OK)
         find(f, BAD, "run 'quern info', and reinstall the libraries", "a small graph fails: %.500s",
              qrn_message());
-    else if (y[0] != want[0] || y[1] != want[1] || y[2] != want[2] || y[3] != want[3])
+    else if (!is_right(y))
         find(f, BAD, "please report this, with the output of 'quern info'",
              "a small graph computes %g %g %g %g, expected 1.5 0 0 1", (double)y[0], (double)y[1],
              (double)y[2], (double)y[3]);
@@ -213,10 +299,11 @@ typedef struct check {
 } check;
 
 static const check checks[] = {
-    {"library", check_library},    {"other libraries", check_others},
-    {"loader path", check_loader}, {"environment", check_environment},
-    {"CPU features", check_cpu},   {"threads", check_threads},
-    {"memory", check_memory},      {"self-test", check_result},
+    {"library", check_library},         {"other libraries", check_others},
+    {"loader path", check_loader},      {"environment", check_environment},
+    {"CPU features", check_cpu},        {"threads", check_threads},
+    {"memory", check_memory},           {"self-test", check_result},
+    {"context binaries", check_binary},
 };
 #define N_CHECKS (sizeof checks / sizeof checks[0])
 
@@ -260,7 +347,8 @@ const qt_command qt_doctor = {
     .summary = "look for mistakes of the set-up and say the fix",
     .args = "[--json]",
     .about = "Looks for the usual mistakes of a set-up: libraries that are missing or not the "
-             "wanted ones, variables that get in the way, limits; and computes a small graph. "
+             "wanted ones, variables that get in the way, limits; and computes a small graph, "
+             "also through a context binary. "
              "Exit code 1 when there is a problem.",
     .groups = {{"options", flags}},
     .examples = {{"quern doctor", "Before asking for help."}},
