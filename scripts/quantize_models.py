@@ -5,8 +5,8 @@
     pip install torch torchvision onnx onnxscript onnxruntime
     scripts/quantize_models.py DIR [NAME ...]
 
-torchvision's resnet18, mobilenet_v2 and efficientnet_b0, and a small vision transformer, with seeded
-random weights (nothing is downloaded). Batch norms take their statistics from smooth random
+torchvision's resnet18, mobilenet_v2 and efficientnet_b0, and a small vision transformer, with
+seeded random weights (nothing is downloaded). Batch norms take their statistics from smooth random
 pictures, so that activations have the spread of a trained network's. ONNX Runtime's QNN helpers
 quantize them: DIR/NAME_a8w8.onnx and DIR/NAME_a16w8.onnx, with the pictures in DIR/NAME.npz.
 """

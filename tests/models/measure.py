@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Measures a QDQ model on Quern: layer by layer against the oracle, end to end against ONNX Runtime.
+"""Measures a QDQ model: layer by layer against the oracle, end to end against ONNX Runtime.
 
 Relies on numpy, onnx, onnxruntime and the `quern` program. For test_models.py and
 scripts/compare_models.py.
@@ -61,8 +61,8 @@ class Quern:
             onnx.save(model, folder / "model.onnx")
             for name, value in feeds.items():
                 np.save(folder / f"{name}.npy", value)
-            subprocess.run([*self.command, folder / "model.onnx", "-i", folder, "-o", folder / "out"],
-                           check=True)
+            subprocess.run([*self.command, folder / "model.onnx", "-i", folder, "-o",
+                            folder / "out"], check=True)
             return [np.load(folder / "out" / f"output_{i}.npy")
                     for i in range(len(model.graph.output))]
 
@@ -104,8 +104,8 @@ def sqnr(reference, y):
 
 
 def end_to_end(quern, model, pictures):
-    """Mean SQNR against ONNX Runtime without graph optimizations: of ONNX Runtime's default mode, of
-    Quern, and of the oracle."""
+    """Mean SQNR against ONNX Runtime without graph optimizations: of its default mode, of Quern, and
+    of the oracle."""
     name = model.graph.input[0].name
     plain, default = session(model, False), session(model, True)
     rows = []

@@ -79,7 +79,8 @@ def softmax(a, x):
 
 
 def reshape(a, x, shape):
-    return x.reshape([x.shape[i] if s == 0 else s for i, s in enumerate(np.asarray(shape).tolist())])
+    shape = np.asarray(shape).tolist()
+    return x.reshape([x.shape[i] if s == 0 else s for i, s in enumerate(shape)])
 
 
 def reduce_mean(a, x, axes=None):

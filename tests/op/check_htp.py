@@ -4,9 +4,9 @@
 
     check_htp.py SUPPORT.tsv LIBRARY SOC "RUNNER..." CASES.qc...
 
-Cases that the device refuses are skipped (most were written for another backend), so every operand
-type of every int8, int16 and other row must occur in a case that passed. Cases with floats belong to
-check_half.py.
+Cases that the device refuses are skipped (most were written for another backend), so every
+operand type of every int8, int16 and other row must occur in a case that passed. Cases with floats
+belong to check_half.py.
 """
 import re
 import subprocess

@@ -8,6 +8,7 @@
 #include "kernels/gemm/requant.h"
 
 // A bias scale this close to scale_x * scale_w is the same: clients round the product to float.
+// Next to 16-bit results that would be seen.
 #define SAME_SCALE 1e-6
 
 static bool positive(float s) { return isfinite(s) && s > 0; }
@@ -68,8 +69,8 @@ static double product_scale(const qrn_node *n, const qrn_quantized *q, uint32_t 
            qrn_group_scale(&w->quant, c % w->shape.dims[q->channel_axis]);
 }
 
-// Are the codes of the bias already in units of scale_x * scale_w?
-static bool in_product_units(const qrn_node *n, const qrn_quantized *q) {
+// Are the codes of the bias already in units of scale_x * scale_w, within a relative tolerance?
+static bool in_product_units(const qrn_node *n, const qrn_quantized *q, double tolerance) {
     const qrn_tensor *b = n->in[2];
     if (unscaled(b))
         return true;
@@ -77,7 +78,7 @@ static bool in_product_units(const qrn_node *n, const qrn_quantized *q) {
         return false;
     for (uint32_t c = 0; c < q->n_channels; c++) {
         double ratio = qrn_group_scale(&b->quant, c) / product_scale(n, q, c);
-        if (!(fabs(ratio - 1.0) < SAME_SCALE) || qrn_group_offset(&b->quant, c) != 0)
+        if (!(fabs(ratio - 1.0) <= tolerance) || qrn_group_offset(&b->quant, c) != 0)
             return false;
     }
     return true;
@@ -123,9 +124,9 @@ static qrn_status lower_bias(qrn_lowering *lo, const qrn_node *n, const qrn_quan
                              qrn_val *out) {
     if (n->in[1]->quant.kind == QRN_QUANT_BLOCK)
         return real_bias(lo, n, out);
-    if (in_product_units(n, q))
-        return qrn_lo_tensor(lo, n->in[2], out);
     bool wide = is_16bit(n->in[0]->dtype) || is_16bit(n->in[1]->dtype);
+    if (in_product_units(n, q, wide ? 0 : SAME_SCALE))
+        return qrn_lo_tensor(lo, n->in[2], out);
     return wide ? real_bias(lo, n, out) : integer_bias(lo, n, q, out);
 }
 
