@@ -12,6 +12,8 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 
+from ort_models import assignment, loaded_qnn_libraries
+
 qnn = pytest.importorskip("onnxruntime_qnn", reason="onnxruntime-qnn is not installed")
 
 LIBS = Path(os.environ.get("QUERN_LIB_DIR", "build/lib")).resolve()
@@ -58,19 +60,6 @@ def on_cpu(model, images):
     return run(ort.InferenceSession(str(model), so, providers=["CPUExecutionProvider"]), images)
 
 
-def ops_by_provider(session):
-    found = {}
-    for part in session.get_provider_graph_assignment_info():
-        found.setdefault(part.ep_name, []).extend(node.op_type for node in part.get_nodes())
-    return found
-
-
-def loaded_qnn_libraries():
-    lines = Path("/proc/self/maps").read_text().splitlines()
-    paths = {line.split(maxsplit=5)[5] for line in lines if line.count("/")}
-    return {p for p in paths if Path(p).name.startswith("libQnn")}
-
-
 def cache(model, device, path, embed, **options):
     """A session that writes a model with a context binary."""
     return htp_session(model, device, {"ep.context_enable": "1", "ep.context_file_path": str(path),
@@ -80,7 +69,7 @@ def cache(model, device, path, embed, **options):
 def test_a_float_model_runs_in_half_precision(device, digits):
     images, labels = digits
     session = htp_session(FLOAT, device)
-    assert set(ops_by_provider(session)) == {NAME}
+    assert set(assignment(session)) == {NAME}
     got, want = run(session, images), on_cpu(FLOAT, images)
     assert (got.argmax(1) == labels).mean() == (want.argmax(1) == labels).mean()
     error = np.abs(got - want).max()
@@ -91,7 +80,7 @@ def test_a_quantized_model_runs_in_integers(device, digits):
     images, labels = digits
     session = htp_session(QUANTIZED, device)
     # The outermost QuantizeLinear and DequantizeLinear stay with onnxruntime.
-    others = ops_by_provider(session).get("CPUExecutionProvider", [])
+    others = assignment(session).get("CPUExecutionProvider", [])
     assert sorted(others) in ([], ["DequantizeLinear", "QuantizeLinear"])
     got, want = run(session, images), on_cpu(QUANTIZED, images)
     assert (got.argmax(1) == labels).mean() >= 0.99
