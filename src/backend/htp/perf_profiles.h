@@ -22,13 +22,13 @@ typedef enum qrn_htp_idle {
 typedef struct qrn_htp_perf_profile {
     const char *name;
     uint32_t sleep_us;
-    bool dcvs_on, polls;
     uint32_t bus_min, bus_top, core_min, core_top; // top: target and max
     qrn_htp_idle idle;
-    bool llm;               // votes for HMX and compression, too
+    bool dcvs_on, polls;
+    bool llm;               // what follows is voted for, too
+    bool ddr;               // where the chip has it
     uint32_t hmx, hmx_perf; // finer scale
     uint32_t ceng, ceng_perf;
-    bool ddr; // where the chip has it
 } qrn_htp_perf_profile;
 
 // i-th profile that can be asked for, from the fastest to the slowest; NULL behind the last one.
