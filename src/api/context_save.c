@@ -344,12 +344,26 @@ static qrn_status check_edit(const edit *e, void **data, uint64_t *size) {
     return QRN_OK;
 }
 
+// The backend's part, with the profile.
+static qrn_status edit_data(const edit *e, const void *data, uint64_t size, void **made,
+                            uint64_t *made_size) {
+    qrn_call call = {.profile = qrn_handle_get(QRN_KIND_PROFILE, e->profile)};
+    qrn_call_record r = {.kind = QRN_RECORD_UPDATE};
+    QRN_TRY(qrn_call_open(&call));
+    qrn_status s = qrn_this_backend.section_update(data, size, (const void *const *)e->tensors,
+                                                   e->n_tensors, e->keep, made, made_size);
+    r.backend_ns = qrn_call_now_ns() - call.start_ns;
+    if (s == QRN_OK)
+        qrn_call_report(&call, &r);
+    qrn_profile_close(call.profile);
+    return s;
+}
+
 static qrn_status edit_section(const edit *e) {
     void *data = NULL, *made = NULL;
     uint64_t size = 0, made_size = 0;
     QRN_TRY(check_edit(e, &data, &size));
-    QRN_TRY(qrn_this_backend.section_update(data, size, (const void *const *)e->tensors,
-                                            e->n_tensors, e->keep, &made, &made_size));
+    QRN_TRY(edit_data(e, data, size, &made, &made_size));
     if (!qrn_handle_new(QRN_KIND_BUFFER, made)) {
         qrn_free(made);
         return QRN_FAIL(QRN_E_MEM, "getBinarySectionUpdate: out of memory");

@@ -177,7 +177,7 @@ static Qnn_ErrorHandle_t enter(const htp_world *w, Qnn_MemDescriptor_t d, Qnn_Me
     return w->qnn.memRegister(w->context, &d, 1, h);
 }
 
-static void htp_shb_01_one_buffer_holds_many_tensors(void **state) {
+static void htp_shb_01_shb_05_one_buffer_holds_many_tensors(void **state) {
     (void)state;
     htp_world w = htp_begin(43);
     chain c;
@@ -206,7 +206,7 @@ static void htp_shb_01_one_buffer_holds_many_tensors(void **state) {
     c.y.v1.memHandle = whole;
     HTP_OK(w.qnn.graphExecute(c.graph, &c.x, 1, &c.y, 1, NULL, NULL));
     chain_check(&c, buffer + 128, single, N);
-    // HTP-SHB-05: handles first, then the buffer.
+    // Handles first, then the buffer.
     HTP_OK(w.qnn.memDeRegister(h, 2));
     HTP_OK(w.qnn.memDeRegister(&whole, 1));
     assert_int_equal(qrn_htp_mem_mappings(inside(w.context)), 0);
@@ -536,7 +536,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(htp_shb_04_buffers_of_libcdsprpc),
         cmocka_unit_test(buffers_from_several_threads),
-        cmocka_unit_test(htp_shb_01_one_buffer_holds_many_tensors),
+        cmocka_unit_test(htp_shb_01_shb_05_one_buffer_holds_many_tensors),
         cmocka_unit_test(htp_shb_02_registering_needs_a_device),
         cmocka_unit_test(htp_shb_03_mistakes_in_descriptors),
         cmocka_unit_test(a_descriptor_number_that_is_used_again_is_another_buffer),

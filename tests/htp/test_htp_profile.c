@@ -5,6 +5,7 @@
 #include "backend/htp/engine.h"
 #include "backend/htp/events.h"
 #include "backend/htp/power.h"
+#include "binary_model.h"
 #include "chain.h"
 
 #include "HTP/QnnHtpProfile.h"
@@ -486,6 +487,55 @@ static void the_queue_is_measured(void **state) {
     end();
 }
 
+static QnnContext_Buffer_t raw(void *data, uint64_t size) {
+    return (QnnContext_Buffer_t){
+        .version = QNN_CONTEXT_BUFFER_VERSION_1,
+        .v1 = {.memType = QNN_CONTEXTMEMTYPE_RAW, .binaryBuf = {data, size}}};
+}
+
+static void htp_prf_22_sections_and_updates(void **state) {
+    (void)state;
+    htp_world w = htp_begin(43);
+    const htp_table *q = &w.qnn;
+    net n = {.updateable = true};
+    net_build(q, w.context, "net", NULL, &n);
+    Qnn_ProfileHandle_t p;
+    HTP_OK(q->profileCreate(w.backend, QNN_PROFILE_LEVEL_BASIC, &p));
+    HTP_OK(q->graphFinalize(n.graph, p, NULL));
+    read_record(&w, p, &m.r);
+    EXPECT(&m.r, 300, 2001, 2002, 2003);
+
+    Qnn_ContextBinarySize_t size = 0, written = 0;
+    const QnnContext_SectionType_t type = QNN_CONTEXT_SECTION_UPDATABLE;
+    HTP_OK(q->contextGetBinarySectionSize(w.context, n.graph, type, &size));
+    QnnContext_Buffer_t section = raw(malloc(size), size);
+    HTP_OK(q->contextGetBinarySection(w.context, n.graph, type, &section, &written, NULL, NULL));
+    HTP_OK(q->contextApplyBinarySection(w.context, n.graph, type, &section, p, NULL));
+    read_record(&w, p, &m.r);
+    EXPECT(&m.r, 9001, 9002, 9003, 9004);
+    check_record(&m.r, "basic");
+
+    static uint8_t weights[NET_OUT_BYTES * NET_DEPTH];
+    htp_buffer(&n.dense, weights, sizeof weights);
+    n.dense.v1.dimensions = net_dense_dims;
+    const Qnn_Tensor_t *list[] = {&n.dense};
+    QnnContext_Buffer_t edited = {0};
+    HTP_OK(q->contextGetBinarySectionUpdate(&section, NULL, list, 1, 1, NULL, p, NULL, &edited));
+    read_record(&w, p, &m.r);
+    EXPECT(&m.r, 10001);
+    check_record(&m.r, "basic");
+    HTP_OK(q->contextFreeBinarySectionUpdate(edited, NULL));
+
+    HTP_OK(q->tensorUpdateGraphTensors(n.graph, list, 1));
+    HTP_OK(q->graphFinalize(n.graph, p, NULL));
+    read_record(&w, p, &m.r);
+    EXPECT(&m.r, 300, 2001, 2002, 2003, 11001);
+    check_record(&m.r, "basic");
+    free(section.v1.binaryBuf.data);
+    HTP_OK(q->profileFree(p));
+    htp_end(&w);
+}
+
 // --- op traces, read as docs/profiling.md describes them
 
 typedef struct reader {
@@ -632,6 +682,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(htp_prf_10_prf_13_linting),
         cmocka_unit_test(units_follow_the_kind_of_op),
         cmocka_unit_test(the_queue_is_measured),
+        cmocka_unit_test(htp_prf_22_sections_and_updates),
         cmocka_unit_test(htp_otr_01_otr_04_trace_and_schematic),
         cmocka_unit_test(htp_otr_03_traces_need_the_detailed_level),
     };
