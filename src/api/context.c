@@ -126,6 +126,8 @@ static qrn_status free_context(qrn_api_context *c, const void *profile) {
     QRN_TRY(qrn_call_find(&call, c->backend, NULL, profile, NULL));
     QRN_TRY(qrn_call_begin(&call));
     qrn_call_record r = {.kind = QRN_RECORD_DEINIT};
+    if (qrn_this_backend.context_ending)
+        qrn_this_backend.context_ending(c, &r);
     uint64_t start = qrn_call_now_ns();
     qrn_status s = qrn_api_context_end(c);
     r.backend_ns = qrn_call_now_ns() - start;

@@ -79,6 +79,8 @@ typedef struct qrn_call_record {
     uint64_t total_ns;               // the call
     uint64_t backend_ns;             // the part of it inside the backend
     bool again;                      // FINALIZE: not for the first time
+    bool has_heap;                   // DEINIT: noted by context_ending:
+    uint64_t heap_bytes;             // in use on the device without the context
     // EXECUTE.
     uint64_t queue_ns;               // executeAsync: in the queue; before the call's total
     const qrn_node_time *node_times; // detailed profiles, else NULL
@@ -150,6 +152,8 @@ typedef struct qrn_backend {
     // (optional) Can the context still be used? Asked by the calls that use it or what belongs to
     // it, but not by those that free.
     qrn_status (*context_check)(const struct qrn_api_context *c);
+    // (optional) Before context_free: notes what a profile is to tell of a context that is gone.
+    void (*context_ending)(const struct qrn_api_context *c, qrn_call_record *r);
     qrn_status (*graph_create)(struct qrn_api_graph *g);
     void (*graph_free)(struct qrn_api_graph *g);
 

@@ -5,6 +5,7 @@
 #include "htp_switch.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 enum { SM8650 = 57 };
 
@@ -281,18 +282,18 @@ static void htp_mgs_05_the_list_may_be_replaced(void **state) {
 
 typedef struct worker {
     const htp_world *w;
-    uint32_t graph, n_done, n_refused;
+    uint32_t graph;
 } worker;
 
 static void *work(void *arg) {
     worker *k = arg;
     uint8_t y[CODES];
-    while (k->n_done + k->n_refused < 200) {
+    for (int n_done = 0; n_done < 50;) {
         Qnn_ErrorHandle_t code = run_code(k->w, k->graph, y);
         if (code == QNN_SUCCESS && is_right(k->graph, y))
-            k->n_done++;
+            n_done++;
         else if (QNN_GET_ERROR_CODE(code) == QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED)
-            k->n_refused++;
+            sched_yield();
         else
             return k;
     }
@@ -302,7 +303,7 @@ static void *work(void *arg) {
 static void two_threads_switch_without_harm(void **state) {
     (void)state;
     htp_world w = loaded(&(wish){.persistent = true, .hint_mb = 1});
-    worker k[2] = {{&w, 0, 0, 0}, {&w, 1, 0, 0}};
+    worker k[2] = {{&w, 0}, {&w, 1}};
     pthread_t t[2];
     for (int i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&t[i], NULL, work, &k[i]), 0);
@@ -310,7 +311,6 @@ static void two_threads_switch_without_harm(void **state) {
         void *bad = NULL;
         pthread_join(t[i], &bad);
         assert_null(bad);
-        assert_true(k[i].n_done > 0);
     }
     htp_end(&w);
 }

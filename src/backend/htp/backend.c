@@ -228,6 +228,7 @@ const qrn_backend qrn_this_backend = {
     .context_create = context_create,
     .context_free = context_free,
     .context_check = qrn_htp_restart_check,
+    .context_ending = qrn_htp_context_ending,
     .context_config = qrn_htp_context_config,
     .graph_create = graph_create,
     .graph_free = graph_free,

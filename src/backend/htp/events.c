@@ -8,7 +8,9 @@
 #include "api/errors.h"
 #include "backend/htp/execute.h"
 #include "backend/htp/optrace.h"
+#include "backend/htp/options.h"
 #include "backend/htp/power.h"
+#include "backend/htp/session.h"
 
 #include "HTP/QnnHtpProfile.h"
 
@@ -162,11 +164,6 @@ static void record_yields(qrn_api_profile *p, const qrn_htp_report *h) {
     }
 }
 
-static uint64_t hvx_threads(const qrn_api_graph *g) {
-    uint32_t n = qrn_htp_graph_of(g)->options.hvx_threads;
-    return n ? n : qrn_htp_device_of(g->context)->soc.hvx;
-}
-
 // The accelerator's part, from the whole of it to single ops.
 static void record_accelerator(qrn_api_profile *p, const qrn_call_record *r, uint64_t hz) {
     const qrn_htp_report *h = r->report;
@@ -190,7 +187,8 @@ static void record_accelerator(qrn_api_profile *p, const qrn_call_record *r, uin
 
 static void record_execute(qrn_api_profile *p, const qrn_call_record *r) {
     const qrn_htp_report *h = r->report;
-    add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_NUMBER_OF_HVX_THREADS, hvx_threads(r->graph));
+    add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_NUMBER_OF_HVX_THREADS,
+            qrn_htp_hvx_threads(r->graph));
     add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_HOST_RPC_TIME_MICROSEC, us(r->backend_ns));
     add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_EXECUTE_HTP_RPC_TIME_MICROSEC, us(h->inside_ns));
     record_yields(p, h);
@@ -226,6 +224,9 @@ static void record_init(qrn_api_profile *p, const qrn_call_record *r) {
     add_top(p, QNN_HTP_PROFILE_EVENTTYPE_CONTEXT_LOAD_BIN_HTP_RPC_TIME_MICROSEC, us(r->backend_ns));
     add_top(p, QNN_HTP_PROFILE_EVENTTYPE_CONTEXT_LOAD_BIN_ACCEL_TIME_MICROSEC, us(graphs_ns));
     add_top(p, QNN_PROFILE_EVENTTYPE_INIT, us(r->total_ns));
+    uint64_t heap = 0;
+    if (qrn_htp_heap_before(r->context, &heap))
+        add_top(p, QRN_HTP_EVENT_HEAP_BEFORE, heap);
 }
 
 // Says once per profile what its numbers are (HTP-PRF-05).
@@ -257,6 +258,8 @@ void qrn_htp_record(qrn_api_profile *p, const qrn_call_record *r) {
         add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_DEINIT_HTP_RPC_TIME_MICROSEC, us(r->backend_ns));
         add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_DEINIT_ACCEL_TIME_MICROSEC, us(r->backend_ns));
         add_top(p, QNN_PROFILE_EVENTTYPE_DEINIT, us(r->total_ns));
+        if (r->has_heap)
+            add_top(p, QRN_HTP_EVENT_HEAP_AFTER, r->heap_bytes);
         return;
     case QRN_RECORD_APPLY:
         add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_APPLY_BINARY_SECTION_RPC, us(r->backend_ns));

@@ -4,6 +4,7 @@
 // Applying one is all or nothing: everything is checked first, then the graphs are compiled again;
 // when that fails the old values come back. Weights that are not updateable keep their packed form.
 #include "backend/htp/binary.h"
+#include "backend/htp/session.h"
 
 #include "api/graph.h"
 #include "api/tensor.h"
@@ -195,6 +196,7 @@ qrn_status qrn_htp_section_apply(qrn_api_context *c, qrn_api_graph *g, uint32_t 
     QRN_TRY(qrn_bin_open(buf, size, verify, &b));
     applying a = {.context = c, .part = section, .scratch = qrn_arena_create()};
     qrn_status s = a.scratch ? apply(&a, b, g) : no_memory();
+    qrn_htp_session_trim(c);
     qrn_arena_destroy(a.scratch);
     qrn_bin_close(b);
     return s;

@@ -40,19 +40,36 @@ static session *session_of(const qrn_api_context *c) { return qrn_htp_context_of
 
 // --- sizes
 
+// Weights of a graph that adapters replace, if all graphs have one place for them (HTP-CTX-13); 0
+// when each graph keeps its own.
+static uint64_t adapter_bytes(const qrn_htp_context *c, uint32_t i) {
+    const qrn_bin_graph *g = &c->bin->graphs[i];
+    uint64_t sum = 0;
+    if (!c->options.lora_weight_sharing || c->options.lora_ram_preload)
+        return 0;
+    for (uint32_t k = 0; k < g->n_tensors; k++)
+        if (g->tensors[k]->updateable && g->tensors[k]->role == QRN_ROLE_STATIC)
+            sum += g->tensors[k]->size_bytes;
+    return sum;
+}
+
 // A graph while it is loaded: constants of its own, and the intermediate data of an execution.
 static uint64_t graph_bytes(const qrn_htp_context *c, uint32_t i) {
     const qrn_bin_graph *g = &c->bin->graphs[i];
-    return g->const_bytes - g->shared_bytes + g->arena_bytes;
+    uint64_t elsewhere = g->shared_bytes + adapter_bytes(c, i);
+    return (g->const_bytes > elsewhere ? g->const_bytes - elsewhere : 0) + g->arena_bytes;
 }
 
-// Constants that graphs share are there as long as the context (HTP-CTX-21), and so are the buffers
-// of its group, once.
+// What is there as long as the context: constants that graphs share (HTP-CTX-21), the place of the
+// largest adapter, and the buffers of its group, once.
 static uint64_t base_bytes(const qrn_htp_context *c) {
-    uint64_t shared = 0;
-    for (uint32_t i = 0; i < c->bin->n_graphs; i++)
-        shared = c->bin->graphs[i].shared_bytes > shared ? c->bin->graphs[i].shared_bytes : shared;
-    return shared + qrn_htp_group_bytes(c->api);
+    uint64_t shared = 0, adapter = 0;
+    for (uint32_t i = 0; i < c->bin->n_graphs; i++) {
+        uint64_t a = adapter_bytes(c, i), b = c->bin->graphs[i].shared_bytes;
+        adapter = a > adapter ? a : adapter;
+        shared = b > shared ? b : shared;
+    }
+    return shared + adapter + qrn_htp_group_bytes(c->api);
 }
 
 static uint64_t all_io_bytes(const qrn_htp_context *c) {
@@ -201,17 +218,30 @@ static qrn_status place(session *s) {
     return st;
 }
 
-// Everything is compiled by now; what is not to be there goes.
-static qrn_status start(session *s) {
-    QRN_TRY(qrn_switch_start(&s->sw, first_graph(s)));
+// Whatever was compiled without being loaded goes.
+static void trim(session *s) {
     for (uint32_t i = 0; i < s->sw.n_graphs; i++) {
         if (s->graphs[i].loaded)
             continue;
         qrn_runner_destroy(s->context->graphs[i]->runner);
         s->context->graphs[i]->runner = NULL;
     }
+}
+
+static qrn_status start(session *s) {
+    QRN_TRY(qrn_switch_start(&s->sw, first_graph(s)));
+    trim(s);
     s->started = true;
     return QRN_OK;
+}
+
+void qrn_htp_session_trim(qrn_api_context *c) {
+    session *s = session_of(c);
+    if (!s || !s->switching)
+        return;
+    pthread_mutex_lock(&s->lock);
+    trim(s);
+    pthread_mutex_unlock(&s->lock);
 }
 
 qrn_status qrn_htp_session_open(qrn_api_context *c) {
@@ -267,6 +297,20 @@ static uint32_t number_of(const qrn_api_graph *g) {
     return i;
 }
 
+// Adapters that share a place have to be put there first (HTP-CTX-33).
+static qrn_status check_adapter(const qrn_api_graph *g) {
+    const qrn_htp_context *c = qrn_htp_context_of(g->context);
+    if (!c->options.lora_weight_sharing || qrn_htp_graph_of(g)->section_applied)
+        return QRN_OK;
+    for (uint32_t i = 0; i < g->ir->n_tensors; i++)
+        if (g->ir->tensors[i]->updateable)
+            return QRN_FAIL(QRN_E_NOT_PERMITTED,
+                            "graph '%s': its context was prepared with "
+                            "LORA_WEIGHT_SHARING_ENABLED; apply a binary section first",
+                            g->ir->name);
+    return QRN_OK;
+}
+
 qrn_status qrn_htp_graph_enter(qrn_api_graph *g) {
     bool loaded = g->context->from_binary; // the option is stored, but was meant for the preparer
     if (!loaded && qrn_htp_context_of(g->context)->options.prepare_only)
@@ -274,6 +318,8 @@ qrn_status qrn_htp_graph_enter(qrn_api_graph *g) {
                         "graph '%s': its context was made with PREPARE_ONLY; save it as a binary "
                         "and execute that",
                         g->ir->name);
+    if (loaded)
+        QRN_TRY(check_adapter(g));
     session *s = session_of(g->context);
     if (s && s->switching) {
         pthread_mutex_lock(&s->lock);
@@ -339,15 +385,14 @@ bool qrn_htp_heap_before(const qrn_api_context *c, uint64_t *bytes) {
     return true;
 }
 
-bool qrn_htp_heap_after(const qrn_api_context *c, uint64_t *bytes) {
+void qrn_htp_context_ending(const qrn_api_context *c, qrn_call_record *r) {
     const session *s = session_of(c);
     if (!s || !qrn_htp_context_of(c)->options.dsp_memory_profiling)
-        return false;
+        return;
     pthread_mutex_lock(&space_lock);
-    bool last = n_profiled == 1;
-    *bytes = qrn_htp_space_used(&space) - s->bytes;
+    r->has_heap = n_profiled == 1;
+    r->heap_bytes = qrn_htp_space_used(&space) - s->bytes;
     pthread_mutex_unlock(&space_lock);
-    return last;
 }
 
 bool qrn_htp_session_get(const qrn_api_context *c, qrn_htp_session_info *info) {

@@ -20,6 +20,8 @@ void qrn_htp_session_close(qrn_api_context *c);
 
 // Takes the context's retention order over; QRN_E_CONFIG when it names an unknown graph.
 qrn_status qrn_htp_session_retain(qrn_api_context *c);
+// After graphs were compiled again, whether they are loaded or not.
+void qrn_htp_session_trim(qrn_api_context *c);
 // Tells of option DSP_MEMORY_PROFILING_ENABLED, which was on or not and may have changed.
 void qrn_htp_session_profile(qrn_api_context *c, bool was_on);
 
@@ -36,12 +38,17 @@ void qrn_htp_session_unmap(const qrn_api_context *c, uint64_t bytes);
 // megabytes allows (HTP-CTX-26; 0: no budget).
 uint64_t qrn_htp_read_bytes(uint64_t left, uint64_t budget_mb);
 
-// --- for profiles: the accelerator's heap (HTP-PRF-20)
+// --- for profiles: the accelerator's heap (HTP-PRF-20). Bytes are those of the address space.
+
+// The events have no published numbers; these are Quern's own.
+#define QRN_HTP_EVENT_HEAP_BEFORE 12001u
+#define QRN_HTP_EVENT_HEAP_AFTER 12002u
 
 // Was the context the first one with DSP_MEMORY_PROFILING_ENABLED, and what was in use before it?
 bool qrn_htp_heap_before(const qrn_api_context *c, uint64_t *bytes);
-// Is the context the last one with it, and what will be in use without it? Ask before it ends.
-bool qrn_htp_heap_after(const qrn_api_context *c, uint64_t *bytes);
+// Notes in the record of its end what will be in use without it, if it is the last one with the
+// option; function of the backend table.
+void qrn_htp_context_ending(const qrn_api_context *c, qrn_call_record *r);
 
 // --- for tests
 
