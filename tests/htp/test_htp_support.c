@@ -87,15 +87,19 @@ static void htp_num_11_refusals_give_their_reason(void **state) {
     HTP_OK(qnn.logFree(log));
 }
 
-// An op that is validated by itself is judged by the newest living context's device.
-static void validation_follows_the_newest_context(void **state) {
+// An op that is validated by itself is judged by the newest living context's device; before there
+// is a context, by the newest device.
+static void validation_follows_the_newest_context_or_device(void **state) {
     (void)state;
     htp_world w = {.qnn = htp_open()};
     layer l;
     begin_layer(&l);
     HTP_OK(w.qnn.backendCreate(NULL, NULL, &w.backend));
     assert_int_not_equal(validate(&w, &l.op), QNN_SUCCESS); // the default device is a v68
-    Qnn_DeviceHandle_t v68 = htp_device(&w.qnn, 30), v75 = htp_device(&w.qnn, 57);
+    Qnn_DeviceHandle_t v75 = htp_device(&w.qnn, 57);
+    HTP_OK(validate(&w, &l.op));
+    Qnn_DeviceHandle_t v68 = htp_device(&w.qnn, 30);
+    assert_int_not_equal(validate(&w, &l.op), QNN_SUCCESS);
     Qnn_ContextHandle_t c[3];
     HTP_OK(w.qnn.contextCreate(w.backend, v75, NULL, &c[0]));
     HTP_OK(validate(&w, &l.op));
@@ -110,7 +114,9 @@ static void validation_follows_the_newest_context(void **state) {
     HTP_OK(w.qnn.contextFree(c[0], NULL));
     assert_int_not_equal(validate(&w, &l.op), QNN_SUCCESS);
     HTP_OK(w.qnn.deviceFree(v68));
+    HTP_OK(validate(&w, &l.op));
     HTP_OK(w.qnn.deviceFree(v75));
+    assert_int_not_equal(validate(&w, &l.op), QNN_SUCCESS);
     htp_end(&w);
 }
 
@@ -240,7 +246,7 @@ static void biases_of_clients_are_taken(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(htp_num_11_refusals_give_their_reason),
-        cmocka_unit_test(validation_follows_the_newest_context),
+        cmocka_unit_test(validation_follows_the_newest_context_or_device),
         cmocka_unit_test(htp_a16_01_the_architecture_decides_about_16_bit_weights),
         cmocka_unit_test(htp_api_03_a_binary_stays_with_its_architecture),
         cmocka_unit_test(biases_of_clients_are_taken),

@@ -3,6 +3,7 @@
 // The HTP backend: what it can do, and how it finalizes and executes. The numbers are the NPU's,
 // the work is done by the host's kernels.
 #include "backend/htp/binary.h"
+#include "backend/htp/device.h"
 #include "backend/htp/events.h"
 #include "backend/htp/execute.h"
 #include "backend/htp/group.h"
@@ -69,9 +70,14 @@ static void leave_context(qrn_api_backend *b, const qrn_htp_context *c) {
 qrn_htp_device qrn_htp_device_of_backend(const qrn_api_backend *b) {
     const qrn_htp_backend *impl = b->impl;
     pthread_mutex_t *lock = (pthread_mutex_t *)&b->lock;
+    qrn_htp_device d;
     pthread_mutex_lock(lock);
-    qrn_htp_device d = *qrn_htp_device_of(impl->newest ? impl->newest->api : NULL);
+    bool found = impl->newest != NULL;
+    if (found)
+        d = *qrn_htp_device_of(impl->newest->api);
     pthread_mutex_unlock(lock);
+    if (!found)
+        qrn_log_release(qrn_htp_newest_device(&d));
     return d;
 }
 

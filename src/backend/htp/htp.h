@@ -33,7 +33,8 @@ typedef struct qrn_htp_backend {
 } qrn_htp_backend;
 
 // Facts that an op validated by itself is judged by: the device of the backend's newest living
-// context, or the default device.
+// context, else the process's newest living device (clients validate before they have a context),
+// else the default device.
 qrn_htp_device qrn_htp_device_of_backend(const qrn_api_backend *b);
 
 // --- contexts
