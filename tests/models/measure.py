@@ -104,8 +104,8 @@ def sqnr(reference, y):
 
 
 def end_to_end(quern, model, pictures):
-    """Mean SQNR against ONNX Runtime without graph optimizations: of its default mode, of Quern, and
-    of the oracle."""
+    """Mean SQNR against ONNX Runtime without graph optimizations: of its default mode, of Quern,
+    and of the oracle."""
     name = model.graph.input[0].name
     plain, default = session(model, False), session(model, True)
     rows = []

@@ -16,7 +16,20 @@ from check_coverage import rows
 from check_half import types_of_cases
 
 # Types that no case can have, and why.
-EXCUSED = {}
+EXCUSED = {
+    ("Reshape", "in[1]=i32"): "listed, but must be absent",
+    **{(op, word): "the HTP backend takes no sparse tensors"
+       for op, words in (("CreateSparse", "in[0]=u32 in[1]=uq8 out[0]=uq8"),
+                         ("GetSparseIndices", "in[0]=uq8 out[0]=u32"),
+                         ("GetSparseValues", "in[0]=uq8 out[0]=uq8"),
+                         ("SparseToDense", "in[0]=uq8 out[0]=uq8"))
+       for word in words.split()},
+}
+# What the log says when a graph is refused before its nodes are validated.
+REFUSED = ("dynamic dimensions are not supported", "sparse tensors are not supported",
+           "op not supported by HTP")
+# Of equal values the HTP takes the one with the lowest index first (HTP-NUM-10), the CPU the last.
+OTHER_ORDER = "(op TopK, seed 1): output 'i'"
 
 
 def promised(support):
@@ -37,7 +50,7 @@ def main():
     proved, failed, passed = set(), 0, 0
     for path in files:
         known = types_of_cases(path)
-        done = subprocess.run([*runner.split(";"), library, path, "--verbose",
+        done = subprocess.run([*filter(None, runner.split(";")), library, path, "--verbose",
                                "--allow-unsupported", "--soc", soc],
                               capture_output=True, text=True)
         for line in done.stdout.splitlines():
@@ -45,7 +58,8 @@ def main():
             if line.startswith("PASS ") and op:
                 proved.update((op, word) for word in used)
                 passed += 1
-            elif line.startswith("FAIL ") and not has_float(used):
+            elif line.startswith("FAIL ") and op and not has_float(used) \
+                    and not any(text in line for text in (*REFUSED, OTHER_ORDER)):
                 print(line)
                 failed += 1
     wanted = set(promised(support))
