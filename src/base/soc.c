@@ -209,6 +209,12 @@ static void read_file(void) {
     qrn_file_unmap(&f);
 }
 
+void qrn_soc_reread(const void *text, size_t size) {
+    pthread_once(&file_once, read_file);
+    memset(&file, 0, sizeof file);
+    read_rows("test", (span){text, size});
+}
+
 const char *qrn_soc_warning(uint32_t i) {
     pthread_once(&file_once, read_file);
     return i < file.n_warnings ? file.warnings[i] : NULL;

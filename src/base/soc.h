@@ -7,6 +7,7 @@
 #define QRN_BASE_SOC_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct qrn_soc {
@@ -36,5 +37,7 @@ const qrn_soc *qrn_soc_at(uint32_t i);
 const char *qrn_soc_warning(uint32_t i);
 // Facts that every chip of an architecture has at least; NULL: unknown architecture.
 const qrn_soc *qrn_soc_of_arch(uint32_t arch);
+// Tests: these bytes instead of the file. Not thread-safe; earlier pointers to rows end.
+void qrn_soc_reread(const void *text, size_t size);
 
 #endif

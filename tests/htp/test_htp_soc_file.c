@@ -26,6 +26,8 @@ static const char contents[] =
     "9008\t\t-\t75\t4\t2\t1\t1\t1\t0\t1\t0\n"                      // 13: told no more
     "9009\tLast\t-\t68\t1\t1\t1\t1\t0\t0\t0\t0";                   // 14: without a line end
 
+static char path_of_file[256];
+
 static void good_rows_are_chips(void **state) {
     (void)state;
     const qrn_soc *s = qrn_soc_by_id(9001);
@@ -62,7 +64,7 @@ static void bad_rows_are_told(void **state) {
         const char *w = qrn_soc_warning(i);
         assert_non_null(w);
         assert_non_null(strstr(w, words[i]));
-        assert_non_null(strstr(w, getenv("QUERN_SOCS")));
+        assert_non_null(strstr(w, path_of_file));
     }
     assert_non_null(strstr(qrn_soc_warning(2), "arch"));
     assert_non_null(strstr(qrn_soc_warning(3), "vtcm_mb"));
@@ -106,9 +108,53 @@ static void devices_use_the_rows(void **state) {
     HTP_OK(qnn.logFree(log));
 }
 
+// Whatever the bytes: rows are within their bounds, names end, and nothing is read beyond the text.
+static void damaged_files_are_survived(void **state) {
+    (void)state;
+    uint32_t seed = 1;
+    for (int run = 0; run < 20000; run++) {
+        size_t n = sizeof contents - 1;
+        char *text = malloc(n);
+        assert_non_null(text);
+        memcpy(text, contents, n);
+        for (int i = 0; i < 1 + run % 8; i++) {
+            static const char bytes[] = "\t\n\r 0919-#\xFF\0";
+            seed = seed * 1664525u + 1013904223u;
+            text[(seed >> 8) % n] = bytes[(seed >> 4) % sizeof bytes];
+        }
+        seed = seed * 1664525u + 1013904223u;
+        qrn_soc_reread(text, run % 3 ? n : (seed >> 8) % n);
+        free(text); // rows are copies
+        for (uint32_t i = 0; qrn_soc_at(i); i++) {
+            const qrn_soc *s = qrn_soc_at(i);
+            assert_true(s->id && strlen(s->name) && strlen(s->name) < 32 &&
+                        strlen(s->aliases) < 128);
+            assert_non_null(qrn_soc_of_arch(s->arch));
+            assert_true(s->vtcm_mb >= 1 && s->vtcm_mb <= 64 && s->cores >= 1 && s->cores <= 16);
+            assert_ptr_equal(qrn_soc_by_id(s->id), s);
+        }
+    }
+    qrn_soc_reread("", 0);
+    assert_null(qrn_soc_by_id(9001));
+    assert_int_equal(qrn_soc_by_id(57)->vtcm_mb, 8);
+}
+
+static void more_rows_than_there_is_room_for(void **state) {
+    (void)state;
+    char text[8192];
+    size_t n = 0;
+    for (int i = 0; i < 70; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%d\tN%d\t-\t75\t4\t2\t1\t1\t1\t0\t1\t0\n",
+                              9100 + i, i);
+    qrn_soc_reread(text, n);
+    assert_non_null(qrn_soc_by_id(9163));
+    assert_null(qrn_soc_by_id(9164));
+    assert_non_null(strstr(qrn_soc_warning(0), ":65: "));
+}
+
 static void a_file_that_is_missing_is_told(void **state) {
     (void)state;
-    assert_non_null(strstr(qrn_soc_warning(0), getenv("QUERN_SOCS")));
+    assert_non_null(strstr(qrn_soc_warning(0), path_of_file));
     assert_null(qrn_soc_warning(1));
     assert_int_equal(qrn_soc_by_id(57)->vtcm_mb, 8);
 }
@@ -132,10 +178,13 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_row_replaces_the_built_in_one),
         cmocka_unit_test(bad_rows_are_told),
         cmocka_unit_test(devices_use_the_rows),
+        cmocka_unit_test(damaged_files_are_survived),
+        cmocka_unit_test(more_rows_than_there_is_room_for),
     };
     const char *path = getenv("QUERN_SOCS");
     if (!path)
         return start_again(argv);
+    snprintf(path_of_file, sizeof path_of_file, "%s", path);
     if (access(path, R_OK) != 0)
         return cmocka_run_group_tests(missing, NULL, NULL);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
