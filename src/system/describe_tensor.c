@@ -76,39 +76,43 @@ static bool per_axis(const qrn_tensor *t, qrn_arena *a, Qnn_QuantizeParams_t *p)
     return p->axisScaleOffsetEncoding.scaleOffset;
 }
 
-static bool float_block(const qrn_tensor *t, uint32_t *block, qrn_arena *a,
-                        Qnn_QuantizeParams_t *p) {
+static uint32_t *copy_block(const qrn_tensor *t, qrn_arena *a) {
+    return qrn_arena_copy(a, t->quant.block, t->shape.rank * sizeof *t->quant.block);
+}
+
+static bool float_block(const qrn_tensor *t, qrn_arena *a, Qnn_QuantizeParams_t *p) {
+    uint32_t *block = copy_block(t, a);
     Qnn_FloatScaleOffset_t *pairs = copy_float_pairs(&t->quant, a);
     if (t->encoding == QNN_QUANTIZATION_ENCODING_FLOAT_BLOCK)
         p->floatBlockEncoding = (Qnn_FloatBlockEncoding_t){block, pairs};
     else
         p->bwFloatBlockEncoding = (Qnn_BwFloatBlockEncoding_t){t->quant.bits, block, pairs};
-    return pairs;
+    p->quantizationEncoding = (Qnn_QuantizationEncoding_t)t->encoding;
+    return block && pairs;
+}
+
+static bool mapped_block(const qrn_tensor *t, qrn_arena *a, Qnn_QuantizeParams_t *p) {
+    const qrn_quant *q = &t->quant;
+    Qnn_BwBlockMapped_t *m = qrn_arena_alloc(a, sizeof *m);
+    if (m)
+        *m = (Qnn_BwBlockMapped_t){q->bits, mapping_of(q), copy_block(t, a), copy_pairs(q, a)};
+    p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BW_BLOCK_MAPPED;
+    p->bwBlockMappedEncoding = m;
+    return m && m->blockSize && m->scaleOffset;
 }
 
 static bool per_block(const qrn_tensor *t, qrn_arena *a, Qnn_QuantizeParams_t *p) {
-    const qrn_quant *q = &t->quant;
-    uint32_t *block = qrn_arena_copy(a, q->block, t->shape.rank * sizeof *block);
-    if (!block)
-        return false;
-    p->quantizationEncoding = (Qnn_QuantizationEncoding_t)t->encoding;
     switch (t->encoding) {
     case QNN_QUANTIZATION_ENCODING_FLOAT_BLOCK:
     case QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK:
-        return float_block(t, block, a, p);
+        return float_block(t, a, p);
     case QNN_QUANTIZATION_ENCODING_BW_BLOCK_MAPPED:
-    case QNN_QUANTIZATION_ENCODING_BW_BLOCKWISE_EXPANSION_MAPPED: {
-        Qnn_BwBlockMapped_t *m = qrn_arena_alloc(a, sizeof *m);
-        if (m)
-            *m = (Qnn_BwBlockMapped_t){q->bits, mapping_of(q), block, copy_pairs(q, a)};
-        p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BW_BLOCK_MAPPED;
-        p->bwBlockMappedEncoding = m;
-        return m && m->scaleOffset;
-    }
+    case QNN_QUANTIZATION_ENCODING_BW_BLOCKWISE_EXPANSION_MAPPED:
+        return mapped_block(t, a, p);
     default:
         p->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCK;
-        p->blockEncoding = (Qnn_BlockEncoding_t){block, copy_pairs(q, a)};
-        return p->blockEncoding.scaleOffset;
+        p->blockEncoding = (Qnn_BlockEncoding_t){copy_block(t, a), copy_pairs(&t->quant, a)};
+        return p->blockEncoding.blockSize && p->blockEncoding.scaleOffset;
     }
 }
 
