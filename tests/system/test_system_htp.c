@@ -203,9 +203,65 @@ static void described_tensors_execute(void **state) {
     OK(w->qnn.contextFree(context, NULL));
 }
 
+// A chain of three ops on 4 MiB: two values are alive at the middle one, 2 MB of them fit in VTCM.
+static void htp_bin_09_spill_fill_is_what_vtcm_does_not_hold(void **state) {
+    enum { BYTES = 4 << 20 };
+    world *w = *state;
+    QnnHtpGraph_CustomConfig_t vtcm = {.option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE_IN_MB,
+                                       .vtcmSizeInMB = 2};
+    QnnGraph_Config_t config = {.option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &vtcm};
+    const QnnGraph_Config_t *configs[] = {&config, NULL};
+    static const char *const names[] = {"x", "a", "b", "y"};
+    uint32_t dims[] = {4, BYTES / 4};
+    Qnn_ContextHandle_t context = NULL;
+    Qnn_GraphHandle_t graph = NULL;
+    Qnn_Tensor_t t[4];
+    OK(w->qnn.contextCreate(w->backend, w->device, NULL, &context));
+    OK(w->qnn.graphCreate(context, "chain", configs, &graph));
+    for (int i = 0; i < 4; i++) {
+        t[i] = tensor(names[i],
+                      i == 0   ? QNN_TENSOR_TYPE_APP_WRITE
+                      : i == 3 ? QNN_TENSOR_TYPE_APP_READ
+                               : QNN_TENSOR_TYPE_NATIVE,
+                      dims);
+        t[i].v1.quantizeParams.scaleOffsetEncoding = (Qnn_ScaleOffset_t){1.0f / 256, 0};
+        OK(w->qnn.tensorCreateGraphTensor(graph, &t[i]));
+    }
+    for (int i = 0; i < 3; i++) {
+        Qnn_OpConfig_t op = QNN_OPCONFIG_INIT;
+        op.v1 = (Qnn_OpConfigV1_t){
+            names[i], QNN_OP_PACKAGE_NAME_QTI_AISW, "Sigmoid", 0, NULL, 1, &t[i], 1, &t[i + 1]};
+        OK(w->qnn.graphAddNode(graph, op));
+    }
+    OK(w->qnn.graphFinalize(graph, NULL, NULL));
+    QnnHtpContext_CustomProperty_t custom = {
+        .option = QNN_HTP_CONTEXT_GET_PROP_MAX_SPILLFILL_BUFFER_SIZE};
+    QnnContext_Property_t property = {.option = QNN_CONTEXT_PROPERTY_OPTION_CUSTOM,
+                                      .customProperty = &custom};
+    QnnContext_Property_t *properties[] = {&property, NULL};
+    OK(w->qnn.contextGetProperty(context, properties));
+    assert_int_equal(custom.spillfillBufferSize, 2 * BYTES - (2 << 20));
+    Qnn_ContextBinarySize_t size = 0, written = 0;
+    OK(w->qnn.contextGetBinarySize(context, &size));
+    void *bytes = malloc(size);
+    assert_non_null(bytes);
+    OK(w->qnn.contextGetBinary(context, bytes, size, &written));
+    QnnSystemContext_Handle_t h = NULL;
+    const QnnSystemContext_BinaryInfo_t *info = NULL;
+    OK(w->sys.systemContextCreate(&h));
+    OK(w->sys.systemContextGetMetaData(h, bytes, written, &info));
+    const QnnHtpSystemContext_GraphBlobInfo_t *b =
+        info->contextBinaryInfoV3.graphs[0].graphInfoV3.graphBlobInfo;
+    assert_int_equal(b->contextBinaryGraphBlobInfoV1.spillFillBufferSize, 2 * BYTES - (2 << 20));
+    OK(w->sys.systemContextFree(h));
+    OK(w->qnn.contextFree(context, NULL));
+    free(bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(htp_bin_09_the_description_has_the_options),
+        cmocka_unit_test(htp_bin_09_spill_fill_is_what_vtcm_does_not_hold),
         cmocka_unit_test(described_tensors_execute),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
