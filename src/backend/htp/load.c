@@ -164,6 +164,12 @@ static qrn_status load_graph(qrn_api_context *c, const qrn_bin_graph *from,
     return qrn_api_graph_complete(g, &opt);
 }
 
+// Whatever is wrong with a graph of a binary is wrong with the binary; the message stays.
+static qrn_status as_binary(qrn_status s) {
+    bool own = s == QRN_OK || s == QRN_E_MEM || s == QRN_E_ABORTED || s == QRN_E_TIMED_OUT;
+    return own ? s : QRN_E_BINARY;
+}
+
 // What the client brings itself, once a section.
 typedef struct brought {
     const void *weights, *shared;
@@ -202,8 +208,9 @@ static qrn_status load_all(qrn_api_context *c, const qrn_binary_source *source,
     impl->has_made_for = true;
     QRN_TRY(check_cancellation(impl->bin, source));
     set_context_options(impl->bin, &impl->options);
+    impl->options.prepare_only = false; // was said of the context that made it
     for (uint32_t i = 0; i < impl->bin->n_graphs; i++)
-        QRN_TRY(load_graph(c, &impl->bin->graphs[i], source));
+        QRN_TRY(as_binary(load_graph(c, &impl->bin->graphs[i], source)));
     return qrn_htp_session_open(c);
 }
 
