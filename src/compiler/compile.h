@@ -23,6 +23,9 @@ typedef struct qrn_compile_options {
     // (optional) Constants that were packed before: used where they lie. A static tensor may then
     // lack its data.
     const qrn_packed_list *packed;
+    // (optional) Most bytes of constants and state that may be made while compiling; 0: no limit.
+    // For graphs from files, whose shapes may be anything.
+    size_t most_bytes;
     // (optional) Lowers a node of a user op package; ctx is passed through.
     qrn_status (*lower_user)(void *ctx, struct qrn_lowering *lo, const qrn_node *n);
     void *ctx;

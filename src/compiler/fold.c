@@ -30,6 +30,7 @@ static qrn_status run_now(qrn_lowering *lo, const qrn_step *s, qrn_view **ptrs) 
         return QRN_FAIL(QRN_E_FINALIZE, "graph '%s' node '%s': no kernel of family %s fits",
                         lo->graph->name, lo->node->name, s->family->name);
     size_t scratch = kernel->scratch ? kernel->scratch(&k) : 0;
+    QRN_TRY(qrn_lo_may_take(lo, scratch));
     k.scratch = scratch ? qrn_alloc(scratch) : NULL;
     if (scratch && !k.scratch)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
@@ -53,6 +54,7 @@ qrn_status qrn_lo_fold(qrn_lowering *lo, const qrn_step *s, bool *folded) {
         if (s->out[i] == UINT32_MAX)
             continue;
         qrn_value *v = &p->values[s->out[i]];
+        QRN_TRY(qrn_lo_may_take(lo, v->size_bytes));
         v->view.data = qrn_arena_alloc(p->arena, v->size_bytes);
         if (!v->view.data)
             return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory for a constant of %zu bytes",

@@ -135,11 +135,24 @@ qrn_status qrn_lo_temp(qrn_lowering *lo, qrn_dtype dtype, const qrn_shape *shape
     return fill_value(lo, *out, dtype, shape, quant);
 }
 
+qrn_status qrn_lo_may_take(const qrn_lowering *lo, size_t size_bytes) {
+    size_t total, most = lo->opt->most_bytes;
+    bool fits = qrn_add_size(lo->plan->const_bytes, lo->plan->state_bytes, &total) &&
+                qrn_add_size(total, size_bytes, &total) && total <= most;
+    if (most && !fits)
+        return QRN_FAIL(QRN_E_MEM,
+                        "graph '%s' node '%s': %zu more bytes of constants or state, at most %zu "
+                        "are allowed in all",
+                        lo->graph->name, lo->node ? lo->node->name : "", size_bytes, most);
+    return QRN_OK;
+}
+
 qrn_status qrn_lo_const(qrn_lowering *lo, qrn_dtype dtype, const qrn_shape *shape,
                         const qrn_quant *quant, qrn_val *out, void **data) {
     QRN_TRY(qrn_lo_temp(lo, dtype, shape, quant, out));
     qrn_value *v = &lo->plan->values[*out];
     v->storage = QRN_STORE_CONST;
+    QRN_TRY(qrn_lo_may_take(lo, v->size_bytes));
     v->view.data = *data = qrn_arena_alloc(lo->plan->arena, v->size_bytes);
     if (!*data)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory for a constant of %zu bytes",
@@ -323,6 +336,7 @@ qrn_status qrn_lo_step(qrn_lowering *lo, const qrn_family *f, qrn_domain domain,
     if (!s.in || !s.out || (args && f->args_bytes && !s.args))
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory for steps", lo->graph->name);
     if (state_bytes) {
+        QRN_TRY(qrn_lo_may_take(lo, state_bytes));
         s.state_bytes = state_bytes;
         s.state_offset = p->state_bytes;
         p->state_bytes += (state_bytes + QRN_ALIGN - 1) / QRN_ALIGN * QRN_ALIGN;

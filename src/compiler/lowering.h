@@ -50,6 +50,9 @@ struct qrn_lowering {
 // Appends room for one element to a growing array; false when out of memory.
 bool qrn_lo_grow(void **array, uint32_t *cap, uint32_t used, size_t elem_bytes);
 
+// May the plan take that much more memory (compile option most_bytes)?
+qrn_status qrn_lo_may_take(const qrn_lowering *lo, size_t size_bytes);
+
 // pack.c: writes a constant now when it is still to be written; hands the others to the plan.
 void qrn_lo_pack_value(qrn_lowering *lo, qrn_val v);
 qrn_status qrn_lo_keep_packings(qrn_lowering *lo);

@@ -26,6 +26,7 @@ bool qrn_lo_was_packed(const qrn_lowering *lo, qrn_packing_id id, qrn_dtype dtyp
 
 // Memory for a constant that is still to be written.
 static qrn_status reserve(qrn_lowering *lo, qrn_value *v) {
+    QRN_TRY(qrn_lo_may_take(lo, v->size_bytes));
     v->view.data = qrn_arena_reserve(lo->plan->arena, v->size_bytes);
     if (!v->view.data)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory for a constant of %zu bytes",

@@ -148,6 +148,14 @@ static qrn_status add_nodes(qrn_api_graph *g, const qrn_bin_graph *from) {
     return QRN_OK;
 }
 
+// What a graph may make of its constants: far more than any sensible one does, and in proportion to
+// the file, so that a small one cannot take all memory.
+static size_t most_bytes(uint64_t file_bytes) {
+    const uint64_t fixed = (uint64_t)256 << 20, factor = 64;
+    return file_bytes < (SIZE_MAX - fixed) / factor ? (size_t)(fixed + factor * file_bytes)
+                                                    : SIZE_MAX;
+}
+
 static qrn_status load_graph(qrn_api_context *c, const qrn_bin_graph *from,
                              const qrn_binary_source *source) {
     qrn_api_graph *g = NULL;
@@ -160,7 +168,9 @@ static qrn_status load_graph(qrn_api_context *c, const qrn_bin_graph *from,
     impl->packed = from->packed;
     QRN_TRY(add_tensors(g, from));
     QRN_TRY(add_nodes(g, from));
-    qrn_compile_options opt = {.poll = source->poll, .poll_ctx = source->poll_ctx};
+    qrn_compile_options opt = {.poll = source->poll,
+                               .poll_ctx = source->poll_ctx,
+                               .most_bytes = most_bytes(source->size_bytes)};
     return qrn_api_graph_complete(g, &opt);
 }
 

@@ -170,11 +170,17 @@ static qrn_status lower_multi_class_nms(qrn_lowering *lo, const qrn_node *n) {
                                 &final[o], 1, 0));
     for (uint32_t i = 2; i < n->n_in; i++) {
         const qrn_tensor *y = n->out[2 + i];
-        qrn_val pick[2] = {QRN_VAL_NONE, out[4]}, to;
-        QRN_TRY(qrn_lo_tensor(lo, y, &to));
+        qrn_val pick[2] = {QRN_VAL_NONE, out[4]}, to, rows;
+        // Scales per axis or block belong to the output's shape: the input cannot have them.
+        bool parts = y->quant.kind > QRN_QUANT_TENSOR;
+        qrn_dtype dtype = parts ? QRN_DTYPE_F64 : y->dtype;
+        QRN_TRY(output_as(lo, y, dtype, &to, &rows));
         QRN_TRY(qrn_lo_tensor(lo, n->in[i], &pick[0]));
-        QRN_TRY(qrn_lo_as(lo, pick[0], y->dtype, &y->quant, &pick[0]));
-        QRN_TRY(qrn_lo_step(lo, &qrn_family_pick_rows, QRN_DOMAIN_RAW, NULL, pick, 2, &to, 1, 0));
+        QRN_TRY(qrn_lo_as(lo, pick[0], dtype, parts ? NULL : &y->quant, &pick[0]));
+        QRN_TRY(qrn_lo_step(lo, &qrn_family_pick_rows, QRN_DOMAIN_RAW, NULL, pick, 2, &rows, 1, 0));
+        if (rows != to)
+            QRN_TRY(
+                qrn_lo_step(lo, &qrn_family_convert, QRN_DOMAIN_RAW, NULL, &rows, 1, &to, 1, 0));
     }
     return QRN_OK;
 }

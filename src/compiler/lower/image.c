@@ -53,7 +53,8 @@ static resize_plan plan_resize(const qrn_tensor *x, const qrn_tensor *y, bool ne
     bool whole = y->quant.bits == 0 || y->quant.bits == bits; // every code of the type counts
     bool same = x->dtype == y->dtype && x->quant.kind == QRN_QUANT_TENSOR &&
                 qrn_quant_equal(&x->quant, &y->quant);
-    if (nearest)
+    // Scales per axis or block belong to the output's shape: the input cannot be brought to them.
+    if (nearest && y->quant.kind <= QRN_QUANT_TENSOR)
         return (resize_plan){
             &qrn_family_resample_move, QRN_DOMAIN_RAW, y->dtype, y->dtype, y->dtype, 2};
     if (same && qrn_dtype_is_fixed(y->dtype) && (bits == 8 || bits == 16) && whole)
