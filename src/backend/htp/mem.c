@@ -258,7 +258,8 @@ qrn_status qrn_htp_mem_map(qrn_api_context *c, qrn_api_mem *m, const void *descr
     if (p->mapping)
         p->mapping->n_users++;
     bool for_tensors = w.kind == QNN_HTP_MEM_SHARED_BUFFER || w.kind == QNN_HTP_MEM_QURT;
-    m->data = !for_tensors ? NULL : w.data ? w.data : p->mapping->base + w.offset;
+    void *data = p->mapping ? p->mapping->base + w.offset : w.data;
+    m->data = for_tensors ? data : NULL;
     m->impl = p;
     return QRN_OK;
 }
