@@ -15,6 +15,8 @@
 
 // Constants of so few elements may be looked at while lowering: they are rounded at once.
 #define SMALL 64
+// Constants of so many elements are not kept twice: the client's numbers can go.
+#define LARGE 4096
 
 static qrn_status no_memory(const qrn_lowering *lo) {
     return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
@@ -23,6 +25,16 @@ static qrn_status no_memory(const qrn_lowering *lo) {
 static bool is_half(const qrn_tensor *t) {
     return t && t->format == QRN_FORMAT_DENSE &&
            (t->dtype == QRN_DTYPE_F32 || t->dtype == QRN_DTYPE_F16);
+}
+
+static bool has_user_ops(const qrn_graph *g) {
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (!g->nodes[i]->op)
+            return true;
+    for (uint32_t i = 0; i < g->n_subgraphs; i++)
+        if (has_user_ops(g->subgraphs[i]))
+            return true;
+    return false;
 }
 
 static bool has_floats(const qrn_graph *g) {
@@ -39,13 +51,17 @@ static bool has_floats(const qrn_graph *g) {
 }
 
 // src as floats that are halves, in one go.
-static qrn_status round_now(qrn_lowering *lo, const qrn_view *src, void *dst) {
-    qrn_half_args args = {lo->half};
+static void round_view(const qrn_view *src, void *dst, qrn_half rule, uint32_t isa) {
+    qrn_half_args args = {rule};
     qrn_view in = *src, out = {.data = dst, .dtype = QRN_DTYPE_F32, .rank = src->rank};
     memcpy(out.dims, src->dims, sizeof out.dims);
     qrn_view *ins[] = {&in}, *outs[] = {&out};
     qrn_kcall k = {.args = &args, .in = ins, .out = outs, .n_in = 1, .n_out = 1, .n_tasks = 1};
-    return qrn_kernel_select(&qrn_family_half, QRN_DOMAIN_RAW, &k, lo->opt->isa)->fn(&k);
+    qrn_kernel_select(&qrn_family_half, QRN_DOMAIN_RAW, &k, isa)->fn(&k); // cannot fail
+}
+
+static void round_now(const qrn_lowering *lo, const qrn_view *src, void *dst) {
+    round_view(src, dst, lo->half, lo->opt->isa);
 }
 
 // --- the copy
@@ -61,7 +77,8 @@ static qrn_status round_small(qrn_lowering *lo, qrn_tensor *t) {
     if (!data)
         return no_memory(lo);
     t->data = data;
-    return round_now(lo, &src, data);
+    round_now(lo, &src, data);
+    return QRN_OK;
 }
 
 // The copy of a tensor; itself when it is no float.
@@ -150,6 +167,7 @@ qrn_status qrn_half_begin(qrn_lowering *lo) {
         return QRN_OK;
     qrn_arena *a = lo->plan->arena;
     lo->half = lo->opt->half;
+    lo->has_user_ops = has_user_ops(lo->graph);
     lo->origin = qrn_arena_alloc(a, lo->n_by_id * sizeof *lo->origin);
     lo->copies = qrn_arena_alloc(a, lo->n_by_id * sizeof *lo->copies);
     lo->rounded = qrn_arena_alloc(a, lo->n_by_id * sizeof *lo->rounded);
@@ -254,6 +272,39 @@ static const qrn_tensor *raw_tensor(const qrn_lowering *lo, qrn_val v) {
     return raw ? t : NULL;
 }
 
+// Does the rounded form of a constant take its place? An op of a user's package may hold on to the
+// client's numbers.
+static bool replaces(const qrn_lowering *lo, const qrn_tensor *t) {
+    const qrn_tensor *source = lo->origin[t->id];
+    size_t count;
+    return source->dtype == QRN_DTYPE_F32 && !source->updateable && !lo->has_user_ops &&
+           qrn_shape_count(&t->shape, &count) && count >= LARGE;
+}
+
+typedef struct rounding {
+    qrn_shape shape;
+    qrn_half rule;
+    uint32_t isa;
+} rounding;
+
+static void pack_rounded(const void *args, const void *src, void *dst) {
+    const rounding *r = args;
+    qrn_view x = {.data = (void *)(uintptr_t)src, .dtype = QRN_DTYPE_F32, .rank = r->shape.rank};
+    memcpy(x.dims, r->shape.dims, sizeof x.dims);
+    round_view(&x, dst, r->rule, r->isa);
+}
+
+static qrn_status round_later(qrn_lowering *lo, const qrn_tensor *t, qrn_val *out) {
+    rounding r = {t->shape, lo->half, lo->opt->isa};
+    return qrn_lo_packed(lo, QRN_PACKING_ROUNDED, QRN_DTYPE_F32, &t->shape, lo->origin[t->id],
+                         pack_rounded, &r, sizeof r, out);
+}
+
+static bool was_rounded(const qrn_lowering *lo, const qrn_tensor *t) {
+    return replaces(lo, t) &&
+           qrn_lo_was_packed(lo, QRN_PACKING_ROUNDED, QRN_DTYPE_F32, &t->shape, lo->origin[t->id]);
+}
+
 // A value like that of t, but rounded.
 static qrn_status round_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val v, qrn_val *out) {
     const qrn_value *val = &lo->plan->values[v];
@@ -262,16 +313,19 @@ static qrn_status round_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val v,
         lo->plan->values[*out].dynamic = lo->plan->values[v].dynamic;
         return rounding_step(lo, v, *out);
     }
+    if (replaces(lo, t))
+        return round_later(lo, t, out);
     void *data;
     qrn_view src = val->view;
     QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &t->shape, NULL, out, &data));
-    return round_now(lo, &src, data);
+    round_now(lo, &src, data);
+    return QRN_OK;
 }
 
 qrn_status qrn_half_operand(qrn_lowering *lo, qrn_val *v) {
     const qrn_tensor *t = *v == QRN_VAL_NONE ? NULL : raw_tensor(lo, *v);
-    if (!t || (qrn_lo_is_const(lo, *v) && !qrn_lo_const_data(lo, *v)))
-        return QRN_OK;
+    if (!t || (qrn_lo_is_const(lo, *v) && !qrn_lo_const_data(lo, *v) && !was_rounded(lo, t)))
+        return QRN_OK; // whoever wants data that is not there will say so
     if (lo->rounded[t->id] == QRN_VAL_NONE)
         QRN_TRY(round_tensor(lo, t, *v, &lo->rounded[t->id]));
     *v = lo->rounded[t->id];
@@ -339,7 +393,7 @@ qrn_status qrn_half_results(qrn_lowering *lo, const qrn_step *s) {
         if (v->view.dtype != QRN_DTYPE_F32 || !v->tensor_id || !lo->copies[v->tensor_id])
             continue; // no float, or one on its way to a result
         if (v->storage == QRN_STORE_CONST)
-            QRN_TRY(round_now(lo, &v->view, v->view.data));
+            round_now(lo, &v->view, v->view.data);
         else
             QRN_TRY(rounding_step(lo, s->out[i], s->out[i]));
     }

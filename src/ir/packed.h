@@ -17,6 +17,7 @@ typedef enum qrn_packing_id {
     QRN_PACKING_DENSE16 = 5,      // [2][group*panels][K/4][32][4] i8: two planes
     QRN_PACKING_DENSE16_SUMS = 6, // [N] or [runs][N] i64
     QRN_PACKING_DENSE_F16 = 7,    // [group*panels][K][32] halves
+    QRN_PACKING_ROUNDED = 8,      // the tensor's f32 numbers, rounded to halves
     QRN_PACKING_COUNT
 } qrn_packing_id;
 

@@ -334,6 +334,60 @@ static void weights_of_products_are_kept_as_halves(void **state) {
     }
 }
 
+static size_t static_bytes(const net *n) {
+    const qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, n->graph);
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < g->ir->n_tensors; i++)
+        bytes += g->ir->tensors[i]->data ? g->ir->tensors[i]->size_bytes : 0;
+    return bytes;
+}
+
+// Constants of every kind: a product's, one that is moved, one that is added; saved and loaded.
+static void constants_travel_in_a_binary(void **state) {
+    (void)state;
+    static float table[64 * DEPTH], out[ROWS * COLS], again[ROWS * COLS];
+    int32_t rows[ROWS] = {5, 63, 0, 7, 7, 31, 32, 1, 2};
+    uint32_t dt[] = {64, DEPTH}, di[] = {ROWS}, dx[] = {ROWS, DEPTH}, dw[] = {DEPTH, COLS};
+    uint32_t dy[] = {ROWS, COLS};
+    fill(table, 64 * DEPTH, 1);
+    fill(product_w, DEPTH * COLS, 1);
+    htp_world w = htp_begin(SM8550);
+    net n = net_begin(&w, "constants", NULL);
+    int t = (int)net_add(&n, CONSTANT, F32, 2, dt, 0, 0, table);
+    int i = (int)net_add(&n, IN, QNN_DATATYPE_INT_32, 1, di, 0, 0, rows);
+    int x = (int)net_add(&n, INSIDE, F32, 2, dx, 0, 0, NULL);
+    int k = (int)net_add(&n, CONSTANT, F32, 2, dw, 0, 0, product_w);
+    int y = (int)net_add(&n, OUT, F32, 2, dy, 0, 0, out);
+    Qnn_Param_t axis = net_u32("axis", 0);
+    axis.scalarParam.dataType = QNN_DATATYPE_INT_32;
+    assert_int_equal(net_try(&n, "Gather", NET_LIST(t, i), NET_LIST(x), &axis, 1, false), 0);
+    NET_NODE(&n, "MatMul", NET_LIST(x, k), NET_LIST(y));
+    net_finish(&n);
+    assert_int_equal(static_bytes(&n), 0); // the client's numbers are gone
+    for (size_t r = 0; r < ROWS; r++)
+        for (size_t c = 0; c < COLS; c++) {
+            double sum = 0;
+            for (size_t j = 0; j < DEPTH; j++)
+                sum += (double)half((double)table[(size_t)rows[r] * DEPTH + j]) *
+                       (double)half((double)product_w[j * COLS + c]);
+            assert_true(fabs((double)out[r * COLS + c] - sum) <= 0.05);
+        }
+    uint64_t size = 0, written = 0;
+    HTP_OK(w.qnn.contextGetBinarySize(w.context, &size));
+    assert_true(size < 4 * 64 * DEPTH + 2 * 64 * DEPTH + 16384); // two bytes a weight
+    void *binary = malloc(size);
+    HTP_OK(w.qnn.contextGetBinary(w.context, binary, size, &written));
+    HTP_OK(w.qnn.contextFree(w.context, NULL));
+    HTP_OK(w.qnn.contextCreateFromBinary(w.backend, w.device, NULL, binary, written, &w.context,
+                                         NULL));
+    HTP_OK(w.qnn.graphRetrieve(w.context, "constants", &n.graph));
+    n.data[y] = again;
+    net_run(&n);
+    assert_memory_equal(out, again, sizeof out);
+    htp_end(&w);
+    free(binary);
+}
+
 // Weights in 8 bits with float activations are the only mix of a product: they become halves.
 static void weights_may_be_codes(void **state) {
     (void)state;
@@ -395,6 +449,7 @@ int main(void) {
         cmocka_unit_test(htp_num_08_newer_devices_overflow_to_infinity),
         cmocka_unit_test(htp_num_09_sums_are_rounded_once),
         cmocka_unit_test(weights_of_products_are_kept_as_halves),
+        cmocka_unit_test(constants_travel_in_a_binary),
         cmocka_unit_test(weights_may_be_codes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

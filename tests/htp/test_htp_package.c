@@ -4,6 +4,8 @@
 // and built-in ones. The library is opened the way clients do it.
 #include "../client/qnn_client.h"
 
+#include "HTP/QnnHtpDevice.h"
+
 #define PROVIDER "ExampleOpPackage_provider"
 
 typedef struct fixture {
@@ -98,12 +100,50 @@ static void ops_of_a_package_run_beside_built_in_ones(void **state) {
     assert_int_equal(f->qnn.contextFree(context, NULL), QNN_SUCCESS);
 }
 
+// y = cube(cube(x)) on a chip that computes in halves: the package sees floats, and what it gives
+// is rounded like any other result.
+static void results_of_a_package_are_halves(void **state) {
+    fixture *f = *state;
+    enum { SM8750 = 69 };
+    assert_int_equal(register_for(f, "libExampleOpPackage.so", NULL), QNN_SUCCESS);
+    QnnHtpDevice_CustomConfig_t chip = {.option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC,
+                                        .socModel = SM8750};
+    QnnDevice_Config_t config = {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &chip};
+    const QnnDevice_Config_t *configs[] = {&config, NULL};
+    uint32_t dims[] = {2, 3};
+    Qnn_DeviceHandle_t device;
+    Qnn_ContextHandle_t context;
+    Qnn_GraphHandle_t g;
+    assert_int_equal(f->qnn.deviceCreate(NULL, configs, &device), QNN_SUCCESS);
+    assert_int_equal(f->qnn.contextCreate(f->backend, device, NULL, &context), QNN_SUCCESS);
+    assert_int_equal(f->qnn.graphCreate(context, "g", NULL, &g), QNN_SUCCESS);
+    Qnn_Tensor_t x = tensor(&f->qnn, g, "x", QNN_TENSOR_TYPE_APP_WRITE, 2, dims);
+    Qnn_Tensor_t c = tensor(&f->qnn, g, "c", QNN_TENSOR_TYPE_NATIVE, 2, dims);
+    Qnn_Tensor_t y = tensor(&f->qnn, g, "y", QNN_TENSOR_TYPE_APP_READ, 2, dims);
+    Qnn_OpConfig_t first = op_config("first", "example", "Cube", &x, 1, &c, 1);
+    Qnn_OpConfig_t second = op_config("second", "example", "Cube", &c, 1, &y, 1);
+    assert_int_equal(f->qnn.graphAddNode(g, first), QNN_SUCCESS);
+    assert_int_equal(f->qnn.graphAddNode(g, second), QNN_SUCCESS);
+    assert_int_equal(f->qnn.graphFinalize(g, NULL, NULL), QNN_SUCCESS);
+    float in[6] = {-2.3456789f, -1.1f, 0.1f, 1.2345678f, 2.71f, 0.7f}, out[6];
+    set_buffer(&x, in, sizeof in);
+    set_buffer(&y, out, sizeof out);
+    assert_int_equal(f->qnn.graphExecute(g, &x, 1, &y, 1, NULL, NULL), QNN_SUCCESS);
+    for (int i = 0; i < 6; i++) {
+        float once = (float)(_Float16)in[i], cube = (float)(_Float16)(once * once * once);
+        assert_true(out[i] == (float)(_Float16)(cube * cube * cube));
+    }
+    assert_int_equal(f->qnn.contextFree(context, NULL), QNN_SUCCESS);
+    assert_int_equal(f->qnn.deviceFree(device), QNN_SUCCESS);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(htp_api_02_targets_of_packages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_package_that_does_not_load, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ops_of_a_package_run_beside_built_in_ones, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(results_of_a_package_are_halves, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
