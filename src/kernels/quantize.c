@@ -5,9 +5,13 @@
 
 #include "kernels/codes.h"
 
+#define FAR 0x1p30 // beyond every code
+
 // The nearest whole number, halves away from zero.
 static double nearest_away(double t) {
-    double a = fabs(t), whole = floor(a);
+    double a = fabs(t);
+    a = a < FAR ? a : FAR; // NaN is not here any more
+    double whole = (double)(int32_t)a;
     whole += a - whole >= 0.5 ? 1.0 : 0.0;
     return t < 0 ? -whole : whole;
 }
@@ -16,22 +20,25 @@ static qrn_status quantize_ref(const qrn_kcall *k) {
     const qrn_view *x = k->in[0], *y = k->out[0];
     double scale = (double)y->quant->scale, offset = (double)y->quant->offset;
     double run[QRN_CODES_RUN];
+    int32_t codes[QRN_CODES_RUN];
+    bool wide = qrn_view_elem(y) == 2;
     int64_t lo, hi;
     size_t begin, end;
     qrn_code_range(y->dtype, y->quant->bits, &lo, &hi);
+    double low = (double)lo, high = (double)hi;
     qrn_split(qrn_view_count(x), QRN_CODES_RUN, k->task, k->n_tasks, &begin, &end);
     for (size_t at = begin, n; at < end; at += n) {
         n = end - at < QRN_CODES_RUN ? end - at : QRN_CODES_RUN;
         qrn_codes_load(x, at, n, run);
         for (size_t i = 0; i < n; i++) {
             double t = nearest_away(run[i] != run[i] ? 0 : run[i] / scale) - offset;
-            t = t > (double)lo ? t : (double)lo;
-            t = t < (double)hi ? t : (double)hi;
-            if (qrn_view_elem(y) == 2)
-                ((uint16_t *)y->data)[at + i] = (uint16_t)(int32_t)t;
-            else
-                ((uint8_t *)y->data)[at + i] = (uint8_t)(int32_t)t;
+            t = t > low ? t : low;
+            codes[i] = (int32_t)(t < high ? t : high);
         }
+        for (size_t i = 0; wide && i < n; i++)
+            ((uint16_t *)y->data)[at + i] = (uint16_t)codes[i];
+        for (size_t i = 0; !wide && i < n; i++)
+            ((uint8_t *)y->data)[at + i] = (uint8_t)codes[i];
     }
     return QRN_OK;
 }
