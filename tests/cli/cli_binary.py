@@ -172,6 +172,40 @@ def test_options_arrive(tmp_path, net):
     refuses(USAGE, "compile", net, "-o", binary, "--soc", "SM8650", "-O", 9, says="opt-level")
 
 
+def test_the_report_of_compile(tmp_path, net):
+    out = tmp_path / "net.bin"
+    got = ok_json("compile", net, "-o", out, "--soc", "57", "--json")
+    assert got["output"] == str(out) and got["bytes"] == os.path.getsize(out)
+    assert got["graphs"][0]["graph"] == "net" and got["graphs"][0]["ops"] == 2
+
+
+def test_constant_outputs_are_left_out(tmp_path):
+    c = np.array([1, 2], np.float32)
+    nodes = [h.make_node("Relu", ["x"], ["y"]), h.make_node("Neg", ["c"], ["k"])]
+    net = model(tmp_path / "k.onnx", nodes, {"x": (T.FLOAT, [2])},
+                {"y": (T.FLOAT, [2]), "k": (T.FLOAT, [2])}, {"c": c})
+    p = ok("compile", net, "-o", tmp_path / "k.bin", "--soc", "SM8650")
+    assert "output 'k' is constant" in p.stderr
+    shown = ok_json("show", tmp_path / "k.bin", "--json")["graphs"][0]
+    assert [t["name"] for t in shown["outputs"]] == ["y"]
+    all_ = model(tmp_path / "a.onnx", nodes[1:], {}, {"k": (T.FLOAT, [2])}, {"c": c})
+    refuses(REFUSED, "compile", all_, "-o", tmp_path / "a.bin", "--soc", "SM8650",
+            says="nothing to compile")
+
+
+def test_long_integers_are_narrow_in_a_binary(tmp_path):
+    net = model(tmp_path / "g.onnx", [h.make_node("Gather", ["t", "i"], ["y"])],
+                {"t": (T.FLOAT, [5, 2]), "i": (T.INT64, [3])}, {"y": (T.FLOAT, [3, 2])})
+    binary = compile_(net, tmp_path / "g.bin")
+    t, i = np.arange(10, dtype=np.float32).reshape(5, 2), np.array([4, 0, 2])
+    np.save(tmp_path / "t.npy", t)
+    np.save(tmp_path / "i.npy", i)
+    refuses(INPUT, "run", binary, tmp_path / "t.npy", tmp_path / "i.npy",
+            says=["takes int32", "--cast"])
+    ok("run", binary, tmp_path / "t.npy", tmp_path / "i.npy", "--cast", "-o", tmp_path)
+    np.testing.assert_array_equal(np.load(tmp_path / "output_0.npy"), t[i])
+
+
 def test_what_a_chip_lacks_is_said(tmp_path, net):
     got = ok_json("check", net, "--backend", "htp", "--soc", "SM8650", "--json")
     assert got["accepted"] == 2 and got["refused"] == 0
