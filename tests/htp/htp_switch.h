@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #define N_GRAPHS 4u
-#define ROWS 16u
+#define ROWS 256u // large enough for constants to count as weights
 #define COLUMNS 64u
 #define CODES (ROWS * COLUMNS)
 
@@ -32,14 +32,14 @@ static inline uint8_t addend(uint32_t graph, uint32_t i) {
     return (uint8_t)(90u + 20u * graph + i % 13u);
 }
 
-static inline void add_graph(const htp_world *w, uint32_t which, Qnn_Priority_t priority) {
+// Graph `which` with the constant of graph `constant`.
+static inline void add_graph_of(const htp_world *w, uint32_t which, uint32_t constant,
+                                const QnnGraph_Config_t **list) {
     uint32_t dims[] = {ROWS, COLUMNS};
     uint8_t b[CODES];
     Qnn_GraphHandle_t g = NULL;
-    QnnGraph_Config_t p = {.option = QNN_GRAPH_CONFIG_OPTION_PRIORITY, .priority = priority};
-    const QnnGraph_Config_t *list[] = {&p, NULL};
     for (uint32_t i = 0; i < CODES; i++)
-        b[i] = addend(which, i);
+        b[i] = addend(constant, i);
     HTP_OK(w->qnn.graphCreate(w->context, graph_name(which), list, &g));
     static const char *const names[] = {"x", "b", "t", "y"};
     static const Qnn_TensorType_t types[] = {QNN_TENSOR_TYPE_APP_WRITE, QNN_TENSOR_TYPE_STATIC,
@@ -73,7 +73,7 @@ static inline binary save(const htp_world *w) {
 static inline binary make_binary(uint32_t soc) {
     htp_world w = htp_begin(soc);
     for (uint32_t i = 0; i < N_GRAPHS; i++)
-        add_graph(&w, i, QNN_PRIORITY_DEFAULT);
+        add_graph_of(&w, i, i, NULL);
     binary b = save(&w);
     htp_end(&w);
     return b;

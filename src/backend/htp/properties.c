@@ -74,7 +74,7 @@ uint64_t qrn_htp_context_const_bytes(qrn_api_context *c) {
     const qrn_htp_context *impl = qrn_htp_context_of(c);
     uint64_t sum = 0;
     if (impl->bin)
-        return impl->bin->weights_bytes;
+        return impl->bin->weights_bytes + impl->bin->shared_bytes;
     pthread_mutex_lock(&c->lock);
     for (uint32_t i = 0; i < c->n_graphs; i++)
         sum += qrn_htp_graph_of(c->graphs[i])->sizes.const_bytes;

@@ -63,13 +63,12 @@ static uint64_t graph_bytes(const qrn_htp_context *c, uint32_t i) {
 // What is there as long as the context: constants that graphs share (HTP-CTX-21), the place of the
 // largest adapter, and the buffers of its group, once.
 static uint64_t base_bytes(const qrn_htp_context *c) {
-    uint64_t shared = 0, adapter = 0;
+    uint64_t adapter = 0;
     for (uint32_t i = 0; i < c->bin->n_graphs; i++) {
-        uint64_t a = adapter_bytes(c, i), b = c->bin->graphs[i].shared_bytes;
+        uint64_t a = adapter_bytes(c, i);
         adapter = a > adapter ? a : adapter;
-        shared = b > shared ? b : shared;
     }
-    return shared + adapter + qrn_htp_group_bytes(c->api);
+    return c->bin->shared_bytes + adapter + qrn_htp_group_bytes(c->api);
 }
 
 static uint64_t all_io_bytes(const qrn_htp_context *c) {

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: MIT
+//
+// Loaded contexts: options that came with the binary, groups that share buffers, lists of contexts,
+// room in the accelerator's address space, and what profiles tell of it.
+#include "htp_switch.h"
+
+#include "backend/htp/group.h"
+#include "backend/htp/properties.h"
+#include "binary/binary.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { SM8550 = 43, SM8650 = 57, SM8850 = 87 };
+
+#define MB (1u << 20)
+
+// Loads with custom options; a context that is there is kept.
+static Qnn_ErrorHandle_t load_with(const htp_world *w, const binary *b,
+                                   const QnnHtpContext_CustomConfig_t *custom, size_t n,
+                                   Qnn_ProfileHandle_t profile, Qnn_ContextHandle_t *c) {
+    QnnContext_Config_t entry[HTP_OPTIONS_MAX];
+    const QnnContext_Config_t *list[HTP_OPTIONS_MAX + 1] = {0};
+    for (size_t i = 0; i < n; i++) {
+        entry[i] = (QnnContext_Config_t){.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM,
+                                         .customConfig = (void *)&custom[i]};
+        list[i] = &entry[i];
+    }
+    return w->qnn.contextCreateFromBinary(w->backend, w->device, list, b->data, b->size, c,
+                                          profile);
+}
+
+static htp_world load(uint32_t soc, const binary *b) {
+    htp_world w = no_context(soc);
+    HTP_OK(load_with(&w, b, NULL, 0, NULL, &w.context));
+    return w;
+}
+
+// --- what a binary keeps
+
+static void htp_opt_03_vtcm_07_hvx_02_options_are_in_the_binary(void **state) {
+    (void)state;
+    htp_world w = htp_begin(SM8650);
+    QnnHtpGraph_CustomConfig_t custom[] = {
+        OPTIMIZATION(FINALIZE_OPTIMIZATION_FLAG, 3.0f),
+        GRAPH_OPTION(VTCM_SIZE_IN_MB, .vtcmSizeInMB = 2),
+        GRAPH_OPTION(NUM_HVX_THREADS, .numHvxThreads = 3),
+        OPTIMIZATION(ENABLE_DLBC, 1.0f),
+    };
+    graph_list l;
+    add_graph_of(&w, 0, 0, graph_options(&l, custom, 4));
+    add_graph_of(&w, 1, 1, NULL);
+    binary b = save(&w);
+    htp_end(&w);
+    w = load(SM8650, &b);
+    const qrn_api_context *c = context_object(w.context);
+    const qrn_htp_graph_options *asked = &qrn_htp_graph_of(c->graphs[0])->options,
+                                *plain = &qrn_htp_graph_of(c->graphs[1])->options;
+    assert_int_equal(asked->level, 3);
+    assert_int_equal(asked->vtcm_bytes, 2 * MB);
+    assert_int_equal(asked->hvx_threads, 3);
+    assert_int_equal(qrn_htp_worker_limit(c->graphs[0]), 3);
+    assert_true(asked->dlbc && !asked->dlbc_weights);
+    assert_int_equal(plain->level, 2);
+    assert_int_equal(plain->vtcm_bytes, 4 * MB);
+    assert_int_equal(plain->hvx_threads, 4); // written, though nobody asked
+    assert_int_equal(qrn_htp_worker_limit(c->graphs[1]), 0);
+    run_graph(&w, 0);
+    run_graph(&w, 1);
+    htp_end(&w);
+    free(b.data);
+}
+
+static void htp_ctx_07_ctx_28_what_was_prepared_only_runs_once_loaded(void **state) {
+    (void)state;
+    htp_world w = no_context(SM8650);
+    QnnHtpContext_CustomConfig_t only = CONTEXT_OPTION(PREPARE_ONLY, .isPrepareOnly = true);
+    HTP_OK(context_with(&w, &only, 1, &w.context));
+    add_graph_of(&w, 0, 0, NULL);
+    binary b = save(&w);
+    htp_end(&w);
+    w = load(SM8650, &b);
+    run_graph(&w, 0);
+    htp_end(&w);
+    free(b.data);
+}
+
+static void htp_ctx_01_ctx_21_shared_weights_are_there_with_any_graph(void **state) {
+    (void)state;
+    uint64_t size[2], one[2];
+    for (uint32_t same = 0; same < 2; same++) {
+        htp_world w = no_context(SM8650);
+        QnnHtpContext_CustomConfig_t on =
+            CONTEXT_OPTION(WEIGHT_SHARING_ENABLED, .weightSharingEnabled = true);
+        HTP_OK(context_with(&w, &on, 1, &w.context));
+        add_graph_of(&w, 0, 0, NULL);
+        add_graph_of(&w, 1, same ? 0 : 1, NULL);
+        binary b = save(&w);
+        htp_end(&w);
+        size[same] = b.size;
+        w = no_context(SM8650);
+        const char *enable[] = {"A", NULL};
+        QnnContext_Config_t x = {.option = QNN_CONTEXT_CONFIG_ENABLE_GRAPHS,
+                                 .enableGraphs = enable};
+        const QnnContext_Config_t *list[] = {&x, NULL};
+        HTP_OK(w.qnn.contextCreateFromBinary(w.backend, w.device, list, b.data, b.size, &w.context,
+                                             NULL));
+        const qrn_bin *bin = qrn_htp_context_of(context_object(w.context))->bin;
+        one[same] = session_info(&w).bytes;
+        if (same)
+            assert_true(bin->shared_bytes >= CODES); // what sharedWeightsSize reports
+        else
+            assert_int_equal(bin->shared_bytes, 0);
+        run_graph(&w, 0);
+        htp_end(&w);
+        free(b.data);
+    }
+    assert_true(size[1] <= size[0]);
+    assert_true(one[1] >= one[0]); // the common part is mapped for the one graph, too
+}
+
+// --- reading in pieces
+
+static void htp_ctx_03_ctx_26_reads_stay_within_the_budget(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t file_mb, budget_mb;
+        unsigned n;
+        uint64_t mb[3];
+    } rows[] = {
+        {60, 25, 3, {25, 25, 10}}, {60, 0, 1, {60}},      {60, 100, 1, {60}},
+        {60, 60, 1, {60}},         {60, 30, 2, {30, 30}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t left = rows[i].file_mb * MB;
+        unsigned n = 0;
+        for (; left; n++) {
+            uint64_t bytes = qrn_htp_read_bytes(left, rows[i].budget_mb);
+            assert_true(n < rows[i].n);
+            assert_int_equal(bytes, rows[i].mb[n] * MB);
+            left -= bytes;
+        }
+        assert_int_equal(n, rows[i].n);
+    }
+    assert_int_equal(qrn_htp_read_bytes(5, UINT64_MAX), 5);
+}
+
+// y = x * w with w of 3 MB, for a binary that takes several reads.
+static binary large_binary(void) {
+    htp_world w = htp_begin(SM8650);
+    enum { WIDE = 1024, DEEP = 3072 };
+    uint32_t xd[] = {1, DEEP}, wd[] = {WIDE, DEEP}, yd[] = {1, WIDE};
+    uint8_t *weights = malloc((size_t)WIDE * DEEP);
+    for (uint32_t i = 0; i < WIDE * DEEP; i++)
+        weights[i] = (uint8_t)(i * 2654435761u >> 24);
+    Qnn_GraphHandle_t g = NULL;
+    HTP_OK(w.qnn.graphCreate(w.context, "A", NULL, &g));
+    Qnn_Tensor_t t[] = {
+        htp_tensor("x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_UFIXED_POINT_8, 2, xd),
+        htp_tensor("w", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_UFIXED_POINT_8, 2, wd),
+        htp_tensor("y", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_UFIXED_POINT_8, 2, yd)};
+    htp_buffer(&t[1], weights, (size_t)WIDE * DEEP);
+    for (int i = 0; i < 3; i++) {
+        htp_encode(&t[i], 0.1f, -128);
+        HTP_OK(w.qnn.tensorCreateGraphTensor(g, &t[i]));
+    }
+    HTP_OK(w.qnn.graphAddNode(g, htp_op("fc", "FullyConnected", t, 2, &t[2], 1)));
+    HTP_OK(w.qnn.graphFinalize(g, NULL, NULL));
+    binary b = save(&w);
+    htp_end(&w);
+    free(weights);
+    return b;
+}
+
+static void htp_ctx_26_a_file_is_read_in_pieces(void **state) {
+    (void)state;
+    binary b = large_binary();
+    assert_true(b.size > 3 * MB);
+    htp_world w = no_context(SM8650);
+    for (uint64_t budget = 0; budget < 3; budget++) {
+        QnnHtpContext_CustomConfig_t x =
+            CONTEXT_OPTION(FILE_READ_MEMORY_BUDGET, .fileReadMemoryBudgetInMb = budget);
+        HTP_OK(load_with(&w, &b, &x, 1, NULL, &w.context));
+        uint64_t want = budget ? (b.size + budget * MB - 1) / (budget * MB) : 1;
+        assert_int_equal(qrn_htp_context_of(context_object(w.context))->n_reads, want);
+        uint64_t weights = qrn_htp_context_const_bytes(context_object(w.context));
+        assert_true(weights >= 3 * MB && weights <= b.size);
+        HTP_OK(w.qnn.contextFree(w.context, NULL));
+    }
+    w.context = NULL;
+    htp_end(&w);
+    free(b.data);
+}
+
+// --- groups
+
+// a and b of 3 MB each live at the same time: 2 MB more than the 4 MB of VTCM.
+static void spilling_graph(const htp_world *w, const QnnGraph_Config_t **list) {
+    uint32_t dims[] = {3, MB};
+    Qnn_GraphHandle_t g = NULL;
+    HTP_OK(w->qnn.graphCreate(w->context, "A", list, &g));
+    static const char *const names[] = {"x", "a", "b", "y"};
+    Qnn_Tensor_t t[4];
+    for (int i = 0; i < 4; i++) {
+        t[i] = htp_tensor(names[i],
+                          i == 0   ? QNN_TENSOR_TYPE_APP_WRITE
+                          : i == 3 ? QNN_TENSOR_TYPE_APP_READ
+                                   : QNN_TENSOR_TYPE_NATIVE,
+                          QNN_DATATYPE_UFIXED_POINT_8, 2, dims);
+        htp_encode(&t[i], 0.1f * (float)(i + 1), -128);
+        HTP_OK(w->qnn.tensorCreateGraphTensor(g, &t[i]));
+    }
+    for (int i = 0; i < 3; i++)
+        HTP_OK(w->qnn.graphAddNode(g, htp_op(names[i], "Relu", &t[i], 1, &t[i + 1], 1)));
+    HTP_OK(w->qnn.graphFinalize(g, NULL, NULL));
+}
+
+static binary spilling_binary(uint32_t soc, const QnnGraph_Config_t **list) {
+    htp_world w = htp_begin(soc);
+    spilling_graph(&w, list);
+    binary b = save(&w);
+    htp_end(&w);
+    return b;
+}
+
+static QnnHtpContext_CustomConfig_t group_of(bool concurrent, void *first, uint64_t size) {
+    QnnHtpContext_CustomConfig_t x =
+        CONTEXT_OPTION(REGISTER_MULTI_CONTEXTS, .groupRegistration = {first, size});
+    if (concurrent)
+        x.option = QNN_HTP_CONTEXT_CONFIG_OPTION_REGISTER_CONCURRENT_RESOURCE_SHARING;
+    return x;
+}
+
+static void htp_ctx_02_ctx_22_ctx_23_groups_of_loaded_contexts(void **state) {
+    (void)state;
+    binary b = spilling_binary(SM8850, NULL);
+    for (int concurrent = 0; concurrent < 2; concurrent++) {
+        htp_world w = no_context(SM8850);
+        Qnn_ContextHandle_t first = NULL, second = NULL;
+        uint64_t before = qrn_htp_space_used(qrn_htp_session_space());
+        QnnHtpContext_CustomConfig_t x = group_of(concurrent, NULL, 2 * MB - 1);
+        HTP_FAILS(load_with(&w, &b, &x, 1, NULL, &first), QNN_CONTEXT_ERROR_INVALID_CONFIG);
+        assert_int_equal(qrn_htp_space_used(qrn_htp_session_space()), before);
+        x = group_of(concurrent, NULL, 2 * MB);
+        HTP_OK(load_with(&w, &b, &x, 1, NULL, &first));
+        x = group_of(concurrent, first, 0);
+        HTP_OK(load_with(&w, &b, &x, 1, NULL, &second));
+        w.context = first;
+        uint64_t with = session_info(&w).bytes;
+        w.context = second;
+        uint64_t without = session_info(&w).bytes; // one buffer for both
+        assert_int_equal(with - without, concurrent ? 2 * MB + 8 * MB : 2 * MB);
+        x = group_of(concurrent, (void *)(uintptr_t)12345, 0);
+        Qnn_ContextHandle_t third = NULL;
+        HTP_FAILS(load_with(&w, &b, &x, 1, NULL, &third), QNN_CONTEXT_ERROR_INVALID_CONFIG);
+        HTP_OK(w.qnn.contextFree(first, NULL));
+        htp_end(&w);
+        assert_int_equal(qrn_htp_space_used(qrn_htp_session_space()), before);
+    }
+    free(b.data);
+}
+
+static void htp_ctx_24_ctx_25_dlbc_06_graphs_that_do_not_fit_a_group(void **state) {
+    (void)state;
+    QnnHtpGraph_CustomConfig_t dlbc = OPTIMIZATION(ENABLE_DLBC, 1.0f);
+    graph_list l;
+    binary compressed = spilling_binary(SM8850, graph_options(&l, &dlbc, 1));
+    QnnGraph_Config_t low = {.option = QNN_GRAPH_CONFIG_OPTION_PRIORITY,
+                             .priority = QNN_PRIORITY_LOW};
+    const QnnGraph_Config_t *list[] = {&low, NULL};
+    binary other = spilling_binary(SM8850, list);
+    htp_world w = no_context(SM8850);
+    for (int concurrent = 0; concurrent < 2; concurrent++) {
+        QnnHtpContext_CustomConfig_t x = group_of(concurrent, NULL, 4 * MB);
+        Qnn_ContextHandle_t c = NULL;
+        HTP_FAILS(load_with(&w, &compressed, &x, 1, NULL, &c), QNN_CONTEXT_ERROR_INVALID_CONFIG);
+        HTP_FAILS(load_with(&w, &other, &x, 1, NULL, &c),
+                  concurrent ? QNN_CONTEXT_ERROR_INVALID_CONFIG : QNN_SUCCESS);
+        if (c)
+            HTP_OK(w.qnn.contextFree(c, NULL));
+    }
+    htp_end(&w);
+    free(compressed.data);
+    free(other.data);
+}
+
+// --- lists
+
+typedef struct note {
+    Qnn_ContextHandle_t context;
+    Qnn_ErrorHandle_t status;
+} note;
+
+static void notify(Qnn_ContextHandle_t c, Qnn_GraphHandle_t g, const char *name,
+                   QnnContext_createFromBinaryAsyncNotifyType_t type, void *param,
+                   Qnn_ErrorHandle_t status) {
+    (void)g, (void)name;
+    if (type == QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT)
+        *(note *)param = (note){c, status};
+}
+
+// Two contexts of one binary, with options of the list and of the second member.
+static Qnn_ErrorHandle_t load_two(const htp_world *w, const binary *b,
+                                  const QnnHtpContext_CustomConfig_t *group, size_t n,
+                                  const QnnHtpContext_CustomConfig_t *member, note notes[2]) {
+    QnnContext_Config_t entry[HTP_OPTIONS_MAX],
+        own = {.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = (void *)member};
+    const QnnContext_Config_t *list[HTP_OPTIONS_MAX + 1] = {0}, *second[] = {&own, NULL};
+    for (size_t i = 0; i < n; i++) {
+        entry[i] = (QnnContext_Config_t){.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM,
+                                         .customConfig = (void *)&group[i]};
+        list[i] = &entry[i];
+    }
+    QnnContext_Params_t a = {QNN_CONTEXT_PARAMS_VERSION_1,
+                             {.v1 = {NULL, b->data, b->size, NULL, notify, &notes[0]}}},
+                        c = {QNN_CONTEXT_PARAMS_VERSION_1,
+                             {.v1 = {member ? second : NULL, b->data, b->size, NULL, notify,
+                                     &notes[1]}}};
+    const QnnContext_Params_t *params[] = {&a, &c, NULL};
+    return w->qnn.contextCreateFromBinaryListAsync(w->backend, w->device, params, list, NULL);
+}
+
+static void htp_ctx_05_ctx_10_lst_06_a_list_shares_resources(void **state) {
+    (void)state;
+    binary b = spilling_binary(SM8650, NULL);
+    htp_world w = no_context(SM8650);
+    const QnnHtpContext_CustomConfig_t client[] = {
+        // as a well-known client sends them
+        CONTEXT_OPTION(SHARE_RESOURCES, .shareResources = true),
+        CONTEXT_OPTION(SHARE_RESOURCES_OPTIMIZATION_TYPE,
+                       .shareResOptType = SEQUENTIAL_WITHOUT_VA_OPTIMIZATION),
+        CONTEXT_OPTION(WEIGHT_SHARING_ENABLED, .weightSharingEnabled = true)};
+    note n[2] = {{0}}, other[2] = {{0}};
+    HTP_OK(load_two(&w, &b, client, 3, NULL, n));
+    HTP_OK(load_two(&w, &b, client, 3, NULL, other));
+    const qrn_htp_group *g = qrn_htp_context_of(context_object(n[0].context))->group;
+    assert_ptr_equal(qrn_htp_context_of(context_object(n[1].context))->group, g);
+    assert_int_equal(g->n_members, 2); // those of the other list are not among them
+    assert_int_equal(g->spill_bytes, 2 * MB);
+    for (int i = 0; i < 2; i++) {
+        HTP_OK(w.qnn.contextFree(n[i].context, NULL));
+        HTP_OK(w.qnn.contextFree(other[i].context, NULL));
+    }
+    w.context = NULL;
+    htp_end(&w);
+    free(b.data);
+}
+
+static void htp_lst_05_ctx_29_lists_take_no_registrations(void **state) {
+    (void)state;
+    binary b = spilling_binary(SM8850, NULL);
+    htp_world w = no_context(SM8850);
+    for (int concurrent = 0; concurrent < 2; concurrent++) {
+        QnnHtpContext_CustomConfig_t x = group_of(concurrent, NULL, 4 * MB);
+        note n[2] = {{0}};
+        HTP_FAILS(load_two(&w, &b, &x, 1, NULL, n), QNN_CONTEXT_ERROR_INVALID_CONFIG);
+        assert_int_equal(n[0].status, QNN_CONTEXT_ERROR_INVALID_CONFIG);
+        assert_int_equal(n[1].status, QNN_CONTEXT_ERROR_INVALID_CONFIG);
+        HTP_FAILS(load_two(&w, &b, NULL, 0, &x, n), QNN_CONTEXT_ERROR_INVALID_CONFIG);
+        assert_int_equal(n[0].status, QNN_SUCCESS); // the one that did not ask
+        assert_int_equal(n[1].status, QNN_CONTEXT_ERROR_INVALID_CONFIG);
+        HTP_OK(w.qnn.contextFree(n[0].context, NULL));
+    }
+    QnnHtpContext_CustomConfig_t mine = CONTEXT_OPTION(SHARE_RESOURCES, .shareResources = true);
+    note n[2] = {{0}};
+    HTP_FAILS(load_two(&w, &b, NULL, 0, &mine, n), QNN_CONTEXT_ERROR_INVALID_CONFIG);
+    assert_int_equal(n[1].status, QNN_CONTEXT_ERROR_INVALID_CONFIG);
+    HTP_OK(w.qnn.contextFree(n[0].context, NULL));
+    htp_end(&w);
+    free(b.data);
+}
+
+// --- room for I/O
+
+static int files[16];
+static uint32_t n_files;
+
+// Registers one tensor in a file of its own.
+static Qnn_ErrorHandle_t map_io(const htp_world *w, Qnn_MemHandle_t *h) {
+    uint32_t dims[] = {CODES};
+    int fd = memfd_create("io", 0);
+    assert_true(fd >= 0 && n_files < sizeof files / sizeof *files);
+    files[n_files++] = fd; // a number that is free would be taken for the same file
+    assert_int_equal(ftruncate(fd, CODES), 0);
+    Qnn_MemDescriptor_t d = {.memShape = {.numDim = 1, .dimSize = dims},
+                             .dataType = QNN_DATATYPE_UFIXED_POINT_8,
+                             .memType = QNN_MEM_TYPE_ION,
+                             .ionInfo = {.fd = fd}};
+    return w->qnn.memRegister(w->context, &d, 1, h);
+}
+
+static void set_room(uint64_t bytes) {
+    qrn_htp_space *space = qrn_htp_session_space();
+    space->n_open = space->limit;
+    for (uint32_t i = 0; i < space->limit; i++)
+        space->used_bytes[i] = QRN_HTP_SESSION_BYTES - bytes;
+}
+
+static void htp_ctx_06_ctx_27_mpd_04_mpd_06_io_is_mapped_beside_its_context(void **state) {
+    (void)state;
+    binary b = make_binary(SM8650); // four graphs with two tensors each
+    htp_world w = load(SM8650, &b);
+    uint64_t bytes = session_info(&w).bytes;
+    assert_int_equal(session_info(&w).io_reserved, 0);
+    HTP_OK(w.qnn.contextFree(w.context, NULL));
+    Qnn_MemHandle_t h[9];
+    // Just the context fits, and its I/O does not.
+    set_room(bytes);
+    HTP_OK(load_with(&w, &b, NULL, 0, NULL, &w.context));
+    HTP_FAILS(map_io(&w, &h[0]), QNN_MEM_ERROR_MAPPING);
+    HTP_OK(w.qnn.contextFree(w.context, NULL));
+    w.context = NULL;
+    // With estimation that room is not enough for the context; with room for eight tensors it is,
+    // and nobody can take it from them.
+    QnnHtpContext_CustomConfig_t on = CONTEXT_OPTION(IO_MEM_ESTIMATION, .ioMemEstimation = true);
+    HTP_FAILS(load_with(&w, &b, &on, 1, NULL, &w.context), QNN_COMMON_ERROR_MEM_ALLOC);
+    set_room(bytes + 8 * CODES);
+    HTP_OK(load_with(&w, &b, &on, 1, NULL, &w.context));
+    assert_int_equal(session_info(&w).io_reserved, 8 * CODES);
+    for (int i = 0; i < 8; i++)
+        HTP_OK(map_io(&w, &h[i]));
+    HTP_FAILS(map_io(&w, &h[8]), QNN_MEM_ERROR_MAPPING);
+    HTP_OK(w.qnn.memDeRegister(h, 1));
+    HTP_OK(map_io(&w, &h[0]));
+    HTP_OK(w.qnn.contextFree(w.context, NULL));
+    w.context = NULL;
+    for (uint32_t i = 0; i < qrn_htp_session_space()->limit; i++) {
+        assert_int_equal(qrn_htp_session_space()->used_bytes[i],
+                         QRN_HTP_SESSION_BYTES - bytes - 8 * CODES); // all of it came back
+        qrn_htp_session_space()->used_bytes[i] = 0;
+    }
+    while (n_files)
+        close(files[--n_files]);
+    htp_end(&w);
+    free(b.data);
+}
+
+// --- the heap in profiles
+
+static uint32_t count_events(const htp_world *w, Qnn_ProfileHandle_t p, const char *name) {
+    const QnnProfile_EventId_t *ids = NULL;
+    uint32_t n = 0, found = 0;
+    HTP_OK(w->qnn.profileGetEvents(p, &ids, &n));
+    for (uint32_t i = 0; i < n; i++) {
+        QnnProfile_EventData_t e;
+        HTP_OK(w->qnn.profileGetEventData(ids[i], &e));
+        if (strcmp(e.identifier, name) == 0) {
+            assert_int_equal(e.unit, QNN_PROFILE_EVENTUNIT_BYTES);
+            assert_int_equal(e.value, 0); // nothing else is loaded
+            found++;
+        }
+    }
+    return found;
+}
+
+static void htp_prf_20_ctx_04_heap_events_of_the_first_and_the_last(void **state) {
+    (void)state;
+    static const char before[] = "DSP:before_context_created", after[] = "DSP:after_context_freed";
+    binary b = make_binary(SM8650);
+    htp_world w = no_context(SM8650);
+    Qnn_ProfileHandle_t p = NULL;
+    HTP_OK(w.qnn.profileCreate(w.backend, QNN_PROFILE_LEVEL_BASIC, &p));
+    QnnHtpContext_CustomConfig_t on =
+        CONTEXT_OPTION(DSP_MEMORY_PROFILING_ENABLED, .dspMemoryProfilingEnabled = true);
+    Qnn_ContextHandle_t a = NULL, c = NULL, d = NULL;
+    HTP_OK(load_with(&w, &b, &on, 1, p, &a));
+    assert_int_equal(count_events(&w, p, before), 1);
+    HTP_OK(load_with(&w, &b, NULL, 0, p, &c)); // without the option: nothing
+    assert_int_equal(count_events(&w, p, before), 0);
+    HTP_OK(load_with(&w, &b, &on, 1, p, &d)); // not the first
+    assert_int_equal(count_events(&w, p, before), 0);
+    HTP_OK(w.qnn.contextFree(a, p));
+    assert_int_equal(count_events(&w, p, after), 0);
+    HTP_OK(w.qnn.contextFree(d, NULL)); // the last one so far, and nobody looked
+    QnnContext_Config_t entry = {.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &on};
+    const QnnContext_Config_t *list[] = {&entry, NULL};
+    HTP_OK(w.qnn.contextSetConfig(c, list)); // switched on later
+    HTP_OK(w.qnn.contextFree(c, p));
+    assert_int_equal(count_events(&w, p, after), 1);
+    HTP_OK(w.qnn.profileFree(p));
+    htp_end(&w);
+    free(b.data);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(htp_opt_03_vtcm_07_hvx_02_options_are_in_the_binary),
+        cmocka_unit_test(htp_ctx_07_ctx_28_what_was_prepared_only_runs_once_loaded),
+        cmocka_unit_test(htp_ctx_01_ctx_21_shared_weights_are_there_with_any_graph),
+        cmocka_unit_test(htp_ctx_03_ctx_26_reads_stay_within_the_budget),
+        cmocka_unit_test(htp_ctx_26_a_file_is_read_in_pieces),
+        cmocka_unit_test(htp_ctx_02_ctx_22_ctx_23_groups_of_loaded_contexts),
+        cmocka_unit_test(htp_ctx_24_ctx_25_dlbc_06_graphs_that_do_not_fit_a_group),
+        cmocka_unit_test(htp_ctx_05_ctx_10_lst_06_a_list_shares_resources),
+        cmocka_unit_test(htp_lst_05_ctx_29_lists_take_no_registrations),
+        cmocka_unit_test(htp_ctx_06_ctx_27_mpd_04_mpd_06_io_is_mapped_beside_its_context),
+        cmocka_unit_test(htp_prf_20_ctx_04_heap_events_of_the_first_and_the_last),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
