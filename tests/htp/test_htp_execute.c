@@ -9,7 +9,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 static void nap(void) { nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL); }
 
@@ -205,6 +207,36 @@ static void a_holder_is_wanted_by_higher_priorities_only(void **state) {
     pthread_join(high.thread, NULL);
     assert_int_equal(order[0], 1);
 }
+
+// ThreadSanitizer does not follow a process with threads over a fork.
+#ifndef __SANITIZE_THREAD__
+static void a_forked_child_has_the_engine_for_itself(void **state) {
+    (void)state;
+    int order[1];
+    atomic_int n = 0;
+    qrn_htp_turn mine = {.priority = 100};
+    assert_int_equal(qrn_htp_engine_take(&mine), QRN_OK);
+    walker other = {.turn = {.priority = 500}, .order = order, .n = &n};
+    pthread_create(&other.thread, NULL, walk, &other);
+    wait_for_line(1);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20); // it would wait for ever otherwise
+        qrn_htp_turn its = {.priority = 0};
+        bool ok = qrn_htp_engine_waiting() == 0 && qrn_htp_engine_take(&its) == QRN_OK &&
+                  !qrn_htp_engine_wanted(&its);
+        qrn_htp_engine_give(&its);
+        _exit(ok ? 0 : 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(qrn_htp_engine_waiting(), 1); // nothing changed here
+    qrn_htp_engine_give(&mine);
+    pthread_join(other.thread, NULL);
+}
+#endif
 
 // HTP-PGE-03: an 8 MB chip, A has [0, 3), B has [3, 7) of 7 addressable MB.
 static void htp_pge_03_two_graphs_that_part_the_vtcm_run_together(void **state) {
@@ -571,6 +603,9 @@ int main(void) {
         cmocka_unit_test(a_batch_in_buffers_that_are_not_aligned),
         cmocka_unit_test(the_engine_serves_by_priority_then_by_arrival),
         cmocka_unit_test(a_holder_is_wanted_by_higher_priorities_only),
+#ifndef __SANITIZE_THREAD__
+        cmocka_unit_test(a_forked_child_has_the_engine_for_itself),
+#endif
         cmocka_unit_test(htp_pge_03_two_graphs_that_part_the_vtcm_run_together),
         cmocka_unit_test(htp_can_02_can_03_signals_end_a_graph_that_waits),
         cmocka_unit_test(htp_can_04_finalize_takes_no_signal),

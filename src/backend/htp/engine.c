@@ -29,6 +29,22 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+// A forked child has none of the threads that hold the engine or wait for it.
+static void before_fork(void) { pthread_mutex_lock(&engine.lock); }
+
+static void after_fork_in_parent(void) { pthread_mutex_unlock(&engine.lock); }
+
+static void after_fork_in_child(void) {
+    engine.holders = engine.waiting = NULL;
+    engine.n_waiting = 0;
+    atomic_store(&engine.wanted, INT_MIN);
+    pthread_mutex_unlock(&engine.lock);
+}
+
+static void watch_forks(void) {
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
 static bool may_run(const qrn_htp_turn *t) {
     const qrn_htp_turn *h = engine.holders;
     if (!h)
@@ -106,7 +122,9 @@ static qrn_status wait_for_turn(qrn_htp_turn *t) {
 }
 
 qrn_status qrn_htp_engine_take(qrn_htp_turn *t) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     qrn_status s = QRN_OK;
+    pthread_once(&once, watch_forks);
     pthread_mutex_lock(&engine.lock);
     line_up(t);
     serve();
