@@ -216,7 +216,7 @@ static void half_weights_give_the_sums_of_floats(void **state) {
     (void)state;
     for (uint32_t i = 0; i < 48; i++) {
         qrn_half rule = i % 3 == 0 ? QRN_HALF_IEEE : i % 3 == 1 ? QRN_HALF_WIDE : QRN_HALF_CLAMP;
-        uint32_t rows = between(1, 150);
+        uint32_t rows = i % 6 == 0 ? 1 + i / 6 % 5 : between(1, 150);
         qrn_dense_args a = {
             .rows = true, .group = 1, .depth = between(1, 90), .cols = between(1, 70)};
         if (i % 8 == 0)

@@ -4,7 +4,6 @@
 // of single precision use it.
 #include "kernels/gemm/dense_half.h"
 
-#include "kernels/gemm/gemm_f32.h"
 #include "kernels/half/half_rows.h"
 
 #define BLOCK_ELEMENTS (48 * 1024) // of rows: they stay in the second cache
@@ -35,6 +34,7 @@ void qrn_dense_half_pack(const qrn_dense_args *a, const qrn_view *w, size_t w_de
 typedef struct engine {
     const qrn_gemm_f32_kernel *gemm;
     qrn_half_widen_fn widen;
+    qrn_few_half_fn few; // (optional) NULL: few rows go through the same tiles
 } engine;
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
@@ -77,13 +77,27 @@ static void run_panel(const engine *e, const qrn_gemm_f32_block *g, const float 
     }
 }
 
+// One panel of few rows: every weight is used so seldom that it is widened in registers.
+static void run_few(const engine *e, const qrn_gemm_f32_block *g, const uint16_t *w, bool wide) {
+    qrn_gemm_f32_tile t = {.a = g->a,
+                           .a_row = g->a_row,
+                           .depth = g->depth,
+                           .bias = g->bias,
+                           .c = g->c,
+                           .c_row = g->c_row,
+                           .rows = (uint32_t)g->rows,
+                           .cols = (uint32_t)g->cols};
+    e->few(&t, w, wide);
+}
+
 // The rows of `block` times panels [p0, p1) of a group; its c, bias and cols are set here.
 static void run_block(const qrn_kcall *k, const engine *e, const qrn_dense_plan *p, size_t group,
                       size_t p0, size_t p1, qrn_gemm_f32_block block, float *widened) {
     const qrn_dense_args *a = p->args;
     const float *bias = k->n_in > 2 && k->in[2] ? k->in[2]->data : NULL;
     bool wide = ((const qrn_dense_half_args *)k->args)->wide;
-    size_t stretch = stretch_of(e, a);
+    bool few = e->few && block.rows <= QRN_FEW_ROWS;
+    size_t stretch = few ? a->depth : stretch_of(e, a);
     float *c = block.c;
     for (size_t k0 = 0; k0 == 0 || k0 < a->depth; k0 += stretch ? stretch : 1) {
         size_t depth = least(a->depth - k0, stretch);
@@ -91,10 +105,14 @@ static void run_block(const qrn_kcall *k, const engine *e, const qrn_dense_plan 
             size_t col = group * a->cols + j * QRN_PANEL;
             const uint16_t *w = (const uint16_t *)k->in[1]->data +
                                 ((group * qrn_panels(a->cols) + j) * a->depth + k0) * QRN_PANEL;
-            e->widen(w, depth * QRN_PANEL, wide, widened);
             block.c = c + col;
             block.bias = bias ? bias + col : NULL;
             block.cols = least(a->cols - j * QRN_PANEL, QRN_PANEL);
+            if (few) {
+                run_few(e, &block, w, wide);
+                continue;
+            }
+            e->widen(w, depth * QRN_PANEL, wide, widened);
             run_panel(e, &block, widened, k0, depth);
         }
     }
@@ -157,18 +175,18 @@ static void widen_ref(const uint16_t *halves, size_t n, bool wide, float *dst) {
         .name = "dense_half_" #isa, .domain = QRN_DOMAIN_F32, .needs = bit, .fn = run_##isa,       \
         .tasks = tasks, .scratch = scratch_##isa                                                   \
     }
-#define ENGINE(isa, gemm, widen)                                                                   \
-    static const engine engine_##isa = {&gemm, widen};                                             \
+#define ENGINE(isa, gemm, widen, few)                                                              \
+    static const engine engine_##isa = {&gemm, widen, few};                                        \
     static qrn_status run_##isa(const qrn_kcall *k) { return run(k, &engine_##isa); }              \
     static size_t scratch_##isa(const qrn_kcall *k) { return scratch(k, &engine_##isa); }
 
 #if defined(__x86_64__)
-ENGINE(avx512, qrn_gemm_f32_12x32_avx512, qrn_half_widen_avx512)
-ENGINE(avx2, qrn_gemm_f32_6x32_avx2, qrn_half_widen_avx2)
+ENGINE(avx512, qrn_gemm_f32_12x32_avx512, qrn_half_widen_avx512, qrn_few_half_avx512)
+ENGINE(avx2, qrn_gemm_f32_6x32_avx2, qrn_half_widen_avx2, qrn_few_half_avx2)
 #elif defined(__aarch64__)
-ENGINE(neon, qrn_gemm_f32_6x32_neon, qrn_half_widen_neon)
+ENGINE(neon, qrn_gemm_f32_6x32_neon, qrn_half_widen_neon, NULL)
 #endif
-ENGINE(ref, qrn_gemm_f32_ref, widen_ref)
+ENGINE(ref, qrn_gemm_f32_ref, widen_ref, NULL)
 
 static const qrn_kernel dense_half_rows[] = {
 #if defined(__x86_64__)

@@ -2,7 +2,8 @@
 //
 // The dense family (dense.h) with weights kept as halves: packing dense_f16 is dense_f32 in two
 // bytes a weight. A stretch of a panel is widened to floats in the scratch and goes through the
-// tiles of gemm_f32.h, so that results are those of the dense family, to the bit.
+// tiles of gemm_f32.h; where there are only few rows, tiles of their own widen as they go. Results
+// are those of the dense family, to the bit.
 //   in[0]  x       f32, as in dense.h
 //   in[1]  packed  [group*panels, depth, 32] bits of halves
 //   in[2]  bias    f32 [Cout], may be absent
@@ -12,6 +13,7 @@
 
 #include "base/fp16.h"
 #include "kernels/gemm/dense_plan.h"
+#include "kernels/gemm/gemm_f32.h"
 
 typedef struct qrn_dense_half_args {
     qrn_dense_args dense;
@@ -30,5 +32,12 @@ typedef void (*qrn_half_widen_fn)(const uint16_t *halves, size_t n, bool wide, f
 void qrn_half_widen_avx2(const uint16_t *halves, size_t n, bool wide, float *dst);
 void qrn_half_widen_avx512(const uint16_t *halves, size_t n, bool wide, float *dst);
 void qrn_half_widen_neon(const uint16_t *halves, size_t n, bool wide, float *dst);
+
+// A tile of at most QRN_FEW_ROWS rows over the whole depth: t->b and t->resume are not read, the
+// weights are b [depth][32].
+#define QRN_FEW_ROWS 4
+typedef void (*qrn_few_half_fn)(const qrn_gemm_f32_tile *t, const uint16_t *b, bool wide);
+void qrn_few_half_avx2(const qrn_gemm_f32_tile *t, const uint16_t *b, bool wide);
+void qrn_few_half_avx512(const qrn_gemm_f32_tile *t, const uint16_t *b, bool wide);
 
 #endif
