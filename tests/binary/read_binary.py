@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """A second reader of context binaries, written from docs/context-binary.md alone.
 
-read_binary.py FILE: prints graphs, tensors, nodes, constants as JSON, after checking everything that
-the page promises. Exits 1 with one line when something does not hold.
+read_binary.py FILE: prints graphs, tensors, nodes, constants as JSON, after checking everything
+that the page promises. Exits 1 with one line when something does not hold.
 """
 import json
 import math

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The format's prose: a reader that knows nothing else reads what `quern compile` writes, agrees with
-the library's own reader (`quern show`), and finds the same damage."""
+"""The format's prose: a reader that knows nothing else reads what `quern compile` writes, agrees
+with the library's own reader (`quern show`), and finds the same damage."""
 import sys
 from pathlib import Path
 
@@ -21,7 +21,8 @@ def conv_net(path, channels=40, bits=8):
     step = np.float32(0.05 if bits == 8 else 0.0002)
     quantize = lambda x, y: h.make_node("QuantizeLinear", [x, "s", "z"], [y])
     read = lambda x, y, s="s", z="z", **kw: h.make_node("DequantizeLinear", [x, s, z], [y], **kw)
-    nodes = [quantize("x", "xq"), read("xq", "xf"), read("w", "wf", "sw", "zw", axis=0), read("b", "bf", "sb", "zb", axis=0),
+    nodes = [quantize("x", "xq"), read("xq", "xf"), read("w", "wf", "sw", "zw", axis=0),
+             read("b", "bf", "sb", "zb", axis=0),
              h.make_node("Conv", ["xf", "wf", "bf"], ["c"], pads=[1, 1, 1, 1], name="conv"),
              quantize("c", "cq"), read("cq", "cf"),
              h.make_node("Relu", ["cf"], ["r"], name="relu"), quantize("r", "rq"), read("rq", "rf"),
@@ -53,8 +54,8 @@ def float_net(path):
 def files(tmp_path_factory):
     """name: (binary, models)"""
     d = tmp_path_factory.mktemp("binaries")
-    a8, a16, flt = conv_net(d / "a8.onnx"), conv_net(d / "a16.onnx", bits=16), float_net(d / "f.onnx")
-    twin = conv_net(d / "twin.onnx")
+    a8, a16 = conv_net(d / "a8.onnx"), conv_net(d / "a16.onnx", bits=16)
+    twin, flt = conv_net(d / "twin.onnx"), float_net(d / "f.onnx")
     sets = {"a8": [a8], "a16": [a16], "float": [flt], "shared": [a8, twin, flt]}
     made = {}
     for name, models in sets.items():
