@@ -17,7 +17,7 @@
 typedef struct buffer {
     struct buffer *next; // in its row
     void *data;
-    size_t size_bytes; // whole pages
+    size_t size_bytes; // whole pages; 0: the client's, which is neither unmapped nor closed
     int fd;
 } buffer;
 
@@ -28,15 +28,22 @@ static buffer *table[ROWS]; // by address
 
 static buffer **row_of(const void *data) { return &table[((uintptr_t)data >> 12) % ROWS]; }
 
-// Takes a buffer out of the table; NULL when it is not there. The lock is held.
-static buffer *take(const void *data) {
+// Takes a buffer out of the table, one of ours or of the client's; NULL when it is not there. The
+// lock is held.
+static buffer *take(const void *data, bool ours) {
     for (buffer **b = row_of(data); *b; b = &(*b)->next)
-        if ((*b)->data == data) {
+        if ((*b)->data == data && ours == ((*b)->size_bytes != 0)) {
             buffer *found = *b;
             *b = found->next;
             return found;
         }
     return NULL;
+}
+
+static void put(buffer *b) {
+    buffer **row = row_of(b->data);
+    b->next = *row;
+    *row = b;
 }
 
 static int make_file(size_t size_bytes) {
@@ -83,9 +90,7 @@ void *rpcmem_alloc2(int heap, uint32_t flags, size_t size_bytes) {
     }
     *entry = b;
     pthread_mutex_lock(&lock);
-    buffer **row = row_of(b.data);
-    entry->next = *row;
-    *row = entry;
+    put(entry);
     pthread_mutex_unlock(&lock);
     return b.data;
 }
@@ -96,7 +101,7 @@ void *rpcmem_alloc(int heap, uint32_t flags, int size_bytes) {
 
 void rpcmem_free(void *data) {
     pthread_mutex_lock(&lock);
-    buffer *b = take(data);
+    buffer *b = take(data, true);
     pthread_mutex_unlock(&lock);
     if (!b)
         return;
@@ -113,4 +118,28 @@ int rpcmem_to_fd(void *data) {
             fd = b->fd;
     pthread_mutex_unlock(&lock);
     return fd;
+}
+
+void remote_register_buf_attr2(void *data, size_t size_bytes, int fd, int attributes) {
+    (void)size_bytes;
+    (void)attributes;
+    if (!data)
+        return;
+    buffer *fresh = fd >= 0 ? malloc(sizeof *fresh) : NULL;
+    pthread_mutex_lock(&lock);
+    buffer *old = take(data, false);
+    if (fresh) {
+        *fresh = (buffer){.data = data, .fd = fd};
+        put(fresh);
+    }
+    pthread_mutex_unlock(&lock);
+    free(old);
+}
+
+void remote_register_buf_attr(void *data, int size_bytes, int fd, int attributes) {
+    remote_register_buf_attr2(data, size_bytes > 0 ? (size_t)size_bytes : 0, fd, attributes);
+}
+
+void remote_register_buf(void *data, int size_bytes, int fd) {
+    remote_register_buf_attr(data, size_bytes, fd, 0);
 }

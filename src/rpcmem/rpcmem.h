@@ -25,4 +25,10 @@ RPCMEM_API void rpcmem_free(void *buffer);
 // The buffer's file descriptor, valid until it is freed; -1 for what is not the start of a buffer.
 RPCMEM_API int rpcmem_to_fd(void *buffer);
 
+// Tells of memory that the client has mapped itself, so that rpcmem_to_fd knows it; fd -1: it goes.
+// Neither memory nor descriptor changes hands. Attributes speak of a device's caches.
+RPCMEM_API void remote_register_buf(void *buffer, int size_bytes, int fd);
+RPCMEM_API void remote_register_buf_attr(void *buffer, int size_bytes, int fd, int attributes);
+RPCMEM_API void remote_register_buf_attr2(void *buffer, size_t size_bytes, int fd, int attributes);
+
 #endif

@@ -26,6 +26,8 @@ typedef struct rpcmem {
     void *(*alloc2)(int, uint32_t, size_t);
     void (*free)(void *);
     int (*to_fd)(void *);
+    void (*tell)(void *, int, int), (*tell_attr)(void *, int, int, int);
+    void (*tell_attr2)(void *, size_t, int, int);
 } rpcmem;
 
 static void *symbol(void *library, const char *name) {
@@ -53,6 +55,9 @@ static int open_rpcmem(void **state) {
     *(void **)&rpc.alloc2 = symbol(rpc.library, "rpcmem_alloc2");
     *(void **)&rpc.free = symbol(rpc.library, "rpcmem_free");
     *(void **)&rpc.to_fd = symbol(rpc.library, "rpcmem_to_fd");
+    *(void **)&rpc.tell = symbol(rpc.library, "remote_register_buf");
+    *(void **)&rpc.tell_attr = symbol(rpc.library, "remote_register_buf_attr");
+    *(void **)&rpc.tell_attr2 = symbol(rpc.library, "remote_register_buf_attr2");
     rpc.init();
     return 0;
 }
@@ -111,6 +116,37 @@ static void htp_shb_04_buffers_of_libcdsprpc(void **state) {
     rpc.free(b);
     assert_int_equal(rpc.to_fd(b), -1);
     assert_int_equal(open_files(), before);
+}
+
+// Memory that a client has mapped itself.
+static void buffers_that_the_client_tells_of(void **state) {
+    (void)state;
+    char mine[3][8] = {"a", "b", "c"};
+    rpc.tell(mine[0], 8, 100);
+    rpc.tell_attr(mine[1], 8, 101, 4);
+    rpc.tell_attr2(mine[2], 8, 102, 8);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rpc.to_fd(mine[i]), 100 + i);
+        rpc.free(mine[i]); // not ours to free
+        assert_int_equal(rpc.to_fd(mine[i]), 100 + i);
+    }
+    rpc.tell(mine[0], 8, 103); // anew
+    assert_int_equal(rpc.to_fd(mine[0]), 103);
+    rpc.tell(mine[0], 8, -1);
+    rpc.tell_attr(mine[1], 8, -1, 0);
+    rpc.tell_attr2(mine[2], 8, -1, 0);
+    rpc.tell(mine[0], -5, -1);
+    rpc.tell(NULL, 8, 100);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(rpc.to_fd(mine[i]), -1);
+    // One of ours stays what it is.
+    void *ours = rpc.alloc(HEAP, FLAGS, 100);
+    int fd = rpc.to_fd(ours);
+    rpc.tell(ours, 100, fd);
+    rpc.tell(ours, 100, -1);
+    assert_int_equal(rpc.to_fd(ours), fd);
+    rpc.free(ours);
+    assert_int_equal(rpc.to_fd(ours), -1);
 }
 
 static void *alloc_and_free(void *arg) {
@@ -535,6 +571,7 @@ static void batches_in_registered_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(htp_shb_04_buffers_of_libcdsprpc),
+        cmocka_unit_test(buffers_that_the_client_tells_of),
         cmocka_unit_test(buffers_from_several_threads),
         cmocka_unit_test(htp_shb_01_shb_05_one_buffer_holds_many_tensors),
         cmocka_unit_test(htp_shb_02_registering_needs_a_device),
