@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Small quantized networks on the HTP: the layers of a residual network with squeeze and excitation,
+"""Small quantized networks on the HTP: the layers of a residual network with squeeze and excitation
 and of a transformer, quantized by ONNX Runtime's QNN helpers from random weights and data.
 
 Layer by layer every code must be the oracle's (qdq_oracle.py); end to end, Quern must come as close
