@@ -4,6 +4,7 @@
 As in test_ort_qnn.py only the provider plugin of the wheel is used. Expected values come from
 onnxruntime's CPU provider and from the labels of the images.
 """
+import ctypes
 import json
 import os
 from pathlib import Path
@@ -126,3 +127,25 @@ def test_profiles_are_written_through_the_system_library(device, digits, tmp_pat
     assert methods[2:] == ["BACKEND_EXECUTE"] * 2
     assert all(l["events"] and l["stop"] >= l["start"] for l in lines[1:])
     assert csv.read_text().count("\n") > 10
+
+
+@pytest.mark.parametrize("cached", [False, True], ids=["model", "cached"])
+def test_the_shared_memory_allocator_finds_its_library(device, digits, tmp_path, cached):
+    ctypes.CDLL(str(LIBS / "libcdsprpc.so"))  # the provider opens it by this name
+    images = digits[0][:20]
+    want = run(htp_session(QUANTIZED, device), images)
+    model = QUANTIZED
+    if cached:
+        model = tmp_path / "ctx.onnx"
+        cache(QUANTIZED, device, model, "0")
+    session = htp_session(model, device, enable_htp_shared_memory_allocator="1")
+    assert np.array_equal(run(session, images), want)
+
+
+def test_op_traces_are_handed_on(device, digits, tmp_path):
+    csv = tmp_path / "trace.csv"
+    options = {"profiling_level": "optrace", "profiling_file_path": str(csv)}
+    images = digits[0][:2]
+    got = run(htp_session(QUANTIZED, device, **options), images)
+    assert np.array_equal(got, run(htp_session(QUANTIZED, device), images))
+    assert "OpId_" in csv.read_text()
