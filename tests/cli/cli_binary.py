@@ -142,6 +142,7 @@ def test_several_models_share_their_weights(tmp_path):
     for g in got["graphs"]:
         assert g["shared_bytes"] >= 512 * 512 * 2
         assert g["shared_bytes"] <= g["constant_bytes"]
+    assert "2 graphs use 1.0 MiB of constants" in ok("show", both).stdout
     for name, rows in (("one", 1), ("many", 16)):
         x = rng.standard_normal((rows, 512)).astype(np.float32)
         np.save(tmp_path / "x.npy", x)

@@ -172,6 +172,19 @@ static void print_graph(const QnnSystemContext_GraphInfoV3_t *g) {
                qt_bytes_text((double)f.v1->spillFillBufferSize, c, sizeof c));
 }
 
+// What the graphs of a context save by storing equal constants once.
+static void print_sharing(const qt_binary *b) {
+    double used = 0;
+    for (uint32_t i = 0; i < b->info->numGraphs; i++) {
+        facts f = facts_of(&b->info->graphs[i].graphInfoV3);
+        used += f.v2 ? (double)f.v2->constSize : 0;
+    }
+    char a[32], c[32];
+    if (b->info->numGraphs > 1)
+        printf("\n%u graphs use %s of constants; the whole file has %s\n", b->info->numGraphs,
+               qt_bytes_text(used, a, sizeof a), qt_bytes_text((double)b->file.size, c, sizeof c));
+}
+
 static int show_text(const char *path, const qt_binary *b, bool verified) {
     const QnnSystemContext_BinaryInfoV3_t *v = b->info;
     char size[32], core[32], own[32];
@@ -191,6 +204,7 @@ static int show_text(const char *path, const qt_binary *b, bool verified) {
     print_tensors("context", v->contextTensors, v->numContextTensors);
     for (uint32_t i = 0; i < v->numGraphs; i++)
         print_graph(&v->graphs[i].graphInfoV3);
+    print_sharing(b);
     return qt_close_stdout();
 }
 
