@@ -436,6 +436,87 @@ static void htp_ctx_06_ctx_27_mpd_04_mpd_06_io_is_mapped_beside_its_context(void
     free(b.data);
 }
 
+// --- several cores
+
+// A device of n cores, as its platform info lists them.
+static Qnn_DeviceHandle_t device_of(const htp_table *qnn, uint32_t n) {
+    QnnDevice_CoreInfo_t cores[2];
+    QnnHtpDevice_DeviceInfoExtension_t extension = {.devType = QNN_HTP_DEVICE_TYPE_ON_CHIP};
+    QnnDevice_HardwareDeviceInfo_t device = {.version = QNN_DEVICE_HARDWARE_DEVICE_INFO_VERSION_1};
+    QnnDevice_PlatformInfo_t info = {.version = QNN_DEVICE_PLATFORM_INFO_VERSION_1};
+    memset(cores, 0, sizeof cores);
+    for (uint32_t i = 0; i < 2; i++) {
+        cores[i].version = QNN_DEVICE_CORE_INFO_VERSION_1;
+        cores[i].v1.coreId = i;
+    }
+    extension.onChipDevice.socModel = SM8850;
+    extension.onChipDevice.arch = (QnnHtpDevice_Arch_t)81;
+    extension.onChipDevice.vtcmSize = 8;
+    device.v1.numCores = n;
+    device.v1.cores = cores;
+    device.v1.deviceInfoExtension = &extension;
+    info.v1.numHwDevices = 1;
+    info.v1.hwDevices = &device;
+    QnnDevice_Config_t x = {.option = QNN_DEVICE_CONFIG_OPTION_PLATFORM_INFO,
+                            .hardwareInfo = &info};
+    const QnnDevice_Config_t *list[] = {&x, NULL};
+    Qnn_DeviceHandle_t d = NULL;
+    HTP_OK(qnn->deviceCreate(NULL, list, &d));
+    return d;
+}
+
+static htp_world cores_world(uint32_t n) {
+    htp_world w = {.qnn = htp_open()};
+    HTP_OK(w.qnn.backendCreate(NULL, NULL, &w.backend));
+    w.device = device_of(&w.qnn, n);
+    return w;
+}
+
+static void htp_mlc_01_mlc_02_cores_are_fixed_at_prepare(void **state) {
+    (void)state;
+    htp_world w = cores_world(2);
+    HTP_OK(w.qnn.contextCreate(w.backend, w.device, NULL, &w.context));
+    QnnHtpGraph_CustomConfig_t two = GRAPH_OPTION(NUM_CORES, .numCores = 2);
+    HTP_FAILS(graph_try(&w, GRAPH_OPTION(NUM_CORES, .numCores = 3)),
+              QNN_GRAPH_ERROR_INVALID_ARGUMENT);
+    HTP_OK(w.qnn.contextFree(w.context, NULL));
+    HTP_OK(w.qnn.contextCreate(w.backend, w.device, NULL, &w.context));
+    graph_list l;
+    add_graph_of(&w, 0, 0, graph_options(&l, &two, 1));
+    binary b = save(&w);
+    HTP_OK(w.qnn.contextFree(w.context, NULL));
+    w.context = NULL;
+    // It runs where the cores are, but neither switched nor in a group.
+    QnnHtpContext_CustomConfig_t group = group_of(false, NULL, MB);
+    HTP_FAILS(load_with(&w, &b, &group, 1, NULL, &w.context), QNN_COMMON_ERROR_NOT_SUPPORTED);
+    QnnContext_Config_t persistent = {.option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY,
+                                      .isPersistentBinary = 1},
+                        hint = {.option = QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT,
+                                .memoryLimitHint = 1};
+    const QnnContext_Config_t *list[] = {&persistent, &hint, NULL};
+    HTP_FAILS(
+        w.qnn.contextCreateFromBinary(w.backend, w.device, list, b.data, b.size, &w.context, NULL),
+        QNN_COMMON_ERROR_NOT_SUPPORTED);
+    HTP_OK(load_with(&w, &b, NULL, 0, NULL, &w.context));
+    run_graph(&w, 0);
+    QnnDevice_Infrastructure_t given = NULL; // one power config for each core
+    HTP_OK(w.qnn.deviceGetInfrastructure(&given));
+    QnnHtpDevice_PerfInfrastructure_t perf = ((QnnHtpDevice_Infrastructure_t *)given)->perfInfra;
+    uint32_t id[3] = {0};
+    for (uint32_t core = 0; core < 2; core++)
+        HTP_OK(perf.createPowerConfigId(0, core, &id[core]));
+    assert_int_not_equal(id[0], id[1]);
+    HTP_FAILS(perf.createPowerConfigId(0, 2, &id[2]),
+              QNN_HTP_PERF_INFRASTRUCTURE_ERROR_INVALID_INPUT);
+    for (uint32_t core = 0; core < 2; core++)
+        HTP_OK(perf.destroyPowerConfigId(id[core]));
+    htp_end(&w);
+    w = cores_world(1);
+    HTP_FAILS(load_with(&w, &b, NULL, 0, NULL, &w.context), QNN_CONTEXT_ERROR_BINARY_CONFIGURATION);
+    htp_end(&w);
+    free(b.data);
+}
+
 // --- the heap in profiles
 
 static uint32_t count_events(const htp_world *w, Qnn_ProfileHandle_t p, const char *name) {
@@ -495,6 +576,7 @@ int main(void) {
         cmocka_unit_test(htp_ctx_05_ctx_10_lst_06_a_list_shares_resources),
         cmocka_unit_test(htp_lst_05_ctx_29_lists_take_no_registrations),
         cmocka_unit_test(htp_ctx_06_ctx_27_mpd_04_mpd_06_io_is_mapped_beside_its_context),
+        cmocka_unit_test(htp_mlc_01_mlc_02_cores_are_fixed_at_prepare),
         cmocka_unit_test(htp_prf_20_ctx_04_heap_events_of_the_first_and_the_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

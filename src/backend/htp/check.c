@@ -3,7 +3,7 @@
 // May a context binary run on a device, and does it use the device fully?
 //   made by another backend, or for an unknown architecture   5008
 //   for another architecture than the one that was chosen     5005 (HTP-API-03)
-//   wants more VTCM than there is                             5008
+//   wants more VTCM or cores than there are                   5008
 //   STRICT, and all VTCM was asked for on a chip with less    5011 (HTP-VTCM-04)
 // A binary that was made without choosing a chip runs on every one, and a device that was not
 // chosen becomes the one that the binary was made for.
@@ -53,6 +53,19 @@ static qrn_status check_vtcm(const qrn_bin *b, const qrn_soc *to, bool strict) {
     return QRN_OK;
 }
 
+static qrn_status check_cores(const qrn_bin *b, const qrn_soc *to) {
+    for (uint32_t i = 0; i < b->n_graphs; i++) {
+        const qrn_bin_graph *g = &b->graphs[i];
+        uint64_t cores = qrn_bin_option_get(g->options, g->n_options, QRN_BIN_GRAPH_CORES);
+        if (cores > to->cores)
+            return QRN_FAIL(QRN_E_BINARY_CONFIG,
+                            "context binary: graph '%s' was prepared for %llu cores, the device "
+                            "has %u: list them in the platform info of the device",
+                            g->name, (unsigned long long)cores, to->cores);
+    }
+    return QRN_OK;
+}
+
 qrn_status qrn_htp_binary_check(const qrn_bin *b, const qrn_htp_device *d, bool strict,
                                 qrn_htp_device *made_for) {
     QRN_TRY(check_maker(b));
@@ -69,5 +82,6 @@ qrn_status qrn_htp_binary_check(const qrn_bin *b, const qrn_htp_device *d, bool 
                         "context binary made for architecture v%u, the device is %s of v%u: "
                         "prepare the model for this device, or choose another one",
                         b->arch, d->soc.name, d->soc.arch);
+    QRN_TRY(check_cores(b, &d->soc));
     return check_vtcm(b, &made_for->soc, strict);
 }

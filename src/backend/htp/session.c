@@ -53,11 +53,13 @@ static uint64_t adapter_bytes(const qrn_htp_context *c, uint32_t i) {
     return sum;
 }
 
-// A graph while it is loaded: constants of its own, and the intermediate data of an execution.
+// A graph while it is loaded: constants of its own, and the intermediate data of an execution as
+// measured, not as the file says.
 static uint64_t graph_bytes(const qrn_htp_context *c, uint32_t i) {
     const qrn_bin_graph *g = &c->bin->graphs[i];
     uint64_t elsewhere = g->shared_bytes + adapter_bytes(c, i);
-    return (g->const_bytes > elsewhere ? g->const_bytes - elsewhere : 0) + g->arena_bytes;
+    return (g->const_bytes > elsewhere ? g->const_bytes - elsewhere : 0) +
+           qrn_htp_graph_of(c->api->graphs[i])->sizes.live_bytes;
 }
 
 // What is there as long as the context: constants that graphs share (HTP-CTX-21), the place of the
@@ -243,13 +245,27 @@ void qrn_htp_session_trim(qrn_api_context *c) {
     pthread_mutex_unlock(&s->lock);
 }
 
+// What graphs on several cores exclude (HTP-MLC-02).
+static qrn_status check_cores(const qrn_api_context *c, bool switching) {
+    const char *with = switching                      ? "graph switching"
+                       : qrn_htp_context_of(c)->group ? "a group that shares buffers"
+                                                      : NULL;
+    for (uint32_t i = 0; with && i < c->n_graphs; i++)
+        if (qrn_htp_graph_of(c->graphs[i])->options.n_cores > 1)
+            return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s' uses several cores, which excludes %s",
+                            c->graphs[i]->ir->name, with);
+    return QRN_OK;
+}
+
 qrn_status qrn_htp_session_open(qrn_api_context *c) {
+    bool switching = c->persistent_binary && c->memory_limit_mb; // HTP-GSW-01
+    QRN_TRY(check_cores(c, switching));
     QRN_TRY(qrn_htp_group_check_graphs(c));
     session *s = qrn_calloc(sizeof *s + c->n_graphs * sizeof *s->graphs);
     if (!s)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context");
     s->context = c;
-    s->switching = c->persistent_binary && c->memory_limit_mb; // HTP-GSW-01
+    s->switching = switching;
     list_graphs(s);
     qrn_status st = s->switching ? retain(s) : QRN_OK;
     if (st == QRN_OK)
