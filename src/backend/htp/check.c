@@ -82,6 +82,7 @@ qrn_status qrn_htp_binary_check(const qrn_bin *b, const qrn_htp_device *d, bool 
                         "context binary made for architecture v%u, the device is %s of v%u: "
                         "prepare the model for this device, or choose another one",
                         b->arch, d->soc.name, d->soc.arch);
-    QRN_TRY(check_cores(b, &d->soc));
+    if (d->chosen)
+        QRN_TRY(check_cores(b, &d->soc));
     return check_vtcm(b, &made_for->soc, strict);
 }
