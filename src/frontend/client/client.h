@@ -15,6 +15,8 @@
 
 #include <stdbool.h>
 
+typedef struct qc_op qc_op;
+
 typedef struct qc_client {
     void *lib;
     QNN_INTERFACE_VER_TYPE qnn;
@@ -27,6 +29,8 @@ typedef struct qc_client {
     Qnn_BackendHandle_t backend;
     Qnn_DeviceHandle_t device; // NULL where the library has none
     Qnn_ContextHandle_t context;
+    void (*node)(void *ctx, const qc_op *o); // see qc_options
+    void *node_ctx;
 } qc_client;
 
 // Options; zeroed means defaults.
@@ -36,7 +40,9 @@ typedef struct qc_options {
     QnnLog_Level_t log_level;
     const QnnDevice_Config_t **device_configs; // NULL-terminated, or NULL
     const QnnContext_Config_t **context_configs;
-    bool no_context; // qc_load makes it
+    bool no_context;                         // qc_load makes it
+    void (*node)(void *ctx, const qc_op *o); // (optional) told of every node that was added
+    void *node_ctx;
 } qc_options;
 
 // "cpu", "htp", "gpu" stand for the library beside this program or in the loader's path; anything
@@ -97,14 +103,14 @@ qrn_status qc_tensor_create(qc_graph *g, const char *name, Qnn_TensorType_t type
 // returned by qc_op_end, so that callers check once.
 #define QC_MAX_OPERANDS 64
 #define QC_MAX_PARAMS 16
-typedef struct qc_op {
+struct qc_op {
     qc_graph *g;
     const char *name, *type;
     qrn_status status;
     Qnn_Tensor_t in[QC_MAX_OPERANDS], out[QC_MAX_OPERANDS];
     Qnn_Param_t params[QC_MAX_PARAMS];
     uint32_t n_in, n_out, n_params;
-} qc_op;
+};
 
 void qc_op_begin(qc_op *o, qc_graph *g, const char *name, const char *type);
 void qc_in(qc_op *o, const qc_tensor *t); // NULL: absent optional operand

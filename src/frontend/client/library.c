@@ -191,6 +191,8 @@ static qrn_status make_device(qc_client *c, const qc_options *opt) {
 }
 
 static qrn_status start(qc_client *c, const char *name, const qc_options *opt) {
+    c->node = opt->node;
+    c->node_ctx = opt->node_ctx;
     QRN_TRY(load(c, name));
     QRN_TRY(take_table(c));
     QRN_TRY(make_backend(c, opt));

@@ -150,7 +150,10 @@ qrn_status qc_op_end(qc_op *o) {
         return o->status;
     const qc_client *c = o->g->client;
     o->status = qc_check(c, c->qnn.graphAddNode(o->g->handle, config_of(o)), "graphAddNode");
-    if (o->status == QRN_OK)
+    if (o->status == QRN_OK) {
         o->g->n_nodes++;
+        if (c->node)
+            c->node(c->node_ctx, o);
+    }
     return o->status;
 }

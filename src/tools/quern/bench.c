@@ -2,20 +2,23 @@
 //
 // quern bench: how fast a model runs. Times are those of graphExecute alone; the table of ops comes
 // from separate runs with a profile, so that measuring does not slow what is measured.
+#include "tools/quern/bench_ops.h"
+#include "tools/quern/bench_serve.h"
 #include "tools/quern/commands.h"
+#include "tools/quern/machine.h"
 #include "tools/quern/report.h"
+#include "tools/quern/stats.h"
 #include "tools/quern/streams.h"
 #include "tools/quern/subject.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #define DEFAULT_SECONDS 2.0
 #define DEFAULT_WARMUP 3
 #define MAX_RUNS 1000000
 #define PROFILED_RUNS 5
+#define PER_OP_RUNS 20
 #define TABLE_ROWS 15
 #define MAX_STREAMS 256
 
@@ -24,7 +27,7 @@ typedef struct bench_options {
     qt_input_options in;
     double seconds;
     uint64_t warmup, runs, nodes, streams;
-    bool json, no_profile;
+    bool json, no_profile, per_op, serve;
 } bench_options;
 
 #define AT(field) offsetof(bench_options, field)
@@ -35,6 +38,10 @@ static const qt_flag measure_flags[] = {
     {"warmup", 'w', QT_COUNT, "N", AT(warmup), NULL, "runs before measuring (default 3)"},
     {"streams", 0, QT_COUNT, "N", AT(streams), NULL, "then run N at a time, for the throughput"},
     {"nodes", 0, QT_COUNT, "N", AT(nodes), NULL, "also list the N slowest nodes"},
+    {"per-op", 0, QT_BOOL, NULL, AT(per_op), NULL,
+     "list every node with its kernels, and its speed against the machine's"},
+    {"serve", 0, QT_BOOL, NULL, AT(serve), NULL,
+     "answer each line 'run N' on standard input with a line of JSON"},
     {"no-profile", 0, QT_BOOL, NULL, AT(no_profile), NULL, "leave out the table of ops"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {0},
@@ -60,6 +67,9 @@ typedef struct bench {
     share *nodes, *types;
     size_t n_nodes, n_types;
     double throughput; // runs a second, of all streams
+    double peak_rss_mb;
+    qt_ops ops; // with --per-op
+    qt_peaks peaks;
 } bench;
 
 static int fail(int code) {
@@ -114,15 +124,13 @@ static bool note_run(bench *b, double ms) {
     return true;
 }
 
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
+static size_t warmup_runs(const bench_options *o) {
+    return o->warmup ? (size_t)o->warmup : DEFAULT_WARMUP;
 }
 
 static int measure(bench *b) {
     const bench_options *o = b->opt;
-    size_t warmup = o->warmup ? (size_t)o->warmup : DEFAULT_WARMUP;
-    for (size_t i = 0; i < warmup; i++)
+    for (size_t i = 0; i < warmup_runs(o); i++)
         if (qt_session_execute(&b->s) != QRN_OK)
             return fail(QT_EXIT_FAILURE);
     double limit_ms = 1e3 * (o->seconds > 0 ? o->seconds : DEFAULT_SECONDS);
@@ -141,7 +149,7 @@ static int measure(bench *b) {
             qt_progress("measuring", (size_t)(now - first), (size_t)limit_ms);
     }
     qt_progress(NULL, 0, 0);
-    qsort(b->ms, b->n_runs, sizeof *b->ms, by_size);
+    qt_sort(b->ms, b->n_runs);
     return QT_EXIT_OK;
 }
 
@@ -162,8 +170,10 @@ static bool add_share(share **rows, size_t *n, const char *name, const char *typ
     return true;
 }
 
+static int profiled_runs(const bench *b) { return b->opt->per_op ? PER_OP_RUNS : PROFILED_RUNS; }
+
 // Events of one run: those of nodes, at any depth. Names live in the graph's own table.
-static bool read_events(bench *b, const QnnProfile_EventId_t *ids, uint32_t n, bool first) {
+static bool read_events(bench *b, const QnnProfile_EventId_t *ids, uint32_t n, int run) {
     const QNN_INTERFACE_VER_TYPE *q = &b->s.client->qnn;
     const qc_graph *g = b->s.model.graph;
     for (uint32_t i = 0; i < n; i++) {
@@ -179,13 +189,15 @@ static bool read_events(bench *b, const QnnProfile_EventId_t *ids, uint32_t n, b
             if (op_id) // the HTP adds its op number to the name
                 *op_id = '\0';
             const char *type = kept ? qrn_strmap_get(&g->node_names, kept) : NULL;
-            double us = (double)e.value / PROFILED_RUNS;
+            double us = (double)e.value / profiled_runs(b);
+            if (kept && b->opt->per_op)
+                qt_ops_add_time(&b->ops, kept, (double)e.value);
             if (!kept || !add_share(&b->nodes, &b->n_nodes, kept, type ? type : "?", us, false) ||
-                !add_share(&b->types, &b->n_types, type ? type : "other", NULL, us, first))
+                !add_share(&b->types, &b->n_types, type ? type : "other", NULL, us, run == 0))
                 return false;
         }
         if (q->profileGetSubEvents(ids[i], &sub, &n_sub) == QNN_SUCCESS && n_sub &&
-            !read_events(b, sub, n_sub, first))
+            !read_events(b, sub, n_sub, run))
             return false;
     }
     return true;
@@ -203,14 +215,15 @@ static int profile(bench *b) {
     if (b->opt->no_profile || !c->qnn.profileCreate ||
         c->qnn.profileCreate(c->backend, QNN_PROFILE_LEVEL_DETAILED, &g->profile) != QNN_SUCCESS)
         return QT_EXIT_OK; // a library without profiles has no table
-    for (int i = 0; i < PROFILED_RUNS && code == QT_EXIT_OK; i++) {
+    for (int i = 0; i < profiled_runs(b) && code == QT_EXIT_OK; i++) {
         const QnnProfile_EventId_t *ids = NULL;
         uint32_t n = 0;
         if (qt_session_execute(&b->s) != QRN_OK)
             code = fail(QT_EXIT_FAILURE);
         else if (c->qnn.profileGetEvents(g->profile, &ids, &n) == QNN_SUCCESS &&
-                 !read_events(b, ids, n, i == 0))
+                 !read_events(b, ids, n, i))
             code = no_memory();
+        qt_ops_end_run(&b->ops);
     }
     c->qnn.profileFree(g->profile);
     g->profile = NULL;
@@ -221,16 +234,9 @@ static int profile(bench *b) {
     return code;
 }
 
-static double mean(const bench *b) {
-    double sum = 0;
-    for (size_t i = 0; i < b->n_runs; i++)
-        sum += b->ms[i];
-    return sum / (double)b->n_runs;
-}
-
 static int measure_throughput(bench *b) {
     const bench_options *o = b->opt;
-    b->throughput = 1e3 / mean(b);
+    b->throughput = 1e3 / qt_mean(b->ms, b->n_runs);
     if (o->streams < 2)
         return QT_EXIT_OK;
     if (o->streams > MAX_STREAMS) {
@@ -243,23 +249,8 @@ static int measure_throughput(bench *b) {
     return QT_EXIT_OK;
 }
 
-static double peak_rss_mb(void) {
-    struct rusage u;
-    return getrusage(RUSAGE_SELF, &u) == 0 ? (double)u.ru_maxrss / 1024 : NAN;
-}
-
 // Until the graph could be imported, or of a binary: executed.
 static double load_ms(const bench *b) { return b->subject.load_ms + b->s.load_ms; }
-
-static double quantile(const bench *b, double q) {
-    size_t i = (size_t)ceil(q * (double)b->n_runs);
-    return b->ms[i ? i - 1 : 0];
-}
-
-static double median(const bench *b) {
-    size_t n = b->n_runs;
-    return n % 2 ? b->ms[n / 2] : (b->ms[n / 2 - 1] + b->ms[n / 2]) / 2;
-}
 
 static json_t *json_shares(const share *rows, size_t n, double total) {
     json_t *list = json_array();
@@ -281,17 +272,21 @@ static double total_us(const bench *b) {
     return sum;
 }
 
-static int report_json(const bench *b) {
+static int report_json(bench *b) {
     size_t nodes = b->opt->nodes < b->n_nodes ? (size_t)b->opt->nodes : b->n_nodes;
     const struct {
         const char *name;
         double value;
     } times[] = {
-        {"min_ms", b->ms[0]},           {"median_ms", median(b)},
-        {"mean_ms", mean(b)},           {"p95_ms", quantile(b, 0.95)},
-        {"throughput", b->throughput},  {"load_ms", load_ms(b)},
-        {"import_ms", b->s.import_ms},  {"finalize_ms", b->s.finalize_ms},
-        {"peak_rss_mb", peak_rss_mb()},
+        {"min_ms", b->ms[0]},
+        {"median_ms", qt_median(b->ms, b->n_runs)},
+        {"mean_ms", qt_mean(b->ms, b->n_runs)},
+        {"p95_ms", qt_quantile(b->ms, b->n_runs, 0.95)},
+        {"throughput", b->throughput},
+        {"load_ms", load_ms(b)},
+        {"import_ms", b->s.import_ms},
+        {"finalize_ms", b->s.finalize_ms},
+        {"peak_rss_mb", b->peak_rss_mb},
     };
     json_t *o = json_pack(
         "{s:o,s:o,s:I,s:I,s:I}", "model", qt_json_text(b->path), "backend",
@@ -303,6 +298,9 @@ static int report_json(const bench *b) {
         json_object_set_new(o, "ops", json_shares(b->types, b->n_types, total_us(b)));
         if (nodes)
             json_object_set_new(o, "nodes", json_shares(b->nodes, nodes, total_us(b)));
+        if (b->opt->per_op)
+            json_object_set_new(o, "per_op",
+                                qt_json_ops(&b->ops, &b->peaks, (size_t)b->opt->nodes));
     }
     return qt_print_json(o);
 }
@@ -330,16 +328,17 @@ static void print_shares(const char *title, const share *rows, size_t n, size_t 
                total > 0 ? 100 * rest / total : 0);
 }
 
-static int report(const bench *b) {
+static int report(bench *b) {
     if (b->opt->json)
         return report_json(b);
     const char *bold = qt_style_on(QT_BOLD), *off = qt_style_off();
     printf("%s%s%s on %s\n", bold, b->path, off, b->s.client->path);
-    printf("median %s%.3f ms%s   min %.3f   p95 %.3f   mean %.3f   (%zu runs)\n", bold, median(b),
-           off, b->ms[0], quantile(b, 0.95), mean(b), b->n_runs);
+    printf("median %s%.3f ms%s   min %.3f   p95 %.3f   mean %.3f   (%zu runs)\n", bold,
+           qt_median(b->ms, b->n_runs), off, b->ms[0], qt_quantile(b->ms, b->n_runs, 0.95),
+           qt_mean(b->ms, b->n_runs), b->n_runs);
     printf("throughput %.1f runs/s   load %.1f ms   import %.1f ms   finalize %.1f ms   "
            "peak memory %.0f MiB\n",
-           b->throughput, load_ms(b), b->s.import_ms, b->s.finalize_ms, peak_rss_mb());
+           b->throughput, load_ms(b), b->s.import_ms, b->s.finalize_ms, b->peak_rss_mb);
     double total = total_us(b);
     bool typed = !b->subject.graph; // a binary does not tell the types of its nodes
     if (b->n_types && typed)
@@ -350,7 +349,69 @@ static int report(const bench *b) {
         print_shares("slowest nodes", b->nodes,
                      b->opt->nodes < b->n_nodes ? (size_t)b->opt->nodes : b->n_nodes,
                      (size_t)b->opt->nodes, total);
+    if (b->opt->per_op)
+        qt_print_ops(&b->ops, &b->peaks, (size_t)b->opt->nodes);
     return qt_close_stdout();
+}
+
+static int serve(bench *b) {
+    for (size_t i = 0; i < warmup_runs(b->opt); i++)
+        if (qt_session_execute(&b->s) != QRN_OK)
+            return fail(QT_EXIT_FAILURE);
+    json_t *ready = json_pack(
+        "{s:b,s:o,s:o,s:o,s:o,s:o,s:o}", "ready", 1, "model", qt_json_text(b->path), "backend",
+        qt_json_text(b->s.client->path), "load_ms", qt_json_number(load_ms(b)), "import_ms",
+        qt_json_number(b->s.import_ms), "finalize_ms", qt_json_number(b->s.finalize_ms),
+        "peak_rss_mb", qt_json_number(qt_peak_rss_mb()));
+    return qt_bench_serve(&b->s, ready, stdin, stdout);
+}
+
+// Threads that the library will use, as far as it can be told from outside.
+static unsigned threads_of(const bench_options *o) {
+    qt_machine m;
+    qt_machine_read(&m);
+    const char *asked = getenv("QUERN_THREADS");
+    unsigned long n = o->backend.threads ? (unsigned long)o->backend.threads
+                      : asked            ? strtoul(asked, NULL, 10)
+                                         : 0;
+    if (n)
+        return n > m.cpus ? m.cpus : (unsigned)n;
+    return m.quota > 0 && m.quota < m.cpus ? (unsigned)(m.quota + 0.999) : m.cpus;
+}
+
+// The library reads the variable when it is loaded, which comes later.
+static bool ask_for_dispatch(void) {
+    char list[1024];
+    const char *now = getenv("QUERN_VERBOSE");
+    int n = snprintf(list, sizeof list, "%s%sdispatch", now ? now : "", now && *now ? "," : "");
+    return n > 0 && (size_t)n < sizeof list && setenv("QUERN_VERBOSE", list, 1) == 0;
+}
+
+static int check_options(const bench_options *o) {
+    if (o->serve && (o->per_op || o->runs || o->seconds > 0 || o->streams || o->nodes)) {
+        qt_error("--serve measures on request; --per-op, --nodes, --runs, --seconds and --streams "
+                 "do not go with it");
+        return QT_EXIT_USAGE;
+    }
+    if (o->per_op && o->no_profile) {
+        qt_error("--per-op needs the profile that --no-profile leaves out");
+        return QT_EXIT_USAGE;
+    }
+    return QT_EXIT_OK;
+}
+
+static int measure_all(bench *b) {
+    int code = measure(b);
+    if (code == QT_EXIT_OK)
+        code = measure_throughput(b);
+    b->peak_rss_mb = qt_peak_rss_mb(); // without what measuring the machine takes
+    if (code == QT_EXIT_OK)
+        code = profile(b);
+    if (code == QT_EXIT_OK && b->ops.failed)
+        code = no_memory();
+    if (code == QT_EXIT_OK && b->opt->per_op)
+        qt_peaks_measure(threads_of(b->opt), &b->peaks);
+    return code == QT_EXIT_OK ? report(b) : code;
 }
 
 static int run(const void *options, const qt_list *args) {
@@ -358,15 +419,16 @@ static int run(const void *options, const qt_list *args) {
     if (!o.in.inputs && !o.in.input_list && args->n == 1)
         o.in.random = true; // times rarely depend on the values
     bench b = {.opt = &o, .path = args->items[0]};
-    int code = prepare(&b, args);
+    const qt_watch watch = {&b.ops, qt_ops_add_node, qt_ops_add_line};
+    int code = check_options(&o);
+    if (code == QT_EXIT_OK && o.per_op) {
+        code = qt_ops_init(&b.ops) && ask_for_dispatch() ? QT_EXIT_OK : no_memory();
+        o.backend.watch = &watch;
+    }
     if (code == QT_EXIT_OK)
-        code = measure(&b);
+        code = prepare(&b, args);
     if (code == QT_EXIT_OK)
-        code = measure_throughput(&b);
-    if (code == QT_EXIT_OK)
-        code = profile(&b);
-    if (code == QT_EXIT_OK)
-        code = report(&b);
+        code = o.serve ? serve(&b) : measure_all(&b);
     for (uint32_t i = 0; b.arrays && i < b.in.n_ports; i++)
         qt_array_free(&b.arrays[i]);
     free(b.arrays);
@@ -374,6 +436,7 @@ static int run(const void *options, const qt_list *args) {
     free(b.nodes);
     free(b.types);
     qt_session_close(&b.s);
+    qt_ops_free(&b.ops); // the library may have logged until now
     qt_inputs_close(&b.in);
     qt_subject_close(&b.subject);
     return code;
@@ -391,12 +454,21 @@ const qt_command qt_bench = {
         "the time. Inputs are random unless given.\n"
         "The throughput is that of one run after the other, or of --streams runs side by side. "
         "The peak memory is that of the whole process. The table of ops comes from a few "
-        "further runs with a profile.",
+        "further runs with a profile.\n"
+        "--per-op lists the nodes, slowest first: the time of the fastest profiled run (in whole "
+        "microseconds), operations a second (two for each product) and their share of the peak of "
+        "this machine, the bytes of all operands and their share of the speed of DRAM. Below each "
+        "node stand the kernels of its steps, what they work on, and why better ones were passed "
+        "over.\n"
+        "--serve loads the model once, prints a line of JSON when it is ready, and then answers "
+        "each line 'run N' on standard input with the times of N runs; 'quit' or the end of the "
+        "input ends it. So a script can alternate between this program and another.",
     .groups = {{"measuring", measure_flags},
                {"inputs", input_flags},
                {"backend", qt_backend_flags}},
     .examples = {{"quern bench model.onnx --threads 2 --seconds 5", "On two threads, for long."},
-                 {"quern bench model.onnx --dim batch=8 --json", "For a script."}},
+                 {"quern bench model.onnx --dim batch=8 --json", "For a script."},
+                 {"quern bench model.onnx --per-op --nodes 20", "Where the time goes, and why."}},
     .options_size = sizeof(bench_options),
     .run = run,
 };

@@ -41,6 +41,23 @@ static void print_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp,
     fputc('\n', stderr);
 }
 
+// The API's callback has no context, so the backend that is watched is known to the process.
+static struct {
+    const qt_watch *watch;
+    QnnLog_Level_t print; // lines up to this level are printed too
+} hearing;
+
+static void hear_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
+    char line[2048];
+    va_list copy;
+    va_copy(copy, args);
+    vsnprintf(line, sizeof line, fmt, copy);
+    va_end(copy);
+    hearing.watch->line(hearing.watch->ctx, line);
+    if (level <= hearing.print)
+        print_log(fmt, level, timestamp, args);
+}
+
 static QnnLog_Level_t log_level(const char *word) {
     static const struct {
         const char *word;
@@ -85,6 +102,14 @@ int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extr
     if (opt->log) {
         o.log = print_log;
         o.log_level = log_level(opt->log);
+    }
+    if (opt->watch) {
+        hearing.watch = opt->watch;
+        hearing.print = o.log_level;
+        o.log = hear_log;
+        o.log_level = o.log_level > QNN_LOG_LEVEL_INFO ? o.log_level : QNN_LOG_LEVEL_INFO;
+        o.node = opt->watch->node;
+        o.node_ctx = opt->watch->ctx;
     }
     QnnHtpDevice_CustomConfig_t soc = {.option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC,
                                        .socModel = extras->soc};

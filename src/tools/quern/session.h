@@ -9,12 +9,20 @@
 #include "tools/quern/array.h"
 #include "tools/quern/flags.h"
 
+// Who wants to know what happens while a graph is made.
+typedef struct qt_watch {
+    void *ctx;
+    void (*node)(void *ctx, const qc_op *o);   // a node was added
+    void (*line)(void *ctx, const char *line); // the library logged a line
+} qt_watch;
+
 // Flags of every command that opens a backend.
 typedef struct qt_backend_options {
     const char *backend; // NULL: cpu
     const char *soc;
     const char *log;
     uint64_t threads;
+    const qt_watch *watch; // (optional) no flag; one backend at a time can be watched
 } qt_backend_options;
 extern const qt_flag qt_backend_flags[]; // for options that begin with a qt_backend_options
 

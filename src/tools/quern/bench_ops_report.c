@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+//
+// The report of quern bench --per-op: each node's time against what the machine could do. A node's
+// limit is the slower of its products at the peak of its kind of number and its bytes at the speed
+// of DRAM; data that stays in a cache can beat the second.
+#include "tools/quern/bench_ops.h"
+
+#include "tools/quern/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+qt_op_rates qt_op_rate(const qt_op_row *r, const qt_peaks *p) {
+    qt_op_rates y = {NAN, NAN, NAN, NAN, NAN};
+    double peak = p->gops[r->peak];
+    double products_us = r->macs >= 0 && peak > 0 ? 2 * r->macs / (1e3 * peak) : NAN;
+    double bytes_us = p->dram_gbs > 0 ? r->bytes / (1e3 * p->dram_gbs) : NAN;
+    y.limit_us = fmax(products_us, bytes_us); // of two, one that is known
+    if (r->us <= 0)
+        return y;
+    y.gbs = r->bytes / (1e3 * r->us);
+    y.of_bandwidth = bytes_us / r->us;
+    if (r->macs > 0) {
+        y.gops = 2 * r->macs / (1e3 * r->us);
+        y.of_peak = products_us / r->us;
+    }
+    return y;
+}
+
+static int slower_first(const void *a, const void *b) {
+    const qt_op_row *x = a, *y = b;
+    return x->us > y->us ? -1 : x->us < y->us ? 1 : strcmp(x->name, y->name);
+}
+
+// Names of rows are found by index, so sorting ends the collecting.
+static double sort_rows(qt_ops *ops) {
+    double total = 0;
+    qrn_strmap_clear(&ops->names);
+    if (ops->n)
+        qsort(ops->rows, ops->n, sizeof *ops->rows, slower_first);
+    for (size_t i = 0; i < ops->n; i++)
+        total += ops->rows[i].us > 0 ? ops->rows[i].us : 0;
+    return total;
+}
+
+static json_t *json_steps(const qt_op_step *s) {
+    json_t *list = json_array();
+    for (; s; s = s->next)
+        json_array_append_new(
+            list, json_pack("{s:o,s:o,s:o,s:o,s:o}", "family", qt_json_text(s->family), "kernel",
+                            qt_json_text(s->kernel), "shapes", qt_json_text(s->shapes), "why",
+                            qt_json_text(s->why), "bytes", qt_json_number(s->bytes)));
+    return list;
+}
+
+static json_t *json_row(const qt_op_row *r, const qt_peaks *p, double total) {
+    qt_op_rates y = qt_op_rate(r, p);
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {
+        {"us", r->us >= 0 ? r->us : NAN},
+        {"share", r->us >= 0 && total > 0 ? r->us / total : NAN},
+        {"macs", r->macs >= 0 ? r->macs : NAN},
+        {"gops", y.gops},
+        {"of_peak", y.of_peak},
+        {"bytes", r->bytes},
+        {"gbs", y.gbs},
+        {"of_bandwidth", y.of_bandwidth},
+        {"limit_us", y.limit_us},
+    };
+    json_t *o = json_pack("{s:o,s:o,s:s}", "node", qt_json_text(r->name), "type",
+                          qt_json_text(r->type), "peak", qt_peak_names[r->peak]);
+    for (size_t i = 0; o && i < sizeof numbers / sizeof numbers[0]; i++)
+        json_object_set_new(o, numbers[i].name, qt_json_number(numbers[i].value));
+    if (o)
+        json_object_set_new(o, "steps", json_steps(r->steps));
+    return o;
+}
+
+json_t *qt_json_ops(qt_ops *ops, const qt_peaks *p, size_t max_rows) {
+    double total = sort_rows(ops);
+    json_t *rows = json_array();
+    for (size_t i = 0; i < ops->n && (!max_rows || i < max_rows); i++)
+        json_array_append_new(rows, json_row(&ops->rows[i], p, total));
+    return json_pack("{s:o,s:o}", "peaks", qt_json_peaks(p), "rows", rows);
+}
+
+// A number or a dash, right-aligned.
+static void print_cell(int width, int digits, double v, const char *unit) {
+    if (isfinite(v))
+        printf(" %*.*f%s", width, digits, v, unit);
+    else
+        printf(" %*s%*s", width, "-", (int)strlen(unit), "");
+}
+
+void qt_print_ops(qt_ops *ops, const qt_peaks *p, size_t max_rows) {
+    double total = sort_rows(ops);
+    printf("\n");
+    qt_print_peaks(p);
+    printf("%s%-52s %9s %7s %8s %7s %9s %7s %7s%s\n", qt_style_on(QT_BOLD), "node (op)", "us",
+           "share", "GOPS", "peak", "MB", "GB/s", "DRAM", qt_style_off());
+    for (size_t i = 0; i < ops->n && (!max_rows || i < max_rows); i++) {
+        const qt_op_row *r = &ops->rows[i];
+        qt_op_rates y = qt_op_rate(r, p);
+        char label[128];
+        snprintf(label, sizeof label, "%.30s (%.19s)", r->name, r->type);
+        printf("%-52s", label);
+        print_cell(9, 0, r->us >= 0 ? r->us : NAN, "");
+        print_cell(6, 1, r->us >= 0 && total > 0 ? 100 * r->us / total : NAN, "%");
+        print_cell(8, 1, y.gops, "");
+        print_cell(6, 1, 100 * y.of_peak, "%");
+        print_cell(9, 3, r->bytes / 1e6, "");
+        print_cell(7, 1, y.gbs, "");
+        print_cell(6, 1, 100 * y.of_bandwidth, "%");
+        printf("\n");
+        for (const qt_op_step *s = r->steps; s; s = s->next)
+            printf("    %s  %s%s%s%s%s\n", s->kernel, qt_style_on(QT_DIM), s->shapes,
+                   s->why[0] ? "  " : "", s->why, qt_style_off());
+    }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+//
+// What this machine can do at best, found by running it: arithmetic that never waits for memory,
+// and memory that is only read. The limits that times of ops are held against.
+#ifndef QRN_TOOLS_QUERN_BENCH_PEAK_H
+#define QRN_TOOLS_QUERN_BENCH_PEAK_H
+
+#include <jansson.h>
+
+typedef enum qt_peak_kind { QT_PEAK_F32, QT_PEAK_I8, QT_PEAK_I16, QT_N_PEAKS } qt_peak_kind;
+extern const char *const qt_peak_names[QT_N_PEAKS]; // "f32", "i8", "i16"
+
+typedef struct qt_peaks {
+    unsigned threads;
+    double gops[QT_N_PEAKS]; // 1e9 operations a second, two for a product and its sum; 0: unknown
+    const char *how[QT_N_PEAKS]; // the instructions that reached it
+    double l2_gbs, dram_gbs;     // 1e9 bytes a second, read; 0: no memory to measure with
+} qt_peaks;
+
+// Takes about a second and, for DRAM, 64 MiB for each of the threads (at least 1, at most 64).
+void qt_peaks_measure(unsigned threads, qt_peaks *out);
+json_t *qt_json_peaks(const qt_peaks *p);
+void qt_print_peaks(const qt_peaks *p);
+
+#endif
