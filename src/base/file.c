@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -37,4 +39,23 @@ void qrn_file_unmap(qrn_file *f) {
     if (f->data && f->data != empty)
         munmap((void *)(size_t)f->data, f->size);
     *f = (qrn_file){NULL, 0};
+}
+
+// Lines of /proc/self/maps: "from-to perms offset device inode path".
+bool qrn_file_holds(const void *address) {
+    FILE *f = fopen("/proc/self/maps", "re");
+    char line[4096 + 128];
+    bool held = false, found = false;
+    while (f && !found && fgets(line, sizeof line, f)) {
+        uintmax_t from, to, inode = 0;
+        int path = 0;
+        if (sscanf(line, "%" SCNxMAX "-%" SCNxMAX " %*s %*s %*s %" SCNuMAX " %n", &from, &to,
+                   &inode, &path) < 3)
+            continue;
+        found = (uintptr_t)address >= from && (uintptr_t)address < to;
+        held = found && inode && line[path] == '/' && strncmp(line + path, "/memfd:", 7) != 0;
+    }
+    if (f)
+        fclose(f);
+    return held;
 }

@@ -10,6 +10,7 @@
 #include "binary/binary.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -464,6 +465,93 @@ static void htp_lst_07_one_that_fails_does_not_stop_the_others(void **state) {
     free(broken.data);
 }
 
+// Two lists at a time, which clients are told not to load: each gets its own right.
+static void *load_a_list(void *param) {
+    const blob *b = param;
+    static const uint32_t rounds = 5;
+    for (uint32_t i = 0; i < rounds; i++) {
+        htp_world w = htp_bare(0);
+        notes n = {.world = &w};
+        QnnContext_Params_t one = entry(b, &n);
+        const QnnContext_Params_t *list[] = {&one, NULL};
+        if (w.qnn.contextCreateFromBinaryListAsync(w.backend, w.device, list, NULL, NULL) !=
+                QNN_SUCCESS ||
+            n.n_graphs != 3 || w.qnn.contextFree(n.context, NULL) != QNN_SUCCESS)
+            return NULL;
+        htp_end(&w);
+    }
+    return param;
+}
+
+static void htp_lst_04_lists_of_two_threads(void **state) {
+    (void)state;
+    uint8_t out[2][NET_OUT_BYTES];
+    blob b = blob_of_three(out);
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, load_a_list, &b), 0);
+    for (int i = 0; i < 2; i++) {
+        void *result = NULL;
+        assert_int_equal(pthread_join(threads[i], &result), 0);
+        assert_ptr_equal(result, &b);
+    }
+    free(b.data);
+}
+
+// The file on a disk, mapped.
+static blob mapped_file(const blob *b) {
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    assert_int_equal(fwrite(b->data, 1, b->size, f), b->size);
+    assert_int_equal(fflush(f), 0);
+    void *at = mmap(NULL, b->size, PROT_READ, MAP_PRIVATE, fileno(f), 0);
+    assert_ptr_not_equal(at, MAP_FAILED);
+    fclose(f);
+    return (blob){at, b->size};
+}
+
+static void htp_lst_10_cbk_05_callbacks_in_lists_are_for_files(void **state) {
+    (void)state;
+    uint8_t out[2][NET_OUT_BYTES];
+    blob b = blob_of_three(out), file = mapped_file(&b);
+    htp_world w = htp_bare(0);
+    provider p = {.from = &b, .world = &w};
+    Qnn_ContextBinaryCallback_t cb = {
+        QNN_CONTEXT_CALLBACK_DMA_BUFFER,
+        {.dmaBufferCallback = {QNN_CONTEXT_CALLBACK_DMA_BUFFER_VERSION_1,
+                               {.v1 = {provide, take_back, &p}}}}};
+    QnnHtpContext_CustomConfig_t share = {.option = QNN_HTP_CONTEXT_CONFIG_OPTION_SHARE_RESOURCES,
+                                          .shareResources = true};
+    QnnContext_Config_t sharing = {.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM,
+                                   .customConfig = &share};
+    const QnnContext_Config_t *group[] = {&sharing, NULL};
+    const struct {
+        const blob *from;
+        const QnnContext_Config_t **group;
+        Qnn_ErrorHandle_t code;
+    } rows[] = {{&b, NULL, QNN_COMMON_ERROR_NOT_SUPPORTED}, // in memory
+                {&file, group, QNN_COMMON_ERROR_NOT_SUPPORTED},
+                {&file, NULL, QNN_SUCCESS}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        notes n = {.world = &w};
+        QnnContext_ParamsV2_t v2 = {NULL, rows[i].from->data, rows[i].from->size, NULL, notify, &n,
+                                    &cb};
+        QnnContext_Params_t one = {QNN_CONTEXT_PARAMS_VERSION_2, {.v2 = &v2}};
+        const QnnContext_Params_t *list[] = {&one, NULL};
+        HTP_FAILS(
+            w.qnn.contextCreateFromBinaryListAsync(w.backend, w.device, list, rows[i].group, NULL),
+            rows[i].code);
+        assert_int_equal(QNN_GET_ERROR_CODE(n.status), rows[i].code);
+        assert_int_equal(p.n_asked, rows[i].code ? 0 : 2);
+        if (!rows[i].code)
+            HTP_OK(w.qnn.contextFree(n.context, NULL));
+    }
+    htp_end(&w);
+    provider_end(&p);
+    munmap(file.data, file.size);
+    free(b.data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(htp_cbk_01_ordinary_memory_is_refused),
@@ -476,6 +564,8 @@ int main(void) {
         cmocka_unit_test(htp_can_04_finalize_takes_no_signal),
         cmocka_unit_test(htp_can_05_loads_for_several_cores_cannot_be_cancelled),
         cmocka_unit_test(htp_lst_01_lst_02_lst_03_lst_08_lists_notify_while_they_load),
+        cmocka_unit_test(htp_lst_04_lists_of_two_threads),
+        cmocka_unit_test(htp_lst_10_cbk_05_callbacks_in_lists_are_for_files),
         cmocka_unit_test(htp_lst_07_one_that_fails_does_not_stop_the_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

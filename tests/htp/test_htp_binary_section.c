@@ -6,6 +6,7 @@
 
 #include "api/objects.h"
 #include "backend/htp/htp.h"
+#include "base/mem.h"
 #include "binary/binary.h"
 
 #define OTHER_SEED 99u
@@ -226,6 +227,40 @@ static void edited_sections_are_those_of_the_other_graph(void **state) {
     free_pair(&p);
 }
 
+// Whichever allocation fails: an error, the old values, and the next try succeeds.
+static void sections_survive_a_lack_of_memory(void **state) {
+    (void)state;
+    pair p = make_pair(QNN_CONTEXT_SECTION_UPDATABLE);
+    net m;
+    htp_world w = load(&p, &m);
+    expect(&w, &m, p.out[0]);
+    unsigned n = 0;
+    for (Qnn_ErrorHandle_t code = 1; code != QNN_SUCCESS;) {
+        qrn_alloc_fail_at(++n, false);
+        code = apply(&w, m.graph, QNN_CONTEXT_SECTION_UPDATABLE, &p.sections[1]);
+        qrn_alloc_fail_at(0, false);
+        if (code != QNN_SUCCESS) {
+            HTP_FAILS(code, QNN_CONTEXT_ERROR_MEM_ALLOC);
+            expect(&w, &m, p.out[0]);
+        }
+    }
+    assert_true(n > 20);
+    expect(&w, &m, p.out[1]);
+    htp_end(&w);
+    w = begin_updateable(OTHER_SEED, &m);
+    Qnn_ContextBinarySize_t size = 0;
+    n = 0;
+    do
+        qrn_alloc_fail_at(++n, false);
+    while (w.qnn.contextGetBinarySectionSize(w.context, m.graph, QNN_CONTEXT_SECTION_UPDATABLE,
+                                             &size) == QNN_CONTEXT_ERROR_MEM_ALLOC);
+    qrn_alloc_fail_at(0, false);
+    assert_true(n > 5);
+    assert_int_equal(size, p.sections[1].size);
+    htp_end(&w);
+    free_pair(&p);
+}
+
 static void graphs_without_updateable_tensors_have_no_section(void **state) {
     (void)state;
     htp_world w = htp_begin(0);
@@ -246,6 +281,7 @@ int main(void) {
         cmocka_unit_test(sections_that_do_not_fit_change_nothing),
         cmocka_unit_test(htp_ctx_09_checksums_of_sections_may_be_skipped),
         cmocka_unit_test(edited_sections_are_those_of_the_other_graph),
+        cmocka_unit_test(sections_survive_a_lack_of_memory),
         cmocka_unit_test(graphs_without_updateable_tensors_have_no_section),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,9 @@ static void ops_of_a_package_run_beside_built_in_ones(void **state) {
     assert_int_equal(f->qnn.graphExecute(g, &x, 1, &y, 1, NULL, NULL), QNN_SUCCESS);
     for (int i = 0; i < 6; i++)
         assert_true(out[i] == (in[i] > 0 ? in[i] * in[i] * in[i] : 0));
+    Qnn_ContextBinarySize_t size = 0;
+    assert_int_equal(f->qnn.contextGetBinarySize(context, &size),
+                     QNN_CONTEXT_ERROR_UNSUPPORTED_FEATURE); // not in context binaries
     assert_int_equal(f->qnn.contextFree(context, NULL), QNN_SUCCESS);
 }
 

@@ -9,6 +9,7 @@
 #include "api/opconfig.h"
 #include "api/tensor.h"
 #include "base/env.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "binary/binary.h"
 #include "binary/options.h"
@@ -224,7 +225,7 @@ static qrn_status load_all(qrn_api_context *c, const qrn_binary_source *source,
     return qrn_htp_session_open(c);
 }
 
-// Combinations that the documents exclude (HTP-CBK-01, HTP-CBK-05).
+// Combinations that the documents exclude (HTP-CBK-01, HTP-CBK-05, HTP-LST-10).
 static qrn_status check_provider(const qrn_api_context *c, const qrn_binary_source *source) {
     const qrn_htp_context_options *o = &qrn_htp_context_of(c)->options;
     if (!source->provide)
@@ -233,7 +234,9 @@ static qrn_status check_provider(const qrn_api_context *c, const qrn_binary_sour
                        : o->share_resources                         ? "SHARE_RESOURCES"
                        : c->persistent_binary && c->memory_limit_mb ? "graph switching"
                        : o->extended_udma                           ? "USE_EXTENDED_UDMA"
-                                                                    : NULL;
+                       : c->list && !qrn_file_holds(source->data)
+                           ? "a list of binaries that are not mapped files"
+                           : NULL;
     if (with)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "context binary: a data callback cannot be used with %s",
                         with);
