@@ -75,6 +75,41 @@ static inline qrn_htp_graph_options graph_taken(const htp_world *w, QnnHtpGraph_
     return *options_of(g);
 }
 
+// --- a world that counts warnings
+
+typedef struct warnings {
+    unsigned n;
+    char last[256];
+    Qnn_LogHandle_t log;
+} warnings;
+
+static warnings *warned; // where the callback writes: it has no parameter of its own
+
+static inline void take_line(const char *fmt, QnnLog_Level_t level, uint64_t timestamp,
+                             va_list args) {
+    (void)timestamp;
+    if (level != QNN_LOG_LEVEL_WARN)
+        return;
+    warned->n++;
+    vsnprintf(warned->last, sizeof warned->last, fmt, args);
+}
+
+static inline htp_world htp_warned(uint32_t soc, warnings *seen) {
+    htp_world w = {.qnn = htp_open()};
+    warned = seen;
+    HTP_OK(w.qnn.logCreate(take_line, QNN_LOG_LEVEL_WARN, &seen->log));
+    HTP_OK(w.qnn.backendCreate(seen->log, NULL, &w.backend));
+    w.device = htp_device(&w.qnn, soc);
+    HTP_OK(w.qnn.contextCreate(w.backend, w.device, NULL, &w.context));
+    return w;
+}
+
+static inline void htp_warned_end(htp_world *w) {
+    htp_table qnn = w->qnn;
+    htp_end(w);
+    HTP_OK(qnn.logFree(warned->log));
+}
+
 static inline qrn_api_context *context_object(Qnn_ContextHandle_t c) {
     qrn_api_context *o = qrn_handle_get(QRN_KIND_CONTEXT, c);
     assert_non_null(o);

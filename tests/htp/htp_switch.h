@@ -87,24 +87,31 @@ static inline htp_world no_context(uint32_t soc) {
     return w;
 }
 
-static inline Qnn_ErrorHandle_t run_code(const htp_world *w, uint32_t which, uint8_t *y) {
-    uint8_t x[CODES];
-    for (uint32_t i = 0; i < CODES; i++)
-        x[i] = (uint8_t)(i * 7u);
+// Runs one graph on `batch` times the rows; y has room for as many.
+static inline Qnn_ErrorHandle_t run_batch(const htp_world *w, uint32_t which, uint32_t batch,
+                                          uint8_t *y) {
+    uint8_t x[2 * CODES];
+    assert_true(batch <= 2);
+    for (uint32_t i = 0; i < batch * CODES; i++)
+        x[i] = (uint8_t)(i % CODES * 7u);
     Qnn_GraphHandle_t handle = NULL;
     HTP_OK(w->qnn.graphRetrieve(w->context, graph_name(which), &handle));
     const qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, handle);
     assert_int_equal(g->n_io, 2);
-    uint32_t dims[] = {ROWS, COLUMNS};
+    uint32_t dims[] = {batch * ROWS, COLUMNS};
     Qnn_Tensor_t t[2];
     for (uint32_t i = 0; i < 2; i++) {
         t[i] = htp_tensor(g->io[i].tensor->name,
                           i ? QNN_TENSOR_TYPE_APP_READ : QNN_TENSOR_TYPE_APP_WRITE,
                           QNN_DATATYPE_UFIXED_POINT_8, 2, dims);
         t[i].v1.id = g->io[i].tensor->id;
-        htp_buffer(&t[i], i ? y : x, CODES);
+        htp_buffer(&t[i], i ? y : x, batch * CODES);
     }
     return w->qnn.graphExecute(handle, &t[0], 1, &t[1], 1, NULL, NULL);
+}
+
+static inline Qnn_ErrorHandle_t run_code(const htp_world *w, uint32_t which, uint8_t *y) {
+    return run_batch(w, which, 1, y);
 }
 
 // Is it what the definition says?

@@ -208,17 +208,22 @@ static void htp_ctx_14_preload_comes_with_sharing(void **state) {
     htp_end(&w);
 }
 
-static void htp_ctx_36_unknown_options_are_ignored(void **state) {
+static void htp_ctx_36_unknown_options_get_one_warning(void **state) {
     (void)state;
-    htp_world w = htp_begin(SM8650);
+    warnings seen = {0};
+    htp_world w = htp_warned(SM8650, &seen);
     static const int unknown[] = {0, 14, 15, 24, 26, 999, 0x7FFFFFFF};
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         QnnHtpContext_CustomConfig_t x = {(QnnHtpContext_ConfigOption_t)unknown[i], {false}};
         Qnn_ContextHandle_t c = NULL;
+        char number[16];
+        snprintf(number, sizeof number, "option %d,", unknown[i]);
         HTP_OK(context_with(&w, &x, 1, &c));
+        assert_int_equal(seen.n, i + 1);
+        assert_non_null(strstr(seen.last, number));
         HTP_OK(w.qnn.contextFree(c, NULL));
     }
-    htp_end(&w);
+    htp_warned_end(&w);
 }
 
 static void htp_ctx_28_prepare_only_contexts_do_not_execute(void **state) {
@@ -323,7 +328,7 @@ static void htp_ctx_25_pri_05_concurrent_groups_freeze_priorities(void **state) 
     htp_end(&a);
 }
 
-static void htp_ctx_23_ctx_24_dlbc_06_graphs_fit_their_group(void **state) {
+static void htp_ctx_23_ctx_24_dlbc_06_pge_02_graphs_fit_their_group(void **state) {
     (void)state;
     htp_world w = htp_begin(SM8850);
     htp_relu r;
@@ -339,6 +344,9 @@ static void htp_ctx_23_ctx_24_dlbc_06_graphs_fit_their_group(void **state) {
     g->sizes.live_bytes = 0;
     g->options.dlbc = true;
     assert_int_equal(qrn_htp_group_check_graphs(c), QRN_E_CONFIG);
+    g->options.dlbc = false;
+    g->options.concurrency = 1;
+    assert_int_equal(qrn_htp_group_check_graphs(c), QRN_E_UNSUPPORTED);
     htp_end(&w);
 }
 
@@ -411,23 +419,6 @@ static void htp_ctx_31_gsw_05_mgs_06_sharing_excludes_switching(void **state) {
     c->persistent_binary = false;
     assert_int_equal(offer_sharing(&w, true, 1), QRN_OK);
     htp_end(&w);
-}
-
-static void htp_ctx_32_a_batch_regrows_the_shared_buffer(void **state) {
-    (void)state;
-    htp_world a = htp_begin(SM8650), b = a;
-    b.context = more(&a);
-    context_object(a.context)->list = context_object(b.context)->list = 1;
-    assert_int_equal(offer(&a, QRN_CONFIG_GROUP, share(true)), QRN_OK);
-    assert_int_equal(offer(&b, QRN_CONFIG_GROUP, share(true)), QRN_OK);
-    const qrn_htp_group *g = qrn_htp_context_of(context_object(a.context))->group;
-    assert_int_equal(g->n_members, 2);
-    qrn_htp_group_batch(context_object(b.context), 1);
-    assert_int_equal(g->n_regrown, 0);
-    qrn_htp_group_batch(context_object(b.context), 2);
-    assert_int_equal(g->n_regrown, 1);
-    HTP_OK(a.qnn.contextFree(b.context, NULL));
-    htp_end(&a);
 }
 
 // --- generic options
@@ -527,15 +518,14 @@ int main(void) {
         cmocka_unit_test(htp_ctx_20_weight_sharing_needs_v73),
         cmocka_unit_test(htp_ctx_34_extended_udma_needs_v81),
         cmocka_unit_test(htp_ctx_14_preload_comes_with_sharing),
-        cmocka_unit_test(htp_ctx_36_unknown_options_are_ignored),
+        cmocka_unit_test(htp_ctx_36_unknown_options_get_one_warning),
         cmocka_unit_test(htp_ctx_28_prepare_only_contexts_do_not_execute),
         cmocka_unit_test(htp_ctx_02_ctx_12_ctx_22_groups_by_registration),
         cmocka_unit_test(htp_ctx_25_pri_05_concurrent_groups_freeze_priorities),
-        cmocka_unit_test(htp_ctx_23_ctx_24_dlbc_06_graphs_fit_their_group),
+        cmocka_unit_test(htp_ctx_23_ctx_24_dlbc_06_pge_02_graphs_fit_their_group),
         cmocka_unit_test(htp_ctx_05_ctx_10_ctx_29_sharing_belongs_to_lists),
         cmocka_unit_test(htp_ctx_30_kinds_of_sharing),
         cmocka_unit_test(htp_ctx_31_gsw_05_mgs_06_sharing_excludes_switching),
-        cmocka_unit_test(htp_ctx_32_a_batch_regrows_the_shared_buffer),
         cmocka_unit_test(htp_asy_01_ctx_37_queue_depth_up_to_300_at_creation),
         cmocka_unit_test(htp_ctx_35_properties),
     };

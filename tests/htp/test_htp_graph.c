@@ -568,13 +568,18 @@ static void htp_slc_02_held_off_and_let_on_again(void **state) {
     htp_end(&w);
 }
 
-static void htp_grf_23_unknown_options_are_ignored(void **state) {
+static void htp_grf_23_unknown_options_get_one_warning(void **state) {
     (void)state;
-    htp_world w = htp_begin(SM8650);
+    warnings seen = {0};
+    htp_world w = htp_warned(SM8650, &seen);
     HTP_OK(graph_try(&w, (QnnHtpGraph_CustomConfig_t){(QnnHtpGraph_ConfigOption_t)999, {{0}}}));
     HTP_OK(graph_try(&w, (QnnHtpGraph_CustomConfig_t){QNN_HTP_GRAPH_CONFIG_OPTION_UNKNOWN, {{0}}}));
+    assert_int_equal(seen.n, 2);
     HTP_OK(graph_try(&w, OPTIMIZATION(UNKNOWN, 1.0f)));
-    htp_end(&w);
+    HTP_OK(graph_try(&w, (QnnHtpGraph_CustomConfig_t){(QnnHtpGraph_ConfigOption_t)999, {{0}}}));
+    assert_int_equal(seen.n, 4);
+    assert_non_null(strstr(seen.last, "option 999,"));
+    htp_warned_end(&w);
 }
 
 static void htp_wpk_02_sparse_weights_are_refused(void **state) {
@@ -693,7 +698,7 @@ int main(void) {
         cmocka_unit_test(htp_grf_20_few_options_change_after_finalize),
         cmocka_unit_test(htp_slc_01_only_some_chips),
         cmocka_unit_test(htp_slc_02_held_off_and_let_on_again),
-        cmocka_unit_test(htp_grf_23_unknown_options_are_ignored),
+        cmocka_unit_test(htp_grf_23_unknown_options_get_one_warning),
         cmocka_unit_test(htp_wpk_02_sparse_weights_are_refused),
         cmocka_unit_test(htp_wpk_03_ubwc_images_are_refused),
         cmocka_unit_test(lists_are_taken_as_a_whole),

@@ -86,6 +86,46 @@ static void htp_ctx_07_ctx_28_what_was_prepared_only_runs_once_loaded(void **sta
     free(b.data);
 }
 
+static void htp_ctx_37_generic_options_of_a_loaded_context(void **state) {
+    (void)state;
+    binary b = make_binary(SM8650);
+    htp_world w = no_context(SM8650);
+    const char *enable[] = {"B", "A", NULL}, *retain[] = {"A", NULL};
+    const QnnContext_Config_t options[] = {
+        {.option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY, .priority = QNN_PRIORITY_HIGH},
+        {.option = QNN_CONTEXT_CONFIG_ASYNC_EXECUTION_QUEUE_DEPTH,
+         .asyncExeQueueDepth = {QNN_CONTEXT_ASYNC_EXECUTION_QUEUE_DEPTH_TYPE_NUMERIC,
+                                {.depth = 7}}},
+        {.option = QNN_CONTEXT_CONFIG_ENABLE_GRAPHS, .enableGraphs = enable},
+        {.option = QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT, .memoryLimitHint = 9},
+        {.option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY, .isPersistentBinary = 1},
+        {.option = QNN_CONTEXT_CONFIG_BINARY_COMPATIBILITY,
+         .binaryCompatibilityType = QNN_CONTEXT_BINARY_COMPATIBILITY_STRICT},
+        {.option = QNN_CONTEXT_CONFIG_OPTION_DEFER_GRAPH_INIT, .isGraphInitDeferred = 1},
+        {.option = QNN_CONTEXT_CONFIG_GRAPH_RETENTION_ORDER, .graphRetentionOrder = retain},
+    };
+    const QnnContext_Config_t *list[9] = {0};
+    for (int i = 0; i < 8; i++)
+        list[i] = &options[i];
+    HTP_OK(
+        w.qnn.contextCreateFromBinary(w.backend, w.device, list, b.data, b.size, &w.context, NULL));
+    const qrn_api_context *c = context_object(w.context);
+    assert_int_equal(c->queue_depth, 7);
+    assert_int_equal(c->memory_limit_mb, 9);
+    assert_true(c->persistent_binary && c->strict_binary && c->defer_graphs);
+    assert_int_equal(c->n_graphs, 0); // deferred
+    HTP_OK(w.qnn.contextFinalize(w.context, NULL));
+    assert_int_equal(c->n_graphs, N_GRAPHS);
+    for (uint32_t i = 0; i < N_GRAPHS; i++) {
+        assert_int_equal(c->graphs[i]->priority, QNN_PRIORITY_HIGH);
+        assert_int_equal(c->graphs[i]->disabled, i > 1);
+        assert_int_equal(c->graphs[i]->runner != NULL, i == 0); // retained: A
+    }
+    run_graph(&w, 1);
+    htp_end(&w);
+    free(b.data);
+}
+
 static void htp_ctx_01_ctx_21_shared_weights_are_there_with_any_graph(void **state) {
     (void)state;
     uint64_t size[2], one[2];
@@ -347,6 +387,26 @@ static void htp_ctx_05_ctx_10_lst_06_a_list_shares_resources(void **state) {
     free(b.data);
 }
 
+static void htp_ctx_32_a_batch_regrows_the_shared_buffer(void **state) {
+    (void)state;
+    binary b = make_binary(SM8650);
+    htp_world w = no_context(SM8650);
+    QnnHtpContext_CustomConfig_t share = CONTEXT_OPTION(SHARE_RESOURCES, .shareResources = true);
+    note n[2] = {{0}};
+    HTP_OK(load_two(&w, &b, &share, 1, NULL, n));
+    w.context = n[1].context;
+    const qrn_htp_group *g = qrn_htp_context_of(context_object(w.context))->group;
+    uint8_t y[2 * CODES];
+    HTP_OK(run_batch(&w, 0, 1, y));
+    assert_int_equal(g->n_regrown, 0);
+    HTP_OK(run_batch(&w, 0, 2, y));
+    assert_int_equal(g->n_regrown, 1);
+    assert_true(is_right(0, y) && is_right(0, y + CODES));
+    HTP_OK(w.qnn.contextFree(n[0].context, NULL));
+    htp_end(&w);
+    free(b.data);
+}
+
 static void htp_lst_05_ctx_29_lists_take_no_registrations(void **state) {
     (void)state;
     binary b = spilling_binary(SM8850, NULL);
@@ -568,12 +628,14 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(htp_opt_03_vtcm_07_hvx_02_options_are_in_the_binary),
         cmocka_unit_test(htp_ctx_07_ctx_28_what_was_prepared_only_runs_once_loaded),
+        cmocka_unit_test(htp_ctx_37_generic_options_of_a_loaded_context),
         cmocka_unit_test(htp_ctx_01_ctx_21_shared_weights_are_there_with_any_graph),
         cmocka_unit_test(htp_ctx_03_ctx_26_reads_stay_within_the_budget),
         cmocka_unit_test(htp_ctx_26_a_file_is_read_in_pieces),
         cmocka_unit_test(htp_ctx_02_ctx_22_ctx_23_groups_of_loaded_contexts),
         cmocka_unit_test(htp_ctx_24_ctx_25_dlbc_06_graphs_that_do_not_fit_a_group),
         cmocka_unit_test(htp_ctx_05_ctx_10_lst_06_a_list_shares_resources),
+        cmocka_unit_test(htp_ctx_32_a_batch_regrows_the_shared_buffer),
         cmocka_unit_test(htp_lst_05_ctx_29_lists_take_no_registrations),
         cmocka_unit_test(htp_ctx_06_ctx_27_mpd_04_mpd_06_io_is_mapped_beside_its_context),
         cmocka_unit_test(htp_mlc_01_mlc_02_cores_are_fixed_at_prepare),

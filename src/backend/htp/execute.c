@@ -6,6 +6,7 @@
 #include "backend/htp/execute.h"
 
 #include "backend/htp/engine.h"
+#include "backend/htp/group.h"
 #include "backend/htp/restart.h"
 
 typedef struct run {
@@ -104,6 +105,7 @@ qrn_status qrn_htp_run(qrn_api_graph *g, qrn_binding *io, const qrn_run_options 
     o.poll = between_steps;
     o.poll_ctx = &r;
     count_io(g, io, opt->n_batch ? opt->n_batch : 1);
+    qrn_htp_group_batch(g->context, opt->n_batch);
     qrn_status s = qrn_runner_run(g->runner, io, &o);
     if (r.turn.holds) {
         qrn_htp_engine_give(&r.turn);

@@ -110,6 +110,11 @@ static qrn_status check_graph(const qrn_htp_group *group, const qrn_api_graph *g
     if (o->dlbc || o->dlbc_weights)
         return QRN_FAIL(QRN_E_CONFIG, "context option %s: graph '%s' uses DLBC, which excludes it",
                         names[group->kind], g->ir->name);
+    if (o->concurrency)
+        return QRN_FAIL(QRN_E_UNSUPPORTED,
+                        "context option %s: graph '%s' may run beside others "
+                        "(PARALLEL_GRAPH_EXECUTION_CONFIG), which excludes it",
+                        names[group->kind], g->ir->name);
     if (group->kind == QRN_HTP_GROUP_CONCURRENT && g->priority != group->priority)
         return QRN_FAIL(QRN_E_CONFIG,
                         "context option %s: graph '%s' has priority %d, the group has %d",

@@ -9,6 +9,7 @@
 //                           a place in it; each context has its own
 //   CUSTOM, other kinds     buffers of the backend: kept, but no tensor can use them
 #include "backend/htp/mem.h"
+#include "backend/htp/options.h"
 #include "backend/htp/session.h"
 
 #include "backend/htp/restart.h"
@@ -183,16 +184,6 @@ static qrn_status map_file(qrn_htp_context *c, const wish *w, qrn_htp_mapping **
 
 // --- the VTCM
 
-#define VTCM_DEFAULT_MB 4u // of graphs that ask for nothing (HTP-VTCM-01)
-
-static uint64_t graph_vtcm_bytes(const qrn_api_graph *g, uint64_t all) {
-    const qrn_htp_graph_options *o = &qrn_htp_graph_of(g)->options;
-    if (o->vtcm_max)
-        return all;
-    uint64_t bytes = o->vtcm_bytes ? o->vtcm_bytes : (uint64_t)VTCM_DEFAULT_MB * MB;
-    return bytes < all ? bytes : all;
-}
-
 // Sharing a place in the VTCM needs a signed process domain, and graphs that leave room in it.
 static qrn_status map_vtcm(qrn_api_context *c, const qrn_api_mem *m, wish *w,
                            qrn_htp_mapping **out) {
@@ -202,7 +193,7 @@ static qrn_status map_vtcm(qrn_api_context *c, const qrn_api_mem *m, wish *w,
         return QRN_FAIL(QRN_E_ARGUMENT, "memory: an address of the VTCM needs a signed process "
                                         "domain: make the device with option SIGNEDPD");
     for (uint32_t i = 0; i < c->n_graphs; i++)
-        if (graph_vtcm_bytes(c->graphs[i], all) >= all)
+        if (qrn_htp_vtcm_bytes(c->graphs[i]) >= all)
             return QRN_FAIL(QRN_E_ARGUMENT,
                             "memory: an address of the VTCM, but graph '%s' uses all %u MB of it: "
                             "give it less with option VTCM_SIZE_IN_MB",
