@@ -3,6 +3,7 @@
 // Quantized sums of products on the HTP: Relu folding (HTP-GRF-21), short-depth convolutions
 // (HTP-GRF-22), packing of small weights (HTP-WPK-01) and 16-bit weights (HTP-A16), against exact
 // sums in double precision.
+#include "htp_options.h"
 #include "htp_quant.h"
 
 #include "api/objects.h"
@@ -17,10 +18,6 @@
 #define ROWS 37u
 #define DEPTH 20u
 #define COLS 40u
-
-static qrn_htp_graph_options *options_of(Qnn_GraphHandle_t g) {
-    return &qrn_htp_graph_of(qrn_handle_get(QRN_KIND_GRAPH, g))->options;
-}
 
 static uint32_t random_state = 1;
 static int64_t random_code(int64_t lo, int64_t hi) {
@@ -121,8 +118,9 @@ static void run_chain(htp_world *w, relu_chain *c) {
     Qnn_Tensor_t in[NODE_OPERANDS], mid, y, z;
     void *data[NODE_OPERANDS] = {NULL};
     snprintf(name, sizeof name, "chain%u", number++);
-    HTP_OK(w->qnn.graphCreate(w->context, name, NULL, &g));
-    options_of(g)->fold_relu_off = c->fold_off;
+    QnnHtpGraph_CustomConfig_t off =
+        GRAPH_OPTION(FOLD_RELU_ACTIVATION_INTO_CONV_OFF, .foldReluActivationIntoConvOff = true);
+    HTP_OK(graph_with(w, name, &off, c->fold_off ? 1 : 0, &g));
     one_node d = c->p.node;
     mid = tensor_of(d.out, "mid", c->middle);
     for (uint32_t i = 0; i < 2; i++) {
@@ -291,8 +289,9 @@ static void htp_grf_22_short_depth_with_asymmetric_weights_is_exact(void **state
             uint8_t y[ROWS * COLS * 2];
             char name[16];
             snprintf(name, sizeof name, "short%d%zu", off, t);
-            HTP_OK(w.qnn.graphCreate(w.context, name, NULL, &g));
-            options_of(g)->short_depth_conv_off = off;
+            QnnHtpGraph_CustomConfig_t option =
+                GRAPH_OPTION(SHORT_DEPTH_CONV_ON_HMX_OFF, .shortDepthConvOnHmxOff = off != 0);
+            HTP_OK(graph_with(&w, name, &option, 1, &g));
             HTP_OK(build_node(&w.qnn, g, &p.node, in, data, &out));
             HTP_OK(w.qnn.graphFinalize(g, NULL, NULL));
             htp_buffer(&out, y, count_of(&p.y) * bits_of(p.y.type) / 8);
@@ -315,6 +314,38 @@ static size_t packed_bytes(Qnn_GraphHandle_t handle) {
     return plan->values[plan->steps[0].in[1]].size_bytes;
 }
 
+// Bytes of the context binary of one large layer whose weights fit 4 bits.
+static uint64_t binary_bytes(bool on) {
+    htp_world w = htp_begin(0);
+    static int64_t codes[512 * 512], x_codes[512], y_codes[512];
+    operand x = {U8, 0.1f, -128, 2, {1, 512}, x_codes, NULL},
+            y = {U8, 2.0f, -128, 2, {1, 512}, y_codes, NULL};
+    operand weight = {S8, 0.5f, 0, 2, {512, 512}, codes, NULL};
+    for (size_t i = 0; i < 512 * 512; i++)
+        codes[i] = random_code(-8, 7);
+    one_node d = {.op = "FullyConnected", .in = {&x, &weight}, .n_in = 2, .statics = 2, .out = &y};
+    Qnn_GraphHandle_t g;
+    Qnn_Tensor_t in[NODE_OPERANDS], out;
+    void *data[NODE_OPERANDS];
+    QnnHtpGraph_CustomConfig_t option = GRAPH_OPTION(WEIGHTS_PACKING, .weightsPacking = on);
+    HTP_OK(graph_with(&w, "g", &option, 1, &g));
+    HTP_OK(build_node(&w.qnn, g, &d, in, data, &out));
+    HTP_OK(w.qnn.graphFinalize(g, NULL, NULL));
+    uint64_t size;
+    HTP_OK(w.qnn.contextGetBinarySize(w.context, &size));
+    test_free(data[0]);
+    test_free(data[1]);
+    htp_end(&w);
+    return size;
+}
+
+static void htp_wpk_01_weights_that_fit_4_bits_shrink_the_binary(void **state) {
+    (void)state;
+    uint64_t whole = binary_bytes(false), packed = binary_bytes(true);
+    assert_true(whole > 512 * 512);
+    assert_true(packed + 512 * 512 / 2 <= whole + 4096); // sections are aligned to pages
+}
+
 static void htp_wpk_01_weights_that_fit_4_bits_take_half_the_bytes(void **state) {
     (void)state;
     htp_world w = htp_begin(0);
@@ -331,8 +362,8 @@ static void htp_wpk_01_weights_that_fit_4_bits_take_half_the_bytes(void **state)
         uint8_t y[ROWS * COLS * 2];
         char name[16];
         snprintf(name, sizeof name, "pack%d", kind);
-        HTP_OK(w.qnn.graphCreate(w.context, name, NULL, &g));
-        options_of(g)->weights_packing = on;
+        QnnHtpGraph_CustomConfig_t option = GRAPH_OPTION(WEIGHTS_PACKING, .weightsPacking = on);
+        HTP_OK(graph_with(&w, name, &option, 1, &g));
         HTP_OK(build_node(&w.qnn, g, &p.node, in, data, &out));
         HTP_OK(w.qnn.graphFinalize(g, NULL, NULL));
         assert_int_equal(packed_bytes(g), on && fits ? 32 * 32 : 2 * 32 * 32);
@@ -457,6 +488,7 @@ int main(void) {
         cmocka_unit_test(htp_grf_21_option_off_rounds_twice),
         cmocka_unit_test(htp_grf_21_what_others_see_is_not_folded),
         cmocka_unit_test(htp_grf_22_short_depth_with_asymmetric_weights_is_exact),
+        cmocka_unit_test(htp_wpk_01_weights_that_fit_4_bits_shrink_the_binary),
         cmocka_unit_test(htp_wpk_01_weights_that_fit_4_bits_take_half_the_bytes),
         cmocka_unit_test(htp_a16_01_16_bit_weights_are_exact),
         cmocka_unit_test(products_of_16_bit_activations_are_exact),
