@@ -69,7 +69,7 @@ def residual():
 
 
 def transformer():
-    """Layer norm, one attention head of 8-bit codes, Gelu."""
+    """Layer norm, one attention head, Gelu."""
     b = Builder(2)
     ones, zeros = (b.constant(np.full(32, v, np.float32)) for v in (1, 0.1))
     h = b.add("LayerNormalization", "x", ones, zeros, axis=-1)
@@ -100,13 +100,17 @@ def quantized(model, shape, kind, folder):
     return onnx.load(folder / "qdq.onnx"), data
 
 
-@pytest.mark.parametrize("net, kind", [(residual, "QUInt8"), (residual, "QUInt16"),
-                                       (transformer, "QUInt8")])
-def test_quantized_layers_and_networks(net, kind, tmp_path):
+# The HTP multiplies 16-bit codes by 16-bit ones without an offset: second factors of the transformer
+# are converted first, which moves some results by one step.
+@pytest.mark.parametrize("net, kind, share", [(residual, "QUInt8", 0.999),
+                                              (residual, "QUInt16", 0.999),
+                                              (transformer, "QUInt8", 0.999),
+                                              (transformer, "QUInt16", 0.95)])
+def test_quantized_layers_and_networks(net, kind, share, tmp_path):
     model, data = quantized(*net(), getattr(quantize.QuantType, kind), tmp_path)
     quern = measure.Quern(os.environ["QUERN_BIN"])
     equal, (steps, layer), total = measure.layers(quern, model, data[0])
     assert total > 2000
-    assert equal >= 0.999 and steps <= 1, (equal, steps, layer)
+    assert equal >= share and steps <= 1, (equal, steps, layer)
     default, ours, oracle = measure.end_to_end(quern, model, data)
     assert ours >= min(default, oracle) - 1.5, (default, ours, oracle)

@@ -10,6 +10,7 @@
 #include "frontend/onnx/import/table.h"
 #include "frontend/onnx/import/window.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MAX_PRODUCTS (1u << 26) // of an element-wise integer product
@@ -127,6 +128,35 @@ static qc_tensor *plain_filter(ox_expr *e, bool real) {
     return ox_filter(e, 1, perm, 0, real);
 }
 
+static bool matmul_taken(ox_expr *e, const qc_tensor *a, const qc_tensor *b, const qc_tensor *y) {
+    qc_op o;
+    ox_op(e->im, &o, e->n, QNN_OP_MAT_MUL);
+    qc_in(&o, a);
+    qc_in(&o, b);
+    qc_out(&o, y);
+    return ox_taken(&o);
+}
+
+// The second factor as the backend takes it. An HTP multiplies 16-bit codes by 16-bit ones without
+// an offset, or by 8-bit ones where it is older: the best of these that it takes.
+static qc_tensor *second_factor(ox_expr *e, const qc_tensor *a, qc_tensor *b, const qc_tensor *y) {
+    if (!a || !b || !y || b->t.v1.dataType != QNN_DATATYPE_UFIXED_POINT_16 ||
+        b->t.v1.quantizeParams.quantizationEncoding != QNN_QUANTIZATION_ENCODING_SCALE_OFFSET ||
+        matmul_taken(e, a, b, y))
+        return b;
+    qc_tensor like = *b;
+    Qnn_ScaleOffset_t *to = &like.t.v1.quantizeParams.scaleOffsetEncoding, from = *to;
+    double low = -(double)from.offset, high = 65535.0 + (double)from.offset;
+    double reach = (low > high ? low : high) / 0x7f7f; // the largest code that an HTP takes
+    like.t.v1.dataType = QNN_DATATYPE_SFIXED_POINT_16;
+    *to = (Qnn_ScaleOffset_t){(float)((double)from.scale * (reach > 1 ? reach : 1)), 0};
+    if (matmul_taken(e, a, &like, y))
+        return ox_convert(e, b, &like);
+    like.t.v1.dataType = QNN_DATATYPE_UFIXED_POINT_8;
+    *to = (Qnn_ScaleOffset_t){from.scale * 257.0f, (int32_t)lrint((double)from.offset / 257.0)};
+    return matmul_taken(e, a, &like, y) ? ox_convert(e, b, &like) : b;
+}
+
 static qrn_status import_matmul(ox_import *im, const ox_node *n) {
     const ox_val *va = ox_input(im, n, 0), *vb = ox_input(im, n, 1);
     shape wide, out;
@@ -157,7 +187,7 @@ static qrn_status import_matmul(ox_import *im, const ox_node *n) {
     } else {
         qc_tensor *b = plain_filter(&e, real);
         a = as_matrix(&e, a, true);
-        b = as_matrix(&e, b, false);
+        b = second_factor(&e, a, as_matrix(&e, b, false), product);
         ox_into(&e, product);
         ox_matmul(&e, a, b, false, false);
     }
