@@ -24,10 +24,11 @@ static const uint32_t published[] = {
     2001, 2002,                 // custom: unsigned PD
 };
 
-// More on this host: op package group, online prepare, graph validation, memory handles, dynamic
-// dimensions, encodings, verbose errors.
-static const uint32_t here[] = {401, 322, 324, 502, 504, 509,  510,
-                                511, 512, 513, 514, 532, 1001, 1002};
+// More on this host: context properties, binaries in pieces, deferred graphs, updates of weights
+// and encodings, callbacks, retention (tested with contexts and binaries); op package group, online
+// prepare, graph validation, memory handles, dynamic dimensions, encodings, verbose errors.
+static const uint32_t here[] = {215, 216, 217, 218, 219, 220, 221, 222, 401, 322,  324,
+                                502, 504, 509, 510, 511, 512, 513, 514, 532, 1001, 1002};
 
 // Keys of the API: runs without holes.
 static const uint32_t runs[][2] = {
