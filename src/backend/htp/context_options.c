@@ -78,9 +78,9 @@ static qrn_status read_flag(reading *r, const row *w, const QnnHtpContext_Custom
     return QRN_OK;
 }
 
-// In a list of contexts it says that binaries may share weights, which they do by themselves.
+// A binary shares weights or does not, whatever is said when it is loaded.
 static qrn_status read_sharing(reading *r, const row *w, const QnnHtpContext_CustomConfig_t *x) {
-    return r->phase == QRN_CONFIG_GROUP ? QRN_OK : read_flag(r, w, x);
+    return r->phase == QRN_CONFIG_CREATE ? read_flag(r, w, x) : QRN_OK;
 }
 
 static qrn_status read_u64(reading *r, const row *w, const QnnHtpContext_CustomConfig_t *x) {
@@ -149,9 +149,10 @@ static const row rows[] = {
 #define OPTION(name, phases, read, field, arch, offline)                                           \
     {QNN_HTP_CONTEXT_CONFIG_OPTION_##name,     #name, phases, read,                                \
      offsetof(qrn_htp_context_options, field), arch,  offline},
-    // L of WEIGHT_SHARING_ENABLED and C of DSP_MEMORY_PROFILING_ENABLED are what clients do.
+    // Documented are C for WEIGHT_SHARING_ENABLED and USE_EXTENDED_UDMA, and no C for
+    // DSP_MEMORY_PROFILING_ENABLED; clients give one list to all calls.
     // clang-format off
-    OPTION(WEIGHT_SHARING_ENABLED, C | L, read_sharing, weight_sharing, 73, true)
+    OPTION(WEIGHT_SHARING_ENABLED, C | B | M | L, read_sharing, weight_sharing, 73, true)
     OPTION(REGISTER_MULTI_CONTEXTS, B, read_group, weight_sharing, 0, false)
     OPTION(FILE_READ_MEMORY_BUDGET, B | M, read_u64, read_budget_mb, 0, false)
     OPTION(DSP_MEMORY_PROFILING_ENABLED, C | B | M | S, read_flag, dsp_memory_profiling, 0, false)
@@ -161,7 +162,7 @@ static const row rows[] = {
     OPTION(INIT_ACCELERATION, B | M, read_flag, init_acceleration, 0, false)
     OPTION(SKIP_VALIDATION_ON_BINARY_SECTION, B | M, read_flag, skip_section_validation, 0, false)
     OPTION(SHARE_RESOURCES_OPTIMIZATION_TYPE, L, read_share_type, share_type, 0, false)
-    OPTION(USE_EXTENDED_UDMA, C, read_flag, extended_udma, 81, false)
+    OPTION(USE_EXTENDED_UDMA, C | B | M, read_flag, extended_udma, 81, false)
     OPTION(REGISTER_CONCURRENT_RESOURCE_SHARING, B, read_group, weight_sharing, 81, false)
     OPTION(LORA_WEIGHT_SHARING_ENABLED, C, read_flag, lora_weight_sharing, 0, true)
     OPTION(LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED, C, read_flag, lora_ram_preload, 0, true)
