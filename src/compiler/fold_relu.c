@@ -4,6 +4,8 @@
 // with the encoding of the Relu's output, so that it is rounded once. Nodes of the graph are not
 // touched; copies of them, with other tensors, are lowered instead.
 #include "compiler/lowering.h"
+
+#include "base/mem.h"
 #include "ir/element_wise.h"
 
 #include <math.h>
@@ -44,28 +46,28 @@ static bool clamps(const qrn_node *n, double *low, double *high) {
     return strcmp(op, "ReluMinMax") == 0 || what == QRN_EW_NEURON_RELU_MIN_MAX;
 }
 
-// How many operands of the graph and those inside it are the tensor; *last: the last node of the
-// graph itself that reads it.
-static uint32_t count_readers(const qrn_graph *g, const qrn_tensor *t, const qrn_node **last) {
-    uint32_t n = 0;
+static void count_readers(qrn_readers *by_id, const qrn_graph *g, bool outermost) {
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        for (uint32_t k = 0; k < g->nodes[i]->n_in; k++)
-            if (g->nodes[i]->in[k] == t) {
-                *last = g->nodes[i];
-                n++;
-            }
-    const qrn_node *inside;
+        for (uint32_t k = 0; k < g->nodes[i]->n_in; k++) {
+            if (!g->nodes[i]->in[k])
+                continue;
+            qrn_readers *r = &by_id[g->nodes[i]->in[k]->id];
+            r->n++;
+            r->last = outermost ? g->nodes[i] : r->last;
+        }
     for (uint32_t i = 0; i < g->n_subgraphs; i++)
-        n += count_readers(g->subgraphs[i], t, &inside);
-    return n;
+        count_readers(by_id, g->subgraphs[i], false);
+}
+
+bool qrn_lo_count_readers(qrn_lowering *lo) {
+    lo->readers = qrn_calloc(lo->n_by_id * sizeof *lo->readers);
+    if (lo->readers)
+        count_readers(lo->readers, lo->graph, true);
+    return lo->readers != NULL;
 }
 
 static const qrn_node *writer(const qrn_graph *g, const qrn_tensor *t) {
-    for (uint32_t i = 0; t && i < g->n_nodes; i++)
-        for (uint32_t k = 0; k < g->nodes[i]->n_out; k++)
-            if (g->nodes[i]->out[k] == t)
-                return g->nodes[i];
-    return NULL;
+    return t && t->producer && t->producer->graph == g ? t->producer : NULL;
 }
 
 static bool plain_codes(const qrn_tensor *t) {
@@ -77,13 +79,13 @@ static bool plain_codes(const qrn_tensor *t) {
 
 // The Relu into which product `n` is folded, or NULL.
 static const qrn_node *relu_behind(const qrn_lowering *lo, const qrn_node *n) {
-    const qrn_node *relu = NULL;
     double low, high;
     if (lo->depth || !is_product(n))
         return NULL;
     const qrn_tensor *t = n->out[0];
-    if (t->role != QRN_ROLE_NATIVE || !plain_codes(t) || count_readers(lo->graph, t, &relu) != 1 ||
-        !relu || relu->in[0] != t || !clamps(relu, &low, &high) || !plain_codes(relu->out[0]) ||
+    const qrn_node *relu = lo->readers[t->id].last;
+    if (t->role != QRN_ROLE_NATIVE || !plain_codes(t) || lo->readers[t->id].n != 1 || !relu ||
+        relu->in[0] != t || !clamps(relu, &low, &high) || !plain_codes(relu->out[0]) ||
         !qrn_shape_equal(&t->shape, &relu->out[0]->shape))
         return NULL;
     return relu;
@@ -130,10 +132,10 @@ static const qrn_node *with(qrn_lowering *lo, const qrn_node *n, qrn_tensor *t, 
 }
 
 qrn_status qrn_lo_fold_relu(qrn_lowering *lo, const qrn_node **n, bool *done) {
-    const qrn_node *relu = relu_behind(lo, *n), *product = *n;
     *done = false;
     if (!lo->opt->fold_relu)
         return QRN_OK;
+    const qrn_node *relu = relu_behind(lo, *n), *product = *n;
     bool second = !relu;
     if (second) { // is this the Relu of a product before it?
         product = (*n)->n_in > 0 ? writer(lo->graph, (*n)->in[0]) : NULL;
