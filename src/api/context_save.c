@@ -350,8 +350,9 @@ static qrn_status edit_data(const edit *e, const void *data, uint64_t size, void
     qrn_call call = {.profile = qrn_handle_get(QRN_KIND_PROFILE, e->profile)};
     qrn_call_record r = {.kind = QRN_RECORD_UPDATE};
     QRN_TRY(qrn_call_open(&call));
-    qrn_status s = qrn_this_backend.section_update(data, size, (const void *const *)e->tensors,
-                                                   e->n_tensors, e->keep, made, made_size);
+    qrn_status s =
+        qrn_this_backend.section_update(data, size, (const void *const *)e->tensors, e->n_tensors,
+                                        e->keep, made, made_size, &r.update);
     r.backend_ns = qrn_call_now_ns() - call.start_ns;
     if (s == QRN_OK)
         qrn_call_report(&call, &r);

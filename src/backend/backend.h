@@ -72,6 +72,11 @@ typedef enum qrn_record_kind {
     QRN_RECORD_UPDATE  // of a binary section, without a context
 } qrn_record_kind;
 
+// Parts of editing a section.
+typedef struct qrn_update_times {
+    uint64_t read_ns, edit_ns, write_ns, free_ns;
+} qrn_update_times;
+
 typedef struct qrn_call_record {
     qrn_record_kind kind;
     struct qrn_api_context *context; // INIT, FINALIZE, EXECUTE, APPLY
@@ -81,6 +86,7 @@ typedef struct qrn_call_record {
     bool again;                      // FINALIZE: not for the first time
     bool has_heap;                   // DEINIT: noted by context_ending:
     uint64_t heap_bytes;             // in use on the device without the context
+    qrn_update_times update;         // UPDATE
     // EXECUTE.
     uint64_t queue_ns;               // executeAsync: in the queue; before the call's total
     const qrn_node_time *node_times; // detailed profiles, else NULL
@@ -211,9 +217,10 @@ typedef struct qrn_backend {
                                 uint32_t section, const void *buf, uint64_t size);
 
     // Edits a section blob without a context: tensors is a list of n Qnn_Tensor_t pointers; *out is
-    // made with qrn_alloc and becomes the caller's.
+    // made with qrn_alloc and becomes the caller's. Its parts are timed.
     qrn_status (*section_update)(const void *buf, uint64_t size, const void *const *tensors,
-                                 uint64_t n, bool keep_updatable, void **out, uint64_t *out_size);
+                                 uint64_t n, bool keep_updatable, void **out, uint64_t *out_size,
+                                 qrn_update_times *times);
 
     // Properties: `property` is the public QnnX_Property_t.
     qrn_status (*backend_property)(struct qrn_api_backend *b, void *property);

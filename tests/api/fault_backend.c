@@ -174,7 +174,9 @@ static qrn_status section_apply(qrn_api_context *c, qrn_api_graph *g, uint32_t s
 }
 
 static qrn_status section_update(const void *buf, uint64_t size, const void *const *tensors,
-                                 uint64_t n, bool keep_updatable, void **out, uint64_t *out_size) {
+                                 uint64_t n, bool keep_updatable, void **out, uint64_t *out_size,
+                                 qrn_update_times *times) {
+    (void)times;
     (void)buf, (void)size, (void)tensors, (void)n, (void)keep_updatable;
     QRN_TRY(take(FAULT_SECTION_UPDATE));
     *out = qrn_alloc(sizeof blob);

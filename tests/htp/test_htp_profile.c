@@ -525,6 +525,17 @@ static void htp_prf_22_sections_and_updates(void **state) {
     EXPECT(&m.r, 10001);
     check_record(&m.r, "basic");
     HTP_OK(q->contextFreeBinarySectionUpdate(edited, NULL));
+    Qnn_ProfileHandle_t detailed;
+    HTP_OK(q->profileCreate(w.backend, QNN_PROFILE_LEVEL_DETAILED, &detailed));
+    HTP_OK(q->contextGetBinarySectionUpdate(&section, NULL, list, 1, 1, NULL, detailed, NULL,
+                                            &edited));
+    read_record(&w, detailed, &m.r);
+    EXPECT(&m.r, 10001, 10002, 10003, 10006, 10007); // no auxiliary data, nothing to execute
+    check_record(&m.r, "detailed");
+    assert_true(value(&m.r, 10002) + value(&m.r, 10003) + value(&m.r, 10006) + value(&m.r, 10007) <=
+                value(&m.r, 10001));
+    HTP_OK(q->contextFreeBinarySectionUpdate(edited, NULL));
+    HTP_OK(q->profileFree(detailed));
 
     HTP_OK(q->tensorUpdateGraphTensors(n.graph, list, 1));
     HTP_OK(q->graphFinalize(n.graph, p, NULL));

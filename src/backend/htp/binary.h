@@ -18,7 +18,8 @@ qrn_status qrn_htp_section_write(qrn_api_context *c, qrn_api_graph *g, uint32_t 
 qrn_status qrn_htp_section_apply(qrn_api_context *c, qrn_api_graph *g, uint32_t section,
                                  const void *buf, uint64_t size);
 qrn_status qrn_htp_section_update(const void *buf, uint64_t size, const void *const *tensors,
-                                  uint64_t n, bool keep_updatable, void **out, uint64_t *out_size);
+                                  uint64_t n, bool keep_updatable, void **out, uint64_t *out_size,
+                                  qrn_update_times *times);
 
 // load.c: the same.
 qrn_status qrn_htp_binary_load(qrn_api_context *c, const qrn_binary_source *source);

@@ -268,6 +268,10 @@ void qrn_htp_record(qrn_api_profile *p, const qrn_call_record *r) {
         add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_APPLY_BINARY_SECTION_QNN, us(r->total_ns));
         return;
     case QRN_RECORD_UPDATE:
+        add_top(p, QNN_HTP_PROFILE_EVENTTYPE_UPDATE_EXTRACT_INFO, us(r->update.read_ns));
+        add_top(p, QNN_HTP_PROFILE_EVENTTYPE_UPDATE_CHECK_FIX_TENSORS, us(r->update.edit_ns));
+        add_top(p, QNN_HTP_PROFILE_EVENTTYPE_UPDATE_REPACKAGE, us(r->update.write_ns));
+        add_top(p, QNN_HTP_PROFILE_EVENTTYPE_UPDATE_FREE_RESOURCES, us(r->update.free_ns));
         add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_UPDATE_BINARY_SECTION_QNN, us(r->total_ns));
         return;
     }

@@ -239,8 +239,7 @@ static qrn_status edit_tensor(qrn_bin *b, const Qnn_Tensor_t *client) {
     return QRN_OK;
 }
 
-static qrn_status edit(qrn_bin *b, const void *const *tensors, uint64_t n, bool keep, void **out,
-                       uint64_t *out_size) {
+static qrn_status edit(qrn_bin *b, const void *const *tensors, uint64_t n, bool keep) {
     if (b->part == QRN_BIN_WHOLE)
         return QRN_FAIL(QRN_E_ARGUMENT, "a whole context binary, not a section of one");
     for (uint64_t i = 0; i < n; i++)
@@ -248,6 +247,10 @@ static qrn_status edit(qrn_bin *b, const void *const *tensors, uint64_t n, bool 
     for (uint32_t i = 0; !keep && i < b->n_graphs; i++)
         for (uint32_t k = 0; k < b->graphs[i].n_tensors; k++)
             b->graphs[i].tensors[k]->updateable = false;
+    return QRN_OK;
+}
+
+static qrn_status write_again(const qrn_bin *b, void **out, uint64_t *out_size) {
     uint64_t size = 0, written = 0;
     QRN_TRY(qrn_bin_size(b, &size));
     void *made = size <= SIZE_MAX ? qrn_alloc((size_t)size) : NULL;
@@ -263,11 +266,26 @@ static qrn_status edit(qrn_bin *b, const void *const *tensors, uint64_t n, bool 
     return QRN_OK;
 }
 
+// Time since *start, which becomes now.
+static uint64_t lap(uint64_t *start) {
+    uint64_t now = qrn_call_now_ns(), spent = now - *start;
+    *start = now;
+    return spent;
+}
+
 qrn_status qrn_htp_section_update(const void *buf, uint64_t size, const void *const *tensors,
-                                  uint64_t n, bool keep_updatable, void **out, uint64_t *out_size) {
+                                  uint64_t n, bool keep_updatable, void **out, uint64_t *out_size,
+                                  qrn_update_times *times) {
     qrn_bin *b = NULL;
+    uint64_t start = qrn_call_now_ns();
     QRN_TRY(qrn_bin_open(buf, size, true, &b));
-    qrn_status s = edit(b, tensors, n, keep_updatable, out, out_size);
+    times->read_ns = lap(&start);
+    qrn_status s = edit(b, tensors, n, keep_updatable);
+    times->edit_ns = lap(&start);
+    if (s == QRN_OK)
+        s = write_again(b, out, out_size);
+    times->write_ns = lap(&start);
     qrn_bin_close(b);
+    times->free_ns = lap(&start);
     return s;
 }
