@@ -3,8 +3,8 @@
 """Writes docs/status.md: what every API function, op and HTP requirement is; --check only compares.
 
 States: done, modelled, refused (the documented error), not yet. Functions come from the ABI facts,
-ops from the facts of the op table (done on the CPU when src/compiler/lower has a row), HTP
-requirements from docs/data/htp-requirements.tsv: one is there when a test is named after it
+ops from the facts of the op table (done on the CPU when src/compiler/lower has a row, on the HTP
+when its support table takes the op, too), HTP requirements from docs/data/htp-requirements.tsv: one is there when a test is named after it
 (htp_dev_01_...); docs/data/status.tsv says what differs from the defaults.
 """
 import re
@@ -53,33 +53,41 @@ def summary(states):
     return ", ".join(f"{states.count(s)} {s}" for s in order if s in states)
 
 
-def table(title, head, lines, states):
-    text = f"\n## {title}\n\n{len(lines)}: {summary(states)}.\n\n"
+def table(title, head, lines, states, where=""):
+    text = f"\n## {title}\n\n{len(lines)}{where}: {summary(states)}.\n\n"
     text += "| " + " | ".join(head) + " |\n|" + " --- |" * len(head) + "\n"
     return text + "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 def functions():
-    text = ""
-    for which, title in (("core", "Core functions (CPU backend)"), ("system", "System functions")):
-        default = ("done", "") if which == "core" else ("not yet", "")
-        lines = []
-        for row in rows("tests/abi/facts/tables.tsv")[1:]:
-            if row[0].lower() == which:
-                lines.append((row[1], f"`{row[5]}`", *state_of("function", row[5], default)))
-        text += table(title, ("slot", "function", "state", "note"), lines, [l[2] for l in lines])
-    return text
+    lines = []
+    for row in rows("tests/abi/facts/tables.tsv")[1:]:
+        if row[0].lower() == "core":
+            cpu = state_of("function", row[5], ("done", ""))
+            npu = state_of("htp-function", row[5], ("done", ""))
+            note = "; ".join(dict.fromkeys(n for n in (cpu[1], npu[1]) if n))
+            lines.append((row[1], f"`{row[5]}`", cpu[0], npu[0], note))
+    head = ("slot", "function", "CPU", "HTP", "note")
+    text = table("Core functions", head, lines, [l[2] for l in lines], " on the CPU")
+    lines = [(row[1], f"`{row[5]}`", *state_of("function", row[5], ("not yet", "")))
+             for row in rows("tests/abi/facts/tables.tsv")[1:] if row[0].lower() == "system"]
+    head = ("slot", "function", "state", "note")
+    return text + table("System functions", head, lines, [l[2] for l in lines])
 
 
 def ops():
     lowered = set()
     for path in (ROOT / "src" / "compiler" / "lower").glob("*.c"):
         lowered |= set(re.findall(r'(?:\.op = |\b[A-Z_]+\()"(\w+)"', path.read_text()))
+    published = (ROOT / "src" / "backend" / "htp" / "supported.def").read_text()
+    on_htp = set(re.findall(r'ROW\("(\w+)",\s+"\w+",\s+(?:YES|DELTA|UNKNOWN)\b', published))
     lines = []
     for row in rows("tests/ir/ops.tsv"):
         cpu = state_of("op", row[0], ("done" if row[0] in lowered else "not yet", ""))
-        lines.append((row[0], cpu[0], "not yet", "not yet", cpu[1]))
-    return table("Ops", ("op", "CPU", "HTP", "GPU", "note"), lines, [l[1] for l in lines])
+        npu = "refused" if row[0] not in on_htp else cpu[0]
+        lines.append((row[0], cpu[0], npu, "not yet", cpu[1]))
+    head = ("op", "CPU", "HTP", "GPU", "note")
+    return table("Ops", head, lines, [l[1] for l in lines], " on the CPU")
 
 
 def tested_requirements():
