@@ -97,8 +97,8 @@ static qrn_status ask_operands(qrn_htp_site *s, const char *subject) {
     if (sscanf(subject, "%3[a-z][%u", side, &first) != 2)
         return QRN_E_GENERAL;
     s->is_output = strcmp(side, "out") == 0;
-    const char *dots = strchr(subject, ']');
-    bool run = dots && dots > subject + 3 && strncmp(dots - 3, "..", 2) == 0;
+    const char *end_of_index = strchr(subject, ']');
+    bool run = end_of_index && end_of_index > subject + 3 && end_of_index[-2] == '.';
     uint32_t n = s->is_output ? s->call->n_out : s->call->n_in;
     uint32_t end = run || first + 1 > n ? n : first + 1;
     for (s->index = first; s->index < end; s->index++) {
@@ -123,9 +123,11 @@ static qrn_status check_clause(qrn_htp_site s, const char *words, size_t n, bool
     if (c.n_subject) {
         snprintf(name, sizeof name, "%.*s", (int)c.n_subject, c.subject);
         s.param = name;
-    } else if (s.limit->input && s.limit->input <= s.call->n_in) {
+    } else if (s.limit->input) {
         s.index = s.limit->input - 1;
-        s.tensor = s.call->in[s.index];
+        s.tensor = s.index < s.call->n_in ? s.call->in[s.index] : NULL;
+        if (!s.tensor)
+            return QRN_OK;
     }
     return ask(&s);
 }
