@@ -100,8 +100,8 @@ def quantized(model, shape, kind, folder):
     return onnx.load(folder / "qdq.onnx"), data
 
 
-# The HTP multiplies 16-bit codes by 16-bit ones without an offset. Second factors of the transformer
-# are converted first, which moves some results by one step.
+# The HTP multiplies 16-bit codes by 16-bit ones without an offset. Second factors of the
+# transformer are converted first, which moves some results by one step.
 @pytest.mark.parametrize("net, kind, share, loss", [
     (residual, "QUInt8", 0.999, 1.5), (residual, "QUInt16", 0.999, 1.5),
     (transformer, "QUInt8", 0.999, 1.5), (transformer, "QUInt16", 0.95, 12.0)])
