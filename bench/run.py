@@ -1,125 +1,228 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""make bench: our CPU backend against onnxruntime's CPU provider, in one run, as ratios.
+"""make bench: Quern against public peers in one run, as ratios of times.
 
-Both run the same ONNX model with the same number of threads; ours is reached through the public
-onnxruntime-qnn provider, so its time includes what a real client pays. Rounds of the two alternate
-and the fastest round of each counts, so that a busy machine disturbs both alike. A ratio above 1
-means that ours is faster. --write puts the table into docs/performance.md.
+    bench/run.py [--quick] [--models A,B] [--forms fp32,a8w8] [--parts models,kernels] [--write]
+
+Prints the tables, puts everything into build/bench/results.json and a roofline picture of each model
+beside it; --write also writes docs/performance.md. What a part needs and does not find (a model, a
+library) is listed, and the rest is measured.
 """
 import argparse
+import json
+import math
 import os
-import time
+import platform
+import subprocess
+import sys
 from pathlib import Path
 
-import numpy as np
 import onnxruntime as ort
-from onnx import TensorProto, helper, numpy_helper
+
+import report
+import roofline
+import zoo
+from measure import alternate, sqnr
+from sides import OnnxRuntime, Ours, Refused, peer_memory_mb, run_ours
 
 ROOT = Path(__file__).resolve().parent.parent
-NAME = "QNNExecutionProvider"
-ROUNDS, ROUND_SECONDS = 7, 0.15
+PARTS = ["models", "costs", "layers", "growth", "kernels", "peaks", "rooflines"]
+SIZES = [56, 112, 224, 448]
 
 
-class Builder:
-    """A model of one input and one output, grown node by node."""
-
-    def __init__(self, *shape):
-        self.rng, self.nodes, self.init, self.top = np.random.default_rng(0), [], [], "x"
-        self.x = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
-
-    def weight(self, *shape):
-        name = f"w{len(self.init)}"
-        w = self.rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:]) or 1)
-        self.init.append(numpy_helper.from_array(w.astype(np.float32), name))
-        return name
-
-    def add(self, op, *more, **attributes):
-        out = f"t{len(self.nodes)}"
-        self.nodes.append(helper.make_node(op, [self.top, *more], [out], **attributes))
-        self.top = out
-        return self
-
-    def conv(self, cin, cout, k, group=1, stride=1):
-        return self.add("Conv", self.weight(cout, cin // group, k, k), self.weight(cout),
-                        kernel_shape=[k, k], pads=[k // 2] * 4, group=group,
-                        strides=[stride, stride])
-
-    def model(self):
-        y = helper.make_tensor_value_info(self.top, TensorProto.FLOAT, None)
-        graph = helper.make_graph(self.nodes, "g", [self.x], [y], self.init)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)],
-                                 ir_version=8).SerializeToString()
+def arguments():
+    def words(text):
+        return text.split(",")
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("--models", type=words, help="of " + ", ".join(zoo.NETS))
+    p.add_argument("--forms", type=words, default=list(zoo.FORMS), help="of " + ", ".join(zoo.FORMS))
+    p.add_argument("--parts", type=words, default=PARTS, help="of " + ", ".join(PARTS))
+    p.add_argument("--threads", type=lambda t: [int(n) for n in t.split(",")], default=[1, 2])
+    p.add_argument("--turns", type=int, help="of each side (default 7)")
+    p.add_argument("--seconds", type=float, help="of a turn (default 0.4)")
+    p.add_argument("--quick", action="store_true", help="one model, short turns")
+    p.add_argument("--write", action="store_true", help="write docs/performance.md")
+    p.add_argument("--bin", type=Path, default=ROOT / "build" / "bin", help="the programs")
+    p.add_argument("--model-dir", type=Path, default=ROOT / "build" / "bench-models")
+    p.add_argument("--out", type=Path, default=ROOT / "build" / "bench")
+    p.add_argument("--export-python", default=sys.executable, help="a Python that has torch")
+    a = p.parse_args()
+    a.models = a.models or (zoo.QUICK if a.quick else zoo.NETS)
+    a.turns = a.turns or (5 if a.quick else 7)
+    a.seconds = a.seconds or (0.1 if a.quick else 0.4)
+    for given, known in ((a.models, zoo.NETS), (a.forms, zoo.FORMS), (a.parts, PARTS)):
+        for word in set(given) - set(known):
+            p.error(f"'{word}' is not one of {', '.join(known)}")
+    return a
 
 
-def models():
-    yield "conv 3x3, 64 to 64, 56x56", Builder(1, 64, 56, 56).conv(64, 64, 3)
-    yield "conv 1x1, 256 to 256, 28x28", Builder(1, 256, 28, 28).conv(256, 256, 1)
-    yield "depthwise 3x3, 192, 56x56", Builder(1, 192, 56, 56).conv(192, 192, 3, group=192)
-    dense = Builder(32, 1024)
-    yield "dense 32x1024x1024", dense.add("Gemm", dense.weight(1024, 1024), dense.weight(1024),
-                                         transB=1)
-    yield "softmax 512x1000", Builder(512, 1000).add("Softmax", axis=1)
-    yield "sigmoid * x, 1M", Builder(1024, 1024).add("Sigmoid").add("Mul", "x")
-    net = Builder(1, 3, 112, 112).conv(3, 32, 3, stride=2).add("Relu")
-    for cin, cout in ((32, 64), (64, 128), (128, 128)):
-        net.conv(cin, cin, 3, group=cin).add("Relu").conv(cin, cout, 1).add("Relu")
-    yield "small separable net", net.add("GlobalAveragePool").add("Flatten").add("Softmax", axis=1)
+def against(a, model, backend, soc, threads):
+    """{"ours": summary, "peer": summary} of a file; Refused when a side cannot run it."""
+    peer = OnnxRuntime(model, threads)
+    ours = Ours(a.bin / "quern", model, backend, soc, threads)
+    try:
+        return alternate({"ours": ours, "peer": peer}, a.turns, a.seconds)
+    finally:
+        ours.close()
 
 
-def sessions(model, threads, library):
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    peer = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    device = next(d for d in ort.get_ep_devices() if d.ep_name == NAME)
-    options.add_provider_for_devices([device], {"backend_path": library})
-    return peer, ort.InferenceSession(model, options)
+def agreement(a, model, backend, soc):
+    peer = OnnxRuntime(model, 1)
+    match = sqnr(peer.outputs(), run_ours(a.bin / "quern", model, peer.feed, backend, soc))
+    return match if math.isfinite(match) else "equal" if match > 0 else None
 
 
-def seconds(session, feed):
-    n, start = 0, time.perf_counter()
-    while time.perf_counter() - start < ROUND_SECONDS:
-        session.run(None, feed)
-        n += 1
-    return (time.perf_counter() - start) / n
+def each_file(a, results):
+    """(name, form, file, backend, chip) of the files that are there."""
+    for name in a.models:
+        for form in a.forms:
+            _, backend, soc = zoo.FORMS[form]
+            file = zoo.file_of(a.model_dir, name, form)
+            if file.exists():
+                yield name, form, file, backend, soc
 
 
-def measure(builder, threads, library):
-    pair = sessions(builder.model(), threads, library)
-    shape = [d.dim_value for d in builder.x.type.tensor_type.shape.dim]
-    feed = {"x": np.random.default_rng(1).standard_normal(shape).astype(np.float32)}
-    want, got = (s.run(None, feed)[0] for s in pair)
-    assert np.abs(want - got).max() <= 1e-4 * np.abs(want).max(), "results differ"
-    best = [float("inf")] * 2
-    for _ in range(ROUNDS):
-        best = [min(b, seconds(s, feed)) for b, s in zip(best, pair)]
-    return best
+def note(results, text):
+    text = text.replace(str(ROOT) + "/", "")
+    if text not in results["missing"]:
+        results["missing"].append(text)
+        print("not measured:", text, flush=True)
+
+
+def models(a, results):
+    for name, form, file, backend, soc in each_file(a, results):
+        try:
+            match = agreement(a, file, backend, soc)
+            for threads in a.threads:
+                row = {"model": name, "form": form, "threads": threads, "sqnr_db": match,
+                       **against(a, file, backend, soc, threads)}
+                results["models"].append(row)
+                print(f"{name} {form}, {threads} threads: {report.both(row)}", flush=True)
+        except Refused as error:
+            note(results, f"{name} {form}: {error}")
+
+
+def costs(a, results):
+    for name, form, file, backend, soc in each_file(a, results):
+        row = {"model": name, "form": form}
+        try:
+            ours = Ours(a.bin / "quern", file, backend, soc)
+            row.update({k: ours.ready[k] for k in ("import_ms", "finalize_ms")})
+            row["memory_mb"] = ours(3)["peak_rss_mb"]
+            ours.close()
+            row["peer_load_ms"] = OnnxRuntime(file, 1).load_ms
+            row["peer_memory_mb"] = peer_memory_mb(file, 1)
+            if soc:
+                row["binary_load_ms"] = binary_load_ms(a, file, soc)
+            results["costs"].append(row)
+        except Refused as error:
+            note(results, f"{name} {form}: {error}")
+
+
+def binary_load_ms(a, file, soc):
+    """Until a graph of a context binary can be executed: the best of three."""
+    binary = a.out / "model.bin"
+    done = subprocess.run([a.bin / "quern", "compile", file, "--soc", str(soc), "-o", binary],
+                          capture_output=True, text=True)
+    if done.returncode:
+        raise Refused(done.stderr.splitlines()[0])
+    times = []
+    for _ in range(3):
+        ours = Ours(a.bin / "quern", binary, None)
+        times.append(ours.ready["load_ms"])
+        ours.close()
+    binary.unlink()
+    return min(times)
+
+
+def layers(a, results):
+    file = a.out / "layer.onnx"
+    for name, builder in zoo.layers():
+        builder.save(file)
+        for threads in a.threads:
+            results["layers"].append({"model": name, "threads": threads,
+                                      **against(a, file, "cpu", None, threads)})
+    file.unlink()
+
+
+def growth(a, results):
+    file = a.out / "growth.onnx"
+    for size in SIZES[:2] if a.quick else SIZES:
+        zoo.separable(size).save(file)
+        results["growth"].append({"size": size, **against(a, file, "cpu", None, 1)})
+    file.unlink()
+
+
+def kernels(a, results):
+    done = subprocess.run([a.bin / "bench_gemm", "--json"], capture_output=True, text=True)
+    if done.returncode:
+        note(results, f"kernels: bench_gemm: {done.stderr.strip() or done.returncode}")
+        return
+    got = json.loads(done.stdout)
+    results["kernels"] = got["rows"]
+    for text in got["missing"]:
+        note(results, f"kernels: {text}")
+
+
+def peaks(a, results):
+    for threads in a.threads:
+        done = subprocess.run([a.bin / "bench_peak", str(threads)], capture_output=True, text=True)
+        if done.returncode:
+            return note(results, "peaks: bench_peak failed")
+        results["peaks"].append(json.loads(done.stdout))
+
+
+def rooflines(a, results):
+    for name, form, file, backend, soc in each_file(a, results):
+        command = [a.bin / "quern", "bench", file, "--backend", backend, "--per-op", "--json",
+                   "--runs", "3", *(["--soc", str(soc)] if soc else [])]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True,
+                              env={**os.environ, "QUERN_THREADS": "1"})
+        if done.returncode:
+            note(results, f"{name} {form}: {done.stderr.splitlines()[0]}")
+            continue
+        per_op = json.loads(done.stdout)["per_op"]
+        (a.out / f"{name}_{form}.json").write_text(json.dumps(per_op, indent=1))
+        picture = roofline.svg(f"{name} {form}", per_op)
+        if picture:
+            (a.out / f"{name}_{form}.svg").write_text(picture)
+
+
+def machine():
+    names = [line.split(":")[1].strip() for line in open("/proc/cpuinfo")
+             if line.startswith("model name")]
+    return (f"{names[0] if names else platform.machine()}, {len(os.sched_getaffinity(0))} CPUs, "
+            f"onnxruntime {ort.__version__}")
+
+
+def command_of(argv):
+    """The words that make this report again, without the paths of one machine."""
+    hidden = {"--bin", "--model-dir", "--out", "--export-python"}
+    words, skip = [], False
+    for word in argv:
+        if not skip and word not in hidden and word.split("=")[0] not in hidden:
+            words.append(word)
+        skip = word in hidden
+    return " ".join(["bench/run.py", *words])
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--write", action="store_true", help="write docs/performance.md")
-    arguments = parser.parse_args()
-    import onnxruntime_qnn
-    ort.set_default_logger_severity(4)
-    plugin = Path(onnxruntime_qnn.__file__).parent / "libonnxruntime_providers_qnn.so"
-    ort.register_execution_provider_library(NAME, str(plugin))
-    threads = int(os.environ.get("QUERN_THREADS", len(os.sched_getaffinity(0))))
-    library = str(Path(os.environ.get("QUERN_LIB_DIR", "build/lib")).resolve() / "libQnnCpu.so")
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo")
-                if line.startswith("model name")), "unknown CPU")
-    text = (f"`make bench` on {cpu}, {threads} threads, onnxruntime {ort.__version__}. "
-            "Ratio above 1: ours is faster.\n\n"
-            "| model (fp32) | onnxruntime CPU, ms | Quern CPU, ms | ratio |\n"
-            "| --- | --- | --- | --- |\n")
-    for name, builder in models():
-        peer, ours = measure(builder, threads, library)
-        text += f"| {name} | {peer * 1e3:.3f} | {ours * 1e3:.3f} | {peer / ours:.2f} |\n"
-    print(text)
-    if arguments.write:
-        (ROOT / "docs" / "performance.md").write_text("# Performance\n\n" + text)
+    a = arguments()
+    a.out.mkdir(parents=True, exist_ok=True)
+    results = {"command": command_of(sys.argv[1:]), "machine": machine(), "missing": [],
+               **{part: [] for part in PARTS if part != "rooflines"}}
+    if set(a.parts) & {"models", "costs", "rooflines"}:
+        for text in zoo.make(a.model_dir, a.models, a.forms, a.export_python):
+            note(results, text)
+    for part in PARTS:
+        if part in a.parts:
+            print(f"--- {part}", flush=True)
+            globals()[part](a, results)
+    text = report.markdown(results)
+    print("\n" + text)
+    (a.out / "results.json").write_text(json.dumps(results, indent=1, allow_nan=False))
+    if a.write:
+        (ROOT / "docs" / "performance.md").write_text(text)
 
 
 if __name__ == "__main__":

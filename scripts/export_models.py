@@ -4,6 +4,8 @@
 
     pip install torch torchvision onnx onnxscript && scripts/export_models.py DIR [NAME ...]
 
+bert_base, which is large, is made only when it is named.
+
 torchvision's architectures with seeded random weights (nothing is downloaded), and two transformer
 blocks: a BERT-like encoder and a Llama-like decoder with rotary embedding and grouped queries.
 Existing files are kept.
@@ -24,13 +26,14 @@ IMAGE.update(inception_v3=299)
 
 
 class Encoder(torch.nn.Module):
-    """Two BERT-like layers."""
+    """BERT-like layers."""
 
-    def __init__(self, width=256, heads=4):
+    def __init__(self, width=256, heads=4, n_layers=2):
         super().__init__()
         layer = torch.nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, "gelu",
                                                  batch_first=True)
-        self.layers = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.layers = torch.nn.TransformerEncoder(layer, n_layers,
+                                                  enable_nested_tensor=False)
         self.embed = torch.nn.Embedding(1000, width)
 
     def forward(self, ids):
@@ -82,6 +85,8 @@ def build(name):
     torch.manual_seed(0)
     if name == "bert":
         return Encoder(), torch.randint(0, 1000, (1, 32))
+    if name == "bert_base":  # the encoder's size, with a small vocabulary
+        return Encoder(768, 12, 12), torch.randint(0, 1000, (1, 128))
     if name == "llama":
         return Decoder(), torch.randn(1, 32, 256)
     if name == "deeplabv3_resnet50":
@@ -89,6 +94,21 @@ def build(name):
         return First(net), torch.randn(1, 3, 224, 224)
     extra = {"aux_logits": False, "init_weights": False} if name == "inception_v3" else {}
     return getattr(models, name)(weights=None, **extra), torch.randn(1, 3, IMAGE[name], IMAGE[name])
+
+
+def settle(net, x):
+    """Batch norms with the statistics of random inputs: values keep their size from layer to layer,
+    as in a trained network. Without it they vanish, and half precision has nothing to compute."""
+    norms = [m for m in net.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+    if not norms:
+        return
+    for m in net.modules():
+        if isinstance(m, torch.nn.BatchNorm2d):
+            m.momentum = None
+        elif isinstance(m, torch.nn.Dropout) or type(m).__name__ == "StochasticDepth":
+            m.p = 0.0
+    net.train()
+    net(torch.randn(4, *x.shape[1:]))
 
 
 class First(torch.nn.Module):
@@ -112,6 +132,7 @@ def main():
             for weight in net.parameters():  # some heads start as zeros, which would hide mistakes
                 if not weight.any():
                     weight.normal_(0, 0.02)
+            settle(net, x)
             torch.onnx.export(net.eval(), (x,), str(path), opset_version=18, external_data=False,
                               input_names=["x"], output_names=["y"], dynamo=True)
         print(name, path.stat().st_size)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""The tables of the benchmarks, from the results as bench/run.py collects them."""
+import textwrap
+
+from measure import geometric_mean, ratio
+
+HEAD = """# Performance
+
+<!-- Written by the command below. -->
+
+    {command}
+
+{machine}. Times are the fastest run of all turns, in milliseconds; Quern and its peer took turns on the
+same machine in the same run. A ratio is the time of Quern by the time of the peer: below 1, Quern is
+faster. The number behind it comes from medians instead, and tells how quiet the machine was.
+"""
+
+
+def number(value, digits=2):
+    if isinstance(value, str):
+        return value
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def table(heads, rows):
+    """Markdown; an empty string when there are no rows."""
+    if not rows:
+        return ""
+    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows]) + "\n"
+
+
+def ratios(row):
+    """Ratio of the fastest runs and of the medians."""
+    if "ours" not in row or "peer" not in row:
+        return None, None
+    return tuple(ratio(row["ours"][key], row["peer"][key]) for key in ("min_ms", "median_ms"))
+
+
+def both(row):
+    best, middle = ratios(row)
+    return "-" if best is None else f"{best:.2f} ({middle:.2f})"
+
+
+def time_of(row, side):
+    return number(row[side]["min_ms"], 3) if side in row else "-"
+
+
+def model_table(rows):
+    return table(["model", "form", "threads", "Quern", "onnxruntime", "ratio", "SQNR, dB"],
+                 [[r["model"], r["form"], r["threads"], time_of(r, "ours"), time_of(r, "peer"),
+                   both(r), number(r.get("sqnr_db"), 1)] for r in rows])
+
+
+def mean_table(rows):
+    """Geometric means of the ratios, by form and threads."""
+    groups = {}
+    for r in rows:
+        groups.setdefault((r["form"], r["threads"]), []).append(ratios(r)[0])
+    return table(["form", "threads", "models", "mean ratio"],
+                 [[form, threads, sum(v is not None for v in values),
+                   number(geometric_mean(values))] for (form, threads), values in groups.items()])
+
+
+def scaling(rows):
+    """{(model, form, side): time on one thread by time on two}"""
+    got = {}
+    by_key = {(r["model"], r["form"], r["threads"]): r for r in rows}
+    for (model, form, threads), two in by_key.items():
+        one = by_key.get((model, form, 1))
+        for side in ("ours", "peer"):
+            if threads == 2 and one and side in one and side in two:
+                got[model, form, side] = one[side]["min_ms"] / two[side]["min_ms"]
+    return got
+
+
+def scaling_table(rows):
+    got = scaling(rows)
+    keys = dict.fromkeys((model, form) for model, form, _ in got)
+    return table(["model", "form", "Quern", "onnxruntime"],
+                 [[*key, *(number(got.get((*key, side))) for side in ("ours", "peer"))]
+                  for key in keys])
+
+
+def cost_table(rows):
+    return table(["model", "form", "import", "finalize", "load of the binary", "onnxruntime's load",
+                  "memory, MiB", "onnxruntime's memory"],
+                 [[r["model"], r["form"], *(number(r.get(k), 0) for k in (
+                     "import_ms", "finalize_ms", "binary_load_ms", "peer_load_ms", "memory_mb",
+                     "peer_memory_mb"))] for r in rows])
+
+
+def layer_table(rows):
+    return table(["layer (fp32)", "threads", "Quern", "onnxruntime", "ratio"],
+                 [[r["model"], r["threads"], time_of(r, "ours"), time_of(r, "peer"), both(r)]
+                  for r in rows])
+
+
+def growth_table(rows):
+    return table(["side of the picture", "Quern", "onnxruntime", "ratio"],
+                 [[r["size"], time_of(r, "ours"), time_of(r, "peer"), both(r)] for r in rows])
+
+
+def kernel_table(rows):
+    return table(["shape", "kernel", "ms", "GOPS", "peer", "its ms", "ratio"],
+                 [[r["what"], r["kernel"], number(r["ms"], 3), number(r["gops"], 1),
+                   r.get("peer", "-"), number(r.get("peer_ms"), 3),
+                   number(ratio(r["ms"], r.get("peer_ms")))] for r in rows])
+
+
+def peak_table(peaks):
+    return table(["threads", "f32, GOPS", "int8, GOPS", "int16, GOPS", "L2, GB/s", "DRAM, GB/s"],
+                 [[p["threads"], *(number(p[k], 0) for k in ("f32_gops", "i8_gops", "i16_gops",
+                                                             "l2_gbs")),
+                   number(p["dram_gbs"], 1)] for p in peaks])
+
+
+SECTIONS = [
+    ("Models", "fp32 on `libQnnCpu.so`; fp16 (the fp32 model) and codes on `libQnnHtp.so`, which "
+     "keeps the rounding of the chip. onnxruntime runs the same file, so fp16 is held against its "
+     "fp32. SQNR compares the outputs with onnxruntime's on one random input.", "models",
+     model_table),
+    ("Means", "Geometric means of the ratios.", "models", mean_table),
+    ("Two threads", "How many times faster two threads are than one.", "models", scaling_table),
+    ("Making and loading", "Milliseconds on one thread, and the most memory a process had; of "
+     "onnxruntime, what it added to a Python process.", "costs", cost_table),
+    ("Layers", "", "layers", layer_table),
+    ("Growth", "A small network of separable convolutions over larger and larger pictures.",
+     "growth", growth_table),
+    ("Kernels", "Single products and convolutions on one thread: every kernel that this CPU can "
+     "run, and oneDNN and OpenBLAS where they are installed.", "kernels", kernel_table),
+    ("The machine", "Measured, not from a data sheet.", "peaks", peak_table),
+]
+
+
+def markdown(results):
+    out = HEAD.format(command=results["command"], machine=results["machine"])
+    for title, words, key, make in SECTIONS:
+        body = make(results.get(key, []))
+        if body:
+            out += f"\n## {title}\n\n" + (textwrap.fill(words, 100) + "\n\n" if words else "") + body
+    notes = results.get("missing", [])
+    if notes:
+        out += "\n## Not measured\n\n" + "".join(f"- {note}\n" for note in notes)
+    return out
