@@ -55,9 +55,10 @@ test-aarch64: ## cross build and the C tests under qemu-user
 	cmake --build --preset aarch64
 	ctest --preset aarch64
 
-bench: release ## the benchmarks, as ratios against public peers
-	scripts/setup.sh test
-	QUERN_LIB_DIR=build/lib $(PYTHON) bench/run.py
+bench: ## the benchmarks, as ratios against public peers; BENCH="--quick" for a short run
+	scripts/setup.sh bench
+	$(MAKE) release
+	$(PYTHON) bench/run.py --write $(BENCH)
 
 install: release ## install headers, libraries and package files under PREFIX
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"

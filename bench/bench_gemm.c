@@ -1,24 +1,45 @@
 // SPDX-License-Identifier: MIT
 //
 // Speed of every convolution and product row that this machine can run, on the layers of common
-// networks, one thread: GFLOP/s (two per product; GOP/s for codes) and, for single precision, the
-// share of the arithmetic peak that a loop of independent fused multiply-adds reaches in the same
-// run.
-//   bench_gemm [word ...]    only rows whose name contains one of the words
+// networks, one thread: GOP/s (two for each product) and the share of the arithmetic peak that was
+// measured in the same run. Other people's libraries, where they are installed, take turns with
+// each row on the same shape.
+//   bench_gemm [--json] [word ...]    only rows whose name contains one of the words
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "kernels/gemm/dense.h"
 #include "kernels/gemm/dense8.h"
 #include "kernels/gemm/matmul.h"
+#include "peers.h"
+#include "tools/quern/bench_peak.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#define SECONDS 0.2 // for each row and its peers
+#define MAX_PEERS 2
+
+static const qb_library *const libraries[MAX_PEERS] = {&qb_onednn, &qb_openblas};
+
+// What the whole run shares.
+static struct {
+    bool json;
+    char **words; // of the command line
+    int n_words;
+    qt_peaks peaks;
+    unsigned n_rows; // reported so far
+} run;
+
+// What a group of rows is measured on.
+typedef struct subject {
+    const char *what;
+    double products;
+    qt_peak_kind peak;
+    qb_peer peers[MAX_PEERS];
+    unsigned n_peers;
+} subject;
 
 static double now(void) {
     struct timespec t;
@@ -26,61 +47,23 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-#define CHAINS 12 // enough to hide the latency of an FMA on two units
-
-#if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) static float peak_loop(size_t n) {
-    __m256 acc[CHAINS], a = _mm256_set1_ps(0.5f), b = _mm256_set1_ps(1.0f);
-    for (int i = 0; i < CHAINS; i++)
-        acc[i] = _mm256_set1_ps((float)i);
-    for (size_t k = 0; k < n; k++)
-#pragma GCC unroll 12
-        for (int i = 0; i < CHAINS; i++)
-            acc[i] = _mm256_fmadd_ps(acc[i], a, b);
-    float sum = 0;
-    for (int i = 0; i < CHAINS; i++)
-        sum += acc[i][0];
-    return sum;
-}
-__attribute__((target("avx512f"))) static float peak_loop_512(size_t n) {
-    __m512 acc[CHAINS], a = _mm512_set1_ps(0.5f), b = _mm512_set1_ps(1.0f);
-    for (int i = 0; i < CHAINS; i++)
-        acc[i] = _mm512_set1_ps((float)i);
-    for (size_t k = 0; k < n; k++)
-#pragma GCC unroll 12
-        for (int i = 0; i < CHAINS; i++)
-            acc[i] = _mm512_fmadd_ps(acc[i], a, b);
-    float sum = 0;
-    for (int i = 0; i < CHAINS; i++)
-        sum += acc[i][0];
-    return sum;
+static void add_conv_peers(subject *s, const qb_conv *c) {
+    for (int i = 0; i < MAX_PEERS; i++)
+        if (libraries[i]->conv && libraries[i]->conv(c, &s->peers[s->n_peers]))
+            s->n_peers++;
 }
 
-// Best of a few runs of each width the CPU has, in GFLOP/s; 0 when unknown.
-static double peak(void) {
-    volatile float sink;
-    double best = 0;
-    for (int i = 0; i < 10; i++) {
-        size_t n = 1000000;
-        double t = now();
-        if (qrn_cpu_isa() & QRN_ISA_AVX2) {
-            sink = peak_loop(n);
-            double rate = 2e-9 * 8 * CHAINS * (double)n / (now() - t);
-            best = rate > best ? rate : best;
-        }
-        t = now();
-        if (qrn_cpu_isa() & QRN_ISA_AVX512) {
-            sink = peak_loop_512(n);
-            double rate = 2e-9 * 16 * CHAINS * (double)n / (now() - t);
-            best = rate > best ? rate : best;
-        }
-    }
-    (void)sink;
-    return best;
+static void add_product_peers(subject *s, const qb_product *p) {
+    for (int i = 0; i < MAX_PEERS; i++)
+        if (libraries[i]->product && libraries[i]->product(p, &s->peers[s->n_peers]))
+            s->n_peers++;
 }
-#else
-static double peak(void) { return 0; }
-#endif
+
+static void free_peers(subject *s) {
+    for (unsigned i = 0; i < s->n_peers; i++)
+        s->peers[i].free(s->peers[i].state);
+    s->n_peers = 0;
+}
 
 typedef struct layer {
     const char *name;
@@ -114,42 +97,66 @@ static qrn_view make(uint32_t rank, const uint32_t *dims, qrn_dtype dtype, const
     return v;
 }
 
-static int wanted(const char *row, int argc, char **argv) {
-    for (int i = 1; i < argc; i++)
-        if (strstr(row, argv[i]))
-            return 1;
-    return argc < 2;
+static bool wanted(const char *row) {
+    for (int i = 0; i < run.n_words; i++)
+        if (strstr(row, run.words[i]))
+            return true;
+    return run.n_words == 0;
 }
 
-// Times every row of the family in a domain on one call.
-static void time_rows(const qrn_family *f, qrn_domain domain, qrn_kcall *k, const char *what,
-                      double products, double top, int argc, char **argv) {
+// One line for each peer, or one without; seconds[0] is ours.
+static void report(const subject *s, const char *kernel, const double *seconds) {
+    double gops = 2e-9 * s->products / seconds[0], top = run.peaks.gops[s->peak];
+    for (unsigned i = 0; i < s->n_peers || i == 0; i++) {
+        const char *peer = i < s->n_peers ? s->peers[i].name : NULL;
+        if (run.json) {
+            printf("%s{\"what\": \"%s\", \"form\": \"%s\", \"kernel\": \"%s\", \"ms\": %.6f, "
+                   "\"gops\": %.3f, \"of_peak\": %.4f",
+                   run.n_rows++ ? ",\n" : "", s->what, qt_peak_names[s->peak], kernel,
+                   1e3 * seconds[0], gops, top > 0 ? gops / top : 0);
+            if (peer)
+                printf(", \"peer\": \"%s\", \"peer_ms\": %.6f", peer, 1e3 * seconds[i + 1]);
+            printf("}");
+            continue;
+        }
+        printf("%-24s %-22s %9.3f ms %8.1f G/s", kernel, s->what, 1e3 * seconds[0], gops);
+        if (top > 0)
+            printf(" %5.1f %% of peak", 100 * gops / top);
+        if (peer)
+            printf("   %-8s %9.3f ms  ratio %.2f", peer, 1e3 * seconds[i + 1],
+                   seconds[0] / seconds[i + 1]);
+        printf("\n");
+    }
+}
+
+// Times every row of the family in a domain on one call, in turns with the peers.
+static void time_rows(const qrn_family *f, qrn_domain domain, qrn_kcall *k, const subject *s) {
     for (uint32_t i = 0; i < f->n_rows; i++) {
         const qrn_kernel *row = &f->rows[i];
-        if (qrn_kernel_refusal(row, domain, k, qrn_cpu_isa()) || !wanted(row->name, argc, argv))
+        if (qrn_kernel_refusal(row, domain, k, qrn_cpu_isa()) || !wanted(row->name))
             continue;
         size_t bytes = row->scratch ? row->scratch(k) : 0;
         k->scratch = bytes ? qrn_alloc(bytes) : NULL;
-        double best = 1e9, begin = now();
-        for (int n = 0; n < 3 || (now() - begin < 0.2 && n < 1000); n++) {
-            double t = now();
-            row->fn(k);
-            t = now() - t;
-            best = t < best ? t : best;
-        }
-        double rate = 2e-9 * products / best;
-        printf("%-24s %-22s %9.3f ms %8.1f G/s", row->name, what, 1e3 * best, rate);
-        if (top > 0)
-            printf(" %5.1f %% of peak", 100 * rate / top);
-        printf("\n");
+        double best[1 + MAX_PEERS] = {1e9, 1e9, 1e9}, begin = now();
+        for (int n = 0; n < 3 || (now() - begin < SECONDS && n < 1000); n++)
+            for (unsigned p = 0; p <= s->n_peers; p++) {
+                double t = now();
+                if (p)
+                    s->peers[p - 1].run(s->peers[p - 1].state);
+                else
+                    row->fn(k);
+                t = now() - t;
+                best[p] = t < best[p] ? t : best[p];
+            }
+        report(s, row->name, best);
         qrn_free(k->scratch);
         k->scratch = NULL;
     }
 }
 
 // The same layer with packed weights.
-static void time_dense8(const qrn_dense_args *d, const char *what, qrn_view *x, const qrn_view *w,
-                        qrn_view *y, double products, int argc, char **argv) {
+static void time_dense8(const qrn_dense_args *d, qrn_view *x, const qrn_view *w, qrn_view *y,
+                        const subject *s) {
     uint32_t dims[4], channels = d->group * d->cols;
     qrn_dense8_args args = {.dense = *d, .w_offset = 0};
     if (!qrn_dense8_packed_shape(d, dims))
@@ -163,13 +170,13 @@ static void time_dense8(const qrn_dense_args *d, const char *what, qrn_view *x, 
         ((float *)scales.data)[c] = w->quant->scale;
     qrn_view *in[] = {x, &packed, &sums, &scales};
     qrn_kcall k = {.args = &args, .in = in, .out = &y, .n_in = 4, .n_out = 1, .n_tasks = 1};
-    time_rows(&qrn_family_dense8, QRN_DOMAIN_RAW, &k, what, products, 0, argc, argv);
+    time_rows(&qrn_family_dense8, QRN_DOMAIN_RAW, &k, s);
     qrn_free(packed.data);
     qrn_free(sums.data);
     qrn_free(scales.data);
 }
 
-static void time_layer(const layer *l, double top, int argc, char **argv) {
+static void time_layer(const layer *l) {
     uint32_t out = (l->size + 2 * (l->kernel / 2) - l->kernel) / l->stride + 1;
     uint32_t cin = l->cin / l->group, packed_dims[3];
     qrn_conv_args conv = {.n_spatial = 2,
@@ -193,29 +200,40 @@ static void time_layer(const layer *l, double top, int argc, char **argv) {
     qrn_view xq = make(4, x_dims, QRN_DTYPE_UQ8, &q), yq = make(4, y_dims, QRN_DTYPE_UQ8, &q);
     qrn_view wq = make(4, w_dims, QRN_DTYPE_UQ8, &q);
     double products = (double)out * out * l->cout * dense.depth;
+    subject floats = {.what = l->name, .products = products, .peak = QT_PEAK_F32};
+    subject codes = {.what = l->name, .products = products, .peak = QT_PEAK_I8};
+    qb_conv peer = {l->size, l->cin, l->kernel, l->stride, l->group, l->cout, out, false};
+    add_conv_peers(&floats, &peer);
+    peer.codes = true;
+    add_conv_peers(&codes, &peer);
     qrn_view *in[] = {&x, &packed}, *outs[] = {&y};
     qrn_kcall k = {.args = &dense, .in = in, .out = outs, .n_in = 2, .n_out = 1, .n_tasks = 1};
     if (cin > 1 || l->group == 1)
-        time_rows(&qrn_family_dense, QRN_DOMAIN_F32, &k, l->name, products, top, argc, argv);
+        time_rows(&qrn_family_dense, QRN_DOMAIN_F32, &k, &floats);
     k.args = &conv;
     in[1] = &w;
     if (cin == 1)
-        time_rows(&qrn_family_conv, QRN_DOMAIN_F32, &k, l->name, products, top, argc, argv);
+        time_rows(&qrn_family_conv, QRN_DOMAIN_F32, &k, &floats);
     in[0] = &xq;
     in[1] = &wq;
     outs[0] = &yq;
-    time_rows(&qrn_family_conv, QRN_DOMAIN_RAW, &k, l->name, products, 0, argc, argv);
+    time_rows(&qrn_family_conv, QRN_DOMAIN_RAW, &k, &codes);
     if (cin > 1 || l->group == 1)
-        time_dense8(&dense, l->name, &xq, &wq, &yq, products, argc, argv);
+        time_dense8(&dense, &xq, &wq, &yq, &codes);
+    free_peers(&floats);
+    free_peers(&codes);
     qrn_view *all[] = {&x, &y, &w, &packed, &xq, &yq, &wq};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         qrn_free(all[i]->data);
 }
 
 static void time_matmul(uint32_t batch, uint32_t rows, uint32_t depth, uint32_t cols,
-                        bool transposed, double top, int argc, char **argv) {
+                        bool transposed) {
     char what[64];
     snprintf(what, sizeof what, "%ux%ux%ux%u%s", batch, rows, depth, cols, transposed ? " bT" : "");
+    subject s = {
+        .what = what, .products = (double)batch * rows * depth * cols, .peak = QT_PEAK_F32};
+    add_product_peers(&s, &(qb_product){batch, rows, depth, cols, transposed});
     qrn_matmul_args args = {.transpose_b = transposed};
     qrn_view a = make(3, (uint32_t[]){batch, rows, depth}, QRN_DTYPE_F32, NULL);
     uint32_t b_dims[] = {batch, transposed ? cols : depth, transposed ? depth : cols};
@@ -223,22 +241,47 @@ static void time_matmul(uint32_t batch, uint32_t rows, uint32_t depth, uint32_t 
     qrn_view c = make(3, (uint32_t[]){batch, rows, cols}, QRN_DTYPE_F32, NULL);
     qrn_view *in[] = {&a, &b}, *outs[] = {&c};
     qrn_kcall k = {.args = &args, .in = in, .out = outs, .n_in = 2, .n_out = 1, .n_tasks = 1};
-    time_rows(&qrn_family_matmul, QRN_DOMAIN_F32, &k, what, (double)batch * rows * depth * cols,
-              top, argc, argv);
+    time_rows(&qrn_family_matmul, QRN_DOMAIN_F32, &k, &s);
+    free_peers(&s);
     qrn_free(a.data);
     qrn_free(b.data);
     qrn_free(c.data);
 }
 
+static void print_missing(void) {
+    const char *comma = "";
+    for (int i = 0; i < MAX_PEERS; i++) {
+        if (!libraries[i]->missing)
+            continue;
+        if (run.json)
+            printf("%s\"%s: %s\"", comma, libraries[i]->name, libraries[i]->missing);
+        else
+            printf("%s: %s\n", libraries[i]->name, libraries[i]->missing);
+        comma = ", ";
+    }
+}
+
 int main(int argc, char **argv) {
-    double top = peak();
+    run.json = argc > 1 && strcmp(argv[1], "--json") == 0;
+    run.words = argv + 1 + run.json;
+    run.n_words = argc - 1 - run.json;
+    qt_peaks_measure(1, &run.peaks);
     char isa[128];
-    printf("CPU: %s; single-precision peak of one core: %.1f GFLOP/s\n",
-           qrn_cpu_isa_text(qrn_cpu_isa(), isa, sizeof isa), top);
+    if (run.json)
+        printf("{\"rows\": [");
+    else
+        printf("CPU: %s; peaks of one core: f32 %.1f, int8 %.1f GOP/s\n",
+               qrn_cpu_isa_text(qrn_cpu_isa(), isa, sizeof isa), run.peaks.gops[QT_PEAK_F32],
+               run.peaks.gops[QT_PEAK_I8]);
     for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++)
-        time_layer(&layers[i], top, argc, argv);
-    time_matmul(12, 128, 64, 128, true, top, argc, argv);
-    time_matmul(12, 128, 128, 64, false, top, argc, argv);
-    time_matmul(1, 1024, 1024, 1024, false, top, argc, argv);
+        time_layer(&layers[i]);
+    time_matmul(12, 128, 64, 128, true);
+    time_matmul(12, 128, 128, 64, false);
+    time_matmul(1, 1024, 1024, 1024, false);
+    if (run.json)
+        printf("],\n\"missing\": [");
+    print_missing();
+    if (run.json)
+        printf("]}\n");
     return 0;
 }

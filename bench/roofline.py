@@ -2,9 +2,9 @@
 """A roofline picture (SVG): where each node of a model stands against the limits of the machine.
 
 Across: operations for each byte that the node touches; up: operations a second; both logarithmic.
-The roofs are the measured peaks, the slopes the measured speeds of DRAM and of the second-level cache.
-The area of a dot is the node's share of the time. Nodes without products are not drawn; how much time
-they take stands in the title.
+The roofs are the measured peaks, the slopes the measured speeds of DRAM and of the second-level
+cache. The area of a dot is the node's share of the time. Nodes without products are not drawn; how
+much time they take stands in the title.
 """
 import math
 from html import escape

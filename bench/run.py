@@ -4,9 +4,9 @@
 
     bench/run.py [--quick] [--models A,B] [--forms fp32,a8w8] [--parts models,kernels] [--write]
 
-Prints the tables, puts everything into build/bench/results.json and a roofline picture of each model
-beside it; --write also writes docs/performance.md. What a part needs and does not find (a model, a
-library) is listed, and the rest is measured.
+Prints the tables, puts everything into build/bench/results.json and a roofline picture of each
+model beside it; --write also writes docs/performance.md. What a part needs and does not find (a
+model, a library) is listed, and the rest is measured.
 """
 import argparse
 import json
@@ -35,7 +35,8 @@ def arguments():
         return text.split(",")
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--models", type=words, help="of " + ", ".join(zoo.NETS))
-    p.add_argument("--forms", type=words, default=list(zoo.FORMS), help="of " + ", ".join(zoo.FORMS))
+    p.add_argument("--forms", type=words, default=list(zoo.FORMS),
+                   help="of " + ", ".join(zoo.FORMS))
     p.add_argument("--parts", type=words, default=PARTS, help="of " + ", ".join(PARTS))
     p.add_argument("--threads", type=lambda t: [int(n) for n in t.split(",")], default=[1, 2])
     p.add_argument("--turns", type=int, help="of each side (default 7)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The programs that are measured: Quern through `quern bench --serve`, and onnxruntime's CPU provider.
+"""The programs that are measured: Quern through `quern bench --serve`, and onnxruntime on the CPU.
 
 A side is a callable: side(n) makes n runs and returns the times of that turn.
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The models of the benchmarks, made once and kept in build/bench-models.
 
-NAME.onnx (fp32) is exported by scripts/export_models.py, which needs torch and torchvision; NAME_a8w8
-and NAME_a16w8 are made from it by onnxruntime's helpers for QNN. Weights are random: times rarely
-depend on them. What cannot be made is reported as missing, and the rest is measured.
+NAME.onnx (fp32) is exported by scripts/export_models.py, which needs torch and torchvision;
+NAME_a8w8 and NAME_a16w8 are made from it by onnxruntime's helpers for QNN. Weights are random:
+times rarely depend on them. What cannot be made is reported as missing, and the rest is measured.
 """
 import importlib.util
 import logging

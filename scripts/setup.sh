@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# setup.sh build|test|clients|aarch64: makes sure that what a build (or the tests) needs is there.
+# setup.sh build|test|clients|aarch64|bench: makes sure that what a build (or the tests) needs is
+# there.
 # Debian packages are installed when run as root and only when something is missing; otherwise the
 # line to run is printed. The tests' Python packages go to build/venv, made anew only when the
 # requirements change. QUERN_NO_CLIENTS=1 leaves the client packages out. For cross tests, cmocka
-# for arm64 is unpacked under build/, so the system keeps its one architecture.
+# for arm64 is unpacked under build/, so the system keeps its one architecture. The peers of the
+# benchmarks are optional: without them the rest is measured.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-build}
@@ -72,6 +74,16 @@ if [ ${#missing[@]} -gt 0 ]; then
     fi
 fi
 [ "$what" = build ] && exit 0
+if [ "$what" = bench ]; then
+    missing=()
+    need libdnnl-dev has_header oneapi/dnnl/dnnl.h
+    need libopenblas-dev has_header cblas.h
+    if [ ${#missing[@]} -gt 0 ] && ! { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null &&
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+            "${missing[@]}"; }; then
+        echo "setup: peers that will not be measured: ${missing[*]}" >&2
+    fi
+fi
 if [ "$what" = aarch64 ] && ! ls build/aarch64-root/usr/lib/*/libcmocka.so >/dev/null 2>&1; then
     fetch_arm64 build/aarch64-root libcmocka0 libcmocka-dev
 fi

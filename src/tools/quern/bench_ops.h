@@ -9,6 +9,8 @@
 #include "tools/quern/bench_peak.h"
 #include "tools/quern/session.h"
 
+#include <jansson.h>
+
 // One step of a node, in the words of the library.
 typedef struct qt_op_step {
     const char *family, *kernel;

@@ -44,6 +44,25 @@ static double sort_rows(qt_ops *ops) {
     return total;
 }
 
+static json_t *json_peaks(const qt_peaks *p) {
+    json_t *o = json_pack("{s:I,s:o,s:o}", "threads", (json_int_t)p->threads, "l2_gbs",
+                          qt_json_number(p->l2_gbs), "dram_gbs", qt_json_number(p->dram_gbs));
+    for (int i = 0; o && i < QT_N_PEAKS; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%s_gops", qt_peak_names[i]);
+        json_object_set_new(o, key, qt_json_number(p->gops[i]));
+    }
+    return o;
+}
+
+static void print_peaks(const qt_peaks *p) {
+    printf("peaks of %u thread%s:", p->threads, p->threads == 1 ? "" : "s");
+    for (int i = 0; i < QT_N_PEAKS; i++)
+        if (p->how[i])
+            printf("  %s %.0f GOPS (%s)", qt_peak_names[i], p->gops[i], p->how[i]);
+    printf("  L2 %.0f GB/s  DRAM %.1f GB/s\n", p->l2_gbs, p->dram_gbs);
+}
+
 static json_t *json_steps(const qt_op_step *s) {
     json_t *list = json_array();
     for (; s; s = s->next)
@@ -84,7 +103,7 @@ json_t *qt_json_ops(qt_ops *ops, const qt_peaks *p, size_t max_rows) {
     json_t *rows = json_array();
     for (size_t i = 0; i < ops->n && (!max_rows || i < max_rows); i++)
         json_array_append_new(rows, json_row(&ops->rows[i], p, total));
-    return json_pack("{s:o,s:o}", "peaks", qt_json_peaks(p), "rows", rows);
+    return json_pack("{s:o,s:o}", "peaks", json_peaks(p), "rows", rows);
 }
 
 // A number or a dash, right-aligned.
@@ -98,7 +117,7 @@ static void print_cell(int width, int digits, double v, const char *unit) {
 void qt_print_ops(qt_ops *ops, const qt_peaks *p, size_t max_rows) {
     double total = sort_rows(ops);
     printf("\n");
-    qt_print_peaks(p);
+    print_peaks(p);
     printf("%s%-52s %9s %7s %8s %7s %9s %7s %7s%s\n", qt_style_on(QT_BOLD), "node (op)", "us",
            "share", "GOPS", "peak", "MB", "GB/s", "DRAM", qt_style_off());
     for (size_t i = 0; i < ops->n && (!max_rows || i < max_rows); i++) {

@@ -8,14 +8,15 @@
 #include "tools/quern/bench_peak.h"
 
 #include "base/cpu.h"
-#include "tools/quern/report.h"
-#include "tools/quern/session.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -185,6 +186,12 @@ typedef struct worker {
     double done_ms; // when it had finished
 } worker;
 
+static double now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
 static void *work_thread(void *arg) {
     worker *me = arg;
     const work *w = me->w;
@@ -198,7 +205,7 @@ static void *work_thread(void *arg) {
             me->sink += read_all(me->buffer, w->buffer_bytes);
         me->amount = (double)MEMORY_BYTES;
     }
-    me->done_ms = qt_now_ms();
+    me->done_ms = now_ms();
     return NULL;
 }
 
@@ -209,7 +216,7 @@ static double one_round(work *w, worker *all, unsigned threads) {
     atomic_store(&w->go, false);
     while (n < threads && pthread_create(&all[n].thread, NULL, work_thread, &all[n]) == 0)
         n++;
-    double start = qt_now_ms();
+    double start = now_ms();
     atomic_store(&w->go, true);
     work_thread(&all[0]);
     for (unsigned i = 0; i < n; i++) {
@@ -258,23 +265,4 @@ void qt_peaks_measure(unsigned threads, qt_peaks *out) {
     }
     out->l2_gbs = measure(NULL, L2_BYTES, threads);
     out->dram_gbs = measure(NULL, DRAM_BYTES, threads);
-}
-
-json_t *qt_json_peaks(const qt_peaks *p) {
-    json_t *o = json_pack("{s:I,s:o,s:o}", "threads", (json_int_t)p->threads, "l2_gbs",
-                          qt_json_number(p->l2_gbs), "dram_gbs", qt_json_number(p->dram_gbs));
-    for (int i = 0; o && i < QT_N_PEAKS; i++) {
-        char key[16];
-        snprintf(key, sizeof key, "%s_gops", qt_peak_names[i]);
-        json_object_set_new(o, key, qt_json_number(p->gops[i]));
-    }
-    return o;
-}
-
-void qt_print_peaks(const qt_peaks *p) {
-    printf("peaks of %u thread%s:", p->threads, p->threads == 1 ? "" : "s");
-    for (int i = 0; i < QT_N_PEAKS; i++)
-        if (p->how[i])
-            printf("  %s %.0f GOPS (%s)", qt_peak_names[i], p->gops[i], p->how[i]);
-    printf("  L2 %.0f GB/s  DRAM %.1f GB/s\n", p->l2_gbs, p->dram_gbs);
 }

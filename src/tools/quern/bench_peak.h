@@ -5,8 +5,6 @@
 #ifndef QRN_TOOLS_QUERN_BENCH_PEAK_H
 #define QRN_TOOLS_QUERN_BENCH_PEAK_H
 
-#include <jansson.h>
-
 typedef enum qt_peak_kind { QT_PEAK_F32, QT_PEAK_I8, QT_PEAK_I16, QT_N_PEAKS } qt_peak_kind;
 extern const char *const qt_peak_names[QT_N_PEAKS]; // "f32", "i8", "i16"
 
@@ -18,8 +16,7 @@ typedef struct qt_peaks {
 } qt_peaks;
 
 // Takes about a second and, for DRAM, 64 MiB for each of the threads (at least 1, at most 64).
+// Needs nothing but base/cpu.h, so that benchmarks can use it without the program.
 void qt_peaks_measure(unsigned threads, qt_peaks *out);
-json_t *qt_json_peaks(const qt_peaks *p);
-void qt_print_peaks(const qt_peaks *p);
 
 #endif

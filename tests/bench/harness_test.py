@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""The benchmarks: their arithmetic against numbers worked out by hand, and a short run."""
+import json
+import math
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCH = Path(__file__).resolve().parents[2] / "bench"
+BIN = Path(os.environ.get("QUERN_BIN", "build/bin/quern")).resolve()
+sys.path.insert(0, str(BENCH))
+import measure  # noqa: E402
+import report  # noqa: E402
+import roofline  # noqa: E402
+import run as bench_run  # noqa: E402
+import sides  # noqa: E402
+import zoo  # noqa: E402
+
+
+def test_ratio_is_ours_by_the_peers():
+    assert measure.ratio(3.0, 2.0) == 1.5
+    assert measure.ratio(None, 2.0) is None and measure.ratio(3.0, None) is None
+
+
+def test_geometric_mean():
+    assert measure.geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
+    assert measure.geometric_mean([0.5, 2.0, None]) == pytest.approx(1.0)
+    assert measure.geometric_mean([None]) is None
+
+
+def test_a_turn_has_as_many_runs_as_fit():
+    assert measure.runs_for(0.4, 100) == 4
+    assert measure.runs_for(0.4, 1000) == 1
+    assert measure.runs_for(0.4, 0.001) == 1000
+
+
+def test_summary_takes_the_minimum_and_the_median_of_medians():
+    turns = [{"min_ms": 3, "median_ms": 5, "runs": 4}, {"min_ms": 2, "median_ms": 9, "runs": 4},
+             {"min_ms": 4, "median_ms": 6, "runs": 4}]
+    assert measure.summary(turns) == {"min_ms": 2, "median_ms": 6, "turns": 3, "runs": 12}
+    assert measure.turn_of([4, 1, 3, 2]) == {"min_ms": 1, "median_ms": 2.5, "runs": 4}
+
+
+def test_sides_take_turns():
+    calls = []
+
+    def side(name, ms):
+        def runs(n):
+            calls.append((name, n))
+            return {"min_ms": ms, "median_ms": ms, "runs": n}
+        return runs
+    got = measure.alternate({"a": side("a", 50), "b": side("b", 10)}, 3, 0.1)
+    assert calls[:2] == [("a", 2), ("b", 2)]  # how long a run takes
+    assert calls[2:] == [("a", 1), ("a", 2), ("b", 1), ("b", 10)] * 3
+    assert got["a"] == {"min_ms": 50, "median_ms": 50, "turns": 3, "runs": 6}
+    assert got["b"]["runs"] == 30
+
+
+def test_growth_is_an_exponent():
+    assert measure.growth([1, 2, 4], [5, 20, 40]) == pytest.approx([2, 1])
+
+
+def test_sqnr():
+    want = [np.array([3.0, 4.0], np.float32)]
+    assert measure.sqnr(want, [np.array([3.0, 3.5], np.float32)]) == pytest.approx(20)
+    assert measure.sqnr(want, want) == math.inf
+
+
+def row(model, form, threads, ours, peer):
+    return {"model": model, "form": form, "threads": threads,
+            "ours": {"min_ms": ours, "median_ms": 2 * ours},
+            "peer": {"min_ms": peer, "median_ms": peer}}
+
+
+def test_tables_hold_the_ratios():
+    rows = [row("m", "fp32", 1, 6, 4), row("m", "fp32", 2, 3, 4), row("n", "fp32", 1, 3, 8)]
+    assert report.ratios(rows[0]) == (1.5, 3.0)
+    assert "| m | fp32 | 1 | 6.000 | 4.000 | 1.50 (3.00) | - |" in report.model_table(rows)
+    assert report.scaling(rows) == {("m", "fp32", "ours"): 2.0, ("m", "fp32", "peer"): 1.0}
+    # The mean of 1.5 and 0.375 is 0.75.
+    assert "| fp32 | 1 | 2 | 0.75 |" in report.mean_table(rows)
+    refused = {"model": "m", "form": "fp16", "threads": 1}
+    assert report.both(refused) == "-" and "| - | - | - |" in report.model_table([refused])
+
+
+def test_the_fastest_kernel_of_a_shape_is_shown():
+    rows = [{"what": "s", "form": "f32", "kernel": k, "ms": ms, "gops": 1, "of_peak": 0.5,
+             "peer": peer, "peer_ms": 4} for k, ms, peer in
+            (("ref", 9, "A"), ("fast", 2, "A"), ("fast", 2, "B"))]
+    assert [(r["kernel"], r["peer"]) for r in report.best_kernels(rows)] == [("fast", "A"),
+                                                                            ("fast", "B")]
+    assert "| 0.50 |" in report.kernel_table(rows)
+
+
+def test_report_says_its_command_and_what_is_missing():
+    text = report.markdown({"command": "bench/run.py --quick", "machine": "A CPU",
+                            "models": [row("m", "fp32", 1, 6, 4)], "missing": ["x: no torch"]})
+    assert "    bench/run.py --quick\n" in text and "- x: no torch" in text
+    assert "## Models" in text and "## Kernels" not in text
+    assert bench_run.command_of(["--write", "--bin", "/a/b", "--out=/c", "--quick"]) == (
+        "bench/run.py --write --quick")
+
+
+PER_OP = {"peaks": {"threads": 1, "f32_gops": 100, "i8_gops": 400, "i16_gops": 200,
+                    "l2_gbs": 100, "dram_gbs": 10},
+          "rows": [{"node": "a<b", "type": "Conv2d", "peak": "f32", "us": 10, "share": 0.75,
+                    "macs": 1e6, "bytes": 2e4, "gops": 50.0, "of_peak": 0.5, "steps": []},
+                   {"node": "r", "type": "Relu", "peak": "f32", "us": 3, "share": 0.25, "macs": 0,
+                    "bytes": 8e3, "gops": None, "of_peak": None, "steps": []}]}
+
+
+def test_roofline():
+    assert roofline.limit(5, 100, 10) == 50 and roofline.limit(50, 100, 10) == 100
+    assert [(i, g) for _, i, g in roofline.points(PER_OP["rows"])] == [(100.0, 50.0)]
+    axis = roofline.Axis(0.1, 1000, 0, 400)
+    assert axis(1) == pytest.approx(100) and axis(1000) == pytest.approx(400)
+    assert list(axis.decades()) == [-1, 0, 1, 2, 3]
+    root = ET.fromstring(roofline.svg("net", PER_OP))  # well-formed, names escaped
+    titles = [t.text for t in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert len(titles) == 1 and titles[0].startswith("a<b: 10 us, 50.0 GOPS, 50 % of peak")
+    assert "the others take 25 %" in ET.tostring(root, encoding="unicode")
+    assert roofline.svg("net", {**PER_OP, "rows": PER_OP["rows"][1:]}) is None
+
+
+def test_both_sides_run_the_same_file(tmp_path):
+    file = zoo.separable(32).save(tmp_path / "net.onnx")
+    peer = sides.OnnxRuntime(file, 1)
+    got = sides.run_ours(BIN, file, peer.feed, "cpu")
+    assert measure.sqnr(peer.outputs(), got) > 80
+    ours = sides.Ours(BIN, file, "cpu")
+    assert ours(3)["runs"] == 3 and ours.ready["finalize_ms"] > 0
+    assert peer(3)["runs"] == 3
+    ours.close()
+
+
+def test_a_refusal_has_its_reason(tmp_path):
+    (tmp_path / "bad.onnx").write_bytes(b"no model")
+    with pytest.raises(sides.Refused, match="bad.onnx"):
+        sides.Ours(BIN, tmp_path / "bad.onnx", "cpu")
+    with pytest.raises(sides.Refused):
+        sides.OnnxRuntime(tmp_path / "bad.onnx", 1)
+
+
+def test_a_short_run(tmp_path):
+    """Quantizes, measures and draws a small network under a name that the harness knows."""
+    models, out = tmp_path / "models", tmp_path / "out"
+    models.mkdir()
+    zoo.separable(64).save(models / "mobilenet_v2.onnx")
+    done = subprocess.run(
+        [sys.executable, "-B", BENCH / "run.py", "--models", "mobilenet_v2,resnet50", "--forms",
+         "fp32,a8w8", "--parts", "models,costs,rooflines", "--threads", "1", "--turns", "5",
+         "--seconds", "0.01", "--bin", BIN.parent, "--model-dir", models, "--out", out,
+         "--export-python", "/bin/false"], capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    got = json.loads((out / "results.json").read_text())
+    assert [(r["model"], r["form"]) for r in got["models"]] == [("mobilenet_v2", "fp32"),
+                                                               ("mobilenet_v2", "a8w8")]
+    for r in got["models"]:
+        assert r["ours"]["turns"] == r["peer"]["turns"] == 5 and r["ours"]["min_ms"] > 0
+        # Codes of 128 classes that are nearly alike are 1 to 3: one step is much.
+        assert r["sqnr_db"] == "equal" or r["sqnr_db"] > {"fp32": 80, "a8w8": 6}[r["form"]]
+    assert got["costs"][1]["binary_load_ms"] > 0 and got["costs"][0]["memory_mb"] > 1
+    assert any(text.startswith("resnet50: ") for text in got["missing"])
+    assert (out / "mobilenet_v2_fp32.svg").exists() and (out / "mobilenet_v2_a8w8.svg").exists()
+    assert "| mobilenet_v2 | a8w8 | 1 |" in done.stdout
