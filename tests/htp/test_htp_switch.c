@@ -4,6 +4,8 @@
 // that results do not depend on it.
 #include "htp_switch.h"
 
+#include "base/mem.h"
+
 #include <pthread.h>
 #include <sched.h>
 
@@ -278,6 +280,33 @@ static void htp_mgs_05_the_list_may_be_replaced(void **state) {
     give_room_back();
 }
 
+// --- memory runs out while a graph is loaded: an error, and the next call works
+
+static void out_of_memory_while_switching(void **state) {
+    (void)state;
+    htp_world w = loaded(&(wish){.persistent = true, .hint_mb = 1});
+    uint64_t bytes = session_info(&w).bytes;
+    uint8_t y[CODES];
+    unsigned n_failed = 0;
+    for (unsigned n = 1; n < 40; n++) {
+        uint32_t which = n % 2;
+        qrn_alloc_fail_at(n, false);
+        Qnn_ErrorHandle_t code = run_code(&w, which, y);
+        qrn_alloc_fail_at(0, false);
+        if (code == QNN_SUCCESS) {
+            assert_true(is_right(which, y));
+        } else {
+            HTP_FAILS(code, QNN_COMMON_ERROR_MEM_ALLOC);
+            n_failed++;
+        }
+        run_graph(&w, which);
+        assert_int_equal(session_info(&w).bytes, bytes);
+    }
+    assert_true(n_failed > 0);
+    htp_end(&w);
+    assert_int_equal(qrn_htp_space_used(qrn_htp_session_space()), 0);
+}
+
 // --- threads: whoever comes second is refused, and nobody sees a wrong number
 
 typedef struct worker {
@@ -327,6 +356,7 @@ int main(void) {
         cmocka_unit_test(htp_mgs_02_a_list_that_does_not_fit),
         cmocka_unit_test(htp_mgs_03_listed_graphs_must_be_enabled),
         cmocka_unit_test(htp_mgs_05_the_list_may_be_replaced),
+        cmocka_unit_test(out_of_memory_while_switching),
         cmocka_unit_test(two_threads_switch_without_harm),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -14,14 +14,14 @@
 typedef struct session {
     qrn_api_context *context;
     uint32_t number;
-    uint64_t bytes;       // in the address space: base, I/O and loaded graphs
+    uint64_t bytes;       // in the address space: base, set-aside I/O and loaded graphs
     uint64_t io_bytes;    // part of them that is set aside for I/O
-    uint64_t io_mapped;   // buffers in that part
+    uint64_t io_mapped;   // buffers of the client: in that part, the rest beside it
     bool heap_first;      // no other context had its heap profiled
     uint64_t heap_before; // bytes in use before it
     bool started;         // loading a graph takes room by itself
     bool switching;
-    pthread_mutex_t lock; // guards the switch and what it loads; before that of the space
+    pthread_mutex_t lock; // guards the switch and what it loads
     qrn_switch sw;
     qrn_switch_graph graphs[];
 } session;
@@ -82,33 +82,44 @@ static uint64_t all_io_bytes(const qrn_htp_context *c) {
 
 // --- loading and unloading
 
+static qrn_status take_room(session *s, uint64_t bytes) {
+    pthread_mutex_lock(&space_lock);
+    qrn_status st = qrn_htp_space_map(&space, s->number, bytes);
+    if (st == QRN_OK)
+        s->bytes += bytes;
+    pthread_mutex_unlock(&space_lock);
+    return st == QRN_OK ? QRN_OK : QRN_E_MEM;
+}
+
+static void give_room(session *s, uint64_t bytes) {
+    pthread_mutex_lock(&space_lock);
+    qrn_htp_space_release(&space, s->number, bytes);
+    s->bytes -= bytes;
+    pthread_mutex_unlock(&space_lock);
+}
+
+// Compiles from the binary what is not there. What the context was placed with has its room.
 static qrn_status load_graph(void *ctx, uint32_t i) {
     session *s = ctx;
     qrn_api_graph *g = s->context->graphs[i];
-    if (s->started) {
-        pthread_mutex_lock(&space_lock);
-        qrn_status fit = qrn_htp_space_map(&space, s->number, s->graphs[i].size_bytes);
-        pthread_mutex_unlock(&space_lock);
-        if (fit != QRN_OK)
-            return QRN_E_MEM;
-        s->bytes += s->graphs[i].size_bytes;
-    }
+    const qrn_compile_options opt = {0};
+    if (s->started)
+        QRN_TRY(take_room(s, s->graphs[i].size_bytes));
     if (g->runner)
         return QRN_OK;
-    const qrn_compile_options opt = {0};
-    QRN_TRY(qrn_htp_graph_finalize(g, &opt));
-    qrn_runner_finish(g->runner, NULL, NULL);
-    return QRN_OK;
+    qrn_status st = qrn_htp_graph_finalize(g, &opt);
+    if (st == QRN_OK)
+        qrn_runner_finish(g->runner, NULL, NULL);
+    else if (s->started)
+        give_room(s, s->graphs[i].size_bytes);
+    return st;
 }
 
 static void unload_graph(void *ctx, uint32_t i) {
     session *s = ctx;
     qrn_runner_destroy(s->context->graphs[i]->runner);
     s->context->graphs[i]->runner = NULL;
-    pthread_mutex_lock(&space_lock);
-    qrn_htp_space_release(&space, s->number, s->graphs[i].size_bytes);
-    pthread_mutex_unlock(&space_lock);
-    s->bytes -= s->graphs[i].size_bytes;
+    give_room(s, s->graphs[i].size_bytes);
 }
 
 static uint32_t find_graph(const session *s, const char *name) {
@@ -405,8 +416,9 @@ void qrn_htp_context_ending(const qrn_api_context *c, qrn_call_record *r) {
     if (!s || !qrn_htp_context_of(c)->options.dsp_memory_profiling)
         return;
     pthread_mutex_lock(&space_lock);
+    uint64_t beside = s->io_mapped > s->io_bytes ? s->io_mapped - s->io_bytes : 0;
     r->has_heap = n_profiled == 1;
-    r->heap_bytes = qrn_htp_space_used(&space) - s->bytes;
+    r->heap_bytes = qrn_htp_space_used(&space) - s->bytes - beside;
     pthread_mutex_unlock(&space_lock);
 }
 

@@ -2,8 +2,8 @@
 //
 // A context that was loaded: its place in the address space of the accelerator's sessions, and
 // which of its graphs are there. Contexts that are prepared here have no place: they are on their
-// way to a binary. State of the library: the address space, with its lock, which is taken after
-// that of a context and before no other.
+// way to a binary. State of the library: the address space with its lock. Order of locks: that of a
+// session, of its context, of the address space.
 #ifndef QRN_BACKEND_HTP_SESSION_H
 #define QRN_BACKEND_HTP_SESSION_H
 
