@@ -121,6 +121,7 @@ static qrn_status add_application_tensors(qrn_lowering *lo, const qrn_graph *g) 
 
 static qrn_status lower_all(qrn_lowering *lo) {
     QRN_TRY(qrn_half_begin(lo));
+    QRN_TRY(qrn_lo_find_uses(lo));
     QRN_TRY(add_application_tensors(lo, lo->graph));
     QRN_TRY(qrn_half_enter(lo));
     for (uint32_t i = 0; i < lo->graph->n_nodes; i++) {
@@ -160,7 +161,7 @@ qrn_status qrn_compile(const qrn_graph *g, const qrn_compile_options *opt, qrn_p
     qrn_arena *arena = qrn_arena_create();
     lo.plan = arena ? qrn_arena_alloc(arena, sizeof(qrn_plan)) : NULL;
     lo.by_id = qrn_alloc(lo.n_by_id * sizeof *lo.by_id);
-    if (!lo.plan || !lo.by_id || !qrn_lo_count_readers(&lo)) {
+    if (!lo.plan || !lo.by_id) {
         qrn_arena_destroy(arena);
         qrn_free(lo.by_id);
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", g->name);
@@ -184,7 +185,7 @@ qrn_status qrn_compile(const qrn_graph *g, const qrn_compile_options *opt, qrn_p
     if (!io)
         qrn_free(lo.plan->io);
     qrn_free(lo.by_id);
-    qrn_free(lo.readers);
+    qrn_free(lo.uses);
     qrn_free(lo.conversions);
     qrn_free(lo.packings);
     qrn_free(lo.detours);

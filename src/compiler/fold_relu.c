@@ -46,28 +46,29 @@ static bool clamps(const qrn_node *n, double *low, double *high) {
     return strcmp(op, "ReluMinMax") == 0 || what == QRN_EW_NEURON_RELU_MIN_MAX;
 }
 
-static void count_readers(qrn_readers *by_id, const qrn_graph *g, bool outermost) {
-    for (uint32_t i = 0; i < g->n_nodes; i++)
-        for (uint32_t k = 0; k < g->nodes[i]->n_in; k++) {
-            if (!g->nodes[i]->in[k])
-                continue;
-            qrn_readers *r = &by_id[g->nodes[i]->in[k]->id];
-            r->n++;
-            r->last = outermost ? g->nodes[i] : r->last;
-        }
+static void find_uses(qrn_uses *by_id, const qrn_graph *g, bool outermost) {
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const qrn_node *n = g->nodes[i];
+        for (uint32_t k = 0; k < n->n_in; k++)
+            if (n->in[k]) {
+                qrn_uses *u = &by_id[n->in[k]->id];
+                u->n_readers++;
+                u->reader = outermost ? n : u->reader;
+            }
+        for (uint32_t k = 0; outermost && k < n->n_out; k++)
+            if (n->out[k])
+                by_id[n->out[k]->id].writer = n;
+    }
     for (uint32_t i = 0; i < g->n_subgraphs; i++)
-        count_readers(by_id, g->subgraphs[i], false);
+        find_uses(by_id, g->subgraphs[i], false);
 }
 
-bool qrn_lo_count_readers(qrn_lowering *lo) {
-    lo->readers = qrn_calloc(lo->n_by_id * sizeof *lo->readers);
-    if (lo->readers)
-        count_readers(lo->readers, lo->graph, true);
-    return lo->readers != NULL;
-}
-
-static const qrn_node *writer(const qrn_graph *g, const qrn_tensor *t) {
-    return t && t->producer && t->producer->graph == g ? t->producer : NULL;
+qrn_status qrn_lo_find_uses(qrn_lowering *lo) {
+    lo->uses = qrn_calloc(lo->n_by_id * sizeof *lo->uses);
+    if (!lo->uses)
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
+    find_uses(lo->uses, lo->graph, true);
+    return QRN_OK;
 }
 
 static bool plain_codes(const qrn_tensor *t) {
@@ -83,8 +84,8 @@ static const qrn_node *relu_behind(const qrn_lowering *lo, const qrn_node *n) {
     if (lo->depth || !is_product(n))
         return NULL;
     const qrn_tensor *t = n->out[0];
-    const qrn_node *relu = lo->readers[t->id].last;
-    if (t->role != QRN_ROLE_NATIVE || !plain_codes(t) || lo->readers[t->id].n != 1 || !relu ||
+    const qrn_node *relu = lo->uses[t->id].reader;
+    if (t->role != QRN_ROLE_NATIVE || !plain_codes(t) || lo->uses[t->id].n_readers != 1 || !relu ||
         relu->in[0] != t || !clamps(relu, &low, &high) || !plain_codes(relu->out[0]) ||
         !qrn_shape_equal(&t->shape, &relu->out[0]->shape))
         return NULL;
@@ -138,7 +139,8 @@ qrn_status qrn_lo_fold_relu(qrn_lowering *lo, const qrn_node **n, bool *done) {
     const qrn_node *relu = relu_behind(lo, *n), *product = *n;
     bool second = !relu;
     if (second) { // is this the Relu of a product before it?
-        product = (*n)->n_in > 0 ? writer(lo->graph, (*n)->in[0]) : NULL;
+        const qrn_tensor *x = (*n)->n_in > 0 ? (*n)->in[0] : NULL;
+        product = x ? lo->uses[x->id].writer : NULL;
         relu = product ? relu_behind(lo, product) : NULL;
     }
     if (!relu || (second && relu != *n))

@@ -23,11 +23,12 @@ typedef struct qrn_packing {
     bool done;
 } qrn_packing;
 
-// Who reads a tensor.
-typedef struct qrn_readers {
-    uint32_t n;           // operands, of subgraphs too
-    const qrn_node *last; // the last node of the graph itself
-} qrn_readers;
+// Who uses a tensor of the graph that is lowered.
+typedef struct qrn_uses {
+    uint32_t n_readers;     // operands, of subgraphs too
+    const qrn_node *reader; // the last of the graph's own nodes
+    const qrn_node *writer; // of the graph's own nodes
+} qrn_uses;
 
 struct qrn_lowering {
     const qrn_graph *graph;        // being lowered: the client's, or half.c's copy of it
@@ -37,7 +38,7 @@ struct qrn_lowering {
     uint32_t cap_values, cap_steps, cap_nodes, cap_io; // of the plan's growing arrays
     qrn_val *by_id;                                    // value of a tensor, by tensor id
     uint32_t n_by_id;
-    qrn_readers *readers;        // by tensor id
+    qrn_uses *uses;              // by tensor id
     qrn_conversion *conversions; // reused while no branch begins or ends
     uint32_t n_conversions, cap_conversions;
     qrn_packing *packings;
@@ -67,8 +68,8 @@ qrn_status qrn_lo_keep_packings(qrn_lowering *lo);
 
 // fold.c: runs step `s` now if everything it reads is constant; *folded says whether it did.
 qrn_status qrn_lo_fold(qrn_lowering *lo, const qrn_step *s, bool *folded);
-// fold_relu.c: finds out who reads what; false when out of memory.
-bool qrn_lo_count_readers(qrn_lowering *lo);
+// fold_relu.c: finds out who uses what.
+qrn_status qrn_lo_find_uses(qrn_lowering *lo);
 // fold_relu.c: replaces *n by a copy with other tensors when it is one of a pair that is folded;
 // *done: nothing is left of it to be lowered.
 qrn_status qrn_lo_fold_relu(qrn_lowering *lo, const qrn_node **n, bool *done);
