@@ -9,7 +9,9 @@
     X(THREADS, "QUERN_THREADS", "number of threads; default: CPU affinity and cgroup quota")       \
     X(ISA, "QUERN_ISA", "cap of CPU features: ref, avx2, avx512, vnni, neon, dot, i8mm")           \
     X(VERBOSE, "QUERN_VERBOSE",                                                                    \
-      "comma list; dispatch: one log line per step with the kernel chosen")                        \
+      "comma list; dispatch: one log line per step with the kernel chosen, one with the memory")   \
+    X(PASSES, "QUERN_PASSES",                                                                      \
+      "comma list of compiler passes to leave out, such as -alias (docs/passes.md); -all: every")  \
     X(LOG, "QUERN_LOG", "file that receives all log lines (- for stderr)")                         \
     X(VERIFY, "QUERN_VERIFY",                                                                      \
       "any value: check the weights of context binaries when they are loaded")                     \

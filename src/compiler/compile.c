@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "compiler/half.h"
+#include "compiler/passes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -130,6 +131,7 @@ static qrn_status lower_all(qrn_lowering *lo) {
         QRN_TRY(qrn_lo_lower_node(lo, lo->graph->nodes[i]));
     }
     QRN_TRY(qrn_half_leave(lo));
+    QRN_TRY(qrn_lo_passes(lo));
     QRN_TRY(qrn_lo_bind(lo));
     return qrn_lo_plan_memory(lo);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Compiling: a validated graph in, a plan for this machine out. Passes: lower, fold constants, drop
-// dead steps, plan memory, choose kernels.
+// Compiling: a validated graph in, a plan for this machine out: lower, fold constants, run the
+// passes (passes.h), choose kernels, plan memory.
 #ifndef QRN_COMPILER_COMPILE_H
 #define QRN_COMPILER_COMPILE_H
 
@@ -20,6 +20,9 @@ typedef struct qrn_compile_options {
     bool half_away;     // floats that become codes: halves go away from zero, not up
     bool low_ties;      // TopK: of equal values the lower index comes first, not the higher one
     bool pack4;         // 8-bit weights whose values fit 4 bits are packed with 4
+    bool keep_tensors;  // every tensor has its own memory and is computed: no passes
+    // (optional) Passes to leave out, as in QUERN_PASSES, which counts when this is NULL.
+    const char *passes;
     // (optional) Constants that were packed before: used where they lie. A static tensor may then
     // lack its data.
     const qrn_packed_list *packed;

@@ -48,7 +48,7 @@ static qrn_status new_value(qrn_lowering *lo, qrn_val *out) {
             if (p->values[i].view.quant)
                 p->values[i].view.quant = &p->values[i].quant;
     *out = p->n_values++;
-    p->values[*out] = (qrn_value){.name = "", .first = UINT32_MAX};
+    p->values[*out] = (qrn_value){.name = "", .first = UINT32_MAX, .base = QRN_VAL_NONE};
     return QRN_OK;
 }
 

@@ -2,13 +2,16 @@
 //
 // Memory plan: gives every intermediate value and every step's scratch an offset in one arena.
 // Offsets of two overlap only if their lifetimes (first write to last use, in step order) do not.
-// Branches only jump forward, so the step order bounds lifetimes there too. Largest first, lowest
-// fitting offset. Deterministic: the same graph always yields the same plan.
-#include "compiler/lowering.h"
+// Branches only jump forward, so the step order bounds lifetimes there too. A value that lies in
+// another's memory follows it. Several orders of placing are tried, the smallest arena is taken.
+// Deterministic: the same graph always yields the same plan.
+#include "compiler/passes.h"
 
 #include "base/mem.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct item {
     size_t bytes, offset;
@@ -17,19 +20,47 @@ typedef struct item {
     bool scratch;
 } item;
 
+typedef int (*order_fn)(const void *a, const void *b);
+
+// Ties are broken so that no two items are equal: qsort may order equal ones as it likes.
+static int by_identity(const item *x, const item *y) {
+    if (x->scratch != y->scratch)
+        return x->scratch ? 1 : -1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
 static int by_size(const void *a, const void *b) {
     const item *x = a, *y = b;
     if (x->bytes != y->bytes)
         return x->bytes < y->bytes ? 1 : -1;
-    if (x->scratch != y->scratch)
-        return x->scratch ? 1 : -1;
-    return x->index < y->index ? -1 : 1;
+    return by_identity(x, y);
 }
 
-static int by_offset(const void *a, const void *b) {
-    const item *const *x = a, *const *y = b;
-    return (*x)->offset < (*y)->offset ? -1 : (*x)->offset > (*y)->offset;
+static int by_area(const void *a, const void *b) {
+    const item *x = a, *y = b;
+    double ax = (double)x->bytes * (x->last - x->first + 1.0);
+    double ay = (double)y->bytes * (y->last - y->first + 1.0);
+    return ax != ay ? (ax < ay ? 1 : -1) : by_size(a, b);
 }
+
+static int by_life(const void *a, const void *b) {
+    const item *x = a, *y = b;
+    uint32_t lx = x->last - x->first, ly = y->last - y->first;
+    return lx != ly ? (lx < ly ? 1 : -1) : by_size(a, b);
+}
+
+static int by_birth(const void *a, const void *b) {
+    const item *x = a, *y = b;
+    return x->first != y->first ? (x->first > y->first ? 1 : -1) : by_size(a, b);
+}
+
+static int by_death(const void *a, const void *b) {
+    const item *x = a, *y = b;
+    return x->last != y->last ? (x->last < y->last ? 1 : -1) : by_size(a, b);
+}
+
+static const order_fn orders[] = {by_size, by_area, by_life, by_birth, by_death};
+#define N_ORDERS (sizeof orders / sizeof orders[0])
 
 static void touch(qrn_value *v, uint32_t step) {
     if (v->first == UINT32_MAX)
@@ -37,30 +68,46 @@ static void touch(qrn_value *v, uint32_t step) {
     v->last = step;
 }
 
-static size_t rounded(size_t n) { return (n + QRN_TAIL + QRN_ALIGN - 1) / QRN_ALIGN * QRN_ALIGN; }
+static size_t rounded(size_t n) { return (n + QRN_ALIGN - 1) / QRN_ALIGN * QRN_ALIGN; }
 
 static uint32_t collect(qrn_plan *p, item *items) {
     uint32_t n = 0;
     for (uint32_t s = 0; s < p->n_steps; s++) {
         const qrn_step *st = &p->steps[s];
-        for (uint32_t i = 0; i < st->n_in; i++)
-            if (st->in[i] != UINT32_MAX)
-                touch(&p->values[st->in[i]], s);
-        for (uint32_t i = 0; i < st->n_out; i++)
-            if (st->out[i] != UINT32_MAX)
-                touch(&p->values[st->out[i]], s);
+        for (uint32_t i = 0; i < st->n_in + st->n_out; i++) {
+            uint32_t v = i < st->n_in ? st->in[i] : st->out[i - st->n_in];
+            if (v != UINT32_MAX)
+                touch(&p->values[qrn_pass_owner(p, v, NULL)], s);
+        }
         if (st->scratch_bytes)
-            items[n++] = (item){rounded(st->scratch_bytes), 0, s, s, s, true};
+            items[n++] = (item){rounded(st->scratch_bytes + QRN_TAIL), 0, s, s, s, true};
     }
-    for (uint32_t v = 0; v < p->n_values; v++)
-        if (p->values[v].storage == QRN_STORE_ARENA && p->values[v].first != UINT32_MAX)
-            items[n++] = (item){rounded(p->values[v].size_bytes),
-                                0,
-                                p->values[v].first,
-                                p->values[v].last,
-                                v,
-                                false};
+    for (uint32_t v = 0; v < p->n_values; v++) {
+        const qrn_value *val = &p->values[v];
+        if (val->storage == QRN_STORE_ARENA && val->first != UINT32_MAX)
+            items[n++] =
+                (item){rounded(val->size_bytes + QRN_TAIL), 0, val->first, val->last, v, false};
+    }
     return n;
+}
+
+// The most bytes that are alive at one step: no plan can do with less.
+static qrn_status lower_bound(const qrn_plan *p, const item *items, uint32_t n, size_t *most) {
+    size_t *born = qrn_calloc(2 * (p->n_steps + 1u) * sizeof *born), live = 0;
+    if (!born)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for the memory plan");
+    size_t *gone = born + p->n_steps + 1;
+    for (uint32_t i = 0; i < n; i++) {
+        born[items[i].first] += items[i].bytes;
+        gone[items[i].last + 1] += items[i].bytes;
+    }
+    *most = 0;
+    for (uint32_t s = 0; s < p->n_steps; s++) {
+        live += born[s] - gone[s];
+        *most = live > *most ? live : *most;
+    }
+    qrn_free(born);
+    return QRN_OK;
 }
 
 // Lowest offset where `it` fits between the placed items that live at the same time.
@@ -77,35 +124,95 @@ static size_t place(const item *it, item **placed, uint32_t n) {
     return at;
 }
 
-qrn_status qrn_lo_plan_memory(qrn_lowering *lo) {
-    qrn_plan *p = lo->plan;
-    size_t cap = (size_t)p->n_values + p->n_steps + 1;
-    item *items = qrn_alloc(cap * sizeof *items);
-    item **placed = qrn_alloc(cap * sizeof *placed);
-    if (!items || !placed) {
-        qrn_free(items);
-        qrn_free(placed);
-        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
-    }
-    uint32_t n = collect(p, items);
-    qsort(items, n, sizeof *items, by_size);
+// Places the items in their order; returns the size of the arena.
+static size_t place_all(item *items, uint32_t n, item **placed) {
+    size_t top = 0;
     for (uint32_t i = 0; i < n; i++) {
         items[i].offset = place(&items[i], placed, i);
-        placed[i] = &items[i];
-        // Keep `placed` sorted by offset: insert from the back.
-        for (uint32_t j = i; j > 0 && by_offset(&placed[j - 1], &placed[j]) > 0; j--) {
-            item *t = placed[j];
-            placed[j] = placed[j - 1];
-            placed[j - 1] = t;
-        }
-        if (items[i].offset + items[i].bytes > p->arena_bytes)
-            p->arena_bytes = items[i].offset + items[i].bytes;
+        uint32_t at = i; // `placed` stays sorted by offset
+        for (; at > 0 && placed[at - 1]->offset > items[i].offset; at--)
+            placed[at] = placed[at - 1];
+        placed[at] = &items[i];
+        size_t end = items[i].offset + items[i].bytes;
+        top = end > top ? end : top;
+    }
+    return top;
+}
+
+static void keep_offsets(qrn_plan *p, const item *items, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
         if (items[i].scratch)
             p->steps[items[i].index].scratch_offset = items[i].offset;
         else
             p->values[items[i].index].offset = items[i].offset;
     }
+}
+
+static void try_orders(qrn_plan *p, item *items, uint32_t n, item **placed) {
+    for (size_t k = 0; k < N_ORDERS && (k == 0 || p->arena_bytes > p->bound_bytes); k++) {
+        qsort(items, n, sizeof *items, orders[k]);
+        size_t top = place_all(items, n, placed);
+        if (k > 0 && top >= p->arena_bytes)
+            continue;
+        p->arena_bytes = top;
+        keep_offsets(p, items, n);
+    }
+}
+
+// Values in the memory of others: in the arena, or in application buffers.
+static qrn_status place_parts(qrn_lowering *lo) {
+    qrn_plan *p = lo->plan;
+    p->parts = qrn_arena_alloc(p->arena, (p->n_values + 1) * sizeof *p->parts);
+    if (!p->parts)
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
+    for (uint32_t i = 0; i < p->n_values; i++) {
+        qrn_value *v = &p->values[i];
+        if (v->base == QRN_VAL_NONE)
+            continue;
+        size_t at;
+        const qrn_value *owner = &p->values[qrn_pass_owner(p, i, &at)];
+        v->offset = at;
+        if (owner->storage == QRN_STORE_ARENA) {
+            v->offset += owner->offset;
+            continue;
+        }
+        v->storage = QRN_STORE_PART;
+        v->io = owner->io;
+        p->parts[p->n_parts++] = i;
+    }
+    return QRN_OK;
+}
+
+// "memory,graph,arena,bound,ratio,steps"
+static void explain(const qrn_lowering *lo) {
+    char line[256];
+    const qrn_plan *p = lo->plan;
+    double bound = p->bound_bytes ? (double)p->bound_bytes : 1.0;
+    snprintf(line, sizeof line, "memory,%.128s,arena %zu,bound %zu,ratio %.3f,steps %u",
+             lo->graph->name, p->arena_bytes, p->bound_bytes, (double)p->arena_bytes / bound,
+             p->n_steps);
+    lo->opt->explain(lo->opt->explain_ctx, line);
+}
+
+qrn_status qrn_lo_plan_memory(qrn_lowering *lo) {
+    qrn_plan *p = lo->plan;
+    size_t cap = (size_t)p->n_values + p->n_steps + 1;
+    item *items = qrn_alloc(cap * sizeof *items);
+    item **placed = qrn_alloc(cap * sizeof *placed);
+    qrn_status s = QRN_OK;
+    if (items && placed) {
+        uint32_t n = collect(p, items);
+        s = lower_bound(p, items, n, &p->bound_bytes);
+        if (s == QRN_OK)
+            try_orders(p, items, n, placed);
+    } else {
+        s = QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
+    }
     qrn_free(items);
     qrn_free(placed);
-    return QRN_OK;
+    if (s == QRN_OK)
+        s = place_parts(lo);
+    if (s == QRN_OK && lo->opt->explain)
+        explain(lo);
+    return s;
 }

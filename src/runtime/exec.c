@@ -170,6 +170,11 @@ static void bind_io(const qrn_plan *p, execution *e, const qrn_binding *io, uint
         if (io[i].rank == v->rank && p->values[p->io[i].value].dynamic && !p->io[i].is_output)
             memcpy(v->dims, io[i].dims, sizeof v->dims);
     }
+    for (uint32_t i = 0; i < p->n_parts; i++) {
+        const qrn_value *part = &p->values[p->parts[i]];
+        char *whole = e->views[p->io[part->io].value].data;
+        e->views[p->parts[i]].data = whole ? whole + part->offset : NULL;
+    }
     if (counts_content(p))
         bind_content(p, e);
 }

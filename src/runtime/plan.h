@@ -12,7 +12,8 @@
 typedef enum qrn_storage {
     QRN_STORE_ARENA, // at `offset` in the execution's arena
     QRN_STORE_CONST, // `data`, owned by the plan
-    QRN_STORE_IO     // application buffer number `io` of the call
+    QRN_STORE_IO,    // application buffer number `io` of the call
+    QRN_STORE_PART   // at `offset` in application buffer number `io`
 } qrn_storage;
 
 typedef struct qrn_value {
@@ -22,9 +23,11 @@ typedef struct qrn_value {
     uint8_t storage;      // qrn_storage
     bool dynamic;         // shape may be smaller at execute
     bool conditional;     // written by steps of a branch, which may not run
-    uint32_t io;          // IO: index into plan->io
-    size_t offset;        // ARENA
-    uint32_t first, last; // ARENA: step indices of first write and last use
+    uint32_t io;          // IO, PART: index into plan->io
+    size_t offset;        // ARENA, PART
+    uint32_t first, last; // ARENA, with memory of its own: steps of first write and last use
+    uint32_t base;        // value in whose memory it lies, UINT32_MAX: it has its own
+    size_t base_offset;   // where it begins there
     const char *name;     // tensor name, "" for temporaries
     uint32_t tensor_id;   // id of the tensor in the context, 0 for temporaries
 } qrn_value;
@@ -94,10 +97,13 @@ typedef struct qrn_plan {
     qrn_plan_node *nodes;
     qrn_plan_packing *packings;
     uint32_t n_packings;
+    uint32_t *parts; // values with QRN_STORE_PART
+    uint32_t n_parts;
     uint32_t n_values, n_steps, n_io, n_nodes;
     uint32_t max_operands; // largest n_in + n_out of a step
     uint32_t max_tasks;    // most tasks a step may be cut into: scratch is planned for that many
     size_t arena_bytes;    // memory one execution needs
+    size_t bound_bytes;    // the part of it that is alive at the step that needs most
     size_t state_bytes;    // memory of the state block, one per graph
     size_t const_bytes;    // constants held by the plan
     bool dynamic;          // some value is dynamic or some output shape depends on data

@@ -123,6 +123,7 @@ static qrn_status graph_finalize(qrn_api_graph *g, const qrn_compile_options *op
     o.n_threads = qrn_pool_threads(b->pool);
     o.lower_user = qrn_user_ops_lower;
     o.ctx = &g->impl;
+    o.keep_tensors = g->debug_callback != NULL;
     if (qrn_env_verbose("dispatch")) {
         o.explain = explain;
         o.explain_ctx = b;

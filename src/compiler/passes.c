@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+//
+// The list of passes, and what they share.
+#include "compiler/passes.h"
+
+#include "base/env.h"
+#include "base/mem.h"
+#include "kernels/convert.h"
+#include "kernels/move/join.h"
+#include "kernels/move/layout.h"
+
+#include <string.h>
+
+const qrn_pass qrn_passes[] = {
+    {"cancel", qrn_pass_cancel},
+    {"alias", qrn_pass_alias},
+    {"join", qrn_pass_join},
+    {"dead", qrn_pass_dead},
+    {NULL, NULL},
+};
+
+bool qrn_pass_plain(const qrn_lowering *lo, const qrn_step *s) {
+    if (s->kind != QRN_STEP_KERNEL || !s->family || s->reshape || s->state_bytes)
+        return false;
+    for (uint32_t i = 0; i < s->n_in + s->n_out; i++) {
+        uint32_t v = i < s->n_in ? s->in[i] : s->out[i - s->n_in];
+        const qrn_value *val = v == QRN_VAL_NONE ? NULL : &lo->plan->values[v];
+        if (val && (val->view.n_sparse || val->view.n_sparse_dims || val->dynamic ||
+                    qrn_dtypes[val->view.dtype].bits < 8))
+            return false;
+    }
+    return true;
+}
+
+// A transposition that leaves all dimensions but those of size 1 in order.
+static bool keeps_order(const qrn_view *x, const qrn_transpose_args *a) {
+    int64_t before = -1;
+    for (uint32_t d = 0; d < x->rank; d++) {
+        if (x->dims[a->perm[d]] == 1)
+            continue;
+        if ((int64_t)a->perm[d] < before)
+            return false;
+        before = a->perm[d];
+    }
+    return true;
+}
+
+static bool all_bits_count(const qrn_view *v) {
+    return !v->quant || !v->quant->bits || v->quant->bits >= qrn_dtypes[v->dtype].bits;
+}
+
+// Do equal numbers have equal bytes in both formats?
+static bool same_bytes(const qrn_view *x, const qrn_view *y, bool cast) {
+    if (x->dtype == y->dtype)
+        return x->dtype != QRN_DTYPE_B8 && (cast || qrn_quant_equal(x->quant, y->quant));
+    bool codes =
+        cast ? !qrn_dtype_is_float(x->dtype) && !qrn_dtype_is_float(y->dtype) && all_bits_count(x)
+             : qrn_dtype_is_int(x->dtype) && qrn_dtype_is_int(y->dtype);
+    return codes && y->dtype != QRN_DTYPE_B8 &&
+           qrn_dtypes[x->dtype].bits == qrn_dtypes[y->dtype].bits;
+}
+
+bool qrn_pass_copies(const qrn_lowering *lo, const qrn_step *s) {
+    if (!qrn_pass_plain(lo, s) || s->n_out != 1 || s->in[0] == s->out[0])
+        return false;
+    const qrn_value *x = &lo->plan->values[s->in[0]], *y = &lo->plan->values[s->out[0]];
+    if (x->size_bytes != y->size_bytes)
+        return false;
+    if (s->family == &qrn_family_reshape)
+        return !((const qrn_reshape_args *)s->args)->read_shape;
+    if (s->family == &qrn_family_transpose)
+        return keeps_order(&x->view, s->args);
+    if (s->family == &qrn_family_convert || s->family == &qrn_family_cast)
+        return same_bytes(&x->view, &y->view, s->family == &qrn_family_cast);
+    return s->family == &qrn_family_copy;
+}
+
+qrn_val qrn_pass_owner(const qrn_plan *p, qrn_val v, size_t *offset) {
+    size_t at = 0;
+    for (; p->values[v].base != QRN_VAL_NONE; v = p->values[v].base)
+        at += p->values[v].base_offset;
+    if (offset)
+        *offset = at;
+    return v;
+}
+
+void qrn_pass_place(qrn_plan *p, qrn_val owner, qrn_val v, size_t offset) {
+    p->values[owner].base = v;
+    p->values[owner].base_offset = offset;
+}
+
+bool qrn_pass_movable(const qrn_plan *p, qrn_val x, qrn_val *owner) {
+    size_t at;
+    *owner = qrn_pass_owner(p, x, &at);
+    return at == 0 && p->values[*owner].storage == QRN_STORE_ARENA &&
+           p->values[*owner].size_bytes == p->values[x].size_bytes;
+}
+
+static void count_uses(const qrn_plan *p, qrn_use *uses) {
+    memset(uses, 0, p->n_values * sizeof *uses);
+    for (uint32_t s = 0; s < p->n_steps; s++) {
+        for (uint32_t i = 0; i < p->steps[s].n_in; i++)
+            if (p->steps[s].in[i] != QRN_VAL_NONE)
+                uses[p->steps[s].in[i]].n_reads++;
+        for (uint32_t i = 0; i < p->steps[s].n_out; i++) {
+            if (p->steps[s].out[i] == QRN_VAL_NONE)
+                continue;
+            uses[p->steps[s].out[i]].n_writes++;
+            uses[p->steps[s].out[i]].last_write = s + 1;
+        }
+    }
+}
+
+static void remove_dropped(qrn_plan *p) {
+    uint32_t n = 0;
+    for (uint32_t s = 0; s < p->n_steps; s++)
+        if (p->steps[s].family)
+            p->steps[n++] = p->steps[s];
+    p->n_steps = n;
+}
+
+// Is "-name" in the list?
+static bool left_out(const char *list, const char *name) {
+    size_t n = strlen(name);
+    while (list && *list) {
+        size_t len = strcspn(list, ",");
+        if (len == n + 1 && list[0] == '-' && memcmp(list + 1, name, n) == 0)
+            return true;
+        list += len + (list[len] == ',');
+    }
+    return false;
+}
+
+qrn_status qrn_lo_passes(qrn_lowering *lo) {
+    qrn_plan *p = lo->plan;
+    const char *list = lo->opt->passes ? lo->opt->passes : qrn_env_get(QRN_ENV_PASSES);
+    if (lo->opt->keep_tensors || p->may_block || p->optional_io || left_out(list, "all"))
+        return QRN_OK;
+    qrn_use *uses = qrn_alloc((p->n_values + 1) * sizeof *uses);
+    if (!uses)
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
+    qrn_status s = QRN_OK;
+    for (const qrn_pass *pass = qrn_passes; pass->name && s == QRN_OK; pass++) {
+        if (left_out(list, pass->name))
+            continue;
+        count_uses(p, uses);
+        s = pass->run(lo, uses);
+        remove_dropped(p);
+    }
+    qrn_free(uses);
+    return s;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+//
+// Passes over the steps of a plan, between lowering and the choice of kernels: fewer steps, less
+// memory, the same bytes in every result. A pass looks at steps, shapes and encodings, never at
+// the numbers of constants or at the machine, so that a graph from a binary gets the same plan.
+// Graphs in which a step may not run, or an operand may be left out, are not touched; nor are
+// steps with dynamic operands. docs/passes.md says what each pass does.
+#ifndef QRN_COMPILER_PASSES_H
+#define QRN_COMPILER_PASSES_H
+
+#include "compiler/lowering.h"
+
+// Who uses a value; counted before each pass. Steps that the pass drops still count.
+typedef struct qrn_use {
+    uint32_t n_reads, n_writes;
+    uint32_t last_write; // step behind the last one that writes it; 0: none does
+} qrn_use;
+
+typedef qrn_status (*qrn_pass_fn)(qrn_lowering *lo, const qrn_use *uses);
+
+typedef struct qrn_pass {
+    const char *name;
+    qrn_pass_fn run;
+} qrn_pass;
+
+extern const qrn_pass qrn_passes[]; // in order; ends with a row without a name
+
+// Runs all passes that are not left out.
+qrn_status qrn_lo_passes(qrn_lowering *lo);
+
+qrn_status qrn_pass_cancel(qrn_lowering *lo, const qrn_use *uses);
+qrn_status qrn_pass_alias(qrn_lowering *lo, const qrn_use *uses);
+qrn_status qrn_pass_join(qrn_lowering *lo, const qrn_use *uses);
+qrn_status qrn_pass_dead(qrn_lowering *lo, const qrn_use *uses);
+
+// --- for passes
+
+// Does the step only take place on fixed shapes of dense elements of whole bytes?
+bool qrn_pass_plain(const qrn_lowering *lo, const qrn_step *s);
+// Does the step leave the bytes of in[0], in their order, in out[0]?
+bool qrn_pass_copies(const qrn_lowering *lo, const qrn_step *s);
+// The value that owns the memory of v; *offset (may be NULL) is where v begins in it.
+qrn_val qrn_pass_owner(const qrn_plan *p, qrn_val v, size_t *offset);
+// Makes `owner`, which has arena memory of its own, a part of v's memory.
+void qrn_pass_place(qrn_plan *p, qrn_val owner, qrn_val v, size_t offset);
+// May the memory of x be moved into another value? Then *owner is the value to be moved.
+bool qrn_pass_movable(const qrn_plan *p, qrn_val x, qrn_val *owner);
+// The step goes when the pass is done.
+static inline void qrn_pass_drop(qrn_step *s) { s->family = NULL; }
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+//
+// Pass "cancel": what one step does and the next undoes. A Transpose of a Transpose becomes one; a
+// Quantize of a Dequantize with the same encoding becomes a copy, which pass "alias" removes. The
+// first step of the pair stays for its other readers; without any it is dead.
+#include "compiler/passes.h"
+
+#include "kernels/convert.h"
+#include "kernels/move/join.h"
+#include "kernels/move/layout.h"
+#include "kernels/quantize.h"
+
+#include <math.h>
+#include <string.h>
+
+// The only step that writes what step `at` reads, if that step's own input stays as it was.
+static const qrn_step *step_before(const qrn_lowering *lo, const qrn_use *uses, uint32_t at) {
+    const qrn_plan *p = lo->plan;
+    const qrn_use *u = &uses[p->steps[at].in[0]];
+    if (u->n_writes != 1 || u->last_write > at)
+        return NULL;
+    const qrn_step *s = &p->steps[u->last_write - 1];
+    bool fits = qrn_pass_plain(lo, s) && s->n_in == 1 && s->n_out == 1 && s->in[0] != s->out[0] &&
+                uses[s->in[0]].last_write < u->last_write;
+    return fits ? s : NULL;
+}
+
+static void become_copy(qrn_step *s) {
+    s->family = &qrn_family_copy;
+    s->args = NULL;
+}
+
+static void merge_transposes(const qrn_plan *p, const qrn_step *first, qrn_step *s) {
+    const qrn_transpose_args *a = first->args;
+    qrn_transpose_args *b = s->args;
+    uint32_t rank = p->values[s->out[0]].view.rank;
+    bool identity = true;
+    for (uint32_t d = 0; d < rank; d++) {
+        b->perm[d] = a->perm[b->perm[d]];
+        identity &= b->perm[d] == d;
+    }
+    s->in[0] = first->in[0];
+    if (identity)
+        become_copy(s);
+}
+
+// Does every code survive as a float? Codes of up to 16 bits do: the error of the float is far
+// below half a code, as long as the offset is of the same order and the scale no extreme.
+static bool survives(const qrn_value *x) {
+    const qrn_quant *q = x->view.quant;
+    uint32_t bits = qrn_dtypes[x->view.dtype].bits;
+    return q && q->kind == QRN_QUANT_TENSOR && (!q->bits || q->bits >= bits) && q->shift == 0.0f &&
+           bits <= 16 && q->offset >= -65536 && q->offset <= 65536 && fabsf(q->scale) > 1e-30f &&
+           fabsf(q->scale) < 1e30f;
+}
+
+static bool is_round_trip(const qrn_plan *p, const qrn_step *first, const qrn_step *s) {
+    const qrn_value *x = &p->values[first->in[0]], *t = &p->values[s->in[0]];
+    const qrn_value *y = &p->values[s->out[0]];
+    bool real = t->view.dtype == QRN_DTYPE_F32 || t->view.dtype == QRN_DTYPE_F64;
+    return real && x->view.dtype == y->view.dtype && survives(x) &&
+           qrn_quant_equal(x->view.quant, y->view.quant) && x->size_bytes == y->size_bytes;
+}
+
+qrn_status qrn_pass_cancel(qrn_lowering *lo, const qrn_use *uses) {
+    qrn_plan *p = lo->plan;
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        qrn_step *s = &p->steps[i];
+        if (!qrn_pass_plain(lo, s) || s->n_in != 1 || s->n_out != 1)
+            continue;
+        const qrn_step *first = step_before(lo, uses, i);
+        if (!first)
+            continue;
+        bool to_codes = s->family == &qrn_family_convert || s->family == &qrn_family_quantize;
+        if (s->family == &qrn_family_transpose && first->family == s->family) {
+            merge_transposes(p, first, s);
+        } else if (to_codes && first->family == &qrn_family_convert && is_round_trip(p, first, s)) {
+            s->in[0] = first->in[0];
+            become_copy(s);
+        }
+    }
+    return QRN_OK;
+}
