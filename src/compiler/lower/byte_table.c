@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: MIT
 //
-// Building look-up tables for 8-bit operands.
+// Building look-up tables for fixed-point operands.
 #include "compiler/lower/byte_table.h"
 
 #include "kernels/convert.h"
 #include "kernels/eltwise/lut.h"
 
-#include <string.h>
-
-#define CODES 256
+#define CODES 256 // of a byte, and computed at a time
 #define MAX_INPUTS 3
 
 static bool one_scale(const qrn_tensor *t) { return t->quant.kind <= QRN_QUANT_TENSOR; }
 
 static bool is_dense(const qrn_tensor *t) { return t->format == QRN_FORMAT_DENSE; }
 
+// Entries of a table for operand t; 0: none is made.
+static uint32_t table_size(const qrn_node *n, const qrn_tensor *t) {
+    size_t count;
+    if (t->dtype == QRN_DTYPE_UQ8 || t->dtype == QRN_DTYPE_SQ8)
+        return CODES;
+    bool wide = t->dtype == QRN_DTYPE_UQ16 || t->dtype == QRN_DTYPE_SQ16;
+    return wide && n->n_in == 1 && qrn_shape_count(&t->shape, &count) && count >= CODES * CODES
+               ? CODES * CODES
+               : 0;
+}
+
 static bool fits(const qrn_node *n, uint32_t x) {
     const qrn_tensor *in = n->in[x], *out = n->out[0];
     if (n->n_in > MAX_INPUTS || n->n_out != 1 || !is_dense(in) || !is_dense(out) ||
-        (in->dtype != QRN_DTYPE_UQ8 && in->dtype != QRN_DTYPE_SQ8) || !one_scale(in) ||
-        !one_scale(out) || qrn_dtypes[out->dtype].bits < 8 || qrn_tensor_is_static(in))
+        table_size(n, in) == 0 || !one_scale(in) || !one_scale(out) ||
+        qrn_dtypes[out->dtype].bits < 8 || qrn_tensor_is_static(in))
         return false;
     for (uint32_t i = 0; i < n->n_in; i++) {
         size_t count;
@@ -31,10 +40,11 @@ static bool fits(const qrn_node *n, uint32_t x) {
     return !in->updateable && !out->updateable;
 }
 
-// The reals of all codes of the type, through the family, into codes of the output.
+// The reals of CODES codes of the type from `first` on, through the family, into codes of the
+// output.
 static qrn_status fill(const qrn_node *n, uint32_t x, const qrn_family *family, const void *args,
-                       void *table) {
-    uint8_t codes[CODES];
+                       uint32_t first, void *table) {
+    uint16_t codes[CODES];
     double reals[CODES], results[CODES], constants[MAX_INPUTS];
     const qrn_tensor *in = n->in[x], *out = n->out[0];
     qrn_view code = {
@@ -45,7 +55,10 @@ static qrn_status fill(const qrn_node *n, uint32_t x, const qrn_family *family, 
         .data = table, .quant = &out->quant, .dtype = out->dtype, .rank = 1, .dims = {CODES}};
     qrn_view others[MAX_INPUTS], *ins[MAX_INPUTS] = {0}, *outs[1] = {&result};
     for (unsigned i = 0; i < CODES; i++)
-        codes[i] = (uint8_t)i;
+        if (qrn_dtypes[in->dtype].bits == 8)
+            ((uint8_t *)codes)[i] = (uint8_t)i;
+        else
+            codes[i] = (uint16_t)(first + i);
     qrn_convert_range(&code, &real, 0, CODES, false);
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qrn_tensor *t = n->in[i];
@@ -76,14 +89,15 @@ qrn_status qrn_lower_byte_table(qrn_lowering *lo, const qrn_node *n, uint32_t x,
                                 const qrn_family *family, const void *args) {
     if (!fits(n, x))
         return QRN_E_UNSUPPORTED;
-    uint64_t entries[CODES];
-    QRN_TRY(fill(n, x, family, args, entries));
-    qrn_shape shape = {.rank = 1, .dims = {CODES}};
-    qrn_val ins[2], out;
-    void *data;
+    const qrn_tensor *out = n->out[0];
+    qrn_shape shape = {.rank = 1, .dims = {table_size(n, n->in[x])}};
+    size_t elem = qrn_dtypes[out->dtype].bits / 8;
+    qrn_val ins[2], y;
+    void *table;
+    QRN_TRY(qrn_lo_const(lo, out->dtype, &shape, &out->quant, &ins[1], &table));
+    for (uint32_t first = 0; first < shape.dims[0]; first += CODES)
+        QRN_TRY(fill(n, x, family, args, first, (char *)table + first * elem));
     QRN_TRY(qrn_lo_tensor(lo, n->in[x], &ins[0]));
-    QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
-    QRN_TRY(qrn_lo_const(lo, n->out[0]->dtype, &shape, &n->out[0]->quant, &ins[1], &data));
-    memcpy(data, entries, CODES * (size_t)qrn_dtypes[n->out[0]->dtype].bits / 8);
-    return qrn_lo_step(lo, &qrn_family_lut, QRN_DOMAIN_RAW, NULL, ins, 2, &out, 1, 0);
+    QRN_TRY(qrn_lo_tensor(lo, out, &y));
+    return qrn_lo_step(lo, &qrn_family_lut, QRN_DOMAIN_RAW, NULL, ins, 2, &y, 1, 0);
 }

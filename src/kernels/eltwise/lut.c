@@ -9,12 +9,16 @@
     do {                                                                                           \
         const type *table = k->in[1]->data;                                                        \
         type *y = k->out[0]->data;                                                                 \
-        for (size_t i = begin; i < end; i++)                                                       \
+        for (size_t i = begin; !wide && i < end; i++)                                              \
             y[i] = table[codes[i]];                                                                \
+        for (size_t i = begin; wide && i < end; i++)                                               \
+            y[i] = table[wide_codes[i]];                                                           \
     } while (0)
 
 static qrn_status lut_ref(const qrn_kcall *k) {
     const uint8_t *codes = k->in[0]->data;
+    const uint16_t *wide_codes = k->in[0]->data;
+    bool wide = qrn_view_elem(k->in[0]) == 2;
     size_t begin, end;
     qrn_split(qrn_view_count(k->in[0]), 64, k->task, k->n_tasks, &begin, &end);
     switch (qrn_view_elem(k->out[0])) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Table look-up: out[0][i] = table[code of in[0][i]]. in[0] has 1-byte elements, in[1] is the table
-// of 256 elements of out[0]'s type, indexed by the code's unsigned byte. It stands for any function
-// of one 8-bit operand; who builds the table decides the numerics.
+// Table look-up: out[0][i] = table[code of in[0][i]]. in[0] has elements of 1 or 2 bytes, in[1] is
+// the table of 256 or 65,536 elements of out[0]'s type, indexed by the code as an unsigned number.
+// It stands for any function of one such operand; who builds the table decides the numerics.
 #ifndef QRN_KERNELS_ELTWISE_LUT_H
 #define QRN_KERNELS_ELTWISE_LUT_H
 
