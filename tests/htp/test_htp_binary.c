@@ -100,6 +100,31 @@ static void weights_of_a_persistent_binary_are_not_copied(void **state) {
     free(b.data);
 }
 
+// Their pages cannot be read while the file is loaded, nothing of the file can be written at all.
+static void weights_are_not_read_while_loading(void **state) {
+    (void)state;
+    uint8_t made[NET_OUT_BYTES], loaded[NET_OUT_BYTES];
+    blob b = blob_of_net(0, "net", made);
+    qrn_bin_weights at;
+    assert_int_equal(qrn_bin_find_weights(b.data, b.size, &at), QRN_OK);
+    assert_true(at.weights_bytes > 0);
+    blob file = {mmap(NULL, b.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+                 b.size};
+    assert_ptr_not_equal(file.data, MAP_FAILED);
+    memcpy(file.data, b.data, b.size);
+    assert_int_equal(mprotect(file.data, b.size, PROT_READ), 0);
+    assert_int_equal(mprotect(file.data + at.weights_offset, at.weights_bytes, PROT_NONE), 0);
+    htp_world w = htp_bare(0);
+    HTP_OK(load_with(&w, &persistent, NULL, &file));
+    assert_int_equal(mprotect(file.data + at.weights_offset, at.weights_bytes, PROT_READ), 0);
+    net m = net_of(&w.qnn, w.context, "net");
+    net_run(&w.qnn, &m, loaded);
+    assert_memory_equal(made, loaded, sizeof made);
+    htp_end(&w);
+    munmap(file.data, file.size);
+    free(b.data);
+}
+
 static void htp_bin_01_holds_ops_constants_options_and_tensors(void **state) {
     (void)state;
     htp_world w = htp_begin(43);
@@ -471,6 +496,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_results_after_every_way_of_loading),
         cmocka_unit_test(weights_of_a_persistent_binary_are_not_copied),
+        cmocka_unit_test(weights_are_not_read_while_loading),
         cmocka_unit_test(htp_bin_01_holds_ops_constants_options_and_tensors),
         cmocka_unit_test(htp_bin_03_sections_start_on_pages),
         cmocka_unit_test(htp_bin_04_vtcm_04_strict_wants_all_of_the_device),

@@ -2,6 +2,7 @@
 //
 // Sections of context binaries: after applying one, results are to the bit those of a graph that
 // was built with the new values.
+#include "../binary/refile.h"
 #include "binary_model.h"
 
 #include "api/objects.h"
@@ -165,6 +166,47 @@ static void sections_that_do_not_fit_change_nothing(void **state) {
     free_pair(&p);
 }
 
+// Behind the checksums: every word of the records gets bad values; what is applied is harmless.
+static void records_of_sections_may_be_anything(void **state) {
+    (void)state;
+    pair p = make_pair(QNN_CONTEXT_SECTION_UPDATABLE);
+    const uint32_t worst[] = {0, 1, 0x7FFFFFFF, 0xFFFFFFFF};
+    net m;
+    htp_world w = load(&p, &m);
+    refile parts;
+    assert_true(refile_split(p.sections[1].data, p.sections[1].size, &parts));
+    unsigned n_refused = 0, n_applied = 0;
+    for (uint32_t i = 0; i < 2; i++) { // info and graph
+        refile_section *s = &parts.sections[i];
+        for (size_t at = 0; at + 4 <= s->size; at += 4) {
+            uint32_t was = refile_get(s->data + at);
+            for (int k = 0; k < 4; k++) {
+                refile_put(s->data + at, worst[k]);
+                blob b = {0};
+                size_t size;
+                b.data = refile_join(&parts, &size);
+                b.size = size;
+                Qnn_ErrorHandle_t code = apply(&w, NULL, QNN_CONTEXT_SECTION_UPDATABLE, &b);
+                free(b.data);
+                if (code == QNN_SUCCESS)
+                    n_applied++;
+                else if (QNN_GET_ERROR_CODE(code) == QNN_CONTEXT_ERROR_INVALID_ARGUMENT ||
+                         QNN_GET_ERROR_CODE(code) == QNN_CONTEXT_ERROR_MEM_ALLOC)
+                    n_refused++;
+                else
+                    fail_msg("word %zu: code %u", at, (unsigned)QNN_GET_ERROR_CODE(code));
+            }
+            refile_put(s->data + at, was);
+        }
+    }
+    assert_true(n_refused > 100 && n_applied > 5);
+    HTP_OK(apply(&w, NULL, QNN_CONTEXT_SECTION_UPDATABLE, &p.sections[1]));
+    expect(&w, &m, p.out[1]);
+    refile_free(&parts);
+    htp_end(&w);
+    free_pair(&p);
+}
+
 static void htp_ctx_09_checksums_of_sections_may_be_skipped(void **state) {
     (void)state;
     pair p = make_pair(QNN_CONTEXT_SECTION_UPDATABLE);
@@ -279,6 +321,7 @@ int main(void) {
         cmocka_unit_test(applied_weights_are_those_of_the_other_graph),
         cmocka_unit_test(applied_encodings_are_those_of_the_other_graph),
         cmocka_unit_test(sections_that_do_not_fit_change_nothing),
+        cmocka_unit_test(records_of_sections_may_be_anything),
         cmocka_unit_test(htp_ctx_09_checksums_of_sections_may_be_skipped),
         cmocka_unit_test(edited_sections_are_those_of_the_other_graph),
         cmocka_unit_test(sections_survive_a_lack_of_memory),
