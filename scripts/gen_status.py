@@ -4,8 +4,9 @@
 
 States: done, modelled, refused (the documented error), not yet. Functions come from the ABI facts,
 ops from the facts of the op table (done on the CPU when src/compiler/lower has a row, on the HTP
-when its support table takes the op, too), HTP requirements from docs/data/htp-requirements.tsv: one is there when a test is named after it
-(htp_dev_01_...); docs/data/status.tsv says what differs from the defaults.
+when its support table takes the op, too), HTP requirements from docs/data/htp-requirements.tsv: one
+is there when a test is named after it (htp_dev_01_...); docs/data/status.tsv says what differs from
+the defaults.
 """
 import re
 import sys
