@@ -2,6 +2,7 @@
 //
 // Weights of 4, 8 and 16 bits in every encoding that the HTP takes: results against sums in double
 // precision, and the same results from a context binary, where only packed weights are kept.
+#include "htp_options.h"
 #include "htp_quant.h"
 
 #define U8 QNN_DATATYPE_UFIXED_POINT_8
@@ -15,7 +16,8 @@
 #define COLS 48u
 #define BLOCKS 4u
 
-typedef enum form { TENSOR, BITS4, AXIS, AXIS4, EXPANSION, FORMS } form;
+// SMALL: 8-bit codes that fit 4 bits, with the graph option that packs them.
+typedef enum form { TENSOR, BITS4, AXIS, AXIS4, EXPANSION, SMALL, FORMS } form;
 
 // A 1x1 convolution (or, depthwise, one factor per channel) and what its weights mean.
 typedef struct layer {
@@ -35,7 +37,7 @@ static uint32_t random_below(uint32_t n) {
 }
 
 static void make_layer(layer *l, form how, Qnn_DataType_t x, Qnn_DataType_t w, bool depthwise) {
-    bool small = how == BITS4 || how == AXIS4 || how == EXPANSION;
+    bool small = how == BITS4 || how == AXIS4 || how == EXPANSION || how == SMALL;
     uint32_t cin = depthwise ? COLS : DEPTH;
     *l = (layer){.form = how, .depthwise = depthwise};
     l->x = (operand){.type = x,
@@ -75,7 +77,7 @@ static void make_layer(layer *l, form how, Qnn_DataType_t x, Qnn_DataType_t w, b
 
 static double real_weight(const layer *l, uint32_t k, uint32_t c) {
     double code = (double)l->codes_w[(l->depthwise ? 0 : k) * COLS + c];
-    if (l->form == TENSOR || l->form == BITS4)
+    if (l->form == TENSOR || l->form == BITS4 || l->form == SMALL)
         return code * (double)l->w.scale;
     double scale = (double)l->scales[c];
     if (l->form == EXPANSION)
@@ -133,7 +135,8 @@ static void build(htp_world *w, layer *l, Qnn_Tensor_t *x, Qnn_Tensor_t *y, Qnn_
     one_node d = {.n_lists = 2};
     d.lists[0] = (list_param){"stride", 1, {2}, {1, 1}};
     d.lists[1] = (list_param){"pad_amount", 2, {2, 2}, {0, 0, 0, 0}};
-    HTP_OK(w->qnn.graphCreate(w->context, "g", NULL, g));
+    QnnHtpGraph_CustomConfig_t pack = GRAPH_OPTION(WEIGHTS_PACKING, .weightsPacking = true);
+    HTP_OK(graph_with(w, "g", &pack, l->form == SMALL ? 1 : 0, g));
     void *codes = bytes_of(&l->w, &size);
     *x = in[0] = tensor_of(&l->x, "x", QNN_TENSOR_TYPE_APP_WRITE);
     in[1] = tensor_of(&l->w, "w", QNN_TENSOR_TYPE_STATIC);
