@@ -15,6 +15,9 @@
 #define U16 QNN_DATATYPE_UFIXED_POINT_16
 #define S16 QNN_DATATYPE_SFIXED_POINT_16
 
+#define SOC_V73 43 // SM8550
+#define SOC_V69 36 // SM8450
+
 #define ROWS 37u
 #define DEPTH 20u
 #define COLS 40u
@@ -108,6 +111,7 @@ typedef struct relu_chain {
     double low, high;
     Qnn_TensorType_t middle; // its role
     bool read_twice;         // the middle has another reader
+    bool floats;             // another node of the graph computes on floats
     bool fold_off;
 } relu_chain;
 
@@ -148,7 +152,8 @@ static void run_chain(htp_world *w, relu_chain *c) {
     op.v1.params = limits;
     op.v1.numOfParams = strcmp(c->op, "ReluMinMax") == 0 ? 2 : 0;
     HTP_OK(w->qnn.graphAddNode(g, op));
-    Qnn_Tensor_t outs[3];
+    Qnn_Tensor_t outs[4];
+    float beside_out[2];
     uint32_t n_outs = 0;
     size_t size = count_of(&c->y) * bits_of(c->y.type) / 8;
     void *buffers[3] = {test_malloc(size), test_malloc(size), test_malloc(2 * size)};
@@ -164,8 +169,23 @@ static void run_chain(htp_world *w, relu_chain *c) {
     }
     htp_buffer(&y, buffers[0], size);
     outs[n_outs++] = y;
+    float beside[2] = {-1, 2};
+    if (c->floats) {
+        uint32_t dims[] = {2};
+        Qnn_Tensor_t from =
+            htp_tensor("from", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 1, dims);
+        Qnn_Tensor_t to =
+            htp_tensor("to", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_FLOAT_32, 1, dims);
+        HTP_OK(w->qnn.tensorCreateGraphTensor(g, &from));
+        HTP_OK(w->qnn.tensorCreateGraphTensor(g, &to));
+        HTP_OK(w->qnn.graphAddNode(g, htp_op("beside", "ElementWiseNeg", &from, 1, &to, 1)));
+        htp_buffer(&from, beside, sizeof beside);
+        htp_buffer(&to, beside_out, sizeof beside_out);
+        in[1] = from;
+        outs[n_outs++] = to;
+    }
     HTP_OK(w->qnn.graphFinalize(g, NULL, NULL));
-    HTP_OK(w->qnn.graphExecute(g, in, 1, outs, n_outs, NULL, NULL));
+    HTP_OK(w->qnn.graphExecute(g, in, c->floats ? 2 : 1, outs, n_outs, NULL, NULL));
     codes_from(&c->y, buffers[0]);
     for (int i = 0; i < 3; i++)
         test_free(buffers[i]);
@@ -220,6 +240,23 @@ static void htp_grf_21_relu_gives_the_product_its_encoding(void **state) {
             assert_true(apart < ROWS * COLS * 9 / 10); // so the test can tell
             free_chain(&c);
         }
+    htp_end(&w);
+}
+
+// Beside floats, which such a device computes as halves.
+static void htp_grf_21_folds_in_graphs_with_floats(void **state) {
+    (void)state;
+    htp_world w = htp_begin(SOC_V73);
+    for (int kind = 0; kind < 2; kind++) {
+        relu_chain c;
+        size_t folded, apart;
+        make_chain(&c, "Conv2d", kind ? "ReluMinMax" : "Relu", U8, U8);
+        c.floats = true;
+        run_chain(&w, &c);
+        compare_chain(&c, &folded, &apart);
+        assert_int_equal(folded, ROWS * COLS);
+        free_chain(&c);
+    }
     htp_end(&w);
 }
 
@@ -381,9 +418,6 @@ static void htp_wpk_01_weights_that_fit_4_bits_take_half_the_bytes(void **state)
 
 // --- HTP-A16
 
-#define SOC_V73 43 // SM8550
-#define SOC_V69 36 // SM8450
-
 static void htp_a16_01_16_bit_weights_are_exact(void **state) {
     (void)state;
     htp_world w = htp_begin(SOC_V73);
@@ -485,6 +519,7 @@ static void htp_a16_04_values_above_7f7f_are_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(htp_grf_21_relu_gives_the_product_its_encoding),
+        cmocka_unit_test(htp_grf_21_folds_in_graphs_with_floats),
         cmocka_unit_test(htp_grf_21_option_off_rounds_twice),
         cmocka_unit_test(htp_grf_21_what_others_see_is_not_folded),
         cmocka_unit_test(htp_grf_22_short_depth_with_asymmetric_weights_is_exact),

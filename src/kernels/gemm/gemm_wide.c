@@ -16,25 +16,19 @@ const qrn_wide_kernel qrn_wide_neondot = {&qrn_gemm_q8_6x32_neondot, &qrn_wide_o
 #endif
 const qrn_wide_kernel qrn_wide_ref = {&qrn_gemm_q8_ref, &qrn_wide_ops_ref};
 
-// Sums of `n` rows of bytes times steps [s0, s1) of a plane, in as many tiles as it takes.
-static void byte_sums(const qrn_gemm_q8_kernel *k, const uint8_t *a, size_t row_bytes, uint32_t n,
-                      const int8_t *plane, size_t s0, size_t s1, uint32_t cols, int32_t *acc) {
-    static const int32_t nothing[QRN_PANEL];
-    for (uint32_t r = 0; r < n; r += k->rows) {
-        qrn_gemm_q8_tile t = {.a = a + r * row_bytes + s0 * QRN_Q8_DEPTH,
-                              .a_row = row_bytes,
-                              .b = plane + s0 * QRN_PANEL * QRN_Q8_DEPTH,
-                              .steps = s1 - s0,
-                              .column = nothing,
-                              .acc = acc + (size_t)r * QRN_PANEL,
-                              .rows = n - r < k->rows ? n - r : k->rows,
-                              .cols = cols};
+// Sums of the rows of a tile, in as many tiles as the kernel needs.
+static void byte_sums(const qrn_gemm_q8_kernel *k, qrn_gemm_q8_tile t) {
+    for (uint32_t left = t.rows; left; left -= t.rows) {
+        t.rows = left < k->rows ? left : k->rows;
         k->tile(&t);
+        t.a += t.rows * t.a_row;
+        t.acc += (size_t)t.rows * QRN_PANEL;
     }
 }
 
 void qrn_wide_product(const qrn_wide_kernel *k, const qrn_wide_rows *r, const qrn_wide_panel *p,
                       const qrn_wide_out *o) {
+    static const int32_t nothing[QRN_PANEL];
     int32_t acc[QRN_WIDE_TILE * QRN_PANEL] = {0}; // columns beyond o->cols are never written
     double sum[QRN_WIDE_TILE * QRN_PANEL], t[QRN_WIDE_TILE * QRN_PANEL];
     uint32_t tile = QRN_WIDE_TILE / r->planes;
@@ -48,8 +42,15 @@ void qrn_wide_product(const qrn_wide_kernel *k, const qrn_wide_rows *r, const qr
             size_t s1 = run + 1 < p->n_runs ? p->starts[run + 1] / QRN_Q8_DEPTH : p->steps;
             memset(sum, 0, rows * QRN_PANEL * sizeof *sum);
             for (uint32_t q = 0; q < p->planes; q++) {
-                byte_sums(k->tile, a, r->row_bytes, rows * r->planes, p->plane[q], s0, s1, o->cols,
-                          acc);
+                byte_sums(k->tile,
+                          (qrn_gemm_q8_tile){.a = a + s0 * QRN_Q8_DEPTH,
+                                             .a_row = r->row_bytes,
+                                             .b = p->plane[q] + s0 * QRN_PANEL * QRN_Q8_DEPTH,
+                                             .steps = s1 - s0,
+                                             .column = nothing,
+                                             .acc = acc,
+                                             .rows = rows * r->planes,
+                                             .cols = o->cols});
                 k->ops->join(sum, acc, rows, r->planes, q ? 256.0 : 1.0);
             }
             k->ops->scale(t, sum, p->add + at, p->offset ? p->offset + at : NULL,

@@ -59,23 +59,31 @@ static job job_of(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
 
 static size_t aligned(size_t at) { return (at + 63) / 64 * 64; }
 
-// Bytes of a task's scratch; sets the job's pointers when there is memory.
-static size_t take_scratch(job *j, char *at) {
-    size_t sums = aligned(j->block * sizeof(double)), gathered = aligned(j->geo.depth * 2);
-    size_t panel = j->planes_b * j->row_bytes * QRN_PANEL;
-    size_t rows = j->block * j->planes_a * j->row_bytes;
-    if (at) {
-        j->row_sums = (double *)(void *)at;
-        j->gathered = at + sums;
-        j->panel = (int8_t *)at + sums + gathered;
-        j->rows = (uint8_t *)at + sums + gathered + panel;
-    }
-    return aligned(sums + gathered + panel + rows);
+// Where the parts of a task's scratch begin, in bytes.
+typedef struct layout {
+    size_t gathered, panel, rows, end;
+} layout;
+
+static layout layout_of(const job *j) {
+    layout l = {.gathered = aligned(j->block * sizeof(double))};
+    l.panel = l.gathered + aligned(j->geo.depth * 2);
+    l.rows = l.panel + j->planes_b * j->row_bytes * QRN_PANEL;
+    l.end = aligned(l.rows + j->block * j->planes_a * j->row_bytes);
+    return l;
+}
+
+static void take_scratch(job *j) {
+    layout l = layout_of(j);
+    char *at = (char *)j->k->scratch + j->k->task * l.end;
+    j->row_sums = (double *)(void *)at;
+    j->gathered = at + l.gathered;
+    j->panel = (int8_t *)(at + l.panel);
+    j->rows = (uint8_t *)(at + l.rows);
 }
 
 size_t qrn_matmul_wide_scratch(const qrn_kcall *k) {
     job j = job_of(k, NULL);
-    return k->n_tasks * take_scratch(&j, NULL);
+    return k->n_tasks * layout_of(&j).end;
 }
 
 // Rows [row, row + n) of the matrix at element `a` as planes.
@@ -171,7 +179,7 @@ static void run_panel(const job *j, size_t b, size_t col, uint32_t n, size_t row
 static qrn_status run(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
     job j = job_of(k, kernel);
     const qrn_matmul_geometry *g = &j.geo;
-    take_scratch(&j, (char *)k->scratch + k->task * take_scratch(&j, NULL));
+    take_scratch(&j);
     size_t block = j.block, fair = (g->batch * g->rows + k->n_tasks - 1) / k->n_tasks;
     fair = (fair + QRN_WIDE_TILE - 1) / QRN_WIDE_TILE * QRN_WIDE_TILE;
     block = fair < block && fair > 0 ? fair : block;
