@@ -261,7 +261,9 @@ static qrn_status retrieve(qrn_api_context *c, const char *name, Qnn_GraphHandle
         return QRN_FAIL(QRN_E_NAME, "graph_retrieve: the name is NULL");
     if (!out)
         return QRN_FAIL(QRN_E_HANDLE, "graph '%s': graphHandle is NULL", name);
-    QRN_TRY(qrn_api_context_load(c));
+    qrn_status s = qrn_api_context_load(c);
+    if (s != QRN_OK) // a deferred binary that cannot be loaded has no graphs; the message says why
+        return s == QRN_E_MEM ? s : QRN_E_NOT_FOUND;
     const qrn_api_graph *g = qrn_api_graph_find(c, name);
     if (!g)
         return QRN_FAIL(QRN_E_NOT_FOUND, "the context has no graph '%s'", name);

@@ -267,6 +267,32 @@ static void records_that_are_cut_or_too_long_are_refused(void **state) {
     assert_int_equal(load_parts(), QNN_SUCCESS);
 }
 
+// Damage that shows only when the graphs are made, in a context whose graphs are made later.
+static void deferred_graphs_that_cannot_be_made(void **state) {
+    (void)state;
+    refile_section *s = part(2);
+    size_t at = 0;
+    while (at + 6 <= s->size && memcmp(s->data + at, "Conv2d", 6) != 0)
+        at++;
+    s->data[at + 4] = '9'; // no such op
+    size_t size;
+    uint8_t *file = refile_join(&parts, &size);
+    const QnnContext_Config_t later = {.option = QNN_CONTEXT_CONFIG_OPTION_DEFER_GRAPH_INIT,
+                                       .isGraphInitDeferred = 1};
+    const QnnContext_Config_t *list[] = {&later, NULL};
+    size_t live = qrn_alloc_live();
+    Qnn_ContextHandle_t c = NULL;
+    Qnn_GraphHandle_t g = NULL;
+    HTP_OK(
+        world.qnn.contextCreateFromBinary(world.backend, world.device, list, file, size, &c, NULL));
+    HTP_FAILS(world.qnn.graphRetrieve(c, "net", &g), QNN_GRAPH_ERROR_GRAPH_DOES_NOT_EXIST);
+    HTP_FAILS(world.qnn.contextFinalize(c, NULL), QNN_CONTEXT_ERROR_CREATE_FROM_BINARY);
+    assert_null(g);
+    HTP_OK(world.qnn.contextFree(c, NULL));
+    assert_int_equal(qrn_alloc_live(), live);
+    free(file);
+}
+
 static void missing_and_repeated_sections_are_refused(void **state) {
     (void)state;
     for (uint32_t i = 0; i < parts.n; i++) {
@@ -296,6 +322,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(every_word_of_the_records_may_be_anything, split, unsplit),
         cmocka_unit_test_setup_teardown(records_that_are_cut_or_too_long_are_refused, split,
                                         unsplit),
+        cmocka_unit_test_setup_teardown(deferred_graphs_that_cannot_be_made, split, unsplit),
         cmocka_unit_test_setup_teardown(missing_and_repeated_sections_are_refused, split, unsplit),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -462,6 +462,9 @@ static int run_mapped(const char *binary, const char *result) {
 
 static void other_processes_and_thread_counts_compute_the_same(void **state) {
     (void)state;
+#ifdef QUERN_EMULATED
+    skip(); // the emulator does not start programs of the other kind
+#endif
     uint8_t made[NET_OUT_BYTES], theirs[NET_OUT_BYTES];
     char binary[] = "/tmp/quern_binary_XXXXXX", result[] = "/tmp/quern_result_XXXXXX";
     close(mkstemp(binary));
