@@ -16,6 +16,7 @@ const qrn_pass qrn_passes[] = {
     {"alias", qrn_pass_alias},
     {"join", qrn_pass_join},
     {"dead", qrn_pass_dead},
+    {"in_place", qrn_pass_in_place}, // others count on one content for all values of a memory
     {NULL, NULL},
 };
 

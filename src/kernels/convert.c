@@ -314,7 +314,7 @@ static const qrn_kernel convert_rows[] = {
 #endif
     {.name = "convert_ref", .domain = QRN_DOMAIN_RAW, .fn = convert_ref, .tasks = convert_tasks},
 };
-QRN_FAMILY(convert, 0);
+QRN_FAMILY_IN_PLACE(convert, 0, 1);
 
 static const qrn_kernel cast_rows[] = {
     {.name = "cast_ref", .domain = QRN_DOMAIN_RAW, .fn = cast_ref, .tasks = convert_tasks},

@@ -73,6 +73,9 @@ typedef struct qrn_family {
     const qrn_kernel *rows; // best first, reference last
     uint32_t n_rows;
     size_t args_bytes; // size of the parameter struct (0: none)
+    // Inputs, one bit each, in whose memory out[0] may lie when both have equally many elements of
+    // one size: every row reads element i of them before it writes element i, and not later.
+    uint32_t in_place;
 } qrn_family;
 
 // First row that can run this call in `domain`; NULL when there is none. `isa` caps the CPU
@@ -125,8 +128,17 @@ int64_t qrn_view_int(const qrn_view *v, size_t i);
 // Real value at position i of an operand of any type (dequantized).
 double qrn_view_real(const qrn_view *v, size_t i);
 
-#define QRN_FAMILY(fam, args)                                                                      \
+#define QRN_FAMILY_IN_PLACE(fam, args, inputs)                                                     \
     const qrn_family qrn_family_##fam = {#fam, fam##_rows,                                         \
-                                         sizeof(fam##_rows) / sizeof(fam##_rows[0]), args}
+                                         sizeof(fam##_rows) / sizeof(fam##_rows[0]), args, inputs}
+#define QRN_FAMILY(fam, args) QRN_FAMILY_IN_PLACE(fam, args, 0)
+
+// Before a loop over elements that may run in place: its rounds are independent. Without it some
+// compilers take a slow way when input and output are the same.
+#ifdef __clang__
+#define QRN_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define QRN_INDEPENDENT _Pragma("GCC ivdep")
+#endif
 
 #endif

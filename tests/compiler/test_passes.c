@@ -308,6 +308,53 @@ static void memory_is_what_is_alive(void **state) {
     small_free(&r);
 }
 
+// The chain needs one buffer; every result takes the memory of its input.
+static void in_place_reuses_inputs_that_die(void **state) {
+    (void)state;
+    uint32_t x = INPUT(&g, 1000), a = INNER(&g, 1000), b = INNER(&g, 1000), c = INNER(&g, 1000);
+    uint32_t z = INPUT(&g, 1000), y = OUTPUT(&g, 1000);
+    neg(x, a);
+    neg(a, b);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_ADD, z, b, c);
+    neg(c, y);
+    small_expect(&g, 4, 4);
+    small_run with = small_go(&g, "", 1), without = small_go(&g, "-in_place", 1);
+    assert_in_range(with.arena_bytes, 4000, 4000 + 127);
+    assert_in_range(without.arena_bytes, 8000, 8000 + 2 * 127);
+    small_free(&with);
+    small_free(&without);
+}
+
+// `a` is read again at the end, and a row that is added to a matrix has no room for the sum.
+static void in_place_spares_what_is_read_later(void **state) {
+    (void)state;
+    uint32_t x = INPUT(&g, 8, 64), a = INNER(&g, 8, 64), b = INNER(&g, 8, 64);
+    uint32_t r = INPUT(&g, 1, 64), s = INNER(&g, 1, 64), c = INNER(&g, 8, 64);
+    uint32_t d = INNER(&g, 8, 64), y = OUTPUT(&g, 8, 64);
+    neg(x, a);
+    relu(a, b);
+    neg(r, s);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_ADD, s, b, c);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_SUBTRACT, c, a, d);
+    neg(d, y);
+    small_expect(&g, 6, 6);
+    small_run with = small_go(&g, "", 1);
+    assert_in_range(with.arena_bytes, 2 * 2048 + 256, 2 * (2048 + 64) + 256 + 64); // a, b and s
+    small_free(&with);
+}
+
+// The row that is subtracted is part of the memory that would be written over.
+static void in_place_sees_parts_of_the_same_memory(void **state) {
+    (void)state;
+    uint32_t x = INPUT(&g, 4, 16), a = INNER(&g, 4, 16), row = INNER(&g, 1, 16);
+    uint32_t b = INNER(&g, 4, 16), y = OUTPUT(&g, 4, 16);
+    neg(x, a);
+    small_slice(&g, a, row, (int32_t[]){0, 1, 1, 0, 16, 1});
+    small_binary(&g, QNN_OP_ELEMENT_WISE_SUBTRACT, a, row, b);
+    neg(b, y);
+    small_expect(&g, 4, 3);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -338,6 +385,9 @@ int main(void) {
         TEST(dead_drops_what_nobody_reads),
         TEST(passes_can_be_left_out_one_by_one),
         TEST(memory_is_what_is_alive),
+        TEST(in_place_reuses_inputs_that_die),
+        TEST(in_place_spares_what_is_read_later),
+        TEST(in_place_sees_parts_of_the_same_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

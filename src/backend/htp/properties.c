@@ -9,26 +9,47 @@
 
 #include "HTP/QnnHtpContext.h"
 
-// Walks the steps with the bytes that come to life at one and die after another.
-static qrn_status live_bytes(const qrn_plan *p, uint64_t *most) {
-    int64_t *change = qrn_calloc((p->n_steps + 1u) * sizeof(*change));
-    if (!change)
-        return QRN_FAIL(QRN_E_MEM, "out of memory for the sizes of a graph");
-    for (uint32_t i = 0; i < p->n_values; i++) {
-        const qrn_value *v = &p->values[i];
-        if (v->storage != QRN_STORE_ARENA || v->first >= p->n_steps || v->last >= p->n_steps)
+typedef struct life {
+    uint32_t first, last; // nodes, counted from 1; 0: unused
+} life;
+
+static void touch(life *lives, const uint32_t *values, uint32_t n, uint32_t node) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (values[i] == UINT32_MAX)
             continue;
-        change[v->first] += (int64_t)v->size_bytes;
-        change[v->last + 1] -= (int64_t)v->size_bytes;
+        life *l = &lives[values[i]];
+        l->first = l->first ? l->first : node;
+        l->last = node;
+    }
+}
+
+// Walks the nodes with the bytes that come to life at one and die after another: tensors as the
+// client declared them, whatever memory the compiler makes them share.
+static qrn_status live_bytes(const qrn_plan *p, uint64_t *most) {
+    int64_t *change = qrn_calloc((p->n_nodes + 2u) * sizeof(*change));
+    life *lives = qrn_calloc((p->n_values + 1u) * sizeof(*lives));
+    for (uint32_t i = 0; change && lives && i < p->n_nodes; i++) {
+        touch(lives, p->nodes[i].in, p->nodes[i].n_in, i + 1);
+        touch(lives, p->nodes[i].out, p->nodes[i].n_out, i + 1);
+    }
+    for (uint32_t i = 0; change && lives && i < p->n_values; i++) {
+        const qrn_value *v = &p->values[i];
+        if (!lives[i].first || v->storage == QRN_STORE_CONST || v->storage == QRN_STORE_IO)
+            continue;
+        change[lives[i].first] += (int64_t)v->size_bytes;
+        change[lives[i].last + 1] -= (int64_t)v->size_bytes;
     }
     int64_t live = 0, peak = 0;
-    for (uint32_t i = 0; i < p->n_steps; i++) {
+    for (uint32_t i = 1; change && lives && i <= p->n_nodes; i++) {
         live += change[i];
         peak = live > peak ? live : peak;
     }
+    qrn_status s =
+        change && lives ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory for the sizes of a graph");
     qrn_free(change);
+    qrn_free(lives);
     *most = (uint64_t)peak;
-    return QRN_OK;
+    return s;
 }
 
 qrn_status qrn_htp_measure(const qrn_plan *p, qrn_htp_sizes *sizes) {

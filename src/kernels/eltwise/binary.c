@@ -106,7 +106,7 @@ static const qrn_kernel binary_rows[] = {
     ROW(i64, QRN_DOMAIN_I64, ref, 0),
     ROW(raw, QRN_DOMAIN_RAW, ref, 0),
 };
-QRN_FAMILY(binary, sizeof(qrn_binary_args));
+QRN_FAMILY_IN_PLACE(binary, sizeof(qrn_binary_args), 3);
 // clang-format on
 
 static const qrn_kernel compare_rows[] = {

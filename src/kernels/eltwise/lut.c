@@ -45,4 +45,4 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
 static const qrn_kernel lut_rows[] = {
     {.name = "lut_ref", .domain = QRN_DOMAIN_RAW, .fn = lut_ref, .tasks = tasks},
 };
-QRN_FAMILY(lut, 0);
+QRN_FAMILY_IN_PLACE(lut, 0, 1);

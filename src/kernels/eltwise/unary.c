@@ -140,7 +140,7 @@ static const qrn_kernel unary_rows[] = {
     ROW(f64, QRN_DOMAIN_F64, ref, 0),
     {.name = "unary_i64_ref", .domain = QRN_DOMAIN_I64, .fn = unary_i64_ref, .tasks = tasks},
 };
-QRN_FAMILY(unary, sizeof(qrn_unary_args));
+QRN_FAMILY_IN_PLACE(unary, sizeof(qrn_unary_args), 1);
 // clang-format on
 
 static const qrn_kernel float_test_rows[] = {

@@ -47,4 +47,4 @@ static const qrn_kernel half_rows[] = {
 #endif
     {.name = "half_ref", .domain = QRN_DOMAIN_RAW, .fn = half_ref, .tasks = tasks},
 };
-QRN_FAMILY(half, sizeof(qrn_half_args));
+QRN_FAMILY_IN_PLACE(half, sizeof(qrn_half_args), 1);
