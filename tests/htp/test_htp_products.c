@@ -169,9 +169,9 @@ static void run_chain(htp_world *w, relu_chain *c) {
     }
     htp_buffer(&y, buffers[0], size);
     outs[n_outs++] = y;
+    uint32_t dims[] = {2};
     float beside[2] = {-1, 2};
     if (c->floats) {
-        uint32_t dims[] = {2};
         Qnn_Tensor_t from =
             htp_tensor("from", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 1, dims);
         Qnn_Tensor_t to =
