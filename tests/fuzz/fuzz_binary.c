@@ -14,6 +14,8 @@
 #include "api/objects.h"
 #include "base/mem.h"
 
+#include "HTP/QnnHtpDevice.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -24,9 +26,11 @@ enum { TRIES = 40, MOST_BYTES = 1 << 20, EDITS = 6 };
 
 static qnn_table qnn;
 static Qnn_BackendHandle_t backend;
+static Qnn_DeviceHandle_t devices[3]; // none, and chips whose floats are halves of both kinds
 
 typedef struct trial {
     source draw; // of the op and its data
+    Qnn_DeviceHandle_t device;
     drawn_op op;
     client_op client;
     scrap mem;
@@ -53,6 +57,16 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     if (!documented_read(QUERN_ERROR_TABLE) || QnnInterface_getProviders(&list, &n) != QNN_SUCCESS)
         return 1;
     qnn = list[0]->QNN_INTERFACE_VER_NAME;
+    static const uint32_t chips[] = {0, 57, 69}; // SM8650 (v75), SM8750 (v79)
+    for (int i = 1; i < 3; i++) {
+        QnnHtpDevice_CustomConfig_t custom = {.option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC,
+                                              .socModel = chips[i]};
+        QnnDevice_Config_t config = {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM,
+                                     .customConfig = &custom};
+        const QnnDevice_Config_t *configs[] = {&config, NULL};
+        if (qnn.deviceCreate(NULL, configs, &devices[i]) != QNN_SUCCESS)
+            return 1;
+    }
     return qnn.backendCreate(NULL, NULL, &backend) != QNN_SUCCESS;
 }
 
@@ -66,7 +80,7 @@ static bool build(trial *k, Qnn_ContextHandle_t *c, Qnn_GraphHandle_t *g) {
         const qrn_op_def *def = qrn_op_at(draw_u32(&k->draw) % n_ops);
         if ((def->flags & QRN_OP_CONTROL) || !op_draw(&k->draw, def, 20, &k->op))
             continue;
-        if (qnn.contextCreate(backend, NULL, NULL, c) != QNN_SUCCESS ||
+        if (qnn.contextCreate(backend, k->device, NULL, c) != QNN_SUCCESS ||
             qnn.graphCreate(*c, "g", NULL, g) != QNN_SUCCESS)
             broken(k, "no graph", 0);
         client_op_make(&k->draw, &k->mem, &k->op, "t", &style, &k->client);
@@ -152,7 +166,8 @@ static void load(trial *k, const uint8_t *file, size_t size, uint64_t seed, cons
     Qnn_ContextHandle_t c = NULL;
     Qnn_GraphHandle_t g = NULL;
     size_t live = qrn_alloc_live();
-    Qnn_ErrorHandle_t code = qnn.contextCreateFromBinary(backend, NULL, NULL, file, size, &c, NULL);
+    Qnn_ErrorHandle_t code =
+        qnn.contextCreateFromBinary(backend, k->device, NULL, file, size, &c, NULL);
     if (checked(k, "QnnContext_createFromBinary", code)) {
         buffers b;
         if (qnn.graphRetrieve(c, "g", &g) == QNN_SUCCESS && make_buffers(k, g, seed, &b) &&
@@ -217,7 +232,7 @@ static void change_and_load(trial *k, source *s, const uint8_t *file, size_t siz
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     source s = source_from_bytes(data, size);
     uint64_t seed = draw_u32(&s);
-    trial k = {.draw = source_from_seed(seed)};
+    trial k = {.draw = source_from_seed(seed), .device = devices[seed % 3]};
     Qnn_ContextHandle_t c = NULL;
     Qnn_GraphHandle_t g = NULL;
     if (!build(&k, &c, &g))
