@@ -12,6 +12,7 @@
 #include <string.h>
 
 const qrn_pass qrn_passes[] = {
+    {"pad", qrn_pass_pad},
     {"cancel", qrn_pass_cancel},
     {"alias", qrn_pass_alias},
     {"join", qrn_pass_join},
@@ -95,6 +96,17 @@ bool qrn_pass_movable(const qrn_plan *p, qrn_val x, qrn_val *owner) {
     *owner = qrn_pass_owner(p, x, &at);
     return at == 0 && p->values[*owner].storage == QRN_STORE_ARENA &&
            p->values[*owner].size_bytes == p->values[x].size_bytes;
+}
+
+const qrn_step *qrn_pass_step_before(const qrn_lowering *lo, const qrn_use *uses, uint32_t at) {
+    const qrn_plan *p = lo->plan;
+    const qrn_use *u = &uses[p->steps[at].in[0]];
+    if (u->n_writes != 1 || u->last_write > at)
+        return NULL;
+    const qrn_step *s = &p->steps[u->last_write - 1];
+    bool fits = qrn_pass_plain(lo, s) && s->n_in == 1 && s->n_out == 1 && s->in[0] != s->out[0] &&
+                uses[s->in[0]].last_write < u->last_write;
+    return fits ? s : NULL;
 }
 
 static void count_uses(const qrn_plan *p, qrn_use *uses) {

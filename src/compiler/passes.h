@@ -28,6 +28,7 @@ extern const qrn_pass qrn_passes[]; // in order; ends with a row without a name
 // Runs all passes that are not left out.
 qrn_status qrn_lo_passes(qrn_lowering *lo);
 
+qrn_status qrn_pass_pad(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_cancel(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_alias(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_join(qrn_lowering *lo, const qrn_use *uses);
@@ -46,6 +47,9 @@ qrn_val qrn_pass_owner(const qrn_plan *p, qrn_val v, size_t *offset);
 void qrn_pass_place(qrn_plan *p, qrn_val owner, qrn_val v, size_t offset);
 // May the memory of x be moved into another value? Then *owner is the value to be moved.
 bool qrn_pass_movable(const qrn_plan *p, qrn_val x, qrn_val *owner);
+// The only step that writes what step `at` reads first, if it has one input, which stays as it was;
+// else NULL.
+const qrn_step *qrn_pass_step_before(const qrn_lowering *lo, const qrn_use *uses, uint32_t at);
 // The step goes when the pass is done.
 static inline void qrn_pass_drop(qrn_step *s) { s->family = NULL; }
 

@@ -50,7 +50,17 @@ uint32_t small_encoded(small_graph *g, Qnn_TensorType_t type, Qnn_DataType_t dty
         t->v1.quantizeParams.quantizationEncoding = QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
         t->v1.quantizeParams.scaleOffsetEncoding = (Qnn_ScaleOffset_t){scale, offset};
     }
-    OK(g->qnn.tensorCreateGraphTensor(g->handle, t));
+    if (type != QNN_TENSOR_TYPE_STATIC)
+        OK(g->qnn.tensorCreateGraphTensor(g->handle, t));
+    return i;
+}
+
+uint32_t small_constant(small_graph *g, Qnn_DataType_t dtype, const uint32_t *shape, float scale,
+                        int32_t offset, const void *data, uint32_t size_bytes) {
+    uint32_t i = small_encoded(g, QNN_TENSOR_TYPE_STATIC, dtype, shape, scale, offset);
+    g->tensors[i].v1.clientBuf.data = (void *)(uintptr_t)data;
+    g->tensors[i].v1.clientBuf.dataSize = size_bytes;
+    OK(g->qnn.tensorCreateGraphTensor(g->handle, &g->tensors[i]));
     return i;
 }
 
@@ -93,26 +103,13 @@ void small_binary(small_graph *g, const char *op, uint32_t a, uint32_t b, uint32
 // A tensor parameter of 32-bit numbers.
 static Qnn_Param_t numbers(small_graph *g, const char *name, Qnn_DataType_t dtype, const void *data,
                            const uint32_t *shape) {
-    uint32_t i = g->n_tensors++;
-    assert_true(i < MAX_TENSORS);
+    uint32_t count = 1;
+    for (uint32_t d = 0; shape[d]; d++)
+        count *= shape[d];
     Qnn_Param_t p = QNN_PARAM_INIT;
     p.paramType = QNN_PARAMTYPE_TENSOR;
     p.name = name;
-    p.tensorParam = (Qnn_Tensor_t)QNN_TENSOR_INIT;
-    snprintf(g->names[i], sizeof g->names[i], "p%u", i);
-    p.tensorParam.v1.name = g->names[i];
-    p.tensorParam.v1.type = QNN_TENSOR_TYPE_STATIC;
-    p.tensorParam.v1.dataType = dtype;
-    p.tensorParam.v1.memType = QNN_TENSORMEMTYPE_RAW;
-    uint32_t count = 1;
-    for (; shape[p.tensorParam.v1.rank]; p.tensorParam.v1.rank++)
-        count *= shape[p.tensorParam.v1.rank];
-    memcpy(g->dims[i], shape, p.tensorParam.v1.rank * sizeof *shape);
-    p.tensorParam.v1.dimensions = g->dims[i];
-    p.tensorParam.v1.clientBuf.data = (void *)(uintptr_t)data;
-    p.tensorParam.v1.clientBuf.dataSize = count * 4;
-    OK(g->qnn.tensorCreateGraphTensor(g->handle, &p.tensorParam));
-    g->tensors[i].v1.type = QNN_TENSOR_TYPE_STATIC;
+    p.tensorParam = g->tensors[small_constant(g, dtype, shape, 0.0f, 0, data, count * 4)];
     return p;
 }
 
@@ -144,6 +141,26 @@ void small_split(small_graph *g, uint32_t x, const uint32_t *out, uint32_t n_out
         number(QNN_OP_SPLIT_PARAM_AXIS, axis),
         numbers(g, QNN_OP_SPLIT_PARAM_SPLIT_INDEX, QNN_DATATYPE_UINT_32, index, SHAPE(n_out - 1))};
     small_node(g, QNN_OP_SPLIT, &x, 1, out, n_out, p, 2);
+}
+
+void small_pad(small_graph *g, uint32_t x, uint32_t y, const uint32_t *amount, float value) {
+    uint32_t all[8] = {0, 0, amount[0], amount[1], amount[2], amount[3], 0, 0};
+    Qnn_Param_t p[] = {
+        number(QNN_OP_PAD_PARAM_SCHEME, QNN_OP_PAD_SCHEME_CONSTANT),
+        numbers(g, QNN_OP_PAD_PARAM_PAD_AMOUNT, QNN_DATATYPE_UINT_32, all, SHAPE(4, 2)),
+        number(QNN_OP_PAD_PARAM_PAD_CONSTANT_VALUE, 0)};
+    p[2].scalarParam.dataType = QNN_DATATYPE_FLOAT_32;
+    p[2].scalarParam.floatValue = value;
+    small_node(g, QNN_OP_PAD, &x, 1, &y, 1, p, 3);
+}
+
+void small_conv(small_graph *g, const char *op, uint32_t x, uint32_t w, uint32_t y,
+                const uint32_t *amount) {
+    static const uint32_t one[2] = {1, 1};
+    Qnn_Param_t p[] = {
+        numbers(g, QNN_OP_CONV_2D_PARAM_STRIDE, QNN_DATATYPE_UINT_32, one, SHAPE(2)),
+        numbers(g, QNN_OP_CONV_2D_PARAM_PAD_AMOUNT, QNN_DATATYPE_UINT_32, amount, SHAPE(2, 2))};
+    small_node(g, op, (uint32_t[]){x, w}, 2, &y, 1, p, 2);
 }
 
 void small_slice(small_graph *g, uint32_t x, uint32_t y, const int32_t *ranges) {

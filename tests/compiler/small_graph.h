@@ -55,6 +55,10 @@ uint32_t small_encoded(small_graph *g, Qnn_TensorType_t type, Qnn_DataType_t dty
 #define INNER(g, ...)                                                                              \
     small_tensor(g, QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_FLOAT_32, SHAPE(__VA_ARGS__))
 
+// A constant; its data is copied.
+uint32_t small_constant(small_graph *g, Qnn_DataType_t dtype, const uint32_t *shape, float scale,
+                        int32_t offset, const void *data, uint32_t size_bytes);
+
 // Adds a node.
 void small_node(small_graph *g, const char *op, const uint32_t *in, uint32_t n_in,
                 const uint32_t *out, uint32_t n_out, Qnn_Param_t *params, uint32_t n_params);
@@ -63,6 +67,11 @@ void small_binary(small_graph *g, const char *op, uint32_t a, uint32_t b, uint32
 void small_transpose(small_graph *g, uint32_t x, uint32_t y, const uint32_t *perm);
 void small_concat(small_graph *g, const uint32_t *in, uint32_t n_in, uint32_t y, uint32_t axis);
 void small_split(small_graph *g, uint32_t x, const uint32_t *out, uint32_t n_out, uint32_t axis);
+// Pads dimensions 1 and 2 of x by top, bottom, left and right.
+void small_pad(small_graph *g, uint32_t x, uint32_t y, const uint32_t *amount, float value);
+// Conv2d or DepthWiseConv2d; pads as in small_pad.
+void small_conv(small_graph *g, const char *op, uint32_t x, uint32_t w, uint32_t y,
+                const uint32_t *amount);
 // begin, end and stride of each dimension of x.
 void small_slice(small_graph *g, uint32_t x, uint32_t y, const int32_t *ranges);
 

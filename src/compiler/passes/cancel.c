@@ -13,18 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-// The only step that writes what step `at` reads, if that step's own input stays as it was.
-static const qrn_step *step_before(const qrn_lowering *lo, const qrn_use *uses, uint32_t at) {
-    const qrn_plan *p = lo->plan;
-    const qrn_use *u = &uses[p->steps[at].in[0]];
-    if (u->n_writes != 1 || u->last_write > at)
-        return NULL;
-    const qrn_step *s = &p->steps[u->last_write - 1];
-    bool fits = qrn_pass_plain(lo, s) && s->n_in == 1 && s->n_out == 1 && s->in[0] != s->out[0] &&
-                uses[s->in[0]].last_write < u->last_write;
-    return fits ? s : NULL;
-}
-
 static void become_copy(qrn_step *s) {
     s->family = &qrn_family_copy;
     s->args = NULL;
@@ -68,7 +56,7 @@ qrn_status qrn_pass_cancel(qrn_lowering *lo, const qrn_use *uses) {
         qrn_step *s = &p->steps[i];
         if (!qrn_pass_plain(lo, s) || s->n_in != 1 || s->n_out != 1)
             continue;
-        const qrn_step *first = step_before(lo, uses, i);
+        const qrn_step *first = qrn_pass_step_before(lo, uses, i);
         if (!first)
             continue;
         bool to_codes = s->family == &qrn_family_convert || s->family == &qrn_family_quantize;
