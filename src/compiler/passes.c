@@ -12,6 +12,7 @@
 #include <string.h>
 
 const qrn_pass qrn_passes[] = {
+    {"batchnorm", qrn_pass_batchnorm},
     {"pad", qrn_pass_pad},
     {"cancel", qrn_pass_cancel},
     {"alias", qrn_pass_alias},
@@ -144,22 +145,26 @@ static bool left_out(const char *list, const char *name) {
     return false;
 }
 
-qrn_status qrn_lo_passes(qrn_lowering *lo) {
+static qrn_status run_pass(qrn_lowering *lo, const qrn_pass *pass) {
     qrn_plan *p = lo->plan;
-    const char *list = lo->opt->passes ? lo->opt->passes : qrn_env_get(QRN_ENV_PASSES);
-    if (lo->opt->keep_tensors || p->may_block || p->optional_io || left_out(list, "all"))
-        return QRN_OK;
     qrn_use *uses = qrn_alloc((p->n_values + 1) * sizeof *uses);
     if (!uses)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
-    qrn_status s = QRN_OK;
-    for (const qrn_pass *pass = qrn_passes; pass->name && s == QRN_OK; pass++) {
-        if (left_out(list, pass->name))
-            continue;
-        count_uses(p, uses);
-        s = pass->run(lo, uses);
-        remove_dropped(p);
-    }
+    count_uses(p, uses);
+    qrn_status s = pass->run(lo, uses);
+    remove_dropped(p);
     qrn_free(uses);
+    return s;
+}
+
+qrn_status qrn_lo_passes(qrn_lowering *lo) {
+    const qrn_plan *p = lo->plan;
+    const char *list = lo->opt->passes ? lo->opt->passes : qrn_env_get(QRN_ENV_PASSES);
+    if (lo->opt->keep_tensors || p->may_block || p->optional_io || left_out(list, "all"))
+        return QRN_OK;
+    qrn_status s = QRN_OK;
+    for (const qrn_pass *pass = qrn_passes; pass->name && s == QRN_OK; pass++)
+        if (!left_out(list, pass->name))
+            s = run_pass(lo, pass);
     return s;
 }

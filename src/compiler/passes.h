@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Passes over the steps of a plan, between lowering and the choice of kernels: fewer steps, less
-// memory, the same bytes in every result. A pass looks at steps, shapes and encodings, never at
-// the numbers of constants or at the machine, so that a graph from a binary gets the same plan.
+// memory, the same bytes in every result (but for batchnorm.c). A pass looks at steps, shapes and
+// encodings, never at the numbers of constants or at the machine, so that a graph from a binary
+// gets the same plan.
 // Graphs in which a step may not run, or an operand may be left out, are not touched; nor are
 // steps with dynamic operands. docs/passes.md says what each pass does.
 #ifndef QRN_COMPILER_PASSES_H
@@ -10,7 +11,8 @@
 
 #include "compiler/lowering.h"
 
-// Who uses a value; counted before each pass. Steps that the pass drops still count.
+// Who uses a value; counted before each pass, for the values that are there then. Steps that the
+// pass drops still count.
 typedef struct qrn_use {
     uint32_t n_reads, n_writes;
     uint32_t last_write; // step behind the last one that writes it; 0: none does
@@ -28,6 +30,7 @@ extern const qrn_pass qrn_passes[]; // in order; ends with a row without a name
 // Runs all passes that are not left out.
 qrn_status qrn_lo_passes(qrn_lowering *lo);
 
+qrn_status qrn_pass_batchnorm(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_pad(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_cancel(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_alias(qrn_lowering *lo, const qrn_use *uses);

@@ -108,82 +108,6 @@ static void alias_leaves_casts_to_bool(void **state) {
     small_expect(&g, 2, 2);
 }
 
-// --- pad
-
-// Whole numbers of both signs, so that sums are exact in any order.
-static void count_up(float *w, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        w[i] = (float)(int32_t)(i * 7u % 11u) - 5.0f;
-}
-
-// x [1, 5, 6, c] is padded and convolved with `kernel`; the step count without and with passes.
-static void padded_conv(const char *op, uint32_t kernel, const uint32_t *pad, float fill,
-                        const uint32_t *own, bool goes) {
-    float w[3 * 3 * 4 * 4];
-    bool depthwise = strcmp(op, QNN_OP_DEPTH_WISE_CONV_2D) == 0;
-    uint32_t h = 5 + pad[0] + pad[1], v = 6 + pad[2] + pad[3], cin = depthwise ? 1 : 4;
-    uint32_t oh = h + own[0] + own[1] - kernel + 1, ov = v + own[2] + own[3] - kernel + 1;
-    count_up(w, kernel * kernel * cin * 4);
-    uint32_t x = INPUT(&g, 1, 5, 6, 4), p = INNER(&g, 1, h, v, 4), y = OUTPUT(&g, 1, oh, ov, 4);
-    uint32_t f = small_constant(&g, QNN_DATATYPE_FLOAT_32, SHAPE(kernel, kernel, cin, 4), 0.0f, 0,
-                                w, kernel * kernel * cin * 16);
-    small_pad(&g, x, p, pad, fill);
-    small_conv(&g, op, p, f, y, own);
-    small_expect(&g, 2, goes ? 1 : 2);
-}
-
-static const uint32_t none[4] = {0}, uneven[4] = {2, 1, 0, 3}, after[4] = {0, 1, 0, 2};
-
-static void pad_goes_into_convolutions(void **state) {
-    (void)state;
-    padded_conv(QNN_OP_CONV_2D, 3, uneven, 0.0f, none, true);
-}
-
-static void pad_adds_to_padding(void **state) {
-    (void)state;
-    padded_conv(QNN_OP_CONV_2D, 3, uneven, 0.0f, (uint32_t[]){1, 1, 0, 2}, true);
-}
-
-static void pad_behind_goes_into_single_taps(void **state) {
-    (void)state;
-    padded_conv(QNN_OP_CONV_2D, 1, after, 0.0f, none, true);
-}
-
-static void pad_goes_into_depthwise_convolutions(void **state) {
-    (void)state;
-    padded_conv(QNN_OP_DEPTH_WISE_CONV_2D, 3, uneven, 0.0f, none, true);
-}
-
-static void pad_with_other_numbers_stays(void **state) {
-    (void)state;
-    padded_conv(QNN_OP_CONV_2D, 3, uneven, 1.0f, none, false);
-}
-
-// The code of 0 is 128: a Pad with the real number 0 goes, one with -1 stays.
-static void pad_of_codes(float fill, bool goes) {
-    uint8_t w[3 * 3 * 2 * 3];
-    for (uint32_t i = 0; i < sizeof w; i++)
-        w[i] = (uint8_t)(i * 37u);
-    Qnn_DataType_t u8 = QNN_DATATYPE_UFIXED_POINT_8;
-    uint32_t x = small_encoded(&g, QNN_TENSOR_TYPE_APP_WRITE, u8, SHAPE(1, 5, 6, 2), 0.1f, -128);
-    uint32_t p = small_encoded(&g, QNN_TENSOR_TYPE_NATIVE, u8, SHAPE(1, 7, 8, 2), 0.1f, -128);
-    uint32_t y = small_encoded(&g, QNN_TENSOR_TYPE_APP_READ, u8, SHAPE(1, 5, 6, 3), 0.7f, -100);
-    uint32_t f = small_constant(&g, u8, SHAPE(3, 3, 2, 3), 0.02f, -99, w, sizeof w);
-    small_pad(&g, x, p, (uint32_t[]){1, 1, 1, 1}, fill);
-    small_conv(&g, QNN_OP_CONV_2D, p, f, y, none);
-    small_expect(&g, 2, goes ? 1 : 2);
-}
-
-static void pad_with_the_code_of_zero_goes(void **state) {
-    (void)state;
-    pad_of_codes(0.0f, true);
-}
-
-static void pad_with_another_code_stays(void **state) {
-    (void)state;
-    pad_of_codes(-1.0f, false);
-}
-
 // --- cancel
 
 static void cancel_undoes_transposes(void **state) {
@@ -443,13 +367,6 @@ int main(void) {
         TEST(alias_leaves_real_transposes),
         TEST(alias_knows_casts_of_equal_width),
         TEST(alias_leaves_casts_to_bool),
-        TEST(pad_goes_into_convolutions),
-        TEST(pad_adds_to_padding),
-        TEST(pad_behind_goes_into_single_taps),
-        TEST(pad_goes_into_depthwise_convolutions),
-        TEST(pad_with_other_numbers_stays),
-        TEST(pad_with_the_code_of_zero_goes),
-        TEST(pad_with_another_code_stays),
         TEST(cancel_undoes_transposes),
         TEST(cancel_merges_transposes),
         TEST(cancel_keeps_what_others_read),

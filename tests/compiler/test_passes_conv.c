@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+//
+// Passes that change convolutions and fully connected layers: numbers of steps, and the same bytes
+// with and without passes.
+#include "small_graph.h"
+
+#include <string.h>
+
+static small_graph g;
+
+static int setup(void **state) {
+    (void)state;
+    small_begin(&g);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    small_end(&g);
+    return 0;
+}
+
+// Whole numbers of both signs, so that sums are exact in any order.
+static void count_up(float *w, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        w[i] = (float)(int32_t)(i * 7u % 11u) - 5.0f;
+}
+
+static const uint32_t none[4] = {0}, uneven[4] = {2, 1, 0, 3}, after[4] = {0, 1, 0, 2};
+
+// --- batchnorm
+
+// Convolution or FullyConnected, then Batchnorm; all numbers are whole and small, so that both ways
+// are exact. Expected steps without and with passes.
+static void normed(const char *op, uint32_t cin, uint32_t cout, bool keep) {
+    float w[4096], f[64], s[64];
+    bool flat = strcmp(op, QNN_OP_FULLY_CONNECTED) == 0;
+    bool depthwise = strcmp(op, QNN_OP_DEPTH_WISE_CONV_2D) == 0;
+    count_up(w, 4096);
+    count_up(s, 64);
+    for (uint32_t c = 0; c < 64; c++)
+        f[c] = (float)(c % 5) - 2.0f;
+    uint32_t size = flat ? cin * cout : 9 * (depthwise ? 1 : cin) * cout;
+    uint32_t x = flat ? INPUT(&g, 3, cin) : INPUT(&g, 1, 5, 6, cin);
+    uint32_t t = flat ? INNER(&g, 3, cout) : INNER(&g, 1, 3, 4, cout);
+    uint32_t y = flat ? OUTPUT(&g, 3, cout) : OUTPUT(&g, 1, 3, 4, cout);
+    const uint32_t *shape = flat ? SHAPE(cout, cin) : SHAPE(3, 3, depthwise ? 1 : cin, cout);
+    uint32_t weights =
+        small_constant(&g, QNN_DATATYPE_FLOAT_32, shape, 0.0f, 0, w, size * sizeof *w);
+    uint32_t factor =
+        small_constant(&g, QNN_DATATYPE_FLOAT_32, SHAPE(cout), 0.0f, 0, f, cout * sizeof *f);
+    uint32_t shift =
+        small_constant(&g, QNN_DATATYPE_FLOAT_32, SHAPE(cout), 0.0f, 0, s, cout * sizeof *s);
+    if (flat)
+        small_binary(&g, op, x, weights, t);
+    else
+        small_conv(&g, op, x, weights, t, none);
+    small_node(&g, QNN_OP_BATCHNORM, (uint32_t[]){t, factor, shift}, 3, &y, 1, NULL, 0);
+    if (keep) // the layer's own result is wanted too
+        small_unary(&g, QNN_OP_ELEMENT_WISE_NEG, t,
+                    flat ? OUTPUT(&g, 3, cout) : OUTPUT(&g, 1, 3, 4, cout));
+    small_expect(&g, keep ? 3 : 2, keep ? 3 : 1);
+}
+
+static void batchnorm_goes_into_convolutions(void **state) {
+    (void)state;
+    normed(QNN_OP_CONV_2D, 7, 37, false); // more than one panel of columns
+}
+
+static void batchnorm_goes_into_depthwise_convolutions(void **state) {
+    (void)state;
+    normed(QNN_OP_DEPTH_WISE_CONV_2D, 12, 12, false);
+}
+
+static void batchnorm_goes_into_fully_connected_layers(void **state) {
+    (void)state;
+    normed(QNN_OP_FULLY_CONNECTED, 19, 41, false);
+}
+
+static void batchnorm_stays_behind_results_that_are_read(void **state) {
+    (void)state;
+    normed(QNN_OP_CONV_2D, 7, 37, true);
+}
+
+// --- pad
+
+// x [1, 5, 6, c] is padded and convolved with `kernel`; the step count without and with passes.
+static void padded_conv(const char *op, uint32_t kernel, const uint32_t *pad, float fill,
+                        const uint32_t *own, bool goes) {
+    float w[3 * 3 * 4 * 4];
+    bool depthwise = strcmp(op, QNN_OP_DEPTH_WISE_CONV_2D) == 0;
+    uint32_t h = 5 + pad[0] + pad[1], v = 6 + pad[2] + pad[3], cin = depthwise ? 1 : 4;
+    uint32_t oh = h + own[0] + own[1] - kernel + 1, ov = v + own[2] + own[3] - kernel + 1;
+    count_up(w, kernel * kernel * cin * 4);
+    uint32_t x = INPUT(&g, 1, 5, 6, 4), p = INNER(&g, 1, h, v, 4), y = OUTPUT(&g, 1, oh, ov, 4);
+    uint32_t f = small_constant(&g, QNN_DATATYPE_FLOAT_32, SHAPE(kernel, kernel, cin, 4), 0.0f, 0,
+                                w, kernel * kernel * cin * 16);
+    small_pad(&g, x, p, pad, fill);
+    small_conv(&g, op, p, f, y, own);
+    small_expect(&g, 2, goes ? 1 : 2);
+}
+
+static void pad_goes_into_convolutions(void **state) {
+    (void)state;
+    padded_conv(QNN_OP_CONV_2D, 3, uneven, 0.0f, none, true);
+}
+
+static void pad_adds_to_padding(void **state) {
+    (void)state;
+    padded_conv(QNN_OP_CONV_2D, 3, uneven, 0.0f, (uint32_t[]){1, 1, 0, 2}, true);
+}
+
+static void pad_behind_goes_into_single_taps(void **state) {
+    (void)state;
+    padded_conv(QNN_OP_CONV_2D, 1, after, 0.0f, none, true);
+}
+
+static void pad_goes_into_depthwise_convolutions(void **state) {
+    (void)state;
+    padded_conv(QNN_OP_DEPTH_WISE_CONV_2D, 3, uneven, 0.0f, none, true);
+}
+
+static void pad_with_other_numbers_stays(void **state) {
+    (void)state;
+    padded_conv(QNN_OP_CONV_2D, 3, uneven, 1.0f, none, false);
+}
+
+// The code of 0 is 128: a Pad with the real number 0 goes, one with -1 stays.
+static void pad_of_codes(float fill, bool goes) {
+    uint8_t w[3 * 3 * 2 * 3];
+    for (uint32_t i = 0; i < sizeof w; i++)
+        w[i] = (uint8_t)(i * 37u);
+    Qnn_DataType_t u8 = QNN_DATATYPE_UFIXED_POINT_8;
+    uint32_t x = small_encoded(&g, QNN_TENSOR_TYPE_APP_WRITE, u8, SHAPE(1, 5, 6, 2), 0.1f, -128);
+    uint32_t p = small_encoded(&g, QNN_TENSOR_TYPE_NATIVE, u8, SHAPE(1, 7, 8, 2), 0.1f, -128);
+    uint32_t y = small_encoded(&g, QNN_TENSOR_TYPE_APP_READ, u8, SHAPE(1, 5, 6, 3), 0.7f, -100);
+    uint32_t f = small_constant(&g, u8, SHAPE(3, 3, 2, 3), 0.02f, -99, w, sizeof w);
+    small_pad(&g, x, p, (uint32_t[]){1, 1, 1, 1}, fill);
+    small_conv(&g, QNN_OP_CONV_2D, p, f, y, none);
+    small_expect(&g, 2, goes ? 1 : 2);
+}
+
+static void pad_with_the_code_of_zero_goes(void **state) {
+    (void)state;
+    pad_of_codes(0.0f, true);
+}
+
+static void pad_with_another_code_stays(void **state) {
+    (void)state;
+    pad_of_codes(-1.0f, false);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(batchnorm_goes_into_convolutions),
+        TEST(batchnorm_goes_into_depthwise_convolutions),
+        TEST(batchnorm_goes_into_fully_connected_layers),
+        TEST(batchnorm_stays_behind_results_that_are_read),
+        TEST(pad_goes_into_convolutions),
+        TEST(pad_adds_to_padding),
+        TEST(pad_behind_goes_into_single_taps),
+        TEST(pad_goes_into_depthwise_convolutions),
+        TEST(pad_with_other_numbers_stays),
+        TEST(pad_with_the_code_of_zero_goes),
+        TEST(pad_with_another_code_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
