@@ -2,7 +2,7 @@
 """The tables of the benchmarks, from the results as bench/run.py collects them."""
 import textwrap
 
-from measure import geometric_mean, ratio
+from measure import geometric_mean, growth, ratio
 
 HEAD = """# Performance
 
@@ -98,8 +98,12 @@ def layer_table(rows):
 
 
 def growth_table(rows):
-    return table(["side of the picture", "Quern", "onnxruntime", "ratio"],
-                 [[r["size"], time_of(r, "ours"), time_of(r, "peer"), both(r)] for r in rows])
+    pixels = [r["size"] ** 2 for r in rows]
+    powers = [[None, *growth(pixels, [r[side]["min_ms"] for r in rows])]
+              for side in ("ours", "peer") if rows]
+    return table(["side of the picture", "Quern", "power", "onnxruntime", "power", "ratio"],
+                 [[r["size"], time_of(r, "ours"), number(ours), time_of(r, "peer"), number(peer),
+                   both(r)] for r, ours, peer in zip(rows, *powers)] if rows else [])
 
 
 def best_kernels(rows):
@@ -137,12 +141,15 @@ SECTIONS = [
     ("Making and loading", "Milliseconds on one thread, and the most memory a process had; of "
      "onnxruntime, what it added to a Python process.", "costs", cost_table),
     ("Layers", "", "layers", layer_table),
-    ("Growth", "A small network of separable convolutions over larger and larger pictures.",
+    ("Growth", "A small network of separable convolutions over larger and larger pictures, on one "
+     "thread. From one row to the next, time grows as the number of pixels to that power.",
      "growth", growth_table),
     ("Kernels", "Single products and convolutions on one thread: the fastest kernel of each, and "
      "oneDNN and OpenBLAS where they are installed. Products with padding are counted as ours "
      "computes them. `build/bin/bench_gemm` shows all kernels.", "kernels", kernel_table),
-    ("The machine", "Measured, not from a data sheet.", "peaks", peak_table),
+    ("The machine", "Measured, not from a data sheet. `quern bench MODEL --per-op` holds each node "
+     "of a model against these; `make bench` draws that as `build/bench/*.svg`.", "peaks",
+     peak_table),
 ]
 
 

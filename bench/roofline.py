@@ -78,7 +78,7 @@ def roofs(peaks, kinds, x, y):
     return out
 
 
-def dots(drawn, x, y):
+def dots(drawn, peaks, x, y):
     out = []
     types = sorted({r["type"] for r, _, _ in drawn})
     for i, kind in enumerate(types):
@@ -89,8 +89,10 @@ def dots(drawn, x, y):
         for row, intensity, gops in (d for d in drawn if d[0]["type"] == kind):
             radius = 3 + 25 * math.sqrt(row["share"] or 0)
             kernels = ", ".join(s["kernel"] for s in row["steps"])
+            roof = limit(intensity, peaks[f'{row["peak"]}_gops'], peaks["dram_gbs"])
             words = (f'{row["node"]}: {row["us"]:.0f} us, {gops:.1f} GOPS, '
-                     f'{100 * row["of_peak"]:.0f} % of peak; {kernels}')
+                     f'{100 * row["of_peak"]:.0f} % of peak; from DRAM at most {roof:.0f} GOPS; '
+                     f"{kernels}")
             out.append(f'<circle cx="{x(intensity):.1f}" cy="{y(gops):.1f}" r="{radius:.1f}" '
                        f'fill="{colour}" fill-opacity="0.5"><title>{escape(words)}</title>'
                        "</circle>")
@@ -111,7 +113,7 @@ def svg(title, per_op):
     rest = 1 - sum(r["share"] or 0 for r, _, _ in drawn)
     head = f"{title}: {len(drawn)} nodes with products; the others take {100 * rest:.0f} %"
     body = [text(LEFT, 26, head, size=15), *grid(x, y), *roofs(peaks, kinds, x, y),
-            *dots(drawn, x, y)]
+            *dots(drawn, peaks, x, y)]
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
             f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">\n'
             '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(body) + "\n</svg>\n")

@@ -204,7 +204,10 @@ def command_of(argv):
         if not skip and word not in hidden and word.split("=")[0] not in hidden:
             words.append(word)
         skip = word in hidden
-    return " ".join(["bench/run.py", *words])
+    if "--write" not in words:
+        return " ".join(["bench/run.py", *words])
+    rest = " ".join(word for word in words if word != "--write")
+    return f'make bench BENCH="{rest}"' if rest else "make bench"
 
 
 def main():

@@ -97,13 +97,21 @@ def test_the_fastest_kernel_of_a_shape_is_shown():
     assert "| 0.50 |" in report.kernel_table(rows)
 
 
+def test_growth_table_has_powers_of_the_pixels():
+    rows = [{"size": size, "ours": {"min_ms": ours, "median_ms": ours},
+             "peer": {"min_ms": 1.0, "median_ms": 1.0}} for size, ours in ((10, 1.0), (20, 8.0))]
+    assert "| 20 | 8.000 | 1.50 | 1.000 | 0.00 | 8.00 (8.00) |" in report.growth_table(rows)
+    assert report.growth_table([]) == ""
+
+
 def test_report_says_its_command_and_what_is_missing():
     text = report.markdown({"command": "bench/run.py --quick", "machine": "A CPU",
                             "models": [row("m", "fp32", 1, 6, 4)], "missing": ["x: no torch"]})
     assert "    bench/run.py --quick\n" in text and "- x: no torch" in text
     assert "## Models" in text and "## Kernels" not in text
-    assert bench_run.command_of(["--write", "--bin", "/a/b", "--out=/c", "--quick"]) == (
-        "bench/run.py --write --quick")
+    assert bench_run.command_of(["--bin", "/a/b", "--out=/c", "--quick"]) == "bench/run.py --quick"
+    assert bench_run.command_of(["--write", "--out", "/c"]) == "make bench"
+    assert bench_run.command_of(["--write", "--turns", "5"]) == 'make bench BENCH="--turns 5"'
 
 
 PER_OP = {"peaks": {"threads": 1, "f32_gops": 100, "i8_gops": 400, "i16_gops": 200,
