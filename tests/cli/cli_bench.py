@@ -170,13 +170,18 @@ def test_serve_takes_turns(tmp_path):
         assert p.wait(60) == OK
 
 
-@pytest.mark.parametrize("bad", [
-    b"", b"run", b"run ", b"run 0", b"run -1", b"run 1 2", b"run 1x", b"run 100001", b"RUN 1",
-    b"run 99999999999999999999999", b"run 18446744073709551617", b"run \0 1", b"\xff\xfe\0",
-    b"a" * 100000, b"quit now", b" run 1"])
-def test_serve_refuses_what_is_no_request(tmp_path, bad):
-    ready, refused, answer = serve(add_relu(tmp_path / "m.onnx"), bad + b"\nrun 2\n")
-    assert ready["ready"] and "run N" in refused["error"] and answer["runs"] == 2
+BAD = [b"", b"run", b"run ", b"run 0", b"run -1", b"run 1 2", b"run 1x", b"run 100001", b"RUN 1",
+       b"run 99999999999999999999999", b"run 18446744073709551617", b"run \0 1", b"\xff\xfe\0",
+       b"a" * 100000, b"quit now", b" run 1", b"a" * 64 + b"run 1"]
+
+
+def test_serve_refuses_what_is_no_request(tmp_path):
+    """Each mistake gets one refusal, and the request behind it its answer."""
+    ready, *got = serve(add_relu(tmp_path / "m.onnx"), b"".join(b + b"\nrun 2\n" for b in BAD))
+    assert ready["ready"] and len(got) == 2 * len(BAD)
+    for bad, refused, answer in zip(BAD, got[::2], got[1::2]):
+        assert "run N" in refused.get("error", ""), bad
+        assert answer.get("runs") == 2, bad
 
 
 def test_serve_ends_with_its_input(tmp_path):

@@ -25,7 +25,8 @@
 #endif
 
 #define CHAINS 12 // enough to hide the latency of two units
-#define ROUNDS 8
+#define MIN_ROUNDS 3
+#define MAX_MS 60.0 // for the rounds of one loop after those
 #define MAX_THREADS 64
 #define L2_BYTES ((size_t)256 << 10)
 #define DRAM_BYTES ((size_t)64 << 20)
@@ -241,7 +242,8 @@ static double measure(const arithmetic *loop, size_t buffer_bytes, unsigned thre
         if (all[i].buffer)
             memset(all[i].buffer, (int)i + 1, buffer_bytes); // pages of its own
     }
-    for (int i = 0; ready && i < ROUNDS; i++) {
+    double begin = now_ms();
+    for (int i = 0; ready && (i < MIN_ROUNDS || now_ms() - begin < MAX_MS); i++) {
         double rate = one_round(&w, all, threads);
         best = rate > best ? rate : best;
     }
