@@ -10,11 +10,23 @@ HEAD = """# Performance
 
     {command}
 
-{machine}. Times are the fastest run of all turns, in milliseconds; Quern and its peer took turns on
-the same machine in the same run. A ratio is the time of Quern by the time of the peer: below 1,
-Quern is faster. The number behind it comes from medians instead, and tells how quiet the machine
-was.
+{intro}
 """
+INTRO = ("{machine}. Times are the fastest run of all turns, in milliseconds; Quern and its peer "
+         "took turns on the same machine in the same run. A ratio is the time of Quern by the time "
+         "of the peer: below 1, Quern is faster. The number behind it comes from medians instead; "
+         "where the two differ much, the machine was not quiet.")
+BUSY = ("**Other programs were running (load average {load:.1f} on {cpus} CPUs): these times show "
+        "that the benchmarks work, not how fast anything is.** Threads that wait for each other "
+        "suffer most from that, so rows of two threads say nothing at all.")
+
+
+def head_of(results):
+    """What the reader has to know first; above all, whether the machine was free."""
+    parts = [INTRO.format(**results)]
+    if results["load"] > 0.5 * results["cpus"]:
+        parts.append(BUSY.format(**results))
+    return "\n\n".join(textwrap.fill(part, 100) for part in parts)
 
 
 def number(value, digits=2):
@@ -154,7 +166,7 @@ SECTIONS = [
 
 
 def markdown(results):
-    out = HEAD.format(command=results["command"], machine=results["machine"])
+    out = HEAD.format(command=results["command"], intro=head_of(results))
     for title, words, key, make in SECTIONS:
         body = make(results.get(key, []))
         if body:

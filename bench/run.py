@@ -214,6 +214,7 @@ def main():
     a = arguments()
     a.out.mkdir(parents=True, exist_ok=True)
     results = {"command": command_of(sys.argv[1:]), "machine": machine(), "missing": [],
+               "load": os.getloadavg()[0], "cpus": len(os.sched_getaffinity(0)),
                **{part: [] for part in PARTS if part != "rooflines"}}
     if set(a.parts) & {"models", "costs", "rooflines"}:
         for text in zoo.make(a.model_dir, a.models, a.forms, a.export_python):

@@ -105,8 +105,11 @@ def test_growth_table_has_powers_of_the_pixels():
 
 
 def test_report_says_its_command_and_what_is_missing():
-    text = report.markdown({"command": "bench/run.py --quick", "machine": "A CPU",
-                            "models": [row("m", "fp32", 1, 6, 4)], "missing": ["x: no torch"]})
+    results = {"command": "bench/run.py --quick", "machine": "A CPU", "load": 0.9, "cpus": 2,
+               "models": [row("m", "fp32", 1, 6, 4)], "missing": ["x: no torch"]}
+    text = report.markdown(results)
+    assert "Other programs" not in text
+    assert "load average 1.1 on 2 CPUs" in report.markdown({**results, "load": 1.1})
     assert "    bench/run.py --quick\n" in text and "- x: no torch" in text
     assert "## Models" in text and "## Kernels" not in text
     assert bench_run.command_of(["--bin", "/a/b", "--out=/c", "--quick"]) == "bench/run.py --quick"
