@@ -357,7 +357,7 @@ static void graphs_of_all_priorities_share_the_engine(void **state) {
     chain c[4];
     crowd k[4];
     for (int i = 0; i < 4; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "g%d", i);
         QnnGraph_Config_t config = chain_priority(priorities[i]);
         const QnnGraph_Config_t *configs[] = {&config, NULL};

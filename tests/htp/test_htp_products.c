@@ -324,7 +324,7 @@ static void htp_grf_22_short_depth_with_asymmetric_weights_is_exact(void **state
             Qnn_Tensor_t in[NODE_OPERANDS], out;
             void *data[NODE_OPERANDS];
             uint8_t y[ROWS * COLS * 2];
-            char name[16];
+            char name[32];
             snprintf(name, sizeof name, "short%d%zu", off, t);
             QnnHtpGraph_CustomConfig_t option =
                 GRAPH_OPTION(SHORT_DEPTH_CONV_ON_HMX_OFF, .shortDepthConvOnHmxOff = off != 0);
@@ -397,7 +397,7 @@ static void htp_wpk_01_weights_that_fit_4_bits_take_half_the_bytes(void **state)
         Qnn_Tensor_t in[NODE_OPERANDS], out;
         void *data[NODE_OPERANDS];
         uint8_t y[ROWS * COLS * 2];
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "pack%d", kind);
         QnnHtpGraph_CustomConfig_t option = GRAPH_OPTION(WEIGHTS_PACKING, .weightsPacking = on);
         HTP_OK(graph_with(&w, name, &option, 1, &g));

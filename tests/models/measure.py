@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Measures a QDQ model: layer by layer against the oracle, end to end against ONNX Runtime.
 
-Relies on numpy, onnx, onnxruntime and the `quern` program. For test_models.py and
+Relies on numpy, onnx, onnxruntime and the `quern` program. For models_on_htp.py and
 scripts/compare_models.py.
 """
 import subprocess
