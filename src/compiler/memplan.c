@@ -61,6 +61,7 @@ static int by_death(const void *a, const void *b) {
 
 static const order_fn orders[] = {by_size, by_area, by_life, by_birth, by_death};
 #define N_ORDERS (sizeof orders / sizeof orders[0])
+#define MANY_ITEMS 8192 // placing takes time with their square: one order is enough then
 
 static void touch(qrn_value *v, uint32_t step) {
     if (v->first == UINT32_MAX)
@@ -149,7 +150,8 @@ static void keep_offsets(qrn_plan *p, const item *items, uint32_t n) {
 }
 
 static void try_orders(qrn_plan *p, item *items, uint32_t n, item **placed) {
-    for (size_t k = 0; k < N_ORDERS && (k == 0 || p->arena_bytes > p->bound_bytes); k++) {
+    size_t n_orders = n > MANY_ITEMS ? 1 : N_ORDERS;
+    for (size_t k = 0; k < n_orders && (k == 0 || p->arena_bytes > p->bound_bytes); k++) {
         qsort(items, n, sizeof *items, orders[k]);
         size_t top = place_all(items, n, placed);
         if (k > 0 && top >= p->arena_bytes)

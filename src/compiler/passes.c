@@ -80,8 +80,16 @@ bool qrn_pass_copies(const qrn_lowering *lo, const qrn_step *s) {
 
 qrn_val qrn_pass_owner(const qrn_plan *p, qrn_val v, size_t *offset) {
     size_t at = 0;
-    for (; p->values[v].base != QRN_VAL_NONE; v = p->values[v].base)
-        at += p->values[v].base_offset;
+    while (p->values[v].base != QRN_VAL_NONE) {
+        qrn_value *val = &p->values[v];
+        const qrn_value *up = &p->values[val->base];
+        if (up->base != QRN_VAL_NONE) { // a shorter way the next time: chains may be long
+            val->base_offset += up->base_offset;
+            val->base = up->base;
+        }
+        at += val->base_offset;
+        v = val->base;
+    }
     if (offset)
         *offset = at;
     return v;
