@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+//
+// Executing a method: its chains one after another, instruction by instruction.
+#include "frontend/executorch/delegate.h"
+#include "frontend/executorch/kernel.h"
+#include "frontend/executorch/method.h"
+
+#include <stdio.h>
+
+static qrn_status check_inputs(const et_method *m) {
+    for (uint32_t i = 0; i < m->def->n_inputs; i++) {
+        const et_item *v = et_method_input(m, i);
+        if (v->kind == ET_KIND_TENSOR && !v->tensor->data)
+            return QRN_FAIL(QRN_E_NOT_PERMITTED, "%s: method '%s': input %u was not given",
+                            m->program->path, m->def->name, i);
+    }
+    return QRN_OK;
+}
+
+static qrn_status call_kernel(et_method *m, const et_instruction *in) {
+    const et_kernel *k = m->kernels[in->a];
+    const et_operator *op = &m->def->operators[in->a];
+    et_call call = {.method = m, .args = in->args, .n_args = in->n_args};
+    if (in->n_args < k->n_args)
+        return QRN_FAIL(QRN_E_BINARY, "%s: method '%s': %s.%s has %u arguments, expected %u",
+                        m->program->path, m->def->name, op->name, op->overload, in->n_args,
+                        k->n_args);
+    qrn_status s = k->run(&call, k->how);
+    if (s == QRN_OK)
+        s = call.status;
+    if (s == QRN_OK)
+        return s;
+    char text[QRN_MESSAGE_MAX]; // the new message holds the old one
+    snprintf(text, sizeof text, "%s", qrn_message());
+    return QRN_FAIL(s, "%s: method '%s': %s.%s: %s", m->program->path, m->def->name, op->name,
+                    op->overload, text);
+}
+
+static qrn_status is_true(const et_method *m, uint32_t value, bool *out) {
+    const et_item *v = &m->values[value];
+    if (v->kind == ET_KIND_BOOL || v->kind == ET_KIND_INT) {
+        *out = v->i != 0;
+        return QRN_OK;
+    }
+    if (v->kind != ET_KIND_TENSOR || !v->tensor->data || v->tensor->def->type != ET_BOOL)
+        return QRN_FAIL(QRN_E_BINARY, "%s: method '%s': a jump looks at value %u, which is no bool",
+                        m->program->path, m->def->name, value);
+    bool all = true; // of a tensor: all of it
+    for (size_t i = 0; i < v->tensor->count; i++)
+        all = all && v->tensor->data[i];
+    *out = all;
+    return QRN_OK;
+}
+
+static qrn_status step(et_method *m, const et_instruction *in, uint32_t *next) {
+    bool truth = true;
+    switch (in->code) {
+    case ET_KERNEL:
+        return call_kernel(m, in);
+    case ET_DELEGATE:
+        return et_delegate_execute(m, m->delegates[in->a], in->args, in->n_args);
+    case ET_MOVE:
+        m->values[in->b] = m->values[in->a];
+        return QRN_OK;
+    case ET_JUMP_FALSE:
+        QRN_TRY(is_true(m, in->a, &truth));
+        if (!truth)
+            *next = in->b;
+        return QRN_OK;
+    default: // ET_FREE: memory is freed with the method
+        return QRN_OK;
+    }
+}
+
+qrn_status et_method_execute(et_method *m) {
+    uint64_t steps = 0;
+    QRN_TRY(check_inputs(m));
+    for (uint32_t c = 0; c < m->def->n_chains; c++) {
+        const et_chain *chain = &m->def->chains[c];
+        for (uint32_t i = 0; i < chain->n;) {
+            uint32_t next = i + 1;
+            if (m->opt.max_steps && ++steps > m->opt.max_steps)
+                return QRN_FAIL(QRN_E_TIMED_OUT, "%s: method '%s': more than %llu steps",
+                                m->program->path, m->def->name,
+                                (unsigned long long)m->opt.max_steps);
+            QRN_TRY(step(m, &chain->instructions[i], &next));
+            i = next;
+        }
+    }
+    return QRN_OK;
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+//
+// Operators on numbers of the program itself, and views that share memory.
+#include "frontend/executorch/kernel.h"
+
+typedef enum how { ADD, SUB, MUL, FLOORDIV, MOD, EQ, LT, LE, GT, GE, NEG } how;
+
+static int64_t floor_divide(int64_t a, int64_t b) {
+    int64_t q = a / b;
+    return q - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+static qrn_status on_ints(et_call *c, int h) {
+    int64_t a = et_int(c, 0), b = h == NEG ? 0 : et_int(c, 1), r = 0;
+    uint64_t x = (uint64_t)a, y = (uint64_t)b;
+    et_item *out = &c->method->values[c->args[h == NEG ? 1 : 2]];
+    if (c->status != QRN_OK)
+        return c->status;
+    if (b == 0 && (h == FLOORDIV || h == MOD))
+        return et_refuse(c, "division by zero");
+    switch (h) {
+    case ADD:
+        r = (int64_t)(x + y);
+        break;
+    case SUB:
+        r = (int64_t)(x - y);
+        break;
+    case MUL:
+        r = (int64_t)(x * y);
+        break;
+    case FLOORDIV:
+        r = b == -1 ? (int64_t)(0 - x) : floor_divide(a, b); // the quotient may not fit
+        break;
+    case MOD:
+        r = b == -1 ? 0 : a - floor_divide(a, b) * b;
+        break;
+    case NEG:
+        r = (int64_t)(0 - x);
+        break;
+    default:
+        r = h == EQ ? a == b : h == LT ? a < b : h == LE ? a <= b : h == GT ? a > b : a >= b;
+    }
+    *out = (et_item){.kind = h >= EQ && h <= GE ? ET_KIND_BOOL : ET_KIND_INT, .i = r};
+    return QRN_OK;
+}
+
+static qrn_status sym_size(et_call *c, int h) {
+    const et_tensor *a = et_in(c, 0);
+    (void)h;
+    uint32_t dim = a ? et_dim(c, 1, a->rank) : 0;
+    if (c->status != QRN_OK || a->rank == 0)
+        return et_refuse(c, "a tensor of rank 0 has no dimensions");
+    c->method->values[c->args[2]] = (et_item){.kind = ET_KIND_INT, .i = a->sizes[dim]};
+    return QRN_OK;
+}
+
+// et_view(self, sizes, out): out is another shape of the same memory.
+static qrn_status view(et_call *c, int h) {
+    const et_tensor *a = et_in(c, 0);
+    const et_item *o = &c->method->values[c->args[2]];
+    int64_t sizes[ET_MAX_RANK];
+    uint32_t rank = et_ints(c, 1, sizes), open = ET_MAX_RANK;
+    size_t known = 1;
+    (void)h;
+    if (c->status != QRN_OK || o->kind != ET_KIND_TENSOR)
+        return et_refuse(c, "argument 2 is no tensor");
+    et_tensor *out = o->tensor;
+    for (uint32_t d = 0; d < rank; d++) {
+        if (sizes[d] == -1)
+            open = d;
+        else
+            known *= (size_t)sizes[d];
+    }
+    if (open < ET_MAX_RANK)
+        sizes[open] = known ? (int64_t)(a->count / known) : 0;
+    size_t total = open < ET_MAX_RANK ? known * (size_t)sizes[open] : known;
+    if (total != a->count)
+        return et_refuse(c, "a view of %zu elements on a tensor of %zu", total, a->count);
+    size_t room = out->room;
+    out->room = out->def->bytes; // an earlier view may have been smaller
+    if (!et_same_type(c, a, out) || !et_shape(c, out, rank, sizes)) {
+        out->room = room;
+        return c->status;
+    }
+    out->data = a->data;
+    out->room = et_tensor_bytes(a);
+    out->fixed = a->fixed;
+    return QRN_OK;
+}
+
+// clang-format off
+#define INTS(name, how) {"executorch_prim::" name ".Scalar", 3, on_ints, how}
+
+const et_kernel et_kernels_prim[] = {
+    INTS("add", ADD), INTS("sub", SUB), INTS("mul", MUL), INTS("floordiv", FLOORDIV),
+    {"executorch_prim::floordiv.int", 3, on_ints, FLOORDIV},
+    INTS("mod", MOD), {"executorch_prim::mod.int", 3, on_ints, MOD},
+    INTS("eq", EQ), INTS("lt", LT), INTS("le", LE), INTS("gt", GT), INTS("ge", GE),
+    {"executorch_prim::neg.Scalar", 2, on_ints, NEG},
+    {"aten::sym_size.int", 3, sym_size, 0},
+    {"executorch_prim::et_view", 3, view, 0},
+    {0},
+};

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+//
+// qnn_executor_runner: runs a method of an ExecuTorch program on the QNN libraries that its
+// delegates name. Flags, files and log lines are those that ExecuTorch's own scripts and tests
+// expect of the program of this name. Exit status 0 or 1.
+#include "frontend/executorch/method.h"
+#include "tools/executor_runner/runner_flags.h"
+#include "tools/executor_runner/runner_list.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct shapes {
+    runner_lines lines;
+    bool given;
+} shapes;
+
+typedef struct runner {
+    const runner_flags *flags;
+    et_program *program;
+    et_method *method;
+    uint8_t **inputs; // buffers of the largest shapes
+    shapes in, out;
+    double total_ms; // timed
+} runner;
+
+static double now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+static double started_ms;
+
+static void say(char level, int line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void say(char level, int line, const char *fmt, ...) {
+    uint64_t us = (uint64_t)((now_ms() - started_ms) * 1e3), s = us / 1000000;
+    va_list args;
+    fprintf(stderr, "%c %02u:%02u:%02u.%06u executorch:executor_runner.c:%d] ", level,
+            (unsigned)(s / 3600), (unsigned)(s / 60 % 60), (unsigned)(s % 60),
+            (unsigned)(us % 1000000), line);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+#define INFO(...) say('I', __LINE__, __VA_ARGS__)
+#define ERROR(...) say('E', __LINE__, __VA_ARGS__)
+
+static void qnn_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
+    const char *word = level == QNN_LOG_LEVEL_ERROR  ? "ERROR"
+                       : level == QNN_LOG_LEVEL_WARN ? "WARNING"
+                                                     : "INFO";
+    const char *mark = level == QNN_LOG_LEVEL_ERROR  ? "<E>"
+                       : level == QNN_LOG_LEVEL_WARN ? "<W>"
+                       : level == QNN_LOG_LEVEL_INFO ? "<I>"
+                                                     : "<V>";
+    (void)timestamp;
+    fprintf(stderr, "[%s] [Qnn ExecuTorch]:  %s ", word, mark);
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+}
+
+// --- Loading
+
+static bool load(runner *r, int argc, char **argv) {
+    const runner_flags *f = r->flags;
+    if (et_program_open(f->model_path, &r->program) != QRN_OK) {
+        ERROR("Loading of %s failed: %s", f->model_path, qrn_message());
+        return false;
+    }
+    INFO("Model file %s is loaded.", f->model_path);
+    if (f->method_index >= r->program->n_methods) {
+        ERROR("--method_index %lld: the program has %u methods", (long long)f->method_index,
+              r->program->n_methods);
+        return false;
+    }
+    const et_method_def *d = &r->program->methods[f->method_index];
+    INFO("Using method %s", d->name);
+    for (uint32_t i = 0; i < d->n_buffers; i++)
+        INFO("Setting up planned buffer %u, size %llu.", i, (unsigned long long)d->buffers[i]);
+    et_options opt = {.log = qnn_log};
+    if (runner_flag_given("log_level", argc, argv)) {
+        opt.log_level = (int)f->log_level;
+        opt.log = f->log_level ? qnn_log : NULL;
+    }
+    if (et_method_load(r->program, (uint32_t)f->method_index, &opt, &r->method) != QRN_OK) {
+        ERROR("Loading of method %s failed: %s", d->name, qrn_message());
+        return false;
+    }
+    INFO("Method loaded.");
+    return true;
+}
+
+// Room for the inputs, filled with ones.
+static bool prepare_inputs(runner *r) {
+    const et_method_def *d = r->method->def;
+    r->inputs = calloc(d->n_inputs + 1, sizeof *r->inputs);
+    if (!r->inputs) {
+        ERROR("out of memory");
+        return false;
+    }
+    for (uint32_t i = 0; i < d->n_inputs; i++) {
+        const et_item *v = et_method_input(r->method, i);
+        if (v->kind != ET_KIND_TENSOR) {
+            ERROR("Input %u is no tensor; only tensors can be given", i);
+            return false;
+        }
+        const et_tensor_def *t = v->tensor->def;
+        size_t bytes = t->bytes, each = et_type_bytes(t->type);
+        r->inputs[i] = calloc(bytes + 1, 1);
+        if (!r->inputs[i]) {
+            ERROR("out of memory for input %u of %zu bytes", i, bytes);
+            return false;
+        }
+        const float one = 1;
+        const double one_d = 1;
+        const uint16_t half = t->type == ET_BFLOAT16 ? 0x3f80 : t->type == ET_HALF ? 0x3c00 : 1;
+        const uint64_t integer = 1; // little-endian: its first bytes are a one of any size
+        const void *from = t->type == ET_FLOAT    ? (const void *)&one
+                           : t->type == ET_DOUBLE ? (const void *)&one_d
+                           : each == 2            ? (const void *)&half
+                                                  : (const void *)&integer;
+        for (size_t k = 0; k + each <= bytes; k += each)
+            memcpy(r->inputs[i] + k, from, each);
+    }
+    INFO("Inputs prepared.");
+    INFO("Number of inputs: %u", d->n_inputs);
+    return true;
+}
+
+static bool read_shapes(const char *path, shapes *s) {
+    s->given = path[0];
+    if (!s->given || runner_lines_read(path, &s->lines))
+        return true;
+    ERROR("Shapes cannot be read from %s", path);
+    return false;
+}
+
+// --- Running
+
+static bool give_input(runner *r, uint32_t i) {
+    const et_tensor_def *t = et_method_input(r->method, i)->tensor->def;
+    int64_t dims[ET_MAX_RANK];
+    size_t n = 0;
+    if (r->in.given &&
+        (i >= r->in.lines.n || !runner_shape(r->in.lines.lines[i], dims, ET_MAX_RANK, &n) ||
+         n != t->rank)) {
+        ERROR("%s has no shape of rank %u for input %u", r->flags->input_shape_path, t->rank, i);
+        return false;
+    }
+    if (et_method_set_input(r->method, i, r->inputs[i], t->bytes, r->in.given ? dims : NULL) ==
+        QRN_OK)
+        return true;
+    ERROR("%s", qrn_message());
+    return false;
+}
+
+static bool give_inputs(runner *r) {
+    for (uint32_t i = 0; i < r->method->def->n_inputs; i++)
+        if (!give_input(r, i))
+            return false;
+    return true;
+}
+
+static bool execute(runner *r, int64_t times, double *ms) {
+    double t0 = now_ms();
+    for (int64_t i = 0; i < times; i++) {
+        if (et_method_execute(r->method) != QRN_OK) {
+            ERROR("Execution of method %s failed: %s", r->method->def->name, qrn_message());
+            return false;
+        }
+    }
+    *ms = now_ms() - t0;
+    return true;
+}
+
+static bool write_output(const runner *r, size_t inference, uint32_t i) {
+    const et_item *v = et_method_output(r->method, i);
+    if (v->kind != ET_KIND_TENSOR) {
+        ERROR("Output %u is no tensor; only tensors can be written", i);
+        return false;
+    }
+    size_t bytes = et_tensor_bytes(v->tensor), n = 0;
+    int64_t dims[ET_MAX_RANK];
+    if (r->out.given) {
+        if (i >= r->out.lines.n || !runner_shape(r->out.lines.lines[i], dims, ET_MAX_RANK, &n)) {
+            ERROR("%s has no shape for output %u", r->flags->output_shape_path, i);
+            return false;
+        }
+        double want = (double)et_type_bytes(v->tensor->def->type);
+        for (size_t d = 0; d < n; d++)
+            want *= (double)dims[d];
+        if (want > (double)bytes) {
+            ERROR("%s: output %u has %zu bytes, the shape needs %.0f", r->flags->output_shape_path,
+                  i, bytes, want);
+            return false;
+        }
+        bytes = (size_t)want;
+    }
+    char path[4096];
+    int len = snprintf(path, sizeof path, "%s/output_%zu_%u.raw", r->flags->output_folder_path,
+                       inference, i);
+    FILE *f = len > 0 && (size_t)len < sizeof path ? fopen(path, "wb") : NULL;
+    bool ok = f && fwrite(v->tensor->data, 1, bytes, f) == bytes;
+    ok = f && fclose(f) == 0 && ok;
+    if (!ok)
+        ERROR("%s cannot be written; the folder must exist", path);
+    return ok;
+}
+
+// Reads the files of a line into the inputs.
+static bool read_line(runner *r, char *line, size_t inference) {
+    uint32_t n = r->method->def->n_inputs;
+    char **parts = calloc(n + 1, sizeof *parts);
+    size_t found = parts ? runner_split(line, parts, n) : 0;
+    bool ok = parts && found == n;
+    if (!ok)
+        ERROR("Line %zu of the input list names %zu files, the method has %u inputs", inference,
+              found, n);
+    for (uint32_t i = 0; i < n && ok; i++)
+        ok = runner_read(parts[i], r->inputs[i], et_method_input(r->method, i)->tensor->def->bytes,
+                         r->in.given);
+    free(parts);
+    return ok;
+}
+
+static bool run_line(runner *r, char *line, size_t inference) {
+    const runner_flags *f = r->flags;
+    double ms = 0;
+    if (!read_line(r, line, inference) || !give_inputs(r))
+        return false;
+    if (f->warm_up) {
+        INFO("Perform %lld inference for warming up", (long long)f->warm_up);
+        if (!execute(r, f->warm_up, &ms))
+            return false;
+    }
+    INFO("Start inference (%zu)", inference);
+    if (!execute(r, f->iteration, &ms))
+        return false;
+    r->total_ms += ms;
+    INFO("%lld inference took %f ms, avg %f ms", (long long)f->iteration, ms,
+         ms / (double)f->iteration);
+    for (uint32_t i = 0; i < r->method->def->n_outputs; i++)
+        if (!write_output(r, inference, i))
+            return false;
+    return true;
+}
+
+static bool write_speed(const runner *r, double ms) {
+    FILE *f = fopen(r->flags->performance_output_path, "w");
+    bool ok = f && fprintf(f, "%f", ms) > 0;
+    ok = f && fclose(f) == 0 && ok;
+    if (!ok)
+        ERROR("%s cannot be written", r->flags->performance_output_path);
+    return ok;
+}
+
+static bool run_lines(runner *r, const runner_lines *l) {
+    for (size_t i = 0; i < l->n; i++)
+        if (!run_line(r, l->lines[i], i))
+            return false;
+    if (l->n == 0)
+        return true;
+    INFO("Total %zu inference took %f ms, avg %f ms", l->n, r->total_ms,
+         r->total_ms / (double)l->n);
+    return write_speed(r, r->total_ms / (double)l->n);
+}
+
+// Without a list the inputs are ones, and nothing is written.
+static bool run_ones(runner *r) {
+    double ms = 0;
+    INFO("Input list not provided. Inputs prepared with default values set.");
+    if (!give_inputs(r) || !execute(r, 1 + r->flags->warm_up, &ms) ||
+        !execute(r, r->flags->iteration, &ms))
+        return false;
+    INFO("%lld inference took %f ms, avg %f ms", (long long)r->flags->iteration, ms,
+         ms / (double)r->flags->iteration);
+    return true;
+}
+
+static bool run(runner *r, int argc, char **argv) {
+    const runner_flags *f = r->flags;
+    if (f->dump_intermediate_outputs) {
+        ERROR("--dump_intermediate_outputs: no etdump is written by this runner");
+        return false;
+    }
+    if (!f->input_shape_path[0] != !f->output_shape_path[0]) {
+        ERROR("--input_shape_path and --output_shape_path belong together");
+        return false;
+    }
+    if (!read_shapes(f->input_shape_path, &r->in) || !read_shapes(f->output_shape_path, &r->out) ||
+        !load(r, argc, argv) || !prepare_inputs(r))
+        return false;
+    runner_lines list;
+    if (!runner_lines_read(f->input_list_path, &list))
+        return run_ones(r);
+    bool ok = run_lines(r, &list);
+    runner_lines_free(&list);
+    return ok;
+}
+
+int main(int argc, char **argv) {
+    runner_flags flags;
+    started_ms = now_ms();
+    if (!runner_flags_parse(argc, argv, &flags))
+        return 1;
+    if (flags.help) {
+        runner_flags_help();
+        return fflush(stdout) == 0 ? 0 : 1;
+    }
+    static const char *const idle[] = {"etdump_path", "profile_level", "htp_performance_mode",
+                                       "heap_profiling_path", "debug_output_path"};
+    for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++)
+        if (runner_flag_given(idle[i], argc, argv))
+            say('W', __LINE__, "--%s has no effect in this runner; see --help", idle[i]);
+    runner r = {.flags = &flags};
+    bool ok = run(&r, argc, argv);
+    for (uint32_t i = 0; r.inputs && i < r.method->def->n_inputs; i++)
+        free(r.inputs[i]);
+    free(r.inputs);
+    runner_lines_free(&r.in.lines);
+    runner_lines_free(&r.out.lines);
+    et_method_free(r.method);
+    et_program_close(r.program);
+    return ok ? 0 : 1;
+}
