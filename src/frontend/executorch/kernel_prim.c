@@ -93,8 +93,7 @@ static qrn_status view(et_call *c, int h) {
 
 const et_kernel et_kernels_prim[] = {
     INTS("add", ADD), INTS("sub", SUB), INTS("mul", MUL), INTS("floordiv", FLOORDIV),
-    {"executorch_prim::floordiv.int", 3, on_ints, FLOORDIV},
-    INTS("mod", MOD), {"executorch_prim::mod.int", 3, on_ints, MOD},
+    INTS("mod", MOD),
     INTS("eq", EQ), INTS("lt", LT), INTS("le", LE), INTS("gt", GT), INTS("ge", GE),
     {"executorch_prim::neg.Scalar", 2, on_ints, NEG},
     {"aten::sym_size.int", 3, sym_size, 0},

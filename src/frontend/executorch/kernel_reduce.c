@@ -216,7 +216,7 @@ static qrn_status layer_norm(et_call *c, int h) {
 // clang-format off
 const et_kernel et_kernels_reduce[] = {
     {"aten::sum.IntList_out", 5, sum_mean, SUM},
-    {"aten::mean.dim_out", 5, sum_mean, MEAN},
+    {"aten::mean.out", 5, sum_mean, MEAN},
     {"aten::amax.out", 4, extreme, AMAX},
     {"aten::amin.out", 4, extreme, AMIN},
     {"aten::argmax.out", 4, extreme, ARGMAX},

@@ -4,6 +4,7 @@
 // reference on request.
 #include "tools/quern/commands.h"
 #include "tools/quern/report.h"
+#include "tools/quern/run_pte.h"
 #include "tools/quern/subject.h"
 
 #include <stdlib.h>
@@ -452,9 +453,32 @@ static int prepare(job *j, const qt_list *args) {
     return QT_EXIT_FAILURE;
 }
 
+// An ExecuTorch program has no float original, and its delegates hide their layers.
+static int run_program(const run_options *o, const qt_list *args) {
+    int code = check_options(o);
+    if (code == QT_EXIT_OK && wants_reference(o)) {
+        qt_error("%s: an ExecuTorch program cannot be compared with a reference", args->items[0]);
+        code = QT_EXIT_USAGE;
+    }
+    if (code != QT_EXIT_OK)
+        return code;
+    bool raw = o->format ? strcmp(o->format, "raw") == 0 : o->output_dir != NULL;
+    const qt_pte_options opt = {.in = &o->in,
+                                .backend = &o->backend,
+                                .outputs = o->outputs,
+                                .output_dir = o->output_dir,
+                                .raw = raw,
+                                .json = o->json,
+                                .top = o->top ? (size_t)o->top : DEFAULT_TOP,
+                                .labels = o->labels};
+    return qt_run_pte(args->items[0], &opt, args);
+}
+
 static int run(const void *options, const qt_list *args) {
     job j = {.opt = options, .path = args->items[0]};
     qt_set_quiet(j.opt->quiet);
+    if (qt_is_pte(j.path))
+        return run_program(j.opt, args);
     int code = prepare(&j, args);
     if (code == QT_EXIT_OK)
         code = run_sets(&j);
@@ -482,7 +506,8 @@ const qt_command qt_run = {
     .min_args = 1,
     .max_args = 1024,
     .about =
-        "Runs an ONNX model or a context binary. Files (.npy, .npz, .raw, .png, .jpg) "
+        "Runs an ONNX model, a context binary or an ExecuTorch program. Files (.npy, .npz, .raw, "
+        ".png, .jpg) "
         "go to its inputs in order or by "
         "name; without a place for the outputs they are summarised.\n"
         "Raw files hold the elements of the model's own type in C order. Types and shapes must be "
@@ -495,6 +520,9 @@ const qt_command qt_run = {
         "and outputs are real values, quantized and dequantized at the border, unless --native "
         "asks "
         "for the codes.\n"
+        "An ExecuTorch program (.pte) runs its first method, or the one that --graph names, on the "
+        "backend and chip that its delegates were made for; its inputs and outputs are input_0, "
+        "output_0 and so on.\n"
         "Random floats lie in [-1, 1), bytes take all values, wider integers 0 to 9.\n"
         "The comparison gives for each output the signal to noise ratio in dB, the cosine of the "
         "angle between the two results, and the largest absolute difference.",
