@@ -176,7 +176,8 @@ def test_the_output_folder_must_exist(tmp_path):
 def test_broken_programs(tmp_path):
     good = doubler().bytes()
     size = struct.unpack_from("<Q", good, 16)[0]
-    for data, says in [(b"", "not an ExecuTorch program"), (bytes(100), "not an ExecuTorch program"),
+    for data, says in [(b"", "not an ExecuTorch program"),
+                       (bytes(100), "not an ExecuTorch program"),
                        (good[:4] + b"ET11" + good[8:], "ET11, expected ET12"),
                        (good[:size], "cut off"), (good[:60], "cut off"),
                        (good[:12] + bytes(4) + good[16:], "extended header")]:

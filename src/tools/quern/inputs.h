@@ -39,7 +39,7 @@ typedef struct qt_input_options {
     QT_DIM_FLAG(T, m), \
     {"cast", 0, QT_BOOL, NULL, offsetof(T, m.cast), NULL, "convert inputs of another type"}, \
     {"graph", 'g', QT_TEXT, "NAME", offsetof(T, m.graph), NULL, \
-     "which graph of a context binary, or method of a program"}, \
+     "which graph of a context binary or program"}, \
     {"native", 0, QT_BOOL, NULL, offsetof(T, m.native), NULL, \
      "of a context binary: codes, not real values"}
 #define QT_PICTURE_FLAGS(T, m) \
