@@ -47,7 +47,7 @@ test: ## every test: sanitizers, release, structure, Python clients
 
 test-clients: release ## the public QNN clients, the slow ones too
 	scripts/setup.sh clients
-	QUERN_LIB_DIR=build/lib $(PYTHON) -m pytest tests/clients
+	QUERN_LIB_DIR=build/lib QUERN_RUNNER=build/bin/qnn_executor_runner $(PYTHON) -m pytest tests/clients
 
 test-aarch64: ## cross build and the C tests under qemu-user
 	scripts/setup.sh aarch64
