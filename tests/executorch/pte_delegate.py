@@ -122,6 +122,13 @@ def test_log_level(tmp_path, binary):
         assert (line in done.stderr) == heard, done.stderr
 
 
+def test_verbose_line_about_the_graph(tmp_path, binary):
+    line = "[INFO] [Qnn ExecuTorch]:  <V> graph 'forward'"
+    for level, heard in [(3, False), (4, True)]:
+        done, _ = run(tmp_path, program(blob(binary)), [[A, B]], f"--log_level={level}")
+        assert (line in done.stderr and "2 inputs, 2 outputs" in done.stderr) == heard, done.stderr
+
+
 def test_payloads_that_are_refused(tmp_path, binary):
     short = program(blob(binary[:-100] + bytes(100)))
     cases = [(program(b"PK\3\4" + bytes(300)), "online_prepare"),

@@ -13,6 +13,7 @@
 
 #include "HTP/QnnHtpDevice.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,10 @@ static const char *library_of(const et_method *m, const et_qnn_options *o) {
     return o->backend == BACKEND_HTP ? "htp" : o->backend == BACKEND_GPU ? "gpu" : NULL;
 }
 
+static int log_level(const et_method *m, const et_qnn_options *o) {
+    return m->opt.log_level ? m->opt.log_level : o->log_level;
+}
+
 static qrn_status open_client(const et_method *m, const et_qnn_options *o, et_delegate *d) {
     const char *library = library_of(m, o);
     if (!library)
@@ -67,7 +72,7 @@ static qrn_status open_client(const et_method *m, const et_qnn_options *o, et_de
                                        .socModel = m->opt.soc ? m->opt.soc : o->soc};
     QnnDevice_Config_t custom = {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &soc};
     const QnnDevice_Config_t *configs[] = {&custom, NULL};
-    int level = m->opt.log_level ? m->opt.log_level : o->log_level;
+    int level = log_level(m, o);
     qc_options options = {.no_context = true, .n_threads = m->opt.n_threads};
     if (o->backend == BACKEND_HTP && soc.socModel)
         options.device_configs = configs;
@@ -164,6 +169,15 @@ static qrn_status bind(et_delegate *d) {
     return make_state(d);
 }
 
+// A line of our own in the library's log.
+static void tell(QnnLog_Callback_t log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void tell(QnnLog_Callback_t log, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    log(fmt, QNN_LOG_LEVEL_VERBOSE, 0, args);
+    va_end(args);
+}
+
 static qrn_status start(const et_method *m, const et_delegate_def *def, et_delegate *d) {
     et_qnn_options o;
     et_qnn_blob blob;
@@ -171,7 +185,12 @@ static qrn_status start(const et_method *m, const et_delegate_def *def, et_deleg
     QRN_TRY(et_qnn_blob_parse(def->data, def->bytes, &blob));
     QRN_TRY(open_client(m, &o, d));
     QRN_TRY(load_graph(m, &blob, d));
-    return bind(d);
+    QRN_TRY(bind(d));
+    if (m->opt.log && log_level(m, &o) >= QNN_LOG_LEVEL_VERBOSE)
+        tell(m->opt.log,
+             "graph '%s' of a context binary of %zu bytes: %u inputs, %u outputs, on %s",
+             m->def->name, blob.n_bytes, d->graph->n_inputs, d->graph->n_outputs, d->client->path);
+    return QRN_OK;
 }
 
 qrn_status et_delegate_open(const et_method *m, uint32_t index, et_delegate **out) {
