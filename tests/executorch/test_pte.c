@@ -2,6 +2,7 @@
 //
 // The reader of ExecuTorch programs on files of the corpus that Python wrote: what it finds in
 // them, and what it says when they are cut off or when one byte is another one.
+#include "base/mem.h"
 #include "frontend/executorch/delegate.h"
 #include "frontend/executorch/method.h"
 
@@ -140,6 +141,30 @@ static void every_changed_byte_is_survived(void **state) {
     }
 }
 
+static void every_failed_allocation_is_survived(void **state) {
+    (void)state;
+    size_t size, live = qrn_alloc_live();
+    uint8_t *data = read_file("lists.pte", &size);
+    for (unsigned n = 1;; n++) {
+        et_program *p = NULL;
+        et_method *m = NULL;
+        qrn_alloc_fail_at(n, true);
+        qrn_status s = et_program_parse(data, size, "p", &p);
+        if (s == QRN_OK)
+            s = et_method_load(p, 0, NULL, &m);
+        qrn_alloc_fail_at(0, false);
+        assert_true(s == QRN_OK || s == QRN_E_MEM);
+        et_method_free(m);
+        et_program_close(p);
+        assert_int_equal(qrn_alloc_live(), live);
+        if (s == QRN_OK) {
+            assert_true(n > 2);
+            break;
+        }
+    }
+    free(data);
+}
+
 int main(int argc, char **argv) {
     assert_true(argc == 2);
     folder = argv[1];
@@ -148,6 +173,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(code_and_values_are_found),
         cmocka_unit_test(every_cut_is_refused),
         cmocka_unit_test(every_changed_byte_is_survived),
+        cmocka_unit_test(every_failed_allocation_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
