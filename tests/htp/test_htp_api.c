@@ -148,6 +148,51 @@ static void runs_a_graph(void **state) {
     htp_end(&w);
 }
 
+// One op from x to y, run once. Tensors are described, not yet made.
+static void run_one(const char *type, Qnn_Tensor_t *x, void *in, size_t in_bytes, Qnn_Tensor_t *y,
+                    void *out, size_t out_bytes) {
+    htp_world w = htp_begin(57);
+    Qnn_GraphHandle_t g;
+    HTP_OK(w.qnn.graphCreate(w.context, "g", NULL, &g));
+    HTP_OK(w.qnn.tensorCreateGraphTensor(g, x));
+    HTP_OK(w.qnn.tensorCreateGraphTensor(g, y));
+    HTP_OK(w.qnn.graphAddNode(g, htp_op("op", type, x, 1, y, 1)));
+    HTP_OK(w.qnn.graphFinalize(g, NULL, NULL));
+    htp_buffer(x, in, in_bytes);
+    htp_buffer(y, out, out_bytes);
+    HTP_OK(w.qnn.graphExecute(g, x, 1, y, 1, NULL, NULL));
+    htp_end(&w);
+}
+
+// ExecuTorch casts the index that Argmax gives to a scalar.
+static void one_number_becomes_a_scalar(void **state) {
+    (void)state;
+    uint32_t dims[] = {1};
+    int32_t in = -7;
+    int64_t out = 0;
+    Qnn_Tensor_t x = htp_tensor("x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_INT_32, 1, dims);
+    Qnn_Tensor_t y = htp_tensor("y", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_INT_64, 0, NULL);
+    run_one("Cast", &x, &in, sizeof in, &y, &out, sizeof out);
+    assert_int_equal(out, -7);
+}
+
+// It converts a bias that was computed in 16 bits, too.
+static void codes_become_wide_ones(void **state) {
+    (void)state;
+    uint32_t dims[] = {3};
+    uint16_t in[3] = {0, 40000, 65535};
+    int32_t out[3] = {0};
+    Qnn_Tensor_t x =
+        htp_tensor("x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_UFIXED_POINT_16, 1, dims);
+    Qnn_Tensor_t y =
+        htp_tensor("y", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_SFIXED_POINT_32, 1, dims);
+    htp_encode(&x, 0.5f, -32768);
+    htp_encode(&y, 0.0009765625f, 0); // 512 codes a step of x
+    run_one("Convert", &x, in, sizeof in, &y, out, sizeof out);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(out[i], ((int32_t)in[i] - 32768) * 512);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(htp_api_01_nodes_in_order),
@@ -155,6 +200,8 @@ int main(void) {
         cmocka_unit_test(htp_api_05_graphs_run_from_different_threads),
         cmocka_unit_test(htp_api_06_versions),
         cmocka_unit_test(runs_a_graph),
+        cmocka_unit_test(one_number_becomes_a_scalar),
+        cmocka_unit_test(codes_become_wide_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,21 +211,30 @@ static qrn_status rule_convert(const qrn_op_call *c) {
     return qrn_rule_same_shape(c);
 }
 
+static bool is_one(const qrn_shape *s) { return s->rank == 0 || (s->rank == 1 && s->dims[0] == 1); }
+
+// One number may be a scalar on one side and [1] on the other.
+static qrn_status rule_cast(const qrn_op_call *c) {
+    if (is_one(&c->in_shape[0]) && is_one(&c->out_shape[0]))
+        return QRN_OK;
+    return qrn_rule_same_shape(c);
+}
+
 // clang-format off
 const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "Cast",
         .category = "dtype",
         INS(REQUIRED("x", 1, MAX, ACT16 | I32 | I64 | U8 | U32 | B8)),
-        OUTS(REQUIRED("y", 1, MAX, ACT | I8 | I32 | I64 | U8 | U32 | B8)),
+        OUTS(REQUIRED("y", 0, MAX, ACT | I8 | I32 | I64 | U8 | U32 | B8)),
         .flags = QRN_OP_DYNAMIC,
-        .rule = qrn_rule_same_shape,
+        .rule = rule_cast,
     },
     {
         .name = "Convert",
         .category = "dtype",
         INS(REQUIRED("x", 1, MAX, ACT16 | I32 | U8 | B8)),
-        OUTS(REQUIRED("y", 1, MAX, ACT16 | I32 | B8)),
+        OUTS(REQUIRED("y", 1, MAX, ACT16 | I32 | SQ32 | B8)),
         PARAMS(SCALAR_OPT("dynamic_input_data", B8, "0"),
                SCALAR_OPT("dynamic_output_data", B8, "0")),
         .flags = QRN_OP_DYNAMIC,
