@@ -164,16 +164,19 @@ static void run_one(const char *type, Qnn_Tensor_t *x, void *in, size_t in_bytes
     htp_end(&w);
 }
 
-// ExecuTorch casts the index that Argmax gives to a scalar.
+// ExecuTorch casts the index that Argmax gives to a scalar, and scalars.
 static void one_number_becomes_a_scalar(void **state) {
     (void)state;
     uint32_t dims[] = {1};
-    int32_t in = -7;
-    int64_t out = 0;
-    Qnn_Tensor_t x = htp_tensor("x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_INT_32, 1, dims);
-    Qnn_Tensor_t y = htp_tensor("y", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_INT_64, 0, NULL);
-    run_one("Cast", &x, &in, sizeof in, &y, &out, sizeof out);
-    assert_int_equal(out, -7);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        int32_t in = -7;
+        int64_t out = 0;
+        Qnn_Tensor_t x = htp_tensor("x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_INT_32, rank,
+                                    rank ? dims : NULL);
+        Qnn_Tensor_t y = htp_tensor("y", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_INT_64, 0, NULL);
+        run_one("Cast", &x, &in, sizeof in, &y, &out, sizeof out);
+        assert_int_equal(out, -7);
+    }
 }
 
 // It converts a bias that was computed in 16 bits, too.
