@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes docs/status.md: what every API function, op and HTP requirement is; --check only compares.
+"""Writes docs/status.md: what every API function, op and HTP requirement is; --check only compares,
+--count lists the requirements without a test.
 
 States: done, modelled, refused (the documented error), not yet. Functions come from the ABI facts,
 ops from the facts of the op table (done on the CPU when src/compiler/lower has a row, on the HTP
@@ -115,7 +116,19 @@ def htp():
     return table("HTP requirements", head, lines, [l[3] for l in lines])
 
 
+def count():
+    """What `gen_status.py --count` prints: requirements that can be tested, and those that are."""
+    wanted = [n for n, kind, _ in rows("docs/data/htp-requirements.tsv")[1:] if kind != "DOC"]
+    tested = tested_requirements()
+    rest = [n for n in wanted if n not in tested]
+    print(f"{len(wanted) - len(rest)} of {len(wanted)} HTP requirements have a test of their name")
+    for name in rest:
+        print("\t".join((name, *state_of("htp", name, ("not yet", "")))))
+
+
 def main():
+    if "--count" in sys.argv[1:]:
+        return count()
     page = INTRO + functions() + ops() + htp()
     if "--check" not in sys.argv[1:]:
         PAGE.write_text(page)

@@ -45,7 +45,7 @@ static bool make_room(qrn_out *o, size_t more) {
     return data != NULL;
 }
 
-void qrn_out_bytes(qrn_out *o, const void *data, size_t size_bytes) {
+static void out_bytes(qrn_out *o, const void *data, size_t size_bytes) {
     if (!size_bytes || !make_room(o, size_bytes))
         return;
     memcpy(o->data + o->n, data, size_bytes);
@@ -55,13 +55,13 @@ void qrn_out_bytes(qrn_out *o, const void *data, size_t size_bytes) {
 void qrn_out_u32(qrn_out *o, uint32_t v) {
     unsigned char b[4];
     qrn_store_u32(b, v);
-    qrn_out_bytes(o, b, sizeof b);
+    out_bytes(o, b, sizeof b);
 }
 
 void qrn_out_u64(qrn_out *o, uint64_t v) {
     unsigned char b[8];
     qrn_store_u64(b, v);
-    qrn_out_bytes(o, b, sizeof b);
+    out_bytes(o, b, sizeof b);
 }
 
 void qrn_out_f32(qrn_out *o, float v) {
@@ -77,8 +77,8 @@ void qrn_out_text(qrn_out *o, const char *s) {
         return;
     }
     qrn_out_u32(o, (uint32_t)n);
-    qrn_out_bytes(o, s, n);
-    qrn_out_bytes(o, "\0\0\0", 4 - n % 4);
+    out_bytes(o, s, n);
+    out_bytes(o, "\0\0\0", 4 - n % 4);
 }
 
 void qrn_out_free(qrn_out *o) {

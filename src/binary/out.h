@@ -15,7 +15,6 @@ typedef struct qrn_out {
     bool failed; // out of memory: the contents are worthless
 } qrn_out;
 
-void qrn_out_bytes(qrn_out *o, const void *data, size_t size_bytes);
 void qrn_out_u32(qrn_out *o, uint32_t v);
 void qrn_out_u64(qrn_out *o, uint64_t v);
 void qrn_out_f32(qrn_out *o, float v);

@@ -8,16 +8,9 @@
 #include "HTP/QnnHtpContext.h"
 #include "HTP/QnnHtpDevice.h"
 #include "HTP/QnnHtpGraph.h"
-#include "QnnInterface.h"
+#include "../client/qnn_client.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-typedef QNN_INTERFACE_VER_TYPE htp_table;
+typedef qnn_table htp_table;
 
 #define HTP_OK(expr) assert_int_equal((expr), QNN_SUCCESS)
 #define HTP_FAILS(expr, code) assert_int_equal(QNN_GET_ERROR_CODE(expr), (code))
@@ -70,14 +63,7 @@ static inline void htp_end(htp_world *w) {
 
 static inline Qnn_Tensor_t htp_tensor(const char *name, Qnn_TensorType_t type, Qnn_DataType_t dtype,
                                       uint32_t rank, uint32_t *dims) {
-    Qnn_Tensor_t t = QNN_TENSOR_INIT;
-    t.v1.name = name;
-    t.v1.type = type;
-    t.v1.dataType = dtype;
-    t.v1.rank = rank;
-    t.v1.dimensions = dims;
-    t.v1.memType = QNN_TENSORMEMTYPE_RAW;
-    return t;
+    return describe(name, type, dtype, rank, dims);
 }
 
 static inline void htp_encode(Qnn_Tensor_t *t, float scale, int32_t offset) {
@@ -88,19 +74,11 @@ static inline void htp_encode(Qnn_Tensor_t *t, float scale, int32_t offset) {
 
 static inline Qnn_OpConfig_t htp_op(const char *name, const char *type, Qnn_Tensor_t *in,
                                     uint32_t n_in, Qnn_Tensor_t *out, uint32_t n_out) {
-    Qnn_OpConfig_t op = QNN_OPCONFIG_INIT;
-    op.v1.name = name;
-    op.v1.packageName = QNN_OP_PACKAGE_NAME_QTI_AISW;
-    op.v1.typeName = type;
-    op.v1.numOfInputs = n_in;
-    op.v1.inputTensors = in;
-    op.v1.numOfOutputs = n_out;
-    op.v1.outputTensors = out;
-    return op;
+    return op_config(name, QNN_OP_PACKAGE_NAME_QTI_AISW, type, in, n_in, out, n_out);
 }
 
 static inline void htp_buffer(Qnn_Tensor_t *t, void *data, size_t bytes) {
-    t->v1.clientBuf = (Qnn_ClientBuffer_t){data, (uint32_t)bytes};
+    set_buffer(t, data, bytes);
 }
 
 // y = relu(x) on [n, 8] 8-bit codes, scale 0.1, offset -128 on both sides: codes below 128 become

@@ -3,6 +3,8 @@
 // General use of the HTP backend: what it is, graphs from end to end.
 #include "htp_client.h"
 
+#include "Quern/QuernBackend.h"
+
 #include <pthread.h>
 
 static void htp_api_01_nodes_in_order(void **state) {
@@ -148,6 +150,22 @@ static void runs_a_graph(void **state) {
     htp_end(&w);
 }
 
+// Quern's own option of backends (include/Quern) holds for the HTP as for the CPU.
+static void threads_may_be_chosen(void **state) {
+    (void)state;
+    htp_table qnn = htp_open();
+    QuernBackend_CustomConfig_t threads = {QUERN_BACKEND_CONFIG_MAGIC, QUERN_BACKEND_OPTION_THREADS,
+                                           0};
+    QnnBackend_Config_t config = {.option = QNN_BACKEND_CONFIG_OPTION_CUSTOM,
+                                  .customConfig = &threads};
+    const QnnBackend_Config_t *configs[] = {&config, NULL};
+    Qnn_BackendHandle_t b = NULL;
+    HTP_FAILS(qnn.backendCreate(NULL, configs, &b), QNN_BACKEND_ERROR_INVALID_CONFIG);
+    threads.value = 1;
+    HTP_OK(qnn.backendCreate(NULL, configs, &b));
+    HTP_OK(qnn.backendFree(b));
+}
+
 // One op from x to y, run once. Tensors are described, not yet made.
 static void run_one(const char *type, Qnn_Tensor_t *x, void *in, size_t in_bytes, Qnn_Tensor_t *y,
                     void *out, size_t out_bytes) {
@@ -203,6 +221,7 @@ int main(void) {
         cmocka_unit_test(htp_api_05_graphs_run_from_different_threads),
         cmocka_unit_test(htp_api_06_versions),
         cmocka_unit_test(runs_a_graph),
+        cmocka_unit_test(threads_may_be_chosen),
         cmocka_unit_test(one_number_becomes_a_scalar),
         cmocka_unit_test(codes_become_wide_ones),
     };

@@ -15,7 +15,7 @@
 
 static htp_table qnn;
 
-static int open_library(void **state) {
+static int open_table(void **state) {
     (void)state;
     qnn = htp_open();
     return 0;
@@ -458,5 +458,5 @@ int main(void) {
         cmocka_unit_test(htp_dev_09_hpass_cores_have_less),
         cmocka_unit_test(htp_dev_10_device_in_use),
     };
-    return cmocka_run_group_tests(tests, open_library, NULL);
+    return cmocka_run_group_tests(tests, open_table, NULL);
 }

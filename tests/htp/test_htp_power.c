@@ -17,7 +17,7 @@ static htp_table qnn;
 static QnnHtpDevice_PerfInfrastructure_t perf;
 static Qnn_DeviceHandle_t device;
 
-static int open_library(void **state) {
+static int open_table(void **state) {
     (void)state;
     qnn = htp_open();
     QnnDevice_Infrastructure_t infra = NULL;
@@ -838,5 +838,5 @@ int main(void) {
         TEST(threads_vote_side_by_side),
         TEST(accepted_votes_are_logged),
     };
-    return cmocka_run_group_tests(tests, open_library, NULL);
+    return cmocka_run_group_tests(tests, open_table, NULL);
 }

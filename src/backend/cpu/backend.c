@@ -6,32 +6,16 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/cpu_support.h"
 
+#include "api/host.h"
 #include "api/interface.h"
-#include "base/cpu.h"
-#include "base/env.h"
 #include "base/mem.h"
 
 #include "CPU/QnnCpuCommon.h"
 #include "CPU/QnnCpuGraph.h"
 #include "QnnProperty.h"
-#include "Quern/QuernBackend.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
-
-static qrn_status backend_config(qrn_api_backend *b, const void *custom) {
-    const QuernBackend_CustomConfig_t *c = custom;
-    if (c->magic != QUERN_BACKEND_CONFIG_MAGIC || c->option != QUERN_BACKEND_OPTION_THREADS) {
-        qrn_log(b->log, QNN_LOG_LEVEL_WARN,
-                "custom backend config: unknown struct or option, ignored");
-        return QRN_OK;
-    }
-    if (c->value < 1 || c->value > 256)
-        return QRN_FAIL(QRN_E_CONFIG, "custom backend option THREADS: %u, allowed 1..256",
-                        c->value);
-    b->n_threads = c->value;
-    return QRN_OK;
-}
 
 static void set_graph_option(qrn_api_graph *g, const QnnCpuGraph_CustomConfig_t *c) {
     switch (c->option) {
@@ -69,8 +53,7 @@ static qrn_status backend_free(qrn_api_backend *b) {
     qrn_packages_clear(b->impl);
     qrn_free(b->impl);
     b->impl = NULL;
-    qrn_pool_release(b->pool);
-    b->pool = NULL;
+    qrn_host_release(b);
     return QRN_OK;
 }
 
@@ -95,39 +78,12 @@ static bool package_list(qrn_api_backend *b, size_t i, const char **package, con
     return qrn_packages_list(b->impl, i, package, op, target);
 }
 
-static qrn_status acquire_pool(qrn_api_backend *b) {
-    pthread_mutex_lock(&b->lock);
-    bool first = !b->pool;
-    if (first)
-        b->pool = qrn_pool_acquire(b->n_threads);
-    qrn_pool *pool = b->pool;
-    pthread_mutex_unlock(&b->lock);
-    if (!pool)
-        return QRN_FAIL(QRN_E_MEM, "out of memory for the thread pool");
-    if (first && b->n_threads && b->n_threads != qrn_pool_threads(pool))
-        qrn_log(b->log, QNN_LOG_LEVEL_WARN,
-                "option THREADS=%u has no effect: the library runs with %u threads already",
-                b->n_threads, qrn_pool_threads(pool));
-    return QRN_OK;
-}
-
-static void explain(void *backend, const char *line) {
-    qrn_log(((qrn_api_backend *)backend)->log, QNN_LOG_LEVEL_INFO, "%s", line);
-}
-
 static qrn_status graph_finalize(qrn_api_graph *g, const qrn_compile_options *opt) {
-    qrn_api_backend *b = g->context->backend;
-    QRN_TRY(acquire_pool(b));
     qrn_compile_options o = *opt;
-    o.isa = qrn_cpu_isa();
-    o.n_threads = qrn_pool_threads(b->pool);
+    QRN_TRY(qrn_host_options(g->context->backend, &o));
     o.lower_user = qrn_user_ops_lower;
     o.ctx = &g->impl;
     o.keep_tensors = g->debug_callback != NULL;
-    if (qrn_env_verbose("dispatch")) {
-        o.explain = explain;
-        o.explain_ctx = b;
-    }
     const void *before = g->impl; // op instances of an earlier finalize, still in use
     qrn_plan *plan = NULL;
     qrn_status s = qrn_compile(g->ir, &o, &plan);
@@ -256,7 +212,7 @@ const qrn_backend qrn_this_backend = {
     .capabilities = capabilities,
     .n_capabilities = sizeof capabilities / sizeof capabilities[0],
     .support = &qrn_cpu_support,
-    .backend_config = backend_config,
+    .backend_config = qrn_host_config,
     .graph_config = graph_config,
     .backend_create = backend_create,
     .backend_free = backend_free,

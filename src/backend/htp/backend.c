@@ -16,9 +16,8 @@
 #include "backend/htp/session.h"
 
 #include "api/errors.h"
+#include "api/host.h"
 #include "api/interface.h"
-#include "base/cpu.h"
-#include "base/env.h"
 #include "base/mem.h"
 
 #include "HTP/QnnHtpCommon.h"
@@ -40,8 +39,7 @@ static qrn_status backend_create(qrn_api_backend *b) {
 }
 
 static qrn_status backend_free(qrn_api_backend *b) {
-    qrn_pool_release(b->pool);
-    b->pool = NULL;
+    qrn_host_release(b);
     qrn_packages_clear(packages_of(b));
     qrn_free(b->impl);
     b->impl = NULL;
@@ -142,39 +140,19 @@ static bool package_list(qrn_api_backend *b, size_t i, const char **package, con
     return qrn_packages_list(packages_of(b), i, package, op, target);
 }
 
-static qrn_status acquire_pool(qrn_api_backend *b) {
-    pthread_mutex_lock(&b->lock);
-    if (!b->pool)
-        b->pool = qrn_pool_acquire(b->n_threads);
-    qrn_pool *pool = b->pool;
-    pthread_mutex_unlock(&b->lock);
-    return pool ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory for the thread pool");
-}
-
-static void explain(void *backend, const char *line) {
-    qrn_log(((qrn_api_backend *)backend)->log, QNN_LOG_LEVEL_INFO, "%s", line);
-}
-
 qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *opt) {
-    qrn_api_backend *b = g->context->backend;
     qrn_htp_graph *impl = qrn_htp_graph_of(g);
     uint64_t start = qrn_call_now_ns();
     QRN_TRY(qrn_htp_cross(g->context));
     QRN_TRY(qrn_htp_float_check_graph(g));
-    QRN_TRY(acquire_pool(b));
     qrn_compile_options o = *opt;
-    o.isa = qrn_cpu_isa();
-    o.n_threads = qrn_pool_threads(b->pool);
+    QRN_TRY(qrn_host_options(g->context->backend, &o));
     o.packed = &qrn_htp_graph_of(g)->packed;
     o.lower_user = qrn_user_ops_lower;
     o.ctx = &impl->user_ops;
     const void *before = impl->user_ops; // of an earlier finalize, still in use
     qrn_htp_graph_settle(g);
     qrn_htp_numerics(g, &o);
-    if (qrn_env_verbose("dispatch")) {
-        o.explain = explain;
-        o.explain_ctx = b;
-    }
     qrn_plan *plan = NULL;
     uint64_t compiling = qrn_call_now_ns();
     qrn_status s = qrn_compile(g->ir, &o, &plan);
@@ -220,6 +198,7 @@ const qrn_backend qrn_this_backend = {
     .support = &qrn_htp_support,
     .max_queue_depth = 300, // HTP-ASY-01
     .fail_when_full = true, // HTP-ASY-02
+    .backend_config = qrn_host_config,
     .backend_create = backend_create,
     .backend_free = backend_free,
     .device_create = qrn_htp_device_create,

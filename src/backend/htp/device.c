@@ -223,7 +223,9 @@ static void narrow_to_hpass(qrn_htp_device *d, bool vtcm_is_said) {
         d->soc.vtcm_mb /= 2;
 }
 
-qrn_status qrn_htp_wish_facts(const qrn_htp_wish *w, qrn_api_log *log, qrn_htp_device *out) {
+// Facts for a wish: chip and architecture, narrowed by a platform info. Changes *out on success
+// only. Contradictions that the API forgives are told to the log.
+static qrn_status wish_facts(const qrn_htp_wish *w, qrn_api_log *log, qrn_htp_device *out) {
     qrn_htp_device d = *default_device();
     QRN_TRY(choose(w, log, &d));
     d.signed_pd = w->signed_pd;
@@ -252,7 +254,7 @@ qrn_status qrn_htp_wish_facts(const qrn_htp_wish *w, qrn_api_log *log, qrn_htp_d
 qrn_status qrn_htp_device_settle(qrn_api_device *d, bool list_is_good) {
     device_impl *impl = d->impl;
     qrn_htp_device facts;
-    qrn_status s = list_is_good ? qrn_htp_wish_facts(&impl->wish, d->log, &facts) : QRN_OK;
+    qrn_status s = list_is_good ? wish_facts(&impl->wish, d->log, &facts) : QRN_OK;
     if (!list_is_good || s != QRN_OK) {
         impl->wish = impl->settled;
         return s;

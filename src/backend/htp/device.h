@@ -24,10 +24,6 @@ typedef struct qrn_htp_wish {
     bool info_signed_pd, info_dlbc;
 } qrn_htp_wish;
 
-// Facts for a wish: chip and architecture, narrowed by a platform info. Changes *out on success
-// only. Contradictions that the API forgives are told to the log.
-qrn_status qrn_htp_wish_facts(const qrn_htp_wish *w, qrn_api_log *log, qrn_htp_device *out);
-
 // Facts of the newest living device, those of the default one when none lives. Returns its log or
 // NULL, held for the caller (qrn_log_release).
 qrn_api_log *qrn_htp_newest_device(qrn_htp_device *out);

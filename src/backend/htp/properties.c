@@ -68,19 +68,17 @@ qrn_status qrn_htp_measure(const qrn_plan *p, qrn_htp_sizes *sizes) {
     return QRN_OK;
 }
 
-uint64_t qrn_htp_spill(uint64_t live_bytes, uint64_t vtcm_bytes) {
-    return live_bytes > vtcm_bytes ? live_bytes - vtcm_bytes : 0;
-}
-
 uint64_t qrn_htp_spill_bytes(const qrn_api_graph *g) {
-    return qrn_htp_spill(qrn_htp_graph_of(g)->sizes.live_bytes, qrn_htp_vtcm_bytes(g));
+    uint64_t live = qrn_htp_graph_of(g)->sizes.live_bytes, vtcm = qrn_htp_vtcm_bytes(g);
+    return live > vtcm ? live - vtcm : 0;
 }
 
 uint64_t qrn_htp_backup_bytes(const qrn_api_context *c) {
     return (uint64_t)qrn_htp_device_of(c)->soc.vtcm_mb << 20;
 }
 
-uint64_t qrn_htp_context_spill_bytes(qrn_api_context *c) {
+// The largest need of its graphs.
+static uint64_t context_spill_bytes(qrn_api_context *c) {
     uint64_t most = 0;
     pthread_mutex_lock(&c->lock);
     for (uint32_t i = 0; i < c->n_graphs; i++) {
@@ -112,7 +110,7 @@ qrn_status qrn_htp_context_property(qrn_api_context *c, void *property) {
         p->bufferStartAlignment = QRN_HTP_BUFFER_ALIGN;
         return QRN_OK;
     case QNN_HTP_CONTEXT_GET_PROP_MAX_SPILLFILL_BUFFER_SIZE:
-        p->spillfillBufferSize = qrn_htp_context_spill_bytes(c);
+        p->spillfillBufferSize = context_spill_bytes(c);
         return QRN_OK;
     case QNN_HTP_CONTEXT_GET_PROP_WEIGHTS_BUFFER_SIZE:
         p->weightsBufferSize = qrn_htp_context_const_bytes(c);

@@ -6,9 +6,7 @@
 static qrn_status read_operators(et_reader *r, const et_table *plan) {
     et_vector v;
     et_operator *list;
-    et_flat_vector(plan, 6, 4, &v);
-    QRN_TRY(et_flat_status(r));
-    QRN_TRY(et_room(r, v.n, sizeof *list, &list));
+    QRN_TRY(et_vector_items(r, plan, 6, 4, &v, sizeof *list, &list));
     for (uint32_t i = 0; i < v.n; i++) {
         et_table t;
         if (!et_vector_table(&v, i, &t))
@@ -23,9 +21,7 @@ static qrn_status read_operators(et_reader *r, const et_table *plan) {
 static qrn_status read_specs(et_reader *r, const et_table *t, et_delegate_def *d) {
     et_vector v, bytes;
     et_spec *list;
-    et_flat_vector(t, 2, 4, &v);
-    QRN_TRY(et_flat_status(r));
-    QRN_TRY(et_room(r, v.n, sizeof *list, &list));
+    QRN_TRY(et_vector_items(r, t, 2, 4, &v, sizeof *list, &list));
     for (uint32_t i = 0; i < v.n; i++) {
         et_table spec;
         if (!et_vector_table(&v, i, &spec))
@@ -75,9 +71,7 @@ static qrn_status read_delegate(et_reader *r, const et_table *t, uint32_t index,
 static qrn_status read_delegates(et_reader *r, const et_table *plan) {
     et_vector v;
     et_delegate_def *list;
-    et_flat_vector(plan, 7, 4, &v);
-    QRN_TRY(et_flat_status(r));
-    QRN_TRY(et_room(r, v.n, sizeof *list, &list));
+    QRN_TRY(et_vector_items(r, plan, 7, 4, &v, sizeof *list, &list));
     for (uint32_t i = 0; i < v.n; i++) {
         et_table t;
         if (!et_vector_table(&v, i, &t))
@@ -139,9 +133,7 @@ static qrn_status read_instruction(et_reader *r, const et_table *t, uint32_t n_i
 static qrn_status read_chain(et_reader *r, const et_table *t, et_chain *c) {
     et_vector v;
     et_instruction *list;
-    et_flat_vector(t, 2, 4, &v);
-    QRN_TRY(et_flat_status(r));
-    QRN_TRY(et_room(r, v.n, sizeof *list, &list));
+    QRN_TRY(et_vector_items(r, t, 2, 4, &v, sizeof *list, &list));
     for (uint32_t i = 0; i < v.n; i++) {
         et_table in;
         if (!et_vector_table(&v, i, &in))
@@ -157,9 +149,7 @@ qrn_status et_read_code(et_reader *r, const et_table *plan) {
     QRN_TRY(read_delegates(r, plan));
     et_vector v;
     et_chain *list;
-    et_flat_vector(plan, 5, 4, &v);
-    QRN_TRY(et_flat_status(r));
-    QRN_TRY(et_room(r, v.n, sizeof *list, &list));
+    QRN_TRY(et_vector_items(r, plan, 5, 4, &v, sizeof *list, &list));
     for (uint32_t i = 0; i < v.n; i++) {
         et_table t;
         if (!et_vector_table(&v, i, &t))

@@ -31,6 +31,9 @@ qrn_status et_broken(const et_reader *r, const char *fmt, ...)
 qrn_status et_flat_status(const et_reader *r);
 // Cleared memory of the program for n elements.
 qrn_status et_room(const et_reader *r, size_t n, size_t bytes, void *out);
+// A vector field with elements of elem_bytes, and room for one item of `bytes` per element.
+qrn_status et_vector_items(et_reader *r, const et_table *t, unsigned field, size_t elem_bytes,
+                           et_vector *v, size_t bytes, void *out);
 
 // The values of the method that is being read.
 qrn_status et_read_values(et_reader *r, const et_table *plan);

@@ -58,13 +58,18 @@ qrn_status et_room(const et_reader *r, size_t n, size_t bytes, void *out) {
     return QRN_OK;
 }
 
+qrn_status et_vector_items(et_reader *r, const et_table *t, unsigned field, size_t elem_bytes,
+                           et_vector *v, size_t bytes, void *out) {
+    et_flat_vector(t, field, elem_bytes, v);
+    QRN_TRY(et_flat_status(r));
+    return et_room(r, v->n, bytes, out);
+}
+
 qrn_status et_read_indices(et_reader *r, const et_table *t, unsigned field, uint32_t limit,
                            const char *what, const int32_t **out, uint32_t *n) {
     et_vector v;
     int32_t *items;
-    et_flat_vector(t, field, 4, &v);
-    QRN_TRY(et_flat_status(r));
-    QRN_TRY(et_room(r, v.n, sizeof *items, &items));
+    QRN_TRY(et_vector_items(r, t, field, 4, &v, sizeof *items, &items));
     for (uint32_t i = 0; i < v.n; i++) {
         items[i] = et_vector_i32(&v, i);
         if (items[i] < 0 || (uint32_t)items[i] >= limit)
@@ -172,9 +177,7 @@ static qrn_status read_constants(et_reader *r) {
         if (r->n_constants)
             return QRN_OK;
     }
-    et_flat_vector(&r->root, 2, 4, &v);
-    QRN_TRY(et_flat_status(r));
-    QRN_TRY(et_room(r, v.n, sizeof *r->constants, &r->constants));
+    QRN_TRY(et_vector_items(r, &r->root, 2, 4, &v, sizeof *r->constants, &r->constants));
     for (uint32_t i = 0; i < v.n; i++) {
         et_vector bytes;
         if (!et_vector_table(&v, i, &t))

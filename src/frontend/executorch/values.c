@@ -131,9 +131,7 @@ static qrn_status read_list(et_reader *r, const et_table *t, size_t bytes, uint3
                             et_value *v) {
     et_vector items;
     int64_t *list;
-    et_flat_vector(t, 0, bytes, &items);
-    QRN_TRY(et_flat_status(r));
-    QRN_TRY(et_room(r, items.n, sizeof *list, &list));
+    QRN_TRY(et_vector_items(r, t, 0, bytes, &items, sizeof *list, &list));
     int64_t least = v->kind == ET_KIND_OPTIONAL_TENSORS ? -1 : 0;
     for (uint32_t i = 0; i < items.n; i++) {
         list[i] = bytes == 8   ? (int64_t)et_vector_u64(&items, i)
@@ -150,9 +148,7 @@ static qrn_status read_list(et_reader *r, const et_table *t, size_t bytes, uint3
 static qrn_status read_doubles(et_reader *r, const et_table *t, et_value *v) {
     et_vector items;
     double *list;
-    et_flat_vector(t, 0, 8, &items);
-    QRN_TRY(et_flat_status(r));
-    QRN_TRY(et_room(r, items.n, sizeof *list, &list));
+    QRN_TRY(et_vector_items(r, t, 0, 8, &items, sizeof *list, &list));
     for (uint32_t i = 0; i < items.n; i++)
         list[i] = et_vector_f64(&items, i);
     v->list = (et_list){.doubles = list, .n = items.n};
@@ -223,9 +219,7 @@ static qrn_status check_lists(const et_reader *r, const et_value *values) {
 qrn_status et_read_values(et_reader *r, const et_table *plan) {
     et_vector v;
     et_value *values;
-    et_flat_vector(plan, 2, 4, &v);
-    QRN_TRY(et_flat_status(r));
-    QRN_TRY(et_room(r, v.n, sizeof *values, &values));
+    QRN_TRY(et_vector_items(r, plan, 2, 4, &v, sizeof *values, &values));
     r->method->n_values = v.n;
     r->method->values = values;
     for (uint32_t i = 0; i < v.n; i++) {

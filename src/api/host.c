@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// The machine as backends use it: one thread pool for all graphs of a backend, all instructions of
+// the CPU.
+#include "api/host.h"
+
+#include "api/errors.h"
+#include "base/cpu.h"
+#include "base/env.h"
+
+#include "Quern/QuernBackend.h"
+
+qrn_status qrn_host_config(qrn_api_backend *b, const void *custom) {
+    const QuernBackend_CustomConfig_t *c = custom;
+    if (c->magic != QUERN_BACKEND_CONFIG_MAGIC || c->option != QUERN_BACKEND_OPTION_THREADS) {
+        qrn_log(b->log, QNN_LOG_LEVEL_WARN,
+                "custom backend config: unknown struct or option, ignored");
+        return QRN_OK;
+    }
+    if (c->value < 1 || c->value > 256)
+        return QRN_FAIL(QRN_E_CONFIG, "custom backend option THREADS: %u, allowed 1..256",
+                        c->value);
+    b->n_threads = c->value;
+    return QRN_OK;
+}
+
+static qrn_status acquire_pool(qrn_api_backend *b) {
+    pthread_mutex_lock(&b->lock);
+    bool first = !b->pool;
+    if (first)
+        b->pool = qrn_pool_acquire(b->n_threads);
+    qrn_pool *pool = b->pool;
+    pthread_mutex_unlock(&b->lock);
+    if (!pool)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for the thread pool");
+    if (first && b->n_threads && b->n_threads != qrn_pool_threads(pool))
+        qrn_log(b->log, QNN_LOG_LEVEL_WARN,
+                "option THREADS=%u has no effect: the library runs with %u threads already",
+                b->n_threads, qrn_pool_threads(pool));
+    return QRN_OK;
+}
+
+static void explain(void *backend, const char *line) {
+    qrn_log(((qrn_api_backend *)backend)->log, QNN_LOG_LEVEL_INFO, "%s", line);
+}
+
+qrn_status qrn_host_options(qrn_api_backend *b, qrn_compile_options *opt) {
+    QRN_TRY(acquire_pool(b));
+    opt->isa = qrn_cpu_isa();
+    opt->n_threads = qrn_pool_threads(b->pool);
+    if (qrn_env_verbose("dispatch")) {
+        opt->explain = explain;
+        opt->explain_ctx = b;
+    }
+    return QRN_OK;
+}
+
+void qrn_host_release(qrn_api_backend *b) {
+    qrn_pool_release(b->pool);
+    b->pool = NULL;
+}
