@@ -28,10 +28,11 @@ INTRO = """\
 | advice | a rule for people, nothing to execute |
 | not yet | not there; the library that would hold it, or the call, is missing or says so |
 
-Libraries: `libQnnCpu.so` and `libQnnSystem.so` ([system.md](system.md)) done, `libQnnHtp.so` as the
-requirements below say; `libQnnGpu.so` and `libQnnSaver.so` not yet. The ONNX front end and `quern`
-([onnx.md](onnx.md), [quern.md](quern.md)) done. The execution provider, the ExecuTorch runner, the
-quantizer and the `qnn-*` programs not yet.
+Libraries: `libQnnCpu.so`, `libQnnSystem.so` ([system.md](system.md)) and `libcdsprpc.so` done,
+`libQnnHtp.so` as the requirements below say; `libQnnGpu.so` and `libQnnSaver.so` not yet. The ONNX
+front end and `quern` ([onnx.md](onnx.md), [quern.md](quern.md)) done; ExecuTorch programs and their
+runner as [executorch.md](executorch.md) says. The execution provider, the quantizer and the other
+`qnn-*` programs not yet.
 """
 
 
