@@ -286,7 +286,7 @@ static uint32_t convert_tasks(const qrn_kcall *k, uint32_t n_threads) {
 static qrn_status run(const qrn_kcall *k, bool cast) {
     size_t begin, end;
     // RUN is even, so that two tasks never write the nibbles of one byte.
-    qrn_split(qrn_view_count(k->in[0]), RUN, k->task, k->n_tasks, &begin, &end);
+    qrn_elements(k, RUN, &begin, &end);
     qrn_convert_range(k->in[0], k->out[0], begin, end - begin, cast);
     return QRN_OK;
 }
@@ -314,7 +314,7 @@ static const qrn_kernel convert_rows[] = {
 #endif
     {.name = "convert_ref", .domain = QRN_DOMAIN_RAW, .fn = convert_ref, .tasks = convert_tasks},
 };
-QRN_FAMILY_IN_PLACE(convert, 0, 1);
+QRN_FAMILY_ELEMENT_WISE(convert, 0, 1);
 
 static const qrn_kernel cast_rows[] = {
     {.name = "cast_ref", .domain = QRN_DOMAIN_RAW, .fn = cast_ref, .tasks = convert_tasks},

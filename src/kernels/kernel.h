@@ -40,6 +40,11 @@ typedef enum qrn_domain {
     QRN_DOMAIN_RAW
 } qrn_domain;
 
+// Somebody who goes on with parts of out[0] while they are in a near cache.
+typedef struct qrn_follower {
+    void (*fn)(const struct qrn_follower *f, size_t begin, size_t end); // elements of out[0]
+} qrn_follower;
+
 // One call of a kernel.
 typedef struct qrn_kcall {
     const void *args;     // the family's parameter struct; NULL when it has none
@@ -49,6 +54,8 @@ typedef struct qrn_kcall {
     void *scratch;          // kernel->scratch() bytes, not cleared, shared by all tasks
     void *state;            // kept across executions (cleared at first), or NULL
     uint32_t task, n_tasks; // this call does part `task` of `n_tasks`
+    size_t begin, end;      // element-wise families: of these elements of out[0]; 0, 0: of all
+    const qrn_follower *follower; // families that tell: (optional) see qrn_tell
 } qrn_kcall;
 
 // Returns QRN_OK; a data error found while running (index out of range) is QRN_E_ARGUMENT, and
@@ -76,6 +83,9 @@ typedef struct qrn_family {
     // Inputs, one bit each, in whose memory out[0] may lie when both have equally many elements of
     // one size: every row reads element i of them before it writes element i, and not later.
     uint32_t in_place;
+    bool
+        element_wise; // every row keeps to [begin, end) of a call, needs no scratch and cannot fail
+    bool tells;       // every row tells the follower of a call
 } qrn_family;
 
 // First row that can run this call in `domain`; NULL when there is none. `isa` caps the CPU
@@ -123,15 +133,37 @@ static inline void qrn_split(size_t total, size_t grain, uint32_t task, uint32_t
     *end = e < total ? e : total;
 }
 
+// The elements of out[0] that a call of an element-wise kernel computes.
+static inline void qrn_elements(const qrn_kcall *k, size_t grain, size_t *begin, size_t *end) {
+    size_t from = k->end ? k->begin : 0;
+    size_t total = k->end ? k->end - k->begin : qrn_view_count(k->out[0]);
+    qrn_split(total, grain, k->task, k->n_tasks, begin, end);
+    *begin += from;
+    *end += from;
+}
+
+// Elements [begin, end) of out[0] are there. Every element is told of once, by the task that wrote
+// it, and not touched afterwards.
+static inline void qrn_tell(const qrn_kcall *k, size_t begin, size_t end) {
+    if (k->follower)
+        k->follower->fn(k->follower, begin, end);
+}
+
 // Integer at position i of an index-like operand of any integer, bool, fixed (code) or float type.
 int64_t qrn_view_int(const qrn_view *v, size_t i);
 // Real value at position i of an operand of any type (dequantized).
 double qrn_view_real(const qrn_view *v, size_t i);
 
-#define QRN_FAMILY_IN_PLACE(fam, args, inputs)                                                     \
-    const qrn_family qrn_family_##fam = {#fam, fam##_rows,                                         \
-                                         sizeof(fam##_rows) / sizeof(fam##_rows[0]), args, inputs}
-#define QRN_FAMILY(fam, args) QRN_FAMILY_IN_PLACE(fam, args, 0)
+#define QRN_FAMILY_(fam, bytes, ...)                                                               \
+    const qrn_family qrn_family_##fam = {.name = #fam,                                             \
+                                         .rows = fam##_rows,                                       \
+                                         .n_rows = sizeof(fam##_rows) / sizeof(fam##_rows[0]),     \
+                                         .args_bytes = bytes,                                      \
+                                         __VA_ARGS__}
+#define QRN_FAMILY(fam, args) QRN_FAMILY_(fam, args, .in_place = 0)
+#define QRN_FAMILY_ELEMENT_WISE(fam, args, inputs)                                                 \
+    QRN_FAMILY_(fam, args, .in_place = inputs, .element_wise = true)
+#define QRN_FAMILY_TELLS(fam, args) QRN_FAMILY_(fam, args, .tells = true)
 
 // Before a loop over elements that may run in place: its rounds are independent. Without it some
 // compilers take a slow way when input and output are the same.

@@ -26,7 +26,7 @@ static qrn_status quantize_ref(const qrn_kcall *k) {
     size_t begin, end;
     qrn_code_range(y->dtype, y->quant->bits, &lo, &hi);
     double low = (double)lo, high = (double)hi;
-    qrn_split(qrn_view_count(x), QRN_CODES_RUN, k->task, k->n_tasks, &begin, &end);
+    qrn_elements(k, QRN_CODES_RUN, &begin, &end);
     for (size_t at = begin, n; at < end; at += n) {
         n = end - at < QRN_CODES_RUN ? end - at : QRN_CODES_RUN;
         qrn_codes_load(x, at, n, run);
@@ -50,4 +50,4 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
 static const qrn_kernel quantize_rows[] = {
     {.name = "quantize_ref", .domain = QRN_DOMAIN_RAW, .fn = quantize_ref, .tasks = tasks},
 };
-QRN_FAMILY(quantize, 0);
+QRN_FAMILY_ELEMENT_WISE(quantize, 0, 0);

@@ -69,9 +69,12 @@ size_t qrn_walk_row_at(const qrn_walk *w, uint32_t operand, size_t row) {
     return at;
 }
 
-qrn_walk_run qrn_walk_begin(const qrn_walk *w, uint32_t task, uint32_t n_tasks) {
+qrn_walk_run qrn_walk_begin(const qrn_walk *w, const qrn_kcall *k) {
     qrn_walk_run r = {0};
-    qrn_split(qrn_walk_count(w), GRAIN, task, n_tasks, &r.next, &r.end);
+    size_t from = k->end ? k->begin : 0, to = k->end ? k->end : qrn_walk_count(w);
+    qrn_split(to - from, GRAIN, k->task, k->n_tasks, &r.next, &r.end);
+    r.next += from;
+    r.end += from;
     return r;
 }
 

@@ -46,9 +46,9 @@ static inline size_t qrn_walk_at(const qrn_walk *w, uint32_t operand, size_t ind
     return qrn_walk_row_at(w, operand, index / row) + index % row * qrn_walk_step(w, operand);
 }
 
-// The runs of part `task` of `n_tasks`:
-//   for (qrn_walk_run r = qrn_walk_begin(&w, task, n_tasks); qrn_walk_next(&w, &r);)
-qrn_walk_run qrn_walk_begin(const qrn_walk *w, uint32_t task, uint32_t n_tasks);
+// The runs of a call's part of the walk:
+//   for (qrn_walk_run r = qrn_walk_begin(&w, k); qrn_walk_next(&w, &r);)
+qrn_walk_run qrn_walk_begin(const qrn_walk *w, const qrn_kcall *k);
 bool qrn_walk_next(const qrn_walk *w, qrn_walk_run *r);
 
 // Tasks for element-wise work on `count` elements.

@@ -75,7 +75,7 @@ static qrn_status logical_ref(const qrn_kcall *k) {
     qrn_walk w;
     qrn_walk_broadcast(&w, k->out[0], k->in, two ? 2 : 1);
     size_t a_step = qrn_walk_step(&w, 0), b_step = two ? qrn_walk_step(&w, 1) : 0;
-    for (qrn_walk_run r = qrn_walk_begin(&w, k->task, k->n_tasks); qrn_walk_next(&w, &r);) {
+    for (qrn_walk_run r = qrn_walk_begin(&w, k); qrn_walk_next(&w, &r);) {
         const uint8_t *p = a + r.at[0], *q = two ? b + r.at[1] : p;
         for (size_t i = 0; i < r.count; i++)
             y[r.first + i] = table[(p[i * a_step] != 0) | (q[i * b_step] != 0) << 1];
@@ -106,7 +106,7 @@ static const qrn_kernel binary_rows[] = {
     ROW(i64, QRN_DOMAIN_I64, ref, 0),
     ROW(raw, QRN_DOMAIN_RAW, ref, 0),
 };
-QRN_FAMILY_IN_PLACE(binary, sizeof(qrn_binary_args), 3);
+QRN_FAMILY_ELEMENT_WISE(binary, sizeof(qrn_binary_args), 3);
 // clang-format on
 
 static const qrn_kernel compare_rows[] = {

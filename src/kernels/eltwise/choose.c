@@ -40,7 +40,7 @@ static qrn_status select_ref(const qrn_kcall *k) {
     qrn_walk_broadcast(&w, k->out[0], k->in, 3);
     size_t c_step = qrn_walk_step(&w, 0);
     size_t step[2] = {qrn_walk_step(&w, 2), qrn_walk_step(&w, 1)};
-    for (qrn_walk_run r = qrn_walk_begin(&w, k->task, k->n_tasks); qrn_walk_next(&w, &r);) {
+    for (qrn_walk_run r = qrn_walk_begin(&w, k); qrn_walk_next(&w, &r);) {
         const uint8_t *src[2] = {from[0] + r.at[2] * size, from[1] + r.at[1] * size};
         // Stretches with the same truth are copied at once.
         for (size_t i = 0, n; i < r.count; i += n) {
@@ -64,7 +64,7 @@ static void mux_pass(const qrn_kcall *k, qrn_view *option, int64_t number, const
     qrn_walk w;
     qrn_walk_broadcast(&w, k->out[0], operands, 2);
     size_t c_step = qrn_walk_step(&w, 0), step = option ? qrn_walk_step(&w, 1) : 0;
-    for (qrn_walk_run r = qrn_walk_begin(&w, k->task, k->n_tasks); qrn_walk_next(&w, &r);) {
+    for (qrn_walk_run r = qrn_walk_begin(&w, k); qrn_walk_next(&w, &r);) {
         const uint8_t *from = option ? src + r.at[1] * size : src;
         size_t stretch = c_step ? 1 : r.count; // elements under one index
         for (size_t i = 0; i < r.count; i += stretch) {

@@ -20,7 +20,7 @@ static qrn_status lut_ref(const qrn_kcall *k) {
     const uint16_t *wide_codes = k->in[0]->data;
     bool wide = qrn_view_elem(k->in[0]) == 2;
     size_t begin, end;
-    qrn_split(qrn_view_count(k->in[0]), 64, k->task, k->n_tasks, &begin, &end);
+    qrn_elements(k, 64, &begin, &end);
     switch (qrn_view_elem(k->out[0])) {
     case 1:
         LOOKUP(uint8_t);
@@ -45,4 +45,4 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
 static const qrn_kernel lut_rows[] = {
     {.name = "lut_ref", .domain = QRN_DOMAIN_RAW, .fn = lut_ref, .tasks = tasks},
 };
-QRN_FAMILY_IN_PLACE(lut, 0, 1);
+QRN_FAMILY_ELEMENT_WISE(lut, 0, 1);

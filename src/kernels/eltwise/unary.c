@@ -89,7 +89,7 @@ static qrn_status unary_i64_ref(const qrn_kcall *k) {
     const int64_t *x = k->in[0]->data;
     int64_t *y = k->out[0]->data;
     size_t begin, end;
-    qrn_split(qrn_view_count(k->out[0]), 64, k->task, k->n_tasks, &begin, &end);
+    qrn_elements(k, 64, &begin, &end);
     for (size_t i = begin; i < end; i++)
         y[i] = unary_int(k->args, x[i], -1);
     return QRN_OK;
@@ -102,7 +102,7 @@ static uint8_t float_test(const qrn_float_test_args *a, double v) {
 static qrn_status float_test_f32_ref(const qrn_kcall *k) {
     const float *x = k->in[0]->data;
     size_t begin, end;
-    qrn_split(qrn_view_count(k->out[0]), 64, k->task, k->n_tasks, &begin, &end);
+    qrn_elements(k, 64, &begin, &end);
     for (size_t i = begin; i < end; i++)
         ((uint8_t *)k->out[0]->data)[i] = float_test(k->args, (double)x[i]);
     return QRN_OK;
@@ -111,7 +111,7 @@ static qrn_status float_test_f32_ref(const qrn_kcall *k) {
 static qrn_status float_test_f64_ref(const qrn_kcall *k) {
     const double *x = k->in[0]->data;
     size_t begin, end;
-    qrn_split(qrn_view_count(k->out[0]), 64, k->task, k->n_tasks, &begin, &end);
+    qrn_elements(k, 64, &begin, &end);
     for (size_t i = begin; i < end; i++)
         ((uint8_t *)k->out[0]->data)[i] = float_test(k->args, x[i]);
     return QRN_OK;
@@ -140,7 +140,7 @@ static const qrn_kernel unary_rows[] = {
     ROW(f64, QRN_DOMAIN_F64, ref, 0),
     {.name = "unary_i64_ref", .domain = QRN_DOMAIN_I64, .fn = unary_i64_ref, .tasks = tasks},
 };
-QRN_FAMILY_IN_PLACE(unary, sizeof(qrn_unary_args), 1);
+QRN_FAMILY_ELEMENT_WISE(unary, sizeof(qrn_unary_args), 1);
 // clang-format on
 
 static const qrn_kernel float_test_rows[] = {

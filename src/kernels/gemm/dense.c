@@ -35,7 +35,7 @@ static void run_group(const qrn_kcall *k, const qrn_gemm_f32_kernel *kernel,
     size_t col = group * a->cols + p0 * QRN_PANEL;
     size_t step = qrn_dense_block_rows(a, BLOCK_ELEMENTS);
     float *rows = p->direct ? NULL : (float *)k->scratch + k->task * step * a->depth;
-    if (p->direct)
+    if (p->direct && !k->follower)
         step = part->r1 - part->r0;
     for (size_t r = part->r0; r < part->r1; r += step) {
         size_t n = part->r1 - r < step ? part->r1 - r : step;
@@ -51,6 +51,8 @@ static void run_group(const qrn_kcall *k, const qrn_gemm_f32_kernel *kernel,
                                 .depth = a->depth};
         g.cols = (p1 * QRN_PANEL < a->cols ? p1 * QRN_PANEL : a->cols) - p0 * QRN_PANEL;
         qrn_gemm_f32_run(kernel, &g);
+        if (a->group == 1)
+            qrn_dense_tell(k, p, r, n, p0, p1);
     }
 }
 
@@ -63,6 +65,8 @@ static qrn_status run(const qrn_kcall *k, const qrn_gemm_f32_kernel *kernel) {
         end = last < part.u1 ? last : part.u1;
         run_group(k, kernel, &p, group, u - group * panels, end - group * panels, &part);
     }
+    if (p.args->group > 1)
+        qrn_dense_tell(k, &p, part.r0, part.r1 - part.r0, part.u0, part.u1);
     return QRN_OK;
 }
 
@@ -103,4 +107,4 @@ static const qrn_kernel dense_rows[] = {
 #endif
     ROW(f32_ref, 0),
 };
-QRN_FAMILY(dense, sizeof(qrn_dense_args));
+QRN_FAMILY_TELLS(dense, sizeof(qrn_dense_args));

@@ -170,6 +170,8 @@ static void run_group(const job *j, size_t group, size_t p0, size_t p1,
         }
         for (size_t p = p0; p < p1; p++)
             run_panel(j, group, p, a, a_row, j->w_offset ? terms : NULL, r, n);
+        if (d->group == 1)
+            qrn_dense_tell(k, &j->plan, r, n, p0, p1);
     }
 }
 
@@ -186,6 +188,8 @@ static qrn_status run(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel) {
         end = last < part.u1 ? last : part.u1;
         run_group(&j, group, u - group * panels, end - group * panels, &part);
     }
+    if (j.plan.args->group > 1)
+        qrn_dense_tell(k, &j.plan, part.r0, part.r1 - part.r0, part.u0, part.u1);
     return QRN_OK;
 }
 
@@ -225,4 +229,4 @@ static const qrn_kernel dense8_rows[] = {
 #endif
     ROW(ref, 0),
 };
-QRN_FAMILY(dense8, sizeof(qrn_dense8_args));
+QRN_FAMILY_TELLS(dense8, sizeof(qrn_dense8_args));

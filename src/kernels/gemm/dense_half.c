@@ -135,6 +135,8 @@ static void run_group(const qrn_kcall *k, const engine *e, const qrn_dense_plan 
         if (!p->direct)
             qrn_dense_gather(p, x, r, g.rows, group, sizeof *x, 0, rows, a->depth * sizeof *x);
         run_block(k, e, p, group, p0, p1, g, widened);
+        if (a->group == 1)
+            qrn_dense_tell(k, p, r, g.rows, p0, p1);
     }
 }
 
@@ -152,6 +154,8 @@ static qrn_status run(const qrn_kcall *k, const engine *e) {
         end = last < part.u1 ? last : part.u1;
         run_group(k, e, &p, group, u - group * panels, end - group * panels, &part);
     }
+    if (p.args->group > 1)
+        qrn_dense_tell(k, &p, part.r0, part.r1 - part.r0, part.u0, part.u1);
     return QRN_OK;
 }
 
@@ -197,4 +201,4 @@ static const qrn_kernel dense_half_rows[] = {
 #endif
     ROW(ref, 0),
 };
-QRN_FAMILY(dense_half, sizeof(qrn_dense_half_args));
+QRN_FAMILY_TELLS(dense_half, sizeof(qrn_dense_half_args));

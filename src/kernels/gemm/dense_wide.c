@@ -195,6 +195,7 @@ static qrn_status run(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
                 make_rows(&j, r, n, u / panels);
             run_panel(&j, u / panels, u % panels, r, n);
         }
+        qrn_dense_tell(k, &j.plan, r, n, part.u0, part.u1);
     }
     return QRN_OK;
 }
@@ -235,4 +236,4 @@ static const qrn_kernel dense_wide_rows[] = {
 #endif
     ROW(ref, 0),
 };
-QRN_FAMILY(dense_wide, sizeof(qrn_dense_wide_args));
+QRN_FAMILY_TELLS(dense_wide, sizeof(qrn_dense_wide_args));

@@ -17,7 +17,7 @@ static qrn_status half_ref(const qrn_kcall *k) {
     const qrn_half_args *a = k->args;
     size_t begin, end;
     qrn_view *y = k->out[0];
-    qrn_split(qrn_view_count(k->in[0]), GRAIN, k->task, k->n_tasks, &begin, &end);
+    qrn_elements(k, GRAIN, &begin, &end);
     for (size_t i = begin; i < end; i++) {
         double h = qrn_half_round(qrn_view_real(k->in[0], i), (qrn_half)a->rule);
         if (y->dtype == QRN_DTYPE_F32)
@@ -47,4 +47,4 @@ static const qrn_kernel half_rows[] = {
 #endif
     {.name = "half_ref", .domain = QRN_DOMAIN_RAW, .fn = half_ref, .tasks = tasks},
 };
-QRN_FAMILY_IN_PLACE(half, sizeof(qrn_half_args), 1);
+QRN_FAMILY_ELEMENT_WISE(half, sizeof(qrn_half_args), 1);
