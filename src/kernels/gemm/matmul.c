@@ -5,6 +5,8 @@
 
 #include "base/cpu.h"
 #include "kernels/gemm/matmul_f32.h"
+#include "kernels/gemm/matmul_q16.h"
+#include "kernels/gemm/matmul_q8.h"
 #include "kernels/gemm/matmul_wide.h"
 #include "kernels/gemm/requant.h"
 
@@ -138,14 +140,31 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
         .scratch = qrn_matmul_wide_scratch                                                         \
     }
 
+#define BYTES(isa, bit)                                                                            \
+    {                                                                                              \
+        .name = "matmul_q8_" #isa, .domain = QRN_DOMAIN_RAW, .needs = bit,                         \
+        .fn = qrn_matmul_q8_##isa, .works = qrn_matmul_q8_works, .tasks = tasks,                   \
+        .scratch = qrn_matmul_q8_scratch                                                           \
+    }
+
 static const qrn_kernel matmul_rows[] = {
 #if defined(__x86_64__)
     FAST(avx512, QRN_ISA_AVX512),
     FAST(avx2, QRN_ISA_AVX2),
+    BYTES(avx512vnni, QRN_ISA_AVX512VNNI),
+    BYTES(avx2, QRN_ISA_AVX2),
+    {.name = "matmul_q16_avx512vnni",
+     .domain = QRN_DOMAIN_RAW,
+     .needs = QRN_ISA_AVX512VNNI,
+     .fn = qrn_matmul_q16_avx512vnni,
+     .works = qrn_matmul_q16_works,
+     .tasks = tasks,
+     .scratch = qrn_matmul_q16_scratch},
     WIDE(avx512vnni, QRN_ISA_AVX512VNNI),
     WIDE(avx2, QRN_ISA_AVX2),
 #elif defined(__aarch64__)
     FAST(neon, QRN_ISA_NEON),
+    BYTES(neondot, QRN_ISA_NEONDOT),
     WIDE(neondot, QRN_ISA_NEONDOT),
 #endif
     WIDE(any, 0),

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+//
+// Products of 16-bit codes with both factors packed on the way. A unit of work is (batch entry,
+// group of panels, part of the rows); rows are only cut where there are fewer units than tasks.
+#include "kernels/gemm/matmul_q16.h"
+
+#include "kernels/gemm/gemm_q16.h"
+#include "kernels/gemm/matmul.h"
+#include "kernels/gemm/requant.h"
+
+#define GROUP_BYTES (384 * 1024) // of packed panels: they stay in the second cache
+#define BLOCK_ROWS 96            // of a that are done together: whole tiles
+#define DEPTH_MAX 65535          // sums of words fit 32 bits
+
+static bool whole_codes(const qrn_view *v) {
+    uint32_t bits = qrn_dtypes[v->dtype].bits;
+    return v->quant->bits == 0 || v->quant->bits >= bits;
+}
+
+bool qrn_matmul_q16_works(const qrn_kcall *k) {
+    const qrn_view *a = k->in[0], *b = k->in[1], *c = k->out[0];
+    size_t depth = qrn_matmul_geometry_of(k).depth;
+    return qrn_dtypes[a->dtype].bits == 16 && qrn_dtypes[b->dtype].bits == 16 && whole_codes(a) &&
+           whole_codes(b) && whole_codes(c) && !(k->n_in > 2 && k->in[2]) &&
+           b->quant->kind == QRN_QUANT_TENSOR && depth > 0 && depth <= DEPTH_MAX;
+}
+
+// A call brought to the terms of gemm_q16.h, with this task's part of the scratch. Arrays of parts
+// are [parts], a part being QRN_Q16_DEPTH of the depth.
+typedef struct job {
+    const qrn_kcall *k;
+    qrn_matmul_geometry geo;
+    size_t steps, parts, group; // of the depth; panels packed at a time
+    uint16_t a_flip, b_flip;    // make codes signed
+    double a_offset, b_offset;  // of codes so made
+    qrn_requant out;
+    // scratch
+    double *columns, *rows;          // [group][parts][32], [parts][BLOCK_ROWS]
+    int32_t *columns_low, *rows_low; // the same
+    int8_t *panels;                  // [group][steps]
+    uint8_t *packed;                 // rows: per part [BLOCK_ROWS][steps of the part]
+} job;
+
+static bool is_signed(const qrn_view *v) { return qrn_dtypes[v->dtype].cls == QRN_CLASS_SFIXED; }
+
+static job job_of(const qrn_kcall *k) {
+    const qrn_view *a = k->in[0], *b = k->in[1];
+    job j = {.k = k, .geo = qrn_matmul_geometry_of(k)};
+    j.steps = qrn_q16_steps(j.geo.depth);
+    j.parts = (j.geo.depth + QRN_Q16_DEPTH - 1) / QRN_Q16_DEPTH;
+    j.group = GROUP_BYTES / (j.steps * QRN_Q16_PANEL_STEP);
+    if (j.group > qrn_panels(j.geo.cols))
+        j.group = qrn_panels(j.geo.cols);
+    j.group = j.group ? j.group : 1;
+    j.a_flip = is_signed(a) ? 0 : 0x8000;
+    j.b_flip = is_signed(b) ? 0 : 0x8000;
+    j.a_offset = (double)a->quant->offset + (double)j.a_flip;
+    j.b_offset = (double)b->quant->offset + (double)j.b_flip;
+    j.out = qrn_requant_of(a, b, 0, k->out[0]);
+    return j;
+}
+
+// Where the parts of a task's scratch begin, in bytes.
+typedef struct layout {
+    size_t rows, columns_low, rows_low, panels, packed, end;
+} layout;
+
+static layout layout_of(const job *j) {
+    size_t n_columns = j->group * j->parts * QRN_PANEL, n_rows = j->parts * BLOCK_ROWS;
+    layout l = {.rows = n_columns * sizeof(double)};
+    l.columns_low = l.rows + n_rows * sizeof(double);
+    l.rows_low = l.columns_low + n_columns * sizeof(int32_t);
+    l.panels = l.rows_low + n_rows * sizeof(int32_t);
+    l.packed = l.panels + j->group * j->steps * QRN_Q16_PANEL_STEP;
+    l.end = (l.packed + BLOCK_ROWS * j->steps * QRN_Q16_ROW_STEP + 63) / 64 * 64;
+    return l;
+}
+
+size_t qrn_matmul_q16_scratch(const qrn_kcall *k) {
+    job j = job_of(k);
+    return k->n_tasks * layout_of(&j).end;
+}
+
+static void take_scratch(job *j) {
+    layout l = layout_of(j);
+    char *at = (char *)j->k->scratch + j->k->task * l.end;
+    j->columns = (double *)(void *)at;
+    j->rows = (double *)(void *)(at + l.rows);
+    j->columns_low = (int32_t *)(void *)(at + l.columns_low);
+    j->rows_low = (int32_t *)(void *)(at + l.rows_low);
+    j->panels = (int8_t *)(at + l.panels);
+    j->packed = (uint8_t *)(at + l.packed);
+}
+
+static size_t depth_of(const job *j, size_t part) {
+    size_t left = j->geo.depth - part * QRN_Q16_DEPTH;
+    return left < QRN_Q16_DEPTH ? left : QRN_Q16_DEPTH;
+}
+
+// Columns [col, col + 32) of the matrix at element b as panel number `panel` of the group, with
+// their terms.
+static void pack_panel(const job *j, size_t b, size_t col, size_t panel) {
+    const qrn_matmul_geometry *g = &j->geo;
+    size_t left = g->cols - col;
+    int8_t *dst = j->panels + panel * j->steps * QRN_Q16_PANEL_STEP;
+    for (size_t part = 0; part < j->parts; part++) {
+        size_t depth = depth_of(j, part), at = (panel * j->parts + part) * QRN_PANEL;
+        int32_t sums[QRN_PANEL], high[QRN_PANEL];
+        qrn_q16_columns c = {.data = (const uint16_t *)j->k->in[1]->data + b + col * g->b_col +
+                                     part * QRN_Q16_DEPTH * g->b_depth,
+                             .b_depth = g->b_depth,
+                             .b_col = g->b_col,
+                             .depth = depth,
+                             .n = (uint32_t)(left < QRN_PANEL ? left : QRN_PANEL),
+                             .flip = j->b_flip};
+        qrn_q16_pack_columns_avx512vnni(&c, dst, sums, high);
+        dst += qrn_q16_steps(depth) * QRN_Q16_PANEL_STEP;
+        for (uint32_t i = 0; i < QRN_PANEL; i++) {
+            int64_t low = 16384 * (int64_t)depth - 255 * 32768 * (int64_t)high[i];
+            j->columns_low[at + i] = (int32_t)(uint32_t)low;
+            j->columns[at + i] =
+                (double)low + j->a_offset * ((double)sums[i] + (double)depth * j->b_offset);
+        }
+    }
+}
+
+// Rows [row, row + n) of the matrix at element a with their terms.
+static void pack_rows(const job *j, size_t a, size_t row, size_t n) {
+    const qrn_matmul_geometry *g = &j->geo;
+    for (size_t part = 0; part < j->parts; part++) {
+        size_t depth = depth_of(j, part), at = part * BLOCK_ROWS;
+        int32_t sums[BLOCK_ROWS], high[BLOCK_ROWS];
+        qrn_q16_rows r = {.data = (const uint16_t *)j->k->in[0]->data + a + row * g->a_row +
+                                  part * QRN_Q16_DEPTH * g->a_depth,
+                          .a_row = g->a_row,
+                          .a_depth = g->a_depth,
+                          .n = n,
+                          .depth = depth,
+                          .flip = j->a_flip};
+        qrn_q16_pack_rows_avx512vnni(
+            &r, j->packed + part * BLOCK_ROWS * (QRN_Q16_DEPTH / QRN_Q16_STEP) * QRN_Q16_ROW_STEP,
+            sums, high);
+        for (size_t i = 0; i < n; i++) {
+            int32_t low = (high[i] - 128 * (int32_t)depth) * 32768;
+            j->rows_low[at + i] = low;
+            j->rows[at + i] = (double)low + j->b_offset * (double)sums[i];
+        }
+    }
+}
+
+// n packed rows times one packed panel of `cols` columns; y is their first result.
+static void run_panel(const job *j, size_t n, size_t panel, size_t cols, size_t y) {
+    const qrn_view *c = j->k->out[0];
+    double sum[QRN_Q16_TILE * QRN_PANEL];
+    for (size_t r = 0; r < n; r += QRN_Q16_TILE) {
+        qrn_q16_tile t = {.sum = sum,
+                          .m = j->out.m,
+                          .zero_half = j->out.zero_half,
+                          .lo = (double)j->out.lo,
+                          .hi = (double)j->out.hi,
+                          .y_row = j->geo.cols,
+                          .elem = qrn_view_elem(c),
+                          .rows = (uint32_t)(n - r < QRN_Q16_TILE ? n - r : QRN_Q16_TILE),
+                          .cols = (uint32_t)cols};
+        t.y = (char *)c->data + (y + r * t.y_row) * t.elem;
+        for (size_t part = 0; part < j->parts; part++) {
+            size_t before = part * (QRN_Q16_DEPTH / QRN_Q16_STEP);
+            size_t at = (panel * j->parts + part) * QRN_PANEL;
+            t.steps = qrn_q16_steps(depth_of(j, part));
+            t.a = j->packed + (BLOCK_ROWS * before + r * t.steps) * QRN_Q16_ROW_STEP;
+            t.b = j->panels + (panel * j->steps + before) * QRN_Q16_PANEL_STEP;
+            t.column = j->columns + at;
+            t.column_low = j->columns_low + at;
+            t.row = j->rows + part * BLOCK_ROWS + r;
+            t.row_low = j->rows_low + part * BLOCK_ROWS + r;
+            t.first = part == 0;
+            t.last = part + 1 == j->parts;
+            qrn_q16_tile_avx512vnni(&t);
+        }
+    }
+}
+
+typedef struct unit {
+    size_t batch, col; // first column
+    size_t row, end;   // rows
+} unit;
+
+static void run_unit(const job *j, const unit *u) {
+    const qrn_matmul_geometry *g = &j->geo;
+    size_t left = g->cols - u->col, most = j->group * QRN_PANEL, a, b;
+    size_t cols = left < most ? left : most;
+    qrn_matmul_batch(g, u->batch, &a, &b);
+    for (size_t col = 0; col < cols; col += QRN_PANEL)
+        pack_panel(j, b, u->col + col, col / QRN_PANEL);
+    for (size_t row = u->row; row < u->end; row += BLOCK_ROWS) {
+        size_t n = u->end - row < BLOCK_ROWS ? u->end - row : BLOCK_ROWS;
+        size_t y = (u->batch * g->rows + row) * g->cols + u->col;
+        pack_rows(j, a, row, n);
+        for (size_t col = 0; col < cols; col += QRN_PANEL)
+            run_panel(j, n, col / QRN_PANEL, cols - col < QRN_PANEL ? cols - col : QRN_PANEL,
+                      y + col);
+    }
+}
+
+qrn_status qrn_matmul_q16_avx512vnni(const qrn_kcall *k) {
+    job j = job_of(k);
+    const qrn_matmul_geometry *g = &j.geo;
+    take_scratch(&j);
+    size_t groups = (qrn_panels(g->cols) + j.group - 1) / j.group;
+    size_t units = g->batch * groups, cuts = 1, begin, end;
+    size_t strips = (g->rows + QRN_DENSE_GRAIN - 1) / QRN_DENSE_GRAIN;
+    if (units && units < k->n_tasks)
+        cuts = (k->n_tasks + units - 1) / units;
+    if (cuts > strips)
+        cuts = strips;
+    qrn_split(units * cuts, 1, k->task, k->n_tasks, &begin, &end);
+    for (size_t i = begin; i < end; i++) {
+        size_t r0, r1, which = i / cuts;
+        qrn_split(g->rows, QRN_DENSE_GRAIN, (uint32_t)(i % cuts), (uint32_t)cuts, &r0, &r1);
+        unit u = {which / groups, which % groups * j.group * QRN_PANEL, r0, r1};
+        run_unit(&j, &u);
+    }
+    return QRN_OK;
+}
