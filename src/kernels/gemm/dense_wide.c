@@ -8,14 +8,24 @@
 
 #include <string.h>
 
-#define BLOCK_BYTES (128 * 1024) // of rows in planes: they stay in the second cache
-#define GATHER_ROWS 12           // gathered before they are cut into planes
+#define BLOCK_BYTES (256 * 1024)  // of rows in planes: they stay in the second cache
+#define COLUMNS_BYTES (64 * 1024) // of terms of columns that are kept from block to block
+#define GATHER_ROWS 12            // gathered before they are cut into planes
 
 bool qrn_dense_has_zero(qrn_dtype x, int32_t x_offset) {
     int64_t lo, hi;
     qrn_code_range(x, 0, &lo, &hi);
     return -(int64_t)x_offset >= lo && -(int64_t)x_offset <= hi;
 }
+
+// Terms of the columns of one panel, in the scratch. A slot has these and behind them
+// add[runs][32], m[runs][32] and offset[runs][32].
+typedef struct columns {
+    double start[QRN_PANEL];
+    int32_t add32[QRN_PANEL];
+    bool narrow, small; // see qrn_wide_panel: add32 counts, results before clamping
+    double terms[];
+} columns;
 
 // A call brought to the terms of gemm_wide.h, with this task's part of the scratch.
 typedef struct job {
@@ -24,16 +34,18 @@ typedef struct job {
     const qrn_wide_kernel *kernel;
     qrn_dense_plan plan;
     uint32_t planes, n_runs; // of a row; of the depth
-    size_t row_bytes;        // of one plane of a row
+    size_t row_bytes;        // of all planes of a row
+    size_t n_slots;          // panels whose columns are kept
     double u_offset;
+    double product; // the largest of a code and a weight without offset
     bool x_signed;
     qrn_wide_out out; // of no part of y in particular
     // scratch
-    uint8_t *rows;            // [block rows][planes][row_bytes]
-    double *row_sums;         // [block rows][runs]
-    double *add, *m, *offset; // [runs][32]
-    int8_t *panel;            // dense4: an unpacked panel
-    char *gathered;           // [GATHER_ROWS][depth] codes
+    uint8_t *rows;    // [block rows][row_bytes]
+    double *row_sums; // [block rows][runs]
+    char *slots;      // [n_slots] of columns
+    int8_t *panel;    // dense4: an unpacked panel
+    char *gathered;   // [GATHER_ROWS][depth] codes
 } job;
 
 static size_t panel_bytes(const qrn_dense_args *d) {
@@ -44,35 +56,45 @@ static size_t block_rows(const job *j) {
     return qrn_dense_block_rows(j->plan.args, BLOCK_BYTES / j->planes);
 }
 
+static size_t aligned(size_t at) { return (at + 63) / 64 * 64; }
+
+static size_t slot_bytes(const job *j) {
+    return aligned(sizeof(columns) + 3 * (size_t)j->n_runs * QRN_PANEL * sizeof(double));
+}
+
 // Where the parts of a task's scratch begin, in bytes.
 typedef struct layout {
     size_t row_sums, panel, gathered, rows, end;
 } layout;
 
-static size_t aligned(size_t at) { return (at + 63) / 64 * 64; }
-
 static layout layout_of(const job *j) {
     const qrn_dense_args *d = j->plan.args;
     size_t rows = block_rows(j);
-    layout l = {.row_sums = 3 * (size_t)j->n_runs * QRN_PANEL * sizeof(double)};
-    l.panel = l.row_sums + rows * j->n_runs * sizeof(double);
+    layout l = {.row_sums = j->n_slots * slot_bytes(j)};
+    l.panel = aligned(l.row_sums + (j->k->in[4] ? rows * j->n_runs * sizeof(double) : 0));
     l.gathered = aligned(l.panel + (j->args->w_bits == 4 ? panel_bytes(d) : 0));
     l.rows =
         aligned(l.gathered + (j->plan.direct ? 0 : (size_t)GATHER_ROWS * d->depth * j->planes));
-    l.end = aligned(l.rows + rows * j->planes * j->row_bytes);
+    l.end = aligned(l.rows + rows * j->row_bytes);
     return l;
 }
 
 static void take_scratch(job *j) {
     layout l = layout_of(j);
     char *at = (char *)j->k->scratch + j->k->task * l.end;
-    j->add = (double *)(void *)at;
-    j->m = j->add + (size_t)j->n_runs * QRN_PANEL;
-    j->offset = j->m + (size_t)j->n_runs * QRN_PANEL;
+    j->slots = at;
     j->row_sums = (double *)(void *)(at + l.row_sums);
     j->panel = (int8_t *)(at + l.panel);
     j->gathered = at + l.gathered;
     j->rows = (uint8_t *)(at + l.rows);
+}
+
+// The largest |code + offset| of activations times the largest |stored weight|.
+static double largest_product(const qrn_view *x, uint32_t w_bits) {
+    int64_t lo, hi;
+    qrn_code_range(x->dtype, 0, &lo, &hi);
+    double down = fabs((double)lo + x->quant->offset), up = fabs((double)hi + x->quant->offset);
+    return (down > up ? down : up) * (double)(UINT32_C(1) << (w_bits - 1));
 }
 
 static job job_of(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
@@ -82,97 +104,108 @@ static job job_of(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
     int64_t lo, hi;
     j.planes = (uint32_t)qrn_view_elem(x);
     j.n_runs = k->in[5]->dims[0];
-    j.row_bytes = qrn_q8_steps(a->dense.depth) * QRN_Q8_DEPTH;
+    j.row_bytes = qrn_wide_steps(a->dense.depth) * QRN_Q8_DEPTH * j.planes;
+    size_t panels = qrn_panels(a->dense.cols) * a->dense.group;
+    j.n_slots = COLUMNS_BYTES / slot_bytes(&j);
+    j.n_slots = j.n_slots > panels ? panels : j.n_slots ? j.n_slots : 1;
     j.x_signed = qrn_dtypes[x->dtype].cls == QRN_CLASS_SFIXED;
     j.u_offset = (double)x->quant->offset - (j.x_signed ? (j.planes == 2 ? 32768 : 128) : 0);
+    j.product = largest_product(x, a->w_bits);
     qrn_code_range(y->dtype, y->quant->bits, &lo, &hi);
     j.out = (qrn_wide_out){
         .elem = qrn_view_elem(y), .y_row = j.plan.cout, .lo = (double)lo, .hi = (double)hi};
     return j;
 }
 
-// Rows [row, row + n) as planes, and their sums where offsets need them.
+// Rows [row, row + n) in the layout of the kernel, and their sums where offsets need them.
 static void make_rows(const job *j, size_t row, size_t n, size_t group) {
     const qrn_view *x = j->k->in[0];
-    size_t elem = j->planes, depth = j->plan.args->depth;
-    int fill = -x->quant->offset;
-    for (size_t i = 0; i < n; i++) {
-        const char *codes =
-            (const char *)x->data + ((row + i) * j->plan.a_row + group * depth) * elem;
+    size_t elem = j->planes, depth = j->plan.args->depth, x_row = j->plan.a_row * elem;
+    size_t step = j->plan.direct ? n : GATHER_ROWS;
+    for (size_t i = 0; i < n; i += step) {
+        size_t part = n - i < step ? n - i : step;
+        const char *codes = (const char *)x->data + (row + i) * x_row + group * depth * elem;
         if (!j->plan.direct) {
-            size_t at = i % GATHER_ROWS, left = n - i < GATHER_ROWS ? n - i : GATHER_ROWS;
-            if (at == 0)
-                qrn_dense_gather(&j->plan, x->data, row + i, left, group, elem, fill, j->gathered,
-                                 depth * elem);
-            codes = j->gathered + at * depth * elem;
+            x_row = depth * elem;
+            qrn_dense_gather(&j->plan, x->data, row + i, part, group, elem, -x->quant->offset,
+                             j->gathered, x_row);
+            codes = j->gathered;
         }
-        uint8_t *to = j->rows + i * j->planes * j->row_bytes;
-        qrn_wide_split(j->kernel->ops, codes, elem, depth, j->x_signed, to, j->row_bytes);
-        if (j->k->in[4])
-            qrn_wide_row_sums(to, j->row_bytes, j->planes, depth, j->k->in[5]->data, j->n_runs,
-                              j->row_sums + i * j->n_runs);
+        qrn_wide_make_rows(j->kernel, codes, x_row, elem, depth, j->x_signed, part,
+                           j->rows + i * j->row_bytes);
+        for (size_t r = 0; j->k->in[4] && r < part; r++)
+            qrn_wide_row_sums(j->kernel->ops, codes + r * x_row, elem, depth, j->x_signed,
+                              j->k->in[5]->data, j->n_runs, j->row_sums + (i + r) * j->n_runs);
     }
 }
 
-// Column terms and multipliers of n columns from channel `first` on, the rest zero.
-static void make_columns(const job *j, size_t first, size_t n, double *start) {
-    const qrn_view *sums = j->k->in[2], *offsets = j->k->in[4], *bias = j->k->in[6];
-    const qrn_view *x = j->k->in[0], *y = j->k->out[0];
+static columns *slot(const job *j, size_t unit) {
+    return (columns *)(void *)(j->slots + unit % j->n_slots * slot_bytes(j));
+}
+
+// Terms of one run of n columns from channel `first` on.
+static void make_run(const job *j, uint32_t run, size_t first, size_t n, columns *c) {
+    const qrn_view *sums = j->k->in[2], *offsets = j->k->in[4];
     const uint32_t *starts = j->k->in[5]->data;
-    double y_scale = (double)y->quant->scale;
-    memset(j->add, 0, 3 * (size_t)j->n_runs * QRN_PANEL * sizeof *j->add);
-    for (uint32_t run = 0; run < j->n_runs; run++) {
-        uint32_t end = run + 1 < j->n_runs ? starts[run + 1] : j->plan.args->depth;
-        for (size_t i = 0; i < n; i++) {
-            size_t from = run * j->plan.cout + first + i, to = (size_t)run * QRN_PANEL + i;
-            double os = offsets ? (double)((const int32_t *)offsets->data)[from] : 0;
-            double sum = sums->dtype == QRN_DTYPE_I64 ? (double)((const int64_t *)sums->data)[from]
-                                                      : (double)((const int32_t *)sums->data)[from];
-            j->add[to] = j->u_offset * (sum + (double)(end - starts[run]) * os);
-            j->m[to] = (double)x->quant->scale * (double)((const float *)j->k->in[3]->data)[from] /
-                       y_scale;
-            j->offset[to] = os;
-        }
-    }
-    for (size_t i = 0; i < QRN_PANEL; i++)
-        start[i] = 0.5 - (double)y->quant->offset;
-    for (size_t i = 0; i < n; i++) {
-        start[i] += qrn_bias_real(bias, first + i, y);
-        j->add[i] += (double)qrn_bias_sum(bias, first + i);
+    uint32_t end = run + 1 < j->n_runs ? starts[run + 1] : j->plan.args->depth;
+    double x_scale = (double)j->k->in[0]->quant->scale, y_scale = j->k->out[0]->quant->scale;
+    double *add = c->terms + (size_t)run * QRN_PANEL, *m = add + (size_t)j->n_runs * QRN_PANEL;
+    double *offset = m + (size_t)j->n_runs * QRN_PANEL;
+    for (size_t i = 0, from = run * j->plan.cout + first; i < n; i++, from++) {
+        double os = offsets ? (double)((const int32_t *)offsets->data)[from] : 0;
+        double sum = sums->dtype == QRN_DTYPE_I64 ? (double)((const int64_t *)sums->data)[from]
+                                                  : (double)((const int32_t *)sums->data)[from];
+        add[i] = j->u_offset * (sum + (double)(end - starts[run]) * os);
+        m[i] = x_scale * (double)((const float *)j->k->in[3]->data)[from] / y_scale;
+        offset[i] = os;
     }
 }
 
-// Two numbers a byte, signed.
-static void unpack(const uint8_t *packed, size_t n, int8_t *dst) {
+// Terms of n columns from channel `first` on, the rest zero.
+static void make_columns(const job *j, size_t first, size_t n, columns *c) {
+    const qrn_view *bias = j->k->in[6], *y = j->k->out[0];
+    memset(c, 0, slot_bytes(j));
+    for (uint32_t run = 0; run < j->n_runs; run++)
+        make_run(j, run, first, n, c);
+    c->narrow = c->small = true;
     for (size_t i = 0; i < n; i++) {
-        dst[2 * i] = (int8_t)((packed[i] & 15) - (packed[i] & 8) * 2);
-        dst[2 * i + 1] = (int8_t)((packed[i] >> 4) - (packed[i] >> 7) * 16);
+        double sum = (double)qrn_bias_sum(bias, first + i);
+        double most = j->product * j->plan.args->depth + fabs(sum);
+        c->start[i] = 0.5 - (double)y->quant->offset + qrn_bias_real(bias, first + i, y);
+        c->terms[i] += sum;
+        c->add32[i] = (int32_t)(uint32_t)(uint64_t)(int64_t)c->terms[i];
+        c->narrow &= most < 0x1p31;
+        c->small &= most * fabs(c->terms[(size_t)j->n_runs * QRN_PANEL + i]) + fabs(c->start[i]) <
+                    QRN_WIDE_SMALL;
     }
 }
 
 // The rows at hand, [row, row + n), times one panel of a group.
-static void run_panel(const job *j, size_t group, size_t panel, size_t row, size_t n) {
+static void run_panel(const job *j, size_t unit, size_t row, size_t n, bool new_columns) {
     const qrn_dense_args *d = j->plan.args;
-    size_t col = panel * QRN_PANEL, left = d->cols - col, first = group * d->cols + col;
-    size_t bytes = panel_bytes(d), number = group * qrn_panels(d->cols) + panel;
+    size_t panels = qrn_panels(d->cols), group = unit / panels, col = unit % panels * QRN_PANEL;
+    size_t left = d->cols - col, first = group * d->cols + col, bytes = panel_bytes(d);
     const int8_t *weights = j->k->in[1]->data;
-    double start[QRN_PANEL];
-    qrn_wide_panel p = {.planes = j->args->w_bits == 16 ? 2 : 1,
-                        .steps = j->row_bytes / QRN_Q8_DEPTH,
-                        .n_runs = j->n_runs,
-                        .starts = j->k->in[5]->data,
-                        .add = j->add,
-                        .m = j->m,
-                        .offset = j->k->in[4] ? j->offset : NULL,
-                        .start = start};
+    columns *c = slot(j, unit);
+    qrn_wide_panel p = {
+        .plane = {weights + unit * bytes, weights + (panels * d->group + unit) * bytes},
+        .planes = j->args->w_bits == 16 ? 2 : 1,
+        .steps = qrn_wide_steps(d->depth),
+        .n_runs = j->n_runs,
+        .starts = j->k->in[5]->data,
+        .add = c->terms,
+        .m = c->terms + (size_t)j->n_runs * QRN_PANEL,
+        .start = c->start};
     qrn_wide_out o = j->out;
     o.cols = (uint32_t)(left < QRN_PANEL ? left : QRN_PANEL);
     o.y = (char *)j->k->out[0]->data + (row * j->plan.cout + first) * o.elem;
-    make_columns(j, first, o.cols, start);
-    p.plane[0] = weights + number * bytes;
-    p.plane[1] = weights + (qrn_panels(d->cols) * d->group + number) * bytes;
+    if (new_columns)
+        make_columns(j, first, o.cols, c);
+    p.offset = j->k->in[4] ? p.m + (size_t)j->n_runs * QRN_PANEL : NULL;
+    p.add32 = c->narrow ? c->add32 : NULL;
+    p.small = c->small;
     if (j->args->w_bits == 4) {
-        unpack((const uint8_t *)weights + number * bytes / 2, bytes / 2, j->panel);
+        j->kernel->ops->unpack((const uint8_t *)weights + unit * bytes / 2, bytes / 2, j->panel);
         p.plane[0] = j->panel;
     }
     qrn_wide_rows r = {.a = j->rows,
@@ -190,10 +223,11 @@ static qrn_status run(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
     size_t panels = qrn_panels(j.plan.args->cols), step = block_rows(&j);
     for (size_t r = part.r0; r < part.r1; r += step) {
         size_t n = part.r1 - r < step ? part.r1 - r : step;
+        bool new_columns = r == part.r0 || part.u1 - part.u0 > j.n_slots;
         for (size_t u = part.u0; u < part.u1; u++) {
             if (u == part.u0 || u % panels == 0)
                 make_rows(&j, r, n, u / panels);
-            run_panel(&j, u / panels, u % panels, r, n);
+            run_panel(&j, u, r, n, new_columns);
         }
         qrn_dense_tell(k, &j.plan, r, n, part.u0, part.u1);
     }

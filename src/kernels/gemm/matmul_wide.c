@@ -27,12 +27,12 @@ typedef struct job {
     const qrn_wide_kernel *kernel;
     qrn_matmul_geometry geo;
     uint32_t planes_a, planes_b;
-    size_t row_bytes, block; // of one plane of a row; rows of a that are done together
+    size_t plane, block; // bytes of one plane of a row; rows of a that are done together
     bool a_signed, b_signed;
     qrn_wide_out out;
     // scratch
-    uint8_t *rows;    // [block][planes_a][row_bytes]
-    int8_t *panel;    // [planes_b][row_bytes][32]
+    uint8_t *rows;    // [block][planes_a * plane]
+    int8_t *panel;    // [planes_b][plane][32]
     char *gathered;   // [depth] codes of a row that does not lie together
     double *row_sums; // [block]
 } job;
@@ -45,8 +45,8 @@ static job job_of(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
     int64_t lo, hi;
     j.planes_a = (uint32_t)qrn_view_elem(a);
     j.planes_b = (uint32_t)qrn_view_elem(b);
-    j.row_bytes = qrn_q8_steps(j.geo.depth) * QRN_Q8_DEPTH;
-    j.block = BLOCK_BYTES / (j.row_bytes * j.planes_a) / QRN_WIDE_TILE * QRN_WIDE_TILE;
+    j.plane = qrn_wide_steps(j.geo.depth) * QRN_Q8_DEPTH;
+    j.block = BLOCK_BYTES / (j.plane * j.planes_a) / QRN_WIDE_TILE * QRN_WIDE_TILE;
     j.block = j.block < QRN_WIDE_TILE ? QRN_WIDE_TILE : j.block;
     j.block = j.block > QRN_DENSE_BLOCK_ROWS_MAX ? QRN_DENSE_BLOCK_ROWS_MAX : j.block;
     j.a_signed = is_signed(a);
@@ -67,8 +67,8 @@ typedef struct layout {
 static layout layout_of(const job *j) {
     layout l = {.gathered = aligned(j->block * sizeof(double))};
     l.panel = l.gathered + aligned(j->geo.depth * 2);
-    l.rows = l.panel + j->planes_b * j->row_bytes * QRN_PANEL;
-    l.end = aligned(l.rows + j->block * j->planes_a * j->row_bytes);
+    l.rows = l.panel + j->planes_b * j->plane * QRN_PANEL;
+    l.end = aligned(l.rows + j->block * j->planes_a * j->plane);
     return l;
 }
 
@@ -98,16 +98,17 @@ static void make_rows(const job *j, size_t a, size_t row, size_t n) {
                 memcpy(j->gathered + d * elem, codes + d * g->a_depth * elem, elem);
             codes = j->gathered;
         }
-        uint8_t *to = j->rows + i * j->planes_a * j->row_bytes;
-        qrn_wide_split(j->kernel->ops, codes, elem, g->depth, j->a_signed, to, j->row_bytes);
-        qrn_wide_row_sums(to, j->row_bytes, j->planes_a, g->depth, &start, 1, &j->row_sums[i]);
+        qrn_wide_make_rows(j->kernel, codes, 0, elem, g->depth, j->a_signed, 1,
+                           j->rows + i * elem * j->plane);
+        qrn_wide_row_sums(j->kernel->ops, codes, elem, g->depth, j->a_signed, &start, 1,
+                          &j->row_sums[i]);
     }
 }
 
 // Column c of a panel from element `from` of b on; returns the sum of what is stored.
 static int64_t pack_column(const job *j, size_t from, size_t c) {
     const qrn_matmul_geometry *g = &j->geo;
-    int8_t *low = j->panel, *high = j->panel + j->row_bytes * QRN_PANEL;
+    int8_t *low = j->panel, *high = j->panel + j->plane * QRN_PANEL;
     unsigned flip = j->b_signed ? 0 : 0x80;
     int64_t sum = 0;
     if (j->planes_b == 1) {
@@ -144,7 +145,7 @@ static void run_panel(const job *j, size_t b, size_t col, uint32_t n, size_t row
            start[QRN_PANEL] = {0};
     double half = j->planes_a == 2 ? 32768 : 128;
     double u_offset = (double)av->quant->offset - (j->a_signed ? half : 0);
-    memset(j->panel, 0, j->planes_b * j->row_bytes * QRN_PANEL);
+    memset(j->panel, 0, j->planes_b * j->plane * QRN_PANEL);
     for (uint32_t c = 0; c < n; c++) {
         int64_t sum = pack_column(j, b + (col + c) * j->geo.b_col, c);
         qrn_requant r = qrn_requant_of(av, bv, col + c, cv);
@@ -155,9 +156,9 @@ static void run_panel(const job *j, size_t b, size_t col, uint32_t n, size_t row
         start[c] = r.zero_half + qrn_bias_real(bias, col + c, cv);
     }
     uint32_t first = 0;
-    qrn_wide_panel p = {.plane = {j->panel, j->panel + j->row_bytes * QRN_PANEL},
+    qrn_wide_panel p = {.plane = {j->panel, j->panel + j->plane * QRN_PANEL},
                         .planes = j->planes_b,
-                        .steps = j->row_bytes / QRN_Q8_DEPTH,
+                        .steps = j->plane / QRN_Q8_DEPTH,
                         .n_runs = 1,
                         .starts = &first,
                         .add = add,
@@ -165,7 +166,7 @@ static void run_panel(const job *j, size_t b, size_t col, uint32_t n, size_t row
                         .offset = offset,
                         .start = start};
     qrn_wide_rows r = {.a = j->rows,
-                       .row_bytes = j->row_bytes,
+                       .row_bytes = j->planes_a * j->plane,
                        .planes = j->planes_a,
                        .n = rows,
                        .sums = j->row_sums};
