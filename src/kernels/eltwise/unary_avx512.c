@@ -10,11 +10,9 @@
 #undef T
 #undef FN
 
-#define EXP qrn_fast_exp
-#define SIGMOID qrn_fast_sigmoid
-#define TANH qrn_fast_tanh
-#define ELU qrn_fast_elu
-#define GELU qrn_fast_gelu
+#define FAST(f)                                                                                    \
+    QRN_VF_EACH(x, y, begin, end, f);                                                              \
+    break
 #define T float
 #define FN qrn_unary_f32_avx512
 #include "kernels/eltwise/unary.inc"

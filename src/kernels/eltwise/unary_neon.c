@@ -4,11 +4,9 @@
 #include "kernels/fast_math.h"
 #include "kernels/eltwise/unary_rows.h"
 
-#define EXP qrn_fast_exp
-#define SIGMOID qrn_fast_sigmoid
-#define TANH qrn_fast_tanh
-#define ELU qrn_fast_elu
-#define GELU qrn_fast_gelu
+#define FAST(f)                                                                                    \
+    QRN_VF_EACH(x, y, begin, end, f);                                                              \
+    break
 #define T float
 #define FN qrn_unary_f32_neon
 #include "kernels/eltwise/unary.inc"

@@ -4,8 +4,6 @@
 #ifndef QRN_KERNELS_SOFTMAX_SOFTMAX_ROWS_H
 #define QRN_KERNELS_SOFTMAX_SOFTMAX_ROWS_H
 
-#include "kernels/fast_math.h"
-#include "kernels/lanes.h"
 #include "kernels/softmax/softmax.h"
 
 #include <math.h>

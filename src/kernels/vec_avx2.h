@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// The vectors of vec.h with AVX2 and FMA.
+#ifndef QRN_KERNELS_VEC_AVX2_H
+#define QRN_KERNELS_VEC_AVX2_H
+
+#include <immintrin.h>
+#include <stddef.h>
+
+#define QRN_VF 8
+typedef __m256 qrn_vf;
+
+static inline __m256i qrn_vf_first(size_t n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+static inline qrn_vf qrn_vf_all(float x) { return _mm256_set1_ps(x); }
+static inline qrn_vf qrn_vf_load(const float *p) { return _mm256_loadu_ps(p); }
+static inline void qrn_vf_store(float *p, qrn_vf v) { _mm256_storeu_ps(p, v); }
+static inline qrn_vf qrn_vf_load_n(const float *p, size_t n, qrn_vf rest) {
+    __m256i first = qrn_vf_first(n);
+    return _mm256_blendv_ps(rest, _mm256_maskload_ps(p, first), _mm256_castsi256_ps(first));
+}
+static inline qrn_vf qrn_vf_cut(qrn_vf v, size_t n) {
+    return _mm256_and_ps(v, _mm256_castsi256_ps(qrn_vf_first(n)));
+}
+static inline void qrn_vf_store_n(float *p, qrn_vf v, size_t n) {
+    _mm256_maskstore_ps(p, qrn_vf_first(n), v);
+}
+static inline qrn_vf qrn_vf_fma(qrn_vf a, qrn_vf b, qrn_vf c) { return _mm256_fmadd_ps(a, b, c); }
+static inline qrn_vf qrn_vf_min(qrn_vf a, qrn_vf b) { return _mm256_min_ps(a, b); }
+static inline qrn_vf qrn_vf_max(qrn_vf a, qrn_vf b) { return _mm256_max_ps(a, b); }
+static inline qrn_vf qrn_vf_abs(qrn_vf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+static inline qrn_vf qrn_vf_below(qrn_vf a, qrn_vf b, qrn_vf x, qrn_vf y) {
+    return _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ));
+}
+static inline qrn_vf qrn_vf_round(qrn_vf a) {
+    return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+// In two halves, the first of them exact, so that subnormal results are rounded once.
+static inline qrn_vf qrn_vf_scale(qrn_vf a, qrn_vf n) {
+    const __m256i bias = _mm256_set1_epi32(127);
+    __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1);
+    __m256i rest = _mm256_sub_epi32(whole, half);
+    __m256i first = _mm256_slli_epi32(_mm256_add_epi32(half, bias), 23);
+    __m256i second = _mm256_slli_epi32(_mm256_add_epi32(rest, bias), 23);
+    return a * _mm256_castsi256_ps(first) * _mm256_castsi256_ps(second);
+}
+static inline float qrn_vf_top(qrn_vf a) {
+    __m128 v = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    v = _mm_max_ps(v, _mm_movehl_ps(v, v));
+    return _mm_cvtss_f32(_mm_max_ss(v, _mm_movehdup_ps(v)));
+}
+static inline double qrn_vf_sum(qrn_vf a) {
+    __m256d v = _mm256_add_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(a)),
+                              _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1)));
+    __m128d w = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(w, _mm_unpackhi_pd(w, w)));
+}
+
+#endif

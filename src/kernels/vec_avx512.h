@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+//
+// The vectors of vec.h with AVX-512.
+#ifndef QRN_KERNELS_VEC_AVX512_H
+#define QRN_KERNELS_VEC_AVX512_H
+
+#include <immintrin.h>
+#include <stddef.h>
+
+#define QRN_VF 16
+typedef __m512 qrn_vf;
+
+static inline __mmask16 qrn_vf_first(size_t n) { return (__mmask16)((1u << n) - 1); }
+
+static inline qrn_vf qrn_vf_all(float x) { return _mm512_set1_ps(x); }
+static inline qrn_vf qrn_vf_load(const float *p) { return _mm512_loadu_ps(p); }
+static inline void qrn_vf_store(float *p, qrn_vf v) { _mm512_storeu_ps(p, v); }
+static inline qrn_vf qrn_vf_load_n(const float *p, size_t n, qrn_vf rest) {
+    return _mm512_mask_loadu_ps(rest, qrn_vf_first(n), p);
+}
+static inline qrn_vf qrn_vf_cut(qrn_vf v, size_t n) {
+    return _mm512_maskz_mov_ps(qrn_vf_first(n), v);
+}
+static inline void qrn_vf_store_n(float *p, qrn_vf v, size_t n) {
+    _mm512_mask_storeu_ps(p, qrn_vf_first(n), v);
+}
+static inline qrn_vf qrn_vf_fma(qrn_vf a, qrn_vf b, qrn_vf c) { return _mm512_fmadd_ps(a, b, c); }
+static inline qrn_vf qrn_vf_min(qrn_vf a, qrn_vf b) { return _mm512_min_ps(a, b); }
+static inline qrn_vf qrn_vf_max(qrn_vf a, qrn_vf b) { return _mm512_max_ps(a, b); }
+static inline qrn_vf qrn_vf_abs(qrn_vf a) { return _mm512_abs_ps(a); }
+static inline qrn_vf qrn_vf_below(qrn_vf a, qrn_vf b, qrn_vf x, qrn_vf y) {
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x);
+}
+static inline qrn_vf qrn_vf_round(qrn_vf a) {
+    return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+static inline qrn_vf qrn_vf_scale(qrn_vf a, qrn_vf n) { return _mm512_scalef_ps(a, n); }
+static inline float qrn_vf_top(qrn_vf a) { return _mm512_reduce_max_ps(a); }
+static inline double qrn_vf_sum(qrn_vf a) {
+    __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(a));
+    __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1));
+    return _mm512_reduce_add_pd(_mm512_add_pd(low, high));
+}
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// The vectors of vec.h with NEON.
+#ifndef QRN_KERNELS_VEC_NEON_H
+#define QRN_KERNELS_VEC_NEON_H
+
+#include <arm_neon.h>
+#include <stddef.h>
+
+#define QRN_VF 4
+typedef float32x4_t qrn_vf;
+
+static inline qrn_vf qrn_vf_all(float x) { return vdupq_n_f32(x); }
+static inline qrn_vf qrn_vf_load(const float *p) { return vld1q_f32(p); }
+static inline void qrn_vf_store(float *p, qrn_vf v) { vst1q_f32(p, v); }
+static inline qrn_vf qrn_vf_load_n(const float *p, size_t n, qrn_vf rest) {
+    float lane[QRN_VF];
+    vst1q_f32(lane, rest);
+    for (size_t i = 0; i < n; i++)
+        lane[i] = p[i];
+    return vld1q_f32(lane);
+}
+static inline qrn_vf qrn_vf_cut(qrn_vf v, size_t n) {
+    float lane[QRN_VF];
+    vst1q_f32(lane, v);
+    return qrn_vf_load_n(lane, n, vdupq_n_f32(0.0f));
+}
+static inline void qrn_vf_store_n(float *p, qrn_vf v, size_t n) {
+    float lane[QRN_VF];
+    vst1q_f32(lane, v);
+    for (size_t i = 0; i < n; i++)
+        p[i] = lane[i];
+}
+static inline qrn_vf qrn_vf_fma(qrn_vf a, qrn_vf b, qrn_vf c) { return vfmaq_f32(c, a, b); }
+static inline qrn_vf qrn_vf_min(qrn_vf a, qrn_vf b) { return vminq_f32(a, b); }
+static inline qrn_vf qrn_vf_max(qrn_vf a, qrn_vf b) { return vmaxq_f32(a, b); }
+static inline qrn_vf qrn_vf_abs(qrn_vf a) { return vabsq_f32(a); }
+static inline qrn_vf qrn_vf_below(qrn_vf a, qrn_vf b, qrn_vf x, qrn_vf y) {
+    return vbslq_f32(vcltq_f32(a, b), x, y);
+}
+static inline qrn_vf qrn_vf_round(qrn_vf a) { return vrndnq_f32(a); }
+// In two halves, the first of them exact, so that subnormal results are rounded once.
+static inline qrn_vf qrn_vf_scale(qrn_vf a, qrn_vf n) {
+    const int32x4_t bias = vdupq_n_s32(127);
+    int32x4_t whole = vcvtq_s32_f32(n), half = vshrq_n_s32(whole, 1);
+    int32x4_t first = vshlq_n_s32(vaddq_s32(half, bias), 23);
+    int32x4_t second = vshlq_n_s32(vaddq_s32(vsubq_s32(whole, half), bias), 23);
+    return vmulq_f32(vmulq_f32(a, vreinterpretq_f32_s32(first)), vreinterpretq_f32_s32(second));
+}
+static inline float qrn_vf_top(qrn_vf a) { return vmaxnmvq_f32(a); }
+static inline double qrn_vf_sum(qrn_vf a) {
+    return vaddvq_f64(vaddq_f64(vcvt_f64_f32(vget_low_f32(a)), vcvt_high_f64_f32(a)));
+}
+
+#endif
