@@ -63,25 +63,30 @@ static const order_fn orders[] = {by_size, by_area, by_life, by_birth, by_death}
 #define N_ORDERS (sizeof orders / sizeof orders[0])
 #define MANY_ITEMS 8192 // placing takes time with their square: one order is enough then
 
-static void touch(qrn_value *v, uint32_t step) {
+// Used by a step of the chain [first, last].
+static void touch(qrn_value *v, uint32_t first, uint32_t last) {
     if (v->first == UINT32_MAX)
-        v->first = step;
-    v->last = step;
+        v->first = first;
+    v->last = last;
 }
 
 static size_t rounded(size_t n) { return (n + QRN_ALIGN - 1) / QRN_ALIGN * QRN_ALIGN; }
 
 static uint32_t collect(qrn_plan *p, item *items) {
     uint32_t n = 0;
-    for (uint32_t s = 0; s < p->n_steps; s++) {
+    for (uint32_t s = 0, head = 0, tail = 0; s < p->n_steps; s++) {
         const qrn_step *st = &p->steps[s];
+        if (s == 0 || s > tail) { // steps of a chain run at the same time
+            head = s;
+            tail = s + st->n_chained;
+        }
         for (uint32_t i = 0; i < st->n_in + st->n_out; i++) {
             uint32_t v = i < st->n_in ? st->in[i] : st->out[i - st->n_in];
             if (v != UINT32_MAX)
-                touch(&p->values[qrn_pass_owner(p, v, NULL)], s);
+                touch(&p->values[qrn_pass_owner(p, v, NULL)], head, tail);
         }
         if (st->scratch_bytes)
-            items[n++] = (item){rounded(st->scratch_bytes + QRN_TAIL), 0, s, s, s, true};
+            items[n++] = (item){rounded(st->scratch_bytes + QRN_TAIL), 0, head, tail, s, true};
     }
     for (uint32_t v = 0; v < p->n_values; v++) {
         const qrn_value *val = &p->values[v];

@@ -16,9 +16,11 @@ const qrn_pass qrn_passes[] = {
     {"pad", qrn_pass_pad},
     {"cancel", qrn_pass_cancel},
     {"alias", qrn_pass_alias},
+    {"table", qrn_pass_table},
     {"join", qrn_pass_join},
     {"dead", qrn_pass_dead},
     {"in_place", qrn_pass_in_place}, // others count on one content for all values of a memory
+    {"chain", qrn_pass_chain},       // steps must not move any more
     {NULL, NULL},
 };
 

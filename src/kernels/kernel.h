@@ -145,7 +145,7 @@ static inline void qrn_elements(const qrn_kcall *k, size_t grain, size_t *begin,
 // Elements [begin, end) of out[0] are there. Every element is told of once, by the task that wrote
 // it, and not touched afterwards.
 static inline void qrn_tell(const qrn_kcall *k, size_t begin, size_t end) {
-    if (k->follower)
+    if (k->follower && begin < end)
         k->follower->fn(k->follower, begin, end);
 }
 

@@ -179,6 +179,12 @@ static void bind_io(const qrn_plan *p, execution *e, const qrn_binding *io, uint
         bind_content(p, e);
 }
 
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 typedef struct job {
     qrn_kcall call;
     qrn_kernel_fn fn;
@@ -194,15 +200,56 @@ static void run_task(void *arg, uint32_t task) {
         atomic_store(&j->status, (int)s);
 }
 
+static qrn_kcall call_of(const qrn_step *s, qrn_view **ops) {
+    return (qrn_kcall){.args = s->args,
+                       .in = ops,
+                       .out = ops + s->n_in,
+                       .n_in = s->n_in,
+                       .n_out = s->n_out,
+                       .n_tasks = 1};
+}
+
+// The steps chained to another one; told by its tasks, from several threads at a time.
+typedef struct chain {
+    qrn_follower follower;
+    uint32_t n;
+    qrn_kcall calls[QRN_MAX_CHAINED];
+    qrn_kernel_fn fns[QRN_MAX_CHAINED];
+    bool timed;
+    _Atomic uint64_t spent_ns[QRN_MAX_CHAINED]; // of all threads
+} chain;
+
+static void follow(const qrn_follower *f, size_t begin, size_t end) {
+    chain *c = (chain *)(uintptr_t)f; // `follower` is its first member
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint64_t start = c->timed ? now_ns() : 0;
+        qrn_kcall k = c->calls[i];
+        k.begin = begin;
+        k.end = end;
+        c->fns[i](&k); // cannot fail
+        if (c->timed)
+            atomic_fetch_add(&c->spent_ns[i], now_ns() - start);
+    }
+}
+
+static void begin_chain(const qrn_runner *r, const execution *e, uint32_t pc, bool timed,
+                        chain *c) {
+    c->follower.fn = follow;
+    c->n = r->plan->steps[pc].n_chained;
+    c->timed = timed;
+    for (uint32_t i = 0; i < c->n; i++) {
+        const qrn_step *s = &r->plan->steps[pc + 1 + i];
+        c->calls[i] = call_of(s, e->operands + r->first_operand[pc + 1 + i]);
+        c->fns[i] = s->kernel->fn;
+        atomic_init(&c->spent_ns[i], 0);
+    }
+}
+
+// *n_tasks: how many the step was cut into.
 static qrn_status run_kernel(const qrn_runner *r, execution *e, const qrn_step *s, qrn_view **ops,
-                             const qrn_run_options *opt) {
-    job j = {.fn = s->kernel->fn};
-    j.call = (qrn_kcall){.args = s->args,
-                         .in = ops,
-                         .out = ops + s->n_in,
-                         .n_in = s->n_in,
-                         .n_out = s->n_out,
-                         .n_tasks = 1};
+                             const qrn_run_options *opt, const chain *c, uint32_t *n_tasks) {
+    job j = {.fn = s->kernel->fn, .call = call_of(s, ops)};
+    j.call.follower = c->n ? &c->follower : NULL;
     if (s->scratch_bytes)
         j.call.scratch = e->arena + s->scratch_offset;
     if (s->state_bytes)
@@ -213,6 +260,7 @@ static qrn_status run_kernel(const qrn_runner *r, execution *e, const qrn_step *
     if (n_threads > r->plan->max_tasks)
         n_threads = r->plan->max_tasks;
     uint32_t n = s->kernel->tasks && n_threads > 1 ? s->kernel->tasks(&j.call, n_threads) : 1;
+    *n_tasks = n < 2 ? 1 : n;
     if (n < 2)
         return s->kernel->fn(&j.call);
     j.call.n_tasks = n;
@@ -247,7 +295,8 @@ static bool check_operands(const execution *e, const qrn_step *s, qrn_view ***op
     return true;
 }
 
-static qrn_status run_step(qrn_runner *r, execution *e, uint32_t pc, const qrn_run_options *opt) {
+static qrn_status run_step(qrn_runner *r, execution *e, uint32_t pc, const qrn_run_options *opt,
+                           const chain *c, uint32_t *n_tasks) {
     const qrn_plan *p = r->plan;
     const qrn_step *s = &p->steps[pc];
     qrn_view **ops = e->operands + r->first_operand[pc];
@@ -258,7 +307,7 @@ static qrn_status run_step(qrn_runner *r, execution *e, uint32_t pc, const qrn_r
     }
     if (s->reshape)
         QRN_TRY(s->reshape(p, s, e->views));
-    qrn_status st = run_kernel(r, e, s, ops, opt);
+    qrn_status st = run_kernel(r, e, s, ops, opt, c, n_tasks);
     if (counts_content(p) && (st == QRN_OK || st == QRN_E_BLOCKED))
         mark_outputs(e, s, st == QRN_OK ? PRESENT : NOTHING);
     if (st == QRN_E_BLOCKED)
@@ -277,27 +326,42 @@ static uint32_t branch_target(const qrn_plan *p, const execution *e, uint32_t pc
     return *(const uint8_t *)e->views[s->in[0]].data ? pc + 1 : s->target;
 }
 
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+static void add_time(qrn_node_time *t, uint64_t start, uint64_t end) {
+    t->spent_ns += end - start;
+    t->first_ns = t->first_ns ? t->first_ns : start;
+    t->last_ns = end;
 }
 
-// Runs one step; when times are wanted, adds them to its node. *end is when the step before ended.
+// The time of a step and those chained to it, as if they had run one after the other.
+static void share_time(const qrn_runner *r, uint32_t pc, const qrn_run_options *opt, chain *c,
+                       uint32_t n_tasks, uint64_t start, uint64_t end) {
+    uint64_t at = end;
+    for (uint32_t i = c->n; i-- > 0;) {
+        uint64_t spent = atomic_load(&c->spent_ns[i]) / n_tasks;
+        spent = spent < at - start ? spent : at - start;
+        add_time(&opt->node_times[r->plan->steps[pc + 1 + i].node], at - spent, at);
+        at -= spent;
+    }
+    add_time(&opt->node_times[r->plan->steps[pc].node], start, at);
+}
+
+// Runs one step and those chained to it; when times are wanted, adds them to their nodes. *end is
+// when the step before ended.
 static qrn_status run_timed(qrn_runner *r, execution *e, uint32_t pc, const qrn_run_options *opt,
                             uint64_t *end) {
-    qrn_node_time *t = opt->node_times ? &opt->node_times[r->plan->steps[pc].node] : NULL;
-    if (t)
-        t->gap_ns += now_ns() - *end;
+    bool timed = opt->node_times != NULL;
+    uint32_t n_tasks = 1;
+    chain c;
+    if (timed)
+        opt->node_times[r->plan->steps[pc].node].gap_ns += now_ns() - *end;
     if (opt->poll)
         QRN_TRY(opt->poll(opt->poll_ctx));
-    uint64_t start = t ? now_ns() : 0;
-    QRN_TRY(run_step(r, e, pc, opt));
-    if (t) {
+    begin_chain(r, e, pc, timed, &c);
+    uint64_t start = timed ? now_ns() : 0;
+    QRN_TRY(run_step(r, e, pc, opt, &c, &n_tasks));
+    if (timed) {
         *end = now_ns();
-        t->spent_ns += *end - start;
-        t->first_ns = t->first_ns ? t->first_ns : start;
-        t->last_ns = *end;
+        share_time(r, pc, opt, &c, n_tasks, start, *end);
     }
     return QRN_OK;
 }
@@ -316,7 +380,8 @@ static qrn_status run_steps(qrn_runner *r, execution *e, const qrn_run_options *
             continue;
         }
         QRN_TRY(run_timed(r, e, pc, opt, &end));
-        pc++;
+        pc += 1 + s->n_chained;
+        s = &p->steps[pc - 1];
         if (opt->trace && (pc == p->n_steps || p->steps[pc].node != s->node))
             opt->trace(opt->trace_ctx, p, s->node, e->views);
     }

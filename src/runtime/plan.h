@@ -32,6 +32,8 @@ typedef struct qrn_value {
     uint32_t tensor_id;   // id of the tensor in the context, 0 for temporaries
 } qrn_value;
 
+#define QRN_MAX_CHAINED 4 // steps behind one
+
 typedef enum qrn_step_kind {
     QRN_STEP_KERNEL,
     QRN_STEP_BRANCH, // in[0] is false: go to step `target`
@@ -57,7 +59,8 @@ typedef struct qrn_step {
     size_t state_offset, state_bytes;     // in the graph's state block
     uint32_t target;                      // BRANCH: behind the JUMP that ends the branch; JUMP
     uint32_t node;                        // index into plan->nodes
-    qrn_reshape_fn reshape;               // NULL unless an operand is dynamic
+    uint32_t n_chained; // steps behind it that run with it: on each part of its result, as it comes
+    qrn_reshape_fn reshape; // NULL unless an operand is dynamic
 } qrn_step;
 
 // A node of the graph as far as executing cares: for profiles, traces and dynamic shapes.

@@ -187,6 +187,8 @@ small_run small_go(const small_graph *g, const char *passes, uint32_t seed) {
     assert_int_equal(qrn_compile(object->ir, &opt, &p), QRN_OK);
     small_run r = {
         .n_steps = p->n_steps, .arena_bytes = p->arena_bytes, .bound_bytes = p->bound_bytes};
+    for (uint32_t i = 0; i < p->n_steps; i++)
+        r.n_chained += p->steps[i].n_chained;
     assert_int_equal(qrn_runner_create(p, &runner), QRN_OK);
     qrn_runner_finish(runner, NULL, NULL);
     qrn_binding io[MAX_TENSORS] = {0};

@@ -33,7 +33,7 @@ typedef struct small_graph {
 
 // What a plan has given: all outputs in order of their creation, one behind the other.
 typedef struct small_run {
-    uint32_t n_steps;
+    uint32_t n_steps, n_chained; // steps; those of them that run with one before them
     size_t arena_bytes, bound_bytes, n_out;
     uint8_t *out;
 } small_run;

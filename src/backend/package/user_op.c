@@ -52,7 +52,8 @@ static qrn_status user_op_run(const qrn_kcall *k) {
 static const qrn_kernel user_op_rows[] = {
     {.name = "user_op", .domain = QRN_DOMAIN_RAW, .fn = user_op_run},
 };
-static const qrn_family user_op_family = {"user_op", user_op_rows, 1, sizeof(user_args), 0};
+static const qrn_family user_op_family = {
+    .name = "user_op", .rows = user_op_rows, .n_rows = 1, .args_bytes = sizeof(user_args)};
 
 static QnnCpuOpPackage_Tensor_t *make_tensor(qrn_arena *a, const qrn_tensor *t) {
     QnnCpuOpPackage_Tensor_t *out = qrn_arena_alloc(a, sizeof *out);

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+//
+// Passes for steps on codes and for steps behind convolutions: tables of functions of one code,
+// element-wise steps chained to the step before. Numbers of steps, and the same bytes with and
+// without passes.
+#include "small_graph.h"
+
+#include <string.h>
+
+static small_graph g;
+
+static int setup(void **state) {
+    (void)state;
+    small_begin(&g);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    small_end(&g);
+    return 0;
+}
+
+static uint32_t codes(Qnn_TensorType_t type, Qnn_DataType_t dtype, const uint32_t *shape,
+                      float scale, int32_t offset) {
+    return small_encoded(&g, type, dtype, shape, scale, offset);
+}
+#define IN QNN_TENSOR_TYPE_APP_WRITE
+#define INSIDE QNN_TENSOR_TYPE_NATIVE
+#define OUT QNN_TENSOR_TYPE_APP_READ
+#define U8 QNN_DATATYPE_UFIXED_POINT_8
+#define U16 QNN_DATATYPE_UFIXED_POINT_16
+
+// --- table
+
+// x * sigmoid(x), both encoded: one look-up.
+static void swish(Qnn_DataType_t dtype, uint32_t rows, uint32_t with) {
+    const uint32_t *shape = SHAPE(rows, 100);
+    uint32_t x = codes(IN, dtype, shape, 0.05f, -120), s = codes(INSIDE, dtype, shape, 0.004f, 0);
+    uint32_t y = codes(OUT, dtype, shape, 0.03f, -9);
+    small_unary(&g, QNN_OP_SIGMOID, x, s);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_MULTIPLY, s, x, y);
+    small_pair p = small_compare(&g);
+    assert_int_equal(p.with.n_steps, with);
+    small_free(&p.without);
+    small_free(&p.with);
+}
+
+static void table_of_x_times_sigmoid_x(void **state) {
+    (void)state;
+    swish(U8, 7, 1);
+}
+
+static void table_of_many_16_bit_codes(void **state) {
+    (void)state;
+    swish(U16, 656, 1);
+}
+
+static void table_behind_a_table(void **state) {
+    (void)state;
+    const uint32_t *shape = SHAPE(3, 50);
+    uint32_t x = codes(IN, U8, shape, 0.05f, -128), a = codes(INSIDE, U8, shape, 0.01f, -100);
+    uint32_t b = codes(INSIDE, U8, shape, 0.02f, -30), y = codes(OUT, U8, shape, 0.01f, 0);
+    small_unary(&g, QNN_OP_TANH, x, a);
+    small_unary(&g, QNN_OP_CONVERT, a, b);
+    small_unary(&g, QNN_OP_SIGMOID, b, y);
+    small_expect(&g, 3, 1);
+}
+
+// What a table of the first step made is wanted as well: it stays, and both read x.
+static void table_leaves_results_that_are_read(void **state) {
+    (void)state;
+    const uint32_t *shape = SHAPE(3, 50);
+    uint32_t x = codes(IN, U8, shape, 0.05f, -128), a = codes(OUT, U8, shape, 0.01f, -100);
+    uint32_t y = codes(OUT, U8, shape, 0.01f, -7);
+    small_unary(&g, QNN_OP_TANH, x, a);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_ADD, a, a, y);
+    small_expect(&g, 2, 2);
+}
+
+// Functions of different codes, and operands that broadcast: no tables.
+static void table_is_for_one_code(void **state) {
+    (void)state;
+    const uint32_t *shape = SHAPE(5, 20), *row = SHAPE(1, 20);
+    uint32_t x = codes(IN, U8, shape, 0.05f, -128), z = codes(IN, U8, row, 0.05f, -99);
+    uint32_t a = codes(INSIDE, U8, row, 0.01f, -100), b = codes(INSIDE, U8, shape, 0.1f, -1);
+    uint32_t y = codes(OUT, U8, shape, 0.01f, -7);
+    small_unary(&g, QNN_OP_TANH, z, a);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_ADD, a, x, b);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_MULTIPLY, a, b, y);
+    small_expect(&g, 3, 3);
+}
+
+// --- chain
+
+static void expect_chained(uint32_t n) {
+    small_pair p = small_compare(&g);
+    assert_int_equal(p.without.n_chained, 0);
+    assert_int_equal(p.with.n_chained, n);
+    small_free(&p.without);
+    small_free(&p.with);
+}
+
+static uint32_t weights(uint32_t k, uint32_t cin, uint32_t cout) {
+    static float w[9 * 64 * 64];
+    for (uint32_t i = 0; i < k * k * cin * cout; i++)
+        w[i] = (float)(int32_t)(i * 7u % 11u) - 5.0f;
+    return small_constant(&g, QNN_DATATYPE_FLOAT_32, SHAPE(k, k, cin, cout), 0.0f, 0, w,
+                          k * k * cin * cout * (uint32_t)sizeof *w);
+}
+
+static const uint32_t same[4] = {1, 1, 1, 1};
+
+static void chain_of_steps_behind_a_convolution(void **state) {
+    (void)state;
+    uint32_t x = INPUT(&g, 1, 20, 30, 8), r = INPUT(&g, 1, 20, 30, 40), b = INPUT(&g, 40);
+    uint32_t c = INNER(&g, 1, 20, 30, 40), d = INNER(&g, 1, 20, 30, 40);
+    uint32_t e = INNER(&g, 1, 20, 30, 40), y = OUTPUT(&g, 1, 20, 30, 40);
+    small_conv(&g, QNN_OP_CONV_2D, x, weights(3, 8, 40), c, same);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_ADD, c, b, d);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_ADD, r, d, e);
+    small_unary(&g, QNN_OP_RELU, e, y);
+    expect_chained(3);
+}
+
+// The sum could take the memory of t, which later parts of the convolution still read.
+static void chain_spares_what_the_convolution_reads(void **state) {
+    (void)state;
+    uint32_t x = INPUT(&g, 1, 40, 30, 16), t = INNER(&g, 1, 40, 30, 16);
+    uint32_t c = INNER(&g, 1, 40, 30, 16), s = INNER(&g, 1, 40, 30, 16);
+    uint32_t y = OUTPUT(&g, 1, 40, 30, 16);
+    small_unary(&g, QNN_OP_ELEMENT_WISE_NEG, x, t);
+    small_conv(&g, QNN_OP_CONV_2D, t, weights(3, 16, 16), c, same);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_ADD, t, c, s);
+    small_unary(&g, QNN_OP_ELEMENT_WISE_NEG, s, y);
+    small_pair p = small_compare(&g); // whether or not it is chained
+    small_free(&p.without);
+    small_free(&p.with);
+}
+
+static void chain_of_codes(void **state) {
+    (void)state;
+    static int8_t w[3 * 3 * 16 * 24];
+    for (size_t i = 0; i < sizeof w; i++)
+        w[i] = (int8_t)(i * 37u % 255u);
+    uint32_t x = codes(IN, U8, SHAPE(1, 33, 17, 16), 0.02f, -100);
+    uint32_t f =
+        small_constant(&g, QNN_DATATYPE_SFIXED_POINT_8, SHAPE(3, 3, 16, 24), 0.01f, 0, w, sizeof w);
+    const uint32_t *shape = SHAPE(1, 33, 17, 24);
+    uint32_t c = codes(INSIDE, U8, shape, 0.2f, -128), s = codes(INSIDE, U8, shape, 0.004f, 0);
+    uint32_t m = codes(INSIDE, U8, shape, 0.15f, -20), r = codes(IN, U8, shape, 0.1f, -90);
+    uint32_t y = codes(OUT, U8, shape, 0.2f, -100);
+    small_conv(&g, QNN_OP_CONV_2D, x, f, c, same);
+    small_unary(&g, QNN_OP_SIGMOID, c, s);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_MULTIPLY, c, s, m);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_ADD, m, r, y);
+    small_expect(&g, 4, 3);
+    expect_chained(2);
+}
+
+// Few rows and many columns: tasks share the columns, and each tells of its own.
+static void chain_of_few_rows(void **state) {
+    (void)state;
+    uint32_t x = INPUT(&g, 2, 64), c = INNER(&g, 2, 500), y = OUTPUT(&g, 2, 500);
+    static float w[64 * 500];
+    for (uint32_t i = 0; i < 64 * 500; i++)
+        w[i] = (float)(int32_t)(i * 5u % 9u) - 4.0f;
+    uint32_t f = small_constant(&g, QNN_DATATYPE_FLOAT_32, SHAPE(500, 64), 0.0f, 0, w, sizeof w);
+    small_binary(&g, QNN_OP_FULLY_CONNECTED, x, f, c);
+    small_unary(&g, QNN_OP_RELU, c, y);
+    expect_chained(1);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(table_of_x_times_sigmoid_x),
+        TEST(table_of_many_16_bit_codes),
+        TEST(table_behind_a_table),
+        TEST(table_leaves_results_that_are_read),
+        TEST(table_is_for_one_code),
+        TEST(chain_of_steps_behind_a_convolution),
+        TEST(chain_spares_what_the_convolution_reads),
+        TEST(chain_of_codes),
+        TEST(chain_of_few_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
