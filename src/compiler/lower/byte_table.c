@@ -16,12 +16,8 @@ static bool is_dense(const qrn_tensor *t) { return t->format == QRN_FORMAT_DENSE
 // Entries of a table for operand t; 0: none is made.
 static uint32_t table_size(const qrn_node *n, const qrn_tensor *t) {
     size_t count;
-    if (t->dtype == QRN_DTYPE_UQ8 || t->dtype == QRN_DTYPE_SQ8)
-        return CODES;
-    bool wide = t->dtype == QRN_DTYPE_UQ16 || t->dtype == QRN_DTYPE_SQ16;
-    return wide && n->n_in == 1 && qrn_shape_count(&t->shape, &count) && count >= CODES * CODES
-               ? CODES * CODES
-               : 0;
+    uint32_t size = qrn_shape_count(&t->shape, &count) ? qrn_lut_size(t->dtype, count) : 0;
+    return size == CODES || n->n_in == 1 ? size : 0;
 }
 
 static bool fits(const qrn_node *n, uint32_t x) {

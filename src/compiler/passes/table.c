@@ -3,7 +3,6 @@
 // Pass "table": an element-wise step on codes whose operands all are functions of one and the same
 // code (x * sigmoid(x), a table behind a table, a change of encoding) becomes one look-up in a
 // table of all results. The step's own kernel fills the table, so results stay what they were.
-// 16-bit codes have tables where their tensor has more elements than the table.
 #include "compiler/passes.h"
 
 #include "base/mem.h"
@@ -19,19 +18,7 @@ typedef struct function {
     qrn_val table; // a constant with a result for each code
 } function;
 
-// Codes that v can have; 0: too many for a table to pay.
-static uint32_t n_codes(const qrn_view *v) {
-    if (!qrn_dtype_is_fixed(v->dtype))
-        return 0;
-    switch (qrn_view_elem(v)) {
-    case 1:
-        return 256;
-    case 2:
-        return qrn_view_count(v) >= 65536 ? 65536 : 0;
-    default:
-        return 0;
-    }
-}
+static uint32_t n_codes(const qrn_view *v) { return qrn_lut_size(v->dtype, qrn_view_count(v)); }
 
 static bool one_encoding(const qrn_view *v) {
     return v->quant && v->quant->kind == QRN_QUANT_TENSOR;

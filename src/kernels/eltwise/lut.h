@@ -8,6 +8,13 @@
 
 #include "kernels/kernel.h"
 
+// Entries of a table for `count` codes of a type; 0: computing is cheaper than making the table.
+static inline uint32_t qrn_lut_size(qrn_dtype t, size_t count) {
+    if (t == QRN_DTYPE_UQ8 || t == QRN_DTYPE_SQ8)
+        return 256;
+    return (t == QRN_DTYPE_UQ16 || t == QRN_DTYPE_SQ16) && count >= 4096 ? 65536 : 0;
+}
+
 extern const qrn_family qrn_family_lut; // RAW
 
 #endif
