@@ -4,6 +4,7 @@
 #include "kernels/conv/conv.h"
 
 #include "base/cpu.h"
+#include "kernels/conv/depthwise8.h"
 #include "kernels/conv/depthwise_f32.h"
 #include "kernels/conv/depthwise_q8.h"
 #include "kernels/conv/depthwise_wide.h"
@@ -155,6 +156,13 @@ static const qrn_kernel conv_rows[] = {
 #if defined(__x86_64__)
     DEPTHWISE(avx512, QRN_ISA_AVX512),
     DEPTHWISE(avx2, QRN_ISA_AVX2),
+    {.name = "depthwise8_avx512vnni",
+     .domain = QRN_DOMAIN_RAW,
+     .needs = QRN_ISA_AVX512VNNI,
+     .fn = qrn_depthwise8_avx512vnni,
+     .works = qrn_depthwise8_works,
+     .tasks = qrn_conv_tasks,
+     .scratch = qrn_depthwise8_scratch},
     DEPTHWISE_Q8(avx512, QRN_ISA_AVX512),
     DEPTHWISE_WIDE(avx512, QRN_ISA_AVX512),
     DEPTHWISE_Q8(avx2, QRN_ISA_AVX2),

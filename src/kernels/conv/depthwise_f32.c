@@ -1,52 +1,64 @@
 // SPDX-License-Identifier: MIT
 //
-// Loops of the depthwise convolution: which taps of a window lie inside the input.
+// Loops of the depthwise convolution: which rows of a window lie inside the input.
 #include "kernels/conv/depthwise_f32.h"
 
 #include "kernels/conv/conv.h"
 
-#define TAPS 64 // handed over at a time
-
 bool qrn_depthwise_f32_works(const qrn_kcall *k) {
     const qrn_conv_args *a = k->args;
     uint32_t last = a->n_spatial + 1;
-    return !a->transposed && a->group == k->in[0]->dims[last] && a->group == k->out[0]->dims[last];
+    return !a->transposed && a->group == k->in[0]->dims[last] &&
+           a->group == k->out[0]->dims[last] &&
+           qrn_view_span(k->in[1], 0, a->n_spatial - 1) <= QRN_DEPTHWISE_ROWS;
 }
 
-typedef void (*cell_fn)(const qrn_depthwise_cell *d);
+typedef void (*line_fn)(const qrn_depthwise_line *l);
 
-static qrn_status run(const qrn_kcall *k, cell_fn cell_sum) {
-    qrn_conv_geometry g = qrn_conv_geometry_of(k->args, k->in[0], k->out[0], k->in[1]->dims);
-    const float *bias = k->n_in > 2 && k->in[2] ? k->in[2]->data : NULL;
-    size_t offset[TAPS], weight[TAPS], begin, end, taps = qrn_conv_taps(&g);
-    qrn_split(qrn_conv_cells(&g), 1, k->task, k->n_tasks, &begin, &end);
-    for (size_t cell = begin; cell < end; cell++) {
-        qrn_conv_cell at = qrn_conv_cell_at(&g, cell);
-        qrn_depthwise_cell d = {.x = k->in[0]->data,
-                                .w = k->in[1]->data,
-                                .from = bias,
-                                .y = (float *)k->out[0]->data + cell * g.cout,
-                                .offset = offset,
-                                .weight = weight,
-                                .channels = g.cin};
-        for (size_t first = 0; first < taps; first += TAPS) {
-            d.taps = qrn_conv_inside(&g, &at, first, TAPS, offset, weight);
-            for (size_t t = 0; t < d.taps; t++) {
-                offset[t] *= g.cin;
-                weight[t] *= g.cin;
-            }
-            cell_sum(&d);
-            d.from = d.y;
+// The rows of the window of an output row that lie inside the input.
+static void find_rows(const qrn_kcall *k, const qrn_conv_geometry *g, size_t row,
+                      qrn_depthwise_line *l) {
+    const float *x = k->in[0]->data, *w = k->in[1]->data;
+    int64_t at[2] = {(int64_t)row / g->out[1] % g->out[0], (int64_t)row % g->out[1]};
+    int64_t batch = (int64_t)row / g->out[1] / g->out[0];
+    l->rows = 0;
+    for (int64_t a = 0; a < g->kernel[0]; a++)
+        for (int64_t b = 0; b < g->kernel[1]; b++) {
+            int64_t i = at[0] * g->stride[0] - g->before[0] + a * g->dilation[0];
+            int64_t j = at[1] * g->stride[1] - g->before[1] + b * g->dilation[1];
+            if (i < 0 || i >= g->in[0] || j < 0 || j >= g->in[1])
+                continue;
+            int64_t from = ((batch * g->in[0] + i) * g->in[1] + j) * g->in[2];
+            l->x[l->rows] = x + (size_t)from * g->cin;
+            l->w[l->rows++] = w + (size_t)((a * g->kernel[1] + b) * g->kernel[2]) * g->cin;
         }
+}
+
+static qrn_status run(const qrn_kcall *k, line_fn line) {
+    qrn_conv_geometry g = qrn_conv_geometry_of(k->args, k->in[0], k->out[0], k->in[1]->dims);
+    qrn_depthwise_line l = {.bias = k->n_in > 2 && k->in[2] ? k->in[2]->data : NULL,
+                            .taps = (size_t)g.kernel[2],
+                            .channels = g.cin,
+                            .width = g.in[2],
+                            .cells = g.out[2],
+                            .stride = g.stride[2],
+                            .dilation = g.dilation[2],
+                            .before = g.before[2]};
+    size_t begin, end;
+    qrn_split(g.batch * (size_t)(g.out[0] * g.out[1]), 1, k->task, k->n_tasks, &begin, &end);
+    for (size_t row = begin; row < end; row++) {
+        find_rows(k, &g, row, &l);
+        l.y = (float *)k->out[0]->data + row * (size_t)g.out[2] * g.cin;
+        line(&l);
     }
     return QRN_OK;
 }
 
 #if defined(__x86_64__)
 qrn_status qrn_depthwise_f32_avx512(const qrn_kcall *k) {
-    return run(k, qrn_depthwise_cell_avx512);
+    return run(k, qrn_depthwise_line_avx512);
 }
-qrn_status qrn_depthwise_f32_avx2(const qrn_kcall *k) { return run(k, qrn_depthwise_cell_avx2); }
+qrn_status qrn_depthwise_f32_avx2(const qrn_kcall *k) { return run(k, qrn_depthwise_line_avx2); }
 #elif defined(__aarch64__)
-qrn_status qrn_depthwise_f32_neon(const qrn_kcall *k) { return run(k, qrn_depthwise_cell_neon); }
+qrn_status qrn_depthwise_f32_neon(const qrn_kcall *k) { return run(k, qrn_depthwise_line_neon); }
 #endif

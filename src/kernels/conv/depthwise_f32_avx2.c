@@ -1,37 +1,30 @@
 // SPDX-License-Identifier: MIT
 //
-// Sums of one depthwise output cell for AVX2 and FMA: 32 channels at a time, then 8, then single
-// ones.
+// Lines of depthwise convolutions for AVX2 and FMA: eight channels a vector, as depthwise_f32.inc
+// has it.
 #include "kernels/conv/depthwise_f32.h"
 
 #include <immintrin.h>
-#include <math.h>
 
-static inline __attribute__((always_inline)) void sums(const qrn_depthwise_cell *d, size_t c,
-                                                       const int n) {
-    __m256 acc[4];
-    for (int i = 0; i < n; i++)
-        acc[i] = d->from ? _mm256_loadu_ps(d->from + c + (size_t)i * 8) : _mm256_setzero_ps();
-    for (size_t t = 0; t < d->taps; t++) {
-        const float *x = d->x + d->offset[t] + c, *w = d->w + d->weight[t] + c;
-        for (int i = 0; i < n; i++)
-            acc[i] = _mm256_fmadd_ps(_mm256_loadu_ps(x + (size_t)i * 8),
-                                     _mm256_loadu_ps(w + (size_t)i * 8), acc[i]);
-    }
-    for (int i = 0; i < n; i++)
-        _mm256_storeu_ps(d->y + c + (size_t)i * 8, acc[i]);
-}
+#define VECTOR 8
+typedef __m256 vector;
+typedef __m256i mask;
 
-void qrn_depthwise_cell_avx2(const qrn_depthwise_cell *d) {
-    size_t c = 0;
-    for (; c + 32 <= d->channels; c += 32)
-        sums(d, c, 4);
-    for (; c + 8 <= d->channels; c += 8)
-        sums(d, c, 1);
-    for (; c < d->channels; c++) {
-        float acc = d->from ? d->from[c] : 0.0f;
-        for (size_t t = 0; t < d->taps; t++)
-            acc = fmaf(d->x[d->offset[t] + c], d->w[d->weight[t] + c], acc);
-        d->y[c] = acc;
-    }
+static inline mask mask_of(size_t n) {
+    __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n < VECTOR ? (int)n : VECTOR), lane);
 }
+static inline vector load(bool whole, mask m, const float *p) {
+    return whole ? _mm256_loadu_ps(p) : _mm256_maskload_ps(p, m);
+}
+static inline void store(bool whole, mask m, float *p, vector v) {
+    if (whole)
+        _mm256_storeu_ps(p, v);
+    else
+        _mm256_maskstore_ps(p, m, v);
+}
+static inline vector zeros(void) { return _mm256_setzero_ps(); }
+static inline vector fused(vector x, vector w, vector acc) { return _mm256_fmadd_ps(x, w, acc); }
+
+#define FN qrn_depthwise_line_avx2
+#include "kernels/conv/depthwise_f32.inc"

@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: MIT
 //
-// Sums of one depthwise output cell for 64-bit ARM: 16 channels at a time, then 4, then single
-// ones.
+// Lines of depthwise convolutions for 64-bit ARM: four channels a vector, as depthwise_f32.inc has
+// it.
 #include "kernels/conv/depthwise_f32.h"
 
 #include <arm_neon.h>
-#include <math.h>
 
-static inline __attribute__((always_inline)) void sums(const qrn_depthwise_cell *d, size_t c,
-                                                       const int n) {
-    float32x4_t acc[4];
-    for (int i = 0; i < n; i++)
-        acc[i] = d->from ? vld1q_f32(d->from + c + (size_t)i * 4) : vdupq_n_f32(0.0f);
-    for (size_t t = 0; t < d->taps; t++) {
-        const float *x = d->x + d->offset[t] + c, *w = d->w + d->weight[t] + c;
-        for (int i = 0; i < n; i++)
-            acc[i] = vfmaq_f32(acc[i], vld1q_f32(x + (size_t)i * 4), vld1q_f32(w + (size_t)i * 4));
-    }
-    for (int i = 0; i < n; i++)
-        vst1q_f32(d->y + c + (size_t)i * 4, acc[i]);
-}
+#define VECTOR 4
+typedef float32x4_t vector;
+typedef uint32_t mask; // how many
 
-void qrn_depthwise_cell_neon(const qrn_depthwise_cell *d) {
-    size_t c = 0;
-    for (; c + 16 <= d->channels; c += 16)
-        sums(d, c, 4);
-    for (; c + 4 <= d->channels; c += 4)
-        sums(d, c, 1);
-    for (; c < d->channels; c++) {
-        float acc = d->from ? d->from[c] : 0.0f;
-        for (size_t t = 0; t < d->taps; t++)
-            acc = fmaf(d->x[d->offset[t] + c], d->w[d->weight[t] + c], acc);
-        d->y[c] = acc;
-    }
+static inline mask mask_of(size_t n) { return (mask)(n < VECTOR ? n : VECTOR); }
+static inline vector load(bool whole, mask m, const float *p) {
+    float part[VECTOR] = {0};
+    if (whole)
+        return vld1q_f32(p);
+    for (mask i = 0; i < m; i++)
+        part[i] = p[i];
+    return vld1q_f32(part);
 }
+static inline void store(bool whole, mask m, float *p, vector v) {
+    float part[VECTOR];
+    if (whole) {
+        vst1q_f32(p, v);
+        return;
+    }
+    vst1q_f32(part, v);
+    for (mask i = 0; i < m; i++)
+        p[i] = part[i];
+}
+static inline vector zeros(void) { return vdupq_n_f32(0.0f); }
+static inline vector fused(vector x, vector w, vector acc) { return vfmaq_f32(acc, x, w); }
+
+#define FN qrn_depthwise_line_neon
+#include "kernels/conv/depthwise_f32.inc"
