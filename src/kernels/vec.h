@@ -14,6 +14,7 @@
 //   qrn_vf_below      a < b ? x : y in each lane
 //   qrn_vf_round      to a whole number, ties to even
 //   qrn_vf_scale      a * 2^n for whole numbers n, rounded once
+//   qrn_vf_half       rounded to an IEEE half, ties to even; too large ones become infinite
 //   qrn_vf_top        the largest lane
 //   qrn_vf_sum        of all lanes, in double
 #ifndef QRN_KERNELS_VEC_H
