@@ -73,10 +73,12 @@ typedef struct layer {
 static const layer layers[] = {
     {"resnet50 7x7/2", 224, 3, 7, 2, 1, 64},
     {"resnet50 1x1 64-256", 56, 64, 1, 1, 1, 256},
+    {"resnet50 1x1 128-512", 28, 128, 1, 1, 1, 512},
     {"resnet50 3x3 64", 56, 64, 3, 1, 1, 64},
     {"resnet50 3x3 256", 14, 256, 3, 1, 1, 256},
     {"resnet50 1x1 1024-256", 14, 1024, 1, 1, 1, 256},
     {"mobilenet 3x3/2 3-32", 224, 3, 3, 2, 1, 32},
+    {"mobilenet 1x1 32-16", 112, 32, 1, 1, 1, 16},
     {"mobilenet 1x1 16-96", 112, 16, 1, 1, 1, 96},
     {"mobilenet 1x1 160-960", 7, 160, 1, 1, 1, 960},
     {"mobilenet dw 96", 56, 96, 3, 1, 96, 96},
@@ -189,7 +191,9 @@ static void time_layer(const layer *l) {
                             .group = l->group,
                             .depth = l->kernel * l->kernel * cin,
                             .cols = l->cout / l->group};
-    const qrn_quant q = {.kind = QRN_QUANT_TENSOR, .bits = 8, .scale = 0.01f, .offset = -128};
+    // No power or decimal fraction: as in real networks, hardly a result lies midway between codes.
+    const qrn_quant q = {.kind = QRN_QUANT_TENSOR, .bits = 8, .scale = 0.0103f, .offset = -128};
+    const qrn_quant out_q = {.kind = QRN_QUANT_TENSOR, .bits = 8, .scale = 0.0371f, .offset = -128};
     uint32_t x_dims[] = {1, l->size, l->size, l->cin}, y_dims[] = {1, out, out, l->cout};
     uint32_t w_dims[] = {l->kernel, l->kernel, cin, l->cout};
     if (!qrn_dense_packed_shape(&dense, packed_dims))
@@ -197,7 +201,7 @@ static void time_layer(const layer *l) {
     qrn_view x = make(4, x_dims, QRN_DTYPE_F32, NULL), y = make(4, y_dims, QRN_DTYPE_F32, NULL);
     qrn_view w = make(4, w_dims, QRN_DTYPE_F32, NULL);
     qrn_view packed = make(3, packed_dims, QRN_DTYPE_F32, NULL);
-    qrn_view xq = make(4, x_dims, QRN_DTYPE_UQ8, &q), yq = make(4, y_dims, QRN_DTYPE_UQ8, &q);
+    qrn_view xq = make(4, x_dims, QRN_DTYPE_UQ8, &q), yq = make(4, y_dims, QRN_DTYPE_UQ8, &out_q);
     qrn_view wq = make(4, w_dims, QRN_DTYPE_UQ8, &q);
     double products = (double)out * out * l->cout * dense.depth;
     subject floats = {.what = l->name, .products = products, .peak = QT_PEAK_F32};

@@ -280,7 +280,9 @@ static void conv_rows_agree_with_the_definition(void **unused) {
         uint32_t stride = pointwise ? 1 : between(1, 2), dil = between(1, 2);
         uint32_t pad = pointwise ? 0 : between(0, 2), group = dw ? between(1, 90) : between(1, 2);
         uint32_t cin = dw ? 1 : between(1, 40), cout = dw ? 1 : between(1, 40);
-        uint32_t h = between(1, 6) + (kh - 1) * dil, w = between(1, 7) + (kw - 1) * dil;
+        bool large = n % 30 == 2; // several blocks of rows
+        uint32_t h = between(1, large ? 30 : 6) + (kh - 1) * dil;
+        uint32_t w = between(1, large ? 40 : 7) + (kw - 1) * dil;
         uint32_t oh = (h + 2 * pad - (kh - 1) * dil - 1) / stride + 1;
         uint32_t ow = (w + 2 * pad - (kw - 1) * dil - 1) / stride + 1, co_all = group * cout;
         qrn_conv_args conv = {.n_spatial = 2,
@@ -323,7 +325,7 @@ static void product_rows_agree_with_the_definition(void **unused) {
     (void)unused;
     unsigned packed = 0;
     for (int n = 0; n < 250; n++) {
-        uint32_t rows = between(1, 30), depth = between(1, n % 10 ? 70 : 700),
+        uint32_t rows = between(1, n % 25 == 7 ? 600 : 30), depth = between(1, n % 10 ? 70 : 700),
                  cols = between(1, 100);
         bool tb = n % 2 == 0;
         qrn_matmul_args args = {.transpose_b = tb};
@@ -350,6 +352,53 @@ static void product_rows_agree_with_the_definition(void **unused) {
     assert_true(packed >= 265); // all by dense_wide, some by dense8
 }
 
+// Sums for which the scaled sum is as close to a whole number as an integer can make it, on both
+// sides of it, with the scales and zeros of the operands: the bias moves each sum there.
+static void sums_next_to_a_tie(operands *o, uint32_t depth, uint32_t cols) {
+    for (uint32_t c = 0; c < cols; c++) {
+        bool axis = o->wq.kind == QRN_QUANT_AXIS;
+        double scale = (double)(axis ? o->scales[c] : o->wq.scale);
+        double m = (double)o->xq.scale * scale / (double)o->yq.scale;
+        double whole = (double)between(0, 260) - (is_signed(o->y.dtype) ? 130 : 2);
+        double acc = (whole - 0.5 + (double)o->yq.offset) / m;
+        int64_t sum = 0;
+        for (uint32_t k = 0; k < depth; k++)
+            sum += product(o, k, (size_t)k * cols + c, c);
+        o->bias[c] = (int32_t)((between(0, 1) ? floor(acc) : ceil(acc)) - (double)sum);
+    }
+    o->has_bias = true;
+}
+
+static void results_next_to_a_tie_are_rounded_exactly(void **unused) {
+    (void)unused;
+    unsigned packed = 0;
+    for (int n = 0; n < 400; n++) {
+        uint32_t rows = between(1, 5), depth = between(1, n % 4 ? 8 : 600), cols = between(60, 100);
+        qrn_dense_args dense = {.rows = true, .group = 1, .depth = depth, .cols = cols};
+        operands o;
+        make_operands(&o, 2, (uint32_t[]){rows, depth}, 2, (uint32_t[]){depth, cols}, 1,
+                      (uint32_t[]){rows, cols}, cols);
+        for (uint32_t r = 1; r < rows; r++) // all rows are the first one
+            memcpy((char *)o.x.data + r * depth * qrn_view_elem(&o.x), o.x.data,
+                   depth * qrn_view_elem(&o.x));
+        o.yq.scale *= n % 3 ? 1000.0f : 10000.0f; // many sums for each code
+        if (n % 3 == 1)
+            o.yq.offset = -(int32_t)between(0, is_signed(o.y.dtype) ? 127 : 255);
+        sums_next_to_a_tie(&o, depth, cols);
+        int64_t *expected = calloc((size_t)rows * cols, sizeof *expected);
+        for (uint32_t i = 0; i < rows * cols; i++) {
+            int64_t sum = 0;
+            for (uint32_t k = 0; k < depth; k++)
+                sum += product(&o, k, (size_t)k * cols + i % cols, i % cols);
+            expected[i] = expected_code(&o, i % cols, sum);
+        }
+        packed += check_packed(&dense, &o, cols, 1, expected);
+        free(expected);
+        free_operands(&o);
+    }
+    assert_true(packed >= 420);
+}
+
 // The bound must be sharp enough to let ordinary layers in and must keep overflow out.
 static void sums_beyond_32_bits_are_not_packed(void **unused) {
     (void)unused;
@@ -369,6 +418,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(conv_rows_agree_with_the_definition, set_up),
         cmocka_unit_test_setup(product_rows_agree_with_the_definition, set_up),
+        cmocka_unit_test_setup(results_next_to_a_tie_are_rounded_exactly, set_up),
         cmocka_unit_test(sums_beyond_32_bits_are_not_packed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define BLOCK_BYTES (128 * 1024) // of gathered rows: they stay in the second cache
+#define BLOCK_BYTES (256 * 1024) // of rows: they stay in the second cache
 
 bool qrn_dense8_packed_shape(const qrn_dense_args *a, uint32_t dims[4]) {
     uint64_t panels = (uint64_t)qrn_panels(a->cols) * a->group;
@@ -55,23 +55,54 @@ bool qrn_dense8_fits(const qrn_dense_args *a, bool x_signed, int32_t x_offset, b
     return product == 0 || a->depth <= (INT32_MAX - most) / product;
 }
 
-// A call with encodings brought to the terms of gemm_q8.h.
+// A call with encodings brought to the terms of gemm_q8.h. Columns are counted over the panels of
+// all groups, and those that do not exist have zeros.
 typedef struct job {
     const qrn_kcall *k;
     const qrn_gemm_q8_kernel *kernel;
     qrn_dense_plan plan;
-    size_t steps, row_bytes;    // of a gathered row
+    size_t panels, units;       // of a group, of all groups
+    size_t steps, row_bytes;    // of a row that was copied
     int32_t u_offset, w_offset; // of activations as unsigned bytes, of stored weights
     uint8_t flip;               // makes codes unsigned
     bool direct;                // rows are read where they lie
-    qrn_requant out;            // of no channel in particular: range and zero
+    double *exact;              // [units * 32] multipliers
+    float *m;                   // the same as floats
+    int32_t *add;               // terms of the columns
+    uint8_t *copies;            // of a block of rows
+    qrn_round8 round;           // of the first column
 } job;
+
+// The most rows of a block: what the second cache holds beside a panel.
+static size_t most_rows(size_t rows, size_t row_bytes) {
+    size_t all = (rows + QRN_DENSE_GRAIN - 1) / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
+    size_t most = BLOCK_BYTES / row_bytes / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
+    most = most < QRN_DENSE_GRAIN ? QRN_DENSE_GRAIN : most;
+    most = most > QRN_DENSE_BLOCK_ROWS_MAX ? QRN_DENSE_BLOCK_ROWS_MAX : most;
+    return all < most ? all : most;
+}
+
+// Rows of the blocks of n rows: no small rest.
+static size_t block_rows(const job *j, size_t n) {
+    size_t most = most_rows(j->plan.rows, j->row_bytes), blocks = (n + most - 1) / most;
+    n = (n + blocks - 1) / blocks;
+    return (n + QRN_DENSE_GRAIN - 1) / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
+}
+
+// Scratch of a task; more rows never need less.
+static size_t task_bytes(const job *j) {
+    size_t columns = j->units * QRN_PANEL * (sizeof *j->exact + sizeof *j->m + sizeof *j->add);
+    size_t rows = j->direct ? 0 : most_rows(j->plan.rows, j->row_bytes);
+    return (columns + rows * j->row_bytes + 63) / 64 * 64;
+}
 
 static job job_of(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel) {
     const qrn_dense8_args *a = k->args;
     const qrn_view *x = k->in[0], *y = k->out[0];
     job j = {.k = k, .kernel = kernel, .plan = qrn_dense_plan_of(&a->dense, x, y)};
-    j.steps = qrn_q8_steps(a->dense.depth);
+    j.panels = qrn_panels(a->dense.cols);
+    j.units = j.panels * a->dense.group;
+    j.steps = (a->dense.depth + QRN_Q8_DEPTH - 1) / QRN_Q8_DEPTH;
     j.row_bytes = j.steps * QRN_Q8_DEPTH;
     j.w_offset = a->w_offset;
     bool is_signed = x->dtype == QRN_DTYPE_SQ8;
@@ -79,46 +110,77 @@ static job job_of(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel) {
     j.u_offset = x->quant->offset - (is_signed ? 128 : 0);
     // A tile reads whole steps: rows that end within one are copied.
     j.direct = j.plan.direct && !is_signed && a->dense.depth % QRN_Q8_DEPTH == 0;
+    j.exact = (double *)((char *)k->scratch + k->task * task_bytes(&j));
+    j.m = (float *)(j.exact + j.units * QRN_PANEL);
+    j.add = (int32_t *)(j.m + j.units * QRN_PANEL);
+    j.copies = (uint8_t *)(j.add + j.units * QRN_PANEL);
     return j;
 }
 
 // Rows [row, row + n) as unsigned bytes, filled up to whole steps.
-static void copy_rows(const job *j, size_t row, size_t n, size_t group, uint8_t *dst) {
+static void copy_rows(const job *j, size_t row, size_t n, size_t group) {
     const uint8_t *x = j->k->in[0]->data;
     size_t depth = j->plan.args->depth;
-    if (!j->plan.direct)
+    uint8_t *dst = j->copies;
+    if (j->plan.direct)
+        qrn_dense_copy(dst, j->row_bytes, x + row * j->plan.a_row + group * depth, j->plan.a_row, n,
+                       depth);
+    else
         qrn_dense_gather(&j->plan, x, row, n, group, 1, (uint8_t)-j->k->in[0]->quant->offset, dst,
                          j->row_bytes);
-    for (size_t i = 0; i < n; i++, dst += j->row_bytes) {
-        if (j->plan.direct)
-            memcpy(dst, x + (row + i) * j->plan.a_row + group * depth, depth);
-        for (size_t c = 0; j->flip && c < depth; c++)
-            dst[c] ^= j->flip;
-        memset(dst + depth, 0, j->row_bytes - depth); // meets weights of 0
-    }
+    for (size_t i = 0; j->row_bytes > depth && i < n; i++)
+        for (size_t c = depth; c < j->row_bytes; c++)
+            dst[i * j->row_bytes + c] = 0; // meets weights of 0
+    for (size_t i = 0; j->flip && i < n * j->row_bytes; i++)
+        dst[i] ^= j->flip;
 }
 
-// Column terms and multipliers of one panel.
-typedef struct columns {
-    int32_t add[QRN_PANEL];
-    float m[QRN_PANEL];
-    double exact[QRN_PANEL]; // m before it was rounded
-} columns;
-
-static void prepare_columns(const job *j, size_t first, size_t n, columns *c) {
+// Terms and multipliers of the columns of a unit; returns the largest |bias|.
+static int64_t prepare_unit(const job *j, size_t unit) {
     const qrn_kcall *k = j->k;
-    const int32_t *sums = k->in[2]->data;
-    const int32_t *bias = k->n_in > 4 && k->in[4] ? k->in[4]->data : NULL;
-    const float *scales = k->in[3]->data;
-    uint32_t both = (uint32_t)j->plan.args->depth * (uint32_t)j->u_offset * (uint32_t)j->w_offset;
-    memset(c, 0, sizeof *c);
+    const qrn_dense_args *d = j->plan.args;
+    size_t col = unit % j->panels * QRN_PANEL, left = d->cols - col;
+    size_t first = unit / j->panels * d->cols + col, n = left < QRN_PANEL ? left : QRN_PANEL;
+    const int32_t *sums = (const int32_t *)k->in[2]->data + first;
+    const float *scales = (const float *)k->in[3]->data + first;
+    const int32_t *bias = k->n_in > 4 && k->in[4] ? (int32_t *)k->in[4]->data + first : NULL;
+    double sx = (double)k->in[0]->quant->scale, sy = (double)k->out[0]->quant->scale;
+    double *exact = j->exact + unit * QRN_PANEL;
+    float *m = j->m + unit * QRN_PANEL;
+    int32_t *add = j->add + unit * QRN_PANEL;
+    uint32_t both = (uint32_t)d->depth * (uint32_t)j->u_offset * (uint32_t)j->w_offset;
+    int64_t most = 0;
     for (size_t i = 0; i < n; i++) {
-        uint32_t v = both + (uint32_t)j->u_offset * (uint32_t)sums[first + i]; // may wrap
-        c->add[i] = (int32_t)(v + (bias ? (uint32_t)bias[first + i] : 0));
-        c->exact[i] = (double)k->in[0]->quant->scale * (double)scales[first + i] /
-                      (double)k->out[0]->quant->scale;
-        c->m[i] = (float)c->exact[i];
+        exact[i] = sx * (double)scales[i] / sy;
+        m[i] = (float)exact[i];
+        add[i] = (int32_t)(both + (uint32_t)j->u_offset * (uint32_t)sums[i]); // may wrap
     }
+    for (size_t i = 0; bias && i < n; i++) {
+        int64_t b = bias[i] < 0 ? -(int64_t)bias[i] : bias[i];
+        most = b > most ? b : most;
+        add[i] = (int32_t)((uint32_t)add[i] + (uint32_t)bias[i]);
+    }
+    for (size_t i = n; i < QRN_PANEL; i++) {
+        exact[i] = m[i] = 0;
+        add[i] = 0;
+    }
+    return most;
+}
+
+static void prepare(job *j, size_t u0, size_t u1) {
+    const qrn_view *x = j->k->in[0], *y = j->k->out[0];
+    int64_t lo, hi, most = 0;
+    qrn_code_range(y->dtype, y->quant->bits, &lo, &hi);
+    for (size_t u = u0; u < u1; u++) {
+        int64_t bias = prepare_unit(j, u);
+        most = bias > most ? bias : most;
+    }
+    j->round =
+        qrn_round8_of(j->m, j->exact, 0.5 - (double)y->quant->offset, (int32_t)lo, (int32_t)hi);
+    // Stored weights lie between -128 and 127.
+    most += (int64_t)j->plan.args->depth * largest(x->dtype == QRN_DTYPE_SQ8, x->quant->offset) *
+            largest(true, j->w_offset);
+    qrn_round8_widen(&j->round, u0 * QRN_PANEL, u1 * QRN_PANEL, most);
 }
 
 // Rows [row, row + n), at `a`, times one panel of a group.
@@ -126,48 +188,46 @@ static void run_panel(const job *j, size_t group, size_t panel, const uint8_t *a
                       const int32_t *row_terms, size_t row, size_t n) {
     const qrn_dense_args *d = j->plan.args;
     size_t col = panel * QRN_PANEL, left = d->cols - col, first = group * d->cols + col;
-    uint32_t cols = (uint32_t)(left < QRN_PANEL ? left : QRN_PANEL);
-    columns c;
-    prepare_columns(j, first, cols, &c);
-    qrn_round8 round = qrn_round8_of(c.m, c.exact, j->out.zero_half, j->out.lo, j->out.hi);
-    for (size_t r = 0; r < n; r += j->kernel->rows) {
-        uint32_t rows = (uint32_t)(n - r < j->kernel->rows ? n - r : j->kernel->rows);
-        qrn_gemm_q8_tile t = {.a = a + r * a_row,
-                              .a_row = a_row,
-                              .b = (const int8_t *)j->k->in[1]->data +
-                                   (group * qrn_panels(d->cols) + panel) * j->row_bytes * QRN_PANEL,
-                              .steps = j->direct ? d->depth / QRN_Q8_DEPTH : j->steps,
-                              .column = c.add,
-                              .row = row_terms ? row_terms + r : NULL,
-                              .round = &round,
-                              .y = (uint8_t *)j->k->out[0]->data + (row + r) * j->plan.cout + first,
-                              .y_row = j->plan.cout,
-                              .rows = rows,
-                              .cols = cols};
+    size_t unit = group * j->panels + panel;
+    size_t bytes = qrn_q8_steps(d->depth) * QRN_PANEL * QRN_Q8_DEPTH;
+    qrn_round8 round = j->round;
+    round.m += unit * QRN_PANEL;
+    round.exact += unit * QRN_PANEL;
+    qrn_gemm_q8_tile t = {.a = a,
+                          .a_row = a_row,
+                          .b = (const int8_t *)j->k->in[1]->data + unit * bytes,
+                          .steps = j->steps,
+                          .next = unit + 1 < j->units ? bytes : 0,
+                          .column = j->add + unit * QRN_PANEL,
+                          .row = row_terms,
+                          .round = &round,
+                          .y = (uint8_t *)j->k->out[0]->data + row * j->plan.cout + first,
+                          .y_row = j->plan.cout,
+                          .cols = (uint32_t)(left < QRN_PANEL ? left : QRN_PANEL)};
+    for (size_t done = 0; done < n; done += t.rows) {
+        t.rows = (uint32_t)(n - done < j->kernel->rows ? n - done : j->kernel->rows);
         j->kernel->tile(&t);
+        t.a += t.rows * t.a_row;
+        t.y += t.rows * t.y_row;
+        t.row += t.row ? t.rows : 0;
     }
 }
 
 static void run_group(const job *j, size_t group, size_t p0, size_t p1,
                       const qrn_dense_part *part) {
     const qrn_dense_args *d = j->plan.args;
-    const qrn_kcall *k = j->k;
-    size_t step = qrn_dense_block_rows(d, BLOCK_BYTES);
-    uint8_t *copies = j->direct ? NULL : (uint8_t *)k->scratch + k->task * step * j->row_bytes;
     int32_t terms[QRN_DENSE_BLOCK_ROWS_MAX];
+    size_t step = block_rows(j, part->r1 - part->r0);
     for (size_t r = part->r0; r < part->r1; r += step) {
         size_t n = part->r1 - r < step ? part->r1 - r : step;
-        if (copies)
-            copy_rows(j, r, n, group, copies);
-        size_t a_row = copies ? j->row_bytes : j->plan.a_row;
-        const uint8_t *a =
-            copies ? copies : (const uint8_t *)k->in[0]->data + r * a_row + group * d->depth;
-        for (size_t i = 0; j->w_offset && i < n; i++) {
-            uint32_t sum = 0;
-            for (size_t c = 0; c < d->depth; c++)
-                sum += a[i * a_row + c];
-            terms[i] = (int32_t)(sum * (uint32_t)j->w_offset);
-        }
+        if (!j->direct)
+            copy_rows(j, r, n, group);
+        size_t a_row = j->direct ? j->plan.a_row : j->row_bytes;
+        const uint8_t *a = j->direct
+                               ? (const uint8_t *)j->k->in[0]->data + r * a_row + group * d->depth
+                               : j->copies;
+        if (j->w_offset)
+            j->kernel->row_sums(a, a_row, d->depth, n, j->w_offset, terms);
         for (size_t p = p0; p < p1; p++)
             run_panel(j, group, p, a, a_row, j->w_offset ? terms : NULL, r, n);
         if (d->group == 1)
@@ -177,16 +237,14 @@ static void run_group(const job *j, size_t group, size_t p0, size_t p1,
 
 static qrn_status run(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel) {
     job j = job_of(k, kernel);
-    int64_t lo, hi;
-    qrn_code_range(k->out[0]->dtype, k->out[0]->quant->bits, &lo, &hi);
-    j.out = (qrn_requant){
-        .zero_half = 0.5 - (double)k->out[0]->quant->offset, .lo = (int32_t)lo, .hi = (int32_t)hi};
     qrn_dense_part part = qrn_dense_part_of(&j.plan, k->task, k->n_tasks);
-    size_t panels = qrn_panels(j.plan.args->cols);
-    for (size_t u = part.u0, end; u < part.u1 && part.r0 < part.r1; u = end) {
-        size_t group = u / panels, last = (group + 1) * panels;
+    if (part.r0 >= part.r1 || part.u0 >= part.u1)
+        return QRN_OK;
+    prepare(&j, part.u0, part.u1);
+    for (size_t u = part.u0, end; u < part.u1; u = end) {
+        size_t group = u / j.panels, last = (group + 1) * j.panels;
         end = last < part.u1 ? last : part.u1;
-        run_group(&j, group, u - group * panels, end - group * panels, &part);
+        run_group(&j, group, u - group * j.panels, end - group * j.panels, &part);
     }
     if (j.plan.args->group > 1)
         qrn_dense_tell(k, &j.plan, part.r0, part.r1 - part.r0, part.u0, part.u1);
@@ -201,7 +259,7 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
 
 static size_t scratch(const qrn_kcall *k) {
     job j = job_of(k, &qrn_gemm_q8_ref);
-    return j.direct ? 0 : k->n_tasks * qrn_dense_block_rows(j.plan.args, BLOCK_BYTES) * j.row_bytes;
+    return k->n_tasks * task_bytes(&j);
 }
 
 #define ROW(isa, bit)                                                                              \

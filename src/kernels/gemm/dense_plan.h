@@ -44,6 +44,10 @@ size_t qrn_dense_block_rows(const qrn_dense_args *a, size_t elements);
 void qrn_dense_gather(const qrn_dense_plan *p, const void *x, size_t cell, size_t n, size_t group,
                       size_t elem, int fill, void *dst, size_t dst_row);
 
+// Copies n pieces of so many bytes, which lie src_step and dst_step bytes apart.
+void qrn_dense_copy(void *dst, size_t dst_step, const void *src, size_t src_step, size_t n,
+                    size_t bytes);
+
 // The part of a task: rows [r0, r1) times panels [u0, u1), panels being counted over all groups.
 // Tasks share the rows, or the panels where there are too few rows to go round.
 typedef struct qrn_dense_part {

@@ -35,4 +35,14 @@ static void tile_ref(const qrn_gemm_q8_tile *t) {
     }
 }
 
-const qrn_gemm_q8_kernel qrn_gemm_q8_ref = {"gemm_q8_ref", 1, tile_ref};
+void qrn_gemm_q8_row_sums(const uint8_t *a, size_t a_row, size_t depth, size_t rows, int32_t factor,
+                          int32_t *sums) {
+    for (size_t i = 0; i < rows; i++, a += a_row) {
+        uint32_t sum = 0;
+        for (size_t c = 0; c < depth; c++)
+            sum += a[c];
+        sums[i] = (int32_t)(sum * (uint32_t)factor);
+    }
+}
+
+const qrn_gemm_q8_kernel qrn_gemm_q8_ref = {"gemm_q8_ref", 1, tile_ref, qrn_gemm_q8_row_sums};

@@ -22,15 +22,16 @@
 
 #define QRN_Q8_DEPTH 4 // neighbours in depth
 
-// One tile: rows 1..tile rows, cols 1..32.
+// Some rows times one panel: cols 1..32.
 typedef struct qrn_gemm_q8_tile {
     const uint8_t *a; // [rows][steps][4], rows a_row bytes apart
     size_t a_row;
     const int8_t *b; // [steps][32][4]
     size_t steps;
+    size_t next;             // bytes from b to what will be wanted next; 0: not known
     const int32_t *column;   // [32] added to every sum of a column
     const int32_t *row;      // [rows] added to every sum of a row, NULL: zeros
-    const qrn_round8 *round; // of 32 columns
+    const qrn_round8 *round; // of 32 columns, not wanted with acc
     int32_t *acc;            // NULL, or [rows][32]: receives the sums instead of y
     uint8_t *y;              // [rows][cols], rows y_row bytes apart
     size_t y_row;
@@ -39,14 +40,21 @@ typedef struct qrn_gemm_q8_tile {
 
 typedef struct qrn_gemm_q8_kernel {
     const char *name;
-    uint32_t rows; // of a tile
+    uint32_t rows; // that it takes at most
     void (*tile)(const qrn_gemm_q8_tile *t);
+    // sums[i] = factor * the sum of row i, modulo 2^32
+    void (*row_sums)(const uint8_t *a, size_t a_row, size_t depth, size_t rows, int32_t factor,
+                     int32_t *sums);
 } qrn_gemm_q8_kernel;
 
 extern const qrn_gemm_q8_kernel qrn_gemm_q8_12x32_avx512vnni;
 extern const qrn_gemm_q8_kernel qrn_gemm_q8_2x32_avx2;
 extern const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_neondot;
 extern const qrn_gemm_q8_kernel qrn_gemm_q8_ref;
+
+// row_sums of all rows that have nothing better.
+void qrn_gemm_q8_row_sums(const uint8_t *a, size_t a_row, size_t depth, size_t rows, int32_t factor,
+                          int32_t *sums);
 
 // Steps of 4 in depth that a panel holds.
 static inline size_t qrn_q8_steps(size_t depth) { return (depth + 31) / 32 * 8; }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Register tile of 12 rows by 32 columns for AVX-512 VNNI: 24 accumulators, two vectors of b and
-// four broadcast elements of a. An instruction adds four products to each of 16 sums.
+// Register tiles of up to 12 rows by 32 or 16 columns for AVX-512 VNNI: at most 24 accumulators,
+// two vectors of b and broadcast elements of a. An instruction adds four products to each of 16
+// sums. Rows are shared evenly among as few tiles as there can be.
 #include "kernels/gemm/gemm_q8.h"
+#include "kernels/gemm/round8_avx512.h"
 
-#include <immintrin.h>
 #include <string.h>
 
 #define ROWS 12
-#define DOWN (_MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)
+#define GROUPS (ROWS * 2 / 4) // of four vectors
 
 static inline int32_t four_bytes(const uint8_t *p) {
     int32_t v;
@@ -23,108 +24,186 @@ static inline __m512i dot(__m512i acc, __m512i x, __m512i b) {
     return acc;
 }
 
-// The results of a vector whose bits are set in `which`, by the definition.
-static __attribute__((noinline)) void decide(const qrn_round8 *r, uint32_t first, __m512i acc,
-                                             uint32_t which, uint8_t *y) {
-    int32_t lane[16];
-    _mm512_storeu_si512(lane, acc);
-    for (uint32_t i = 0; i < 16; i++)
-        if (which >> i & 1)
-            y[i] = qrn_round8_exact(r, first + i, lane[i]);
+// What all tiles of a call share.
+typedef struct panel {
+    const qrn_gemm_q8_tile *t;
+    qrn_round8_vectors round;
+    __mmask32 mask; // of the columns that exist
+} panel;
+
+// Groups of four vectors of a tile, and the lanes in which all four results are sure.
+typedef struct lanes {
+    __mmask16 sure[GROUPS];
+} lanes;
+
+static void product(const qrn_gemm_q8_tile *t);
+
+// Results of the lanes that are not sure, from sums that are computed once more: keeping all sums
+// for the one in a thousand groups that needs them would cost more.
+static __attribute__((noinline)) void decide(const qrn_gemm_q8_tile *t, const lanes *l,
+                                             uint32_t first, uint32_t rows, uint32_t group_rows) {
+    int32_t acc[4 * QRN_PANEL];
+    for (uint32_t g = 0; g * group_rows < rows; g++) {
+        if (l->sure[g] == 0xffff)
+            continue;
+        uint32_t left = rows - g * group_rows, row = first + g * group_rows;
+        qrn_gemm_q8_tile again = *t;
+        again.rows = left < group_rows ? left : group_rows;
+        again.a += row * t->a_row;
+        again.row = t->row ? t->row + row : NULL;
+        again.acc = acc;
+        product(&again);
+        uint32_t unsure = 0x10001u * (l->sure[g] ^ 0xffffu); // of 32 columns
+        for (uint32_t r = 0; r < again.rows; r++)
+            for (uint32_t left_over = unsure; left_over; left_over &= left_over - 1) {
+                uint32_t c = (uint32_t)__builtin_ctz(left_over);
+                if (c < t->cols)
+                    t->y[(row + r) * t->y_row + c] =
+                        qrn_round8_exact(t->round, c, acc[r * QRN_PANEL + c]);
+            }
+    }
 }
 
-static inline void finish(const qrn_gemm_q8_tile *t, uint32_t row, uint32_t first, __m512i acc) {
-    uint32_t n = t->cols > first ? t->cols - first : 0;
-    __mmask16 mask = (__mmask16)(n >= 16 ? 0xffff : (1u << n) - 1);
-    acc = _mm512_add_epi32(acc, _mm512_loadu_si512(t->column + first));
-    acc = _mm512_add_epi32(acc, _mm512_set1_epi32(t->row ? t->row[row] : 0));
-    if (t->acc) {
-        _mm512_mask_storeu_epi32(t->acc + row * QRN_PANEL + first, mask, acc);
+static inline __attribute__((always_inline)) void store_sums(const panel *p, const __m512i *acc,
+                                                             uint32_t first, const int rows,
+                                                             const int vectors) {
+    int32_t *to = p->t->acc + (size_t)first * QRN_PANEL;
+#pragma GCC unroll 24
+    for (int i = 0; i < rows * vectors; i++)
+        _mm512_mask_storeu_epi32(to + i / vectors * QRN_PANEL + i % vectors * 16,
+                                 (__mmask16)(p->mask >> i % vectors * 16), acc[i]);
+}
+
+// Codes of four vectors, 64 / (16 * vectors) rows from y on.
+static inline __attribute__((always_inline)) void store_codes(const panel *p, __m512i codes,
+                                                              uint8_t *y, const int rows,
+                                                              const int vectors) {
+    size_t step = p->t->y_row;
+    if (vectors == 2) {
+        __m256i low = _mm512_castsi512_si256(codes), high = _mm512_extracti64x4_epi64(codes, 1);
+        _mm256_mask_storeu_epi8(y, p->mask, low);
+        if (rows > 1)
+            _mm256_mask_storeu_epi8(y + step, p->mask, high);
         return;
     }
-    const qrn_round8 *r = t->round;
-    uint8_t *to = t->y + row * t->y_row + first;
-    __m512 sum = _mm512_cvtepi32_ps(acc), m = _mm512_loadu_ps(r->m + first);
-    __m512 y = _mm512_fmadd_ps(sum, m, _mm512_set1_ps(r->start[0]));
-    __m512 high = _mm512_fmadd_ps(sum, m, _mm512_set1_ps(r->start[1]));
-    y = _mm512_roundscale_ps(y, DOWN);
-    high = _mm512_roundscale_ps(high, DOWN);
-    __mmask16 unsure = _mm512_cmp_ps_mask(y, high, _CMP_NEQ_UQ) & mask;
-    y = _mm512_max_ps(y, _mm512_set1_ps(r->lo));
-    y = _mm512_min_ps(y, _mm512_set1_ps(r->hi));
-    _mm512_mask_cvtepi32_storeu_epi8(to, mask, _mm512_cvtps_epi32(y));
-    if (__builtin_expect(unsure, 0))
-        decide(r, first, acc, unsure, to);
+    __mmask16 mask = (__mmask16)p->mask;
+    _mm_mask_storeu_epi8(y, mask, _mm512_castsi512_si128(codes));
+    if (rows > 1)
+        _mm_mask_storeu_epi8(y + step, mask, _mm512_extracti32x4_epi32(codes, 1));
+    if (rows > 2)
+        _mm_mask_storeu_epi8(y + 2 * step, mask, _mm512_extracti32x4_epi32(codes, 2));
+    if (rows > 3)
+        _mm_mask_storeu_epi8(y + 3 * step, mask, _mm512_extracti32x4_epi32(codes, 3));
+}
+
+static inline __attribute__((always_inline)) void finish(const panel *p, const __m512i *acc,
+                                                         uint32_t first, const int rows,
+                                                         const int vectors) {
+    lanes l;
+    __mmask16 all = 0xffff;
+    const int n = rows * vectors, step = 4 / vectors;
+    uint8_t *y = p->t->y + first * p->t->y_row;
+#pragma GCC unroll 6
+    for (int g = 0; g * 4 < n; g++, y += (size_t)step * p->t->y_row) {
+        __m512i four[4];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; i++)
+            four[i] = acc[g * 4 + i < n ? g * 4 + i : n - 1];
+        __m512i codes = qrn_round8_four(&p->round, four, vectors, &l.sure[g]);
+        store_codes(p, codes, y, rows - g * step, vectors);
+        all &= l.sure[g];
+    }
+    if (__builtin_expect(all != 0xffff, 0))
+        decide(p->t, &l, first, (uint32_t)rows, (uint32_t)step);
 }
 
 // Rows are reached from every third one, which needs no more than four base registers.
-static inline __attribute__((always_inline)) void tile(const qrn_gemm_q8_tile *t, const int rows) {
-    __m512i acc[ROWS][2];
-#pragma GCC unroll 12
-    for (int r = 0; r < rows; r++)
-        acc[r][0] = acc[r][1] = _mm512_setzero_si512();
+static inline __attribute__((always_inline)) void tile(const panel *p, uint32_t first,
+                                                       const int rows, const int vectors) {
+    const qrn_gemm_q8_tile *t = p->t;
+    __m512i acc[ROWS * 2];
     const int8_t *b = t->b;
     const uint8_t *a[(ROWS + 2) / 3];
     size_t step = t->a_row;
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r += 3)
-        a[r / 3] = t->a + (size_t)r * step;
+        a[r / 3] = t->a + (first + (size_t)r) * step;
+#pragma GCC unroll 24
+    for (int i = 0; i < rows * vectors; i++)
+        acc[i] = _mm512_loadu_si512(t->column + 16 * (i % vectors));
+    if (t->row)
+#pragma GCC unroll 24
+        for (int i = 0; i < rows * vectors; i++)
+            acc[i] =
+                _mm512_add_epi32(acc[i], _mm512_set1_epi32(t->row[first + (uint32_t)i / vectors]));
     for (size_t k = 0; k < t->steps * 4; k += 4, b += 128) {
-        __m512i b0 = _mm512_loadu_si512(b), b1 = _mm512_loadu_si512(b + 64);
+        __m512i b0 = _mm512_loadu_si512(b), b1 = b0;
+        if (vectors == 2)
+            b1 = _mm512_loadu_si512(b + 64);
+        _mm_prefetch((const char *)b + t->next, _MM_HINT_T1);
+        _mm_prefetch((const char *)b + t->next + 64, _MM_HINT_T1);
 #pragma GCC unroll 12
         for (int r = 0; r < rows; r++) {
             __m512i x = _mm512_set1_epi32(four_bytes(a[r / 3] + k + (size_t)(r % 3) * step));
-            acc[r][0] = dot(acc[r][0], x, b0);
-            acc[r][1] = dot(acc[r][1], x, b1);
+            acc[r * vectors] = dot(acc[r * vectors], x, b0);
+            if (vectors == 2)
+                acc[r * vectors + 1] = dot(acc[r * vectors + 1], x, b1);
         }
     }
-#pragma GCC unroll 12
-    for (int r = 0; r < rows; r++) {
-        finish(t, (uint32_t)r, 0, acc[r][0]);
-        finish(t, (uint32_t)r, 16, acc[r][1]);
+    if (t->acc)
+        store_sums(p, acc, first, rows, vectors);
+    else
+        finish(p, acc, first, rows, vectors);
+}
+
+#define TILE(n)                                                                                    \
+    static void tile_##n##x16(const panel *p, uint32_t first) { tile(p, first, n, 1); }            \
+    static void tile_##n##x32(const panel *p, uint32_t first) { tile(p, first, n, 2); }
+TILE(1)
+TILE(2)
+TILE(3)
+TILE(4)
+TILE(5)
+TILE(6)
+TILE(7)
+TILE(8)
+TILE(9)
+TILE(10)
+TILE(11)
+TILE(12)
+#define PAIR(n)                                                                                    \
+    { tile_##n##x16, tile_##n##x32 }
+static void (*const tiles[ROWS][2])(const panel *p, uint32_t first) = {
+    PAIR(1), PAIR(2), PAIR(3), PAIR(4),  PAIR(5),  PAIR(6),
+    PAIR(7), PAIR(8), PAIR(9), PAIR(10), PAIR(11), PAIR(12),
+};
+
+static void product(const qrn_gemm_q8_tile *t) {
+    panel p = {.t = t, .mask = t->cols >= 32 ? 0xffffffffu : (1u << t->cols) - 1};
+    if (!t->acc)
+        p.round = qrn_round8_vectors_of(t->round);
+    uint32_t n = (t->rows + ROWS - 1) / ROWS, left = t->rows;
+    for (uint32_t first = 0; n; n--) {
+        uint32_t rows = (left + n - 1) / n;
+        tiles[rows - 1][t->cols > 16](&p, first);
+        first += rows;
+        left -= rows;
     }
 }
 
-static void tile_12x32(const qrn_gemm_q8_tile *t) {
-    switch (t->rows) {
-    case 12:
-        tile(t, 12);
-        break;
-    case 11:
-        tile(t, 11);
-        break;
-    case 10:
-        tile(t, 10);
-        break;
-    case 9:
-        tile(t, 9);
-        break;
-    case 8:
-        tile(t, 8);
-        break;
-    case 7:
-        tile(t, 7);
-        break;
-    case 6:
-        tile(t, 6);
-        break;
-    case 5:
-        tile(t, 5);
-        break;
-    case 4:
-        tile(t, 4);
-        break;
-    case 3:
-        tile(t, 3);
-        break;
-    case 2:
-        tile(t, 2);
-        break;
-    default:
-        tile(t, 1);
-        break;
+static void row_sums(const uint8_t *a, size_t a_row, size_t depth, size_t rows, int32_t factor,
+                     int32_t *sums) {
+    const __m512i ones = _mm512_set1_epi8(1);
+    const __mmask64 rest = ((__mmask64)1 << depth % 64) - 1;
+    for (size_t i = 0; i < rows; i++, a += a_row) {
+        __m512i sum = _mm512_setzero_si512();
+        size_t c = 0;
+        for (; c + 64 <= depth; c += 64)
+            sum = dot(sum, _mm512_loadu_si512(a + c), ones);
+        sum = dot(sum, _mm512_maskz_loadu_epi8(rest, a + c), ones);
+        sums[i] = (int32_t)((uint32_t)_mm512_reduce_add_epi32(sum) * (uint32_t)factor);
     }
 }
 
-const qrn_gemm_q8_kernel qrn_gemm_q8_12x32_avx512vnni = {"gemm_q8_12x32_avx512vnni", ROWS,
-                                                         tile_12x32};
+const qrn_gemm_q8_kernel qrn_gemm_q8_12x32_avx512vnni = {"gemm_q8_12x32_avx512vnni", UINT32_MAX,
+                                                         product, row_sums};

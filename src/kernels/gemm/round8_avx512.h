@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+//
+// Rounding of 8-bit results by AVX-512: four vectors of sums at a time become 64 codes, in the form
+// for wide vectors of round8.h. Sums of which some result is not sure are kept aside; the double
+// decides on them when the tile is done, so that no accumulator has to survive a call.
+#ifndef QRN_KERNELS_GEMM_ROUND8_AVX512_H
+#define QRN_KERNELS_GEMM_ROUND8_AVX512_H
+
+#include "kernels/gemm/round8.h"
+
+#include <immintrin.h>
+
+// Constants of a panel.
+typedef struct qrn_round8_vectors {
+    __m512 m[2], base;
+    __m512i low, sure, ones, high, flip, order;
+} qrn_round8_vectors;
+
+static inline __attribute__((always_inline)) qrn_round8_vectors qrn_round8_vectors_of(
+    const qrn_round8 *r) {
+    // Packing leaves dword v of each quarter to vector v.
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    return (qrn_round8_vectors){
+        .m = {_mm512_loadu_ps(r->m), _mm512_loadu_ps(r->m + 16)},
+        .base = _mm512_set1_ps(r->base),
+        .low = _mm512_castps_si512(_mm512_set1_ps(r->low)),
+        .sure = _mm512_set1_epi32((int32_t)r->sure),
+        .ones = _mm512_set1_epi16((int16_t)QRN_ROUND8_ONES),
+        .high = _mm512_set1_epi8((char)r->high),
+        .flip = _mm512_set1_epi8((char)r->flip),
+        .order = order,
+    };
+}
+
+// The bits of t; lanes that are not sure leave *sure.
+static inline __attribute__((always_inline)) __m512i qrn_round8_bits(const qrn_round8_vectors *c,
+                                                                     __m512i acc, __m512 m,
+                                                                     __mmask16 *sure) {
+    __m512 t = _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc), m, c->base);
+    __m512i bits = _mm512_max_epi32(_mm512_castps_si512(t), c->low); // low is positive
+    *sure = _mm512_mask_test_epi32_mask(*sure, bits, c->sure);
+    return _mm512_srli_epi32(bits, QRN_ROUND8_FRACTION);
+}
+
+// Codes of acc[0], acc[1], acc[2], acc[3], 16 bytes each. vectors: of a row, 1 or 2, which have
+// multipliers in turn. *sure: the lanes in which all four results are sure.
+static inline __attribute__((always_inline)) __m512i qrn_round8_four(const qrn_round8_vectors *c,
+                                                                     const __m512i *acc,
+                                                                     const int vectors,
+                                                                     __mmask16 *sure) {
+    *sure = 0xffff;
+    __m512i q0 = qrn_round8_bits(c, acc[0], c->m[0], sure);
+    __m512i q1 = qrn_round8_bits(c, acc[1], c->m[vectors - 1], sure);
+    __m512i q2 = qrn_round8_bits(c, acc[2], c->m[0], sure);
+    __m512i q3 = qrn_round8_bits(c, acc[3], c->m[vectors - 1], sure);
+    __m512i low = _mm512_sub_epi16(_mm512_packus_epi32(q0, q1), c->ones);
+    __m512i high = _mm512_sub_epi16(_mm512_packus_epi32(q2, q3), c->ones);
+    __m512i codes = _mm512_min_epu8(_mm512_packus_epi16(low, high), c->high);
+    return _mm512_permutexvar_epi32(c->order, _mm512_xor_si512(codes, c->flip));
+}
+
+#endif
