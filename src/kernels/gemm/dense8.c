@@ -231,7 +231,7 @@ static void run_group(const job *j, size_t group, size_t p0, size_t p1,
         for (size_t p = p0; p < p1; p++)
             run_panel(j, group, p, a, a_row, j->w_offset ? terms : NULL, r, n);
         if (d->group == 1)
-            qrn_dense_tell(k, &j->plan, r, n, p0, p1);
+            qrn_dense_tell(j->k, &j->plan, r, n, p0, p1);
     }
 }
 

@@ -111,6 +111,10 @@ static void set_rounding(job *j) {
         j->m[i] = (float)r.m;
     }
     j->round = qrn_round8_of(j->m, j->exact, r.zero_half, r.lo, r.hi);
+    int64_t most_a = UINT8_MAX + (int64_t)(j->a_offset < 0 ? 0 : j->a_offset);
+    int64_t most_b = INT8_MAX + 1 + (int64_t)(j->b_offset < 0 ? -j->b_offset : j->b_offset);
+    most_a = most_a > -j->a_offset ? most_a : -j->a_offset;
+    qrn_round8_widen(&j->round, 0, QRN_PANEL, (int64_t)j->geo.depth * most_a * most_b);
 }
 
 // Panels of the columns [col, col + n) of the matrix at element b, and what is added to their sums.
