@@ -24,6 +24,7 @@ class Case:
     relative: bool = False  # tol is relative to each element instead
     refusal: str = None  # must be refused with a message that has this in it
     transposes: int = None  # at most so many may be left for layouts
+    ops: int = None  # ops of the QNN graph on the CPU
 
 
 def node(op, inputs, outputs, domain="", **attributes):

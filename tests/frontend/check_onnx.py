@@ -67,9 +67,12 @@ def run(program, case, folder, backend=None):
         return REFUSED
     if p.returncode != 0:
         return f"status {p.returncode}: {said}"
-    left = json.loads(p.stdout)["layout_transposes"]
+    report = json.loads(p.stdout)
+    left = report["layout_transposes"]
     if case.transposes is not None and not backend and left > case.transposes:
         return f"{left} transposes for layouts, at most {case.transposes} expected"
+    if case.ops is not None and not backend and report["ops"] != case.ops:
+        return f"{report['ops']} ops, expected {case.ops}"
     for i, want in enumerate(case.expected):
         why = compare(case, i, np.load(os.path.join(outs, f"output_{i}.npy")), want)
         if why:

@@ -128,6 +128,7 @@ static qrn_status enter_values(ox_import *im, const ox_node *nodes, uint32_t n) 
             if (nodes[i].out[j][0]) {
                 QRN_TRY(ox_scope_add(im, im->scope, nodes[i].out[j], &v));
                 v->made = true;
+                v->maker = &nodes[i];
             }
     for (uint32_t i = 0; i < n; i++) {
         for (uint32_t j = 0; j < nodes[i].n_in; j++)
@@ -270,6 +271,9 @@ static qrn_status check_sequences(ox_import *im, const ox_node *n) {
 
 qrn_status ox_import_one(ox_import *im, const ox_node *n) {
     bool done;
+    n = ox_instead_of(im, n);
+    if (!n)
+        return QRN_OK;
     im->node = n;
     QRN_TRY(check_inputs(im, n));
     QRN_TRY(check_sequences(im, n));
@@ -443,6 +447,8 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
         s = enter_graph(&im, g);
     if (s == QRN_OK)
         s = mark_outputs(&im, g);
+    if (s == QRN_OK && !opt->value) // who asks for every value gets every node
+        s = ox_find_patterns(&im);
     if (s == QRN_OK)
         s = create_inputs(&im, g, &r);
     for (uint32_t i = 0; s == QRN_OK && i < g->n_outputs; i++)

@@ -61,9 +61,10 @@ typedef struct ox_val {
     int type; // ox_type
     uint32_t rank;
     uint32_t dims[OX_MAX_RANK];
-    bool known;       // type and shape are set
-    bool made;        // by a node
-    const void *data; // constant data in ONNX order, packed as in ox_tensor; else NULL
+    bool known;           // type and shape are set
+    bool made;            // by a node ...
+    const ox_node *maker; // ... which is this one, unless it makes a constant
+    const void *data;     // constant data in ONNX order, packed as in ox_tensor; else NULL
     size_t bytes;
     const ox_enc *enc;         // quantized value: its encoding
     struct ox_val *quantized;  // made by DequantizeLinear from this value
@@ -90,8 +91,8 @@ typedef struct ox_import ox_import; // the import in progress (internal.h)
 typedef struct ox_options {
     const char *graph_name;                  // NULL: the model's own
     const QnnGraph_Config_t **graph_configs; // options of the QNN graph, or NULL
-    const char *const *dim_names; // symbolic dimensions ...
-    const int64_t *dim_values;    // ... and their values
+    const char *const *dim_names;            // symbolic dimensions ...
+    const int64_t *dim_values;               // ... and their values
     uint32_t n_dims;
     // (optional) Shapes of inputs given by the caller, by position of the runtime inputs.
     const ox_info *input_shapes;
@@ -138,9 +139,11 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
 
 typedef qrn_status (*ox_import_fn)(ox_import *im, const ox_node *n);
 
+#define OX_OWN_DOMAIN "quern" // of nodes that no model has: patterns.c makes them
+
 typedef struct ox_importer {
     const char *op;
-    const char *domain; // "" or "com.microsoft"
+    const char *domain; // "", "com.microsoft" or OX_OWN_DOMAIN
     ox_import_fn fn;
 } ox_importer;
 

@@ -24,6 +24,7 @@ struct ox_import {
     uint32_t depth;      // of nested graphs and functions
     uint32_t n_made;     // names made up so far
     uint32_t n_transposes, n_folded;
+    const ox_node **instead; // per node of the main graph: patterns.c; NULL: none looked for
 };
 
 // scope.c
@@ -41,6 +42,12 @@ qrn_status ox_enter_constants(ox_import *im, const ox_graph *g);
 // Enters what nodes make, constants, uses and encodings.
 qrn_status ox_enter_nodes(ox_import *im, const ox_node *nodes, uint32_t n);
 qrn_status ox_no_memory(const ox_import *im);
+
+// patterns.c
+// Finds the nodes of the main graph that are imported together; their values must be entered.
+qrn_status ox_find_patterns(ox_import *im);
+// What is to be imported in the place of a node: mostly the node itself, NULL: nothing.
+const ox_node *ox_instead_of(const ox_import *im, const ox_node *n);
 
 // emit.c
 // The value of output i; one that nobody reads when the node does not name it.

@@ -8,6 +8,7 @@
 
 #define MAX_RANK 8
 #define BLOCK 64
+#define TILE 64
 
 #define COPY_RUN(type)                                                                             \
     do {                                                                                           \
@@ -33,6 +34,41 @@ static void copy_run(void *dst, const void *src, size_t stride, size_t n, unsign
         COPY_RUN(uint64_t);
         break;
     }
+}
+
+#define TURN(type)                                                                                 \
+    do {                                                                                           \
+        type tile[TILE][TILE], *to;                                                                \
+        for (size_t i = 0; i < n; i++)                                                             \
+            memcpy(tile[i], src + ((row + i) * cols + col) * sizeof(type), m * sizeof(type));      \
+        for (size_t j = 0; j < m; j++) {                                                           \
+            to = (type *)(void *)dst + (col + j) * rows + row;                                     \
+            for (size_t i = 0; i < n; i++)                                                         \
+                to[i] = tile[i][j];                                                                \
+        }                                                                                          \
+    } while (0)
+
+// A matrix turned, tile by tile: whole lines are read and written, however far apart rows lie.
+static void turn(char *dst, const char *src, unsigned bits, size_t rows, size_t cols) {
+    for (size_t row = 0; row < rows; row += TILE)
+        for (size_t col = 0; col < cols; col += TILE) {
+            size_t n = rows - row < TILE ? rows - row : TILE;
+            size_t m = cols - col < TILE ? cols - col : TILE;
+            switch (bits) {
+            case 8:
+                TURN(uint8_t);
+                break;
+            case 16:
+                TURN(uint16_t);
+                break;
+            case 32:
+                TURN(uint32_t);
+                break;
+            default:
+                TURN(uint64_t);
+                break;
+            }
+        }
 }
 
 // Every index of the dimensions but `inner`, in the order of the source.
@@ -67,6 +103,10 @@ void ox_permute(void *dst, const void *src, unsigned bits, uint32_t rank, const 
         from[i] = at;
     if (rank == 0) {
         memcpy(dst, src, bits / 8);
+        return;
+    }
+    if (rank == 2 && perm[0] == 1) {
+        turn(dst, src, bits, dims[0], dims[1]);
         return;
     }
     at = 1;

@@ -384,11 +384,12 @@ static int report(job *j) {
     size_t n = j->outputs ? j->main.model.n_outputs : 0;
     qt_sort_compared(j->layers, j->n_layers);
     if (j->opt->json) {
-        json_t *o = json_pack("{s:o,s:o,s:f,s:f,s:f,s:i,s:O}", "model", qt_json_text(j->path),
-                              "backend", qt_json_text(j->main.client->path), "load_ms",
-                              j->subject.load_ms + j->main.load_ms, "import_ms", j->main.import_ms,
-                              "finalize_ms", j->main.finalize_ms, "layout_transposes",
-                              (int)j->main.model.n_transposes, "results", j->results);
+        json_t *o =
+            json_pack("{s:o,s:o,s:f,s:f,s:f,s:i,s:i,s:O}", "model", qt_json_text(j->path),
+                      "backend", qt_json_text(j->main.client->path), "load_ms",
+                      j->subject.load_ms + j->main.load_ms, "import_ms", j->main.import_ms,
+                      "finalize_ms", j->main.finalize_ms, "ops", (int)j->main.model.graph->n_nodes,
+                      "layout_transposes", (int)j->main.model.n_transposes, "results", j->results);
         if (o && j->outputs)
             json_object_set_new(o, "comparison", qt_json_compared(j->outputs, n));
         if (o && j->layers)

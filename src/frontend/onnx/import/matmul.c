@@ -94,6 +94,14 @@ static qrn_status product_dims(ox_import *im, const ox_node *n, const ox_val *a,
     return QRN_OK;
 }
 
+// Any operand as one matrix.
+static qc_tensor *as_rows(ox_expr *e, qc_tensor *x) {
+    if (!x || x->rank == 2)
+        return x;
+    uint32_t depth = x->dims[x->rank - 1];
+    return ox_reshape(e, x, 2, (const uint32_t[]){(uint32_t)(qc_tensor_count(x) / depth), depth});
+}
+
 // An operand of rank 1 as a matrix.
 static qc_tensor *as_matrix(ox_expr *e, qc_tensor *x, bool row) {
     if (!x || x->rank >= 2)
@@ -157,6 +165,14 @@ static qc_tensor *second_factor(ox_expr *e, const qc_tensor *a, qc_tensor *b, co
     return matmul_taken(e, a, &like, y) ? ox_convert(e, b, &like) : b;
 }
 
+// FullyConnected of the rows of a. A third input is a bias: patterns give it where a constant row
+// is added to the product.
+static void emit_dense(ox_expr *e, qc_tensor *a, bool real, qc_tensor *product) {
+    qc_tensor *x = as_rows(e, a), *weight = weight_of(e, real);
+    qc_tensor *bias = weight ? ox_bias(e, 2, x, weight, weight->dims[0]) : NULL;
+    ox_fully_connected(e, x, weight, bias, product);
+}
+
 static qrn_status import_matmul(ox_import *im, const ox_node *n) {
     const ox_val *va = ox_input(im, n, 0), *vb = ox_input(im, n, 1);
     shape wide, out;
@@ -169,8 +185,10 @@ static qrn_status import_matmul(ox_import *im, const ox_node *n) {
     ox_expr e = ox_begin(im, n);
     bool real =
         !ox_is_quantized(im, n) || (is_constant(vb) && !ox_filter_fits(&e, 1, vb->rank - 1));
-    // A constant vector, or one matrix for one matrix; several matrices are multiplied by MatMul.
-    bool weight = is_constant(vb) && (vb->rank == 1 || (vb->rank == 2 && va->rank <= 2));
+    // A constant vector, or one matrix for one matrix or with a bias; several matrices are
+    // multiplied by MatMul.
+    bool weight = is_constant(vb) &&
+                  (vb->rank == 1 || (vb->rank == 2 && (va->rank <= 2 || ox_input(im, n, 2))));
     qc_tensor *a = real ? ox_in_real(&e, 0, OX_ONNX) : ox_fixed_in(&e, 0, OX_ONNX);
     qc_tensor *y = real ? ox_out_real(&e, 0, OX_ONNX) : ox_fixed_out(&e, 0, OX_ONNX);
     if (!a || !y)
@@ -183,7 +201,7 @@ static qrn_status import_matmul(ox_import *im, const ox_node *n) {
     if (out.rank != wide.rank || memcmp(y->dims, wide.dims, wide.rank * sizeof *wide.dims) != 0)
         product = ox_result_like(&e, y, wide.rank, wide.dims);
     if (weight) {
-        ox_fully_connected(&e, as_matrix(&e, a, true), weight_of(&e, real), NULL, product);
+        emit_dense(&e, a, real, product);
     } else {
         qc_tensor *b = plain_filter(&e, real);
         a = as_matrix(&e, a, true);
@@ -385,6 +403,7 @@ static qrn_status import_matmul_integer(ox_import *im, const ox_node *n) {
 
 const ox_importer ox_import_matmul[] = {
     {"MatMul", "", import_matmul},
+    {"MatMulBias", OX_OWN_DOMAIN, import_matmul},
     {"Gemm", "", import_gemm},
     {"MatMulInteger", "", import_matmul_integer},
     {"FusedMatMul", "com.microsoft", import_fused_matmul},

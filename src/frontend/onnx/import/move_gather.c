@@ -83,7 +83,25 @@ qrn_status move_indices(ox_import *im, const ox_node *n, uint32_t i, const uint3
                      out);
 }
 
-// One index of an axis, which disappears: gathered as an axis of 1, then dropped. In a channel-last
+// y = element `index` of an axis of x, kept as an axis of 1. A constant one is a slice, which needs
+// no copy where the axis is the outermost.
+static qrn_status emit_one(ox_import *im, const ox_node *n, const qc_tensor *x, uint32_t axis,
+                           const qc_tensor *y) {
+    const ox_val *v = ox_input(im, n, 1);
+    move_range ranges[OX_MAX_RANK];
+    qc_tensor *indices;
+    uint32_t found;
+    int64_t index;
+    QRN_TRY(move_indices(im, n, 1, &x->dims[axis], 1, &indices));
+    if (!v->data || !ox_const_ints(im, n, 1, &index, 1, &found))
+        return move_emit_gather(im, n, x, indices, axis, y);
+    for (uint32_t i = 0; i < x->rank; i++)
+        ranges[i] = (move_range){0, 1, x->dims[i]};
+    ranges[axis] = (move_range){index < 0 ? index + x->dims[axis] : index, 1, 1};
+    return move_emit_slice(im, n, x, ranges, y);
+}
+
+// One index of an axis, which disappears: taken as an axis of 1, then dropped. In a channel-last
 // tensor that leaves ONNX's order when the channel goes, and channel last when a spatial axis goes.
 static qrn_status gather_one(ox_import *im, const ox_node *n, uint32_t axis) {
     const ox_val *x = ox_input(im, n, 0);
@@ -92,13 +110,13 @@ static qrn_status gather_one(ox_import *im, const ox_node *n, uint32_t axis) {
     uint32_t at = ox_axis_in(from, axis, x->rank), dims[OX_MAX_RANK];
     ox_carry c;
     const qc_tensor *in, *w;
-    qc_tensor *indices, *one, *y;
-    QRN_TRY(ox_carry_input(im, n, 0, from, MOVE_GATHER, &c, &in));
-    QRN_TRY(move_indices(im, n, 1, &x->dims[axis], 1, &indices));
+    qc_tensor *one, *y;
+    unsigned types = ox_input(im, n, 1)->data ? MOVE_SLICE : MOVE_GATHER;
+    QRN_TRY(ox_carry_input(im, n, 0, from, types, &c, &in));
     memcpy(dims, in->dims, sizeof dims);
     dims[at] = 1;
     QRN_TRY(ox_temp(im, in, in->rank, dims, &one));
-    QRN_TRY(move_emit_gather(im, n, in, indices, at, one));
+    QRN_TRY(emit_one(im, n, in, at, one));
     QRN_TRY(ox_out(im, n, 0, to, &y));
     QRN_TRY(ox_carry_out(im, &c, y, &w));
     QRN_TRY(ox_emit_reshape(im, n, one, w));

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Groups of nodes that are imported as one op, and groups that look like it and must not be.
+Expected values by numpy in float64; `ops` says how many ops the QNN graph has."""
+from math import erf, sqrt
+
+import numpy as np
+
+from case_onnx import Case, case, encoding, model, node
+
+RNG = np.random.default_rng(29)
+
+
+def normal(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def number(value, shape=()):
+    return np.full(shape, value, np.float32)
+
+
+def gelu(x):
+    x = x.astype(np.float64)
+    return 0.5 * x * (1 + np.vectorize(erf)(x / sqrt(2)))
+
+
+def gelus():
+    x = 3 * normal(2, 5, 7)
+    inner = [node("Div", "x r", "s"), node("Erf", "s", "e"), node("Add", "e one", "a")]
+    forms = {
+        "after": inner + [node("Mul", "x a", "m"), node("Mul", "m half", "y")],
+        "swapped": inner + [node("Mul", "a x", "m"), node("Mul", "half m", "y")],
+        "on_sum": inner + [node("Mul", "half a", "m"), node("Mul", "x m", "y")],
+        "on_x": [node("Mul", "x half", "h")] + inner + [node("Mul", "h a", "y")],
+        "on_x_late": inner + [node("Mul", "x half", "h"), node("Mul", "a h", "y")],
+        "by_factor": [node("Mul", "q x", "s")] + inner[1:] +
+                     [node("Mul", "x a", "m"), node("Mul", "m half", "y")],
+    }
+    numbers = {"r": number(sqrt(2)), "one": number(1, (1,)), "half": number(0.5),
+               "q": number(sqrt(0.5))}
+    for name, nodes in forms.items():
+        used = {n for v in nodes for n in v.input}
+        yield case(f"gelu_{name}", nodes, {"x": x}, ops=1, expected=[gelu(x).astype(np.float32)],
+                   constants={n: v for n, v in numbers.items() if n in used})
+    numbers.pop("q")
+    after = forms["after"]
+    # Somebody reads an inner value: all of it stays.
+    m = 2 * gelu(x)
+    yield case("gelu_inner_output", after, {"x": x}, "y m", constants=numbers,
+               expected=[gelu(x).astype(np.float32), m.astype(np.float32)])
+    yield case("gelu_inner_read", after + [node("Neg", "m", "z")], {"x": x}, "y z",
+               constants=numbers,
+               expected=[gelu(x).astype(np.float32), (-m).astype(np.float32)])
+    # Other numbers, another x.
+    for name, changed in (("one", 1.25), ("half", 0.75), ("r", 1.5)):
+        yield case(f"gelu_other_{name}", after, {"x": x},
+                   constants={**numbers, name: number(changed)})
+    yield case("gelu_other_x", inner + [node("Mul", "z a", "m"), node("Mul", "m half", "y")],
+               {"x": x, "z": normal(2, 5, 7)}, constants=numbers)
+
+
+def gelu_between_quantizers():
+    x = 3 * normal(4, 9)
+    (s, z), (t, w) = encoding(x), encoding(gelu(x))
+    codes = np.clip(np.rint(x / s) + z, 0, 255)
+    want = gelu((codes - float(z)) * float(s))
+    nodes = [node("QuantizeLinear", "f s z", "q"), node("DequantizeLinear", "q s z", "x"),
+             node("Div", "x r", "d"), node("Erf", "d", "e"), node("Add", "e one", "a"),
+             node("Mul", "x a", "m"), node("Mul", "m half", "g"),
+             node("QuantizeLinear", "g t w", "k"), node("DequantizeLinear", "k t w", "y")]
+    m = model(nodes, {"f": x}, ["y"], {"r": number(sqrt(2)), "one": number(1), "half": number(0.5),
+                                       "s": s, "z": z, "t": t, "w": w})
+    return Case("gelu_between_quantizers", m, [x], [want.astype(np.float32)], tol=0,
+                atol=0.51 * float(t), ops=3)
+
+
+def biases():
+    w, b = normal(6, 5), normal(5)
+    for shape, ops in (((3, 6), 1), ((2, 3, 6), 3), ((2, 1, 3, 6), 3), ((6,), 3)):
+        x = normal(*shape)
+        want = np.matmul(x.astype(np.float64), w.astype(np.float64)) + b
+        for swap in (False, True):
+            add = node("Add", "b m" if swap else "m b", "y")
+            yield case(f"bias_{len(shape)}d_{swap}", [node("MatMul", "x w", "m"), add], {"x": x},
+                       constants={"w": w, "b": b}, expected=[want.astype(np.float32)], ops=ops)
+    x = normal(2, 3, 6)
+    product = np.matmul(x.astype(np.float64), w.astype(np.float64))
+    two = [node("MatMul", "x w", "m"), node("Add", "m b", "y")]
+    # Not a row, not constant, wanted by others, not real.
+    for name, other in (("matrix", normal(3, 5)), ("number", normal(1)), ("column", normal(3, 1)),
+                        ("wide", normal(4, 1, 1, 5))):
+        yield case(f"bias_{name}", two, {"x": x}, constants={"w": w, "b": other},
+                   expected=[(product + other).astype(np.float32)])
+    yield case("bias_run_time", two, {"x": x, "b": b}, constants={"w": w},
+               expected=[(product + b).astype(np.float32)])
+    yield case("bias_inner_output", two, {"x": x}, "y m", constants={"w": w, "b": b},
+               expected=[(product + b).astype(np.float32), product.astype(np.float32)])
+    i = {n: RNG.integers(-9, 9, s).astype(np.int32) for n, s in
+         (("x", (2, 3, 6)), ("w", (6, 5)), ("b", (5,)))}
+    yield case("bias_integers", two, {"x": i["x"]}, constants={"w": i["w"], "b": i["b"]},
+               expected=[np.matmul(i["x"], i["w"]) + i["b"]])
+    yield case("bias_all_constant", two + [node("Add", "y z", "t")], {"z": normal(2, 3, 5)}, "t",
+               constants={"x": x, "w": w, "b": b})
+
+
+def bias_between_quantizers():
+    x, w, b = normal(2, 3, 6), normal(6, 5), normal(5)
+    (s, z), (v, o) = encoding(x), encoding(w, signed=True)
+    v, o = np.float32(np.abs(w).max() / 127), np.int8(0)
+    kernel = np.clip(np.rint(w / v), -127, 127).astype(np.int8)
+    codes = np.clip(np.rint(x / s) + z, 0, 255)
+    want = np.matmul((codes - float(z)) * float(s), kernel * float(v)) + b
+    t, u = encoding(want)
+    nodes = [node("QuantizeLinear", "f s z", "q"), node("DequantizeLinear", "q s z", "x"),
+             node("DequantizeLinear", "k v o", "w"), node("MatMul", "x w", "m"),
+             node("Add", "m b", "g"), node("QuantizeLinear", "g t u", "c"),
+             node("DequantizeLinear", "c t u", "y")]
+    m = model(nodes, {"f": x}, ["y"], {"k": kernel, "v": v, "o": o, "b": b, "s": s, "z": z, "t": t,
+                                       "u": u})
+    return Case("bias_between_quantizers", m, [x], [want.astype(np.float32)], tol=0,
+                atol=0.51 * float(t), ops=5)
+
+
+def layer_norm(x, gamma, beta, epsilon):
+    x = x.astype(np.float64)
+    d = x - x.mean(-1, keepdims=True)
+    return d / np.sqrt((d * d).mean(-1, keepdims=True) + epsilon) * gamma + beta
+
+
+def layer_norms():
+    x, gamma, beta = normal(2, 3, 16) * 2 + 1, normal(16), normal(16)
+    constants = {"two": number(2), "eps": number(1e-5), "g": gamma, "b": beta}
+    axes = np.array([-1], np.int64)
+
+    def nodes(new, square, twice):
+        def mean(a, b):
+            return node("ReduceMean", f"{a} axes", b) if new else \
+                node("ReduceMean", a, b, axes=[-1])
+        d = "d2" if twice else "d"
+        return [mean("x", "m"), node("Sub", "x m", "d"),
+                *([node("Sub", "x m", "d2")] if twice else []),
+                node("Pow", f"{d} two", "p") if square else node("Mul", f"{d} {d}", "p"),
+                mean("p", "v"), node("Add", "v eps", "e"), node("Sqrt", "e", "r"),
+                node("Div", "d r", "n"), node("Mul", "n g", "s"), node("Add", "s b", "y")]
+
+    want = layer_norm(x, gamma, beta, 1e-5).astype(np.float32)
+    for new, square, twice in ((True, True, False), (False, True, False), (True, False, False),
+                               (True, True, True)):
+        used = dict(constants, **({"axes": axes} if new else {}))
+        if not square:
+            used.pop("two")
+        yield case(f"layer_norm_{int(new)}{int(square)}{int(twice)}", nodes(new, square, twice),
+                   {"x": x}, constants=used, opset=22 if new else 13, expected=[want], ops=1)
+    plain = nodes(True, True, False)
+    scale = layer_norm(x, gamma, 0, 1e-5).astype(np.float32)
+    used = {n: v for n, v in constants.items() if n != "b"}
+    yield case("layer_norm_no_beta", plain[:-2] + [node("Mul", "n g", "y")], {"x": x},
+               constants={**used, "axes": axes}, expected=[scale], ops=1)
+    yield case("layer_norm_inner_read", plain, {"x": x}, "y d", constants={**constants,
+                                                                           "axes": axes})
+    yield case("layer_norm_other_axis", plain, {"x": normal(2, 16, 16)},
+               constants={**constants, "axes": np.array([1], np.int64)})
+    yield case("layer_norm_cube", plain, {"x": x},
+               constants={**constants, "two": number(4), "axes": axes})
+
+
+def picks():
+    x = normal(3, 4, 5)
+    for axis in (0, 1, -1):
+        for index in (0, -1):
+            yield case(f"gather_one_{axis}_{index}", node("Gather", "x i", "y", axis=axis),
+                       {"x": x}, constants={"i": np.array(index)}, ops=2)
+    yield case("gather_one_beyond", node("Gather", "x i", "y"), {"x": x},
+               constants={"i": np.array(3)}, refusal="index 3")
+
+
+def cases():
+    yield from gelus()
+    yield gelu_between_quantizers()
+    yield from biases()
+    yield bias_between_quantizers()
+    yield from layer_norms()
+    yield from picks()
