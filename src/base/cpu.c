@@ -18,8 +18,9 @@ static const struct {
     const char *name;
     uint32_t bit;
 } levels[] = {
-    {"avx2", QRN_ISA_AVX2}, {"avx512", QRN_ISA_AVX512}, {"vnni", QRN_ISA_AVX512VNNI},
-    {"neon", QRN_ISA_NEON}, {"dot", QRN_ISA_NEONDOT},   {"i8mm", QRN_ISA_NEONI8MM},
+    {"avx2", QRN_ISA_AVX2},       {"avx512", QRN_ISA_AVX512}, {"vnni", QRN_ISA_AVX512VNNI},
+    {"vbmi", QRN_ISA_AVX512VBMI}, {"neon", QRN_ISA_NEON},     {"dot", QRN_ISA_NEONDOT},
+    {"i8mm", QRN_ISA_NEONI8MM},
 };
 #define N_LEVELS (sizeof(levels) / sizeof(levels[0]))
 
@@ -34,6 +35,8 @@ static uint32_t detect(void) {
         isa |= QRN_ISA_AVX512;
     if ((isa & QRN_ISA_AVX512) && __builtin_cpu_supports("avx512vnni"))
         isa |= QRN_ISA_AVX512VNNI;
+    if ((isa & QRN_ISA_AVX512VNNI) && __builtin_cpu_supports("avx512vbmi"))
+        isa |= QRN_ISA_AVX512VBMI;
 #elif defined(__aarch64__)
     unsigned long cap = getauxval(AT_HWCAP), cap2 = getauxval(AT_HWCAP2);
     isa |= QRN_ISA_NEON;

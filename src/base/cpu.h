@@ -10,13 +10,14 @@ enum {
     QRN_ISA_AVX2 = 1u << 0,   // with FMA and F16C
     QRN_ISA_AVX512 = 1u << 1, // F, BW, VL, DQ
     QRN_ISA_AVX512VNNI = 1u << 2,
+    QRN_ISA_AVX512VBMI = 1u << 3, // bytes are permuted
     QRN_ISA_NEON = 1u << 8,
     QRN_ISA_NEONDOT = 1u << 9,
     QRN_ISA_NEONI8MM = 1u << 10
 };
 
 // What the CPU and the operating system offer, capped by QUERN_ISA
-// (ref|avx2|avx512|vnni|neon|dot|i8mm).
+// (ref|avx2|avx512|vnni|vbmi|neon|dot|i8mm).
 uint32_t qrn_cpu_isa(void);
 // "avx2 avx512 vnni" for the given bits; written to the caller's buffer.
 const char *qrn_cpu_isa_text(uint32_t isa, char *buf, unsigned size);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//
+// Look-up of bytes for AVX2. A shuffle looks up in 16 entries and gives 0 for a negative code.
+// Codes go down by 16 from one part of the table to the next, and the parts are kept as differences
+// (exclusive or) to the part before: the differences up to the code's own part give the entry, and
+// later shuffles give 0.
+#include "kernels/eltwise/lut_rows.h"
+
+#include <immintrin.h>
+
+#define PARTS 16
+
+typedef struct parts {
+    __m256i p[PARTS];
+} parts;
+
+static parts split(const uint8_t *table) {
+    parts t;
+    __m128i before = _mm_setzero_si128();
+    for (int i = 0; i < PARTS; i++) {
+        __m128i here = _mm_loadu_si128((const __m128i *)(const void *)(table + 16 * i));
+        if (i == PARTS / 2) // the second half starts again
+            before = _mm_setzero_si128();
+        t.p[i] = _mm256_broadcastsi128_si256(_mm_xor_si128(here, before));
+        before = here;
+    }
+    return t;
+}
+
+// Codes of one half of the table, 0 to 127; negative ones give 0.
+static inline __attribute__((always_inline)) __m256i half(const __m256i *p, __m256i c) {
+    const __m256i sixteen = _mm256_set1_epi8(16);
+    __m256i v = _mm256_shuffle_epi8(p[0], c);
+    for (int i = 1; i < PARTS / 2; i++) {
+        c = _mm256_subs_epi8(c, sixteen); // what is negative stays so
+        v = _mm256_xor_si256(v, _mm256_shuffle_epi8(p[i], c));
+    }
+    return v;
+}
+
+static inline __attribute__((always_inline)) __m256i look_up(const parts *t, __m256i c) {
+    __m256i low = half(t->p, c);
+    __m256i high = half(t->p + PARTS / 2, _mm256_xor_si256(c, _mm256_set1_epi8(-128)));
+    return _mm256_or_si256(low, high);
+}
+
+void qrn_lut_bytes_avx2(const uint8_t *table, const uint8_t *codes, uint8_t *y, size_t n) {
+    parts t = split(table);
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(codes + i));
+        _mm256_storeu_si256((__m256i *)(void *)(y + i), look_up(&t, c));
+    }
+    for (; i < n; i++)
+        y[i] = table[codes[i]];
+}

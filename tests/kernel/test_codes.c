@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+//
+// Fast rows on fixed-point codes against the reference row of the same family, to the bit: binary
+// ops on all pairs of 8-bit codes and on many of 16 bits, under encodings that make results fall on
+// or next to the middle between two codes; tables; conversions from floats; sums. Memory is of
+// exactly the size that a row may touch. QUERN_TEST_SEED repeats a run.
+#include "base/cpu.h"
+#include "kernels/eltwise/binary.h"
+#include "kernels/eltwise/lut.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint64_t state;
+
+static uint32_t random_u32(void) { // xorshift64*
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return (uint32_t)((state * 0x2545F4914F6CDD1Du) >> 32);
+}
+static uint32_t between(uint32_t lo, uint32_t hi) { return lo + random_u32() % (hi - lo + 1); }
+
+static int set_up(void **unused) {
+    (void)unused;
+    const char *seed = getenv("QUERN_TEST_SEED");
+    state = seed ? strtoull(seed, NULL, 0) : 0xc0de5;
+    print_message("QUERN_TEST_SEED=%llu\n", (unsigned long long)state);
+    return 0;
+}
+
+static qrn_view make(qrn_dtype dtype, const qrn_quant *quant, uint32_t rank, const uint32_t *dims) {
+    qrn_view v = {.dtype = dtype, .quant = quant, .rank = rank};
+    memcpy(v.dims, dims, rank * sizeof *dims);
+    size_t bytes = qrn_view_count(&v) * qrn_view_elem(&v);
+    v.data = malloc(bytes);
+    assert_non_null(v.data);
+    for (size_t i = 0; i < bytes; i++)
+        ((uint8_t *)v.data)[i] = (uint8_t)random_u32();
+    return v;
+}
+
+// Scales in ratios of small numbers make half of all results ties; others are arbitrary.
+static qrn_quant random_quant(qrn_dtype dtype) {
+    static const float even[] = {0.25f, 0.125f, 0.375f, 0.0625f, 0.75f, 0.5f};
+    bool wide = dtype == QRN_DTYPE_UQ16 || dtype == QRN_DTYPE_SQ16;
+    int32_t range = wide ? 65536 : 256;
+    qrn_quant q = {.kind = QRN_QUANT_TENSOR};
+    q.scale = between(0, 2) ? (float)between(1, 1u << 24) * 0x1p-24f : even[between(0, 5)];
+    if (between(0, 9) == 0)
+        q.scale *= 0x1p-12f; // results far out of range
+    q.offset = (int32_t)between(0, (uint32_t)range) - (between(0, 3) ? range : 2 * range);
+    if (dtype == QRN_DTYPE_SQ8 || dtype == QRN_DTYPE_SQ16)
+        q.offset = between(0, 1) ? 0 : q.offset + range / 2;
+    return q;
+}
+
+// Every row that can run the call, whole, in parts and in place of input `over`, against the last
+// row; returns how many rows there were.
+static unsigned check_rows(const qrn_family *f, const void *args, qrn_view **in, uint32_t n_in,
+                           qrn_view *out, int over) {
+    size_t bytes = qrn_view_count(out) * qrn_view_elem(out);
+    void *want = malloc(bytes), *kept = malloc(bytes), *own = out->data;
+    assert_true(want && kept);
+    qrn_kcall k = {.args = args, .in = in, .out = &out, .n_in = n_in, .n_out = 1, .n_tasks = 1};
+    const qrn_kernel *ref = &f->rows[f->n_rows - 1];
+    assert_int_equal(ref->fn(&k), QRN_OK);
+    memcpy(want, own, bytes);
+    unsigned checked = 0;
+    for (uint32_t i = 0; i + 1 < f->n_rows; i++) {
+        const qrn_kernel *row = &f->rows[i];
+        if (qrn_kernel_refusal(row, QRN_DOMAIN_RAW, &k, qrn_cpu_isa()))
+            continue;
+        for (int way = 0; way < 3; way++) {
+            void *result = way == 2 && over >= 0 ? in[over]->data : own;
+            if (result != own)
+                memcpy(kept, result, bytes);
+            else
+                memset(own, 0xaa, bytes);
+            out->data = result;
+            k.n_tasks = way == 1 ? 3 : 1;
+            for (k.task = 0; k.task < k.n_tasks; k.task++)
+                assert_int_equal(row->fn(&k), QRN_OK);
+            if (memcmp(result, want, bytes) != 0)
+                fail_msg("%s, way %d: other results than %s", row->name, way, ref->name);
+            if (result != own)
+                memcpy(result, kept, bytes);
+            out->data = own;
+        }
+        checked++;
+        k.task = 0;
+        k.n_tasks = 1;
+    }
+    free(want);
+    free(kept);
+    return checked;
+}
+
+static void report(unsigned checked) {
+    print_message("%u comparisons with the reference\n", checked);
+    if (qrn_cpu_isa() == 0)
+        skip();
+    assert_true(checked > 0);
+}
+
+static void all_pairs_of_bytes(void **unused) {
+    (void)unused;
+    unsigned checked = 0;
+    for (unsigned round = 0; round < 120; round++) {
+        static const qrn_dtype types[] = {QRN_DTYPE_UQ8, QRN_DTYPE_SQ8};
+        const uint32_t dims[2] = {256, 256};
+        qrn_binary_args args = {between(QRN_BINARY_ADD, QRN_BINARY_MUL)};
+        qrn_dtype t[3];
+        qrn_quant q[3];
+        for (int i = 0; i < 3; i++) {
+            t[i] = types[between(0, 1)];
+            q[i] = random_quant(t[i]);
+        }
+        qrn_view a = make(t[0], &q[0], 2, dims), b = make(t[1], &q[1], 2, dims);
+        qrn_view y = make(t[2], &q[2], 2, dims), *in[2] = {&a, &b};
+        for (unsigned i = 0; i < 65536; i++) {
+            ((uint8_t *)a.data)[i] = (uint8_t)i;
+            ((uint8_t *)b.data)[i] = (uint8_t)(i >> 8);
+        }
+        checked += check_rows(&qrn_family_binary, &args, in, 2, &y, (int)between(0, 1));
+        free(a.data);
+        free(b.data);
+        free(y.data);
+    }
+    report(checked);
+}
+
+// Shapes with every way of broadcasting, tails of every length.
+static void shapes_and_words(void **unused) {
+    (void)unused;
+    unsigned checked = 0;
+    for (unsigned round = 0; round < 1500; round++) {
+        static const qrn_dtype types[2][2] = {{QRN_DTYPE_UQ8, QRN_DTYPE_SQ8},
+                                              {QRN_DTYPE_UQ16, QRN_DTYPE_SQ16}};
+        uint32_t rank = between(1, 4), dims[4], part[2][4], wide = between(0, 2) != 0;
+        qrn_binary_args args = {between(QRN_BINARY_ADD, QRN_BINARY_MUL)};
+        for (uint32_t d = 0; d < rank; d++)
+            dims[d] = between(1, d + 1 == rank ? (round % 8 ? 100 : 1500) : 5);
+        bool full = between(0, 1);
+        for (uint32_t d = 0; d < rank; d++) { // one of the operands or both are spread
+            part[0][d] = full || between(0, 2) ? dims[d] : 1;
+            part[1][d] = part[0][d] < dims[d] || between(0, 2) ? dims[d] : 1;
+        }
+        qrn_dtype t[3];
+        qrn_quant q[3];
+        for (int i = 0; i < 3; i++) {
+            t[i] = types[wide][between(0, 1)];
+            q[i] = random_quant(t[i]);
+        }
+        uint32_t skip_a = between(0, 3) ? 0 : between(0, rank - 1), skip_b = skip_a ? 0 : 0;
+        for (uint32_t d = 0; d < skip_a; d++)
+            part[1][d] = dims[d];
+        qrn_view a = make(t[0], &q[0], rank - skip_a, part[0] + skip_a);
+        qrn_view b = make(t[1], &q[1], rank - skip_b, part[1] + skip_b);
+        qrn_view y = make(t[2], &q[2], rank, dims), *in[2] = {&a, &b};
+        int over = qrn_view_count(&a) == qrn_view_count(&y)   ? 0
+                   : qrn_view_count(&b) == qrn_view_count(&y) ? 1
+                                                              : -1;
+        checked += check_rows(&qrn_family_binary, &args, in, 2, &y, over);
+        free(a.data);
+        free(b.data);
+        free(y.data);
+    }
+    report(checked);
+}
+
+static void tables_of_bytes(void **unused) {
+    (void)unused;
+    unsigned checked = 0;
+    const uint32_t entries = 256;
+    for (uint32_t n = 1; n < 300; n++) {
+        qrn_view x = make(QRN_DTYPE_UQ8, NULL, 1, &n), y = make(QRN_DTYPE_UQ8, NULL, 1, &n);
+        qrn_view table = make(QRN_DTYPE_UQ8, NULL, 1, &entries), *in[2] = {&x, &table};
+        checked += check_rows(&qrn_family_lut, NULL, in, 2, &y, 0);
+        free(x.data);
+        free(y.data);
+        free(table.data);
+    }
+    report(checked);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_pairs_of_bytes),
+        cmocka_unit_test(shapes_and_words),
+        cmocka_unit_test(tables_of_bytes),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
