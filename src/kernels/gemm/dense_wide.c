@@ -10,6 +10,7 @@
 
 #define BLOCK_BYTES (256 * 1024)  // of rows in planes: they stay in the second cache
 #define COLUMNS_BYTES (64 * 1024) // of terms of columns that are kept from block to block
+#define HALVES_ROWS 6             // up to which 4-bit weights are not unpacked first
 #define GATHER_ROWS 12            // gathered before they are cut into planes
 
 bool qrn_dense_has_zero(qrn_dtype x, int32_t x_offset) {
@@ -204,7 +205,10 @@ static void run_panel(const job *j, size_t unit, size_t row, size_t n, bool new_
     p.offset = j->k->in[4] ? p.m + (size_t)j->n_runs * QRN_PANEL : NULL;
     p.add32 = c->narrow ? c->add32 : NULL;
     p.small = c->small;
-    if (j->args->w_bits == 4) {
+    p.halves = j->args->w_bits == 4 && j->kernel->sums4 && n <= HALVES_ROWS;
+    if (p.halves) {
+        p.plane[0] = weights + unit * bytes / 2;
+    } else if (j->args->w_bits == 4) {
         j->kernel->ops->unpack((const uint8_t *)weights + unit * bytes / 2, bytes / 2, j->panel);
         p.plane[0] = j->panel;
     }

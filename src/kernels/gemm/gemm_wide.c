@@ -35,6 +35,8 @@ SUMS(avx2, qrn_gemm_q8_2x32_avx2)
 const qrn_wide_kernel qrn_wide_avx512vnni = {.pairs = true,
                                              .sums = qrn_wide_sums_avx512vnni,
                                              .codes = qrn_wide_codes_avx512vnni,
+                                             .sums4 = qrn_wide_sums4_avx512vnni,
+                                             .codes4 = qrn_wide_codes4_avx512vnni,
                                              .ops = &qrn_wide_ops_avx512};
 const qrn_wide_kernel qrn_wide_avx2 = {.sums = sums_avx2, .ops = &qrn_wide_ops_avx2};
 #elif defined(__aarch64__)
@@ -50,6 +52,7 @@ static void product(const qrn_wide_kernel *k, const qrn_wide_rows *r, const qrn_
     int32_t acc[QRN_WIDE_TILE * QRN_PANEL] = {0}; // columns beyond o->cols may stay unwritten
     double sum[QRN_WIDE_TILE * QRN_PANEL], t[QRN_WIDE_TILE * QRN_PANEL];
     uint32_t tile = QRN_WIDE_TILE / r->planes;
+    size_t step = QRN_PANEL * (p->halves ? QRN_Q8_DEPTH / 2 : QRN_Q8_DEPTH);
     for (size_t first = 0; first < r->n; first += tile) {
         uint32_t rows = (uint32_t)(r->n - first < tile ? r->n - first : tile);
         qrn_wide_tile w = {.a = r->a + first * r->row_bytes,
@@ -67,8 +70,8 @@ static void product(const qrn_wide_kernel *k, const qrn_wide_rows *r, const qrn_
             w.steps = end - w.first;
             memset(sum, 0, rows * QRN_PANEL * sizeof *sum);
             for (uint32_t q = 0; q < p->planes; q++) {
-                w.b = p->plane[q] + w.first * QRN_PANEL * QRN_Q8_DEPTH;
-                k->sums(&w);
+                w.b = p->plane[q] + w.first * step;
+                (p->halves ? k->sums4 : k->sums)(&w);
                 k->ops->join(sum, acc, rows, r->planes, q ? 256.0 : 1.0);
             }
             k->ops->scale(t, sum, p->add + at, p->offset ? p->offset + at : NULL,
@@ -84,7 +87,7 @@ void qrn_wide_product(const qrn_wide_kernel *k, const qrn_wide_rows *r, const qr
                       const qrn_wide_out *o) {
     if (k->codes && r->planes == 2 && o->elem == 2 && p->planes == 1 && p->n_runs == 1 &&
         !p->offset && p->small)
-        k->codes(r, p, o);
+        (p->halves ? k->codes4 : k->codes)(r, p, o);
     else
         product(k, r, p, o);
 }

@@ -64,6 +64,7 @@ typedef struct qrn_wide_rows {
 typedef struct qrn_wide_panel {
     const int8_t *plane[2]; // [0]: weight 1, [1]: weight 256
     uint32_t planes;
+    bool halves;            // one plane of two numbers a byte, for kernels that take that
     size_t steps;           // of 4 in depth
     uint32_t n_runs;        // parts of the depth with scales of their own
     const uint32_t *starts; // [runs] first depth of each, a multiple of 4
@@ -99,6 +100,9 @@ typedef struct qrn_wide_kernel {
     // (optional) A whole product: activations and results of 16 bits, one plane of weights without
     // offsets, one run, small.
     void (*codes)(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o);
+    // (optional) The same with two weights a byte, [steps][32][2]; both or none.
+    void (*sums4)(const qrn_wide_tile *t);
+    void (*codes4)(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o);
     const qrn_wide_ops *ops;
 } qrn_wide_kernel;
 
@@ -122,5 +126,8 @@ void qrn_wide_row_sums(const qrn_wide_ops *ops, const void *x, size_t elem, size
 void qrn_wide_sums_avx512vnni(const qrn_wide_tile *t);
 void qrn_wide_codes_avx512vnni(const qrn_wide_rows *r, const qrn_wide_panel *p,
                                const qrn_wide_out *o);
+void qrn_wide_sums4_avx512vnni(const qrn_wide_tile *t);
+void qrn_wide_codes4_avx512vnni(const qrn_wide_rows *r, const qrn_wide_panel *p,
+                                const qrn_wide_out *o);
 
 #endif

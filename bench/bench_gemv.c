@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+//
+// Speed of products of few rows with weights that no cache holds, as they come when a language
+// model writes one word after the other: 128 MiB of packed weights of 8 and 4 bits, activations of
+// 8 and 16 bits. Bytes of weights a second, and their share of what the memory gives.
+//   bench_gemv [threads]    1 unless told
+#include "base/cpu.h"
+#include "base/mem.h"
+#include "base/pool.h"
+#include "kernels/gemm/dense8.h"
+#include "kernels/gemm/dense_wide.h"
+#include "tools/quern/bench_peak.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define DEPTH 4096
+#define WEIGHT_BYTES (128u << 20)
+#define ROUNDS 12
+
+typedef struct form {
+    const char *name;
+    uint32_t x_bits, w_bits;
+} form;
+
+static const form forms[] = {{"a8w8", 8, 8}, {"a16w8", 16, 8}, {"a8w4", 8, 4}, {"a16w4", 16, 4}};
+
+// A call whose tasks run on the pool.
+typedef struct work {
+    const qrn_kernel *row;
+    qrn_kcall call;
+} work;
+
+static void run_task(void *arg, uint32_t task) {
+    const work *w = arg;
+    qrn_kcall k = w->call;
+    k.task = task;
+    w->row->fn(&k);
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void *bytes(size_t n) {
+    uint8_t *p = qrn_alloc(n);
+    if (!p) {
+        fprintf(stderr, "bench_gemv: out of memory\n");
+        exit(1);
+    }
+    for (size_t i = 0; i < n; i++)
+        p[i] = (uint8_t)(i * 7919 >> 3);
+    return p;
+}
+
+static void time_call(const qrn_family *f, qrn_kcall *k, qrn_pool *pool, const char *what,
+                      double dram) {
+    const qrn_kernel *row = qrn_kernel_select(f, QRN_DOMAIN_RAW, k, qrn_cpu_isa());
+    k->n_tasks = qrn_pool_threads(pool);
+    size_t scratch = row->scratch ? row->scratch(k) : 0;
+    k->scratch = scratch ? bytes(scratch) : NULL;
+    work w = {row, *k};
+    double best = 1e9;
+    for (int i = 0; i < ROUNDS; i++) {
+        double t = now();
+        qrn_pool_run(pool, run_task, &w, k->n_tasks);
+        t = now() - t;
+        best = t < best ? t : best;
+    }
+    qrn_free(k->scratch);
+    printf("%-24s %-12s %8.3f ms %7.2f GB/s", row->name, what, 1e3 * best,
+           1e-9 * WEIGHT_BYTES / best);
+    if (dram > 0)
+        printf(" %5.1f %% of DRAM", 1e-7 * WEIGHT_BYTES / best / dram);
+    printf("\n");
+}
+
+static void time_form(const form *f, uint32_t rows, qrn_view *packed, qrn_pool *pool, double dram) {
+    uint32_t cols = WEIGHT_BYTES / DEPTH * 8 / f->w_bits, start = 0;
+    const qrn_quant xq = {.kind = QRN_QUANT_TENSOR, .scale = 0.01f, .offset = -100};
+    const qrn_quant yq = {.kind = QRN_QUANT_TENSOR, .scale = 9.0f, .offset = -100};
+    bool two = f->x_bits == 16;
+    qrn_dtype type = two ? QRN_DTYPE_UQ16 : QRN_DTYPE_UQ8;
+    qrn_view x = {.data = bytes((size_t)rows * DEPTH * 2),
+                  .quant = &xq,
+                  .dtype = type,
+                  .rank = 2,
+                  .dims = {rows, DEPTH}};
+    qrn_view y = {.data = bytes((size_t)rows * cols * 2),
+                  .quant = &yq,
+                  .dtype = type,
+                  .rank = 2,
+                  .dims = {rows, cols}};
+    qrn_view sums = {
+        .data = bytes((size_t)cols * 4), .dtype = QRN_DTYPE_I32, .rank = 1, .dims = {cols}};
+    qrn_view scales = {
+        .data = bytes((size_t)cols * 4), .dtype = QRN_DTYPE_F32, .rank = 2, .dims = {1, cols}};
+    qrn_view starts = {.data = &start, .dtype = QRN_DTYPE_U32, .rank = 1, .dims = {1}};
+    for (uint32_t c = 0; c < cols; c++)
+        ((float *)scales.data)[c] = 0.01f;
+    qrn_dense_args d = {.rows = true, .group = 1, .depth = DEPTH, .cols = cols};
+    qrn_dense8_args narrow = {.dense = d};
+    qrn_dense_wide_args wide = {.dense = d, .w_bits = f->w_bits};
+    qrn_view *in[] = {&x, packed, &sums, &scales, NULL, &starts, NULL}, *outs[] = {&y};
+    bool is_bytes = f->x_bits == 8 && f->w_bits == 8;
+    qrn_kcall k = {.args = is_bytes ? (void *)&narrow : &wide,
+                   .in = in,
+                   .out = outs,
+                   .n_in = is_bytes ? 5 : 7,
+                   .n_out = 1,
+                   .n_tasks = 1};
+    char what[32];
+    snprintf(what, sizeof what, "%s %u row%s", f->name, rows, rows > 1 ? "s" : "");
+    time_call(is_bytes ? &qrn_family_dense8 : &qrn_family_dense_wide, &k, pool, what, dram);
+    qrn_view *all[] = {&x, &y, &sums, &scales};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        qrn_free(all[i]->data);
+}
+
+int main(int argc, char **argv) {
+    uint32_t threads = argc > 1 ? (uint32_t)atoi(argv[1]) : 1;
+    qrn_pool *pool = qrn_pool_acquire(threads ? threads : 1);
+    qt_peaks peaks;
+    qt_peaks_measure(qrn_pool_threads(pool), &peaks);
+    printf("%u threads, DRAM %.1f GB/s, depth %d\n", qrn_pool_threads(pool), peaks.dram_gbs, DEPTH);
+    qrn_view packed = {.data = bytes(WEIGHT_BYTES), .dtype = QRN_DTYPE_I8};
+    for (uint32_t rows = 1; rows <= 4; rows += 3)
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+            time_form(&forms[i], rows, &packed, pool, peaks.dram_gbs);
+    qrn_free(packed.data);
+    qrn_pool_release(pool);
+    return 0;
+}
