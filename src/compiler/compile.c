@@ -24,8 +24,8 @@ qrn_kcall qrn_lo_call(const qrn_plan *p, const qrn_step *s, qrn_view **ptrs) {
                        .n_tasks = 1};
 }
 
-// "dispatch,graph,node,op,family,kernel,shapes,not rowA: reason; not rowB: reason"
-static void explain(const qrn_lowering *lo, const qrn_step *s, const qrn_kcall *k) {
+// "dispatch,graph,node,op,family,kernel,shapes,not rowA: reason; not rowB: reason; chained"
+static void explain(const qrn_lowering *lo, const qrn_step *s, const qrn_kcall *k, bool chained) {
     char line[1024];
     size_t at = 0;
     const qrn_plan_node *n = &lo->plan->nodes[s->node];
@@ -51,6 +51,8 @@ static void explain(const qrn_lowering *lo, const qrn_step *s, const qrn_kcall *
     ADD(",");
     for (const qrn_kernel *r = s->family->rows; r < s->kernel; r++)
         ADD("not %s: %s; ", r->name, qrn_kernel_refusal(r, s->domain, k, lo->opt->isa));
+    if (chained)
+        ADD("chained");
 #undef ADD
     lo->opt->explain(lo->opt->explain_ctx, line);
 }
@@ -71,8 +73,11 @@ qrn_status qrn_lo_bind(qrn_lowering *lo) {
     qrn_view **ptrs = qrn_arena_alloc(p->arena, (p->max_operands + 1) * sizeof *ptrs);
     if (!ptrs)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
+    uint32_t chain_end = 0; // step behind the last chain
     for (uint32_t i = 0; i < p->n_steps; i++) {
         qrn_step *s = &p->steps[i];
+        bool chained = i < chain_end;
+        chain_end = s->n_chained ? i + 1 + s->n_chained : chain_end;
         if (s->kind != QRN_STEP_KERNEL)
             continue;
         QRN_TRY(check_data(lo, s));
@@ -86,7 +91,7 @@ qrn_status qrn_lo_bind(qrn_lowering *lo) {
             k.n_tasks = p->max_tasks;
         s->scratch_bytes = s->kernel->scratch ? s->kernel->scratch(&k) : 0;
         if (lo->opt->explain)
-            explain(lo, s, &k);
+            explain(lo, s, &k, chained);
     }
     return QRN_OK;
 }
