@@ -204,8 +204,11 @@ qrn_status qrn_depthwise8_run(const qrn_kcall *k, const qrn_depthwise8_kernel *k
                            .patch = p.patch,
                            .job = &j};
     memset(plan.pad, (uint8_t)-x->quant->offset, sizeof plan.pad);
-    size_t begin, end;
+    size_t begin, end, width = (size_t)g.out[2] * g.cin;
     qrn_split(g.batch * (size_t)g.out[1], 1, k->task, k->n_tasks, &begin, &end);
-    kernel->rows(&plan, begin, end);
+    for (size_t row = begin; row < end; row++) {
+        kernel->rows(&plan, row, row + 1);
+        qrn_tell(k, row * width, (row + 1) * width);
+    }
     return QRN_OK;
 }

@@ -44,12 +44,13 @@ static qrn_status run(const qrn_kcall *k, line_fn line) {
                             .stride = g.stride[2],
                             .dilation = g.dilation[2],
                             .before = g.before[2]};
-    size_t begin, end;
+    size_t begin, end, width = (size_t)g.out[2] * g.cin;
     qrn_split(g.batch * (size_t)(g.out[0] * g.out[1]), 1, k->task, k->n_tasks, &begin, &end);
     for (size_t row = begin; row < end; row++) {
         find_rows(k, &g, row, &l);
-        l.y = (float *)k->out[0]->data + row * (size_t)g.out[2] * g.cin;
+        l.y = (float *)k->out[0]->data + row * width;
         line(&l);
+        qrn_tell(k, row * width, (row + 1) * width);
     }
     return QRN_OK;
 }
