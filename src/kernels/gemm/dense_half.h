@@ -12,8 +12,7 @@
 #define QRN_KERNELS_GEMM_DENSE_HALF_H
 
 #include "base/fp16.h"
-#include "kernels/gemm/dense_plan.h"
-#include "kernels/gemm/gemm_f32.h"
+#include "kernels/gemm/dense_run.h"
 
 typedef struct qrn_dense_half_args {
     qrn_dense_args dense;
@@ -27,17 +26,11 @@ extern const qrn_family qrn_family_dense_half; // F32; shape of the weights: qrn
 void qrn_dense_half_pack(const qrn_dense_args *a, const qrn_view *w, size_t w_depth, size_t w_col,
                          qrn_half rule, uint16_t *packed);
 
-// Widens n halves, a multiple of 32; one file per ISA.
-typedef void (*qrn_half_widen_fn)(const uint16_t *halves, size_t n, bool wide, float *dst);
+// One file per ISA.
 void qrn_half_widen_avx2(const uint16_t *halves, size_t n, bool wide, float *dst);
 void qrn_half_widen_avx512(const uint16_t *halves, size_t n, bool wide, float *dst);
 void qrn_half_widen_neon(const uint16_t *halves, size_t n, bool wide, float *dst);
-
-// A tile of at most QRN_FEW_ROWS rows over the whole depth: t->b and t->resume are not read, the
-// weights are b [depth][32].
-#define QRN_FEW_ROWS 4
-typedef void (*qrn_few_half_fn)(const qrn_gemm_f32_tile *t, const uint16_t *b, bool wide);
-void qrn_few_half_avx2(const qrn_gemm_f32_tile *t, const uint16_t *b, bool wide);
-void qrn_few_half_avx512(const qrn_gemm_f32_tile *t, const uint16_t *b, bool wide);
+void qrn_few_half_avx2(const qrn_gemm_f32_strip *t, const uint16_t *b, bool wide);
+void qrn_few_half_avx512(const qrn_gemm_f32_strip *t, const uint16_t *b, bool wide);
 
 #endif

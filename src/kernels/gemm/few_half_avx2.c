@@ -22,7 +22,7 @@ static inline __m256i lanes(int n) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-static inline __attribute__((always_inline)) void columns(const qrn_gemm_f32_tile *t,
+static inline __attribute__((always_inline)) void columns(const qrn_gemm_f32_strip *t,
                                                           const uint16_t *b, uint32_t first,
                                                           const int rows, const bool wide) {
     int n = (int)t->cols - (int)first;
@@ -33,7 +33,7 @@ static inline __attribute__((always_inline)) void columns(const qrn_gemm_f32_til
         acc[r][1] = t->bias ? _mm256_maskload_ps(t->bias + first + 8, m1) : _mm256_setzero_ps();
     }
     b += first;
-    for (size_t k = 0; k < t->depth; k++, b += QRN_PANEL) {
+    for (size_t k = 0; k < t->length; k++, b += QRN_PANEL) {
         __m256 b0 = widened(b, wide), b1 = widened(b + 8, wide);
         for (int r = 0; r < rows; r++) {
             __m256 x = _mm256_broadcast_ss(t->a + k + (size_t)r * t->a_row);
@@ -48,7 +48,7 @@ static inline __attribute__((always_inline)) void columns(const qrn_gemm_f32_til
     }
 }
 
-static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_tile *t,
+static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_strip *t,
                                                        const uint16_t *b, const int rows,
                                                        const bool wide) {
     for (uint32_t first = 0; first < t->cols; first += 16)

@@ -16,7 +16,7 @@ static inline __m512 widened(const uint16_t *b, const bool wide) {
     return _mm512_castsi512_ps(_mm512_or_si512(_mm512_castps_si512(a), sign));
 }
 
-static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_tile *t,
+static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_strip *t,
                                                        const uint16_t *b, const int rows,
                                                        const bool wide) {
     __mmask16 m0 = (__mmask16)(t->cols >= 16 ? 0xffff : (1u << t->cols) - 1);
@@ -26,7 +26,7 @@ static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_tile *
         acc[r][0] = t->bias ? _mm512_maskz_loadu_ps(m0, t->bias) : _mm512_setzero_ps();
         acc[r][1] = t->bias ? _mm512_maskz_loadu_ps(m1, t->bias + 16) : _mm512_setzero_ps();
     }
-    for (size_t k = 0; k < t->depth; k++, b += QRN_PANEL) {
+    for (size_t k = 0; k < t->length; k++, b += QRN_PANEL) {
         __m512 b0 = widened(b, wide), b1 = widened(b + 16, wide);
         for (int r = 0; r < rows; r++) {
             __m512 x = _mm512_set1_ps(t->a[k + (size_t)r * t->a_row]);

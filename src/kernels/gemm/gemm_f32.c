@@ -5,8 +5,10 @@
 
 #include <string.h>
 
-// Elements of a that stay in the second cache while all panels pass by.
-#define A_BLOCK_ELEMENTS (48 * 1024)
+// Elements of a that stay in the second cache while all panels pass by, and of c while whoever
+// reads it next does.
+#define A_BLOCK_ELEMENTS (64 * 1024)
+#define C_BLOCK_ELEMENTS (64 * 1024)
 
 void qrn_gemm_f32_pack_panel(const float *b, size_t b_depth, size_t b_col, size_t depth,
                              size_t cols, size_t first, float *dst) {
@@ -26,50 +28,102 @@ void qrn_gemm_f32_pack_panel(const float *b, size_t b_depth, size_t b_col, size_
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-// All panels over rows [r0, r0 + rows) and depth [k0, k0 + depth).
-static void run_stretch(const qrn_gemm_f32_kernel *kernel, const qrn_gemm_f32_block *g, size_t r0,
-                        size_t rows, size_t k0, size_t depth) {
-    for (size_t j = 0; j < g->cols; j += QRN_PANEL)
-        for (size_t r = 0; r < rows; r += kernel->rows) {
-            qrn_gemm_f32_tile t = {.a = g->a + (r0 + r) * g->a_row + k0,
-                                   .a_row = g->a_row,
-                                   .b = g->b + j * g->depth + k0 * QRN_PANEL,
-                                   .depth = depth,
-                                   .bias = g->bias ? g->bias + j : NULL,
-                                   .resume = k0 > 0,
-                                   .c = g->c + (r0 + r) * g->c_row + j,
-                                   .c_row = g->c_row,
-                                   .rows = (uint32_t)least(rows - r, kernel->rows),
-                                   .cols = (uint32_t)least(g->cols - j, QRN_PANEL)};
-            kernel->tile(&t);
+size_t qrn_gemm_f32_block_rows(const qrn_gemm_f32_kernel *kernel, size_t depth, size_t cols) {
+    size_t n = A_BLOCK_ELEMENTS / (1 + least(depth, kernel->depth_block));
+    n = least(n, C_BLOCK_ELEMENTS / (1 + cols)) / kernel->rows * kernel->rows;
+    return n < kernel->rows ? kernel->rows : n;
+}
+
+// A stretch of depth: segments [s0, s0 + segments), of each `length` elements from k0 on.
+typedef struct stretch {
+    size_t s0, segments, k0, length;
+} stretch;
+
+// All panels over one stretch of some rows of every line.
+static void run_stretch(const qrn_gemm_f32_kernel *kernel, const qrn_gemm_f32_block *g,
+                        const stretch *s) {
+    size_t depth = g->segments * g->length, from = s->s0 * g->length + s->k0;
+    for (size_t j = 0; j < g->cols; j += QRN_PANEL) {
+        qrn_gemm_f32_strip t = {.a_row = g->a_row,
+                                .a_segment = g->a_segment,
+                                .segments = s->segments,
+                                .length = s->length,
+                                .bias = g->bias ? g->bias + j : NULL,
+                                .resume = from > 0,
+                                .c_row = g->c_row,
+                                .rows = g->rows,
+                                .cols = (uint32_t)least(g->cols - j, QRN_PANEL)};
+        size_t at = j * depth + from * QRN_PANEL, n = s->segments * s->length * QRN_PANEL;
+        if (g->halves) {
+            g->widen(g->halves + at, n, g->wide, g->widened);
+            t.b = g->widened;
+        } else {
+            t.b = g->b + at;
         }
+        if (j + QRN_PANEL < g->cols) { // the same stretch of the next panel
+            size_t next = at + depth * QRN_PANEL;
+            t.soon = g->halves ? (const float *)(g->halves + next) : g->b + next;
+            t.n_soon = g->halves ? n / 2 : n;
+        }
+        for (size_t i = 0; i < g->lines; i++) {
+            t.a = g->a + i * g->a_line + s->s0 * g->a_segment + s->k0;
+            t.c = g->c + i * g->rows * g->c_row + j;
+            kernel->strip(&t);
+        }
+    }
+}
+
+// Rows that stay in the second cache while all panels pass by: in stretches of whole segments, or
+// of parts of the only one.
+static void run_rows(const qrn_gemm_f32_kernel *kernel, const qrn_gemm_f32_block *g) {
+    size_t most = kernel->depth_block;
+    if (g->segments == 1 || g->length == 0) {
+        for (size_t k = 0, n; k == 0 || k < g->length; k += n) {
+            n = least(g->length - k, most);
+            run_stretch(kernel, g, &(stretch){.segments = 1, .k0 = k, .length = n});
+            if (g->length - k <= most)
+                break;
+        }
+        return;
+    }
+    size_t step = g->length < most ? most / g->length : 1;
+    for (size_t s = 0; s < g->segments; s += step) {
+        size_t n = least(g->segments - s, step);
+        run_stretch(kernel, g, &(stretch){.s0 = s, .segments = n, .length = g->length});
+        if (n < step)
+            break;
+    }
 }
 
 void qrn_gemm_f32_run(const qrn_gemm_f32_kernel *kernel, const qrn_gemm_f32_block *g) {
-    size_t stretch = least(g->depth, kernel->depth_block);
-    size_t block = stretch ? A_BLOCK_ELEMENTS / stretch / kernel->rows * kernel->rows : 0;
-    block = block < kernel->rows ? kernel->rows : block;
-    for (size_t r = 0; r < g->rows; r += block)
-        for (size_t k = 0; k == 0 || k < g->depth; k += kernel->depth_block) {
-            run_stretch(kernel, g, r, least(g->rows - r, block), k,
-                        least(g->depth - k, kernel->depth_block));
-            if (g->depth - k <= kernel->depth_block) // also where k + depth_block wraps
-                break;
-        }
+    if (g->lines > 1) {
+        run_rows(kernel, g);
+        return;
+    }
+    size_t block = qrn_gemm_f32_block_rows(kernel, g->segments * g->length, g->cols);
+    for (size_t r = 0; r < g->rows; r += block) {
+        qrn_gemm_f32_block part = *g;
+        part.a += r * g->a_row;
+        part.c += r * g->c_row;
+        part.rows = least(g->rows - r, block);
+        run_rows(kernel, &part);
+    }
 }
 
-static void tile_ref(const qrn_gemm_f32_tile *t) {
-    for (uint32_t i = 0; i < t->rows; i++) {
+static void strip_ref(qrn_gemm_f32_strip *t) {
+    for (size_t i = 0; i < t->rows; i++) {
         double acc[QRN_PANEL];
+        const float *b = t->b;
         for (uint32_t j = 0; j < QRN_PANEL; j++)
             acc[j] = j < t->cols && t->bias ? (double)t->bias[j] : 0.0;
-        for (size_t k = 0; k < t->depth; k++)
-            for (uint32_t j = 0; j < QRN_PANEL; j++)
-                acc[j] += (double)t->a[i * t->a_row + k] * (double)t->b[k * QRN_PANEL + j];
+        for (size_t s = 0; s < t->segments; s++)
+            for (size_t k = 0; k < t->length; k++, b += QRN_PANEL)
+                for (uint32_t j = 0; j < QRN_PANEL; j++)
+                    acc[j] += (double)t->a[i * t->a_row + s * t->a_segment + k] * (double)b[j];
         for (uint32_t j = 0; j < t->cols; j++)
             t->c[i * t->c_row + j] = (float)acc[j];
     }
 }
 
 // One stretch for the whole depth: the sum is never rounded on the way.
-const qrn_gemm_f32_kernel qrn_gemm_f32_ref = {"gemm_f32_ref", 1, SIZE_MAX, tile_ref};
+const qrn_gemm_f32_kernel qrn_gemm_f32_ref = {"gemm_f32_ref", 1, SIZE_MAX, strip_ref};

@@ -15,27 +15,31 @@
 #include "base/cpu.h"
 #include "kernels/gemm/dense_plan.h"
 
-// One tile: rows 1..tile rows, cols 1..32.
-typedef struct qrn_gemm_f32_tile {
-    const float *a; // [rows][depth], rows a_row elements apart
-    size_t a_row;
-    const float *b; // [depth][32]
-    size_t depth;
-    const float *bias; // [cols], NULL: zeros; not read when `resume`
-    bool resume;       // continue the sums that c holds
-    float *c;          // [rows][cols], rows c_row elements apart
+// Some rows times one panel. A row lies in `segments` pieces of equal length; a product of plain
+// rows has one, the window of a convolution one for each of its lines.
+typedef struct qrn_gemm_f32_strip {
+    const float *a; // element k of segment s of row i at i*a_row + s*a_segment + k
+    size_t a_row, a_segment;
+    size_t segments, length; // depth = segments * length
+    const float *b;          // [depth][32]
+    const float *bias;       // [cols], NULL: zeros; not read when `resume`
+    bool resume;             // continue the sums that c holds
+    float *c;                // [rows][cols], rows c_row elements apart
     size_t c_row;
-    uint32_t rows, cols;
-} qrn_gemm_f32_tile;
+    size_t rows;       // any number
+    uint32_t cols;     // 1 to 32
+    const float *soon; // what is read next, to be fetched meanwhile: a hint that strips move on
+    size_t n_soon;     // floats of it that are left
+} qrn_gemm_f32_strip;
 
 typedef struct qrn_gemm_f32_kernel {
     const char *name;
-    uint32_t rows;      // of a tile
-    size_t depth_block; // longest stretch of depth handed to a tile
-    void (*tile)(const qrn_gemm_f32_tile *t);
+    uint32_t rows;      // of a register tile
+    size_t depth_block; // longest stretch of depth handed to a strip, unless a segment is longer
+    void (*strip)(qrn_gemm_f32_strip *t);
 } qrn_gemm_f32_kernel;
 
-extern const qrn_gemm_f32_kernel qrn_gemm_f32_12x32_avx512;
+extern const qrn_gemm_f32_kernel qrn_gemm_f32_14x32_avx512;
 extern const qrn_gemm_f32_kernel qrn_gemm_f32_6x32_avx2;
 extern const qrn_gemm_f32_kernel qrn_gemm_f32_6x32_neon;
 extern const qrn_gemm_f32_kernel qrn_gemm_f32_ref;
@@ -45,17 +49,30 @@ extern const qrn_gemm_f32_kernel qrn_gemm_f32_ref;
 void qrn_gemm_f32_pack_panel(const float *b, size_t b_depth, size_t b_col, size_t depth,
                              size_t cols, size_t first, float *dst);
 
+// Widens n halves, a multiple of 32; one file per ISA.
+typedef void (*qrn_half_widen_fn)(const uint16_t *halves, size_t n, bool wide, float *dst);
+
 // A block of rows times some panels. a, b, bias and c point at the first row, panel and column.
+// Rows come in lines that lie a_line apart in a and follow each other in c.
 typedef struct qrn_gemm_f32_block {
     const float *a;
-    size_t a_row;
-    const float *b;
+    size_t a_line, a_row, a_segment;
+    const float *b;         // NULL: the weights are halves
+    const uint16_t *halves; // in place of b, with the three below
+    qrn_half_widen_fn widen;
+    bool wide;         // the halves are wide ones
+    float *widened;    // room for a stretch of a panel
     const float *bias; // may be NULL
     float *c;
     size_t c_row;
-    size_t rows, cols, depth;
+    size_t lines, rows; // rows of each line
+    size_t cols, segments, length;
 } qrn_gemm_f32_block;
 
 void qrn_gemm_f32_run(const qrn_gemm_f32_kernel *kernel, const qrn_gemm_f32_block *g);
+
+// Rows of a product that are best done before the next ones: what is read and written of them
+// stays in the second cache.
+size_t qrn_gemm_f32_block_rows(const qrn_gemm_f32_kernel *kernel, size_t depth, size_t cols);
 
 #endif

@@ -43,9 +43,11 @@ static void run_unit(const qrn_kcall *k, const qrn_gemm_f32_kernel *kernel,
                                       .c = (float *)k->out[0]->data +
                                            (u->batch * g->rows + u->row) * g->cols + u->col,
                                       .c_row = g->cols,
+                                      .lines = 1,
                                       .rows = u->n_rows,
                                       .cols = cols,
-                                      .depth = g->depth});
+                                      .segments = 1,
+                                      .length = g->depth});
 }
 
 static qrn_status run(const qrn_kcall *k, const qrn_gemm_f32_kernel *kernel) {
@@ -67,7 +69,7 @@ static qrn_status run(const qrn_kcall *k, const qrn_gemm_f32_kernel *kernel) {
 }
 
 #if defined(__x86_64__)
-qrn_status qrn_matmul_f32_avx512(const qrn_kcall *k) { return run(k, &qrn_gemm_f32_12x32_avx512); }
+qrn_status qrn_matmul_f32_avx512(const qrn_kcall *k) { return run(k, &qrn_gemm_f32_14x32_avx512); }
 qrn_status qrn_matmul_f32_avx2(const qrn_kcall *k) { return run(k, &qrn_gemm_f32_6x32_avx2); }
 #elif defined(__aarch64__)
 qrn_status qrn_matmul_f32_neon(const qrn_kcall *k) { return run(k, &qrn_gemm_f32_6x32_neon); }
