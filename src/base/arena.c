@@ -8,7 +8,11 @@
 #include <stdbool.h>
 #include <string.h>
 
+// Bytes of a block, and of one of an arena that holds much already: large pages fit such a block
+// (mem.c), and what is not used of it costs no memory.
 #define BLOCK_BYTES ((size_t)16 * 1024)
+#define MUCH_BYTES ((size_t)4 << 20)
+#define LARGE_BLOCK_BYTES ((size_t)8 << 20)
 
 typedef struct block {
     struct block *next;
@@ -55,8 +59,9 @@ void *qrn_arena_reserve(qrn_arena *a, size_t size_bytes) {
     block *b = a->head;
     size_t at = b ? (b->used + align - 1) / align * align : 0;
     if (!b || at > b->cap || b->cap - at < need) {
-        bool own = need > BLOCK_BYTES / 4; // keep filling the current block after a large object
-        block *n = new_block(own ? need : BLOCK_BYTES);
+        size_t cap = a->used < MUCH_BYTES ? BLOCK_BYTES : LARGE_BLOCK_BYTES;
+        bool own = need > cap / 4; // keep filling the current block after a large object
+        block *n = new_block(own ? need : cap);
         if (!n)
             return NULL;
         if (own && a->head) {
