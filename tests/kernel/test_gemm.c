@@ -328,6 +328,13 @@ static void conv_rows_agree_with_the_sum(void **unused) {
     // More than 64 taps, and rows too long for a block of several.
     check_conv(&(conv_case){1, {12, 12}, {9, 9}, {1, 1}, {1, 1}, {4, 4}, 20, 1, 1});
     check_conv(&(conv_case){1, {5, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 1, 600, 3});
+    // Many lines, in several bands with padding and without; windows that begin and end outside.
+    check_conv(&(conv_case){2, {40, 33}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 1, 60, 3});
+    check_conv(&(conv_case){1, {45, 31}, {3, 2}, {2, 1}, {1, 1}, {0, 0}, 1, 50, 16});
+    check_conv(&(conv_case){1, {3, 2}, {7, 7}, {2, 2}, {1, 1}, {3, 3}, 1, 3, 24});
+    // Distances that the cache does not like, rows and strides.
+    check_conv(&(conv_case){1, {3, 18}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 1, 1024, 40});
+    check_conv(&(conv_case){1, {6, 9}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, 1, 512, 33});
 }
 
 int main(void) {

@@ -5,8 +5,7 @@
 //   in[1]  packed  per group: panels of dense_f32 (gemm_f32.h), [group*panels, depth, 32]
 //   in[2]  bias    [Cout], may be absent
 //   out[0] y       conv: [N, So..., Cout]; rows: rows of Cout elements
-// Rows that do not lie in x as they are (kernel larger than one cell, strides, padding) are
-// gathered into the scratch, a block of them at a time.
+// Rows that do not lie in x as they are go through the scratch where that is needed: dense_feed.h.
 #ifndef QRN_KERNELS_GEMM_DENSE_H
 #define QRN_KERNELS_GEMM_DENSE_H
 
