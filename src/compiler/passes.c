@@ -167,14 +167,18 @@ static qrn_status run_pass(qrn_lowering *lo, const qrn_pass *pass) {
     return s;
 }
 
+bool qrn_pass_wanted(const qrn_lowering *lo, const char *name) {
+    const char *list = lo->opt->passes ? lo->opt->passes : qrn_env_get(QRN_ENV_PASSES);
+    return !lo->opt->keep_tensors && !left_out(list, "all") && !left_out(list, name);
+}
+
 qrn_status qrn_lo_passes(qrn_lowering *lo) {
     const qrn_plan *p = lo->plan;
-    const char *list = lo->opt->passes ? lo->opt->passes : qrn_env_get(QRN_ENV_PASSES);
-    if (lo->opt->keep_tensors || p->may_block || p->optional_io || left_out(list, "all"))
+    if (p->may_block || p->optional_io)
         return QRN_OK;
     qrn_status s = QRN_OK;
     for (const qrn_pass *pass = qrn_passes; pass->name && s == QRN_OK; pass++)
-        if (!left_out(list, pass->name))
+        if (qrn_pass_wanted(lo, pass->name))
             s = run_pass(lo, pass);
     return s;
 }

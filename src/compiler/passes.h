@@ -30,6 +30,9 @@ extern const qrn_pass qrn_passes[]; // in order; ends with a row without a name
 // Runs all passes that are not left out.
 qrn_status qrn_lo_passes(qrn_lowering *lo);
 
+// May what a pass of that name does be done? Also for what lowering itself decides (winograd).
+bool qrn_pass_wanted(const qrn_lowering *lo, const char *name);
+
 qrn_status qrn_pass_batchnorm(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_pad(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_cancel(qrn_lowering *lo, const qrn_use *uses);

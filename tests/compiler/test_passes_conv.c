@@ -4,6 +4,7 @@
 // with and without passes.
 #include "small_graph.h"
 
+#include <math.h>
 #include <string.h>
 
 static small_graph g;
@@ -82,6 +83,43 @@ static void batchnorm_stays_behind_results_that_are_read(void **state) {
     normed(QNN_OP_CONV_2D, 7, 37, true);
 }
 
+// --- winograd
+
+// Pad, a convolution of 3x3 cells large enough for Winograd's, Batchnorm: one step, whose results
+// are near those of the plain sum, which is exact, but not the same; with `winograd` left out they
+// are.
+static void winograd_takes_padding_and_factors(void **state) {
+    (void)state;
+    static float w[9 * 32 * 48], f[48];
+    count_up(w, 9 * 32 * 48);
+    for (uint32_t c = 0; c < 48; c++)
+        f[c] = (float)(c % 5) - 2.0f;
+    uint32_t x = INPUT(&g, 2, 15, 14, 32), p = INNER(&g, 2, 18, 17, 32);
+    uint32_t t = INNER(&g, 2, 18, 17, 48), y = OUTPUT(&g, 2, 18, 17, 48);
+    uint32_t weights =
+        small_constant(&g, QNN_DATATYPE_FLOAT_32, SHAPE(3, 3, 32, 48), 0.0f, 0, w, sizeof w);
+    uint32_t factor = small_constant(&g, QNN_DATATYPE_FLOAT_32, SHAPE(48), 0.0f, 0, f, sizeof f);
+    small_pad(&g, x, p, uneven, 0.0f);
+    small_conv(&g, QNN_OP_CONV_2D, p, weights, t, (uint32_t[]){1, 1, 1, 1});
+    small_node(&g, QNN_OP_BATCHNORM, (uint32_t[]){t, factor}, 2, &y, 1, NULL, 0);
+    small_run sum = small_go(&g, "-all", 1), plain = small_go(&g, "-winograd", 1);
+    small_run fast = small_go(&g, "", 1);
+    assert_int_equal(sum.n_steps, 3);
+    assert_int_equal(fast.n_steps, 1);
+    assert_int_equal(fast.n_out, sum.n_out);
+    assert_memory_equal(plain.out, sum.out, sum.n_out);
+    assert_memory_not_equal(fast.out, sum.out, sum.n_out);
+    const float *want = (const float *)sum.out, *got = (const float *)fast.out;
+    float most = 0.0f;
+    for (size_t i = 0; i < sum.n_out / sizeof *want; i++)
+        most = fabsf(want[i]) > most ? fabsf(want[i]) : most;
+    for (size_t i = 0; i < sum.n_out / sizeof *want; i++)
+        assert_true(fabsf(got[i] - want[i]) <= 1e-5f * most);
+    small_free(&sum);
+    small_free(&plain);
+    small_free(&fast);
+}
+
 // --- pad
 
 // x [1, 5, 6, c] is padded and convolved with `kernel`; the step count without and with passes.
@@ -158,6 +196,7 @@ int main(void) {
         TEST(batchnorm_goes_into_depthwise_convolutions),
         TEST(batchnorm_goes_into_fully_connected_layers),
         TEST(batchnorm_stays_behind_results_that_are_read),
+        TEST(winograd_takes_padding_and_factors),
         TEST(pad_goes_into_convolutions),
         TEST(pad_adds_to_padding),
         TEST(pad_behind_goes_into_single_taps),

@@ -6,11 +6,13 @@
 // Tolerance. A chain of n fused multiply-adds in single precision is off by at most
 // n * 2^-24 * sum|a*b| (first order), so each result is given (n + 1) * 2^-24 * (|bias| +
 // sum|a*b|). Rows that sum in double must be within one rounding: 2^-24 * |result| and a trifle.
+// Winograd's convolution is held to 1e-5 of the largest result.
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "kernels/gemm/dense.h"
 #include "kernels/gemm/gemm_f32.h"
 #include "kernels/gemm/matmul.h"
+#include "kernels/gemm/winograd.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -64,6 +66,7 @@ typedef struct checked_call {
     uint32_t n_in;
     size_t terms;                // products per result
     const expectation *expected; // one per result
+    double slack;                // for every result; 0: as above
 } checked_call;
 
 static void run_row(const qrn_kernel *row, const checked_call *c, uint32_t n_tasks) {
@@ -85,6 +88,7 @@ static void compare(const qrn_kernel *row, const checked_call *c) {
         const expectation *e = &c->expected[i];
         double slack = is_ref ? 0x1p-24 * fabs(e->value) + 0x1p-48 * e->bound
                               : (double)(c->terms + 1) * 0x1p-24 * e->bound;
+        slack = c->slack > 0.0 ? c->slack : slack;
         if (!(fabs((double)got[i] - e->value) <= slack))
             fail_msg("%s: result %zu is %.9g, expected %.9g +- %.3g", row->name, i, (double)got[i],
                      e->value, slack);
@@ -337,11 +341,93 @@ static void conv_rows_agree_with_the_sum(void **unused) {
     check_conv(&(conv_case){1, {6, 9}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, 1, 512, 33});
 }
 
+static void check_winograd(const conv_case *c) {
+    uint32_t cin = c->cin, cout = c->cout, dims[3];
+    qrn_dense_args args = {.conv = {.n_spatial = 2,
+                                    .group = 1,
+                                    .stride = {1, 1},
+                                    .dilation = {1, 1},
+                                    .before = {c->pad[0], c->pad[1]}},
+                           .kernel = {3, 3},
+                           .group = 1,
+                           .depth = QRN_WINOGRAD_PLANES * cin,
+                           .cols = cout};
+    qrn_view x = make(4, (uint32_t[]){c->batch, c->in[0], c->in[1], cin}, true);
+    qrn_view w = make(4, (uint32_t[]){3, 3, cin, cout}, true), v = make(1, &cout, true);
+    qrn_view y = make(4, (uint32_t[]){c->batch, out_size(c, 0), out_size(c, 1), cout}, false);
+    assert_true(qrn_dense_packed_shape(&args, dims));
+    qrn_view packed = make(3, dims, false);
+    qrn_winograd_pack(&args, w.data, packed.data);
+    expectation *e = calloc(qrn_view_count(&y), sizeof *e);
+    expect_conv(c, x.data, w.data, v.data, e);
+    checked_call call = {.family = &qrn_family_winograd,
+                         .args = &args,
+                         .in = {&x, &packed, &v},
+                         .out = {&y},
+                         .n_in = 3,
+                         .expected = e};
+    for (size_t i = 0; i < qrn_view_count(&y); i++)
+        call.slack = fmax(call.slack, 1e-5 * fabs(e[i].value));
+    assert_true(check_rows(&call) >= 1);
+    free(e);
+    free(x.data);
+    free(w.data);
+    free(v.data);
+    free(y.data);
+    free(packed.data);
+}
+
+static void winograd_rows_agree_with_the_sum(void **unused) {
+    (void)unused;
+    for (int i = 0; i < 24; i++) {
+        conv_case c = {.batch = between(1, 2),
+                       .in = {between(2, 21), between(2, 19)},
+                       .kernel = {3, 3},
+                       .stride = {1, 1},
+                       .dilation = {1, 1},
+                       .pad = {between(0, 3), between(0, 3)},
+                       .group = 1,
+                       .cin = 16 * between(1, 3),
+                       .cout = 16 * between(1, 4)};
+        if (out_size(&c, 0) && out_size(&c, 1))
+            check_winograd(&c);
+    }
+    check_winograd(&(conv_case){1, {18, 70}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 1, 112, 32}); // blocks
+}
+
+static void winograd_is_for_large_plain_convolutions(void **unused) {
+    (void)unused;
+    const qrn_dense_args good = {
+        .conv = {.n_spatial = 2, .group = 1, .stride = {1, 1}, .dilation = {1, 1}},
+        .kernel = {3, 3},
+        .group = 1};
+    const qrn_view x = {.rank = 4, .dims = {1, 16, 16, 32}},
+                   y = {.rank = 4, .dims = {1, 14, 14, 64}};
+    assert_true(qrn_winograd_fits(&good, &x, &y));
+    qrn_dense_args a = good;
+    a.kernel[1] = 5;
+    assert_false(qrn_winograd_fits(&a, &x, &y));
+    a = good;
+    a.conv.stride[0] = 2;
+    assert_false(qrn_winograd_fits(&a, &x, &y));
+    a = good;
+    a.conv.dilation[1] = 2;
+    assert_false(qrn_winograd_fits(&a, &x, &y));
+    a = good;
+    a.group = 2;
+    assert_false(qrn_winograd_fits(&a, &x, &y));
+    assert_false(qrn_winograd_fits(&good, &(qrn_view){.rank = 4, .dims = {1, 16, 16, 40}}, &y));
+    assert_false(qrn_winograd_fits(&good, &x, &(qrn_view){.rank = 4, .dims = {1, 7, 7, 64}}));
+    assert_false(qrn_winograd_fits(&good, &x, &(qrn_view){.rank = 4, .dims = {1, 64, 1, 64}}));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(matmul_rows_agree_with_the_sum, set_up),
         cmocka_unit_test_setup(dense_rows_agree_with_the_sum, set_up),
         cmocka_unit_test_setup(conv_rows_agree_with_the_sum, set_up),
+        cmocka_unit_test_setup(winograd_rows_agree_with_the_sum, set_up),
+        cmocka_unit_test(winograd_is_for_large_plain_convolutions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,11 +3,14 @@
 // Lowering rows of the conv group: convolutions, matrix products, columns.
 #include "compiler/lower/groups.h"
 #include "compiler/lower/quantized.h"
+#include "compiler/lowering.h"
+#include "compiler/passes.h"
 #include "kernels/columns/columns.h"
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/dense.h"
 #include "kernels/gemm/dense_half.h"
 #include "kernels/gemm/matmul.h"
+#include "kernels/gemm/winograd.h"
 #include "kernels/hadamard/hadamard.h"
 
 #include <string.h>
@@ -75,6 +78,7 @@ typedef struct dense_packing {
     size_t depth_stride, col_stride; // of the weights
     qrn_view weights;                // type, shape and encoding; the data comes later
     qrn_half half;                   // OFF: f32 is packed as it is
+    bool winograd;                   // transformed
 } dense_packing;
 
 static void pack_dense(const void *args, const void *src, void *dst) {
@@ -83,6 +87,8 @@ static void pack_dense(const void *args, const void *src, void *dst) {
     w.data = (void *)(uintptr_t)src;
     if (p->half)
         qrn_dense_half_pack(&p->dense, &w, p->depth_stride, p->col_stride, p->half, dst);
+    else if (p->winograd)
+        qrn_winograd_pack(&p->dense, src, dst);
     else
         qrn_dense_pack(&p->dense, src, p->depth_stride, p->col_stride, dst);
 }
@@ -113,6 +119,20 @@ static bool weights_fit(const qrn_lowering *lo, const qrn_tensor *w) {
                                          qrn_dtype_is_fixed(w->dtype) && !w->updateable);
 }
 
+// Turns a convolution into Winograd's where that gains. Not for plans that are stored, whose
+// weights would be four times as large.
+static void try_winograd(const qrn_lowering *lo, const qrn_node *n, dense_packing *p) {
+    qrn_view x = {.rank = n->in[0]->shape.rank}, y = {.rank = n->out[0]->shape.rank};
+    if (p->half || p->dense.rows || lo->opt->packed || !qrn_pass_wanted(lo, "winograd"))
+        return;
+    memcpy(x.dims, n->in[0]->shape.dims, sizeof x.dims);
+    memcpy(y.dims, n->out[0]->shape.dims, sizeof y.dims);
+    if (!qrn_winograd_fits(&p->dense, &x, &y))
+        return;
+    p->winograd = true;
+    p->dense.depth = x.dims[3] * QRN_WINOGRAD_PLANES;
+}
+
 // Single precision with constant weights: packs them and emits a step of the dense family.
 static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
     qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, out;
@@ -127,7 +147,12 @@ static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qr
     if (!qrn_lo_is_const(lo, ins[1]) || n->out[0]->dtype != QRN_DTYPE_F32 || !q->dense ||
         q->dense->conv.transposed)
         return QRN_E_UNSUPPORTED;
-    dense_packing p = {*q->dense, q->w_depth, q->w_col, {.dtype = QRN_DTYPE_F32}, qrn_lo_half(lo)};
+    dense_packing p = {.dense = *q->dense,
+                       .depth_stride = q->w_depth,
+                       .col_stride = q->w_col,
+                       .weights = {.dtype = QRN_DTYPE_F32},
+                       .half = qrn_lo_half(lo)};
+    try_winograd(lo, n, &p);
     p.weights.rank = n->in[1]->shape.rank;
     memcpy(p.weights.dims, n->in[1]->shape.dims, sizeof p.weights.dims);
     QRN_TRY(packed_weights(lo, n->in[1], ins[1], &p, &ins[1]));
@@ -135,7 +160,8 @@ static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qr
     qrn_dense_half_args half = {*q->dense, p.half == QRN_HALF_WIDE};
     if (p.half)
         return qrn_lo_step(lo, &qrn_family_dense_half, QRN_DOMAIN_F32, &half, ins, 3, &out, 1, 0);
-    return qrn_lo_step(lo, &qrn_family_dense, QRN_DOMAIN_F32, q->dense, ins, 3, &out, 1, 0);
+    const qrn_family *f = p.winograd ? &qrn_family_winograd : &qrn_family_dense;
+    return qrn_lo_step(lo, f, QRN_DOMAIN_F32, &p.dense, ins, 3, &out, 1, 0);
 }
 
 // The special ways of a sum of products, in order of preference.

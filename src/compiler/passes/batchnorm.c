@@ -8,6 +8,7 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/dense.h"
+#include "kernels/gemm/winograd.h"
 #include "kernels/norm/norm.h"
 
 #include <math.h>
@@ -105,13 +106,18 @@ static qrn_status set_bias(qrn_lowering *lo, qrn_step *s, qrn_val bias) {
     return QRN_OK;
 }
 
+// Weights in panels, one column for each output channel.
+static bool is_packed(const qrn_step *s) {
+    return s->family == &qrn_family_dense || s->family == &qrn_family_winograd;
+}
+
 // Is the step a float product whose weights can be scaled? n is the number of its columns.
 static bool can_scale(qrn_lowering *lo, const qrn_use *uses, const qrn_step *s, size_t n) {
     if (!qrn_pass_plain(lo, s) || s->domain != QRN_DOMAIN_F32 || s->n_in < 2 || s->n_in > 3 ||
         s->n_out != 1 || (bias_of(s) != QRN_VAL_NONE && !floats(lo, bias_of(s), n)))
         return false;
     const qrn_view *w = &lo->plan->values[s->in[1]].view;
-    if (s->family == &qrn_family_dense)
+    if (is_packed(s))
         return uses[s->in[1]].n_reads == 1 && packing_of(lo, s->in[1]);
     return s->family == &qrn_family_conv && !((const qrn_conv_args *)s->args)->transposed &&
            w->dims[w->rank - 1] == n && qrn_lo_const_data(lo, s->in[1]);
@@ -134,7 +140,7 @@ static qrn_status fold(qrn_lowering *lo, const qrn_use *uses, uint32_t at) {
     if (!can_scale(lo, uses, product, n))
         return QRN_OK;
     const float *bias = floats(lo, bias_of(product), n);
-    if (product->family == &qrn_family_dense)
+    if (is_packed(product))
         QRN_TRY(scale_packed(lo, product, factors));
     else
         QRN_TRY(scale_filters(lo, &product->in[1], factors));

@@ -13,6 +13,8 @@
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
+static size_t most_of(size_t a, size_t b) { return a > b ? a : b; }
+
 static bool fights(size_t stride) { return stride > 0 && stride % CACHE_PERIOD == 0; }
 
 // Lines of x under n lines of output cells.
@@ -29,32 +31,32 @@ static bool has_lines(const qrn_dense_plan *p) {
         if (g->dilation[i] > 1 && g->kernel[i] > 1)
             return false;
     return g->in[0] == 1 && g->out[0] == 1 && g->kernel[0] == 1 && g->before[0] == 0 &&
-           g->kernel[1] * g->kernel[2] > 1 && g->in[1] > 0 && g->in[2] > 0 &&
-           !fights((size_t)g->stride[2] * g->cin);
+           g->kernel[1] * g->kernel[2] > 1 && !fights((size_t)g->stride[2] * g->cin);
 }
 
+// Chooses windows or a band; false: one line would be too much to copy. The scratch is the most
+// that any smaller image needs, either way.
 static bool use_lines(qrn_dense_feed *f) {
     const qrn_conv_geometry *g = &f->plan->geo;
     size_t ow = (size_t)g->out[2], oh = (size_t)g->out[1];
     size_t width = (ow - 1) * (size_t)g->stride[2] + (size_t)g->kernel[2];
-    bool inside = g->before[1] == 0 && g->before[2] == 0 && width <= (size_t)g->in[2] &&
-                  lines_under(g, oh) <= (size_t)g->in[1];
     size_t line = width * g->cin, few = lines_under(g, 1) * line;
-    f->step = LINE_ELEMENTS / (1 + ow * f->plan->cout);
-    if (inside) {
+    size_t most = few < BAND_ELEMENTS ? BAND_ELEMENTS : least(few, BAND_MOST);
+    f->floats = most_of(f->floats, least(most, lines_under(g, oh) * line));
+    if (g->before[1] == 0 && g->before[2] == 0 && width <= (size_t)g->in[2] &&
+        lines_under(g, oh) <= (size_t)g->in[1]) {
         f->way = QRN_FEED_WINDOWS;
         f->stride = (size_t)g->in[2];
-    } else {
-        if (few > BAND_MOST)
-            return false;
-        size_t more =
-            few < BAND_ELEMENTS ? (BAND_ELEMENTS - few) / (line * (size_t)g->stride[1]) : 0;
+    } else if (few <= BAND_MOST) {
         f->way = QRN_FEED_BAND;
         f->stride = width;
-        f->step = least(f->step, more + 1);
+    } else {
+        return false;
     }
+    f->step = LINE_ELEMENTS / (1 + ow * f->plan->cout);
+    if (f->way == QRN_FEED_BAND)
+        f->step = least(f->step, 1 + (most - few) / (1 + line * (size_t)g->stride[1]));
     f->step = least(f->step ? f->step : 1, oh);
-    f->floats = inside ? 0 : lines_under(g, f->step) * line;
     return true;
 }
 
@@ -65,13 +67,15 @@ qrn_dense_feed qrn_dense_feed_of(const qrn_dense_plan *p, const qrn_gemm_f32_ker
         f.step = qrn_gemm_f32_block_rows(kernel, depth, p->cout);
         return f;
     }
+    size_t stride = depth + (fights(depth) ? CACHE_PERIOD / 64 : 0);
+    size_t n = GATHER_ELEMENTS / (depth ? depth : 1) / kernel->rows * kernel->rows;
+    n = least(n < kernel->rows ? kernel->rows : n, p->rows);
+    f.floats = n * stride;
     if (!p->direct && has_lines(p) && use_lines(&f))
         return f;
     f.way = QRN_FEED_GATHER;
-    f.stride = depth + (fights(depth) ? CACHE_PERIOD / 64 : 0);
-    size_t n = GATHER_ELEMENTS / (depth ? depth : 1) / kernel->rows * kernel->rows;
-    f.step = least(n < kernel->rows ? kernel->rows : n, p->rows);
-    f.floats = f.step * f.stride;
+    f.stride = stride;
+    f.step = n;
     return f;
 }
 
