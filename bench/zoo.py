@@ -2,8 +2,9 @@
 """The models of the benchmarks, made once and kept in build/bench-models.
 
 NAME.onnx (fp32) is exported by scripts/export_models.py, which needs torch and torchvision;
-NAME_a8w8 and NAME_a16w8 are made from it by onnxruntime's helpers for QNN. Weights are random:
-times rarely depend on them. What cannot be made is reported as missing, and the rest is measured.
+NAME_a8w8 and NAME_a16w8 are made from it by onnxruntime's helpers for QNN, with signed, symmetric
+weights: onnxruntime runs them about twice as fast as unsigned ones, so it is the harder peer.
+Weights are random: times rarely depend on them. What cannot be made is reported as missing, and the rest is measured.
 """
 import importlib.util
 import logging
@@ -81,7 +82,7 @@ def quantize(plain, target, form):
         source = ready if qnn_preprocess_model(str(plain), str(ready)) else plain
         kind = q.QuantType.QUInt8 if form == "a8w8" else q.QuantType.QUInt16
         config = get_qnn_qdq_config(str(source), Reader(), activation_type=kind,
-                                    weight_type=q.QuantType.QUInt8)
+                                    weight_type=q.QuantType.QInt8)
         q.quantize(str(source), str(part), config)
         part.rename(target)
     finally:
