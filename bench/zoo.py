@@ -4,7 +4,8 @@
 NAME.onnx (fp32) is exported by scripts/export_models.py, which needs torch and torchvision;
 NAME_a8w8 and NAME_a16w8 are made from it by onnxruntime's helpers for QNN, with signed, symmetric
 weights: onnxruntime runs them about twice as fast as unsigned ones, so it is the harder peer.
-Weights are random: times rarely depend on them. What cannot be made is reported as missing, and the rest is measured.
+Weights are random: times rarely depend on them. What cannot be made is reported as missing, and the
+rest is measured.
 """
 import importlib.util
 import logging
