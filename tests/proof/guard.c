@@ -2,7 +2,6 @@
 //
 // Guarded memory: each slot is one mapping with a page that cannot be touched at either end, grown
 // when more is asked for. A fault anywhere in the process prints the text of guard_say first.
-#define _GNU_SOURCE
 #include "guard.h"
 
 #include <signal.h>
@@ -32,13 +31,9 @@ static void on_fault(int number) {
 }
 
 void guard_say(const char *what) {
-    static bool ready;
     snprintf(text, sizeof text, "%s", what);
-    if (!ready) {
-        signal(SIGSEGV, on_fault);
-        signal(SIGBUS, on_fault);
-        ready = true;
-    }
+    signal(SIGSEGV, on_fault); // every time: others set theirs
+    signal(SIGBUS, on_fault);
 }
 
 static bool grow(struct slot *s, size_t bytes, size_t page) {
