@@ -3,8 +3,9 @@
 // Peaks of the machine. Arithmetic: chains of independent multiply-accumulates that stay in
 // registers, one loop for each kind of number and instruction set; the best of those that the CPU
 // has counts. Memory: sums over a buffer that fits the second-level cache, and over one that fits
-// no cache. All threads run at once; the best of some rounds counts, because a busy machine can
-// only make them slower.
+// no cache, in large pages where the system has them, from end to end and as four streams side by
+// side. All threads run at once; the best of some rounds counts, because a busy machine can only
+// make them slower.
 #include "tools/quern/bench_peak.h"
 
 #include "base/cpu.h"
@@ -16,6 +17,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #if defined(__x86_64__)
@@ -25,13 +27,16 @@
 #endif
 
 #define CHAINS 12 // enough to hide the latency of two units
-#define MIN_ROUNDS 3
+#define MIN_ROUNDS 4
 #define MAX_MS 60.0 // for the rounds of one loop after those
 #define MAX_THREADS 64
 #define L2_BYTES ((size_t)256 << 10)
-#define DRAM_BYTES ((size_t)64 << 20)
+#define DRAM_BYTES ((size_t)128 << 20) // of one thread; of several, half of it each
+#define LARGE_PAGE ((size_t)2 << 20)
+#define STREAMS 4
+#define STREAM_BYTES ((size_t)1 << 10) // read of one stream before the next
 #define ARITHMETIC_STEPS 200000
-#define MEMORY_BYTES ((size_t)64 << 20) // read in a round, of either size of buffer
+#define MEMORY_BYTES ((size_t)64 << 20) // read in a round, at least
 
 const char *const qt_peak_names[QT_N_PEAKS] = {"f32", "i8", "i16"};
 
@@ -161,7 +166,7 @@ READ(read_32, __attribute__((target("avx2"))), 32)
 READ(read_64, __attribute__((target("avx512f"))), 64)
 #endif
 
-static uint64_t read_all(const void *data, size_t bytes) {
+static uint64_t read_part(const void *data, size_t bytes) {
 #if defined(__x86_64__)
     if (qrn_cpu_isa() & QRN_ISA_AVX512)
         return read_64(data, bytes);
@@ -171,10 +176,22 @@ static uint64_t read_all(const void *data, size_t bytes) {
     return read_16(data, bytes);
 }
 
+static uint64_t read_all(const void *data, size_t bytes, bool streams) {
+    if (!streams)
+        return read_part(data, bytes);
+    uint64_t sum = 0;
+    size_t each = bytes / STREAMS;
+    for (size_t at = 0; at < each; at += STREAM_BYTES)
+        for (size_t s = 0; s < STREAMS; s++)
+            sum ^= read_part((const char *)data + s * each + at, STREAM_BYTES);
+    return sum;
+}
+
 // What every thread of a round does.
 typedef struct work {
     const arithmetic *loop; // or
     size_t buffer_bytes;    // memory
+    bool streams;           // of it side by side
     atomic_bool go;         // all threads are there
 } work;
 
@@ -202,9 +219,11 @@ static void *work_thread(void *arg) {
         me->sink += (uint64_t)w->loop->run(ARITHMETIC_STEPS);
         me->amount = 2.0 * w->loop->products * CHAINS * ARITHMETIC_STEPS;
     } else {
-        for (size_t done = 0; done < MEMORY_BYTES; done += w->buffer_bytes)
-            me->sink += read_all(me->buffer, w->buffer_bytes);
-        me->amount = (double)MEMORY_BYTES;
+        me->amount = 0;
+        for (size_t done = 0; done < MEMORY_BYTES; done += w->buffer_bytes) {
+            me->sink += read_all(me->buffer, w->buffer_bytes, w->streams);
+            me->amount += (double)w->buffer_bytes;
+        }
     }
     me->done_ms = now_ms();
     return NULL;
@@ -229,6 +248,18 @@ static double one_round(work *w, worker *all, unsigned threads) {
     return end > start ? amount / (end - start) / 1e6 : 0;
 }
 
+// Memory of a thread, all of it its own; in large pages if it is large and the system has some.
+static void *new_buffer(size_t bytes, int value) {
+    void *p = aligned_alloc(bytes < LARGE_PAGE ? 64 : LARGE_PAGE, bytes);
+    if (!p)
+        return NULL;
+#if defined(MADV_HUGEPAGE)
+    if (bytes >= LARGE_PAGE)
+        madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+    return memset(p, value, bytes);
+}
+
 // The best round, in 1e9 operations or bytes a second; 0 when there is no memory.
 static double measure(const arithmetic *loop, size_t buffer_bytes, unsigned threads) {
     work w = {.loop = loop, .buffer_bytes = buffer_bytes};
@@ -237,13 +268,12 @@ static double measure(const arithmetic *loop, size_t buffer_bytes, unsigned thre
     double best = 0;
     for (unsigned i = 0; i < threads; i++) {
         all[i].w = &w;
-        all[i].buffer = buffer_bytes ? aligned_alloc(64, buffer_bytes) : NULL;
+        all[i].buffer = buffer_bytes ? new_buffer(buffer_bytes, (int)i + 1) : NULL;
         ready = ready && (all[i].buffer || !buffer_bytes);
-        if (all[i].buffer)
-            memset(all[i].buffer, (int)i + 1, buffer_bytes); // pages of its own
     }
     double begin = now_ms();
     for (int i = 0; ready && (i < MIN_ROUNDS || now_ms() - begin < MAX_MS); i++) {
+        w.streams = i % 2 == 1;
         double rate = one_round(&w, all, threads);
         best = rate > best ? rate : best;
     }
@@ -266,5 +296,5 @@ void qt_peaks_measure(unsigned threads, qt_peaks *out) {
         }
     }
     out->l2_gbs = measure(NULL, L2_BYTES, threads);
-    out->dram_gbs = measure(NULL, DRAM_BYTES, threads);
+    out->dram_gbs = measure(NULL, threads > 1 ? DRAM_BYTES / 2 : DRAM_BYTES, threads);
 }

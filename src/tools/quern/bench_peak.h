@@ -15,7 +15,7 @@ typedef struct qt_peaks {
     double l2_gbs, dram_gbs;     // 1e9 bytes a second, read; 0: no memory to measure with
 } qt_peaks;
 
-// Takes about a second and, for DRAM, 64 MiB for each of the threads (at least 1, at most 64).
+// Takes about a second and, for DRAM, 128 MiB, or 64 for each of several threads (1 to 64).
 // Needs nothing but base/cpu.h, so that benchmarks can use it without the program.
 void qt_peaks_measure(unsigned threads, qt_peaks *out);
 
