@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Other people's libraries on the shapes that bench_gemm measures, on one thread. Weights are in
+// Other people's libraries on the shapes that bench_kernels measures, on one thread. Weights are in
 // whatever layout the library likes best, inputs and outputs in NHWC, as ours are.
 #ifndef QRN_BENCH_PEERS_H
 #define QRN_BENCH_PEERS_H

@@ -118,22 +118,26 @@ def growth_table(rows):
                    both(r)] for r, ours, peer in zip(rows, *powers)] if rows else [])
 
 
-def best_kernels(rows):
-    """Of each shape, form and peer the row of our fastest kernel, in the order of the shapes."""
-    best = {}
-    for r in rows:
-        key = r["what"], r["form"], r.get("peer")
-        if key not in best or r["ms"] < best[key]["ms"]:
-            best[key] = r
-    return list(best.values())
+def percent(share):
+    return "-" if share is None else f"{100 * share:.0f} %"
+
+
+def judged(value, wanted, missed, text):
+    """A number that was promised, marked where the promise is not kept."""
+    if wanted is None or value is None:
+        return text
+    return f"**{text} (missed)**" if missed else text
 
 
 def kernel_table(rows):
-    return table(["shape", "form", "kernel", "ms", "GOPS", "of peak", "peer", "its ms", "ratio"],
-                 [[r["what"], r["form"], f"`{r['kernel']}`", number(r["ms"], 3),
-                   number(r["gops"], 1), f"{100 * r['of_peak']:.0f} %", r.get("peer", "-"),
-                   number(r.get("peer_ms"), 3), number(ratio(r["ms"], r.get("peer_ms")))]
-                  for r in best_kernels(rows)])
+    return table(["op", "form", "kernel", "ms", "speed", "limit", "of limit", "wanted", "peer",
+                  "its ms", "ratio"],
+                 [[r["what"], r["form"], f"`{r['kernel']}`", number(r["ms"], 4),
+                   f"{number(r['rate'], 1)} {r['unit']}", r["limit"],
+                   judged(r["of_limit"], r.get("wanted"), r["of_limit"] < r.get("wanted", 0),
+                          percent(r["of_limit"])),
+                   percent(r.get("wanted")), r.get("peer", "-"), number(r.get("peer_ms"), 4),
+                   number(ratio(r["ms"], r.get("peer_ms")))] for r in rows])
 
 
 def peak_table(peaks):
@@ -156,9 +160,12 @@ SECTIONS = [
     ("Growth", "A small network of separable convolutions over larger and larger pictures, on one "
      "thread. From one row to the next, time grows as the number of pixels to that power.",
      "growth", growth_table),
-    ("Kernels", "Single products and convolutions on one thread: the fastest kernel of each, and "
-     "oneDNN and OpenBLAS where they are installed. Products with padding are counted as ours "
-     "computes them. `build/bin/bench_gemm` shows all kernels.", "kernels", kernel_table),
+    ("Kernels", "Single ops on one thread, compiled as a client's graph would be, against what limits "
+     "them: the arithmetic peak (of 16-bit activations, half the peak of bytes), the bytes that any "
+     "way to compute them reads and writes at the speed of L2 or DRAM, or, for depthwise "
+     "convolutions, the slower of L2 and three products of four bytes for 16 results. Rounding to "
+     "the output's codes is part of it. oneDNN and OpenBLAS, where they are installed, took turns.",
+     "kernels", kernel_table),
     ("The machine", "Measured, not from a data sheet. `quern bench MODEL --per-op` holds each node "
      "of a model against these; `make bench` draws that as `build/bench/*.svg`.", "peaks",
      peak_table),

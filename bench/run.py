@@ -155,9 +155,9 @@ def growth(a, results):
 
 
 def kernels(a, results):
-    done = subprocess.run([a.bin / "bench_gemm", "--json"], capture_output=True, text=True)
+    done = subprocess.run([a.bin / "bench_kernels", "--json"], capture_output=True, text=True)
     if done.returncode:
-        note(results, f"kernels: bench_gemm: {done.stderr.strip() or done.returncode}")
+        note(results, f"kernels: bench_kernels: {done.stderr.strip() or done.returncode}")
         return
     got = json.loads(done.stdout)
     results["kernels"] = got["rows"]

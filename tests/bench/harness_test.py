@@ -88,13 +88,15 @@ def test_tables_hold_the_ratios():
     assert report.both(refused) == "-" and "| - | - | - |" in report.model_table([refused])
 
 
-def test_the_fastest_kernel_of_a_shape_is_shown():
-    rows = [{"what": "s", "form": "f32", "kernel": k, "ms": ms, "gops": 1, "of_peak": 0.5,
-             "peer": peer, "peer_ms": 4} for k, ms, peer in
-            (("ref", 9, "A"), ("fast", 2, "A"), ("fast", 2, "B"))]
-    assert [(r["kernel"], r["peer"]) for r in report.best_kernels(rows)] == [("fast", "A"),
-                                                                            ("fast", "B")]
-    assert "| 0.50 |" in report.kernel_table(rows)
+def test_kernels_stand_beside_their_limit_and_what_was_wanted():
+    rows = [{"what": "s", "form": "u8s8", "kernel": "k", "ms": 2.0, "rate": 300.0, "unit": "GOPS",
+             "limit": "arithmetic", "of_limit": share, "wanted": 0.8, "peer": "A", "peer_ms": 4.0}
+            for share in (0.79, 0.81)]
+    text = report.kernel_table(rows)
+    assert "| **79 % (missed)** | 80 % | A | 4.0000 | 0.50 |" in text
+    assert "| 81 % | 80 % | A | 4.0000 | 0.50 |" in text
+    del rows[0]["wanted"], rows[0]["peer"], rows[0]["peer_ms"]
+    assert "| 79 % | - | - | - | - |" in report.kernel_table(rows[:1])
 
 
 def test_growth_table_has_powers_of_the_pixels():
