@@ -160,9 +160,9 @@ SECTIONS = [
     ("Growth", "A small network of separable convolutions over larger and larger pictures, on one "
      "thread. From one row to the next, time grows as the number of pixels to that power.",
      "growth", growth_table),
-    ("Kernels", "Single ops on one thread, compiled as a client's graph would be, against what limits "
-     "them: the arithmetic peak (of 16-bit activations, half the peak of bytes), the bytes that any "
-     "way to compute them reads and writes at the speed of L2 or DRAM, or, for depthwise "
+    ("Kernels", "Single ops on one thread, compiled as a client's graph would be, against what "
+     "limits them: the arithmetic peak (of 16-bit activations, half the peak of bytes), the bytes "
+     "that any way to compute them reads and writes at the speed of L2 or DRAM, or, for depthwise "
      "convolutions, the slower of L2 and three products of four bytes for 16 results. Rounding to "
      "the output's codes is part of it. oneDNN and OpenBLAS, where they are installed, took turns.",
      "kernels", kernel_table),
