@@ -25,31 +25,36 @@ static inline __m512i broadcast(const uint8_t *p) {
     return _mm512_set1_epi32(v);
 }
 
+// What results have in common, in registers.
+typedef struct rounding {
+    __m512d high, m, zero_half, lo, hi;
+} rounding;
+
 // Eight sums from column c on: what this part of the depth adds, on top of those before.
-static inline __m512d whole(const qrn_q16_tile *t, uint32_t row, uint32_t c, __m256i rest,
-                            __m256i high) {
-    __m512d start =
-        t->first ? _mm512_setzero_pd() : _mm512_loadu_pd(t->sum + (size_t)row * QRN_PANEL + c);
-    __m512d terms = _mm512_add_pd(_mm512_loadu_pd(t->column + c), _mm512_set1_pd(t->row[row]));
-    __m512d sum = _mm512_fmadd_pd(_mm512_cvtepi32_pd(high), _mm512_set1_pd(65536.0),
-                                  _mm512_cvtepi32_pd(rest));
-    return _mm512_add_pd(_mm512_add_pd(sum, terms), start);
+static inline __m512d whole(const qrn_q16_tile *t, const rounding *o, uint32_t row, uint32_t c,
+                            __m256i rest, __m256i high) {
+    __m512d terms = _mm512_add_pd(_mm512_set1_pd(t->row[row]), _mm512_loadu_pd(t->column + c));
+    __m512d sum = _mm512_add_pd(_mm512_cvtepi32_pd(rest), terms);
+    if (!t->first)
+        sum = _mm512_add_pd(sum, _mm512_loadu_pd(t->sum + (size_t)row * QRN_PANEL + c));
+    return _mm512_fmadd_pd(_mm512_cvtepi32_pd(high), o->high, sum);
 }
 
-static inline __m256i codes(const qrn_q16_tile *t, __m512d sum) {
-    __m512d y = _mm512_fmadd_pd(sum, _mm512_set1_pd(t->m), _mm512_set1_pd(t->zero_half));
-    y = _mm512_max_pd(y, _mm512_set1_pd(t->lo)); // the second where the first is NaN
-    y = _mm512_min_pd(y, _mm512_set1_pd(t->hi));
+static inline __m256i codes(const rounding *o, __m512d sum) {
+    __m512d y = _mm512_fmadd_pd(sum, o->m, o->zero_half);
+    y = _mm512_min_pd(_mm512_max_pd(y, o->lo), o->hi); // lo where y is NaN
     return _mm512_cvt_roundpd_epi32(y, DOWN);
 }
 
-static inline void finish(const qrn_q16_tile *t, uint32_t row, uint32_t first, __m512i words,
-                          __m512i high) {
+static inline __attribute__((always_inline)) void finish(const qrn_q16_tile *t, const rounding *o,
+                                                         uint32_t row, uint32_t first,
+                                                         __m512i words, __m512i high) {
     __m512i rest = _mm512_sub_epi32(words, _mm512_slli_epi32(high, 16));
     rest = _mm512_sub_epi32(rest, _mm512_loadu_si512(t->column_low + first));
     rest = _mm512_sub_epi32(rest, _mm512_set1_epi32(t->row_low[row]));
-    __m512d s0 = whole(t, row, first, _mm512_castsi512_si256(rest), _mm512_castsi512_si256(high));
-    __m512d s1 = whole(t, row, first + 8, _mm512_extracti64x4_epi64(rest, 1),
+    __m512d s0 =
+        whole(t, o, row, first, _mm512_castsi512_si256(rest), _mm512_castsi512_si256(high));
+    __m512d s1 = whole(t, o, row, first + 8, _mm512_extracti64x4_epi64(rest, 1),
                        _mm512_extracti64x4_epi64(high, 1));
     if (!t->last) {
         _mm512_storeu_pd(t->sum + (size_t)row * QRN_PANEL + first, s0);
@@ -58,16 +63,18 @@ static inline void finish(const qrn_q16_tile *t, uint32_t row, uint32_t first, _
     }
     uint32_t n = t->cols > first ? t->cols - first : 0;
     __mmask16 mask = (__mmask16)(n >= 16 ? 0xffff : (1u << n) - 1);
-    __m512i y = _mm512_inserti64x4(_mm512_castsi256_si512(codes(t, s0)), codes(t, s1), 1);
+    __m512i y = _mm512_inserti64x4(_mm512_castsi256_si512(codes(o, s0)), codes(o, s1), 1);
     char *to = (char *)t->y + (row * t->y_row + first) * t->elem;
     if (t->elem == 2)
-        _mm512_mask_cvtepi32_storeu_epi16(to, mask, y);
+        _mm256_mask_storeu_epi16(to, mask, _mm512_cvtepi32_epi16(y));
     else
         _mm512_mask_cvtepi32_storeu_epi8(to, mask, y);
 }
 
-// Rows are reached from every third one, which needs no more than two base registers a plane.
-static inline __attribute__((always_inline)) void tile(const qrn_q16_tile *t, const int rows) {
+// One or both halves of the columns. Rows are reached from every third one, which needs no more
+// than two base registers a plane.
+static inline __attribute__((always_inline)) void tile(const qrn_q16_tile *t, const int rows,
+                                                       const int halves) {
     __m512i w[QRN_Q16_TILE][2], h[QRN_Q16_TILE][2];
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++)
@@ -85,7 +92,8 @@ static inline __attribute__((always_inline)) void tile(const qrn_q16_tile *t, co
             for (int r = 0; r < rows; r++) {
                 __m512i x = broadcast(words[r / 3] + 2 * k + 4 * pair + (size_t)(r % 3) * row);
                 w[r][0] = dot_words(w[r][0], x, b0);
-                w[r][1] = dot_words(w[r][1], x, b1);
+                if (halves == 2)
+                    w[r][1] = dot_words(w[r][1], x, b1);
             }
         }
         __m512i b0 = _mm512_loadu_si512(b + 256), b1 = _mm512_loadu_si512(b + 320);
@@ -93,35 +101,36 @@ static inline __attribute__((always_inline)) void tile(const qrn_q16_tile *t, co
         for (int r = 0; r < rows; r++) {
             __m512i x = broadcast(bytes[r / 3] + k + (size_t)(r % 3) * row);
             h[r][0] = dot_bytes(h[r][0], x, b0);
-            h[r][1] = dot_bytes(h[r][1], x, b1);
+            if (halves == 2)
+                h[r][1] = dot_bytes(h[r][1], x, b1);
         }
     }
+    const rounding o = {_mm512_set1_pd(65536.0), _mm512_set1_pd(t->m), _mm512_set1_pd(t->zero_half),
+                        _mm512_set1_pd(t->lo), _mm512_set1_pd(t->hi)};
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++) {
-        finish(t, (uint32_t)r, 0, w[r][0], h[r][0]);
-        finish(t, (uint32_t)r, 16, w[r][1], h[r][1]);
+        finish(t, &o, (uint32_t)r, 0, w[r][0], h[r][0]);
+        if (halves == 2)
+            finish(t, &o, (uint32_t)r, 16, w[r][1], h[r][1]);
     }
 }
 
-void qrn_q16_tile_avx512vnni(const qrn_q16_tile *t) {
-    switch (t->rows) {
-    case 6:
-        tile(t, 6);
-        break;
-    case 5:
-        tile(t, 5);
-        break;
-    case 4:
-        tile(t, 4);
-        break;
-    case 3:
-        tile(t, 3);
-        break;
-    case 2:
-        tile(t, 2);
-        break;
-    default:
-        tile(t, 1);
-        break;
+#define TILE(rows)                                                                                 \
+    static void tile_##rows(const qrn_q16_tile *t) {                                               \
+        if (t->cols > 16)                                                                          \
+            tile(t, rows, 2);                                                                      \
+        else                                                                                       \
+            tile(t, rows, 1);                                                                      \
     }
+TILE(1)
+TILE(2)
+TILE(3)
+TILE(4)
+TILE(5)
+TILE(6)
+
+void qrn_q16_tile_avx512vnni(const qrn_q16_tile *t) {
+    static void (*const tiles[])(const qrn_q16_tile *) = {tile_1, tile_2, tile_3,
+                                                          tile_4, tile_5, tile_6};
+    tiles[t->rows - 1](t);
 }
