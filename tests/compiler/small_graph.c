@@ -179,9 +179,9 @@ static void fill(void *data, const qrn_value *v, uint32_t *seed) {
     }
 }
 
-small_run small_go(const small_graph *g, const char *passes, uint32_t seed) {
+static small_run go(const small_graph *g, const char *passes, uint32_t seed, uint32_t n_threads) {
     const qrn_api_graph *object = qrn_handle_get(QRN_KIND_GRAPH, g->handle);
-    qrn_compile_options opt = {.isa = qrn_cpu_isa(), .n_threads = 1, .passes = passes};
+    qrn_compile_options opt = {.isa = qrn_cpu_isa(), .n_threads = n_threads, .passes = passes};
     qrn_plan *p = NULL;
     qrn_runner *runner = NULL;
     assert_int_equal(qrn_compile(object->ir, &opt, &p), QRN_OK);
@@ -199,8 +199,9 @@ small_run small_go(const small_graph *g, const char *passes, uint32_t seed) {
         fill(io[i].data, v, &seed);
         r.n_out += p->io[i].is_output ? v->size_bytes : 0;
     }
-    qrn_run_options run = {0};
+    qrn_run_options run = {.pool = n_threads > 1 ? qrn_pool_acquire(n_threads) : NULL};
     assert_int_equal(qrn_runner_run(runner, io, &run), QRN_OK);
+    qrn_pool_release(run.pool);
     r.out = malloc(r.n_out + 1);
     assert_non_null(r.out);
     size_t at = 0;
@@ -215,12 +216,19 @@ small_run small_go(const small_graph *g, const char *passes, uint32_t seed) {
     return r;
 }
 
+small_run small_go(const small_graph *g, const char *passes, uint32_t seed) {
+    return go(g, passes, seed, 1);
+}
+
 void small_free(small_run *r) { free(r->out); }
 
 small_pair small_compare(const small_graph *g) {
     small_pair p = {small_go(g, "-all", 1), small_go(g, "", 1)};
     assert_int_equal(p.with.n_out, p.without.n_out);
     assert_memory_equal(p.with.out, p.without.out, p.with.n_out);
+    small_run threads = go(g, "", 1, 3);
+    assert_memory_equal(threads.out, p.without.out, threads.n_out);
+    small_free(&threads);
     return p;
 }
 

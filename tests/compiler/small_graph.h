@@ -80,8 +80,8 @@ void small_slice(small_graph *g, uint32_t x, uint32_t y, const int32_t *ranges);
 small_run small_go(const small_graph *g, const char *passes, uint32_t seed);
 void small_free(small_run *r);
 
-// Runs with all passes and with none: outputs must be equal to the byte. Returns the numbers of
-// steps of both and the outputs.
+// Runs with all passes, on one thread and on three, and with none: outputs must be equal to the
+// byte. Returns the numbers of steps of both and the outputs.
 typedef struct small_pair {
     small_run without, with;
 } small_pair;
