@@ -14,6 +14,7 @@
 const qrn_pass qrn_passes[] = {
     {"batchnorm", qrn_pass_batchnorm},
     {"pad", qrn_pass_pad},
+    {"clamp", qrn_pass_clamp},
     {"cancel", qrn_pass_cancel},
     {"alias", qrn_pass_alias},
     {"table", qrn_pass_table},

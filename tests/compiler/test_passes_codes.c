@@ -167,7 +167,7 @@ static void chain_of_few_rows(void **state) {
         w[i] = (float)(int32_t)(i * 5u % 9u) - 4.0f;
     uint32_t f = small_constant(&g, QNN_DATATYPE_FLOAT_32, SHAPE(500, 64), 0.0f, 0, w, sizeof w);
     small_binary(&g, QNN_OP_FULLY_CONNECTED, x, f, c);
-    small_unary(&g, QNN_OP_RELU, c, y);
+    small_unary(&g, QNN_OP_ELEMENT_WISE_NEG, c, y);
     expect_chained(1);
 }
 

@@ -190,8 +190,59 @@ static void pad_with_another_code_stays(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+// --- clamp
+
+// Layer and activation are one step; the same bytes, and limits that are met.
+static void limited(const char *op, uint32_t size, uint32_t cin, uint32_t cout, bool six) {
+    static float w[9 * 32 * 48];
+    bool flat = strcmp(op, QNN_OP_FULLY_CONNECTED) == 0;
+    bool depthwise = strcmp(op, QNN_OP_DEPTH_WISE_CONV_2D) == 0;
+    static const uint32_t same[4] = {1, 1, 1, 1};
+    count_up(w, 9 * 32 * 48);
+    uint32_t x = flat ? INPUT(&g, size, cin) : INPUT(&g, 1, size, size, cin);
+    uint32_t t = flat ? INNER(&g, size, cout) : INNER(&g, 1, size, size, cout);
+    uint32_t y = flat ? OUTPUT(&g, size, cout) : OUTPUT(&g, 1, size, size, cout);
+    const uint32_t *shape = flat ? SHAPE(cout, cin) : SHAPE(3, 3, depthwise ? 1 : cin, cout);
+    uint32_t bytes = (flat ? cin : 9 * (depthwise ? 1 : cin)) * cout * (uint32_t)sizeof *w;
+    uint32_t f = small_constant(&g, QNN_DATATYPE_FLOAT_32, shape, 0.0f, 0, w, bytes);
+    if (flat)
+        small_binary(&g, op, x, f, t);
+    else
+        small_conv(&g, op, x, f, t, same);
+    small_unary(&g, six ? QNN_OP_RELU6 : QNN_OP_RELU, t, y);
+    small_pair p = small_compare(&g);
+    assert_int_equal(p.with.n_steps, 1);
+    const float *r = (const float *)(const void *)p.with.out;
+    bool seen = false;
+    for (size_t i = 0; i < p.with.n_out / sizeof *r; i++) {
+        assert_true(r[i] >= 0.0f && (!six || r[i] <= 6.0f));
+        seen |= r[i] > 0.0f;
+    }
+    assert_true(seen);
+    small_free(&p.without);
+    small_free(&p.with);
+}
+
+static void clamp_goes_into_convolutions(void **state) {
+    (void)state;
+    limited(QNN_OP_CONV_2D, 7, 5, 37, true);
+}
+
+static void clamp_goes_into_depthwise_convolutions(void **state) {
+    (void)state;
+    limited(QNN_OP_DEPTH_WISE_CONV_2D, 11, 21, 21, false);
+}
+
+static void clamp_goes_into_fully_connected_layers(void **state) {
+    (void)state;
+    limited(QNN_OP_FULLY_CONNECTED, 3, 19, 41, true);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(clamp_goes_into_convolutions, setup, teardown),
+        cmocka_unit_test_setup_teardown(clamp_goes_into_depthwise_convolutions, setup, teardown),
+        cmocka_unit_test_setup_teardown(clamp_goes_into_fully_connected_layers, setup, teardown),
         TEST(batchnorm_goes_into_convolutions),
         TEST(batchnorm_goes_into_depthwise_convolutions),
         TEST(batchnorm_goes_into_fully_connected_layers),

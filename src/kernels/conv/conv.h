@@ -21,11 +21,20 @@
 
 #include "kernels/kernel.h"
 
+// Floats are brought into [low, high]; NaN stays.
+typedef struct qrn_clamp {
+    bool on;
+    float low, high;
+} qrn_clamp;
+
+#define QRN_CLAMPED(v, c) ((v) < (c)->low ? (c)->low : (v) > (c)->high ? (c)->high : (v))
+
 typedef struct qrn_conv_args {
     uint32_t n_spatial; // 1 to 3
     uint32_t group;
     uint32_t stride[3], dilation[3], before[3]; // n_spatial entries each
     bool transposed;
+    qrn_clamp clamp; // of the results, domain F32
 } qrn_conv_args;
 
 extern const qrn_family qrn_family_conv; // F32, F64, RAW

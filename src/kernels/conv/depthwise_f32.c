@@ -3,8 +3,6 @@
 // Loops of the depthwise convolution: which rows of a window lie inside the input.
 #include "kernels/conv/depthwise_f32.h"
 
-#include "kernels/conv/conv.h"
-
 bool qrn_depthwise_f32_works(const qrn_kcall *k) {
     const qrn_conv_args *a = k->args;
     uint32_t last = a->n_spatial + 1;
@@ -43,7 +41,8 @@ static qrn_status run(const qrn_kcall *k, line_fn line) {
                             .cells = g.out[2],
                             .stride = g.stride[2],
                             .dilation = g.dilation[2],
-                            .before = g.before[2]};
+                            .before = g.before[2],
+                            .clamp = &((const qrn_conv_args *)k->args)->clamp};
     size_t begin, end, width = (size_t)g.out[2] * g.cin;
     qrn_split(g.batch * (size_t)(g.out[0] * g.out[1]), 1, k->task, k->n_tasks, &begin, &end);
     for (size_t row = begin; row < end; row++) {

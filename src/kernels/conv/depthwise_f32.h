@@ -7,7 +7,7 @@
 #ifndef QRN_KERNELS_CONV_DEPTHWISE_F32_H
 #define QRN_KERNELS_CONV_DEPTHWISE_F32_H
 
-#include "kernels/kernel.h"
+#include "kernels/conv/conv.h"
 
 #define QRN_DEPTHWISE_ROWS 128 // most rows of a window
 
@@ -24,6 +24,7 @@ typedef struct qrn_depthwise_line {
     int64_t width, cells;               // columns of x and of y
     int64_t stride, dilation;           // between columns
     int64_t before;                     // columns before the input
+    const qrn_clamp *clamp;             // of the results
 } qrn_depthwise_line;
 
 void qrn_depthwise_line_avx512(const qrn_depthwise_line *l);

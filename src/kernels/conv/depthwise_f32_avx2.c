@@ -23,6 +23,10 @@ static inline void store(bool whole, mask m, float *p, vector v) {
     else
         _mm256_maskstore_ps(p, m, v);
 }
+static inline vector clamped(vector v, float low, float high) {
+    v = _mm256_max_ps(_mm256_set1_ps(low), v); // the second one where they are equal or one is NaN
+    return _mm256_min_ps(_mm256_set1_ps(high), v);
+}
 static inline vector zeros(void) { return _mm256_setzero_ps(); }
 static inline vector fused(vector x, vector w, vector acc) { return _mm256_fmadd_ps(x, w, acc); }
 

@@ -21,6 +21,10 @@ static inline void store(bool whole, mask m, float *p, vector v) {
     else
         _mm512_mask_storeu_ps(p, m, v);
 }
+static inline vector clamped(vector v, float low, float high) {
+    v = _mm512_max_ps(_mm512_set1_ps(low), v); // the second one where they are equal or one is NaN
+    return _mm512_min_ps(_mm512_set1_ps(high), v);
+}
 static inline vector zeros(void) { return _mm512_setzero_ps(); }
 static inline vector fused(vector x, vector w, vector acc) { return _mm512_fmadd_ps(x, w, acc); }
 

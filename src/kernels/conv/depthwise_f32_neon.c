@@ -29,6 +29,11 @@ static inline void store(bool whole, mask m, float *p, vector v) {
     for (mask i = 0; i < m; i++)
         p[i] = part[i];
 }
+static inline vector clamped(vector v, float low, float high) {
+    vector l = vdupq_n_f32(low), h = vdupq_n_f32(high);
+    v = vbslq_f32(vcltq_f32(v, l), l, v);
+    return vbslq_f32(vcgtq_f32(v, h), h, v);
+}
 static inline vector zeros(void) { return vdupq_n_f32(0.0f); }
 static inline vector fused(vector x, vector w, vector acc) { return vfmaq_f32(acc, x, w); }
 

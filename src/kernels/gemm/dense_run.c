@@ -50,6 +50,7 @@ static void run_group(const job *j, size_t group, size_t p0, size_t p1,
     size_t first = (group * qrn_panels(a->cols) + p0) * a->depth * QRN_PANEL;
     qrn_gemm_f32_block g = {.bias = bias ? bias + col : NULL,
                             .c_row = p->cout,
+                            .clamp = a->conv.clamp.on ? &a->conv.clamp : NULL,
                             .widen = e->widen,
                             .wide = j->wide,
                             .widened = j->widened};

@@ -53,6 +53,8 @@ static void run_stretch(const qrn_gemm_f32_kernel *kernel, const qrn_gemm_f32_bl
                                 .c_row = g->c_row,
                                 .rows = g->rows,
                                 .cols = (uint32_t)least(g->cols - j, QRN_PANEL)};
+        if (from + s->segments * s->length == depth)
+            t.clamp = g->clamp;
         size_t at = j * depth + from * QRN_PANEL, n = s->segments * s->length * QRN_PANEL;
         if (g->halves) {
             g->widen(g->halves + at, n, g->wide, g->widened);
@@ -121,7 +123,8 @@ static void strip_ref(qrn_gemm_f32_strip *t) {
                 for (uint32_t j = 0; j < QRN_PANEL; j++)
                     acc[j] += (double)t->a[i * t->a_row + s * t->a_segment + k] * (double)b[j];
         for (uint32_t j = 0; j < t->cols; j++)
-            t->c[i * t->c_row + j] = (float)acc[j];
+            t->c[i * t->c_row + j] =
+                t->clamp ? QRN_CLAMPED((float)acc[j], t->clamp) : (float)acc[j];
     }
 }
 

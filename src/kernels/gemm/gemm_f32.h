@@ -26,8 +26,9 @@ typedef struct qrn_gemm_f32_strip {
     bool resume;             // continue the sums that c holds
     float *c;                // [rows][cols], rows c_row elements apart
     size_t c_row;
-    size_t rows;       // any number
-    uint32_t cols;     // 1 to 32
+    size_t rows;            // any number
+    uint32_t cols;          // 1 to 32
+    const qrn_clamp *clamp; // of the results, NULL: none
     const float *soon; // what is read next, to be fetched meanwhile: a hint that strips move on
     size_t n_soon;     // floats of it that are left
 } qrn_gemm_f32_strip;
@@ -67,6 +68,7 @@ typedef struct qrn_gemm_f32_block {
     size_t c_row;
     size_t lines, rows; // rows of each line
     size_t cols, segments, length;
+    const qrn_clamp *clamp; // of the results, NULL: none
 } qrn_gemm_f32_block;
 
 void qrn_gemm_f32_run(const qrn_gemm_f32_kernel *kernel, const qrn_gemm_f32_block *g);

@@ -41,6 +41,11 @@ static inline __attribute__((always_inline)) void half(const qrn_gemm_f32_strip 
             }
         }
     }
+    for (int r = 0; t->clamp && r < rows; r++)
+        for (int v = 0; v < 2; v++) { // of equal operands and of NaN the second one is taken
+            acc[r][v] = _mm256_max_ps(_mm256_set1_ps(t->clamp->low), acc[r][v]);
+            acc[r][v] = _mm256_min_ps(_mm256_set1_ps(t->clamp->high), acc[r][v]);
+        }
     for (int r = 0; r < rows; r++) {
         _mm256_maskstore_ps(c + (size_t)r * t->c_row + first, m0, acc[r][0]);
         _mm256_maskstore_ps(c + (size_t)r * t->c_row + first + 8, m1, acc[r][1]);

@@ -55,6 +55,14 @@ static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_strip 
             }
         }
     }
+    if (t->clamp) { // of equal operands, and of a NaN and another one, the second one is taken
+        __m512 low = _mm512_set1_ps(t->clamp->low), high = _mm512_set1_ps(t->clamp->high);
+#pragma GCC unroll 14
+        for (int r = 0; r < rows; r++)
+#pragma GCC unroll 2
+            for (int v = 0; v < vectors; v++)
+                acc[r][v] = _mm512_min_ps(high, _mm512_max_ps(low, acc[r][v]));
+    }
 #pragma GCC unroll 14
     for (int r = 0; r < rows; r++)
 #pragma GCC unroll 2

@@ -53,6 +53,8 @@ static inline __attribute__((always_inline)) void half(const qrn_gemm_f32_strip 
         float part[HALF];
         for (int i = 0; i < 4; i++)
             vst1q_f32(part + 4 * i, acc[r][i]);
+        for (uint32_t i = 0; t->clamp && i < n; i++)
+            part[i] = QRN_CLAMPED(part[i], t->clamp);
         memcpy(c + (size_t)r * t->c_row + first, part, n * sizeof *part);
     }
 }

@@ -124,6 +124,7 @@ static void give_lines(const job *j, size_t image, size_t first, size_t lines, s
     size_t ow = (size_t)j->geo.out[2], oh = (size_t)j->geo.out[1], cout = j->geo.cout;
     const float *bias = k->n_in > 2 && k->in[2] ? k->in[2]->data : NULL;
     qrn_winograd_output t = {.m = j->m,
+                             .clamp = &j->args->conv.clamp,
                              .plane = j->m_plane,
                              .bias = bias ? bias + col : NULL,
                              .y_line = ow * cout,

@@ -47,6 +47,7 @@ typedef struct qrn_winograd_output {
     size_t y_line, y_cell; // elements between lines and cells
     size_t lines, cells;   // 1 to 4: what of the tile exists
     size_t channels;       // a multiple of 16
+    const qrn_clamp *clamp;
 } qrn_winograd_output;
 
 // One file per ISA.
