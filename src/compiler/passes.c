@@ -15,6 +15,7 @@ const qrn_pass qrn_passes[] = {
     {"batchnorm", qrn_pass_batchnorm},
     {"pad", qrn_pass_pad},
     {"clamp", qrn_pass_clamp},
+    {"swish", qrn_pass_swish},
     {"cancel", qrn_pass_cancel},
     {"alias", qrn_pass_alias},
     {"table", qrn_pass_table},

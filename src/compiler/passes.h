@@ -36,6 +36,7 @@ bool qrn_pass_wanted(const qrn_lowering *lo, const char *name);
 qrn_status qrn_pass_batchnorm(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_pad(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_clamp(qrn_lowering *lo, const qrn_use *uses);
+qrn_status qrn_pass_swish(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_cancel(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_alias(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_table(qrn_lowering *lo, const qrn_use *uses);

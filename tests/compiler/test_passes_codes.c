@@ -91,6 +91,26 @@ static void table_is_for_one_code(void **state) {
     small_expect(&g, 3, 3);
 }
 
+// --- swish
+
+static void swish_of_floats(bool keep) {
+    uint32_t x = INPUT(&g, 9, 50), s = keep ? OUTPUT(&g, 9, 50) : INNER(&g, 9, 50);
+    uint32_t y = OUTPUT(&g, 9, 50);
+    small_unary(&g, QNN_OP_SIGMOID, x, s);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_MULTIPLY, s, x, y);
+    small_expect(&g, 2, keep ? 2 : 1);
+}
+
+static void swish_is_one_step(void **state) {
+    (void)state;
+    swish_of_floats(false);
+}
+
+static void swish_leaves_a_sigmoid_that_is_read(void **state) {
+    (void)state;
+    swish_of_floats(true);
+}
+
 // --- chain
 
 static void expect_chained(uint32_t n) {
@@ -179,6 +199,8 @@ int main(void) {
         TEST(table_behind_a_table),
         TEST(table_leaves_results_that_are_read),
         TEST(table_is_for_one_code),
+        TEST(swish_is_one_step),
+        TEST(swish_leaves_a_sigmoid_that_is_read),
         TEST(chain_of_steps_behind_a_convolution),
         TEST(chain_spares_what_the_convolution_reads),
         TEST(chain_of_codes),

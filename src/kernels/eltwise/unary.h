@@ -35,7 +35,8 @@ typedef enum qrn_unary_op {
     QRN_UNARY_CLAMP, // low, high
     QRN_UNARY_SIGMOID,
     QRN_UNARY_SOFTPLUS, // beta, threshold
-    QRN_UNARY_TANH
+    QRN_UNARY_TANH,
+    QRN_UNARY_SWISH // x * SIGMOID(x), each rounded
 } qrn_unary_op;
 
 typedef struct qrn_unary_args {
