@@ -30,6 +30,24 @@ static inline qrn_vf qrn_fast_exp_fit(qrn_vf r) {
     return qrn_vf_fma(q, r, qrn_vf_all(0.4999999343f));
 }
 
+// 2^(n + f) for whole n and |f| <= 1/2, a minimax fit.
+static inline qrn_vf qrn_fast_pow2(qrn_vf n, qrn_vf f) {
+    qrn_vf q = qrn_vf_all(0.0001535336064f);
+    q = qrn_vf_fma(q, f, qrn_vf_all(0.001339887487f));
+    q = qrn_vf_fma(q, f, qrn_vf_all(0.009618437366f));
+    q = qrn_vf_fma(q, f, qrn_vf_all(0.0555033247f));
+    q = qrn_vf_fma(q, f, qrn_vf_all(0.2402264791f));
+    q = qrn_vf_fma(q, f, qrn_vf_all(0.6931472029f));
+    return qrn_vf_scale(qrn_vf_fma(q, f, qrn_vf_all(1.0f)), n);
+}
+
+// 2^(c z) for c z <= 0; the product is not rounded, so that only the error of c counts, |z| times.
+// Beyond -150 nothing is left of it.
+static inline qrn_vf qrn_fast_pow2_times(qrn_vf c, qrn_vf z) {
+    qrn_vf n = qrn_vf_round(qrn_vf_max(qrn_vf_all(-150.0f), c * z));
+    return qrn_fast_pow2(n, qrn_vf_max(qrn_vf_all(-1.0f), qrn_vf_fma(c, z, -n)));
+}
+
 // e^x for x <= 0.
 static inline qrn_vf qrn_fast_exp_below(qrn_vf x) {
     const qrn_vf one = qrn_vf_all(1.0f);

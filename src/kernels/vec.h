@@ -12,11 +12,12 @@
 //   qrn_vf_abs        without sign
 //   qrn_vf_min/_max   of a and b; b where one of them is NaN (NEON: NaN)
 //   qrn_vf_below      a < b ? x : y in each lane
-//   qrn_vf_round      to a whole number, ties to even
+//   qrn_vf_round      to a whole number, ties to even; qrn_vf_floor: down
 //   qrn_vf_scale      a * 2^n for whole numbers n, rounded once
 //   qrn_vf_half       rounded to an IEEE half, ties to even; too large ones become infinite
 //   qrn_vf_top        the largest lane
-//   qrn_vf_sum        of all lanes, in double
+//   qrn_vs            a sum of floats in double: starts as qrn_vs_zero, takes the lanes of a vector
+//                     with qrn_vs_add and is their total with qrn_vs_total
 #ifndef QRN_KERNELS_VEC_H
 #define QRN_KERNELS_VEC_H
 

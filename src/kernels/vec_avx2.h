@@ -37,6 +37,7 @@ static inline qrn_vf qrn_vf_below(qrn_vf a, qrn_vf b, qrn_vf x, qrn_vf y) {
 static inline qrn_vf qrn_vf_round(qrn_vf a) {
     return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+static inline qrn_vf qrn_vf_floor(qrn_vf a) { return _mm256_floor_ps(a); }
 // In two halves, the first of them exact, so that subnormal results are rounded once.
 static inline qrn_vf qrn_vf_scale(qrn_vf a, qrn_vf n) {
     const __m256i bias = _mm256_set1_epi32(127);
@@ -54,9 +55,21 @@ static inline float qrn_vf_top(qrn_vf a) {
     v = _mm_max_ps(v, _mm_movehl_ps(v, v));
     return _mm_cvtss_f32(_mm_max_ss(v, _mm_movehdup_ps(v)));
 }
-static inline double qrn_vf_sum(qrn_vf a) {
-    __m256d v = _mm256_add_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(a)),
-                              _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1)));
+
+typedef struct qrn_vs {
+    __m256d low, high;
+} qrn_vs;
+
+static inline qrn_vs qrn_vs_zero(void) {
+    return (qrn_vs){_mm256_setzero_pd(), _mm256_setzero_pd()};
+}
+static inline qrn_vs qrn_vs_add(qrn_vs s, qrn_vf v) {
+    s.low += _mm256_cvtps_pd(_mm256_castps256_ps128(v));
+    s.high += _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1));
+    return s;
+}
+static inline double qrn_vs_total(qrn_vs s) {
+    __m256d v = s.low + s.high;
     __m128d w = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
     return _mm_cvtsd_f64(_mm_add_sd(w, _mm_unpackhi_pd(w, w)));
 }

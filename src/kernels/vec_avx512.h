@@ -34,15 +34,27 @@ static inline qrn_vf qrn_vf_below(qrn_vf a, qrn_vf b, qrn_vf x, qrn_vf y) {
 static inline qrn_vf qrn_vf_round(qrn_vf a) {
     return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+static inline qrn_vf qrn_vf_floor(qrn_vf a) {
+    return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
 static inline qrn_vf qrn_vf_scale(qrn_vf a, qrn_vf n) { return _mm512_scalef_ps(a, n); }
 static inline qrn_vf qrn_vf_half(qrn_vf a) {
     return _mm512_cvtph_ps(_mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 static inline float qrn_vf_top(qrn_vf a) { return _mm512_reduce_max_ps(a); }
-static inline double qrn_vf_sum(qrn_vf a) {
-    __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(a));
-    __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1));
-    return _mm512_reduce_add_pd(_mm512_add_pd(low, high));
+
+typedef struct qrn_vs {
+    __m512d low, high;
+} qrn_vs;
+
+static inline qrn_vs qrn_vs_zero(void) {
+    return (qrn_vs){_mm512_setzero_pd(), _mm512_setzero_pd()};
 }
+static inline qrn_vs qrn_vs_add(qrn_vs s, qrn_vf v) {
+    s.low += _mm512_cvtps_pd(_mm512_castps512_ps256(v));
+    s.high += _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
+    return s;
+}
+static inline double qrn_vs_total(qrn_vs s) { return _mm512_reduce_add_pd(s.low + s.high); }
 
 #endif

@@ -39,6 +39,7 @@ static inline qrn_vf qrn_vf_below(qrn_vf a, qrn_vf b, qrn_vf x, qrn_vf y) {
     return vbslq_f32(vcltq_f32(a, b), x, y);
 }
 static inline qrn_vf qrn_vf_round(qrn_vf a) { return vrndnq_f32(a); }
+static inline qrn_vf qrn_vf_floor(qrn_vf a) { return vrndmq_f32(a); }
 // In two halves, the first of them exact, so that subnormal results are rounded once.
 static inline qrn_vf qrn_vf_scale(qrn_vf a, qrn_vf n) {
     const int32x4_t bias = vdupq_n_s32(127);
@@ -49,8 +50,17 @@ static inline qrn_vf qrn_vf_scale(qrn_vf a, qrn_vf n) {
 }
 static inline qrn_vf qrn_vf_half(qrn_vf a) { return vcvt_f32_f16(vcvt_f16_f32(a)); }
 static inline float qrn_vf_top(qrn_vf a) { return vmaxnmvq_f32(a); }
-static inline double qrn_vf_sum(qrn_vf a) {
-    return vaddvq_f64(vaddq_f64(vcvt_f64_f32(vget_low_f32(a)), vcvt_high_f64_f32(a)));
+
+typedef struct qrn_vs {
+    float64x2_t low, high;
+} qrn_vs;
+
+static inline qrn_vs qrn_vs_zero(void) { return (qrn_vs){vdupq_n_f64(0.0), vdupq_n_f64(0.0)}; }
+static inline qrn_vs qrn_vs_add(qrn_vs s, qrn_vf v) {
+    s.low = vaddq_f64(s.low, vcvt_f64_f32(vget_low_f32(v)));
+    s.high = vaddq_f64(s.high, vcvt_high_f64_f32(v));
+    return s;
 }
+static inline double qrn_vs_total(qrn_vs s) { return vaddvq_f64(vaddq_f64(s.low, s.high)); }
 
 #endif
