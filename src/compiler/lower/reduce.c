@@ -3,6 +3,7 @@
 // Lowering rows of the reduce group: reductions, scans, sorting, softmax and normalization.
 #include "compiler/lower/groups.h"
 #include "compiler/lowering.h"
+#include "kernels/codes.h"
 #include "kernels/norm/norm.h"
 #include "kernels/reduce/along.h"
 #include "kernels/reduce/reduce.h"
@@ -19,6 +20,24 @@ static qrn_status softmax_args(const qrn_node *n, void *args) {
     a->beta = qrn_node_f32(n, "beta", 1.0f);
     a->log = strcmp(n->type, "LogSoftmax") == 0;
     return QRN_OK;
+}
+
+// Codes of 8 or 16 bits with one scale, in the client's graph as here.
+static bool has_codes(const qrn_tensor *t) {
+    qrn_view v = {.quant = &t->quant, .dtype = t->dtype};
+    return t->format == QRN_FORMAT_DENSE && qrn_dtype_is_fixed(t->dtype) && qrn_codes_know(&v);
+}
+
+// Codes are computed on as they are.
+static qrn_status lower_softmax(qrn_lowering *lo, const qrn_node *n) {
+    qrn_softmax_args args = {0};
+    qrn_val x, y;
+    if (!has_codes(n->in[0]) || !has_codes(n->out[0]))
+        return QRN_E_UNSUPPORTED;
+    QRN_TRY(softmax_args(n, &args));
+    QRN_TRY(qrn_lo_tensor(lo, n->in[0], &x));
+    QRN_TRY(qrn_lo_tensor(lo, n->out[0], &y));
+    return qrn_lo_step(lo, &qrn_family_softmax, QRN_DOMAIN_RAW, &args, &x, 1, &y, 1, 0);
 }
 
 // The lengths of a compressed mask are read as they are.
@@ -165,7 +184,8 @@ const qrn_lower_row qrn_lower_reduce[] = {
     REAL("ReduceSum", qrn_family_reduce, reduce_args),
     REAL("ReduceSumSquare", qrn_family_reduce, reduce_args),
     REAL("RmsNorm", qrn_family_norm, axes_norm_args),
-    REAL("Softmax", qrn_family_softmax, softmax_args),
+    {.op = "Softmax", .family = &qrn_family_softmax, .in = "r", .out = "r", .args = softmax_args,
+     .custom = lower_softmax},
     {.op = "TopK", .custom = lower_topk},
     {0},
 };

@@ -4,9 +4,10 @@
 #include "kernels/softmax/softmax.h"
 
 #include "base/cpu.h"
+#include "kernels/softmax/softmax_codes.h"
 #include "kernels/softmax/softmax_rows.h"
 
-#include <math.h>
+#include <stdlib.h>
 
 #define T float
 #define FN softmax_f32_ref
@@ -17,6 +18,23 @@
 #define FN softmax_f64_ref
 #include "kernels/softmax/softmax.inc"
 
+static qrn_status softmax_codes_ref(const qrn_kcall *k) {
+    const qrn_softmax_args *a = k->args;
+    const qrn_view *x = k->in[0];
+    size_t n = x->dims[a->axis], inner = qrn_view_span(x, a->axis + 1, x->rank), begin, end;
+    qrn_softmax_row r = {.x = x, .beta = (double)a->beta, .n = n, .step = inner};
+    qrn_split(qrn_view_span(x, 0, a->axis) * inner, 1, k->task, k->n_tasks, &begin, &end);
+    for (size_t row = begin; row < end; row++) {
+        r.at = row / inner * n * inner + row % inner;
+        qrn_softmax_measure(&r);
+        for (size_t i = 0; i < n; i++) {
+            double y = qrn_softmax_real(&r, i);
+            qrn_codes_store(k->out[0], r.at + i * inner, 1, &y);
+        }
+    }
+    return QRN_OK;
+}
+
 static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_view_count(k->in[0]) < 16384 ? 1 : n_threads;
 }
@@ -25,7 +43,26 @@ static bool last_axis(const qrn_kcall *k) {
     return ((const qrn_softmax_args *)k->args)->axis + 1 == k->in[0]->rank;
 }
 
+// Encodings for which floats are good enough: distances that are whole numbers of a sensible size,
+// results that fit, and reals whose own rounding is nothing beside that of floats.
+static bool codes_work(const qrn_kcall *k) {
+    const qrn_softmax_args *a = k->args;
+    const qrn_quant *x = k->in[0]->quant, *y = k->out[0]->quant;
+    double step = (double)a->beta * (double)x->scale;
+    return last_axis(k) && step > 1e-30 && step < 64 && y->shift == 0.0f &&
+           step * (65536 + fabs((double)x->offset)) < 1e6 && (double)y->scale > 0x1p-20 &&
+           abs(y->offset) < 1 << 20;
+}
+
+static size_t codes_scratch(const qrn_kcall *k) {
+    const qrn_view *x = k->in[0];
+    return k->n_tasks * qrn_softmax_room(x->dims[x->rank - 1]) * sizeof(float);
+}
+
 // clang-format off
+#define CODES(isa, ISA)                                                                            \
+    {.name = "softmax_codes_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA, .works = codes_work,   \
+     .fn = qrn_softmax_codes_##isa, .tasks = tasks, .scratch = codes_scratch}
 #define FAST(isa, ISA)                                                                             \
     {.name = "softmax_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA, .works = last_axis,      \
      .fn = qrn_softmax_f32_##isa, .tasks = tasks}
@@ -34,12 +71,17 @@ static const qrn_kernel softmax_rows[] = {
 #ifdef __x86_64__
     FAST(avx512, QRN_ISA_AVX512),
     FAST(avx2, QRN_ISA_AVX2),
+    CODES(avx512, QRN_ISA_AVX512),
+    CODES(avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
     FAST(neon, QRN_ISA_NEON),
+    CODES(neon, QRN_ISA_NEON),
 #endif
     {.name = "softmax_f32_ref", .domain = QRN_DOMAIN_F32, .fn = softmax_f32_ref, .tasks = tasks},
     {.name = "softmax_f64_ref", .domain = QRN_DOMAIN_F64, .fn = softmax_f64_ref, .tasks = tasks},
+    {.name = "softmax_codes_ref", .domain = QRN_DOMAIN_RAW, .fn = softmax_codes_ref,
+     .tasks = tasks},
 };
 QRN_FAMILY(softmax, sizeof(qrn_softmax_args));
 // clang-format on

@@ -3,6 +3,8 @@
 // Softmax and its logarithm along one axis. in[0], out[0]: same shape.
 //   y = exp(beta*(x-max)) / sum exp(beta*(x-max))        log: beta*(x-max) - log(sum
 //   exp(beta*(x-max)))
+// In the RAW domain both are codes that codes.h knows, and `log` is not set: a result is that of
+// the F64 domain, rounded to the codes of out[0].
 #ifndef QRN_KERNELS_SOFTMAX_H
 #define QRN_KERNELS_SOFTMAX_H
 
@@ -14,6 +16,6 @@ typedef struct qrn_softmax_args {
     bool log;
 } qrn_softmax_args;
 
-extern const qrn_family qrn_family_softmax; // F32, F64
+extern const qrn_family qrn_family_softmax; // F32, F64, RAW
 
 #endif

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Softmax along the last axis of floats, compiled for AVX512.
+// Softmax along the last axis of floats and of codes, compiled for AVX512.
 #include "kernels/fast_math.h"
+#include "kernels/softmax/softmax_codes.h"
 #include "kernels/softmax/softmax_rows.h"
 
 #define FN qrn_softmax_f32_avx512
 #include "kernels/softmax/softmax_fast.inc"
+#undef FN
+#define FN qrn_softmax_codes_avx512
+#include "kernels/softmax/codes_fast.inc"
