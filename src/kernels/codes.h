@@ -16,6 +16,9 @@
 #include <immintrin.h>
 #endif
 
+#ifndef QRN_CODES_BY_DEFINITION
+#define QRN_CODES_BY_DEFINITION 0 // 1: for reference rows, which divide
+#endif
 #define QRN_CODES_RUN 256 // elements a caller handles at a time, in buffers on the stack
 
 // Is the view in a format that the functions below know?
@@ -103,42 +106,77 @@ static inline void qrn_codes_load(const qrn_view *v, size_t first, size_t n, dou
     }
 }
 
-#define QRN_CODES_STORE(type, low, high)                                                           \
+// The codes of a fixed-point view as a grid of real numbers.
+typedef struct qrn_codes_grid {
+    double scale, offset, low, high; // real = scale * (code + offset), low <= code <= high
+} qrn_codes_grid;
+
+static inline qrn_codes_grid qrn_codes_grid_of(const qrn_view *v) {
+    bool is_signed = v->dtype == QRN_DTYPE_SQ8 || v->dtype == QRN_DTYPE_SQ16;
+    double codes = v->dtype == QRN_DTYPE_UQ8 || v->dtype == QRN_DTYPE_SQ8 ? 256 : 65536;
+    double low = is_signed ? -codes / 2 : 0;
+    return (qrn_codes_grid){(double)v->quant->scale,
+                            (double)v->quant->offset + (double)v->quant->shift, low,
+                            low + codes - 1};
+}
+
+// Codes next to the numbers src[0..n), by multiplication. False when one of them may be wrong: its
+// quotient lies next to the middle between two codes, where ways of rounding differ, or is not a
+// number. R is the type of the numbers; products are off by less than `rough` of their size.
+#define QRN_CODES_NEAREST(name, R, type, whole_of, rough)                                          \
+    static inline bool name(const R *restrict src, size_t n, const qrn_codes_grid *g,              \
+                            type *restrict codes) {                                                \
+        const R inverse = (R)(1 / g->scale), offset = (R)g->offset;                                \
+        const R first = (R)(g->low + g->offset), last = (R)(g->high + g->offset);                  \
+        const R limit = (R)(0.5 - (fabs(g->offset) + g->high - g->low) * (rough));                 \
+        int bad = 0;                                                                               \
+        if (!(g->scale > 0x1p-100 && g->scale < 0x1p100 && limit > (R)0.25) ||                     \
+            rint(g->offset) != g->offset)                                                          \
+            return false;                                                                          \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            R t = src[i] * inverse;                                                                \
+            t = t < first ? first : t;                                                             \
+            t = t > last ? last : t;                                                               \
+            R whole = whole_of(t), off = t - whole;                                                \
+            off = off < 0 ? -off : off;                                                            \
+            bad |= !(off <= limit);                                                                \
+            codes[i] = (type)(int32_t)(whole - offset);                                            \
+        }                                                                                          \
+        return !bad;                                                                               \
+    }
+QRN_CODES_NEAREST(qrn_codes_nearest_f32_8, float, uint8_t, rintf, 0x1p-21)
+QRN_CODES_NEAREST(qrn_codes_nearest_f64_8, double, uint8_t, rint, 0x1p-48)
+QRN_CODES_NEAREST(qrn_codes_nearest_f64_16, double, uint16_t, rint, 0x1p-48)
+
+#define QRN_CODES_STORE(type)                                                                      \
     do {                                                                                           \
         type *codes = (type *)v->data + first;                                                     \
         for (size_t i = 0; i < n; i++) {                                                           \
             double x = src[i] != src[i] ? 0 : src[i];                                              \
-            double t = floor(x / scale + 0.5) - offset;                                            \
-            t = t <= (low) ? (low) : t;                                                            \
-            t = t >= (high) ? (high) : t;                                                          \
+            double t = floor(x / g.scale + 0.5) - g.offset;                                        \
+            t = t <= g.low ? g.low : t;                                                            \
+            t = t >= g.high ? g.high : t;                                                          \
             codes[i] = (type)(int32_t)t;                                                           \
         }                                                                                          \
-    } while (0);                                                                                   \
-    break
+    } while (0)
 
 // The reals in the format of v, ties half up, clamped; NaN is stored as 0.
 static inline void qrn_codes_store(qrn_view *v, size_t first, size_t n, const double *src) {
-    double scale = v->quant ? (double)v->quant->scale : 1;
-    double offset = v->quant ? (double)v->quant->offset + (double)v->quant->shift : 0;
-    switch (v->dtype) {
-    case QRN_DTYPE_UQ8:
-        QRN_CODES_STORE(uint8_t, 0, 255);
-    case QRN_DTYPE_SQ8:
-        QRN_CODES_STORE(int8_t, -128, 127);
-    case QRN_DTYPE_UQ16:
-        QRN_CODES_STORE(uint16_t, 0, 65535);
-    case QRN_DTYPE_SQ16:
-        QRN_CODES_STORE(int16_t, -32768, 32767);
-    case QRN_DTYPE_F16:
+    if (v->dtype == QRN_DTYPE_F16) {
         qrn_codes_store_f16((uint16_t *)v->data + first, n, src);
-        break;
-    case QRN_DTYPE_F32:
+    } else if (v->dtype == QRN_DTYPE_F32) {
         for (size_t i = 0; i < n; i++)
             ((float *)v->data)[first + i] = (float)src[i];
-        break;
-    default:
+    } else if (v->dtype == QRN_DTYPE_F64) {
         memcpy((double *)v->data + first, src, n * sizeof *src);
-        break;
+    } else {
+        const qrn_codes_grid g = qrn_codes_grid_of(v);
+        bool wide = qrn_view_elem(v) == 2, fast = !QRN_CODES_BY_DEFINITION;
+        if (wide && !(fast && qrn_codes_nearest_f64_16(src, n, &g, (uint16_t *)v->data + first)))
+            QRN_CODES_STORE(uint16_t);
+        else if (!wide &&
+                 !(fast && qrn_codes_nearest_f64_8(src, n, &g, (uint8_t *)v->data + first)))
+            QRN_CODES_STORE(uint8_t);
     }
 }
 

@@ -5,9 +5,13 @@
 // or next to the middle between two codes; tables; conversions from floats; sums. Memory is of
 // exactly the size that a row may touch. QUERN_TEST_SEED repeats a run.
 #include "base/cpu.h"
+#include "kernels/convert.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/lut.h"
+#include "kernels/quantize.h"
+#include "kernels/reduce/reduce_codes.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -188,11 +192,72 @@ static void tables_of_bytes(void **unused) {
     report(checked);
 }
 
+// Numbers that lie on, next to and far from the middle between two codes.
+static void floats_to_codes(void **unused) {
+    (void)unused;
+    unsigned checked = 0;
+    for (unsigned round = 0; round < 400; round++) {
+        static const qrn_dtype types[] = {QRN_DTYPE_UQ8, QRN_DTYPE_SQ8, QRN_DTYPE_UQ16,
+                                          QRN_DTYPE_SQ16};
+        uint32_t n = between(1, 1000);
+        qrn_dtype t = types[between(0, 3)];
+        qrn_quant q = random_quant(t);
+        qrn_view x = make(between(0, 1) ? QRN_DTYPE_F32 : QRN_DTYPE_F64, NULL, 1, &n);
+        qrn_view y = make(t, &q, 1, &n), *in[1] = {&x};
+        for (uint32_t i = 0; i < n; i++) {
+            double codes = t == QRN_DTYPE_UQ8 || t == QRN_DTYPE_SQ8 ? 300 : 70000;
+            double v = ((double)random_u32() * 0x1p-31 - 1) * codes;
+            if (round % 2 && between(0, 7) == 0) // quite or nearly a half
+                v = floor(v) + 0.5 + (double)((int)between(0, 2) - 1) * 0x1p-30;
+            v *= (double)q.scale;
+            if (round % 3 == 0 && between(0, 99) == 0)
+                v = (double[]){NAN, INFINITY, -INFINITY, 1e30, 0}[between(0, 4)];
+            if (x.dtype == QRN_DTYPE_F32)
+                ((float *)x.data)[i] = (float)v;
+            else
+                ((double *)x.data)[i] = v;
+        }
+        checked += check_rows(&qrn_family_quantize, NULL, in, 1, &y, -1);
+        checked += check_rows(&qrn_family_convert, NULL, in, 1, &y, -1);
+        free(x.data);
+        free(y.data);
+    }
+    report(checked);
+}
+
+static void reductions_of_codes(void **unused) {
+    (void)unused;
+    unsigned checked = 0;
+    for (unsigned round = 0; round < 600; round++) {
+        static const qrn_dtype types[] = {QRN_DTYPE_UQ8, QRN_DTYPE_SQ8, QRN_DTYPE_UQ16,
+                                          QRN_DTYPE_SQ16};
+        uint32_t rank = between(1, 4), dims[4], kept[4], n_kept = 0;
+        qrn_reduce_args args = {between(QRN_REDUCE_SUM, QRN_REDUCE_MIN),
+                                between(1, (1u << rank) - 1)};
+        double count = 1;
+        for (uint32_t d = 0; d < rank; d++) {
+            dims[d] = between(1, d + 1 == rank ? 300 : round % 8 ? 7 : 40);
+            if (args.axes >> d & 1)
+                count *= dims[d];
+            else
+                kept[n_kept++] = dims[d];
+        }
+        qrn_dtype tx = types[between(0, 3)], ty = types[between(0, 3)];
+        qrn_quant qx = random_quant(tx), qy = random_quant(ty);
+        qrn_view x = make(tx, &qx, rank, dims), y = make(ty, &qy, n_kept, kept), *in[1] = {&x};
+        if (qrn_reduce_codes_exact(args.op, &x, &y, count))
+            checked += check_rows(&qrn_family_reduce, &args, in, 1, &y, -1);
+        free(x.data);
+        free(y.data);
+    }
+    report(checked);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_pairs_of_bytes),
-        cmocka_unit_test(shapes_and_words),
-        cmocka_unit_test(tables_of_bytes),
+        cmocka_unit_test(all_pairs_of_bytes),  cmocka_unit_test(shapes_and_words),
+        cmocka_unit_test(tables_of_bytes),     cmocka_unit_test(floats_to_codes),
+        cmocka_unit_test(reductions_of_codes),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

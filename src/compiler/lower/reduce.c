@@ -6,7 +6,7 @@
 #include "kernels/codes.h"
 #include "kernels/norm/norm.h"
 #include "kernels/reduce/along.h"
-#include "kernels/reduce/reduce.h"
+#include "kernels/reduce/reduce_codes.h"
 #include "kernels/softmax/masked.h"
 #include "kernels/softmax/softmax.h"
 
@@ -77,6 +77,25 @@ static qrn_status reduce_args(const qrn_node *n, void *args) {
         if (strcmp(n->type, reductions[i].op) == 0)
             a->op = reductions[i].code;
     return QRN_OK;
+}
+
+// Codes are reduced as they are where that gives the same result as reals do.
+static qrn_status lower_reduce(qrn_lowering *lo, const qrn_node *n) {
+    const qrn_tensor *x = n->in[0], *y = n->out[0];
+    qrn_view from = {.dtype = x->dtype, .quant = &x->quant};
+    qrn_view to = {.dtype = y->dtype, .quant = &y->quant};
+    qrn_reduce_args args = {0};
+    qrn_val in, out;
+    double count = 1;
+    QRN_TRY(reduce_args(n, &args));
+    for (uint32_t d = 0; d < x->shape.rank; d++)
+        count *= args.axes >> d & 1 ? (double)x->shape.dims[d] : 1;
+    if (x->format != QRN_FORMAT_DENSE || y->format != QRN_FORMAT_DENSE || x->updateable ||
+        y->updateable || !qrn_reduce_codes_exact(args.op, &from, &to, count))
+        return QRN_E_UNSUPPORTED;
+    QRN_TRY(qrn_lo_tensor(lo, x, &in));
+    QRN_TRY(qrn_lo_tensor(lo, y, &out));
+    return qrn_lo_step(lo, &qrn_family_reduce, QRN_DOMAIN_RAW, &args, &in, 1, &out, 1, 0);
 }
 
 static qrn_status arg_args(const qrn_node *n, void *args) {
@@ -164,6 +183,8 @@ static qrn_status lrn_args(const qrn_node *n, void *args) {
 
 // clang-format off
 #define REAL(name, fam, fill) {.op = name, .family = &fam, .in = "r", .out = "r", .args = fill}
+#define CODES(name, fam, fill)                                                                     \
+    {.op = name, .family = &fam, .in = "r", .out = "r", .args = fill, .custom = lower_reduce}
 const qrn_lower_row qrn_lower_reduce[] = {
     {.op = "Argmax", .family = &qrn_family_arg, .in = "r", .out = "x", .args = arg_args},
     {.op = "Argmin", .family = &qrn_family_arg, .in = "r", .out = "x", .args = arg_args},
@@ -177,12 +198,12 @@ const qrn_lower_row qrn_lower_reduce[] = {
     REAL("Lrn", qrn_family_lrn, lrn_args),
     {.op = "MaskedSoftmax", .custom = lower_masked_softmax},
     REAL("Moments", qrn_family_moments, reduce_args),
-    REAL("ReduceMax", qrn_family_reduce, reduce_args),
-    REAL("ReduceMean", qrn_family_reduce, reduce_args),
-    REAL("ReduceMin", qrn_family_reduce, reduce_args),
-    REAL("ReduceProd", qrn_family_reduce, reduce_args),
-    REAL("ReduceSum", qrn_family_reduce, reduce_args),
-    REAL("ReduceSumSquare", qrn_family_reduce, reduce_args),
+    CODES("ReduceMax", qrn_family_reduce, reduce_args),
+    CODES("ReduceMean", qrn_family_reduce, reduce_args),
+    CODES("ReduceMin", qrn_family_reduce, reduce_args),
+    CODES("ReduceProd", qrn_family_reduce, reduce_args),
+    CODES("ReduceSum", qrn_family_reduce, reduce_args),
+    CODES("ReduceSumSquare", qrn_family_reduce, reduce_args),
     REAL("RmsNorm", qrn_family_norm, axes_norm_args),
     {.op = "Softmax", .family = &qrn_family_softmax, .in = "r", .out = "r", .args = softmax_args,
      .custom = lower_softmax},

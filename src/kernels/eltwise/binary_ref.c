@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Binary ops on floats, for any CPU.
+#define QRN_CODES_BY_DEFINITION 1
 #include "kernels/codes.h"
 #include "kernels/eltwise/binary_float.h"
 #include "kernels/eltwise/binary_rows.h"

@@ -4,6 +4,8 @@
 #include "kernels/reduce/reduce.h"
 
 #include "base/cpu.h"
+#include "kernels/convert.h"
+#include "kernels/reduce/reduce_codes.h"
 #include "kernels/reduce/reduce_rows.h"
 
 void qrn_reduce_walks(const qrn_view *x, uint32_t axes, qrn_walk *outer, qrn_walk *inner) {
@@ -54,6 +56,47 @@ void qrn_reduce_walks(const qrn_view *x, uint32_t axes, qrn_walk *outer, qrn_wal
 #define FN qrn_reduce_i64_ref
 #include "kernels/reduce/reduce.inc"
 
+bool qrn_reduce_codes_exact(uint32_t op, const qrn_view *x, const qrn_view *y, double count) {
+    bool takes = op == QRN_REDUCE_SUM || op == QRN_REDUCE_MEAN || op == QRN_REDUCE_MAX ||
+                 op == QRN_REDUCE_MIN;
+    const qrn_view *both[2] = {x, y};
+    for (int i = 0; i < 2; i++)
+        takes = takes && qrn_dtype_is_fixed(both[i]->dtype) && qrn_codes_know(both[i]) &&
+                both[i]->quant->shift == 0.0f;
+    // A scale has 24 bits, a double 53: the largest sum must not need more than the rest.
+    return takes && count > 0 && (fabs((double)x->quant->offset) + 65536) * count < 0x1p29;
+}
+
+// The definition: sums of real numbers.
+static qrn_status reduce_codes_ref(const qrn_kcall *k) {
+    const qrn_reduce_args *a = k->args;
+    qrn_walk outer, inner;
+    qrn_reduce_walks(k->in[0], a->axes, &outer, &inner);
+    size_t count = qrn_walk_count(&inner), begin, end;
+    qrn_split(qrn_walk_count(&outer), 1, k->task, k->n_tasks, &begin, &end);
+    if (!count)
+        return QRN_E_ARGUMENT;
+    for (size_t o = begin; o < end; o++) {
+        size_t at = qrn_walk_at(&outer, 0, o);
+        double sum = 0, top = qrn_view_real(k->in[0], at), bottom = top;
+        for (size_t i = 0; i < count; i++) {
+            double v = qrn_view_real(k->in[0], at + qrn_walk_at(&inner, 0, i));
+            sum += v;
+            top = v > top ? v : top;
+            bottom = v < bottom ? v : bottom;
+        }
+        double y = a->op == QRN_REDUCE_MAX    ? top
+                   : a->op == QRN_REDUCE_MIN  ? bottom
+                   : a->op == QRN_REDUCE_MEAN ? sum / (double)count
+                                              : sum;
+        qrn_view real = {.data = &y, .dtype = QRN_DTYPE_F64, .rank = 1, .dims = {1}};
+        qrn_view code = *k->out[0];
+        code.data = (char *)code.data + o * qrn_view_elem(&code);
+        qrn_convert_range(&real, &code, 0, 1, false);
+    }
+    return QRN_OK;
+}
+
 static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     uint32_t most = qrn_walk_tasks(qrn_view_count(k->in[0]), n_threads);
     size_t results = qrn_view_count(k->out[0]);
@@ -75,6 +118,9 @@ bool qrn_reduce_columns_work(const qrn_kcall *k) {
 }
 
 // clang-format off
+#define CODES(isa, ISA)                                                                            \
+    {.name = "reduce_codes_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA,                         \
+     .fn = qrn_reduce_codes_##isa, .tasks = tasks}
 #define FAST(type, domain_, isa, ISA)                                                              \
     {.name = "reduce_rows_" #type "_" #isa, .domain = domain_, .needs = ISA,                       \
      .works = qrn_reduce_rows_work, .fn = qrn_reduce_rows_##type##_##isa, .tasks = tasks},         \
@@ -87,14 +133,18 @@ static const qrn_kernel reduce_rows[] = {
     FAST(f32, QRN_DOMAIN_F32, avx2, QRN_ISA_AVX2),
     FAST(f64, QRN_DOMAIN_F64, avx512, QRN_ISA_AVX512),
     FAST(f64, QRN_DOMAIN_F64, avx2, QRN_ISA_AVX2),
+    CODES(avx512, QRN_ISA_AVX512),
+    CODES(avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
     FAST(f32, QRN_DOMAIN_F32, neon, QRN_ISA_NEON),
     FAST(f64, QRN_DOMAIN_F64, neon, QRN_ISA_NEON),
+    CODES(neon, QRN_ISA_NEON),
 #endif
     {.name = "reduce_f32_ref", .domain = QRN_DOMAIN_F32, .fn = qrn_reduce_f32_ref, .tasks = tasks},
     {.name = "reduce_f64_ref", .domain = QRN_DOMAIN_F64, .fn = qrn_reduce_f64_ref, .tasks = tasks},
     {.name = "reduce_i64_ref", .domain = QRN_DOMAIN_I64, .fn = qrn_reduce_i64_ref, .tasks = tasks},
+    {.name = "reduce_codes_ref", .domain = QRN_DOMAIN_RAW, .fn = reduce_codes_ref, .tasks = tasks},
 };
 QRN_FAMILY(reduce, sizeof(qrn_reduce_args));
 // clang-format on
