@@ -6,6 +6,7 @@
 
 #include "base/cpu.h"
 #include "guard.h"
+#include "told.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,13 +25,15 @@ typedef struct manner {
     uint32_t threads;
     bool backwards;
     bool in_place;
+    bool pieces; // element-wise families: ranges of the result, one call each
 } manner;
 
 static const manner manners[] = {
-    {GUARD_BEHIND, 1, false, false}, {GUARD_BEFORE, 2, false, false},
-    {GUARD_BEHIND, 3, true, false},  {GUARD_BEFORE, 4, true, false},
-    {GUARD_BEHIND, 5, true, false},  {GUARD_BEHIND, 1, false, true},
-    {GUARD_BEFORE, 3, true, true},
+    {GUARD_BEHIND, 1, false, false, false}, {GUARD_BEFORE, 2, false, false, false},
+    {GUARD_BEHIND, 3, true, false, false},  {GUARD_BEFORE, 4, true, false, false},
+    {GUARD_BEHIND, 5, true, false, false},  {GUARD_BEHIND, 1, false, true, false},
+    {GUARD_BEFORE, 3, true, true, false},   {GUARD_BEHIND, 1, false, false, true},
+    {GUARD_BEHIND, 1, true, true, true},
 };
 
 // The operands of one run, and what they must hold afterwards.
@@ -120,9 +123,48 @@ static bool inputs_unchanged(const proof *p, const stage *s) {
     return true;
 }
 
-static qrn_status run(const proof *p, const qrn_kernel *row, const manner *m, stage *s) {
-    qrn_kcall k = *p->call;
+// What is said if the row goes astray.
+static void announce(const proof *p, const qrn_kernel *row, const manner *m, const stage *s,
+                     uint32_t n_tasks) {
     char words[400], shape[120] = "";
+    for (uint32_t i = 0, n = 0; i < n_operands(p) && n < sizeof shape - 16; i++, shape[n] = 0)
+        for (uint32_t d = 0; s->operands[i] && d < s->views[i].rank && n < sizeof shape - 16; d++)
+            n += (uint32_t)snprintf(shape + n, sizeof shape - n, "%s%u", d ? "x" : " ",
+                                    s->views[i].dims[d]);
+    snprintf(words, sizeof words, "%s, %u tasks%s, operands end%s at a page's, shapes%s", row->name,
+             n_tasks, m->pieces ? ", in pieces" : "",
+             m->side == GUARD_BEHIND ? "" : " anywhere and begin", shape);
+    guard_say(words);
+}
+
+// Ranges of the result of lengths from 1 to a 20th of it, or to 97, each by a call of its own.
+static qrn_status run_pieces(const qrn_kernel *row, const manner *m, qrn_kcall *k) {
+    size_t n = qrn_view_count(k->out[0]), most = n / 20 > 97 ? n / 20 : 97, from[256], count = 0;
+    for (size_t at = 0; at < n && count < 255; at += 1 + (37 * count + at) % most)
+        from[count++] = at;
+    from[count] = n;
+    qrn_status status = QRN_OK;
+    for (size_t i = 0; i < count && status == QRN_OK; i++) {
+        size_t piece = m->backwards ? count - 1 - i : i;
+        k->begin = from[piece];
+        k->end = from[piece + 1];
+        status = row->fn(k);
+    }
+    return status;
+}
+
+static qrn_status run_tasks(const qrn_kernel *row, const manner *m, qrn_kcall *k) {
+    qrn_status status = QRN_OK;
+    for (uint32_t t = 0; t < k->n_tasks; t++) {
+        k->task = m->backwards ? k->n_tasks - 1 - t : t;
+        qrn_status one = row->fn(k);
+        status = one == QRN_OK ? status : one;
+    }
+    return status;
+}
+
+static qrn_status run(proof *p, const qrn_kernel *row, const manner *m, stage *s) {
+    qrn_kcall k = *p->call;
     k.in = s->operands;
     k.out = s->operands + k.n_in;
     k.n_tasks = MAX_TASKS; // scratch is planned for the most tasks a call can be cut into
@@ -133,19 +175,12 @@ static qrn_status run(const proof *p, const qrn_kernel *row, const manner *m, st
     k.n_tasks = 1;
     k.task = 0;
     k.n_tasks = row->tasks && m->threads > 1 ? row->tasks(&k, m->threads) : 1;
-    for (uint32_t i = 0, n = 0; i < n_operands(p) && n < sizeof shape - 16; i++, shape[n] = 0)
-        for (uint32_t d = 0; s->operands[i] && d < s->views[i].rank && n < sizeof shape - 16; d++)
-            n += (uint32_t)snprintf(shape + n, sizeof shape - n, "%s%u", d ? "x" : " ",
-                                    s->views[i].dims[d]);
-    snprintf(words, sizeof words, "%s, %u tasks, operands end%s at a page's, shapes%s", row->name,
-             k.n_tasks, m->side == GUARD_BEHIND ? "" : " anywhere and begin", shape);
-    guard_say(words);
-    qrn_status status = QRN_OK;
-    for (uint32_t t = 0; t < k.n_tasks; t++) {
-        k.task = m->backwards ? k.n_tasks - 1 - t : t;
-        qrn_status one = row->fn(&k);
-        status = one == QRN_OK ? status : one;
-    }
+    k.follower = p->family->tells ? told_begin(k.out[0]) : NULL;
+    announce(p, row, m, s, k.n_tasks);
+    qrn_status status = m->pieces ? run_pieces(row, m, &k) : run_tasks(row, m, &k);
+    const char *wrong = k.follower && status == QRN_OK ? told_end() : NULL;
+    if (wrong)
+        snprintf(p->why, sizeof p->why, "%s, %u tasks: %s", row->name, k.n_tasks, wrong);
     return status;
 }
 
@@ -244,6 +279,7 @@ static bool prove_row(proof *p, const qrn_kernel *row, stage *s, result *r) {
     for (size_t m = 0; m < sizeof manners / sizeof manners[0]; m++) {
         const manner *how = &manners[m];
         if ((how->in_place && shared_input(p) == UINT32_MAX) ||
+            (how->pieces && !p->family->element_wise) ||
             (!how->in_place && how->threads > 2 && !row->tasks))
             continue;
         if (!set_stage(p, how, s)) {
@@ -251,6 +287,8 @@ static bool prove_row(proof *p, const qrn_kernel *row, stage *s, result *r) {
             return false;
         }
         qrn_status status = run(p, row, how, s);
+        if (p->why[0])
+            return false;
         if (!inputs_unchanged(p, s)) {
             snprintf(p->why, sizeof p->why, "%s writes to an input", row->name);
             return false;
@@ -261,7 +299,9 @@ static bool prove_row(proof *p, const qrn_kernel *row, stage *s, result *r) {
             snprintf(p->why, sizeof p->why, "%s: another result with %u threads%s%s%s", row->name,
                      how->threads, how->backwards ? ", last task first" : "",
                      how->side == GUARD_BEFORE ? ", operands at the begin of a page" : "",
-                     how->in_place ? ", in place" : "");
+                     how->pieces     ? ", in pieces"
+                     : how->in_place ? ", in place"
+                                     : "");
             return false;
         }
     }

@@ -5,6 +5,8 @@
 //   - it leaves its inputs alone;
 //   - the result does not depend on the number of tasks, on their order or on where operands lie,
 //     to the bit; nor on whether the output lies in an input that the family allows it to lie in;
+//   - a row that tells of finished elements tells of each once, when it is final (told.h);
+//   - an element-wise row gives the same result in pieces;
 //   - results that are not floats are those of the reference to the bit; floats are near them.
 #ifndef TESTS_PROOF_PROVE_H
 #define TESTS_PROOF_PROVE_H

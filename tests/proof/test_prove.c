@@ -35,6 +35,13 @@ static qrn_status reference(const qrn_kcall *k) {
     add_to(k, 1, 0);
     return QRN_OK;
 }
+static qrn_status element_reference(const qrn_kcall *k) {
+    size_t begin, end;
+    qrn_elements(k, 1, &begin, &end);
+    for (size_t i = begin; i < end; i++)
+        ((uint8_t *)k->out[0]->data)[i] = (uint8_t)(((const uint8_t *)k->in[0]->data)[i] + 1);
+    return QRN_OK;
+}
 static qrn_status last_differs(const qrn_kcall *k) {
     add_to(k, 1, 0);
     if (k->task + 1 == k->n_tasks)
@@ -82,13 +89,55 @@ static qrn_status clears_first(const qrn_kcall *k) { // not in place
     return QRN_OK;
 }
 
+static qrn_status ignores_range(const qrn_kcall *k) { // in place and in pieces: adds again
+    qrn_kcall whole = *k;
+    whole.begin = whole.end = 0;
+    return element_reference(&whole);
+}
+static qrn_status tells(const qrn_kcall *k) {
+    reference(k);
+    size_t begin, end;
+    qrn_split(N, 1, k->task, k->n_tasks, &begin, &end);
+    qrn_tell(k, begin, end);
+    return QRN_OK;
+}
+static qrn_status tells_twice(const qrn_kcall *k) {
+    tells(k);
+    qrn_tell(k, 3, 4);
+    return QRN_OK;
+}
+static qrn_status forgets_to_tell(const qrn_kcall *k) {
+    reference(k);
+    qrn_tell(k, 0, k->task ? 0 : N - 1);
+    return QRN_OK;
+}
+static qrn_status tells_early(const qrn_kcall *k) {
+    size_t begin, end;
+    qrn_split(N, 1, k->task, k->n_tasks, &begin, &end);
+    qrn_tell(k, begin, end);
+    return reference(k);
+}
+
+// What the family of the tried row promises.
+static bool family_tells, family_element_wise;
+
 // Proves a call of a family whose first row is fn; 1: it holds, 0: it does not.
 static bool holds_for(qrn_kernel_fn fn, uint32_t in_place, const char **why) {
     static proof p;
     qrn_kernel rows[2] = {
         {.name = "tried", .domain = QRN_DOMAIN_RAW, .fn = fn, .tasks = three_tasks},
-        {.name = "made_ref", .domain = QRN_DOMAIN_RAW, .fn = reference, .tasks = three_tasks}};
-    qrn_family f = {.name = "made", .rows = rows, .n_rows = 2, .in_place = in_place};
+        {.name = "made_ref",
+         .domain = QRN_DOMAIN_RAW,
+         .fn = family_tells          ? tells
+               : family_element_wise ? element_reference
+                                     : reference,
+         .tasks = three_tasks}};
+    qrn_family f = {.name = "made",
+                    .rows = rows,
+                    .n_rows = 2,
+                    .in_place = in_place,
+                    .element_wise = family_element_wise,
+                    .tells = family_tells};
     qrn_view x = {.data = source, .dtype = QRN_DTYPE_U8, .rank = 1, .dims = {N}};
     qrn_view y = {.data = target, .dtype = QRN_DTYPE_U8, .rank = 1, .dims = {N}};
     qrn_view *in[] = {&x}, *out[] = {&y};
@@ -133,6 +182,25 @@ static void what_is_wrong_is_named(void **state) {
     }
 }
 
+static void promises_of_families_are_kept(void **state) {
+    (void)state;
+    const char *why;
+    family_tells = true;
+    assert_true(holds_for(tells, 0, &why));
+    assert_false(holds_for(tells_twice, 0, &why));
+    assert_non_null(strstr(why, "tells of an element twice"));
+    assert_false(holds_for(forgets_to_tell, 0, &why));
+    assert_non_null(strstr(why, "does not tell of an element"));
+    assert_false(holds_for(tells_early, 0, &why));
+    assert_non_null(strstr(why, "changes what it has told of"));
+    family_tells = false;
+    family_element_wise = true;
+    assert_true(holds_for(element_reference, 1, &why));
+    assert_false(holds_for(ignores_range, 1, &why));
+    assert_non_null(strstr(why, "in pieces"));
+    family_element_wise = false;
+}
+
 // The same in a process of its own, which a fault ends; what it says is not shown.
 static bool faults_for(qrn_kernel_fn fn) {
     pid_t child = fork();
@@ -158,6 +226,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_right_holds),
         cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(promises_of_families_are_kept),
         cmocka_unit_test(accesses_outside_end_the_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
