@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The arithmetic of the benchmarks: what is made of times, and how two sides take turns."""
 import math
+import os
+import resource
 import statistics
 import time
 
@@ -46,6 +48,32 @@ def alternate(sides, turns, seconds):
             side(1)
             seen[name].append(side(counts[name]))
     return {name: summary(list_) for name, list_ in seen.items()}
+
+
+class Others:
+    """What other processes do meanwhile: CPUs they keep busy, from the kernel's count of all work
+    less that of this process and of those it has waited for."""
+
+    def __init__(self):
+        self.start = self.counts()
+
+    @staticmethod
+    def counts():
+        """Seconds of a clock, of work of all CPUs, and of our own."""
+        fields = open("/proc/stat").readline().split()[1:]
+        user, nice, system, _, _, irq, softirq, stolen = map(int, fields[:8])
+        work = (user + nice + system + irq + softirq + stolen) / os.sysconf("SC_CLK_TCK")
+        own = sum(u.ru_utime + u.ru_stime for u in map(
+            resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+        return time.monotonic(), work, own
+
+    def busy(self):
+        return self.between(self.start, self.counts())
+
+    @staticmethod
+    def between(start, end):
+        clock, work, own = (b - a for a, b in zip(start, end))
+        return max(0.0, work - own) / clock if clock > 0 else 0.0
 
 
 def growth(sizes, times):

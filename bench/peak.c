@@ -17,6 +17,7 @@ int main(int argc, char **argv) {
     printf("{\"threads\": %u", p.threads);
     for (int i = 0; i < QT_N_PEAKS; i++)
         printf(", \"%s_gops\": %.3f", qt_peak_names[i], p.gops[i]);
-    printf(", \"l2_gbs\": %.3f, \"dram_gbs\": %.3f}\n", p.l2_gbs, p.dram_gbs);
+    printf(", \"l2_gbs\": %.3f, \"l3_gbs\": %.3f, \"dram_gbs\": %.3f}\n", p.l2_gbs, p.l3_gbs,
+           p.dram_gbs);
     return 0;
 }

@@ -2,6 +2,7 @@
 """The tables of the benchmarks, from the results as bench/run.py collects them."""
 import textwrap
 
+import wanted
 from measure import geometric_mean, growth, ratio
 
 HEAD = """# Performance
@@ -15,16 +16,18 @@ HEAD = """# Performance
 INTRO = ("{machine}. Times are the fastest run of all turns, in milliseconds; Quern and its peer "
          "took turns on the same machine in the same run. A ratio is the time of Quern by the time "
          "of the peer: below 1, Quern is faster. The number behind it comes from medians instead; "
-         "where the two differ much, the machine was not quiet.")
-BUSY = ("**Other programs were running (load average {load:.1f} on {cpus} CPUs): these times show "
-        "that the benchmarks work, not how fast anything is.** Threads that wait for each other "
-        "suffer most from that, so rows of two threads say nothing at all.")
+         "where the two differ much, the machine was not quiet. Meanwhile other programs kept "
+         "{load:.2f} CPUs busy. What is wanted and missed is marked.")
+BUSY = ("**Other programs kept {load:.1f} of {cpus} CPUs busy: these times show that the "
+        "benchmarks work, not how fast anything is.** Threads that wait for each other suffer most "
+        "from that, so rows of two threads say nothing at all.")
+QUIET = 0.15  # CPUs that others may keep busy
 
 
 def head_of(results):
     """What the reader has to know first; above all, whether the machine was free."""
     parts = [INTRO.format(**results)]
-    if results["load"] > 0.5 * results["cpus"]:
+    if results["load"] > QUIET:
         parts.append(BUSY.format(**results))
     return "\n\n".join(textwrap.fill(part, 100) for part in parts)
 
@@ -60,9 +63,30 @@ def time_of(row, side):
 
 
 def model_table(rows):
-    return table(["model", "form", "threads", "Quern", "onnxruntime", "ratio", "SQNR, dB"],
-                 [[r["model"], r["form"], r["threads"], time_of(r, "ours"), time_of(r, "peer"),
-                   both(r), number(r.get("sqnr_db"), 1)] for r in rows])
+    vendor = any("vendor" in r for r in rows)
+
+    def cells(r):
+        best, goal = ratios(r)[0], wanted.ratio_for(r["model"], r["form"], r["threads"])
+        return [r["model"], r["form"], r["threads"], time_of(r, "ours"), time_of(r, "peer"),
+                judged(best, goal, best is not None and goal is not None and best > goal, both(r)),
+                number(goal), *([time_of(r, "vendor")] if vendor else []),
+                number(r.get("sqnr_db"), 1)]
+    return table(["model", "form", "threads", "Quern", "onnxruntime", "ratio", "wanted",
+                  *(["vendor's library"] if vendor else []), "SQNR, dB"], map(cells, rows))
+
+
+def half_table(rows):
+    """Half precision against single precision, both ours."""
+    by_key = {(r["model"], r["form"], r["threads"]): r for r in rows if "ours" in r}
+    lines = []
+    for (model, form, threads), single in by_key.items():
+        half = by_key.get((model, "fp16", threads))
+        if form == "fp32" and half:
+            got = half["ours"]["min_ms"] / single["ours"]["min_ms"]
+            lines.append([model, threads, time_of(single, "ours"), time_of(half, "ours"),
+                          judged(got, wanted.HALF, got > wanted.HALF, number(got)),
+                          number(wanted.HALF)])
+    return table(["model", "threads", "fp32", "fp16", "ratio", "wanted"], lines)
 
 
 def mean_table(rows):
@@ -90,9 +114,13 @@ def scaling(rows):
 def scaling_table(rows):
     got = scaling(rows)
     keys = dict.fromkeys((model, form) for model, form, _ in got)
-    return table(["model", "form", "Quern", "onnxruntime"],
-                 [[*key, *(number(got.get((*key, side))) for side in ("ours", "peer"))]
-                  for key in keys])
+
+    def cells(model, form):
+        ours, goal = got.get((model, form, "ours")), wanted.TWO_THREADS.get(model)
+        return [model, form, judged(ours, goal, bool(ours and goal) and ours < goal, number(ours)),
+                number(goal), number(got.get((model, form, "peer")))]
+    return table(["model", "form", "Quern", "wanted", "onnxruntime"],
+                 [cells(*key) for key in keys])
 
 
 def cost_table(rows):
@@ -101,6 +129,17 @@ def cost_table(rows):
                  [[r["model"], r["form"], *(number(r.get(k), 0) for k in (
                      "import_ms", "finalize_ms", "binary_load_ms", "peer_load_ms", "memory_mb",
                      "peer_memory_mb"))] for r in rows])
+
+
+def arena_table(rows):
+    def cells(r):
+        got = r["arena_bytes"] / r["bound_bytes"] if r["bound_bytes"] else None
+        return [r["model"], r["form"], number(r["arena_bytes"] / 2 ** 20),
+                number(r["bound_bytes"] / 2 ** 20),
+                judged(got, wanted.ARENA, got is not None and got > wanted.ARENA, number(got, 3)),
+                number(wanted.ARENA)]
+    return table(["model", "form", "arena, MiB", "bound, MiB", "ratio", "wanted"],
+                 [cells(r) for r in rows if r.get("arena_bytes")])
 
 
 def layer_table(rows):
@@ -141,21 +180,27 @@ def kernel_table(rows):
 
 
 def peak_table(peaks):
-    return table(["threads", "f32, GOPS", "int8, GOPS", "int16, GOPS", "L2, GB/s", "DRAM, GB/s"],
+    return table(["threads", "f32, GOPS", "int8, GOPS", "int16, GOPS", "L2, GB/s", "L3, GB/s",
+                  "DRAM, GB/s"],
                  [[p["threads"], *(number(p[k], 0) for k in ("f32_gops", "i8_gops", "i16_gops",
-                                                             "l2_gbs")),
+                                                             "l2_gbs", "l3_gbs")),
                    number(p["dram_gbs"], 1)] for p in peaks])
 
 
 SECTIONS = [
     ("Models", "fp32 on `libQnnCpu.so`; fp16 (the fp32 model) and codes on `libQnnHtp.so`, which "
      "keeps the rounding of the chip. onnxruntime runs the same file, so fp16 is held against its "
-     "fp32. SQNR compares the outputs with onnxruntime's on one random input.", "models",
-     model_table),
+     "fp32. Weights of the quantized models are signed and symmetric, which onnxruntime runs about "
+     "twice as fast as unsigned ones. SQNR compares the outputs with onnxruntime's on one random "
+     "input.", "models", model_table),
+    ("Half precision", "fp16, whose results are rounded as the chip rounds them, against our own "
+     "fp32.", "models", half_table),
     ("Means", "Geometric means of the ratios.", "models", mean_table),
     ("Two threads", "How many times faster two threads are than one.", "models", scaling_table),
     ("Making and loading", "Milliseconds on one thread, and the most memory a process had; of "
      "onnxruntime, what it added to a Python process.", "costs", cost_table),
+    ("Memory plan", "What the intermediate tensors of one execution take, against what is alive at "
+     "the step that needs most.", "costs", arena_table),
     ("Layers", "", "layers", layer_table),
     ("Growth", "A small network of separable convolutions over larger and larger pictures, on one "
      "thread. From one row to the next, time grows as the number of pixels to that power.",

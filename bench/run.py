@@ -22,8 +22,8 @@ import onnxruntime as ort
 import report
 import roofline
 import zoo
-from measure import alternate, sqnr
-from sides import OnnxRuntime, Ours, Refused, peer_memory_mb, run_ours
+from measure import Others, alternate, sqnr
+from sides import OnnxRuntime, Ours, Refused, Vendor, peer_memory_mb, run_ours
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ["models", "costs", "layers", "growth", "kernels", "peaks", "rooflines"]
@@ -42,6 +42,8 @@ def arguments():
     p.add_argument("--turns", type=int, help="of each side (default 7)")
     p.add_argument("--seconds", type=float, help="of a turn (default 0.4)")
     p.add_argument("--quick", action="store_true", help="one model, short turns")
+    p.add_argument("--vendor", action="store_true",
+                   help="also the vendor's x86 libraries, where onnxruntime-qnn is installed")
     p.add_argument("--write", action="store_true", help="write docs/performance.md")
     p.add_argument("--bin", type=Path, default=ROOT / "build" / "bin", help="the programs")
     p.add_argument("--model-dir", type=Path, default=ROOT / "build" / "bench-models")
@@ -57,14 +59,20 @@ def arguments():
     return a
 
 
-def against(a, model, backend, soc, threads):
-    """{"ours": summary, "peer": summary} of a file; Refused when a side cannot run it."""
-    peer = OnnxRuntime(model, threads)
-    ours = Ours(a.bin / "quern", model, backend, soc, threads)
+def against(a, model, backend, soc, threads, vendor=False):
+    """{"ours": summary, "peer": summary} of a file; Refused when a side cannot run it. vendor: on
+    one thread also {"vendor": summary}, where its library is installed and takes the model."""
+    sides = {"peer": OnnxRuntime(model, threads)}
+    if vendor and threads == 1 and Vendor.library(backend):
+        try:
+            sides["vendor"] = Vendor(model, Vendor.library(backend), sides["peer"].feed)
+        except Refused:
+            pass  # a column that stays empty
+    sides["ours"] = Ours(a.bin / "quern", model, backend, soc, threads)
     try:
-        return alternate({"ours": ours, "peer": peer}, a.turns, a.seconds)
+        return alternate(sides, a.turns, a.seconds)
     finally:
-        ours.close()
+        sides["ours"].close()
 
 
 def agreement(a, model, backend, soc):
@@ -96,7 +104,7 @@ def models(a, results):
             match = agreement(a, file, backend, soc)
             for threads in a.threads:
                 row = {"model": name, "form": form, "threads": threads, "sqnr_db": match,
-                       **against(a, file, backend, soc, threads)}
+                       **against(a, file, backend, soc, threads, a.vendor)}
                 results["models"].append(row)
                 print(f"{name} {form}, {threads} threads: {report.both(row)}", flush=True)
         except Refused as error:
@@ -111,6 +119,7 @@ def costs(a, results):
             row.update({k: ours.ready[k] for k in ("import_ms", "finalize_ms")})
             row["memory_mb"] = ours(3)["peak_rss_mb"]
             ours.close()
+            row.update(plan_of(a, file, backend, soc))
             row["peer_load_ms"] = OnnxRuntime(file, 1).load_ms
             row["peer_memory_mb"] = peer_memory_mb(file, 1)
             if soc:
@@ -118,6 +127,22 @@ def costs(a, results):
             results["costs"].append(row)
         except Refused as error:
             note(results, f"{name} {form}: {error}")
+
+
+def per_op(a, file, backend, soc, runs):
+    """The report of quern bench --per-op on one thread."""
+    command = [a.bin / "quern", "bench", file, "--backend", backend, "--per-op", "--json",
+               "--runs", runs, *(["--soc", soc] if soc else [])]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True,
+                          env={**os.environ, "QUERN_THREADS": "1"})
+    if done.returncode:
+        raise Refused(done.stderr.splitlines()[0])
+    return json.loads(done.stdout)["per_op"]
+
+
+def plan_of(a, file, backend, soc):
+    """Bytes of the arena, and of what is alive at a time."""
+    return per_op(a, file, backend, soc, 1).get("memory") or {}
 
 
 def binary_load_ms(a, file, soc):
@@ -175,16 +200,13 @@ def peaks(a, results):
 
 def rooflines(a, results):
     for name, form, file, backend, soc in each_file(a, results):
-        command = [a.bin / "quern", "bench", file, "--backend", backend, "--per-op", "--json",
-                   "--runs", "3", *(["--soc", str(soc)] if soc else [])]
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True,
-                              env={**os.environ, "QUERN_THREADS": "1"})
-        if done.returncode:
-            note(results, f"{name} {form}: {done.stderr.splitlines()[0]}")
+        try:
+            got = per_op(a, file, backend, soc, 3)
+        except Refused as error:
+            note(results, f"{name} {form}: {error}")
             continue
-        per_op = json.loads(done.stdout)["per_op"]
-        (a.out / f"{name}_{form}.json").write_text(json.dumps(per_op, indent=1))
-        picture = roofline.svg(f"{name} {form}", per_op)
+        (a.out / f"{name}_{form}.json").write_text(json.dumps(got, indent=1))
+        picture = roofline.svg(f"{name} {form}", got)
         if picture:
             (a.out / f"{name}_{form}.svg").write_text(picture)
 
@@ -214,15 +236,17 @@ def main():
     a = arguments()
     a.out.mkdir(parents=True, exist_ok=True)
     results = {"command": command_of(sys.argv[1:]), "machine": machine(), "missing": [],
-               "load": os.getloadavg()[0], "cpus": len(os.sched_getaffinity(0)),
+               "cpus": len(os.sched_getaffinity(0)),
                **{part: [] for part in PARTS if part != "rooflines"}}
     if set(a.parts) & {"models", "costs", "rooflines"}:
         for text in zoo.make(a.model_dir, a.models, a.forms, a.export_python):
             note(results, text)
+    others = Others()
     for part in PARTS:
         if part in a.parts:
             print(f"--- {part}", flush=True)
             globals()[part](a, results)
+    results["load"] = others.busy()
     text = report.markdown(results)
     print("\n" + text)
     (a.out / "results.json").write_text(json.dumps(results, indent=1, allow_nan=False))

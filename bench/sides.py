@@ -3,6 +3,7 @@
 
 A side is a callable: side(n) makes n runs and returns the times of that turn.
 """
+import importlib.util
 import json
 import os
 import subprocess
@@ -78,8 +79,7 @@ class OnnxRuntime:
         options.log_severity_level = 4
         start = time.perf_counter()
         try:
-            self.session = ort.InferenceSession(str(model), options,
-                                                providers=["CPUExecutionProvider"])
+            self.session = self.open(model, options)
         except Exception as error:  # the package has no common class for them
             raise Refused(str(error).splitlines()[0]) from None
         self.load_ms = 1e3 * (time.perf_counter() - start)
@@ -93,8 +93,39 @@ class OnnxRuntime:
             times.append(1e3 * (time.perf_counter() - start))
         return turn_of(times)
 
+    def open(self, model, options):
+        return ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+
     def outputs(self):
         return self.session.run(None, self.feed)
+
+
+class Vendor(OnnxRuntime):
+    """The same with the provider of the onnxruntime-qnn package, on a QNN library of its own. For
+    measuring only."""
+    NAME = "QNNExecutionProvider"
+
+    @staticmethod
+    def library(backend):
+        """The library of that backend in the package; None where there is none."""
+        found = importlib.util.find_spec("onnxruntime_qnn")
+        file = found and Path(found.origin).parent / f"libQnn{backend.capitalize()}.so"
+        return file if file and file.exists() else None
+
+    def __init__(self, model, library, feed):
+        self.backend_path = library
+        super().__init__(model, 1, feed)
+
+    def open(self, model, options):
+        plugin = (Path(importlib.util.find_spec("onnxruntime_qnn").origin).parent
+                  / "libonnxruntime_providers_qnn.so")
+        if not any(d.ep_name == self.NAME for d in ort.get_ep_devices()):
+            ort.register_execution_provider_library(self.NAME, str(plugin))
+        device = next(d for d in ort.get_ep_devices() if d.ep_name == self.NAME
+                      and d.device.type == ort.OrtHardwareDeviceType.CPU)
+        options.add_provider_for_devices([device], {"backend_path": str(self.backend_path)})
+        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        return ort.InferenceSession(str(model), options)
 
 
 def random_feed(session, seed=0):
