@@ -2,7 +2,8 @@
 //
 // Collecting what is known of nodes and their steps. A dispatch line reads
 // "dispatch,graph,node,op,family,kernel,shapes,reasons"; names of graphs and nodes may have commas
-// in them, and a line is cut where the library's room ends.
+// in them, and a line is cut where the library's room ends. "memory,graph,arena N,bound N,..." is
+// the plan of a graph.
 #include "tools/quern/bench_ops.h"
 
 #include "base/dtype.h"
@@ -144,28 +145,47 @@ void qt_ops_add_node(void *ctx, const qc_op *o) {
     }
 }
 
-// Bytes of "f32:1x8x8x4 uq8:3->uq8:..."; words that are not understood count as nothing.
-static double shapes_bytes(const char *text) {
-    double sum = 0;
-    while (*text) {
-        size_t len = strcspn(text, ":");
-        unsigned bits = 0;
-        for (int t = 0; t < QRN_DTYPE_COUNT; t++)
-            if (strlen(qrn_dtypes[t].token) == len && memcmp(qrn_dtypes[t].token, text, len) == 0)
-                bits = qrn_dtypes[t].bits;
-        text += len;
-        double n = bits / 8.0;
-        while (*text == ':' || *text == 'x') {
-            char *end;
-            double dim = strtod(++text, &end);
-            if (end != text)
-                n *= dim;
-            text = end;
-        }
-        sum += n;
+// Bytes of one word, "f32:1x8x8x4"; *text is moved behind it. What is not understood counts as
+// nothing.
+static double word_bytes(const char **text) {
+    size_t len = strcspn(*text, ":");
+    unsigned bits = 0;
+    for (int t = 0; t < QRN_DTYPE_COUNT; t++)
+        if (strlen(qrn_dtypes[t].token) == len && memcmp(qrn_dtypes[t].token, *text, len) == 0)
+            bits = qrn_dtypes[t].bits;
+    *text += len;
+    double n = bits / 8.0;
+    while (**text == ':' || **text == 'x') {
+        char *end;
+        double dim = strtod(++*text, &end);
+        if (end != *text)
+            n *= dim;
+        *text = end;
+    }
+    return n;
+}
+
+// Families that read of their first operand only what they write.
+static bool picks(const char *family) {
+    static const char *const names[] = {"gather",    "gather_elements", "gather_nd",  "slice",
+                                        "pick_rows", "sparse_pick",     "crop_resize"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i], family) == 0)
+            return true;
+    return false;
+}
+
+// Bytes that a step has to read and write, from "f32:1x8x8x4 uq8:3->uq8:...".
+static double shapes_bytes(const char *family, const char *text) {
+    double first = 0, others = 0, out = 0;
+    bool behind = false;
+    for (int i = 0; *text; i++) {
+        double n = word_bytes(&text);
+        *(behind ? &out : i ? &others : &first) += n;
+        behind = behind || strncmp(text, "->", 2) == 0;
         text += strspn(text, " ->");
     }
-    return sum;
+    return (picks(family) && first > out ? out : first) + others + out;
 }
 
 // Ends the field at the next comma and returns the one behind it; NULL: there is none.
@@ -213,9 +233,21 @@ static const char *node_of(const qt_ops *ops, char *names) {
     return first;
 }
 
+static void add_memory(qt_ops *ops, const char *line) {
+    const char *arena = strstr(line, ",arena "), *bound = strstr(line, ",bound ");
+    if (!arena || !bound)
+        return;
+    ops->arena_bytes += strtod(arena + 7, NULL);
+    ops->bound_bytes += strtod(bound + 7, NULL);
+}
+
 void qt_ops_add_line(void *ctx, const char *line) {
     qt_ops *ops = ctx;
     dispatch d;
+    if (strncmp(line, "memory,", 7) == 0) {
+        add_memory(ops, line);
+        return;
+    }
     char *copy = qrn_arena_strdup(ops->arena, line);
     if (!copy) {
         ops->failed = true;
@@ -230,8 +262,8 @@ void qt_ops_add_line(void *ctx, const char *line) {
         ops->failed = ops->failed || r;
         return;
     }
-    *s = (qt_op_step){d.family, d.kernel, d.shapes, d.why ? d.why : "", shapes_bytes(d.shapes),
-                      NULL};
+    *s = (qt_op_step){
+        d.family, d.kernel, d.shapes, d.why ? d.why : "", shapes_bytes(d.family, d.shapes), NULL};
     size_t len = strlen(s->why);
     while (len && strchr("; ", s->why[len - 1])) // each reason ends with them
         d.why[--len] = '\0';

@@ -16,7 +16,7 @@ typedef struct qt_op_step {
     const char *family, *kernel;
     const char *shapes; // "f32:1x8x8x4 f32:1x36x16->f32:1x8x8x6"
     const char *why;    // "not row: reason; ..." of the kernels before it; "" for the first choice
-    double bytes;       // of its operands
+    double bytes;       // of its operands; of those it only picks from, what it picks
     struct qt_op_step *next;
 } qt_op_step;
 
@@ -35,7 +35,8 @@ typedef struct qt_ops {
     size_t n, cap;
     qrn_strmap names; // index + 1
     qrn_arena *arena;
-    bool failed; // out of memory
+    double arena_bytes, bound_bytes; // memory of an execution, and the least; 0: not known
+    bool failed;                     // out of memory
 } qt_ops;
 
 bool qt_ops_init(qt_ops *ops);
@@ -51,7 +52,8 @@ double qt_op_macs(const qc_op *o);
 // What a row achieved; NAN where something is not known.
 typedef struct qt_op_rates {
     double gops, of_peak;     // two operations for each product
-    double gbs, of_bandwidth; // of DRAM
+    double gbs, of_bandwidth; // of the level below
+    const char *level;        // the nearest memory that can hold the operands: L2, L3 or DRAM
     double limit_us;          // the machine could not do it faster
 } qt_op_rates;
 qt_op_rates qt_op_rate(const qt_op_row *r, const qt_peaks *p);

@@ -2,7 +2,8 @@
 //
 // The report of quern bench --per-op: each node's time against what the machine could do. A node's
 // limit is the slower of its products at the peak of its kind of number and its bytes at the speed
-// of DRAM; data that stays in a cache can beat the second.
+// of the nearest memory that can hold them all. They may lie further away all the same: what a node
+// reads was written some time ago.
 #include "tools/quern/bench_ops.h"
 
 #include "tools/quern/report.h"
@@ -11,11 +12,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+// The nearest memory with room for so many bytes, and its speed.
+static const char *level_of(double bytes, const qt_peaks *p, double *gbs) {
+    bool l2 = bytes <= p->l2_bytes && p->l2_gbs > 0;
+    bool l3 = bytes <= p->l3_bytes && p->l3_gbs > 0;
+    *gbs = l2 ? p->l2_gbs : l3 ? p->l3_gbs : p->dram_gbs;
+    return l2 ? "L2" : l3 ? "L3" : "DRAM";
+}
+
 qt_op_rates qt_op_rate(const qt_op_row *r, const qt_peaks *p) {
-    qt_op_rates y = {NAN, NAN, NAN, NAN, NAN};
-    double peak = p->gops[r->peak];
+    double peak = p->gops[r->peak], gbs;
+    qt_op_rates y = {NAN, NAN, NAN, NAN, level_of(r->bytes, p, &gbs), NAN};
     double products_us = r->macs >= 0 && peak > 0 ? 2 * r->macs / (1e3 * peak) : NAN;
-    double bytes_us = p->dram_gbs > 0 ? r->bytes / (1e3 * p->dram_gbs) : NAN;
+    double bytes_us = gbs > 0 ? r->bytes / (1e3 * gbs) : NAN;
     y.limit_us = fmax(products_us, bytes_us); // of two, one that is known
     if (r->us <= 0)
         return y;
@@ -45,8 +54,10 @@ static double sort_rows(qt_ops *ops) {
 }
 
 static json_t *json_peaks(const qt_peaks *p) {
-    json_t *o = json_pack("{s:I,s:o,s:o}", "threads", (json_int_t)p->threads, "l2_gbs",
-                          qt_json_number(p->l2_gbs), "dram_gbs", qt_json_number(p->dram_gbs));
+    json_t *o = json_pack("{s:I,s:o,s:o,s:o,s:o,s:o}", "threads", (json_int_t)p->threads, "l2_gbs",
+                          qt_json_number(p->l2_gbs), "l3_gbs", qt_json_number(p->l3_gbs),
+                          "dram_gbs", qt_json_number(p->dram_gbs), "l2_bytes",
+                          qt_json_number(p->l2_bytes), "l3_bytes", qt_json_number(p->l3_bytes));
     for (int i = 0; o && i < QT_N_PEAKS; i++) {
         char key[16];
         snprintf(key, sizeof key, "%s_gops", qt_peak_names[i]);
@@ -60,7 +71,10 @@ static void print_peaks(const qt_peaks *p) {
     for (int i = 0; i < QT_N_PEAKS; i++)
         if (p->how[i])
             printf("  %s %.0f GOPS (%s)", qt_peak_names[i], p->gops[i], p->how[i]);
-    printf("  L2 %.0f GB/s  DRAM %.1f GB/s\n", p->l2_gbs, p->dram_gbs);
+    printf("  L2 %.0f", p->l2_gbs);
+    if (p->l3_gbs > 0)
+        printf("  L3 %.0f", p->l3_gbs);
+    printf("  DRAM %.1f GB/s\n", p->dram_gbs);
 }
 
 static json_t *json_steps(const qt_op_step *s) {
@@ -89,8 +103,8 @@ static json_t *json_row(const qt_op_row *r, const qt_peaks *p, double total) {
         {"of_bandwidth", y.of_bandwidth},
         {"limit_us", y.limit_us},
     };
-    json_t *o = json_pack("{s:o,s:o,s:s}", "node", qt_json_text(r->name), "type",
-                          qt_json_text(r->type), "peak", qt_peak_names[r->peak]);
+    json_t *o = json_pack("{s:o,s:o,s:s,s:s}", "node", qt_json_text(r->name), "type",
+                          qt_json_text(r->type), "peak", qt_peak_names[r->peak], "level", y.level);
     for (size_t i = 0; o && i < sizeof numbers / sizeof numbers[0]; i++)
         json_object_set_new(o, numbers[i].name, qt_json_number(numbers[i].value));
     if (o)
@@ -103,7 +117,11 @@ json_t *qt_json_ops(qt_ops *ops, const qt_peaks *p, size_t max_rows) {
     json_t *rows = json_array();
     for (size_t i = 0; i < ops->n && (!max_rows || i < max_rows); i++)
         json_array_append_new(rows, json_row(&ops->rows[i], p, total));
-    return json_pack("{s:o,s:o}", "peaks", json_peaks(p), "rows", rows);
+    json_t *memory = ops->bound_bytes > 0
+                         ? json_pack("{s:o,s:o}", "arena_bytes", qt_json_number(ops->arena_bytes),
+                                     "bound_bytes", qt_json_number(ops->bound_bytes))
+                         : json_null();
+    return json_pack("{s:o,s:o,s:o}", "peaks", json_peaks(p), "memory", memory, "rows", rows);
 }
 
 // A number or a dash, right-aligned.
@@ -118,8 +136,11 @@ void qt_print_ops(qt_ops *ops, const qt_peaks *p, size_t max_rows) {
     double total = sort_rows(ops);
     printf("\n");
     print_peaks(p);
-    printf("%s%-52s %9s %7s %8s %7s %9s %7s %7s%s\n", qt_style_on(QT_BOLD), "node (op)", "us",
-           "share", "GOPS", "peak", "MB", "GB/s", "DRAM", qt_style_off());
+    if (ops->bound_bytes > 0)
+        printf("intermediate tensors: %.2f MiB, at least %.2f MiB\n", ops->arena_bytes / 0x1p20,
+               ops->bound_bytes / 0x1p20);
+    printf("%s%-52s %9s %7s %8s %7s %9s %7s %12s%s\n", qt_style_on(QT_BOLD), "node (op)", "us",
+           "share", "GOPS", "peak", "MB", "GB/s", "of memory", qt_style_off());
     for (size_t i = 0; i < ops->n && (!max_rows || i < max_rows); i++) {
         const qt_op_row *r = &ops->rows[i];
         qt_op_rates y = qt_op_rate(r, p);
@@ -133,7 +154,7 @@ void qt_print_ops(qt_ops *ops, const qt_peaks *p, size_t max_rows) {
         print_cell(9, 3, r->bytes / 1e6, "");
         print_cell(7, 1, y.gbs, "");
         print_cell(6, 1, 100 * y.of_bandwidth, "%");
-        printf("\n");
+        printf(" %s\n", y.level);
         for (const qt_op_step *s = r->steps; s; s = s->next)
             printf("    %s  %s%s%s%s%s\n", s->kernel, qt_style_on(QT_DIM), s->shapes,
                    s->why[0] ? "  " : "", s->why, qt_style_off());

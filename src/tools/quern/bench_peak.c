@@ -2,10 +2,10 @@
 //
 // Peaks of the machine. Arithmetic: chains of independent multiply-accumulates that stay in
 // registers, one loop for each kind of number and instruction set; the best of those that the CPU
-// has counts. Memory: sums over a buffer that fits the second-level cache, and over one that fits
-// no cache, in large pages where the system has them, from end to end and as four streams side by
-// side. All threads run at once; the best of some rounds counts, because a busy machine can only
-// make them slower.
+// has counts. Memory: sums over buffers that fit the second-level cache, the third, and no cache,
+// in large pages where the system has them, from end to end and as four streams side by side. All
+// threads run at once; the best of some rounds counts, because a busy machine can only make them
+// slower.
 #include "tools/quern/bench_peak.h"
 
 #include "base/cpu.h"
@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -282,6 +283,21 @@ static double measure(const arithmetic *loop, size_t buffer_bytes, unsigned thre
     return best;
 }
 
+// The third level: a buffer that the second of no thread holds and that all have room for.
+static void measure_l3(unsigned threads, qt_peaks *out) {
+    long l2 = 0, l3 = 0;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+    l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    l3 = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    out->l2_bytes = l2 > 0 ? (double)l2 * threads : 0;
+    size_t each = l2 > 0 && l3 > 0 ? (size_t)l3 / 8 / threads / LARGE_PAGE * LARGE_PAGE : 0;
+    if (each < 2 * (size_t)(l2 > 0 ? l2 : 0) || !each)
+        return;
+    out->l3_bytes = (double)l3;
+    out->l3_gbs = measure(NULL, each, threads);
+}
+
 void qt_peaks_measure(unsigned threads, qt_peaks *out) {
     threads = threads < 1 ? 1 : threads > MAX_THREADS ? MAX_THREADS : threads;
     *out = (qt_peaks){.threads = threads};
@@ -296,5 +312,6 @@ void qt_peaks_measure(unsigned threads, qt_peaks *out) {
         }
     }
     out->l2_gbs = measure(NULL, L2_BYTES, threads);
+    measure_l3(threads, out);
     out->dram_gbs = measure(NULL, threads > 1 ? DRAM_BYTES / 2 : DRAM_BYTES, threads);
 }

@@ -12,7 +12,9 @@ typedef struct qt_peaks {
     unsigned threads;
     double gops[QT_N_PEAKS]; // 1e9 operations a second, two for a product and its sum; 0: unknown
     const char *how[QT_N_PEAKS]; // the instructions that reached it
-    double l2_gbs, dram_gbs;     // 1e9 bytes a second, read; 0: no memory to measure with
+    // 1e9 bytes a second, read; 0: not known, or no memory to measure with.
+    double l2_gbs, l3_gbs, dram_gbs;
+    double l2_bytes, l3_bytes; // of all threads together; 0: the system does not say
 } qt_peaks;
 
 // Takes about a second and, for DRAM, 128 MiB, or 64 for each of several threads (1 to 64).
