@@ -46,7 +46,7 @@ typedef struct job {
     double *row_sums; // [block rows][runs]
     char *slots;      // [n_slots] of columns
     int8_t *panel;    // dense4: an unpacked panel
-    char *gathered;   // [GATHER_ROWS][depth] codes
+    char *gathered;   // [GATHER_ROWS][row_bytes] of codes
 } job;
 
 static size_t panel_bytes(const qrn_dense_args *d) {
@@ -74,8 +74,7 @@ static layout layout_of(const job *j) {
     layout l = {.row_sums = j->n_slots * slot_bytes(j)};
     l.panel = aligned(l.row_sums + (j->k->in[4] ? rows * j->n_runs * sizeof(double) : 0));
     l.gathered = aligned(l.panel + (j->args->w_bits == 4 ? panel_bytes(d) : 0));
-    l.rows =
-        aligned(l.gathered + (j->plan.direct ? 0 : (size_t)GATHER_ROWS * d->depth * j->planes));
+    l.rows = aligned(l.gathered + (j->plan.direct ? 0 : GATHER_ROWS * j->row_bytes));
     l.end = aligned(l.rows + rows * j->row_bytes);
     return l;
 }
@@ -126,13 +125,17 @@ static void make_rows(const job *j, size_t row, size_t n, size_t group) {
     for (size_t i = 0; i < n; i += step) {
         size_t part = n - i < step ? n - i : step;
         const char *codes = (const char *)x->data + (row + i) * x_row + group * depth * elem;
+        size_t whole = depth;
         if (!j->plan.direct) {
-            x_row = depth * elem;
+            x_row = j->row_bytes;
+            whole = x_row / elem;
             qrn_dense_gather(&j->plan, x->data, row + i, part, group, elem, -x->quant->offset,
                              j->gathered, x_row);
+            for (size_t r = 0; r < part && whole > depth; r++) // meets weights of 0
+                memset(j->gathered + r * x_row + depth * elem, 0, (whole - depth) * elem);
             codes = j->gathered;
         }
-        qrn_wide_make_rows(j->kernel, codes, x_row, elem, depth, j->x_signed, part,
+        qrn_wide_make_rows(j->kernel, codes, x_row, elem, whole, j->x_signed, part,
                            j->rows + i * j->row_bytes);
         for (size_t r = 0; j->k->in[4] && r < part; r++)
             qrn_wide_row_sums(j->kernel->ops, codes + r * x_row, elem, depth, j->x_signed,

@@ -21,7 +21,7 @@ void qrn_wide_sums4_avx512vnni(const qrn_wide_tile *t) {
 
 void qrn_wide_codes4_avx512vnni(const qrn_wide_rows *r, const qrn_wide_panel *p,
                                 const qrn_wide_out *o) {
-#define CODES(n) codes(r, p, o, row, n, 2, false, true);
+#define CODES(n) codes(r, p, o, row, n, QRN_PANEL, false, true);
     for (size_t row = 0; row < r->n; row += 6)
         UP_TO_6(r->n - row < 6 ? r->n - row : 6, CODES)
 }

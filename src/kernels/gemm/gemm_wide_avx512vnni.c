@@ -26,26 +26,36 @@ void qrn_wide_sums_avx512vnni(const qrn_wide_tile *t) {
     UP_TO_6(part.rows, SUMS)
 }
 
-// All rows of a panel: tiles of 6 rows, or, with at most 16 columns, of 12.
-INLINE void panel(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o,
-                  const bool narrow) {
-    size_t row = 0;
-    if (o->cols <= QRN_PANEL / 2)
-        for (; row + 12 <= r->n; row += 12)
-            codes(r, p, o, row, 12, 1, narrow, false);
-#define CODES(n) codes(r, p, o, row, n, 2, narrow, false);
+// What is left of a panel from `row` on, in tiles of all columns.
+INLINE void rest(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o, size_t row,
+                 const bool narrow) {
+#define CODES(n) codes(r, p, o, row, n, QRN_PANEL, narrow, false);
     for (; row < r->n; row += 6)
         UP_TO_6(r->n - row < 6 ? r->n - row : 6, CODES)
 }
 
-static __attribute__((noinline)) void narrow_panel(const qrn_wide_rows *r, const qrn_wide_panel *p,
-                                                   const qrn_wide_out *o) {
-    panel(r, p, o, true);
+// Whole sums fit 32 bits.
+static void narrow_panel(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o) {
+    size_t row = 0;
+    if (o->cols <= 16 && r->n >= 6 && p->steps >= 6)
+        row = o->cols <= 8 ? stream(r, p, o, 6, 8) : stream(r, p, o, 6, 16);
+    else if (r->n >= 3 && p->steps >= 3)
+        row = o->cols <= 24 ? stream(r, p, o, 3, 24) : stream(r, p, o, 3, 32);
+    rest(r, p, o, row, true);
 }
 
-static __attribute__((noinline)) void wide_panel(const qrn_wide_rows *r, const qrn_wide_panel *p,
-                                                 const qrn_wide_out *o) {
-    panel(r, p, o, false);
+static void wide_panel(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o) {
+    size_t row = 0;
+    if (o->cols <= 8)
+        for (; row + 12 <= r->n; row += 12)
+            codes(r, p, o, row, 12, 8, false, false);
+    else if (o->cols <= 16)
+        for (; row + 12 <= r->n; row += 12)
+            codes(r, p, o, row, 12, 16, false, false);
+    else if (o->cols <= 24)
+        for (; row + 6 <= r->n; row += 6)
+            codes(r, p, o, row, 6, 24, false, false);
+    rest(r, p, o, row, false);
 }
 
 void qrn_wide_codes_avx512vnni(const qrn_wide_rows *r, const qrn_wide_panel *p,

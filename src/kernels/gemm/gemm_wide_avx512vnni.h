@@ -14,12 +14,19 @@
 #define INLINE static inline __attribute__((always_inline))
 #define DOWN (_MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)
 #define ACCS 24
+#define VECS(cols) (((cols) + 15) / 16)
 #define AHEAD 2048 // bytes of weights that are asked for before they are needed
 
 // _mm512_dpbusd_epi32; around the intrinsic gcc 12 copies and spills every accumulator, which
 // halves the speed.
 INLINE __m512i dot(__m512i acc, __m512i x, __m512i b) {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(x), "v"(b));
+    return acc;
+}
+
+// The same on the lower half of the vectors, at half the price.
+INLINE __m512i half_dot(__m512i acc, __m512i x, __m512i b) {
+    __asm__("vpdpbusd %t2, %t1, %t0" : "+v"(acc) : "v"(x), "v"(b));
     return acc;
 }
 
@@ -30,7 +37,7 @@ INLINE __m512i four_bytes(const uint8_t *p) {
 }
 
 // Columns of one step, 32 columns of b from `b` on.
-INLINE const int8_t *weights(const int8_t *b, const int vecs, const bool halves, __m512i w[2]) {
+INLINE const int8_t *weights(const int8_t *b, const int cols, const bool halves, __m512i w[2]) {
     if (halves) {
         // The numbers times 16, as signed bytes. Vectors end up with every other 4 columns.
         const __m512i upper = _mm512_set1_epi8((char)0xf0);
@@ -41,7 +48,7 @@ INLINE const int8_t *weights(const int8_t *b, const int vecs, const bool halves,
         return b + QRN_PANEL * QRN_Q8_DEPTH / 2;
     }
     w[0] = _mm512_loadu_si512(b);
-    w[1] = vecs > 1 ? _mm512_loadu_si512(b + 64) : w[0];
+    w[1] = cols > 16 ? _mm512_loadu_si512(b + 64) : w[0];
     return b + QRN_PANEL * QRN_Q8_DEPTH;
 }
 
@@ -55,18 +62,19 @@ INLINE void order(__m512i acc[2]) {
     acc[1] = _mm512_permutex2var_epi32(a, high, b);
 }
 
-// acc[(row * planes + plane) * vecs + vector] += rows, row_bytes apart, times columns of b. Rows
-// are reached from every third one, which needs no more than four base registers.
+// acc[(row * planes + plane) * VECS(cols) + vector] += rows, row_bytes apart, times columns of b.
+// Rows are reached from every third one, which needs no more than four base registers.
 INLINE void dots(__m512i acc[ACCS], const uint8_t *a, size_t row_bytes, const int8_t *b,
-                 size_t steps, const int rows, const int planes, const int vecs,
+                 size_t steps, const int rows, const int planes, const int cols,
                  const bool halves) {
+    const int vecs = VECS(cols);
     const uint8_t *third[4];
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r += 3)
         third[r / 3] = a + (size_t)r * row_bytes;
     for (size_t s = 0; s < steps; s++) {
         __m512i w[2];
-        b = weights(b, vecs, halves, w);
+        b = weights(b, cols, halves, w);
         if (rows > 1) { // with one row it is the memory that is late, whatever one asks for
             _mm_prefetch((const char *)b + AHEAD, _MM_HINT_T0);
             _mm_prefetch((const char *)b + AHEAD + 64, _MM_HINT_T0);
@@ -76,9 +84,11 @@ INLINE void dots(__m512i acc[ACCS], const uint8_t *a, size_t row_bytes, const in
             int r = i / planes;
             __m512i x =
                 four_bytes(third[r / 3] + (size_t)(r % 3) * row_bytes + i % planes * QRN_Q8_DEPTH);
-            acc[i * vecs] = dot(acc[i * vecs], x, w[0]);
-            if (vecs > 1)
-                acc[i * vecs + 1] = dot(acc[i * vecs + 1], x, w[1]);
+#pragma GCC unroll 2
+            for (int v = 0; v < vecs; v++) {
+                __m512i *to = &acc[i * vecs + v];
+                *to = cols < 16 * v + 16 ? half_dot(*to, x, w[v]) : dot(*to, x, w[v]);
+            }
         }
 #pragma GCC unroll 4
         for (int r = 0; r < rows; r += 3)
@@ -96,97 +106,150 @@ INLINE void sums(const qrn_wide_tile *t, const int rows, const int planes, const
     for (int i = 0; i < rows * planes * 2; i++)
         acc[i] = _mm512_setzero_si512();
     dots(acc, t->a + t->first * (size_t)planes * QRN_Q8_DEPTH, t->row_bytes, t->b, t->steps, rows,
-         planes, 2, halves);
+         planes, QRN_PANEL, halves);
 #pragma GCC unroll 24
     for (int i = 0; i < rows * planes * 2; i++)
         _mm512_storeu_si512(t->acc + i * 16, acc[i]);
 }
 
-// Terms of 16 columns.
-typedef struct columns {
-    __m512d add[2], m[2], start[2];
-} columns;
-
-INLINE columns columns_of(const qrn_wide_panel *p, int first) {
-    columns c;
-#pragma GCC unroll 2
-    for (int i = 0; i < 2; i++) {
-        c.add[i] = _mm512_loadu_pd(p->add + first + 8 * i);
-        c.m[i] = _mm512_loadu_pd(p->m + first + 8 * i);
-        c.start[i] = _mm512_loadu_pd(p->start + first + 8 * i);
+// 8 columns from `first` on by the definition, as far as floor: low and high are sums of bytes, or,
+// where `narrow`, low is the whole sum. Adding 1.5 * 2^52 rounds, and leaves the whole number in
+// the low half of the bits.
+INLINE __m512i scaled(const qrn_wide_panel *p, size_t first, __m256i low, __m256i high,
+                      const bool narrow) {
+    __m512d v = _mm512_cvtepi32_pd(low);
+    if (!narrow) {
+        v = _mm512_fmadd_pd(_mm512_cvtepi32_pd(high), _mm512_set1_pd(256), v);
+        v = _mm512_add_pd(v, _mm512_loadu_pd(p->add + first));
     }
-    return c;
+    v = _mm512_fmadd_pd(v, _mm512_loadu_pd(p->m + first), _mm512_loadu_pd(p->start + first));
+    return _mm512_castpd_si512(_mm512_add_round_pd(v, _mm512_set1_pd(0x1.8p52), DOWN));
 }
 
-// Sums of 16 columns by the definition, as far as floor. Adding 1.5 * 2^52 rounds, and leaves the
-// whole number in the low half of the bits.
-INLINE __m512i scaled(const __m512i sum[2], const columns *c, const bool narrow) {
-    const __m512i low =
-        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-    __m512i t[2];
-#pragma GCC unroll 2
-    for (int i = 0; i < 2; i++) {
-        __m512d v = _mm512_cvtepi32_pd(i ? _mm512_extracti64x4_epi64(sum[0], 1)
-                                         : _mm512_castsi512_si256(sum[0]));
-        if (!narrow) {
-            __m512d high = _mm512_cvtepi32_pd(i ? _mm512_extracti64x4_epi64(sum[1], 1)
-                                                : _mm512_castsi512_si256(sum[1]));
-            v = _mm512_add_pd(_mm512_fmadd_pd(high, _mm512_set1_pd(256), v), c->add[i]);
-        }
-        v = _mm512_fmadd_pd(v, c->m[i], c->start[i]);
-        t[i] = _mm512_castpd_si512(_mm512_add_round_pd(v, _mm512_set1_pd(0x1.8p52), DOWN));
-    }
-    return _mm512_permutex2var_epi32(t[0], low, t[1]);
-}
-
-INLINE void store(uint16_t *y, __m512i first, __m512i second, uint32_t cols) {
+// The first n of 32 codes; n is `cols` as a rule.
+INLINE void store(uint16_t *y, __m512i first, __m512i second, uint32_t n, const uint32_t cols) {
     const __m512i words =
         _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28, 26,
                          24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
     __m512i codes = _mm512_permutex2var_epi16(first, words, second);
-    if (cols == QRN_PANEL)
+    if (n != cols) {
+        _mm512_mask_storeu_epi16(y, (__mmask32)((1u << n) - 1), codes);
+        return;
+    }
+    if (cols == 32)
         _mm512_storeu_si512(y, codes);
-    else if (cols == QRN_PANEL / 2)
+    else if (cols >= 16)
         _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(codes));
-    else
-        _mm512_mask_storeu_epi16(y, (__mmask32)((1u << cols) - 1), codes);
+    if (cols % 16)
+        _mm_storeu_si128((__m128i *)(y + cols / 16 * 16),
+                         _mm512_extracti32x4_epi32(codes, cols / 16 * 2));
 }
 
-// A tile of codes. narrow: whole sums fit 32 bits; not with halves.
-INLINE void codes(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o,
-                  size_t row, const int rows, const int vecs, const bool narrow,
-                  const bool halves) {
-    __m512i acc[ACCS];
+// What codes of a row there are.
+typedef struct range {
+    __m512i lo, hi;
+    uint32_t cols;
+} range;
+
+INLINE range range_of(const qrn_wide_out *o) {
+    return (range){_mm512_set1_epi32((int32_t)o->lo), _mm512_set1_epi32((int32_t)o->hi), o->cols};
+}
+
+// Sums of one row, acc[plane * VECS(cols) + vector], as codes. narrow: the low plane is all.
+INLINE void finish(const qrn_wide_panel *p, const range *o, const __m512i *acc, uint16_t *y,
+                   const int cols, const bool narrow) {
+    const __m512i even =
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const int vecs = VECS(cols);
+    __m512i code[2];
+#pragma GCC unroll 2
+    for (int v = 0; v < vecs; v++) {
+        __m512i low = acc[v], high = acc[narrow ? v : v + vecs];
+        __m512i t =
+            scaled(p, 16 * v, _mm512_castsi512_si256(low), _mm512_castsi512_si256(high), narrow);
+        __m512i rest = t;
+        if (cols >= 16 * v + 16)
+            rest = scaled(p, 16 * v + 8, _mm512_extracti64x4_epi64(low, 1),
+                          _mm512_extracti64x4_epi64(high, 1), narrow);
+        code[v] = _mm512_permutex2var_epi32(t, even, rest);
+        code[v] = _mm512_min_epi32(_mm512_max_epi32(code[v], o->lo), o->hi);
+    }
+    store(y, code[0], code[vecs - 1], o->cols, cols);
+}
+
+// Accumulators of `rows` rows before the first step.
+INLINE void begin(const qrn_wide_panel *p, __m512i acc[ACCS], const int rows, const int cols,
+                  const bool narrow) {
+    const int vecs = VECS(cols);
 #pragma GCC unroll 24
     for (int i = 0; i < rows * 2 * vecs; i++)
         acc[i] = narrow && i / vecs % 2 == 0 ? _mm512_loadu_si512(p->add32 + i % vecs * 16)
                                              : _mm512_setzero_si512();
-    dots(acc, r->a + row * r->row_bytes, r->row_bytes, p->plane[0], p->steps, rows, 2, vecs,
-         halves);
-    uint16_t *y = (uint16_t *)o->y + row * o->y_row;
-    size_t y_row = o->y_row;
-    uint32_t cols = o->cols;
-    __m512i lo = _mm512_set1_epi32((int32_t)o->lo), hi = _mm512_set1_epi32((int32_t)o->hi);
-    if (narrow) // frees the registers that hold the terms of columns
+}
+
+// Accumulators of both planes to those of whole sums, in the place of the low one.
+INLINE void join(__m512i acc[ACCS], const int rows, const int cols) {
+    const int vecs = VECS(cols);
 #pragma GCC unroll 12
-        for (int i = 0; i < rows * vecs; i++) {
-            int at = i / vecs * 2 * vecs + i % vecs;
-            acc[at] = _mm512_add_epi32(acc[at], _mm512_slli_epi32(acc[at + vecs], 8));
-        }
-    columns c[2] = {columns_of(p, 0), columns_of(p, 16 * (vecs - 1))};
-#pragma GCC unroll 12
-    for (int i = 0; i < rows; i++, y += y_row) {
-        __m512i code[2];
-#pragma GCC unroll 2
-        for (int v = 0; v < vecs; v++) {
-            __m512i sum[2] = {acc[i * 2 * vecs + v], acc[(i * 2 + 1) * vecs + v]};
-            if (!narrow)
-                c[v] = columns_of(p, 16 * v);
-            code[v] = scaled(sum, &c[v], narrow);
-            code[v] = _mm512_min_epi32(_mm512_max_epi32(code[v], lo), hi);
-        }
-        store(y, code[0], code[vecs - 1], cols);
+    for (int i = 0; i < rows * vecs; i++) {
+        __m512i *low = &acc[i / vecs * 2 * vecs + i % vecs];
+        *low = _mm512_add_epi32(*low, _mm512_slli_epi32(low[vecs], 8));
     }
+}
+
+// A tile of codes, 8, 16, 24 or 32 columns. narrow: whole sums fit 32 bits; not with halves.
+INLINE void codes(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o,
+                  size_t row, const int rows, const int cols, const bool narrow,
+                  const bool halves) {
+    __m512i acc[ACCS];
+    begin(p, acc, rows, cols, narrow);
+    dots(acc, r->a + row * r->row_bytes, r->row_bytes, p->plane[0], p->steps, rows, 2, cols,
+         halves);
+    if (narrow)
+        join(acc, rows, cols);
+    uint16_t *y = (uint16_t *)o->y + row * o->y_row;
+    const range to = range_of(o);
+#pragma GCC unroll 12
+    for (int i = 0; i < rows; i++, y += o->y_row)
+        finish(p, &to, acc + i * 2 * VECS(cols), y, cols, narrow);
+}
+
+// Whole tiles of all rows, each tile's codes made while the next one is multiplied, a row with
+// every step: they need other units than the products. Whole sums fit 32 bits, and there are at
+// least `rows` steps. Returns how many rows are done.
+INLINE size_t stream(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o,
+                     const int rows, const int cols) {
+    const size_t a_step = 2 * QRN_Q8_DEPTH, b_step = QRN_PANEL * QRN_Q8_DEPTH;
+    const int each = 2 * VECS(cols); // accumulators of a row
+    size_t bytes = r->row_bytes, steps = p->steps, n = (size_t)rows, y_row = o->y_row;
+    uint16_t *y = o->y;
+    const uint8_t *a = r->a;
+    const int8_t *b = p->plane[0];
+    const range to = range_of(o);
+    __m512i acc[ACCS], done[ACCS];
+    begin(p, acc, rows, cols, true);
+    dots(acc, a, bytes, b, steps, rows, 2, cols, false);
+    join(acc, rows, cols);
+    for (; n + (size_t)rows <= r->n; n += (size_t)rows) {
+        a += (size_t)rows * bytes;
+#pragma GCC unroll 24
+        for (int i = 0; i < rows * each; i++)
+            done[i] = acc[i];
+        begin(p, acc, rows, cols, true);
+#pragma GCC unroll 6
+        for (int i = 0; i < rows; i++, y += y_row) {
+            dots(acc, a + (size_t)i * a_step, bytes, b + (size_t)i * b_step, 1, rows, 2, cols,
+                 false);
+            finish(p, &to, done + i * each, y, cols, true);
+        }
+        dots(acc, a + (size_t)rows * a_step, bytes, b + (size_t)rows * b_step, steps - (size_t)rows,
+             rows, 2, cols, false);
+        join(acc, rows, cols);
+    }
+#pragma GCC unroll 6
+    for (int i = 0; i < rows; i++, y += y_row)
+        finish(p, &to, acc + i * each, y, cols, true);
+    return n;
 }
 
 // DO with a constant for each number of rows up to 6.
