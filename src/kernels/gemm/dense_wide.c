@@ -147,41 +147,71 @@ static columns *slot(const job *j, size_t unit) {
     return (columns *)(void *)(j->slots + unit % j->n_slots * slot_bytes(j));
 }
 
-// Terms of one run of n columns from channel `first` on.
+// Terms of one run of n columns from channel `first` on. Loops as plain as these become vectors.
 static void make_run(const job *j, uint32_t run, size_t first, size_t n, columns *c) {
     const qrn_view *sums = j->k->in[2], *offsets = j->k->in[4];
     const uint32_t *starts = j->k->in[5]->data;
     uint32_t end = run + 1 < j->n_runs ? starts[run + 1] : j->plan.args->depth;
+    size_t from = run * j->plan.cout + first, all = (size_t)j->n_runs * QRN_PANEL;
+    double *restrict add = c->terms + (size_t)run * QRN_PANEL, *restrict m = add + all;
+    double *restrict offset = m + all;
     double x_scale = (double)j->k->in[0]->quant->scale, y_scale = j->k->out[0]->quant->scale;
-    double *add = c->terms + (size_t)run * QRN_PANEL, *m = add + (size_t)j->n_runs * QRN_PANEL;
-    double *offset = m + (size_t)j->n_runs * QRN_PANEL;
-    for (size_t i = 0, from = run * j->plan.cout + first; i < n; i++, from++) {
-        double os = offsets ? (double)((const int32_t *)offsets->data)[from] : 0;
-        double sum = sums->dtype == QRN_DTYPE_I64 ? (double)((const int64_t *)sums->data)[from]
-                                                  : (double)((const int32_t *)sums->data)[from];
-        add[i] = j->u_offset * (sum + (double)(end - starts[run]) * os);
-        m[i] = x_scale * (double)((const float *)j->k->in[3]->data)[from] / y_scale;
-        offset[i] = os;
+    double length = (double)(end - starts[run]), u_offset = j->u_offset;
+    const float *restrict scales = (const float *)j->k->in[3]->data + from;
+    for (size_t i = 0; i < n; i++)
+        m[i] = x_scale * (double)scales[i] / y_scale;
+    const int32_t *restrict narrow = (const int32_t *)sums->data + from;
+    const int64_t *restrict wide = (const int64_t *)sums->data + from;
+    for (size_t i = 0; sums->dtype == QRN_DTYPE_I64 && i < n; i++)
+        add[i] = (double)wide[i];
+    for (size_t i = 0; sums->dtype != QRN_DTYPE_I64 && i < n; i++)
+        add[i] = (double)narrow[i];
+    const int32_t *restrict os = offsets ? (const int32_t *)offsets->data + from : NULL;
+    for (size_t i = 0; os && i < n; i++) {
+        offset[i] = (double)os[i];
+        add[i] += length * offset[i];
     }
+    for (size_t i = 0; i < n; i++)
+        add[i] *= u_offset;
+}
+
+// Adds the bias of n columns to their terms and returns the largest that is part of a sum.
+static double add_bias(const qrn_view *bias, size_t first, size_t n, double y_scale, columns *c) {
+    double *restrict add = c->terms, *restrict start = c->start, most = 0;
+    const double *restrict reals = bias ? (const double *)bias->data + first : NULL;
+    const int32_t *restrict units = bias ? (const int32_t *)bias->data + first : NULL;
+    if (!bias)
+        return 0;
+    if (bias->dtype == QRN_DTYPE_F64) {
+        for (size_t i = 0; i < n; i++)
+            start[i] += reals[i] / y_scale;
+        return 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        add[i] += (double)units[i];
+        most = fabs((double)units[i]) > most ? fabs((double)units[i]) : most;
+    }
+    return most;
 }
 
 // Terms of n columns from channel `first` on, the rest zero.
 static void make_columns(const job *j, size_t first, size_t n, columns *c) {
-    const qrn_view *bias = j->k->in[6], *y = j->k->out[0];
+    const qrn_view *y = j->k->out[0];
+    const double *m = c->terms + (size_t)j->n_runs * QRN_PANEL;
+    unsigned large = 0;
     memset(c, 0, slot_bytes(j));
     for (uint32_t run = 0; run < j->n_runs; run++)
         make_run(j, run, first, n, c);
-    c->narrow = c->small = true;
-    for (size_t i = 0; i < n; i++) {
-        double sum = (double)qrn_bias_sum(bias, first + i);
-        double most = j->product * j->plan.args->depth + fabs(sum);
-        c->start[i] = 0.5 - (double)y->quant->offset + qrn_bias_real(bias, first + i, y);
-        c->terms[i] += sum;
+    for (size_t i = 0; i < n; i++)
+        c->start[i] = 0.5 - (double)y->quant->offset;
+    double bias = add_bias(j->k->in[6], first, n, (double)y->quant->scale, c);
+    double most = j->product * j->plan.args->depth + bias;
+    c->narrow = most < 0x1p31;
+    for (size_t i = 0; c->narrow && i < n; i++)
         c->add32[i] = (int32_t)(uint32_t)(uint64_t)(int64_t)c->terms[i];
-        c->narrow &= most < 0x1p31;
-        c->small &= most * fabs(c->terms[(size_t)j->n_runs * QRN_PANEL + i]) + fabs(c->start[i]) <
-                    QRN_WIDE_SMALL;
-    }
+    for (size_t i = 0; i < n; i++)
+        large += !(most * fabs(m[i]) + fabs(c->start[i]) < QRN_WIDE_SMALL);
+    c->small = large == 0;
 }
 
 // The rows at hand, [row, row + n), times one panel of a group.

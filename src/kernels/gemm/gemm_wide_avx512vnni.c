@@ -26,12 +26,23 @@ void qrn_wide_sums_avx512vnni(const qrn_wide_tile *t) {
     UP_TO_6(part.rows, SUMS)
 }
 
+// Asks for a part of the panel behind this one, so that all of it has come when all rows are done.
+static void ask(const qrn_wide_rows *r, const qrn_wide_panel *p, size_t row) {
+    size_t bytes = p->steps * QRN_PANEL * QRN_Q8_DEPTH, part = bytes / (r->n / 6 * 64) * 64;
+    const char *next = (const char *)p->plane[0] + bytes + row / 6 * part;
+    for (size_t i = 0; i < part; i += 64)
+        _mm_prefetch(next + i, _MM_HINT_T1);
+}
+
 // What is left of a panel from `row` on, in tiles of all columns.
 INLINE void rest(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o, size_t row,
                  const bool narrow) {
 #define CODES(n) codes(r, p, o, row, n, QRN_PANEL, narrow, false);
-    for (; row < r->n; row += 6)
+    for (; row < r->n; row += 6) {
+        if (!narrow && r->n >= 24)
+            ask(r, p, row);
         UP_TO_6(r->n - row < 6 ? r->n - row : 6, CODES)
+    }
 }
 
 // Whole sums fit 32 bits.
