@@ -88,6 +88,27 @@ static void arena_objects_do_not_overlap_and_die_together(void **state) {
     assert_int_equal(qrn_alloc_live(), before);
 }
 
+// Large objects, of their own or in blocks that have grown, begin and end where they should.
+static void arenas_of_many_megabytes_keep_their_objects_apart(void **state) {
+    (void)state;
+    size_t before = qrn_alloc_live();
+    qrn_arena *a = qrn_arena_create();
+    unsigned char *p[60];
+    size_t n[60];
+    for (size_t i = 0; i < 60; i++) {
+        n[i] = i % 7 == 0 ? 3000001 + i : 100003 * (i % 5) + 1;
+        p[i] = qrn_arena_reserve(a, n[i]);
+        assert_non_null(p[i]);
+        assert_int_equal((uintptr_t)p[i] % 16, 0);
+        memset(p[i], (int)i, n[i]);
+    }
+    for (size_t i = 0; i < 60; i++)
+        for (size_t j = 0; j < n[i]; j += 997)
+            assert_int_equal(p[i][j] + p[i][n[i] - 1], 2 * i);
+    qrn_arena_destroy(a);
+    assert_int_equal(qrn_alloc_live(), before);
+}
+
 static void a_failure_leaves_its_line(void **state) {
     (void)state;
     qrn_message_clear();
@@ -112,6 +133,7 @@ int main(void) {
         cmocka_unit_test(the_nth_allocation_fails_on_demand),
         cmocka_unit_test(realloc_keeps_the_old_bytes_and_survives_failure),
         cmocka_unit_test(arena_objects_do_not_overlap_and_die_together),
+        cmocka_unit_test(arenas_of_many_megabytes_keep_their_objects_apart),
         cmocka_unit_test(a_failure_leaves_its_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
