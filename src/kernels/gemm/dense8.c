@@ -8,7 +8,11 @@
 
 #include <string.h>
 
-#define BLOCK_BYTES (256 * 1024) // of rows: they stay in the second cache
+// Bytes of a block of rows: they stay in the second cache. Copies are written faster where they
+// nearly fit the first one, but weights that do not stay in the second are read for each block.
+#define BLOCK_BYTES (256 * 1024)
+#define COPIES_BYTES (48 * 1024)
+#define WEIGHTS_BYTES (512 * 1024)
 
 bool qrn_dense8_packed_shape(const qrn_dense_args *a, uint32_t dims[4]) {
     uint64_t panels = (uint64_t)qrn_panels(a->cols) * a->group;
@@ -73,10 +77,12 @@ typedef struct job {
     qrn_round8 round;           // of the first column
 } job;
 
-// The most rows of a block: what the second cache holds beside a panel.
-static size_t most_rows(size_t rows, size_t row_bytes) {
-    size_t all = (rows + QRN_DENSE_GRAIN - 1) / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
-    size_t most = BLOCK_BYTES / row_bytes / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
+// The most rows of a block.
+static size_t most_rows(const job *j) {
+    bool small = !j->direct && j->panels * j->row_bytes * QRN_PANEL <= WEIGHTS_BYTES;
+    size_t most = (small ? COPIES_BYTES : BLOCK_BYTES) / j->row_bytes;
+    size_t all = (j->plan.rows + QRN_DENSE_GRAIN - 1) / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
+    most = most / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
     most = most < QRN_DENSE_GRAIN ? QRN_DENSE_GRAIN : most;
     most = most > QRN_DENSE_BLOCK_ROWS_MAX ? QRN_DENSE_BLOCK_ROWS_MAX : most;
     return all < most ? all : most;
@@ -84,7 +90,7 @@ static size_t most_rows(size_t rows, size_t row_bytes) {
 
 // Rows of the blocks of n rows: no small rest.
 static size_t block_rows(const job *j, size_t n) {
-    size_t most = most_rows(j->plan.rows, j->row_bytes), blocks = (n + most - 1) / most;
+    size_t most = most_rows(j), blocks = (n + most - 1) / most;
     n = (n + blocks - 1) / blocks;
     return (n + QRN_DENSE_GRAIN - 1) / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
 }
@@ -92,7 +98,7 @@ static size_t block_rows(const job *j, size_t n) {
 // Scratch of a task; more rows never need less.
 static size_t task_bytes(const job *j) {
     size_t columns = j->units * QRN_PANEL * (sizeof *j->exact + sizeof *j->m + sizeof *j->add);
-    size_t rows = j->direct ? 0 : most_rows(j->plan.rows, j->row_bytes);
+    size_t rows = j->direct ? 0 : most_rows(j);
     return (columns + rows * j->row_bytes + 63) / 64 * 64;
 }
 
@@ -100,6 +106,7 @@ static job job_of(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel) {
     const qrn_dense8_args *a = k->args;
     const qrn_view *x = k->in[0], *y = k->out[0];
     job j = {.k = k, .kernel = kernel, .plan = qrn_dense_plan_of(&a->dense, x, y)};
+    j.plan.copy = kernel->copy;
     j.panels = qrn_panels(a->dense.cols);
     j.units = j.panels * a->dense.group;
     j.steps = (a->dense.depth + QRN_Q8_DEPTH - 1) / QRN_Q8_DEPTH;
@@ -123,8 +130,8 @@ static void copy_rows(const job *j, size_t row, size_t n, size_t group) {
     size_t depth = j->plan.args->depth;
     uint8_t *dst = j->copies;
     if (j->plan.direct)
-        qrn_dense_copy(dst, j->row_bytes, x + row * j->plan.a_row + group * depth, j->plan.a_row, n,
-                       depth);
+        j->plan.copy(dst, j->row_bytes, x + row * j->plan.a_row + group * depth, j->plan.a_row, n,
+                     depth);
     else
         qrn_dense_gather(&j->plan, x, row, n, group, 1, (uint8_t)-j->k->in[0]->quant->offset, dst,
                          j->row_bytes);

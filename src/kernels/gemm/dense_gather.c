@@ -11,6 +11,7 @@
 // lie side by side, else a single cell.
 typedef struct gather {
     const qrn_conv_geometry *g;
+    qrn_dense_copy_fn copy;
     const char *x;      // of the group
     size_t cell, step;  // bytes of a cell, and from one to the next
     size_t bytes, elem; // of a piece, of an element
@@ -84,8 +85,8 @@ static void gather_run(const gather *w, const qrn_conv_cell *c, size_t n, char *
             for (int64_t k = 0; k < w->pieces; k++, dst += w->bytes) {
                 size_t at = first + (size_t)(k * g->dilation[2]);
                 if (line)
-                    qrn_dense_copy(dst, w->dst_row, line + at * w->step,
-                                   (size_t)g->stride[2] * w->step, n, w->bytes);
+                    w->copy(dst, w->dst_row, line + at * w->step, (size_t)g->stride[2] * w->step, n,
+                            w->bytes);
                 for (size_t r = 0; !line && r < n; r++)
                     fill_bytes(w, dst + r * w->dst_row, w->bytes);
             }
@@ -95,12 +96,23 @@ static void gather_run(const gather *w, const qrn_conv_cell *c, size_t n, char *
 // A row of the kernel, which lies partly outside.
 static void gather_line(const gather *w, const char *line, int64_t first, char *dst) {
     const qrn_conv_geometry *g = w->g;
+    if (w->pieces == 1) {
+        int64_t lo = first < 0 ? -first : 0, hi = g->in[2] - first;
+        lo = lo < g->kernel[2] ? lo : g->kernel[2];
+        hi = hi < lo ? lo : hi < g->kernel[2] ? hi : g->kernel[2];
+        size_t before = (size_t)lo * w->cell, within = (size_t)(hi - lo) * w->cell;
+        fill_bytes(w, dst, before);
+        if (within)
+            w->copy(dst + before, 0, line + (size_t)(first + lo) * w->step, 0, 1, within);
+        fill_bytes(w, dst + before + within, w->bytes - before - within);
+        return;
+    }
     for (int64_t k = 0; k < g->kernel[2]; k++, dst += w->cell) {
         int64_t at = first + k * g->dilation[2];
         if (at < 0 || at >= g->in[2])
             fill_bytes(w, dst, w->cell);
         else
-            qrn_dense_copy(dst, 0, line + (size_t)at * w->step, 0, 1, w->cell);
+            w->copy(dst, 0, line + (size_t)at * w->step, 0, 1, w->cell);
     }
 }
 
@@ -151,6 +163,7 @@ void qrn_dense_gather(const qrn_dense_plan *p, const void *x, size_t cell, size_
                       size_t elem, int fill, void *dst, size_t dst_row) {
     const qrn_conv_geometry *g = &p->geo;
     gather w = {.g = g,
+                .copy = p->copy,
                 .cell = g->cin / g->group * elem,
                 .step = g->cin * elem,
                 .elem = elem,

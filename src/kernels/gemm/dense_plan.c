@@ -4,8 +4,11 @@
 #include "kernels/gemm/dense_plan.h"
 
 qrn_dense_plan qrn_dense_plan_of(const qrn_dense_args *a, const qrn_view *x, const qrn_view *y) {
-    qrn_dense_plan p = {
-        .args = a, .cout = (size_t)a->cols * a->group, .direct = true, .a_row = a->depth};
+    qrn_dense_plan p = {.args = a,
+                        .cout = (size_t)a->cols * a->group,
+                        .direct = true,
+                        .a_row = a->depth,
+                        .copy = qrn_dense_copy};
     if (a->rows) {
         p.rows = a->depth ? qrn_view_count(x) / a->depth : 0;
         return p;

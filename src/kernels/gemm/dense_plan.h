@@ -23,13 +23,22 @@ typedef struct qrn_dense_args {
 
 static inline size_t qrn_panels(size_t cols) { return (cols + QRN_PANEL - 1) / QRN_PANEL; }
 
+// Copies n pieces of so many bytes, which lie src_step and dst_step bytes apart.
+typedef void (*qrn_dense_copy_fn)(void *dst, size_t dst_step, const void *src, size_t src_step,
+                                  size_t n, size_t bytes);
+void qrn_dense_copy(void *dst, size_t dst_step, const void *src, size_t src_step, size_t n,
+                    size_t bytes);
+void qrn_dense_copy_avx512(void *dst, size_t dst_step, const void *src, size_t src_step, size_t n,
+                           size_t bytes);
+
 typedef struct qrn_dense_plan {
     const qrn_dense_args *args;
-    qrn_conv_geometry geo; // convolutions
-    size_t rows;           // of the product
-    size_t cout;           // of all groups
-    bool direct;           // rows lie in x as they are
-    size_t a_row;          // direct: elements between rows of x
+    qrn_conv_geometry geo;  // convolutions
+    size_t rows;            // of the product
+    size_t cout;            // of all groups
+    bool direct;            // rows lie in x as they are
+    size_t a_row;           // direct: elements between rows of x
+    qrn_dense_copy_fn copy; // of pieces of rows; rows of families may have a better one
 } qrn_dense_plan;
 
 qrn_dense_plan qrn_dense_plan_of(const qrn_dense_args *a, const qrn_view *x, const qrn_view *y);
@@ -43,10 +52,6 @@ size_t qrn_dense_block_rows(const qrn_dense_args *a, size_t elements);
 // bytes apart.
 void qrn_dense_gather(const qrn_dense_plan *p, const void *x, size_t cell, size_t n, size_t group,
                       size_t elem, int fill, void *dst, size_t dst_row);
-
-// Copies n pieces of so many bytes, which lie src_step and dst_step bytes apart.
-void qrn_dense_copy(void *dst, size_t dst_step, const void *src, size_t src_step, size_t n,
-                    size_t bytes);
 
 // The part of a task: rows [r0, r1) times panels [u0, u1), panels being counted over all groups.
 // Tasks share the rows, or the panels where there are too few rows to go round.

@@ -45,6 +45,7 @@ typedef struct qrn_gemm_q8_kernel {
     // sums[i] = factor * the sum of row i, modulo 2^32
     void (*row_sums)(const uint8_t *a, size_t a_row, size_t depth, size_t rows, int32_t factor,
                      int32_t *sums);
+    qrn_dense_copy_fn copy;
 } qrn_gemm_q8_kernel;
 
 extern const qrn_gemm_q8_kernel qrn_gemm_q8_12x32_avx512vnni;

@@ -28,7 +28,9 @@ static inline __m512i dot(__m512i acc, __m512i x, __m512i b) {
 typedef struct panel {
     const qrn_gemm_q8_tile *t;
     qrn_round8_vectors round;
-    __mmask32 mask; // of the columns that exist
+    __mmask32 mask;    // of the columns that exist
+    const char *ahead; // the tile's share of what is wanted next,
+    size_t stride;     // and of that a step's
 } panel;
 
 // Groups of four vectors of a tile, and the lanes in which all four results are sure.
@@ -136,12 +138,13 @@ static inline __attribute__((always_inline)) void tile(const panel *p, uint32_t 
         for (int i = 0; i < rows * vectors; i++)
             acc[i] =
                 _mm512_add_epi32(acc[i], _mm512_set1_epi32(t->row[first + (uint32_t)i / vectors]));
-    for (size_t k = 0; k < t->steps * 4; k += 4, b += 128) {
+    const char *ahead = p->ahead;
+    for (size_t k = 0; k < t->steps * 4; k += 4, b += 128, ahead += p->stride) {
         __m512i b0 = _mm512_loadu_si512(b), b1 = b0;
         if (vectors == 2)
             b1 = _mm512_loadu_si512(b + 64);
-        _mm_prefetch((const char *)b + t->next, _MM_HINT_T1);
-        _mm_prefetch((const char *)b + t->next + 64, _MM_HINT_T1);
+        _mm_prefetch(ahead, _MM_HINT_T1);
+        _mm_prefetch(ahead + 64, _MM_HINT_T1);
 #pragma GCC unroll 12
         for (int r = 0; r < rows; r++) {
             __m512i x = _mm512_set1_epi32(four_bytes(a[r / 3] + k + (size_t)(r % 3) * step));
@@ -183,7 +186,9 @@ static void product(const qrn_gemm_q8_tile *t) {
     if (!t->acc)
         p.round = qrn_round8_vectors_of(t->round);
     uint32_t n = (t->rows + ROWS - 1) / ROWS, left = t->rows;
-    for (uint32_t first = 0; n; n--) {
+    p.ahead = (const char *)t->b + t->next;
+    p.stride = t->next ? QRN_PANEL * QRN_Q8_DEPTH / n : 0;
+    for (uint32_t first = 0; n; n--, p.ahead += t->steps * p.stride) {
         uint32_t rows = (left + n - 1) / n;
         tiles[rows - 1][t->cols > 16](&p, first);
         first += rows;
@@ -206,4 +211,4 @@ static void row_sums(const uint8_t *a, size_t a_row, size_t depth, size_t rows, 
 }
 
 const qrn_gemm_q8_kernel qrn_gemm_q8_12x32_avx512vnni = {"gemm_q8_12x32_avx512vnni", UINT32_MAX,
-                                                         product, row_sums};
+                                                         product, row_sums, qrn_dense_copy_avx512};

@@ -98,4 +98,4 @@ static void tile_6x32(const qrn_gemm_q8_tile *t) {
 }
 
 const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_neondot = {"gemm_q8_6x32_neondot", ROWS, tile_6x32,
-                                                     qrn_gemm_q8_row_sums};
+                                                     qrn_gemm_q8_row_sums, qrn_dense_copy};

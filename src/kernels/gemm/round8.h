@@ -8,9 +8,11 @@
 // The form for wide vectors: a code, as an unsigned byte u, becomes the float 256 + u. Floats from
 // 256 to 512 are multiples of 2^-15, and their bits 15 to 22 are u. The 15 bits below are the
 // fraction, so the bits alone tell how close to a whole number a result is:
-//   t = fma((float)acc, m, base);  t = max(t, low)          below the range: surely the first code
-//   u = min(bits(t) / 2^15 - QRN_ROUND8_ONES, high)         above it: more than 255
-//   code = u ^ flip                                         surely, where bits(t) & sure is not 0
+//   t = fma((float)acc, m, base)
+//   u = bits(t) / 2^15 - QRN_ROUND8_ONES, clamped        bits(t) as a signed number, rounded down:
+//                                                        it grows with t where t is positive, and
+//                                                        where it is not, both are negative
+//   code = u ^ flip                                      surely, where bits(t) & sure is not 0
 // No t is a NaN, for m is a finite number.
 #ifndef QRN_KERNELS_GEMM_ROUND8_H
 #define QRN_KERNELS_GEMM_ROUND8_H
@@ -27,9 +29,9 @@ typedef struct qrn_round8 {
     float start[2];      // less and more than that: by what float and double can differ
     float lo, hi;        // code range
     // The form for wide vectors.
-    float base, low;
+    float base;
     uint32_t sure; // 0: the double decides everything
-    uint8_t high, flip;
+    uint8_t low, high, flip;
 } qrn_round8;
 
 #define QRN_ROUND8_FRACTION 15
@@ -48,22 +50,27 @@ static inline qrn_round8 qrn_round8_of(const float *m, const double *exact, doub
                         .hi = (float)hi};
 }
 
-// Sets base, low, sure, high and flip for multipliers [first, end) and sums up to `most`.
+// Sets base, sure, low, high and flip for multipliers [first, end) and sums up to `most`.
 //
 // With e = 2^-15: t is rounded by at most e/2, and m by 2^-24 of it, which makes less than e/2 as
-// |acc * m| < 256 for a result in range where the zero is one; so does acc unless it is exact. So t
-// lies within e of the sum, or 1.5 e. With one e added, fractions of unsure ones are 0 and e, or up
-// to 2 e. With a zero up to 256 outside, |acc * m| may be twice as large and base lies on a coarser
-// grid: t lies within 2.5 e, and with 2 e added the fractions are up to 4 e.
+// |acc * m| < 256 for a result in range where the zero is one; so does acc unless it is exact, as
+// numbers up to 2^24 are. So t lies within e of the sum, or 1.5 e. With one e added, fractions of
+// unsure ones are 0 and e, or up to 2 e. With a zero up to 256 outside, |acc * m| may be twice as
+// large and base lies on a coarser grid: t lies within 2.5 e, and with 2 e added the fractions are
+// up to 4 e. Beyond the range it is enough that t is on the right side of it.
 static inline void qrn_round8_widen(qrn_round8 *r, size_t first, size_t end, int64_t most) {
     int32_t shift = r->lo < 0 ? 128 : 0;
     double zero = r->zero_half - 0.5 + shift;
     bool inside = zero >= 0 && zero <= 255, near = zero >= -256 && zero <= 511;
-    for (size_t i = first; i < end; i++)
+    float least = INFINITY;
+    for (size_t i = first; i < end; i++) {
         near = near && isfinite(r->m[i]);
+        least = r->m[i] < least && r->m[i] != 0 ? r->m[i] : least; // 0: exact as well
+    }
+    bool exact = most <= 1 << 24 || least >= 0x1p-16f; // 256 / least <= 2^24
     r->base = (float)(256 + zero + 0.5 + (inside ? 0x1p-15 : 0x1p-14));
-    r->low = 256 + r->lo + (float)shift + 0.25f;
-    r->sure = !near ? 0 : !inside ? 0x7ff8 : most > 1 << 24 ? 0x7ffc : 0x7ffe;
+    r->sure = !near ? 0 : !inside ? 0x7ff8 : !exact ? 0x7ffc : 0x7ffe;
+    r->low = (uint8_t)((int32_t)r->lo + shift);
     r->high = (uint8_t)((int32_t)r->hi + shift);
     r->flip = (uint8_t)shift;
 }

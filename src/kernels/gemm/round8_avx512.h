@@ -13,7 +13,7 @@
 // Constants of a panel.
 typedef struct qrn_round8_vectors {
     __m512 m[2], base;
-    __m512i low, sure, ones, high, flip, order;
+    __m512i sure, ones, low, high, flip, order;
 } qrn_round8_vectors;
 
 static inline __attribute__((always_inline)) qrn_round8_vectors qrn_round8_vectors_of(
@@ -23,23 +23,22 @@ static inline __attribute__((always_inline)) qrn_round8_vectors qrn_round8_vecto
     return (qrn_round8_vectors){
         .m = {_mm512_loadu_ps(r->m), _mm512_loadu_ps(r->m + 16)},
         .base = _mm512_set1_ps(r->base),
-        .low = _mm512_castps_si512(_mm512_set1_ps(r->low)),
         .sure = _mm512_set1_epi32((int32_t)r->sure),
         .ones = _mm512_set1_epi16((int16_t)QRN_ROUND8_ONES),
+        .low = _mm512_set1_epi8((char)r->low),
         .high = _mm512_set1_epi8((char)r->high),
         .flip = _mm512_set1_epi8((char)r->flip),
         .order = order,
     };
 }
 
-// The bits of t; lanes that are not sure leave *sure.
+// The bits of t but the fraction; lanes that are not sure leave *sure.
 static inline __attribute__((always_inline)) __m512i qrn_round8_bits(const qrn_round8_vectors *c,
                                                                      __m512i acc, __m512 m,
                                                                      __mmask16 *sure) {
-    __m512 t = _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc), m, c->base);
-    __m512i bits = _mm512_max_epi32(_mm512_castps_si512(t), c->low); // low is positive
+    __m512i bits = _mm512_castps_si512(_mm512_fmadd_ps(_mm512_cvtepi32_ps(acc), m, c->base));
     *sure = _mm512_mask_test_epi32_mask(*sure, bits, c->sure);
-    return _mm512_srli_epi32(bits, QRN_ROUND8_FRACTION);
+    return _mm512_srai_epi32(bits, QRN_ROUND8_FRACTION);
 }
 
 // Codes of acc[0], acc[1], acc[2], acc[3], 16 bytes each. vectors: of a row, 1 or 2, which have
@@ -53,9 +52,10 @@ static inline __attribute__((always_inline)) __m512i qrn_round8_four(const qrn_r
     __m512i q1 = qrn_round8_bits(c, acc[1], c->m[vectors - 1], sure);
     __m512i q2 = qrn_round8_bits(c, acc[2], c->m[0], sure);
     __m512i q3 = qrn_round8_bits(c, acc[3], c->m[vectors - 1], sure);
-    __m512i low = _mm512_sub_epi16(_mm512_packus_epi32(q0, q1), c->ones);
-    __m512i high = _mm512_sub_epi16(_mm512_packus_epi32(q2, q3), c->ones);
-    __m512i codes = _mm512_min_epu8(_mm512_packus_epi16(low, high), c->high);
+    __m512i words = _mm512_subs_epu16(_mm512_packus_epi32(q0, q1), c->ones);
+    __m512i more = _mm512_subs_epu16(_mm512_packus_epi32(q2, q3), c->ones);
+    __m512i codes = _mm512_max_epu8(_mm512_packus_epi16(words, more), c->low);
+    codes = _mm512_min_epu8(codes, c->high);
     return _mm512_permutexvar_epi32(c->order, _mm512_xor_si512(codes, c->flip));
 }
 
