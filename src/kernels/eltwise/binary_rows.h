@@ -5,7 +5,7 @@
 #define QRN_KERNELS_ELTWISE_BINARY_ROWS_H
 
 #include "kernels/eltwise/binary.h"
-#include "kernels/walk.h"
+#include "kernels/eltwise/blocks.h"
 
 qrn_status qrn_binary_f32_ref(const qrn_kcall *k);
 qrn_status qrn_binary_f64_ref(const qrn_kcall *k);
