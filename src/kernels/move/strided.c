@@ -21,6 +21,8 @@ typedef struct bytes16 {
 #define COLUMN column1
 #define BLOCK block1
 #define TILE tile1
+#define WEAVE weave1
+#define UNWEAVE unweave1
 #include "kernels/move/strided.inc"
 #undef U
 #undef N
@@ -31,6 +33,8 @@ typedef struct bytes16 {
 #undef COLUMN
 #undef BLOCK
 #undef TILE
+#undef WEAVE
+#undef UNWEAVE
 #define U uint16_t
 #define N 8
 #define VECTOR vector2
@@ -40,6 +44,8 @@ typedef struct bytes16 {
 #define COLUMN column2
 #define BLOCK block2
 #define TILE tile2
+#define WEAVE weave2
+#define UNWEAVE unweave2
 #include "kernels/move/strided.inc"
 #undef U
 #undef N
@@ -50,6 +56,8 @@ typedef struct bytes16 {
 #undef COLUMN
 #undef BLOCK
 #undef TILE
+#undef WEAVE
+#undef UNWEAVE
 #define U uint32_t
 #define N 4
 #define VECTOR vector4
@@ -59,6 +67,8 @@ typedef struct bytes16 {
 #define COLUMN column4
 #define BLOCK block4
 #define TILE tile4
+#define WEAVE weave4
+#define UNWEAVE unweave4
 #include "kernels/move/strided.inc"
 #undef U
 #undef N
@@ -69,6 +79,8 @@ typedef struct bytes16 {
 #undef COLUMN
 #undef BLOCK
 #undef TILE
+#undef WEAVE
+#undef UNWEAVE
 #define U uint64_t
 #define N 2
 #define VECTOR vector8
@@ -78,6 +90,8 @@ typedef struct bytes16 {
 #define COLUMN column8
 #define BLOCK block8
 #define TILE tile8
+#define WEAVE weave8
+#define UNWEAVE unweave8
 #include "kernels/move/strided.inc"
 #undef U
 #undef N
@@ -88,11 +102,15 @@ typedef struct bytes16 {
 #undef COLUMN
 #undef BLOCK
 #undef TILE
+#undef WEAVE
+#undef UNWEAVE
 #define U bytes16
 #define N 1
 #define LINE line16
 #define COLUMN column16
 #define TILE tile16
+#define WEAVE weave16
+#define UNWEAVE unweave16
 #include "kernels/move/strided.inc"
 
 typedef struct loop {
@@ -187,10 +205,28 @@ static void copy_line(char *dst, const char *src, size_t unit, const loop *l) {
         memcpy(dst + (ptrdiff_t)i * l->dst, src + (ptrdiff_t)i * l->src, unit);
 }
 
+// Functions by unit.
+// clang-format off
+#define BY_UNIT(fn, ...)                                                                           \
+    (unit == 1   ? fn##1(__VA_ARGS__)                                                              \
+     : unit == 2 ? fn##2(__VA_ARGS__)                                                              \
+     : unit == 4 ? fn##4(__VA_ARGS__)                                                              \
+     : unit == 8 ? fn##8(__VA_ARGS__)                                                              \
+                 : fn##16(__VA_ARGS__))
+// clang-format on
+
 // `down` steps through the source unit by unit, `across` through the destination: tiles of one
-// cache line a side keep both within reach.
+// cache line a side keep both within reach. Few planes that are dense are woven or taken apart.
 static void copy_plane(char *dst, const char *src, size_t unit, const loop *down,
                        const loop *across) {
+    if (across->n <= 4 && down->dst == (ptrdiff_t)(across->n * unit)) {
+        BY_UNIT(weave, dst, src, down->n, across->n, across->src);
+        return;
+    }
+    if (down->n <= 4 && across->src == (ptrdiff_t)(down->n * unit)) {
+        BY_UNIT(unweave, dst, src, down->n, across->n, down->dst);
+        return;
+    }
     size_t side = 64 / unit;
     size_t height = across->n < side ? 8 * side : side; // few columns: each is read in one go
     for (size_t r = 0; r < down->n; r += height)
@@ -199,16 +235,7 @@ static void copy_plane(char *dst, const char *src, size_t unit, const loop *down
             size_t cols = across->n - c < side ? across->n - c : side;
             char *d = dst + (ptrdiff_t)r * down->dst + (ptrdiff_t)(c * unit);
             const char *s = src + r * unit + (ptrdiff_t)c * across->src;
-            if (unit == 1)
-                tile1(d, s, rows, cols, down->dst, across->src);
-            else if (unit == 2)
-                tile2(d, s, rows, cols, down->dst, across->src);
-            else if (unit == 4)
-                tile4(d, s, rows, cols, down->dst, across->src);
-            else if (unit == 8)
-                tile8(d, s, rows, cols, down->dst, across->src);
-            else
-                tile16(d, s, rows, cols, down->dst, across->src);
+            BY_UNIT(tile, d, s, rows, cols, down->dst, across->src);
         }
 }
 
