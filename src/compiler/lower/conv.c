@@ -144,8 +144,7 @@ static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qr
     QRN_TRY(qrn_lo_tensor(lo, n->in[1], &ins[1]));
     if (bias)
         QRN_TRY(qrn_lo_tensor(lo, bias, &ins[2]));
-    if (!qrn_lo_is_const(lo, ins[1]) || n->out[0]->dtype != QRN_DTYPE_F32 || !q->dense ||
-        q->dense->conv.transposed)
+    if (!qrn_lo_is_const(lo, ins[1]) || n->out[0]->dtype != QRN_DTYPE_F32 || !q->dense)
         return QRN_E_UNSUPPORTED;
     dense_packing p = {.dense = *q->dense,
                        .depth_stride = q->w_depth,
