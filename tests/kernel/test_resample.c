@@ -118,7 +118,9 @@ static void check_row(const qrn_kernel *row, const sizes *z, qrn_dtype from, qrn
     qrn_view *in[] = {&x, &positions, &weights}, *out[] = {&y};
     uint32_t n_tasks = between(1, 4);
     for (uint32_t task = 0; task < n_tasks; task++) {
-        qrn_kcall k = {&args, in, out, 3, 1, NULL, NULL, task, n_tasks};
+        qrn_kcall k = {.args = &args, .in = in, .out = out, .n_in = 3, .n_out = 1};
+        k.task = task;
+        k.n_tasks = n_tasks;
         assert_int_equal(row->fn(&k), QRN_OK);
     }
     int64_t low = 0, high = 0;
@@ -196,7 +198,8 @@ static void weight_0_does_not_make_nan_of_infinity(void **unused) {
             qrn_resample_args args = {0, 2};
             for (uint32_t i = 0; i < inner; i++)
                 x[inner + i] = (float)(i + 1);
-            qrn_kcall k = {&args, in, out, 3, 1, NULL, NULL, 0, 1};
+            qrn_kcall k = {
+                .args = &args, .in = in, .out = out, .n_in = 3, .n_out = 1, .n_tasks = 1};
             assert_int_equal(row->fn(&k), QRN_OK);
             for (uint32_t i = 0; i < inner; i++)
                 assert_true(y[i] == (float)(i + 1));
