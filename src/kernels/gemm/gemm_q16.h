@@ -54,13 +54,15 @@ typedef struct qrn_q16_tile {
     double *sum;      // [6][32] sums of the parts of the depth so far
     bool first, last; // of the parts: the first does not read `sum`, the last writes y
     // y = clamp(floor(fma(sum, m, zero_half)))
-    double m, zero_half, lo, hi;
+    double m, zero_half;
+    int32_t lo, hi;
+    bool wild; // the result before it is clamped may not fit 32 bits
     void *y;
     size_t y_row, elem; // elements between rows; bytes of one, 1 or 2
     uint32_t rows, cols;
 } qrn_q16_tile;
 
-// sums: of words; high: of high bytes hb, or of u.
+// sums: of words, NULL where rows do not need them; high: of high bytes hb, or of u.
 void qrn_q16_pack_columns_avx512vnni(const qrn_q16_columns *c, int8_t *dst, int32_t *sums,
                                      int32_t *high);
 void qrn_q16_pack_rows_avx512vnni(const qrn_q16_rows *r, uint8_t *dst, int32_t *sums,

@@ -27,7 +27,8 @@ static inline __m512i broadcast(const uint8_t *p) {
 
 // What results have in common, in registers.
 typedef struct rounding {
-    __m512d high, m, zero_half, lo, hi;
+    __m512d high, m, zero_half;
+    __m512i lo, hi;
 } rounding;
 
 // Eight sums from column c on: what this part of the depth adds, on top of those before.
@@ -40,9 +41,12 @@ static inline __m512d whole(const qrn_q16_tile *t, const rounding *o, uint32_t r
     return _mm512_fmadd_pd(_mm512_cvtepi32_pd(high), o->high, sum);
 }
 
-static inline __m256i codes(const rounding *o, __m512d sum) {
+static inline __m256i codes(const qrn_q16_tile *t, const rounding *o, __m512d sum) {
     __m512d y = _mm512_fmadd_pd(sum, o->m, o->zero_half);
-    y = _mm512_min_pd(_mm512_max_pd(y, o->lo), o->hi); // lo where y is NaN
+    if (__builtin_expect(t->wild, 0)) {
+        y = _mm512_max_pd(y, _mm512_set1_pd((double)t->lo)); // lo where y is NaN
+        y = _mm512_min_pd(y, _mm512_set1_pd((double)t->hi));
+    }
     return _mm512_cvt_roundpd_epi32(y, DOWN);
 }
 
@@ -63,7 +67,8 @@ static inline __attribute__((always_inline)) void finish(const qrn_q16_tile *t, 
     }
     uint32_t n = t->cols > first ? t->cols - first : 0;
     __mmask16 mask = (__mmask16)(n >= 16 ? 0xffff : (1u << n) - 1);
-    __m512i y = _mm512_inserti64x4(_mm512_castsi256_si512(codes(o, s0)), codes(o, s1), 1);
+    __m512i y = _mm512_inserti64x4(_mm512_castsi256_si512(codes(t, o, s0)), codes(t, o, s1), 1);
+    y = _mm512_min_epi32(_mm512_max_epi32(y, o->lo), o->hi);
     char *to = (char *)t->y + (row * t->y_row + first) * t->elem;
     if (t->elem == 2)
         _mm256_mask_storeu_epi16(to, mask, _mm512_cvtepi32_epi16(y));
@@ -106,7 +111,7 @@ static inline __attribute__((always_inline)) void tile(const qrn_q16_tile *t, co
         }
     }
     const rounding o = {_mm512_set1_pd(65536.0), _mm512_set1_pd(t->m), _mm512_set1_pd(t->zero_half),
-                        _mm512_set1_pd(t->lo), _mm512_set1_pd(t->hi)};
+                        _mm512_set1_epi32(t->lo), _mm512_set1_epi32(t->hi)};
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++) {
         finish(t, &o, (uint32_t)r, 0, w[r][0], h[r][0]);

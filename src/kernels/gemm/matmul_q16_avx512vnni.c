@@ -34,6 +34,7 @@ typedef struct job {
     uint16_t a_flip, b_flip;    // make codes signed
     double a_offset, b_offset;  // of codes so made
     qrn_requant out;
+    bool wild; // results may not fit 32 bits before they are clamped
     // scratch
     double *columns, *rows;          // [group][parts][32], [parts][BLOCK_ROWS]
     int32_t *columns_low, *rows_low; // the same
@@ -42,6 +43,12 @@ typedef struct job {
 } job;
 
 static bool is_signed(const qrn_view *v) { return qrn_dtypes[v->dtype].cls == QRN_CLASS_SFIXED; }
+
+// No result is larger in magnitude, clamped or not. NaN where scales are infinite.
+static double largest(const job *j) {
+    double a = 32768 + fabs(j->a_offset), b = 32768 + fabs(j->b_offset);
+    return fabs(j->out.zero_half) + (double)j->geo.depth * a * b * fabs(j->out.m);
+}
 
 static job job_of(const qrn_kcall *k) {
     const qrn_view *a = k->in[0], *b = k->in[1];
@@ -57,6 +64,7 @@ static job job_of(const qrn_kcall *k) {
     j.a_offset = (double)a->quant->offset + (double)j.a_flip;
     j.b_offset = (double)b->quant->offset + (double)j.b_flip;
     j.out = qrn_requant_of(a, b, 0, k->out[0]);
+    j.wild = !(largest(&j) < 0x1p30);
     return j;
 }
 
@@ -127,6 +135,7 @@ static void pack_panel(const job *j, size_t b, size_t col, size_t panel) {
 // Rows [row, row + n) of the matrix at element a with their terms.
 static void pack_rows(const job *j, size_t a, size_t row, size_t n) {
     const qrn_matmul_geometry *g = &j->geo;
+    bool offset = j->b_offset != 0;
     for (size_t part = 0; part < j->parts; part++) {
         size_t depth = depth_of(j, part), at = part * BLOCK_ROWS;
         int32_t sums[BLOCK_ROWS], high[BLOCK_ROWS];
@@ -139,11 +148,11 @@ static void pack_rows(const job *j, size_t a, size_t row, size_t n) {
                           .flip = j->a_flip};
         qrn_q16_pack_rows_avx512vnni(
             &r, j->packed + part * BLOCK_ROWS * (QRN_Q16_DEPTH / QRN_Q16_STEP) * QRN_Q16_ROW_STEP,
-            sums, high);
+            offset ? sums : NULL, high);
         for (size_t i = 0; i < n; i++) {
             int32_t low = (high[i] - 128 * (int32_t)depth) * 32768;
             j->rows_low[at + i] = low;
-            j->rows[at + i] = (double)low + j->b_offset * (double)sums[i];
+            j->rows[at + i] = (double)low + (offset ? j->b_offset * (double)sums[i] : 0);
         }
     }
 }
@@ -156,8 +165,9 @@ static void run_panel(const job *j, size_t n, size_t panel, size_t cols, size_t 
         qrn_q16_tile t = {.sum = sum,
                           .m = j->out.m,
                           .zero_half = j->out.zero_half,
-                          .lo = (double)j->out.lo,
-                          .hi = (double)j->out.hi,
+                          .lo = j->out.lo,
+                          .hi = j->out.hi,
+                          .wild = j->wild,
                           .y_row = j->geo.cols,
                           .elem = qrn_view_elem(c),
                           .rows = (uint32_t)(n - r < QRN_Q16_TILE ? n - r : QRN_Q16_TILE),

@@ -87,27 +87,36 @@ void qrn_q16_pack_columns_avx512vnni(const qrn_q16_columns *c, int8_t *dst, int3
     }
 }
 
+static inline int32_t sum_of_bytes(__m256i sums) { // four sums of 64 bits
+    __m128i s = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+    return _mm_cvtsi128_si32(_mm_add_epi64(s, _mm_unpackhi_epi64(s, s)));
+}
+
 // A row whose codes lie side by side.
-static void pack_row(const uint16_t *from, size_t depth, uint16_t flip, uint8_t *words,
-                     uint8_t *bytes, int32_t *sum, int32_t *high) {
+static inline __attribute__((always_inline)) void pack_row(const uint16_t *from, size_t depth,
+                                                           uint16_t flip, uint8_t *words,
+                                                           uint8_t *bytes, int32_t *sum,
+                                                           int32_t *high) {
     const __m256i order = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15));
+    const __m512i top = _mm512_set1_epi16((short)0x8000);
     size_t whole = qrn_q16_steps(depth) * QRN_Q16_STEP;
     __m512i s = _mm512_setzero_si512();
     __m256i h = _mm256_setzero_si256();
     for (size_t k = 0; k < whole; k += 32) {
         __mmask32 in = first_bits(depth - k), out = first_bits(whole - k);
         __m512i v = load(from + k, in, flip);
-        __m512i u =
-            _mm512_maskz_mov_epi16(in, _mm512_xor_si512(v, _mm512_set1_epi16((short)0x8000)));
-        __m256i b = _mm256_shuffle_epi8(_mm512_cvtepi16_epi8(_mm512_srli_epi16(u, 8)), order);
+        __m512i u = _mm512_srli_epi16(_mm512_xor_si512(v, top), 8);
+        __m256i b = _mm256_shuffle_epi8(_mm512_maskz_cvtepi16_epi8(in, u), order);
         _mm512_mask_storeu_epi16(words + 2 * k, out, v);
         _mm256_mask_storeu_epi8(bytes + k, out, b);
-        s = _mm512_dpwssd_epi32(s, v, _mm512_set1_epi16(1));
-        h = _mm256_dpbusd_epi32(h, b, _mm256_set1_epi8(1));
+        h = _mm256_add_epi64(h, _mm256_sad_epu8(b, _mm256_setzero_si256()));
+        if (sum)
+            s = _mm512_dpwssd_epi32(s, v, _mm512_set1_epi16(1));
     }
-    *sum = _mm512_reduce_add_epi32(s);
-    *high = _mm512_reduce_add_epi32(_mm512_zextsi256_si512(h));
+    if (sum)
+        *sum = _mm512_reduce_add_epi32(s);
+    *high = sum_of_bytes(h);
 }
 
 void qrn_q16_pack_rows_avx512vnni(const qrn_q16_rows *r, uint8_t *dst, int32_t *sums,
@@ -118,7 +127,10 @@ void qrn_q16_pack_rows_avx512vnni(const qrn_q16_rows *r, uint8_t *dst, int32_t *
         const uint16_t *from = r->data + i * r->a_row;
         for (size_t k = 0; r->a_depth != 1 && k < r->depth; k++)
             gathered[k] = from[k * r->a_depth];
-        pack_row(r->a_depth == 1 ? from : gathered, r->depth, r->flip, dst, dst + steps * 8,
-                 &sums[i], &high[i]);
+        from = r->a_depth == 1 ? from : gathered;
+        if (sums)
+            pack_row(from, r->depth, r->flip, dst, dst + steps * 8, &sums[i], &high[i]);
+        else
+            pack_row(from, r->depth, r->flip, dst, dst + steps * 8, NULL, &high[i]);
     }
 }
