@@ -22,9 +22,15 @@ static qrn_status softmax_args(const qrn_node *n, void *args) {
     return QRN_OK;
 }
 
-// Codes of 8 or 16 bits with one scale, in the client's graph as here.
+static qrn_view view_of(const qrn_tensor *t) {
+    qrn_view v = {.quant = &t->quant, .dtype = t->dtype, .rank = t->shape.rank};
+    memcpy(v.dims, t->shape.dims, sizeof v.dims);
+    return v;
+}
+
+// Codes of 8 or 16 bits with one scale.
 static bool has_codes(const qrn_tensor *t) {
-    qrn_view v = {.quant = &t->quant, .dtype = t->dtype};
+    qrn_view v = view_of(t);
     return t->format == QRN_FORMAT_DENSE && qrn_dtype_is_fixed(t->dtype) && qrn_codes_know(&v);
 }
 
@@ -128,6 +134,26 @@ static qrn_status axes_norm_args(const qrn_node *n, void *args) {
     return QRN_OK;
 }
 
+// Codes are computed on as they are, gamma and beta as doubles.
+static qrn_status lower_axes_norm(qrn_lowering *lo, const qrn_node *n) {
+    qrn_norm_args args = {0};
+    qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, y;
+    if (n->n_in > 3 || !has_codes(n->in[0]) || !has_codes(n->out[0]))
+        return QRN_E_UNSUPPORTED;
+    QRN_TRY(axes_norm_args(n, &args));
+    qrn_view from = view_of(n->in[0]), to = view_of(n->out[0]);
+    if (!qrn_norm_takes_codes(&args, &from, &to))
+        return QRN_E_UNSUPPORTED;
+    for (uint32_t i = 0; i < n->n_in; i++)
+        if (n->in[i]) {
+            QRN_TRY(qrn_lo_tensor(lo, n->in[i], &ins[i]));
+            if (i > 0)
+                QRN_TRY(qrn_lo_as(lo, ins[i], QRN_DTYPE_F64, NULL, &ins[i]));
+        }
+    QRN_TRY(qrn_lo_tensor(lo, n->out[0], &y));
+    return qrn_lo_step(lo, &qrn_family_norm, QRN_DOMAIN_RAW, &args, ins, n->n_in, &y, 1, 0);
+}
+
 static void norm_axes(qrn_norm_args *a, uint32_t from, uint32_t to) {
     for (uint32_t d = from; d < to; d++)
         a->axes[a->n_axes++] = d;
@@ -193,7 +219,8 @@ const qrn_lower_row qrn_lower_reduce[] = {
     REAL("GroupNorm", qrn_family_norm, group_norm_args),
     REAL("InstanceNorm", qrn_family_norm, instance_norm_args),
     REAL("L2Norm", qrn_family_norm, l2_norm_args),
-    REAL("LayerNorm", qrn_family_norm, axes_norm_args),
+    {.op = "LayerNorm", .family = &qrn_family_norm, .in = "r", .out = "r", .args = axes_norm_args,
+     .custom = lower_axes_norm},
     REAL("LogSoftmax", qrn_family_softmax, softmax_args),
     REAL("Lrn", qrn_family_lrn, lrn_args),
     {.op = "MaskedSoftmax", .custom = lower_masked_softmax},
@@ -204,7 +231,8 @@ const qrn_lower_row qrn_lower_reduce[] = {
     CODES("ReduceProd", qrn_family_reduce, reduce_args),
     CODES("ReduceSum", qrn_family_reduce, reduce_args),
     CODES("ReduceSumSquare", qrn_family_reduce, reduce_args),
-    REAL("RmsNorm", qrn_family_norm, axes_norm_args),
+    {.op = "RmsNorm", .family = &qrn_family_norm, .in = "r", .out = "r", .args = axes_norm_args,
+     .custom = lower_axes_norm},
     {.op = "Softmax", .family = &qrn_family_softmax, .in = "r", .out = "r", .args = softmax_args,
      .custom = lower_softmax},
     {.op = "TopK", .custom = lower_topk},

@@ -4,6 +4,7 @@
 #include "kernels/norm/norm.h"
 
 #include "base/cpu.h"
+#include "kernels/norm/norm_codes.h"
 #include "kernels/norm/norm_rows.h"
 
 #include <math.h>
@@ -75,7 +76,15 @@ bool qrn_norm_contiguous(const qrn_kcall *k) {
     return inner.rank == 1 && qrn_walk_step(&inner, 0) == 1 && qrn_walk_step(&inner, 1) <= 1;
 }
 
+static size_t codes_scratch(const qrn_kcall *k) {
+    return k->n_tasks * 2 * qrn_norm_params(k) * sizeof(double);
+}
+
 // clang-format off
+#define CODES(isa, ISA)                                                                            \
+    {.name = "norm_codes_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA,                           \
+     .works = qrn_norm_codes_run, .fn = qrn_norm_codes_##isa, .tasks = tasks,                      \
+     .scratch = codes_scratch}
 #define FAST(type, domain_, isa, ISA)                                                              \
     {.name = "norm_" #type "_" #isa, .domain = domain_, .needs = ISA,                              \
      .works = qrn_norm_contiguous, .fn = qrn_norm_##type##_##isa, .tasks = tasks}
@@ -88,13 +97,17 @@ static const qrn_kernel norm_rows[] = {
     FAST(f32, QRN_DOMAIN_F32, avx2, QRN_ISA_AVX2),
     FAST(f64, QRN_DOMAIN_F64, avx512, QRN_ISA_AVX512),
     FAST(f64, QRN_DOMAIN_F64, avx2, QRN_ISA_AVX2),
+    CODES(avx512, QRN_ISA_AVX512),
+    CODES(avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
     FAST(f32, QRN_DOMAIN_F32, neon, QRN_ISA_NEON),
     FAST(f64, QRN_DOMAIN_F64, neon, QRN_ISA_NEON),
+    CODES(neon, QRN_ISA_NEON),
 #endif
     {.name = "norm_f32_ref", .domain = QRN_DOMAIN_F32, .fn = qrn_norm_f32_ref, .tasks = tasks},
     {.name = "norm_f64_ref", .domain = QRN_DOMAIN_F64, .fn = qrn_norm_f64_ref, .tasks = tasks},
+    {.name = "norm_codes_ref", .domain = QRN_DOMAIN_RAW, .fn = qrn_norm_codes_ref, .tasks = tasks},
 };
 QRN_FAMILY(norm, sizeof(qrn_norm_args));
 

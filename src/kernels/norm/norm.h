@@ -9,6 +9,8 @@
 //   lrn        y = x / (bias + alpha * S)^beta, S the sum of squares in a window clipped to the
 //   tensor
 // Statistics are in double, variances divide by the count.
+// In the RAW domain x and out[0] are codes that codes.h knows and qrn_norm_takes_codes agrees to,
+// gamma and beta double; statistics come from exact sums.
 #ifndef QRN_KERNELS_NORM_NORM_H
 #define QRN_KERNELS_NORM_NORM_H
 
@@ -37,8 +39,11 @@ typedef struct qrn_lrn_args {
     bool within_channel; // window over dims 1 and 2 of [N,H,W,C] instead of over the last axis
 } qrn_lrn_args;
 
-extern const qrn_family qrn_family_norm;   // F32, F64
+extern const qrn_family qrn_family_norm;   // F32, F64, RAW
 extern const qrn_family qrn_family_affine; // F32, F64; no args
 extern const qrn_family qrn_family_lrn;    // F32, F64
+
+// Does the RAW domain of norm take codes of x to codes of y? The sets must lie in one piece each.
+bool qrn_norm_takes_codes(const qrn_norm_args *a, const qrn_view *x, const qrn_view *y);
 
 #endif

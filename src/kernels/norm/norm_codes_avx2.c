@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+//
+// Normalization of codes in contiguous sets, compiled for AVX2.
+#include "kernels/norm/norm_codes.h"
+
+#define FN qrn_norm_codes_avx2
+#include "kernels/norm/codes_fast.inc"
