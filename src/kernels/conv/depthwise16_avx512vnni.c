@@ -29,23 +29,30 @@ INLINE __m512i rounded(const qrn_depthwise16_block *b, const int h, __m512i acc)
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-INLINE void finish(const qrn_strip *s, const qrn_depthwise16_block *b, size_t cell,
-                   const __m512i acc[2]) {
-    const qrn_depthwise16_job *j = s->job;
+typedef struct constants {
+    __m512i flip;
+} constants;
+
+INLINE constants constants_of(const qrn_strip *s) {
+    return (constants){_mm512_set1_epi16((short)((const qrn_depthwise16_job *)s->job)->y_flip)};
+}
+
+INLINE void finish(const constants *c, const target *to, const bool whole,
+                   const qrn_depthwise16_block *b, size_t cell, const __m512i acc[2]) {
     __m512i v = _mm512_packus_epi32(rounded(b, 0, acc[0]), rounded(b, 1, acc[1]));
-    store(s, cell, _mm512_xor_si512(v, _mm512_set1_epi16((short)j->y_flip)));
+    store(to, whole, cell, _mm512_xor_si512(v, c->flip));
 }
 
 // A tile of a window of k by k.
-INLINE void tile(const qrn_strip *s, size_t cell, const int k, const int share) {
+INLINE void tile(const qrn_strip *s, const constants *c, const target *to, const bool whole,
+                 size_t cell, const int k, const int share) {
     const qrn_depthwise16_block *b = qrn_depthwise16_block_of(s->job, s->index);
     const int groups = (k + 1) / 2;
-    const size_t pieces = s->block->pieces;
     const uint8_t *x[5];
     __m512i acc[TILE][2];
 #pragma GCC unroll 5
     for (int n = 0; n < k; n++)
-        x[n] = s->x[n] + cell * (64 / pieces);
+        x[n] = s->x[n] + cell * (64 / to->pieces);
 #pragma GCC unroll 4
     for (int o = 0; o < TILE; o++)
         for (int h = 0; h < 2; h++)
@@ -71,7 +78,7 @@ INLINE void tile(const qrn_strip *s, size_t cell, const int k, const int share) 
         }
 #pragma GCC unroll 4
     for (int o = 0; o < TILE; o++)
-        finish(s, b, cell + (size_t)o * pieces, acc[o]);
+        finish(c, to, whole, b, cell + (size_t)o * to->pieces, acc[o]);
 }
 
 // Any window, one output vector.
@@ -89,7 +96,9 @@ static __attribute__((noinline)) void single(const qrn_strip *s, size_t cell) {
             acc[0] = dot(acc[0], _mm512_unpacklo_epi16(r0, r1), _mm512_load_si512(w));
             acc[1] = dot(acc[1], _mm512_unpackhi_epi16(r0, r1), _mm512_load_si512(w + 32));
         }
-    finish(s, b, cell, acc);
+    const constants c = constants_of(s);
+    const target to = target_of(s);
+    finish(&c, &to, to.whole, b, cell, acc);
 }
 
 STRIP_FUNCTIONS

@@ -10,9 +10,9 @@
 
 #include <string.h>
 
-#define BIAS_MAX (INT32_C(1) << 30)
-#define ZERO_MAX 4096.0  // results of fixed point have room for much more
-#define SCALE_MAX 0x1p30 // multipliers are finite floats
+#define BIAS_MAX (INT32_C(1) << 23) // with 128 taps of 255 * 128 below 2^24, a float
+#define ZERO_MAX 4096.0             // results of fixed point have room for much more
+#define SCALE_MAX 0x1p30            // multipliers are finite floats
 
 static bool has_zero(const qrn_view *x) {
     int32_t zero = -x->quant->offset;
@@ -124,13 +124,16 @@ void qrn_depthwise8_decide(const qrn_strip *s, size_t cell, uint32_t v, uint32_t
         qrn_round8_exact(&j->round, s->block->first + at % piece, acc);
 }
 
-// Fractions of 2^-16; one more for the rounding to them.
+// By how much, in units of 2^-16, the float can miss the double: m is rounded by 2^-24, |acc * m|
+// is no more than 257 + |zero| for a result in range, and that result, below 2^25 units, is rounded
+// to two of them and then to one. Sums are exact floats.
 static void set_rounding(qrn_depthwise8_job *j, bool is_signed) {
-    double slack = (double)j->round.start[1] - j->round.zero_half;
-    int32_t units = (int32_t)ceil(slack * 0x1p16) + 2;
     double start = (j->round.zero_half + (is_signed ? 128 : 0)) * 0x1p16;
+    double units = ceil((258 + fabs(j->round.zero_half)) * 0x1p-8 + 1 + 0.5);
     j->start = (float)(start - units);
-    j->edge = (uint16_t)(0x10000 - 2 * units);
+    if ((double)j->start > start - units) // a zero far away
+        j->start = nextafterf(j->start, -INFINITY);
+    j->edge = (uint16_t)(0x10000 - (int32_t)ceil(start - (double)j->start + units));
     j->flip = is_signed ? 0x80 : 0;
 }
 

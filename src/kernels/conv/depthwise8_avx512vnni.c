@@ -26,16 +26,18 @@ typedef struct rounded {
 } rounded;
 
 typedef struct constants {
-    __m512 start, largest;
+    __m512 start;
+    __m512i largest;
     __m512i high, edge; // high: the upper words
     __m512i order;      // of the bytes of packed whole parts
     __m512i flip;
 } constants;
 
-INLINE constants constants_of(const qrn_depthwise8_job *j) {
+INLINE constants constants_of(const qrn_strip *s) {
+    const qrn_depthwise8_job *j = s->job;
     return (constants){
         .start = _mm512_set1_ps(j->start),
-        .largest = _mm512_set1_ps(LARGEST),
+        .largest = _mm512_castps_si512(_mm512_set1_ps(LARGEST)),
         .high = _mm512_set1_epi32((int)0xffff0000),
         .edge = _mm512_set1_epi16((short)j->edge),
         .order = _mm512_broadcast_i32x4(
@@ -47,7 +49,8 @@ INLINE constants constants_of(const qrn_depthwise8_job *j) {
 // Too small a number becomes INT32_MIN, which is small enough.
 INLINE __m512i fixed_point(const constants *c, __m512i acc, __m512 m) {
     __m512 v = _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc), m, c->start);
-    return _mm512_cvtps_epi32(_mm512_min_ps(v, c->largest));
+    __m512i bits = _mm512_min_epi32(_mm512_castps_si512(v), c->largest); // numbers keep their order
+    return _mm512_cvtps_epi32(_mm512_castsi512_ps(bits));
 }
 
 INLINE rounded round_two(const constants *c, __m512i a, __m512i b, const float (*m)[16]) {
@@ -57,19 +60,10 @@ INLINE rounded round_two(const constants *c, __m512i a, __m512i b, const float (
                      _mm512_ternarylogic_epi32(c->high, b, a, 0xca)};
 }
 
-INLINE void store_rounded(const qrn_strip *s, const constants *c, size_t cell, const rounded r[2]) {
+INLINE void store_rounded(const target *to, const bool whole, const constants *c, size_t cell,
+                          const rounded r[2]) {
     __m512i v = _mm512_packus_epi16(r[0].whole, r[1].whole);
-    store(s, cell, _mm512_xor_si512(_mm512_shuffle_epi8(v, c->order), c->flip));
-}
-
-// Bit 2l + i of word h: number l of quarter 2h + i.
-static __attribute__((noinline)) void decide(const qrn_strip *s, size_t cell,
-                                             const uint32_t *unsure) {
-    for (uint32_t h = 0; h < 2; h++)
-        for (uint32_t bits = unsure[h]; bits; bits &= bits - 1) {
-            uint32_t at = (uint32_t)__builtin_ctz(bits);
-            qrn_depthwise8_decide(s, cell, 2 * h + at % 2, at / 2);
-        }
+    store(to, whole, cell, _mm512_xor_si512(_mm512_shuffle_epi8(v, c->order), c->flip));
 }
 
 // Quarters 2h and 2h+1 of up to four rows; one row has no neighbours to lie beside.
@@ -125,41 +119,19 @@ INLINE void half_tile(const qrn_strip *s, const qrn_depthwise8_block *b, const c
         r[o][h] = round_two(c, acc[o][0], acc[o][1], b->m + 2 * h);
 }
 
-INLINE void tile(const qrn_strip *s, size_t cell, const int k, const int share) {
-    const qrn_depthwise8_job *j = s->job;
-    const qrn_depthwise8_block *b = qrn_depthwise8_block_of(j, s->index);
-    const constants c = constants_of(j);
-    const uint8_t *x[5];
-    rounded r[TILE][2];
-    uint32_t unsure[TILE][2], any = 0;
-    const size_t pieces = s->block->pieces;
-#pragma GCC unroll 5
-    for (int n = 0; n < k; n++)
-        x[n] = s->x[n] + cell * (64 / pieces);
-    half_tile(s, b, &c, x, 0, k, share, r);
-    half_tile(s, b, &c, x, 1, k, share, r);
-#pragma GCC unroll 4
-    for (int o = 0; o < TILE; o++) {
-        store_rounded(s, &c, cell + (size_t)o * pieces, r[o]);
-        for (int h = 0; h < 2; h++)
-            any |= unsure[o][h] = _mm512_cmpge_epu16_mask(r[o][h].fraction, c.edge);
-    }
-    for (size_t o = 0; __builtin_expect(any, 0) && o < TILE; o++)
-        decide(s, cell + o * pieces, unsure[o]);
-}
-
-// Any window, one output vector.
+// Any window, one output vector. Where a fraction is too close to one the definition decides.
 static __attribute__((noinline)) void single(const qrn_strip *s, size_t cell) {
     const qrn_depthwise8_job *j = s->job;
     const qrn_depthwise8_block *b = qrn_depthwise8_block_of(j, s->index);
-    const constants c = constants_of(j);
+    const constants c = constants_of(s);
+    const target to = target_of(s);
     __m512i acc[4];
     for (int q = 0; q < 4; q++)
         acc[q] = _mm512_load_si512(b->bias[q]);
     const int8_t *w = b->w;
     for (size_t t = 0; t < s->taps; t++)
         for (size_t g = 0; g < j->groups; g++, w += 256) {
-            size_t at = cell * (64 / s->block->pieces) + s->tap[t];
+            size_t at = cell * (64 / to.pieces) + s->tap[t];
             __m512i row[4], v[4];
             for (size_t n = 0; n < 4; n++) { // further rows have weights of 0
                 bool is = 4 * g + n < s->rows;
@@ -171,11 +143,39 @@ static __attribute__((noinline)) void single(const qrn_strip *s, size_t cell) {
                 acc[q] = dot(acc[q], v[q], _mm512_load_si512(w + 64 * q));
         }
     rounded r[2] = {round_two(&c, acc[0], acc[1], b->m), round_two(&c, acc[2], acc[3], b->m + 2)};
-    store_rounded(s, &c, cell, r);
-    uint32_t unsure[2] = {_mm512_cmpge_epu16_mask(r[0].fraction, c.edge),
-                          _mm512_cmpge_epu16_mask(r[1].fraction, c.edge)};
-    if (__builtin_expect(unsure[0] | unsure[1], 0))
-        decide(s, cell, unsure);
+    store_rounded(&to, to.whole, &c, cell, r);
+    for (uint32_t h = 0; h < 2; h++) { // bit 2l + i: number l of quarter 2h + i
+        uint32_t unsure = _mm512_cmpge_epu16_mask(r[h].fraction, c.edge);
+        for (; __builtin_expect(unsure, 0); unsure &= unsure - 1) {
+            uint32_t at = (uint32_t)__builtin_ctz(unsure);
+            qrn_depthwise8_decide(s, cell, 2 * h + at % 2, at / 2);
+        }
+    }
+}
+
+INLINE void tile(const qrn_strip *s, const constants *c, const target *to, const bool whole,
+                 size_t cell, const int k, const int share) {
+    const qrn_depthwise8_block *b = qrn_depthwise8_block_of(s->job, s->index);
+    const uint8_t *x[5];
+    rounded r[TILE][2];
+    uint32_t unsure[TILE], any = 0;
+#pragma GCC unroll 5
+    for (int n = 0; n < k; n++)
+        x[n] = s->x[n] + cell * (64 / to->pieces);
+    half_tile(s, b, c, x, 0, k, share, r);
+#pragma GCC unroll 5
+    for (int n = 0; n < k; n++)
+        __asm__("" : "+r"(x[n])); // reading again is cheaper than keeping
+    half_tile(s, b, c, x, 1, k, share, r);
+#pragma GCC unroll 4
+    for (int o = 0; o < TILE; o++) {
+        __m512i worst = _mm512_max_epu16(r[o][0].fraction, r[o][1].fraction);
+        any |= unsure[o] = _mm512_cmpge_epu16_mask(worst, c->edge);
+        store_rounded(to, whole, c, cell + (size_t)o * to->pieces, r[o]);
+    }
+    for (size_t o = 0; __builtin_expect(any, 0) && o < TILE; o++)
+        if (unsure[o])
+            single(s, cell + o * to->pieces);
 }
 
 STRIP_FUNCTIONS

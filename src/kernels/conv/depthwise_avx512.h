@@ -11,22 +11,35 @@
 #define INLINE static inline __attribute__((always_inline))
 #define TILE QRN_STRIP_TILE
 
-// The vector of cells from `cell` on.
-INLINE void store(const qrn_strip *s, size_t cell, __m512i v) {
-    uint8_t *y = s->y + cell * s->cell;
-    size_t bytes = s->block->bytes;
-    if (bytes * s->block->pieces < 64) {
-        _mm512_mask_storeu_epi8(y, ((__mmask64)1 << bytes) - 1, v);
-    } else if (bytes == 64 || s->cell == bytes) { // or cells that lie side by side
+// Where results go. A copy of what a strip says: stores of bytes might change the strip, as far as
+// the compiler knows.
+typedef struct target {
+    uint8_t *y;
+    size_t cell, bytes, pieces;
+    bool whole; // vectors are stored as they are
+} target;
+
+INLINE target target_of(const qrn_strip *s) {
+    target t = {s->y, s->cell, s->block->bytes, s->block->pieces, false};
+    t.whole = t.bytes == 64 || (t.cell == t.bytes && t.pieces > 1); // cells may lie side by side
+    return t;
+}
+
+// The vector of cells from `cell` on; whole: see target.
+INLINE void store(const target *t, const bool whole, size_t cell, __m512i v) {
+    uint8_t *y = t->y + cell * t->cell;
+    if (whole) {
         _mm512_storeu_si512(y, v);
-    } else if (bytes == 32) {
+    } else if (t->pieces == 1) {
+        _mm512_mask_storeu_epi8(y, ((__mmask64)1 << t->bytes) - 1, v);
+    } else if (t->pieces == 2) {
         _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(v));
-        _mm256_storeu_si256((__m256i *)(y + s->cell), _mm512_extracti64x4_epi64(v, 1));
+        _mm256_storeu_si256((__m256i *)(y + t->cell), _mm512_extracti64x4_epi64(v, 1));
     } else {
         _mm_storeu_si128((__m128i *)y, _mm512_castsi512_si128(v));
-        _mm_storeu_si128((__m128i *)(y + s->cell), _mm512_extracti32x4_epi32(v, 1));
-        _mm_storeu_si128((__m128i *)(y + 2 * s->cell), _mm512_extracti32x4_epi32(v, 2));
-        _mm_storeu_si128((__m128i *)(y + 3 * s->cell), _mm512_extracti32x4_epi32(v, 3));
+        _mm_storeu_si128((__m128i *)(y + t->cell), _mm512_extracti32x4_epi32(v, 1));
+        _mm_storeu_si128((__m128i *)(y + 2 * t->cell), _mm512_extracti32x4_epi32(v, 2));
+        _mm_storeu_si128((__m128i *)(y + 3 * t->cell), _mm512_extracti32x4_epi32(v, 3));
     }
 }
 
@@ -56,9 +69,15 @@ INLINE int tap_of(const int k, const int share, const int i, const int o) {
 // fits: windows of 3 by 3 and 5 by 5 are unrolled.
 #define TILES(k, share)                                                                            \
     static __attribute__((noinline)) void tiles_##k##_##share(const qrn_strip *s) {                \
-        const size_t pieces = s->block->pieces, step = TILE * pieces;                              \
-        for (size_t cell = 0; cell < s->cells; cell += step)                                       \
-            tile(s, cell + step <= s->cells ? cell : s->cells - step, k, share);                   \
+        const target to = target_of(s);                                                            \
+        const constants c = constants_of(s);                                                       \
+        const size_t step = TILE * to.pieces, cells = s->cells;                                    \
+        if (to.whole)                                                                              \
+            for (size_t cell = 0; cell < cells; cell += step)                                      \
+                tile(s, &c, &to, true, cell + step <= cells ? cell : cells - step, k, share);      \
+        else                                                                                       \
+            for (size_t cell = 0; cell < cells; cell += step)                                      \
+                tile(s, &c, &to, false, cell + step <= cells ? cell : cells - step, k, share);     \
     }
 #define STRIP_FUNCTIONS                                                                            \
     TILES(3, 0)                                                                                    \

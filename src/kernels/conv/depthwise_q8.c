@@ -126,7 +126,7 @@ static qrn_status run(const qrn_kcall *k, void (*cell_sums)(const qrn_depthwise_
         if (wide)
             store_wide(k, p.acc, cell * g.cin, g.cin);
     }
-    qrn_tell(k, begin * g.cout, end * g.cout);
+    qrn_tell(k, begin * g.cin, end * g.cin);
     return QRN_OK;
 }
 
