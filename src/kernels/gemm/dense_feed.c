@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define GATHER_ELEMENTS (64 * 1024) // copied at a time: they stay in the second cache
+#define GATHER_MOST (256 * 1024)    // copied at a time where rows are very long
+#define ROWS_WANTED 112             // done together: bringing the weights does not count then
 #define BAND_ELEMENTS (64 * 1024)   // the same, of a band
 #define BAND_MOST (1024 * 1024)     // a band of one line may have so many
 #define LINE_ELEMENTS (64 * 1024)   // results of the lines that are done together
@@ -53,7 +55,7 @@ static bool use_lines(qrn_dense_feed *f) {
     } else {
         return false;
     }
-    f->step = LINE_ELEMENTS / (1 + ow * f->plan->cout);
+    f->step = most_of(LINE_ELEMENTS / (1 + ow * f->plan->cout), ROWS_WANTED / ow);
     if (f->way == QRN_FEED_BAND)
         f->step = least(f->step, 1 + (most - few) / (1 + line * (size_t)g->stride[1]));
     f->step = least(f->step ? f->step : 1, oh);
@@ -64,12 +66,13 @@ qrn_dense_feed qrn_dense_feed_of(const qrn_dense_plan *p, const qrn_gemm_f32_ker
     size_t depth = p->args->depth;
     qrn_dense_feed f = {.plan = p};
     if (p->direct && !(fights(p->a_row) && p->rows >= kernel->rows && p->args->cols > QRN_PANEL)) {
-        f.step = qrn_gemm_f32_block_rows(kernel, depth, p->cout);
+        f.step = qrn_gemm_f32_block_rows(kernel, depth, p->cout, p->rows);
         return f;
     }
     size_t stride = depth + (fights(depth) ? CACHE_PERIOD / 64 : 0);
-    size_t n = GATHER_ELEMENTS / (depth ? depth : 1) / kernel->rows * kernel->rows;
-    n = least(n < kernel->rows ? kernel->rows : n, p->rows);
+    size_t n =
+        most_of(GATHER_ELEMENTS / (1 + depth), least(ROWS_WANTED, GATHER_MOST / (1 + depth)));
+    n = least(n < kernel->rows ? kernel->rows : n / kernel->rows * kernel->rows, p->rows);
     f.floats = n * stride;
     if (!p->direct && has_lines(p) && use_lines(&f))
         return f;

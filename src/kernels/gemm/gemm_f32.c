@@ -6,32 +6,69 @@
 #include <string.h>
 
 // Elements of a that stay in the second cache while all panels pass by, and of c while whoever
-// reads it next does.
-#define A_BLOCK_ELEMENTS (64 * 1024)
+// reads it next does; but so many rows, if they can be, that bringing the weights does not count.
+#define A_BLOCK_ELEMENTS (112 * 1024)
 #define C_BLOCK_ELEMENTS (64 * 1024)
+#define ROWS_WANTED 112
+
+// Columns [0, n) of b, whose elements lie side by side: blocks of 4 by 4 are turned in registers.
+static void turn_columns(const float *b, size_t b_col, size_t depth, size_t n, float *dst) {
+    typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+    size_t j = 0;
+    for (; j + 4 <= n; j += 4, b += 4 * b_col) {
+        size_t k = 0;
+        for (; k + 4 <= depth; k += 4) {
+            four r0 = *(const four *)(b + k), r1 = *(const four *)(b + b_col + k);
+            four r2 = *(const four *)(b + 2 * b_col + k), r3 = *(const four *)(b + 3 * b_col + k);
+            four low01 = __builtin_shufflevector(r0, r1, 0, 4, 1, 5);
+            four low23 = __builtin_shufflevector(r2, r3, 0, 4, 1, 5);
+            four high01 = __builtin_shufflevector(r0, r1, 2, 6, 3, 7);
+            four high23 = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+            float *to = dst + k * QRN_PANEL + j;
+            *(four *)to = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+            *(four *)(to + QRN_PANEL) = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+            *(four *)(to + 2 * QRN_PANEL) = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+            *(four *)(to + 3 * QRN_PANEL) = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+        }
+        for (; k < depth; k++)
+            for (size_t i = 0; i < 4; i++)
+                dst[k * QRN_PANEL + j + i] = b[i * b_col + k];
+    }
+    for (; j < n; j++, b += b_col)
+        for (size_t k = 0; k < depth; k++)
+            dst[k * QRN_PANEL + j] = b[k];
+}
 
 void qrn_gemm_f32_pack_panel(const float *b, size_t b_depth, size_t b_col, size_t depth,
                              size_t cols, size_t first, float *dst) {
     size_t n = cols - first < QRN_PANEL ? cols - first : QRN_PANEL;
+    bool turned = b_depth == 1 && b_col != 1;
     b += first * b_col;
+    if (turned)
+        turn_columns(b, b_col, depth, n, dst);
     for (size_t k = 0; k < depth; k++, dst += QRN_PANEL) {
-        if (b_col == 1 && n == QRN_PANEL) {
+        if (b_col == 1 && n == QRN_PANEL) // a length known here: no call
             memcpy(dst, b + k * b_depth, QRN_PANEL * sizeof *dst);
-            continue;
-        }
-        for (size_t j = 0; j < n; j++)
-            dst[j] = b[k * b_depth + j * b_col];
-        for (size_t j = n; j < QRN_PANEL; j++)
-            dst[j] = 0.0f;
+        else if (b_col == 1)
+            memcpy(dst, b + k * b_depth, n * sizeof *dst);
+        else if (!turned)
+            for (size_t j = 0; j < n; j++)
+                dst[j] = b[k * b_depth + j * b_col];
+        if (n < QRN_PANEL)
+            memset(dst + n, 0, (QRN_PANEL - n) * sizeof *dst);
     }
 }
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-size_t qrn_gemm_f32_block_rows(const qrn_gemm_f32_kernel *kernel, size_t depth, size_t cols) {
-    size_t n = A_BLOCK_ELEMENTS / (1 + least(depth, kernel->depth_block));
-    n = least(n, C_BLOCK_ELEMENTS / (1 + cols)) / kernel->rows * kernel->rows;
-    return n < kernel->rows ? kernel->rows : n;
+size_t qrn_gemm_f32_block_rows(const qrn_gemm_f32_kernel *kernel, size_t depth, size_t cols,
+                               size_t rows) {
+    size_t n = C_BLOCK_ELEMENTS / (1 + cols);
+    n = n < ROWS_WANTED ? ROWS_WANTED : n;
+    n = least(n, A_BLOCK_ELEMENTS / (1 + least(depth, kernel->depth_block)));
+    n = n < kernel->rows ? kernel->rows : n / kernel->rows * kernel->rows;
+    size_t blocks = (rows + n - 1) / n; // of about the same size
+    return blocks > 1 ? least(n, (rows / blocks + kernel->rows) / kernel->rows * kernel->rows) : n;
 }
 
 // A stretch of depth: segments [s0, s0 + segments), of each `length` elements from k0 on.
@@ -102,7 +139,7 @@ void qrn_gemm_f32_run(const qrn_gemm_f32_kernel *kernel, const qrn_gemm_f32_bloc
         run_rows(kernel, g);
         return;
     }
-    size_t block = qrn_gemm_f32_block_rows(kernel, g->segments * g->length, g->cols);
+    size_t block = qrn_gemm_f32_block_rows(kernel, g->segments * g->length, g->cols, g->rows);
     for (size_t r = 0; r < g->rows; r += block) {
         qrn_gemm_f32_block part = *g;
         part.a += r * g->a_row;

@@ -73,8 +73,9 @@ typedef struct qrn_gemm_f32_block {
 
 void qrn_gemm_f32_run(const qrn_gemm_f32_kernel *kernel, const qrn_gemm_f32_block *g);
 
-// Rows of a product that are best done before the next ones: what is read and written of them
-// stays in the second cache.
-size_t qrn_gemm_f32_block_rows(const qrn_gemm_f32_kernel *kernel, size_t depth, size_t cols);
+// How many of so many rows of a product are best done before the next ones: what is read and
+// written of them stays in the second cache.
+size_t qrn_gemm_f32_block_rows(const qrn_gemm_f32_kernel *kernel, size_t depth, size_t cols,
+                               size_t rows);
 
 #endif

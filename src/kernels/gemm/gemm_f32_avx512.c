@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Register tiles of up to 14 rows by 32 or 16 columns for AVX-512: 28 accumulators, two vectors of
-// b and one broadcast element of a.
+// Register tiles of up to 14 rows by 32, 24, 16 or 8 columns for AVX-512: 28 accumulators, two
+// vectors of b and one broadcast element of a. Where 8 columns are left they take half a vector,
+// which costs half the time.
 #include "kernels/gemm/gemm_f32.h"
 
 #include <immintrin.h>
@@ -11,79 +12,149 @@
 
 // The lines that the tile will write: they come while it sums.
 static inline __attribute__((always_inline)) void expect(float *c, size_t c_row, const int rows,
-                                                         const int vectors) {
+                                                         const int eighths) {
     for (int r = 0; r < rows; r++, c += c_row) {
         __asm__ volatile("prefetchw %0" : : "m"(*c));
-        if (vectors > 1)
+        if (eighths > 2)
             __asm__ volatile("prefetchw %0" : : "m"(c[LINE]));
     }
+}
+
+// Sums of a row: `eighths` times 8 columns, in whole vectors and at last a half one.
+typedef struct sums {
+    __m512 whole[2];
+    __m256 half;
+} sums;
+
+// Masks of the columns that exist.
+typedef struct columns {
+    __mmask16 whole[2];
+    __mmask8 half;
+} columns;
+
+static inline __attribute__((always_inline)) columns columns_of(uint32_t cols) {
+    uint32_t all = cols >= 32 ? UINT32_MAX : (UINT32_C(1) << cols) - 1;
+    return (columns){{(__mmask16)all, (__mmask16)(all >> 16)},
+                     (__mmask8)(all >> (cols > 16 ? 16 : 0))};
+}
+
+static inline __attribute__((always_inline)) sums begin(const float *from, columns m,
+                                                        const int eighths) {
+    sums s = {{_mm512_setzero_ps(), _mm512_setzero_ps()}, _mm256_setzero_ps()};
+    if (!from)
+        return s;
+#pragma GCC unroll 2
+    for (int v = 0; v < eighths / 2; v++)
+        s.whole[v] = _mm512_maskz_loadu_ps(m.whole[v], from + v * LINE);
+    if (eighths % 2)
+        s.half = _mm256_maskz_loadu_ps(m.half, from + eighths / 2 * LINE);
+    return s;
+}
+
+// Of equal operands, and of a NaN and another one, the second one is taken.
+static inline __attribute__((always_inline)) sums limited(sums s, const qrn_clamp *clamp) {
+    __m512 low = _mm512_set1_ps(clamp->low), high = _mm512_set1_ps(clamp->high);
+    s.whole[0] = _mm512_min_ps(high, _mm512_max_ps(low, s.whole[0]));
+    s.whole[1] = _mm512_min_ps(high, _mm512_max_ps(low, s.whole[1]));
+    s.half = _mm256_min_ps(_mm512_castps512_ps256(high),
+                           _mm256_max_ps(_mm512_castps512_ps256(low), s.half));
+    return s;
+}
+
+static inline __attribute__((always_inline)) void end(float *to, columns m, sums s,
+                                                      const int eighths, const bool full) {
+#pragma GCC unroll 2
+    for (int v = 0; v < eighths / 2; v++)
+        if (full)
+            _mm512_storeu_ps(to + v * LINE, s.whole[v]);
+        else
+            _mm512_mask_storeu_ps(to + v * LINE, m.whole[v], s.whole[v]);
+    if (eighths % 2 && full)
+        _mm256_storeu_ps(to + eighths / 2 * LINE, s.half);
+    else if (eighths % 2)
+        _mm256_mask_storeu_ps(to + eighths / 2 * LINE, m.half, s.half);
 }
 
 // Rows are reached from every third one, which needs no more than five base registers.
 static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_strip *t, const float *a,
                                                        float *c, const float *soon, size_t step,
-                                                       const int rows, const int vectors) {
-    __mmask16 m[2] = {(__mmask16)(t->cols >= 16 ? 0xffff : (1u << t->cols) - 1),
-                      (__mmask16)(t->cols <= 16 ? 0 : (1u << (t->cols - 16)) - 1)};
-    __m512 acc[ROWS][2];
+                                                       const int rows, const int eighths) {
+    columns m = columns_of(t->cols);
+    size_t a_row = t->a_row, c_row = t->c_row;
+    sums acc[ROWS];
+    if (t->resume) {
 #pragma GCC unroll 14
-    for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
-        for (int v = 0; v < vectors; v++) {
-            const float *from = t->resume ? c + (size_t)r * t->c_row : t->bias;
-            acc[r][v] = from ? _mm512_maskz_loadu_ps(m[v], from + v * LINE) : _mm512_setzero_ps();
-        }
-    if (!t->resume)
-        expect(c, t->c_row, rows, vectors);
+        for (int r = 0; r < rows; r++)
+            acc[r] = begin(c + (size_t)r * c_row, m, eighths);
+    } else {
+        expect(c, c_row, rows, eighths);
+        sums bias = begin(t->bias, m, eighths);
+#pragma GCC unroll 14
+        for (int r = 0; r < rows; r++)
+            acc[r] = bias;
+    }
     const float *b = t->b;
-    size_t a_row = t->a_row;
     for (size_t s = 0; s < t->segments; s++, a += t->a_segment) {
         const float *p[(ROWS + 2) / 3];
         for (int r = 0; r < rows; r += 3)
             p[r / 3] = a + (size_t)r * a_row;
         for (size_t k = 0; k < t->length; k++, b += QRN_PANEL, soon += step) {
-            __m512 b0 = _mm512_loadu_ps(b), b1;
-            if (vectors > 1)
+            __m512 b0, b1;
+            __m256 h;
+            if (eighths >= 2)
+                b0 = _mm512_loadu_ps(b);
+            if (eighths == 4)
                 b1 = _mm512_loadu_ps(b + LINE);
+            if (eighths % 2)
+                h = _mm256_loadu_ps(b + eighths / 2 * LINE);
             _mm_prefetch((const char *)soon, _MM_HINT_T1);
 #pragma GCC unroll 14
             for (int r = 0; r < rows; r++) {
-                __m512 x = _mm512_set1_ps(p[r / 3][k + (size_t)(r % 3) * a_row]);
-                acc[r][0] = _mm512_fmadd_ps(x, b0, acc[r][0]);
-                if (vectors > 1)
-                    acc[r][1] = _mm512_fmadd_ps(x, b1, acc[r][1]);
+                const float *from = &p[r / 3][k + (size_t)(r % 3) * a_row];
+                if (eighths == 1) {
+                    acc[r].half = _mm256_fmadd_ps(_mm256_set1_ps(*from), h, acc[r].half);
+                    continue;
+                }
+                __m512 x = _mm512_set1_ps(*from);
+                acc[r].whole[0] = _mm512_fmadd_ps(x, b0, acc[r].whole[0]);
+                if (eighths == 4)
+                    acc[r].whole[1] = _mm512_fmadd_ps(x, b1, acc[r].whole[1]);
+                if (eighths == 3)
+                    acc[r].half = _mm256_fmadd_ps(_mm512_castps512_ps256(x), h, acc[r].half);
             }
         }
     }
-    if (t->clamp) { // of equal operands, and of a NaN and another one, the second one is taken
-        __m512 low = _mm512_set1_ps(t->clamp->low), high = _mm512_set1_ps(t->clamp->high);
+    if (t->clamp)
 #pragma GCC unroll 14
         for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
-            for (int v = 0; v < vectors; v++)
-                acc[r][v] = _mm512_min_ps(high, _mm512_max_ps(low, acc[r][v]));
+            acc[r] = limited(acc[r], t->clamp);
+    if (t->cols == (uint32_t)eighths * 8) { // stores without a mask are cheaper
+#pragma GCC unroll 14
+        for (int r = 0; r < rows; r++)
+            end(c + (size_t)r * c_row, m, acc[r], eighths, true);
+        return;
     }
 #pragma GCC unroll 14
     for (int r = 0; r < rows; r++)
-#pragma GCC unroll 2
-        for (int v = 0; v < vectors; v++)
-            _mm512_mask_storeu_ps(c + (size_t)r * t->c_row + v * LINE, m[v], acc[r][v]);
+        end(c + (size_t)r * c_row, m, acc[r], eighths, false);
 }
 
 #define STRIP strip_32
+#define TILE(n) tile(t, a, c, soon, step, n, 4)
+#include "kernels/gemm/gemm_f32_strip.inc"
+#define STRIP strip_24
+#define TILE(n) tile(t, a, c, soon, step, n, 3)
+#include "kernels/gemm/gemm_f32_strip.inc"
+#define STRIP strip_16
 #define TILE(n) tile(t, a, c, soon, step, n, 2)
 #include "kernels/gemm/gemm_f32_strip.inc"
-#undef STRIP
-#undef TILE
-#define STRIP strip_16
+#define STRIP strip_8
 #define TILE(n) tile(t, a, c, soon, step, n, 1)
 #include "kernels/gemm/gemm_f32_strip.inc"
 
 static void strip(qrn_gemm_f32_strip *t) {
-    if (t->cols > 16)
-        strip_32(t);
-    else
-        strip_16(t);
+    static void (*const strips[4])(qrn_gemm_f32_strip *) = {strip_8, strip_16, strip_24, strip_32};
+    strips[(t->cols - 1) / 8](t);
 }
 
 const qrn_gemm_f32_kernel qrn_gemm_f32_14x32_avx512 = {"gemm_f32_14x32_avx512", ROWS, 1024, strip};
