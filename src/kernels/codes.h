@@ -122,13 +122,15 @@ static inline qrn_codes_grid qrn_codes_grid_of(const qrn_view *v) {
 
 // Codes next to the numbers src[0..n), by multiplication. False when one of them may be wrong: its
 // quotient lies next to the middle between two codes, where ways of rounding differ, or is not a
-// number. R is the type of the numbers; products are off by less than `rough` of their size.
+// number. R is the type of the numbers; the inverse and the product are rounded, and off by less
+// than `rough` of their size together.
 #define QRN_CODES_NEAREST(name, R, type, whole_of, rough)                                          \
     static inline bool name(const R *restrict src, size_t n, const qrn_codes_grid *g,              \
                             type *restrict codes) {                                                \
         const R inverse = (R)(1 / g->scale), offset = (R)g->offset;                                \
         const R first = (R)(g->low + g->offset), last = (R)(g->high + g->offset);                  \
-        const R limit = (R)(0.5 - (fabs(g->offset) + g->high - g->low) * (rough));                 \
+        const R most = first < -last ? -first : last; /* |t| of all that counts */                 \
+        const R limit = (R)(0.5 - ((double)most + 1) * (rough));                                   \
         int bad = 0;                                                                               \
         if (!(g->scale > 0x1p-100 && g->scale < 0x1p100 && limit > (R)0.25) ||                     \
             rint(g->offset) != g->offset)                                                          \
@@ -144,7 +146,7 @@ static inline qrn_codes_grid qrn_codes_grid_of(const qrn_view *v) {
         }                                                                                          \
         return !bad;                                                                               \
     }
-QRN_CODES_NEAREST(qrn_codes_nearest_f32_8, float, uint8_t, rintf, 0x1p-21)
+QRN_CODES_NEAREST(qrn_codes_nearest_f32_8, float, uint8_t, rintf, 0x1.1p-23)
 QRN_CODES_NEAREST(qrn_codes_nearest_f64_8, double, uint8_t, rint, 0x1p-48)
 QRN_CODES_NEAREST(qrn_codes_nearest_f64_16, double, uint16_t, rint, 0x1p-48)
 

@@ -163,6 +163,31 @@ def layer_norms():
                constants={**constants, "two": number(4), "axes": axes})
 
 
+def rms_norms():
+    x, gamma = normal(2, 3, 16) * 2 + 1, normal(16)
+    y = x.astype(np.float64)
+    want = [(y / np.sqrt((y * y).mean(-1, keepdims=True) + 1e-6) * gamma).astype(np.float32)]
+    front = [node("Pow", "x two", "p"), node("ReduceMean", "p axes", "v"),
+             node("Add", "eps v", "e"), node("Sqrt", "e", "r")]
+    forms = {
+        "reciprocal": [node("Reciprocal", "r", "i"), node("Mul", "x i", "n"),
+                       node("Mul", "n g", "y")],
+        "one_over": [node("Div", "one r", "i"), node("Mul", "i x", "n"), node("Mul", "g n", "y")],
+        "over": [node("Div", "x r", "n"), node("Mul", "g n", "y")],
+    }
+    constants = {"two": number(2), "eps": number(1e-6), "g": gamma, "one": number(1),
+                 "axes": np.array([-1], np.int64)}
+    for name, back in forms.items():
+        used = {n: v for n, v in constants.items() if n != "one" or name == "one_over"}
+        yield case(f"rms_norm_{name}", front + back, {"x": x}, constants=used, expected=want,
+                   ops=1)
+    constants.pop("one")
+    z = normal(2, 3, 16)
+    yield case("rms_norm_other_x", front + [node("Div", "z r", "n"), node("Mul", "g n", "y")],
+               {"x": x, "z": z}, constants=constants)
+    yield case("rms_norm_inner_read", front + forms["over"], {"x": x}, "y r", constants=constants)
+
+
 def picks():
     x = normal(3, 4, 5)
     for axis in (0, 1, -1):
@@ -179,4 +204,5 @@ def cases():
     yield from biases()
     yield bias_between_quantizers()
     yield from layer_norms()
+    yield from rms_norms()
     yield from picks()

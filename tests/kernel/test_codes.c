@@ -245,7 +245,7 @@ static void reductions_of_codes(void **unused) {
         qrn_dtype tx = types[between(0, 3)], ty = types[between(0, 3)];
         qrn_quant qx = random_quant(tx), qy = random_quant(ty);
         qrn_view x = make(tx, &qx, rank, dims), y = make(ty, &qy, n_kept, kept), *in[1] = {&x};
-        if (qrn_reduce_codes_exact(args.op, &x, &y, count))
+        if (qrn_reduce_codes_work(args.op, &x, &y, count))
             checked += check_rows(&qrn_family_reduce, &args, in, 1, &y, -1);
         free(x.data);
         free(y.data);

@@ -193,8 +193,29 @@ static int64_t expected_code(const operands *o, bool has_bias, size_t cell, uint
     return t < (double)lo ? lo : t > (double)hi ? hi : (int64_t)t;
 }
 
-// Runs a row with so many tasks.
+// Remembers what it is told of.
+typedef struct witness {
+    qrn_follower follower;
+    const qrn_view *y;
+    uint8_t *seen; // [bytes of y] as they were
+    uint8_t *told; // [elements of y] how often
+} witness;
+
+static void remember(const qrn_follower *f, size_t begin, size_t end) {
+    const witness *w = (const witness *)f;
+    size_t elem = qrn_view_elem(w->y);
+    memcpy(w->seen + begin * elem, (const uint8_t *)w->y->data + begin * elem,
+           (end - begin) * elem);
+    for (size_t i = begin; i < end; i++)
+        w->told[i]++;
+}
+
+// Runs a row with so many tasks. Every result is told of once, when it is there.
 static void run_row(const qrn_kernel *row, qrn_kcall *k, uint32_t n_tasks) {
+    size_t count = qrn_view_count(k->out[0]), elem = qrn_view_elem(k->out[0]);
+    witness w = {{remember}, k->out[0], malloc(count * elem), calloc(count, 1)};
+    assert_true(w.seen && w.told);
+    k->follower = &w.follower;
     k->n_tasks = n_tasks;
     size_t bytes = row->scratch ? row->scratch(k) : 0;
     k->scratch = aligned_alloc(64, (bytes + 64) / 64 * 64);
@@ -204,6 +225,12 @@ static void run_row(const qrn_kernel *row, qrn_kcall *k, uint32_t n_tasks) {
     for (k->task = 0; k->task < n_tasks; k->task++)
         assert_int_equal(row->fn(k), QRN_OK);
     free(k->scratch);
+    for (size_t i = 0; i < count; i++)
+        if (w.told[i] != 1)
+            fail_msg("%s: told of result %zu %u times", row->name, i, w.told[i]);
+    assert_memory_equal(w.seen, k->out[0]->data, count * elem);
+    free(w.seen);
+    free(w.told);
 }
 
 static unsigned check_quantized(operands *o) {

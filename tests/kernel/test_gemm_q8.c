@@ -399,6 +399,37 @@ static void results_next_to_a_tie_are_rounded_exactly(void **unused) {
     assert_true(packed >= 420);
 }
 
+// A bias can take the sum of few products beyond 32 bits, and scales can take the results there.
+static void large_sums_are_whole(void **unused) {
+    (void)unused;
+    for (int n = 0; n < 24; n++) {
+        uint32_t rows = between(1, 20), depth = between(1, n % 2 ? 12 : 60), cols = between(1, 40);
+        qrn_dense_args dense = {.rows = true, .group = 1, .depth = depth, .cols = cols};
+        operands o;
+        do {
+            make_operands(&o, 2, (uint32_t[]){rows, depth}, 2, (uint32_t[]){depth, cols}, 1,
+                          (uint32_t[]){rows, cols}, cols);
+            if (qrn_view_elem(&o.x) == 2 && o.w.dtype == QRN_DTYPE_SQ8 && o.has_bias)
+                break;
+            free_operands(&o);
+        } while (true);
+        for (uint32_t c = 0; c < cols; c++)
+            o.bias[c] = n % 3 ? (c % 2 ? INT32_MAX : INT32_MIN) : o.bias[c];
+        o.yq.scale = n % 3 == 0 ? 1e-9f : (float)between(1, 9) * 1e3f;
+        int64_t *expected = calloc((size_t)rows * cols, sizeof *expected);
+        for (uint32_t i = 0; i < rows * cols; i++) {
+            int64_t sum = 0;
+            for (uint32_t k = 0; k < depth; k++)
+                sum += product(&o, (size_t)i / cols * depth + k, (size_t)k * cols + i % cols,
+                               i % cols);
+            expected[i] = expected_code(&o, i % cols, sum);
+        }
+        check_packed(&dense, &o, cols, 1, expected);
+        free(expected);
+        free_operands(&o);
+    }
+}
+
 // The bound must be sharp enough to let ordinary layers in and must keep overflow out.
 static void sums_beyond_32_bits_are_not_packed(void **unused) {
     (void)unused;
@@ -419,6 +450,7 @@ int main(void) {
         cmocka_unit_test_setup(conv_rows_agree_with_the_definition, set_up),
         cmocka_unit_test_setup(product_rows_agree_with_the_definition, set_up),
         cmocka_unit_test_setup(results_next_to_a_tie_are_rounded_exactly, set_up),
+        cmocka_unit_test_setup(large_sums_are_whole, set_up),
         cmocka_unit_test(sums_beyond_32_bits_are_not_packed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

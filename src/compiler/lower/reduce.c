@@ -85,7 +85,7 @@ static qrn_status reduce_args(const qrn_node *n, void *args) {
     return QRN_OK;
 }
 
-// Codes are reduced as they are where that gives the same result as reals do.
+// Codes are reduced as they are, with the results of reals in double.
 static qrn_status lower_reduce(qrn_lowering *lo, const qrn_node *n) {
     const qrn_tensor *x = n->in[0], *y = n->out[0];
     qrn_view from = {.dtype = x->dtype, .quant = &x->quant};
@@ -97,7 +97,7 @@ static qrn_status lower_reduce(qrn_lowering *lo, const qrn_node *n) {
     for (uint32_t d = 0; d < x->shape.rank; d++)
         count *= args.axes >> d & 1 ? (double)x->shape.dims[d] : 1;
     if (x->format != QRN_FORMAT_DENSE || y->format != QRN_FORMAT_DENSE || x->updateable ||
-        y->updateable || !qrn_reduce_codes_exact(args.op, &from, &to, count))
+        y->updateable || !qrn_reduce_codes_work(args.op, &from, &to, count))
         return QRN_E_UNSUPPORTED;
     QRN_TRY(qrn_lo_tensor(lo, x, &in));
     QRN_TRY(qrn_lo_tensor(lo, y, &out));

@@ -184,10 +184,9 @@ static const char *centred(const ox_import *im, match *m, const char *name) {
     return x && same(x, sub->in[0]) ? x : NULL;
 }
 
-// x where `name` is x normalized, else NULL.
-static const char *normalized(const ox_import *im, match *m, const char *name, double *epsilon) {
-    const ox_node *div = made_by(im, m, name, "Div");
-    const ox_node *root = div ? made_by(im, m, div->in[1], "Sqrt") : NULL;
+// d where `name` is sqrt(mean(d * d) + epsilon), else NULL.
+static const char *deviation(const ox_import *im, match *m, const char *name, double *epsilon) {
+    const ox_node *root = made_by(im, m, name, "Sqrt");
     const ox_node *add = root ? made_by(im, m, root->in[0], "Add") : NULL;
     if (!add || add->n_in != 2)
         return NULL;
@@ -195,14 +194,58 @@ static const char *normalized(const ox_import *im, match *m, const char *name, d
     if (which == 1 && !number(im, add->in[0], epsilon))
         return NULL;
     const char *squares = mean_of(im, m, add->in[which]);
-    const char *d = squares ? root_of(im, m, squares) : NULL;
-    const char *x = centred(im, m, div->in[0]);
-    if (!d || !x)
-        return NULL;
-    if (same(d, div->in[0]))
+    return squares ? root_of(im, m, squares) : NULL;
+}
+
+// x where `name` is x normalized, else NULL.
+static const char *normalized(const ox_import *im, match *m, const char *name, double *epsilon) {
+    const ox_node *div = made_by(im, m, name, "Div");
+    const char *d = div ? deviation(im, m, div->in[1], epsilon) : NULL;
+    const char *x = d ? centred(im, m, div->in[0]) : NULL;
+    if (!x || same(d, div->in[0]))
         return x;
     const char *again = centred(im, m, d); // the difference is written twice
     return again && same(again, x) ? x : NULL;
+}
+
+// What `name` is the reciprocal of, else NULL.
+static const char *reciprocal(const ox_import *im, match *m, const char *name) {
+    const ox_node *div = made_by(im, m, name, "Div");
+    if (div)
+        return is_number(im, div->in[0], 1) ? div->in[1] : NULL;
+    const ox_node *n = made_by(im, m, name, "Reciprocal");
+    return n ? n->in[0] : NULL;
+}
+
+// x where `name` is x over its root mean square, else NULL.
+static const char *over_rms(const ox_import *im, match *m, const char *name, double *epsilon) {
+    uint32_t before = m->n;
+    const ox_node *div = made_by(im, m, name, "Div");
+    const char *d = div ? deviation(im, m, div->in[1], epsilon) : NULL;
+    if (d)
+        return same(d, div->in[0]) ? d : NULL;
+    for (uint32_t i = 0; i < 2; i++) {
+        m->n = before;
+        const ox_node *mul = made_by(im, m, name, "Mul");
+        const char *root = mul ? reciprocal(im, m, mul->in[i]) : NULL;
+        d = root ? deviation(im, m, root, epsilon) : NULL;
+        if (d && same(d, mul->in[1 - i]))
+            return d;
+    }
+    return NULL;
+}
+
+// The op of n inputs {x, gamma, beta} becomes a normalization.
+static bool set_norm(ox_import *im, match *m, const char *op, double epsilon, uint32_t n_in) {
+    ox_attr *attr = ox_alloc(im, sizeof *attr);
+    if (!attr)
+        return false;
+    *attr = (ox_attr){.name = "epsilon", .type = 1, .f = (float)epsilon};
+    m->instead.op = op;
+    m->instead.n_in = n_in;
+    m->instead.attrs = attr;
+    m->instead.n_attrs = 1;
+    return true;
 }
 
 static bool find_layer_norm(ox_import *im, match *m, const ox_node *last) {
@@ -219,18 +262,24 @@ static bool find_layer_norm(ox_import *im, match *m, const ox_node *last) {
     uint32_t gamma = is_row(im, scaled->in[0]) ? 0 : 1;
     const char *x =
         is_row(im, scaled->in[gamma]) ? normalized(im, m, scaled->in[1 - gamma], &epsilon) : NULL;
-    ox_attr *attr = x ? ox_alloc(im, sizeof *attr) : NULL;
-    if (!attr)
-        return false;
-    *attr = (ox_attr){.name = "epsilon", .type = 1, .f = (float)epsilon};
-    m->instead.op = "LayerNormalization";
     m->instead.in[0] = x;
     m->instead.in[1] = scaled->in[gamma];
     m->instead.in[2] = beta;
-    m->instead.n_in = 3;
-    m->instead.attrs = attr;
-    m->instead.n_attrs = 1;
-    return true;
+    return x && set_norm(im, m, "LayerNormalization", epsilon, 3);
+}
+
+// --- RMSNormalization: x / sqrt(mean(x * x) + epsilon) * gamma over the last axis
+
+static bool find_rms_norm(ox_import *im, match *m, const ox_node *last) {
+    double epsilon = 0;
+    if (!is_op(last, "Mul") || last->n_in != 2)
+        return false;
+    uint32_t gamma = is_row(im, last->in[0]) ? 0 : 1;
+    const char *x =
+        is_row(im, last->in[gamma]) ? over_rms(im, m, last->in[1 - gamma], &epsilon) : NULL;
+    m->instead.in[0] = x;
+    m->instead.in[1] = last->in[gamma];
+    return x && set_norm(im, m, "RMSNormalization", epsilon, 2);
 }
 
 // --- all of them
@@ -273,9 +322,10 @@ static qrn_status keep(ox_import *im, const match *m) {
     return QRN_OK;
 }
 
+typedef bool (*finder)(ox_import *im, match *m, const ox_node *last);
+
 qrn_status ox_find_patterns(ox_import *im) {
-    static bool (*const finders[])(ox_import *, match *, const ox_node *) = {find_layer_norm,
-                                                                             find_gelu, find_bias};
+    static const finder finders[] = {find_layer_norm, find_rms_norm, find_gelu, find_bias};
     const ox_graph *g = im->model->graph;
     im->instead = qrn_arena_alloc(im->arena, (size_t)g->n_nodes * sizeof *im->instead);
     if (!im->instead)

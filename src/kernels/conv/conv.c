@@ -4,6 +4,7 @@
 #include "kernels/conv/conv.h"
 
 #include "base/cpu.h"
+#include "kernels/conv/depthwise16.h"
 #include "kernels/conv/depthwise8.h"
 #include "kernels/conv/depthwise_f32.h"
 #include "kernels/conv/depthwise_q8.h"
@@ -163,6 +164,13 @@ static const qrn_kernel conv_rows[] = {
      .works = qrn_depthwise8_works,
      .tasks = qrn_conv_tasks,
      .scratch = qrn_depthwise8_scratch},
+    {.name = "depthwise16_avx512vnni",
+     .domain = QRN_DOMAIN_RAW,
+     .needs = QRN_ISA_AVX512VNNI,
+     .fn = qrn_depthwise16_avx512vnni,
+     .works = qrn_depthwise16_works,
+     .tasks = qrn_conv_tasks,
+     .scratch = qrn_depthwise16_scratch},
     DEPTHWISE_Q8(avx512, QRN_ISA_AVX512),
     DEPTHWISE_WIDE(avx512, QRN_ISA_AVX512),
     DEPTHWISE_Q8(avx2, QRN_ISA_AVX2),

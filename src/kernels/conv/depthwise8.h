@@ -45,17 +45,12 @@ static inline const qrn_depthwise8_block *qrn_depthwise8_block_of(const qrn_dept
     return (const qrn_depthwise8_block *)(const void *)(j->blocks + index * j->block_bytes);
 }
 
-// The result of number l of quarter v of output vector o, by the definition.
-void qrn_depthwise8_decide(const qrn_strip *s, size_t o, uint32_t v, uint32_t l);
+// The result of number l of quarter v of the vector of cells from `cell` on, by the definition.
+void qrn_depthwise8_decide(const qrn_strip *s, size_t cell, uint32_t v, uint32_t l);
 
-// A kernel: rows [begin, end) of a plan, and four rows of 64 weights, side by side, into w[4][64].
-typedef struct qrn_depthwise8_kernel {
-    void (*rows)(const qrn_strip_plan *p, size_t begin, size_t end);
-    void (*pack)(const int8_t *const rows[QRN_DEPTHWISE8_ROWS], int8_t *w);
-} qrn_depthwise8_kernel;
-
-// A call; `otherwise` does those whose encodings the strips do not know.
-qrn_status qrn_depthwise8_run(const qrn_kcall *k, const qrn_depthwise8_kernel *kernel,
+// A call, for kernels that pack four rows of 64 weights into w[4][16][4]; `otherwise` does those
+// whose encodings the strips do not know.
+qrn_status qrn_depthwise8_run(const qrn_kcall *k, const qrn_strip_kernel *kernel,
                               qrn_kernel_fn otherwise);
 
 bool qrn_depthwise8_works(const qrn_kcall *k);

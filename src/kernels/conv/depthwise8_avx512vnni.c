@@ -7,59 +7,17 @@
 // Quarters 0 and 1 of a tile come before 2 and 3: half the sums leave room for all weights of a
 // window of 3 by 3.
 #include "kernels/conv/depthwise8.h"
+#include "kernels/conv/depthwise_avx512.h"
 #include "kernels/conv/depthwise_q8.h"
 
-#include <immintrin.h>
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
-#define TILE QRN_STRIP_TILE
 #define LARGEST 0x7fff0000p0f // a fixed-point number with the largest word as its whole part
-
-// How the bytes of a vector lie in memory.
-typedef enum layout { WHOLE, PARTLY, TWO, FOUR } layout;
 
 // _mm512_dpbusd_epi32, around which gcc 12 copies accumulators.
 INLINE __m512i dot(__m512i acc, __m512i x, __m512i w) {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(x), "v"(w));
     return acc;
-}
-
-INLINE __mmask64 part(const qrn_strip *s) {
-    return s->block->bytes < 64 ? ((__mmask64)1 << s->block->bytes) - 1 : ~(__mmask64)0;
-}
-
-INLINE __m256i load32(const uint8_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
-INLINE __m128i load16(const uint8_t *p) { return _mm_loadu_si128((const __m128i *)p); }
-
-INLINE __m512i load(const qrn_strip *s, const uint8_t *p, const layout how) {
-    if (how == WHOLE)
-        return _mm512_loadu_si512(p);
-    if (how == PARTLY)
-        return _mm512_maskz_loadu_epi8(part(s), p);
-    if (how == TWO)
-        return _mm512_inserti64x4(_mm512_castsi256_si512(load32(p)), load32(p + s->x_piece), 1);
-    __m512i v = _mm512_castsi128_si512(load16(p));
-    v = _mm512_inserti32x4(v, load16(p + s->x_piece), 1);
-    v = _mm512_inserti32x4(v, load16(p + 2 * s->x_piece), 2);
-    return _mm512_inserti32x4(v, load16(p + 3 * s->x_piece), 3);
-}
-
-INLINE void store(const qrn_strip *s, uint8_t *y, __m512i v, const layout how) {
-    if (how == WHOLE)
-        _mm512_storeu_si512(y, v);
-    if (how == PARTLY)
-        _mm512_mask_storeu_epi8(y, part(s), v);
-    if (how == TWO) {
-        _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(v));
-        _mm256_storeu_si256((__m256i *)(y + s->y_piece), _mm512_extracti64x4_epi64(v, 1));
-    }
-    if (how == FOUR) {
-        _mm_storeu_si128((__m128i *)y, _mm512_castsi512_si128(v));
-        _mm_storeu_si128((__m128i *)(y + s->y_piece), _mm512_extracti32x4_epi32(v, 1));
-        _mm_storeu_si128((__m128i *)(y + 2 * s->y_piece), _mm512_extracti32x4_epi32(v, 2));
-        _mm_storeu_si128((__m128i *)(y + 3 * s->y_piece), _mm512_extracti32x4_epi32(v, 3));
-    }
 }
 
 // Whole parts and fractions of two quarters, a word each.
@@ -68,16 +26,18 @@ typedef struct rounded {
 } rounded;
 
 typedef struct constants {
-    __m512 start, largest;
+    __m512 start;
+    __m512i largest;
     __m512i high, edge; // high: the upper words
     __m512i order;      // of the bytes of packed whole parts
     __m512i flip;
 } constants;
 
-INLINE constants constants_of(const qrn_depthwise8_job *j) {
+INLINE constants constants_of(const qrn_strip *s) {
+    const qrn_depthwise8_job *j = s->job;
     return (constants){
         .start = _mm512_set1_ps(j->start),
-        .largest = _mm512_set1_ps(LARGEST),
+        .largest = _mm512_castps_si512(_mm512_set1_ps(LARGEST)),
         .high = _mm512_set1_epi32((int)0xffff0000),
         .edge = _mm512_set1_epi16((short)j->edge),
         .order = _mm512_broadcast_i32x4(
@@ -89,7 +49,8 @@ INLINE constants constants_of(const qrn_depthwise8_job *j) {
 // Too small a number becomes INT32_MIN, which is small enough.
 INLINE __m512i fixed_point(const constants *c, __m512i acc, __m512 m) {
     __m512 v = _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc), m, c->start);
-    return _mm512_cvtps_epi32(_mm512_min_ps(v, c->largest));
+    __m512i bits = _mm512_min_epi32(_mm512_castps_si512(v), c->largest); // numbers keep their order
+    return _mm512_cvtps_epi32(_mm512_castsi512_ps(bits));
 }
 
 INLINE rounded round_two(const constants *c, __m512i a, __m512i b, const float (*m)[16]) {
@@ -99,20 +60,10 @@ INLINE rounded round_two(const constants *c, __m512i a, __m512i b, const float (
                      _mm512_ternarylogic_epi32(c->high, b, a, 0xca)};
 }
 
-INLINE void store_rounded(const qrn_strip *s, const constants *c, size_t o, const rounded r[2],
-                          const layout how) {
+INLINE void store_rounded(const target *to, const bool whole, const constants *c, size_t cell,
+                          const rounded r[2]) {
     __m512i v = _mm512_packus_epi16(r[0].whole, r[1].whole);
-    v = _mm512_xor_si512(_mm512_shuffle_epi8(v, c->order), c->flip);
-    store(s, s->y + o * s->y_out, v, how);
-}
-
-// Bit 2l + i of word h: number l of quarter 2h + i.
-static __attribute__((noinline)) void decide(const qrn_strip *s, size_t o, const uint32_t *unsure) {
-    for (uint32_t h = 0; h < 2; h++)
-        for (uint32_t bits = unsure[h]; bits; bits &= bits - 1) {
-            uint32_t at = (uint32_t)__builtin_ctz(bits);
-            qrn_depthwise8_decide(s, o, 2 * h + at % 2, at / 2);
-        }
+    store(to, whole, cell, _mm512_xor_si512(_mm512_shuffle_epi8(v, c->order), c->flip));
 }
 
 // Quarters 2h and 2h+1 of up to four rows; one row has no neighbours to lie beside.
@@ -133,161 +84,116 @@ INLINE void unpack(const __m512i *r, const int rows, const int h, __m512i *v) {
     v[1] = _mm512_unpackhi_epi16(a, b);
 }
 
-// Half h of a tile of a window of k by k. share: taps from one output vector to the next, 0 where
-// vectors have no input in common.
+// Half h of a tile of a window of k by k whose first input vectors are at x.
 INLINE void half_tile(const qrn_strip *s, const qrn_depthwise8_block *b, const constants *c,
-                      const uint8_t *x, const int h, const int k, const int share, const layout how,
+                      const uint8_t *const *x, const int h, const int k, const int share,
                       rounded (*r)[2]) {
-    const int groups = (k + 3) / 4, between = share ? share : k;
+    const int groups = (k + 3) / 4;
     __m512i acc[TILE][2];
+#pragma GCC unroll 4
+    for (int o = 0; o < TILE; o++)
+        for (int q = 0; q < 2; q++)
+            acc[o][q] = _mm512_load_si512(b->bias[2 * h + q]);
 #pragma GCC unroll 20
-    for (int i = 0; i < (TILE - 1) * between + k; i++) {
-        const uint8_t *column = share ? x + (size_t)i * s->x_tap
-                                      : x + (size_t)(i / k) * s->x_out + (size_t)(i % k) * s->x_tap;
+    for (int i = 0; i < columns_of(k, share); i++)
 #pragma GCC unroll 2
         for (int g = 0; g < groups; g++) {
             const int rows = k - 4 * g < 4 ? k - 4 * g : 4;
             __m512i row[4], v[2];
 #pragma GCC unroll 4
             for (int n = 0; n < rows; n++)
-                row[n] = load(s, column + (size_t)(4 * g + n) * s->x_row, how);
+                row[n] = _mm512_loadu_si512(x[4 * g + n] + column_at(s, k, share, i));
             unpack(row, rows, h, v);
 #pragma GCC unroll 4
             for (int o = 0; o < TILE; o++) {
-                const int t = i - o * between;
+                const int t = tap_of(k, share, i, o);
                 if (t < 0 || t >= k)
                     continue;
                 const int8_t *w = b->w + ((t * groups + g) * 4 + 2 * h) * 64;
-#pragma GCC unroll 2
-                for (int q = 0; q < 2; q++) {
-                    if (t == 0 && g == 0)
-                        acc[o][q] = _mm512_load_si512(b->bias[2 * h + q]);
-                    acc[o][q] = dot(acc[o][q], v[q], _mm512_load_si512(w + 64 * q));
-                }
-                if (t == k - 1 && g == groups - 1)
-                    r[o][h] = round_two(c, acc[o][0], acc[o][1], b->m + 2 * h);
+                acc[o][0] = dot(acc[o][0], v[0], _mm512_load_si512(w));
+                acc[o][1] = dot(acc[o][1], v[1], _mm512_load_si512(w + 64));
             }
         }
-    }
-}
-
-INLINE void tiles(const qrn_strip *s, const int k, const int share, const layout how) {
-    const qrn_depthwise8_job *j = s->job;
-    const qrn_depthwise8_block *b = qrn_depthwise8_block_of(j, s->index);
-    const constants c = constants_of(j);
-    const uint8_t *x = s->x;
-    for (size_t first = 0; first < s->n; first += TILE, x += TILE * s->x_out) {
-        rounded r[TILE][2];
-        uint32_t unsure[TILE][2], any = 0;
-        half_tile(s, b, &c, x, 0, k, share, how, r);
-        half_tile(s, b, &c, x, 1, k, share, how, r);
 #pragma GCC unroll 4
-        for (int o = 0; o < TILE; o++) {
-            store_rounded(s, &c, first + (size_t)o, r[o], how);
-            for (int h = 0; h < 2; h++)
-                any |= unsure[o][h] = _mm512_cmpge_epu16_mask(r[o][h].fraction, c.edge);
-        }
-        for (size_t o = 0; __builtin_expect(any, 0) && o < TILE; o++)
-            decide(s, first + o, unsure[o]);
-    }
+    for (int o = 0; o < TILE; o++)
+        r[o][h] = round_two(c, acc[o][0], acc[o][1], b->m + 2 * h);
 }
 
-// Any window, one output vector at a time.
-INLINE void singles(const qrn_strip *s, const layout how) {
+// Any window, one output vector. Where a fraction is too close to one the definition decides.
+static __attribute__((noinline)) void single(const qrn_strip *s, size_t cell) {
     const qrn_depthwise8_job *j = s->job;
     const qrn_depthwise8_block *b = qrn_depthwise8_block_of(j, s->index);
-    const constants c = constants_of(j);
-    for (size_t o = 0; o < s->n; o++) {
-        __m512i acc[4];
-        for (int q = 0; q < 4; q++)
-            acc[q] = _mm512_load_si512(b->bias[q]);
-        const int8_t *w = b->w;
-        for (size_t t = 0; t < s->kernel[1]; t++)
-            for (size_t g = 0; g < j->groups; g++, w += 256) {
-                const uint8_t *x = s->x + o * s->x_out + t * s->x_tap + 4 * g * s->x_row;
-                __m512i row[4], v[4];
-                for (size_t n = 0; n < 4; n++) { // further rows have weights of 0
-                    bool is = 4 * g + n < s->kernel[0];
-                    row[n] = is ? load(s, x + n * s->x_row, how) : _mm512_setzero_si512();
-                }
-                unpack(row, 4, 0, v);
-                unpack(row, 4, 1, v + 2);
-                for (int q = 0; q < 4; q++)
-                    acc[q] = dot(acc[q], v[q], _mm512_load_si512(w + 64 * q));
+    const constants c = constants_of(s);
+    const target to = target_of(s);
+    __m512i acc[4];
+    for (int q = 0; q < 4; q++)
+        acc[q] = _mm512_load_si512(b->bias[q]);
+    const int8_t *w = b->w;
+    for (size_t t = 0; t < s->taps; t++)
+        for (size_t g = 0; g < j->groups; g++, w += 256) {
+            size_t at = cell * (64 / to.pieces) + s->tap[t];
+            __m512i row[4], v[4];
+            for (size_t n = 0; n < 4; n++) { // further rows have weights of 0
+                bool is = 4 * g + n < s->rows;
+                row[n] = is ? _mm512_loadu_si512(s->x[4 * g + n] + at) : _mm512_setzero_si512();
             }
-        rounded r[2] = {round_two(&c, acc[0], acc[1], b->m),
-                        round_two(&c, acc[2], acc[3], b->m + 2)};
-        store_rounded(s, &c, o, r, how);
-        uint32_t unsure[2] = {_mm512_cmpge_epu16_mask(r[0].fraction, c.edge),
-                              _mm512_cmpge_epu16_mask(r[1].fraction, c.edge)};
-        if (how == PARTLY) { // quarters of the channels that are there
-            for (uint32_t l = 0; l < 16; l++)
-                for (uint32_t v = 0; v < 4; v++)
-                    if (qrn_depthwise8_at(v, l) >= s->block->bytes)
-                        unsure[v / 2] &= ~(UINT32_C(1) << (2 * l + v % 2));
+            unpack(row, 4, 0, v);
+            unpack(row, 4, 1, v + 2);
+            for (int q = 0; q < 4; q++)
+                acc[q] = dot(acc[q], v[q], _mm512_load_si512(w + 64 * q));
         }
-        if (__builtin_expect(unsure[0] | unsure[1], 0))
-            decide(s, o, unsure);
+    rounded r[2] = {round_two(&c, acc[0], acc[1], b->m), round_two(&c, acc[2], acc[3], b->m + 2)};
+    store_rounded(&to, to.whole, &c, cell, r);
+    for (uint32_t h = 0; h < 2; h++) { // bit 2l + i: number l of quarter 2h + i
+        uint32_t unsure = _mm512_cmpge_epu16_mask(r[h].fraction, c.edge);
+        for (; __builtin_expect(unsure, 0); unsure &= unsure - 1) {
+            uint32_t at = (uint32_t)__builtin_ctz(unsure);
+            qrn_depthwise8_decide(s, cell, 2 * h + at % 2, at / 2);
+        }
     }
 }
 
-#define TILES(k, share, how)                                                                       \
-    static __attribute__((noinline)) void tiles_##k##_##share##_##how(const qrn_strip *s) {        \
-        tiles(s, k, share, how);                                                                   \
+INLINE void tile(const qrn_strip *s, const constants *c, const target *to, const bool whole,
+                 size_t cell, const int k, const int share) {
+    const qrn_depthwise8_block *b = qrn_depthwise8_block_of(s->job, s->index);
+    const uint8_t *x[5];
+    rounded r[TILE][2];
+    uint32_t unsure[TILE], any = 0;
+#pragma GCC unroll 5
+    for (int n = 0; n < k; n++)
+        x[n] = s->x[n] + cell * (64 / to->pieces);
+    half_tile(s, b, c, x, 0, k, share, r);
+#pragma GCC unroll 5
+    for (int n = 0; n < k; n++)
+        __asm__("" : "+r"(x[n])); // reading again is cheaper than keeping
+    half_tile(s, b, c, x, 1, k, share, r);
+#pragma GCC unroll 4
+    for (int o = 0; o < TILE; o++) {
+        __m512i worst = _mm512_max_epu16(r[o][0].fraction, r[o][1].fraction);
+        any |= unsure[o] = _mm512_cmpge_epu16_mask(worst, c->edge);
+        store_rounded(to, whole, c, cell + (size_t)o * to->pieces, r[o]);
     }
-TILES(3, 0, WHOLE)
-TILES(3, 1, WHOLE)
-TILES(3, 2, WHOLE)
-TILES(3, 0, TWO)
-TILES(3, 2, TWO)
-TILES(3, 0, FOUR)
-TILES(5, 0, WHOLE)
-TILES(5, 1, WHOLE)
-TILES(5, 2, WHOLE)
-TILES(5, 0, TWO)
-TILES(5, 2, TWO)
-TILES(5, 0, FOUR)
-
-static __attribute__((noinline)) void singles_whole(const qrn_strip *s) { singles(s, WHOLE); }
-static __attribute__((noinline)) void singles_partly(const qrn_strip *s) { singles(s, PARTLY); }
-static __attribute__((noinline)) void singles_two(const qrn_strip *s) { singles(s, TWO); }
-static __attribute__((noinline)) void singles_four(const qrn_strip *s) { singles(s, FOUR); }
-
-static void strip(const qrn_strip *s) {
-    typedef void (*strip_fn)(const qrn_strip *);
-    static const strip_fn any[] = {singles_whole, singles_partly, singles_two, singles_four};
-    static const strip_fn tiled[2][4][3] = {
-        {[WHOLE] = {tiles_3_0_WHOLE, tiles_3_1_WHOLE, tiles_3_2_WHOLE},
-         [TWO] = {tiles_3_0_TWO, tiles_3_0_TWO, tiles_3_2_TWO},
-         [FOUR] = {tiles_3_0_FOUR, tiles_3_0_FOUR, tiles_3_0_FOUR}},
-        {[WHOLE] = {tiles_5_0_WHOLE, tiles_5_1_WHOLE, tiles_5_2_WHOLE},
-         [TWO] = {tiles_5_0_TWO, tiles_5_0_TWO, tiles_5_2_TWO},
-         [FOUR] = {tiles_5_0_FOUR, tiles_5_0_FOUR, tiles_5_0_FOUR}}};
-    uint32_t k = s->kernel[0], pieces = s->block->pieces;
-    layout how = pieces == 4 ? FOUR : pieces == 2 ? TWO : s->block->bytes < 64 ? PARTLY : WHOLE;
-    if (pieces > 1 && s->x_piece == s->block->bytes && s->y_piece == s->block->bytes)
-        how = WHOLE; // neighbours lie side by side
-    int share = s->x_out == s->x_tap ? 1 : s->x_out == 2 * s->x_tap ? 2 : 0;
-    if (s->n % TILE || k != s->kernel[1] || (k != 3 && k != 5) || how == PARTLY)
-        any[how](s);
-    else
-        tiled[k == 5][how][share](s);
+    for (size_t o = 0; __builtin_expect(any, 0) && o < TILE; o++)
+        if (unsure[o])
+            single(s, cell + o * to->pieces);
 }
+
+STRIP_FUNCTIONS
 
 #define STRIP strip
 #include "kernels/conv/depthwise_strips.inc"
 
-static void pack(const int8_t *const rows[QRN_DEPTHWISE8_ROWS], int8_t *w) {
+static void pack(const int8_t *const *rows, void *packed) {
     __m512i row[4], v[4];
     for (int n = 0; n < 4; n++)
         row[n] = _mm512_loadu_si512(rows[n]);
     unpack(row, 4, 0, v);
     unpack(row, 4, 1, v + 2);
     for (int q = 0; q < 4; q++)
-        _mm512_storeu_si512(w + 64 * q, v[q]);
+        _mm512_store_si512((int8_t *)packed + 64 * q, v[q]);
 }
 
 qrn_status qrn_depthwise8_avx512vnni(const qrn_kcall *k) {
-    static const qrn_depthwise8_kernel kernel = {strip_rows, pack};
+    static const qrn_strip_kernel kernel = {strip_rows, strip_channels, pack};
     return qrn_depthwise8_run(k, &kernel, qrn_depthwise_q8_avx512);
 }

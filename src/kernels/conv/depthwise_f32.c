@@ -3,6 +3,8 @@
 // Loops of the depthwise convolution: which rows of a window lie inside the input.
 #include "kernels/conv/depthwise_f32.h"
 
+#define BAND (16 * 1024) // floats of output rows that are told of together
+
 bool qrn_depthwise_f32_works(const qrn_kcall *k) {
     const qrn_conv_args *a = k->args;
     uint32_t last = a->n_spatial + 1;
@@ -45,11 +47,14 @@ static qrn_status run(const qrn_kcall *k, line_fn line) {
                             .clamp = &((const qrn_conv_args *)k->args)->clamp};
     size_t begin, end, width = (size_t)g.out[2] * g.cin;
     qrn_split(g.batch * (size_t)(g.out[0] * g.out[1]), 1, k->task, k->n_tasks, &begin, &end);
-    for (size_t row = begin; row < end; row++) {
+    for (size_t row = begin, told = begin; row < end; row++) {
         find_rows(k, &g, row, &l);
         l.y = (float *)k->out[0]->data + row * width;
         line(&l);
-        qrn_tell(k, row * width, (row + 1) * width);
+        if ((row + 1 - told) * width >= BAND || row + 1 == end) {
+            qrn_tell(k, told * width, (row + 1) * width);
+            told = row + 1;
+        }
     }
     return QRN_OK;
 }

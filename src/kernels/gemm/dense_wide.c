@@ -11,7 +11,7 @@
 #define BLOCK_BYTES (256 * 1024)  // of rows in planes: they stay in the second cache
 #define COLUMNS_BYTES (64 * 1024) // of terms of columns that are kept from block to block
 #define HALVES_ROWS 6             // up to which 4-bit weights are not unpacked first
-#define GATHER_ROWS 12            // gathered before they are cut into planes
+#define GATHER_BYTES (16 * 1024)  // of rows that are gathered before they are cut into planes
 
 bool qrn_dense_has_zero(qrn_dtype x, int32_t x_offset) {
     int64_t lo, hi;
@@ -46,7 +46,7 @@ typedef struct job {
     double *row_sums; // [block rows][runs]
     char *slots;      // [n_slots] of columns
     int8_t *panel;    // dense4: an unpacked panel
-    char *gathered;   // [GATHER_ROWS][row_bytes] of codes
+    char *gathered;   // [gather rows][row_bytes] of codes
 } job;
 
 static size_t panel_bytes(const qrn_dense_args *d) {
@@ -55,6 +55,11 @@ static size_t panel_bytes(const qrn_dense_args *d) {
 
 static size_t block_rows(const job *j) {
     return qrn_dense_block_rows(j->plan.args, BLOCK_BYTES / j->planes);
+}
+
+static size_t gather_rows(const job *j) {
+    size_t n = GATHER_BYTES / j->row_bytes;
+    return n < QRN_DENSE_GRAIN ? QRN_DENSE_GRAIN : n;
 }
 
 static size_t aligned(size_t at) { return (at + 63) / 64 * 64; }
@@ -74,7 +79,7 @@ static layout layout_of(const job *j) {
     layout l = {.row_sums = j->n_slots * slot_bytes(j)};
     l.panel = aligned(l.row_sums + (j->k->in[4] ? rows * j->n_runs * sizeof(double) : 0));
     l.gathered = aligned(l.panel + (j->args->w_bits == 4 ? panel_bytes(d) : 0));
-    l.rows = aligned(l.gathered + (j->plan.direct ? 0 : GATHER_ROWS * j->row_bytes));
+    l.rows = aligned(l.gathered + (j->plan.direct ? 0 : gather_rows(j) * j->row_bytes));
     l.end = aligned(l.rows + rows * j->row_bytes);
     return l;
 }
@@ -121,7 +126,7 @@ static job job_of(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
 static void make_rows(const job *j, size_t row, size_t n, size_t group) {
     const qrn_view *x = j->k->in[0];
     size_t elem = j->planes, depth = j->plan.args->depth, x_row = j->plan.a_row * elem;
-    size_t step = j->plan.direct ? n : GATHER_ROWS;
+    size_t step = j->plan.direct ? n : gather_rows(j);
     for (size_t i = 0; i < n; i += step) {
         size_t part = n - i < step ? n - i : step;
         const char *codes = (const char *)x->data + (row + i) * x_row + group * depth * elem;

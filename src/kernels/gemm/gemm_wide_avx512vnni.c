@@ -4,6 +4,9 @@
 // codes, a tile goes from the accumulators to the codes without a detour.
 #include "kernels/gemm/gemm_wide_avx512vnni.h"
 
+#define STREAM_STEPS                                                                               \
+    256 // longer ones take larger tiles: their weights do not stay in the first cache
+
 void qrn_wide_sums_avx512vnni(const qrn_wide_tile *t) {
     qrn_wide_tile part = *t;
     if (t->planes == 2) {
@@ -26,46 +29,35 @@ void qrn_wide_sums_avx512vnni(const qrn_wide_tile *t) {
     UP_TO_6(part.rows, SUMS)
 }
 
-// Asks for a part of the panel behind this one, so that all of it has come when all rows are done.
-static void ask(const qrn_wide_rows *r, const qrn_wide_panel *p, size_t row) {
-    size_t bytes = p->steps * QRN_PANEL * QRN_Q8_DEPTH, part = bytes / (r->n / 6 * 64) * 64;
-    const char *next = (const char *)p->plane[0] + bytes + row / 6 * part;
-    for (size_t i = 0; i < part; i += 64)
-        _mm_prefetch(next + i, _MM_HINT_T1);
-}
-
 // What is left of a panel from `row` on, in tiles of all columns.
 INLINE void rest(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o, size_t row,
                  const bool narrow) {
 #define CODES(n) codes(r, p, o, row, n, QRN_PANEL, narrow, false);
     for (; row < r->n; row += 6) {
-        if (!narrow && r->n >= 24)
-            ask(r, p, row);
+        if (!narrow)
+            ask(r, p, row, 6);
         UP_TO_6(r->n - row < 6 ? r->n - row : 6, CODES)
     }
 }
 
-// Whole sums fit 32 bits.
 static void narrow_panel(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o) {
     size_t row = 0;
     if (o->cols <= 16 && r->n >= 6 && p->steps >= 6)
-        row = o->cols <= 8 ? stream(r, p, o, 6, 8) : stream(r, p, o, 6, 16);
+        row = o->cols <= 8 ? stream(r, p, o, 6, 8, true) : stream(r, p, o, 6, 16, true);
     else if (r->n >= 3 && p->steps >= 3)
-        row = o->cols <= 24 ? stream(r, p, o, 3, 24) : stream(r, p, o, 3, 32);
+        row = o->cols <= 24 ? stream(r, p, o, 3, 24, true) : stream(r, p, o, 3, 32, true);
     rest(r, p, o, row, true);
 }
 
 static void wide_panel(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o) {
     size_t row = 0;
-    if (o->cols <= 8)
-        for (; row + 12 <= r->n; row += 12)
-            codes(r, p, o, row, 12, 8, false, false);
-    else if (o->cols <= 16)
-        for (; row + 12 <= r->n; row += 12)
-            codes(r, p, o, row, 12, 16, false, false);
-    else if (o->cols <= 24)
-        for (; row + 6 <= r->n; row += 6)
-            codes(r, p, o, row, 6, 24, false, false);
+    bool enough = r->n >= 6 && p->steps >= 6;
+    if (o->cols <= 16 && enough)
+        row = o->cols <= 8 ? stream(r, p, o, 6, 8, false) : stream(r, p, o, 6, 16, false);
+    else if (o->cols <= 24 && enough)
+        row = stream(r, p, o, 3, 24, false);
+    else if (p->steps <= STREAM_STEPS && enough)
+        row = stream(r, p, o, 3, 32, false);
     rest(r, p, o, row, false);
 }
 

@@ -214,11 +214,22 @@ INLINE void codes(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wid
         finish(p, &to, acc + i * 2 * VECS(cols), y, cols, narrow);
 }
 
+// Asks for a part of the panel behind this one, so that all of it has come when all rows are done.
+INLINE void ask(const qrn_wide_rows *r, const qrn_wide_panel *p, size_t row, const int rows) {
+    if (r->n < 24)
+        return;
+    size_t bytes = p->steps * QRN_PANEL * QRN_Q8_DEPTH, tiles = r->n / (size_t)rows;
+    size_t part = bytes / (tiles * 64) * 64;
+    const char *next = (const char *)p->plane[0] + bytes + row / (size_t)rows * part;
+    for (size_t i = 0; i < part; i += 64)
+        _mm_prefetch(next + i, _MM_HINT_T1);
+}
+
 // Whole tiles of all rows, each tile's codes made while the next one is multiplied, a row with
-// every step: they need other units than the products. Whole sums fit 32 bits, and there are at
-// least `rows` steps. Returns how many rows are done.
+// every step: they need other units than the products. There are at least `rows` rows and steps.
+// Returns how many rows are done.
 INLINE size_t stream(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o,
-                     const int rows, const int cols) {
+                     const int rows, const int cols, const bool narrow) {
     const size_t a_step = 2 * QRN_Q8_DEPTH, b_step = QRN_PANEL * QRN_Q8_DEPTH;
     const int each = 2 * VECS(cols); // accumulators of a row
     size_t bytes = r->row_bytes, steps = p->steps, n = (size_t)rows, y_row = o->y_row;
@@ -227,28 +238,32 @@ INLINE size_t stream(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_
     const int8_t *b = p->plane[0];
     const range to = range_of(o);
     __m512i acc[ACCS], done[ACCS];
-    begin(p, acc, rows, cols, true);
+    begin(p, acc, rows, cols, narrow);
     dots(acc, a, bytes, b, steps, rows, 2, cols, false);
-    join(acc, rows, cols);
+    if (narrow)
+        join(acc, rows, cols);
     for (; n + (size_t)rows <= r->n; n += (size_t)rows) {
         a += (size_t)rows * bytes;
+        if (!narrow)
+            ask(r, p, n, rows);
 #pragma GCC unroll 24
         for (int i = 0; i < rows * each; i++)
             done[i] = acc[i];
-        begin(p, acc, rows, cols, true);
+        begin(p, acc, rows, cols, narrow);
 #pragma GCC unroll 6
         for (int i = 0; i < rows; i++, y += y_row) {
             dots(acc, a + (size_t)i * a_step, bytes, b + (size_t)i * b_step, 1, rows, 2, cols,
                  false);
-            finish(p, &to, done + i * each, y, cols, true);
+            finish(p, &to, done + i * each, y, cols, narrow);
         }
         dots(acc, a + (size_t)rows * a_step, bytes, b + (size_t)rows * b_step, steps - (size_t)rows,
              rows, 2, cols, false);
-        join(acc, rows, cols);
+        if (narrow)
+            join(acc, rows, cols);
     }
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++, y += y_row)
-        finish(p, &to, acc + i * each, y, cols, true);
+        finish(p, &to, acc + i * each, y, cols, narrow);
     return n;
 }
 

@@ -56,39 +56,44 @@ void qrn_reduce_walks(const qrn_view *x, uint32_t axes, qrn_walk *outer, qrn_wal
 #define FN qrn_reduce_i64_ref
 #include "kernels/reduce/reduce.inc"
 
-bool qrn_reduce_codes_exact(uint32_t op, const qrn_view *x, const qrn_view *y, double count) {
+bool qrn_reduce_codes_work(uint32_t op, const qrn_view *x, const qrn_view *y, double count) {
     bool takes = op == QRN_REDUCE_SUM || op == QRN_REDUCE_MEAN || op == QRN_REDUCE_MAX ||
                  op == QRN_REDUCE_MIN;
     const qrn_view *both[2] = {x, y};
     for (int i = 0; i < 2; i++)
         takes = takes && qrn_dtype_is_fixed(both[i]->dtype) && qrn_codes_know(both[i]) &&
-                both[i]->quant->shift == 0.0f;
-    // A scale has 24 bits, a double 53: the largest sum must not need more than the rest.
-    return takes && count > 0 && (fabs((double)x->quant->offset) + 65536) * count < 0x1p29;
+                both[i]->quant->shift == 0.0f && both[i]->quant->scale > 0.0f &&
+                fabs((double)both[i]->quant->offset) <= 65536;
+    // Beyond that many elements doubt would spread.
+    return takes && count > 0 && count <= 0x1p20;
 }
 
-// The definition: sums of real numbers.
+double qrn_reduce_codes_in_order(uint32_t op, const qrn_view *x, size_t at, const qrn_walk *inner) {
+    double sum = 0, top = qrn_view_real(x, at), bottom = top;
+    size_t count = qrn_walk_count(inner);
+    for (size_t i = 0; i < count; i++) {
+        double v = qrn_view_real(x, at + qrn_walk_at(inner, 0, i));
+        sum += v;
+        top = v > top ? v : top;
+        bottom = v < bottom ? v : bottom;
+    }
+    return op == QRN_REDUCE_MAX    ? top
+           : op == QRN_REDUCE_MIN  ? bottom
+           : op == QRN_REDUCE_MEAN ? sum / (double)count
+                                   : sum;
+}
+
 static qrn_status reduce_codes_ref(const qrn_kcall *k) {
     const qrn_reduce_args *a = k->args;
     qrn_walk outer, inner;
     qrn_reduce_walks(k->in[0], a->axes, &outer, &inner);
-    size_t count = qrn_walk_count(&inner), begin, end;
+    size_t begin, end;
     qrn_split(qrn_walk_count(&outer), 1, k->task, k->n_tasks, &begin, &end);
-    if (!count)
+    if (!qrn_walk_count(&inner))
         return QRN_E_ARGUMENT;
     for (size_t o = begin; o < end; o++) {
         size_t at = qrn_walk_at(&outer, 0, o);
-        double sum = 0, top = qrn_view_real(k->in[0], at), bottom = top;
-        for (size_t i = 0; i < count; i++) {
-            double v = qrn_view_real(k->in[0], at + qrn_walk_at(&inner, 0, i));
-            sum += v;
-            top = v > top ? v : top;
-            bottom = v < bottom ? v : bottom;
-        }
-        double y = a->op == QRN_REDUCE_MAX    ? top
-                   : a->op == QRN_REDUCE_MIN  ? bottom
-                   : a->op == QRN_REDUCE_MEAN ? sum / (double)count
-                                              : sum;
+        double y = qrn_reduce_codes_in_order(a->op, k->in[0], at, &inner);
         qrn_view real = {.data = &y, .dtype = QRN_DTYPE_F64, .rank = 1, .dims = {1}};
         qrn_view code = *k->out[0];
         code.data = (char *)code.data + o * qrn_view_elem(&code);
