@@ -384,6 +384,18 @@ static void reduction_rows_agree_with_the_reference(void **unused) {
     report(checked);
 }
 
+// Moves floats to places where sums of squares are hard; returns their size there.
+static double place(qrn_view *x, unsigned how) {
+    static const double scales[] = {1, 1, 1e15, 1e-15, 1}, offsets[] = {0, 1000, 0, 0, -3e4};
+    double scale = scales[how % 5], offset = offsets[how % 5];
+    float *v = x->data;
+    for (size_t i = 0; i < qrn_view_count(x); i++) {
+        double jump = how % 7 == 0 && i % 37 < 16 ? 500 : 0; // the first are not like the others
+        v[i] = (float)(((double)v[i] + jump) * scale + offset);
+    }
+    return scale * 100;
+}
+
 static void norm_rows_agree_with_the_reference(void **unused) {
     (void)unused;
     unsigned checked = 0;
@@ -408,6 +420,7 @@ static void norm_rows_agree_with_the_reference(void **unused) {
                                           : make(dtype, NULL, args.n_axes, params);
         qrn_view beta = make(dtype, NULL, gamma.rank, gamma.dims);
         fill(&x, false);
+        double size = single ? place(&x, round / 2) : 1;
         fill(&gamma, false);
         fill(&beta, false);
         trial t = {.family = &qrn_family_norm,
@@ -419,7 +432,7 @@ static void norm_rows_agree_with_the_reference(void **unused) {
         t.n_in = 3;
         t.out = make(dtype, NULL, rank, dims);
         t.relative = single ? 0x1p-23 : 1e-12;
-        t.absolute = single ? 1e-6 : 1e-11;
+        t.absolute = (single ? 1e-6 : 1e-11) * (args.kind == QRN_NORM_CENTER ? size : 1);
         checked += check_rows(&t);
         free(x.data);
         free(gamma.data);

@@ -111,7 +111,18 @@ static const qrn_kernel norm_rows[] = {
 };
 QRN_FAMILY(norm, sizeof(qrn_norm_args));
 
+#define AFFINE(isa, ISA)                                                                           \
+    {.name = "affine_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA,                           \
+     .fn = qrn_affine_f32_##isa, .tasks = tasks}
+
 static const qrn_kernel affine_rows[] = {
+#ifdef __x86_64__
+    AFFINE(avx512, QRN_ISA_AVX512),
+    AFFINE(avx2, QRN_ISA_AVX2),
+#endif
+#ifdef __aarch64__
+    AFFINE(neon, QRN_ISA_NEON),
+#endif
     REF(affine, f32, QRN_DOMAIN_F32),
     REF(affine, f64, QRN_DOMAIN_F64),
 };

@@ -8,7 +8,8 @@
 //   affine     y[.., c] = x[.., c] * in[1][c] + in[2][c] (in[2] optional)
 //   lrn        y = x / (bias + alpha * S)^beta, S the sum of squares in a window clipped to the
 //   tensor
-// Statistics are in double, variances divide by the count.
+// Statistics are in double, variances divide by the count; vector rows for floats add runs of some
+// hundred of them in single precision.
 // In the RAW domain x and out[0] are codes that codes.h knows and qrn_norm_takes_codes agrees to,
 // gamma and beta double; statistics come from exact sums.
 #ifndef QRN_KERNELS_NORM_NORM_H

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// Normalization of contiguous sets, compiled for AVX512.
+// Normalization of contiguous sets and the affine family of floats, compiled for AVX512.
 #include "kernels/norm/norm_rows.h"
+#include "kernels/vec.h"
 
+#define AFFINE qrn_affine_f32_avx512
+#include "kernels/norm/norm_f32.inc"
+
+#define FAST_SET fast_set
 #define T float
 #define REF qrn_norm_f32_ref
 #define NAME(x) x##_f32_avx512
 #include "kernels/norm/norm_fast.inc"
+#undef FAST_SET
 #undef T
 #undef REF
 #undef NAME

@@ -32,4 +32,8 @@ qrn_status qrn_norm_f64_avx512(const qrn_kcall *k);
 qrn_status qrn_norm_f32_neon(const qrn_kcall *k);
 qrn_status qrn_norm_f64_neon(const qrn_kcall *k);
 
+qrn_status qrn_affine_f32_avx2(const qrn_kcall *k);
+qrn_status qrn_affine_f32_avx512(const qrn_kcall *k);
+qrn_status qrn_affine_f32_neon(const qrn_kcall *k);
+
 #endif
