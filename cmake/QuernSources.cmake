@@ -13,6 +13,7 @@ endif()
 set(QUERN_AVX512_FLAGS -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c)
 #   suffix                 architecture and flags
 set(QUERN_ISA_avx2         x86_64  -mavx2 -mfma -mf16c)
+set(QUERN_ISA_avxvnni      x86_64  -mavx2 -mfma -mf16c -mavxvnni)
 set(QUERN_ISA_avx512       x86_64  ${QUERN_AVX512_FLAGS})
 set(QUERN_ISA_avx512vnni   x86_64  ${QUERN_AVX512_FLAGS} -mavx512vnni)
 set(QUERN_ISA_avx512vbmi   x86_64  ${QUERN_AVX512_FLAGS} -mavx512vbmi)
@@ -21,7 +22,7 @@ set(QUERN_ISA_neon         aarch64)
 set(QUERN_ISA_neondot      aarch64 -march=armv8.2-a+dotprod)
 set(QUERN_ISA_neonf16      aarch64 -march=armv8.2-a+fp16)
 set(QUERN_ISA_neoni8mm     aarch64 -march=armv8.2-a+dotprod+i8mm)
-set(QUERN_ISA_SUFFIXES avx2 avx512 avx512vnni avx512vbmi amx neon neondot neonf16 neoni8mm)
+set(QUERN_ISA_SUFFIXES avx2 avxvnni avx512 avx512vnni avx512vbmi amx neon neondot neonf16 neoni8mm)
 
 # gcc 12 for aarch64 crashes (vect_transform_reduction) on loops that reduce with fmax or fmin; the
 # fast kernels use intrinsics and do not need its loop vectorizer.

@@ -8,7 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#if defined(__aarch64__)
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#elif defined(__aarch64__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
@@ -18,11 +22,29 @@ static const struct {
     const char *name;
     uint32_t bit;
 } levels[] = {
-    {"avx2", QRN_ISA_AVX2},       {"avx512", QRN_ISA_AVX512}, {"vnni", QRN_ISA_AVX512VNNI},
-    {"vbmi", QRN_ISA_AVX512VBMI}, {"neon", QRN_ISA_NEON},     {"dot", QRN_ISA_NEONDOT},
-    {"i8mm", QRN_ISA_NEONI8MM},
+    {"avx2", QRN_ISA_AVX2},       {"avxvnni", QRN_ISA_AVXVNNI}, {"avx512", QRN_ISA_AVX512},
+    {"vnni", QRN_ISA_AVX512VNNI}, {"vbmi", QRN_ISA_AVX512VBMI}, {"amx", QRN_ISA_AMX},
+    {"neon", QRN_ISA_NEON},       {"dot", QRN_ISA_NEONDOT},     {"i8mm", QRN_ISA_NEONI8MM},
 };
 #define N_LEVELS (sizeof(levels) / sizeof(levels[0]))
+
+#if defined(__x86_64__)
+#define REQUEST_PERMISSION 0x1023 // of arch_prctl
+#define TILE_DATA 18              // the state that a process has to ask for
+#define TILE_BITS (1u << 24 | 1u << 25)
+#define AVXVNNI_BIT (1u << 4)
+
+// What __builtin_cpu_supports of older compilers does not know of. `has`: found so far.
+static uint32_t detect_newer(uint32_t has) {
+    unsigned a, b, c, d, isa = 0;
+    if ((has & QRN_ISA_AVX2) && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & AVXVNNI_BIT))
+        isa |= QRN_ISA_AVXVNNI;
+    if ((has & QRN_ISA_AVX512VNNI) && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
+        (d & TILE_BITS) == TILE_BITS && syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0)
+        isa |= QRN_ISA_AMX;
+    return isa;
+}
+#endif
 
 static uint32_t detect(void) {
     uint32_t isa = 0;
@@ -37,6 +59,7 @@ static uint32_t detect(void) {
         isa |= QRN_ISA_AVX512VNNI;
     if ((isa & QRN_ISA_AVX512VNNI) && __builtin_cpu_supports("avx512vbmi"))
         isa |= QRN_ISA_AVX512VBMI;
+    isa |= detect_newer(isa);
 #elif defined(__aarch64__)
     unsigned long cap = getauxval(AT_HWCAP), cap2 = getauxval(AT_HWCAP2);
     isa |= QRN_ISA_NEON;

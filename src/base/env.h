@@ -7,7 +7,8 @@
 // X(NAME, variable, meaning)
 #define QRN_ENV_LIST(X)                                                                            \
     X(THREADS, "QUERN_THREADS", "number of threads; default: CPU affinity and cgroup quota")       \
-    X(ISA, "QUERN_ISA", "cap of CPU features: ref, avx2, avx512, vnni, vbmi, neon, dot, i8mm")     \
+    X(ISA, "QUERN_ISA",                                                                            \
+      "cap of CPU features: ref, avx2, avxvnni, avx512, vnni, vbmi, amx, neon, dot, i8mm")         \
     X(VERBOSE, "QUERN_VERBOSE",                                                                    \
       "comma list; dispatch: one log line per step with the kernel chosen, one with the memory")   \
     X(PASSES, "QUERN_PASSES",                                                                      \

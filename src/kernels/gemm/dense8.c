@@ -278,7 +278,9 @@ static size_t scratch(const qrn_kcall *k) {
     static qrn_status dense8_##isa(const qrn_kcall *k) { return run(k, &kernel); }
 
 #if defined(__x86_64__)
+FUNCTION(amx, qrn_gemm_q8_32x32_amx)
 FUNCTION(avx512vnni, qrn_gemm_q8_12x32_avx512vnni)
+FUNCTION(avxvnni, qrn_gemm_q8_6x32_avxvnni)
 FUNCTION(avx2, qrn_gemm_q8_2x32_avx2)
 #elif defined(__aarch64__)
 FUNCTION(neondot, qrn_gemm_q8_6x32_neondot)
@@ -287,7 +289,9 @@ FUNCTION(ref, qrn_gemm_q8_ref)
 
 static const qrn_kernel dense8_rows[] = {
 #if defined(__x86_64__)
+    ROW(amx, QRN_ISA_AMX),
     ROW(avx512vnni, QRN_ISA_AVX512VNNI),
+    ROW(avxvnni, QRN_ISA_AVXVNNI),
     ROW(avx2, QRN_ISA_AVX2),
 #elif defined(__aarch64__)
     ROW(neondot, QRN_ISA_NEONDOT),

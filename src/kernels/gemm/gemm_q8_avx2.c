@@ -3,10 +3,7 @@
 // Register tile of 2 rows by 32 columns for AVX2, done as two halves of 16 columns. Bytes are
 // widened to 16 bits, whose pairwise products are exact; an accumulator holds four columns as two
 // partial sums each, which are added at the end.
-#include "kernels/gemm/gemm_q8.h"
-
-#include <immintrin.h>
-#include <string.h>
+#include "kernels/gemm/finish_q8_avx2.h"
 
 #define ROWS 2
 #define HALF 16
@@ -21,36 +18,6 @@ static inline __m256i four_words(const uint8_t *p) {
 // Sums of 8 columns out of partial sums of columns 0..3 and 4..7.
 static inline __m256i whole_sums(__m256i low, __m256i high) {
     return _mm256_permute4x64_epi64(_mm256_hadd_epi32(low, high), 0xd8);
-}
-
-static inline void finish(const qrn_gemm_q8_tile *t, uint32_t row, uint32_t first, __m256i acc) {
-    uint32_t n = t->cols > first ? t->cols - first : 0;
-    n = n > 8 ? 8 : n;
-    __m256i sum = _mm256_add_epi32(acc, _mm256_loadu_si256((const __m256i *)(t->column + first)));
-    sum = _mm256_add_epi32(sum, _mm256_set1_epi32(t->row ? t->row[row] : 0));
-    int32_t lane[8];
-    if (t->acc) {
-        _mm256_storeu_si256((__m256i *)lane, sum);
-        memcpy(t->acc + row * QRN_PANEL + first, lane, n * sizeof *lane);
-        return;
-    }
-    const qrn_round8 *r = t->round;
-    uint8_t *to = t->y + row * t->y_row + first;
-    __m256 real = _mm256_cvtepi32_ps(sum), m = _mm256_loadu_ps(r->m + first);
-    __m256 y = _mm256_floor_ps(_mm256_fmadd_ps(real, m, _mm256_set1_ps(r->start[0])));
-    __m256 high = _mm256_floor_ps(_mm256_fmadd_ps(real, m, _mm256_set1_ps(r->start[1])));
-    int unsure = _mm256_movemask_ps(_mm256_cmp_ps(y, high, _CMP_NEQ_UQ));
-    y = _mm256_max_ps(y, _mm256_set1_ps(r->lo));
-    y = _mm256_min_ps(y, _mm256_set1_ps(r->hi));
-    _mm256_storeu_si256((__m256i *)lane, _mm256_cvtps_epi32(y));
-    for (uint32_t j = 0; j < n; j++)
-        to[j] = (uint8_t)lane[j];
-    if (!unsure)
-        return;
-    _mm256_storeu_si256((__m256i *)lane, sum);
-    for (uint32_t j = 0; j < n; j++)
-        if (unsure >> j & 1)
-            to[j] = qrn_round8_exact(r, first + j, lane[j]);
 }
 
 static inline __attribute__((always_inline)) void half(const qrn_gemm_q8_tile *t, uint32_t first,
@@ -70,10 +37,15 @@ static inline __attribute__((always_inline)) void half(const qrn_gemm_q8_tile *t
                 acc[r][i] = _mm256_add_epi32(acc[r][i], _mm256_madd_epi16(x, w[i]));
         }
     }
-    for (int r = 0; r < rows; r++) {
-        finish(t, (uint32_t)r, first, whole_sums(acc[r][0], acc[r][1]));
-        finish(t, (uint32_t)r, first + 8, whole_sums(acc[r][2], acc[r][3]));
+    __m256i sums[2 * ROWS];
+    for (int r = 0; r < ROWS; r++) {
+        int from = r < rows ? r : 0;
+        for (int v = 0; v < 2; v++)
+            sums[2 * r + v] =
+                _mm256_add_epi32(qrn_q8_terms(t, (uint32_t)from, first + 8 * (uint32_t)v),
+                                 whole_sums(acc[from][2 * v], acc[from][2 * v + 1]));
     }
+    qrn_q8_finish(t, 0, first, sums);
 }
 
 static void tile_2x32(const qrn_gemm_q8_tile *t) {

@@ -102,8 +102,8 @@ static bool is_word(const char *word, const char *const *list) {
 }
 
 static void check_environment(const patient *p, finding *f) {
-    static const char *const isas[] = {"ref",  "avx2", "avx512", "vnni", "vbmi",
-                                       "neon", "dot",  "i8mm",   NULL};
+    static const char *const isas[] = {"ref", "avx2", "avxvnni", "avx512", "vnni", "vbmi",
+                                       "amx", "neon", "dot",     "i8mm",   NULL};
     (void)p;
     const char *isa = getenv("QUERN_ISA"), *threads = getenv("QUERN_THREADS");
     const char *version = getenv("QUERN_API_VERSION");
