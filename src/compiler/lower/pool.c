@@ -4,6 +4,10 @@
 #include "compiler/lower/groups.h"
 #include "kernels/pooling/pooling.h"
 
+#include <math.h>
+
+#define OFFSET_MAX 65535
+
 static qrn_status pool_args(const qrn_node *n, void *args) {
     qrn_pooling_args *a = args;
     uint32_t pads[6] = {0};
@@ -42,6 +46,34 @@ static qrn_status lower_max(qrn_lowering *lo, const qrn_node *n) {
     return qrn_lo_step(lo, &qrn_family_pool_max, QRN_DOMAIN_RAW, &args, &in, 1, &out, 1, 0);
 }
 
+static bool one_scale(const qrn_quant *q) {
+    return q->kind == QRN_QUANT_TENSOR && q->shift == 0.0f && isfinite(q->scale) && q->scale > 0.0f;
+}
+
+// Fixed point: sums of codes are exact integers.
+static qrn_status lower_avg(qrn_lowering *lo, const qrn_node *n) {
+    const qrn_tensor *x = n->in[0], *y = n->out[0];
+    if (!is_code(x) || !is_code(y) || !one_scale(&x->quant) || !one_scale(&y->quant) ||
+        x->quant.offset < -OFFSET_MAX || x->quant.offset > OFFSET_MAX)
+        return QRN_E_UNSUPPORTED;
+    qrn_pooling_args args = {0};
+    qrn_val in, out;
+    uint64_t cells = 1;
+    QRN_TRY(pool_args(n, &args));
+    for (uint32_t i = 0; i < args.n_spatial && cells <= QRN_POOL_CELLS; i++)
+        cells *= args.size[i];
+    if (cells > QRN_POOL_CELLS)
+        return QRN_E_UNSUPPORTED;
+    QRN_TRY(qrn_lo_tensor(lo, x, &in));
+    QRN_TRY(qrn_lo_tensor(lo, y, &out));
+    return qrn_lo_step(lo, &qrn_family_pool_avg, QRN_DOMAIN_RAW, &args, &in, 1, &out, 1, 0);
+}
+
+#define AVG_POOL(name)                                                                             \
+    {                                                                                              \
+        .op = name, .family = &qrn_family_pool_avg, .in = "r", .out = "r", .args = pool_args,      \
+        .custom = lower_avg                                                                        \
+    }
 #define MAX_POOL(name)                                                                             \
     {                                                                                              \
         .op = name, .family = &qrn_family_pool_max, .in = "r", .out = "r", .args = pool_args,      \
@@ -49,8 +81,8 @@ static qrn_status lower_max(qrn_lowering *lo, const qrn_node *n) {
     }
 
 const qrn_lower_row qrn_lower_pool[] = {
-    {.op = "PoolAvg2d", .family = &qrn_family_pool_avg, .in = "r", .out = "r", .args = pool_args},
-    {.op = "PoolAvg3d", .family = &qrn_family_pool_avg, .in = "r", .out = "r", .args = pool_args},
+    AVG_POOL("PoolAvg2d"),
+    AVG_POOL("PoolAvg3d"),
     MAX_POOL("PoolMax2d"),
     MAX_POOL("PoolMax3d"),
     {.op = "L2Pool2d", .family = &qrn_family_pool_l2, .in = "r", .out = "r", .args = pool_args},

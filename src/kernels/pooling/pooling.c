@@ -3,47 +3,43 @@
 // The pooling families. A task takes a range of output cells, all channels of each.
 #include "kernels/pooling/pooling.h"
 
+#include "base/cpu.h"
+
 #include <math.h>
 
 #define CHANNELS 64 // summed side by side
 
-// The part of a window that lies inside the input.
-typedef struct window {
-    size_t first[3], size[3],
-        in[3]; // clipped window and input size, leading ones where fewer dimensions
-    size_t batch;
-    size_t n_cells;  // cells inside the input
-    size_t n_padded; // cells inside the padded input
-} window;
-
-static window window_at(const qrn_kcall *k, size_t cell) {
+static qrn_pool_span span_of(const qrn_kcall *k, uint32_t d, size_t at) {
     const qrn_pooling_args *a = k->args;
-    window w = {.size = {1, 1, 1}, .in = {1, 1, 1}, .n_cells = 1, .n_padded = 1};
+    int64_t in = k->in[0]->dims[1 + d], edge = in + a->after[d];
+    int64_t low = (int64_t)at * a->stride[d] - a->before[d], high = low + a->size[d];
+    size_t padded = (size_t)(high < edge ? high - low : edge > low ? edge - low : 0);
+    low = low < 0 ? 0 : low;
+    high = high > in ? in : high;
+    return (qrn_pool_span){(size_t)low, high > low ? (size_t)(high - low) : 0, padded};
+}
+
+qrn_pool_window qrn_pool_window_at(const qrn_kcall *k, size_t cell) {
+    const qrn_pooling_args *a = k->args;
+    qrn_pool_window w = {.span = {{0, 1, 1}, {0, 1, 1}, {0, 1, 1}}, .in = {1, 1, 1}};
     for (uint32_t d = a->n_spatial, i = 2; d-- > 0; i--) {
-        int64_t in = k->in[0]->dims[1 + d], out = k->out[0]->dims[1 + d];
-        int64_t low = (int64_t)cell % out * a->stride[d] - a->before[d], high = low + a->size[d];
-        int64_t edge = in + a->after[d];
-        cell /= (size_t)out;
-        w.n_padded *= (size_t)(high < edge ? high - low : edge > low ? edge - low : 0);
-        low = low < 0 ? 0 : low;
-        high = high > in ? in : high;
-        w.first[i] = (size_t)low;
-        w.size[i] = high > low ? (size_t)(high - low) : 0;
-        w.in[i] = (size_t)in;
-        w.n_cells *= w.size[i];
+        size_t out = k->out[0]->dims[1 + d];
+        w.span[i] = span_of(k, d, cell % out);
+        w.in[i] = k->in[0]->dims[1 + d];
+        cell /= out;
     }
     w.batch = cell;
     return w;
 }
 
+void qrn_pool_window_move(const qrn_kcall *k, qrn_pool_window *w, size_t col) {
+    w->span[2] = span_of(k, ((const qrn_pooling_args *)k->args)->n_spatial - 1, col);
+}
+
 // Number of the input cell that is the i-th of the window.
-static size_t cell_in(const window *w, size_t i) {
-    size_t at[3];
-    for (int d = 2; d >= 0; d--) {
-        at[d] = w->first[d] + i % w->size[d];
-        i /= w->size[d];
-    }
-    return ((w->batch * w->in[0] + at[0]) * w->in[1] + at[1]) * w->in[2] + at[2];
+static size_t cell_in(const qrn_pool_window *w, size_t i) {
+    size_t columns = w->span[2].size, rows = w->span[1].size;
+    return qrn_pool_line(w, i / columns / rows, i / columns % rows) + i % columns;
 }
 
 #define T float
@@ -118,34 +114,54 @@ static qrn_status pool_max_codes_ref(const qrn_kcall *k) {
     }
 }
 
-static bool is_code(const qrn_kcall *k) {
+bool qrn_pool_is_code(const qrn_kcall *k) {
     qrn_dtype t = k->in[0]->dtype;
     return t == QRN_DTYPE_UQ8 || t == QRN_DTYPE_SQ8 || t == QRN_DTYPE_UQ16 || t == QRN_DTYPE_SQ16;
 }
 
-static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
+uint32_t qrn_pool_tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_view_count(k->in[0]) < 16384 ? 1 : n_threads;
 }
 
+#define ROW(f, dom, isa, bit, predicate)                                                           \
+    {                                                                                              \
+        .name = #f "_" #isa, .domain = QRN_DOMAIN_##dom, .needs = bit, .fn = qrn_##f##_##isa,      \
+        .works = predicate, .tasks = qrn_pool_tasks                                                \
+    }
+#define REFERENCE(f, dom, function, predicate)                                                     \
+    {                                                                                              \
+        .name = #f "_ref", .domain = QRN_DOMAIN_##dom, .fn = function, .works = predicate,         \
+        .tasks = qrn_pool_tasks                                                                    \
+    }
+
 static const qrn_kernel pool_max_rows[] = {
-    {.name = "pool_max_f32_ref", .domain = QRN_DOMAIN_F32, .fn = pool_max_f32_ref, .tasks = tasks},
-    {.name = "pool_max_f64_ref", .domain = QRN_DOMAIN_F64, .fn = pool_max_f64_ref, .tasks = tasks},
-    {.name = "pool_max_codes_ref",
-     .domain = QRN_DOMAIN_RAW,
-     .fn = pool_max_codes_ref,
-     .works = is_code,
-     .tasks = tasks},
+#if defined(__x86_64__)
+    ROW(pool_max_f32, F32, avx512, QRN_ISA_AVX512, NULL),
+    ROW(pool_max_codes, RAW, avx512, QRN_ISA_AVX512, qrn_pool_is_code),
+    ROW(pool_max_f32, F32, avx2, QRN_ISA_AVX2, NULL),
+    ROW(pool_max_codes, RAW, avx2, QRN_ISA_AVX2, qrn_pool_is_code),
+#endif
+    REFERENCE(pool_max_f32, F32, pool_max_f32_ref, NULL),
+    REFERENCE(pool_max_f64, F64, pool_max_f64_ref, NULL),
+    REFERENCE(pool_max_codes, RAW, pool_max_codes_ref, qrn_pool_is_code),
 };
 QRN_FAMILY(pool_max, sizeof(qrn_pooling_args));
 
 static const qrn_kernel pool_avg_rows[] = {
-    {.name = "pool_avg_f32_ref", .domain = QRN_DOMAIN_F32, .fn = pool_avg_f32_ref, .tasks = tasks},
-    {.name = "pool_avg_f64_ref", .domain = QRN_DOMAIN_F64, .fn = pool_avg_f64_ref, .tasks = tasks},
+#if defined(__x86_64__)
+    ROW(pool_avg_f32, F32, avx512, QRN_ISA_AVX512, NULL),
+    ROW(pool_avg_codes, RAW, avx512, QRN_ISA_AVX512, qrn_pool_avg_codes_works),
+    ROW(pool_avg_f32, F32, avx2, QRN_ISA_AVX2, NULL),
+    ROW(pool_avg_codes, RAW, avx2, QRN_ISA_AVX2, qrn_pool_avg_codes_works),
+#endif
+    REFERENCE(pool_avg_f32, F32, pool_avg_f32_ref, NULL),
+    REFERENCE(pool_avg_f64, F64, pool_avg_f64_ref, NULL),
+    REFERENCE(pool_avg_codes, RAW, qrn_pool_avg_codes_ref, NULL),
 };
 QRN_FAMILY(pool_avg, sizeof(qrn_pooling_args));
 
 static const qrn_kernel pool_l2_rows[] = {
-    {.name = "pool_l2_f32_ref", .domain = QRN_DOMAIN_F32, .fn = pool_l2_f32_ref, .tasks = tasks},
-    {.name = "pool_l2_f64_ref", .domain = QRN_DOMAIN_F64, .fn = pool_l2_f64_ref, .tasks = tasks},
+    REFERENCE(pool_l2_f32, F32, pool_l2_f32_ref, NULL),
+    REFERENCE(pool_l2_f64, F64, pool_l2_f64_ref, NULL),
 };
 QRN_FAMILY(pool_l2, sizeof(qrn_pooling_args));

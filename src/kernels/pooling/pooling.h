@@ -3,18 +3,20 @@
 // Pooling over two or three spatial dimensions, channels last.
 //   in[0] x [N, S..., C], out[0] y [N, So..., C]; window o covers [o*stride - before, + size)
 // pool_max:  largest cell of the window. Cells outside the input never win; a window without any
-// cell of
-//            the input gives the lowest value (-inf, or the lowest code). NaN wins.
+//            cell of the input gives the lowest value (-inf, or the lowest code). NaN wins.
 //            F32 and F64 on numbers, RAW on codes of 8 and 16 bits (x and y of one encoding).
 // pool_avg:  sum / count in double. count: cells inside the input, or with count_pad cells inside
-// the
-//            padded input, never those behind the padding (which rounding up can reach). Count 0
-//            gives 0.
+//            the padded input, never those behind the padding (which rounding up can reach). Count
+//            0 gives 0. F32 and F64 on numbers. RAW on codes of 8 and 16 bits with one scale each:
+//            scale_x * sum (code + offset_x), which is exact for up to QRN_POOL_CELLS cells,
+//            divided by count, and rounded to y as kernels/convert.h says.
 // pool_l2:   sqrt(sum of squares), no division.
 #ifndef QRN_KERNELS_POOLING_H
 #define QRN_KERNELS_POOLING_H
 
 #include "kernels/kernel.h"
+
+#define QRN_POOL_CELLS 4096
 
 typedef struct qrn_pooling_args {
     uint32_t n_spatial;                               // 1 to 3
@@ -23,7 +25,65 @@ typedef struct qrn_pooling_args {
 } qrn_pooling_args;
 
 extern const qrn_family qrn_family_pool_max; // F32, F64, RAW
-extern const qrn_family qrn_family_pool_avg; // F32, F64
+extern const qrn_family qrn_family_pool_avg; // F32, F64, RAW
 extern const qrn_family qrn_family_pool_l2;  // F32, F64
+
+// The part of a window along one dimension that lies inside the input.
+typedef struct qrn_pool_span {
+    size_t first, size;
+    size_t padded; // cells inside the padded input
+} qrn_pool_span;
+
+// The part of a window that lies inside the input, with leading ones where there are fewer than
+// three dimensions.
+typedef struct qrn_pool_window {
+    qrn_pool_span span[3];
+    size_t in[3]; // size of the input
+    size_t batch;
+} qrn_pool_window;
+
+// The window of an output cell, and that of its right neighbour at column `col`.
+qrn_pool_window qrn_pool_window_at(const qrn_kcall *k, size_t cell);
+void qrn_pool_window_move(const qrn_kcall *k, qrn_pool_window *w, size_t col);
+
+static inline size_t qrn_pool_cells(const qrn_pool_window *w) {
+    return w->span[0].size * w->span[1].size * w->span[2].size;
+}
+// What an average is divided by.
+static inline size_t qrn_pool_count(const qrn_pool_window *w, const qrn_pooling_args *a) {
+    return a->count_pad ? w->span[0].padded * w->span[1].padded * w->span[2].padded
+                        : qrn_pool_cells(w);
+}
+// Number of the input cell at (i, j) of the first two dimensions of the window, first column.
+static inline size_t qrn_pool_line(const qrn_pool_window *w, size_t i, size_t j) {
+    return ((w->batch * w->in[0] + w->span[0].first + i) * w->in[1] + w->span[1].first + j) *
+               w->in[2] +
+           w->span[2].first;
+}
+
+uint32_t qrn_pool_tasks(const qrn_kcall *k, uint32_t n_threads);
+
+// Averages of codes.
+typedef struct qrn_pool_codes {
+    double scale_x, scale_y;
+    int32_t offset_x, offset_y;
+    int32_t lo, hi; // codes of y
+} qrn_pool_codes;
+
+bool qrn_pool_is_code(const qrn_kcall *k);
+bool qrn_pool_avg_codes_works(const qrn_kcall *k);
+qrn_pool_codes qrn_pool_codes_of(const qrn_kcall *k);
+// The average of codes plus their offset, as a code.
+int32_t qrn_pool_average(const qrn_pool_codes *c, int64_t sum, size_t count);
+qrn_status qrn_pool_avg_codes_ref(const qrn_kcall *k);
+
+qrn_status qrn_pool_max_f32_avx512(const qrn_kcall *k);
+qrn_status qrn_pool_max_codes_avx512(const qrn_kcall *k);
+qrn_status qrn_pool_avg_f32_avx512(const qrn_kcall *k);
+qrn_status qrn_pool_avg_codes_avx512(const qrn_kcall *k);
+qrn_status qrn_pool_max_f32_avx2(const qrn_kcall *k);
+qrn_status qrn_pool_max_codes_avx2(const qrn_kcall *k);
+qrn_status qrn_pool_avg_f32_avx2(const qrn_kcall *k);
+qrn_status qrn_pool_avg_codes_avx2(const qrn_kcall *k);
 
 #endif

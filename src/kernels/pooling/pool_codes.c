@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// Averages of codes, by the definition of pooling.h.
+#include "kernels/gemm/requant.h"
+#include "kernels/pooling/pooling.h"
+
+bool qrn_pool_avg_codes_works(const qrn_kcall *k) {
+    const qrn_pooling_args *a = k->args;
+    uint64_t cells = 1;
+    for (uint32_t i = 0; i < a->n_spatial && cells <= QRN_POOL_CELLS; i++)
+        cells *= a->size[i];
+    int32_t offset = k->in[0]->quant->offset;
+    return qrn_pool_is_code(k) && cells <= QRN_POOL_CELLS && offset >= -65535 && offset <= 65535;
+}
+
+qrn_pool_codes qrn_pool_codes_of(const qrn_kcall *k) {
+    const qrn_quant *x = k->in[0]->quant, *y = k->out[0]->quant;
+    int64_t lo, hi;
+    qrn_code_range(k->out[0]->dtype, y->bits, &lo, &hi);
+    return (qrn_pool_codes){.scale_x = (double)x->scale,
+                            .scale_y = (double)y->scale,
+                            .offset_x = x->offset,
+                            .offset_y = y->offset,
+                            .lo = (int32_t)lo,
+                            .hi = (int32_t)hi};
+}
+
+int32_t qrn_pool_average(const qrn_pool_codes *c, int64_t sum, size_t count) {
+    double real = count ? (double)sum * c->scale_x / (double)count : 0.0;
+    double t = floor(real / c->scale_y + 0.5) - (double)c->offset_y;
+    if (t <= (double)c->lo)
+        return c->lo;
+    return t >= (double)c->hi ? c->hi : (int32_t)t;
+}
+
+qrn_status qrn_pool_avg_codes_ref(const qrn_kcall *k) {
+    const qrn_view *x = k->in[0];
+    qrn_pool_codes codes = qrn_pool_codes_of(k);
+    size_t channels = x->dims[x->rank - 1], begin, end;
+    qrn_split(qrn_view_span(k->out[0], 0, x->rank - 1), 1, k->task, k->n_tasks, &begin, &end);
+    for (size_t cell = begin; cell < end; cell++) {
+        qrn_pool_window w = qrn_pool_window_at(k, cell);
+        for (size_t c = 0; c < channels; c++) {
+            int64_t sum = 0;
+            for (size_t i = 0; i < w.span[0].size; i++)
+                for (size_t j = 0; j < w.span[1].size; j++)
+                    for (size_t l = 0; l < w.span[2].size; l++)
+                        sum += qrn_code(x, (qrn_pool_line(&w, i, j) + l) * channels + c) +
+                               codes.offset_x;
+            int32_t code = qrn_pool_average(&codes, sum, qrn_pool_count(&w, k->args));
+            qrn_store_code(k->out[0], cell * channels + c, code);
+        }
+    }
+    return QRN_OK;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+//
+// Pooling for AVX-512.
+#include "kernels/pooling/pooling.h"
+
+#include <immintrin.h>
+#include <math.h>
+#include <string.h>
+
+#define INTEGERS(name, type, set, max)                                                             \
+    typedef __m512i vector_##name;                                                                 \
+    static inline __m512i all_##name(type v) { return set(v); }                                    \
+    static inline __m512i load_##name(const type *p) { return _mm512_loadu_si512(p); }             \
+    static inline void store_##name(type *p, __m512i v) { _mm512_storeu_si512(p, v); }             \
+    static inline __m512i max_##name(__m512i a, __m512i b) { return max(a, b); }
+INTEGERS(u8, uint8_t, _mm512_set1_epi8, _mm512_max_epu8)
+INTEGERS(s8, int8_t, _mm512_set1_epi8, _mm512_max_epi8)
+INTEGERS(u16, uint16_t, _mm512_set1_epi16, _mm512_max_epu16)
+INTEGERS(s16, int16_t, _mm512_set1_epi16, _mm512_max_epi16)
+
+typedef __m512 vector_f32;
+static inline __m512 all_f32(float v) { return _mm512_set1_ps(v); }
+static inline __m512 load_f32(const float *p) { return _mm512_loadu_ps(p); }
+static inline void store_f32(float *p, __m512 v) { _mm512_storeu_ps(p, v); }
+static inline __m512 max_f32(__m512 best, __m512 v) { // NaN wins
+    __mmask16 wins = _mm512_cmp_ps_mask(v, best, _CMP_GT_OQ);
+    wins = (__mmask16)(wins | _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q));
+    return _mm512_mask_mov_ps(best, wins, v);
+}
+
+#define ISA avx512
+#include "kernels/pooling/pool_fast.inc"
