@@ -15,13 +15,13 @@ static bool takes(const qrn_view *v, size_t elem) {
            v->quant->shift == 0.0f;
 }
 
-// Fixed point that holds `most` in 31 bits; false when too few binary places are left.
-static bool choose_bits(qrn_binary_codes *p, double most) {
+// Fixed point that holds `most` in `room` bits; false when too few binary places are left.
+static bool choose_bits(qrn_binary_codes *p, double most, int room) {
     int exponent;
     if (!(most < 0x1p20))
         return false;
     frexp(most, &exponent); // most < 2^exponent
-    int bits = 30 - exponent;
+    int bits = room - exponent;
     p->bits = bits < MAX_BITS ? (uint32_t)bits : MAX_BITS;
     return bits >= MIN_BITS;
 }
@@ -63,7 +63,7 @@ static bool plan_sum(qrn_binary_codes *p) {
     double start = p->offset[0] * m[0] + p->offset[1] * m[1] + 0.5 - p->offset[2];
     double low = start + p->high * (fmin(m[0], 0) + fmin(m[1], 0));
     double high = start + p->high * (fmax(m[0], 0) + fmax(m[1], 0));
-    if (!choose_bits(p, fmax(fabs(low), fabs(high)) + 1))
+    if (!choose_bits(p, fmax(fabs(low), fabs(high)) + 1, 30))
         return false;
     double unit = ldexp(1, (int)p->bits);
     p->factor[0] = m[0] * unit;
@@ -83,7 +83,7 @@ static double reach(const qrn_binary_codes *p, int i) {
 static bool plan_product(qrn_binary_codes *p) {
     double m = p->scale[0] * p->scale[1] / p->scale[2], start = 0.5 - p->offset[2];
     double product = reach(p, 0) * reach(p, 1) * m;
-    if (!choose_bits(p, product + fabs(start) + 1))
+    if (!choose_bits(p, product + fabs(start) + 1, 31))
         return false;
     double unit = ldexp(1, (int)p->bits);
     p->factor[0] = m * unit;
@@ -97,7 +97,7 @@ static bool plan_product(qrn_binary_codes *p) {
         p->slack = (int32_t)ceil(2 * error) + 1;
     } else { // in double, exact to far less than that, then cut off
         p->start -= 0x1p-8;
-        p->slack = 1;
+        p->slack = 2; // the start may be cut off as well
     }
     return true;
 }
