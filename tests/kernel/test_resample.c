@@ -172,7 +172,7 @@ static void codes_are_rounded_half_up(void **unused) {
     const qrn_family *f = &qrn_family_resample_codes;
     for (uint32_t r = 0; r < f->n_rows; r++)
         for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++)
-            for (int round = 0; round < 150; round++) {
+            for (int round = 0; round < 150 && (f->rows[r].needs & ~qrn_cpu_isa()) == 0; round++) {
                 sizes z = random_sizes(5);
                 check_row(&f->rows[r], &z, types[t].code, types[t].code);
                 check_row(&f->rows[r], &z, types[t].code, types[t].real);
