@@ -2,15 +2,28 @@
 """A roofline picture (SVG): where each node of a model stands against the limits of the machine.
 
 Across: operations for each byte that the node touches; up: operations a second; both logarithmic.
-The roofs are the measured peaks, the slopes the measured speeds of DRAM and of the second-level
-cache. The area of a dot is the node's share of the time. Nodes without products are not drawn; how
-much time they take stands in the title.
+The roofs are the measured peaks, the slopes the measured speeds of DRAM and of the caches. The area
+of a dot is the node's share of the time; pointing at one tells more. Nodes without products are not
+drawn; how much time they take stands in the title. Colours follow the reader's light or dark theme.
 """
 import math
 from html import escape
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 860, 520, 70, 50, 190, 50
-COLOURS = ["#1b6ca8", "#c8553d", "#3a7d44", "#8a4fbf", "#b8860b", "#5b6770"]
+COLOURS = ["#2f7fc1", "#d1603d", "#3f9150", "#9a62cf", "#b8860b", "#7b8794"]  # on white and black
+STYLE = """<style>
+svg { --paper: #ffffff; --ink: #1f2328; --grid: #e3e6ea; --slope: #8a929b; }
+@media (prefers-color-scheme: dark) {
+  svg { --paper: #0d1117; --ink: #e6edf3; --grid: #2b323b; --slope: #7d8590; }
+}
+.paper { fill: var(--paper); }
+text { fill: var(--ink); }
+.grid { stroke: var(--grid); }
+.slope { stroke: var(--slope); }
+.roof { stroke: var(--ink); stroke-width: 1.5; }
+circle { stroke: var(--paper); stroke-width: 0.7; }
+</style>
+"""
 
 
 class Axis:
@@ -38,8 +51,8 @@ def limit(intensity, peak_gops, gbs):
     return min(peak_gops, intensity * gbs)
 
 
-def line(x0, y0, x1, y1, style):
-    return f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" style="{style}"/>'
+def line(x0, y0, x1, y1, kind):
+    return f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" class="{kind}"/>'
 
 
 def text(x, y, words, anchor="start", size=12, extra=""):
@@ -51,29 +64,42 @@ def grid(x, y):
     out = []
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     for d in x.decades():
-        out += [line(x(10 ** d), TOP, x(10 ** d), bottom, "stroke:#ddd"),
+        out += [line(x(10 ** d), TOP, x(10 ** d), bottom, "grid"),
                 text(x(10 ** d), bottom + 18, f"{10.0 ** d:g}", "middle")]
     for d in y.decades():
-        out += [line(LEFT, y(10 ** d), right, y(10 ** d), "stroke:#ddd"),
+        out += [line(LEFT, y(10 ** d), right, y(10 ** d), "grid"),
                 text(LEFT - 6, y(10 ** d) + 4, f"{10.0 ** d:g}", "end")]
     turned = f' transform="rotate(-90 18 {HEIGHT / 2:.0f})"'
     return out + [text((LEFT + right) / 2, HEIGHT - 10, "operations a byte", "middle"),
                   text(18, HEIGHT / 2, "GOPS", "middle", extra=turned)]
 
 
+def slopes(peaks):
+    """(name, GB/s) of the kinds of memory, slowest first; one that is no faster is left out."""
+    found = []
+    for name, key in (("DRAM", "dram_gbs"), ("L3", "l3_gbs"), ("L2", "l2_gbs")):
+        if (peaks.get(key) or 0) > (1.2 * found[-1][1] if found else 0):
+            found.append((name, peaks[key]))
+    return found
+
+
 def roofs(peaks, kinds, x, y):
     out = []
-    lo, hi = 10 ** x.lo, 10 ** x.hi
+    lo, hi, floor = 10 ** x.lo, 10 ** x.hi, 10 ** y.lo
     top = max(peaks[f"{kind}_gops"] for kind in kinds)
-    for name, gbs in (("DRAM", peaks["dram_gbs"]), ("L2", peaks["l2_gbs"])):
-        if gbs:
-            end = min(hi, top / gbs)
-            out.append(line(x(lo), y(lo * gbs), x(end), y(end * gbs), "stroke:#888"))
-            out.append(text(x(lo) + 4, y(lo * gbs) - 6, f"{name} {gbs:.0f} GB/s", size=11))
+    for name, gbs in slopes(peaks):
+        start, end = max(lo, floor / gbs), min(hi, top / gbs)
+        out.append(line(x(start), y(start * gbs), x(end), y(end * gbs), "slope"))
+        rise = y(start * gbs) - y(end * gbs)
+        angle = -math.degrees(math.atan2(rise, x(end) - x(start)))
+        at = start * (end / start) ** 0.3
+        spot = f"{x(at):.1f} {y(at * gbs) - 5:.1f}"
+        out.append(text(x(at), y(at * gbs) - 5, f"{name} {gbs:.0f} GB/s", "middle", 11,
+                        f' transform="rotate({angle:.1f} {spot})"'))
+    fastest = max([gbs for _, gbs in slopes(peaks)], default=1e-9)
     for kind in kinds:
         gops = peaks[f"{kind}_gops"]
-        start = max(lo, gops / max(peaks["l2_gbs"], peaks["dram_gbs"], 1e-9))
-        out.append(line(x(start), y(gops), x(hi), y(gops), "stroke:#333;stroke-width:1.5"))
+        out.append(line(x(max(lo, gops / fastest)), y(gops), x(hi), y(gops), "roof"))
         out.append(text(WIDTH - RIGHT - 4, y(gops) - 5, f"{kind} {gops:.0f} GOPS", "end", 11))
     return out
 
@@ -87,7 +113,7 @@ def dots(drawn, peaks, x, y):
                    f'fill="{colour}"/>')
         out.append(text(WIDTH - RIGHT + 30, TOP + 16 + 20 * i, kind))
         for row, intensity, gops in (d for d in drawn if d[0]["type"] == kind):
-            radius = 3 + 25 * math.sqrt(row["share"] or 0)
+            radius = 2 + 30 * math.sqrt(row["share"] or 0)
             kernels = ", ".join(s["kernel"] for s in row["steps"])
             roof = limit(intensity, peaks[f'{row["peak"]}_gops'], peaks["dram_gbs"])
             words = (f'{row["node"]}: {row["us"]:.0f} us, {gops:.1f} GOPS, '
@@ -115,5 +141,5 @@ def svg(title, per_op):
     body = [text(LEFT, 26, head, size=15), *grid(x, y), *roofs(peaks, kinds, x, y),
             *dots(drawn, peaks, x, y)]
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
-            f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">\n'
-            '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(body) + "\n</svg>\n")
+            f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif">\n' + STYLE +
+            '<rect width="100%" height="100%" class="paper"/>\n' + "\n".join(body) + "\n</svg>\n")

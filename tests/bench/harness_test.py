@@ -165,6 +165,10 @@ PER_OP = {"peaks": {"threads": 1, "f32_gops": 100, "i8_gops": 400, "i16_gops": 2
 def test_roofline():
     assert roofline.limit(5, 100, 10) == 50 and roofline.limit(50, 100, 10) == 100
     assert [(i, g) for _, i, g in roofline.points(PER_OP["rows"])] == [(100.0, 50.0)]
+    assert roofline.slopes(PER_OP["peaks"]) == [("DRAM", 10), ("L2", 100)]
+    assert roofline.slopes({**PER_OP["peaks"], "l3_gbs": 50}) == [("DRAM", 10), ("L3", 50),
+                                                                  ("L2", 100)]
+    assert roofline.slopes({**PER_OP["peaks"], "l3_gbs": 11}) == [("DRAM", 10), ("L2", 100)]
     axis = roofline.Axis(0.1, 1000, 0, 400)
     assert axis(1) == pytest.approx(100) and axis(1000) == pytest.approx(400)
     assert list(axis.decades()) == [-1, 0, 1, 2, 3]
