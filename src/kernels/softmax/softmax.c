@@ -55,8 +55,10 @@ static bool codes_work(const qrn_kcall *k) {
 }
 
 static size_t codes_scratch(const qrn_kcall *k) {
-    const qrn_view *x = k->in[0];
-    return k->n_tasks * qrn_softmax_room(x->dims[x->rank - 1]) * sizeof(float);
+    // The largest number of elements need not be the one that takes most room.
+    size_t n = k->in[0]->dims[k->in[0]->rank - 1], few = n < QRN_SOFTMAX_FEW ? n : QRN_SOFTMAX_FEW;
+    size_t one = qrn_softmax_room(n), several = QRN_SOFTMAX_ROWS * qrn_softmax_room(few);
+    return k->n_tasks * (one > several ? one : several) * sizeof(float);
 }
 
 // clang-format off

@@ -16,7 +16,13 @@ qrn_status qrn_softmax_codes_avx2(const qrn_kcall *k);
 qrn_status qrn_softmax_codes_avx512(const qrn_kcall *k);
 qrn_status qrn_softmax_codes_neon(const qrn_kcall *k);
 
-// Floats that a vector row on codes needs for one row of n elements and each task.
-static inline size_t qrn_softmax_room(size_t n) { return (n + 63) / 64 * 64; }
+// A vector row on codes does several rows of few elements at a time, each in room for whole
+// vectors.
+#define QRN_SOFTMAX_ROWS 8
+#define QRN_SOFTMAX_FEW 512
+static inline size_t qrn_softmax_room(size_t n) { return (n + 15) / 16 * 16; }
+static inline size_t qrn_softmax_rows(size_t n) {
+    return n <= QRN_SOFTMAX_FEW ? QRN_SOFTMAX_ROWS : 1;
+}
 
 #endif
