@@ -76,11 +76,46 @@ bool qrn_norm_contiguous(const qrn_kcall *k) {
     return inner.rank == 1 && qrn_walk_step(&inner, 0) == 1 && qrn_walk_step(&inner, 1) <= 1;
 }
 
+bool qrn_norm_columns_of(const qrn_kcall *k, qrn_norm_columns *n) {
+    const qrn_norm_args *a = k->args;
+    const qrn_view *x = k->in[0];
+    if (!a->per_channel || a->n_axes == 0 || x->rank < 2)
+        return false;
+    uint32_t first = a->axes[0], last = x->rank - 1, behind = first + a->n_axes;
+    for (uint32_t i = 0; i < a->n_axes; i++)
+        if (a->axes[i] != first + i)
+            return false;
+    bool groups = a->group > 0 && behind == last + 1 && x->dims[last] % a->group == 0;
+    if (!groups && !(a->group == 0 && behind == last))
+        return false;
+    *n = (qrn_norm_columns){.batch = qrn_view_span(x, 0, first),
+                            .rows = qrn_view_span(x, first, last),
+                            .channels = x->dims[last],
+                            .each = groups ? x->dims[last] / a->group : 1};
+    n->width = (n->each ? (64 + n->each - 1) / n->each : 1) * n->each;
+    return n->each > 0;
+}
+
+static bool columns_work(const qrn_kcall *k) {
+    qrn_norm_columns n;
+    return qrn_norm_columns_of(k, &n);
+}
+
+static size_t columns_scratch(const qrn_kcall *k) {
+    qrn_norm_columns n;
+    // Smaller sets may be done more channels at a time, but never so many more.
+    return qrn_norm_columns_of(k, &n) ? k->n_tasks * 4 * (n.each + 64) * sizeof(double) : 0;
+}
+
 static size_t codes_scratch(const qrn_kcall *k) {
     return k->n_tasks * 2 * qrn_norm_params(k) * sizeof(double);
 }
 
 // clang-format off
+#define COLUMNS(isa, ISA)                                                                          \
+    {.name = "norm_columns_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA,                     \
+     .works = columns_work, .fn = qrn_norm_columns_f32_##isa, .tasks = tasks,                      \
+     .scratch = columns_scratch}
 #define CODES(isa, ISA)                                                                            \
     {.name = "norm_codes_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA,                           \
      .works = qrn_norm_codes_run, .fn = qrn_norm_codes_##isa, .tasks = tasks,                      \
@@ -97,12 +132,15 @@ static const qrn_kernel norm_rows[] = {
     FAST(f32, QRN_DOMAIN_F32, avx2, QRN_ISA_AVX2),
     FAST(f64, QRN_DOMAIN_F64, avx512, QRN_ISA_AVX512),
     FAST(f64, QRN_DOMAIN_F64, avx2, QRN_ISA_AVX2),
+    COLUMNS(avx512, QRN_ISA_AVX512),
+    COLUMNS(avx2, QRN_ISA_AVX2),
     CODES(avx512, QRN_ISA_AVX512),
     CODES(avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
     FAST(f32, QRN_DOMAIN_F32, neon, QRN_ISA_NEON),
     FAST(f64, QRN_DOMAIN_F64, neon, QRN_ISA_NEON),
+    COLUMNS(neon, QRN_ISA_NEON),
     CODES(neon, QRN_ISA_NEON),
 #endif
     {.name = "norm_f32_ref", .domain = QRN_DOMAIN_F32, .fn = qrn_norm_f32_ref, .tasks = tasks},

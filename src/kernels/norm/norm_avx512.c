@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Normalization of contiguous sets and the affine family of floats, compiled for AVX512.
+// Normalization of contiguous sets and of columns and the affine family of floats, compiled for
+// AVX512.
 #include "kernels/norm/norm_rows.h"
 #include "kernels/vec.h"
 
 #define AFFINE qrn_affine_f32_avx512
 #include "kernels/norm/norm_f32.inc"
+
+#define COLUMNS qrn_norm_columns_f32_avx512
+#include "kernels/norm/norm_columns.inc"
 
 #define FAST_SET fast_set
 #define T float

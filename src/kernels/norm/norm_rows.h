@@ -23,6 +23,20 @@ qrn_norm_stats qrn_norm_finish(const qrn_norm_args *a, double mean, double squar
 // that shrinks to 1 can change the answer, so the rows ask again and hand over to the reference.
 bool qrn_norm_contiguous(const qrn_kcall *k);
 
+// Sets that are rows and channels of [batch, rows, channels]: all rows, `each` neighbouring
+// channels.
+typedef struct qrn_norm_columns {
+    size_t batch, rows, channels, each;
+    size_t width; // channels done at a time, whole sets of them
+} qrn_norm_columns;
+
+// Are the sets of the call like that?
+bool qrn_norm_columns_of(const qrn_kcall *k, qrn_norm_columns *n);
+
+qrn_status qrn_norm_columns_f32_avx2(const qrn_kcall *k);
+qrn_status qrn_norm_columns_f32_avx512(const qrn_kcall *k);
+qrn_status qrn_norm_columns_f32_neon(const qrn_kcall *k);
+
 qrn_status qrn_norm_f32_ref(const qrn_kcall *k);
 qrn_status qrn_norm_f64_ref(const qrn_kcall *k);
 qrn_status qrn_norm_f32_avx2(const qrn_kcall *k);
