@@ -57,8 +57,15 @@ static bool plan_words(qrn_binary_codes *p) {
     return true;
 }
 
+// Is the ratio of scale i to that of the result exactly m, with no more than 10 binary places?
+static bool is_round(const qrn_binary_codes *p, int i, double m) {
+    return rint(m * 0x1p10) == m * 0x1p10 && m * p->scale[2] == p->scale[i];
+}
+
 static bool plan_sum(qrn_binary_codes *p) {
     double m[2] = {p->scale[0] / p->scale[2], p->scale[1] / p->scale[2]};
+    // Then doubles are exact as well: 24 bits of the scale, 10 places, 18 bits of a sum in range.
+    bool exact = is_round(p, 0, m[0]) && is_round(p, 1, m[1]) && fabs(p->offset[2]) < 100000;
     m[1] = p->op == QRN_BINARY_SUB ? -m[1] : m[1];
     double start = p->offset[0] * m[0] + p->offset[1] * m[1] + 0.5 - p->offset[2];
     double low = start + p->high * (fmin(m[0], 0) + fmin(m[1], 0));
@@ -69,9 +76,16 @@ static bool plan_sum(qrn_binary_codes *p) {
     p->factor[0] = m[0] * unit;
     p->factor[1] = m[1] * unit;
     p->start = start * unit;
-    if (p->high > 255)
-        return plan_words(p);
-    plan_bytes(p);
+    if (p->high < 256)
+        plan_bytes(p);
+    else if (!plan_words(p))
+        return false;
+    if (exact) {
+        double middle = p->high < 256 ? 0 : (p->factor[0] + p->factor[1]) * 0x1p15;
+        p->slack = 0;
+        p->start = start * unit;
+        p->whole_start = (int32_t)(p->start + middle);
+    }
     return true;
 }
 
