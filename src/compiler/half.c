@@ -359,11 +359,16 @@ qrn_status qrn_half_prepare(qrn_lowering *lo, const qrn_family **f, qrn_val *ins
     return QRN_OK;
 }
 
-// Are the results some of the operands, but for the sign?
-static bool selects(const qrn_step *s) {
+static bool is_kept(const qrn_lowering *lo, float x) {
+    return qrn_half_round((double)x, lo->half) == (double)x;
+}
+
+// Are the results some of the operands, but for the sign, or limits that are halves?
+static bool selects(const qrn_lowering *lo, const qrn_step *s) {
     if (s->family == &qrn_family_unary) {
-        uint32_t op = ((const qrn_unary_args *)s->args)->op;
-        return op == QRN_UNARY_RELU || op == QRN_UNARY_ABS || op == QRN_UNARY_NEG;
+        const qrn_unary_args *a = s->args;
+        return a->op == QRN_UNARY_RELU || a->op == QRN_UNARY_ABS || a->op == QRN_UNARY_NEG ||
+               (a->op == QRN_UNARY_CLAMP && is_kept(lo, a->low) && is_kept(lo, a->high));
     }
     if (s->family == &qrn_family_binary) {
         uint32_t op = ((const qrn_binary_args *)s->args)->op;
@@ -379,7 +384,7 @@ static bool computes(const qrn_lowering *lo, const qrn_step *s) {
     bool raw = s->domain == QRN_DOMAIN_RAW;
     return raw ? s->family == &qrn_family_cast || s->family == &qrn_family_lut ||
                      s->family == &qrn_family_binary
-               : !selects(s);
+               : !selects(lo, s);
 }
 
 qrn_status qrn_half_results(qrn_lowering *lo, const qrn_step *s) {

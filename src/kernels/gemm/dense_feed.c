@@ -62,11 +62,12 @@ static bool use_lines(qrn_dense_feed *f) {
     return true;
 }
 
-qrn_dense_feed qrn_dense_feed_of(const qrn_dense_plan *p, const qrn_gemm_f32_kernel *kernel) {
+qrn_dense_feed qrn_dense_feed_of(const qrn_dense_plan *p, const qrn_gemm_f32_kernel *kernel,
+                                 bool near) {
     size_t depth = p->args->depth;
     qrn_dense_feed f = {.plan = p};
     if (p->direct && !(fights(p->a_row) && p->rows >= kernel->rows && p->args->cols > QRN_PANEL)) {
-        f.step = qrn_gemm_f32_block_rows(kernel, depth, p->cout, p->rows);
+        f.step = qrn_gemm_f32_block_rows(kernel, depth, p->cout, p->rows, near);
         return f;
     }
     size_t stride = depth + (fights(depth) ? CACHE_PERIOD / 64 : 0);

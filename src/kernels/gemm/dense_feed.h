@@ -26,7 +26,9 @@ typedef struct qrn_dense_feed {
     size_t floats; // of scratch for each task
 } qrn_dense_feed;
 
-qrn_dense_feed qrn_dense_feed_of(const qrn_dense_plan *p, const qrn_gemm_f32_kernel *kernel);
+// near: somebody goes on with the results at once.
+qrn_dense_feed qrn_dense_feed_of(const qrn_dense_plan *p, const qrn_gemm_f32_kernel *kernel,
+                                 bool near);
 
 // Brings rows of a group from r on, at most up to `end`: sets the left side of *g. Returns how many
 size_t qrn_dense_feed_rows(const qrn_dense_feed *f, const float *x, size_t group, size_t r,

@@ -10,6 +10,9 @@
 #define A_BLOCK_ELEMENTS (112 * 1024)
 #define C_BLOCK_ELEMENTS (64 * 1024)
 #define ROWS_WANTED 112
+// Where somebody reads c at once and all weights are in the second cache, c stays in the first.
+#define NEAR_ELEMENTS (6 * 1024)
+#define NEAR_ROWS 28
 
 // Columns [0, n) of b, whose elements lie side by side: blocks of 4 by 4 are turned in registers.
 static void turn_columns(const float *b, size_t b_col, size_t depth, size_t n, float *dst) {
@@ -62,9 +65,11 @@ void qrn_gemm_f32_pack_panel(const float *b, size_t b_depth, size_t b_col, size_
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 size_t qrn_gemm_f32_block_rows(const qrn_gemm_f32_kernel *kernel, size_t depth, size_t cols,
-                               size_t rows) {
-    size_t n = C_BLOCK_ELEMENTS / (1 + cols);
-    n = n < ROWS_WANTED ? ROWS_WANTED : n;
+                               size_t rows, bool near) {
+    near = near && depth * cols <= QRN_GEMM_F32_NEAR;
+    size_t least_rows = near ? NEAR_ROWS : ROWS_WANTED;
+    size_t n = (near ? NEAR_ELEMENTS : C_BLOCK_ELEMENTS) / (1 + cols);
+    n = n < least_rows ? least_rows : n;
     n = least(n, A_BLOCK_ELEMENTS / (1 + least(depth, kernel->depth_block)));
     n = n < kernel->rows ? kernel->rows : n / kernel->rows * kernel->rows;
     size_t blocks = (rows + n - 1) / n; // of about the same size
@@ -139,7 +144,8 @@ void qrn_gemm_f32_run(const qrn_gemm_f32_kernel *kernel, const qrn_gemm_f32_bloc
         run_rows(kernel, g);
         return;
     }
-    size_t block = qrn_gemm_f32_block_rows(kernel, g->segments * g->length, g->cols, g->rows);
+    size_t block =
+        qrn_gemm_f32_block_rows(kernel, g->segments * g->length, g->cols, g->rows, false);
     for (size_t r = 0; r < g->rows; r += block) {
         qrn_gemm_f32_block part = *g;
         part.a += r * g->a_row;

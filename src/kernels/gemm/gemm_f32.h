@@ -73,9 +73,13 @@ typedef struct qrn_gemm_f32_block {
 
 void qrn_gemm_f32_run(const qrn_gemm_f32_kernel *kernel, const qrn_gemm_f32_block *g);
 
+// Weights of so many elements stay in the second cache.
+#define QRN_GEMM_F32_NEAR (64 * 1024)
+
 // How many of so many rows of a product are best done before the next ones: what is read and
-// written of them stays in the second cache.
+// written of them stays in the second cache, or in the first one if `near`: somebody goes on with
+// the results at once.
 size_t qrn_gemm_f32_block_rows(const qrn_gemm_f32_kernel *kernel, size_t depth, size_t cols,
-                               size_t rows);
+                               size_t rows, bool near);
 
 #endif
