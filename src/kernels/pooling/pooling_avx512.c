@@ -18,6 +18,16 @@ INTEGERS(s8, int8_t, _mm512_set1_epi8, _mm512_max_epi8)
 INTEGERS(u16, uint16_t, _mm512_set1_epi16, _mm512_max_epu16)
 INTEGERS(s16, int16_t, _mm512_set1_epi16, _mm512_max_epi16)
 
+typedef int32_t sums_16 __attribute__((vector_size(64)));
+#define ADD(name, type, convert, load, part)                                                       \
+    static inline void add_##name(sums_16 *s, const type *p) {                                     \
+        *s += (sums_16)convert(load((const part *)p));                                             \
+    }
+ADD(u8, uint8_t, _mm512_cvtepu8_epi32, _mm_loadu_si128, __m128i)
+ADD(s8, int8_t, _mm512_cvtepi8_epi32, _mm_loadu_si128, __m128i)
+ADD(u16, uint16_t, _mm512_cvtepu16_epi32, _mm256_loadu_si256, __m256i)
+ADD(s16, int16_t, _mm512_cvtepi16_epi32, _mm256_loadu_si256, __m256i)
+
 typedef __m512 vector_f32;
 static inline __m512 all_f32(float v) { return _mm512_set1_ps(v); }
 static inline __m512 load_f32(const float *p) { return _mm512_loadu_ps(p); }
