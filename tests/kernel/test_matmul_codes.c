@@ -184,7 +184,7 @@ static void check_random(void **unused) {
 // Sums are largest in magnitude, and what words and bytes leave to each other is.
 static void check_ends(void **unused) {
     (void)unused;
-    static const uint32_t depths[] = {1, 4, 63, 251, 252, 253, 504, 505, 1023};
+    static const uint32_t depths[] = {1, 4, 63, 168, 169, 251, 252, 253, 504, 505, 1023};
     for (uint32_t d = 0; d < sizeof depths / sizeof depths[0]; d++)
         for (uint32_t i = 0; i < 64; i++) {
             product p = {.batch = 1, .rows = 7, .depth = depths[d], .cols = 33, .tb = d % 2};

@@ -8,6 +8,7 @@
 // so that the rest of up to QRN_Q16_DEPTH products fits 32 bits and is known from the wrapped sum.
 // High bytes of a are multiplied as u = ha + 128:
 //   sum (ha + 1/2)*(hb + 1/2) = sum u*hb + (sum ha - 255 * sum hb) / 2 + depth/4.
+// (The sum of ha, times 2^15, may stay in the rest where depth is no more than QRN_Q16_DEPTH_LOW.)
 // The parts of a depth beyond that are products of their own, added in double, where everything is
 // exact.
 //
@@ -21,6 +22,7 @@
 #include "kernels/gemm/dense_plan.h"
 
 #define QRN_Q16_DEPTH 252      // of one product
+#define QRN_Q16_DEPTH_LOW 168  // of one product whose rest fits 32 bits with a row's low part
 #define QRN_Q16_STEP 4         // neighbours in depth
 #define QRN_Q16_ROW_STEP 12    // bytes of a step of a packed row
 #define QRN_Q16_PANEL_STEP 384 // bytes of a step of a packed panel
@@ -49,7 +51,7 @@ typedef struct qrn_q16_tile {
     const uint8_t *a; // packed rows
     const int8_t *b;  // packed panel
     size_t steps;
-    const double *column, *row; // [32], [rows]
+    const double *column, *row; // [32], [rows]; no row: its term is its low part and stays there
     const int32_t *column_low, *row_low;
     double *sum;      // [6][32] sums of the parts of the depth so far
     bool first, last; // of the parts: the first does not read `sum`, the last writes y

@@ -34,7 +34,8 @@ typedef struct job {
     uint16_t a_flip, b_flip;    // make codes signed
     double a_offset, b_offset;  // of codes so made
     qrn_requant out;
-    bool wild; // results may not fit 32 bits before they are clamped
+    bool wild;     // results may not fit 32 bits before they are clamped
+    bool low_rows; // terms of rows are low parts alone and stay in the rest
     // scratch
     double *columns, *rows;          // [group][parts][32], [parts][BLOCK_ROWS]
     int32_t *columns_low, *rows_low; // the same
@@ -65,6 +66,7 @@ static job job_of(const qrn_kcall *k) {
     j.b_offset = (double)b->quant->offset + (double)j.b_flip;
     j.out = qrn_requant_of(a, b, 0, k->out[0]);
     j.wild = !(largest(&j) < 0x1p30);
+    j.low_rows = j.b_offset == 0 && j.geo.depth <= QRN_Q16_DEPTH_LOW;
     return j;
 }
 
@@ -181,7 +183,7 @@ static void run_panel(const job *j, size_t n, size_t panel, size_t cols, size_t 
             t.b = j->panels + (panel * j->steps + before) * QRN_Q16_PANEL_STEP;
             t.column = j->columns + at;
             t.column_low = j->columns_low + at;
-            t.row = j->rows + part * BLOCK_ROWS + r;
+            t.row = j->low_rows ? NULL : j->rows + part * BLOCK_ROWS + r;
             t.row_low = j->rows_low + part * BLOCK_ROWS + r;
             t.first = part == 0;
             t.last = part + 1 == j->parts;
