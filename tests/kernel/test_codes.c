@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "../proof/prove_call.h"
+
 static uint64_t state;
 
 static uint32_t random_u32(void) { // xorshift64*
@@ -99,6 +101,7 @@ static unsigned check_rows(const qrn_family *f, const void *args, qrn_view **in,
         k.task = 0;
         k.n_tasks = 1;
     }
+    prove_call(f, QRN_DOMAIN_RAW, &k);
     free(want);
     free(kept);
     return checked;

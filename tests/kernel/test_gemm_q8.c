@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "../proof/prove_call.h"
+
 #define CHANNELS_MAX 128
 
 static uint64_t state;
@@ -193,6 +195,9 @@ static unsigned check_rows(const qrn_family *f, const void *args, qrn_view *cons
                              k.n_tasks, r, (long long)code(&o->y, r), (long long)expected[r]);
         }
     }
+    qrn_view *outs[] = {&o->y};
+    prove_call(f, QRN_DOMAIN_RAW,
+               &(qrn_kcall){.args = args, .in = in, .out = outs, .n_in = n_in, .n_out = 1});
     return ran;
 }
 

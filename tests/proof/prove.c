@@ -203,13 +203,27 @@ static void keep(const proof *p, const stage *s, qrn_status status, result *r) {
     }
 }
 
+// The same bits, but for the payloads of NaNs, of which only that they are some counts.
+static bool same_elements(const qrn_view *v, const void *other, size_t bytes) {
+    size_t elem = qrn_view_elem(v);
+    qrn_view was = *v;
+    was.data = (void *)(uintptr_t)other;
+    if (memcmp(v->data, other, bytes) == 0)
+        return true;
+    for (size_t i = 0; qrn_dtype_is_float(v->dtype) && i < bytes / elem; i++)
+        if (memcmp((const char *)v->data + i * elem, (const char *)other + i * elem, elem) != 0 &&
+            !(isnan(qrn_view_real(v, i)) && isnan(qrn_view_real(&was, i))))
+            return false;
+    return qrn_dtype_is_float(v->dtype);
+}
+
 static bool same(const proof *p, const stage *s, qrn_status status, const result *r) {
     if (status != r->status)
         return false;
     for (uint32_t i = 0; i < p->call->n_out && status == QRN_OK; i++) {
         const qrn_view *v = s->operands[p->call->n_in + i];
         if (v && (memcmp(v->dims, r->dims[i], sizeof v->dims) != 0 ||
-                  memcmp(v->data, r->data[i], covered(p, v, p->call->n_in + i)) != 0))
+                  !same_elements(v, r->data[i], covered(p, v, p->call->n_in + i))))
             return false;
     }
     return true;
