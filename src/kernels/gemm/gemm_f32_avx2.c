@@ -21,8 +21,9 @@ static inline __attribute__((always_inline)) void half(const qrn_gemm_f32_strip 
     int n = (int)t->cols - (int)first;
     __m256i m0 = lanes(n), m1 = lanes(n - 8);
     __m256 acc[ROWS][2];
+    size_t c_row = t->c_row;
     for (int r = 0; r < rows; r++) {
-        const float *from = t->resume ? c + (size_t)r * t->c_row : t->bias;
+        const float *from = t->resume ? c + (size_t)r * c_row : t->bias;
         acc[r][0] = from ? _mm256_maskload_ps(from + first, m0) : _mm256_setzero_ps();
         acc[r][1] = from ? _mm256_maskload_ps(from + first + 8, m1) : _mm256_setzero_ps();
     }
@@ -46,9 +47,17 @@ static inline __attribute__((always_inline)) void half(const qrn_gemm_f32_strip 
             acc[r][v] = _mm256_max_ps(_mm256_set1_ps(t->clamp->low), acc[r][v]);
             acc[r][v] = _mm256_min_ps(_mm256_set1_ps(t->clamp->high), acc[r][v]);
         }
+    c += first;
+    if (n >= HALF) { // stores without a mask are far cheaper
+        for (int r = 0; r < rows; r++) {
+            _mm256_storeu_ps(c + (size_t)r * c_row, acc[r][0]);
+            _mm256_storeu_ps(c + (size_t)r * c_row + 8, acc[r][1]);
+        }
+        return;
+    }
     for (int r = 0; r < rows; r++) {
-        _mm256_maskstore_ps(c + (size_t)r * t->c_row + first, m0, acc[r][0]);
-        _mm256_maskstore_ps(c + (size_t)r * t->c_row + first + 8, m1, acc[r][1]);
+        _mm256_maskstore_ps(c + (size_t)r * c_row, m0, acc[r][0]);
+        _mm256_maskstore_ps(c + (size_t)r * c_row + 8, m1, acc[r][1]);
     }
 }
 

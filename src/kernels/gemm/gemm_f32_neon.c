@@ -22,6 +22,13 @@ static inline void load_row(const float *from, uint32_t n, float32x4_t *v) {
         v[i] = vld1q_f32(from + 4 * i);
 }
 
+// QRN_CLAMPED of every lane: a NaN stays.
+static inline float32x4_t limited(float32x4_t x, const qrn_clamp *clamp) {
+    float32x4_t low = vdupq_n_f32(clamp->low), high = vdupq_n_f32(clamp->high);
+    x = vbslq_f32(vcltq_f32(x, low), low, x);
+    return vbslq_f32(vcgtq_f32(x, high), high, x);
+}
+
 static inline __attribute__((always_inline)) void half(const qrn_gemm_f32_strip *t, const float *a,
                                                        float *c, const float *soon, size_t step,
                                                        uint32_t first, const int rows) {
@@ -50,12 +57,11 @@ static inline __attribute__((always_inline)) void half(const qrn_gemm_f32_strip 
             }
         }
     for (int r = 0; r < rows; r++) {
-        float part[HALF];
+        float part[HALF], *row = c + (size_t)r * t->c_row + first, *to = n < HALF ? part : row;
         for (int i = 0; i < 4; i++)
-            vst1q_f32(part + 4 * i, acc[r][i]);
-        for (uint32_t i = 0; t->clamp && i < n; i++)
-            part[i] = QRN_CLAMPED(part[i], t->clamp);
-        memcpy(c + (size_t)r * t->c_row + first, part, n * sizeof *part);
+            vst1q_f32(to + 4 * i, t->clamp ? limited(acc[r][i], t->clamp) : acc[r][i]);
+        if (n < HALF)
+            memcpy(row, part, n * sizeof *part);
     }
 }
 
