@@ -124,7 +124,7 @@ static void finish(const panel *p, uint32_t row, uint32_t n, const int32_t *acc)
         return;
     }
     __mmask16 sure;
-    __m512i codes = qrn_round8_four(&p->round, sums, 2, &sure);
+    __m512i codes = qrn_round8_clamp(&p->round, qrn_round8_four(&p->round, sums, 2, &sure));
     uint8_t *y = t->y + row * t->y_row;
     _mm256_mask_storeu_epi8(y, p->mask, _mm512_castsi512_si256(codes));
     if (n > 1)

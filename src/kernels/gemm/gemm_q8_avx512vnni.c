@@ -24,6 +24,10 @@ static inline __m512i dot(__m512i acc, __m512i x, __m512i b) {
     return acc;
 }
 
+// What becomes of sums: WHOLE are codes where all columns exist and nothing needs to be clamped, as
+// in most panels.
+typedef enum kind { SUMS, CODES, WHOLE, KINDS } kind;
+
 // What all tiles of a call share.
 typedef struct panel {
     const qrn_gemm_q8_tile *t;
@@ -76,16 +80,37 @@ static inline __attribute__((always_inline)) void store_sums(const panel *p, con
                                  (__mmask16)(p->mask >> i % vectors * 16), acc[i]);
 }
 
-// Codes of four vectors, 64 / (16 * vectors) rows from y on.
-static inline __attribute__((always_inline)) void store_codes(const panel *p, __m512i codes,
+// Whole vectors of codes that need no clamping, `rows` of them from y on.
+static inline __attribute__((always_inline)) void store_plain(const panel *p, __m512i codes,
                                                               uint8_t *y, const int rows,
                                                               const int vectors) {
     size_t step = p->t->y_row;
+    codes = qrn_round8_order(&p->round, codes);
     if (vectors == 2) {
-        __m256i low = _mm512_castsi512_si256(codes), high = _mm512_extracti64x4_epi64(codes, 1);
-        _mm256_mask_storeu_epi8(y, p->mask, low);
+        _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(codes));
         if (rows > 1)
-            _mm256_mask_storeu_epi8(y + step, p->mask, high);
+            _mm256_storeu_si256((__m256i *)(y + step), _mm512_extracti64x4_epi64(codes, 1));
+        return;
+    }
+    _mm_storeu_si128((__m128i *)y, _mm512_castsi512_si128(codes));
+    if (rows > 1)
+        _mm_storeu_si128((__m128i *)(y + step), _mm512_extracti32x4_epi32(codes, 1));
+    if (rows > 2)
+        _mm_storeu_si128((__m128i *)(y + 2 * step), _mm512_extracti32x4_epi32(codes, 2));
+    if (rows > 3)
+        _mm_storeu_si128((__m128i *)(y + 3 * step), _mm512_extracti32x4_epi32(codes, 3));
+}
+
+// All others.
+static inline __attribute__((always_inline)) void store_any(const panel *p, __m512i codes,
+                                                            uint8_t *y, const int rows,
+                                                            const int vectors) {
+    size_t step = p->t->y_row;
+    codes = qrn_round8_clamp(&p->round, codes);
+    if (vectors == 2) {
+        _mm256_mask_storeu_epi8(y, p->mask, _mm512_castsi512_si256(codes));
+        if (rows > 1)
+            _mm256_mask_storeu_epi8(y + step, p->mask, _mm512_extracti64x4_epi64(codes, 1));
         return;
     }
     __mmask16 mask = (__mmask16)p->mask;
@@ -100,7 +125,7 @@ static inline __attribute__((always_inline)) void store_codes(const panel *p, __
 
 static inline __attribute__((always_inline)) void finish(const panel *p, const __m512i *acc,
                                                          uint32_t first, const int rows,
-                                                         const int vectors) {
+                                                         const int vectors, const kind what) {
     lanes l;
     __mmask16 all = 0xffff;
     const int n = rows * vectors, step = 4 / vectors;
@@ -112,7 +137,10 @@ static inline __attribute__((always_inline)) void finish(const panel *p, const _
         for (int i = 0; i < 4; i++)
             four[i] = acc[g * 4 + i < n ? g * 4 + i : n - 1];
         __m512i codes = qrn_round8_four(&p->round, four, vectors, &l.sure[g]);
-        store_codes(p, codes, y, rows - g * step, vectors);
+        if (what == WHOLE)
+            store_plain(p, codes, y, rows - g * step, vectors);
+        else
+            store_any(p, codes, y, rows - g * step, vectors);
         all &= l.sure[g];
     }
     if (__builtin_expect(all != 0xffff, 0))
@@ -121,7 +149,8 @@ static inline __attribute__((always_inline)) void finish(const panel *p, const _
 
 // Rows are reached from every third one, which needs no more than four base registers.
 static inline __attribute__((always_inline)) void tile(const panel *p, uint32_t first,
-                                                       const int rows, const int vectors) {
+                                                       const int rows, const int vectors,
+                                                       const kind what) {
     const qrn_gemm_q8_tile *t = p->t;
     __m512i acc[ROWS * 2];
     const int8_t *b = t->b;
@@ -153,15 +182,19 @@ static inline __attribute__((always_inline)) void tile(const panel *p, uint32_t 
                 acc[r * vectors + 1] = dot(acc[r * vectors + 1], x, b1);
         }
     }
-    if (t->acc)
+    if (what == SUMS)
         store_sums(p, acc, first, rows, vectors);
     else
-        finish(p, acc, first, rows, vectors);
+        finish(p, acc, first, rows, vectors, what);
 }
 
+#define ONE(n, what, columns)                                                                      \
+    static void what##_##n##x##columns(const panel *p, uint32_t first) {                           \
+        tile(p, first, n, columns / 16, what);                                                     \
+    }
 #define TILE(n)                                                                                    \
-    static void tile_##n##x16(const panel *p, uint32_t first) { tile(p, first, n, 1); }            \
-    static void tile_##n##x32(const panel *p, uint32_t first) { tile(p, first, n, 2); }
+    ONE(n, SUMS, 16)                                                                               \
+    ONE(n, SUMS, 32) ONE(n, CODES, 16) ONE(n, CODES, 32) ONE(n, WHOLE, 16) ONE(n, WHOLE, 32)
 TILE(1)
 TILE(2)
 TILE(3)
@@ -174,23 +207,29 @@ TILE(9)
 TILE(10)
 TILE(11)
 TILE(12)
-#define PAIR(n)                                                                                    \
-    { tile_##n##x16, tile_##n##x32 }
-static void (*const tiles[ROWS][2])(const panel *p, uint32_t first) = {
-    PAIR(1), PAIR(2), PAIR(3), PAIR(4),  PAIR(5),  PAIR(6),
-    PAIR(7), PAIR(8), PAIR(9), PAIR(10), PAIR(11), PAIR(12),
+#define ALL(n)                                                                                     \
+    {                                                                                              \
+        {SUMS_##n##x16, SUMS_##n##x32}, {CODES_##n##x16, CODES_##n##x32}, {                        \
+            WHOLE_##n##x16, WHOLE_##n##x32                                                         \
+        }                                                                                          \
+    }
+static void (*const tiles[ROWS][KINDS][2])(const panel *p, uint32_t first) = {
+    ALL(1), ALL(2), ALL(3), ALL(4),  ALL(5),  ALL(6),
+    ALL(7), ALL(8), ALL(9), ALL(10), ALL(11), ALL(12),
 };
 
 static void product(const qrn_gemm_q8_tile *t) {
     panel p = {.t = t, .mask = t->cols >= 32 ? 0xffffffffu : (1u << t->cols) - 1};
     if (!t->acc)
         p.round = qrn_round8_vectors_of(t->round);
+    bool wide = t->cols > 16, whole = p.round.plain && t->cols == (wide ? 32 : 16);
+    kind what = t->acc ? SUMS : whole ? WHOLE : CODES;
     uint32_t n = (t->rows + ROWS - 1) / ROWS, left = t->rows;
     p.ahead = (const char *)t->b + t->next;
     p.stride = t->next ? QRN_PANEL * QRN_Q8_DEPTH / n : 0;
     for (uint32_t first = 0; n; n--, p.ahead += t->steps * p.stride) {
         uint32_t rows = (left + n - 1) / n;
-        tiles[rows - 1][t->cols > 16](&p, first);
+        tiles[rows - 1][what][wide](&p, first);
         first += rows;
         left -= rows;
     }

@@ -14,6 +14,7 @@
 typedef struct qrn_round8_vectors {
     __m512 m[2], base;
     __m512i sure, ones, low, high, flip, order;
+    bool plain; // u is the code
 } qrn_round8_vectors;
 
 static inline __attribute__((always_inline)) qrn_round8_vectors qrn_round8_vectors_of(
@@ -29,6 +30,7 @@ static inline __attribute__((always_inline)) qrn_round8_vectors qrn_round8_vecto
         .high = _mm512_set1_epi8((char)r->high),
         .flip = _mm512_set1_epi8((char)r->flip),
         .order = order,
+        .plain = r->low == 0 && r->high == UINT8_MAX && r->flip == 0,
     };
 }
 
@@ -41,8 +43,9 @@ static inline __attribute__((always_inline)) __m512i qrn_round8_bits(const qrn_r
     return _mm512_srai_epi32(bits, QRN_ROUND8_FRACTION);
 }
 
-// Codes of acc[0], acc[1], acc[2], acc[3], 16 bytes each. vectors: of a row, 1 or 2, which have
-// multipliers in turn. *sure: the lanes in which all four results are sure.
+// u of acc[0], acc[1], acc[2], acc[3], but not in order and not clamped to less than 256 codes.
+// vectors: of a row, 1 or 2, which have multipliers in turn. *sure: the lanes in which all four
+// results are sure.
 static inline __attribute__((always_inline)) __m512i qrn_round8_four(const qrn_round8_vectors *c,
                                                                      const __m512i *acc,
                                                                      const int vectors,
@@ -54,9 +57,18 @@ static inline __attribute__((always_inline)) __m512i qrn_round8_four(const qrn_r
     __m512i q3 = qrn_round8_bits(c, acc[3], c->m[vectors - 1], sure);
     __m512i words = _mm512_subs_epu16(_mm512_packus_epi32(q0, q1), c->ones);
     __m512i more = _mm512_subs_epu16(_mm512_packus_epi32(q2, q3), c->ones);
-    __m512i codes = _mm512_max_epu8(_mm512_packus_epi16(words, more), c->low);
-    codes = _mm512_min_epu8(codes, c->high);
-    return _mm512_permutexvar_epi32(c->order, _mm512_xor_si512(codes, c->flip));
+    return _mm512_packus_epi16(words, more);
+}
+
+// The same codes in order: of a range of 256 unsigned ones, or of any.
+static inline __attribute__((always_inline)) __m512i qrn_round8_order(const qrn_round8_vectors *c,
+                                                                      __m512i codes) {
+    return _mm512_permutexvar_epi32(c->order, codes);
+}
+static inline __attribute__((always_inline)) __m512i qrn_round8_clamp(const qrn_round8_vectors *c,
+                                                                      __m512i codes) {
+    codes = _mm512_min_epu8(_mm512_max_epu8(codes, c->low), c->high);
+    return qrn_round8_order(c, _mm512_xor_si512(codes, c->flip));
 }
 
 #endif
