@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define PICKS 512 // places that are worked out at a time
+
 typedef struct bytes16 {
     uint64_t half[2];
 } bytes16;
@@ -18,6 +20,7 @@ typedef struct bytes16 {
 #define ZIP_HIGH(a, b)                                                                             \
     __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
 #define LINE line1
+#define PICK pick1
 #define COLUMN column1
 #define BLOCK block1
 #define TILE tile1
@@ -30,6 +33,7 @@ typedef struct bytes16 {
 #undef ZIP_LOW
 #undef ZIP_HIGH
 #undef LINE
+#undef PICK
 #undef COLUMN
 #undef BLOCK
 #undef TILE
@@ -41,6 +45,7 @@ typedef struct bytes16 {
 #define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
 #define LINE line2
+#define PICK pick2
 #define COLUMN column2
 #define BLOCK block2
 #define TILE tile2
@@ -53,6 +58,7 @@ typedef struct bytes16 {
 #undef ZIP_LOW
 #undef ZIP_HIGH
 #undef LINE
+#undef PICK
 #undef COLUMN
 #undef BLOCK
 #undef TILE
@@ -64,6 +70,7 @@ typedef struct bytes16 {
 #define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
 #define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
 #define LINE line4
+#define PICK pick4
 #define COLUMN column4
 #define BLOCK block4
 #define TILE tile4
@@ -76,6 +83,7 @@ typedef struct bytes16 {
 #undef ZIP_LOW
 #undef ZIP_HIGH
 #undef LINE
+#undef PICK
 #undef COLUMN
 #undef BLOCK
 #undef TILE
@@ -87,6 +95,7 @@ typedef struct bytes16 {
 #define ZIP_LOW(a, b) __builtin_shufflevector(a, b, 0, 2)
 #define ZIP_HIGH(a, b) __builtin_shufflevector(a, b, 1, 3)
 #define LINE line8
+#define PICK pick8
 #define COLUMN column8
 #define BLOCK block8
 #define TILE tile8
@@ -99,6 +108,7 @@ typedef struct bytes16 {
 #undef ZIP_LOW
 #undef ZIP_HIGH
 #undef LINE
+#undef PICK
 #undef COLUMN
 #undef BLOCK
 #undef TILE
@@ -107,6 +117,7 @@ typedef struct bytes16 {
 #define U bytes16
 #define N 1
 #define LINE line16
+#define PICK pick16
 #define COLUMN column16
 #define TILE tile16
 #define WEAVE weave16
@@ -255,32 +266,68 @@ static bool find_transposition(nest *c) {
     return false;
 }
 
-void qrn_strided_copy(const qrn_strided *s, const void *src, void *dst, size_t elem_bytes,
-                      uint32_t task, uint32_t n_tasks) {
-    nest c;
-    const char *from = src;
-    char *to = dst;
-    if (!simplify(s, elem_bytes, &c) || (c.n_loops == 0 && task > 0))
-        return; // a single element belongs to task 0
-    take_part(&c, &from, &to, task, n_tasks);
-    for (uint32_t i = 0; i < c.n_loops; i++)
-        if (c.loops[i].n == 0)
-            return;
-    widen_unit(&c);
-    bool plane = find_transposition(&c);
-    uint32_t n_inner = plane ? 2 : c.n_loops ? 1 : 0;
-    uint32_t n_outer = c.n_loops - n_inner;
-    const loop one = {1, 0, (ptrdiff_t)c.unit};
-    const loop *inner = n_inner ? &c.loops[c.n_loops - 1] : &one;
-    size_t at[QRN_STRIDED_LOOPS] = {0};
+// Few elements in any order: the places of those that the innermost loops copy.
+typedef struct picks {
+    uint32_t n_loops; // 0: not worth it
+    size_t n;
+    ptrdiff_t at[PICKS];
+} picks;
+
+static bool is_unit(size_t unit) {
+    return unit == 1 || unit == 2 || unit == 4 || unit == 8 || unit == 16;
+}
+
+// Runs of a few bytes become loops over units.
+static void split_unit(nest *c) {
+    size_t unit = c->unit & (~c->unit + 1);
+    if (is_unit(c->unit) || c->unit >= 32 || unit > 16 || c->n_loops == QRN_STRIDED_LOOPS)
+        return;
+    c->loops[c->n_loops++] = (loop){c->unit / unit, (ptrdiff_t)unit, (ptrdiff_t)unit};
+    c->unit = unit;
+}
+
+// Is the plane of the two innermost loops one that copy_plane() is made for?
+static bool is_good_plane(const nest *c) {
+    const loop *across = &c->loops[c->n_loops - 1], *down = across - 1;
+    bool woven = across->n <= 4 && down->dst == (ptrdiff_t)(across->n * c->unit);
+    bool apart = down->n <= 4 && across->src == (ptrdiff_t)(down->n * c->unit);
+    return (woven && down->n >= 16) || (apart && across->n >= 16) ||
+           (down->n >= 8 && across->n >= 8);
+}
+
+static void find_picks(const nest *c, picks *p) {
+    p->n_loops = 0;
+    p->n = 1;
+    p->at[0] = 0;
+    for (uint32_t i = c->n_loops; i-- > 0;) {
+        const loop *l = &c->loops[i];
+        if (l->n > PICKS / p->n || l->dst != (ptrdiff_t)(p->n * c->unit))
+            break;
+        for (size_t j = p->n; j < p->n * l->n; j++)
+            p->at[j] = p->at[j - p->n] + l->src;
+        p->n *= l->n;
+        p->n_loops++;
+    }
+    if (p->n < 8 || p->n_loops == c->n_loops) // little to gain, or little to copy
+        p->n_loops = 0;
+}
+
+static void copy_nest(const nest *c, const char *from, char *to, bool plane, const picks *p) {
+    uint32_t n_inner = p->n_loops ? p->n_loops : plane ? 2 : c->n_loops ? 1 : 0;
+    uint32_t n_outer = c->n_loops - n_inner;
+    size_t unit = c->unit, at[QRN_STRIDED_LOOPS] = {0};
+    const loop one = {1, 0, (ptrdiff_t)unit};
+    const loop *inner = n_inner ? &c->loops[c->n_loops - 1] : &one;
     for (;;) {
-        if (plane)
-            copy_plane(to, from, c.unit, inner - 1, inner);
+        if (p->n_loops)
+            BY_UNIT(pick, to, from, p->at, p->n);
+        else if (plane)
+            copy_plane(to, from, unit, inner - 1, inner);
         else
-            copy_line(to, from, c.unit, inner);
+            copy_line(to, from, unit, inner);
         uint32_t i = n_outer;
         while (i > 0) {
-            const loop *l = &c.loops[--i];
+            const loop *l = &c->loops[--i];
             from += l->src;
             to += l->dst;
             if (++at[i] < l->n)
@@ -294,6 +341,34 @@ void qrn_strided_copy(const qrn_strided *s, const void *src, void *dst, size_t e
         if (n_outer == 0)
             return;
     }
+}
+
+void qrn_strided_copy(const qrn_strided *s, const void *src, void *dst, size_t elem_bytes,
+                      uint32_t task, uint32_t n_tasks) {
+    nest c, transposed;
+    picks p = {0};
+    const char *from = src;
+    char *to = dst;
+    if (!simplify(s, elem_bytes, &c) || (c.n_loops == 0 && task > 0))
+        return; // a single element belongs to task 0
+    take_part(&c, &from, &to, task, n_tasks);
+    for (uint32_t i = 0; i < c.n_loops; i++)
+        if (c.loops[i].n == 0)
+            return;
+    widen_unit(&c);
+    transposed = c;
+    bool plane = find_transposition(&transposed);
+    if (!plane || !is_good_plane(&transposed)) {
+        nest split = c;
+        split_unit(&split);
+        if (is_unit(split.unit) && split.n_loops > 1 && split.loops[split.n_loops - 1].src != 0)
+            find_picks(&split, &p);
+        if (p.n_loops) {
+            copy_nest(&split, from, to, false, &p);
+            return;
+        }
+    }
+    copy_nest(plane ? &transposed : &c, from, to, plane, &p);
 }
 
 uint32_t qrn_move_tasks(const qrn_kcall *k, uint32_t n_threads) {
