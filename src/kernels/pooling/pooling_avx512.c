@@ -18,16 +18,6 @@ INTEGERS(s8, int8_t, _mm512_set1_epi8, _mm512_max_epi8)
 INTEGERS(u16, uint16_t, _mm512_set1_epi16, _mm512_max_epu16)
 INTEGERS(s16, int16_t, _mm512_set1_epi16, _mm512_max_epi16)
 
-typedef int32_t sums_16 __attribute__((vector_size(64)));
-#define ADD(name, type, convert, load, part)                                                       \
-    static inline void add_##name(sums_16 *s, const type *p) {                                     \
-        *s += (sums_16)convert(load((const part *)p));                                             \
-    }
-ADD(u8, uint8_t, _mm512_cvtepu8_epi32, _mm_loadu_si128, __m128i)
-ADD(s8, int8_t, _mm512_cvtepi8_epi32, _mm_loadu_si128, __m128i)
-ADD(u16, uint16_t, _mm512_cvtepu16_epi32, _mm256_loadu_si256, __m256i)
-ADD(s16, int16_t, _mm512_cvtepi16_epi32, _mm256_loadu_si256, __m256i)
-
 typedef __m512 vector_f32;
 static inline __m512 all_f32(float v) { return _mm512_set1_ps(v); }
 static inline __m512 load_f32(const float *p) { return _mm512_loadu_ps(p); }
@@ -36,6 +26,22 @@ static inline __m512 max_f32(__m512 best, __m512 v) { // NaN wins
     __mmask16 wins = _mm512_cmp_ps_mask(v, best, _CMP_GT_OQ);
     wins = (__mmask16)(wins | _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q));
     return _mm512_mask_mov_ps(best, wins, v);
+}
+
+typedef __m512i sums;
+static inline sums all_sums(int32_t v) { return _mm512_set1_epi32(v); }
+static inline sums add_sums(sums a, sums b) { return _mm512_add_epi32(a, b); }
+static inline sums widen_u8(const uint8_t *p) {
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
+}
+static inline sums widen_s8(const int8_t *p) {
+    return _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p));
+}
+static inline sums widen_u16(const uint16_t *p) {
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
+}
+static inline sums widen_s16(const int16_t *p) {
+    return _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)p));
 }
 
 #define ISA avx512
