@@ -4,7 +4,7 @@
 // column terms, products by gemm_wide.h.
 #include "kernels/gemm/dense_wide.h"
 
-#include "kernels/gemm/gemm_wide.h"
+#include "kernels/gemm/dense_windows.h"
 
 #include <string.h>
 
@@ -34,6 +34,7 @@ typedef struct job {
     const qrn_dense_wide_args *args;
     const qrn_wide_kernel *kernel;
     qrn_dense_plan plan;
+    qrn_windows windows;
     uint32_t planes, n_runs; // of a row; of the depth
     size_t row_bytes;        // of all planes of a row
     size_t n_slots;          // panels whose columns are kept
@@ -42,7 +43,7 @@ typedef struct job {
     bool x_signed;
     qrn_wide_out out; // of no part of y in particular
     // scratch
-    uint8_t *rows;    // [block rows][row_bytes]
+    uint8_t *rows;    // [block rows][row_bytes], or lines of windows
     double *row_sums; // [block rows][runs]
     char *slots;      // [n_slots] of columns
     int8_t *panel;    // dense4: an unpacked panel
@@ -80,7 +81,8 @@ static layout layout_of(const job *j) {
     l.panel = aligned(l.row_sums + (j->k->in[4] ? rows * j->n_runs * sizeof(double) : 0));
     l.gathered = aligned(l.panel + (j->args->w_bits == 4 ? panel_bytes(d) : 0));
     l.rows = aligned(l.gathered + (j->plan.direct ? 0 : gather_rows(j) * j->row_bytes));
-    l.end = aligned(l.rows + rows * j->row_bytes);
+    size_t lines = qrn_windows_bytes(&j->windows), all = rows * j->row_bytes;
+    l.end = aligned(l.rows + (lines > all ? lines : all));
     return l;
 }
 
@@ -102,24 +104,24 @@ static double largest_product(const qrn_view *x, uint32_t w_bits) {
     return (down > up ? down : up) * (double)(UINT32_C(1) << (w_bits - 1));
 }
 
-static job job_of(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
+static void make_job(const qrn_kcall *k, const qrn_wide_kernel *kernel, job *j) {
     const qrn_dense_wide_args *a = k->args;
     const qrn_view *x = k->in[0], *y = k->out[0];
-    job j = {.k = k, .args = a, .kernel = kernel, .plan = qrn_dense_plan_of(&a->dense, x, y)};
+    *j = (job){.k = k, .args = a, .kernel = kernel, .plan = qrn_dense_plan_of(&a->dense, x, y)};
     int64_t lo, hi;
-    j.planes = (uint32_t)qrn_view_elem(x);
-    j.n_runs = k->in[5]->dims[0];
-    j.row_bytes = qrn_wide_steps(a->dense.depth) * QRN_Q8_DEPTH * j.planes;
+    j->planes = (uint32_t)qrn_view_elem(x);
+    j->windows = qrn_windows_of(&j->plan, x);
+    j->n_runs = k->in[5]->dims[0];
+    j->row_bytes = qrn_wide_steps(a->dense.depth) * QRN_Q8_DEPTH * j->planes;
     size_t panels = qrn_panels(a->dense.cols) * a->dense.group;
-    j.n_slots = COLUMNS_BYTES / slot_bytes(&j);
-    j.n_slots = j.n_slots > panels ? panels : j.n_slots ? j.n_slots : 1;
-    j.x_signed = qrn_dtypes[x->dtype].cls == QRN_CLASS_SFIXED;
-    j.u_offset = (double)x->quant->offset - (j.x_signed ? (j.planes == 2 ? 32768 : 128) : 0);
-    j.product = largest_product(x, a->w_bits);
+    j->n_slots = COLUMNS_BYTES / slot_bytes(j);
+    j->n_slots = j->n_slots > panels ? panels : j->n_slots ? j->n_slots : 1;
+    j->x_signed = qrn_dtypes[x->dtype].cls == QRN_CLASS_SFIXED;
+    j->u_offset = (double)x->quant->offset - (j->x_signed ? (j->planes == 2 ? 32768 : 128) : 0);
+    j->product = largest_product(x, a->w_bits);
     qrn_code_range(y->dtype, y->quant->bits, &lo, &hi);
-    j.out = (qrn_wide_out){
-        .elem = qrn_view_elem(y), .y_row = j.plan.cout, .lo = (double)lo, .hi = (double)hi};
-    return j;
+    j->out = (qrn_wide_out){
+        .elem = qrn_view_elem(y), .y_row = j->plan.cout, .lo = (double)lo, .hi = (double)hi};
 }
 
 // Rows [row, row + n) in the layout of the kernel, and their sums where offsets need them.
@@ -199,9 +201,19 @@ static double add_bias(const qrn_view *bias, size_t first, size_t n, double y_sc
     return most;
 }
 
-// Terms of n columns from channel `first` on, the rest zero.
-static void make_columns(const job *j, size_t first, size_t n, columns *c) {
+// First channel of a panel.
+static size_t channel_of(const job *j, size_t unit) {
+    size_t cols = j->plan.args->cols, panels = qrn_panels(cols);
+    return unit / panels * cols + unit % panels * QRN_PANEL;
+}
+
+// Terms of the columns of a panel, zero where there is none.
+static void make_columns(const job *j, size_t unit) {
     const qrn_view *y = j->k->out[0];
+    size_t first = channel_of(j, unit),
+           n = (first / j->plan.args->cols + 1) * j->plan.args->cols - first;
+    n = n < QRN_PANEL ? n : QRN_PANEL;
+    columns *c = slot(j, unit);
     const double *m = c->terms + (size_t)j->n_runs * QRN_PANEL;
     unsigned large = 0;
     memset(c, 0, slot_bytes(j));
@@ -219,13 +231,13 @@ static void make_columns(const job *j, size_t first, size_t n, columns *c) {
     c->small = large == 0;
 }
 
-// The rows at hand, [row, row + n), times one panel of a group.
-static void run_panel(const job *j, size_t unit, size_t row, size_t n, bool new_columns) {
+// Panel `unit` with its columns; halves: 4-bit weights may stay as they are.
+static qrn_wide_panel panel_of(const job *j, size_t unit, bool halves, qrn_wide_out *o) {
     const qrn_dense_args *d = j->plan.args;
-    size_t panels = qrn_panels(d->cols), group = unit / panels, col = unit % panels * QRN_PANEL;
-    size_t left = d->cols - col, first = group * d->cols + col, bytes = panel_bytes(d);
+    size_t panels = qrn_panels(d->cols), left = d->cols - unit % panels * QRN_PANEL;
+    size_t bytes = panel_bytes(d);
     const int8_t *weights = j->k->in[1]->data;
-    columns *c = slot(j, unit);
+    const columns *c = slot(j, unit);
     qrn_wide_panel p = {
         .plane = {weights + unit * bytes, weights + (panels * d->group + unit) * bytes},
         .planes = j->args->w_bits == 16 ? 2 : 1,
@@ -234,45 +246,114 @@ static void run_panel(const job *j, size_t unit, size_t row, size_t n, bool new_
         .starts = j->k->in[5]->data,
         .add = c->terms,
         .m = c->terms + (size_t)j->n_runs * QRN_PANEL,
-        .start = c->start};
-    qrn_wide_out o = j->out;
-    o.cols = (uint32_t)(left < QRN_PANEL ? left : QRN_PANEL);
-    o.y = (char *)j->k->out[0]->data + (row * j->plan.cout + first) * o.elem;
-    if (new_columns)
-        make_columns(j, first, o.cols, c);
+        .start = c->start,
+        .add32 = c->narrow ? c->add32 : NULL,
+        .small = c->small};
     p.offset = j->k->in[4] ? p.m + (size_t)j->n_runs * QRN_PANEL : NULL;
-    p.add32 = c->narrow ? c->add32 : NULL;
-    p.small = c->small;
-    p.halves = j->args->w_bits == 4 && j->kernel->sums4 && n <= HALVES_ROWS;
+    p.halves = j->args->w_bits == 4 && j->kernel->sums4 && halves;
     if (p.halves) {
         p.plane[0] = weights + unit * bytes / 2;
     } else if (j->args->w_bits == 4) {
         j->kernel->ops->unpack((const uint8_t *)weights + unit * bytes / 2, bytes / 2, j->panel);
         p.plane[0] = j->panel;
     }
+    *o = j->out;
+    o->cols = (uint32_t)(left < QRN_PANEL ? left : QRN_PANEL);
+    return p;
+}
+
+// The result of row `row` in the first column of a panel.
+static void *result(const job *j, size_t unit, size_t row) {
+    size_t column = channel_of(j, unit);
+    return (char *)j->k->out[0]->data + (row * j->plan.cout + column) * j->out.elem;
+}
+
+// The rows at hand, [row, row + n), times one panel of a group.
+static void run_panel(const job *j, size_t unit, size_t row, size_t n) {
+    size_t part = 0;
+    qrn_wide_out o;
+    qrn_wide_panel p = panel_of(j, unit, n <= HALVES_ROWS, &o);
     qrn_wide_rows r = {.a = j->rows,
                        .row_bytes = j->row_bytes,
                        .planes = j->planes,
                        .n = n,
+                       .n_parts = 1,
+                       .parts = &part,
                        .sums = j->k->in[4] ? j->row_sums : NULL};
+    o.y = result(j, unit, row);
     qrn_wide_product(j->kernel, &r, &p, &o);
 }
 
+static void run_rows(const job *j, const qrn_dense_part *part) {
+    size_t panels = qrn_panels(j->plan.args->cols), step = block_rows(j);
+    for (size_t r = part->r0; r < part->r1; r += step) {
+        size_t n = part->r1 - r < step ? part->r1 - r : step;
+        for (size_t u = part->u0; u < part->u1; u++) {
+            if (u == part->u0 || u % panels == 0)
+                make_rows(j, r, n, u / panels);
+            if (r == part->r0 || part->u1 - part->u0 > j->n_slots)
+                make_columns(j, u);
+            run_panel(j, u, r, n);
+        }
+        qrn_dense_tell(j->k, &j->plan, r, n, part->u0, part->u1);
+    }
+}
+
+// Rows [row, end) of lines from `line` on, which are at hand, times one panel.
+static void run_lines(const job *j, size_t unit, size_t line, size_t row, size_t end) {
+    const qrn_windows *w = &j->windows;
+    size_t width = (size_t)w->g->out[2];
+    size_t across = (size_t)w->g->stride[2] * w->cell, down = (size_t)w->g->stride[1] * w->line;
+    qrn_wide_out o;
+    qrn_wide_panel p = panel_of(j, unit, false, &o);
+    p.add32 = NULL;
+    qrn_wide_rows r = {.row_bytes = across, .planes = 2, .n_parts = w->n_parts, .parts = w->parts};
+    for (size_t next; row < end; row = next) {
+        next = (row / width + 1) * width;
+        next = next < end ? next : end;
+        r.a = j->rows + (row / width - line) * down + row % width * across;
+        r.n = next - row;
+        o.y = result(j, unit, row);
+        qrn_wide_product(j->kernel, &r, &p, &o);
+    }
+}
+
+static void run_windows(const job *j, const qrn_dense_part *part) {
+    size_t width = (size_t)j->windows.g->out[2], height = (size_t)j->windows.g->out[1];
+    for (size_t r = part->r0, end; r < part->r1; r = end) {
+        size_t line = r / width, left = height - line % height;
+        size_t n = left < j->windows.lines ? left : j->windows.lines;
+        end = (line + n) * width < part->r1 ? (line + n) * width : part->r1;
+        n = (end - 1) / width + 1 - line;
+        qrn_windows_make(&j->windows, j->kernel->ops, j->k->in[0], line, n, j->rows);
+        for (size_t u = part->u0; u < part->u1; u++)
+            run_lines(j, u, line, r, end);
+        qrn_dense_tell(j->k, &j->plan, r, end - r, part->u0, part->u1);
+    }
+}
+
+// Windows do where products go straight to codes. Prepares all columns to know that.
+static bool by_windows(const job *j, const qrn_dense_part *part) {
+    if (!j->windows.lines || !j->kernel->codes || j->out.elem != 2 || j->args->w_bits == 16 ||
+        j->n_runs != 1 || j->k->in[4] || part->u1 - part->u0 > j->n_slots)
+        return false;
+    bool small = true;
+    for (size_t u = part->u0; u < part->u1; u++) {
+        make_columns(j, u);
+        small &= slot(j, u)->small;
+    }
+    return small;
+}
+
 static qrn_status run(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
-    job j = job_of(k, kernel);
+    job j;
+    make_job(k, kernel, &j);
     take_scratch(&j);
     qrn_dense_part part = qrn_dense_part_of(&j.plan, k->task, k->n_tasks);
-    size_t panels = qrn_panels(j.plan.args->cols), step = block_rows(&j);
-    for (size_t r = part.r0; r < part.r1; r += step) {
-        size_t n = part.r1 - r < step ? part.r1 - r : step;
-        bool new_columns = r == part.r0 || part.u1 - part.u0 > j.n_slots;
-        for (size_t u = part.u0; u < part.u1; u++) {
-            if (u == part.u0 || u % panels == 0)
-                make_rows(&j, r, n, u / panels);
-            run_panel(&j, u, r, n, new_columns);
-        }
-        qrn_dense_tell(k, &j.plan, r, n, part.u0, part.u1);
-    }
+    if (by_windows(&j, &part))
+        run_windows(&j, &part);
+    else
+        run_rows(&j, &part);
     return QRN_OK;
 }
 
@@ -283,7 +364,8 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
 }
 
 static size_t scratch(const qrn_kcall *k) {
-    job j = job_of(k, NULL);
+    job j;
+    make_job(k, NULL, &j);
     return k->n_tasks * layout_of(&j).end;
 }
 

@@ -54,9 +54,13 @@ extern const qrn_wide_ops qrn_wide_ops_avx512, qrn_wide_ops_avx2, qrn_wide_ops_n
 // Rows of activations.
 typedef struct qrn_wide_rows {
     const uint8_t *a;
-    size_t row_bytes; // of all planes
+    size_t row_bytes; // of all planes; from one row to the next
     uint32_t planes;
     size_t n;
+    // Only for `codes` with sums that may not fit 32 bits: a row is so many parts of equally many
+    // steps, which begin at these bytes of it. Others are one part.
+    uint32_t n_parts;
+    const size_t *parts;
     const double *sums; // [n][runs]: sum u of each run; NULL when all os are 0
 } qrn_wide_rows;
 

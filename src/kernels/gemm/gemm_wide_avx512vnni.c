@@ -51,7 +51,7 @@ static void narrow_panel(const qrn_wide_rows *r, const qrn_wide_panel *p, const 
 
 static void wide_panel(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o) {
     size_t row = 0;
-    bool enough = r->n >= 6 && p->steps >= 6;
+    bool enough = r->n >= 6 && p->steps / r->n_parts >= 6;
     if (o->cols <= 16 && enough)
         row = o->cols <= 8 ? stream(r, p, o, 6, 8, false) : stream(r, p, o, 6, 16, false);
     else if (o->cols <= 24 && enough)

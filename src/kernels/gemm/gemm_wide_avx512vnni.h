@@ -197,14 +197,30 @@ INLINE void join(__m512i acc[ACCS], const int rows, const int cols) {
     }
 }
 
+// All steps but the first `done` of the rows at `a`.
+INLINE void all_dots(__m512i acc[ACCS], const qrn_wide_rows *r, const qrn_wide_panel *p,
+                     const uint8_t *a, size_t done, const int rows, const int cols,
+                     const bool narrow, const bool halves) {
+    const size_t a_step = 2 * QRN_Q8_DEPTH, b_step = QRN_PANEL * QRN_Q8_DEPTH;
+    if (narrow || halves) {
+        dots(acc, a + done * a_step, r->row_bytes, p->plane[0] + done * b_step, p->steps - done,
+             rows, 2, cols, halves);
+        return;
+    }
+    const int8_t *b = p->plane[0];
+    size_t steps = p->steps / r->n_parts;
+    for (uint32_t i = 0; i < r->n_parts; i++, b += steps * b_step, done = 0)
+        dots(acc, a + r->parts[i] + done * a_step, r->row_bytes, b + done * b_step, steps - done,
+             rows, 2, cols, false);
+}
+
 // A tile of codes, 8, 16, 24 or 32 columns. narrow: whole sums fit 32 bits; not with halves.
 INLINE void codes(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o,
                   size_t row, const int rows, const int cols, const bool narrow,
                   const bool halves) {
     __m512i acc[ACCS];
     begin(p, acc, rows, cols, narrow);
-    dots(acc, r->a + row * r->row_bytes, r->row_bytes, p->plane[0], p->steps, rows, 2, cols,
-         halves);
+    all_dots(acc, r, p, r->a + row * r->row_bytes, 0, rows, cols, narrow, halves);
     if (narrow)
         join(acc, rows, cols);
     uint16_t *y = (uint16_t *)o->y + row * o->y_row;
@@ -226,20 +242,21 @@ INLINE void ask(const qrn_wide_rows *r, const qrn_wide_panel *p, size_t row, con
 }
 
 // Whole tiles of all rows, each tile's codes made while the next one is multiplied, a row with
-// every step: they need other units than the products. There are at least `rows` rows and steps.
+// every step: they need other units than the products. There are at least `rows` rows and, in
+// the first part, steps.
 // Returns how many rows are done.
 INLINE size_t stream(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o,
                      const int rows, const int cols, const bool narrow) {
     const size_t a_step = 2 * QRN_Q8_DEPTH, b_step = QRN_PANEL * QRN_Q8_DEPTH;
     const int each = 2 * VECS(cols); // accumulators of a row
-    size_t bytes = r->row_bytes, steps = p->steps, n = (size_t)rows, y_row = o->y_row;
+    size_t bytes = r->row_bytes, n = (size_t)rows, y_row = o->y_row;
     uint16_t *y = o->y;
     const uint8_t *a = r->a;
     const int8_t *b = p->plane[0];
     const range to = range_of(o);
     __m512i acc[ACCS], done[ACCS];
     begin(p, acc, rows, cols, narrow);
-    dots(acc, a, bytes, b, steps, rows, 2, cols, false);
+    all_dots(acc, r, p, a, 0, rows, cols, narrow, false);
     if (narrow)
         join(acc, rows, cols);
     for (; n + (size_t)rows <= r->n; n += (size_t)rows) {
@@ -256,8 +273,7 @@ INLINE size_t stream(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_
                  false);
             finish(p, &to, done + i * each, y, cols, narrow);
         }
-        dots(acc, a + (size_t)rows * a_step, bytes, b + (size_t)rows * b_step, steps - (size_t)rows,
-             rows, 2, cols, false);
+        all_dots(acc, r, p, a, (size_t)rows, rows, cols, narrow, false);
         if (narrow)
             join(acc, rows, cols);
     }

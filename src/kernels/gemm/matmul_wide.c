@@ -156,6 +156,7 @@ static void run_panel(const job *j, size_t b, size_t col, uint32_t n, size_t row
         start[c] = r.zero_half + qrn_bias_real(bias, col + c, cv);
     }
     uint32_t first = 0;
+    size_t part = 0;
     qrn_wide_panel p = {.plane = {j->panel, j->panel + j->plane * QRN_PANEL},
                         .planes = j->planes_b,
                         .steps = j->plane / QRN_Q8_DEPTH,
@@ -169,6 +170,8 @@ static void run_panel(const job *j, size_t b, size_t col, uint32_t n, size_t row
                        .row_bytes = j->planes_a * j->plane,
                        .planes = j->planes_a,
                        .n = rows,
+                       .n_parts = 1,
+                       .parts = &part,
                        .sums = j->row_sums};
     qrn_wide_out o = j->out;
     o.cols = n;
