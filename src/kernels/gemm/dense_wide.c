@@ -4,6 +4,7 @@
 // column terms, products by gemm_wide.h.
 #include "kernels/gemm/dense_wide.h"
 
+#include "kernels/gemm/dense_terms.h"
 #include "kernels/gemm/dense_windows.h"
 
 #include <string.h>
@@ -19,15 +20,6 @@ bool qrn_dense_has_zero(qrn_dtype x, int32_t x_offset) {
     return -(int64_t)x_offset >= lo && -(int64_t)x_offset <= hi;
 }
 
-// Terms of the columns of one panel, in the scratch. A slot has these and behind them
-// add[runs][32], m[runs][32] and offset[runs][32].
-typedef struct columns {
-    double start[QRN_PANEL];
-    int32_t add32[QRN_PANEL];
-    bool narrow, small; // see qrn_wide_panel: add32 counts, results before clamping
-    double terms[];
-} columns;
-
 // A call brought to the terms of gemm_wide.h, with this task's part of the scratch.
 typedef struct job {
     const qrn_kcall *k;
@@ -38,8 +30,7 @@ typedef struct job {
     uint32_t planes, n_runs; // of a row; of the depth
     size_t row_bytes;        // of all planes of a row
     size_t n_slots;          // panels whose columns are kept
-    double u_offset;
-    double product; // the largest of a code and a weight without offset
+    qrn_wide_terms terms;
     bool x_signed;
     qrn_wide_out out; // of no part of y in particular
     // scratch
@@ -65,9 +56,7 @@ static size_t gather_rows(const job *j) {
 
 static size_t aligned(size_t at) { return (at + 63) / 64 * 64; }
 
-static size_t slot_bytes(const job *j) {
-    return aligned(sizeof(columns) + 3 * (size_t)j->n_runs * QRN_PANEL * sizeof(double));
-}
+static size_t slot_bytes(const job *j) { return qrn_wide_columns_bytes(j->n_runs); }
 
 // Where the parts of a task's scratch begin, in bytes.
 typedef struct layout {
@@ -96,14 +85,6 @@ static void take_scratch(job *j) {
     j->rows = (uint8_t *)(at + l.rows);
 }
 
-// The largest |code + offset| of activations times the largest |stored weight|.
-static double largest_product(const qrn_view *x, uint32_t w_bits) {
-    int64_t lo, hi;
-    qrn_code_range(x->dtype, 0, &lo, &hi);
-    double down = fabs((double)lo + x->quant->offset), up = fabs((double)hi + x->quant->offset);
-    return (down > up ? down : up) * (double)(UINT32_C(1) << (w_bits - 1));
-}
-
 static void make_job(const qrn_kcall *k, const qrn_wide_kernel *kernel, job *j) {
     const qrn_dense_wide_args *a = k->args;
     const qrn_view *x = k->in[0], *y = k->out[0];
@@ -117,8 +98,7 @@ static void make_job(const qrn_kcall *k, const qrn_wide_kernel *kernel, job *j) 
     j->n_slots = COLUMNS_BYTES / slot_bytes(j);
     j->n_slots = j->n_slots > panels ? panels : j->n_slots ? j->n_slots : 1;
     j->x_signed = qrn_dtypes[x->dtype].cls == QRN_CLASS_SFIXED;
-    j->u_offset = (double)x->quant->offset - (j->x_signed ? (j->planes == 2 ? 32768 : 128) : 0);
-    j->product = largest_product(x, a->w_bits);
+    j->terms = qrn_wide_terms_of(k, a->w_bits, a->dense.depth, j->plan.cout);
     qrn_code_range(y->dtype, y->quant->bits, &lo, &hi);
     j->out = (qrn_wide_out){
         .elem = qrn_view_elem(y), .y_row = j->plan.cout, .lo = (double)lo, .hi = (double)hi};
@@ -150,55 +130,8 @@ static void make_rows(const job *j, size_t row, size_t n, size_t group) {
     }
 }
 
-static columns *slot(const job *j, size_t unit) {
-    return (columns *)(void *)(j->slots + unit % j->n_slots * slot_bytes(j));
-}
-
-// Terms of one run of n columns from channel `first` on. Loops as plain as these become vectors.
-static void make_run(const job *j, uint32_t run, size_t first, size_t n, columns *c) {
-    const qrn_view *sums = j->k->in[2], *offsets = j->k->in[4];
-    const uint32_t *starts = j->k->in[5]->data;
-    uint32_t end = run + 1 < j->n_runs ? starts[run + 1] : j->plan.args->depth;
-    size_t from = run * j->plan.cout + first, all = (size_t)j->n_runs * QRN_PANEL;
-    double *restrict add = c->terms + (size_t)run * QRN_PANEL, *restrict m = add + all;
-    double *restrict offset = m + all;
-    double x_scale = (double)j->k->in[0]->quant->scale, y_scale = j->k->out[0]->quant->scale;
-    double length = (double)(end - starts[run]), u_offset = j->u_offset;
-    const float *restrict scales = (const float *)j->k->in[3]->data + from;
-    for (size_t i = 0; i < n; i++)
-        m[i] = x_scale * (double)scales[i] / y_scale;
-    const int32_t *restrict narrow = (const int32_t *)sums->data + from;
-    const int64_t *restrict wide = (const int64_t *)sums->data + from;
-    for (size_t i = 0; sums->dtype == QRN_DTYPE_I64 && i < n; i++)
-        add[i] = (double)wide[i];
-    for (size_t i = 0; sums->dtype != QRN_DTYPE_I64 && i < n; i++)
-        add[i] = (double)narrow[i];
-    const int32_t *restrict os = offsets ? (const int32_t *)offsets->data + from : NULL;
-    for (size_t i = 0; os && i < n; i++) {
-        offset[i] = (double)os[i];
-        add[i] += length * offset[i];
-    }
-    for (size_t i = 0; i < n; i++)
-        add[i] *= u_offset;
-}
-
-// Adds the bias of n columns to their terms and returns the largest that is part of a sum.
-static double add_bias(const qrn_view *bias, size_t first, size_t n, double y_scale, columns *c) {
-    double *restrict add = c->terms, *restrict start = c->start, most = 0;
-    const double *restrict reals = bias ? (const double *)bias->data + first : NULL;
-    const int32_t *restrict units = bias ? (const int32_t *)bias->data + first : NULL;
-    if (!bias)
-        return 0;
-    if (bias->dtype == QRN_DTYPE_F64) {
-        for (size_t i = 0; i < n; i++)
-            start[i] += reals[i] / y_scale;
-        return 0;
-    }
-    for (size_t i = 0; i < n; i++) {
-        add[i] += (double)units[i];
-        most = fabs((double)units[i]) > most ? fabs((double)units[i]) : most;
-    }
-    return most;
+static qrn_wide_columns *slot(const job *j, size_t unit) {
+    return (qrn_wide_columns *)(void *)(j->slots + unit % j->n_slots * slot_bytes(j));
 }
 
 // First channel of a panel.
@@ -207,28 +140,9 @@ static size_t channel_of(const job *j, size_t unit) {
     return unit / panels * cols + unit % panels * QRN_PANEL;
 }
 
-// Terms of the columns of a panel, zero where there is none.
 static void make_columns(const job *j, size_t unit) {
-    const qrn_view *y = j->k->out[0];
-    size_t first = channel_of(j, unit),
-           n = (first / j->plan.args->cols + 1) * j->plan.args->cols - first;
-    n = n < QRN_PANEL ? n : QRN_PANEL;
-    columns *c = slot(j, unit);
-    const double *m = c->terms + (size_t)j->n_runs * QRN_PANEL;
-    unsigned large = 0;
-    memset(c, 0, slot_bytes(j));
-    for (uint32_t run = 0; run < j->n_runs; run++)
-        make_run(j, run, first, n, c);
-    for (size_t i = 0; i < n; i++)
-        c->start[i] = 0.5 - (double)y->quant->offset;
-    double bias = add_bias(j->k->in[6], first, n, (double)y->quant->scale, c);
-    double most = j->product * j->plan.args->depth + bias;
-    c->narrow = most < 0x1p31;
-    for (size_t i = 0; c->narrow && i < n; i++)
-        c->add32[i] = (int32_t)(uint32_t)(uint64_t)(int64_t)c->terms[i];
-    for (size_t i = 0; i < n; i++)
-        large += !(most * fabs(m[i]) + fabs(c->start[i]) < QRN_WIDE_SMALL);
-    c->small = large == 0;
+    size_t first = channel_of(j, unit), cols = j->plan.args->cols, left = cols - first % cols;
+    qrn_wide_make_columns(&j->terms, first, left < QRN_PANEL ? left : QRN_PANEL, slot(j, unit));
 }
 
 // Panel `unit` with its columns; halves: 4-bit weights may stay as they are.
@@ -237,7 +151,7 @@ static qrn_wide_panel panel_of(const job *j, size_t unit, bool halves, qrn_wide_
     size_t panels = qrn_panels(d->cols), left = d->cols - unit % panels * QRN_PANEL;
     size_t bytes = panel_bytes(d);
     const int8_t *weights = j->k->in[1]->data;
-    const columns *c = slot(j, unit);
+    const qrn_wide_columns *c = slot(j, unit);
     qrn_wide_panel p = {
         .plane = {weights + unit * bytes, weights + (panels * d->group + unit) * bytes},
         .planes = j->args->w_bits == 16 ? 2 : 1,
