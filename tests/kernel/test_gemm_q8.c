@@ -22,6 +22,7 @@
 #include "../proof/prove_call.h"
 
 #define CHANNELS_MAX 128
+#define RUNS_MAX 12
 
 static uint64_t state;
 
@@ -409,6 +410,94 @@ static void results_next_to_a_tie_are_rounded_exactly(void **unused) {
     assert_true(packed >= 420);
 }
 
+// Weights that change their scale, and some their offset, every few steps of the depth.
+typedef struct block_operands {
+    float scales[RUNS_MAX * CHANNELS_MAX];
+    int32_t offsets[RUNS_MAX * CHANNELS_MAX], sums[RUNS_MAX * CHANNELS_MAX];
+    uint32_t starts[RUNS_MAX], n_runs;
+    double bias[CHANNELS_MAX];
+} block_operands;
+
+static int64_t expected_of_blocks(const operands *o, const block_operands *b, uint32_t depth,
+                                  uint32_t cols, uint32_t row, uint32_t c) {
+    double t = 0.5 - (double)o->yq.offset + b->bias[c] / (double)o->yq.scale;
+    for (uint32_t run = 0; run < b->n_runs; run++) {
+        uint32_t end = run + 1 < b->n_runs ? b->starts[run + 1] : depth;
+        int64_t acc = 0;
+        for (uint32_t k = b->starts[run]; k < end; k++)
+            acc += (code(&o->x, (size_t)row * depth + k) + o->xq.offset) *
+                   (code(&o->w, (size_t)k * cols + c) + b->offsets[run * cols + c]);
+        t = fma((double)acc,
+                (double)o->xq.scale * (double)b->scales[run * cols + c] / (double)o->yq.scale, t);
+    }
+    int64_t hi = (qrn_view_elem(&o->y) == 2 ? 65535 : 255) >> (is_signed(o->y.dtype) ? 1 : 0);
+    int64_t lo = is_signed(o->y.dtype) ? -hi - 1 : 0;
+    t = floor(t);
+    return t < (double)lo ? lo : t > (double)hi ? hi : (int64_t)t;
+}
+
+static void make_blocks(block_operands *b, const operands *o, uint32_t depth, uint32_t cols,
+                        uint32_t block, bool offsets) {
+    b->n_runs = (depth + block - 1) / block;
+    for (uint32_t run = 0; run < b->n_runs; run++)
+        b->starts[run] = run * block;
+    for (uint32_t i = 0; i < b->n_runs * cols; i++) {
+        b->scales[i] = o->wq.scale * (0.5f + (float)(random_u32() % 1000) / 1000.0f);
+        b->offsets[i] = offsets ? (int32_t)between(0, 20) - 10 : 0;
+    }
+    for (uint32_t c = 0; c < cols; c++)
+        b->bias[c] = (double)between(0, 2000) / 100.0 - 10;
+}
+
+static void rows_of_blocks_agree_with_the_definition(void **unused) {
+    (void)unused;
+    static block_operands b;
+    for (int n = 0; n < 60; n++) {
+        uint32_t rows = between(1, n % 2 ? 20 : 5), cols = between(1, 70);
+        uint32_t block = 4 * between(1, n % 5 ? 16 : 80), depth = between(1, 12 * block);
+        bool offsets = n % 3 == 0;
+        qrn_dense_args dense = {.rows = true, .group = 1, .depth = depth, .cols = cols};
+        operands o;
+        do {
+            make_operands(&o, 2, (uint32_t[]){rows, depth}, 2, (uint32_t[]){depth, cols}, 1,
+                          (uint32_t[]){rows, cols}, cols);
+            if (o.w.dtype == QRN_DTYPE_SQ8 || o.w.dtype == QRN_DTYPE_SQ4)
+                break;
+            free_operands(&o);
+        } while (true);
+        o.wq.scale = o.wq.kind == QRN_QUANT_AXIS ? o.scales[0] : o.wq.scale;
+        make_blocks(&b, &o, depth, cols, block, offsets);
+        int64_t *expected = calloc((size_t)rows * cols, sizeof *expected);
+        for (uint32_t i = 0; i < rows * cols; i++)
+            expected[i] = expected_of_blocks(&o, &b, depth, cols, i / cols, i % cols);
+        uint32_t bits = qrn_dtypes[o.w.dtype].bits, rank, dims[5];
+        qrn_weights w = {.dense = dense,
+                         .w_depth = cols,
+                         .w_col = 1,
+                         .dtype = o.w.dtype,
+                         .bits = bits,
+                         .packed = bits};
+        assert_true(qrn_weights_shape(&w, &rank, dims));
+        qrn_view packed = make(rank, dims, QRN_DTYPE_I8, NULL);
+        qrn_weights_pack(&w, o.w.data, packed.data);
+        qrn_weights_sums(&w, o.w.data, b.starts, b.n_runs, b.sums, NULL);
+        qrn_view sums = {
+            .data = b.sums, .dtype = QRN_DTYPE_I32, .rank = 2, .dims = {b.n_runs, cols}};
+        qrn_view scales = sums, some = sums,
+                 bias = {.data = b.bias, .dtype = QRN_DTYPE_F64, .rank = 1, .dims = {cols}};
+        scales.data = b.scales;
+        scales.dtype = QRN_DTYPE_F32;
+        some.data = b.offsets;
+        qrn_view starts = {.data = b.starts, .dtype = QRN_DTYPE_U32, .rank = 1, .dims = {b.n_runs}};
+        qrn_view *in[] = {&o.x, &packed, &sums, &scales, offsets ? &some : NULL, &starts, &bias};
+        qrn_dense_wide_args wide = {.dense = dense, .w_bits = bits, .blocks = true};
+        assert_true(check_rows(&qrn_family_dense_wide, &wide, in, 7, &o, expected) >= 1);
+        free(packed.data);
+        free(expected);
+        free_operands(&o);
+    }
+}
+
 // A bias can take the sum of few products beyond 32 bits, and scales can take the results there.
 static void large_sums_are_whole(void **unused) {
     (void)unused;
@@ -460,6 +549,7 @@ int main(void) {
         cmocka_unit_test_setup(conv_rows_agree_with_the_definition, set_up),
         cmocka_unit_test_setup(product_rows_agree_with_the_definition, set_up),
         cmocka_unit_test_setup(results_next_to_a_tie_are_rounded_exactly, set_up),
+        cmocka_unit_test_setup(rows_of_blocks_agree_with_the_definition, set_up),
         cmocka_unit_test_setup(large_sums_are_whole, set_up),
         cmocka_unit_test(sums_beyond_32_bits_are_not_packed),
     };

@@ -10,13 +10,15 @@ size_t qrn_wide_columns_bytes(uint32_t n_runs) {
     return (bytes + 63) / 64 * 64;
 }
 
-qrn_wide_terms qrn_wide_terms_of(const qrn_kcall *k, uint32_t w_bits, uint32_t depth, size_t cout) {
+qrn_wide_terms qrn_wide_terms_of(const qrn_kcall *k, const qrn_wide_ops *ops, uint32_t w_bits,
+                                 uint32_t depth, size_t cout) {
     const qrn_view *x = k->in[0];
     int64_t lo, hi;
     qrn_code_range(x->dtype, 0, &lo, &hi);
     double offset = (double)x->quant->offset;
     double down = fabs((double)lo + offset), up = fabs((double)hi + offset);
     return (qrn_wide_terms){.k = k,
+                            .ops = ops,
                             .n_runs = k->in[5]->dims[0],
                             .depth = depth,
                             .cout = cout,
@@ -35,9 +37,7 @@ static void make_run(const qrn_wide_terms *t, uint32_t run, size_t first, size_t
     double *restrict offset = m + all;
     double x_scale = (double)t->k->in[0]->quant->scale, y_scale = t->k->out[0]->quant->scale;
     double length = (double)(end - starts[run]), u_offset = t->u_offset;
-    const float *restrict scales = (const float *)t->k->in[3]->data + from;
-    for (size_t i = 0; i < n; i++)
-        m[i] = x_scale * (double)scales[i] / y_scale;
+    t->ops->ratios((const float *)t->k->in[3]->data + from, n, x_scale, y_scale, m);
     const int32_t *restrict narrow = (const int32_t *)sums->data + from;
     const int64_t *restrict wide = (const int64_t *)sums->data + from;
     for (size_t i = 0; sums->dtype == QRN_DTYPE_I64 && i < n; i++)
@@ -77,7 +77,8 @@ void qrn_wide_make_columns(const qrn_wide_terms *t, size_t first, size_t n, qrn_
     const qrn_view *y = t->k->out[0];
     const double *m = c->terms + (size_t)t->n_runs * QRN_PANEL;
     unsigned large = 0;
-    memset(c, 0, qrn_wide_columns_bytes(t->n_runs));
+    if (n < QRN_PANEL)
+        memset(c, 0, qrn_wide_columns_bytes(t->n_runs));
     for (uint32_t run = 0; run < t->n_runs; run++)
         make_run(t, run, first, n, c);
     for (size_t i = 0; i < n; i++)

@@ -10,6 +10,7 @@
 // A call.
 typedef struct qrn_wide_terms {
     const qrn_kcall *k;
+    const qrn_wide_ops *ops;
     uint32_t n_runs, depth;
     size_t cout;     // columns of all panels
     double u_offset; // of activations as unsigned numbers
@@ -24,7 +25,8 @@ typedef struct qrn_wide_columns {
     double terms[];     // add[runs][32], m[runs][32], offset[runs][32]
 } qrn_wide_columns;
 
-qrn_wide_terms qrn_wide_terms_of(const qrn_kcall *k, uint32_t w_bits, uint32_t depth, size_t cout);
+qrn_wide_terms qrn_wide_terms_of(const qrn_kcall *k, const qrn_wide_ops *ops, uint32_t w_bits,
+                                 uint32_t depth, size_t cout);
 // Bytes of a panel's columns, a multiple of 64.
 size_t qrn_wide_columns_bytes(uint32_t n_runs);
 // Terms of n columns from number `first` on.

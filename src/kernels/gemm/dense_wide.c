@@ -98,7 +98,8 @@ static void make_job(const qrn_kcall *k, const qrn_wide_kernel *kernel, job *j) 
     j->n_slots = COLUMNS_BYTES / slot_bytes(j);
     j->n_slots = j->n_slots > panels ? panels : j->n_slots ? j->n_slots : 1;
     j->x_signed = qrn_dtypes[x->dtype].cls == QRN_CLASS_SFIXED;
-    j->terms = qrn_wide_terms_of(k, a->w_bits, a->dense.depth, j->plan.cout);
+    j->terms =
+        qrn_wide_terms_of(k, kernel ? kernel->ops : NULL, a->w_bits, a->dense.depth, j->plan.cout);
     qrn_code_range(y->dtype, y->quant->bits, &lo, &hi);
     j->out = (qrn_wide_out){
         .elem = qrn_view_elem(y), .y_row = j->plan.cout, .lo = (double)lo, .hi = (double)hi};

@@ -37,6 +37,7 @@ const qrn_wide_kernel qrn_wide_avx512vnni = {.pairs = true,
                                              .codes = qrn_wide_codes_avx512vnni,
                                              .sums4 = qrn_wide_sums4_avx512vnni,
                                              .codes4 = qrn_wide_codes4_avx512vnni,
+                                             .runs = qrn_wide_runs_avx512vnni,
                                              .ops = &qrn_wide_ops_avx512};
 const qrn_wide_kernel qrn_wide_avx2 = {.sums = sums_avx2, .ops = &qrn_wide_ops_avx2};
 #elif defined(__aarch64__)
@@ -83,11 +84,22 @@ static void product(const qrn_wide_kernel *k, const qrn_wide_rows *r, const qrn_
     }
 }
 
+static bool short_runs(const qrn_wide_panel *p) {
+    for (uint32_t run = 0; run < p->n_runs; run++) {
+        size_t end = run + 1 < p->n_runs ? p->starts[run + 1] / QRN_Q8_DEPTH : p->steps;
+        if (end - p->starts[run] / QRN_Q8_DEPTH > QRN_WIDE_RUN)
+            return false;
+    }
+    return true;
+}
+
 void qrn_wide_product(const qrn_wide_kernel *k, const qrn_wide_rows *r, const qrn_wide_panel *p,
                       const qrn_wide_out *o) {
     if (k->codes && r->planes == 2 && o->elem == 2 && p->planes == 1 && p->n_runs == 1 &&
         !p->offset && p->small)
         (p->halves ? k->codes4 : k->codes)(r, p, o);
+    else if (k->runs && p->planes == 1 && p->n_runs > 1 && short_runs(p))
+        k->runs(r, p, o);
     else
         product(k, r, p, o);
 }

@@ -24,6 +24,7 @@
 
 #define QRN_WIDE_DEPTH_MAX 65536 // products of bytes fit 32 bits
 #define QRN_WIDE_TILE 12         // rows of bytes that are summed before they are put together
+#define QRN_WIDE_RUN 63          // steps whose products of 16 and 8 bits fit 32 bits
 #define QRN_WIDE_SMALL 0x1p30    // results before clamping that certainly fit 32 bits
 
 // The part that compilers turn into vectors, one table per ISA. Arrays of numbers are [rows][32].
@@ -46,6 +47,8 @@ typedef struct qrn_wide_ops {
     uint32_t (*sum16)(const uint16_t *x, size_t n, uint16_t flip);
     // n bytes of two signed numbers each, the first in the low half.
     void (*unpack)(const uint8_t *packed, size_t n, int8_t *dst);
+    // m = x * scale / y, rounded once; x and y are floats.
+    void (*ratios)(const float *scale, size_t n, double x, double y, double *m);
 } qrn_wide_ops;
 
 extern const qrn_wide_ops qrn_wide_ops_avx512, qrn_wide_ops_avx2, qrn_wide_ops_neon,
@@ -107,6 +110,9 @@ typedef struct qrn_wide_kernel {
     // (optional) The same with two weights a byte, [steps][32][2]; both or none.
     void (*sums4)(const qrn_wide_tile *t);
     void (*codes4)(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o);
+    // (optional) A whole product in several runs of at most QRN_WIDE_RUN steps, one plane of
+    // weights, halves or not.
+    void (*runs)(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o);
     const qrn_wide_ops *ops;
 } qrn_wide_kernel;
 
@@ -133,5 +139,7 @@ void qrn_wide_codes_avx512vnni(const qrn_wide_rows *r, const qrn_wide_panel *p,
 void qrn_wide_sums4_avx512vnni(const qrn_wide_tile *t);
 void qrn_wide_codes4_avx512vnni(const qrn_wide_rows *r, const qrn_wide_panel *p,
                                 const qrn_wide_out *o);
+void qrn_wide_runs_avx512vnni(const qrn_wide_rows *r, const qrn_wide_panel *p,
+                              const qrn_wide_out *o);
 
 #endif

@@ -24,5 +24,6 @@ static void pairs_avx512(const uint16_t *x, size_t n, uint8_t flip, uint8_t *dst
 }
 
 #define PAIRS pairs_avx512
+#define FAST_FMA
 #define TABLE qrn_wide_ops_avx512
 #include "kernels/gemm/gemm_wide.inc"
