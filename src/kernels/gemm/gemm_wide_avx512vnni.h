@@ -140,9 +140,10 @@ INLINE void store(uint16_t *y, __m512i first, __m512i second, uint32_t n, const 
         _mm512_storeu_si512(y, codes);
     else if (cols >= 16)
         _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(codes));
-    if (cols % 16)
-        _mm_storeu_si128((__m128i *)(y + cols / 16 * 16),
-                         _mm512_extracti32x4_epi32(codes, cols / 16 * 2));
+    if (cols == 24)
+        _mm_storeu_si128((__m128i *)(y + 16), _mm512_extracti32x4_epi32(codes, 2));
+    if (cols == 8)
+        _mm_storeu_si128((__m128i *)y, _mm512_castsi512_si128(codes));
 }
 
 // What codes of a row there are.
