@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// CPU features. A newer level implies the older ones, so a cap is a prefix of the list.
+// CPU features. A newer level implies the older ones, so a cap is a prefix of the list. They are
+// asked for once and kept: cpuid takes some microseconds where the machine is a virtual one.
 #include "base/cpu.h"
 
 #include "base/env.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +29,7 @@ static const struct {
     {"neon", QRN_ISA_NEON},       {"dot", QRN_ISA_NEONDOT},     {"i8mm", QRN_ISA_NEONI8MM},
 };
 #define N_LEVELS (sizeof(levels) / sizeof(levels[0]))
+#define FOUND (1u << 31) // no level has it
 
 #if defined(__x86_64__)
 #define REQUEST_PERMISSION 0x1023 // of arch_prctl
@@ -81,9 +84,19 @@ static uint32_t cap(const char *name) {
     return strcmp(name, "ref") == 0 ? 0 : UINT32_MAX; // an unknown word caps nothing
 }
 
+static uint32_t detect_once(void) {
+    static _Atomic uint32_t found; // with a mark; 0: not asked yet
+    uint32_t isa = atomic_load_explicit(&found, memory_order_relaxed);
+    if (!isa) {
+        isa = detect() | FOUND;
+        atomic_store_explicit(&found, isa, memory_order_relaxed);
+    }
+    return isa & ~FOUND;
+}
+
 uint32_t qrn_cpu_isa(void) {
     const char *want = qrn_env_get(QRN_ENV_ISA);
-    return want ? detect() & cap(want) : detect();
+    return want ? detect_once() & cap(want) : detect_once();
 }
 
 const char *qrn_cpu_isa_text(uint32_t isa, char *buf, unsigned size) {
