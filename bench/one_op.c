@@ -96,15 +96,16 @@ static void fill(void *data, size_t bytes, bool floats) {
     }
 }
 
-// The codes of 16 bits span what 8 would, so that results stay within their range.
-static void encode(Qnn_Tensor_t *t, qb_form form, bool weights) {
+// Scales without a common measure: results on the borders of codes are as rare as in real models.
+// Codes of 16 bits span what 8 would, so that results stay within their range.
+static void encode(Qnn_Tensor_t *t, qb_form form, float scale, bool weights) {
     if (form == QB_F32)
         return;
     bool wide = !weights && form == QB_U16S8;
     t->v1.quantizeParams.encodingDefinition = QNN_DEFINITION_DEFINED;
     t->v1.quantizeParams.quantizationEncoding = QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
     t->v1.quantizeParams.scaleOffsetEncoding =
-        (Qnn_ScaleOffset_t){wide ? 0.02f / 256 : 0.02f, weights ? 0
+        (Qnn_ScaleOffset_t){wide ? scale / 256 : scale, weights ? 0
                                                         : wide  ? -32768
                                                                 : -128};
 }
@@ -181,11 +182,9 @@ static bool add_operands(qb_graph *g, const qb_shape *s, Qnn_Tensor_t in[2], uin
                    : picture     ? pixel
                                  : matrix);
     *out = tensor(g, "y", QNN_TENSOR_TYPE_APP_READ, xt, picture ? 4 : 2, picture ? y : rows_y);
-    encode(&in[0], s->form, false);
-    encode(&in[1], s->form, constant);
-    encode(out, s->form, false);
-    if (constant && s->form != QB_F32) // sums of many products: coarser steps
-        out->v1.quantizeParams.scaleOffsetEncoding.scale *= 64;
+    encode(&in[0], s->form, 0.01873f, false);
+    encode(&in[1], s->form, 0.02141f, constant);
+    encode(out, s->form, constant ? 1.3127f : 0.02319f, false); // coarser for sums of many products
     *n_in = s->op == QB_SIGMOID ? 1 : 2;
     return add_tensor(g, &in[0]) &&
            (*n_in == 1 ||

@@ -209,7 +209,8 @@ SECTIONS = [
      "limits them: the arithmetic peak (of 16-bit activations, half the peak of bytes), the bytes "
      "that any way to compute them reads and writes at the speed of L2 or DRAM, or, for depthwise "
      "convolutions, the slower of L2 and three products of four bytes for 16 results. Rounding to "
-     "the output's codes is part of it. oneDNN and OpenBLAS, where they are installed, took turns.",
+     "the output's codes is part of it. A kernel that needs fewer products than its op counts can "
+     "beat the peak. oneDNN and OpenBLAS, where they are installed, took turns.",
      "kernels", kernel_table),
     ("The machine", "Measured, not from a data sheet. `quern bench MODEL --per-op` holds each node "
      "of a model against these; `make bench` draws that as `build/bench/*.svg`.", "peaks",
