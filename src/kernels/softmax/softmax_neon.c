@@ -4,6 +4,7 @@
 #include "kernels/fast_math.h"
 #include "kernels/softmax/softmax_codes.h"
 #include "kernels/softmax/softmax_rows.h"
+#include "kernels/steps.h"
 
 #define FN qrn_softmax_f32_neon
 #include "kernels/softmax/softmax_fast.inc"

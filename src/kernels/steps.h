@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// The last step of kernels that give codes of 8 or 16 bits: whole numbers as floats are clamped to
+// the range of the codes and stored. Included by files compiled for an ISA, behind vec.h's choice.
+#ifndef QRN_KERNELS_STEPS_H
+#define QRN_KERNELS_STEPS_H
+
+#include "kernels/kernel.h"
+#include "kernels/vec.h"
+
+#define QRN_STEPS_STORE(type)                                                                      \
+    do {                                                                                           \
+        type *codes = (type *)y->data + at;                                                        \
+        for (size_t i = 0; i < n; i++)                                                             \
+            codes[i] = (type)(int32_t)steps[i];                                                    \
+    } while (0);                                                                                   \
+    break
+
+// n of them to element `at` of y and on; whole vectors of them are there, and are clamped in place.
+static inline void qrn_steps_store(qrn_view *y, size_t at, size_t n, float *restrict steps) {
+    const float top = qrn_view_elem(y) == 1 ? 255.0f : 65535.0f;
+    const bool is_signed = y->dtype == QRN_DTYPE_SQ8 || y->dtype == QRN_DTYPE_SQ16;
+    const float least = is_signed ? -(top + 1) / 2 : 0.0f;
+    const qrn_vf low = qrn_vf_all(least), high = qrn_vf_all(least + top);
+    for (size_t i = 0; i < n; i += QRN_VF)
+        qrn_vf_store(steps + i, qrn_vf_min(high, qrn_vf_max(low, qrn_vf_load(steps + i))));
+    switch (y->dtype) {
+    case QRN_DTYPE_UQ8:
+        QRN_STEPS_STORE(uint8_t);
+    case QRN_DTYPE_SQ8:
+        QRN_STEPS_STORE(int8_t);
+    case QRN_DTYPE_UQ16:
+        QRN_STEPS_STORE(uint16_t);
+    default:
+        QRN_STEPS_STORE(int16_t);
+    }
+}
+
+#endif
