@@ -180,19 +180,25 @@ static void shapes_and_words(void **unused) {
     report(checked);
 }
 
-static void tables_of_bytes(void **unused) {
-    (void)unused;
+static unsigned check_tables(qrn_dtype t, uint32_t entries, uint32_t most, uint32_t step) {
     unsigned checked = 0;
-    const uint32_t entries = 256;
-    for (uint32_t n = 1; n < 300; n++) {
-        qrn_view x = make(QRN_DTYPE_UQ8, NULL, 1, &n), y = make(QRN_DTYPE_UQ8, NULL, 1, &n);
-        qrn_view table = make(QRN_DTYPE_UQ8, NULL, 1, &entries), *in[2] = {&x, &table};
+    qrn_view table = make(t, NULL, 1, &entries);
+    for (uint32_t n = 1; n < most; n += step) {
+        qrn_view x = make(t, NULL, 1, &n), y = make(t, NULL, 1, &n), *in[2] = {&x, &table};
         checked += check_rows(&qrn_family_lut, NULL, in, 2, &y, 0);
         free(x.data);
         free(y.data);
-        free(table.data);
     }
-    report(checked);
+    free(table.data);
+    return checked;
+}
+
+static void tables(void **unused) {
+    (void)unused;
+    report(check_tables(QRN_DTYPE_UQ8, 256, 300, 1));
+    unsigned words = check_tables(QRN_DTYPE_SQ16, 65536, 100, 1) +
+                     check_tables(QRN_DTYPE_UQ16, 65536, 70000, 9999);
+    print_message("%u comparisons of words\n", words);
 }
 
 // Numbers that lie on, next to and far from the middle between two codes.
@@ -258,8 +264,10 @@ static void reductions_of_codes(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_pairs_of_bytes),  cmocka_unit_test(shapes_and_words),
-        cmocka_unit_test(tables_of_bytes),     cmocka_unit_test(floats_to_codes),
+        cmocka_unit_test(all_pairs_of_bytes),
+        cmocka_unit_test(shapes_and_words),
+        cmocka_unit_test(tables),
+        cmocka_unit_test(floats_to_codes),
         cmocka_unit_test(reductions_of_codes),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

@@ -55,38 +55,42 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_walk_tasks(qrn_view_count(k->in[0]), n_threads);
 }
 
-static bool bytes_to_bytes(const qrn_kcall *k) {
-    return qrn_view_elem(k->in[0]) == 1 && qrn_view_elem(k->out[0]) == 1;
+static bool elements_of(const qrn_kcall *k, size_t bytes) {
+    return qrn_view_elem(k->in[0]) == bytes && qrn_view_elem(k->out[0]) == bytes;
 }
+static bool bytes_fit(const qrn_kcall *k) { return elements_of(k, 1); }
+static bool words_fit(const qrn_kcall *k) { return elements_of(k, 2); }
 
 // clang-format off
-#define BYTES(isa)                                                                                 \
-    static qrn_status lut_bytes_##isa(const qrn_kcall *k) {                                        \
+#define FAST(type, element, isa)                                                                   \
+    static qrn_status lut_##type##_##isa(const qrn_kcall *k) {                                     \
         size_t begin, end;                                                                         \
         qrn_elements(k, 64, &begin, &end);                                                         \
-        qrn_lut_bytes_##isa(k->in[1]->data, (const uint8_t *)k->in[0]->data + begin,               \
-                            (uint8_t *)k->out[0]->data + begin, end - begin);                      \
+        qrn_lut_##type##_##isa(k->in[1]->data, (const element *)k->in[0]->data + begin,            \
+                               (element *)k->out[0]->data + begin, end - begin);                   \
         return QRN_OK;                                                                             \
     }
-#define ROW(isa, ISA)                                                                              \
-    {.name = "lut_bytes_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA, .works = bytes_to_bytes,   \
-     .fn = lut_bytes_##isa, .tasks = tasks}
+#define ROW(type, isa, ISA)                                                                        \
+    {.name = "lut_" #type "_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA,                        \
+     .works = type##_fit, .fn = lut_##type##_##isa, .tasks = tasks}
 
 #ifdef __x86_64__
-BYTES(avx512vbmi)
-BYTES(avx2)
+FAST(bytes, uint8_t, avx512vbmi)
+FAST(bytes, uint8_t, avx2)
+FAST(words, uint16_t, avx2)
 #endif
 #ifdef __aarch64__
-BYTES(neon)
+FAST(bytes, uint8_t, neon)
 #endif
 
 static const qrn_kernel lut_rows[] = {
 #ifdef __x86_64__
-    ROW(avx512vbmi, QRN_ISA_AVX512VBMI),
-    ROW(avx2, QRN_ISA_AVX2),
+    ROW(bytes, avx512vbmi, QRN_ISA_AVX512VBMI),
+    ROW(bytes, avx2, QRN_ISA_AVX2),
+    ROW(words, avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
-    ROW(neon, QRN_ISA_NEON),
+    ROW(bytes, neon, QRN_ISA_NEON),
 #endif
     {.name = "lut_ref", .domain = QRN_DOMAIN_RAW, .fn = lut_ref, .tasks = tasks},
 };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Look-up of bytes for AVX2. A shuffle looks up in 16 entries and gives 0 for a negative code.
+// Look-up for AVX2. For bytes, a shuffle looks up in 16 entries and gives 0 for a negative code.
 // Codes go down by 16 from one part of the table to the next, and the parts are kept as differences
 // (exclusive or) to the part before: the differences up to the code's own part give the entry, and
 // later shuffles give 0.
 #include "kernels/eltwise/lut_rows.h"
 
 #include <immintrin.h>
+#include <string.h>
 
 #define PARTS 16
 
@@ -51,6 +52,31 @@ void qrn_lut_bytes_avx2(const uint8_t *table, const uint8_t *codes, uint8_t *y, 
         __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(codes + i));
         _mm256_storeu_si256((__m256i *)(void *)(y + i), look_up(&t, c));
     }
+    for (; i < n; i++)
+        y[i] = table[codes[i]];
+}
+
+// Entries are put together to vectors, because one store an entry would be the bottleneck; codes
+// are taken apart from larger numbers, to leave the loads to the table.
+static inline __attribute__((always_inline)) __m128i eight(const uint16_t *t,
+                                                           const uint16_t *codes) {
+    uint64_t a, b;
+    memcpy(&a, codes, sizeof a);
+    memcpy(&b, codes + 4, sizeof b);
+    __m128i v = _mm_cvtsi32_si128(t[(uint16_t)a]);
+    v = _mm_insert_epi16(v, t[(uint16_t)(a >> 16)], 1);
+    v = _mm_insert_epi16(v, t[(uint16_t)(a >> 32)], 2);
+    v = _mm_insert_epi16(v, t[a >> 48], 3);
+    v = _mm_insert_epi16(v, t[(uint16_t)b], 4);
+    v = _mm_insert_epi16(v, t[(uint16_t)(b >> 16)], 5);
+    v = _mm_insert_epi16(v, t[(uint16_t)(b >> 32)], 6);
+    return _mm_insert_epi16(v, t[b >> 48], 7);
+}
+
+void qrn_lut_words_avx2(const uint16_t *table, const uint16_t *codes, uint16_t *y, size_t n) {
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((__m128i *)(void *)(y + i), eight(table, codes + i));
     for (; i < n; i++)
         y[i] = table[codes[i]];
 }

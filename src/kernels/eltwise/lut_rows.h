@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The vector rows of the look-up family: bytes through a table of 256 bytes, one file per ISA.
-// Each looks up codes[0..n) and writes y[0..n); both may be the same memory.
+// The vector rows of the look-up family, one file per ISA: bytes through a table of 256 bytes,
+// words through one of 65,536. Each looks up codes[0..n) and writes y[0..n); both may be the same
+// memory.
 #ifndef QRN_KERNELS_ELTWISE_LUT_ROWS_H
 #define QRN_KERNELS_ELTWISE_LUT_ROWS_H
 
@@ -11,5 +12,6 @@
 void qrn_lut_bytes_avx512vbmi(const uint8_t *table, const uint8_t *codes, uint8_t *y, size_t n);
 void qrn_lut_bytes_avx2(const uint8_t *table, const uint8_t *codes, uint8_t *y, size_t n);
 void qrn_lut_bytes_neon(const uint8_t *table, const uint8_t *codes, uint8_t *y, size_t n);
+void qrn_lut_words_avx2(const uint16_t *table, const uint16_t *codes, uint16_t *y, size_t n);
 
 #endif
