@@ -65,6 +65,13 @@ static qrn_quant random_quant(qrn_dtype dtype) {
     return q;
 }
 
+// Makes the products of 16-bit codes fill the codes of the result, more or less.
+static void scale_product(qrn_quant q[3]) {
+    q[2].scale = q[0].scale * q[1].scale * (float)between(10000, 400000);
+    if (between(0, 3) == 0) // halves are met exactly
+        q[2].scale = q[0].scale * q[1].scale * 65536;
+}
+
 // Every row that can run the call, whole, in parts and in place of input `over`, against the last
 // row; returns how many rows there were.
 static unsigned check_rows(const qrn_family *f, const void *args, qrn_view **in, uint32_t n_in,
@@ -163,6 +170,8 @@ static void shapes_and_words(void **unused) {
             t[i] = types[wide][between(0, 1)];
             q[i] = random_quant(t[i]);
         }
+        if (wide && args.op == QRN_BINARY_MUL)
+            scale_product(q);
         uint32_t skip_a = between(0, 3) ? 0 : between(0, rank - 1), skip_b = skip_a ? 0 : 0;
         for (uint32_t d = 0; d < skip_a; d++)
             part[1][d] = dims[d];
@@ -173,6 +182,33 @@ static void shapes_and_words(void **unused) {
                    : qrn_view_count(&b) == qrn_view_count(&y) ? 1
                                                               : -1;
         checked += check_rows(&qrn_family_binary, &args, in, 2, &y, over);
+        free(a.data);
+        free(b.data);
+        free(y.data);
+    }
+    report(checked);
+}
+
+// Products with one number per channel, channels of any number.
+static void channels_of_words(void **unused) {
+    (void)unused;
+    unsigned checked = 0;
+    for (unsigned round = 0; round < 300; round++) {
+        static const qrn_dtype types[] = {QRN_DTYPE_UQ16, QRN_DTYPE_SQ16};
+        uint32_t dims[2] = {between(1, 60), between(1, round % 4 ? 200 : 2500)};
+        bool first = between(0, 1);
+        qrn_binary_args args = {QRN_BINARY_MUL};
+        qrn_dtype t[3];
+        qrn_quant q[3];
+        for (int i = 0; i < 3; i++) {
+            t[i] = types[between(0, 1)];
+            q[i] = random_quant(t[i]);
+        }
+        scale_product(q);
+        qrn_view a = make(t[0], &q[0], first ? 1 : 2, first ? dims + 1 : dims);
+        qrn_view b = make(t[1], &q[1], first ? 2 : 1, first ? dims : dims + 1);
+        qrn_view y = make(t[2], &q[2], 2, dims), *in[2] = {&a, &b};
+        checked += check_rows(&qrn_family_binary, &args, in, 2, &y, first);
         free(a.data);
         free(b.data);
         free(y.data);
@@ -264,11 +300,9 @@ static void reductions_of_codes(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_pairs_of_bytes),
-        cmocka_unit_test(shapes_and_words),
-        cmocka_unit_test(tables),
-        cmocka_unit_test(floats_to_codes),
-        cmocka_unit_test(reductions_of_codes),
+        cmocka_unit_test(all_pairs_of_bytes), cmocka_unit_test(shapes_and_words),
+        cmocka_unit_test(channels_of_words),  cmocka_unit_test(tables),
+        cmocka_unit_test(floats_to_codes),    cmocka_unit_test(reductions_of_codes),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

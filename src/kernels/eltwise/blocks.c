@@ -29,8 +29,7 @@ typedef struct feed {
     _Alignas(64) char buffer[BUFFER_BYTES];
 } feed;
 
-// Do the operand's elements repeat in order? Then it has the last dimensions of the output.
-static bool repeats(const qrn_view *x, const qrn_view *out) {
+bool qrn_block_repeats(const qrn_view *x, const qrn_view *out) {
     uint32_t first = 0;
     while (first < x->rank && x->dims[first] == 1)
         first++;
@@ -96,7 +95,7 @@ static void open_feed(feed *f, const qrn_view *out, qrn_view *x, size_t begin, s
     f->period = qrn_view_count(x);
     if (f->period == qrn_view_count(out)) {
         f->kind = DENSE;
-    } else if (!repeats(x, out)) {
+    } else if (!qrn_block_repeats(x, out)) {
         f->kind = SPREAD;
         qrn_walk_broadcast(&f->walk, out, &x, 1);
     } else if (f->period * f->elem >= LONG_ROW_BYTES) {

@@ -12,6 +12,10 @@
 // y[i] = f(a[i], b[i]) for i < n; y may be a or b. Elements as in the views of the call.
 typedef void (*qrn_block_fn)(void *context, const void *a, const void *b, void *y, size_t n);
 
+// Do the elements of x repeat in order, to the shape of out? It has the last dimensions of that
+// then.
+bool qrn_block_repeats(const qrn_view *x, const qrn_view *out);
+
 // Calls fn for all blocks of the call's task; k->in[0] and k->in[1] are the operands.
 void qrn_binary_blocks(const qrn_kcall *k, qrn_block_fn fn, void *context);
 
