@@ -11,7 +11,7 @@
 // Bytes of a block, and of one of an arena that holds much already: large pages fit such a block
 // (mem.c), and what is not used of it costs no memory.
 #define BLOCK_BYTES ((size_t)16 * 1024)
-#define MUCH_BYTES ((size_t)4 << 20)
+#define MUCH_BYTES ((size_t)1 << 20)
 #define LARGE_BLOCK_BYTES ((size_t)8 << 20)
 
 typedef struct block {
