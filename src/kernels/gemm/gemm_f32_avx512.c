@@ -10,16 +10,6 @@
 #define ROWS 14
 #define LINE 16 // floats
 
-// The lines that the tile will write: they come while it sums.
-static inline __attribute__((always_inline)) void expect(float *c, size_t c_row, const int rows,
-                                                         const int eighths) {
-    for (int r = 0; r < rows; r++, c += c_row) {
-        __asm__ volatile("prefetchw %0" : : "m"(*c));
-        if (eighths > 2)
-            __asm__ volatile("prefetchw %0" : : "m"(c[LINE]));
-    }
-}
-
 // Sums of a row: `eighths` times 8 columns, in whole vectors and at last a half one.
 typedef struct sums {
     __m512 whole[2];
@@ -87,7 +77,6 @@ static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_strip 
         for (int r = 0; r < rows; r++)
             acc[r] = begin(c + (size_t)r * c_row, m, eighths);
     } else {
-        expect(c, c_row, rows, eighths);
         sums bias = begin(t->bias, m, eighths);
 #pragma GCC unroll 14
         for (int r = 0; r < rows; r++)
