@@ -2,6 +2,7 @@
 //
 // Softmax along the last axis of floats and of codes, compiled for NEON.
 #include "kernels/fast_math.h"
+#include "kernels/lanes.h"
 #include "kernels/softmax/softmax_codes.h"
 #include "kernels/softmax/softmax_rows.h"
 #include "kernels/steps.h"
