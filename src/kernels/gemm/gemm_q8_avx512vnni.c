@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Register tiles of up to 12 rows by 32 or 16 columns for AVX-512 VNNI: at most 24 accumulators,
+// Register tiles of up to 12 rows by 8 to 32 columns for AVX-512 VNNI: at most 24 accumulators,
 // two vectors of b and broadcast elements of a. An instruction adds four products to each of 16
 // sums. Rows are shared evenly among as few tiles as there can be.
 #include "kernels/gemm/gemm_q8.h"
@@ -21,6 +21,11 @@ static inline int32_t four_bytes(const uint8_t *p) {
 // halves the speed.
 static inline __m512i dot(__m512i acc, __m512i x, __m512i b) {
     __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(x), "v"(b));
+    return acc;
+}
+// The first 8 sums only, at half the price; the others become 0.
+static inline __m512i dot_low(__m512i acc, __m512i x, __m512i b) {
+    __asm__("vpdpbusd %t2, %t1, %t0" : "+v"(acc) : "v"(x), "v"(b));
     return acc;
 }
 
@@ -149,8 +154,9 @@ static inline __attribute__((always_inline)) void finish(const panel *p, const _
 
 // Rows are reached from every third one, which needs no more than four base registers.
 static inline __attribute__((always_inline)) void tile(const panel *p, uint32_t first,
-                                                       const int rows, const int vectors,
+                                                       const int rows, const int columns,
                                                        const kind what) {
+    const int vectors = (columns + 15) / 16, last = vectors - 1;
     const qrn_gemm_q8_tile *t = p->t;
     __m512i acc[ROWS * 2];
     const int8_t *b = t->b;
@@ -177,9 +183,12 @@ static inline __attribute__((always_inline)) void tile(const panel *p, uint32_t 
 #pragma GCC unroll 12
         for (int r = 0; r < rows; r++) {
             __m512i x = _mm512_set1_epi32(four_bytes(a[r / 3] + k + (size_t)(r % 3) * step));
-            acc[r * vectors] = dot(acc[r * vectors], x, b0);
             if (vectors == 2)
-                acc[r * vectors + 1] = dot(acc[r * vectors + 1], x, b1);
+                acc[r * vectors] = dot(acc[r * vectors], x, b0);
+            if (columns % 16)
+                acc[r * vectors + last] = dot_low(acc[r * vectors + last], x, b1);
+            else
+                acc[r * vectors + last] = dot(acc[r * vectors + last], x, b1);
         }
     }
     if (what == SUMS)
@@ -190,11 +199,13 @@ static inline __attribute__((always_inline)) void tile(const panel *p, uint32_t 
 
 #define ONE(n, what, columns)                                                                      \
     static void what##_##n##x##columns(const panel *p, uint32_t first) {                           \
-        tile(p, first, n, columns / 16, what);                                                     \
+        tile(p, first, n, columns, what);                                                          \
     }
 #define TILE(n)                                                                                    \
     ONE(n, SUMS, 16)                                                                               \
-    ONE(n, SUMS, 32) ONE(n, CODES, 16) ONE(n, CODES, 32) ONE(n, WHOLE, 16) ONE(n, WHOLE, 32)
+    ONE(n, SUMS, 32)                                                                               \
+    ONE(n, CODES, 8)                                                                               \
+    ONE(n, CODES, 16) ONE(n, CODES, 24) ONE(n, CODES, 32) ONE(n, WHOLE, 16) ONE(n, WHOLE, 32)
 TILE(1)
 TILE(2)
 TILE(3)
@@ -207,13 +218,14 @@ TILE(9)
 TILE(10)
 TILE(11)
 TILE(12)
+// By columns: up to 8, 16, 24, 32.
+// clang-format off
 #define ALL(n)                                                                                     \
-    {                                                                                              \
-        {SUMS_##n##x16, SUMS_##n##x32}, {CODES_##n##x16, CODES_##n##x32}, {                        \
-            WHOLE_##n##x16, WHOLE_##n##x32                                                         \
-        }                                                                                          \
-    }
-static void (*const tiles[ROWS][KINDS][2])(const panel *p, uint32_t first) = {
+    {{SUMS_##n##x16, SUMS_##n##x16, SUMS_##n##x32, SUMS_##n##x32},                                 \
+     {CODES_##n##x8, CODES_##n##x16, CODES_##n##x24, CODES_##n##x32},                              \
+     {NULL, WHOLE_##n##x16, NULL, WHOLE_##n##x32}}
+// clang-format on
+static void (*const tiles[ROWS][KINDS][4])(const panel *p, uint32_t first) = {
     ALL(1), ALL(2), ALL(3), ALL(4),  ALL(5),  ALL(6),
     ALL(7), ALL(8), ALL(9), ALL(10), ALL(11), ALL(12),
 };
@@ -222,14 +234,14 @@ static void product(const qrn_gemm_q8_tile *t) {
     panel p = {.t = t, .mask = t->cols >= 32 ? 0xffffffffu : (1u << t->cols) - 1};
     if (!t->acc)
         p.round = qrn_round8_vectors_of(t->round);
-    bool wide = t->cols > 16, whole = p.round.plain && t->cols == (wide ? 32 : 16);
+    bool whole = p.round.plain && t->cols % 16 == 0;
     kind what = t->acc ? SUMS : whole ? WHOLE : CODES;
     uint32_t n = (t->rows + ROWS - 1) / ROWS, left = t->rows;
     p.ahead = (const char *)t->b + t->next;
     p.stride = t->next ? QRN_PANEL * QRN_Q8_DEPTH / n : 0;
     for (uint32_t first = 0; n; n--, p.ahead += t->steps * p.stride) {
         uint32_t rows = (left + n - 1) / n;
-        tiles[rows - 1][what][wide](&p, first);
+        tiles[rows - 1][what][(t->cols - 1) / 8](&p, first);
         first += rows;
         left -= rows;
     }
