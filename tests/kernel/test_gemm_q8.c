@@ -137,7 +137,7 @@ static void make_operands(operands *o, uint32_t rank, const uint32_t *x_dims, ui
                             .offsets = o->offsets,
                             .n_groups = channels};
     bool wide = yt == QRN_DTYPE_UQ16 || yt == QRN_DTYPE_SQ16;
-    o->yq = (qrn_quant){.kind = QRN_QUANT_TENSOR, .bits = wide ? 16 : 8};
+    o->yq = (qrn_quant){.kind = QRN_QUANT_TENSOR, .bits = wide ? (between(0, 7) ? 16 : 12) : 8};
     o->yq.scale = wide ? 0.01f : 0.9f;
     o->yq.offset = (int32_t)between(0, 200) - (wide ? 3000 : 160);
     o->x = make(rank, x_dims, xt, &o->xq);
@@ -161,7 +161,7 @@ static int64_t expected_code(const operands *o, uint32_t c, int64_t products) {
     double m =
         (double)o->xq.scale * (double)(axis ? o->scales[c] : o->wq.scale) / (double)o->yq.scale;
     double t = floor(fma((double)acc, m, -(double)o->yq.offset + 0.5));
-    hi = (qrn_view_elem(&o->y) == 2 ? 65535 : 255) >> (is_signed(o->y.dtype) ? 1 : 0);
+    hi = ((1 << o->yq.bits) - 1) >> (is_signed(o->y.dtype) ? 1 : 0);
     lo = is_signed(o->y.dtype) ? -hi - 1 : 0;
     return t < (double)lo ? lo : t > (double)hi ? hi : (int64_t)t;
 }
@@ -430,7 +430,7 @@ static int64_t expected_of_blocks(const operands *o, const block_operands *b, ui
         t = fma((double)acc,
                 (double)o->xq.scale * (double)b->scales[run * cols + c] / (double)o->yq.scale, t);
     }
-    int64_t hi = (qrn_view_elem(&o->y) == 2 ? 65535 : 255) >> (is_signed(o->y.dtype) ? 1 : 0);
+    int64_t hi = ((1 << o->yq.bits) - 1) >> (is_signed(o->y.dtype) ? 1 : 0);
     int64_t lo = is_signed(o->y.dtype) ? -hi - 1 : 0;
     t = floor(t);
     return t < (double)lo ? lo : t > (double)hi ? hi : (int64_t)t;

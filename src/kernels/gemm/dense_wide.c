@@ -119,8 +119,6 @@ static void make_rows(const job *j, size_t row, size_t n, size_t group) {
             whole = x_row / elem;
             qrn_dense_gather(&j->plan, x->data, row + i, part, group, elem, -x->quant->offset,
                              j->gathered, x_row);
-            for (size_t r = 0; r < part && whole > depth; r++) // meets weights of 0
-                memset(j->gathered + r * x_row + depth * elem, 0, (whole - depth) * elem);
             codes = j->gathered;
         }
         qrn_wide_make_rows(j->kernel, codes, x_row, elem, whole, j->x_signed, part,
@@ -201,6 +199,8 @@ static void run_panel(const job *j, size_t unit, size_t row, size_t n) {
 
 static void run_rows(const job *j, const qrn_dense_part *part) {
     size_t panels = qrn_panels(j->plan.args->cols), step = block_rows(j);
+    if (!j->plan.direct) // nothing is gathered behind the depth, where weights are 0
+        memset(j->gathered, 0, gather_rows(j) * j->row_bytes);
     for (size_t r = part->r0; r < part->r1; r += step) {
         size_t n = part->r1 - r < step ? part->r1 - r : step;
         for (size_t u = part->u0; u < part->u1; u++) {

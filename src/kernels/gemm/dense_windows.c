@@ -17,6 +17,12 @@ static bool flat(const qrn_conv_geometry *g) {
     return g->kernel[0] == 1 && g->stride[0] == 1 && g->before[0] == 0 && g->in[0] == g->out[0];
 }
 
+// Do windows read cells more than once? Where they leave some out, there is less to gather.
+static bool overlap(const qrn_conv_geometry *g) {
+    return g->kernel[1] >= g->stride[1] && g->kernel[2] >= g->stride[2] &&
+           g->kernel[1] * g->kernel[2] > 1;
+}
+
 static void make_parts(qrn_windows *w) {
     const qrn_conv_geometry *g = w->g;
     int64_t columns = g->dilation[2] == 1 ? 1 : g->kernel[2];
@@ -29,7 +35,7 @@ static void make_parts(qrn_windows *w) {
 qrn_windows qrn_windows_of(const qrn_dense_plan *p, const qrn_view *x) {
     const qrn_conv_geometry *g = &p->geo;
     qrn_windows w = {.g = g};
-    if (p->args->rows || p->direct || g->transposed || g->group != 1 || !flat(g) ||
+    if (p->args->rows || p->direct || g->transposed || g->group != 1 || !flat(g) || !overlap(g) ||
         qrn_view_elem(x) != 2 || g->cin % QRN_Q8_DEPTH || g->out[2] < LEAST_CELLS ||
         g->kernel[1] * g->kernel[2] > QRN_WINDOW_PARTS || p->rows == 0)
         return w;

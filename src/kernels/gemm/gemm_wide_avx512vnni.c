@@ -44,6 +44,8 @@ static void narrow_panel(const qrn_wide_rows *r, const qrn_wide_panel *p, const 
     size_t row = 0;
     if (o->cols <= 16 && r->n >= 6 && p->steps >= 6)
         row = o->cols <= 8 ? stream(r, p, o, 6, 8, true) : stream(r, p, o, 6, 16, true);
+    else if (o->cols <= 16 && r->n >= 4 && p->steps >= 4)
+        row = stream(r, p, o, 4, 16, true);
     else if (r->n >= 3 && p->steps >= 3)
         row = o->cols <= 24 ? stream(r, p, o, 3, 24, true) : stream(r, p, o, 3, 32, true);
     rest(r, p, o, row, true);

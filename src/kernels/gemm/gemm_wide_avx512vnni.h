@@ -126,12 +126,35 @@ INLINE __m512i scaled(const qrn_wide_panel *p, size_t first, __m256i low, __m256
     return _mm512_castpd_si512(_mm512_add_round_pd(v, _mm512_set1_pd(0x1.8p52), DOWN));
 }
 
+// What codes of a row there are.
+typedef struct range {
+    bool is_signed, limited; // limited: not all that 16 bits can be
+    __m512i lo, hi;
+    uint32_t cols;
+} range;
+
+INLINE range range_of(const qrn_wide_out *o) {
+    return (range){.is_signed = o->lo < 0,
+                   .limited = o->hi - o->lo != UINT16_MAX,
+                   .lo = _mm512_set1_epi16((int16_t)(int32_t)o->lo),
+                   .hi = _mm512_set1_epi16((int16_t)(int32_t)o->hi),
+                   .cols = o->cols};
+}
+
+// 32 whole numbers as codes.
+INLINE __m512i clamped(const range *o, __m512i first, __m512i second) {
+    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    __m512i c =
+        o->is_signed ? _mm512_packs_epi32(first, second) : _mm512_packus_epi32(first, second);
+    if (o->limited && o->is_signed)
+        c = _mm512_min_epi16(_mm512_max_epi16(c, o->lo), o->hi);
+    else if (o->limited)
+        c = _mm512_min_epu16(_mm512_max_epu16(c, o->lo), o->hi);
+    return _mm512_permutexvar_epi64(order, c);
+}
+
 // The first n of 32 codes; n is `cols` as a rule.
-INLINE void store(uint16_t *y, __m512i first, __m512i second, uint32_t n, const uint32_t cols) {
-    const __m512i words =
-        _mm512_set_epi16(62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28, 26,
-                         24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
-    __m512i codes = _mm512_permutex2var_epi16(first, words, second);
+INLINE void store(uint16_t *y, __m512i codes, uint32_t n, const uint32_t cols) {
     if (n != cols) {
         _mm512_mask_storeu_epi16(y, (__mmask32)((1u << n) - 1), codes);
         return;
@@ -144,16 +167,6 @@ INLINE void store(uint16_t *y, __m512i first, __m512i second, uint32_t n, const 
         _mm_storeu_si128((__m128i *)(y + 16), _mm512_extracti32x4_epi32(codes, 2));
     if (cols == 8)
         _mm_storeu_si128((__m128i *)y, _mm512_castsi512_si128(codes));
-}
-
-// What codes of a row there are.
-typedef struct range {
-    __m512i lo, hi;
-    uint32_t cols;
-} range;
-
-INLINE range range_of(const qrn_wide_out *o) {
-    return (range){_mm512_set1_epi32((int32_t)o->lo), _mm512_set1_epi32((int32_t)o->hi), o->cols};
 }
 
 // Sums of one row, acc[plane * VECS(cols) + vector], as codes. narrow: the low plane is all.
@@ -173,9 +186,8 @@ INLINE void finish(const qrn_wide_panel *p, const range *o, const __m512i *acc, 
             rest = scaled(p, 16 * v + 8, _mm512_extracti64x4_epi64(low, 1),
                           _mm512_extracti64x4_epi64(high, 1), narrow);
         code[v] = _mm512_permutex2var_epi32(t, even, rest);
-        code[v] = _mm512_min_epi32(_mm512_max_epi32(code[v], o->lo), o->hi);
     }
-    store(y, code[0], code[vecs - 1], o->cols, cols);
+    store(y, clamped(o, code[0], code[vecs - 1]), o->cols, cols);
 }
 
 // Accumulators of `rows` rows before the first step.
