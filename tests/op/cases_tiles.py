@@ -158,6 +158,10 @@ def unary_cases(f):
                 dtype = "f32"
             x = q.Tensor("x", f.rng.normal(0, 2, (1, 3, 3, width)), dtype)
             f.add(op, [x], [q.Tensor("y", formula(x.real), dtype)], name=f"{op}_{width}_{dtype}")
+    for width in (41, 64):  # enough elements for a table
+        x = q.Tensor("x", f.rng.normal(0, 2, (1, 3, 37, width)), "uq16")
+        f.add("HardSwish", [x], [q.Tensor("y", UNARY["HardSwish"](x.real), "uq16")],
+              name=f"HardSwish_table_{width}")
 
 
 def softmax(x):
