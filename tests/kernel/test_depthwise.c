@@ -159,7 +159,7 @@ static void make_operands(operands *o, qrn_dtype xt, qrn_dtype wt, qrn_dtype yt)
     // Weights are bytes with their offset most of the time, and not at others.
     int32_t shared = between(0, 5) ? (is_signed(wt) ? 0 : -(1 << (qrn_dtypes[wt].bits - 1)))
                                    : -(int32_t)between(0, 120);
-    bool own = between(0, 4) == 0, steep = between(0, 9) == 0;
+    bool own = between(0, 4) == 0, steep = between(0, 9) == 0, heavy = between(0, 9) == 0;
     o->wq = (qrn_quant){.kind = QRN_QUANT_AXIS,
                         .bits = (uint8_t)qrn_dtypes[wt].bits,
                         .axis = 3,
@@ -170,6 +170,8 @@ static void make_operands(operands *o, qrn_dtype xt, qrn_dtype wt, qrn_dtype yt)
         o->scales[c] = (steep ? 40.0f : 0.01f) + (float)(random_u32() % 1000) / 20000.0f;
         o->offsets[c] = own ? -(int32_t)between(0, 20) : shared;
         o->bias_codes[c] = (int32_t)(random_u32() % 20001) - 10000;
+        if (heavy) // beyond what sums of 24 or 32 bits have room for
+            o->bias_codes[c] = (int32_t)random_u32() >> between(1, 8);
     }
     o->x = view_of(o->l.x_dims, xt, &o->xq, &o->xm);
     o->w = view_of(o->l.w_dims, wt, &o->wq, &o->wm);
