@@ -45,30 +45,30 @@ INLINE void finish(const constants *c, const target *to, const bool whole,
 
 // A tile of a window of k by k.
 INLINE void tile(const qrn_strip *s, const constants *c, const target *to, const bool whole,
-                 size_t cell, const int k, const int share) {
+                 size_t cell, const int n, const int k, const int share) {
     const qrn_depthwise16_block *b = qrn_depthwise16_block_of(s->job, s->index);
     const int groups = (k + 1) / 2;
     const uint8_t *x[5];
-    __m512i acc[TILE][2];
+    __m512i acc[LONG][2];
 #pragma GCC unroll 5
-    for (int n = 0; n < k; n++)
-        x[n] = s->x[n] + cell * (64 / to->pieces);
-#pragma GCC unroll 4
-    for (int o = 0; o < TILE; o++)
+    for (int m = 0; m < k; m++)
+        x[m] = s->x[m] + cell * (64 / to->pieces);
+#pragma GCC unroll 7
+    for (int o = 0; o < n; o++)
         for (int h = 0; h < 2; h++)
             acc[o][h] = _mm512_load_si512(b->bias[h]);
 #pragma GCC unroll 20
-    for (int i = 0; i < columns_of(k, share); i++)
+    for (int i = 0; i < columns_of(n, k, share); i++)
 #pragma GCC unroll 3
         for (int g = 0; g < groups; g++) {
-            const size_t at = column_at(s, k, share, i);
+            const size_t at = column_at(s, n, k, share, i);
             __m512i r0 = _mm512_loadu_si512(x[2 * g] + at), r1 = r0;
             if (2 * g + 1 < k) // else it meets weights of 0
                 r1 = _mm512_loadu_si512(x[2 * g + 1] + at);
             __m512i low = _mm512_unpacklo_epi16(r0, r1), high = _mm512_unpackhi_epi16(r0, r1);
-#pragma GCC unroll 4
-            for (int o = 0; o < TILE; o++) {
-                const int t = tap_of(k, share, i, o);
+#pragma GCC unroll 7
+            for (int o = 0; o < n; o++) {
+                const int t = tap_of(n, k, share, i, o);
                 if (t < 0 || t >= k)
                     continue;
                 const int16_t *w = b->w + (t * groups + g) * 64;
@@ -76,8 +76,8 @@ INLINE void tile(const qrn_strip *s, const constants *c, const target *to, const
                 acc[o][1] = dot(acc[o][1], high, _mm512_load_si512(w + 32));
             }
         }
-#pragma GCC unroll 4
-    for (int o = 0; o < TILE; o++)
+#pragma GCC unroll 7
+    for (int o = 0; o < n; o++)
         finish(c, to, whole, b, cell + (size_t)o * to->pieces, acc[o]);
 }
 

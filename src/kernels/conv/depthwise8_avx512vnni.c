@@ -86,27 +86,27 @@ INLINE void unpack(const __m512i *r, const int rows, const int h, __m512i *v) {
 
 // Half h of a tile of a window of k by k whose first input vectors are at x.
 INLINE void half_tile(const qrn_strip *s, const qrn_depthwise8_block *b, const constants *c,
-                      const uint8_t *const *x, const int h, const int k, const int share,
-                      rounded (*r)[2]) {
+                      const uint8_t *const *x, const int h, const int n, const int k,
+                      const int share, rounded (*r)[2]) {
     const int groups = (k + 3) / 4;
-    __m512i acc[TILE][2];
-#pragma GCC unroll 4
-    for (int o = 0; o < TILE; o++)
+    __m512i acc[LONG][2];
+#pragma GCC unroll 7
+    for (int o = 0; o < n; o++)
         for (int q = 0; q < 2; q++)
             acc[o][q] = _mm512_load_si512(b->bias[2 * h + q]);
 #pragma GCC unroll 20
-    for (int i = 0; i < columns_of(k, share); i++)
+    for (int i = 0; i < columns_of(n, k, share); i++)
 #pragma GCC unroll 2
         for (int g = 0; g < groups; g++) {
             const int rows = k - 4 * g < 4 ? k - 4 * g : 4;
             __m512i row[4], v[2];
 #pragma GCC unroll 4
-            for (int n = 0; n < rows; n++)
-                row[n] = _mm512_loadu_si512(x[4 * g + n] + column_at(s, k, share, i));
+            for (int m = 0; m < rows; m++)
+                row[m] = _mm512_loadu_si512(x[4 * g + m] + column_at(s, n, k, share, i));
             unpack(row, rows, h, v);
-#pragma GCC unroll 4
-            for (int o = 0; o < TILE; o++) {
-                const int t = tap_of(k, share, i, o);
+#pragma GCC unroll 7
+            for (int o = 0; o < n; o++) {
+                const int t = tap_of(n, k, share, i, o);
                 if (t < 0 || t >= k)
                     continue;
                 const int8_t *w = b->w + ((t * groups + g) * 4 + 2 * h) * 64;
@@ -114,8 +114,8 @@ INLINE void half_tile(const qrn_strip *s, const qrn_depthwise8_block *b, const c
                 acc[o][1] = dot(acc[o][1], v[1], _mm512_load_si512(w + 64));
             }
         }
-#pragma GCC unroll 4
-    for (int o = 0; o < TILE; o++)
+#pragma GCC unroll 7
+    for (int o = 0; o < n; o++)
         r[o][h] = round_two(c, acc[o][0], acc[o][1], b->m + 2 * h);
 }
 
@@ -154,26 +154,26 @@ static __attribute__((noinline)) void single(const qrn_strip *s, size_t cell) {
 }
 
 INLINE void tile(const qrn_strip *s, const constants *c, const target *to, const bool whole,
-                 size_t cell, const int k, const int share) {
+                 size_t cell, const int n, const int k, const int share) {
     const qrn_depthwise8_block *b = qrn_depthwise8_block_of(s->job, s->index);
     const uint8_t *x[5];
-    rounded r[TILE][2];
-    uint32_t unsure[TILE], any = 0;
+    rounded r[LONG][2];
+    uint32_t unsure[LONG], any = 0;
 #pragma GCC unroll 5
-    for (int n = 0; n < k; n++)
-        x[n] = s->x[n] + cell * (64 / to->pieces);
-    half_tile(s, b, c, x, 0, k, share, r);
+    for (int m = 0; m < k; m++)
+        x[m] = s->x[m] + cell * (64 / to->pieces);
+    half_tile(s, b, c, x, 0, n, k, share, r);
 #pragma GCC unroll 5
-    for (int n = 0; n < k; n++)
-        __asm__("" : "+r"(x[n])); // reading again is cheaper than keeping
-    half_tile(s, b, c, x, 1, k, share, r);
-#pragma GCC unroll 4
-    for (int o = 0; o < TILE; o++) {
+    for (int m = 0; m < k; m++)
+        __asm__("" : "+r"(x[m])); // reading again is cheaper than keeping
+    half_tile(s, b, c, x, 1, n, k, share, r);
+#pragma GCC unroll 7
+    for (int o = 0; o < n; o++) {
         __m512i worst = _mm512_max_epu16(r[o][0].fraction, r[o][1].fraction);
         any |= unsure[o] = _mm512_cmpge_epu16_mask(worst, c->edge);
         store_rounded(to, whole, c, cell + (size_t)o * to->pieces, r[o]);
     }
-    for (size_t o = 0; __builtin_expect(any, 0) && o < TILE; o++)
+    for (size_t o = 0; __builtin_expect(any, 0) && o < (size_t)n; o++)
         if (unsure[o])
             single(s, cell + o * to->pieces);
 }

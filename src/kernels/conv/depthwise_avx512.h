@@ -10,6 +10,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define TILE QRN_STRIP_TILE
+#define LONG 7 // vectors of a long tile: most pictures are a multiple of 7 wide
 
 // Where results go. A copy of what a strip says: stores of bytes might change the strip, as far as
 // the compiler knows.
@@ -43,55 +44,66 @@ INLINE void store(const target *t, const bool whole, size_t cell, __m512i v) {
     }
 }
 
-// Column i of a tile of a window with k taps: where it lies, and which tap it is for output o,
-// something outside 0..k-1 for none. share: see qrn_strip. Columns of share 2 come in two planes.
-INLINE int columns_of(const int k, const int share) {
-    return share == 0 ? TILE * k : share == 1 ? TILE - 1 + k : 2 * (TILE - 1) + k;
+// Column i of a tile of n vectors, of a window with k taps: where it lies, and which tap it is for
+// output o, something outside 0..k-1 for none. share: see qrn_strip. Columns of share 2 come in two
+// planes.
+INLINE int columns_of(const int n, const int k, const int share) {
+    return share == 0 ? n * k : share == 1 ? n - 1 + k : 2 * (n - 1) + k;
 }
-INLINE int plane_of(const int k, const int i) { return i >= TILE + (k - 1) / 2; }
-INLINE size_t column_at(const qrn_strip *s, const int k, const int share, const int i) {
+INLINE int plane_of(const int n, const int k, const int i) { return i >= n + (k - 1) / 2; }
+INLINE size_t column_at(const qrn_strip *s, const int n, const int k, const int share,
+                        const int i) {
     if (share == 0)
         return (size_t)(i / k) * 64 + s->tap[i % k];
     if (share == 1)
         return (size_t)i * 64;
-    return plane_of(k, i) ? s->tap[1] + (size_t)(i - TILE - (k - 1) / 2) * 64 : (size_t)i * 64;
+    return plane_of(n, k, i) ? s->tap[1] + (size_t)(i - n - (k - 1) / 2) * 64 : (size_t)i * 64;
 }
-INLINE int tap_of(const int k, const int share, const int i, const int o) {
+INLINE int tap_of(const int n, const int k, const int share, const int i, const int o) {
     if (share == 0)
         return i / k == o ? i % k : -1;
     if (share == 1)
         return i - o;
-    int t = plane_of(k, i) ? 2 * (i - TILE - (k - 1) / 2 - o) + 1 : 2 * (i - o);
+    int t = plane_of(n, k, i) ? 2 * (i - n - (k - 1) / 2 - o) + 1 : 2 * (i - o);
     return t;
 }
 
 // The functions of a file that has `tiles` and `singles`, and `strip`, which calls the one that
 // fits: windows of 3 by 3 and 5 by 5 are unrolled.
-#define TILES(k, share)                                                                            \
-    static __attribute__((noinline)) void tiles_##k##_##share(const qrn_strip *s) {                \
+#define TILES(n, k, share)                                                                         \
+    static __attribute__((noinline)) void tiles_##n##_##k##_##share(const qrn_strip *s) {          \
         const target to = target_of(s);                                                            \
         const constants c = constants_of(s);                                                       \
-        const size_t step = TILE * to.pieces, cells = s->cells;                                    \
+        const size_t step = n * to.pieces, cells = s->cells;                                       \
         if (to.whole)                                                                              \
             for (size_t cell = 0; cell < cells; cell += step)                                      \
-                tile(s, &c, &to, true, cell + step <= cells ? cell : cells - step, k, share);      \
+                tile(s, &c, &to, true, cell + step <= cells ? cell : cells - step, n, k, share);   \
         else                                                                                       \
             for (size_t cell = 0; cell < cells; cell += step)                                      \
-                tile(s, &c, &to, false, cell + step <= cells ? cell : cells - step, k, share);     \
+                tile(s, &c, &to, false, cell + step <= cells ? cell : cells - step, n, k, share);  \
     }
 #define STRIP_FUNCTIONS                                                                            \
-    TILES(3, 0)                                                                                    \
-    TILES(3, 1)                                                                                    \
-    TILES(3, 2)                                                                                    \
-    TILES(5, 0)                                                                                    \
-    TILES(5, 1)                                                                                    \
-    TILES(5, 2)                                                                                    \
+    TILES(4, 3, 0)                                                                                 \
+    TILES(4, 3, 1)                                                                                 \
+    TILES(4, 3, 2)                                                                                 \
+    TILES(4, 5, 0)                                                                                 \
+    TILES(4, 5, 1)                                                                                 \
+    TILES(4, 5, 2)                                                                                 \
+    TILES(7, 3, 1)                                                                                 \
+    TILES(7, 5, 1)                                                                                 \
+    TILES(7, 3, 2)                                                                                 \
+    TILES(7, 5, 2)                                                                                 \
     static void strip(const qrn_strip *s) {                                                        \
         typedef void (*strip_fn)(const qrn_strip *);                                               \
-        static const strip_fn tiled[2][3] = {{tiles_3_0, tiles_3_1, tiles_3_2},                    \
-                                             {tiles_5_0, tiles_5_1, tiles_5_2}};                   \
+        static const strip_fn tiled[2][3] = {{tiles_4_3_0, tiles_4_3_1, tiles_4_3_2},              \
+                                             {tiles_4_5_0, tiles_4_5_1, tiles_4_5_2}};             \
+        static const strip_fn longer[2][3] = {{NULL, tiles_7_3_1, tiles_7_3_2},                    \
+                                              {NULL, tiles_7_5_1, tiles_7_5_2}};                   \
         const size_t pieces = s->block->pieces, k = s->rows;                                       \
-        if (s->cells >= TILE * pieces && k == s->taps && (k == 3 || k == 5))                       \
+        const bool known = k == s->taps && (k == 3 || k == 5);                                     \
+        if (known && s->share && s->cells % (LONG * pieces) == 0)                                  \
+            longer[k == 5][s->share](s);                                                           \
+        else if (known && s->cells >= TILE * pieces)                                               \
             tiled[k == 5][s->share](s);                                                            \
         else                                                                                       \
             for (size_t cell = 0; cell < s->cells; cell += pieces)                                 \
