@@ -14,6 +14,12 @@ static inline qrn_vf qrn_vf_clamp(qrn_vf x, float low, float high) {
     return qrn_vf_min(qrn_vf_all(high), qrn_vf_max(qrn_vf_all(low), x));
 }
 
+// low where x is below it, else at most high; unlike clamp in this order, whatever the limits are.
+static inline qrn_vf qrn_fast_limit(qrn_vf x, float low, float high) {
+    qrn_vf l = qrn_vf_all(low);
+    return qrn_vf_below(x, l, l, qrn_vf_min(qrn_vf_all(high), x));
+}
+
 // x = n ln 2 + r; ln 2 in two parts, the first of them so short that n times it is exact.
 static inline qrn_vf qrn_fast_reduce(qrn_vf x, qrn_vf *n) {
     *n = qrn_vf_round(x * qrn_vf_all(1.44269504088896341f));
