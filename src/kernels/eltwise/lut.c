@@ -59,7 +59,9 @@ static bool elements_of(const qrn_kcall *k, size_t bytes) {
     return qrn_view_elem(k->in[0]) == bytes && qrn_view_elem(k->out[0]) == bytes;
 }
 static bool bytes_fit(const qrn_kcall *k) { return elements_of(k, 1); }
+#ifdef __x86_64__
 static bool words_fit(const qrn_kcall *k) { return elements_of(k, 2); }
+#endif
 
 // clang-format off
 #define FAST(type, element, isa)                                                                   \

@@ -79,7 +79,7 @@ static qc_tensor *tap_of(ox_expr *e, const ox_pool *p, qc_tensor *x, const uint3
 // Both results for images x: the first of equal values wins.
 static void best_taps(ox_expr *e, const ox_pool *p, qc_tensor *x, qc_tensor **value,
                       qc_tensor **index) {
-    uint32_t tap[OX_MAX_SPATIAL] = {0}, taps = 1, in[OX_MAX_SPATIAL];
+    uint32_t tap[OX_MAX_SPATIAL] = {0}, taps = 1, in[OX_MAX_SPATIAL] = {0};
     bool columns = ox_attr_int(e->n, "storage_order", 0) != 0;
     for (uint32_t i = 0; i < p->w.n; i++) {
         taps *= p->w.kernel[i];
