@@ -16,7 +16,7 @@ TWO_THREADS = {"resnet50": 1.75, "mobilenet_v2": 1.5}
 # Time of a model in half precision by the time of the same model in single precision.
 HALF = 1.2
 # Memory of an execution by what is alive at the step that needs most.
-ARENA = 1.1
+ARENA = 1.15
 
 
 def ratio_for(model, form, threads):
