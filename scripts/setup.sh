@@ -7,7 +7,7 @@
 # line to run is printed. The tests' Python packages go to build/venv, made anew only when the
 # requirements change. QUERN_NO_CLIENTS=1 leaves the client packages out. For cross tests, cmocka
 # for arm64 is unpacked under build/, so the system keeps its one architecture. The peers of the
-# benchmarks are optional: without them the rest is measured.
+# benchmarks and the cross compiler of the tests are optional: the rest goes on without them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-build}
@@ -39,9 +39,19 @@ check_packages() {
     need python3-venv python3 -c 'import ensurepip, venv'
     need binutils command -v readelf
     [ "$what" = aarch64 ] || return 0
+    check_cross
+}
+check_cross() {
     need g++-aarch64-linux-gnu command -v aarch64-linux-gnu-g++
     need gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
     need qemu-user command -v qemu-aarch64
+}
+
+# Installs what is missing and optional; false: it could not.
+try_install() {
+    [ ${#missing[@]} -eq 0 ] || { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null &&
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+            "${missing[@]}"; }
 }
 
 # An apt state of its own, for one architecture; needs no root.
@@ -78,11 +88,12 @@ if [ "$what" = bench ]; then
     missing=()
     need libdnnl-dev has_header oneapi/dnnl/dnnl.h
     need libopenblas-dev has_header cblas.h
-    if [ ${#missing[@]} -gt 0 ] && ! { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null &&
-        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-            "${missing[@]}"; }; then
-        echo "setup: peers that will not be measured: ${missing[*]}" >&2
-    fi
+    try_install || echo "setup: peers that will not be measured: ${missing[*]}" >&2
+fi
+if [ "$what" = test ]; then
+    missing=()
+    check_cross
+    try_install || echo "setup: the kernels for 64-bit ARM will not be tested: ${missing[*]}" >&2
 fi
 if [ "$what" = aarch64 ] && ! ls build/aarch64-root/usr/lib/*/libcmocka.so >/dev/null 2>&1; then
     fetch_arm64 build/aarch64-root libcmocka0 libcmocka-dev
