@@ -20,24 +20,8 @@
 #include <cmocka.h>
 
 #include "../proof/prove_call.h"
-
-static uint64_t state;
-
-static uint32_t random_u32(void) { // xorshift64*
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return (uint32_t)((state * 0x2545F4914F6CDD1Du) >> 32);
-}
-static uint32_t between(uint32_t lo, uint32_t hi) { return lo + random_u32() % (hi - lo + 1); }
-
-static int set_up(void **unused) {
-    (void)unused;
-    const char *seed = getenv("QUERN_TEST_SEED");
-    state = seed ? strtoull(seed, NULL, 0) : 0xc0de5;
-    print_message("QUERN_TEST_SEED=%llu\n", (unsigned long long)state);
-    return 0;
-}
+#define CHANCE_SEED 0xc0de5
+#include "chance.h"
 
 static qrn_view make(qrn_dtype dtype, const qrn_quant *quant, uint32_t rank, const uint32_t *dims) {
     qrn_view v = {.dtype = dtype, .quant = quant, .rank = rank};

@@ -24,26 +24,11 @@
 
 #include <cmocka.h>
 
+#include "chance.h"
+
 #include "../proof/prove_call.h"
 
-static uint64_t state;
-
-static uint32_t random_u32(void) { // xorshift64*
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return (uint32_t)((state * 0x2545F4914F6CDD1Du) >> 32);
-}
-static uint32_t between(uint32_t lo, uint32_t hi) { return lo + random_u32() % (hi - lo + 1); }
 static double random_real(void) { return (double)random_u32() / 536870912.0 - 4.0; }
-
-static int set_up(void **unused) {
-    (void)unused;
-    const char *seed = getenv("QUERN_TEST_SEED");
-    state = seed ? strtoull(seed, NULL, 0) : 0x5eed;
-    print_message("QUERN_TEST_SEED=%llu\n", (unsigned long long)state);
-    return 0;
-}
 
 // Limits, and numbers at or next to the middle between two half-precision values.
 // clang-format off

@@ -19,29 +19,14 @@
 
 #include <cmocka.h>
 
+#include "chance.h"
+
 #include "../proof/prove_call.h"
 
 #define CHANNELS_MAX 128
 #define RUNS_MAX 12
 
-static uint64_t state;
-
-static uint32_t random_u32(void) { // xorshift64*
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return (uint32_t)((state * 0x2545F4914F6CDD1Du) >> 32);
-}
-static uint32_t between(uint32_t lo, uint32_t hi) { return lo + random_u32() % (hi - lo + 1); }
 static float random_scale(void) { return 0.01f + (float)(random_u32() % 1000) / 20000.0f; }
-
-static int set_up(void **unused) {
-    (void)unused;
-    const char *seed = getenv("QUERN_TEST_SEED");
-    state = seed ? strtoull(seed, NULL, 0) : 0x5eed;
-    print_message("QUERN_TEST_SEED=%llu\n", (unsigned long long)state);
-    return 0;
-}
 
 // Codes with memory of exactly the right size, so that sanitizers see any overrun.
 static qrn_view make(uint32_t rank, const uint32_t *dims, qrn_dtype dtype, const qrn_quant *quant) {

@@ -17,15 +17,8 @@
 
 #include <cmocka.h>
 
-static uint64_t state;
+#include "chance.h"
 
-static uint32_t random_u32(void) { // xorshift64*
-    state ^= state >> 12;
-    state ^= state << 25;
-    state ^= state >> 27;
-    return (uint32_t)((state * 0x2545F4914F6CDD1Du) >> 32);
-}
-static uint32_t between(uint32_t lo, uint32_t hi) { return lo + random_u32() % (hi - lo + 1); }
 static float real_between(double lo, double hi) {
     return (float)(lo + (hi - lo) * (random_u32() / 4294967296.0));
 }
@@ -220,14 +213,6 @@ static void norm_gives_the_nearest_code(void **unused) {
     }
     print_message("%u comparisons\n", checked);
     assert_true(checked >= 400);
-}
-
-static int set_up(void **unused) {
-    (void)unused;
-    const char *seed = getenv("QUERN_TEST_SEED");
-    state = seed ? strtoull(seed, NULL, 0) : 0x5eed;
-    print_message("QUERN_TEST_SEED=%llu\n", (unsigned long long)state);
-    return 0;
 }
 
 int main(void) {

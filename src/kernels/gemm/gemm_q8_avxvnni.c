@@ -46,29 +46,7 @@ static inline __attribute__((always_inline)) void half(const qrn_gemm_q8_tile *t
     }
 }
 
-static void tile_6x32(const qrn_gemm_q8_tile *t) {
-    for (uint32_t first = 0; first < t->cols; first += HALF)
-        switch (t->rows) {
-        case 6:
-            half(t, first, 6);
-            break;
-        case 5:
-            half(t, first, 5);
-            break;
-        case 4:
-            half(t, first, 4);
-            break;
-        case 3:
-            half(t, first, 3);
-            break;
-        case 2:
-            half(t, first, 2);
-            break;
-        default:
-            half(t, first, 1);
-            break;
-        }
-}
+#include "kernels/gemm/gemm_q8_six.inc"
 
 const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_avxvnni = {"gemm_q8_6x32_avxvnni", ROWS, tile_6x32,
                                                      qrn_gemm_q8_row_sums, qrn_dense_copy};

@@ -4,6 +4,7 @@
 #include "kernels/gemm/matmul.h"
 
 #include "base/cpu.h"
+#include "kernels/gemm/dense_plan.h"
 #include "kernels/gemm/matmul_f32.h"
 #include "kernels/gemm/matmul_q16.h"
 #include "kernels/gemm/matmul_q8.h"
@@ -53,6 +54,27 @@ void qrn_matmul_batch(const qrn_matmul_geometry *g, size_t n, size_t *a, size_t 
         *b += n % g->lead[i] * g->b_lead[i];
         n /= g->lead[i];
     }
+}
+
+qrn_matmul_share qrn_matmul_share_of(const qrn_matmul_geometry *g, size_t columns,
+                                     const qrn_kcall *k) {
+    qrn_matmul_share s = {
+        .groups = (g->cols + columns - 1) / columns, .columns = columns, .cuts = 1};
+    size_t units = g->batch * s.groups, strips = (g->rows + QRN_DENSE_GRAIN - 1) / QRN_DENSE_GRAIN;
+    if (units && units < k->n_tasks)
+        s.cuts = (k->n_tasks + units - 1) / units;
+    if (s.cuts > strips)
+        s.cuts = strips;
+    qrn_split(units * s.cuts, 1, k->task, k->n_tasks, &s.begin, &s.end);
+    return s;
+}
+
+qrn_matmul_unit qrn_matmul_unit_at(const qrn_matmul_geometry *g, const qrn_matmul_share *s,
+                                   size_t i) {
+    size_t which = i / s->cuts;
+    qrn_matmul_unit u = {.batch = which / s->groups, .col = which % s->groups * s->columns};
+    qrn_split(g->rows, QRN_DENSE_GRAIN, (uint32_t)(i % s->cuts), (uint32_t)s->cuts, &u.row, &u.end);
+    return u;
 }
 
 static size_t n_runs(const qrn_matmul_geometry *g) {

@@ -40,4 +40,23 @@ qrn_matmul_geometry qrn_matmul_geometry_of(const qrn_kcall *k);
 // First elements of the matrices of batch entry n.
 void qrn_matmul_batch(const qrn_matmul_geometry *g, size_t n, size_t *a, size_t *b);
 
+// The fast rows take some columns of b at a time, packed once for all rows of a. Such units are
+// cut into strips of rows where there are fewer of them than tasks.
+typedef struct qrn_matmul_unit {
+    size_t batch, col; // first column
+    size_t row, end;   // rows
+} qrn_matmul_unit;
+
+typedef struct qrn_matmul_share {
+    size_t begin, end;            // units of the task, in parts
+    size_t groups, columns, cuts; // of a matrix: groups of columns; parts of a unit
+} qrn_matmul_share;
+
+// columns: of a unit.
+qrn_matmul_share qrn_matmul_share_of(const qrn_matmul_geometry *g, size_t columns,
+                                     const qrn_kcall *k);
+// Unit i of [begin, end).
+qrn_matmul_unit qrn_matmul_unit_at(const qrn_matmul_geometry *g, const qrn_matmul_share *s,
+                                   size_t i);
+
 #endif

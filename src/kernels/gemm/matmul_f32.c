@@ -8,7 +8,6 @@
 #include "kernels/gemm/matmul.h"
 
 #define GROUP 4      // panels packed at a time
-#define GRAIN 12     // rows: whole tiles of every kernel
 #define ROWS_LEAST 4 // with fewer, packing costs more than it saves
 
 bool qrn_matmul_f32_works(const qrn_kcall *k) {
@@ -20,13 +19,8 @@ size_t qrn_matmul_f32_scratch(const qrn_kcall *k) {
     return k->n_tasks * qrn_matmul_geometry_of(k).depth * GROUP * QRN_PANEL * sizeof(float);
 }
 
-typedef struct unit {
-    size_t batch, col; // first column
-    size_t row, n_rows;
-} unit;
-
 static void run_unit(const qrn_kcall *k, const qrn_gemm_f32_kernel *kernel,
-                     const qrn_matmul_geometry *g, const unit *u) {
+                     const qrn_matmul_geometry *g, const qrn_matmul_unit *u) {
     const float *bias = k->n_in > 2 && k->in[2] ? k->in[2]->data : NULL;
     float *packed = (float *)k->scratch + k->task * g->depth * GROUP * QRN_PANEL;
     size_t left = g->cols - u->col, cols = left < GROUP * QRN_PANEL ? left : GROUP * QRN_PANEL;
@@ -44,7 +38,7 @@ static void run_unit(const qrn_kcall *k, const qrn_gemm_f32_kernel *kernel,
                                            (u->batch * g->rows + u->row) * g->cols + u->col,
                                       .c_row = g->cols,
                                       .lines = 1,
-                                      .rows = u->n_rows,
+                                      .rows = u->end - u->row,
                                       .cols = cols,
                                       .segments = 1,
                                       .length = g->depth});
@@ -52,17 +46,9 @@ static void run_unit(const qrn_kcall *k, const qrn_gemm_f32_kernel *kernel,
 
 static qrn_status run(const qrn_kcall *k, const qrn_gemm_f32_kernel *kernel) {
     qrn_matmul_geometry g = qrn_matmul_geometry_of(k);
-    size_t groups = (qrn_panels(g.cols) + GROUP - 1) / GROUP, strips = (g.rows + GRAIN - 1) / GRAIN;
-    size_t units = g.batch * groups, parts = 1, begin, end;
-    if (units && units < k->n_tasks)
-        parts = (k->n_tasks + units - 1) / units;
-    if (parts > strips)
-        parts = strips;
-    qrn_split(units * parts, 1, k->task, k->n_tasks, &begin, &end);
-    for (size_t i = begin; i < end; i++) {
-        size_t r0, r1, which = i / parts;
-        qrn_split(g.rows, GRAIN, (uint32_t)(i % parts), (uint32_t)parts, &r0, &r1);
-        unit u = {which / groups, which % groups * GROUP * QRN_PANEL, r0, r1 - r0};
+    qrn_matmul_share s = qrn_matmul_share_of(&g, GROUP * QRN_PANEL, k);
+    for (size_t i = s.begin; i < s.end; i++) {
+        qrn_matmul_unit u = qrn_matmul_unit_at(&g, &s, i);
         run_unit(k, kernel, &g, &u);
     }
     return QRN_OK;

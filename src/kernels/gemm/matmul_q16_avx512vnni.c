@@ -192,12 +192,7 @@ static void run_panel(const job *j, size_t n, size_t panel, size_t cols, size_t 
     }
 }
 
-typedef struct unit {
-    size_t batch, col; // first column
-    size_t row, end;   // rows
-} unit;
-
-static void run_unit(const job *j, const unit *u) {
+static void run_unit(const job *j, const qrn_matmul_unit *u) {
     const qrn_matmul_geometry *g = &j->geo;
     size_t left = g->cols - u->col, most = j->group * QRN_PANEL, a, b;
     size_t cols = left < most ? left : most;
@@ -216,20 +211,10 @@ static void run_unit(const job *j, const unit *u) {
 
 qrn_status qrn_matmul_q16_avx512vnni(const qrn_kcall *k) {
     job j = job_of(k);
-    const qrn_matmul_geometry *g = &j.geo;
     take_scratch(&j);
-    size_t groups = (qrn_panels(g->cols) + j.group - 1) / j.group;
-    size_t units = g->batch * groups, cuts = 1, begin, end;
-    size_t strips = (g->rows + QRN_DENSE_GRAIN - 1) / QRN_DENSE_GRAIN;
-    if (units && units < k->n_tasks)
-        cuts = (k->n_tasks + units - 1) / units;
-    if (cuts > strips)
-        cuts = strips;
-    qrn_split(units * cuts, 1, k->task, k->n_tasks, &begin, &end);
-    for (size_t i = begin; i < end; i++) {
-        size_t r0, r1, which = i / cuts;
-        qrn_split(g->rows, QRN_DENSE_GRAIN, (uint32_t)(i % cuts), (uint32_t)cuts, &r0, &r1);
-        unit u = {which / groups, which % groups * j.group * QRN_PANEL, r0, r1};
+    qrn_matmul_share s = qrn_matmul_share_of(&j.geo, j.group * QRN_PANEL, k);
+    for (size_t i = s.begin; i < s.end; i++) {
+        qrn_matmul_unit u = qrn_matmul_unit_at(&j.geo, &s, i);
         run_unit(&j, &u);
     }
     return QRN_OK;

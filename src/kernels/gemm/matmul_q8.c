@@ -158,12 +158,7 @@ static void run_rows(const job *j, const uint8_t *a, size_t a_row, size_t n, siz
         }
 }
 
-typedef struct unit {
-    size_t batch, col; // first column
-    size_t row, end;   // rows
-} unit;
-
-static void run_unit(const job *j, const unit *u) {
+static void run_unit(const job *j, const qrn_matmul_unit *u) {
     const qrn_matmul_geometry *g = &j->geo;
     size_t left = g->cols - u->col, most = j->group * QRN_PANEL, a, b;
     size_t cols = left < most ? left : most;
@@ -189,23 +184,13 @@ static void run_unit(const job *j, const unit *u) {
 static qrn_status run(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel,
                       const qrn_q8_packing *packing) {
     job j = job_of(k);
-    const qrn_matmul_geometry *g = &j.geo;
     j.kernel = kernel;
     j.packing = packing;
     take_scratch(&j);
     set_rounding(&j);
-    size_t groups = (qrn_panels(g->cols) + j.group - 1) / j.group;
-    size_t units = g->batch * groups, parts = 1, begin, end;
-    size_t strips = (g->rows + QRN_DENSE_GRAIN - 1) / QRN_DENSE_GRAIN;
-    if (units && units < k->n_tasks)
-        parts = (k->n_tasks + units - 1) / units;
-    if (parts > strips)
-        parts = strips;
-    qrn_split(units * parts, 1, k->task, k->n_tasks, &begin, &end);
-    for (size_t i = begin; i < end; i++) {
-        size_t r0, r1, which = i / parts;
-        qrn_split(g->rows, QRN_DENSE_GRAIN, (uint32_t)(i % parts), (uint32_t)parts, &r0, &r1);
-        unit u = {which / groups, which % groups * j.group * QRN_PANEL, r0, r1};
+    qrn_matmul_share s = qrn_matmul_share_of(&j.geo, j.group * QRN_PANEL, k);
+    for (size_t i = s.begin; i < s.end; i++) {
+        qrn_matmul_unit u = qrn_matmul_unit_at(&j.geo, &s, i);
         run_unit(&j, &u);
     }
     return QRN_OK;
