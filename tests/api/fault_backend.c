@@ -10,7 +10,7 @@
 #include <string.h>
 
 qrn_status fault_status[FAULT_COUNT];
-unsigned fault_calls[FAULT_COUNT];
+atomic_uint fault_calls[FAULT_COUNT];
 unsigned fault_n_package_ops;
 qrn_config_phase fault_phase;
 

@@ -7,6 +7,8 @@
 
 #include "backend/backend.h"
 
+#include <stdatomic.h>
+
 // One name per function of qrn_backend that returns a status.
 #define FAULT_LIST(X)                                                                              \
     X(BACKEND_CONFIG)                                                                              \
@@ -52,9 +54,10 @@ typedef enum fault_id {
 // The backend that the API sees as qrn_this_backend; tests may clear features and functions.
 extern qrn_backend fault_backend;
 
-// What each function returns from now on (QRN_OK at first), and how often it was called.
+// What each function returns from now on (QRN_OK at first), and how often it was called (from any
+// thread).
 extern qrn_status fault_status[FAULT_COUNT];
-extern unsigned fault_calls[FAULT_COUNT];
+extern atomic_uint fault_calls[FAULT_COUNT];
 // Phase of the last list of options of a context.
 extern qrn_config_phase fault_phase;
 
