@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define SMALL_SUM 0x1p38 // so that a 256th, and a sum of bytes, fits 32 bits
+
 size_t qrn_wide_columns_bytes(uint32_t n_runs) {
     size_t bytes = sizeof(qrn_wide_columns) + 3 * (size_t)n_runs * QRN_PANEL * sizeof(double);
     return (bytes + 63) / 64 * 64;
@@ -90,5 +92,5 @@ void qrn_wide_make_columns(const qrn_wide_terms *t, size_t first, size_t n, qrn_
         c->add32[i] = (int32_t)(uint32_t)(uint64_t)(int64_t)c->terms[i];
     for (size_t i = 0; i < n; i++)
         large += !(most * fabs(m[i]) + fabs(c->start[i]) < QRN_WIDE_SMALL);
-    c->small = large == 0;
+    c->small = large == 0 && most < SMALL_SUM;
 }

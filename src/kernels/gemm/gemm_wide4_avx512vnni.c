@@ -21,7 +21,9 @@ void qrn_wide_sums4_avx512vnni(const qrn_wide_tile *t) {
 
 void qrn_wide_codes4_avx512vnni(const qrn_wide_rows *r, const qrn_wide_panel *p,
                                 const qrn_wide_out *o) {
-#define CODES(n) codes(r, p, o, row, n, QRN_PANEL, false, true);
+#define CODES(n) codes(r, p, &t, o, row, n, QRN_PANEL, false, true);
+    _Alignas(64) terms t;
+    prepare(p, &t, QRN_PANEL, false);
     for (size_t row = 0; row < r->n; row += 6)
         UP_TO_6(r->n - row < 6 ? r->n - row : 6, CODES)
 }

@@ -32,7 +32,11 @@ void qrn_wide_sums_avx512vnni(const qrn_wide_tile *t) {
 // What is left of a panel from `row` on, in tiles of all columns.
 INLINE void rest(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o, size_t row,
                  const bool narrow) {
-#define CODES(n) codes(r, p, o, row, n, QRN_PANEL, narrow, false);
+#define CODES(n) codes(r, p, &t, o, row, n, QRN_PANEL, narrow, false);
+    if (row >= r->n)
+        return;
+    _Alignas(64) terms t;
+    prepare(p, &t, QRN_PANEL, narrow);
     for (; row < r->n; row += 6) {
         if (!narrow)
             ask(r, p, row, 6);

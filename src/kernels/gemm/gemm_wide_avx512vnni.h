@@ -100,11 +100,15 @@ INLINE void dots(__m512i acc[ACCS], const uint8_t *a, size_t row_bytes, const in
             order(acc + 2 * i);
 }
 
+INLINE void zero(__m512i acc[ACCS], const int n) {
+#pragma GCC unroll 24
+    for (int i = 0; i < n; i++)
+        acc[i] = _mm512_setzero_si512();
+}
+
 INLINE void sums(const qrn_wide_tile *t, const int rows, const int planes, const bool halves) {
     __m512i acc[ACCS];
-#pragma GCC unroll 24
-    for (int i = 0; i < rows * planes * 2; i++)
-        acc[i] = _mm512_setzero_si512();
+    zero(acc, rows * planes * 2);
     dots(acc, t->a + t->first * (size_t)planes * QRN_Q8_DEPTH, t->row_bytes, t->b, t->steps, rows,
          planes, QRN_PANEL, halves);
 #pragma GCC unroll 24
@@ -112,18 +116,66 @@ INLINE void sums(const qrn_wide_tile *t, const int rows, const int planes, const
         _mm512_storeu_si512(t->acc + i * 16, acc[i]);
 }
 
-// 8 columns from `first` on by the definition, as far as floor: low and high are sums of bytes, or,
-// where `narrow`, low is the whole sum. Adding 1.5 * 2^52 rounds, and leaves the whole number in
-// the low half of the bits.
-INLINE __m512i scaled(const qrn_wide_panel *p, size_t first, __m256i low, __m256i high,
-                      const bool narrow) {
-    __m512d v = _mm512_cvtepi32_pd(low);
-    if (!narrow) {
-        v = _mm512_fmadd_pd(_mm512_cvtepi32_pd(high), _mm512_set1_pd(256), v);
-        v = _mm512_add_pd(v, _mm512_loadu_pd(p->add + first));
+// Terms of a panel in the order in which they are used. A sum of 32 bits, flipped in its upper bit
+// and with the upper half of a double of 2^52 (or, where it counts 256 times, 2^60) above it, is
+// that double plus the sum: a shuffle instead of a conversion. `pieces` says which columns meet.
+typedef struct terms {
+    double m[QRN_PANEL], start[QRN_PANEL];
+    int32_t low[QRN_PANEL], high[QRN_PANEL]; // what sums of the planes begin with, flipped
+} terms;
+
+// Columns of 16 that unpacking takes together: 0, 1, 4, 5 and so on, then the others.
+INLINE void pieces(const double *src, double *dst) {
+    const __m512i first = _mm512_setr_epi64(0, 1, 4, 5, 8, 9, 12, 13);
+    const __m512i second = _mm512_setr_epi64(2, 3, 6, 7, 10, 11, 14, 15);
+    __m512d a = _mm512_loadu_pd(src), b = _mm512_loadu_pd(src + 8);
+    _mm512_store_pd(dst, _mm512_permutex2var_pd(a, first, b));
+    _mm512_store_pd(dst + 8, _mm512_permutex2var_pd(a, second, b));
+}
+
+INLINE void prepare(const qrn_wide_panel *p, terms *t, const int cols, const bool narrow) {
+    const __m512i flip = _mm512_set1_epi32(INT32_MIN);
+    for (int i = 0; i < cols; i += 16) {
+        if (cols > 8) {
+            pieces(p->m + i, t->m + i);
+            pieces(p->start + i, t->start + i);
+        } else {
+            memcpy(t->m, p->m, 8 * sizeof(double));
+            memcpy(t->start, p->start, 8 * sizeof(double));
+        }
+        if (narrow) {
+            __m512i add = _mm512_loadu_si512(p->add32 + i);
+            _mm512_store_si512(t->low + i, _mm512_xor_si512(add, flip));
+        }
     }
-    v = _mm512_fmadd_pd(v, _mm512_loadu_pd(p->m + first), _mm512_loadu_pd(p->start + first));
-    return _mm512_castpd_si512(_mm512_add_round_pd(v, _mm512_set1_pd(0x1.8p52), DOWN));
+    for (int i = 0; !narrow && i < cols; i += 8) {
+        __m512d add = _mm512_loadu_pd(p->add + i);
+        __m512d high = _mm512_roundscale_pd(_mm512_mul_pd(add, _mm512_set1_pd(0x1p-8)), DOWN);
+        __m256i low = _mm512_cvtpd_epi32(_mm512_fnmadd_pd(high, _mm512_set1_pd(256), add));
+        __m256i turn = _mm512_castsi512_si256(flip);
+        _mm256_store_si256((__m256i *)(t->low + i), _mm256_xor_si256(low, turn));
+        _mm256_store_si256((__m256i *)(t->high + i),
+                           _mm256_xor_si256(_mm512_cvtpd_epi32(high), turn));
+    }
+}
+
+#define LOW_BITS 0x43300000  // upper half of 2^52
+#define HIGH_BITS 0x43b00000 // of 2^60, whose last bit is 256
+#define FLIPPED 0x1p31
+
+// 8 columns by the definition, as far as floor. low and high are made of sums as said above; where
+// `narrow`, low is the whole sum. Adding 1.5 * 2^52 rounds, and leaves the whole number in the low
+// half of the bits.
+INLINE __m512 scaled(const terms *t, int first, __m512i low, __m512i high, const bool narrow) {
+    __m512d v = _mm512_castsi512_pd(low);
+    if (narrow)
+        v = _mm512_sub_pd(v, _mm512_set1_pd(0x1p52 + FLIPPED));
+    else
+        v = _mm512_add_pd(
+            v, _mm512_sub_pd(_mm512_castsi512_pd(high),
+                             _mm512_set1_pd(0x1p60 + 256 * FLIPPED + (0x1p52 + FLIPPED))));
+    v = _mm512_fmadd_pd(v, _mm512_load_pd(t->m + first), _mm512_load_pd(t->start + first));
+    return _mm512_castpd_ps(_mm512_add_round_pd(v, _mm512_set1_pd(0x1.8p52), DOWN));
 }
 
 // What codes of a row there are.
@@ -169,35 +221,53 @@ INLINE void store(uint16_t *y, __m512i codes, uint32_t n, const uint32_t cols) {
         _mm_storeu_si128((__m128i *)y, _mm512_castsi512_si128(codes));
 }
 
+// 16 sums as whole numbers, or 8.
+INLINE __m512i whole(const terms *t, int first, __m512i low, __m512i high, const bool narrow,
+                     const bool eight) {
+    const __m512i one = _mm512_set1_epi32(LOW_BITS), many = _mm512_set1_epi32(HIGH_BITS);
+    if (eight) {
+        const __m512i spread = _mm512_setr_epi32(0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0);
+        low = _mm512_mask_permutexvar_epi32(one, 0x5555, spread, low);
+        high = _mm512_mask_permutexvar_epi32(many, 0x5555, spread, high);
+        __m512i v = _mm512_castps_si512(scaled(t, 0, low, high, narrow));
+        return _mm512_castsi256_si512(_mm512_cvtepi64_epi32(v));
+    }
+    __m512 a = scaled(t, first, _mm512_unpacklo_epi32(low, one), _mm512_unpacklo_epi32(high, many),
+                      narrow);
+    __m512 b = scaled(t, first + 8, _mm512_unpackhi_epi32(low, one),
+                      _mm512_unpackhi_epi32(high, many), narrow);
+    return _mm512_castps_si512(_mm512_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0)));
+}
+
 // Sums of one row, acc[plane * VECS(cols) + vector], as codes. narrow: the low plane is all.
-INLINE void finish(const qrn_wide_panel *p, const range *o, const __m512i *acc, uint16_t *y,
-                   const int cols, const bool narrow) {
-    const __m512i even =
-        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+INLINE void finish(const terms *t, const range *o, const __m512i *acc, uint16_t *y, const int cols,
+                   const bool narrow) {
     const int vecs = VECS(cols);
     __m512i code[2];
 #pragma GCC unroll 2
-    for (int v = 0; v < vecs; v++) {
-        __m512i low = acc[v], high = acc[narrow ? v : v + vecs];
-        __m512i t =
-            scaled(p, 16 * v, _mm512_castsi512_si256(low), _mm512_castsi512_si256(high), narrow);
-        __m512i rest = t;
-        if (cols >= 16 * v + 16)
-            rest = scaled(p, 16 * v + 8, _mm512_extracti64x4_epi64(low, 1),
-                          _mm512_extracti64x4_epi64(high, 1), narrow);
-        code[v] = _mm512_permutex2var_epi32(t, even, rest);
-    }
+    for (int v = 0; v < vecs; v++)
+        code[v] = whole(t, 16 * v, acc[v], acc[narrow ? v : v + vecs], narrow, cols == 8);
     store(y, clamped(o, code[0], code[vecs - 1]), o->cols, cols);
 }
 
 // Accumulators of `rows` rows before the first step.
-INLINE void begin(const qrn_wide_panel *p, __m512i acc[ACCS], const int rows, const int cols,
+INLINE void begin(const terms *t, __m512i acc[ACCS], const int rows, const int cols,
                   const bool narrow) {
     const int vecs = VECS(cols);
 #pragma GCC unroll 24
     for (int i = 0; i < rows * 2 * vecs; i++)
-        acc[i] = narrow && i / vecs % 2 == 0 ? _mm512_loadu_si512(p->add32 + i % vecs * 16)
-                                             : _mm512_setzero_si512();
+        if (i / vecs % 2 == 0)
+            acc[i] = _mm512_load_si512(t->low + i % vecs * 16);
+        else
+            acc[i] = narrow ? _mm512_setzero_si512() : _mm512_load_si512(t->high + i % vecs * 16);
+}
+
+// Adds to sums of a row of both planes what they should have begun with.
+INLINE void add_begin(const terms *t, __m512i acc[4]) {
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+        acc[i] =
+            _mm512_add_epi32(acc[i], _mm512_load_si512((i < 2 ? t->low : t->high) + i % 2 * 16));
 }
 
 // Accumulators of both planes to those of whole sums, in the place of the low one.
@@ -228,19 +298,25 @@ INLINE void all_dots(__m512i acc[ACCS], const qrn_wide_rows *r, const qrn_wide_p
 }
 
 // A tile of codes, 8, 16, 24 or 32 columns. narrow: whole sums fit 32 bits; not with halves.
-INLINE void codes(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o,
-                  size_t row, const int rows, const int cols, const bool narrow,
-                  const bool halves) {
+INLINE void codes(const qrn_wide_rows *r, const qrn_wide_panel *p, const terms *t,
+                  const qrn_wide_out *o, size_t row, const int rows, const int cols,
+                  const bool narrow, const bool halves) {
     __m512i acc[ACCS];
-    begin(p, acc, rows, cols, narrow);
+    if (halves)
+        zero(acc, rows * 2 * VECS(cols));
+    else
+        begin(t, acc, rows, cols, narrow);
     all_dots(acc, r, p, r->a + row * r->row_bytes, 0, rows, cols, narrow, halves);
     if (narrow)
         join(acc, rows, cols);
     uint16_t *y = (uint16_t *)o->y + row * o->y_row;
     const range to = range_of(o);
 #pragma GCC unroll 12
-    for (int i = 0; i < rows; i++, y += o->y_row)
-        finish(p, &to, acc + i * 2 * VECS(cols), y, cols, narrow);
+    for (int i = 0; i < rows; i++, y += o->y_row) {
+        if (halves)
+            add_begin(t, acc + i * 4);
+        finish(t, &to, acc + i * 2 * VECS(cols), y, cols, narrow);
+    }
 }
 
 // Asks for a part of the panel behind this one, so that all of it has come when all rows are done.
@@ -267,8 +343,10 @@ INLINE size_t stream(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_
     const uint8_t *a = r->a;
     const int8_t *b = p->plane[0];
     const range to = range_of(o);
+    _Alignas(64) terms of;
+    prepare(p, &of, cols, narrow);
     __m512i acc[ACCS], done[ACCS];
-    begin(p, acc, rows, cols, narrow);
+    begin(&of, acc, rows, cols, narrow);
     all_dots(acc, r, p, a, 0, rows, cols, narrow, false);
     if (narrow)
         join(acc, rows, cols);
@@ -279,12 +357,12 @@ INLINE size_t stream(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_
 #pragma GCC unroll 24
         for (int i = 0; i < rows * each; i++)
             done[i] = acc[i];
-        begin(p, acc, rows, cols, narrow);
+        begin(&of, acc, rows, cols, narrow);
 #pragma GCC unroll 6
         for (int i = 0; i < rows; i++, y += y_row) {
             dots(acc, a + (size_t)i * a_step, bytes, b + (size_t)i * b_step, 1, rows, 2, cols,
                  false);
-            finish(p, &to, done + i * each, y, cols, narrow);
+            finish(&of, &to, done + i * each, y, cols, narrow);
         }
         all_dots(acc, r, p, a, (size_t)rows, rows, cols, narrow, false);
         if (narrow)
@@ -292,7 +370,7 @@ INLINE size_t stream(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_
     }
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++, y += y_row)
-        finish(p, &to, acc + i * each, y, cols, narrow);
+        finish(&of, &to, acc + i * each, y, cols, narrow);
     return n;
 }
 
