@@ -55,6 +55,11 @@ def wrap(x, dtype):
     return x
 
 
+def power(a, b):
+    """An exponent is a float: codes of scale 2/255 hold 2, not 2.0000001."""
+    return np.power(a, np.float64(np.float32(b)))
+
+
 def squared_difference(a, b):
     return (a - b) ** 2
 
@@ -71,7 +76,7 @@ ARITHMETIC = {
     "Mod": (12, None, floor_mod, "i16 i32"),
     "Maximum": (10, np.maximum, np.maximum, REALS + " i32"),
     "Minimum": (11, np.minimum, np.minimum, REALS + " i32"),
-    "Power": (16, np.power, int_power, REALS + " i32"),
+    "Power": (16, power, int_power, REALS + " i32"),
     "SquaredDifference": (17, squared_difference, squared_difference, REALS + " sq16 i32"),
 }
 COMBINED = set("f32 f16 uq8 sq8 uq16 sq16 i32 u8 u32".split())
@@ -171,8 +176,15 @@ def mixed_cases(f):
             a = q.Tensor("a", f.rng.uniform(0.2, 2, (4, 5)), base)
             array = np.array([2]) if exponent == "i32" else np.array([1.5])
             b = q.Tensor("b", array, exponent, kind="static")
-            f.add("ElementWisePower", [a, b], [q.Tensor("y", a.real ** b.real, base)],
+            f.add("ElementWisePower", [a, b], [q.Tensor("y", power(a.real, b.real), base)],
                   name=f"Power_{base}_{exponent}")
+    for dtype, top in (("uq8", 255), ("uq16", 65535)):
+        for exponent in (2, 3):  # whole, with a scale that is not: also of negative numbers
+            a = q.Tensor("a", f.rng.normal(size=(4, 5)), dtype)
+            b = q.Tensor("b", np.array([top]), dtype, q.scale_offset(exponent / top),
+                         kind="static")
+            f.add("ElementWisePower", [a, b], [q.Tensor("y", a.real ** exponent, dtype)],
+                  name=f"Power_{dtype}_negative_{exponent}")
     a = q.Tensor("a", f.rng.normal(size=(2, 9)), "f32")
     f.add("ElementWiseMultiply", [a, a], [q.Tensor("y", a.real ** 2, tol=q.ulp(0.51))])
 

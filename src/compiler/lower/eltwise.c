@@ -120,7 +120,7 @@ static bool is_square(const qrn_node *n, uint32_t code) {
         !qrn_shape_count(&b->shape, &count) || count != 1 || b->shape.rank > n->in[0]->shape.rank)
         return false;
     qrn_view v = static_view(b);
-    return qrn_view_real(&v, 0) == 2.0;
+    return (float)qrn_view_real(&v, 0) == 2.0f; // as the kernel reads an exponent
 }
 
 static qrn_status lower_square(qrn_lowering *lo, const qrn_node *n) {
