@@ -23,7 +23,7 @@ import report
 import roofline
 import zoo
 from measure import Others, alternate, sqnr
-from sides import OnnxRuntime, Ours, Refused, Vendor, peer_memory_mb, run_ours
+from sides import OnnxRuntime, Ours, Provider, Refused, peer_memory_mb, run_ours
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ["models", "costs", "layers", "growth", "kernels", "peaks", "rooflines"]
@@ -63,9 +63,10 @@ def against(a, model, backend, soc, threads, vendor=False):
     """{"ours": summary, "peer": summary} of a file; Refused when a side cannot run it. vendor: on
     one thread also {"vendor": summary}, where its library is installed and takes the model."""
     sides = {"peer": OnnxRuntime(model, threads)}
-    if vendor and threads == 1 and Vendor.library(backend):
+    library = Provider.vendor_library(backend)
+    if vendor and threads == 1 and library:
         try:
-            sides["vendor"] = Vendor(model, Vendor.library(backend), sides["peer"].feed)
+            sides["vendor"] = Provider(model, library, sides["peer"].feed)
         except Refused:
             pass  # a column that stays empty
     sides["ours"] = Ours(a.bin / "quern", model, backend, soc, threads)

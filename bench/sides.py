@@ -100,21 +100,23 @@ class OnnxRuntime:
         return self.session.run(None, self.feed)
 
 
-class Vendor(OnnxRuntime):
-    """The same with the provider of the onnxruntime-qnn package, on a QNN library of its own. For
-    measuring only."""
+class Provider(OnnxRuntime):
+    """The same with the provider of the onnxruntime-qnn package, on any QNN library. config: more
+    entries of the session's, options: of the provider's."""
     NAME = "QNNExecutionProvider"
 
+    def __init__(self, model, library, feed=None, config=None, **options):
+        self.config = {"session.disable_cpu_ep_fallback": "1", **(config or {})}
+        self.options = {"backend_path": str(library), **options}
+        super().__init__(model, 1, feed)
+
     @staticmethod
-    def library(backend):
-        """The library of that backend in the package; None where there is none."""
+    def vendor_library(backend):
+        """The library of that backend in the package; None where there is none. For measuring
+        only."""
         found = importlib.util.find_spec("onnxruntime_qnn")
         file = found and Path(found.origin).parent / f"libQnn{backend.capitalize()}.so"
         return file if file and file.exists() else None
-
-    def __init__(self, model, library, feed):
-        self.backend_path = library
-        super().__init__(model, 1, feed)
 
     def open(self, model, options):
         plugin = (Path(importlib.util.find_spec("onnxruntime_qnn").origin).parent
@@ -123,8 +125,9 @@ class Vendor(OnnxRuntime):
             ort.register_execution_provider_library(self.NAME, str(plugin))
         device = next(d for d in ort.get_ep_devices() if d.ep_name == self.NAME
                       and d.device.type == ort.OrtHardwareDeviceType.CPU)
-        options.add_provider_for_devices([device], {"backend_path": str(self.backend_path)})
-        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        options.add_provider_for_devices([device], self.options)
+        for key, value in self.config.items():
+            options.add_session_config_entry(key, value)
         return ort.InferenceSession(str(model), options)
 
 

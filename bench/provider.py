@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Models through the public onnxruntime-qnn provider on our libQnnHtp.so, one row a model.
+
+    bench/provider.py MODEL.onnx ... [--lib DIR] [--bin DIR] [--soc N]
+
+A row says: how long a session takes that compiles the model and one that reads its context model in
+a new process, the size of both files, whether both give the same bytes, the time of a run through
+the provider by that of `quern bench` on the same file (one thread each, in turns), and the SQNR
+against onnxruntime's CPU provider without graph optimizations, beside that of its default mode.
+Inputs come from NAME.npz beside NAME_a8w8.onnx (one array an input with a first axis of samples, or
+one called "test"), and are random where there is none.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+
+from measure import alternate, sqnr
+from sides import OnnxRuntime, Ours, Provider, Refused, random_feed
+
+ROOT = Path(__file__).resolve().parent.parent
+MAX_SAMPLES, N_LOADS = 8, 3
+COLUMNS = ("model", "parts", "compile", "write", "read", "onnx", "context", "same", "run",
+           "quern", "ratio", "SQNR", "default")
+
+
+def samples(model):
+    """Inputs of up to MAX_SAMPLES runs."""
+    session = ort.InferenceSession(str(model), providers=["CPUExecutionProvider"])
+    file = model.parent / f"{model.stem.rsplit('_', 1)[0]}.npz"
+    if not file.exists():
+        return [random_feed(session, seed) for seed in range(MAX_SAMPLES)]
+    arrays = dict(np.load(file))
+    if list(arrays) == ["test"]:
+        arrays = {session.get_inputs()[0].name: arrays["test"][:, None]}
+    count = min(MAX_SAMPLES, *(len(a) for a in arrays.values()))
+    return [{name: a[i] for name, a in arrays.items()} for i in range(count)]
+
+
+def provider(a, model, feed, config=None):
+    """All of the model on our library if it takes all of it."""
+    options = {"soc_model": str(a.soc)}
+    try:
+        return Provider(model, a.lib / "libQnnHtp.so", feed, config, **options)
+    except Refused:
+        config = {**(config or {}), "session.disable_cpu_ep_fallback": "0"}
+        if "ep.context_file_path" in config:  # it may have been written before the refusal
+            Path(config["ep.context_file_path"]).unlink(missing_ok=True)
+        return Provider(model, a.lib / "libQnnHtp.so", feed, config, **options)
+
+
+def outputs(side, feeds):
+    return [v for feed in feeds for v in side.session.run(None, feed)]
+
+
+def child(a):
+    """In a process of its own: loads the model, answers with times, leaves outputs in a file."""
+    model, target, context = map(Path, a.child)
+    feeds = samples(Path(a.models[0]))
+    config = {"session.record_ep_graph_assignment_info": "1"}
+    if context.name:
+        config |= {"ep.context_enable": "1", "ep.context_file_path": str(context)}
+    times, side = [], None
+    for _ in range(1 if context.name else N_LOADS):
+        del side
+        side = provider(a, model, feeds[0], config)
+        times.append(side.load_ms)
+    np.savez(target, *outputs(side, feeds))
+    parts = [p.ep_name for p in side.session.get_provider_graph_assignment_info()]
+    print(json.dumps({"load_ms": min(times), "parts": parts.count(Provider.NAME)}))
+
+
+def start(a, model, loaded, target, context=""):
+    done = subprocess.run([sys.executable, __file__, str(model), "--lib", a.lib, "--bin", a.bin,
+                           "--soc", str(a.soc), "--child", str(loaded), str(target), str(context)],
+                          capture_output=True, text=True)
+    if done.returncode:
+        raise Refused((done.stderr.strip().splitlines() or ["the process died"])[-1])
+    return json.loads(done.stdout)
+
+
+def same(one, other):
+    one, other = np.load(one), np.load(other)
+    return one.files == other.files and all(
+        one[k].tobytes() == other[k].tobytes() for k in one.files)
+
+
+def contexts(a, model):
+    """Compile, write, read: three processes, one result."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        online = start(a, model, model, folder / "online.npz")
+        written = start(a, model, model, folder / "write.npz", folder / "model_ctx.onnx")
+        read = start(a, model, folder / "model_ctx.onnx", folder / "read.npz")
+        size = sum(f.stat().st_size for f in folder.glob("model_*"))
+        equal = (same(folder / "online.npz", folder / "write.npz")
+                 and same(folder / "online.npz", folder / "read.npz"))
+    return {"parts": online["parts"], "compile": f"{online['load_ms']:.0f}",
+            "write": f"{written['load_ms']:.0f}", "read": f"{read['load_ms']:.1f}",
+            "onnx": f"{model.stat().st_size / 2**20:.2f}", "context": f"{size / 2**20:.2f}",
+            "same": "yes" if equal else "NO"}
+
+
+def speed(a, model, feeds):
+    sides = {"run": provider(a, model, feeds[0]),
+             "quern": Ours(a.bin / "quern", model, "htp", a.soc)}
+    try:
+        times = alternate(sides, a.turns, a.seconds)
+    finally:
+        sides["quern"].close()
+    run, quern = times["run"], times["quern"]
+    return {"run": f"{run['min_ms']:.3f}", "quern": f"{quern['min_ms']:.3f}",
+            "ratio": f"{run['min_ms'] / quern['min_ms']:.3f} "
+                     f"({run['median_ms'] / quern['median_ms']:.3f})"}
+
+
+class Plain(OnnxRuntime):
+    """onnxruntime as the file says it: fused quantized ops round in another place."""
+
+    def open(self, model, options):
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        return super().open(model, options)
+
+
+def accuracy(a, model, feeds):
+    """Means over the samples."""
+    plain, default = Plain(model, 1, feeds[0]), OnnxRuntime(model, 1, feeds[0])
+    ours = provider(a, model, feeds[0])
+    rows = []
+    for feed in feeds:
+        want = plain.session.run(None, feed)
+        rows.append([min(120.0, sqnr(want, s.session.run(None, feed))) for s in (ours, default)])
+    return dict(zip(("SQNR", "default"), (f"{v:.2f}" for v in np.mean(rows, axis=0))))
+
+
+def arguments():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("models", nargs="+", type=Path, metavar="MODEL.onnx")
+    p.add_argument("--lib", type=Path, default=ROOT / "build" / "lib", help="our libraries")
+    p.add_argument("--bin", type=Path, default=ROOT / "build" / "bin", help="our programs")
+    p.add_argument("--soc", type=int, default=57, help="chip (default 57, SM8650)")
+    p.add_argument("--parts", default="contexts,speed,accuracy",
+                   type=lambda t: t.split(","), help="of contexts, speed, accuracy")
+    p.add_argument("--turns", type=int, default=5)
+    p.add_argument("--seconds", type=float, default=0.4, help="of a turn")
+    p.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    a = p.parse_args()
+    a.lib, a.bin = a.lib.resolve(), a.bin.resolve()
+    return a
+
+
+def main():
+    a = arguments()
+    os.environ["QUERN_THREADS"] = "1"
+    ort.set_default_logger_severity(4)
+    if a.child:
+        return child(a)
+    print("| " + " | ".join(COLUMNS) + " |\n|" + " --- |" * len(COLUMNS), flush=True)
+    for model in a.models:
+        row = {"model": model.stem}
+        try:
+            feeds = samples(model)
+            if "contexts" in a.parts:
+                row |= contexts(a, model)
+            if "speed" in a.parts:
+                row |= speed(a, model, feeds)
+            if "accuracy" in a.parts:
+                row |= accuracy(a, model, feeds)
+        except Refused as error:
+            row["same"] = str(error)
+        print("| " + " | ".join(str(row.get(c, "-")) for c in COLUMNS) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
