@@ -18,6 +18,7 @@ typedef enum qrn_packing_id {
     QRN_PACKING_DENSE16_SUMS = 6, // [N] or [runs][N] i64
     QRN_PACKING_DENSE_F16 = 7,    // [group*panels][K][32] halves
     QRN_PACKING_ROUNDED = 8,      // the tensor's f32 numbers, rounded to halves
+    QRN_PACKING_WINOGRAD8 = 9,    // [panels][36*Cin/2][32][2] i16: 3x3 weights beside their dense8
     QRN_PACKING_COUNT
 } qrn_packing_id;
 

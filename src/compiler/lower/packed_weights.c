@@ -4,9 +4,13 @@
 #include "compiler/lower/packed_weights.h"
 
 #include "compiler/lowering.h"
+#include "compiler/passes.h"
 #include "kernels/gemm/dense8.h"
 #include "kernels/gemm/dense_wide.h"
 #include "kernels/gemm/gemm_wide.h"
+#include "kernels/gemm/winograd8.h"
+
+#include <string.h>
 
 // How the weights of a node are packed.
 typedef struct packing {
@@ -170,6 +174,31 @@ static bool bytes_do(const qrn_lowering *lo, const qrn_node *n, const qrn_quanti
                            w_offset, known);
 }
 
+static void pack_matrices(const void *args, const void *src, void *dst) {
+    const qrn_weights *w = args;
+    qrn_winograd8_pack(&w->dense, src, w->w_depth, w->w_col, is_signed(w->dtype) ? 0 : 0x80, dst);
+}
+
+// The weights of a 3x3 convolution as matrices of winograd8.h, where that gains and their data is
+// there, or was packed before. Results are the same without them.
+static qrn_status emit_matrices(qrn_lowering *lo, const qrn_node *n, const qrn_weights *w,
+                                int32_t w_offset, qrn_val *out) {
+    const qrn_tensor *t = n->in[1];
+    qrn_view x = {.rank = n->in[0]->shape.rank}, y = {.rank = n->out[0]->shape.rank};
+    qrn_shape shape = {.rank = 4};
+    *out = QRN_VAL_NONE;
+    memcpy(x.dims, n->in[0]->shape.dims, sizeof x.dims);
+    memcpy(y.dims, n->out[0]->shape.dims, sizeof y.dims);
+    if (w_offset || w->bits != 8 || !qrn_tensor_is_static(t) || !qrn_pass_wanted(lo, "winograd") ||
+        !qrn_winograd8_fits(&w->dense, &x, &y))
+        return QRN_OK;
+    qrn_winograd8_shape(&w->dense, shape.dims);
+    if (!t->data && !qrn_lo_was_packed(lo, QRN_PACKING_WINOGRAD8, QRN_DTYPE_I16, &shape, t))
+        return QRN_OK;
+    return qrn_lo_packed(lo, QRN_PACKING_WINOGRAD8, QRN_DTYPE_I16, &shape, t, pack_matrices, w,
+                         sizeof *w, out);
+}
+
 qrn_status qrn_lower_packed_weights(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q,
                                     qrn_val bias) {
     const qrn_tensor *x = n->in[0], *t = n->in[1];
@@ -194,7 +223,8 @@ qrn_status qrn_lower_packed_weights(qrn_lowering *lo, const qrn_node *n, const q
         qrn_dense8_args a = {.dense = *q->dense};
         a.w_offset = qrn_group_offset(&t->quant, 0) + qrn_weights_shift(&p.weights);
         ins[4] = bias;
-        return qrn_lo_step(lo, &qrn_family_dense8, QRN_DOMAIN_RAW, &a, ins, 5, &out, 1, 0);
+        QRN_TRY(emit_matrices(lo, n, &p.weights, a.w_offset, &ins[5]));
+        return qrn_lo_step(lo, &qrn_family_dense8, QRN_DOMAIN_RAW, &a, ins, 6, &out, 1, 0);
     }
     qrn_dense_wide_args a = {
         .dense = *q->dense, .w_bits = p.weights.packed, .blocks = t->quant.kind == QRN_QUANT_BLOCK};

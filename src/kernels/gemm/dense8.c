@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The dense8 family: packing, preparation of column and row terms, the row list.
+// The dense8 family: packing, the work of a task, the row list.
 #include "kernels/gemm/dense8.h"
 
+#include "kernels/gemm/dense8_columns.h"
 #include "kernels/gemm/gemm_q8.h"
-#include "kernels/gemm/requant.h"
+#include "kernels/gemm/winograd8.h"
 
 #include <string.h>
 
@@ -43,15 +44,16 @@ void qrn_dense8_sums(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, 
     }
 }
 
-// Largest |code + offset| of a type of 8 bits.
-static int64_t largest(bool is_signed, int32_t offset) {
+int64_t qrn_dense8_largest(bool is_signed, int32_t offset) {
     int64_t lo = (is_signed ? INT8_MIN : 0) + (int64_t)offset, hi = lo + UINT8_MAX;
     return -lo > hi ? -lo : hi;
 }
 
 bool qrn_dense8_fits(const qrn_dense_args *a, bool x_signed, int32_t x_offset, bool w_signed,
                      int32_t w_offset, const int32_t *bias) {
-    int64_t product = largest(x_signed, x_offset) * largest(w_signed, w_offset), most = 0;
+    int64_t product =
+                qrn_dense8_largest(x_signed, x_offset) * qrn_dense8_largest(w_signed, w_offset),
+            most = 0;
     for (size_t j = 0; bias && j < (size_t)a->group * a->cols; j++) {
         int64_t b = bias[j] < 0 ? -(int64_t)bias[j] : bias[j];
         most = b > most ? b : most;
@@ -59,22 +61,18 @@ bool qrn_dense8_fits(const qrn_dense_args *a, bool x_signed, int32_t x_offset, b
     return product == 0 || a->depth <= (INT32_MAX - most) / product;
 }
 
-// A call with encodings brought to the terms of gemm_q8.h. Columns are counted over the panels of
-// all groups, and those that do not exist have zeros.
+// A call with encodings brought to the terms of gemm_q8.h.
 typedef struct job {
     const qrn_kcall *k;
     const qrn_gemm_q8_kernel *kernel;
     qrn_dense_plan plan;
-    size_t panels, units;       // of a group, of all groups
-    size_t steps, row_bytes;    // of a row that was copied
-    int32_t u_offset, w_offset; // of activations as unsigned bytes, of stored weights
-    uint8_t flip;               // makes codes unsigned
-    bool direct;                // rows are read where they lie
-    double *exact;              // [units * 32] multipliers
-    float *m;                   // the same as floats
-    int32_t *add;               // terms of the columns
-    uint8_t *copies;            // of a block of rows
-    qrn_round8 round;           // of the first column
+    size_t panels, units;    // of a group, of all groups
+    size_t steps, row_bytes; // of a row that was copied
+    int32_t w_offset;        // of stored weights
+    uint8_t flip;            // makes codes unsigned
+    bool direct;             // rows are read where they lie
+    qrn_dense8_columns columns;
+    uint8_t *copies; // of a block of rows
 } job;
 
 // The most rows of a block.
@@ -97,9 +95,8 @@ static size_t block_rows(const job *j, size_t n) {
 
 // Scratch of a task; more rows never need less.
 static size_t task_bytes(const job *j) {
-    size_t columns = j->units * QRN_PANEL * (sizeof *j->exact + sizeof *j->m + sizeof *j->add);
     size_t rows = j->direct ? 0 : most_rows(j);
-    return (columns + rows * j->row_bytes + 63) / 64 * 64;
+    return (qrn_dense8_columns_bytes(j->units) + rows * j->row_bytes + 63) / 64 * 64;
 }
 
 static job job_of(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel) {
@@ -114,13 +111,11 @@ static job job_of(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel) {
     j.w_offset = a->w_offset;
     bool is_signed = x->dtype == QRN_DTYPE_SQ8;
     j.flip = is_signed ? 0x80 : 0;
-    j.u_offset = x->quant->offset - (is_signed ? 128 : 0);
     // A tile reads whole steps: rows that end within one are copied.
     j.direct = j.plan.direct && !is_signed && a->dense.depth % QRN_Q8_DEPTH == 0;
-    j.exact = (double *)((char *)k->scratch + k->task * task_bytes(&j));
-    j.m = (float *)(j.exact + j.units * QRN_PANEL);
-    j.add = (int32_t *)(j.m + j.units * QRN_PANEL);
-    j.copies = (uint8_t *)(j.add + j.units * QRN_PANEL);
+    uint8_t *at = (uint8_t *)k->scratch + k->task * task_bytes(&j);
+    j.columns = qrn_dense8_columns_at(at, j.units);
+    j.copies = at + qrn_dense8_columns_bytes(j.units);
     return j;
 }
 
@@ -142,54 +137,6 @@ static void copy_rows(const job *j, size_t row, size_t n, size_t group) {
         dst[i] ^= j->flip;
 }
 
-// Terms and multipliers of the columns of a unit; returns the largest |bias|.
-static int64_t prepare_unit(const job *j, size_t unit) {
-    const qrn_kcall *k = j->k;
-    const qrn_dense_args *d = j->plan.args;
-    size_t col = unit % j->panels * QRN_PANEL, left = d->cols - col;
-    size_t first = unit / j->panels * d->cols + col, n = left < QRN_PANEL ? left : QRN_PANEL;
-    const int32_t *sums = (const int32_t *)k->in[2]->data + first;
-    const float *scales = (const float *)k->in[3]->data + first;
-    const int32_t *bias = k->n_in > 4 && k->in[4] ? (int32_t *)k->in[4]->data + first : NULL;
-    double sx = (double)k->in[0]->quant->scale, sy = (double)k->out[0]->quant->scale;
-    double *exact = j->exact + unit * QRN_PANEL;
-    float *m = j->m + unit * QRN_PANEL;
-    int32_t *add = j->add + unit * QRN_PANEL;
-    uint32_t both = (uint32_t)d->depth * (uint32_t)j->u_offset * (uint32_t)j->w_offset;
-    int64_t most = 0;
-    for (size_t i = 0; i < n; i++) {
-        exact[i] = sx * (double)scales[i] / sy;
-        m[i] = (float)exact[i];
-        add[i] = (int32_t)(both + (uint32_t)j->u_offset * (uint32_t)sums[i]); // may wrap
-    }
-    for (size_t i = 0; bias && i < n; i++) {
-        int64_t b = bias[i] < 0 ? -(int64_t)bias[i] : bias[i];
-        most = b > most ? b : most;
-        add[i] = (int32_t)((uint32_t)add[i] + (uint32_t)bias[i]);
-    }
-    for (size_t i = n; i < QRN_PANEL; i++) {
-        exact[i] = m[i] = 0;
-        add[i] = 0;
-    }
-    return most;
-}
-
-static void prepare(job *j, size_t u0, size_t u1) {
-    const qrn_view *x = j->k->in[0], *y = j->k->out[0];
-    int64_t lo, hi, most = 0;
-    qrn_code_range(y->dtype, y->quant->bits, &lo, &hi);
-    for (size_t u = u0; u < u1; u++) {
-        int64_t bias = prepare_unit(j, u);
-        most = bias > most ? bias : most;
-    }
-    j->round =
-        qrn_round8_of(j->m, j->exact, 0.5 - (double)y->quant->offset, (int32_t)lo, (int32_t)hi);
-    // Stored weights lie between -128 and 127.
-    most += (int64_t)j->plan.args->depth * largest(x->dtype == QRN_DTYPE_SQ8, x->quant->offset) *
-            largest(true, j->w_offset);
-    qrn_round8_widen(&j->round, u0 * QRN_PANEL, u1 * QRN_PANEL, most);
-}
-
 // Rows [row, row + n), at `a`, times one panel of a group.
 static void run_panel(const job *j, size_t group, size_t panel, const uint8_t *a, size_t a_row,
                       const int32_t *row_terms, size_t row, size_t n) {
@@ -197,7 +144,7 @@ static void run_panel(const job *j, size_t group, size_t panel, const uint8_t *a
     size_t col = panel * QRN_PANEL, left = d->cols - col, first = group * d->cols + col;
     size_t unit = group * j->panels + panel;
     size_t bytes = qrn_q8_steps(d->depth) * QRN_PANEL * QRN_Q8_DEPTH;
-    qrn_round8 round = j->round;
+    qrn_round8 round = j->columns.round;
     round.m += unit * QRN_PANEL;
     round.exact += unit * QRN_PANEL;
     qrn_gemm_q8_tile t = {.a = a,
@@ -205,7 +152,7 @@ static void run_panel(const job *j, size_t group, size_t panel, const uint8_t *a
                           .b = (const int8_t *)j->k->in[1]->data + unit * bytes,
                           .steps = j->steps,
                           .next = unit + 1 < j->units ? bytes : 0,
-                          .column = j->add + unit * QRN_PANEL,
+                          .column = j->columns.add + unit * QRN_PANEL,
                           .row = row_terms,
                           .round = &round,
                           .y = (uint8_t *)j->k->out[0]->data + row * j->plan.cout + first,
@@ -247,7 +194,7 @@ static qrn_status run(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel) {
     qrn_dense_part part = qrn_dense_part_of(&j.plan, k->task, k->n_tasks);
     if (part.r0 >= part.r1 || part.u0 >= part.u1)
         return QRN_OK;
-    prepare(&j, part.u0, part.u1);
+    qrn_dense8_columns_make(&j.columns, k, 0, part.u0, part.u1);
     for (size_t u = part.u0, end; u < part.u1; u = end) {
         size_t group = u / j.panels, last = (group + 1) * j.panels;
         end = last < part.u1 ? last : part.u1;
@@ -280,6 +227,9 @@ static size_t scratch(const qrn_kcall *k) {
 #if defined(__x86_64__)
 FUNCTION(amx, qrn_gemm_q8_32x32_amx)
 FUNCTION(avx512vnni, qrn_gemm_q8_12x32_avx512vnni)
+static qrn_status dense8_winograd(const qrn_kcall *k) {
+    return qrn_winograd8_run(k, &qrn_winograd8_avx512vnni);
+}
 FUNCTION(avxvnni, qrn_gemm_q8_6x32_avxvnni)
 FUNCTION(avx2, qrn_gemm_q8_2x32_avx2)
 #elif defined(__aarch64__)
@@ -290,6 +240,13 @@ FUNCTION(ref, qrn_gemm_q8_ref)
 static const qrn_kernel dense8_rows[] = {
 #if defined(__x86_64__)
     ROW(amx, QRN_ISA_AMX),
+    {.name = "dense8_winograd_avx512vnni",
+     .domain = QRN_DOMAIN_RAW,
+     .needs = QRN_ISA_AVX512VNNI,
+     .fn = dense8_winograd,
+     .works = qrn_winograd8_works,
+     .tasks = qrn_winograd8_tasks,
+     .scratch = qrn_winograd8_scratch},
     ROW(avx512vnni, QRN_ISA_AVX512VNNI),
     ROW(avxvnni, QRN_ISA_AVXVNNI),
     ROW(avx2, QRN_ISA_AVX2),
