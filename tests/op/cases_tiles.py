@@ -81,6 +81,17 @@ def window_cases(f):
                 conv_case(f, "Conv2d", size, cin, cout, kernel, stride, next(around), next(forms))
 
 
+def winograd_cases(f):
+    """3x3 windows on images of 32 tiles of 4x4 cells or more."""
+    forms = turns(FORMS[:4])
+    around = turns((((1, 1), (1, 1)), ((0, 1), (1, 0)), ((2, 0), (0, 2)), ((0, 0), (0, 0))))
+    for cin, cout, size in ((16, 16, (24, 24)), (33, 40, (23, 27)), (32, 32, (22, 31)),
+                            (47, 17, (30, 26)), (65, 48, (25, 25))):
+        for i in range(4):
+            conv_case(f, "Conv2d", size, cin, cout, (3, 3), 1, next(around), next(forms),
+                      with_bias=i != 3)
+
+
 def depthwise_cases(f):
     forms = turns([form for form in FORMS if form[1] != "sq16"])
     around = turns((((1, 1), (1, 1)), ((0, 1), (0, 1)), ((2, 2), (2, 2)), ((0, 0), (0, 0)),
@@ -233,6 +244,7 @@ def convert_cases(f):
 def cases(f):
     pointwise_cases(f)
     window_cases(f)
+    winograd_cases(f)
     depthwise_cases(f)
     dense_cases(f)
     product_cases(f)

@@ -42,8 +42,8 @@ void qrn_winograd8_shape(const qrn_dense_args *a, uint32_t dims[4]) {
 
 // Row i of G times three numbers that are `step` apart.
 static int filter_row(int i, const int *g, int step) {
-    static const int rows[QRN_WINOGRAD_WINDOW][3] = {{1, 0, 0}, {-1, -1, -1}, {-1, 1, -1},
-                                                     {1, 2, 4}, {1, -2, 4},   {0, 0, 1}};
+    static const int rows[QRN_WINOGRAD_WINDOW][3] = {{6, 0, 0}, {-1, -1, -1}, {-1, 1, -1},
+                                                     {1, 2, 4}, {1, -2, 4},   {0, 0, 6}};
     return rows[i][0] * g[0] + rows[i][1] * g[step] + rows[i][2] * g[2 * step];
 }
 
@@ -116,6 +116,14 @@ static void find_cells(const job *j, const uint8_t *image, int64_t top, int64_t 
                        const uint8_t **cells) {
     int64_t height = j->geo.in[1], width = j->geo.in[2];
     size_t cin = j->geo.cin;
+    if (top >= 0 && left >= 0 && top + QRN_WINOGRAD_WINDOW <= height &&
+        left + QRN_WINOGRAD_WINDOW <= width) {
+        const uint8_t *at = image + (size_t)(top * width + left) * cin;
+        for (size_t i = 0; i < QRN_WINOGRAD_WINDOW; i++, at += (size_t)width * cin)
+            for (size_t c = 0; c < QRN_WINOGRAD_WINDOW; c++)
+                *cells++ = at + c * cin;
+        return;
+    }
     for (int64_t y = top; y < top + QRN_WINOGRAD_WINDOW; y++) {
         const uint8_t *line = image + (size_t)(y < 0 || y >= height ? 0 : y * width) * cin;
         for (int64_t x = left; x < left + QRN_WINOGRAD_WINDOW; x++) {
@@ -129,10 +137,8 @@ static void take_lines(const job *j, size_t image, size_t first, size_t lines) {
     const qrn_conv_geometry *g = &j->geo;
     const qrn_view *x = j->call->in[0];
     const uint8_t *data = (const uint8_t *)x->data + image * (size_t)(g->in[1] * g->in[2]) * g->cin;
-    qrn_winograd8_input t = {.channels = g->cin,
-                             .flip = x->dtype == QRN_DTYPE_SQ8 ? 0 : 0x80,
-                             .v = j->v,
-                             .plane = j->v_plane};
+    qrn_winograd8_input t = {
+        .channels = g->cin, .is_signed = x->dtype == QRN_DTYPE_SQ8, .v = j->v, .plane = j->v_plane};
     for (size_t y = first; y < first + lines; y++)
         for (size_t c = 0; c < j->across; c++, t.v += j->row) {
             find_cells(j, data, (int64_t)(y * QRN_WINOGRAD_TILE) - g->before[1],

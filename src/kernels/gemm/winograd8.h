@@ -4,14 +4,14 @@
 // F(4x4, 3x3), as in winograd.h, with the points 0, +-1, +-2 and infinity in 16-bit integers.
 //
 // Activations become signed bytes d, |d| <= 128, and stored weights g are signed bytes. Bt d B is
-// no larger than 100 * 128. The rows of G are multiplied by 4, 6, 6, 24, 24 and 1, which makes them
-// integers, and U = G g Gt no larger than 49 * 128; At makes up for it:
-//       |  1  0  0 |        | 6  4  4  1  1   0 |   24 times the first result,
-//   G = | -1 -1 -1 |   At = | 0  2 -2  1 -1   0 |   12 times the second,
-//       | -1  1 -1 |        | 0  1  1  1  1   0 |    6 times the third,
-//       |  1  2  4 |        | 0  1 -1  2 -2   6 |    6 times the fourth
+// no larger than 100 * 128. The rows of G are multiplied by 24, 6, 6, 24, 24 and 6, which makes
+// them integers, and U = G g Gt no larger than 49 * 128; At makes up for it:
+//       |  6  0  0 |        | 1  4  4  1  1  0 |   24 times the first result,
+//   G = | -1 -1 -1 |   At = | 0  2 -2  1 -1  0 |   12 times the second,
+//       | -1  1 -1 |        | 0  1  1  1  1  0 |    6 times the third,
+//       |  1  2  4 |        | 0  1 -1  2 -2  1 |    6 times the fourth
 //       |  1 -2  4 |
-//       |  0  0  1 |
+//       |  0  0  6 |
 // Everything from the products on is done modulo 2^32. What comes out is 9 * 2^e times the sum that
 // is wanted, e = 2 to 6; multiplied by the inverse of 9 and shifted down, which restores the sign,
 // it is the sum itself where that is less than 2^25: up to 227 channels.
@@ -44,8 +44,8 @@ void qrn_winograd8_pack(const qrn_dense_args *a, const uint8_t *w, size_t w_dept
 typedef struct qrn_winograd8_input {
     const uint8_t *cells[QRN_WINOGRAD_PLANES];
     size_t channels;
-    uint8_t flip; // makes codes signed
-    int16_t *v;   // matrix p at p*plane; whole vectors of 32 channels are written
+    bool is_signed; // the codes
+    int16_t *v;     // matrix p at p*plane; whole vectors of 32 channels are written
     size_t plane;
 } qrn_winograd8_input;
 

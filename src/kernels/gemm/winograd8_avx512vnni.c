@@ -29,37 +29,55 @@ INLINE void forward(const words *d, words *r, int to) {
 // r = At m.
 INLINE void backward(const sums *m, sums *r, int to) {
     sums s1 = m[1] + m[2], t1 = m[1] - m[2], s2 = m[3] + m[4], t2 = m[3] - m[4];
-    r[0] = ((m[0] + (m[0] << 1) + (s1 << 1)) << 1) + s2;
-    r[to] = (t1 << 1) + t2;
+    r[0] = m[0] + (s1 << 2) + s2;
+    r[to] = t1 + t1 + t2;
     r[2 * to] = s1 + s2;
-    r[3 * to] = ((m[5] + (m[5] << 1) + t2) << 1) + t1;
+    r[3 * to] = t2 + t2 + t1 + m[5];
+}
+
+INLINE words load(const uint8_t *p, __mmask32 mask, const bool whole, const bool is_signed) {
+    __m256i codes =
+        whole ? _mm256_loadu_si256((const __m256i *)p) : _mm256_maskz_loadu_epi8(mask, p);
+    return (words)(is_signed ? _mm512_cvtepi8_epi16(codes) : _mm512_cvtepu8_epi16(codes));
+}
+
+// 32 channels from number c on, or as many as the mask says. Unsigned codes count as they are: that
+// they are 128 too large shows in the one matrix for which both rows of Bt have a sum other than 0.
+INLINE void take_channels(const qrn_winograd8_input *t, size_t c, __mmask32 mask, const bool whole,
+                          const bool is_signed) {
+    words half[QRN_WINOGRAD_PLANES], d[QRN_WINOGRAD_WINDOW], r[QRN_WINOGRAD_WINDOW];
+    int16_t *v = t->v + c;
+#pragma GCC unroll 6
+    for (int j = 0; j < QRN_WINOGRAD_WINDOW; j++) {
+#pragma GCC unroll 6
+        for (int i = 0; i < QRN_WINOGRAD_WINDOW; i++)
+            d[i] = load(t->cells[i * QRN_WINOGRAD_WINDOW + j] + c, mask, whole, is_signed);
+        forward(d, half + j, QRN_WINOGRAD_WINDOW);
+    }
+#pragma GCC unroll 6
+    for (int i = 0; i < QRN_WINOGRAD_WINDOW; i++) {
+        forward(half + i * QRN_WINOGRAD_WINDOW, r, 1);
+        if (i == 1 && !is_signed)
+            r[1] -= (int16_t)(6 * 6 * 128);
+#pragma GCC unroll 6
+        for (int j = 0; j < QRN_WINOGRAD_WINDOW; j++, v += t->plane)
+            _mm512_storeu_si512(v, (__m512i)r[j]);
+    }
+}
+
+INLINE void take_tile(const qrn_winograd8_input *t, const bool is_signed) {
+    size_t c = 0, left = t->channels % 32;
+    for (; c + 32 <= t->channels; c += 32)
+        take_channels(t, c, 0, true, is_signed);
+    if (left)
+        take_channels(t, c, (1u << left) - 1, false, is_signed);
 }
 
 static void take(const qrn_winograd8_input *t) {
-    const __m256i flip = _mm256_set1_epi8((char)t->flip);
-    for (size_t c = 0; c < t->channels; c += 32) {
-        size_t left = t->channels - c;
-        __mmask32 mask = left < 32 ? (1u << left) - 1 : 0xffffffffu;
-        words half[QRN_WINOGRAD_PLANES], d[QRN_WINOGRAD_WINDOW], r[QRN_WINOGRAD_WINDOW];
-#pragma GCC unroll 6
-        for (int j = 0; j < QRN_WINOGRAD_WINDOW; j++) {
-#pragma GCC unroll 6
-            for (int i = 0; i < QRN_WINOGRAD_WINDOW; i++) {
-                const uint8_t *cell = t->cells[i * QRN_WINOGRAD_WINDOW + j] + c;
-                __m256i codes = _mm256_xor_si256(_mm256_maskz_loadu_epi8(mask, cell), flip);
-                d[i] = (words)_mm512_cvtepi8_epi16(codes);
-            }
-            forward(d, half + j, QRN_WINOGRAD_WINDOW);
-        }
-        int16_t *v = t->v + c;
-#pragma GCC unroll 6
-        for (int i = 0; i < QRN_WINOGRAD_WINDOW; i++) {
-            forward(half + i * QRN_WINOGRAD_WINDOW, r, 1);
-#pragma GCC unroll 6
-            for (int j = 0; j < QRN_WINOGRAD_WINDOW; j++, v += t->plane)
-                _mm512_storeu_si512(v, (__m512i)r[j]);
-        }
-    }
+    if (t->is_signed)
+        take_tile(t, true);
+    else
+        take_tile(t, false);
 }
 
 // _mm512_dpwssd_epi32; around the intrinsic gcc 12 copies and spills accumulators.
@@ -144,82 +162,106 @@ static void multiply(const qrn_winograd8_product *t) {
     }
 }
 
-// Sums of 16 columns of all cells of a tile, [16 cells][step].
-INLINE void give_sums(const qrn_winograd8_output *t, int from, int32_t *to, const int step) {
-    static const uint8_t shift[QRN_WINOGRAD_TILE] = {3, 2, 1, 1};
-    const sums column = (sums)_mm512_loadu_si512(t->column + from);
-    sums half[QRN_WINOGRAD_TILE * QRN_WINOGRAD_WINDOW], m[QRN_WINOGRAD_WINDOW];
-    const int32_t *at = t->m + from;
+// The sums of 16 columns; `from` is the first of them.
+typedef struct part {
+    const qrn_winograd8_output *t;
+    size_t from;
+    qrn_round8_vectors round; // m[0]: of these columns
+    __mmask16 mask;           // of the columns that exist
+} part;
+
+// Vertically: what is left to be done are the rows of `half`, [4][6].
+INLINE void give_columns(const part *p, sums *half) {
+    const qrn_winograd8_output *t = p->t;
+    const int32_t *at = t->m + p->from;
 #pragma GCC unroll 6
     for (int j = 0; j < QRN_WINOGRAD_WINDOW; j++, at += t->plane) {
+        sums m[QRN_WINOGRAD_WINDOW];
 #pragma GCC unroll 6
         for (size_t i = 0; i < QRN_WINOGRAD_WINDOW; i++)
             m[i] = (sums)_mm512_loadu_si512(at + i * QRN_WINOGRAD_WINDOW * t->plane);
         backward(m, half + j, QRN_WINOGRAD_WINDOW);
     }
+}
+
+// The sums of the four cells of line i.
+INLINE void give_line(const sums *half, const int i, __m512i column, __m512i *four) {
+    static const uint8_t shift[QRN_WINOGRAD_TILE] = {3, 2, 1, 1};
+    sums r[QRN_WINOGRAD_TILE];
+    backward(half + i * QRN_WINOGRAD_WINDOW, r, 1);
 #pragma GCC unroll 4
-    for (int i = 0; i < QRN_WINOGRAD_TILE; i++) {
-        sums r[QRN_WINOGRAD_TILE];
-        backward(half + i * QRN_WINOGRAD_WINDOW, r, 1);
+    for (int j = 0; j < QRN_WINOGRAD_TILE; j++) {
+        __m512i sum = (__m512i)(r[j] * INVERSE_OF_9);
+        four[j] = _mm512_add_epi32(_mm512_srai_epi32(sum, shift[i] + shift[j]), column);
+    }
+}
+
+// Results of the lanes that are not sure, from sums that are computed once more.
+static __attribute__((noinline)) void decide(const part *p, __mmask16 sure) {
+    const qrn_winograd8_output *t = p->t;
+    const __m512i column = _mm512_loadu_si512(t->column + p->from);
+    sums half[QRN_WINOGRAD_TILE * QRN_WINOGRAD_WINDOW];
+    __m512i four[QRN_WINOGRAD_TILE * QRN_WINOGRAD_TILE];
+    give_columns(p, half);
 #pragma GCC unroll 4
-        for (int j = 0; j < QRN_WINOGRAD_TILE; j++, to += step) {
-            __m512i sum = _mm512_srai_epi32((__m512i)(r[j] * INVERSE_OF_9), shift[i] + shift[j]);
-            _mm512_store_si512(to, _mm512_add_epi32(sum, (__m512i)column));
+    for (int i = 0; i < QRN_WINOGRAD_TILE; i++)
+        give_line(half, i, column, four + i * QRN_WINOGRAD_TILE);
+    for (size_t i = 0; i < t->lines * QRN_WINOGRAD_TILE; i++) {
+        uint8_t *y = t->y + i / QRN_WINOGRAD_TILE * t->y_line + i % QRN_WINOGRAD_TILE * t->y_cell;
+        int32_t acc[16];
+        _mm512_storeu_si512(acc, four[i]);
+        uint32_t left = i % QRN_WINOGRAD_TILE < t->cells ? (uint32_t)(p->mask & ~sure) : 0;
+        for (; left; left &= left - 1) {
+            size_t c = (size_t)__builtin_ctz(left);
+            y[p->from + c] = qrn_round8_exact(t->round, p->from + c, acc[c]);
         }
     }
 }
 
-// Results of n cells of which some are not sure.
-static __attribute__((noinline)) void decide(const qrn_winograd8_output *t, const int32_t *acc,
-                                             int step, __mmask16 sure, uint8_t *y, size_t n) {
-    uint32_t unsure = 0x10001u * (sure ^ 0xffffu); // of 32 columns
-    for (size_t i = 0; i < n; i++, acc += step, y += t->y_cell)
-        for (uint32_t left = unsure; left; left &= left - 1) {
-            uint32_t c = (uint32_t)__builtin_ctz(left);
-            if (c < t->cols)
-                y[c] = qrn_round8_exact(t->round, c, acc[c]);
+// whole: all columns and cells of a line exist, and nothing needs to be clamped.
+INLINE void give_part(const part *p, const bool whole) {
+    const qrn_winograd8_output *t = p->t;
+    const __m512i column = _mm512_loadu_si512(t->column + p->from);
+    sums half[QRN_WINOGRAD_TILE * QRN_WINOGRAD_WINDOW];
+    uint8_t *y = t->y + p->from;
+    __mmask16 all = 0xffff;
+    give_columns(p, half);
+#pragma GCC unroll 4
+    for (int i = 0; i < QRN_WINOGRAD_TILE; i++, y += t->y_line) {
+        __m512i four[QRN_WINOGRAD_TILE];
+        __mmask16 sure;
+        if ((size_t)i >= t->lines)
+            break;
+        give_line(half, i, column, four);
+        __m512i codes = qrn_round8_four(&p->round, four, 1, &sure);
+        all &= sure;
+        codes = whole ? qrn_round8_order(&p->round, codes) : qrn_round8_clamp(&p->round, codes);
+        __m128i cells[] = {_mm512_castsi512_si128(codes), _mm512_extracti32x4_epi32(codes, 1),
+                           _mm512_extracti32x4_epi32(codes, 2),
+                           _mm512_extracti32x4_epi32(codes, 3)};
+#pragma GCC unroll 4
+        for (size_t j = 0; j < QRN_WINOGRAD_TILE; j++) {
+            if (whole)
+                _mm_storeu_si128((__m128i *)(y + j * t->y_cell), cells[j]);
+            else if (j < t->cells)
+                _mm_mask_storeu_epi8(y + j * t->y_cell, p->mask, cells[j]);
         }
-}
-
-INLINE void give_cells(const qrn_winograd8_output *t, const int vectors) {
-    int32_t acc[16 * 32] __attribute__((aligned(64)));
-    const int step = vectors * 16, at_once = 4 / vectors;
-    const qrn_round8_vectors round = qrn_round8_vectors_of(t->round);
-    const __mmask32 mask = t->cols >= 32 ? 0xffffffffu : (1u << t->cols) - 1;
-    for (int v = 0; v < vectors; v++)
-        give_sums(t, v * 16, acc + v * 16, step);
-    for (size_t i = 0; i < t->lines; i++)
-        for (size_t j = 0; j < t->cells; j += (size_t)at_once) {
-            const int32_t *from = acc + (i * QRN_WINOGRAD_TILE + j) * (size_t)step;
-            uint8_t *y = t->y + i * t->y_line + j * t->y_cell;
-            size_t n = t->cells - j < (size_t)at_once ? t->cells - j : (size_t)at_once;
-            __m512i four[4];
-            __mmask16 sure;
-            for (int q = 0; q < 4; q++)
-                four[q] = _mm512_load_si512(from + q * 16);
-            __m512i codes = qrn_round8_clamp(&round, qrn_round8_four(&round, four, vectors, &sure));
-            if (vectors == 2) {
-                _mm256_mask_storeu_epi8(y, mask, _mm512_castsi512_si256(codes));
-                if (n > 1)
-                    _mm256_mask_storeu_epi8(y + t->y_cell, mask,
-                                            _mm512_extracti64x4_epi64(codes, 1));
-            } else {
-                uint8_t lanes[64];
-                _mm512_storeu_si512(lanes, codes);
-                for (size_t q = 0; q < n; q++)
-                    _mm_mask_storeu_epi8(y + q * t->y_cell, (__mmask16)mask,
-                                         _mm_loadu_si128((const __m128i *)(lanes + q * 16)));
-            }
-            if (__builtin_expect(sure != 0xffff, 0))
-                decide(t, from, step, sure, y, n);
-        }
+    }
+    if (__builtin_expect(all != 0xffff, 0))
+        decide(p, all);
 }
 
 static void give(const qrn_winograd8_output *t) {
-    if (t->cols <= 16)
-        give_cells(t, 1);
-    else
-        give_cells(t, 2);
+    part p = {.t = t, .round = qrn_round8_vectors_of(t->round)};
+    for (; p.from < t->cols; p.from += 16) {
+        size_t left = t->cols - p.from;
+        p.mask = left < 16 ? (__mmask16)((1u << left) - 1) : 0xffff;
+        if (left >= 16 && t->cells == QRN_WINOGRAD_TILE && p.round.plain)
+            give_part(&p, true);
+        else
+            give_part(&p, false);
+        p.round.m[0] = p.round.m[1];
+    }
 }
 
 const qrn_winograd8_kernel qrn_winograd8_avx512vnni = {take, multiply, give};
