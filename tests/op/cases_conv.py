@@ -138,6 +138,11 @@ def default_cases(f):
     f.add("TransposeConv2d", [x, wt], [q.Tensor("y", y)],
           {"stride": ("u32", [1, 1]), "pad_amount": ("u32", [[0, 0], [0, 0]])},
           name="TransposeConv2d_defaults")
+    for extra in ((2, 1), (0, 1)):  # said by the shape of the output alone
+        y = oracle.transposed(x.real, wt.real, None, (3, 2), ((0, 0), (1, 0)), (1, 1), 1, extra)
+        f.add("TransposeConv2d", [x, wt], [q.Tensor("y", y)],
+              params_of("TransposeConv2d", (3, 2), ((0, 0), (1, 0))),
+              name="TransposeConv2d_larger_output")
 
 
 def special_value_cases(f):

@@ -129,7 +129,10 @@ def transposed(f):
     c.bad(pad_amount=("u32", [[3, 3], [0, 0]]))
     c.bad(pad_amount=("u32", [[4294967295, 0], [0, 0]]))
     c.bad(stride=u32(4294967295, 2))
-    c.bad(out=(1, 6, 10, 5))
+    c.bad(out=(1, 6, 11, 5))  # more than output_padding could say
+    c.bad(out=(1, 6, 8, 5))
+    c.bad(output_padding=u32(0, 1), out=(1, 6, 9, 5))
+    c.bad(output_padding=u32(0, 1), out=(1, 6, 11, 5))
     c = Call(f, "TransposeConv1d", [(1, 3, 4), (2, 4, 5), (5,)], (1, 6, 5),
              {"stride": ("u32", 2), "pad_amount": u32(0, 0)})
     c.bad(stride=("u32", 0))

@@ -112,8 +112,13 @@ static qrn_status transposed_rule(const qrn_op_call *c) {
     c->out_shape[0].rank = x->rank;
     c->out_shape[0].dims[0] = x->dims[0];
     c->out_shape[0].dims[last] = (uint32_t)cout;
-    for (uint32_t i = 0; w.known && i < w.n; i++)
-        QRN_TRY(qrn_window_transposed(c, &w, i, x->dims[1 + i], &c->out_shape[0].dims[1 + i]));
+    for (uint32_t i = 0; w.known && i < w.n; i++) {
+        uint32_t *size = &c->out_shape[0].dims[1 + i], declared = *size;
+        QRN_TRY(qrn_window_transposed(c, &w, i, x->dims[1 + i], size));
+        // onnxruntime states a wanted size in the output alone and leaves output_padding at 0.
+        if (declared > *size && declared - *size < w.stride[i] - w.output_padding[i])
+            *size = declared;
+    }
     return QRN_OK;
 }
 
