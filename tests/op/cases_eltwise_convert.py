@@ -60,8 +60,8 @@ def source_tensor(f, dtype, shape):
 
 
 def cast_cases(f):
-    for source in "f32 f16 uq8 sq8 uq16 sq16 i32 i64 u8 u32 b8".split():
-        for target in "f32 f16 uq8 sq8 uq16 i8 i32 i64 u8 u32 b8".split():
+    for source in "f32 f16 uq8 sq8 uq16 sq16 i8 i16 i32 i64 u8 u16 u32 b8".split():
+        for target in "f32 f16 uq8 sq8 uq16 i8 i16 i32 i64 u8 u16 u32 b8".split():
             for shape in ((9,), (2, 3, 5)):
                 x = source_tensor(f, source, shape)
                 if is_float(target) and np.max(np.abs(x.codes.astype(float))) > WIDTH[target]:
@@ -75,7 +75,7 @@ def cast_cases(f):
                   -2147483648.0, 4294967296.0, 1e19, -1e19, 127.5, -128.9, 0.0], np.float32)
     for source in ("f32", "f16"):
         t = q.Tensor("x", x, source)
-        for target in "uq8 sq8 uq16 i8 i32 i64 u8 u32 b8".split():
+        for target in "uq8 sq8 uq16 i8 i16 i32 i64 u8 u16 u32 b8".split():
             values = t.codes.astype(np.float64)
             y = cast(values, source, target) if target != "b8" else (values != 0).astype(int)
             if target == "i64":

@@ -77,9 +77,9 @@ def form_cases(f):
 
 
 def type_cases(f):
-    for dtype, weights in (("uq8", "uq8"), ("uq8", "sq8"), ("sq8", "sq8"), ("uq16", "uq16"),
-                           ("uq16", "sq16"), ("sq16", "sq16"), ("uq16", "uq8"), ("f32", "uq8"),
-                           ("uq8", "f32")):
+    for dtype, weights in (("f16", "f16"), ("uq8", "uq8"), ("uq8", "sq8"), ("sq8", "sq8"),
+                           ("uq16", "uq16"), ("uq16", "sq16"), ("sq16", "sq16"), ("uq16", "uq8"),
+                           ("f32", "uq8"), ("uq8", "f32")):
         for linear in (0, 1):
             for k in range(3):
                 s = Setup(f.rng, dtype, *f.rng.integers(1, 8, 4), weights=weights, init=k != 1,
