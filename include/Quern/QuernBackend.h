@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Quern's own options of QnnBackend_create: put a pointer to this struct behind option
+// Quern's own options of QnnBackend_create: put a pointer to one of these structs behind option
 // QNN_BACKEND_CONFIG_OPTION_CUSTOM. Backends that are not Quern's do not know it.
 
 #ifndef QUERN_BACKEND_H
@@ -12,11 +12,12 @@
 extern "C" {
 #endif
 
-// First word of the struct, so that other custom structs are told apart ("QRNB").
+// First word of each struct, so that other custom structs are told apart ("QRNB").
 #define QUERN_BACKEND_CONFIG_MAGIC 0x424e5251u
 
 typedef enum {
-    QUERN_BACKEND_OPTION_THREADS = 1 // number of threads of this backend, 1..256
+    QUERN_BACKEND_OPTION_THREADS = 1, // number of threads of this backend, 1..256
+    QUERN_BACKEND_OPTION_DUMP = 2     // a QuernBackend_DumpConfig_t: write tensors to files
 } QuernBackend_Option_t;
 
 typedef struct {
@@ -24,6 +25,15 @@ typedef struct {
     uint32_t option; // QuernBackend_Option_t
     uint32_t value;
 } QuernBackend_CustomConfig_t;
+
+// Every tensor of the graphs of this backend is written when they are executed, as QUERN_DUMP does
+// for all backends of a process. Only before the first context is made.
+typedef struct {
+    uint32_t magic;     // QUERN_BACKEND_CONFIG_MAGIC
+    uint32_t option;    // QUERN_BACKEND_OPTION_DUMP
+    const char *folder; // made when it is not there; copied; NULL or "": nothing is written
+    uint32_t runs;      // executions of each graph that are written; 0: 1
+} QuernBackend_DumpConfig_t;
 
 #ifdef __cplusplus
 } // extern "C"

@@ -3,6 +3,7 @@
 // Backend component: backend handles, their options and op packages, and the list of operations.
 // A backend cannot be freed while it has contexts; profiles and signals that are left go with it.
 // validateOpConfig is in opconfig.c.
+#include "api/dump.h"
 #include "api/errors.h"
 #include "api/profile.h"
 #include "api/signal.h"
@@ -87,6 +88,7 @@ static void destroy(qrn_api_backend *b) {
     qrn_profile_free_all(b);
     qrn_signal_free_all(b);
     qrn_pool_release(b->pool);
+    qrn_free(b->dump.folder);
     qrn_arena_destroy(b->arena);
     qrn_handle_free(b->handle);
     pthread_mutex_destroy(&b->lock);
@@ -98,6 +100,7 @@ static qrn_status start(qrn_api_backend *b, const QnnBackend_Config_t **config) 
     b->handle = qrn_handle_new(QRN_KIND_BACKEND, b);
     if (!b->handle)
         return QRN_E_MEM;
+    QRN_TRY(qrn_dump_from_environment(b));
     if (qrn_this_backend.backend_create)
         QRN_TRY(qrn_this_backend.backend_create(b));
     qrn_status s = apply_custom(b, config);

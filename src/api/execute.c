@@ -3,6 +3,7 @@
 // Graph component: execute and executeAsync. Everything is checked before the backend runs.
 #include "api/execute.h"
 
+#include "api/dump.h"
 #include "api/errors.h"
 #include "api/tensor.h"
 #include "base/mem.h"
@@ -110,7 +111,9 @@ qrn_status qrn_execution_run(qrn_execution *e) {
     qrn_status entered = QRN_OK, s;
     if (qrn_this_backend.graph_enter)
         entered = qrn_this_backend.graph_enter(e->graph);
+    qrn_dump *dump = entered == QRN_OK ? qrn_dump_begin(e->graph, &opt) : NULL;
     s = entered == QRN_OK ? qrn_this_backend.graph_execute(e->graph, f->io, &opt) : entered;
+    qrn_dump_end(dump, s);
     r.backend_ns = qrn_call_now_ns() - start;
     if (s == QRN_OK || s == QRN_E_EARLY) {
         write_back(e);

@@ -4,14 +4,27 @@
 // the CPU.
 #include "api/host.h"
 
+#include "api/dump.h"
 #include "api/errors.h"
 #include "base/cpu.h"
 #include "base/env.h"
 
 #include "Quern/QuernBackend.h"
 
+static qrn_status configure_dump(qrn_api_backend *b, const QuernBackend_DumpConfig_t *c) {
+    pthread_mutex_lock(&b->lock);
+    uint32_t n = b->n_contexts;
+    pthread_mutex_unlock(&b->lock);
+    if (n)
+        return QRN_FAIL(QRN_E_CONFIG, "custom backend option DUMP: set it before the first context "
+                                      "is made, graphs are compiled for it");
+    return qrn_dump_set(b, c->folder, c->runs);
+}
+
 qrn_status qrn_host_config(qrn_api_backend *b, const void *custom) {
     const QuernBackend_CustomConfig_t *c = custom;
+    if (c->magic == QUERN_BACKEND_CONFIG_MAGIC && c->option == QUERN_BACKEND_OPTION_DUMP)
+        return configure_dump(b, custom);
     if (c->magic != QUERN_BACKEND_CONFIG_MAGIC || c->option != QUERN_BACKEND_OPTION_THREADS) {
         qrn_log(b->log, QNN_LOG_LEVEL_WARN,
                 "custom backend config: unknown struct or option, ignored");
@@ -48,6 +61,7 @@ qrn_status qrn_host_options(qrn_api_backend *b, qrn_compile_options *opt) {
     QRN_TRY(acquire_pool(b));
     opt->isa = qrn_cpu_isa();
     opt->n_threads = qrn_pool_threads(b->pool);
+    opt->keep_tensors = b->dump.folder != NULL;
     if (qrn_env_verbose("dispatch")) {
         opt->explain = explain;
         opt->explain_ctx = b;

@@ -59,6 +59,13 @@ void qrn_handle_free(const void *handle);
 uint32_t qrn_handle_slot(const void *handle);
 void *qrn_handle_at(qrn_kind kind, uint32_t slot);
 
+// What is written about executions (dump.h).
+typedef struct qrn_dump_settings {
+    char *folder;       // NULL: nothing is
+    uint32_t n_runs;    // of each graph
+    atomic_bool failed; // something could not be written: a warning was given, nothing follows
+} qrn_dump_settings;
+
 // Outlives its handle as long as somebody holds it; after QnnLog_free it receives nothing more.
 typedef struct qrn_api_log {
     void *handle;
@@ -80,6 +87,7 @@ typedef struct qrn_api_backend {
     struct qrn_api_signal *signals;
     Qnn_ErrorReportingConfig_t error_reporting; // as configured; texts do not depend on it
     uint32_t n_threads;                         // custom option, 0 = default
+    qrn_dump_settings dump;                     // custom option or QUERN_DUMP
     qrn_pool *pool;                             // acquired by the first finalize
     qrn_arena *arena;                           // list of supported operations
     QnnBackend_OperationName_t *ops;            // answer of getSupportedOperations
@@ -168,13 +176,14 @@ typedef struct qrn_api_graph {
     qrn_runner *runner; // after finalize
     qrn_api_io *io;     // after finalize: application tensors in binding order
     uint32_t n_io;
-    uint32_t n_plan_nodes; // nodes that executions count
-    bool plan_dynamic;     // shapes of outputs come out of the execution
+    uint32_t n_plan_nodes;           // nodes that executions count
+    bool plan_dynamic;               // shapes of outputs come out of the execution
     struct qrn_frame *frames;        // idle call frames; guarded by the context's lock
     struct qrn_exec_buffer *buffers; // given out by prepareExecutionEnvironment
     const void **retired;            // data replaced by updates, still used by the runner
     uint32_t n_retired;
-    bool stale; // updated since finalize
+    bool stale;           // updated since finalize
+    atomic_uint n_dumped; // executions that were written (dump.h)
     int priority;
     struct qrn_api_profile *bound_profile; // by config, or NULL
     bool profiling_off;                    // SET_PROFILING_STATE

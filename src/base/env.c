@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUE_MAX 1024
+#define VALUE_MAX 4096 // as long as a path may be
 
 static char values[QRN_ENV_COUNT][VALUE_MAX]; // written once by the loader, then read-only
 

@@ -14,6 +14,9 @@
     X(PASSES, "QUERN_PASSES",                                                                      \
       "comma list of compiler passes to leave out, such as -alias (docs/passes.md); -all: every")  \
     X(LOG, "QUERN_LOG", "file that receives all log lines (- for stderr)")                         \
+    X(DUMP, "QUERN_DUMP",                                                                          \
+      "folder that receives every tensor of the graphs that are executed (docs/dump.md)")          \
+    X(DUMP_RUNS, "QUERN_DUMP_RUNS", "executions of each graph that are written there; default 1")  \
     X(VERIFY, "QUERN_VERIFY",                                                                      \
       "any value: check the weights of context binaries when they are loaded")                     \
     X(API_VERSION, "QUERN_API_VERSION", "announced core API version, such as 2.37")                \

@@ -17,7 +17,7 @@
 
 // What a value holds at a point of a call.
 typedef enum content {
-    PRESENT,
+    PRESENT, // 0: qrn_run_options.trace counts on it
     NOTHING, // the step that writes it has not run (yet)
     LEFT_OUT // the application did not give it: an operand that is not there
 } content;
@@ -382,8 +382,9 @@ static qrn_status run_steps(qrn_runner *r, execution *e, const qrn_run_options *
         QRN_TRY(run_timed(r, e, pc, opt, &end));
         pc += 1 + s->n_chained;
         s = &p->steps[pc - 1];
-        if (opt->trace && (pc == p->n_steps || p->steps[pc].node != s->node))
-            opt->trace(opt->trace_ctx, p, s->node, e->views);
+        if (opt->trace && (pc == p->n_steps || p->steps[pc].kind != QRN_STEP_KERNEL ||
+                           p->steps[pc].node != s->node))
+            opt->trace(opt->trace_ctx, p, s->node, e->views, e->holds);
     }
     return QRN_OK;
 }

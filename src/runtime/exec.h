@@ -45,8 +45,10 @@ typedef struct qrn_run_options {
     // (optional) Asked before each step; a status other than OK ends the run with it.
     qrn_status (*poll)(void *ctx);
     void *poll_ctx;
-    // (optional) Called after the last step of each node; views holds every value of the plan.
-    void (*trace)(void *ctx, const qrn_plan *p, uint32_t node, const qrn_view *views);
+    // (optional) Called after the last step of each node; views holds every value of the plan, and
+    // `lacks` is not 0 for one that this call has not put anything into.
+    void (*trace)(void *ctx, const qrn_plan *p, uint32_t node, const qrn_view *views,
+                  const uint8_t *lacks);
     void *trace_ctx;
     // (optional) Where the backend notes what the profile of the call wants to know.
     void *report;

@@ -5,6 +5,7 @@
 // begins is continued, since clients open a target anew for every call; any other is replaced.
 #include "system/system.h"
 
+#include "base/json_text.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -85,11 +86,11 @@ static qrn_status write_head(target *t, const QnnSystemProfile_SerializationFile
     if (t->head_is_there)
         return QRN_OK;
     fputs(HEAD ", \"app\": ", t->file);
-    qrn_system_json_text(t->file, h->appName);
+    qrn_json_text(t->file, h->appName);
     fputs(", \"app_version\": ", t->file);
-    qrn_system_json_text(t->file, h->appVersion);
+    qrn_json_text(t->file, h->appVersion);
     fputs(", \"backend_version\": ", t->file);
-    qrn_system_json_text(t->file, h->backendVersion);
+    qrn_json_text(t->file, h->backendVersion);
     fputs("}\n", t->file);
     if (fflush(t->file) == 0)
         return QRN_OK;

@@ -4,50 +4,14 @@
 // an error.
 #include "system/system.h"
 
+#include "base/json_text.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_DEPTH 32
-
-// Bytes of the UTF-8 sequence at s, 0 when it is none.
-static unsigned utf8_length(const unsigned char *s) {
-    unsigned n = s[0] < 0x80                   ? 1
-                 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
-                 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
-                 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
-                                               : 0;
-    for (unsigned i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    // Overlong forms, surrogates, and what lies behind the last code point.
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return n;
-}
-
-void qrn_system_json_text(FILE *to, const char *text) {
-    if (!text) {
-        fputs("null", to);
-        return;
-    }
-    fputc('"', to);
-    for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        unsigned n = utf8_length(s);
-        if (*s == '"' || *s == '\\')
-            fprintf(to, "\\%c", *s);
-        else if (*s < 0x20)
-            fprintf(to, "\\u%04x", *s);
-        else if (n)
-            fwrite(s, 1, n, to);
-        else
-            fputc('?', to);
-        s += n ? n : 1;
-    }
-    fputc('"', to);
-}
 
 static const char *method_name(QnnSystemProfile_MethodType_t m) {
     static const char *const names[] = {"NONE",
@@ -120,7 +84,7 @@ static void write_scalar(FILE *to, const Qnn_Scalar_t *s) {
         fputs(s->bool8Value ? "true" : "false", to);
         break;
     case QNN_DATATYPE_STRING:
-        qrn_system_json_text(to, s->stringValue);
+        qrn_json_text(to, s->stringValue);
         break;
     default:
         fputs("null", to);
@@ -129,7 +93,7 @@ static void write_scalar(FILE *to, const Qnn_Scalar_t *s) {
 
 static void write_object(FILE *to, const QnnProfile_BackendOpaqueObject_t *o) {
     fputs("null, \"file\": ", to);
-    qrn_system_json_text(to, o->fileName);
+    qrn_json_text(to, o->fileName);
     fputs(", \"hex\": \"", to);
     const unsigned char *bytes = o->opaqueObject.data;
     for (uint64_t i = 0; bytes && i < o->opaqueObject.len; i++)
@@ -139,7 +103,7 @@ static void write_object(FILE *to, const QnnProfile_BackendOpaqueObject_t *o) {
 
 static void write_head(FILE *to, unsigned type, unsigned unit, const char *identifier) {
     fprintf(to, "{\"type\": %u, \"unit\": \"%s\", \"identifier\": ", type, unit_name(unit));
-    qrn_system_json_text(to, identifier);
+    qrn_json_text(to, identifier);
     fputs(", \"value\": ", to);
 }
 
@@ -191,7 +155,7 @@ static qrn_status write_line(FILE *to, const QnnSystemProfile_ProfileDataV1_t *d
             ", \"public\": %s, \"graph\": ",
             method_name(h->methodType), h->startTime, h->stopTime, h->startMem, h->stopMem,
             h->visibility == QNN_SYSTEM_PROFILE_VISIBILITY_PUBLIC ? "true" : "false");
-    qrn_system_json_text(to, h->graphName);
+    qrn_json_text(to, h->graphName);
     fputs(", \"events\": [", to);
     QRN_TRY(write_events(to, d->profilingEvents, d->numProfilingEvents, 1));
     fputs("]}\n", to);

@@ -27,7 +27,5 @@ qrn_status qrn_system_tensor(const qrn_tensor *t, qrn_arena *a, Qnn_Tensor_t *ou
 // (profile_text.c).
 qrn_status qrn_system_profile_text(const QnnSystemProfile_ProfileData_t *data, char **text,
                                    size_t *size_bytes);
-// A text as JSON has it, quotes included; NULL gives null.
-void qrn_system_json_text(FILE *to, const char *text);
 
 #endif

@@ -83,7 +83,7 @@ static qrn_status graph_finalize(qrn_api_graph *g, const qrn_compile_options *op
     QRN_TRY(qrn_host_options(g->context->backend, &o));
     o.lower_user = qrn_user_ops_lower;
     o.ctx = &g->impl;
-    o.keep_tensors = g->debug_callback != NULL;
+    o.keep_tensors |= g->debug_callback != NULL;
     const void *before = g->impl; // op instances of an earlier finalize, still in use
     qrn_plan *plan = NULL;
     qrn_status s = qrn_compile(g->ir, &o, &plan);
@@ -97,9 +97,10 @@ static qrn_status graph_finalize(qrn_api_graph *g, const qrn_compile_options *op
 static qrn_status graph_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt) {
     qrn_run_options o = *opt;
     o.pool = g->context->backend->pool;
+    qrn_cpu_debug d = {.graph = g, .next = opt};
     if (g->debug_callback) {
         o.trace = qrn_cpu_debug_trace;
-        o.trace_ctx = g;
+        o.trace_ctx = &d;
     }
     return qrn_runner_run(g->runner, io, &o);
 }

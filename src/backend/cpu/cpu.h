@@ -9,7 +9,15 @@
 #include "backend/backend.h"
 #include "backend/package/package.h"
 
-// debug.c: calls the graph's debug callback after a node; fits qrn_run_options.trace.
-void qrn_cpu_debug_trace(void *graph, const qrn_plan *p, uint32_t node, const qrn_view *views);
+// One execution of a graph with a debug callback.
+typedef struct qrn_cpu_debug {
+    const qrn_api_graph *graph;
+    const qrn_run_options *next; // of the call: its trace comes first, if it has one
+} qrn_cpu_debug;
+
+// debug.c: calls the graph's debug callback after a node; fits qrn_run_options.trace, with a
+// qrn_cpu_debug.
+void qrn_cpu_debug_trace(void *debug, const qrn_plan *p, uint32_t node, const qrn_view *views,
+                         const uint8_t *lacks);
 
 #endif

@@ -30,8 +30,12 @@ static void describe(Qnn_Tensor_t *out, const qrn_tensor *t, const qrn_view *v) 
     }
 }
 
-void qrn_cpu_debug_trace(void *graph, const qrn_plan *p, uint32_t node, const qrn_view *views) {
-    const qrn_api_graph *g = graph;
+void qrn_cpu_debug_trace(void *debug, const qrn_plan *p, uint32_t node, const qrn_view *views,
+                         const uint8_t *lacks) {
+    const qrn_cpu_debug *d = debug;
+    const qrn_api_graph *g = d->graph;
+    if (d->next->trace)
+        d->next->trace(d->next->trace_ctx, p, node, views, lacks);
     const qrn_plan_node *pn = &p->nodes[node];
     const qrn_node *n = pn->ir;
     Qnn_Tensor_t *tensors = qrn_alloc((n->n_in + n->n_out) * sizeof *tensors);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+//
+// Words and numbers of JSON, as the libraries write it.
+#include "base/json_text.h"
+
+#include <math.h>
+
+// Bytes of the UTF-8 sequence at s, 0 when it is none.
+static unsigned utf8_length(const unsigned char *s) {
+    unsigned n = s[0] < 0x80                   ? 1
+                 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+                 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
+                 : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+                                               : 0;
+    for (unsigned i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    // Overlong forms, surrogates, and what lies behind the last code point.
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+        return 0;
+    return n;
+}
+
+void qrn_json_text(FILE *to, const char *text) {
+    if (!text) {
+        fputs("null", to);
+        return;
+    }
+    fputc('"', to);
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        unsigned n = utf8_length(s);
+        if (*s == '"' || *s == '\\')
+            fprintf(to, "\\%c", *s);
+        else if (*s < 0x20)
+            fprintf(to, "\\u%04x", *s);
+        else if (n)
+            fwrite(s, 1, n, to);
+        else
+            fputc('?', to);
+        s += n ? n : 1;
+    }
+    fputc('"', to);
+}
+
+void qrn_json_number(FILE *to, double v) {
+    if (!isfinite(v)) {
+        fputs("null", to);
+        return;
+    }
+    char text[40];
+    snprintf(text, sizeof text, "%.9g", v);
+    for (const char *s = text; *s; s++) // the locale may have another decimal point
+        fputc((*s >= '0' && *s <= '9') || *s == '-' || *s == '+' || *s == 'e' ? *s : '.', to);
+}
