@@ -3,6 +3,7 @@
 // quern run: a model with given inputs; results to files or summarised, and compared with a float
 // reference on request.
 #include "tools/quern/commands.h"
+#include "tools/quern/dump.h"
 #include "tools/quern/report.h"
 #include "tools/quern/run_pte.h"
 #include "tools/quern/subject.h"
@@ -73,20 +74,6 @@ static bool wants_reference(const run_options *o) {
     return o->reference || o->per_layer || o->against;
 }
 
-// Length of a value's name without what quantizers append, so that a quantized model's values meet
-// those of its float original.
-static size_t plain_length(const char *name) {
-    static const char *const ends[] = {"_QuantizeLinear_Output", "_DequantizeLinear_Output",
-                                       "_quantized"};
-    size_t n = strlen(name);
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
-        size_t k = strlen(ends[i]);
-        if (n > k && strcmp(name + n - k, ends[i]) == 0)
-            return n - k;
-    }
-    return n;
-}
-
 static bool same_shape(const qc_tensor *t, const qc_tensor *u) {
     return t->rank == u->rank && memcmp(t->dims, u->dims, t->rank * sizeof *t->dims) == 0;
 }
@@ -94,11 +81,11 @@ static bool same_shape(const qc_tensor *t, const qc_tensor *u) {
 // The tensor of the reference that should hold the same as `t`, which holds v: that of the same
 // name, else that of the same plain name.
 static const qc_tensor *find_pair(const qt_session *s, const ox_val *v, const qc_tensor *t) {
-    size_t n = plain_length(v->name);
+    size_t n = qt_plain_length(v->name);
     const qc_tensor *found = NULL;
     for (size_t i = 0; i < s->values.n; i++) {
         const ox_val *w = s->values.items[i];
-        if (plain_length(w->name) != n || strncmp(w->name, v->name, n) != 0)
+        if (qt_plain_length(w->name) != n || strncmp(w->name, v->name, n) != 0)
             continue;
         const qc_tensor *u = qt_session_tensor_of(s, w);
         if (!u || !same_shape(t, u))

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: MIT
+//
+// quern compare: two folders that QUERN_DUMP wrote, layer by layer. The first folder is the
+// reference. Executions are paired by graph and number; the errors of all of them add up.
+#include "tools/quern/commands.h"
+#include "tools/quern/dump.h"
+#include "tools/quern/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_LIMIT_DB 20.0
+#define DEFAULT_TOP 20
+
+typedef struct compare_options {
+    const char *sort;
+    uint64_t top;
+    double limit_db;
+    bool all, fail, names_only, json;
+} compare_options;
+
+#define AT(field) offsetof(compare_options, field)
+
+static const qt_flag flags[] = {
+    {"sort", 0, QT_CHOICE, "BY", AT(sort), "error|order",
+     "worst first (the default), or in the order of execution"},
+    {"top", 'n', QT_COUNT, "N", AT(top), NULL, "rows to print; the default is 20"},
+    {"all", 'a', QT_BOOL, NULL, AT(all), NULL, "print all rows"},
+    {"limit", 0, QT_NUMBER, "DB", AT(limit_db), NULL,
+     "name the first layer whose SQNR is below it; the default is 20"},
+    {"fail", 0, QT_BOOL, NULL, AT(fail), NULL, "exit with 1 when there is such a layer"},
+    {"names-only", 0, QT_BOOL, NULL, AT(names_only), NULL,
+     "pair tensors by their names alone, not by order and likeness"},
+    {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
+    {0},
+};
+
+// A pair of tensors over all executions.
+typedef struct layer {
+    qt_pair pair;
+    qt_comparison c;
+    size_t n_differ; // elements that are not equal
+} layer;
+
+// One graph of each folder.
+typedef struct match {
+    const qt_dump *a, *b; // their first executions
+    size_t n_runs;        // that both have
+    size_t n_a, n_b;
+    layer *layers; // in the order of execution of b
+    size_t n;
+} match;
+
+typedef struct job {
+    const compare_options *o;
+    qt_dumps a, b;
+    match *matches;
+    size_t n;
+    double limit_db;
+} job;
+
+// --- which graph is which
+
+// Executions of the graph that begins at item i.
+static size_t runs_of(const qt_dumps *d, size_t i) {
+    size_t n = 1;
+    while (i + n < d->n && strcmp(d->items[i + n].graph, d->items[i].graph) == 0)
+        n++;
+    return n;
+}
+
+static void add_match(job *j, size_t i, size_t k) {
+    size_t n_a = runs_of(&j->a, i), n_b = runs_of(&j->b, k);
+    j->matches[j->n++] = (match){.a = &j->a.items[i],
+                                 .b = &j->b.items[k],
+                                 .n_runs = n_a < n_b ? n_a : n_b,
+                                 .n_a = n_a,
+                                 .n_b = n_b};
+}
+
+// The graph of that name; d->n: none.
+static size_t find_graph(const qt_dumps *d, const char *name) {
+    size_t i = 0;
+    while (i < d->n && strcmp(d->items[i].graph, name) != 0)
+        i++;
+    return i;
+}
+
+// Graphs that only d has; *last is one of them.
+static size_t count_alone(const qt_dumps *d, const qt_dumps *other, size_t *last) {
+    size_t n = 0;
+    for (size_t i = 0; i < d->n; i += runs_of(d, i))
+        if (find_graph(other, d->items[i].graph) == other->n) {
+            *last = i;
+            n++;
+        }
+    return n;
+}
+
+static void warn_alone(const qt_dumps *d, const qt_dumps *other, const char *folder) {
+    for (size_t i = 0; i < d->n; i += runs_of(d, i))
+        if (find_graph(other, d->items[i].graph) == other->n)
+            qt_warn("graph '%s' is only in %s", d->items[i].graph, folder);
+}
+
+// By name. One graph that is left on each side is taken for the same: clients build names from
+// things that differ between two forms of a model.
+static int match_graphs(job *j, const char *folder_a, const char *folder_b) {
+    size_t x = 0, y = 0;
+    j->matches = calloc(j->a.n + 1, sizeof *j->matches);
+    if (!j->matches) {
+        qt_error("out of memory");
+        return QT_EXIT_FAILURE;
+    }
+    for (size_t i = 0; i < j->a.n; i += runs_of(&j->a, i)) {
+        size_t k = find_graph(&j->b, j->a.items[i].graph);
+        if (k < j->b.n)
+            add_match(j, i, k);
+    }
+    size_t alone_a = count_alone(&j->a, &j->b, &x), alone_b = count_alone(&j->b, &j->a, &y);
+    if (alone_a == 1 && alone_b == 1) {
+        add_match(j, x, y);
+    } else {
+        warn_alone(&j->a, &j->b, folder_a);
+        warn_alone(&j->b, &j->a, folder_b);
+    }
+    if (j->n)
+        return QT_EXIT_OK;
+    qt_error("no graph of %s has the name of one of %s", folder_a, folder_b);
+    qt_hint("name the folders of two graphs: quern compare %s/GRAPH %s/GRAPH", folder_a, folder_b);
+    return QT_EXIT_INPUT;
+}
+
+// --- numbers
+
+static const qt_dumped *same_tensor(const qt_dump *d, const qt_dumped *t) {
+    for (size_t i = 0; i < d->n; i++)
+        if (strcmp(d->tensors[i].name, t->name) == 0)
+            return &d->tensors[i];
+    return NULL;
+}
+
+// Adds what execution r says about a layer; one that has another shape there is left out.
+static qrn_status add_run(const match *m, size_t r, layer *l) {
+    const qt_dumped *ta = same_tensor(&m->a[r], l->pair.a), *tb = same_tensor(&m->b[r], l->pair.b);
+    qt_array a = {0}, b = {0};
+    if (!ta || !tb)
+        return QRN_OK;
+    QRN_TRY(qt_dump_load(&m->a[r], ta, &a));
+    qrn_status s = qt_dump_load(&m->b[r], tb, &b);
+    if (s == QRN_OK && a.count == b.count) {
+        qt_compare(&l->c, &b, &a);
+        for (size_t i = 0; i < a.count; i++) {
+            double x = qt_array_at(&a, i), y = qt_array_at(&b, i);
+            l->n_differ += !(x == y || (isnan(x) && isnan(y)));
+        }
+    }
+    qt_array_free(&a);
+    qt_array_free(&b);
+    return s;
+}
+
+static qrn_status compare_graph(const job *j, match *m) {
+    qt_pair *pairs = NULL;
+    size_t n = 0;
+    QRN_TRY(qt_dump_pair(m->a, m->b, j->o->names_only, &pairs, &n));
+    m->layers = calloc(n + 1, sizeof *m->layers);
+    qrn_status s = m->layers ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory");
+    for (size_t i = 0; i < n && s == QRN_OK; i++) {
+        m->layers[m->n++].pair = pairs[i];
+        for (size_t r = 0; r < m->n_runs && s == QRN_OK; r++)
+            s = add_run(m, r, &m->layers[i]);
+        qt_progress("layers", i + 1, n);
+    }
+    qt_progress("layers", 0, 0);
+    free(pairs);
+    return s;
+}
+
+static bool is_below(const layer *l, double limit_db) {
+    return l->c.n_mismatch > 0 || qt_sqnr_db(&l->c) < limit_db;
+}
+
+static const layer *first_below(const job *j, const match *m) {
+    for (size_t i = 0; i < m->n; i++)
+        if (is_below(&m->layers[i], j->limit_db))
+            return &m->layers[i];
+    return NULL;
+}
+
+// The largest error in steps of the second folder's codes; 0: they have no one step.
+static double steps_of(const layer *l) {
+    double step = qt_dump_step(l->pair.b);
+    return step > 0 ? l->c.max_error / step : 0;
+}
+
+static int worse_first(const void *pa, const void *pb) {
+    const layer *a = *(const layer *const *)pa, *b = *(const layer *const *)pb;
+    if (a->c.n_mismatch != b->c.n_mismatch)
+        return a->c.n_mismatch > b->c.n_mismatch ? -1 : 1;
+    double x = qt_sqnr_db(&a->c), y = qt_sqnr_db(&b->c);
+    return x < y ? -1 : x > y ? 1 : a < b ? -1 : a > b;
+}
+
+// The layers as they are to be printed; NULL when out of memory.
+static const layer **sorted(const job *j, const match *m) {
+    const layer **rows = calloc(m->n + 1, sizeof *rows);
+    for (size_t i = 0; rows && i < m->n; i++)
+        rows[i] = &m->layers[i];
+    if (rows && m->n && (!j->o->sort || strcmp(j->o->sort, "error") == 0))
+        qsort(rows, m->n, sizeof *rows, worse_first);
+    return rows;
+}
+
+static size_t rows_wanted(const job *j, size_t n) {
+    size_t top = j->o->top ? (size_t)j->o->top : DEFAULT_TOP;
+    return j->o->all || n < top ? n : top;
+}
+
+// --- text
+
+static void print_layer(const layer *l) {
+    double sqnr = qt_sqnr_db(&l->c), steps = steps_of(l);
+    char db[32] = "equal", in_steps[32] = "";
+    if (l->c.error > 0)
+        snprintf(db, sizeof db, "%.1f", sqnr);
+    if (steps > 0)
+        snprintf(in_steps, sizeof in_steps, "%.1f", steps);
+    printf("%-40s %-22s %8s %9.6f %11.4g %8s %7.3g%%", l->pair.b->name,
+           l->pair.b->op ? l->pair.b->op : "input", db, qt_cosine(&l->c), l->c.max_error, in_steps,
+           l->c.count ? 100 * (double)l->n_differ / (double)l->c.count : 0);
+    if (l->c.n_mismatch)
+        printf("  %s%zu not finite%s", qt_style_on(QT_RED), l->c.n_mismatch, qt_style_off());
+    if (l->pair.kind == QT_PAIR_ORDER)
+        printf("  ~ %s", l->pair.a->name);
+    putchar('\n');
+}
+
+static bool is_paired(const match *m, const qt_dumped *t, bool first) {
+    for (size_t i = 0; i < m->n; i++)
+        if ((first ? m->layers[i].pair.a : m->layers[i].pair.b) == t)
+            return true;
+    return false;
+}
+
+static void print_alone(const match *m, bool first) {
+    const qt_dump *d = first ? m->a : m->b;
+    bool some = false;
+    for (size_t i = 0; i < d->n; i++)
+        if (!is_paired(m, &d->tensors[i], first)) {
+            printf("%s%s",
+                   some    ? ", "
+                   : first ? "only in the first: "
+                           : "only in the second: ",
+                   d->tensors[i].name);
+            some = true;
+        }
+    if (some)
+        putchar('\n');
+    for (size_t i = 0; i < d->n_missing; i++)
+        printf("not in the %s: %s (%s%s%s)\n", first ? "first" : "second", d->missing[i].name,
+               d->missing[i].reason, d->missing[i].into ? " into " : "",
+               d->missing[i].into ? d->missing[i].into : "");
+}
+
+static void print_first_below(const job *j, const match *m) {
+    const layer *l = first_below(j, m);
+    if (!l)
+        printf("no layer is below %.4g dB\n", j->limit_db);
+    else
+        printf("%sfirst below %.4g dB in the order of execution: %s%s (node %s, %s): %.1f dB\n",
+               qt_style_on(QT_YELLOW), j->limit_db, l->pair.b->name, qt_style_off(),
+               l->pair.b->node ? l->pair.b->node : "-", l->pair.b->op ? l->pair.b->op : "input",
+               qt_sqnr_db(&l->c));
+}
+
+// Layers cannot agree when what went in does not.
+static void warn_inputs(const match *m) {
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->layers[i].pair.b->role, "input") == 0 &&
+            is_below(&m->layers[i], DEFAULT_LIMIT_DB))
+            qt_warn("input '%s' differs: were the two executions given the same data?",
+                    m->layers[i].pair.b->name);
+}
+
+static bool print_match(const job *j, const match *m) {
+    const layer **rows = sorted(j, m);
+    if (!rows)
+        return false;
+    printf("%s%s%s", qt_style_on(QT_BOLD), m->b->graph, qt_style_off());
+    if (strcmp(m->a->graph, m->b->graph) != 0)
+        printf(" against %s", m->a->graph);
+    printf(": %s against %s, %zu of %zu tensors, %zu execution%s\n", m->b->backend, m->a->backend,
+           m->n, m->b->n, m->n_runs, m->n_runs == 1 ? "" : "s");
+    if (m->n_a != m->n_b)
+        printf("the first has %zu executions, the second %zu: only those of both are compared\n",
+               m->n_a, m->n_b);
+    printf("%s%-40s %-22s %8s %9s %11s %8s %8s%s\n", qt_style_on(QT_BOLD), "tensor", "op",
+           "SQNR dB", "cosine", "max error", "steps", "differ", qt_style_off());
+    size_t shown = rows_wanted(j, m->n);
+    for (size_t i = 0; i < shown; i++)
+        print_layer(rows[i]);
+    if (shown < m->n)
+        printf("... and %zu more (--all)\n", m->n - shown);
+    free(rows);
+    print_first_below(j, m);
+    print_alone(m, true);
+    print_alone(m, false);
+    return true;
+}
+
+// --- JSON
+
+static json_t *text_or_null(const char *text) { return text ? qt_json_text(text) : json_null(); }
+
+static json_t *json_layer(const layer *l) {
+    double steps = steps_of(l);
+    return json_pack("{s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:I,s:b,s:I}", "name",
+                     qt_json_text(l->pair.b->name), "reference", qt_json_text(l->pair.a->name),
+                     "paired", l->pair.kind == QT_PAIR_NAME ? "name" : "order", "node",
+                     text_or_null(l->pair.b->node), "op", text_or_null(l->pair.b->op), "sqnr_db",
+                     qt_json_number(qt_sqnr_db(&l->c)), "cosine", qt_json_number(qt_cosine(&l->c)),
+                     "max_error", qt_json_number(l->c.max_error), "steps",
+                     steps > 0 ? json_real(steps) : json_null(), "differing",
+                     (json_int_t)l->n_differ, "count", (json_int_t)l->c.count, "equal",
+                     l->n_differ == 0, "not_finite", (json_int_t)l->c.n_mismatch);
+}
+
+static json_t *json_alone(const match *m, bool first) {
+    const qt_dump *d = first ? m->a : m->b;
+    json_t *list = json_array();
+    for (size_t i = 0; i < d->n; i++)
+        if (!is_paired(m, &d->tensors[i], first))
+            json_array_append_new(list, qt_json_text(d->tensors[i].name));
+    return list;
+}
+
+static json_t *json_missing(const qt_dump *d) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < d->n_missing; i++)
+        json_array_append_new(list,
+                              json_pack("{s:o,s:o,s:o}", "name", qt_json_text(d->missing[i].name),
+                                        "reason", qt_json_text(d->missing[i].reason), "into",
+                                        text_or_null(d->missing[i].into)));
+    return list;
+}
+
+static json_t *json_match(const job *j, const match *m) {
+    const layer **rows = sorted(j, m), *below = first_below(j, m);
+    if (!rows)
+        return NULL;
+    json_t *list = json_array();
+    for (size_t i = 0; i < m->n; i++)
+        json_array_append_new(list, json_layer(rows[i]));
+    free(rows);
+    return json_pack("{s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "graph", qt_json_text(m->b->graph),
+                     "reference", qt_json_text(m->a->graph), "executions", (json_int_t)m->n_runs,
+                     "layers", list, "first_below", below ? json_layer(below) : json_null(),
+                     "only_first", json_alone(m, true), "only_second", json_alone(m, false),
+                     "missing_first", json_missing(m->a), "missing_second", json_missing(m->b));
+}
+
+static int print_json(const job *j) {
+    json_t *graphs = json_array();
+    for (size_t i = 0; i < j->n; i++)
+        json_array_append_new(graphs, json_match(j, &j->matches[i]));
+    return qt_print_json(json_pack("{s:f,s:o}", "limit_db", j->limit_db, "graphs", graphs));
+}
+
+static int print_text(const job *j) {
+    for (size_t i = 0; i < j->n; i++) {
+        if (i)
+            putchar('\n');
+        if (!print_match(j, &j->matches[i])) {
+            qt_error("out of memory");
+            return QT_EXIT_FAILURE;
+        }
+    }
+    return qt_close_stdout();
+}
+
+static int compare(job *j, const qt_list *args) {
+    if (qt_dumps_read(args->items[0], &j->a) != QRN_OK ||
+        qt_dumps_read(args->items[1], &j->b) != QRN_OK) {
+        qt_error("%s", qrn_message());
+        return QT_EXIT_INPUT;
+    }
+    int code = match_graphs(j, args->items[0], args->items[1]);
+    bool below = false;
+    for (size_t i = 0; i < j->n && code == QT_EXIT_OK; i++) {
+        if (compare_graph(j, &j->matches[i]) != QRN_OK) {
+            qt_error("%s", qrn_message());
+            return QT_EXIT_INPUT;
+        }
+        warn_inputs(&j->matches[i]);
+        below = below || first_below(j, &j->matches[i]);
+    }
+    if (code == QT_EXIT_OK)
+        code = j->o->json ? print_json(j) : print_text(j);
+    return code == QT_EXIT_OK && below && j->o->fail ? QT_EXIT_FAILURE : code;
+}
+
+static int run(const void *options, const qt_list *args) {
+    const compare_options *o = options;
+    job j = {.o = o, .limit_db = o->limit_db != 0 ? o->limit_db : DEFAULT_LIMIT_DB};
+    int code = compare(&j, args);
+    for (size_t i = 0; i < j.n; i++)
+        free(j.matches[i].layers);
+    free(j.matches);
+    qt_dumps_free(&j.a);
+    qt_dumps_free(&j.b);
+    return code;
+}
+
+const qt_command qt_compare_dumps = {
+    .name = "compare",
+    .summary = "rank the layers of two executions by their error",
+    .args = "DIR-A DIR-B",
+    .min_args = 2,
+    .max_args = 2,
+    .about =
+        "Compares the tensors that QUERN_DUMP wrote for two executions, such as those of a float "
+        "model and of its quantized form; DIR-A is the reference. Prints SQNR, cosine, the "
+        "largest error (also in steps of DIR-B's codes) and the share of elements that differ, "
+        "worst first, and the first layer in the order of execution that is below a limit.\n"
+        "A folder is QUERN_DUMP's own, that of a graph, or that of one execution. Graphs are "
+        "paired "
+        "by name, or because they are the only ones left; executions by their number; tensors of "
+        "one shape by name, without what quantizers append, and else, marked with ~, by their "
+        "place in the order of execution and the likeness of their values.",
+    .groups = {{"options", flags}},
+    .examples = {{"QUERN_DUMP=float python app.py",
+                  "Writes every tensor that the program computes."},
+                 {"quern compare float int8", "The layers, worst first."},
+                 {"quern compare float int8 --limit 30 --fail", "For a test."}},
+    .options_size = sizeof(compare_options),
+    .run = run,
+};
