@@ -4,6 +4,8 @@
 // how it is connected, so that the order of nodes is always a topological one.
 #include "ir/graph.h"
 
+#include "ir/element_wise.h"
+
 #include <string.h>
 
 qrn_op_call qrn_node_call(const qrn_node *n, qrn_shape *in_shape, qrn_shape *out_shape) {
@@ -110,6 +112,28 @@ static qrn_status check_outputs(const qrn_graph *g, const qrn_node *n) {
     return QRN_OK;
 }
 
+// Sigmoid and Tanh have an encoding of their own; onnxruntime leaves it out between the two halves
+// of a Swish.
+static void give_encoding(const qrn_node *n) {
+    if (!n->op || n->n_out != 1 || !n->out[0] || !qrn_dtype_is_fixed(n->out[0]->dtype) ||
+        n->out[0]->quant.kind != QRN_QUANT_NONE)
+        return;
+    bool neuron = strcmp(n->op->name, "ElementWiseNeuron") == 0;
+    uint32_t which = neuron ? qrn_node_u32(n, "operation", 0) : 0;
+    bool sigmoid = neuron ? which == QRN_EW_NEURON_SIGMOID : strcmp(n->op->name, "Sigmoid") == 0;
+    bool tanh = neuron ? which == QRN_EW_NEURON_TANH : strcmp(n->op->name, "Tanh") == 0;
+    if (!sigmoid && !tanh)
+        return;
+    qrn_quant *q = &n->out[0]->quant;
+    int64_t low, high;
+    qrn_code_range(n->out[0]->dtype, q->bits, &low, &high);
+    bool is_signed = low < 0;
+    float half = (float)(is_signed ? high + 1 : (high + 1) / 2); // codes on each side of the middle
+    q->kind = QRN_QUANT_TENSOR;
+    q->scale = sigmoid && !is_signed ? 0.5f / half : 1.0f / half;
+    q->offset = tanh && !is_signed ? -(int32_t)half : 0;
+}
+
 qrn_status qrn_graph_add_node(qrn_graph *g, qrn_node *n) {
     n->graph = g;
     QRN_TRY(check_inputs(g, n));
@@ -120,6 +144,7 @@ qrn_status qrn_graph_add_node(qrn_graph *g, qrn_node *n) {
     g->nodes = list;
     n->index = g->n_nodes;
     list[g->n_nodes++] = n;
+    give_encoding(n);
     for (uint32_t i = 0; i < n->n_out; i++)
         if (n->out[i])
             n->out[i]->producer = n;

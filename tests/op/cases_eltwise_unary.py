@@ -146,6 +146,23 @@ def encoded_cases(f):
         f.add("Tanh", [x], [q.Tensor("y", np.tanh(x.real), dtype, q.scale_offset(scale, offset))])
 
 
+def bare_cases(f):
+    """A result without an encoding: these two functions have one of their own."""
+    for name, code, function in (("Sigmoid", 6, sigmoid), ("Tanh", 8, np.tanh)):
+        for dtype, bits in (("uq8", 8), ("sq8", 8), ("uq16", 16), ("sq16", 16)):
+            unsigned = dtype[0] == "u"
+            enc = q.scale_offset(2.0 ** -(bits - (name == "Tanh" or not unsigned)),
+                                 -2 ** (bits - 1) if name == "Tanh" and unsigned else 0)
+            x = q.Tensor("x", f.rng.normal(0, 2, (3, 17)), dtype)
+            middle = q.dequantize(q.quantize(function(x.real), enc, dtype), enc)
+            y = q.Tensor("y", x.real * middle, dtype)
+            for op, params in ((name, {}), ("ElementWiseNeuron", {"operation": ("u32", code)})):
+                bare = q.Tensor("t", None, dtype, None, "native", dims=(3, 17))
+                f.build([q.Node(op, [x], [bare], params),
+                         q.Node("ElementWiseMultiply", [x, bare], [y])],
+                        name=f"{name}_{dtype}_bare")
+
+
 def activation_cases(f):
     for op, (code, formula, types, ulps) in ACTIVATIONS.items():
         for dtype in types.split():
@@ -362,6 +379,7 @@ def error_cases(f):
 def cases(f):
     unary_cases(f)
     encoded_cases(f)
+    bare_cases(f)
     activation_cases(f)
     integer_cases(f)
     not_cases(f)
