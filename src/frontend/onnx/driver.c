@@ -253,6 +253,13 @@ static qrn_status check_inputs(ox_import *im, const ox_node *n) {
         if (!n->in[i][0])
             continue;
         const ox_val *v = ox_scope_find(im->scope, n->in[i]);
+        if (v && !v->known && !v->made)
+            return ox_fail(im, n, QRN_E_DYNAMIC_SHAPE,
+                           "the shape of input '%s' is not known before execution", n->in[i]);
+        if (v && !v->known && im->opt->report)
+            return ox_fail(im, n, QRN_E_UNCONNECTED,
+                           "input '%s' comes from a refused node and its shape is not declared",
+                           n->in[i]);
         if (!v || !v->known)
             return ox_fail(im, n, QRN_E_UNCONNECTED,
                            "input '%s' is not computed by any node before it", n->in[i]);
@@ -302,10 +309,31 @@ qrn_status ox_import_one(ox_import *im, const ox_node *n) {
     return s;
 }
 
+// The shape that the model itself declares for a value that no importer describes.
+static void declare(ox_val *v, const ox_graph *g) {
+    for (uint32_t i = 0; !v->known && i < g->n_infos; i++) {
+        const ox_info *info = &g->infos[i];
+        if (strcmp(info->name, v->name) != 0)
+            continue;
+        if (info->type == OX_NONE || !info->has_shape)
+            return;
+        for (uint32_t d = 0; d < info->rank; d++) {
+            if (info->dims[d] < 1 || info->dims[d] > UINT32_MAX)
+                return;
+            v->dims[d] = (uint32_t)info->dims[d];
+        }
+        v->type = info->type;
+        v->rank = info->rank;
+        v->known = true;
+    }
+}
+
 // After a refusal: what the node would have made comes from outside.
 static qrn_status take_from_outside(ox_import *im, const ox_node *n) {
     for (uint32_t i = 0; i < n->n_out; i++) {
         ox_val *v = n->out[i][0] ? ox_scope_find(im->scope, n->out[i]) : NULL;
+        if (v)
+            declare(v, im->model->graph);
         if (!v || !v->known || v->at[OX_ONNX] || v->at[OX_LAST] || v->data || v->kind != OX_TENSOR)
             continue;
         QRN_TRY(
@@ -409,7 +437,10 @@ static qrn_status create_inputs(ox_import *im, const ox_graph *g, ox_result *r) 
     for (uint32_t i = 0; i < g->n_inputs; i++) {
         if (is_constant(g, g->inputs[i].name))
             continue; // an initializer with a default that nobody overrides
-        QRN_TRY(create_input(im, &g->inputs[i], n));
+        qrn_status s = create_input(im, &g->inputs[i], n);
+        if (im->opt->report && (s == QRN_E_DYNAMIC_SHAPE || s == QRN_E_UNSUPPORTED))
+            continue; // the nodes that read it are refused
+        QRN_TRY(s);
         const ox_val *v = ox_scope_find(im->scope, g->inputs[i].name);
         describe_port(&ports[n++], v, v->at[OX_ONNX]);
     }

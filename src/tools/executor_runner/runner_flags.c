@@ -3,7 +3,7 @@
 // One table of flags; parsing and help are made from it.
 #include "tools/executor_runner/runner_flags.h"
 
-#include "tools/quern/flags.h"
+#include "base/suggest.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -98,7 +98,7 @@ static bool unknown(const char *word) {
     snprintf(name, sizeof name, "%.*s", (int)strcspn(start, "="), start);
     for (size_t i = 0; i < N_FLAGS; i++)
         names[i] = flags[i].name;
-    const char *near = qt_suggest(name, names, N_FLAGS);
+    const char *near = qrn_suggest(name, names, N_FLAGS);
     if (near)
         fprintf(stderr, "ERROR: unknown flag '%s'; did you mean '--%s'?\n", word, near);
     else

@@ -3,6 +3,7 @@
 // Parsing by table, and help pages.
 #include "tools/quern/flags.h"
 
+#include "base/suggest.h"
 #include "tools/quern/output.h"
 
 #include <errno.h>
@@ -50,7 +51,7 @@ static int unknown_flag(const parser *p, const char *word) {
     char bare[MAX_WORD];
     snprintf(bare, sizeof bare, "%.*s", (int)strcspn(word + strspn(word, "-"), "="),
              word + strspn(word, "-"));
-    const char *near = qt_suggest(bare, names, n);
+    const char *near = qrn_suggest(bare, names, n);
     if (near)
         qt_error("unknown flag '%s'; did you mean '--%s'?", word, near);
     else

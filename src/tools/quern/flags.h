@@ -83,9 +83,6 @@ void qt_flags_usage(FILE *to); // of the program
 
 bool qt_list_add(qt_list *list, const char *item); // false when out of memory
 
-// The candidate that `word` was probably meant to be, or NULL.
-const char *qt_suggest(const char *word, const char *const *candidates, size_t n);
-
 // Pages made from the tables (flag_pages.c). name NULL: the program itself. False: unknown name.
 bool qt_man_page(const char *name, FILE *to);
 bool qt_completion(const char *shell, FILE *to);

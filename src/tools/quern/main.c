@@ -3,6 +3,7 @@
 // quern: one program, one subcommand a file.
 #include "tools/quern/commands.h"
 
+#include "base/suggest.h"
 #include "tools/quern/output.h"
 
 #include "QnnCommon.h"
@@ -36,7 +37,7 @@ static int unknown_command(const char *word) {
     size_t n = 0;
     for (const qt_command *const *c = qt_commands; *c; c++)
         names[n++] = (*c)->name;
-    const char *near = qt_suggest(word, names, n);
+    const char *near = qrn_suggest(word, names, n);
     if (near)
         qt_error("unknown command '%s'; did you mean '%s'?", word, near);
     else
@@ -47,7 +48,7 @@ static int unknown_command(const char *word) {
 
 static int unknown_option(const char *word) {
     static const char *const names[] = {"--help", "--version", "--man", "--completion"};
-    const char *near = qt_suggest(word, names, sizeof names / sizeof names[0]);
+    const char *near = qrn_suggest(word, names, sizeof names / sizeof names[0]);
     if (near)
         qt_error("unknown flag '%s'; did you mean '%s'?", word, near);
     else

@@ -4,6 +4,7 @@
 #include "tools/quern/session.h"
 
 #include "base/soc.h"
+#include "base/suggest.h"
 #include "tools/quern/output.h"
 #include "tools/quern/soc.h"
 
@@ -82,7 +83,7 @@ static int unknown_soc(const char *text) {
     for (; text[i] && i + 1 < sizeof upper; i++)
         upper[i] = text[i] >= 'a' && text[i] <= 'z' ? (char)(text[i] - 'a' + 'A') : text[i];
     upper[i] = '\0';
-    const char *near = qt_suggest(upper, names, n);
+    const char *near = qrn_suggest(upper, names, n);
     if (near)
         qt_error("--soc '%s': no such chip; did you mean '%s'?", text, near);
     else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Suggestions for mistyped words.
-#include "tools/quern/flags.h"
+#include "base/suggest.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ static unsigned edit_distance(const char *a, const char *b) {
     return last[nb];
 }
 
-const char *qt_suggest(const char *word, const char *const *candidates, size_t n) {
+const char *qrn_suggest(const char *word, const char *const *candidates, size_t n) {
     const char *best = NULL;
     unsigned least = strlen(word) <= 4 ? 2 : 3; // exclusive
     for (size_t i = 0; i < n; i++) {

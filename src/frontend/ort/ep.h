@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//
+// The execution provider: a factory per registration, an instance per session. A session opens its
+// backend library when it is created, so that a library that cannot be used fails the session and
+// nothing falls back in silence.
+//
+// The graph is taken as onnxruntime has it, channels first: the importer chooses layouts itself, so
+// the host's layout pass has no part in it and models of any opset are treated alike.
+#ifndef QRN_FRONTEND_ORT_EP_H
+#define QRN_FRONTEND_ORT_EP_H
+
+#include "frontend/client/client.h"
+#include "frontend/onnx/import.h"
+#include "frontend/ort/options.h"
+#include "frontend/ort/read.h"
+
+typedef struct qe_factory {
+    OrtEpFactory base;                    // first: the host has its address
+    char *name;                           // as registered
+    OrtHardwareDevice *made[ORT_NPU + 1]; // by type; the host refers to them until the end
+} qe_factory;
+
+typedef struct qe_ep {
+    OrtEp base; // first
+    qe_factory *factory;
+    const OrtLogger *log;
+    qrn_arena *arena;
+    qe_options opt;
+    qe_backend backend;
+    qc_client *client;
+    const char *refused; // strict: why the session must fail; else NULL
+} qe_ep;
+
+// ep.c
+qrn_status qe_ep_create(qe_factory *f, const OrtHardwareDevice *const *devices, size_t n_devices,
+                        const OrtSessionOptions *options, const OrtLogger *log, qe_ep **out);
+void qe_ep_free(qe_ep *ep); // NULL is fine
+
+// backend.c
+// The backend library of a kind beside the plugin; its bare name when it is not there.
+void qe_library_path(qe_backend kind, char *out, size_t size);
+bool qe_library_there(qe_backend kind);
+qrn_status qe_backend_open(qe_ep *ep);
+// Options of a graph; the list lives as long as `room`.
+typedef struct qe_graph_room {
+    QnnGraph_Config_t configs[4];
+    void *custom[4];
+    const QnnGraph_Config_t *list[5];
+    unsigned char values[4][64];
+} qe_graph_room;
+const QnnGraph_Config_t **qe_graph_configs(const qe_ep *ep, qe_graph_room *room);
+
+// partition.c
+// Which nodes are taken. Nodes of one group can be one graph: no path leaves a group and returns.
+typedef struct qe_plan {
+    int32_t *group;   // one for each node; -1: not taken
+    const char **why; // reasons of those that are not, or NULL
+    uint32_t n_groups, n_taken;
+} qe_plan;
+qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, qe_plan *out); // lists in the model's arena
+
+// part.c
+// A compiled group: one QNN graph and how its borders map to those of the fused node.
+typedef struct qe_part qe_part;
+qrn_status qe_part_compile(qe_ep *ep, const OrtGraph *graph, const OrtNode *fused, qe_part **out);
+OrtNodeComputeInfo *qe_part_info(qe_part *p);
+void qe_part_free(OrtNodeComputeInfo *info); // NULL is fine
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//
+// Options of the provider: one table row each, with the kind of value and the range that is legal.
+// Unknown keys and illegal values are errors that name the nearest legal one.
+#ifndef QRN_FRONTEND_ORT_OPTIONS_H
+#define QRN_FRONTEND_ORT_OPTIONS_H
+
+#include "base/arena.h"
+#include "frontend/ort/host.h"
+
+typedef enum qe_backend {
+    QE_BACKEND_CPU,
+    QE_BACKEND_GPU,
+    QE_BACKEND_HTP,
+    QE_BACKEND_SAVER,
+    QE_BACKENDS
+} qe_backend;
+
+typedef struct qe_options {
+    // provider options
+    int backend_type; // qe_backend; -1: not given
+    const char *backend_path;
+    uint32_t soc_model; // 0: none
+    int64_t htp_arch, device_id, vtcm_mb, finalize_mode, rpc_latency, n_threads;
+    int performance_mode; // index into qe_performance_modes
+    int priority;         // index into qe_priorities
+    bool fp16, offload_io, strict;
+    // keys of the session
+    bool no_fallback, context_enable, context_embed, share_contexts, stop_sharing;
+    const char *context_path;
+} qe_options;
+
+extern const char *const qe_performance_modes[]; // NULL-terminated; 0 is "default"
+extern const char *const qe_priorities[];        // 0 is "normal"
+
+// Reads what a session gives to the provider `ep_name`. Texts live in the arena.
+qrn_status qe_options_read(const OrtSessionOptions *from, const char *ep_name, qrn_arena *arena,
+                           qe_options *out);
+
+// A word of a list as its index; the failure names option, value and the nearest word.
+qrn_status qe_choose(const char *key, const char *value, const char *const *words, int *out);
+
+#endif

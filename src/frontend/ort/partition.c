@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+//
+// Which nodes the backend takes: the whole graph is imported for trial, each node is accepted or
+// refused by the same code that compiles it later, and the accepted ones are grouped.
+#include "frontend/ort/ep.h"
+
+#include "base/mem.h"
+#include "base/strmap.h"
+
+#include <string.h>
+
+typedef struct trial {
+    const ox_graph *graph;
+    qrn_arena *arena;
+    const char **why;
+    bool no_memory;
+} trial;
+
+static void hear(void *ctx, const ox_node *n, qrn_status s, const char *why) {
+    trial *t = ctx;
+    if (s == QRN_OK || n < t->graph->nodes || n >= t->graph->nodes + t->graph->n_nodes)
+        return;
+    // The node's own name and type stand before the reason anyway.
+    const char *end = strncmp(why, "node '", 6) == 0 ? strstr(why, "): ") : NULL;
+    const char *copy = qrn_arena_strdup(t->arena, end ? end + 3 : why);
+    t->no_memory |= !copy;
+    t->why[n - t->graph->nodes] = copy;
+}
+
+// Imports the graph into a context of its own, which goes away with everything in it.
+static qrn_status try_import(qe_ep *ep, const ox_model *m, trial *t) {
+    qc_client *c = ep->client;
+    Qnn_ContextHandle_t kept = c->context, scratch = NULL;
+    QRN_TRY(
+        qc_check(c, c->qnn.contextCreate(c->backend, c->device, NULL, &scratch), "contextCreate"));
+    c->context = scratch;
+    qe_graph_room room;
+    const ox_options options = {.graph_name = "trial",
+                                .graph_configs = qe_graph_configs(ep, &room),
+                                .report = hear,
+                                .report_ctx = t};
+    ox_result r = {0};
+    qrn_status s = ox_import_model(m, c, &options, &r);
+    if (s == QRN_OK)
+        qc_graph_destroy(r.graph);
+    c->context = kept;
+    c->qnn.contextFree(scratch, NULL);
+    if (s == QRN_OK && t->no_memory)
+        s = QRN_FAIL(QRN_E_MEM, "no memory for the reasons of refusals");
+    return s;
+}
+
+static bool is_op(const ox_node *n, const char *op) { return strcmp(n->op, op) == 0; }
+
+static bool is_quantizer(const ox_node *n) {
+    return is_op(n, "QuantizeLinear") || is_op(n, "DequantizeLinear");
+}
+
+// Quantizing at the borders is left to the processor, so that the graph takes and gives codes.
+static bool is_border(const ox_graph *g, const ox_node *n) {
+    if (is_op(n, "QuantizeLinear") && n->n_in)
+        for (uint32_t i = 0; i < g->n_inputs; i++)
+            if (strcmp(g->inputs[i].name, n->in[0]) == 0)
+                return true;
+    if (is_op(n, "DequantizeLinear") && n->n_out)
+        for (uint32_t i = 0; i < g->n_outputs; i++)
+            if (strcmp(g->outputs[i].name, n->out[0]) == 0)
+                return true;
+    return false;
+}
+
+// --- groups
+
+// Depth of a value: how many changes from refused to accepted nodes lie before it.
+typedef struct depths {
+    qrn_strmap of; // value's name to its maker's index + 1
+    const qe_plan *plan;
+    const uint32_t *depth;
+} depths;
+
+static uint32_t depth_behind(const depths *d, const char *name, bool taken) {
+    uintptr_t maker = (uintptr_t)qrn_strmap_get(&d->of, name);
+    if (!maker)
+        return 0;
+    bool other = d->plan->group[maker - 1] < 0;
+    return d->depth[maker - 1] + (taken && other);
+}
+
+static uint32_t deepest_input(const depths *d, const ox_node *n, bool taken);
+
+// What a body reads from outside counts as the node's inputs.
+static uint32_t deepest_in_body(const depths *d, const ox_graph *g, bool taken) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        uint32_t n = deepest_input(d, &g->nodes[i], taken);
+        most = n > most ? n : most;
+    }
+    for (uint32_t i = 0; i < g->n_outputs; i++) {
+        uint32_t n = depth_behind(d, g->outputs[i].name, taken);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static uint32_t deepest_input(const depths *d, const ox_node *n, bool taken) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        uint32_t k = depth_behind(d, n->in[i], taken);
+        most = k > most ? k : most;
+    }
+    for (uint32_t i = 0; i < n->n_attrs; i++)
+        if (n->attrs[i].g) {
+            uint32_t k = deepest_in_body(d, n->attrs[i].g, taken);
+            most = k > most ? k : most;
+        }
+    return most;
+}
+
+// Accepted nodes of one depth are a group. A path from a group to a refused node and on to an
+// accepted one arrives deeper, so no path returns.
+static qrn_status group_nodes(const ox_graph *g, qe_plan *plan) {
+    uint32_t *depth = qrn_calloc((g->n_nodes + 1) * sizeof *depth);
+    depths d = {.plan = plan, .depth = depth};
+    qrn_status s = depth ? QRN_OK : QRN_E_MEM;
+    for (uint32_t i = 0; i < g->n_nodes && s == QRN_OK; i++) {
+        const ox_node *n = &g->nodes[i];
+        bool taken = plan->group[i] >= 0;
+        depth[i] = deepest_input(&d, n, taken);
+        for (uint32_t j = 0; j < n->n_out && s == QRN_OK; j++)
+            if (n->out[j][0] && !qrn_strmap_put(&d.of, n->out[j], (void *)(uintptr_t)(i + 1)))
+                s = QRN_E_MEM;
+        if (taken) {
+            plan->group[i] = (int32_t)depth[i];
+            if (depth[i] >= plan->n_groups)
+                plan->n_groups = depth[i] + 1;
+        }
+    }
+    qrn_strmap_clear(&d.of);
+    qrn_free(depth);
+    return s == QRN_OK ? s : QRN_FAIL(QRN_E_MEM, "no memory for the partitions");
+}
+
+// Groups that compute nothing are not worth a graph; the others are counted from 0.
+static qrn_status drop_idle(const ox_graph *g, qe_plan *plan) {
+    uint32_t n = plan->n_groups, kept = 0;
+    int32_t *number = qrn_alloc((n + 1) * sizeof *number);
+    if (!number)
+        return QRN_FAIL(QRN_E_MEM, "no memory for the partitions");
+    for (uint32_t k = 0; k < n; k++)
+        number[k] = -1;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (plan->group[i] >= 0 && !is_quantizer(&g->nodes[i]))
+            number[plan->group[i]] = 0;
+    for (uint32_t k = 0; k < n; k++)
+        if (number[k] == 0)
+            number[k] = (int32_t)kept++;
+    // A model of nothing else keeps what it asks for.
+    for (uint32_t k = 0; k < n && kept == 0; k++)
+        number[k] = (int32_t)k;
+    plan->n_groups = kept ? kept : n;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (plan->group[i] >= 0) {
+            plan->group[i] = number[plan->group[i]];
+            plan->n_taken += plan->group[i] >= 0;
+        }
+    qrn_free(number);
+    return QRN_OK;
+}
+
+qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, qe_plan *out) {
+    const ox_graph *graph = g->model->graph;
+    qrn_arena *arena = g->model->arena;
+    size_t n = graph->n_nodes + 1;
+    *out = (qe_plan){.group = qrn_arena_alloc(arena, n * sizeof *out->group),
+                     .why = qrn_arena_alloc(arena, n * sizeof *out->why)};
+    if (!out->group || !out->why)
+        return QRN_FAIL(QRN_E_MEM, "no memory for the partitions");
+    trial t = {.graph = graph, .arena = arena, .why = out->why};
+    QRN_TRY(try_import(ep, g->model, &t));
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        bool leave = ep->opt.offload_io && is_border(graph, &graph->nodes[i]);
+        out->group[i] = out->why[i] || leave ? -1 : 0;
+    }
+    QRN_TRY(group_nodes(graph, out));
+    return drop_idle(graph, out);
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// Reading a graph of onnxruntime into the importer's model: the second reader beside the one for
+// files. Names are copied; constants stay where the host keeps them and live as long as its graph.
+#ifndef QRN_FRONTEND_ORT_READ_H
+#define QRN_FRONTEND_ORT_READ_H
+
+#include "frontend/onnx/model.h"
+#include "frontend/ort/host.h"
+
+typedef struct qe_graph {
+    ox_model *model;
+    const OrtNode **nodes; // one for each node of the model's graph, in its order
+    const OrtNode *parent; // the node whose body it is, or NULL
+} qe_graph;
+
+qrn_status qe_read(const OrtGraph *g, qe_graph *out);
+void qe_read_free(qe_graph *g); // a cleared one is fine
+
+#endif

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""Quern's own execution provider in onnxruntime: devices, partitions, data flow and refusals.
+
+Expected values come from onnxruntime's CPU provider.
+"""
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import onnxruntime as ort
+import pytest
+
+from provider import HTP, LIB, NAME, close, cpu_session, devices, helper, model, session
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
+from ort_models import assignment, conv_net, images  # noqa: E402
+
+node = helper.make_node
+F, I64 = np.float32, np.int64
+
+
+def test_the_provider_offers_cpu_and_npu_devices():
+    kinds = {d.device.type for d in devices()}
+    assert {ort.OrtHardwareDeviceType.CPU, ort.OrtHardwareDeviceType.NPU} <= kinds
+
+
+@pytest.mark.parametrize("kind, library", [("cpu", "libQnnCpu.so"), ("npu", "libQnnHtp.so")])
+def test_a_device_chooses_its_backend(kind, library):
+    net = conv_net(seed=1)
+    ours, cpu = session(net, kind=kind), cpu_session(net)
+    assert set(assignment(ours)) == {NAME}
+    assert str(LIB / library) in Path("/proc/self/maps").read_text()
+    for x in images(2, 3):
+        want, got = cpu.run(None, {"x": x})[0], ours.run(None, {"x": x})[0]
+        assert close(got, want, 1e-5 if kind == "cpu" else 2e-2)
+
+
+def test_wide_integers_pass_through_32_bits():
+    net = model([node("Gather", ["x", "i"], ["g"], axis=0), node("Shape", ["g"], ["s"]),
+                 node("Add", ["i", "i"], ["d"])],
+                [("x", F, [5, 3]), ("i", I64, [2])],
+                [("g", F, [2, 3]), ("s", I64, [2]), ("d", I64, [2])])
+    feed = {"x": np.arange(15, dtype=F).reshape(5, 3), "i": np.array([4, 1], I64)}
+    for got, want in zip(session(net, fallback=True).run(None, feed),
+                         cpu_session(net).run(None, feed)):
+        assert got.dtype == want.dtype and np.array_equal(got, want)
+
+
+def test_an_integer_that_does_not_fit_is_an_error_with_words():
+    net = model([node("Add", ["i", "i"], ["d"])], [("i", I64, [2])], [("d", I64, [2])])
+    ours = session(net)
+    with pytest.raises(Exception, match="input 'i'.*4294967296.*index 1.*32 bits"):
+        ours.run(None, {"i": np.array([1, 1 << 32], I64)})
+    assert ours.run(None, {"i": np.array([1, 2], I64)})[0].tolist() == [2, 4]
+
+
+# An op that no QNN backend has, between two that all have.
+def interrupted():
+    return model([node("Relu", ["x"], ["a"]),
+                  node("CDist", ["a", "a"], ["b"], domain="com.microsoft", metric="euclidean"),
+                  node("Relu", ["b"], ["c"]), node("Add", ["c", "k"], ["y"])],
+                 [("x", F, [3, 4])], [("y", F, [3, 3])], [("k", F(2) * np.ones([3, 3], F))],
+                 domains=["com.microsoft"], known=[("b", F, [3, 3])])
+
+
+def test_refused_nodes_split_the_graph_and_are_named(capfd):
+    net = interrupted()
+    ours = session(net, fallback=True, level=1)
+    said = capfd.readouterr().err
+    assert "(CDist) is left to other providers: the op com.microsoft.CDist" in said
+    assert "3 of 4 nodes in 2 partitions on CPU" in said
+    x = np.random.default_rng(1).standard_normal((3, 4)).astype(F)
+    assert close(ours.run(None, {"x": x})[0], cpu_session(net).run(None, {"x": x})[0])
+
+
+def test_strict_sessions_fail_where_a_node_is_refused():
+    with pytest.raises(Exception, match=r"strict: node 'b?.*' \(CDist\) is refused"):
+        session(interrupted(), {"strict": "1"}, fallback=True)
+
+
+def test_a_branch_around_a_refused_node_is_no_cycle():
+    """a -> CDist -> add, and a -> add: one partition would depend on itself."""
+    net = model([node("Relu", ["x"], ["a"]),
+                 node("CDist", ["a", "a"], ["b"], domain="com.microsoft", metric="euclidean"),
+                 node("Add", ["a", "b"], ["y"])],
+                [("x", F, [3, 3])], [("y", F, [3, 3])], domains=["com.microsoft"],
+                known=[("b", F, [3, 3])])
+    x = np.random.default_rng(1).standard_normal((3, 3)).astype(F)
+    got = session(net, fallback=True).run(None, {"x": x})[0]
+    assert close(got, cpu_session(net).run(None, {"x": x})[0])
+
+
+def test_open_dimensions_are_left_to_others_with_the_reason(capfd):
+    net = model([node("Relu", ["x"], ["y"])], [("x", F, ["N", 4])], [("y", F, ["N", 4])])
+    ours = session(net, fallback=True, level=2)
+    assert "shape of input 'x' is not known before execution" in capfd.readouterr().err
+    assert ours.run(None, {"x": -np.ones((3, 4), F)})[0].tolist() == [[0] * 4] * 3
+
+
+def test_results_of_unknown_size_have_the_size_they_got():
+    net = model([node("NonZero", ["x"], ["n"]), node("Relu", ["x"], ["y"])], [("x", F, [2, 3])],
+                [("n", I64, [2, "k"]), ("y", F, [2, 3])])
+    x = np.array([[0, 1, 0], [2, 0, 3]], F)
+    got = session(net, fallback=True).run(None, {"x": x})
+    assert got[0].tolist() == [[0, 1, 1], [1, 0, 2]]
+
+
+def test_bodies_of_if_go_with_their_node():
+    then = helper.make_graph([node("Add", ["x", "k"], ["t"])], "then", [],
+                             [helper.make_tensor_value_info("t", 1, [3])])
+    other = helper.make_graph([node("Mul", ["x", "k"], ["e"])], "else", [],
+                              [helper.make_tensor_value_info("e", 1, [3])])
+    net = model([node("If", ["c"], ["z"], then_branch=then, else_branch=other),
+                 node("Relu", ["z"], ["y"])],
+                [("c", np.bool_, []), ("x", F, [3])], [("y", F, [3])],
+                [("k", F(3) * np.ones(3, F))])
+    ours = session(net, fallback=True)
+    for c in (True, False):
+        feed = {"c": np.array(c), "x": np.array([1, 2, -4], F)}
+        assert close(ours.run(None, feed)[0], cpu_session(net).run(None, feed)[0])
+
+
+def test_runs_from_many_threads_are_independent():
+    net = conv_net(seed=3)
+    ours, cpu = session(net), cpu_session(net)
+    wrong = []
+
+    def work(seed):
+        for x in images(seed, 5):
+            if not close(ours.run(None, {"x": x})[0], cpu.run(None, {"x": x})[0]):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=work, args=(s,)) for s in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"backend_tpe": "htp"}, "no option 'backend_tpe'; did you mean 'backend_type'"),
+    ({"backend_type": "hpt"}, "'hpt' is not known; did you mean 'htp'"),
+    ({"backend_type": "htp", "backend_path": "x.so"}, "only one of 'backend_type'"),
+    ({"backend_path": "/nowhere/libQnnHtp.so"}, "/nowhere/libQnnHtp.so"),
+    ({**HTP, "soc_model": "SM865O"}, "no chip 'SM865O'; did you mean 'SM8650'"),
+    ({**HTP, "htp_arch": "67"}, "option htp_arch: '67'"),
+    ({**HTP, "vtcm_mb": "-1"}, "option vtcm_mb: '-1'; expected a whole number from 0 to"),
+    ({**HTP, "vtcm_mb": "8x"}, "option vtcm_mb: '8x'"),
+    ({**HTP, "enable_htp_fp16_precision": "yes"}, "'yes'; expected 0 or 1"),
+    ({**HTP, "htp_performance_mode": "brust"}, "did you mean 'burst'"),
+    ({**HTP, "qnn_context_priority": "urgent"}, "expected one of normal, low"),
+    ({**HTP, "htp_graph_finalization_optimization_mode": "4"}, "from 0 to 3"),
+])
+def test_wrong_options_fail_the_session_with_words(options, words):
+    with pytest.raises(Exception) as raised:
+        session(conv_net(seed=1), options)
+    assert words in str(raised.value)
+
+
+def test_a_library_that_is_no_backend_is_an_error(tmp_path):
+    fake = tmp_path / "libQnnHtp.so"
+    fake.write_bytes(b"not a library")
+    with pytest.raises(Exception, match="libQnnHtp.so"):
+        session(conv_net(seed=1), {"backend_path": str(fake)})
