@@ -276,9 +276,11 @@ static qrn_status load_entry(const qrn_context_parent *p, const entry *e, option
             report(&call, c, start);
         qrn_call_end(&call);
     }
+    // Clients take each context they are told of as a new one, and may free it at once: it is named
+    // once, after its graphs.
     for (uint32_t i = 0; s == QRN_OK && i < c->n_graphs; i++)
         if (!c->graphs[i]->ir->parent)
-            e->notify(c->handle, c->graphs[i]->handle, c->graphs[i]->ir->name,
+            e->notify(NULL, c->graphs[i]->handle, c->graphs[i]->ir->name,
                       QNN_CONTEXT_NOTIFY_TYPE_GRAPH_INIT, e->param, QNN_SUCCESS);
     e->notify(c ? c->handle : NULL, NULL, NULL, QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT, e->param,
               qrn_error_code(QRN_COMP_CONTEXT, s));

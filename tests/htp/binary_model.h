@@ -172,9 +172,8 @@ static inline htp_world htp_bare(uint32_t soc) {
 }
 
 // The network of a loaded context; tensors have the ids that they had.
-static inline net net_of(const htp_table *qnn, Qnn_ContextHandle_t c, const char *name) {
-    net m = {0};
-    HTP_OK(qnn->graphRetrieve(c, name, &m.graph));
+static inline net net_around(Qnn_GraphHandle_t graph) {
+    net m = {.graph = graph};
     m.x = htp_tensor("x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_UFIXED_POINT_8, 4, net_x_dims);
     m.y = htp_tensor("y", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_UFIXED_POINT_8, 2, net_y_dims);
     htp_encode(&m.x, 0.02f, -128);
@@ -182,6 +181,12 @@ static inline net net_of(const htp_table *qnn, Qnn_ContextHandle_t c, const char
     m.x.v1.id = 1;
     m.y.v1.id = 2;
     return m;
+}
+
+static inline net net_of(const htp_table *qnn, Qnn_ContextHandle_t c, const char *name) {
+    Qnn_GraphHandle_t graph = NULL;
+    HTP_OK(qnn->graphRetrieve(c, name, &graph));
+    return net_around(graph);
 }
 
 #endif

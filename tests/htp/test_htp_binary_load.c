@@ -33,11 +33,15 @@ static blob blob_of_three(uint8_t out[2][NET_OUT_BYTES]) {
 
 #define TENSORS_PER_NET 9u
 
-static net nth_net(const htp_table *qnn, Qnn_ContextHandle_t c, const char *name, uint32_t i) {
-    net m = net_of(qnn, c, name);
+static net net_with(Qnn_GraphHandle_t graph, uint32_t i) {
+    net m = net_around(graph);
     m.x.v1.id += i * TENSORS_PER_NET;
     m.y.v1.id += i * TENSORS_PER_NET;
     return m;
+}
+
+static net nth_net(const htp_table *qnn, Qnn_ContextHandle_t c, const char *name, uint32_t i) {
+    return net_with(net_of(qnn, c, name).graph, i);
 }
 
 // --- clients that bring the weights
@@ -395,18 +399,16 @@ static void notify(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, const c
                    Qnn_ErrorHandle_t status) {
     notes *n = param;
     n->status = status;
-    n->context = context;
     if (type == QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT) {
+        n->context = context;
         n->n_contexts++;
         return;
     }
     n->n_graphs++;
     assert_int_equal(status, QNN_SUCCESS);
-    Qnn_GraphHandle_t same = NULL;
-    HTP_OK(n->world->qnn.graphRetrieve(context, name, &same));
-    assert_ptr_equal(graph, same);
+    assert_null(context); // comes last: a client may take every context it sees as a new one
     if (strcmp(name, "b") == 0) {
-        net m = nth_net(&n->world->qnn, context, "b", 1);
+        net m = net_with(graph, 1);
         net_run(&n->world->qnn, &m, n->out);
     }
 }
