@@ -47,6 +47,40 @@ def conv_net(seed, softmax=True):
     return model.SerializeToString()
 
 
+def in_halves(model):
+    """A float model with everything in fp16."""
+    model = onnx.load_from_string(model)
+    for t in model.graph.initializer:
+        t.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(t).astype(np.float16), t.name))
+    for port in [*model.graph.input, *model.graph.output]:
+        port.type.tensor_type.elem_type = TensorProto.FLOAT16
+    onnx.checker.check_model(model)
+    return model.SerializeToString()
+
+
+def float_net(layers, seed, output="y", size=None):
+    """A chain of ("Conv", channels out, channels in), 3 x 3, and ops without parameters."""
+    rng, nodes, init, top = np.random.default_rng(seed), [], [], "x"
+    channels = SHAPE[1]
+    for i, (op, *conv) in enumerate(layers):
+        out = output if i + 1 == len(layers) else f"t{i}"
+        inputs, more = [top], {}
+        if conv:
+            init.append(weights(rng, f"w{i}", *conv, 3, 3))
+            inputs, more = [top, f"w{i}"], {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+            channels = conv[0]
+        nodes.append(helper.make_node(op, inputs, [out], **more))
+        top = out
+    space = [size, size] if size else list(SHAPE[2:])
+    graph = helper.make_graph(
+        nodes, "chain",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, SHAPE[1], *space])],
+        [helper.make_tensor_value_info(output, TensorProto.FLOAT, [1, channels, *space])], init)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    return model.SerializeToString()
+
+
 def images(seed, n):
     rng = np.random.default_rng(seed)
     return [rng.standard_normal(SHAPE).astype(np.float32) for _ in range(n)]

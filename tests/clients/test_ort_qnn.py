@@ -15,20 +15,10 @@ from onnx import TensorProto, helper
 
 from ort_models import assignment, conv_net, loaded_qnn_libraries
 
-qnn = pytest.importorskip("onnxruntime_qnn", reason="onnxruntime-qnn is not installed")
+pytest.importorskip("onnxruntime_qnn", reason="onnxruntime-qnn is not installed")
 
 LIB = Path(os.environ.get("QUERN_LIB_DIR", "build/lib")).resolve() / "libQnnCpu.so"
 NAME = "QNNExecutionProvider"
-
-
-@pytest.fixture(scope="module")
-def device():
-    plugin = next(Path(qnn.__file__).parent.glob("libonnxruntime_providers_qnn.so"))
-    ort.register_execution_provider_library(NAME, str(plugin))
-    devices = [d for d in ort.get_ep_devices()
-               if d.ep_name == NAME and d.device.type == ort.OrtHardwareDeviceType.CPU]
-    yield devices[0]
-    ort.unregister_execution_provider_library(NAME)
 
 
 def qnn_session(model, device, **options):

@@ -15,22 +15,12 @@ import pytest
 
 from ort_models import assignment, loaded_qnn_libraries
 
-qnn = pytest.importorskip("onnxruntime_qnn", reason="onnxruntime-qnn is not installed")
+pytest.importorskip("onnxruntime_qnn", reason="onnxruntime-qnn is not installed")
 
 LIBS = Path(os.environ.get("QUERN_LIB_DIR", "build/lib")).resolve()
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits"
 NAME = "QNNExecutionProvider"
 FLOAT, QUANTIZED = DIGITS / "digits.onnx", DIGITS / "digits_a8w8.onnx"
-
-
-@pytest.fixture(scope="module")
-def device():
-    plugin = next(Path(qnn.__file__).parent.glob("libonnxruntime_providers_qnn.so"))
-    ort.register_execution_provider_library(NAME, str(plugin))
-    devices = [d for d in ort.get_ep_devices()
-               if d.ep_name == NAME and d.device.type == ort.OrtHardwareDeviceType.CPU]
-    yield devices[0]
-    ort.unregister_execution_provider_library(NAME)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+"""The public onnxruntime-qnn provider, registered for the tests of one file."""
+import pytest
+
+
+@pytest.fixture(scope="module")
+def device():
+    """The device of the provider; its backend is whatever library a session names."""
+    pytest.importorskip("onnxruntime_qnn", reason="onnxruntime-qnn is not installed")
+    import qnn_provider
+    yield qnn_provider.register()
+    qnn_provider.unregister()
