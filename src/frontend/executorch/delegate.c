@@ -10,8 +10,8 @@
 
 #include "base/mem.h"
 #include "frontend/client/client.h"
-
-#include "HTP/QnnHtpDevice.h"
+#include "frontend/executorch/delegate_trace.h"
+#include "frontend/executorch/vote.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,6 +31,9 @@ struct et_delegate {
     void **out;
     uint32_t *in_order, *out_order; // the graph's tensors that arguments go to
     uint32_t n_in, n_out;
+    et_vote vote;
+    bool from_binary; // made from a context binary: names tell no order
+    bool dump;        // its outputs go to the trace
 };
 
 static qrn_status about(const et_method *m, uint32_t index, qrn_status s) {
@@ -117,6 +120,11 @@ static long number_after(const char *name, const char *mark) {
     return p ? strtol(p + strlen(mark), NULL, 10) : -1;
 }
 
+// Of a graph that ExecuTorch compiled; in others all outputs are arguments.
+static bool is_argument(const et_delegate *d, const char *name) {
+    return d->from_binary || strncmp(name, "output_", 7) == 0;
+}
+
 static bool is_state(const qc_tensor *t) { return strstr(t->t.v1.name, "mutbuf_") != NULL; }
 
 static void order_inputs(et_delegate *d) {
@@ -126,7 +134,9 @@ static void order_inputs(et_delegate *d) {
             continue;
         long number = number_after(in[i]->t.v1.name, "_");
         uint32_t at = d->n_in++;
-        for (; at > 0 && number_after(in[d->in_order[at - 1]]->t.v1.name, "_") > number; at--)
+        for (; at > 0 && !d->from_binary &&
+               number_after(in[d->in_order[at - 1]]->t.v1.name, "_") > number;
+             at--)
             d->in_order[at] = d->in_order[at - 1];
         d->in_order[at] = i;
     }
@@ -142,8 +152,7 @@ static qrn_status make_state(et_delegate *d) {
     for (uint32_t i = 0; i < g->n_outputs; i++) {
         const char *name = g->outputs[i]->t.v1.name;
         size_t bytes = qc_tensor_bytes(g->outputs[i]);
-        bool given = strncmp(name, "output_", 7) == 0 && !is_state(g->outputs[i]);
-        if (given) {
+        if (is_argument(d, name) && !is_state(g->outputs[i])) {
             d->out_order[d->n_out++] = i;
             continue;
         }
@@ -184,8 +193,17 @@ static qrn_status start(const et_method *m, const et_delegate_def *def, et_deleg
     QRN_TRY(read_options(def, &o));
     QRN_TRY(et_qnn_blob_parse(def->data, def->bytes, &blob));
     QRN_TRY(open_client(m, &o, d));
+    if (o.backend == BACKEND_HTP)
+        QRN_TRY(et_vote_cast(d->client,
+                             m->opt.set_performance ? m->opt.performance_mode : o.performance_mode,
+                             &d->vote));
+    d->from_binary = o.from_binary;
+    d->dump = o.dump_outputs && m->opt.trace && et_trace_wants_tensors(m->opt.trace);
     QRN_TRY(load_graph(m, &blob, d));
     QRN_TRY(bind(d));
+    if (m->opt.trace)
+        QRN_TRY(et_profile_start(d->graph,
+                                 m->opt.set_profile ? m->opt.profile_level : o.profile_level));
     if (m->opt.log && log_level(m, &o) >= QNN_LOG_LEVEL_VERBOSE)
         tell(m->opt.log,
              "graph '%s' of a context binary of %zu bytes: %u inputs, %u outputs, on %s",
@@ -213,7 +231,9 @@ qrn_status et_delegate_open(const et_method *m, uint32_t index, et_delegate **ou
 void et_delegate_close(et_delegate *d) {
     if (!d)
         return;
+    et_profile_stop(d->graph);
     qc_graph_destroy(d->graph);
+    et_vote_withdraw(&d->vote);
     qc_close(d->client);
     qrn_arena_destroy(d->arena);
 }
@@ -253,7 +273,10 @@ static qrn_status run(et_method *m, et_delegate *d, const int32_t *args) {
              k++)
             q->dims[k] = (uint32_t)t->sizes[k];
     }
-    return qc_graph_execute(d->graph, d->in, d->out);
+    QRN_TRY(qc_graph_execute(d->graph, d->in, d->out));
+    if (m->opt.trace)
+        QRN_TRY(et_profile_read(d->graph, m->opt.trace));
+    return d->dump ? et_trace_outputs(d->graph, d->out, m->opt.trace) : QRN_OK;
 }
 
 qrn_status et_delegate_execute(et_method *m, et_delegate *d, const int32_t *args, uint32_t n_args) {

@@ -16,6 +16,7 @@ typedef struct et_qnn_options {
     int32_t profile_level;    // 0 to 3
     int32_t performance_mode; // of the HTP
     bool online_prepare, dump_outputs, shared_buffer;
+    bool from_binary; // an existing context binary was wrapped
 } et_qnn_options;
 
 // The payload's parts; `bytes` lie inside the delegate's data.

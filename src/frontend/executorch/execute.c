@@ -6,6 +6,7 @@
 #include "frontend/executorch/method.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static qrn_status check_inputs(const et_method *m) {
     for (uint32_t i = 0; i < m->def->n_inputs; i++) {
@@ -72,7 +73,31 @@ static qrn_status step(et_method *m, const et_instruction *in, uint32_t *next) {
     }
 }
 
-qrn_status et_method_execute(et_method *m) {
+// A step and what the trace says of it, under the names of ExecuTorch's own runtime.
+static qrn_status traced_step(et_method *m, uint32_t chain, uint32_t i, uint32_t *next) {
+    const et_instruction *in = &m->def->chains[chain].instructions[i];
+    et_trace *t = m->opt.trace;
+    if (!t)
+        return step(m, in, next);
+    uint64_t start = et_trace_now();
+    et_trace_at(t, (int32_t)chain, (int32_t)i);
+    qrn_status s = step(m, in, next);
+    if (in->code == ET_DELEGATE)
+        et_trace_end(t, "DELEGATE_CALL", start);
+    if (in->code == ET_KERNEL) {
+        const et_operator *op = &m->def->operators[in->a];
+        const char *space = strstr(op->name, "::");
+        char name[160];
+        snprintf(name, sizeof name, "native_call_%s.%s", space ? space + 2 : op->name,
+                 op->overload);
+        et_trace_end(t, name, start);
+        et_trace_end(t, "OPERATOR_CALL", start);
+    }
+    et_trace_at(t, -1, -1);
+    return s;
+}
+
+static qrn_status run_chains(et_method *m) {
     uint64_t steps = 0;
     QRN_TRY(check_inputs(m));
     for (uint32_t c = 0; c < m->def->n_chains; c++) {
@@ -83,9 +108,19 @@ qrn_status et_method_execute(et_method *m) {
                 return QRN_FAIL(QRN_E_TIMED_OUT, "%s: method '%s': more than %llu steps",
                                 m->program->path, m->def->name,
                                 (unsigned long long)m->opt.max_steps);
-            QRN_TRY(step(m, &chain->instructions[i], &next));
+            QRN_TRY(traced_step(m, c, i, &next));
             i = next;
         }
     }
+    return QRN_OK;
+}
+
+qrn_status et_method_execute(et_method *m) {
+    uint64_t start = et_trace_now();
+    if (m->opt.trace)
+        et_trace_begin(m->opt.trace, "Execute");
+    QRN_TRY(run_chains(m));
+    if (m->opt.trace)
+        et_trace_end(m->opt.trace, "Method::execute", start);
     return QRN_OK;
 }

@@ -217,10 +217,17 @@ qrn_status et_method_load(const et_program *p, uint32_t index, const et_options 
     *m = (et_method){.program = p, .def = &p->methods[index], .arena = arena};
     if (opt)
         m->opt = *opt;
+    uint64_t start = et_trace_now();
+    if (m->opt.trace)
+        et_trace_begin(m->opt.trace, "Default");
     qrn_status s = load(m);
     if (s != QRN_OK) {
         et_method_free(m);
         return s;
+    }
+    if (m->opt.trace) {
+        et_trace_end(m->opt.trace, "Method::init", start);
+        et_trace_end(m->opt.trace, "Program::load_method", start);
     }
     *out = m;
     return QRN_OK;

@@ -6,6 +6,7 @@
 #define QRN_FRONTEND_EXECUTORCH_METHOD_H
 
 #include "frontend/executorch/program.h"
+#include "frontend/executorch/trace.h"
 
 #include "QnnLog.h"
 
@@ -42,10 +43,14 @@ typedef struct et_options {
     uint32_t soc;          // instead of the chip in the program; 0: the program's
     int log_level;         // instead of the level in the program, 1 to 5; 0: the program's
     QnnLog_Callback_t log; // NULL: no log
-    uint32_t n_threads;    // 0: leave it to the library
-    size_t max_bytes;      // of planned memory; 0: no limit
-    uint64_t max_steps;    // instructions of an execution; 0: no limit
-    bool no_delegates;     // refuse them, so that nothing is opened
+    bool set_profile;      // instead of the level in the program: profile_level, 0 to 3
+    bool set_performance;  // instead of the mode in the program: performance_mode, 0 to 8
+    int profile_level, performance_mode;
+    et_trace *trace;    // (optional) is told what happens; profiles are only made with it
+    uint32_t n_threads; // 0: leave it to the library
+    size_t max_bytes;   // of planned memory; 0: no limit
+    uint64_t max_steps; // instructions of an execution; 0: no limit
+    bool no_delegates;  // refuse them, so that nothing is opened
 } et_options;
 
 struct et_method {

@@ -35,6 +35,7 @@ qrn_status et_qnn_options_parse(const void *data, size_t size, et_qnn_options *o
         o.dump_outputs = et_flat_u8(&root, 5, 0);
         o.profile_level = et_flat_i32(&root, 6, 0);
         o.shared_buffer = et_flat_u8(&root, 7, 0);
+        o.from_binary = et_flat_u8(&root, 8, 0);
     }
     if (flat.error)
         return QRN_FAIL(QRN_E_BINARY, "broken compile options: %s", flat.error);

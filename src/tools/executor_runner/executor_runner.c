@@ -24,6 +24,7 @@ typedef struct runner {
     et_method *method;
     uint8_t **inputs; // buffers of the largest shapes
     shapes in, out;
+    et_trace *trace; // NULL: no etdump is wanted
     double total_ms; // timed
 } runner;
 
@@ -82,7 +83,14 @@ static bool load(runner *r, int argc, char **argv) {
     INFO("Using method %s", d->name);
     for (uint32_t i = 0; i < d->n_buffers; i++)
         INFO("Setting up planned buffer %u, size %llu.", i, (unsigned long long)d->buffers[i]);
-    et_options opt = {.log = qnn_log};
+    et_options opt = {
+        .log = qnn_log,
+        .trace = r->trace,
+        .set_profile = runner_flag_given("profile_level", argc, argv),
+        .set_performance = runner_flag_given("htp_performance_mode", argc, argv),
+        .profile_level = (int)f->profile_level,
+        .performance_mode = (int)f->htp_performance_mode,
+    };
     if (runner_flag_given("log_level", argc, argv)) {
         opt.log_level = (int)f->log_level;
         opt.log = f->log_level ? qnn_log : NULL;
@@ -282,25 +290,55 @@ static bool run_ones(runner *r) {
     return true;
 }
 
-static bool run(runner *r, int argc, char **argv) {
+// --- The trace
+
+static bool make_trace(runner *r) {
     const runner_flags *f = r->flags;
-    if (f->dump_intermediate_outputs) {
-        ERROR("--dump_intermediate_outputs: no etdump is written by this runner");
+    if (!f->etdump_path[0] && f->dump_intermediate_outputs) {
+        ERROR("--dump_intermediate_outputs needs an --etdump_path");
         return false;
     }
+    if (!f->etdump_path[0])
+        return true;
+    r->trace = et_trace_create(f->dump_intermediate_outputs ? (size_t)f->debug_buffer_size : 0);
+    if (!r->trace)
+        ERROR("out of memory");
+    return r->trace;
+}
+
+static bool write_trace(const runner *r) {
+    const runner_flags *f = r->flags;
+    size_t size;
+    if (!r->trace)
+        return true;
+    if (et_trace_write(r->trace, f->etdump_path, &size) != QRN_OK) {
+        ERROR("%s", qrn_message());
+        return false;
+    }
+    INFO("Write etdump to %s, Size = %zu", f->etdump_path, size);
+    if (!et_trace_wants_tensors(r->trace))
+        return true;
+    if (et_trace_write_tensors(r->trace, f->debug_output_path, &size) != QRN_OK) {
+        ERROR("%s", qrn_message());
+        return false;
+    }
+    INFO("Write debug output binary to %s, Size = %zu", f->debug_output_path, size);
+    return true;
+}
+
+static bool run(runner *r, int argc, char **argv) {
+    const runner_flags *f = r->flags;
     if (!f->input_shape_path[0] != !f->output_shape_path[0]) {
         ERROR("--input_shape_path and --output_shape_path belong together");
         return false;
     }
     if (!read_shapes(f->input_shape_path, &r->in) || !read_shapes(f->output_shape_path, &r->out) ||
-        !load(r, argc, argv) || !prepare_inputs(r))
+        !make_trace(r) || !load(r, argc, argv) || !prepare_inputs(r))
         return false;
-    runner_lines list;
-    if (!runner_lines_read(f->input_list_path, &list))
-        return run_ones(r);
-    bool ok = run_lines(r, &list);
+    runner_lines list = {0};
+    bool ok = runner_lines_read(f->input_list_path, &list) ? run_lines(r, &list) : run_ones(r);
     runner_lines_free(&list);
-    return ok;
+    return ok && write_trace(r);
 }
 
 int main(int argc, char **argv) {
@@ -312,11 +350,8 @@ int main(int argc, char **argv) {
         runner_flags_help();
         return fflush(stdout) == 0 ? 0 : 1;
     }
-    static const char *const idle[] = {"etdump_path", "profile_level", "htp_performance_mode",
-                                       "heap_profiling_path", "debug_output_path"};
-    for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++)
-        if (runner_flag_given(idle[i], argc, argv))
-            say('W', __LINE__, "--%s has no effect in this runner; see --help", idle[i]);
+    if (runner_flag_given("heap_profiling_path", argc, argv))
+        say('W', __LINE__, "--heap_profiling_path has no effect in this runner; see --help");
     runner r = {.flags = &flags};
     bool ok = run(&r, argc, argv);
     for (uint32_t i = 0; r.inputs && i < r.method->def->n_inputs; i++)
@@ -325,6 +360,7 @@ int main(int argc, char **argv) {
     runner_lines_free(&r.in.lines);
     runner_lines_free(&r.out.lines);
     et_method_free(r.method);
+    et_trace_destroy(r.trace);
     et_program_close(r.program);
     return ok ? 0 : 1;
 }
