@@ -47,9 +47,11 @@ BINARY = {"maximum": np.maximum, "minimum": np.minimum,
 COMPARE = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
            "gt": np.greater, "ge": np.greater_equal}
 UNARY = {"sigmoid": lambda x: 1 / (1 + np.exp(-x)), "tanh": np.tanh, "exp": np.exp,
-         "expm1": np.expm1, "sin": np.sin, "cos": np.cos, "floor": np.floor, "ceil": np.ceil,
-         "round": np.rint, "trunc": np.trunc, "sign": np.sign, "erf": erf, "neg": np.negative,
+         "expm1": np.expm1, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+         "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh,
+         "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc, "sign": np.sign, "erf": erf, "neg": np.negative,
          "abs": np.abs, "reciprocal": lambda x: 1 / x, "relu": lambda x: np.maximum(x, 0)}
+BELOW_ONE = {"asin": np.arcsin, "acos": np.arccos, "atanh": np.arctanh}
 POSITIVE = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x)}
 
 CASES = [
@@ -78,6 +80,9 @@ CASES = [
     *[(f"aten::{k}.Tensor_out", [I, J], [v(I, J)]) for k, v in COMPARE.items()],
     *[(f"aten::{k}.Scalar_out", [I, 2], [v(I, 2)]) for k, v in COMPARE.items()],
     *[(f"aten::{k}.out", [X], [v(D)]) for k, v in UNARY.items()],
+    *[(f"aten::{k}.out", [f32(0.9) * np.sin(X)], [v((f32(0.9) * np.sin(X)).astype(np.float64))])
+      for k, v in BELOW_ONE.items()],
+    ("aten::acosh.out", [1 + X * X], [np.arccosh((1 + X * X).astype(np.float64))]),
     *[(f"aten::{k}.out", [abs(X)], [v(abs(D))]) for k, v in POSITIVE.items()],
     ("aten::logical_not.out", [B], [~B]),
     ("aten::bitwise_not.out", [B], [~B]),

@@ -123,7 +123,10 @@ def test_shapes_within_bounds(tmp_path):
     (["--log_level=6"], "from 0 to 5"),
     (["--method_index"], "needs a value"),
     (["--shared_buffer=maybe"], "expected true or false"),
-    (["--dump_intermediate_outputs"], "no etdump"),
+    (["--dump_intermediate_outputs", "--etdump_path="], "needs an --etdump_path"),
+    (["--debug_buffer_size=0"], "from 1 to"),
+    (["--profile_level=3"], "from 0 to 2"),
+    (["--htp_performance_mode=9"], "from 0 to 8"),
     (["--model_path=absent.pte"], "absent.pte"),
 ])
 def test_bad_flags(tmp_path, flags, says):

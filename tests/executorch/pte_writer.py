@@ -277,10 +277,12 @@ class Program:
         return bytes(flat + body)
 
 
-def spec(soc=57, arch=75, backend=2, library="", log_level=0):
+def spec(soc=57, arch=75, backend=2, library="", log_level=0, mode=2, dump=False, profile=0,
+         from_binary=False):
     """The compile options of a QnnBackend delegate."""
-    root = {0: {0: i32(soc), 1: {0: i32(arch), 1: u32(8)}}, 1: {0: i32(backend), 1: {1: i32(2)}},
-            2: library, 3: i32(log_level)}
+    root = {0: {0: i32(soc), 1: {0: i32(arch), 1: u32(8)}},
+            1: {0: i32(backend), 1: {1: i32(mode)}}, 2: library, 3: i32(log_level), 5: u8(dump),
+            6: i32(profile), 8: u8(from_binary)}
     return Flat(identifier=bytes(4)).finish(root)
 
 

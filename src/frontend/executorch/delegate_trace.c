@@ -43,6 +43,14 @@ static const char *unit_of(QnnProfile_EventUnit_t unit) {
                                                   : "";
 }
 
+// Data of an event; *found is false for blocks of bytes, which have no place in a trace.
+static qrn_status read_event(const qc_graph *g, QnnProfile_EventId_t id, QnnProfile_EventData_t *e,
+                             bool *found) {
+    Qnn_ErrorHandle_t code = g->client->qnn.profileGetEventData(id, e);
+    *found = QNN_GET_ERROR_CODE(code) != QNN_PROFILE_ERROR_INCOMPATIBLE_EVENT;
+    return *found ? qc_check(g->client, code, "profileGetEventData") : QRN_OK;
+}
+
 static qrn_status read_nodes(const qc_graph *g, QnnProfile_EventId_t parent, et_trace *t) {
     const QNN_INTERFACE_VER_TYPE *q = &g->client->qnn;
     const QnnProfile_EventId_t *ids = NULL;
@@ -50,8 +58,9 @@ static qrn_status read_nodes(const qc_graph *g, QnnProfile_EventId_t parent, et_
     QRN_TRY(qc_check(g->client, q->profileGetSubEvents(parent, &ids, &n), "profileGetSubEvents"));
     for (uint32_t i = 0; i < n; i++) {
         QnnProfile_EventData_t e;
-        QRN_TRY(qc_check(g->client, q->profileGetEventData(ids[i], &e), "profileGetEventData"));
-        if (e.type == QNN_PROFILE_EVENTTYPE_NODE && e.identifier &&
+        bool found;
+        QRN_TRY(read_event(g, ids[i], &e, &found));
+        if (found && e.type == QNN_PROFILE_EVENTTYPE_NODE && e.identifier &&
             (e.unit == QNN_PROFILE_EVENTUNIT_MICROSEC || e.unit == QNN_PROFILE_EVENTUNIT_CYCLES))
             et_trace_value(t, e.identifier, e.value);
     }
@@ -68,8 +77,11 @@ qrn_status et_profile_read(const qc_graph *g, et_trace *t) {
     for (uint32_t i = 0; i < n; i++) {
         QnnProfile_EventData_t e;
         char text[256];
-        QRN_TRY(qc_check(g->client, q->profileGetEventData(ids[i], &e), "profileGetEventData"));
-        if (e.identifier && e.unit != QNN_PROFILE_EVENTUNIT_OBJECT) {
+        bool found;
+        QRN_TRY(read_event(g, ids[i], &e, &found));
+        if (!found)
+            continue;
+        if (e.identifier) {
             snprintf(text, sizeof text, "%s%s", e.identifier, unit_of(e.unit));
             et_trace_value(t, text, e.value);
         }

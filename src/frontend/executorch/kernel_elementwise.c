@@ -41,6 +41,15 @@ typedef enum how {
     ABS,
     SIN,
     COS,
+    TAN,
+    ASIN,
+    ACOS,
+    ATAN,
+    SINH,
+    COSH,
+    ASINH,
+    ACOSH,
+    ATANH,
     FLOOR,
     CEIL,
     ROUND,
@@ -140,48 +149,31 @@ static int64_t of_ints(int h, int64_t a, int64_t b) {
     }
 }
 
+// Functions of one number that the C library has.
+static double (*const of_libm[])(double) = {
+    [TANH] = tanh,   [EXP] = exp,         [EXPM1] = expm1, [LOG] = log,     [LOG1P] = log1p,
+    [SQRT] = sqrt,   [ABS] = fabs,        [SIN] = sin,     [COS] = cos,     [TAN] = tan,
+    [ASIN] = asin,   [ACOS] = acos,       [ATAN] = atan,   [SINH] = sinh,   [COSH] = cosh,
+    [ASINH] = asinh, [ACOSH] = acosh,     [ATANH] = atanh, [FLOOR] = floor, [CEIL] = ceil,
+    [TRUNC] = trunc, [ROUND] = nearbyint, [ERF] = erf,
+};
+
 static double of_one(int h, double a) {
+    if ((size_t)h < sizeof of_libm / sizeof of_libm[0] && of_libm[h])
+        return of_libm[h](a);
     switch (h) {
     case RELU:
         return a > 0 || isnan(a) ? a : 0;
     case SIGMOID:
         return 1 / (1 + exp(-a));
-    case TANH:
-        return tanh(a);
-    case EXP:
-        return exp(a);
-    case EXPM1:
-        return expm1(a);
-    case LOG:
-        return log(a);
-    case LOG1P:
-        return log1p(a);
-    case SQRT:
-        return sqrt(a);
     case RSQRT:
         return 1 / sqrt(a);
     case RECIPROCAL:
         return 1 / a;
     case NEG:
         return -a;
-    case ABS:
-        return fabs(a);
-    case SIN:
-        return sin(a);
-    case COS:
-        return cos(a);
-    case FLOOR:
-        return floor(a);
-    case CEIL:
-        return ceil(a);
-    case ROUND:
-        return nearbyint(a);
-    case TRUNC:
-        return trunc(a);
     case SIGN:
         return a > 0 ? 1 : a < 0 ? -1 : a;
-    case ERF:
-        return erf(a);
     case NOT:
         return a == 0;
     case ISNAN:
@@ -431,8 +423,10 @@ const et_kernel et_kernels_elementwise[] = {
     UNARY("relu", RELU), UNARY("sigmoid", SIGMOID), UNARY("tanh", TANH), UNARY("exp", EXP),
     UNARY("expm1", EXPM1), UNARY("log", LOG), UNARY("log1p", LOG1P), UNARY("sqrt", SQRT),
     UNARY("rsqrt", RSQRT), UNARY("reciprocal", RECIPROCAL), UNARY("neg", NEG), UNARY("abs", ABS),
-    UNARY("sin", SIN), UNARY("cos", COS), UNARY("floor", FLOOR), UNARY("ceil", CEIL),
-    UNARY("round", ROUND), UNARY("trunc", TRUNC), UNARY("sign", SIGN), UNARY("erf", ERF),
+    UNARY("sin", SIN), UNARY("cos", COS), UNARY("tan", TAN), UNARY("asin", ASIN),
+    UNARY("acos", ACOS), UNARY("atan", ATAN), UNARY("sinh", SINH), UNARY("cosh", COSH),
+    UNARY("asinh", ASINH), UNARY("acosh", ACOSH), UNARY("atanh", ATANH), UNARY("floor", FLOOR),
+    UNARY("ceil", CEIL), UNARY("round", ROUND), UNARY("trunc", TRUNC), UNARY("sign", SIGN), UNARY("erf", ERF),
     UNARY("logical_not", NOT), UNARY("isnan", ISNAN), UNARY("isinf", ISINF),
     {"aten::bitwise_not.out", 2, bit_not, BIT_NOT},
     {"aten::gelu.out", 3, gelu, GELU},
