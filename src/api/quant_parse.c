@@ -85,11 +85,12 @@ static qrn_status per_tensor(const source *s, const qrn_site *w, qrn_tensor *t) 
     return QRN_OK;
 }
 
-// Checks and copies n groups into arrays of the arena; arrays that hold only zeros are left out.
-static qrn_status copy_groups(const source *s, size_t n, const qrn_site *w, qrn_arena *a,
-                              qrn_tensor *t) {
+// Checks and copies n groups into arrays of the arena, of which each `share` neighbours have one
+// entry in the source; arrays that hold only zeros are left out.
+static qrn_status copy_groups(const source *s, size_t n, size_t share, const qrn_site *w,
+                              qrn_arena *a, qrn_tensor *t) {
     bool has_offset = false, has_real = false;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n / share; i++) {
         QRN_TRY(check_scale(w, t, float_at(s->scales, s->stride, i), i));
         has_offset |= s->offsets && int_at(s->offsets, s->stride, i) != 0;
         float real = s->real_offsets ? float_at(s->real_offsets, s->stride, i) : 0.0f;
@@ -103,11 +104,11 @@ static qrn_status copy_groups(const source *s, size_t n, const qrn_site *w, qrn_
     if (!scales || (has_offset && !offsets) || (has_real && !reals))
         return QRN_SITE_FAIL(w, QRN_E_MEM, "out of memory for %zu scales", n);
     for (size_t i = 0; i < n; i++) {
-        scales[i] = float_at(s->scales, s->stride, i);
+        scales[i] = float_at(s->scales, s->stride, i / share);
         if (offsets)
-            offsets[i] = int_at(s->offsets, s->stride, i);
+            offsets[i] = int_at(s->offsets, s->stride, i / share);
         if (reals)
-            reals[i] = float_at(s->real_offsets, s->stride, i);
+            reals[i] = float_at(s->real_offsets, s->stride, i / share);
     }
     t->quant.scales = scales;
     t->quant.offsets = offsets;
@@ -123,16 +124,24 @@ static qrn_status check_axis(int32_t axis, const qrn_site *w, const qrn_tensor *
     return QRN_OK;
 }
 
+// The bias of a transposed convolution with groups may come with the scales of its weights, one for
+// each channel of a group: ExecuTorch then means each of them for as many neighbours as there are
+// groups.
+static bool scales_are_shared(const qrn_tensor *t, uint32_t n) {
+    return t->dtype == QRN_DTYPE_SQ32 && t->shape.rank == 1 && n > 0 && n < t->shape.dims[0] &&
+           t->shape.dims[0] % n == 0;
+}
+
 static qrn_status per_axis(const source *s, int32_t axis, uint32_t n, const qrn_site *w,
                            qrn_arena *a, qrn_tensor *t) {
     QRN_TRY(check_axis(axis, w, t));
-    if (n != t->shape.dims[axis])
-        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "%u scales for axis %d of size %u", n, axis,
-                             t->shape.dims[axis]);
+    uint32_t size = t->shape.dims[axis];
+    if (n != size && !scales_are_shared(t, n))
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR, "%u scales for axis %d of size %u", n, axis, size);
     if (!s->scales)
         return QRN_SITE_FAIL(w, QRN_E_TENSOR, "encoding without scales");
     QRN_TRY(set_codes(s, w, t));
-    QRN_TRY(copy_groups(s, n, w, a, t));
+    QRN_TRY(copy_groups(s, size, n ? size / n : 1, w, a, t));
     t->quant.kind = QRN_QUANT_AXIS;
     t->quant.axis = (uint8_t)axis;
     return QRN_OK;
@@ -154,7 +163,7 @@ static qrn_status per_block(const source *s, const uint32_t *block, const qrn_si
     if (n > UINT32_MAX)
         return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "encoding of %zu blocks", n);
     QRN_TRY(set_codes(s, w, t));
-    QRN_TRY(copy_groups(s, n, w, a, t));
+    QRN_TRY(copy_groups(s, n, 1, w, a, t));
     t->quant.kind = QRN_QUANT_BLOCK;
     return QRN_OK;
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""FlatBuffers as the tests read them: tables by field ids, every place checked for its alignment."""
+"""FlatBuffers as the tests read them: tables by field ids, alignment is checked."""
 import struct
 
 SIZES = {"b": 1, "B": 1, "i": 4, "I": 4, "q": 8, "Q": 8}

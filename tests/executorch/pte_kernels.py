@@ -49,7 +49,8 @@ COMPARE = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equa
 UNARY = {"sigmoid": lambda x: 1 / (1 + np.exp(-x)), "tanh": np.tanh, "exp": np.exp,
          "expm1": np.expm1, "sin": np.sin, "cos": np.cos, "tan": np.tan,
          "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh,
-         "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc, "sign": np.sign, "erf": erf, "neg": np.negative,
+         "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc,
+         "sign": np.sign, "erf": erf, "neg": np.negative,
          "abs": np.abs, "reciprocal": lambda x: 1 / x, "relu": lambda x: np.maximum(x, 0)}
 BELOW_ONE = {"asin": np.arcsin, "acos": np.arccos, "atanh": np.arctanh}
 POSITIVE = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x)}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What the runner tells of a run: etdump files, profiles, outputs of delegates, votes for clocks.
 
-The etdump is read here by its published schema: ETDump {version, runs}, run {name, input, allocators,
-events}, event {profile, allocation, debug} and so on, fields in this order.
+The etdump is read here by its published schema: ETDump {version, runs}, run {name, input,
+allocators, events}, event {profile, allocation, debug} and so on, fields in this order.
 """
 import re
 import struct

@@ -165,6 +165,38 @@ static void every_failed_allocation_is_survived(void **state) {
     free(data);
 }
 
+// Recording goes on when memory runs out; writing tells it.
+static void every_failed_allocation_of_a_trace_is_told(void **state) {
+    (void)state;
+    size_t live = qrn_alloc_live();
+    const uint32_t dims[2] = {2, 3};
+    const float data[6] = {0};
+    for (unsigned n = 1;; n++) {
+        qrn_alloc_fail_at(n, true);
+        et_trace *t = et_trace_create(4096);
+        qrn_status s = t ? QRN_OK : QRN_E_MEM;
+        for (int i = 0; t && i < 100; i++) {
+            char name[16];
+            snprintf(name, sizeof name, "event %d", i);
+            et_trace_begin(t, "Execute");
+            et_trace_end(t, name, et_trace_now());
+            qrn_status kept = et_trace_output(t, -1, name, ET_FLOAT, 2, dims, data, sizeof data);
+            assert_true(kept == QRN_OK || kept == QRN_E_MEM);
+        }
+        size_t size = 0;
+        if (t)
+            s = et_trace_write(t, "/dev/null", &size);
+        qrn_alloc_fail_at(0, false);
+        assert_true(s == QRN_OK || s == QRN_E_MEM);
+        et_trace_destroy(t);
+        assert_int_equal(qrn_alloc_live(), live);
+        if (s == QRN_OK) {
+            assert_true(n > 10 && size > 100 * 100);
+            break;
+        }
+    }
+}
+
 int main(int argc, char **argv) {
     assert_true(argc == 2);
     folder = argv[1];
@@ -174,6 +206,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(every_cut_is_refused),
         cmocka_unit_test(every_changed_byte_is_survived),
         cmocka_unit_test(every_failed_allocation_is_survived),
+        cmocka_unit_test(every_failed_allocation_of_a_trace_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -143,6 +143,27 @@ def given_bias_cases(f):
               params_of("Conv2d", (1, 1), ((0, 0), (0, 0))), name=f"Conv2d_given_bias_{dtype}")
 
 
+def shared_scale_cases(f):
+    """A bias with the scales of a group's channels, each for as many neighbours as groups."""
+    for group, dtype in itertools.product((2, 3), ("uq8", "uq16")):
+        x = q.Tensor("x", f.rng.normal(size=(1, 4, 5, 2 * group)), dtype)
+        w = qw.weights(f.rng, (3, 2, 2 * group, 3), "sq8axis", 3, 2)
+        w.enc.scale[:] *= np.float32([1.0, 0.5, 2.0])  # far apart, so that the order matters
+        w = q.Tensor("w", w.codes, "sq8", w.enc, "static")
+        scales = q.axis(0, x.enc.scale[0] * w.enc.scale)
+        units = np.repeat(scales.scale.astype(np.float64), group)
+        codes = np.floor(f.rng.normal(size=3 * group) / units + 0.5).astype(np.int64)
+        b = q.Tensor("b", codes, "sq32", q.axis(0, units), "static")
+        b.enc = scales
+        real = codes * units
+        if dtype == "uq8":
+            real = oracle.round_bias(real, qw.product_scales(x, w, 3 * group))
+        y = oracle.transposed(x.real, w.real, real, (2, 1), ((1, 0), (0, 1)), (1, 1), group, (0, 0))
+        f.add("TransposeConv2d", [x, w, b], [q.Tensor("y", y, dtype)],
+              params_of("TransposeConv2d", (2, 1), ((1, 0), (0, 1)), (1, 1), group, (0, 0)),
+              name=f"TransposeConv2d_shared_scales_{group}_{dtype}")
+
+
 def exact_cases(f):
     """Ties and saturation, where every product is a whole number of half steps."""
     codes = np.arange(0, 256).reshape(1, 16, 16, 1)
@@ -169,6 +190,7 @@ def cases(f):
     mixed_cases(f)
     dynamic_weight_cases(f)
     given_bias_cases(f)
+    shared_scale_cases(f)
     exact_cases(f)
 
 

@@ -66,6 +66,8 @@ static void store(out *o, size_t at, uint64_t v, unsigned bytes) {
 // Appends cleared bytes; where they begin.
 static size_t extend(out *o, size_t bytes) {
     size_t at = o->n;
+    if (bytes == 0)
+        return at;
     if (bytes > o->cap - o->n) {
         size_t cap = 2 * o->cap + bytes + 4096;
         uint8_t *data = o->failed || cap > INT32_MAX ? NULL : qrn_realloc(o->data, o->n, cap);
