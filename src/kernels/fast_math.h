@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// exp, sigmoid, tanh, elu, gelu, softplus and hard swish on vectors of floats. No step depends on
-// the ISA, but for the number of lanes. Relative error against the exact value: exp, tanh and elu
-// below 2e-7, sigmoid below 2e-7 + 2e-8 |x|, softplus below 4e-7, gelu below 1e-6 where the result
+// exp, sigmoid, swish, tanh, elu, gelu, softplus and hard swish on vectors of floats. No step but
+// one of swish depends on the ISA, but for the number of lanes. Relative error against the exact
+// value: exp, tanh and elu below 2e-7, sigmoid below 2e-7 + 2e-8 |x|, swish below 3e-7 + 2e-8 |x|
+// where the result is at least 1e-36 in size, softplus below 4e-7, gelu below 1e-6 where the result
 // is at least 1e-6 in size, hard swish none beyond its three roundings (tests/kernel/test_eltwise.c
 // measures them). Infinities and NaN behave as in libm.
 #ifndef QRN_KERNELS_FAST_MATH_H
@@ -78,6 +79,22 @@ static inline qrn_vf qrn_fast_sigmoid(qrn_vf x) {
     const qrn_vf one = qrn_vf_all(1.0f), c = qrn_vf_all(-1.44269504088896341f);
     qrn_vf z = qrn_vf_clamp(x, -90.0f, 90.0f), n = qrn_vf_round(c * z);
     return one / (one + qrn_fast_pow2(n, qrn_vf_fma(c, z, -n)));
+}
+
+// x / (1 + 2^(-x / ln 2)). The power of 32nds comes from a table where there is one, that of the
+// rest from a minimax fit.
+static inline qrn_vf qrn_fast_swish(qrn_vf x) {
+    const qrn_vf one = qrn_vf_all(1.0f), c = qrn_vf_all(-1.44269504088896341f);
+#ifdef QRN_VF_32NDS
+    const qrn_vf shift = qrn_vf_all(0x1.8p18f); // its last digit is 1/32
+    qrn_vf z = qrn_vf_clamp(x, -88.722840f, 88.0f), t = qrn_vf_fma(c, z, shift);
+    qrn_vf f = qrn_vf_fma(c, z, shift - t), q = qrn_vf_all(0.2402265072f);
+    q = qrn_vf_fma(qrn_vf_fma(q, f, qrn_vf_all(0.6931573153f)), f, one);
+    return x / qrn_vf_fma(qrn_vf_32nds(t), q, one);
+#else
+    qrn_vf z = qrn_vf_clamp(x, -90.0f, 90.0f), n = qrn_vf_round(c * z);
+    return x / (one + qrn_fast_pow2(n, qrn_vf_fma(c, z, -n)));
+#endif
 }
 
 static inline qrn_vf qrn_fast_tanh(qrn_vf x) {

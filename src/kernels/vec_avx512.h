@@ -43,6 +43,22 @@ static inline qrn_vf qrn_vf_half(qrn_vf a) {
 }
 static inline float qrn_vf_top(qrn_vf a) { return _mm512_reduce_max_ps(a); }
 
+#define QRN_VF_32NDS
+static inline qrn_vf qrn_vf_32nds(qrn_vf t) {
+    static const uint32_t table[32] = {
+        // 2^(j / 32), less j in its place
+        0x3f800000, 0x3f7ecd87, 0x3f7daac3, 0x3f7c980f, 0x3f7b95c2, 0x3f7aa43a, 0x3f79c3d3,
+        0x3f78f4f0, 0x3f7837f0, 0x3f778d3a, 0x3f76f532, 0x3f767043, 0x3f75fed7, 0x3f75a15b,
+        0x3f75583f, 0x3f7523f6, 0x3f7504f3, 0x3f74fbaf, 0x3f7508a4, 0x3f752c4d, 0x3f75672a,
+        0x3f75b9be, 0x3f76248c, 0x3f76a81e, 0x3f7744fd, 0x3f77fbb8, 0x3f78ccdf, 0x3f79b907,
+        0x3f7ac0c7, 0x3f7be4ba, 0x3f7d257d, 0x3f7e83b3,
+    };
+    __m512i k = _mm512_castps_si512(t);
+    __m512i low = _mm512_loadu_si512(table), high = _mm512_loadu_si512(table + 16);
+    __m512i power = _mm512_permutex2var_epi32(low, k, high);
+    return _mm512_castsi512_ps(_mm512_add_epi32(power, _mm512_slli_epi32(k, 18)));
+}
+
 typedef struct qrn_vs {
     __m512d low, high;
 } qrn_vs;

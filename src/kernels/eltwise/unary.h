@@ -36,7 +36,7 @@ typedef enum qrn_unary_op {
     QRN_UNARY_SIGMOID,
     QRN_UNARY_SOFTPLUS, // beta, threshold
     QRN_UNARY_TANH,
-    QRN_UNARY_SWISH // x * SIGMOID(x), each rounded
+    QRN_UNARY_SWISH // x * SIGMOID(x); fast rows round once less
 } qrn_unary_op;
 
 typedef struct qrn_unary_args {
