@@ -19,7 +19,8 @@
 //   qrn_vf_half       rounded to an IEEE half, ties to even; too large ones become infinite
 //   qrn_vf_top        the largest lane
 //   qrn_vs            a sum of floats in double: starts as qrn_vs_zero, takes the lanes of a vector
-//                     with qrn_vs_add and is their total with qrn_vs_total
+//                     with qrn_vs_add; qrn_vs_over are the sums of the lanes divided by a number,
+//                     qrn_vs_total is that of all
 #ifndef QRN_KERNELS_VEC_H
 #define QRN_KERNELS_VEC_H
 

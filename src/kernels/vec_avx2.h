@@ -68,6 +68,11 @@ static inline qrn_vs qrn_vs_add(qrn_vs s, qrn_vf v) {
     s.high += _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1));
     return s;
 }
+static inline qrn_vf qrn_vs_over(qrn_vs s, double n) {
+    __m128 low = _mm256_cvtpd_ps(s.low / _mm256_set1_pd(n));
+    __m128 high = _mm256_cvtpd_ps(s.high / _mm256_set1_pd(n));
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+}
 static inline double qrn_vs_total(qrn_vs s) {
     __m256d v = s.low + s.high;
     __m128d w = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));

@@ -71,6 +71,11 @@ static inline qrn_vs qrn_vs_add(qrn_vs s, qrn_vf v) {
     s.high += _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
     return s;
 }
+static inline qrn_vf qrn_vs_over(qrn_vs s, double n) {
+    __m256 low = _mm512_cvtpd_ps(s.low / _mm512_set1_pd(n));
+    __m256 high = _mm512_cvtpd_ps(s.high / _mm512_set1_pd(n));
+    return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+}
 static inline double qrn_vs_total(qrn_vs s) { return _mm512_reduce_add_pd(s.low + s.high); }
 
 #endif

@@ -61,6 +61,10 @@ static inline qrn_vs qrn_vs_add(qrn_vs s, qrn_vf v) {
     s.high = vaddq_f64(s.high, vcvt_high_f64_f32(v));
     return s;
 }
+static inline qrn_vf qrn_vs_over(qrn_vs s, double n) {
+    float64x2_t over = vdupq_n_f64(n);
+    return vcvt_high_f32_f64(vcvt_f32_f64(vdivq_f64(s.low, over)), vdivq_f64(s.high, over));
+}
 static inline double qrn_vs_total(qrn_vs s) { return vaddvq_f64(vaddq_f64(s.low, s.high)); }
 
 #endif

@@ -140,6 +140,16 @@ static void run_rows(const qrn_gemm_f32_kernel *kernel, const qrn_gemm_f32_block
 }
 
 void qrn_gemm_f32_run(const qrn_gemm_f32_kernel *kernel, const qrn_gemm_f32_block *g) {
+    if (kernel->line && g->b && g->lines == 1 && g->rows == 1 && g->segments == 1) {
+        kernel->line(&(qrn_gemm_f32_line){.a = g->a,
+                                          .b = g->b,
+                                          .bias = g->bias,
+                                          .c = g->c,
+                                          .depth = g->length,
+                                          .cols = g->cols,
+                                          .clamp = g->clamp});
+        return;
+    }
     if (g->lines > 1) {
         run_rows(kernel, g);
         return;

@@ -33,17 +33,30 @@ typedef struct qrn_gemm_f32_strip {
     size_t n_soon;     // floats of it that are left
 } qrn_gemm_f32_strip;
 
+// One row times panels.
+typedef struct qrn_gemm_f32_line {
+    const float *a;    // [depth]
+    const float *b;    // [ceil(cols/32)][depth][32]
+    const float *bias; // [cols], NULL: zeros
+    float *c;          // [cols]
+    size_t depth, cols;
+    const qrn_clamp *clamp; // of the results, NULL: none
+} qrn_gemm_f32_line;
+
 typedef struct qrn_gemm_f32_kernel {
     const char *name;
     uint32_t rows;      // of a register tile
     size_t depth_block; // longest stretch of depth handed to a strip, unless a segment is longer
     void (*strip)(qrn_gemm_f32_strip *t);
+    void (*line)(const qrn_gemm_f32_line *t); // (optional) NULL: a single row is a strip
 } qrn_gemm_f32_kernel;
 
 extern const qrn_gemm_f32_kernel qrn_gemm_f32_14x32_avx512;
 extern const qrn_gemm_f32_kernel qrn_gemm_f32_6x32_avx2;
 extern const qrn_gemm_f32_kernel qrn_gemm_f32_6x32_neon;
 extern const qrn_gemm_f32_kernel qrn_gemm_f32_ref;
+
+void qrn_gemv_f32_avx512(const qrn_gemm_f32_line *t);
 
 // Packs columns [first, first + 32) of b, of which `cols` exist in all, into dst [depth][32].
 // Element (k, j) of b lies at k*b_depth + j*b_col.

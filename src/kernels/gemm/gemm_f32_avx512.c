@@ -146,4 +146,5 @@ static void strip(qrn_gemm_f32_strip *t) {
     strips[(t->cols - 1) / 8](t);
 }
 
-const qrn_gemm_f32_kernel qrn_gemm_f32_14x32_avx512 = {"gemm_f32_14x32_avx512", ROWS, 1024, strip};
+const qrn_gemm_f32_kernel qrn_gemm_f32_14x32_avx512 = {"gemm_f32_14x32_avx512", ROWS, 1024, strip,
+                                                       qrn_gemv_f32_avx512};

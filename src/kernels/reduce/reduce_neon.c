@@ -3,11 +3,15 @@
 // Vector reductions, compiled for NEON.
 #include "kernels/lanes.h"
 #include "kernels/reduce/reduce_rows.h"
+#include "kernels/vec.h"
 
 #define T float
 #define REF qrn_reduce_f32_ref
 #define NAME(x) x##_f32_neon
+#define SUM_COLUMNS sum_columns_f32_neon
+#include "kernels/reduce/reduce_sums.inc"
 #include "kernels/reduce/reduce_fast.inc"
+#undef SUM_COLUMNS
 #undef T
 #undef REF
 #undef NAME
