@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # A thin front for CMake and the scripts; `make help` lists the targets.
-# build/lib and build/bin always refer to the release build.
+# build/lib and build/bin always refer to the release build; build/sdk has the shape of a QNN SDK.
 PREFIX ?= /usr/local
 DESTDIR ?=
 PYTHON := build/venv/bin/python3
@@ -29,6 +29,7 @@ release: ## build the libraries and programs (the default)
 	cmake --build --preset release
 	@ln -sfn release/lib build/lib
 	@ln -sfn release/bin build/bin
+	@cmake --install build/release --prefix "$(CURDIR)/build/sdk" >/dev/null
 
 DIGITS = examples/digits
 

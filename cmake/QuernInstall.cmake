@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# `make install`: headers, libraries, pkg-config file and CMake package.
+# `make install`: headers, libraries, pkg-config file and CMake package, in the shape of a QNN SDK.
 include(CMakePackageConfigHelpers)
 
 foreach(dir IN ITEMS QNN Quern)
@@ -24,3 +24,6 @@ install(FILES "${CMAKE_BINARY_DIR}/QuernConfigVersion.cmake"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/Quern")
 install(FILES "${CMAKE_BINARY_DIR}/quern.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+if(QUERN_ARCH MATCHES "^(x86_64|aarch64)$")
+    include(QuernSdk)
+endif()

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # install_consumer.sh CMAKE BUILD SCRATCH CC: installs a build into SCRATCH, moves it, and builds
-# and runs a small consumer through the CMake package and, if it is there, through pkg-config.
+# and runs a small consumer through the CMake package and, if it is there, through pkg-config. The
+# folder is also a QNN SDK: by quern doctor's word, and for a shell that reads its envsetup.sh.
 set -euo pipefail
 cmake=$1 build=$2 scratch=$3 cc=$4
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,4 +23,18 @@ if command -v pkg-config >/dev/null; then
     "$cc" $(pkg-config --cflags quern) "$here/consumer/main.c" -o "$scratch/by_pkg_config" \
         -L"$(pkg-config --variable=libdir quern)" -lQnnCpu
     LD_LIBRARY_PATH=$(pkg-config --variable=libdir quern) "$scratch/by_pkg_config"
+fi
+
+if [ -x "$scratch/moved/bin/quern" ]; then
+    (
+        unset LD_LIBRARY_PATH QNN_SDK_ROOT
+        . "$scratch/moved/bin/envsetup.sh"
+        [ "$QNN_SDK_ROOT" = "$scratch/moved" ]
+        [ "$(command -v quern)" = "$scratch/moved/bin/quern" ]
+        for library in libQnnCpu.so libQnnHtp.so libQnnSystem.so; do
+            [ -e "$LD_LIBRARY_PATH/$library" ]
+        done
+        grep -q '^version: [0-9]*\.[0-9]*\.[0-9]*$' "$QNN_SDK_ROOT/sdk.yaml"
+        quern doctor | grep -F "ok       SDK folder       $scratch/moved (QNN_SDK_ROOT)"
+    )
 fi

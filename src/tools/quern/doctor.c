@@ -3,7 +3,7 @@
 // quern doctor: looks for the usual mistakes of a set-up and says what to do about each. One table
 // row a check.
 #include "tools/quern/commands.h"
-#include "tools/quern/machine.h"
+#include "tools/quern/doctor.h"
 #include "tools/quern/output.h"
 
 #include <dlfcn.h>
@@ -13,71 +13,66 @@
 #include <string.h>
 
 typedef struct doctor_options {
+    const char *sdk, *client, *python;
     bool json;
 } doctor_options;
 
+#define AT(field) offsetof(doctor_options, field)
+
 static const qt_flag flags[] = {
-    {"json", 0, QT_BOOL, NULL, offsetof(doctor_options, json), NULL, "print the report as JSON"},
+    {"sdk", 0, QT_DIR, "DIR", AT(sdk), NULL,
+     "the folder that clients get as QNN_SDK_ROOT; default: that variable, or where quern is"},
+    {"client", 0, QT_CHOICE, "NAME", AT(client), "onnxruntime-qnn|executorch",
+     "a client that must work: what it lacks is a problem"},
+    {"python", 0, QT_TEXT, "PROGRAM", AT(python), NULL,
+     "the Python whose packages are looked at; the default is python3"},
+    {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {0},
 };
 
-typedef enum grade { GOOD, DOUBTFUL, BAD } grade;
-
-typedef struct finding {
-    grade grade;
-    char text[640];
-    char fix[320]; // "" when there is nothing to do
-} finding;
-
-// What the checks look at.
-typedef struct patient {
-    qt_library libs[QT_N_LIBRARIES];
-    qt_machine machine;
-} patient;
-
-static void find(finding *f, grade g, const char *fix, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-static void find(finding *f, grade g, const char *fix, const char *fmt, ...) {
+void qt_find(qt_finding *f, qt_grade g, const char *fix, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     f->grade = g;
     vsnprintf(f->text, sizeof f->text, fmt, ap);
     va_end(ap);
-    snprintf(f->fix, sizeof f->fix, "%s", fix);
+    if (fix != f->fix)
+        snprintf(f->fix, sizeof f->fix, "%s", fix);
 }
 
-static void check_library(const patient *p, finding *f) {
+static void check_library(const qt_patient *p, qt_finding *f) {
     const qt_library *l = &p->libs[0];
     if (!l->found)
-        find(f, BAD, "build it with 'make', or add its folder to LD_LIBRARY_PATH", "%s", l->error);
+        qt_find(f, QT_BAD, "build it with 'make', or add its folder to LD_LIBRARY_PATH", "%s",
+                l->error);
     else if (!l->is_quern)
-        find(f, DOUBTFUL,
-             "take that folder out of LD_LIBRARY_PATH, or name a library with "
-             "--backend PATH",
-             "%s is not Quern's (build %s)", l->path, l->build);
+        qt_find(f, QT_DOUBTFUL,
+                "take that folder out of LD_LIBRARY_PATH, or name a library with "
+                "--backend PATH",
+                "%s is not Quern's (build %s)", l->path, l->build);
     else
-        find(f, GOOD, "", "%s opens (build %s)", l->path, l->build);
+        qt_find(f, QT_GOOD, "", "%s opens (build %s)", l->path, l->build);
 }
 
-static void check_others(const patient *p, finding *f) {
+static void check_others(const qt_patient *p, qt_finding *f) {
     char list[128] = "";
     for (size_t i = 1; i < QT_N_LIBRARIES; i++)
         if (!p->libs[i].found)
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "",
                      p->libs[i].file);
     if (*list)
-        find(f, GOOD, "", "not there, and not needed for --backend cpu: %s", list);
+        qt_find(f, QT_GOOD, "", "not there, and not needed for --backend cpu: %s", list);
     else
-        find(f, GOOD, "", "all backend libraries open");
+        qt_find(f, QT_GOOD, "", "all backend libraries open");
 }
 
 // Another program that opens libQnnCpu.so by name gets what the loader finds.
-static void check_loader(const patient *p, finding *f) {
+static void check_loader(const qt_patient *p, qt_finding *f) {
     void *lib = dlopen("libQnnCpu.so", RTLD_NOW | RTLD_LOCAL);
     struct link_map *map = NULL;
     if (!lib) {
-        find(f, DOUBTFUL, "export LD_LIBRARY_PATH=<folder of libQnnCpu.so>, or install it",
-             "other programs do not find libQnnCpu.so by its name");
+        qt_find(f, QT_DOUBTFUL, "export LD_LIBRARY_PATH=<folder of libQnnCpu.so>, or install it",
+                "other programs do not find libQnnCpu.so by its name");
         return;
     }
     char found[1024] = "";
@@ -86,10 +81,10 @@ static void check_loader(const patient *p, finding *f) {
     dlclose(lib);
     char *a = realpath(found, NULL), *b = realpath(p->libs[0].path, NULL);
     if (a && b && strcmp(a, b) != 0)
-        find(f, DOUBTFUL, "put the folder that you want first in LD_LIBRARY_PATH",
-             "other programs get %.300s, this one %.300s", a, b);
+        qt_find(f, QT_DOUBTFUL, "put the folder that you want first in LD_LIBRARY_PATH",
+                "other programs get %.300s, this one %.300s", a, b);
     else
-        find(f, GOOD, "", "other programs find the same library");
+        qt_find(f, QT_GOOD, "", "other programs find the same library");
     free(a);
     free(b);
 }
@@ -101,7 +96,7 @@ static bool is_word(const char *word, const char *const *list) {
     return false;
 }
 
-static void check_environment(const patient *p, finding *f) {
+static void check_environment(const qt_patient *p, qt_finding *f) {
     static const char *const isas[] = {"ref", "avx2", "avxvnni", "avx512", "vnni", "vbmi",
                                        "amx", "neon", "dot",     "i8mm",   NULL};
     (void)p;
@@ -109,48 +104,49 @@ static void check_environment(const patient *p, finding *f) {
     const char *version = getenv("QUERN_API_VERSION");
     char *end = NULL;
     if (isa && *isa && !is_word(isa, isas))
-        find(f, BAD, "unset QUERN_ISA", "QUERN_ISA is '%.64s', which no CPU feature is called",
-             isa);
+        qt_find(f, QT_BAD, "unset QUERN_ISA",
+                "QUERN_ISA is '%.64s', which no CPU feature is called", isa);
     else if (isa && *isa)
-        find(f, DOUBTFUL, "unset QUERN_ISA for full speed", "QUERN_ISA=%s holds kernels back", isa);
+        qt_find(f, QT_DOUBTFUL, "unset QUERN_ISA for full speed", "QUERN_ISA=%s holds kernels back",
+                isa);
     else if (threads && *threads && (strtol(threads, &end, 10) < 1 || *end))
-        find(f, BAD, "set QUERN_THREADS to a number, or unset it", "QUERN_THREADS is '%.64s'",
-             threads);
+        qt_find(f, QT_BAD, "set QUERN_THREADS to a number, or unset it", "QUERN_THREADS is '%.64s'",
+                threads);
     else if (version && *version)
-        find(f, DOUBTFUL, "unset QUERN_API_VERSION unless a client asks for it",
-             "QUERN_API_VERSION=%.32s lowers the announced version", version);
+        qt_find(f, QT_DOUBTFUL, "unset QUERN_API_VERSION unless a client asks for it",
+                "QUERN_API_VERSION=%.32s lowers the announced version", version);
     else
-        find(f, GOOD, "", "no environment variable gets in the way");
+        qt_find(f, QT_GOOD, "", "no environment variable gets in the way");
 }
 
-static void check_cpu(const patient *p, finding *f) {
+static void check_cpu(const qt_patient *p, qt_finding *f) {
     if (p->machine.isa[0])
-        find(f, GOOD, "", "kernels may use %s", p->machine.isa);
+        qt_find(f, QT_GOOD, "", "kernels may use %s", p->machine.isa);
     else
-        find(f, DOUBTFUL, "expect slow runs; x86-64 needs AVX2, ARM needs NEON",
-             "no vector features that kernels know");
+        qt_find(f, QT_DOUBTFUL, "expect slow runs; x86-64 needs AVX2, ARM needs NEON",
+                "no vector features that kernels know");
 }
 
-static void check_threads(const patient *p, finding *f) {
+static void check_threads(const qt_patient *p, qt_finding *f) {
     const qt_machine *m = &p->machine;
     const char *threads = getenv("QUERN_THREADS");
     unsigned long want = threads ? strtoul(threads, NULL, 10) : 0;
     if (want > m->cpus)
-        find(f, DOUBTFUL, "lower QUERN_THREADS", "%lu threads for %u CPUs", want, m->cpus);
+        qt_find(f, QT_DOUBTFUL, "lower QUERN_THREADS", "%lu threads for %u CPUs", want, m->cpus);
     else if (m->quota > 0 && m->quota < 1)
-        find(f, DOUBTFUL, "raise the CPU limit of the container",
-             "the control group allows %.2g of a CPU", m->quota);
+        qt_find(f, QT_DOUBTFUL, "raise the CPU limit of the container",
+                "the control group allows %.2g of a CPU", m->quota);
     else
-        find(f, GOOD, "", "%u CPUs may be used", m->cpus);
+        qt_find(f, QT_GOOD, "", "%u CPUs may be used", m->cpus);
 }
 
-static void check_memory(const patient *p, finding *f) {
+static void check_memory(const qt_patient *p, qt_finding *f) {
     char text[32];
     qt_bytes_text(p->machine.memory_free, text, sizeof text);
     if (p->machine.memory_free > 0 && p->machine.memory_free < 256e6)
-        find(f, DOUBTFUL, "close other programs", "only %s of memory are available", text);
+        qt_find(f, QT_DOUBTFUL, "close other programs", "only %s of memory are available", text);
     else
-        find(f, GOOD, "", "%s of memory are available", text);
+        qt_find(f, QT_GOOD, "", "%s of memory are available", text);
 }
 
 // y = relu(x + bias), finalized.
@@ -247,14 +243,14 @@ static qrn_status load_and_compute(const void *bytes, uint64_t n, float *y) {
 }
 
 // The same through the bytes of a context binary: compiled, described, loaded, executed.
-static void check_binary(const patient *p, finding *f) {
+static void check_binary(const qt_patient *p, qt_finding *f) {
     const qt_library *htp = NULL;
     for (size_t i = 0; i < QT_N_LIBRARIES; i++)
         if (strcmp(p->libs[i].name, "htp") == 0)
             htp = &p->libs[i];
     if (!htp || !htp->found || !p->libs[QT_N_LIBRARIES - 1].found) {
-        find(f, DOUBTFUL, "build them with 'make', or add their folder to LD_LIBRARY_PATH",
-             "context binaries need libQnnHtp.so and libQnnSystem.so");
+        qt_find(f, QT_DOUBTFUL, "build them with 'make', or add their folder to LD_LIBRARY_PATH",
+                "context binaries need libQnnHtp.so and libQnnSystem.so");
         return;
     }
     float y[4] = {0};
@@ -269,35 +265,35 @@ static void check_binary(const patient *p, finding *f) {
         s = load_and_compute(bytes, n, y);
     free(bytes);
     if (s != QRN_OK)
-        find(f, BAD, "run 'quern info': do the libraries belong together?",
-             "a context binary fails: %.500s", qrn_message());
+        qt_find(f, QT_BAD, "run 'quern info': do the libraries belong together?",
+                "a context binary fails: %.500s", qrn_message());
     else if (!is_right(y))
-        find(f, BAD, "please report this, with the output of 'quern info'",
-             "a context binary computes %g %g %g %g, expected 1.5 0 0 1", (double)y[0],
-             (double)y[1], (double)y[2], (double)y[3]);
+        qt_find(f, QT_BAD, "please report this, with the output of 'quern info'",
+                "a context binary computes %g %g %g %g, expected 1.5 0 0 1", (double)y[0],
+                (double)y[1], (double)y[2], (double)y[3]);
     else
-        find(f, GOOD, "", "a context binary is written, described, loaded and right");
+        qt_find(f, QT_GOOD, "", "a context binary is written, described, loaded and right");
 }
 
-static void check_result(const patient *p, finding *f) {
+static void check_result(const qt_patient *p, qt_finding *f) {
     float y[4] = {0};
     qc_client *c = NULL;
     (void)p;
     if (qc_open("cpu", NULL, &c) != QRN_OK || compute(c, y) != QRN_OK)
-        find(f, BAD, "run 'quern info', and reinstall the libraries", "a small graph fails: %.500s",
-             qrn_message());
+        qt_find(f, QT_BAD, "run 'quern info', and reinstall the libraries",
+                "a small graph fails: %.500s", qrn_message());
     else if (!is_right(y))
-        find(f, BAD, "please report this, with the output of 'quern info'",
-             "a small graph computes %g %g %g %g, expected 1.5 0 0 1", (double)y[0], (double)y[1],
-             (double)y[2], (double)y[3]);
+        qt_find(f, QT_BAD, "please report this, with the output of 'quern info'",
+                "a small graph computes %g %g %g %g, expected 1.5 0 0 1", (double)y[0],
+                (double)y[1], (double)y[2], (double)y[3]);
     else
-        find(f, GOOD, "", "a small graph computes the right values");
+        qt_find(f, QT_GOOD, "", "a small graph computes the right values");
     qc_close(c);
 }
 
 typedef struct check {
     const char *name;
-    void (*run)(const patient *, finding *);
+    void (*run)(const qt_patient *, qt_finding *);
 } check;
 
 static const check checks[] = {
@@ -305,11 +301,12 @@ static const check checks[] = {
     {"loader path", check_loader},      {"environment", check_environment},
     {"CPU features", check_cpu},        {"threads", check_threads},
     {"memory", check_memory},           {"self-test", check_result},
-    {"context binaries", check_binary},
+    {"context binaries", check_binary}, {"SDK folder", qt_check_sdk},
+    {"onnxruntime-qnn", qt_check_ort},  {"executorch", qt_check_executorch},
 };
 #define N_CHECKS (sizeof checks / sizeof checks[0])
 
-static void print_finding(const char *name, const finding *f) {
+static void print_finding(const char *name, const qt_finding *f) {
     static const char *const words[] = {"ok", "warning", "problem"};
     static const qt_style styles[] = {QT_GREEN, QT_YELLOW, QT_RED};
     printf("%s%-8s%s %-16s %s\n", qt_style_on(styles[f->grade]), words[f->grade], qt_style_off(),
@@ -320,18 +317,20 @@ static void print_finding(const char *name, const finding *f) {
 
 static int run(const void *options, const qt_list *args) {
     (void)args;
-    patient p;
+    const doctor_options *o = options;
+    qt_patient p = {.client = o->client};
     qt_libraries_read(p.libs);
     qt_machine_read(&p.machine);
-    bool json = ((const doctor_options *)options)->json;
-    json_t *list = json ? json_array() : NULL;
+    qt_sdk_find(&p, o->sdk);
+    qt_packages_read(&p, o->python ? o->python : "python3");
+    json_t *list = o->json ? json_array() : NULL;
     unsigned bad = 0;
     for (size_t i = 0; i < N_CHECKS; i++) {
         static const char *const words[] = {"ok", "warning", "problem"};
-        finding f = {0};
+        qt_finding f = {0};
         checks[i].run(&p, &f);
-        bad += f.grade == BAD;
-        if (json)
+        bad += f.grade == QT_BAD;
+        if (o->json)
             json_array_append_new(list, json_pack("{s:s,s:s,s:o,s:s}", "check", checks[i].name,
                                                   "grade", words[f.grade], "text",
                                                   qt_json_text(f.text), "fix", f.fix));
@@ -339,21 +338,25 @@ static int run(const void *options, const qt_list *args) {
             print_finding(checks[i].name, &f);
     }
     int code =
-        json ? qt_print_json(json_pack("{s:o,s:I}", "checks", list, "problems", (json_int_t)bad))
-             : qt_close_stdout();
+        o->json ? qt_print_json(json_pack("{s:o,s:I}", "checks", list, "problems", (json_int_t)bad))
+                : qt_close_stdout();
     return code == QT_EXIT_OK && bad ? QT_EXIT_FAILURE : code;
 }
 
 const qt_command qt_doctor = {
     .name = "doctor",
     .summary = "look for mistakes of the set-up and say the fix",
-    .args = "[--json]",
+    .args = "[--sdk DIR] [--client NAME]",
     .about = "Looks for the usual mistakes of a set-up: libraries that are missing or not the "
              "wanted ones, variables that get in the way, limits; and computes a small graph, "
              "also through a context binary. "
-             "Exit code 1 when there is a problem.",
+             "Exit code 1 when there is a problem.\n"
+             "For the clients onnxruntime-qnn and executorch it says which of their packages, "
+             "variables and files are missing, and the command that mends it. A client that is not "
+             "installed is a problem only when --client names it.",
     .groups = {{"options", flags}},
-    .examples = {{"quern doctor", "Before asking for help."}},
+    .examples = {{"quern doctor", "Before asking for help."},
+                 {"quern doctor --client executorch --sdk build/sdk", "Will executorch work?"}},
     .options_size = sizeof(doctor_options),
     .run = run,
 };

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+#
+# The folder shape that QNN clients and their build scripts expect behind QNN_SDK_ROOT: libraries
+# and programs under the name of the target, sdk.yaml, envsetup.sh. Links into what is installed
+# anyway, relative, so that the tree can be moved.
+if(QUERN_ARCH STREQUAL "x86_64")
+    set(QUERN_SDK_TARGETS x86_64-linux-clang)
+else()
+    set(QUERN_SDK_TARGETS aarch64-oe-linux-gcc11.2 aarch64-ubuntu-gcc9.4) # clients differ
+endif()
+
+# quern_sdk_link(folder from file): lib/<target>/file or bin/<target>/file -> from/file.
+function(quern_sdk_link folder from file)
+    foreach(target IN LISTS QUERN_SDK_TARGETS)
+        file(RELATIVE_PATH goal "/${folder}/${target}" "/${from}/${file}")
+        install(CODE "
+            set(dir \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}/${target}\")
+            file(MAKE_DIRECTORY \"\${dir}\")
+            file(CREATE_LINK \"${goal}\" \"\${dir}/${file}\" SYMBOLIC)")
+    endforeach()
+endfunction()
+
+foreach(library IN LISTS libraries)
+    quern_sdk_link(lib "${CMAKE_INSTALL_LIBDIR}" "lib${library}.so")
+endforeach()
+foreach(program IN ITEMS quern qnn_executor_runner)
+    if(TARGET ${program})
+        quern_sdk_link(bin "${CMAKE_INSTALL_BINDIR}" "${program}")
+    endif()
+endforeach()
+
+# The version is that of the build id, by which clients choose what they ask for.
+file(STRINGS include/QNN/QnnSdkBuildId.h id REGEX "define QNN_SDK_BUILD_ID ")
+string(REGEX REPLACE ".*\"v([0-9]+\\.[0-9]+\\.[0-9]+)[^\"]*\".*" "\\1" QUERN_SDK_VERSION "${id}")
+list(GET QUERN_SDK_TARGETS 0 QUERN_SDK_TARGET)
+configure_file(cmake/sdk.yaml.in "${CMAKE_BINARY_DIR}/sdk.yaml" @ONLY)
+configure_file(cmake/envsetup.sh.in "${CMAKE_BINARY_DIR}/envsetup.sh" @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/sdk.yaml" DESTINATION .)
+install(FILES "${CMAKE_BINARY_DIR}/envsetup.sh" DESTINATION bin)
