@@ -157,8 +157,9 @@ typedef struct qc_system {
     QnnSystemContext_Handle_t reader;
 } qc_system;
 
-// Opens libQnnSystem.so beside this program or in the loader's path.
-qrn_status qc_system_open(qc_system **out);
+// Opens libQnnSystem.so beside another library, beside this program or in the loader's path.
+// `beside` is the other library's path, or NULL.
+qrn_status qc_system_open(const char *beside, qc_system **out);
 void qc_system_close(qc_system *s); // NULL is fine
 // The description lives as long as `s`. QRN_E_BINARY, with the library's words, for bytes that are
 // no context binary.

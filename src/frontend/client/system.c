@@ -9,8 +9,10 @@
 #include "base/mem.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FILE_NAME "libQnnSystem.so"
 
@@ -24,8 +26,21 @@ static void keep_line(const char *fmt, QnnLog_Level_t level, uint64_t timestamp,
     vsnprintf(last_line, sizeof last_line, fmt, args);
 }
 
-static qrn_status start(qc_system *s) {
-    s->lib = qc_library_open(FILE_NAME, s->path, sizeof s->path);
+static void *open_beside(const char *beside) {
+    char path[PATH_MAX];
+    const char *slash = strrchr(beside, '/');
+    int len =
+        slash ? snprintf(path, sizeof path, "%.*s/" FILE_NAME, (int)(slash - beside), beside) : -1;
+    bool fits = len > 0 && (size_t)len < sizeof path;
+    return fits && access(path, R_OK) == 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+}
+
+static qrn_status start(qc_system *s, const char *beside) {
+    s->lib = beside ? open_beside(beside) : NULL;
+    if (s->lib)
+        qc_library_path(s->lib, FILE_NAME, s->path, sizeof s->path);
+    else
+        s->lib = qc_library_open(FILE_NAME, s->path, sizeof s->path);
     if (!s->lib)
         return QRN_FAIL(QRN_E_NOT_FOUND,
                         FILE_NAME " is neither beside this program nor in the loader's path (%s)",
@@ -53,11 +68,11 @@ static qrn_status start(qc_system *s) {
     return QRN_OK;
 }
 
-qrn_status qc_system_open(qc_system **out) {
+qrn_status qc_system_open(const char *beside, qc_system **out) {
     qc_system *s = qrn_calloc(sizeof *s);
     if (!s)
         return qc_no_memory(FILE_NAME);
-    qrn_status st = start(s);
+    qrn_status st = start(s, beside);
     if (st != QRN_OK) {
         qc_system_close(s);
         return st;

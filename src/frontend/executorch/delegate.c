@@ -97,7 +97,7 @@ static const QnnSystemContext_GraphInfoV3_t *find_graph(const QnnSystemContext_B
 static qrn_status load_graph(const et_method *m, const et_qnn_blob *blob, et_delegate *d) {
     qc_system *system = NULL;
     const QnnSystemContext_BinaryInfoV3_t *info = NULL;
-    QRN_TRY(qc_system_open(&system));
+    QRN_TRY(qc_system_open(NULL, &system));
     qrn_status s = qc_system_describe(system, blob->bytes, blob->n_bytes, &info);
     const QnnSystemContext_GraphInfoV3_t *graph =
         s == QRN_OK ? find_graph(info, m->def->name) : NULL;

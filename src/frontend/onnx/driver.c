@@ -70,7 +70,9 @@ static qrn_status add_constant(ox_import *im, const ox_tensor *t) {
     return QRN_OK;
 }
 
-static qrn_status create_input(ox_import *im, const ox_info *info, uint32_t position) {
+// *entry: the application's tensor.
+static qrn_status create_input(ox_import *im, const ox_info *info, uint32_t position,
+                               qc_tensor **entry) {
     ox_val *v;
     QRN_TRY(ox_scope_add(im, im->scope, info->name, &v));
     if (info->type == OX_NONE)
@@ -81,7 +83,14 @@ static qrn_status create_input(ox_import *im, const ox_info *info, uint32_t posi
     if (ox_type_bits(v->type) > 16)
         v->enc = NULL; // fixed point of 32 bits is for biases
     QRN_TRY(ox_fit_encoding(im, v));
-    return ox_tensor_create(im, v, OX_ONNX, QNN_TENSOR_TYPE_APP_WRITE, NULL, 0, &v->at[OX_ONNX]);
+    if (!ox_is_wide(im, v)) {
+        QRN_TRY(ox_tensor_create(im, v, OX_ONNX, QNN_TENSOR_TYPE_APP_WRITE, NULL, 0, entry));
+        v->at[OX_ONNX] = *entry;
+        return QRN_OK;
+    }
+    QRN_TRY(ox_tensor_wide(im, v, QNN_TENSOR_TYPE_APP_WRITE, entry));
+    QRN_TRY(ox_tensor_create(im, v, OX_ONNX, QNN_TENSOR_TYPE_NATIVE, NULL, 0, &v->at[OX_ONNX]));
+    return ox_emit_cast(im, NULL, *entry, v->at[OX_ONNX]);
 }
 
 // --- uses
@@ -369,6 +378,11 @@ qrn_status ox_import_nodes(ox_import *im, const ox_node *nodes, uint32_t n) {
 // The application tensor of an output: made by its node, or copied from where the value is.
 static qrn_status finish_output(ox_import *im, ox_val *v, qc_tensor **out) {
     qc_tensor *x;
+    if (ox_is_wide(im, v)) {
+        QRN_TRY(ox_tensor_in(im, v, OX_ONNX, &x));
+        QRN_TRY(ox_tensor_wide(im, v, QNN_TENSOR_TYPE_APP_READ, out));
+        return ox_emit_cast(im, NULL, x, *out);
+    }
     if (v->at[OX_ONNX] && v->at[OX_ONNX]->t.v1.type == QNN_TENSOR_TYPE_APP_READ) {
         *out = v->at[OX_ONNX];
         return QRN_OK;
@@ -437,12 +451,13 @@ static qrn_status create_inputs(ox_import *im, const ox_graph *g, ox_result *r) 
     for (uint32_t i = 0; i < g->n_inputs; i++) {
         if (is_constant(g, g->inputs[i].name))
             continue; // an initializer with a default that nobody overrides
-        qrn_status s = create_input(im, &g->inputs[i], n);
+        qc_tensor *entry = NULL;
+        qrn_status s = create_input(im, &g->inputs[i], n, &entry);
         if (im->opt->report && (s == QRN_E_DYNAMIC_SHAPE || s == QRN_E_UNSUPPORTED))
             continue; // the nodes that read it are refused
         QRN_TRY(s);
         const ox_val *v = ox_scope_find(im->scope, g->inputs[i].name);
-        describe_port(&ports[n++], v, v->at[OX_ONNX]);
+        describe_port(&ports[n++], v, entry);
     }
     r->inputs = ports;
     r->n_inputs = n;

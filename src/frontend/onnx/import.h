@@ -101,6 +101,8 @@ typedef struct ox_options {
     // Compute in float what the model has quantized: a QuantizeLinear whose result is only
     // dequantized again clips to the range of its type but does not round.
     bool as_float;
+    // Inputs and outputs of 64-bit integers keep their width in the QNN graph, by a Cast.
+    bool wide_borders;
     // (optional) Told about every node: QRN_OK, or why it is refused. With it a refusal does not
     // end the import: the outputs of a refused node become inputs of the graph where their shapes
     // are known.

@@ -93,6 +93,10 @@ qrn_status ox_tensor_new(ox_import *im, ox_val *v, ox_layout layout, qc_tensor *
 // A tensor for `v` that is not entered into it.
 qrn_status ox_tensor_create(ox_import *im, const ox_val *v, ox_layout layout, Qnn_TensorType_t type,
                             const void *data, size_t bytes, qc_tensor **out);
+// Is v a 64-bit integer that keeps its width where it enters or leaves the graph?
+bool ox_is_wide(const ox_import *im, const ox_val *v);
+// A tensor for v at the border, of 64 bits.
+qrn_status ox_tensor_wide(ox_import *im, const ox_val *v, Qnn_TensorType_t type, qc_tensor **out);
 // Scale 1 and offset 0 for small fixed-point types, none for others.
 Qnn_QuantizeParams_t ox_plain_encoding(Qnn_DataType_t dtype);
 // The encoding of v for a layout; writes to q and allocates lists in the arena.

@@ -144,8 +144,20 @@ qrn_status ox_tensor_create(ox_import *im, const ox_val *v, ox_layout layout, Qn
                             bytes, out);
 }
 
+bool ox_is_wide(const ox_import *im, const ox_val *v) {
+    return im->opt->wide_borders && (v->type == OX_I64 || v->type == OX_U64);
+}
+
+qrn_status ox_tensor_wide(ox_import *im, const ox_val *v, Qnn_TensorType_t type, qc_tensor **out) {
+    Qnn_DataType_t dtype = v->type == OX_I64 ? QNN_DATATYPE_INT_64 : QNN_DATATYPE_UINT_64;
+    uint32_t dims[OX_MAX_RANK] = {1};
+    ox_dims_in(OX_ONNX, v->rank, v->dims, dims);
+    return qc_tensor_create(im->graph, v->name, type, dtype, v->rank ? v->rank : 1, dims, NULL,
+                            NULL, 0, out);
+}
+
 qrn_status ox_tensor_new(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **out) {
-    bool app = v->is_output && (layout == OX_ONNX || im->opt->keep_all);
+    bool app = v->is_output && (layout == OX_ONNX || im->opt->keep_all) && !ox_is_wide(im, v);
     QRN_TRY(ox_tensor_create(im, v, layout, app ? QNN_TENSOR_TYPE_APP_READ : QNN_TENSOR_TYPE_NATIVE,
                              NULL, 0, out));
     v->at[layout] = *out;

@@ -65,12 +65,30 @@ static void insist(qe_ep *ep, const qe_graph *g, qe_plan *plan) {
     plan->n_groups = 1;
 }
 
+static bool has_context(const qe_ep *ep, const ox_graph *g) {
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (qe_is_context(ep, &g->nodes[i]))
+            return true;
+    return false;
+}
+
+// In a context model each EPContext node is a partition; what was left to others stays with them.
+static qrn_status claim_contexts(const qe_ep *ep, const qe_graph *g, OrtEpGraphSupportInfo *info) {
+    const OrtNodeFusionOptions options = {ORT_API_WANTED, true};
+    for (uint32_t i = 0; i < g->model->graph->n_nodes; i++)
+        if (qe_is_context(ep, &g->model->graph->nodes[i]))
+            QE_TRY(EpGraphSupportInfo_AddNodesToFuse, info, &g->nodes[i], 1, &options);
+    return QRN_OK;
+}
+
 static OrtStatus *get_capability(OrtEp *base, const OrtGraph *graph, OrtEpGraphSupportInfo *info) {
     qe_ep *ep = self(base);
     qe_graph g;
     qe_plan plan;
     qrn_status s = qe_read(graph, &g);
-    if (s == QRN_OK && !g.parent && g.model->graph->n_nodes) { // bodies go with their nodes
+    if (s == QRN_OK && !g.parent && has_context(ep, g.model->graph)) {
+        s = claim_contexts(ep, &g, info);
+    } else if (s == QRN_OK && !g.parent && g.model->graph->n_nodes) { // bodies go with their nodes
         s = qe_plan_make(ep, &g, &plan);
         if (s == QRN_OK) {
             tell(ep, &g, &plan);
@@ -90,20 +108,72 @@ static OrtStatus *get_capability(OrtEp *base, const OrtGraph *graph, OrtEpGraphS
 
 // --- compiling
 
+// The host's graphs and fused nodes, read; freed with the arena and `graphs`.
+typedef struct work {
+    qe_graph *graphs;
+    ox_node *fused;
+    qrn_arena *arena;
+    size_t n;
+} work;
+
+static void work_free(work *w) {
+    for (size_t i = 0; w->graphs && i < w->n; i++)
+        qe_read_free(&w->graphs[i]);
+    qrn_free(w->graphs);
+    qrn_free(w->fused);
+    qrn_arena_destroy(w->arena);
+}
+
+static qrn_status work_read(work *w, const OrtGraph **graphs, const OrtNode **fused) {
+    w->graphs = qrn_calloc((w->n + 1) * sizeof *w->graphs);
+    w->fused = qrn_calloc((w->n + 1) * sizeof *w->fused);
+    w->arena = qrn_arena_create();
+    if (!w->graphs || !w->fused || !w->arena)
+        return QRN_FAIL(QRN_E_MEM, "compiling: no memory");
+    for (size_t i = 0; i < w->n; i++) {
+        QRN_TRY(qe_read(graphs[i], &w->graphs[i]));
+        QRN_TRY(qe_read_node(fused[i], w->arena, &w->fused[i]));
+    }
+    return QRN_OK;
+}
+
+static qrn_status compile_all(qe_ep *ep, const work *w, OrtNodeComputeInfo **infos,
+                              OrtNode **context_nodes) {
+    for (size_t i = 0; i < w->n; i++) {
+        qe_part *part = NULL;
+        QRN_TRY(qe_part_compile(ep, &w->graphs[i], &w->fused[i], &part));
+        infos[i] = qe_part_info(part);
+    }
+    if (!ep->opt.context_enable)
+        return QRN_OK;
+    return qe_context_write(ep, w->graphs[0].model->path, w->fused, w->n, context_nodes);
+}
+
+static bool is_context_model(const qe_ep *ep, const work *w) {
+    for (size_t i = 0; i < w->n; i++)
+        for (uint32_t k = 0; k < w->graphs[i].model->graph->n_nodes; k++)
+            if (qe_is_context(ep, &w->graphs[i].model->graph->nodes[k]))
+                return true;
+    return false;
+}
+
 static OrtStatus *compile(OrtEp *base, const OrtGraph **graphs, const OrtNode **fused, size_t n,
                           OrtNodeComputeInfo **infos, OrtNode **context_nodes) {
     qe_ep *ep = self(base);
-    (void)context_nodes;
     if (ep->refused)
         return ORT(CreateStatus)(ORT_EP_FAIL, ep->refused);
-    for (size_t i = 0; i < n; i++) {
-        qe_part *part = NULL;
-        qrn_status s = qe_part_compile(ep, graphs[i], fused[i], &part);
-        if (s != QRN_OK)
-            return qe_status_as(ORT_EP_FAIL, s); // the host releases what was made
-        infos[i] = qe_part_info(part);
+    work w = {.n = n};
+    OrtErrorCode code = ORT_EP_FAIL;
+    qrn_status s = work_read(&w, graphs, fused);
+    if (s == QRN_OK && is_context_model(ep, &w)) {
+        s = qe_context_read(ep, w.graphs, w.fused, n, infos);
+        code = ORT_INVALID_GRAPH; // applications make the model anew
+    } else if (s == QRN_OK) {
+        s = compile_all(ep, &w, infos, context_nodes);
     }
-    return NULL;
+    OrtStatus *status = qe_status_as(code, s); // the host releases what was made
+    work_free(&w);
+    return status;
 }
 
 static void release_infos(OrtEp *base, OrtNodeComputeInfo **infos, size_t n) {
@@ -160,9 +230,10 @@ static qrn_status start(qe_ep *ep, const OrtHardwareDevice *const *devices, size
                         const OrtSessionOptions *options) {
     QRN_TRY(qe_options_read(options, ep->factory->name, ep->arena, &ep->opt));
     QRN_TRY(choose_backend(ep, devices, n));
-    if (ep->opt.context_enable)
+    if (ep->opt.context_enable && ep->backend == QE_BACKEND_CPU && !ep->opt.backend_path)
         return QRN_FAIL(QRN_E_UNSUPPORTED,
-                        "ep.context_enable: context models are not written by this provider yet");
+                        "ep.context_enable: the CPU backend has no context binaries; set "
+                        "backend_type to htp");
     return qe_backend_open(ep);
 }
 
@@ -188,6 +259,7 @@ qrn_status qe_ep_create(qe_factory *f, const OrtHardwareDevice *const *devices, 
 void qe_ep_free(qe_ep *ep) {
     if (!ep)
         return;
+    qe_contexts_free(ep);
     qc_close(ep->client);
     qrn_arena_destroy(ep->arena);
     qrn_free(ep);

@@ -28,7 +28,8 @@ typedef struct qe_ep {
     qe_options opt;
     qe_backend backend;
     qc_client *client;
-    const char *refused; // strict: why the session must fail; else NULL
+    const char *refused;      // strict: why the session must fail; else NULL
+    struct qe_loaded *loaded; // binaries of a context model
 } qe_ep;
 
 // ep.c
@@ -62,8 +63,24 @@ qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, qe_plan *out); // lists in
 // part.c
 // A compiled group: one QNN graph and how its borders map to those of the fused node.
 typedef struct qe_part qe_part;
-qrn_status qe_part_compile(qe_ep *ep, const OrtGraph *graph, const OrtNode *fused, qe_part **out);
+qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, qe_part **out);
+// The same from a graph of the client's context.
+qrn_status qe_part_load(qe_ep *ep, const qe_graph *g, const ox_node *fused,
+                        const QnnSystemContext_GraphInfoV3_t *info, qe_part **out);
 OrtNodeComputeInfo *qe_part_info(qe_part *p);
 void qe_part_free(OrtNodeComputeInfo *info); // NULL is fine
+
+// context_write.c
+// The EPContext nodes for compiled partitions, of which `fused` describes the borders.
+qrn_status qe_context_write(qe_ep *ep, const char *model_path, const ox_node *fused, size_t n,
+                            OrtNode **out);
+
+// context_read.c
+bool qe_is_context(const qe_ep *ep, const ox_node *n); // an EPContext node for this provider
+// Partitions from EPContext nodes, one a graph.
+qrn_status qe_context_read(qe_ep *ep, const qe_graph *graphs, const ox_node *fused, size_t n,
+                           OrtNodeComputeInfo **out);
+// Frees the contexts and files that a session loaded.
+void qe_contexts_free(qe_ep *ep);
 
 #endif

@@ -415,6 +415,12 @@ qrn_status qe_read(const OrtGraph *g, qe_graph *out) {
     return QRN_OK;
 }
 
+qrn_status qe_read_node(const OrtNode *node, qrn_arena *arena, ox_node *out) {
+    reader r = {.arena = arena};
+    *out = (ox_node){0};
+    return read_node(&r, node, out);
+}
+
 void qe_read_free(qe_graph *g) {
     if (g->model)
         qrn_arena_destroy(g->model->arena);

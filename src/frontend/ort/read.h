@@ -15,6 +15,8 @@ typedef struct qe_graph {
 } qe_graph;
 
 qrn_status qe_read(const OrtGraph *g, qe_graph *out);
+// A single node, for its name and those of its values; lives in the arena.
+qrn_status qe_read_node(const OrtNode *node, qrn_arena *arena, ox_node *out);
 void qe_read_free(qe_graph *g); // a cleared one is fine
 
 #endif

@@ -20,7 +20,7 @@ static bool ends_with(const char *text, const char *end) {
 
 static qrn_status start(const char *path, qt_binary *b) {
     QRN_TRY(qrn_file_map(path, &b->file));
-    QRN_TRY(qc_system_open(&b->system));
+    QRN_TRY(qc_system_open(NULL, &b->system));
     double t0 = qt_now_ms();
     qrn_status s = qc_system_describe(b->system, b->file.data, b->file.size, &b->info);
     b->describe_ms = qt_now_ms() - t0;

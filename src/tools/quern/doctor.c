@@ -225,7 +225,7 @@ static qrn_status load_and_compute(const void *bytes, uint64_t n, float *y) {
     qc_system *system = NULL;
     qc_client *c = NULL;
     qc_graph *g = NULL;
-    qrn_status s = qc_system_open(&system);
+    qrn_status s = qc_system_open(NULL, &system);
     if (s == QRN_OK)
         s = qc_system_describe(system, bytes, n, &info);
     if (s == QRN_OK)

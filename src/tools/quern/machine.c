@@ -87,7 +87,7 @@ static void read_library(qt_library *l) {
 
 static void read_system(qt_library *l) {
     qc_system *s = NULL;
-    if (qc_system_open(&s) != QRN_OK) {
+    if (qc_system_open(NULL, &s) != QRN_OK) {
         snprintf(l->error, sizeof l->error, "%.500s", qrn_message());
         return;
     }

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+//
+// Reading context models, of this provider and of the public one: nodes with main_context bring a
+// binary, the others are graphs of one of them. Files are mapped and used where they lie.
+#include "frontend/ort/ep.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+// A loaded binary: its context, its description while parts are made, and the file below it.
+typedef struct qe_loaded {
+    struct qe_loaded *next;
+    Qnn_ContextHandle_t context;
+    qc_system *system;
+    const QnnSystemContext_BinaryInfoV3_t *info;
+    qrn_file file;
+} qe_loaded;
+
+bool qe_is_context(const qe_ep *ep, const ox_node *n) {
+    if (strcmp(n->op, "EPContext") != 0)
+        return false;
+    const char *source = ox_attr_string(n, "source", "");
+    return strcasecmp(source, "qnnexecutionprovider") == 0 || strcasecmp(source, "qnn") == 0 ||
+           strcasecmp(source, ep->factory->name) == 0;
+}
+
+// --- finding the bytes
+
+static qrn_status file_path(const qe_ep *ep, const ox_model *m, const ox_node *n, const char *name,
+                            char *out, size_t size) {
+    if (!name[0] || name[0] == '/' || strstr(name, ".."))
+        return QRN_FAIL(QRN_E_ARGUMENT,
+                        "node '%s': ep_cache_context '%s' is not the name of a file beside the "
+                        "model",
+                        n->name, name);
+    const char *given = ep->opt.context_path;
+    const char *base = given && given[0] ? given : m->path;
+    const char *slash = base ? strrchr(base, '/') : NULL;
+    int len = slash ? snprintf(out, size, "%.*s/%s", (int)(slash - base), base, name)
+                    : snprintf(out, size, "%s", name);
+    return len > 0 && (size_t)len < size
+               ? QRN_OK
+               : QRN_FAIL(QRN_E_ARGUMENT, "node '%s': the path of its file is too long", n->name);
+}
+
+static qrn_status find_bytes(const qe_ep *ep, const ox_model *m, const ox_node *n, qe_loaded *l,
+                             const void **bytes, size_t *size) {
+    const ox_attr *cache = ox_attr_find(n, "ep_cache_context");
+    if (!cache || !cache->s)
+        return QRN_FAIL(QRN_E_BINARY, "node '%s' has no ep_cache_context", n->name);
+    if (ox_attr_int(n, "embed_mode", 1)) {
+        *bytes = cache->s;
+        *size = cache->s_len;
+        return QRN_OK;
+    }
+    char path[PATH_MAX];
+    QRN_TRY(file_path(ep, m, n, cache->s, path, sizeof path));
+    QRN_TRY(qrn_file_map(path, &l->file));
+    *bytes = l->file.data;
+    *size = l->file.size;
+    return QRN_OK;
+}
+
+// --- contexts
+
+static qrn_status load(qe_ep *ep, const ox_model *m, const ox_node *n, qe_loaded *l) {
+    qc_client *c = ep->client;
+    const void *bytes = NULL;
+    size_t size = 0;
+    QRN_TRY(find_bytes(ep, m, n, l, &bytes, &size));
+    QRN_TRY(qc_system_open(c->path, &l->system));
+    QRN_TRY(qc_system_describe(l->system, bytes, size, &l->info));
+    // A mapped file stays; the bytes of a node go away with the model.
+    const QnnContext_Config_t stays = {.option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY,
+                                       .isPersistentBinary = 1};
+    const QnnContext_Config_t *configs[] = {l->file.data && c->is_quern ? &stays : NULL, NULL};
+    Qnn_ContextHandle_t kept = c->context;
+    c->context = NULL;
+    qrn_status s = qc_load(c, bytes, size, configs[0] ? configs : NULL);
+    l->context = c->context;
+    c->context = kept;
+    return s;
+}
+
+static qrn_status load_all(qe_ep *ep, const qe_graph *graphs, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        const ox_graph *g = graphs[i].model->graph;
+        if (g->n_nodes != 1 || !qe_is_context(ep, &g->nodes[0]))
+            return QRN_FAIL(QRN_E_BINARY, "a partition of a context model must be one EPContext "
+                                          "node");
+        if (!ox_attr_int(&g->nodes[0], "main_context", 1))
+            continue;
+        qe_loaded *l = qrn_calloc(sizeof *l);
+        if (!l)
+            return QRN_FAIL(QRN_E_MEM, "context model: no memory");
+        l->next = ep->loaded;
+        ep->loaded = l;
+        QRN_TRY(load(ep, graphs[i].model, &g->nodes[0], l));
+    }
+    if (!ep->loaded)
+        return QRN_FAIL(QRN_E_BINARY, "no EPContext node has main_context = 1");
+    return QRN_OK;
+}
+
+// --- graphs
+
+// The graph that a node stands for: by its partition's name, its own, or because there is only one.
+static const QnnSystemContext_GraphInfoV3_t *find_graph(const qe_ep *ep, const ox_node *n,
+                                                        const qe_loaded **in) {
+    const char *names[] = {ox_attr_string(n, "partition_name", ""), n->name};
+    for (size_t k = 0; k < 2; k++)
+        for (const qe_loaded *l = ep->loaded; l; l = l->next)
+            for (uint32_t i = 0; i < l->info->numGraphs; i++)
+                if (strcmp(l->info->graphs[i].graphInfoV3.graphName, names[k]) == 0) {
+                    *in = l;
+                    return &l->info->graphs[i].graphInfoV3;
+                }
+    *in = ep->loaded;
+    return !ep->loaded->next && ep->loaded->info->numGraphs == 1
+               ? &ep->loaded->info->graphs[0].graphInfoV3
+               : NULL;
+}
+
+static qrn_status make_part(qe_ep *ep, const qe_graph *g, const ox_node *fused, qe_part **out) {
+    const ox_node *n = &g->model->graph->nodes[0];
+    const qe_loaded *l = NULL;
+    const QnnSystemContext_GraphInfoV3_t *info = find_graph(ep, n, &l);
+    if (!info)
+        return QRN_FAIL(QRN_E_BINARY,
+                        "node '%s': none of the context's graphs is called '%s' (the first is "
+                        "'%s')",
+                        n->name, ox_attr_string(n, "partition_name", n->name),
+                        l->info->numGraphs ? l->info->graphs[0].graphInfoV3.graphName : "");
+    Qnn_ContextHandle_t kept = ep->client->context;
+    ep->client->context = l->context;
+    qrn_status s = qe_part_load(ep, g, fused, info, out);
+    ep->client->context = kept;
+    return s;
+}
+
+static qrn_status read_all(qe_ep *ep, const qe_graph *graphs, const ox_node *fused, size_t n,
+                           OrtNodeComputeInfo **out) {
+    QRN_TRY(load_all(ep, graphs, n));
+    for (size_t i = 0; i < n; i++) {
+        qe_part *part = NULL;
+        QRN_TRY(make_part(ep, &graphs[i], &fused[i], &part));
+        out[i] = qe_part_info(part);
+    }
+    return QRN_OK;
+}
+
+qrn_status qe_context_read(qe_ep *ep, const qe_graph *graphs, const ox_node *fused, size_t n,
+                           OrtNodeComputeInfo **out) {
+    qrn_status s = read_all(ep, graphs, fused, n, out);
+    for (qe_loaded *l = ep->loaded; l; l = l->next) { // descriptions have served
+        qc_system_close(l->system);
+        l->system = NULL;
+        l->info = NULL;
+    }
+    if (s == QRN_OK)
+        return QRN_OK;
+    char words[QRN_MESSAGE_MAX];
+    snprintf(words, sizeof words, "%s", qrn_message());
+    return QRN_FAIL(s, "the context model cannot be used: %s; make it anew from the original model",
+                    words);
+}
+
+void qe_contexts_free(qe_ep *ep) {
+    for (qe_loaded *l = ep->loaded; l;) {
+        qe_loaded *next = l->next;
+        if (l->context)
+            ep->client->qnn.contextFree(l->context, NULL);
+        qrn_file_unmap(&l->file);
+        qrn_free(l);
+        l = next;
+    }
+    ep->loaded = NULL;
+}

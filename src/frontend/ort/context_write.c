@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+//
+// Writing context models: the context's binary goes into the first node or into a file beside the
+// model; every partition becomes an EPContext node that names its graph. The host writes the model.
+#include "frontend/ort/ep.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static qrn_status take_binary(const qc_client *c, void **bytes, uint64_t *n) {
+    Qnn_ContextBinarySize_t size = 0, written = 0;
+    if (!c->qnn.contextGetBinarySize || !c->qnn.contextGetBinary)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s has no context binaries", c->path);
+    QRN_TRY(qc_check(c, c->qnn.contextGetBinarySize(c->context, &size), "contextGetBinarySize"));
+    *bytes = qrn_alloc(size);
+    if (!*bytes)
+        return QRN_FAIL(QRN_E_MEM, "no memory for a context binary of %llu bytes",
+                        (unsigned long long)size);
+    QRN_TRY(qc_check(c, c->qnn.contextGetBinary(c->context, *bytes, size, &written),
+                     "contextGetBinary"));
+    *n = written;
+    return QRN_OK;
+}
+
+// "<context model, else model, cut at the last dot>_qnn.bin", as the public provider names it.
+static qrn_status binary_path(const qe_ep *ep, const char *model_path, const char *graph, char *out,
+                              size_t size) {
+    const char *given = ep->opt.context_path;
+    const char *base = given && given[0] ? given : model_path && model_path[0] ? model_path : graph;
+    const char *slash = strrchr(base, '/'), *dot = strrchr(base, '.');
+    size_t stem = dot && (!slash || dot > slash) ? (size_t)(dot - base) : strlen(base);
+    int len = snprintf(out, size, "%.*s_qnn.bin", (int)stem, base);
+    return len > 0 && (size_t)len < size
+               ? QRN_OK
+               : QRN_FAIL(QRN_E_ARGUMENT, "the path of the context binary is too long");
+}
+
+// Written under another name first: a file of that name is whole or not there.
+static qrn_status write_file(const char *path, const void *bytes, uint64_t n) {
+    char part[PATH_MAX + 8];
+    snprintf(part, sizeof part, "%s.part", path);
+    FILE *f = fopen(part, "wb");
+    bool ok = f && fwrite(bytes, 1, n, f) == n;
+    int why = errno;
+    if (f && fclose(f) != 0) {
+        why = errno;
+        ok = false;
+    }
+    if (ok && rename(part, path) == 0)
+        return QRN_OK;
+    if (ok)
+        why = errno;
+    if (f)
+        unlink(part);
+    return QRN_FAIL(QRN_E_GENERAL, "context binary %s: %s", path, strerror(why));
+}
+
+// --- nodes
+
+#define MAX_ATTRS 8
+
+typedef struct attrs {
+    OrtOpAttr *list[MAX_ATTRS];
+    size_t n;
+} attrs;
+
+static qrn_status add_int(attrs *a, const char *name, int64_t value) {
+    QE_TRY(CreateOpAttr, name, &value, 1, ORT_ATTR_INT, &a->list[a->n]);
+    a->n++;
+    return QRN_OK;
+}
+
+static qrn_status add_text(attrs *a, const char *name, const void *text, size_t n) {
+    if (n > INT_MAX)
+        return QRN_FAIL(QRN_E_UNSUPPORTED,
+                        "a context binary of %zu bytes does not fit into a model; set "
+                        "ep.context_embed_mode to 0",
+                        n);
+    QE_TRY(CreateOpAttr, name, text, (int)n, ORT_ATTR_STRING, &a->list[a->n]);
+    a->n++;
+    return QRN_OK;
+}
+
+static qrn_status add_string(attrs *a, const char *name, const char *text) {
+    return add_text(a, name, text, strlen(text));
+}
+
+// The payload: bytes, or the name of a file beside the model.
+typedef struct payload {
+    const void *data;
+    size_t n;
+    bool embedded;
+} payload;
+
+static qrn_status fill(const qe_ep *ep, const ox_node *fused, const payload *first, attrs *a) {
+    const char *id = NULL;
+    if (!ep->client->qnn.backendGetBuildId || ep->client->qnn.backendGetBuildId(&id) != QNN_SUCCESS)
+        id = NULL;
+    QRN_TRY(add_int(a, "main_context", first->data != NULL));
+    QRN_TRY(add_int(a, "embed_mode", first->embedded));
+    if (first->data) {
+        QRN_TRY(add_text(a, "ep_cache_context", first->data, first->n));
+        if (!first->embedded)
+            QRN_TRY(add_int(a, "max_size", 0));
+    }
+    QRN_TRY(add_string(a, "ep_sdk_version", id ? id : ""));
+    QRN_TRY(add_string(a, "partition_name", fused->name));
+    return add_string(a, "source", ep->factory->name);
+}
+
+static qrn_status make_node(const qe_ep *ep, const ox_node *fused, const payload *first,
+                            OrtNode **out) {
+    attrs a = {.n = 0};
+    qrn_status s = fill(ep, fused, first, &a);
+    if (s == QRN_OK) {
+        s = qe_heard(ORT(CreateNode)("EPContext", "com.microsoft", fused->name, fused->in,
+                                     fused->n_in, fused->out, fused->n_out, a.list, a.n, out),
+                     "CreateNode");
+        if (s == QRN_OK)
+            return QRN_OK; // which has the attributes now
+    }
+    for (size_t i = 0; i < a.n; i++)
+        ORT(ReleaseOpAttr)(a.list[i]);
+    return s;
+}
+
+static qrn_status write_context(qe_ep *ep, const char *model_path, const ox_node *fused, size_t n,
+                                void *bytes, uint64_t n_bytes, OrtNode **out) {
+    char path[PATH_MAX];
+    payload first = {.data = bytes, .n = n_bytes, .embedded = ep->opt.context_embed};
+    if (!first.embedded) {
+        QRN_TRY(binary_path(ep, model_path, fused[0].name, path, sizeof path));
+        QRN_TRY(write_file(path, bytes, n_bytes));
+        const char *slash = strrchr(path, '/');
+        first.data = slash ? slash + 1 : path;
+        first.n = strlen(first.data);
+    }
+    const payload none = {.embedded = first.embedded};
+    for (size_t i = 0; i < n; i++)
+        QRN_TRY(make_node(ep, &fused[i], i == 0 ? &first : &none, &out[i]));
+    return QRN_OK;
+}
+
+qrn_status qe_context_write(qe_ep *ep, const char *model_path, const ox_node *fused, size_t n,
+                            OrtNode **out) {
+    void *bytes = NULL;
+    uint64_t n_bytes = 0;
+    qrn_status s = take_binary(ep->client, &bytes, &n_bytes);
+    if (s == QRN_OK)
+        s = write_context(ep, model_path, fused, n, bytes, n_bytes, out);
+    qrn_free(bytes);
+    return s;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//
+// A compiled partition: one QNN graph, and how the borders of the fused node map to its own.
+#ifndef QRN_FRONTEND_ORT_PART_H
+#define QRN_FRONTEND_ORT_PART_H
+
+#include "frontend/ort/ep.h"
+
+// An input or output of the fused node.
+typedef struct qe_border {
+    char *name; // of the value
+    int type;   // ox_type on the host's side
+    uint32_t rank;
+    int64_t dims[OX_MAX_RANK];
+    size_t count, bytes; // elements; bytes on the backend's side
+    int32_t slot;        // of the QNN graph's inputs or outputs; -1: none
+    bool convert;        // types differ
+    bool sized;          // output: its first dimension is known after the run
+    void *data;          // output that is constant
+} qe_border;
+
+struct qe_part {
+    OrtNodeComputeInfo base; // first
+    qe_ep *ep;
+    qc_graph *graph;
+    qe_border *in, *out;
+    uint32_t n_in, n_out;
+};
+
+// run.c: the callbacks of a partition.
+OrtNodeComputeInfo qe_part_callbacks(void);
+
+#endif

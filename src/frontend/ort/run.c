@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+//
+// Running a partition. Values go to the backend where onnxruntime has them; only types that the
+// backend holds in another width (64-bit integers) and results whose size is known after the run
+// pass through a buffer. Runs share nothing but the graph.
+#include "frontend/ort/part.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+// --- types that the backend holds in 32 bits
+
+static qrn_status narrow(const qe_border *b, const void *from, void *to) {
+    for (size_t i = 0; i < b->count; i++) {
+        int64_t v = ((const int64_t *)from)[i];
+        bool fits =
+            b->type == OX_I64 ? v >= INT32_MIN && v <= INT32_MAX : (uint64_t)v <= UINT32_MAX;
+        if (!fits)
+            return QRN_FAIL(QRN_E_ARGUMENT,
+                            "input '%s': the value %lld at index %zu does not fit the 32 bits in "
+                            "which the backend holds it",
+                            b->name, (long long)v, i);
+        ((uint32_t *)to)[i] = (uint32_t)v;
+    }
+    return QRN_OK;
+}
+
+static void widen(const qe_border *b, size_t count, const void *from, void *to) {
+    for (size_t i = 0; i < count; i++) {
+        if (b->type == OX_I64)
+            ((int64_t *)to)[i] = ((const int32_t *)from)[i];
+        else
+            ((uint64_t *)to)[i] = ((const uint32_t *)from)[i];
+    }
+}
+
+// --- running
+
+#define SMALL 16
+
+// Buffers of one run; those that are not the host's own are freed at its end.
+typedef struct run {
+    const qe_part *p;
+    OrtKernelContext *context;
+    const void *in_room[SMALL];
+    void *out_room[SMALL], *own_room[SMALL];
+    uint32_t rows_room[SMALL];
+    const void **in;
+    void **out, **own;
+    uint32_t *rows, n_own;
+    void *heap;
+} run;
+
+static qrn_status make_room(run *r) {
+    const qc_graph *g = r->p->graph;
+    size_t n_in = g->n_inputs, n_out = g->n_outputs, n = n_in + n_out;
+    r->in = r->in_room;
+    r->out = r->out_room;
+    r->own = r->own_room;
+    r->rows = r->rows_room;
+    if (n <= SMALL)
+        return QRN_OK;
+    char *heap = r->heap =
+        qrn_calloc((n_in + n_out + n) * sizeof(void *) + n_out * sizeof *r->rows);
+    if (!heap)
+        return QRN_FAIL(QRN_E_MEM, "running the graph: no memory");
+    r->in = (const void **)heap;
+    r->out = (void **)(r->in + n_in);
+    r->own = r->out + n_out;
+    r->rows = (uint32_t *)(r->own + n);
+    return QRN_OK;
+}
+
+static void *own_buffer(run *r, size_t bytes) {
+    void *p = qrn_alloc(bytes);
+    if (p)
+        r->own[r->n_own++] = p;
+    else
+        qrn_fail(QRN_E_MEM, "running the graph: no memory for %zu bytes", bytes);
+    return p;
+}
+
+static qrn_status bind_inputs(run *r) {
+    for (uint32_t i = 0; i < r->p->n_in; i++) {
+        const qe_border *b = &r->p->in[i];
+        const OrtValue *v = NULL;
+        const void *data = NULL;
+        if (b->slot < 0)
+            continue;
+        QE_TRY(KernelContext_GetInput, r->context, i, &v);
+        if (!v)
+            return QRN_FAIL(QRN_E_UNCONNECTED, "input '%s' has no value", b->name);
+        QE_TRY(GetTensorData, v, &data);
+        if (b->convert) {
+            void *narrowed = own_buffer(r, b->bytes);
+            if (!narrowed)
+                return QRN_E_MEM;
+            QRN_TRY(narrow(b, data, narrowed));
+            data = narrowed;
+        }
+        r->in[b->slot] = data;
+    }
+    return QRN_OK;
+}
+
+static qrn_status host_output(run *r, uint32_t i, const int64_t *dims, void **data) {
+    const qe_border *b = &r->p->out[i];
+    OrtValue *v = NULL;
+    QE_TRY(KernelContext_GetOutput, r->context, i, dims, b->rank, &v);
+    QE_TRY(GetTensorMutableData, v, data);
+    return QRN_OK;
+}
+
+static qrn_status bind_outputs(run *r) {
+    for (uint32_t i = 0; i < r->p->n_out; i++) {
+        const qe_border *b = &r->p->out[i];
+        void *data = NULL;
+        if (b->slot < 0) { // constant
+            QRN_TRY(host_output(r, i, b->dims, &data));
+            memcpy(data, b->data, b->bytes);
+            continue;
+        }
+        if (b->convert || b->sized)
+            data = own_buffer(r, b->bytes);
+        else
+            QRN_TRY(host_output(r, i, b->dims, &data));
+        if (!data)
+            return QRN_E_MEM;
+        r->out[b->slot] = data;
+    }
+    return QRN_OK;
+}
+
+// Brings what passed through a buffer to the host.
+static qrn_status hand_over(run *r) {
+    for (uint32_t i = 0; i < r->p->n_out; i++) {
+        const qe_border *b = &r->p->out[i];
+        if (b->slot < 0 || !(b->convert || b->sized))
+            continue;
+        int64_t dims[OX_MAX_RANK];
+        size_t count = b->count, bytes = b->bytes;
+        memcpy(dims, b->dims, sizeof dims);
+        if (b->sized && dims[0]) {
+            count = count / (size_t)dims[0] * r->rows[b->slot];
+            bytes = bytes / (size_t)dims[0] * r->rows[b->slot];
+            dims[0] = r->rows[b->slot];
+        }
+        void *data = NULL;
+        QRN_TRY(host_output(r, i, dims, &data));
+        if (b->convert)
+            widen(b, count, r->out[b->slot], data);
+        else
+            memcpy(data, r->out[b->slot], bytes);
+    }
+    return QRN_OK;
+}
+
+static qrn_status execute(run *r) {
+    QRN_TRY(make_room(r));
+    QRN_TRY(bind_inputs(r));
+    QRN_TRY(bind_outputs(r));
+    if (r->p->graph->n_nodes)
+        QRN_TRY(qc_graph_execute_rows(r->p->graph, r->in, r->out, r->rows));
+    return hand_over(r);
+}
+
+static OrtStatus *compute(OrtNodeComputeInfo *info, void *state, OrtKernelContext *context) {
+    (void)state;
+    run r = {.p = (const qe_part *)info, .context = context};
+    qrn_status s = execute(&r);
+    OrtStatus *status = s == QRN_E_ARGUMENT ? qe_status(s) : qe_status_as(ORT_EP_FAIL, s);
+    for (uint32_t i = 0; i < r.n_own; i++)
+        qrn_free(r.own[i]);
+    qrn_free(r.heap);
+    return status;
+}
+
+static OrtStatus *create_state(OrtNodeComputeInfo *info, OrtNodeComputeContext *c, void **state) {
+    (void)c;
+    *state = info; // runs share nothing but the graph
+    return NULL;
+}
+
+static void release_state(OrtNodeComputeInfo *info, void *state) { (void)info, (void)state; }
+
+OrtNodeComputeInfo qe_part_callbacks(void) {
+    return (OrtNodeComputeInfo){ORT_API_WANTED, create_state, compute, release_state};
+}

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Context models of Quern's provider: written, read back in another process, and spoiled."""
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from provider import HTP, NAME, close, cpu_session, helper, model, session
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
+from ort_models import assignment, conv_net, images  # noqa: E402
+
+node = helper.make_node
+F, I64 = np.float32, np.int64
+
+
+def generate(net, path, embed, options=HTP, **more):
+    return session(net, options, {"ep.context_enable": "1", "ep.context_file_path": str(path),
+                                  "ep.context_embed_mode": str(int(embed))}, **more)
+
+
+def context_nodes(path):
+    return [n for n in onnx.load(path).graph.node if n.op_type == "EPContext"]
+
+
+def attributes(n):
+    return {a.name: helper.get_attribute_value(a) for a in n.attribute}
+
+
+READ = """
+import sys, numpy as np
+sys.path[:0] = sys.argv[1:2]
+from provider import HTP, session
+s = session(sys.argv[2], HTP, fallback=True)
+feed = dict(np.load(sys.argv[3]))
+np.savez(sys.argv[4], *s.run(None, feed))
+"""
+
+
+def run_elsewhere(path, feed, tmp_path):
+    """Outputs of a context model in a new process."""
+    np.savez(tmp_path / "in.npz", **feed)
+    subprocess.run([sys.executable, "-c", READ, str(Path(__file__).parent), str(path),
+                    str(tmp_path / "in.npz"), str(tmp_path / "out.npz")], check=True)
+    out = np.load(tmp_path / "out.npz")
+    return [out[k] for k in out.files]
+
+
+@pytest.mark.parametrize("embed", [0, 1])
+def test_a_context_model_gives_the_same_bytes_in_another_process(tmp_path, embed):
+    net, path = conv_net(seed=1), tmp_path / "net_ctx.onnx"
+    first = generate(net, path, embed)
+    (n,) = context_nodes(path)
+    a = attributes(n)
+    assert a["embed_mode"] == embed and a["source"].decode() == NAME and a["main_context"] == 1
+    assert embed or a["ep_cache_context"] == b"net_ctx_qnn.bin"
+    assert (tmp_path / "net_ctx_qnn.bin").exists() == (not embed)
+    x = images(2, 1)[0]
+    assert np.array_equal(run_elsewhere(path, {"x": x}, tmp_path)[0], first.run(None, {"x": x})[0])
+
+
+@pytest.mark.parametrize("embed", [0, 1])
+def test_several_partitions_share_one_binary(tmp_path, embed):
+    net = model([node("Relu", ["x"], ["a"]),
+                 node("CDist", ["a", "a"], ["b"], domain="com.microsoft", metric="euclidean"),
+                 node("Add", ["b", "k"], ["y"])],
+                [("x", F, [3, 4])], [("y", F, [3, 3])], [("k", F(2) * np.ones([3, 3], F))],
+                domains=["com.microsoft"], known=[("b", F, [3, 3])])
+    path = tmp_path / "two_ctx.onnx"
+    generate(net, path, embed, fallback=True)
+    found = [attributes(n) for n in context_nodes(path)]
+    assert [a["main_context"] for a in found] == [1, 0]
+    assert "ep_cache_context" not in found[1]
+    x = np.random.default_rng(1).standard_normal((3, 4)).astype(F)
+    (got,) = run_elsewhere(path, {"x": x}, tmp_path)
+    assert close(got, cpu_session(net).run(None, {"x": x})[0], 5e-3)
+
+
+def test_integers_of_64_bits_keep_their_width(tmp_path):
+    net = model([node("Gather", ["x", "i"], ["y"], axis=0), node("Add", ["i", "i"], ["d"])],
+                [("x", F, [5, 3]), ("i", I64, [2])], [("y", F, [2, 3]), ("d", I64, [2])])
+    path = tmp_path / "int_ctx.onnx"
+    generate(net, path, 0)
+    feed = {"x": np.arange(15, dtype=F).reshape(5, 3), "i": np.array([4, 1], I64)}
+    y, d = run_elsewhere(path, feed, tmp_path)
+    assert y.tolist() == [[12, 13, 14], [3, 4, 5]] and d.dtype == I64 and d.tolist() == [8, 2]
+
+
+def test_the_cpu_backend_says_that_it_has_no_contexts(tmp_path):
+    with pytest.raises(Exception, match="CPU backend has no context binaries.*htp"):
+        generate(conv_net(seed=1), tmp_path / "c.onnx", 0, {"backend_type": "cpu"})
+
+
+def spoil(path, how):
+    m = onnx.load(path)
+    (n,) = [k for k in m.graph.node if k.op_type == "EPContext"]
+    for a in n.attribute:
+        if a.name == "ep_cache_context":
+            a.s = how(a.s)
+    onnx.save(m, path)
+
+
+@pytest.mark.parametrize("how, words", [
+    (lambda s: s[: len(s) // 2], "cannot be used"),
+    (lambda s: b"", "cannot be used"),
+    (lambda s: s[:100] + bytes([s[100] ^ 255]) + s[101:], "cannot be used"),
+    (lambda s: b"x" * 1000, "cannot be used"),
+])
+def test_spoiled_payloads_are_refused_with_words(tmp_path, how, words):
+    path = tmp_path / "c.onnx"
+    generate(conv_net(seed=1), path, 1)
+    spoil(path, how)
+    with pytest.raises(Exception) as raised:
+        session(str(path), HTP)
+    assert words in str(raised.value) and "INVALID_GRAPH" in str(raised.value)
+
+
+@pytest.mark.parametrize("name, words", [
+    (b"/etc/passwd", "not the name of a file beside the model"),
+    (b"../x.bin", "not the name of a file beside the model"),
+    (b"gone.bin", "gone.bin"),
+])
+def test_files_outside_or_missing_are_refused(tmp_path, name, words):
+    path = tmp_path / "c.onnx"
+    generate(conv_net(seed=1), path, 0)
+    spoil(path, lambda s: name)
+    with pytest.raises(Exception) as raised:
+        session(str(path), HTP)
+    assert words in str(raised.value)
+
+
+def test_a_context_for_another_chip_is_refused(tmp_path):
+    path = tmp_path / "c.onnx"
+    generate(conv_net(seed=1), path, 0, {**HTP, "soc_model": "SM8750"})
+    with pytest.raises(Exception, match="cannot be used"):
+        session(str(path), {**HTP, "soc_model": "SM8450"})
+
+
+def test_a_context_model_is_all_ours(tmp_path):
+    path = tmp_path / "c.onnx"
+    generate(conv_net(seed=1), path, 0)
+    assert assignment(session(str(path), HTP)) == {NAME: ["EPContext"]}
