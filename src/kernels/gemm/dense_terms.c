@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define SMALL_SUM 0x1p38 // so that a 256th, and a sum of bytes, fits 32 bits
+#define SMALL_SUM 0x1p37 // a 256th of it, and of the terms that are part of it, fits 32 bits
 
 size_t qrn_wide_columns_bytes(uint32_t n_runs) {
     size_t bytes = sizeof(qrn_wide_columns) + 3 * (size_t)n_runs * QRN_PANEL * sizeof(double);

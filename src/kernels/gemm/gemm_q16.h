@@ -45,14 +45,20 @@ typedef struct qrn_q16_rows {
     uint16_t flip;
 } qrn_q16_rows;
 
-// One tile. The exact sum of (i, j) is 2^16 * sum u*hb + rest + row[i] + column[j], where the low
-// parts are what the wrapped sum of words holds of these terms besides the rest.
+// Terms of a row or column. They begin the sums: that of words with what it does not hold already,
+// modulo 2^32, that of high bytes with the term over 2^16, rounded down. The remainders of a row
+// and a column stay in the rest, which has room for them.
+typedef struct qrn_q16_terms {
+    int32_t *words, *high;
+} qrn_q16_terms;
+
+// One tile. The exact sum of (i, j) is 2^16 * sum u*hb + rest + terms of row i and column j.
 typedef struct qrn_q16_tile {
     const uint8_t *a; // packed rows
     const int8_t *b;  // packed panel
     size_t steps;
-    const double *column, *row; // [32], [rows]; no row: its term is its low part and stays there
-    const int32_t *column_low, *row_low;
+    qrn_q16_terms column,
+        row;          // [32], flipped as in sums_avx512.h; [rows], NULL: all is in the rest
     double *sum;      // [6][32] sums of the parts of the depth so far
     bool first, last; // of the parts: the first does not read `sum`, the last writes y
     // y = clamp(floor(fma(sum, m, zero_half)))

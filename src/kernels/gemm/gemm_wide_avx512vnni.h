@@ -7,12 +7,11 @@
 #define QRN_KERNELS_GEMM_WIDE_AVX512VNNI_H
 
 #include "kernels/gemm/gemm_wide.h"
+#include "kernels/gemm/sums_avx512.h"
 
-#include <immintrin.h>
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
-#define DOWN (_MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)
 #define ACCS 24
 #define VECS(cols) (((cols) + 15) / 16)
 #define AHEAD 2048 // bytes of weights that are asked for before they are needed
@@ -116,66 +115,34 @@ INLINE void sums(const qrn_wide_tile *t, const int rows, const int planes, const
         _mm512_storeu_si512(t->acc + i * 16, acc[i]);
 }
 
-// Terms of a panel in the order in which they are used. A sum of 32 bits, flipped in its upper bit
-// and with the upper half of a double of 2^52 (or, where it counts 256 times, 2^60) above it, is
-// that double plus the sum: a shuffle instead of a conversion. `pieces` says which columns meet.
+// Terms of a panel as sums_avx512.h wants them.
 typedef struct terms {
     double m[QRN_PANEL], start[QRN_PANEL];
     int32_t low[QRN_PANEL], high[QRN_PANEL]; // what sums of the planes begin with, flipped
 } terms;
 
-// Columns of 16 that unpacking takes together: 0, 1, 4, 5 and so on, then the others.
-INLINE void pieces(const double *src, double *dst) {
-    const __m512i first = _mm512_setr_epi64(0, 1, 4, 5, 8, 9, 12, 13);
-    const __m512i second = _mm512_setr_epi64(2, 3, 6, 7, 10, 11, 14, 15);
-    __m512d a = _mm512_loadu_pd(src), b = _mm512_loadu_pd(src + 8);
-    _mm512_store_pd(dst, _mm512_permutex2var_pd(a, first, b));
-    _mm512_store_pd(dst + 8, _mm512_permutex2var_pd(a, second, b));
-}
-
 INLINE void prepare(const qrn_wide_panel *p, terms *t, const int cols, const bool narrow) {
-    const __m512i flip = _mm512_set1_epi32(INT32_MIN);
-    for (int i = 0; i < cols; i += 16) {
-        if (cols > 8) {
-            pieces(p->m + i, t->m + i);
-            pieces(p->start + i, t->start + i);
-        } else {
-            memcpy(t->m, p->m, 8 * sizeof(double));
-            memcpy(t->start, p->start, 8 * sizeof(double));
-        }
-        if (narrow) {
-            __m512i add = _mm512_loadu_si512(p->add32 + i);
-            _mm512_store_si512(t->low + i, _mm512_xor_si512(add, flip));
-        }
+    const __m512i flip = _mm512_set1_epi32(QRN_SUMS_FLIP);
+    const __m256i flip8 = _mm512_castsi512_si256(flip);
+    if (cols == 8) {
+        memcpy(t->m, p->m, 8 * sizeof(double));
+        memcpy(t->start, p->start, 8 * sizeof(double));
     }
+    for (int i = 0; cols > 8 && i < cols; i += 16) {
+        qrn_sums_order(p->m + i, t->m + i);
+        qrn_sums_order(p->start + i, t->start + i);
+    }
+    for (int i = 0; narrow && i < cols; i += 16)
+        _mm512_store_si512(t->low + i, _mm512_xor_si512(_mm512_loadu_si512(p->add32 + i), flip));
     for (int i = 0; !narrow && i < cols; i += 8) {
         __m512d add = _mm512_loadu_pd(p->add + i);
-        __m512d high = _mm512_roundscale_pd(_mm512_mul_pd(add, _mm512_set1_pd(0x1p-8)), DOWN);
+        __m512d high = _mm512_roundscale_pd(_mm512_mul_pd(add, _mm512_set1_pd(0x1p-8)),
+                                            _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
         __m256i low = _mm512_cvtpd_epi32(_mm512_fnmadd_pd(high, _mm512_set1_pd(256), add));
-        __m256i turn = _mm512_castsi512_si256(flip);
-        _mm256_store_si256((__m256i *)(t->low + i), _mm256_xor_si256(low, turn));
-        _mm256_store_si256((__m256i *)(t->high + i),
-                           _mm256_xor_si256(_mm512_cvtpd_epi32(high), turn));
+        __m256i upper = _mm512_cvtpd_epi32(high);
+        _mm256_store_si256((__m256i *)(t->low + i), _mm256_xor_si256(low, flip8));
+        _mm256_store_si256((__m256i *)(t->high + i), _mm256_xor_si256(upper, flip8));
     }
-}
-
-#define LOW_BITS 0x43300000  // upper half of 2^52
-#define HIGH_BITS 0x43b00000 // of 2^60, whose last bit is 256
-#define FLIPPED 0x1p31
-
-// 8 columns by the definition, as far as floor. low and high are made of sums as said above; where
-// `narrow`, low is the whole sum. Adding 1.5 * 2^52 rounds, and leaves the whole number in the low
-// half of the bits.
-INLINE __m512 scaled(const terms *t, int first, __m512i low, __m512i high, const bool narrow) {
-    __m512d v = _mm512_castsi512_pd(low);
-    if (narrow)
-        v = _mm512_sub_pd(v, _mm512_set1_pd(0x1p52 + FLIPPED));
-    else
-        v = _mm512_add_pd(
-            v, _mm512_sub_pd(_mm512_castsi512_pd(high),
-                             _mm512_set1_pd(0x1p60 + 256 * FLIPPED + (0x1p52 + FLIPPED))));
-    v = _mm512_fmadd_pd(v, _mm512_load_pd(t->m + first), _mm512_load_pd(t->start + first));
-    return _mm512_castpd_ps(_mm512_add_round_pd(v, _mm512_set1_pd(0x1.8p52), DOWN));
 }
 
 // What codes of a row there are.
@@ -195,14 +162,12 @@ INLINE range range_of(const qrn_wide_out *o) {
 
 // 32 whole numbers as codes.
 INLINE __m512i clamped(const range *o, __m512i first, __m512i second) {
-    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
-    __m512i c =
-        o->is_signed ? _mm512_packs_epi32(first, second) : _mm512_packus_epi32(first, second);
+    __m512i c = qrn_sums_pack(first, second, o->is_signed);
     if (o->limited && o->is_signed)
         c = _mm512_min_epi16(_mm512_max_epi16(c, o->lo), o->hi);
     else if (o->limited)
         c = _mm512_min_epu16(_mm512_max_epu16(c, o->lo), o->hi);
-    return _mm512_permutexvar_epi64(order, c);
+    return qrn_sums_unpacked(c);
 }
 
 // The first n of 32 codes; n is `cols` as a rule.
@@ -221,32 +186,36 @@ INLINE void store(uint16_t *y, __m512i codes, uint32_t n, const uint32_t cols) {
         _mm_storeu_si128((__m128i *)y, _mm512_castsi512_si128(codes));
 }
 
-// 16 sums as whole numbers, or 8.
-INLINE __m512i whole(const terms *t, int first, __m512i low, __m512i high, const bool narrow,
-                     const bool eight) {
-    const __m512i one = _mm512_set1_epi32(LOW_BITS), many = _mm512_set1_epi32(HIGH_BITS);
-    if (eight) {
-        const __m512i spread = _mm512_setr_epi32(0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0);
-        low = _mm512_mask_permutexvar_epi32(one, 0x5555, spread, low);
-        high = _mm512_mask_permutexvar_epi32(many, 0x5555, spread, high);
-        __m512i v = _mm512_castps_si512(scaled(t, 0, low, high, narrow));
-        return _mm512_castsi256_si512(_mm512_cvtepi64_epi32(v));
-    }
-    __m512 a = scaled(t, first, _mm512_unpacklo_epi32(low, one), _mm512_unpacklo_epi32(high, many),
-                      narrow);
-    __m512 b = scaled(t, first + 8, _mm512_unpackhi_epi32(low, one),
-                      _mm512_unpackhi_epi32(high, many), narrow);
-    return _mm512_castps_si512(_mm512_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0)));
+INLINE __m512d scaled(const terms *t, int first, __m512d sum) {
+    return _mm512_fmadd_pd(sum, _mm512_load_pd(t->m + first), _mm512_load_pd(t->start + first));
+}
+
+// 8 sums as whole numbers. shift: see qrn_sums_join().
+INLINE __m512i eight(const terms *t, __m512i low, __m512i high, const int shift) {
+    const __m512i spread = _mm512_setr_epi32(0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0);
+    low = _mm512_mask_permutexvar_epi32(qrn_sums_upper(0), 0x5555, spread, low);
+    high = _mm512_mask_permutexvar_epi32(qrn_sums_upper(shift), 0x5555, spread, high);
+    __m512 v = qrn_sums_floor(scaled(t, 0, qrn_sums_join(low, high, shift)));
+    return _mm512_castsi256_si512(_mm512_cvtepi64_epi32(_mm512_castps_si512(v)));
+}
+
+INLINE __m512i sixteen(const terms *t, int first, __m512i low, __m512i high, const int shift) {
+    __m512d v[2];
+    qrn_sums_doubles(low, high, shift, v);
+    return qrn_sums_whole(scaled(t, first, v[0]), scaled(t, first + 8, v[1]));
 }
 
 // Sums of one row, acc[plane * VECS(cols) + vector], as codes. narrow: the low plane is all.
 INLINE void finish(const terms *t, const range *o, const __m512i *acc, uint16_t *y, const int cols,
                    const bool narrow) {
-    const int vecs = VECS(cols);
+    const int vecs = VECS(cols), shift = narrow ? 0 : 8;
     __m512i code[2];
 #pragma GCC unroll 2
-    for (int v = 0; v < vecs; v++)
-        code[v] = whole(t, 16 * v, acc[v], acc[narrow ? v : v + vecs], narrow, cols == 8);
+    for (int v = 0; v < vecs; v++) {
+        __m512i high = acc[narrow ? v : v + vecs];
+        code[v] =
+            cols == 8 ? eight(t, acc[v], high, shift) : sixteen(t, 16 * v, acc[v], high, shift);
+    }
     store(y, clamped(o, code[0], code[vecs - 1]), o->cols, cols);
 }
 

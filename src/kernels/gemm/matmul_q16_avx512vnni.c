@@ -7,6 +7,7 @@
 #include "kernels/gemm/gemm_q16.h"
 #include "kernels/gemm/matmul.h"
 #include "kernels/gemm/requant.h"
+#include "kernels/gemm/sums_avx512.h"
 
 #define GROUP_BYTES (384 * 1024) // of packed panels: they stay in the second cache
 #define BLOCK_ROWS 96            // of a that are done together: whole tiles
@@ -32,22 +33,21 @@ typedef struct job {
     qrn_matmul_geometry geo;
     size_t steps, parts, group; // of the depth; panels packed at a time
     uint16_t a_flip, b_flip;    // make codes signed
-    double a_offset, b_offset;  // of codes so made
+    int64_t a_offset, b_offset; // of codes so made
     qrn_requant out;
     bool wild;     // results may not fit 32 bits before they are clamped
     bool low_rows; // terms of rows are low parts alone and stay in the rest
     // scratch
-    double *columns, *rows;          // [group][parts][32], [parts][BLOCK_ROWS]
-    int32_t *columns_low, *rows_low; // the same
-    int8_t *panels;                  // [group][steps]
-    uint8_t *packed;                 // rows: per part [BLOCK_ROWS][steps of the part]
+    qrn_q16_terms columns, rows; // [group][parts][32], [parts][BLOCK_ROWS]
+    int8_t *panels;              // [group][steps]
+    uint8_t *packed;             // rows: per part [BLOCK_ROWS][steps of the part]
 } job;
 
 static bool is_signed(const qrn_view *v) { return qrn_dtypes[v->dtype].cls == QRN_CLASS_SFIXED; }
 
 // No result is larger in magnitude, clamped or not. NaN where scales are infinite.
 static double largest(const job *j) {
-    double a = 32768 + fabs(j->a_offset), b = 32768 + fabs(j->b_offset);
+    double a = 32768 + fabs((double)j->a_offset), b = 32768 + fabs((double)j->b_offset);
     return fabs(j->out.zero_half) + (double)j->geo.depth * a * b * fabs(j->out.m);
 }
 
@@ -62,8 +62,8 @@ static job job_of(const qrn_kcall *k) {
     j.group = j.group ? j.group : 1;
     j.a_flip = is_signed(a) ? 0 : 0x8000;
     j.b_flip = is_signed(b) ? 0 : 0x8000;
-    j.a_offset = (double)a->quant->offset + (double)j.a_flip;
-    j.b_offset = (double)b->quant->offset + (double)j.b_flip;
+    j.a_offset = (int64_t)a->quant->offset + j.a_flip;
+    j.b_offset = (int64_t)b->quant->offset + j.b_flip;
     j.out = qrn_requant_of(a, b, 0, k->out[0]);
     j.wild = !(largest(&j) < 0x1p30);
     j.low_rows = j.b_offset == 0 && j.geo.depth <= QRN_Q16_DEPTH_LOW;
@@ -72,15 +72,15 @@ static job job_of(const qrn_kcall *k) {
 
 // Where the parts of a task's scratch begin, in bytes.
 typedef struct layout {
-    size_t rows, columns_low, rows_low, panels, packed, end;
+    size_t columns_high, rows, rows_high, panels, packed, end;
 } layout;
 
 static layout layout_of(const job *j) {
-    size_t n_columns = j->group * j->parts * QRN_PANEL, n_rows = j->parts * BLOCK_ROWS;
-    layout l = {.rows = n_columns * sizeof(double)};
-    l.columns_low = l.rows + n_rows * sizeof(double);
-    l.rows_low = l.columns_low + n_columns * sizeof(int32_t);
-    l.panels = l.rows_low + n_rows * sizeof(int32_t);
+    size_t columns = j->group * j->parts * QRN_PANEL * sizeof(int32_t);
+    size_t rows = j->parts * BLOCK_ROWS * sizeof(int32_t);
+    layout l = {.columns_high = columns, .rows = 2 * columns};
+    l.rows_high = l.rows + rows;
+    l.panels = l.rows_high + rows;
     l.packed = l.panels + j->group * j->steps * QRN_Q16_PANEL_STEP;
     l.end = (l.packed + BLOCK_ROWS * j->steps * QRN_Q16_ROW_STEP + 63) / 64 * 64;
     return l;
@@ -94,10 +94,9 @@ size_t qrn_matmul_q16_scratch(const qrn_kcall *k) {
 static void take_scratch(job *j) {
     layout l = layout_of(j);
     char *at = (char *)j->k->scratch + j->k->task * l.end;
-    j->columns = (double *)(void *)at;
-    j->rows = (double *)(void *)(at + l.rows);
-    j->columns_low = (int32_t *)(void *)(at + l.columns_low);
-    j->rows_low = (int32_t *)(void *)(at + l.rows_low);
+    j->columns = (qrn_q16_terms){(int32_t *)(void *)at, (int32_t *)(void *)(at + l.columns_high)};
+    j->rows =
+        (qrn_q16_terms){(int32_t *)(void *)(at + l.rows), (int32_t *)(void *)(at + l.rows_high)};
     j->panels = (int8_t *)(at + l.panels);
     j->packed = (uint8_t *)(at + l.packed);
 }
@@ -127,9 +126,10 @@ static void pack_panel(const job *j, size_t b, size_t col, size_t panel) {
         dst += qrn_q16_steps(depth) * QRN_Q16_PANEL_STEP;
         for (uint32_t i = 0; i < QRN_PANEL; i++) {
             int64_t low = 16384 * (int64_t)depth - 255 * 32768 * (int64_t)high[i];
-            j->columns_low[at + i] = (int32_t)(uint32_t)low;
-            j->columns[at + i] =
-                (double)low + j->a_offset * ((double)sums[i] + (double)depth * j->b_offset);
+            int64_t more = j->a_offset * (sums[i] + (int64_t)depth * j->b_offset);
+            j->columns.words[at + i] = (int32_t)((uint32_t)more ^ (uint32_t)QRN_SUMS_FLIP);
+            j->columns.high[at + i] =
+                (int32_t)((uint32_t)((low + more) >> 16) ^ (uint32_t)QRN_SUMS_FLIP);
         }
     }
 }
@@ -152,9 +152,10 @@ static void pack_rows(const job *j, size_t a, size_t row, size_t n) {
             &r, j->packed + part * BLOCK_ROWS * (QRN_Q16_DEPTH / QRN_Q16_STEP) * QRN_Q16_ROW_STEP,
             offset ? sums : NULL, high);
         for (size_t i = 0; i < n; i++) {
-            int32_t low = (high[i] - 128 * (int32_t)depth) * 32768;
-            j->rows_low[at + i] = low;
-            j->rows[at + i] = (double)low + (offset ? j->b_offset * (double)sums[i] : 0);
+            int64_t low = (high[i] - 128 * (int32_t)depth) * INT64_C(32768);
+            int64_t more = offset ? j->b_offset * sums[i] : 0;
+            j->rows.words[at + i] = (int32_t)(uint32_t)more;
+            j->rows.high[at + i] = (int32_t)((low + more) >> 16);
         }
     }
 }
@@ -181,10 +182,10 @@ static void run_panel(const job *j, size_t n, size_t panel, size_t cols, size_t 
             t.steps = qrn_q16_steps(depth_of(j, part));
             t.a = j->packed + (BLOCK_ROWS * before + r * t.steps) * QRN_Q16_ROW_STEP;
             t.b = j->panels + (panel * j->steps + before) * QRN_Q16_PANEL_STEP;
-            t.column = j->columns + at;
-            t.column_low = j->columns_low + at;
-            t.row = j->low_rows ? NULL : j->rows + part * BLOCK_ROWS + r;
-            t.row_low = j->rows_low + part * BLOCK_ROWS + r;
+            t.column = (qrn_q16_terms){j->columns.words + at, j->columns.high + at};
+            at = part * BLOCK_ROWS + r;
+            if (!j->low_rows)
+                t.row = (qrn_q16_terms){j->rows.words + at, j->rows.high + at};
             t.first = part == 0;
             t.last = part + 1 == j->parts;
             qrn_q16_tile_avx512vnni(&t);
