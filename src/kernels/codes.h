@@ -122,10 +122,10 @@ static inline qrn_codes_grid qrn_codes_grid_of(const qrn_view *v) {
 
 // Codes next to the numbers src[0..n), by multiplication. False when one of them may be wrong: its
 // quotient lies next to the middle between two codes, where ways of rounding differ, or is not a
-// number. R is the type of the numbers; the inverse and the product are rounded, and off by less
-// than `rough` of their size together.
-#define QRN_CODES_NEAREST(name, R, type, whole_of, rough)                                          \
-    static inline bool name(const R *restrict src, size_t n, const qrn_codes_grid *g,              \
+// number. S is the type of the numbers, R that of the arithmetic; the inverse and the product are
+// rounded, and off by less than `rough` of their size together.
+#define QRN_CODES_NEAREST(name, S, R, type, whole_of, rough)                                       \
+    static inline bool name(const S *restrict src, size_t n, const qrn_codes_grid *g,              \
                             type *restrict codes) {                                                \
         const R inverse = (R)(1 / g->scale), offset = (R)g->offset;                                \
         const R first = (R)(g->low + g->offset), last = (R)(g->high + g->offset);                  \
@@ -136,7 +136,7 @@ static inline qrn_codes_grid qrn_codes_grid_of(const qrn_view *v) {
             rint(g->offset) != g->offset)                                                          \
             return false;                                                                          \
         for (size_t i = 0; i < n; i++) {                                                           \
-            R t = src[i] * inverse;                                                                \
+            R t = (R)src[i] * inverse;                                                             \
             t = t < first ? first : t;                                                             \
             t = t > last ? last : t;                                                               \
             R whole = whole_of(t), off = t - whole;                                                \
@@ -146,9 +146,10 @@ static inline qrn_codes_grid qrn_codes_grid_of(const qrn_view *v) {
         }                                                                                          \
         return !bad;                                                                               \
     }
-QRN_CODES_NEAREST(qrn_codes_nearest_f32_8, float, uint8_t, rintf, 0x1.1p-23)
-QRN_CODES_NEAREST(qrn_codes_nearest_f64_8, double, uint8_t, rint, 0x1p-48)
-QRN_CODES_NEAREST(qrn_codes_nearest_f64_16, double, uint16_t, rint, 0x1p-48)
+QRN_CODES_NEAREST(qrn_codes_nearest_f32_8, float, float, uint8_t, rintf, 0x1.1p-23)
+QRN_CODES_NEAREST(qrn_codes_nearest_f64_8, double, double, uint8_t, rint, 0x1p-48)
+QRN_CODES_NEAREST(qrn_codes_nearest_f32_16, float, double, uint16_t, rint, 0x1p-48)
+QRN_CODES_NEAREST(qrn_codes_nearest_f64_16, double, double, uint16_t, rint, 0x1p-48)
 
 #define QRN_CODES_STORE(type)                                                                      \
     do {                                                                                           \

@@ -12,6 +12,7 @@
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/norm/norm.h"
+#include "kernels/quantize.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/softmax/softmax.h"
 
@@ -224,6 +225,38 @@ static void conversion_rows_give_the_bits_of_the_reference(void **unused) {
         trial t = {
             .family = &qrn_family_convert, .args = NULL, .domain = QRN_DOMAIN_RAW, .in = {&x}};
         t.out = make(formats[between(0, 6)], &quants[1], rank, dims);
+        t.n_in = 1;
+        checked += check_rows(&t);
+        free(x.data);
+        free(t.out.data);
+    }
+    report(checked);
+}
+
+// Numbers anywhere, in the middle between two codes and next to it, and odd ones.
+static void quantization_rows_give_the_bits_of_the_reference(void **unused) {
+    (void)unused;
+    static const qrn_dtype codes[] = {QRN_DTYPE_UQ8, QRN_DTYPE_SQ8, QRN_DTYPE_UQ16, QRN_DTYPE_SQ16};
+    static const float scales[] = {1.0f, 0.25f, 0x1p-13f, 1.7e-4f, 3e-30f, 1e30f};
+    unsigned checked = 0;
+    for (int i = 0; i < 400; i++) {
+        uint32_t n = between(1, 900);
+        qrn_dtype dtype = codes[between(0, 3)];
+        qrn_quant quant = {.kind = QRN_QUANT_TENSOR, .scale = scales[between(0, 5)]};
+        quant.offset = (int32_t)between(0, 300) - (between(0, 1) ? 32768 : 150);
+        qrn_view x = make(QRN_DTYPE_F32, NULL, 1, &n);
+        fill(&x, i % 3 == 0);
+        float *at = x.data;
+        for (uint32_t j = 0; j < n; j++) {
+            float half = quant.scale * ((float)(int32_t)between(0, 140000) - 70000.5f);
+            uint32_t what = i % 3 == 1 && between(0, 99) ? 3 : between(0, 5);
+            at[j] = what == 0 ? half : what == 1 ? nextafterf(half, 0) : at[j];
+            if (what == 2 || what == 3)
+                at[j] = quant.scale * (float)(int32_t)between(0, 70000) * 0.37f;
+        }
+        trial t = {
+            .family = &qrn_family_quantize, .args = NULL, .domain = QRN_DOMAIN_RAW, .in = {&x}};
+        t.out = make(dtype, &quant, 1, &n);
         t.n_in = 1;
         checked += check_rows(&t);
         free(x.data);
@@ -471,6 +504,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(binary_rows_give_the_bits_of_the_reference, set_up),
         cmocka_unit_test_setup(conversion_rows_give_the_bits_of_the_reference, set_up),
+        cmocka_unit_test_setup(quantization_rows_give_the_bits_of_the_reference, set_up),
         cmocka_unit_test_setup(unary_rows_agree_with_the_reference, set_up),
         cmocka_unit_test(fast_forms_keep_their_stated_bounds),
         cmocka_unit_test_setup(reduction_rows_agree_with_the_reference, set_up),
