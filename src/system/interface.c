@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The function table of the System library. DLC containers are refused: their entries, and further
-// ones behind the table for clients whose table is longer, answer "not supported".
+// The function table of the System library. DLC containers are refused: their entries say so, and
+// further ones behind the table, for clients whose table is longer, answer "not supported".
 //
 // State of the library: the provider object, filled by the first call and constant afterwards.
 #include "system/system.h"
@@ -19,16 +19,23 @@ const qrn_backend qrn_this_backend = {.provider_name = QNN_SYSTEM_INTERFACE_PROV
 static Qnn_ErrorHandle_t not_supported(void) {
     return qrn_api_end(QRN_COMP_SYSTEM_CONTEXT,
                        QRN_FAIL(QRN_E_UNSUPPORTED,
-                                "DLC containers and functions newer than System API %d.%d are not "
-                                "supported",
+                                "functions newer than System API %d.%d are not supported",
                                 QNN_SYSTEM_API_VERSION_MAJOR, QNN_SYSTEM_API_VERSION_MINOR),
+                       qrn_system_log());
+}
+
+static Qnn_ErrorHandle_t no_containers(void) {
+    return qrn_api_end(QRN_COMP_SYSTEM_CONTEXT,
+                       QRN_FAIL(QRN_E_UNSUPPORTED,
+                                "DLC containers are not supported; compile the model to a context "
+                                "binary (in ExecuTorch: without online_prepare)"),
                        qrn_system_log());
 }
 
 #define MORE_4 not_supported, not_supported, not_supported, not_supported
 #define MORE_16 MORE_4, MORE_4, MORE_4, MORE_4
 // The calling conventions that Quern runs on let a function ignore what it is given.
-#define REFUSED(slot, type) .slot = (type)(void (*)(void))not_supported
+#define REFUSED(slot, type) .slot = (type)(void (*)(void))no_containers
 
 // clang-format off
 static struct {

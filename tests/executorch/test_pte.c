@@ -176,7 +176,7 @@ static void every_failed_allocation_of_a_trace_is_told(void **state) {
         et_trace *t = et_trace_create(4096);
         qrn_status s = t ? QRN_OK : QRN_E_MEM;
         for (int i = 0; t && i < 100; i++) {
-            char name[16];
+            char name[32];
             snprintf(name, sizeof name, "event %d", i);
             et_trace_begin(t, "Execute");
             et_trace_end(t, name, et_trace_now());
