@@ -144,7 +144,7 @@ typedef struct qrn_api_context {
     qrn_binary_part increment;     // piece that getIncrementalBinary gave out
     bool increment_done;           // nothing is left to give out
     // Options.
-    int priority;             // default of its graphs
+    atomic_int priority;      // default of its graphs; set at any time
     uint32_t queue_depth;     // of executeAsync
     uint64_t memory_limit_mb; // hint, 0 = none
     bool strict_binary;       // a binary that is not optimal is refused
@@ -182,9 +182,9 @@ typedef struct qrn_api_graph {
     struct qrn_exec_buffer *buffers; // given out by prepareExecutionEnvironment
     const void **retired;            // data replaced by updates, still used by the runner
     uint32_t n_retired;
-    bool stale;           // updated since finalize
-    atomic_uint n_dumped; // executions that were written (dump.h)
-    int priority;
+    bool stale;                            // updated since finalize
+    atomic_uint n_dumped;                  // executions that were written (dump.h)
+    atomic_int priority;                   // set at any time, also while it runs
     struct qrn_api_profile *bound_profile; // by config, or NULL
     bool profiling_off;                    // SET_PROFILING_STATE
     uint32_t profiled_runs_left;           // SET_PROFILING_NUM_EXECUTIONS; UINT32_MAX = no limit

@@ -221,6 +221,8 @@ qrn_status qrn_htp_context_config(qrn_api_context *c, qrn_config_phase phase,
         QRN_TRY(read_option(&r, custom[i]));
     QRN_TRY(qrn_htp_context_check(c, &r.o, phase));
     QRN_TRY(qrn_htp_session_retain(c));
+    if (n == 0 && phase == QRN_CONFIG_SET)
+        return QRN_OK; // a new priority, say: graphs may run, which read the options
     qrn_htp_context_options old = impl->options;
     impl->options = r.o; // a group looks at them
     qrn_status s = join(c, &r);
