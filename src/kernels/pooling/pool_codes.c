@@ -4,13 +4,23 @@
 #include "kernels/gemm/requant.h"
 #include "kernels/pooling/pooling.h"
 
-bool qrn_pool_avg_codes_works(const qrn_kcall *k) {
-    const qrn_pooling_args *a = k->args;
+// Has a window at most so many cells?
+static bool has_at_most(const qrn_pooling_args *a, uint64_t most) {
     uint64_t cells = 1;
-    for (uint32_t i = 0; i < a->n_spatial && cells <= QRN_POOL_CELLS; i++)
+    for (uint32_t i = 0; i < a->n_spatial && cells <= most; i++)
         cells *= a->size[i];
+    return cells <= most;
+}
+
+bool qrn_pool_avg_codes_works(const qrn_kcall *k) {
     int32_t offset = k->in[0]->quant->offset;
-    return qrn_pool_is_code(k) && cells <= QRN_POOL_CELLS && offset >= -65535 && offset <= 65535;
+    return qrn_pool_is_code(k) && has_at_most(k->args, QRN_POOL_CELLS) && offset >= -65535 &&
+           offset <= 65535;
+}
+
+bool qrn_pool_avg_bytes_works(const qrn_kcall *k) {
+    return qrn_pool_avg_codes_works(k) && has_at_most(k->args, QRN_POOL_BYTES_CELLS) &&
+           qrn_view_elem(k->in[0]) == 1 && qrn_view_elem(k->out[0]) == 1;
 }
 
 qrn_pool_codes qrn_pool_codes_of(const qrn_kcall *k) {

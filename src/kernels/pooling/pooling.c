@@ -150,6 +150,7 @@ QRN_FAMILY(pool_max, sizeof(qrn_pooling_args));
 static const qrn_kernel pool_avg_rows[] = {
 #if defined(__x86_64__)
     ROW(pool_avg_f32, F32, avx512, QRN_ISA_AVX512, NULL),
+    ROW(pool_avg_bytes, RAW, avx512, QRN_ISA_AVX512, qrn_pool_avg_bytes_works),
     ROW(pool_avg_codes, RAW, avx512, QRN_ISA_AVX512, qrn_pool_avg_codes_works),
     ROW(pool_avg_f32, F32, avx2, QRN_ISA_AVX2, NULL),
     ROW(pool_avg_codes, RAW, avx2, QRN_ISA_AVX2, qrn_pool_avg_codes_works),

@@ -17,6 +17,7 @@
 #include "kernels/kernel.h"
 
 #define QRN_POOL_CELLS 4096
+#define QRN_POOL_BYTES_CELLS 256 // whose sum fits 16 bits
 
 typedef struct qrn_pooling_args {
     uint32_t n_spatial;                               // 1 to 3
@@ -72,6 +73,7 @@ typedef struct qrn_pool_codes {
 
 bool qrn_pool_is_code(const qrn_kcall *k);
 bool qrn_pool_avg_codes_works(const qrn_kcall *k);
+bool qrn_pool_avg_bytes_works(const qrn_kcall *k); // bytes to bytes
 qrn_pool_codes qrn_pool_codes_of(const qrn_kcall *k);
 // The average of codes plus their offset, as a code.
 int32_t qrn_pool_average(const qrn_pool_codes *c, int64_t sum, size_t count);
@@ -81,6 +83,7 @@ qrn_status qrn_pool_max_f32_avx512(const qrn_kcall *k);
 qrn_status qrn_pool_max_codes_avx512(const qrn_kcall *k);
 qrn_status qrn_pool_avg_f32_avx512(const qrn_kcall *k);
 qrn_status qrn_pool_avg_codes_avx512(const qrn_kcall *k);
+qrn_status qrn_pool_avg_bytes_avx512(const qrn_kcall *k);
 qrn_status qrn_pool_max_f32_avx2(const qrn_kcall *k);
 qrn_status qrn_pool_max_codes_avx2(const qrn_kcall *k);
 qrn_status qrn_pool_avg_f32_avx2(const qrn_kcall *k);
