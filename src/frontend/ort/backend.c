@@ -3,7 +3,6 @@
 // The backend library of a session: where it lies, and what the options make of its objects.
 #include "frontend/ort/ep.h"
 
-#include "HTP/QnnHtpDevice.h"
 #include "HTP/QnnHtpGraph.h"
 
 #include <dlfcn.h>
@@ -61,6 +60,8 @@ static const Qnn_Priority_t priorities[] = {QNN_PRIORITY_NORMAL,      QNN_PRIORI
                                             QNN_PRIORITY_NORMAL_LOW,  QNN_PRIORITY_HIGH_PLUS,
                                             QNN_PRIORITY_CRITICAL,    QNN_PRIORITY_CRITICAL_PLUS};
 
+Qnn_Priority_t qe_priority(const qe_ep *ep) { return priorities[ep->opt.priority]; }
+
 static qe_backend kind_of(const qc_client *c, qe_backend meant) {
     const char *slash = strrchr(c->path, '/');
     for (int i = 0; i < QE_BACKENDS; i++)
@@ -87,7 +88,7 @@ qrn_status qe_backend_open(qe_ep *ep) {
     if (htp && o->htp_arch)
         device[n++] = &custom[1];
     QnnContext_Config_t priority = {.option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY,
-                                    .priority = priorities[o->priority]};
+                                    .priority = qe_priority(ep)};
     const QnnContext_Config_t *context[] = {&priority, NULL};
     const qc_options options = {.n_threads = (uint32_t)o->n_threads,
                                 .log = hear,
@@ -102,6 +103,31 @@ qrn_status qe_backend_open(qe_ep *ep) {
     QRN_TRY(qc_open(path, &options, &ep->client));
     ep->backend = kind_of(ep->client, ep->backend);
     return QRN_OK;
+}
+
+qrn_status qe_in_scratch(qe_ep *ep, qrn_status (*fn)(qe_ep *, void *), void *arg) {
+    qc_client *c = ep->client;
+    Qnn_ContextHandle_t kept = c->context, scratch = NULL;
+    QRN_TRY(
+        qc_check(c, c->qnn.contextCreate(c->backend, c->device, NULL, &scratch), "contextCreate"));
+    c->context = scratch;
+    qrn_status s = fn(ep, arg);
+    c->context = kept;
+    c->qnn.contextFree(scratch, NULL);
+    return s;
+}
+
+static qrn_status make_graph(qe_ep *ep, void *configs) {
+    qc_graph *g = NULL;
+    QRN_TRY(qc_graph_create(ep->client, "options", configs, &g));
+    qc_graph_destroy(g);
+    return QRN_OK;
+}
+
+qrn_status qe_check_graph_options(qe_ep *ep) {
+    qe_graph_room room;
+    const QnnGraph_Config_t **configs = qe_graph_configs(ep, &room);
+    return configs ? qe_in_scratch(ep, make_graph, (void *)configs) : QRN_OK;
 }
 
 static void add(qe_graph_room *room, size_t *n, const QnnHtpGraph_CustomConfig_t *value) {

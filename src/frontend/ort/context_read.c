@@ -170,6 +170,13 @@ qrn_status qe_context_read(qe_ep *ep, const qe_graph *graphs, const ox_node *fus
                     words);
 }
 
+Qnn_ContextHandle_t qe_context_at(const qe_ep *ep, uint32_t i) {
+    const qe_loaded *l = ep->loaded;
+    while (l && i--)
+        l = l->next;
+    return l ? l->context : NULL;
+}
+
 void qe_contexts_free(qe_ep *ep) {
     for (qe_loaded *l = ep->loaded; l;) {
         qe_loaded *next = l->next;

@@ -195,6 +195,9 @@ static const OrtEp callbacks = {
     .Compile = compile,
     .ReleaseNodeComputeInfos = release_infos,
     .GetPreferredDataLayout = preferred_layout,
+    .SetDynamicOptions = qe_set_dynamic,
+    .OnRunStart = qe_on_run_start,
+    .OnRunEnd = qe_on_run_end,
 };
 
 // --- life
@@ -234,7 +237,9 @@ static qrn_status start(qe_ep *ep, const OrtHardwareDevice *const *devices, size
         return QRN_FAIL(QRN_E_UNSUPPORTED,
                         "ep.context_enable: the CPU backend has no context binaries; set "
                         "backend_type to htp");
-    return qe_backend_open(ep);
+    QRN_TRY(qe_backend_open(ep));
+    QRN_TRY(qe_check_graph_options(ep));
+    return qe_power_start(ep);
 }
 
 qrn_status qe_ep_create(qe_factory *f, const OrtHardwareDevice *const *devices, size_t n_devices,
@@ -259,6 +264,7 @@ qrn_status qe_ep_create(qe_factory *f, const OrtHardwareDevice *const *devices, 
 void qe_ep_free(qe_ep *ep) {
     if (!ep)
         return;
+    qe_power_end(ep);
     qe_contexts_free(ep);
     qc_close(ep->client);
     qrn_arena_destroy(ep->arena);

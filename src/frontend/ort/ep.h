@@ -14,6 +14,10 @@
 #include "frontend/ort/options.h"
 #include "frontend/ort/read.h"
 
+#include "HTP/QnnHtpDevice.h"
+
+#include <stdatomic.h>
+
 typedef struct qe_factory {
     OrtEpFactory base;                    // first: the host has its address
     char *name;                           // as registered
@@ -30,6 +34,11 @@ typedef struct qe_ep {
     qc_client *client;
     const char *refused;      // strict: why the session must fail; else NULL
     struct qe_loaded *loaded; // binaries of a context model
+    struct {
+        QnnHtpDevice_PerfInfrastructure_t perf;
+        uint32_t id;        // of the session's votes; 0: no votes
+        atomic_int dynamic; // mode for the next run; 0: none
+    } power;
 } qe_ep;
 
 // ep.c
@@ -50,6 +59,23 @@ typedef struct qe_graph_room {
     unsigned char values[4][64];
 } qe_graph_room;
 const QnnGraph_Config_t **qe_graph_configs(const qe_ep *ep, qe_graph_room *room);
+
+// Asks the library for a graph with these options, so that a refusal fails the session.
+qrn_status qe_check_graph_options(qe_ep *ep);
+// Calls fn with a context that goes away with everything in it.
+qrn_status qe_in_scratch(qe_ep *ep, qrn_status (*fn)(qe_ep *, void *), void *arg);
+Qnn_Priority_t qe_priority(const qe_ep *ep); // that the session asked for
+
+// power.c
+qrn_status qe_power_start(qe_ep *ep);
+// Votes for a mode (index into qe_performance_modes; 0: none) and a latency of calls (0: none).
+qrn_status qe_power_vote(const qe_ep *ep, int mode, uint32_t rpc_latency_us);
+void qe_power_end(qe_ep *ep);
+
+// control.c: callbacks
+OrtStatus *qe_on_run_start(OrtEp *ep, const OrtRunOptions *o);
+OrtStatus *qe_on_run_end(OrtEp *ep, const OrtRunOptions *o, bool sync);
+OrtStatus *qe_set_dynamic(OrtEp *ep, const char *const *keys, const char *const *values, size_t n);
 
 // partition.c
 // Which nodes are taken. Nodes of one group can be one graph: no path leaves a group and returns.
@@ -80,6 +106,7 @@ bool qe_is_context(const qe_ep *ep, const ox_node *n); // an EPContext node for 
 // Partitions from EPContext nodes, one a graph.
 qrn_status qe_context_read(qe_ep *ep, const qe_graph *graphs, const ox_node *fused, size_t n,
                            OrtNodeComputeInfo **out);
+Qnn_ContextHandle_t qe_context_at(const qe_ep *ep, uint32_t i); // NULL behind the last one
 // Frees the contexts and files that a session loaded.
 void qe_contexts_free(qe_ep *ep);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 typedef struct trial {
+    const ox_model *model;
     const ox_graph *graph;
     qrn_arena *arena;
     const char **why;
@@ -27,27 +28,17 @@ static void hear(void *ctx, const ox_node *n, qrn_status s, const char *why) {
     t->why[n - t->graph->nodes] = copy;
 }
 
-// Imports the graph into a context of its own, which goes away with everything in it.
-static qrn_status try_import(qe_ep *ep, const ox_model *m, trial *t) {
-    qc_client *c = ep->client;
-    Qnn_ContextHandle_t kept = c->context, scratch = NULL;
-    QRN_TRY(
-        qc_check(c, c->qnn.contextCreate(c->backend, c->device, NULL, &scratch), "contextCreate"));
-    c->context = scratch;
+static qrn_status try_import(qe_ep *ep, void *arg) {
+    trial *t = arg;
     qe_graph_room room;
     const ox_options options = {.graph_name = "trial",
                                 .graph_configs = qe_graph_configs(ep, &room),
                                 .report = hear,
                                 .report_ctx = t};
     ox_result r = {0};
-    qrn_status s = ox_import_model(m, c, &options, &r);
-    if (s == QRN_OK)
-        qc_graph_destroy(r.graph);
-    c->context = kept;
-    c->qnn.contextFree(scratch, NULL);
-    if (s == QRN_OK && t->no_memory)
-        s = QRN_FAIL(QRN_E_MEM, "no memory for the reasons of refusals");
-    return s;
+    QRN_TRY(ox_import_model(t->model, ep->client, &options, &r));
+    qc_graph_destroy(r.graph);
+    return t->no_memory ? QRN_FAIL(QRN_E_MEM, "no memory for the reasons of refusals") : QRN_OK;
 }
 
 static bool is_op(const ox_node *n, const char *op) { return strcmp(n->op, op) == 0; }
@@ -175,8 +166,8 @@ qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, qe_plan *out) {
                      .why = qrn_arena_alloc(arena, n * sizeof *out->why)};
     if (!out->group || !out->why)
         return QRN_FAIL(QRN_E_MEM, "no memory for the partitions");
-    trial t = {.graph = graph, .arena = arena, .why = out->why};
-    QRN_TRY(try_import(ep, g->model, &t));
+    trial t = {.model = g->model, .graph = graph, .arena = arena, .why = out->why};
+    QRN_TRY(qe_in_scratch(ep, try_import, &t));
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
         bool leave = ep->opt.offload_io && is_border(graph, &graph->nodes[i]);
         out->group[i] = out->why[i] || leave ? -1 : 0;

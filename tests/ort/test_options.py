@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""Options that change what a session does: each legal value has an effect that is seen."""
+import sys
+from pathlib import Path
+
+import onnxruntime as ort
+import pytest
+
+from provider import HTP, session
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
+from ort_models import conv_net, images  # noqa: E402
+
+VERBOSE = 0
+#           mode                          corner  sleep  follows the load
+VOTES = [("burst",                       0xA0,  40,   0),
+         ("sustained_high_performance",  0xA0,  40,   0),
+         ("high_performance",            0x80,  100,  0),
+         ("balanced",                    0x70,  1000, 1),
+         ("low_balanced",                0x60,  1000, 1),
+         ("high_power_saver",            0x50,  1000, 1),
+         ("power_saver",                 0x40,  1000, 1),
+         ("low_power_saver",             0x30,  1000, 1),
+         ("extreme_power_saver",         0x10,  1000, 1)]
+
+
+@pytest.fixture
+def votes(capfd):
+    """Clock votes that the library heard since the last look, as {word: number}."""
+    ort.set_default_logger_severity(VERBOSE)  # where lines without a session go
+
+    def look():
+        lines = capfd.readouterr().err.splitlines()
+        found = [line.split("DCVS_V3 ")[1].split() for line in lines if "DCVS_V3 " in line]
+        polling = [line.split("rpcPollingTime ")[1].split() for line in lines
+                   if "rpcPollingTime " in line]
+        latency = [line.split("rpcControlLatency ")[1].split() for line in lines
+                   if "rpcControlLatency " in line]
+        return ([{w[i]: int(w[i + 1]) for i in range(0, len(w) - 1, 2)} for w in found],
+                [int(w[0]) for w in polling], [int(w[0]) for w in latency])
+
+    yield look
+    ort.set_default_logger_severity(2)
+
+
+def run(s, **options):
+    o = ort.RunOptions()
+    for key, value in options.items():
+        o.add_run_config_entry("qnn." + key, value)
+    return s.run(None, {"x": images(1, 1)[0]}, o)
+
+
+@pytest.mark.parametrize("mode, corner, sleep, follows", VOTES)
+def test_modes_vote_as_the_public_provider_does(votes, mode, corner, sleep, follows):
+    session(conv_net(seed=1), {**HTP, "htp_performance_mode": mode}, level=VERBOSE)
+    (vote,), polling, _ = votes()
+    assert vote["coreVoltageCornerTarget"] == vote["busVoltageCornerMin"] == corner
+    assert vote["sleepLatency"] == sleep and vote["dcvsEnable"] == follows
+    assert (9999 in polling) == (mode == "burst")
+
+
+def test_the_default_mode_votes_for_nothing(votes):
+    run(session(conv_net(seed=1), HTP, level=VERBOSE))
+    assert votes()[0] == []
+
+
+def test_the_latency_of_calls_is_voted(votes):
+    session(conv_net(seed=1), {**HTP, "rpc_control_latency": "123"}, level=VERBOSE)
+    assert 123 in votes()[2]
+
+
+def test_a_run_votes_before_and_after(votes):
+    s = session(conv_net(seed=1), HTP, level=VERBOSE)
+    votes()
+    run(s, htp_perf_mode="burst", htp_perf_mode_post_run="power_saver", rpc_control_latency="77")
+    found, _, latency = votes()
+    assert [v["coreVoltageCornerTarget"] for v in found] == [0xA0, 0x40] and 77 in latency
+
+
+@pytest.mark.parametrize("key, value, words", [
+    ("htp_perf_mode", "fast", "qnn.htp_perf_mode: 'fast'"),
+    ("htp_perf_mode_post_run", "brust", "did you mean 'burst'"),
+    ("rpc_control_latency", "soon", "expected microseconds"),
+    ("rpc_control_latency", "-1", "expected microseconds"),
+])
+def test_wrong_run_options_fail_the_run(key, value, words):
+    s = session(conv_net(seed=1), HTP)
+    with pytest.raises(Exception) as raised:
+        run(s, **{key: value})
+    assert words in str(raised.value)
+    run(s)
+
+
+def test_a_dynamic_mode_is_voted_with_the_next_run(votes):
+    s = session(conv_net(seed=1), HTP, level=VERBOSE)
+    votes()
+    s.set_ep_dynamic_options({"ep.dynamic.qnn_htp_performance_mode": "balanced"})
+    assert votes()[0] == []
+    run(s)
+    run(s)
+    assert [v["coreVoltageCornerTarget"] for v in votes()[0]] == [0x70]
+
+
+def test_workload_types_are_known():
+    s = session(conv_net(seed=1), HTP)
+    for kind in ("Efficient", "Default"):
+        s.set_ep_dynamic_options({"ep.dynamic.workload_type": kind})
+        run(s)
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"ep.dynamic.workload_type": "Eficient"}, "did you mean 'Efficient'"),
+    ({"ep.dynamic.workload_typ": "Efficient"}, "did you mean 'ep.dynamic.workload_type'"),
+    ({"ep.dynamic.qnn_htp_performance_mode": "x"}, "'x' is not known"),
+])
+def test_wrong_dynamic_options_are_refused(options, words):
+    s = session(conv_net(seed=1), HTP)
+    with pytest.raises(Exception) as raised:
+        s.set_ep_dynamic_options(options)
+    assert words in str(raised.value)
+
+
+@pytest.mark.parametrize("options", [
+    {"htp_graph_finalization_optimization_mode": "3"}, {"vtcm_mb": "2"}, {"htp_arch": "75"},
+    {"qnn_context_priority": "high"}, {"enable_htp_fp16_precision": "1"}, {"device_id": "0"},
+])
+def test_legal_values_are_taken(options):
+    run(session(conv_net(seed=1), {**HTP, **options}))
+
+
+def test_too_much_vtcm_is_refused_by_the_chip():
+    with pytest.raises(Exception, match="(?i)vtcm"):
+        session(conv_net(seed=1), {**HTP, "vtcm_mb": "512"})
