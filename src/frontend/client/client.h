@@ -52,8 +52,9 @@ qrn_status qc_open(const char *name_or_path, const qc_options *opt, qc_client **
 void qc_close(qc_client *c); // NULL is fine
 
 // Makes the context from a binary. With PERSISTENT_BINARY among the options the bytes must stay.
+// The profile may be NULL.
 qrn_status qc_load(qc_client *c, const void *bytes, uint64_t n_bytes,
-                   const QnnContext_Config_t **configs);
+                   const QnnContext_Config_t **configs, Qnn_ProfileHandle_t profile);
 
 // Fails with the library's own words for `code`: "graphFinalize: error 6022: ...".
 qrn_status qc_check(const qc_client *c, Qnn_ErrorHandle_t code, const char *call);

@@ -219,12 +219,12 @@ qrn_status qc_open(const char *name_or_path, const qc_options *opt, qc_client **
 }
 
 qrn_status qc_load(qc_client *c, const void *bytes, uint64_t n_bytes,
-                   const QnnContext_Config_t **configs) {
+                   const QnnContext_Config_t **configs, Qnn_ProfileHandle_t profile) {
     if (!c->qnn.contextCreateFromBinary)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "%s cannot load context binaries", c->path);
     return qc_check(c,
                     c->qnn.contextCreateFromBinary(c->backend, c->device, configs, bytes, n_bytes,
-                                                   &c->context, NULL),
+                                                   &c->context, profile),
                     "contextCreateFromBinary");
 }
 

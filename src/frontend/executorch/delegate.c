@@ -105,7 +105,7 @@ static qrn_status load_graph(const et_method *m, const et_qnn_blob *blob, et_del
         s = QRN_FAIL(QRN_E_NOT_FOUND, "its context binary has no graph '%s' among its %u",
                      m->def->name, info->numGraphs);
     if (s == QRN_OK)
-        s = qc_load(d->client, blob->bytes, blob->n_bytes, NULL);
+        s = qc_load(d->client, blob->bytes, blob->n_bytes, NULL, NULL);
     if (s == QRN_OK)
         s = qc_graph_retrieve(d->client, graph, &d->graph);
     qc_system_close(system);

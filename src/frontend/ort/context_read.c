@@ -81,9 +81,13 @@ static qrn_status load(qe_ep *ep, const ox_model *m, const ox_node *n, qe_loaded
     const QnnContext_Config_t *configs[] = {l->file.data && c->is_quern ? &stays : NULL, NULL};
     Qnn_ContextHandle_t kept = c->context;
     c->context = NULL;
-    qrn_status s = qc_load(c, bytes, size, configs[0] ? configs : NULL);
+    uint64_t start = qe_now_us();
+    qrn_status s = qc_load(c, bytes, size, configs[0] ? configs : NULL, ep->profile.handle);
     l->context = c->context;
     c->context = kept;
+    if (s == QRN_OK)
+        s = qe_profile_take(ep, QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_CREATE_FROM_BINARY, n->name,
+                            start);
     return s;
 }
 

@@ -239,6 +239,7 @@ static qrn_status start(qe_ep *ep, const OrtHardwareDevice *const *devices, size
                         "backend_type to htp");
     QRN_TRY(qe_backend_open(ep));
     QRN_TRY(qe_check_graph_options(ep));
+    QRN_TRY(qe_profile_start(ep));
     return qe_power_start(ep);
 }
 
@@ -247,6 +248,7 @@ qrn_status qe_ep_create(qe_factory *f, const OrtHardwareDevice *const *devices, 
     qe_ep *ep = qrn_calloc(sizeof *ep);
     if (!ep)
         return QRN_FAIL(QRN_E_MEM, "provider '%s': no memory", f->name);
+    pthread_mutex_init(&ep->profile.lock, NULL);
     ep->base = callbacks;
     ep->factory = f;
     ep->log = log;
@@ -266,6 +268,8 @@ void qe_ep_free(qe_ep *ep) {
         return;
     qe_power_end(ep);
     qe_contexts_free(ep);
+    qe_profile_end(ep);
+    pthread_mutex_destroy(&ep->profile.lock);
     qc_close(ep->client);
     qrn_arena_destroy(ep->arena);
     qrn_free(ep);

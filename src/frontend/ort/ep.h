@@ -16,6 +16,7 @@
 
 #include "HTP/QnnHtpDevice.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 typedef struct qe_factory {
@@ -39,6 +40,12 @@ typedef struct qe_ep {
         uint32_t id;        // of the session's votes; 0: no votes
         atomic_int dynamic; // mode for the next run; 0: none
     } power;
+    struct {
+        Qnn_ProfileHandle_t handle; // NULL: not profiled
+        qc_system *system;
+        bool extended;
+        pthread_mutex_t lock; // held by a run that is profiled
+    } profile;
 } qe_ep;
 
 // ep.c
@@ -71,6 +78,14 @@ qrn_status qe_power_start(qe_ep *ep);
 // Votes for a mode (index into qe_performance_modes; 0: none) and a latency of calls (0: none).
 qrn_status qe_power_vote(const qe_ep *ep, int mode, uint32_t rpc_latency_us);
 void qe_power_end(qe_ep *ep);
+
+// profile.c
+qrn_status qe_profile_start(qe_ep *ep);
+// Writes what the handle holds of a call; nothing when the session is not profiled.
+qrn_status qe_profile_take(qe_ep *ep, QnnSystemProfile_MethodType_t method, const char *graph,
+                           uint64_t start_us);
+void qe_profile_end(qe_ep *ep);
+uint64_t qe_now_us(void);
 
 // control.c: callbacks
 OrtStatus *qe_on_run_start(OrtEp *ep, const OrtRunOptions *o);

@@ -28,6 +28,7 @@ const char *const qe_performance_modes[] = {"default",
                                             NULL};
 const char *const qe_priorities[] = {"normal",    "low",      "normal_high",   "high", "normal_low",
                                      "high_plus", "critical", "critical_plus", NULL};
+const char *const qe_profile_levels[] = {"off", "basic", "detailed", "optrace", NULL};
 static const char *const backends[] = {"cpu", "gpu", "htp", "saver", NULL};
 static const char *const archs[] = {"0", "68", "69", "73", "75", "79", "81", NULL};
 
@@ -63,10 +64,10 @@ static const row rows[] = {
     {"htp_graph_finalization_optimization_mode", INT, AT(finalize_mode), 0, 3, NULL},
     {"enable_htp_fp16_precision", BOOL, AT(fp16), 0, 0, NULL},
     {"offload_graph_io_quantization", BOOL, AT(offload_io), 0, 0, NULL},
+    {"profiling_level", CHOICE, AT(profile_level), 0, 0, qe_profile_levels},
+    {"profiling_file_path", TEXT, AT(profile_path), 0, 0, NULL},
     {"strict", BOOL, AT(strict), 0, 0, NULL},
     {"threads", INT, AT(n_threads), 0, 1024, NULL},
-    {"profiling_level", NOT_YET, 0, 0, 0, NULL},
-    {"profiling_file_path", NOT_YET, 0, 0, 0, NULL},
     {"enable_vtcm_backup_buffer_sharing", NOT_YET, 0, 0, 0, NULL},
     {"htp_share_resource_optimization", NOT_YET, 0, 0, 0, NULL},
     {"qnn_saver_path", NOT_YET, 0, 0, 0, NULL},

@@ -24,6 +24,8 @@ typedef struct qe_options {
     int64_t htp_arch, device_id, vtcm_mb, finalize_mode, rpc_latency, n_threads;
     int performance_mode; // index into qe_performance_modes
     int priority;         // index into qe_priorities
+    int profile_level;    // index into qe_profile_levels
+    const char *profile_path;
     bool fp16, offload_io, strict;
     // keys of the session
     bool no_fallback, context_enable, context_embed, share_contexts, stop_sharing;
@@ -32,6 +34,8 @@ typedef struct qe_options {
 
 extern const char *const qe_performance_modes[]; // NULL-terminated; 0 is "default"
 extern const char *const qe_priorities[];        // 0 is "normal"
+
+extern const char *const qe_profile_levels[]; // 0 is "off"
 
 // Reads what a session gives to the provider `ep_name`. Texts live in the arena.
 qrn_status qe_options_read(const OrtSessionOptions *from, const char *ep_name, qrn_arena *arena,

@@ -108,7 +108,8 @@ static qrn_status make(qe_ep *ep, const qe_graph *g, const ox_node *fused, const
     p->base = qe_part_callbacks();
     p->ep = ep;
     p->graph = r->graph;
-    qrn_status s = map_inputs(p, fused, r);
+    p->name = qrn_strdup(fused->name);
+    qrn_status s = p->name ? map_inputs(p, fused, r) : QRN_E_MEM;
     if (s == QRN_OK)
         s = map_outputs(p, fused, g->model->graph, r);
     if (s != QRN_OK) {
@@ -127,7 +128,12 @@ qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, q
                                 .wide_borders = ep->opt.context_enable};
     ox_result r = {0};
     QRN_TRY(ox_import_model(g->model, ep->client, &options, &r));
+    uint64_t start = qe_now_us();
+    r.graph->profile = ep->profile.handle;
     qrn_status s = r.graph->n_nodes ? qc_graph_finalize(r.graph) : QRN_OK;
+    if (s == QRN_OK)
+        s = qe_profile_take(ep, QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_FINALIZE, fused->name,
+                            start);
     if (s != QRN_OK) {
         qc_graph_destroy(r.graph);
         return s;
@@ -171,6 +177,7 @@ qrn_status qe_part_load(qe_ep *ep, const qe_graph *g, const ox_node *fused,
     const ox_graph *model = g->model->graph;
     ox_result r = {0};
     QRN_TRY(qc_graph_retrieve(ep->client, info, &r.graph));
+    r.graph->profile = ep->profile.handle;
     r.n_inputs = r.graph->n_inputs;
     r.n_outputs = r.graph->n_outputs;
     qrn_status s =
@@ -210,5 +217,6 @@ void qe_part_free(OrtNodeComputeInfo *info) {
     free_borders(p->in, p->n_in);
     free_borders(p->out, p->n_out);
     qc_graph_destroy(p->graph);
+    qrn_free(p->name);
     qrn_free(p);
 }

@@ -156,11 +156,24 @@ static qrn_status hand_over(run *r) {
     return QRN_OK;
 }
 
+static qrn_status execute_profiled(run *r) {
+    const qe_part *p = r->p;
+    pthread_mutex_lock(&p->ep->profile.lock);
+    uint64_t start = qe_now_us();
+    qrn_status s = qc_graph_execute_rows(p->graph, r->in, r->out, r->rows);
+    if (s == QRN_OK)
+        s = qe_profile_take(p->ep, QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE, p->name, start);
+    pthread_mutex_unlock(&p->ep->profile.lock);
+    return s;
+}
+
 static qrn_status execute(run *r) {
     QRN_TRY(make_room(r));
     QRN_TRY(bind_inputs(r));
     QRN_TRY(bind_outputs(r));
-    if (r->p->graph->n_nodes)
+    if (r->p->graph->profile)
+        QRN_TRY(execute_profiled(r));
+    else if (r->p->graph->n_nodes)
         QRN_TRY(qc_graph_execute_rows(r->p->graph, r->in, r->out, r->rows));
     return hand_over(r);
 }

@@ -231,7 +231,7 @@ static qrn_status load_and_compute(const void *bytes, uint64_t n, float *y) {
     if (s == QRN_OK)
         s = qc_open("htp", &options, &c);
     if (s == QRN_OK)
-        s = qc_load(c, bytes, n, NULL);
+        s = qc_load(c, bytes, n, NULL, NULL);
     if (s == QRN_OK)
         s = qc_graph_retrieve(c, &info->graphs[0].graphInfoV3, &g);
     if (s == QRN_OK)

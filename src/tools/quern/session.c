@@ -253,7 +253,7 @@ static int load(const char *path, const qt_loaded *from, const qt_backend_option
     const QnnContext_Config_t stays = {.option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY,
                                        .isPersistentBinary = 1};
     const QnnContext_Config_t *configs[] = {&stays, NULL};
-    if (qc_load(s->client, from->bytes, from->n_bytes, configs) != QRN_OK ||
+    if (qc_load(s->client, from->bytes, from->n_bytes, configs, NULL) != QRN_OK ||
         qc_graph_retrieve(s->client, from->graph, &s->model.graph) != QRN_OK)
         return refused(path);
     s->load_ms = qt_now_ms() - t1;

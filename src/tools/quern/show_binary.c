@@ -220,7 +220,7 @@ static int verify(const char *path, const qt_binary *b) {
     qc_client *c = NULL;
     setenv("QUERN_VERIFY", "1", 1); // read when the library is opened
     int code = qt_open_backend(&htp, &extras, &c);
-    if (code == QT_EXIT_OK && qc_load(c, b->file.data, b->file.size, NULL) != QRN_OK) {
+    if (code == QT_EXIT_OK && qc_load(c, b->file.data, b->file.size, NULL, NULL) != QRN_OK) {
         qt_error("%s: %s", path, qrn_message());
         code = QT_EXIT_REFUSED;
     }

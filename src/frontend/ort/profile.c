@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+//
+// Profiles: after each call the events of the session's handle go to a table (CSV) with the public
+// provider's columns, and to a log of the System library beside it. A handle describes one call, so
+// runs of a session that is profiled take turns.
+#include "frontend/ort/ep.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+typedef QnnSystemProfile_ProfileEventV1_t event;
+
+#define MAX_DEPTH 8 // of events below events
+
+uint64_t qe_now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+// --- reading events
+
+typedef struct reading {
+    const qc_client *c;
+    qrn_arena *arena;
+    bool extended;
+} reading;
+
+static qrn_status read_events(const reading *r, const QnnProfile_EventId_t *ids, uint32_t n,
+                              unsigned depth, event **out);
+
+static qrn_status read_event(const reading *r, QnnProfile_EventId_t id, unsigned depth, event *e) {
+    const QNN_INTERFACE_VER_TYPE *qnn = &r->c->qnn;
+    const QnnProfile_EventId_t *below = NULL;
+    if (r->extended) {
+        e->type = QNN_SYSTEM_PROFILE_EXTENDED_EVENT_DATA;
+        e->extendedEventData = (QnnProfile_ExtendedEventData_t)QNN_PROFILE_EXTENDED_EVENT_DATA_INIT;
+        QRN_TRY(qc_check(r->c, qnn->profileGetExtendedEventData(id, &e->extendedEventData),
+                         "profileGetExtendedEventData"));
+    } else {
+        e->type = QNN_SYSTEM_PROFILE_EVENT_DATA;
+        QRN_TRY(qc_check(r->c, qnn->profileGetEventData(id, &e->eventData), "profileGetEventData"));
+    }
+    if (depth == MAX_DEPTH)
+        return QRN_OK;
+    QRN_TRY(qc_check(r->c, qnn->profileGetSubEvents(id, &below, &e->numSubEvents),
+                     "profileGetSubEvents"));
+    return read_events(r, below, e->numSubEvents, depth + 1, &e->profileSubEventData);
+}
+
+static qrn_status read_events(const reading *r, const QnnProfile_EventId_t *ids, uint32_t n,
+                              unsigned depth, event **out) {
+    event *list = qrn_arena_alloc(r->arena, (n + 1) * sizeof *list);
+    if (!list)
+        return QRN_FAIL(QRN_E_MEM, "profile: no memory");
+    for (uint32_t i = 0; i < n; i++)
+        QRN_TRY(read_event(r, ids[i], depth, &list[i]));
+    *out = list;
+    return QRN_OK;
+}
+
+// --- the table
+
+static const struct {
+    uint32_t number;
+    const char *word;
+} types[] = {{QNN_PROFILE_EVENTTYPE_INIT, "INIT"},
+             {QNN_PROFILE_EVENTTYPE_FINALIZE, "FINALIZE"},
+             {QNN_PROFILE_EVENTTYPE_EXECUTE, "EXECUTE"},
+             {QNN_PROFILE_EVENTTYPE_NODE, "NODE"},
+             {QNN_PROFILE_EVENTTYPE_EXECUTE_QUEUE_WAIT, "EXECUTE QUEUE WAIT"},
+             {QNN_PROFILE_EVENTTYPE_EXECUTE_PREPROCESS, "EXECUTE PREPROCESS"},
+             {QNN_PROFILE_EVENTTYPE_EXECUTE_DEVICE, "EXECUTE DEVICE"},
+             {QNN_PROFILE_EVENTTYPE_EXECUTE_POSTPROCESS, "EXECUTE POSTPROCESS"},
+             {QNN_PROFILE_EVENTTYPE_DEINIT, "DE-INIT"}};
+static const char *const units[] = {NULL, "US", "BYTES", "CYCLES", "COUNT", "OBJECT"};
+
+static const char *type_word(uint32_t type) {
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (types[i].number == type)
+            return types[i].word;
+    return type >= QNN_PROFILE_EVENTTYPE_BACKEND ? "BACKEND" : "UNKNOWN";
+}
+
+static const char *unit_word(uint32_t unit) {
+    if (unit >= 1 && unit < sizeof units / sizeof units[0])
+        return units[unit];
+    return unit >= QNN_PROFILE_EVENTUNIT_BACKEND ? "BACKEND" : "UNKNOWN";
+}
+
+static uint64_t scalar(const Qnn_Scalar_t *s) {
+    switch (s->dataType) {
+    case QNN_DATATYPE_UINT_64:
+        return s->uint64Value;
+    case QNN_DATATYPE_INT_64:
+        return (uint64_t)s->int64Value;
+    case QNN_DATATYPE_INT_32:
+        return (uint64_t)s->int32Value;
+    case QNN_DATATYPE_FLOAT_32:
+        return (uint64_t)s->floatValue;
+    default:
+        return s->uint32Value;
+    }
+}
+
+// Identifiers may hold commas; quotes keep the columns.
+static void write_text(FILE *f, const char *text) {
+    if (!strpbrk(text, ",\"\n")) {
+        fputs(text, f);
+        return;
+    }
+    fputc('"', f);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', f);
+        fputc(*text == '\n' ? ' ' : *text, f);
+    }
+    fputc('"', f);
+}
+
+static void write_rows(FILE *f, const event *list, uint32_t n, bool root) {
+    for (uint32_t i = 0; i < n; i++) {
+        const event *e = &list[i];
+        bool extended = e->type == QNN_SYSTEM_PROFILE_EXTENDED_EVENT_DATA;
+        const QnnProfile_ExtendedEventDataV1_t *x = &e->extendedEventData.v1;
+        uint32_t type = extended ? x->type : e->eventData.type;
+        uint32_t unit = extended ? x->unit : e->eventData.unit;
+        const char *id = extended ? x->identifier : e->eventData.identifier;
+        if (extended)
+            fprintf(f, "%llu", (unsigned long long)x->timestamp);
+        else
+            fputs("UNKNOWN", f);
+        uint64_t value = !extended ? e->eventData.value
+                         : unit == QNN_PROFILE_EVENTUNIT_OBJECT
+                             ? x->backendOpaqueObject.opaqueObject.len
+                             : scalar(&x->value);
+        fprintf(f, ",%s,%llu,%s,BACKEND,%s,", type_word(type), (unsigned long long)value,
+                unit_word(unit), root ? "ROOT" : "SUB-EVENT");
+        write_text(f, id ? id : "NULL");
+        fputc('\n', f);
+        write_rows(f, e->profileSubEventData, e->numSubEvents, false);
+    }
+}
+
+static qrn_status write_table(const char *path, const event *list, uint32_t n) {
+    FILE *f = fopen(path, "a");
+    if (!f)
+        return QRN_FAIL(QRN_E_PROFILE, "profiling_file_path %s: %s", path, strerror(errno));
+    fseek(f, 0, SEEK_END);
+    if (ftell(f) == 0)
+        fputs("Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event Level,"
+              "Event Identifier\n",
+              f);
+    write_rows(f, list, n, true);
+    bool ok = !ferror(f);
+    if (fclose(f) != 0 || !ok)
+        return QRN_FAIL(QRN_E_PROFILE, "profiling_file_path %s: %s", path, strerror(errno));
+    return QRN_OK;
+}
+
+// --- the log
+
+static qrn_status write_log(const qe_ep *ep, const QnnSystemProfile_ProfileData_t *data) {
+    const QNN_SYSTEM_INTERFACE_VER_TYPE *fn = &ep->profile.system->fn;
+    char folder[PATH_MAX], name[PATH_MAX], version[32];
+    const char *path = ep->opt.profile_path, *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    size_t n = strlen(base);
+    if (n > 4 && strcmp(base + n - 4, ".csv") == 0)
+        n -= 4;
+    if (!fn->systemProfileCreateSerializationTarget || !fn->systemProfileSerializeEventData)
+        return QRN_OK; // an older System library: the table must do
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    snprintf(name, sizeof name, "%.*s_qnn.log", (int)n, base);
+    snprintf(version, sizeof version, "%u.%u.%u", ep->client->version.coreApiVersion.major,
+             ep->client->version.coreApiVersion.minor, ep->client->version.coreApiVersion.patch);
+    QnnSystemProfile_SerializationTarget_t target = {
+        .type = QNN_SYSTEM_PROFILE_SERIALIZATION_TARGET_FILE, .file = {name, folder}};
+    QnnSystemProfile_SerializationTargetConfig_t config = {
+        .type = QNN_SYSTEM_PROFILE_SERIALIZATION_TARGET_CONFIG_SERIALIZATION_HEADER,
+        .serializationHeader = {"OnnxRuntime", "24", version}};
+    QnnSystemProfile_SerializationTargetHandle_t handle = NULL;
+    Qnn_ErrorHandle_t code =
+        fn->systemProfileCreateSerializationTarget(target, &config, 1, &handle);
+    if (code == QNN_SUCCESS) {
+        code = fn->systemProfileSerializeEventData(handle, &data, 1);
+        fn->systemProfileFreeSerializationTarget(handle);
+    }
+    return code == QNN_SUCCESS ? QRN_OK
+                               : QRN_FAIL(QRN_E_PROFILE, "profile log %s in %s: error %llu", name,
+                                          folder, (unsigned long long)QNN_GET_ERROR_CODE(code));
+}
+
+// --- the handle
+
+static qrn_status take(qe_ep *ep, qrn_arena *arena, QnnSystemProfile_MethodType_t method,
+                       const char *graph, uint64_t start_us) {
+    const qc_client *c = ep->client;
+    const QnnProfile_EventId_t *ids = NULL;
+    uint32_t n = 0;
+    reading r = {.c = c, .arena = arena, .extended = ep->profile.extended};
+    event *list = NULL;
+    QRN_TRY(qc_check(c, c->qnn.profileGetEvents(ep->profile.handle, &ids, &n), "profileGetEvents"));
+    if (n == 0)
+        return QRN_OK;
+    QRN_TRY(read_events(&r, ids, n, 0, &list));
+    QRN_TRY(write_table(ep->opt.profile_path, list, n));
+    const QnnSystemProfile_ProfileData_t data = {.version = QNN_SYSTEM_PROFILE_DATA_VERSION_1,
+                                                 .v1 = {.header = {.startTime = start_us,
+                                                                   .stopTime = qe_now_us(),
+                                                                   .methodType = method,
+                                                                   .graphName = graph},
+                                                        .profilingEvents = list,
+                                                        .numProfilingEvents = n}};
+    return write_log(ep, &data);
+}
+
+qrn_status qe_profile_take(qe_ep *ep, QnnSystemProfile_MethodType_t method, const char *graph,
+                           uint64_t start_us) {
+    if (!ep->profile.handle)
+        return QRN_OK;
+    qrn_arena *arena = qrn_arena_create();
+    if (!arena)
+        return QRN_FAIL(QRN_E_MEM, "profile: no memory");
+    qrn_status s = take(ep, arena, method, graph, start_us);
+    qrn_arena_destroy(arena);
+    return s;
+}
+
+qrn_status qe_profile_start(qe_ep *ep) {
+    const qc_client *c = ep->client;
+    int level = ep->opt.profile_level;
+    if (!level)
+        return QRN_OK;
+    if (!ep->opt.profile_path || !ep->opt.profile_path[0])
+        return QRN_FAIL(QRN_E_ARGUMENT, "profiling_level is %s: set profiling_file_path, too",
+                        qe_profile_levels[level]);
+    QRN_TRY(qc_system_open(c->path, &ep->profile.system));
+    QRN_TRY(qc_check(
+        c,
+        c->qnn.profileCreate(c->backend,
+                             level == 1 ? QNN_PROFILE_LEVEL_BASIC : QNN_PROFILE_LEVEL_DETAILED,
+                             &ep->profile.handle),
+        "profileCreate"));
+    ep->profile.extended =
+        c->qnn.propertyHasCapability &&
+        QNN_GET_ERROR_CODE(c->qnn.propertyHasCapability(
+            QNN_PROPERTY_PROFILE_SUPPORTS_EXTENDED_EVENT)) == QNN_PROPERTY_SUPPORTED;
+    if (level < 3)
+        return QRN_OK;
+    QnnProfile_Config_t trace = {.option = QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE,
+                                 .enableOptrace = 1};
+    const QnnProfile_Config_t *list[] = {&trace, NULL};
+    return qc_check(c, c->qnn.profileSetConfig(ep->profile.handle, list), "profileSetConfig");
+}
+
+void qe_profile_end(qe_ep *ep) {
+    if (ep->profile.handle)
+        ep->client->qnn.profileFree(ep->profile.handle);
+    qc_system_close(ep->profile.system);
+}

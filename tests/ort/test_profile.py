@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Profiles of Quern's provider: the public provider's table, and the System library's log."""
+import csv
+import sys
+from pathlib import Path
+
+import pytest
+
+from provider import HTP, session
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
+from ort_models import conv_net, images  # noqa: E402
+
+COLUMNS = ["Msg Timestamp", "Message", "Time", "Unit of Measurement", "Timing Source",
+           "Event Level", "Event Identifier"]
+
+
+def rows(path):
+    with open(path, newline="") as f:
+        table = list(csv.DictReader(f))
+    assert list(table[0]) == COLUMNS and all(len(row) == len(COLUMNS) for row in table)
+    return table
+
+
+@pytest.mark.parametrize("level", ["basic", "detailed", "optrace", "DETAILED"])
+def test_a_level_fills_the_table_and_the_log(tmp_path, level):
+    path = tmp_path / "p.csv"
+    s = session(conv_net(seed=1), {**HTP, "profiling_level": level,
+                                   "profiling_file_path": str(path)})
+    assert {row["Message"] for row in rows(path)} & {"FINALIZE"}
+    before = len(rows(path))
+    for x in images(1, 2):
+        s.run(None, {"x": x})
+    table = rows(path)[before:]
+    roots = [row for row in table if row["Event Level"] == "ROOT" and row["Message"] == "EXECUTE"]
+    assert len(roots) == 2 and all(int(row["Time"]) > 0 for row in roots)
+    nodes = [row for row in table if row["Message"] == "NODE"]
+    assert bool(nodes) == (level != "basic")
+    assert (tmp_path / "p_qnn.log").stat().st_size > 0
+
+
+def test_profiling_without_a_file_is_refused():
+    with pytest.raises(Exception, match="set profiling_file_path"):
+        session(conv_net(seed=1), {**HTP, "profiling_level": "basic"})
+
+
+def test_an_unknown_level_is_refused(tmp_path):
+    with pytest.raises(Exception, match="did you mean 'detailed'"):
+        session(conv_net(seed=1), {**HTP, "profiling_level": "detialed",
+                                   "profiling_file_path": str(tmp_path / "p.csv")})
+
+
+def test_a_folder_that_is_not_there_fails_with_its_name(tmp_path):
+    with pytest.raises(Exception, match="nowhere/p.csv"):
+        session(conv_net(seed=1), {**HTP, "profiling_level": "basic",
+                                   "profiling_file_path": str(tmp_path / "nowhere" / "p.csv")})
+
+
+def test_profiling_off_writes_nothing(tmp_path):
+    path = tmp_path / "p.csv"
+    session(conv_net(seed=1), {**HTP, "profiling_level": "off", "profiling_file_path": str(path)})
+    assert not path.exists()
