@@ -143,3 +143,58 @@ def test_a_context_model_is_all_ours(tmp_path):
     path = tmp_path / "c.onnx"
     generate(conv_net(seed=1), path, 0)
     assert assignment(session(str(path), HTP)) == {NAME: ["EPContext"]}
+
+
+SHARE = {"ep.share_ep_contexts": "1"}
+STOP = {**SHARE, "ep.stop_share_ep_contexts": "1"}
+
+
+def generate_pair(tmp_path):
+    """Two models of one set of weights in one binary; results of both before."""
+    nets = [conv_net(seed=1), conv_net(seed=1, softmax=False)]
+    paths = [tmp_path / f"{name}_ctx.onnx" for name in ("a", "b")]
+    x = images(3, 1)[0]
+    results = []
+    for net, path, keys in zip(nets, paths, (SHARE, STOP)):
+        s = session(net, HTP, {**keys, "ep.context_enable": "1",
+                               "ep.context_file_path": str(path), "ep.context_embed_mode": "0"})
+        results.append(s.run(None, {"x": x})[0])
+    return paths, x, results
+
+
+def test_models_that_share_weights_have_one_binary(tmp_path):
+    paths, x, results = generate_pair(tmp_path)
+    names = {attributes(context_nodes(p)[0])["ep_cache_context"] for p in paths}
+    assert names == {b"a_ctx_qnn.bin"} and [p.name for p in tmp_path.glob("*.bin")] == [
+        "a_ctx_qnn.bin"]
+    alone = tmp_path / "alone.onnx"
+    generate(conv_net(seed=1), alone, 0)
+    one = (tmp_path / "alone_qnn.bin").stat().st_size
+    assert (tmp_path / "a_ctx_qnn.bin").stat().st_size < 1.9 * one
+    for path, want in zip(paths, results):
+        assert np.array_equal(run_elsewhere(path, {"x": x}, tmp_path)[0], want)
+
+
+def test_sessions_that_share_load_a_binary_once(tmp_path):
+    paths, x, results = generate_pair(tmp_path)
+    first = session(str(paths[0]), HTP, SHARE)
+    (tmp_path / "a_ctx_qnn.bin").unlink()
+    (tmp_path / "a_ctx_qnn.bin").write_bytes(b"who reads this again fails")
+    second = session(str(paths[1]), HTP, STOP)
+    for s, want in zip((first, second), results):
+        assert np.array_equal(s.run(None, {"x": x})[0], want)
+
+
+def test_sessions_that_share_must_agree_about_the_backend(tmp_path):
+    kept = session(conv_net(seed=1), HTP, SHARE)
+    with pytest.raises(Exception, match="another backend, chip or priority"):
+        session(conv_net(seed=1), {**HTP, "soc_model": "SM8550"}, SHARE)
+    session(conv_net(seed=2), HTP, STOP)
+    del kept
+
+
+def test_a_shared_binary_cannot_be_embedded(tmp_path):
+    with pytest.raises(Exception, match="cannot be embedded"):
+        session(conv_net(seed=1), HTP, {**STOP, "ep.context_enable": "1",
+                                        "ep.context_file_path": str(tmp_path / "c.onnx"),
+                                        "ep.context_embed_mode": "1"})

@@ -3,6 +3,7 @@
 // The backend library of a session: where it lies, and what the options make of its objects.
 #include "frontend/ort/ep.h"
 
+#include "HTP/QnnHtpContext.h"
 #include "HTP/QnnHtpGraph.h"
 
 #include <dlfcn.h>
@@ -70,9 +71,31 @@ static qe_backend kind_of(const qc_client *c, qe_backend meant) {
     return meant;
 }
 
-qrn_status qe_backend_open(qe_ep *ep) {
+// In the pool graphs share weights.
+static size_t context_configs(const qe_ep *ep, bool htp, QnnHtpContext_CustomConfig_t *sharing,
+                              QnnContext_Config_t *room, const QnnContext_Config_t **list) {
+    size_t n = 0;
+    if (ep->opt.priority) {
+        room[n] = (QnnContext_Config_t){.option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY,
+                                        .priority = qe_priority(ep)};
+        list[n] = &room[n];
+        n++;
+    }
+    if (htp && ep->opt.share_contexts && ep->opt.context_enable) {
+        *sharing = (QnnHtpContext_CustomConfig_t){
+            .option = QNN_HTP_CONTEXT_CONFIG_OPTION_WEIGHT_SHARING_ENABLED,
+            .weightSharingEnabled = true};
+        room[n] = (QnnContext_Config_t){.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM,
+                                        .customConfig = sharing};
+        list[n] = &room[n];
+        n++;
+    }
+    return n;
+}
+
+qrn_status qe_client_open(qe_ep *ep, const char *path) {
     const qe_options *o = &ep->opt;
-    bool htp = ep->backend == QE_BACKEND_HTP || (o->backend_path && strstr(o->backend_path, "Htp"));
+    bool htp = ep->backend == QE_BACKEND_HTP || strstr(path, "Htp");
     QnnHtpDevice_CustomConfig_t soc = {.option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC,
                                        .socModel = o->soc_model};
     QnnHtpDevice_CustomConfig_t arch = {
@@ -87,20 +110,25 @@ qrn_status qe_backend_open(qe_ep *ep) {
         device[n++] = &custom[0];
     if (htp && o->htp_arch)
         device[n++] = &custom[1];
-    QnnContext_Config_t priority = {.option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY,
-                                    .priority = qe_priority(ep)};
-    const QnnContext_Config_t *context[] = {&priority, NULL};
+    QnnHtpContext_CustomConfig_t sharing;
+    QnnContext_Config_t room[2];
+    const QnnContext_Config_t *context[3] = {NULL};
+    bool any = context_configs(ep, htp, &sharing, room, context) > 0;
     const qc_options options = {.n_threads = (uint32_t)o->n_threads,
                                 .log = hear,
                                 .log_level = log_level(ep->log),
                                 .device_configs = n ? device : NULL,
-                                .context_configs = o->priority ? context : NULL};
+                                .context_configs = any ? context : NULL};
+    return qc_open(path, &options, &ep->client);
+}
+
+qrn_status qe_backend_open(qe_ep *ep) {
     char path[PATH_MAX];
-    if (o->backend_path)
-        snprintf(path, sizeof path, "%s", o->backend_path);
+    if (ep->opt.backend_path)
+        snprintf(path, sizeof path, "%s", ep->opt.backend_path);
     else
         qe_library_path(ep->backend, path, sizeof path);
-    QRN_TRY(qc_open(path, &options, &ep->client));
+    QRN_TRY(ep->opt.share_contexts ? qe_share_join(ep, path) : qe_client_open(ep, path));
     ep->backend = kind_of(ep->client, ep->backend);
     return QRN_OK;
 }

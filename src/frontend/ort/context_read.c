@@ -9,17 +9,24 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 // A loaded binary: its context, its description while parts are made, and the file below it.
+// Sessions that share have one list in the pool.
 typedef struct qe_loaded {
     struct qe_loaded *next;
     Qnn_ContextHandle_t context;
-    qc_system *system;
+    qc_system *system; // in the pool it stays: later sessions look for their graphs
     const QnnSystemContext_BinaryInfoV3_t *info;
     qrn_file file;
+    char *path; // of the file; NULL: embedded
 } qe_loaded;
+
+static qe_loaded **list_of(const qe_ep *ep) {
+    return ep->shares ? qe_share_loaded() : (qe_loaded **)(uintptr_t)&ep->loaded;
+}
 
 bool qe_is_context(const qe_ep *ep, const ox_node *n) {
     if (strcmp(n->op, "EPContext") != 0)
@@ -61,6 +68,7 @@ static qrn_status find_bytes(const qe_ep *ep, const ox_model *m, const ox_node *
     char path[PATH_MAX];
     QRN_TRY(file_path(ep, m, n, cache->s, path, sizeof path));
     QRN_TRY(qrn_file_map(path, &l->file));
+    l->path = realpath(path, NULL);
     *bytes = l->file.data;
     *size = l->file.size;
     return QRN_OK;
@@ -91,22 +99,42 @@ static qrn_status load(qe_ep *ep, const ox_model *m, const ox_node *n, qe_loaded
     return s;
 }
 
+// Did a session of the pool load this node's file before?
+static bool is_there(const qe_ep *ep, const ox_model *m, const ox_node *n) {
+    char path[PATH_MAX];
+    const ox_attr *cache = ox_attr_find(n, "ep_cache_context");
+    if (!ep->shares || !cache || !cache->s || ox_attr_int(n, "embed_mode", 1) ||
+        file_path(ep, m, n, cache->s, path, sizeof path) != QRN_OK)
+        return false;
+    char *real = realpath(path, NULL);
+    bool found = false;
+    for (const qe_loaded *l = *list_of(ep); real && l && !found; l = l->next)
+        found = l->path && strcmp(l->path, real) == 0;
+    free(real);
+    return found;
+}
+
 static qrn_status load_all(qe_ep *ep, const qe_graph *graphs, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const ox_graph *g = graphs[i].model->graph;
         if (g->n_nodes != 1 || !qe_is_context(ep, &g->nodes[0]))
             return QRN_FAIL(QRN_E_BINARY, "a partition of a context model must be one EPContext "
                                           "node");
-        if (!ox_attr_int(&g->nodes[0], "main_context", 1))
+        if (!ox_attr_int(&g->nodes[0], "main_context", 1) ||
+            is_there(ep, graphs[i].model, &g->nodes[0]))
             continue;
         qe_loaded *l = qrn_calloc(sizeof *l);
         if (!l)
             return QRN_FAIL(QRN_E_MEM, "context model: no memory");
-        l->next = ep->loaded;
-        ep->loaded = l;
-        QRN_TRY(load(ep, graphs[i].model, &g->nodes[0], l));
+        qrn_status s = load(ep, graphs[i].model, &g->nodes[0], l);
+        if (s != QRN_OK) {
+            qe_loaded_free(ep->client, l);
+            return s;
+        }
+        l->next = *list_of(ep);
+        *list_of(ep) = l;
     }
-    if (!ep->loaded)
+    if (!*list_of(ep))
         return QRN_FAIL(QRN_E_BINARY, "no EPContext node has main_context = 1");
     return QRN_OK;
 }
@@ -117,17 +145,16 @@ static qrn_status load_all(qe_ep *ep, const qe_graph *graphs, size_t n) {
 static const QnnSystemContext_GraphInfoV3_t *find_graph(const qe_ep *ep, const ox_node *n,
                                                         const qe_loaded **in) {
     const char *names[] = {ox_attr_string(n, "partition_name", ""), n->name};
+    const qe_loaded *first = *list_of(ep);
     for (size_t k = 0; k < 2; k++)
-        for (const qe_loaded *l = ep->loaded; l; l = l->next)
+        for (const qe_loaded *l = first; l; l = l->next)
             for (uint32_t i = 0; i < l->info->numGraphs; i++)
                 if (strcmp(l->info->graphs[i].graphInfoV3.graphName, names[k]) == 0) {
                     *in = l;
                     return &l->info->graphs[i].graphInfoV3;
                 }
-    *in = ep->loaded;
-    return !ep->loaded->next && ep->loaded->info->numGraphs == 1
-               ? &ep->loaded->info->graphs[0].graphInfoV3
-               : NULL;
+    *in = first;
+    return !first->next && first->info->numGraphs == 1 ? &first->info->graphs[0].graphInfoV3 : NULL;
 }
 
 static qrn_status make_part(qe_ep *ep, const qe_graph *g, const ox_node *fused, qe_part **out) {
@@ -161,7 +188,7 @@ static qrn_status read_all(qe_ep *ep, const qe_graph *graphs, const ox_node *fus
 qrn_status qe_context_read(qe_ep *ep, const qe_graph *graphs, const ox_node *fused, size_t n,
                            OrtNodeComputeInfo **out) {
     qrn_status s = read_all(ep, graphs, fused, n, out);
-    for (qe_loaded *l = ep->loaded; l; l = l->next) { // descriptions have served
+    for (qe_loaded *l = ep->loaded; l && !ep->shares; l = l->next) { // descriptions have served
         qc_system_close(l->system);
         l->system = NULL;
         l->info = NULL;
@@ -175,20 +202,21 @@ qrn_status qe_context_read(qe_ep *ep, const qe_graph *graphs, const ox_node *fus
 }
 
 Qnn_ContextHandle_t qe_context_at(const qe_ep *ep, uint32_t i) {
-    const qe_loaded *l = ep->loaded;
+    const qe_loaded *l = *list_of(ep);
     while (l && i--)
         l = l->next;
     return l ? l->context : NULL;
 }
 
-void qe_contexts_free(qe_ep *ep) {
-    for (qe_loaded *l = ep->loaded; l;) {
-        qe_loaded *next = l->next;
-        if (l->context)
-            ep->client->qnn.contextFree(l->context, NULL);
-        qrn_file_unmap(&l->file);
-        qrn_free(l);
-        l = next;
+void qe_loaded_free(const qc_client *c, qe_loaded *list) {
+    while (list) {
+        qe_loaded *next = list->next;
+        if (list->context)
+            c->qnn.contextFree(list->context, NULL);
+        qc_system_close(list->system);
+        qrn_file_unmap(&list->file);
+        free(list->path);
+        qrn_free(list);
+        list = next;
     }
-    ep->loaded = NULL;
 }

@@ -97,7 +97,7 @@ typedef struct payload {
     bool embedded;
 } payload;
 
-static qrn_status fill(const qe_ep *ep, const ox_node *fused, const payload *first, attrs *a) {
+static qrn_status fill(const qe_ep *ep, const char *graph, const payload *first, attrs *a) {
     const char *id = NULL;
     if (!ep->client->qnn.backendGetBuildId || ep->client->qnn.backendGetBuildId(&id) != QNN_SUCCESS)
         id = NULL;
@@ -109,14 +109,14 @@ static qrn_status fill(const qe_ep *ep, const ox_node *fused, const payload *fir
             QRN_TRY(add_int(a, "max_size", 0));
     }
     QRN_TRY(add_string(a, "ep_sdk_version", id ? id : ""));
-    QRN_TRY(add_string(a, "partition_name", fused->name));
+    QRN_TRY(add_string(a, "partition_name", graph));
     return add_string(a, "source", ep->factory->name);
 }
 
-static qrn_status make_node(const qe_ep *ep, const ox_node *fused, const payload *first,
-                            OrtNode **out) {
+static qrn_status make_node(const qe_ep *ep, const ox_node *fused, const char *graph,
+                            const payload *first, OrtNode **out) {
     attrs a = {.n = 0};
-    qrn_status s = fill(ep, fused, first, &a);
+    qrn_status s = fill(ep, graph, first, &a);
     if (s == QRN_OK) {
         s = qe_heard(ORT(CreateNode)("EPContext", "com.microsoft", fused->name, fused->in,
                                      fused->n_in, fused->out, fused->n_out, a.list, a.n, out),
@@ -129,30 +129,43 @@ static qrn_status make_node(const qe_ep *ep, const ox_node *fused, const payload
     return s;
 }
 
-static qrn_status write_context(qe_ep *ep, const char *model_path, const ox_node *fused, size_t n,
-                                void *bytes, uint64_t n_bytes, OrtNode **out) {
-    char path[PATH_MAX];
-    payload first = {.data = bytes, .n = n_bytes, .embedded = ep->opt.context_embed};
-    if (!first.embedded) {
-        QRN_TRY(binary_path(ep, model_path, fused[0].name, path, sizeof path));
-        QRN_TRY(write_file(path, bytes, n_bytes));
+// `path`: of the file, unless the bytes go into the model.
+static qrn_status make_nodes(const qe_ep *ep, const ox_node *fused,
+                             OrtNodeComputeInfo *const *parts, size_t n, const void *bytes,
+                             size_t n_bytes, const char *path, OrtNode **out) {
+    payload first = {.data = bytes, .n = n_bytes, .embedded = !path};
+    if (path) {
         const char *slash = strrchr(path, '/');
         first.data = slash ? slash + 1 : path;
         first.n = strlen(first.data);
     }
     const payload none = {.embedded = first.embedded};
     for (size_t i = 0; i < n; i++)
-        QRN_TRY(make_node(ep, &fused[i], i == 0 ? &first : &none, &out[i]));
+        QRN_TRY(make_node(ep, &fused[i], qe_part_name(parts[i]), i == 0 ? &first : &none, &out[i]));
     return QRN_OK;
 }
 
-qrn_status qe_context_write(qe_ep *ep, const char *model_path, const ox_node *fused, size_t n,
-                            OrtNode **out) {
+qrn_status qe_context_write(qe_ep *ep, const char *model_path, const ox_node *fused,
+                            OrtNodeComputeInfo *const *parts, size_t n, OrtNode **out) {
+    char room[PATH_MAX];
+    const char *path = NULL;
+    bool last = !ep->shares || ep->opt.stop_sharing; // whose binary has all graphs
+    if (!ep->opt.context_embed) {
+        QRN_TRY(binary_path(ep, model_path, fused[0].name, room, sizeof room));
+        path = room;
+        if (ep->shares)
+            QRN_TRY(qe_share_binary(room, &path));
+    } else if (ep->shares) {
+        return QRN_FAIL(QRN_E_CONFIG, "ep.share_ep_contexts: a shared binary cannot be embedded; "
+                                      "set ep.context_embed_mode to 0");
+    }
     void *bytes = NULL;
     uint64_t n_bytes = 0;
-    qrn_status s = take_binary(ep->client, &bytes, &n_bytes);
+    qrn_status s = last ? take_binary(ep->client, &bytes, &n_bytes) : QRN_OK;
+    if (s == QRN_OK && last && path)
+        s = write_file(path, bytes, n_bytes);
     if (s == QRN_OK)
-        s = write_context(ep, model_path, fused, n, bytes, n_bytes, out);
+        s = make_nodes(ep, fused, parts, n, bytes, n_bytes, path, out);
     qrn_free(bytes);
     return s;
 }

@@ -67,9 +67,11 @@ static qrn_status apply_adapter(qe_ep *ep, const char *config) {
     bool found = false;
     QRN_TRY(read_adapter_line(config, graph, path, sizeof graph));
     QRN_TRY(qrn_file_map(path, &f));
+    qe_share_lock(ep);
     qrn_status s = apply_to(ep->client, ep->client->context, graph, &f, &found);
     for (uint32_t i = 0; s == QRN_OK && !found && qe_context_at(ep, i); i++)
         s = apply_to(ep->client, qe_context_at(ep, i), graph, &f, &found);
+    qe_share_unlock(ep);
     qrn_file_unmap(&f);
     if (s == QRN_OK && !found)
         s = QRN_FAIL(QRN_E_NOT_FOUND, "qnn.lora_config %s: the session has no graph '%s'", config,
@@ -142,10 +144,12 @@ static qrn_status set_workload(qe_ep *ep, const char *key, const char *value) {
     int word = 0;
     QRN_TRY(qe_choose(key, value, words, &word));
     Qnn_Priority_t priority = word ? QNN_PRIORITY_LOW : qe_priority(ep);
-    QRN_TRY(set_priority(ep, ep->client->context, priority));
-    for (uint32_t i = 0; qe_context_at(ep, i); i++)
-        QRN_TRY(set_priority(ep, qe_context_at(ep, i), priority));
-    return QRN_OK;
+    qe_share_lock(ep);
+    qrn_status s = set_priority(ep, ep->client->context, priority);
+    for (uint32_t i = 0; s == QRN_OK && qe_context_at(ep, i); i++)
+        s = set_priority(ep, qe_context_at(ep, i), priority);
+    qe_share_unlock(ep);
+    return s;
 }
 
 static qrn_status set_mode(qe_ep *ep, const char *key, const char *value) {

@@ -89,7 +89,9 @@ static OrtStatus *get_capability(OrtEp *base, const OrtGraph *graph, OrtEpGraphS
     if (s == QRN_OK && !g.parent && has_context(ep, g.model->graph)) {
         s = claim_contexts(ep, &g, info);
     } else if (s == QRN_OK && !g.parent && g.model->graph->n_nodes) { // bodies go with their nodes
+        qe_share_lock(ep);
         s = qe_plan_make(ep, &g, &plan);
+        qe_share_unlock(ep);
         if (s == QRN_OK) {
             tell(ep, &g, &plan);
             if (ep->opt.strict)
@@ -146,7 +148,7 @@ static qrn_status compile_all(qe_ep *ep, const work *w, OrtNodeComputeInfo **inf
     }
     if (!ep->opt.context_enable)
         return QRN_OK;
-    return qe_context_write(ep, w->graphs[0].model->path, w->fused, w->n, context_nodes);
+    return qe_context_write(ep, w->graphs[0].model->path, w->fused, infos, w->n, context_nodes);
 }
 
 static bool is_context_model(const qe_ep *ep, const work *w) {
@@ -165,12 +167,16 @@ static OrtStatus *compile(OrtEp *base, const OrtGraph **graphs, const OrtNode **
     work w = {.n = n};
     OrtErrorCode code = ORT_EP_FAIL;
     qrn_status s = work_read(&w, graphs, fused);
+    qe_share_lock(ep);
     if (s == QRN_OK && is_context_model(ep, &w)) {
         s = qe_context_read(ep, w.graphs, w.fused, n, infos);
         code = ORT_INVALID_GRAPH; // applications make the model anew
     } else if (s == QRN_OK) {
         s = compile_all(ep, &w, infos, context_nodes);
     }
+    if (ep->opt.share_contexts && ep->opt.stop_sharing)
+        qe_share_stop();
+    qe_share_unlock(ep);
     OrtStatus *status = qe_status_as(code, s); // the host releases what was made
     work_free(&w);
     return status;
@@ -238,7 +244,10 @@ static qrn_status start(qe_ep *ep, const OrtHardwareDevice *const *devices, size
                         "ep.context_enable: the CPU backend has no context binaries; set "
                         "backend_type to htp");
     QRN_TRY(qe_backend_open(ep));
-    QRN_TRY(qe_check_graph_options(ep));
+    qe_share_lock(ep);
+    qrn_status s = qe_check_graph_options(ep);
+    qe_share_unlock(ep);
+    QRN_TRY(s);
     QRN_TRY(qe_profile_start(ep));
     return qe_power_start(ep);
 }
@@ -267,10 +276,14 @@ void qe_ep_free(qe_ep *ep) {
     if (!ep)
         return;
     qe_power_end(ep);
-    qe_contexts_free(ep);
+    if (!ep->shares)
+        qe_loaded_free(ep->client, ep->loaded);
     qe_profile_end(ep);
     pthread_mutex_destroy(&ep->profile.lock);
-    qc_close(ep->client);
+    if (ep->shares)
+        qe_share_leave(ep);
+    else
+        qc_close(ep->client);
     qrn_arena_destroy(ep->arena);
     qrn_free(ep);
 }

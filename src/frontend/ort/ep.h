@@ -33,6 +33,7 @@ typedef struct qe_ep {
     qe_options opt;
     qe_backend backend;
     qc_client *client;
+    bool shares;              // the client is the pool's
     const char *refused;      // strict: why the session must fail; else NULL
     struct qe_loaded *loaded; // binaries of a context model
     struct {
@@ -73,6 +74,20 @@ qrn_status qe_check_graph_options(qe_ep *ep);
 qrn_status qe_in_scratch(qe_ep *ep, qrn_status (*fn)(qe_ep *, void *), void *arg);
 Qnn_Priority_t qe_priority(const qe_ep *ep); // that the session asked for
 
+qrn_status qe_client_open(qe_ep *ep, const char *path); // a library with this session's options
+
+// share.c: sessions that share contexts
+qrn_status qe_share_join(qe_ep *ep, const char *path); // opens the library, or takes the shared one
+void qe_share_leave(qe_ep *ep);
+void qe_share_lock(const qe_ep *ep); // around every use of the client; nothing for other sessions
+void qe_share_unlock(const qe_ep *ep);
+// With the lock held: binaries that were loaded; the path of the binary that is being made, `name`
+// when there is none yet; no session joins any more.
+struct qe_loaded **qe_share_loaded(void);
+qrn_status qe_share_binary(const char *name, const char **out);
+void qe_share_stop(void);
+void qe_share_end(void); // when the library goes
+
 // power.c
 qrn_status qe_power_start(qe_ep *ep);
 // Votes for a mode (index into qe_performance_modes; 0: none) and a latency of calls (0: none).
@@ -109,20 +124,21 @@ qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, q
 qrn_status qe_part_load(qe_ep *ep, const qe_graph *g, const ox_node *fused,
                         const QnnSystemContext_GraphInfoV3_t *info, qe_part **out);
 OrtNodeComputeInfo *qe_part_info(qe_part *p);
-void qe_part_free(OrtNodeComputeInfo *info); // NULL is fine
+const char *qe_part_name(const OrtNodeComputeInfo *info); // of the QNN graph
+void qe_part_free(OrtNodeComputeInfo *info);              // NULL is fine
 
 // context_write.c
 // The EPContext nodes for compiled partitions, of which `fused` describes the borders.
-qrn_status qe_context_write(qe_ep *ep, const char *model_path, const ox_node *fused, size_t n,
-                            OrtNode **out);
+qrn_status qe_context_write(qe_ep *ep, const char *model_path, const ox_node *fused,
+                            OrtNodeComputeInfo *const *parts, size_t n, OrtNode **out);
 
 // context_read.c
 bool qe_is_context(const qe_ep *ep, const ox_node *n); // an EPContext node for this provider
 // Partitions from EPContext nodes, one a graph.
 qrn_status qe_context_read(qe_ep *ep, const qe_graph *graphs, const ox_node *fused, size_t n,
                            OrtNodeComputeInfo **out);
-Qnn_ContextHandle_t qe_context_at(const qe_ep *ep, uint32_t i); // NULL behind the last one
-// Frees the contexts and files that a session loaded.
-void qe_contexts_free(qe_ep *ep);
+// Contexts that a session loaded (with the lock held); NULL behind the last one.
+Qnn_ContextHandle_t qe_context_at(const qe_ep *ep, uint32_t i);
+void qe_loaded_free(const qc_client *c, struct qe_loaded *list); // contexts and files
 
 #endif

@@ -151,6 +151,7 @@ OrtStatus *ReleaseEpFactory(OrtEpFactory *factory) {
     for (size_t i = 0; f && i < sizeof f->made / sizeof f->made[0]; i++)
         if (f->made[i])
             ORT(ReleaseHardwareDevice)(f->made[i]);
+    qe_share_end();
     if (f)
         qrn_free(f->name);
     qrn_free(f);

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const ox_info *info_of(const ox_info *list, uint32_t n, const char *name) {
@@ -99,7 +100,7 @@ static qrn_status map_outputs(qe_part *p, const ox_node *fused, const ox_graph *
 
 // Takes the graph of `r`, whatever happens.
 static qrn_status make(qe_ep *ep, const qe_graph *g, const ox_node *fused, const ox_result *r,
-                       qe_part **out) {
+                       const char *name, qe_part **out) {
     qe_part *p = qrn_calloc(sizeof *p);
     if (!p) {
         qc_graph_destroy(r->graph);
@@ -108,7 +109,7 @@ static qrn_status make(qe_ep *ep, const qe_graph *g, const ox_node *fused, const
     p->base = qe_part_callbacks();
     p->ep = ep;
     p->graph = r->graph;
-    p->name = qrn_strdup(fused->name);
+    p->name = qrn_strdup(name);
     qrn_status s = p->name ? map_inputs(p, fused, r) : QRN_E_MEM;
     if (s == QRN_OK)
         s = map_outputs(p, fused, g->model->graph, r);
@@ -120,10 +121,26 @@ static qrn_status make(qe_ep *ep, const qe_graph *g, const ox_node *fused, const
     return QRN_OK;
 }
 
+// The fused node's name, with a number where another session's graph has it.
+static qrn_status graph_name(const qe_ep *ep, const char *base, char *out, size_t size) {
+    const qc_client *c = ep->client;
+    Qnn_GraphHandle_t taken = NULL;
+    int len = snprintf(out, size, "%s", base);
+    for (unsigned i = 2; ep->shares && len > 0 && (size_t)len < size; i++) {
+        if (c->qnn.graphRetrieve(c->context, out, &taken) != QNN_SUCCESS)
+            break;
+        len = snprintf(out, size, "%s_%u", base, i);
+    }
+    return len > 0 && (size_t)len < size ? QRN_OK
+                                         : QRN_FAIL(QRN_E_NAME, "'%s' is too long a name", base);
+}
+
 qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, qe_part **out) {
     qe_graph_room room;
+    char name[1024];
+    QRN_TRY(graph_name(ep, fused->name, name, sizeof name));
     // Other providers that read a context model expect values as wide as onnxruntime's.
-    const ox_options options = {.graph_name = fused->name,
+    const ox_options options = {.graph_name = name,
                                 .graph_configs = qe_graph_configs(ep, &room),
                                 .wide_borders = ep->opt.context_enable};
     ox_result r = {0};
@@ -132,13 +149,12 @@ qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, q
     r.graph->profile = ep->profile.handle;
     qrn_status s = r.graph->n_nodes ? qc_graph_finalize(r.graph) : QRN_OK;
     if (s == QRN_OK)
-        s = qe_profile_take(ep, QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_FINALIZE, fused->name,
-                            start);
+        s = qe_profile_take(ep, QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_FINALIZE, name, start);
     if (s != QRN_OK) {
         qc_graph_destroy(r.graph);
         return s;
     }
-    return make(ep, g, fused, &r, out);
+    return make(ep, g, fused, &r, name, out);
 }
 
 // --- graphs of a context binary
@@ -195,12 +211,14 @@ qrn_status qe_part_load(qe_ep *ep, const qe_graph *g, const ox_node *fused,
         qc_graph_destroy(r.graph);
         return s;
     }
-    return make(ep, g, fused, &r, out);
+    return make(ep, g, fused, &r, info->graphName, out);
 }
 
 // --- end
 
 OrtNodeComputeInfo *qe_part_info(qe_part *p) { return &p->base; }
+
+const char *qe_part_name(const OrtNodeComputeInfo *info) { return ((const qe_part *)info)->name; }
 
 static void free_borders(qe_border *list, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+//
+// Sessions that share contexts (ep.share_ep_contexts): one backend, device and context for all of
+// them, so that their graphs share weights in one binary, and so that what one session loaded
+// serves the next.
+//
+// State: the pool of the process, behind its lock. Sessions hold it while they use the client,
+// which is not thread-safe; the pool itself lets go with the session that stops the sharing.
+#include "frontend/ort/ep.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+typedef struct pool {
+    pthread_mutex_t lock;
+    qc_client *client; // NULL: nobody shares
+    uint32_t users;    // sessions, and the pool itself until the sharing is stopped
+    bool open;         // for further sessions
+    qe_options opt;    // of the first session: the backend's part counts
+    char *binary;      // name of the file that the first session gave its binary
+    struct qe_loaded *loaded;
+} pool;
+
+static pool the_pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool same_text(const char *a, const char *b) { return strcmp(a ? a : "", b ? b : "") == 0; }
+
+static bool same_backend(const qe_options *a, const qe_options *b) {
+    return a->backend_type == b->backend_type && a->soc_model == b->soc_model &&
+           a->htp_arch == b->htp_arch && a->device_id == b->device_id && a->priority == b->priority;
+}
+
+void qe_share_lock(const qe_ep *ep) {
+    if (ep->opt.share_contexts)
+        pthread_mutex_lock(&the_pool.lock);
+}
+
+void qe_share_unlock(const qe_ep *ep) {
+    if (ep->opt.share_contexts)
+        pthread_mutex_unlock(&the_pool.lock);
+}
+
+static qrn_status join(qe_ep *ep, const char *path) {
+    pool *p = &the_pool;
+    if (p->client && p->open) {
+        if (!same_backend(&p->opt, &ep->opt) || !same_text(p->opt.backend_path, path))
+            return QRN_FAIL(QRN_E_INCONSISTENT,
+                            "ep.share_ep_contexts: this session names another backend, chip or "
+                            "priority than the one that it shares with (%s)",
+                            p->client->path);
+        ep->client = p->client;
+        p->users++;
+        return QRN_OK;
+    }
+    if (p->client)
+        return QRN_FAIL(QRN_E_INCONSISTENT,
+                        "ep.share_ep_contexts: sessions of a stopped sharing are still there; "
+                        "release them first");
+    QRN_TRY(qe_client_open(ep, path));
+    *p = (pool){.lock = p->lock, .client = ep->client, .users = 2, .open = true, .opt = ep->opt};
+    p->opt.backend_path = qrn_strdup(path);
+    return p->opt.backend_path ? QRN_OK : QRN_FAIL(QRN_E_MEM, "sharing: no memory");
+}
+
+qrn_status qe_share_join(qe_ep *ep, const char *path) {
+    pthread_mutex_lock(&the_pool.lock);
+    qrn_status s = join(ep, path);
+    ep->shares = s == QRN_OK;
+    if (s != QRN_OK)
+        ep->client = NULL;
+    pthread_mutex_unlock(&the_pool.lock);
+    return s;
+}
+
+static void let_go(pool *p) {
+    if (--p->users)
+        return;
+    qe_loaded_free(p->client, p->loaded);
+    qc_close(p->client);
+    qrn_free((char *)(uintptr_t)p->opt.backend_path);
+    qrn_free(p->binary);
+    p->client = NULL;
+    p->loaded = NULL;
+    p->binary = NULL;
+    p->opt = (qe_options){0};
+}
+
+void qe_share_leave(qe_ep *ep) {
+    pthread_mutex_lock(&the_pool.lock);
+    if (ep->shares)
+        let_go(&the_pool);
+    ep->shares = false;
+    pthread_mutex_unlock(&the_pool.lock);
+}
+
+void qe_share_stop(void) {
+    if (!the_pool.open)
+        return;
+    the_pool.open = false;
+    let_go(&the_pool);
+}
+
+void qe_share_end(void) {
+    pthread_mutex_lock(&the_pool.lock);
+    qe_share_stop();
+    pthread_mutex_unlock(&the_pool.lock);
+}
+
+struct qe_loaded **qe_share_loaded(void) {
+    return &the_pool.loaded;
+}
+
+qrn_status qe_share_binary(const char *name, const char **out) {
+    if (!the_pool.binary)
+        the_pool.binary = qrn_strdup(name);
+    *out = the_pool.binary;
+    return *out ? QRN_OK : QRN_FAIL(QRN_E_MEM, "sharing: no memory");
+}
