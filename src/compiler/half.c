@@ -227,11 +227,15 @@ qrn_status qrn_half_leave(qrn_lowering *lo) {
     return QRN_OK;
 }
 
-// Does the node only convert floats to another type?
+bool qrn_half_asks(const qrn_node *n) {
+    return n && n->op && (strcmp(n->op->name, "IsInf") == 0 || strcmp(n->op->name, "IsNan") == 0);
+}
+
+// Does the node only convert floats to another type, or ask what they are?
 static bool takes_raw(const qrn_node *n) {
     return n->op && n->n_out == 1 && !is_half(n->out[0]) &&
            (strcmp(n->op->name, "Quantize") == 0 || strcmp(n->op->name, "Convert") == 0 ||
-            strcmp(n->op->name, "Cast") == 0);
+            strcmp(n->op->name, "Cast") == 0 || qrn_half_asks(n));
 }
 
 // Is the tensor read by a node that does more than that?
@@ -351,7 +355,7 @@ qrn_status qrn_half_prepare(qrn_lowering *lo, const qrn_family **f, qrn_val *ins
     bool raw = takes_raw(lo->node);
     for (uint32_t i = 0; i < n_in && !raw; i++)
         QRN_TRY(qrn_half_operand(lo, &ins[i]));
-    if (*f != &qrn_family_convert || gives_raw(lo, ins[0], outs[0]))
+    if (*f != &qrn_family_convert || qrn_half_asks(lo->node) || gives_raw(lo, ins[0], outs[0]))
         return QRN_OK;
     qrn_dtype to = lo->plan->values[outs[0]].view.dtype;
     if (to == QRN_DTYPE_F32 || to == QRN_DTYPE_F16)

@@ -30,6 +30,8 @@ bool qrn_half_detours(const qrn_lowering *lo, const qrn_tensor *t);
 // Remembers that `io` is to be written from `value`.
 qrn_status qrn_half_detour(qrn_lowering *lo, qrn_val value, qrn_val io);
 
+// Does the node ask what floats are? It is shown the application's own, infinities included.
+bool qrn_half_asks(const qrn_node *n);
 // *v as a step may read it: application inputs and constants become their rounded form.
 qrn_status qrn_half_operand(qrn_lowering *lo, qrn_val *v);
 // Makes a step that is about to be emitted read rounded operands; a conversion to floats becomes

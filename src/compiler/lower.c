@@ -194,7 +194,8 @@ static bool has_format(const qrn_value *v, qrn_dtype dtype, const qrn_quant *qua
 
 qrn_status qrn_lo_as(qrn_lowering *lo, qrn_val v, qrn_dtype dtype, const qrn_quant *quant,
                      qrn_val *out) {
-    QRN_TRY(qrn_half_operand(lo, &v));
+    if (!qrn_half_asks(lo->node))
+        QRN_TRY(qrn_half_operand(lo, &v));
     if (has_format(&lo->plan->values[v], dtype, quant)) {
         *out = v;
         return QRN_OK;

@@ -241,6 +241,45 @@ static void htp_num_08_wide_halves_have_no_infinity(void **state) {
     assert_true(hy[0] == 65504 && hy[1] == -65504 && hy[2] == 32752 && hy[3] == (_Float16)2.25);
 }
 
+// What an application gives is asked, not what the device makes of it; other ops that read the same
+// tensor get the device's numbers.
+static void htp_num_08_infinities_that_come_in_are_found(void **state) {
+    (void)state;
+    const float given[] = {1.1f, INFINITY, -INFINITY, 0, NAN, 65504, 1e30f, -5};
+    enum { N = sizeof given / sizeof given[0] };
+    static const uint32_t socs[] = {SM8550, SM8650, SM8750};
+    for (int i = 0; i < 6; i++) {
+        bool narrow = i % 2;
+        uint32_t dims[] = {1, N};
+        float a[N];
+        _Float16 ha[N], hy[N];
+        uint8_t inf[N], nan[N];
+        float y[N];
+        for (int k = 0; k < N; k++) {
+            a[k] = given[k];
+            ha[k] = (_Float16)given[k];
+        }
+        htp_world w = htp_begin(socs[i / 2]);
+        net n = net_begin(&w, "ask", NULL);
+        int x = (int)net_add(&n, IN, narrow ? F16 : F32, 2, dims, 0, 0, narrow ? (void *)ha : a);
+        int o0 = (int)net_add(&n, OUT, QNN_DATATYPE_BOOL_8, 2, dims, 0, 0, inf);
+        int o1 = (int)net_add(&n, OUT, QNN_DATATYPE_BOOL_8, 2, dims, 0, 0, nan);
+        int o2 = (int)net_add(&n, OUT, narrow ? F16 : F32, 2, dims, 0, 0, narrow ? (void *)hy : y);
+        NET_NODE(&n, "IsInf", NET_LIST(x), NET_LIST(o0));
+        NET_NODE(&n, "IsNan", NET_LIST(x), NET_LIST(o1));
+        NET_NODE(&n, "ElementWiseNeg", NET_LIST(x), NET_LIST(o2));
+        net_finish(&n);
+        for (int k = 0; k < N; k++) {
+            float v = narrow ? (float)ha[k] : given[k]; // 1e30 is infinite only as a half
+            assert_int_equal(inf[k], isinf(v) != 0);
+            assert_int_equal(nan[k], isnan(v) != 0);
+        }
+        float negated = narrow ? (float)hy[1] : y[1];
+        assert_true(negated == (socs[i / 2] == SM8750 ? -INFINITY : narrow ? -65504 : -131008));
+        htp_end(&w);
+    }
+}
+
 static void htp_num_08_newer_devices_overflow_to_infinity(void **state) {
     (void)state;
     float a[] = {300, -400, 65504, 255.9f, INFINITY, NAN, 1e30f, 65519};
@@ -446,6 +485,7 @@ int main(void) {
         cmocka_unit_test(convert_takes_halves_to_codes),
         cmocka_unit_test(htp_prc_07_ties_go_to_even_and_subnormals_stay),
         cmocka_unit_test(htp_num_08_wide_halves_have_no_infinity),
+        cmocka_unit_test(htp_num_08_infinities_that_come_in_are_found),
         cmocka_unit_test(htp_num_08_newer_devices_overflow_to_infinity),
         cmocka_unit_test(htp_num_09_sums_are_rounded_once),
         cmocka_unit_test(weights_of_products_are_kept_as_halves),
