@@ -438,15 +438,15 @@ static void begin_row(call *k, const char *op, const char *alternative) {
 
 // The largest rank of a plain text, widened for the ops that later releases mention; 0: not plain.
 static uint32_t published_rank(const char *op, const char *text) {
-    static const char *const wider[] = {"GatherElements", "Pad", "ElementWiseExp", "ReluMinMax",
-                                        "Cast"};
+    static const char *const wider[] = {"GatherElements", "Pad",  "ElementWiseExp",
+                                        "ReluMinMax",     "Cast", "ReduceMean"};
     uint32_t max = 0;
     char after = '\0';
     if (sscanf(text, "rank<=%u%c", &max, &after) < 1 && sscanf(text, "rank=%u%c", &max, &after) < 1)
         sscanf(text, "rank %*u..%u%c", &max, &after);
     if (!max || after)
         return 0;
-    for (size_t i = 0; i < 5; i++)
+    for (size_t i = 0; i < sizeof wider / sizeof wider[0]; i++)
         if (strcmp(op, wider[i]) == 0 && max < 5)
             max = 5;
     return strcmp(op, "Lstm") == 0 ? 3 : max;
