@@ -184,7 +184,9 @@ static qrn_status register_package(qrn_api_backend *b, const char *path, const v
     if (!(qrn_this_backend.features & QRN_FEATURE_OP_PACKAGE) || !qrn_this_backend.package_register)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: op packages are not supported",
                         qrn_this_backend.provider_name);
-    return qrn_this_backend.package_register(b, path, provider, target, image, size);
+    // onnxruntime says "" for a target that it was not given.
+    return qrn_this_backend.package_register(b, path, provider, target && *target ? target : NULL,
+                                             image, size);
 }
 
 Qnn_ErrorHandle_t QnnBackend_registerOpPackage(Qnn_BackendHandle_t backend, const char *packagePath,

@@ -27,7 +27,8 @@ qrn_status qrn_host_config(qrn_api_backend *b, const void *custom) {
         return configure_dump(b, custom);
     if (c->magic != QUERN_BACKEND_CONFIG_MAGIC || c->option != QUERN_BACKEND_OPTION_THREADS) {
         qrn_log(b->log, QNN_LOG_LEVEL_WARN,
-                "custom backend config: unknown struct or option, ignored");
+                "backend: custom option that is not one of Quern/QuernBackend.h, ignored: leave it "
+                "out");
         return QRN_OK;
     }
     if (c->value < 1 || c->value > 256)

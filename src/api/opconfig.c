@@ -11,6 +11,7 @@
 
 #include "QnnOpDef.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // Data at this alignment is read where it lies.
@@ -285,6 +286,16 @@ qrn_status qrn_opconfig_node(const qrn_op_source *src, const Qnn_OpConfig_t *con
     return QRN_OK;
 }
 
+// Messages begin with the graph, which an op that is validated by itself does not have.
+static void drop_graph(qrn_status s) {
+    static const char none[] = "graph '' ";
+    char rest[QRN_MESSAGE_MAX];
+    if (strncmp(qrn_message(), none, sizeof none - 1) != 0)
+        return;
+    snprintf(rest, sizeof rest, "%s", qrn_message() + sizeof none - 1);
+    (void)QRN_FAIL(s, "%s", rest);
+}
+
 Qnn_ErrorHandle_t QnnBackend_validateOpConfig(Qnn_BackendHandle_t backend,
                                               Qnn_OpConfig_t opConfig) {
     qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
@@ -298,6 +309,7 @@ Qnn_ErrorHandle_t QnnBackend_validateOpConfig(Qnn_BackendHandle_t backend,
     s = src.arena ? qrn_opconfig_node(&src, &opConfig, &n)
                   : QRN_FAIL(QRN_E_MEM, "validateOpConfig: out of memory");
     qrn_arena_destroy(src.arena);
+    drop_graph(s);
     if (s == QRN_OK || s == QRN_E_MEM || s == QRN_E_OP_UNKNOWN || s == QRN_E_UNSUPPORTED)
         return qrn_api_end(QRN_COMP_BACKEND, s, b->log);
     return qrn_api_end_as(QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE, s, b->log);

@@ -213,7 +213,7 @@ static void htp_ctx_36_unknown_options_get_one_warning(void **state) {
         QnnHtpContext_CustomConfig_t x = {(QnnHtpContext_ConfigOption_t)unknown[i], {false}};
         Qnn_ContextHandle_t c = NULL;
         char number[16];
-        snprintf(number, sizeof number, "option %d,", unknown[i]);
+        snprintf(number, sizeof number, "option %d ", unknown[i]);
         HTP_OK(context_with(&w, &x, 1, &c));
         assert_int_equal(seen.n, i + 1);
         assert_non_null(strstr(seen.last, number));

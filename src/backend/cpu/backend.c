@@ -27,7 +27,9 @@ static void set_graph_option(qrn_api_graph *g, const QnnCpuGraph_CustomConfig_t 
         break; // kernels are chosen by CPU features
     default:
         qrn_log(g->context->backend->log, QNN_LOG_LEVEL_WARN,
-                "graph '%s': unknown custom graph option %d, ignored", g->ir->name, (int)c->option);
+                "graph '%s': custom option %d is not known to this version and ignored: leave it "
+                "out, or use a newer Quern",
+                g->ir->name, (int)c->option);
     }
 }
 

@@ -60,8 +60,10 @@ static qrn_status need_arch(const reading *r, const row *w) {
     // No chip was asked for: there is none that could lack it. Clients share weights so.
     if (soc->arch >= w->min_arch || (!r->device->chosen && w->min_arch <= 73))
         return QRN_OK;
-    return QRN_FAIL(QRN_E_UNSUPPORTED, "context option %s needs v%u, the device is %s of v%u",
-                    w->name, w->min_arch, soc->name, soc->arch);
+    return QRN_FAIL(QRN_E_UNSUPPORTED,
+                    "context option %s needs v%u, the device is %s of v%u: leave it out, or choose "
+                    "a chip of v%u",
+                    w->name, w->min_arch, soc->name, soc->arch, w->min_arch);
 }
 
 static qrn_status read_flag(reading *r, const row *w, const QnnHtpContext_CustomConfig_t *x) {
@@ -198,7 +200,9 @@ static qrn_status read_option(reading *r, const QnnHtpContext_CustomConfig_t *x)
         return QRN_FAIL(QRN_E_CONFIG, "context option %s is not for %s", w->name,
                         phase_name(r->phase));
     }
-    qrn_log(r->c->backend->log, QNN_LOG_LEVEL_WARN, "unknown custom context option %d, ignored",
+    qrn_log(r->c->backend->log, QNN_LOG_LEVEL_WARN,
+            "context: custom option %d is not known to this version and ignored: leave it out, or "
+            "use a newer Quern",
             (int)x->option);
     return QRN_OK;
 }

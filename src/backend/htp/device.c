@@ -162,7 +162,10 @@ qrn_status qrn_htp_device_config(qrn_api_device *d, const void *custom) {
     case QNN_HTP_DEVICE_CONFIG_OPTION_APP_UID:
         return QRN_OK; // nothing here depends on them
     default:
-        qrn_log(d->log, QNN_LOG_LEVEL_WARN, "device: unknown custom option %u, ignored", option);
+        qrn_log(d->log, QNN_LOG_LEVEL_WARN,
+                "device: custom option %u is not known to this version and ignored: leave it out, "
+                "or use a newer Quern",
+                option);
         return QRN_OK;
     }
 }

@@ -30,8 +30,10 @@ static qrn_status refuse_final(const reading *r, const char *option) {
 static qrn_status need_arch(const reading *r, const char *option, uint32_t arch) {
     if (r->soc->arch >= arch)
         return QRN_OK;
-    return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': option %s needs v%u, the device is %s of v%u",
-                    r->g->ir->name, option, arch, r->soc->name, r->soc->arch);
+    return QRN_FAIL(QRN_E_UNSUPPORTED,
+                    "graph '%s': option %s needs v%u, the device is %s of v%u: leave it out, or "
+                    "choose a chip of v%u",
+                    r->g->ir->name, option, arch, r->soc->name, r->soc->arch, arch);
 }
 
 static qrn_status bad_value(const reading *r, const char *option, double found,
@@ -41,7 +43,9 @@ static qrn_status bad_value(const reading *r, const char *option, double found,
 }
 
 static void ignore(const reading *r, const char *what, long long number) {
-    qrn_log(r->g->context->backend->log, QNN_LOG_LEVEL_WARN, "graph '%s': unknown %s %lld, ignored",
+    qrn_log(r->g->context->backend->log, QNN_LOG_LEVEL_WARN,
+            "graph '%s': %s %lld is not known to this version and ignored: leave it out, or use a "
+            "newer Quern",
             r->g->ir->name, what, number);
 }
 
@@ -124,10 +128,11 @@ static qrn_status read_optimization(reading *r, const QnnHtpGraph_CustomConfig_t
 static qrn_status read_vtcm(reading *r, const char *option, uint64_t bytes) {
     uint64_t most = (uint64_t)r->soc->vtcm_mb << 20;
     if (bytes > most)
-        return QRN_FAIL(QRN_E_CREATE,
-                        "graph '%s': option %s asks for %llu bytes of VTCM, %s has %llu (%u MB)",
-                        r->g->ir->name, option, (unsigned long long)bytes, r->soc->name,
-                        (unsigned long long)most, r->soc->vtcm_mb);
+        return QRN_FAIL(
+            QRN_E_CREATE,
+            "graph '%s': option %s asks for %llu bytes of VTCM, %s has %llu: ask for at most %u MB",
+            r->g->ir->name, option, (unsigned long long)bytes, r->soc->name,
+            (unsigned long long)most, r->soc->vtcm_mb);
     r->o.vtcm_max = bytes == 0;
     r->o.vtcm_bytes = bytes ? bytes : most;
     return QRN_OK;
@@ -202,7 +207,9 @@ static qrn_status read_finalize(reading *r, const QnnHtpGraph_CustomConfig_t *c)
                         r->g->ir->name);
     if (strcmp(f->key, "P") != 0) {
         qrn_log(r->g->context->backend->log, QNN_LOG_LEVEL_WARN,
-                "graph '%s': unknown key '%s' of FINALIZE_CONFIG, ignored", r->g->ir->name, f->key);
+                "graph '%s': key '%s' of FINALIZE_CONFIG is not known to this version and ignored: "
+                "leave it out",
+                r->g->ir->name, f->key);
         return QRN_OK;
     }
     if (!scalar_value(&f->value, &v) || !(v >= 0 && v <= 23) || v != floor(v) ||
