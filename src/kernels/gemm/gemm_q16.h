@@ -26,7 +26,7 @@
 #define QRN_Q16_STEP 4         // neighbours in depth
 #define QRN_Q16_ROW_STEP 12    // bytes of a step of a packed row
 #define QRN_Q16_PANEL_STEP 384 // bytes of a step of a packed panel
-#define QRN_Q16_TILE 6         // rows of a tile
+#define QRN_Q16_TILE 6         // rows of a tile at most
 
 // Some columns of a matrix: code (k, j) lies at data[k*b_depth + j*b_col]; one of the two is 1.
 typedef struct qrn_q16_columns {
@@ -52,14 +52,15 @@ typedef struct qrn_q16_terms {
     int32_t *words, *high;
 } qrn_q16_terms;
 
-// One tile. The exact sum of (i, j) is 2^16 * sum u*hb + rest + terms of row i and column j.
+// Some rows times a panel. The exact sum of (i, j) is 2^16 * sum u*hb + rest + terms of row i and
+// column j.
 typedef struct qrn_q16_tile {
     const uint8_t *a; // packed rows
     const int8_t *b;  // packed panel
     size_t steps;
     qrn_q16_terms column,
         row;          // [32], flipped as in sums_avx512.h; [rows], NULL: all is in the rest
-    double *sum;      // [6][32] sums of the parts of the depth so far
+    double *sum;      // [6][32] sums of the parts so far; no more rows where there are several
     bool first, last; // of the parts: the first does not read `sum`, the last writes y
     // y = clamp(floor(fma(sum, m, zero_half)))
     double m, zero_half;

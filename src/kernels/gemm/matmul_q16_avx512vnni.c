@@ -164,7 +164,8 @@ static void pack_rows(const job *j, size_t a, size_t row, size_t n) {
 static void run_panel(const job *j, size_t n, size_t panel, size_t cols, size_t y) {
     const qrn_view *c = j->k->out[0];
     double sum[QRN_Q16_TILE * QRN_PANEL];
-    for (size_t r = 0; r < n; r += QRN_Q16_TILE) {
+    size_t step = j->parts > 1 ? QRN_Q16_TILE : n;
+    for (size_t r = 0; r < n; r += step) {
         qrn_q16_tile t = {.sum = sum,
                           .m = j->out.m,
                           .zero_half = j->out.zero_half,
@@ -173,7 +174,7 @@ static void run_panel(const job *j, size_t n, size_t panel, size_t cols, size_t 
                           .wild = j->wild,
                           .y_row = j->geo.cols,
                           .elem = qrn_view_elem(c),
-                          .rows = (uint32_t)(n - r < QRN_Q16_TILE ? n - r : QRN_Q16_TILE),
+                          .rows = (uint32_t)(n - r < step ? n - r : step),
                           .cols = (uint32_t)cols};
         t.y = (char *)c->data + (y + r * t.y_row) * t.elem;
         for (size_t part = 0; part < j->parts; part++) {
