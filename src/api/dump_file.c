@@ -32,7 +32,8 @@ static void append_safe(char *out, const char *text) {
 void qrn_dump_name(char *out, uint32_t number, const char *text) {
     snprintf(out, QRN_DUMP_NAME_MAX, "%05u_", number);
     append_safe(out, text);
-    strcat(out, ".npy");
+    size_t n = strlen(out);
+    snprintf(out + n, QRN_DUMP_NAME_MAX - n, ".npy");
 }
 
 static int make_root(const char *path) {
@@ -56,6 +57,20 @@ static int open_folder(int above, const char *name) {
     return openat(above, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+static void run_name(char *out, uint32_t run) { snprintf(out, QRN_DUMP_NAME_MAX, "run-%04u", run); }
+
+// The largest number in use, when all below it are: found in a few steps.
+static uint32_t last_run(int of_graph) {
+    char name[QRN_DUMP_NAME_MAX];
+    uint32_t last = 0;
+    for (uint32_t step = 8192; step; step /= 2) {
+        run_name(name, last + step);
+        if (last + step <= MAX_RUNS && faccessat(of_graph, name, F_OK, 0) == 0)
+            last += step;
+    }
+    return last;
+}
+
 int qrn_dump_folder(const char *root, const char *graph, uint32_t *run) {
     char name[QRN_DUMP_NAME_MAX] = "";
     int top = make_root(root), out = -1;
@@ -66,8 +81,8 @@ int qrn_dump_folder(const char *root, const char *graph, uint32_t *run) {
     int of_graph = open_folder(top, name);
     int error = errno;
     close(top);
-    for (uint32_t i = 1; of_graph >= 0 && out < 0 && i <= MAX_RUNS; i++) {
-        snprintf(name, sizeof name, "run-%04u", i);
+    for (uint32_t i = of_graph < 0 ? MAX_RUNS : last_run(of_graph); out < 0 && ++i <= MAX_RUNS;) {
+        run_name(name, i);
         bool made = mkdirat(of_graph, name, 0777) == 0;
         if (made)
             out = open_folder(of_graph, name);
@@ -125,7 +140,8 @@ static size_t numpy_header(char head[256], const qrn_view *v) {
     size_t total = (n + 1 + 63) / 64 * 64;
     memset(head + n, ' ', total - n);
     head[total - 1] = '\n';
-    memcpy(head, "\x93NUMPY\1\0", 8);
+    static const unsigned char magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0};
+    memcpy(head, magic, sizeof magic);
     head[8] = (char)((total - 10) & 0xff);
     head[9] = (char)((total - 10) >> 8);
     return total;

@@ -140,6 +140,15 @@ def test_names_meet_those_that_quantizers_append_to(tmp_path, rng):
     assert "not in the second: p (folded into conv)" in text
 
 
+def test_the_same_name_comes_before_a_like_one(tmp_path, rng):
+    y = rng.standard_normal((4,)).astype(np.float32)
+    a = dump(tmp_path / "a", [tensor("y", y)])
+    b = dump(tmp_path / "b", [tensor("y_QuantizeLinear_Output", y), tensor("y", y)])
+    (graph,) = ok_json("compare", a, b, "--json")["graphs"]
+    assert [(r["name"], r["reference"]) for r in graph["layers"]] == [("y", "y")]
+    assert graph["only_second"] == ["y_QuantizeLinear_Output"]
+
+
 def test_names_that_a_client_made_up_are_not_believed(tmp_path, rng):
     """As onnxruntime does it: numbered names, and a Relu that the quantized form lacks."""
     x, c = (rng.standard_normal((8, 8)).astype(np.float32) for _ in range(2))

@@ -2,6 +2,7 @@
 """docs/clients.md: the blocks of the page are taken out of it and run, in a folder of their own
 with our build installed as build/sdk."""
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -22,6 +23,8 @@ SECTIONS = {text.split("\n", 1)[0]: FENCE.findall(text) for text in PAGE.split("
 
 @pytest.fixture
 def folder(tmp_path):
+    if platform.machine() != "x86_64":
+        pytest.skip("the page names the libraries for x86-64")
     install(tmp_path / "build" / "sdk")
     return tmp_path
 

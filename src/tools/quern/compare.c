@@ -108,6 +108,7 @@ static void warn_alone(const qt_dumps *d, const qt_dumps *other, const char *fol
 // things that differ between two forms of a model.
 static int match_graphs(job *j, const char *folder_a, const char *folder_b) {
     size_t x = 0, y = 0;
+    j->n = 0;
     j->matches = calloc(j->a.n + 1, sizeof *j->matches);
     if (!j->matches) {
         qt_error("out of memory");

@@ -33,19 +33,17 @@ static bool same_shape(const qt_dumped *a, const qt_dumped *b) {
     return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
 }
 
-// The tensor of `in` with t's name, else one with its plain name; NULL: none of its shape.
-static const qt_dumped *find_named(const qt_dump *in, const qt_dumped *t) {
-    size_t n = qt_plain_length(t->name);
-    const qt_dumped *found = NULL;
+// The tensor of `in` with t's name, or with its plain name; NULL: none of its shape that is free.
+static const qt_dumped *find_named(const qt_dump *in, const bool *taken, const qt_dumped *t,
+                                   bool exact) {
+    size_t n = exact ? strlen(t->name) : qt_plain_length(t->name);
     for (size_t i = 0; i < in->n && !is_made_up(t->name); i++) {
         const qt_dumped *u = &in->tensors[i];
-        if (!same_shape(t, u) || qt_plain_length(u->name) != n || strncmp(u->name, t->name, n) != 0)
-            continue;
-        if (strcmp(u->name, t->name) == 0)
+        size_t length = exact ? strlen(u->name) : qt_plain_length(u->name);
+        if (!taken[i] && length == n && strncmp(u->name, t->name, n) == 0 && same_shape(t, u))
             return u;
-        found = found ? found : u;
     }
-    return found;
+    return NULL;
 }
 
 // What an alignment works on.
@@ -130,14 +128,16 @@ static bool prepare(sides *s, bool names_only) {
     s->taken = calloc(na + 1, sizeof *s->taken);
     if (!s->partner || !s->taken)
         return false;
-    for (size_t j = 0; j < nb; j++) {
-        const qt_dumped *t = find_named(s->a, &s->b->tensors[j]);
-        size_t i = t ? (size_t)(t - s->a->tensors) : 0;
-        if (t && !s->taken[i]) {
-            s->taken[i] = true;
-            s->partner[j] = i + 1;
+    for (int exact = 1; exact >= 0; exact--)
+        for (size_t j = 0; j < nb; j++) {
+            const qt_dumped *t =
+                s->partner[j] ? NULL : find_named(s->a, s->taken, &s->b->tensors[j], exact);
+            size_t i = t ? (size_t)(t - s->a->tensors) : 0;
+            if (t) {
+                s->taken[i] = true;
+                s->partner[j] = i + 1;
+            }
         }
-    }
     if (names_only || (na + 1) * (nb + 1) > MAX_CELLS)
         return true;
     s->like_a = calloc(na * SAMPLE + 1, sizeof *s->like_a);
