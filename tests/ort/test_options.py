@@ -3,10 +3,11 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import onnxruntime as ort
 import pytest
 
-from provider import HTP, session
+from provider import HTP, helper, model, session
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
 from ort_models import conv_net, images  # noqa: E402
@@ -131,3 +132,24 @@ def test_legal_values_are_taken(options):
 def test_too_much_vtcm_is_refused_by_the_chip():
     with pytest.raises(Exception, match="(?i)vtcm"):
         session(conv_net(seed=1), {**HTP, "vtcm_mb": "512"})
+
+
+def softplus16():
+    """Softplus of 16-bit codes: the HTP has no op for it, a half has fewer bits than the codes."""
+    def pair(name):
+        return [helper.make_node("QuantizeLinear", [name, "s", "z"], [name + "_q"]),
+                helper.make_node("DequantizeLinear", [name + "_q", "s", "z"], [name + "_d"])]
+
+    x, y = pair("x"), pair("y")
+    y[1].output[0] = "out"
+    return model([*x, helper.make_node("Softplus", ["x_d"], ["y"]), *y],
+                 [("x", np.float32, [1, 8])], [("out", np.float32, [1, 8])],
+                 [("s", np.float32(1 / 4096)), ("z", np.uint16(32768))], opset=21)
+
+
+def test_units_of_16_bits_are_not_computed_in_halves_unless_asked(capfd):
+    session(softplus16(), HTP, fallback=True, level=2)
+    assert "there is no op for 16-bit codes" in capfd.readouterr().err
+    session(softplus16(), {**HTP, "allow_float16_units": "1"})  # everything, without fall-back
+    with pytest.raises(Exception):
+        session(softplus16(), HTP)

@@ -285,6 +285,16 @@ static qrn_status check_sequences(ox_import *im, const ox_node *n) {
     return QRN_OK;
 }
 
+// Does the node compute with 16-bit codes, where floats are halves?
+static bool loses_bits(const ox_import *im, const ox_node *n) {
+    for (uint32_t i = 0; im->opt->floats_are_half && i < n->n_in; i++) {
+        const ox_val *v = n->in[i][0] ? ox_scope_find(im->scope, n->in[i]) : NULL;
+        if (v && v->quantized && !v->quantized->data && ox_type_bits(v->quantized->type) == 16)
+            return true;
+    }
+    return false;
+}
+
 qrn_status ox_import_one(ox_import *im, const ox_node *n) {
     bool done;
     n = ox_instead_of(im, n);
@@ -312,9 +322,14 @@ qrn_status ox_import_one(ox_import *im, const ox_node *n) {
             return ox_fail(im, n, QRN_E_UNCONNECTED, "input %u is missing", i);
     if (n->n_out == 0)
         return ox_fail(im, n, QRN_E_UNCONNECTED, "it has no output");
-    im->quantized = ox_unit_of(im, n);
+    bool unit = im->quantized = ox_unit_of(im, n);
+    uint32_t before = im->n_dequantized;
     qrn_status s = row->fn(im, n);
     im->quantized = false;
+    if (s == QRN_OK && unit && im->n_dequantized != before && loses_bits(im, n))
+        s = ox_fail(im, n, QRN_E_UNSUPPORTED,
+                    "there is no op for 16-bit codes: it would be computed in float16, which is "
+                    "coarser");
     return s;
 }
 

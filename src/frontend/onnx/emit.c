@@ -397,6 +397,7 @@ qrn_status ox_static_like(ox_import *im, const qc_tensor *like, const float *val
 // --- ops
 
 void ox_op(ox_import *im, qc_op *o, const ox_node *n, const char *type) {
+    im->n_dequantized += strcmp(type, QNN_OP_DEQUANTIZE) == 0;
     qc_op_begin(o, im->graph, n ? n->name : "end", type);
 }
 

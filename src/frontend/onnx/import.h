@@ -101,6 +101,9 @@ typedef struct ox_options {
     // Compute in float what the model has quantized: a QuantizeLinear whose result is only
     // dequantized again clips to the range of its type but does not round.
     bool as_float;
+    // Floats are computed in half precision: a quantized unit of 16 bits that would have to be
+    // computed in float is refused, because codes of 16 bits are finer than halves.
+    bool floats_are_half;
     // Inputs and outputs of 64-bit integers keep their width in the QNN graph, by a Cast.
     bool wide_borders;
     // (optional) Told about every node: QRN_OK, or why it is refused. With it a refusal does not

@@ -24,6 +24,7 @@ struct ox_import {
     uint32_t depth;      // of nested graphs and functions
     uint32_t n_made;     // names made up so far
     uint32_t n_transposes, n_folded;
+    uint32_t n_dequantized;  // Dequantize ops so far
     const ox_node **instead; // per node of the main graph: patterns.c; NULL: none looked for
 };
 

@@ -66,6 +66,7 @@ static const row rows[] = {
     {"offload_graph_io_quantization", BOOL, AT(offload_io), 0, 0, NULL},
     {"profiling_level", CHOICE, AT(profile_level), 0, 0, qe_profile_levels},
     {"profiling_file_path", TEXT, AT(profile_path), 0, 0, NULL},
+    {"allow_float16_units", BOOL, AT(coarse), 0, 0, NULL},
     {"strict", BOOL, AT(strict), 0, 0, NULL},
     {"threads", INT, AT(n_threads), 0, 1024, NULL},
     {"enable_vtcm_backup_buffer_sharing", NOT_YET, 0, 0, 0, NULL},

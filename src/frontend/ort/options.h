@@ -27,6 +27,7 @@ typedef struct qe_options {
     int profile_level;    // index into qe_profile_levels
     const char *profile_path;
     bool fp16, offload_io, strict;
+    bool coarse; // units of 16 bits may be computed in float16
     // keys of the session
     bool no_fallback, context_enable, context_embed, share_contexts, stop_sharing;
     const char *context_path;

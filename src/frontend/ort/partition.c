@@ -33,6 +33,9 @@ static qrn_status try_import(qe_ep *ep, void *arg) {
     qe_graph_room room;
     const ox_options options = {.graph_name = "trial",
                                 .graph_configs = qe_graph_configs(ep, &room),
+                                .floats_are_half = !ep->opt.coarse &&
+                                                   ep->backend == QE_BACKEND_HTP &&
+                                                   (ep->opt.soc_model || ep->opt.htp_arch),
                                 .report = hear,
                                 .report_ctx = t};
     ox_result r = {0};
