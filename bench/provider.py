@@ -2,14 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Models through the public onnxruntime-qnn provider on our libQnnHtp.so, one row a model.
 
-    bench/provider.py MODEL.onnx ... [--lib DIR] [--bin DIR] [--soc N]
+    bench/provider.py MODEL.onnx ... [--lib DIR] [--bin DIR] [--soc N] [--write]
 
-A row says: how long a session takes that compiles the model and one that reads its context model in
-a new process, the size of both files, whether both give the same bytes, the time of a run through
-the provider by that of `quern bench` on the same file (one thread each, in turns), and the SQNR
-against onnxruntime's CPU provider without graph optimizations, beside that of its default mode.
 Inputs come from NAME.npz beside NAME_a8w8.onnx (one array an input with a first axis of samples, or
-one called "test"), and are random where there is none.
+one called "test"), and are random where there is none; NAME.onnx or NAME_f32.onnx is the float
+model. --write also puts the rows into docs/provider.md, whose text says what the columns are.
 """
 import argparse
 import json
@@ -28,7 +25,33 @@ from sides import OnnxRuntime, Ours, Provider, Refused, random_feed
 ROOT = Path(__file__).resolve().parent.parent
 MAX_SAMPLES, N_LOADS = 8, 3
 COLUMNS = ("model", "parts", "compile", "write", "read", "onnx", "context", "same", "run",
-           "quern", "ratio", "SQNR", "default")
+           "quern", "ratio", "SQNR", "default", "float", "plain")
+PAGE = ROOT / "docs" / "provider.md"
+TEXT = """\
+# Models through the public provider
+
+<!-- The rows are written by the commands below. -->
+
+    bench/public_models.py build/public
+    scripts/quantize_models.py build/nets
+    bench/provider.py --write build/public/*_a*w8.onnx build/nets/*_a*w8.onnx
+
+Quantized models through the provider plugin of the onnxruntime-qnn package (2.7.0) on our
+`libQnnHtp.so`, chip SM8650, one thread. The first ten are pretrained networks out of public Python
+packages, quantized with random inputs; the others are torchvision's with random weights.
+
+- parts: graphs that the provider made of the model; with 1 all of it runs on our library.
+- compile, write, read: milliseconds until a session is there that compiles the model, that also
+  writes a context model, and that reads it in a new process (the best of three, but for write).
+- onnx, context: MiB of the model and of the context model with its binary.
+- same: the outputs of the three sessions are the same bytes.
+- run, quern: milliseconds of a run through the provider, and of `quern bench` on the same file; the
+  fastest of turns that alternate. ratio: the one by the other, and in brackets that of the medians.
+- SQNR, default: dB against onnxruntime's CPU provider without graph optimizations, means of all
+  inputs: ours, and of its default mode, which fuses quantized ops; 120 stands for equal outputs.
+- float, plain: dB against the float model: ours, and of the CPU provider without optimizations.
+
+"""
 
 
 def samples(model):
@@ -129,15 +152,26 @@ class Plain(OnnxRuntime):
         return super().open(model, options)
 
 
+def float_model(model):
+    name = model.stem.rsplit("_", 1)[0]
+    files = (model.with_name(f"{name}{ending}.onnx") for ending in ("", "_f32"))
+    return next((f for f in files if f.exists()), None)
+
+
 def accuracy(a, model, feeds):
     """Means over the samples."""
     plain, default = Plain(model, 1, feeds[0]), OnnxRuntime(model, 1, feeds[0])
-    ours = provider(a, model, feeds[0])
+    ours, source = provider(a, model, feeds[0]), float_model(model)
+    real = Plain(source, 1, feeds[0]) if source else None
     rows = []
     for feed in feeds:
-        want = plain.session.run(None, feed)
-        rows.append([min(120.0, sqnr(want, s.session.run(None, feed))) for s in (ours, default)])
-    return dict(zip(("SQNR", "default"), (f"{v:.2f}" for v in np.mean(rows, axis=0))))
+        p, d, o = (s.session.run(None, feed) for s in (plain, default, ours))
+        rows.append([sqnr(p, o), sqnr(p, d)])
+        if real:
+            r = real.session.run(None, feed)
+            rows[-1] += [sqnr(r, o), sqnr(r, p)]
+    means = np.mean(np.minimum(120, rows), axis=0)
+    return dict(zip(("SQNR", "default", "float", "plain"), (f"{v:.1f}" for v in means)))
 
 
 def arguments():
@@ -150,10 +184,43 @@ def arguments():
                    type=lambda t: t.split(","), help="of contexts, speed, accuracy")
     p.add_argument("--turns", type=int, default=5)
     p.add_argument("--seconds", type=float, default=0.4, help="of a turn")
+    p.add_argument("--write", action="store_true", help="put the rows into docs/provider.md")
     p.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     a = p.parse_args()
     a.lib, a.bin = a.lib.resolve(), a.bin.resolve()
     return a
+
+
+def line_of(row):
+    return "| " + " | ".join(str(row.get(c, "-")) for c in COLUMNS) + " |"
+
+
+def write(row):
+    """The page with this row; those of other models stay."""
+    head = [line_of({c: c for c in COLUMNS}), "|" + " --- |" * len(COLUMNS)]
+    old = PAGE.read_text().splitlines() if PAGE.exists() else []
+    lines = [t for t in old if t.startswith("| ")][1:]
+    names = [t.split()[1] for t in lines]
+    if row["model"] in names:
+        lines[names.index(row["model"])] = line_of(row)
+    else:
+        lines.append(line_of(row))
+    PAGE.write_text(TEXT + "\n".join(head + lines) + "\n")
+
+
+def measure(a, model):
+    row = {"model": model.stem}
+    try:
+        feeds = samples(model)
+        if "contexts" in a.parts:
+            row |= contexts(a, model)
+        if "speed" in a.parts:
+            row |= speed(a, model, feeds)
+        if "accuracy" in a.parts:
+            row |= accuracy(a, model, feeds)
+    except Refused as error:
+        row["same"] = str(error)
+    return row
 
 
 def main():
@@ -162,20 +229,12 @@ def main():
     ort.set_default_logger_severity(4)
     if a.child:
         return child(a)
-    print("| " + " | ".join(COLUMNS) + " |\n|" + " --- |" * len(COLUMNS), flush=True)
+    print(line_of({c: c for c in COLUMNS}), flush=True)
     for model in a.models:
-        row = {"model": model.stem}
-        try:
-            feeds = samples(model)
-            if "contexts" in a.parts:
-                row |= contexts(a, model)
-            if "speed" in a.parts:
-                row |= speed(a, model, feeds)
-            if "accuracy" in a.parts:
-                row |= accuracy(a, model, feeds)
-        except Refused as error:
-            row["same"] = str(error)
-        print("| " + " | ".join(str(row.get(c, "-")) for c in COLUMNS) + " |", flush=True)
+        row = measure(a, model)
+        print(line_of(row), flush=True)
+        if a.write:
+            write(row)
 
 
 if __name__ == "__main__":

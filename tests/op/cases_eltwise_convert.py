@@ -115,6 +115,22 @@ def convert_cases(f):
         else:
             y = np.trunc(t.real).astype(int) if is_int(target) else t.real.astype(float)
         f.add("Convert", [t], [q.Tensor("y", y, target)], name=f"Convert_{source}_{target}")
+    byte_conversions(f)
+
+
+def byte_conversions(f):
+    """Truth values and plain bytes, more of them than there are: those are looked up."""
+    for source, end in (("b8", 2), ("u8", 256)):
+        x = q.Tensor("x", f.rng.integers(0, end, (17, 31)), source)
+        for target in ("uq8", "sq8", "uq16", "sq16", "f32", "f16", "i32", "b8"):
+            y = x.real.astype(float)
+            if target == "b8":
+                y = (x.real != 0).astype(int)
+            elif is_int(target):
+                y = x.real
+            enc = q.scale_offset(0.75, -100) if q.is_fixed(target) else None
+            f.add("Convert", [x], [q.Tensor("y", y, target, enc)],
+                  name=f"Convert_{source}_{target}_large")
 
 
 def axis_encoding(f, shape, axis, dtype):

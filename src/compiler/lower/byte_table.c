@@ -97,3 +97,31 @@ qrn_status qrn_lower_byte_table(qrn_lowering *lo, const qrn_node *n, uint32_t x,
     QRN_TRY(qrn_lo_tensor(lo, out, &y));
     return qrn_lo_step(lo, &qrn_family_lut, QRN_DOMAIN_RAW, NULL, ins, 2, &y, 1, 0);
 }
+
+// Conversions of bytes that the vector kernels do not know: truth values and plain integers.
+static bool converts(const qrn_tensor *x, const qrn_tensor *y) {
+    size_t count;
+    return (x->dtype == QRN_DTYPE_B8 || x->dtype == QRN_DTYPE_U8) && is_dense(x) && is_dense(y) &&
+           one_scale(y) && qrn_dtypes[y->dtype].bits >= 8 && !qrn_tensor_is_static(x) &&
+           !x->updateable && qrn_shape_count(&x->shape, &count) && count > CODES;
+}
+
+qrn_status qrn_lower_byte_convert(qrn_lowering *lo, const qrn_node *n) {
+    const qrn_tensor *x = n->in[0], *y = n->out[0];
+    if (!converts(x, y))
+        return QRN_E_UNSUPPORTED;
+    uint8_t codes[CODES];
+    qrn_shape shape = {.rank = 1, .dims = {CODES}};
+    qrn_val ins[2], out;
+    void *table;
+    for (unsigned i = 0; i < CODES; i++)
+        codes[i] = (uint8_t)i;
+    QRN_TRY(qrn_lo_const(lo, y->dtype, &shape, &y->quant, &ins[1], &table));
+    qrn_view code = {.data = codes, .dtype = x->dtype, .rank = 1, .dims = {CODES}};
+    qrn_view entry = {
+        .data = table, .quant = &y->quant, .dtype = y->dtype, .rank = 1, .dims = {CODES}};
+    qrn_convert_range(&code, &entry, 0, CODES, false);
+    QRN_TRY(qrn_lo_tensor(lo, x, &ins[0]));
+    QRN_TRY(qrn_lo_tensor(lo, y, &out));
+    return qrn_lo_step(lo, &qrn_family_lut, QRN_DOMAIN_RAW, NULL, ins, 2, &out, 1, 0);
+}

@@ -14,4 +14,7 @@
 qrn_status qrn_lower_byte_table(qrn_lowering *lo, const qrn_node *n, uint32_t x,
                                 const qrn_family *family, const void *args);
 
+// The same for a conversion of truth values or plain integers of 8 bits.
+qrn_status qrn_lower_byte_convert(qrn_lowering *lo, const qrn_node *n);
+
 #endif

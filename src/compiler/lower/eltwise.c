@@ -224,7 +224,8 @@ static qrn_status lower_convert(qrn_lowering *lo, const qrn_node *n) {
     if (lo->opt->half_away && is_float && qrn_dtype_is_fixed(y->dtype) && raw_format(y) &&
         y->quant.shift == 0.0f)
         return convert_step(lo, n, &qrn_family_quantize);
-    return convert_step(lo, n, &qrn_family_convert);
+    qrn_status s = qrn_lower_byte_convert(lo, n);
+    return s == QRN_E_UNSUPPORTED ? convert_step(lo, n, &qrn_family_convert) : s;
 }
 
 // clang-format off
