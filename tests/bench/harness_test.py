@@ -15,6 +15,7 @@ BENCH = Path(__file__).resolve().parents[2] / "bench"
 BIN = Path(os.environ.get("QUERN_BIN", "build/bin/quern")).resolve()
 sys.path.insert(0, str(BENCH))
 import measure  # noqa: E402
+import provider  # noqa: E402
 import report  # noqa: E402
 import roofline  # noqa: E402
 import run as bench_run  # noqa: E402
@@ -26,6 +27,15 @@ import zoo  # noqa: E402
 def test_ratio_is_ours_by_the_peers():
     assert measure.ratio(3.0, 2.0) == 1.5
     assert measure.ratio(None, 2.0) is None and measure.ratio(3.0, None) is None
+
+
+def test_the_providers_page_keeps_the_rows_of_other_models(tmp_path, monkeypatch):
+    monkeypatch.setattr(provider, "PAGE", tmp_path / "page.md")
+    for model, run in (("a", 1), ("b", 2), ("a", 3)):
+        provider.write({"model": model, "run": run})
+    lines = provider.PAGE.read_text().splitlines()[-4:]
+    assert lines[0].startswith("| model |") and set(lines[1]) == set("| -")
+    assert [(t.split()[1], t.split("|")[9].strip()) for t in lines[2:]] == [("a", "3"), ("b", "2")]
 
 
 def test_geometric_mean():

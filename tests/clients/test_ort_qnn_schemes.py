@@ -4,6 +4,10 @@
 Only the open part of the wheel is used; the libraries below are ours. Expected values come from
 onnxruntime's CPU provider on the same QDQ file with all graph optimizations off.
 """
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import onnx
 import onnxruntime as ort
@@ -15,7 +19,8 @@ pytest.importorskip("onnxruntime_qnn", reason="onnxruntime-qnn is not installed"
 from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize  # noqa: E402
 from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config  # noqa: E402
 
-from qnn_provider import NAME, SM8650, SM8750, run_in_new_process, session, writing  # noqa: E402
+from qnn_provider import (LIBS, NAME, SM8650, SM8750, run_in_new_process, session,  # noqa: E402
+                          writing)
 
 
 def session_of(model, device, config=None, **options):
@@ -112,3 +117,17 @@ def test_sessions_run_side_by_side(device, quantized):
 
     with ThreadPoolExecutor(3) as pool:
         assert all(pool.map(work, sessions))
+
+
+def test_the_benchmark_of_the_provider_runs(quantized):
+    """One row: contexts of three processes agree, times and SQNR are numbers."""
+    program = Path(__file__).resolve().parents[2] / "bench" / "provider.py"
+    done = subprocess.run([sys.executable, program, quantized["A8W8"], "--lib", LIBS, "--bin",
+                           LIBS.parent / "bin", "--turns", "2", "--seconds", "0.02"],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    names, row = ([c.strip() for c in t.split("|")[1:-1]] for t in done.stdout.splitlines())
+    row = dict(zip(names, row))
+    assert row["same"] == "yes" and row["parts"] == "1"
+    assert float(row["run"]) > 0 and float(row["quern"]) > 0 and float(row["read"]) > 0
+    assert float(row["SQNR"]) > 30
