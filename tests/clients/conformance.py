@@ -132,6 +132,8 @@ def reason_of_refusal(error, log):
     if ours:
         op, text = ours.groups()
         text = re.sub(r" ?\(tensor '[^']*'\)| ?\(QNN_[A-Z_]+\)|tensor '[^']*': ", "", text)
+        if text == "output is missing":
+            return "provider: gives no memory for an output that it declared"
         if "data type" in text:
             text = "types that the HTP does not take"
         return f"library: {op}: {text}" if op else f"library: {text}"
