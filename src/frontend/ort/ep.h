@@ -116,6 +116,11 @@ typedef struct qe_plan {
 } qe_plan;
 qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, qe_plan *out); // lists in the model's arena
 
+// submodel.c
+// A group as a model of its own, in the arena of `m`; index[i]: its node i in the whole graph.
+qrn_status qe_submodel(const ox_model *m, const qe_plan *plan, uint32_t group, ox_model *out,
+                       uint32_t **index);
+
 // part.c
 // A compiled group: one QNN graph and how its borders map to those of the fused node.
 typedef struct qe_part qe_part;

@@ -134,6 +134,13 @@ static qrn_status group_nodes(const ox_graph *g, qe_plan *plan) {
     return s == QRN_OK ? s : QRN_FAIL(QRN_E_MEM, "no memory for the partitions");
 }
 
+static bool nothing_refused(const ox_graph *g, const qe_plan *plan) {
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (plan->why[i])
+            return false;
+    return true;
+}
+
 // Groups that compute nothing are not worth a graph; the others are counted from 0.
 static qrn_status drop_idle(const ox_graph *g, qe_plan *plan) {
     uint32_t n = plan->n_groups, kept = 0;
@@ -149,9 +156,10 @@ static qrn_status drop_idle(const ox_graph *g, qe_plan *plan) {
         if (number[k] == 0)
             number[k] = (int32_t)kept++;
     // A model of nothing else keeps what it asks for.
-    for (uint32_t k = 0; k < n && kept == 0; k++)
+    bool alone = kept == 0 && nothing_refused(g, plan);
+    for (uint32_t k = 0; k < n && alone; k++)
         number[k] = (int32_t)k;
-    plan->n_groups = kept ? kept : n;
+    plan->n_groups = alone ? n : kept;
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (plan->group[i] >= 0) {
             plan->group[i] = number[plan->group[i]];
@@ -159,6 +167,42 @@ static qrn_status drop_idle(const ox_graph *g, qe_plan *plan) {
         }
     qrn_free(number);
     return QRN_OK;
+}
+
+// --- trials
+
+// Tries each group alone: nodes may be taken in the whole graph and refused behind a border. Nodes
+// that are refused lose their group; *changed tells.
+static qrn_status try_groups(qe_ep *ep, const qe_graph *g, qe_plan *plan, bool *changed) {
+    qrn_arena *arena = g->model->arena;
+    for (uint32_t k = 0; k < plan->n_groups; k++) {
+        ox_model sub;
+        uint32_t *index;
+        QRN_TRY(qe_submodel(g->model, plan, k, &sub, &index));
+        if (sub.graph->n_nodes == 0)
+            continue;
+        trial t = {.model = &sub, .graph = sub.graph, .arena = arena};
+        t.why = qrn_arena_alloc(arena, (sub.graph->n_nodes + 1) * sizeof *t.why);
+        if (!t.why)
+            return QRN_FAIL(QRN_E_MEM, "no memory for the partitions");
+        QRN_TRY(qe_in_scratch(ep, try_import, &t));
+        for (uint32_t i = 0; i < sub.graph->n_nodes; i++)
+            if (t.why[i]) {
+                plan->why[index[i]] = t.why[i];
+                *changed = true;
+            }
+    }
+    return QRN_OK;
+}
+
+static qrn_status group_again(qe_ep *ep, const ox_graph *g, qe_plan *plan) {
+    plan->n_groups = plan->n_taken = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        bool leave = ep->opt.offload_io && is_border(g, &g->nodes[i]);
+        plan->group[i] = plan->why[i] || leave ? -1 : 0;
+    }
+    QRN_TRY(group_nodes(g, plan));
+    return drop_idle(g, plan);
 }
 
 qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, qe_plan *out) {
@@ -171,10 +215,13 @@ qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, qe_plan *out) {
         return QRN_FAIL(QRN_E_MEM, "no memory for the partitions");
     trial t = {.model = g->model, .graph = graph, .arena = arena, .why = out->why};
     QRN_TRY(qe_in_scratch(ep, try_import, &t));
-    for (uint32_t i = 0; i < graph->n_nodes; i++) {
-        bool leave = ep->opt.offload_io && is_border(graph, &graph->nodes[i]);
-        out->group[i] = out->why[i] || leave ? -1 : 0;
+    QRN_TRY(group_again(ep, graph, out));
+    // Each round refuses at least one more node.
+    for (bool changed = out->n_taken < graph->n_nodes; changed;) {
+        changed = false;
+        QRN_TRY(try_groups(ep, g, out, &changed));
+        if (changed)
+            QRN_TRY(group_again(ep, graph, out));
     }
-    QRN_TRY(group_nodes(graph, out));
-    return drop_idle(graph, out);
+    return QRN_OK;
 }
