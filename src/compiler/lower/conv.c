@@ -11,6 +11,7 @@
 #include "kernels/gemm/dense_half.h"
 #include "kernels/gemm/matmul.h"
 #include "kernels/gemm/winograd.h"
+#include "kernels/gemm/winograd_half.h"
 #include "kernels/hadamard/hadamard.h"
 
 #include <string.h>
@@ -119,15 +120,19 @@ static bool weights_fit(const qrn_lowering *lo, const qrn_tensor *w) {
                                          qrn_dtype_is_fixed(w->dtype) && !w->updateable);
 }
 
-// Turns a convolution into Winograd's where that gains. Not for plans that are stored, whose
-// weights would be four times as large.
+// Turns a convolution into Winograd's where that gains: one of halves with the weights it has, one
+// of floats with larger ones, which is not for plans that are stored.
 static void try_winograd(const qrn_lowering *lo, const qrn_node *n, dense_packing *p) {
     qrn_view x = {.rank = n->in[0]->shape.rank}, y = {.rank = n->out[0]->shape.rank};
-    if (p->half || p->dense.rows || lo->opt->packed || !qrn_pass_wanted(lo, "winograd"))
+    if (p->dense.rows || !qrn_pass_wanted(lo, "winograd"))
         return;
     memcpy(x.dims, n->in[0]->shape.dims, sizeof x.dims);
     memcpy(y.dims, n->out[0]->shape.dims, sizeof y.dims);
-    if (!qrn_winograd_fits(&p->dense, &x, &y))
+    if (p->half) {
+        p->winograd = qrn_winograd_half_fits(&p->dense, &x, &y);
+        return;
+    }
+    if (lo->opt->packed || !qrn_winograd_fits(&p->dense, &x, &y))
         return;
     p->winograd = true;
     p->dense.depth = x.dims[3] * QRN_WINOGRAD_PLANES;
@@ -157,9 +162,11 @@ static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qr
     QRN_TRY(packed_weights(lo, n->in[1], ins[1], &p, &ins[1]));
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
     qrn_dense_half_args half = {*q->dense, p.half == QRN_HALF_WIDE};
-    if (p.half)
-        return qrn_lo_step(lo, &qrn_family_dense_half, QRN_DOMAIN_F32, &half, ins, 3, &out, 1, 0);
     const qrn_family *f = p.winograd ? &qrn_family_winograd : &qrn_family_dense;
+    if (p.half) {
+        f = p.winograd ? &qrn_family_winograd_half : &qrn_family_dense_half;
+        return qrn_lo_step(lo, f, QRN_DOMAIN_F32, &half, ins, 3, &out, 1, 0);
+    }
     return qrn_lo_step(lo, f, QRN_DOMAIN_F32, &p.dense, ins, 3, &out, 1, 0);
 }
 

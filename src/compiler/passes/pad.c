@@ -11,6 +11,7 @@
 #include "kernels/gemm/dense_half.h"
 #include "kernels/gemm/dense_wide.h"
 #include "kernels/gemm/winograd.h"
+#include "kernels/gemm/winograd_half.h"
 #include "kernels/move/join.h"
 
 #include <string.h>
@@ -22,7 +23,8 @@ static qrn_conv_args *conv_of(const qrn_step *s) {
     if (f == &qrn_family_conv) {
         conv = s->args;
     } else if (f == &qrn_family_dense || f == &qrn_family_dense8 || f == &qrn_family_dense_half ||
-               f == &qrn_family_dense_wide || f == &qrn_family_winograd) {
+               f == &qrn_family_dense_wide || f == &qrn_family_winograd ||
+               f == &qrn_family_winograd_half) {
         qrn_dense_args *dense = s->args; // the first member in all of them
         conv = dense->rows ? NULL : &dense->conv;
     }

@@ -14,7 +14,7 @@
 #ifndef QRN_KERNELS_GEMM_WINOGRAD_H
 #define QRN_KERNELS_GEMM_WINOGRAD_H
 
-#include "kernels/gemm/gemm_f32.h"
+#include "kernels/gemm/winograd_run.h"
 
 #define QRN_WINOGRAD_TILE 4    // output cells along a side of a tile
 #define QRN_WINOGRAD_WINDOW 6  // input cells
@@ -28,34 +28,6 @@ bool qrn_winograd_fits(const qrn_dense_args *a, const qrn_view *x, const qrn_vie
 
 // Packs a filter [3, 3, Cin, Cout]; the shape is qrn_dense_packed_shape's.
 void qrn_winograd_pack(const qrn_dense_args *a, const float *filter, float *packed);
-
-// One tile of input: cells [top, top + 6) x [left, left + 6) of an image, zero where it has none.
-typedef struct qrn_winograd_input {
-    const float *x;
-    int64_t height, width, top, left;
-    size_t channels; // a multiple of 16
-    float *v;        // matrix p of the result at p*plane, `channels` elements
-    size_t plane;
-} qrn_winograd_input;
-
-// One tile of output, up to 32 channels.
-typedef struct qrn_winograd_output {
-    const float *m; // matrix p at p*plane
-    size_t plane;
-    const float *bias; // NULL: zeros
-    float *y;
-    size_t y_line, y_cell; // elements between lines and cells
-    size_t lines, cells;   // 1 to 4: what of the tile exists
-    size_t channels;       // a multiple of 16
-    const qrn_clamp *clamp;
-} qrn_winograd_output;
-
-// One file per ISA.
-typedef struct qrn_winograd_kernel {
-    const qrn_gemm_f32_kernel *gemm;
-    void (*take)(const qrn_winograd_input *t);
-    void (*give)(const qrn_winograd_output *t);
-} qrn_winograd_kernel;
 
 extern const qrn_winograd_kernel qrn_winograd_f32_avx512;
 extern const qrn_winograd_kernel qrn_winograd_f32_avx2;

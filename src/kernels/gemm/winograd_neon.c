@@ -4,6 +4,7 @@
 #include "kernels/gemm/winograd.h"
 
 #define LANES 4
+#define TILE QRN_WINOGRAD_TILE
 #define NAME qrn_winograd_f32_neon
 #define GEMM qrn_gemm_f32_6x32_neon
 #define LINKAGE
