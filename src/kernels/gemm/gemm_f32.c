@@ -182,4 +182,4 @@ static void strip_ref(qrn_gemm_f32_strip *t) {
 }
 
 // One stretch for the whole depth: the sum is never rounded on the way.
-const qrn_gemm_f32_kernel qrn_gemm_f32_ref = {"gemm_f32_ref", 1, SIZE_MAX, strip_ref};
+const qrn_gemm_f32_kernel qrn_gemm_f32_ref = {"gemm_f32_ref", 1, SIZE_MAX, strip_ref, NULL};

@@ -72,4 +72,4 @@ static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_strip 
 #define TILE(n) tile(t, a, c, soon, step, n)
 #include "kernels/gemm/gemm_f32_strip.inc"
 
-const qrn_gemm_f32_kernel qrn_gemm_f32_6x32_avx2 = {"gemm_f32_6x32_avx2", ROWS, 512, strip};
+const qrn_gemm_f32_kernel qrn_gemm_f32_6x32_avx2 = {"gemm_f32_6x32_avx2", ROWS, 512, strip, NULL};

@@ -17,8 +17,9 @@ bool qrn_winograd_half_fits(const qrn_dense_args *a, const qrn_view *x, const qr
             return false;
     size_t cin = x->dims[3], cout = y->dims[3], cells = (size_t)y->dims[1] * y->dims[2];
     size_t n = ((size_t)y->dims[1] + 1) / 2 * (((size_t)y->dims[2] + 1) / 2);
-    return cin % LANES_MOST == 0 && cout % LANES_MOST == 0 && cin >= CHANNELS_LEAST &&
-           cin <= CHANNELS_MOST && cout >= CHANNELS_LEAST && n >= TILES_LEAST && 10 * n <= 3 * cells;
+    bool channels = cin % LANES_MOST == 0 && cin >= CHANNELS_LEAST && cin <= CHANNELS_MOST &&
+                    cout % LANES_MOST == 0 && cout >= CHANNELS_LEAST;
+    return channels && n >= TILES_LEAST && 10 * n <= 3 * cells; // most tiles are whole
 }
 
 static const qrn_dense_args *dense_of(const qrn_kcall *k) {
