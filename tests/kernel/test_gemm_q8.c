@@ -348,6 +348,46 @@ static void product_rows_agree_with_the_definition(void **unused) {
     assert_true(packed >= 265); // all by dense_wide, some by dense8
 }
 
+// Bytes with symmetric weights, which many rows of a short depth have of their own.
+static bool is_plain_bytes(const operands *o) {
+    return qrn_view_elem(&o->x) == 1 && qrn_view_elem(&o->y) == 1 &&
+           qrn_dtypes[o->w.dtype].bits == 8 && o->wq.kind == QRN_QUANT_TENSOR &&
+           o->wq.offset == (is_signed(o->w.dtype) ? 0 : -128);
+}
+
+static void many_short_rows_agree_with_the_definition(void **unused) {
+    (void)unused;
+    for (int n = 0; n < 15; n++) {
+        uint32_t rows = between(90, 260), depth = between(10, n % 4 ? 60 : 270);
+        uint32_t cols = between(9, 70);
+        qrn_dense_args dense = {.rows = true, .group = 1, .depth = depth, .cols = cols};
+        operands o;
+        do {
+            make_operands(&o, 2, (uint32_t[]){rows, depth}, 2, (uint32_t[]){depth, cols}, 1,
+                          (uint32_t[]){rows, cols}, cols);
+            o.wq.offset = is_signed(o.w.dtype) ? 0 : -128;
+            if (!is_plain_bytes(&o))
+                free_operands(&o);
+        } while (!is_plain_bytes(&o));
+        if (n % 3 == 0) { // codes of all bytes: nothing is clamped beside
+            o.y.dtype = QRN_DTYPE_UQ8;
+            o.yq.offset = -(int32_t)between(0, 255);
+        }
+        o.yq.scale *= (float)between(1, 40);
+        int64_t *expected = calloc((size_t)rows * cols, sizeof *expected);
+        for (uint32_t i = 0; i < rows * cols; i++) {
+            int64_t sum = 0;
+            for (uint32_t k = 0; k < depth; k++)
+                sum += product(&o, (size_t)i / cols * depth + k, (size_t)k * cols + i % cols,
+                               i % cols);
+            expected[i] = expected_code(&o, i % cols, sum);
+        }
+        assert_int_equal(check_packed(&dense, &o, cols, 1, expected), 2);
+        free(expected);
+        free_operands(&o);
+    }
+}
+
 // Sums for which the scaled sum is as close to a whole number as an integer can make it, on both
 // sides of it, with the scales and zeros of the operands: the bias moves each sum there.
 static void sums_next_to_a_tie(operands *o, uint32_t depth, uint32_t cols) {
@@ -533,6 +573,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(conv_rows_agree_with_the_definition, set_up),
         cmocka_unit_test_setup(product_rows_agree_with_the_definition, set_up),
+        cmocka_unit_test_setup(many_short_rows_agree_with_the_definition, set_up),
         cmocka_unit_test_setup(results_next_to_a_tie_are_rounded_exactly, set_up),
         cmocka_unit_test_setup(rows_of_blocks_agree_with_the_definition, set_up),
         cmocka_unit_test_setup(large_sums_are_whole, set_up),

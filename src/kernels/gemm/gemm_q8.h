@@ -55,6 +55,21 @@ extern const qrn_gemm_q8_kernel qrn_gemm_q8_2x32_avx2;
 extern const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_neondot;
 extern const qrn_gemm_q8_kernel qrn_gemm_q8_ref;
 
+// Many rows times a panel of a short depth: what qrn_gemm_q8_12x32_avx512vnni does where it gains.
+// Returns how many rows are done, from the first on. With many steps there is little to gain; with
+// few rows those beside whole tiles count too much; half of the columns of a vector cost as much as
+// all.
+#define QRN_STRIP_STEPS_LEAST 4
+#define QRN_STRIP_STEPS_MOST 64
+#define QRN_STRIP_ROWS_LEAST 96
+uint32_t qrn_gemm_q8_strip_avx512vnni(const qrn_gemm_q8_tile *t);
+
+static inline bool qrn_gemm_q8_is_strip(const qrn_gemm_q8_tile *t) {
+    return !t->acc && !t->row && t->steps >= QRN_STRIP_STEPS_LEAST &&
+           t->steps <= QRN_STRIP_STEPS_MOST && t->rows >= QRN_STRIP_ROWS_LEAST &&
+           (t->cols - 1) % 16 >= 8;
+}
+
 // row_sums of all rows that have nothing better.
 void qrn_gemm_q8_row_sums(const uint8_t *a, size_t a_row, size_t depth, size_t rows, int32_t factor,
                           int32_t *sums);

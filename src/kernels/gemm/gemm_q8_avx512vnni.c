@@ -64,14 +64,15 @@ static __attribute__((noinline)) void decide(const qrn_gemm_q8_tile *t, const la
         again.row = t->row ? t->row + row : NULL;
         again.acc = acc;
         product(&again);
-        uint32_t unsure = 0x10001u * (l->sure[g] ^ 0xffffu); // of 32 columns
-        for (uint32_t r = 0; r < again.rows; r++)
-            for (uint32_t left_over = unsure; left_over; left_over &= left_over - 1) {
-                uint32_t c = (uint32_t)__builtin_ctz(left_over);
-                if (c < t->cols)
-                    t->y[(row + r) * t->y_row + c] =
-                        qrn_round8_exact(t->round, c, acc[r * QRN_PANEL + c]);
-            }
+        for (uint32_t i = 0; i < 2 * again.rows; i++) {
+            uint32_t col = i % 2 * 16;
+            if (col >= t->cols)
+                continue;
+            uint32_t mask = t->cols < col + 16 ? 0xffffu >> (col + 16 - t->cols) : 0xffffu;
+            __m512i sum = _mm512_loadu_si512(acc + i * 16);
+            qrn_round8_exact_lanes(t->round, sum, col, (__mmask16)(mask & ~l->sure[g]),
+                                   t->y + (row + i / 2) * t->y_row + col);
+        }
     }
 }
 
@@ -231,15 +232,18 @@ static void (*const tiles[ROWS][KINDS][4])(const panel *p, uint32_t first) = {
 };
 
 static void product(const qrn_gemm_q8_tile *t) {
+    uint32_t done = qrn_gemm_q8_is_strip(t) ? qrn_gemm_q8_strip_avx512vnni(t) : 0;
+    if (done == t->rows)
+        return;
     panel p = {.t = t, .mask = t->cols >= 32 ? 0xffffffffu : (1u << t->cols) - 1};
     if (!t->acc)
         p.round = qrn_round8_vectors_of(t->round);
     bool whole = p.round.plain && t->cols % 16 == 0;
     kind what = t->acc ? SUMS : whole ? WHOLE : CODES;
-    uint32_t n = (t->rows + ROWS - 1) / ROWS, left = t->rows;
+    uint32_t left = t->rows - done, n = (left + ROWS - 1) / ROWS;
     p.ahead = (const char *)t->b + t->next;
     p.stride = t->next ? QRN_PANEL * QRN_Q8_DEPTH / n : 0;
-    for (uint32_t first = 0; n; n--, p.ahead += t->steps * p.stride) {
+    for (uint32_t first = done; n; n--, p.ahead += t->steps * p.stride) {
         uint32_t rows = (left + n - 1) / n;
         tiles[rows - 1][what][(t->cols - 1) / 8](&p, first);
         first += rows;

@@ -71,4 +71,21 @@ static inline __attribute__((always_inline)) __m512i qrn_round8_clamp(const qrn_
     return qrn_round8_order(c, _mm512_xor_si512(codes, c->flip));
 }
 
+// The codes of some lanes of a vector of sums by the definition; m: the number of their multiplier.
+static inline void qrn_round8_exact_lanes(const qrn_round8 *r, __m512i acc, size_t m,
+                                          __mmask16 lanes, uint8_t *y) {
+    const __m512d zero_half = _mm512_set1_pd(r->zero_half);
+    const __m512d lo = _mm512_set1_pd((double)r->lo), hi = _mm512_set1_pd((double)r->hi);
+    __m256i half[2] = {_mm512_castsi512_si256(acc), _mm512_extracti64x4_epi64(acc, 1)};
+    for (int i = 0; i < 2; i++) {
+        __m512d t = _mm512_cvtepi32_pd(half[i]);
+        t = _mm512_fmadd_pd(t, _mm512_loadu_pd(r->exact + m + 8 * i), zero_half);
+        t = _mm512_roundscale_pd(t, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+        t = _mm512_min_pd(_mm512_max_pd(t, lo), hi); // a NaN becomes lo
+        half[i] = _mm512_cvttpd_epi32(t);
+    }
+    __m512i codes = _mm512_inserti64x4(_mm512_castsi256_si512(half[0]), half[1], 1);
+    _mm_mask_storeu_epi8(y, lanes, _mm512_cvtepi32_epi8(codes));
+}
+
 #endif

@@ -208,13 +208,9 @@ static __attribute__((noinline)) void decide(const part *p, __mmask16 sure) {
         give_line(half, i, column, four + i * QRN_WINOGRAD_TILE);
     for (size_t i = 0; i < t->lines * QRN_WINOGRAD_TILE; i++) {
         uint8_t *y = t->y + i / QRN_WINOGRAD_TILE * t->y_line + i % QRN_WINOGRAD_TILE * t->y_cell;
-        int32_t acc[16];
-        _mm512_storeu_si512(acc, four[i]);
-        uint32_t left = i % QRN_WINOGRAD_TILE < t->cells ? (uint32_t)(p->mask & ~sure) : 0;
-        for (; left; left &= left - 1) {
-            size_t c = (size_t)__builtin_ctz(left);
-            y[p->from + c] = qrn_round8_exact(t->round, p->from + c, acc[c]);
-        }
+        if (i % QRN_WINOGRAD_TILE < t->cells)
+            qrn_round8_exact_lanes(t->round, four[i], p->from, (__mmask16)(p->mask & ~sure),
+                                   y + p->from);
     }
 }
 
