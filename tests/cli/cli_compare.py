@@ -14,7 +14,7 @@ def tensor(name, a, op="Relu", role="intermediate", **more):
             **more}
 
 
-def dump(folder, tensors, graph="g", run=1, missing=(), backend="CPU_QTI_AISW"):
+def dump(folder, tensors, graph="g", run=1, missing=(), backend="CPU_QTI_AISW", complete=True):
     at = folder / graph / f"run-{run:04}"
     at.mkdir(parents=True)
     rows = []
@@ -25,7 +25,7 @@ def dump(folder, tensors, graph="g", run=1, missing=(), backend="CPU_QTI_AISW"):
         rows.append({"shape": list(a.shape), **row})
     (at / "index.json").write_text(json.dumps({
         "quern_dump": 1, "graph": graph, "run": run, "backend": backend, "sets": 1,
-        "tensors": rows, "missing": list(missing), "complete": True}))
+        "tensors": rows, "missing": list(missing), "complete": complete}))
     return folder
 
 
@@ -220,6 +220,19 @@ def test_inputs_that_differ_are_pointed_out(tmp_path, rng):
     b = dump(tmp_path / "b", [tensor("x", rng.standard_normal(9), None, "input")])
     assert "input 'x' differs: were the two executions given the same data?" in ok(
         "compare", a, b).stderr
+
+
+def test_an_execution_that_failed_and_long_lists(tmp_path):
+    t = [tensor(f"t{i}", np.zeros(i + 1, np.float32)) for i in range(12)]
+    missing = [{"name": f"m{i}", "reason": "not computed"} for i in range(10)]
+    a = dump(tmp_path / "a", t[:1])
+    b = dump(tmp_path / "b", t, missing=missing, complete=False)
+    p = ok("compare", a, b)
+    assert f"{b}/g/run-0001: the execution failed, or not all of it could be written" in p.stderr
+    assert "only in the second: t1, t2, t3, t4, t5, t6, t7, t8 and 3 more (--all)\n" in p.stdout
+    assert "m7 (not computed) and 2 more (--all)\n" in p.stdout
+    assert "t11\n" in ok("compare", a, b, "--all").stdout
+    assert "warning" not in ok("compare", a, a).stderr
 
 
 def test_what_cannot_be_compared(tmp_path):

@@ -245,24 +245,38 @@ static bool is_paired(const match *m, const qt_dumped *t, bool first) {
     return false;
 }
 
-static void print_alone(const match *m, bool first) {
-    const qt_dump *d = first ? m->a : m->b;
-    bool some = false;
-    for (size_t i = 0; i < d->n; i++)
-        if (!is_paired(m, &d->tensors[i], first)) {
-            printf("%s%s",
-                   some    ? ", "
-                   : first ? "only in the first: "
-                           : "only in the second: ",
-                   d->tensors[i].name);
-            some = true;
-        }
-    if (some)
+#define FEW 8 // names of a line, without --all
+
+// "title: a, b, c and 5 more", a name at a time; the n-th of them comes with n counted from 0.
+static void print_name(const job *j, size_t n, const char *title, const char *name) {
+    if (j->o->all || n < FEW)
+        printf("%s%s", n ? ", " : title, name);
+}
+
+static void end_names(const job *j, size_t n) {
+    if (n > FEW && !j->o->all)
+        printf(" and %zu more (--all)", n - FEW);
+    if (n)
         putchar('\n');
-    for (size_t i = 0; i < d->n_missing; i++)
-        printf("not in the %s: %s (%s%s%s)\n", first ? "first" : "second", d->missing[i].name,
-               d->missing[i].reason, d->missing[i].into ? " into " : "",
-               d->missing[i].into ? d->missing[i].into : "");
+}
+
+static void print_alone(const job *j, const match *m, bool first) {
+    const qt_dump *d = first ? m->a : m->b;
+    const char *title = first ? "only in the first: " : "only in the second: ";
+    size_t n = 0;
+    for (size_t i = 0; i < d->n; i++)
+        if (!is_paired(m, &d->tensors[i], first))
+            print_name(j, n++, title, d->tensors[i].name);
+    end_names(j, n);
+    title = first ? "not in the first: " : "not in the second: ";
+    for (size_t i = 0; i < d->n_missing; i++) {
+        const qt_undumped *t = &d->missing[i];
+        char text[512];
+        snprintf(text, sizeof text, "%s (%s%s%s)", t->name, t->reason, t->into ? " into " : "",
+                 t->into ? t->into : "");
+        print_name(j, i, title, text);
+    }
+    end_names(j, d->n_missing);
 }
 
 static void print_first_below(const job *j, const match *m) {
@@ -274,6 +288,12 @@ static void print_first_below(const job *j, const match *m) {
                qt_style_on(QT_YELLOW), j->limit_db, l->pair.b->name, qt_style_off(),
                l->pair.b->node ? l->pair.b->node : "-", l->pair.b->op ? l->pair.b->op : "input",
                qt_sqnr_db(&l->c));
+}
+
+static void warn_incomplete(const qt_dump *d, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!json_is_true(json_object_get(d[i].index, "complete")))
+            qt_warn("%s: the execution failed, or not all of it could be written", d[i].folder);
 }
 
 // Layers cannot agree when what went in does not.
@@ -306,8 +326,8 @@ static bool print_match(const job *j, const match *m) {
         printf("... and %zu more (--all)\n", m->n - shown);
     free(rows);
     print_first_below(j, m);
-    print_alone(m, true);
-    print_alone(m, false);
+    print_alone(j, m, true);
+    print_alone(j, m, false);
     return true;
 }
 
@@ -394,6 +414,8 @@ static int compare(job *j, const qt_list *args) {
             qt_error("%s", qrn_message());
             return QT_EXIT_INPUT;
         }
+        warn_incomplete(j->matches[i].a, j->matches[i].n_runs);
+        warn_incomplete(j->matches[i].b, j->matches[i].n_runs);
         warn_inputs(&j->matches[i]);
         below = below || first_below(j, &j->matches[i]);
     }
