@@ -227,6 +227,12 @@ def move_cases(f):
             f.add("Transpose", [x], [q.Tensor("y", x.codes.transpose(perm), dtype, x.enc,
                                               tol=q.exact())],
                   {"perm": ("u32", perm)}, name=f"Transpose_{width}_{dtype}")
+    for height, width in ((1, 1), (3, 7), (5, 13), (8, 8), (9, 15), (17, 19)):  # images
+        for dtype in ("uq8", "sq8"):
+            x = q.Tensor("x", f.rng.normal(size=(2, 3, height, width)), dtype)
+            f.add("Transpose", [x], [q.Tensor("y", x.codes.transpose((0, 2, 3, 1)), dtype, x.enc,
+                                              tol=q.exact())],
+                  {"perm": ("u32", (0, 2, 3, 1))}, name=f"Transpose_{height}x{width}_{dtype}")
 
 
 def convert_cases(f):

@@ -4,6 +4,7 @@
 // loops over the output.
 #include "kernels/move/layout.h"
 
+#include "base/cpu.h"
 #include "kernels/move/strided.h"
 
 #include <string.h>
@@ -25,7 +26,7 @@ static qrn_status run(const qrn_kcall *k, const qrn_strided *s, size_t first) {
     return QRN_OK;
 }
 
-static qrn_status transpose_raw(const qrn_kcall *k) {
+qrn_status qrn_transpose_raw(const qrn_kcall *k) {
     const qrn_transpose_args *a = k->args;
     const qrn_view *x = k->in[0];
     size_t step[QRN_MAX_RANK];
@@ -34,6 +35,13 @@ static qrn_status transpose_raw(const qrn_kcall *k) {
     for (uint32_t d = 0; d < x->rank; d++)
         qrn_strided_loop(&s, x->dims[a->perm[d]], step[a->perm[d]]);
     return run(k, &s, 0);
+}
+
+bool qrn_transpose_is_weave(const qrn_kcall *k) {
+    const qrn_transpose_args *a = k->args;
+    const qrn_view *x = k->in[0];
+    return x->rank == 4 && qrn_view_elem(x) == 1 && x->dims[1] == 3 && a->perm[0] == 0 &&
+           a->perm[1] == 2 && a->perm[2] == 3;
 }
 
 static qrn_status depth_space_raw(const qrn_kcall *k) {
@@ -161,7 +169,19 @@ static qrn_status batch_space_raw(const qrn_kcall *k) {
     return QRN_OK;
 }
 
-MOVE_ROW(transpose);
+static const qrn_kernel transpose_rows[] = {
+#if defined(__x86_64__)
+    {.name = "transpose_weave_avx512vbmi",
+     .domain = QRN_DOMAIN_RAW,
+     .needs = QRN_ISA_AVX512VBMI,
+     .fn = qrn_transpose_weave_avx512vbmi,
+     .works = qrn_transpose_is_weave,
+     .tasks = qrn_move_tasks},
+#endif
+    {.name = "transpose_raw",
+     .domain = QRN_DOMAIN_RAW,
+     .fn = qrn_transpose_raw,
+     .tasks = qrn_move_tasks}};
 QRN_FAMILY(transpose, sizeof(qrn_transpose_args));
 MOVE_ROW(depth_space);
 QRN_FAMILY(depth_space, sizeof(qrn_depth_space_args));

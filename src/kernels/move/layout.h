@@ -47,6 +47,11 @@ typedef struct qrn_slice_args {
 } qrn_slice_args;
 
 extern const qrn_family qrn_family_transpose;
+qrn_status qrn_transpose_raw(const qrn_kcall *k);
+// Channels of three planes of bytes go last.
+bool qrn_transpose_is_weave(const qrn_kcall *k);
+qrn_status qrn_transpose_weave_avx512vbmi(const qrn_kcall *k);
+
 extern const qrn_family qrn_family_depth_space;
 extern const qrn_family qrn_family_batch_space;
 extern const qrn_family qrn_family_shuffle;
