@@ -327,6 +327,12 @@ def prelu_cases(f):
                 x = q.Tensor("x", f.rng.normal(size=x_shape), dtype)
                 alpha = q.Tensor("alpha", f.rng.uniform(-0.5, 1, alpha_shape), dtype, kind=kind)
                 f.add("Prelu", [x, alpha], [q.Tensor("y", prelu(x.real, alpha.real), dtype)])
+        for x_shape in ((2, 5, 1, 3), (2, 6, 4)):  # one slope for each index of dimension 1
+            x = q.Tensor("x", f.rng.normal(size=x_shape), dtype)
+            alpha = q.Tensor("alpha", f.rng.uniform(-0.5, 1, x_shape[1]), dtype, kind="static")
+            slopes = alpha.real.reshape(-1, *[1] * (len(x_shape) - 2))
+            f.add("Prelu", [x, alpha], [q.Tensor("y", prelu(x.real, slopes), dtype)],
+                  name=f"Prelu_by_channel_{dtype}")
 
 
 def large_and_dynamic_cases(f):

@@ -12,6 +12,7 @@
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/choose.h"
 #include "kernels/eltwise/unary.h"
+#include "kernels/move/join.h"
 #include "kernels/quantize.h"
 
 #include <math.h>
@@ -148,6 +149,29 @@ static qrn_status lower_raw(qrn_lowering *lo, const qrn_node *n, const qrn_binar
     return qrn_lo_step(lo, &qrn_family_binary, QRN_DOMAIN_RAW, args, ins, 2, &out, 1, 0);
 }
 
+// Slopes for the indices of dimension 1 get the dimensions behind it.
+static qrn_status lower_prelu_by_channel(qrn_lowering *lo, const qrn_node *n) {
+    const qrn_tensor *x = n->in[0], *alpha = n->in[1];
+    const qrn_binary_args args = {QRN_BINARY_PRELU};
+    bool all_f32 = x->dtype == QRN_DTYPE_F32 && alpha->dtype == QRN_DTYPE_F32 &&
+                   n->out[0]->dtype == QRN_DTYPE_F32;
+    if (!all_f32 && (!raw_format(x) || !raw_format(alpha) || !raw_format(n->out[0])))
+        return QRN_FAIL(QRN_E_FINALIZE,
+                        "node '%s': slopes for dimension 1 need one scale for all of them",
+                        n->name);
+    qrn_val ins[2], out, given;
+    qrn_shape shape = {.rank = x->shape.rank - 1, .dims = {alpha->shape.dims[0]}};
+    for (uint32_t i = 1; i < shape.rank; i++)
+        shape.dims[i] = 1;
+    QRN_TRY(qrn_lo_tensor(lo, x, &ins[0]));
+    QRN_TRY(qrn_lo_tensor(lo, alpha, &given));
+    QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
+    QRN_TRY(qrn_lo_temp(lo, alpha->dtype, &shape, &alpha->quant, &ins[1]));
+    QRN_TRY(qrn_lo_step(lo, &qrn_family_copy, QRN_DOMAIN_RAW, NULL, &given, 1, &ins[1], 1, 0));
+    return qrn_lo_step(lo, &qrn_family_binary, all_f32 ? QRN_DOMAIN_F32 : QRN_DOMAIN_RAW, &args,
+                       ins, 2, &out, 1, 0);
+}
+
 static qrn_status lower_binary(qrn_lowering *lo, const qrn_node *n) {
     qrn_binary_args args;
     if (!find_code(binary_codes, COUNT(binary_codes), n->type, &args.op))
@@ -165,6 +189,11 @@ static qrn_status lower_binary(qrn_lowering *lo, const qrn_node *n) {
         return lower_square(lo, n);
     qrn_status s = lower_raw(lo, n, &args);
     return s == QRN_E_UNSUPPORTED ? qrn_lo_generic(lo, &arithmetic, n, &args) : s;
+}
+
+static qrn_status lower_prelu(qrn_lowering *lo, const qrn_node *n) {
+    return qrn_prelu_by_channel(&n->in[0]->shape, &n->in[1]->shape) ? lower_prelu_by_channel(lo, n)
+                                                                    : lower_binary(lo, n);
 }
 
 static void unary_args(const qrn_node *n, qrn_unary_args *a) {
@@ -280,7 +309,7 @@ const qrn_lower_row qrn_lower_eltwise[] = {
     {.op = "IsInf", .family = &qrn_family_float_test, .in = "r", .out = "x", .args = is_inf_args},
     {.op = "IsNan", .family = &qrn_family_float_test, .in = "r", .out = "x", .args = is_nan_args},
     {.op = "Logit", .custom = lower_unary},
-    {.op = "Prelu", .custom = lower_binary},
+    {.op = "Prelu", .custom = lower_prelu},
     {.op = "Quantize", .custom = lower_convert},
     {.op = "Relu", .custom = lower_unary},
     {.op = "Relu1", .custom = lower_unary},

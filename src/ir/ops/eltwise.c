@@ -180,11 +180,20 @@ static qrn_status rule_mux(const qrn_op_call *c) {
     return qrn_rule_broadcast(c);
 }
 
-static qrn_status rule_prelu(const qrn_op_call *c) {
+static bool broadcasts_to(const qrn_shape *x, const qrn_shape *alpha) {
     qrn_shape all;
+    return qrn_shape_broadcast(x, alpha, &all) && qrn_shape_equal(&all, x);
+}
+
+bool qrn_prelu_by_channel(const qrn_shape *x, const qrn_shape *alpha) {
+    return x->rank > 2 && alpha->rank == 1 && alpha->dims[0] == x->dims[1] &&
+           !broadcasts_to(x, alpha);
+}
+
+static qrn_status rule_prelu(const qrn_op_call *c) {
     char a[128], b[128];
-    if (!qrn_shape_broadcast(&c->in_shape[0], &c->in_shape[1], &all) ||
-        !qrn_shape_equal(&all, &c->in_shape[0]))
+    if (!broadcasts_to(&c->in_shape[0], &c->in_shape[1]) &&
+        !qrn_prelu_by_channel(&c->in_shape[0], &c->in_shape[1]))
         return qrn_op_fail(c, QRN_E_SHAPE, "input 1: shape %s does not broadcast to %s of input 0",
                            qrn_shape_text(&c->in_shape[1], a, sizeof a),
                            qrn_shape_text(&c->in_shape[0], b, sizeof b));
