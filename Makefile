@@ -52,6 +52,7 @@ test-clients: release ## the public QNN clients, the slow ones too
 
 test-clients-all: test-clients ## the clients' long suites as well
 	QUERN_LIB_DIR=build/lib $(PYTHON) tests/clients/conformance.py
+	$(PYTHON) tests/clients/executorch_operators.py
 
 test-aarch64: ## cross build and the C tests under qemu-user
 	scripts/setup.sh aarch64

@@ -5,7 +5,8 @@
 # there.
 # Debian packages are installed when run as root and only when something is missing; otherwise the
 # line to run is printed. The tests' Python packages go to build/venv, made anew only when the
-# requirements change. QUERN_NO_CLIENTS=1 leaves the client packages out. For cross tests, cmocka
+# requirements change. QUERN_NO_CLIENTS=1 leaves the client packages out, QUERN_NO_TORCH=1 only
+# ExecuTorch and torch (about 230 MB to fetch, 900 MB on the disk). For cross tests, cmocka
 # for arm64 is unpacked under build/, so the system keeps its one architecture. The peers of the
 # benchmarks and the cross compiler of the tests are optional: the rest goes on without them.
 set -euo pipefail
@@ -104,14 +105,39 @@ venv=build/venv
 files=(tests/requirements.txt)
 clients=tests/clients/requirements.txt
 [ "${QUERN_NO_CLIENTS:-0}" = 1 ] || files+=("$clients")
+pip=("$venv/bin/python3" -m pip --disable-pip-version-check install --quiet --prefer-binary)
+
+# ExecuTorch for the tests of its wheel: the CPU build of torch first, which comes from an index of
+# its own, then packages without their dependencies, which would bring a gigabyte that is not used.
+executorch=tests/clients/executorch.txt
+torch=torch==2.13.0+cpu
+torch_index=https://download.pytorch.org/whl/cpu
+add_executorch() {
+    local stamp
+    stamp="$torch $(cat "$executorch")"
+    { [ "${QUERN_NO_CLIENTS:-0}" = 1 ] || [ "${QUERN_NO_TORCH:-0}" = 1 ]; } && return 0
+    { [ "$what" = test ] || [ "$what" = clients ]; } || return 0
+    [ "$(uname -m)" = x86_64 ] || return 0
+    [ "$(cat "$venv/.executorch" 2>/dev/null)" = "$stamp" ] && return 0
+    echo "setup: adding torch and executorch to $venv"
+    rm -f "$venv/.executorch"
+    if "${pip[@]}" --no-deps --no-compile --retries 2 --index-url "$torch_index" "$torch" &&
+        "${pip[@]}" --no-deps --no-compile -r "$executorch"; then
+        printf '%s' "$stamp" >"$venv/.executorch"
+        return 0
+    fi
+    echo "setup: executorch could not be installed; its tests will be skipped" >&2
+    [ "$what" != clients ]
+}
+
 stamp=$(python3 -VV; cat "${files[@]}")
 if [ -x "$venv/bin/python3" ] && [ "$(cat "$venv/.stamp" 2>/dev/null)" = "$stamp" ]; then
-    exit 0
+    add_executorch
+    exit
 fi
 echo "setup: making $venv"
 rm -rf "$venv"
 python3 -m venv "$venv"
-pip=("$venv/bin/python3" -m pip --disable-pip-version-check install --quiet --prefer-binary)
 "${pip[@]}" -r tests/requirements.txt
 if [ ${#files[@]} -gt 1 ] && ! "${pip[@]}" -r "$clients"; then
     # Without the stamp the next run tries again.
@@ -120,3 +146,4 @@ if [ ${#files[@]} -gt 1 ] && ! "${pip[@]}" -r "$clients"; then
     exit 0
 fi
 printf '%s' "$stamp" >"$venv/.stamp"
+add_executorch

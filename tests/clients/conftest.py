@@ -3,6 +3,10 @@
 import pytest
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: left out of make test, part of make test-clients")
+
+
 @pytest.fixture(scope="module")
 def device():
     """The device of the provider; its backend is whatever library a session names."""

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Small PyTorch models, lowered by the public executorch wheel and run in its Python runtime.
+
+    executorch_models.py FOLDER MODEL:SCHEME ...
+
+One JSON line a case: how many parts were delegated, what was left over, the signal-to-noise ratio
+against the (fake-quantized) module, and whether a second run gives the same bytes. FOLDER receives
+CASE.pte and three inputs and outputs. A program of its own, because the loader reads
+LD_LIBRARY_PATH only at the start; several cases at once, because torch takes seconds to load.
+"""
+import json
+import sys
+from pathlib import Path
+
+import torch
+from executorch.backends.qualcomm.quantizer.quantizer import QnnQuantizer, QuantDtype
+from executorch.backends.qualcomm.serialization.qc_schema import QcomChipset
+from executorch.backends.qualcomm.utils import utils as qnn
+from executorch.exir.capture._config import ExecutorchBackendConfig
+from executorch.runtime import Runtime
+from torch import nn
+from torchao.quantization.pt2e import MinMaxObserver
+from torchao.quantization.pt2e.quantize_pt2e import convert_pt2e, prepare_pt2e
+
+
+class Conv(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.fc = nn.Conv2d(3, 8, 3, padding=1), nn.Linear(512, 10)
+
+    def forward(self, x):
+        return self.fc(torch.relu(self.conv(x)).flatten(1))
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(32, 32) for _ in range(3))
+        self.norm = nn.LayerNorm(32)
+
+    def forward(self, x):
+        w = torch.softmax(self.q(x) @ self.k(x).transpose(1, 2) * 32 ** -0.5, -1)
+        return self.norm(x + w @ self.v(x))
+
+
+class Inverted(nn.Module):
+    """The block of mobile nets, batch norms and all."""
+
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(
+            nn.Conv2d(16, 64, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU6(),
+            nn.Conv2d(64, 64, 3, padding=1, groups=64, bias=False), nn.BatchNorm2d(64), nn.ReLU6(),
+            nn.Conv2d(64, 16, 1, bias=False), nn.BatchNorm2d(16))
+        for layer in self.body.modules():
+            layer.momentum = None  # statistics of all batches
+        for _ in range(4):
+            self.body(torch.randn(4, 16, 12, 12))
+
+    def forward(self, x):
+        return nn.functional.avg_pool2d(x + self.body(x), 2, 2)
+
+
+class PoolConcat(nn.Module):
+    def forward(self, x, y):
+        half = nn.functional.avg_pool2d(x * y, 2, 2)
+        return torch.cat([nn.functional.max_pool2d(x, 2, 2), torch.sigmoid(half)], 1)
+
+
+MODELS = {"conv": (Conv, [(1, 3, 8, 8)]), "attention": (Attention, [(1, 16, 32)]),
+          "inverted": (Inverted, [(1, 16, 12, 12)]),
+          "pool_concat": (PoolConcat, [(1, 4, 16, 16), (1, 4, 16, 16)])}
+
+
+def quantized(model, inputs, scheme):
+    quantizer = QnnQuantizer()
+    quantizer.set_default_quant_config(
+        QuantDtype["use_" + scheme], is_conv_per_channel=True, is_linear_per_channel=True,
+        act_observer=MinMaxObserver)
+    prepared = prepare_pt2e(torch.export.export(model, inputs, strict=False).module(), quantizer)
+    for _ in range(4):
+        prepared(*[torch.randn_like(x) for x in inputs])
+    prepared(*inputs)
+    return convert_pt2e(prepared)
+
+
+def decibels(got, want):
+    got, want = got.double(), want.double()
+    noise = ((got - want) ** 2).sum()
+    return 999.0 if noise == 0 else float(10 * torch.log10((want ** 2).sum() / noise))
+
+
+def run_case(folder, model, scheme):
+    torch.manual_seed(0)
+    make, shapes = MODELS[model]
+    net, inputs = make().eval(), tuple(torch.randn(s) for s in shapes)
+    reference = net if scheme == "none" else quantized(net, inputs, scheme)
+    spec = qnn.generate_qnn_executorch_compiler_spec(
+        soc_model=QcomChipset.SM8650,
+        backend_options=qnn.generate_htp_compiler_spec(use_fp16=scheme == "none"))
+    edge = qnn.to_edge_transform_and_lower_to_qnn(reference, inputs, spec)
+    calls = [n.target.__name__ if callable(n.target) else str(n.target)
+             for n in edge.exported_program().graph.nodes if n.op == "call_function"]
+    program = edge.to_executorch(
+        ExecutorchBackendConfig(segment_alignment=qnn.get_qnn_context_binary_alignment()))
+    path = folder / f"{model}_{scheme}.pte"
+    path.write_bytes(program.buffer)
+    method = Runtime.get().load_program(path).load_method("forward")
+    ratios, same = [], True
+    for i in range(3):
+        given = inputs if i == 0 else tuple(torch.randn(s) for s in shapes)
+        got = method.execute(list(given))[0].clone()
+        same = same and torch.equal(got, method.execute(list(given))[0])
+        ratios.append(decibels(got, reference(*given)))
+        for k, x in enumerate(given):
+            x.numpy().tofile(folder / f"{model}_{scheme}_in{i}_{k}.raw")
+        got.numpy().tofile(folder / f"{model}_{scheme}_want{i}.raw")
+    return {"case": f"{model}:{scheme}", "parts": sum("call_delegate" in c for c in calls),
+            "left_over": [c for c in calls if "call_delegate" not in c and c != "getitem"],
+            "sqnr": ratios[0], "sqnr_least": min(ratios), "same": same, "n_inputs": len(shapes)}
+
+
+if __name__ == "__main__":
+    with torch.no_grad():
+        for case in sys.argv[2:]:
+            print("\nRESULT " + json.dumps(run_case(Path(sys.argv[1]), *case.split(":"))),
+                  flush=True)
