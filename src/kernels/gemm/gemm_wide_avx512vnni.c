@@ -44,14 +44,30 @@ INLINE void rest(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide
     }
 }
 
+// Tiles in functions of their own, where the compiler has all registers for one.
+#define STREAM(rows, cols, narrow)                                                                 \
+    static __attribute__((noinline)) size_t stream_##rows##x##cols##_##narrow(                     \
+        const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o) {                  \
+        return stream(r, p, o, rows, cols, narrow);                                                \
+    }
+STREAM(3, 32, false)
+STREAM(3, 32, true)
+STREAM(4, 16, true)
+STREAM(4, 24, false)
+STREAM(4, 24, true)
+STREAM(6, 16, false)
+STREAM(6, 16, true)
+STREAM(6, 8, false)
+STREAM(6, 8, true)
+
 static void narrow_panel(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o) {
     size_t row = 0;
     if (o->cols <= 16 && r->n >= 6 && p->steps >= 6)
-        row = o->cols <= 8 ? stream(r, p, o, 6, 8, true) : stream(r, p, o, 6, 16, true);
-    else if (o->cols <= 16 && r->n >= 4 && p->steps >= 4)
-        row = stream(r, p, o, 4, 16, true);
+        row = o->cols <= 8 ? stream_6x8_true(r, p, o) : stream_6x16_true(r, p, o);
+    else if (o->cols <= 24 && r->n >= 4 && p->steps >= 4)
+        row = o->cols <= 16 ? stream_4x16_true(r, p, o) : stream_4x24_true(r, p, o);
     else if (r->n >= 3 && p->steps >= 3)
-        row = o->cols <= 24 ? stream(r, p, o, 3, 24, true) : stream(r, p, o, 3, 32, true);
+        row = stream_3x32_true(r, p, o);
     rest(r, p, o, row, true);
 }
 
@@ -59,11 +75,11 @@ static void wide_panel(const qrn_wide_rows *r, const qrn_wide_panel *p, const qr
     size_t row = 0;
     bool enough = r->n >= 6 && p->steps / r->n_parts >= 6;
     if (o->cols <= 16 && enough)
-        row = o->cols <= 8 ? stream(r, p, o, 6, 8, false) : stream(r, p, o, 6, 16, false);
+        row = o->cols <= 8 ? stream_6x8_false(r, p, o) : stream_6x16_false(r, p, o);
     else if (o->cols <= 24 && enough)
-        row = stream(r, p, o, 3, 24, false);
+        row = stream_4x24_false(r, p, o);
     else if (p->steps <= STREAM_STEPS && enough)
-        row = stream(r, p, o, 3, 32, false);
+        row = stream_3x32_false(r, p, o);
     rest(r, p, o, row, false);
 }
 

@@ -13,7 +13,9 @@
 
 #define INLINE static inline __attribute__((always_inline))
 #define ACCS 24
-#define VECS(cols) (((cols) + 15) / 16)
+#define VECS(cols) ((cols) / 16)                               // of 16 columns
+#define EIGHT(cols) ((cols) % 16 / 8)                          // and one of 8, with both planes
+#define EACH(planes, cols) ((planes)*VECS(cols) + EIGHT(cols)) // accumulators of a row
 #define AHEAD 2048 // bytes of weights that are asked for before they are needed
 
 // _mm512_dpbusd_epi32; around the intrinsic gcc 12 copies and spills every accumulator, which
@@ -23,20 +25,28 @@ INLINE __m512i dot(__m512i acc, __m512i x, __m512i b) {
     return acc;
 }
 
-// The same on the lower half of the vectors, at half the price.
-INLINE __m512i half_dot(__m512i acc, __m512i x, __m512i b) {
-    __asm__("vpdpbusd %t2, %t1, %t0" : "+v"(acc) : "v"(x), "v"(b));
-    return acc;
-}
-
 INLINE __m512i four_bytes(const uint8_t *p) {
     int32_t v;
     memcpy(&v, p, sizeof v);
     return _mm512_set1_epi32(v);
 }
 
-// Columns of one step, 32 columns of b from `b` on.
-INLINE const int8_t *weights(const int8_t *b, const int cols, const bool halves, __m512i w[2]) {
+// Four bytes of both planes.
+INLINE __m512i both_planes(const uint8_t *p) {
+    int64_t v;
+    memcpy(&v, p, sizeof v);
+    return _mm512_set1_epi64(v);
+}
+
+// 8 columns, each of them twice, for both planes.
+INLINE __m512i twice(const int8_t *b) {
+    const __m512i each = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+    __m256i w = _mm256_loadu_si256((const __m256i *)(const void *)b);
+    return _mm512_permutexvar_epi32(each, _mm512_castsi256_si512(w));
+}
+
+// Columns of one step, 32 columns of b from `b` on. w[2]: see EIGHT.
+INLINE const int8_t *weights(const int8_t *b, const int cols, const bool halves, __m512i w[3]) {
     if (halves) {
         // The numbers times 16, as signed bytes. Vectors end up with every other 4 columns.
         const __m512i upper = _mm512_set1_epi8((char)0xf0);
@@ -46,8 +56,10 @@ INLINE const int8_t *weights(const int8_t *b, const int cols, const bool halves,
         w[1] = _mm512_unpackhi_epi8(even, odd);
         return b + QRN_PANEL * QRN_Q8_DEPTH / 2;
     }
-    w[0] = _mm512_loadu_si512(b);
-    w[1] = cols > 16 ? _mm512_loadu_si512(b + 64) : w[0];
+    for (int v = 0; v < VECS(cols); v++)
+        w[v] = _mm512_loadu_si512(b + 64 * v);
+    if (EIGHT(cols))
+        w[2] = twice(b + 64 * VECS(cols));
     return b + QRN_PANEL * QRN_Q8_DEPTH;
 }
 
@@ -61,18 +73,19 @@ INLINE void order(__m512i acc[2]) {
     acc[1] = _mm512_permutex2var_epi32(a, high, b);
 }
 
-// acc[(row * planes + plane) * VECS(cols) + vector] += rows, row_bytes apart, times columns of b.
-// Rows are reached from every third one, which needs no more than four base registers.
+// acc[row * EACH(planes, cols) + plane * VECS(cols) + vector] += rows, row_bytes apart, times
+// columns of b; 8 columns are the last of a row. Rows are reached from every third one, which needs
+// no more than four base registers.
 INLINE void dots(__m512i acc[ACCS], const uint8_t *a, size_t row_bytes, const int8_t *b,
                  size_t steps, const int rows, const int planes, const int cols,
                  const bool halves) {
-    const int vecs = VECS(cols);
+    const int vecs = VECS(cols), each = EACH(planes, cols);
     const uint8_t *third[4];
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r += 3)
         third[r / 3] = a + (size_t)r * row_bytes;
     for (size_t s = 0; s < steps; s++) {
-        __m512i w[2];
+        __m512i w[3];
         b = weights(b, cols, halves, w);
         if (rows > 1) { // with one row it is the memory that is late, whatever one asks for
             _mm_prefetch((const char *)b + AHEAD, _MM_HINT_T0);
@@ -80,14 +93,15 @@ INLINE void dots(__m512i acc[ACCS], const uint8_t *a, size_t row_bytes, const in
         }
 #pragma GCC unroll 24
         for (int i = 0; i < rows * planes; i++) {
-            int r = i / planes;
-            __m512i x =
-                four_bytes(third[r / 3] + (size_t)(r % 3) * row_bytes + i % planes * QRN_Q8_DEPTH);
+            const int r = i / planes, plane = i % planes;
+            const uint8_t *row = third[r / 3] + (size_t)(r % 3) * row_bytes;
+            __m512i x = four_bytes(row + plane * QRN_Q8_DEPTH);
+            __m512i *to = &acc[r * each + plane * vecs];
 #pragma GCC unroll 2
-            for (int v = 0; v < vecs; v++) {
-                __m512i *to = &acc[i * vecs + v];
-                *to = cols < 16 * v + 16 ? half_dot(*to, x, w[v]) : dot(*to, x, w[v]);
-            }
+            for (int v = 0; v < vecs; v++)
+                to[v] = dot(to[v], x, w[v]);
+            if (EIGHT(cols) && plane == 1)
+                to[vecs] = dot(to[vecs], both_planes(row), w[2]);
         }
 #pragma GCC unroll 4
         for (int r = 0; r < rows; r += 3)
@@ -119,45 +133,56 @@ INLINE void sums(const qrn_wide_tile *t, const int rows, const int planes, const
 typedef struct terms {
     double m[QRN_PANEL], start[QRN_PANEL];
     int32_t low[QRN_PANEL], high[QRN_PANEL]; // what sums of the planes begin with, flipped
+    int32_t both[16];                        // the same of the last 8 columns
 } terms;
+
+// Terms of 8 columns that are not whole sums, halved.
+INLINE void split(const double *of, __m256i *low, __m256i *high) {
+    const __m256i flip = _mm256_set1_epi32(QRN_SUMS_FLIP);
+    __m512d add = _mm512_loadu_pd(of);
+    __m512d upper = _mm512_roundscale_pd(_mm512_mul_pd(add, _mm512_set1_pd(0x1p-8)),
+                                         _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+    __m512d lower = _mm512_fnmadd_pd(upper, _mm512_set1_pd(256), add);
+    *low = _mm256_xor_si256(_mm512_cvtpd_epi32(lower), flip);
+    *high = _mm256_xor_si256(_mm512_cvtpd_epi32(upper), flip);
+}
 
 INLINE void prepare(const qrn_wide_panel *p, terms *t, const int cols, const bool narrow) {
     const __m512i flip = _mm512_set1_epi32(QRN_SUMS_FLIP);
-    const __m256i flip8 = _mm512_castsi512_si256(flip);
-    if (cols == 8) {
-        memcpy(t->m, p->m, 8 * sizeof(double));
-        memcpy(t->start, p->start, 8 * sizeof(double));
-    }
-    for (int i = 0; cols > 8 && i < cols; i += 16) {
+    const int whole = VECS(cols) * 16;
+    for (int i = 0; i < whole; i += 16) {
         qrn_sums_order(p->m + i, t->m + i);
         qrn_sums_order(p->start + i, t->start + i);
     }
-    for (int i = 0; narrow && i < cols; i += 16)
+    for (int i = 0; narrow && i < whole; i += 16)
         _mm512_store_si512(t->low + i, _mm512_xor_si512(_mm512_loadu_si512(p->add32 + i), flip));
-    for (int i = 0; !narrow && i < cols; i += 8) {
-        __m512d add = _mm512_loadu_pd(p->add + i);
-        __m512d high = _mm512_roundscale_pd(_mm512_mul_pd(add, _mm512_set1_pd(0x1p-8)),
-                                            _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-        __m256i low = _mm512_cvtpd_epi32(_mm512_fnmadd_pd(high, _mm512_set1_pd(256), add));
-        __m256i upper = _mm512_cvtpd_epi32(high);
-        _mm256_store_si256((__m256i *)(t->low + i), _mm256_xor_si256(low, flip8));
-        _mm256_store_si256((__m256i *)(t->high + i), _mm256_xor_si256(upper, flip8));
+    for (int i = 0; !narrow && i < whole; i += 8)
+        split(p->add + i, (__m256i *)(t->low + i), (__m256i *)(t->high + i));
+    if (EIGHT(cols)) {
+        __m256i low, high;
+        split(p->add + whole, &low, &high);
+        __m512i wide = _mm512_slli_epi64(_mm512_cvtepu32_epi64(high), 32);
+        _mm512_store_si512(t->both, _mm512_or_si512(_mm512_cvtepu32_epi64(low), wide));
+        memcpy(t->m + whole, p->m + whole, 8 * sizeof(double));
+        memcpy(t->start + whole, p->start + whole, 8 * sizeof(double));
     }
 }
 
 // What codes of a row there are.
 typedef struct range {
-    bool is_signed, limited; // limited: not all that 16 bits can be
+    int is_signed, limited; // limited: not all that 16 bits can be
     __m512i lo, hi;
     uint32_t cols;
 } range;
 
 INLINE range range_of(const qrn_wide_out *o) {
-    return (range){.is_signed = o->lo < 0,
-                   .limited = o->hi - o->lo != UINT16_MAX,
-                   .lo = _mm512_set1_epi16((int16_t)(int32_t)o->lo),
-                   .hi = _mm512_set1_epi16((int16_t)(int32_t)o->hi),
-                   .cols = o->cols};
+    range r = {.is_signed = o->lo < 0,
+               .limited = o->hi - o->lo != UINT16_MAX,
+               .lo = _mm512_set1_epi16((int16_t)(int32_t)o->lo),
+               .hi = _mm512_set1_epi16((int16_t)(int32_t)o->hi),
+               .cols = o->cols};
+    __asm__("" : "+r"(r.is_signed), "+r"(r.limited)); // gcc would compare doubles for every row
+    return r;
 }
 
 // 32 whole numbers as codes.
@@ -190,12 +215,11 @@ INLINE __m512d scaled(const terms *t, int first, __m512d sum) {
     return _mm512_fmadd_pd(sum, _mm512_load_pd(t->m + first), _mm512_load_pd(t->start + first));
 }
 
-// 8 sums as whole numbers. shift: see qrn_sums_join().
-INLINE __m512i eight(const terms *t, __m512i low, __m512i high, const int shift) {
-    const __m512i spread = _mm512_setr_epi32(0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0);
-    low = _mm512_mask_permutexvar_epi32(qrn_sums_upper(0), 0x5555, spread, low);
-    high = _mm512_mask_permutexvar_epi32(qrn_sums_upper(shift), 0x5555, spread, high);
-    __m512 v = qrn_sums_floor(scaled(t, 0, qrn_sums_join(low, high, shift)));
+// 8 sums of both planes as whole numbers.
+INLINE __m512i eight(const terms *t, int first, __m512i acc) {
+    __m512i low = _mm512_mask_mov_epi32(qrn_sums_upper(0), 0x5555, acc);
+    __m512i high = _mm512_mask_shuffle_epi32(qrn_sums_upper(8), 0x5555, acc, _MM_PERM_DDBB);
+    __m512 v = qrn_sums_floor(scaled(t, first, qrn_sums_join(low, high, 8)));
     return _mm512_castsi256_si512(_mm512_cvtepi64_epi32(_mm512_castps_si512(v)));
 }
 
@@ -205,30 +229,34 @@ INLINE __m512i sixteen(const terms *t, int first, __m512i low, __m512i high, con
     return qrn_sums_whole(scaled(t, first, v[0]), scaled(t, first + 8, v[1]));
 }
 
-// Sums of one row, acc[plane * VECS(cols) + vector], as codes. narrow: the low plane is all.
+// Sums of one row as codes. narrow: the low plane is all of whole vectors.
 INLINE void finish(const terms *t, const range *o, const __m512i *acc, uint16_t *y, const int cols,
                    const bool narrow) {
-    const int vecs = VECS(cols), shift = narrow ? 0 : 8;
+    const int vecs = VECS(cols);
     __m512i code[2];
 #pragma GCC unroll 2
-    for (int v = 0; v < vecs; v++) {
-        __m512i high = acc[narrow ? v : v + vecs];
-        code[v] =
-            cols == 8 ? eight(t, acc[v], high, shift) : sixteen(t, 16 * v, acc[v], high, shift);
-    }
-    store(y, clamped(o, code[0], code[vecs - 1]), o->cols, cols);
+    for (int v = 0; v < vecs; v++)
+        code[v] = sixteen(t, 16 * v, acc[v], acc[narrow ? v : v + vecs], narrow ? 0 : 8);
+    if (EIGHT(cols))
+        code[vecs] = eight(t, 16 * vecs, acc[2 * vecs]);
+    store(y, clamped(o, code[0], code[vecs + EIGHT(cols) - 1]), o->cols, cols);
 }
 
 // Accumulators of `rows` rows before the first step.
 INLINE void begin(const terms *t, __m512i acc[ACCS], const int rows, const int cols,
                   const bool narrow) {
-    const int vecs = VECS(cols);
-#pragma GCC unroll 24
-    for (int i = 0; i < rows * 2 * vecs; i++)
-        if (i / vecs % 2 == 0)
-            acc[i] = _mm512_load_si512(t->low + i % vecs * 16);
-        else
-            acc[i] = narrow ? _mm512_setzero_si512() : _mm512_load_si512(t->high + i % vecs * 16);
+    const int vecs = VECS(cols), each = EACH(2, cols);
+#pragma GCC unroll 12
+    for (int r = 0; r < rows; r++) {
+#pragma GCC unroll 2
+        for (int v = 0; v < vecs; v++) {
+            acc[r * each + v] = _mm512_load_si512(t->low + 16 * v);
+            acc[r * each + vecs + v] =
+                narrow ? _mm512_setzero_si512() : _mm512_load_si512(t->high + 16 * v);
+        }
+        if (EIGHT(cols))
+            acc[r * each + 2 * vecs] = _mm512_load_si512(t->both);
+    }
 }
 
 // Adds to sums of a row of both planes what they should have begun with.
@@ -244,7 +272,7 @@ INLINE void join(__m512i acc[ACCS], const int rows, const int cols) {
     const int vecs = VECS(cols);
 #pragma GCC unroll 12
     for (int i = 0; i < rows * vecs; i++) {
-        __m512i *low = &acc[i / vecs * 2 * vecs + i % vecs];
+        __m512i *low = &acc[i / vecs * EACH(2, cols) + i % vecs];
         *low = _mm512_add_epi32(*low, _mm512_slli_epi32(low[vecs], 8));
     }
 }
@@ -272,7 +300,7 @@ INLINE void codes(const qrn_wide_rows *r, const qrn_wide_panel *p, const terms *
                   const bool narrow, const bool halves) {
     __m512i acc[ACCS];
     if (halves)
-        zero(acc, rows * 2 * VECS(cols));
+        zero(acc, rows * EACH(2, cols));
     else
         begin(t, acc, rows, cols, narrow);
     all_dots(acc, r, p, r->a + row * r->row_bytes, 0, rows, cols, narrow, halves);
@@ -284,7 +312,7 @@ INLINE void codes(const qrn_wide_rows *r, const qrn_wide_panel *p, const terms *
     for (int i = 0; i < rows; i++, y += o->y_row) {
         if (halves)
             add_begin(t, acc + i * 4);
-        finish(t, &to, acc + i * 2 * VECS(cols), y, cols, narrow);
+        finish(t, &to, acc + i * EACH(2, cols), y, cols, narrow);
     }
 }
 
@@ -306,7 +334,7 @@ INLINE void ask(const qrn_wide_rows *r, const qrn_wide_panel *p, size_t row, con
 INLINE size_t stream(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o,
                      const int rows, const int cols, const bool narrow) {
     const size_t a_step = 2 * QRN_Q8_DEPTH, b_step = QRN_PANEL * QRN_Q8_DEPTH;
-    const int each = 2 * VECS(cols); // accumulators of a row
+    const int each = EACH(2, cols);
     size_t bytes = r->row_bytes, n = (size_t)rows, y_row = o->y_row;
     uint16_t *y = o->y;
     const uint8_t *a = r->a;
