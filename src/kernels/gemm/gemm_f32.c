@@ -11,7 +11,7 @@
 #define C_BLOCK_ELEMENTS (64 * 1024)
 #define ROWS_WANTED 112
 // Where somebody reads c at once and all weights are in the second cache, c stays in the first.
-#define NEAR_ELEMENTS (6 * 1024)
+#define NEAR_ELEMENTS (16 * 1024)
 #define NEAR_ROWS 28
 
 // Columns [0, n) of b, whose elements lie side by side: blocks of 4 by 4 are turned in registers.

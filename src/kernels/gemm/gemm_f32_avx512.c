@@ -1,97 +1,92 @@
 // SPDX-License-Identifier: MIT
 //
-// Register tiles of up to 14 rows by 32, 24, 16 or 8 columns for AVX-512: 28 accumulators, two
-// vectors of b and one broadcast element of a. Where 8 columns are left they take half a vector,
-// which costs half the time.
+// Register tiles of up to 14 rows by 32, 16 or 8 columns and of 9 rows by 24 for AVX-512. Columns
+// are in whole vectors, or where their eighths are odd in half ones, which cost half the time: a
+// mixture would not keep both multipliers busy where they are as wide as a half.
 #include "kernels/gemm/gemm_f32.h"
 
 #include <immintrin.h>
 #include <math.h>
 
-#define ROWS 14
+#define TILE_ROWS 14
+#define TILE_ROWS_24 9
 #define LINE 16 // floats
+#define HALF 8
 
-// Sums of a row: `eighths` times 8 columns, in whole vectors and at last a half one.
+// Numbers of a row: `eighths` times 8 columns.
 typedef struct sums {
-    __m512 whole[2];
-    __m256 half;
+    __m512 whole[2]; // eighths / 2, if that is all
+    __m256 half[3];  // else eighths
 } sums;
 
 // Masks of the columns that exist.
 typedef struct columns {
     __mmask16 whole[2];
-    __mmask8 half;
+    __mmask8 half[3];
 } columns;
+
+#define WHOLES(eighths) ((eighths) % 2 ? 0 : (eighths) / 2)
+#define HALVES(eighths) ((eighths) % 2 ? (eighths) : 0)
 
 static inline __attribute__((always_inline)) columns columns_of(uint32_t cols) {
     uint32_t all = cols >= 32 ? UINT32_MAX : (UINT32_C(1) << cols) - 1;
     return (columns){{(__mmask16)all, (__mmask16)(all >> 16)},
-                     (__mmask8)(all >> (cols > 16 ? 16 : 0))};
+                     {(__mmask8)all, (__mmask8)(all >> 8), (__mmask8)(all >> 16)}};
 }
 
 static inline __attribute__((always_inline)) sums begin(const float *from, columns m,
                                                         const int eighths) {
-    sums s = {{_mm512_setzero_ps(), _mm512_setzero_ps()}, _mm256_setzero_ps()};
-    if (!from)
-        return s;
-#pragma GCC unroll 2
-    for (int v = 0; v < eighths / 2; v++)
-        s.whole[v] = _mm512_maskz_loadu_ps(m.whole[v], from + v * LINE);
-    if (eighths % 2)
-        s.half = _mm256_maskz_loadu_ps(m.half, from + eighths / 2 * LINE);
+    sums s;
+    for (int v = 0; v < WHOLES(eighths); v++)
+        s.whole[v] =
+            from ? _mm512_maskz_loadu_ps(m.whole[v], from + v * LINE) : _mm512_setzero_ps();
+    for (int v = 0; v < HALVES(eighths); v++)
+        s.half[v] = from ? _mm256_maskz_loadu_ps(m.half[v], from + v * HALF) : _mm256_setzero_ps();
     return s;
 }
 
 // Of equal operands, and of a NaN and another one, the second one is taken.
-static inline __attribute__((always_inline)) sums limited(sums s, qrn_clamp clamp) {
-    __m512 low = _mm512_set1_ps(clamp.low), high = _mm512_set1_ps(clamp.high);
-    s.whole[0] = _mm512_min_ps(high, _mm512_max_ps(low, s.whole[0]));
-    s.whole[1] = _mm512_min_ps(high, _mm512_max_ps(low, s.whole[1]));
-    s.half = _mm256_min_ps(_mm512_castps512_ps256(high),
-                           _mm256_max_ps(_mm512_castps512_ps256(low), s.half));
+static inline __attribute__((always_inline)) sums limited(sums s, qrn_clamp clamp,
+                                                          const int eighths) {
+    for (int v = 0; v < WHOLES(eighths); v++)
+        s.whole[v] = _mm512_min_ps(_mm512_set1_ps(clamp.high),
+                                   _mm512_max_ps(_mm512_set1_ps(clamp.low), s.whole[v]));
+    for (int v = 0; v < HALVES(eighths); v++)
+        s.half[v] = _mm256_min_ps(_mm256_set1_ps(clamp.high),
+                                  _mm256_max_ps(_mm256_set1_ps(clamp.low), s.half[v]));
     return s;
 }
 
 static inline __attribute__((always_inline)) void end(float *to, columns m, sums s,
                                                       const int eighths, const bool full) {
-#pragma GCC unroll 2
-    for (int v = 0; v < eighths / 2; v++)
+    for (int v = 0; v < WHOLES(eighths); v++)
         if (full)
             _mm512_storeu_ps(to + v * LINE, s.whole[v]);
         else
             _mm512_mask_storeu_ps(to + v * LINE, m.whole[v], s.whole[v]);
-    if (eighths % 2 && full)
-        _mm256_storeu_ps(to + eighths / 2 * LINE, s.half);
-    else if (eighths % 2)
-        _mm256_mask_storeu_ps(to + eighths / 2 * LINE, m.half, s.half);
+    for (int v = 0; v < HALVES(eighths); v++)
+        if (full)
+            _mm256_storeu_ps(to + v * HALF, s.half[v]);
+        else
+            _mm256_mask_storeu_ps(to + v * HALF, m.half[v], s.half[v]);
 }
 
-// A row of b: `eighths` times 8 columns.
-typedef sums line;
-
-static inline __attribute__((always_inline)) line weights(const float *b, const int eighths) {
-    line l = {{_mm512_setzero_ps(), _mm512_setzero_ps()}, _mm256_setzero_ps()};
-#pragma GCC unroll 2
-    for (int v = 0; v < eighths / 2; v++)
+static inline __attribute__((always_inline)) sums weights(const float *b, const int eighths) {
+    sums l;
+    for (int v = 0; v < WHOLES(eighths); v++)
         l.whole[v] = _mm512_loadu_ps(b + v * LINE);
-    if (eighths % 2)
-        l.half = _mm256_loadu_ps(b + eighths / 2 * LINE);
+    for (int v = 0; v < HALVES(eighths); v++)
+        l.half[v] = _mm256_loadu_ps(b + v * HALF);
     return l;
 }
 
 // s + *a * b
-static inline __attribute__((always_inline)) sums plus(sums s, const float *a, line b,
+static inline __attribute__((always_inline)) sums plus(sums s, const float *a, sums b,
                                                        const int eighths) {
-    if (eighths == 1) {
-        s.half = _mm256_fmadd_ps(_mm256_set1_ps(*a), b.half, s.half);
-        return s;
-    }
-    __m512 x = _mm512_set1_ps(*a);
-#pragma GCC unroll 2
-    for (int v = 0; v < eighths / 2; v++)
-        s.whole[v] = _mm512_fmadd_ps(x, b.whole[v], s.whole[v]);
-    if (eighths == 3)
-        s.half = _mm256_fmadd_ps(_mm512_castps512_ps256(x), b.half, s.half);
+    for (int v = 0; v < WHOLES(eighths); v++)
+        s.whole[v] = _mm512_fmadd_ps(_mm512_set1_ps(*a), b.whole[v], s.whole[v]);
+    for (int v = 0; v < HALVES(eighths); v++)
+        s.half[v] = _mm256_fmadd_ps(_mm256_set1_ps(*a), b.half[v], s.half[v]);
     return s;
 }
 
@@ -102,7 +97,7 @@ static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_strip 
                                                        const int rows, const int eighths) {
     columns m = columns_of(t->cols);
     size_t a_row = t->a_row, c_row = t->c_row;
-    sums acc[ROWS];
+    sums acc[TILE_ROWS];
     if (t->resume) {
 #pragma GCC unroll 14
         for (int r = 0; r < rows; r++)
@@ -113,49 +108,56 @@ static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_strip 
         for (int r = 0; r < rows; r++)
             acc[r] = bias;
     }
-    const float *b = t->b, *p[(ROWS + 2) / 3];
-    size_t k = 0;
-    for (size_t s = 0; s < t->segments; s++, a += t->a_segment) {
-        for (int r = 0; r < rows; r += 3)
-            p[r / 3] = a + (size_t)r * a_row;
-        size_t n = t->length - (s + 1 == t->segments);
+    const float *b = t->b, *p[(TILE_ROWS + 2) / 3];
+    for (int r = 0; r < rows; r += 3)
+        p[r / 3] = a + (size_t)r * a_row;
+    size_t k;
+    for (size_t s = 1;; s++) {
+        size_t n = t->length - (s == t->segments);
         for (k = 0; k < n; k++, b += QRN_PANEL, soon += step) {
-            line l = weights(b, eighths);
+            sums l = weights(b, eighths);
             _mm_prefetch((const char *)soon, _MM_HINT_T1);
 #pragma GCC unroll 14
             for (int r = 0; r < rows; r++)
                 acc[r] = plus(acc[r], &p[r / 3][k + (size_t)(r % 3) * a_row], l, eighths);
         }
+        if (s == t->segments)
+            break;
+        for (int r = 0; r < rows; r += 3)
+            p[r / 3] += t->a_segment;
     }
-    line l = weights(b, eighths);
+    sums l = weights(b, eighths);
     const qrn_clamp none = {.low = -INFINITY, .high = INFINITY};
     const qrn_clamp clamp = t->clamp ? *t->clamp : none;
     if (t->cols == (uint32_t)eighths * 8) { // stores without a mask are cheaper
 #pragma GCC unroll 14
         for (int r = 0; r < rows; r++) {
             acc[r] = plus(acc[r], &p[r / 3][k + (size_t)(r % 3) * a_row], l, eighths);
-            end(c + (size_t)r * c_row, m, limited(acc[r], clamp), eighths, true);
+            end(c + (size_t)r * c_row, m, limited(acc[r], clamp, eighths), eighths, true);
         }
         return;
     }
 #pragma GCC unroll 14
     for (int r = 0; r < rows; r++) {
         acc[r] = plus(acc[r], &p[r / 3][k + (size_t)(r % 3) * a_row], l, eighths);
-        end(c + (size_t)r * c_row, m, limited(acc[r], clamp), eighths, false);
+        end(c + (size_t)r * c_row, m, limited(acc[r], clamp, eighths), eighths, false);
     }
 }
 
+#define ROWS TILE_ROWS
 #define STRIP strip_32
 #define TILE(n) tile(t, a, c, soon, step, n, 4)
-#include "kernels/gemm/gemm_f32_strip.inc"
-#define STRIP strip_24
-#define TILE(n) tile(t, a, c, soon, step, n, 3)
 #include "kernels/gemm/gemm_f32_strip.inc"
 #define STRIP strip_16
 #define TILE(n) tile(t, a, c, soon, step, n, 2)
 #include "kernels/gemm/gemm_f32_strip.inc"
 #define STRIP strip_8
 #define TILE(n) tile(t, a, c, soon, step, n, 1)
+#include "kernels/gemm/gemm_f32_strip.inc"
+#undef ROWS
+#define ROWS TILE_ROWS_24
+#define STRIP strip_24
+#define TILE(n) tile(t, a, c, soon, step, n, 3)
 #include "kernels/gemm/gemm_f32_strip.inc"
 
 // Without a depth, what the sums begin with is all.
@@ -176,5 +178,5 @@ static void strip(qrn_gemm_f32_strip *t) {
         strips[(t->cols - 1) / 8](t);
 }
 
-const qrn_gemm_f32_kernel qrn_gemm_f32_14x32_avx512 = {"gemm_f32_14x32_avx512", ROWS, 1024, strip,
-                                                       qrn_gemv_f32_avx512};
+const qrn_gemm_f32_kernel qrn_gemm_f32_14x32_avx512 = {"gemm_f32_14x32_avx512", TILE_ROWS, 1024,
+                                                       strip, qrn_gemv_f32_avx512};
