@@ -24,10 +24,11 @@ ALLOWED = {
     "backend": ["base", "ir", "kernels", "compiler", "runtime", "binary", "api", "backend",
                 "backend/backend.h", "backend/package"],
     "system": ["base", "ir", "compiler", "binary", "api", "system"],
+    "device": ["base", "device"],
     "rpcmem": ["rpcmem"],
     "frontend": ["base", "frontend"],
     "quantizer": ["base", "frontend", "quantizer"],
-    "tools": ["base", "frontend", "quantizer", "tools"],
+    "tools": ["base", "device", "frontend", "quantizer", "tools"],
 }
 # Only these may see the public API; everything else is independent of it.
 SEES_QNN = {"api", "backend", "system", "frontend", "quantizer", "tools"}

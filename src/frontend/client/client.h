@@ -29,6 +29,7 @@ typedef struct qc_client {
     Qnn_BackendHandle_t backend;
     Qnn_DeviceHandle_t device; // NULL where the library has none
     Qnn_ContextHandle_t context;
+    bool recording;                          // qc_record
     void (*node)(void *ctx, const qc_op *o); // see qc_options
     void *node_ctx;
 } qc_client;
@@ -55,6 +56,10 @@ void qc_close(qc_client *c); // NULL is fine
 // The profile may be NULL.
 qrn_status qc_load(qc_client *c, const void *bytes, uint64_t n_bytes,
                    const QnnContext_Config_t **configs, Qnn_ProfileHandle_t profile);
+
+// From now on graphs are not built: nodes are validated only and told to `node`, and no data is
+// copied. Such graphs cannot be finalized.
+qrn_status qc_record(qc_client *c);
 
 // Fails with the library's own words for `code`: "graphFinalize: error 6022: ...".
 qrn_status qc_check(const qc_client *c, Qnn_ErrorHandle_t code, const char *call);

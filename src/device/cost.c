@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+//
+// The cost model of docs/estimate.md: matrix steps by padded products, vector steps by bytes, a
+// fixed time for each step, and DDR traffic that overlaps with all of it.
+#include "device/cost.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define CHIP(soc, name, others, arch, vtcm, clk, r8, ffp, ddr)                                     \
+    {soc, name, others, arch, vtcm, clk, r8, ffp, ddr},
+#define SHARED(name, value, text)
+static const qd_chip chips[] = {
+#include "device/costs.def"
+};
+#undef CHIP
+#undef SHARED
+#define CHIP(soc, name, others, arch, vtcm, clk, r8, ffp, ddr)
+#define SHARED(name, value, text) name,
+typedef enum shared_name {
+#include "device/costs.def"
+} shared_name;
+#undef SHARED
+#define SHARED(name, value, text) value,
+static const double shared[] = {
+#include "device/costs.def"
+};
+#undef CHIP
+#undef SHARED
+
+#define N_CHIPS (sizeof chips / sizeof chips[0])
+
+const char *const qd_precision_names[QD_PRECISIONS] = {"a8w8", "a16w8", "fp16"};
+const char *const qd_class_names[QD_CLASSES] = {"matrix", "depthwise", "light",
+                                                "pool",   "heavy",     "move"};
+const char *const qd_bound_names[4] = {"matrix", "vector", "overhead", "memory"};
+
+// --- chips
+
+const qd_chip *qd_chip_at(uint32_t i) { return i < N_CHIPS ? &chips[i] : NULL; }
+
+const qd_chip *qd_chip_of_soc(uint32_t soc) {
+    for (size_t i = 0; soc && i < N_CHIPS; i++)
+        if (chips[i].soc == soc)
+            return &chips[i];
+    return NULL;
+}
+
+const qd_chip *qd_chip_of_arch(uint32_t arch) {
+    for (size_t i = 0; i < N_CHIPS; i++)
+        if (chips[i].arch == arch)
+            return &chips[i];
+    return NULL;
+}
+
+static bool is_named(const qd_chip *c, const char *text) {
+    size_t n = strlen(text);
+    if (strcasecmp(c->name, text) == 0)
+        return true;
+    for (const char *p = c->others; *p;) {
+        size_t len = strcspn(p, "|");
+        if (len == n && strncasecmp(p, text, n) == 0)
+            return true;
+        p += len + (p[len] == '|');
+    }
+    return false;
+}
+
+const qd_chip *qd_chip_find(const char *text) {
+    char *end = NULL;
+    unsigned long number = strtoul(text, &end, 10);
+    if (end != text && !*end && number <= UINT32_MAX)
+        return qd_chip_of_soc((uint32_t)number);
+    for (size_t i = 0; i < N_CHIPS; i++)
+        if (is_named(&chips[i], text))
+            return &chips[i];
+    return NULL;
+}
+
+bool qd_has_data(const qd_chip *chip, qd_precision p) { return p != QD_FP16 || chip->ffp > 0; }
+
+// --- steps
+
+// GB/s and the factors of w8a16 and fp16, by class.
+static const struct {
+    shared_name rate, w8a16, fp16;
+} vectors[QD_CLASSES] = {
+    [QD_DEPTHWISE] = {depthwise, depthwise_w8a16, depthwise_fp16},
+    [QD_LIGHT] = {light, light_w8a16, light_fp16},
+    [QD_POOL] = {light, light_w8a16, light_fp16},
+    [QD_HEAVY] = {heavy, heavy_w8a16, heavy_fp16},
+    [QD_MOVE] = {move, move_w8a16, move_fp16},
+};
+
+static double matrix_us(const qd_step *s, const qd_chip *c, qd_precision p) {
+    double f = p == QD_W8A8 ? 1 : p == QD_W8A16 ? shared[rate_w8a16] : c->ffp;
+    return s->padded / (c->r8 * f * 1e6);
+}
+
+static double vector_us(const qd_step *s, const qd_chip *c, qd_precision p, double times) {
+    double a = p == QD_W8A8 ? 1 : 2;
+    double elements = s->kind == QD_DEPTHWISE ? s->macs : s->in + s->out + s->windows;
+    double factor = p == QD_W8A16  ? shared[vectors[s->kind].w8a16]
+                    : p == QD_FP16 ? shared[vectors[s->kind].fp16]
+                                   : 1;
+    if (p == QD_FP16 && c->arch < 73)
+        factor *= shared[old_fp16];
+    return times * elements * a * factor / (shared[vectors[s->kind].rate] * c->clk * 1e3);
+}
+
+static qd_time time_of(const qd_step *s, const qd_chip *c, qd_precision p, double vtcm) {
+    double a = p == QD_W8A8 ? 1 : 2;
+    double times = s->split && p != QD_FP16 ? 2 : 1; // Mul and Add
+    qd_time t = {.weight_bytes = s->weights * (p == QD_FP16 ? 2 : 1)};
+    if (s->kind == QD_MATRIX) {
+        t.matrix = matrix_us(s, c, p);
+        t.overhead = shared[step_matrix] / c->clk;
+    } else {
+        t.vector = vector_us(s, c, p, times);
+        t.overhead = times * shared[step_vector] / c->clk;
+    }
+    t.spill_bytes = fmax(0, (s->in + s->out) * a - shared[vtcm_share] * vtcm);
+    t.memory = (t.weight_bytes + t.spill_bytes) / (c->ddr * 1e3);
+    return t;
+}
+
+qrn_status qd_estimate_of(const qd_steps *steps, const qd_chip *chip, qd_precision p,
+                          double vtcm_bytes, qrn_arena *arena, qd_estimate *out) {
+    double vtcm = vtcm_bytes > 0 ? vtcm_bytes : chip->vtcm_mb * 1048576.0;
+    *out = (qd_estimate){.steps = qrn_arena_alloc(arena, (steps->n + 1) * sizeof *out->steps),
+                         .start = shared[t0] / chip->clk};
+    if (!out->steps)
+        return QRN_FAIL(QRN_E_MEM, "estimate: no memory");
+    for (uint32_t i = 0; i < steps->n; i++) {
+        const qd_step *s = &steps->list[i];
+        qd_time t = out->steps[i] = time_of(s, chip, p, vtcm);
+        out->sum.matrix += t.matrix;
+        out->sum.vector += t.vector;
+        out->sum.overhead += t.overhead;
+        out->sum.memory += t.memory;
+        out->sum.weight_bytes += t.weight_bytes;
+        out->sum.spill_bytes += t.spill_bytes;
+        out->peak_vtcm =
+            fmax(out->peak_vtcm, fmin(vtcm, (s->in + s->out) * (p == QD_W8A8 ? 1 : 2)));
+    }
+    out->core = out->sum.matrix + out->sum.vector + out->sum.overhead;
+    out->memory = out->sum.memory;
+    // A rounded maximum: weights are fetched ahead over the whole graph.
+    out->us = out->start + pow(pow(out->core, 4) + pow(out->memory, 4), 0.25);
+    return QRN_OK;
+}
+
+int qd_bound(const qd_time *t) {
+    const double parts[] = {t->matrix, t->vector, t->overhead, t->memory};
+    int most = 0;
+    for (int i = 1; i < 4; i++)
+        if (parts[i] > parts[most])
+            most = i;
+    return most;
+}

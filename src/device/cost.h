@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+//
+// The cost model: how long steps take on a chip.
+#ifndef QRN_DEVICE_COST_H
+#define QRN_DEVICE_COST_H
+
+#include "device/device.h"
+
+// A chip with fitted constants (costs.def).
+typedef struct qd_chip {
+    uint32_t soc;              // number of the API; 0: none
+    const char *name, *others; // others: separated by '|'
+    uint32_t arch, vtcm_mb;
+    double clk, r8, ffp, ddr;
+} qd_chip;
+
+// By number, name or device name, in any case; NULL: there are no constants for it.
+const qd_chip *qd_chip_find(const char *text);
+const qd_chip *qd_chip_of_soc(uint32_t soc);
+// The chip of an architecture whose constants are lent to others of it; NULL: none.
+const qd_chip *qd_chip_of_arch(uint32_t arch);
+const qd_chip *qd_chip_at(uint32_t i); // NULL behind the last one
+
+extern const char *const qd_precision_names[QD_PRECISIONS]; // "a8w8", "a16w8", "fp16"
+extern const char *const qd_class_names[QD_CLASSES];
+extern const char *const qd_bound_names[4]; // "matrix", "vector", "overhead", "memory"
+
+// One step, in microseconds; memory traffic overlaps with the rest of the graph.
+typedef struct qd_time {
+    double matrix, vector, overhead, memory;
+    double weight_bytes, spill_bytes;
+} qd_time;
+
+typedef struct qd_estimate {
+    qd_time *steps;             // as many as the steps
+    double us;                  // one inference
+    double start, core, memory; // its parts: t0, the units one after the other, DDR traffic
+    qd_time sum;
+    double peak_vtcm; // bytes of activations of the largest step, at most the VTCM
+} qd_estimate;
+
+// Can the chip's constants say anything about this precision?
+bool qd_has_data(const qd_chip *chip, qd_precision p);
+// Lists live in the arena.
+qrn_status qd_estimate_of(const qd_steps *steps, const qd_chip *chip, qd_precision p,
+                          double vtcm_bytes, qrn_arena *arena, qd_estimate *out);
+int qd_bound(const qd_time *t); // index into qd_bound_names
+
+#endif

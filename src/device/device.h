@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+//
+// What a network would need on a phone's NPU: a graph of QNN ops is cut into the fused steps that
+// such an accelerator runs, and a small cost model with constants fitted to published latencies
+// says how long they take. Pure functions of the graph, the precision and a row of constants;
+// nothing here executes anything or touches weights.
+//
+// Every number is an estimate. docs/estimate.md says how good it is.
+#ifndef QRN_DEVICE_DEVICE_H
+#define QRN_DEVICE_DEVICE_H
+
+#include "base/arena.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define QD_MAX_RANK 8
+
+// --- graphs
+
+typedef struct qd_value {
+    uint32_t rank, dims[QD_MAX_RANK];
+    bool constant, input, output;
+} qd_value;
+
+typedef struct qd_op {
+    const char *name, *type;  // type: QNN's word
+    const uint32_t *in, *out; // values by index
+    uint32_t n_in, n_out;
+    uint32_t groups; // convolutions; 0: 1
+    uint32_t window; // pooling: elements under it; 0: 1
+    uint32_t kind;   // operation of ElementWiseNeuron, ElementWiseBinary and -Unary
+} qd_op;
+
+typedef struct qd_graph {
+    qrn_arena *arena; // of the lists
+    qd_value *values;
+    qd_op *ops; // in order of execution
+    uint32_t n_values, n_ops, cap_values, cap_ops;
+} qd_graph;
+
+// Appends; texts and lists are copied into the arena.
+qrn_status qd_add_value(qd_graph *g, const qd_value *v, uint32_t *index);
+qrn_status qd_add_op(qd_graph *g, const qd_op *o);
+
+// --- steps
+
+typedef enum qd_class {
+    QD_MATRIX,
+    QD_DEPTHWISE,
+    QD_LIGHT,
+    QD_POOL,
+    QD_HEAVY,
+    QD_MOVE,
+    QD_CLASSES
+} qd_class;
+typedef enum qd_precision { QD_W8A8, QD_W8A16, QD_FP16, QD_PRECISIONS } qd_precision;
+
+typedef struct qd_step {
+    qd_class kind;
+    const qd_op *op; // that gives it its name
+    uint32_t n_ops;  // fused into it, itself included
+    bool split;      // two steps in quantized graphs: an affine map becomes Mul and Add
+    double macs;     // multiplications of a matrix or depthwise step
+    double padded;   // matrix: with rows and channels brought to multiples of 32
+    double in, out;  // elements of activations read and written
+    double windows;  // pooling: elements under the windows, half of them
+    double weights;  // elements, read once per inference
+} qd_step;
+
+typedef struct qd_steps {
+    qd_step *list;
+    uint32_t n;
+    const qd_op **unknown; // ops that are counted as light ones because nothing is known of them
+    uint32_t n_unknown;
+} qd_steps;
+
+// Cuts a graph into steps. Lists live in the graph's arena.
+qrn_status qd_cut(const qd_graph *g, qd_steps *out);
+
+#endif

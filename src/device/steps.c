@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+//
+// Cutting a graph into fused steps. One pass in order of execution: an op begins a step, joins the
+// step before it, or costs nothing. What joins does so only where nobody else reads the value
+// between.
+#include "device/device.h"
+
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+// How an op is treated.
+typedef enum rule {
+    DENSE,      // Conv2d and the like: weights [kernel..., in, out]
+    FULL,       // FullyConnected: weights [out, in]
+    PRODUCT,    // MatMul
+    DEPTHWISE,  // weights [kernel..., 1, channels]
+    AFFINE,     // Batchnorm: folded into a convolution, else a step, two in quantized graphs
+    ACTIVATION, // folded into a matrix or depthwise step; behind Add and Batchnorm too
+    ARITHMETIC, // folded where one operand is a constant per channel
+    LIGHT,
+    POOL,
+    HEAVY,
+    MOVE,
+    FREE
+} rule;
+
+static const struct {
+    const char *type;
+    rule rule;
+} rules[] = {
+    {"Conv1d", DENSE},
+    {"Conv2d", DENSE},
+    {"Conv3d", DENSE},
+    {"TransposeConv1d", DENSE},
+    {"TransposeConv2d", DENSE},
+    {"TransposeConv3d", DENSE},
+    {"FullyConnected", FULL},
+    {"MatMul", PRODUCT},
+    {"DepthWiseConv1d", DEPTHWISE},
+    {"DepthWiseConv2d", DEPTHWISE},
+    {"Batchnorm", AFFINE},
+    {"Relu", ACTIVATION},
+    {"Relu1", ACTIVATION},
+    {"Relu6", ACTIVATION},
+    {"ReluMinMax", ACTIVATION},
+    {"HardSwish", ACTIVATION},
+    {"Prelu", ACTIVATION},
+    {"ElementWiseAdd", ARITHMETIC},
+    {"ElementWiseSubtract", ARITHMETIC},
+    {"ElementWiseMultiply", ARITHMETIC},
+    {"ElementWiseDivide", ARITHMETIC},
+    {"ElementWiseBinary", ARITHMETIC},
+    {"Elu", HEAVY},
+    {"Gelu", HEAVY},
+    {"GroupNorm", HEAVY},
+    {"InstanceNorm", HEAVY},
+    {"L2Norm", HEAVY},
+    {"LayerNorm", HEAVY},
+    {"LogSoftmax", HEAVY},
+    {"MaskedSoftmax", HEAVY},
+    {"RmsNorm", HEAVY},
+    {"Sigmoid", HEAVY},
+    {"Softmax", HEAVY},
+    {"Tanh", HEAVY},
+    {"ElementWiseExp", HEAVY},
+    {"ElementWiseLog", HEAVY},
+    {"ElementWiseSoftplus", HEAVY},
+    {"PoolAvg2d", POOL},
+    {"PoolAvg3d", POOL},
+    {"PoolMax2d", POOL},
+    {"PoolMax3d", POOL},
+    {"L2Pool2d", POOL},
+    {"BatchToSpace", MOVE},
+    {"ChannelShuffle", MOVE},
+    {"Concat", MOVE},
+    {"DepthToSpace", MOVE},
+    {"Gather", MOVE},
+    {"GatherElements", MOVE},
+    {"GatherNd", MOVE},
+    {"Pack", MOVE},
+    {"Pad", MOVE},
+    {"ScatterElements", MOVE},
+    {"ScatterNd", MOVE},
+    {"SpaceToBatch", MOVE},
+    {"SpaceToDepth", MOVE},
+    {"Split", MOVE},
+    {"StridedSlice", MOVE},
+    {"Tile", MOVE},
+    {"Transpose", MOVE},
+    {"UnPack", MOVE},
+    {"ExpandDims", FREE},
+    {"Reshape", FREE},
+    {"Shape", FREE},
+    {"Squeeze", FREE},
+    {"Argmax", LIGHT},
+    {"Argmin", LIGHT},
+    {"Cast", LIGHT},
+    {"Convert", LIGHT},
+    {"Dequantize", LIGHT},
+    {"ElementWiseAbs", LIGHT},
+    {"ElementWiseMaximum", LIGHT},
+    {"ElementWiseMinimum", LIGHT},
+    {"ElementWiseNeg", LIGHT},
+    {"ElementWiseSelect", LIGHT},
+    {"ElementWiseSquareRoot", LIGHT},
+    {"Quantize", LIGHT},
+    {"ReduceMax", LIGHT},
+    {"ReduceMean", LIGHT},
+    {"ReduceMin", LIGHT},
+    {"ReduceSum", LIGHT},
+    {"Resize", LIGHT},
+    {"ResizeBilinear", LIGHT},
+    {"ResizeNearestNeighbor", LIGHT},
+};
+
+// Operations of ElementWiseNeuron, by QNN's numbers.
+static const rule neurons[] = {HEAVY,      HEAVY, HEAVY, ACTIVATION, ACTIVATION,
+                               ACTIVATION, HEAVY, HEAVY, HEAVY};
+enum { NEURON_SIGMOID = 6 };
+
+typedef struct cut {
+    const qd_graph *g;
+    qd_steps *out;
+    uint32_t *maker;  // per value: step that makes it, through free ops; NONE
+    uint32_t *origin; // per value: the value it is under another shape
+    uint32_t *n_uses; // per value, free ops looked through
+    bool no_memory;
+} cut;
+
+static bool find_rule(const qd_op *o, rule *out) {
+    if (strcmp(o->type, "ElementWiseNeuron") == 0) {
+        *out = o->kind < sizeof neurons / sizeof neurons[0] ? neurons[o->kind] : HEAVY;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (strcmp(rules[i].type, o->type) == 0) {
+            *out = rules[i].rule;
+            return true;
+        }
+    *out = LIGHT;
+    return false;
+}
+
+static double count(const qd_value *v) {
+    double n = 1;
+    for (uint32_t i = 0; i < v->rank; i++)
+        n *= v->dims[i];
+    return n;
+}
+
+static double r32(double x) { return 32 * (double)(uint64_t)((x + 31) / 32); }
+
+static const qd_value *value(const cut *c, uint32_t index) { return &c->g->values[index]; }
+
+static uint32_t last_dim(const qd_value *v) { return v->rank ? v->dims[v->rank - 1] : 1; }
+
+static double activations(const cut *c, const uint32_t *list, uint32_t n) {
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (!value(c, list[i])->constant)
+            sum += count(value(c, list[i]));
+    return sum;
+}
+
+// --- beginning a step
+
+static qd_step *begin(cut *c, const qd_op *o, qd_class kind) {
+    qd_step *s = &c->out->list[c->out->n++];
+    *s = (qd_step){.kind = kind,
+                   .op = o,
+                   .n_ops = 1,
+                   .in = activations(c, o->in, o->n_in),
+                   .out = activations(c, o->out, o->n_out)};
+    for (uint32_t i = 0; i < o->n_out; i++)
+        c->maker[o->out[i]] = c->out->n - 1;
+    return s;
+}
+
+static void set_matrix(qd_step *s, double rows, double batch, double taps, double in, double out,
+                       double groups) {
+    bool thin = groups > 1 && in / groups < 32;
+    double depth = taps * (thin ? 32 : r32(in / groups));
+    double columns = thin ? r32(out) : groups * r32(out / groups);
+    s->macs = rows * batch * taps * (in / groups) * out;
+    s->padded = r32(rows) * batch * depth * columns;
+}
+
+// Frames of a 3-D convolution are separate; rows and columns of an image are rows.
+static void dense(cut *c, const qd_op *o) {
+    const qd_value *w = value(c, o->in[1]), *y = value(c, o->out[0]);
+    qd_step *s = begin(c, o, QD_MATRIX);
+    double taps = 1, groups = o->groups ? o->groups : 1;
+    for (uint32_t i = 0; i + 2 < w->rank; i++)
+        taps *= w->dims[i];
+    double columns = last_dim(y), frames = y->rank == 5 ? y->dims[1] : 1;
+    double rows = count(y) / columns / frames;
+    double in = w->rank >= 2 ? (double)w->dims[w->rank - 2] * groups : 1;
+    set_matrix(s, rows, frames, taps, in, columns, groups);
+    s->weights = w->constant ? count(w) : 0;
+}
+
+static void full(cut *c, const qd_op *o) {
+    const qd_value *w = value(c, o->in[1]), *y = value(c, o->out[0]);
+    qd_step *s = begin(c, o, QD_MATRIX);
+    double columns = last_dim(y);
+    set_matrix(s, count(y) / columns, 1, 1, last_dim(w), columns, 1);
+    s->weights = w->constant ? count(w) : 0;
+}
+
+static void product(cut *c, const qd_op *o) {
+    const qd_value *a = value(c, o->in[0]), *b = value(c, o->in[1]), *y = value(c, o->out[0]);
+    qd_step *s = begin(c, o, QD_MATRIX);
+    double columns = last_dim(y), rows = y->rank >= 2 ? y->dims[y->rank - 2] : 1;
+    double batch = count(y) / columns / rows;
+    // However the operands are transposed, elements of a are batch * rows * depth.
+    double depth = count(a) / (batch * rows);
+    if (b->constant) { // one matrix for all: the batch is more rows
+        rows *= batch;
+        batch = 1;
+        s->weights = count(b);
+    }
+    set_matrix(s, rows, batch, 1, depth, columns, 1);
+}
+
+static void depthwise(cut *c, const qd_op *o) {
+    const qd_value *w = value(c, o->in[1]), *y = value(c, o->out[0]);
+    qd_step *s = begin(c, o, QD_DEPTHWISE);
+    double taps = count(w) / last_dim(w);
+    s->macs = count(y) * taps;
+    s->weights = count(w);
+}
+
+// --- joining the step before
+
+// The step that makes input i, if nobody else reads what it makes.
+static qd_step *before(const cut *c, const qd_op *o, uint32_t i) {
+    uint32_t v = c->origin[o->in[i]], step = c->maker[v];
+    if (step == NONE || c->n_uses[v] != 1 || value(c, v)->output)
+        return NULL;
+    return &c->out->list[step];
+}
+
+static void join(cut *c, qd_step *s, const qd_op *o) {
+    s->n_ops++;
+    s->out = activations(c, o->out, o->n_out);
+    for (uint32_t i = 0; i < o->n_out; i++)
+        c->maker[o->out[i]] = (uint32_t)(s - c->out->list);
+}
+
+static bool is_weighted(const qd_step *s) {
+    return s && (s->kind == QD_MATRIX || s->kind == QD_DEPTHWISE);
+}
+
+static bool is_sum(const qd_step *s) {
+    return s && s->kind == QD_LIGHT && (s->split || strcmp(s->op->type, "ElementWiseAdd") == 0);
+}
+
+static bool is_sigmoid(const qd_step *s) {
+    return s && s->kind == QD_HEAVY && s->n_ops == 1 &&
+           (strcmp(s->op->type, "Sigmoid") == 0 ||
+            (strcmp(s->op->type, "ElementWiseNeuron") == 0 && s->op->kind == NEURON_SIGMOID));
+}
+
+static void activation(cut *c, const qd_op *o) {
+    qd_step *s = before(c, o, 0);
+    if (is_weighted(s) || is_sum(s))
+        join(c, s, o);
+    else
+        begin(c, o, QD_LIGHT);
+}
+
+static void affine(cut *c, const qd_op *o) {
+    qd_step *s = before(c, o, 0);
+    if (is_weighted(s))
+        join(c, s, o);
+    else
+        begin(c, o, QD_LIGHT)->split = true;
+}
+
+// A constant that is one number, or one per channel.
+static bool per_channel(const qd_value *v, const qd_value *y) {
+    return v->constant && (count(v) == 1 || count(v) == last_dim(y));
+}
+
+static void arithmetic(cut *c, const qd_op *o) {
+    const qd_value *y = value(c, o->out[0]);
+    for (uint32_t i = 0; i < 2 && o->n_in >= 2; i++) {
+        qd_step *s = before(c, o, i);
+        if (is_weighted(s) && per_channel(value(c, o->in[1 - i]), y)) {
+            join(c, s, o);
+            return;
+        }
+        // x * sigmoid(x)
+        if (is_sigmoid(s) && strcmp(o->type, "ElementWiseMultiply") == 0 &&
+            c->origin[s->op->in[0]] == c->origin[o->in[1 - i]]) {
+            join(c, s, o);
+            return;
+        }
+    }
+    begin(c, o, QD_LIGHT);
+}
+
+// --- the pass
+
+// The layout changes at the graph's ends are part of every invocation.
+static bool at_border(const cut *c, const qd_op *o) {
+    return value(c, c->origin[o->in[0]])->input || value(c, o->out[0])->output;
+}
+
+static void pool(cut *c, const qd_op *o) {
+    const qd_value *x = value(c, o->in[0]), *y = value(c, o->out[0]);
+    double window = o->window ? o->window : 1;
+    bool global = window * count(y) >= count(x) && count(y) == last_dim(y);
+    qd_step *s = begin(c, o, global ? QD_LIGHT : QD_POOL);
+    if (!global)
+        s->windows = 0.5 * count(y) * window;
+}
+
+static void free_op(cut *c, const qd_op *o) {
+    for (uint32_t i = 0; i < o->n_out && o->n_in; i++) {
+        c->origin[o->out[i]] = c->origin[o->in[0]];
+        c->maker[o->out[i]] = c->maker[o->in[0]];
+    }
+}
+
+static void visit(cut *c, const qd_op *o) {
+    rule r;
+    bool known = find_rule(o, &r);
+    if (o->n_out == 0 || o->n_in == 0)
+        return;
+    if (!known)
+        c->out->unknown[c->out->n_unknown++] = o;
+    bool weighted = r == DENSE || r == FULL || r == PRODUCT || r == DEPTHWISE;
+    if (weighted && o->n_in < 2)
+        return;
+    switch (r) {
+    case DENSE:
+        dense(c, o);
+        break;
+    case FULL:
+        full(c, o);
+        break;
+    case PRODUCT:
+        product(c, o);
+        break;
+    case DEPTHWISE:
+        depthwise(c, o);
+        break;
+    case AFFINE:
+        affine(c, o);
+        break;
+    case ACTIVATION:
+        activation(c, o);
+        break;
+    case ARITHMETIC:
+        arithmetic(c, o);
+        break;
+    case POOL:
+        pool(c, o);
+        break;
+    case HEAVY:
+        begin(c, o, QD_HEAVY);
+        break;
+    case MOVE:
+        if (strcmp(o->type, "Transpose") == 0 && at_border(c, o))
+            free_op(c, o);
+        else
+            begin(c, o, QD_MOVE);
+        break;
+    case FREE:
+        free_op(c, o);
+        break;
+    default:
+        begin(c, o, QD_LIGHT);
+    }
+}
+
+// Readers of a value: those of a value under another shape are its own.
+static void count_uses(cut *c) {
+    const qd_graph *g = c->g;
+    for (uint32_t i = 0; i < g->n_ops; i++) {
+        const qd_op *o = &g->ops[i];
+        rule r;
+        find_rule(o, &r);
+        for (uint32_t k = 0; k < o->n_in; k++)
+            if (r != FREE)
+                c->n_uses[c->origin[o->in[k]]]++;
+        if (r == FREE)
+            free_op(c, o);
+    }
+}
+
+qrn_status qd_cut(const qd_graph *g, qd_steps *out) {
+    size_t nv = g->n_values + 1, no = g->n_ops + 1;
+    *out = (qd_steps){.list = qrn_arena_alloc(g->arena, no * sizeof *out->list),
+                      .unknown = qrn_arena_alloc(g->arena, no * sizeof *out->unknown)};
+    cut c = {.g = g,
+             .out = out,
+             .maker = qrn_arena_alloc(g->arena, nv * sizeof *c.maker),
+             .origin = qrn_arena_alloc(g->arena, nv * sizeof *c.origin),
+             .n_uses = qrn_arena_alloc(g->arena, nv * sizeof *c.n_uses)};
+    if (!out->list || !out->unknown || !c.maker || !c.origin || !c.n_uses)
+        return QRN_FAIL(QRN_E_MEM, "estimate: no memory");
+    for (uint32_t i = 0; i < g->n_values; i++) {
+        c.maker[i] = NONE;
+        c.origin[i] = i;
+    }
+    count_uses(&c);
+    for (uint32_t i = 0; i < g->n_ops; i++)
+        visit(&c, &g->ops[i]);
+    return QRN_OK;
+}

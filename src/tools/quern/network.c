@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+//
+// Reading a model for the device model: the importer runs against the HTP backend, which validates
+// every op and is given no data.
+#include "tools/quern/estimate.h"
+#include "tools/quern/output.h"
+#include "tools/quern/report.h"
+
+#include "frontend/client/client.h"
+
+#include "QnnOpDef.h"
+
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+typedef struct reading {
+    qt_network *net;
+    uint32_t *index; // of values by tensor id
+    uint32_t cap;
+    bool failed;
+} reading;
+
+static bool is_fixed(Qnn_DataType_t t) {
+    return t == QNN_DATATYPE_UFIXED_POINT_8 || t == QNN_DATATYPE_SFIXED_POINT_8 ||
+           t == QNN_DATATYPE_UFIXED_POINT_16 || t == QNN_DATATYPE_SFIXED_POINT_16;
+}
+
+static bool has_room(reading *r, uint32_t id) {
+    if (id < r->cap)
+        return true;
+    uint32_t want = r->cap ? 2 * r->cap : 1024;
+    while (want <= id)
+        want *= 2;
+    uint32_t *grown = qrn_arena_alloc(r->net->graph.arena, want * sizeof *grown);
+    if (!grown)
+        return false;
+    for (uint32_t i = 0; i < want; i++)
+        grown[i] = i < r->cap ? r->index[i] : NONE;
+    r->index = grown;
+    r->cap = want;
+    return true;
+}
+
+static uint32_t value_of(reading *r, const Qnn_Tensor_t *t) {
+    uint32_t id = t->v1.id;
+    if (!has_room(r, id)) {
+        r->failed = true;
+        return 0;
+    }
+    if (r->index[id] != NONE)
+        return r->index[id];
+    qd_value v = {.rank = t->v1.rank < QD_MAX_RANK ? t->v1.rank : QD_MAX_RANK,
+                  .constant = t->v1.type == QNN_TENSOR_TYPE_STATIC,
+                  .input = t->v1.type == QNN_TENSOR_TYPE_APP_WRITE,
+                  .output = t->v1.type == QNN_TENSOR_TYPE_APP_READ};
+    for (uint32_t i = 0; i < v.rank; i++)
+        v.dims[i] = t->v1.dimensions[i];
+    if (!v.constant && is_fixed(t->v1.dataType)) {
+        r->net->quantized = true;
+        r->net->wide |= qc_dtype_bits(t->v1.dataType) == 16;
+    }
+    r->failed |= qd_add_value(&r->net->graph, &v, &r->index[id]) != QRN_OK;
+    return r->index[id];
+}
+
+static uint32_t list_values(reading *r, const Qnn_Tensor_t *list, uint32_t n, uint32_t *out) {
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i].v1.type != QNN_TENSOR_TYPE_NULL)
+            out[kept++] = value_of(r, &list[i]);
+    return kept;
+}
+
+static void read_params(const qc_op *o, qd_op *out) {
+    for (uint32_t i = 0; i < o->n_params; i++) {
+        const Qnn_Param_t *p = &o->params[i];
+        if (strcmp(p->name, "group") == 0)
+            out->groups = p->scalarParam.uint32Value;
+        else if (strcmp(p->name, "operation") == 0)
+            out->kind = p->scalarParam.uint32Value;
+        else if (strcmp(p->name, "filter_size") == 0 && p->paramType == QNN_PARAMTYPE_TENSOR) {
+            const uint32_t *size = p->tensorParam.v1.clientBuf.data;
+            out->window = 1;
+            for (uint32_t k = 0; k < p->tensorParam.v1.dimensions[0]; k++)
+                out->window *= size[k];
+        }
+    }
+}
+
+static void hear_node(void *ctx, const qc_op *o) {
+    reading *r = ctx;
+    uint32_t in[QC_MAX_OPERANDS], out[QC_MAX_OPERANDS];
+    qd_op op = {.name = o->name, .type = o->type, .in = in, .out = out};
+    op.n_in = list_values(r, o->in, o->n_in, in);
+    op.n_out = list_values(r, o->out, o->n_out, out);
+    read_params(o, &op);
+    r->failed |= qd_add_op(&r->net->graph, &op) != QRN_OK;
+}
+
+static void hear_verdict(void *ctx, const ox_node *n, qrn_status s, const char *why) {
+    reading *r = ctx;
+    qt_network *net = r->net;
+    qrn_arena *arena = net->graph.arena;
+    if (s == QRN_OK)
+        return;
+    const char *end = strncmp(why, "node '", 6) == 0 ? strstr(why, "): ") : NULL;
+    net->refused[net->n_refused++] =
+        (qt_refusal){qrn_arena_strdup(arena, n->name), qrn_arena_strdup(arena, n->op),
+                     qrn_arena_strdup(arena, end ? end + 3 : why)};
+}
+
+static qrn_status import(const ox_model *m, const qt_inputs *in, reading *r) {
+    qc_client *c = NULL;
+    ox_result result = {0};
+    qt_network *net = r->net;
+    net->refused =
+        qrn_arena_alloc(net->graph.arena, (m->graph->n_nodes + 1) * sizeof *net->refused);
+    if (!net->refused)
+        return QRN_FAIL(QRN_E_MEM, "no memory");
+    // No chip is named: every float op is taken, whatever the chip of the estimate.
+    const qc_options options = {.node = hear_node, .node_ctx = r, .no_context = true};
+    const ox_options import = {.dim_names = (const char *const *)in->dim_names,
+                               .dim_values = in->dim_values,
+                               .n_dims = in->n_dims,
+                               .report = hear_verdict,
+                               .report_ctx = r};
+    QRN_TRY(qc_open("htp", &options, &c));
+    qrn_status s = qc_record(c);
+    if (s == QRN_OK)
+        s = ox_import_model(m, c, &import, &result);
+    if (s == QRN_OK)
+        qc_graph_destroy(result.graph);
+    qc_close(c);
+    return s == QRN_OK && r->failed ? QRN_FAIL(QRN_E_MEM, "no memory") : s;
+}
+
+int qt_network_open(const char *path, const qt_input_options *options, qt_network *out) {
+    ox_model *m = NULL;
+    qt_inputs in = {0};
+    qt_input_options o = *options;
+    const qt_list files = {&path, 1};
+    o.random = true; // no input is needed
+    *out = (qt_network){.graph.arena = qrn_arena_create()};
+    int code = qt_open_model(path, &m);
+    if (code != QT_EXIT_OK)
+        return code;
+    code = qt_inputs_open(m, &o, &files, 1, &in);
+    if (code == QT_EXIT_OK) {
+        reading r = {.net = out};
+        qrn_status s = out->graph.arena ? import(m, &in, &r) : QRN_FAIL(QRN_E_MEM, "no memory");
+        if (s == QRN_OK)
+            s = qd_cut(&out->graph, &out->steps);
+        if (s != QRN_OK) {
+            qt_error("%s: %s", path, qrn_message());
+            code = QT_EXIT_REFUSED;
+        }
+    }
+    qt_inputs_close(&in);
+    ox_model_close(m);
+    return code;
+}
+
+void qt_network_close(qt_network *n) {
+    qrn_arena_destroy(n->graph.arena);
+    *n = (qt_network){0};
+}
