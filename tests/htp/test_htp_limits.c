@@ -438,8 +438,8 @@ static void begin_row(call *k, const char *op, const char *alternative) {
 
 // The largest rank of a plain text, widened for the ops that later releases mention; 0: not plain.
 static uint32_t published_rank(const char *op, const char *text) {
-    static const char *const wider[] = {"GatherElements", "Pad",  "ElementWiseExp",
-                                        "ReluMinMax",     "Cast", "ReduceMean"};
+    static const char *const wider[] = {
+        "GatherElements", "Pad", "ElementWiseExp", "ReluMinMax", "Cast", "ReduceMean", "Pack"};
     uint32_t max = 0;
     char after = '\0';
     if (sscanf(text, "rank<=%u%c", &max, &after) < 1 && sscanf(text, "rank=%u%c", &max, &after) < 1)
