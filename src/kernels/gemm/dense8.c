@@ -119,7 +119,15 @@ static job job_of(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel) {
     return j;
 }
 
-// Rows [row, row + n) as unsigned bytes, filled up to whole steps.
+// What lies beyond the depth in copies of rows meets weights of 0; it is written once, so that it
+// never depends on what was there before.
+static void clear_ends(const job *j, size_t rows) {
+    size_t depth = j->plan.args->depth;
+    for (size_t i = 0; j->row_bytes > depth && i < rows; i++)
+        memset(j->copies + i * j->row_bytes + depth, 0, j->row_bytes - depth);
+}
+
+// Rows [row, row + n) as unsigned bytes, at the places of whole steps.
 static void copy_rows(const job *j, size_t row, size_t n, size_t group) {
     const uint8_t *x = j->k->in[0]->data;
     size_t depth = j->plan.args->depth;
@@ -130,9 +138,6 @@ static void copy_rows(const job *j, size_t row, size_t n, size_t group) {
     else
         qrn_dense_gather(&j->plan, x, row, n, group, 1, (uint8_t)-j->k->in[0]->quant->offset, dst,
                          j->row_bytes);
-    for (size_t i = 0; j->row_bytes > depth && i < n; i++)
-        for (size_t c = depth; c < j->row_bytes; c++)
-            dst[i * j->row_bytes + c] = 0; // meets weights of 0
     for (size_t i = 0; j->flip && i < n * j->row_bytes; i++)
         dst[i] ^= j->flip;
 }
@@ -195,6 +200,8 @@ static qrn_status run(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel) {
     if (part.r0 >= part.r1 || part.u0 >= part.u1)
         return QRN_OK;
     qrn_dense8_columns_make(&j.columns, k, 0, part.u0, part.u1);
+    if (!j.direct)
+        clear_ends(&j, block_rows(&j, part.r1 - part.r0));
     for (size_t u = part.u0, end; u < part.u1; u = end) {
         size_t group = u / j.panels, last = (group + 1) * j.panels;
         end = last < part.u1 ? last : part.u1;

@@ -17,12 +17,12 @@
 
 // A call.
 typedef struct strip {
-    const qrn_gemm_q8_tile *t;
     qrn_round8_vectors round;
     __m512i less, last, ones, column[2];
-    __mmask32 mask; // of the columns that exist
+    const qrn_gemm_q8_tile *t;
     size_t a_row, y_row;
     uint8_t *y;
+    __mmask32 mask; // of the columns that exist
 } strip;
 
 // A tile whose sums are there.
@@ -68,7 +68,9 @@ INLINE void store(const strip *s, const done *d, const int i, const int vectors,
     __m512i more = _mm512_xor_si512(_mm512_packus_epi32(d->u[2], d->u[3]), s->ones);
     __m512i codes = _mm512_packus_epi16(words, more);
     codes = whole ? qrn_round8_order(&s->round, codes) : qrn_round8_clamp(&s->round, codes);
-    if (vectors == 2 && whole) {
+    if (vectors == 1 && whole) { // rows lie side by side
+        _mm512_storeu_si512(y, codes);
+    } else if (vectors == 2 && whole) {
         _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(codes));
         _mm256_storeu_si256((__m256i *)(y + step), _mm512_extracti64x4_epi64(codes, 1));
     } else if (vectors == 2) {
@@ -209,7 +211,9 @@ uint32_t qrn_gemm_q8_strip_avx512vnni(const qrn_gemm_q8_tile *t) {
     s.a_row = t->a_row;
     s.y_row = t->y_row;
     s.y = t->y;
-    if (vectors == 1)
+    if (vectors == 1 && s.round.plain && t->cols == 16 && t->y_row == 16)
+        run(&s, n, 1, true);
+    else if (vectors == 1)
         run(&s, n, 1, false);
     else if (s.round.plain && t->cols == 32)
         run(&s, n, 2, true);

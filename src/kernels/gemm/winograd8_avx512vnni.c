@@ -164,10 +164,10 @@ static void multiply(const qrn_winograd8_product *t) {
 
 // The sums of 16 columns; `from` is the first of them.
 typedef struct part {
+    qrn_round8_vectors round; // m[0]: of these columns
     const qrn_winograd8_output *t;
     size_t from;
-    qrn_round8_vectors round; // m[0]: of these columns
-    __mmask16 mask;           // of the columns that exist
+    __mmask16 mask; // of the columns that exist
 } part;
 
 // Vertically: what is left to be done are the rows of `half`, [4][6].
