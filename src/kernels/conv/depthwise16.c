@@ -10,9 +10,8 @@
 
 #include <string.h>
 
-#define CHANNELS (QRN_STRIP_VECTOR / 2) // of a vector
-#define BIAS_MAX (INT32_C(1) << 29)     // with 128 taps of 2^15 * 2^7 below 2^31
-#define SCALE_MAX 0.5                   // results before they are clamped fit 32 bits as well
+#define BIAS_MAX (INT32_C(1) << 29) // with 128 taps of 2^15 * 2^7 below 2^31
+#define SCALE_MAX 0.5               // results before they are clamped fit 32 bits as well
 #define START_MAX 0x1p29
 
 static bool is_signed(const qrn_view *v) { return qrn_dtypes[v->dtype].cls == QRN_CLASS_SFIXED; }
@@ -34,21 +33,23 @@ typedef struct prepared {
     double *m, *start; // [channels]
     int32_t *bias;     // [channels]
     int8_t *w;         // [taps][channels], where the tensor's own will not do
-    uint8_t *blocks;   // qrn_depthwise16_block
-    uint8_t *ring;
-    size_t block_bytes, groups, bytes;
+    uint8_t *blocks;   // qrn_depthwise16_terms, and weights
+    uint8_t *groups;
+    size_t block_bytes, bytes;
+    qrn_strip_shape shape;
 } prepared;
 
 static prepared layout_of(const qrn_kcall *k, const qrn_conv_geometry *g) {
-    size_t channels = g->cin < CHANNELS ? CHANNELS : g->cin, starts[6];
-    prepared p = {.groups = ((size_t)g->kernel[1] + 1) / 2};
-    p.block_bytes = sizeof(qrn_depthwise16_block) + (size_t)g->kernel[2] * p.groups * 128;
+    size_t channels = g->cin < QRN_STRIP_UNIT ? QRN_STRIP_UNIT : g->cin, starts[6];
+    prepared p = {.shape = qrn_strip_shape_of(g, QRN_DEPTHWISE16_ROWS)};
+    p.block_bytes =
+        sizeof(qrn_depthwise16_terms) + qrn_strip_weights_bytes(g, &p.shape, QRN_DEPTHWISE16_UNITS);
     size_t sizes[] = {channels * sizeof(double),
                       channels * sizeof(double),
                       channels * sizeof(int32_t),
                       qrn_conv_taps(g) * g->cin,
-                      qrn_strip_blocks(2 * g->cin) * p.block_bytes,
-                      qrn_strip_ring(g)};
+                      qrn_strip_blocks(g->cin, QRN_DEPTHWISE16_UNITS) * p.block_bytes,
+                      qrn_strip_room(g, &p.shape)};
     for (int i = 0; i < 6; i++) {
         starts[i] = p.bytes;
         p.bytes += (sizes[i] + 63) / 64 * 64;
@@ -61,7 +62,7 @@ static prepared layout_of(const qrn_kcall *k, const qrn_conv_geometry *g) {
     p.bias = (int32_t *)(void *)(at + starts[2]);
     p.w = (int8_t *)(at + starts[3]);
     p.blocks = at + starts[4];
-    p.ring = at + starts[5];
+    p.groups = at + starts[5];
     return p;
 }
 
@@ -80,30 +81,31 @@ static bool channels_prepare(const qrn_kcall *k, const qrn_strip_kernel *kernel,
     double zero_half = qrn_requant_of(k->in[0], k->in[1], 0, y).zero_half;
     double shift = is_signed(y) ? 0x1p15 : 0;
     bool fits = true;
-    memset(p->m, 0, CHANNELS * sizeof *p->m); // there may be fewer channels than that
-    memset(p->start, 0, CHANNELS * sizeof *p->start);
-    memset(p->bias, 0, CHANNELS * sizeof *p->bias);
+    memset(p->m, 0, QRN_STRIP_UNIT * sizeof *p->m); // there may be fewer channels than that
+    memset(p->start, 0, QRN_STRIP_UNIT * sizeof *p->start);
+    memset(p->bias, 0, QRN_STRIP_UNIT * sizeof *p->bias);
     kernel->channels(k, w, qrn_conv_taps(g), g->cin, p->m, p->bias);
     for (size_t c = 0; c < g->cin; c++) {
         int64_t sum = qrn_bias_sum(bias, c);
         double start = zero_half + qrn_bias_real(bias, c, y);
         fits &=
             sum <= BIAS_MAX && sum >= -BIAS_MAX && fabs(start) < START_MAX && p->m[c] < SCALE_MAX;
-        p->bias[c] = (int32_t)((uint32_t)p->bias[c] * (uint32_t)x_offset + (uint32_t)sum);
+        p->bias[c] = (int32_t)((uint32_t)p->bias[c] * (uint32_t)x_offset + (uint32_t)sum +
+                               (UINT32_C(1) << 31));
         p->start[c] = start + shift;
     }
     return fits;
 }
 
-// Four neighbouring channels are neighbours in a block as well.
-static void block_prepare(const prepared *p, const qrn_strip_block *b, qrn_depthwise16_block *to) {
-    for (uint32_t h = 0; h < 2; h++)
-        for (uint32_t l = 0; l < 16; l += 4) {
-            size_t c = b->first / 2 + qrn_depthwise16_at(h, l) % (CHANNELS / b->pieces);
-            memcpy(&to->bias[h][l], p->bias + c, 4 * sizeof(int32_t));
-            memcpy(&to->m[h][l], p->m + c, 4 * sizeof(double));
-            memcpy(&to->start[h][l], p->start + c, 4 * sizeof(double));
+static void terms_prepare(const prepared *p, const qrn_strip_block *b, qrn_depthwise16_terms *to) {
+    for (uint32_t i = 0; i < b->units * QRN_STRIP_UNIT; i += 4) {
+        uint32_t lane = qrn_depthwise16_lane(b->units, i), unit = lane / 16, pair = lane % 16 / 2;
+        memcpy(to->bias[0] + lane, p->bias + b->first + i, 4 * sizeof(int32_t));
+        for (uint32_t h = 0; h < 2; h++) {
+            memcpy(to->m[unit][h] + pair, p->m + b->first + i + 2 * h, 2 * sizeof(double));
+            memcpy(to->start[unit][h] + pair, p->start + b->first + i + 2 * h, 2 * sizeof(double));
         }
+    }
 }
 
 qrn_status qrn_depthwise16_run(const qrn_kcall *k, const qrn_strip_kernel *kernel,
@@ -115,22 +117,25 @@ qrn_status qrn_depthwise16_run(const qrn_kcall *k, const qrn_strip_kernel *kerne
     const int8_t *w = qrn_strip_weights(k->in[1], g.cin, p.w);
     if (!w || !channels_prepare(k, kernel, w, &g, x_offset, &p))
         return otherwise(k);
-    qrn_depthwise16_job j = {.blocks = p.blocks,
-                             .block_bytes = p.block_bytes,
-                             .groups = p.groups,
-                             .y_flip = is_signed(y) ? 0x8000 : 0};
-    qrn_strip_plan plan = {.k = k, .g = g, .elem = 2, .cell = 2 * g.cin, .ring = p.ring, .job = &j};
-    for (size_t i = 0; i < qrn_strip_blocks(plan.cell); i++) {
-        qrn_strip_block b = qrn_strip_block_at(&g, plan.cell, i);
-        qrn_depthwise16_block *to = (void *)(p.blocks + i * p.block_bytes);
-        block_prepare(&p, &b, to);
-        qrn_strip_pack(kernel, &g, &b, w, 2, 2, 128, (uint8_t *)to->w);
+    qrn_depthwise16_job j = {.y_flip = is_signed(y) ? 0x8000 : 0};
+    qrn_strip_plan plan = {.k = k,
+                           .g = g,
+                           .shape = p.shape,
+                           .elem = 2,
+                           .flip = !is_signed(x),
+                           .blocks = p.blocks,
+                           .terms_bytes = sizeof(qrn_depthwise16_terms),
+                           .block_bytes = p.block_bytes,
+                           .groups = p.groups,
+                           .job = &j};
+    QRN_STRIP_BLOCKS(b, i, g.cin, QRN_DEPTHWISE16_UNITS) {
+        uint8_t *to = p.blocks + i * p.block_bytes;
+        terms_prepare(&p, &b, (qrn_depthwise16_terms *)(void *)to);
+        qrn_strip_pack(kernel, &g, &p.shape, &b, w, to + sizeof(qrn_depthwise16_terms));
     }
-    uint16_t outside = (uint16_t)-x->quant->offset, flip = is_signed(x) ? 0 : 0x8000;
-    for (size_t i = 0; i < QRN_STRIP_VECTOR; i += 2) {
-        memcpy(plan.pad + i, &outside, 2);
-        memcpy(plan.flip + i, &flip, 2);
-    }
+    uint16_t outside = (uint16_t)-x->quant->offset;
+    for (size_t at = 0; at < QRN_STRIP_VECTOR; at += 2)
+        memcpy(plan.pad + at, &outside, 2);
     size_t begin, end;
     qrn_split(g.batch * (size_t)g.out[1], 1, k->task, k->n_tasks, &begin, &end);
     kernel->rows(&plan, begin, end);

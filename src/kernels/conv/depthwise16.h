@@ -13,34 +13,28 @@
 
 #include "kernels/conv/depthwise_strips.h"
 
-#define QRN_DEPTHWISE16_ROWS 2 // of a group
+#define QRN_DEPTHWISE16_ROWS 2  // of a group
+#define QRN_DEPTHWISE16_UNITS 2 // of a block at most
 
-// Position in a vector of number l, 0 to 15, of half h: unpacking and packing work on eight words
-// at a time.
-static inline uint32_t qrn_depthwise16_at(uint32_t h, uint32_t l) {
-    return l / 4 * 8 + h * 4 + l % 4;
+// Where four neighbouring channels of a block lie, as a number of lanes of all its units: unpacking
+// works on eight words at a time.
+static inline uint32_t qrn_depthwise16_lane(uint32_t units, uint32_t channel) {
+    return channel % 8 / 4 * 8 * units + channel / 8 * 4;
 }
 
-// What all strips of a block need: two halves of sixteen channels.
-typedef struct qrn_depthwise16_block {
-    int32_t bias[2][16];
-    double m[2][16], start[2][16]; // result = floor(fma(sum, m, start))
-    int16_t w[];                   // [taps of a row][pairs of rows][2][16][2]
-} qrn_depthwise16_block;
+// What all strips of a block need. Sums become doubles in two vectors, the first of lanes 0, 1, 4,
+// 5, ..., the second of lanes 2, 3, 6, 7, ...
+typedef struct qrn_depthwise16_terms {
+    int32_t bias[QRN_DEPTHWISE16_UNITS][16]; // plus 2^31
+    double m[QRN_DEPTHWISE16_UNITS][2][8];
+    double start[QRN_DEPTHWISE16_UNITS][2][8]; // result = floor(fma(sum, m, start))
+} qrn_depthwise16_terms;
 
 typedef struct qrn_depthwise16_job {
-    const uint8_t *blocks; // qrn_depthwise16_block, block_bytes apart
-    size_t block_bytes;
-    size_t groups;   // pairs of rows
     uint16_t y_flip; // XOR of results: 0x8000 for signed ones, which are computed plus 2^15
 } qrn_depthwise16_job;
 
-static inline const qrn_depthwise16_block *qrn_depthwise16_block_of(const qrn_depthwise16_job *j,
-                                                                    size_t index) {
-    return (const qrn_depthwise16_block *)(const void *)(j->blocks + index * j->block_bytes);
-}
-
-// A call, for kernels that pack two rows of 32 weights into w[2][16][2]; `otherwise` does those
+// A call, for kernels that pack two rows of weights side by side, as words; `otherwise` does those
 // whose encodings the strips do not know.
 qrn_status qrn_depthwise16_run(const qrn_kcall *k, const qrn_strip_kernel *kernel,
                                qrn_kernel_fn otherwise);

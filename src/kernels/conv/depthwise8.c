@@ -33,26 +33,29 @@ typedef struct prepared {
     float *m;        // [channels] as floats
     int32_t *bias;   // [channels]
     int8_t *w;       // [taps][channels], where the tensor's own will not do
-    uint8_t *blocks; // qrn_depthwise8_block
-    uint8_t *ring;
-    size_t block_bytes, groups, bytes;
+    uint8_t *blocks; // qrn_depthwise8_terms, and weights
+    uint8_t *groups, *outside;
+    size_t block_bytes, bytes;
+    qrn_strip_shape shape;
 } prepared;
 
 static size_t rounded_up(size_t n) { return (n + 63) / 64 * 64; }
 
 static prepared layout_of(const qrn_kcall *k, const qrn_conv_geometry *g) {
-    size_t channels = g->cin < QRN_STRIP_VECTOR ? QRN_STRIP_VECTOR : g->cin;
+    size_t channels = g->cin < QRN_STRIP_UNIT ? QRN_STRIP_UNIT : g->cin;
     uint8_t *at = k->scratch;
-    prepared p = {.groups = ((size_t)g->kernel[1] + 3) / 4};
-    p.block_bytes = sizeof(qrn_depthwise8_block) + (size_t)g->kernel[2] * p.groups * 256;
+    prepared p = {.shape = qrn_strip_shape_of(g, QRN_DEPTHWISE8_ROWS)};
+    p.block_bytes =
+        sizeof(qrn_depthwise8_terms) + qrn_strip_weights_bytes(g, &p.shape, QRN_DEPTHWISE8_UNITS);
     size_t sizes[] = {channels * sizeof(double),
                       channels * sizeof(float),
                       channels * sizeof(int32_t),
                       qrn_conv_taps(g) * g->cin,
-                      qrn_strip_blocks(g->cin) * p.block_bytes,
-                      qrn_strip_ring(g)};
-    size_t starts[6];
-    for (int i = 0; i < 6; i++) {
+                      qrn_strip_blocks(g->cin, QRN_DEPTHWISE8_UNITS) * p.block_bytes,
+                      qrn_strip_room(g, &p.shape),
+                      QRN_DEPTHWISE8_OUTSIDE * g->cin + QRN_STRIP_VECTOR};
+    size_t starts[7];
+    for (int i = 0; i < 7; i++) {
         starts[i] = p.bytes;
         p.bytes += rounded_up(sizes[i]);
     }
@@ -64,7 +67,8 @@ static prepared layout_of(const qrn_kcall *k, const qrn_conv_geometry *g) {
     p.bias = (int32_t *)(void *)(at + starts[2]);
     p.w = (int8_t *)(at + starts[3]);
     p.blocks = at + starts[4];
-    p.ring = at + starts[5];
+    p.groups = at + starts[5];
+    p.outside = at + starts[6];
     return p;
 }
 
@@ -85,8 +89,9 @@ static bool channels_prepare(const qrn_kcall *k, const qrn_strip_kernel *kernel,
                              const qrn_conv_geometry *g, int32_t x_offset, prepared *p) {
     const int32_t *bias = k->n_in > 2 && k->in[2] ? k->in[2]->data : NULL;
     bool fits = true;
-    memset(p->m, 0, QRN_STRIP_VECTOR * sizeof *p->m); // there may be fewer channels than that
-    memset(p->bias, 0, QRN_STRIP_VECTOR * sizeof *p->bias);
+    memset(p->exact, 0, QRN_STRIP_UNIT * sizeof *p->exact); // there may be fewer channels than that
+    memset(p->m, 0, QRN_STRIP_UNIT * sizeof *p->m);
+    memset(p->bias, 0, QRN_STRIP_UNIT * sizeof *p->bias);
     kernel->channels(k, w, qrn_conv_taps(g), g->cin, p->exact, p->bias);
     for (size_t c = 0; c < g->cin; c++) {
         fits &= p->exact[c] < SCALE_MAX;
@@ -100,40 +105,26 @@ static bool channels_prepare(const qrn_kcall *k, const qrn_strip_kernel *kernel,
     return fits;
 }
 
-// Four neighbouring channels are neighbours in a block as well.
-static void block_prepare(const prepared *p, const qrn_strip_block *b, qrn_depthwise8_block *to) {
-    for (uint32_t v = 0; v < 4; v++)
-        for (uint32_t l = 0; l < 16; l += 4) {
-            size_t c = b->first + qrn_depthwise8_at(v, l) % (QRN_STRIP_VECTOR / b->pieces);
-            memcpy(&to->bias[v][l], p->bias + c, 4 * sizeof(int32_t));
-            memcpy(&to->m[v][l], p->m + c, 4 * sizeof(float));
-        }
-}
-
-// Numbers of channels that are not there never are unsure: their sums are 0.
-void qrn_depthwise8_decide(const qrn_strip *s, size_t cell, uint32_t v, uint32_t l) {
-    const qrn_depthwise8_job *j = s->job;
-    const qrn_depthwise8_block *b = qrn_depthwise8_block_of(j, s->index);
-    size_t at = qrn_depthwise8_at(v, l), piece = QRN_STRIP_VECTOR / s->block->pieces;
-    int32_t acc = b->bias[v][l];
-    for (size_t t = 0; t < s->taps; t++)
-        for (size_t r = 0; r < s->rows; r++)
-            acc += s->x[r][cell * piece + s->tap[t] + at] *
-                   b->w[((t * j->groups + r / 4) * 4 + v) * 64 + l * 4 + r % 4];
-    s->y[(cell + at / piece) * s->cell + at % piece] =
-        qrn_round8_exact(&j->round, s->block->first + at % piece, acc);
+static void terms_prepare(const prepared *p, const qrn_strip_block *b, qrn_depthwise8_terms *to) {
+    for (uint32_t i = 0; i < b->units * QRN_STRIP_UNIT; i += 4) {
+        uint32_t lane = qrn_depthwise8_lane(b->units, i);
+        memcpy(to->exact[0] + lane, p->exact + b->first + i, 4 * sizeof(double));
+        memcpy(to->bias[0] + lane, p->bias + b->first + i, 4 * sizeof(int32_t));
+        memcpy(to->m[0] + lane, p->m + b->first + i, 4 * sizeof(float));
+    }
 }
 
 // By how much, in units of 2^-16, the float can miss the double: m is rounded by 2^-24, |acc * m|
-// is no more than 257 + |zero| for a result in range, and that result, below 2^25 units, is rounded
-// to two of them and then to one. Sums are exact floats.
+// is no more than 257 + |zero| for a result in range, and that result, below 2^24 units, is rounded
+// to one of them twice. Sums are exact floats. What is added makes results that can be on either
+// side of a whole number those with small fractions.
 static void set_rounding(qrn_depthwise8_job *j, bool is_signed) {
     double start = (j->round.zero_half + (is_signed ? 128 : 0)) * 0x1p16;
-    double units = ceil((258 + fabs(j->round.zero_half)) * 0x1p-8 + 1 + 0.5);
-    j->start = (float)(start - units);
-    if ((double)j->start > start - units) // a zero far away
-        j->start = nextafterf(j->start, -INFINITY);
-    j->edge = (uint16_t)(0x10000 - (int32_t)ceil(start - (double)j->start + units));
+    double miss = (258 + fabs(j->round.zero_half)) * 0x1p-8 + 0.5 + 0.5;
+    j->start = (float)(start + miss);
+    if ((double)j->start < start + miss)
+        j->start = nextafterf(j->start, INFINITY);
+    j->edge = (uint16_t)ceil((double)j->start - start + miss);
     j->flip = is_signed ? 0x80 : 0;
 }
 
@@ -148,18 +139,27 @@ qrn_status qrn_depthwise8_run(const qrn_kcall *k, const qrn_strip_kernel *kernel
     if (!w || !channels_prepare(k, kernel, w, &g, x_offset, &p))
         return otherwise(k);
     qrn_requant r = qrn_requant_of(x, k->in[1], 0, y);
-    qrn_depthwise8_job j = {.blocks = p.blocks, .block_bytes = p.block_bytes, .groups = p.groups};
-    j.round = qrn_round8_of(p.m, p.exact, r.zero_half, r.lo, r.hi);
+    qrn_depthwise8_job j = {.round = qrn_round8_of(p.m, p.exact, r.zero_half, r.lo, r.hi)};
     set_rounding(&j, y_signed);
-    for (size_t i = 0; i < qrn_strip_blocks(g.cin); i++) {
-        qrn_strip_block b = qrn_strip_block_at(&g, g.cin, i);
-        qrn_depthwise8_block *to = (void *)(p.blocks + i * p.block_bytes);
-        block_prepare(&p, &b, to);
-        qrn_strip_pack(kernel, &g, &b, w, 1, 4, 256, (uint8_t *)to->w);
+    QRN_STRIP_BLOCKS(b, i, g.cin, QRN_DEPTHWISE8_UNITS) {
+        uint8_t *to = p.blocks + i * p.block_bytes;
+        terms_prepare(&p, &b, (qrn_depthwise8_terms *)(void *)to);
+        qrn_strip_pack(kernel, &g, &p.shape, &b, w, to + sizeof(qrn_depthwise8_terms));
     }
-    qrn_strip_plan plan = {.g = g, .k = k, .elem = 1, .cell = g.cin, .ring = p.ring, .job = &j};
+    qrn_strip_plan plan = {.k = k,
+                           .g = g,
+                           .shape = p.shape,
+                           .elem = 1,
+                           .flip = x_signed,
+                           .blocks = p.blocks,
+                           .terms_bytes = sizeof(qrn_depthwise8_terms),
+                           .block_bytes = p.block_bytes,
+                           .groups = p.groups,
+                           .outside = p.outside,
+                           .job = &j};
     memset(plan.pad, (uint8_t)-x->quant->offset, sizeof plan.pad);
-    memset(plan.flip, x_signed ? 0x80 : 0, sizeof plan.flip);
+    for (size_t column = 0; column < QRN_DEPTHWISE8_OUTSIDE; column++)
+        memset(p.outside + column * g.cin, plan.pad[0], QRN_STRIP_VECTOR);
     size_t begin, end;
     qrn_split(g.batch * (size_t)g.out[1], 1, k->task, k->n_tasks, &begin, &end);
     kernel->rows(&plan, begin, end);

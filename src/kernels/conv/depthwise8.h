@@ -8,48 +8,45 @@
 // sum u*w + ou * sum w; the second part goes into the bias. What lies outside x is -ou.
 //
 // Rounding is that of gemm/round8.h in fixed point: 16 bits behind the point, so that whole part
-// and fraction are a word each, and a fraction close to one leaves the decision to the double.
+// and fraction are a word each, and a fraction close to zero leaves the decision to the double.
 #ifndef QRN_KERNELS_CONV_DEPTHWISE8_H
 #define QRN_KERNELS_CONV_DEPTHWISE8_H
 
 #include "kernels/conv/depthwise_strips.h"
 #include "kernels/gemm/round8.h"
 
-#define QRN_DEPTHWISE8_ROWS 4 // of a group
+#define QRN_DEPTHWISE8_ROWS 4  // of a group
+#define QRN_DEPTHWISE8_UNITS 4 // of a block at most
 
-// Position in a vector of byte b of number l, 0 to 15, of quarter v: unpacking and packing work on
-// sixteen bytes at a time.
-static inline uint32_t qrn_depthwise8_at(uint32_t v, uint32_t l) {
-    return l / 4 * 16 + v * 4 + l % 4;
+// Where four neighbouring channels of a block lie, as a number of lanes of all its units: unpacking
+// works on sixteen bytes at a time.
+static inline uint32_t qrn_depthwise8_lane(uint32_t units, uint32_t channel) {
+    return channel % 16 / 4 * 4 * units + channel / 16 * 4;
 }
 
-// What all strips of a block need: four quarters of sixteen channels.
-typedef struct qrn_depthwise8_block {
-    int32_t bias[4][16];
-    float m[4][16]; // times 2^16
-    int8_t w[];     // [taps of a row][groups of rows][4][16][4]
-} qrn_depthwise8_block;
+// What all strips of a block need.
+typedef struct qrn_depthwise8_terms {
+    double exact[QRN_DEPTHWISE8_UNITS][16]; // multipliers
+    int32_t bias[QRN_DEPTHWISE8_UNITS][16];
+    float m[QRN_DEPTHWISE8_UNITS][16]; // multipliers times 2^16
+} qrn_depthwise8_terms;
 
 typedef struct qrn_depthwise8_job {
-    const uint8_t *blocks; // qrn_depthwise8_block, block_bytes apart
-    size_t block_bytes;
-    size_t groups;    // of rows
-    float start;      // of the fixed-point number, less what float and double can differ by
-    uint16_t edge;    // first fraction that float does not decide
+    float start;      // of the fixed-point number, more what float and double can differ by
+    uint16_t edge;    // last fraction that float does not decide
     uint8_t flip;     // XOR of results: 0x80 for signed ones, which are computed plus 128
     qrn_round8 round; // of all channels
 } qrn_depthwise8_job;
 
-static inline const qrn_depthwise8_block *qrn_depthwise8_block_of(const qrn_depthwise8_job *j,
-                                                                  size_t index) {
-    return (const qrn_depthwise8_block *)(const void *)(j->blocks + index * j->block_bytes);
-}
+// Columns of a line of padding, under seven cells that are two apart; a vector in each.
+#define QRN_DEPTHWISE8_OUTSIDE 15
 
-// The result of number l of quarter v of the vector of cells from `cell` on, by the definition.
-void qrn_depthwise8_decide(const qrn_strip *s, size_t cell, uint32_t v, uint32_t l);
+// Rows [row, row + n_rows) of a block, for calls that have the form; see depthwise_strips.inc.
+bool qrn_depthwise8_three(const qrn_strip_plan *p, const qrn_strip_block *b, const uint8_t *terms,
+                          size_t row, size_t n_rows);
 
-// A call, for kernels that pack four rows of 64 weights into w[4][16][4]; `otherwise` does those
-// whose encodings the strips do not know.
+// A call, for kernels that pack four rows of weights side by side; `otherwise` does those whose
+// encodings the strips do not know.
 qrn_status qrn_depthwise8_run(const qrn_kcall *k, const qrn_strip_kernel *kernel,
                               qrn_kernel_fn otherwise);
 

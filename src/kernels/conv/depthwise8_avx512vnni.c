@@ -1,196 +1,189 @@
 // SPDX-License-Identifier: MIT
 //
 // Strips of depthwise8.h for AVX-512 VNNI: an instruction adds four taps to each of sixteen sums.
-// Windows of 3 by 3 and 5 by 5 are unrolled, four output vectors at a time, and each input column
-// is unpacked once for all the windows it lies in; other windows take a plain loop.
-//
-// Quarters 0 and 1 of a tile come before 2 and 3: half the sums leave room for all weights of a
-// window of 3 by 3.
-#include "kernels/conv/depthwise8.h"
-#include "kernels/conv/depthwise_avx512.h"
+// Cells of four units are tiles of two units and two more; results of 64 channels leave together,
+// be they of one cell or of two or four.
+#include "kernels/conv/depthwise8_avx512.h"
 #include "kernels/conv/depthwise_q8.h"
+#include "kernels/conv/depthwise_tiles_avx512.h"
 
-#include <string.h>
+#define MOST_UNITS QRN_DEPTHWISE8_UNITS
 
-#define LARGEST 0x7fff0000p0f // a fixed-point number with the largest word as its whole part
-
-// _mm512_dpbusd_epi32, around which gcc 12 copies accumulators.
-INLINE __m512i dot(__m512i acc, __m512i x, __m512i w) {
-    __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(x), "v"(w));
-    return acc;
+// Any window, one cell, by the definition.
+static __attribute__((noinline)) void single(const qrn_strip *s, const qrn_strip_row *row,
+                                             size_t cell) {
+    const qrn_depthwise8_job *j = s->plan->job;
+    const qrn_depthwise8_terms *b = s->terms;
+    const uint32_t units = s->block->units;
+    const constants c = constants_of(s, (int)units);
+    uint8_t *y = row->y + cell * c.cell;
+    __m512i v[4] = {_mm512_setzero_si512()};
+    for (size_t u = 0; u < units; u++) {
+        __m512i acc = cell_sums(s, row, cell, u, _mm512_load_si512(b->bias[u]));
+        v[u] = decided_unit(j, b->exact[u], acc);
+    }
+    __m512i a = whole(&c, v[0], v[units > 1]);
+    if (units == 4)
+        store(&c, 4, true, y, a, whole(&c, v[2], v[3]));
+    else if (units == 2)
+        store(&c, 2, true, y, a, a);
+    else
+        store(&c, 1, true, y, a, a);
 }
 
-// Whole parts and fractions of two quarters, a word each.
-typedef struct rounded {
-    __m512i whole, fraction;
-} rounded;
+// Some units of a tile. Whole parts that wait for their neighbours are in v.
+struct tile_part {
+    const constants *c;
+    uint8_t *y;
+    __m512i v[MOST_CELLS];
+    uint32_t unsure[MOST_CELLS]; // lanes, of a result that leaves together with others
+};
 
-typedef struct constants {
-    __m512 start;
-    __m512i largest;
-    __m512i high, edge; // high: the upper words
-    __m512i order;      // of the bytes of packed whole parts
-    __m512i flip;
-} constants;
-
-INLINE constants constants_of(const qrn_strip *s) {
-    const qrn_depthwise8_job *j = s->job;
-    return (constants){
-        .start = _mm512_set1_ps(j->start),
-        .largest = _mm512_castps_si512(_mm512_set1_ps(LARGEST)),
-        .high = _mm512_set1_epi32((int)0xffff0000),
-        .edge = _mm512_set1_epi16((short)j->edge),
-        .order = _mm512_broadcast_i32x4(
-            _mm_setr_epi8(1, 3, 5, 7, 0, 2, 4, 6, 9, 11, 13, 15, 8, 10, 12, 14)),
-        .flip = _mm512_set1_epi8((char)j->flip),
-    };
+INLINE __m512i begun(const tile_part *p, const int unit) {
+    return _mm512_load_si512(p->c->terms->bias[unit]);
 }
 
-// Too small a number becomes INT32_MIN, which is small enough.
-INLINE __m512i fixed_point(const constants *c, __m512i acc, __m512 m) {
-    __m512 v = _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc), m, c->start);
-    __m512i bits = _mm512_min_epi32(_mm512_castps_si512(v), c->largest); // numbers keep their order
-    return _mm512_cvtps_epi32(_mm512_castsi512_ps(bits));
-}
-
-INLINE rounded round_two(const constants *c, __m512i a, __m512i b, const float (*m)[16]) {
-    a = fixed_point(c, a, _mm512_load_ps(m[0]));
-    b = _mm512_rol_epi32(fixed_point(c, b, _mm512_load_ps(m[1])), 16);
-    return (rounded){_mm512_ternarylogic_epi32(c->high, a, b, 0xca),
-                     _mm512_ternarylogic_epi32(c->high, b, a, 0xca)};
-}
-
-INLINE void store_rounded(const target *to, const bool whole, const constants *c, size_t cell,
-                          const rounded r[2]) {
-    __m512i v = _mm512_packus_epi16(r[0].whole, r[1].whole);
-    store(to, whole, cell, _mm512_xor_si512(_mm512_shuffle_epi8(v, c->order), c->flip));
-}
-
-// Quarters 2h and 2h+1 of up to four rows; one row has no neighbours to lie beside.
-INLINE void unpack(const __m512i *r, const int rows, const int h, __m512i *v) {
-    const __m512i quarters = _mm512_broadcast_i32x4(
-        _mm_setr_epi8(0, -1, -1, -1, 1, -1, -1, -1, 2, -1, -1, -1, 3, -1, -1, -1));
-    if (rows == 1) {
-        __m512i at = _mm512_set1_epi32(8 * h);
-        v[0] = _mm512_shuffle_epi8(r[0], _mm512_add_epi32(quarters, at));
-        v[1] = _mm512_shuffle_epi8(
-            r[0], _mm512_add_epi32(quarters, _mm512_add_epi32(at, _mm512_set1_epi32(4))));
+INLINE void finish(tile_part *p, const int units, const int first, const int m, const int o,
+                   __m512i (*acc)[4]) {
+    const qrn_depthwise8_terms *b = p->c->terms;
+    const constants *c = p->c;
+    const int cells = 4 / units, at = o / cells;
+    __m512i x[4];
+    if (m == 1 && o % 2 == 0)
+        return;
+#pragma GCC unroll 4
+    for (int u = 0; u < m; u++)
+        x[u] = fixed_point(c, acc[o][u], b->m[first + u]);
+    if (m == 1) {
+        x[1] = x[0];
+        x[0] = fixed_point(c, acc[o - 1][0], b->m[0]);
+    }
+    __m512i v = whole(c, x[0], x[1]), least = _mm512_min_epu16(x[0], x[1]);
+    if (m == 4) {
+        least = _mm512_min_epu16(least, _mm512_min_epu16(x[2], x[3]));
+        p->unsure[o] = _mm512_mask_cmple_epu16_mask(0x55555555, least, c->edge);
+        store(c, 4, false, p->y + (size_t)o * c->cell, v, whole(c, x[2], x[3]));
         return;
     }
-    __m512i third = rows > 2 ? r[2] : r[0], fourth = rows > 3 ? r[3] : third;
-    __m512i a = h ? _mm512_unpackhi_epi8(r[0], r[1]) : _mm512_unpacklo_epi8(r[0], r[1]);
-    __m512i b = h ? _mm512_unpackhi_epi8(third, fourth) : _mm512_unpacklo_epi8(third, fourth);
-    v[0] = _mm512_unpacklo_epi16(a, b);
-    v[1] = _mm512_unpackhi_epi16(a, b);
-}
-
-// Half h of a tile of a window of k by k whose first input vectors are at x.
-INLINE void half_tile(const qrn_strip *s, const qrn_depthwise8_block *b, const constants *c,
-                      const uint8_t *const *x, const int h, const int n, const int k,
-                      const int share, rounded (*r)[2]) {
-    const int groups = (k + 3) / 4;
-    __m512i acc[LONG][2];
-#pragma GCC unroll 7
-    for (int o = 0; o < n; o++)
-        for (int q = 0; q < 2; q++)
-            acc[o][q] = _mm512_load_si512(b->bias[2 * h + q]);
-#pragma GCC unroll 20
-    for (int i = 0; i < columns_of(n, k, share); i++)
-#pragma GCC unroll 2
-        for (int g = 0; g < groups; g++) {
-            const int rows = k - 4 * g < 4 ? k - 4 * g : 4;
-            __m512i row[4], v[2];
-#pragma GCC unroll 4
-            for (int m = 0; m < rows; m++)
-                row[m] = _mm512_loadu_si512(x[4 * g + m] + column_at(s, n, k, share, i));
-            unpack(row, rows, h, v);
-#pragma GCC unroll 7
-            for (int o = 0; o < n; o++) {
-                const int t = tap_of(n, k, share, i, o);
-                if (t < 0 || t >= k)
-                    continue;
-                const int8_t *w = b->w + ((t * groups + g) * 4 + 2 * h) * 64;
-                acc[o][0] = dot(acc[o][0], v[0], _mm512_load_si512(w));
-                acc[o][1] = dot(acc[o][1], v[1], _mm512_load_si512(w + 64));
-            }
-        }
-#pragma GCC unroll 7
-    for (int o = 0; o < n; o++)
-        r[o][h] = round_two(c, acc[o][0], acc[o][1], b->m + 2 * h);
-}
-
-// Any window, one output vector. Where a fraction is too close to one the definition decides.
-static __attribute__((noinline)) void single(const qrn_strip *s, size_t cell) {
-    const qrn_depthwise8_job *j = s->job;
-    const qrn_depthwise8_block *b = qrn_depthwise8_block_of(j, s->index);
-    const constants c = constants_of(s);
-    const target to = target_of(s);
-    __m512i acc[4];
-    for (int q = 0; q < 4; q++)
-        acc[q] = _mm512_load_si512(b->bias[q]);
-    const int8_t *w = b->w;
-    for (size_t t = 0; t < s->taps; t++)
-        for (size_t g = 0; g < j->groups; g++, w += 256) {
-            size_t at = cell * (64 / to.pieces) + s->tap[t];
-            __m512i row[4], v[4];
-            for (size_t n = 0; n < 4; n++) { // further rows have weights of 0
-                bool is = 4 * g + n < s->rows;
-                row[n] = is ? _mm512_loadu_si512(s->x[4 * g + n] + at) : _mm512_setzero_si512();
-            }
-            unpack(row, 4, 0, v);
-            unpack(row, 4, 1, v + 2);
-            for (int q = 0; q < 4; q++)
-                acc[q] = dot(acc[q], v[q], _mm512_load_si512(w + 64 * q));
-        }
-    rounded r[2] = {round_two(&c, acc[0], acc[1], b->m), round_two(&c, acc[2], acc[3], b->m + 2)};
-    store_rounded(&to, to.whole, &c, cell, r);
-    for (uint32_t h = 0; h < 2; h++) { // bit 2l + i: number l of quarter 2h + i
-        uint32_t unsure = _mm512_cmpge_epu16_mask(r[h].fraction, c.edge);
-        for (; __builtin_expect(unsure, 0); unsure &= unsure - 1) {
-            uint32_t at = (uint32_t)__builtin_ctz(unsure);
-            qrn_depthwise8_decide(s, cell, 2 * h + at % 2, at / 2);
-        }
+    uint32_t unsure = _mm512_mask_cmple_epu16_mask(0x55555555, least, c->edge);
+    if (units == 4 ? first == 0 : units == 2 ? o % 2 == 0 : o % 4 == 1) {
+        p->v[at] = v;
+        p->unsure[at] = unsure;
+        return;
     }
+    p->unsure[at] |= unsure;
+    store(c, units, false, p->y + (size_t)(at * cells) * c->cell, p->v[at], v);
 }
 
-INLINE void tile(const qrn_strip *s, const constants *c, const target *to, const bool whole,
-                 size_t cell, const int n, const int k, const int share) {
-    const qrn_depthwise8_block *b = qrn_depthwise8_block_of(s->job, s->index);
-    const uint8_t *x[5];
-    rounded r[LONG][2];
-    uint32_t unsure[LONG], any = 0;
-#pragma GCC unroll 5
-    for (int m = 0; m < k; m++)
-        x[m] = s->x[m] + cell * (64 / to->pieces);
-    half_tile(s, b, c, x, 0, n, k, share, r);
-#pragma GCC unroll 5
-    for (int m = 0; m < k; m++)
-        __asm__("" : "+r"(x[m])); // reading again is cheaper than keeping
-    half_tile(s, b, c, x, 1, n, k, share, r);
-#pragma GCC unroll 7
-    for (int o = 0; o < n; o++) {
-        __m512i worst = _mm512_max_epu16(r[o][0].fraction, r[o][1].fraction);
-        any |= unsure[o] = _mm512_cmpge_epu16_mask(worst, c->edge);
-        store_rounded(to, whole, c, cell + (size_t)o * to->pieces, r[o]);
+INLINE void tile(const qrn_strip *s, const qrn_strip_row *row, const constants *c, size_t cell,
+                 const int units, const int n, const int k, const int step) {
+    const int groups = (k + 3) / 4, m = units == 4 && k > 3 ? 2 : units;
+    tile_part p;
+    uint32_t any = 0;
+    p.c = c;
+    p.y = row->y + cell * c->cell;
+    tile_run(s, row, cell, units, 0, m, n, k, groups, step, &p);
+    if (m < units) {
+        tile_run(s, row, cell, units, 2, m, n, k, groups, step, &p);
     }
-    for (size_t o = 0; __builtin_expect(any, 0) && o < (size_t)n; o++)
-        if (unsure[o])
-            single(s, cell + o * to->pieces);
+#pragma GCC unroll 8
+    for (int o = 0; o < n * units / 4; o++)
+        any |= p.unsure[o];
+    for (int o = 0; __builtin_expect(any, 0) && o < n; o++)
+        if (p.unsure[o * units / 4])
+            single(s, row, cell + (size_t)o);
 }
 
-STRIP_FUNCTIONS
+TILES_OF_UNITS(4, 7)
+TILES_OF_UNITS(2, 8)
+TILES_OF_UNITS(2, 4)
+TILES_OF_UNITS(1, 8)
+TILES_OF_UNITS(1, 4)
 
-#define STRIP strip
+static void strip(const qrn_strip *s) {
+    static const strip_fn long_tiles[5][2][3] = {
+        [1] = ROW_OF_UNITS(1, 8), [2] = ROW_OF_UNITS(2, 8), [4] = ROW_OF_UNITS(4, 7)};
+    static const strip_fn short_tiles[3][2][3] = {
+        [1] = ROW_OF_UNITS(1, 4), [2] = ROW_OF_UNITS(2, 4)};
+    const uint32_t units = s->block->units;
+    if (strip_tiles(s, units == 4 ? 7 : 8, long_tiles[units]) ||
+        (units < 4 && strip_tiles(s, 4, short_tiles[units])))
+        return;
+    strip_singles(s, single);
+}
+
+// The four rows of a group side by side, with unpacking instructions of the width of the block.
+#define GROUP(bits, type, prefix, read)                                                            \
+    INLINE void group_##bits(const type *row, const int rows, uint8_t *to) {                       \
+        type low = prefix##unpacklo_epi8(row[0], row[1]), more = low;                              \
+        type high = prefix##unpackhi_epi8(row[0], row[1]), most = high;                            \
+        if (rows > 2) {                                                                            \
+            more = prefix##unpacklo_epi8(row[2], row[3]);                                          \
+            most = prefix##unpackhi_epi8(row[2], row[3]);                                          \
+        }                                                                                          \
+        type *v = (type *)to;                                                                      \
+        v[0] = prefix##unpacklo_epi16(low, more);                                                  \
+        v[1] = prefix##unpackhi_epi16(low, more);                                                  \
+        v[2] = prefix##unpacklo_epi16(high, most);                                                 \
+        v[3] = prefix##unpackhi_epi16(high, most);                                                 \
+    }                                                                                              \
+    INLINE void columns_##bits(__mmask16 mask, const uint8_t *const *src, const size_t *step,      \
+                               size_t n, const int rows, const bool flip, uint8_t *to) {           \
+        const uint8_t *x[4] = {src[0], src[1], src[2], src[3]};                                    \
+        for (size_t i = 0; i < n; i++, to += bits / 2) {                                           \
+            type row[4];                                                                           \
+            _Pragma("GCC unroll 4") for (int r = 0; r < rows; r++) {                               \
+                row[r] = read(mask, x[r]);                                                         \
+                if (flip)                                                                          \
+                    row[r] = FLIPPED_##bits(row[r]);                                               \
+                x[r] += step[r];                                                                   \
+            }                                                                                      \
+            group_##bits(row, rows, to);                                                           \
+        }                                                                                          \
+    }
+#define READ_512(mask, p) ((void)(mask), _mm512_loadu_si512(p))
+#define READ_256(mask, p) ((void)(mask), _mm256_loadu_si256((const __m256i *)(p)))
+#define READ_128(mask, p) _mm_maskz_loadu_epi8(mask, p)
+#define FLIPPED_512(v) _mm512_xor_si512(v, _mm512_set1_epi8((char)0x80))
+#define FLIPPED_256(v) _mm256_xor_si256(v, _mm256_set1_epi8((char)0x80))
+#define FLIPPED_128(v) _mm_xor_si128(v, _mm_set1_epi8((char)0x80))
+GROUP(512, __m512i, _mm512_, READ_512)
+GROUP(256, __m256i, _mm256_, READ_256)
+GROUP(128, __m128i, _mm_, READ_128)
+
+INLINE void columns(const qrn_strip_block *b, const uint8_t *const *src, const size_t *step,
+                    size_t n, const int rows, const bool flip, uint8_t *to) {
+    const __mmask16 mask = (__mmask16)((1u << b->channels) - 1);
+    if (b->units == 4)
+        columns_512(0, src, step, n, rows, flip, to);
+    else if (b->units == 2)
+        columns_256(0, src, step, n, rows, flip, to);
+    else
+        columns_128(mask, src, step, n, rows, flip, to);
+}
+
+static void strip_gather(const qrn_strip_plan *p, const qrn_strip_block *b, size_t rows,
+                         const uint8_t *const *src, const size_t *step, size_t n, uint8_t *to) {
+    if (p->flip)
+        columns(b, src, step, n, 4, true, to);
+    else if (rows > 2)
+        columns(b, src, step, n, 4, false, to);
+    else
+        columns(b, src, step, n, 2, false, to);
+}
+
+static void strip_pad(const qrn_strip_plan *p, uint8_t *to, size_t bytes) {
+    __m512i pad = _mm512_set1_epi8((char)(p->pad[0] ^ (p->flip ? 0x80 : 0)));
+    for (size_t i = 0; i < bytes; i += 64)
+        _mm512_store_si512(to + i, pad);
+}
+
+#define STRIP_DIRECT qrn_depthwise8_three
 #include "kernels/conv/depthwise_strips.inc"
 
-static void pack(const int8_t *const *rows, void *packed) {
-    __m512i row[4], v[4];
-    for (int n = 0; n < 4; n++)
-        row[n] = _mm512_loadu_si512(rows[n]);
-    unpack(row, 4, 0, v);
-    unpack(row, 4, 1, v + 2);
-    for (int q = 0; q < 4; q++)
-        _mm512_store_si512((int8_t *)packed + 64 * q, v[q]);
+static void pack(const qrn_strip_block *b, const int8_t *const *rows, uint8_t *packed) {
+    static const size_t step[4];
+    columns(b, (const uint8_t *const *)rows, step, 1, 4, false, packed);
 }
 
 qrn_status qrn_depthwise8_avx512vnni(const qrn_kcall *k) {

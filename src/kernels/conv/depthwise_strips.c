@@ -24,27 +24,20 @@ const int8_t *qrn_strip_weights(const qrn_view *w, size_t channels, int8_t *room
 }
 
 void qrn_strip_pack(const qrn_strip_kernel *kernel, const qrn_conv_geometry *g,
-                    const qrn_strip_block *b, const int8_t *w, size_t elem, size_t rows,
-                    size_t packed_bytes, uint8_t *packed) {
+                    const qrn_strip_shape *s, const qrn_strip_block *b, const int8_t *w,
+                    uint8_t *packed) {
     static const int8_t zeros[QRN_STRIP_VECTOR];
-    int8_t copy[4][QRN_STRIP_VECTOR] = {{0}}; // of rows that share a vector or do not fill it
-    size_t bytes = b->bytes / elem;
-    for (int64_t t = 0; t < g->kernel[2]; t++)
-        for (int64_t first = 0; first < g->kernel[1]; first += (int64_t)rows) {
-            const int8_t *row[4];
-            for (size_t n = 0; n < rows; n++) {
-                int64_t r = first + (int64_t)n;
-                row[n] = zeros;
-                if (r >= g->kernel[1])
-                    continue;
-                row[n] = w + (size_t)(r * g->kernel[2] + t) * g->cin + b->first / elem;
-                if (b->bytes == QRN_STRIP_VECTOR)
-                    continue;
-                for (size_t q = 0; q < b->pieces; q++)
-                    memcpy(copy[n] + q * bytes, row[n], bytes);
-                row[n] = copy[n];
+    for (int64_t r = 0; r < s->together; r++)
+        for (int64_t n = 0; n < s->groups; n++)
+            for (int64_t t = 0; t < g->kernel[2]; t++) {
+                const int8_t *row[4];
+                for (int64_t i = 0; i < s->rows; i++) {
+                    int64_t at = n * s->rows + i - r * g->stride[1] % s->rows; // of the window
+                    bool inside = at >= 0 && at < g->kernel[1];
+                    row[i] =
+                        inside ? w + (size_t)(at * g->kernel[2] + t) * g->cin + b->first : zeros;
+                }
+                kernel->pack(b, row, packed);
+                packed += b->units * QRN_STRIP_VECTOR;
             }
-            kernel->pack(row, packed);
-            packed += packed_bytes;
-        }
 }

@@ -1,53 +1,69 @@
 // SPDX-License-Identifier: MIT
 //
-// Depthwise convolutions of one output per input channel, cut into strips: one row of output cells,
-// a vector of channels each. What is common to all element types and instruction sets is the
-// cutting, in bytes, and a copy of the input rows under a strip: padded, and with the channels of
-// the strip next to each other. Rows are copied once and kept for the windows that need them again.
-// depthwise_strips.inc does it; the file that includes it computes the strips.
+// Depthwise convolutions of one output per input channel, for instructions that add the products of
+// a few neighbouring numbers to one sum. The numbers of a dword are those of a group of input rows
+// (4 bytes or 2 words) at one column and channel; 16 such dwords, a unit of channels, are a vector.
+// Input rows are put side by side once for up to two output rows, which differ by their weights
+// alone: those of rows outside a window are 0. What is common to all element types and instruction
+// sets is the cutting, here and in depthwise_strips.inc; the file that includes it does the rest.
 #ifndef QRN_KERNELS_CONV_DEPTHWISE_STRIPS_H
 #define QRN_KERNELS_CONV_DEPTHWISE_STRIPS_H
 
 #include "kernels/conv/conv.h"
 
-#define QRN_STRIP_VECTOR 64 // bytes
-#define QRN_STRIP_TILE 4    // output vectors that are computed together
-#define QRN_STRIP_TAPS 128  // most taps of a window
+#define QRN_STRIP_VECTOR 64  // bytes
+#define QRN_STRIP_UNIT 16    // channels of a vector of groups
+#define QRN_STRIP_TAPS 128   // most taps of a window
+#define QRN_STRIP_TOGETHER 2 // most output rows of a strip
 
-// Channels that are computed together, as bytes [first, first + bytes) of a cell. A vector holds
-// `pieces` cells side by side, of 64 / pieces bytes each. With one piece, fewer than 64 bytes are a
-// vector that is filled in part, which happens only where cells are smaller than a vector.
+// Channels that are computed together: `units` units from channel `first` on. One unit may hold
+// less than 16 channels, where there are no more.
 typedef struct qrn_strip_block {
-    size_t first, bytes;
-    uint32_t pieces; // 1, 2 or 4
+    size_t first;
+    uint32_t units; // 1, 2 or 4
+    uint32_t channels;
 } qrn_strip_block;
 
-// A row of output cells. The vector of cells [c, c + pieces) takes, for tap t of row r of the
-// window, the 64 bytes at x[r] + c * (64 / pieces) + tap[t].
+// How a call is cut: rows of a group, output rows that share groups, groups of a window and of all
+// windows of a strip.
+typedef struct qrn_strip_shape {
+    int64_t rows, together, groups, all_groups;
+} qrn_strip_shape;
+
+// A row of output cells. The sums of cell c are, over groups g and taps t, those of the vectors at
+// x + g * plane + (c * step + t * spread) * units * 64 times those at
+// w + (g * taps + t) * units * 64.
+typedef struct qrn_strip_row {
+    const uint8_t *x, *w;
+    uint8_t *y; // the block in the first cell
+} qrn_strip_row;
+
+// Some rows that share groups.
 typedef struct qrn_strip {
-    const uint8_t *x[QRN_STRIP_TAPS]; // [rows]
-    size_t tap[QRN_STRIP_TAPS];       // [taps]
-    uint32_t rows, taps;              // of the window
-    // With taps next to each other, 0 where they are not or vectors have no input in common:
-    // 1: tap[t] = 64*t; 2: tap[t] = tap[t%2] + 64*(t/2)
-    int share;
-    uint8_t *y;   // bytes of the block in the first cell
-    size_t cell;  // bytes between cells of y
-    size_t cells; // at least a tile, or one piece
+    qrn_strip_row row[QRN_STRIP_TOGETHER];
+    size_t n_rows, cells;
+    size_t plane;
+    const void *terms; // of the block: what the kernel prepared
+    size_t rows, taps; // of the window
+    size_t groups;
+    size_t step, spread; // columns between cells and between taps
+    size_t cell;         // bytes between cells of y
     const qrn_strip_block *block;
-    size_t index;    // of the block
-    const void *job; // of the kernel
+    const struct qrn_strip_plan *plan;
 } qrn_strip;
 
 // A call.
 typedef struct qrn_strip_plan {
     const qrn_kcall *k;
     qrn_conv_geometry g;
-    size_t elem;                    // bytes
-    size_t cell;                    // bytes of all channels
-    uint8_t pad[QRN_STRIP_VECTOR];  // a vector of what lies outside x
-    uint8_t flip[QRN_STRIP_VECTOR]; // XOR of all vectors of x and pad
-    uint8_t *ring;                  // qrn_strip_ring(g) bytes, aligned to a vector
+    qrn_strip_shape shape;
+    size_t elem;                   // bytes
+    uint8_t pad[QRN_STRIP_VECTOR]; // a vector of what lies outside x
+    bool flip;                     // codes of x, and pad, are to change their highest bit
+    const uint8_t *blocks;         // terms and weights, block_bytes apart
+    size_t terms_bytes, block_bytes;
+    uint8_t *groups;        // qrn_strip_room() bytes, aligned to a vector
+    const uint8_t *outside; // (optional) a line of padding, a vector in each cell
     const void *job;
 } qrn_strip_plan;
 
@@ -58,8 +74,8 @@ typedef struct qrn_strip_kernel {
     // m[c] = scale_x * scale_w[c] / scale_y; sums[c] = sum over taps of w[t][c].
     void (*channels)(const qrn_kcall *k, const int8_t *w, size_t taps, size_t channels, double *m,
                      int32_t *sums);
-    // Rows of weights of a vector of channels, side by side in the order of vectors of x.
-    void (*pack)(const int8_t *const *rows, void *packed);
+    // The vectors of a block for a group of rows of weights.
+    void (*pack)(const qrn_strip_block *b, const int8_t *const *rows, uint8_t *packed);
 } qrn_strip_kernel;
 
 // Can a call be cut into strips?
@@ -71,50 +87,79 @@ static inline bool qrn_strips_work(const qrn_kcall *k) {
            qrn_view_span(k->in[1], 0, a->n_spatial) <= QRN_STRIP_TAPS;
 }
 
-// Copied rows have their columns in `stride` planes, every stride-th column in one, so that
-// neighbouring windows lie next to each other.
-static inline size_t qrn_strip_plane(const qrn_conv_geometry *g) {
-    int64_t columns = (g->out[2] - 1) * g->stride[2] + (g->kernel[2] - 1) * g->dilation[2] + 1;
-    return (size_t)((columns + g->stride[2] - 1) / g->stride[2]) * QRN_STRIP_VECTOR;
+// Output rows share groups where that takes no more of them for either.
+static inline qrn_strip_shape qrn_strip_shape_of(const qrn_conv_geometry *g, int64_t rows) {
+    int64_t k = g->kernel[1], s = g->stride[1], groups = (k + rows - 1) / rows;
+    bool two =
+        g->dilation[1] == 1 && (s % rows + k + rows - 1) / rows == groups && g->out[1] > 1 && s < k;
+    return (qrn_strip_shape){.rows = rows,
+                             .together = two ? 2 : 1,
+                             .groups = groups,
+                             .all_groups = groups + (two ? s / rows : 0)};
 }
-static inline size_t qrn_strip_row(const qrn_conv_geometry *g) {
-    return qrn_strip_plane(g) * (size_t)g->stride[2];
+
+// Cells of a strip, and the columns under them: groups should stay in the nearest cache.
+#define QRN_STRIP_NEAR (20 * 1024)
+static inline int64_t qrn_strip_columns(const qrn_conv_geometry *g, int64_t cells) {
+    return (cells - 1) * g->stride[2] + (g->kernel[2] - 1) * g->dilation[2] + 1;
 }
-// Rows that are kept, and one of padding.
-static inline size_t qrn_strip_rows_kept(const qrn_conv_geometry *g) {
-    return (size_t)((g->kernel[1] - 1) * g->dilation[1] + 1);
+static inline int64_t qrn_strip_cells(const qrn_conv_geometry *g, const qrn_strip_shape *s,
+                                      uint32_t units) {
+    int64_t n = 1, bytes = s->all_groups * units * QRN_STRIP_VECTOR;
+    while (g->out[2] > 16 * n &&
+           qrn_strip_columns(g, (g->out[2] + n - 1) / n) * bytes > QRN_STRIP_NEAR)
+        n++;
+    return (g->out[2] + n - 1) / n;
 }
-static inline size_t qrn_strip_ring(const qrn_conv_geometry *g) {
-    return (qrn_strip_rows_kept(g) + 1) * qrn_strip_row(g);
+static inline size_t qrn_strip_room(const qrn_conv_geometry *g, const qrn_strip_shape *s) {
+    size_t most = 0;
+    for (uint32_t units = 1; units <= 4; units *= 2) {
+        int64_t columns = qrn_strip_columns(g, qrn_strip_cells(g, s, units));
+        size_t bytes = (size_t)(columns * s->all_groups) * units * QRN_STRIP_VECTOR;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
+// The block of channels that follows the first `done` ones. What is left over after the largest
+// ones is done together with some channels before it, which are computed again.
+static inline qrn_strip_block qrn_strip_block_at(size_t channels, uint32_t most_units,
+                                                 size_t done) {
+    size_t left = channels - done;
+    uint32_t units = most_units;
+    while (units > 1 && (left <= units / 2 * QRN_STRIP_UNIT || channels < units * QRN_STRIP_UNIT))
+        units /= 2;
+    size_t size = units * QRN_STRIP_UNIT;
+    if (channels < size)
+        return (qrn_strip_block){0, 1, (uint32_t)channels};
+    return (qrn_strip_block){left < size ? channels - size : done, units, (uint32_t)size};
+}
+// For each of them: b, and its number i.
+#define QRN_STRIP_BLOCKS(b, i, total, most_units)                                                  \
+    size_t i = 0;                                                                                  \
+    for (qrn_strip_block b = qrn_strip_block_at(total, most_units, 0); b.units;                    \
+         b = qrn_strip_block_after(&b, total, most_units), i++)
+static inline qrn_strip_block qrn_strip_block_after(const qrn_strip_block *b, size_t channels,
+                                                    uint32_t most_units) {
+    size_t done = b->first + b->channels;
+    return done < channels ? qrn_strip_block_at(channels, most_units, done) : (qrn_strip_block){0};
+}
+static inline size_t qrn_strip_blocks(size_t channels, uint32_t most_units) {
+    QRN_STRIP_BLOCKS(b, n, channels, most_units) {}
+    return n;
 }
 
 // Weights [taps][channels], with their offset, as signed bytes: w's own or a copy in `room`, which
 // has as many. NULL: they are none.
 const int8_t *qrn_strip_weights(const qrn_view *w, size_t channels, int8_t *room);
 
-// Packs the weights of a block: for each tap of a row, groups of so many rows, packed to so many
-// bytes each; further rows are zero. Elements of x have `elem` bytes.
+static inline size_t qrn_strip_weights_bytes(const qrn_conv_geometry *g, const qrn_strip_shape *s,
+                                             uint32_t units) {
+    return (size_t)(s->together * s->groups * g->kernel[2]) * units * QRN_STRIP_VECTOR;
+}
+// Packs the weights of a block for each output row of a strip.
 void qrn_strip_pack(const qrn_strip_kernel *kernel, const qrn_conv_geometry *g,
-                    const qrn_strip_block *b, const int8_t *w, size_t elem, size_t rows,
-                    size_t packed_bytes, uint8_t *packed);
-
-static inline size_t qrn_strip_blocks(size_t cell) {
-    return (cell + QRN_STRIP_VECTOR - 1) / QRN_STRIP_VECTOR;
-}
-
-// Block i of cells of so many bytes. What is left over after whole vectors shares one with other
-// cells, or is done together with some of what was done before.
-static inline qrn_strip_block qrn_strip_block_at(const qrn_conv_geometry *g, size_t cell,
-                                                 size_t i) {
-    size_t first = i * QRN_STRIP_VECTOR, left = cell - first;
-    if (left >= QRN_STRIP_VECTOR)
-        return (qrn_strip_block){first, QRN_STRIP_VECTOR, 1};
-    for (uint32_t p = 2; p <= 4; p *= 2)
-        if (left == QRN_STRIP_VECTOR / p && g->out[2] >= QRN_STRIP_TILE * (int64_t)p)
-            return (qrn_strip_block){first, left, p};
-    if (cell >= QRN_STRIP_VECTOR)
-        return (qrn_strip_block){cell - QRN_STRIP_VECTOR, QRN_STRIP_VECTOR, 1};
-    return (qrn_strip_block){first, left, 1};
-}
+                    const qrn_strip_shape *s, const qrn_strip_block *b, const int8_t *w,
+                    uint8_t *packed);
 
 #endif
