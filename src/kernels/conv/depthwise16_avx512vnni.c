@@ -120,18 +120,17 @@ INLINE void tile(const qrn_strip *s, const qrn_strip_row *row, const constants *
 }
 
 TILES_OF_UNITS(2, 7)
+TILES_APART(2, 7)
 TILES_OF_UNITS(1, 8)
-TILES_OF_UNITS(1, 4)
 
 static void strip(const qrn_strip *s) {
-    static const strip_fn long_tiles[3][2][3] = {
-        [1] = ROW_OF_UNITS(1, 8), [2] = ROW_OF_UNITS(2, 7)};
-    static const strip_fn short_tiles[2][3] = ROW_OF_UNITS(1, 4);
+    static const strip_fn tiles[3][2][3] = {
+        [1] = {{NULL, tiles_1_8_3_1, tiles_1_8_3_2}, {NULL, tiles_1_8_5_1, tiles_1_8_5_2}},
+        [2] = {{tiles_2_7_3_0, tiles_2_7_3_1, tiles_2_7_3_2},
+               {tiles_2_7_5_0, tiles_2_7_5_1, tiles_2_7_5_2}}};
     const uint32_t units = s->block->units;
-    if (strip_tiles(s, units == 2 ? 7 : 8, long_tiles[units]) ||
-        (units == 1 && strip_tiles(s, 4, short_tiles)))
-        return;
-    strip_singles(s, single);
+    if (!strip_tiles(s, units == 2 ? 7 : 8, tiles[units]))
+        strip_singles(s, single);
 }
 
 // The two rows of a group side by side, as words.

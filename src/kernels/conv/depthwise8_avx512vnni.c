@@ -95,21 +95,19 @@ INLINE void tile(const qrn_strip *s, const qrn_strip_row *row, const constants *
 }
 
 TILES_OF_UNITS(4, 7)
+TILES_APART(4, 7)
 TILES_OF_UNITS(2, 8)
-TILES_OF_UNITS(2, 4)
 TILES_OF_UNITS(1, 8)
-TILES_OF_UNITS(1, 4)
 
 static void strip(const qrn_strip *s) {
-    static const strip_fn long_tiles[5][2][3] = {
-        [1] = ROW_OF_UNITS(1, 8), [2] = ROW_OF_UNITS(2, 8), [4] = ROW_OF_UNITS(4, 7)};
-    static const strip_fn short_tiles[3][2][3] = {
-        [1] = ROW_OF_UNITS(1, 4), [2] = ROW_OF_UNITS(2, 4)};
+    static const strip_fn tiles[5][2][3] = {
+        [1] = {{NULL, tiles_1_8_3_1, tiles_1_8_3_2}, {NULL, tiles_1_8_5_1, tiles_1_8_5_2}},
+        [2] = {{NULL, tiles_2_8_3_1, tiles_2_8_3_2}, {NULL, tiles_2_8_5_1, tiles_2_8_5_2}},
+        [4] = {{tiles_4_7_3_0, tiles_4_7_3_1, tiles_4_7_3_2},
+               {tiles_4_7_5_0, tiles_4_7_5_1, tiles_4_7_5_2}}};
     const uint32_t units = s->block->units;
-    if (strip_tiles(s, units == 4 ? 7 : 8, long_tiles[units]) ||
-        (units < 4 && strip_tiles(s, 4, short_tiles[units])))
-        return;
-    strip_singles(s, single);
+    if (!strip_tiles(s, units == 4 ? 7 : 8, tiles[units]))
+        strip_singles(s, single);
 }
 
 // The four rows of a group side by side, with unpacking instructions of the width of the block.
@@ -153,13 +151,12 @@ GROUP(128, __m128i, _mm_, READ_128)
 
 INLINE void columns(const qrn_strip_block *b, const uint8_t *const *src, const size_t *step,
                     size_t n, const int rows, const bool flip, uint8_t *to) {
-    const __mmask16 mask = (__mmask16)((1u << b->channels) - 1);
     if (b->units == 4)
         columns_512(0, src, step, n, rows, flip, to);
     else if (b->units == 2)
         columns_256(0, src, step, n, rows, flip, to);
     else
-        columns_128(mask, src, step, n, rows, flip, to);
+        columns_128((__mmask16)((1u << b->channels) - 1), src, step, n, rows, flip, to);
 }
 
 static void strip_gather(const qrn_strip_plan *p, const qrn_strip_block *b, size_t rows,

@@ -165,21 +165,14 @@ INLINE __m512i cell_sums(const qrn_strip *s, const qrn_strip_row *row, size_t ce
             for (size_t cell = 0; cell < cells; cell += N)                                         \
                 tile(s, &s->row[r], &c, cell + N <= cells ? cell : cells - N, U, N, K, STEP);      \
     }
-#define TILES_OF_WINDOW(units, n, k)                                                               \
-    TILES(units, n, k, 0) TILES(units, n, k, 1) TILES(units, n, k, 2)
-#define TILES_OF_UNITS(units, n) TILES_OF_WINDOW(units, n, 3) TILES_OF_WINDOW(units, n, 5)
-#define ROW_OF_UNITS(units, n)                                                                     \
-    {                                                                                              \
-        {tiles_##units##_##n##_3_0, tiles_##units##_##n##_3_1, tiles_##units##_##n##_3_2}, {       \
-            tiles_##units##_##n##_5_0, tiles_##units##_##n##_5_1, tiles_##units##_##n##_5_2        \
-        }                                                                                          \
-    }
+#define TILES_OF_UNITS(U, N) TILES(U, N, 3, 1) TILES(U, N, 3, 2) TILES(U, N, 5, 1) TILES(U, N, 5, 2)
+#define TILES_APART(U, N) TILES(U, N, 3, 0) TILES(U, N, 5, 0)
 typedef void (*strip_fn)(const qrn_strip *);
 
 // Tiles of `size` cells, which are functions[k == 5][step]; false: they do not fit.
 INLINE bool strip_tiles(const qrn_strip *s, size_t size, const strip_fn (*functions)[3]) {
     const size_t k = s->taps, step = s->spread == 1 && s->step <= 2 ? s->step : 0;
-    if ((k != 3 && k != 5) || s->rows != k || s->cells < size)
+    if ((k != 3 && k != 5) || s->rows != k || s->cells < size || !functions[k == 5][step])
         return false;
     functions[k == 5][step](s);
     return true;
