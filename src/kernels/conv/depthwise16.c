@@ -34,13 +34,13 @@ typedef struct prepared {
     int32_t *bias;     // [channels]
     int8_t *w;         // [taps][channels], where the tensor's own will not do
     uint8_t *blocks;   // qrn_depthwise16_terms, and weights
-    uint8_t *groups;
+    uint8_t *groups, *outside;
     size_t block_bytes, bytes;
     qrn_strip_shape shape;
 } prepared;
 
 static prepared layout_of(const qrn_kcall *k, const qrn_conv_geometry *g) {
-    size_t channels = g->cin < QRN_STRIP_UNIT ? QRN_STRIP_UNIT : g->cin, starts[6];
+    size_t channels = g->cin < QRN_STRIP_UNIT ? QRN_STRIP_UNIT : g->cin, starts[7];
     prepared p = {.shape = qrn_strip_shape_of(g, QRN_DEPTHWISE16_ROWS)};
     p.block_bytes =
         sizeof(qrn_depthwise16_terms) + qrn_strip_weights_bytes(g, &p.shape, QRN_DEPTHWISE16_UNITS);
@@ -49,8 +49,9 @@ static prepared layout_of(const qrn_kcall *k, const qrn_conv_geometry *g) {
                       channels * sizeof(int32_t),
                       qrn_conv_taps(g) * g->cin,
                       qrn_strip_blocks(g->cin, QRN_DEPTHWISE16_UNITS) * p.block_bytes,
-                      qrn_strip_room(g, &p.shape)};
-    for (int i = 0; i < 6; i++) {
+                      qrn_strip_room(g, &p.shape),
+                      QRN_STRIP_OUTSIDE * 2 * g->cin + QRN_STRIP_VECTOR};
+    for (int i = 0; i < 7; i++) {
         starts[i] = p.bytes;
         p.bytes += (sizes[i] + 63) / 64 * 64;
     }
@@ -63,6 +64,7 @@ static prepared layout_of(const qrn_kcall *k, const qrn_conv_geometry *g) {
     p.w = (int8_t *)(at + starts[3]);
     p.blocks = at + starts[4];
     p.groups = at + starts[5];
+    p.outside = at + starts[6];
     return p;
 }
 
@@ -127,6 +129,7 @@ qrn_status qrn_depthwise16_run(const qrn_kcall *k, const qrn_strip_kernel *kerne
                            .terms_bytes = sizeof(qrn_depthwise16_terms),
                            .block_bytes = p.block_bytes,
                            .groups = p.groups,
+                           .outside = p.outside,
                            .job = &j};
     QRN_STRIP_BLOCKS(b, i, g.cin, QRN_DEPTHWISE16_UNITS) {
         uint8_t *to = p.blocks + i * p.block_bytes;
@@ -136,6 +139,8 @@ qrn_status qrn_depthwise16_run(const qrn_kcall *k, const qrn_strip_kernel *kerne
     uint16_t outside = (uint16_t)-x->quant->offset;
     for (size_t at = 0; at < QRN_STRIP_VECTOR; at += 2)
         memcpy(plan.pad + at, &outside, 2);
+    for (size_t column = 0; column < QRN_STRIP_OUTSIDE; column++)
+        memcpy(p.outside + column * 2 * g.cin, plan.pad, QRN_STRIP_VECTOR);
     size_t begin, end;
     qrn_split(g.batch * (size_t)g.out[1], 1, k->task, k->n_tasks, &begin, &end);
     kernel->rows(&plan, begin, end);

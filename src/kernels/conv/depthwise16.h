@@ -34,6 +34,10 @@ typedef struct qrn_depthwise16_job {
     uint16_t y_flip; // XOR of results: 0x8000 for signed ones, which are computed plus 2^15
 } qrn_depthwise16_job;
 
+// Rows [row, row + n_rows) of a block, for calls that have the form; see depthwise_strips.inc.
+bool qrn_depthwise16_three(const qrn_strip_plan *p, const qrn_strip_block *b, const uint8_t *terms,
+                           size_t row, size_t n_rows);
+
 // A call, for kernels that pack two rows of weights side by side, as words; `otherwise` does those
 // whose encodings the strips do not know.
 qrn_status qrn_depthwise16_run(const qrn_kcall *k, const qrn_strip_kernel *kernel,

@@ -53,7 +53,7 @@ static prepared layout_of(const qrn_kcall *k, const qrn_conv_geometry *g) {
                       qrn_conv_taps(g) * g->cin,
                       qrn_strip_blocks(g->cin, QRN_DEPTHWISE8_UNITS) * p.block_bytes,
                       qrn_strip_room(g, &p.shape),
-                      QRN_DEPTHWISE8_OUTSIDE * g->cin + QRN_STRIP_VECTOR};
+                      QRN_STRIP_OUTSIDE * g->cin + QRN_STRIP_VECTOR};
     size_t starts[7];
     for (int i = 0; i < 7; i++) {
         starts[i] = p.bytes;
@@ -158,7 +158,7 @@ qrn_status qrn_depthwise8_run(const qrn_kcall *k, const qrn_strip_kernel *kernel
                            .outside = p.outside,
                            .job = &j};
     memset(plan.pad, (uint8_t)-x->quant->offset, sizeof plan.pad);
-    for (size_t column = 0; column < QRN_DEPTHWISE8_OUTSIDE; column++)
+    for (size_t column = 0; column < QRN_STRIP_OUTSIDE; column++)
         memset(p.outside + column * g.cin, plan.pad[0], QRN_STRIP_VECTOR);
     size_t begin, end;
     qrn_split(g.batch * (size_t)g.out[1], 1, k->task, k->n_tasks, &begin, &end);

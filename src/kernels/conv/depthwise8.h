@@ -38,9 +38,6 @@ typedef struct qrn_depthwise8_job {
     qrn_round8 round; // of all channels
 } qrn_depthwise8_job;
 
-// Columns of a line of padding, under seven cells that are two apart; a vector in each.
-#define QRN_DEPTHWISE8_OUTSIDE 15
-
 // Rows [row, row + n_rows) of a block, for calls that have the form; see depthwise_strips.inc.
 bool qrn_depthwise8_three(const qrn_strip_plan *p, const qrn_strip_block *b, const uint8_t *terms,
                           size_t row, size_t n_rows);

@@ -6,18 +6,13 @@
 // the input are a vector of padding, rows outside it a line of padding.
 #include "kernels/conv/depthwise8_avx512.h"
 
-#define CELLS 7 // of a tile: most pictures are a multiple of 7 wide
+#define CELLS QRN_STRIP_CELLS
 
-// A tile of a row of cells.
-typedef struct near_tile {
-    const constants *c;
+typedef struct near_call {
+    constants c;
     const qrn_depthwise8_job *job;
-    const uint8_t *x[3]; // rows of the input at the first column
-    const uint8_t *pad;  // a vector of padding
-    bool left, right;    // the first or the last column lies outside
-    const uint8_t *w;    // [3 taps][4 units][64]
-    uint8_t *y;
-} near_tile;
+    const uint8_t *w; // [3 taps][4 units][64]
+} near_call;
 
 // Two units of a tile; copies of what the tile says, which stores of bytes cannot change.
 typedef struct near_half {
@@ -83,8 +78,8 @@ INLINE void near_column(near_half *q, const int h, const int i, const int step, 
         near_finish(q, h, ends / step, acc[ends / step], part, least, worst);
 }
 
-INLINE void near_pass(const near_tile *t, const constants c, const int h, const int step,
-                      __m512i *part, __m512i *least, __m512i *worst) {
+INLINE void near_pass(const qrn_strip_tile *t, const constants c, const uint8_t *w, const int h,
+                      const int step, __m512i *part, __m512i *least, __m512i *worst) {
     const int columns = (CELLS - 1) * step + 3;
     const qrn_depthwise8_terms *terms = c.terms;
     __m512i acc[CELLS][2];
@@ -103,7 +98,7 @@ INLINE void near_pass(const near_tile *t, const constants c, const int h, const 
         q.m[u] = _mm512_load_ps(terms->m[2 * h + u]);
 #pragma GCC unroll 3
         for (int k = 0; k < 3; k++)
-            q.weight[k][u] = vector_at(t->w + k * 256 + (2 * h + u) * 64);
+            q.weight[k][u] = vector_at(w + k * 256 + (2 * h + u) * 64);
     }
 #define COLUMN(i)                                                                                  \
     if (i <= columns)                                                                              \
@@ -128,8 +123,9 @@ INLINE void near_pass(const near_tile *t, const constants c, const int h, const 
 }
 
 // Cell o by the definition.
-static __attribute__((noinline)) void near_single(const near_tile *t, int step, int o) {
-    const constants *c = t->c;
+static __attribute__((noinline)) void near_single(const qrn_strip_tile *t, const near_call *call,
+                                                  int step, int o) {
+    const constants *c = &call->c;
     const int last = (CELLS - 1) * step + 2;
     __m512i acc[4];
     for (int u = 0; u < 4; u++)
@@ -144,69 +140,42 @@ static __attribute__((noinline)) void near_single(const near_tile *t, int step, 
         near_units(row, 0, v);
         near_units(row, 1, v + 2);
         for (int u = 0; u < 4; u++)
-            acc[u] = dot(acc[u], v[u], _mm512_load_si512(t->w + k * 256 + u * 64));
+            acc[u] = dot(acc[u], v[u], _mm512_load_si512(call->w + k * 256 + u * 64));
     }
     for (int u = 0; u < 4; u++)
-        acc[u] = decided_unit(t->job, c->terms->exact[u], acc[u]);
+        acc[u] = decided_unit(call->job, c->terms->exact[u], acc[u]);
     store(c, 4, true, t->y + (size_t)o * c->cell, whole(c, acc[0], acc[1]),
           whole(c, acc[2], acc[3]));
 }
 
-static __attribute__((noinline)) void near_unsure(const near_tile *t, int step,
-                                                  const __m512i (*least)[CELLS]) {
+static __attribute__((noinline)) void near_unsure(const qrn_strip_tile *t, const near_call *call,
+                                                  int step, const __m512i (*least)[CELLS]) {
     for (int o = 0; o < CELLS; o++) {
         __m512i worst = _mm512_min_epu16(least[0][o], least[1][o]);
-        if (_mm512_mask_cmple_epu16_mask(0x55555555, worst, t->c->edge))
-            near_single(t, step, o);
+        if (_mm512_mask_cmple_epu16_mask(0x55555555, worst, call->c.edge))
+            near_single(t, call, step, o);
     }
 }
 
 #define NEAR(STEP)                                                                                 \
-    static __attribute__((noinline)) void near_##STEP(const near_tile *t) {                        \
-        const constants c = *t->c;                                                                 \
+    static void near_##STEP(const qrn_strip_tile *t, const void *of) {                             \
+        const near_call *call = of;                                                                \
+        const constants c = call->c;                                                               \
         __m512i worst = _mm512_set1_epi8(-1), part[CELLS], least[2][CELLS];                        \
-        near_pass(t, c, 0, STEP, part, least[0], &worst);                                          \
-        near_pass(t, c, 1, STEP, part, least[1], &worst);                                          \
+        near_pass(t, c, call->w, 0, STEP, part, least[0], &worst);                                 \
+        near_pass(t, c, call->w, 1, STEP, part, least[1], &worst);                                 \
         if (__builtin_expect(_mm512_mask_cmple_epu16_mask(0x55555555, worst, c.edge), 0))          \
-            near_unsure(t, STEP, least);                                                           \
+            near_unsure(t, call, STEP, least);                                                     \
     }
 NEAR(1)
 NEAR(2)
 
-static bool works(const qrn_strip_plan *p, const qrn_strip_block *b) {
-    const qrn_conv_geometry *g = &p->g;
-    return b->units == 4 && !p->flip && g->kernel[1] == 3 && g->kernel[2] == 3 &&
-           g->dilation[1] == 1 && g->dilation[2] == 1 && g->stride[1] == g->stride[2] &&
-           g->stride[1] <= 2 && g->out[2] >= CELLS && g->before[2] <= 1 &&
-           (g->out[2] - 1) * g->stride[2] + 2 - g->before[2] <= g->in[2];
-}
-
 bool qrn_depthwise8_three(const qrn_strip_plan *p, const qrn_strip_block *b, const uint8_t *terms,
                           size_t row, size_t n_rows) {
-    const qrn_conv_geometry *g = &p->g;
-    if (!works(p, b))
+    static const qrn_strip_tile_fn steps[2] = {near_1, near_2};
+    const qrn_strip s = {.terms = terms, .cell = p->g.cin, .block = b, .plan = p};
+    if (p->flip || b->units < 4)
         return false;
-    const int64_t step = g->stride[1], height = g->out[1], columns = (CELLS - 1) * step + 3;
-    const int64_t image = (int64_t)row / height, at = (int64_t)row % height;
-    const uint8_t *x = (const uint8_t *)p->k->in[0]->data + b->first;
-    qrn_strip s = {.terms = terms, .cell = g->cin, .block = b, .plan = p};
-    const constants c = constants_of(&s, 4);
-    near_tile t = {.c = &c, .job = p->job, .pad = p->outside, .w = terms + p->terms_bytes};
-    for (int64_t r = 0; r < (int64_t)n_rows; r++)
-        for (int64_t cell = 0; cell < g->out[2]; cell += CELLS) {
-            const int64_t o = cell + CELLS <= g->out[2] ? cell : g->out[2] - CELLS;
-            const int64_t from = o * step - g->before[2];
-            t.left = from < 0;
-            t.right = from + columns > g->in[2];
-            for (int64_t i = 0; i < 3; i++) {
-                int64_t y = (at + r) * step - g->before[1] + i;
-                bool inside = y >= 0 && y < g->in[1];
-                t.x[i] = inside ? x + ((image * g->in[1] + y) * g->in[2] + from) * (int64_t)g->cin
-                                : p->outside;
-            }
-            t.y = (uint8_t *)p->k->out[0]->data + b->first +
-                  (size_t)((image * height + at + r) * g->out[2] + o) * g->cin;
-            (step == 2 ? near_2 : near_1)(&t);
-        }
-    return true;
+    const near_call call = {constants_of(&s, 4), p->job, terms + p->terms_bytes};
+    return qrn_strip_three(p, b, row, n_rows, steps, &call);
 }

@@ -41,3 +41,42 @@ void qrn_strip_pack(const qrn_strip_kernel *kernel, const qrn_conv_geometry *g,
                 packed += b->units * QRN_STRIP_VECTOR;
             }
 }
+
+static bool has_three(const qrn_strip_plan *p, const qrn_strip_block *b) {
+    const qrn_conv_geometry *g = &p->g;
+    return b->channels * p->elem == QRN_STRIP_VECTOR && g->kernel[1] == 3 && g->kernel[2] == 3 &&
+           g->dilation[1] == 1 && g->dilation[2] == 1 && g->stride[1] == g->stride[2] &&
+           g->stride[1] <= 2 && g->out[2] >= QRN_STRIP_CELLS && g->before[2] <= 1 &&
+           (g->out[2] - 1) * g->stride[2] + 2 - g->before[2] <= g->in[2];
+}
+
+bool qrn_strip_three(const qrn_strip_plan *p, const qrn_strip_block *b, size_t row, size_t n_rows,
+                     const qrn_strip_tile_fn *step, const void *of) {
+    const qrn_conv_geometry *g = &p->g;
+    if (!has_three(p, b))
+        return false;
+    const int64_t s = g->stride[1], columns = (QRN_STRIP_CELLS - 1) * s + 3;
+    const int64_t image = (int64_t)row / g->out[1], at = (int64_t)row % g->out[1];
+    const int64_t bytes = (int64_t)(g->cin * p->elem);
+    const uint8_t *x = (const uint8_t *)p->k->in[0]->data + b->first * p->elem;
+    uint8_t *y = (uint8_t *)p->k->out[0]->data + b->first * p->elem;
+    qrn_strip_tile t = {.pad = p->outside};
+    for (int64_t r = at; r < at + (int64_t)n_rows; r++)
+        for (int64_t cell = 0; cell < g->out[2]; cell += QRN_STRIP_CELLS) {
+            // The last tile may compute some cells again.
+            const bool fits = cell + QRN_STRIP_CELLS <= g->out[2];
+            const int64_t o = fits ? cell : g->out[2] - QRN_STRIP_CELLS;
+            const int64_t from = o * s - g->before[2];
+            t.left = from < 0;
+            t.right = from + columns > g->in[2];
+            for (int64_t i = 0; i < 3; i++) {
+                int64_t line = r * s - g->before[1] + i;
+                bool inside = line >= 0 && line < g->in[1];
+                t.x[i] =
+                    inside ? x + ((image * g->in[1] + line) * g->in[2] + from) * bytes : p->outside;
+            }
+            t.y = y + ((image * g->out[1] + r) * g->out[2] + o) * bytes;
+            step[s - 1](&t, of);
+        }
+    return true;
+}

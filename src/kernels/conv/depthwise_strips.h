@@ -63,7 +63,7 @@ typedef struct qrn_strip_plan {
     const uint8_t *blocks;         // terms and weights, block_bytes apart
     size_t terms_bytes, block_bytes;
     uint8_t *groups;        // qrn_strip_room() bytes, aligned to a vector
-    const uint8_t *outside; // (optional) a line of padding, a vector in each cell
+    const uint8_t *outside; // a line of padding: QRN_STRIP_OUTSIDE vectors, a cell apart
     const void *job;
 } qrn_strip_plan;
 
@@ -148,6 +148,24 @@ static inline size_t qrn_strip_blocks(size_t channels, uint32_t most_units) {
     QRN_STRIP_BLOCKS(b, n, channels, most_units) {}
     return n;
 }
+
+// Windows of 3 by 3 can do without groups in memory, for blocks whose channels fill a vector: a
+// tile is seven cells of a row. Columns outside the input are a vector of padding, rows outside it
+// a line of padding.
+#define QRN_STRIP_CELLS 7
+#define QRN_STRIP_OUTSIDE 15 // columns of a line of padding: those under cells that are two apart
+typedef struct qrn_strip_tile {
+    const uint8_t *x[3]; // rows of the input at the first column
+    const uint8_t *pad;  // a vector of padding
+    bool left, right;    // the first or the last column lies outside
+    uint8_t *y;
+} qrn_strip_tile;
+typedef void (*qrn_strip_tile_fn)(const qrn_strip_tile *t, const void *of);
+
+// Rows [row, row + n_rows) of a block by step[0] for cells next to each other or step[1] for those
+// two apart; false: the call does not have the form.
+bool qrn_strip_three(const qrn_strip_plan *p, const qrn_strip_block *b, size_t row, size_t n_rows,
+                     const qrn_strip_tile_fn *step, const void *of);
 
 // Weights [taps][channels], with their offset, as signed bytes: w's own or a copy in `room`, which
 // has as many. NULL: they are none.
