@@ -42,6 +42,7 @@ typedef struct qc_options {
     const QnnDevice_Config_t **device_configs; // NULL-terminated, or NULL
     const QnnContext_Config_t **context_configs;
     bool no_context;                         // qc_load makes it
+    bool any_version;                        // take a library whose API is older than supported
     void (*node)(void *ctx, const qc_op *o); // (optional) told of every node that was added
     void *node_ctx;
 } qc_options;
@@ -112,6 +113,7 @@ qrn_status qc_tensor_create(qc_graph *g, const char *name, Qnn_TensorType_t type
 struct qc_op {
     qc_graph *g;
     const char *name, *type;
+    const char *package; // set after qc_op_begin where it is not QNN's own
     qrn_status status;
     Qnn_Tensor_t in[QC_MAX_OPERANDS], out[QC_MAX_OPERANDS];
     Qnn_Param_t params[QC_MAX_PARAMS];
@@ -144,6 +146,10 @@ qrn_status qc_graph_execute(qc_graph *g, const void *const *inputs, void *const 
 // The same; rows[i] becomes the first dimension of output i, which some ops find out at execution.
 qrn_status qc_graph_execute_rows(qc_graph *g, const void *const *inputs, void *const *outputs,
                                  uint32_t *rows);
+
+// The same; mem[i] (inputs, then outputs) is the registered memory of a buffer, or NULL.
+qrn_status qc_graph_execute_mem(qc_graph *g, const void *const *inputs, void *const *outputs,
+                                const Qnn_MemHandle_t *mem, uint32_t *rows);
 
 // Bytes of a dense tensor, and the number of its elements.
 size_t qc_tensor_bytes(const qc_tensor *t);

@@ -264,8 +264,16 @@ qrn_status qc_graph_retrieve(qc_client *c, const QnnSystemContext_GraphInfoV3_t 
     return QRN_OK;
 }
 
-qrn_status qc_graph_execute_rows(qc_graph *g, const void *const *inputs, void *const *outputs,
-                                 uint32_t *rows) {
+static void set_buffer(Qnn_Tensor_t *t, const void *data, Qnn_MemHandle_t mem) {
+    t->v1.clientBuf.data = (void *)(uintptr_t)data; // inputs are only read
+    if (!mem)
+        return;
+    t->v1.memType = QNN_TENSORMEMTYPE_MEMHANDLE;
+    t->v1.memHandle = mem;
+}
+
+qrn_status qc_graph_execute_mem(qc_graph *g, const void *const *inputs, void *const *outputs,
+                                const Qnn_MemHandle_t *mem, uint32_t *rows) {
     if (!g->bound)
         return QRN_FAIL(QRN_E_NOT_FINALIZED, "graph is not finalized");
     uint32_t n_in = g->n_inputs, n_out = g->n_outputs, n = n_in + n_out;
@@ -279,11 +287,11 @@ qrn_status qc_graph_execute_rows(qc_graph *g, const void *const *inputs, void *c
     if (ready) {
         memcpy(t, g->bound, n * sizeof *t);
         for (uint32_t i = 0; i < n_in; i++)
-            t[i].v1.clientBuf.data = (void *)inputs[i]; // only read
+            set_buffer(&t[i], inputs[i], mem ? mem[i] : NULL);
         for (uint32_t i = 0; i < n_out; i++) {
             memcpy(dims[i], g->outputs[i]->dims, sizeof dims[i]);
             t[n_in + i].v1.dimensions = dims[i];
-            t[n_in + i].v1.clientBuf.data = outputs[i];
+            set_buffer(&t[n_in + i], outputs[i], mem ? mem[n_in + i] : NULL);
         }
         code = g->client->qnn.graphExecute(g->handle, t, n_in, t + n_in, n_out, g->profile, NULL);
         for (uint32_t i = 0; rows && i < n_out; i++)
@@ -294,6 +302,11 @@ qrn_status qc_graph_execute_rows(qc_graph *g, const void *const *inputs, void *c
         qrn_free(dims);
     }
     return ready ? qc_check(g->client, code, "graphExecute") : qc_no_memory("graph");
+}
+
+qrn_status qc_graph_execute_rows(qc_graph *g, const void *const *inputs, void *const *outputs,
+                                 uint32_t *rows) {
+    return qc_graph_execute_mem(g, inputs, outputs, NULL, rows);
 }
 
 qrn_status qc_graph_execute(qc_graph *g, const void *const *inputs, void *const *outputs) {

@@ -124,7 +124,7 @@ static qrn_status load(qc_client *c, const char *name) {
 
 // Takes the provider's table. Where the library is older than our headers, the end of our table is
 // not there; the entries that are used came with OLDEST_MINOR.
-static qrn_status take_table(qc_client *c) {
+static qrn_status take_table(qc_client *c, bool any_version) {
     get_providers_fn get = NULL;
     void *symbol = dlsym(c->lib, "QnnInterface_getProviders");
     memcpy(&get, &symbol, sizeof get);
@@ -141,7 +141,7 @@ static qrn_status take_table(qc_client *c) {
     for (uint32_t i = 0; i < n; i++) {
         const Qnn_Version_t v = list[i]->apiVersion.coreApiVersion;
         newest = v;
-        if (v.major != QNN_API_VERSION_MAJOR || v.minor < OLDEST_MINOR)
+        if (!any_version && (v.major != QNN_API_VERSION_MAJOR || v.minor < OLDEST_MINOR))
             continue;
         size_t bytes = v.minor >= QNN_API_VERSION_MINOR
                            ? sizeof c->qnn
@@ -194,7 +194,7 @@ static qrn_status start(qc_client *c, const char *name, const qc_options *opt) {
     c->node = opt->node;
     c->node_ctx = opt->node_ctx;
     QRN_TRY(load(c, name));
-    QRN_TRY(take_table(c));
+    QRN_TRY(take_table(c, opt->any_version));
     QRN_TRY(make_backend(c, opt));
     QRN_TRY(make_device(c, opt));
     if (opt->no_context)

@@ -10,6 +10,7 @@
 void qc_op_begin(qc_op *o, qc_graph *g, const char *name, const char *type) {
     o->g = g;
     o->type = type;
+    o->package = QNN_OP_PACKAGE_NAME_QTI_AISW;
     o->n_in = o->n_out = o->n_params = 0;
     o->name = qc_unique_name(g, &g->node_names, name, type);
     o->status = o->name ? QRN_OK : qc_no_memory(name ? name : type);
@@ -126,7 +127,7 @@ void qc_f32s(qc_op *o, const char *param, const float *v, uint32_t n) {
 static Qnn_OpConfig_t config_of(qc_op *o) {
     Qnn_OpConfig_t c = QNN_OPCONFIG_INIT;
     c.v1.name = o->name;
-    c.v1.packageName = QNN_OP_PACKAGE_NAME_QTI_AISW;
+    c.v1.packageName = o->package;
     c.v1.typeName = o->type;
     c.v1.numOfParams = o->n_params;
     c.v1.params = o->params;

@@ -303,6 +303,9 @@ qrn_status ox_import_one(ox_import *im, const ox_node *n) {
     im->node = n;
     QRN_TRY(check_inputs(im, n));
     QRN_TRY(check_sequences(im, n));
+    const ox_package *package = ox_package_of(im, n);
+    if (package)
+        return ox_import_packaged(im, n, package);
     QRN_TRY(try_fold(im, n, &done));
     if (done)
         return QRN_OK;
@@ -376,6 +379,8 @@ static void tell_values(const ox_import *im, const ox_node *n) {
 
 qrn_status ox_import_nodes(ox_import *im, const ox_node *nodes, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
+        if (im->opt->begin && im->depth == 0)
+            im->opt->begin(im->opt->begin_ctx, &nodes[i]);
         qrn_status s = ox_import_one(im, &nodes[i]);
         tell_values(im, &nodes[i]);
         if (im->opt->report && im->depth == 0) { // nested nodes fail the node around them

@@ -111,11 +111,23 @@ typedef struct ox_options {
     // are known.
     void (*report)(void *ctx, const ox_node *n, qrn_status s, const char *why);
     void *report_ctx;
+    // (optional) Told before a node of the main graph is imported; ops that the client is told of
+    // until the next one are this node's.
+    void (*begin)(void *ctx, const ox_node *n);
+    void *begin_ctx;
+    // Ops of registered packages: nodes of these types go to the package, whatever their domain.
+    const struct ox_package *packages;
+    uint32_t n_packages;
     // (optional) Told about every value that a node of the main graph makes, once its shape is
     // known. The value lives as long as the graph; its tensors may be made later.
     void (*value)(void *ctx, const ox_val *v);
     void *value_ctx;
 } ox_options;
+
+typedef struct ox_package {
+    const char *op;      // type of the ONNX node and of the QNN op
+    const char *package; // name of the package
+} ox_package;
 
 // One input or output of the imported graph, in the model's order.
 typedef struct ox_port {

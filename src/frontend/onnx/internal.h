@@ -50,6 +50,11 @@ qrn_status ox_find_patterns(ox_import *im);
 // What is to be imported in the place of a node: mostly the node itself, NULL: nothing.
 const ox_node *ox_instead_of(const ox_import *im, const ox_node *n);
 
+// packaged.c
+// The package that a node belongs to; NULL: none.
+const ox_package *ox_package_of(const ox_import *im, const ox_node *n);
+qrn_status ox_import_packaged(ox_import *im, const ox_node *n, const ox_package *p);
+
 // emit.c
 // The value of output i; one that nobody reads when the node does not name it.
 qrn_status ox_output_val(ox_import *im, const ox_node *n, uint32_t i, ox_val **out);

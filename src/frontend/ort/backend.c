@@ -3,9 +3,6 @@
 // The backend library of a session: where it lies, and what the options make of its objects.
 #include "frontend/ort/ep.h"
 
-#include "HTP/QnnHtpContext.h"
-#include "HTP/QnnHtpGraph.h"
-
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -55,42 +52,12 @@ static QnnLog_Level_t log_level(const OrtLogger *l) {
                                       : QNN_LOG_LEVEL_ERROR;
 }
 
-// In the order of qe_priorities.
-static const Qnn_Priority_t priorities[] = {QNN_PRIORITY_NORMAL,      QNN_PRIORITY_LOW,
-                                            QNN_PRIORITY_NORMAL_HIGH, QNN_PRIORITY_HIGH,
-                                            QNN_PRIORITY_NORMAL_LOW,  QNN_PRIORITY_HIGH_PLUS,
-                                            QNN_PRIORITY_CRITICAL,    QNN_PRIORITY_CRITICAL_PLUS};
-
-Qnn_Priority_t qe_priority(const qe_ep *ep) { return priorities[ep->opt.priority]; }
-
-static qe_backend kind_of(const qc_client *c, qe_backend meant) {
-    const char *slash = strrchr(c->path, '/');
+static qe_backend kind_of(const char *path, qe_backend meant) {
+    const char *slash = strrchr(path, '/');
     for (int i = 0; i < QE_BACKENDS; i++)
-        if (strcmp(slash ? slash + 1 : c->path, files[i]) == 0)
+        if (strcmp(slash ? slash + 1 : path, files[i]) == 0)
             return (qe_backend)i;
     return meant;
-}
-
-// In the pool graphs share weights.
-static size_t context_configs(const qe_ep *ep, bool htp, QnnHtpContext_CustomConfig_t *sharing,
-                              QnnContext_Config_t *room, const QnnContext_Config_t **list) {
-    size_t n = 0;
-    if (ep->opt.priority) {
-        room[n] = (QnnContext_Config_t){.option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY,
-                                        .priority = qe_priority(ep)};
-        list[n] = &room[n];
-        n++;
-    }
-    if (htp && ep->opt.share_contexts && ep->opt.context_enable) {
-        *sharing = (QnnHtpContext_CustomConfig_t){
-            .option = QNN_HTP_CONTEXT_CONFIG_OPTION_WEIGHT_SHARING_ENABLED,
-            .weightSharingEnabled = true};
-        room[n] = (QnnContext_Config_t){.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM,
-                                        .customConfig = sharing};
-        list[n] = &room[n];
-        n++;
-    }
-    return n;
 }
 
 qrn_status qe_client_open(qe_ep *ep, const char *path) {
@@ -110,27 +77,55 @@ qrn_status qe_client_open(qe_ep *ep, const char *path) {
         device[n++] = &custom[0];
     if (htp && o->htp_arch)
         device[n++] = &custom[1];
-    QnnHtpContext_CustomConfig_t sharing;
-    QnnContext_Config_t room[2];
-    const QnnContext_Config_t *context[3] = {NULL};
-    bool any = context_configs(ep, htp, &sharing, room, context) > 0;
+    qe_context_room context;
+    qe_context_configs(ep, htp, QE_CREATE, &context);
     const qc_options options = {.n_threads = (uint32_t)o->n_threads,
+                                .any_version = o->any_version,
                                 .log = hear,
                                 .log_level = log_level(ep->log),
                                 .device_configs = n ? device : NULL,
-                                .context_configs = any ? context : NULL};
+                                .context_configs = context.n ? context.list : NULL};
     return qc_open(path, &options, &ep->client);
+}
+
+// Options that only an HTP library can follow.
+static qrn_status check_htp(const qe_ep *ep) {
+    const qe_options *o = &ep->opt;
+    const struct {
+        const char *key;
+        bool set;
+    } list[] = {{"enable_htp_shared_memory_allocator", o->shared_memory},
+                {"enable_htp_spill_fill_buffer", o->spill_fill},
+                {"enable_vtcm_backup_buffer_sharing", o->share_resources},
+                {"extended_udma", o->extended_udma},
+                {"enable_htp_prepare_only", o->prepare_only},
+                {"enable_htp_prepare_and_load", o->prepare_and_load},
+                {"enable_htp_graph_splitting", o->split_graphs},
+                {"htp_reused_io_limit_mb", o->reused_io_mb != 0},
+                {"enable_htp_monolithic_lstm", o->monolithic_lstm},
+                {"enable_htp_fp16_clamp_overflow", o->clamp_fp16},
+                {"htp_num_cores", o->n_cores != 0}};
+    for (size_t i = 0; i < sizeof list / sizeof list[0] && ep->backend != QE_BACKEND_HTP; i++)
+        if (list[i].set)
+            return QRN_FAIL(QRN_E_CONFIG, "option %s needs the HTP backend; this is %s",
+                            list[i].key, ep->client->path);
+    return QRN_OK;
 }
 
 qrn_status qe_backend_open(qe_ep *ep) {
     char path[PATH_MAX];
+    const char *saver = ep->opt.saver_path;
     if (ep->opt.backend_path)
         snprintf(path, sizeof path, "%s", ep->opt.backend_path);
     else
         qe_library_path(ep->backend, path, sizeof path);
+    ep->backend = kind_of(path, ep->backend); // that a serializer stands for
+    if (saver && saver[0])
+        snprintf(path, sizeof path, "%s", saver);
     QRN_TRY(ep->opt.share_contexts ? qe_share_join(ep, path) : qe_client_open(ep, path));
-    ep->backend = kind_of(ep->client, ep->backend);
-    return QRN_OK;
+    ep->backend = kind_of(ep->client->path, ep->backend);
+    QRN_TRY(check_htp(ep));
+    return qe_packages_register(ep);
 }
 
 qrn_status qe_in_scratch(qe_ep *ep, qrn_status (*fn)(qe_ep *, void *), void *arg) {
@@ -156,36 +151,4 @@ qrn_status qe_check_graph_options(qe_ep *ep) {
     qe_graph_room room;
     const QnnGraph_Config_t **configs = qe_graph_configs(ep, &room);
     return configs ? qe_in_scratch(ep, make_graph, (void *)configs) : QRN_OK;
-}
-
-static void add(qe_graph_room *room, size_t *n, const QnnHtpGraph_CustomConfig_t *value) {
-    _Static_assert(sizeof *value <= sizeof room->values[0], "room for a value");
-    memcpy(room->values[*n], value, sizeof *value);
-    room->configs[*n] = (QnnGraph_Config_t){.option = QNN_GRAPH_CONFIG_OPTION_CUSTOM,
-                                            .customConfig = room->values[*n]};
-    room->list[*n] = &room->configs[*n];
-    ++*n;
-}
-
-const QnnGraph_Config_t **qe_graph_configs(const qe_ep *ep, qe_graph_room *room) {
-    const qe_options *o = &ep->opt;
-    size_t n = 0;
-    *room = (qe_graph_room){0};
-    if (ep->backend != QE_BACKEND_HTP)
-        return NULL;
-    if (o->vtcm_mb)
-        add(room, &n,
-            &(QnnHtpGraph_CustomConfig_t){.option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE,
-                                          .vtcmSizeInMB = (uint32_t)o->vtcm_mb});
-    if (o->finalize_mode)
-        add(room, &n,
-            &(QnnHtpGraph_CustomConfig_t){
-                .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION,
-                .optimizationOption = {QNN_HTP_GRAPH_OPTIMIZATION_TYPE_FINALIZE_OPTIMIZATION_FLAG,
-                                       (float)o->finalize_mode}});
-    if (o->fp16)
-        add(room, &n,
-            &(QnnHtpGraph_CustomConfig_t){.option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION,
-                                          .precision = QNN_PRECISION_FLOAT16});
-    return n ? room->list : NULL;
 }

@@ -3,6 +3,8 @@
 // One instance of the provider: what the host asks of it while a session is made.
 #include "frontend/ort/ep.h"
 
+#include "frontend/ort/memory.h"
+
 #include "base/mem.h"
 
 #include <string.h>
@@ -243,6 +245,8 @@ static qrn_status start(qe_ep *ep, const OrtHardwareDevice *const *devices, size
         return QRN_FAIL(QRN_E_UNSUPPORTED,
                         "ep.context_enable: the CPU backend has no context binaries; set "
                         "backend_type to htp");
+    if (ep->opt.shared_memory)
+        QRN_TRY(qe_memory_start());
     QRN_TRY(qe_backend_open(ep));
     qe_share_lock(ep);
     qrn_status s = qe_check_graph_options(ep);
@@ -276,8 +280,10 @@ void qe_ep_free(qe_ep *ep) {
     if (!ep)
         return;
     qe_power_end(ep);
-    if (!ep->shares)
+    if (!ep->shares) {
+        qe_memory_forget(ep->client);
         qe_loaded_free(ep->client, ep->loaded);
+    }
     qe_profile_end(ep);
     pthread_mutex_destroy(&ep->profile.lock);
     if (ep->shares)

@@ -23,6 +23,7 @@ typedef struct qe_factory {
     OrtEpFactory base;                    // first: the host has its address
     char *name;                           // as registered
     OrtHardwareDevice *made[ORT_NPU + 1]; // by type; the host refers to them until the end
+    OrtMemoryInfo *shared;                // memory that the HTP shares
 } qe_factory;
 
 typedef struct qe_ep {
@@ -33,8 +34,10 @@ typedef struct qe_ep {
     qe_options opt;
     qe_backend backend;
     qc_client *client;
-    bool shares;              // the client is the pool's
-    const char *refused;      // strict: why the session must fail; else NULL
+    bool shares;                // the client is the pool's
+    const char *refused;        // strict: why the session must fail; else NULL
+    const ox_package *packages; // ops of registered packages
+    uint32_t n_packages;
     struct qe_loaded *loaded; // binaries of a context model
     struct {
         QnnHtpDevice_PerfInfrastructure_t perf;
@@ -59,14 +62,32 @@ void qe_ep_free(qe_ep *ep); // NULL is fine
 void qe_library_path(qe_backend kind, char *out, size_t size);
 bool qe_library_there(qe_backend kind);
 qrn_status qe_backend_open(qe_ep *ep);
-// Options of a graph; the list lives as long as `room`.
+qrn_status qe_packages_register(qe_ep *ep); // packages.c: fills ep->packages
+
+// configs.c: options of graphs and contexts; the lists live as long as their room.
+#define QE_MAX_CONFIGS 10
 typedef struct qe_graph_room {
-    QnnGraph_Config_t configs[4];
-    void *custom[4];
-    const QnnGraph_Config_t *list[5];
-    unsigned char values[4][64];
+    QnnGraph_Config_t configs[QE_MAX_CONFIGS];
+    const QnnGraph_Config_t *list[QE_MAX_CONFIGS + 1];
+    _Alignas(16) unsigned char values[QE_MAX_CONFIGS][64];
 } qe_graph_room;
 const QnnGraph_Config_t **qe_graph_configs(const qe_ep *ep, qe_graph_room *room);
+
+typedef struct qe_context_room {
+    QnnContext_Config_t configs[QE_MAX_CONFIGS];
+    const QnnContext_Config_t *list[QE_MAX_CONFIGS + 1];
+    _Alignas(16) unsigned char values[QE_MAX_CONFIGS][64];
+    size_t n;
+} qe_context_room;
+typedef enum qe_phase {
+    QE_CREATE, // a context for graphs to come
+    QE_LOAD,   // one from a binary
+    QE_LIST    // several from binaries, which share what they can
+} qe_phase;
+void qe_context_configs(const qe_ep *ep, bool htp, qe_phase phase, qe_context_room *room);
+void qe_context_add(qe_context_room *room, const QnnContext_Config_t *config);
+// One spill-fill buffer for all: `first` is NULL for the first context.
+void qe_context_join(qe_context_room *room, Qnn_ContextHandle_t first, uint64_t spill_bytes);
 
 // Asks the library for a graph with these options, so that a refusal fails the session.
 qrn_status qe_check_graph_options(qe_ep *ep);

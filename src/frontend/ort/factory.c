@@ -4,6 +4,8 @@
 // devices it offers.
 #include "frontend/ort/ep.h"
 
+#include "frontend/ort/memory.h"
+
 #include "base/mem.h"
 
 #define VENDOR_ID 0x4d4f4351u // "QCOM", as the public provider has it
@@ -36,7 +38,9 @@ static qrn_status add_device(OrtEpFactory *f, const OrtHardwareDevice *d, OrtEpD
     if (*n == max)
         return QRN_OK;
     QE_TRY(CreateEpDevice, f, d, NULL, NULL, &devices[*n]);
-    ++*n;
+    OrtEpDevice *made = devices[(*n)++];
+    if (ORT(HardwareDevice_Type)(d) != ORT_GPU) // an HTP may be driven through both others
+        QE_TRY(EpDevice_AddAllocatorInfo, made, ((qe_factory *)f)->shared);
     return QRN_OK;
 }
 
@@ -107,6 +111,17 @@ static OrtStatus *create_transfer(OrtEpFactory *f, OrtDataTransferImpl **out) {
     return NULL;
 }
 
+static OrtStatus *create_allocator(OrtEpFactory *f, const OrtMemoryInfo *info,
+                                   const OrtKeyValuePairs *options, OrtAllocator **out) {
+    (void)info, (void)options; // there is one kind
+    return qe_memory_allocator(((qe_factory *)f)->shared, out);
+}
+
+static void release_allocator(OrtEpFactory *f, OrtAllocator *a) {
+    (void)f;
+    qe_memory_allocator_free(a);
+}
+
 static bool is_stream_aware(const OrtEpFactory *f) {
     (void)f;
     return false;
@@ -121,6 +136,8 @@ static const OrtEpFactory callbacks = {
     .GetSupportedDevices = get_devices,
     .CreateEp = create_ep,
     .ReleaseEp = release_ep,
+    .CreateAllocator = create_allocator,
+    .ReleaseAllocator = release_allocator,
     .CreateDataTransfer = create_transfer,
     .IsStreamAware = is_stream_aware,
 };
@@ -136,9 +153,13 @@ OrtStatus *CreateEpFactories(const char *name, const OrtApiBase *base, const Ort
     qe_factory *f = qrn_calloc(sizeof *f);
     if (f)
         f->name = qrn_strdup(name);
-    if (!f || !f->name) {
+    qrn_status s = f && f->name ? qe_memory_describe(&f->shared)
+                                : QRN_FAIL(QRN_E_MEM, "provider '%s': no memory", name);
+    if (s != QRN_OK) {
+        if (f)
+            qrn_free(f->name);
         qrn_free(f);
-        return qe_status(QRN_FAIL(QRN_E_MEM, "provider '%s': no memory", name));
+        return qe_status(s);
     }
     f->base = callbacks;
     out[0] = &f->base;
@@ -152,8 +173,10 @@ OrtStatus *ReleaseEpFactory(OrtEpFactory *factory) {
         if (f->made[i])
             ORT(ReleaseHardwareDevice)(f->made[i]);
     qe_share_end();
-    if (f)
+    if (f) {
+        ORT(ReleaseMemoryInfo)(f->shared);
         qrn_free(f->name);
+    }
     qrn_free(f);
     return NULL;
 }

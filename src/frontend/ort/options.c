@@ -39,7 +39,8 @@ typedef enum kind {
     NUMBER, // one of `words`, which are numbers
     SOC,    // a chip by number or name
     TEXT,
-    NOT_YET // known to the public provider; refused unless it asks for nothing
+    IDLE, // a number from least to most that has nothing to change here: `why`
+    NEVER // refused unless it asks for nothing: `why`
 } kind;
 
 typedef struct row {
@@ -48,72 +49,92 @@ typedef struct row {
     size_t at; // of the field
     int64_t least, most;
     const char *const *words;
+    const char *why; // it is refused or has no effect
 } row;
 
 #define AT(field) offsetof(qe_options, field)
+#define FLAG(key, field)                                                                           \
+    { key, BOOL, AT(field), 0, 0, NULL, NULL }
+#define WORDS(key, field)                                                                          \
+    { key, TEXT, AT(field), 0, 0, NULL, NULL }
+#define COUNT(key, field, least, most)                                                             \
+    { key, INT, AT(field), least, most, NULL, NULL }
+#define CHOOSE(key, field, list)                                                                   \
+    { key, CHOICE, AT(field), 0, 0, list, NULL }
+#define NOTHING(key, most, why)                                                                    \
+    { key, IDLE, 0, 0, most, NULL, why }
+#define REFUSE(key, why)                                                                           \
+    { key, NEVER, 0, 0, 0, NULL, why }
+#define NO_DLC "DLC files are not written: there is no libQnnIr.so"
 static const row rows[] = {
-    {"backend_type", CHOICE, AT(backend_type), 0, 0, backends},
-    {"backend_path", TEXT, AT(backend_path), 0, 0, NULL},
-    {"soc_model", SOC, AT(soc_model), 0, 0, NULL},
-    {"htp_arch", NUMBER, AT(htp_arch), 0, 0, archs},
-    {"device_id", INT, AT(device_id), 0, UINT32_MAX, NULL},
-    {"vtcm_mb", INT, AT(vtcm_mb), 0, 1024, NULL},
-    {"htp_performance_mode", CHOICE, AT(performance_mode), 0, 0, qe_performance_modes},
-    {"rpc_control_latency", INT, AT(rpc_latency), 0, UINT32_MAX, NULL},
-    {"qnn_context_priority", CHOICE, AT(priority), 0, 0, qe_priorities},
-    {"htp_graph_finalization_optimization_mode", INT, AT(finalize_mode), 0, 3, NULL},
-    {"enable_htp_fp16_precision", BOOL, AT(fp16), 0, 0, NULL},
-    {"offload_graph_io_quantization", BOOL, AT(offload_io), 0, 0, NULL},
-    {"profiling_level", CHOICE, AT(profile_level), 0, 0, qe_profile_levels},
-    {"profiling_file_path", TEXT, AT(profile_path), 0, 0, NULL},
-    {"allow_float16_units", BOOL, AT(coarse), 0, 0, NULL},
-    {"strict", BOOL, AT(strict), 0, 0, NULL},
-    {"threads", INT, AT(n_threads), 0, 1024, NULL},
-    {"enable_vtcm_backup_buffer_sharing", NOT_YET, 0, 0, 0, NULL},
-    {"htp_share_resource_optimization", NOT_YET, 0, 0, 0, NULL},
-    {"qnn_saver_path", NOT_YET, 0, 0, 0, NULL},
-    {"dump_qnn_ir_dlc", NOT_YET, 0, 0, 0, NULL},
-    {"dump_qnn_ir_dlc_dir", NOT_YET, 0, 0, 0, NULL},
-    {"qnn_ir_backend_path", NOT_YET, 0, 0, 0, NULL},
-    {"op_packages", NOT_YET, 0, 0, 0, NULL},
-    {"htp_bf16_enable", NOT_YET, 0, 0, 0, NULL},
-    {"enable_htp_spill_fill_buffer", NOT_YET, 0, 0, 0, NULL},
-    {"enable_htp_shared_memory_allocator", NOT_YET, 0, 0, 0, NULL},
-    {"dump_json_qnn_graph", NOT_YET, 0, 0, 0, NULL},
-    {"json_qnn_graph_dir", NOT_YET, 0, 0, 0, NULL},
-    {"skip_qnn_version_check", NOT_YET, 0, 0, 0, NULL},
-    {"enable_framework_op_trace", NOT_YET, 0, 0, 0, NULL},
-    {"framework_op_trace_dir", NOT_YET, 0, 0, 0, NULL},
-    {"dump_qnn_ep_input_graph", NOT_YET, 0, 0, 0, NULL},
-    {"dump_qnn_ep_input_graph_dir", NOT_YET, 0, 0, 0, NULL},
-    {"enable_block_quant_weight_optimization", NOT_YET, 0, 0, 0, NULL},
-    {"num_graph_prepare_threads", NOT_YET, 0, 0, 0, NULL},
-    {"disable_file_mapped_weights", NOT_YET, 0, 0, 0, NULL},
-    {"extended_udma", NOT_YET, 0, 0, 0, NULL},
-    {"genie_log_level", NOT_YET, 0, 0, 0, NULL},
-    {"enable_htp_monolithic_lstm", NOT_YET, 0, 0, 0, NULL},
-    {"enable_htp_prepare_only", NOT_YET, 0, 0, 0, NULL},
-    {"enable_htp_prepare_and_load", NOT_YET, 0, 0, 0, NULL},
-    {"enable_htp_graph_splitting", NOT_YET, 0, 0, 0, NULL},
-    {"htp_graph_splitting_num_prepare_threads", NOT_YET, 0, 0, 0, NULL},
-    {"htp_reused_io_limit_mb", NOT_YET, 0, 0, 0, NULL},
-    {"enable_htp_matmul_lut", NOT_YET, 0, 0, 0, NULL},
-    {"enable_htp_fp16_clamp_overflow", NOT_YET, 0, 0, 0, NULL},
-    {"enable_htp_cross_device_prepare", NOT_YET, 0, 0, 0, NULL},
-    {"htp_num_cores", NOT_YET, 0, 0, 0, NULL},
-    {"op_affinity", NOT_YET, 0, 0, 0, NULL},
-    {"skip_backend_op_validation", NOT_YET, 0, 0, 0, NULL},
+    CHOOSE("backend_type", backend_type, backends),
+    WORDS("backend_path", backend_path),
+    {"soc_model", SOC, AT(soc_model), 0, 0, NULL, NULL},
+    {"htp_arch", NUMBER, AT(htp_arch), 0, 0, archs, NULL},
+    COUNT("device_id", device_id, 0, UINT32_MAX),
+    COUNT("vtcm_mb", vtcm_mb, 0, 1024),
+    CHOOSE("htp_performance_mode", performance_mode, qe_performance_modes),
+    COUNT("rpc_control_latency", rpc_latency, 0, UINT32_MAX),
+    CHOOSE("qnn_context_priority", priority, qe_priorities),
+    COUNT("htp_graph_finalization_optimization_mode", finalize_mode, 0, 3),
+    FLAG("enable_htp_fp16_precision", fp16),
+    FLAG("offload_graph_io_quantization", offload_io),
+    CHOOSE("profiling_level", profile_level, qe_profile_levels),
+    WORDS("profiling_file_path", profile_path),
+    FLAG("allow_float16_units", coarse),
+    FLAG("strict", strict),
+    COUNT("threads", n_threads, 0, 1024),
+    FLAG("enable_htp_shared_memory_allocator", shared_memory),
+    FLAG("enable_htp_spill_fill_buffer", spill_fill),
+    FLAG("enable_vtcm_backup_buffer_sharing", share_resources),
+    COUNT("htp_share_resource_optimization", share_resources_too, 1, 1),
+    FLAG("disable_file_mapped_weights", no_mapping),
+    FLAG("extended_udma", extended_udma),
+    FLAG("enable_htp_prepare_only", prepare_only),
+    FLAG("enable_htp_prepare_and_load", prepare_and_load),
+    FLAG("enable_htp_graph_splitting", split_graphs),
+    COUNT("htp_reused_io_limit_mb", reused_io_mb, 0, INT32_MAX),
+    FLAG("enable_htp_monolithic_lstm", monolithic_lstm),
+    FLAG("enable_htp_fp16_clamp_overflow", clamp_fp16),
+    FLAG("enable_htp_matmul_lut", matmul_lut),
+    COUNT("htp_num_cores", n_cores, 0, 64),
+    FLAG("skip_qnn_version_check", any_version),
+    WORDS("op_packages", packages),
+    WORDS("qnn_saver_path", saver_path),
+    FLAG("dump_json_qnn_graph", dump_json),
+    WORDS("json_qnn_graph_dir", json_dir),
+    FLAG("enable_framework_op_trace", op_trace),
+    WORDS("framework_op_trace_dir", trace_dir),
+    FLAG("dump_qnn_ep_input_graph", dump_input),
+    WORDS("dump_qnn_ep_input_graph_dir", input_dir),
+    NOTHING("enable_block_quant_weight_optimization", 1,
+            "weights quantized by blocks have one path, which is the fast one"),
+    NOTHING("num_graph_prepare_threads", 1024,
+            "partitions are compiled one after the other, each by all threads"),
+    NOTHING("htp_graph_splitting_num_prepare_threads", UINT32_MAX,
+            "the library chooses the threads that compile a split graph"),
+    NOTHING("enable_htp_cross_device_prepare", 1,
+            "every chip can be compiled for on every machine"),
+    REFUSE("htp_bf16_enable", "the HTP library computes floats as float16, not as bfloat16"),
+    REFUSE("op_affinity", "its file has no published form; nodes are taken where the backend "
+                          "takes them"),
+    REFUSE("dump_qnn_ir_dlc", NO_DLC),
+    REFUSE("dump_qnn_ir_dlc_dir", NO_DLC),
+    REFUSE("qnn_ir_backend_path", NO_DLC),
+    REFUSE("skip_backend_op_validation", NO_DLC),
+    REFUSE("genie_log_level", "Genie is not part of this provider"),
+    REFUSE("enable_dx12_shared_memory_allocator", "Direct3D exists on Windows only"),
 };
 #define N_ROWS (sizeof rows / sizeof rows[0])
 
 // Keys of the session that concern the provider; others are none of its business.
 static const row session_rows[] = {
-    {"session.disable_cpu_ep_fallback", BOOL, AT(no_fallback), 0, 0, NULL},
-    {"ep.context_enable", BOOL, AT(context_enable), 0, 0, NULL},
-    {"ep.context_file_path", TEXT, AT(context_path), 0, 0, NULL},
-    {"ep.context_embed_mode", BOOL, AT(context_embed), 0, 0, NULL},
-    {"ep.share_ep_contexts", BOOL, AT(share_contexts), 0, 0, NULL},
-    {"ep.stop_share_ep_contexts", BOOL, AT(stop_sharing), 0, 0, NULL},
+    FLAG("session.disable_cpu_ep_fallback", no_fallback),
+    FLAG("ep.context_enable", context_enable),
+    WORDS("ep.context_file_path", context_path),
+    FLAG("ep.context_embed_mode", context_embed),
+    FLAG("ep.share_ep_contexts", share_contexts),
+    FLAG("ep.stop_share_ep_contexts", stop_sharing),
 };
 #define N_SESSION_ROWS (sizeof session_rows / sizeof session_rows[0])
 
@@ -156,7 +177,7 @@ static qrn_status read_int(const row *r, const char *value, int64_t *out) {
 }
 
 static qrn_status read_soc(const row *r, const char *value, uint32_t *out) {
-    const row whole = {r->key, INT, 0, 0, UINT32_MAX, NULL};
+    const row whole = {r->key, INT, 0, 0, UINT32_MAX, NULL, NULL};
     int64_t id = 0;
     if (isdigit((unsigned char)value[0])) {
         QRN_TRY(read_int(&whole, value, &id));
@@ -183,6 +204,7 @@ static qrn_status read_soc(const row *r, const char *value, uint32_t *out) {
 static qrn_status read_value(const row *r, const char *value, qrn_arena *arena, qe_options *out) {
     char *at = (char *)out + r->at;
     int index = 0;
+    int64_t ignored = 0;
     switch (r->kind) {
     case BOOL:
         return read_bool(r, value, (bool *)at);
@@ -199,11 +221,15 @@ static qrn_status read_value(const row *r, const char *value, qrn_arena *arena, 
     case TEXT:
         *(const char **)at = qrn_arena_strdup(arena, value);
         return *(const char **)at ? QRN_OK : QRN_FAIL(QRN_E_MEM, "option %s: no memory", r->key);
+    case IDLE:
+        QRN_TRY(read_int(r, value, &ignored));
+        qe_say(NULL, ORT_LOG_INFO, "option %s has no effect: %s", r->key, r->why);
+        return QRN_OK;
     default:
         if (value[0] == '\0' || strcmp(value, "0") == 0 || strcasecmp(value, "off") == 0)
             return QRN_OK;
-        return QRN_FAIL(QRN_E_UNSUPPORTED,
-                        "option %s is not supported by this provider yet; leave it out", r->key);
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "option %s is not supported: %s; leave it out", r->key,
+                        r->why);
     }
 }
 
@@ -231,12 +257,37 @@ static qrn_status read_pair(const char *prefix, const char *key, const char *val
     return QRN_OK;
 }
 
+// Options that make sense only with others.
+static qrn_status check_contexts(const qe_options *o) {
+    const char *prepared = o->prepare_only ? "enable_htp_prepare_only" : NULL;
+    if (prepared && o->prepare_and_load)
+        return QRN_FAIL(QRN_E_ARGUMENT,
+                        "options enable_htp_prepare_only and enable_htp_prepare_and_load exclude "
+                        "each other");
+    if (prepared && !o->context_enable)
+        return QRN_FAIL(QRN_E_ARGUMENT,
+                        "option enable_htp_prepare_only: set ep.context_enable to 1, too, so that "
+                        "what is compiled is written");
+    if (o->prepare_and_load && o->context_path && o->context_path[0] && !o->context_enable)
+        return QRN_FAIL(QRN_E_ARGUMENT,
+                        "option enable_htp_prepare_and_load: ep.context_file_path is set and "
+                        "ep.context_enable is not; set both or none");
+    if (o->prepare_and_load && o->share_contexts)
+        return QRN_FAIL(QRN_E_ARGUMENT, "option enable_htp_prepare_and_load: a context that "
+                                        "sessions share (ep.share_ep_contexts) stays as it is");
+    if (o->n_cores && !o->context_enable && !o->prepare_and_load)
+        return QRN_FAIL(QRN_E_ARGUMENT, "option htp_num_cores: set ep.context_enable or "
+                                        "enable_htp_prepare_and_load to 1, too");
+    return QRN_OK;
+}
+
 static qrn_status check(qe_options *o) {
     if (o->backend_type >= 0 && o->backend_path)
         return QRN_FAIL(QRN_E_ARGUMENT, "only one of 'backend_type' and 'backend_path' may be set");
     if (o->no_fallback)
         o->offload_io = false; // nobody else could quantize
-    return QRN_OK;
+    o->share_resources |= o->share_resources_too != 0;
+    return check_contexts(o);
 }
 
 qrn_status qe_options_read(const OrtSessionOptions *from, const char *ep_name, qrn_arena *arena,
@@ -247,7 +298,7 @@ qrn_status qe_options_read(const OrtSessionOptions *from, const char *ep_name, q
         return QRN_FAIL(QRN_E_NAME, "the provider's name is too long");
     for (char *p = prefix; *p; p++)
         *p = (char)tolower((unsigned char)*p);
-    *out = (qe_options){.backend_type = -1, .offload_io = true};
+    *out = (qe_options){.backend_type = -1, .offload_io = true, .matmul_lut = true};
     OrtKeyValuePairs *pairs = NULL;
     QE_TRY(GetSessionOptionsConfigEntries, from, &pairs);
     const char *const *keys = NULL, *const *values = NULL;

@@ -28,6 +28,21 @@ typedef struct qe_options {
     const char *profile_path;
     bool fp16, offload_io, strict;
     bool coarse; // units of 16 bits may be computed in float16
+    // of graphs
+    bool monolithic_lstm, clamp_fp16, matmul_lut;
+    int64_t n_cores; // 0: the library's default
+    // of contexts
+    bool extended_udma, split_graphs, prepare_only, prepare_and_load;
+    bool spill_fill;      // contexts of a model share one buffer
+    bool share_resources; // and all they can, made as a list
+    bool no_mapping;      // files of binaries are read, not mapped
+    int64_t share_resources_too, reused_io_mb;
+    // of the library
+    bool any_version, shared_memory;
+    const char *packages, *saver_path;
+    // what is written
+    bool dump_json, op_trace, dump_input;
+    const char *json_dir, *trace_dir, *input_dir;
     // keys of the session
     bool no_fallback, context_enable, context_embed, share_contexts, stop_sharing;
     const char *context_path;

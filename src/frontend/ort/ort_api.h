@@ -77,6 +77,9 @@ typedef enum OrtCompiledModelCompatibility {
     ORT_UNSUPPORTED
 } OrtCompiledModelCompatibility;
 
+// Kinds of memory, as far as the provider has them.
+enum { ORT_MEMORY_OF_CPU = 0, ORT_MEMORY_HOST_ACCESSIBLE = 5, ORT_ALLOCATOR_OF_DEVICE = 0 };
+
 // --- the host's tables
 
 typedef struct OrtTable {
@@ -165,13 +168,24 @@ struct OrtNodeComputeInfo {
     void (*ReleaseState)(OrtNodeComputeInfo *, void *);
 };
 
+struct OrtAllocator {
+    uint32_t version;
+    void *(*Alloc)(OrtAllocator *, size_t);
+    void (*Free)(OrtAllocator *, void *);
+    const OrtMemoryInfo *(*Info)(const OrtAllocator *);
+    void *(*Reserve)(OrtAllocator *, size_t);
+    OrtStatus *(*GetStats)(const OrtAllocator *, OrtKeyValuePairs **);
+    void *(*AllocOnStream)(OrtAllocator *, size_t, void *stream);
+};
+
 _Static_assert(sizeof(OrtEpFactory) == 144 && offsetof(OrtEpFactory, GetVersion) == 56 &&
                    offsetof(OrtEpFactory, GetCustomOpDomains) == 136,
                "layout of OrtEpFactory");
 _Static_assert(sizeof(OrtEp) == 120 && offsetof(OrtEp, OnRunStart) == 64 &&
                    offsetof(OrtEp, IsConcurrentRunSupported) == 112,
                "layout of OrtEp");
-_Static_assert(sizeof(OrtNodeComputeInfo) == 32 && sizeof(OrtNodeFusionOptions) == 8,
+_Static_assert(sizeof(OrtNodeComputeInfo) == 32 && sizeof(OrtNodeFusionOptions) == 8 &&
+                   sizeof(OrtAllocator) == 56,
                "layout of the small structs");
 
 #endif

@@ -109,6 +109,7 @@ static qrn_status make(qe_ep *ep, const qe_graph *g, const ox_node *fused, const
     p->base = qe_part_callbacks();
     p->ep = ep;
     p->graph = r->graph;
+    p->context = ep->client->context;
     p->name = qrn_strdup(name);
     qrn_status s = p->name ? map_inputs(p, fused, r) : QRN_E_MEM;
     if (s == QRN_OK)
@@ -142,6 +143,8 @@ qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, q
     // Other providers that read a context model expect values as wide as onnxruntime's.
     const ox_options options = {.graph_name = name,
                                 .graph_configs = qe_graph_configs(ep, &room),
+                                .packages = ep->packages,
+                                .n_packages = ep->n_packages,
                                 .wide_borders = ep->opt.context_enable};
     ox_result r = {0};
     QRN_TRY(ox_import_model(g->model, ep->client, &options, &r));

@@ -23,7 +23,8 @@ struct qe_part {
     OrtNodeComputeInfo base; // first
     qe_ep *ep;
     qc_graph *graph;
-    char *name; // of the graph
+    Qnn_ContextHandle_t context; // of the graph
+    char *name;                  // of the graph
     qe_border *in, *out;
     uint32_t n_in, n_out;
 };

@@ -36,6 +36,8 @@ static qrn_status try_import(qe_ep *ep, void *arg) {
                                 .floats_are_half = !ep->opt.coarse &&
                                                    ep->backend == QE_BACKEND_HTP &&
                                                    (ep->opt.soc_model || ep->opt.htp_arch),
+                                .packages = ep->packages,
+                                .n_packages = ep->n_packages,
                                 .report = hear,
                                 .report_ctx = t};
     ox_result r = {0};

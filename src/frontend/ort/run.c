@@ -3,6 +3,7 @@
 // Running a partition. Values go to the backend where onnxruntime has them; only types that the
 // backend holds in another width (64-bit integers) and results whose size is known after the run
 // pass through a buffer. Runs share nothing but the graph.
+#include "frontend/ort/memory.h"
 #include "frontend/ort/part.h"
 
 #include "base/mem.h"
@@ -46,8 +47,10 @@ typedef struct run {
     const void *in_room[SMALL];
     void *out_room[SMALL], *own_room[SMALL];
     uint32_t rows_room[SMALL];
+    Qnn_MemHandle_t mem_room[SMALL];
     const void **in;
     void **out, **own;
+    Qnn_MemHandle_t *mem; // of inputs, then outputs, in shared memory; NULL: of none
     uint32_t *rows, n_own;
     void *heap;
 } run;
@@ -59,16 +62,18 @@ static qrn_status make_room(run *r) {
     r->out = r->out_room;
     r->own = r->own_room;
     r->rows = r->rows_room;
+    r->mem = r->p->ep->opt.shared_memory ? r->mem_room : NULL;
     if (n <= SMALL)
         return QRN_OK;
-    char *heap = r->heap =
-        qrn_calloc((n_in + n_out + n) * sizeof(void *) + n_out * sizeof *r->rows);
+    char *heap = r->heap = qrn_calloc(3 * n * sizeof(void *) + n_out * sizeof *r->rows);
     if (!heap)
         return QRN_FAIL(QRN_E_MEM, "running the graph: no memory");
     r->in = (const void **)heap;
     r->out = (void **)(r->in + n_in);
     r->own = r->out + n_out;
-    r->rows = (uint32_t *)(r->own + n);
+    if (r->mem)
+        r->mem = (Qnn_MemHandle_t *)(r->own + n);
+    r->rows = (uint32_t *)(r->own + 2 * n);
     return QRN_OK;
 }
 
@@ -156,11 +161,24 @@ static qrn_status hand_over(run *r) {
     return QRN_OK;
 }
 
+// Buffers that lie in shared memory are bound by their handles.
+static qrn_status find_memory(run *r) {
+    const qc_graph *g = r->p->graph;
+    uint32_t n = g->n_inputs + g->n_outputs;
+    for (uint32_t i = 0; r->mem && i < n; i++) {
+        bool in = i < g->n_inputs;
+        const qc_tensor *t = in ? g->inputs[i] : g->outputs[i - g->n_inputs];
+        const void *data = in ? r->in[i] : r->out[i - g->n_inputs];
+        QRN_TRY(qe_memory_handle(g->client, r->p->context, t, data, &r->mem[i]));
+    }
+    return QRN_OK;
+}
+
 static qrn_status execute_profiled(run *r) {
     const qe_part *p = r->p;
     pthread_mutex_lock(&p->ep->profile.lock);
     uint64_t start = qe_now_us();
-    qrn_status s = qc_graph_execute_rows(p->graph, r->in, r->out, r->rows);
+    qrn_status s = qc_graph_execute_mem(p->graph, r->in, r->out, r->mem, r->rows);
     if (s == QRN_OK)
         s = qe_profile_take(p->ep, QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE, p->name, start);
     pthread_mutex_unlock(&p->ep->profile.lock);
@@ -171,10 +189,11 @@ static qrn_status execute(run *r) {
     QRN_TRY(make_room(r));
     QRN_TRY(bind_inputs(r));
     QRN_TRY(bind_outputs(r));
+    QRN_TRY(find_memory(r));
     if (r->p->graph->profile)
         QRN_TRY(execute_profiled(r));
     else if (r->p->graph->n_nodes)
-        QRN_TRY(qc_graph_execute_rows(r->p->graph, r->in, r->out, r->rows));
+        QRN_TRY(qc_graph_execute_mem(r->p->graph, r->in, r->out, r->mem, r->rows));
     return hand_over(r);
 }
 

@@ -8,6 +8,8 @@
 // which is not thread-safe; the pool itself lets go with the session that stops the sharing.
 #include "frontend/ort/ep.h"
 
+#include "frontend/ort/memory.h"
+
 #include "base/mem.h"
 
 #include <string.h>
@@ -76,6 +78,7 @@ qrn_status qe_share_join(qe_ep *ep, const char *path) {
 static void let_go(pool *p) {
     if (--p->users)
         return;
+    qe_memory_forget(p->client);
     qe_loaded_free(p->client, p->loaded);
     qc_close(p->client);
     qrn_free((char *)(uintptr_t)p->opt.backend_path);
