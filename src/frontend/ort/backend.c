@@ -3,6 +3,10 @@
 // The backend library of a session: where it lies, and what the options make of its objects.
 #include "frontend/ort/ep.h"
 
+#include "CPU/QnnCpuCommon.h"
+#include "GPU/QnnGpuCommon.h"
+#include "HTP/QnnHtpCommon.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -58,6 +62,20 @@ static qe_backend kind_of(const char *path, qe_backend meant) {
         if (strcmp(slash ? slash + 1 : path, files[i]) == 0)
             return (qe_backend)i;
     return meant;
+}
+
+// What the library says that it is. A serializer stands for the backend that it was opened for.
+static qe_backend kind_of_client(const qe_ep *ep) {
+    switch (ep->client->backend_id) {
+    case QNN_BACKEND_ID_CPU:
+        return QE_BACKEND_CPU;
+    case QNN_BACKEND_ID_GPU:
+        return QE_BACKEND_GPU;
+    case QNN_BACKEND_ID_HTP:
+        return QE_BACKEND_HTP;
+    default:
+        return ep->backend;
+    }
 }
 
 qrn_status qe_client_open(qe_ep *ep, const char *path) {
@@ -123,7 +141,7 @@ qrn_status qe_backend_open(qe_ep *ep) {
     if (saver && saver[0])
         snprintf(path, sizeof path, "%s", saver);
     QRN_TRY(ep->opt.share_contexts ? qe_share_join(ep, path) : qe_client_open(ep, path));
-    ep->backend = kind_of(ep->client->path, ep->backend);
+    ep->backend = kind_of_client(ep);
     QRN_TRY(check_htp(ep));
     return qe_packages_register(ep);
 }

@@ -2,9 +2,8 @@
 //
 // Reading context models, of this provider and of the public one: nodes with main_context bring a
 // binary, the others are graphs of one of them. Files are mapped and used where they lie.
-#include "frontend/ort/ep.h"
+#include "frontend/ort/context.h"
 
-#include "base/file.h"
 #include "base/mem.h"
 
 #include <limits.h>
@@ -12,17 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-// A loaded binary: its context, its description while parts are made, and the file below it.
-// Sessions that share have one list in the pool.
-typedef struct qe_loaded {
-    struct qe_loaded *next;
-    Qnn_ContextHandle_t context;
-    qc_system *system; // in the pool it stays: later sessions look for their graphs
-    const QnnSystemContext_BinaryInfoV3_t *info;
-    qrn_file file;
-    char *path; // of the file; NULL: embedded
-} qe_loaded;
 
 static qe_loaded **list_of(const qe_ep *ep) {
     return ep->shares ? qe_share_loaded() : (qe_loaded **)(uintptr_t)&ep->loaded;
@@ -55,48 +43,33 @@ static qrn_status file_path(const qe_ep *ep, const ox_model *m, const ox_node *n
                : QRN_FAIL(QRN_E_ARGUMENT, "node '%s': the path of its file is too long", n->name);
 }
 
-static qrn_status find_bytes(const qe_ep *ep, const ox_model *m, const ox_node *n, qe_loaded *l,
-                             const void **bytes, size_t *size) {
+static qrn_status find_bytes(const qe_ep *ep, const ox_model *m, const ox_node *n, qe_loaded *l) {
     const ox_attr *cache = ox_attr_find(n, "ep_cache_context");
     if (!cache || !cache->s)
         return QRN_FAIL(QRN_E_BINARY, "node '%s' has no ep_cache_context", n->name);
     if (ox_attr_int(n, "embed_mode", 1)) {
-        *bytes = cache->s;
-        *size = cache->s_len;
+        l->bytes = cache->s;
+        l->size = cache->s_len;
         return QRN_OK;
     }
     char path[PATH_MAX];
     QRN_TRY(file_path(ep, m, n, cache->s, path, sizeof path));
     QRN_TRY(qrn_file_map(path, &l->file));
     l->path = realpath(path, NULL);
-    *bytes = l->file.data;
-    *size = l->file.size;
+    l->bytes = l->file.data;
+    l->size = l->file.size;
     return QRN_OK;
 }
 
 // --- contexts
 
-static qrn_status load(qe_ep *ep, const ox_model *m, const ox_node *n, qe_loaded *l) {
-    qc_client *c = ep->client;
-    const void *bytes = NULL;
-    size_t size = 0;
-    QRN_TRY(find_bytes(ep, m, n, l, &bytes, &size));
-    QRN_TRY(qc_system_open(c->path, &l->system));
-    QRN_TRY(qc_system_describe(l->system, bytes, size, &l->info));
-    // A mapped file stays; the bytes of a node go away with the model.
-    const QnnContext_Config_t stays = {.option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY,
-                                       .isPersistentBinary = 1};
-    const QnnContext_Config_t *configs[] = {l->file.data && c->is_quern ? &stays : NULL, NULL};
-    Qnn_ContextHandle_t kept = c->context;
-    c->context = NULL;
-    uint64_t start = qe_now_us();
-    qrn_status s = qc_load(c, bytes, size, configs[0] ? configs : NULL, ep->profile.handle);
-    l->context = c->context;
-    c->context = kept;
-    if (s == QRN_OK)
-        s = qe_profile_take(ep, QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_CREATE_FROM_BINARY, n->name,
-                            start);
-    return s;
+static qrn_status open_binary(const qe_ep *ep, const ox_model *m, const ox_node *n, qe_loaded *l) {
+    int64_t spill = ox_attr_int(n, "max_size", 0);
+    l->node = n->name;
+    l->spill_bytes = spill > 0 ? (uint64_t)spill : 0;
+    QRN_TRY(find_bytes(ep, m, n, l));
+    QRN_TRY(qc_system_open(ep->client->path, &l->system));
+    return qc_system_describe(l->system, l->bytes, l->size, &l->info);
 }
 
 // Did a session of the pool load this node's file before?
@@ -114,7 +87,9 @@ static bool is_there(const qe_ep *ep, const ox_model *m, const ox_node *n) {
     return found;
 }
 
-static qrn_status load_all(qe_ep *ep, const qe_graph *graphs, size_t n) {
+// Opens the binaries that are not there yet: *out lists them in the model's order.
+static qrn_status open_all(const qe_ep *ep, const qe_graph *graphs, size_t n, qe_loaded **out) {
+    qe_loaded **end = out;
     for (size_t i = 0; i < n; i++) {
         const ox_graph *g = graphs[i].model->graph;
         if (g->n_nodes != 1 || !qe_is_context(ep, &g->nodes[0]))
@@ -123,17 +98,41 @@ static qrn_status load_all(qe_ep *ep, const qe_graph *graphs, size_t n) {
         if (!ox_attr_int(&g->nodes[0], "main_context", 1) ||
             is_there(ep, graphs[i].model, &g->nodes[0]))
             continue;
-        qe_loaded *l = qrn_calloc(sizeof *l);
+        qe_loaded *l = *end = qrn_calloc(sizeof *l);
         if (!l)
             return QRN_FAIL(QRN_E_MEM, "context model: no memory");
-        qrn_status s = load(ep, graphs[i].model, &g->nodes[0], l);
-        if (s != QRN_OK) {
-            qe_loaded_free(ep->client, l);
-            return s;
-        }
-        l->next = *list_of(ep);
-        *list_of(ep) = l;
+        QRN_TRY(open_binary(ep, graphs[i].model, &g->nodes[0], l));
+        end = &l->next;
     }
+    return QRN_OK;
+}
+
+// Bytes that no context needs any more.
+static void drop_bytes(const qe_ep *ep, qe_loaded *list) {
+    for (qe_loaded *l = list; l; l = l->next) {
+        l->bytes = NULL;
+        l->node = NULL;
+        if (!ep->opt.no_mapping)
+            continue;
+        qrn_file_unmap(&l->file);
+        l->file = (qrn_file){0};
+    }
+}
+
+static qrn_status load_all(qe_ep *ep, const qe_graph *graphs, size_t n) {
+    qe_loaded *fresh = NULL, **end = &fresh;
+    qrn_status s = open_all(ep, graphs, n, &fresh);
+    if (s == QRN_OK)
+        s = qe_contexts_make(ep, fresh);
+    if (s != QRN_OK) {
+        qe_loaded_free(ep->client, fresh);
+        return s;
+    }
+    drop_bytes(ep, fresh);
+    while (*end)
+        end = &(*end)->next;
+    *end = *list_of(ep);
+    *list_of(ep) = fresh;
     if (!*list_of(ep))
         return QRN_FAIL(QRN_E_BINARY, "no EPContext node has main_context = 1");
     return QRN_OK;

@@ -2,7 +2,7 @@
 //
 // Writing context models: the context's binary goes into the first node or into a file beside the
 // model; every partition becomes an EPContext node that names its graph. The host writes the model.
-#include "frontend/ort/ep.h"
+#include "frontend/ort/context.h"
 
 #include "base/mem.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static qrn_status take_binary(const qc_client *c, void **bytes, uint64_t *n) {
+qrn_status qe_take_binary(const qc_client *c, void **bytes, uint64_t *n) {
     Qnn_ContextBinarySize_t size = 0, written = 0;
     if (!c->qnn.contextGetBinarySize || !c->qnn.contextGetBinary)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "%s has no context binaries", c->path);
@@ -95,6 +95,7 @@ typedef struct payload {
     const void *data;
     size_t n;
     bool embedded;
+    uint64_t spill_bytes; // that graphs of the binary need
 } payload;
 
 static qrn_status fill(const qe_ep *ep, const char *graph, const payload *first, attrs *a) {
@@ -106,7 +107,7 @@ static qrn_status fill(const qe_ep *ep, const char *graph, const payload *first,
     if (first->data) {
         QRN_TRY(add_text(a, "ep_cache_context", first->data, first->n));
         if (!first->embedded)
-            QRN_TRY(add_int(a, "max_size", 0));
+            QRN_TRY(add_int(a, "max_size", (int64_t)first->spill_bytes));
     }
     QRN_TRY(add_string(a, "ep_sdk_version", id ? id : ""));
     QRN_TRY(add_string(a, "partition_name", graph));
@@ -129,11 +130,26 @@ static qrn_status make_node(const qe_ep *ep, const ox_node *fused, const char *g
     return s;
 }
 
+// What the largest spill-fill buffer is, where the session wants to know.
+static qrn_status measure(const qe_ep *ep, const void *bytes, uint64_t n, uint64_t *spill_bytes) {
+    const QnnSystemContext_BinaryInfoV3_t *info = NULL;
+    qc_system *system = NULL;
+    if (!ep->opt.spill_fill || !bytes)
+        return QRN_OK;
+    QRN_TRY(qc_system_open(ep->client->path, &system));
+    qrn_status s = qc_system_describe(system, bytes, n, &info);
+    if (s == QRN_OK)
+        *spill_bytes = qe_spill_bytes(info);
+    qc_system_close(system);
+    return s;
+}
+
 // `path`: of the file, unless the bytes go into the model.
 static qrn_status make_nodes(const qe_ep *ep, const ox_node *fused,
                              OrtNodeComputeInfo *const *parts, size_t n, const void *bytes,
                              size_t n_bytes, const char *path, OrtNode **out) {
     payload first = {.data = bytes, .n = n_bytes, .embedded = !path};
+    QRN_TRY(measure(ep, bytes, n_bytes, &first.spill_bytes));
     if (path) {
         const char *slash = strrchr(path, '/');
         first.data = slash ? slash + 1 : path;
@@ -161,7 +177,7 @@ qrn_status qe_context_write(qe_ep *ep, const char *model_path, const ox_node *fu
     }
     void *bytes = NULL;
     uint64_t n_bytes = 0;
-    qrn_status s = last ? take_binary(ep->client, &bytes, &n_bytes) : QRN_OK;
+    qrn_status s = last ? qe_take_binary(ep->client, &bytes, &n_bytes) : QRN_OK;
     if (s == QRN_OK && last && path)
         s = write_file(path, bytes, n_bytes);
     if (s == QRN_OK)

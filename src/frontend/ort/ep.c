@@ -148,9 +148,10 @@ static qrn_status compile_all(qe_ep *ep, const work *w, OrtNodeComputeInfo **inf
         QRN_TRY(qe_part_compile(ep, &w->graphs[i], &w->fused[i], &part));
         infos[i] = qe_part_info(part);
     }
-    if (!ep->opt.context_enable)
-        return QRN_OK;
-    return qe_context_write(ep, w->graphs[0].model->path, w->fused, infos, w->n, context_nodes);
+    if (ep->opt.context_enable)
+        QRN_TRY(
+            qe_context_write(ep, w->graphs[0].model->path, w->fused, infos, w->n, context_nodes));
+    return ep->opt.prepare_and_load ? qe_reload(ep, infos, w->n) : QRN_OK;
 }
 
 static bool is_context_model(const qe_ep *ep, const work *w) {

@@ -123,6 +123,9 @@ qrn_status qe_profile_take(qe_ep *ep, QnnSystemProfile_MethodType_t method, cons
 void qe_profile_end(qe_ep *ep);
 uint64_t qe_now_us(void);
 
+// reload.c: compiles once, then works with what was loaded (enable_htp_prepare_and_load)
+qrn_status qe_reload(qe_ep *ep, OrtNodeComputeInfo *const *parts, size_t n);
+
 // control.c: callbacks
 OrtStatus *qe_on_run_start(OrtEp *ep, const OrtRunOptions *o);
 OrtStatus *qe_on_run_end(OrtEp *ep, const OrtRunOptions *o, bool sync);
@@ -149,12 +152,16 @@ qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, q
 // The same from a graph of the client's context.
 qrn_status qe_part_load(qe_ep *ep, const qe_graph *g, const ox_node *fused,
                         const QnnSystemContext_GraphInfoV3_t *info, qe_part **out);
+// Takes the same graph of another context, into which the client's context was loaded.
+qrn_status qe_part_reload(OrtNodeComputeInfo *info, const QnnSystemContext_BinaryInfoV3_t *binary);
 OrtNodeComputeInfo *qe_part_info(qe_part *p);
 const char *qe_part_name(const OrtNodeComputeInfo *info); // of the QNN graph
 void qe_part_free(OrtNodeComputeInfo *info);              // NULL is fine
 
 // context_write.c
 // The EPContext nodes for compiled partitions, of which `fused` describes the borders.
+// The binary of the client's context; the bytes are the caller's to free.
+qrn_status qe_take_binary(const qc_client *c, void **bytes, uint64_t *n);
 qrn_status qe_context_write(qe_ep *ep, const char *model_path, const ox_node *fused,
                             OrtNodeComputeInfo *const *parts, size_t n, OrtNode **out);
 

@@ -217,6 +217,52 @@ qrn_status qe_part_load(qe_ep *ep, const qe_graph *g, const ox_node *fused,
     return make(ep, g, fused, &r, info->graphName, out);
 }
 
+// --- another context
+
+static const QnnSystemContext_GraphInfoV3_t *graph_of(const QnnSystemContext_BinaryInfoV3_t *binary,
+                                                      const char *name) {
+    for (uint32_t i = 0; i < binary->numGraphs; i++)
+        if (strcmp(binary->graphs[i].graphInfoV3.graphName, name) == 0)
+            return &binary->graphs[i].graphInfoV3;
+    return NULL;
+}
+
+// Finds the tensors by name: their order is the binary's.
+static qrn_status move_slots(qe_border *list, uint32_t n, qc_tensor *const *old,
+                             qc_tensor *const *fresh, uint32_t n_fresh) {
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t k = 0;
+        if (list[i].slot < 0)
+            continue;
+        const char *name = old[list[i].slot]->t.v1.name;
+        while (k < n_fresh && strcmp(fresh[k]->t.v1.name, name) != 0)
+            k++;
+        if (k == n_fresh)
+            return QRN_FAIL(QRN_E_BINARY, "the context binary has no tensor '%s'", name);
+        list[i].slot = (int32_t)k;
+    }
+    return QRN_OK;
+}
+
+qrn_status qe_part_reload(OrtNodeComputeInfo *info, const QnnSystemContext_BinaryInfoV3_t *binary) {
+    qe_part *p = (qe_part *)info;
+    qc_graph *old = p->graph, *fresh = NULL;
+    const QnnSystemContext_GraphInfoV3_t *about = graph_of(binary, p->name);
+    if (!old->n_nodes)
+        return QRN_OK; // constants alone
+    if (!about)
+        return QRN_FAIL(QRN_E_BINARY, "the context binary has no graph '%s'", p->name);
+    QRN_TRY(qc_graph_retrieve(p->ep->client, about, &fresh));
+    fresh->profile = old->profile;
+    qrn_status s = move_slots(p->in, p->n_in, old->inputs, fresh->inputs, fresh->n_inputs);
+    if (s == QRN_OK)
+        s = move_slots(p->out, p->n_out, old->outputs, fresh->outputs, fresh->n_outputs);
+    p->graph = fresh;
+    p->context = p->ep->client->context;
+    qc_graph_destroy(old);
+    return s;
+}
+
 // --- end
 
 OrtNodeComputeInfo *qe_part_info(qe_part *p) { return &p->base; }
