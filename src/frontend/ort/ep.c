@@ -4,6 +4,7 @@
 #include "frontend/ort/ep.h"
 
 #include "frontend/ort/memory.h"
+#include "frontend/ort/record.h"
 
 #include "base/mem.h"
 
@@ -83,24 +84,37 @@ static qrn_status claim_contexts(const qe_ep *ep, const qe_graph *g, OrtEpGraphS
     return QRN_OK;
 }
 
+// Files about what the host offered and what was taken of it.
+static qrn_status tell_files(qe_ep *ep, const qe_graph *g, const qe_plan *plan) {
+    if (!ep->opt.op_trace)
+        return QRN_OK;
+    QRN_TRY(qe_trace_nodes(ep, g->model, plan));
+    return qe_trace_write(ep);
+}
+
+static qrn_status choose(qe_ep *ep, const qe_graph *g, OrtEpGraphSupportInfo *info) {
+    qe_plan plan;
+    if (ep->opt.dump_input)
+        QRN_TRY(qe_dump_input(ep, g->model->graph));
+    qe_share_lock(ep);
+    qrn_status s = qe_plan_make(ep, g, &plan);
+    qe_share_unlock(ep);
+    QRN_TRY(s);
+    tell(ep, g, &plan);
+    QRN_TRY(tell_files(ep, g, &plan));
+    if (ep->opt.strict)
+        insist(ep, g, &plan);
+    return claim(g, &plan, info);
+}
+
 static OrtStatus *get_capability(OrtEp *base, const OrtGraph *graph, OrtEpGraphSupportInfo *info) {
     qe_ep *ep = self(base);
     qe_graph g;
-    qe_plan plan;
     qrn_status s = qe_read(graph, &g);
-    if (s == QRN_OK && !g.parent && has_context(ep, g.model->graph)) {
+    if (s == QRN_OK && !g.parent && has_context(ep, g.model->graph))
         s = claim_contexts(ep, &g, info);
-    } else if (s == QRN_OK && !g.parent && g.model->graph->n_nodes) { // bodies go with their nodes
-        qe_share_lock(ep);
-        s = qe_plan_make(ep, &g, &plan);
-        qe_share_unlock(ep);
-        if (s == QRN_OK) {
-            tell(ep, &g, &plan);
-            if (ep->opt.strict)
-                insist(ep, &g, &plan);
-            s = claim(&g, &plan, info);
-        }
-    }
+    else if (s == QRN_OK && !g.parent && g.model->graph->n_nodes) // bodies go with their nodes
+        s = choose(ep, &g, info);
     if (s == QRN_OK) {
         qe_read_free(&g);
         return NULL;
@@ -148,6 +162,8 @@ static qrn_status compile_all(qe_ep *ep, const work *w, OrtNodeComputeInfo **inf
         QRN_TRY(qe_part_compile(ep, &w->graphs[i], &w->fused[i], &part));
         infos[i] = qe_part_info(part);
     }
+    if (ep->trace)
+        QRN_TRY(qe_trace_write(ep));
     if (ep->opt.context_enable)
         QRN_TRY(
             qe_context_write(ep, w->graphs[0].model->path, w->fused, infos, w->n, context_nodes));
@@ -172,6 +188,9 @@ static OrtStatus *compile(OrtEp *base, const OrtGraph **graphs, const OrtNode **
     qrn_status s = work_read(&w, graphs, fused);
     qe_share_lock(ep);
     if (s == QRN_OK && is_context_model(ep, &w)) {
+        if (ep->opt.op_trace || ep->opt.dump_json)
+            qe_say(ep->log, ORT_LOG_INFO,
+                   "a context model is loaded: no graph is composed, none is traced or dumped");
         s = qe_context_read(ep, w.graphs, w.fused, n, infos);
         code = ORT_INVALID_GRAPH; // applications make the model anew
     } else if (s == QRN_OK) {
@@ -238,9 +257,18 @@ static qrn_status choose_backend(qe_ep *ep, const OrtHardwareDevice *const *devi
     return QRN_OK;
 }
 
+static qrn_status check_folders(const qe_options *o) {
+    if (o->dump_json)
+        QRN_TRY(qe_folder_ready("json_qnn_graph_dir", o->json_dir));
+    if (o->op_trace)
+        QRN_TRY(qe_folder_ready("framework_op_trace_dir", o->trace_dir));
+    return o->dump_input ? qe_folder_ready("dump_qnn_ep_input_graph_dir", o->input_dir) : QRN_OK;
+}
+
 static qrn_status start(qe_ep *ep, const OrtHardwareDevice *const *devices, size_t n,
                         const OrtSessionOptions *options) {
     QRN_TRY(qe_options_read(options, ep->factory->name, ep->arena, &ep->opt));
+    QRN_TRY(check_folders(&ep->opt));
     QRN_TRY(choose_backend(ep, devices, n));
     if (ep->opt.context_enable && ep->backend == QE_BACKEND_CPU && !ep->opt.backend_path)
         return QRN_FAIL(QRN_E_UNSUPPORTED,
@@ -286,6 +314,7 @@ void qe_ep_free(qe_ep *ep) {
         qe_loaded_free(ep->client, ep->loaded);
     }
     qe_profile_end(ep);
+    qe_trace_free(ep);
     pthread_mutex_destroy(&ep->profile.lock);
     if (ep->shares)
         qe_share_leave(ep);

@@ -39,6 +39,8 @@ typedef struct qe_ep {
     const ox_package *packages; // ops of registered packages
     uint32_t n_packages;
     struct qe_loaded *loaded; // binaries of a context model
+    struct qe_trace *trace;   // what became of the nodes; NULL: not asked for
+    unsigned n_dumped;        // graphs of the host
     struct {
         QnnHtpDevice_PerfInfrastructure_t perf;
         uint32_t id;        // of the session's votes; 0: no votes

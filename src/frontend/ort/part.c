@@ -3,6 +3,7 @@
 // Making partitions: from nodes that are imported and finalized, or from a graph of a context
 // binary.
 #include "frontend/ort/part.h"
+#include "frontend/ort/record.h"
 
 #include "base/mem.h"
 
@@ -136,18 +137,43 @@ static qrn_status graph_name(const qe_ep *ep, const char *base, char *out, size_
                                          : QRN_FAIL(QRN_E_NAME, "'%s' is too long a name", base);
 }
 
+// Files about the graph that was composed.
+static qrn_status tell(qe_ep *ep, const char *name, const qc_graph *g, const qe_record *r) {
+    if (ep->opt.dump_json)
+        QRN_TRY(qe_dump_graph(ep, name, g, r));
+    return ep->trace ? qe_trace_graph(ep, name, r) : QRN_OK;
+}
+
+// Composes the graph, and tells of it where that is asked for.
+static qrn_status compose(qe_ep *ep, const ox_model *m, const char *name, ox_options *options,
+                          ox_result *r) {
+    qe_record record;
+    if (!ep->opt.dump_json && !ep->trace)
+        return ox_import_model(m, ep->client, options, r);
+    QRN_TRY(qe_record_open(&record, ep->client, options));
+    qrn_status s = ox_import_model(m, ep->client, options, r);
+    qrn_status heard = qe_record_done(&record, ep->client);
+    if (s == QRN_OK) {
+        s = heard == QRN_OK ? tell(ep, name, r->graph, &record) : heard;
+        if (s != QRN_OK)
+            qc_graph_destroy(r->graph);
+    }
+    qe_record_free(&record);
+    return s;
+}
+
 qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, qe_part **out) {
     qe_graph_room room;
     char name[1024];
     QRN_TRY(graph_name(ep, fused->name, name, sizeof name));
     // Other providers that read a context model expect values as wide as onnxruntime's.
-    const ox_options options = {.graph_name = name,
-                                .graph_configs = qe_graph_configs(ep, &room),
-                                .packages = ep->packages,
-                                .n_packages = ep->n_packages,
-                                .wide_borders = ep->opt.context_enable};
+    ox_options options = {.graph_name = name,
+                          .graph_configs = qe_graph_configs(ep, &room),
+                          .packages = ep->packages,
+                          .n_packages = ep->n_packages,
+                          .wide_borders = ep->opt.context_enable};
     ox_result r = {0};
-    QRN_TRY(ox_import_model(g->model, ep->client, &options, &r));
+    QRN_TRY(compose(ep, g->model, name, &options, &r));
     uint64_t start = qe_now_us();
     r.graph->profile = ep->profile.handle;
     qrn_status s = r.graph->n_nodes ? qc_graph_finalize(r.graph) : QRN_OK;

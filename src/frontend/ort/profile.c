@@ -3,7 +3,7 @@
 // Profiles: after each call the events of the session's handle go to a table (CSV) with the public
 // provider's columns, and to a log of the System library beside it. A handle describes one call, so
 // runs of a session that is profiled take turns.
-#include "frontend/ort/ep.h"
+#include "frontend/ort/record.h"
 
 #include "base/mem.h"
 
@@ -123,7 +123,7 @@ static void write_text(FILE *f, const char *text) {
     fputc('"', f);
 }
 
-static void write_rows(FILE *f, const event *list, uint32_t n, bool root) {
+static void write_rows(const qe_ep *ep, FILE *f, const event *list, uint32_t n, bool root) {
     for (uint32_t i = 0; i < n; i++) {
         const event *e = &list[i];
         bool extended = e->type == QNN_SYSTEM_PROFILE_EXTENDED_EVENT_DATA;
@@ -142,21 +142,28 @@ static void write_rows(FILE *f, const event *list, uint32_t n, bool root) {
         fprintf(f, ",%s,%llu,%s,BACKEND,%s,", type_word(type), (unsigned long long)value,
                 unit_word(unit), root ? "ROOT" : "SUB-EVENT");
         write_text(f, id ? id : "NULL");
+        if (ep->opt.op_trace) {
+            const char *source = qe_trace_source(ep, id);
+            fputc(',', f);
+            write_text(f, source ? source : "");
+        }
         fputc('\n', f);
-        write_rows(f, e->profileSubEventData, e->numSubEvents, false);
+        write_rows(ep, f, e->profileSubEventData, e->numSubEvents, false);
     }
 }
 
-static qrn_status write_table(const char *path, const event *list, uint32_t n) {
+static qrn_status write_table(const qe_ep *ep, const event *list, uint32_t n) {
+    const char *path = ep->opt.profile_path;
     FILE *f = fopen(path, "a");
     if (!f)
         return QRN_FAIL(QRN_E_PROFILE, "profiling_file_path %s: %s", path, strerror(errno));
     fseek(f, 0, SEEK_END);
     if (ftell(f) == 0)
-        fputs("Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event Level,"
-              "Event Identifier\n",
-              f);
-    write_rows(f, list, n, true);
+        fprintf(f,
+                "Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event Level,"
+                "Event Identifier%s\n",
+                ep->opt.op_trace ? ",ONNX Source Ops" : "");
+    write_rows(ep, f, list, n, true);
     bool ok = !ferror(f);
     if (fclose(f) != 0 || !ok)
         return QRN_FAIL(QRN_E_PROFILE, "profiling_file_path %s: %s", path, strerror(errno));
@@ -209,7 +216,7 @@ static qrn_status take(qe_ep *ep, qrn_arena *arena, QnnSystemProfile_MethodType_
     if (n == 0)
         return QRN_OK;
     QRN_TRY(read_events(&r, ids, n, 0, &list));
-    QRN_TRY(write_table(ep->opt.profile_path, list, n));
+    QRN_TRY(write_table(ep, list, n));
     const QnnSystemProfile_ProfileData_t data = {.version = QNN_SYSTEM_PROFILE_DATA_VERSION_1,
                                                  .v1 = {.header = {.startTime = start_us,
                                                                    .stopTime = qe_now_us(),
