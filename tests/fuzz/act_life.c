@@ -57,10 +57,14 @@ void act_log(world *w) {
 static const QnnBackend_Config_t **backend_options(world *w) {
     QnnBackend_Config_t **list = (QnnBackend_Config_t **)options(w, sizeof **list, 3);
     for (uint32_t i = 0; list && list[i]; i++) {
-        QuernBackend_CustomConfig_t *c = scrap_new(&w->mem, sizeof *c, 0);
-        *c = (QuernBackend_CustomConfig_t){draw_chance(w->s, 50) ? QUERN_BACKEND_CONFIG_MAGIC
-                                                                 : draw_u32(w->s),
-                                           draw_below(w->s, 3), draw_below(w->s, 3)};
+        // The larger of the two structs, which begin alike; nothing is written to the empty folder.
+        QuernBackend_DumpConfig_t *c = scrap_new(&w->mem, sizeof *c, 0);
+        uint32_t magic = draw_chance(w->s, 50) ? QUERN_BACKEND_CONFIG_MAGIC : draw_u32(w->s);
+        *c = (QuernBackend_DumpConfig_t){magic, draw_below(w->s, 4), NULL, draw_below(w->s, 3)};
+        if (c->option == QUERN_BACKEND_OPTION_DUMP)
+            c->folder = draw_chance(w->s, 50) ? "" : NULL;
+        else
+            ((QuernBackend_CustomConfig_t *)(void *)c)->value = draw_below(w->s, 3);
         if (list[i]->option == QNN_BACKEND_CONFIG_OPTION_CUSTOM && !draw_chance(w->s, 20))
             list[i]->customConfig = c;
         if (list[i]->option == QNN_BACKEND_CONFIG_OPTION_PLATFORM)
