@@ -31,6 +31,7 @@ typedef struct qd_op {
     uint32_t groups; // convolutions; 0: 1
     uint32_t window; // pooling: elements under it; 0: 1
     uint32_t kind;   // operation of ElementWiseNeuron, ElementWiseBinary and -Unary
+    bool swaps;      // Transpose: of the last two dimensions
 } qd_op;
 
 typedef struct qd_graph {

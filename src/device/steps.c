@@ -125,7 +125,7 @@ typedef struct cut {
     uint32_t *maker;  // per value: step that makes it, through free ops; NONE
     uint32_t *origin; // per value: the value it is under another shape
     uint32_t *n_uses; // per value, free ops looked through
-    bool no_memory;
+    bool *multiplied; // per value: a MatMul reads it
 } cut;
 
 static bool find_rule(const qd_op *o, rule *out) {
@@ -308,6 +308,11 @@ static bool at_border(const cut *c, const qd_op *o) {
     return value(c, c->origin[o->in[0]])->input || value(c, o->out[0])->output;
 }
 
+// MatMul takes either operand transposed, scaled by a number or not.
+static bool into_product(const cut *c, const qd_op *o) {
+    return o->swaps && c->n_uses[o->out[0]] == 1 && c->multiplied[o->out[0]];
+}
+
 static void pool(cut *c, const qd_op *o) {
     const qd_value *x = value(c, o->in[0]), *y = value(c, o->out[0]);
     double window = o->window ? o->window : 1;
@@ -363,7 +368,7 @@ static void visit(cut *c, const qd_op *o) {
         begin(c, o, QD_HEAVY);
         break;
     case MOVE:
-        if (strcmp(o->type, "Transpose") == 0 && at_border(c, o))
+        if (strcmp(o->type, "Transpose") == 0 && (at_border(c, o) || into_product(c, o)))
             free_op(c, o);
         else
             begin(c, o, QD_MOVE);
@@ -376,6 +381,13 @@ static void visit(cut *c, const qd_op *o) {
     }
 }
 
+// Is the op a product with one number, whose result a MatMul reads?
+static bool scales_operand(const cut *c, const qd_op *o) {
+    return strcmp(o->type, "ElementWiseMultiply") == 0 && o->n_in == 2 && o->n_out == 1 &&
+           c->multiplied[o->out[0]] &&
+           (count(value(c, o->in[0])) == 1 || count(value(c, o->in[1])) == 1);
+}
+
 // Readers of a value: those of a value under another shape are its own.
 static void count_uses(cut *c) {
     const qd_graph *g = c->g;
@@ -384,11 +396,16 @@ static void count_uses(cut *c) {
         rule r;
         find_rule(o, &r);
         for (uint32_t k = 0; k < o->n_in; k++)
-            if (r != FREE)
+            if (r != FREE) {
                 c->n_uses[c->origin[o->in[k]]]++;
+                c->multiplied[o->in[k]] |= r == PRODUCT;
+            }
         if (r == FREE)
             free_op(c, o);
     }
+    for (uint32_t i = 0; i < g->n_ops; i++)
+        for (uint32_t k = 0; k < g->ops[i].n_in && scales_operand(c, &g->ops[i]); k++)
+            c->multiplied[g->ops[i].in[k]] = true;
 }
 
 qrn_status qd_cut(const qd_graph *g, qd_steps *out) {
@@ -399,8 +416,9 @@ qrn_status qd_cut(const qd_graph *g, qd_steps *out) {
              .out = out,
              .maker = qrn_arena_alloc(g->arena, nv * sizeof *c.maker),
              .origin = qrn_arena_alloc(g->arena, nv * sizeof *c.origin),
-             .n_uses = qrn_arena_alloc(g->arena, nv * sizeof *c.n_uses)};
-    if (!out->list || !out->unknown || !c.maker || !c.origin || !c.n_uses)
+             .n_uses = qrn_arena_alloc(g->arena, nv * sizeof *c.n_uses),
+             .multiplied = qrn_arena_alloc(g->arena, nv * sizeof *c.multiplied)};
+    if (!out->list || !out->unknown || !c.maker || !c.origin || !c.n_uses || !c.multiplied)
         return QRN_FAIL(QRN_E_MEM, "estimate: no memory");
     for (uint32_t i = 0; i < g->n_values; i++) {
         c.maker[i] = NONE;

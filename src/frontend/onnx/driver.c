@@ -513,7 +513,7 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
         s = enter_graph(&im, g);
     if (s == QRN_OK)
         s = mark_outputs(&im, g);
-    if (s == QRN_OK && !opt->value) // who asks for every value gets every node
+    if (s == QRN_OK && (!opt->value || opt->fused)) // who asks for every value gets every node
         s = ox_find_patterns(&im);
     if (s == QRN_OK)
         s = create_inputs(&im, g, &r);

@@ -122,6 +122,7 @@ typedef struct ox_options {
     // known. The value lives as long as the graph; its tensors may be made later.
     void (*value)(void *ctx, const ox_val *v);
     void *value_ctx;
+    bool fused; // values inside a pattern that becomes one op need not be told
 } ox_options;
 
 typedef struct ox_package {

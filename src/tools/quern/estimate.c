@@ -242,12 +242,14 @@ static json_t *json_steps(const qt_network *net, const row *r) {
         const qd_step *s = &net->steps.list[i];
         const qd_time *t = &r->e.steps[i];
         json_array_append_new(
-            list, json_pack("{s:o,s:s,s:s,s:i,s:s,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "name",
-                            qt_json_text(s->op->name), "op", s->op->type, "class",
-                            qd_class_names[s->kind], "ops", (int)s->n_ops, "bound",
-                            qd_bound_names[qd_bound(t)], "us", step_us(t), "memory_us", t->memory,
-                            "macs", s->macs, "padded_macs", s->padded, "in_bytes", s->in * a,
-                            "out_bytes", s->out * a, "weight_bytes", t->weight_bytes));
+            list,
+            json_pack("{s:o,s:s,s:s,s:i,s:i,s:s,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "name",
+                      qt_json_text(s->op->name), "op", s->op->type, "class",
+                      qd_class_names[s->kind], "ops", (int)s->n_ops, "passes",
+                      s->split && r->precision != QD_FP16 ? 2 : 1, "bound",
+                      qd_bound_names[qd_bound(t)], "us", step_us(t), "memory_us", t->memory, "macs",
+                      s->macs, "padded_macs", s->padded, "in_bytes", s->in * a, "out_bytes",
+                      s->out * a, "window_bytes", s->windows * a, "weight_bytes", t->weight_bytes));
     }
     return list;
 }

@@ -72,6 +72,14 @@ static uint32_t list_values(reading *r, const Qnn_Tensor_t *list, uint32_t n, ui
     return kept;
 }
 
+static bool swaps_last(const Qnn_Tensor_t *perm) {
+    const uint32_t *p = perm->v1.clientBuf.data, n = perm->v1.dimensions[0];
+    for (uint32_t i = 0; i < n; i++)
+        if (p[i] != (i + 2 < n ? i : 2 * n - 3 - i))
+            return false;
+    return n >= 2;
+}
+
 static void read_params(const qc_op *o, qd_op *out) {
     for (uint32_t i = 0; i < o->n_params; i++) {
         const Qnn_Param_t *p = &o->params[i];
@@ -79,6 +87,8 @@ static void read_params(const qc_op *o, qd_op *out) {
             out->groups = p->scalarParam.uint32Value;
         else if (strcmp(p->name, "operation") == 0)
             out->kind = p->scalarParam.uint32Value;
+        else if (strcmp(p->name, "perm") == 0 && p->paramType == QNN_PARAMTYPE_TENSOR)
+            out->swaps = swaps_last(&p->tensorParam);
         else if (strcmp(p->name, "filter_size") == 0 && p->paramType == QNN_PARAMTYPE_TENSOR) {
             const uint32_t *size = p->tensorParam.v1.clientBuf.data;
             out->window = 1;
@@ -96,6 +106,49 @@ static void hear_node(void *ctx, const qc_op *o) {
     op.n_out = list_values(r, o->out, o->n_out, out);
     read_params(o, &op);
     r->failed |= qd_add_op(&r->net->graph, &op) != QRN_OK;
+}
+
+// Does a Transpose of the model change the order of dimensions, but not of elements? Those between
+// channels first and channels last belong to the layout.
+static bool moves_nothing(const ox_val *v) {
+    const ox_attr *a = ox_attr_find(v->maker, "perm");
+    if (!a || a->type != 7 || a->n != v->rank)
+        return false;
+    int64_t last = -1;
+    bool same = true;
+    for (uint32_t i = 0; i < v->rank; i++) {
+        if (v->dims[i] > 1 && a->ints[i] < last)
+            return false;
+        last = v->dims[i] > 1 ? a->ints[i] : last;
+        same &= a->ints[i] == (int64_t)i;
+    }
+    bool channels = v->rank > 3 && a->ints[0] == 0 &&
+                    (a->ints[1] == 2 || (a->ints[1] == (int64_t)v->rank - 1 && a->ints[2] == 1));
+    return !same && !channels;
+}
+
+// Copies that the importer sees through, but a converter keeps: a Concat of one, a Transpose of
+// ones. Measured networks are explained better with them. Such a step has values of its own: what
+// is fused around it stays so.
+static void hear_value(void *ctx, const ox_val *v) {
+    reading *r = ctx;
+    if (!v->maker || v->data || v->is_output || v->kind != OX_TENSOR)
+        return;
+    bool concat = strcmp(v->maker->op, "Concat") == 0 && v->maker->n_in == 1;
+    if (!concat && !(strcmp(v->maker->op, "Transpose") == 0 && moves_nothing(v)))
+        return;
+    uint32_t in, out;
+    qd_value copy = {.rank = v->rank < QD_MAX_RANK ? v->rank : QD_MAX_RANK};
+    memcpy(copy.dims, v->dims, copy.rank * sizeof copy.dims[0]);
+    qd_op op = {.name = v->maker->name,
+                .type = concat ? "Concat" : "Transpose",
+                .in = &in,
+                .out = &out,
+                .n_in = 1,
+                .n_out = 1};
+    r->failed |= qd_add_value(&r->net->graph, &copy, &in) != QRN_OK ||
+                 qd_add_value(&r->net->graph, &copy, &out) != QRN_OK ||
+                 qd_add_op(&r->net->graph, &op) != QRN_OK;
 }
 
 static void hear_verdict(void *ctx, const ox_node *n, qrn_status s, const char *why) {
@@ -124,7 +177,10 @@ static qrn_status import(const ox_model *m, const qt_inputs *in, reading *r) {
                                .dim_values = in->dim_values,
                                .n_dims = in->n_dims,
                                .report = hear_verdict,
-                               .report_ctx = r};
+                               .report_ctx = r,
+                               .value = hear_value,
+                               .value_ctx = r,
+                               .fused = true};
     QRN_TRY(qc_open("htp", &options, &c));
     qrn_status s = qc_record(c);
     if (s == QRN_OK)
