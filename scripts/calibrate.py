@@ -191,7 +191,8 @@ def current(problem, chips, shared):
         x[4 * i:4 * i + 4] = np.log([c["clk"], c["r8"], c["ddr"], c["ffp"] or 0.25])
     for k, v in shared.items():
         x[problem.at[k]] = np.log(v)
-    x[-2:] = np.log([10, 0.25])
+    x[-2] = np.mean([np.log(c["r8"] / c["clk"]) for c in chips])
+    x[-1] = np.mean([np.log(c["ffp"]) for c in chips if c["ffp"]])
     return x
 
 

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+//
+// The time of steps: formulas worked out by hand, and the published latencies (latency.tsv) that
+// the constants must explain when the steps of the twelve networks (steps.tsv) go through them.
+// The only argument is the folder of both tables.
+#include "device/cost.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *folder;
+
+static qd_estimate of(qrn_arena *arena, qd_step *list, uint32_t n, const char *chip, qd_precision p,
+                      double vtcm) {
+    const qd_steps steps = {.list = list, .n = n};
+    qd_estimate e;
+    assert_int_equal(qd_estimate_of(&steps, qd_chip_find(chip), p, vtcm, arena, &e), QRN_OK);
+    return e;
+}
+
+static void near(double got, double want) {
+    if (fabs(got - want) > 1e-9 * fabs(want))
+        fail_msg("%.12g, expected %.12g", got, want);
+}
+
+static void a_matrix_step_takes_its_padded_products(void **state) {
+    (void)state;
+    qrn_arena *arena = qrn_arena_create();
+    qd_step s = {
+        .kind = QD_MATRIX, .macs = 1e9, .padded = 2e9, .in = 100, .out = 200, .weights = 1e6};
+    // 8 Elite: clk 2.35, 18.63e12 MAC/s, fp16 at 0.292 of it, 89 GB/s
+    qd_estimate e = of(arena, &s, 1, "SM8750", QD_W8A8, 0);
+    double core = 2e9 / 18.63e6 + 0.38 / 2.35, memory = 1e6 / 89e3;
+    near(e.core, core);
+    near(e.memory, memory);
+    near(e.us, 241 / 2.35 + pow(pow(core, 4) + pow(memory, 4), 0.25));
+    near(of(arena, &s, 1, "SM8750", QD_W8A16, 0).sum.matrix, 2e9 / (18.63e6 * 0.62));
+    e = of(arena, &s, 1, "SM8750", QD_FP16, 0);
+    near(e.sum.matrix, 2e9 / (18.63e6 * 0.292));
+    near(e.sum.weight_bytes, 2e6);
+    near(e.peak_vtcm, 600);
+    qrn_arena_destroy(arena);
+}
+
+static void vector_steps_take_their_bytes(void **state) {
+    (void)state;
+    static const struct {
+        qd_class kind;
+        double rate, w8a16, fp16;
+    } rows[] = {{QD_DEPTHWISE, 296, 2.76, 2.51},
+                {QD_LIGHT, 298, 1.04, 0.54},
+                {QD_POOL, 298, 1.04, 0.54},
+                {QD_HEAVY, 550, 0.59, 0.89},
+                {QD_MOVE, 68, 1.55, 0.57}};
+    qrn_arena *arena = qrn_arena_create();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        qd_step s = {.kind = rows[i].kind, .macs = 7e5, .in = 3e5, .out = 4e5};
+        double us = 7e5 / (rows[i].rate * 0.86e3); // 8 Gen 1: v69, clk 0.86
+        near(of(arena, &s, 1, "SM8450", QD_W8A8, 0).sum.vector, us);
+        near(of(arena, &s, 1, "SM8450", QD_W8A16, 0).sum.vector, us * 2 * rows[i].w8a16);
+        near(of(arena, &s, 1, "SM8450", QD_FP16, 0).sum.vector, us * 2 * rows[i].fp16 * 2.01);
+        near(of(arena, &s, 1, "SM8650", QD_FP16, 0).sum.vector, // v75, clk 1.63
+             us * 0.86 / 1.63 * 2 * rows[i].fp16);
+        near(of(arena, &s, 1, "SM8450", QD_W8A8, 0).sum.overhead, 6.1 / 0.86);
+    }
+    qrn_arena_destroy(arena);
+}
+
+static void a_split_step_doubles_in_quantized_graphs(void **state) {
+    (void)state;
+    qrn_arena *arena = qrn_arena_create();
+    qd_step once = {.kind = QD_LIGHT, .in = 1e5, .out = 1e5}, twice = once;
+    twice.split = true;
+    near(of(arena, &twice, 1, "SM8650", QD_W8A8, 0).core,
+         2 * of(arena, &once, 1, "SM8650", QD_W8A8, 0).core);
+    near(of(arena, &twice, 1, "SM8650", QD_FP16, 0).core,
+         of(arena, &once, 1, "SM8650", QD_FP16, 0).core);
+    qrn_arena_destroy(arena);
+}
+
+static void what_exceeds_a_share_of_vtcm_spills(void **state) {
+    (void)state;
+    qrn_arena *arena = qrn_arena_create();
+    qd_step s = {.kind = QD_LIGHT, .in = 3e6, .out = 3e6};
+    near(of(arena, &s, 1, "SM8650", QD_W8A8, 0).sum.spill_bytes, 6e6 - 0.44 * 8388608);
+    near(of(arena, &s, 1, "SM8650", QD_W8A8, 2097152).sum.spill_bytes, 6e6 - 0.44 * 2097152);
+    near(of(arena, &s, 1, "SM8650", QD_W8A8, 2097152).peak_vtcm, 2097152);
+    s.in = s.out = 1e6;
+    assert_true(of(arena, &s, 1, "SM8650", QD_W8A8, 0).sum.spill_bytes == 0);
+    qrn_arena_destroy(arena);
+}
+
+static void an_empty_graph_costs_the_start(void **state) {
+    (void)state;
+    qrn_arena *arena = qrn_arena_create();
+    near(of(arena, NULL, 0, "SM8650", QD_W8A8, 0).us, 241 / 1.63);
+    qrn_arena_destroy(arena);
+}
+
+static void chips_have_many_names(void **state) {
+    (void)state;
+    const qd_chip *c = qd_chip_find("SM8650");
+    assert_non_null(c);
+    assert_ptr_equal(qd_chip_find("57"), c);
+    assert_ptr_equal(qd_chip_find("samsung galaxy s24"), c);
+    assert_ptr_equal(qd_chip_find("Snapdragon 8 Gen 3"), c);
+    assert_null(qd_chip_find("Samsung"));
+    assert_null(qd_chip_find(""));
+    assert_null(qd_chip_find("0"));
+    assert_null(qd_chip_find("4294967353")); // 57 in 32 bits
+    assert_int_equal(qd_chip_of_arch(69)->soc, 36);
+    assert_null(qd_chip_of_arch(70));
+    assert_true(qd_has_data(qd_chip_find("SM7750"), QD_W8A16));
+    assert_false(qd_has_data(qd_chip_find("SM7750"), QD_FP16));
+}
+
+static void the_longest_part_binds(void **state) {
+    (void)state;
+    assert_string_equal(qd_bound_names[qd_bound(&(qd_time){.matrix = 3, .memory = 2})], "matrix");
+    assert_string_equal(qd_bound_names[qd_bound(&(qd_time){.vector = 1, .overhead = 2})],
+                        "overhead");
+    assert_string_equal(qd_bound_names[qd_bound(&(qd_time){.matrix = 3, .memory = 4})], "memory");
+}
+
+// --- published latencies
+
+#define MAX_STEPS 2000
+#define MAX_POINTS 400
+
+typedef struct tables {
+    qd_step steps[MAX_STEPS];
+    char models[MAX_STEPS][32];
+    uint32_t n_steps, n_points;
+    double predicted[MAX_POINTS], measured[MAX_POINTS];
+} tables;
+
+static FILE *open_table(const char *name, char *line, int size) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(line, size, f)); // where it comes from
+    assert_non_null(fgets(line, size, f)); // columns
+    return f;
+}
+
+static void read_steps(tables *t) {
+    char line[512], kind[32];
+    FILE *f = open_table("steps.tsv", line, sizeof line);
+    while (fgets(line, sizeof line, f)) {
+        assert_true(t->n_steps < MAX_STEPS);
+        qd_step *s = &t->steps[t->n_steps];
+        int passes;
+        assert_int_equal(sscanf(line, "%31s %31s %d %lf %lf %lf %lf %lf %lf",
+                                t->models[t->n_steps++], kind, &passes, &s->macs, &s->padded,
+                                &s->in, &s->out, &s->windows, &s->weights),
+                         9);
+        while (s->kind < QD_CLASSES && strcmp(qd_class_names[s->kind], kind) != 0)
+            s->kind++;
+        s->split = passes == 2;
+    }
+    fclose(f);
+}
+
+static double predict(tables *t, const char *model, const char *precision, const char *device) {
+    uint32_t first = 0, n = 0;
+    while (first < t->n_steps && strcmp(t->models[first], model) != 0)
+        first++;
+    while (first + n < t->n_steps && strcmp(t->models[first + n], model) == 0)
+        n++;
+    assert_true(n > 20);
+    qd_precision p = strcmp(precision, "float") == 0  ? QD_FP16
+                     : strcmp(precision, "w8a8") == 0 ? QD_W8A8
+                                                      : QD_W8A16;
+    assert_non_null(qd_chip_find(device));
+    assert_true(qd_has_data(qd_chip_find(device), p));
+    qrn_arena *arena = qrn_arena_create();
+    double ms = of(arena, &t->steps[first], n, device, p, 0).us / 1e3;
+    qrn_arena_destroy(arena);
+    return ms;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double rank_of(const double *list, uint32_t n, uint32_t i) {
+    double rank = 0;
+    for (uint32_t k = 0; k < n; k++)
+        rank += list[k] < list[i] ? 1 : list[k] == list[i] && k != i ? 0.5 : 0;
+    return rank;
+}
+
+static double spearman(const tables *t) {
+    double mean = (t->n_points - 1) / 2.0, xy = 0, xx = 0, yy = 0;
+    for (uint32_t i = 0; i < t->n_points; i++) {
+        double x = rank_of(t->predicted, t->n_points, i) - mean;
+        double y = rank_of(t->measured, t->n_points, i) - mean;
+        xy += x * y;
+        xx += x * x;
+        yy += y * y;
+    }
+    return xy / sqrt(xx * yy);
+}
+
+static void published_latencies_are_explained(void **state) {
+    (void)state;
+    tables *t = calloc(1, sizeof *t);
+    assert_non_null(t);
+    read_steps(t);
+    char line[512], model[64], precision[32], device[64];
+    double errors[MAX_POINTS];
+    FILE *f = open_table("latency.tsv", line, sizeof line);
+    while (fgets(line, sizeof line, f)) {
+        double *ms = &t->measured[t->n_points];
+        assert_int_equal(sscanf(line, "%63[^\t]\t%31[^\t]\t%63[^\t]\t%*[^\t]\t%lf", model,
+                                precision, device, ms),
+                         4);
+        t->predicted[t->n_points] = predict(t, model, precision, device);
+        errors[t->n_points] = fabs(t->predicted[t->n_points] / *ms - 1);
+        t->n_points++;
+    }
+    fclose(f);
+    assert_int_equal(t->n_points, 317);
+    qsort(errors, t->n_points, sizeof errors[0], ascending);
+    double median = errors[158], most = errors[285];
+    print_message("median %.2f %%, 90th percentile %.2f %%, Spearman %.4f\n", 100 * median,
+                  100 * most, spearman(t));
+    assert_true(median < 0.0615);
+    assert_true(most < 0.182);
+    assert_true(spearman(t) > 0.985);
+    free(t);
+}
+
+int main(int argc, char **argv) {
+    folder = argc > 1 ? argv[1] : ".";
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_matrix_step_takes_its_padded_products),
+        cmocka_unit_test(vector_steps_take_their_bytes),
+        cmocka_unit_test(a_split_step_doubles_in_quantized_graphs),
+        cmocka_unit_test(what_exceeds_a_share_of_vtcm_spills),
+        cmocka_unit_test(an_empty_graph_costs_the_start),
+        cmocka_unit_test(chips_have_many_names),
+        cmocka_unit_test(the_longest_part_binds),
+        cmocka_unit_test(published_latencies_are_explained),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+//
+// Graphs cut into fused steps; every expected number is worked out by hand beside its graph.
+#include "device/device.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct net {
+    qd_graph g;
+    qd_steps s;
+} net;
+
+static int make(void **state) {
+    static net n;
+    n = (net){.g.arena = qrn_arena_create()};
+    *state = &n;
+    return n.g.arena ? 0 : -1;
+}
+
+static int drop(void **state) {
+    qrn_arena_destroy(((net *)*state)->g.arena);
+    return 0;
+}
+
+// Dimensions up to the first 0.
+static uint32_t add(net *n, qd_value v, const uint32_t dims[5]) {
+    uint32_t index;
+    for (v.rank = 0; v.rank < 5 && dims[v.rank]; v.rank++)
+        v.dims[v.rank] = dims[v.rank];
+    assert_int_equal(qd_add_value(&n->g, &v, &index), QRN_OK);
+    return index;
+}
+
+#define D(...) ((const uint32_t[5]){__VA_ARGS__})
+#define INPUT(...) add(n, (qd_value){.input = true}, D(__VA_ARGS__))
+#define VALUE(...) add(n, (qd_value){0}, D(__VA_ARGS__))
+#define RESULT(...) add(n, (qd_value){.output = true}, D(__VA_ARGS__))
+#define WEIGHTS(...) add(n, (qd_value){.constant = true}, D(__VA_ARGS__))
+
+static void op(net *n, qd_op o, uint32_t a, uint32_t b, uint32_t y) {
+    const uint32_t in[] = {a, b};
+    o.in = in;
+    o.n_in = b == UINT32_MAX ? 1 : 2;
+    o.out = &y;
+    o.n_out = 1;
+    o.name = o.name ? o.name : o.type;
+    assert_int_equal(qd_add_op(&n->g, &o), QRN_OK);
+}
+
+#define OP1(word, x, y) op(n, (qd_op){.type = word}, x, UINT32_MAX, y)
+#define OP2(word, a, b, y) op(n, (qd_op){.type = word}, a, b, y)
+
+static const qd_step *cut(net *n, uint32_t expected) {
+    assert_int_equal(qd_cut(&n->g, &n->s), QRN_OK);
+    assert_int_equal(n->s.n, expected);
+    return n->s.list;
+}
+
+static void a_stem_is_padded_to_32_channels(void **state) {
+    net *n = *state;
+    uint32_t x = INPUT(1, 224, 224, 3), y = RESULT(1, 112, 112, 64);
+    OP2("Conv2d", x, WEIGHTS(7, 7, 3, 64), y);
+    const qd_step *s = cut(n, 1);
+    assert_int_equal(s->kind, QD_MATRIX);
+    assert_true(s->macs == 12544.0 * 147 * 64);       // 112*112 rows of 7*7*3
+    assert_true(s->padded == 12544.0 * 49 * 32 * 64); // 12544 is 392*32
+    assert_true(s->weights == 9408);                  // 147*64
+    assert_true(s->in == 150528 && s->out == 802816);
+}
+
+static void rows_and_channels_round_up(void **state) {
+    net *n = *state;
+    OP2("Conv2d", INPUT(1, 7, 7, 40), WEIGHTS(1, 1, 40, 100), RESULT(1, 7, 7, 100));
+    const qd_step *s = cut(n, 1);
+    assert_true(s->macs == 49.0 * 40 * 100);
+    assert_true(s->padded == 64.0 * 64 * 128);
+}
+
+static void thin_groups_share_tiles(void **state) {
+    net *n = *state;
+    op(n, (qd_op){.type = "Conv2d", .groups = 8}, INPUT(1, 8, 8, 64), WEIGHTS(3, 3, 8, 64),
+       VALUE(1, 8, 8, 64));
+    op(n, (qd_op){.type = "Conv2d", .groups = 2}, INPUT(1, 8, 8, 96), WEIGHTS(3, 3, 48, 96),
+       RESULT(1, 8, 8, 96));
+    const qd_step *s = cut(n, 2);
+    assert_true(s[0].macs == 64.0 * 9 * 8 * 64);
+    assert_true(s[0].padded == 64.0 * (9 * 32) * 64); // 8 channels a group: one tile of 32
+    assert_true(s[1].padded == 64.0 * (9 * 64) * (2 * 64));
+}
+
+static void frames_are_separate(void **state) {
+    net *n = *state;
+    OP2("Conv3d", INPUT(1, 4, 5, 5, 32), WEIGHTS(3, 3, 3, 32, 32), RESULT(1, 4, 5, 5, 32));
+    const qd_step *s = cut(n, 1);
+    assert_true(s->macs == 100.0 * 27 * 32 * 32);
+    assert_true(s->padded == 4.0 * 32 * 27 * 32 * 32); // 25 rows a frame become 32
+}
+
+static void products_count_heads_as_batches(void **state) {
+    net *n = *state;
+    OP2("MatMul", INPUT(1, 12, 197, 64), INPUT(1, 12, 64, 197), VALUE(1, 12, 197, 197));
+    OP2("MatMul", INPUT(2, 50, 64), WEIGHTS(64, 10), RESULT(2, 50, 10));
+    const qd_step *s = cut(n, 2);
+    assert_true(s[0].macs == 12.0 * 197 * 64 * 197);
+    assert_true(s[0].padded == 12.0 * 224 * 64 * 224);
+    assert_true(s[0].weights == 0);
+    assert_true(s[1].padded == 128.0 * 64 * 32); // one matrix for all: 100 rows
+    assert_true(s[1].weights == 640);
+}
+
+static void a_classifier_costs_a_tile_of_rows(void **state) {
+    net *n = *state;
+    OP2("FullyConnected", INPUT(1, 1280, 0), WEIGHTS(1000, 1280), RESULT(1, 1000, 0));
+    const qd_step *s = cut(n, 1);
+    assert_true(s->macs == 1280000 && s->weights == 1280000);
+    assert_true(s->padded == 32.0 * 1280 * 1024);
+}
+
+static void depthwise_steps_count_products(void **state) {
+    net *n = *state;
+    OP2("DepthWiseConv2d", INPUT(1, 14, 14, 48), WEIGHTS(3, 3, 1, 48), RESULT(1, 14, 14, 48));
+    const qd_step *s = cut(n, 1);
+    assert_int_equal(s->kind, QD_DEPTHWISE);
+    assert_true(s->macs == 9408.0 * 9 && s->padded == 0 && s->weights == 432);
+}
+
+static void what_follows_a_convolution_joins_it(void **state) {
+    net *n = *state;
+    uint32_t a = VALUE(1, 8, 8, 32), b = VALUE(1, 8, 8, 32), c = VALUE(1, 8, 8, 32);
+    OP2("Conv2d", INPUT(1, 8, 8, 32), WEIGHTS(1, 1, 32, 32), a);
+    OP2("Batchnorm", a, WEIGHTS(32), b);
+    OP2("ElementWiseAdd", b, WEIGHTS(32), c);
+    OP1("Relu", c, RESULT(1, 8, 8, 32));
+    assert_int_equal(cut(n, 1)->n_ops, 4);
+}
+
+static void nothing_joins_where_somebody_else_reads(void **state) {
+    net *n = *state;
+    uint32_t a = VALUE(1, 8, 8, 32), b = VALUE(1, 8, 8, 32);
+    OP2("Conv2d", INPUT(1, 8, 8, 32), WEIGHTS(1, 1, 32, 32), a);
+    OP1("Relu", a, b);
+    OP2("ElementWiseAdd", a, b, RESULT(1, 8, 8, 32));
+    const qd_step *s = cut(n, 3);
+    assert_int_equal(s[0].n_ops, 1);
+    assert_int_equal(s[1].kind, QD_LIGHT);
+}
+
+static void nothing_joins_a_result_of_the_graph(void **state) {
+    net *n = *state;
+    uint32_t a = RESULT(1, 8, 8, 32);
+    OP2("Conv2d", INPUT(1, 8, 8, 32), WEIGHTS(1, 1, 32, 32), a);
+    OP1("Relu", a, RESULT(1, 8, 8, 32));
+    cut(n, 2);
+}
+
+static void a_residual_sum_takes_its_relu(void **state) {
+    net *n = *state;
+    uint32_t x = INPUT(1, 8, 8, 32), a = VALUE(1, 8, 8, 32), b = VALUE(1, 8, 8, 32);
+    OP2("Conv2d", x, WEIGHTS(1, 1, 32, 32), a);
+    OP2("ElementWiseAdd", a, x, b);
+    OP1("Relu", b, RESULT(1, 8, 8, 32));
+    const qd_step *s = cut(n, 2);
+    assert_int_equal(s[1].n_ops, 2);
+    assert_true(s[1].in == 4096 && s[1].out == 2048);
+}
+
+static void a_lone_batchnorm_is_two_steps_when_quantized(void **state) {
+    net *n = *state;
+    uint32_t a = VALUE(1, 8, 8, 32), b = VALUE(1, 8, 8, 32);
+    OP2("Batchnorm", INPUT(1, 8, 8, 32), WEIGHTS(32), a);
+    OP1("Relu", a, b);
+    OP2("Conv2d", b, WEIGHTS(1, 1, 32, 32), RESULT(1, 8, 8, 32));
+    const qd_step *s = cut(n, 2);
+    assert_true(s[0].split);
+    assert_int_equal(s[0].n_ops, 2);
+}
+
+static void sigmoid_times_its_input_is_one_step(void **state) {
+    net *n = *state;
+    uint32_t x = VALUE(1, 8, 8, 32), a = VALUE(1, 8, 8, 32);
+    OP2("Conv2d", INPUT(1, 8, 8, 32), WEIGHTS(1, 1, 32, 32), x);
+    OP1("Sigmoid", x, a);
+    OP2("ElementWiseMultiply", x, a, RESULT(1, 8, 8, 32));
+    const qd_step *s = cut(n, 2);
+    assert_int_equal(s[1].kind, QD_HEAVY);
+    assert_true(s[1].in + s[1].out == 4096);
+}
+
+static void reshapes_are_free_and_transparent(void **state) {
+    net *n = *state;
+    uint32_t a = VALUE(1, 8, 8, 32), b = VALUE(1, 64, 32);
+    OP2("Conv2d", INPUT(1, 8, 8, 32), WEIGHTS(1, 1, 32, 32), a);
+    OP1("Reshape", a, b);
+    OP1("Relu", b, RESULT(1, 64, 32));
+    assert_int_equal(cut(n, 1)->n_ops, 2);
+}
+
+static void transposes_at_the_ends_are_free(void **state) {
+    net *n = *state;
+    uint32_t a = VALUE(1, 8, 8, 32), b = VALUE(1, 8, 8, 32), c = VALUE(8, 1, 8, 32);
+    OP1("Transpose", INPUT(1, 32, 8, 8), a);
+    OP1("Softmax", a, b);
+    OP1("Transpose", b, c);
+    OP1("Softmax", c, RESULT(8, 1, 8, 32));
+    const qd_step *s = cut(n, 3);
+    assert_int_equal(s[1].kind, QD_MOVE);
+    assert_true(s[1].in + s[1].out == 4096);
+}
+
+static void a_transposed_operand_is_free(void **state) {
+    net *n = *state;
+    uint32_t k = VALUE(2, 50, 64), t = VALUE(2, 64, 50), u = VALUE(2, 64, 50);
+    OP1("Softmax", INPUT(2, 50, 64), k);
+    op(n, (qd_op){.type = "Transpose", .swaps = true}, k, UINT32_MAX, t);
+    OP2("ElementWiseMultiply", t, WEIGHTS(1), u);
+    OP2("MatMul", INPUT(2, 50, 64), u, RESULT(2, 50, 50));
+    const qd_step *s = cut(n, 3);
+    assert_int_equal(s[1].kind, QD_LIGHT);
+}
+
+static void pools_count_half_their_windows(void **state) {
+    net *n = *state;
+    uint32_t a = VALUE(1, 4, 4, 32);
+    op(n, (qd_op){.type = "PoolMax2d", .window = 9}, INPUT(1, 8, 8, 32), UINT32_MAX, a);
+    op(n, (qd_op){.type = "PoolAvg2d", .window = 16}, a, UINT32_MAX, RESULT(1, 1, 1, 32));
+    const qd_step *s = cut(n, 2);
+    assert_int_equal(s[0].kind, QD_POOL);
+    assert_true(s[0].windows == 0.5 * 512 * 9);
+    assert_int_equal(s[1].kind, QD_LIGHT); // over all of it
+    assert_true(s[1].windows == 0);
+}
+
+static void an_unknown_op_is_named(void **state) {
+    net *n = *state;
+    OP1("Wobble", INPUT(4), RESULT(4));
+    assert_int_equal(cut(n, 1)->kind, QD_LIGHT);
+    assert_int_equal(n->s.n_unknown, 1);
+    assert_string_equal(n->s.unknown[0]->type, "Wobble");
+}
+
+static void ops_without_operands_do_no_harm(void **state) {
+    net *n = *state;
+    uint32_t y = RESULT(1, 8, 8, 32);
+    const qd_op none = {.name = "none", .type = "Conv2d", .in = &y, .out = &y};
+    assert_int_equal(qd_add_op(&n->g, &none), QRN_OK);
+    OP1("Conv2d", INPUT(1, 8, 8, 32), y);
+    OP1("MatMul", y, RESULT(1, 8, 8, 32));
+    cut(n, 0);
+}
+
+static void an_empty_graph_has_no_steps(void **state) {
+    net *n = *state;
+    cut(n, 0);
+}
+
+static void lists_grow(void **state) {
+    net *n = *state;
+    uint32_t x = INPUT(32);
+    for (int i = 0; i < 3000; i++) {
+        uint32_t y = VALUE(32);
+        OP1("Softmax", x, y);
+        x = y;
+    }
+    const qd_step *s = cut(n, 3000);
+    assert_true(s[0].in == 32 && s[2999].out == 32);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, make, drop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        T(a_stem_is_padded_to_32_channels),
+        T(rows_and_channels_round_up),
+        T(thin_groups_share_tiles),
+        T(frames_are_separate),
+        T(products_count_heads_as_batches),
+        T(a_classifier_costs_a_tile_of_rows),
+        T(depthwise_steps_count_products),
+        T(what_follows_a_convolution_joins_it),
+        T(nothing_joins_where_somebody_else_reads),
+        T(nothing_joins_a_result_of_the_graph),
+        T(a_residual_sum_takes_its_relu),
+        T(a_lone_batchnorm_is_two_steps_when_quantized),
+        T(sigmoid_times_its_input_is_one_step),
+        T(reshapes_are_free_and_transparent),
+        T(transposes_at_the_ends_are_free),
+        T(a_transposed_operand_is_free),
+        T(pools_count_half_their_windows),
+        T(an_unknown_op_is_named),
+        T(ops_without_operands_do_no_harm),
+        T(an_empty_graph_has_no_steps),
+        T(lists_grow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
