@@ -130,24 +130,26 @@ static qrn_status make_node(const qe_ep *ep, const ox_node *fused, const char *g
     return s;
 }
 
-// What the largest spill-fill buffer is, where the session wants to know.
-static qrn_status measure(const qe_ep *ep, const void *bytes, uint64_t n, uint64_t *spill_bytes) {
+// Notes what the binary needs, and how large its spill-fill buffer is where that is asked for.
+static qrn_status measure(qe_ep *ep, const void *bytes, uint64_t n, uint64_t *spill_bytes) {
     const QnnSystemContext_BinaryInfoV3_t *info = NULL;
     qc_system *system = NULL;
-    if (!ep->opt.spill_fill || !bytes)
+    if (!bytes)
         return QRN_OK;
     QRN_TRY(qc_system_open(ep->client->path, &system));
     qrn_status s = qc_system_describe(system, bytes, n, &info);
     if (s == QRN_OK)
+        s = qe_compat_note(ep, info);
+    if (s == QRN_OK && ep->opt.spill_fill)
         *spill_bytes = qe_spill_bytes(info);
     qc_system_close(system);
     return s;
 }
 
 // `path`: of the file, unless the bytes go into the model.
-static qrn_status make_nodes(const qe_ep *ep, const ox_node *fused,
-                             OrtNodeComputeInfo *const *parts, size_t n, const void *bytes,
-                             size_t n_bytes, const char *path, OrtNode **out) {
+static qrn_status make_nodes(qe_ep *ep, const ox_node *fused, OrtNodeComputeInfo *const *parts,
+                             size_t n, const void *bytes, size_t n_bytes, const char *path,
+                             OrtNode **out) {
     payload first = {.data = bytes, .n = n_bytes, .embedded = !path};
     QRN_TRY(measure(ep, bytes, n_bytes, &first.spill_bytes));
     if (path) {

@@ -226,6 +226,7 @@ static const OrtEp callbacks = {
     .SetDynamicOptions = qe_set_dynamic,
     .OnRunStart = qe_on_run_start,
     .OnRunEnd = qe_on_run_end,
+    .GetCompiledModelCompatibilityInfo = qe_compat_info,
 };
 
 // --- life

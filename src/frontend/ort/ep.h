@@ -41,6 +41,7 @@ typedef struct qe_ep {
     struct qe_loaded *loaded; // binaries of a context model
     struct qe_trace *trace;   // what became of the nodes; NULL: not asked for
     unsigned n_dumped;        // graphs of the host
+    const char *compat;       // what the context model that was written needs; NULL: none was
     struct {
         QnnHtpDevice_PerfInfrastructure_t perf;
         uint32_t id;        // of the session's votes; 0: no votes
@@ -127,6 +128,13 @@ uint64_t qe_now_us(void);
 
 // reload.c: compiles once, then works with what was loaded (enable_htp_prepare_and_load)
 qrn_status qe_reload(qe_ep *ep, OrtNodeComputeInfo *const *parts, size_t n);
+
+// compat.c: callbacks
+const char *qe_compat_info(OrtEp *ep, const OrtGraph *graph);
+OrtStatus *qe_compat_check(OrtEpFactory *f, const OrtHardwareDevice *const *devices, size_t n,
+                           const char *info, OrtCompiledModelCompatibility *out);
+OrtStatus *qe_device_check(OrtEpFactory *f, const OrtHardwareDevice *device,
+                           OrtDeviceEpIncompatibilityDetails *details);
 
 // control.c: callbacks
 OrtStatus *qe_on_run_start(OrtEp *ep, const OrtRunOptions *o);

@@ -77,6 +77,9 @@ typedef enum OrtCompiledModelCompatibility {
     ORT_UNSUPPORTED
 } OrtCompiledModelCompatibility;
 
+// Why a device cannot be used: bits.
+enum { ORT_DRIVER_INCOMPATIBLE = 1, ORT_DEVICE_INCOMPATIBLE = 2, ORT_MISSING_DEPENDENCY = 4 };
+
 // Kinds of memory, as far as the provider has them.
 enum { ORT_MEMORY_OF_CPU = 0, ORT_MEMORY_HOST_ACCESSIBLE = 5, ORT_ALLOCATOR_OF_DEVICE = 0 };
 
