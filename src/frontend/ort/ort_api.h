@@ -3,7 +3,7 @@
 // ONNX Runtime's plugin interface, as far as the provider uses it: the host's tables by slot number
 // and the structs of callbacks that a plugin fills. Nothing of ONNX Runtime is needed to build; the
 // tables only grow at their ends, so a slot stays what it is in every later version.
-// tests/clients/test_ort_slots.py checks the numbers against a running onnxruntime.
+// tests/ort/test_slots.py checks the numbers against a running onnxruntime.
 #ifndef QRN_FRONTEND_ORT_ORT_API_H
 #define QRN_FRONTEND_ORT_ORT_API_H
 
