@@ -1,26 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Libraries that the tests compile: a spy between provider and backend, an op package."""
+"""A spy between provider and backend."""
 import ctypes
 import os
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
+from compiled import ROOT, compile_library
 from provider import LIB
-
-ROOT = Path(__file__).resolve().parents[2]
-CC = os.environ.get("CC", "cc")
-
-
-def compile_library(source, target, *more):
-    if not shutil.which(CC):
-        pytest.skip(f"there is no C compiler '{CC}'")
-    subprocess.run([CC, "-std=c11", "-D_GNU_SOURCE", "-shared", "-fPIC", "-fvisibility=hidden",
-                    "-I", ROOT / "include" / "QNN", *more, source, "-o", target, "-ldl"],
-                   check=True)
-    return target
 
 
 @pytest.fixture(scope="session")

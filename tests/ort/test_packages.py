@@ -6,8 +6,8 @@ that onnxruntime knows them; the functions' bodies compute something else, which
 """
 import numpy as np
 import pytest
-from conftest import ROOT, compile_library
 
+from compiled import ROOT, compile_library
 from provider import NAME, helper, session
 
 F = np.float32

@@ -154,9 +154,9 @@ def attribute(host, name, kind, data, n):
     return c_void_p(host.get("CreateOpAttr", c_void_p, name, data, c_int(n), c_int(kind)))
 
 
-@pytest.mark.parametrize("kind, data, n", [(1, (c_int64 * 1)(-5), 1), (2, (c_int64 * 3)(1, 2, 3), 3),
-                                           (3, (ctypes.c_float * 1)(0.5), 1),
-                                           (5, ctypes.create_string_buffer(b"text"), 4)])
+@pytest.mark.parametrize("kind, data, n", [
+    (1, (c_int64 * 1)(-5), 1), (2, (c_int64 * 3)(1, 2, 3), 3), (3, (ctypes.c_float * 1)(0.5), 1),
+    (5, ctypes.create_string_buffer(b"text"), 4)])
 def test_attributes_have_name_type_and_value(host, kind, data, n):
     a = attribute(host, b"a", kind, data, n)
     assert host.get("OpAttr_GetName", c_char_p, a) == b"a"
@@ -226,10 +226,12 @@ def test_nodes_and_graphs_are_counted_and_named(host, graph):
 # What a graph under construction does not tell is refused by name.
 @pytest.mark.parametrize("name, of, words, more", [
     ("Graph_GetNumOperatorSets", 0, "operator sets", ""),
-    ("Graph_GetOperatorSets", 0, "operator sets", "*n"), ("Graph_GetInputs", 0, "graph inputs", "n"),
+    ("Graph_GetOperatorSets", 0, "operator sets", "*n"),
+    ("Graph_GetInputs", 0, "graph inputs", "n"),
     ("Graph_GetOutputs", 0, "graph outputs", "n"), ("Graph_GetNodes", 0, "graph nodes", "n"),
     ("Graph_GetInitializers", 0, "graph initializers", "n"),
-    ("Graph_GetParentNode", 0, "parent node", ""), ("Node_GetInputs", 1, "input OrtValueInfos", "n"),
+    ("Graph_GetParentNode", 0, "parent node", ""),
+    ("Node_GetInputs", 1, "input OrtValueInfos", "n"),
     ("Node_GetOutputs", 1, "output OrtValueInfos", "n"),
     ("Node_GetAttributes", 1, "attribute OrtOpAttr", "n"),
     ("Node_GetNumSubgraphs", 1, "subgraphs", ""), ("Node_GetSubgraphs", 1, "subgraphs", "n*"),

@@ -177,5 +177,7 @@ void qc_system_close(qc_system *s); // NULL is fine
 // no context binary.
 qrn_status qc_system_describe(qc_system *s, const void *bytes, uint64_t n_bytes,
                               const QnnSystemContext_BinaryInfoV3_t **out);
+// The largest spill-fill buffer that a graph of a binary needs; 0 where that is not said.
+uint64_t qc_spill_bytes(const QnnSystemContext_BinaryInfoV3_t *info);
 
 #endif

@@ -8,6 +8,8 @@
 
 #include "base/mem.h"
 
+#include "HTP/QnnHtpSystemContext.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -110,4 +112,19 @@ qrn_status qc_system_describe(qc_system *s, const void *bytes, uint64_t n_bytes,
             return QRN_FAIL(QRN_E_UNSUPPORTED, "%s describes graphs in version %d, expected 3",
                             s->path, (int)(*out)->graphs[i].version);
     return QRN_OK;
+}
+
+uint64_t qc_spill_bytes(const QnnSystemContext_BinaryInfoV3_t *info) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < info->numGraphs; i++) {
+        const QnnSystemContext_GraphInfoV3_t *g = &info->graphs[i].graphInfoV3;
+        const QnnHtpSystemContext_GraphBlobInfo_t *blob = g->graphBlobInfo;
+        if (info->graphs[i].version != QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_3 || !blob ||
+            g->graphBlobInfoSize < sizeof *blob ||
+            blob->version != QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V1)
+            continue;
+        uint64_t bytes = blob->contextBinaryGraphBlobInfoV1.spillFillBufferSize;
+        most = bytes > most ? bytes : most;
+    }
+    return most;
 }

@@ -27,9 +27,6 @@ typedef struct qe_loaded {
 // Makes the contexts of a list, as the session's options say.
 qrn_status qe_contexts_make(qe_ep *ep, qe_loaded *list);
 
-// The largest spill-fill buffer that a graph of a binary needs; 0 where that is not said.
-uint64_t qe_spill_bytes(const QnnSystemContext_BinaryInfoV3_t *info);
-
 // Notes what a binary that is written needs.
 qrn_status qe_compat_note(qe_ep *ep, const QnnSystemContext_BinaryInfoV3_t *info);
 

@@ -4,24 +4,7 @@
 // shares all it can. Mapped files are used where they lie.
 #include "frontend/ort/context.h"
 
-#include "HTP/QnnHtpSystemContext.h"
-
 #include <string.h>
-
-uint64_t qe_spill_bytes(const QnnSystemContext_BinaryInfoV3_t *info) {
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < info->numGraphs; i++) {
-        const QnnSystemContext_GraphInfoV3_t *g = &info->graphs[i].graphInfoV3;
-        const QnnHtpSystemContext_GraphBlobInfo_t *blob = g->graphBlobInfo;
-        if (info->graphs[i].version != QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_3 || !blob ||
-            g->graphBlobInfoSize < sizeof *blob ||
-            blob->version != QNN_SYSTEM_CONTEXT_HTP_GRAPH_INFO_BLOB_VERSION_V1)
-            continue;
-        uint64_t bytes = blob->contextBinaryGraphBlobInfoV1.spillFillBufferSize;
-        most = bytes > most ? bytes : most;
-    }
-    return most;
-}
 
 static const QnnContext_Config_t stays = {.option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY,
                                           .isPersistentBinary = 1};

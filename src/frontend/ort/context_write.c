@@ -141,7 +141,7 @@ static qrn_status measure(qe_ep *ep, const void *bytes, uint64_t n, uint64_t *sp
     if (s == QRN_OK)
         s = qe_compat_note(ep, info);
     if (s == QRN_OK && ep->opt.spill_fill)
-        *spill_bytes = qe_spill_bytes(info);
+        *spill_bytes = qc_spill_bytes(info);
     qc_system_close(system);
     return s;
 }
