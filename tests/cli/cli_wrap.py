@@ -45,7 +45,8 @@ def test_a_binary_becomes_a_model_of_one_node(tmp_path, binary, embed):
 
 def test_codes_stay_codes(tmp_path):
     nodes = [h.make_node("DequantizeLinear", ["q", "s", "z"], ["f"]),
-             h.make_node("Relu", ["f"], ["r"]), h.make_node("QuantizeLinear", ["r", "s", "z"], ["y"])]
+             h.make_node("Relu", ["f"], ["r"]),
+             h.make_node("QuantizeLinear", ["r", "s", "z"], ["y"])]
     net = model(tmp_path / "q.onnx", nodes, {"q": (T.UINT16, [1, 4])}, {"y": (T.UINT16, [1, 4])},
                 {"s": np.float32(0.5), "z": np.uint16(32768)}, opset=21)
     ok("wrap", compile_(tmp_path / "q.bin", net), "-o", tmp_path / "c.onnx")
@@ -70,7 +71,8 @@ def test_graphs_of_one_context_become_nodes_of_one_model(tmp_path):
 def test_values_that_two_graphs_make_do_not_fit_one_model(tmp_path):
     nets = [add_relu(tmp_path / f"n{i}.onnx") for i in range(2)]
     both = compile_(tmp_path / "both.bin", *nets)
-    refuses(REFUSED, "wrap", both, "-o", tmp_path / "c.onnx", says="several graphs have a value 'y'")
+    refuses(REFUSED, "wrap", both, "-o", tmp_path / "c.onnx",
+            says="several graphs have a value 'y'")
     assert not (tmp_path / "c.onnx").exists()
 
 
@@ -78,7 +80,8 @@ def test_what_is_missing_is_said(tmp_path, binary):
     refuses(USAGE, "wrap", binary, says="--output is needed")
     refuses(FAILURE, "wrap", tmp_path / "gone.bin", "-o", tmp_path / "c.onnx", says="gone.bin")
     (tmp_path / "spoiled.bin").write_bytes(binary.read_bytes()[:100])
-    refuses(REFUSED, "wrap", tmp_path / "spoiled.bin", "-o", tmp_path / "c.onnx", says="spoiled.bin")
+    refuses(REFUSED, "wrap", tmp_path / "spoiled.bin", "-o", tmp_path / "c.onnx",
+            says="spoiled.bin")
 
 
 def test_a_binary_lies_beside_its_model_or_inside(tmp_path, binary):
