@@ -110,9 +110,9 @@ static double vector_us(const qd_step *s, const qd_chip *c, qd_precision p, doub
     return times * elements * a * factor / (shared[vectors[s->kind].rate] * c->clk * 1e3);
 }
 
-static qd_time time_of(const qd_step *s, const qd_chip *c, qd_precision p, double vtcm) {
+qd_time qd_time_of(const qd_step *s, const qd_chip *c, qd_precision p, double vtcm) {
     double a = p == QD_W8A8 ? 1 : 2;
-    double times = s->split && p != QD_FP16 ? 2 : 1; // Mul and Add
+    double times = qd_passes(s, p);
     qd_time t = {.weight_bytes = s->weights * (p == QD_FP16 ? 2 : 1)};
     if (s->kind == QD_MATRIX) {
         t.matrix = matrix_us(s, c, p);
@@ -126,6 +126,11 @@ static qd_time time_of(const qd_step *s, const qd_chip *c, qd_precision p, doubl
     return t;
 }
 
+// A rounded maximum: weights are fetched ahead over the whole graph.
+double qd_total(double start, double core, double memory) {
+    return start + pow(pow(core, 4) + pow(memory, 4), 0.25);
+}
+
 qrn_status qd_estimate_of(const qd_steps *steps, const qd_chip *chip, qd_precision p,
                           double vtcm_bytes, qrn_arena *arena, qd_estimate *out) {
     double vtcm = vtcm_bytes > 0 ? vtcm_bytes : chip->vtcm_mb * 1048576.0;
@@ -135,7 +140,7 @@ qrn_status qd_estimate_of(const qd_steps *steps, const qd_chip *chip, qd_precisi
         return QRN_FAIL(QRN_E_MEM, "estimate: no memory");
     for (uint32_t i = 0; i < steps->n; i++) {
         const qd_step *s = &steps->list[i];
-        qd_time t = out->steps[i] = time_of(s, chip, p, vtcm);
+        qd_time t = out->steps[i] = qd_time_of(s, chip, p, vtcm);
         out->sum.matrix += t.matrix;
         out->sum.vector += t.vector;
         out->sum.overhead += t.overhead;
@@ -147,8 +152,7 @@ qrn_status qd_estimate_of(const qd_steps *steps, const qd_chip *chip, qd_precisi
     }
     out->core = out->sum.matrix + out->sum.vector + out->sum.overhead;
     out->memory = out->sum.memory;
-    // A rounded maximum: weights are fetched ahead over the whole graph.
-    out->us = out->start + pow(pow(out->core, 4) + pow(out->memory, 4), 0.25);
+    out->us = qd_total(out->start, out->core, out->memory);
     return QRN_OK;
 }
 

@@ -44,6 +44,9 @@ bool qd_has_data(const qd_chip *chip, qd_precision p);
 // Lists live in the arena.
 qrn_status qd_estimate_of(const qd_steps *steps, const qd_chip *chip, qd_precision p,
                           double vtcm_bytes, qrn_arena *arena, qd_estimate *out);
+// Parts of it: one step, and a whole from its parts.
+qd_time qd_time_of(const qd_step *s, const qd_chip *c, qd_precision p, double vtcm_bytes);
+double qd_total(double start, double core, double memory);
 int qd_bound(const qd_time *t); // index into qd_bound_names
 
 #endif

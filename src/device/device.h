@@ -58,11 +58,21 @@ typedef enum qd_class {
 } qd_class;
 typedef enum qd_precision { QD_W8A8, QD_W8A16, QD_FP16, QD_PRECISIONS } qd_precision;
 
+// A product of matrices: rows (of each batch) by taps * in channels by out channels.
+typedef struct qd_product {
+    double rows, batch, taps, in, out, groups;
+} qd_product;
+
+double qd_padded(const qd_product *p); // multiplications, all brought to tiles of 32
+
 typedef struct qd_step {
     qd_class kind;
     const qd_op *op; // that gives it its name
     uint32_t n_ops;  // fused into it, itself included
+    uint32_t source; // step that makes the first operand; UINT32_MAX: none
     bool split;      // two steps in quantized graphs: an affine map becomes Mul and Add
+    bool divides;    // two steps: a reciprocal and Mul
+    qd_product size; // matrix
     double macs;     // multiplications of a matrix or depthwise step
     double padded;   // matrix: with rows and channels brought to multiples of 32
     double in, out;  // elements of activations read and written
@@ -76,6 +86,9 @@ typedef struct qd_steps {
     const qd_op **unknown; // ops that are counted as light ones because nothing is known of them
     uint32_t n_unknown;
 } qd_steps;
+
+// Steps that it is in this precision: 1 or 2.
+uint32_t qd_passes(const qd_step *s, qd_precision p);
 
 // Cuts a graph into steps. Lists live in the graph's arena.
 qrn_status qd_cut(const qd_graph *g, qd_steps *out);

@@ -117,7 +117,7 @@ static const struct {
 // Operations of ElementWiseNeuron, by QNN's numbers.
 static const rule neurons[] = {HEAVY,      HEAVY, HEAVY, ACTIVATION, ACTIVATION,
                                ACTIVATION, HEAVY, HEAVY, HEAVY};
-enum { NEURON_SIGMOID = 6 };
+enum { NEURON_SIGMOID = 6, BINARY_DIVIDE = 2 };
 
 typedef struct cut {
     const qd_graph *g;
@@ -170,6 +170,7 @@ static qd_step *begin(cut *c, const qd_op *o, qd_class kind) {
     *s = (qd_step){.kind = kind,
                    .op = o,
                    .n_ops = 1,
+                   .source = c->maker[c->origin[o->in[0]]],
                    .in = activations(c, o->in, o->n_in),
                    .out = activations(c, o->out, o->n_out)};
     for (uint32_t i = 0; i < o->n_out; i++)
@@ -177,13 +178,17 @@ static qd_step *begin(cut *c, const qd_op *o, qd_class kind) {
     return s;
 }
 
-static void set_matrix(qd_step *s, double rows, double batch, double taps, double in, double out,
-                       double groups) {
-    bool thin = groups > 1 && in / groups < 32;
-    double depth = taps * (thin ? 32 : r32(in / groups));
-    double columns = thin ? r32(out) : groups * r32(out / groups);
-    s->macs = rows * batch * taps * (in / groups) * out;
-    s->padded = r32(rows) * batch * depth * columns;
+double qd_padded(const qd_product *p) {
+    bool thin = p->groups > 1 && p->in / p->groups < 32;
+    double depth = p->taps * (thin ? 32 : r32(p->in / p->groups));
+    double columns = thin ? r32(p->out) : p->groups * r32(p->out / p->groups);
+    return r32(p->rows) * p->batch * depth * columns;
+}
+
+static void set_matrix(qd_step *s, qd_product p) {
+    s->size = p;
+    s->macs = p.rows * p.batch * p.taps * (p.in / p.groups) * p.out;
+    s->padded = qd_padded(&p);
 }
 
 // Frames of a 3-D convolution are separate; rows and columns of an image are rows.
@@ -196,7 +201,7 @@ static void dense(cut *c, const qd_op *o) {
     double columns = last_dim(y), frames = y->rank == 5 ? y->dims[1] : 1;
     double rows = count(y) / columns / frames;
     double in = w->rank >= 2 ? (double)w->dims[w->rank - 2] * groups : 1;
-    set_matrix(s, rows, frames, taps, in, columns, groups);
+    set_matrix(s, (qd_product){rows, frames, taps, in, columns, groups});
     s->weights = w->constant ? count(w) : 0;
 }
 
@@ -204,7 +209,7 @@ static void full(cut *c, const qd_op *o) {
     const qd_value *w = value(c, o->in[1]), *y = value(c, o->out[0]);
     qd_step *s = begin(c, o, QD_MATRIX);
     double columns = last_dim(y);
-    set_matrix(s, count(y) / columns, 1, 1, last_dim(w), columns, 1);
+    set_matrix(s, (qd_product){count(y) / columns, 1, 1, last_dim(w), columns, 1});
     s->weights = w->constant ? count(w) : 0;
 }
 
@@ -220,7 +225,7 @@ static void product(cut *c, const qd_op *o) {
         batch = 1;
         s->weights = count(b);
     }
-    set_matrix(s, rows, batch, 1, depth, columns, 1);
+    set_matrix(s, (qd_product){rows, batch, 1, depth, columns, 1});
 }
 
 static void depthwise(cut *c, const qd_op *o) {
@@ -262,9 +267,14 @@ static bool is_sigmoid(const qd_step *s) {
             (strcmp(s->op->type, "ElementWiseNeuron") == 0 && s->op->kind == NEURON_SIGMOID));
 }
 
+// Slopes for each channel (PRelu) are read beside the data; one for all (LeakyRelu) is not.
+static bool has_slopes(const cut *c, const qd_op *o) {
+    return strcmp(o->type, "Prelu") == 0 && o->n_in > 1 && count(value(c, o->in[1])) > 1;
+}
+
 static void activation(cut *c, const qd_op *o) {
     qd_step *s = before(c, o, 0);
-    if (is_weighted(s) || is_sum(s))
+    if ((is_weighted(s) || is_sum(s)) && !has_slopes(c, o))
         join(c, s, o);
     else
         begin(c, o, QD_LIGHT);
@@ -283,6 +293,11 @@ static bool per_channel(const qd_value *v, const qd_value *y) {
     return v->constant && (count(v) == 1 || count(v) == last_dim(y));
 }
 
+static bool is_division(const qd_op *o) {
+    return strcmp(o->type, "ElementWiseDivide") == 0 ||
+           (strcmp(o->type, "ElementWiseBinary") == 0 && o->kind == BINARY_DIVIDE);
+}
+
 static void arithmetic(cut *c, const qd_op *o) {
     const qd_value *y = value(c, o->out[0]);
     for (uint32_t i = 0; i < 2 && o->n_in >= 2; i++) {
@@ -298,7 +313,11 @@ static void arithmetic(cut *c, const qd_op *o) {
             return;
         }
     }
-    begin(c, o, QD_LIGHT);
+    begin(c, o, QD_LIGHT)->divides = is_division(o);
+}
+
+uint32_t qd_passes(const qd_step *s, qd_precision p) {
+    return s->divides || (s->split && p != QD_FP16) ? 2 : 1;
 }
 
 // --- the pass

@@ -191,6 +191,42 @@ static qrn_status import(const ox_model *m, const qt_inputs *in, reading *r) {
     return s == QRN_OK && r->failed ? QRN_FAIL(QRN_E_MEM, "no memory") : s;
 }
 
+// The importer would only refuse what such an input leads to. False after a message.
+static bool is_fixed_shape(const ox_info *info, const qt_inputs *in) {
+    for (uint32_t d = 0; info->has_shape && d < info->rank; d++) {
+        const char *name = info->symbols[d];
+        bool bound = info->dims[d] >= 0;
+        for (uint32_t i = 0; name && !bound && i < in->n_dims; i++)
+            bound = strcmp(in->dim_names[i], name) == 0;
+        if (bound)
+            continue;
+        if (name)
+            qt_error("input '%s' dimension %u ('%s') is dynamic; set it with --dim %s=N",
+                     info->name, d, name, name);
+        else
+            qt_error("input '%s' dimension %u is dynamic and has no name; fix it in the model",
+                     info->name, d);
+        return false;
+    }
+    if (!info->has_shape)
+        qt_error("input '%s' has no shape; fix it in the model", info->name);
+    return info->has_shape;
+}
+
+static bool is_constant(const ox_graph *g, const char *name) {
+    for (uint32_t i = 0; i < g->n_constants; i++)
+        if (strcmp(g->constants[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool has_fixed_shapes(const ox_graph *g, const qt_inputs *in) {
+    for (uint32_t i = 0; i < g->n_inputs; i++)
+        if (!is_constant(g, g->inputs[i].name) && !is_fixed_shape(&g->inputs[i], in))
+            return false;
+    return true;
+}
+
 int qt_network_open(const char *path, const qt_input_options *options, qt_network *out) {
     ox_model *m = NULL;
     qt_inputs in = {0};
@@ -202,6 +238,8 @@ int qt_network_open(const char *path, const qt_input_options *options, qt_networ
     if (code != QT_EXIT_OK)
         return code;
     code = qt_inputs_open(m, &o, &files, 1, &in);
+    if (code == QT_EXIT_OK && !has_fixed_shapes(m->graph, &in))
+        code = QT_EXIT_REFUSED;
     if (code == QT_EXIT_OK) {
         reading r = {.net = out};
         qrn_status s = out->graph.arena ? import(m, &in, &r) : QRN_FAIL(QRN_E_MEM, "no memory");
@@ -209,6 +247,10 @@ int qt_network_open(const char *path, const qt_input_options *options, qt_networ
             s = qd_cut(&out->graph, &out->steps);
         if (s != QRN_OK) {
             qt_error("%s: %s", path, qrn_message());
+            code = QT_EXIT_REFUSED;
+        } else if (!out->steps.n && out->n_refused) {
+            qt_error("%s: nothing of it would run on the NPU; node '%s' (%s): %s", path,
+                     out->refused[0].node, out->refused[0].op, out->refused[0].why);
             code = QT_EXIT_REFUSED;
         }
     }

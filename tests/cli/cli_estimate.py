@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: MIT
+"""quern estimate: what it prints, draws and refuses."""
+import html.parser
+import json
+import os
+import re
+import shutil
+import subprocess
+import zlib
+
+import numpy as np
+import pytest
+from harness import FAILURE, INPUT, REFUSED, T, USAGE, h, model, ok, ok_json, quern, refuses
+
+
+class Net:
+    """A network under construction; weights are zeros."""
+
+    def __init__(self, size):
+        self.nodes, self.constants, self.channels = [], {}, {"x": 3}
+        self.size = size
+
+    def add(self, op, inputs, channels, **attributes):
+        name = f"{op}{len(self.nodes)}"
+        self.nodes.append(h.make_node(op, inputs, [name], name=name, **attributes))
+        self.channels[name] = channels
+        return name
+
+    def constant(self, *shape):
+        name = f"c{len(self.constants)}"
+        self.constants[name] = np.zeros(shape, np.float32)
+        return name
+
+    def conv(self, x, out, k, stride=1, groups=1, pad=None):
+        w = self.constant(out, self.channels[x] // groups, k, k)
+        return self.add("Conv", [x, w], out, kernel_shape=[k, k], strides=[stride] * 2,
+                        pads=[k // 2 if pad is None else pad] * 4, group=groups)
+
+    def save(self, path, y, shape):
+        return model(path, self.nodes + [h.make_node("Identity", [y], ["y"])],
+                     {"x": (T.FLOAT, [1, 3, self.size, self.size])}, {"y": (T.FLOAT, shape)},
+                     self.constants)
+
+
+def mobilenet_v2(path):
+    n = Net(224)
+    relu6 = lambda v: n.add("Clip", [v, lo, hi], n.channels[v])
+    lo, hi = n.constant(), n.constant()
+    n.constants[hi] = np.array(6, np.float32)
+    v = relu6(n.conv("x", 32, 3, 2))
+    for t, c, repeat, s in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2),
+                            (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)):
+        for i in range(repeat):
+            before, wide = v, n.channels[v] * t
+            v = relu6(n.conv(v, wide, 1)) if t > 1 else v
+            v = relu6(n.conv(v, wide, 3, s if i == 0 else 1, wide))
+            v = n.conv(v, c, 1)
+            if i:
+                v = n.add("Add", [before, v], c)
+    v = relu6(n.conv(v, 1280, 1))
+    v = n.add("Flatten", [n.add("GlobalAveragePool", [v], 1280)], 1280)
+    v = n.add("Gemm", [v, n.constant(1000, 1280), n.constant(1000)], 1000, transB=1)
+    return n.save(path, v, [1, 1000])
+
+
+def squeezenet(path):
+    n = Net(224)
+    relu = lambda v: n.add("Relu", [v], n.channels[v])
+    pool = lambda v: n.add("MaxPool", [v], n.channels[v], kernel_shape=[3, 3], strides=[2, 2],
+                           ceil_mode=1)
+    v = pool(relu(n.conv("x", 64, 3, 2, pad=0)))
+    for squeeze, expand, pooled in ((16, 64, 0), (16, 64, 1), (32, 128, 0), (32, 128, 1),
+                                    (48, 192, 0), (48, 192, 0), (64, 256, 0), (64, 256, 0)):
+        s = relu(n.conv(v, squeeze, 1))
+        v = n.add("Concat", [relu(n.conv(s, expand, 1)), relu(n.conv(s, expand, 3))], 2 * expand,
+                  axis=1)
+        v = pool(v) if pooled else v
+    v = n.add("GlobalAveragePool", [relu(n.conv(v, 1000, 1))], 1000)
+    return n.save(path, n.add("Flatten", [v], 1000), [1, 1000])
+
+
+@pytest.fixture(scope="module")
+def nets(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("nets")
+    return {f.__name__: f(str(folder / f"{f.__name__}.onnx")) for f in (mobilenet_v2, squeezenet)}
+
+
+@pytest.fixture
+def small(tmp_path):
+    n = Net(32)
+    v = n.add("Sigmoid", [n.conv("x", 40, 3)], 40)
+    return n.save(str(tmp_path / "small.onnx"), n.conv(v, 40, 1), [1, 40, 32, 32])
+
+
+# Counted by others: matrix and vector steps, GMAC, padded GMAC, MB of weights, light, move,
+# depthwise.
+@pytest.mark.parametrize("name, expected", [
+    ("mobilenet_v2", (36, 28, 0.301, 0.508, 3.47, 0.71, 0, 20.72)),
+    ("squeezenet", (26, 12, 0.349, 0.670, 1.23, 3.35, 2.90, 0))])
+def test_networks_are_cut_as_known(nets, name, expected):
+    n = ok_json("estimate", nets[name], "-p", "a8w8", "--json")["network"]
+    got = [n["matrix_steps"], n["vector_steps"]] + [
+        n[k] / s for k, s in (("macs", 1e9), ("padded_macs", 1e9), ("weight_bytes", 1e6),
+                              ("light_bytes", 1e6), ("move_bytes", 1e6), ("depthwise_bytes", 1e6))]
+    assert got == pytest.approx(expected, rel=0.01, abs=0.003)
+
+
+def test_a_known_time_comes_out(nets):
+    """What the same constants give elsewhere, and within 10 % what was measured."""
+    for precision, fitted, measured in (("a8w8", 0.239, 0.223), ("a16w8", 0.392, 0.375)):
+        ms = ok_json("estimate", nets["mobilenet_v2"], "-p", precision, "--soc",
+                     "Samsung Galaxy S25", "--json")["ms"]
+        assert ms == pytest.approx(fitted, rel=0.01)
+        assert ms == pytest.approx(measured, rel=0.1)
+
+
+def test_parts_make_the_whole(small):
+    r = ok_json("estimate", small, "--json", "--steps", "-p", "fp16")
+    e = r["estimates"][0]
+    p = e["parts_ms"]
+    core = p["matrix"] + p["vector"] + p["overhead"]
+    assert e["ms"] == pytest.approx(p["start"] + (core ** 4 + p["memory"] ** 4) ** 0.25)
+    assert sum(s["us"] for s in r["steps"]) == pytest.approx(1e3 * core)
+    assert e["low_ms"] < e["ms"] < e["high_ms"]
+
+
+def test_every_chip_and_precision_is_listed(small):
+    rows = ok_json("estimate", small, "--soc", "all", "--json")["estimates"]
+    assert len(rows) == 13 * 3
+    none = {r["chip"] for r in rows if r["ms"] is None}
+    assert none == {"SM7750", "Q-6690", "QCM6490"}
+    assert all(r["precision"] == "fp16" for r in rows if r["ms"] is None)
+    text = ok("estimate", small, "--soc", "all").stdout
+    assert "SM8750" in text and "no measurements of this precision" in text
+
+
+def test_chips_by_any_name(small):
+    ms = {ok_json("estimate", small, "--soc", soc, "--json")["ms"]
+          for soc in ("SM8650", "57", "Samsung Galaxy S24", "snapdragon 8 gen 3")}
+    assert len(ms) == 1
+
+
+def test_a_chip_without_measurements_borrows(small):
+    assert "the nearest to SM8350 that was measured" in ok("estimate", small, "--soc",
+                                                           "SM8350").stdout
+    r = ok_json("estimate", small, "--arch", "79", "--json")["estimates"][0]
+    assert r["chip"] == "SM8750" and not r["fitted"]
+
+
+def test_unknown_chips(small):
+    refuses(USAGE, "estimate", small, "--soc", "SM86500", says="did you mean 'SM8650'?")
+    refuses(USAGE, "estimate", small, "--soc", "Samsung Galaxy S26", says="Samsung Galaxy S2")
+    refuses(USAGE, "estimate", small, "--soc", "toaster oven", says="--arch")
+    refuses(USAGE, "estimate", small, "--arch", "74", says="expected 68, 69, 73")
+
+
+def test_a_precision_without_data_is_refused(small):
+    refuses(REFUSED, "estimate", small, "--soc", "SM7750", "-p", "fp16",
+            says=("fp16 on SM7750", "nobody published"))
+    assert ok_json("estimate", small, "--soc", "SM7750", "-p", "a8w8", "--json")["ms"] > 0
+
+
+def test_dynamic_shapes_name_the_dimension(tmp_path):
+    path = model(str(tmp_path / "d.onnx"), [h.make_node("Relu", ["x"], ["y"])],
+                 {"x": (T.FLOAT, ["batch", 8])}, {"y": (T.FLOAT, ["batch", 8])})
+    refuses(REFUSED, "estimate", path, says="--dim batch=N")
+    assert ok_json("estimate", path, "--dim", "batch=4", "--json")["ms"] > 0
+    path = model(str(tmp_path / "u.onnx"), [h.make_node("Relu", ["x"], ["y"])],
+                 {"x": (T.FLOAT, [None, 8])}, {"y": (T.FLOAT, [None, 8])})
+    refuses(REFUSED, "estimate", path, says=("'x' dimension 0", "fix it in the model"))
+
+
+def test_what_falls_off_is_listed(tmp_path):
+    path = model(str(tmp_path / "w.onnx"),
+                 [h.make_node("Relu", ["x"], ["a"], name="first"),
+                  h.make_node("Wobble", ["a"], ["y"], name="wobble", domain="my")],
+                 {"x": (T.FLOAT, [1, 8])}, {"y": (T.FLOAT, [1, 8])})
+    r = ok_json("estimate", path, "--json")
+    assert [n["node"] for n in r["refused"]] == ["wobble"] and r["network"]["vector_steps"] == 1
+    assert "not in it: node 'wobble' (Wobble)" in ok("estimate", path).stdout
+    assert "1 node falls off" in ok("estimate", path, "--steps").stdout
+    path = model(str(tmp_path / "n.onnx"), [h.make_node("Wobble", ["x"], ["y"], domain="my")],
+                 {"x": (T.FLOAT, [1, 8])}, {"y": (T.FLOAT, [1, 8])})
+    refuses(REFUSED, "estimate", path, says=("nothing of it", "Wobble"))
+
+
+def test_damaged_models(small, tmp_path):
+    refuses(FAILURE, "estimate", tmp_path / "none.onnx", says="No such file")
+    data = open(small, "rb").read()
+    path = tmp_path / "damaged.onnx"
+    for n in range(0, len(data), max(1, len(data) // 60)):
+        path.write_bytes(data[:n])
+        assert quern("estimate", path).returncode in (0, REFUSED, INPUT)
+        path.write_bytes(data[:n] + bytes([data[n] ^ 0x55]) + data[n + 1:])
+        assert quern("estimate", path, "--steps").returncode in (0, REFUSED, INPUT)
+
+
+def test_quantized_models_keep_their_precision(tmp_path):
+    q = lambda x, y: h.make_node("QuantizeLinear", [x, "s", "z"], [y])
+    d = lambda x, y: h.make_node("DequantizeLinear", [x, "s", "z"], [y])
+    path = model(str(tmp_path / "q.onnx"),
+                 [q("x", "a"), d("a", "b"), h.make_node("Relu", ["b"], ["c"]), q("c", "e"),
+                  d("e", "y")], {"x": (T.FLOAT, [1, 8])}, {"y": (T.FLOAT, [1, 8])},
+                 {"s": np.float32(0.1), "z": np.uint8(3)})
+    assert [e["precision"] for e in ok_json("estimate", path, "--json")["estimates"]] == ["a8w8"]
+
+
+# --- advice
+
+def advice(path, *args):
+    return {a["rule"]: a for a in ok_json("estimate", path, "-p", "a8w8", "--steps", "--json",
+                                          *args)["advice"]}
+
+
+def test_a_gain_is_what_the_change_brings(tmp_path):
+    """40 channels are advised against; the same network with 32 is as fast as was said."""
+    def of(channels):
+        n = Net(128)
+        v = n.conv("x", 32, 1)
+        for _ in range(3):
+            v = n.conv(v, channels, 3)
+        v = n.conv(v, 32, 1)
+        return n.save(str(tmp_path / f"c{channels}.onnx"), v, [1, 32, 128, 128])
+    before = ok_json("estimate", of(40), "-p", "a8w8", "--json")["ms"]
+    after = ok_json("estimate", of(32), "-p", "a8w8", "--json")["ms"]
+    a = advice(of(40))["channels"]
+    assert before - a["gain_ms"] == pytest.approx(after, rel=0.01)
+    assert len(a["steps"]) == 4
+    assert "channels" not in advice(of(32))
+
+
+def showcase(path, kind):
+    """The published pairs of networks: branches of few channels, Sub, Div, Mul, PRelu."""
+    n = Net(0)
+    slice_to = [n.constant(1) for _ in range(3)]
+    for name, value in zip(slice_to, (0, 1, 1)):
+        n.constants[name] = np.array([value], np.int64)
+
+    def conv(x, out, k):
+        v = n.conv(x, out, k)
+        if kind == "m3":
+            return n.add("PRelu", [v, n.constant(out, 1, 1)], out)
+        return n.add("Relu", [v], out)
+    t = n.add("Slice", [n.conv("x", 3, 1), *slice_to], 1)
+    if kind in ("m1", "m2", "m2mul"):
+        left, right = conv(conv(t, 9, 3), 1, 3), conv(conv(t, 7, 3), 1, 3)
+        v = n.add({"m1": "Sub", "m2": "Div", "m2mul": "Mul"}[kind], [left, right], 1)
+    else:
+        v = n.conv(conv(conv(t, 16, 3), 2, 3), 1, 1)
+    v = n.add("Add", [v, t], 1)
+    return model(path, n.nodes + [h.make_node("Identity", [v], ["y"])],
+                 {"x": (T.FLOAT, [1, 3, 480, 640])}, {"y": (T.FLOAT, [1, 1, 480, 640])},
+                 n.constants)
+
+
+def test_published_changes_help(tmp_path):
+    """Merging branches, Mul for Div and Relu for PRelu were measured to be faster."""
+    ms, rules = {}, {}
+    for kind in ("m1", "m1opt", "m2", "m2mul", "m3"):
+        path = showcase(str(tmp_path / f"{kind}.onnx"), kind)
+        ms[kind] = ok_json("estimate", path, "-p", "a8w8", "--json")["ms"]
+        rules[kind] = advice(path)
+    assert ms["m1"] > 1.2 * ms["m1opt"]
+    assert ms["m2"] > ms["m2mul"] and ms["m3"] > ms["m1opt"]
+    assert "parallel" in rules["m1"] and "shallow" in rules["m1"]
+    assert "division" in rules["m2"] and "division" not in rules["m2mul"]
+    assert "prelu" in rules["m3"] and "prelu" not in rules["m1opt"]
+
+
+# --- files
+
+def test_the_trace_has_a_track_for_each_engine(small, tmp_path):
+    path = tmp_path / "t.json"
+    r = ok_json("estimate", small, "-p", "a8w8", "--trace", path, "--json")
+    events = json.loads(path.read_text())["traceEvents"]
+    tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    assert len(tracks) == 4
+    slices = [e for e in events if e["ph"] == "X"]
+    assert {e["tid"] for e in slices} == set(tracks)
+    assert max(e["ts"] + e["dur"] for e in slices) == pytest.approx(1e3 * r["ms"])
+    for track in tracks:
+        mine = sorted((e["ts"], e["dur"]) for e in slices if e["tid"] == track)
+        for (start, us), (then, _) in zip(mine, mine[1:]):
+            assert then >= start + us - 1e-6
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.words = [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        assert tag not in ("script", "link", "img", "iframe")
+        assert not any(k in ("src", "href") or k.startswith("on") for k, _ in attrs)
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def test_the_page_stands_alone(nets, tmp_path):
+    path = tmp_path / "p.html"
+    ok("estimate", nets["mobilenet_v2"], "--html", path)
+    text = path.read_text()
+    words = " ".join(Page(text).words)
+    assert len(text) < 1_000_000 and not re.search(r"https?://|url\(|@import", text)
+    assert "nan" not in words and "inf" not in words.replace("infer", "")
+    for title in ("Timeline", "Where the time goes", "Roofline", "Advice", "Slowest steps"):
+        assert title in words
+    assert "prefers-color-scheme:dark" in text and "@media print" in text
+
+
+def test_names_cannot_leave_the_page(tmp_path):
+    name = '"><script>alert(1)</script>&'
+    path = model(str(tmp_path / "n.onnx"), [h.make_node("Softmax", ["x"], ["y"], name=name)],
+                 {"x": (T.FLOAT, [1, 8])}, {"y": (T.FLOAT, [1, 8])})
+    page = tmp_path / "p.html"
+    ok("estimate", path, "--html", page)
+    assert "<script>" not in page.read_text()
+    Page(page.read_text())
+
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+
+
+@pytest.mark.skipif(not BROWSER, reason="no Chromium here")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_browser_draws_the_page(small, tmp_path, scheme):
+    page, picture = tmp_path / "p.html", tmp_path / "p.png"
+    ok("estimate", small, "--html", page)
+    p = subprocess.run(
+        [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+         f"--blink-settings=preferredColorScheme={int(scheme == 'light')}",
+         f"--user-data-dir={tmp_path}/profile", "--enable-logging=stderr", "--v=0",
+         "--window-size=800,600", f"--screenshot={picture}", f"file://{page}"],
+        capture_output=True, text=True, timeout=120, env={**os.environ, "HOME": str(tmp_path)})
+    assert p.returncode == 0 and "CONSOLE" not in p.stderr, p.stderr
+    data = picture.read_bytes()
+    at, body = 8, b""
+    while at < len(data):
+        n = int.from_bytes(data[at:at + 4], "big")
+        if data[at + 4:at + 8] == b"IDAT":
+            body += data[at + 8:at + 8 + n]
+        at += n + 12
+    first = zlib.decompress(body)[1:4]  # the corner, whatever the filter: nothing is before it
+    assert first == (b"\xff\xff\xff" if scheme == "light" else b"\x0d\x11\x17")
+
+
+def test_files_that_cannot_be_written(small, tmp_path):
+    for flag in ("--html", "--trace"):
+        p = quern("estimate", small, flag, tmp_path / "no" / "folder" / "f")
+        assert p.returncode == FAILURE and "f" in p.stderr
