@@ -267,6 +267,21 @@ def test_published_changes_help(tmp_path):
     assert "prelu" in rules["m3"] and "prelu" not in rules["m1opt"]
 
 
+def test_check_and_estimate_agree(small):
+    for args, chip in (((), "SM8650"), (("--soc", "SM8750"), "SM8750")):
+        part = ok_json("check", small, "--backend", "htp", "--json", *args)["estimate"]
+        whole = ok_json("estimate", small, "-p", "fp16", "--soc", chip, "--json")
+        assert part == {"chip": chip, "precision": "fp16", "ms": pytest.approx(whole["ms"])}
+    assert "estimated" in ok("check", small, "--backend", "htp").stdout
+    assert ok_json("check", small, "--json")["estimate"] is None
+
+
+def test_the_demo_ends_with_an_estimate():
+    digits = os.path.join(os.path.dirname(__file__), "../../examples/digits")
+    last = ok("demo", digits).stdout.splitlines()[-1]
+    assert re.match(r"estimated 0\.\d\d ms on Snapdragon 8 Gen 3", last)
+
+
 # --- files
 
 def test_the_trace_has_a_track_for_each_engine(small, tmp_path):

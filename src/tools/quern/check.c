@@ -2,6 +2,7 @@
 //
 // quern check: which nodes of a model a backend takes, and why not the others.
 #include "tools/quern/commands.h"
+#include "tools/quern/estimate.h"
 #include "tools/quern/inputs.h"
 #include "tools/quern/report.h"
 #include "tools/quern/session.h"
@@ -38,6 +39,7 @@ typedef struct verdicts {
     char *current;      // text of a refusal inside a function or nested graph
     qrn_strmap missing; // results of nodes that were not accepted
     uint32_t n[3];      // by answer
+    qt_estimate part;   // of the accepted nodes on a phone; without a chip: none
 } verdicts;
 
 static const char *const words[] = {"no", "ok", "--"};
@@ -86,6 +88,22 @@ static uint32_t count_partitions(const verdicts *v) {
     return n;
 }
 
+// What the accepted part would take, where constants of the chip exist.
+static void estimate(const check_options *o, const ox_model *m, const qt_inputs *in, verdicts *v) {
+    const qt_target at = {.chip = qd_chip_find(o->backend.soc ? o->backend.soc : "SM8650")};
+    qt_network net;
+    if (!o->backend.backend || strcmp(o->backend.backend, "htp") != 0 || !at.chip ||
+        qt_network_read(m, in, &net) != QRN_OK)
+        return;
+    qd_precision p = !net.quantized && qd_has_data(at.chip, QD_FP16) ? QD_FP16
+                     : net.wide                                      ? QD_W8A16
+                                                                     : QD_W8A8;
+    if (qt_estimate_of(&net, &at, p, &v->part) != QT_EXIT_OK)
+        v->part = (qt_estimate){0};
+    v->part.e.steps = NULL; // they go with the network
+    qt_network_close(&net);
+}
+
 static int report_json(const char *path, const char *backend, const verdicts *v) {
     json_t *nodes = json_array();
     for (uint32_t i = 0; i < v->graph->n_nodes; i++) {
@@ -96,11 +114,15 @@ static int report_json(const char *path, const char *backend, const verdicts *v)
             json_object_set_new(o, "reason", qt_json_text(v->rows[i].why));
         json_array_append_new(nodes, o);
     }
-    return qt_print_json(json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:o}", "model", qt_json_text(path),
-                                   "backend", qt_json_text(backend), "accepted",
-                                   (json_int_t)v->n[ACCEPTED], "refused", (json_int_t)v->n[REFUSED],
-                                   "not_tried", (json_int_t)v->n[BEHIND], "partitions",
-                                   (json_int_t)count_partitions(v), "nodes", nodes));
+    json_t *part = json_null();
+    if (v->part.at.chip)
+        part = json_pack("{s:s,s:s,s:f}", "chip", v->part.at.chip->name, "precision",
+                         qd_precision_names[v->part.precision], "ms", v->part.e.us / 1e3);
+    return qt_print_json(
+        json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:o,s:o}", "model", qt_json_text(path), "backend",
+                  qt_json_text(backend), "accepted", (json_int_t)v->n[ACCEPTED], "refused",
+                  (json_int_t)v->n[REFUSED], "not_tried", (json_int_t)v->n[BEHIND], "partitions",
+                  (json_int_t)count_partitions(v), "nodes", nodes, "estimate", part));
 }
 
 static int report_text(const verdicts *v, const char *backend, bool refused_only) {
@@ -120,6 +142,10 @@ static int report_text(const verdicts *v, const char *backend, bool refused_only
     if (v->n[BEHIND])
         printf("; %u behind them (--) could not be tried", v->n[BEHIND]);
     putchar('\n');
+    if (v->part.at.chip)
+        printf("estimated %.3f ms for %s on %s (%s)\n", v->part.e.us / 1e3,
+               v->n[ACCEPTED] < v->graph->n_nodes ? "this part" : "it", v->part.at.chip->name,
+               qd_precision_names[v->part.precision]);
     return qt_close_stdout();
 }
 
@@ -145,6 +171,7 @@ static int check(const check_options *o, const char *path, const ox_model *m, co
     if (code == QT_EXIT_OK) {
         for (uint32_t i = 0; i < m->graph->n_nodes; i++)
             v.n[v.rows[i].answer]++;
+        estimate(o, m, in, &v);
         const char *name = o->backend.backend ? o->backend.backend : "cpu";
         code = o->json ? report_json(path, name, &v) : report_text(&v, name, o->refused_only);
         if (code == QT_EXIT_OK && v.n[ACCEPTED] < m->graph->n_nodes)
@@ -185,7 +212,8 @@ const qt_command qt_check = {
              "why not. Exit code 3 when a node is refused.\n"
              "Nodes that need the result of a refused one, when its shape is not known, cannot be "
              "tried and are marked --.\n"
-             "A partition is a run of accepted nodes between refused ones, in the model's order.",
+             "A partition is a run of accepted nodes between refused ones, in the model's order.\n"
+             "For the HTP the accepted part is estimated as well (quern estimate).",
     .groups = {{"options", flags}, {"backend", qt_backend_flags}},
     .examples = {{"quern check model.onnx --refused", "What stands in the way?"},
                  {"quern check model.onnx --backend htp --soc SM8650 --json", "For a script."}},

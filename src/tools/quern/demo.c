@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // quern demo: the digits network on held-out handwriting, with the pictures as text; then the same
-// from a context binary, graph by graph.
+// from a context binary, graph by graph; and how long it would take on a phone.
 #include "tools/quern/commands.h"
+#include "tools/quern/estimate.h"
 #include "tools/quern/files.h"
 #include "tools/quern/subject.h"
 
@@ -177,6 +178,27 @@ static int run_binary(demo *d, const char *path) {
     return code;
 }
 
+// The same network on a phone.
+static int estimate(const char *dir) {
+    char path[4096], title[64];
+    const char *dim = "N=1";
+    const qt_input_options in = {.dims = {&dim, 1}};
+    qt_network net;
+    qt_target at;
+    qt_estimate e;
+    snprintf(path, sizeof path, "%s/digits.onnx", dir);
+    int code = qt_network_open(path, &in, &net);
+    if (code == QT_EXIT_OK)
+        code = qt_find_target(NULL, 0, &at);
+    if (code == QT_EXIT_OK)
+        code = qt_estimate_of(&net, &at, QD_W8A8, &e);
+    if (code == QT_EXIT_OK)
+        printf("\nestimated %.2f ms on %s, in 8 bits (quern estimate says more)\n", e.e.us / 1e3,
+               qt_chip_title(at.chip, title, sizeof title));
+    qt_network_close(&net);
+    return code;
+}
+
 static void say_what_next(const char *dir) {
     printf("\nWhere to go next:\n"
            "  quern run %s/digits.onnx --dim N=1 --random    any ONNX model, any input\n"
@@ -197,6 +219,8 @@ static int run(const void *options, const qt_list *args) {
         code = run_binary(&d, args->items[1]);
     if (code == QT_EXIT_OK)
         say_what_next(args->items[0]);
+    if (code == QT_EXIT_OK)
+        code = estimate(args->items[0]);
     qt_array_free(&d.images);
     qt_array_free(&d.labels);
     ox_model_close(d.model);

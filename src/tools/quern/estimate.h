@@ -19,8 +19,10 @@ typedef struct qt_network {
     bool quantized, wide; // has fixed-point activations; of 16 bits
 } qt_network;
 
-// Imports a model for the HTP without its data and cuts it into steps. QT_EXIT_OK or another code
-// after a message.
+// Imports a model for the HTP without its data and cuts it into steps. The result is cleared on
+// failure.
+qrn_status qt_network_read(const ox_model *m, const qt_inputs *in, qt_network *out);
+// The same from a file: QT_EXIT_OK or another code after a message.
 int qt_network_open(const char *path, const qt_input_options *in, qt_network *out);
 void qt_network_close(qt_network *n); // a cleared one is fine
 

@@ -191,26 +191,27 @@ static qrn_status import(const ox_model *m, const qt_inputs *in, reading *r) {
     return s == QRN_OK && r->failed ? QRN_FAIL(QRN_E_MEM, "no memory") : s;
 }
 
-// The importer would only refuse what such an input leads to. False after a message.
-static bool is_fixed_shape(const ox_info *info, const qt_inputs *in) {
-    for (uint32_t d = 0; info->has_shape && d < info->rank; d++) {
+// The importer would only refuse what such an input leads to.
+static qrn_status check_shape(const ox_info *info, const qt_inputs *in) {
+    if (!info->has_shape)
+        return QRN_FAIL(QRN_E_DYNAMIC_SHAPE, "input '%s' has no shape; fix it in the model",
+                        info->name);
+    for (uint32_t d = 0; d < info->rank; d++) {
         const char *name = info->symbols[d];
         bool bound = info->dims[d] >= 0;
         for (uint32_t i = 0; name && !bound && i < in->n_dims; i++)
             bound = strcmp(in->dim_names[i], name) == 0;
-        if (bound)
-            continue;
-        if (name)
-            qt_error("input '%s' dimension %u ('%s') is dynamic; set it with --dim %s=N",
-                     info->name, d, name, name);
-        else
-            qt_error("input '%s' dimension %u is dynamic and has no name; fix it in the model",
-                     info->name, d);
-        return false;
+        if (!bound && name)
+            return QRN_FAIL(QRN_E_DYNAMIC_SHAPE,
+                            "input '%s' dimension %u ('%s') is dynamic; set it with --dim %s=N",
+                            info->name, d, name, name);
+        if (!bound)
+            return QRN_FAIL(
+                QRN_E_DYNAMIC_SHAPE,
+                "input '%s' dimension %u is dynamic and has no name; fix it in the model",
+                info->name, d);
     }
-    if (!info->has_shape)
-        qt_error("input '%s' has no shape; fix it in the model", info->name);
-    return info->has_shape;
+    return QRN_OK;
 }
 
 static bool is_constant(const ox_graph *g, const char *name) {
@@ -220,11 +221,24 @@ static bool is_constant(const ox_graph *g, const char *name) {
     return false;
 }
 
-static bool has_fixed_shapes(const ox_graph *g, const qt_inputs *in) {
-    for (uint32_t i = 0; i < g->n_inputs; i++)
-        if (!is_constant(g, g->inputs[i].name) && !is_fixed_shape(&g->inputs[i], in))
-            return false;
-    return true;
+qrn_status qt_network_read(const ox_model *m, const qt_inputs *in, qt_network *out) {
+    const ox_graph *g = m->graph;
+    *out = (qt_network){.graph.arena = qrn_arena_create()};
+    reading r = {.net = out};
+    qrn_status s = out->graph.arena ? QRN_OK : QRN_FAIL(QRN_E_MEM, "no memory");
+    for (uint32_t i = 0; s == QRN_OK && i < g->n_inputs; i++)
+        if (!is_constant(g, g->inputs[i].name))
+            s = check_shape(&g->inputs[i], in);
+    if (s == QRN_OK)
+        s = import(m, in, &r);
+    if (s == QRN_OK)
+        s = qd_cut(&out->graph, &out->steps);
+    if (s == QRN_OK && !out->steps.n && out->n_refused)
+        s = QRN_FAIL(QRN_E_UNSUPPORTED, "nothing of it would run on the NPU; node '%s' (%s): %s",
+                     out->refused[0].node, out->refused[0].op, out->refused[0].why);
+    if (s != QRN_OK)
+        qt_network_close(out);
+    return s;
 }
 
 int qt_network_open(const char *path, const qt_input_options *options, qt_network *out) {
@@ -233,26 +247,14 @@ int qt_network_open(const char *path, const qt_input_options *options, qt_networ
     qt_input_options o = *options;
     const qt_list files = {&path, 1};
     o.random = true; // no input is needed
-    *out = (qt_network){.graph.arena = qrn_arena_create()};
+    *out = (qt_network){0};
     int code = qt_open_model(path, &m);
     if (code != QT_EXIT_OK)
         return code;
     code = qt_inputs_open(m, &o, &files, 1, &in);
-    if (code == QT_EXIT_OK && !has_fixed_shapes(m->graph, &in))
+    if (code == QT_EXIT_OK && qt_network_read(m, &in, out) != QRN_OK) {
+        qt_error("%s: %s", path, qrn_message());
         code = QT_EXIT_REFUSED;
-    if (code == QT_EXIT_OK) {
-        reading r = {.net = out};
-        qrn_status s = out->graph.arena ? import(m, &in, &r) : QRN_FAIL(QRN_E_MEM, "no memory");
-        if (s == QRN_OK)
-            s = qd_cut(&out->graph, &out->steps);
-        if (s != QRN_OK) {
-            qt_error("%s: %s", path, qrn_message());
-            code = QT_EXIT_REFUSED;
-        } else if (!out->steps.n && out->n_refused) {
-            qt_error("%s: nothing of it would run on the NPU; node '%s' (%s): %s", path,
-                     out->refused[0].node, out->refused[0].op, out->refused[0].why);
-            code = QT_EXIT_REFUSED;
-        }
     }
     qt_inputs_close(&in);
     ox_model_close(m);
