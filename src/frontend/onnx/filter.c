@@ -76,8 +76,10 @@ static qrn_status make(ox_import *im, ox_val *v, const void *data, const uint32_
     for (uint32_t i = 0; i < v->rank; i++)
         dims[lead + i] = v->dims[perm[i]];
     unsigned bits = ox_type_bits(v->type);
-    void *moved = is_identity(perm, v->rank) ? NULL : permuted_data(v, data, bits, perm);
-    if (!moved && !is_identity(perm, v->rank))
+    // Nobody looks at the data of a recording; weights stay untouched in their file.
+    bool move = !is_identity(perm, v->rank) && !im->graph->client->recording;
+    void *moved = move ? permuted_data(v, data, bits, perm) : NULL;
+    if (move && !moved)
         return ox_no_memory(im);
     qrn_status s =
         qc_tensor_create(im->graph, v->name, QNN_TENSOR_TYPE_STATIC, dtype, lead + v->rank, dims,
