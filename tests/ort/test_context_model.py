@@ -198,3 +198,94 @@ def test_a_shared_binary_cannot_be_embedded(tmp_path):
         session(conv_net(seed=1), HTP, {**STOP, "ep.context_enable": "1",
                                         "ep.context_file_path": str(tmp_path / "c.onnx"),
                                         "ep.context_embed_mode": "1"})
+
+
+# --- names that differ between model and graph
+
+def renamed(path, pairs, overrides):
+    """The model with other names of values, and the attribute that tells of it."""
+    m = onnx.load(path)
+    (n,) = m.graph.node
+    for values in (n.input, n.output):
+        values[:] = [pairs.get(v, v) for v in values]
+    for info in [*m.graph.input, *m.graph.output]:
+        info.name = pairs.get(info.name, info.name)
+    n.attribute.append(helper.make_attribute("io_name_overrides", overrides))
+    onnx.save(m, path)
+
+
+def test_values_are_found_under_the_names_that_the_node_pairs_them_with(tmp_path):
+    path, x = tmp_path / "c.onnx", images(2, 1)[0]
+    s = generate(conv_net(seed=1), path, 1)
+    want, name = s.run(None, {"x": x})[0], s.get_outputs()[0].name
+    renamed(path, {"x": "left", name: "x"}, f"x={name};left=x;")  # names may even cross
+    assert np.array_equal(session(str(path), HTP).run(None, {"left": x})[0], want)
+
+
+@pytest.mark.parametrize("overrides", ["", "left", "left=;", "left=xx;", "eft=x;", "left=x_;y=z"])
+def test_pairs_that_do_not_fit_are_refused(tmp_path, overrides):
+    path = tmp_path / "c.onnx"
+    generate(conv_net(seed=1), path, 1)
+    renamed(path, {"x": "left"}, overrides)
+    with pytest.raises(Exception, match="an input 'x' that the model's node does not have"):
+        session(str(path), HTP)
+
+
+# --- the public provider
+
+def qdq_net():
+    """Codes inside, floats outside: quantizing at the borders is left to the processor."""
+    w = np.random.default_rng(1).integers(-127, 127, (8, 4)).astype(np.int8)
+
+    def pair(name, scale):
+        return [node("QuantizeLinear", [name, scale, "z"], [name + "_q"]),
+                node("DequantizeLinear", [name + "_q", scale, "z"], [name + "_d"])]
+
+    last = pair("r", "v")
+    last[1].output[0] = "y"
+    return model([*pair("x", "s"), node("DequantizeLinear", ["w", "t", "u"], ["wd"]),
+                  node("MatMul", ["x_d", "wd"], ["m"]), *pair("m", "v"),
+                  node("Relu", ["m_d"], ["r"]), *last],
+                 [("x", F, [2, 8])], [("y", F, [2, 4])],
+                 [("s", F(0.05)), ("z", np.uint8(128)), ("w", w), ("t", F(0.01)),
+                  ("u", np.int8(0)), ("v", F(0.1))], opset=19)
+
+
+PUBLIC = """
+import sys, numpy as np
+sys.path[:0] = sys.argv[1:3]
+from pathlib import Path
+import qnn_provider as public
+from provider import HTP, session
+folder, x = Path(sys.argv[3]), np.load(sys.argv[3] + "/x.npy")
+device, net = public.register(), (folder / "net.onnx").read_bytes()
+writer = public.session(net, device, public.writing(folder / "theirs.onnx", sys.argv[4]))
+want = public.run(writer, x)
+ours = session(str(folder / "theirs.onnx"), HTP, fallback=True)
+assert np.array_equal(ours.run(None, {"x": x})[0], want), "ours reads theirs"
+assert np.array_equal(public.run(public.session(folder / "ours.onnx", device), x),
+                      np.load(sys.argv[3] + "/y.npy")), "theirs reads ours"
+"""
+
+
+@pytest.mark.parametrize("embed", ["0", "1"])
+@pytest.mark.parametrize("net, x", [
+    (conv_net(seed=1), images(2, 1)[0]),
+    (qdq_net(), np.random.default_rng(2).standard_normal((2, 8)).astype(F)),
+], ids=["float", "quantized"])
+def test_both_providers_read_what_the_other_wrote(tmp_path, net, x, embed):
+    pytest.importorskip("onnxruntime_qnn", reason="onnxruntime-qnn is not installed")
+    (tmp_path / "net.onnx").write_bytes(net)
+    s = generate(net, tmp_path / "ours.onnx", embed == "1", fallback=True)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", s.run(None, {"x": x})[0])
+    m = onnx.load(tmp_path / "ours.onnx")
+    for n in m.graph.node:
+        for a in n.attribute:
+            if a.name == "source":
+                a.s = b"QNN"  # it knows its own names only
+    onnx.save(m, tmp_path / "ours.onnx")
+    here = Path(__file__).resolve().parent
+    done = subprocess.run([sys.executable, "-c", PUBLIC, str(here), str(here.parent / "clients"),
+                           str(tmp_path), embed], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -7,10 +7,10 @@ import numpy as np
 import onnxruntime as ort
 import pytest
 
-from provider import HTP, helper, model, session
+from provider import HTP, NAME, helper, model, session
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
-from ort_models import conv_net, images  # noqa: E402
+from ort_models import assignment, conv_net, images  # noqa: E402
 
 VERBOSE = 0
 #           mode                          corner  sleep  follows the load
@@ -153,3 +153,76 @@ def test_units_of_16_bits_are_not_computed_in_halves_unless_asked(capfd):
     session(softplus16(), {**HTP, "allow_float16_units": "1"})  # everything, without fall-back
     with pytest.raises(Exception):
         session(softplus16(), HTP)
+
+
+# --- what remains of the table: legal values that are seen, and illegal ones
+
+@pytest.mark.parametrize("key, value", [
+    ("device_id", "-1"), ("device_id", "4294967296"), ("device_id", "first"),
+    ("rpc_control_latency", "-1"), ("rpc_control_latency", "4294967296"),
+    ("rpc_control_latency", "soon"), ("threads", "-1"), ("threads", "257"), ("threads", ""),
+    ("vtcm_mb", "1025"), ("htp_graph_finalization_optimization_mode", "-1"),
+    ("soc_model", "4294967296"), ("soc_model", "57x"), ("soc_model", ""),
+    ("offload_graph_io_quantization", "2"), ("strict", "true"), ("allow_float16_units", "-1"),
+    ("htp_arch", "v75"), ("htp_arch", "76"), ("qnn_context_priority", ""),
+    ("profiling_level", "all"), ("htp_performance_mode", ""), ("backend_type", "ir"),
+    ("backend_type", ""),
+])
+def test_values_out_of_range_name_the_option(key, value):
+    with pytest.raises(Exception, match=f"option {key}: (no chip )?'{value}'"):
+        session(conv_net(seed=1), {**HTP, key: value})
+
+
+@pytest.mark.parametrize("key, value", [
+    ("session.disable_cpu_ep_fallback", "yes"), ("ep.context_enable", "2"),
+    ("ep.context_embed_mode", "x"), ("ep.share_ep_contexts", "on"),
+    ("ep.stop_share_ep_contexts", ""),
+])
+def test_keys_of_the_session_are_checked_too(key, value):
+    with pytest.raises(Exception, match=f"option {key}: '{value}'; expected 0 or 1|INVALID"):
+        session(conv_net(seed=1), HTP, {key: value}, fallback=True)
+
+
+def test_a_chip_by_number_is_the_chip_by_name(tmp_path):
+    results = []
+    for chip in ("57", "SM8650", "sm8650"):
+        x = images(1, 1)[0]
+        results.append(session(conv_net(seed=1), {**HTP, "soc_model": chip}).run(None, {"x": x})[0])
+    assert all(np.array_equal(r, results[0]) for r in results)
+
+
+def test_an_unknown_chip_is_refused_by_the_library():
+    with pytest.raises(Exception, match="unknown chip 9999"):
+        session(conv_net(seed=1), {**HTP, "soc_model": "9999"})
+
+
+def test_quantizing_at_the_borders_is_left_to_others_where_they_may_have_it():
+    def pair(name):
+        return [helper.make_node("QuantizeLinear", [name, "s", "z"], [name + "_q"]),
+                helper.make_node("DequantizeLinear", [name + "_q", "s", "z"], [name + "_d"])]
+
+    y = pair("y")
+    y[1].output[0] = "out"
+    net = model([*pair("x"), helper.make_node("Relu", ["x_d"], ["y"]), *y],
+                [("x", np.float32, [1, 8])], [("out", np.float32, [1, 8])],
+                [("s", np.float32(0.5)), ("z", np.uint8(128))], opset=19)
+    x = np.linspace(-3, 3, 8, dtype=np.float32)[None]
+    found = {}
+    for offload in "01":
+        s = session(net, {**HTP, "offload_graph_io_quantization": offload}, fallback=True)
+        found[offload] = {k: sorted(v) for k, v in assignment(s).items()}
+        want = np.maximum(np.clip(np.rint(x / 0.5), -128, 127), 0) * 0.5
+        assert np.allclose(s.run(None, {"x": x})[0], want)
+    assert found["1"]["CPUExecutionProvider"] == ["DequantizeLinear", "QuantizeLinear"]
+    assert set(found["0"]) == {NAME}
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_the_library_works_with_as_many_threads_as_it_was_given(n):
+    w = np.ones((512, 512), np.float32)
+    net = model([helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", np.float32, [512, 512])],
+                [("y", np.float32, [512, 512])], [("w", w)])
+    s = session(net, {"threads": str(n)})
+    assert (s.run(None, {"x": w})[0] == 512).all()
+    names = [p.read_text().strip() for p in Path("/proc/self/task").glob("*/comm")]
+    assert sum(name.startswith("quern-") for name in names) == n - 1

@@ -83,7 +83,7 @@ static const row rows[] = {
     WORDS("profiling_file_path", profile_path),
     FLAG("allow_float16_units", coarse),
     FLAG("strict", strict),
-    COUNT("threads", n_threads, 0, 1024),
+    COUNT("threads", n_threads, 0, 256),
     FLAG("enable_htp_shared_memory_allocator", shared_memory),
     FLAG("enable_htp_spill_fill_buffer", spill_fill),
     FLAG("enable_vtcm_backup_buffer_sharing", share_resources),

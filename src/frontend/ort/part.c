@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Making partitions: from nodes that are imported and finalized, or from a graph of a context
-// binary.
+// Making partitions from nodes that are imported and finalized, and what ends them.
 #include "frontend/ort/part.h"
 #include "frontend/ort/record.h"
 
@@ -40,8 +39,6 @@ static int32_t slot_of(qc_tensor *const *list, uint32_t n, const qc_tensor *t) {
     return -1;
 }
 
-static bool is_wide(int type) { return type == OX_I64 || type == OX_U64; }
-
 // A constant output keeps a copy of its data: the host's may go.
 static qrn_status set_border(qe_border *b, const char *name, const ox_port *port) {
     *b = (qe_border){.name = qrn_strdup(name), .slot = -1};
@@ -56,7 +53,7 @@ static qrn_status set_border(qe_border *b, const char *name, const ox_port *port
         b->count *= (size_t)(b->dims[d] = port->dims[d]);
     b->bytes = port->tensor ? qc_tensor_bytes(port->tensor) : port->bytes;
     b->convert =
-        port->tensor && is_wide(port->type) && qc_dtype_bits(port->tensor->t.v1.dataType) == 32;
+        port->tensor && qe_is_wide(port->type) && qc_dtype_bits(port->tensor->t.v1.dataType) == 32;
     if (port->tensor || !port->data)
         return QRN_OK;
     b->data = qrn_alloc(port->bytes + 1);
@@ -99,9 +96,8 @@ static qrn_status map_outputs(qe_part *p, const ox_node *fused, const ox_graph *
     return QRN_OK;
 }
 
-// Takes the graph of `r`, whatever happens.
-static qrn_status make(qe_ep *ep, const qe_graph *g, const ox_node *fused, const ox_result *r,
-                       const char *name, qe_part **out) {
+qrn_status qe_part_make(qe_ep *ep, const qe_graph *g, const ox_node *fused, const ox_result *r,
+                        const char *name, qe_part **out) {
     qe_part *p = qrn_calloc(sizeof *p);
     if (!p) {
         qc_graph_destroy(r->graph);
@@ -183,110 +179,7 @@ qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, q
         qc_graph_destroy(r.graph);
         return s;
     }
-    return make(ep, g, fused, &r, name, out);
-}
-
-// --- graphs of a context binary
-
-static qrn_status port_from(const qc_tensor *t, const ox_info *info, ox_port *port) {
-    *port = (ox_port){.name = t->t.v1.name, .tensor = (qc_tensor *)(uintptr_t)t, .rank = t->rank};
-    memcpy(port->dims, t->dims, sizeof t->dims);
-    if (!info)
-        return QRN_OK; // not a value of the node
-    port->type = info->type;
-    if (info->has_shape && info->rank == 0)
-        port->rank = 0; // held as [1]
-    size_t count = qc_tensor_count(t), bits = ox_type_bits(info->type);
-    bool narrow = is_wide(info->type) && qc_dtype_bits(t->t.v1.dataType) == 32;
-    if (!narrow && (count * bits + 7) / 8 != qc_tensor_bytes(t))
-        return QRN_FAIL(QRN_E_INCOMPATIBLE,
-                        "value '%s' of the model has type %s; the tensor in the context binary has "
-                        "%zu bytes for %zu elements",
-                        info->name, ox_type_name(info->type), qc_tensor_bytes(t), count);
-    return QRN_OK;
-}
-
-static qrn_status ports_from(qc_graph *graph, qc_tensor *const *list, uint32_t n,
-                             const ox_info *infos, uint32_t n_infos, const ox_port **out) {
-    ox_port *ports = qrn_arena_alloc(graph->arena, (n + 1) * sizeof *ports);
-    if (!ports)
-        return QRN_FAIL(QRN_E_MEM, "partition: no memory");
-    for (uint32_t i = 0; i < n; i++)
-        QRN_TRY(port_from(list[i], info_of(infos, n_infos, list[i]->t.v1.name), &ports[i]));
-    *out = ports;
-    return QRN_OK;
-}
-
-qrn_status qe_part_load(qe_ep *ep, const qe_graph *g, const ox_node *fused,
-                        const QnnSystemContext_GraphInfoV3_t *info, qe_part **out) {
-    const ox_graph *model = g->model->graph;
-    ox_result r = {0};
-    QRN_TRY(qc_graph_retrieve(ep->client, info, &r.graph));
-    r.graph->profile = ep->profile.handle;
-    r.n_inputs = r.graph->n_inputs;
-    r.n_outputs = r.graph->n_outputs;
-    qrn_status s =
-        ports_from(r.graph, r.graph->inputs, r.n_inputs, model->inputs, model->n_inputs, &r.inputs);
-    if (s == QRN_OK)
-        s = ports_from(r.graph, r.graph->outputs, r.n_outputs, model->outputs, model->n_outputs,
-                       &r.outputs);
-    for (uint32_t i = 0; s == QRN_OK && i < r.n_inputs; i++)
-        if (!r.inputs[i].type)
-            s = QRN_FAIL(QRN_E_INCOMPATIBLE,
-                         "graph '%s' of the context binary has an input '%s' that the model's node "
-                         "does not have",
-                         info->graphName, r.inputs[i].name);
-    if (s != QRN_OK) {
-        qc_graph_destroy(r.graph);
-        return s;
-    }
-    return make(ep, g, fused, &r, info->graphName, out);
-}
-
-// --- another context
-
-static const QnnSystemContext_GraphInfoV3_t *graph_of(const QnnSystemContext_BinaryInfoV3_t *binary,
-                                                      const char *name) {
-    for (uint32_t i = 0; i < binary->numGraphs; i++)
-        if (strcmp(binary->graphs[i].graphInfoV3.graphName, name) == 0)
-            return &binary->graphs[i].graphInfoV3;
-    return NULL;
-}
-
-// Finds the tensors by name: their order is the binary's.
-static qrn_status move_slots(qe_border *list, uint32_t n, qc_tensor *const *old,
-                             qc_tensor *const *fresh, uint32_t n_fresh) {
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t k = 0;
-        if (list[i].slot < 0)
-            continue;
-        const char *name = old[list[i].slot]->t.v1.name;
-        while (k < n_fresh && strcmp(fresh[k]->t.v1.name, name) != 0)
-            k++;
-        if (k == n_fresh)
-            return QRN_FAIL(QRN_E_BINARY, "the context binary has no tensor '%s'", name);
-        list[i].slot = (int32_t)k;
-    }
-    return QRN_OK;
-}
-
-qrn_status qe_part_reload(OrtNodeComputeInfo *info, const QnnSystemContext_BinaryInfoV3_t *binary) {
-    qe_part *p = (qe_part *)info;
-    qc_graph *old = p->graph, *fresh = NULL;
-    const QnnSystemContext_GraphInfoV3_t *about = graph_of(binary, p->name);
-    if (!old->n_nodes)
-        return QRN_OK; // constants alone
-    if (!about)
-        return QRN_FAIL(QRN_E_BINARY, "the context binary has no graph '%s'", p->name);
-    QRN_TRY(qc_graph_retrieve(p->ep->client, about, &fresh));
-    fresh->profile = old->profile;
-    qrn_status s = move_slots(p->in, p->n_in, old->inputs, fresh->inputs, fresh->n_inputs);
-    if (s == QRN_OK)
-        s = move_slots(p->out, p->n_out, old->outputs, fresh->outputs, fresh->n_outputs);
-    p->graph = fresh;
-    p->context = p->ep->client->context;
-    qc_graph_destroy(old);
-    return s;
+    return qe_part_make(ep, g, fused, &r, name, out);
 }
 
 // --- end

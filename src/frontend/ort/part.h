@@ -29,6 +29,13 @@ struct qe_part {
     uint32_t n_in, n_out;
 };
 
+// part.c: a partition around a graph, which it takes, whatever happens.
+qrn_status qe_part_make(qe_ep *ep, const qe_graph *g, const ox_node *fused, const ox_result *r,
+                        const char *name, qe_part **out);
+
+// Integers that the backend holds in 32 bits.
+static inline bool qe_is_wide(int type) { return type == OX_I64 || type == OX_U64; }
+
 // run.c: the callbacks of a partition.
 OrtNodeComputeInfo qe_part_callbacks(void);
 
