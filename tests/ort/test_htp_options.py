@@ -7,6 +7,7 @@ MONOLITHIC_LSTM, and so on.
 import gc
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -319,6 +320,27 @@ def test_other_values_stay_where_they_are(spy, plain):
     s.run_with_iobinding(b)
     assert np.array_equal(b.copy_outputs_to_cpu()[0], plain)
     assert "graphExecute 1 of 1 inputs, 0 of 1 outputs shared" in spy()
+
+
+def test_shared_values_of_many_threads_do_not_mix(plain):
+    s = session(NET, {**HTP, **SHARED})
+    xs = images(7, 4)
+    want = [session(NET, HTP).run(None, {"x": x})[0] for x in xs]
+    wrong = []
+
+    def work(x, expected):
+        for _ in range(5):  # registered, bound, freed, and the address used again
+            a, y = shared_values(x, np.zeros_like(expected))
+            s.run_with_iobinding(bind(s, a, y))
+            if not np.array_equal(y.numpy(), expected):
+                wrong.append(x)
+
+    threads = [threading.Thread(target=work, args=pair) for pair in zip(xs, want)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
 
 
 def test_without_the_option_shared_values_are_memory_like_any_other(spy, plain):
