@@ -22,7 +22,7 @@ ALLOWED = {
     # "backend" stands for the including backend's own folder, never for another one's.
     # backend/package is shared by all of them.
     "backend": ["base", "ir", "kernels", "compiler", "runtime", "binary", "api", "backend",
-                "backend/backend.h", "backend/package"],
+                "backend/backend.h", "backend/package", "device"],
     "system": ["base", "ir", "compiler", "binary", "api", "system"],
     "device": ["base", "device"],
     "rpcmem": ["rpcmem"],

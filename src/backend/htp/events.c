@@ -2,7 +2,7 @@
 //
 // Events of calls. Microseconds are measured on the host; a remote call does not exist, so its
 // events are the host's own function calls, seen from outside and inside. Cycles are measured times
-// at the modelled clock (power.h). Nothing is estimated.
+// at the modelled clock (power.h). What a chip would take (prediction.h) is added to finalize only.
 #include "backend/htp/events.h"
 
 #include "api/errors.h"
@@ -10,6 +10,7 @@
 #include "backend/htp/optrace.h"
 #include "backend/htp/options.h"
 #include "backend/htp/power.h"
+#include "backend/htp/prediction.h"
 #include "backend/htp/session.h"
 
 #include "HTP/QnnHtpProfile.h"
@@ -202,6 +203,36 @@ static void record_execute(qrn_api_profile *p, const qrn_call_record *r) {
         qrn_htp_optrace_execute(p, top, r);
 }
 
+// Cycles of the estimate are at the clock of full power, which it assumes.
+static void record_prediction(qrn_api_profile *p, const qrn_api_graph *g) {
+    qrn_htp_prediction e;
+    if (!qrn_htp_predict(g, &e))
+        return;
+    double hz = (double)qrn_htp_corner_hz(DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER, 0);
+    const struct {
+        uint32_t type;
+        uint64_t value;
+    } list[] = {
+#define ESTIMATE(name) QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_PERF_ESTIMATE##name
+        {ESTIMATE(), 0},
+        {ESTIMATE(_SIM_EXEC_CYCLES), (uint64_t)(e.us * hz / 1e6)},
+        {ESTIMATE(_SIM_EXEC_LOWER_CYCLES), (uint64_t)(e.low_us * hz / 1e6)},
+        {ESTIMATE(_SIM_EXEC_UPPER_CYCLES), (uint64_t)(e.high_us * hz / 1e6)},
+        {ESTIMATE(_BANDWIDTH_STATS), 0},
+        {ESTIMATE(_BANDWIDTH_STATS_HTP_ID), 0},
+        {ESTIMATE(_INPUT_FILL), e.input_bytes},
+        {ESTIMATE(_INTERMEDIATE_FILL), e.fill_bytes},
+        {ESTIMATE(_INTERMEDIATE_SPILL), e.spill_bytes},
+        {ESTIMATE(_INTER_HTP_FILL), 0}, // one NPU
+        {ESTIMATE(_INTER_HTP_SPILL), 0},
+        {ESTIMATE(_OUTPUT_SPILL), e.output_bytes},
+        {ESTIMATE(_MISSING_COST_OPS), e.n_unknown},
+#undef ESTIMATE
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+        add_top(p, list[i].type, list[i].value);
+}
+
 static void record_finalize(qrn_api_profile *p, const qrn_call_record *r) {
     const qrn_htp_graph *g = qrn_htp_graph_of(r->graph);
     add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_HOST_RPC_TIME_MICROSEC, us(r->backend_ns));
@@ -210,6 +241,7 @@ static void record_finalize(qrn_api_profile *p, const qrn_call_record *r) {
     if (r->again)
         add_top(p, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_AFTER_TENSOR_UPDATES_QNN,
                 us(r->total_ns));
+    record_prediction(p, r->graph);
     uint32_t top = add_top(p, QNN_PROFILE_EVENTTYPE_FINALIZE, us(r->total_ns));
     if (p->optrace)
         qrn_htp_optrace_schematic(p, top, r->graph);
@@ -236,7 +268,7 @@ static void tell_source(qrn_api_profile *p) {
     p->told = true;
     qrn_log(p->backend->log, QNN_LOG_LEVEL_INFO,
             "profile: times are measured on this host; cycles are measured times at the modelled "
-            "clock of %" PRIu64 " Hz",
+            "clock of %" PRIu64 " Hz; estimates of a chip are modelled",
             qrn_htp_clock_hz());
 }
 

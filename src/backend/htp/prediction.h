@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// What a finalized graph would take on the chip it was made for (HTP-PRF-21). Modelled, not
+// measured: docs/estimate.md says how well.
+#ifndef QRN_BACKEND_HTP_PREDICTION_H
+#define QRN_BACKEND_HTP_PREDICTION_H
+
+#include "backend/htp/htp.h"
+
+typedef struct qrn_htp_prediction {
+    double us, low_us, high_us; // of the accelerator's part, at full power
+    uint64_t input_bytes;       // read from memory: inputs and weights
+    uint64_t fill_bytes, spill_bytes;
+    uint64_t output_bytes;
+    uint32_t n_unknown; // ops without a cost of their own
+} qrn_htp_prediction;
+
+// False when nothing can be said: no chip was chosen, nobody measured it or not in this precision,
+// or there is no memory.
+bool qrn_htp_predict(const qrn_api_graph *g, qrn_htp_prediction *out);
+
+#endif
