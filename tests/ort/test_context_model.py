@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 
-from provider import HTP, NAME, close, cpu_session, helper, model, session
+from provider import HTP, NAME, close, cpu_session, devices, helper, model, session
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
 from ort_models import assignment, conv_net, images  # noqa: E402
@@ -198,6 +199,28 @@ def test_a_shared_binary_cannot_be_embedded(tmp_path):
         session(conv_net(seed=1), HTP, {**STOP, "ep.context_enable": "1",
                                         "ep.context_file_path": str(tmp_path / "c.onnx"),
                                         "ep.context_embed_mode": "1"})
+
+
+# --- onnxruntime's own compiler
+
+@pytest.mark.parametrize("embed", [False, True])
+@pytest.mark.parametrize("target", ["file", "bytes"])
+def test_models_are_compiled_by_the_host_s_interface(tmp_path, embed, target):
+    x, source = images(2, 1)[0], tmp_path / "m.onnx"
+    source.write_bytes(conv_net(seed=1))
+    so = ort.SessionOptions()
+    so.add_provider_for_devices(devices("cpu")[:1], HTP)
+    compiler = ort.ModelCompiler(so, str(source), embed_compiled_data_into_model=embed)
+    if target == "file":
+        made = str(tmp_path / "made.onnx")
+        compiler.compile_to_file(made)
+    else:
+        made = compiler.compile_to_bytes()
+    files = {p.name for p in tmp_path.glob("*.bin")}
+    assert files == (set() if embed else {f"{'made' if target == 'file' else 'm'}_qnn.bin"})
+    s = session(made, HTP, {"ep.context_file_path": str(source)} if target == "bytes" else {})
+    want = session(conv_net(seed=1), HTP).run(None, {"x": x})[0]
+    assert np.array_equal(s.run(None, {"x": x})[0], want)
 
 
 # --- names that differ between model and graph

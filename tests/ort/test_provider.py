@@ -164,3 +164,19 @@ def test_a_library_that_is_no_backend_is_an_error(tmp_path):
     fake.write_bytes(b"not a library")
     with pytest.raises(Exception, match="libQnnHtp.so"):
         session(conv_net(seed=1), {"backend_path": str(fake)})
+
+
+Policy = ort.OrtExecutionProviderDevicePolicy
+
+
+@pytest.mark.parametrize("policy, backend", [(Policy.PREFER_NPU, "libQnnHtp.so"),
+                                             (Policy.PREFER_CPU, "libQnnCpu.so")])
+def test_a_policy_chooses_the_provider_and_its_device(policy, backend, capfd):
+    devices()  # registered
+    so = ort.SessionOptions()
+    so.log_severity_level = 1
+    so.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+    so.set_provider_selection_policy(policy)
+    s = ort.InferenceSession(conv_net(seed=1), so, enable_fallback=0)
+    assert set(assignment(s)) == {NAME}
+    assert backend in capfd.readouterr().err  # the line that tells what was taken
