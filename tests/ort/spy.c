@@ -2,7 +2,8 @@
 //
 // A QNN library that passes everything on to the one that QUERN_SPY_OF names, and writes the calls
 // that options are seen in to the file that QUERN_SPY names, one a line: the call and its configs.
-// QUERN_SPY_MINOR is the version that it claims to have.
+// QUERN_SPY_MINOR is the version that it claims to have; with QUERN_SPY_CRASH executing fails as it
+// does when an accelerator restarts.
 #include "HTP/QnnHtpContext.h"
 #include "HTP/QnnHtpGraph.h"
 #include "QnnInterface.h"
@@ -102,6 +103,8 @@ static Qnn_ErrorHandle_t graph_execute(Qnn_GraphHandle_t graph, const Qnn_Tensor
     fprintf(to, "graphExecute %d of %u inputs, %d of %u outputs shared\n", shared(in, n_in), n_in,
             shared(out, n_out), n_out);
     fflush(to);
+    if (getenv("QUERN_SPY_CRASH"))
+        return QNN_COMMON_ERROR_SYSTEM_COMMUNICATION;
     return real.graphExecute(graph, in, n_in, out, n_out, profile, signal);
 }
 

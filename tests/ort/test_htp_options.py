@@ -386,6 +386,18 @@ def test_an_old_library_is_taken_only_where_its_version_is_not_checked(spy, plai
     assert np.array_equal(s.run(None, {"x": X})[0], plain)
 
 
+def test_a_restart_of_the_accelerator_is_told_from_other_failures(spy, monkeypatch):
+    s = session(NET, spy.options)
+    monkeypatch.setenv("QUERN_SPY_CRASH", "1")
+    with pytest.raises(Exception, match="ENGINE_ERROR.*NPU restarted.*make it anew"):
+        s.run(None, {"x": X})
+
+
+def test_several_chips_at_once_are_refused():
+    with pytest.raises(Exception, match="soc_model: '57,69': a model for several chips is a DLC"):
+        session(NET, {**HTP, "soc_model": "57,69"})
+
+
 def test_a_serializer_takes_all_calls(tmp_path):
     """Any library can stand in: it is opened in the place of the backend that is meant."""
     other = tmp_path / "libOther.so"

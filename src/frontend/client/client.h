@@ -62,7 +62,8 @@ qrn_status qc_load(qc_client *c, const void *bytes, uint64_t n_bytes,
 // copied. Such graphs cannot be finalized.
 qrn_status qc_record(qc_client *c);
 
-// Fails with the library's own words for `code`: "graphFinalize: error 6022: ...".
+// Fails with the library's own words for `code`: "graphFinalize: error 6022: ...". QRN_E_COMM: the
+// accelerator restarted, contexts are lost.
 qrn_status qc_check(const qc_client *c, Qnn_ErrorHandle_t code, const char *call);
 
 // --- Graphs

@@ -47,17 +47,20 @@ qrn_status qc_check(const qc_client *c, Qnn_ErrorHandle_t code, const char *call
     if (code == QNN_SUCCESS)
         return QRN_OK;
     unsigned long long number = QNN_GET_ERROR_CODE(code);
+    bool lost = number == QNN_COMMON_ERROR_SYSTEM_COMMUNICATION ||
+                number == QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL;
+    qrn_status s = lost ? QRN_E_COMM : QRN_E_GENERAL;
     const char *text = NULL;
     if (c->qnn.errorGetVerboseMessage &&
         c->qnn.errorGetVerboseMessage(code, &text) == QNN_SUCCESS && text) {
-        qrn_status s = QRN_FAIL(QRN_E_GENERAL, "%s: error %llu: %s", call, number, text);
+        qrn_fail(s, "%s: error %llu: %s", call, number, text);
         if (c->qnn.errorFreeVerboseMessage)
             c->qnn.errorFreeVerboseMessage(text);
         return s;
     }
     if (c->qnn.errorGetMessage && c->qnn.errorGetMessage(code, &text) == QNN_SUCCESS && text)
-        return QRN_FAIL(QRN_E_GENERAL, "%s: error %llu: %s", call, number, text);
-    return QRN_FAIL(QRN_E_GENERAL, "%s: error %llu", call, number);
+        return QRN_FAIL(s, "%s: error %llu: %s", call, number, text);
+    return QRN_FAIL(s, "%s: error %llu", call, number);
 }
 
 static bool is_path(const char *name) {

@@ -179,6 +179,11 @@ static qrn_status read_int(const row *r, const char *value, int64_t *out) {
 static qrn_status read_soc(const row *r, const char *value, uint32_t *out) {
     const row whole = {r->key, INT, 0, 0, UINT32_MAX, NULL, NULL};
     int64_t id = 0;
+    if (strchr(value, ','))
+        return QRN_FAIL(QRN_E_UNSUPPORTED,
+                        "option %s: '%s': a model for several chips is a DLC file, which is not "
+                        "written; name one chip",
+                        r->key, value);
     if (isdigit((unsigned char)value[0])) {
         QRN_TRY(read_int(&whole, value, &id));
         *out = (uint32_t)id; // the library says which numbers it knows

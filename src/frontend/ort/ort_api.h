@@ -45,6 +45,7 @@ typedef enum OrtErrorCode {
     ORT_FAIL = 1,
     ORT_INVALID_ARGUMENT = 2,
     ORT_NO_SUCHFILE = 3,
+    ORT_ENGINE_ERROR = 5,
     ORT_NOT_IMPLEMENTED = 9,
     ORT_INVALID_GRAPH = 10,
     ORT_EP_FAIL = 11

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // --- types that the backend holds in 32 bits
@@ -197,11 +198,22 @@ static qrn_status execute(run *r) {
     return hand_over(r);
 }
 
+// What an application can do about an accelerator that restarted.
+static void tell_restart(void) {
+    char words[QRN_MESSAGE_MAX];
+    snprintf(words, sizeof words, "%s", qrn_message());
+    qrn_fail(QRN_E_COMM, "the NPU restarted and this session is lost; make it anew (%s)", words);
+}
+
 static OrtStatus *compute(OrtNodeComputeInfo *info, void *state, OrtKernelContext *context) {
     (void)state;
     run r = {.p = (const qe_part *)info, .context = context};
     qrn_status s = execute(&r);
-    OrtStatus *status = s == QRN_E_ARGUMENT ? qe_status(s) : qe_status_as(ORT_EP_FAIL, s);
+    if (s == QRN_E_COMM)
+        tell_restart();
+    OrtStatus *status = s == QRN_E_ARGUMENT ? qe_status(s)
+                        : s == QRN_E_COMM   ? qe_status_as(ORT_ENGINE_ERROR, s)
+                                            : qe_status_as(ORT_EP_FAIL, s);
     for (uint32_t i = 0; i < r.n_own; i++)
         qrn_free(r.own[i]);
     qrn_free(r.heap);
