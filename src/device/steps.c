@@ -5,6 +5,7 @@
 // between.
 #include "device/device.h"
 
+#include <math.h>
 #include <string.h>
 
 #define NONE UINT32_MAX
@@ -149,11 +150,14 @@ static double count(const qd_value *v) {
     return n;
 }
 
-static double r32(double x) { return 32 * (double)(uint64_t)((x + 31) / 32); }
+static double r32(double x) { return 32 * ceil(x / 32); }
 
 static const qd_value *value(const cut *c, uint32_t index) { return &c->g->values[index]; }
 
-static uint32_t last_dim(const qd_value *v) { return v->rank ? v->dims[v->rank - 1] : 1; }
+// Never 0, for it divides; a value without elements costs nothing anyway.
+static uint32_t last_dim(const qd_value *v) {
+    return v->rank && v->dims[v->rank - 1] ? v->dims[v->rank - 1] : 1;
+}
 
 static double activations(const cut *c, const uint32_t *list, uint32_t n) {
     double sum = 0;
@@ -198,7 +202,7 @@ static void dense(cut *c, const qd_op *o) {
     double taps = 1, groups = o->groups ? o->groups : 1;
     for (uint32_t i = 0; i + 2 < w->rank; i++)
         taps *= w->dims[i];
-    double columns = last_dim(y), frames = y->rank == 5 ? y->dims[1] : 1;
+    double columns = last_dim(y), frames = y->rank == 5 ? fmax(1, y->dims[1]) : 1;
     double rows = count(y) / columns / frames;
     double in = w->rank >= 2 ? (double)w->dims[w->rank - 2] * groups : 1;
     set_matrix(s, (qd_product){rows, frames, taps, in, columns, groups});
@@ -216,8 +220,8 @@ static void full(cut *c, const qd_op *o) {
 static void product(cut *c, const qd_op *o) {
     const qd_value *a = value(c, o->in[0]), *b = value(c, o->in[1]), *y = value(c, o->out[0]);
     qd_step *s = begin(c, o, QD_MATRIX);
-    double columns = last_dim(y), rows = y->rank >= 2 ? y->dims[y->rank - 2] : 1;
-    double batch = count(y) / columns / rows;
+    double columns = last_dim(y), rows = y->rank >= 2 ? fmax(1, y->dims[y->rank - 2]) : 1;
+    double batch = fmax(1, count(y) / columns / rows);
     // However the operands are transposed, elements of a are batch * rows * depth.
     double depth = count(a) / (batch * rows);
     if (b->constant) { // one matrix for all: the batch is more rows

@@ -253,6 +253,23 @@ static void ops_without_operands_do_no_harm(void **state) {
     cut(n, 0);
 }
 
+static void values_without_elements_do_no_harm(void **state) {
+    net *n = *state;
+    const qd_value none = {.rank = 4, .dims = {0, 0, 0, 0}};
+    uint32_t x, y, z;
+    assert_int_equal(qd_add_value(&n->g, &none, &x), QRN_OK);
+    assert_int_equal(qd_add_value(&n->g, &none, &y), QRN_OK);
+    assert_int_equal(qd_add_value(&n->g, &none, &z), QRN_OK);
+    OP2("MatMul", x, y, z);
+    OP2("Conv2d", x, y, z);
+    OP2("FullyConnected", x, y, z);
+    OP2("DepthWiseConv2d", x, y, z);
+    OP1("PoolMax2d", x, z);
+    const qd_step *s = cut(n, 5);
+    for (int i = 0; i < 5; i++)
+        assert_true(s[i].macs == 0 && s[i].padded == 0 && s[i].in == 0 && s[i].windows == 0);
+}
+
 static void an_empty_graph_has_no_steps(void **state) {
     net *n = *state;
     cut(n, 0);
@@ -293,6 +310,7 @@ int main(void) {
         T(pools_count_half_their_windows),
         T(an_unknown_op_is_named),
         T(ops_without_operands_do_no_harm),
+        T(values_without_elements_do_no_harm),
         T(an_empty_graph_has_no_steps),
         T(lists_grow),
     };

@@ -147,13 +147,13 @@ static void put_axis(FILE *f, double us, double scale) {
     double step = pow(10, floor(log10(us / 4)));
     while (us / step > 8)
         step *= us / step > 20 ? 5 : 2;
-    for (double t = 0; t <= us; t += step)
-        fprintf(
-            f,
-            "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"0\" y2=\"%d\"/><text class=\"d\" "
-            "x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>",
-            LEFT + t * scale, LEFT + t * scale, N_TRACKS * TRACK, LEFT + t * scale,
-            N_TRACKS * TRACK + 16, t / 1e3);
+    for (int i = 0; i * step <= us; i++) {
+        double x = LEFT + i * step * scale;
+        fprintf(f,
+                "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"0\" y2=\"%d\"/><text "
+                "class=\"d\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>",
+                x, x, N_TRACKS * TRACK, x, N_TRACKS * TRACK + 16, i * step / 1e3);
+    }
 }
 
 static void put_timeline(FILE *f, const qt_estimates *r) {
@@ -250,8 +250,9 @@ static bool place(const qt_estimates *r, uint32_t i, double *x, double *y) {
 static void put_roof(FILE *f, const qt_estimates *r, decades dx, decades dy) {
     const qt_estimate *row = &r->rows[0];
     const qd_chip *c = row->at.chip;
-    double f16 = row->precision == QD_FP16 ? c->ffp : 1;
-    double peak = c->r8 * f16 * 1e3, knee = peak / c->ddr, low = pow(10, dx.from);
+    const qd_step full = {.kind = QD_MATRIX, .padded = 1e9};
+    double peak = 1e6 / qd_time_of(&full, c, row->precision, 0).matrix; // GMAC/s
+    double knee = peak / c->ddr, low = pow(10, dx.from);
     double wide = WIDTH - LEFT - RIGHT;
     fprintf(f,
             "<polyline fill=\"none\" stroke=\"currentColor\" points=\"%.1f,%.1f %.1f,%.1f "
@@ -263,20 +264,20 @@ static void put_roof(FILE *f, const qt_estimates *r, decades dx, decades dy) {
 
 static void put_grid(FILE *f, decades dx, decades dy) {
     double wide = WIDTH - LEFT - RIGHT;
-    for (double d = dx.from; d <= dx.to; d++)
+    for (int i = 0; i <= dx.to - dx.from; i++) {
+        double x = LEFT + wide * i / (dx.to - dx.from);
         fprintf(f,
                 "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"0\" y2=\"%.1f\"/><text "
                 "class=\"d\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%g</text>",
-                LEFT + wide * (d - dx.from) / (dx.to - dx.from),
-                LEFT + wide * (d - dx.from) / (dx.to - dx.from), HIGH,
-                LEFT + wide * (d - dx.from) / (dx.to - dx.from), HIGH + 18, pow(10, d));
-    for (double d = dy.from; d <= dy.to; d++)
+                x, x, HIGH, x, HIGH + 18, pow(10, dx.from + i));
+    }
+    for (int i = 0; i <= dy.to - dy.from; i++) {
+        double y = HIGH - HIGH * i / (dy.to - dy.from);
         fprintf(f,
                 "<line class=\"axis\" x1=\"%.1f\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text "
                 "class=\"d\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%g</text>",
-                LEFT, WIDTH - RIGHT, HIGH - HIGH * (d - dy.from) / (dy.to - dy.from),
-                HIGH - HIGH * (d - dy.from) / (dy.to - dy.from), LEFT - 6,
-                HIGH - HIGH * (d - dy.from) / (dy.to - dy.from) + 4, pow(10, d));
+                LEFT, WIDTH - RIGHT, y, y, LEFT - 6, y + 4, pow(10, dy.from + i));
+    }
 }
 
 static void put_roofline(FILE *f, const qt_estimates *r) {
@@ -289,6 +290,7 @@ static void put_roofline(FILE *f, const qt_estimates *r) {
             dx.to = fmax(dx.to, ceil(log10(x)));
             dy.from = fmin(dy.from, floor(log10(y)));
         }
+    dy.from = fmin(dy.from, floor(dx.from + log10(r->rows[0].at.chip->ddr)));
     fprintf(f,
             "<section><h2>Roofline</h2><svg viewBox=\"0 -10 %d %.0f\" role=\"img\" "
             "aria-label=\"Roofline\">",
