@@ -23,11 +23,11 @@ static void print_row(const qt_estimate *r, bool name_chip) {
         return;
     }
     printf("%-6s %8.3f ms  (%.2f to %.2f)  matrix %2.0f%%  vector %2.0f%%  steps %2.0f%%  start "
-           "%2.0f%%  memory %2.0f%%  DDR %.1f MB\n",
+           "%2.0f%%  memory %2.0f%%  DDR %.1f MB  VTCM %.1f MB\n",
            qd_precision_names[r->precision], e->us / 1e3, e->us / 1e3 * QT_LOW,
            e->us / 1e3 * QT_HIGH, qt_share(e->sum.matrix, e), qt_share(e->sum.vector, e),
            qt_share(e->sum.overhead, e), qt_share(e->start, e), qt_share(e->memory, e),
-           (e->sum.weight_bytes + e->sum.spill_bytes) / 1e6);
+           (e->sum.weight_bytes + e->sum.spill_bytes) / 1e6, e->peak_vtcm / 1e6);
 }
 
 static json_t *json_row(const qt_estimate *r) {
@@ -227,8 +227,9 @@ static void print_chip(const qt_target *at) {
 int qt_estimate_text(const qt_estimates *r) {
     const qt_network *net = r->net;
     qt_totals t = qt_add_up(&net->steps, r->rows[0].precision);
-    printf("%s: %u matrix and %u vector steps, %.3f GMAC (%.3f padded)\n", r->path, t.matrix,
-           t.vector, t.macs / 1e9, t.padded / 1e9);
+    printf("%s: %u matrix and %u vector steps, %.3f GMAC (%.3f padded), %.1f MB of "
+           "weights\n",
+           r->path, t.matrix, t.vector, t.macs / 1e9, t.padded / 1e9, t.weights / 1e6);
     if (!r->every)
         print_chip(&r->rows[0].at);
     for (uint32_t i = 0; i < r->n; i++)
