@@ -31,8 +31,9 @@ INTRO = """\
 Libraries: `libQnnCpu.so`, `libQnnSystem.so` ([system.md](system.md)) and `libcdsprpc.so` done,
 `libQnnHtp.so` as the requirements below say; `libQnnGpu.so` and `libQnnSaver.so` not yet. The ONNX
 front end and `quern` ([onnx.md](onnx.md), [quern.md](quern.md)) done; ExecuTorch programs and their
-runner as [executorch.md](executorch.md) says. The execution provider, the quantizer and the other
-`qnn-*` programs not yet.
+runner as [executorch.md](executorch.md) says. The execution provider for ONNX Runtime and the
+Python package ([onnxruntime.md](onnxruntime.md)) and `quern estimate` ([estimate.md](estimate.md))
+as their pages say. The quantizer and the other `qnn-*` programs not yet.
 """
 
 
