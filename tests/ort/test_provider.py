@@ -91,6 +91,30 @@ def test_a_branch_around_a_refused_node_is_no_cycle():
     assert close(got, cpu_session(net).run(None, {"x": x})[0])
 
 
+def quantized_convolution():
+    """x -> Q -> DQ -> Conv(DQ of codes) -> Q -> DQ -> y."""
+    rng = np.random.default_rng(3)
+    codes = rng.integers(-127, 128, (4, 3, 3, 3)).astype(np.int8)
+    return model([node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+                  node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+                  node("DequantizeLinear", ["w", "ws", "wz"], ["wd"]),
+                  node("Conv", ["d", "wd"], ["c"], kernel_shape=[3, 3]),
+                  node("QuantizeLinear", ["c", "s2", "z"], ["e"]),
+                  node("DequantizeLinear", ["e", "s2", "z"], ["y"])],
+                 [("x", F, [1, 3, 8, 8])], [("y", F, [1, 4, 6, 6])],
+                 [("s", F(1 / 32)), ("z", np.uint8(128)), ("s2", F(1 / 4)), ("w", codes),
+                  ("ws", F(1 / 64)), ("wz", np.int8(0))])
+
+
+def test_weights_stay_with_their_convolution_where_borders_are_left_to_others():
+    net = quantized_convolution()
+    ours = session(net, HTP, fallback=True)
+    assert assignment(ours)["CPUExecutionProvider"] == ["QuantizeLinear", "DequantizeLinear"]
+    x = np.random.default_rng(4).standard_normal((1, 3, 8, 8)).astype(F)
+    got, want = ours.run(None, {"x": x})[0], cpu_session(net).run(None, {"x": x})[0]
+    assert np.abs(got - want).max() <= 0.25  # a step
+
+
 def test_open_dimensions_are_left_to_others_with_the_reason(capfd):
     net = model([node("Relu", ["x"], ["y"])], [("x", F, ["N", 4])], [("y", F, ["N", 4])])
     ours = session(net, fallback=True, level=2)

@@ -112,6 +112,54 @@ static uint32_t deepest_input(const depths *d, const ox_node *n, bool taken) {
     return most;
 }
 
+// --- sinking
+
+// Readers of what a node makes.
+typedef struct readers {
+    uint32_t least; // depth among them; UINT32_MAX: nobody reads it
+    bool refused;   // one of them is
+} readers;
+
+static void note_reader(const depths *d, readers *list, const char *name, uint32_t i) {
+    uintptr_t maker = (uintptr_t)qrn_strmap_get(&d->of, name);
+    if (!maker || maker - 1 == i)
+        return;
+    readers *r = &list[maker - 1];
+    r->refused |= d->plan->group[i] < 0;
+    if (d->depth[i] < r->least)
+        r->least = d->depth[i];
+}
+
+static void note_node(const depths *d, readers *list, const ox_node *n, uint32_t i) {
+    for (uint32_t k = 0; k < n->n_in; k++)
+        note_reader(d, list, n->in[k], i);
+    for (uint32_t k = 0; k < n->n_attrs; k++) {
+        const ox_graph *body = n->attrs[k].g;
+        for (uint32_t j = 0; body && j < body->n_nodes; j++)
+            note_node(d, list, &body->nodes[j], i);
+        for (uint32_t j = 0; body && j < body->n_outputs; j++)
+            note_reader(d, list, body->outputs[j].name, i);
+    }
+}
+
+// Moves accepted nodes to the group of their first reader, where all readers are accepted: the
+// DequantizeLinear of a weight belongs to the convolution that reads it, however deep that lies.
+static qrn_status sink(const ox_graph *g, const depths *d, uint32_t *depth) {
+    readers *list = qrn_alloc((g->n_nodes + 1) * sizeof *list);
+    if (!list)
+        return QRN_E_MEM;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        list[i] = (readers){UINT32_MAX, false};
+    for (uint32_t i = g->n_nodes; i-- > 0;) {
+        bool moves = d->plan->group[i] >= 0 && !list[i].refused && list[i].least != UINT32_MAX;
+        if (moves && list[i].least > depth[i])
+            depth[i] = list[i].least;
+        note_node(d, list, &g->nodes[i], i);
+    }
+    qrn_free(list);
+    return QRN_OK;
+}
+
 // Accepted nodes of one depth are a group. A path from a group to a refused node and on to an
 // accepted one arrives deeper, so no path returns.
 static qrn_status group_nodes(const ox_graph *g, qe_plan *plan) {
@@ -120,16 +168,19 @@ static qrn_status group_nodes(const ox_graph *g, qe_plan *plan) {
     qrn_status s = depth ? QRN_OK : QRN_E_MEM;
     for (uint32_t i = 0; i < g->n_nodes && s == QRN_OK; i++) {
         const ox_node *n = &g->nodes[i];
-        bool taken = plan->group[i] >= 0;
-        depth[i] = deepest_input(&d, n, taken);
+        depth[i] = deepest_input(&d, n, plan->group[i] >= 0);
         for (uint32_t j = 0; j < n->n_out && s == QRN_OK; j++)
             if (n->out[j][0] && !qrn_strmap_put(&d.of, n->out[j], (void *)(uintptr_t)(i + 1)))
                 s = QRN_E_MEM;
-        if (taken) {
-            plan->group[i] = (int32_t)depth[i];
-            if (depth[i] >= plan->n_groups)
-                plan->n_groups = depth[i] + 1;
-        }
+    }
+    if (s == QRN_OK)
+        s = sink(g, &d, depth);
+    for (uint32_t i = 0; i < g->n_nodes && s == QRN_OK; i++) {
+        if (plan->group[i] < 0)
+            continue;
+        plan->group[i] = (int32_t)depth[i];
+        if (depth[i] >= plan->n_groups)
+            plan->n_groups = depth[i] + 1;
     }
     qrn_strmap_clear(&d.of);
     qrn_free(depth);
