@@ -115,6 +115,34 @@ def test_weights_stay_with_their_convolution_where_borders_are_left_to_others():
     assert np.abs(got - want).max() <= 0.25  # a step
 
 
+@pytest.mark.parametrize("relu", [False, True])
+def test_a_refused_unit_does_not_take_others_along(capfd, relu):
+    """Weights of 16 bits with a zero point are refused; what reads the result is not."""
+    rng = np.random.default_rng(3)
+    codes = rng.integers(0, 65536, (4, 3, 3, 3)).astype(np.uint16)
+    behind = "r" if relu else "c"
+    net = model([node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+                 node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+                 node("DequantizeLinear", ["w", "ws", "wz"], ["wd"]),
+                 node("Conv", ["d", "wd"], ["c"], kernel_shape=[3, 3]),
+                 *([node("Relu", ["c"], ["r"])] if relu else []),
+                 node("QuantizeLinear", [behind, "s2", "z"], ["e"]),
+                 node("DequantizeLinear", ["e", "s2", "z"], ["f"]),
+                 node("Sigmoid", ["f"], ["g"]),
+                 node("QuantizeLinear", ["g", "s3", "z0"], ["h"]),
+                 node("DequantizeLinear", ["h", "s3", "z0"], ["y"])],
+                [("x", F, [1, 3, 8, 8])], [("y", F, [1, 4, 6, 6])],
+                [("s", F(1 / 4096)), ("z", np.uint16(32768)), ("s2", F(1 / 1024)), ("w", codes),
+                 ("ws", F(1e-5)), ("wz", np.uint16(30000)), ("s3", F(1 / 65536)),
+                 ("z0", np.uint16(0))], opset=21)
+    ours = session(net, HTP, fallback=True, level=2)
+    said = [line for line in capfd.readouterr().err.splitlines() if "left to other" in line]
+    assert len(said) == 1 and "(Conv)" in said[0] and "symmetric" in said[0]
+    x = np.random.default_rng(4).standard_normal((1, 3, 8, 8)).astype(F)
+    got, want = ours.run(None, {"x": x})[0], cpu_session(net).run(None, {"x": x})[0]
+    assert np.abs(got - want).max() <= 1e-3
+
+
 def test_open_dimensions_are_left_to_others_with_the_reason(capfd):
     net = model([node("Relu", ["x"], ["y"])], [("x", F, ["N", 4])], [("y", F, ["N", 4])])
     ours = session(net, fallback=True, level=2)

@@ -355,10 +355,27 @@ static void declare(ox_val *v, const ox_graph *g) {
     }
 }
 
+// Tensors that a refused node was to write, those of its quantized unit included: nobody does.
+static void forget_tensors(ox_import *im, ox_val *v) {
+    for (int i = 0; v && i < 3; i++) { // a unit: the value, behind a Relu or Clip, its codes
+        memset(v->at, 0, sizeof v->at);
+        v->turned = NULL;
+        if (v->maker && !is_std(v->maker, "DequantizeLinear"))
+            v->quantized = NULL; // made up for the unit
+        const ox_node *reader = v->consumer;
+        bool codes = v->maker && is_std(v->maker, "QuantizeLinear");
+        v = reader && !codes && reader->n_out ? ox_scope_find(im->scope, reader->out[0]) : NULL;
+        if (v && v->known && v->data)
+            return;
+    }
+}
+
 // After a refusal: what the node would have made comes from outside.
 static qrn_status take_from_outside(ox_import *im, const ox_node *n) {
     for (uint32_t i = 0; i < n->n_out; i++) {
         ox_val *v = n->out[i][0] ? ox_scope_find(im->scope, n->out[i]) : NULL;
+        if (v && v->kind == OX_TENSOR && !v->data && ox_before_quantizer(im, v))
+            forget_tensors(im, v);
         if (v)
             declare(v, im->model->graph);
         if (!v || !v->known || v->at[OX_ONNX] || v->at[OX_LAST] || v->data || v->kind != OX_TENSOR)
