@@ -2,7 +2,7 @@
 //
 // Rules for networks: which steps break them, and gains that equal the estimate of the changed
 // network.
-#include "device/advice.h"
+#include "net.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -13,25 +13,6 @@
 #include <cmocka.h>
 
 #define CHIP "SM8650" // clk 1.63, 14.58e12 MAC/s, 80 GB/s, 8 MB
-
-typedef struct net {
-    qd_graph g;
-    qd_steps s;
-    qd_estimate e;
-    qd_advices a;
-} net;
-
-static int make(void **state) {
-    static net n;
-    n = (net){.g.arena = qrn_arena_create()};
-    *state = &n;
-    return n.g.arena ? 0 : -1;
-}
-
-static int drop(void **state) {
-    qrn_arena_destroy(((net *)*state)->g.arena);
-    return 0;
-}
 
 static uint32_t value(net *n, bool constant, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
     uint32_t index;

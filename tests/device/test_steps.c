@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Graphs cut into fused steps; every expected number is worked out by hand beside its graph.
-#include "device/device.h"
+#include "net.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,23 +9,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-typedef struct net {
-    qd_graph g;
-    qd_steps s;
-} net;
-
-static int make(void **state) {
-    static net n;
-    n = (net){.g.arena = qrn_arena_create()};
-    *state = &n;
-    return n.g.arena ? 0 : -1;
-}
-
-static int drop(void **state) {
-    qrn_arena_destroy(((net *)*state)->g.arena);
-    return 0;
-}
 
 // Dimensions up to the first 0.
 static uint32_t add(net *n, qd_value v, const uint32_t dims[5]) {

@@ -3,6 +3,8 @@
 // One table of modes, and the two calls that make a vote.
 #include "frontend/executorch/vote.h"
 
+#include "frontend/client/vote.h"
+
 #define RPC_LATENCY_US 100
 #define POLLING_US QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIG_MAX_RPC_POLLING_TIME
 #define AT_THE_END_US 2000
@@ -29,28 +31,6 @@ enum { N_MODES = sizeof modes / sizeof modes[0] };
 
 typedef QnnHtpPerfInfrastructure_PowerConfig_t power;
 
-static power clocks(const et_vote *v, const mode *m, bool follow_load) {
-    power p = {.option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3};
-    p.dcvsV3Config = (QnnHtpPerfInfrastructure_DcvsV3_t){
-        .contextId = v->id,
-        .setDcvsEnable = 1,
-        .dcvsEnable = follow_load,
-        .powerMode = follow_load ? QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_POWER_SAVER_MODE
-                                 : QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE,
-        .setSleepLatency = 1,
-        .sleepLatency = m->sleep_us,
-        .setBusParams = 1,
-        .busVoltageCornerMin = m->corner,
-        .busVoltageCornerTarget = m->corner,
-        .busVoltageCornerMax = m->corner,
-        .setCoreParams = 1,
-        .coreVoltageCornerMin = m->corner,
-        .coreVoltageCornerTarget = m->corner,
-        .coreVoltageCornerMax = m->corner,
-    };
-    return p;
-}
-
 qrn_status et_vote_cast(const qc_client *c, int number, et_vote *out) {
     if (number == 0)
         return QRN_OK;
@@ -65,7 +45,7 @@ qrn_status et_vote_cast(const qc_client *c, int number, et_vote *out) {
                         (unsigned)infra->infraType);
     et_vote v = {.perf = &infra->perfInfra};
     QRN_TRY(qc_check(c, v.perf->createPowerConfigId(0, 0, &v.id), "createPowerConfigId"));
-    power clock = clocks(&v, m, false);
+    power clock = qc_vote_clocks(v.id, m->corner, m->sleep_us, false, false);
     power latency = {.option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_CONTROL_LATENCY};
     power polling = {.option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_POLLING_TIME};
     latency.rpcControlLatencyConfig = RPC_LATENCY_US;
@@ -80,8 +60,7 @@ qrn_status et_vote_cast(const qc_client *c, int number, et_vote *out) {
 void et_vote_withdraw(et_vote *v) {
     if (!v->perf)
         return;
-    const mode slow = {AT_THE_END_US, DCVS_VOLTAGE_VCORNER_SVS2, 0};
-    power clock = clocks(v, &slow, true);
+    power clock = qc_vote_clocks(v->id, DCVS_VOLTAGE_VCORNER_SVS2, AT_THE_END_US, true, true);
     const power *list[] = {&clock, NULL};
     v->perf->setPowerConfig(v->id, list);
     v->perf->destroyPowerConfigId(v->id);

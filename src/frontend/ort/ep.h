@@ -98,7 +98,7 @@ qrn_status qe_check_graph_options(qe_ep *ep);
 qrn_status qe_in_scratch(qe_ep *ep, qrn_status (*fn)(qe_ep *, void *), void *arg);
 Qnn_Priority_t qe_priority(const qe_ep *ep); // that the session asked for
 
-qrn_status qe_client_open(qe_ep *ep, const char *path); // a library with this session's options
+qrn_status qe_client_open(qe_ep *ep, const char *path); // a library with the options of `ep`
 
 // share.c: sessions that share contexts
 qrn_status qe_share_join(qe_ep *ep, const char *path); // opens the library, or takes the shared one

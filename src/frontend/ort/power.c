@@ -4,6 +4,8 @@
 // for them. A vote holds until the next one; sessions vote under an id of their own.
 #include "frontend/ort/ep.h"
 
+#include "frontend/client/vote.h"
+
 typedef QnnHtpPerfInfrastructure_PowerConfig_t power_config;
 
 typedef struct mode {
@@ -27,27 +29,6 @@ static const mode modes[] = {
     {DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER, 40, false, false, 0},
 };
 
-static power_config clocks(const mode *m, uint32_t id) {
-    return (power_config){
-        .option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3,
-        .dcvsV3Config = {.contextId = id,
-                         .setDcvsEnable = 1,
-                         .dcvsEnable = m->follow_load,
-                         .powerMode = m->saver
-                                          ? QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_POWER_SAVER_MODE
-                                          : QNN_HTP_PERF_INFRASTRUCTURE_POWERMODE_PERFORMANCE_MODE,
-                         .setSleepLatency = 1,
-                         .sleepLatency = m->sleep_us,
-                         .setBusParams = 1,
-                         .busVoltageCornerMin = m->corner,
-                         .busVoltageCornerTarget = m->corner,
-                         .busVoltageCornerMax = m->corner,
-                         .setCoreParams = 1,
-                         .coreVoltageCornerMin = m->corner,
-                         .coreVoltageCornerTarget = m->corner,
-                         .coreVoltageCornerMax = m->corner}};
-}
-
 qrn_status qe_power_vote(const qe_ep *ep, int wanted, uint32_t rpc_latency_us) {
     const mode *m = &modes[wanted];
     if (!ep->power.id || (!m->corner && !rpc_latency_us))
@@ -64,7 +45,7 @@ qrn_status qe_power_vote(const qe_ep *ep, int wanted, uint32_t rpc_latency_us) {
             .option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_RPC_CONTROL_LATENCY,
             .rpcControlLatencyConfig = rpc_latency_us};
     if (m->corner)
-        list[n++] = clocks(m, ep->power.id);
+        list[n++] = qc_vote_clocks(ep->power.id, m->corner, m->sleep_us, m->follow_load, m->saver);
     for (size_t i = 0; i < n; i++)
         configs[i] = &list[i];
     return qc_check(ep->client, ep->power.perf.setPowerConfig(ep->power.id, configs),

@@ -202,7 +202,7 @@ static qrn_status execute(run *r) {
 static void tell_restart(void) {
     char words[QRN_MESSAGE_MAX];
     snprintf(words, sizeof words, "%s", qrn_message());
-    qrn_fail(QRN_E_COMM, "the NPU restarted and this session is lost; make it anew (%s)", words);
+    qrn_fail(QRN_E_COMM, "the NPU restarted, which ends the session; make it anew (%s)", words);
 }
 
 static OrtStatus *compute(OrtNodeComputeInfo *info, void *state, OrtKernelContext *context) {

@@ -48,8 +48,8 @@ static qrn_status join(qe_ep *ep, const char *path) {
     if (p->client && p->open) {
         if (!same_backend(&p->opt, &ep->opt) || !same_text(p->opt.backend_path, path))
             return QRN_FAIL(QRN_E_INCONSISTENT,
-                            "ep.share_ep_contexts: this session names another backend, chip or "
-                            "priority than the one that it shares with (%s)",
+                            "ep.share_ep_contexts: the session names another backend, chip or "
+                            "priority than those that share with it (%s)",
                             p->client->path);
         ep->client = p->client;
         p->users++;

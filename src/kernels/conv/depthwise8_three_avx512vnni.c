@@ -103,22 +103,7 @@ INLINE void near_pass(const qrn_strip_tile *t, const constants c, const uint8_t 
 #define COLUMN(i)                                                                                  \
     if (i <= columns)                                                                              \
     near_column(&q, h, i, step, acc, part, least, worst)
-    COLUMN(0);
-    COLUMN(1);
-    COLUMN(2);
-    COLUMN(3);
-    COLUMN(4);
-    COLUMN(5);
-    COLUMN(6);
-    COLUMN(7);
-    COLUMN(8);
-    COLUMN(9);
-    COLUMN(10);
-    COLUMN(11);
-    COLUMN(12);
-    COLUMN(13);
-    COLUMN(14);
-    COLUMN(15);
+    SIXTEEN(COLUMN);
 #undef COLUMN
 }
 

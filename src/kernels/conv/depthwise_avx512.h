@@ -17,4 +17,11 @@ INLINE __m512i vector_at(const uint8_t *p) {
     return v;
 }
 
+// X(0); ... X(15): gcc 12 does not unroll loops that become so long.
+// clang-format off
+#define SIXTEEN(X) \
+    X(0); X(1); X(2); X(3); X(4); X(5); X(6); X(7); \
+    X(8); X(9); X(10); X(11); X(12); X(13); X(14); X(15)
+// clang-format on
+
 #endif

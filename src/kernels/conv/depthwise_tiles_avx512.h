@@ -92,22 +92,7 @@ INLINE void tile_groups(const tile_place *at, const tile_shape h, tile_part *p, 
         tile_column(at, h, i, weight, p, acc);                                                     \
     if (i <= columns && h.last)                                                                    \
     tile_results(h, i, p, acc)
-    COLUMN(0);
-    COLUMN(1);
-    COLUMN(2);
-    COLUMN(3);
-    COLUMN(4);
-    COLUMN(5);
-    COLUMN(6);
-    COLUMN(7);
-    COLUMN(8);
-    COLUMN(9);
-    COLUMN(10);
-    COLUMN(11);
-    COLUMN(12);
-    COLUMN(13);
-    COLUMN(14);
-    COLUMN(15);
+    SIXTEEN(COLUMN);
     COLUMN(16);
     COLUMN(17);
     COLUMN(18);

@@ -18,19 +18,21 @@
 #define LINKAGE static
 #include "kernels/gemm/winograd.inc"
 
-static size_t tiles(int64_t cells) {
-    return ((size_t)cells + QRN_WINOGRAD_TILE - 1) / QRN_WINOGRAD_TILE;
-}
-
-bool qrn_winograd_fits(const qrn_dense_args *a, const qrn_view *x, const qrn_view *y) {
+bool qrn_winograd_shape(const qrn_dense_args *a) {
     const qrn_conv_args *c = &a->conv;
     if (a->rows || c->n_spatial != 2 || c->transposed || a->group != 1)
         return false;
     for (int i = 0; i < 2; i++)
         if (a->kernel[i] != 3 || c->stride[i] != 1 || c->dilation[i] != 1)
             return false;
+    return true;
+}
+
+bool qrn_winograd_fits(const qrn_dense_args *a, const qrn_view *x, const qrn_view *y) {
+    if (!qrn_winograd_shape(a))
+        return false;
     size_t cin = x->dims[3], cout = y->dims[3], cells = (size_t)y->dims[1] * y->dims[2];
-    size_t n = tiles(y->dims[1]) * tiles(y->dims[2]);
+    size_t n = qrn_winograd_tiles(y, QRN_WINOGRAD_TILE);
     return cin % LANES_MOST == 0 && cout % LANES_MOST == 0 && cin >= CHANNELS_LEAST &&
            cout >= CHANNELS_LEAST && n >= TILES_LEAST && 8 * n <= cells && cin < UINT32_MAX / 64;
 }

@@ -21,14 +21,10 @@ static size_t tiles(int64_t cells) {
 }
 
 bool qrn_winograd8_fits(const qrn_dense_args *a, const qrn_view *x, const qrn_view *y) {
-    const qrn_conv_args *c = &a->conv;
-    if (a->rows || c->n_spatial != 2 || c->transposed || a->group != 1)
+    if (!qrn_winograd_shape(a))
         return false;
-    for (int i = 0; i < 2; i++)
-        if (a->kernel[i] != 3 || c->stride[i] != 1 || c->dilation[i] != 1)
-            return false;
     size_t cin = x->dims[3], cells = (size_t)y->dims[1] * y->dims[2];
-    size_t n = tiles(y->dims[1]) * tiles(y->dims[2]);
+    size_t n = qrn_winograd_tiles(y, QRN_WINOGRAD_TILE);
     return cin >= CHANNELS_LEAST && cin <= CHANNELS_MOST && a->cols >= CHANNELS_LEAST &&
            n >= TILES_LEAST && 12 * n <= cells && qrn_panels(a->cols) < UINT32_MAX;
 }

@@ -9,14 +9,10 @@
 #define LANES_MOST 16
 
 bool qrn_winograd_half_fits(const qrn_dense_args *a, const qrn_view *x, const qrn_view *y) {
-    const qrn_conv_args *c = &a->conv;
-    if (a->rows || c->n_spatial != 2 || c->transposed || a->group != 1)
+    if (!qrn_winograd_shape(a))
         return false;
-    for (int i = 0; i < 2; i++)
-        if (a->kernel[i] != 3 || c->stride[i] != 1 || c->dilation[i] != 1)
-            return false;
     size_t cin = x->dims[3], cout = y->dims[3], cells = (size_t)y->dims[1] * y->dims[2];
-    size_t n = ((size_t)y->dims[1] + 1) / 2 * (((size_t)y->dims[2] + 1) / 2);
+    size_t n = qrn_winograd_tiles(y, 2);
     bool channels = cin % LANES_MOST == 0 && cin >= CHANNELS_LEAST && cin <= CHANNELS_MOST &&
                     cout % LANES_MOST == 0 && cout >= CHANNELS_LEAST;
     return channels && n >= TILES_LEAST && 10 * n <= 3 * cells; // most tiles are whole

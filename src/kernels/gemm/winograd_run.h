@@ -8,6 +8,14 @@
 
 #include "kernels/gemm/gemm_f32.h"
 
+// Windows of 3x3 cells, one cell apart, in one group: what the method is for.
+bool qrn_winograd_shape(const qrn_dense_args *a);
+
+// Tiles of an image [N, H, W, C] whose sides have `side` cells.
+static inline size_t qrn_winograd_tiles(const qrn_view *y, size_t side) {
+    return ((size_t)y->dims[1] + side - 1) / side * (((size_t)y->dims[2] + side - 1) / side);
+}
+
 // One tile of input: the cells under it from (top, left) on, zero where the image has none.
 typedef struct qrn_winograd_input {
     const float *x;
