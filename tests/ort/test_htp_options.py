@@ -427,7 +427,7 @@ def test_options_without_effect_say_so(capfd, key, good, bad):
 
 
 @pytest.mark.parametrize("key, words", [
-    ("htp_bf16_enable", "bfloat16"), ("op_affinity", "no published form"),
+    ("htp_bf16_enable", "bfloat16"),
     ("dump_qnn_ir_dlc", "libQnnIr.so"), ("dump_qnn_ir_dlc_dir", "libQnnIr.so"),
     ("qnn_ir_backend_path", "libQnnIr.so"), ("skip_backend_op_validation", "libQnnIr.so"),
     ("genie_log_level", "Genie"), ("enable_dx12_shared_memory_allocator", "Windows"),

@@ -3,6 +3,7 @@
 // One instance of the provider: what the host asks of it while a session is made.
 #include "frontend/ort/ep.h"
 
+#include "frontend/ort/affinity.h"
 #include "frontend/ort/memory.h"
 #include "frontend/ort/record.h"
 
@@ -270,6 +271,7 @@ static qrn_status start(qe_ep *ep, const OrtHardwareDevice *const *devices, size
                         const OrtSessionOptions *options) {
     QRN_TRY(qe_options_read(options, ep->factory->name, ep->arena, &ep->opt));
     QRN_TRY(check_folders(&ep->opt));
+    QRN_TRY(qe_affinity_read(ep));
     QRN_TRY(choose_backend(ep, devices, n));
     if (ep->opt.context_enable && ep->backend == QE_BACKEND_CPU && !ep->opt.backend_path)
         return QRN_FAIL(QRN_E_UNSUPPORTED,
@@ -278,6 +280,7 @@ static qrn_status start(qe_ep *ep, const OrtHardwareDevice *const *devices, size
     if (ep->opt.shared_memory)
         QRN_TRY(qe_memory_start());
     QRN_TRY(qe_backend_open(ep));
+    QRN_TRY(qe_affinity_check(ep));
     qe_share_lock(ep);
     qrn_status s = qe_check_graph_options(ep);
     qe_share_unlock(ep);

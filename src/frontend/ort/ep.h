@@ -38,10 +38,11 @@ typedef struct qe_ep {
     const char *refused;        // strict: why the session must fail; else NULL
     const ox_package *packages; // ops of registered packages
     uint32_t n_packages;
-    struct qe_loaded *loaded; // binaries of a context model
-    struct qe_trace *trace;   // what became of the nodes; NULL: not asked for
-    unsigned n_dumped;        // graphs of the host
-    const char *compat;       // what the context model that was written needs; NULL: none was
+    struct qe_loaded *loaded;     // binaries of a context model
+    struct qe_trace *trace;       // what became of the nodes; NULL: not asked for
+    struct qe_affinity *affinity; // which nodes are left to others; NULL: none by request
+    unsigned n_dumped;            // graphs of the host
+    const char *compat;           // what the context model that was written needs; NULL: none was
     struct {
         QnnHtpDevice_PerfInfrastructure_t perf;
         uint32_t id;        // of the session's votes; 0: no votes

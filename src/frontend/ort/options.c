@@ -101,6 +101,7 @@ static const row rows[] = {
     FLAG("skip_qnn_version_check", any_version),
     WORDS("op_packages", packages),
     WORDS("qnn_saver_path", saver_path),
+    WORDS("op_affinity", affinity_path),
     FLAG("dump_json_qnn_graph", dump_json),
     WORDS("json_qnn_graph_dir", json_dir),
     FLAG("enable_framework_op_trace", op_trace),
@@ -116,8 +117,6 @@ static const row rows[] = {
     NOTHING("enable_htp_cross_device_prepare", 1,
             "every chip can be compiled for on every machine"),
     REFUSE("htp_bf16_enable", "the HTP library computes floats as float16, not as bfloat16"),
-    REFUSE("op_affinity", "its file has no published form; nodes are taken where the backend "
-                          "takes them"),
     REFUSE("dump_qnn_ir_dlc", NO_DLC),
     REFUSE("dump_qnn_ir_dlc_dir", NO_DLC),
     REFUSE("qnn_ir_backend_path", NO_DLC),

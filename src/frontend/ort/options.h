@@ -39,7 +39,7 @@ typedef struct qe_options {
     int64_t share_resources_too, reused_io_mb;
     // of the library
     bool any_version, shared_memory;
-    const char *packages, *saver_path;
+    const char *packages, *saver_path, *affinity_path;
     // what is written
     bool dump_json, op_trace, dump_input;
     const char *json_dir, *trace_dir, *input_dir;

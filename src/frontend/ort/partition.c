@@ -2,7 +2,7 @@
 //
 // Which nodes the backend takes: the whole graph is imported for trial, each node is accepted or
 // refused by the same code that compiles it later, and the accepted ones are grouped.
-#include "frontend/ort/ep.h"
+#include "frontend/ort/affinity.h"
 
 #include "base/mem.h"
 #include "base/strmap.h"
@@ -268,6 +268,7 @@ qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, qe_plan *out) {
         return QRN_FAIL(QRN_E_MEM, "no memory for the partitions");
     trial t = {.model = g->model, .graph = graph, .arena = arena, .why = out->why};
     QRN_TRY(qe_in_scratch(ep, try_import, &t));
+    QRN_TRY(qe_affinity_refuse(ep, graph, arena, out->why));
     QRN_TRY(group_again(ep, graph, out));
     // Each round refuses at least one more node.
     for (bool changed = out->n_taken < graph->n_nodes; changed;) {
