@@ -23,6 +23,7 @@ typedef enum rule {
     POOL,
     HEAVY,
     MOVE,
+    ARGUMENT, // Argmax, Argmin
     FREE
 } rule;
 
@@ -94,8 +95,8 @@ static const struct {
     {"Reshape", FREE},
     {"Shape", FREE},
     {"Squeeze", FREE},
-    {"Argmax", LIGHT},
-    {"Argmin", LIGHT},
+    {"Argmax", ARGUMENT},
+    {"Argmin", ARGUMENT},
     {"Cast", LIGHT},
     {"Convert", LIGHT},
     {"Dequantize", LIGHT},
@@ -345,6 +346,15 @@ static void pool(cut *c, const qd_op *o) {
         s->windows = 0.5 * count(y) * window;
 }
 
+// The best class of each pixel. Behind a Resize that nobody else reads, pixels are compared as they
+// are made: the enlarged picture is stored nowhere, and neither step counts it.
+static void argument(cut *c, const qd_op *o) {
+    qd_step *made = before(c, o, 0);
+    qd_step *s = begin(c, o, QD_LIGHT);
+    if (made && strncmp(made->op->type, "Resize", 6) == 0)
+        made->out = s->in = 0;
+}
+
 static void free_op(cut *c, const qd_op *o) {
     for (uint32_t i = 0; i < o->n_out && o->n_in; i++) {
         c->origin[o->out[i]] = c->origin[o->in[0]];
@@ -395,6 +405,9 @@ static void visit(cut *c, const qd_op *o) {
             free_op(c, o);
         else
             begin(c, o, QD_MOVE);
+        break;
+    case ARGUMENT:
+        argument(c, o);
         break;
     case FREE:
         free_op(c, o);

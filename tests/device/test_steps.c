@@ -218,6 +218,22 @@ static void pools_count_half_their_windows(void **state) {
     assert_true(s[1].windows == 0);
 }
 
+static void an_enlarged_picture_is_compared_as_it_is_made(void **state) {
+    net *n = *state;
+    uint32_t a = VALUE(1, 64, 64, 21), b = VALUE(1, 8, 8, 21), c = VALUE(1, 64, 64, 21);
+    OP1("ResizeBilinear", INPUT(1, 8, 8, 21), a);
+    OP1("Argmax", a, RESULT(1, 64, 64));
+    OP1("Relu", INPUT(1, 8, 8, 21), b);
+    OP1("ResizeBilinear", b, c);
+    OP1("Argmax", c, RESULT(1, 64, 64));
+    OP1("Softmax", c, RESULT(1, 64, 64, 21)); // somebody else reads this one
+    const qd_step *s = cut(n, 6);
+    assert_true(s[0].in == 1344 && s[0].out == 0);
+    assert_true(s[1].in == 0 && s[1].out == 4096);
+    assert_true(s[3].in == 1344 && s[3].out == 86016);
+    assert_true(s[4].in == 86016 && s[4].out == 4096);
+}
+
 static void an_unknown_op_is_named(void **state) {
     net *n = *state;
     OP1("Wobble", INPUT(4), RESULT(4));
@@ -291,6 +307,7 @@ int main(void) {
         T(transposes_at_the_ends_are_free),
         T(a_transposed_operand_is_free),
         T(pools_count_half_their_windows),
+        T(an_enlarged_picture_is_compared_as_it_is_made),
         T(an_unknown_op_is_named),
         T(ops_without_operands_do_no_harm),
         T(values_without_elements_do_no_harm),
