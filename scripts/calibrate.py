@@ -27,7 +27,7 @@ COSTS = ROOT / "src/device/costs.def"
 PRECISIONS = {"w8a8": 0, "w8a16": 1, "w8a16_mixed_int16": 1, "fp16": 2, "float": 2,
               "a8w8": 0, "a16w8": 1}
 CLASSES = ("depthwise", "light", "heavy", "move")
-COLUMNS = ("model", "class", "passes", "macs", "padded", "in", "out", "window", "weights")
+COLUMNS = ("model", "class", "passes", "macs", "padded", "in", "out", "work", "weights")
 
 
 # --- what is known
@@ -62,7 +62,7 @@ def read_steps(path):
             sys.exit(f"{file}: steps of {report['network']['precision']}; expected -p a8w8")
         models[file.stem] = [dict(
             zip(COLUMNS[1:], (s["class"], s["passes"], s["macs"], s["padded_macs"], s["in_bytes"],
-                              s["out_bytes"], s["window_bytes"], s["weight_bytes"])))
+                              s["out_bytes"], s["work_bytes"], s["weight_bytes"])))
             for s in report["steps"]]
     return models
 
@@ -179,8 +179,7 @@ def features(steps, p):
             continue
         n_vector += passes
         kind = "light" if s["class"] == "pool" else s["class"]
-        work = s["macs"] if kind == "depthwise" else s["in"] + s["out"] + s["window"]
-        by_class[CLASSES.index(kind)] += a * passes * work
+        by_class[CLASSES.index(kind)] += a * passes * s["work"]
     return padded, n_matrix, n_vector, weights, by_class, np.array(each)
 
 

@@ -154,7 +154,7 @@ static bool division(const look *l, uint32_t i, found *f) {
     qd_step s = l->steps->list[i];
     if (!s.divides)
         return false;
-    s.divides = false;
+    s.effort = 1;
     f->then = qd_time_of(&s, l->chip, l->p, l->vtcm);
     bool constant = s.op->n_in > 1 && l->g->values[s.op->in[1]].constant;
     SAY(f, constant ? "by a constant" : "by another value");

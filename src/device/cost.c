@@ -101,13 +101,12 @@ static double matrix_us(const qd_step *s, const qd_chip *c, qd_precision p) {
 
 static double vector_us(const qd_step *s, const qd_chip *c, qd_precision p, double times) {
     double a = p == QD_W8A8 ? 1 : 2;
-    double elements = s->kind == QD_DEPTHWISE ? s->macs : s->in + s->out + s->windows;
     double factor = p == QD_W8A16  ? shared[vectors[s->kind].w8a16]
                     : p == QD_FP16 ? shared[vectors[s->kind].fp16]
                                    : 1;
     if (p == QD_FP16 && c->arch < 73)
         factor *= shared[old_fp16];
-    return times * elements * a * factor / (shared[vectors[s->kind].rate] * c->clk * 1e3);
+    return times * qd_work(s) * a * factor / (shared[vectors[s->kind].rate] * c->clk * 1e3);
 }
 
 qd_time qd_time_of(const qd_step *s, const qd_chip *c, qd_precision p, double vtcm) {

@@ -121,6 +121,12 @@ static const rule neurons[] = {HEAVY,      HEAVY, HEAVY, ACTIVATION, ACTIVATION,
                                ACTIVATION, HEAVY, HEAVY, HEAVY};
 enum { NEURON_SIGMOID = 6, BINARY_DIVIDE = 2 };
 
+// From the only published runs with such ops (docs/estimate.md): cycles of a division against those
+// of a product in its place, and of a PRelu against those of a sum over as many bytes.
+#define DIVIDE_EFFORT 7
+#define PRELU_EFFORT 2
+#define LEAST_CHANNELS 16u
+
 typedef struct cut {
     const qd_graph *g;
     qd_steps *out;
@@ -168,6 +174,19 @@ static double activations(const cut *c, const uint32_t *list, uint32_t n) {
     return sum;
 }
 
+// Values lie in tiles of 32 channels (HTP-NET-06): a picture of one channel takes arithmetic as
+// long as one of many. Rates were fitted on networks of 16 channels and more, so that is the least
+// that counts.
+static double filling(const cut *c, const uint32_t *list, uint32_t n) {
+    double sum = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const qd_value *v = value(c, list[i]);
+        if (!v->constant && last_dim(v) < LEAST_CHANNELS)
+            sum += count(v) / last_dim(v) * (LEAST_CHANNELS - last_dim(v));
+    }
+    return sum;
+}
+
 // --- beginning a step
 
 static qd_step *begin(cut *c, const qd_op *o, qd_class kind) {
@@ -178,6 +197,8 @@ static qd_step *begin(cut *c, const qd_op *o, qd_class kind) {
                    .source = c->maker[c->origin[o->in[0]]],
                    .in = activations(c, o->in, o->n_in),
                    .out = activations(c, o->out, o->n_out)};
+    if (kind == QD_LIGHT || kind == QD_POOL || kind == QD_HEAVY)
+        s->fill = filling(c, o->in, o->n_in) + filling(c, o->out, o->n_out);
     for (uint32_t i = 0; i < o->n_out; i++)
         c->maker[o->out[i]] = c->out->n - 1;
     return s;
@@ -282,7 +303,7 @@ static void activation(cut *c, const qd_op *o) {
     if ((is_weighted(s) || is_sum(s)) && !has_slopes(c, o))
         join(c, s, o);
     else
-        begin(c, o, QD_LIGHT);
+        begin(c, o, QD_LIGHT)->effort = has_slopes(c, o) ? PRELU_EFFORT : 1;
 }
 
 static void affine(cut *c, const qd_op *o) {
@@ -318,11 +339,16 @@ static void arithmetic(cut *c, const qd_op *o) {
             return;
         }
     }
-    begin(c, o, QD_LIGHT)->divides = is_division(o);
+    qd_step *s = begin(c, o, QD_LIGHT);
+    s->divides = is_division(o);
+    s->effort = s->divides ? DIVIDE_EFFORT : 1;
 }
 
-uint32_t qd_passes(const qd_step *s, qd_precision p) {
-    return s->divides || (s->split && p != QD_FP16) ? 2 : 1;
+uint32_t qd_passes(const qd_step *s, qd_precision p) { return s->split && p != QD_FP16 ? 2 : 1; }
+
+double qd_work(const qd_step *s) {
+    double effort = s->effort > 0 ? s->effort : 1;
+    return s->kind == QD_DEPTHWISE ? s->macs : effort * (s->in + s->out + s->windows + s->fill);
 }
 
 // --- the pass
@@ -352,7 +378,7 @@ static void argument(cut *c, const qd_op *o) {
     qd_step *made = before(c, o, 0);
     qd_step *s = begin(c, o, QD_LIGHT);
     if (made && strncmp(made->op->type, "Resize", 6) == 0)
-        made->out = s->in = 0;
+        made->out = made->fill = s->in = s->fill = 0;
 }
 
 static void free_op(cut *c, const qd_op *o) {

@@ -253,6 +253,11 @@ def showcase(path, kind):
                  n.constants)
 
 
+# Before, after, and times of whole runs: published ones in us.
+SHOWN = (("m1", "m1opt", 16792 / 11884), ("m2", "m2mul", 19353 / 15755),
+         ("m3", "m1opt", 15368 / 11884))
+
+
 def test_published_changes_help(tmp_path):
     """Merging branches, Mul for Div and Relu for PRelu were measured to be faster."""
     ms, rules = {}, {}
@@ -260,8 +265,10 @@ def test_published_changes_help(tmp_path):
         path = showcase(str(tmp_path / f"{kind}.onnx"), kind)
         ms[kind] = ok_json("estimate", path, "-p", "a8w8", "--json")["ms"]
         rules[kind] = advice(path)
-    assert ms["m1"] > 1.2 * ms["m1opt"]
-    assert ms["m2"] > ms["m2mul"] and ms["m3"] > ms["m1opt"]
+    for before, after, published in SHOWN:
+        ratio = ms[before] / ms[after]
+        print(f"{before} to {after}: estimated {ratio:.2f}, published {published:.2f}")
+        assert ratio > 1.1 and ratio == pytest.approx(published, rel=0.2), (before, after)
     assert "parallel" in rules["m1"] and "shallow" in rules["m1"]
     assert "division" in rules["m2"] and "division" not in rules["m2mul"]
     assert "prelu" in rules["m3"] and "prelu" not in rules["m1opt"]

@@ -165,6 +165,8 @@ static void read_steps(tables *t) {
         while (s->kind < QD_CLASSES && strcmp(qd_class_names[s->kind], kind) != 0)
             s->kind++;
         s->split = passes == 2;
+        if (s->kind != QD_MATRIX && s->kind != QD_DEPTHWISE)
+            s->windows -= s->in + s->out; // the table has all of the work
     }
     fclose(f);
 }

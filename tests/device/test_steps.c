@@ -234,6 +234,34 @@ static void an_enlarged_picture_is_compared_as_it_is_made(void **state) {
     assert_true(s[4].in == 86016 && s[4].out == 4096);
 }
 
+static void thin_pictures_count_16_channels(void **state) {
+    net *n = *state;
+    uint32_t a = INPUT(1, 8, 8, 1), b = VALUE(1, 8, 8, 1), c = VALUE(1, 8, 8, 1);
+    OP2("ElementWiseAdd", a, INPUT(1, 8, 8, 1), b);
+    OP1("Transpose", b, c); // moves no more than there is
+    OP2("ElementWiseMultiply", c, WEIGHTS(1, 8, 8, 1), RESULT(1, 8, 8, 1));
+    OP2("ElementWiseAdd", INPUT(1, 8, 8, 16), INPUT(1, 8, 8, 16), RESULT(1, 8, 8, 16));
+    const qd_step *s = cut(n, 4);
+    assert_true(s[0].in + s[0].out == 3 * 64 && qd_work(&s[0]) == 3 * 64 * 16);
+    assert_true(s[1].kind == QD_MOVE && qd_work(&s[1]) == 2 * 64);
+    assert_true(qd_work(&s[2]) == 2 * 64 * 16); // constants are not read in tiles
+    assert_true(qd_work(&s[3]) == 3 * 64 * 16);
+}
+
+static void divisions_and_slopes_take_longer(void **state) {
+    net *n = *state;
+    uint32_t a = INPUT(1, 8, 8, 32), b = VALUE(1, 8, 8, 32), c = VALUE(1, 8, 8, 32);
+    OP2("ElementWiseDivide", a, INPUT(1, 8, 8, 32), b);
+    OP2("Prelu", b, WEIGHTS(32), c);
+    OP2("Prelu", c, WEIGHTS(1), RESULT(1, 8, 8, 32));
+    const qd_step *s = cut(n, 3);
+    assert_true(s[0].divides && qd_work(&s[0]) == 7 * 3 * 2048);
+    assert_true(qd_work(&s[1]) == 2 * 2 * 2048);
+    assert_true(qd_work(&s[2]) == 2 * 2048);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(qd_passes(&s[i], QD_W8A8), 1);
+}
+
 static void an_unknown_op_is_named(void **state) {
     net *n = *state;
     OP1("Wobble", INPUT(4), RESULT(4));
@@ -308,6 +336,8 @@ int main(void) {
         T(a_transposed_operand_is_free),
         T(pools_count_half_their_windows),
         T(an_enlarged_picture_is_compared_as_it_is_made),
+        T(thin_pictures_count_16_channels),
+        T(divisions_and_slopes_take_longer),
         T(an_unknown_op_is_named),
         T(ops_without_operands_do_no_harm),
         T(values_without_elements_do_no_harm),

@@ -11,10 +11,6 @@
 #define NONE UINT32_MAX
 #define MAX_OPERANDS 64u
 
-// Of ten networks that the model has not seen it misses the time of nine by at most 35 %.
-#define LOW (1 / 1.35)
-#define HIGH (1 / 0.65)
-
 typedef struct reading {
     qd_graph graph;
     uint32_t *index;     // of values by a tensor's number; NONE: not yet
@@ -105,8 +101,8 @@ static bool predict(reading *r, const qd_chip *chip, double vtcm, qrn_htp_predic
     // The model counts a spilled byte once: half of it goes out, half comes back.
     uint64_t spilled = (uint64_t)(e.sum.spill_bytes / 2);
     *out = (qrn_htp_prediction){.us = us,
-                                .low_us = us * LOW,
-                                .high_us = us * HIGH,
+                                .low_us = us * (1 - QD_INTERVAL),
+                                .high_us = us * (1 + QD_INTERVAL),
                                 .input_bytes = r->in + (uint64_t)e.sum.weight_bytes,
                                 .fill_bytes = spilled,
                                 .spill_bytes = spilled,

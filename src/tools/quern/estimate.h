@@ -68,9 +68,9 @@ typedef struct qt_estimates {
     bool steps;
 } qt_estimates;
 
-// Of ten networks that the model has not seen it misses the time of nine by at most 35 %.
-#define QT_LOW (1 / 1.35)
-#define QT_HIGH (1 / 0.65)
+// Ends of the interval, relative to the estimate.
+#define QT_LOW (1 - QD_INTERVAL)
+#define QT_HIGH (1 + QD_INTERVAL)
 
 // The steps of a row, slowest first; in the network's arena, NULL: no memory.
 const uint32_t *qt_rank_steps(const qt_estimates *r);

@@ -185,8 +185,8 @@ static json_t *json_steps(const qt_network *net, const qt_estimate *r) {
                       qd_class_names[s->kind], "ops", (int)s->n_ops, "passes",
                       (int)qd_passes(s, r->precision), "bound", qd_bound_names[qd_bound(t)], "us",
                       qt_step_us(t), "memory_us", t->memory, "macs", s->macs, "padded_macs",
-                      s->padded, "in_bytes", s->in * a, "out_bytes", s->out * a, "window_bytes",
-                      s->windows * a, "weight_bytes", t->weight_bytes));
+                      s->padded, "in_bytes", s->in * a, "out_bytes", s->out * a, "work_bytes",
+                      s->kind == QD_MATRIX ? 0 : qd_work(s) * a, "weight_bytes", t->weight_bytes));
     }
     return list;
 }
