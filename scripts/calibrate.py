@@ -311,12 +311,29 @@ def report_parts(problem, us):
             these = np.array([k == key for k in keys])
             print("  %-9s %-20s %4d points  %5.1f / %5.1f %%"
                   % (title, key, these.sum(), *figures(us[these], problem.ms[these])[:2]))
+    report_comparisons(problem, us)
     print("  worst:")
     ratio = us / 1e3 / problem.ms
     for i in np.argsort(-np.abs(np.log(ratio)))[:10]:
         r = problem.rows[i]
         print("    %-20s %-8s %-32s %5.2f times as long as measured"
               % (r["model"], r["precision"], r["device"], ratio[i]))
+
+
+def report_comparisons(problem, us):
+    """Errors of ratios: pairs of rows that differ in one thing; how often an order is right."""
+    r, q = problem.rows, us / 1e3 / problem.ms
+    same = lambda i, k, *keys: all(r[i][x] == r[k][x] for x in keys)
+    pairs = [(i, k) for i in range(len(r)) for k in range(i) if not r[i]["copy"] and not r[k]["copy"]]
+    for title, keys in (("chips", ("model", "precision")), ("precisions", ("model", "chip"))):
+        e = [abs(q[i] / q[k] - 1) * 100 for i, k in pairs if same(i, k, *keys)]
+        print("  two %-10s of one network: ratio off by %4.1f %% (90th percentile %.1f %%)"
+              % (title, np.median(e), np.percentile(e, 90)))
+    right = [(us[i] > us[k]) == (problem.ms[i] > problem.ms[k]) for i, k in pairs
+             if same(i, k, "chip", "p") and r[i]["model"] != r[k]["model"]
+             and max(problem.ms[i] / problem.ms[k], problem.ms[k] / problem.ms[i]) >= 1.25]
+    print("  two networks of one chip and precision, 25 %% apart: %.1f %% in the right order"
+          % (100 * np.mean(right)))
 
 
 def print_constants(problem, x, only=None):
