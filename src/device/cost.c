@@ -79,6 +79,10 @@ const qd_chip *qd_chip_find(const char *text) {
     return NULL;
 }
 
+double qd_vtcm_share(void) { return shared[vtcm_share]; }
+
+double qd_start_us(const qd_chip *chip) { return shared[t0] / chip->clk; }
+
 bool qd_has_data(const qd_chip *chip, qd_precision p) { return p != QD_FP16 || chip->ffp > 0; }
 
 // --- steps
@@ -127,14 +131,16 @@ qd_time qd_time_of(const qd_step *s, const qd_chip *c, qd_precision p, double vt
 
 // A rounded maximum: weights are fetched ahead over the whole graph.
 double qd_total(double start, double core, double memory) {
-    return start + pow(pow(core, 4) + pow(memory, 4), 0.25);
+    // Square roots are exact on every machine, pow() is not: schedules are stored.
+    double a = core * core, b = memory * memory;
+    return start + sqrt(sqrt(a * a + b * b));
 }
 
 qrn_status qd_estimate_of(const qd_steps *steps, const qd_chip *chip, qd_precision p,
                           double vtcm_bytes, qrn_arena *arena, qd_estimate *out) {
     double vtcm = vtcm_bytes > 0 ? vtcm_bytes : chip->vtcm_mb * 1048576.0;
     *out = (qd_estimate){.steps = qrn_arena_alloc(arena, (steps->n + 1) * sizeof *out->steps),
-                         .start = shared[t0] / chip->clk};
+                         .start = qd_start_us(chip)};
     if (!out->steps)
         return QRN_FAIL(QRN_E_MEM, "estimate: no memory");
     for (uint32_t i = 0; i < steps->n; i++) {

@@ -91,7 +91,13 @@ typedef struct qd_steps {
     uint32_t n;
     const qd_op **unknown; // ops that are counted as light ones because nothing is known of them
     uint32_t n_unknown;
+    // Where everything went, for whoever needs the flow of data.
+    const uint32_t *step_of; // per op: its step; QD_NO_STEP: it costs nothing
+    const uint32_t *maker;   // per value: the step that makes it; QD_NO_STEP: none does
+    const uint32_t *origin;  // per value: the value it is under another shape, itself if none
 } qd_steps;
+
+#define QD_NO_STEP UINT32_MAX
 
 // Steps that it is in this precision: 1 or 2.
 uint32_t qd_passes(const qd_step *s, qd_precision p);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#define NONE UINT32_MAX
+#define NONE QD_NO_STEP
 
 // How an op is treated.
 typedef enum rule {
@@ -130,10 +130,11 @@ enum { NEURON_SIGMOID = 6, BINARY_DIVIDE = 2 };
 typedef struct cut {
     const qd_graph *g;
     qd_steps *out;
-    uint32_t *maker;  // per value: step that makes it, through free ops; NONE
-    uint32_t *origin; // per value: the value it is under another shape
-    uint32_t *n_uses; // per value, free ops looked through
-    bool *multiplied; // per value: a MatMul reads it
+    uint32_t *step_of; // per op
+    uint32_t *maker;   // per value: step that makes it, through free ops; NONE
+    uint32_t *origin;  // per value: the value it is under another shape
+    uint32_t *n_uses;  // per value, free ops looked through
+    bool *multiplied;  // per value: a MatMul reads it
 } cut;
 
 static bool find_rule(const qd_op *o, rule *out) {
@@ -199,6 +200,7 @@ static qd_step *begin(cut *c, const qd_op *o, qd_class kind) {
                    .out = activations(c, o->out, o->n_out)};
     if (kind == QD_LIGHT || kind == QD_POOL || kind == QD_HEAVY)
         s->fill = filling(c, o->in, o->n_in) + filling(c, o->out, o->n_out);
+    c->step_of[o - c->g->ops] = c->out->n - 1;
     for (uint32_t i = 0; i < o->n_out; i++)
         c->maker[o->out[i]] = c->out->n - 1;
     return s;
@@ -275,6 +277,7 @@ static qd_step *before(const cut *c, const qd_op *o, uint32_t i) {
 static void join(cut *c, qd_step *s, const qd_op *o) {
     s->n_ops++;
     s->out = activations(c, o->out, o->n_out);
+    c->step_of[o - c->g->ops] = (uint32_t)(s - c->out->list);
     for (uint32_t i = 0; i < o->n_out; i++)
         c->maker[o->out[i]] = (uint32_t)(s - c->out->list);
 }
@@ -476,16 +479,23 @@ qrn_status qd_cut(const qd_graph *g, qd_steps *out) {
                       .unknown = qrn_arena_alloc(g->arena, no * sizeof *out->unknown)};
     cut c = {.g = g,
              .out = out,
+             .step_of = qrn_arena_alloc(g->arena, no * sizeof *c.step_of),
              .maker = qrn_arena_alloc(g->arena, nv * sizeof *c.maker),
              .origin = qrn_arena_alloc(g->arena, nv * sizeof *c.origin),
              .n_uses = qrn_arena_alloc(g->arena, nv * sizeof *c.n_uses),
              .multiplied = qrn_arena_alloc(g->arena, nv * sizeof *c.multiplied)};
-    if (!out->list || !out->unknown || !c.maker || !c.origin || !c.n_uses || !c.multiplied)
+    if (!out->list || !out->unknown || !c.step_of || !c.maker || !c.origin || !c.n_uses ||
+        !c.multiplied)
         return QRN_FAIL(QRN_E_MEM, "estimate: no memory");
     for (uint32_t i = 0; i < g->n_values; i++) {
         c.maker[i] = NONE;
         c.origin[i] = i;
     }
+    for (uint32_t i = 0; i < g->n_ops; i++)
+        c.step_of[i] = NONE;
+    out->step_of = c.step_of;
+    out->maker = c.maker;
+    out->origin = c.origin;
     count_uses(&c);
     for (uint32_t i = 0; i < g->n_ops; i++)
         visit(&c, &g->ops[i]);
