@@ -13,6 +13,7 @@ from pathlib import Path
 import onnxruntime as ort
 import pytest
 
+VERSION = tuple(int(x) for x in ort.__version__.split(".")[:2])
 ROOT = Path(__file__).resolve().parents[2]
 ROW = re.compile(r"X\((\w+), (\d+), (\w+),")
 SLOTS = {m[3]: (m[1], int(m[2])) for m in
@@ -25,6 +26,9 @@ HOST = {"CreateSessionOptions": 10, "CreateRunOptions": 39, "CreateTensorWithDat
         "SetSymbolicDimensions": 271, "ReleaseNode": 286, "ReleaseGraph": 287,
         "HardwareDevice_Vendor": 309, "HardwareDevice_DeviceId": 310,
         "MemoryInfoGetDeviceMemType": 321, "MemoryInfoGetVendorId": 322}
+EP = {"ProfilingEvent_GetCategory": 67, "ProfilingEvent_GetName": 68,
+      "ProfilingEvent_GetTimestampUs": 69, "ProfilingEvent_GetDurationUs": 70,
+      "ProfilingEvent_GetArgValue": 71}
 EDITOR = {"CreateTensorTypeInfo": 0, "CreateValueInfo": 5, "CreateGraph": 7, "SetGraphInputs": 8,
           "SetGraphOutputs": 9, "AddNodeToGraph": 11}
 
@@ -40,6 +44,7 @@ class Host:
 
     def raw(self, name, result, *types):
         table, slot = SLOTS.get(name) or (("editor", EDITOR[name]) if name in EDITOR
+                                          else ("ep", EP[name]) if name in EP
                                           else ("api", HOST[name]))
         address = ctypes.cast(self.tables[table], POINTER(c_void_p))[slot]
         return ctypes.CFUNCTYPE(result, *types)(address)
@@ -256,6 +261,21 @@ def test_devices_are_what_they_were_made_as(host):
     assert host.raw("HardwareDevice_DeviceId", c_uint32, c_void_p)(device) == 9
     assert host.raw("HardwareDevice_Vendor", c_char_p, c_void_p)(device) == b"maker"
     host.free("ReleaseHardwareDevice", device)
+
+
+@pytest.mark.skipif(VERSION < (1, 25), reason="profilers came with onnxruntime 1.25")
+def test_events_of_profiles_are_what_they_were_made_as(host):
+    """What is made by one slot is read by those of the host's own getters."""
+    keys, values = (c_char_p * 1)(b"backend"), (c_char_p * 1)(b"HTP")
+    event = c_void_p(host.get("CreateProfilingEvent", c_void_p, c_int(2), c_int(11), c_int(12),
+                              b"name", c_int64(345), c_int64(67), keys, values, 1))
+    for name, kind, want in (("ProfilingEvent_GetCategory", c_int, 2),
+                             ("ProfilingEvent_GetName", c_char_p, b"name"),
+                             ("ProfilingEvent_GetTimestampUs", c_int64, 345),
+                             ("ProfilingEvent_GetDurationUs", c_int64, 67)):
+        assert host.get(name, kind, event) == want
+    assert host.get("ProfilingEvent_GetArgValue", c_char_p, event, b"backend") == b"HTP"
+    host.free("ReleaseProfilingEvent", event)
 
 
 def test_no_slot_is_named_twice():

@@ -3,6 +3,7 @@
 // Contexts from binaries: one by one, in a group with one spill-fill buffer, or as a list that
 // shares all it can. Mapped files are used where they lie.
 #include "frontend/ort/context.h"
+#include "frontend/ort/timeline.h"
 
 #include <string.h>
 
@@ -25,6 +26,7 @@ static qrn_status make_one(qe_ep *ep, qe_loaded *l, qe_context_room *room) {
     l->context = c->context;
     c->context = kept;
     QRN_TRY(s);
+    qe_timeline_made(ep, "qnn_context_load", l->node, 1000 * start);
     return qe_profile_take(ep, QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_CREATE_FROM_BINARY, l->node,
                            start);
 }

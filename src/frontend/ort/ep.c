@@ -6,6 +6,7 @@
 #include "frontend/ort/affinity.h"
 #include "frontend/ort/memory.h"
 #include "frontend/ort/record.h"
+#include "frontend/ort/timeline.h"
 
 #include "base/mem.h"
 
@@ -87,10 +88,10 @@ static qrn_status claim_contexts(const qe_ep *ep, const qe_graph *g, OrtEpGraphS
 
 // Files about what the host offered and what was taken of it.
 static qrn_status tell_files(qe_ep *ep, const qe_graph *g, const qe_plan *plan) {
-    if (!ep->opt.op_trace)
+    if (!ep->opt.op_trace && ep->opt.profile_level < QE_DETAILED)
         return QRN_OK;
-    QRN_TRY(qe_trace_nodes(ep, g->model, plan));
-    return qe_trace_write(ep);
+    QRN_TRY(qe_trace_nodes(ep, g->model, plan)); // profiles name nodes, too
+    return ep->opt.op_trace ? qe_trace_write(ep) : QRN_OK;
 }
 
 static qrn_status choose(qe_ep *ep, const qe_graph *g, OrtEpGraphSupportInfo *info) {
@@ -163,7 +164,7 @@ static qrn_status compile_all(qe_ep *ep, const work *w, OrtNodeComputeInfo **inf
         QRN_TRY(qe_part_compile(ep, &w->graphs[i], &w->fused[i], &part));
         infos[i] = qe_part_info(part);
     }
-    if (ep->trace)
+    if (ep->opt.op_trace)
         QRN_TRY(qe_trace_write(ep));
     if (ep->opt.context_enable)
         QRN_TRY(
@@ -218,7 +219,7 @@ static OrtStatus *preferred_layout(OrtEp *base, OrtEpDataLayout *layout) {
 }
 
 static const OrtEp callbacks = {
-    .version = ORT_API_WANTED,
+    .version = ORT_API_OF_PROFILER,
     .GetName = get_name,
     .GetCapability = get_capability,
     .Compile = compile,
@@ -228,6 +229,7 @@ static const OrtEp callbacks = {
     .OnRunStart = qe_on_run_start,
     .OnRunEnd = qe_on_run_end,
     .GetCompiledModelCompatibilityInfo = qe_compat_info,
+    .CreateProfiler = qe_create_profiler,
 };
 
 // --- life
@@ -299,8 +301,10 @@ qrn_status qe_ep_create(qe_factory *f, const OrtHardwareDevice *const *devices, 
     ep->factory = f;
     ep->log = log;
     ep->arena = qrn_arena_create();
-    qrn_status s = ep->arena ? start(ep, devices, n_devices, options)
+    qrn_status s = ep->arena ? qe_timeline_open(&ep->timeline)
                              : QRN_FAIL(QRN_E_MEM, "provider '%s': no memory", f->name);
+    if (s == QRN_OK)
+        s = start(ep, devices, n_devices, options);
     if (s != QRN_OK) {
         qe_ep_free(ep);
         return s;
@@ -319,6 +323,7 @@ void qe_ep_free(qe_ep *ep) {
     }
     qe_profile_end(ep);
     qe_trace_free(ep);
+    qe_timeline_close(ep->timeline);
     pthread_mutex_destroy(&ep->profile.lock);
     if (ep->shares)
         qe_share_leave(ep);

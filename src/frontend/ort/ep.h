@@ -41,6 +41,7 @@ typedef struct qe_ep {
     struct qe_loaded *loaded;     // binaries of a context model
     struct qe_trace *trace;       // what became of the nodes; NULL: not asked for
     struct qe_affinity *affinity; // which nodes are left to others; NULL: none by request
+    struct qe_timeline *timeline; // of the host's profiles
     unsigned n_dumped;            // graphs of the host
     const char *compat;           // what the context model that was written needs; NULL: none was
     struct {
@@ -126,6 +127,7 @@ qrn_status qe_profile_take(qe_ep *ep, QnnSystemProfile_MethodType_t method, cons
                            uint64_t start_us);
 void qe_profile_end(qe_ep *ep);
 uint64_t qe_now_us(void);
+uint64_t qe_now_ns(void);
 
 // reload.c: compiles once, then works with what was loaded (enable_htp_prepare_and_load)
 qrn_status qe_reload(qe_ep *ep, OrtNodeComputeInfo *const *parts, size_t n);

@@ -52,6 +52,7 @@ extern const char *const qe_performance_modes[]; // NULL-terminated; 0 is "defau
 extern const char *const qe_priorities[];        // 0 is "normal"
 
 extern const char *const qe_profile_levels[]; // 0 is "off"
+#define QE_DETAILED 2                         // from this level on ops have events
 
 // Reads what a session gives to the provider `ep_name`. Texts live in the arena.
 qrn_status qe_options_read(const OrtSessionOptions *from, const char *ep_name, qrn_arena *arena,

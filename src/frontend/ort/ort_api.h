@@ -11,8 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ORT_API_WANTED 24 // version of the callbacks and tables below
-#define ORT_API_LEAST 24  // older hosts are refused
+#define ORT_API_WANTED 24      // version of the callbacks and tables below
+#define ORT_API_LEAST 24       // older hosts are refused
+#define ORT_API_OF_PROFILER 25 // that brought profilers; older hosts do not ask for them
 
 // Objects of the host.
 typedef struct OrtStatus OrtStatus;
@@ -40,6 +41,8 @@ typedef struct OrtKernelRegistry OrtKernelRegistry;
 typedef struct OrtDeviceEpIncompatibilityDetails OrtDeviceEpIncompatibilityDetails;
 typedef struct OrtExternalResourceImporterImpl OrtExternalResourceImporterImpl;
 typedef struct OrtCustomOpDomain OrtCustomOpDomain;
+typedef struct OrtProfilingEvent OrtProfilingEvent;
+typedef struct OrtProfilingEventsContainer OrtProfilingEventsContainer;
 
 typedef enum OrtErrorCode {
     ORT_FAIL = 1,
@@ -78,6 +81,12 @@ typedef enum OrtCompiledModelCompatibility {
     ORT_UNSUPPORTED
 } OrtCompiledModelCompatibility;
 
+typedef enum OrtProfilingEventCategory {
+    ORT_EVENT_OF_SESSION,
+    ORT_EVENT_OF_NODE,
+    ORT_EVENT_OF_KERNEL
+} OrtProfilingEventCategory;
+
 // Why a device cannot be used: bits.
 enum { ORT_DRIVER_INCOMPATIBLE = 1, ORT_DEVICE_INCOMPATIBLE = 2, ORT_MISSING_DEPENDENCY = 4 };
 
@@ -99,6 +108,7 @@ typedef struct OrtEpFactory OrtEpFactory;
 typedef struct OrtEp OrtEp;
 typedef struct OrtNodeComputeInfo OrtNodeComputeInfo;
 typedef struct OrtAllocator OrtAllocator;
+typedef struct OrtEpProfilerImpl OrtEpProfilerImpl;
 
 typedef struct OrtNodeFusionOptions {
     uint32_t version;
@@ -163,6 +173,18 @@ struct OrtEp {
     const char *(*GetCompiledModelCompatibilityInfo)(OrtEp *, const OrtGraph *);
     OrtStatus *(*GetKernelRegistry)(OrtEp *, const OrtKernelRegistry **);
     OrtStatus *(*IsConcurrentRunSupported)(OrtEp *, bool *);
+    // Since API 25:
+    OrtStatus *(*Sync)(OrtEp *);
+    OrtStatus *(*CreateProfiler)(OrtEp *, OrtEpProfilerImpl **);
+};
+
+struct OrtEpProfilerImpl {
+    uint32_t version;
+    void (*Release)(OrtEpProfilerImpl *);
+    OrtStatus *(*StartProfiling)(OrtEpProfilerImpl *, int64_t offset_ns);
+    OrtStatus *(*StartEvent)(OrtEpProfilerImpl *, uint64_t id);
+    OrtStatus *(*StopEvent)(OrtEpProfilerImpl *, uint64_t id, const OrtProfilingEvent *);
+    OrtStatus *(*EndProfiling)(OrtEpProfilerImpl *, OrtProfilingEventsContainer *);
 };
 
 struct OrtNodeComputeInfo {
@@ -185,11 +207,11 @@ struct OrtAllocator {
 _Static_assert(sizeof(OrtEpFactory) == 144 && offsetof(OrtEpFactory, GetVersion) == 56 &&
                    offsetof(OrtEpFactory, GetCustomOpDomains) == 136,
                "layout of OrtEpFactory");
-_Static_assert(sizeof(OrtEp) == 120 && offsetof(OrtEp, OnRunStart) == 64 &&
+_Static_assert(sizeof(OrtEp) == 136 && offsetof(OrtEp, OnRunStart) == 64 &&
                    offsetof(OrtEp, IsConcurrentRunSupported) == 112,
                "layout of OrtEp");
 _Static_assert(sizeof(OrtNodeComputeInfo) == 32 && sizeof(OrtNodeFusionOptions) == 8 &&
-                   sizeof(OrtAllocator) == 56,
+                   sizeof(OrtAllocator) == 56 && sizeof(OrtEpProfilerImpl) == 48,
                "layout of the small structs");
 
 #endif

@@ -3,6 +3,7 @@
 // Making partitions from nodes that are imported and finalized, and what ends them.
 #include "frontend/ort/part.h"
 #include "frontend/ort/record.h"
+#include "frontend/ort/timeline.h"
 
 #include "base/mem.h"
 
@@ -173,8 +174,10 @@ qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, q
     uint64_t start = qe_now_us();
     r.graph->profile = ep->profile.handle;
     qrn_status s = r.graph->n_nodes ? qc_graph_finalize(r.graph) : QRN_OK;
-    if (s == QRN_OK)
+    if (s == QRN_OK) {
+        qe_timeline_made(ep, "qnn_graph_compile", name, 1000 * start);
         s = qe_profile_take(ep, QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_FINALIZE, name, start);
+    }
     if (s != QRN_OK) {
         qc_graph_destroy(r.graph);
         return s;

@@ -4,6 +4,7 @@
 // provider's columns, and to a log of the System library beside it. A handle describes one call, so
 // runs of a session that is profiled take turns.
 #include "frontend/ort/record.h"
+#include "frontend/ort/timeline.h"
 
 #include "base/mem.h"
 
@@ -17,11 +18,13 @@ typedef QnnSystemProfile_ProfileEventV1_t event;
 
 #define MAX_DEPTH 8 // of events below events
 
-uint64_t qe_now_us(void) {
+uint64_t qe_now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
+
+uint64_t qe_now_us(void) { return qe_now_ns() / 1000; }
 
 // --- reading events
 
@@ -108,6 +111,29 @@ static uint64_t scalar(const Qnn_Scalar_t *s) {
     }
 }
 
+static bool is_extended(const event *e) {
+    return e->type == QNN_SYSTEM_PROFILE_EXTENDED_EVENT_DATA;
+}
+
+static uint32_t type_of(const event *e) {
+    return is_extended(e) ? e->extendedEventData.v1.type : e->eventData.type;
+}
+
+static uint32_t unit_of(const event *e) {
+    return is_extended(e) ? e->extendedEventData.v1.unit : e->eventData.unit;
+}
+
+static const char *name_of(const event *e) {
+    return is_extended(e) ? e->extendedEventData.v1.identifier : e->eventData.identifier;
+}
+
+static uint64_t value_of(const event *e) {
+    const QnnProfile_ExtendedEventDataV1_t *x = &e->extendedEventData.v1;
+    return !is_extended(e)                           ? e->eventData.value
+           : x->unit == QNN_PROFILE_EVENTUNIT_OBJECT ? x->backendOpaqueObject.opaqueObject.len
+                                                     : scalar(&x->value);
+}
+
 // Identifiers may hold commas; quotes keep the columns.
 static void write_text(FILE *f, const char *text) {
     if (!strpbrk(text, ",\"\n")) {
@@ -126,24 +152,17 @@ static void write_text(FILE *f, const char *text) {
 static void write_rows(const qe_ep *ep, FILE *f, const event *list, uint32_t n, bool root) {
     for (uint32_t i = 0; i < n; i++) {
         const event *e = &list[i];
-        bool extended = e->type == QNN_SYSTEM_PROFILE_EXTENDED_EVENT_DATA;
-        const QnnProfile_ExtendedEventDataV1_t *x = &e->extendedEventData.v1;
-        uint32_t type = extended ? x->type : e->eventData.type;
-        uint32_t unit = extended ? x->unit : e->eventData.unit;
-        const char *id = extended ? x->identifier : e->eventData.identifier;
-        if (extended)
-            fprintf(f, "%llu", (unsigned long long)x->timestamp);
+        const char *id = name_of(e);
+        if (is_extended(e))
+            fprintf(f, "%llu", (unsigned long long)e->extendedEventData.v1.timestamp);
         else
             fputs("UNKNOWN", f);
-        uint64_t value = !extended ? e->eventData.value
-                         : unit == QNN_PROFILE_EVENTUNIT_OBJECT
-                             ? x->backendOpaqueObject.opaqueObject.len
-                             : scalar(&x->value);
-        fprintf(f, ",%s,%llu,%s,BACKEND,%s,", type_word(type), (unsigned long long)value,
-                unit_word(unit), root ? "ROOT" : "SUB-EVENT");
+        fprintf(f, ",%s,%llu,%s,BACKEND,%s,", type_word(type_of(e)),
+                (unsigned long long)value_of(e), unit_word(unit_of(e)),
+                root ? "ROOT" : "SUB-EVENT");
         write_text(f, id ? id : "NULL");
         if (ep->opt.op_trace) {
-            const char *source = qe_trace_source(ep, id);
+            const char *type, *source = qe_trace_source(ep, id, &type);
             fputc(',', f);
             write_text(f, source ? source : "");
         }
@@ -203,6 +222,66 @@ static qrn_status write_log(const qe_ep *ep, const QnnSystemProfile_ProfileData_
                                           folder, (unsigned long long)QNN_GET_ERROR_CODE(code));
 }
 
+// --- ops in the host's own profile
+
+// Ops of a run, in their order: what a backend measures of each is how long it took. It is told in
+// microseconds or, by backends that only count them, in cycles.
+typedef struct ops {
+    uint64_t us, cycles; // of all
+    bool timed;          // one is told in microseconds
+} ops;
+
+static void sum_ops(const event *list, uint32_t n, ops *out) {
+    for (uint32_t i = 0; i < n; i++) {
+        const event *e = &list[i];
+        bool op = type_of(e) == QNN_PROFILE_EVENTTYPE_NODE;
+        bool us = unit_of(e) == QNN_PROFILE_EVENTUNIT_MICROSEC;
+        out->timed |= op && us;
+        out->us += op && us ? value_of(e) : 0;
+        out->cycles += op && unit_of(e) == QNN_PROFILE_EVENTUNIT_CYCLES ? value_of(e) : 0;
+        sum_ops(e->profileSubEventData, e->numSubEvents, out);
+    }
+}
+
+// Where the ops of a run are put: one behind the other from its start, none behind its end.
+typedef struct placing {
+    qe_ep *ep;
+    const char *graph;
+    ops all;
+    uint64_t at_ns, end_ns, run_ns;
+} placing;
+
+static void place_ops(placing *p, const event *list, uint32_t n) {
+    uint32_t wanted = p->all.timed ? QNN_PROFILE_EVENTUNIT_MICROSEC : QNN_PROFILE_EVENTUNIT_CYCLES;
+    for (uint32_t i = 0; i < n; i++) {
+        const event *e = &list[i];
+        if (type_of(e) == QNN_PROFILE_EVENTTYPE_NODE && unit_of(e) == wanted) {
+            const char *id = name_of(e);
+            const char *type, *source = qe_trace_source(p->ep, id, &type);
+            double share = p->all.cycles ? (double)value_of(e) / (double)p->all.cycles : 0;
+            uint64_t ns = p->all.timed ? 1000 * value_of(e) : (uint64_t)(share * (double)p->run_ns);
+            uint64_t end = p->at_ns + ns < p->end_ns ? p->at_ns + ns : p->end_ns;
+            qe_timeline_op(p->ep, p->graph, id ? id : "?", type, source,
+                           p->all.timed ? 0 : value_of(e), p->at_ns, end);
+            p->at_ns = end;
+        }
+        place_ops(p, e->profileSubEventData, e->numSubEvents);
+    }
+}
+
+static void tell_ops(qe_ep *ep, const char *graph, uint64_t start_us, uint64_t stop_us,
+                     const event *list, uint32_t n) {
+    placing p = {.ep = ep,
+                 .graph = graph,
+                 .at_ns = 1000 * start_us,
+                 .end_ns = 1000 * stop_us,
+                 .run_ns = 1000 * (stop_us - start_us)};
+    if (!qe_timeline_listens(ep))
+        return;
+    sum_ops(list, n, &p.all);
+    place_ops(&p, list, n);
+}
+
 // --- the handle
 
 static qrn_status take(qe_ep *ep, qrn_arena *arena, QnnSystemProfile_MethodType_t method,
@@ -210,6 +289,7 @@ static qrn_status take(qe_ep *ep, qrn_arena *arena, QnnSystemProfile_MethodType_
     const qc_client *c = ep->client;
     const QnnProfile_EventId_t *ids = NULL;
     uint32_t n = 0;
+    uint64_t stop_us = qe_now_us();
     reading r = {.c = c, .arena = arena, .extended = ep->profile.extended};
     event *list = NULL;
     QRN_TRY(qc_check(c, c->qnn.profileGetEvents(ep->profile.handle, &ids, &n), "profileGetEvents"));
@@ -217,9 +297,11 @@ static qrn_status take(qe_ep *ep, qrn_arena *arena, QnnSystemProfile_MethodType_
         return QRN_OK;
     QRN_TRY(read_events(&r, ids, n, 0, &list));
     QRN_TRY(write_table(ep, list, n));
+    if (method == QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE)
+        tell_ops(ep, graph, start_us, stop_us, list, n);
     const QnnSystemProfile_ProfileData_t data = {.version = QNN_SYSTEM_PROFILE_DATA_VERSION_1,
                                                  .v1 = {.header = {.startTime = start_us,
-                                                                   .stopTime = qe_now_us(),
+                                                                   .stopTime = stop_us,
                                                                    .methodType = method,
                                                                    .graphName = graph},
                                                         .profilingEvents = list,

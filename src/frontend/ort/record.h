@@ -50,8 +50,9 @@ qrn_status qe_dump_input(qe_ep *ep, const ox_graph *g);
 qrn_status qe_trace_nodes(qe_ep *ep, const ox_model *m, const qe_plan *plan);
 qrn_status qe_trace_graph(qe_ep *ep, const char *name, const qe_record *r);
 qrn_status qe_trace_write(const qe_ep *ep);
-// ONNX node of a QNN op by what a profile calls it ("conv1:OpId_3 (cycles)"); NULL: not known.
-const char *qe_trace_source(const qe_ep *ep, const char *event);
+// ONNX node and type of a QNN op by what a profile calls it ("conv1:OpId_3 (cycles)" on the HTP,
+// "conv1" on the CPU); NULL: not known.
+const char *qe_trace_source(const qe_ep *ep, const char *event, const char **type);
 void qe_trace_free(qe_ep *ep);
 
 #endif

@@ -2,7 +2,7 @@
 //
 // Compile, then load (option enable_htp_prepare_and_load): the context that compiled goes, and with
 // it what only compiling needs; the session runs on one that was made from its binary.
-#include "frontend/ort/ep.h"
+#include "frontend/ort/timeline.h"
 
 #include "base/mem.h"
 
@@ -14,6 +14,7 @@ static qrn_status load(qe_ep *ep, const void *bytes, uint64_t n) {
     c->context = NULL;
     uint64_t start = qe_now_us();
     QRN_TRY(qc_load(c, bytes, n, room.n ? room.list : NULL, ep->profile.handle));
+    qe_timeline_made(ep, "qnn_context_load", ep->factory->name, 1000 * start);
     return qe_profile_take(ep, QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_CREATE_FROM_BINARY,
                            ep->factory->name, start);
 }

@@ -5,6 +5,7 @@
 // pass through a buffer. Runs share nothing but the graph.
 #include "frontend/ort/memory.h"
 #include "frontend/ort/part.h"
+#include "frontend/ort/timeline.h"
 
 #include "base/mem.h"
 
@@ -175,11 +176,19 @@ static qrn_status find_memory(run *r) {
     return QRN_OK;
 }
 
+static qrn_status run_graph(run *r) {
+    const qe_part *p = r->p;
+    uint64_t start = qe_now_ns();
+    QRN_TRY(qc_graph_execute_mem(p->graph, r->in, r->out, r->mem, r->rows));
+    qe_timeline_run(p->ep, p->name, start);
+    return QRN_OK;
+}
+
 static qrn_status execute_profiled(run *r) {
     const qe_part *p = r->p;
     pthread_mutex_lock(&p->ep->profile.lock);
     uint64_t start = qe_now_us();
-    qrn_status s = qc_graph_execute_mem(p->graph, r->in, r->out, r->mem, r->rows);
+    qrn_status s = run_graph(r);
     if (s == QRN_OK)
         s = qe_profile_take(p->ep, QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE, p->name, start);
     pthread_mutex_unlock(&p->ep->profile.lock);
@@ -194,7 +203,7 @@ static qrn_status execute(run *r) {
     if (r->p->graph->profile)
         QRN_TRY(execute_profiled(r));
     else if (r->p->graph->n_nodes)
-        QRN_TRY(qc_graph_execute_mem(r->p->graph, r->in, r->out, r->mem, r->rows));
+        QRN_TRY(run_graph(r));
     return hand_over(r);
 }
 

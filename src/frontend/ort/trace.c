@@ -36,7 +36,7 @@ struct qe_trace {
     refusal *refused;
     uint32_t n_refused, n_nodes, n_graphs;
     traced_graph *graphs, **end;
-    qrn_strmap sources; // by name of the QNN op
+    qrn_strmap ops; // traced_op by name
 };
 
 static qrn_status no_memory(void) { return QRN_FAIL(QRN_E_MEM, "trace of ops: no memory"); }
@@ -44,7 +44,7 @@ static qrn_status no_memory(void) { return QRN_FAIL(QRN_E_MEM, "trace of ops: no
 void qe_trace_free(qe_ep *ep) {
     if (!ep->trace)
         return;
-    qrn_strmap_clear(&ep->trace->sources);
+    qrn_strmap_clear(&ep->trace->ops);
     qrn_arena_destroy(ep->trace->arena);
     ep->trace = NULL; // it lived in its arena
 }
@@ -107,7 +107,7 @@ qrn_status qe_trace_graph(qe_ep *ep, const char *name, const qe_record *r) {
         if (!o || !keep(t, op->name, &o->name) || !keep(t, op->type, &o->type) ||
             !keep(t, op->source, &o->source))
             return no_memory();
-        if (o->source && !qrn_strmap_put(&t->sources, o->name, (void *)(uintptr_t)o->source))
+        if (!qrn_strmap_put(&t->ops, o->name, o))
             return no_memory();
         end = &o->next;
         g->n_ops++;
@@ -118,15 +118,18 @@ qrn_status qe_trace_graph(qe_ep *ep, const char *name, const qe_record *r) {
     return QRN_OK;
 }
 
-const char *qe_trace_source(const qe_ep *ep, const char *event) {
+const char *qe_trace_source(const qe_ep *ep, const char *event, const char **type) {
     char name[1024];
     const char *end = event ? strstr(event, ":OpId_") : NULL;
-    size_t n = end ? (size_t)(end - event) : 0;
+    size_t n = end ? (size_t)(end - event) : event ? strlen(event) : 0;
+    *type = NULL;
     if (!ep->trace || !n || n >= sizeof name)
         return NULL;
     memcpy(name, event, n);
     name[n] = '\0';
-    return qrn_strmap_get(&ep->trace->sources, name);
+    const traced_op *op = qrn_strmap_get(&ep->trace->ops, name);
+    *type = op ? op->type : NULL;
+    return op ? op->source : NULL;
 }
 
 // --- the file
