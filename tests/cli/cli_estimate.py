@@ -304,6 +304,24 @@ def test_the_trace_has_a_track_for_each_engine(small, tmp_path):
         mine = sorted((e["ts"], e["dur"]) for e in slices if e["tid"] == track)
         for (start, us), (then, _) in zip(mine, mine[1:]):
             assert then >= start + us - 1e-6
+    levels = [e["args"]["bytes"] for e in events if e["ph"] == "C"]
+    assert levels[0] == levels[-1] == 0
+    assert max(levels) == r["schedule"]["peak_vtcm_bytes"] > 0
+
+
+def test_the_schedule_agrees_with_the_estimate(small):
+    r = ok_json("estimate", small, "-p", "fp16", "--steps", "--json")
+    s = r["schedule"]
+    assert s["ms"] == pytest.approx(r["ms"])
+    assert [x["name"] for x in s["slots"]] == [x["name"] for x in r["steps"]]
+    for x, step in zip(s["slots"], r["steps"]):
+        spent = x["control_us"] + x["end_us"] - x["run_us"]
+        assert spent == pytest.approx(step["us"] * s["scale"])
+        assert ("HMX" in x["engines"]) == (step["class"] == "matrix")
+    for t in s["tiles"]:
+        assert t["offset"] + t["bytes"] <= s["vtcm_bytes"] and t["first"] <= t["last"]
+    text = ok("estimate", small, "-p", "fp16", "--steps").stdout
+    assert f"schedule: {s['steps']} steps, {s['ms']:.3f} ms" in text
 
 
 class Page(html.parser.HTMLParser):

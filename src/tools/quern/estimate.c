@@ -83,14 +83,28 @@ static int make_rows(const estimate_options *o, const qt_network *net, bool ever
     return QT_EXIT_REFUSED;
 }
 
-static int report(const estimate_options *o, qt_estimates *r) {
+// Advice and a schedule for the first row.
+static qrn_status look_closer(qt_estimates *r) {
     const qt_estimate *first = &r->rows[0];
-    if (first->known && qd_advise(&r->net->graph, &r->net->steps, &first->e, first->at.chip,
-                                  first->precision, 0, r->net->graph.arena, &r->advice) != QRN_OK) {
+    const qt_network *net = r->net;
+    if (!first->known)
+        return QRN_OK;
+    QRN_TRY(qd_advise(&net->graph, &net->steps, &first->e, first->at.chip, first->precision, 0,
+                      net->graph.arena, &r->advice));
+    return qd_schedule_of(&net->graph, &net->steps, first->at.chip, first->precision, NULL,
+                          net->graph.arena, &r->plan);
+}
+
+static int report(const estimate_options *o, qt_estimates *r) {
+    if (look_closer(r) != QRN_OK) {
         qt_error("%s", qrn_message());
         return QT_EXIT_FAILURE;
     }
-    if (o->trace && !qt_estimate_trace(r, o->trace))
+    if (o->trace && !r->rows[0].known) {
+        qt_error("%s: there is no estimate to draw", o->trace);
+        return QT_EXIT_FAILURE;
+    }
+    if (o->trace && !qt_schedule_trace(&r->plan, r->net->graph.ops, o->trace))
         return QT_EXIT_FAILURE;
     if (o->page && !qt_estimate_page(r, o->page))
         return QT_EXIT_FAILURE;

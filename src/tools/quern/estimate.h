@@ -5,6 +5,7 @@
 #define QRN_TOOLS_QUERN_ESTIMATE_H
 
 #include "device/advice.h"
+#include "device/schedule.h"
 #include "tools/quern/inputs.h"
 
 typedef struct qt_refusal {
@@ -64,6 +65,7 @@ typedef struct qt_estimates {
     uint32_t n;
     bool every;        // chip
     qd_advices advice; // about the first one
+    qd_schedule plan;  // of it
     uint64_t top;      // steps
     bool steps;
 } qt_estimates;
@@ -77,7 +79,13 @@ const uint32_t *qt_rank_steps(const qt_estimates *r);
 
 int qt_estimate_text(const qt_estimates *r);
 int qt_estimate_json(const qt_estimates *r);
-bool qt_estimate_trace(const qt_estimates *r, const char *path); // false after a message
+// A schedule, which may come from a context binary: one object (`all`: with its steps, places and
+// swaps), one or two lines that begin with a title, a table of the slowest steps.
+json_t *qt_schedule_json(const qd_schedule *s, bool all);
+void qt_print_schedule(const qd_schedule *s, const char *title);
+int qt_print_slots(const qd_schedule *s, uint64_t top);
+// Writes a schedule as a trace; `ops`: of its graph, or NULL. False after a message.
+bool qt_schedule_trace(const qd_schedule *s, const qd_op *ops, const char *path);
 bool qt_estimate_page(const qt_estimates *r, const char *path);
 
 #endif

@@ -166,24 +166,20 @@ static void put_timeline(FILE *f, const qt_estimates *r) {
     put_axis(f, e->us, scale);
     for (int k = 0; k < N_TRACKS; k++) {
         pen p = {f, scale, e->us / MAX_SLICES, k, -1, 0, 0};
-        double core = e->start, memory = e->start;
         fprintf(f, "<text x=\"0\" y=\"%d\">%s</text>", k * TRACK + 22, tracks[k].label);
         if (k == ROW_OVERHEAD) {
             rect(&p, 0, e->start, "start");
             fprintf(f, "start: %.1f us</title></rect>", e->start);
         }
-        for (uint32_t i = 0; i < r->net->steps.n; i++) {
-            const qd_time *t = &e->steps[i];
-            const char *name = r->net->steps.list[i].op->name;
+        for (uint32_t i = 0; i < r->plan.n_slots; i++) {
+            const qd_slot *x = &r->plan.slots[i];
             if (k == ROW_OVERHEAD)
-                draw(&p, name, core, t->overhead);
-            core += t->overhead;
-            if (k == ROW_MATRIX || k == ROW_VECTOR)
-                draw(&p, name, core, k == ROW_MATRIX ? t->matrix : t->vector);
-            core += t->matrix + t->vector;
-            if (k == ROW_MEMORY)
-                draw(&p, name, memory, t->memory);
-            memory += t->memory;
+                draw(&p, x->name, x->begin, x->control);
+            else if (k == ROW_MEMORY) {
+                draw(&p, x->name, x->fetch.begin, x->fetch.end - x->fetch.begin);
+                draw(&p, x->name, x->swap.begin, x->swap.end - x->swap.begin);
+            } else if ((k == ROW_MATRIX) == (x->kind == QD_MATRIX))
+                draw(&p, x->name, x->run, x->end - x->run);
         }
         flush(&p);
     }

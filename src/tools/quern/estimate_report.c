@@ -208,6 +208,8 @@ int qt_estimate_json(const qt_estimates *r) {
                             "refused", refused);
     json_object_set_new(all, "ms",
                         r->rows[0].known ? qt_json_number(r->rows[0].e.us / 1e3) : json_null());
+    if (r->rows[0].known)
+        json_object_set_new(all, "schedule", qt_schedule_json(&r->plan, r->steps));
     if (r->steps && r->rows[0].known) {
         json_object_set_new(all, "steps", json_steps(net, &r->rows[0]));
         json_object_set_new(all, "advice", json_advice(r));
@@ -241,6 +243,8 @@ int qt_estimate_text(const qt_estimates *r) {
         printf("guessed: node '%s' (%s) counts as a light op\n", net->steps.unknown[i]->name,
                net->steps.unknown[i]->type);
     if (r->steps && r->rows[0].known) {
+        putchar('\n');
+        qt_print_schedule(&r->plan, "schedule");
         print_steps(r);
         print_advice(r);
     }
