@@ -21,6 +21,8 @@
       "any value: check the weights of context binaries when they are loaded")                     \
     X(API_VERSION, "QUERN_API_VERSION", "announced core API version, such as 2.37")                \
     X(SOCS, "QUERN_SOCS", "file with further chips for the HTP backend (docs/htp-device.md)")      \
+    X(CUSTOM_OPS, "ORT_QNN_CUSTOM_OP_DOMAINS",                                                     \
+      "ops that ONNX Runtime shall take for known, for op packages (docs/onnxruntime.md)")         \
     X(HTP, "QUERN_HTP",                                                                            \
       "comma list; online: prepare as a phone does; restricted: no priority above NORMAL")
 

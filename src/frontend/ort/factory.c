@@ -4,6 +4,7 @@
 // devices it offers.
 #include "frontend/ort/ep.h"
 
+#include "frontend/ort/custom_ops.h"
 #include "frontend/ort/memory.h"
 
 #include "base/mem.h"
@@ -127,6 +128,16 @@ static bool is_stream_aware(const OrtEpFactory *f) {
     return false;
 }
 
+static OrtStatus *n_domains(OrtEpFactory *f, size_t *n) {
+    *n = qe_custom_ops_domains(((qe_factory *)f)->ops, NULL, 0);
+    return NULL;
+}
+
+static OrtStatus *get_domains(OrtEpFactory *f, OrtCustomOpDomain **out, size_t n) {
+    qe_custom_ops_domains(((qe_factory *)f)->ops, out, n);
+    return NULL;
+}
+
 static const OrtEpFactory callbacks = {
     .version = ORT_API_WANTED,
     .GetName = get_name,
@@ -142,7 +153,39 @@ static const OrtEpFactory callbacks = {
     .ReleaseAllocator = release_allocator,
     .CreateDataTransfer = create_transfer,
     .IsStreamAware = is_stream_aware,
+    .GetNumCustomOpDomains = n_domains,
+    .GetCustomOpDomains = get_domains,
 };
+
+// What was made for a factory; a half-made one is fine.
+static void free_factory(qe_factory *f) {
+    for (size_t i = 0; f && i < sizeof f->made / sizeof f->made[0]; i++)
+        if (f->made[i])
+            ORT(ReleaseHardwareDevice)(f->made[i]);
+    if (f) {
+        qe_custom_ops_free(f->ops);
+        if (f->shared)
+            ORT(ReleaseMemoryInfo)(f->shared);
+        qrn_free(f->name);
+    }
+    qrn_free(f);
+}
+
+static qrn_status make_factory(const char *name, qe_factory **out) {
+    qe_factory *f = qrn_calloc(sizeof *f);
+    if (f)
+        f->name = qrn_strdup(name);
+    qrn_status s = f && f->name ? qe_memory_describe(&f->shared)
+                                : QRN_FAIL(QRN_E_MEM, "provider '%s': no memory", name);
+    if (s == QRN_OK)
+        s = qe_custom_ops_make(f->name, &f->ops);
+    if (s != QRN_OK) {
+        free_factory(f);
+        return s;
+    }
+    *out = f;
+    return QRN_OK;
+}
 
 OrtStatus *CreateEpFactories(const char *name, const OrtApiBase *base, const OrtLogger *logger,
                              OrtEpFactory **out, size_t max, size_t *n) {
@@ -152,17 +195,10 @@ OrtStatus *CreateEpFactories(const char *name, const OrtApiBase *base, const Ort
         return old;
     if (max < 1)
         return qe_status(QRN_FAIL(QRN_E_ARGUMENT, "there is no room for a factory"));
-    qe_factory *f = qrn_calloc(sizeof *f);
-    if (f)
-        f->name = qrn_strdup(name);
-    qrn_status s = f && f->name ? qe_memory_describe(&f->shared)
-                                : QRN_FAIL(QRN_E_MEM, "provider '%s': no memory", name);
-    if (s != QRN_OK) {
-        if (f)
-            qrn_free(f->name);
-        qrn_free(f);
+    qe_factory *f = NULL;
+    qrn_status s = make_factory(name, &f);
+    if (s != QRN_OK)
         return qe_status(s);
-    }
     f->base = callbacks;
     out[0] = &f->base;
     *n = 1;
@@ -170,15 +206,7 @@ OrtStatus *CreateEpFactories(const char *name, const OrtApiBase *base, const Ort
 }
 
 OrtStatus *ReleaseEpFactory(OrtEpFactory *factory) {
-    qe_factory *f = (qe_factory *)factory;
-    for (size_t i = 0; f && i < sizeof f->made / sizeof f->made[0]; i++)
-        if (f->made[i])
-            ORT(ReleaseHardwareDevice)(f->made[i]);
     qe_share_end();
-    if (f) {
-        ORT(ReleaseMemoryInfo)(f->shared);
-        qrn_free(f->name);
-    }
-    qrn_free(f);
+    free_factory((qe_factory *)factory);
     return NULL;
 }

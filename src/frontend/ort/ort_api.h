@@ -41,6 +41,8 @@ typedef struct OrtKernelRegistry OrtKernelRegistry;
 typedef struct OrtDeviceEpIncompatibilityDetails OrtDeviceEpIncompatibilityDetails;
 typedef struct OrtExternalResourceImporterImpl OrtExternalResourceImporterImpl;
 typedef struct OrtCustomOpDomain OrtCustomOpDomain;
+typedef struct OrtCustomOp OrtCustomOp;
+typedef struct OrtKernelInfo OrtKernelInfo;
 typedef struct OrtProfilingEvent OrtProfilingEvent;
 typedef struct OrtProfilingEventsContainer OrtProfilingEventsContainer;
 
@@ -194,6 +196,37 @@ struct OrtNodeComputeInfo {
     void (*ReleaseState)(OrtNodeComputeInfo *, void *);
 };
 
+// An op that a plugin makes known. Types are ONNXTensorElementDataType; 0 is any.
+struct OrtCustomOp {
+    uint32_t version;
+    void *(*CreateKernel)(const OrtCustomOp *, const OrtTable *, const OrtKernelInfo *);
+    const char *(*GetName)(const OrtCustomOp *);
+    const char *(*GetExecutionProviderType)(const OrtCustomOp *);
+    int (*GetInputType)(const OrtCustomOp *, size_t);
+    size_t (*GetInputTypeCount)(const OrtCustomOp *);
+    int (*GetOutputType)(const OrtCustomOp *, size_t);
+    size_t (*GetOutputTypeCount)(const OrtCustomOp *);
+    void (*KernelCompute)(void *, OrtKernelContext *);
+    void (*KernelDestroy)(void *);
+    int (*GetInputCharacteristic)(const OrtCustomOp *, size_t);
+    int (*GetOutputCharacteristic)(const OrtCustomOp *, size_t);
+    int (*GetInputMemoryType)(const OrtCustomOp *, size_t);
+    int (*GetVariadicInputMinArity)(const OrtCustomOp *);
+    int (*GetVariadicInputHomogeneity)(const OrtCustomOp *);
+    int (*GetVariadicOutputMinArity)(const OrtCustomOp *);
+    int (*GetVariadicOutputHomogeneity)(const OrtCustomOp *);
+    OrtStatus *(*CreateKernelV2)(const OrtCustomOp *, const OrtTable *, const OrtKernelInfo *,
+                                 void **);
+    OrtStatus *(*KernelComputeV2)(void *, OrtKernelContext *);
+    OrtStatus *(*InferOutputShapeFn)(const OrtCustomOp *, void *);
+    int (*GetStartVersion)(const OrtCustomOp *);
+    int (*GetEndVersion)(const OrtCustomOp *);
+    size_t (*GetMayInplace)(int **, int **);
+    void (*ReleaseMayInplace)(int *, int *);
+    size_t (*GetAliasMap)(int **, int **);
+    void (*ReleaseAliasMap)(int *, int *);
+};
+
 struct OrtAllocator {
     uint32_t version;
     void *(*Alloc)(OrtAllocator *, size_t);
@@ -211,7 +244,8 @@ _Static_assert(sizeof(OrtEp) == 136 && offsetof(OrtEp, OnRunStart) == 64 &&
                    offsetof(OrtEp, IsConcurrentRunSupported) == 112,
                "layout of OrtEp");
 _Static_assert(sizeof(OrtNodeComputeInfo) == 32 && sizeof(OrtNodeFusionOptions) == 8 &&
-                   sizeof(OrtAllocator) == 56 && sizeof(OrtEpProfilerImpl) == 48,
+                   sizeof(OrtAllocator) == 56 && sizeof(OrtCustomOp) == 208 &&
+                   sizeof(OrtEpProfilerImpl) == 48,
                "layout of the small structs");
 
 #endif

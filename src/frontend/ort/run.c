@@ -176,21 +176,21 @@ static qrn_status find_memory(run *r) {
     return QRN_OK;
 }
 
-static qrn_status run_graph(run *r) {
+static qrn_status run_graph(run *r, uint64_t start_ns) {
     const qe_part *p = r->p;
-    uint64_t start = qe_now_ns();
     QRN_TRY(qc_graph_execute_mem(p->graph, r->in, r->out, r->mem, r->rows));
-    qe_timeline_run(p->ep, p->name, start);
+    qe_timeline_run(p->ep, p->name, start_ns);
     return QRN_OK;
 }
 
 static qrn_status execute_profiled(run *r) {
     const qe_part *p = r->p;
     pthread_mutex_lock(&p->ep->profile.lock);
-    uint64_t start = qe_now_us();
-    qrn_status s = run_graph(r);
+    uint64_t start = qe_now_ns();
+    qrn_status s = run_graph(r, start);
     if (s == QRN_OK)
-        s = qe_profile_take(p->ep, QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE, p->name, start);
+        s = qe_profile_take(p->ep, QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE, p->name,
+                            start / 1000);
     pthread_mutex_unlock(&p->ep->profile.lock);
     return s;
 }
@@ -203,7 +203,7 @@ static qrn_status execute(run *r) {
     if (r->p->graph->profile)
         QRN_TRY(execute_profiled(r));
     else if (r->p->graph->n_nodes)
-        QRN_TRY(run_graph(r));
+        QRN_TRY(run_graph(r, qe_now_ns()));
     return hand_over(r);
 }
 
