@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Quern's own options of QnnBackend_create: put a pointer to one of these structs behind option
-// QNN_BACKEND_CONFIG_OPTION_CUSTOM. Backends that are not Quern's do not know it.
+// Quern's own options of QnnBackend_create and QnnBackend_setConfig: put a pointer to one of these
+// structs behind option QNN_BACKEND_CONFIG_OPTION_CUSTOM. Backends that are not Quern's do not know
+// it.
 
 #ifndef QUERN_BACKEND_H
 #define QUERN_BACKEND_H
@@ -17,9 +18,12 @@ extern "C" {
 
 typedef enum {
     QUERN_BACKEND_OPTION_THREADS = 1, // number of threads of this backend, 1..256
-    QUERN_BACKEND_OPTION_DUMP = 2     // a QuernBackend_DumpConfig_t: write tensors to files
+    QUERN_BACKEND_OPTION_DUMP = 2,    // a QuernBackend_DumpConfig_t: write tensors to files
+    QUERN_BACKEND_OPTION_TRIALS = 3   // 1: contexts made from now on are for trials; 0: no longer
 } QuernBackend_Option_t;
 
+// A context for trials tells by graphAddNode which nodes it takes, as any other does, but keeps no
+// large weights: nothing is copied, and its graphs cannot be finalized.
 typedef struct {
     uint32_t magic;  // QUERN_BACKEND_CONFIG_MAGIC
     uint32_t option; // QuernBackend_Option_t

@@ -55,6 +55,7 @@ qrn_status qrn_api_context_new(const qrn_context_parent *p, const QnnContext_Con
     c->device = p->device;
     c->priority = QNN_PRIORITY_DEFAULT;
     c->from_binary = phase != QRN_CONFIG_CREATE;
+    c->is_trial = !c->from_binary && atomic_load(&c->backend->trials);
     c->arena = qrn_arena_create();
     c->handle = c->arena ? qrn_handle_new(QRN_KIND_CONTEXT, c) : NULL;
     if (!c->handle) {

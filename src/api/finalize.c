@@ -22,6 +22,9 @@ static const qrn_tensor *unwritten_output(const qrn_graph *g) {
 static qrn_status check_ready(const qrn_api_graph *g) {
     if (g->ir->finalized && !g->stale)
         return QRN_FAIL(QRN_E_FINALIZE, "graph '%s' is finalized already", g->ir->name);
+    if (g->context->is_trial)
+        return QRN_FAIL(QRN_E_FINALIZE, "graph '%s': its context is for trials, without weights",
+                        g->ir->name);
     if (g->ir->n_nodes == 0)
         return QRN_FAIL(QRN_E_FINALIZE, "graph '%s' has no nodes", g->ir->name);
     const qrn_tensor *t = unwritten_output(g->ir);

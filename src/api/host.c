@@ -21,21 +21,35 @@ static qrn_status configure_dump(qrn_api_backend *b, const QuernBackend_DumpConf
     return qrn_dump_set(b, c->folder, c->runs);
 }
 
+static qrn_status configure_threads(qrn_api_backend *b, uint32_t n) {
+    if (n < 1 || n > 256)
+        return QRN_FAIL(QRN_E_CONFIG, "custom backend option THREADS: %u, allowed 1..256", n);
+    b->n_threads = n;
+    return QRN_OK;
+}
+
+static qrn_status configure_trials(qrn_api_backend *b, uint32_t on) {
+    if (on > 1)
+        return QRN_FAIL(QRN_E_CONFIG, "custom backend option TRIALS: %u, allowed 0 and 1", on);
+    atomic_store(&b->trials, on == 1);
+    return QRN_OK;
+}
+
 qrn_status qrn_host_config(qrn_api_backend *b, const void *custom) {
     const QuernBackend_CustomConfig_t *c = custom;
-    if (c->magic == QUERN_BACKEND_CONFIG_MAGIC && c->option == QUERN_BACKEND_OPTION_DUMP)
+    switch (c->magic == QUERN_BACKEND_CONFIG_MAGIC ? c->option : 0) {
+    case QUERN_BACKEND_OPTION_DUMP:
         return configure_dump(b, custom);
-    if (c->magic != QUERN_BACKEND_CONFIG_MAGIC || c->option != QUERN_BACKEND_OPTION_THREADS) {
+    case QUERN_BACKEND_OPTION_THREADS:
+        return configure_threads(b, c->value);
+    case QUERN_BACKEND_OPTION_TRIALS:
+        return configure_trials(b, c->value);
+    default:
         qrn_log(b->log, QNN_LOG_LEVEL_WARN,
                 "backend: custom option that is not one of Quern/QuernBackend.h, ignored: leave it "
                 "out");
         return QRN_OK;
     }
-    if (c->value < 1 || c->value > 256)
-        return QRN_FAIL(QRN_E_CONFIG, "custom backend option THREADS: %u, allowed 1..256",
-                        c->value);
-    b->n_threads = c->value;
-    return QRN_OK;
 }
 
 static qrn_status acquire_pool(qrn_api_backend *b) {

@@ -87,6 +87,7 @@ typedef struct qrn_api_backend {
     struct qrn_api_signal *signals;
     Qnn_ErrorReportingConfig_t error_reporting; // as configured; texts do not depend on it
     uint32_t n_threads;                         // custom option, 0 = default
+    atomic_bool trials;                         // custom option: new contexts are for trials
     qrn_dump_settings dump;                     // custom option or QUERN_DUMP
     qrn_pool *pool;                             // acquired by the first finalize
     qrn_arena *arena;                           // list of supported operations
@@ -138,6 +139,7 @@ typedef struct qrn_api_context {
     uint32_t n_mems, cap_mems;
     struct qrn_async *async;       // queue of executeAsync, made by the first call
     bool from_binary;              // graphs came from a binary and cannot be changed
+    bool is_trial;                 // no large weights are kept: nothing can be finalized
     uint32_t list;                 // number of the list of binaries it was made with; 0: none
     struct qrn_provided *provided; // buffers that the client brought (provider.h)
     qrn_binary_part deferred;      // binary that is not loaded yet

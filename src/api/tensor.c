@@ -10,6 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+// Weights of so many bytes are not kept in contexts for trials.
+#define LARGE 4096
 #define MAX_ID (1u << 24) // of tensors that bring their own; bounds the table
 
 // Bytes of a static tensor while a call lasts.
@@ -61,17 +63,26 @@ static qrn_status fetch_data(qrn_api_context *c, qrn_api_graph *g, const Qnn_Ten
     return QRN_OK;
 }
 
+// Is it known that no check of an op looks at the bytes? Integers are shapes and the like, and of
+// 16-bit weights not all codes are allowed.
+static bool is_left_out(const qrn_api_context *c, const qrn_api_graph *g, const qrn_tensor *t) {
+    return c->is_trial && g && t->size_bytes > LARGE &&
+           (t->dtype == QRN_DTYPE_F32 || t->dtype == QRN_DTYPE_F16 || t->dtype == QRN_DTYPE_SQ8 ||
+            t->dtype == QRN_DTYPE_UQ8);
+}
+
 // The context's copy of the bytes.
 static qrn_status store_data(qrn_api_context *c, qrn_api_graph *g, const Qnn_TensorV2_t *src,
                              const qrn_site *w, qrn_tensor *t) {
     static_data d;
     QRN_TRY(fetch_data(c, g, src, w, t, &d));
+    bool wanted = !is_left_out(c, g, t);
     pthread_mutex_lock(&c->lock);
-    t->data = qrn_blobs_add(&c->blobs, d.data, t->size_bytes);
+    t->data = wanted ? qrn_blobs_add(&c->blobs, d.data, t->size_bytes) : NULL;
     pthread_mutex_unlock(&c->lock);
     if (d.release)
         d.release(c->handle, g ? g->handle : NULL, t->id);
-    if (!t->data)
+    if (wanted && !t->data)
         return QRN_SITE_FAIL(w, QRN_E_MEM, "out of memory for %zu bytes of data", t->size_bytes);
     return QRN_OK;
 }

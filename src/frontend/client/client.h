@@ -30,6 +30,7 @@ typedef struct qc_client {
     Qnn_DeviceHandle_t device; // NULL where the library has none
     Qnn_ContextHandle_t context;
     bool recording;                          // qc_record
+    bool trial;                              // qc_trial_begin, and weights are not kept
     void (*node)(void *ctx, const qc_op *o); // see qc_options
     void *node_ctx;
 } qc_client;
@@ -61,6 +62,11 @@ qrn_status qc_load(qc_client *c, const void *bytes, uint64_t n_bytes,
 // From now on graphs are not built: nodes are validated only and told to `node`, and no data is
 // copied. Such graphs cannot be finalized.
 qrn_status qc_record(qc_client *c);
+
+// Graphs that are made until qc_trial_end only tell which nodes the library takes: they go to a
+// context that is thrown away. Quern's libraries copy no weights into it. `kept` is for the end.
+qrn_status qc_trial_begin(qc_client *c, Qnn_ContextHandle_t *kept);
+void qc_trial_end(qc_client *c, Qnn_ContextHandle_t kept);
 
 // Fails with the library's own words for `code`: "graphFinalize: error 6022: ...". QRN_E_COMM: the
 // accelerator restarted, contexts are lost.

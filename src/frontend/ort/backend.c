@@ -147,14 +147,10 @@ qrn_status qe_backend_open(qe_ep *ep) {
 }
 
 qrn_status qe_in_scratch(qe_ep *ep, qrn_status (*fn)(qe_ep *, void *), void *arg) {
-    qc_client *c = ep->client;
-    Qnn_ContextHandle_t kept = c->context, scratch = NULL;
-    QRN_TRY(
-        qc_check(c, c->qnn.contextCreate(c->backend, c->device, NULL, &scratch), "contextCreate"));
-    c->context = scratch;
+    Qnn_ContextHandle_t kept;
+    QRN_TRY(qc_trial_begin(ep->client, &kept));
     qrn_status s = fn(ep, arg);
-    c->context = kept;
-    c->qnn.contextFree(scratch, NULL);
+    qc_trial_end(ep->client, kept);
     return s;
 }
 
