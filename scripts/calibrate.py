@@ -324,7 +324,8 @@ def report_comparisons(problem, us):
     """Errors of ratios: pairs of rows that differ in one thing; how often an order is right."""
     r, q = problem.rows, us / 1e3 / problem.ms
     same = lambda i, k, *keys: all(r[i][x] == r[k][x] for x in keys)
-    pairs = [(i, k) for i in range(len(r)) for k in range(i) if not r[i]["copy"] and not r[k]["copy"]]
+    pairs = [(i, k) for i in range(len(r)) for k in range(i)
+             if not r[i]["copy"] and not r[k]["copy"]]
     for title, keys in (("chips", ("model", "precision")), ("precisions", ("model", "chip"))):
         e = [abs(q[i] / q[k] - 1) * 100 for i, k in pairs if same(i, k, *keys)]
         print("  two %-10s of one network: ratio off by %4.1f %% (90th percentile %.1f %%)"

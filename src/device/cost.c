@@ -32,6 +32,8 @@ static const double shared[] = {
 
 #define N_CHIPS (sizeof chips / sizeof chips[0])
 
+// To be raised with every change of costs.def.
+const char *const qd_constants = "version 1, latencies of 2026-03";
 const char *const qd_precision_names[QD_PRECISIONS] = {"a8w8", "a16w8", "fp16"};
 const char *const qd_class_names[QD_CLASSES] = {"matrix", "depthwise", "light",
                                                 "pool",   "heavy",     "move"};

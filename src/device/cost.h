@@ -14,6 +14,8 @@ typedef struct qd_chip {
     double clk, r8, ffp, ddr;
 } qd_chip;
 
+extern const char *const qd_constants; // their version, and when the table was made
+
 // By number, name or device name, in any case; NULL: there are no constants for it.
 const qd_chip *qd_chip_find(const char *text);
 const qd_chip *qd_chip_of_soc(uint32_t soc);

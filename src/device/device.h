@@ -22,6 +22,7 @@
 typedef struct qd_value {
     uint32_t rank, dims[QD_MAX_RANK];
     bool constant, input, output;
+    uint32_t bits; // of a constant's elements; 0: what the precision makes of it
 } qd_value;
 
 typedef struct qd_op {

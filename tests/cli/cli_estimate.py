@@ -124,6 +124,59 @@ def test_parts_make_the_whole(small):
     assert e["low_ms"] < e["ms"] < e["high_ms"]
 
 
+def test_classes_add_up(nets):
+    r = ok_json("estimate", nets["mobilenet_v2"], "-p", "a8w8", "--json", "--steps")
+    e = r["estimates"][0]
+    assert {k: c["steps"] for k, c in e["classes"].items() if c["steps"]} == {
+        "matrix": 36, "depthwise": 17, "light": 11}
+    assert sum(c["ms"] for c in e["classes"].values()) == pytest.approx(e["core_ms"])
+    assert e["effective_tops"] == pytest.approx(2 * r["network"]["macs"] / e["ms"] / 1e9)
+    assert e["bound"] == "overhead"
+    assert re.fullmatch(r"version \d+, latencies of \d{4}-\d{2}", r["constants"])
+    assert e["low_ms"] == pytest.approx(e["ms"] / 2) and r["interval"] == 0.5
+    text = ok("estimate", nets["mobilenet_v2"], "-p", "a8w8", "--steps").stdout
+    assert r["constants"] in text and re.search(r"17  depthwise\n", text)
+    assert "uncalibrated" not in text and e["uncalibrated"] == []
+
+
+def test_what_nobody_measured_is_said(tmp_path):
+    """Few products, a Sigmoid in 8 bits, a chip that borrows."""
+    n = Net(128)
+    path = n.save(str(tmp_path / "s.onnx"), n.add("Sigmoid", [n.conv("x", 40, 1)], 40),
+                  [1, 40, 128, 128])
+    rows = ok_json("estimate", path, "--soc", "SM8350", "--json")["estimates"]
+    assert [[d["word"] for d in r["uncalibrated"]] for r in rows] == [
+        ["borrowed", "heavy", "size"], ["borrowed", "size"], ["borrowed", "size"]]
+    text = ok("estimate", path, "--soc", "SM8350").stdout
+    assert "uncalibrated: borrowed, heavy, size" in text
+    assert len(re.findall("^uncalibrated, ", text, re.M)) == 3  # each once
+    path = model(str(tmp_path / "b.onnx"), [h.make_node("Relu", ["x"], ["y"])],
+                 {"x": (T.FLOAT, ["batch", 8])}, {"y": (T.FLOAT, ["batch", 8])})
+    words = lambda n: {d["word"] for d in ok_json(
+        "estimate", path, "--dim", f"batch={n}", "--json")["estimates"][0]["uncalibrated"]}
+    assert "batch" in words(4) and "batch" not in words(1)
+
+
+@pytest.mark.parametrize("kind, codes", [("INT4", T.UINT16), ("INT8", T.UINT8)])
+def test_weights_of_4_bits_are_uncalibrated(tmp_path, kind, codes):
+    w = h.make_tensor("w", getattr(T, kind), [32, 32, 1, 1], [1] * 1024)
+    zero = h.make_tensor("zw", getattr(T, kind), [], [0])
+    q = lambda x, y: h.make_node("QuantizeLinear", [x, "s", "z"], [y])
+    d = lambda x, y, z="z": h.make_node("DequantizeLinear", [x, "s", z], [y])
+    g = h.make_graph([q("x", "a"), d("a", "b"), d("w", "v", "zw"),
+                      h.make_node("Conv", ["b", "v"], ["c"]), q("c", "e"), d("e", "y")], "g",
+                     [h.make_tensor_value_info("x", T.FLOAT, [1, 32, 8, 8])],
+                     [h.make_tensor_value_info("y", T.FLOAT, [1, 32, 8, 8])],
+                     [w, zero, h.make_tensor("s", T.FLOAT, [], [0.1]),
+                      h.make_tensor("z", codes, [], [3])])
+    path = tmp_path / "w.onnx"
+    path.write_bytes(h.make_model(g, opset_imports=[h.make_opsetid("", 21)],
+                                  ir_version=10).SerializeToString())
+    r = ok_json("estimate", path, "--json")
+    words = [d["word"] for d in r["estimates"][0]["uncalibrated"]]
+    assert r["refused"] == [] and ("weights" in words) == (kind == "INT4")
+
+
 def test_every_chip_and_precision_is_listed(small):
     rows = ok_json("estimate", small, "--soc", "all", "--json")["estimates"]
     assert len(rows) == 13 * 3

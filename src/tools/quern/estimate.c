@@ -38,8 +38,12 @@ int qt_estimate_of(const qt_network *net, const qt_target *at, qd_precision p, q
     *out = (qt_estimate){.at = *at, .precision = p, .known = qd_has_data(at->chip, p)};
     if (!out->known)
         return QT_EXIT_OK;
-    if (qd_estimate_of(&net->steps, at->chip, p, 0, net->graph.arena, &out->e) == QRN_OK)
+    if (qd_estimate_of(&net->steps, at->chip, p, 0, net->graph.arena, &out->e) == QRN_OK) {
+        const qd_case c = {&net->graph, &net->steps, at->chip,      at->lent_to,
+                           p,           &out->e,     net->n_refused};
+        out->n_doubts = qd_doubts_of(&c, out->doubts);
         return QT_EXIT_OK;
+    }
     qt_error("%s", qrn_message());
     return QT_EXIT_FAILURE;
 }

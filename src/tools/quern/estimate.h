@@ -5,6 +5,7 @@
 #define QRN_TOOLS_QUERN_ESTIMATE_H
 
 #include "device/advice.h"
+#include "device/doubt.h"
 #include "device/schedule.h"
 #include "tools/quern/inputs.h"
 
@@ -43,17 +44,22 @@ typedef struct qt_estimate {
     qd_precision precision;
     bool known; // there are measurements for it
     qd_estimate e;
+    qd_doubt doubts[QD_MAX_DOUBTS]; // any: it is uncalibrated
+    uint32_t n_doubts;
 } qt_estimate;
 
 int qt_estimate_of(const qt_network *net, const qt_target *at, qd_precision p, qt_estimate *out);
 
 // What all steps need, as a precision counts them: bytes, and steps that it splits.
 typedef struct qt_totals {
-    uint32_t matrix, vector;
+    uint32_t matrix, vector, steps[QD_CLASSES];
     double macs, padded, weights, bytes[QD_CLASSES];
 } qt_totals;
 qt_totals qt_add_up(const qd_steps *steps, qd_precision p);
 
+// Time of all steps of each class, in us: their unit and their overhead.
+void qt_class_us(const qd_steps *steps, const qd_estimate *e, double out[QD_CLASSES]);
+double qt_tops(const qd_steps *steps, const qd_estimate *e); // 10^12 useful operations per second
 double qt_step_us(const qd_time *t);                // without memory traffic, which overlaps
 double qt_share(double part, const qd_estimate *e); // in percent of all parts
 

@@ -13,7 +13,12 @@ double qt_share(double part, const qd_estimate *e) {
     return all > 0 ? 100 * part / all : 0;
 }
 
-static void print_row(const qt_estimate *r, bool name_chip) {
+static void print_head(bool name_chip) {
+    printf("%s%-6s %9s  %-14s  matrix vector  steps  start memory    TOPS  DDR MB VTCM MB\n",
+           name_chip ? "chip       " : "", "", "ms", "nine in ten");
+}
+
+static void print_row(const qd_steps *steps, const qt_estimate *r, bool name_chip) {
     const qd_estimate *e = &r->e;
     if (name_chip)
         printf("%-10s ", r->at.chip->name);
@@ -22,15 +27,55 @@ static void print_row(const qt_estimate *r, bool name_chip) {
                qd_precision_names[r->precision]);
         return;
     }
-    printf("%-6s %8.3f ms  (%.2f to %.2f)  matrix %2.0f%%  vector %2.0f%%  steps %2.0f%%  start "
-           "%2.0f%%  memory %2.0f%%  DDR %.1f MB  VTCM %.1f MB\n",
-           qd_precision_names[r->precision], e->us / 1e3, e->us / 1e3 * QT_LOW,
-           e->us / 1e3 * QT_HIGH, qt_share(e->sum.matrix, e), qt_share(e->sum.vector, e),
-           qt_share(e->sum.overhead, e), qt_share(e->start, e), qt_share(e->memory, e),
+    char range[32];
+    snprintf(range, sizeof range, "%.2f to %.2f", e->us / 1e3 * QT_LOW, e->us / 1e3 * QT_HIGH);
+    printf("%-6s %9.3f  %-14s  %5.0f%% %5.0f%% %5.0f%% %5.0f%% %5.0f%%  %6.2f  %6.1f  %6.2f",
+           qd_precision_names[r->precision], e->us / 1e3, range, qt_share(e->sum.matrix, e),
+           qt_share(e->sum.vector, e), qt_share(e->sum.overhead, e), qt_share(e->start, e),
+           qt_share(e->memory, e), qt_tops(steps, e),
            (e->sum.weight_bytes + e->sum.spill_bytes) / 1e6, e->peak_vtcm / 1e6);
+    for (uint32_t i = 0; i < r->n_doubts; i++)
+        printf("%s%s", i ? ", " : "  uncalibrated: ", r->doubts[i].word);
+    putchar('\n');
 }
 
-static json_t *json_row(const qt_estimate *r) {
+// Each word once, with what it means where it first appears.
+static void print_doubts(const qt_estimates *all) {
+    const char *said[QD_MAX_DOUBTS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < all->n; i++)
+        for (uint32_t k = 0; k < all->rows[i].n_doubts; k++) {
+            const qd_doubt *d = &all->rows[i].doubts[k];
+            uint32_t at = 0;
+            while (at < n && strcmp(said[at], d->word) != 0)
+                at++;
+            if (at < n || n == QD_MAX_DOUBTS)
+                continue;
+            said[n++] = d->word;
+            printf("uncalibrated, %s: %s\n", d->word, d->text);
+        }
+}
+
+static json_t *json_doubts(const qt_estimate *r) {
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < r->n_doubts; i++)
+        json_array_append_new(list, json_pack("{s:s,s:o}", "word", r->doubts[i].word, "text",
+                                              qt_json_text(r->doubts[i].text)));
+    return list;
+}
+
+static json_t *json_classes(const qd_steps *steps, const qt_estimate *r) {
+    qt_totals t = qt_add_up(steps, r->precision);
+    double us[QD_CLASSES];
+    json_t *all = json_object();
+    qt_class_us(steps, &r->e, us);
+    for (int k = 0; k < QD_CLASSES; k++)
+        json_object_set_new(all, qd_class_names[k],
+                            json_pack("{s:i,s:f}", "steps", (int)t.steps[k], "ms", us[k] / 1e3));
+    return all;
+}
+
+static json_t *json_row(const qd_steps *steps, const qt_estimate *r) {
     const qd_estimate *e = &r->e;
     json_t *o = json_pack("{s:s,s:i,s:i,s:s,s:b}", "chip", r->at.chip->name, "soc",
                           (int)r->at.chip->soc, "arch", (int)r->at.chip->arch, "precision",
@@ -44,6 +89,11 @@ static json_t *json_row(const qt_estimate *r) {
     json_object_set_new(o, "low_ms", qt_json_number(e->us / 1e3 * QT_LOW));
     json_object_set_new(o, "high_ms", qt_json_number(e->us / 1e3 * QT_HIGH));
     json_object_set_new(o, "parts_ms", parts);
+    json_object_set_new(o, "core_ms", qt_json_number(e->core / 1e3));
+    json_object_set_new(o, "classes", json_classes(steps, r));
+    json_object_set_new(o, "bound", json_string(qd_bound_names[qd_bound(&e->sum)]));
+    json_object_set_new(o, "effective_tops", qt_json_number(qt_tops(steps, e)));
+    json_object_set_new(o, "uncalibrated", json_doubts(r));
     json_object_set_new(o, "weight_bytes", qt_json_number(e->sum.weight_bytes));
     json_object_set_new(o, "spill_bytes", qt_json_number(e->sum.spill_bytes));
     json_object_set_new(o, "peak_vtcm_bytes", qt_json_number(e->peak_vtcm));
@@ -59,6 +109,7 @@ qt_totals qt_add_up(const qd_steps *steps, qd_precision p) {
         const qd_step *s = &steps->list[i];
         double times = qd_passes(s, p);
         t.weights += s->weights * (p == QD_FP16 ? 2 : 1);
+        t.steps[s->kind] += (uint32_t)times;
         t.macs += s->macs;
         if (s->kind == QD_MATRIX) {
             t.matrix++;
@@ -70,6 +121,19 @@ qt_totals qt_add_up(const qd_steps *steps, qd_precision p) {
             a * times * (s->kind == QD_DEPTHWISE ? s->macs : s->in + s->out + s->windows);
     }
     return t;
+}
+
+void qt_class_us(const qd_steps *steps, const qd_estimate *e, double out[QD_CLASSES]) {
+    memset(out, 0, QD_CLASSES * sizeof *out);
+    for (uint32_t i = 0; i < steps->n; i++)
+        out[steps->list[i].kind] += qt_step_us(&e->steps[i]);
+}
+
+double qt_tops(const qd_steps *steps, const qd_estimate *e) {
+    double macs = 0;
+    for (uint32_t i = 0; i < steps->n; i++)
+        macs += steps->list[i].macs;
+    return e->us > 0 ? 2 * macs / e->us / 1e6 : 0;
 }
 
 static json_t *json_totals(const qd_steps *steps, qd_precision p) {
@@ -197,7 +261,7 @@ int qt_estimate_json(const qt_estimates *r) {
     const qt_network *net = r->net;
     json_t *list = json_array(), *refused = json_array();
     for (uint32_t i = 0; i < r->n; i++)
-        json_array_append_new(list, json_row(&r->rows[i]));
+        json_array_append_new(list, json_row(&net->steps, &r->rows[i]));
     for (uint32_t i = 0; i < net->n_refused; i++)
         json_array_append_new(refused,
                               json_pack("{s:o,s:o,s:o}", "node", qt_json_text(net->refused[i].node),
@@ -206,6 +270,8 @@ int qt_estimate_json(const qt_estimates *r) {
     json_t *all = json_pack("{s:o,s:o,s:o,s:o}", "model", qt_json_text(r->path), "network",
                             json_totals(&net->steps, r->rows[0].precision), "estimates", list,
                             "refused", refused);
+    json_object_set_new(all, "constants", json_string(qd_constants));
+    json_object_set_new(all, "interval", json_real(QD_INTERVAL));
     json_object_set_new(all, "ms",
                         r->rows[0].known ? qt_json_number(r->rows[0].e.us / 1e3) : json_null());
     if (r->rows[0].known)
@@ -223,26 +289,51 @@ static void print_chip(const qt_target *at) {
            qt_chip_title(at->chip, title, sizeof title), at->chip->arch);
     if (at->lent_to)
         printf(", the nearest to %s that was measured", at->lent_to);
-    putchar('\n');
 }
 
-int qt_estimate_text(const qt_estimates *r) {
-    const qt_network *net = r->net;
-    qt_totals t = qt_add_up(&net->steps, r->rows[0].precision);
-    printf("%s: %u matrix and %u vector steps, %.3f GMAC (%.3f padded), %.1f MB of "
-           "weights\n",
-           r->path, t.matrix, t.vector, t.macs / 1e9, t.padded / 1e9, t.weights / 1e6);
-    if (!r->every)
-        print_chip(&r->rows[0].at);
-    for (uint32_t i = 0; i < r->n; i++)
-        print_row(&r->rows[i], r->every);
+// Time and steps of each class, of the row that is told in detail.
+static void print_classes(const qt_estimates *r) {
+    const qt_estimate *row = &r->rows[0];
+    qt_totals t = qt_add_up(&r->net->steps, row->precision);
+    double us[QD_CLASSES];
+    qt_class_us(&r->net->steps, &row->e, us);
+    printf("\n%s on %s, by class:\n      us  share  steps  class\n",
+           qd_precision_names[row->precision], row->at.chip->name);
+    for (int k = 0; k < QD_CLASSES; k++)
+        if (t.steps[k])
+            printf("%8.1f  %4.1f%%  %5u  %s\n", us[k], qt_share(us[k], &row->e), t.steps[k],
+                   qd_class_names[k]);
+    printf("%8.1f  %4.1f%%         start\n%8.1f  %4.1f%%         memory, beside the rest\n",
+           row->e.start, qt_share(row->e.start, &row->e), row->e.memory,
+           qt_share(row->e.memory, &row->e));
+}
+
+static void print_left_out(const qt_network *net) {
     for (uint32_t i = 0; i < net->n_refused; i++)
         printf("not in it: node '%s' (%s): %s\n", net->refused[i].node, net->refused[i].op,
                net->refused[i].why);
     for (uint32_t i = 0; i < net->steps.n_unknown; i++)
         printf("guessed: node '%s' (%s) counts as a light op\n", net->steps.unknown[i]->name,
                net->steps.unknown[i]->type);
+}
+
+int qt_estimate_text(const qt_estimates *r) {
+    qt_totals t = qt_add_up(&r->net->steps, r->rows[0].precision);
+    printf("%s: %u matrix and %u vector steps, %.3f GMAC (%.3f padded), %.1f MB of "
+           "weights\n",
+           r->path, t.matrix, t.vector, t.macs / 1e9, t.padded / 1e9, t.weights / 1e6);
+    if (r->every)
+        printf("estimated for all chips that were measured");
+    else
+        print_chip(&r->rows[0].at);
+    printf("; constants: %s\n", qd_constants);
+    print_head(r->every);
+    for (uint32_t i = 0; i < r->n; i++)
+        print_row(&r->net->steps, &r->rows[i], r->every);
+    print_doubts(r);
+    print_left_out(r->net);
     if (r->steps && r->rows[0].known) {
+        print_classes(r);
         putchar('\n');
         qt_print_schedule(&r->plan, "schedule");
         print_steps(r);

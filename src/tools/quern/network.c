@@ -42,6 +42,23 @@ static bool has_room(reading *r, uint32_t id) {
     return true;
 }
 
+// Weights of 4 bits may lie in bytes and say so in their encoding only.
+static uint32_t constant_bits(const Qnn_Tensor_t *t) {
+    const Qnn_QuantizeParams_t *q = &t->v1.quantizeParams;
+    switch (q->quantizationEncoding) {
+    case QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET:
+        return q->bwScaleOffsetEncoding.bitwidth;
+    case QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET:
+        return q->bwAxisScaleOffsetEncoding.bitwidth;
+    case QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION:
+        return 4;
+    default:
+        return is_fixed(t->v1.dataType) || t->v1.dataType == QNN_DATATYPE_SFIXED_POINT_4
+                   ? qc_dtype_bits(t->v1.dataType)
+                   : 0;
+    }
+}
+
 static uint32_t value_of(reading *r, const Qnn_Tensor_t *t) {
     uint32_t id = t->v1.id;
     if (!has_room(r, id)) {
@@ -56,6 +73,8 @@ static uint32_t value_of(reading *r, const Qnn_Tensor_t *t) {
                   .output = t->v1.type == QNN_TENSOR_TYPE_APP_READ};
     for (uint32_t i = 0; i < v.rank; i++)
         v.dims[i] = t->v1.dimensions[i];
+    if (v.constant)
+        v.bits = constant_bits(t);
     if (!v.constant && is_fixed(t->v1.dataType)) {
         r->net->quantized = true;
         r->net->wide |= qc_dtype_bits(t->v1.dataType) == 16;

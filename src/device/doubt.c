@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+//
+// Doubts about an estimate. Bounds are those of the twelve networks and fourteen devices that the
+// constants were fitted on: batch 1, burst power, 8-bit weights in integers.
+#include "device/doubt.h"
+
+#include <stdio.h>
+
+// Of the measured networks: mobilenet_v3_large has the fewest multiplications, FCN the most, ViT
+// the most weights.
+#define LEAST_GMAC 0.2
+#define MOST_GMAC 143.0
+#define MOST_WEIGHTS 87e6
+#define HEAVY_SHARE 0.005 // of the time, above which an unknown rate matters
+#define RARE_SHARE 0.05
+#define MEMORY_FACTOR 1.5 // some measured networks are a little above 1
+
+#define SAY(d, ...) snprintf((d)->text, sizeof(d)->text, __VA_ARGS__)
+
+static bool borrowed(const qd_case *c, qd_doubt *d) {
+    if (!c->lent_to)
+        return false;
+    SAY(d, "the constants are those of %s, the nearest to %.60s that was measured", c->chip->name,
+        c->lent_to);
+    return true;
+}
+
+static bool batch(const qd_case *c, qd_doubt *d) {
+    for (uint32_t i = 0; i < c->graph->n_values; i++) {
+        const qd_value *v = &c->graph->values[i];
+        if (v->input && v->rank > 1 && v->dims[0] > 1) {
+            SAY(d, "an input has %u as its first dimension; only batch 1 was measured", v->dims[0]);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool weights(const qd_case *c, qd_doubt *d) {
+    if (c->precision == QD_FP16)
+        return false;
+    for (uint32_t i = 0; i < c->steps->n; i++) {
+        const qd_op *o = c->steps->list[i].op;
+        bool weighted = c->steps->list[i].weights > 0 && o->n_in > 1;
+        uint32_t bits = weighted ? c->graph->values[o->in[1]].bits : 0;
+        if (bits && bits != 8 && bits <= 16) {
+            SAY(d, "weights of %u bits count as 8; nobody published such runs", bits);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool heavy(const qd_case *c, qd_doubt *d) {
+    double us = 0;
+    for (uint32_t i = 0; i < c->steps->n; i++)
+        if (c->steps->list[i].kind == QD_HEAVY)
+            us += c->e->steps[i].vector;
+    if (c->precision != QD_W8A8 || us < HEAVY_SHARE * c->e->us)
+        return false;
+    SAY(d,
+        "no network with Sigmoid, Softmax or normalization was measured in a8w8; here they take "
+        "%.1f %%",
+        100 * us / c->e->us);
+    return true;
+}
+
+static bool memory(const qd_case *c, qd_doubt *d) {
+    if (c->e->memory <= MEMORY_FACTOR * c->e->core)
+        return false;
+    SAY(d, "bound by memory, as decoding of language models is; its rate is hardly known");
+    return true;
+}
+
+static bool size(const qd_case *c, qd_doubt *d) {
+    double macs = 0, words = 0;
+    for (uint32_t i = 0; i < c->steps->n; i++) {
+        macs += c->steps->list[i].macs / 1e9;
+        words += c->steps->list[i].weights;
+    }
+    if (macs >= LEAST_GMAC && macs <= MOST_GMAC && words <= MOST_WEIGHTS)
+        return false;
+    SAY(d,
+        "%.3g GMAC and %.3g million weights; the measured networks have %.1f to %.0f and up to "
+        "%.0f",
+        macs, words / 1e6, LEAST_GMAC, MOST_GMAC, MOST_WEIGHTS / 1e6);
+    return true;
+}
+
+static bool rare(const qd_case *c, qd_doubt *d) {
+    double us = 0;
+    for (uint32_t i = 0; i < c->steps->n; i++) {
+        const qd_step *s = &c->steps->list[i];
+        double plain = s->in + s->out + s->windows;
+        if (s->kind != QD_MATRIX && s->kind != QD_DEPTHWISE && qd_work(s) > 0)
+            us += c->e->steps[i].vector * (1 - plain / qd_work(s));
+    }
+    if (us < RARE_SHARE * c->e->us)
+        return false;
+    SAY(d,
+        "divisions, PRelu and arithmetic on less than 16 channels rest on one published run; "
+        "here they take %.0f %%",
+        100 * us / c->e->us);
+    return true;
+}
+
+static bool guessed(const qd_case *c, qd_doubt *d) {
+    uint32_t n = c->steps->n_unknown;
+    if (!n)
+        return false;
+    SAY(d, "%u op%s as light on%s because nothing is known of %s", n,
+        n == 1 ? " counts" : "s count", n == 1 ? "e" : "es", n == 1 ? "it" : "them");
+    return true;
+}
+
+static bool elsewhere(const qd_case *c, qd_doubt *d) {
+    uint32_t n = c->n_elsewhere;
+    if (!n)
+        return false;
+    SAY(d, "%u node%s not run on the NPU; neither %s nor the ways between are in the estimate", n,
+        n == 1 ? " does" : "s do", n == 1 ? "it" : "they");
+    return true;
+}
+
+static const struct {
+    const char *word;
+    bool (*holds)(const qd_case *c, qd_doubt *d);
+} doubts[] = {
+    {"borrowed", borrowed}, {"batch", batch},     {"weights", weights},
+    {"heavy", heavy},       {"memory", memory},   {"size", size},
+    {"rare", rare},         {"guessed", guessed}, {"elsewhere", elsewhere},
+};
+
+uint32_t qd_doubts_of(const qd_case *c, qd_doubt *out) {
+    uint32_t n = 0;
+    for (size_t i = 0; i < sizeof doubts / sizeof doubts[0] && n < QD_MAX_DOUBTS; i++) {
+        out[n] = (qd_doubt){.word = doubts[i].word};
+        n += doubts[i].holds(c, &out[n]);
+    }
+    return n;
+}
