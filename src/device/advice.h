@@ -11,14 +11,15 @@
 typedef struct qd_hit {
     uint32_t step;
     double gain; // us of the graph, if this step alone is changed
-    char detail[80];
+    char detail[200];
 } qd_hit;
 
 typedef struct qd_advice {
-    const char *rule, *change; // a word for it; what to do
-    bool at_most;              // the gain is the most that the change can bring
-    double gain;               // us of the graph, if all of them are changed
-    qd_hit *hits;              // largest gain first
+    const char *rule, *source, *change; // a word for it; where it is published; what to do
+    bool at_most;                       // the gain is the most that the change can bring
+    bool unknown;                       // the model has no term for it; the gain is 0
+    double gain;                        // us of the graph, if all of them are changed
+    qd_hit *hits;                       // largest gain first
     uint32_t n;
 } qd_advice;
 

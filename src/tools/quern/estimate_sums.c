@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//
+// Sums over the steps of an estimate, for all of its reports.
+#include "tools/quern/estimate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+double qt_share(double part, const qd_estimate *e) {
+    double all = e->start + e->core + e->memory;
+    return all > 0 ? 100 * part / all : 0;
+}
+
+qt_totals qt_add_up(const qd_steps *steps, qd_precision p) {
+    qt_totals t = {0};
+    double a = p == QD_W8A8 ? 1 : 2;
+    for (uint32_t i = 0; i < steps->n; i++) {
+        const qd_step *s = &steps->list[i];
+        double times = qd_passes(s, p);
+        t.weights += s->weights * (p == QD_FP16 ? 2 : 1);
+        t.steps[s->kind] += (uint32_t)times;
+        t.macs += s->macs;
+        if (s->kind == QD_MATRIX) {
+            t.matrix++;
+            t.padded += s->padded;
+            continue;
+        }
+        t.vector += (uint32_t)times;
+        t.bytes[s->kind == QD_POOL ? QD_LIGHT : s->kind] +=
+            a * times * (s->kind == QD_DEPTHWISE ? s->macs : s->in + s->out + s->windows);
+    }
+    return t;
+}
+
+void qt_class_us(const qd_steps *steps, const qd_estimate *e, double out[QD_CLASSES]) {
+    memset(out, 0, QD_CLASSES * sizeof *out);
+    for (uint32_t i = 0; i < steps->n; i++)
+        out[steps->list[i].kind] += qt_step_us(&e->steps[i]);
+}
+
+double qt_tops(const qd_steps *steps, const qd_estimate *e) {
+    double macs = 0;
+    for (uint32_t i = 0; i < steps->n; i++)
+        macs += steps->list[i].macs;
+    return e->us > 0 ? 2 * macs / e->us / 1e6 : 0;
+}
+
+double qt_step_us(const qd_time *t) { return t->matrix + t->vector + t->overhead; }
+
+typedef struct ranked {
+    double us;
+    uint32_t index;
+} ranked;
+
+static int slowest_first(const void *a, const void *b) {
+    const ranked *x = a, *y = b;
+    return x->us > y->us ? -1 : x->us < y->us ? 1 : x->index < y->index ? -1 : 1;
+}
+
+const uint32_t *qt_rank_steps(const qt_estimates *r) {
+    uint32_t n = r->net->steps.n;
+    ranked *list = qrn_arena_alloc(r->net->graph.arena, (n + 1) * sizeof *list);
+    uint32_t *order = qrn_arena_alloc(r->net->graph.arena, (n + 1) * sizeof *order);
+    if (!list || !order)
+        return NULL;
+    for (uint32_t i = 0; i < n; i++)
+        list[i] = (ranked){qt_step_us(&r->rows[0].e.steps[i]), i};
+    if (n)
+        qsort(list, n, sizeof *list, slowest_first);
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = list[i].index;
+    return order;
+}
