@@ -135,6 +135,7 @@ typedef struct cut {
     uint32_t *origin;  // per value: the value it is under another shape
     uint32_t *n_uses;  // per value, free ops looked through
     bool *multiplied;  // per value: a MatMul reads it
+    bool *border;      // per value: at an end of the graph
 } cut;
 
 static bool find_rule(const qd_op *o, rule *out) {
@@ -358,7 +359,26 @@ double qd_work(const qd_step *s) {
 
 // The layout changes at the graph's ends are part of every invocation.
 static bool at_border(const cut *c, const qd_op *o) {
-    return value(c, c->origin[o->in[0]])->input || value(c, o->out[0])->output;
+    return c->border[c->origin[o->in[0]]] || c->border[o->out[0]];
+}
+
+static bool is_conversion(const qd_op *o) {
+    return strcmp(o->type, "Quantize") == 0 || strcmp(o->type, "Dequantize") == 0 ||
+           strcmp(o->type, "Convert") == 0 || strcmp(o->type, "Cast") == 0;
+}
+
+// Inputs and results, and what they are before or behind a conversion of their type.
+static void find_borders(cut *c) {
+    const qd_graph *g = c->g;
+    for (uint32_t i = 0; i < g->n_values; i++)
+        c->border[i] = g->values[i].input || g->values[i].output;
+    for (uint32_t i = 0; i < g->n_ops; i++) {
+        const qd_op *o = &g->ops[i];
+        if (!is_conversion(o) || !o->n_in || !o->n_out)
+            continue;
+        c->border[o->out[0]] |= value(c, o->in[0])->input;
+        c->border[o->in[0]] |= value(c, o->out[0])->output;
+    }
 }
 
 // MatMul takes either operand transposed, scaled by a number or not.
@@ -483,9 +503,10 @@ qrn_status qd_cut(const qd_graph *g, qd_steps *out) {
              .maker = qrn_arena_alloc(g->arena, nv * sizeof *c.maker),
              .origin = qrn_arena_alloc(g->arena, nv * sizeof *c.origin),
              .n_uses = qrn_arena_alloc(g->arena, nv * sizeof *c.n_uses),
-             .multiplied = qrn_arena_alloc(g->arena, nv * sizeof *c.multiplied)};
+             .multiplied = qrn_arena_alloc(g->arena, nv * sizeof *c.multiplied),
+             .border = qrn_arena_alloc(g->arena, nv * sizeof *c.border)};
     if (!out->list || !out->unknown || !c.step_of || !c.maker || !c.origin || !c.n_uses ||
-        !c.multiplied)
+        !c.multiplied || !c.border)
         return QRN_FAIL(QRN_E_MEM, "estimate: no memory");
     for (uint32_t i = 0; i < g->n_values; i++) {
         c.maker[i] = NONE;
@@ -497,6 +518,7 @@ qrn_status qd_cut(const qd_graph *g, qd_steps *out) {
     out->maker = c.maker;
     out->origin = c.origin;
     count_uses(&c);
+    find_borders(&c);
     for (uint32_t i = 0; i < g->n_ops; i++)
         visit(&c, &g->ops[i]);
     return QRN_OK;

@@ -195,6 +195,19 @@ static void transposes_at_the_ends_are_free(void **state) {
     assert_true(s[1].in + s[1].out == 4096);
 }
 
+static void transposes_beside_conversions_at_the_ends_are_free(void **state) {
+    net *n = *state;
+    uint32_t a = VALUE(1, 32, 8, 8), b = VALUE(1, 8, 8, 32), c = VALUE(1, 8, 8, 32);
+    uint32_t d = VALUE(1, 32, 8, 8);
+    OP1("Quantize", INPUT(1, 32, 8, 8), a);
+    OP1("Transpose", a, b);
+    OP1("Softmax", b, c);
+    OP1("Transpose", c, d);
+    OP1("Dequantize", d, RESULT(1, 32, 8, 8));
+    const qd_step *s = cut(n, 3);
+    assert_string_equal(s[1].op->type, "Softmax");
+}
+
 static void a_transposed_operand_is_free(void **state) {
     net *n = *state;
     uint32_t k = VALUE(2, 50, 64), t = VALUE(2, 64, 50), u = VALUE(2, 64, 50);
@@ -333,6 +346,7 @@ int main(void) {
         T(sigmoid_times_its_input_is_one_step),
         T(reshapes_are_free_and_transparent),
         T(transposes_at_the_ends_are_free),
+        T(transposes_beside_conversions_at_the_ends_are_free),
         T(a_transposed_operand_is_free),
         T(pools_count_half_their_windows),
         T(an_enlarged_picture_is_compared_as_it_is_made),
