@@ -5,6 +5,7 @@
 // QUERN_SPY_MINOR is the version that it claims to have; with QUERN_SPY_CRASH executing fails as it
 // does when an accelerator restarts.
 #include "HTP/QnnHtpContext.h"
+#include "HTP/QnnHtpDevice.h"
 #include "HTP/QnnHtpGraph.h"
 #include "QnnInterface.h"
 
@@ -48,8 +49,37 @@ static void tell_graph(const QnnHtpGraph_CustomConfig_t *x) {
         fprintf(to, "%s:%u", x->finalizeConfig.key, x->finalizeConfig.value.uint32Value);
     else if (x->option == QNN_HTP_GRAPH_CONFIG_OPTION_NUM_CORES)
         fprintf(to, "%u", x->numCores);
+    else if (x->option == QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE)
+        fprintf(to, "%u", x->vtcmSizeInMB);
+    else if (x->option == QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION)
+        fprintf(to, "%d:%g", (int)x->optimizationOption.type, x->optimizationOption.floatValue);
+    else if (x->option == QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION)
+        fprintf(to, "%d", (int)x->precision);
     else
         fprintf(to, "%d", x->monolithicLstm);
+}
+
+static Qnn_ErrorHandle_t device_create(Qnn_LogHandle_t log, const QnnDevice_Config_t **config,
+                                       Qnn_DeviceHandle_t *device) {
+    fputs("deviceCreate", to);
+    for (const QnnDevice_Config_t **c = config; c && *c; c++) {
+        if ((*c)->option != QNN_DEVICE_CONFIG_OPTION_CUSTOM)
+            continue;
+        const QnnHtpDevice_CustomConfig_t *x = (*c)->customConfig;
+        if (x->option == QNN_HTP_DEVICE_CONFIG_OPTION_SOC)
+            fprintf(to, " soc=%u", x->socModel);
+        else if (x->option == QNN_HTP_DEVICE_CONFIG_OPTION_ARCH)
+            fprintf(to, " arch=%d:%u", (int)x->arch.arch, x->arch.deviceId);
+    }
+    fputc('\n', to);
+    fflush(to);
+    return real.deviceCreate(log, config, device);
+}
+
+static Qnn_ErrorHandle_t context_set(Qnn_ContextHandle_t context,
+                                     const QnnContext_Config_t **config) {
+    tell_context("contextSetConfig", config);
+    return real.contextSetConfig(context, config);
 }
 
 static Qnn_ErrorHandle_t context_create(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
@@ -124,8 +154,8 @@ static Qnn_ErrorHandle_t mem_deregister(const Qnn_MemHandle_t *list, uint32_t n)
 
 typedef Qnn_ErrorHandle_t (*get_providers)(const QnnInterface_t ***, uint32_t *);
 
-__attribute__((visibility("default"))) Qnn_ErrorHandle_t
-QnnInterface_getProviders(const QnnInterface_t ***list, uint32_t *n) {
+__attribute__((visibility("default"))) Qnn_ErrorHandle_t QnnInterface_getProviders(
+    const QnnInterface_t ***list, uint32_t *n) {
     static QnnInterface_t mine;
     static const QnnInterface_t *all[] = {&mine};
     const QnnInterface_t **found = NULL;
@@ -140,6 +170,8 @@ QnnInterface_getProviders(const QnnInterface_t ***list, uint32_t *n) {
     if (minor)
         mine.apiVersion.coreApiVersion.minor = (uint32_t)atoi(minor);
     real = mine.QNN_INTERFACE_VER_NAME;
+    mine.QNN_INTERFACE_VER_NAME.deviceCreate = device_create;
+    mine.QNN_INTERFACE_VER_NAME.contextSetConfig = context_set;
     mine.QNN_INTERFACE_VER_NAME.contextCreate = context_create;
     mine.QNN_INTERFACE_VER_NAME.contextCreateFromBinary = context_load;
     mine.QNN_INTERFACE_VER_NAME.contextCreateFromBinaryListAsync = context_list;

@@ -85,7 +85,7 @@ qrn_status qe_client_open(qe_ep *ep, const char *path) {
                                        .socModel = o->soc_model};
     QnnHtpDevice_CustomConfig_t arch = {
         .option = QNN_HTP_DEVICE_CONFIG_OPTION_ARCH,
-        .arch = {(QnnHtpDevice_Arch_t)o->htp_arch, (uint32_t)o->device_id}};
+        .arch = {.arch = (QnnHtpDevice_Arch_t)o->htp_arch, .deviceId = (uint32_t)o->device_id}};
     QnnDevice_Config_t custom[] = {
         {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &soc},
         {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &arch}};

@@ -57,7 +57,9 @@ static qrn_status write_file(const char *path, const void *bytes, uint64_t n) {
         why = errno;
     if (f)
         unlink(part);
-    return QRN_FAIL(QRN_E_GENERAL, "context binary %s: %s", path, strerror(why));
+    return QRN_FAIL(QRN_E_GENERAL,
+                    "ep.context_file_path: the context binary %s cannot be written: %s", path,
+                    strerror(why));
 }
 
 // --- nodes

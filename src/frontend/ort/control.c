@@ -18,6 +18,14 @@ static const char *run_option(const OrtRunOptions *o, const char *key) {
     return value && value[0] ? value : NULL;
 }
 
+static qrn_status no_genie(qe_ep *ep, const char *key, const char *value) {
+    (void)ep, (void)value;
+    return QRN_FAIL(QRN_E_ARGUMENT,
+                    "option %s: Genie, which it is for, is not part of this "
+                    "provider",
+                    key);
+}
+
 // --- adapters
 
 // The config file's first line: "<graph>;<path of the adapter>".
@@ -91,6 +99,15 @@ static qrn_status read_us(const char *key, const char *value, uint32_t *out) {
     return QRN_OK;
 }
 
+// Keys that documents of the public provider name and that mean nothing here.
+static qrn_status check_names(const OrtRunOptions *o) {
+    if (run_option(o, "qnn.perf_mode"))
+        return QRN_FAIL(
+            QRN_E_ARGUMENT,
+            "there is no run option 'qnn.perf_mode'; did you mean 'qnn.htp_perf_mode'?");
+    return run_option(o, "kvcache_rewind") ? no_genie(NULL, "kvcache_rewind", NULL) : QRN_OK;
+}
+
 static qrn_status start_run(qe_ep *ep, const OrtRunOptions *o) {
     const char *mode = run_option(o, "qnn.htp_perf_mode");
     const char *latency = run_option(o, "qnn.rpc_control_latency");
@@ -98,6 +115,7 @@ static qrn_status start_run(qe_ep *ep, const OrtRunOptions *o) {
     const char *after = run_option(o, "qnn.htp_perf_mode_post_run");
     int wanted = 0, checked = 0;
     uint32_t us = 0;
+    QRN_TRY(check_names(o));
     if (after) // told before the run, not after it
         QRN_TRY(qe_choose("qnn.htp_perf_mode_post_run", after, qe_performance_modes, &checked));
     if (latency)
@@ -163,7 +181,8 @@ static const struct {
     const char *key;
     qrn_status (*set)(qe_ep *, const char *, const char *);
 } dynamic[] = {{"ep.dynamic.workload_type", set_workload},
-               {"ep.dynamic.qnn_htp_performance_mode", set_mode}};
+               {"ep.dynamic.qnn_htp_performance_mode", set_mode},
+               {"kvcache_rewind", no_genie}};
 #define N_DYNAMIC (sizeof dynamic / sizeof dynamic[0])
 
 static qrn_status set_dynamic(qe_ep *ep, const char *key, const char *value) {

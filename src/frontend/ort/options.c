@@ -39,6 +39,7 @@ typedef enum kind {
     NUMBER, // one of `words`, which are numbers
     SOC,    // a chip by number or name
     TEXT,
+    MUTE, // a text that has nothing to change here: `why`
     IDLE, // a number from least to most that has nothing to change here: `why`
     NEVER // refused unless it asks for nothing: `why`
 } kind;
@@ -78,6 +79,7 @@ static const row rows[] = {
     CHOOSE("qnn_context_priority", priority, qe_priorities),
     COUNT("htp_graph_finalization_optimization_mode", finalize_mode, 0, 3),
     FLAG("enable_htp_fp16_precision", fp16),
+    FLAG("htp_bf16_enable", bf16),
     FLAG("offload_graph_io_quantization", offload_io),
     CHOOSE("profiling_level", profile_level, qe_profile_levels),
     WORDS("profiling_file_path", profile_path),
@@ -116,7 +118,6 @@ static const row rows[] = {
             "the library chooses the threads that compile a split graph"),
     NOTHING("enable_htp_cross_device_prepare", 1,
             "every chip can be compiled for on every machine"),
-    REFUSE("htp_bf16_enable", "the HTP library computes floats as float16, not as bfloat16"),
     REFUSE("dump_qnn_ir_dlc", NO_DLC),
     REFUSE("dump_qnn_ir_dlc_dir", NO_DLC),
     REFUSE("qnn_ir_backend_path", NO_DLC),
@@ -132,6 +133,8 @@ static const row session_rows[] = {
     FLAG("ep.context_enable", context_enable),
     WORDS("ep.context_file_path", context_path),
     FLAG("ep.context_embed_mode", context_embed),
+    {"ep.context_node_name_prefix", MUTE, 0, 0, 0, NULL,
+     "onnxruntime wants the nodes of a context model to have the names it gave to partitions"},
     FLAG("ep.share_ep_contexts", share_contexts),
     FLAG("ep.stop_share_ep_contexts", stop_sharing),
 };
@@ -178,11 +181,6 @@ static qrn_status read_int(const row *r, const char *value, int64_t *out) {
 static qrn_status read_soc(const row *r, const char *value, uint32_t *out) {
     const row whole = {r->key, INT, 0, 0, UINT32_MAX, NULL, NULL};
     int64_t id = 0;
-    if (strchr(value, ','))
-        return QRN_FAIL(QRN_E_UNSUPPORTED,
-                        "option %s: '%s': a model for several chips is a DLC file, which is not "
-                        "written; name one chip",
-                        r->key, value);
     if (isdigit((unsigned char)value[0])) {
         QRN_TRY(read_int(&whole, value, &id));
         *out = (uint32_t)id; // the library says which numbers it knows
@@ -205,10 +203,23 @@ static qrn_status read_soc(const row *r, const char *value, uint32_t *out) {
                            r->key, value);
 }
 
+// Options that the public provider takes lists for, one value a chip.
+static qrn_status refuse_list(const char *key, const char *value) {
+    static const char *const keys[] = {"soc_model", "htp_arch", "vtcm_mb"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (strchr(value, ',') && strcmp(keys[i], key) == 0)
+            return QRN_FAIL(QRN_E_UNSUPPORTED,
+                            "option %s: '%s': a model for several chips is a DLC file, which is "
+                            "not written; name one chip",
+                            key, value);
+    return QRN_OK;
+}
+
 static qrn_status read_value(const row *r, const char *value, qrn_arena *arena, qe_options *out) {
     char *at = (char *)out + r->at;
     int index = 0;
     int64_t ignored = 0;
+    QRN_TRY(refuse_list(r->key, value));
     switch (r->kind) {
     case BOOL:
         return read_bool(r, value, (bool *)at);
@@ -225,6 +236,10 @@ static qrn_status read_value(const row *r, const char *value, qrn_arena *arena, 
     case TEXT:
         *(const char **)at = qrn_arena_strdup(arena, value);
         return *(const char **)at ? QRN_OK : QRN_FAIL(QRN_E_MEM, "option %s: no memory", r->key);
+    case MUTE:
+        if (value[0])
+            qe_say(NULL, ORT_LOG_INFO, "option %s has no effect: %s", r->key, r->why);
+        return QRN_OK;
     case IDLE:
         QRN_TRY(read_int(r, value, &ignored));
         qe_say(NULL, ORT_LOG_INFO, "option %s has no effect: %s", r->key, r->why);
@@ -285,12 +300,36 @@ static qrn_status check_contexts(const qe_options *o) {
     return QRN_OK;
 }
 
+#define FIRST_BF16_SOC 88
+
+// The chip first, as the public provider has it; then what the library cannot do.
+static qrn_status check_bf16(const qe_options *o) {
+    if (!o->bf16)
+        return QRN_OK;
+    const qrn_soc *soc = o->soc_model ? qrn_soc_by_id(o->soc_model) : NULL;
+    if (!o->soc_model)
+        return QRN_FAIL(QRN_E_ARGUMENT,
+                        "option htp_bf16_enable: set soc_model, too: bfloat16 needs a chip whose "
+                        "number is %d or above",
+                        FIRST_BF16_SOC);
+    if (o->soc_model < FIRST_BF16_SOC)
+        return QRN_FAIL(QRN_E_ARGUMENT,
+                        "option htp_bf16_enable: bfloat16 needs a chip whose number is %d or "
+                        "above; soc_model %u (%s) has none",
+                        FIRST_BF16_SOC, o->soc_model, soc ? soc->name : "not known");
+    return QRN_FAIL(QRN_E_UNSUPPORTED,
+                    "option htp_bf16_enable: soc_model %u (%s) may have it, but QNN has bfloat16 "
+                    "graphs on Windows alone; here floats are computed as float16: leave it out",
+                    o->soc_model, soc ? soc->name : "not known");
+}
+
 static qrn_status check(qe_options *o) {
     if (o->backend_type >= 0 && o->backend_path)
         return QRN_FAIL(QRN_E_ARGUMENT, "only one of 'backend_type' and 'backend_path' may be set");
     if (o->no_fallback)
         o->offload_io = false; // nobody else could quantize
     o->share_resources |= o->share_resources_too != 0;
+    QRN_TRY(check_bf16(o));
     return check_contexts(o);
 }
 

@@ -26,7 +26,7 @@ typedef struct qe_options {
     int priority;         // index into qe_priorities
     int profile_level;    // index into qe_profile_levels
     const char *profile_path;
-    bool fp16, offload_io, strict;
+    bool fp16, bf16, offload_io, strict;
     bool coarse; // units of 16 bits may be computed in float16
     // of graphs
     bool monolithic_lstm, clamp_fp16, matmul_lut;
