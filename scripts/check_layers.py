@@ -17,7 +17,7 @@ ALLOWED = {
     "kernels": ["base", "kernels"],
     "compiler": ["base", "ir", "kernels", "compiler", "runtime/plan.h"],
     "runtime": ["base", "kernels", "runtime"],
-    "binary": ["base", "ir", "compiler", "binary"],
+    "binary": ["base", "ir", "compiler", "binary", "device"],
     "api": ["base", "ir", "compiler", "runtime", "binary", "api", "backend/backend.h"],
     # "backend" stands for the including backend's own folder, never for another one's.
     # backend/package is shared by all of them.

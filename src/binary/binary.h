@@ -8,15 +8,17 @@
 #ifndef QRN_BINARY_BINARY_H
 #define QRN_BINARY_BINARY_H
 
+#include "device/schedule.h"
 #include "ir/graph.h"
 #include "ir/packed.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-// Version of the format; 0 may change at any time.
+// Version of the format; 0 may change at any time. 0.1 is read, too: it has no schedules.
 #define QRN_BIN_VERSION_MAJOR 0u
-#define QRN_BIN_VERSION_MINOR 1u
+#define QRN_BIN_VERSION_MINOR 2u
+#define QRN_BIN_VERSION_MINOR_OLDEST 1u
 
 // A number that was set for a graph or a context; keys are part of the format (options.def).
 typedef struct qrn_bin_option {
@@ -48,6 +50,10 @@ typedef struct qrn_bin_graph {
     uint64_t shared_bytes;  // of those that other graphs have, too
     uint64_t io_bytes;      // of its application tensors
     uint64_t arena_bytes;   // most intermediate data at a time
+    // What a chip would do with it, for reports: values are tensor ids, ops are nodes. NULL: none.
+    const qd_schedule *schedule;
+    const void *schedule_data; // of a file that was read: the section
+    uint64_t schedule_bytes;
 } qrn_bin_graph;
 
 // What a file holds; the numbers of parts are those of the API's section types.

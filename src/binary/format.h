@@ -14,6 +14,7 @@
 #define QRN_BIN_CONST_ALIGN 64u
 #define QRN_BIN_CONST_TAIL 64u // readable bytes behind the last constant of a section
 #define QRN_BIN_MAX_GRAPHS 4096u
+#define QRN_BIN_MAX_SECTIONS (2 * QRN_BIN_MAX_GRAPHS + 4)
 #define QRN_BIN_NONE UINT32_MAX // no constant
 
 // Where the fields of the header are.
@@ -33,7 +34,8 @@ typedef enum qrn_bin_section_type {
     QRN_BIN_SECTION_GRAPH = 2,   // one a graph
     QRN_BIN_SECTION_CONST = 3,   // constants whose checksum is always verified
     QRN_BIN_SECTION_WEIGHTS = 4, // constants that one graph uses
-    QRN_BIN_SECTION_SHARED = 5   // constants that several graphs use
+    QRN_BIN_SECTION_SHARED = 5,  // constants that several graphs use
+    QRN_BIN_SECTION_SCHEDULE = 6 // at most one a graph; behind the graphs, for weights are last
 } qrn_bin_section_type;
 
 // Constants of this many bytes and more are weights, unless they are parameters of ops.

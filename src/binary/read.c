@@ -6,6 +6,7 @@
 
 #include "base/crc32.h"
 #include "binary/out.h"
+#include "device/stored.h"
 
 #include <string.h>
 
@@ -23,8 +24,8 @@ typedef struct file {
     bool weights_apart; // nothing may be read behind the start of the section of weights
     uint32_t n_sections;
     section info, constants, weights, shared; // size 0: not there
-    const section *graphs;                    // in order
-    uint32_t n_graphs;
+    const section *graphs, *schedules;        // in order
+    uint32_t n_graphs, n_schedules, minor;
     section *all;
 } file;
 
@@ -46,11 +47,13 @@ static qrn_status check_header(const unsigned char *p, uint64_t size_bytes) {
     if (size_bytes < QRN_BIN_HEADER_BYTES)
         return damaged(size_bytes, "the file ends within its header");
     uint32_t major = qrn_load_u32(p + QRN_BIN_AT_MAJOR), minor = qrn_load_u32(p + QRN_BIN_AT_MINOR);
-    if (major != QRN_BIN_VERSION_MAJOR || minor != QRN_BIN_VERSION_MINOR)
+    if (major != QRN_BIN_VERSION_MAJOR || minor < QRN_BIN_VERSION_MINOR_OLDEST ||
+        minor > QRN_BIN_VERSION_MINOR)
         return QRN_FAIL(QRN_E_BINARY_VERSION,
-                        "context binary of format %u.%u, this library reads %u.%u: prepare the "
-                        "model again",
-                        major, minor, QRN_BIN_VERSION_MAJOR, QRN_BIN_VERSION_MINOR);
+                        "context binary of format %u.%u, this library reads %u.%u to %u.%u: "
+                        "prepare the model again",
+                        major, minor, QRN_BIN_VERSION_MAJOR, QRN_BIN_VERSION_MINOR_OLDEST,
+                        QRN_BIN_VERSION_MAJOR, QRN_BIN_VERSION_MINOR);
     uint64_t says = qrn_load_u64(p + QRN_BIN_AT_FILE_BYTES);
     if (says != size_bytes)
         return QRN_FAIL(QRN_E_BINARY,
@@ -62,7 +65,7 @@ static qrn_status check_header(const unsigned char *p, uint64_t size_bytes) {
 static qrn_status check_table(const file *f) {
     uint64_t bytes = QRN_BIN_HEADER_BYTES + (uint64_t)f->n_sections * QRN_BIN_SECTION_BYTES;
     static const unsigned char zero[4];
-    if (f->n_sections < 1 || f->n_sections > QRN_BIN_MAX_GRAPHS + 4 || bytes > f->size_bytes)
+    if (f->n_sections < 1 || f->n_sections > QRN_BIN_MAX_SECTIONS || bytes > f->size_bytes)
         return damaged(QRN_BIN_AT_SECTIONS, "number of sections");
     uint32_t crc = qrn_crc32(0, f->data, QRN_BIN_AT_CRC);
     crc = qrn_crc32(crc, zero, sizeof zero);
@@ -110,6 +113,11 @@ static qrn_status check_crc(const section *s, const unsigned char *data) {
     return QRN_OK;
 }
 
+// The place of a type in the file.
+static uint32_t rank_of(uint32_t type) {
+    return type == QRN_BIN_SECTION_SCHEDULE ? 2 * QRN_BIN_SECTION_GRAPH + 1 : 2 * type;
+}
+
 // Puts a section where it belongs; the order of types is fixed.
 static bool assign(file *f, const section *s) {
     section *one = s->type == QRN_BIN_SECTION_INFO      ? &f->info
@@ -123,6 +131,13 @@ static bool assign(file *f, const section *s) {
         f->n_graphs++;
         return true;
     }
+    if (s->type == QRN_BIN_SECTION_SCHEDULE) {
+        uint32_t from = f->n_schedules ? s[-1].index + 1 : 0;
+        if (f->minor < 2 || s->index < from || s->index >= f->n_graphs)
+            return false;
+        f->schedules = f->n_schedules++ ? f->schedules : s;
+        return true;
+    }
     if (!one || s->index || one->size_bytes)
         return false;
     *one = *s;
@@ -134,23 +149,23 @@ static qrn_status read_table(file *f, qrn_arena *arena) {
     if (!f->all)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context binary");
     uint64_t end = QRN_BIN_HEADER_BYTES + (uint64_t)f->n_sections * QRN_BIN_SECTION_BYTES;
-    uint32_t last_type = 0;
+    uint32_t last_rank = 0;
     for (uint32_t i = 0; i < f->n_sections; i++) {
         uint64_t at = QRN_BIN_HEADER_BYTES + (uint64_t)i * QRN_BIN_SECTION_BYTES;
         const unsigned char *p = f->data + at;
-        section s = {.type = qrn_load_u32(p),
-                     .index = qrn_load_u32(p + 4),
-                     .offset = qrn_load_u64(p + 8),
-                     .size_bytes = qrn_load_u64(p + 16),
-                     .crc = qrn_load_u32(p + 24)};
-        QRN_TRY(check_place(f, &s, end));
-        if (qrn_load_u32(p + 28) || s.type < last_type || !assign(f, &s))
+        section *s = &f->all[i];
+        *s = (section){.type = qrn_load_u32(p),
+                       .index = qrn_load_u32(p + 4),
+                       .offset = qrn_load_u64(p + 8),
+                       .size_bytes = qrn_load_u64(p + 16),
+                       .crc = qrn_load_u32(p + 24)};
+        QRN_TRY(check_place(f, s, end));
+        if (qrn_load_u32(p + 28) || rank_of(s->type) < last_rank || !assign(f, s))
             return damaged(at, "an entry of the section table");
-        if (s.type == QRN_BIN_SECTION_GRAPH && f->n_graphs == 1)
-            f->graphs = &f->all[i];
-        last_type = s.type;
-        f->all[i] = s;
-        end = s.offset + s.size_bytes;
+        if (s->type == QRN_BIN_SECTION_GRAPH && f->n_graphs == 1)
+            f->graphs = s;
+        last_rank = rank_of(s->type);
+        end = s->offset + s->size_bytes;
     }
     if (end != f->size_bytes)
         return damaged(end, "bytes behind the last section");
@@ -162,6 +177,7 @@ static qrn_status open_file(const void *buf, uint64_t size_bytes, bool weights_a
     *f = (file){.data = buf, .size_bytes = size_bytes, .weights_apart = weights_apart};
     QRN_TRY(check_header(f->data, size_bytes));
     f->n_sections = qrn_load_u32(f->data + QRN_BIN_AT_SECTIONS);
+    f->minor = qrn_load_u32(f->data + QRN_BIN_AT_MINOR);
     QRN_TRY(check_table(f));
     return read_table(f, arena);
 }
@@ -175,6 +191,8 @@ static qrn_status check_sections(const file *f, const places *p, bool verify) {
     QRN_TRY(check_crc(&f->info, f->data + f->info.offset));
     for (uint32_t i = 0; i < f->n_graphs; i++)
         QRN_TRY(check_crc(&f->graphs[i], f->data + f->graphs[i].offset));
+    for (uint32_t i = 0; i < f->n_schedules; i++)
+        QRN_TRY(check_crc(&f->schedules[i], f->data + f->schedules[i].offset));
     QRN_TRY(check_crc(&f->constants, p->constants));
     if (!verify)
         return QRN_OK;
@@ -254,6 +272,40 @@ static qrn_in section_in(const file *f, const section *s, qrn_arena *arena) {
         .data = f->data + s->offset, .n = s->size_bytes, .offset = s->offset, .arena = arena};
 }
 
+// Ids and nodes that a schedule names are those of its graph.
+static qrn_status check_schedule(const qrn_bin_reading *r, const qrn_bin_graph *g,
+                                 const qd_schedule *s) {
+    for (uint32_t i = 0; i < s->n_slots; i++)
+        if (s->slots[i].op >= g->n_nodes ||
+            strcmp(s->slots[i].name, g->nodes[s->slots[i].op].name) != 0)
+            return QRN_FAIL(QRN_E_BINARY,
+                            "context binary: schedule of graph '%s': step %u is none of its nodes",
+                            g->name, i);
+    for (uint32_t i = 0; i < s->n_tiles + s->n_swaps; i++) {
+        uint32_t id = i < s->n_tiles ? s->tiles[i].value : s->swaps[i - s->n_tiles].value;
+        if (id == 0 || id > r->n_ids || !r->by_id[id] ||
+            (r->owner[id] && r->owner[id] != r->graph + 1))
+            return QRN_FAIL(QRN_E_BINARY,
+                            "context binary: schedule of graph '%s': tensor %u is none of its",
+                            g->name, id);
+    }
+    return QRN_OK;
+}
+
+static qrn_status read_schedule(const file *f, const section *s, qrn_bin_reading *r) {
+    qrn_bin_graph *g = &r->bin->graphs[s->index];
+    qd_schedule *read = qrn_arena_alloc(r->bin->arena, sizeof *read);
+    if (!read)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a context binary");
+    r->graph = s->index;
+    g->schedule_data = f->data + s->offset;
+    g->schedule_bytes = s->size_bytes;
+    QRN_TRY(qd_stored_read(g->schedule_data, s->size_bytes, r->bin->arena, read));
+    QRN_TRY(check_schedule(r, g, read));
+    g->schedule = read;
+    return QRN_OK;
+}
+
 static qrn_status read_all(const file *f, const places *p, qrn_bin *b) {
     qrn_bin_reading r = {.bin = b};
     qrn_in in = section_in(f, &f->info, b->arena);
@@ -262,8 +314,10 @@ static qrn_status read_all(const file *f, const places *p, qrn_bin *b) {
         in = section_in(f, &f->graphs[r.graph], b->arena);
         QRN_TRY(qrn_bin_get_graph(&in, &r, &b->graphs[r.graph]));
     }
+    for (uint32_t i = 0; i < f->n_schedules; i++)
+        QRN_TRY(read_schedule(f, &f->schedules[i], &r));
     b->version_major = QRN_BIN_VERSION_MAJOR;
-    b->version_minor = QRN_BIN_VERSION_MINOR;
+    b->version_minor = f->minor;
     b->part = qrn_load_u32(f->data + QRN_BIN_AT_PART);
     b->weights_offset = f->weights.offset;
     b->weights_bytes = f->weights.size_bytes;

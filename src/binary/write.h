@@ -17,6 +17,9 @@ qrn_status qrn_bin_ids_of(const qrn_bin *b, qrn_bin_ids *ids);
 
 qrn_status qrn_bin_put_graph(const qrn_bin_graph *g, uint32_t index, const qrn_bin_ids *ids,
                              qrn_constants *c, qrn_out *o);
+// The schedule of a graph that has one; the bytes live in the arena.
+qrn_status qrn_bin_put_schedule(const qrn_bin_graph *g, const qrn_bin_ids *ids, qrn_arena *arena,
+                                qrn_out *o);
 // The constants must have their places.
 qrn_status qrn_bin_put_info(const qrn_bin *b, const qrn_bin_ids *ids, const qrn_constants *c,
                             qrn_out *o);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "binary/format.h"
 #include "binary/write.h"
+#include "device/stored.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -229,4 +230,18 @@ qrn_status qrn_bin_put_info(const qrn_bin *b, const qrn_bin_ids *ids, const qrn_
         qrn_out_u64(o, c->items[i].size_bytes);
     }
     return o->failed ? QRN_FAIL(QRN_E_MEM, "out of memory for a context binary") : QRN_OK;
+}
+
+qrn_status qrn_bin_put_schedule(const qrn_bin_graph *g, const qrn_bin_ids *ids, qrn_arena *arena,
+                                qrn_out *o) {
+    qd_schedule s = *g->schedule;
+    s.tiles = qrn_arena_copy(arena, s.tiles, s.n_tiles * sizeof *s.tiles);
+    s.swaps = qrn_arena_copy(arena, s.swaps, s.n_swaps * sizeof *s.swaps);
+    if (!s.tiles || !s.swaps)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a schedule");
+    for (uint32_t i = 0; i < s.n_tiles; i++)
+        s.tiles[i].value = file_id(ids, s.tiles[i].value);
+    for (uint32_t i = 0; i < s.n_swaps; i++)
+        s.swaps[i].value = file_id(ids, s.swaps[i].value);
+    return qd_store(&s, arena, &o->data, &o->n);
 }

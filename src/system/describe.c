@@ -11,14 +11,20 @@
 #include "HTP/QnnHtpCommon.h"
 #include "HTP/QnnHtpSystemContext.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #define MEGABYTE (1024u * 1024u)
 #define DEFAULT_VTCM_MB 4u // where the chip has that much (HTP-VTCM-01)
 #define BYTES_PER_OP 40u   // that a schedule takes (HTP-BIN-02)
 
-// Behind graphBlobInfo: a reader of the first struct need not know the second.
+// Behind graphBlobInfo: a reader of the first struct need not know what follows. The schedule, as
+// docs/context-binary.md has it, comes last and with its length.
 typedef struct graph_blob {
     QnnHtpSystemContext_GraphBlobInfo_t first;
     QnnHtpSystemContext_GraphBlobInfoV2_t second;
+    char schedule[8]; // "QRNSCHED"
+    uint64_t schedule_bytes;
 } graph_blob;
 
 static qrn_status no_memory(void) {
@@ -108,7 +114,9 @@ static const qrn_soc *chip_of(const qrn_bin *b) {
 static qrn_status htp_graph(const qrn_bin *b, const qrn_bin_graph *g, qrn_arena *a,
                             QnnSystemContext_GraphInfoV3_t *out) {
     const qrn_soc *chip = chip_of(b);
-    graph_blob *blob = qrn_arena_alloc(a, sizeof *blob);
+    size_t bytes =
+        g->schedule ? sizeof(graph_blob) + g->schedule_bytes : offsetof(graph_blob, schedule);
+    graph_blob *blob = qrn_arena_alloc(a, sizeof *blob + g->schedule_bytes);
     if (!blob)
         return no_memory();
 #define OPTION(name) qrn_bin_option_get(g->options, g->n_options, QRN_BIN_GRAPH_##name)
@@ -137,7 +145,12 @@ static qrn_status htp_graph(const qrn_bin *b, const qrn_bin_graph *g, qrn_arena 
     };
 #undef OPTION
     out->graphBlobInfo = blob;
-    out->graphBlobInfoSize = sizeof *blob;
+    out->graphBlobInfoSize = (uint32_t)bytes;
+    if (g->schedule) {
+        memcpy(blob->schedule, "QRNSCHED", sizeof blob->schedule);
+        blob->schedule_bytes = g->schedule_bytes;
+        memcpy(blob + 1, g->schedule_data, g->schedule_bytes);
+    }
     return QRN_OK;
 }
 

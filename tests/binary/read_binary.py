@@ -70,18 +70,19 @@ def size_of(dtype, dims):
 def read_sections(data):
     need(bytes(data[:8]) == b"QUERNCTX", "not a context binary")
     major, minor, size, n, crc, part = struct.unpack_from("<IIQIII", data, 8)
-    need((major, minor) == (0, 1), f"version {major}.{minor}")
+    need((major, minor) in ((0, 1), (0, 2)), f"version {major}.{minor}")
     need(size == len(data), "bytes of the file")
-    need(1 <= n <= 4100 and part <= 3 and not any(data[36:64]), "header")
+    need(1 <= n <= 8196 and part <= 3 and not any(data[36:64]), "header")
     table = bytes(data[:28]) + bytes(4) + bytes(data[32:64 + 32 * n])
     need(zlib.crc32(table) == crc, "checksum of the header")
-    sections, end, last = [], 64 + 32 * n, (0, 0)
+    sections, end, last = [], 64 + 32 * n, (-1, 0)
+    order = [1, 2, 6, 3, 4, 5] if minor == 2 else [1, 2, 3, 4, 5]
     for i in range(n):
         kind, index, offset, length, check, zero = struct.unpack_from("<IIQQII", data, 64 + 32 * i)
         need(offset == (end + 4095) // 4096 * 4096 and length and not zero, f"section {i}")
         need(not any(data[end:offset]), f"gap before section {i}")
-        need((kind, index) > last and 1 <= kind <= 5, f"order of section {i}")
-        end, last = offset + length, (kind, index)
+        need(kind in order and (order.index(kind), index) > last, f"order of section {i}")
+        end, last = offset + length, (order.index(kind), index)
         need(end <= len(data), f"end of section {i}")
         need(zlib.crc32(data[offset:end]) == check, f"checksum of section {i}")
         sections.append({"type": kind, "index": index, "offset": offset, "bytes": length,
@@ -189,10 +190,53 @@ def read_graph(section, constants, ids):
     return g
 
 
+def read_step(r, s, g):
+    x = dict(zip(("node", "kind", "ops", "row_tiles"), r.take("IIII")))
+    x["class"], x["engines"] = x["kind"] & 255, x["kind"] >> 8
+    names = ("macs", "padded_macs", "in_bytes", "out_bytes", "weight_bytes", "spill_bytes")
+    x.update(zip(names, r.many("Q", 6)))
+    names = ("control", "run", "end", "fetch_begin", "fetch_end", "swap_begin", "swap_end")
+    x.update(zip(names, r.many("f", 7)))
+    x["name"] = r.text()
+    need(x["class"] <= 5 and x["engines"] <= 7 and x["ops"] and x["row_tiles"], "kind of a step")
+    need(g["nodes"][x["node"]]["name"] == x["name"], "name of a step")
+    core, dma = s["steps"][-1]["end"], s["steps"][-1]["swap_end"]
+    need(core <= x["run"] <= x["end"] <= s["us"], "times of a step")
+    need(dma <= x["fetch_begin"] <= x["fetch_end"] <= x["swap_begin"] <= x["swap_end"] <= s["us"],
+         "transfers of a step")
+    return x
+
+
+def read_schedule(section, g, ids):
+    r = Records(section["data"])
+    s = dict(zip(("soc", "precision", "vtcm", "hvx_threads", "uncalibrated", "peak"),
+                 r.many("I", 6)))
+    s.update(zip(("us", "start", "core", "memory", "scale"), r.many("f", 5)))
+    n_steps, n_tiles, n_swaps = r.take("III")
+    s["chip"] = r.text()
+    need(s["precision"] <= 2 and s["uncalibrated"] <= 7 and s["hvx_threads"], "a schedule")
+    s["steps"] = [{"end": s["start"], "swap_end": s["start"]}]
+    for _ in range(n_steps):
+        s["steps"].append(read_step(r, s, g))
+    del s["steps"][0]
+    s["tiles"] = [dict(zip(("tensor", "offset", "bytes", "first", "last"), r.take("IIIII")))
+                  for _ in range(n_tiles)]
+    for t in s["tiles"]:
+        t["weights"], t["first"] = t["first"] >> 31, t["first"] & 0x7FFFFFFF
+        need(t["tensor"] in ids and t["offset"] + t["bytes"] <= s["vtcm"], "a place in VTCM")
+        need(t["first"] <= t["last"] < n_steps, "steps of a place")
+    s["swaps"] = [dict(zip(("tensor", "step", "flags", "bytes"), r.take("IIIQ")))
+                  for _ in range(n_swaps)]
+    for x in s["swaps"]:
+        need(x["tensor"] in ids and x["step"] < n_steps and x["flags"] <= 3, "a spill or fill")
+    r.end()
+    return s
+
+
 def read_constant(r, sections):
     kind, users, offset, size = r.take("IIQQ")
     (section,) = [s for s in sections if s["type"] == kind] or [None]
-    need(section and kind >= 3 and offset % 64 == 0 and size, "a constant")
+    need(section and 3 <= kind <= 5 and offset % 64 == 0 and size, "a constant")
     need(offset + size + 64 <= section["bytes"], "the end of a constant")
     return {"section": kind, "graphs": users, "offset": offset, "bytes": size,
             "crc": zlib.crc32(section["data"][offset:offset + size])}
@@ -213,6 +257,10 @@ def read(data):
     graphs = [s for s in sections if s["type"] == 2]
     need([s["index"] for s in graphs] == list(range(n_graphs)), "numbers of the graphs")
     b["graphs"] = [read_graph(s, b["constants"], ids) for s in graphs]
+    for s in (s for s in sections if s["type"] == 6):
+        g = b["graphs"][s["index"]]
+        own = {t["id"] for t in g["tensors"]} | {t["id"] for t in b["tensors"]}
+        g["schedule"] = read_schedule(s, g, own)
     b["sections"] = [{k: s[k] for k in ("type", "index", "offset", "bytes")} for s in sections]
     check_users(b)
     return b

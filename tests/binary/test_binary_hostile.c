@@ -17,7 +17,7 @@ static qrn_bin_weights weights; // where damage is found on request only
 static int set_up(void **state) {
     (void)state;
     uint8_t out[NET_OUT_BYTES];
-    good = blob_of_net(0, "net", out);
+    good = blob_of_net(43, "net", out); // a chip: it has a schedule
     world = htp_bare(0);
     assert_int_equal(qrn_bin_find_weights(good.data, good.size, &weights), QRN_OK);
     assert_true(weights.weights_bytes > 0);
@@ -223,9 +223,9 @@ static void the_second_writer_makes_the_same_file(void **state) {
 static void every_word_of_the_records_may_be_anything(void **state) {
     (void)state;
     const uint32_t worst[] = {0, 1, 2, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x00010000, 77};
-    const uint32_t types[] = {1, 2};
+    const uint32_t types[] = {1, 2, 6};
     unsigned n_loaded = 0, n_refused = 0;
-    for (int t = 0; t < 2; t++) {
+    for (int t = 0; t < 3; t++) {
         refile_section *s = part(types[t]);
         for (size_t at = 0; at + 4 <= s->size; at += 4) {
             uint32_t was = refile_get(s->data + at);
@@ -250,8 +250,8 @@ static void every_word_of_the_records_may_be_anything(void **state) {
 
 static void records_that_are_cut_or_too_long_are_refused(void **state) {
     (void)state;
-    const uint32_t types[] = {1, 2};
-    for (int t = 0; t < 2; t++) {
+    const uint32_t types[] = {1, 2, 6};
+    for (int t = 0; t < 3; t++) {
         refile_section *s = part(types[t]);
         for (size_t at = 0; at + 4 <= s->size; at += 52) {
             uint32_t was = refile_get(s->data + at);
@@ -304,10 +304,61 @@ static void missing_and_repeated_sections_are_refused(void **state) {
         for (int k = 0; k < 2; k++) {
             size_t size;
             uint8_t *file = refile_join(&both[k], &size);
-            refused(file, size, k ? "repeated section" : "missing section", i);
+            if (k == 0 && parts.sections[i].type == 6) // only reports need it
+                assert_int_equal(load(file, size), QNN_SUCCESS);
+            else
+                refused(file, size, k ? "repeated section" : "missing section", i);
             free(file);
         }
     }
+}
+
+// Format 0.1 is that of 0.2 without schedules.
+static void older_files_load_and_have_no_schedule(void **state) {
+    (void)state;
+    size_t size;
+    assert_int_equal(refile_get(parts.header + 12), 2);
+    refile_put(parts.header + 12, 1);
+    uint8_t *file = refile_join(&parts, &size);
+    refused(file, size, "a schedule in an older file", 12);
+    free(file);
+    refile older = parts;
+    older.n = 0;
+    for (uint32_t i = 0; i < parts.n; i++)
+        if (parts.sections[i].type != 6)
+            older.sections[older.n++] = parts.sections[i];
+    assert_int_equal(older.n, parts.n - 1);
+    for (uint32_t minor = 0; minor < 4; minor++) {
+        refile_put(older.header + 12, minor);
+        file = refile_join(&older, &size);
+        if (minor == 1 || minor == 2)
+            assert_int_equal(load(file, size), QNN_SUCCESS);
+        else
+            assert_int_equal(load(file, size), QNN_CONTEXT_ERROR_BINARY_VERSION);
+        free(file);
+    }
+}
+
+// Nothing that a schedule names may be another graph's, and its steps are the nodes they say.
+static void a_schedule_belongs_to_its_graph(void **state) {
+    (void)state;
+    refile_section *s = part(6);
+    size_t at = 0, head = 14 * 4;
+    uint32_t chip = refile_get(s->data + head); // the name of the chip, then the first step
+    size_t step = head + 4 + 4 * (chip / 4 + 1);
+    const size_t words[] = {step, step + 4, step + 8, step + 12};
+    const uint32_t wrong[] = {99, 7, 0, 0}; // no such node; no such class; no op; no tile
+    for (int i = 0; i < 4; i++) {
+        at = words[i];
+        uint32_t was = refile_get(s->data + at);
+        refile_put(s->data + at, wrong[i]);
+        size_t size;
+        uint8_t *file = refile_join(&parts, &size);
+        refused(file, size, "a step", at);
+        free(file);
+        refile_put(s->data + at, was);
+    }
+    assert_int_equal(load_parts(), QNN_SUCCESS);
 }
 
 int main(void) {
@@ -324,6 +375,8 @@ int main(void) {
                                         unsplit),
         cmocka_unit_test_setup_teardown(deferred_graphs_that_cannot_be_made, split, unsplit),
         cmocka_unit_test_setup_teardown(missing_and_repeated_sections_are_refused, split, unsplit),
+        cmocka_unit_test_setup_teardown(older_files_load_and_have_no_schedule, split, unsplit),
+        cmocka_unit_test_setup_teardown(a_schedule_belongs_to_its_graph, split, unsplit),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -90,10 +90,47 @@ def test_htp_bin_01_two_readers_say_the_same(files, name):
         assert s["options"]["vtcm_mb"] << 20 == g["options"].get(3, 0)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_schedules_are_stored_with_their_graphs(files, name):
+    """Both readers agree, nothing overlaps, the numbers are those of the model's own estimate."""
+    path, models = files[name]
+    b = read_binary.read(path.read_bytes())
+    told = ok_json("estimate", "--json", "--steps", path)["graphs"]
+    assert len(told) == len(b["graphs"]) == len(models)
+    for g, t, onnx in zip(b["graphs"], told, models):
+        s, said = g["schedule"], t["schedule"]
+        assert (s["soc"], s["chip"], s["hvx_threads"]) == (57, "SM8650", 4)
+        assert t["ms"] == pytest.approx(s["us"] / 1e3)
+        assert t["ms"] == pytest.approx(ok_json("estimate", onnx, "-p", said["precision"], "--json",
+                                                "--soc", "SM8650")["ms"], rel=1e-6)
+        assert [x["name"] for x in s["steps"]] == [x["name"] for x in said["slots"]]
+        assert s["steps"][-1]["end"] == s["us"]
+        for i, a in enumerate(s["tiles"]):
+            for c in s["tiles"][:i]:
+                assert (a["last"] < c["first"] or c["last"] < a["first"] or
+                        a["offset"] + a["bytes"] <= c["offset"] or
+                        c["offset"] + c["bytes"] <= a["offset"])
+        live = [sum(t["bytes"] for t in s["tiles"] if t["first"] <= i <= t["last"])
+                for i in range(len(s["steps"]))]
+        assert max(live) == s["peak"] == said["peak_vtcm_bytes"]
+        roles = {t["id"]: t["role"] for t in g["tensors"]}
+        assert all((roles[t["tensor"]] == 4) == bool(t["weights"]) for t in s["tiles"])
+
+
+def test_a_binary_with_a_damaged_schedule_is_refused(files, tmp_path):
+    data = bytearray(files["a8"][0].read_bytes())
+    (s,) = [x for x in read_binary.read(bytes(data))["sections"] if x["type"] == 6]
+    data[s["offset"] + 9] ^= 1
+    (tmp_path / "bad.bin").write_bytes(data)
+    for command in ("show", "estimate"):
+        p = quern(command, tmp_path / "bad.bin")
+        assert p.returncode == REFUSED and "section type 6" in p.stderr
+
+
 def test_htp_bin_03_weights_lie_apart_and_once(files):
     b = read_binary.read(files["shared"][0].read_bytes())
     assert all(s["offset"] % 4096 == 0 for s in b["sections"])
-    assert [s["type"] for s in b["sections"]] == [1, 2, 2, 2, 3, 4, 5]
+    assert [s["type"] for s in b["sections"]] == [1, 2, 2, 2, 6, 6, 6, 3, 4, 5]
     a8, twin = b["graphs"][0], b["graphs"][1]
     assert [p["constant"] for p in a8["packed"]] == [p["constant"] for p in twin["packed"]]
     one = read_binary.read(files["a8"][0].read_bytes())

@@ -4,7 +4,6 @@
 #include "backend/htp/prediction.h"
 
 #include "backend/htp/options.h"
-#include "device/cost.h"
 
 #include <string.h>
 
@@ -13,10 +12,13 @@
 
 typedef struct reading {
     qd_graph graph;
-    uint32_t *index;     // of values by a tensor's number; NONE: not yet
+    uint32_t *index; // of values by a tensor's number; NONE: not yet
+    uint32_t n_index;
     bool eight, sixteen; // bits of activations in fixed point
     uint64_t in, out;    // bytes of the application
 } reading;
+
+static qrn_status no_memory(void) { return QRN_FAIL(QRN_E_MEM, "schedule: no memory"); }
 
 static bool add_tensor(reading *r, const qrn_tensor *t, uint32_t *out) {
     *out = r->index[t->id];
@@ -83,6 +85,7 @@ static bool read_graph(reading *r, const qrn_graph *g) {
     }
     r->index = qrn_arena_alloc(r->graph.arena, ((size_t)most + 1) * sizeof *r->index);
     bool ok = r->index != NULL;
+    r->n_index = most + 1;
     for (size_t i = 0; ok && i <= most; i++)
         r->index[i] = NONE;
     for (uint32_t i = 0; ok && i < g->n_nodes; i++)
@@ -90,35 +93,78 @@ static bool read_graph(reading *r, const qrn_graph *g) {
     return ok;
 }
 
-static bool predict(reading *r, const qd_chip *chip, double vtcm, qrn_htp_prediction *out) {
-    qd_precision p = r->sixteen ? QD_W8A16 : r->eight ? QD_W8A8 : QD_FP16;
+static qd_precision precision_of(const reading *r) {
+    return r->sixteen ? QD_W8A16 : r->eight ? QD_W8A8 : QD_FP16;
+}
+
+// Options as the graph has them. Votes may change with every run: full power is assumed.
+static qd_options options_of(const qrn_api_graph *g) {
+    const qrn_htp_graph_options *o = &qrn_htp_graph_of(g)->options;
+    return (qd_options){.vtcm_bytes = qrn_htp_vtcm_bytes(g),
+                        .hvx_threads = qrn_htp_hvx_threads(g),
+                        .dlbc = o->dlbc || o->dlbc_weights};
+}
+
+// From indices of values to ids of tensors.
+static bool name_tensors(const reading *r, uint32_t n_ids, qd_schedule *s) {
+    uint32_t *ids = qrn_arena_alloc(r->graph.arena, (r->graph.n_values + 1) * sizeof *ids);
+    for (uint32_t i = 0; ids && i < n_ids; i++)
+        if (r->index[i] != NONE)
+            ids[r->index[i]] = i;
+    for (uint32_t i = 0; ids && i < s->n_tiles; i++)
+        s->tiles[i].value = ids[s->tiles[i].value];
+    for (uint32_t i = 0; ids && i < s->n_swaps; i++)
+        s->swaps[i].value = ids[s->swaps[i].value];
+    return ids != NULL;
+}
+
+qrn_status qrn_htp_schedule(const qrn_api_graph *g, qrn_arena *arena, qrn_htp_scheduled *out) {
+    const qrn_htp_device *device = qrn_htp_device_of(g->context);
+    const qd_chip *chip = device->chosen ? qd_chip_of_soc(device->soc.id) : NULL;
+    reading r = {.graph.arena = arena};
     qd_steps steps;
-    qd_estimate e;
-    if (!qd_has_data(chip, p) || qd_cut(&r->graph, &steps) != QRN_OK ||
-        qd_estimate_of(&steps, chip, p, vtcm, r->graph.arena, &e) != QRN_OK)
-        return false;
-    double us = e.us - e.start; // the start is the host's
-    // The model counts a spilled byte once: half of it goes out, half comes back.
-    uint64_t spilled = (uint64_t)(e.sum.spill_bytes / 2);
-    *out = (qrn_htp_prediction){.us = us,
-                                .low_us = us * (1 - QD_INTERVAL),
-                                .high_us = us * (1 + QD_INTERVAL),
-                                .input_bytes = r->in + (uint64_t)e.sum.weight_bytes,
-                                .fill_bytes = spilled,
-                                .spill_bytes = spilled,
-                                .output_bytes = r->out,
-                                .n_unknown = steps.n_unknown};
-    return true;
+    *out = (qrn_htp_scheduled){.known = false};
+    if (!chip)
+        return QRN_OK;
+    if (!read_graph(&r, g->ir))
+        return no_memory();
+    if (!qd_has_data(chip, precision_of(&r)))
+        return QRN_OK;
+    const qd_options options = options_of(g);
+    QRN_TRY(qd_cut(&r.graph, &steps));
+    QRN_TRY(qd_schedule_of(&r.graph, &steps, chip, precision_of(&r), &options, arena, &out->s));
+    if (!name_tensors(&r, r.n_index, &out->s))
+        return no_memory();
+    out->n_unknown = steps.n_unknown;
+    out->input_bytes = r.in;
+    out->output_bytes = r.out;
+    out->known = true;
+    return QRN_OK;
+}
+
+static qrn_htp_prediction summary(const qrn_htp_scheduled *x) {
+    double us = x->s.us - x->s.start; // the start is the host's
+    qrn_htp_prediction p = {.us = us,
+                            .low_us = us * (1 - QD_INTERVAL),
+                            .high_us = us * (1 + QD_INTERVAL),
+                            .input_bytes = x->input_bytes,
+                            .output_bytes = x->output_bytes,
+                            .n_unknown = x->n_unknown};
+    for (uint32_t i = 0; i < x->s.n_slots; i++)
+        p.input_bytes += (uint64_t)x->s.slots[i].weight_bytes;
+    for (uint32_t i = 0; i < x->s.n_swaps; i++)
+        *(x->s.swaps[i].fill ? &p.fill_bytes : &p.spill_bytes) += x->s.swaps[i].bytes;
+    return p;
 }
 
 bool qrn_htp_predict(const qrn_api_graph *g, qrn_htp_prediction *out) {
-    const qrn_htp_device *device = qrn_htp_device_of(g->context);
-    const qd_chip *chip = device->chosen ? qd_chip_of_soc(device->soc.id) : NULL;
-    if (!chip)
-        return false;
-    reading r = {.graph.arena = qrn_arena_create()};
-    bool ok = r.graph.arena && read_graph(&r, g->ir) &&
-              predict(&r, chip, (double)qrn_htp_vtcm_bytes(g), out);
-    qrn_arena_destroy(r.graph.arena);
+    qrn_arena *arena = qrn_arena_create();
+    qrn_htp_scheduled x;
+    bool ok = arena && qrn_htp_schedule(g, arena, &x) == QRN_OK && x.known;
+    if (ok)
+        *out = summary(&x);
+    else
+        qrn_message_clear();
+    qrn_arena_destroy(arena);
     return ok;
 }

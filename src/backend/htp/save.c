@@ -5,6 +5,7 @@
 #include "backend/htp/binary.h"
 
 #include "api/version.h"
+#include "backend/htp/prediction.h"
 #include "binary/binary.h"
 #include "binary/options.h"
 
@@ -177,6 +178,17 @@ static qrn_status save_updateable(const saving *s, const qrn_api_graph *g, qrn_b
     return out->tensors ? QRN_OK : no_memory();
 }
 
+// What the chip would do, when one was chosen that somebody measured; else nothing.
+static qrn_status save_schedule(const saving *s, const qrn_api_graph *g, qrn_bin_graph *out) {
+    qrn_htp_scheduled *x = qrn_arena_alloc(s->bin->arena, sizeof *x);
+    if (!x)
+        return no_memory();
+    QRN_TRY(qrn_htp_schedule(g, s->bin->arena, x));
+    if (x->known)
+        out->schedule = &x->s;
+    return QRN_OK;
+}
+
 static qrn_status save_graph(saving *s, const qrn_api_graph *g, qrn_bin_graph *out) {
     const qrn_plan *p = qrn_runner_plan(g->runner);
     out->name = g->ir->name;
@@ -189,6 +201,7 @@ static qrn_status save_graph(saving *s, const qrn_api_graph *g, qrn_bin_graph *o
     if (!list_graph_options(s, &options, out) || !save_tensors(s, g, out) ||
         !save_packed(s, p, out))
         return no_memory();
+    QRN_TRY(save_schedule(s, g, out));
     return save_nodes(s, g, out);
 }
 

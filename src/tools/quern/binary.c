@@ -3,6 +3,7 @@
 // Opening context binaries.
 #include "tools/quern/binary.h"
 
+#include "device/stored.h"
 #include "tools/quern/flags.h"
 #include "tools/quern/output.h"
 #include "tools/quern/session.h"
@@ -92,4 +93,22 @@ uint32_t qt_binary_arch(const qt_binary *b) {
     return c && b->info->contextMetadataSize >= sizeof *c
                ? c->contextBinaryContextBlobInfoV1.dspArch
                : 0;
+}
+
+// Behind the two structs of the HTP (src/system/describe.c): a word, the length, the bytes.
+bool qt_binary_schedule(const QnnSystemContext_GraphInfoV3_t *g, qrn_arena *arena, qd_schedule *out,
+                        bool *known) {
+    const size_t head =
+        sizeof(QnnHtpSystemContext_GraphBlobInfo_t) + sizeof(QnnHtpSystemContext_GraphBlobInfoV2_t);
+    const char *p = g->graphBlobInfo;
+    uint64_t bytes;
+    *known = p && g->graphBlobInfoSize >= head + 16 && memcmp(p + head, "QRNSCHED", 8) == 0;
+    if (!*known)
+        return true;
+    memcpy(&bytes, p + head + 8, sizeof bytes);
+    if (bytes <= g->graphBlobInfoSize - head - 16 &&
+        qd_stored_read(p + head + 16, bytes, arena, out) == QRN_OK)
+        return true;
+    qt_error("graph '%s': %s", g->graphName, qrn_message());
+    return false;
 }

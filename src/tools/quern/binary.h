@@ -5,6 +5,7 @@
 #define QRN_TOOLS_QUERN_BINARY_H
 
 #include "base/file.h"
+#include "device/schedule.h"
 #include "frontend/client/client.h"
 
 typedef struct qt_binary {
@@ -23,6 +24,10 @@ void qt_binary_close(qt_binary *b); // a cleared one is fine
 // The graph of that name; the only one for NULL. QT_EXIT_OK or another code after a message.
 int qt_binary_graph(const qt_binary *b, const char *path, const char *name,
                     const QnnSystemContext_GraphInfoV3_t **out);
+// The schedule that came with a graph, into the arena; *known is false when none did. False after a
+// message.
+bool qt_binary_schedule(const QnnSystemContext_GraphInfoV3_t *g, qrn_arena *arena, qd_schedule *out,
+                        bool *known);
 // Architecture of the HTP it was made for; 0: none was chosen.
 uint32_t qt_binary_arch(const qt_binary *b);
 

@@ -3,6 +3,7 @@
 // quern estimate: how long a model would take on a phone's NPU, where the time goes, and what to
 // change.
 #include "tools/quern/estimate.h"
+#include "tools/quern/binary.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/output.h"
 
@@ -115,9 +116,25 @@ static int report(const estimate_options *o, qt_estimates *r) {
     return o->json ? qt_estimate_json(r) : qt_estimate_text(r);
 }
 
+// A binary was compiled for one chip in one precision: nothing can be chosen any more.
+static int of_binary(const estimate_options *o, const char *path) {
+    const char *flag = o->soc         ? "--soc"
+                       : o->arch      ? "--arch"
+                       : o->precision ? "--precision"
+                       : o->page      ? "--html"
+                                      : NULL;
+    if (!flag)
+        return qt_estimate_binary(path, o->json, o->steps, o->top ? o->top : 20, o->trace);
+    qt_error("%s does not apply to a context binary, whose schedule is stored: estimate the model",
+             flag);
+    return QT_EXIT_USAGE;
+}
+
 static int run(const void *options, const qt_list *args) {
     const estimate_options *o = options;
     const char *path = args->items[0];
+    if (qt_is_binary(path))
+        return of_binary(o, path);
     bool every = o->soc && strcmp(o->soc, "all") == 0 && !o->arch;
     qt_network net;
     qt_estimate *rows = calloc(MAX_ROWS, sizeof *rows);
@@ -149,7 +166,8 @@ const qt_command qt_estimate_command = {
     .about = "Cuts a model into the fused steps that an NPU runs and estimates their time from "
              "constants fitted to published latencies (docs/estimate.md).\n"
              "The interval holds for nine in ten networks. Batch 1 and full power are assumed.\n"
-             "Details are those of the first chip and precision.",
+             "Details are those of the first chip and precision.\n"
+             "Of a context binary that was compiled for a chip the stored schedule is told.",
     .groups = {{"options", flags}},
     .examples = {{"quern estimate model.onnx --soc SM8650", "On one chip, in three precisions."},
                  {"quern estimate model.onnx --steps", "Where does the time go, what to change?"},

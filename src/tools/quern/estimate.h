@@ -92,6 +92,8 @@ void qt_print_schedule(const qd_schedule *s, const char *title);
 int qt_print_slots(const qd_schedule *s, uint64_t top);
 // Writes a schedule as a trace; `ops`: of its graph, or NULL. False after a message.
 bool qt_schedule_trace(const qd_schedule *s, const qd_op *ops, const char *path);
+// Reports what a context binary holds (estimate_binary.c).
+int qt_estimate_binary(const char *path, bool json, bool steps, uint64_t top, const char *trace);
 bool qt_estimate_page(const qt_estimates *r, const char *path);
 
 #endif

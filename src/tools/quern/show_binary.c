@@ -3,6 +3,7 @@
 // quern show for context binaries: graphs, tensors with encodings, options and sizes, as the System
 // library tells them.
 #include "tools/quern/binary.h"
+#include "tools/quern/estimate.h"
 
 #include "base/dtype.h"
 #include "tools/quern/output.h"
@@ -84,6 +85,22 @@ static json_t *json_tensors(const Qnn_Tensor_t *list, uint32_t n) {
     return out;
 }
 
+// The schedule of a graph, to be printed or as an object; nothing if it has none.
+static json_t *tell_schedule(const QnnSystemContext_GraphInfoV3_t *g, bool json) {
+    qrn_arena *arena = qrn_arena_create();
+    json_t *o = NULL;
+    qd_schedule s;
+    bool known = false;
+    if (arena && qt_binary_schedule(g, arena, &s, &known) && known) {
+        if (json)
+            o = qt_schedule_json(&s, false);
+        else
+            qt_print_schedule(&s, "  schedule");
+    }
+    qrn_arena_destroy(arena);
+    return o;
+}
+
 static json_t *json_graph(const QnnSystemContext_GraphInfoV3_t *g) {
     json_t *o = json_pack("{s:o,s:I,s:o,s:o,s:o}", "name", qt_json_text(g->graphName), "ops",
                           (json_int_t)(g->endOpIndex - g->startOpIndex + 1), "inputs",
@@ -105,6 +122,9 @@ static json_t *json_graph(const QnnSystemContext_GraphInfoV3_t *g) {
         json_object_set_new(o, "shared_bytes", json_integer((json_int_t)f.v2->sharedWeightsSize));
         json_object_set_new(o, "io_bytes", json_integer((json_int_t)f.v2->ioTensorSize));
     }
+    json_t *schedule = tell_schedule(g, true);
+    if (schedule)
+        json_object_set_new(o, "schedule", schedule);
     return o;
 }
 
@@ -170,6 +190,7 @@ static void print_graph(const QnnSystemContext_GraphInfoV3_t *g) {
                                : 0.0,
                qt_bytes_text((double)f.v2->ioTensorSize, b, sizeof b),
                qt_bytes_text((double)f.v1->spillFillBufferSize, c, sizeof c));
+    tell_schedule(g, false);
 }
 
 // What the graphs of a context save by storing equal constants once.
