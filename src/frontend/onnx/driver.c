@@ -355,11 +355,15 @@ static void declare(ox_val *v, const ox_graph *g) {
     }
 }
 
+static void forget(ox_val *v) {
+    memset(v->at, 0, sizeof v->at);
+    v->turned = NULL;
+}
+
 // Tensors that a refused node was to write, those of its quantized unit included: nobody does.
-static void forget_tensors(ox_import *im, ox_val *v) {
+static void forget_unit(ox_import *im, ox_val *v) {
     for (int i = 0; v && i < 3; i++) { // a unit: the value, behind a Relu or Clip, its codes
-        memset(v->at, 0, sizeof v->at);
-        v->turned = NULL;
+        forget(v);
         if (v->maker && !is_std(v->maker, "DequantizeLinear"))
             v->quantized = NULL; // made up for the unit
         const ox_node *reader = v->consumer;
@@ -374,11 +378,16 @@ static void forget_tensors(ox_import *im, ox_val *v) {
 static qrn_status take_from_outside(ox_import *im, const ox_node *n) {
     for (uint32_t i = 0; i < n->n_out; i++) {
         ox_val *v = n->out[i][0] ? ox_scope_find(im->scope, n->out[i]) : NULL;
-        if (v && v->kind == OX_TENSOR && !v->data && ox_before_quantizer(im, v))
-            forget_tensors(im, v);
-        if (v)
-            declare(v, im->model->graph);
-        if (!v || !v->known || v->at[OX_ONNX] || v->at[OX_LAST] || v->data || v->kind != OX_TENSOR)
+        if (!v)
+            continue;
+        declare(v, im->model->graph);
+        if (v->data || v->kind != OX_TENSOR)
+            continue;
+        if (ox_before_quantizer(im, v))
+            forget_unit(im, v);
+        else
+            forget(v);
+        if (!v->known)
             continue;
         QRN_TRY(
             ox_tensor_create(im, v, OX_ONNX, QNN_TENSOR_TYPE_APP_WRITE, NULL, 0, &v->at[OX_ONNX]));
@@ -436,6 +445,23 @@ static qrn_status finish_output(ox_import *im, ox_val *v, qc_tensor **out) {
     return nibbles ? ox_emit_cast(im, NULL, x, *out) : ox_emit_reshape(im, NULL, x, *out);
 }
 
+static qrn_status finish(ox_import *im, ox_val *v, qc_tensor **out) {
+    if (v->kind != OX_TENSOR)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "output '%s' is not a tensor", v->name);
+    if (!v->data)
+        QRN_TRY(finish_output(im, v, out));
+    return align(im, v);
+}
+
+// A value may be taken as long as it stays inside and refused as an output: that is its node's
+// fault, where somebody wants to know.
+static bool blame_maker(const ox_import *im, const ox_val *v, qrn_status s) {
+    if (!im->opt->report || !v->maker || s == QRN_E_MEM)
+        return false;
+    im->opt->report(im->opt->report_ctx, v->maker, s, qrn_message());
+    return true;
+}
+
 static void describe_port(ox_port *p, const ox_val *v, qc_tensor *t) {
     *p = (ox_port){.name = v->name, .type = v->type, .rank = v->rank, .tensor = t, .enc = v->enc};
     size_t n = 1;
@@ -460,11 +486,10 @@ static qrn_status finish_outputs(ox_import *im, const ox_graph *g, ox_result *r)
             return QRN_FAIL(QRN_E_UNCONNECTED, "output '%s' is not computed by any node",
                             g->outputs[i].name);
         }
-        if (v->kind != OX_TENSOR)
-            return QRN_FAIL(QRN_E_UNSUPPORTED, "output '%s' is not a tensor", v->name);
-        if (!v->data)
-            QRN_TRY(finish_output(im, v, &t));
-        QRN_TRY(align(im, v));
+        qrn_status s = finish(im, v, &t);
+        if (s != QRN_OK && blame_maker(im, v, s))
+            continue;
+        QRN_TRY(s);
         describe_port(&ports[i], v, t);
         ports[i].data = v->data;
     }

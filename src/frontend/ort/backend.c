@@ -35,14 +35,18 @@ bool qe_library_there(qe_backend kind) {
     return path[0] == '/';
 }
 
+// What a trial runs into is no error; the nodes' reasons are told when it is over.
+static _Thread_local bool in_trial;
+
 // The library's lines go to the host's log; without a pointer of their own, to the default one.
 static void hear(const char *fmt, QnnLog_Level_t level, uint64_t time, va_list args) {
     (void)time;
     qe_say_list(NULL,
-                level == QNN_LOG_LEVEL_ERROR  ? ORT_LOG_ERROR
-                : level == QNN_LOG_LEVEL_WARN ? ORT_LOG_WARNING
-                : level == QNN_LOG_LEVEL_INFO ? ORT_LOG_INFO
-                                              : ORT_LOG_VERBOSE,
+                in_trial                       ? ORT_LOG_VERBOSE
+                : level == QNN_LOG_LEVEL_ERROR ? ORT_LOG_ERROR
+                : level == QNN_LOG_LEVEL_WARN  ? ORT_LOG_WARNING
+                : level == QNN_LOG_LEVEL_INFO  ? ORT_LOG_INFO
+                                               : ORT_LOG_VERBOSE,
                 fmt, args);
 }
 
@@ -149,7 +153,9 @@ qrn_status qe_backend_open(qe_ep *ep) {
 qrn_status qe_in_scratch(qe_ep *ep, qrn_status (*fn)(qe_ep *, void *), void *arg) {
     Qnn_ContextHandle_t kept;
     QRN_TRY(qc_trial_begin(ep->client, &kept));
+    in_trial = true;
     qrn_status s = fn(ep, arg);
+    in_trial = false;
     qc_trial_end(ep->client, kept);
     return s;
 }
