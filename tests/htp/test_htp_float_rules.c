@@ -15,17 +15,20 @@
 enum { SM8350 = 30, SM8650 = 57, SM8750 = 69 }; // v68, v75, v79
 
 static char last_log[1024];
+static int n_warnings;
 
 static void keep_log(const char *fmt, QnnLog_Level_t level, uint64_t time, va_list args) {
     (void)time;
-    if (level == QNN_LOG_LEVEL_ERROR)
+    n_warnings += level == QNN_LOG_LEVEL_WARN;
+    if (level <= QNN_LOG_LEVEL_WARN)
         vsnprintf(last_log, sizeof last_log, fmt, args);
 }
 
 static htp_world begin_logged(uint32_t soc, Qnn_LogHandle_t *log) {
     htp_world w = {.qnn = htp_open()};
     last_log[0] = '\0';
-    HTP_OK(w.qnn.logCreate(keep_log, QNN_LOG_LEVEL_ERROR, log));
+    n_warnings = 0;
+    HTP_OK(w.qnn.logCreate(keep_log, QNN_LOG_LEVEL_WARN, log));
     HTP_OK(w.qnn.backendCreate(*log, NULL, &w.backend));
     w.device = htp_device(&w.qnn, soc);
     HTP_OK(w.qnn.contextCreate(w.backend, w.device, NULL, &w.context));
@@ -275,6 +278,51 @@ static void htp_num_10_resize_nearest_rounds_up(void **state) {
     htp_end(&w);
 }
 
+// --- constants that are lost
+
+// y = (x op c) + c on that chip; how many warnings?
+static int warnings_of(uint32_t soc, const char *op, const float *c, uint32_t n_c) {
+    Qnn_LogHandle_t log;
+    htp_world w = begin_logged(soc, &log);
+    uint32_t dims[] = {1, 6}, row[] = {n_c};
+    net n = net_begin(&w, "lossy", NULL);
+    net_add(&n, IN, F32, 2, dims, 0, 0, NULL);
+    net_add(&n, QNN_TENSOR_TYPE_STATIC, F32, 1, row, 0, 0, (void *)(uintptr_t)c);
+    net_add(&n, QNN_TENSOR_TYPE_NATIVE, F32, 2, dims, 0, 0, NULL);
+    net_add(&n, OUT, F32, 2, dims, 0, 0, NULL);
+    NET_NODE(&n, op, NET_LIST(0, 1), NET_LIST(2));
+    NET_NODE(&n, "ElementWiseAdd", NET_LIST(2, 1), NET_LIST(3));
+    HTP_OK(w.qnn.graphFinalize(n.graph, NULL, NULL));
+    int heard = n_warnings;
+    end_logged(&w, log);
+    return heard;
+}
+
+// The smallest half is 2^-24, half of which still becomes 0; 65520 is the first infinite one.
+static void constants_that_are_lost_are_told_of(void **state) {
+    (void)state;
+    const float tiny[] = {1e-10f}, some[] = {1e-10f, 0, 1e-12f, 0, 1e-8f, 0x1p-25f},
+                kept[] = {1e-10f, 0, 0, 0, 0, 0x1.1p-25f}, none[] = {0}, large[] = {-1e9f},
+                edge[] = {65519}, endless[] = {-INFINITY};
+    const uint32_t chips[] = {SM8650, SM8750};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(warnings_of(chips[i], "ElementWiseAdd", tiny, 1), 1);
+        assert_non_null(strstr(last_log, "graph 'lossy'"));
+        assert_non_null(strstr(last_log, "constant 'tb' (1e-10) is 0 in half precision"));
+        assert_non_null(strstr(last_log, "node 'nb' (ElementWiseAdd)"));
+        assert_int_equal(warnings_of(chips[i], "ElementWiseAdd", some, 6), 1);
+        assert_int_equal(warnings_of(chips[i], "ElementWiseAdd", kept, 6), 0);
+        assert_int_equal(warnings_of(chips[i], "ElementWiseAdd", none, 1), 0);
+        assert_int_equal(warnings_of(chips[i], "ElementWiseAdd", large, 1), 0);
+        assert_int_equal(warnings_of(chips[i], "ElementWiseMultiply", edge, 1), 0);
+        assert_int_equal(warnings_of(chips[i], "ElementWiseMultiply", endless, 1), 0);
+    }
+    assert_int_equal(warnings_of(SM8650, "ElementWiseMultiply", large, 1), 0); // clamped
+    assert_int_equal(warnings_of(SM8750, "ElementWiseMultiply", large, 1), 1);
+    assert_non_null(strstr(last_log, "(-1e+09) is infinite in half precision"));
+    assert_int_equal(warnings_of(0, "ElementWiseAdd", tiny, 1), 0); // single precision
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(htp_prc_05_v68_refuses_float_ops),
@@ -289,6 +337,7 @@ int main(void) {
         cmocka_unit_test(htp_num_10_pad_repeats_edges),
         cmocka_unit_test(padding_is_rounded),
         cmocka_unit_test(htp_num_10_resize_nearest_rounds_up),
+        cmocka_unit_test(constants_that_are_lost_are_told_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,6 +142,8 @@ void qrn_htp_numerics(const qrn_api_graph *g, qrn_compile_options *opt);
 // Refuses floats that the device cannot compute with, in an op and in a graph to be finalized.
 qrn_status qrn_htp_float_check(const qrn_htp_device *d, const qrn_op_call *call);
 qrn_status qrn_htp_float_check_graph(const qrn_api_graph *g);
+// halves.c: warns of constants that are lost in half precision.
+void qrn_htp_tell_lost(const qrn_api_graph *g, qrn_half rule);
 // Compiles and makes the runner (backend.c); used by finalize and by loading.
 qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *opt);
 
