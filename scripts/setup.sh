@@ -6,9 +6,10 @@
 # Debian packages are installed when run as root and only when something is missing; otherwise the
 # line to run is printed. The tests' Python packages go to build/venv, made anew only when the
 # requirements change. QUERN_NO_CLIENTS=1 leaves the client packages out, QUERN_NO_TORCH=1 only
-# ExecuTorch and torch (about 230 MB to fetch, 900 MB on the disk). For cross tests, cmocka
-# for arm64 is unpacked under build/, so the system keeps its one architecture. The peers of the
-# benchmarks and the cross compiler of the tests are optional: the rest goes on without them.
+# ExecuTorch and torch (about 230 MB to fetch, 900 MB on the disk), QUERN_NO_BROWSER=1 Chromium, in
+# which pages are looked at (120 MB to fetch). For cross tests, cmocka for arm64 is unpacked under
+# build/, so the system keeps its one architecture. The peers of the benchmarks, the cross compiler
+# of the tests and the browser are optional: the rest goes on without them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-build}
@@ -42,6 +43,7 @@ check_packages() {
     [ "$what" = aarch64 ] || return 0
     check_cross
 }
+has_browser() { command -v chromium || command -v chromium-browser || command -v chrome; }
 check_cross() {
     need g++-aarch64-linux-gnu command -v aarch64-linux-gnu-g++
     need gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
@@ -95,6 +97,9 @@ if [ "$what" = test ]; then
     missing=()
     check_cross
     try_install || echo "setup: the kernels for 64-bit ARM will not be tested: ${missing[*]}" >&2
+    missing=()
+    [ "${QUERN_NO_BROWSER:-0}" = 1 ] || need chromium has_browser
+    try_install || echo "setup: pages will not be tested in a browser: ${missing[*]}" >&2
 fi
 if [ "$what" = aarch64 ] && ! ls build/aarch64-root/usr/lib/*/libcmocka.so >/dev/null 2>&1; then
     fetch_arm64 build/aarch64-root libcmocka0 libcmocka-dev

@@ -407,7 +407,9 @@ def test_the_page_stands_alone(nets, tmp_path):
     words = " ".join(Page(text).words)
     assert len(text) < 1_000_000 and not re.search(r"https?://|url\(|@import", text)
     assert "nan" not in words and "inf" not in words.replace("infer", "")
-    for title in ("Timeline", "Where the time goes", "Roofline", "Advice", "Slowest steps"):
+    assert "Content-Security-Policy\" content=\"default-src 'none';" in text
+    for title in ("Timeline", "Where the time goes", "By op", "17 x DepthWiseConv2d", "Roofline",
+                  "Advice", "Slowest steps"):
         assert title in words
     assert "prefers-color-scheme:dark" in text and "@media print" in text
 
@@ -422,21 +424,66 @@ def test_names_cannot_leave_the_page(tmp_path):
     Page(page.read_text())
 
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+def test_names_of_other_alphabets_stay(tmp_path):
+    path = model(str(tmp_path / "n.onnx"), [h.make_node("Softmax", ["x"], ["y"], name="加算é😀")],
+                 {"x": (T.FLOAT, [1, 8])}, {"y": (T.FLOAT, [1, 8])})
+    page = tmp_path / "p.html"
+    ok("estimate", path, "--html", page)
+    assert "加算é😀" in page.read_text(encoding="utf-8")
 
 
-@pytest.mark.skipif(not BROWSER, reason="no Chromium here")
+def test_a_page_says_what_is_uncalibrated(small, tmp_path):
+    page = tmp_path / "p.html"
+    ok("estimate", small, "--soc", "SM8350", "--html", page)
+    words = " ".join(Page(page.read_text()).words)
+    assert "the nearest to SM8350 that was measured" in words and "(size)" in words
+    assert re.search(r"version \d+, latencies of", words)
+
+
+def test_a_page_of_many_steps_is_small(tmp_path):
+    n = Net(8)
+    v = n.conv("x", 32, 1)
+    for _ in range(3000):
+        v = n.add("Softmax", [v], 32)
+    page = tmp_path / "p.html"
+    ok("estimate", n.save(str(tmp_path / "n.onnx"), v, [1, 32, 8, 8]), "--html", page)
+    Page(page.read_text())
+    assert page.stat().st_size < 1_000_000
+
+
+BROWSER = None if os.environ.get("QUERN_NO_BROWSER") == "1" else (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome"))
+in_browser = pytest.mark.skipif(
+    not BROWSER, reason="QUERN_NO_BROWSER=1, or no Chromium here (apt-get install chromium)")
+
+
+def browse(folder, page, *flags):
+    p = subprocess.run(
+        [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+         f"--user-data-dir={folder}/profile", "--enable-logging=stderr", "--v=0", *flags,
+         f"file://{page}"],
+        capture_output=True, text=True, timeout=120, env={**os.environ, "HOME": str(folder)})
+    assert p.returncode == 0 and "CONSOLE" not in p.stderr, p.stderr
+
+
+@in_browser
+def test_the_page_prints(nets, tmp_path):
+    """A few pages, and text in them, not pictures of text."""
+    page, paper = tmp_path / "p.html", tmp_path / "p.pdf"
+    ok("estimate", nets["mobilenet_v2"], "--html", page)
+    browse(tmp_path, page, f"--print-to-pdf={paper}", "--no-pdf-header-footer")
+    data = paper.read_bytes()
+    assert 2 <= len(re.findall(rb"/Type */Page\b", data)) <= 8
+    assert b"/ToUnicode" in data and b"/Subtype /Image" not in data
+
+
+@in_browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_browser_draws_the_page(small, tmp_path, scheme):
     page, picture = tmp_path / "p.html", tmp_path / "p.png"
     ok("estimate", small, "--html", page)
-    p = subprocess.run(
-        [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-         f"--blink-settings=preferredColorScheme={int(scheme == 'light')}",
-         f"--user-data-dir={tmp_path}/profile", "--enable-logging=stderr", "--v=0",
-         "--window-size=800,600", f"--screenshot={picture}", f"file://{page}"],
-        capture_output=True, text=True, timeout=120, env={**os.environ, "HOME": str(tmp_path)})
-    assert p.returncode == 0 and "CONSOLE" not in p.stderr, p.stderr
+    browse(tmp_path, page, f"--blink-settings=preferredColorScheme={int(scheme == 'light')}",
+           "--window-size=800,600", f"--screenshot={picture}")
     data = picture.read_bytes()
     at, body = 8, b""
     while at < len(data):

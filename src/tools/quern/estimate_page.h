@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//
+// Parts of the page of an estimate.
+#ifndef QRN_TOOLS_QUERN_ESTIMATE_PAGE_H
+#define QRN_TOOLS_QUERN_ESTIMATE_PAGE_H
+
+#include "tools/quern/estimate.h"
+
+#include <stdio.h>
+
+// Text of others: markup is escaped, what is no UTF-8 and what cannot be seen becomes '?'.
+void qt_page_put(FILE *f, const char *text);
+
+// Charts (estimate_charts.c), each a section.
+void qt_page_timeline(FILE *f, const qt_estimates *r);
+void qt_page_bars(FILE *f, const qt_estimates *r);
+void qt_page_roofline(FILE *f, const qt_estimates *r);
+
+#endif
