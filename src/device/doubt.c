@@ -108,8 +108,10 @@ static bool guessed(const qd_case *c, qd_doubt *d) {
     uint32_t n = c->steps->n_unknown;
     if (!n)
         return false;
-    SAY(d, "%u op%s as light on%s because nothing is known of %s", n,
-        n == 1 ? " counts" : "s count", n == 1 ? "e" : "es", n == 1 ? "it" : "them");
+    if (n == 1)
+        SAY(d, "an op counts as a light one because nothing is known of it");
+    else
+        SAY(d, "%u ops count as light ones because nothing is known of them", n);
     return true;
 }
 

@@ -204,6 +204,8 @@ def test_unknown_chips(small):
     refuses(USAGE, "estimate", small, "--soc", "SM86500", says="did you mean 'SM8650'?")
     refuses(USAGE, "estimate", small, "--soc", "Samsung Galaxy S26", says="Samsung Galaxy S2")
     refuses(USAGE, "estimate", small, "--soc", "toaster oven", says="--arch")
+    refuses(USAGE, "estimate", small, "--soc", "s25", says="did you mean 'Samsung Galaxy S25'?")
+    refuses(USAGE, "estimate", small, "--soc", "all", "--arch", "73", says="give one of them")
     refuses(USAGE, "estimate", small, "--arch", "74", says="expected 68, 69, 73")
 
 

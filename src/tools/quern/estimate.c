@@ -135,7 +135,11 @@ static int run(const void *options, const qt_list *args) {
     const char *path = args->items[0];
     if (qt_is_binary(path))
         return of_binary(o, path);
-    bool every = o->soc && strcmp(o->soc, "all") == 0 && !o->arch;
+    bool every = o->soc && strcmp(o->soc, "all") == 0;
+    if (o->soc && o->arch) {
+        qt_error("--soc and --arch both name a chip; give one of them");
+        return QT_EXIT_USAGE;
+    }
     qt_network net;
     qt_estimate *rows = calloc(MAX_ROWS, sizeof *rows);
     uint32_t n = 0;

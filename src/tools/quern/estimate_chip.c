@@ -32,6 +32,8 @@ static int unknown_soc(const char *text) {
     for (uint32_t i = 0; n < MAX_NAMES && (s = qrn_soc_at(i)); i++)
         names[n++] = s->name;
     const char *near = qrn_suggest(text, names, n);
+    for (size_t i = 0; !near && text[0] && i < n; i++) // "S25" of "Samsung Galaxy S25"
+        near = strcasestr(names[i], text) ? names[i] : NULL;
     if (near)
         qt_error("--soc '%s': no such chip or device; did you mean '%s'?", text, near);
     else
