@@ -140,8 +140,21 @@ static void check_node(const record *r, const event *e) {
     assert_true(above == 3003 || above == 3004 || above == 6001);
 }
 
+// Modelled events are Quern's own: they say so, and stand below each other alone.
+enum { MODELLED = 12003, MODELLED_NODE, MODELLED_TRANSFER };
+
+static bool is_modelled(const event *e) {
+    if (e->type < MODELLED || e->type > MODELLED_TRANSFER)
+        return false;
+    assert_non_null(strstr(e->identifier, "modelled)"));
+    assert_string_equal(unit_text(e->unit), "cycles");
+    return true;
+}
+
 static bool may_be_below(uint32_t above, uint32_t type) {
     switch (above) {
+    case MODELLED_NODE:
+        return type >= 5001 && type <= 5004;
     case 3009:
         return type >= 3006 && type <= 3008;
     case 404:
@@ -160,6 +173,8 @@ static void check_record(const record *r, const char *level) {
     for (uint32_t i = 0; i < r->n; i++) {
         const event *e = &r->e[i];
         const row *t = row_of(e->type);
+        if (is_modelled(e))
+            continue;
         if (!t)
             fail_msg("event %u is not in the table", e->type);
         if (!strstr(t->levels, level))
@@ -465,7 +480,7 @@ static void htp_prf_10_prf_13_linting(void **state) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < m.r.n; i++) {
         const event *e = &m.r.e[i];
-        if (e->type != 404)
+        if (e->type != 404) // modelled ones: below
             continue;
         assert_int_equal(m.r.e[e->parent].type, 6001);
         bool node = strchr(e->identifier, ':') != NULL;
@@ -481,6 +496,131 @@ static void htp_prf_10_prf_13_linting(void **state) {
         sum += e->value + seen[1];
     }
     assert_int_equal(value(&m.r, 6001), sum);
+    end();
+}
+
+// The children of event i, of one type; a list that ends with UINT32_MAX.
+static uint32_t child(const record *r, uint32_t i, uint32_t type) {
+    for (uint32_t k = i + 1; k < r->n; k++)
+        if (r->e[k].parent == i && r->e[k].type == type)
+            return k;
+    fail_msg("event %u has no child %u", i, type);
+    return 0;
+}
+
+// The five sums of htp_prf_21: each is 49152 bytes at 298 GB/s, and 6.1 us of control before.
+static void htp_prf_05_detailed_profiles_model_each_node(void **state) {
+    (void)state;
+    begin(QNN_PROFILE_LEVEL_DETAILED);
+    finalize();
+    uint64_t whole = value(&m.r, 2006);
+    execute();
+    uint32_t top = (uint32_t)(find(&m.r, MODELLED) - m.r.e);
+    assert_string_equal(m.r.e[top].identifier, "Accelerator (execute) time (cycles, modelled)");
+    assert_int_equal(m.r.e[top].parent, UINT32_MAX);
+    assert_int_equal(count(&m.r, MODELLED_NODE), NODES);
+    double each = (49152 / 298e3 + 6.1) / 1.12 * 1500;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < NODES; i++) {
+        const event *e = &m.r.e[top + 1 + i];
+        char want[64];
+        snprintf(want, sizeof want, "add%u:OpId_%u (cycles, modelled)", i, i + 4);
+        assert_string_equal(e->identifier, want);
+        assert_int_equal(e->parent, top);
+        assert_true(fabs((double)e->value - each) <= 1);
+        sum += e->value;
+    }
+    assert_int_equal(value(&m.r, MODELLED), sum);
+    assert_true(whole - sum <= NODES); // each is cut to whole cycles
+    // The measured ones stand as they did, and a later run models the same.
+    assert_int_equal(count(&m.r, 404), 2 * NODES + 3);
+    execute();
+    assert_int_equal(value(&m.r, MODELLED), sum);
+    end();
+}
+
+// HTP-PRF-13 of the modelled numbers: of the same sums and of a network with weights to fetch.
+static void check_modelled_linting(uint32_t n_nodes) {
+    uint32_t top = (uint32_t)(find(&m.r, MODELLED) - m.r.e), nodes = 0;
+    uint64_t sum = 0;
+    assert_string_equal(m.r.e[top].identifier,
+                        "Accelerator (critical path execute) time (cycles, modelled)");
+    for (uint32_t i = 0; i < m.r.n; i++) {
+        const event *e = &m.r.e[i];
+        if (e->type != MODELLED_NODE)
+            continue;
+        nodes++;
+        assert_int_equal(e->parent, top);
+        uint32_t wait = child(&m.r, i, 5001), overlap = child(&m.r, i, 5002);
+        uint32_t waiting = child(&m.r, i, 5003), units = child(&m.r, i, 5004);
+        assert_true(m.r.e[overlap].value <= e->value);
+        assert_true(m.r.e[waiting].value <= m.r.e[wait].value);
+        assert_in_range(m.r.e[units].value, 0, 7);
+        sum += e->value + m.r.e[wait].value;
+        uint64_t listed[2] = {0};
+        uint32_t n_listed[2] = {0};
+        for (uint32_t k = 0; k < m.r.n; k++)
+            for (int j = 0; j < 2 && m.r.e[k].type == MODELLED_TRANSFER; j++)
+                if (m.r.e[k].parent == (j ? waiting : overlap)) {
+                    listed[j] += m.r.e[k].value;
+                    n_listed[j]++;
+                }
+        for (int j = 0; j < 2; j++) { // all of it, for there are few
+            uint64_t told = m.r.e[j ? waiting : overlap].value;
+            assert_true(n_listed[j] <= 10 && listed[j] <= told && told <= listed[j] + 10);
+        }
+    }
+    assert_int_equal(nodes, n_nodes);
+    assert_int_equal(m.r.e[top].value, sum);
+}
+
+static void htp_prf_10_prf_13_linting_models_units_waits_and_overlap(void **state) {
+    (void)state;
+    begin(LINTING);
+    finalize();
+    execute();
+    check_modelled_linting(NODES);
+    for (uint32_t i = 0; i < m.r.n; i++) // sums read no weights
+        if (m.r.e[i].type == 5002 || m.r.e[i].type == 5003)
+            assert_int_equal(m.r.e[i].value, 0);
+    assert_int_equal(count(&m.r, MODELLED_TRANSFER), 0);
+    end();
+
+    // A convolution with an activation, and a product. The weights of the product come while the
+    // convolution runs.
+    m.w = htp_begin(43);
+    net n = {0};
+    uint8_t out[NET_OUT_BYTES];
+    net_build(&m.w.qnn, m.w.context, "net", NULL, &n);
+    HTP_OK(m.w.qnn.profileCreate(m.w.backend, LINTING, &m.profile));
+    HTP_OK(m.w.qnn.graphFinalize(n.graph, NULL, NULL));
+    net_run(&m.w.qnn, &n, out); // binds its buffers
+    HTP_OK(m.w.qnn.graphExecute(n.graph, &n.x, 1, &n.y, 1, m.profile, NULL));
+    read_record(&m.w, m.profile, &m.r);
+    check_modelled_linting(3);
+    for (uint32_t i = 0; i < m.r.n; i++)
+        if (m.r.e[i].type == MODELLED_NODE) {
+            bool relu = strncmp(m.r.e[i].identifier, "relu:", 5) == 0; // in the convolution's step
+            assert_int_equal(m.r.e[i].value > 0, !relu);
+            assert_int_equal(m.r.e[child(&m.r, i, 5004)].value,
+                             relu ? 0 : QRN_HTP_UNIT_HMX | QRN_HTP_UNIT_DMA);
+        }
+    assert_true(count(&m.r, MODELLED_TRANSFER) > 0);
+    end();
+}
+
+static void nothing_is_modelled_without_a_chip(void **state) {
+    (void)state;
+    htp_world w = htp_begin(0);
+    m.w = w;
+    HTP_OK(w.qnn.profileCreate(w.backend, QNN_PROFILE_LEVEL_DETAILED, &m.profile));
+    chain_build(&w.qnn, w.context, "g", NULL, ROWS, COLUMNS, NODES, &m.c);
+    htp_buffer(&m.c.x, m.x, sizeof m.x);
+    htp_buffer(&m.c.y, m.y, sizeof m.y);
+    finalize();
+    execute();
+    assert_null(find(&m.r, MODELLED));
+    assert_int_equal(count(&m.r, 404), 2 * NODES + 3);
     end();
 }
 
@@ -610,7 +750,7 @@ static reader open_block(const event *e, const char *magic) {
     assert_true(e->object_bytes > 12);
     assert_memory_equal(r.p, magic, 8);
     r.p += 8;
-    assert_int_equal(take(&r, 4), 1);
+    assert_int_equal(take(&r, 4), 2);
     char name[64];
     take_text(&r, name, sizeof name);
     assert_string_equal(name, "g");
@@ -654,6 +794,18 @@ static void read_schematic(const event *e) {
         assert_int_equal(take(&r, 4), 1);
         assert_true(take(&r, 4) < n_values);
     }
+    // Modelled: the input and each result, 4 MB of VTCM.
+    assert_int_equal(take(&r, 4), 4 << 20);
+    assert_int_equal(take(&r, 4), NODES + 1);
+    for (uint32_t i = 0; i <= NODES; i++) {
+        assert_true(take(&r, 4) > 0);
+        assert_int_equal(take(&r, 4), 0); // no weights
+        assert_true(take(&r, 4) + sizeof m.x <= 4 << 20);
+        assert_int_equal(take(&r, 4), sizeof m.x);
+        uint64_t first = take(&r, 4), last = take(&r, 4);
+        assert_int_equal(first, i ? i + 3 : 4);
+        assert_true(last >= first && last < NODES + 4);
+    }
     assert_ptr_equal(r.p, r.end);
 }
 
@@ -671,6 +823,21 @@ static void read_trace(const event *e, uint64_t from_us, uint64_t to_us) {
         last = stop;
         assert_int_equal(take(&r, 8), 2 * sizeof m.x);
         assert_int_equal(take(&r, 8), sizeof m.y);
+    }
+    // Modelled: as htp_prf_05 has it, from the start of a call (215 us) on.
+    double us = 241 / 1.12;
+    assert_int_equal(take(&r, 4), NODES);
+    for (uint32_t i = 0; i < NODES; i++) {
+        assert_int_equal(take(&r, 4), i + 4);
+        assert_int_equal(take(&r, 4), QRN_HTP_UNIT_HVX);
+        double times[7];
+        for (int k = 0; k < 7; k++)
+            times[k] = (double)take(&r, 8);
+        assert_true(fabs(times[0] - 1e3 * us) <= 1);
+        assert_true(fabs(times[1] - 1e3 * (us + 6.1 / 1.12)) <= 1);
+        us += (49152 / 298e3 + 6.1) / 1.12;
+        assert_true(fabs(times[2] - 1e3 * us) <= 1);
+        assert_true(times[3] == times[4] && times[5] == times[6]); // no transfers
     }
     assert_ptr_equal(r.p, r.end);
 }
@@ -727,6 +894,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(htp_prf_05_cycles_are_measured_times_at_the_modelled_clock),
         cmocka_unit_test(waiting_for_the_engine_is_measured),
         cmocka_unit_test(htp_prf_10_prf_13_linting),
+        cmocka_unit_test(htp_prf_05_detailed_profiles_model_each_node),
+        cmocka_unit_test(htp_prf_10_prf_13_linting_models_units_waits_and_overlap),
+        cmocka_unit_test(nothing_is_modelled_without_a_chip),
         cmocka_unit_test(units_follow_the_kind_of_op),
         cmocka_unit_test(the_queue_is_measured),
         cmocka_unit_test(htp_prf_22_sections_and_updates),

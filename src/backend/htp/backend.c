@@ -9,6 +9,7 @@
 #include "backend/htp/group.h"
 #include "backend/htp/htp.h"
 #include "backend/htp/mem.h"
+#include "backend/htp/modelled.h"
 #include "backend/htp/options.h"
 #include "backend/htp/power.h"
 #include "backend/htp/properties.h"
@@ -114,6 +115,7 @@ static qrn_status graph_create(qrn_api_graph *g) {
 
 static void graph_free(qrn_api_graph *g) {
     qrn_user_ops_free(&qrn_htp_graph_of(g)->user_ops, NULL);
+    qrn_htp_modelled_drop(qrn_htp_graph_of(g));
     qrn_free(g->impl);
     g->impl = NULL;
 }

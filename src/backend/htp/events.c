@@ -2,11 +2,13 @@
 //
 // Events of calls. Microseconds are measured on the host; a remote call does not exist, so its
 // events are the host's own function calls, seen from outside and inside. Cycles are measured times
-// at the modelled clock (power.h). What a chip would take (prediction.h) is added to finalize only.
+// at the modelled clock (power.h). What a chip would take is added to finalize as a whole
+// (prediction.h) and to executions node by node, in events of their own (modelled.h).
 #include "backend/htp/events.h"
 
 #include "api/errors.h"
 #include "backend/htp/execute.h"
+#include "backend/htp/modelled.h"
 #include "backend/htp/optrace.h"
 #include "backend/htp/options.h"
 #include "backend/htp/power.h"
@@ -184,6 +186,7 @@ static void record_accelerator(qrn_api_profile *p, const qrn_call_record *r, uin
         add_linting(p, r, hz);
     else
         add_detailed(p, r, hz, in_cycles, in_us);
+    qrn_htp_record_modelled(p, r->graph, level_of(p) == L);
 }
 
 static void record_execute(qrn_api_profile *p, const qrn_call_record *r) {

@@ -63,7 +63,7 @@ typedef struct qrn_htp_context {
     const unsigned char *file; // bytes of that binary, in use until the end
     void *owned;               // our copy of them; NULL: they are the client's
     uint64_t file_bytes;
-    uint32_t n_reads; // of the file, each within the budget (HTP-CTX-26)
+    uint32_t n_reads;        // of the file, each within the budget (HTP-CTX-26)
     qrn_htp_device made_for; // chip that a loaded context is modelled as, instead of the device's
     bool has_made_for;
     void *session;                    // of session.c
@@ -108,6 +108,7 @@ typedef struct qrn_htp_graph {
     // Account of application tensors (execute.h): bytes that buffers for them take, and bytes that
     // were copied from and to them.
     _Atomic uint64_t io_bytes, io_copied;
+    _Atomic(struct qrn_htp_modelled *) modelled; // for profiles; NULL: not asked for yet
     uint64_t prepare_ns, compile_ns; // times of the last finalize: all of it, and compiling
 } qrn_htp_graph;
 

@@ -4,12 +4,13 @@
 #include "backend/htp/optrace.h"
 
 #include "backend/htp/events.h"
+#include "backend/htp/modelled.h"
 #include "base/mem.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define FORMAT_VERSION 1u
+#define FORMAT_VERSION 2u
 
 // A block that grows; `failed` sticks, so that writers need not look.
 typedef struct block {
@@ -72,6 +73,39 @@ static uint64_t bytes_of(const qrn_plan *p, const uint32_t *values, uint32_t n) 
     return sum;
 }
 
+static uint32_t op_of(const qrn_htp_modelled *m, uint32_t slot) {
+    return m->node_of[slot] == UINT32_MAX ? UINT32_MAX : QRN_HTP_OP_FIRST + m->node_of[slot];
+}
+
+// Modelled steps, in nanoseconds from the call on.
+static void put_steps(block *b, const qrn_htp_modelled *m) {
+    uint32_t n = m ? m->x.s.n_slots : 0;
+    put_u32(b, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const qd_slot *x = &m->x.s.slots[i];
+        const double us[] = {x->begin,     x->run,        x->end,     x->fetch.begin,
+                             x->fetch.end, x->swap.begin, x->swap.end};
+        put_u32(b, op_of(m, i));
+        put_u32(b, x->engines);
+        for (size_t k = 0; k < sizeof us / sizeof us[0]; k++)
+            put_u64(b, (uint64_t)(us[k] * 1e3));
+    }
+}
+
+// Modelled places in the VTCM.
+static void put_places(block *b, const qrn_htp_modelled *m) {
+    uint32_t n = m ? m->x.s.n_tiles : 0;
+    put_u32(b, m ? m->x.s.vtcm_bytes : 0);
+    put_u32(b, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const qd_tile *t = &m->x.s.tiles[i];
+        const uint32_t words[] = {t->value, t->weights,         t->offset,
+                                  t->bytes, op_of(m, t->first), op_of(m, t->last)};
+        for (size_t k = 0; k < sizeof words / sizeof words[0]; k++)
+            put_u32(b, words[k]);
+    }
+}
+
 void qrn_htp_optrace_execute(qrn_api_profile *p, uint32_t parent, const qrn_call_record *r) {
     if (!r->node_times)
         return;
@@ -94,6 +128,7 @@ void qrn_htp_optrace_execute(qrn_api_profile *p, uint32_t parent, const qrn_call
         put_u64(&b, bytes_of(plan, plan->nodes[i].in, plan->nodes[i].n_in));
         put_u64(&b, bytes_of(plan, plan->nodes[i].out, plan->nodes[i].n_out));
     }
+    put_steps(&b, qrn_htp_modelled_of(r->graph));
     finish(p, parent, &b, NULL, "op trace");
 }
 
@@ -125,6 +160,9 @@ void qrn_htp_optrace_schematic(qrn_api_profile *p, uint32_t parent, const qrn_ap
         put_values(&b, n->in, n->n_in);
         put_values(&b, n->out, n->n_out);
     }
+    qrn_htp_modelled *m = qrn_htp_modelled_make(g); // options may still change: it is not kept
+    put_places(&b, m);
+    qrn_htp_modelled_free(m);
     char file[256];
     snprintf(file, sizeof file, "%s_schematic.bin", g->ir->name);
     finish(p, parent, &b, file, "schematic");

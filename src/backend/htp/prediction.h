@@ -9,8 +9,8 @@
 #include "device/schedule.h"
 
 typedef struct qrn_htp_prediction {
-    double us, low_us, high_us; // of the accelerator's part, at full power
-    uint64_t input_bytes;       // read from memory: inputs and weights
+    double us, low_us, high_us;       // of the accelerator's part, at full power
+    uint64_t input_bytes;             // read from memory: inputs and weights
     uint64_t fill_bytes, spill_bytes; // what waits outside included
     uint64_t output_bytes;
     uint32_t n_unknown; // ops without a cost of their own
