@@ -4,6 +4,7 @@ Expected values by numpy in float64; `ops` says how many ops the QNN graph has."
 from math import erf, sqrt
 
 import numpy as np
+import onnx
 
 from case_onnx import Case, case, encoding, model, node
 
@@ -163,6 +164,68 @@ def layer_norms():
                constants={**constants, "two": number(4), "axes": axes})
 
 
+def fast_norm_nodes(kept, clipped, expanded):
+    """The variance as a difference; the mean loses its axis and gets it back, or keeps it."""
+    if kept:
+        mean, var = "m", "v"
+        shape = []
+    else:
+        mean, var = ("m2", "v2") if expanded else ("m1", "v1")
+        shape = [node("Reshape", "m one", "m1"), node("Reshape", "v one", "v1")]
+        if expanded:
+            shape += [node("Expand", "m1 all", "m2"), node("Expand", "v1 all", "v2")]
+    return [node("ReduceSum", "x axis", "s", keepdims=kept), node("Mul", "s inverse", "m"),
+            node("Mul", "x x", "xx"), node("ReduceSum", "xx axis", "ss", keepdims=kept),
+            node("Mul", "inverse ss", "q"), node("Mul", "m m", "mm"),
+            node("Sub", "q mm", "w" if clipped else "v"),
+            *([node("Max", "zero w", "v")] if clipped else []), *shape,
+            node("Add", f"{var} e", "a"), node("Sqrt", "a", "r"), node("Reciprocal", "r", "i"),
+            node("Mul", "i g", "f"), node("Sub", f"x {mean}", "d"), node("Mul", "d f", "p"),
+            node("Add", "p b", "y")]
+
+
+def fast_norm(name, nodes, x, constants, outputs="y", expected=None, **limits):
+    """A case with the shapes of inner values, which the pattern asks for."""
+    used = {n for v in nodes for n in v.input}
+    made = case(name, nodes, {"x": x}, outputs, expected=expected,
+                constants={n: v for n, v in constants.items() if n in used}, **limits)
+    made.model = onnx.shape_inference.infer_shapes(made.model)
+    return made
+
+
+def fast_norms():
+    def constants(x, rank=1, axis=2):
+        n, row = x.shape[axis], (1,) * (rank - 1) + (x.shape[-1],)
+        rows = [1 if i == axis else s for i, s in enumerate(x.shape)]
+        return {"axis": np.array([axis]), "inverse": number(1 / n), "zero": number(0),
+                "one": np.array(rows), "all": np.array(x.shape), "e": number(1e-5),
+                "g": normal(*row), "b": normal(*row)}
+
+    x = normal(2, 3, 16) * 2 + 1
+    for kept, clipped, expanded, rank in ((0, 1, 1, 3), (0, 1, 0, 1), (1, 0, 0, 1), (1, 1, 0, 2)):
+        c = constants(x, rank)
+        want = [layer_norm(x, c["g"], c["b"], 1e-5).astype(np.float32)]
+        yield fast_norm(f"fast_norm_{kept}{clipped}{expanded}{rank}",
+                        fast_norm_nodes(kept, clipped, expanded), x, c, expected=want, ops=1)
+    c, plain = constants(x), fast_norm_nodes(0, 1, 1)
+    want = [layer_norm(x, c["g"], c["b"], 1e-5).astype(np.float32)]
+    yield fast_norm("fast_norm_last", plain, x, {**c, "axis": np.array([-1])}, expected=want, ops=1)
+    # What looks like it.
+    yield fast_norm("fast_norm_inner_read", plain, x, c, "y r")
+    yield fast_norm("fast_norm_other_length", plain, x, {**c, "inverse": number(1 / 15)})
+    yield fast_norm("fast_norm_floor", plain, x, {**c, "zero": number(9)})
+    yield fast_norm("fast_norm_larger", plain, x, {**c, "b": normal(1, 1, 1, 16)})
+    square = normal(2, 8, 8) * 2 + 1
+    yield fast_norm("fast_norm_other_axis", plain, square, constants(square, axis=1))
+    yield fast_norm("fast_norm_turned", plain, square,
+                    {**constants(square), "one": np.array([2, 1, 8])})
+    flat = [n if n.output[0] not in ("m2", "v2") else node("Expand", f"{n.output[0][0]} all",
+                                                           n.output[0]) for n in plain]
+    cube = normal(8, 8, 8)
+    yield fast_norm("fast_norm_unturned", [n for n in flat if n.op_type != "Reshape"], cube,
+                    constants(cube), tol=1e-4)
+
+
 def rms_norms():
     x, gamma = normal(2, 3, 16) * 2 + 1, normal(16)
     y = x.astype(np.float64)
@@ -204,5 +267,6 @@ def cases():
     yield from biases()
     yield bias_between_quantizers()
     yield from layer_norms()
+    yield from fast_norms()
     yield from rms_norms()
     yield from picks()

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST 16 // nodes of a pattern
+#define MOST 24 // nodes of a pattern
 
 // What a node of the main graph has become: `left_out` says that it is inside a pattern.
 static const ox_node left_out;
@@ -155,17 +155,23 @@ static bool find_bias(ox_import *im, match *m, const ox_node *last) {
 
 // --- LayerNormalization: (x - mean) / sqrt(variance + epsilon) * gamma + beta over the last axis
 
-// What a ReduceMean over the last axis reads, else NULL.
-static const char *mean_of(const ox_import *im, match *m, const char *name) {
-    const ox_node *n = made_by(im, m, name, "ReduceMean");
-    const ox_attr *axes = n ? ox_attr_find(n, "axes") : NULL;
-    const ox_val *v = n && n->n_in > 1 && n->in[1][0] ? ox_scope_find(im->scope, n->in[1]) : NULL;
-    int64_t axis = 0;
+// The one axis of a reduction; INT64_MIN: there is none, or there are more.
+static int64_t axis_of(const ox_import *im, const ox_node *n) {
+    const ox_attr *axes = ox_attr_find(n, "axes");
+    const ox_val *v = n->n_in > 1 && n->in[1][0] ? ox_scope_find(im->scope, n->in[1]) : NULL;
+    int64_t axis = INT64_MIN;
     if (axes && axes->n == 1)
         axis = axes->ints[0];
     else if (v && v->data && v->type == OX_I64 && ox_count(v) == 1)
         memcpy(&axis, v->data, sizeof axis);
-    return n && axis == -1 && ox_attr_int(n, "keepdims", 1) == 1 ? n->in[0] : NULL;
+    return axis;
+}
+
+// What a ReduceMean over the last axis reads, else NULL.
+static const char *mean_of(const ox_import *im, match *m, const char *name) {
+    const ox_node *n = made_by(im, m, name, "ReduceMean");
+    bool last = n && axis_of(im, n) == -1 && ox_attr_int(n, "keepdims", 1) == 1;
+    return last ? n->in[0] : NULL;
 }
 
 // What is squared, else NULL.
@@ -268,6 +274,138 @@ static bool find_layer_norm(ox_import *im, match *m, const ox_node *last) {
     return x && set_norm(im, m, "LayerNormalization", epsilon, 3);
 }
 
+// --- LayerNormalization with the variance mean(x * x) - mean(x) * mean(x), as Flax writes it. In
+// halves the squares overflow, which the op's own do not. Dimensions must be declared.
+
+static const ox_info *declared(const ox_import *im, const char *name) {
+    const ox_graph *g = im->model->graph;
+    for (uint32_t i = 0; i < g->n_inputs; i++)
+        if (same(g->inputs[i].name, name))
+            return &g->inputs[i];
+    for (uint32_t i = 0; i < g->n_infos; i++)
+        if (same(g->infos[i].name, name))
+            return g->infos[i].has_shape ? &g->infos[i] : NULL;
+    return NULL;
+}
+
+// What is summed over its last axis and divided by its length, else NULL.
+static const char *average_of(const ox_import *im, match *m, const char *name) {
+    const ox_node *scaled = made_by(im, m, name, "Mul"), *sum = NULL;
+    double factor = 0;
+    for (uint32_t i = 0; scaled && scaled->n_in == 2 && !sum && i < 2; i++)
+        if (number(im, scaled->in[i], &factor))
+            sum = made_by(im, m, scaled->in[1 - i], "ReduceSum");
+    const ox_info *x = sum ? declared(im, sum->in[0]) : NULL;
+    if (!x || x->rank == 0)
+        return NULL;
+    int64_t axis = axis_of(im, sum), last = (int64_t)x->rank - 1;
+    double n = (double)x->dims[last];
+    return (axis == -1 || axis == last) && fabs(factor * n - 1) < 1e-5 ? sum->in[0] : NULL;
+}
+
+// How numbers that belong to the rows of x lie.
+typedef enum form { OTHER, NO_AXIS, ONE, REPEATED } form;
+
+static form form_of(const ox_info *v, const ox_info *x) {
+    if (!v || (v->rank != x->rank && v->rank + 1 != x->rank) ||
+        memcmp(v->dims, x->dims, (x->rank - 1) * sizeof x->dims[0]) != 0)
+        return OTHER;
+    if (v->rank != x->rank)
+        return NO_AXIS;
+    int64_t last = v->dims[v->rank - 1];
+    return last == 1 ? ONE : last == x->dims[x->rank - 1] ? REPEATED : OTHER;
+}
+
+// The value behind nodes that bring it to the rows of x, else NULL.
+static const char *before_spread(const ox_import *im, match *m, const char *name,
+                                 const ox_info *x) {
+    static const char *const ops[] = {"Reshape", "Expand", "Unsqueeze"};
+    for (form at = REPEATED;;) {
+        form f = form_of(declared(im, name), x);
+        const ox_node *n = NULL;
+        // A number a row is repeated along it; one that has lost its axis gets it back before.
+        if (f == OTHER || (at == REPEATED && f == NO_AXIS))
+            return NULL;
+        for (size_t i = 0; !n && i < sizeof ops / sizeof ops[0]; i++)
+            n = made_by(im, m, name, ops[i]);
+        if (!n)
+            return name;
+        at = f;
+        name = n->in[0];
+    }
+}
+
+// Is `name` the variance of x, whose mean is `mean`, or 0 where that is less?
+static bool is_variance(const ox_import *im, match *m, const char *name, const char *mean,
+                        const char *x) {
+    const ox_node *max = made_by(im, m, name, "Max");
+    double zero = 1;
+    for (uint32_t i = 0; max && max->n_in == 2 && i < 2; i++)
+        if (number(im, max->in[i], &zero) && zero == 0)
+            name = max->in[1 - i];
+    const ox_node *sub = made_by(im, m, name, "Sub");
+    const char *squares = sub ? average_of(im, m, sub->in[0]) : NULL;
+    const char *root = squares ? root_of(im, m, squares) : NULL;
+    const char *middle = root && same(root, x) ? root_of(im, m, sub->in[1]) : NULL;
+    return middle && same(middle, mean);
+}
+
+// The operand of 1 / sqrt(v + epsilon), else NULL.
+static const char *inverse_root(const ox_import *im, match *m, const char *name, double *epsilon) {
+    const char *r = reciprocal(im, m, name);
+    const ox_node *root = r ? made_by(im, m, r, "Sqrt") : NULL;
+    const ox_node *add = root ? made_by(im, m, root->in[0], "Add") : NULL;
+    for (uint32_t i = 0; add && add->n_in == 2 && i < 2; i++)
+        if (number(im, add->in[i], epsilon))
+            return add->in[1 - i];
+    return NULL;
+}
+
+// The operand beside one number for each place of the last axis of x, else NULL.
+static const char *beside_row(const ox_import *im, const ox_node *n, const ox_info *x,
+                              const char **row) {
+    for (uint32_t i = 0; n && n->n_in == 2 && i < 2; i++) {
+        const ox_val *v = constant(im, *row = n->in[i]);
+        int64_t last = x->dims[x->rank - 1];
+        if (v && v->rank && v->rank <= x->rank && v->dims[v->rank - 1] == last &&
+            (int64_t)ox_count(v) == last)
+            return n->in[1 - i];
+    }
+    return NULL;
+}
+
+// (x - mean) * (gamma / deviation), with the factors in the order a, b.
+static bool fast_product(const ox_import *im, match *m, const char *a, const char *b, uint32_t rank,
+                         double *epsilon) {
+    const ox_node *centred = made_by(im, m, a, "Sub"), *factor = made_by(im, m, b, "Mul");
+    const ox_info *x = centred && factor ? declared(im, centred->in[0]) : NULL;
+    if (!x || x->rank != rank)
+        return false;
+    const char *mean = before_spread(im, m, centred->in[1], x);
+    const char *source = mean ? average_of(im, m, mean) : NULL;
+    const char *inverse = beside_row(im, factor, x, &m->instead.in[1]);
+    const char *v = inverse ? inverse_root(im, m, inverse, epsilon) : NULL;
+    v = v ? before_spread(im, m, v, x) : NULL;
+    m->instead.in[0] = centred->in[0];
+    return source && v && same(source, centred->in[0]) && is_variance(im, m, v, mean, source);
+}
+
+static bool find_fast_norm(ox_import *im, match *m, const ox_node *last) {
+    const ox_info *y = is_op(last, "Add") ? declared(im, last->out[0]) : NULL;
+    const ox_graph *g = im->model->graph;
+    for (uint32_t i = 0; is_op(last, "Add") && !y && i < g->n_outputs; i++)
+        if (same(g->outputs[i].name, last->out[0]) && g->outputs[i].has_shape)
+            y = &g->outputs[i];
+    const char *name = y && y->rank ? beside_row(im, last, y, &m->instead.in[2]) : NULL;
+    const ox_node *product = name ? made_by(im, m, name, "Mul") : NULL;
+    uint32_t before = m->n;
+    double epsilon = 0;
+    for (uint32_t i = 0; product && product->n_in == 2 && i < 2; i++, m->n = before)
+        if (fast_product(im, m, product->in[i], product->in[1 - i], y->rank, &epsilon))
+            return set_norm(im, m, "LayerNormalization", epsilon, 3);
+    return false;
+}
+
 // --- RMSNormalization: x / sqrt(mean(x * x) + epsilon) * gamma over the last axis
 
 static bool find_rms_norm(ox_import *im, match *m, const ox_node *last) {
@@ -325,7 +463,8 @@ static qrn_status keep(ox_import *im, const match *m) {
 typedef bool (*finder)(ox_import *im, match *m, const ox_node *last);
 
 qrn_status ox_find_patterns(ox_import *im) {
-    static const finder finders[] = {find_layer_norm, find_rms_norm, find_gelu, find_bias};
+    static const finder finders[] = {find_layer_norm, find_fast_norm, find_rms_norm, find_gelu,
+                                     find_bias};
     const ox_graph *g = im->model->graph;
     im->instead = qrn_arena_alloc(im->arena, (size_t)g->n_nodes * sizeof *im->instead);
     if (!im->instead)
