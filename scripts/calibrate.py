@@ -27,7 +27,7 @@ COSTS = ROOT / "src/device/costs.def"
 PRECISIONS = {"w8a8": 0, "w8a16": 1, "w8a16_mixed_int16": 1, "fp16": 2, "float": 2,
               "a8w8": 0, "a16w8": 1}
 CLASSES = ("depthwise", "light", "heavy", "move")
-COLUMNS = ("model", "class", "passes", "macs", "padded", "in", "out", "work", "weights")
+COLUMNS = ("model", "class", "passes", "fp16", "macs", "padded", "in", "out", "work", "weights")
 
 
 # --- what is known
@@ -61,8 +61,9 @@ def read_steps(path):
         if report["network"]["precision"] != "a8w8":
             sys.exit(f"{file}: steps of {report['network']['precision']}; expected -p a8w8")
         models[file.stem] = [dict(
-            zip(COLUMNS[1:], (s["class"], s["passes"], s["macs"], s["padded_macs"], s["in_bytes"],
-                              s["out_bytes"], s["work_bytes"], s["weight_bytes"])))
+            zip(COLUMNS[1:], (s["class"], s["passes"], s["passes_fp16"], s["macs"],
+                              s["padded_macs"], s["in_bytes"], s["out_bytes"], s["work_bytes"],
+                              s["weight_bytes"])))
             for s in report["steps"]]
     return models
 
@@ -170,7 +171,7 @@ def features(steps, p):
     padded = n_matrix = n_vector = weights = 0
     by_class, each = np.zeros(len(CLASSES)), []
     for s in steps:
-        passes = 1 if p == 2 else s["passes"]
+        passes = s["fp16" if p == 2 else "passes"]  # steps that take time
         weights += s["weights"] * (2 if p == 2 else 1)
         each.append(a * (s["in"] + s["out"]))
         if s["class"] == "matrix":

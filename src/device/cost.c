@@ -117,7 +117,7 @@ static double vector_us(const qd_step *s, const qd_chip *c, qd_precision p, doub
 
 qd_time qd_time_of(const qd_step *s, const qd_chip *c, qd_precision p, double vtcm) {
     double a = p == QD_W8A8 ? 1 : 2;
-    double times = qd_passes(s, p);
+    double times = qd_costs(s, p);
     qd_time t = {.weight_bytes = s->weights * (p == QD_FP16 ? 2 : 1)};
     if (s->kind == QD_MATRIX) {
         t.matrix = matrix_us(s, c, p);

@@ -77,6 +77,7 @@ typedef struct qd_step {
     uint32_t source; // step that makes the first operand; UINT32_MAX: none
     bool split;      // two steps in quantized graphs: an affine map becomes Mul and Add
     bool divides;
+    bool in_place;   // Concat of whole tiles: in fp16 its inputs are written where they belong
     qd_product size; // matrix
     double macs;     // multiplications of a matrix or depthwise step
     double padded;   // matrix: with rows and channels brought to multiples of 32
@@ -100,8 +101,10 @@ typedef struct qd_steps {
 
 #define QD_NO_STEP UINT32_MAX
 
-// Steps that it is in this precision: 1 or 2.
+// Steps that it is in this precision: 1 or 2; what is done in place counts as well.
 uint32_t qd_passes(const qd_step *s, qd_precision p);
+// How many of them take time.
+uint32_t qd_costs(const qd_step *s, qd_precision p);
 // What a vector step's rate is for, in elements: multiplications of a depthwise one, else data.
 double qd_work(const qd_step *s);
 

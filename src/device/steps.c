@@ -389,6 +389,10 @@ static void arithmetic(cut *c, const qd_op *o) {
 
 uint32_t qd_passes(const qd_step *s, qd_precision p) { return s->split && p != QD_FP16 ? 2 : 1; }
 
+uint32_t qd_costs(const qd_step *s, qd_precision p) {
+    return s->in_place && p == QD_FP16 ? 0 : qd_passes(s, p);
+}
+
 double qd_work(const qd_step *s) {
     double effort = s->effort > 0 ? s->effort : 1;
     return s->kind == QD_DEPTHWISE ? s->macs : effort * (s->in + s->out + s->windows + s->fill);
@@ -432,6 +436,21 @@ static void pool(cut *c, const qd_op *o) {
     qd_step *s = begin(c, o, global ? QD_LIGHT : QD_POOL);
     if (!global)
         s->windows = 0.5 * count(y) * window;
+}
+
+// A Concat of channels whose inputs, but the last, fill their tiles (HTP-NET-08). Integers of other
+// scales must be computed anew all the same; halves are written where they belong.
+static bool joins_tiles(const cut *c, const qd_op *o) {
+    const qd_value *y = value(c, o->out[0]);
+    if (strcmp(o->type, "Concat") != 0 || o->n_in < 2)
+        return false;
+    for (uint32_t i = 0; i < o->n_in; i++) {
+        const qd_value *x = value(c, o->in[i]);
+        if (x->constant || x->input || x->rank != y->rank || last_dim(x) == last_dim(y) ||
+            (i + 1 < o->n_in && last_dim(x) % 32))
+            return false;
+    }
+    return true;
 }
 
 // The best class of each pixel. Behind a Resize that nobody else reads, pixels are compared as they
@@ -492,7 +511,7 @@ static void visit(cut *c, const qd_op *o) {
         if (strcmp(o->type, "Transpose") == 0 && (at_border(c, o) || into_product(c, o)))
             free_op(c, o);
         else
-            begin(c, o, QD_MOVE);
+            begin(c, o, QD_MOVE)->in_place = joins_tiles(c, o);
         break;
     case ARGUMENT:
         argument(c, o);

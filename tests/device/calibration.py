@@ -23,16 +23,15 @@ def problem():
 def test_the_constants_explain_the_table(problem):
     median, most, spearman = calibrate.figures(problem.predict(problem.now)[0], problem.ms)
     assert len(problem.ms) == 317
-    assert median < 6.05 and most < 17.95 and spearman > 0.985
+    assert median < 6.05 and most < 17.75 and spearman > 0.985
 
 
 def test_known_predictions_come_out(problem):
-    """Figures published with the constants: ms on the 8 Elite."""
+    """Figures published with the constants, without Concats in place: ms on the 8 Elite."""
     us = problem.predict(problem.now)[0]
     for model, precision, ms in (("resnet50", "w8a8", 0.519), ("resnet50", "float", 1.265),
                                  ("mobilenet_v2", "w8a8", 0.239), ("mobilenet_v2", "w8a16", 0.392),
-                                 ("vit", "float", 5.112), ("densenet121", "float", 1.407),
-                                 ("fcn_resnet50", "w8a8", 8.587)):
+                                 ("vit", "float", 5.112), ("fcn_resnet50", "w8a8", 8.587)):
         i = [r["device"] == "Samsung Galaxy S25" and r["model"] == model
              and r["precision"] == precision for r in problem.rows].index(True)
         assert us[i] / 1e3 == pytest.approx(ms, rel=0.003), (model, precision)
@@ -50,7 +49,7 @@ def test_derivatives_are_right(problem):
 
 def test_unseen_networks_are_predicted(problem):
     median, most, spearman = calibrate.figures(calibrate.leave_out(problem), problem.ms)
-    assert median < 12.5 and most < 35 and spearman > 0.97
+    assert median < 11.5 and most < 30 and spearman > 0.98
 
 
 def test_a_new_chip_is_found_from_three_networks(problem, tmp_path, monkeypatch, capsys):

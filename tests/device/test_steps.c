@@ -275,6 +275,21 @@ static void divisions_and_slopes_take_longer(void **state) {
         assert_int_equal(qd_passes(&s[i], QD_W8A8), 1);
 }
 
+static void concats_of_whole_tiles_are_in_place(void **state) {
+    net *n = *state;
+    uint32_t wide = VALUE(1, 8, 8, 64), odd = VALUE(1, 8, 8, 48);
+    OP1("Softmax", INPUT(1, 8, 8, 64), wide);
+    OP1("Softmax", INPUT(1, 8, 8, 48), odd);
+    OP2("Concat", wide, odd, RESULT(1, 8, 8, 112)); // the last one may be odd
+    OP2("Concat", odd, wide, RESULT(1, 8, 8, 112));
+    OP2("Concat", wide, wide, RESULT(1, 16, 8, 64));               // rows
+    OP2("Concat", wide, INPUT(1, 8, 8, 64), RESULT(1, 8, 8, 128)); // the application's memory
+    OP1("StridedSlice", wide, RESULT(1, 8, 8, 32));
+    const qd_step *s = cut(n, 7);
+    for (int i = 2; i < 7; i++)
+        assert_int_equal(s[i].in_place, i == 2);
+}
+
 static void an_unknown_op_is_named(void **state) {
     net *n = *state;
     OP1("Wobble", INPUT(4), RESULT(4));
@@ -352,6 +367,7 @@ int main(void) {
         T(an_enlarged_picture_is_compared_as_it_is_made),
         T(thin_pictures_count_16_channels),
         T(divisions_and_slopes_take_longer),
+        T(concats_of_whole_tiles_are_in_place),
         T(an_unknown_op_is_named),
         T(ops_without_operands_do_no_harm),
         T(values_without_elements_do_no_harm),

@@ -108,6 +108,7 @@ static json_t *json_step(const qt_estimates *all, uint32_t i) {
     } numbers[] = {
         {"us", qt_step_us(t)},
         {"share", qt_share(qt_step_us(t), &r->e) / 100},
+        {"passes_fp16", qd_costs(s, QD_FP16)},
         {"matrix_us", t->matrix},
         {"vector_us", t->vector},
         {"overhead_us", t->overhead},
