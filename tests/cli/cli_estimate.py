@@ -121,6 +121,11 @@ def test_parts_make_the_whole(small):
     core = p["matrix"] + p["vector"] + p["overhead"]
     assert e["ms"] == pytest.approx(p["start"] + (core ** 4 + p["memory"] ** 4) ** 0.25)
     assert sum(s["us"] for s in r["steps"]) == pytest.approx(1e3 * core)
+    for s in r["steps"]:
+        assert s["us"] == pytest.approx(s["matrix_us"] + s["vector_us"] + s["overhead_us"])
+    assert [(s["members"], s["hints"]) for s in r["steps"]] == [
+        (["Conv0_2"], ["shallow", "channels"]), (["Sigmoid1"], ["activation"]),
+        (["Conv2"], ["channels"])]
     assert e["low_ms"] < e["ms"] < e["high_ms"]
 
 
@@ -389,7 +394,7 @@ class Page(html.parser.HTMLParser):
     def handle_starttag(self, tag, attrs):
         assert tag not in ("script", "link", "img", "iframe")
         assert not any(k in ("src", "href") or k.startswith("on") for k, _ in attrs)
-        if tag != "meta":
+        if tag not in ("meta", "br"):
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):

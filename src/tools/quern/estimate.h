@@ -80,6 +80,10 @@ typedef struct qt_estimates {
 #define QT_LOW (1 - QD_INTERVAL)
 #define QT_HIGH (1 + QD_INTERVAL)
 
+// Is the advice about a step, not about all of them?
+bool qt_is_hint(const qd_advice *a);
+// Rules of the advice that a step breaks, "channels, rows", into buf.
+const char *qt_hints(const qd_advices *advice, uint32_t step, char *buf, size_t size);
 // The steps of a row, slowest first; in the network's arena, NULL: no memory.
 const uint32_t *qt_rank_steps(const qt_estimates *r);
 

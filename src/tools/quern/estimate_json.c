@@ -88,7 +88,7 @@ static json_t *json_hints(const qd_advices *advice, uint32_t step) {
     json_t *list = json_array();
     for (uint32_t i = 0; i < advice->n; i++)
         for (uint32_t k = 0; k < advice->list[i].n; k++)
-            if (advice->list[i].hits[k].step == step)
+            if (qt_is_hint(&advice->list[i]) && advice->list[i].hits[k].step == step)
                 json_array_append_new(list, json_string(advice->list[i].rule));
     return list;
 }

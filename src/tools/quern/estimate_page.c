@@ -41,7 +41,8 @@ static const char style[] =
     "opacity:.35}"
     "@media(max-width:600px){main{padding:12px}th,td{padding:3px 5px;font-size:13px}}"
     "@media print{.scroll{overflow:visible}.scroll svg{min-width:0}tr,.advice{break-inside:avoid}"
-    "h2{break-after:avoid}thead{display:table-header-group}body{font-size:11px}}";
+    "h2{break-after:avoid}thead{display:table-header-group}body{font-size:11px}.steps{font-size:"
+    "9px}.steps td,.steps th{padding:2px 4px}}";
 
 // Bytes of a sound UTF-8 sequence; 0: there is none.
 static size_t sequence(const unsigned char *p) {
@@ -94,6 +95,8 @@ static void put_head(FILE *f, const qt_estimates *r) {
     fprintf(f, "</h1><p class=\"dim\">%s on %s (%s, v%u)", qd_precision_names[row->precision],
             row->at.chip->name, qt_chip_title(row->at.chip, title, sizeof title),
             row->at.chip->arch);
+    if (!row->at.lent_to)
+        fputs("; constants fitted on this chip", f);
     fprintf(f,
             "</p><p class=\"big\">%.3f ms</p><p>an estimate; nine in ten networks lie between %.2f "
             "and %.2f ms</p>",
@@ -181,31 +184,48 @@ static void put_chips(FILE *f, const qt_estimates *r) {
     fputs("</table></div></section>", f);
 }
 
+// The op that names a step, and those that are fused into it.
+static void put_members(FILE *f, const qt_network *net, uint32_t step) {
+    const qd_op *first = net->steps.list[step].op;
+    fprintf(f, "<br><span class=\"dim\">%s", first->type);
+    for (uint32_t i = 0; i < net->graph.n_ops; i++)
+        if (net->steps.step_of[i] == step && &net->graph.ops[i] != first)
+            fprintf(f, " + %s", net->graph.ops[i].type);
+    fputs("</span>", f);
+}
+
+static void put_step(FILE *f, const qt_estimates *r, uint32_t i) {
+    const qd_step *s = &r->net->steps.list[i];
+    const qd_time *t = &r->rows[0].e.steps[i];
+    double a = r->rows[0].precision == QD_W8A8 ? 1 : 2;
+    char hints[256];
+    fputs("<tr><td class=\"l\">", f);
+    qt_page_put(f, s->op->name);
+    put_members(f, r->net, i);
+    fprintf(f,
+            "</td><td class=\"l n\">%s</td><td class=\"l n\">%s</td><td>%.1f</td><td>%.1f&nbsp;%%"
+            "</td><td>%.1f</td><td>%.1f</td><td>%.2f</td><td>%.2f</td><td>",
+            qd_class_names[s->kind], qd_bound_names[qd_bound(t)], qt_step_us(t),
+            qt_share(qt_step_us(t), &r->rows[0].e), t->matrix + t->vector, t->memory,
+            (s->in + s->out) * a / 1e6, (t->weight_bytes + t->spill_bytes) / 1e6);
+    if (s->macs > 0 && s->kind == QD_MATRIX)
+        fprintf(f, "%.2f&times;", s->padded / s->macs);
+    fprintf(f, "</td><td class=\"l\">%s</td></tr>", qt_hints(&r->advice, i, hints, sizeof hints));
+}
+
 static void put_steps(FILE *f, const qt_estimates *r) {
-    const qt_estimate *row = &r->rows[0];
     const uint32_t *order = qt_rank_steps(r);
-    fputs(
-        "<section class=\"long\"><h2>Slowest steps</h2><div class=\"scroll\"><table><thead><tr><th "
-        "class=\"l\">step</th><th class=\"l\">op</th><th class=\"l\">class</th><th class=\"l\">"
-        "bound by</th><th>us</th><th>share</th><th>padding</th></tr></thead>",
-        f);
-    for (uint32_t i = 0; order && i < r->net->steps.n && i < MAX_LISTED; i++) {
-        const qd_step *s = &r->net->steps.list[order[i]];
-        const qd_time *t = &row->e.steps[order[i]];
-        fputs("<tr><td class=\"l\">", f);
-        qt_page_put(f, s->op->name);
-        fprintf(f,
-                "</td><td class=\"l n\">%s</td><td class=\"l n\">%s</td><td class=\"l "
-                "n\">%s</td><td>%.1f"
-                "</td><td>%.1f %%</td>",
-                s->op->type, qd_class_names[s->kind], qd_bound_names[qd_bound(t)], qt_step_us(t),
-                qt_share(qt_step_us(t), &row->e));
-        if (s->macs > 0 && s->kind == QD_MATRIX)
-            fprintf(f, "<td>%.2f&times;</td></tr>", s->padded / s->macs);
-        else
-            fputs("<td></td></tr>", f);
-    }
-    fputs("</table></div></section>", f);
+    fputs("<section class=\"long\"><h2>Slowest steps</h2><div class=\"scroll\"><table "
+          "class=\"steps\"><thead><tr><th class=\"l\">step</th><th class=\"l\">class</th><th "
+          "class=\"l\">bound by</th><th>us</th><th>share</th><th>unit us</th><th>DDR us</th><th>MB "
+          "in+out</th><th>MB DDR</th><th>padding</th><th class=\"l\">advice</th></tr></thead>",
+          f);
+    for (uint32_t i = 0; order && i < r->net->steps.n && i < MAX_LISTED; i++)
+        put_step(f, r, order[i]);
+    fputs("</table></div>", f);
+    if (r->net->steps.n > MAX_LISTED)
+        fprintf(f, "<p class=\"dim\">and %u more</p>", r->net->steps.n - MAX_LISTED);
+    fputs("</section>", f);
 }
 
 bool qt_estimate_page(const qt_estimates *r, const char *path) {

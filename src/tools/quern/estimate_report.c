@@ -56,8 +56,11 @@ static void print_steps(const qt_estimates *all) {
     const qt_estimate *r = &all->rows[0];
     const qd_steps *steps = &all->net->steps;
     const uint32_t *order = qt_rank_steps(all);
-    printf("\n%s on %s, by time:\n      us  share  class      bound     padded  MB in+out  step\n",
-           qd_precision_names[r->precision], r->at.chip->name);
+    char hints[256];
+    printf(
+        "\n%s on %s, by time:\n      us  share  class      bound     padded  MB in+out  step (op + "
+        "fused ones)  advice\n",
+        qd_precision_names[r->precision], r->at.chip->name);
     for (uint32_t i = 0; order && i < steps->n && i < all->top; i++) {
         const qd_step *s = &steps->list[order[i]];
         const qd_time *t = &r->e.steps[order[i]];
@@ -68,8 +71,11 @@ static void print_steps(const qt_estimates *all) {
             printf("%5.2fx", s->macs > 0 ? s->padded / s->macs : 0);
         else
             printf("%6s", "");
-        printf("  %9.2f  %s (%s%s)\n", (s->in + s->out) * a / 1e6, s->op->name, s->op->type,
-               s->n_ops > 1 ? " +" : "");
+        printf("  %9.2f  %s (%s", (s->in + s->out) * a / 1e6, s->op->name, s->op->type);
+        if (s->n_ops > 1)
+            printf(" + %u", s->n_ops - 1);
+        printf(")%s%s\n", *qt_hints(&all->advice, order[i], hints, sizeof hints) ? "  " : "",
+               hints);
     }
 }
 
@@ -147,7 +153,8 @@ int qt_estimate_text(const qt_estimates *r) {
         printf("estimated for all chips that were measured");
     else
         print_chip(&r->rows[0].at);
-    printf("; constants: %s\n", qd_constants);
+    printf("; constants%s: %s\n", r->every || r->rows[0].at.lent_to ? "" : " fitted on this chip",
+           qd_constants);
     print_head(r->every);
     for (uint32_t i = 0; i < r->n; i++)
         print_row(&r->net->steps, &r->rows[i], r->every);

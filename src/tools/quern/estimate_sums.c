@@ -3,6 +3,7 @@
 // Sums over the steps of an estimate, for all of its reports.
 #include "tools/quern/estimate.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,4 +71,17 @@ const uint32_t *qt_rank_steps(const qt_estimates *r) {
     for (uint32_t i = 0; i < n; i++)
         order[i] = list[i].index;
     return order;
+}
+
+bool qt_is_hint(const qd_advice *a) { return strcmp(a->rule, "precision") != 0; }
+
+const char *qt_hints(const qd_advices *advice, uint32_t step, char *buf, size_t size) {
+    size_t used = 0;
+    buf[0] = 0;
+    for (uint32_t i = 0; i < advice->n; i++)
+        for (uint32_t k = 0; k < advice->list[i].n && used < size; k++)
+            if (qt_is_hint(&advice->list[i]) && advice->list[i].hits[k].step == step)
+                used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
+                                         advice->list[i].rule);
+    return buf;
 }
