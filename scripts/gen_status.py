@@ -29,11 +29,12 @@ INTRO = """\
 | not yet | not there; the library that would hold it, or the call, is missing or says so |
 
 Libraries: `libQnnCpu.so`, `libQnnSystem.so` ([system.md](system.md)) and `libcdsprpc.so` done,
-`libQnnHtp.so` as the requirements below say; `libQnnGpu.so` and `libQnnSaver.so` not yet. The ONNX
-front end and `quern` ([onnx.md](onnx.md), [quern.md](quern.md)) done; ExecuTorch programs and their
-runner as [executorch.md](executorch.md) says. The execution provider for ONNX Runtime and the
-Python package ([onnxruntime.md](onnxruntime.md)) and `quern estimate` ([estimate.md](estimate.md))
-as their pages say. The quantizer and the other `qnn-*` programs not yet.
+`libQnnHtp.so` as the requirements below say, `libQnnSaver.so` ([saver.md](saver.md)) done;
+`libQnnGpu.so` not yet. The ONNX front end and `quern` ([onnx.md](onnx.md), [quern.md](quern.md))
+done; ExecuTorch programs and their runner as [executorch.md](executorch.md) says. The execution
+provider for ONNX Runtime and the Python package ([onnxruntime.md](onnxruntime.md)) and
+`quern estimate` ([estimate.md](estimate.md)) as their pages say. The quantizer and the other
+`qnn-*` programs not yet.
 """
 
 
@@ -63,15 +64,22 @@ def table(title, head, lines, states, where=""):
     return text + "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
+def saver_states():
+    """Functions of the interface that the Saver has no answer for: its own table says."""
+    text = (ROOT / "src" / "backend" / "saver" / "calls.def").read_text()
+    dummies = re.findall(r"^CALL\d\((\w+), \w+, QRN_CALL_DUMMY", text, re.M)
+    return {name: "refused" for name in [*dummies, "contextAddToDlc"]}
+
+
 def functions():
-    lines = []
+    lines, saver = [], saver_states()
     for row in rows("tests/abi/facts/tables.tsv")[1:]:
         if row[0].lower() == "core":
             cpu = state_of("function", row[5], ("done", ""))
             npu = state_of("htp-function", row[5], ("done", ""))
             note = "; ".join(dict.fromkeys(n for n in (cpu[1], npu[1]) if n))
-            lines.append((row[1], f"`{row[5]}`", cpu[0], npu[0], note))
-    head = ("slot", "function", "CPU", "HTP", "note")
+            lines.append((row[1], f"`{row[5]}`", cpu[0], npu[0], saver.get(row[3], "done"), note))
+    head = ("slot", "function", "CPU", "HTP", "Saver", "note")
     text = table("Core functions", head, lines, [l[2] for l in lines], " on the CPU")
     lines = [(row[1], f"`{row[5]}`", *state_of("function", row[5], ("not yet", "")))
              for row in rows("tests/abi/facts/tables.tsv")[1:] if row[0].lower() == "system"]

@@ -115,6 +115,10 @@ _Static_assert(offsetof(QnnInterface_t, QNN_INTERFACE_VER_NAME) == 40 &&
                    sizeof(QnnInterface_t) == 40 + 75 * sizeof(more_fn),
                "the further entries must lie right behind the table");
 
+QNN_INTERFACE_VER_TYPE *qrn_interface_table(void) {
+    return &provider.interface.QNN_INTERFACE_VER_NAME;
+}
+
 static const QnnInterface_t *const providers[1] = {&provider.interface};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

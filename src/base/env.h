@@ -24,7 +24,11 @@
     X(CUSTOM_OPS, "ORT_QNN_CUSTOM_OP_DOMAINS",                                                     \
       "ops that ONNX Runtime shall take for known, for op packages (docs/onnxruntime.md)")         \
     X(HTP, "QUERN_HTP",                                                                            \
-      "comma list; online: prepare as a phone does; restricted: no priority above NORMAL")
+      "comma list; online: prepare as a phone does; restricted: no priority above NORMAL")         \
+    X(SAVER_DIR, "QUERN_SAVER_DIR",                                                                \
+      "folder of the Saver's recordings; default saver_output (docs/saver.md)")                    \
+    X(SAVER_BACKEND, "QUERN_SAVER_BACKEND",                                                        \
+      "cpu, gpu or htp: whose custom options the Saver records")
 
 typedef enum qrn_env {
 #define X(name, var, text) QRN_ENV_##name,

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+//
+// The two files of a recording. After every call the source is complete: the end of the program is
+// written behind the call and overwritten by the next one, so a process that dies leaves a
+// recording that compiles. Calls made before the first backend are kept until the files are there,
+// since the options may still come.
+#include "backend/saver/saver.h"
+
+#include "base/env.h"
+#include "base/mem.h"
+
+#include "CPU/QnnCpuCommon.h"
+#include "GPU/QnnGpuCommon.h"
+#include "HTP/QnnHtpCommon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEFAULT_FOLDER "saver_output"
+#define DEFAULT_SOURCE "saver_output.c"
+#define DEFAULT_DATA "params.bin"
+#define DATA_ALIGN 64
+#define CALLS_PER_PART 64 // functions of a bearable size
+
+static struct {
+    qrn_saver_options opt;
+    bool has_options; // of the environment at least
+    bool open;
+    int source_fd, data_fd;
+    char source[PATH_MAX], data[PATH_MAX]; // paths
+    uint64_t source_at;                    // where the next call goes
+    uint64_t data_at;
+    uint32_t n_parts, n_in_part;
+    qrn_saver_text waiting; // before the files are open
+    struct {
+        const void *bytes; // kept last, by the call that is being written
+        uint64_t n, offset;
+    } last;
+    char failure[QRN_MESSAGE_MAX]; // why nothing can be recorded any more, or ""
+} files;
+
+void qrn_saver_options_default(qrn_saver_options *o) {
+    static const struct {
+        const char *name;
+        uint32_t id;
+    } ids[] = {
+        {"cpu", QNN_BACKEND_ID_CPU}, {"gpu", QNN_BACKEND_ID_GPU}, {"htp", QNN_BACKEND_ID_HTP}};
+    const char *folder = qrn_env_get(QRN_ENV_SAVER_DIR);
+    const char *backend = qrn_env_get(QRN_ENV_SAVER_BACKEND);
+    *o = (qrn_saver_options){.folder = folder ? qrn_strdup(folder) : NULL};
+    for (size_t i = 0; backend && i < sizeof ids / sizeof ids[0]; i++)
+        if (strcmp(backend, ids[i].name) == 0)
+            o->backend_id = ids[i].id;
+}
+
+qrn_saver_options *qrn_saver_options_now(void) {
+    if (!files.has_options)
+        qrn_saver_options_default(&files.opt);
+    files.has_options = true;
+    return &files.opt;
+}
+
+void qrn_saver_options_clear(qrn_saver_options *o) {
+    qrn_free(o->folder);
+    qrn_free(o->source);
+    qrn_free(o->data);
+    *o = (qrn_saver_options){0};
+}
+
+static qrn_status fail(qrn_status s, const char *path, const char *what, int error) {
+    snprintf(files.failure, sizeof files.failure, "saver: '%.800s' %s: %s", path, what,
+             strerror(error));
+    return QRN_FAIL(s, "%s", files.failure);
+}
+
+qrn_status qrn_saver_check(void) {
+    return files.failure[0] ? QRN_FAIL(QRN_E_GENERAL, "%s", files.failure) : QRN_OK;
+}
+
+bool qrn_saver_is_open(void) { return files.open; }
+
+// Makes the folder with all that lead to it.
+static int make_folder(char *path) {
+    for (char *p = path + 1; *p; p++) {
+        if (*p != '/')
+            continue;
+        *p = '\0';
+        int bad = mkdir(path, 0777) != 0 && errno != EEXIST;
+        *p = '/';
+        if (bad)
+            return errno;
+    }
+    if (mkdir(path, 0777) == 0)
+        return 0;
+    struct stat st;
+    int error = errno;
+    if (error == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return 0;
+    return error == EEXIST ? ENOTDIR : error;
+}
+
+// The folder of a recording, with the time when that is wished.
+static bool folder_name(char *out, size_t size) {
+    const char *base = files.opt.folder ? files.opt.folder : DEFAULT_FOLDER;
+    size_t n = strlen(base);
+    while (n > 1 && base[n - 1] == '/')
+        n--;
+    int len = snprintf(out, size, "%.*s", (int)n, base);
+    if (files.opt.timestamp && len > 0 && (size_t)len < size) {
+        struct timespec now;
+        struct tm parts;
+        clock_gettime(CLOCK_REALTIME, &now);
+        localtime_r(&now.tv_sec, &parts);
+        char stamp[64];
+        strftime(stamp, sizeof stamp, "_%Y-%m-%d_%H-%M-%S", &parts);
+        len += snprintf(out + len, size - (size_t)len, "%s_%06ld", stamp, now.tv_nsec / 1000);
+    }
+    return len > 0 && (size_t)len < size;
+}
+
+static qrn_status open_file(const char *folder, const char *name, char *path, int *fd) {
+    int len = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    if (len < 0 || len >= PATH_MAX)
+        return fail(QRN_E_INIT, folder, "cannot be used", ENAMETOOLONG);
+    *fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    return *fd < 0 ? fail(QRN_E_INIT, path, "cannot be made", errno) : QRN_OK;
+}
+
+static qrn_status write_all(int fd, const char *path, const void *bytes, uint64_t n, uint64_t at) {
+    const char *p = bytes;
+    while (n) {
+        ssize_t done = pwrite(fd, p, n > (1u << 30) ? 1u << 30 : (size_t)n, (off_t)at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return fail(QRN_E_GENERAL, path, "cannot be written", done < 0 ? errno : ENOSPC);
+        p += done;
+        at += (uint64_t)done;
+        n -= (uint64_t)done;
+    }
+    return QRN_OK;
+}
+
+static void put_footer(qrn_saver_text *t) {
+    qrn_saver_put(t, "}\n");
+    if (files.opt.no_footer)
+        return;
+    qrn_saver_put(t, "\nstatic void (*const parts[])(void) = {");
+    for (uint32_t i = 0; i < files.n_parts; i++)
+        qrn_saver_put(t, "%spart_%u,", i % 8 ? " " : "\n    ", i);
+    qrn_saver_put(t, "\n};\n\nint main(int argc, char **argv) {\n"
+                     "    return replay(argc, argv, parts, sizeof parts / sizeof parts[0]);\n}\n");
+}
+
+// Writes calls and, behind them, the end of the program.
+static qrn_status write_calls(qrn_saver_text *calls) {
+    size_t n = calls->n;
+    put_footer(calls);
+    if (calls->failed)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a recording");
+    QRN_TRY(write_all(files.source_fd, files.source, calls->data, calls->n, files.source_at));
+    files.source_at += n;
+    return QRN_OK;
+}
+
+static qrn_status write_header(void) {
+    qrn_saver_text t = {0};
+    if (!files.opt.no_header) {
+        for (size_t i = 0; qrn_saver_prologue[i]; i++)
+            qrn_saver_put(&t, "%s", qrn_saver_prologue[i]);
+        qrn_saver_put(&t, "\nstatic const char *const data_name = ");
+        qrn_saver_put_string(&t, files.opt.data ? files.opt.data : DEFAULT_DATA);
+        qrn_saver_put(&t, ";\n\n");
+    }
+    qrn_status s = t.failed ? QRN_FAIL(QRN_E_MEM, "out of memory for a recording")
+                            : write_all(files.source_fd, files.source, t.data, t.n, 0);
+    files.source_at = t.n;
+    qrn_saver_text_clear(&t);
+    return s;
+}
+
+qrn_status qrn_saver_open(void) {
+    char folder[PATH_MAX];
+    const qrn_saver_options *o = qrn_saver_options_now();
+    if (files.open)
+        return qrn_saver_check();
+    files.failure[0] = '\0';
+    if (!folder_name(folder, sizeof folder))
+        return fail(QRN_E_INIT, o->folder, "cannot be used", ENAMETOOLONG);
+    int error = make_folder(folder);
+    if (error) {
+        qrn_status s = fail(QRN_E_INIT, folder, "cannot be made", error);
+        files.failure[0] = '\0'; // nothing was lost: another try may work
+        return s;
+    }
+    files.source_fd = files.data_fd = -1;
+    qrn_status s =
+        open_file(folder, o->source ? o->source : DEFAULT_SOURCE, files.source, &files.source_fd);
+    if (s == QRN_OK)
+        s = open_file(folder, o->data ? o->data : DEFAULT_DATA, files.data, &files.data_fd);
+    if (s == QRN_OK)
+        s = write_header();
+    size_t n_waiting = files.waiting.n;
+    if (s == QRN_OK && files.n_parts)
+        s = write_calls(&files.waiting);
+    if (s != QRN_OK) {
+        files.waiting.n = n_waiting;
+        if (files.source_fd >= 0)
+            close(files.source_fd);
+        if (files.data_fd >= 0)
+            close(files.data_fd);
+        files.failure[0] = '\0';
+        return s;
+    }
+    qrn_saver_text_clear(&files.waiting);
+    files.open = true;
+    return QRN_OK;
+}
+
+void qrn_saver_close(void) {
+    if (files.open) {
+        close(files.source_fd);
+        close(files.data_fd);
+    }
+    files.open = false;
+    files.failure[0] = '\0';
+    files.source_at = files.data_at = 0;
+    files.n_parts = files.n_in_part = 0;
+    qrn_saver_text_clear(&files.waiting);
+}
+
+qrn_status qrn_saver_keep(const void *bytes, uint64_t n, uint64_t *offset) {
+    if (files.last.bytes == bytes && files.last.n == n) {
+        *offset = files.last.offset;
+        return QRN_OK;
+    }
+    uint64_t at = (files.data_at + DATA_ALIGN - 1) / DATA_ALIGN * DATA_ALIGN;
+    QRN_TRY(qrn_saver_check());
+    if (!files.open)
+        return QRN_FAIL(QRN_E_GENERAL, "saver: bytes before there is a backend");
+    QRN_TRY(write_all(files.data_fd, files.data, bytes, n, at));
+    files.data_at = at + n;
+    files.last.bytes = bytes;
+    files.last.n = n;
+    *offset = files.last.offset = at;
+    return QRN_OK;
+}
+
+qrn_status qrn_saver_append(const qrn_saver_text *globals, const qrn_saver_text *call) {
+    qrn_saver_text own = {0};
+    qrn_saver_text *t = files.open ? &own : &files.waiting;
+    files.last.bytes = NULL;
+    QRN_TRY(qrn_saver_check());
+    if (files.n_parts == 0 || globals->n || files.n_in_part == CALLS_PER_PART) {
+        qrn_saver_put(t, files.n_parts ? "}\n\n" : "");
+        if (globals->n)
+            qrn_saver_put(t, "%s\n", globals->data);
+        qrn_saver_put(t, "static void part_%u(void) {\n", files.n_parts++);
+        files.n_in_part = 0;
+    }
+    qrn_saver_put(t, "%s", call->data);
+    files.n_in_part++;
+    qrn_status s = t->failed ? QRN_FAIL(QRN_E_MEM, "out of memory for a recording") : QRN_OK;
+    if (s == QRN_OK && files.open)
+        s = write_calls(t);
+    if (s != QRN_OK && !files.failure[0]) // the source has a gap
+        snprintf(files.failure, sizeof files.failure, "%.900s", qrn_message());
+    qrn_saver_text_clear(&own);
+    return s;
+}
+
+__attribute__((destructor)) static void end_of_library(void) {
+    qrn_saver_close();
+    qrn_saver_options_clear(&files.opt);
+    qrn_saver_forget_all();
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+//
+// A client that uses much of the API, for recordings: saver_client LIBRARY FOLDER. Outputs of its
+// executions go to FOLDER/<number>.raw, in order. It goes on after refusals that it expects and
+// ends with 1 at the first other failure.
+#include "QnnInterface.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define CHECK(call) check(#call, __LINE__, call)
+#define N_OUT 20 // channels: more scales than a recording writes in the source
+
+static QNN_INTERFACE_VER_TYPE qnn;
+static const char *folder;
+static unsigned n_files;
+static atomic_uint n_told;
+
+static void check(const char *what, int line, Qnn_ErrorHandle_t code) {
+    if (code == QNN_SUCCESS)
+        return;
+    fprintf(stderr, "%d: %s: error %llu\n", line, what, (unsigned long long)code);
+    exit(1);
+}
+
+static void keep(const void *bytes, size_t n) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%u.raw", folder, n_files++);
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(bytes, 1, n, f) != n || fclose(f) != 0)
+        exit(1);
+}
+
+static void on_log(const char *fmt, QnnLog_Level_t level, uint64_t time, va_list args) {
+    (void)fmt;
+    (void)level;
+    (void)time;
+    (void)args;
+}
+
+static void on_end(void *param, Qnn_NotifyStatus_t status) {
+    (void)param;
+    CHECK(status.error);
+    n_told++;
+}
+
+static Qnn_Tensor_t make(Qnn_GraphHandle_t g, const char *name, Qnn_TensorType_t type,
+                         Qnn_DataType_t dtype, uint32_t rank, uint32_t *dims, const void *data,
+                         size_t bytes, const Qnn_QuantizeParams_t *quant) {
+    Qnn_Tensor_t t = QNN_TENSOR_INIT;
+    t.v1.name = name;
+    t.v1.type = type;
+    t.v1.dataType = dtype;
+    t.v1.rank = rank;
+    t.v1.dimensions = dims;
+    t.v1.memType = QNN_TENSORMEMTYPE_RAW;
+    if (quant)
+        t.v1.quantizeParams = *quant;
+    t.v1.clientBuf = (Qnn_ClientBuffer_t){(void *)data, (uint32_t)bytes};
+    CHECK(qnn.tensorCreateGraphTensor(g, &t));
+    return t;
+}
+
+static void add(Qnn_GraphHandle_t g, const char *name, const char *type, Qnn_Param_t *params,
+                uint32_t n_params, Qnn_Tensor_t *in, uint32_t n_in, Qnn_Tensor_t *out) {
+    Qnn_OpConfig_t op = QNN_OPCONFIG_INIT;
+    op.v1 = (Qnn_OpConfigV1_t){name, "qti.aisw", type, n_params, params, n_in, in, 1, out};
+    CHECK(qnn.graphAddNode(g, op));
+}
+
+static Qnn_QuantizeParams_t encoding(float scale, int32_t offset) {
+    return (Qnn_QuantizeParams_t){QNN_DEFINITION_DEFINED,
+                                  QNN_QUANTIZATION_ENCODING_SCALE_OFFSET,
+                                  {.scaleOffsetEncoding = {scale, offset}}};
+}
+
+static Qnn_Param_t tensor_param(Qnn_GraphHandle_t g, const char *name, uint32_t rank,
+                                uint32_t *dims, uint32_t *values, size_t n) {
+    return (Qnn_Param_t){QNN_PARAMTYPE_TENSOR,
+                         name,
+                         {.tensorParam = make(g, name, QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_UINT_32,
+                                              rank, dims, values, n * sizeof *values, NULL)}};
+}
+
+// A quantized convolution with a scale for each channel; its weights are gone when the op is added.
+static void convolve(Qnn_ContextHandle_t context, const char *name, int seed) {
+    Qnn_GraphHandle_t g = NULL;
+    const QnnGraph_Config_t *configs[] = {NULL};
+    CHECK(qnn.graphCreate(context, name, configs, &g));
+    uint32_t in_dims[] = {1, 5, 5, 3}, w_dims[] = {3, 3, 3, N_OUT}, b_dims[] = {N_OUT};
+    uint32_t out_dims[] = {1, 5, 5, N_OUT}, two[] = {2}, two_two[] = {2, 2};
+    Qnn_ScaleOffset_t scales[N_OUT];
+    int32_t *bias = malloc(N_OUT * sizeof *bias);
+    int8_t *weights = malloc(27 * N_OUT);
+    for (int i = 0; i < N_OUT; i++) {
+        scales[i] = (Qnn_ScaleOffset_t){0.01f + 0.001f * (float)i, 0};
+        bias[i] = 100 * i - 900 + seed;
+    }
+    for (int i = 0; i < 27 * N_OUT; i++)
+        weights[i] = (int8_t)((i * 37 + seed) % 255 - 127);
+    Qnn_QuantizeParams_t in_q = encoding(0.02f, -128), out_q = encoding(0.1f, -100);
+    Qnn_QuantizeParams_t b_q = encoding(0.0002f, 0);
+    Qnn_QuantizeParams_t w_q = {QNN_DEFINITION_DEFINED,
+                                QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET,
+                                {.axisScaleOffsetEncoding = {3, N_OUT, scales}}};
+    Qnn_Tensor_t in[3] = {make(g, "x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_UFIXED_POINT_8, 4,
+                               in_dims, NULL, 0, &in_q),
+                          make(g, "weights/\"odd\" \\ name?\?/", QNN_TENSOR_TYPE_STATIC,
+                               QNN_DATATYPE_SFIXED_POINT_8, 4, w_dims, weights, 27 * N_OUT, &w_q),
+                          make(g, "bias", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_SFIXED_POINT_32, 1,
+                               b_dims, bias, N_OUT * sizeof *bias, &b_q)};
+    Qnn_Tensor_t out = make(g, "y", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_UFIXED_POINT_8, 4,
+                            out_dims, NULL, 0, &out_q);
+    free(weights);
+    free(bias);
+    Qnn_Param_t params[3] = {tensor_param(g, "stride", 1, two, (uint32_t[]){1, 1}, 2),
+                             tensor_param(g, "pad_amount", 2, two_two, (uint32_t[]){1, 1, 1, 1}, 4),
+                             {QNN_PARAMTYPE_SCALAR,
+                              "group",
+                              {.scalarParam = {QNN_DATATYPE_UINT_32, {.uint32Value = 1}}}}};
+    add(g, "conv", "Conv2d", params, 3, in, 3, &out);
+    CHECK(qnn.graphFinalize(g, NULL, NULL));
+    uint8_t x[75], y[25 * N_OUT];
+    for (int run = 0; run < 2; run++) {
+        for (int i = 0; i < 75; i++)
+            x[i] = (uint8_t)(i * 7 + run * 31 + seed);
+        in[0].v1.clientBuf = (Qnn_ClientBuffer_t){x, sizeof x};
+        out.v1.clientBuf = (Qnn_ClientBuffer_t){y, sizeof y};
+        CHECK(qnn.graphExecute(g, in, 1, &out, 1, NULL, NULL));
+        keep(y, sizeof y);
+    }
+}
+
+// Memory that is shared by its descriptor.
+static Qnn_MemHandle_t share(Qnn_ContextHandle_t context, uint32_t n, float **bytes) {
+    int fd = memfd_create("client", 0);
+    Qnn_MemDescriptor_t d = {.memShape = {1, &n, NULL},
+                             .dataType = QNN_DATATYPE_FLOAT_32,
+                             .memType = QNN_MEM_TYPE_ION,
+                             .ionInfo = {fd}};
+    Qnn_MemHandle_t handle = NULL;
+    if (fd < 0 || ftruncate(fd, (off_t)(n * sizeof(float))) != 0)
+        exit(1);
+    *bytes = mmap(NULL, n * sizeof(float), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CHECK(qnn.memRegister(context, &d, 1, &handle));
+    return handle;
+}
+
+static const float fetched[4] = {0.5f, -1.25f, 3.0f, 1e-20f};
+
+static Qnn_ErrorHandle_t give_data(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph,
+                                   uint64_t id, Qnn_ClientBuffer_t *buf) {
+    (void)context;
+    (void)graph;
+    (void)id;
+    *buf = (Qnn_ClientBuffer_t){(void *)fetched, sizeof fetched};
+    return QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t take_data(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph,
+                                   uint64_t id) {
+    (void)context;
+    (void)graph;
+    (void)id;
+    return QNN_SUCCESS;
+}
+
+// x * fetched, clamped: V2 tensors, a callback for data, float parameters, shared memory, a call
+// that ends later.
+static void scale(Qnn_ContextHandle_t context, Qnn_BackendHandle_t backend,
+                  Qnn_ProfileHandle_t profile) {
+    Qnn_GraphHandle_t g = NULL;
+    uint32_t dims[] = {4};
+    CHECK(qnn.graphCreate(context, "scale", NULL, &g));
+    Qnn_TensorRetrieveRaw_t callbacks = {give_data, take_data};
+    Qnn_Tensor_t c = {.version = QNN_TENSOR_VERSION_2, .v2 = QNN_TENSOR_V2_INIT};
+    c.v2.name = "factors";
+    c.v2.type = QNN_TENSOR_TYPE_STATIC;
+    c.v2.dataType = QNN_DATATYPE_FLOAT_32;
+    c.v2.rank = 1;
+    c.v2.dimensions = dims;
+    c.v2.memType = QNN_TENSORMEMTYPE_RETRIEVE_RAW;
+    c.v2.retrieveRaw = &callbacks;
+    CHECK(qnn.tensorCreateGraphTensor(g, &c));
+    Qnn_Tensor_t in[2] = {
+        make(g, "x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 1, dims, NULL, 0, NULL), c};
+    Qnn_Tensor_t mid =
+        make(g, "product", QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_FLOAT_32, 1, dims, NULL, 0, NULL);
+    Qnn_Tensor_t out =
+        make(g, "y", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_FLOAT_32, 1, dims, NULL, 0, NULL);
+    add(g, "multiply", "ElementWiseMultiply", NULL, 0, in, 2, &mid);
+    Qnn_OpConfig_t bad = QNN_OPCONFIG_INIT;
+    bad.v1 = (Qnn_OpConfigV1_t){"bad", "qti.aisw", "NoSuchOp", 0, NULL, 1, in, 1, &mid};
+    if (qnn.graphAddNode(g, bad) == QNN_SUCCESS)
+        exit(1);
+    Qnn_Param_t limits[2] = {{QNN_PARAMTYPE_SCALAR,
+                              "min_value",
+                              {.scalarParam = {QNN_DATATYPE_FLOAT_32, {.floatValue = -1.0f / 3}}}},
+                             {QNN_PARAMTYPE_SCALAR,
+                              "max_value",
+                              {.scalarParam = {QNN_DATATYPE_FLOAT_32, {.floatValue = 2.7f}}}}};
+    add(g, "clamp", "ReluMinMax", limits, 2, &mid, 1, &out);
+    Qnn_SignalHandle_t signal = NULL;
+    QnnSignal_Config_t timeout = {.option = QNN_SIGNAL_CONFIG_OPTION_TIMEOUT,
+                                  .timeoutDurationUs = 60000000};
+    const QnnSignal_Config_t *timeouts[] = {&timeout, NULL};
+    CHECK(qnn.signalCreate(backend, timeouts, &signal));
+    CHECK(qnn.graphFinalize(g, profile, NULL));
+    float *x, *y;
+    Qnn_MemHandle_t handles[2] = {share(context, 4, &x), share(context, 4, &y)};
+    memcpy(x, (float[]){1.0f, -0.0f, 0.1f, 1e20f}, 16);
+    in[0].v1.memType = out.v1.memType = QNN_TENSORMEMTYPE_MEMHANDLE;
+    in[0].v1.memHandle = handles[0];
+    out.v1.memHandle = handles[1];
+    CHECK(qnn.graphExecute(g, in, 1, &out, 1, profile, NULL));
+    keep(y, 16);
+    x[0] = 4.0f;
+    CHECK(qnn.graphExecuteAsync(g, in, 1, &out, 1, NULL, NULL, on_end, NULL));
+    while (n_told == 0)
+        usleep(100);
+    keep(y, 16);
+    CHECK(qnn.memDeRegister(handles, 2));
+    CHECK(qnn.signalFree(signal));
+    const char *message = NULL;
+    CHECK(qnn.errorGetMessage(6001, &message));
+}
+
+static void open_library(const char *path) {
+    void *lib = dlopen(path, RTLD_NOW);
+    Qnn_ErrorHandle_t (*get)(const QnnInterface_t ***, uint32_t *) = NULL;
+    void *symbol = lib ? dlsym(lib, "QnnInterface_getProviders") : NULL;
+    memcpy(&get, &symbol, sizeof get);
+    const QnnInterface_t **list = NULL;
+    uint32_t n = 0;
+    if (!get || get(&list, &n) != QNN_SUCCESS || n == 0)
+        exit(1);
+    qnn = list[0]->QNN_INTERFACE_VER_NAME;
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3)
+        return 2;
+    open_library(argv[1]);
+    folder = argv[2];
+    Qnn_LogHandle_t log = NULL;
+    Qnn_BackendHandle_t backend = NULL;
+    Qnn_DeviceHandle_t device = NULL;
+    Qnn_ProfileHandle_t profile = NULL;
+    Qnn_ContextHandle_t first = NULL, second = NULL;
+    Qnn_ApiVersion_t version;
+    CHECK(qnn.backendGetApiVersion(&version));
+    CHECK(qnn.logCreate(on_log, QNN_LOG_LEVEL_WARN, &log));
+    QnnBackend_Config_t reporting = {.option = QNN_BACKEND_CONFIG_OPTION_ERROR_REPORTING,
+                                     .errorConfig = {QNN_ERROR_REPORTING_LEVEL_BRIEF, 64}};
+    const QnnBackend_Config_t *configs[] = {&reporting, NULL};
+    CHECK(qnn.backendCreate(log, configs, &backend));
+    CHECK(qnn.deviceCreate(log, NULL, &device));
+    CHECK(qnn.profileCreate(backend, QNN_PROFILE_LEVEL_BASIC, &profile));
+    CHECK(qnn.contextCreate(backend, device, NULL, &first));
+    CHECK(qnn.contextCreate(backend, device, NULL, &second));
+    scale(first, backend, profile);
+    convolve(first, "conv", 1);
+    convolve(second, "conv", 2);
+    const QnnProfile_EventId_t *events = NULL;
+    uint32_t n_events = 0;
+    qnn.profileGetEvents(profile, &events, &n_events);
+    CHECK(qnn.contextFree(second, NULL));
+    CHECK(qnn.contextFree(first, profile));
+    CHECK(qnn.profileFree(profile));
+    CHECK(qnn.deviceFree(device));
+    CHECK(qnn.backendFree(backend));
+    CHECK(qnn.logFree(log));
+    return 0;
+}
