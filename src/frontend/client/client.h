@@ -42,8 +42,10 @@ typedef struct qc_options {
     QnnLog_Level_t log_level;
     const QnnDevice_Config_t **device_configs; // NULL-terminated, or NULL
     const QnnContext_Config_t **context_configs;
-    bool no_context;                         // qc_load makes it
-    bool any_version;                        // take a library whose API is older than supported
+    bool no_context;     // qc_load makes it
+    bool no_backend;     // the function table is enough
+    bool any_version;    // take a library whose API is older than supported
+    uint32_t stands_for; // a recorder is told whose options it gets: a backend id, or 0
     void (*node)(void *ctx, const qc_op *o); // (optional) told of every node that was added
     void *node_ctx;
 } qc_options;

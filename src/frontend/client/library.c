@@ -7,6 +7,7 @@
 #include "base/mem.h"
 
 #include "Quern/QuernBackend.h"
+#include "Saver/QnnSaver.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -159,6 +160,18 @@ static qrn_status take_table(qc_client *c, bool any_version) {
                     newest.major, newest.minor, QNN_API_VERSION_MAJOR, OLDEST_MINOR);
 }
 
+// A recorder must know whose custom options it gets; one that is recording already does.
+static void name_backend(qc_client *c, uint32_t id) {
+    Qnn_ErrorHandle_t (*initialize)(const QnnSaver_Config_t **) = NULL;
+    void *symbol = id ? dlsym(c->lib, "QnnSaver_initialize") : NULL;
+    memcpy(&initialize, &symbol, sizeof initialize);
+    const QnnSaver_Config_t config = {.option = QNN_SAVER_CONFIG_OPTION_BACKEND_ID,
+                                      .backendId = id};
+    const QnnSaver_Config_t *list[] = {&config, NULL};
+    if (initialize)
+        (void)initialize(list);
+}
+
 static qrn_status make_backend(qc_client *c, const qc_options *opt) {
     const char *id = NULL;
     c->is_quern = c->qnn.backendGetBuildId && c->qnn.backendGetBuildId(&id) == QNN_SUCCESS && id &&
@@ -198,6 +211,9 @@ static qrn_status start(qc_client *c, const char *name, const qc_options *opt) {
     c->node_ctx = opt->node_ctx;
     QRN_TRY(load(c, name));
     QRN_TRY(take_table(c, opt->any_version));
+    if (opt->no_backend)
+        return QRN_OK;
+    name_backend(c, opt->stands_for);
     QRN_TRY(make_backend(c, opt));
     QRN_TRY(make_device(c, opt));
     if (opt->no_context)

@@ -101,7 +101,10 @@ qrn_status qe_client_open(qe_ep *ep, const char *path) {
         device[n++] = &custom[1];
     qe_context_room context;
     qe_context_configs(ep, htp, QE_CREATE, &context);
+    static const uint32_t ids[QE_BACKENDS] = {QNN_BACKEND_ID_CPU, QNN_BACKEND_ID_GPU,
+                                              QNN_BACKEND_ID_HTP, 0};
     const qc_options options = {.n_threads = (uint32_t)o->n_threads,
+                                .stands_for = ids[ep->backend],
                                 .any_version = o->any_version,
                                 .log = hear,
                                 .log_level = log_level(ep->log),

@@ -8,6 +8,8 @@
 
 #include "base/mem.h"
 
+#include "Saver/QnnSaver.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -292,7 +294,10 @@ static qrn_status take(qe_ep *ep, qrn_arena *arena, QnnSystemProfile_MethodType_
     uint64_t stop_us = qe_now_us();
     reading r = {.c = c, .arena = arena, .extended = ep->profile.extended};
     event *list = NULL;
-    QRN_TRY(qc_check(c, c->qnn.profileGetEvents(ep->profile.handle, &ids, &n), "profileGetEvents"));
+    Qnn_ErrorHandle_t code = c->qnn.profileGetEvents(ep->profile.handle, &ids, &n);
+    if (QNN_GET_ERROR_CODE(code) == QNN_SAVER_ERROR_DUMMY_RETVALUE) // a recorder has no events
+        return QRN_OK;
+    QRN_TRY(qc_check(c, code, "profileGetEvents"));
     if (n == 0)
         return QRN_OK;
     QRN_TRY(read_events(&r, ids, n, 0, &list));

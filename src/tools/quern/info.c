@@ -63,10 +63,12 @@ static int run(const void *options, const qt_list *args) {
                    version_text(&l->version.backendApiVersion, own, sizeof own));
             continue;
         }
-        printf("  %-6s %s\n         %s, build %s, QNN API %s, backend API %s, %u ops\n", l->name,
-               l->path, l->provider, l->build,
-               version_text(&l->version.coreApiVersion, core, sizeof core),
-               version_text(&l->version.backendApiVersion, own, sizeof own), l->n_ops);
+        printf("  %-6s %s\n         %s, build %s, QNN API %s, backend API %s", l->name, l->path,
+               l->provider, l->build, version_text(&l->version.coreApiVersion, core, sizeof core),
+               version_text(&l->version.backendApiVersion, own, sizeof own));
+        if (l->n_ops) // the recorder was not asked
+            printf(", %u ops", l->n_ops);
+        printf("\n");
         if (l->n_devices)
             printf("         %u device%s\n", l->n_devices, l->n_devices == 1 ? "" : "s");
     }

@@ -66,22 +66,25 @@ static void read_devices(const qc_client *c, qt_library *l) {
 
 static void read_library(qt_library *l) {
     qc_client *c = NULL;
-    if (qc_open(l->name, NULL, &c) != QRN_OK) {
+    // A recorder writes files as soon as it has a backend.
+    const qc_options options = {.no_backend = strcmp(l->name, "saver") == 0};
+    if (qc_open(l->name, &options, &c) != QRN_OK) {
         snprintf(l->error, sizeof l->error, "%.500s", qrn_message());
         return;
     }
     l->found = true;
-    l->is_quern = c->is_quern;
     l->version = c->version;
     snprintf(l->path, sizeof l->path, "%s", c->path);
     snprintf(l->provider, sizeof l->provider, "%s", c->provider ? c->provider : "");
     const char *id = NULL;
     if (c->qnn.backendGetBuildId && c->qnn.backendGetBuildId(&id) == QNN_SUCCESS && id)
         snprintf(l->build, sizeof l->build, "%s", id);
+    l->is_quern = strstr(l->build, "quern") != NULL;
     const QnnBackend_OperationName_t *ops = NULL;
-    if (c->qnn.backendGetSupportedOperations)
+    if (c->backend && c->qnn.backendGetSupportedOperations)
         c->qnn.backendGetSupportedOperations(c->backend, &l->n_ops, &ops);
-    read_devices(c, l);
+    if (c->backend)
+        read_devices(c, l);
     qc_close(c);
 }
 
