@@ -30,7 +30,7 @@ OrtStatus *qe_host_take(const OrtApiBase *base, const OrtLogger *logger) {
                  ORT_API_LEAST, version ? version : "an unknown version");
         return ((ort_CreateStatus_fn)api->slot[ORT_SLOT_CreateStatus])(ORT_FAIL, text);
     }
-    qe_the_host = (qe_host){.api = api, .logger = logger};
+    qe_the_host = (qe_host){.api = api, .version = api_of(version), .logger = logger};
     qe_the_host.ep = ORT(GetEpApi)();
     qe_the_host.editor = ORT(GetModelEditorApi)();
     return NULL;

@@ -13,6 +13,7 @@
 
 typedef struct qe_host {
     const OrtTable *api, *ep, *editor;
+    uint32_t version;        // 24 for 1.24.x
     const OrtLogger *logger; // default one; lives as long as the library is registered
 } qe_host;
 
@@ -26,6 +27,9 @@ extern qe_host qe_the_host;
 #include "frontend/ort/ort_slots.def"
 #undef X
 #define ORT(name) ort_##name()
+
+// Older hosts do not give to a partition what only the bodies of its nodes read.
+static inline bool qe_host_hides_inputs(void) { return qe_the_host.version < 27; }
 
 // Takes the tables. NULL, or the status that the registration fails with: the host is too old.
 OrtStatus *qe_host_take(const OrtApiBase *base, const OrtLogger *logger);

@@ -224,6 +224,28 @@ static qrn_status drop_idle(const ox_graph *g, qe_plan *plan) {
 
 // --- trials
 
+static bool has_bodies(const ox_node *n) {
+    for (uint32_t i = 0; i < n->n_attrs; i++)
+        if (n->attrs[i].g)
+            return true;
+    return false;
+}
+
+// Why a node that was taken in the whole graph is refused in its group.
+static const char *explain(const ox_node *n, const char *why) {
+    return qe_host_hides_inputs() && has_bodies(n)
+               ? "its bodies read values that onnxruntime hands to providers from 1.27 on"
+               : why;
+}
+
+// May the host give to a partition less than its nodes read?
+static bool must_try(const ox_graph *g) {
+    for (uint32_t i = 0; qe_host_hides_inputs() && i < g->n_nodes; i++)
+        if (has_bodies(&g->nodes[i]))
+            return true;
+    return false;
+}
+
 // Tries each group alone: nodes may be taken in the whole graph and refused behind a border. Nodes
 // that are refused lose their group; *changed tells.
 static qrn_status try_groups(qe_ep *ep, const qe_graph *g, qe_plan *plan, bool *changed) {
@@ -241,7 +263,7 @@ static qrn_status try_groups(qe_ep *ep, const qe_graph *g, qe_plan *plan, bool *
         QRN_TRY(qe_in_scratch(ep, try_import, &t));
         for (uint32_t i = 0; i < sub.graph->n_nodes; i++)
             if (t.why[i]) {
-                plan->why[index[i]] = t.why[i];
+                plan->why[index[i]] = explain(&sub.graph->nodes[i], t.why[i]);
                 *changed = true;
             }
     }
@@ -271,7 +293,7 @@ qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, qe_plan *out) {
     QRN_TRY(qe_affinity_refuse(ep, graph, arena, out->why));
     QRN_TRY(group_again(ep, graph, out));
     // Each round refuses at least one more node.
-    for (bool changed = out->n_taken < graph->n_nodes; changed;) {
+    for (bool changed = out->n_taken < graph->n_nodes || must_try(graph); changed;) {
         changed = false;
         QRN_TRY(try_groups(ep, g, out, &changed));
         if (changed)

@@ -29,16 +29,16 @@ static void note(border_scan *s, qrn_strmap *map, const char *name) {
         s->no_memory = true;
 }
 
-// Names that a node reads, its bodies included.
-static void for_inputs(border_scan *s, const ox_node *n,
+// Names that a node reads, those of its bodies where they are asked for.
+static void for_inputs(border_scan *s, const ox_node *n, bool bodies,
                        void (*fn)(border_scan *, const char *name)) {
     for (uint32_t i = 0; i < n->n_in; i++)
         if (n->in[i][0])
             fn(s, n->in[i]);
-    for (uint32_t i = 0; i < n->n_attrs; i++) {
+    for (uint32_t i = 0; bodies && i < n->n_attrs; i++) {
         const ox_graph *body = n->attrs[i].g;
         for (uint32_t k = 0; body && k < body->n_nodes; k++)
-            for_inputs(s, &body->nodes[k], fn);
+            for_inputs(s, &body->nodes[k], true, fn);
         for (uint32_t k = 0; body && k < body->n_outputs; k++)
             fn(s, body->outputs[k].name);
     }
@@ -74,7 +74,7 @@ static void scan(border_scan *s) {
         note(s, &s->known, g->constants[i].name);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         if (!in_group(s, i)) {
-            for_inputs(s, &g->nodes[i], note_read);
+            for_inputs(s, &g->nodes[i], true, note_read);
             continue;
         }
         for (uint32_t j = 0; j < g->nodes[i].n_out; j++)
@@ -85,7 +85,7 @@ static void scan(border_scan *s) {
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         if (!in_group(s, i))
             continue;
-        for_inputs(s, &g->nodes[i], note_input);
+        for_inputs(s, &g->nodes[i], !qe_host_hides_inputs(), note_input);
         for (uint32_t j = 0; j < g->nodes[i].n_out; j++) {
             const char *name = g->nodes[i].out[j];
             const ox_info *info = describe(s, name);
