@@ -15,7 +15,7 @@ from onnx import TensorProto as T
 from harness import BIN, USAGE, add_relu, identity, ok, quern, refuses
 
 COMMANDS = ["run", "bench", "check", "show", "compile", "info", "doctor", "demo",
-            "estimate"]
+            "estimate", "profile"]
 
 
 @pytest.mark.parametrize("args", [[c, "--help"] for c in COMMANDS] + [["--help"], ["help", "run"]])

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Profiles of Quern's provider: the public provider's table, and the System library's log."""
 import csv
+import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from provider import HTP, session
+from provider import HTP, LIB, session
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
 from ort_models import conv_net, images  # noqa: E402
@@ -37,6 +40,28 @@ def test_a_level_fills_the_table_and_the_log(tmp_path, level):
     nodes = [row for row in table if row["Message"] == "NODE"]
     assert bool(nodes) == (level != "basic")
     assert (tmp_path / "p_qnn.log").stat().st_size > 0
+
+
+def test_quern_profile_reads_both_files(tmp_path):
+    """With a chip named, nodes have modelled cycles beside what was measured."""
+    path = tmp_path / "p.csv"
+    s = session(conv_net(seed=1), {**HTP, "soc_model": "SM8650", "profiling_level": "detailed",
+                                   "profiling_file_path": str(path)})
+    for x in images(1, 3):
+        s.run(None, {"x": x})
+    quern = os.environ.get("QUERN_BIN", LIB.parent / "bin" / "quern")
+    told = []
+    for file in (path, tmp_path / "p_qnn.log"):
+        text = subprocess.run([quern, "profile", "--json", file], check=True, capture_output=True,
+                              text=True).stdout
+        (run,) = [g for g in json.loads(text)["groups"] if g["message"] == "Execute"]
+        assert run["calls"] == 3
+        told.append(run["nodes"])
+    assert told[0] == told[1]
+    nodes = [n for n in told[0] if ":" in n["node"]]
+    assert nodes and all(n["measured_us"] is not None and n["measured_cycles"] is not None
+                         and n["modelled_cycles"] is not None for n in nodes)
+    assert sum(n["modelled_cycles"] for n in nodes) > 0
 
 
 def test_profiling_without_a_file_is_refused():

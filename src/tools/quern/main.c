@@ -11,10 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-const qt_command *const qt_commands[] = {
-    &qt_run,           &qt_bench, &qt_check,  &qt_show, &qt_compile,
-    &qt_compare_dumps, &qt_info,  &qt_doctor, &qt_demo, &qt_estimate_command,
-    &qt_wrap,          NULL};
+const qt_command *const qt_commands[] = {&qt_run,
+                                         &qt_bench,
+                                         &qt_check,
+                                         &qt_show,
+                                         &qt_compile,
+                                         &qt_compare_dumps,
+                                         &qt_info,
+                                         &qt_doctor,
+                                         &qt_demo,
+                                         &qt_estimate_command,
+                                         &qt_profile_command,
+                                         &qt_wrap,
+                                         NULL};
 
 static int run_command(const qt_command *c, int argc, char **argv) {
     void *options = calloc(1, c->options_size ? c->options_size : 1);

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+//
+// Profiles as a trace for Perfetto and Chrome: calls, their nodes as measured, and their nodes as
+// modelled. Where a log has op traces (docs/profiling.md), nodes lie where they ran; else they
+// follow each other from the begin of their call.
+#include "tools/quern/output.h"
+#include "tools/quern/profile_sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CALLS = 1, NODES, STEPS, HMX, HVX, DMA, N_TRACKS };
+
+static const char *const track_names[N_TRACKS] = {
+    [CALLS] = "calls (measured)",
+    [NODES] = "nodes (measured)",
+    [STEPS] = "nodes (modelled; 1 us stands for 1000 cycles)",
+    [HMX] = "matrix unit (HMX, modelled)",
+    [HVX] = "vector unit (HVX, modelled)",
+    [DMA] = "memory (DMA, modelled)",
+};
+
+typedef struct tracing {
+    json_t *events;
+    bool used[N_TRACKS];
+} tracing;
+
+static void slice(tracing *t, int track, const char *name, double begin, double us) {
+    t->used[track] = true;
+    json_array_append_new(t->events,
+                          json_pack("{s:o,s:s,s:i,s:i,s:f,s:f}", "name", qt_json_text(name), "ph",
+                                    "X", "pid", 1, "tid", track, "ts", begin, "dur", us));
+}
+
+// Nodes one behind the other.
+static void add_nodes(tracing *t, const qt_event *list, uint32_t n, qt_node_kind kind, int track,
+                      double per_us, double *at) {
+    for (uint32_t i = 0; i < n; i++) {
+        char name[512];
+        if (qt_node_of(&list[i], name, sizeof name) == kind) {
+            slice(t, track, name, *at, (double)list[i].value / per_us);
+            *at += (double)list[i].value / per_us;
+        }
+        add_nodes(t, list[i].sub, list[i].n_sub, kind, track, per_us, at);
+    }
+}
+
+// --- op traces
+
+typedef struct bytes {
+    const char *hex; // two digits a byte
+    size_t n, at;
+    bool wrong;
+} bytes;
+
+static unsigned digit(char c) {
+    return c >= '0' && c <= '9'   ? (unsigned)(c - '0')
+           : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+                                  : 16;
+}
+
+static uint64_t take(bytes *b, unsigned n) {
+    uint64_t v = 0;
+    if (b->wrong || b->n - b->at < n) {
+        b->wrong = true;
+        return 0;
+    }
+    for (unsigned i = 0; i < n; i++, b->at++) {
+        unsigned high = digit(b->hex[2 * b->at]), low = digit(b->hex[2 * b->at + 1]);
+        b->wrong |= high > 15 || low > 15;
+        v |= (uint64_t)(high << 4 | low) << 8 * i;
+    }
+    return v;
+}
+
+static const qt_event *find_trace(const qt_event *list, uint32_t n) {
+    static const char magic[] = "51524e5452414345"; // QRNTRACE
+    for (uint32_t i = 0; i < n; i++) {
+        if (list[i].hex && strncmp(list[i].hex, magic, sizeof magic - 1) == 0)
+            return &list[i];
+        const qt_event *below = find_trace(list[i].sub, list[i].n_sub);
+        if (below)
+            return below;
+    }
+    return NULL;
+}
+
+// The node of an op id, which the events of the same call have.
+static const char *name_of(const qt_event *list, uint32_t n, uint64_t id, char *buf, size_t size) {
+    for (uint32_t i = 0; i < n; i++) {
+        const char *at = qt_node_of(&list[i], buf, size) ? strstr(buf, "OpId_") : NULL;
+        if (at && strtoull(at + 5, NULL, 10) == id)
+            return buf;
+        if (name_of(list[i].sub, list[i].n_sub, id, buf, size))
+            return buf;
+    }
+    return NULL;
+}
+
+static void name_op(const qt_call *c, uint64_t id, char *buf, size_t size) {
+    if (!name_of(c->events, c->n, id, buf, size))
+        snprintf(buf, size, "OpId_%llu", (unsigned long long)id);
+}
+
+static void add_steps(tracing *t, const qt_call *c, bytes *b, double call) {
+    uint64_t n = take(b, 4);
+    for (uint64_t i = 0; i < n && !b->wrong; i++) {
+        uint64_t id = take(b, 4), engines = take(b, 4);
+        double us[7];
+        char name[512];
+        for (int k = 0; k < 7; k++)
+            us[k] = (double)take(b, 8) / 1e3;
+        if (b->wrong)
+            return;
+        name_op(c, id, name, sizeof name);
+        slice(t, engines & 2 ? HMX : HVX, name, call + us[1], us[2] - us[1]);
+        for (int k = 3; k < 7; k += 2)
+            if (us[k + 1] > us[k])
+                slice(t, DMA, name, call + us[k], us[k + 1] - us[k]);
+    }
+}
+
+// Where each op ran, and what a chip would do; both from the begin of the call on.
+static bool add_trace(tracing *t, const qt_call *c, const char *hex, double call) {
+    bytes b = {.hex = hex, .n = strlen(hex) / 2, .at = 8};
+    uint64_t version = take(&b, 4), text = take(&b, 4), first = 0;
+    b.wrong |= version < 1 || version > 2 || text > b.n - b.at;
+    b.at += b.wrong ? 0 : (size_t)text;
+    double per_us = (double)take(&b, 8) / 1e6;
+    uint64_t n = take(&b, 4);
+    b.wrong |= per_us <= 0;
+    for (uint64_t i = 0; i < n && !b.wrong; i++) {
+        uint64_t id = take(&b, 4);
+        take(&b, 4);
+        uint64_t begin = take(&b, 8), end = take(&b, 8);
+        char name[512];
+        take(&b, 8);
+        take(&b, 8);
+        if (b.wrong)
+            break;
+        first = first ? first : begin;
+        name_op(c, id, name, sizeof name);
+        slice(t, NODES, name, call + (double)(begin - first) / per_us,
+              (double)(end - begin) / per_us);
+    }
+    if (version == 2)
+        add_steps(t, c, &b, call);
+    return !b.wrong;
+}
+
+// --- all of it
+
+static bool add_call(tracing *t, const qt_call *c, double at, double us) {
+    static const char *const names[QT_CALL_KINDS] = {"init",  "finalize", "de-init",
+                                                     "apply", "execute",  "other"};
+    char name[256];
+    snprintf(name, sizeof name, "%s %.200s", names[c->kind], c->graph);
+    slice(t, CALLS, name, at, us);
+    if (c->kind != QT_CALL_EXECUTE)
+        return true;
+    const qt_event *trace = find_trace(c->events, c->n);
+    if (trace)
+        return add_trace(t, c, trace->hex, at);
+    double measured = at, modelled = at;
+    add_nodes(t, c->events, c->n, QT_NODE_US, NODES, 1, &measured);
+    add_nodes(t, c->events, c->n, QT_NODE_MODELLED, STEPS, 1000, &modelled);
+    return true;
+}
+
+// The longest event in microseconds: a call's duration where the file has no times.
+static double longest(const qt_call *c) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < c->n; i++)
+        if (strcmp(c->events[i].unit, "us") == 0 && c->events[i].value > most)
+            most = c->events[i].value;
+    return (double)most;
+}
+
+static bool add_calls(tracing *t, const qt_profile *p) {
+    double at = 0, zero = p->n ? (double)p->calls[0].start_us : 0;
+    bool ok = true;
+    for (uint32_t i = 0; i < p->n && ok; i++) {
+        const qt_call *c = &p->calls[i];
+        bool timed = c->stop_us > c->start_us;
+        double us = timed ? (double)(c->stop_us - c->start_us) : longest(c);
+        at = timed ? (double)c->start_us - zero : at;
+        ok = add_call(t, c, at, us);
+        at += us;
+    }
+    return ok;
+}
+
+bool qt_profile_trace(const qt_profile *p, const char *path) {
+    tracing t = {.events = json_array()};
+    if (!add_calls(&t, p)) {
+        qt_error("%s: an op trace of the profile is damaged", path);
+        json_decref(t.events);
+        return false;
+    }
+    for (int i = CALLS; i < N_TRACKS; i++)
+        if (t.used[i])
+            json_array_append_new(t.events, json_pack("{s:s,s:s,s:i,s:i,s:{s:s}}", "name",
+                                                      "thread_name", "ph", "M", "pid", 1, "tid", i,
+                                                      "args", "name", track_names[i]));
+    json_t *all = json_pack("{s:o,s:s}", "traceEvents", t.events, "displayTimeUnit", "ms");
+    char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
+    json_decref(all);
+    if (!text) {
+        qt_error("%s: no memory", path);
+        return false;
+    }
+    const qt_part part = {text, strlen(text)};
+    bool done = qt_write_file(path, &part, 1);
+    free(text);
+    return done;
+}
