@@ -289,8 +289,9 @@ def test_a_gain_is_what_the_change_brings(tmp_path):
     assert "channels" not in advice(of(32))
 
 
-def showcase(path, kind):
-    """The published pairs of networks: branches of few channels, Sub, Div, Mul, PRelu."""
+def showcase(path, kind, weights=None):
+    """The published pairs of networks: branches of few channels, Sub, Div, Mul, PRelu. Zeros, or
+    weights in the order of the convolutions."""
     n = Net(0)
     slice_to = [n.constant(1) for _ in range(3)]
     for name, value in zip(slice_to, (0, 1, 1)):
@@ -308,6 +309,10 @@ def showcase(path, kind):
     else:
         v = n.conv(conv(conv(t, 16, 3), 2, 3), 1, 1)
     v = n.add("Add", [v, t], 1)
+    convolutions = [node.input[1] for node in n.nodes if node.op_type == "Conv"]
+    for name, w in zip(convolutions, weights or []):
+        assert n.constants[name].shape == w.shape
+        n.constants[name] = w
     return model(path, n.nodes + [h.make_node("Identity", [v], ["y"])],
                  {"x": (T.FLOAT, [1, 3, 480, 640])}, {"y": (T.FLOAT, [1, 1, 480, 640])},
                  n.constants)
@@ -318,8 +323,30 @@ SHOWN = (("m1", "m1opt", 16792 / 11884), ("m2", "m2mul", 19353 / 15755),
          ("m3", "m1opt", 15368 / 11884))
 
 
+def test_merged_branches_are_the_same_function(tmp_path):
+    """htp_show_05_: the weights of the merged network are built from those of the branches."""
+    rng = np.random.default_rng(5)
+    some = lambda *shape: rng.normal(0, 0.3, shape).astype(np.float32)
+    start, l1, l2, r1, r2 = (some(3, 3, 1, 1), some(9, 1, 3, 3), some(1, 9, 3, 3),
+                             some(7, 1, 3, 3), some(1, 7, 3, 3))
+    both = np.zeros((2, 16, 3, 3), np.float32)
+    both[0, :9], both[1, 9:] = l2[0], r2[0]
+    minus = np.array([1, -1], np.float32).reshape(1, 2, 1, 1)
+    paths = [showcase(str(tmp_path / "m1.onnx"), "m1", [start, l1, l2, r1, r2]),
+             showcase(str(tmp_path / "m1opt.onnx"), "m1opt",
+                      [start, np.concatenate([l1, r1]), both, minus])]
+    np.save(tmp_path / "x.npy", rng.uniform(-1, 1, (1, 3, 480, 640)).astype(np.float32))
+    for backend, bound in ((("cpu",), 1e-5), (("htp", "--soc", "SM8650"), 1e-2)):
+        results = []
+        for path in paths:
+            ok("run", path, tmp_path / "x.npy", "-o", tmp_path, "--backend", *backend)
+            results.append(np.load(tmp_path / "output_0.npy"))
+        a, b = results
+        assert a.std() > 0.1 and np.abs(a - b).max() < bound * np.abs(a).max()
+
+
 def test_published_changes_help(tmp_path):
-    """Merging branches, Mul for Div and Relu for PRelu were measured to be faster."""
+    """htp_show_04_: merging branches, Mul for Div and Relu for PRelu were measured to be faster."""
     ms, rules = {}, {}
     for kind in ("m1", "m1opt", "m2", "m2mul", "m3"):
         path = showcase(str(tmp_path / f"{kind}.onnx"), kind)
