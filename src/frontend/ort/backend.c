@@ -35,14 +35,18 @@ bool qe_library_there(qe_backend kind) {
     return path[0] == '/';
 }
 
-// What a trial runs into is no error; the nodes' reasons are told when it is over.
-static _Thread_local bool in_trial;
+// While a graph is built, the importer asks what the library would take: its no is no error. What
+// the nodes are refused for, and what fails in the end, is told by the provider.
+static _Thread_local qe_hush hushed;
+
+void qe_hush_library(qe_hush what) { hushed = what; }
 
 // The library's lines go to the host's log; without a pointer of their own, to the default one.
 static void hear(const char *fmt, QnnLog_Level_t level, uint64_t time, va_list args) {
     (void)time;
     qe_say_list(NULL,
-                in_trial                       ? ORT_LOG_VERBOSE
+                hushed == QE_HUSH_ALL || (hushed == QE_HUSH_ERRORS && level == QNN_LOG_LEVEL_ERROR)
+                    ? ORT_LOG_VERBOSE
                 : level == QNN_LOG_LEVEL_ERROR ? ORT_LOG_ERROR
                 : level == QNN_LOG_LEVEL_WARN  ? ORT_LOG_WARNING
                 : level == QNN_LOG_LEVEL_INFO  ? ORT_LOG_INFO
@@ -156,9 +160,9 @@ qrn_status qe_backend_open(qe_ep *ep) {
 qrn_status qe_in_scratch(qe_ep *ep, qrn_status (*fn)(qe_ep *, void *), void *arg) {
     Qnn_ContextHandle_t kept;
     QRN_TRY(qc_trial_begin(ep->client, &kept));
-    in_trial = true;
+    qe_hush_library(QE_HUSH_ALL);
     qrn_status s = fn(ep, arg);
-    in_trial = false;
+    qe_hush_library(QE_HUSH_NOTHING);
     qc_trial_end(ep->client, kept);
     return s;
 }

@@ -95,6 +95,9 @@ void qe_context_add(qe_context_room *room, const QnnContext_Config_t *config);
 // One spill-fill buffer for all: `first` is NULL for the first context.
 void qe_context_join(qe_context_room *room, Qnn_ContextHandle_t first, uint64_t spill_bytes);
 
+// Which lines of the library become VERBOSE ones, for this thread.
+typedef enum qe_hush { QE_HUSH_NOTHING, QE_HUSH_ERRORS, QE_HUSH_ALL } qe_hush;
+void qe_hush_library(qe_hush what);
 // Asks the library for a graph with these options, so that a refusal fails the session.
 qrn_status qe_check_graph_options(qe_ep *ep);
 // Calls fn with a context that goes away with everything in it.

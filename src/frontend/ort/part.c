@@ -141,14 +141,21 @@ static qrn_status tell(qe_ep *ep, const char *name, const qc_graph *g, const qe_
     return ep->trace ? qe_trace_graph(ep, name, r) : QRN_OK;
 }
 
+static qrn_status import(qe_ep *ep, const ox_model *m, const ox_options *options, ox_result *r) {
+    qe_hush_library(QE_HUSH_ERRORS);
+    qrn_status s = ox_import_model(m, ep->client, options, r);
+    qe_hush_library(QE_HUSH_NOTHING);
+    return s;
+}
+
 // Composes the graph, and tells of it where that is asked for.
 static qrn_status compose(qe_ep *ep, const ox_model *m, const char *name, ox_options *options,
                           ox_result *r) {
     qe_record record;
     if (!ep->opt.dump_json && !ep->trace)
-        return ox_import_model(m, ep->client, options, r);
+        return import(ep, m, options, r);
     QRN_TRY(qe_record_open(&record, ep->client, options));
-    qrn_status s = ox_import_model(m, ep->client, options, r);
+    qrn_status s = import(ep, m, options, r);
     qrn_status heard = qe_record_done(&record, ep->client);
     if (s == QRN_OK) {
         s = heard == QRN_OK ? tell(ep, name, r->graph, &record) : heard;
