@@ -1,31 +1,44 @@
 # SPDX-License-Identifier: MIT
 """Quern: QNN models on any Linux machine.
 
-    import onnxruntime as ort
     import quern
 
-    quern.register()
     session = quern.session("model.onnx", backend="htp", soc="SM8650")
     session.run(None, {"x": x})
 
-The package carries Quern's QNN libraries (`quern.libs()`) and an ONNX Runtime execution provider
-(`quern.plugin()`). Everything here is a thin layer: options go to the provider as they are, and the
+The package carries Quern's QNN libraries (`quern.libs()`), an ONNX Runtime execution provider
+(`quern.plugin()`), the program `quern` (`quern.program()`) and a small network to try them with
+(`quern.sample()`). Everything here is a thin layer: options go to the provider as they are, and the
 provider says what is wrong with them.
 """
 from __future__ import annotations
 
 import os
+import re
+import sys
+import threading
+import weakref
 from pathlib import Path
 from typing import Any, Mapping
 
-__all__ = ["EP_NAME", "devices", "ep_options", "library", "libs", "plugin", "register", "session",
-           "unregister"]
+from quern._words import unknown
+
+__all__ = ["EP_NAME", "compile_model", "devices", "ep_options", "libs", "library", "plugin",
+           "program", "register", "sample", "session", "unregister"]
 __version__ = "0.1.0"
 
 EP_NAME = "QuernExecutionProvider"
 
+_VENDOR = "Quern"
+_PYTHON_OF = {23: (3, 10), 24: (3, 11)}  # the oldest Python that an onnxruntime is made for
 _LIBRARIES = {"cpu": "libQnnCpu.so", "htp": "libQnnHtp.so", "gpu": "libQnnGpu.so",
               "saver": "libQnnSaver.so", "system": "libQnnSystem.so"}
+_SAME_AS = {"npu": "htp", "dsp": "htp", "hexagon": "htp"}
+_KINDS = ("cpu", "gpu", "npu")
+_STATUS = re.compile(r"\[ONNXRuntimeError\] : \d+ : (\w+) : ")
+_lock = threading.RLock()
+# Sessions by the provider's name. They hold code of the provider, so it must outlive them.
+_sessions: dict[str, weakref.WeakSet[Any]] = {}
 
 
 def libs() -> Path:
@@ -39,92 +52,207 @@ def libs() -> Path:
 
 def library(backend: str) -> Path:
     """The QNN library of a backend: cpu, htp, gpu, saver or system."""
-    try:
-        path = libs() / _LIBRARIES[backend]
-    except KeyError:
-        raise ValueError(
-            f"no backend {backend!r}; expected one of {', '.join(_LIBRARIES)}") from None
-    if not path.exists():
-        raise FileNotFoundError(f"{path}: this build of Quern has no backend {backend!r}")
-    return path
+    if backend not in _LIBRARIES:
+        raise unknown("backend", backend, _LIBRARIES, meant=_SAME_AS)
+    return _existing(libs() / _LIBRARIES[backend], f"backend {backend!r}")
 
 
 def plugin() -> Path:
     """The execution provider for ONNX Runtime, to be registered there."""
-    return libs() / "libonnxruntime_providers_quern.so"
+    return _existing(libs() / "libonnxruntime_providers_quern.so", "execution provider")
 
 
-def _onnxruntime() -> Any:
+def program() -> Path:
+    """The program `quern`; `python -m quern` and the command `quern` run it."""
+    return _existing(libs().parent / "bin" / "quern", "program 'quern'")
+
+
+def sample() -> Path:
+    """A folder with a network that reads handwritten digits.
+
+    digits.onnx takes `image` [N, 1, 8, 8] in float, digits_a8w8.onnx is the same in 8 bits;
+    images.npy and labels.npy are 200 digits and what they are.
+    """
+    package = Path(__file__).resolve().parent
+    installed = package / "digits"
+    if installed.is_dir():
+        return installed
+    return _existing(package.parents[1] / "examples" / "digits", "sample")
+
+
+def _existing(path: Path, what: str) -> Path:
+    if path.exists():
+        return path
+    where = " (QUERN_LIB_DIR names the folder)" if os.environ.get("QUERN_LIB_DIR") else ""
+    raise FileNotFoundError(f"{path}: this build of Quern has no {what}{where}")
+
+
+def _onnxruntime(what: str = "Quern's execution provider", least: int = 24) -> Any:
+    """ONNX Runtime 1.`least` or newer, or an ImportError that says what to install."""
     try:
         import onnxruntime
     except ImportError as error:
-        raise ImportError(
-            "quern's execution provider needs ONNX Runtime: pip install 'onnxruntime>=1.24'"
-        ) from error
+        raise ImportError(f"{what} needs ONNX Runtime, which cannot be imported ({error}): "
+                          f"pip install 'onnxruntime>=1.{least}'") from error
+    numbers = re.match(r"(\d+)\.(\d+)", onnxruntime.__version__)
+    if numbers and tuple(map(int, numbers.groups())) < (1, least):
+        python = sys.version_info[:2]
+        fix = f"pip install -U 'onnxruntime>=1.{least}'"
+        if python < _PYTHON_OF[least]:
+            fix = (f"newer ones are made for Python 3.{_PYTHON_OF[least][1]} and newer, and this "
+                   f"is Python {python[0]}.{python[1]}")
+        raise ImportError(f"{what} needs onnxruntime 1.{least} or newer and found "
+                          f"{onnxruntime.__version__}: {fix}")
     return onnxruntime
 
 
 def register(name: str = EP_NAME) -> str:
     """Registers the execution provider in ONNX Runtime; a second time does nothing.
 
-    Under the name `QNNExecutionProvider` it takes the place of the public provider.
+    Under the name `QNNExecutionProvider` it takes the place of the public provider. It may have
+    several names at once. Nothing has to be undone before the process ends.
     """
     ort = _onnxruntime()
-    if not any(d.ep_name == name for d in ort.get_ep_devices()):
-        ort.register_execution_provider_library(name, str(plugin()))
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"a provider's name is a text and not {name!r}")
+    with _lock:
+        owners = {d.ep_vendor for d in ort.get_ep_devices() if d.ep_name == name}
+        if not owners:
+            ort.register_execution_provider_library(name, str(plugin()))
+        elif owners != {_VENDOR}:
+            raise ValueError(f"the name {name!r} is taken by a provider of {', '.join(owners)}: "
+                             "choose another")
+        _sessions.setdefault(name, weakref.WeakSet())
     return name
 
 
 def unregister(name: str = EP_NAME) -> None:
     """Takes the provider out of ONNX Runtime; its sessions must be gone."""
-    _onnxruntime().unregister_execution_provider_library(name)
+    ort = _onnxruntime()
+    with _lock:
+        if name not in _sessions:
+            raise unknown("registered provider", name, _sessions) if _sessions else ValueError(
+                f"no registered provider {name!r}: quern.register() was not called")
+        alive = len(_sessions[name])
+        if alive:
+            raise RuntimeError(f"{alive} session{'s' * (alive > 1)} of {name} still there: "
+                               "delete them first")
+        ort.unregister_execution_provider_library(name)
+        del _sessions[name]
 
 
 def devices(kind: str | None = None, name: str = EP_NAME) -> list[Any]:
-    """The provider's devices: all, or those of a kind (cpu, gpu, npu)."""
+    """The provider's devices (`onnxruntime.OrtEpDevice`): all, or those of a kind (cpu, gpu, npu).
+
+    For `SessionOptions.add_provider_for_devices(devices("npu"), ep_options(...))`. The provider is
+    registered under `name` if it is not.
+    """
+    if kind is not None and kind not in _KINDS:
+        raise unknown("kind of device", kind, _KINDS)
     ort = _onnxruntime()
     register(name)
     found = [d for d in ort.get_ep_devices() if d.ep_name == name]
-    if kind is None:
-        return found
-    wanted = getattr(ort.OrtHardwareDeviceType, kind.upper(), None)
-    if wanted is None:
-        raise ValueError(f"no kind of device {kind!r}; expected cpu, gpu or npu")
-    return [d for d in found if d.device.type == wanted]
+    return [d for d in found if kind is None or d.device.type.name == kind.upper()]
 
 
-def ep_options(backend: str = "htp", soc: str | int | None = None,
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    return os.fspath(value) if isinstance(value, (str, os.PathLike)) else str(value)
+
+
+def ep_options(backend: str | os.PathLike[str] | None = "htp", soc: str | int | None = None,
                **options: object) -> dict[str, str]:
     """Provider options as ONNX Runtime wants them: text, with booleans as 0 and 1.
+
+    backend: cpu, htp, gpu or saver; the path of any QNN library; None for that of the device.
+    Options whose value is None are left out. docs/onnxruntime.md lists the options.
 
     >>> ep_options(backend="htp", soc="sm8650", enable_htp_fp16_precision=True)
     {'backend_type': 'htp', 'soc_model': 'SM8650', 'enable_htp_fp16_precision': '1'}
     """
-    found = {"backend_type": backend}
+    found = {}
+    if backend is not None:
+        given = os.fspath(backend)
+        if "/" in given or given.endswith(".so"):
+            found["backend_path"] = given
+        elif given in _LIBRARIES and given != "system":
+            found["backend_type"] = given
+        else:
+            raise unknown("backend", backend, [b for b in _LIBRARIES if b != "system"],
+                          meant=_SAME_AS)
     if soc is not None:
         found["soc_model"] = str(soc).upper()
-    for key, value in options.items():
-        found[key] = str(int(value)) if isinstance(value, bool) else os.fspath(value) if isinstance(
-            value, os.PathLike) else str(value)
+    found.update((key, _text(value)) for key, value in options.items() if value is not None)
     return found
 
 
-def session(model: str | os.PathLike[str] | bytes, backend: str = "htp",
-            soc: str | int | None = None, *, fallback: bool = True,
+def _in_words(error: Exception) -> Exception:
+    """What ONNX Runtime raised, by the last sentence of it and without its own source lines."""
+    text = str(error).strip()
+    last = None
+    for last in _STATUS.finditer(text):
+        pass
+    if last is None:
+        return error
+    kind = {"INVALID_ARGUMENT": ValueError, "NO_SUCHFILE": FileNotFoundError}.get(
+        last.group(1), RuntimeError)
+    return kind(text[last.end():])
+
+
+def session(model: str | os.PathLike[str] | bytes,
+            backend: str | os.PathLike[str] | None = "htp", soc: str | int | None = None, *,
+            fallback: bool = True, dims: Mapping[str, int] | None = None,
             config: Mapping[str, str] | None = None, session_options: Any = None,
-            **options: object) -> Any:
+            provider: str = EP_NAME, **options: object) -> Any:
     """An `onnxruntime.InferenceSession` on a backend of Quern.
 
-    fallback=False fails where a node is not taken; `config` are keys of the session such as
-    `ep.context_enable`; further arguments are provider options.
+    fallback=False fails where a node is not taken, and says why; `dims` gives dynamic dimensions a
+    size, without which their nodes are left to ONNX Runtime; `config` are keys of the session such
+    as `ep.context_enable`; further arguments are provider options. A `session_options` that is
+    given is added to. What cannot be made is a ValueError (an option, a chip), a FileNotFoundError
+    or a RuntimeError, in the provider's words.
     """
+    if not isinstance(model, bytes):
+        model = os.fspath(model)
+        if not os.path.isfile(model):
+            raise FileNotFoundError(f"{model}: there is no such model")
+    if not fallback:
+        options.setdefault("strict", True)  # the provider says which node and why
+    given = ep_options(backend, soc, **options)
     ort = _onnxruntime()
-    so = session_options or ort.SessionOptions()
+    so = ort.SessionOptions() if session_options is None else session_options
     if not fallback:
         so.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    for name, size in (dims or {}).items():
+        so.add_free_dimension_override_by_name(name, size)
     for key, value in (config or {}).items():
         so.add_session_config_entry(key, value)
-    so.add_provider_for_devices(devices("cpu")[:1], ep_options(backend, soc, **options))
-    source = model if isinstance(model, bytes) else os.fspath(model)
-    # ONNX Runtime's own fall-back would hide why a session cannot be made.
-    return ort.InferenceSession(source, so, enable_fallback=0)
+    so.add_provider_for_devices(devices("cpu", provider)[:1], given)
+    try:
+        # ONNX Runtime's own fall-back would hide why a session cannot be made.
+        made = ort.InferenceSession(model, so, enable_fallback=0)
+    except Exception as error:  # its exceptions have no base of their own
+        raise _in_words(error) from error
+    _sessions[provider].add(made)
+    return made
+
+
+def compile_model(model: str | os.PathLike[str] | bytes, output: str | os.PathLike[str],
+                  backend: str | os.PathLike[str] | None = "htp", soc: str | int | None = None, *,
+                  embed: bool = True, **more: Any) -> Path:
+    """Writes a context model: what `session` would compile, ready to be loaded by it.
+
+    embed=False puts the binary into a file beside `output`. Further arguments are those of
+    `session`.
+    """
+    path = Path(output)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent}: there is no such folder")
+    path.unlink(missing_ok=True)  # an existing one would be refused
+    config = {**more.pop("config", {}), "ep.context_enable": "1",
+              "ep.context_file_path": os.fspath(path), "ep.context_embed_mode": str(int(embed))}
+    session(model, backend, soc, config=config, **more)
+    if not path.exists():
+        raise RuntimeError(f"{path} was not written: the backend took no node of the model")
+    return path

@@ -1,82 +1,66 @@
 # SPDX-License-Identifier: MIT
-"""The Python package as it is installed: made from the built tree into a folder of its own."""
+"""What `import quern` offers: files, registration, options, sessions, and its words for errors."""
 import doctest
+import gc
 import os
 import re
-import subprocess
 import sys
-from pathlib import Path
+import threading
+import types
 
 import numpy as np
 import onnxruntime as ort
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-LIB = Path(os.environ.get("QUERN_LIB_DIR", ROOT / "build" / "lib")).resolve()
-sys.path[:0] = [str(ROOT / "tests" / "clients")]
-from ort_models import conv_net, images, sqnr  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def quern(tmp_path_factory):
-    """The installed package, imported."""
-    folder = tmp_path_factory.mktemp("site")
-    subprocess.run(["cmake", "--install", LIB.parent, "--component", "python", "--prefix", folder],
-                   check=True, stdout=subprocess.DEVNULL)
-    sys.path.insert(0, str(folder))
-    environment = os.environ.pop("QUERN_LIB_DIR", None)
-    import quern as package
-    assert package.libs() == folder / "quern" / "lib"
-    yield package
-    package.unregister()
-    sys.path.remove(str(folder))
-    if environment:
-        os.environ["QUERN_LIB_DIR"] = environment
+from conftest import NEEDS, ROOT, VERSION
+from ort_models import conv_net, images, sqnr
 
 
 def test_the_libraries_are_in_the_package(quern):
     assert quern.plugin().exists()
     for backend in ("cpu", "htp", "system"):
         assert quern.library(backend).exists()
-    with pytest.raises(ValueError, match="no backend 'npu'; expected one of cpu"):
-        quern.library("npu")
+
+
+@pytest.mark.parametrize("name, words", [("npu", "no backend 'npu'; did you mean 'htp'?"),
+                                         ("HPT", "no backend 'HPT'; did you mean 'htp'?"),
+                                         ("what", "no backend 'what'; expected one of cpu, htp")])
+def test_a_wrong_backend_is_told_with_the_nearest(quern, name, words):
+    for call in (quern.library, quern.ep_options):
+        with pytest.raises(ValueError, match=re.escape(words)):
+            call(name)
+
+
+def test_another_folder_of_libraries_may_be_named(quern, tmp_path, monkeypatch):
+    monkeypatch.setenv("QUERN_LIB_DIR", str(tmp_path))
+    assert quern.libs() == tmp_path.resolve()
+    with pytest.raises(FileNotFoundError, match=r"libQnnHtp.so: this build of Quern has no "
+                                                r"backend 'htp' \(QUERN_LIB_DIR names the folder"):
+        quern.library("htp")
+    with pytest.raises(FileNotFoundError, match="has no execution provider"):
+        quern.plugin()
 
 
 def test_examples_in_the_texts_hold(quern):
     assert doctest.testmod(quern, raise_on_error=True).attempted > 0
 
 
-def test_a_session_in_one_line(quern):
-    net, x = conv_net(seed=1), images(2, 1)[0]
-    want = ort.InferenceSession(net, providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
-    for backend, least in (("cpu", 100), ("htp", 40)):
-        s = quern.session(net, backend=backend, soc="sm8650" if backend == "htp" else None,
-                          fallback=False)
-        assert sqnr(s.run(None, {"x": x})[0], want) > least
+def test_options_become_text(quern, tmp_path):
+    assert quern.ep_options("cpu", threads=2, strict=False, vtcm_mb=None) == {
+        "backend_type": "cpu", "threads": "2", "strict": "0"}
+    assert quern.ep_options(tmp_path / "libX.so", 57, json_qnn_graph_dir=tmp_path) == {
+        "backend_path": str(tmp_path / "libX.so"), "soc_model": "57",
+        "json_qnn_graph_dir": str(tmp_path)}
+    assert quern.ep_options(None) == {}
 
 
-def test_wrong_options_are_told_by_the_provider(quern):
-    with pytest.raises(Exception, match="did you mean 'vtcm_mb'"):
-        quern.session(conv_net(seed=1), backend="htp", vtcm_bm=8)
-
-
-@pytest.mark.parametrize("scheme, least", [("a8w8", 20), ("a16w8", 30)])
-def test_a_float_model_is_quantized_and_runs(quern, tmp_path, scheme, least):
-    from quern.quantize import quantize
-    path, out = tmp_path / "net.onnx", tmp_path / "q.onnx"
-    path.write_bytes(conv_net(seed=1))
-    assert quantize(path, out, [{"x": x} for x in images(3, 8)], scheme) == out
-    s = quern.session(out, backend="htp", soc="sm8650")
-    float_net = ort.InferenceSession(path, providers=["CPUExecutionProvider"])
-    got, want = zip(*[(s.run(None, {"x": x})[0], float_net.run(None, {"x": x})[0])
-                      for x in images(4, 4)])
-    assert sqnr(np.stack(got), np.stack(want)) > least
-
-
-def test_an_unknown_scheme_is_refused(quern, tmp_path):
-    from quern.quantize import quantize
-    with pytest.raises(ValueError, match="no scheme 'a8w9'; expected one of a8w8"):
-        quantize(tmp_path / "x", tmp_path / "y", [{}], "a8w9")
+def test_every_name_has_a_text_and_types(quern):
+    for name in quern.__all__:
+        made = getattr(quern, name)
+        if callable(made):
+            assert made.__doc__, name
+            assert "return" in made.__annotations__, name
+    assert (quern.libs().parent / "py.typed").exists()
 
 
 def test_the_version_is_that_of_the_build(quern):
@@ -84,10 +68,189 @@ def test_the_version_is_that_of_the_build(quern):
     assert re.search(r"project\(Quern VERSION ([0-9.]+)", text).group(1) == quern.__version__
 
 
-def test_the_libraries_load_where_the_c_library_is_older(quern):
-    """Ubuntu 22.04 has glibc 2.35: no symbol may need a newer one."""
-    for library in quern.libs().glob("*.so"):
-        text = subprocess.run(["readelf", "--dyn-syms", "--wide", library], check=True,
-                              capture_output=True, text=True).stdout
-        needs = [tuple(map(int, v.split("."))) for v in re.findall(r"@GLIBC_([0-9.]+)", text)]
-        assert needs and max(needs) <= (2, 35), library.name
+def test_a_missing_onnxruntime_is_told(quern, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(ImportError, match="needs ONNX Runtime.*pip install 'onnxruntime>=1.24'"):
+        quern.register()
+
+
+@pytest.mark.parametrize("version", ["1.23.2", "1.19.2", "0.5"])
+def test_an_old_onnxruntime_is_told(quern, monkeypatch, version):
+    old = types.ModuleType("onnxruntime")
+    old.__version__ = version
+    monkeypatch.setitem(sys.modules, "onnxruntime", old)
+    fix = "pip install -U" if sys.version_info >= (3, 11) else "made for Python 3.11 and newer"
+    with pytest.raises(ImportError, match=f"1.24 or newer and found {version}: .*{fix}"):
+        quern.session(quern.sample() / "digits.onnx")
+
+
+@pytest.mark.skipif(VERSION >= NEEDS["provider"], reason="this onnxruntime is new enough")
+def test_the_old_onnxruntime_that_is_here_is_told(quern):
+    with pytest.raises(ImportError, match=f"1.24 or newer and found {ort.__version__}"):
+        quern.register()
+
+
+@pytest.mark.parametrize("version, least", [("1.22.1", "1.23"), (None, "1.23")])
+def test_what_the_quantizer_lacks_is_told(quern, monkeypatch, version, least):
+    from quern.quantize import quantize
+    old = None
+    if version:
+        old = types.ModuleType("onnxruntime")
+        old.__version__ = version
+    monkeypatch.setitem(sys.modules, "onnxruntime", old)
+    with pytest.raises(ImportError, match=f"quern.quantize needs .*{least}"):
+        quantize("a.onnx", "b.onnx", [])
+
+
+@pytest.mark.quantizer
+def test_a_missing_onnx_is_told(quern, monkeypatch):
+    from quern.quantize import quantize
+    for name in [n for n in sys.modules if n.startswith("onnxruntime.quantization")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match="quern.quantize needs onnx.*pip install onnx"):
+        quantize("a.onnx", "b.onnx", [])
+
+
+@pytest.mark.provider
+def test_a_session_in_one_line(quern):
+    net, x = conv_net(seed=1), images(2, 1)[0]
+    want = ort.InferenceSession(net, providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
+    for backend, least in (("cpu", 100), ("htp", 40), (quern.library("cpu"), 100)):
+        s = quern.session(net, backend=backend, soc="sm8650" if backend == "htp" else None,
+                          fallback=False)
+        assert s.get_providers()[0] == quern.EP_NAME
+        assert sqnr(s.run(None, {"x": x})[0], want) > least
+
+
+@pytest.mark.provider
+@pytest.mark.parametrize("given, error, words", [
+    ({"vtcm_bm": 8}, ValueError, "there is no option 'vtcm_bm'; did you mean 'vtcm_mb'?"),
+    ({"soc": "SM8651"}, ValueError, "option soc_model: no chip 'SM8651'; did you mean 'SM8650'?"),
+    ({"model": "nothing.onnx"}, FileNotFoundError, "nothing.onnx: there is no such model"),
+    ({"model": b"no model"}, RuntimeError, "protobuf parsing failed"),
+    ({"backend": "/nowhere/libX.so"}, FileNotFoundError, "/nowhere/libX.so"),
+    ({"fallback": False, "dims": None}, RuntimeError,
+     "node 'normalize' (Mul) is refused: the shape of input 'image' is not known"),
+    ({"provider": "CPUExecutionProvider"}, ValueError,
+     "the name 'CPUExecutionProvider' is taken by a provider of Microsoft"),
+    ({"provider": ""}, ValueError, "a provider's name is a text and not ''")])
+def test_what_cannot_be_done_is_told_in_a_sentence(quern, given, error, words):
+    arguments = {"model": quern.sample() / "digits.onnx", "dims": {"N": 1}, **given}
+    with pytest.raises(error, match=re.escape(words)) as caught:
+        quern.session(**arguments)
+    assert "/onnxruntime_src/" not in str(caught.value)
+
+
+def test_a_kind_of_device_that_is_not_there_is_told(quern):
+    with pytest.raises(ValueError, match="no kind of device 'nup'; did you mean 'npu'"):
+        quern.devices("nup")
+
+
+@pytest.mark.provider
+def test_devices_go_to_session_options(quern):
+    assert {d.device.type.name for d in quern.devices()} >= {"CPU", "NPU"}
+    so = ort.SessionOptions()
+    so.add_provider_for_devices(quern.devices("npu"), quern.ep_options(soc="sm8650"))
+    so.add_free_dimension_override_by_name("N", 1)
+    s = ort.InferenceSession(quern.sample() / "digits.onnx", so, enable_fallback=0)
+    image = np.load(quern.sample() / "images.npy")[:1].astype(np.float32)
+    assert s.run(None, {"image": image})[0].argmax() == np.load(quern.sample() / "labels.npy")[0]
+
+
+@pytest.mark.provider
+def test_several_names_at_once_and_the_public_one(quern):
+    net, x = conv_net(seed=1), images(2, 1)[0]
+    made = [quern.session(net, backend="cpu", provider=name, fallback=False)
+            for name in ("QNNExecutionProvider", "Another", "Another")]
+    assert [s.get_providers()[0] for s in made] == ["QNNExecutionProvider", "Another", "Another"]
+    first, *others = [s.run(None, {"x": x})[0] for s in made]
+    assert all(np.array_equal(first, other) for other in others)
+    with pytest.raises(RuntimeError, match="2 sessions of Another still there"):
+        quern.unregister("Another")
+    del made
+    gc.collect()
+    quern.unregister("Another")
+    quern.unregister("QNNExecutionProvider")
+    assert not {"Another", "QNNExecutionProvider"} & {d.ep_name for d in ort.get_ep_devices()}
+    quern.register()
+    with pytest.raises(ValueError, match="no registered provider 'Quern.*'; did you mean 'Quern"):
+        quern.unregister("QuernExecutionProvidr")
+
+
+@pytest.mark.provider
+def test_registration_from_many_threads(quern):
+    errors, names = [], [f"Thread{i % 3}" for i in range(12)]
+
+    def work(name):
+        try:
+            quern.register(name)
+            quern.session(conv_net(seed=1), backend="cpu", provider=name)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    gc.collect()
+    for name in set(names):
+        quern.unregister(name)
+
+
+@pytest.mark.provider
+@pytest.mark.parametrize("embed", [True, False])
+def test_a_model_is_compiled_once_and_loaded(quern, tmp_path, embed):
+    net, x = conv_net(seed=1), images(2, 1)[0]
+    path = tmp_path / "net_ctx.onnx"
+    for _ in range(2):  # an older file is in nobody's way
+        assert quern.compile_model(net, path, soc="SM8650", embed=embed, fallback=False) == path
+    assert len(list(tmp_path.iterdir())) == (1 if embed else 2)
+    want = quern.session(net, soc="SM8650").run(None, {"x": x})[0]
+    assert np.array_equal(quern.session(path, soc="SM8650").run(None, {"x": x})[0], want)
+
+
+@pytest.mark.provider
+def test_a_model_of_which_nothing_is_compiled_is_told(quern, tmp_path):
+    with pytest.raises(RuntimeError, match="was not written: the backend took no node"):
+        quern.compile_model(quern.sample() / "digits.onnx", tmp_path / "x.onnx", soc="SM8650")
+    with pytest.raises(FileNotFoundError, match="nowhere: there is no such folder"):
+        quern.compile_model(quern.sample() / "digits.onnx", tmp_path / "nowhere" / "x.onnx")
+
+
+@pytest.mark.provider
+def test_the_readme_runs_in_an_empty_folder(python):
+    block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
+    (python.folder / "first.py").write_text(block)
+    ran = python("first.py")
+    wanted = re.search(r"# prints (.*)", block).group(1)
+    assert (ran.stdout.strip(), ran.stderr) == (wanted, "")
+    assert [p.name for p in python.folder.iterdir()] == ["first.py"]
+
+
+@pytest.mark.provider
+def test_a_process_may_end_with_everything_open(python):
+    ran = python("-c", "import quern; quern.register('Second');"
+                       "s = quern.session(quern.sample() / 'digits.onnx', dims={'N': 1})")
+    assert (ran.stdout, ran.stderr) == ("", "")
+
+
+def test_the_module_says_what_is_installed(python, quern):
+    lines = dict(re.findall(r"(?m)^(\w+) +(.*)", python("-m", "quern").stdout))
+    assert lines["quern"] == f"{quern.__version__} ({quern.libs().parent})"
+    assert lines["libraries"] == str(quern.libs())
+    assert ort.__version__ in lines["onnxruntime"]
+    assert lines["program"] == str(quern.program())
+
+
+def test_the_program_is_in_the_package_and_finds_its_libraries(python, quern):
+    assert python("-m", "quern", "--version").stdout.startswith(f"quern {quern.__version__} ")
+    ran = python("-m", "quern", "info")
+    assert str(quern.libs()) in ran.stdout
+    assert python("-m", "quern", "nonsense", check=False).returncode == 2
+    command = os.path.join(os.path.dirname(sys.executable), "quern")
+    if os.environ.get("QUERN_INSTALLED") == "1":
+        assert python("-c", f"import os; os.execv({command!r}, ['quern', '--version'])"
+                      ).stdout.startswith(f"quern {quern.__version__} ")
