@@ -47,7 +47,7 @@ def libs() -> Path:
     `QUERN_LIB_DIR` names another folder, such as `build/lib` of a source tree.
     """
     given = os.environ.get("QUERN_LIB_DIR")
-    return Path(given).resolve() if given else Path(__file__).resolve().parent / "lib"
+    return Path(given).resolve() if given else _beside("lib")
 
 
 def library(backend: str) -> Path:
@@ -73,11 +73,17 @@ def sample() -> Path:
     digits.onnx takes `image` [N, 1, 8, 8] in float, digits_a8w8.onnx is the same in 8 bits;
     images.npy and labels.npy are 200 digits and what they are.
     """
-    package = Path(__file__).resolve().parent
-    installed = package / "digits"
+    installed = _beside("digits")
     if installed.is_dir():
         return installed
-    return _existing(package.parents[1] / "examples" / "digits", "sample")
+    source = Path(__file__).resolve().parents[2]
+    return _existing(source / "examples" / "digits", "sample")
+
+
+def _beside(name: str) -> Path:
+    """A folder of the package, which has two places when it is installed to be edited."""
+    places = [Path(place).resolve() / name for place in __path__]
+    return next((place for place in places if place.is_dir()), places[0])
 
 
 def _existing(path: Path, what: str) -> Path:
