@@ -12,8 +12,8 @@ FORMATTED = $(shell git ls-files -co --exclude-standard -- 'src/*.[ch]' 'src/*.i
     'include/Quern/*.h' 'tests/*.[ch]' 'tests/*.cpp' 'examples/*.[ch]' 'bench/*.[ch]' \
     ':!tests/structure/bad_tree')
 
-.PHONY: all help setup release demo test test-clients test-clients-all test-aarch64 bench install \
-    docs format lint clean distclean
+.PHONY: all help setup release demo test test-clients test-clients-all test-aarch64 \
+    test-pythons wheel bench install docs format lint clean distclean
 
 all: release
 
@@ -59,6 +59,14 @@ test-aarch64: ## cross build and the C tests under qemu-user
 	cmake --preset aarch64 -DQUERN_PYTHON="$(CURDIR)/$(PYTHON)"
 	cmake --build --preset aarch64
 	ctest --preset aarch64
+
+wheel: ## the Python package for other machines, in build/pythons/wheel
+	scripts/setup.sh build
+	python3 scripts/test_pythons.py --build
+
+test-pythons: ## that wheel with every Python of this machine, and the newest onnxruntime for each
+	scripts/setup.sh build
+	python3 scripts/test_pythons.py
 
 bench: ## the benchmarks, as ratios against public peers; BENCH="--quick" for a short run
 	scripts/setup.sh bench
