@@ -2,7 +2,6 @@
 """The Python package as it is installed: by pip (`QUERN_INSTALLED=1`), or from the built tree into
 a folder of its own."""
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,12 +9,7 @@ from pathlib import Path
 import onnxruntime as ort
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-LIB = Path(os.environ.get("QUERN_LIB_DIR", ROOT / "build" / "lib")).resolve()
-sys.path[:0] = [str(ROOT / "tests" / "clients"), str(ROOT / "scripts")]
-VERSION = tuple(map(int, re.findall(r"\d+", ort.__version__)[:2]))
-# The oldest onnxruntime for tests with a mark.
-NEEDS = {"provider": (1, 24), "quantizer": (1, 23)}
+from installed import LIB, NEEDS, VERSION
 
 
 def pytest_configure(config):
@@ -41,7 +35,7 @@ def site(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def quern(site):
     """The package, imported."""
     environment = os.environ.pop("QUERN_LIB_DIR", None)

@@ -7,8 +7,8 @@ import zipfile
 
 import pytest
 
+from installed import ROOT
 import check_wheel
-from conftest import ROOT
 
 
 def test_every_elf_file_needs_an_old_c_library_alone(quern):
