@@ -163,6 +163,7 @@ qrn_status qd_schedule_of(const qd_graph *g, const qd_steps *steps, const qd_chi
     out->us = qd_total(out->start, out->core, out->memory);
     QRN_TRY(place_all(g, steps, arena, out, &fetch_from));
     stretch(out, lay_out(out, times, fetch_from, 1 / (chip->ddr * 1e3)));
+    qd_link_transfers(out);
     return QRN_OK;
 }
 
@@ -172,11 +173,21 @@ static double common(qd_span a, double begin, double end) {
     return fmax(0, fmin(a.end, end) - fmax(a.begin, begin));
 }
 
+void qd_link_transfers(qd_schedule *s) {
+    for (uint32_t i = s->n_slots, next = i; i-- > 0; s->slots[i].next = next)
+        if (s->slots[i].swap.end > s->slots[i].fetch.begin)
+            next = i;
+}
+
 // Transfers of earlier steps have ended; they are in order.
 static double busy(const qd_schedule *s, uint32_t first, double begin, double end) {
     double sum = 0;
-    for (uint32_t i = first; i < s->n_slots && s->slots[i].fetch.begin < end; i++)
+    for (uint32_t i = first; i < s->n_slots; i++) {
+        i = s->slots[i].next;
+        if (i == s->n_slots || s->slots[i].fetch.begin >= end)
+            break;
         sum += common(s->slots[i].fetch, begin, end) + common(s->slots[i].swap, begin, end);
+    }
     return sum;
 }
 

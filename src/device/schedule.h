@@ -61,6 +61,7 @@ typedef struct qd_slot {
     double control;         // of that, the step's own overhead; the rest is waiting for DMA
     qd_span fetch;          // DMA: its weights, perhaps long before it runs
     qd_span swap;           // DMA: its spills and fills
+    uint32_t next;          // itself or the first later step with transfers; n_slots: none
 } qd_slot;
 
 // A place in the VTCM, taken from the begin of step `first` to the end of step `last`. A tensor may
@@ -103,6 +104,9 @@ qrn_status qd_schedule_of(const qd_graph *g, const qd_steps *steps, const qd_chi
 
 // Bytes of the VTCM that are taken during each step: n_slots numbers in the arena; NULL: no memory.
 uint32_t *qd_occupancy(const qd_schedule *s, qrn_arena *arena);
+
+// Fills `next` of all slots, for whoever made them elsewhere.
+void qd_link_transfers(qd_schedule *s);
 
 // Time that the DMA works for any step while step i runs, and while step i waits; the transfers
 // that it waits for do not count (HTP-PRF-10, 11).

@@ -285,6 +285,7 @@ qrn_status qd_stored_read(const void *bytes, size_t n, qrn_arena *arena, qd_sche
         return QRN_FAIL(QRN_E_BINARY,
                         "context binary: schedule, byte %zu of %zu: %s; make it again", r.at, n,
                         r.wrong);
+    qd_link_transfers(&s);
     *out = s;
     return QRN_OK;
 }

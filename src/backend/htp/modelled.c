@@ -120,24 +120,33 @@ static uint32_t add(const writing *w, uint32_t parent, uint32_t type, uint32_t u
     return qrn_profile_add(w->p, parent, type, unit, value, text);
 }
 
+// One transfer, if it runs between two moments.
+static bool list_transfer(const writing *w, uint32_t parent, const qd_slot *x, bool swap,
+                          double begin, double end) {
+    qd_span t = swap ? x->swap : x->fetch;
+    double from = t.begin > begin ? t.begin : begin, to = t.end < end ? t.end : end;
+    char text[256];
+    if (to <= from)
+        return false;
+    snprintf(text, sizeof text, "%s of %s (DMA, modelled)", swap ? "spill and fill" : "weights",
+             x->name);
+    add(w, parent, QRN_HTP_EVENT_MODELLED_TRANSFER, QNN_PROFILE_EVENTUNIT_CYCLES,
+        cycles(w, to - from), text);
+    return true;
+}
+
 // Which transfers run between two moments, those of step `first` and later ones.
 static void list_transfers(const writing *w, uint32_t parent, uint32_t first, double begin,
                            double end) {
     const qd_schedule *s = &w->m->x.s;
     uint32_t n = 0;
-    for (uint32_t i = first; i < s->n_slots && s->slots[i].fetch.begin < end; i++)
-        for (int k = 0; k < 2 && n < MAX_TRANSFERS; k++) {
-            qd_span t = k ? s->slots[i].swap : s->slots[i].fetch;
-            double from = t.begin > begin ? t.begin : begin, to = t.end < end ? t.end : end;
-            char text[256];
-            if (to <= from)
-                continue;
-            snprintf(text, sizeof text, "%s of %s (DMA, modelled)",
-                     k ? "spill and fill" : "weights", s->slots[i].name);
-            add(w, parent, QRN_HTP_EVENT_MODELLED_TRANSFER, QNN_PROFILE_EVENTUNIT_CYCLES,
-                cycles(w, to - from), text);
-            n++;
-        }
+    for (uint32_t i = first; i < s->n_slots && n < MAX_TRANSFERS; i++) {
+        i = s->slots[i].next;
+        if (i == s->n_slots || s->slots[i].fetch.begin >= end)
+            break;
+        for (int k = 0; k < 2 && n < MAX_TRANSFERS; k++)
+            n += list_transfer(w, parent, &s->slots[i], k == 1, begin, end);
+    }
 }
 
 // What linting says of a node; a background transfer that it waits for is no overlap.
