@@ -370,6 +370,66 @@ static void htp_api_03_other_architectures_are_refused(void **state) {
 }
 
 // The same context twice, whatever was in the buffer before.
+// The schedule of a network that is made with two options; `known`: whether it has one.
+static qd_schedule schedule_with(uint32_t soc, const QnnHtpGraph_CustomConfig_t *a,
+                                 const QnnHtpGraph_CustomConfig_t *b, bool *known, blob *out) {
+    htp_world w = htp_begin(soc);
+    QnnGraph_Config_t custom[2] = {{.option = QNN_GRAPH_CONFIG_OPTION_CUSTOM},
+                                   {.option = QNN_GRAPH_CONFIG_OPTION_CUSTOM}};
+    custom[0].customConfig = (QnnGraph_CustomConfig_t)a;
+    custom[1].customConfig = (QnnGraph_CustomConfig_t)b;
+    const QnnGraph_Config_t *list[] = {a ? &custom[0] : NULL, b ? &custom[1] : NULL, NULL};
+    net m = {0};
+    net_build(&w.qnn, w.context, "net", list, &m);
+    HTP_OK(w.qnn.graphFinalize(m.graph, NULL, NULL));
+    *out = blob_of(&w.qnn, w.context);
+    htp_end(&w);
+    qrn_bin *bin = NULL;
+    assert_int_equal(qrn_bin_open(out->data, out->size, true, &bin), QRN_OK);
+    *known = bin->graphs[0].schedule != NULL;
+    qd_schedule s = *known ? *bin->graphs[0].schedule : (qd_schedule){0};
+    if (*known) {
+        assert_int_equal(s.n_slots, 2); // the activation belongs to the convolution
+        assert_string_equal(s.slots[0].name, "conv");
+        assert_string_equal(s.slots[1].name, "dense");
+        for (uint32_t i = 0; i < s.n_tiles; i++)
+            assert_true(s.tiles[i].offset + s.tiles[i].bytes <= s.vtcm_bytes);
+    }
+    qrn_bin_close(bin);
+    return s; // numbers alone: its lists are gone
+}
+
+static void schedules_are_stored_for_chips_and_follow_the_options(void **state) {
+    (void)state;
+    bool known;
+    blob b[4];
+    schedule_with(0, NULL, NULL, &known, &b[0]);
+    assert_false(known); // no chip
+    qd_schedule all = schedule_with(43, NULL, NULL, &known, &b[1]);
+    assert_true(known);
+    assert_int_equal(all.soc, 43);
+    assert_int_equal(all.precision, QD_W8A8);
+    assert_int_equal(all.vtcm_bytes, 4 << 20); // HTP-VTCM-01
+    assert_int_equal(all.hvx_threads, 4);
+    assert_int_equal(all.marks, 0);
+    const QnnHtpGraph_CustomConfig_t two = {.option = QNN_HTP_GRAPH_CONFIG_OPTION_NUM_HVX_THREADS,
+                                            .numHvxThreads = 2};
+    const QnnHtpGraph_CustomConfig_t small = {.option = QNN_HTP_GRAPH_CONFIG_OPTION_VTCM_SIZE,
+                                              .vtcmSizeInMB = 2};
+    qd_schedule less = schedule_with(43, &two, &small, &known, &b[2]);
+    assert_true(known);
+    assert_int_equal(less.vtcm_bytes, 2 << 20);
+    assert_int_equal(less.hvx_threads, 2);
+    assert_int_equal(less.marks, QD_MARK_THREADS);
+    assert_true(less.us == all.us); // both steps are the matrix unit's
+    assert_int_equal(b[0].size < b[1].size, true);
+    schedule_with(43, &two, &small, &known, &b[3]); // the same again
+    assert_int_equal(b[2].size, b[3].size);
+    assert_memory_equal(b[2].data, b[3].data, b[3].size);
+    for (int i = 0; i < 4; i++)
+        free(b[i].data);
+}
+
 static void same_context_same_bytes(void **state) {
     (void)state;
     uint8_t made[NET_OUT_BYTES];
@@ -508,6 +568,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(htp_bin_07_only_finished_contexts_of_our_own),
         cmocka_unit_test(htp_bin_08_other_versions_and_other_makers_are_refused),
         cmocka_unit_test(htp_api_03_other_architectures_are_refused),
+        cmocka_unit_test(schedules_are_stored_for_chips_and_follow_the_options),
         cmocka_unit_test(same_context_same_bytes),
         cmocka_unit_test(constants_of_several_graphs_are_stored_once),
         cmocka_unit_test(other_processes_and_thread_counts_compute_the_same),
