@@ -33,6 +33,7 @@ typedef struct qd_op {
     uint32_t window; // pooling: elements under it; 0: 1
     uint32_t kind;   // operation of ElementWiseNeuron, ElementWiseBinary and -Unary
     bool swaps;      // Transpose: of the last two dimensions
+    uint32_t part;   // of a network that falls into several graphs: which one
 } qd_op;
 
 typedef struct qd_graph {

@@ -40,6 +40,8 @@ typedef struct verdicts {
     qrn_strmap missing; // results of nodes that were not accepted
     uint32_t n[3];      // by answer
     qt_estimate part;   // of the accepted nodes on a phone; without a chip: none
+    double *parts_us;   // each partition by itself
+    uint32_t n_parts;
 } verdicts;
 
 static const char *const words[] = {"no", "ok", "--"};
@@ -88,6 +90,22 @@ static uint32_t count_partitions(const verdicts *v) {
     return n;
 }
 
+static double *copy_parts(const qt_network *net, const qt_estimate *row, uint32_t *n) {
+    const double *us = qt_part_us(net, row);
+    double *copy = us ? calloc(net->n_parts, sizeof *copy) : NULL;
+    if (copy)
+        memcpy(copy, us, net->n_parts * sizeof *copy);
+    *n = copy ? net->n_parts : 0;
+    return copy;
+}
+
+static double sum_parts(const verdicts *v) {
+    double us = 0;
+    for (uint32_t i = 0; i < v->n_parts; i++)
+        us += v->parts_us[i];
+    return us;
+}
+
 // What the accepted part would take, where constants of the chip exist.
 static void estimate(const check_options *o, const ox_model *m, const qt_inputs *in, verdicts *v) {
     const qt_target at = {.chip = qd_chip_find(o->backend.soc ? o->backend.soc : "SM8650")};
@@ -100,6 +118,8 @@ static void estimate(const check_options *o, const ox_model *m, const qt_inputs 
                                                                      : QD_W8A8;
     if (qt_estimate_of(&net, &at, p, &v->part) != QT_EXIT_OK)
         v->part = (qt_estimate){0};
+    else if (v->part.known)
+        v->parts_us = copy_parts(&net, &v->part, &v->n_parts);
     v->part.e.steps = NULL; // they go with the network
     qt_network_close(&net);
 }
@@ -115,9 +135,14 @@ static int report_json(const char *path, const char *backend, const verdicts *v)
         json_array_append_new(nodes, o);
     }
     json_t *part = json_null();
-    if (v->part.at.chip)
-        part = json_pack("{s:s,s:s,s:f}", "chip", v->part.at.chip->name, "precision",
-                         qd_precision_names[v->part.precision], "ms", v->part.e.us / 1e3);
+    if (v->n_parts) {
+        json_t *list = json_array();
+        for (uint32_t i = 0; i < v->n_parts; i++)
+            json_array_append_new(list, qt_json_number(v->parts_us[i] / 1e3));
+        part = json_pack("{s:s,s:s,s:f,s:o}", "chip", v->part.at.chip->name, "precision",
+                         qd_precision_names[v->part.precision], "ms", sum_parts(v) / 1e3,
+                         "partitions_ms", list);
+    }
     return qt_print_json(
         json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:o,s:o}", "model", qt_json_text(path), "backend",
                   qt_json_text(backend), "accepted", (json_int_t)v->n[ACCEPTED], "refused",
@@ -142,10 +167,12 @@ static int report_text(const verdicts *v, const char *backend, bool refused_only
     if (v->n[BEHIND])
         printf("; %u behind them (--) could not be tried", v->n[BEHIND]);
     putchar('\n');
-    if (v->part.at.chip)
-        printf("estimated %.3f ms for %s on %s (%s)\n", v->part.e.us / 1e3,
+    if (v->n_parts)
+        printf("estimated %.3f ms for %s on %s (%s)\n", sum_parts(v) / 1e3,
                v->n[ACCEPTED] < v->graph->n_nodes ? "this part" : "it", v->part.at.chip->name,
                qd_precision_names[v->part.precision]);
+    for (uint32_t i = 0; i < v->n_parts && v->n_parts > 1; i++)
+        printf("  partition %u: %.3f ms\n", i + 1, v->parts_us[i] / 1e3);
     return qt_close_stdout();
 }
 
@@ -181,6 +208,7 @@ static int check(const check_options *o, const char *path, const ox_model *m, co
         free(v.rows[i].why);
     qrn_strmap_clear(&v.missing);
     free(v.current);
+    free(v.parts_us);
     free(v.rows);
     qc_close(client);
     return code;

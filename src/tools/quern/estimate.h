@@ -18,6 +18,7 @@ typedef struct qt_network {
     qd_steps steps;
     qt_refusal *refused; // nodes that the HTP does not take; not in the estimate
     uint32_t n_refused;
+    uint32_t n_parts;     // graphs that the rest falls into, in the model's order; at least 1
     bool quantized, wide; // has fixed-point activations; of 16 bits
 } qt_network;
 
@@ -82,6 +83,9 @@ typedef struct qt_estimates {
 
 // Is the advice about a step, not about all of them?
 bool qt_is_hint(const qd_advice *a);
+// Each part of the network as a graph of its own, which has a start of its own, in us; in the
+// network's arena, NULL: no memory.
+double *qt_part_us(const qt_network *net, const qt_estimate *row);
 // Rules of the advice that a step breaks, "channels, rows", into buf.
 const char *qt_hints(const qd_advices *advice, uint32_t step, char *buf, size_t size);
 // The steps of a row, slowest first; in the network's arena, NULL: no memory.

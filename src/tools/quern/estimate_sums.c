@@ -85,3 +85,17 @@ const char *qt_hints(const qd_advices *advice, uint32_t step, char *buf, size_t 
                                          advice->list[i].rule);
     return buf;
 }
+
+double *qt_part_us(const qt_network *net, const qt_estimate *row) {
+    double *us = qrn_arena_alloc(net->graph.arena, net->n_parts * sizeof *us);
+    for (uint32_t k = 0; us && k < net->n_parts; k++) {
+        double core = 0, memory = 0;
+        for (uint32_t i = 0; i < net->steps.n; i++)
+            if (net->steps.list[i].op->part == k) {
+                core += qt_step_us(&row->e.steps[i]);
+                memory += row->e.steps[i].memory;
+            }
+        us[k] = qd_total(row->e.start, core, memory);
+    }
+    return us;
+}

@@ -18,6 +18,7 @@ typedef struct reading {
     qt_network *net;
     uint32_t *index; // of values by tensor id
     uint32_t cap;
+    bool cut; // a node was refused since the last op
     bool failed;
 } reading;
 
@@ -124,6 +125,10 @@ static void hear_node(void *ctx, const qc_op *o) {
     op.n_in = list_values(r, o->in, o->n_in, in);
     op.n_out = list_values(r, o->out, o->n_out, out);
     read_params(o, &op);
+    if (r->cut && r->net->graph.n_ops)
+        r->net->n_parts++;
+    r->cut = false;
+    op.part = r->net->n_parts - 1;
     r->failed |= qd_add_op(&r->net->graph, &op) != QRN_OK;
 }
 
@@ -164,7 +169,8 @@ static void hear_value(void *ctx, const ox_val *v) {
                 .in = &in,
                 .out = &out,
                 .n_in = 1,
-                .n_out = 1};
+                .n_out = 1,
+                .part = r->net->n_parts - 1};
     r->failed |= qd_add_value(&r->net->graph, &copy, &in) != QRN_OK ||
                  qd_add_value(&r->net->graph, &copy, &out) != QRN_OK ||
                  qd_add_op(&r->net->graph, &op) != QRN_OK;
@@ -176,6 +182,7 @@ static void hear_verdict(void *ctx, const ox_node *n, qrn_status s, const char *
     qrn_arena *arena = net->graph.arena;
     if (s == QRN_OK)
         return;
+    r->cut = true;
     const char *end = strncmp(why, "node '", 6) == 0 ? strstr(why, "): ") : NULL;
     net->refused[net->n_refused++] =
         (qt_refusal){qrn_arena_strdup(arena, n->name), qrn_arena_strdup(arena, n->op),
@@ -242,7 +249,7 @@ static bool is_constant(const ox_graph *g, const char *name) {
 
 qrn_status qt_network_read(const ox_model *m, const qt_inputs *in, qt_network *out) {
     const ox_graph *g = m->graph;
-    *out = (qt_network){.graph.arena = qrn_arena_create()};
+    *out = (qt_network){.graph.arena = qrn_arena_create(), .n_parts = 1};
     reading r = {.net = out};
     qrn_status s = out->graph.arena ? QRN_OK : QRN_FAIL(QRN_E_MEM, "no memory");
     for (uint32_t i = 0; s == QRN_OK && i < g->n_inputs; i++)
