@@ -124,7 +124,8 @@ def numbers_of(m):
         shape = value.type.tensor_type.shape
         for d in shape.dim:
             found.append(lambda r, d=d: setattr(d, "dim_value", r.choice((0, 1, 2, 3, 1000))))
-        found.append(lambda r, v=value: setattr(v.type.tensor_type, "elem_type", r.randrange(1, 17)))
+        kind = value.type.tensor_type
+        found.append(lambda r, t=kind: setattr(t, "elem_type", r.randrange(1, 17)))
     return found
 
 
