@@ -20,6 +20,40 @@ def problem():
     return p
 
 
+# Counted by others: matrix and vector steps, GMAC, padded GMAC, MB of weights, of light, heavy and
+# move steps, millions of depthwise products times bytes.
+COUNTS = """
+resnet50           w8a8   54  18   4.089   5.741  25.50  18.57  0      0      0
+resnet18           w8a8   21  10   1.814   3.164  11.68   4.19  0      0      0
+mobilenet_v2       w8a8   36  28   0.301   0.508   3.47   0.71  0      0      20.72
+mobilenet_v3_large w8a16  49  50   0.217   0.537   5.45   6.24  0.02   0      36.79
+efficientnet_b0    w8a16  66 123   0.386   0.667   5.24  15.26 24.67   0      69.06
+inception_v3       w8a8   95  25   2.838   3.381  23.80  10.05  0      2.41   0
+densenet121        w8a8  121 191   2.834   4.149   7.89  45.39  0     21.10   0
+densenet121        fp16  121 129   2.834   4.149  15.79  48.57  0     42.20   0
+regnet             w8a8   81  26   3.177   4.790  15.23   8.67  0      0      0
+squeezenet1_1      w8a8   26  12   0.349   0.670   1.23   3.35  0      2.90   0
+convnext_tiny      w8a16  41  78   4.456   5.065  28.52  12.95 46.22   0      210.21
+fcn_resnet50       w8a8   55  19 142.726 149.918  32.90 231.01  0      0      0
+vit                fp16   74 221  17.564  21.385 172.58  36.92 66.53 110.44   0
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", COUNTS, ids=lambda line: "-".join(line.split()[:2]))
+def test_networks_are_cut_as_known(line):
+    model, precision, *want = line.split()
+    steps = calibrate.read_steps(HERE / "steps.tsv")[model]
+    half, a = precision == "fp16", 1 if precision == "w8a8" else 2
+    passes = [1 if half else s["passes"] for s in steps]  # of steps in place as well
+    vector = [(n, s) for n, s in zip(passes, steps) if s["class"] != "matrix"]
+    work = lambda *kinds: sum(n * a * s["work"] for n, s in vector if s["class"] in kinds) / 1e6
+    got = [len(steps) - len(vector), sum(n for n, _ in vector)]
+    got += [sum(s[k] for s in steps) / 1e9 for k in ("macs", "padded")]
+    got += [(2 if half else 1) * sum(s["weights"] for s in steps) / 1e6, work("light", "pool"),
+            work("heavy"), work("move"), work("depthwise")]
+    assert got == pytest.approx([float(x) for x in want], rel=0.01, abs=0.006)
+
+
 def test_the_constants_explain_the_table(problem):
     median, most, spearman = calibrate.figures(problem.predict(problem.now)[0], problem.ms)
     assert len(problem.ms) == 317
