@@ -36,9 +36,13 @@ _OVERRIDE_KEYS = ("quant_type", "axis", "scale", "zero_point", "symmetric", "red
                   "rmin", "convert")
 # Ops whose inputs must all have one type.
 _ALIKE = {"Add", "Sub", "Mul", "Div", "Min", "Max", "Pow", "PRelu", "Where", "Concat"}
+# Ops whose second input, where it is constant, gets the type of weights.
+_WEIGHTED = {"Conv", "ConvTranspose", "Gemm", "MatMul", "LayerNormalization",
+             "InstanceNormalization", "GroupNormalization"}
 # Advice to do what has been done, and what `quantize` says itself.
 _IDLE = re.compile(r"consider (to run )?pre-processing|does not have a name\. Renamed|"
-                   r"Automatically update the model to opset")
+                   r"Automatically update the model to opset|"
+                   r"Axis \d+ is out-of-range for weight")
 
 
 def _tools() -> Any:
@@ -349,8 +353,7 @@ def _weights(graph: Any) -> Iterator[tuple[Any, Any]]:
     """(node, constant) for each constant that an op multiplies with."""
     constants = {tensor.name: tensor for tensor in graph.initializer}
     for node in graph.node:
-        if node.op_type in ("Conv", "ConvTranspose", "Gemm", "MatMul") and (
-                node.input[1] in constants):
+        if node.op_type in _WEIGHTED and len(node.input) > 1 and node.input[1] in constants:
             yield node, constants[node.input[1]]
 
 

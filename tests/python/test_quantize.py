@@ -170,6 +170,41 @@ def test_a_float_model_is_quantized_and_runs(quern, q, net, tmp_path, precision,
     assert sqnr(run(s, images(4, 4)), want) > least
 
 
+def attention_net(path, width=32):
+    """Normalization, attention of one head and a gated layer, with two residuals."""
+    norm, size = {"axis": -1}, (width, width)
+    nodes = [("LayerNormalization", ["x", "s1", "b1"], "h", norm)]
+    for name in "qkv":
+        nodes += [("MatMul", ["h", "w" + name], name + "m", {}),
+                  ("Add", [name + "m", "b1"], name, {})]
+    nodes += [("Transpose", ["k"], "kt", {"perm": [0, 2, 1]}), ("MatMul", ["q", "kt"], "a", {}),
+              ("Mul", ["a", "root"], "as", {}), ("Softmax", ["as"], "p", {"axis": -1}),
+              ("MatMul", ["p", "v"], "o", {}), ("Add", ["o", "x"], "r", {}),
+              ("LayerNormalization", ["r", "s2", "b1"], "h2", norm),
+              ("MatMul", ["h2", "w1"], "m1", {}), ("Sigmoid", ["m1"], "g", {}),
+              ("Mul", ["m1", "g"], "f", {}), ("MatMul", ["f", "w2"], "m2", {}),
+              ("Add", ["m2", "r"], "y", {})]
+    rng = np.random.default_rng(5)
+    scales = [(name, 1 + 0.1 * rng.normal(size=width)) for name in ("s1", "s2")]
+    scales += [("b1", 0.1 * rng.normal(size=width)), ("root", width ** -0.5)]
+    onnx.save(model(nodes, [constant(f"w{name}", *size, seed=i) for i, name in enumerate("qkv12")]
+                    + [numpy_helper.from_array(np.float32(v), k) for k, v in scales],
+                    shape=(1, 16, width)), path)
+    return path
+
+
+@pytest.mark.provider
+@pytest.mark.parametrize("precision, least", [("a8w8", 25), ("a16w8", 38), ("a16w16", 60),
+                                              ("a16w4", 38)])
+def test_attention_is_quantized_and_runs(quern, q, tmp_path, precision, least):
+    source = attention_net(tmp_path / "m.onnx")
+    data = np.random.default_rng(6).normal(size=(12, 1, 16, 32)).astype(np.float32)
+    q.quantize(source, tmp_path / "q.onnx", [{"x": x} for x in data], precision)
+    s = quern.session(tmp_path / "q.onnx", soc="sm8650", fallback=False)
+    want = run(ort.InferenceSession(source, providers=["CPUExecutionProvider"]), data)
+    assert sqnr(run(s, data), want) > least
+
+
 def offset_net(path):
     """A sum far from zero between two convolutions: 8 bits are too few for it, 16 are not."""
     onnx.save(model([("Conv", ["x", "w0"], "c", {"pads": [1, 1, 1, 1]}),
