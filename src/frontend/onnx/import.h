@@ -101,8 +101,9 @@ typedef struct ox_options {
     // Compute in float what the model has quantized: a QuantizeLinear whose result is only
     // dequantized again clips to the range of its type but does not round.
     bool as_float;
-    // Floats are computed in half precision: a quantized unit of 16 bits that would have to be
-    // computed in float is refused, because codes of 16 bits are finer than halves.
+    // Floats are computed in half precision, and what that spoils is refused: quantized units of
+    // 16 bits that would have to be computed in float, whose codes are finer than halves, and
+    // formulas whose result says nothing there (halves.c).
     bool floats_are_half;
     // Inputs and outputs of 64-bit integers keep their width in the QNN graph, by a Cast.
     bool wide_borders;

@@ -84,6 +84,12 @@ bool ox_stays_float(const ox_import *im, const ox_val *quantized);
 // Imports the QuantizeLinear n as a clip to the range of a quantized type.
 qrn_status ox_clip_to_range(ox_import *im, const ox_node *n, int type);
 
+// halves.c: with the option floats_are_half, QRN_E_UNSUPPORTED for what halves cannot give.
+qrn_status ox_check_halves(ox_import *im, const ox_node *n); // an op
+// Codes of type `to` that a formula makes from values of type `from`; enc NULL: computed.
+qrn_status ox_check_codes(ox_import *im, const ox_node *n, int from, int to, const ox_enc *enc);
+qrn_status ox_check_reals(ox_import *im, const ox_node *n, int type); // a formula's of codes
+
 // qdq.c
 qrn_status ox_import_quantize(ox_import *im, const ox_node *n);
 qrn_status ox_import_dequantize(ox_import *im, const ox_node *n);

@@ -18,7 +18,7 @@
 
 #define LN2 0.69314718055994530942
 #define HALF_PI 1.57079632679489661923
-#define LARGE 1e9 // above it 1 + x is x in float
+#define LARGE 4096 // above it log(1 + x) is log(x) in float; twice as much is a half
 
 static qc_tensor *num(ox_expr *e, double v) { return ox_constant(e, v); }
 static qc_tensor *op1(ox_expr *e, const char *op, qc_tensor *x) { return ox_unary(e, op, x); }
@@ -72,14 +72,16 @@ static qrn_status import_acosh(ox_import *im, const ox_node *n) {
     return end_select(&e, ox_compare(&e, GREATER, x, num(&e, LARGE)), large, y);
 }
 
-// With a = |x|: log1p(a + a^2 / (1 + sqrt(a^2 + 1))); log(a) + log(2) for large a.
+// With a = |x|: log1p(a + a (a / (1 + sqrt(a^2 + 1)))); log(a) + log(2) for large a. The square is
+// that of a / 32, which halves can hold as far as the formula goes.
 static qrn_status import_asinh(ox_import *im, const ox_node *n) {
     ox_expr e;
     qc_tensor *x;
     QRN_TRY(ox_begin_float(&e, im, n, &x));
-    qc_tensor *a = op1(&e, ABS, x), *square = op2(&e, MUL, a, a), *one = num(&e, 1);
-    qc_tensor *root = op1(&e, SQRT, op2(&e, ADD, square, one));
-    qc_tensor *more = op2(&e, DIV, square, op2(&e, ADD, root, one));
+    qc_tensor *a = op1(&e, ABS, x), *part = op2(&e, MUL, a, num(&e, 1. / 32)), *one = num(&e, 1);
+    qc_tensor *sum = op2(&e, ADD, op2(&e, MUL, part, part), num(&e, 1. / 1024));
+    qc_tensor *root = op2(&e, MUL, op1(&e, SQRT, sum), num(&e, 32));
+    qc_tensor *more = op2(&e, MUL, a, op2(&e, DIV, a, op2(&e, ADD, root, one)));
     qc_tensor *y = log1p_of(&e, op2(&e, ADD, a, more));
     qc_tensor *large = op2(&e, ADD, op1(&e, LOG, a), num(&e, LN2));
     y = ox_select(&e, ox_compare(&e, GREATER, a, num(&e, LARGE)), large, y);

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""On a chip floats are halves: what that spoils is refused, the rest is good for every half."""
+import math
+
+import numpy as np
+import pytest
+
+from provider import HTP, helper, model, session
+
+FLOATS, CODES = ("x", np.float32, [2, 8]), ("x", np.uint8, [2, 8])
+NUMBERS = np.random.default_rng(1)
+
+
+def one(op, inputs, outputs, constants=(), x=FLOATS):
+    names = ["x", *(name for name, _ in constants)]
+    node = helper.make_node(op, names, [name for name, *_ in outputs])
+    return model([node], [x, *inputs], outputs, constants, opset=19)
+
+
+def codes(dtype):
+    return [("y", dtype, [2, 8])]
+
+
+SCALE_IN = [("s", np.float32, [])]
+SPOILED = {
+    "Tan": (one("Tan", [], codes(np.float32)), "near its poles"),
+    "MatMulInteger": (
+        one("MatMulInteger", [], [("y", np.int32, [2, 4])],
+            [("b", NUMBERS.integers(-128, 128, (8, 4)).astype(np.int8))], CODES),
+        "its sums of integers would be computed in half precision"),
+    "ConvInteger": (
+        one("ConvInteger", [], [("y", np.int32, [1, 2, 4])],
+            [("w", NUMBERS.integers(0, 256, (2, 8, 1)).astype(np.uint8))],
+            ("x", np.uint8, [1, 8, 4])),
+        "its sums of integers would be computed in half precision"),
+    "DynamicQuantizeLinear": (
+        one("DynamicQuantizeLinear", [], [*codes(np.uint8), *SCALE_IN, ("z", np.uint8, [])]),
+        "its codes would come from a scale in half precision"),
+    "QuantizeLinear, computed scale": (
+        model([helper.make_node("QuantizeLinear", ["x", "s"], ["y"])], [FLOATS, *SCALE_IN],
+              codes(np.uint8), opset=19),
+        "its codes would come from a scale in half precision"),
+    "QuantizeLinear": (
+        one("QuantizeLinear", [], codes(np.uint8), [("s", np.float32(0.1)), ("z", np.uint8(3))]),
+        "its codes would come from a quotient in half precision"),
+    "DequantizeLinear of sums": (
+        one("DequantizeLinear", [], codes(np.float32), [("s", np.float32(0.001))],
+            ("x", np.int32, [2, 8])),
+        "its codes of 32 bits would become halves before they are scaled"),
+}
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_what_halves_spoil_is_refused_unless_asked_for(name, capfd):
+    spoiled, why = SPOILED[name]
+    config = {"offload_graph_io_quantization": "0"}
+    session(spoiled, {**HTP, **config}, fallback=True, level=2)
+    assert why in capfd.readouterr().err
+    with pytest.raises(Exception):
+        session(spoiled, HTP)
+    session(spoiled, {**HTP, "allow_float16_units": "1"})  # without fall-back
+    session(spoiled, {"backend_type": "htp"})  # no chip: floats have 32 bits
+    session(spoiled, {"backend_type": "cpu"})
+
+
+def test_codes_of_a_scale_that_divides_exactly_are_taken():
+    x = np.arange(16, dtype=np.float32).reshape(2, 8)  # 1, 3, 5, …: half-way between two codes
+    quantize = one("QuantizeLinear", [], codes(np.uint8),
+                   [("s", np.float32(2)), ("z", np.uint8(128))])
+    got = session(quantize, HTP).run(None, {"x": x})[0]
+    assert np.array_equal(got, np.rint(x / 2) + 128)
+
+
+FORMULAS = {"Acosh": math.acosh, "Asinh": math.asinh, "Atanh": math.atanh, "Cosh": math.cosh,
+            "Sinh": math.sinh, "Erf": math.erf}
+
+
+def value_of(function, x):
+    try:
+        return function(x)
+    except OverflowError:
+        return math.copysign(math.inf, x) if function is math.sinh else math.inf
+    except ValueError:
+        return math.nan
+
+
+@pytest.mark.parametrize("op", FORMULAS)
+def test_formulas_hold_for_every_half(op):
+    x = np.arange(65536, dtype=np.uint16).view(np.float16)
+    x = x[np.isfinite(x)].astype(np.float32)
+    net = model([helper.make_node(op, ["x"], ["y"])], [("x", np.float32, x.shape)],
+                [("y", np.float32, x.shape)], opset=22)
+    got = session(net, HTP).run(None, {"x": x})[0].astype(np.float64)
+    want = np.array([value_of(FORMULAS[op], float(v)) for v in x])
+    inside = np.abs(want) <= 65504  # what is infinite depends on the chip
+    bad = inside & ~(np.abs(got - want) <= 3e-3 * np.abs(want) + 2**-14)
+    assert inside.sum() > 10000 and not bad.any(), [*zip(x[bad], got[bad], want[bad])][:3]
