@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ONNX's own backend tests through the public onnxruntime-qnn provider on our libQnnHtp.so.
+"""ONNX's own backend tests through a provider of onnxruntime on our libraries.
 
-    conformance.py [--match REGEX] [--every N] [--jobs N] [--write]
+    conformance.py [--provider quern|qnn] [--variant NAME] [--match REGEX] [--every N] [--jobs N]
+                   [--write]
 
-Every case of onnx_cases.py runs in three variants (float, computed in half precision; quantized to
-8 bits, within one step; to 16 bits, within four) with onnxruntime's own CPU kernels forbidden. What
-does not pass is listed in conformance.tsv with the reason, and any difference from that list fails:
-a case that stopped passing, and one that started to. --write renews the list; reasons of refusals
-come from the logs, those of wrong results are written by hand and kept.
+The provider is our own plugin, or the public onnxruntime-qnn. Every case of onnx_cases.py runs in
+the provider's variants (float, quantized to 8 and 16 bits; conformance_providers.py) with
+onnxruntime's own CPU kernels forbidden. What does not pass is listed in the provider's table with
+the reason, and any difference from that list fails: a case that stopped passing, one that started
+to, and another number of cases. --write renews the list; reasons of refusals come from the logs,
+those of wrong results are written by hand and kept.
 
 Verdicts: pass; wrong; refused (by onnxruntime, the provider or the library); folded (onnxruntime
 computed the result while it loaded the model); crash; timeout.
@@ -23,65 +25,16 @@ import tempfile
 import time
 import warnings
 from multiprocessing.connection import wait
-from pathlib import Path
 
 import numpy as np
-import onnx
 
 import onnx_cases
-from ort_models import loaded_qnn_libraries
+from conformance_providers import PROVIDERS, Folded, Refused
 
-LIBS = Path(os.environ.get("QUERN_LIB_DIR", "build/lib")).resolve()
-LIST = Path(__file__).with_name("conformance.tsv")
-PROVIDER = "QNNExecutionProvider"
-VARIANTS = {"float": None, "u8": 8, "u16": 16}
-STEPS = {8: 1, 16: 4}
 SECONDS = 60  # for a case
 
 
-class Refused(Exception):
-    pass
-
-
-class Folded(Exception):
-    pass
-
-
-class Provider:
-    def __init__(self):
-        import onnxruntime
-        import onnxruntime_qnn
-        plugin = Path(onnxruntime_qnn.__file__).with_name("libonnxruntime_providers_qnn.so")
-        onnxruntime.register_execution_provider_library(PROVIDER, str(plugin))
-        self.ort = onnxruntime
-        self.devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == PROVIDER][:1]
-
-    def run(self, model, feeds):
-        options = self.ort.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.log_severity_level = 0  # only there the provider says why it leaves a node out
-        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-        options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
-        options.add_provider_for_devices(self.devices, {
-            "backend_path": str(LIBS / "libQnnHtp.so"), "soc_model": "69"})
-        try:
-            session = self.ort.InferenceSession(model.SerializeToString(), options,
-                                                enable_fallback=0)
-        except Exception as error:
-            raise Refused(str(error)) from None
-        strangers = {p for p in loaded_qnn_libraries() if Path(p).parent != LIBS}
-        if strangers:
-            raise RuntimeError(f"not ours: {strangers}")
-        parts = session.get_provider_graph_assignment_info()
-        if not any(p.ep_name == PROVIDER and p.get_nodes() for p in parts):
-            raise Folded
-        try:
-            return session.run(None, feeds)
-        except Exception as error:
-            raise Refused(str(error)) from None
-
-
-def same(got, want):
+def same(got, want, limit):
     """'' or what is different, for a result that is not encoded."""
     got, want = np.asarray(got), np.asarray(want)
     if got.shape != want.shape or got.dtype != want.dtype:
@@ -89,7 +42,7 @@ def same(got, want):
     if want.dtype.kind != "f":
         return "" if np.array_equal(got, want) else "other integers"
     got, want = got.astype(np.float64), want.astype(np.float64)
-    close = np.isclose(got, want, rtol=1e-2, atol=1e-2, equal_nan=True)
+    close = np.isclose(got, want, *limit, equal_nan=True)
     return "" if close.all() else f"off by {np.abs(got - want)[~close].max():.3g}"
 
 
@@ -102,15 +55,15 @@ def within(got, want, codes, steps):
     return "" if off <= steps else f"off by {off:.0f} steps"
 
 
-def attempt(provider, case, bits):
+def attempt(provider, case, variant):
     """(verdict, words); None for a case without this variant."""
     codes = {}
     try:
-        if bits:
-            model, feeds, want, codes = onnx_cases.quantized_form(case, bits)
+        if variant.bits:
+            model, feeds, want, codes = onnx_cases.quantized_form(case, variant.bits)
         else:
             model, feeds, want = onnx_cases.float_form(case)
-        results = provider.run(model, feeds)
+        results = provider.run(model, feeds, variant.options)
     except onnx_cases.NotApplicable:
         return None
     except Refused as error:
@@ -118,60 +71,38 @@ def attempt(provider, case, bits):
     except Folded:
         return "folded", "onnxruntime computes it while loading"
     for name, got, wanted in zip(case.outputs, results, want):
-        wrong = within(got, wanted, codes[name], STEPS[bits]) if name in codes else \
-            same(got, wanted)
+        if name in codes:
+            wrong = within(got, wanted, codes[name], variant.limit)
+        else:
+            wrong = same(got, wanted, (0, 0) if variant.bits else variant.limit)
         if wrong:
             return "wrong", wrong
     return "pass", ""
 
 
-def reason_of_refusal(error, log):
-    """The most telling line: the library's, the provider's, onnxruntime's."""
-    ours = re.search(r"HTP_QTI_AISW: (?:graph '[^']*' )?(?:node '[^']*' )?(?:\((\w+)\): )?(.*)",
-                     log)
-    if ours:
-        op, text = ours.groups()
-        text = re.sub(r" ?\(tensor '[^']*'\)| ?\(QNN_[A-Z_]+\)|tensor '[^']*': ", "", text)
-        if text == "output is missing":
-            return "provider: gives no memory for an output that it declared"
-        if "data type" in text:
-            text = "types that the HTP does not take"
-        return f"library: {op}: {text}" if op else f"library: {text}"
-    theirs = re.search(r"REASON : (.*)", log)
-    if theirs:
-        text = re.sub(r"Operators of type `(\w+)`.*", r"no builder for \1", theirs.group(1))
-        return "provider: " + text.strip().rstrip(".!")
-    if "opset not being supported" in log:
-        return "onnxruntime: no providers for opsets that old"
-    if "assigned to the default CPU EP" in error:
-        return "provider: takes no partition of such nodes alone"
-    invalid = re.search(r", Error (.*)", error)
-    return "onnxruntime: " + (invalid.group(1) if invalid else error.split(" : ")[-1])[:120].strip()
-
-
-def serve(pipe, cases):
+def serve(pipe, provider, cases):
     """A worker: one case at a time, with what the libraries say in a file."""
     os.environ["QUERN_LOG"] = "-"
     warnings.simplefilter("ignore")
     with tempfile.TemporaryFile() as log:
         os.dup2(log.fileno(), 1), os.dup2(log.fileno(), 2)
-        provider = Provider()
+        provider.register()
         for variant, name in iter(pipe.recv, None):
             log.seek(0), log.truncate()
-            answer = attempt(provider, cases[name], VARIANTS[variant])
+            answer = attempt(provider, cases[name], provider.variants[variant])
             if answer and answer[0] == "refused":
                 log.seek(0)
                 said = log.read().decode(errors="replace")
-                answer = "refused", reason_of_refusal(answer[1], said)
+                answer = "refused", provider.reason(answer[1], said)
             pipe.send(answer)
 
 
 class Worker:
     """A process and what it is doing; a new process where the old one died."""
 
-    def __init__(self, cases):
+    def __init__(self, provider, cases):
         self.start = lambda pipe: multiprocessing.get_context("fork").Process(
-            target=serve, args=(pipe, cases), daemon=True)
+            target=serve, args=(pipe, provider, cases), daemon=True)
         self.process = None
 
     def give(self, job):
@@ -200,10 +131,10 @@ class Worker:
             self.process = None
 
 
-def run_all(cases, jobs, n_workers):
+def run_all(provider, cases, jobs, n_workers):
     """{(variant, case): (verdict, words)}"""
     jobs, done, busy = list(jobs)[::-1], {}, []
-    idle = [Worker(cases) for _ in range(n_workers)]
+    idle = [Worker(provider, cases) for _ in range(n_workers)]
     while jobs or busy:
         while jobs and idle:
             busy.append(idle.pop())
@@ -219,32 +150,36 @@ def run_all(cases, jobs, n_workers):
     return done
 
 
-def versions():
-    from importlib.metadata import version
-    return f"# onnx {onnx.__version__}, onnxruntime-qnn {version('onnxruntime-qnn')}"
-
-
-def read_list():
-    """({(variant, case): (verdict, reason)}, the line with the versions)"""
-    lines = LIST.read_text().splitlines() if LIST.exists() else []
-    known = {}
+def read_list(path):
+    """({(variant, case): (verdict, reason)}, {variant: cases that pass}, what it was made with)"""
+    lines = path.read_text().splitlines() if path.exists() else []
+    known, passing = {}, {}
     for line in lines:
-        if not line.startswith("#"):
-            variant, verdict, reason, names = line.split("\t")
-            known.update({(variant, name): (verdict, reason) for name in names.split()})
-    return known, next((line for line in lines if line.startswith("# onnx ")), "")
+        if line.startswith("#"):
+            continue
+        variant, verdict, reason, names = line.split("\t")
+        if verdict == "pass":
+            passing[variant] = int(reason)
+        known.update({(variant, name): (verdict, reason) for name in names.split()})
+    return known, passing, next((line[2:] for line in lines if line.startswith("# onnx ")), "")
 
 
-def write_list(done, known):
+def count(done, variant):
+    return collections.Counter(verdict for (v, _), (verdict, _) in done.items() if v == variant)
+
+
+def write_list(provider, done, known):
     groups = collections.defaultdict(list)
     for (variant, name), (verdict, words) in done.items():
         old = known.get((variant, name), ("", ""))
         if verdict != "pass":
             keep = verdict != "refused" and old[0] == verdict
             groups[variant, verdict, old[1] if keep else words].append(name)
-    with LIST.open("w") as f:
-        print("# What does not pass, and why: conformance.py. Variant, verdict, reason, cases.",
-              versions(), sep="\n", file=f)
+    with provider.list.open("w") as f:
+        print("# How many cases pass; which do not, and why: conformance.py. Variant, verdict, "
+              "number or reason, cases.", "# " + provider.versions(), sep="\n", file=f)
+        for variant in provider.variants:
+            print(variant, "pass", count(done, variant)["pass"], "", sep="\t", file=f)
         for (variant, verdict, reason), names in sorted(groups.items()):
             print(variant, verdict, reason, " ".join(sorted(names)), sep="\t", file=f)
 
@@ -260,32 +195,57 @@ def compare(done, known):
     return differences
 
 
-def main():
+def compare_counts(done, passing, variants):
+    differences = 0
+    for variant in variants:
+        got, want = count(done, variant)["pass"], passing.get(variant, 0)
+        if got != want:
+            differences += 1
+            print(f"{variant}: {got} pass, expected {want}")
+    return differences
+
+
+def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--provider", choices=PROVIDERS, default="quern")
+    parser.add_argument("--variant", help="only this one")
     parser.add_argument("--match", default="", help="only cases whose name this finds")
     parser.add_argument("--every", type=int, default=1, help="only each n-th of them")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--write", action="store_true", help="renew conformance.tsv")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--write", action="store_true", help="renew the provider's list")
     args = parser.parse_args()
+    if args.variant and args.variant not in PROVIDERS[args.provider].variants:
+        parser.error(f"--variant: one of {', '.join(PROVIDERS[args.provider].variants)}")
+    if args.write and (args.variant or args.match or args.every > 1):
+        parser.error("--write wants all cases")
+    return args
+
+
+def main():
+    args = parse()
+    provider = PROVIDERS[args.provider]()
     warnings.simplefilter("ignore")
-    known, stamp = read_list()
-    if stamp != versions() and not args.write:
-        sys.exit(f"conformance.tsv is for '{stamp[2:]}', installed are '{versions()[2:]}'")
+    known, passing, stamp = read_list(provider.list)
+    if stamp != provider.versions() and not args.write:
+        sys.exit(f"{provider.list.name} is for '{stamp}', installed are '{provider.versions()}'")
     cases = onnx_cases.load()
     wanted = [name for name in cases if re.search(args.match, name)][::args.every]
-    if args.write and len(wanted) < len(cases):
-        sys.exit("--write wants all cases")
-    done = run_all(cases, [(v, n) for v in VARIANTS for n in wanted], args.jobs)
-    for variant in VARIANTS:
-        count = collections.Counter(answer[0] for (v, _), answer in done.items() if v == variant)
-        print(f"{variant}: {sum(count.values())} cases:",
-              ", ".join(f"{n} {verdict}" for verdict, n in count.most_common()))
+    variants = [args.variant] if args.variant else list(provider.variants)
+    done = run_all(provider, cases, [(v, n) for v in variants for n in wanted], args.jobs)
+    for variant in variants:
+        counted = count(done, variant)
+        print(f"{variant}: {sum(counted.values())} cases:",
+              ", ".join(f"{n} {verdict}" for verdict, n in counted.most_common()))
     if args.write:
-        write_list(done, known)
+        write_list(provider, done, known)
         return
     left_out = cases.keys() - set(wanted)
-    differences = compare(done, {k: v for k, v in known.items() if k[1] not in left_out})
-    print(f"{len(done) - differences} as expected, {differences} not")
+    differences = compare(done, {k: v for k, v in known.items()
+                                 if k[0] in variants and k[1] not in left_out})
+    agreeing = len(done) - differences
+    if not left_out:
+        differences += compare_counts(done, passing, variants)
+    print(f"{agreeing} as expected, {differences} not")
     sys.exit(1 if differences else 0)
 
 

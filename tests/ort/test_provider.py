@@ -91,6 +91,35 @@ def test_a_branch_around_a_refused_node_is_no_cycle():
     assert close(got, cpu_session(net).run(None, {"x": x})[0])
 
 
+@pytest.mark.parametrize("last", [False, True])
+def test_a_refused_op_does_not_take_its_readers_or_the_graph_along(capfd, last):
+    """The HTP has no PoolMax3d, which is found when a channel-last result exists already."""
+    nodes = [node("Relu", ["x"], ["a"]), node("MaxPool", ["a"], ["b"], kernel_shape=[2, 2, 2]),
+             node("Relu", ["b"], ["y"])]
+    nodes[1 if last else 2].output[0] = "y"
+    net = model(nodes[:2] if last else nodes, [("x", F, [1, 2, 4, 4, 4])],
+                [("y", F, [1, 2, 3, 3, 3])])
+    ours = session(net, HTP, fallback=True, level=2)
+    assert "(MaxPool) is left to other providers" in capfd.readouterr().err
+    assert assignment(ours) == {NAME: ["Relu"] if last else ["Relu", "Relu"],
+                                "CPUExecutionProvider": ["MaxPool"]}
+    x = np.random.default_rng(1).standard_normal((1, 2, 4, 4, 4)).astype(F)
+    assert close(ours.run(None, {"x": x})[0], cpu_session(net).run(None, {"x": x})[0], 2e-3)
+
+
+def test_an_op_whose_result_cannot_leave_the_graph_is_refused_alone(capfd):
+    """Sequences exist while importing only."""
+    net = model([node("Relu", ["x"], ["a"]), node("SequenceConstruct", ["a", "x"], ["s"]),
+                 node("SequenceAt", ["s", "i"], ["y"])],
+                [("x", F, [2, 3]), ("i", I64, [])], [("y", F, [2, 3])])
+    ours = session(net, fallback=True, level=2)
+    assert "(SequenceConstruct) is left to other providers: output 's' is not a tensor" in \
+        capfd.readouterr().err
+    assert assignment(ours)[NAME] == ["Relu"]
+    x = np.random.default_rng(1).standard_normal((2, 3)).astype(F)
+    assert np.array_equal(ours.run(None, {"x": x, "i": np.array(0)})[0], np.maximum(x, 0))
+
+
 def quantized_convolution():
     """x -> Q -> DQ -> Conv(DQ of codes) -> Q -> DQ -> y."""
     rng = np.random.default_rng(3)

@@ -266,9 +266,9 @@ static qrn_status check_inputs(ox_import *im, const ox_node *n) {
             return ox_fail(im, n, QRN_E_DYNAMIC_SHAPE,
                            "the shape of input '%s' is not known before execution", n->in[i]);
         if (v && !v->known && im->opt->report)
-            return ox_fail(im, n, QRN_E_UNCONNECTED,
-                           "input '%s' comes from a refused node and its shape is not declared",
-                           n->in[i]);
+            return ox_fail(
+                im, n, QRN_E_UNCONNECTED, "input '%s' comes from a refused node and %s", n->in[i],
+                v->type == OX_NONE ? "its shape is not declared" : "QNN has no such tensors");
         if (!v || !v->known)
             return ox_fail(im, n, QRN_E_UNCONNECTED,
                            "input '%s' is not computed by any node before it", n->in[i]);
@@ -283,16 +283,6 @@ static qrn_status check_sequences(ox_import *im, const ox_node *n) {
             return ox_fail(im, n, QRN_E_UNSUPPORTED, "input '%s' is not a tensor", n->in[i]);
     }
     return QRN_OK;
-}
-
-// Does the node compute with 16-bit codes, where floats are halves?
-static bool loses_bits(const ox_import *im, const ox_node *n) {
-    for (uint32_t i = 0; im->opt->floats_are_half && i < n->n_in; i++) {
-        const ox_val *v = n->in[i][0] ? ox_scope_find(im->scope, n->in[i]) : NULL;
-        if (v && v->quantized && !v->quantized->data && ox_type_bits(v->quantized->type) == 16)
-            return true;
-    }
-    return false;
 }
 
 qrn_status ox_import_one(ox_import *im, const ox_node *n) {
@@ -330,70 +320,9 @@ qrn_status ox_import_one(ox_import *im, const ox_node *n) {
     uint32_t before = im->n_dequantized;
     qrn_status s = row->fn(im, n);
     im->quantized = false;
-    if (s == QRN_OK && unit && im->n_dequantized != before && loses_bits(im, n))
-        s = ox_fail(im, n, QRN_E_UNSUPPORTED,
-                    "there is no op for 16-bit codes: it would be computed in float16, which is "
-                    "coarser");
+    if (s == QRN_OK && im->n_dequantized != before)
+        s = ox_check_unit(im, n, unit);
     return s;
-}
-
-// The shape that the model itself declares for a value that no importer describes.
-static void declare(ox_val *v, const ox_graph *g) {
-    for (uint32_t i = 0; !v->known && i < g->n_infos; i++) {
-        const ox_info *info = &g->infos[i];
-        if (strcmp(info->name, v->name) != 0)
-            continue;
-        if (info->type == OX_NONE || !info->has_shape)
-            return;
-        for (uint32_t d = 0; d < info->rank; d++) {
-            if (info->dims[d] < 1 || info->dims[d] > UINT32_MAX)
-                return;
-            v->dims[d] = (uint32_t)info->dims[d];
-        }
-        v->type = info->type;
-        v->rank = info->rank;
-        v->known = true;
-    }
-}
-
-static void forget(ox_val *v) {
-    memset(v->at, 0, sizeof v->at);
-    v->turned = NULL;
-}
-
-// Tensors that a refused node was to write, those of its quantized unit included: nobody does.
-static void forget_unit(ox_import *im, ox_val *v) {
-    for (int i = 0; v && i < 3; i++) { // a unit: the value, behind a Relu or Clip, its codes
-        forget(v);
-        if (v->maker && !is_std(v->maker, "DequantizeLinear"))
-            v->quantized = NULL; // made up for the unit
-        const ox_node *reader = v->consumer;
-        bool codes = v->maker && is_std(v->maker, "QuantizeLinear");
-        v = reader && !codes && reader->n_out ? ox_scope_find(im->scope, reader->out[0]) : NULL;
-        if (v && v->known && v->data)
-            return;
-    }
-}
-
-// After a refusal: what the node would have made comes from outside.
-static qrn_status take_from_outside(ox_import *im, const ox_node *n) {
-    for (uint32_t i = 0; i < n->n_out; i++) {
-        ox_val *v = n->out[i][0] ? ox_scope_find(im->scope, n->out[i]) : NULL;
-        if (!v)
-            continue;
-        declare(v, im->model->graph);
-        if (v->data || v->kind != OX_TENSOR)
-            continue;
-        if (ox_before_quantizer(im, v))
-            forget_unit(im, v);
-        else
-            forget(v);
-        if (!v->known)
-            continue;
-        QRN_TRY(
-            ox_tensor_create(im, v, OX_ONNX, QNN_TENSOR_TYPE_APP_WRITE, NULL, 0, &v->at[OX_ONNX]));
-    }
-    return QRN_OK;
 }
 
 static void tell_values(const ox_import *im, const ox_node *n) {
@@ -413,7 +342,7 @@ qrn_status ox_import_nodes(ox_import *im, const ox_node *nodes, uint32_t n) {
         if (im->opt->report && im->depth == 0) { // nested nodes fail the node around them
             im->opt->report(im->opt->report_ctx, &nodes[i], s, s == QRN_OK ? "" : qrn_message());
             if (s != QRN_OK && s != QRN_E_MEM)
-                s = take_from_outside(im, &nodes[i]);
+                s = ox_take_from_outside(im, &nodes[i]);
         }
         QRN_TRY(s);
     }
@@ -446,23 +375,6 @@ static qrn_status finish_output(ox_import *im, ox_val *v, qc_tensor **out) {
     return nibbles ? ox_emit_cast(im, NULL, x, *out) : ox_emit_reshape(im, NULL, x, *out);
 }
 
-static qrn_status finish(ox_import *im, ox_val *v, qc_tensor **out) {
-    if (v->kind != OX_TENSOR)
-        return QRN_FAIL(QRN_E_UNSUPPORTED, "output '%s' is not a tensor", v->name);
-    if (!v->data)
-        QRN_TRY(finish_output(im, v, out));
-    return align(im, v);
-}
-
-// A value may be taken as long as it stays inside and refused as an output: that is its node's
-// fault, where somebody wants to know.
-static bool blame_maker(const ox_import *im, const ox_val *v, qrn_status s) {
-    if (!im->opt->report || !v->maker || s == QRN_E_MEM)
-        return false;
-    im->opt->report(im->opt->report_ctx, v->maker, s, qrn_message());
-    return true;
-}
-
 static void describe_port(ox_port *p, const ox_val *v, qc_tensor *t) {
     *p = (ox_port){.name = v->name, .type = v->type, .rank = v->rank, .tensor = t, .enc = v->enc};
     size_t n = 1;
@@ -473,6 +385,18 @@ static void describe_port(ox_port *p, const ox_val *v, qc_tensor *t) {
     p->bytes = (n * ox_type_bits(v->type) + 7) / 8;
 }
 
+static qrn_status finish_port(ox_import *im, ox_val *v, ox_port *port) {
+    qc_tensor *t = NULL;
+    if (v->kind != OX_TENSOR)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "output '%s' is not a tensor", v->name);
+    if (!v->data)
+        QRN_TRY(finish_output(im, v, &t));
+    QRN_TRY(align(im, v));
+    describe_port(port, v, t);
+    port->data = v->data;
+    return QRN_OK;
+}
+
 static qrn_status finish_outputs(ox_import *im, const ox_graph *g, ox_result *r) {
     ox_port *ports = qrn_arena_alloc(im->arena, g->n_outputs * sizeof *ports);
     if (!ports)
@@ -480,19 +404,14 @@ static qrn_status finish_outputs(ox_import *im, const ox_graph *g, ox_result *r)
     im->node = NULL;
     for (uint32_t i = 0; i < g->n_outputs; i++) {
         ox_val *v = ox_scope_find(im->scope, g->outputs[i].name);
-        qc_tensor *t = NULL;
-        if (!v || !v->known) {
-            if (im->opt->report)
-                continue;
+        if (im->opt->report && (!v || !v->known || v->refused))
+            continue;
+        if (!v || !v->known)
             return QRN_FAIL(QRN_E_UNCONNECTED, "output '%s' is not computed by any node",
                             g->outputs[i].name);
-        }
-        qrn_status s = finish(im, v, &t);
-        if (s != QRN_OK && blame_maker(im, v, s))
-            continue;
-        QRN_TRY(s);
-        describe_port(&ports[i], v, t);
-        ports[i].data = v->data;
+        qrn_status s = finish_port(im, v, &ports[i]);
+        if (s != QRN_OK)
+            QRN_TRY(ox_refuse_maker(im, g, v->name, s));
     }
     r->outputs = ports;
     r->n_outputs = g->n_outputs;

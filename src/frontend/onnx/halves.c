@@ -51,3 +51,32 @@ qrn_status ox_check_reals(ox_import *im, const ox_node *n, int type) {
                        ox_type_bits(type));
     return QRN_OK;
 }
+
+static bool reads_wide_codes(const ox_import *im, const ox_node *n) {
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const ox_val *v = n->in[i][0] ? ox_scope_find(im->scope, n->in[i]) : NULL;
+        if (v && v->quantized && !v->quantized->data && ox_type_bits(v->quantized->type) == 16)
+            return true;
+    }
+    return false;
+}
+
+// Does everything that the node makes become 16-bit codes at once?
+static bool makes_wide_codes(const ox_import *im, const ox_node *n) {
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        const ox_val *v = n->out[i][0] ? ox_scope_find(im->scope, n->out[i]) : NULL;
+        const ox_node *q = v ? v->consumer : NULL;
+        if (v && (!q || strcmp(q->op, "QuantizeLinear") != 0 ||
+                  ox_type_bits(ox_quantized_type(im, q)) != 16))
+            return false;
+    }
+    return true;
+}
+
+qrn_status ox_check_unit(ox_import *im, const ox_node *n, bool unit) {
+    if (!im->opt->floats_are_half || !(unit || makes_wide_codes(im, n)) || !reads_wide_codes(im, n))
+        return QRN_OK;
+    return ox_fail(im, n, QRN_E_UNSUPPORTED,
+                   "there is no op for 16-bit codes: it would be computed in float16, which is "
+                   "coarser");
+}

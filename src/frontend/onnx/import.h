@@ -62,6 +62,7 @@ typedef struct ox_val {
     uint32_t rank;
     uint32_t dims[OX_MAX_RANK];
     bool known;           // type and shape are set
+    bool refused;         // its maker is
     bool made;            // by a node ...
     const ox_node *maker; // ... which is this one, unless it makes a constant
     const void *data;     // constant data in ONNX order, packed as in ox_tensor; else NULL
@@ -107,9 +108,9 @@ typedef struct ox_options {
     bool floats_are_half;
     // Inputs and outputs of 64-bit integers keep their width in the QNN graph, by a Cast.
     bool wide_borders;
-    // (optional) Told about every node: QRN_OK, or why it is refused. With it a refusal does not
-    // end the import: the outputs of a refused node become inputs of the graph where their shapes
-    // are known.
+    // (optional) Told about every node: QRN_OK, or why it is refused; last, and once more, about
+    // nodes whose results cannot leave the graph. With it a refusal does not end the import: the
+    // outputs of a refused node become inputs of the graph where their shapes are known.
     void (*report)(void *ctx, const ox_node *n, qrn_status s, const char *why);
     void *report_ctx;
     // (optional) Told before a node of the main graph is imported; ops that the client is told of

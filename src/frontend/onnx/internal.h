@@ -44,6 +44,13 @@ qrn_status ox_enter_constants(ox_import *im, const ox_graph *g);
 qrn_status ox_enter_nodes(ox_import *im, const ox_node *nodes, uint32_t n);
 qrn_status ox_no_memory(const ox_import *im);
 
+// refusal.c
+// After a refusal: what the node would have made comes from outside.
+qrn_status ox_take_from_outside(ox_import *im, const ox_node *n);
+// An output of the graph that cannot be had, for the reason s and the message: the node that makes
+// it is refused, and QRN_OK returned, where somebody listens.
+qrn_status ox_refuse_maker(ox_import *im, const ox_graph *g, const char *name, qrn_status s);
+
 // patterns.c
 // Finds the nodes of the main graph that are imported together; their values must be entered.
 qrn_status ox_find_patterns(ox_import *im);
@@ -89,6 +96,8 @@ qrn_status ox_check_halves(ox_import *im, const ox_node *n); // an op
 // Codes of type `to` that a formula makes from values of type `from`; enc NULL: computed.
 qrn_status ox_check_codes(ox_import *im, const ox_node *n, int from, int to, const ox_enc *enc);
 qrn_status ox_check_reals(ox_import *im, const ox_node *n, int type); // a formula's of codes
+// An op that was computed in float between codes; `unit`: it could have been a quantized unit.
+qrn_status ox_check_unit(ox_import *im, const ox_node *n, bool unit);
 
 // qdq.c
 qrn_status ox_import_quantize(ox_import *im, const ox_node *n);

@@ -247,7 +247,7 @@ qrn_status ox_unit_output(ox_import *im, ox_val *v, ox_val **out) {
 // Float constants that these ops take as parameters need no encoding.
 static bool takes_float_parameters(const ox_node *n, uint32_t input) {
     static const char *const ops[] = {"Clip",    "Resize", "Upsample", "Pad",
-                                      "Dropout", "OneHot", "Pow"};
+                                      "Dropout", "OneHot", "Pow",      "PRelu"};
     if (input == 2 && (is_op(n, "Conv") || is_op(n, "ConvTranspose") || is_op(n, "Gemm") ||
                        strcmp(n->domain, OX_OWN_DOMAIN) == 0))
         return true; // a float bias is quantized while importing

@@ -355,11 +355,20 @@ static qrn_status import_prelu(ox_import *im, const ox_node *n) {
     QRN_TRY(ox_same_shape(im, n, v->type));
     if (!ox_is_float(v))
         return prelu_formula(im, n);
-    if (!ox_fits_unit(im, n, OX_T_ACT16, 2))
+    // A slope that is one float number gets codes here.
+    uint32_t one = 1;
+    float number;
+    bool plain = ox_is_quantized(im, n) && !s->quantized && ox_const_float(im, n, 1, &number);
+    if (!ox_fits_unit(im, n, OX_T_ACT16, plain ? 1 : 2)) {
         ox_leave_unit(im);
+        plain = false;
+    }
     ox_layout layout = ox_layout_of(im, n);
     QRN_TRY(ox_in(im, n, 0, layout, &x));
-    QRN_TRY(ox_in_view(im, n, 1, v->rank, dims, layout, &slope));
+    if (plain)
+        QRN_TRY(ox_static_like(im, x, &number, 1, &one, &slope));
+    else
+        QRN_TRY(ox_in_view(im, n, 1, v->rank, dims, layout, &slope));
     return emit_prelu(im, n, layout, x, slope);
 }
 

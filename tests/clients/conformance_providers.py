@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""Providers of onnxruntime that conformance.py asks: our own plugin and the public one.
+
+A provider has a library, a list of what does not pass, variants of the cases, and words for a
+refusal. Each variant is quantized to some bits or not, has options, and a limit: steps between
+codes, or the relative and absolute error of floats.
+"""
+import os
+import re
+from collections import namedtuple
+from importlib.metadata import version
+from pathlib import Path
+
+import onnx
+
+from ort_models import loaded_qnn_libraries
+
+LIBS = Path(os.environ.get("QUERN_LIB_DIR", "build/lib")).resolve()
+HERE = Path(__file__).parent
+
+Variant = namedtuple("Variant", "bits limit options")
+SINGLE, HALF = (1e-3, 1e-5), (1e-2, 1e-2)
+
+
+class Refused(Exception):
+    pass
+
+
+class Folded(Exception):
+    """onnxruntime computed everything while it loaded the model."""
+
+
+class Provider:
+    def register(self):
+        import onnxruntime
+        onnxruntime.register_execution_provider_library(self.name, str(self.library()))
+        self.ort = onnxruntime
+        self.devices = [d for d in onnxruntime.get_ep_devices() if d.ep_name == self.name][:1]
+
+    def versions(self):
+        return f"onnx {onnx.__version__}, " + ", ".join(f"{p} {version(p)}" for p in self.packages)
+
+    def run(self, model, feeds, options):
+        so = self.ort.SessionOptions()
+        so.intra_op_num_threads = 1
+        so.log_severity_level = self.log_level
+        so.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+        so.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+        so.add_provider_for_devices(self.devices, options)
+        try:
+            session = self.ort.InferenceSession(model.SerializeToString(), so, enable_fallback=0)
+        except Exception as error:
+            raise Refused(str(error)) from None
+        strangers = {p for p in loaded_qnn_libraries() if Path(p).parent != LIBS}
+        if strangers:
+            raise RuntimeError(f"not ours: {strangers}")
+        parts = session.get_provider_graph_assignment_info()
+        if not any(p.ep_name == self.name and p.get_nodes() for p in parts):
+            raise Folded
+        try:
+            return session.run(None, feeds)
+        except Exception as error:
+            raise Refused(str(error)) from None
+
+    def onnxruntimes_words(self, error):
+        if re.search("numpy.type", error, re.I):
+            return "onnxruntime: Python has no arrays of such a type"
+        invalid = re.search(r", Error (.*)", error)
+        return "onnxruntime: " + (
+            invalid.group(1) if invalid else error.split(" : ")[-1])[:120].strip()
+
+
+class Quern(Provider):
+    """Our own plugin on our libraries, whole and quantized, with a chip and without."""
+    name = "QuernExecutionProvider"
+    list = HERE / "conformance_quern.tsv"
+    packages = ["onnxruntime"]
+    log_level = 2
+    CHIP = {"backend_type": "htp", "soc_model": "69"}
+    variants = {"cpu": Variant(None, SINGLE, {"backend_type": "cpu"}),
+                "fp16": Variant(None, HALF, CHIP),
+                "u8": Variant(8, 1, {"backend_type": "htp"}),
+                "u16": Variant(16, 1, {"backend_type": "htp"}),
+                "u8-chip": Variant(8, 1, CHIP),
+                "u16-chip": Variant(16, 1, CHIP)}
+
+    def library(self):
+        return LIBS / "libonnxruntime_providers_quern.so"
+
+    def reason(self, error, log):
+        said = re.search(r"node '[^']*' \((\w+)\) is left to other providers: (.*)", log)
+        if not said:
+            return self.onnxruntimes_words(error)
+        op, text = said.groups()
+        text = re.sub(r"\x1b\[\w*m$|^graphAddNode: error \d+: \w+: graph 'trial' ", "", text)
+        text = re.sub(r"node '[^']*' (?=\()| ?\(tensor '[^']*'\)|tensor '[^']*': ", "", text)
+        text = re.sub(r"(?<=put )'[^']*' ?", "", text)
+        if "data type" in text:
+            text = re.sub(r"data type.*", "types that the HTP does not take", text)
+        text = re.sub(r"\w+ with scale.*HTP takes", "another encoding than HTP takes:", text)
+        return f"{op}: {text.strip()}"
+
+
+class Public(Provider):
+    """The public onnxruntime-qnn provider on our libQnnHtp.so."""
+    name = "QNNExecutionProvider"
+    list = HERE / "conformance.tsv"
+    packages = ["onnxruntime-qnn"]
+    log_level = 0  # only there the provider says why it leaves a node out
+    CHIP = {"backend_path": str(LIBS / "libQnnHtp.so"), "soc_model": "69"}
+    variants = {"float": Variant(None, HALF, CHIP), "u8": Variant(8, 1, CHIP),
+                "u16": Variant(16, 4, CHIP)}
+
+    def library(self):
+        import onnxruntime_qnn
+        return Path(onnxruntime_qnn.__file__).with_name("libonnxruntime_providers_qnn.so")
+
+    def reason(self, error, log):
+        """The most telling line: the library's, the provider's, onnxruntime's."""
+        ours = re.search(
+            r"HTP_QTI_AISW: (?:graph '[^']*' )?(?:node '[^']*' )?(?:\((\w+)\): )?(.*)", log)
+        if ours:
+            op, text = ours.groups()
+            text = re.sub(r" ?\(tensor '[^']*'\)| ?\(QNN_[A-Z_]+\)|tensor '[^']*': ", "", text)
+            if text == "output is missing":
+                return "provider: gives no memory for an output that it declared"
+            if "data type" in text:
+                text = "types that the HTP does not take"
+            return f"library: {op}: {text}" if op else f"library: {text}"
+        theirs = re.search(r"REASON : (.*)", log)
+        if theirs:
+            text = re.sub(r"Operators of type `(\w+)`.*", r"no builder for \1", theirs.group(1))
+            return "provider: " + text.strip().rstrip(".!")
+        if "opset not being supported" in log:
+            return "onnxruntime: no providers for opsets that old"
+        if "assigned to the default CPU EP" in error:
+            return "provider: takes no partition of such nodes alone"
+        return self.onnxruntimes_words(error)
+
+
+PROVIDERS = {"quern": Quern, "qnn": Public}
