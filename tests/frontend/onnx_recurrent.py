@@ -160,6 +160,7 @@ def settings():
                               ("Sigmoid", [], [])):
         numbers = {k: v for k, v in (("activation_alpha", alpha), ("activation_beta", beta)) if v}
         yield network(f"rnn_{name}_{len(alpha)}", "RNN", activations=[name], **numbers)
+    yield network("rnn_default_of_both", "RNN", activations=["Tanh", "Tanh"])
     yield network("rnn_both_activations", "RNN", direction="bidirectional",
                   activations=["Relu", "Affine"], activation_alpha=[0.7], activation_beta=[0.2])
 

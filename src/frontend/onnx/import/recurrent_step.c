@@ -59,7 +59,9 @@ qrn_status ox_read_activations(ox_import *im, const ox_node *n, ox_recurrent *r,
                                const char *const *defaults) {
     const ox_attr *list = ox_attr_find(n, "activations");
     uint32_t at_alpha = 0, at_beta = 0;
-    if (list && (list->type != 8 || (list->n && list->n != count * r->directions)))
+    // The list may name both directions where there is one: RNN's default does.
+    if (list &&
+        (list->type != 8 || (list->n && list->n != count * r->directions && list->n != count * 2)))
         return ox_fail(im, n, QRN_E_SHAPE, "%u activations, expected %u", list->n,
                        count * r->directions);
     r->plain = r->clip == 0 && !r->input_forget;
