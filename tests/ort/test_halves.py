@@ -71,6 +71,49 @@ def test_codes_of_a_scale_that_divides_exactly_are_taken():
     assert np.array_equal(got, np.rint(x / 2) + 128)
 
 
+def unit16(op, constant):
+    """x -> QuantizeLinear -> DequantizeLinear -> op with a float constant -> the same pair."""
+    def pair(name):
+        return [helper.make_node("QuantizeLinear", [name, "s", "z"], [name + "_q"]),
+                helper.make_node("DequantizeLinear", [name + "_q", "s", "z"], [name + "_d"])]
+
+    x, y = pair("x"), pair("y")
+    y[1].output[0] = "out"
+    return model([*x, helper.make_node(op, ["x_d", "c"], ["y"]), *y], [FLOATS],
+                 [("out", np.float32, [2, 8])],
+                 [("s", np.float32(1 / 4096)), ("z", np.uint16(32768)), ("c", constant)], opset=21)
+
+
+def test_a_float_slope_between_codes_of_16_bits_gets_codes():
+    x = (NUMBERS.integers(-32768, 32768, (2, 8)) / 4096).astype(np.float32)
+    got = session(unit16("PRelu", np.float32([0.3])), HTP).run(None, {"x": x})[0]
+    want = np.where(x < 0, x * np.float64(np.float32(0.3)), x)
+    assert np.abs(got - want).max() <= 1.5 / 4096
+
+
+def test_a_float_constant_between_codes_of_16_bits_is_not_computed_in_halves(capfd):
+    session(unit16("Mul", np.float32([0.3])), HTP, fallback=True, level=2)
+    assert "(Mul) is left to other providers: there is no op for 16-bit codes" in \
+        capfd.readouterr().err
+
+
+def test_steps_finer_than_floats_show_the_floats_of_onnx():
+    """Inputs near 10000 are rounded by ONNX's DequantizeLinear more than a result's step."""
+    codes = np.array([[65516, 65523, 65529, 65535]], np.float64)
+    scale, step = np.float32(10003 / 65535), np.float32(3.5 / 65535)
+    pair = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+            helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+            helper.make_node("LogSoftmax", ["d"], ["y"]),
+            helper.make_node("QuantizeLinear", ["y", "t", "w"], ["r"]),
+            helper.make_node("DequantizeLinear", ["r", "t", "w"], ["out"])]
+    net = model(pair, [("x", np.float32, [1, 4])], [("out", np.float32, [1, 4])],
+                [("s", scale), ("z", np.uint16(0)), ("t", step), ("w", np.uint16(65535))], opset=21)
+    x = (codes.astype(np.float32) * scale).astype(np.float64)  # rounded to float32
+    want = x - x.max() - np.log(np.exp(x - x.max()).sum())
+    got = session(net, {"backend_type": "htp"}).run(None, {"x": x.astype(np.float32)})[0]
+    assert np.abs(got - want).max() <= step
+
+
 FORMULAS = {"Acosh": math.acosh, "Asinh": math.asinh, "Atanh": math.atanh, "Cosh": math.cosh,
             "Sinh": math.sinh, "Erf": math.erf}
 

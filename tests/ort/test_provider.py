@@ -120,6 +120,19 @@ def test_an_op_whose_result_cannot_leave_the_graph_is_refused_alone(capfd):
     assert np.array_equal(ours.run(None, {"x": x, "i": np.array(0)})[0], np.maximum(x, 0))
 
 
+@pytest.mark.parametrize("copy", ["Identity", "Cast", "Reshape"])
+def test_outputs_with_the_same_value_are_all_written(copy):
+    extra = {"Identity": {}, "Cast": {"to": 1}, "Reshape": {}}[copy]
+    shape = ["shape"] if copy == "Reshape" else []
+    net = model([node("Relu", ["x"], ["a"]), node(copy, ["a", *shape], ["b"], **extra),
+                 node("Identity", ["b"], ["c"])],
+                [("x", F, [2, 3])], [(name, F, [2, 3]) for name in "abc"],
+                [("shape", np.array([2, 3]))])
+    x = np.random.default_rng(1).standard_normal((2, 3)).astype(F)
+    for got in session(net).run(None, {"x": x}):
+        assert np.array_equal(got, np.maximum(x, 0))
+
+
 def quantized_convolution():
     """x -> Q -> DQ -> Conv(DQ of codes) -> Q -> DQ -> y."""
     rng = np.random.default_rng(3)

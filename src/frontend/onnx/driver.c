@@ -351,24 +351,30 @@ qrn_status ox_import_nodes(ox_import *im, const ox_node *nodes, uint32_t n) {
 
 // --- outputs
 
-// The application tensor of an output: made by its node, or copied from where the value is.
-static qrn_status finish_output(ox_import *im, ox_val *v, qc_tensor **out) {
+static bool is_taken(const ox_port *ports, uint32_t n, const qc_tensor *t) {
+    for (uint32_t i = 0; i < n; i++)
+        if (ports[i].tensor == t)
+            return true;
+    return false;
+}
+
+// The application tensor of output i: made by its node, or copied from where the value is. Two
+// outputs with one value have a tensor each.
+static qrn_status finish_output(ox_import *im, ox_val *v, const ox_port *ports, uint32_t i,
+                                qc_tensor **out) {
     qc_tensor *x;
     if (ox_is_wide(im, v)) {
         QRN_TRY(ox_tensor_in(im, v, OX_ONNX, &x));
         QRN_TRY(ox_tensor_wide(im, v, QNN_TENSOR_TYPE_APP_READ, out));
         return ox_emit_cast(im, NULL, x, *out);
     }
-    if (v->at[OX_ONNX] && v->at[OX_ONNX]->t.v1.type == QNN_TENSOR_TYPE_APP_READ) {
-        *out = v->at[OX_ONNX];
+    x = v->at[OX_ONNX];
+    if (!x)
+        QRN_TRY(ox_tensor_in(im, v, OX_ONNX, &x));
+    if (x->t.v1.type == QNN_TENSOR_TYPE_APP_READ && !is_taken(ports, i, x)) {
+        *out = x;
         return QRN_OK;
     }
-    if (!v->at[OX_ONNX]) {
-        QRN_TRY(ox_tensor_in(im, v, OX_ONNX, out));
-        if ((*out)->t.v1.type == QNN_TENSOR_TYPE_APP_READ)
-            return QRN_OK;
-    }
-    x = v->at[OX_ONNX];
     v->at[OX_ONNX] = NULL;
     QRN_TRY(ox_tensor_new(im, v, OX_ONNX, out));
     bool nibbles = v->type == OX_I4 || v->type == OX_U4; // Reshape does not take them
@@ -385,15 +391,15 @@ static void describe_port(ox_port *p, const ox_val *v, qc_tensor *t) {
     p->bytes = (n * ox_type_bits(v->type) + 7) / 8;
 }
 
-static qrn_status finish_port(ox_import *im, ox_val *v, ox_port *port) {
+static qrn_status finish_port(ox_import *im, ox_val *v, ox_port *ports, uint32_t i) {
     qc_tensor *t = NULL;
     if (v->kind != OX_TENSOR)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "output '%s' is not a tensor", v->name);
     if (!v->data)
-        QRN_TRY(finish_output(im, v, &t));
+        QRN_TRY(finish_output(im, v, ports, i, &t));
     QRN_TRY(align(im, v));
-    describe_port(port, v, t);
-    port->data = v->data;
+    describe_port(&ports[i], v, t);
+    ports[i].data = v->data;
     return QRN_OK;
 }
 
@@ -409,7 +415,7 @@ static qrn_status finish_outputs(ox_import *im, const ox_graph *g, ox_result *r)
         if (!v || !v->known)
             return QRN_FAIL(QRN_E_UNCONNECTED, "output '%s' is not computed by any node",
                             g->outputs[i].name);
-        qrn_status s = finish_port(im, v, &ports[i]);
+        qrn_status s = finish_port(im, v, ports, i);
         if (s != QRN_OK)
             QRN_TRY(ox_refuse_maker(im, g, v->name, s));
     }

@@ -246,6 +246,10 @@ bool ox_is_quantized(const ox_import *im, const ox_node *n); // the node is a qu
 // From here on it is not: inputs are dequantized, outputs are quantized by the QuantizeLinear that
 // follows. For what the QNN op does not do in fixed point; must come before ox_out.
 void ox_leave_unit(ox_import *im);
+// In a unit: are the steps of the result so fine that they tell real numbers of input 0 from the
+// float32 that ONNX's DequantizeLinear gives? An op that hands differences of its input on must
+// leave the unit then to give ONNX's result.
+bool ox_shows_float_steps(const ox_import *im, const ox_node *n);
 
 // Intermediate tensors of a decomposition. `like` gives type and encoding.
 qrn_status ox_temp(ox_import *im, const qc_tensor *like, uint32_t rank, const uint32_t *dims,

@@ -57,6 +57,9 @@ static void finish(ox_expr *e, const plan *p, qc_tensor *z, qc_tensor *y) {
 static qrn_status import_softmax(ox_import *im, const ox_node *n) {
     plan p;
     QRN_TRY(read_plan(im, n, &p));
+    bool log = strcmp(n->op, "LogSoftmax") == 0;
+    if (log && ox_shows_float_steps(im, n))
+        ox_leave_unit(im);
     ox_expr e = ox_begin(im, n);
     qc_tensor *x = ox_fixed_in(&e, 0, p.layout), *y = ox_fixed_out(&e, 0, p.layout);
     if (e.s != QRN_OK)
@@ -66,7 +69,7 @@ static qrn_status import_softmax(ox_import *im, const ox_node *n) {
         z = ox_result_like(&e, y, 2, (const uint32_t[]){p.rows, p.columns});
     x = shaped(&e, &p, x);
     ox_into(&e, z);
-    ox_softmax(&e, strcmp(n->op, "Softmax") == 0 ? QNN_OP_SOFTMAX : QNN_OP_LOG_SOFTMAX, x, p.axis);
+    ox_softmax(&e, log ? QNN_OP_LOG_SOFTMAX : QNN_OP_SOFTMAX, x, p.axis);
     finish(&e, &p, z, y);
     return ox_fixed_end(&e, 0, p.layout, y);
 }
