@@ -12,8 +12,8 @@ FORMATTED = $(shell git ls-files -co --exclude-standard -- 'src/*.[ch]' 'src/*.i
     'include/Quern/*.h' 'tests/*.[ch]' 'tests/*.cpp' 'examples/*.[ch]' 'bench/*.[ch]' \
     ':!tests/structure/bad_tree')
 
-.PHONY: all help setup release demo test test-clients test-clients-all test-aarch64 \
-    test-pythons wheel bench install docs format lint clean distclean
+.PHONY: all help setup release demo test test-conformance test-clients test-clients-all \
+    test-aarch64 test-pythons wheel bench install docs format lint clean distclean
 
 all: release
 
@@ -46,12 +46,16 @@ test: ## every test: sanitizers, release, structure, Python clients
 	scripts/setup.sh test
 	$(PYTHON) scripts/run_tests.py
 
+test-conformance: release ## all of ONNX's own cases through Quern's provider
+	scripts/setup.sh test
+	QUERN_LIB_DIR=build/lib $(PYTHON) tests/clients/conformance.py
+
 test-clients: release ## the public QNN clients, the slow ones too
 	scripts/setup.sh clients
 	QUERN_LIB_DIR=build/lib QUERN_RUNNER=build/bin/qnn_executor_runner $(PYTHON) -m pytest tests/clients
 
 test-clients-all: test-clients ## the clients' long suites as well
-	QUERN_LIB_DIR=build/lib $(PYTHON) tests/clients/conformance.py
+	QUERN_LIB_DIR=build/lib $(PYTHON) tests/clients/conformance.py --provider qnn
 	$(PYTHON) tests/clients/executorch_operators.py
 
 test-aarch64: ## cross build and the C tests under qemu-user
