@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Products of 16-bit codes with both factors packed on the way. A unit of work is (batch entry,
-// group of panels, part of the rows); rows are only cut where there are fewer units than tasks.
+// Products of 16-bit codes by such of 16 or 8 bits, with both factors packed on the way. A unit of
+// work is (batch entry, group of panels, part of the rows); rows are only cut where there are fewer
+// units than tasks.
 #include "kernels/gemm/matmul_q16.h"
 
 #include "kernels/gemm/gemm_q16.h"
@@ -21,7 +22,7 @@ static bool whole_codes(const qrn_view *v) {
 bool qrn_matmul_q16_works(const qrn_kcall *k) {
     const qrn_view *a = k->in[0], *b = k->in[1], *c = k->out[0];
     size_t depth = qrn_matmul_geometry_of(k).depth;
-    return qrn_dtypes[a->dtype].bits == 16 && qrn_dtypes[b->dtype].bits == 16 && whole_codes(a) &&
+    return qrn_dtypes[a->dtype].bits == 16 && qrn_dtypes[b->dtype].bits >= 8 && whole_codes(a) &&
            whole_codes(b) && whole_codes(c) && !(k->n_in > 2 && k->in[2]) &&
            b->quant->kind == QRN_QUANT_TENSOR && depth > 0 && depth <= DEPTH_MAX;
 }
@@ -35,6 +36,7 @@ typedef struct job {
     uint16_t a_flip, b_flip;    // make codes signed
     int64_t a_offset, b_offset; // of codes so made
     qrn_requant out;
+    bool bytes;    // b has codes of 8 bits, which are widened to signed words
     bool wild;     // results may not fit 32 bits before they are clamped
     bool low_rows; // terms of rows are low parts alone and stay in the rest
     // scratch
@@ -61,7 +63,8 @@ static job job_of(const qrn_kcall *k) {
         j.group = qrn_panels(j.geo.cols);
     j.group = j.group ? j.group : 1;
     j.a_flip = is_signed(a) ? 0 : 0x8000;
-    j.b_flip = is_signed(b) ? 0 : 0x8000;
+    j.bytes = qrn_dtypes[b->dtype].bits == 8;
+    j.b_flip = is_signed(b) || j.bytes ? 0 : 0x8000;
     j.a_offset = (int64_t)a->quant->offset + j.a_flip;
     j.b_offset = (int64_t)b->quant->offset + j.b_flip;
     j.out = qrn_requant_of(a, b, 0, k->out[0]);
@@ -106,6 +109,20 @@ static size_t depth_of(const job *j, size_t part) {
     return left < QRN_Q16_DEPTH ? left : QRN_Q16_DEPTH;
 }
 
+// Codes of 8 bits as words, with neighbours in depth or in the row beside each other as they were.
+static void widen(const qrn_view *b, size_t from, qrn_q16_columns *c, uint16_t *words) {
+    bool deep = c->b_depth == 1, sign = is_signed(b);
+    size_t lines = deep ? c->n : c->depth, n = deep ? c->depth : c->n;
+    size_t stride = deep ? c->b_col : c->b_depth;
+    for (size_t i = 0; i < lines; i++) {
+        const uint8_t *src = (const uint8_t *)b->data + from + i * stride;
+        for (size_t k = 0; k < n; k++)
+            words[i * n + k] = sign ? (uint16_t)(int16_t)(int8_t)src[k] : src[k];
+    }
+    c->data = words;
+    *(deep ? &c->b_col : &c->b_depth) = n;
+}
+
 // Columns [col, col + 32) of the matrix at element b as panel number `panel` of the group, with
 // their terms.
 static void pack_panel(const job *j, size_t b, size_t col, size_t panel) {
@@ -115,13 +132,16 @@ static void pack_panel(const job *j, size_t b, size_t col, size_t panel) {
     for (size_t part = 0; part < j->parts; part++) {
         size_t depth = depth_of(j, part), at = (panel * j->parts + part) * QRN_PANEL;
         int32_t sums[QRN_PANEL], high[QRN_PANEL];
-        qrn_q16_columns c = {.data = (const uint16_t *)j->k->in[1]->data + b + col * g->b_col +
-                                     part * QRN_Q16_DEPTH * g->b_depth,
+        uint16_t words[QRN_Q16_DEPTH * QRN_PANEL];
+        size_t from = b + col * g->b_col + part * QRN_Q16_DEPTH * g->b_depth;
+        qrn_q16_columns c = {.data = (const uint16_t *)j->k->in[1]->data + (j->bytes ? 0 : from),
                              .b_depth = g->b_depth,
                              .b_col = g->b_col,
                              .depth = depth,
                              .n = (uint32_t)(left < QRN_PANEL ? left : QRN_PANEL),
                              .flip = j->b_flip};
+        if (j->bytes)
+            widen(j->k->in[1], from, &c, words);
         qrn_q16_pack_columns_avx512vnni(&c, dst, sums, high);
         dst += qrn_q16_steps(depth) * QRN_Q16_PANEL_STEP;
         for (uint32_t i = 0; i < QRN_PANEL; i++) {
