@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
 from quern import _onnxruntime
+from quern._prepare import prepare
 from quern._words import unknown
 
 __all__ = ["config", "preprocess", "quantize"]
@@ -314,8 +315,8 @@ def quantize(model: str | os.PathLike[str], output: str | os.PathLike[str],
     shapes: sizes for inputs with dynamic dimensions.
     per_channel: weights have a scale per output channel; None: where the NPU has that, which is
     all but 16-bit weights.
-    fuse=False leaves `preprocess` out, unless there are shapes. Further options are those of
-    `config`.
+    fuse=False leaves `preprocess` and all other rewriting out, unless there are shapes. Further
+    options are those of `config`.
     """
     if precision not in _PRECISIONS:
         raise unknown("precision", precision, _PRECISIONS)
@@ -335,11 +336,23 @@ def quantize(model: str | os.PathLike[str], output: str | os.PathLike[str],
         if (fuse or shapes) and preprocess(model, prepared, dynamic_input_shapes=shapes):
             source, graph = prepared, _load(prepared).graph
             _still_there(overrides, _tensors(graph))
+        if fuse:
+            source, graph = _ready(source, Path(folder) / "ready.onnx", graph, overrides)
         chosen = {**_for_the_npu(weight, graph, source.parent, per_channel), **(overrides or {})}
         made = config(source, data, activation_type=activation, weight_type=weight,
                       per_channel=per_channel, init_overrides=chosen, **options)
         tools.quantize(os.fspath(source), os.fspath(output), made)
     return Path(output)
+
+
+def _ready(source: Path, target: Path, graph: Any,
+           overrides: Mapping[str, Override] | None) -> tuple[Path, Any]:
+    """The model that the quantizer copes with; as it is, where tensors to be overridden vanish."""
+    ready = prepare(source, target)
+    rewritten = _load(ready).graph
+    if set(overrides or ()) - set(_tensors(rewritten)):
+        return source, graph
+    return ready, rewritten
 
 
 def _still_there(overrides: Mapping[str, Override] | None, tensors: Iterable[str]) -> None:
