@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """quern profile: logs and tables of known contents, the published linting layout, bad files."""
 import csv
+import gzip
 import json
 import struct
+import subprocess
+from pathlib import Path
 
 import pytest
-from harness import INPUT, FAILURE, ok, ok_json, quern
+from harness import BIN, FAILURE, INPUT, USAGE, ok, ok_json, quern
 
 COLUMNS = ["Msg Timestamp", "Message", "Time", "Unit of Measurement", "Timing Source",
            "Event Level", "Event Identifier"]
@@ -161,7 +164,7 @@ SHOWN = [("Input OpId_2", 0, 0, 0, 0, 0), ("OpId_0", 8036, 629, 4770, 565, 0),
          ("Output OpId_3", 407091, 0, 115120, 0, 1)]
 
 
-def test_htp_prf_14_htp_show_01_linting_is_laid_out_as_published(tmp_path):
+def test_htp_prf_14_show_01_linting_is_laid_out_as_published(tmp_path):
     nodes = [event(404, "cycles", f"{name} (cycles)", spent,
                    event(5001, "cycles", "Wait (Scheduler) time", wait),
                    event(5002, "cycles", "Overlap time", over,
@@ -183,8 +186,89 @@ def test_htp_prf_14_htp_show_01_linting_is_laid_out_as_published(tmp_path):
                  *(["               background"] if over else []),
                  f"            Overlap (wait) time: {waiting}  cycles",
                  f"            Resources: {words}"]
-    text = ok("profile", "--all", path).stdout
-    assert "\n".join(want) + "\n" in text
+    for text in (ok("profile", "--all", path).stdout, views("--input_log", path)):
+        assert "\n".join(want) + "\n" in text
+
+
+# --- the program of the published name
+
+
+def viewer(*args, cwd=None):
+    program = Path(BIN).resolve().parent / "qnn-profile-viewer"
+    return subprocess.run([program, *map(str, args)], capture_output=True, text=True, cwd=cwd)
+
+
+def views(*args, cwd=None):
+    p = viewer(*args, cwd=cwd)
+    assert p.returncode == 0 and not p.stderr, p.stderr
+    return p.stdout
+
+
+def test_htp_prf_14_the_viewer_prints_averages_and_writes_a_table(log, tmp_path):
+    text = views("--input_log", log, "--output", tmp_path / "t.csv")
+    average, least, most = (text.split(f"Execute Stats ({w}):")[1].split("\n\n")[0]
+                            for w in ("Average", "Min", "Max"))
+    line = "   Backend (QNN (execute) time): {}  us"
+    assert line.format(72) in average and line.format(50) in least and line.format(95) in most
+    assert "      conv:OpId_4 (cycles): 40500  cycles" in average
+    with open(tmp_path / "t.csv", newline="") as f:
+        rows = list(csv.reader(f))
+    assert rows[0] == COLUMNS
+    assert rows[2] == ["1", "FINALIZE", "7", "US", "BACKEND", "ROOT", "QNN (finalize) time"]
+    assert ["10", "NODE", "104", "CYCLES", "BACKEND", "SUB-EVENT",
+            "conv:OpId_4 (cycles, modelled)"] in rows
+    nodes = lambda path: ok_json("profile", "--json", path)["groups"][1]["nodes"]
+    assert nodes(tmp_path / "t.csv") == nodes(log)
+    both = views("--input_log", f"{log},{log}")
+    assert line.format(72) in both  # the same twice
+
+
+def test_htp_prf_14_the_htp_reader_lists_each_run(log):
+    text = views("--input_log", log, "--reader", "lib/libQnnHtpProfilingReader.so")
+    assert "Finalize Stats:\nPerformance Estimates :\nQNN (finalize) time : 7 us\n" in text
+    first, second = text.split("Execute Stat 0\n")[1].split("Execute Stat 1\n")
+    assert "QNN (execute) time : 50  us\n" in first and "QNN (execute) time : 95  us\n" in second
+    assert "   conv:OpId_4 (cycles) : 27000  cycles\n" in first
+
+
+def test_other_readers_write_json(log, tmp_path):
+    out = tmp_path / "o.json"
+    views("--input_log", log, "--reader", "libQnnJsonProfilingReader.so", "--output", out)
+    assert json.loads(out.read_text()) == ok_json("profile", log, "--json")
+    for name, more in (("t.json", []), ("t.json.gz", []), ("u", ["--gzip"])):
+        views("--input_log", log, "--reader", "libQnnChrometraceProfilingReader.so", "--output",
+              tmp_path / name, *more)
+        data = (tmp_path / name).read_bytes()
+        data = data if name == "t.json" else gzip.decompress(data)
+        assert len([e for e in json.loads(data)["traceEvents"] if e["ph"] == "X"]) == 11
+
+
+def test_htp_otr_02_the_optrace_reader_needs_a_schematic(tmp_path):
+    block = event(600, "object", "op trace", None, file="../../op.bin", hex=op_trace().hex())
+    path = write(tmp_path / "p.log", execute(10, 50, 1, block))
+    good, bad = tmp_path / "g_schematic.bin", tmp_path / "bad.bin"
+    good.write_bytes(b"QRNSCHEM" + bytes(20))
+    bad.write_bytes(b"something else")
+    args = ["--input_log", path, "--reader", "optrace", "--output", tmp_path / "t.json"]
+    for more in ([], ["--schematic", bad], ["--schematic", tmp_path / "none"]):
+        p = viewer(*args, *more)
+        assert p.returncode == INPUT and "No Valid Input Schematics" in p.stderr
+    views(*args, "--schematic", good)
+    assert json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    folder = tmp_path / "in"
+    folder.mkdir()
+    views("--input_log", path, "--extract_opaque_objects", cwd=folder)
+    assert [(f.name, f.read_bytes()) for f in folder.iterdir()] == [("0_op.bin", op_trace())]
+
+
+@pytest.mark.parametrize("args, says", [
+    ([], "--input_log is needed"), (["--dlc", "x"], "--dlc is not supported"),
+    (["--reader", "libQnnGpuProfilingReader.so"], "no such reader"),
+    (["--reader", "libQnnJsonProfilingReader.so", "--input_log", "x"], "needs --output"),
+    (["--inptu_log", "x"], "did you mean '--input_log'"), (["x"], "unexpected 'x'")])
+def test_the_viewer_refuses_in_words(args, says):
+    p = viewer(*args)
+    assert p.returncode == USAGE and says in p.stderr and "qnn-profile-viewer: " in p.stderr
 
 
 @pytest.mark.parametrize("text, says", [

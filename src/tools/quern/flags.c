@@ -28,8 +28,10 @@ typedef struct parser {
     qt_list *args;
 } parser;
 
+static const char *before(const qt_command *c) { return c->alone ? "" : "quern "; }
+
 static int usage_error(const qt_command *c) {
-    qt_hint("see 'quern %s --help'", c->name);
+    qt_hint("see '%s%s --help'", before(c), c->name);
     return QT_EXIT_USAGE;
 }
 
@@ -160,11 +162,11 @@ static int parse_flag(const parser *p, int argc, char **argv, int *i) {
 
 static int check_args(const qt_command *c, const qt_list *args) {
     if (args->n < c->min_args) {
-        qt_error("quern %s needs %s", c->name, c->args);
+        qt_error("%s%s needs %s", before(c), c->name, c->args);
         return usage_error(c);
     }
     if (args->n > c->max_args) {
-        qt_error("quern %s: unexpected '%s'", c->name, args->items[c->max_args]);
+        qt_error("%s%s: unexpected '%s'", before(c), c->name, args->items[c->max_args]);
         return usage_error(c);
     }
     return QT_EXIT_OK;
@@ -239,7 +241,7 @@ static void print_flag(FILE *to, const qt_flag *f) {
 }
 
 void qt_flags_help(const qt_command *c, FILE *to) {
-    fprintf(to, "usage: quern %s %s\n\n", c->name, c->args);
+    fprintf(to, "usage: %s%s %s\n\n", before(c), c->name, c->args);
     print_wrapped(to, c->about, 0);
     for (size_t g = 0; g < QT_MAX_GROUPS && c->groups[g].flags; g++) {
         fprintf(to, "\n%s:\n", c->groups[g].title);

@@ -53,6 +53,7 @@ typedef struct qt_command {
     const char *summary; // one line, no full stop
     const char *args;    // of the synopsis: "MODEL [FILE...]"
     unsigned min_args, max_args;
+    bool alone;        // a program of this name, not a word behind quern
     const char *about; // paragraphs for the manual; the first one is in the help page too
     qt_flag_group groups[QT_MAX_GROUPS];
     qt_example examples[3];

@@ -38,6 +38,9 @@ void qt_output_init(void) {
     signal(SIGPIPE, SIG_IGN); // a closed pipe shows up as a write error
 }
 
+static const char *program = "quern";
+void qt_set_program(const char *name) { program = name; }
+
 void qt_set_quiet(bool on) { quiet = on; }
 
 static bool colour_on(int fd) {
@@ -54,7 +57,7 @@ static void say(const char *word, const char *colour, const char *fmt, va_list a
     for (char *p = text; *p; p++)
         if ((unsigned char)*p < ' ' || *p == 0x7f)
             *p = '?';
-    fprintf(stderr, "quern: %s%s%s%s\n", on ? colour : "", word, on ? "\033[0m" : "", text);
+    fprintf(stderr, "%s: %s%s%s%s\n", program, on ? colour : "", word, on ? "\033[0m" : "", text);
 }
 
 #define SAY(word, colour)                                                                          \

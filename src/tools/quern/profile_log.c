@@ -111,7 +111,8 @@ static bool read_list(source *s, const json_t *list, unsigned depth, qt_event **
                         .unit = text_of(s, o, "unit", "none"),
                         .type = (uint32_t)number_of(o, "type"),
                         .value = number_of(o, "value"),
-                        .hex = text_of(s, o, "hex", NULL)};
+                        .hex = text_of(s, o, "hex", NULL),
+                        .file = text_of(s, o, "file", NULL)};
         if (strcmp(e->unit, "microseconds") == 0)
             e->unit = "us";
         if (!read_list(s, json_object_get(o, "events"), depth + 1, &e->sub, &e->n_sub))
@@ -189,6 +190,7 @@ static qt_call_kind kind_of_row(const char *message, const char *name) {
     } words[] = {{"INIT", QT_CALL_INIT},
                  {"FINALIZE", QT_CALL_FINALIZE},
                  {"DE-INIT", QT_CALL_DEINIT},
+                 {"APPLY BINARY SECTION", QT_CALL_APPLY},
                  {"EXECUTE", QT_CALL_EXECUTE}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(message, words[i].word) == 0)

@@ -24,7 +24,7 @@ typedef struct qt_event {
     const char *name, *unit; // unit: "us", "cycles", "count", "bytes", "object", "none"
     uint32_t type;           // number of the API; 0: the file has only words for it
     uint64_t value;
-    const char *hex; // of an object: its bytes; else NULL
+    const char *hex, *file; // of an object: its bytes, and a name for them; else NULL
     struct qt_event *sub;
     uint32_t n_sub;
 } qt_event;

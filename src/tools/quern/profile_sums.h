@@ -39,7 +39,15 @@ typedef struct qt_node_row {
 } qt_node_row;
 bool qt_profile_nodes(const qt_profile *p, const qt_group *g, qt_node_row **rows, uint32_t *n);
 
-// One file in the format of Perfetto and Chrome; false after a message.
+// The report: averages, `all`: every event, the least and the most; at most `top` nodes in a table
+// (0: no table). QT_EXIT_OK or another code after a message.
+int qt_profile_print(const qt_profile *p, const qt_groups *g, bool all, uint64_t top);
+json_t *qt_profile_json(const qt_profile *p, const qt_groups *g);
+// Names of units that a value of event 5004 stands for ("HVX, DMA"), into buf.
+const char *qt_profile_units(uint64_t set, char *buf, size_t size);
+
+// What Perfetto and Chrome read, and a file of it. NULL and false after a message.
+json_t *qt_profile_trace_json(const qt_profile *p);
 bool qt_profile_trace(const qt_profile *p, const char *path);
 
 #endif

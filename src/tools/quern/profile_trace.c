@@ -190,12 +190,12 @@ static bool add_calls(tracing *t, const qt_profile *p) {
     return ok;
 }
 
-bool qt_profile_trace(const qt_profile *p, const char *path) {
+json_t *qt_profile_trace_json(const qt_profile *p) {
     tracing t = {.events = json_array()};
     if (!add_calls(&t, p)) {
-        qt_error("%s: an op trace of the profile is damaged", path);
+        qt_error("an op trace of the profile is damaged");
         json_decref(t.events);
-        return false;
+        return NULL;
     }
     for (int i = CALLS; i < N_TRACKS; i++)
         if (t.used[i])
@@ -203,12 +203,17 @@ bool qt_profile_trace(const qt_profile *p, const char *path) {
                                                       "thread_name", "ph", "M", "pid", 1, "tid", i,
                                                       "args", "name", track_names[i]));
     json_t *all = json_pack("{s:o,s:s}", "traceEvents", t.events, "displayTimeUnit", "ms");
+    if (!all)
+        qt_error("no memory");
+    return all;
+}
+
+bool qt_profile_trace(const qt_profile *p, const char *path) {
+    json_t *all = qt_profile_trace_json(p);
     char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
     json_decref(all);
-    if (!text) {
-        qt_error("%s: no memory", path);
+    if (!text)
         return false;
-    }
     const qt_part part = {text, strlen(text)};
     bool done = qt_write_file(path, &part, 1);
     free(text);

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+//
+// qnn-profile-viewer: the command line that is published for it, in front of quern profile. Readers
+// are chosen by the names of their libraries, which are not opened: what they print is built in.
+#include "tools/profile_viewer/viewer.h"
+#include "tools/quern/flags.h"
+#include "tools/quern/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct viewer_options {
+    const char *input_log, *output, *reader, *schematic, *dlc, *config, *zoom_start, *zoom_end;
+    bool gzip, extract, json, version;
+} viewer_options;
+
+#define AT(field) offsetof(viewer_options, field)
+
+static const qt_flag flags[] = {
+    {"input_log", 0, QT_FILE, "FILE[,FILE]", AT(input_log), NULL, "logs to read"},
+    {"output", 0, QT_FILE, "FILE", AT(output), NULL, "what the reader makes of them"},
+    {"reader", 0, QT_TEXT, "LIBRARY", AT(reader), NULL,
+     "HtpProfilingReader, ChrometraceProfilingReader, JsonProfilingReader or optrace in its name"},
+    {"schematic", 0, QT_FILE, "FILE", AT(schematic), NULL, "of the graph (optrace)"},
+    {"gzip", 0, QT_BOOL, NULL, AT(gzip), NULL, "compress a trace"},
+    {"extract_opaque_objects", 0, QT_BOOL, NULL, AT(extract), NULL,
+     "write opaque objects to files in the current folder"},
+    {"standardized_json_output", 0, QT_BOOL, NULL, AT(json), NULL,
+     "write the output as JSON, whatever the reader"},
+    {"dlc", 0, QT_FILE, "FILE", AT(dlc), NULL, "refused: names of a framework are not known here"},
+    {"config", 0, QT_FILE, "FILE", AT(config), NULL, "refused"},
+    {"zoom_start", 0, QT_TEXT, "NODE", AT(zoom_start), NULL, "refused"},
+    {"zoom_end", 0, QT_TEXT, "NODE", AT(zoom_end), NULL, "refused"},
+    {"version", 0, QT_BOOL, NULL, AT(version), NULL, "print the version"},
+    {0},
+};
+
+typedef enum reader { READ_DEFAULT, READ_HTP, READ_CHROME, READ_JSON, READ_OPTRACE } reader;
+
+static int find_reader(const char *text, reader *out) {
+    static const struct {
+        const char *part;
+        reader kind;
+    } readers[] = {{"HtpOptraceProfilingReader", READ_OPTRACE},
+                   {"HtpProfilingReader", READ_HTP},
+                   {"ChrometraceProfilingReader", READ_CHROME},
+                   {"JsonProfilingReader", READ_JSON}};
+    *out = READ_DEFAULT;
+    if (!text)
+        return QT_EXIT_OK;
+    *out = READ_OPTRACE;
+    if (strcmp(text, "optrace") == 0)
+        return QT_EXIT_OK;
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++)
+        if (strstr(text, readers[i].part)) {
+            *out = readers[i].kind;
+            return QT_EXIT_OK;
+        }
+    qt_error("--reader %s: no such reader here; known are libQnnHtpProfilingReader, "
+             "libQnnChrometraceProfilingReader, libQnnJsonProfilingReader and optrace",
+             text);
+    return QT_EXIT_USAGE;
+}
+
+static int check(const viewer_options *o, reader kind) {
+    const char *refused = o->dlc          ? "--dlc"
+                          : o->config     ? "--config"
+                          : o->zoom_start ? "--zoom_start"
+                          : o->zoom_end   ? "--zoom_end"
+                                          : NULL;
+    if (refused) {
+        qt_error("%s is not supported", refused);
+        return QT_EXIT_USAGE;
+    }
+    if (!o->input_log) {
+        qt_error("--input_log is needed");
+        return QT_EXIT_USAGE;
+    }
+    if ((kind == READ_OPTRACE || kind == READ_JSON) && !o->output) {
+        qt_error("this reader needs --output");
+        return QT_EXIT_USAGE;
+    }
+    if (kind == READ_OPTRACE && (!o->schematic || !qv_is_schematic(o->schematic))) {
+        if (!o->schematic)
+            qt_error("No Valid Input Schematics: the optrace reader needs --schematic");
+        return QT_EXIT_INPUT;
+    }
+    return QT_EXIT_OK;
+}
+
+static int read_logs(const char *list, qt_profile *p) {
+    int code = QT_EXIT_OK;
+    for (const char *at = list; *at && code == QT_EXIT_OK;) {
+        size_t n = strcspn(at, ",");
+        char *path = strndup(at, n);
+        code = path ? qt_profile_read(p, path) : QT_EXIT_FAILURE;
+        free(path);
+        at += n + (at[n] == ',');
+    }
+    return code;
+}
+
+static bool write_output(const viewer_options *o, reader kind, const qt_profile *p,
+                         const qt_groups *g) {
+    if (!o->output)
+        return true;
+    if (o->json || kind == READ_JSON)
+        return qv_write_json(qt_profile_json(p, g), o->output, o->gzip);
+    if (kind == READ_CHROME || kind == READ_OPTRACE)
+        return qv_write_json(qt_profile_trace_json(p), o->output, o->gzip);
+    return qv_write_table(p, o->output);
+}
+
+static int view(const viewer_options *o, reader kind, const qt_profile *p) {
+    qt_groups g;
+    if (!qt_profile_sum(p, &g)) {
+        qt_error("no memory");
+        return QT_EXIT_FAILURE;
+    }
+    if (!write_output(o, kind, p, &g) || (o->extract && !qv_extract_objects(p)))
+        return QT_EXIT_FAILURE;
+    if (kind == READ_JSON || kind == READ_OPTRACE)
+        return QT_EXIT_OK;
+    return kind == READ_HTP ? qv_print_runs(p) : qt_profile_print(p, &g, true, 0);
+}
+
+static int run(const void *options, const qt_list *args) {
+    const viewer_options *o = options;
+    reader kind;
+    (void)args;
+    if (o->version) {
+        puts("qnn-profile-viewer of Quern " QUERN_VERSION);
+        return qt_close_stdout();
+    }
+    qt_profile p = {0};
+    int code = find_reader(o->reader, &kind);
+    if (code == QT_EXIT_OK)
+        code = check(o, kind);
+    if (code == QT_EXIT_OK)
+        code = read_logs(o->input_log, &p);
+    if (code == QT_EXIT_OK)
+        code = view(o, kind, &p);
+    qrn_arena_destroy(p.arena);
+    return code;
+}
+
+static const qt_command viewer = {
+    .name = "qnn-profile-viewer",
+    .args = "--input_log FILE [--output FILE] [--reader LIBRARY]",
+    .alone = true,
+    .about = "Prints profile logs that the System library of Quern wrote: every event on average, "
+             "its least and its most; with --output also as a table (CSV).\n",
+    .groups = {{"options", flags}},
+    .examples = {{"qnn-profile-viewer --input_log net_qnn.log --output net.csv", NULL}},
+    .options_size = sizeof(viewer_options),
+    .run = run,
+};
+
+const qt_command *const qt_commands[] = {&viewer, NULL};
+
+int main(int argc, char **argv) {
+    viewer_options options = {0};
+    qt_list args = {0};
+    qt_output_init();
+    qt_set_program("qnn-profile-viewer");
+    int code = qt_flags_parse(&viewer, argc - 1, argv + 1, &options, &args);
+    if (code == QT_EXIT_OK)
+        code = run(&options, &args);
+    else if (code < 0)
+        code = qt_close_stdout();
+    qt_flags_free(&viewer, &options, &args);
+    return code;
+}
