@@ -107,7 +107,7 @@ def tested_requirements():
     found = set()
     for path in (ROOT / "tests").rglob("*"):
         if path.suffix in (".c", ".py"):
-            names = re.findall(r"\bhtp((?:_[a-z0-9]+_\d\d)+)_", path.read_text())
+            names = re.findall(r"\b(?:test_)?htp((?:_[a-z0-9]+_\d\d)+)_", path.read_text())
             for name in names:
                 for topic, number in re.findall(r"_([a-z0-9]+)_(\d\d)", name):
                     found.add(f"HTP-{topic.upper()}-{number}")

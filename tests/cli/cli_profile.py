@@ -151,34 +151,34 @@ def test_htp_otr_02_op_traces_are_drawn_where_they_ran(tmp_path):
         assert p.returncode == FAILURE and "damaged" in p.stderr
 
 
-# A published run (main-thread cycles, wait, overlap, overlap while waiting, resources).
-SHOWN = [("Input OpId_2", 0, 0, 0, 0, 0), ("OpId_0", 8036, 629, 4770, 565, 0),
-         ("model_convStart_Conv2D:OpId_21", 147075, 32, 85292, 32, 7),
-         ("model_tf_op_layer_stride_stride:OpId_24", 146494, 0, 70807, 0, 1),
-         ("model_convLeft1_Conv2D:OpId_34", 288249, 425, 195988, 304, 6),
-         ("model_convRight1_Conv2D:OpId_41", 220391, 803, 135268, 557, 6),
-         ("model_convRight2_Conv2D:OpId_48", 181016, 1090, 69323, 489, 6),
-         ("model_convLeft2_Conv2D:OpId_55", 233736, 1059, 93020, 464, 6),
-         ("model_sub_sub:OpId_57", 2165162, 0, 465046, 0, 1),
-         ("model_add_add:OpId_58", 525971, 0, 481468, 0, 1),
-         ("Output OpId_3", 407091, 0, 115120, 0, 1)]
+# Published critical paths of the runs in linting.tsv; printed averages are cut to whole cycles.
+CRITICAL = {"M1": 4327266, "M1-opt": 1374349, "M2": 7866535, "M2-mul": 2741387, "M3": 2789467}
 
 
-def test_htp_prf_14_show_01_linting_is_laid_out_as_published(tmp_path):
+def shown(run):
+    lines = (Path(__file__).parent / "linting.tsv").read_text().splitlines()[3:]
+    rows = [line.split("\t") for line in lines if line.split("\t")[0] == run]
+    return [(name, *map(int, numbers)) for _, name, *numbers in rows]
+
+
+def linting_log(path, run):
     nodes = [event(404, "cycles", f"{name} (cycles)", spent,
                    event(5001, "cycles", "Wait (Scheduler) time", wait),
                    event(5002, "cycles", "Overlap time", over,
                          *([event(404, "none", "background", 1)] if over else [])),
                    event(5003, "cycles", "Overlap (wait) time", waiting),
                    event(5004, "none", "Resources", units))
-             for name, spent, wait, over, waiting, units in SHOWN]
-    critical = sum(spent + wait for _, spent, wait, *_ in SHOWN)
-    path = write(tmp_path / "lint.log",
-                 call("BACKEND_EXECUTE", "m1", 1, 2,
-                      event(6001, "cycles", "Accelerator (critical path execute) time (cycles)",
-                            critical, *nodes)))
-    want = [f"   Backend (Accelerator (critical path execute) time (cycles)): {critical}  cycles"]
-    for name, spent, wait, over, waiting, units in SHOWN:
+             for name, spent, wait, over, waiting, units in shown(run)]
+    return write(path, call("BACKEND_EXECUTE", run, 1, 2,
+                            event(6001, "cycles",
+                                  "Accelerator (critical path execute) time (cycles)",
+                                  CRITICAL[run], *nodes)))
+
+
+def test_htp_prf_14_show_01_linting_is_laid_out_as_published(tmp_path):
+    path = linting_log(tmp_path / "lint.log", "M1")
+    want = ["   Backend (Accelerator (critical path execute) time (cycles)): 4327266  cycles"]
+    for name, spent, wait, over, waiting, units in shown("M1"):
         words = ", ".join(w for i, w in enumerate(("HVX", "HMX", "DMA")) if units >> i & 1)
         want += [f"      {name} (cycles): {spent}  cycles",
                  f"            Wait (Scheduler) time: {wait}  cycles",
@@ -188,6 +188,21 @@ def test_htp_prf_14_show_01_linting_is_laid_out_as_published(tmp_path):
                  f"            Resources: {words}"]
     for text in (ok("profile", "--all", path).stdout, views("--input_log", path)):
         assert "\n".join(want) + "\n" in text
+
+
+@pytest.mark.parametrize("run", CRITICAL)
+def test_htp_prf_13_show_02_published_runs_add_up(tmp_path, run):
+    r = ok_json("profile", "--json", linting_log(tmp_path / "lint.log", run))
+    (critical,) = r["groups"][0]["events"]
+    assert critical["average"] == CRITICAL[run]
+    below = [(e["average"], *(x["average"] for x in e["events"])) for e in critical["events"]]
+    assert 0 <= critical["average"] - sum(spent + wait for spent, wait, *_ in below) <= 10
+    assert all(over <= spent and waiting <= wait for spent, wait, over, waiting, _ in below)
+    share = lambda i: (100 * below[i][0] / CRITICAL[run], 100 * below[i][2] / below[i][0])
+    if run == "M1":
+        assert [round(x, 1) for x in share(8)] == [50.0, 21.5]  # the subtraction
+    if run == "M2":
+        assert [round(x, 1) for x in share(8)] == [67.9, 9.9]  # the division
 
 
 # --- the program of the published name
