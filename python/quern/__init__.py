@@ -240,7 +240,8 @@ def session(model: str | os.PathLike[str] | bytes,
         made = ort.InferenceSession(model, so, enable_fallback=0)
     except Exception as error:  # its exceptions have no base of their own
         raise _in_words(error) from error
-    _sessions[provider].add(made)
+    with _lock:
+        _sessions.setdefault(provider, weakref.WeakSet()).add(made)
     return made
 
 
