@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What an application may do to single runs: exchange weights by an adapter, and end them."""
+import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
 import pytest
 
-from provider import HTP, LIB, NAME, session
+from provider import HTP, LIB, NAME, helper, model, session
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
 from lora_models import make, product  # noqa: E402
@@ -68,8 +71,77 @@ def test_a_missing_config_fails_the_run(lora, tmp_path):
         run_with(s, x, tmp_path / "nothing.txt")
 
 
+def long_net(n=24, side=896):
+    """Products with a permutation: a run of many milliseconds whose values stay as they are."""
+    w = np.roll(np.eye(side, dtype=np.float32), 1, 0)
+    nodes = [helper.make_node("MatMul", [f"x{i}" if i else "x", "w"], [f"x{i + 1}"])
+             for i in range(n)]
+    return model(nodes, [("x", np.float32, [side, side])], [(f"x{n}", np.float32, [side, side])],
+                 [("w", w)])
+
+
+def run_and_end(s, x):
+    """The failure of a run whose end is asked for while it goes on."""
+    options, failures = ort.RunOptions(), []
+
+    def work():
+        try:
+            s.run(None, {"x": x}, options)
+        except Exception as e:
+            failures.append(str(e))
+
+    for _ in range(5):  # a busy machine may set the flag when all is over
+        options.terminate = False
+        thread = threading.Thread(target=work)
+        thread.start()
+        time.sleep(0.03)
+        options.terminate = True
+        thread.join()
+        if failures:
+            return failures[0]
+    return ""
+
+
+@pytest.mark.parametrize("options", [{"backend_type": "cpu"}, HTP])
+def test_a_run_is_ended_inside_of_its_partition(options):
+    s = session(long_net(), {**options, "threads": "1"})
+    x = np.random.default_rng(2).integers(-8, 8, (896, 896)).astype(np.float32)
+    assert "terminate flag of its options, inside of a graph" in run_and_end(s, x)
+    assert np.array_equal(s.run(None, {"x": x})[0], np.roll(x, -24, 1))  # others are not ended
+
+
+def test_one_of_several_runs_is_ended():
+    s = session(long_net(), {"backend_type": "cpu", "threads": "1"})
+    x, results = np.ones((896, 896), np.float32), []
+    others = [threading.Thread(target=lambda: results.append(s.run(None, {"x": x})[0]))
+              for _ in range(2)]
+    for t in others:
+        t.start()
+    assert "inside of a graph" in run_and_end(s, x)
+    for t in others:
+        t.join()
+    assert len(results) == 2 and all(np.array_equal(r, x) for r in results)
+
+
+AT_EXIT = """
+import sys
+sys.path[:0] = sys.argv[1:3]
+import test_runs
+s = test_runs.session(test_runs.long_net(), {"backend_type": "cpu", "threads": "1"})
+print(test_runs.run_and_end(s, test_runs.np.ones((896, 896), "f")))
+"""
+
+
+def test_a_process_ends_with_a_session_that_was_watched():
+    here = Path(__file__).resolve().parent
+    done = subprocess.run([sys.executable, "-c", AT_EXIT, str(here), str(here.parent / "clients")],
+                          capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "inside of a graph" in done.stdout
+
+
 def test_a_run_that_is_terminated_fails_and_the_next_one_does_not():
-    """onnxruntime looks before each partition; providers are not told of it."""
+    """onnxruntime looks before each partition."""
     s, x = session(conv_net(seed=1), HTP), images(1, 1)[0]
     options = ort.RunOptions()
     options.terminate = True

@@ -156,9 +156,11 @@ qrn_status qc_graph_execute(qc_graph *g, const void *const *inputs, void *const 
 qrn_status qc_graph_execute_rows(qc_graph *g, const void *const *inputs, void *const *outputs,
                                  uint32_t *rows);
 
-// The same; mem[i] (inputs, then outputs) is the registered memory of a buffer, or NULL.
+// The same; mem[i] (inputs, then outputs) is the registered memory of a buffer, or NULL; `signal`
+// may abort it (QRN_E_ABORTED), or is NULL.
 qrn_status qc_graph_execute_mem(qc_graph *g, const void *const *inputs, void *const *outputs,
-                                const Qnn_MemHandle_t *mem, uint32_t *rows);
+                                const Qnn_MemHandle_t *mem, Qnn_SignalHandle_t signal,
+                                uint32_t *rows);
 
 // Bytes of a dense tensor, and the number of its elements.
 size_t qc_tensor_bytes(const qc_tensor *t);

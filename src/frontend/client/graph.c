@@ -273,7 +273,8 @@ static void set_buffer(Qnn_Tensor_t *t, const void *data, Qnn_MemHandle_t mem) {
 }
 
 qrn_status qc_graph_execute_mem(qc_graph *g, const void *const *inputs, void *const *outputs,
-                                const Qnn_MemHandle_t *mem, uint32_t *rows) {
+                                const Qnn_MemHandle_t *mem, Qnn_SignalHandle_t signal,
+                                uint32_t *rows) {
     if (!g->bound)
         return QRN_FAIL(QRN_E_NOT_FINALIZED, "graph is not finalized");
     uint32_t n_in = g->n_inputs, n_out = g->n_outputs, n = n_in + n_out;
@@ -293,7 +294,7 @@ qrn_status qc_graph_execute_mem(qc_graph *g, const void *const *inputs, void *co
             t[n_in + i].v1.dimensions = dims[i];
             set_buffer(&t[n_in + i], outputs[i], mem ? mem[n_in + i] : NULL);
         }
-        code = g->client->qnn.graphExecute(g->handle, t, n_in, t + n_in, n_out, g->profile, NULL);
+        code = g->client->qnn.graphExecute(g->handle, t, n_in, t + n_in, n_out, g->profile, signal);
         for (uint32_t i = 0; rows && i < n_out; i++)
             rows[i] = dims[i][0];
     }
@@ -306,7 +307,7 @@ qrn_status qc_graph_execute_mem(qc_graph *g, const void *const *inputs, void *co
 
 qrn_status qc_graph_execute_rows(qc_graph *g, const void *const *inputs, void *const *outputs,
                                  uint32_t *rows) {
-    return qc_graph_execute_mem(g, inputs, outputs, NULL, rows);
+    return qc_graph_execute_mem(g, inputs, outputs, NULL, NULL, rows);
 }
 
 qrn_status qc_graph_execute(qc_graph *g, const void *const *inputs, void *const *outputs) {

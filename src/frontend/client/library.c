@@ -50,7 +50,9 @@ qrn_status qc_check(const qc_client *c, Qnn_ErrorHandle_t code, const char *call
     unsigned long long number = QNN_GET_ERROR_CODE(code);
     bool lost = number == QNN_COMMON_ERROR_SYSTEM_COMMUNICATION ||
                 number == QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL;
-    qrn_status s = lost ? QRN_E_COMM : QRN_E_GENERAL;
+    qrn_status s = lost                                ? QRN_E_COMM
+                   : number == QNN_GRAPH_ERROR_ABORTED ? QRN_E_ABORTED
+                                                       : QRN_E_GENERAL;
     const char *text = NULL;
     if (c->qnn.errorGetVerboseMessage &&
         c->qnn.errorGetVerboseMessage(code, &text) == QNN_SUCCESS && text) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // What an application can change while a session lives: options of a run, and dynamic options.
-#include "frontend/ort/ep.h"
+#include "frontend/ort/watch.h"
 
 #include "base/file.h"
 #include "base/suggest.h"
@@ -126,7 +126,9 @@ static qrn_status start_run(qe_ep *ep, const OrtRunOptions *o) {
     if (!wanted)
         wanted = atomic_exchange(&ep->power.dynamic, 0);
     QRN_TRY(qe_power_vote(ep, wanted, us));
-    return adapter ? apply_adapter(ep, adapter) : QRN_OK;
+    if (adapter)
+        QRN_TRY(apply_adapter(ep, adapter));
+    return qe_watch_run(ep, o); // the last: a run that fails here has no end
 }
 
 OrtStatus *qe_on_run_start(OrtEp *base, const OrtRunOptions *o) {
@@ -137,6 +139,7 @@ OrtStatus *qe_on_run_end(OrtEp *base, const OrtRunOptions *o, bool sync) {
     const char *after = run_option(o, "qnn.htp_perf_mode_post_run");
     int wanted = 0;
     (void)sync;
+    qe_watch_run_end((qe_ep *)base);
     if (!after)
         return NULL;
     qrn_status s = qe_choose("qnn.htp_perf_mode_post_run", after, qe_performance_modes, &wanted);

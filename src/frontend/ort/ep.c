@@ -7,6 +7,7 @@
 #include "frontend/ort/memory.h"
 #include "frontend/ort/record.h"
 #include "frontend/ort/timeline.h"
+#include "frontend/ort/watch.h"
 
 #include "base/mem.h"
 
@@ -288,6 +289,7 @@ static qrn_status start(qe_ep *ep, const OrtHardwareDevice *const *devices, size
     qe_share_unlock(ep);
     QRN_TRY(s);
     QRN_TRY(qe_profile_start(ep));
+    QRN_TRY(qe_watch_open(ep));
     return qe_power_start(ep);
 }
 
@@ -316,6 +318,7 @@ qrn_status qe_ep_create(qe_factory *f, const OrtHardwareDevice *const *devices, 
 void qe_ep_free(qe_ep *ep) {
     if (!ep)
         return;
+    qe_watch_close(ep);
     qe_power_end(ep);
     if (!ep->shares) {
         qe_memory_forget(ep->client);

@@ -42,6 +42,7 @@ typedef struct qe_ep {
     struct qe_loaded *loaded;     // binaries of a context model
     struct qe_trace *trace;       // what became of the nodes; NULL: not asked for
     struct qe_affinity *affinity; // which nodes are left to others; NULL: none by request
+    struct qe_watch *watch;       // of runs that may be ended; NULL: none may
     struct qe_timeline *timeline; // of the host's profiles
     unsigned n_dumped;            // graphs of the host
     const char *compat;           // what the context model that was written needs; NULL: none was

@@ -17,6 +17,8 @@
 
 // Objects of the host.
 typedef struct OrtStatus OrtStatus;
+typedef struct OrtEnv OrtEnv;
+typedef struct OrtSession OrtSession;
 typedef struct OrtLogger OrtLogger;
 typedef struct OrtGraph OrtGraph;
 typedef struct OrtNode OrtNode;
@@ -60,7 +62,8 @@ typedef enum OrtLoggingLevel {
     ORT_LOG_VERBOSE,
     ORT_LOG_INFO,
     ORT_LOG_WARNING,
-    ORT_LOG_ERROR
+    ORT_LOG_ERROR,
+    ORT_LOG_FATAL
 } OrtLoggingLevel;
 
 typedef enum OrtOpAttrType {

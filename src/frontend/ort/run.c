@@ -6,6 +6,7 @@
 #include "frontend/ort/memory.h"
 #include "frontend/ort/part.h"
 #include "frontend/ort/timeline.h"
+#include "frontend/ort/watch.h"
 
 #include "base/mem.h"
 
@@ -125,7 +126,8 @@ static qrn_status bind_outputs(run *r) {
         void *data = NULL;
         if (b->slot < 0) { // constant
             QRN_TRY(host_output(r, i, b->dims, &data));
-            memcpy(data, b->data, b->bytes);
+            if (b->bytes) // the host has no memory for nothing
+                memcpy(data, b->data, b->bytes);
             continue;
         }
         if (b->convert || b->sized)
@@ -157,7 +159,7 @@ static qrn_status hand_over(run *r) {
         QRN_TRY(host_output(r, i, dims, &data));
         if (b->convert)
             widen(b, count, r->out[b->slot], data);
-        else
+        else if (bytes)
             memcpy(data, r->out[b->slot], bytes);
     }
     return QRN_OK;
@@ -178,7 +180,10 @@ static qrn_status find_memory(run *r) {
 
 static qrn_status run_graph(run *r, uint64_t start_ns) {
     const qe_part *p = r->p;
-    QRN_TRY(qc_graph_execute_mem(p->graph, r->in, r->out, r->mem, r->rows));
+    Qnn_SignalHandle_t signal = qe_watch_enter(p->ep);
+    qrn_status s = qc_graph_execute_mem(p->graph, r->in, r->out, r->mem, signal, r->rows);
+    qe_watch_leave(p->ep, signal);
+    QRN_TRY(s);
     qe_timeline_run(p->ep, p->name, start_ns);
     return QRN_OK;
 }
@@ -220,9 +225,12 @@ static OrtStatus *compute(OrtNodeComputeInfo *info, void *state, OrtKernelContex
     qrn_status s = execute(&r);
     if (s == QRN_E_COMM)
         tell_restart();
-    OrtStatus *status = s == QRN_E_ARGUMENT ? qe_status(s)
-                        : s == QRN_E_COMM   ? qe_status_as(ORT_ENGINE_ERROR, s)
-                                            : qe_status_as(ORT_EP_FAIL, s);
+    if (s == QRN_E_ABORTED)
+        qrn_fail(s, "the run was ended by the terminate flag of its options, inside of a graph");
+    OrtStatus *status = s == QRN_E_ARGUMENT  ? qe_status(s)
+                        : s == QRN_E_ABORTED ? qe_status_as(ORT_FAIL, s)
+                        : s == QRN_E_COMM    ? qe_status_as(ORT_ENGINE_ERROR, s)
+                                             : qe_status_as(ORT_EP_FAIL, s);
     for (uint32_t i = 0; i < r.n_own; i++)
         qrn_free(r.own[i]);
     qrn_free(r.heap);
