@@ -30,7 +30,6 @@ __version__ = "0.1.0"
 EP_NAME = "QuernExecutionProvider"
 
 _VENDOR = "Quern"
-_PYTHON_OF = {23: (3, 10), 24: (3, 11)}  # the oldest Python that an onnxruntime is made for
 _LIBRARIES = {"cpu": "libQnnCpu.so", "htp": "libQnnHtp.so", "gpu": "libQnnGpu.so",
               "saver": "libQnnSaver.so", "system": "libQnnSystem.so"}
 _SAME_AS = {"npu": "htp", "dsp": "htp", "hexagon": "htp"}
@@ -93,21 +92,20 @@ def _existing(path: Path, what: str) -> Path:
     raise FileNotFoundError(f"{path}: this build of Quern has no {what}{where}")
 
 
-def _onnxruntime(what: str = "Quern's execution provider", least: int = 24) -> Any:
-    """ONNX Runtime 1.`least` or newer, or an ImportError that says what to install."""
+def _onnxruntime(what: str = "Quern's execution provider") -> Any:
+    """ONNX Runtime, new enough, or an ImportError that says what to install."""
     try:
         import onnxruntime
     except ImportError as error:
         raise ImportError(f"{what} needs ONNX Runtime, which cannot be imported ({error}): "
-                          f"pip install 'onnxruntime>=1.{least}'") from error
+                          "pip install 'onnxruntime>=1.24'") from error
     numbers = re.match(r"(\d+)\.(\d+)", onnxruntime.__version__)
-    if numbers and tuple(map(int, numbers.groups())) < (1, least):
-        python = sys.version_info[:2]
-        fix = f"pip install -U 'onnxruntime>=1.{least}'"
-        if python < _PYTHON_OF[least]:
-            fix = (f"newer ones are made for Python 3.{_PYTHON_OF[least][1]} and newer, and this "
-                   f"is Python {python[0]}.{python[1]}")
-        raise ImportError(f"{what} needs onnxruntime 1.{least} or newer and found "
+    if numbers and tuple(map(int, numbers.groups())) < (1, 24):
+        fix = "pip install -U 'onnxruntime>=1.24'"
+        if sys.version_info < (3, 11):
+            fix = (f"newer ones are made for Python 3.11 and newer, and this is Python "
+                   f"{sys.version_info[0]}.{sys.version_info[1]}")
+        raise ImportError(f"{what} needs onnxruntime 1.24 or newer and found "
                           f"{onnxruntime.__version__}: {fix}")
     return onnxruntime
 

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
 from quern import _onnxruntime
-from quern._prepare import prepare
 from quern._words import unknown
 
 __all__ = ["config", "preprocess", "quantize"]
@@ -48,7 +47,7 @@ _IDLE = re.compile(r"consider (to run )?pre-processing|does not have a name\. Re
 
 def _tools() -> Any:
     """`onnxruntime.quantization`, or an ImportError that says what to install."""
-    _onnxruntime("quern.quantize", 23)
+    _onnxruntime("quern.quantize")
     try:
         import onnxruntime.quantization.execution_providers.qnn
         return onnxruntime.quantization
@@ -348,6 +347,7 @@ def quantize(model: str | os.PathLike[str], output: str | os.PathLike[str],
 def _ready(source: Path, target: Path, graph: Any,
            overrides: Mapping[str, Override] | None) -> tuple[Path, Any]:
     """The model that the quantizer copes with; as it is, where tensors to be overridden vanish."""
+    from quern._prepare import prepare  # needs numpy, which comes with onnxruntime
     ready = prepare(source, target)
     rewritten = _load(ready).graph
     if set(overrides or ()) - set(_tensors(rewritten)):

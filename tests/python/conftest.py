@@ -9,17 +9,17 @@ from pathlib import Path
 import onnxruntime as ort
 import pytest
 
-from installed import LIB, NEEDS, VERSION
+from installed import LIB, MARKS, NEW_ENOUGH
 
 
 def pytest_configure(config):
-    for name in NEEDS:
+    for name in MARKS:
         config.addinivalue_line("markers", f"{name}: needs an onnxruntime that takes the {name}")
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if any(item.get_closest_marker(name) and VERSION < least for name, least in NEEDS.items()):
+        if not NEW_ENOUGH and any(item.get_closest_marker(name) for name in MARKS):
             item.add_marker(pytest.mark.skip(reason=f"onnxruntime {ort.__version__}"))
 
 

@@ -11,5 +11,6 @@ ROOT = Path(__file__).resolve().parents[2]
 LIB = Path(os.environ.get("QUERN_LIB_DIR", ROOT / "build" / "lib")).resolve()
 sys.path[:0] = [str(ROOT / "tests" / "clients"), str(ROOT / "scripts")]
 VERSION = tuple(map(int, re.findall(r"\d+", ort.__version__)[:2]))
-# The oldest onnxruntime for tests with a mark.
-NEEDS = {"provider": (1, 24), "quantizer": (1, 23)}
+# Marks of tests that need an onnxruntime which is new enough.
+MARKS = ("provider", "quantizer")
+NEW_ENOUGH = VERSION >= (1, 24)
