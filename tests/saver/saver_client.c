@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// A client that uses much of the API, for recordings: saver_client LIBRARY FOLDER. Outputs of its
-// executions go to FOLDER/<number>.raw, in order. It goes on after refusals that it expects and
-// ends with 1 at the first other failure.
+// A client that uses much of the API, for recordings: saver_client LIBRARY FOLDER [encodings].
+// Outputs of its executions go to FOLDER/<number>.raw, in order. It goes on after refusals that it
+// expects and ends with 1 at the first other failure. With the last word it dequantizes a constant
+// in every encoding instead.
 #include "QnnInterface.h"
 
 #include <dlfcn.h>
@@ -230,6 +231,105 @@ static void scale(Qnn_ContextHandle_t context, Qnn_BackendHandle_t backend,
     CHECK(qnn.errorGetMessage(6001, &message));
 }
 
+#define ROWS 4
+#define COLUMNS 32
+#define N_ENCODINGS 11
+
+// Every encoding that is not refused, with values that differ in each element.
+static void fill_encodings(Qnn_QuantizeParams_t *q) {
+    static Qnn_ScaleOffset_t pairs[COLUMNS];
+    static Qnn_FloatScaleOffset_t float_pairs[COLUMNS];
+    static float scales[COLUMNS];
+    static int32_t offsets[COLUMNS];
+    static uint8_t factors8[COLUMNS * 2];
+    static uint16_t factors16[COLUMNS * 2];
+    static uint32_t block[2] = {2, 16}, small[2] = {4, 8};
+    for (int i = 0; i < COLUMNS; i++) {
+        scales[i] = pairs[i].scale = float_pairs[i].scale = 0.01f * (float)(i + 1) / 3.0f;
+        offsets[i] = pairs[i].offset = i - 7;
+        float_pairs[i].offset = 0.3f * (float)i;
+        factors8[2 * i] = (uint8_t)(i % 15 + 1);
+        factors8[2 * i + 1] = 3;
+        factors16[2 * i] = (uint16_t)(i * 5 + 1);
+        factors16[2 * i + 1] = 200;
+    }
+    static Qnn_BlockwiseExpansion_t expansion = {1, pairs, 2, 4, 0, {factors8}};
+    static Qnn_BwAxisScaleOffsetMapped_t axis_mapped = {
+        4, 1, QNN_QUANTIZATION_ENCODING_MAPPING_ASYMMETRIC_PLUS_ONE, COLUMNS, scales, offsets};
+    static Qnn_BwBlockMapped_t block_mapped = {
+        5, QNN_QUANTIZATION_ENCODING_MAPPING_ASYMMETRIC_PLUS_ONE, block, pairs};
+    static Qnn_BwBlockwiseExpansionMapped_t expansion_mapped = {
+        .bitwidth = 8,
+        .mapping = QNN_QUANTIZATION_ENCODING_MAPPING_LINEAR_SYMMETRIC_EXCLUDE_ZERO,
+        .axis = 1,
+        .scaleOffsets = pairs,
+        .numBlocksPerAxis = 2,
+        .blockScaleBitwidth = 9,
+        .blockScaleStorageType = QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_16,
+        .blocksScale16 = factors16};
+    expansion.blockScaleStorageType = QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8;
+    const Qnn_QuantizeParams_t all[N_ENCODINGS] = {
+        {0, QNN_QUANTIZATION_ENCODING_SCALE_OFFSET, {.scaleOffsetEncoding = {0.7f, 3}}},
+        {0,
+         QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET,
+         {.axisScaleOffsetEncoding = {1, COLUMNS, pairs}}},
+        {0, QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET, {.bwScaleOffsetEncoding = {4, 0.3f, -2}}},
+        {0,
+         QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET,
+         {.bwAxisScaleOffsetEncoding = {4, 1, COLUMNS, scales, NULL}}},
+        {0, QNN_QUANTIZATION_ENCODING_BLOCK, {.blockEncoding = {block, pairs}}},
+        {0, QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION, {.blockwiseExpansion = &expansion}},
+        {0, QNN_QUANTIZATION_ENCODING_FLOAT_BLOCK, {.floatBlockEncoding = {block, float_pairs}}},
+        {0,
+         QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET_MAPPED,
+         {.bwAxisScaleOffsetMappedEncoding = &axis_mapped}},
+        {0, QNN_QUANTIZATION_ENCODING_BW_BLOCK_MAPPED, {.bwBlockMappedEncoding = &block_mapped}},
+        {0,
+         QNN_QUANTIZATION_ENCODING_BW_BLOCKWISE_EXPANSION_MAPPED,
+         {.bwBlockwiseExpansionMappedEncoding = &expansion_mapped}},
+        {0,
+         QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK,
+         {.bwFloatBlockEncoding = {6, small, float_pairs}}},
+    };
+    for (int i = 0; i < N_ENCODINGS; i++) {
+        q[i] = all[i];
+        q[i].encodingDefinition = QNN_DEFINITION_DEFINED;
+    }
+}
+
+// One graph for each: constant -> Dequantize -> output, with an input beside it.
+static void dequantize_all(Qnn_ContextHandle_t context) {
+    Qnn_QuantizeParams_t encodings[N_ENCODINGS];
+    uint32_t dims[] = {ROWS, COLUMNS};
+    int8_t codes[ROWS * COLUMNS];
+    float zero[ROWS * COLUMNS] = {0}, out[ROWS * COLUMNS];
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        codes[i] = (int8_t)(i * 37 % 16 - 8); // fits 4 bits
+    fill_encodings(encodings);
+    for (int i = 0; i < N_ENCODINGS; i++) {
+        char name[16];
+        Qnn_GraphHandle_t g = NULL;
+        snprintf(name, sizeof name, "g%d", i);
+        CHECK(qnn.graphCreate(context, name, NULL, &g));
+        Qnn_Tensor_t c = make(g, "c", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_SFIXED_POINT_8, 2, dims,
+                              codes, sizeof codes, &encodings[i]);
+        Qnn_Tensor_t mid =
+            make(g, "real", QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_FLOAT_32, 2, dims, NULL, 0, NULL);
+        Qnn_Tensor_t x =
+            make(g, "x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 2, dims, NULL, 0, NULL);
+        Qnn_Tensor_t y =
+            make(g, "y", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_FLOAT_32, 2, dims, NULL, 0, NULL);
+        add(g, "dequantize", "Dequantize", NULL, 0, &c, 1, &mid);
+        Qnn_Tensor_t both[2] = {mid, x};
+        add(g, "add", "ElementWiseAdd", NULL, 0, both, 2, &y);
+        CHECK(qnn.graphFinalize(g, NULL, NULL));
+        x.v1.clientBuf = (Qnn_ClientBuffer_t){zero, sizeof zero};
+        y.v1.clientBuf = (Qnn_ClientBuffer_t){out, sizeof out};
+        CHECK(qnn.graphExecute(g, &x, 1, &y, 1, NULL, NULL));
+        keep(out, sizeof out);
+    }
+}
+
 static void open_library(const char *path) {
     void *lib = dlopen(path, RTLD_NOW);
     Qnn_ErrorHandle_t (*get)(const QnnInterface_t ***, uint32_t *) = NULL;
@@ -243,7 +343,7 @@ static void open_library(const char *path) {
 }
 
 int main(int argc, char **argv) {
-    if (argc != 3)
+    if (argc < 3)
         return 2;
     open_library(argv[1]);
     folder = argv[2];
@@ -263,9 +363,13 @@ int main(int argc, char **argv) {
     CHECK(qnn.profileCreate(backend, QNN_PROFILE_LEVEL_BASIC, &profile));
     CHECK(qnn.contextCreate(backend, device, NULL, &first));
     CHECK(qnn.contextCreate(backend, device, NULL, &second));
-    scale(first, backend, profile);
-    convolve(first, "conv", 1);
-    convolve(second, "conv", 2);
+    if (argc > 3) {
+        dequantize_all(first);
+    } else {
+        scale(first, backend, profile);
+        convolve(first, "conv", 1);
+        convolve(second, "conv", 2);
+    }
     const QnnProfile_EventId_t *events = NULL;
     uint32_t n_events = 0;
     qnn.profileGetEvents(profile, &events, &n_events);

@@ -63,11 +63,22 @@ def test_a_client_with_much_of_the_api(tmp_path, backend):
     assert replayed(compiled(folder, "-DREPLAY_DLOPEN"), backend) == want
 
 
+def test_every_encoding(tmp_path):
+    direct, ignored, folder = (tmp_path / n for n in ("direct", "ignored", "recording"))
+    direct.mkdir()
+    ignored.mkdir()
+    run(CLIENT, library("cpu"), direct, "encodings")
+    record(folder, CLIENT, library("saver"), ignored, "encodings")
+    want = [(direct / f"{i}.raw").read_bytes() for i in range(11)]
+    assert len(set(want)) == 11, "every encoding has its own values"
+    assert replayed(compiled(folder, "-DREPLAY_DLOPEN"), "cpu") == want
+
+
 @pytest.mark.parametrize("model", ["digits", "digits_a8w8"])
-@pytest.mark.parametrize("backend", ["cpu", "htp"])
-def test_an_onnx_model(tmp_path, backend, model):
+@pytest.mark.parametrize("backend, soc", [("cpu", []), ("htp", ["--soc", "SM8650"])])
+def test_an_onnx_model(tmp_path, backend, soc, model):
     model = DIGITS / f"{model}.onnx"
-    inputs = ["--random", "--seed", "3", "--dim", "N=2", "-q", "--format", "raw"]
+    inputs = [*soc, "--random", "--seed", "3", "--dim", "N=2", "-q", "--format", "raw"]
     run(QUERN, "run", model, *inputs, "-b", backend, "-o", tmp_path / "direct")
     record(tmp_path / "rec", QUERN, "run", model, *inputs, "-b", "saver", "-o", tmp_path / "none")
     want = [(tmp_path / "direct" / "output_0.raw").read_bytes()]

@@ -142,7 +142,8 @@ static void argument(statement *s, size_t i) {
 static void start(statement *s) {
     s->w.text = &s->body;
     find_context(s);
-    s->w.naming = s->call == &qrn_saver_calls[QRN_SLOT(graphAddNode)];
+    s->w.naming = s->call == &qrn_saver_calls[QRN_SLOT(graphAddNode)] ||
+                  s->call == &qrn_saver_calls[QRN_SLOT(graphPrepareExecutionEnvironment)];
     s->w.executing = strncmp(s->call->name, "graphExecute", 12) == 0;
     bool perf = s->call->how & QRN_CALL_PERF;
     bool asks = s->call->how & (QRN_CALL_QUERY | QRN_CALL_DUMMY);
@@ -214,6 +215,8 @@ static qrn_status record_memory(const qrn_saver_call *call, const void *const *a
 qrn_status qrn_saver_record(const qrn_saver_call *call, const void *const *args) {
     if (call == &qrn_saver_calls[QRN_SLOT(memRegister)])
         return record_memory(call, args);
+    if (call->how & QRN_CALL_QUIET)
+        return qrn_saver_record_refused(call, QNN_SUCCESS, "it ends with the graph");
     statement s = {.call = call, .args = args};
     start(&s);
     for (size_t i = 0; i < call->n_args; i++) {

@@ -122,6 +122,7 @@ enum {
     QRN_CALL_FREES = 2, // must work even when nothing can be recorded any more
     QRN_CALL_QUERY = 4, // answers with its code, which is no failure
     QRN_CALL_PERF = 8,  // of the performance infrastructure
+    QRN_CALL_QUIET = 16 // is not replayed: what it ends, ends with its graph
 };
 
 #define QRN_SAVER_MAX_ARGS 9
@@ -151,7 +152,7 @@ qrn_status qrn_saver_record_list(const qrn_saver_call *call, const void *const *
 void qrn_saver_record_restart(void); // the next recording begins
 // Writes a call that worked.
 qrn_status qrn_saver_record(const qrn_saver_call *call, const void *const *args);
-// Writes a call that was refused, as a comment.
+// Writes a call that is not replayed, or that was refused, as a comment.
 qrn_status qrn_saver_record_refused(const qrn_saver_call *call, Qnn_ErrorHandle_t code,
                                     const char *words);
 

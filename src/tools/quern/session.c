@@ -8,6 +8,7 @@
 #include "tools/quern/output.h"
 #include "tools/quern/soc.h"
 
+#include "HTP/QnnHtpCommon.h"
 #include "HTP/QnnHtpDevice.h"
 
 #include <math.h>
@@ -18,9 +19,9 @@
 
 const qt_flag qt_backend_flags[] = {
     {"backend", 'b', QT_TEXT, "NAME", offsetof(qt_backend_options, backend), NULL,
-     "cpu (default), htp, gpu or the path of a QNN library"},
+     "cpu (default), htp, gpu, saver or the path of a QNN library"},
     {"soc", 0, QT_TEXT, "SOC", offsetof(qt_backend_options, soc), NULL,
-     "chip to stand for, by name or number (htp)"},
+     "chip to stand for, by name or number (htp, saver)"},
     {"threads", 't', QT_COUNT, "N", offsetof(qt_backend_options, threads), NULL,
      "number of threads (default: all that may be used)"},
     {"log", 0, QT_CHOICE, "LEVEL", offsetof(qt_backend_options, log),
@@ -119,7 +120,10 @@ int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extr
     if (opt->soc && !qt_soc_find(opt->soc, &soc.socModel))
         return unknown_soc(opt->soc);
     bool is_htp = strcmp(name, "htp") == 0 || strstr(name, "Htp");
-    if (soc.socModel && is_htp)
+    bool is_saver = strcmp(name, "saver") == 0 || strstr(name, "Saver");
+    if (soc.socModel && is_saver)
+        o.stands_for = QNN_BACKEND_ID_HTP;
+    if (soc.socModel && (is_htp || is_saver))
         o.device_configs = configs;
     else if (opt->soc)
         qt_warn("--soc has no effect on backend '%s'", name);
