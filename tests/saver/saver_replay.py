@@ -9,47 +9,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from recording import FLAGS, ROOT, compiled, replayed, run
+
 LIB = Path(os.environ["QUERN_LIB_DIR"])
 QUERN, CLIENT, HELLO = (os.environ[k] for k in ("QUERN_BIN", "SAVER_CLIENT", "HELLO_QNN"))
-CC = os.environ.get("CC", "cc")
-FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", *os.environ.get("SAVER_CFLAGS", "").split()]
 DIGITS = ROOT / "examples" / "digits"
-
-pytestmark = pytest.mark.skipif(not shutil.which(CC), reason=f"there is no C compiler '{CC}'")
 
 
 def library(backend):
     return LIB / f"libQnn{backend.capitalize()}.so"
 
 
-def run(*command, env=None):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
-                          env={**os.environ, **(env or {})})
-    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-    return done
-
-
 def record(folder, *command, backend=""):
     run(*command, env={"QUERN_SAVER_DIR": str(folder), "QUERN_SAVER_BACKEND": backend})
     assert {p.name for p in folder.iterdir()} == {"saver_output.c", "params.bin"}
-
-
-def compiled(folder, *flags):
-    program = folder / "replay"
-    run(CC, *FLAGS, "-I", ROOT / "include" / "QNN", folder / "saver_output.c", *flags, "-o",
-        program, "-ldl")
-    return program
-
-
-def replayed(program, backend, env=None):
-    """The outputs of a replay, in the order of the calls."""
-    out = program.parent / f"out_{backend}"
-    out.mkdir()
-    run(program, "-p", program.parent / "params.bin", "-o", out, library(backend), env=env)
-    files = sorted(out.iterdir(), key=lambda p: int(p.name.split("_")[0]))
-    assert files, "nothing was executed"
-    return [p.read_bytes() for p in files]
 
 
 @pytest.mark.parametrize("backend", ["cpu", "htp"])
@@ -60,7 +33,7 @@ def test_a_client_with_much_of_the_api(tmp_path, backend):
     run(CLIENT, library(backend), direct)
     record(folder, CLIENT, library("saver"), ignored)
     want = [(direct / f"{i}.raw").read_bytes() for i in range(6)]
-    assert replayed(compiled(folder, "-DREPLAY_DLOPEN"), backend) == want
+    assert replayed(compiled(folder), library(backend)) == want
 
 
 def test_every_encoding(tmp_path):
@@ -71,7 +44,7 @@ def test_every_encoding(tmp_path):
     record(folder, CLIENT, library("saver"), ignored, "encodings")
     want = [(direct / f"{i}.raw").read_bytes() for i in range(11)]
     assert len(set(want)) == 11, "every encoding has its own values"
-    assert replayed(compiled(folder, "-DREPLAY_DLOPEN"), "cpu") == want
+    assert replayed(compiled(folder), library("cpu")) == want
 
 
 @pytest.mark.parametrize("model", ["digits", "digits_a8w8"])
@@ -82,7 +55,7 @@ def test_an_onnx_model(tmp_path, backend, soc, model):
     run(QUERN, "run", model, *inputs, "-b", backend, "-o", tmp_path / "direct")
     record(tmp_path / "rec", QUERN, "run", model, *inputs, "-b", "saver", "-o", tmp_path / "none")
     want = [(tmp_path / "direct" / "output_0.raw").read_bytes()]
-    assert replayed(compiled(tmp_path / "rec", "-DREPLAY_DLOPEN"), backend) == want
+    assert replayed(compiled(tmp_path / "rec"), library(backend)) == want
 
 
 def test_a_context_binary(tmp_path):
@@ -94,7 +67,7 @@ def test_a_context_binary(tmp_path):
     run(QUERN, "run", binary, *inputs, "-b", "htp", "-o", tmp_path / "direct")
     record(tmp_path / "rec", QUERN, "run", binary, *inputs, "-b", "saver", "-o", tmp_path / "none")
     want = [(tmp_path / "direct" / "output_0.raw").read_bytes()]
-    assert replayed(compiled(tmp_path / "rec", "-DREPLAY_DLOPEN"), "htp") == want
+    assert replayed(compiled(tmp_path / "rec"), library("htp")) == want
 
 
 def test_a_recording_links_against_a_backend(tmp_path):
@@ -102,7 +75,7 @@ def test_a_recording_links_against_a_backend(tmp_path):
     printed = run(HELLO, library("cpu")).stdout.splitlines()[-1].split("= ")[1]
     record(tmp_path / "rec", HELLO, library("saver"))
     program = compiled(tmp_path / "rec", "-L", LIB, "-lQnnCpu")
-    got = replayed(program, "cpu", env={"LD_LIBRARY_PATH": str(LIB)})
+    got = replayed(program, library("cpu"), env={"LD_LIBRARY_PATH": str(LIB)})
     assert " ".join(f"{v:f}" for v in np.frombuffer(got[0], np.float32)) == printed
 
 
@@ -120,7 +93,7 @@ def test_a_process_that_dies_leaves_a_recording_that_compiles(tmp_path):
     done = subprocess.run([shutil.which("python3"), "-c", code, library("saver")],
                           env={**os.environ, "QUERN_SAVER_DIR": str(tmp_path / "rec")})
     assert done.returncode == -9
-    run(compiled(tmp_path / "rec", "-DREPLAY_DLOPEN"), "-p", tmp_path / "rec" / "params.bin",
+    run(compiled(tmp_path / "rec"), "-p", tmp_path / "rec" / "params.bin",
         library("cpu"))
 
 
@@ -129,7 +102,7 @@ def test_a_replay_says_what_failed(tmp_path):
     record(tmp_path / "rec", HELLO, library("saver"))
     source = tmp_path / "rec" / "saver_output.c"
     source.write_text(source.read_text().replace('"FullyConnected"', '"NoSuchOp"'))
-    program = compiled(tmp_path / "rec", "-DREPLAY_DLOPEN")
+    program = compiled(tmp_path / "rec")
     done = subprocess.run([program, "-p", tmp_path / "rec" / "params.bin", library("cpu")],
                           capture_output=True, text=True)
     assert done.returncode == 1 and "call 8: graphAddNode: error " in done.stderr

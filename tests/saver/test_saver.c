@@ -475,6 +475,34 @@ static void custom_options_need_a_backend_id(void **state) {
     }
 }
 
+static void options_of_older_headers_are_written_as_of_todays(void **state) {
+    (void)state;
+    const QnnSaver_Config_t id = {.option = QNN_SAVER_CONFIG_OPTION_BACKEND_ID,
+                                  .backendId = QNN_BACKEND_ID_HTP};
+    // The union at byte 4, 12 bytes in all.
+    uint32_t *soc = malloc(12), *arch = malloc(12);
+    memcpy(soc, (uint32_t[]){QNN_HTP_DEVICE_CONFIG_OPTION_SOC, 57, 0}, 12);
+    memcpy(arch, (uint32_t[]){QNN_HTP_DEVICE_CONFIG_OPTION_ARCH, 0, 75}, 12);
+    QnnHtpDevice_CustomConfig_t today = {.option = QNN_HTP_DEVICE_CONFIG_OPTION_ARCH,
+                                         .arch = {1, QNN_HTP_DEVICE_ARCH_V79}};
+    const QnnDevice_Config_t all[] = {
+        {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = soc},
+        {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = arch},
+        {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &today}};
+    const QnnDevice_Config_t *configs[] = {&all[0], &all[1], &all[2], NULL};
+    start("older", &id);
+    Qnn_BackendHandle_t b = new_backend();
+    Qnn_DeviceHandle_t d = NULL;
+    assert_int_equal(qnn.deviceCreate(NULL, configs, &d), QNN_SUCCESS);
+    has(".option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC, .socModel = 57}");
+    has(".arch = {.arch = QNN_HTP_DEVICE_ARCH_V75}");
+    has(".arch = {.deviceId = 1, .arch = QNN_HTP_DEVICE_ARCH_V79}");
+    assert_int_equal(qnn.deviceFree(d), QNN_SUCCESS);
+    end(b, NULL);
+    free(soc);
+    free(arch);
+}
+
 static void votes_for_clocks_are_calls(void **state) {
     (void)state;
     start("votes", NULL);
@@ -528,13 +556,19 @@ static void shared_buffers_of_the_htp_have_an_offset(void **state) {
 
 #define N_NODES 40
 
-static void *build(void *context) {
+typedef struct worker {
+    Qnn_ContextHandle_t context;
+    const char *graph;
+    pthread_t thread;
+} worker;
+
+static void *build(void *arg) {
+    const worker *me = arg;
     Qnn_GraphHandle_t g = NULL;
     char name[32];
     uint32_t dims[] = {2};
     float in[2] = {1, -1}, out[2];
-    snprintf(name, sizeof name, "g%p", (void *)&g);
-    if (qnn.graphCreate(context, name, NULL, &g) != QNN_SUCCESS)
+    if (qnn.graphCreate(me->context, me->graph, NULL, &g) != QNN_SUCCESS)
         return "create";
     Qnn_Tensor_t first = describe("x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 1, dims);
     Qnn_Tensor_t from = first, to = first;
@@ -564,12 +598,12 @@ static void two_threads_are_written_one_call_after_the_other(void **state) {
     start("threads", NULL);
     Qnn_BackendHandle_t b = new_backend();
     Qnn_ContextHandle_t c = new_context(b);
-    pthread_t threads[2];
+    worker workers[2] = {{.context = c, .graph = "one"}, {.context = c, .graph = "two"}};
     for (int i = 0; i < 2; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, build, c), 0);
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, build, &workers[i]), 0);
     for (int i = 0; i < 2; i++) {
         void *failed = NULL;
-        assert_int_equal(pthread_join(threads[i], &failed), 0);
+        assert_int_equal(pthread_join(workers[i].thread, &failed), 0);
         if (failed)
             fail_msg("thread %d: %s", i, (const char *)failed);
     }
@@ -645,6 +679,7 @@ int main(void) {
         cmocka_unit_test(graphs_of_binaries_are_known_by_name_alone),
         cmocka_unit_test(a_list_of_binaries_tells_after_it_was_written),
         cmocka_unit_test(custom_options_need_a_backend_id),
+        cmocka_unit_test(options_of_older_headers_are_written_as_of_todays),
         cmocka_unit_test(votes_for_clocks_are_calls),
         cmocka_unit_test(shared_buffers_of_the_htp_have_an_offset),
         cmocka_unit_test(two_threads_are_written_one_call_after_the_other),

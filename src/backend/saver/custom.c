@@ -4,7 +4,11 @@
 // option that is not described here is left out of the recording, with a comment.
 #include "backend/saver/fields.h"
 
+#include "base/soc.h"
+
 #include "Quern/QuernBackend.h"
+
+#include <string.h>
 
 // clang-format off
 
@@ -136,6 +140,17 @@ STRUCT(htp_device, QnnHtpDevice_CustomConfig_t,
     {EMBED(QnnHtpDevice_CustomConfig_t, asyncExecute, htp_async), HTP_DEVICE_WHEN(ASYNC_EXECUTE)},
     {U32(QnnHtpDevice_CustomConfig_t, appUid), HTP_DEVICE_WHEN(APP_UID)})
 
+PLAIN(htp_on_chip, QnnHtpDevice_OnChipDeviceInfoExtension_t,
+    {U64(QnnHtpDevice_OnChipDeviceInfoExtension_t, vtcmSize)},
+    {U32(QnnHtpDevice_OnChipDeviceInfoExtension_t, socModel)},
+    {U8(QnnHtpDevice_OnChipDeviceInfoExtension_t, signedPdSupport)},
+    {U8(QnnHtpDevice_OnChipDeviceInfoExtension_t, dlbcSupport)},
+    {ENUM_OF(QnnHtpDevice_OnChipDeviceInfoExtension_t, arch, QnnHtpDevice_Arch_t)})
+STRUCT(htp_info, QnnHtpDevice_DeviceInfoExtension_t,
+    {U32(QnnHtpDevice_DeviceInfoExtension_t, devType)},
+    {EMBED(QnnHtpDevice_DeviceInfoExtension_t, onChipDevice, htp_on_chip),
+     WHEN(QnnHtpDevice_DeviceInfoExtension_t, devType, QNN_HTP_DEVICE_TYPE_ON_CHIP)})
+
 // --- HTP: memory and votes
 
 STRUCT(htp_shared, QnnHtpMem_SharedBufferConfig_t,
@@ -265,6 +280,7 @@ static const struct {
     {QNN_BACKEND_ID_HTP, QRN_OPTION_GRAPH, &qrn_type_htp_graph},
     {QNN_BACKEND_ID_HTP, QRN_OPTION_CONTEXT, &qrn_type_htp_context},
     {QNN_BACKEND_ID_HTP, QRN_OPTION_DEVICE, &qrn_type_htp_device},
+    {QNN_BACKEND_ID_HTP, QRN_OPTION_INFO, &qrn_type_htp_info},
     {QNN_BACKEND_ID_HTP, QRN_OPTION_MEM, &qrn_type_htp_mem},
     {QNN_BACKEND_ID_GPU, QRN_OPTION_BACKEND, &qrn_type_gpu_backend},
     {QNN_BACKEND_ID_GPU, QRN_OPTION_CONTEXT, &qrn_type_gpu_context},
@@ -287,6 +303,52 @@ static bool is_described(const qrn_saved_type *t, const void *at) {
     return !selects;
 }
 
+_Static_assert(sizeof(QnnHtpDevice_CustomConfig_t) <= QRN_SAVED_COPY_BYTES, "room for a copy");
+
+static uint32_t word_at(const void *custom, size_t offset) {
+    uint32_t word;
+    memcpy(&word, (const char *)custom + offset, sizeof word);
+    return word;
+}
+
+// Options of HTP devices have their union at byte 8, but at byte 4 (and 12 bytes in all) in headers
+// up to core API 2.33. Nothing tells which it is: a chip is one that is known, and a device id,
+// which is first in the other options, is hardly ever more than a small number.
+static void settle_device(const void *custom, QnnHtpDevice_CustomConfig_t *out) {
+    enum { OLDER = 4, NOW = 8, SECOND = 12 };
+    uint32_t option = word_at(custom, 0), older = word_at(custom, OLDER),
+             now = word_at(custom, NOW);
+    *out = (QnnHtpDevice_CustomConfig_t){.option = (QnnHtpDevice_ConfigOption_t)option};
+    if (option == QNN_HTP_DEVICE_CONFIG_OPTION_SOC) {
+        out->socModel = !qrn_soc_by_id(now) && qrn_soc_by_id(older) ? older : now;
+        return;
+    }
+    if (option == QNN_HTP_DEVICE_CONFIG_OPTION_APP_UID) {
+        out->appUid = now;
+        return;
+    }
+    bool is_arch = option == QNN_HTP_DEVICE_CONFIG_OPTION_ARCH;
+    bool is_older = is_arch ? now >= QNN_HTP_DEVICE_ARCH_V68 : now != 0;
+    out->arch.deviceId = is_older ? older : now;
+    uint32_t value = is_older ? now : word_at(custom, SECOND);
+    if (is_arch)
+        out->arch.arch = (QnnHtpDevice_Arch_t)value;
+    else // the same place in all of them; a bool is one byte
+        out->useSignedProcessDomain.useSignedProcessDomain = (value & 0xFF) != 0;
+}
+
+const void *qrn_saved_settle(const qrn_saved_type *t, const void *custom, void *room) {
+    if (t != &qrn_type_htp_device)
+        return custom;
+    settle_device(custom, room);
+    return room;
+}
+
+bool qrn_saved_is_ours(int component, const void *custom) {
+    return custom && component == QRN_OPTION_BACKEND &&
+           *(const uint32_t *)custom == QUERN_BACKEND_CONFIG_MAGIC;
+}
+
 const qrn_saved_type *qrn_saved_custom(uint32_t backend_id, int component, const void *custom) {
     const qrn_saved_type *t = NULL;
     for (size_t i = 0; custom && i < sizeof table / sizeof table[0]; i++)
@@ -294,8 +356,5 @@ const qrn_saved_type *qrn_saved_custom(uint32_t backend_id, int component, const
             t = table[i].type;
     if (t == &qrn_type_gpu_graph && *(const uint32_t *)custom == QNN_GPU_GRAPH_V2_HANDSHAKE_FLAG)
         t = &qrn_type_gpu_graph_v2;
-    // The machine's own options are no part of what a client asks of a backend.
-    bool is_ours = custom && component == QRN_OPTION_BACKEND &&
-                   *(const uint32_t *)custom == QUERN_BACKEND_CONFIG_MAGIC;
-    return t && !is_ours && is_described(t, custom) ? t : NULL;
+    return t && !qrn_saved_is_ours(component, custom) && is_described(t, custom) ? t : NULL;
 }

@@ -298,7 +298,8 @@ STRUCT(hardware_v1, QnnDevice_HardwareDeviceInfoV1_t,
     {U32(QnnDevice_HardwareDeviceInfoV1_t, deviceType)},
     {U32(QnnDevice_HardwareDeviceInfoV1_t, numCores)},
     {MANY(QnnDevice_HardwareDeviceInfoV1_t, cores, core_info),
-     COUNT(QnnDevice_HardwareDeviceInfoV1_t, numCores)})
+     COUNT(QnnDevice_HardwareDeviceInfoV1_t, numCores)},
+    {CUSTOM(QnnDevice_HardwareDeviceInfoV1_t, deviceInfoExtension, INFO)})
 STRUCT(hardware, QnnDevice_HardwareDeviceInfo_t,
     {ENUM_OF(QnnDevice_HardwareDeviceInfo_t, version, QnnDevice_HardwareDeviceInfoVersion_t)},
     {EMBED(QnnDevice_HardwareDeviceInfo_t, v1, hardware_v1),

@@ -64,19 +64,18 @@ typedef struct qrn_saved_type qrn_saved_type;
 
 typedef struct qrn_saved_field {
     const char *name;
-    qrn_saved_kind kind;
     size_t offset;
     const qrn_saved_type *type;
     const qrn_saved_enum *values;
     const char *word;
-    int object;
-    qrn_saved_kind element;
-    bool plain;      // POINTERS, LIST: what they lead to is not const
-    bool wide;       // the count has 64 bits
     size_t count_at; // offset of the count + 1; 0: `count` or none
     uint64_t (*count)(const struct qrn_saver_writer *w, const void *base);
     size_t when_at; // offset of the selector + 1; 0: the member always counts
     uint32_t when;  // value that selects the member
+    qrn_saved_kind kind, element;
+    int object;
+    bool plain; // POINTERS, LIST: what they lead to is not const; ONE: it is written to
+    bool wide;  // the count has 64 bits
 } qrn_saved_field;
 
 struct qrn_saved_type {
@@ -103,11 +102,18 @@ typedef enum qrn_saved_component {
     QRN_OPTION_CONTEXT,
     QRN_OPTION_GRAPH,
     QRN_OPTION_MEM,
+    QRN_OPTION_INFO, // of a device
     QRN_OPTION_OTHER
 } qrn_saved_component;
 
 // Struct behind a custom option of a backend; NULL when it is not known, or when its own selector
 // names something that is not in our tables.
 const qrn_saved_type *qrn_saved_custom(uint32_t backend_id, int component, const void *custom);
+// The struct as today's headers have it: itself, or a copy in `room` (QRN_SAVED_COPY_BYTES) when
+// clients built with older headers send another form.
+#define QRN_SAVED_COPY_BYTES 64
+const void *qrn_saved_settle(const qrn_saved_type *t, const void *custom, void *room);
+// Is it one of Quern/QuernBackend.h? Those are about this machine and no part of a recording.
+bool qrn_saved_is_ours(int component, const void *custom);
 
 #endif

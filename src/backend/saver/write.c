@@ -184,6 +184,14 @@ static const qrn_saved_type *custom_type(const qrn_saved_field *f, const void *a
     return qrn_saved_custom(qrn_saver_options_now()->backend_id, f->object, pointer_at(at));
 }
 
+static void left_out(qrn_saver_writer *w, const qrn_saved_field *f, const void *at) {
+    if (qrn_saved_is_ours(f->object, pointer_at(at)))
+        qrn_saver_put(w->text, "/* an option of Quern's own */ ");
+    else
+        qrn_saver_put(w->text, "/* a custom option that backend id %u does not describe */ ",
+                      qrn_saver_options_now()->backend_id);
+}
+
 // A list up to a NULL, or `count` long (then nothing may be left out).
 static void list(qrn_saver_writer *w, const qrn_saved_field *f, const void *const *p,
                  uint64_t count) {
@@ -198,8 +206,7 @@ static void list(qrn_saver_writer *w, const qrn_saved_field *f, const void *cons
         const qrn_saved_field *c = counted ? NULL : custom_of(f->type, p[i]);
         new_line(w);
         if (c && !custom_type(c, (const char *)p[i] + c->offset)) {
-            qrn_saver_put(w->text, "/* a custom option that backend id %u does not describe */ ",
-                          qrn_saver_options_now()->backend_id);
+            left_out(w, c, (const char *)p[i] + c->offset);
             continue;
         }
         qrn_saver_put(w->text, c ? "CUSTOM(" : "");
@@ -328,9 +335,12 @@ void qrn_saver_value(qrn_saver_writer *w, const qrn_saved_field *f, const void *
     case QRN_SAVED_ID:
         id(w, *(const uint32_t *)at);
         break;
-    case QRN_SAVED_CUSTOM:
-        one(w, custom_type(f, at), pointer_at(at));
+    case QRN_SAVED_CUSTOM: {
+        uint64_t copy[QRN_SAVED_COPY_BYTES / sizeof(uint64_t)];
+        const qrn_saved_type *t = custom_type(f, at);
+        one(w, t, qrn_saved_settle(t, pointer_at(at), copy));
         break;
+    }
     case QRN_SAVED_FD:
         qrn_saver_put(w->text, "shared(&memory_%d, %llu, %llu)", w->memory,
                       (unsigned long long)w->memory_bytes, (unsigned long long)w->memory_offset);
@@ -371,9 +381,10 @@ static bool is_zero(const qrn_saved_field *f, const char *at) {
 }
 
 // What a tensor does not bring along: its id while it is made, data when an op only names it (the
-// client may have freed that by now).
-static bool is_left_out(const qrn_saver_writer *w, const qrn_saved_field *f) {
+// client may have freed that by now), and what only a backend that was not named could read.
+static bool is_left_out(const qrn_saver_writer *w, const qrn_saved_field *f, const void *at) {
     return (w->making && f->kind == QRN_SAVED_ID) ||
+           (f->kind == QRN_SAVED_CUSTOM && !custom_type(f, at)) ||
            (w->naming && w->tensor && strcmp(f->name, "clientBuf") == 0);
 }
 
@@ -410,7 +421,7 @@ void qrn_saver_members(qrn_saver_writer *w, const qrn_saved_type *t, const void 
     for (size_t i = 0; i < t->n_fields; i++) {
         const qrn_saved_field *f = &t->fields[i];
         bool selected = !f->when_at || *(const uint32_t *)(base + f->when_at - 1) == f->when;
-        if (!selected || is_left_out(w, f) || is_zero(f, base + f->offset))
+        if (!selected || is_left_out(w, f, base + f->offset) || is_zero(f, base + f->offset))
             continue;
         qrn_saver_put(w->text, any ? ", " : "");
         any = true;
