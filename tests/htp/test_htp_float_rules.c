@@ -323,6 +323,81 @@ static void constants_that_are_lost_are_told_of(void **state) {
     assert_int_equal(warnings_of(0, "ElementWiseAdd", tiny, 1), 0); // single precision
 }
 
+// --- numbers that are too large
+
+// y = max(x * x, x) + m on that chip, executed once for each of the n_runs rows of x; how many
+// warnings?
+static int runs_of(uint32_t soc, float (*x)[6], uint32_t n_runs, float m) {
+    Qnn_LogHandle_t log;
+    htp_world w = begin_logged(soc, &log);
+    uint32_t dims[] = {1, 6}, one[] = {1};
+    float y[6];
+    net n = net_begin(&w, "large", NULL);
+    net_add(&n, IN, F32, 2, dims, 0, 0, x[0]);
+    net_add(&n, QNN_TENSOR_TYPE_STATIC, F32, 1, one, 0, 0, &m);
+    net_add(&n, QNN_TENSOR_TYPE_NATIVE, F32, 2, dims, 0, 0, NULL);
+    net_add(&n, QNN_TENSOR_TYPE_NATIVE, F32, 2, dims, 0, 0, NULL);
+    net_add(&n, OUT, F32, 2, dims, 0, 0, y);
+    NET_NODE(&n, "ElementWiseMultiply", NET_LIST(0, 0), NET_LIST(2));
+    NET_NODE(&n, "ElementWiseMaximum", NET_LIST(2, 0), NET_LIST(3));
+    NET_NODE(&n, "ElementWiseAdd", NET_LIST(3, 1), NET_LIST(4));
+    HTP_OK(w.qnn.graphFinalize(n.graph, NULL, NULL));
+    for (uint32_t i = 0; i < n_runs; i++) {
+        n.data[0] = x[i];
+        net_run(&n);
+    }
+    int heard = n_warnings;
+    end_logged(&w, log);
+    return heard;
+}
+
+static void numbers_that_are_too_large_are_told_of(void **state) {
+    (void)state;
+    float small[2][6] = {{1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}};
+    float square[2][6] = {{1, 2, 300, 400, 5, 6}, {400, 400, 0, 0, 0, 0}};
+    float later[2][6] = {{1, 2, 3, 4, 5, 6}, {1, 2, 400, 4, 5, 6}};
+    float input[1][6] = {{1, 2, 3, 4, -200000, 6}};
+    float endless[1][6] = {{1, 2, -INFINITY, 3, -3e38f, 6}};
+    for (int i = 0; i < 2; i++) {
+        uint32_t chip = i ? SM8750 : SM8650;
+        assert_int_equal(runs_of(chip, small, 2, 1), 0);
+        assert_int_equal(runs_of(chip, square, 2, 1), 1); // once
+        assert_non_null(strstr(last_log, "graph 'large': node 'nb' (ElementWiseMultiply) is the "
+                                         "first to leave half precision"));
+        assert_non_null(strstr(last_log, i ? "is 65504: it gives inf at index 2"
+                                           : "is 131008: it gives 131008 at index 3"));
+        assert_int_equal(runs_of(chip, later, 2, 1), 0); // the first execution is watched
+        assert_int_equal(runs_of(chip, input, 1, 1), 1);
+        assert_non_null(strstr(last_log, "input 'ta' has -200000 at index 4, beyond half"));
+        assert_int_equal(runs_of(chip, endless, 1, 1), 0); // meant so
+        assert_int_equal(runs_of(chip, small, 1, -INFINITY), 0);
+    }
+    assert_int_equal(runs_of(0, square, 1, 1), 0); // single precision
+}
+
+// Every place of a long row is looked at.
+static void the_place_of_a_large_number_is_named(void **state) {
+    (void)state;
+    static float x[1300], y[1300];
+    const uint32_t places[] = {0, 511, 512, 513, 1023, 1024, 1025, 1299};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        Qnn_LogHandle_t log;
+        htp_world w = begin_logged(SM8750, &log);
+        uint32_t dims[] = {1, 1300};
+        char want[40];
+        net n = net_begin(&w, "long", NULL);
+        net_add(&n, IN, F32, 2, dims, 0, 0, x);
+        net_add(&n, OUT, F32, 2, dims, 0, 0, y);
+        NET_NODE(&n, "ElementWiseMultiply", NET_LIST(0, 0), NET_LIST(1));
+        x[places[i]] = 400;
+        net_finish(&n);
+        x[places[i]] = 0;
+        snprintf(want, sizeof want, "gives inf at index %u;", places[i]);
+        assert_non_null(strstr(last_log, want));
+        end_logged(&w, log);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(htp_prc_05_v68_refuses_float_ops),
@@ -338,6 +413,8 @@ int main(void) {
         cmocka_unit_test(padding_is_rounded),
         cmocka_unit_test(htp_num_10_resize_nearest_rounds_up),
         cmocka_unit_test(constants_that_are_lost_are_told_of),
+        cmocka_unit_test(numbers_that_are_too_large_are_told_of),
+        cmocka_unit_test(the_place_of_a_large_number_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,6 +114,20 @@ def test_steps_finer_than_floats_show_the_floats_of_onnx():
     assert np.abs(got - want).max() <= step
 
 
+def test_overflow_is_told_once(capfd):
+    net = model([helper.make_node("Mul", ["x", "x"], ["a"], "square"),
+                 helper.make_node("Sqrt", ["a"], ["y"], "root")],
+                [FLOATS], [("y", np.float32, [2, 8])], opset=19)
+    ours = session(net, HTP, level=2)
+    for _ in range(2):
+        ours.run(None, {"x": np.full((2, 8), 1000, np.float32)})
+    said = capfd.readouterr().err
+    assert said.count("is the first to leave half precision") == 1
+    assert "node 'square' (ElementWiseMultiply)" in said
+    session(net, HTP, level=2).run(None, {"x": np.full((2, 8), 100, np.float32)})
+    assert "half precision" not in capfd.readouterr().err
+
+
 FORMULAS = {"Acosh": math.acosh, "Asinh": math.asinh, "Atanh": math.atanh, "Cosh": math.cosh,
             "Sinh": math.sinh, "Erf": math.erf}
 

@@ -7,6 +7,7 @@
 
 #include "backend/htp/engine.h"
 #include "backend/htp/group.h"
+#include "backend/htp/overflow.h"
 #include "backend/htp/restart.h"
 
 typedef struct run {
@@ -106,7 +107,10 @@ qrn_status qrn_htp_run(qrn_api_graph *g, qrn_binding *io, const qrn_run_options 
     o.poll_ctx = &r;
     count_io(g, io, opt->n_batch ? opt->n_batch : 1);
     qrn_htp_group_batch(g->context, opt->n_batch);
+    qrn_htp_watch watch;
+    qrn_htp_watch_begin(&watch, g, &o);
     qrn_status s = qrn_runner_run(g->runner, io, &o);
+    qrn_htp_watch_end(&watch);
     if (r.turn.holds) {
         qrn_htp_engine_give(&r.turn);
         r.given_ns = qrn_call_now_ns();

@@ -105,6 +105,7 @@ typedef struct qrn_htp_graph {
     qrn_packed_list packed; // constants that came with a binary
     bool section_applied;   // the updateable tensors were replaced since loading
     atomic_bool executed;   // once: HVX threads are settled (HTP-HVX-03)
+    atomic_bool overflow_watched, overflow_told; // overflow.h: once, and with a warning
     // Account of application tensors (execute.h): bytes that buffers for them take, and bytes that
     // were copied from and to them.
     _Atomic uint64_t io_bytes, io_copied;
