@@ -19,7 +19,7 @@
 
 const qt_flag qt_backend_flags[] = {
     {"backend", 'b', QT_TEXT, "NAME", offsetof(qt_backend_options, backend), NULL,
-     "cpu (default), htp, gpu, saver or the path of a QNN library"},
+     "cpu (default), htp, gpu, saver or a path of a library"},
     {"soc", 0, QT_TEXT, "SOC", offsetof(qt_backend_options, soc), NULL,
      "chip to stand for, by name or number (htp, saver)"},
     {"threads", 't', QT_COUNT, "N", offsetof(qt_backend_options, threads), NULL,
