@@ -206,11 +206,25 @@ static void record_execute(qrn_api_profile *p, const qrn_call_record *r) {
         qrn_htp_optrace_execute(p, top, r);
 }
 
+// Which ops have no cost of their own: their numbers, below how many there are.
+static void add_unknown(qrn_api_profile *p, uint32_t parent, const qrn_api_graph *g,
+                        const qrn_htp_modelled *m) {
+    for (uint32_t i = 0; i < m->x.n_unknown; i++) {
+        uint32_t node = m->x.unknown[i];
+        if (m->plan_of[node] != UINT32_MAX)
+            qrn_profile_add(
+                p, parent, QNN_HTP_PROFILE_EVENTTYPE_GRAPH_FINALIZE_PERF_ESTIMATE_MISSING_COST_OPID,
+                QNN_PROFILE_EVENTUNIT_NONE, QRN_HTP_OP_FIRST + m->plan_of[node],
+                g->ir->nodes[node]->name);
+    }
+}
+
 // Cycles of the estimate are at the clock of full power, which it assumes.
 static void record_prediction(qrn_api_profile *p, const qrn_api_graph *g) {
-    qrn_htp_prediction e;
-    if (!qrn_htp_predict(g, &e))
+    qrn_htp_modelled *m = qrn_htp_modelled_make(g); // options may still change: it is not kept
+    if (!m)
         return;
+    const qrn_htp_prediction e = qrn_htp_summary(&m->x);
     double hz = (double)qrn_htp_corner_hz(DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER, 0);
     const struct {
         uint32_t type;
@@ -232,8 +246,12 @@ static void record_prediction(qrn_api_profile *p, const qrn_api_graph *g) {
         {ESTIMATE(_MISSING_COST_OPS), e.n_unknown},
 #undef ESTIMATE
     };
+    uint32_t last = QRN_PROFILE_NONE;
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
-        add_top(p, list[i].type, list[i].value);
+        last = add_top(p, list[i].type, list[i].value);
+    if (level_of(p) == D)
+        add_unknown(p, last, g, m);
+    qrn_htp_modelled_free(m);
 }
 
 static void record_finalize(qrn_api_profile *p, const qrn_call_record *r) {

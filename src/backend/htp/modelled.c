@@ -25,10 +25,11 @@ static bool find_nodes(const qrn_api_graph *g, qrn_htp_modelled *m) {
     m->slot_of = qrn_arena_alloc(m->arena, (plan->n_nodes + 1) * sizeof *m->slot_of);
     m->node_of = qrn_arena_alloc(m->arena, (m->x.s.n_slots + 1) * sizeof *m->node_of);
     m->n_nodes = plan->n_nodes;
-    if (!of_ir || !m->slot_of || !m->node_of)
+    m->plan_of = qrn_arena_alloc(m->arena, (g->ir->n_nodes + 1) * sizeof *m->plan_of);
+    if (!of_ir || !m->slot_of || !m->node_of || !m->plan_of)
         return false;
     for (uint32_t i = 0; i < g->ir->n_nodes; i++)
-        of_ir[i] = NONE;
+        of_ir[i] = m->plan_of[i] = NONE;
     for (uint32_t i = 0; i < m->x.s.n_slots; i++) {
         of_ir[m->x.s.slots[i].op] = i;
         m->node_of[i] = NONE;
@@ -37,6 +38,8 @@ static bool find_nodes(const qrn_api_graph *g, qrn_htp_modelled *m) {
     for (uint32_t i = 0, k = 0; i < plan->n_nodes; i++) {
         bool same = k < g->ir->n_nodes && strcmp(plan->nodes[i].name, g->ir->nodes[k]->name) == 0;
         m->slot_of[i] = same ? of_ir[k] : NONE;
+        if (same)
+            m->plan_of[k] = i;
         if (m->slot_of[i] != NONE)
             m->node_of[m->slot_of[i]] = i;
         k += same;

@@ -20,6 +20,7 @@ typedef struct qrn_htp_modelled {
     qrn_htp_scheduled x;
     uint32_t *slot_of; // per node of the plan: the step that it gives its name; UINT32_MAX: none
     uint32_t *node_of; // per step: that node; UINT32_MAX: none
+    uint32_t *plan_of; // per node of the graph: its number in the plan; UINT32_MAX: none
     uint32_t n_nodes;
 } qrn_htp_modelled;
 

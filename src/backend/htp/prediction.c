@@ -133,8 +133,12 @@ qrn_status qrn_htp_schedule(const qrn_api_graph *g, qrn_arena *arena, qrn_htp_sc
     const qd_options options = options_of(g);
     QRN_TRY(qd_cut(&r.graph, &steps));
     QRN_TRY(qd_schedule_of(&r.graph, &steps, chip, precision_of(&r), &options, arena, &out->s));
-    if (!name_tensors(&r, r.n_index, &out->s))
+    uint32_t *unknown = qrn_arena_alloc(arena, (steps.n_unknown + 1) * sizeof *unknown);
+    if (!unknown || !name_tensors(&r, r.n_index, &out->s))
         return no_memory();
+    for (uint32_t i = 0; i < steps.n_unknown; i++)
+        unknown[i] = (uint32_t)(steps.unknown[i] - r.graph.ops);
+    out->unknown = unknown;
     out->n_unknown = steps.n_unknown;
     out->input_bytes = r.in;
     out->output_bytes = r.out;
@@ -142,7 +146,7 @@ qrn_status qrn_htp_schedule(const qrn_api_graph *g, qrn_arena *arena, qrn_htp_sc
     return QRN_OK;
 }
 
-static qrn_htp_prediction summary(const qrn_htp_scheduled *x) {
+qrn_htp_prediction qrn_htp_summary(const qrn_htp_scheduled *x) {
     double us = x->s.us - x->s.start; // the start is the host's
     qrn_htp_prediction p = {.us = us,
                             .low_us = us * (1 - QD_INTERVAL),
@@ -155,16 +159,4 @@ static qrn_htp_prediction summary(const qrn_htp_scheduled *x) {
     for (uint32_t i = 0; i < x->s.n_swaps; i++)
         *(x->s.swaps[i].fill ? &p.fill_bytes : &p.spill_bytes) += x->s.swaps[i].bytes;
     return p;
-}
-
-bool qrn_htp_predict(const qrn_api_graph *g, qrn_htp_prediction *out) {
-    qrn_arena *arena = qrn_arena_create();
-    qrn_htp_scheduled x;
-    bool ok = arena && qrn_htp_schedule(g, arena, &x) == QRN_OK && x.known;
-    if (ok)
-        *out = summary(&x);
-    else
-        qrn_message_clear();
-    qrn_arena_destroy(arena);
-    return ok;
 }

@@ -18,17 +18,17 @@ typedef struct qrn_htp_prediction {
 
 // The schedule of a graph: ops are its nodes by position, values are ids of tensors.
 typedef struct qrn_htp_scheduled {
-    bool known; // else nothing can be said: see qrn_htp_predict
+    // Else nothing can be said: no chip was chosen, nobody measured it, or not in this precision.
+    bool known;
     qd_schedule s;
     uint64_t input_bytes, output_bytes; // of the application
+    const uint32_t *unknown;            // nodes without a cost of their own, by position
     uint32_t n_unknown;
 } qrn_htp_scheduled;
 
 // Made in the arena; the same graph, chip and options give the same. Fails with QRN_E_MEM.
 qrn_status qrn_htp_schedule(const qrn_api_graph *g, qrn_arena *arena, qrn_htp_scheduled *out);
 
-// False when nothing can be said: no chip was chosen, nobody measured it or not in this precision,
-// or there is no memory.
-bool qrn_htp_predict(const qrn_api_graph *g, qrn_htp_prediction *out);
+qrn_htp_prediction qrn_htp_summary(const qrn_htp_scheduled *x); // of a known one
 
 #endif
