@@ -26,8 +26,8 @@ static const qt_flag flags[] = {
      "default: all three, or the model's own"},
     {"steps", 0, QT_BOOL, NULL, AT(steps), NULL, "list the steps by their time, and advice"},
     {"top", 0, QT_COUNT, "N", AT(top), NULL, "at most so many steps (default 20)"},
-    {"trace", 0, QT_TEXT, "FILE", AT(trace), NULL, "write a timeline for Perfetto"},
-    {"html", 0, QT_TEXT, "FILE", AT(page), NULL, "write a page: timeline, roofline, advice"},
+    {"trace", 0, QT_FILE, "FILE", AT(trace), NULL, "write a timeline for Perfetto"},
+    {"html", 0, QT_FILE, "FILE", AT(page), NULL, "write a page: timeline, roofline, advice"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     QT_DIM_FLAG(estimate_options, in),
     {0},
@@ -96,6 +96,8 @@ static qrn_status look_closer(qt_estimates *r) {
         return QRN_OK;
     QRN_TRY(qd_advise(&net->graph, &net->steps, &first->e, first->at.chip, first->precision, 0,
                       net->graph.arena, &r->advice));
+    if (!qt_find_hints(&r->advice, net->steps.n, net->graph.arena, &r->hints))
+        return QRN_FAIL(QRN_E_MEM, "estimate: no memory");
     return qd_schedule_of(&net->graph, &net->steps, first->at.chip, first->precision, NULL,
                           net->graph.arena, &r->plan);
 }

@@ -64,6 +64,12 @@ double qt_tops(const qd_steps *steps, const qd_estimate *e); // 10^12 useful ope
 double qt_step_us(const qd_time *t);                // without memory traffic, which overlaps
 double qt_share(double part, const qd_estimate *e); // in percent of all parts
 
+// Rules of the advice that steps break: those of step i are rules[at[i]] to rules[at[i + 1] - 1].
+typedef struct qt_hints {
+    const char **rules;
+    uint32_t *at;
+} qt_hints;
+
 // All that one report tells.
 typedef struct qt_estimates {
     const char *path;
@@ -72,6 +78,7 @@ typedef struct qt_estimates {
     uint32_t n;
     bool every;        // chip
     qd_advices advice; // about the first one
+    qt_hints hints;    // by it
     qd_schedule plan;  // of it
     uint64_t top;      // steps
     bool steps;
@@ -81,13 +88,13 @@ typedef struct qt_estimates {
 #define QT_LOW (1 - QD_INTERVAL)
 #define QT_HIGH (1 + QD_INTERVAL)
 
-// Is the advice about a step, not about all of them?
-bool qt_is_hint(const qd_advice *a);
+// The rules that each of n steps breaks, in the advice's order; in the arena. False: no memory.
+bool qt_find_hints(const qd_advices *advice, uint32_t n, qrn_arena *arena, qt_hints *out);
 // Each part of the network as a graph of its own, which has a start of its own, in us; in the
 // network's arena, NULL: no memory.
 double *qt_part_us(const qt_network *net, const qt_estimate *row);
-// Rules of the advice that a step breaks, "channels, rows", into buf.
-const char *qt_hints(const qd_advices *advice, uint32_t step, char *buf, size_t size);
+// Those of a step, "channels, rows", into buf.
+const char *qt_hints_text(const qt_hints *hints, uint32_t step, char *buf, size_t size);
 // The steps of a row, slowest first; in the network's arena, NULL: no memory.
 const uint32_t *qt_rank_steps(const qt_estimates *r);
 

@@ -83,13 +83,10 @@ static json_t *json_advice(const qt_estimates *all) {
     return list;
 }
 
-// Rules that the step breaks.
-static json_t *json_hints(const qd_advices *advice, uint32_t step) {
+static json_t *json_hints(const qt_hints *hints, uint32_t step) {
     json_t *list = json_array();
-    for (uint32_t i = 0; i < advice->n; i++)
-        for (uint32_t k = 0; k < advice->list[i].n; k++)
-            if (qt_is_hint(&advice->list[i]) && advice->list[i].hits[k].step == step)
-                json_array_append_new(list, json_string(advice->list[i].rule));
+    for (uint32_t i = hints->at[step]; i < hints->at[step + 1]; i++)
+        json_array_append_new(list, json_string(hints->rules[i]));
     return list;
 }
 
@@ -125,7 +122,7 @@ static json_t *json_step(const qt_estimates *all, uint32_t i) {
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
         json_object_set_new(o, numbers[k].key, qt_json_number(numbers[k].value));
     json_object_set_new(o, "members", json_array()); // filled by the caller
-    json_object_set_new(o, "hints", json_hints(&all->advice, i));
+    json_object_set_new(o, "hints", json_hints(&all->hints, i));
     return o;
 }
 

@@ -73,16 +73,37 @@ const uint32_t *qt_rank_steps(const qt_estimates *r) {
     return order;
 }
 
-bool qt_is_hint(const qd_advice *a) { return strcmp(a->rule, "precision") != 0; }
+// Is the advice about a step, not about all of them?
+static bool is_hint(const qd_advice *a) { return strcmp(a->rule, "precision") != 0; }
 
-const char *qt_hints(const qd_advices *advice, uint32_t step, char *buf, size_t size) {
+bool qt_find_hints(const qd_advices *advice, uint32_t n, qrn_arena *arena, qt_hints *out) {
+    uint32_t total = 0;
+    uint32_t *next = qrn_arena_alloc(arena, (n + 1) * sizeof *next);
+    *out = (qt_hints){.at = qrn_arena_alloc(arena, (n + 1) * sizeof *out->at)};
+    if (!next || !out->at)
+        return false;
+    for (uint32_t i = 0; i < advice->n; i++)
+        for (uint32_t k = 0; is_hint(&advice->list[i]) && k < advice->list[i].n; k++, total++)
+            next[advice->list[i].hits[k].step]++;
+    for (uint32_t i = 0; i < n; i++) {
+        out->at[i + 1] = out->at[i] + next[i];
+        next[i] = out->at[i];
+    }
+    out->rules = qrn_arena_alloc(arena, (total + 1) * sizeof *out->rules);
+    if (!out->rules)
+        return false;
+    for (uint32_t i = 0; i < advice->n; i++)
+        for (uint32_t k = 0; is_hint(&advice->list[i]) && k < advice->list[i].n; k++)
+            out->rules[next[advice->list[i].hits[k].step]++] = advice->list[i].rule;
+    return true;
+}
+
+const char *qt_hints_text(const qt_hints *hints, uint32_t step, char *buf, size_t size) {
     size_t used = 0;
     buf[0] = 0;
-    for (uint32_t i = 0; i < advice->n; i++)
-        for (uint32_t k = 0; k < advice->list[i].n && used < size; k++)
-            if (qt_is_hint(&advice->list[i]) && advice->list[i].hits[k].step == step)
-                used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
-                                         advice->list[i].rule);
+    for (uint32_t i = hints->at[step]; i < hints->at[step + 1] && used < size; i++)
+        used +=
+            (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "", hints->rules[i]);
     return buf;
 }
 
