@@ -32,7 +32,8 @@ static int unknown_soc(const char *text) {
     for (uint32_t i = 0; n < MAX_NAMES && (s = qrn_soc_at(i)); i++)
         names[n++] = s->name;
     const char *near = qrn_suggest(text, names, n);
-    for (size_t i = 0; !near && text[0] && i < n; i++) // "S25" of "Samsung Galaxy S25"
+    bool number = strspn(text, "0123456789") == strlen(text);
+    for (size_t i = 0; !near && !number && i < n; i++) // "S25" of "Samsung Galaxy S25"
         near = strcasestr(names[i], text) ? names[i] : NULL;
     if (near)
         qt_error("--soc '%s': no such chip or device; did you mean '%s'?", text, near);
@@ -65,7 +66,9 @@ int qt_find_target(const char *soc, uint64_t arch, qt_target *out) {
         return QT_EXIT_OK;
     char *end = NULL;
     unsigned long id = strtoul(text, &end, 10);
-    const qrn_soc *s = *text && !*end ? qrn_soc_by_id((uint32_t)id) : qrn_soc_by_name(text);
+    const qrn_soc *s = !*text || *end     ? qrn_soc_by_name(text)
+                       : id <= UINT32_MAX ? qrn_soc_by_id((uint32_t)id)
+                                          : NULL;
     if (!s)
         return unknown_soc(text);
     out->chip = qd_chip_of_soc(s->id);
