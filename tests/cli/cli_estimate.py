@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import subprocess
 import zlib
 
@@ -212,6 +213,8 @@ def test_unknown_chips(small):
     refuses(USAGE, "estimate", small, "--soc", "s25", says="did you mean 'Samsung Galaxy S25'?")
     refuses(USAGE, "estimate", small, "--soc", "all", "--arch", "73", says="give one of them")
     refuses(USAGE, "estimate", small, "--arch", "74", says="expected 68, 69, 73")
+    for number in (0, 9999, 2**32 + 57):
+        refuses(USAGE, "estimate", small, "--soc", number, says="no such chip or device; try")
 
 
 def test_a_precision_without_data_is_refused(small):
@@ -553,3 +556,19 @@ def test_files_that_cannot_be_written(small, tmp_path):
     for flag in ("--html", "--trace"):
         p = quern("estimate", small, flag, tmp_path / "no" / "folder" / "f")
         assert p.returncode == FAILURE and "f" in p.stderr
+
+
+def test_only_files_are_replaced(small, tmp_path):
+    """Pipes are written to, links stay links, folders are refused."""
+    pipe, link, page = tmp_path / "pipe", tmp_path / "link.html", tmp_path / "page.html"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE)
+    ok("estimate", small, "--html", pipe)
+    got = reader.communicate(timeout=60)[0]
+    assert stat.S_ISFIFO(pipe.stat().st_mode) and got.endswith(b"</html>\n")
+    page.write_text("old")
+    link.symlink_to("page.html")
+    ok("estimate", small, "--html", link)
+    assert link.is_symlink() and page.read_bytes() == got
+    refuses(FAILURE, "estimate", small, "--html", tmp_path, says="Is a directory")
+    assert not list(tmp_path.glob("*.part*"))

@@ -171,16 +171,8 @@ static bool file_failed(const char *path, const char *what) {
     return false;
 }
 
-bool qt_write_file(const char *path, const qt_part *parts, size_t n) {
-    int len = snprintf(unfinished, sizeof unfinished, "%s.part%ld", path, (long)getpid());
-    if (len < 0 || (size_t)len >= sizeof unfinished) {
-        errno = ENAMETOOLONG;
-        return file_failed(path, "write");
-    }
-    is_unfinished = 1;
-    int fd = open(unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return file_failed(path, "create");
+// Writes all parts and closes the file; errno is that of what failed first.
+static bool write_parts(int fd, const qt_part *parts, size_t n) {
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++)
         ok = write_all(fd, parts[i].data, parts[i].bytes);
@@ -190,9 +182,39 @@ bool qt_write_file(const char *path, const qt_part *parts, size_t n) {
         ok = false;
     }
     errno = saved;
-    if (!ok)
+    return ok;
+}
+
+// A device, a pipe or a folder: nothing that another file may take the place of.
+static bool is_special(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+static bool write_special(const char *path, const qt_part *parts, size_t n) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return file_failed(path, "open");
+    return write_parts(fd, parts, n) || file_failed(path, "write");
+}
+
+bool qt_write_file(const char *path, const qt_part *parts, size_t n) {
+    char target[PATH_MAX];
+    if (is_special(path))
+        return write_special(path, parts, n);
+    const char *file = realpath(path, target) ? target : path; // links stay links
+    int len = snprintf(unfinished, sizeof unfinished, "%s.part%ld", file, (long)getpid());
+    if (len < 0 || (size_t)len >= sizeof unfinished) {
+        errno = ENAMETOOLONG;
         return file_failed(path, "write");
-    if (rename(unfinished, path) != 0)
+    }
+    is_unfinished = 1;
+    int fd = open(unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return file_failed(path, "create");
+    if (!write_parts(fd, parts, n))
+        return file_failed(path, "write");
+    if (rename(unfinished, file) != 0)
         return file_failed(path, "rename");
     is_unfinished = 0;
     return true;

@@ -2,7 +2,8 @@
 //
 // What the program says and writes. Data goes to stdout, talk to stderr. Colour and progress appear
 // only on a terminal, and colour not when NO_COLOR is set. Files appear complete or not at all:
-// they are written beside their place and renamed, and an interrupt removes what is unfinished.
+// they are written beside their place and renamed, and an interrupt removes what is unfinished;
+// devices and pipes are written to.
 #ifndef QRN_TOOLS_QUERN_OUTPUT_H
 #define QRN_TOOLS_QUERN_OUTPUT_H
 
