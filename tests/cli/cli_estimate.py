@@ -481,6 +481,21 @@ def test_names_cannot_leave_the_page(tmp_path):
     Page(page.read_text())
 
 
+def test_names_cannot_steer_the_terminal(tmp_path):
+    """Neither in a report nor in what quern check lists: a line of its own, colours, a bell."""
+    name = "a\nestimated 1 ms\r\x1b[31m\x07\x7fb"
+    path = model(str(tmp_path / "n.onnx"),
+                 [h.make_node("Softmax", ["x"], ["a"], name=name),
+                  h.make_node("Wob\nble", ["x"], ["y"], name=name, domain="my")],
+                 {"x": (T.FLOAT, [1, 8])}, {"a": (T.FLOAT, [1, 8]), "y": (T.FLOAT, [1, 8])})
+    for text in (ok("estimate", path, "--steps").stdout,
+                 quern("check", path, "--backend", "htp").stdout):
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]|^estimated 1 ms", text, re.M)
+        assert "a?estimated 1 ms??[31m??b" in text
+    r = ok_json("estimate", path, "--steps", "--json")
+    assert r["steps"][0]["name"] == r["refused"][0]["node"] == name
+
+
 def test_names_of_other_alphabets_stay(tmp_path):
     path = model(str(tmp_path / "n.onnx"), [h.make_node("Softmax", ["x"], ["y"], name="加算é😀")],
                  {"x": (T.FLOAT, [1, 8])}, {"y": (T.FLOAT, [1, 8])})

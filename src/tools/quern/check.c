@@ -157,8 +157,9 @@ static int report_text(const verdicts *v, const char *backend, bool refused_only
         const verdict *row = &v->rows[i];
         if (row->answer != REFUSED && refused_only)
             continue;
-        printf("%s%-3s%s %-20s %s%s%s\n", qt_style_on(styles[row->answer]), words[row->answer],
-               qt_style_off(), n->op, n->name, row->why ? "  " : "", row->why ? row->why : "");
+        printf("%s%-3s%s ", qt_style_on(styles[row->answer]), words[row->answer], qt_style_off());
+        qt_print_line("%-20s %s%s%s", n->op, n->name, row->why ? "  " : "",
+                      row->why ? row->why : "");
     }
     printf("%u of %u nodes run on %s, in %u partition%s", v->n[ACCEPTED], v->graph->n_nodes,
            backend, count_partitions(v), count_partitions(v) == 1 ? "" : "s");

@@ -71,11 +71,12 @@ static void print_steps(const qt_estimates *all) {
             printf("%5.2fx", s->macs > 0 ? s->padded / s->macs : 0);
         else
             printf("%6s", "");
-        printf("  %9.2f  %s (%s", (s->in + s->out) * a / 1e6, s->op->name, s->op->type);
+        char fused[16] = "";
         if (s->n_ops > 1)
-            printf(" + %u", s->n_ops - 1);
-        printf(")%s%s\n", *qt_hints(&all->advice, order[i], hints, sizeof hints) ? "  " : "",
-               hints);
+            snprintf(fused, sizeof fused, " + %u", s->n_ops - 1);
+        qt_hints_text(&all->hints, order[i], hints, sizeof hints);
+        qt_print_line("  %9.2f  %s (%s%s)%s%s", (s->in + s->out) * a / 1e6, s->op->name,
+                      s->op->type, fused, *hints ? "  " : "", hints);
     }
 }
 
@@ -98,7 +99,8 @@ static void print_advice(const qt_estimates *all) {
             printf("             ");
             if (!a->unknown)
                 printf("%6.1f us  ", a->hits[k].gain);
-            printf("%s: %s\n", all->net->steps.list[a->hits[k].step].op->name, a->hits[k].detail);
+            qt_print_line("%s: %s", all->net->steps.list[a->hits[k].step].op->name,
+                          a->hits[k].detail);
         }
     }
     if (all->net->n_refused)
@@ -137,18 +139,17 @@ static void print_classes(const qt_estimates *r) {
 
 static void print_left_out(const qt_network *net) {
     for (uint32_t i = 0; i < net->n_refused; i++)
-        printf("not in it: node '%s' (%s): %s\n", net->refused[i].node, net->refused[i].op,
-               net->refused[i].why);
+        qt_print_line("not in it: node '%s' (%s): %s", net->refused[i].node, net->refused[i].op,
+                      net->refused[i].why);
     for (uint32_t i = 0; i < net->steps.n_unknown; i++)
-        printf("guessed: node '%s' (%s) counts as a light op\n", net->steps.unknown[i]->name,
-               net->steps.unknown[i]->type);
+        qt_print_line("guessed: node '%s' (%s) counts as a light op", net->steps.unknown[i]->name,
+                      net->steps.unknown[i]->type);
 }
 
 int qt_estimate_text(const qt_estimates *r) {
     qt_totals t = qt_add_up(&r->net->steps, r->rows[0].precision);
-    printf("%s: %u matrix and %u vector steps, %.3f GMAC (%.3f padded), %.1f MB of "
-           "weights\n",
-           r->path, t.matrix, t.vector, t.macs / 1e9, t.padded / 1e9, t.weights / 1e6);
+    qt_print_line("%s: %u matrix and %u vector steps, %.3f GMAC (%.3f padded), %.1f MB of weights",
+                  r->path, t.matrix, t.vector, t.macs / 1e9, t.padded / 1e9, t.weights / 1e6);
     if (r->every)
         printf("estimated for all chips that were measured");
     else

@@ -48,15 +48,19 @@ static bool colour_on(int fd) {
     return !(no && *no) && isatty(fd) && !(term && strcmp(term, "dumb") == 0);
 }
 
+// Names come from files: they must not steer the terminal or break the line.
+static void tame(char *text) {
+    for (char *p = text; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            *p = '?';
+}
+
 static void say(const char *word, const char *colour, const char *fmt, va_list ap) {
     qt_progress(NULL, 0, 0);
     bool on = colour_on(STDERR_FILENO);
     char text[4096];
     vsnprintf(text, sizeof text, fmt, ap);
-    // Names come from files: they must not steer the terminal or break the line.
-    for (char *p = text; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 0x7f)
-            *p = '?';
+    tame(text);
     fprintf(stderr, "%s: %s%s%s%s\n", program, on ? colour : "", word, on ? "\033[0m" : "", text);
 }
 
@@ -115,6 +119,19 @@ void qt_progress(const char *what, size_t done, size_t total) {
     int width = (int)(30 * done / total);
     fprintf(stderr, "\r\033[K%s [%.*s%*s] %zu/%zu", what, width, "##############################",
             30 - width, "", done, total);
+}
+
+void qt_print_line(const char *fmt, ...) {
+    char *text = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vasprintf(&text, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        return;
+    tame(text);
+    puts(text);
+    free(text);
 }
 
 int qt_close_stdout(void) {

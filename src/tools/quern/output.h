@@ -28,6 +28,9 @@ typedef enum qt_style { QT_PLAIN, QT_BOLD, QT_DIM, QT_RED, QT_GREEN, QT_YELLOW }
 const char *qt_style_on(qt_style s);
 const char *qt_style_off(void);
 
+// A line of a report that holds names from files: control characters become '?'.
+void qt_print_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 // Shows done of total on a terminal, at most some times a second and not within the first half
 // second; total 0 clears the line.
 void qt_progress(const char *what, size_t done, size_t total);

@@ -135,10 +135,10 @@ int qt_print_slots(const qd_schedule *s, uint64_t top) {
     printf("\n      us  share  class      wait us  row tiles  MB in+out  MB weights  step\n");
     for (uint32_t i = 0; i < s->n_slots && i < top; i++) {
         const qd_slot *x = list[i];
-        printf("%8.1f  %4.1f%%  %-9s  %7.1f  %9u  %9.2f  %10.2f  %s%s\n", x->end - x->begin,
-               100 * (x->end - x->begin) / s->us, qd_class_names[x->kind],
-               x->run - x->begin - x->control, x->cuts, (x->in_bytes + x->out_bytes) / 1e6,
-               x->weight_bytes / 1e6, x->name, x->n_ops > 1 ? " +" : "");
+        qt_print_line("%8.1f  %4.1f%%  %-9s  %7.1f  %9u  %9.2f  %10.2f  %s%s", x->end - x->begin,
+                      100 * (x->end - x->begin) / s->us, qd_class_names[x->kind],
+                      x->run - x->begin - x->control, x->cuts, (x->in_bytes + x->out_bytes) / 1e6,
+                      x->weight_bytes / 1e6, x->name, x->n_ops > 1 ? " +" : "");
     }
     free(list);
     return QT_EXIT_OK;
