@@ -210,7 +210,8 @@ static void put_step(FILE *f, const qt_estimates *r, uint32_t i) {
             (s->in + s->out) * a / 1e6, (t->weight_bytes + t->spill_bytes) / 1e6);
     if (s->macs > 0 && s->kind == QD_MATRIX)
         fprintf(f, "%.2f&times;", s->padded / s->macs);
-    fprintf(f, "</td><td class=\"l\">%s</td></tr>", qt_hints_text(&r->hints, i, hints, sizeof hints));
+    fprintf(f, "</td><td class=\"l\">%s</td></tr>",
+            qt_hints_text(&r->hints, i, hints, sizeof hints));
 }
 
 static void put_steps(FILE *f, const qt_estimates *r) {
