@@ -649,6 +649,46 @@ static void htp_prf_10_prf_13_linting_models_units_waits_and_overlap(void **stat
     end();
 }
 
+typedef struct worker {
+    pthread_t thread;
+    Qnn_ProfileHandle_t profile;
+    uint8_t y[ROWS * COLUMNS];
+    Qnn_ErrorHandle_t result;
+} worker;
+
+static void *execute_profiled(void *arg) {
+    worker *k = arg;
+    Qnn_Tensor_t y = m.c.y;
+    htp_buffer(&y, k->y, sizeof k->y);
+    k->result = m.w.qnn.graphExecute(m.c.graph, &m.c.x, 1, &y, 1, k->profile, NULL);
+    return NULL;
+}
+
+// The model is made by whoever asks first: all get the same.
+static void several_threads_profile_one_graph(void **state) {
+    (void)state;
+    static worker workers[8];
+    begin(QNN_PROFILE_LEVEL_DETAILED);
+    finalize();
+    uint64_t first = 0;
+    for (int i = 0; i < 8; i++)
+        HTP_OK(m.w.qnn.profileCreate(m.w.backend, i % 2 ? LINTING : QNN_PROFILE_LEVEL_DETAILED,
+                                     &workers[i].profile));
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, execute_profiled, &workers[i]),
+                         0);
+    for (int i = 0; i < 8; i++) {
+        pthread_join(workers[i].thread, NULL);
+        HTP_OK(workers[i].result);
+        chain_check(&m.c, m.x, workers[i].y, sizeof workers[i].y);
+        read_record(&m.w, workers[i].profile, &m.r);
+        first = i ? first : value(&m.r, MODELLED);
+        assert_true(first > 0 && llabs((long long)(value(&m.r, MODELLED) - first)) <= 2 * NODES);
+        HTP_OK(m.w.qnn.profileFree(workers[i].profile));
+    }
+    end();
+}
+
 static void nothing_is_modelled_without_a_chip(void **state) {
     (void)state;
     htp_world w = htp_begin(0);
@@ -937,6 +977,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(htp_prf_10_prf_13_linting),
         cmocka_unit_test(htp_prf_05_detailed_profiles_model_each_node),
         cmocka_unit_test(htp_prf_10_prf_13_linting_models_units_waits_and_overlap),
+        cmocka_unit_test(several_threads_profile_one_graph),
         cmocka_unit_test(nothing_is_modelled_without_a_chip),
         cmocka_unit_test(units_follow_the_kind_of_op),
         cmocka_unit_test(the_queue_is_measured),

@@ -289,7 +289,7 @@ static void tell_source(qrn_api_profile *p) {
     p->told = true;
     qrn_log(p->backend->log, QNN_LOG_LEVEL_INFO,
             "profile: times are measured on this host; cycles are measured times at the modelled "
-            "clock of %" PRIu64 " Hz; estimates of a chip are modelled",
+            "clock of %" PRIu64 " Hz; what a chip would take is modelled at full power",
             qrn_htp_clock_hz());
 }
 
