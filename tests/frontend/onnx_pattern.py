@@ -5,6 +5,7 @@ from math import erf, sqrt
 
 import numpy as np
 import onnx
+from onnx import helper
 
 from case_onnx import Case, case, encoding, model, node
 
@@ -261,6 +262,41 @@ def picks():
                constants={"i": np.array(3)}, refusal="index 3")
 
 
+def rearranged(name, shape, six, perm, last, outputs="y", **limits):
+    """Reshape, Transpose, Reshape with declared shapes; the evaluator says what comes out."""
+    made = case(name, [node("Reshape", "x six", "a"), node("Transpose", "a", "b", perm=perm),
+                       node("Reshape", "b last", "y")], {"x": normal(*shape)}, outputs,
+                constants={"six": np.array(six), "last": np.array(last)}, **limits)
+    made.model = onnx.shape_inference.infer_shapes(made.model)
+    return made
+
+
+def rearrangements():
+    yield rearranged("windows_one", (1, 8, 12, 5), (1, 2, 4, 3, 4, 5), (0, 1, 3, 2, 4, 5),
+                     (6, 4, 4, 5), ops=3)
+    yield rearranged("windows_back", (6, 4, 4, 5), (1, 2, 3, 4, 4, 5), (0, 1, 3, 2, 4, 5),
+                     (1, 8, 12, 5), ops=3)
+    yield rearranged("windows_two", (2, 8, 12, 5), (2, 2, 4, 3, 4, 5), (0, 1, 3, 2, 4, 5),
+                     (-1, 4, 4, 5), ops=3)
+    yield rearranged("windows_seven", (2, 8, 12, 5), (2, 1, 2, 4, 3, 4, 5), (1, 0, 2, 4, 3, 5, 6),
+                     (12, 4, 20), ops=3)
+    yield rearranged("pixels", (1, 12, 3, 5), (1, 3, 2, 2, 3, 5), (0, 1, 4, 2, 5, 3),
+                     (1, 3, 6, 10), ops=3)
+    yield rearranged("ones_turned", (6, 5), (1, 6, 1, 5, 1, 1), (2, 1, 0, 5, 3, 4), (3, 10))
+    yield rearranged("all_ones", (1, 1), (1,) * 6, (2, 1, 0, 5, 3, 4), (1,))
+    yield rearranged("reversed_six", (6, 6, 6), (2, 3, 2, 3, 2, 3), (5, 4, 3, 2, 1, 0), (6, 6, 6))
+    yield rearranged("windows_inner_read", (1, 8, 12, 5), (1, 2, 4, 3, 4, 5), (0, 1, 3, 2, 4, 5),
+                     (6, 4, 4, 5), "y b")
+    # A model's node of that name is no node of ours.
+    fake = helper.make_node("Rearrange", ["x"], ["y"], domain="quern", split=[2, 3], perm=[1, 0],
+                            shape=[3, 2])
+    graph = helper.make_graph([fake], "g", [helper.make_tensor_value_info("x", 1, [2, 3])],
+                              [helper.make_tensor_value_info("y", 1, [3, 2])])
+    yield Case("rearrange_foreign", helper.make_model(graph, opset_imports=[
+        helper.make_opsetid("", 17), helper.make_opsetid("quern", 1)], ir_version=8),
+        [normal(2, 3)], refusal="quern.Rearrange is not supported")
+
+
 def cases():
     yield from gelus()
     yield gelu_between_quantizers()
@@ -270,3 +306,4 @@ def cases():
     yield from fast_norms()
     yield from rms_norms()
     yield from picks()
+    yield from rearrangements()

@@ -22,18 +22,26 @@ def repeated_heads():
                  [(k, np.array(v, np.int64)) for k, v in shapes.items()]), [2, 3, 4, 5], {"c"}
 
 
-def windows():
-    """An image in windows; 6 dimensions between two Reshapes."""
+def blocks(perm, refused):
+    """An image in blocks; 6 dimensions between two Reshapes."""
     nodes = [helper.make_node("Relu", ["x"], ["a"], "a"), reshape("a", "b", "six"),
-             helper.make_node("Transpose", ["b"], ["c"], "c", perm=[0, 1, 3, 2, 4, 5]),
+             helper.make_node("Transpose", ["b"], ["c"], "c", perm=perm),
              reshape("c", "d", "four"), helper.make_node("Sigmoid", ["d"], ["y"], "y")]
     shapes = {"six": [2, 2, 4, 3, 4, 5], "four": [12, 4, 4, 5]}
     return model(nodes, [("x", F, [2, 8, 12, 5])], [("y", F, [12, 4, 4, 5])],
-                 [(k, np.array(v, np.int64)) for k, v in shapes.items()]), [2, 8, 12, 5], {
-                     "b", "c", "d"}
+                 [(k, np.array(v, np.int64)) for k, v in shapes.items()]), [2, 8, 12, 5], refused
 
 
-@pytest.mark.parametrize("make", [repeated_heads, windows])
+def windows():
+    """Two pairs of dimensions stay together: 4 are left."""
+    return blocks([0, 1, 3, 2, 4, 5], set())
+
+
+def turned():
+    return blocks([5, 4, 3, 2, 1, 0], {"b", "c", "d"})
+
+
+@pytest.mark.parametrize("make", [repeated_heads, windows, turned])
 def test_only_what_is_not_taken_is_refused(make, capfd):
     net, shape, refused = make()
     x = np.random.default_rng(0).standard_normal(shape).astype(F)

@@ -161,6 +161,9 @@ typedef qrn_status (*ox_import_fn)(ox_import *im, const ox_node *n);
 
 #define OX_OWN_DOMAIN "quern" // of nodes that no model has: patterns.c makes them
 
+// The domain of nodes that only patterns make; by its address, as models may use the name.
+extern const char ox_own_domain[];
+
 typedef struct ox_importer {
     const char *op;
     const char *domain; // "", "com.microsoft" or OX_OWN_DOMAIN

@@ -54,6 +54,11 @@ qrn_status ox_refuse_maker(ox_import *im, const ox_graph *g, const char *name, q
 // patterns.c
 // Finds the nodes of the main graph that are imported together; their values must be entered.
 qrn_status ox_find_patterns(ox_import *im);
+// rearrange.c: the same for Reshape, Transpose and Reshape in many dimensions.
+qrn_status ox_find_rearrangements(ox_import *im);
+extern const ox_node ox_left_out; // in the place of a node that is inside a pattern
+// Type and dimensions that the main graph declares for a value; NULL: none.
+const ox_info *ox_declared(const ox_import *im, const char *name);
 // What is to be imported in the place of a node: mostly the node itself, NULL: nothing.
 const ox_node *ox_instead_of(const ox_import *im, const ox_node *n);
 

@@ -11,8 +11,7 @@
 
 #define MOST 24 // nodes of a pattern
 
-// What a node of the main graph has become: `left_out` says that it is inside a pattern.
-static const ox_node left_out;
+const ox_node ox_left_out;
 
 typedef struct match {
     const ox_node *nodes[MOST]; // the last one first
@@ -277,15 +276,18 @@ static bool find_layer_norm(ox_import *im, match *m, const ox_node *last) {
 // --- LayerNormalization with the variance mean(x * x) - mean(x) * mean(x), as Flax writes it. In
 // halves the squares overflow, which the op's own do not. Dimensions must be declared.
 
-static const ox_info *declared(const ox_import *im, const char *name) {
-    const ox_graph *g = im->model->graph;
-    for (uint32_t i = 0; i < g->n_inputs; i++)
-        if (same(g->inputs[i].name, name))
-            return &g->inputs[i];
-    for (uint32_t i = 0; i < g->n_infos; i++)
-        if (same(g->infos[i].name, name))
-            return g->infos[i].has_shape ? &g->infos[i] : NULL;
+static const ox_info *search(const ox_info *list, uint32_t n, const char *name) {
+    for (uint32_t i = 0; i < n; i++)
+        if (same(list[i].name, name) && list[i].has_shape)
+            return &list[i];
     return NULL;
+}
+
+const ox_info *ox_declared(const ox_import *im, const char *name) {
+    const ox_graph *g = im->model->graph;
+    const ox_info *info = search(g->inputs, g->n_inputs, name);
+    info = info ? info : search(g->infos, g->n_infos, name);
+    return info ? info : search(g->outputs, g->n_outputs, name);
 }
 
 // What is summed over its last axis and divided by its length, else NULL.
@@ -295,7 +297,7 @@ static const char *average_of(const ox_import *im, match *m, const char *name) {
     for (uint32_t i = 0; scaled && scaled->n_in == 2 && !sum && i < 2; i++)
         if (number(im, scaled->in[i], &factor))
             sum = made_by(im, m, scaled->in[1 - i], "ReduceSum");
-    const ox_info *x = sum ? declared(im, sum->in[0]) : NULL;
+    const ox_info *x = sum ? ox_declared(im, sum->in[0]) : NULL;
     if (!x || x->rank == 0)
         return NULL;
     int64_t axis = axis_of(im, sum), last = (int64_t)x->rank - 1;
@@ -321,7 +323,7 @@ static const char *before_spread(const ox_import *im, match *m, const char *name
                                  const ox_info *x) {
     static const char *const ops[] = {"Reshape", "Expand", "Unsqueeze"};
     for (form at = REPEATED;;) {
-        form f = form_of(declared(im, name), x);
+        form f = form_of(ox_declared(im, name), x);
         const ox_node *n = NULL;
         // A number a row is repeated along it; one that has lost its axis gets it back before.
         if (f == OTHER || (at == REPEATED && f == NO_AXIS))
@@ -378,7 +380,7 @@ static const char *beside_row(const ox_import *im, const ox_node *n, const ox_in
 static bool fast_product(const ox_import *im, match *m, const char *a, const char *b, uint32_t rank,
                          double *epsilon) {
     const ox_node *centred = made_by(im, m, a, "Sub"), *factor = made_by(im, m, b, "Mul");
-    const ox_info *x = centred && factor ? declared(im, centred->in[0]) : NULL;
+    const ox_info *x = centred && factor ? ox_declared(im, centred->in[0]) : NULL;
     if (!x || x->rank != rank)
         return false;
     const char *mean = before_spread(im, m, centred->in[1], x);
@@ -391,11 +393,7 @@ static bool fast_product(const ox_import *im, match *m, const char *a, const cha
 }
 
 static bool find_fast_norm(ox_import *im, match *m, const ox_node *last) {
-    const ox_info *y = is_op(last, "Add") ? declared(im, last->out[0]) : NULL;
-    const ox_graph *g = im->model->graph;
-    for (uint32_t i = 0; is_op(last, "Add") && !y && i < g->n_outputs; i++)
-        if (same(g->outputs[i].name, last->out[0]) && g->outputs[i].has_shape)
-            y = &g->outputs[i];
+    const ox_info *y = is_op(last, "Add") ? ox_declared(im, last->out[0]) : NULL;
     const char *name = y && y->rank ? beside_row(im, last, y, &m->instead.in[2]) : NULL;
     const ox_node *product = name ? made_by(im, m, name, "Mul") : NULL;
     uint32_t before = m->n;
@@ -456,7 +454,7 @@ static qrn_status keep(ox_import *im, const match *m) {
     n->in = in;
     im->instead[m->nodes[0] - nodes] = n;
     for (uint32_t i = 1; i < m->n; i++)
-        im->instead[m->nodes[i] - nodes] = &left_out;
+        im->instead[m->nodes[i] - nodes] = &ox_left_out;
     return QRN_OK;
 }
 
@@ -486,7 +484,7 @@ qrn_status ox_find_patterns(ox_import *im) {
             }
         }
     }
-    return QRN_OK;
+    return ox_find_rearrangements(im);
 }
 
 const ox_node *ox_instead_of(const ox_import *im, const ox_node *n) {
@@ -495,5 +493,5 @@ const ox_node *ox_instead_of(const ox_import *im, const ox_node *n) {
         (uintptr_t)n >= (uintptr_t)(g->nodes + g->n_nodes) || !im->instead[n - g->nodes])
         return n;
     const ox_node *other = im->instead[n - g->nodes];
-    return other == &left_out ? NULL : other;
+    return other == &ox_left_out ? NULL : other;
 }

@@ -39,6 +39,7 @@ const ox_importer ox_import_move[] = {
     {"TensorScatter",    "",              move_import_tensor_scatter},
     {"DepthToSpace",     "",              move_import_depth_to_space},
     {"SpaceToDepth",     "",              move_import_space_to_depth},
+    {"Rearrange",        "quern",         move_import_rearrange},
     {"OneHot",           "",              move_import_one_hot},
     {"Trilu",            "",              move_import_trilu},
     {"Trilu",            "com.microsoft", move_import_trilu},

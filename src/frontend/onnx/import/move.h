@@ -103,6 +103,7 @@ qrn_status move_import_tensor_scatter(ox_import *im, const ox_node *n);
 qrn_status move_import_depth_to_space(ox_import *im, const ox_node *n);
 qrn_status move_import_space_to_depth(ox_import *im, const ox_node *n);
 qrn_status move_import_one_hot(ox_import *im, const ox_node *n);
+qrn_status move_import_rearrange(ox_import *im, const ox_node *n);
 qrn_status move_import_trilu(ox_import *im, const ox_node *n);
 
 #endif

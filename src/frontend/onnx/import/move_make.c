@@ -5,24 +5,53 @@
 
 #include <string.h>
 
-// Blocks of pixels and channels by their definition: reshape to six dimensions, transpose, reshape
-// back. For types that the image ops do not take.
-static qrn_status rearrange(ox_import *im, const ox_node *n, const uint32_t *split,
-                            const uint32_t *perm) {
-    uint32_t moved[6];
+// Reshape, transpose, reshape.
+static qrn_status rearrange_in(ox_import *im, const ox_node *n, uint32_t rank,
+                               const uint32_t *split, const uint32_t *perm) {
+    uint32_t moved[OX_MAX_RANK];
     ox_carry c;
-    const qc_tensor *in, *six, *w;
+    const qc_tensor *in, *apart, *w;
     qc_tensor *turned, *y;
-    for (uint32_t i = 0; i < 6; i++)
+    for (uint32_t i = 0; i < rank; i++)
         moved[i] = split[perm[i]];
     QRN_TRY(ox_carry_input(im, n, 0, OX_ONNX, MOVE_TRANSPOSE, &c, &in));
-    QRN_TRY(move_reshaped(im, n, in, 6, split, &six));
-    QRN_TRY(ox_temp(im, in, 6, moved, &turned));
-    QRN_TRY(ox_emit_transpose(im, n, six, perm, turned));
+    QRN_TRY(move_reshaped(im, n, in, rank, split, &apart));
+    QRN_TRY(ox_temp(im, in, rank, moved, &turned));
+    QRN_TRY(ox_emit_transpose(im, n, apart, perm, turned));
     QRN_TRY(ox_out(im, n, 0, OX_ONNX, &y));
     QRN_TRY(ox_carry_out(im, &c, y, &w));
     QRN_TRY(ox_emit_reshape(im, n, turned, w));
     return ox_carry_end(im, n, &c, w, y);
+}
+
+// Blocks of pixels and channels by their definition, for types that the image ops do not take.
+static qrn_status rearrange(ox_import *im, const ox_node *n, const uint32_t *split,
+                            const uint32_t *perm) {
+    return rearrange_in(im, n, 6, split, perm);
+}
+
+// The node that rearrange.c makes; no model has it.
+qrn_status move_import_rearrange(ox_import *im, const ox_node *n) {
+    int64_t split[OX_MAX_RANK], perm[OX_MAX_RANK], shape[OX_MAX_RANK];
+    uint32_t s[OX_MAX_RANK], p[OX_MAX_RANK], dims[OX_MAX_RANK];
+    uint32_t n_perm = ox_attr_ints(n, "perm", perm, OX_MAX_RANK);
+    uint32_t rank = ox_attr_ints(n, "shape", shape, OX_MAX_RANK);
+    if (n->domain != ox_own_domain || ox_attr_ints(n, "split", split, OX_MAX_RANK) != n_perm)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "the op %s.%s is not supported", n->domain, n->op);
+    for (uint32_t i = 0; i < n_perm; i++) {
+        s[i] = (uint32_t)split[i];
+        p[i] = (uint32_t)perm[i];
+    }
+    for (uint32_t i = 0; i < rank; i++)
+        dims[i] = (uint32_t)shape[i];
+    if (n_perm < 2)
+        return move_reshape_to(im, n, rank, dims);
+    const ox_val *x = ox_input(im, n, 0);
+    if (move_count(n_perm, s) != move_count(x->rank, x->dims) ||
+        move_count(n_perm, s) != move_count(rank, dims))
+        return ox_fail(im, n, QRN_E_SHAPE, "the declared dimensions do not fit the input");
+    QRN_TRY(ox_set_moved(im, n, 0, 0, rank, dims));
+    return rearrange_in(im, n, n_perm, s, p);
 }
 
 static qrn_status emit_blocks(ox_import *im, const ox_node *n, const char *op, uint32_t block,
