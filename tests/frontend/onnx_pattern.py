@@ -297,6 +297,22 @@ def rearrangements():
         [normal(2, 3)], refusal="quern.Rearrange is not supported")
 
 
+def repeats():
+    """Tiles in more dimensions than accelerators have."""
+    for name, shape, more in (("heads", (2, 3, 1, 4, 5), (2, 3, 6, 4, 5)),
+                              ("first", (1, 2, 3, 2, 2), (4, 2, 3, 2, 2)),
+                              ("last", (2, 3, 2, 2, 1), (2, 3, 2, 2, 3)),
+                              ("two", (2, 1, 3, 1, 2, 2), (2, 5, 3, 4, 2, 2)),
+                              ("ones", (1, 1, 1, 1, 3), (2, 1, 1, 2, 3))):
+        yield case(f"expand_{name}", node("Expand", "x s", "y"), {"x": normal(*shape)},
+                   constants={"s": np.array(more)})
+        times = [b // a for a, b in zip(shape, more)]
+        yield case(f"tile_{name}", node("Tile", "x t", "y"), {"x": normal(*shape)},
+                   constants={"t": np.array(times)})
+    yield case("tile_all", node("Tile", "x t", "y"), {"x": normal(2, 3, 2, 3, 2)},
+               constants={"t": np.array([2, 1, 3, 2, 1])})
+
+
 def cases():
     yield from gelus()
     yield gelu_between_quantizers()
@@ -307,3 +323,4 @@ def cases():
     yield from rms_norms()
     yield from picks()
     yield from rearrangements()
+    yield from repeats()

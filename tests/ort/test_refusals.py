@@ -12,14 +12,23 @@ def reshape(x, y, shape):
     return helper.make_node("Reshape", [x, shape], [y], y)
 
 
-def repeated_heads():
-    """Heads of keys that several queries share, as exporters write it; Tile has 4 dimensions."""
+def tiles(op, numbers, four, refused):
+    """Repeated in 5 dimensions; Tile has 4."""
     nodes = [helper.make_node("Relu", ["x"], ["a"], "a"), reshape("a", "b", "five"),
-             helper.make_node("Expand", ["b", "more"], ["c"], "c"), reshape("c", "d", "four"),
+             helper.make_node(op, ["b", "more"], ["c"], "c"), reshape("c", "d", "four"),
              helper.make_node("Sigmoid", ["d"], ["y"], "y")]
-    shapes = {"five": [2, 3, 1, 4, 5], "more": [2, 3, 2, 4, 5], "four": [2, 6, 4, 5]}
-    return model(nodes, [("x", F, [2, 3, 4, 5])], [("y", F, [2, 6, 4, 5])],
-                 [(k, np.array(v, np.int64)) for k, v in shapes.items()]), [2, 3, 4, 5], {"c"}
+    shapes = {"five": [2, 3, 1, 4, 5], "more": numbers, "four": four}
+    return model(nodes, [("x", F, [2, 3, 4, 5])], [("y", F, four)],
+                 [(k, np.array(v, np.int64)) for k, v in shapes.items()]), [2, 3, 4, 5], refused
+
+
+def repeated_heads():
+    """Heads of keys that several queries share: one dimension is repeated."""
+    return tiles("Expand", [2, 3, 2, 4, 5], [2, 6, 4, 5], set())
+
+
+def tiled():
+    return tiles("Tile", [2] * 5, [4, 12, 8, 10], {"c"})
 
 
 def blocks(perm, refused):
@@ -41,7 +50,7 @@ def turned():
     return blocks([5, 4, 3, 2, 1, 0], {"b", "c", "d"})
 
 
-@pytest.mark.parametrize("make", [repeated_heads, windows, turned])
+@pytest.mark.parametrize("make", [repeated_heads, tiled, windows, turned])
 def test_only_what_is_not_taken_is_refused(make, capfd):
     net, shape, refused = make()
     x = np.random.default_rng(0).standard_normal(shape).astype(F)

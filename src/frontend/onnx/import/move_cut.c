@@ -310,9 +310,38 @@ qrn_status move_import_slice(ox_import *im, const ox_node *n) {
     return ox_carry_end(im, n, &c, w, y);
 }
 
+// Dimensions that are repeated as one: a block and what is inside of it, or one element and what
+// follows. Returns how many are left.
+static uint32_t join_tiled(const qc_tensor *x, const uint32_t *multiples, uint32_t *dims,
+                           uint32_t *times) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < x->rank; i++) {
+        bool inside = n && multiples[i] == 1, behind = n && dims[n - 1] * times[n - 1] == 1;
+        n += !inside && !behind;
+        if (!inside && !behind)
+            dims[n - 1] = times[n - 1] = 1;
+        dims[n - 1] *= x->dims[i];
+        times[n - 1] *= multiples[i];
+    }
+    return n;
+}
+
 qrn_status move_emit_tile(ox_import *im, const ox_node *n, const qc_tensor *x,
                           const uint32_t *multiples, const qc_tensor *y) {
+    uint32_t dims[OX_MAX_RANK], times[OX_MAX_RANK], all[OX_MAX_RANK];
+    qc_tensor *tiled;
     qc_op o;
+    if (x->rank > 4) { // more than accelerators take
+        uint32_t rank = join_tiled(x, multiples, dims, times);
+        for (uint32_t i = 0; i < rank; i++)
+            all[i] = dims[i] * times[i];
+        if (rank < x->rank) {
+            QRN_TRY(move_reshaped(im, n, x, rank, dims, &x));
+            QRN_TRY(ox_temp(im, x, rank, all, &tiled));
+            QRN_TRY(move_emit_tile(im, n, x, times, tiled));
+            return ox_emit_reshape(im, n, tiled, y);
+        }
+    }
     ox_op(im, &o, n, QNN_OP_TILE);
     qc_in(&o, x);
     qc_out(&o, y);
