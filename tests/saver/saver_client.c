@@ -330,6 +330,93 @@ static void dequantize_all(Qnn_ContextHandle_t context) {
     }
 }
 
+// --- contexts from a binary
+
+static struct {
+    void *bytes;
+    size_t size;
+    Qnn_ContextHandle_t made[2];
+} binary;
+
+static Qnn_ErrorHandle_t provide(Qnn_ContextBinaryDataRequest_t want,
+                                 Qnn_ContextBinaryDmaDataResponse_t *got, void *param) {
+    (void)param;
+    int fd = memfd_create("weights", 0);
+    if (fd < 0 || ftruncate(fd, (off_t)want.size) != 0)
+        exit(1);
+    void *p = mmap(NULL, want.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    memcpy(p, (char *)binary.bytes + want.offset, want.size);
+    *got = (Qnn_ContextBinaryDmaDataResponse_t){{fd, p}, 0, want.size};
+    return QNN_SUCCESS;
+}
+
+static Qnn_ErrorHandle_t release(Qnn_ContextBinaryDmaDataMem_t mem, void *param) {
+    (void)param;
+    munmap(mem.dmaBuffer.data, mem.memSize);
+    close(mem.dmaBuffer.fd);
+    return QNN_SUCCESS;
+}
+
+static void on_context(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, const char *name,
+                       QnnContext_createFromBinaryAsyncNotifyType_t type, void *param,
+                       Qnn_ErrorHandle_t code) {
+    (void)graph;
+    (void)name;
+    CHECK(code);
+    if (type == QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT)
+        *(Qnn_ContextHandle_t *)param = context;
+}
+
+static void find_graph(Qnn_ContextHandle_t context, const char *name) {
+    Qnn_GraphHandle_t g = NULL;
+    CHECK(qnn.graphRetrieve(context, name, &g));
+    CHECK(qnn.contextFree(context, NULL));
+}
+
+static void read_binary(const char *path) {
+    FILE *f = fopen(path, "rb");
+    if (!f || fseek(f, 0, SEEK_END) != 0)
+        exit(1);
+    binary.size = (size_t)ftell(f);
+    binary.bytes = malloc(binary.size);
+    rewind(f);
+    if (!binary.bytes || fread(binary.bytes, 1, binary.size, f) != binary.size)
+        exit(1);
+    fclose(f);
+}
+
+static void load_in_every_way(Qnn_BackendHandle_t b, Qnn_DeviceHandle_t d, const char *path,
+                              const char *name) {
+    Qnn_ContextHandle_t c = NULL;
+    read_binary(path);
+    const char *names[] = {name, NULL};
+    QnnContext_Config_t enable = {.option = QNN_CONTEXT_CONFIG_ENABLE_GRAPHS,
+                                  .enableGraphs = names};
+    const QnnContext_Config_t *configs[] = {&enable, NULL};
+    CHECK(qnn.contextValidateBinary(b, d, NULL, binary.bytes, binary.size));
+    CHECK(qnn.contextCreateFromBinaryWithSignal(b, d, configs, binary.bytes, binary.size, &c, NULL,
+                                                NULL));
+    find_graph(c, name);
+    Qnn_ContextBinaryCallback_t callback = {
+        .type = QNN_CONTEXT_CALLBACK_DMA_BUFFER,
+        .dmaBufferCallback = {QNN_CONTEXT_CALLBACK_DMA_BUFFER_VERSION_1,
+                              {{provide, release, NULL}}}};
+    CHECK(qnn.contextCreateFromBinaryWithCallback(b, d, NULL, &callback, binary.bytes, binary.size,
+                                                  &c, NULL, NULL));
+    find_graph(c, name);
+    QnnContext_ParamsV2_t second = {NULL,       binary.bytes,    binary.size, NULL,
+                                    on_context, &binary.made[1], NULL};
+    const QnnContext_Params_t one = {
+        .version = QNN_CONTEXT_PARAMS_VERSION_1,
+        .v1 = {configs, binary.bytes, binary.size, NULL, on_context, &binary.made[0]}};
+    const QnnContext_Params_t two = {.version = QNN_CONTEXT_PARAMS_VERSION_2, .v2 = &second};
+    const QnnContext_Params_t *list[] = {&one, &two, NULL};
+    CHECK(qnn.contextCreateFromBinaryListAsync(b, d, list, NULL, NULL));
+    find_graph(binary.made[0], name);
+    find_graph(binary.made[1], name);
+    free(binary.bytes);
+}
+
 static void open_library(const char *path) {
     void *lib = dlopen(path, RTLD_NOW);
     Qnn_ErrorHandle_t (*get)(const QnnInterface_t ***, uint32_t *) = NULL;
@@ -363,7 +450,9 @@ int main(int argc, char **argv) {
     CHECK(qnn.profileCreate(backend, QNN_PROFILE_LEVEL_BASIC, &profile));
     CHECK(qnn.contextCreate(backend, device, NULL, &first));
     CHECK(qnn.contextCreate(backend, device, NULL, &second));
-    if (argc > 3) {
+    if (argc > 4) {
+        load_in_every_way(backend, device, argv[3], argv[4]);
+    } else if (argc > 3) {
         dequantize_all(first);
     } else {
         scale(first, backend, profile);

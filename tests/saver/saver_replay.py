@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Recordings: clients run on the Saver, what it wrote is compiled and replayed on the CPU and the
 HTP library, and the outputs must be those of the clients' own runs there, byte for byte."""
+import json
 import os
 import shutil
 import subprocess
@@ -68,6 +69,16 @@ def test_a_context_binary(tmp_path):
     record(tmp_path / "rec", QUERN, "run", binary, *inputs, "-b", "saver", "-o", tmp_path / "none")
     want = [(tmp_path / "direct" / "output_0.raw").read_bytes()]
     assert replayed(compiled(tmp_path / "rec"), library("htp")) == want
+
+
+def test_a_context_binary_in_every_way(tmp_path):
+    binary = tmp_path / "digits.bin"
+    run(QUERN, "compile", DIGITS / "digits.onnx", "--dim", "N=1", "--soc", "SM8650", "-o", binary)
+    graph = json.loads(run(QUERN, "show", binary, "--json").stdout)["graphs"][0]["name"]
+    run(CLIENT, library("htp"), tmp_path, binary, graph)
+    record(tmp_path / "rec", CLIENT, library("saver"), tmp_path, binary, graph)
+    assert (tmp_path / "rec" / "params.bin").stat().st_size == binary.stat().st_size
+    assert replayed(compiled(tmp_path / "rec"), library("htp")) == []
 
 
 def test_a_recording_links_against_a_backend(tmp_path):

@@ -652,6 +652,60 @@ static void nobody_is_hurt_by_wrong_arguments(void **state) {
         assert_int_not_equal(qnn.graphGetProperty(h, NULL), QNN_SUCCESS);
         assert_int_not_equal(qnn.graphValidate(h, NULL, NULL), QNN_SUCCESS);
     }
+    for (size_t i = 0; i < 3; i++) {
+        void *h = i < 2 ? bad[i] : bad; // an address that is no handle
+        QnnContext_Buffer_t buffer = {.version = QNN_CONTEXT_BUFFER_VERSION_1};
+        assert_int_not_equal(qnn.backendSetConfig(h, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.backendRegisterOpPackage(h, NULL, NULL, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.backendRegisterOpPackageFromBinary(h, NULL, 5, NULL, NULL),
+                             QNN_SUCCESS);
+        assert_int_not_equal(qnn.backendGetSupportedOperations(h, NULL, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.backendGetProperty(h, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.backendFree(h), QNN_SUCCESS);
+        assert_int_not_equal(qnn.contextSetConfig(h, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.contextValidateBinary(h, NULL, NULL, NULL, 5), QNN_SUCCESS);
+        assert_int_not_equal(qnn.contextCreateFromBinaryWithSignal(h, h, NULL, NULL, 5, NULL, h, h),
+                             QNN_SUCCESS);
+        assert_int_not_equal(
+            qnn.contextCreateFromBinaryWithCallback(h, h, NULL, NULL, NULL, 5, NULL, h, h),
+            QNN_SUCCESS);
+        assert_int_not_equal(qnn.contextGetBinarySectionSize(h, h, 1, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.contextGetBinarySection(h, h, 1, NULL, NULL, h, h), QNN_SUCCESS);
+        assert_int_not_equal(qnn.contextApplyBinarySection(h, h, 1, &buffer, h, h), QNN_SUCCESS);
+        assert_int_not_equal(qnn.contextGetProperty(h, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.contextGetIncrementalBinary(h, NULL, NULL, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.contextReleaseIncrementalBinary(h, NULL, 0), QNN_SUCCESS);
+        assert_int_not_equal(qnn.contextFinalize(h, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.contextFreeBinarySectionUpdate(buffer, h), QNN_SUCCESS);
+        assert_int_not_equal(qnn.contextAddToDlc(h, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.graphCreateSubgraph(h, NULL, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.graphSetConfig(h, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.graphPrepareExecutionEnvironment(h, NULL, 1), QNN_SUCCESS);
+        assert_int_not_equal(qnn.graphReleaseExecutionEnvironment(h, NULL, 1), QNN_SUCCESS);
+        assert_int_not_equal(qnn.graphFreeValidationResult(h), QNN_SUCCESS);
+        assert_int_not_equal(qnn.tensorUpdateGraphTensors(h, NULL, 1), QNN_SUCCESS);
+        assert_int_not_equal(qnn.tensorUpdateContextTensors(h, NULL, 1), QNN_SUCCESS);
+        assert_int_not_equal(qnn.logSetLogLevel(h, QNN_LOG_LEVEL_ERROR), QNN_SUCCESS);
+        assert_int_not_equal(qnn.profileSetConfig(h, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.profileGetSubEvents((uintptr_t)h, NULL, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.profileGetEventData((uintptr_t)h, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.profileGetExtendedEventData((uintptr_t)h, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.deviceFreePlatformInfo(h, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.deviceCreate(h, NULL, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.deviceSetConfig(h, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.deviceGetInfo(h, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.signalCreate(h, NULL, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.signalSetConfig(h, NULL), QNN_SUCCESS);
+        assert_int_not_equal(qnn.signalTrigger(h), QNN_SUCCESS);
+    }
+    assert_int_not_equal(qnn.logCreate(NULL, QNN_LOG_LEVEL_ERROR, NULL), QNN_SUCCESS);
+    assert_int_not_equal(qnn.backendGetApiVersion(NULL), QNN_SUCCESS);
+    assert_int_not_equal(qnn.backendGetBuildId(NULL), QNN_SUCCESS);
+    assert_int_not_equal(qnn.errorGetMessage(1004, NULL), QNN_SUCCESS);
+    assert_int_not_equal(qnn.errorGetVerboseMessage(1004, NULL), QNN_SUCCESS);
+    assert_int_not_equal(
+        qnn.contextGetBinarySectionUpdate(NULL, NULL, NULL, 1, 0, NULL, NULL, NULL, NULL),
+        QNN_SUCCESS);
     assert_int_not_equal(qnn.deviceGetInfrastructure(NULL), QNN_SUCCESS);
     assert_int_not_equal(qnn.errorFreeVerboseMessage("not ours"), QNN_SUCCESS);
     end(b, NULL);

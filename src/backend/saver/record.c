@@ -126,7 +126,9 @@ static void argument(statement *s, size_t i) {
         outputs(s, f, i);
         break;
     case QRN_SAVED_PROVIDER:
-        qrn_saver_put(&s->body, "provider(");
+        qrn_saver_put(&s->body, "provider(%d, ",
+                      ((const Qnn_ContextBinaryCallback_t *)pointer_arg(s, i))->type ==
+                          QNN_CONTEXT_CALLBACK_DMA_BUFFER);
         argument(s, i + 1);
         qrn_saver_put(&s->body, ")");
         break;
