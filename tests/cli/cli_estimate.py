@@ -434,6 +434,38 @@ def test_the_schedule_agrees_with_the_estimate(small):
     assert f"schedule: {s['steps']} steps, {s['ms']:.3f} ms" in text
 
 
+def test_a_context_binary_tells_the_schedule_it_was_compiled_with(small, tmp_path):
+    path = tmp_path / "net.bin"
+    ok("compile", small, "-o", path, "--soc", "SM8650")
+    r = ok_json("estimate", path, "--json", "--steps")
+    model = ok_json("estimate", small, "-p", "fp16", "--json", "--steps")
+    assert r["ms"] == pytest.approx(model["ms"], rel=1e-6)
+    (g,) = r["graphs"]
+    assert [x["name"] for x in g["schedule"]["slots"]] == [x["name"] for x in model["steps"]]
+    line = f"schedule: {len(model['steps'])} steps, {r['ms']:.3f} ms on SM8650 (modelled)"
+    assert line in ok("show", path).stdout and line in ok("estimate", path).stdout
+    assert ok_json("show", path, "--json")["graphs"][0]["schedule"]["ms"] == r["graphs"][0]["ms"]
+    ok("estimate", path, "--trace", tmp_path / "t.json")
+    events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+    assert max(e["ts"] + e["dur"] for e in events if e["ph"] == "X") == pytest.approx(1e3 * r["ms"])
+    for flag in (["--soc", "SM8750"], ["-p", "a8w8"], ["--html", "x"], ["--arch", "75"]):
+        assert quern("estimate", path, *flag).returncode == USAGE
+
+
+def test_a_schedule_follows_the_options_of_compile(small, tmp_path):
+    path = tmp_path / "net.bin"
+    ok("compile", small, "-o", path, "--soc", "SM8650", "--hvx-threads", "2", "--vtcm-mb", "2",
+       "--dlbc")
+    s = ok_json("estimate", path, "--json")["graphs"][0]["schedule"]
+    assert (s["hvx_threads"], s["vtcm_bytes"]) == (2, 2 << 20)
+    assert s["uncalibrated"] == ["fewer HVX threads", "compressed data (DLBC)"]
+    text = ok("estimate", path, "--steps").stdout
+    assert text.count("uncalibrated:") == 2 and "row tiles" in text
+    ok("compile", small, "-o", path, "--soc", "SM8475")  # which nobody measured
+    p = quern("estimate", path)
+    assert p.returncode == REFUSED and "no schedule is stored" in p.stderr
+
+
 class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
