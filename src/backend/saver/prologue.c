@@ -245,7 +245,7 @@ const char *const qrn_saver_prologue[] = {
     "    return QNN_SUCCESS;\n"
     "}\n"
     "\n"
-    "// The same in a buffer that is shared by its descriptor, which lasts as long as the program.\n"
+    "// The same in a buffer that is shared by its descriptor, and lasts as long as the program.\n"
     "REPLAY_UNUSED static Qnn_ErrorHandle_t provide_dma(Qnn_ContextBinaryDataRequest_t want,\n"
     "                                                   Qnn_ContextBinaryDmaDataResponse_t *got,\n"
     "                                                   void *bytes) {\n"
