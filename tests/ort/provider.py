@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: MIT
 """The provider as the tests use it: registered once, sessions with options in one line."""
+import inspect
 import os
 from pathlib import Path
 
 import numpy as np
 import onnxruntime as ort
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 LIB = Path(os.environ.get("QUERN_LIB_DIR", "build/lib")).resolve()
 PLUGIN = LIB / "libonnxruntime_providers_quern.so"
 NAME = "QuernExecutionProvider"
 HTP = {"backend_type": "htp", "soc_model": "SM8650"}
+
+# What Python modules of older onnxruntimes cannot be asked for.
+needs_memory = pytest.mark.skipif(
+    "memory_info" not in inspect.signature(ort.OrtValue.ortvalue_from_shape_and_type).parameters,
+    reason="this onnxruntime makes no values in given memory")
+needs_compatibility = pytest.mark.skipif(
+    not hasattr(ort.capi.onnxruntime_pybind11_state, "get_compatibility_info_from_model"),
+    reason="this onnxruntime does not tell compatibility")
 
 
 def devices(kind=None):
@@ -59,4 +69,4 @@ def close(got, want, relative=1e-5):
 
 
 __all__ = ["HTP", "LIB", "NAME", "PLUGIN", "TensorProto", "close", "cpu_session", "devices",
-           "helper", "model", "session"]
+           "helper", "model", "needs_compatibility", "needs_memory", "session"]

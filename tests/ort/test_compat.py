@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from onnxruntime.capi import onnxruntime_pybind11_state as C
 
-from provider import HTP, NAME, devices, session
+from provider import HTP, NAME, devices, needs_compatibility, session
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
 from ort_models import conv_net  # noqa: E402
 
 Answer = C.OrtCompiledModelCompatibility
+pytestmark = needs_compatibility
 
 
 @pytest.fixture(scope="module")

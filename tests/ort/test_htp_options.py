@@ -15,7 +15,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 
-from provider import HTP, LIB, close, devices, helper, model, session
+from provider import HTP, LIB, close, devices, helper, model, needs_memory, session
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
 from ort_models import conv_net, images  # noqa: E402
@@ -300,6 +300,7 @@ def test_cpu_and_npu_devices_advertise_the_shared_memory():
         assert info.name == "QnnHtpShared"
 
 
+@needs_memory
 @pytest.mark.parametrize("cached", [False, True])
 def test_shared_values_are_registered_once_and_bound_by_handle(spy, plain, tmp_path, cached):
     net = NET
@@ -324,6 +325,7 @@ def test_shared_values_are_registered_once_and_bound_by_handle(spy, plain, tmp_p
     assert "memDeRegister 1" in spy()
 
 
+@needs_memory
 def test_other_values_stay_where_they_are(spy, plain):
     s = session(NET, {**spy.options, **SHARED})
     assert np.array_equal(s.run(None, {"x": X})[0], plain)
@@ -335,6 +337,7 @@ def test_other_values_stay_where_they_are(spy, plain):
     assert "graphExecute 1 of 1 inputs, 0 of 1 outputs shared" in spy()
 
 
+@needs_memory
 def test_shared_values_of_many_threads_do_not_mix(plain):
     s = session(NET, {**HTP, **SHARED})
     xs = images(7, 4)
@@ -356,6 +359,7 @@ def test_shared_values_of_many_threads_do_not_mix(plain):
     assert not wrong
 
 
+@needs_memory
 def test_without_the_option_shared_values_are_memory_like_any_other(spy, plain):
     s = session(NET, spy.options)
     x, y = shared_values(X, np.zeros_like(plain))
