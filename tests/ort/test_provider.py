@@ -133,6 +133,18 @@ def test_outputs_with_the_same_value_are_all_written(copy):
         assert np.array_equal(got, np.maximum(x, 0))
 
 
+@pytest.mark.parametrize("declared", [2, 3, None])
+def test_boxes_are_counted_after_the_run(declared):
+    """Two of three boxes remain, whatever number the model declares."""
+    boxes = np.array([[[0, 0, 1, 1], [0, 0, 1, 1.1], [0, 5, 1, 6]]], F)
+    scores = np.array([[[0.9, 0.8, 0.7]]], F)
+    net = model([node("NonMaxSuppression", ["b", "s", "most", "iou"], ["y"])],
+                [("b", F, [1, 3, 4]), ("s", F, [1, 1, 3])], [("y", I64, [declared, 3])],
+                [("most", np.array([3])), ("iou", np.array([0.5], F))])
+    got = session(net).run(None, {"b": boxes, "s": scores})[0]
+    assert got.tolist() == [[0, 0, 0], [0, 0, 2]]
+
+
 def quantized_convolution():
     """x -> Q -> DQ -> Conv(DQ of codes) -> Q -> DQ -> y."""
     rng = np.random.default_rng(3)

@@ -382,7 +382,12 @@ static qrn_status finish_output(ox_import *im, ox_val *v, const ox_port *ports, 
 }
 
 static void describe_port(ox_port *p, const ox_val *v, qc_tensor *t) {
-    *p = (ox_port){.name = v->name, .type = v->type, .rank = v->rank, .tensor = t, .enc = v->enc};
+    *p = (ox_port){.name = v->name,
+                   .type = v->type,
+                   .rank = v->rank,
+                   .counted = v->counted,
+                   .tensor = t,
+                   .enc = v->enc};
     size_t n = 1;
     for (uint32_t d = 0; d < v->rank; d++) {
         p->dims[d] = v->dims[d];

@@ -63,6 +63,7 @@ typedef struct ox_val {
     uint32_t dims[OX_MAX_RANK];
     bool known;           // type and shape are set
     bool refused;         // its maker is
+    bool counted;         // its first dimension is the most that may come, known after an execution
     bool made;            // by a node ...
     const ox_node *maker; // ... which is this one, unless it makes a constant
     const void *data;     // constant data in ONNX order, packed as in ox_tensor; else NULL
@@ -138,6 +139,7 @@ typedef struct ox_port {
     int type; // of the ONNX value; the QNN tensor may be narrower (int64)
     uint32_t rank;
     uint32_t dims[OX_MAX_RANK];
+    bool counted;      // dims[0] is the most; how many rows there are is known after an execution
     qc_tensor *tensor; // NULL: an output that is constant
     const void *data;  // constant output
     size_t bytes;      // in ONNX's type

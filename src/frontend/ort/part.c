@@ -91,8 +91,8 @@ static qrn_status map_outputs(qe_part *p, const ox_node *fused, const ox_graph *
         QRN_TRY(set_border(&p->out[p->n_out++], name, port));
         qe_border *b = &p->out[i];
         b->slot = slot_of(r->graph->outputs, r->graph->n_outputs, port->tensor);
-        b->sized =
-            b->slot >= 0 && b->rank && !has_static_shape(info_of(g->outputs, g->n_outputs, name));
+        bool fixed = has_static_shape(info_of(g->outputs, g->n_outputs, name));
+        b->sized = b->slot >= 0 && b->rank && (port->counted || !fixed);
     }
     return QRN_OK;
 }

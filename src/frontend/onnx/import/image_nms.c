@@ -54,6 +54,7 @@ static qrn_status import_nms(ox_import *im, const ox_node *n) {
     ox_leave_unit(im);
     qc_tensor *b, *s, *y;
     QRN_TRY(ox_set_output(im, n, 0, OX_I64, 2, dims));
+    out->counted = true;
     QRN_TRY(ox_in_as(im, n, 0, OX_ONNX, QNN_DATATYPE_FLOAT_32, &b));
     QRN_TRY(ox_in_as(im, n, 1, OX_ONNX, QNN_DATATYPE_FLOAT_32, &s));
     QRN_TRY(ox_out(im, n, 0, OX_ONNX, &y));
