@@ -37,10 +37,11 @@ typedef struct qd_options {
     uint32_t hvx_threads; // 0: QD_HVX_THREADS
     bool slow; // power votes ask for less than all: marked, times stay those of full power
     bool dlbc; // compressed activations or weights: marked, bytes stay as they are
+    bool lent; // the constants are those of another chip of the architecture: marked
 } qd_options;
 
 // What of the options nobody measured.
-enum { QD_MARK_THREADS = 1, QD_MARK_POWER = 2, QD_MARK_DLBC = 4, QD_MARKS = 8 };
+enum { QD_MARK_THREADS = 1, QD_MARK_POWER = 2, QD_MARK_DLBC = 4, QD_MARK_CHIP = 8, QD_MARKS = 16 };
 // "fewer HVX threads", ... for the lowest bit of a set; "" for none.
 const char *qd_mark_text(uint32_t marks);
 

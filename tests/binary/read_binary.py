@@ -214,7 +214,7 @@ def read_schedule(section, g, ids):
     s.update(zip(("us", "start", "core", "memory", "scale"), r.many("f", 5)))
     n_steps, n_tiles, n_swaps = r.take("III")
     s["chip"] = r.text()
-    need(s["precision"] <= 2 and s["uncalibrated"] <= 7 and s["hvx_threads"], "a schedule")
+    need(s["precision"] <= 2 and s["uncalibrated"] <= 15 and s["hvx_threads"], "a schedule")
     s["steps"] = [{"end": s["start"], "swap_end": s["start"]}]
     for _ in range(n_steps):
         s["steps"].append(read_step(r, s, g))

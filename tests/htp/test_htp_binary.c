@@ -423,6 +423,11 @@ static void schedules_are_stored_for_chips_and_follow_the_options(void **state) 
     assert_int_equal(less.marks, QD_MARK_THREADS);
     assert_true(less.us == all.us); // both steps are the matrix unit's
     assert_int_equal(b[0].size < b[1].size, true);
+    free(b[0].data);
+    qd_schedule lent = schedule_with(42, NULL, NULL, &known, &b[0]); // SM8475: SM8450 was measured
+    assert_true(known);
+    assert_int_equal(lent.soc, 36);
+    assert_int_equal(lent.marks, QD_MARK_CHIP);
     schedule_with(43, &two, &small, &known, &b[3]); // the same again
     assert_int_equal(b[2].size, b[3].size);
     assert_memory_equal(b[2].data, b[3].data, b[3].size);

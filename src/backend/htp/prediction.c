@@ -98,11 +98,12 @@ static qd_precision precision_of(const reading *r) {
 }
 
 // Options as the graph has them. Votes may change with every run: full power is assumed.
-static qd_options options_of(const qrn_api_graph *g) {
+static qd_options options_of(const qrn_api_graph *g, bool lent) {
     const qrn_htp_graph_options *o = &qrn_htp_graph_of(g)->options;
     return (qd_options){.vtcm_bytes = qrn_htp_vtcm_bytes(g),
                         .hvx_threads = qrn_htp_hvx_threads(g),
-                        .dlbc = o->dlbc || o->dlbc_weights};
+                        .dlbc = o->dlbc || o->dlbc_weights,
+                        .lent = lent};
 }
 
 // From indices of values to ids of tensors.
@@ -120,7 +121,8 @@ static bool name_tensors(const reading *r, uint32_t n_ids, qd_schedule *s) {
 
 qrn_status qrn_htp_schedule(const qrn_api_graph *g, qrn_arena *arena, qrn_htp_scheduled *out) {
     const qrn_htp_device *device = qrn_htp_device_of(g->context);
-    const qd_chip *chip = device->chosen ? qd_chip_of_soc(device->soc.id) : NULL;
+    const qd_chip *own = device->chosen ? qd_chip_of_soc(device->soc.id) : NULL;
+    const qd_chip *chip = own || !device->chosen ? own : qd_chip_of_arch(device->soc.arch);
     reading r = {.graph.arena = arena};
     qd_steps steps;
     *out = (qrn_htp_scheduled){.known = false};
@@ -130,7 +132,7 @@ qrn_status qrn_htp_schedule(const qrn_api_graph *g, qrn_arena *arena, qrn_htp_sc
         return no_memory();
     if (!qd_has_data(chip, precision_of(&r)))
         return QRN_OK;
-    const qd_options options = options_of(g);
+    const qd_options options = options_of(g, !own);
     QRN_TRY(qd_cut(&r.graph, &steps));
     QRN_TRY(qd_schedule_of(&r.graph, &steps, chip, precision_of(&r), &options, arena, &out->s));
     uint32_t *unknown = qrn_arena_alloc(arena, (steps.n_unknown + 1) * sizeof *unknown);
@@ -142,7 +144,8 @@ qrn_status qrn_htp_schedule(const qrn_api_graph *g, qrn_arena *arena, qrn_htp_sc
     out->n_unknown = steps.n_unknown;
     out->input_bytes = r.in;
     out->output_bytes = r.out;
-    out->known = true;
+    out->known = own != NULL;
+    out->lent = !own;
     return QRN_OK;
 }
 

@@ -20,6 +20,7 @@ typedef struct qrn_htp_prediction {
 typedef struct qrn_htp_scheduled {
     // Else nothing can be said: no chip was chosen, nobody measured it, or not in this precision.
     bool known;
+    bool lent; // there is a schedule, with the constants of a relative: for files, not for profiles
     qd_schedule s;
     uint64_t input_bytes, output_bytes; // of the application
     const uint32_t *unknown;            // nodes without a cost of their own, by position

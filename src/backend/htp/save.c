@@ -178,13 +178,13 @@ static qrn_status save_updateable(const saving *s, const qrn_api_graph *g, qrn_b
     return out->tensors ? QRN_OK : no_memory();
 }
 
-// What the chip would do, when one was chosen that somebody measured; else nothing.
+// What the chip would do, when one was chosen that somebody measured, or a relative of it.
 static qrn_status save_schedule(const saving *s, const qrn_api_graph *g, qrn_bin_graph *out) {
     qrn_htp_scheduled *x = qrn_arena_alloc(s->bin->arena, sizeof *x);
     if (!x)
         return no_memory();
     QRN_TRY(qrn_htp_schedule(g, s->bin->arena, x));
-    if (x->known)
+    if (x->known || x->lent)
         out->schedule = &x->s;
     return QRN_OK;
 }

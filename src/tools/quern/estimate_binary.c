@@ -58,8 +58,8 @@ static int tell(telling *t, const qt_binary *b) {
         code = arena ? tell_graph(t, &b->info->graphs[i].graphInfoV3, arena) : QT_EXIT_FAILURE;
     qrn_arena_destroy(arena);
     if (code == QT_EXIT_OK && !t->told) {
-        qt_error("%s: no schedule is stored in it: it was compiled for no chip, or for one that "
-                 "nobody measured; compile it with --soc, or estimate the model",
+        qt_error("%s: no schedule is stored in it: it was compiled for no chip, or no chip of "
+                 "its architecture was measured; compile it with --soc, or estimate the model",
                  t->path);
         code = QT_EXIT_REFUSED;
     }
