@@ -10,11 +10,23 @@
 #include <string.h>
 
 #define MAX_INLINE 16 // longer lists of numbers go to the data file
+#define WIDTH 70      // columns after which a line may end
 
 static const void *pointer_at(const void *at) { return *(const void *const *)at; }
 
 static void new_line(qrn_saver_writer *w) {
     qrn_saver_put(w->text, "\n%*s", (int)(8 + 4 * w->depth), "");
+}
+
+// Between members: a line that is long enough ends here.
+static void separate(qrn_saver_writer *w) {
+    const qrn_saver_text *t = w->text;
+    size_t column = 0;
+    while (column < WIDTH && column < t->n && t->data[t->n - 1 - column] != '\n')
+        column++;
+    qrn_saver_put(w->text, column < WIDTH ? ", " : ",");
+    if (column >= WIDTH)
+        new_line(w);
 }
 
 static uint64_t number_at(qrn_saved_kind kind, const void *at) {
@@ -423,7 +435,8 @@ void qrn_saver_members(qrn_saver_writer *w, const qrn_saved_type *t, const void 
         bool selected = !f->when_at || *(const uint32_t *)(base + f->when_at - 1) == f->when;
         if (!selected || is_left_out(w, f, base + f->offset) || is_zero(f, base + f->offset))
             continue;
-        qrn_saver_put(w->text, any ? ", " : "");
+        if (any)
+            separate(w);
         any = true;
         if (write_as_raw(w, f))
             continue;
