@@ -11,12 +11,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 ROOT = Path(__file__).resolve().parents[2]
-LIB = Path(os.environ.get("QUERN_LIB_DIR", ROOT / "build" / "lib")).resolve()
 pytestmark = pytest.mark.provider
 ROW = re.compile(r"net +(\w+) +(\d+) partitions? +(\d+) of +(\d+) nodes +(\S+) dB")
 
 
-def test_rows_and_refusals(tmp_path):
+def test_rows_and_refusals(quern, tmp_path):
     """A convolution, and an LSTM that 16-bit codes have no op for."""
     r = np.random.default_rng(0)
     weights = {"w": r.standard_normal((4, 2, 3, 3)) / 4, "b": r.standard_normal(4),
@@ -33,7 +32,7 @@ def test_rows_and_refusals(tmp_path):
          tmp_path / "net.onnx")
     said = subprocess.run([sys.executable, ROOT / "scripts" / "try_models.py",
                            tmp_path / "net.onnx"], check=True, text=True, capture_output=True,
-                          env={**os.environ, "QUERN_LIB_DIR": str(LIB)}).stdout
+                          env={**os.environ, "QUERN_LIB_DIR": str(quern.libs())}).stdout
     rows = {form: (int(parts), int(taken), int(nodes_), float(decibels))
             for form, parts, taken, nodes_, decibels in ROW.findall(said)}
     assert list(rows) == ["float", "float16", "a8w8", "a16w8"]
