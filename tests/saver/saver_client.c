@@ -330,6 +330,49 @@ static void dequantize_all(Qnn_ContextHandle_t context) {
     }
 }
 
+// factors (of the context) * weights (that change) * x, in buffers of the library.
+static void update(Qnn_ContextHandle_t context) {
+    Qnn_GraphHandle_t g = NULL;
+    uint32_t dims[] = {4};
+    float factors[4] = {1, 2, 3, 4}, weights[4] = {0.1f, 0.2f, 0.3f, 0.4f};
+    CHECK(qnn.graphCreate(context, "update", NULL, &g));
+    Qnn_Tensor_t f = QNN_TENSOR_INIT;
+    f.v1 = (Qnn_TensorV1_t){.name = "factors",
+                            .type = QNN_TENSOR_TYPE_STATIC,
+                            .dataType = QNN_DATATYPE_FLOAT_32,
+                            .quantizeParams = QNN_QUANTIZE_PARAMS_INIT,
+                            .rank = 1,
+                            .dimensions = dims,
+                            .clientBuf = {factors, sizeof factors}};
+    CHECK(qnn.tensorCreateContextTensor(context, &f));
+    Qnn_Tensor_t w = make(g, "w", QNN_TENSOR_TYPE_UPDATEABLE_STATIC, QNN_DATATYPE_FLOAT_32, 1, dims,
+                          weights, sizeof weights, NULL);
+    Qnn_Tensor_t x =
+        make(g, "x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 1, dims, NULL, 0, NULL);
+    Qnn_Tensor_t mid =
+        make(g, "mid", QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_FLOAT_32, 1, dims, NULL, 0, NULL);
+    Qnn_Tensor_t y =
+        make(g, "y", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_FLOAT_32, 1, dims, NULL, 0, NULL);
+    add(g, "first", "ElementWiseMultiply", NULL, 0, (Qnn_Tensor_t[]){f, x}, 2, &mid);
+    add(g, "second", "ElementWiseMultiply", NULL, 0, (Qnn_Tensor_t[]){mid, w}, 2, &y);
+    CHECK(qnn.graphFinalize(g, NULL, NULL));
+    QnnGraph_ExecuteEnvironment_t env = {
+        .option = QNN_GRAPH_EXECUTE_ENVIRONMENT_OPTION_POPULATE_CLIENT_BUFS,
+        .tensorSet = {QNN_TENSOR_SET_VERSION_1, {.v1 = {1, &x, 1, &y}}}};
+    QnnGraph_ExecuteEnvironment_t *envs[] = {&env};
+    CHECK(qnn.graphPrepareExecutionEnvironment(g, envs, 1));
+    for (int run = 0; run < 2; run++) {
+        memcpy(x.v1.clientBuf.data, (float[]){1, -1, 0.5f, 7}, 16);
+        CHECK(qnn.graphExecute(g, &x, 1, &y, 1, NULL, NULL));
+        keep(y.v1.clientBuf.data, 16);
+        weights[2] = -9.0f;
+        w.v1.clientBuf = (Qnn_ClientBuffer_t){weights, sizeof weights};
+        CHECK(qnn.tensorUpdateGraphTensors(g, (const Qnn_Tensor_t *[]){&w}, 1));
+        CHECK(qnn.graphFinalize(g, NULL, NULL));
+    }
+    CHECK(qnn.graphReleaseExecutionEnvironment(g, (const QnnGraph_ExecuteEnvironment_t **)envs, 1));
+}
+
 // --- contexts from a binary
 
 static struct {
@@ -454,6 +497,7 @@ int main(int argc, char **argv) {
         load_in_every_way(backend, device, argv[3], argv[4]);
     } else if (argc > 3) {
         dequantize_all(first);
+        update(second);
     } else {
         scale(first, backend, profile);
         convolve(first, "conv", 1);

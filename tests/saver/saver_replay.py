@@ -38,14 +38,14 @@ def test_a_client_with_much_of_the_api(tmp_path):
         assert replayed(program, library(backend)) == want, backend
 
 
-def test_every_encoding(tmp_path):
+def test_every_encoding_and_updates(tmp_path):
     direct, ignored, folder = (tmp_path / n for n in ("direct", "ignored", "recording"))
     direct.mkdir()
     ignored.mkdir()
     run(CLIENT, library("cpu"), direct, "encodings")
     record(folder, CLIENT, library("saver"), ignored, "encodings")
-    want = [(direct / f"{i}.raw").read_bytes() for i in range(11)]
-    assert len(set(want)) == 11, "every encoding has its own values"
+    want = [(direct / f"{i}.raw").read_bytes() for i in range(13)]
+    assert len(set(want)) == 13, "every encoding has its own values, and so have updates"
     assert replayed(compiled(folder), library("cpu")) == want
 
 
