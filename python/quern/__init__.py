@@ -13,13 +13,14 @@ provider says what is wrong with them.
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
 import threading
 import weakref
 from pathlib import Path
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 from quern._words import unknown
 
@@ -248,16 +249,36 @@ def compile_model(model: str | os.PathLike[str] | bytes, output: str | os.PathLi
                   embed: bool = True, **more: Any) -> Path:
     """Writes a context model: what `session` would compile, ready to be loaded by it.
 
-    embed=False puts the binary into a file beside `output`. Further arguments are those of
-    `session`.
+    embed=False puts the binary into a file beside `output`. An `output` that exists is replaced if
+    all goes well. Further arguments are those of `session`.
     """
     path = Path(output)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent}: there is no such folder")
-    path.unlink(missing_ok=True)  # an existing one would be refused
-    config = {**more.pop("config", {}), "ep.context_enable": "1",
+    if path.exists() and not isinstance(model, bytes) and os.path.exists(model) \
+            and path.samefile(model):
+        raise ValueError(f"{path}: the context model would take the place of the model it is made "
+                         "of: choose another name")
+    config = {**(more.pop("config", None) or {}), "ep.context_enable": "1",
               "ep.context_file_path": os.fspath(path), "ep.context_embed_mode": str(int(embed))}
-    session(model, backend, soc, config=config, **more)
-    if not path.exists():
-        raise RuntimeError(f"{path} was not written: the backend took no node of the model")
+    with _moved_away(path):  # an existing one would be refused
+        session(model, backend, soc, config=config, **more)
+        if not path.exists():
+            raise RuntimeError(f"{path} was not written: the backend took no node of the model")
     return path
+
+
+@contextlib.contextmanager
+def _moved_away(path: Path) -> Iterator[None]:
+    """A file that is to be written anew: what was there comes back if that fails."""
+    old = path.with_name(f".{path.name}.{os.getpid()}.old")
+    there = path.is_file()
+    if there:
+        path.replace(old)
+    try:
+        yield
+    except BaseException:
+        if there:
+            old.replace(path)
+        raise
+    old.unlink(missing_ok=True)

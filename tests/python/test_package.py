@@ -243,6 +243,21 @@ def test_a_model_of_which_nothing_is_compiled_is_told(quern, tmp_path):
 
 
 @pytest.mark.provider
+def test_compiling_takes_no_file_away_before_it_has_a_better_one(quern, tmp_path):
+    net = tmp_path / "net.onnx"
+    net.write_bytes(conv_net(seed=1))
+    with pytest.raises(ValueError, match="would take the place of the model it is made of"):
+        quern.compile_model(net, net, soc="SM8650")
+    assert net.read_bytes() == conv_net(seed=1)
+    path = tmp_path / "net_ctx.onnx"
+    path.write_text("of yesterday")
+    with pytest.raises(ValueError, match="no chip 'SM8651'"):
+        quern.compile_model(net, path, soc="SM8651")
+    assert path.read_text() == "of yesterday"
+    assert {p.name for p in tmp_path.iterdir()} == {"net.onnx", "net_ctx.onnx"}
+
+
+@pytest.mark.provider
 def test_the_readme_runs_in_an_empty_folder(python):
     block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S).group(1)
     (python.folder / "first.py").write_text(block)
