@@ -262,6 +262,8 @@ static qrn_status check_inputs(ox_import *im, const ox_node *n) {
         if (!n->in[i][0])
             continue;
         const ox_val *v = ox_scope_find(im->scope, n->in[i]);
+        if (v && !v->known && v->why)
+            return ox_fail(im, n, QRN_E_SHAPE, "%s", v->why);
         if (v && !v->known && !v->made)
             return ox_fail(im, n, QRN_E_DYNAMIC_SHAPE,
                            "the shape of input '%s' is not known before execution", n->in[i]);
@@ -446,10 +448,12 @@ static qrn_status create_inputs(ox_import *im, const ox_graph *g, ox_result *r) 
             continue; // an initializer with a default that nobody overrides
         qc_tensor *entry = NULL;
         qrn_status s = create_input(im, &g->inputs[i], n, &entry);
-        if (im->opt->report && (s == QRN_E_DYNAMIC_SHAPE || s == QRN_E_UNSUPPORTED))
+        ox_val *v = ox_scope_find(im->scope, g->inputs[i].name);
+        if (im->opt->report && (s == QRN_E_SHAPE || s == QRN_E_UNSUPPORTED))
+            v->why = qrn_arena_strdup(im->arena, qrn_message());
+        if (im->opt->report && (v->why || s == QRN_E_DYNAMIC_SHAPE))
             continue; // the nodes that read it are refused
         QRN_TRY(s);
-        const ox_val *v = ox_scope_find(im->scope, g->inputs[i].name);
         describe_port(&ports[n++], v, entry);
     }
     r->inputs = ports;

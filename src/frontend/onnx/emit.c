@@ -181,6 +181,7 @@ qrn_status ox_alias(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_in) 
     y->enc = x->enc;
     y->quantized = x->quantized;
     y->turned = x->turned;
+    y->why = x->why;
     memcpy(y->at, x->at, sizeof y->at);
     return QRN_OK;
 }

@@ -62,6 +62,7 @@ typedef struct ox_val {
     uint32_t rank;
     uint32_t dims[OX_MAX_RANK];
     bool known;           // type and shape are set
+    const char *why;      // an input that no tensor can hold: the reason; else NULL
     bool refused;         // its maker is
     bool counted;         // its first dimension is the most that may come, known after an execution
     bool made;            // by a node ...

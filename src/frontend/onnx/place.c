@@ -301,5 +301,7 @@ qrn_status ox_tensor_in(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **
         return dequantized(im, v, layout, out);
     if (v->at[OX_ONNX] || v->at[OX_LAST])
         return relayout(im, v, layout, out);
+    if (v->why)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s", v->why);
     return QRN_FAIL(QRN_E_UNCONNECTED, "value '%s' is read before it is computed", v->name);
 }
