@@ -61,3 +61,67 @@ def test_only_what_is_not_taken_is_refused(make, capfd):
     assert warned == refused
     assert "[E:" not in said
     assert close(s.run(None, {"x": x})[0], cpu_session(net).run(None, {"x": x})[0], 1e-3)
+
+
+@pytest.mark.parametrize("options, words", [
+    (HTP, "1 of 1 nodes in 1 partition on HTP of SM8650 (v75), floats as float16 ("),
+    ({"backend_type": "htp", "htp_arch": "79"}, "on HTP of v79, floats as float16 ("),
+    ({"backend_type": "htp"}, "on HTP of no chip, floats as float32 ("),
+    ({"backend_type": "cpu"}, "on CPU, floats as float32 ("),
+])
+def test_one_line_tells_where_and_how_nodes_are_computed(options, words, capfd):
+    net = model([helper.make_node("Relu", ["x"], ["y"])], [("x", F, [2])], [("y", F, [2])])
+    session(net, options, level=1)
+    said = [line for line in capfd.readouterr().err.splitlines() if " nodes in " in line]
+    assert len(said) == 1 and words in said[0]
+
+
+def quantized_sigmoid():
+    """Quantized at its borders."""
+    nodes = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], "first"),
+             helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], "d"),
+             helper.make_node("Sigmoid", ["d"], ["e"], "e"),
+             helper.make_node("QuantizeLinear", ["e", "s", "z"], ["r"], "r"),
+             helper.make_node("DequantizeLinear", ["r", "s", "z"], ["y"], "last")]
+    return model(nodes, [("x", F, [2, 3])], [("y", F, [2, 3])],
+                 [("s", np.array(1 / 256, F)), ("z", np.array(0, np.uint8))])
+
+
+def test_what_is_left_by_choice_is_told(capfd):
+    session(quantized_sigmoid(), HTP, fallback=True, level=1)
+    said = capfd.readouterr().err
+    for name in ("first", "last"):
+        (line,) = [line for line in said.splitlines() if f"node '{name}'" in line]
+        assert "[I:" in line and "(offload_graph_io_quantization)" in line
+    assert "3 of 5 nodes in 1 partition" in said
+
+
+def test_strict_leaves_no_quantizer_to_others(capfd):
+    session(quantized_sigmoid(), {**HTP, "strict": "1"}, fallback=True, level=1)
+    assert "5 of 5 nodes in 1 partition" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("dtype, shape, words", [
+    (F, [0, 3], "input 'x' dimension 0 is 0"), (np.str_, [2, 3], "string")])
+def test_an_input_that_no_tensor_holds_refuses_its_readers_alone(dtype, shape, words, capfd):
+    text = dtype is np.str_
+    nodes = [helper.make_node("Identity", ["x"], ["a"], "a"),
+             helper.make_node("Relu", ["v"], ["b"], "b")]
+    net = model(nodes, [("x", dtype, shape), ("v", F, [4])],
+                [("a", dtype, shape), ("b", F, [4])])
+    s = session(net, HTP, fallback=True, level=1)
+    said = capfd.readouterr().err
+    (line,) = [line for line in said.splitlines() if "is left to other providers" in line]
+    assert "node 'a'" in line and words in line
+    assert "1 of 2 nodes in 1 partition" in said and "[E:" not in said
+    x = np.full(shape, "t", object) if text else np.zeros(shape, F)
+    got = s.run(None, {"x": x, "v": np.array([-1, 0, 1, 2], F)})
+    assert got[0].shape == tuple(shape) and list(got[1]) == [0, 0, 1, 2]
+
+
+def test_strict_fails_where_the_graph_cannot_even_be_read():
+    net = model([helper.make_node("Relu", ["x"], ["a"]),
+                 helper.make_node("Sub", ["a", "c"], ["y"])],
+                [("x", F, [3])], [("y", F, [1] * 9 + [3])], [("c", np.ones([1] * 9 + [3], F))])
+    with pytest.raises(Exception, match="strict: the graph cannot be taken: constant 'c': rank 10"):
+        session(net, {**HTP, "strict": "1"}, fallback=True)

@@ -10,7 +10,9 @@
 #include "frontend/ort/watch.h"
 
 #include "base/mem.h"
+#include "base/soc.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static qe_ep *self(const OrtEp *ep) { return (qe_ep *)(uintptr_t)ep; }
@@ -42,33 +44,76 @@ static qrn_status claim(const qe_graph *g, const qe_plan *plan, OrtEpGraphSuppor
 
 static const char *const backend_names[] = {"CPU", "GPU", "HTP", "Saver"};
 
+// The chip that the library stands for, and how it computes floats.
+static void describe_chip(const qe_ep *ep, char *out, size_t size) {
+    const qe_options *o = &ep->opt;
+    const qrn_soc *soc = o->soc_model ? qrn_soc_by_id(o->soc_model) : NULL;
+    bool chip = o->soc_model || o->htp_arch;
+    const char *floats = o->fp16 || chip ? "float16" : "float32";
+    if (ep->backend != QE_BACKEND_HTP)
+        snprintf(out, size, "%s", ep->backend == QE_BACKEND_CPU ? ", floats as float32" : "");
+    else if (soc)
+        snprintf(out, size, " of %s (v%u), floats as %s", soc->name, soc->arch, floats);
+    else if (o->soc_model)
+        snprintf(out, size, " of chip %u, floats as %s", o->soc_model, floats);
+    else if (o->htp_arch)
+        snprintf(out, size, " of v%u, floats as %s", (unsigned)o->htp_arch, floats);
+    else
+        snprintf(out, size, " of no chip, floats as %s", floats);
+}
+
 static void tell(const qe_ep *ep, const qe_graph *g, const qe_plan *plan) {
     const ox_graph *graph = g->model->graph;
-    for (uint32_t i = 0; i < graph->n_nodes; i++)
-        if (plan->why[i])
-            qe_say(ep->log, ORT_LOG_WARNING, "node '%s' (%s) is left to other providers: %s",
-                   graph->nodes[i].name, graph->nodes[i].op, plan->why[i]);
-    qe_say(ep->log, ORT_LOG_INFO, "%s: %u of %u nodes in %u partition%s on %s (%s)%s",
+    char chip[96];
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        const char *why = qe_plan_reason(graph, plan, i);
+        if (why)
+            qe_say(ep->log, plan->why[i] ? ORT_LOG_WARNING : ORT_LOG_INFO,
+                   "node '%s' (%s) is left to other providers: %s", graph->nodes[i].name,
+                   graph->nodes[i].op, why);
+    }
+    describe_chip(ep, chip, sizeof chip);
+    qe_say(ep->log, ORT_LOG_INFO, "%s: %u of %u nodes in %u partition%s on %s%s (%s)",
            ep->factory->name, plan->n_taken, graph->n_nodes, plan->n_groups,
-           plan->n_groups == 1 ? "" : "s", backend_names[ep->backend], ep->client->path,
-           ep->opt.fp16 ? ", float16" : "");
+           plan->n_groups == 1 ? "" : "s", backend_names[ep->backend], chip, ep->client->path);
 }
 
 // In strict sessions a refusal must fail the session. The host takes a failure here for "nothing
 // supported", so everything is claimed and Compile fails.
 static void insist(qe_ep *ep, const qe_graph *g, qe_plan *plan) {
     const ox_graph *graph = g->model->graph;
-    for (uint32_t i = 0; i < graph->n_nodes && !ep->refused; i++)
-        if (plan->why[i]) {
-            qrn_fail(QRN_E_UNSUPPORTED, "strict: node '%s' (%s) is refused: %s",
-                     graph->nodes[i].name, graph->nodes[i].op, plan->why[i]);
-            ep->refused = qrn_arena_strdup(ep->arena, qrn_message());
-        }
+    for (uint32_t i = 0; i < graph->n_nodes && !ep->refused; i++) {
+        const char *why = qe_plan_reason(graph, plan, i);
+        if (!why)
+            continue;
+        qrn_fail(QRN_E_UNSUPPORTED, "strict: node '%s' (%s) is refused: %s", graph->nodes[i].name,
+                 graph->nodes[i].op, why);
+        ep->refused = qrn_arena_strdup(ep->arena, qrn_message());
+    }
     if (!ep->refused)
         return;
     for (uint32_t i = 0; i < graph->n_nodes; i++)
         plan->group[i] = 0;
     plan->n_groups = 1;
+}
+
+// The same where no node could be looked at; the message of the failure is the reason.
+static qrn_status insist_blindly(qe_ep *ep, const OrtGraph *graph, OrtEpGraphSupportInfo *info) {
+    const OrtNodeFusionOptions options = {ORT_API_WANTED, true};
+    size_t n = 0;
+    char words[QRN_MESSAGE_MAX];
+    snprintf(words, sizeof words, "%s", qrn_message());
+    qrn_fail(QRN_E_UNSUPPORTED, "strict: the graph cannot be taken: %s", words);
+    ep->refused = qrn_arena_strdup(ep->arena, qrn_message());
+    QE_TRY(Graph_GetNumNodes, graph, &n);
+    const OrtNode **nodes = qrn_alloc((n + 1) * sizeof *nodes);
+    qrn_status s = nodes ? qe_heard(ORT(Graph_GetNodes)(graph, nodes, n), "GetNodes")
+                         : QRN_FAIL(QRN_E_MEM, "no memory for the list of nodes");
+    if (s == QRN_OK)
+        s = qe_heard(ORT(EpGraphSupportInfo_AddNodesToFuse)(info, nodes, n, &options),
+                     "AddNodesToFuse");
+    qrn_free(nodes);
+    return s;
 }
 
 static bool has_context(const qe_ep *ep, const ox_graph *g) {
@@ -118,6 +163,8 @@ static OrtStatus *get_capability(OrtEp *base, const OrtGraph *graph, OrtEpGraphS
         s = claim_contexts(ep, &g, info);
     else if (s == QRN_OK && !g.parent && g.model->graph->n_nodes) // bodies go with their nodes
         s = choose(ep, &g, info);
+    if (s != QRN_OK && ep->opt.strict && !g.parent)
+        s = insist_blindly(ep, graph, info);
     if (s == QRN_OK) {
         qe_read_free(&g);
         return NULL;

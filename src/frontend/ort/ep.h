@@ -157,6 +157,8 @@ typedef struct qe_plan {
     uint32_t n_groups, n_taken;
 } qe_plan;
 qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, qe_plan *out); // lists in the model's arena
+// Why node i is left to other providers: refused, or left by choice; NULL: it is taken.
+const char *qe_plan_reason(const ox_graph *g, const qe_plan *plan, uint32_t i);
 
 // submodel.c
 // A group as a model of its own, in the arena of `m`; index[i]: its node i in the whole graph.

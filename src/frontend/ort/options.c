@@ -326,8 +326,8 @@ static qrn_status check_bf16(const qe_options *o) {
 static qrn_status check(qe_options *o) {
     if (o->backend_type >= 0 && o->backend_path)
         return QRN_FAIL(QRN_E_ARGUMENT, "only one of 'backend_type' and 'backend_path' may be set");
-    if (o->no_fallback)
-        o->offload_io = false; // nobody else could quantize
+    if (o->no_fallback || o->strict)
+        o->offload_io = false; // nobody else may quantize
     o->share_resources |= o->share_resources_too != 0;
     QRN_TRY(check_bf16(o));
     return check_contexts(o);

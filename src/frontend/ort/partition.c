@@ -280,6 +280,14 @@ static qrn_status group_again(qe_ep *ep, const ox_graph *g, qe_plan *plan) {
     return drop_idle(g, plan);
 }
 
+const char *qe_plan_reason(const ox_graph *g, const qe_plan *plan, uint32_t i) {
+    return plan->group[i] >= 0          ? NULL
+           : plan->why[i]               ? plan->why[i]
+           : is_border(g, &g->nodes[i]) ? "quantizing at the borders is left to other providers "
+                                          "(offload_graph_io_quantization)"
+                                        : "nothing but quantizers would be in its partition";
+}
+
 qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, qe_plan *out) {
     const ox_graph *graph = g->model->graph;
     qrn_arena *arena = g->model->arena;

@@ -83,10 +83,9 @@ qrn_status qe_trace_nodes(qe_ep *ep, const ox_model *m, const qe_plan *plan) {
         return no_memory();
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         refusal *r = &t->refused[t->n_refused];
-        if (plan->group[i] >= 0)
+        const char *why = qe_plan_reason(g, plan, i);
+        if (!why)
             continue;
-        const char *why =
-            plan->why[i] ? plan->why[i] : "quantizing at the borders is left to other providers";
         if (!keep(t, g->nodes[i].name, &r->name) || !keep(t, g->nodes[i].op, &r->op) ||
             !keep(t, why, &r->why))
             return no_memory();
