@@ -122,6 +122,17 @@ static void what_follows_a_convolution_joins_it(void **state) {
     assert_int_equal(cut(n, 1)->n_ops, 4);
 }
 
+static void a_computed_scale_stays_a_step(void **state) {
+    net *n = *state;
+    uint32_t a = VALUE(1, 8, 8, 32), gate = VALUE(1, 1, 1, 32);
+    OP2("Conv2d", INPUT(1, 8, 8, 32), WEIGHTS(1, 1, 32, 32), a);
+    OP1("Sigmoid", INPUT(1, 1, 1, 32), gate);
+    OP2("ElementWiseMultiply", a, gate, RESULT(1, 8, 8, 32)); // one number for each channel
+    const qd_step *s = cut(n, 3);
+    assert_int_equal(s[0].n_ops, 1);
+    assert_true(s[2].in == 2048 + 32 && s[2].out == 2048);
+}
+
 static void nothing_joins_where_somebody_else_reads(void **state) {
     net *n = *state;
     uint32_t a = VALUE(1, 8, 8, 32), b = VALUE(1, 8, 8, 32);
@@ -217,6 +228,15 @@ static void a_transposed_operand_is_free(void **state) {
     OP2("MatMul", INPUT(2, 50, 64), u, RESULT(2, 50, 50));
     const qd_step *s = cut(n, 3);
     assert_int_equal(s[1].kind, QD_LIGHT);
+}
+
+static void a_transpose_beside_products_is_a_copy(void **state) {
+    net *n = *state;
+    uint32_t k = VALUE(2, 50, 64), t = VALUE(2, 64, 50);
+    OP1("Softmax", INPUT(2, 50, 64), k);
+    op(n, (qd_op){.type = "Transpose", .swaps = true}, k, UINT32_MAX, t);
+    OP1("Softmax", t, RESULT(2, 64, 50));
+    assert_int_equal(cut(n, 3)[1].kind, QD_MOVE);
 }
 
 static void pools_count_half_their_windows(void **state) {
@@ -354,6 +374,7 @@ int main(void) {
         T(a_classifier_costs_a_tile_of_rows),
         T(depthwise_steps_count_products),
         T(what_follows_a_convolution_joins_it),
+        T(a_computed_scale_stays_a_step),
         T(nothing_joins_where_somebody_else_reads),
         T(nothing_joins_a_result_of_the_graph),
         T(a_residual_sum_takes_its_relu),
@@ -363,6 +384,7 @@ int main(void) {
         T(transposes_at_the_ends_are_free),
         T(transposes_beside_conversions_at_the_ends_are_free),
         T(a_transposed_operand_is_free),
+        T(a_transpose_beside_products_is_a_copy),
         T(pools_count_half_their_windows),
         T(an_enlarged_picture_is_compared_as_it_is_made),
         T(thin_pictures_count_16_channels),
