@@ -121,7 +121,8 @@ static bool shallow(const qd_look *l, uint32_t i, qd_found *f) {
     return true;
 }
 
-// Convolutions of the same input that do not fill their tiles.
+// Convolutions of the same input that do not fill their tiles. Of three or more each is paired with
+// the next one, which may promise more than all in one bring.
 static bool parallel(const qd_look *l, uint32_t i, qd_found *f) {
     const qd_step *s = &l->steps->list[i];
     if (s->kind != QD_MATRIX || !s->weights || s->size.groups != 1)
@@ -158,6 +159,11 @@ static bool int4(const qd_look *l, uint32_t i, qd_found *f) {
 
 // --- what does not fold
 
+static bool behind_weights(const qd_look *l, const qd_step *s) {
+    const qd_step *b = source(l, s);
+    return b && (b->kind == QD_MATRIX || b->kind == QD_DEPTHWISE);
+}
+
 static bool batchnorm(const qd_look *l, uint32_t i, qd_found *f) {
     const qd_step *s = &l->steps->list[i];
     if (!s->split)
@@ -174,7 +180,8 @@ static bool division(const qd_look *l, uint32_t i, qd_found *f) {
     s.effort = 1;
     f->then = qd_time_of(&s, l->chip, l->p, l->vtcm);
     bool constant = s.op->n_in > 1 && value(l, s.op->in[1])->constant;
-    QD_SAY(f, constant ? "by a constant" : "by another value");
+    QD_SAY(f, constant ? "by a constant"
+                       : "by another value: a gain only if the network may multiply instead");
     return true;
 }
 
@@ -182,7 +189,14 @@ static bool prelu(const qd_look *l, uint32_t i, qd_found *f) {
     const qd_step *s = &l->steps->list[i];
     if (!is(s->op, "Prelu") || s->effort <= 1)
         return false;
-    QD_SAY(f, "a slope for each channel");
+    const qd_step *b = source(l, s);
+    bool joins = behind_weights(l, s) || (b && is(b->op, "ElementWiseAdd"));
+    if (!joins) { // it stays a step, of less work
+        qd_step plain = *s;
+        plain.effort = 1;
+        f->then = qd_time_of(&plain, l->chip, l->p, l->vtcm);
+    }
+    QD_SAY(f, "a slope for each channel%s", joins ? "" : "; nothing before it that it could join");
     return true;
 }
 
@@ -193,11 +207,6 @@ static bool folds(const qd_op *o) {
                                         "HardSwish", "Prelu", NULL};
     return is_any(o, types) || (is(o, "ElementWiseNeuron") && o->kind >= NEURON_HARD_SWISH &&
                                 o->kind <= NEURON_RELU_MIN_MAX);
-}
-
-static bool behind_weights(const qd_look *l, const qd_step *s) {
-    const qd_step *b = source(l, s);
-    return b && (b->kind == QD_MATRIX || b->kind == QD_DEPTHWISE);
 }
 
 static bool activation(const qd_look *l, uint32_t i, qd_found *f) {
@@ -329,7 +338,7 @@ const qd_rule qd_rules[] = {
      "give each group of a convolution 32 channels, or a multiple of it"},
     {"shallow", "HTP-NET-05", shallow, QD_EXACT,
      "fold 2x2 pixels into channels (space to depth) before a convolution of few channels"},
-    {"parallel", "HTP-NET-05", parallel, QD_EXACT,
+    {"parallel", "HTP-NET-05", parallel, QD_AT_MOST,
      "merge convolutions that read the same input into one"},
     {"chain", "HTP-NET-05", chain, QD_AT_MOST,
      "express slices, scales and shifts by constants as one convolution"},

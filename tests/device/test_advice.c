@@ -278,8 +278,26 @@ static void slopes(net *n, uint32_t count) {
 }
 
 static void a_slope_for_each_channel(void **state) {
-    slopes(*state, 32);
-    assert_non_null(advise(*state, QD_W8A8, "prelu"));
+    net *n = *state;
+    slopes(n, 32);
+    const qd_advice *a = advise(n, QD_W8A8, "prelu");
+    assert_non_null(a);
+    n->g.ops[1].type = "Relu";
+    double us = n->e.us;
+    advise(n, QD_W8A8, "prelu");
+    near(us - a->gain, n->e.us); // it joins the convolution
+}
+
+static void a_slope_with_nothing_to_join(void **state) {
+    net *n = *state;
+    uint32_t x = unary(n, "Gelu", value(n, false, 1, 64, 64, 32), value(n, false, 1, 64, 64, 32));
+    op(n, "Prelu", x, value(n, true, 1, 1, 1, 32), value(n, false, 1, 64, 64, 32));
+    const qd_advice *a = advise(n, QD_W8A8, "prelu");
+    assert_non_null(a);
+    n->g.ops[1].type = "Relu";
+    double us = n->e.us;
+    advise(n, QD_W8A8, "prelu");
+    near(us - a->gain, n->e.us); // still a step
 }
 
 static void one_slope_for_all(void **state) {
@@ -404,6 +422,32 @@ static void tiles_that_do_not_fit(void **state) {
     assert_ptr_equal(a, &n->a.list[n->a.n - 1]);
 }
 
+// 504 columns of 1024 channels, 8 rows: 4,128,768 bytes; a row of the result: 4,032; and a filter
+// of 32,768 bytes for each of its columns. Half the VTCM has 4,194,304.
+static void a_row_of_pixels(net *n, uint32_t filter) {
+    uint32_t x = value(n, false, 1, 16, 504, 1024);
+    op(n, "Conv2d", x, value(n, true, 1, filter, 1024, 32), value(n, false, 1, 16, 504, 32));
+}
+
+static void filters_that_just_fit(void **state) {
+    a_row_of_pixels(*state, 1);
+    assert_null(advise(*state, QD_W8A8, "tile"));
+}
+
+static void filters_that_are_too_wide(void **state) {
+    a_row_of_pixels(*state, 2);
+    assert_non_null(advise(*state, QD_W8A8, "tile"));
+}
+
+static void the_best_of_many(void **state) {
+    net *n = *state;
+    uint32_t x = value(n, false, 1, 1, 1, 8192); // 8192 * 256 * 2 bytes are half the VTCM
+    unary(n, "TopK", x, value(n, false, 1, 1, 1, 5));
+    assert_null(advise(n, QD_W8A8, "tile"));
+    n->g.values[x].dims[3]++;
+    assert_non_null(advise(n, QD_W8A8, "tile"));
+}
+
 static void wide_sums(void **state) {
     net *n = *state;
     uint32_t x = value(n, false, 1, 2, 5461, 1); // 5461 * 256 * 3 bytes: 5464 is more than 4 MB
@@ -470,6 +514,7 @@ int main(void) {
         T(larger_filters_gain_nothing_by_4_bits),
         T(divisions),
         T(a_slope_for_each_channel),
+        T(a_slope_with_nothing_to_join),
         T(one_slope_for_all),
         T(a_gelu_behind_no_convolution),
         T(a_relu_that_cannot_join),
@@ -482,6 +527,9 @@ int main(void) {
         T(a_mean_over_the_picture),
         T(concats_of_columns_and_rows),
         T(tiles_that_do_not_fit),
+        T(filters_that_just_fit),
+        T(filters_that_are_too_wide),
+        T(the_best_of_many),
         T(wide_sums),
         T(sums_that_just_fit),
         T(a_good_network_gets_no_advice),
