@@ -28,8 +28,9 @@ static const char style[] =
     ".dim{color:var(--dim)}.big{font-size:40px;font-weight:600;margin:12px 0 0}"
     "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}"
     "th,td{text-align:right;padding:3px 8px;border-bottom:1px solid var(--line)}"
-    "th{color:var(--dim);font-weight:600}.l{text-align:left;overflow-wrap:anywhere}.n{white-space:"
-    "nowrap}"
+    "th{color:var(--dim);font-weight:600}.l{text-align:left;overflow-wrap:anywhere}.h{overflow-"
+    "wrap:normal}.n{white-"
+    "space:nowrap}"
     "svg{width:100%;height:auto;display:block}svg text{fill:var(--fg);font:12px system-ui,"
     "sans-serif}svg .d{fill:var(--dim)}.axis{stroke:var(--line)}"
     ".matrix{fill:var(--matrix)}.vector{fill:var(--vector)}.overhead{fill:var(--overhead)}"
@@ -59,6 +60,13 @@ static size_t sequence(const unsigned char *p) {
     return overlong || beyond ? 0 : n;
 }
 
+// Marks that turn the direction of what follows them: U+202A to 202E and U+2066 to 2069.
+static bool turns_text(const unsigned char *p, size_t n) {
+    return n == 3 && p[0] == 0xe2 &&
+           ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
+            (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
+}
+
 void qt_page_put(FILE *f, const char *text) {
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
         size_t n = sequence(p);
@@ -69,7 +77,7 @@ void qt_page_put(FILE *f, const char *text) {
                                        : NULL;
         if (name)
             fputs(name, f);
-        else if (!n || *p < 0x20 || *p == 0x7f)
+        else if (!n || *p < 0x20 || *p == 0x7f || turns_text(p, n))
             fputc('?', f);
         else
             fwrite(p, 1, n, f);
@@ -210,7 +218,7 @@ static void put_step(FILE *f, const qt_estimates *r, uint32_t i) {
             (s->in + s->out) * a / 1e6, (t->weight_bytes + t->spill_bytes) / 1e6);
     if (s->macs > 0 && s->kind == QD_MATRIX)
         fprintf(f, "%.2f&times;", s->padded / s->macs);
-    fprintf(f, "</td><td class=\"l\">%s</td></tr>",
+    fprintf(f, "</td><td class=\"l h\">%s</td></tr>",
             qt_hints_text(&r->hints, i, hints, sizeof hints));
 }
 
