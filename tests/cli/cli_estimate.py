@@ -130,6 +130,44 @@ def test_parts_make_the_whole(small):
     assert e["low_ms"] < e["ms"] < e["high_ms"]
 
 
+def keys_of(report):
+    """All keys of an object and of what it holds, but not those below a schedule's lists."""
+    if isinstance(report, list):
+        return set().union(*map(keys_of, report))
+    if not isinstance(report, dict):
+        return set()
+    return set(report).union(*(keys_of(v) for k, v in report.items()
+                               if k not in ("slots", "tiles", "swaps")))
+
+
+def test_every_key_is_documented(small):
+    page = os.path.join(os.path.dirname(__file__), "../../docs/estimate.md")
+    with open(page, encoding="utf-8") as f:
+        section = f.read().split("## Reading a report")[1].split("\n## ")[0]
+    known = set(re.findall(r"`(\w+)`", section))
+    report = ok_json("estimate", small, "--soc", "all", "--steps", "--json")
+    classes = set(report["estimates"][0]["classes"])
+    assert keys_of(report) - classes - known == set()
+
+
+def test_shares_are_of_the_time(nets):
+    r = ok_json("estimate", nets["mobilenet_v2"], "--steps", "--json")
+    for s in r["steps"]:
+        assert s["share"] == pytest.approx(s["us"] / 1e3 / r["ms"])
+    e = r["estimates"][0]
+    text = ok("estimate", nets["mobilenet_v2"]).stdout.splitlines()[3].split()
+    parts = [f"{100 * e['parts_ms'][k] / e['ms']:.0f}%" for k in
+             ("matrix", "vector", "overhead", "start", "memory")]
+    assert text[5:10] == parts
+
+
+def test_the_vtcm_of_each_row_is_its_schedules(nets):
+    rows = ok_json("estimate", nets["mobilenet_v2"], "--json")["estimates"]
+    for row in rows:
+        one = ok_json("estimate", nets["mobilenet_v2"], "-p", row["precision"], "--json")
+        assert row["peak_vtcm_bytes"] == one["schedule"]["peak_vtcm_bytes"] > 0
+
+
 def test_classes_add_up(nets):
     r = ok_json("estimate", nets["mobilenet_v2"], "-p", "a8w8", "--json", "--steps")
     e = r["estimates"][0]
@@ -536,6 +574,16 @@ def test_names_of_other_alphabets_stay(tmp_path):
     page = tmp_path / "p.html"
     ok("estimate", path, "--html", page)
     assert "加算é😀" in page.read_text(encoding="utf-8")
+
+
+def test_names_do_not_turn_the_text(tmp_path):
+    turned = "a\u202eb\u2066c\u2069"  # right to left from here on
+    path = model(str(tmp_path / "n.onnx"), [h.make_node("Softmax", ["x"], ["y"], name=turned)],
+                 {"x": (T.FLOAT, [1, 8])}, {"y": (T.FLOAT, [1, 8])})
+    page = tmp_path / "p.html"
+    ok("estimate", path, "--html", page)
+    assert "a?b?c?" in page.read_text(encoding="utf-8") and not set("\u202e\u2066\u2069") & set(
+        page.read_text(encoding="utf-8"))
 
 
 def test_a_page_says_what_is_uncalibrated(small, tmp_path):

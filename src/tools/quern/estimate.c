@@ -35,11 +35,25 @@ static const qt_flag flags[] = {
 
 #define MAX_ROWS 128
 
+// The schedule itself is needed for one row only.
+static qrn_status find_peak(const qt_network *net, qt_estimate *out) {
+    qd_schedule plan;
+    qrn_arena *arena = qrn_arena_create();
+    qrn_status s = arena ? qd_schedule_of(&net->graph, &net->steps, out->at.chip, out->precision,
+                                          NULL, arena, &plan)
+                         : QRN_FAIL(QRN_E_MEM, "estimate: no memory");
+    if (s == QRN_OK)
+        out->peak_vtcm = plan.peak_bytes;
+    qrn_arena_destroy(arena);
+    return s;
+}
+
 int qt_estimate_of(const qt_network *net, const qt_target *at, qd_precision p, qt_estimate *out) {
     *out = (qt_estimate){.at = *at, .precision = p, .known = qd_has_data(at->chip, p)};
     if (!out->known)
         return QT_EXIT_OK;
-    if (qd_estimate_of(&net->steps, at->chip, p, 0, net->graph.arena, &out->e) == QRN_OK) {
+    if (qd_estimate_of(&net->steps, at->chip, p, 0, net->graph.arena, &out->e) == QRN_OK &&
+        find_peak(net, out) == QRN_OK) {
         const qd_case c = {&net->graph, &net->steps, at->chip,      at->lent_to,
                            p,           &out->e,     net->n_refused};
         out->n_doubts = qd_doubts_of(&c, out->doubts);

@@ -45,6 +45,7 @@ typedef struct qt_estimate {
     qd_precision precision;
     bool known; // there are measurements for it
     qd_estimate e;
+    uint32_t peak_vtcm;             // bytes that its schedule takes at once
     qd_doubt doubts[QD_MAX_DOUBTS]; // any: it is uncalibrated
     uint32_t n_doubts;
 } qt_estimate;
@@ -61,8 +62,10 @@ qt_totals qt_add_up(const qd_steps *steps, qd_precision p);
 // Time of all steps of each class, in us: their unit and their overhead.
 void qt_class_us(const qd_steps *steps, const qd_estimate *e, double out[QD_CLASSES]);
 double qt_tops(const qd_steps *steps, const qd_estimate *e); // 10^12 useful operations per second
-double qt_step_us(const qd_time *t);                // without memory traffic, which overlaps
-double qt_share(double part, const qd_estimate *e); // in percent of all parts
+double qt_step_us(const qd_time *t); // without memory traffic, which overlaps
+// In percent of the whole time; memory overlaps with the rest, so that all parts have more than
+// 100.
+double qt_share(double part, const qd_estimate *e);
 
 // Rules of the advice that steps break: those of step i are rules[at[i]] to rules[at[i + 1] - 1].
 typedef struct qt_hints {

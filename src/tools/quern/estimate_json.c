@@ -45,7 +45,7 @@ static json_t *json_row(const qd_steps *steps, const qt_estimate *r) {
     json_object_set_new(o, "uncalibrated", json_doubts(r));
     json_object_set_new(o, "weight_bytes", qt_json_number(e->sum.weight_bytes));
     json_object_set_new(o, "spill_bytes", qt_json_number(e->sum.spill_bytes));
-    json_object_set_new(o, "peak_vtcm_bytes", qt_json_number(e->peak_vtcm));
+    json_object_set_new(o, "peak_vtcm_bytes", json_integer(r->peak_vtcm));
     return o;
 }
 

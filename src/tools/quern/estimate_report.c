@@ -27,7 +27,7 @@ static void print_row(const qd_steps *steps, const qt_estimate *r, bool name_chi
            qd_precision_names[r->precision], e->us / 1e3, range, qt_share(e->sum.matrix, e),
            qt_share(e->sum.vector, e), qt_share(e->sum.overhead, e), qt_share(e->start, e),
            qt_share(e->memory, e), qt_tops(steps, e),
-           (e->sum.weight_bytes + e->sum.spill_bytes) / 1e6, e->peak_vtcm / 1e6);
+           (e->sum.weight_bytes + e->sum.spill_bytes) / 1e6, r->peak_vtcm / 1e6);
     for (uint32_t i = 0; i < r->n_doubts; i++)
         printf("%s%s", i ? ", " : "  uncalibrated: ", r->doubts[i].word);
     putchar('\n');

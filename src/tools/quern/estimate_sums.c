@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-double qt_share(double part, const qd_estimate *e) {
-    double all = e->start + e->core + e->memory;
-    return all > 0 ? 100 * part / all : 0;
-}
+double qt_share(double part, const qd_estimate *e) { return e->us > 0 ? 100 * part / e->us : 0; }
 
 qt_totals qt_add_up(const qd_steps *steps, qd_precision p) {
     qt_totals t = {0};
