@@ -78,14 +78,27 @@ def pack(models, path):
                                              for k in COLUMNS[1:]]) + "\n")
 
 
+def check_row(where, r, chips):
+    """Ends the program, with words, at a row of a table of latencies that says nothing."""
+    missing = [k for k in ("model", "precision", "device", "ms") if not r.get(k)]
+    if missing:
+        sys.exit(f"{where}: no {', '.join(missing)}")
+    if r["precision"] not in PRECISIONS:
+        sys.exit(f"{where}: precision '{r['precision']}'; expected {', '.join(PRECISIONS)}")
+    if not re.fullmatch(r"\d*\.?\d+", r["ms"]) or float(r["ms"]) == 0:
+        sys.exit(f"{where}: '{r['ms']}' ms; expected a number above 0")
+    if r["device"].lower() not in chips:
+        sys.exit(f"{where}: no constants for '{r['device']}'; use --device")
+
+
 def read_table(path, chips):
     """Rows with a chip each; the other name of one measurement is marked as a copy."""
     by_name = {n.lower(): i for i, c in enumerate(chips) for n in c["names"]}
     rows, seen = [], {}
     with open(path) as f:
-        for r in csv.DictReader((l for l in f if l[0] != "#"), delimiter="\t"):
-            if r["device"].lower() not in by_name:
-                sys.exit(f"{path}: no constants for '{r['device']}'; use --device")
+        table = csv.DictReader((l for l in f if l[0] != "#"), delimiter="\t")
+        for r in table:
+            check_row(f"{path}: row {table.line_num}", r, by_name)
             chip = by_name[r["device"].lower()]
             row = dict(model=r["model"], p=PRECISIONS[r["precision"]], chip=chip,
                        ms=float(r["ms"]), device=r["device"], precision=r["precision"])
@@ -386,6 +399,10 @@ def main():
                           ffp=0.25, ddr=40))
     rows = [r for r in read_table(o.table, chips)
             if not o.device or r["chip"] == len(chips) - 1]
+    unknown = {r["model"] for r in rows} - set(models)
+    if unknown or not rows:
+        sys.exit(f"{o.table}: no steps of {', '.join(sorted(unknown))} in {o.steps}" if unknown
+                 else f"{o.table}: no latencies" + (f" of '{o.device}'" if o.device else ""))
     problem = Problem(rows, models, chips, shared)
     x = current(problem, chips, shared)
     if o.device:

@@ -107,8 +107,17 @@ def test_a_new_chip_is_found_from_three_networks(problem, tmp_path, monkeypatch,
     assert ffp == pytest.approx(0.300, rel=0.08)
 
 
-def test_a_device_without_constants_is_named(problem, tmp_path):
+@pytest.mark.parametrize("row, says", [
+    ("resnet50\tw8a8\tMy phone\t1", "row 2: no constants for 'My phone'; use --device"),
+    ("resnet50\tint3\tSamsung Galaxy S24\t1", "precision 'int3'; expected w8a8"),
+    ("resnet50\tw8a8\tSamsung Galaxy S24\t-1", "'-1' ms; expected a number above 0"),
+    ("resnet50\tw8a8\tSamsung Galaxy S24\tnan", "'nan' ms"),
+    ("resnet50\tw8a8", "no device, ms"),
+    ("alexnet\tw8a8\tSamsung Galaxy S24\t1", "no steps of alexnet"),
+    ("", "no latencies")])
+def test_rows_that_say_nothing_are_named(tmp_path, monkeypatch, row, says):
     table = tmp_path / "mine.tsv"
-    table.write_text("model\tprecision\tdevice\tms\nresnet50\tw8a8\tMy phone\t1\n")
-    with pytest.raises(SystemExit, match="My phone"):
-        calibrate.read_table(table, problem.chips)
+    table.write_text(f"model\tprecision\tdevice\tms\n{row}\n")
+    monkeypatch.setattr(sys, "argv", ["calibrate.py", str(table), str(HERE / "steps.tsv")])
+    with pytest.raises(SystemExit, match=says):
+        calibrate.main()
