@@ -146,7 +146,8 @@ static void start(statement *s) {
     find_context(s);
     s->w.naming = s->call == &qrn_saver_calls[QRN_SLOT(graphAddNode)] ||
                   s->call == &qrn_saver_calls[QRN_SLOT(graphPrepareExecutionEnvironment)];
-    s->w.executing = strncmp(s->call->name, "graphExecute", 12) == 0;
+    s->w.executing = strncmp(s->call->name, "graphExecute", 12) == 0 ||
+                     s->call == &qrn_saver_calls[QRN_SLOT(contextApplyBinarySection)];
     bool perf = s->call->how & QRN_CALL_PERF;
     bool asks = s->call->how & (QRN_CALL_QUERY | QRN_CALL_DUMMY);
     qrn_saver_put(&s->body, "        %s(%u, \"%s\", %s%s(", asks ? "ask" : "check", n_calls,

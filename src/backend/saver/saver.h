@@ -97,7 +97,7 @@ typedef struct qrn_saver_writer {
     qrn_status status;            // of keeping bytes
     uint32_t depth;               // of lists inside lists, for indentation
     int context;                  // whose tensor ids are meant, or QRN_SAVER_NO_CONTEXT
-    bool executing;               // memory handles of inputs bring their bytes along
+    bool executing;               // memory handles that are read bring their bytes along
     bool outputs;                 // tensors that are written to: room, no bytes
     int memory;                   // number of the memory handle that is being registered
     uint64_t memory_bytes;        // its size

@@ -20,27 +20,28 @@ typedef enum qrn_saved_kind {
     QRN_SAVED_I64,
     QRN_SAVED_F32,
     QRN_SAVED_F64,
-    QRN_SAVED_ENUM,     // `values` names them
-    QRN_SAVED_STRING,   // const char *
+    QRN_SAVED_ENUM,   // `values` names them
+    QRN_SAVED_STRING, // const char *
+    QRN_SAVED_STRUCT, // of `type`, by value
+    QRN_SAVED_ONE,    // pointer to one of `type`
+    // Pointers to several; the first and the last of them stand for the range.
     QRN_SAVED_STRINGS,  // pointer to strings: `count` of them, or up to a NULL
-    QRN_SAVED_STRUCT,   // of `type`, by value
-    QRN_SAVED_ONE,      // pointer to one of `type`
     QRN_SAVED_MANY,     // pointer to `count` of `type`
     QRN_SAVED_POINTERS, // pointer to `count` pointers to one of `type`
     QRN_SAVED_LIST,     // the same up to a NULL: options, of which custom ones may be left out
     QRN_SAVED_NUMBERS,  // pointer to `count` numbers of kind `element`
     QRN_SAVED_BYTES,    // pointer to `count` bytes, which go to the data file
     QRN_SAVED_ROOM,     // pointer to `count` bytes to be written to
+    QRN_SAVED_HANDLES,  // pointer to `count` handles
     QRN_SAVED_HANDLE,   // a handle of kind `object`
-    QRN_SAVED_HANDLES,  // pointer to `count` of them
     QRN_SAVED_NEW,      // pointer to a handle that the call makes
     QRN_SAVED_FRESH,    // pointer to a value of C type `word` that the call writes
     QRN_SAVED_WORD,     // `word` unless it is NULL: functions
+    QRN_SAVED_ALWAYS,   // `word`, whatever the client gave
     QRN_SAVED_ID,       // number of a tensor
     QRN_SAVED_TENSOR,   // a tensor that the call makes
     QRN_SAVED_OUTPUTS,  // pointer to `count` tensors that the call writes to
     QRN_SAVED_MEMS,     // pointer to `count` descriptors of memory, whose handles come next
-    QRN_SAVED_ALWAYS,   // `word`, whatever the client gave
     QRN_SAVED_CUSTOM,   // option of the backend, of component `object`
     QRN_SAVED_FD,       // file descriptor of memory that is being registered
     QRN_SAVED_MEM_INFO, // the backend's own descriptor of it

@@ -289,8 +289,50 @@ static const void *handle_at(const qrn_saved_field *f, const void *at) {
     return pointer_at(at);
 }
 
+// What leads to `count` of something.
+static void counted_value(qrn_saver_writer *w, const qrn_saved_field *f, const void *p,
+                          uint64_t count) {
+    switch (f->kind) {
+    case QRN_SAVED_STRINGS:
+        strings(w, p, count);
+        break;
+    case QRN_SAVED_MANY:
+        many(w, f->type, p, count);
+        break;
+    case QRN_SAVED_POINTERS:
+    case QRN_SAVED_LIST:
+        list(w, f, p, count);
+        break;
+    case QRN_SAVED_NUMBERS:
+        numbers(w, f, p, count);
+        break;
+    case QRN_SAVED_BYTES:
+        if (w->outputs)
+            room(w, p, count);
+        else
+            bytes(w, p, count);
+        break;
+    case QRN_SAVED_ROOM:
+        room(w, p, count);
+        break;
+    default: // QRN_SAVED_HANDLES
+        handles(w, (qrn_saver_object)f->object, p, count);
+    }
+}
+
+static void custom(qrn_saver_writer *w, const qrn_saved_field *f, const void *at) {
+    uint64_t copy[QRN_SAVED_COPY_BYTES / sizeof(uint64_t)];
+    const qrn_saved_type *t = custom_type(f, at);
+    one(w, t, qrn_saved_settle(t, pointer_at(at), copy));
+}
+
 void qrn_saver_value(qrn_saver_writer *w, const qrn_saved_field *f, const void *at,
                      uint64_t count) {
+    bool counted = f->kind >= QRN_SAVED_STRINGS && f->kind <= QRN_SAVED_HANDLES;
+    if (counted) {
+        counted_value(w, f, pointer_at(at), count);
+        return;
+    }
     switch (f->kind) {
     case QRN_SAVED_ENUM:
         name_value(w, f->values, *(const uint32_t *)at);
@@ -298,42 +340,17 @@ void qrn_saver_value(qrn_saver_writer *w, const qrn_saved_field *f, const void *
     case QRN_SAVED_STRING:
         qrn_saver_put_string(w->text, pointer_at(at));
         break;
-    case QRN_SAVED_STRINGS:
-        strings(w, pointer_at(at), count);
-        break;
     case QRN_SAVED_STRUCT:
         qrn_saver_members(w, f->type, at);
         break;
     case QRN_SAVED_ONE:
         one(w, f->type, pointer_at(at));
         break;
-    case QRN_SAVED_MANY:
-        many(w, f->type, pointer_at(at), count);
-        break;
-    case QRN_SAVED_POINTERS:
-    case QRN_SAVED_LIST:
-        list(w, f, pointer_at(at), count);
-        break;
-    case QRN_SAVED_NUMBERS:
-        numbers(w, f, pointer_at(at), count);
-        break;
-    case QRN_SAVED_BYTES:
-        if (w->outputs)
-            room(w, pointer_at(at), count);
-        else
-            bytes(w, pointer_at(at), count);
-        break;
-    case QRN_SAVED_ROOM:
-        room(w, pointer_at(at), count);
-        break;
     case QRN_SAVED_HANDLE:
         if (f->object == QRN_SAVER_MEM)
             memory(w, pointer_at(at));
         else
             qrn_saver_variable(w, (qrn_saver_object)f->object, handle_at(f, at));
-        break;
-    case QRN_SAVED_HANDLES:
-        handles(w, (qrn_saver_object)f->object, pointer_at(at), count);
         break;
     case QRN_SAVED_FRESH:
         qrn_saver_put(w->text, "&(%s){0}", f->word);
@@ -347,12 +364,9 @@ void qrn_saver_value(qrn_saver_writer *w, const qrn_saved_field *f, const void *
     case QRN_SAVED_ID:
         id(w, *(const uint32_t *)at);
         break;
-    case QRN_SAVED_CUSTOM: {
-        uint64_t copy[QRN_SAVED_COPY_BYTES / sizeof(uint64_t)];
-        const qrn_saved_type *t = custom_type(f, at);
-        one(w, t, qrn_saved_settle(t, pointer_at(at), copy));
+    case QRN_SAVED_CUSTOM:
+        custom(w, f, at);
         break;
-    }
     case QRN_SAVED_FD:
         qrn_saver_put(w->text, "shared(&memory_%d, %llu, %llu)", w->memory,
                       (unsigned long long)w->memory_bytes, (unsigned long long)w->memory_offset);
