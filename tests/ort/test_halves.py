@@ -114,6 +114,26 @@ def test_steps_finer_than_floats_show_the_floats_of_onnx():
     assert np.abs(got - want).max() <= step
 
 
+@pytest.mark.parametrize("op, function, scale, zero", [
+    ("Sigmoid", lambda x: 1 / (1 + np.exp(-x)), 0.7 / 65535, 0),
+    ("Sigmoid", lambda x: 1 / (1 + np.exp(-x)), 1.2 / 65535, 100),
+    ("Tanh", np.tanh, 1.6 / 65535, 40000),
+])
+def test_results_in_another_encoding_than_the_chip_has_are_converted(op, function, scale, zero):
+    """Every code; the chip knows one encoding of such results."""
+    codes = np.arange(65536).reshape(1, 65536)
+    nodes = [helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"]),
+             helper.make_node(op, ["d"], ["y"]),
+             helper.make_node("QuantizeLinear", ["y", "t", "w"], ["r"])]
+    net = model(nodes, [("q", np.uint16, [1, 65536])], [("r", np.uint16, [1, 65536])],
+                [("s", np.float32(16 / 65535)), ("z", np.uint16(32768)), ("t", np.float32(scale)),
+                 ("w", np.uint16(zero))], opset=21)
+    got = session(net, HTP).run(None, {"q": codes.astype(np.uint16)})[0].astype(np.int64)
+    real = function(np.float64(np.float32(16 / 65535)) * (codes - 32768))
+    want = np.clip(np.rint(real / np.float64(np.float32(scale))) + zero, 0, 65535)
+    assert np.abs(got - want).max() <= 1
+
+
 def test_overflow_is_told_once(capfd):
     net = model([helper.make_node("Mul", ["x", "x"], ["a"], "square"),
                  helper.make_node("Sqrt", ["a"], ["y"], "root")],

@@ -169,6 +169,52 @@ static const ox_qnn_op unary_ops[] = {
 };
 // clang-format on
 
+// Results of 16 bits that a backend may want in one encoding alone.
+static const struct {
+    const char *onnx;
+    Qnn_DataType_t type;
+    float scale;
+    int32_t offset;
+} own_encodings[] = {
+    {"Sigmoid", QNN_DATATYPE_UFIXED_POINT_16, 1.0f / 65536, 0},
+    {"Sigmoid", QNN_DATATYPE_SFIXED_POINT_16, 1.0f / 32768, 0},
+    {"Tanh", QNN_DATATYPE_UFIXED_POINT_16, 1.0f / 32768, -32768},
+    {"Tanh", QNN_DATATYPE_SFIXED_POINT_16, 1.0f / 32768, 0},
+};
+
+// Is there such an encoding, and so fine that a result that is rounded twice is off by a step of
+// y's at most? Sets *like to y in it.
+static bool find_own(const ox_node *n, const qc_tensor *y, qc_tensor *like) {
+    Qnn_QuantizeParams_t *q = &like->t.v1.quantizeParams;
+    *like = *y;
+    for (size_t i = 0; i < sizeof own_encodings / sizeof own_encodings[0]; i++) {
+        if (strcmp(own_encodings[i].onnx, n->op) != 0 ||
+            own_encodings[i].type != y->t.v1.dataType ||
+            q->quantizationEncoding != QNN_QUANTIZATION_ENCODING_SCALE_OFFSET ||
+            own_encodings[i].scale >= 2 * q->scaleOffsetEncoding.scale)
+            continue;
+        q->scaleOffsetEncoding.scale = own_encodings[i].scale;
+        q->scaleOffsetEncoding.offset = own_encodings[i].offset;
+        return true;
+    }
+    return false;
+}
+
+static qrn_status emit_unit(ox_import *im, const ox_node *n, const ox_qnn_op *op, qc_tensor *x,
+                            qc_tensor *y) {
+    qc_tensor like, *own = y;
+    qc_op o;
+    if (find_own(n, y, &like)) {
+        ox_op(im, &o, n, op->single);
+        qc_in(&o, x);
+        qc_out(&o, y);
+        if (!ox_taken(&o))
+            QRN_TRY(ox_temp(im, &like, y->rank, y->dims, &own));
+    }
+    QRN_TRY(ox_emit_op(im, n, op, &x, 1, own));
+    return own == y ? QRN_OK : ox_emit_unary(im, n, QNN_OP_CONVERT, own, y);
+}
+
 static qrn_status import_unary(ox_import *im, const ox_node *n) {
     const ox_qnn_op *op = unary_ops;
     while (strcmp(op->onnx, n->op) != 0)
@@ -184,7 +230,7 @@ static qrn_status import_unary(ox_import *im, const ox_node *n) {
     if (ox_fits_unit(im, n, types, 1)) {
         QRN_TRY(ox_in(im, n, 0, layout, &in));
         QRN_TRY(ox_out(im, n, 0, layout, &out));
-        return ox_emit_op(im, n, op, &in, 1, out);
+        return emit_unit(im, n, op, in, out);
     }
     ox_leave_unit(im);
     if (!ox_takes(types, type))
