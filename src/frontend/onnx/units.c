@@ -270,8 +270,8 @@ bool ox_unit_of(const ox_import *im, const ox_node *n) {
         return false;
     for (uint32_t i = 0; i < n->n_in; i++) {
         const ox_val *v = value(im, n, i);
-        if (!v || (v->type != OX_F32 && v->type != OX_F16))
-            continue;
+        if (!v || (v->type != OX_F32 && v->type != OX_F16) || (v->known && ox_count(v) == 0))
+            continue; // no numbers, or none at all, like the region of a Resize that has no use
         if (v->quantized && v->quantized->enc)
             any |= v->quantized->data == NULL;
         else if (!v->data || !takes_float_parameters(n, i))
