@@ -128,7 +128,7 @@ def test_strict_fails_where_the_graph_cannot_even_be_read():
 
 
 def test_a_resize_with_an_empty_region_keeps_its_codes(capfd):
-    """Exporters write the region that nearest neighbours do not need as a constant of no numbers."""
+    """Exporters write the region that nearest neighbours do not need as an empty constant."""
     coded = [helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], "q"),
              helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], "d"),
              helper.make_node("Resize", ["d", "roi", "scales"], ["r"], "r", mode="nearest",
