@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import stat
+import struct
 import subprocess
 import zlib
 
@@ -677,3 +678,23 @@ def test_only_files_are_replaced(small, tmp_path):
     assert link.is_symlink() and page.read_bytes() == got
     refuses(FAILURE, "estimate", small, "--html", tmp_path, says="Is a directory")
     assert not list(tmp_path.glob("*.part*"))
+
+
+def test_a_damaged_name_of_a_chip(small, tmp_path):
+    """In a stored schedule whose checksums are right: no UTF-8, and a line of its own."""
+    path, trace = tmp_path / "n.bin", tmp_path / "t.json"
+    ok("compile", small, "-o", path, "--soc", "SM8650")
+    data = bytearray(path.read_bytes())
+    entries = range(64, 64 + 32 * struct.unpack_from("<I", data, 24)[0], 32)
+    at = next(e for e in entries if struct.unpack_from("<I", data, e)[0] == 6)
+    offset, size = struct.unpack_from("<QQ", data, at + 8)
+    assert data[offset + 60:offset + 66] == b"SM8650"
+    data[offset + 60:offset + 66] = b"S\xff\n650"
+    struct.pack_into("<I", data, at + 24, zlib.crc32(data[offset:offset + size]))
+    struct.pack_into("<I", data, 28, 0)
+    struct.pack_into("<I", data, 28, zlib.crc32(data[:entries.stop]))
+    path.write_bytes(data)
+    r = ok_json("estimate", path, "--json", "--steps", "--trace", trace)
+    assert r["graphs"][0]["schedule"]["chip"] == "S?\n650"
+    assert "S?\\n650" in trace.read_text()
+    assert "ms on S\N{REPLACEMENT CHARACTER}?650 (modelled)" in ok("estimate", path).stdout

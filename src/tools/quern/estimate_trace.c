@@ -94,8 +94,8 @@ static json_t *trace_of(const qd_schedule *s, const qd_op *ops) {
     char process[256];
     snprintf(process, sizeof process, "%s on %s (modelled)", qd_precision_names[s->precision],
              s->chip);
-    json_array_append_new(events, json_pack("{s:s,s:s,s:i,s:{s:s}}", "name", "process_name", "ph",
-                                            "M", "pid", 1, "args", "name", process));
+    json_array_append_new(events, json_pack("{s:s,s:s,s:i,s:{s:o}}", "name", "process_name", "ph",
+                                            "M", "pid", 1, "args", "name", qt_json_text(process)));
     name_track(events, MATRIX, "matrix unit (HMX)");
     name_track(events, VECTOR, "vector unit (HVX)");
     name_track(events, CONTROL, "start and steps");

@@ -5,6 +5,7 @@
 #include "tools/quern/output.h"
 #include "tools/quern/report.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct traffic {
@@ -80,13 +81,13 @@ json_t *qt_schedule_json(const qd_schedule *s, bool all) {
     for (uint32_t bit = 1; bit < QD_MARKS; bit <<= 1)
         if (s->marks & bit)
             json_array_append_new(marks, json_string(qd_mark_text(bit)));
-    json_t *o = json_pack("{s:s,s:s,s:f,s:i,s:i,s:i,s:i,s:i,s:I,s:I,s:I,s:f,s:o}", "chip", s->chip,
-                          "precision", qd_precision_names[s->precision], "ms", s->us / 1e3, "steps",
-                          (int)s->n_slots, "hvx_threads", (int)s->hvx_threads, "vtcm_bytes",
-                          (int)s->vtcm_bytes, "peak_vtcm_bytes", (int)s->peak_bytes,
-                          "steps_in_row_tiles", (int)t.cut, "spill_bytes", (json_int_t)t.spill,
-                          "fill_bytes", (json_int_t)t.fill, "uncharged_bytes", (json_int_t)t.waited,
-                          "scale", s->scale, "uncalibrated", marks);
+    json_t *o = json_pack("{s:o,s:s,s:f,s:i,s:i,s:i,s:i,s:i,s:I,s:I,s:I,s:f,s:o}", "chip",
+                          qt_json_text(s->chip), "precision", qd_precision_names[s->precision],
+                          "ms", s->us / 1e3, "steps", (int)s->n_slots, "hvx_threads",
+                          (int)s->hvx_threads, "vtcm_bytes", (int)s->vtcm_bytes, "peak_vtcm_bytes",
+                          (int)s->peak_bytes, "steps_in_row_tiles", (int)t.cut, "spill_bytes",
+                          (json_int_t)t.spill, "fill_bytes", (json_int_t)t.fill, "uncharged_bytes",
+                          (json_int_t)t.waited, "scale", s->scale, "uncalibrated", marks);
     json_t *parts = json_pack("{s:f,s:f,s:f}", "start", s->start / 1e3, "core", s->core / 1e3,
                               "memory", s->memory / 1e3);
     if (o)
@@ -100,21 +101,20 @@ json_t *qt_schedule_json(const qd_schedule *s, bool all) {
 
 void qt_print_schedule(const qd_schedule *s, const char *title) {
     traffic t = traffic_of(s);
-    char a[32], b[32], c[32], d[32], e[32];
-    printf("%s: %u steps, %.3f ms on %s (modelled); VTCM %s of %s at most", title, s->n_slots,
-           s->us / 1e3, s->chip, qt_bytes_text(s->peak_bytes, a, sizeof a),
-           qt_bytes_text(s->vtcm_bytes, b, sizeof b));
+    char a[32], b[32], cut[96] = "", waited[64] = "";
     if (t.cut)
-        printf("; %u step%s in row tiles, spill %s, fill %s", t.cut, t.cut == 1 ? "" : "s",
-               qt_bytes_text((double)t.spill, c, sizeof c),
-               qt_bytes_text((double)t.fill, d, sizeof d));
+        snprintf(cut, sizeof cut, "; %u step%s in row tiles, spill %s, fill %s", t.cut,
+                 t.cut == 1 ? "" : "s", qt_bytes_text((double)t.spill, a, sizeof a),
+                 qt_bytes_text((double)t.fill, b, sizeof b));
     if (t.waited)
-        printf("; %s wait outside, which is not charged",
-               qt_bytes_text((double)t.waited, e, sizeof e));
-    putchar('\n');
+        snprintf(waited, sizeof waited, "; %s wait outside, which is not charged",
+                 qt_bytes_text((double)t.waited, a, sizeof a));
+    qt_print_line("%s: %u steps, %.3f ms on %s (modelled); VTCM %s of %s at most%s%s", title,
+                  s->n_slots, s->us / 1e3, s->chip, qt_bytes_text(s->peak_bytes, a, sizeof a),
+                  qt_bytes_text(s->vtcm_bytes, b, sizeof b), cut, waited);
     for (uint32_t bit = 1; bit < QD_MARKS; bit <<= 1)
         if (s->marks & bit)
-            printf("%s: uncalibrated: %s\n", title, qd_mark_text(bit));
+            qt_print_line("%s: uncalibrated: %s", title, qd_mark_text(bit));
 }
 
 static int slowest_first(const void *a, const void *b) {
@@ -137,8 +137,9 @@ int qt_print_slots(const qd_schedule *s, uint64_t top) {
         const qd_slot *x = list[i];
         qt_print_line("%8.1f  %4.1f%%  %-9s  %7.1f  %9u  %9.2f  %10.2f  %s%s", x->end - x->begin,
                       100 * (x->end - x->begin) / s->us, qd_class_names[x->kind],
-                      x->run - x->begin - x->control, x->cuts, (x->in_bytes + x->out_bytes) / 1e6,
-                      x->weight_bytes / 1e6, x->name, x->n_ops > 1 ? " +" : "");
+                      fmax(0, x->run - x->begin - x->control), x->cuts,
+                      (x->in_bytes + x->out_bytes) / 1e6, x->weight_bytes / 1e6, x->name,
+                      x->n_ops > 1 ? " +" : "");
     }
     free(list);
     return QT_EXIT_OK;
