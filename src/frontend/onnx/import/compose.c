@@ -446,6 +446,19 @@ qc_tensor *ox_softmax(ox_expr *e, const char *op, qc_tensor *x, uint32_t axis) {
     return ox_axis_back(e, z, axis);
 }
 
+// log(1 + u) for u up to 1. What 1 + u loses of u, which in halves is much, is made up for by the
+// factor u / ((1 + u) - 1).
+static qc_tensor *log1p_of(ox_expr *e, qc_tensor *u) {
+    qc_tensor *sum = ox_with(e, QNN_OP_ELEMENT_WISE_ADD, u, 1), *zero = NULL;
+    qc_tensor *kept = ox_with(e, QNN_OP_ELEMENT_WISE_ADD, sum, -1);
+    qc_tensor *log = ox_unary(e, QNN_OP_ELEMENT_WISE_LOG, sum);
+    if (e->s == QRN_OK)
+        e->s = ox_number(e->im, ox_type_of(u), 0, &zero);
+    qc_tensor *some = ox_compare(e, QNN_OP_ELEMENT_WISE_GREATER, kept, zero);
+    qc_tensor *factor = ox_binary(e, QNN_OP_ELEMENT_WISE_DIVIDE, u, kept);
+    return ox_select(e, some, ox_binary(e, QNN_OP_ELEMENT_WISE_MULTIPLY, log, factor), u);
+}
+
 qc_tensor *ox_softplus(ox_expr *e, qc_tensor *x) {
     qc_tensor *y = x ? ox_result_like(e, x, x->rank, x->dims) : NULL;
     if (!y)
@@ -456,13 +469,12 @@ qc_tensor *ox_softplus(ox_expr *e, qc_tensor *x) {
     qc_out(&o, y);
     if (ox_taken(&o))
         return ended(e, &o, y);
-    // max(x, 0) + log(1 + exp(-|x|)), which does not overflow
-    qc_tensor *a = ox_unary(e, QNN_OP_ELEMENT_WISE_NEG, ox_unary(e, QNN_OP_ELEMENT_WISE_ABS, x));
-    a = ox_with(e, QNN_OP_ELEMENT_WISE_ADD, ox_unary(e, QNN_OP_ELEMENT_WISE_EXP, a), 1.0);
-    a = ox_unary(e, QNN_OP_ELEMENT_WISE_LOG, a);
+    // max(x, 0) + log(1 + u) with u = exp(-|x|), which does not overflow
+    qc_tensor *u = ox_unary(e, QNN_OP_ELEMENT_WISE_NEG, ox_unary(e, QNN_OP_ELEMENT_WISE_ABS, x));
+    u = log1p_of(e, ox_unary(e, QNN_OP_ELEMENT_WISE_EXP, u));
     qc_tensor *r = ox_unary(e, QNN_OP_RELU, x);
     ox_into(e, y);
-    return ox_binary(e, QNN_OP_ELEMENT_WISE_ADD, r, a);
+    return ox_binary(e, QNN_OP_ELEMENT_WISE_ADD, r, u);
 }
 
 // --- constants
