@@ -16,6 +16,8 @@
 static const char *const files[QE_BACKENDS] = {"libQnnCpu.so", "libQnnGpu.so", "libQnnHtp.so",
                                                "libQnnSaver.so"};
 
+const char *const qe_backend_names[QE_BACKENDS] = {"CPU", "GPU", "HTP", "Saver"};
+
 void qe_library_path(qe_backend kind, char *out, size_t size) {
     Dl_info self;
     const char *slash = NULL;

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/env.h"
+#include "frontend/ort/options.h"
 
 #include <string.h>
 
@@ -141,15 +142,6 @@ static qrn_status find_domain(qe_custom_ops *c, const char *name, domain **out) 
     return QRN_OK;
 }
 
-// Cuts a text at a character, in place; *rest is NULL after the last piece.
-static char *cut(char **rest, char at) {
-    char *piece = *rest, *end = strchr(piece, at);
-    if (end)
-        *end = '\0';
-    *rest = end ? end + 1 : NULL;
-    return piece;
-}
-
 static qrn_status wrong(const char *what, const char *piece) {
     return QRN_FAIL(QRN_E_ARGUMENT,
                     VARIABLE ": '%s' %s; expected domain:Op[,Op][;domain:Op], such as my.ops:Cube",
@@ -166,7 +158,7 @@ static qrn_status add_entry(qe_custom_ops *c, char *entry) {
         return wrong("has no domain before its ':'", ops);
     QRN_TRY(find_domain(c, entry, &d));
     for (char *rest = ops; rest;) {
-        char *name = cut(&rest, ',');
+        char *name = qe_cut(&rest, ',');
         if (!name[0])
             return wrong("has an op without a name", entry);
         QRN_TRY(add_op(c, d->made, name));
@@ -179,7 +171,7 @@ static qrn_status add_list(qe_custom_ops *c, const char *list) {
     if (!rest)
         return no_memory();
     while (rest) {
-        char *entry = cut(&rest, ';');
+        char *entry = qe_cut(&rest, ';');
         if (entry[0])
             QRN_TRY(add_entry(c, entry));
     }

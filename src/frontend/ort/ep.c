@@ -42,8 +42,6 @@ static qrn_status claim(const qe_graph *g, const qe_plan *plan, OrtEpGraphSuppor
     return s;
 }
 
-static const char *const backend_names[] = {"CPU", "GPU", "HTP", "Saver"};
-
 // The chip that the library stands for, and how it computes floats.
 static void describe_chip(const qe_ep *ep, char *out, size_t size) {
     const qe_options *o = &ep->opt;
@@ -75,7 +73,7 @@ static void tell(const qe_ep *ep, const qe_graph *g, const qe_plan *plan) {
     describe_chip(ep, chip, sizeof chip);
     qe_say(ep->log, ORT_LOG_INFO, "%s: %u of %u nodes in %u partition%s on %s%s (%s)",
            ep->factory->name, plan->n_taken, graph->n_nodes, plan->n_groups,
-           plan->n_groups == 1 ? "" : "s", backend_names[ep->backend], chip, ep->client->path);
+           plan->n_groups == 1 ? "" : "s", qe_backend_names[ep->backend], chip, ep->client->path);
 }
 
 // In strict sessions a refusal must fail the session. The host takes a failure here for "nothing
@@ -304,7 +302,7 @@ static qrn_status choose_backend(qe_ep *ep, const OrtHardwareDevice *const *devi
                         "no device was chosen; set the option backend_type or backend_path");
     if (n > 1)
         qe_say(ep->log, ORT_LOG_WARNING, "several devices were chosen; %s is used",
-               backend_names[of_type[best]]);
+               qe_backend_names[of_type[best]]);
     ep->backend = of_type[best];
     return QRN_OK;
 }

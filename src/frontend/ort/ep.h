@@ -65,6 +65,7 @@ qrn_status qe_ep_create(qe_factory *f, const OrtHardwareDevice *const *devices, 
 void qe_ep_free(qe_ep *ep); // NULL is fine
 
 // backend.c
+extern const char *const qe_backend_names[QE_BACKENDS]; // "CPU"
 // The backend library of a kind beside the plugin; its bare name when it is not there.
 void qe_library_path(qe_backend kind, char *out, size_t size);
 bool qe_library_there(qe_backend kind);

@@ -140,6 +140,14 @@ static const row session_rows[] = {
 };
 #define N_SESSION_ROWS (sizeof session_rows / sizeof session_rows[0])
 
+char *qe_cut(char **rest, char at) {
+    char *piece = *rest, *end = strchr(piece, at);
+    if (end)
+        *end = '\0';
+    *rest = end ? end + 1 : NULL;
+    return piece;
+}
+
 qrn_status qe_choose(const char *key, const char *value, const char *const *words, int *out) {
     char list[512] = "";
     size_t n = 0, used = 0;

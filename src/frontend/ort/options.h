@@ -58,6 +58,9 @@ extern const char *const qe_profile_levels[]; // 0 is "off"
 qrn_status qe_options_read(const OrtSessionOptions *from, const char *ep_name, qrn_arena *arena,
                            qe_options *out);
 
+// Cuts a list that an option holds at a character, in place; *rest is NULL after the last piece.
+char *qe_cut(char **rest, char at);
+
 // A word of a list as its index; the failure names option, value and the nearest word.
 qrn_status qe_choose(const char *key, const char *value, const char *const *words, int *out);
 

@@ -10,21 +10,12 @@
 #define FIELDS 4
 #define SUFFIX "InterfaceProvider"
 
-// Cuts a text at a character, in place; *rest is NULL after the last piece.
-static char *cut(char **rest, char at) {
-    char *piece = *rest, *end = piece ? strchr(piece, at) : NULL;
-    if (end)
-        *end = '\0';
-    *rest = end ? end + 1 : NULL;
-    return piece;
-}
-
 static qrn_status read_entry(char *entry, char *fields[FIELDS]) {
     size_t n = 0;
     char *rest = entry;
     memset(fields, 0, FIELDS * sizeof *fields);
     while (rest) {
-        char *piece = cut(&rest, ':');
+        char *piece = qe_cut(&rest, ':');
         if (n == FIELDS || !piece[0])
             n = FIELDS + 1; // too many, or an empty one
         else
@@ -67,7 +58,7 @@ qrn_status qe_packages_register(qe_ep *ep) {
         return QRN_FAIL(QRN_E_MEM, "option op_packages: no memory");
     while (rest) {
         char *fields[FIELDS];
-        QRN_TRY(read_entry(cut(&rest, ','), fields));
+        QRN_TRY(read_entry(qe_cut(&rest, ','), fields));
         QRN_TRY(add_package(ep, fields, &list[ep->n_packages]));
         ep->n_packages++;
     }

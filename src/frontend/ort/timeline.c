@@ -320,7 +320,6 @@ static OrtStatus *end_profiling(OrtEpProfilerImpl *base, OrtProfilingEventsConta
 }
 
 OrtStatus *qe_create_profiler(OrtEp *base, OrtEpProfilerImpl **out) {
-    static const char *const names[] = {"CPU", "GPU", "HTP", "Saver"};
     const qe_ep *ep = (const qe_ep *)base;
     qe_timeline *t = ep->timeline;
     profiler *p = qrn_calloc(sizeof *p);
@@ -330,7 +329,7 @@ OrtStatus *qe_create_profiler(OrtEp *base, OrtEpProfilerImpl **out) {
     p->base = (OrtEpProfilerImpl){ORT_API_OF_PROFILER, release,    start_profiling,
                                   start_event,         stop_event, end_profiling};
     p->timeline = t;
-    p->backend = names[ep->backend];
+    p->backend = qe_backend_names[ep->backend];
     pthread_mutex_lock(&t->lock);
     t->n_refs++;
     p->next = t->first;
