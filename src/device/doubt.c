@@ -51,6 +51,13 @@ static bool weights(const qd_case *c, qd_doubt *d) {
     return false;
 }
 
+static bool mixed(const qd_case *c, qd_doubt *d) {
+    if (c->mixed)
+        SAY(d, "products of the model are in several precisions; all of it counts as %s",
+            qd_precision_names[c->precision]);
+    return c->mixed;
+}
+
 static bool heavy(const qd_case *c, qd_doubt *d) {
     double us = 0;
     for (uint32_t i = 0; i < c->steps->n; i++)
@@ -128,9 +135,9 @@ static const struct {
     const char *word;
     bool (*holds)(const qd_case *c, qd_doubt *d);
 } doubts[] = {
-    {"borrowed", borrowed}, {"batch", batch},     {"weights", weights},
-    {"heavy", heavy},       {"memory", memory},   {"size", size},
-    {"rare", rare},         {"guessed", guessed}, {"elsewhere", elsewhere},
+    {"borrowed", borrowed}, {"batch", batch},         {"weights", weights}, {"mixed", mixed},
+    {"heavy", heavy},       {"memory", memory},       {"size", size},       {"rare", rare},
+    {"guessed", guessed},   {"elsewhere", elsewhere},
 };
 
 uint32_t qd_doubts_of(const qd_case *c, qd_doubt *out) {

@@ -307,6 +307,25 @@ def test_quantized_models_keep_their_precision(tmp_path):
     assert [e["precision"] for e in ok_json("estimate", path, "--json")["estimates"]] == ["a8w8"]
 
 
+def test_models_of_several_precisions_say_so(tmp_path):
+    """A convolution in codes of 8 bits and another one in float."""
+    q = lambda x, y: h.make_node("QuantizeLinear", [x, "s", "z"], [y])
+    d = lambda x, y: h.make_node("DequantizeLinear", [x, "s", "z"], [y])
+    coded = [q("x", "a"), d("a", "b"), q("w", "wq"), d("wq", "wd"),
+             h.make_node("Conv", ["b", "wd"], ["c"]), q("c", "e"), d("e", "f")]
+    value = (T.FLOAT, [1, 32, 8, 8])
+    constants = {"s": np.float32(0.1), "z": np.uint8(3), "w": np.ones((32, 32, 1, 1), np.float32)}
+
+    def words(nodes, *args):
+        path = model(str(tmp_path / "m.onnx"), nodes, {"x": value}, {"y": value}, constants)
+        (e,) = ok_json("estimate", path, "--json", *args)["estimates"]
+        return e["precision"], [w["word"] for w in e["uncalibrated"] if w["word"] == "mixed"]
+    both = coded + [h.make_node("Conv", ["f", "w"], ["y"])]
+    assert words(both) == ("a8w8", ["mixed"])
+    assert words(both, "-p", "fp16") == ("fp16", [])
+    assert words(coded + [h.make_node("Identity", ["f"], ["y"])]) == ("a8w8", [])
+
+
 # --- advice
 
 def advice(path, *args):

@@ -48,7 +48,7 @@ static const char *doubts(net *n, const char *chip, qd_precision p, const char *
     const qd_chip *c = qd_chip_find(chip);
     assert_int_equal(qd_cut(&n->g, &n->s), QRN_OK);
     assert_int_equal(qd_estimate_of(&n->s, c, p, 0, n->g.arena, &n->e), QRN_OK);
-    const qd_case all = {&n->g, &n->s, c, lent_to, p, &n->e, n_elsewhere};
+    const qd_case all = {&n->g, &n->s, c, lent_to, p, &n->e, n_elsewhere, false};
     uint32_t count = qd_doubts_of(&all, list);
     words[0] = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -151,6 +151,22 @@ static void lent_constants(void **state) {
     assert_string_equal(doubts(n, "SA8295", QD_W8A8, "SM8350", 0), "borrowed ");
 }
 
+static void several_precisions_in_one(void **state) {
+    net *n = *state;
+    qd_doubt d[QD_MAX_DOUBTS];
+    ordinary(n, 1, 8);
+    EXPECT("", QD_W8A16);
+    qd_case c = {.graph = &n->g,
+                 .steps = &n->s,
+                 .chip = qd_chip_find("SM8650"),
+                 .precision = QD_W8A16,
+                 .e = &n->e,
+                 .mixed = true};
+    assert_int_equal(qd_doubts_of(&c, d), 1);
+    assert_string_equal(d[0].word, "mixed");
+    assert_non_null(strstr(d[0].text, "counts as a16w8"));
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, make, drop)
 
 int main(void) {
@@ -159,6 +175,7 @@ int main(void) {
         T(a_batch_was_not_measured),
         T(weights_of_other_widths_count_as_8),
         T(weights_of_16_bits_as_well),
+        T(several_precisions_in_one),
         T(heavy_ops_are_unknown_in_8_bits_only),
         T(a_softmax_of_a_classifier_does_not_matter),
         T(rates_of_memory_are_hardly_known),

@@ -113,9 +113,8 @@ static void estimate(const check_options *o, const ox_model *m, const qt_inputs 
     if (!o->backend.backend || strcmp(o->backend.backend, "htp") != 0 || !at.chip ||
         qt_network_read(m, in, &net) != QRN_OK)
         return;
-    qd_precision p = !net.quantized && qd_has_data(at.chip, QD_FP16) ? QD_FP16
-                     : net.wide                                      ? QD_W8A16
-                                                                     : QD_W8A8;
+    bool half = !net.quantized && qd_has_data(at.chip, QD_FP16);
+    qd_precision p = half ? QD_FP16 : qt_network_precision(&net);
     if (qt_estimate_of(&net, &at, p, &v->part) != QT_EXIT_OK)
         v->part = (qt_estimate){0};
     else if (v->part.known)

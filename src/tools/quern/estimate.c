@@ -54,8 +54,15 @@ int qt_estimate_of(const qt_network *net, const qt_target *at, qd_precision p, q
         return QT_EXIT_OK;
     if (qd_estimate_of(&net->steps, at->chip, p, 0, net->graph.arena, &out->e) == QRN_OK &&
         find_peak(net, out) == QRN_OK) {
-        const qd_case c = {&net->graph, &net->steps, at->chip,      at->lent_to,
-                           p,           &out->e,     net->n_refused};
+        bool several = (net->products & (net->products - 1)) != 0;
+        const qd_case c = {.graph = &net->graph,
+                           .steps = &net->steps,
+                           .chip = at->chip,
+                           .lent_to = at->lent_to,
+                           .precision = p,
+                           .e = &out->e,
+                           .n_elsewhere = net->n_refused,
+                           .mixed = several && p == qt_network_precision(net)};
         out->n_doubts = qd_doubts_of(&c, out->doubts);
         return QT_EXIT_OK;
     }
@@ -75,7 +82,7 @@ static uint32_t choose_precisions(const estimate_options *o, const qt_network *n
                                   qd_precision *out) {
     static const qd_precision all[] = {QD_W8A8, QD_W8A16, QD_FP16};
     if (o->precision || net->quantized) {
-        out[0] = o->precision ? precision_of(o->precision) : net->wide ? QD_W8A16 : QD_W8A8;
+        out[0] = o->precision ? precision_of(o->precision) : qt_network_precision(net);
         return 1;
     }
     memcpy(out, all, sizeof all);

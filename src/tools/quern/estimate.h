@@ -20,6 +20,7 @@ typedef struct qt_network {
     uint32_t n_refused;
     uint32_t n_parts;     // graphs that the rest falls into, in the model's order; at least 1
     bool quantized, wide; // has fixed-point activations; of 16 bits
+    uint32_t products;    // set of the kinds of their results: 1 float, 2 of 8 bits, 4 of 16
 } qt_network;
 
 // Imports a model for the HTP without its data and cuts it into steps. The result is cleared on
@@ -27,6 +28,8 @@ typedef struct qt_network {
 qrn_status qt_network_read(const ox_model *m, const qt_inputs *in, qt_network *out);
 // The same from a file: QT_EXIT_OK or another code after a message.
 int qt_network_open(const char *path, const qt_input_options *in, qt_network *out);
+// The precision of a quantized one: the widest of its activations.
+qd_precision qt_network_precision(const qt_network *n);
 void qt_network_close(qt_network *n); // a cleared one is fine
 
 // The chip of an estimate.

@@ -118,6 +118,19 @@ static void read_params(const qc_op *o, qd_op *out) {
     }
 }
 
+static bool is_product(const char *type) {
+    return strstr(type, "Conv") == type || strstr(type, "DepthWiseConv") == type ||
+           strstr(type, "TransposeConv") == type || strcmp(type, "FullyConnected") == 0 ||
+           strcmp(type, "MatMul") == 0;
+}
+
+static void note_product(const qc_op *o, qt_network *net) {
+    if (o->n_out && is_product(o->type))
+        net->products |= !is_fixed(o->out[0].v1.dataType)            ? 1
+                         : qc_dtype_bits(o->out[0].v1.dataType) == 8 ? 2
+                                                                     : 4;
+}
+
 static void hear_node(void *ctx, const qc_op *o) {
     reading *r = ctx;
     uint32_t in[QC_MAX_OPERANDS], out[QC_MAX_OPERANDS];
@@ -125,6 +138,7 @@ static void hear_node(void *ctx, const qc_op *o) {
     op.n_in = list_values(r, o->in, o->n_in, in);
     op.n_out = list_values(r, o->out, o->n_out, out);
     read_params(o, &op);
+    note_product(o, r->net);
     if (r->cut && r->net->graph.n_ops)
         r->net->n_parts++;
     r->cut = false;
@@ -286,6 +300,8 @@ int qt_network_open(const char *path, const qt_input_options *options, qt_networ
     ox_model_close(m);
     return code;
 }
+
+qd_precision qt_network_precision(const qt_network *n) { return n->wide ? QD_W8A16 : QD_W8A8; }
 
 void qt_network_close(qt_network *n) {
     qrn_arena_destroy(n->graph.arena);
