@@ -122,6 +122,8 @@ def test_spoiled_payloads_are_refused_with_words(tmp_path, how, words):
 @pytest.mark.parametrize("name, words", [
     (b"/etc/passwd", "not the name of a file beside the model"),
     (b"../x.bin", "not the name of a file beside the model"),
+    (b"a/../../x.bin", "not the name of a file beside the model"),
+    (b"a/..", "not the name of a file beside the model"),
     (b"gone.bin", "gone.bin"),
 ])
 def test_files_outside_or_missing_are_refused(tmp_path, name, words):
@@ -312,3 +314,11 @@ def test_both_providers_read_what_the_other_wrote(tmp_path, net, x, embed):
     done = subprocess.run([sys.executable, "-c", PUBLIC, str(here), str(here.parent / "clients"),
                            str(tmp_path), embed], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_dots_in_a_name_lead_nowhere_else(tmp_path):
+    net, x, path = conv_net(seed=1), images(2, 1)[0], tmp_path / "net..v2..onnx"
+    first = generate(net, path, 0)
+    assert attributes(context_nodes(path)[0])["ep_cache_context"] == b"net..v2._qnn.bin"
+    got = session(str(path), HTP).run(None, {"x": x})[0]
+    assert np.array_equal(got, first.run(None, {"x": x})[0])

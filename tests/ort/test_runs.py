@@ -149,3 +149,33 @@ def test_a_run_that_is_terminated_fails_and_the_next_one_does_not():
         s.run(None, {"x": x}, options)
     options.terminate = False
     assert np.array_equal(s.run(None, {"x": x}, options)[0], s.run(None, {"x": x})[0])
+
+
+FORKS = """
+import os, signal, sys
+sys.path[:0] = sys.argv[1:2]
+import numpy as np
+import onnxruntime as ort
+from provider import HTP, devices, helper, model
+net = model([helper.make_node("Relu", ["x"], ["y"])], [("x", np.float32, [4])],
+            [("y", np.float32, [4])])
+so = ort.SessionOptions()
+so.intra_op_num_threads = 1  # onnxruntime itself waits for the threads of its pool for ever
+so.add_provider_for_devices(devices("cpu")[:1], HTP)
+s, x = ort.InferenceSession(net, so, enable_fallback=0), np.array([-1, 0, 1, 2], np.float32)
+for i in range(4):
+    s.run(None, {"x": x})
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        right = i % 2 == 0 or s.run(None, {"x": x})[0].tolist() == [0, 0, 1, 2]
+        del s
+        os._exit(0 if right else 1)
+    assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_a_forked_process_runs_and_releases_the_session():
+    """The thread that looks after runs is not there."""
+    subprocess.run([sys.executable, "-c", FORKS, str(Path(__file__).parent)], check=True,
+                   timeout=60)

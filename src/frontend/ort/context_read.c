@@ -26,9 +26,18 @@ bool qe_is_context(const qe_ep *ep, const ox_node *n) {
 
 // --- finding the bytes
 
+static bool leaves_folder(const char *name) {
+    for (const char *at = name; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || !at[2]))
+            return true;
+    }
+    return name[0] == '/';
+}
+
 static qrn_status file_path(const qe_ep *ep, const ox_model *m, const ox_node *n, const char *name,
                             char *out, size_t size) {
-    if (!name[0] || name[0] == '/' || strstr(name, ".."))
+    if (!name[0] || leaves_folder(name))
         return QRN_FAIL(QRN_E_ARGUMENT,
                         "node '%s': ep_cache_context '%s' is not the name of a file beside the "
                         "model",

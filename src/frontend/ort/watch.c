@@ -2,7 +2,8 @@
 //
 // The watcher of a session: a list of its runs, a pool of signals, and a thread that begins with
 // the first execution. One lock guards all of it; the thread holds it while it asks and aborts, so
-// that neither options nor signals go away under it.
+// that neither options nor signals go away under it. In a forked process there is no such thread
+// until the first run there begins anew.
 #include "frontend/ort/watch.h"
 
 #include "frontend/ort/probe.h"
@@ -11,6 +12,7 @@
 #include "base/mem.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #define PATIENCE_MS 20 // executions that take no longer are never looked at
 #define AWAKE 25       // looks without an execution before the thread sleeps: waking it costs
@@ -31,6 +33,7 @@ typedef struct pooled {
 
 struct qe_watch {
     const qc_client *client;
+    _Atomic pid_t pid; // of the process that the rest belongs to
     pthread_mutex_t lock;
     pthread_cond_t wake;
     pthread_t thread;
@@ -107,9 +110,42 @@ static void *watch(void *arg) {
 
 // --- life
 
+static void init(qe_watch *w) {
+    pthread_condattr_t clock;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->wake, &clock);
+    pthread_condattr_destroy(&clock);
+    atomic_store(&w->pid, getpid());
+}
+
+static void drop_runs(qe_watch *w) {
+    for (watched *r = w->first, *next; r; r = next) {
+        next = r->next;
+        qrn_free(r);
+    }
+    w->first = NULL;
+}
+
+// Before every use from outside. After a fork the parent's thread and runs do not exist here, and
+// their lock may be held for ever; the probe may be half used and is left alone.
+static void adopt(qe_watch *w) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    if (atomic_load(&w->pid) == getpid())
+        return;
+    pthread_mutex_lock(&lock);
+    if (atomic_load(&w->pid) != getpid()) {
+        drop_runs(w);
+        w->runs = w->idle = w->stop = false;
+        w->probe = NULL;
+        init(w);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 qrn_status qe_watch_open(qe_ep *ep) {
     const QNN_INTERFACE_VER_TYPE *qnn = &ep->client->qnn;
-    pthread_condattr_t clock;
     if (!qnn->signalCreate || !qnn->signalTrigger || !qnn->signalFree ||
         !qnn->propertyHasCapability ||
         QNN_GET_ERROR_CODE(qnn->propertyHasCapability(QNN_PROPERTY_SIGNAL_SUPPORT_ABORT)) !=
@@ -119,11 +155,7 @@ qrn_status qe_watch_open(qe_ep *ep) {
     if (!w)
         return QRN_FAIL(QRN_E_MEM, "watching runs: no memory");
     w->client = ep->client;
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_condattr_init(&clock);
-    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->wake, &clock);
-    pthread_condattr_destroy(&clock);
+    init(w);
     ep->watch = w;
     return QRN_OK;
 }
@@ -132,6 +164,7 @@ void qe_watch_close(qe_ep *ep) {
     qe_watch *w = ep->watch;
     if (!w)
         return;
+    adopt(w);
     pthread_mutex_lock(&w->lock);
     w->stop = true;
     pthread_cond_signal(&w->wake);
@@ -143,10 +176,7 @@ void qe_watch_close(qe_ep *ep) {
         w->client->qnn.signalFree(p->signal);
         qrn_free(p);
     }
-    for (watched *r = w->first, *next; r; r = next) {
-        next = r->next;
-        qrn_free(r);
-    }
+    drop_runs(w);
     qe_probe_close(w->probe);
     pthread_cond_destroy(&w->wake);
     pthread_mutex_destroy(&w->lock);
@@ -165,6 +195,7 @@ qrn_status qe_watch_run(qe_ep *ep, const OrtRunOptions *options) {
         return QRN_FAIL(QRN_E_MEM, "watching a run: no memory");
     r->thread = pthread_self();
     r->options = options;
+    adopt(w);
     pthread_mutex_lock(&w->lock);
     r->next = w->first;
     w->first = r;
