@@ -9,7 +9,7 @@
 #include "api/dump_file.h"
 #include "api/errors.h"
 #include "base/env.h"
-#include "base/json_text.h"
+#include "base/report_text.h"
 #include "base/mem.h"
 
 #include <errno.h>

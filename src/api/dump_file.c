@@ -5,7 +5,7 @@
 #include "api/dump_file.h"
 
 #include "base/fp16.h"
-#include "base/json_text.h"
+#include "base/report_text.h"
 #include "base/mem.h"
 
 #include <errno.h>

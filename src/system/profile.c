@@ -5,7 +5,7 @@
 // begins is continued, since clients open a target anew for every call; any other is replaced.
 #include "system/system.h"
 
-#include "base/json_text.h"
+#include "base/report_text.h"
 #include "base/mem.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 // an error.
 #include "system/system.h"
 
-#include "base/json_text.h"
+#include "base/report_text.h"
 
 #include <inttypes.h>
 #include <math.h>

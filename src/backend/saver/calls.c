@@ -99,17 +99,6 @@ const qrn_saver_call qrn_saver_calls[] = {
 #include "backend/saver/calls.def"
 };
 // clang-format on
-#undef SPECIAL5
-#undef SPECIAL9
-#undef CALL1
-#undef CALL2
-#undef CALL3
-#undef CALL4
-#undef CALL5
-#undef CALL6
-#undef CALL7
-#undef CALL8
-#undef CALL9
 
 // The functions.
 #define BODY(slot, called, ...)                                                                    \
@@ -151,17 +140,6 @@ const qrn_saver_call qrn_saver_calls[] = {
 #define SPECIAL5(...)
 #define SPECIAL9(...)
 #include "backend/saver/calls.def"
-#undef CALL1
-#undef CALL2
-#undef CALL3
-#undef CALL4
-#undef CALL5
-#undef CALL6
-#undef CALL7
-#undef CALL8
-#undef CALL9
-#undef SPECIAL5
-#undef SPECIAL9
 
 void qrn_saver_fill(QNN_INTERFACE_VER_TYPE *client) {
 #define CALL1(slot, ...) client->slot = slot;

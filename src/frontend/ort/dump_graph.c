@@ -5,7 +5,7 @@
 // it is there when that fails.
 #include "frontend/ort/record.h"
 
-#include "base/json_text.h"
+#include "base/report_text.h"
 #include "base/strmap.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 // for packages, dimensions that are not known are -1.
 #include "frontend/ort/record.h"
 
-#include "base/json_text.h"
+#include "base/report_text.h"
 #include "base/strmap.h"
 
 #include <inttypes.h>

@@ -7,6 +7,7 @@
 #include "frontend/ort/timeline.h"
 
 #include "base/mem.h"
+#include "base/report_text.h"
 
 #include "Saver/QnnSaver.h"
 
@@ -136,21 +137,6 @@ static uint64_t value_of(const event *e) {
                                                      : scalar(&x->value);
 }
 
-// Identifiers may hold commas; quotes keep the columns.
-static void write_text(FILE *f, const char *text) {
-    if (!strpbrk(text, ",\"\n")) {
-        fputs(text, f);
-        return;
-    }
-    fputc('"', f);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', f);
-        fputc(*text == '\n' ? ' ' : *text, f);
-    }
-    fputc('"', f);
-}
-
 static void write_rows(const qe_ep *ep, FILE *f, const event *list, uint32_t n, bool root) {
     for (uint32_t i = 0; i < n; i++) {
         const event *e = &list[i];
@@ -162,11 +148,11 @@ static void write_rows(const qe_ep *ep, FILE *f, const event *list, uint32_t n, 
         fprintf(f, ",%s,%llu,%s,BACKEND,%s,", type_word(type_of(e)),
                 (unsigned long long)value_of(e), unit_word(unit_of(e)),
                 root ? "ROOT" : "SUB-EVENT");
-        write_text(f, id ? id : "NULL");
+        qrn_csv_text(f, id ? id : "NULL");
         if (ep->opt.op_trace) {
             const char *type, *source = qe_trace_source(ep, id, &type);
             fputc(',', f);
-            write_text(f, source ? source : "");
+            qrn_csv_text(f, source ? source : "");
         }
         fputc('\n', f);
         write_rows(ep, f, e->profileSubEventData, e->numSubEvents, false);

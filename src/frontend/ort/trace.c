@@ -4,7 +4,7 @@
 // is written when the nodes are chosen and again with the composed graphs.
 #include "frontend/ort/record.h"
 
-#include "base/json_text.h"
+#include "base/report_text.h"
 #include "base/mem.h"
 #include "base/soc.h"
 #include "base/strmap.h"

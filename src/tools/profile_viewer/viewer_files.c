@@ -2,6 +2,7 @@
 //
 // Files that the viewer writes, and the schematic that it looks at.
 #include "base/file.h"
+#include "base/report_text.h"
 #include "tools/profile_viewer/viewer.h"
 #include "tools/quern/flags.h"
 #include "tools/quern/output.h"
@@ -24,21 +25,6 @@ static const char *unit_word(const char *unit) {
     return "NONE";
 }
 
-// Identifiers may hold commas; quotes keep the columns.
-static void write_cell(FILE *f, const char *text) {
-    if (!strpbrk(text, ",\"\n")) {
-        fputs(text, f);
-        return;
-    }
-    fputc('"', f);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', f);
-        fputc(*text == '\n' ? ' ' : *text, f);
-    }
-    fputc('"', f);
-}
-
 static void write_rows(FILE *f, const qt_call *c, const qt_event *list, uint32_t n, bool root) {
     for (uint32_t i = 0; i < n; i++) {
         char name[512];
@@ -46,7 +32,7 @@ static void write_rows(FILE *f, const qt_call *c, const qt_event *list, uint32_t
         fprintf(f, "%llu,%s,%llu,%s,BACKEND,%s,", (unsigned long long)c->start_us,
                 node ? "NODE" : messages[c->kind], (unsigned long long)list[i].value,
                 unit_word(list[i].unit), root ? "ROOT" : "SUB-EVENT");
-        write_cell(f, list[i].name);
+        qrn_csv_text(f, list[i].name);
         fputc('\n', f);
         write_rows(f, c, list[i].sub, list[i].n_sub, false);
     }

@@ -5,6 +5,8 @@
 #include "tools/quern/estimate_page.h"
 #include "tools/quern/output.h"
 
+#include "base/report_text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,21 +47,6 @@ static const char style[] =
     "h2{break-after:avoid}thead{display:table-header-group}body{font-size:11px}.steps{font-size:"
     "9px}.steps td,.steps th{padding:2px 4px}}";
 
-// Bytes of a sound UTF-8 sequence; 0: there is none.
-static size_t sequence(const unsigned char *p) {
-    size_t n = p[0] < 0x80                   ? 1
-               : p[0] >= 0xc2 && p[0] < 0xe0 ? 2
-               : p[0] >= 0xe0 && p[0] < 0xf0 ? 3
-               : p[0] >= 0xf0 && p[0] < 0xf5 ? 4
-                                             : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
-    bool beyond = (p[0] == 0xed && p[1] >= 0xa0) || (p[0] == 0xf4 && p[1] >= 0x90);
-    return overlong || beyond ? 0 : n;
-}
-
 // Marks that turn the direction of what follows them: U+202A to 202E and U+2066 to 2069.
 static bool turns_text(const unsigned char *p, size_t n) {
     return n == 3 && p[0] == 0xe2 &&
@@ -69,7 +56,7 @@ static bool turns_text(const unsigned char *p, size_t n) {
 
 void qt_page_put(FILE *f, const char *text) {
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
-        size_t n = sequence(p);
+        size_t n = qrn_utf8_length((const char *)p);
         const char *name = *p == '&'   ? "&amp;"
                            : *p == '<' ? "&lt;"
                            : *p == '>' ? "&gt;"

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Words and numbers of JSON, as the libraries write it.
-#include "base/json_text.h"
+// Words and numbers of reports.
+#include "base/report_text.h"
 
 #include <math.h>
+#include <string.h>
 
-// Bytes of the UTF-8 sequence at s, 0 when it is none.
-static unsigned utf8_length(const unsigned char *s) {
+unsigned qrn_utf8_length(const char *text) {
+    const unsigned char *s = (const unsigned char *)text;
     unsigned n = s[0] < 0x80                   ? 1
                  : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
                  : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
@@ -29,7 +30,7 @@ void qrn_json_text(FILE *to, const char *text) {
     }
     fputc('"', to);
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        unsigned n = utf8_length(s);
+        unsigned n = qrn_utf8_length((const char *)s);
         if (*s == '"' || *s == '\\')
             fprintf(to, "\\%c", *s);
         else if (*s < 0x20)
@@ -52,4 +53,18 @@ void qrn_json_number(FILE *to, double v) {
     snprintf(text, sizeof text, "%.9g", v);
     for (const char *s = text; *s; s++) // the locale may have another decimal point
         fputc((*s >= '0' && *s <= '9') || *s == '-' || *s == '+' || *s == 'e' ? *s : '.', to);
+}
+
+void qrn_csv_text(FILE *to, const char *text) {
+    if (!strpbrk(text, ",\"\n")) {
+        fputs(text, to);
+        return;
+    }
+    fputc('"', to);
+    for (; *text; text++) {
+        if (*text == '"')
+            fputc('"', to);
+        fputc(*text == '\n' ? ' ' : *text, to);
+    }
+    fputc('"', to);
 }
