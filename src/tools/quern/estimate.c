@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct estimate_options {
     qt_input_options in; // dims
@@ -20,7 +21,8 @@ typedef struct estimate_options {
 #define AT(field) offsetof(estimate_options, field)
 
 static const qt_flag flags[] = {
-    {"soc", 's', QT_TEXT, "SOC", AT(soc), NULL, "chip or device by name or number, or all"},
+    {"soc", 's', QT_TEXT, "SOC", AT(soc), NULL,
+     "chip or device by name or number, or all (default SM8650)"},
     {"arch", 0, QT_COUNT, "N", AT(arch), NULL, "a chip of this architecture"},
     {"precision", 'p', QT_CHOICE, "P", AT(precision), "fp16|a8w8|a16w8",
      "default: all three, or the model's own"},
@@ -158,7 +160,7 @@ static int run(const void *options, const qt_list *args) {
     const char *path = args->items[0];
     if (qt_is_binary(path))
         return of_binary(o, path);
-    bool every = o->soc && strcmp(o->soc, "all") == 0;
+    bool every = o->soc && strcasecmp(o->soc, "all") == 0;
     if (o->soc && o->arch) {
         qt_error("--soc and --arch both name a chip; give one of them");
         return QT_EXIT_USAGE;
