@@ -4,7 +4,9 @@
 // written: accelerators have no more than five. Dimensions of one element and neighbours that stay
 // together are no dimensions of their own, which mostly leaves few enough. Such a group is imported
 // as one node {x} -> y of our own domain with the dimensions of x (`split`), their new order
-// (`perm`) and the dimensions of y (`shape`). Dimensions must be declared.
+// (`perm`) and the dimensions of y (`shape`). Dimensions must be declared. Quantized models have a
+// QuantizeLinear and a DequantizeLinear between the nodes, which go, too, where all codes are of
+// one kind.
 #include "frontend/onnx/internal.h"
 
 #include <string.h>
@@ -19,6 +21,44 @@ static const ox_node *made_by(const ox_import *im, const char *name, const char 
     const ox_node *n = v && v->n_uses == 1 && !v->is_output ? v->maker : NULL;
     bool is_op = n && n->domain[0] == '\0' && strcmp(n->op, op) == 0;
     return is_op && n->n_in && n->n_out == 1 ? n : NULL;
+}
+
+// Nodes that are left out, and one that says of what kind codes are; NULL: there are none.
+typedef struct group {
+    const ox_node *nodes[6], *coder;
+    uint32_t n;
+} group;
+
+static bool same_number(const ox_import *im, const ox_node *a, const ox_node *b, uint32_t i) {
+    const ox_val *v = a->n_in > i && a->in[i][0] ? ox_scope_find(im->scope, a->in[i]) : NULL;
+    const ox_val *w = b->n_in > i && b->in[i][0] ? ox_scope_find(im->scope, b->in[i]) : NULL;
+    return v && w && v->data && w->data && v->type == w->type && ox_count(v) == 1 &&
+           ox_count(w) == 1 && memcmp(v->data, w->data, ox_type_bits(v->type) / 8) == 0;
+}
+
+// Have two nodes one scale and zero point?
+static bool same_codes(const ox_import *im, const ox_node *a, const ox_node *b) {
+    return same_number(im, a, b, 1) && same_number(im, a, b, 2);
+}
+
+// The value before a QuantizeLinear and a DequantizeLinear that join the group; the same value
+// where there are none.
+static const char *before_codes(const ox_import *im, group *g, const char *name) {
+    const ox_node *dq = made_by(im, name, "DequantizeLinear");
+    const ox_node *q = dq ? made_by(im, dq->in[0], "QuantizeLinear") : NULL;
+    if (!q || !same_codes(im, q, dq) || (g->coder && !same_codes(im, q, g->coder)))
+        return name;
+    g->coder = q;
+    g->nodes[g->n++] = dq;
+    g->nodes[g->n++] = q;
+    return q->in[0];
+}
+
+// Is what comes into the group of the same kind as the codes inside?
+static bool fits_codes(const ox_import *im, const group *g, const char *name) {
+    const ox_val *v = name[0] ? ox_scope_find(im->scope, name) : NULL;
+    bool coded = v && v->maker && strcmp(v->maker->op, "DequantizeLinear") == 0;
+    return !g->coder || (coded && same_codes(im, v->maker, g->coder));
 }
 
 static bool is_fixed(const ox_info *info) {
@@ -94,13 +134,15 @@ static ox_node *one_node(ox_import *im, const ox_node *first, const ox_node *las
 
 static qrn_status look_at(ox_import *im, const ox_node *last) {
     const ox_node *nodes = im->model->graph->nodes;
-    const ox_node *turn = made_by(im, last->in[0], "Transpose");
-    const ox_node *first = turn ? made_by(im, turn->in[0], "Reshape") : NULL;
+    group g = {.n = 0};
+    const ox_node *turn = made_by(im, before_codes(im, &g, last->in[0]), "Transpose");
+    const ox_node *first = turn ? made_by(im, before_codes(im, &g, turn->in[0]), "Reshape") : NULL;
     const ox_info *x = first ? ox_declared(im, first->out[0]) : NULL;
     int64_t perm[OX_MAX_RANK], split[OX_MAX_RANK + 1] = {1}, order[OX_MAX_RANK + 1] = {0};
     if (!is_fixed(x) || x->rank <= MOST || !is_fixed(ox_declared(im, last->out[0])) ||
         ox_attr_ints(turn, "perm", perm, OX_MAX_RANK) != x->rank || !is_order(perm, x->rank) ||
-        im->instead[turn - nodes] || im->instead[first - nodes])
+        im->instead[turn - nodes] || im->instead[first - nodes] ||
+        !fits_codes(im, &g, first->in[0]))
         return QRN_OK;
     uint32_t n = join(x, perm, split, order);
     if (n > MOST)
@@ -110,6 +152,8 @@ static qrn_status look_at(ox_import *im, const ox_node *last) {
         return ox_no_memory(im);
     im->instead[last - nodes] = node;
     im->instead[turn - nodes] = im->instead[first - nodes] = &ox_left_out;
+    for (uint32_t i = 0; i < g.n; i++)
+        im->instead[g.nodes[i] - nodes] = &ox_left_out;
     return QRN_OK;
 }
 
