@@ -78,6 +78,26 @@ def test_shares_are_of_the_time(nets):
     assert text[5:10] == parts
 
 
+def test_bytes_are_those_of_the_precision(tmp_path):
+    """A convolution of 3 to 8 channels over 1024x1024 pixels, which counts as 32 to 32."""
+    n = Net(1024)
+    path = n.save(str(tmp_path / "n.onnx"), n.conv("x", 8, 1), [1, 8, 1024, 1024])
+    for precision, each in (("a8w8", 1), ("a16w8", 2), ("fp16", 2)):
+        r = ok_json("estimate", path, "-p", precision, "--steps", "--json")
+        (s,) = r["steps"]
+        weights = 24 * (2 if precision == "fp16" else 1)
+        spill = 11 * 2**20 * each - 0.44 * 8 * 2**20  # what does not fit into its share
+        assert (s["in_bytes"], s["out_bytes"]) == (3 * 2**20 * each, 8 * 2**20 * each)
+        assert s["weight_bytes"] == weights and s["spill_bytes"] == pytest.approx(spill)
+        assert s["padding"] == pytest.approx(32 * 32 / 24)
+        text = ok("estimate", path, "-p", precision, "--steps").stdout
+        assert text.splitlines()[3].split()[11] == f"{(weights + spill) / 1e6:.1f}"  # DDR MB
+        for a in r["advice"]:
+            line = next(l for l in text.splitlines() if a["change"] in l)
+            assert line.startswith("up to" if a["at_most"] else "     ")
+            assert f"{100 * a['gain_ms'] / r['ms']:.1f}%" in line
+
+
 def test_the_vtcm_of_each_row_is_its_schedules(nets):
     rows = ok_json("estimate", nets["mobilenet_v2"], "--json")["estimates"]
     for row in rows:

@@ -119,6 +119,46 @@ def test_the_page_stands_alone(nets, tmp_path):
     assert "prefers-color-scheme:dark" in text and "@media print" in text
 
 
+def bars(text, title):
+    """{label: us} of a chart."""
+    chart = re.search(rf'<h2>{title}</h2>.*?</section>', text, re.S)[0]
+    words = re.findall(r"<text [^>]*>([^<]*)</text>", chart)
+    return dict(zip(words[::2], (float(w.removesuffix(" us")) for w in words[1::2])))
+
+
+def test_the_charts_draw_the_report(nets, tmp_path):
+    page = tmp_path / "p.html"
+    r = ok_json("estimate", nets["squeezenet"], "-p", "a16w8", "--json", "--steps", "--html", page)
+    text, steps, parts = page.read_text(), r["steps"], r["estimates"][0]["parts_ms"]
+    near = lambda ms: pytest.approx(1e3 * ms, abs=0.06)
+    classes = bars(text, "Where the time goes")
+    assert classes.pop("matrix") == near(parts["matrix"])
+    assert classes.pop("start") == near(parts["start"])
+    assert classes.pop("overhead of steps") == near(parts["overhead"])
+    assert classes.pop("memory") == near(parts["memory"])
+    assert set(classes) == {"light", "pool", "move"}
+    assert sum(classes.values()) == pytest.approx(1e3 * parts["vector"], abs=0.2)
+    assert bars(text, "By op")["26 x Conv2d"] == pytest.approx(
+        sum(s["us"] for s in steps if s["class"] == "matrix"), abs=0.06)
+    # the roofline: every step with weights, and the line of 0.62 * 14.58 TMAC/s and 80 GB/s
+    points = {name: (float(x), float(y)) for name, x, y in re.findall(
+        r"<circle[^>]*><title>([^:]*): ([\d.]+) MAC/byte, (\d+) GMAC/s", text)}
+    assert len(points) == 26
+    for s in steps:
+        if s["name"] in points:
+            assert points[s["name"]] == (
+                pytest.approx(s["macs"] / (s["weight_bytes"] + s["spill_bytes"]), abs=0.06),
+                pytest.approx(s["macs"] / max(s["us"], s["memory_us"]) / 1e3, abs=0.6))
+    roof = text.split("<h2>Roofline</h2>")[1].split("</section>")[0]
+    axis = [(float(x), float(v)) for x, v in re.findall(
+        r'x="([\d.]+)" y="338.0" text-anchor="middle">([\d.e+-]+)<', roof)]
+    (x0, v0), (x1, v1) = axis[0], axis[-1]
+    knee = float(re.search(r'points="\S+ ([\d.]+),', roof)[1])
+    assert v0 * (v1 / v0) ** ((knee - x0) / (x1 - x0)) == pytest.approx(
+        0.62 * 14580 / 80, rel=0.01)
+    assert "9.0 TMAC/s" in roof
+
+
 def test_names_cannot_leave_the_page(tmp_path):
     name = '"><script>alert(1)</script>&'
     path = model(str(tmp_path / "n.onnx"), [h.make_node("Softmax", ["x"], ["y"], name=name)],
@@ -179,6 +219,8 @@ def test_a_page_of_many_steps_is_small(tmp_path):
     ok("estimate", n.save(str(tmp_path / "n.onnx"), v, [1, 32, 8, 8]), "--html", page)
     Page(page.read_text())
     assert page.stat().st_size < 1_000_000
+    busy = [int(n) for n in re.findall(r"short steps, busy for (\d+) %", page.read_text())]
+    assert 90 < max(busy) <= 100  # nearly all of it is the overhead of steps
 
 
 def find_browser():
