@@ -75,13 +75,15 @@ static size_t find_large(const qrn_view *v, qrn_half rule) {
 #define HALF "half precision, whose largest number is %g"
 #define FAR "results may be far from those of single precision"
 
-static void note_told(qrn_htp_watch *w) {
-    atomic_store(&qrn_htp_graph_of(w->graph)->overflow_told, true);
+// False: another execution, at the same time, was faster.
+static bool may_tell(qrn_htp_watch *w) {
     w->done = true;
+    return !atomic_exchange(&qrn_htp_graph_of(w->graph)->overflow_told, true);
 }
 
 static void tell_input(qrn_htp_watch *w, const char *name, const qrn_view *v, size_t at) {
-    note_told(w);
+    if (!may_tell(w))
+        return;
     qrn_log(w->graph->context->backend->log, QNN_LOG_LEVEL_WARN,
             "graph '%s': input '%s' has %g at index %zu, beyond " HALF ": " FAR, w->graph->ir->name,
             name, (double)((const float *)v->data)[at], at, largest(w->rule));
@@ -89,7 +91,8 @@ static void tell_input(qrn_htp_watch *w, const char *name, const qrn_view *v, si
 
 static void tell_node(qrn_htp_watch *w, const qrn_plan_node *n, bool merged, const qrn_view *v,
                       size_t at) {
-    note_told(w);
+    if (!may_tell(w))
+        return;
     qrn_log(w->graph->context->backend->log, QNN_LOG_LEVEL_WARN,
             "graph '%s': node '%s' (%s)%s is the first to leave " HALF ": it gives %g at index "
             "%zu; " FAR,
