@@ -192,6 +192,21 @@ def test_names_of_other_alphabets_stay(tmp_path):
     assert "加算é😀" in page.read_text(encoding="utf-8")
 
 
+def test_names_that_are_cut_stay_readable(tmp_path):
+    """Long names are cut in sentences, between bytes of a letter if need be."""
+    name = "a" + "é加" * 100
+    n = Net(8)
+    v = n.conv("x", 40, 1)
+    n.nodes[-1].name = name
+    path = n.save(str(tmp_path / "n.onnx"), n.add("Sigmoid", [v], 40), [1, 40, 8, 8])
+    trace = tmp_path / "t.json"
+    r = ok_json("estimate", path, "--steps", "--json", "--trace", trace)
+    (a,) = [a for a in r["advice"] if a["rule"] == "activation"]
+    assert a["steps"][0]["detail"].startswith("behind aé加é加é加")
+    titles = [e["name"] for e in json.loads(trace.read_text())["traceEvents"]]
+    assert any(t.startswith("weights aé加é加é加") for t in titles)
+
+
 def test_names_do_not_turn_the_text(tmp_path):
     turned = "a\u202eb\u2066c\u2069"  # right to left from here on
     path = model(str(tmp_path / "n.onnx"), [h.make_node("Softmax", ["x"], ["y"], name=turned)],

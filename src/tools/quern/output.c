@@ -3,6 +3,7 @@
 // Messages, colours, progress and files.
 #include "tools/quern/output.h"
 
+#include "base/report_text.h"
 #include "tools/quern/flags.h"
 
 #include <errno.h>
@@ -146,9 +147,12 @@ json_t *qt_json_text(const char *text) {
     if (s)
         return s;
     char *plain = strdup(text);
-    for (char *p = plain; p && *p; p++)
-        if ((unsigned char)*p >= 0x80)
+    for (char *p = plain; p && *p;) {
+        unsigned n = qrn_utf8_length(p);
+        if (!n)
             *p = '?';
+        p += n ? n : 1;
+    }
     s = plain ? json_string(plain) : NULL;
     free(plain);
     return s;

@@ -35,7 +35,7 @@ void qt_print_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 // second; total 0 clears the line.
 void qt_progress(const char *what, size_t done, size_t total);
 
-// A text as JSON has it; what is not UTF-8 becomes '?'.
+// A text as JSON has it; bytes that are not UTF-8 become '?'.
 json_t *qt_json_text(const char *text);
 // Prints an object to stdout and frees it; the exit code (QT_EXIT_*).
 int qt_print_json(json_t *object);
