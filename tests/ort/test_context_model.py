@@ -165,8 +165,9 @@ def generate_pair(tmp_path):
     return paths, x, results
 
 
-def test_models_that_share_weights_have_one_binary(tmp_path):
+def test_models_that_share_weights_have_one_binary(tmp_path, capfd):
     paths, x, results = generate_pair(tmp_path)
+    assert "[E:" not in capfd.readouterr().err
     names = {attributes(context_nodes(p)[0])["ep_cache_context"] for p in paths}
     assert names == {b"a_ctx_qnn.bin"} and [p.name for p in tmp_path.glob("*.bin")] == [
         "a_ctx_qnn.bin"]

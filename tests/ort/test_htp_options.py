@@ -430,9 +430,7 @@ def test_a_serializer_takes_all_calls(tmp_path):
     ("enable_htp_cross_device_prepare", "1", "-1"),
 ])
 def test_options_without_effect_say_so(capfd, key, good, bad):
-    ort.set_default_logger_severity(1)
-    session(NET, {**HTP, key: good})
-    ort.set_default_logger_severity(2)
+    session(NET, {**HTP, key: good}, level=1)
     assert f"option {key} has no effect: " in capfd.readouterr().err
     with pytest.raises(Exception, match=f"option {key}: '{bad}'"):
         session(NET, {**HTP, key: bad})

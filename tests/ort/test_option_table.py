@@ -129,11 +129,24 @@ def test_lists_for_several_chips_are_refused_with_a_sentence(key, value):
         session(NET, {**HTP, key: value})
 
 
+@pytest.mark.parametrize("key, needs, value", [
+    ("profiling_file_path", "profiling_level", "basic"),
+    ("json_qnn_graph_dir", "dump_json_qnn_graph", "1"),
+    ("framework_op_trace_dir", "enable_framework_op_trace", "1"),
+    ("dump_qnn_ep_input_graph_dir", "dump_qnn_ep_input_graph", "1"),
+])
+def test_a_place_for_what_is_not_written_is_a_warning(tmp_path, capfd, key, needs, value):
+    words = f"option {key} has no effect: {needs} is not set"
+    session(NET, {**HTP, key: str(tmp_path / "it")})
+    (line,) = [line for line in capfd.readouterr().err.splitlines() if words in line]
+    assert "[W:" in line and not any(tmp_path.iterdir())
+    session(NET, {**HTP, key: str(tmp_path / "it"), needs: value})
+    assert "has no effect" not in capfd.readouterr().err and any(tmp_path.iterdir())
+
+
 def test_a_prefix_of_names_says_that_it_has_no_effect(tmp_path, capfd):
-    ort.set_default_logger_severity(1)
     session(NET, HTP, {"ep.context_enable": "1", "ep.context_file_path": str(tmp_path / "c.onnx"),
-                       "ep.context_node_name_prefix": "pre_"})
-    ort.set_default_logger_severity(2)
+                       "ep.context_node_name_prefix": "pre_"}, level=1)
     assert "option ep.context_node_name_prefix has no effect: " in capfd.readouterr().err
 
 

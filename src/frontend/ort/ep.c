@@ -317,7 +317,7 @@ static qrn_status check_folders(const qe_options *o) {
 
 static qrn_status start(qe_ep *ep, const OrtHardwareDevice *const *devices, size_t n,
                         const OrtSessionOptions *options) {
-    QRN_TRY(qe_options_read(options, ep->factory->name, ep->arena, &ep->opt));
+    QRN_TRY(qe_options_read(options, ep->factory->name, ep->log, ep->arena, &ep->opt));
     QRN_TRY(check_folders(&ep->opt));
     QRN_TRY(qe_affinity_read(ep));
     QRN_TRY(choose_backend(ep, devices, n));

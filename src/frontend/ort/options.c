@@ -246,11 +246,11 @@ static qrn_status read_value(const row *r, const char *value, qrn_arena *arena, 
         return *(const char **)at ? QRN_OK : QRN_FAIL(QRN_E_MEM, "option %s: no memory", r->key);
     case MUTE:
         if (value[0])
-            qe_say(NULL, ORT_LOG_INFO, "option %s has no effect: %s", r->key, r->why);
+            qe_say(out->log, ORT_LOG_INFO, "option %s has no effect: %s", r->key, r->why);
         return QRN_OK;
     case IDLE:
         QRN_TRY(read_int(r, value, &ignored));
-        qe_say(NULL, ORT_LOG_INFO, "option %s has no effect: %s", r->key, r->why);
+        qe_say(out->log, ORT_LOG_INFO, "option %s has no effect: %s", r->key, r->why);
         return QRN_OK;
     default:
         if (value[0] == '\0' || strcmp(value, "0") == 0 || strcasecmp(value, "off") == 0)
@@ -331,25 +331,42 @@ static qrn_status check_bf16(const qe_options *o) {
                     o->soc_model, soc ? soc->name : "not known");
 }
 
+// Where to write what nobody asked for: a slip that would otherwise show by a missing file.
+static void warn_unused(const qe_options *o) {
+    const struct {
+        const char *key, *path, *needs;
+        bool used;
+    } list[] = {
+        {"profiling_file_path", o->profile_path, "profiling_level", o->profile_level != 0},
+        {"json_qnn_graph_dir", o->json_dir, "dump_json_qnn_graph", o->dump_json},
+        {"framework_op_trace_dir", o->trace_dir, "enable_framework_op_trace", o->op_trace},
+        {"dump_qnn_ep_input_graph_dir", o->input_dir, "dump_qnn_ep_input_graph", o->dump_input}};
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++)
+        if (list[i].path && list[i].path[0] && !list[i].used)
+            qe_say(o->log, ORT_LOG_WARNING, "option %s has no effect: %s is not set", list[i].key,
+                   list[i].needs);
+}
+
 static qrn_status check(qe_options *o) {
     if (o->backend_type >= 0 && o->backend_path)
         return QRN_FAIL(QRN_E_ARGUMENT, "only one of 'backend_type' and 'backend_path' may be set");
     if (o->no_fallback || o->strict)
         o->offload_io = false; // nobody else may quantize
     o->share_resources |= o->share_resources_too != 0;
+    warn_unused(o);
     QRN_TRY(check_bf16(o));
     return check_contexts(o);
 }
 
-qrn_status qe_options_read(const OrtSessionOptions *from, const char *ep_name, qrn_arena *arena,
-                           qe_options *out) {
+qrn_status qe_options_read(const OrtSessionOptions *from, const char *ep_name, const OrtLogger *log,
+                           qrn_arena *arena, qe_options *out) {
     char prefix[MAX_PREFIX];
     int len = snprintf(prefix, sizeof prefix, "ep.%s.", ep_name);
     if (len < 0 || (size_t)len >= sizeof prefix)
         return QRN_FAIL(QRN_E_NAME, "the provider's name is too long");
     for (char *p = prefix; *p; p++)
         *p = (char)tolower((unsigned char)*p);
-    *out = (qe_options){.backend_type = -1, .offload_io = true, .matmul_lut = true};
+    *out = (qe_options){.log = log, .backend_type = -1, .offload_io = true, .matmul_lut = true};
     OrtKeyValuePairs *pairs = NULL;
     QE_TRY(GetSessionOptionsConfigEntries, from, &pairs);
     const char *const *keys = NULL, *const *values = NULL;

@@ -17,6 +17,7 @@ typedef enum qe_backend {
 } qe_backend;
 
 typedef struct qe_options {
+    const OrtLogger *log; // of the session: what has no effect is told there
     // provider options
     int backend_type; // qe_backend; -1: not given
     const char *backend_path;
@@ -55,8 +56,8 @@ extern const char *const qe_profile_levels[]; // 0 is "off"
 #define QE_DETAILED 2                         // from this level on ops have events
 
 // Reads what a session gives to the provider `ep_name`. Texts live in the arena.
-qrn_status qe_options_read(const OrtSessionOptions *from, const char *ep_name, qrn_arena *arena,
-                           qe_options *out);
+qrn_status qe_options_read(const OrtSessionOptions *from, const char *ep_name, const OrtLogger *log,
+                           qrn_arena *arena, qe_options *out);
 
 // Cuts a list that an option holds at a character, in place; *rest is NULL after the last piece.
 char *qe_cut(char **rest, char at);

@@ -125,11 +125,13 @@ static qrn_status graph_name(const qe_ep *ep, const char *base, char *out, size_
     const qc_client *c = ep->client;
     Qnn_GraphHandle_t taken = NULL;
     int len = snprintf(out, size, "%s", base);
+    qe_hush_library(QE_HUSH_ERRORS); // that there is none is what is hoped for
     for (unsigned i = 2; ep->shares && len > 0 && (size_t)len < size; i++) {
         if (c->qnn.graphRetrieve(c->context, out, &taken) != QNN_SUCCESS)
             break;
         len = snprintf(out, size, "%s_%u", base, i);
     }
+    qe_hush_library(QE_HUSH_NOTHING);
     return len > 0 && (size_t)len < size ? QRN_OK
                                          : QRN_FAIL(QRN_E_NAME, "'%s' is too long a name", base);
 }
