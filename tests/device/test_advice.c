@@ -114,6 +114,21 @@ static void concats_want_full_tiles(void **state) {
     assert_int_equal(found->hits[0].step, 3);
 }
 
+// Columns count in eights, in fours of 16 bits; rows in eights.
+static void concats_of_pixels(void **state) {
+    net *n = *state;
+    uint32_t a = value(n, false, 1, 8, 12, 32), b = value(n, false, 1, 8, 16, 32);
+    op(n, "Concat", a, b, value(n, false, 1, 8, 28, 32));
+    const qd_advice *found = advise(n, QD_W8A8, "concat");
+    assert_non_null(found);
+    assert_string_equal(found->hits[0].detail, "input 0 has 12 columns, no multiple of 8");
+    assert_null(advise(n, QD_W8A16, "concat"));
+    op(n, "Concat", value(n, false, 1, 12, 16, 32), b, value(n, false, 1, 20, 16, 32));
+    found = advise(n, QD_W8A16, "concat");
+    assert_non_null(found);
+    assert_string_equal(found->hits[0].detail, "input 0 has 12 rows, no multiple of 8");
+}
+
 static void spilling_steps_are_named(void **state) {
     net *n = *state;
     uint32_t x = value(n, false, 1, 512, 512, 32);
@@ -270,6 +285,15 @@ static void divisions(void **state) {
     double us = n->e.us;
     assert_null(advise(n, QD_W8A8, "division"));
     near(us - a->gain, n->e.us);
+}
+
+static void divisions_by_values(void **state) {
+    net *n = *state;
+    uint32_t x = value(n, false, 1, 64, 64, 32), y = value(n, false, 1, 64, 64, 32);
+    op(n, "ElementWiseDivide", x, y, value(n, false, 1, 64, 64, 32));
+    const qd_advice *a = advise(n, QD_W8A8, "division");
+    assert_non_null(a);
+    assert_non_null(strstr(a->hits[0].detail, "by another value: a gain only if"));
 }
 
 static void slopes(net *n, uint32_t count) {
@@ -495,6 +519,7 @@ int main(void) {
         T(a_lone_batchnorm_could_go),
         T(a_transpose_in_the_middle_could_go),
         T(concats_want_full_tiles),
+        T(concats_of_pixels),
         T(spilling_steps_are_named),
         T(an_activation_that_does_not_fold),
         T(parallel_thin_convolutions_merge),
@@ -513,6 +538,7 @@ int main(void) {
         T(four_bits_halve_the_weights),
         T(larger_filters_gain_nothing_by_4_bits),
         T(divisions),
+        T(divisions_by_values),
         T(a_slope_for_each_channel),
         T(a_slope_with_nothing_to_join),
         T(one_slope_for_all),

@@ -3,6 +3,8 @@
 // Graphs cut into fused steps; every expected number is worked out by hand beside its graph.
 #include "net.h"
 
+#include "QnnOpDef.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -295,6 +297,23 @@ static void divisions_and_slopes_take_longer(void **state) {
         assert_int_equal(qd_passes(&s[i], QD_W8A8), 1);
 }
 
+static void operations_by_number_are_known(void **state) {
+    net *n = *state;
+    uint32_t a = INPUT(1, 8, 8, 32), b = VALUE(1, 8, 8, 32), c = VALUE(1, 8, 8, 32);
+    qd_op binary = {.type = "ElementWiseBinary", .kind = QNN_OP_ELEMENT_WISE_BINARY_OPERATION_ADD};
+    op(n, binary, a, INPUT(1, 8, 8, 32), b);
+    binary.kind = QNN_OP_ELEMENT_WISE_BINARY_OPERATION_DIVIDE;
+    op(n, binary, b, INPUT(1, 8, 8, 32), c);
+    qd_op neuron = {.type = "ElementWiseNeuron",
+                    .kind = QNN_OP_ELEMENT_WISE_NEURON_OPERATION_SIGMOID};
+    uint32_t gate = VALUE(1, 8, 8, 32);
+    op(n, neuron, c, UINT32_MAX, gate);
+    OP2("ElementWiseMultiply", c, gate, RESULT(1, 8, 8, 32)); // x * sigmoid(x)
+    const qd_step *s = cut(n, 3);
+    assert_true(!s[0].divides && s[1].divides);
+    assert_int_equal(s[2].n_ops, 2);
+}
+
 static void concats_of_whole_tiles_are_in_place(void **state) {
     net *n = *state;
     uint32_t wide = VALUE(1, 8, 8, 64), odd = VALUE(1, 8, 8, 48);
@@ -389,6 +408,7 @@ int main(void) {
         T(an_enlarged_picture_is_compared_as_it_is_made),
         T(thin_pictures_count_16_channels),
         T(divisions_and_slopes_take_longer),
+        T(operations_by_number_are_known),
         T(concats_of_whole_tiles_are_in_place),
         T(an_unknown_op_is_named),
         T(ops_without_operands_do_no_harm),
