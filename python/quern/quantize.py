@@ -83,6 +83,8 @@ def _load(model: Any, weights: bool = False) -> Any:
     import onnx
     if isinstance(model, onnx.ModelProto):
         return model
+    if not isinstance(model, (str, os.PathLike)):
+        raise TypeError(f"a model to quantize is the path of a file and not {type(model).__name__}")
     if not os.path.isfile(model):
         raise FileNotFoundError(f"{os.fspath(model)}: there is no such model")
     try:
@@ -133,6 +135,8 @@ class _Reader:
                     isinstance(size, int) and size != n for size, n in zip(sizes, value.shape))):
                 raise ValueError(f"{what} has shape {list(value.shape)}; the model takes "
                                  f"[{', '.join(map(str, sizes))}]")
+            if value.dtype.kind == "f" and not np.isfinite(value).all():
+                raise ValueError(f"{what} has values that are not finite: no range holds them")
         return item
 
     def get_next(self) -> Mapping[str, Any] | None:

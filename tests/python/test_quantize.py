@@ -267,7 +267,9 @@ def test_an_override_may_be_an_encoding(q, net, tmp_path):
     ({"data": [{"x": DATA[0]["x"].astype(np.float64)}]},
      "item 0 of the data: input 'x' is float64; the model takes float32"),
     ({"data": [{"x": DATA[0]["x"][:, :2]}]},
-     "input 'x' has shape [1, 2, 20, 17]; the model takes [1, 3, 20, 17]")])
+     "input 'x' has shape [1, 2, 20, 17]; the model takes [1, 3, 20, 17]"),
+    ({"data": [{"x": np.full([1, 3, 20, 17], np.nan, np.float32)}]},
+     "item 0 of the data: input 'x' has values that are not finite")])
 def test_what_is_wrong_is_told_in_a_sentence(q, net, tmp_path, given, words):
     with pytest.raises(ValueError, match=re.escape(words)):
         q.quantize(net, tmp_path / "q.onnx", **{"data": DATA, **given})
@@ -281,6 +283,8 @@ def test_files_that_cannot_be_are_told(q, net, tmp_path):
         q.quantize(net, tmp_path / "nowhere" / "q.onnx", DATA)
     with pytest.raises(ValueError, match="the output must be another file than the model"):
         q.quantize(net, net, DATA)
+    with pytest.raises(TypeError, match="is the path of a file and not bytes"):
+        q.quantize(b"model", tmp_path / "q.onnx", DATA)
     (tmp_path / "text.onnx").write_text("not a model")
     with pytest.raises(ValueError, match="text.onnx is not an ONNX model"):
         q.quantize(tmp_path / "text.onnx", tmp_path / "q.onnx", DATA)
