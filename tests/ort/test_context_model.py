@@ -189,10 +189,15 @@ def test_sessions_that_share_load_a_binary_once(tmp_path):
         assert np.array_equal(s.run(None, {"x": x})[0], want)
 
 
-def test_sessions_that_share_must_agree_about_the_backend(tmp_path):
+@pytest.mark.parametrize("key, value, words", [
+    ("soc_model", "SM8550", "names another backend, chip"),
+    ("threads", "1", "or number of threads"),
+    ("qnn_context_priority", "high", "qnn_context_priority, .* must be those of"),
+    ("enable_htp_graph_splitting", "1", "enable_htp_graph_splitting .* must be those of")])
+def test_sessions_that_share_must_agree(key, value, words):
     kept = session(conv_net(seed=1), HTP, SHARE)
-    with pytest.raises(Exception, match="another backend, chip or priority"):
-        session(conv_net(seed=1), {**HTP, "soc_model": "SM8550"}, SHARE)
+    with pytest.raises(Exception, match=words):
+        session(conv_net(seed=1), {**HTP, key: value}, SHARE)
     session(conv_net(seed=2), HTP, STOP)
     del kept
 

@@ -96,6 +96,21 @@ def test_what_is_left_by_choice_is_told(capfd):
     assert "3 of 5 nodes in 1 partition" in said
 
 
+def test_quantizers_between_refused_nodes_are_no_partition(capfd):
+    nodes = [helper.make_node("Relu", ["x"], ["a"], "a"), helper.make_node("Det", ["a"], ["b"], "b"),
+             helper.make_node("QuantizeLinear", ["b", "s", "z"], ["q"], "quantize"),
+             helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], "dequantize"),
+             helper.make_node("Det", ["d"], ["y"], "y")]
+    net = model(nodes, [("x", F, [4, 4, 4, 4])], [("y", F, [])],
+                [("s", np.array(1 / 64, F)), ("z", np.array(0, np.uint8))])
+    session(net, HTP, fallback=True, level=1)
+    said = capfd.readouterr().err
+    for name in ("quantize", "dequantize"):
+        (line,) = [line for line in said.splitlines() if f"node '{name}'" in line]
+        assert "[I:" in line and "nothing but quantizers would be in its partition" in line
+    assert "1 of 5 nodes in 1 partition" in said
+
+
 def test_strict_leaves_no_quantizer_to_others(capfd):
     session(quantized_sigmoid(), {**HTP, "strict": "1"}, fallback=True, level=1)
     assert "5 of 5 nodes in 1 partition" in capfd.readouterr().err

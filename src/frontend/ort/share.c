@@ -30,7 +30,14 @@ static bool same_text(const char *a, const char *b) { return strcmp(a ? a : "", 
 
 static bool same_backend(const qe_options *a, const qe_options *b) {
     return a->backend_type == b->backend_type && a->soc_model == b->soc_model &&
-           a->htp_arch == b->htp_arch && a->device_id == b->device_id && a->priority == b->priority;
+           a->htp_arch == b->htp_arch && a->device_id == b->device_id &&
+           a->n_threads == b->n_threads;
+}
+
+// What the first session made the context with holds for all.
+static bool same_context(const qe_options *a, const qe_options *b) {
+    return a->priority == b->priority && a->extended_udma == b->extended_udma &&
+           a->split_graphs == b->split_graphs && a->prepare_only == b->prepare_only;
 }
 
 void qe_share_lock(const qe_ep *ep) {
@@ -49,8 +56,13 @@ static qrn_status join(qe_ep *ep, const char *path) {
         if (!same_backend(&p->opt, &ep->opt) || !same_text(p->opt.backend_path, path))
             return QRN_FAIL(QRN_E_INCONSISTENT,
                             "ep.share_ep_contexts: the session names another backend, chip or "
-                            "priority than those that share with it (%s)",
+                            "number of threads than those that share with it (%s)",
                             p->client->path);
+        if (!same_context(&p->opt, &ep->opt))
+            return QRN_FAIL(QRN_E_INCONSISTENT,
+                            "ep.share_ep_contexts: qnn_context_priority, extended_udma, "
+                            "enable_htp_graph_splitting and enable_htp_prepare_only must be those "
+                            "of the session that made the context");
         ep->client = p->client;
         p->users++;
         return QRN_OK;
