@@ -97,7 +97,8 @@ def test_what_is_left_by_choice_is_told(capfd):
 
 
 def test_quantizers_between_refused_nodes_are_no_partition(capfd):
-    nodes = [helper.make_node("Relu", ["x"], ["a"], "a"), helper.make_node("Det", ["a"], ["b"], "b"),
+    nodes = [helper.make_node("Relu", ["x"], ["a"], "a"),
+             helper.make_node("Det", ["a"], ["b"], "b"),
              helper.make_node("QuantizeLinear", ["b", "s", "z"], ["q"], "quantize"),
              helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], "dequantize"),
              helper.make_node("Det", ["d"], ["y"], "y")]
