@@ -5,11 +5,15 @@
 
 #include "tools/quern/input_list.h"
 
+#include "base/suggest.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#define MAX_SYMBOLS 64 // among which a mistyped name is sought
 
 const char *qt_file_name(const char *name, char *buf, size_t size) {
     size_t i = 0;
@@ -60,6 +64,37 @@ static int parse_dims(const qt_list *list, qt_inputs *in) {
         if (!in->dim_names[in->n_dims])
             return no_memory();
         in->dim_values[in->n_dims++] = v;
+    }
+    return QT_EXIT_OK;
+}
+
+static bool is_dimension(const qt_inputs *in, const char *name, const char **symbols, size_t *n) {
+    for (uint32_t i = 0; i < in->n_ports; i++)
+        for (uint32_t d = 0; in->ports[i]->has_shape && d < in->ports[i]->rank; d++) {
+            const char *symbol = in->ports[i]->symbols[d];
+            if (symbol && strcmp(symbol, name) == 0)
+                return true;
+            if (symbol && *n < MAX_SYMBOLS)
+                symbols[(*n)++] = symbol;
+        }
+    return false;
+}
+
+// A name that no input has would change nothing, and be missed where it was meant.
+static int check_dims(const qt_inputs *in) {
+    for (uint32_t i = 0; i < in->n_dims; i++) {
+        const char *symbols[MAX_SYMBOLS];
+        size_t n = 0;
+        if (is_dimension(in, in->dim_names[i], symbols, &n))
+            continue;
+        const char *near = qrn_suggest(in->dim_names[i], symbols, n);
+        if (near)
+            qt_error("--dim '%s': no input has such a dimension; did you mean '%s'?",
+                     in->dim_names[i], near);
+        else
+            qt_error("--dim '%s': no input has such a dimension%s%s", in->dim_names[i],
+                     n ? "; there is " : ", all are fixed", n ? symbols[0] : "");
+        return QT_EXIT_USAGE;
     }
     return QT_EXIT_OK;
 }
@@ -268,6 +303,8 @@ int qt_inputs_open(const ox_model *m, const qt_input_options *opt, const qt_list
     int code = collect_ports(m->graph, &in);
     if (code == QT_EXIT_OK)
         code = parse_dims(&opt->dims, &in);
+    if (code == QT_EXIT_OK)
+        code = check_dims(&in);
     if (code == QT_EXIT_OK)
         code = parse_picture(opt, &in.picture);
     if (code == QT_EXIT_OK)
