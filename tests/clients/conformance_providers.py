@@ -92,7 +92,7 @@ class Quern(Provider):
         if not said:
             return self.onnxruntimes_words(error)
         op, text = said.groups()
-        text = re.sub(r"\x1b\[\w*m$|^graphAddNode: error \d+: \w+: graph 'trial' ", "", text)
+        text = re.sub(r"\x1b\[\w*m$|^graphAddNode: error \d+: \w+: graph '[^']*' ", "", text)
         text = re.sub(r"node '[^']*' (?=\()| ?\(tensor '[^']*'\)|tensor '[^']*': ", "", text)
         text = re.sub(r"(?<=put )'[^']*' ?", "", text)
         if "data type" in text:

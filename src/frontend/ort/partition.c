@@ -31,8 +31,7 @@ static void hear(void *ctx, const ox_node *n, qrn_status s, const char *why) {
 static qrn_status try_import(qe_ep *ep, void *arg) {
     trial *t = arg;
     qe_graph_room room;
-    const ox_options options = {.graph_name = "trial",
-                                .graph_configs = qe_graph_configs(ep, &room),
+    const ox_options options = {.graph_configs = qe_graph_configs(ep, &room),
                                 .floats_are_half = !ep->opt.coarse &&
                                                    ep->backend == QE_BACKEND_HTP &&
                                                    (ep->opt.soc_model || ep->opt.htp_arch),
