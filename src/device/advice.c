@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double core_of(const qd_time *t) { return t->matrix + t->vector + t->overhead; }
-
 static double gain_of(const qd_look *l, double core, double memory) {
     return l->e->us -
            qd_total(l->e->start, fmax(0, l->e->core - core), fmax(0, l->e->memory - memory));
@@ -55,7 +53,7 @@ static void apply(const qd_look *l, const qd_rule *rule, qd_hit *room, qd_advice
         qd_found f = {.now = l->e->steps[i], .detail = h->detail};
         if (!rule->breaks(l, i, &f))
             continue;
-        double less = core_of(&f.now) - core_of(&f.then) + f.more;
+        double less = qd_core(&f.now) - qd_core(&f.then) + f.more;
         double bytes = f.now.memory - f.then.memory;
         h->gain = out->unknown ? 0 : gain_of(l, less, bytes);
         if (!(h->gain > 0) && !out->unknown)

@@ -37,8 +37,6 @@ static const qd_op *maker(const qd_look *l, uint32_t v) {
     return l->made_by[v] == NONE ? NULL : &l->g->ops[l->made_by[v]];
 }
 
-static double us_of(const qd_time *t) { return t->matrix + t->vector + t->overhead; }
-
 static qd_time as_product(const qd_look *l, const qd_step *s, qd_product size) {
     qd_step changed = *s;
     changed.padded = qd_padded(&size);
@@ -52,8 +50,8 @@ static bool precision(const qd_look *l, uint32_t i, qd_found *f) {
     if (l->p == QD_W8A8)
         return false;
     f->then = qd_time_of(&l->steps->list[i], l->chip, QD_W8A8, l->vtcm);
-    QD_SAY(f, "%.1f us in %s, %.1f in a8w8", us_of(&f->now), qd_precision_names[l->p],
-           us_of(&f->then));
+    QD_SAY(f, "%.1f us in %s, %.1f in a8w8", qd_core(&f->now), qd_precision_names[l->p],
+           qd_core(&f->then));
     return true;
 }
 
@@ -137,7 +135,7 @@ static bool parallel(const qd_look *l, uint32_t i, qd_found *f) {
         if (qd_padded(&both) >= s->padded + o->padded)
             continue;
         f->then = as_product(l, s, both);
-        f->more = us_of(&l->e->steps[k]);
+        f->more = qd_core(&l->e->steps[k]);
         QD_SAY(f, "%.0f channels beside the %.0f of %.100s", s->size.out, o->size.out, o->op->name);
         return true;
     }
@@ -251,7 +249,7 @@ static bool hardswish(const qd_look *l, uint32_t i, qd_found *f) {
             continue;
         for (uint32_t b = i; b-- > 0 && b + NEAR > i;)
             if (l->steps->list[b].op == o)
-                f->more = us_of(&l->e->steps[b]);
+                f->more = qd_core(&l->e->steps[b]);
         QD_SAY(f, "%.120s and this product", o->name);
         return true;
     }

@@ -157,11 +157,13 @@ qrn_status qd_estimate_of(const qd_steps *steps, const qd_chip *chip, qd_precisi
         out->peak_vtcm =
             fmax(out->peak_vtcm, fmin(vtcm, (s->in + s->out) * (p == QD_W8A8 ? 1 : 2)));
     }
-    out->core = out->sum.matrix + out->sum.vector + out->sum.overhead;
+    out->core = qd_core(&out->sum);
     out->memory = out->sum.memory;
     out->us = qd_total(out->start, out->core, out->memory);
     return QRN_OK;
 }
+
+double qd_core(const qd_time *t) { return t->matrix + t->vector + t->overhead; }
 
 int qd_bound(const qd_time *t) {
     const double parts[] = {t->matrix, t->vector, t->overhead, t->memory};

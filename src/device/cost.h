@@ -52,6 +52,7 @@ qrn_status qd_estimate_of(const qd_steps *steps, const qd_chip *chip, qd_precisi
 // Parts of it: one step, and a whole from its parts.
 qd_time qd_time_of(const qd_step *s, const qd_chip *c, qd_precision p, double vtcm_bytes);
 double qd_total(double start, double core, double memory);
-int qd_bound(const qd_time *t); // index into qd_bound_names
+double qd_core(const qd_time *t); // control and units of a step, without memory traffic
+int qd_bound(const qd_time *t);   // index into qd_bound_names
 
 #endif

@@ -158,7 +158,7 @@ qrn_status qd_schedule_of(const qd_graph *g, const qd_steps *steps, const qd_chi
     for (uint32_t i = 0; i < n; i++) {
         times[i] = time_of(&steps->list[i], chip, p, out);
         out->slots[i] = slot_of(g, &steps->list[i], &times[i], p, out->vtcm_bytes);
-        out->core += times[i].matrix + times[i].vector + times[i].overhead;
+        out->core += qd_core(&times[i]);
         out->memory += times[i].memory;
     }
     out->us = qd_total(out->start, out->core, out->memory);

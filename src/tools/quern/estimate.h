@@ -65,7 +65,6 @@ qt_totals qt_add_up(const qd_steps *steps, qd_precision p);
 // Time of all steps of each class, in us: their unit and their overhead.
 void qt_class_us(const qd_steps *steps, const qd_estimate *e, double out[QD_CLASSES]);
 double qt_tops(const qd_steps *steps, const qd_estimate *e); // 10^12 useful operations per second
-double qt_step_us(const qd_time *t); // without memory traffic, which overlaps
 // In percent of the whole time; memory overlaps with the rest, so that all parts have more than
 // 100.
 double qt_share(double part, const qd_estimate *e);

@@ -206,7 +206,7 @@ static uint32_t sum_ops(const qt_estimates *r, op_sum *out, uint32_t cap) {
             continue;
         if (k == n)
             out[n++] = (op_sum){s->op->type, 0, 0, s->kind == QD_MATRIX};
-        out[k].us += qt_step_us(&r->rows[0].e.steps[i]);
+        out[k].us += qd_core(&r->rows[0].e.steps[i]);
         out[k].n++;
     }
     if (n)
@@ -254,7 +254,7 @@ static double along(decades d, double v) {
 static bool place(const qt_estimates *r, uint32_t i, double *x, double *y) {
     const qd_step *s = &r->net->steps.list[i];
     const qd_time *t = &r->rows[0].e.steps[i];
-    double bytes = t->weight_bytes + t->spill_bytes, us = fmax(qt_step_us(t), t->memory);
+    double bytes = t->weight_bytes + t->spill_bytes, us = fmax(qd_core(t), t->memory);
     if (s->macs <= 0 || bytes <= 0 || us <= 0)
         return false;
     *x = s->macs / bytes;

@@ -103,8 +103,8 @@ static json_t *json_step(const qt_estimates *all, uint32_t i) {
         const char *key;
         double value;
     } numbers[] = {
-        {"us", qt_step_us(t)},
-        {"share", qt_share(qt_step_us(t), &r->e) / 100},
+        {"us", qd_core(t)},
+        {"share", qt_share(qd_core(t), &r->e) / 100},
         {"passes_fp16", qd_costs(s, QD_FP16)},
         {"matrix_us", t->matrix},
         {"vector_us", t->vector},

@@ -65,7 +65,7 @@ static void print_steps(const qt_estimates *all) {
         const qd_step *s = &steps->list[order[i]];
         const qd_time *t = &r->e.steps[order[i]];
         double a = r->precision == QD_W8A8 ? 1 : 2;
-        printf("%8.1f  %4.1f%%  %-9s  %-8s  ", qt_step_us(t), qt_share(qt_step_us(t), &r->e),
+        printf("%8.1f  %4.1f%%  %-9s  %-8s  ", qd_core(t), qt_share(qd_core(t), &r->e),
                qd_class_names[s->kind], qd_bound_names[qd_bound(t)]);
         if (s->kind == QD_MATRIX)
             printf("%5.2fx", s->macs > 0 ? s->padded / s->macs : 0);

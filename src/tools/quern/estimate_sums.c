@@ -33,7 +33,7 @@ qt_totals qt_add_up(const qd_steps *steps, qd_precision p) {
 void qt_class_us(const qd_steps *steps, const qd_estimate *e, double out[QD_CLASSES]) {
     memset(out, 0, QD_CLASSES * sizeof *out);
     for (uint32_t i = 0; i < steps->n; i++)
-        out[steps->list[i].kind] += qt_step_us(&e->steps[i]);
+        out[steps->list[i].kind] += qd_core(&e->steps[i]);
 }
 
 double qt_tops(const qd_steps *steps, const qd_estimate *e) {
@@ -42,8 +42,6 @@ double qt_tops(const qd_steps *steps, const qd_estimate *e) {
         macs += steps->list[i].macs;
     return e->us > 0 ? 2 * macs / e->us / 1e6 : 0;
 }
-
-double qt_step_us(const qd_time *t) { return t->matrix + t->vector + t->overhead; }
 
 typedef struct ranked {
     double us;
@@ -62,7 +60,7 @@ const uint32_t *qt_rank_steps(const qt_estimates *r) {
     if (!list || !order)
         return NULL;
     for (uint32_t i = 0; i < n; i++)
-        list[i] = (ranked){qt_step_us(&r->rows[0].e.steps[i]), i};
+        list[i] = (ranked){qd_core(&r->rows[0].e.steps[i]), i};
     if (n)
         qsort(list, n, sizeof *list, slowest_first);
     for (uint32_t i = 0; i < n; i++)
@@ -110,7 +108,7 @@ double *qt_part_us(const qt_network *net, const qt_estimate *row) {
         double core = 0, memory = 0;
         for (uint32_t i = 0; i < net->steps.n; i++)
             if (net->steps.list[i].op->part == k) {
-                core += qt_step_us(&row->e.steps[i]);
+                core += qd_core(&row->e.steps[i]);
                 memory += row->e.steps[i].memory;
             }
         us[k] = qd_total(row->e.start, core, memory);
