@@ -117,7 +117,12 @@ void qt_compare(qt_comparison *c, const qt_array *got, const qt_array *want) {
     for (size_t i = 0; i < want->count; i++) {
         double g = qt_array_at(got, i), w = qt_array_at(want, i);
         if (!isfinite(g) || !isfinite(w)) {
-            c->n_mismatch += !((isnan(g) && isnan(w)) || g == w);
+            if ((isnan(g) && isnan(w)) || g == w) {
+                c->n_both++;
+            } else {
+                c->n_mismatch++;
+                c->error = c->max_error = INFINITY;
+            }
             continue;
         }
         double e = fabs(g - w);
@@ -136,6 +141,8 @@ double qt_sqnr_db(const qt_comparison *c) {
 }
 
 double qt_cosine(const qt_comparison *c) {
+    if (c->n_mismatch)
+        return 0;
     if (c->signal == 0 && c->norm == 0)
         return 1;
     return c->signal > 0 && c->norm > 0 ? c->dot / sqrt(c->signal * c->norm) : 0;

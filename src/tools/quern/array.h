@@ -55,10 +55,13 @@ typedef struct qt_comparison {
     double signal, norm, dot, error; // sums of want^2, got^2, got * want, (got - want)^2
     double max_error;
     size_t count;
-    size_t n_mismatch; // pairs of which one is NaN or infinite and the other is something else
+    // Pairs of which one is NaN or infinite and the other is something else: an infinite error, so
+    // that no sum over the rest can make up for it.
+    size_t n_mismatch;
+    size_t n_both; // pairs of the same infinity, or of two NaNs: not in the sums
 } qt_comparison;
 void qt_compare(qt_comparison *c, const qt_array *got, const qt_array *want);
-double qt_sqnr_db(const qt_comparison *c); // infinity when equal
-double qt_cosine(const qt_comparison *c);  // 1 when both are zero
+double qt_sqnr_db(const qt_comparison *c); // infinity when equal, -infinity: n_mismatch
+double qt_cosine(const qt_comparison *c);  // 1 when both are zero, 0: n_mismatch
 
 #endif

@@ -196,11 +196,14 @@ void qt_print_compared(const char *title, const qt_compared *rows, size_t n, siz
         const qt_comparison *c = &rows[i].c;
         double sqnr = qt_sqnr_db(c);
         char text[32] = "equal";
-        if (isfinite(sqnr))
+        if (c->error > 0)
             snprintf(text, sizeof text, "%.1f", sqnr);
         printf("%-40s %10s %10.6f %12.4g", rows[i].name, text, qt_cosine(c), c->max_error);
         if (c->n_mismatch)
             printf("  %s%zu not finite%s", qt_style_on(QT_RED), c->n_mismatch, qt_style_off());
+        if (c->n_both)
+            printf("  %s%zu not finite on both sides%s", qt_style_on(QT_YELLOW), c->n_both,
+                   qt_style_off());
         putchar('\n');
     }
     if (max_rows && n > max_rows)
@@ -212,11 +215,12 @@ json_t *qt_json_compared(const qt_compared *rows, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const qt_comparison *c = &rows[i].c;
         json_array_append_new(
-            list, json_pack("{s:o,s:o,s:o,s:o,s:b,s:I}", "name", qt_json_text(rows[i].name),
-                            "sqnr_db", qt_json_number(qt_sqnr_db(c)), "cosine",
-                            qt_json_number(qt_cosine(c)), "max_error", qt_json_number(c->max_error),
-                            "equal", c->error == 0 && c->n_mismatch == 0, "not_finite",
-                            (json_int_t)c->n_mismatch));
+            list,
+            json_pack("{s:o,s:o,s:o,s:o,s:b,s:I,s:I}", "name", qt_json_text(rows[i].name),
+                      "sqnr_db", qt_json_number(qt_sqnr_db(c)), "cosine",
+                      qt_json_number(qt_cosine(c)), "max_error", qt_json_number(c->max_error),
+                      "equal", c->error == 0 && c->n_mismatch == 0, "not_finite",
+                      (json_int_t)c->n_mismatch, "not_finite_in_both", (json_int_t)c->n_both));
     }
     return list;
 }

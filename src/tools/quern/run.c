@@ -367,6 +367,21 @@ static int run_sets(job *j) {
     return code;
 }
 
+// Outputs that are not finite on one side only are no close results, whatever the rest is.
+static int judge(const job *j) {
+    int code = QT_EXIT_OK;
+    for (uint32_t i = 0; j->outputs && i < j->main.model.n_outputs; i++) {
+        const qt_comparison *c = &j->outputs[i].c;
+        if (!c->n_mismatch)
+            continue;
+        qt_error("output '%s': %zu of %zu values are NaN or infinite on one side of the comparison "
+                 "only",
+                 j->outputs[i].name, c->n_mismatch, c->count);
+        code = QT_EXIT_FAILURE;
+    }
+    return code;
+}
+
 static int report(job *j) {
     size_t n = j->outputs ? j->main.model.n_outputs : 0;
     qt_sort_compared(j->layers, j->n_layers);
@@ -472,6 +487,8 @@ static int run(const void *options, const qt_list *args) {
         code = run_sets(&j);
     if (code == QT_EXIT_OK)
         code = report(&j);
+    if (code == QT_EXIT_OK)
+        code = judge(&j);
     json_decref(j.results);
     qt_session_close(&j.main);
     qt_session_close(&j.reference);
