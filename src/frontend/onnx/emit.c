@@ -130,7 +130,7 @@ qrn_status ox_ints_of(const ox_import *im, const ox_node *n, const char *attr, i
 qrn_status ox_axis(const ox_import *im, const ox_node *n, int64_t axis, uint32_t rank,
                    uint32_t *out) {
     int64_t a = axis < 0 ? axis + (int64_t)rank : axis;
-    if (a < 0 || a >= (int64_t)(rank ? rank : 1))
+    if (a < 0 || a >= (int64_t)rank) // rank 0 has no axis, as ONNX's shape inference says
         return ox_fail(im, n, QRN_E_SHAPE, "axis %lld of a value of rank %u", (long long)axis,
                        rank);
     *out = (uint32_t)a;

@@ -212,6 +212,8 @@ qrn_status ox_join(ox_import *im, const char **names, uint32_t n, uint32_t axis,
 
 qrn_status ox_stack(ox_import *im, const char **names, uint32_t n, uint32_t axis,
                     const char **out) {
+    if (n == 0)
+        return ox_fail(im, im->node, QRN_E_UNSUPPORTED, "there are no values to stack");
     const ox_val *first = ox_scope_find(im->scope, names[0]);
     if (first->rank >= OX_MAX_RANK || axis > first->rank)
         return ox_fail(im, im->node, QRN_E_UNSUPPORTED, "values of rank %u on a new axis %u",

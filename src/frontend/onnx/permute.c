@@ -101,6 +101,8 @@ void ox_permute(void *dst, const void *src, unsigned bits, uint32_t rank, const 
     size_t from[MAX_RANK], to[MAX_RANK], at = 1; // strides of the source's dimensions
     for (uint32_t i = rank; i-- > 0; at *= dims[i])
         from[i] = at;
+    if (at == 0)
+        return; // no elements: the walk below copies a run before it looks at the other dimensions
     if (rank == 0) {
         memcpy(dst, src, bits / 8);
         return;

@@ -214,6 +214,10 @@ static qrn_status scan_lengths(ox_import *im, const ox_node *n, scan *s) {
             return ox_fail(im, n, QRN_E_SHAPE, "scan inputs of different lengths");
         s->n_rounds = v->dims[axis];
     }
+    if (s->n_rounds == 0)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED,
+                       "its scan inputs are empty: it has no rounds, and the shapes of its outputs "
+                       "come from none");
     return s->n_rounds > MAX_ROUNDS ? too_many(im, &s->l) : QRN_OK;
 }
 
@@ -299,7 +303,11 @@ static qrn_status import_scan(ox_import *im, const ox_node *n) {
     if (!s)
         return ox_no_memory(im);
     QRN_TRY(read_scan(im, n, s));
-    uint32_t batch = s->batched ? ox_input(im, n, 1)->dims[0] : 1, n_out = n->n_out;
+    const ox_val *first = ox_input(im, n, 1);
+    if (s->batched && (!first || first->rank == 0 || first->dims[0] == 0))
+        return ox_fail(im, n, QRN_E_SHAPE,
+                       "its first input has no batch dimension, or an empty one");
+    uint32_t batch = s->batched ? first->dims[0] : 1, n_out = n->n_out;
     if ((uint64_t)batch * s->n_rounds > MAX_ROUNDS)
         return too_many(im, &s->l);
     const char **names = ox_alloc(im, (size_t)(n_out + 1) * batch * sizeof *names);
