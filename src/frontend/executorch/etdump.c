@@ -8,9 +8,8 @@
 #include "frontend/executorch/trace.h"
 
 #include "base/mem.h"
+#include "base/outfile.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 // The fields of the tables, by their ids.
@@ -265,14 +264,11 @@ qrn_status et_trace_write(const et_trace *trace, const char *path, size_t *size)
     et_trace_view t = et_trace_look(trace);
     out o = {.failed = !t.complete};
     put_dump(&o, &t);
-    qrn_status s = QRN_OK;
-    FILE *f = o.failed ? NULL : fopen(path, "wb");
-    bool ok = f && fwrite(o.data, 1, o.n, f) == o.n;
-    ok = f && fclose(f) == 0 && ok;
+    qrn_status s;
     if (o.failed)
         s = QRN_FAIL(QRN_E_MEM, "%s: out of memory for %u events", path, t.n_events);
-    else if (!ok)
-        s = QRN_FAIL(QRN_E_NOT_PERMITTED, "%s cannot be written: %s", path, strerror(errno));
+    else
+        s = qrn_outfile_save(path, o.data, o.n);
     *size = o.n;
     qrn_free(o.data);
     qrn_free(o.waits);

@@ -5,13 +5,11 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/outfile.h"
 #include "base/strmap.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define TENSOR_ALIGNMENT 64
 
@@ -163,16 +161,11 @@ et_trace_view et_trace_look(const et_trace *t) {
 
 // The unused end of the buffer is a hole in the file.
 qrn_status et_trace_write_tensors(const et_trace *t, const char *path, size_t *size) {
-    FILE *f = fopen(path, "wb");
-    bool ok = f && (!t->buffer_used || fwrite(t->buffer, 1, t->buffer_used, f) == t->buffer_used);
-    ok = ok && fflush(f) == 0 && ftruncate(fileno(f), (off_t)t->buffer_bytes) == 0;
-    int why = errno;
-    if (f && fclose(f) != 0 && ok) {
-        why = errno;
-        ok = false;
-    }
-    if (!ok)
-        return QRN_FAIL(QRN_E_NOT_PERMITTED, "%s cannot be written: %s", path, strerror(why));
+    qrn_outfile f;
+    QRN_TRY(qrn_outfile_begin(&f, path));
+    qrn_outfile_write(&f, t->buffer, t->buffer_used);
+    qrn_outfile_extend(&f, t->buffer_bytes);
+    QRN_TRY(qrn_outfile_commit(&f));
     *size = t->buffer_bytes;
     return QRN_OK;
 }

@@ -5,12 +5,11 @@
 #include "frontend/ort/context.h"
 
 #include "base/mem.h"
+#include "base/outfile.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 qrn_status qe_take_binary(const qc_client *c, void **bytes, uint64_t *n) {
     Qnn_ContextBinarySize_t size = 0, written = 0;
@@ -40,26 +39,10 @@ static qrn_status binary_path(const qe_ep *ep, const char *model_path, const cha
                : QRN_FAIL(QRN_E_ARGUMENT, "the path of the context binary is too long");
 }
 
-// Written under another name first: a file of that name is whole or not there.
-static qrn_status write_file(const char *path, const void *bytes, uint64_t n) {
-    char part[PATH_MAX + 8];
-    snprintf(part, sizeof part, "%s.part", path);
-    FILE *f = fopen(part, "wb");
-    bool ok = f && fwrite(bytes, 1, n, f) == n;
-    int why = errno;
-    if (f && fclose(f) != 0) {
-        why = errno;
-        ok = false;
-    }
-    if (ok && rename(part, path) == 0)
+static qrn_status save(const char *path, const void *bytes, uint64_t n) {
+    if (qrn_outfile_save(path, bytes, n) == QRN_OK)
         return QRN_OK;
-    if (ok)
-        why = errno;
-    if (f)
-        unlink(part);
-    return QRN_FAIL(QRN_E_GENERAL,
-                    "ep.context_file_path: the context binary %s cannot be written: %s", path,
-                    strerror(why));
+    return QRN_FAIL(QRN_E_GENERAL, "ep.context_file_path: the context binary %s", qrn_message());
 }
 
 // --- nodes
@@ -183,7 +166,7 @@ qrn_status qe_context_write(qe_ep *ep, const char *model_path, const ox_node *fu
     uint64_t n_bytes = 0;
     qrn_status s = last ? qe_take_binary(ep->client, &bytes, &n_bytes) : QRN_OK;
     if (s == QRN_OK && last && path)
-        s = write_file(path, bytes, n_bytes);
+        s = save(path, bytes, n_bytes);
     if (s == QRN_OK)
         s = make_nodes(ep, fused, parts, n, bytes, n_bytes, path, out);
     qrn_free(bytes);

@@ -274,14 +274,17 @@ static void write_log(dump *d, const char *name, const qc_graph *g, const qe_rec
 
 qrn_status qe_dump_graph(const qe_ep *ep, const char *name, const qc_graph *g, const qe_record *r) {
     dump d = {0};
-    QRN_TRY(qe_file_open(ep->opt.json_dir, name, ".json", &d.f));
+    qrn_outfile file;
+    QRN_TRY(qe_file_open(ep->opt.json_dir, name, ".json", &file, &d.f));
     qrn_status s = write_graph(&d, g, r);
-    qrn_status closed = qe_file_close(d.f, name);
     qrn_strmap_clear(&d.seen);
-    QRN_TRY(s);
-    QRN_TRY(closed);
-    QRN_TRY(qe_file_open(ep->opt.json_dir, name, "_tensor_log.json", &d.f));
+    if (s != QRN_OK) {
+        qrn_outfile_abort(&file);
+        return s;
+    }
+    QRN_TRY(qrn_outfile_commit(&file));
+    QRN_TRY(qe_file_open(ep->opt.json_dir, name, "_tensor_log.json", &file, &d.f));
     write_log(&d, name, g, r);
     qrn_strmap_clear(&d.seen);
-    return qe_file_close(d.f, name);
+    return qrn_outfile_commit(&file);
 }

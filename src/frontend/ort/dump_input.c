@@ -119,8 +119,9 @@ static void write_node(FILE *f, const ox_node *n) {
 qrn_status qe_dump_input(qe_ep *ep, const ox_graph *g) {
     char suffix[64];
     dump d = {0};
+    qrn_outfile file;
     snprintf(suffix, sizeof suffix, ".%u_qnn_ep_input_graph.json", ep->n_dumped++);
-    QRN_TRY(qe_file_open(ep->opt.input_dir, g->name[0] ? g->name : "graph", suffix, &d.f));
+    QRN_TRY(qe_file_open(ep->opt.input_dir, g->name[0] ? g->name : "graph", suffix, &file, &d.f));
     fputs("{\"model.cpp\": \"N/A\", \"model.bin\": \"N/A\", \"converter_command\": \"N/A\", "
           "\"copyright_str\": \"N/A\", \"op_types\": [], \"Total parameters\": \"\", "
           "\"Total MACs per inference\": \"\",\n\"graph\": {\"tensors\": {\n",
@@ -136,6 +137,8 @@ qrn_status qe_dump_input(qe_ep *ep, const ox_graph *g) {
         write_node(d.f, &g->nodes[i]);
     }
     fputs("}}}\n", d.f);
-    QRN_TRY(qe_file_close(d.f, g->name));
-    return d.no_memory ? QRN_FAIL(QRN_E_MEM, "dump of a graph: no memory") : QRN_OK;
+    if (!d.no_memory)
+        return qrn_outfile_commit(&file);
+    qrn_outfile_abort(&file);
+    return QRN_FAIL(QRN_E_MEM, "dump of a graph: no memory");
 }

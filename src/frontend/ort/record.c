@@ -92,7 +92,8 @@ qrn_status qe_folder_ready(const char *option, const char *folder) {
     return QRN_OK;
 }
 
-qrn_status qe_file_open(const char *folder, const char *name, const char *suffix, FILE **out) {
+qrn_status qe_file_open(const char *folder, const char *name, const char *suffix, qrn_outfile *file,
+                        FILE **out) {
     char path[PATH_MAX];
     bool here = !folder || !folder[0];
     int at = here ? 0 : snprintf(path, sizeof path, "%s/", folder);
@@ -104,13 +105,7 @@ qrn_status qe_file_open(const char *folder, const char *name, const char *suffix
     for (char *p = path + at; *p; p++)
         if (*p == '/')
             *p = '_';
-    *out = fopen(path, "w");
-    return *out ? QRN_OK : QRN_FAIL(QRN_E_GENERAL, "%s: %s", path, strerror(errno));
-}
-
-qrn_status qe_file_close(FILE *f, const char *name) {
-    bool ok = !ferror(f);
-    if (fclose(f) != 0 || !ok)
-        return QRN_FAIL(QRN_E_GENERAL, "%s: %s", name, strerror(errno));
-    return QRN_OK;
+    QRN_TRY(qrn_outfile_begin(file, path));
+    *out = qrn_outfile_stream(file);
+    return *out ? QRN_OK : qrn_outfile_commit(file); // which reports it
 }

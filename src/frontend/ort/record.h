@@ -6,6 +6,7 @@
 #ifndef QRN_FRONTEND_ORT_RECORD_H
 #define QRN_FRONTEND_ORT_RECORD_H
 
+#include "base/outfile.h"
 #include "frontend/ort/ep.h"
 
 #include <stdio.h>
@@ -36,9 +37,9 @@ void qe_record_free(qe_record *r);
 
 // Makes a folder (NULL or "": the current one) that can be written to; fails with words.
 qrn_status qe_folder_ready(const char *option, const char *folder);
-// Opens "<folder>/<name><suffix>"; slashes in the name become '_'.
-qrn_status qe_file_open(const char *folder, const char *name, const char *suffix, FILE **out);
-qrn_status qe_file_close(FILE *f, const char *name);
+// Begins "<folder>/<name><suffix>"; slashes in the name become '_'. The caller commits the file.
+qrn_status qe_file_open(const char *folder, const char *name, const char *suffix, qrn_outfile *file,
+                        FILE **out);
 
 // dump_graph.c: "<graph>.json" and "<graph>_tensor_log.json"
 qrn_status qe_dump_graph(const qe_ep *ep, const char *name, const qc_graph *g, const qe_record *r);

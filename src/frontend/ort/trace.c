@@ -199,8 +199,9 @@ static void write_summary(FILE *f, const struct qe_trace *t) {
 qrn_status qe_trace_write(const qe_ep *ep) {
     static const char *const backends[] = {"cpu", "gpu", "htp", "saver"};
     const struct qe_trace *t = ep->trace;
+    qrn_outfile file;
     FILE *f = NULL;
-    QRN_TRY(qe_file_open(ep->opt.trace_dir, "qnn_op_trace", ".json", &f));
+    QRN_TRY(qe_file_open(ep->opt.trace_dir, "qnn_op_trace", ".json", &file, &f));
     fprintf(f, "{\"schema_version\": %d, ", SCHEMA);
     write_key(f, "model_name", t->model);
     fputs(", ", f);
@@ -217,5 +218,5 @@ qrn_status qe_trace_write(const qe_ep *ep) {
     fputs("],\n", f);
     write_refused(f, t);
     write_summary(f, t);
-    return qe_file_close(f, "qnn_op_trace.json");
+    return qrn_outfile_commit(&file);
 }

@@ -3,10 +3,12 @@
 // qnn_executor_runner: runs a method of an ExecuTorch program on the QNN libraries that its
 // delegates name. Flags, files and log lines are those that ExecuTorch's own scripts and tests
 // expect of the program of this name. Exit status 0 or 1.
+#include "base/outfile.h"
 #include "frontend/executorch/method.h"
 #include "tools/executor_runner/runner_flags.h"
 #include "tools/executor_runner/runner_list.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,6 +188,18 @@ static bool execute(runner *r, int64_t times, double *ms) {
     return true;
 }
 
+static bool write_file(const char *path, const void *bytes, size_t n) {
+    qrn_outfile f;
+    qrn_status s = qrn_outfile_begin_unsynced(&f, AT_FDCWD, path);
+    if (s == QRN_OK) {
+        qrn_outfile_write(&f, bytes, n);
+        s = qrn_outfile_commit(&f);
+    }
+    if (s != QRN_OK)
+        ERROR("%s", qrn_message());
+    return s == QRN_OK;
+}
+
 static bool write_output(const runner *r, size_t inference, uint32_t i) {
     const et_item *v = et_method_output(r->method, i);
     if (v->kind != ET_KIND_TENSOR) {
@@ -212,12 +226,11 @@ static bool write_output(const runner *r, size_t inference, uint32_t i) {
     char path[4096];
     int len = snprintf(path, sizeof path, "%s/output_%zu_%u.raw", r->flags->output_folder_path,
                        inference, i);
-    FILE *f = len > 0 && (size_t)len < sizeof path ? fopen(path, "wb") : NULL;
-    bool ok = f && fwrite(v->tensor->data, 1, bytes, f) == bytes;
-    ok = f && fclose(f) == 0 && ok;
-    if (!ok)
-        ERROR("%s cannot be written; the folder must exist", path);
-    return ok;
+    if (len < 0 || (size_t)len >= sizeof path) {
+        ERROR("The path of output %u is too long", i);
+        return false;
+    }
+    return write_file(path, v->tensor->data, bytes);
 }
 
 // Reads the files of a line into the inputs.
@@ -259,12 +272,9 @@ static bool run_line(runner *r, char *line, size_t inference) {
 }
 
 static bool write_speed(const runner *r, double ms) {
-    FILE *f = fopen(r->flags->performance_output_path, "w");
-    bool ok = f && fprintf(f, "%f", ms) > 0;
-    ok = f && fclose(f) == 0 && ok;
-    if (!ok)
-        ERROR("%s cannot be written", r->flags->performance_output_path);
-    return ok;
+    char text[64];
+    int n = snprintf(text, sizeof text, "%f", ms);
+    return write_file(r->flags->performance_output_path, text, (size_t)n);
 }
 
 static bool run_lines(runner *r, const runner_lines *l) {

@@ -269,5 +269,5 @@ bool qt_npy_write(const char *path, const qt_array *a) {
     head[8] = (char)((total - 10) & 0xff);
     head[9] = (char)((total - 10) >> 8);
     const qt_part parts[] = {{head, total}, {a->data, a->bytes}};
-    return qt_write_file(path, parts, 2);
+    return qt_write_result(path, parts, 2);
 }

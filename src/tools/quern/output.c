@@ -3,6 +3,7 @@
 // Messages, colours, progress and files.
 #include "tools/quern/output.h"
 
+#include "base/outfile.h"
 #include "base/report_text.h"
 #include "tools/quern/flags.h"
 
@@ -19,23 +20,22 @@
 
 static bool quiet;
 
-// The file being written, for the signal handler: set before the file exists, cleared after it is
-// renamed or removed. One thread writes files.
-static char unfinished[PATH_MAX];
+// The file being written, for the signal handler. One thread writes files.
+static qrn_outfile file;
 static volatile sig_atomic_t is_unfinished;
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP}; // signals that end the program
 
 static void on_signal(int sig) {
     if (is_unfinished)
-        unlink(unfinished);
+        qrn_outfile_unlink_temp(&file);
     signal(sig, SIG_DFL);
     raise(sig);
 }
 
 void qt_output_init(void) {
     struct sigaction act = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
-        sigaction(signals[i], &act, NULL);
+    for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++)
+        sigaction(ending[i], &act, NULL);
     signal(SIGPIPE, SIG_IGN); // a closed pipe shows up as a write error
 }
 
@@ -169,76 +169,40 @@ int qt_print_json(json_t *object) {
     return qt_close_stdout();
 }
 
-static bool write_all(int fd, const void *data, size_t n) {
-    const char *at = data;
-    while (n) {
-        ssize_t done = write(fd, at, n < (1u << 30) ? n : 1u << 30);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return false;
-        at += done;
-        n -= (size_t)done;
-    }
-    return true;
+// Signals wait while the file's name changes, so that the handler always knows it.
+static void hold_signals(bool on) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++)
+        sigaddset(&set, ending[i]);
+    pthread_sigmask(on ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
-static bool file_failed(const char *path, const char *what) {
-    int saved = errno;
-    if (is_unfinished)
-        unlink(unfinished);
+static bool write_parts(const char *path, const qt_part *parts, size_t n, bool sync) {
+    hold_signals(true);
+    qrn_status s =
+        sync ? qrn_outfile_begin(&file, path) : qrn_outfile_begin_unsynced(&file, AT_FDCWD, path);
+    is_unfinished = s == QRN_OK;
+    hold_signals(false);
+    if (s != QRN_OK) {
+        qt_error("%s", qrn_message());
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        qrn_outfile_write(&file, parts[i].data, parts[i].bytes);
+    s = qrn_outfile_commit(&file); // empties the name when it is done
     is_unfinished = 0;
-    qt_error("%s: cannot %s: %s", path, what, strerror(saved));
-    return false;
-}
-
-// Writes all parts and closes the file; errno is that of what failed first.
-static bool write_parts(int fd, const qt_part *parts, size_t n) {
-    bool ok = true;
-    for (size_t i = 0; ok && i < n; i++)
-        ok = write_all(fd, parts[i].data, parts[i].bytes);
-    int saved = errno;
-    if (close(fd) != 0 && ok) {
-        saved = errno;
-        ok = false;
-    }
-    errno = saved;
-    return ok;
-}
-
-// A device, a pipe or a folder: nothing that another file may take the place of.
-static bool is_special(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-}
-
-static bool write_special(const char *path, const qt_part *parts, size_t n) {
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return file_failed(path, "open");
-    return write_parts(fd, parts, n) || file_failed(path, "write");
+    if (s != QRN_OK)
+        qt_error("%s", qrn_message());
+    return s == QRN_OK;
 }
 
 bool qt_write_file(const char *path, const qt_part *parts, size_t n) {
-    char target[PATH_MAX];
-    if (is_special(path))
-        return write_special(path, parts, n);
-    const char *file = realpath(path, target) ? target : path; // links stay links
-    int len = snprintf(unfinished, sizeof unfinished, "%s.part%ld", file, (long)getpid());
-    if (len < 0 || (size_t)len >= sizeof unfinished) {
-        errno = ENAMETOOLONG;
-        return file_failed(path, "write");
-    }
-    is_unfinished = 1;
-    int fd = open(unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return file_failed(path, "create");
-    if (!write_parts(fd, parts, n))
-        return file_failed(path, "write");
-    if (rename(unfinished, file) != 0)
-        return file_failed(path, "rename");
-    is_unfinished = 0;
-    return true;
+    return write_parts(path, parts, n, true);
+}
+
+bool qt_write_result(const char *path, const qt_part *parts, size_t n) {
+    return write_parts(path, parts, n, false);
 }
 
 bool qt_make_dir(const char *path) {

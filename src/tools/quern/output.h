@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What the program says and writes. Data goes to stdout, talk to stderr. Colour and progress appear
-// only on a terminal, and colour not when NO_COLOR is set. Files appear complete or not at all:
-// they are written beside their place and renamed, and an interrupt removes what is unfinished;
-// devices and pipes are written to.
+// only on a terminal, and colour not when NO_COLOR is set. Files appear complete or not at all,
+// and an interrupt removes what is unfinished.
 #ifndef QRN_TOOLS_QUERN_OUTPUT_H
 #define QRN_TOOLS_QUERN_OUTPUT_H
 
@@ -48,8 +47,10 @@ typedef struct qt_part {
     size_t bytes;
 } qt_part;
 
-// Writes a whole file from parts; false after a message.
+// Writes a whole file from parts (base/outfile.h); false after a message.
 bool qt_write_file(const char *path, const qt_part *parts, size_t n);
+// The same for one of many results of a run: does not wait for the disk.
+bool qt_write_result(const char *path, const qt_part *parts, size_t n);
 // Makes a folder and those above it; false after a message.
 bool qt_make_dir(const char *path);
 

@@ -249,7 +249,7 @@ static bool write_raw(const char *path, const qt_array *a) {
         for (size_t i = 0; i < a->count; i++)
             packed[i / 2] |= (uint8_t)((((const uint8_t *)a->data)[i] & 15) << (4 * (i & 1)));
     }
-    bool ok = qt_write_file(path, &part, 1);
+    bool ok = qt_write_result(path, &part, 1);
     free(packed);
     return ok;
 }

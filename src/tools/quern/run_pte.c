@@ -190,7 +190,7 @@ static bool write_output(const job *j, size_t set, const char *name, const qt_ar
         return false;
     }
     const qt_part part = {a->data, a->bytes};
-    return j->opt->raw ? qt_write_file(path, &part, 1) : qt_npy_write(path, a);
+    return j->opt->raw ? qt_write_result(path, &part, 1) : qt_npy_write(path, a);
 }
 
 static int take_outputs(job *j, size_t set, double ms) {
