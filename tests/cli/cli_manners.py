@@ -157,6 +157,18 @@ def test_files_that_cannot_be_written_are_named(tmp_path):
     assert [p.name for p in (tmp_path / "out").iterdir()] == ["output_0.npy"]
 
 
+def test_a_written_file_keeps_its_mode_and_its_link(tmp_path):
+    net = identity(tmp_path / "id.onnx", T.FLOAT, [4])
+    (tmp_path / "out").mkdir()
+    private, link = tmp_path / "private.npy", tmp_path / "out" / "output_0.npy"
+    private.write_text("old")
+    private.chmod(0o600)
+    link.symlink_to(private)
+    assert subprocess.run([BIN, "run", net, "--random", "-o", tmp_path / "out"]).returncode == 0
+    assert link.is_symlink() and private.stat().st_mode & 0o7777 == 0o600
+    assert np.load(private).shape == (4,)
+
+
 def test_an_interrupt_leaves_no_half_written_file(tmp_path):
     n = 4 << 20
     net = identity(tmp_path / "id.onnx", T.FLOAT, [n])

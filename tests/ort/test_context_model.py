@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Context models of Quern's provider: written, read back in another process, and spoiled."""
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -328,3 +329,52 @@ def test_dots_in_a_name_lead_nowhere_else(tmp_path):
     assert attributes(context_nodes(path)[0])["ep_cache_context"] == b"net..v2._qnn.bin"
     got = session(str(path), HTP).run(None, {"x": x})[0]
     assert np.array_equal(got, first.run(None, {"x": x})[0])
+
+
+def dense(seed):
+    """A model with a binary of some megabytes."""
+    w = np.random.default_rng(seed).normal(size=(256 << seed, 1024)).astype(F)
+    return model([node("MatMul", ["x", "w"], ["y"])], [("x", F, [1, len(w)])],
+                 [("y", F, [1, 1024])], [("w", w)])
+
+
+WRITE = """
+import os, sys
+from pathlib import Path
+sys.path[:0] = sys.argv[1:3]
+from test_context_model import dense, generate
+seed, rounds, path = int(sys.argv[3]), int(sys.argv[4]), Path(sys.argv[5])
+known = {p.read_bytes() for p in path.parent.glob("alone*_qnn.bin")}
+net = dense(seed)
+for i in range(rounds):
+    own = path.with_suffix(f".{seed}")  # the host does not replace models
+    generate(net, own, 0)
+    own.unlink()
+    assert path.with_name("net_qnn.bin").read_bytes() in known, f"round {i}: a part of a file"
+"""
+
+
+def test_writers_of_one_context_binary_show_whole_files_only(tmp_path):
+    """QUERN_TEST_ROUNDS=1000 for the long version."""
+    here, rounds = Path(__file__).resolve().parent, os.environ.get("QUERN_TEST_ROUNDS", "10")
+    for seed in range(3):
+        generate(dense(seed), tmp_path / f"alone{seed}.onnx", 0)
+    assert len({p.read_bytes() for p in tmp_path.glob("*_qnn.bin")}) == 3
+    writers = [subprocess.Popen([sys.executable, "-c", WRITE, here, here.parent / "clients",
+                                 str(seed), rounds, tmp_path / "net.onnx"],
+                                stderr=subprocess.PIPE, text=True) for seed in range(3)]
+    for w in writers:
+        said = w.communicate()[1]
+        assert w.returncode == 0, said
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_context_binary_keeps_its_mode_and_touches_nothing_planted(tmp_path):
+    precious, binary = tmp_path / "precious", tmp_path / "net_qnn.bin"
+    precious.write_text("mine")
+    (tmp_path / "net_qnn.bin.part").symlink_to(precious)
+    binary.write_text("old")
+    binary.chmod(0o600)
+    generate(conv_net(seed=1), tmp_path / "net.onnx", 0)
+    assert precious.read_text() == "mine" and binary.stat().st_mode & 0o7777 == 0o600
+    assert binary.stat().st_size > 1000

@@ -8,6 +8,7 @@
 #include "tools/executor_runner/runner_flags.h"
 #include "tools/executor_runner/runner_list.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -196,7 +197,7 @@ static bool write_file(const char *path, const void *bytes, size_t n) {
         s = qrn_outfile_commit(&f);
     }
     if (s != QRN_OK)
-        ERROR("%s", qrn_message());
+        ERROR("%s%s", qrn_message(), f.error == ENOENT ? "; the folder must exist" : "");
     return s == QRN_OK;
 }
 
