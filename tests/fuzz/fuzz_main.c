@@ -3,13 +3,18 @@
 // Runs a fuzz target without libFuzzer: all files of the given folders, then changed copies of
 // them, then generated inputs.
 //
-//   fuzz_x [--mutants N] [--runs N] [--seed S] [--save FILE] [file or folder...]
+//   fuzz_x [--mutants N] [--runs N] [--seconds N] [--seed S] [--first N] [--save FILE]
+//          [file or folder...]
+//
+// With --seconds, changed and generated inputs take turns until the time is over. --first begins
+// with that input of each kind: the one that a report named.
 //
 // An input that ends the program is named by its file or by its number; --save keeps each changed
 // or generated input in FILE before it is run, so that the last one is at hand afterwards.
+#include "fuzz_main.h"
+
 #include "documented.h"
 #include "mutate.h"
-#include "source.h"
 #include "watch.h"
 
 #include <dirent.h>
@@ -17,9 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include <time.h>
 
 enum { LARGEST_INPUT = 1 << 16, LARGEST_GENERATED = 400, MOST_FILES = 1000 };
 
@@ -80,42 +83,57 @@ static void save(const char *path, const uint8_t *data, size_t size) {
     }
 }
 
-static void run_mutants(uint64_t seed, unsigned runs, const char *save_path) {
-    static uint8_t buf[LARGEST_INPUT];
-    for (unsigned i = 0; n_files && i < runs; i++) {
-        source s = source_from_seed(seed + i * UINT64_C(104729));
-        unsigned a = draw_u32(&s) % n_files, b = draw_u32(&s) % n_files;
-        memcpy(buf, files[a].data, files[a].size);
-        size_t n = mutate(&s, buf, files[a].size, sizeof buf, files[b].data, files[b].size);
-        uint8_t *copy = malloc(n ? n : 1);
-        if (!copy)
-            abort();
-        memcpy(copy, buf, n);
-        save(save_path, copy, n);
-        watch_case("changed input", i);
-        LLVMFuzzerTestOneInput(copy, n);
-        free(copy);
-    }
+#define PLAIN __attribute__((weak)) // a target's own takes its place
+
+PLAIN size_t fuzz_change(source *s, uint8_t *buf, size_t n, size_t cap, const uint8_t *other,
+                         size_t n_other) {
+    return mutate(s, buf, n, cap, other, n_other);
 }
 
-static void run_generated(uint64_t seed, unsigned runs, const char *save_path) {
-    for (unsigned i = 0; i < runs; i++) {
-        source s = source_from_seed(seed + i * UINT64_C(7919));
-        size_t n = 8 + draw_u32(&s) % (LARGEST_GENERATED - 8);
-        uint8_t *data = malloc(n);
-        if (!data)
-            abort();
-        for (size_t k = 0; k < n; k++)
-            data[k] = draw_u8(&s);
-        save(save_path, data, n);
-        watch_case("generated input", i);
-        LLVMFuzzerTestOneInput(data, n);
-        free(data);
-    }
+PLAIN size_t fuzz_generate(source *s, uint8_t *buf, size_t cap) {
+    (void)cap;
+    size_t n = 8 + draw_u32(s) % (LARGEST_GENERATED - 8);
+    for (size_t k = 0; k < n; k++)
+        buf[k] = draw_u8(s);
+    return n;
 }
+
+PLAIN bool fuzz_end(void) { return true; }
+
+static void run_bytes(const uint8_t *data, size_t n, const char *name, uint64_t number,
+                      const char *save_path) {
+    uint8_t *copy = malloc(n ? n : 1); // of its own size, for the sanitizer
+    if (!copy)
+        abort();
+    memcpy(copy, data, n);
+    save(save_path, copy, n);
+    watch_case(name, number);
+    LLVMFuzzerTestOneInput(copy, n);
+    free(copy);
+}
+
+static uint8_t buf[LARGEST_INPUT];
+
+static void run_mutant(uint64_t seed, unsigned i, const char *save_path) {
+    if (!n_files)
+        return;
+    source s = source_from_seed(seed + i * UINT64_C(104729));
+    unsigned a = draw_u32(&s) % n_files, b = draw_u32(&s) % n_files;
+    memcpy(buf, files[a].data, files[a].size);
+    size_t n = fuzz_change(&s, buf, files[a].size, sizeof buf, files[b].data, files[b].size);
+    run_bytes(buf, n, "changed input", i, save_path);
+}
+
+static void run_generated(uint64_t seed, unsigned i, const char *save_path) {
+    source s = source_from_seed(seed + i * UINT64_C(7919));
+    size_t n = fuzz_generate(&s, buf, sizeof buf);
+    run_bytes(buf, n, "generated input", i, save_path);
+}
+
+static bool is_over(time_t end) { return end && time(NULL) >= end; }
 
 int main(int argc, char **argv) {
-    unsigned runs = 0, mutants = 0;
+    unsigned runs = 0, mutants = 0, seconds = 0, first = 0, i_mutant = 0, i_run = 0;
     uint64_t seed = 1;
     const char *save_path = NULL;
     bool ok = true;
@@ -127,6 +145,10 @@ int main(int argc, char **argv) {
             runs = (unsigned)strtoul(argv[++i], NULL, 0);
         else if (strcmp(argv[i], "--mutants") == 0 && has_value)
             mutants = (unsigned)strtoul(argv[++i], NULL, 0);
+        else if (strcmp(argv[i], "--seconds") == 0 && has_value)
+            seconds = (unsigned)strtoul(argv[++i], NULL, 0);
+        else if (strcmp(argv[i], "--first") == 0 && has_value)
+            first = (unsigned)strtoul(argv[++i], NULL, 0);
         else if (strcmp(argv[i], "--seed") == 0 && has_value)
             seed = strtoull(argv[++i], NULL, 0);
         else if (strcmp(argv[i], "--save") == 0 && has_value)
@@ -134,11 +156,19 @@ int main(int argc, char **argv) {
         else
             ok = run_path(argv[i]) && ok;
     }
-    run_mutants(seed, mutants, save_path);
-    run_generated(seed, runs, save_path);
+    if (seconds)
+        runs = mutants = UINT32_MAX;
+    time_t end = seconds ? time(NULL) + (time_t)seconds : 0;
+    while ((i_mutant < mutants || i_run < runs) && !is_over(end)) {
+        if (i_mutant < mutants)
+            run_mutant(seed, first + i_mutant++, save_path);
+        if (i_run < runs)
+            run_generated(seed, first + i_run++, save_path);
+    }
     documented_print();
-    printf("%u files, %u changed and %u generated inputs from seed %" PRIu64 "\n", n_files, mutants,
-           runs, seed);
+    ok = fuzz_end() && ok;
+    printf("%u files, %u changed and %u generated inputs from seed %" PRIu64 "\n", n_files,
+           i_mutant, i_run, seed);
     while (n_files > 0)
         free(files[--n_files].data);
     return ok ? 0 : 1;
