@@ -197,7 +197,7 @@ def grouped():
     inputs = "q k v pk pv last total"
 
     def gqa(name, q, k, v, past_k, past_v, last, total, dynamic, room, rotary=None, left=None,
-            packed=False, **attributes):
+            packed=False, shared=False, **attributes):
         """Keys of batch b are the first ones of the past, then the new ones."""
         b, s = q.shape[:2]
         lead = np.maximum(np.array(last) + 1 - s, 0)
@@ -221,6 +221,9 @@ def grouped():
         text = inputs.replace("k v", "- -", 1) if packed else inputs
         if past_k is None:
             text = text.replace("pk pv", "- -")
+        elif shared:
+            text = text.replace("k v pk pv", "k k pk pk")
+            feeds = {"q": q, "k": k, "pk": past_k}
         else:
             feeds |= {"pk": past_k, "pv": past_v}
         feeds["last"] = np.array(last, np.int32)
@@ -246,6 +249,9 @@ def grouped():
     yield gqa("gqa_follows_several", *new(1, 3), *past, [8], 9, False, 9, rotary=1)
     yield gqa("gqa_softcap", *new(1, 3), *past, [8], 9, False, 9, softcap=3.0)
     yield gqa("gqa_window", *new(1, 3), *past, [8], 9, False, 9, left=3)
+    query, key, _ = new(1, 1)
+    yield gqa("gqa_keys_are_values", query, key, key, past[0], past[0], [6], 7, False, 7,
+              shared=True)
     room = f32(1, 2, 12, 8), f32(1, 2, 12, 8)
     room[0][:, :, 6:] = room[1][:, :, 6:] = 0
     yield gqa("gqa_buffer", *new(1, 1), *room, [6], 7, True, 12, rotary=0)

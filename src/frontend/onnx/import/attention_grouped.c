@@ -36,13 +36,18 @@ static qrn_status read_inputs(const ox_import *im, const ox_node *n, grouped *g)
     a->queries = q->dims[1];
     a->head_size = a->v_head_size = q->dims[2] / (uint32_t)parts;
     bool fits = q->dims[2] % parts == 0 && last && last->rank >= 1 && last->dims[0] == a->batch;
-    for (const ox_val *x = k; fits && x; x = x == k ? v : NULL)
+    const ox_val *const news[] = {k, v}, *const olds[] = {past, past_v}; // may be one value
+    for (uint32_t i = 0; fits && k && i < 2; i++) {
+        const ox_val *x = news[i];
         fits = x->rank == 3 && x->dims[0] == a->batch && x->dims[1] == a->queries &&
                x->dims[2] == a->kv_heads * a->head_size;
+    }
     g->buffer = past && past->rank == 4 ? past->dims[2] : 0;
-    for (const ox_val *x = past; fits && x; x = x == past ? past_v : NULL)
+    for (uint32_t i = 0; fits && past && past_v && i < 2; i++) {
+        const ox_val *x = olds[i];
         fits = x->rank == 4 && x->dims[0] == a->batch && x->dims[1] == a->kv_heads &&
                x->dims[2] == g->buffer && x->dims[3] == a->head_size;
+    }
     if (!fits || !past != !past_v)
         return ox_fail(im, n, QRN_E_SHAPE, "query, key, value, past or seqlens_k do not fit");
     return QRN_OK;
