@@ -109,8 +109,8 @@ static qc_tensor *found(ox_expr *e, const tfidf *t, const grams *g, qc_tensor *x
 static qc_tensor *counts_of(ox_expr *e, const tfidf *t, const grams *g, qc_tensor *x) {
     qc_tensor *sum = NULL, *matrix = NULL;
     // An n-gram of one element is the same at every distance.
-    int64_t distances = g->size == 1 ? 1 : t->skips + 1;
-    for (int64_t d = 1; e->s == QRN_OK && d <= distances; d++) {
+    int64_t skips = g->size == 1 ? 0 : t->skips;
+    for (int64_t d = 1; e->s == QRN_OK && d - 1 <= skips; d++) {
         if (d * (g->size - 1) >= t->columns)
             break;
         qc_tensor *more = found(e, t, g, x, (uint32_t)d);
