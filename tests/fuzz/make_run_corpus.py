@@ -16,7 +16,8 @@ LARGEST, PER_OP = 900, 4
 def shown(graph):
     """(op, domain, inputs, attributes) of every node."""
     for node in graph.node:
-        yield node.op_type, node.domain, len(node.input), tuple(sorted(a.name for a in node.attribute))
+        names = tuple(sorted(a.name for a in node.attribute))
+        yield node.op_type, node.domain, len(node.input), names
         for attribute in node.attribute:
             yield from shown(attribute.g)
 
