@@ -148,6 +148,9 @@ def test_tensors_have_type_shape_and_data(host):
     shape = c_void_p(host.get("GetTensorTypeAndShape", c_void_p, value))
     assert shape_of(host, shape) == (1, [2, 3])
     assert host.raw("TensorTypeAndShape_HasShape", ctypes.c_bool, c_void_p)(shape)
+    kind, found, rank = c_int(), POINTER(c_int64)(), c_size_t()
+    host.GetTensorElementTypeAndShapeDataReference(value, byref(kind), byref(found), byref(rank))
+    assert (kind.value, found[:rank.value]) == (1, [2, 3])
     for name in ("GetTensorData", "GetTensorMutableData"):
         assert host.get(name, c_void_p, value) == ctypes.addressof(data)
     assert host.get("GetTensorSizeInBytes", c_size_t, value) == 24

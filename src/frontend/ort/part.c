@@ -64,35 +64,58 @@ static qrn_status set_border(qe_border *b, const char *name, const ox_port *port
     return QRN_OK;
 }
 
+// Each input of the graph must come from somewhere.
+static qrn_status check_inputs(const qe_part *p) {
+    for (uint32_t k = 0; k < p->graph->n_inputs; k++) {
+        uint32_t i = 0;
+        while (i < p->n_in && p->in[i].slot != (int32_t)k)
+            i++;
+        if (i == p->n_in)
+            return QRN_FAIL(QRN_E_UNCONNECTED,
+                            "model %s, partition '%s': no value of the model is the graph's input "
+                            "'%s'",
+                            p->model, p->name, p->graph->inputs[k]->t.v1.name);
+    }
+    return QRN_OK;
+}
+
 // An input that the graph does not have is one that nobody reads.
 static qrn_status map_inputs(qe_part *p, const ox_node *fused, const ox_result *r) {
+    const qe_place at = {p->model, p->name, true};
     p->in = qrn_calloc((fused->n_in + 1) * sizeof *p->in);
     if (!p->in)
         return QRN_FAIL(QRN_E_MEM, "inputs: no memory");
     for (uint32_t i = 0; i < fused->n_in; i++) {
         const ox_port *port = port_of(r->inputs, r->n_inputs, fused->in[i]);
         QRN_TRY(set_border(&p->in[p->n_in++], fused->in[i], port));
-        if (port)
-            p->in[i].slot = slot_of(r->graph->inputs, r->graph->n_inputs, port->tensor);
+        if (!port)
+            continue;
+        p->in[i].slot = slot_of(r->graph->inputs, r->graph->n_inputs, port->tensor);
+        QRN_TRY(qe_check_border(&at, &p->in[i], port->tensor));
     }
-    return QRN_OK;
+    return check_inputs(p);
 }
 
 static qrn_status map_outputs(qe_part *p, const ox_node *fused, const ox_graph *g,
                               const ox_result *r) {
+    const qe_place at = {p->model, p->name, false};
     p->out = qrn_calloc((fused->n_out + 1) * sizeof *p->out);
     if (!p->out)
         return QRN_FAIL(QRN_E_MEM, "outputs: no memory");
     for (uint32_t i = 0; i < fused->n_out; i++) {
         const char *name = fused->out[i];
         const ox_port *port = port_of(r->outputs, r->n_outputs, name);
+        const ox_info *info = info_of(g->outputs, g->n_outputs, name);
         if (!port)
             return QRN_FAIL(QRN_E_UNCONNECTED, "output '%s' is not computed", name);
         QRN_TRY(set_border(&p->out[p->n_out++], name, port));
         qe_border *b = &p->out[i];
         b->slot = slot_of(r->graph->outputs, r->graph->n_outputs, port->tensor);
-        bool fixed = has_static_shape(info_of(g->outputs, g->n_outputs, name));
-        b->sized = b->slot >= 0 && b->rank && (port->counted || !fixed);
+        b->sized = b->slot >= 0 && b->rank && (port->counted || !has_static_shape(info));
+        if (port->tensor)
+            QRN_TRY(qe_check_border(&at, b, port->tensor));
+        if (info && info->type && info->type != b->type)
+            return qe_fail_value(&at, b, info->type, info->dims, info->rank);
     }
     return QRN_OK;
 }
@@ -109,7 +132,9 @@ qrn_status qe_part_make(qe_ep *ep, const qe_graph *g, const ox_node *fused, cons
     p->graph = r->graph;
     p->context = ep->client->context;
     p->name = qrn_strdup(name);
-    qrn_status s = p->name ? map_inputs(p, fused, r) : QRN_E_MEM;
+    p->model = qrn_strdup(g->model->path[0] ? g->model->path : "from memory");
+    qrn_status s = p->name && p->model ? map_inputs(p, fused, r)
+                                       : QRN_FAIL(QRN_E_MEM, "partition '%s': no memory", name);
     if (s == QRN_OK)
         s = map_outputs(p, fused, g->model->graph, r);
     if (s != QRN_OK) {
@@ -215,6 +240,7 @@ void qe_part_free(OrtNodeComputeInfo *info) {
     free_borders(p->in, p->n_in);
     free_borders(p->out, p->n_out);
     qc_graph_destroy(p->graph);
+    qrn_free(p->model);
     qrn_free(p->name);
     qrn_free(p);
 }

@@ -22,6 +22,7 @@ typedef struct qe_border {
 struct qe_part {
     OrtNodeComputeInfo base; // first
     qe_ep *ep;
+    char *model; // path, or words for none
     qc_graph *graph;
     Qnn_ContextHandle_t context; // of the graph
     char *name;                  // of the graph
@@ -38,5 +39,24 @@ static inline bool qe_is_wide(int type) { return type == OX_I64 || type == OX_U6
 
 // run.c: the callbacks of a partition.
 OrtNodeComputeInfo qe_part_callbacks(void);
+
+// border.c: what is declared against what the graph has, and against what comes.
+// Where a border is, for messages.
+typedef struct qe_place {
+    const char *model; // path, or words for none
+    const char *graph;
+    bool input;
+} qe_place;
+
+// May a value of this type be handed to a tensor of that one?
+bool qe_type_fits(int type, Qnn_DataType_t dtype);
+// Fails unless the model declares for a value what the tensor of a context binary has. Dimensions
+// that are not declared may be anything.
+qrn_status qe_check_declared(const qe_place *at, const ox_info *info, const qc_tensor *t);
+// Fails unless the host's value is as large as the tensor, where it is not converted.
+qrn_status qe_check_border(const qe_place *at, const qe_border *b, const qc_tensor *t);
+// The failure of a value that is not what the border was compiled for.
+qrn_status qe_fail_value(const qe_place *at, const qe_border *b, int type, const int64_t *dims,
+                         size_t rank);
 
 #endif

@@ -34,32 +34,31 @@ static const ox_info *value_of(const char *pairs, const ox_info *list, uint32_t 
     return info_of(list, n, tensor);
 }
 
-static qrn_status port_from(const qc_tensor *t, const ox_info *info, ox_port *port) {
+static qrn_status port_from(const qe_place *at, const qc_tensor *t, const ox_info *info,
+                            ox_port *port) {
     const char *name = info ? info->name : t->t.v1.name;
     *port = (ox_port){.name = name, .tensor = (qc_tensor *)(uintptr_t)t, .rank = t->rank};
     memcpy(port->dims, t->dims, sizeof t->dims);
     if (!info)
         return QRN_OK; // not a value of the node
+    QRN_TRY(qe_check_declared(at, info, t));
     port->type = info->type;
     if (info->has_shape && info->rank == 0)
         port->rank = 0; // held as [1]
-    size_t count = qc_tensor_count(t), bits = ox_type_bits(info->type);
-    bool narrow = qe_is_wide(info->type) && qc_dtype_bits(t->t.v1.dataType) == 32;
-    if (!narrow && (count * bits + 7) / 8 != qc_tensor_bytes(t))
-        return QRN_FAIL(QRN_E_INCOMPATIBLE,
-                        "value '%s' of the model has type %s; the tensor in the context binary has "
-                        "%zu bytes for %zu elements",
-                        info->name, ox_type_name(info->type), qc_tensor_bytes(t), count);
     return QRN_OK;
 }
 
-static qrn_status ports_from(qc_graph *graph, qc_tensor *const *list, uint32_t n, const char *pairs,
+static qrn_status ports_from(const qe_place *at, qc_graph *graph, const char *pairs,
                              const ox_info *infos, uint32_t n_infos, const ox_port **out) {
+    qc_tensor *const *list = at->input ? graph->inputs : graph->outputs;
+    uint32_t n = at->input ? graph->n_inputs : graph->n_outputs;
     ox_port *ports = qrn_arena_alloc(graph->arena, (n + 1) * sizeof *ports);
     if (!ports)
         return QRN_FAIL(QRN_E_MEM, "partition: no memory");
-    for (uint32_t i = 0; i < n; i++)
-        QRN_TRY(port_from(list[i], value_of(pairs, infos, n_infos, list[i]->t.v1.name), &ports[i]));
+    for (uint32_t i = 0; i < n; i++) {
+        const ox_info *info = value_of(pairs, infos, n_infos, list[i]->t.v1.name);
+        QRN_TRY(port_from(at, list[i], info, &ports[i]));
+    }
     *out = ports;
     return QRN_OK;
 }
@@ -73,11 +72,12 @@ qrn_status qe_part_load(qe_ep *ep, const qe_graph *g, const ox_node *fused,
     r.graph->profile = ep->profile.handle;
     r.n_inputs = r.graph->n_inputs;
     r.n_outputs = r.graph->n_outputs;
-    qrn_status s = ports_from(r.graph, r.graph->inputs, r.n_inputs, pairs, model->inputs,
-                              model->n_inputs, &r.inputs);
+    const char *path = g->model->path;
+    qe_place at = {path[0] ? path : "from memory", info->graphName, true};
+    qrn_status s = ports_from(&at, r.graph, pairs, model->inputs, model->n_inputs, &r.inputs);
+    at.input = false;
     if (s == QRN_OK)
-        s = ports_from(r.graph, r.graph->outputs, r.n_outputs, pairs, model->outputs,
-                       model->n_outputs, &r.outputs);
+        s = ports_from(&at, r.graph, pairs, model->outputs, model->n_outputs, &r.outputs);
     for (uint32_t i = 0; s == QRN_OK && i < r.n_inputs; i++)
         if (!r.inputs[i].type)
             s = QRN_FAIL(QRN_E_INCOMPATIBLE,
@@ -111,8 +111,9 @@ static qrn_status move_slots(qe_border *list, uint32_t n, qc_tensor *const *old,
         const char *name = old[list[i].slot]->t.v1.name;
         while (k < n_fresh && strcmp(fresh[k]->t.v1.name, name) != 0)
             k++;
-        if (k == n_fresh)
-            return QRN_FAIL(QRN_E_BINARY, "the context binary has no tensor '%s'", name);
+        if (k == n_fresh || qc_tensor_bytes(fresh[k]) != list[i].bytes)
+            return QRN_FAIL(QRN_E_BINARY, "the context binary has no tensor '%s' of %zu bytes",
+                            name, list[i].bytes);
         list[i].slot = (int32_t)k;
     }
     return QRN_OK;

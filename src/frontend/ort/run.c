@@ -89,6 +89,23 @@ static void *own_buffer(run *r, size_t bytes) {
     return p;
 }
 
+// Is the host's value what the graph reads or writes? Nothing that was declared says so: values
+// come from other providers, too. On the way of every run, so the words are elsewhere.
+static qrn_status check_value(const run *r, const qe_border *b, const OrtValue *v,
+                              const int64_t *want, bool input) {
+    int type = 0;
+    const int64_t *dims = NULL;
+    size_t rank = 0;
+    QE_TRY(GetTensorElementTypeAndShapeDataReference, v, &type, &dims, &rank);
+    bool same = type == b->type && rank == b->rank;
+    for (size_t i = 0; i < rank && same; i++)
+        same = dims[i] == want[i];
+    if (same)
+        return QRN_OK;
+    const qe_place at = {r->p->model, r->p->name, input};
+    return qe_fail_value(&at, b, type, dims, rank);
+}
+
 static qrn_status bind_inputs(run *r) {
     for (uint32_t i = 0; i < r->p->n_in; i++) {
         const qe_border *b = &r->p->in[i];
@@ -99,6 +116,7 @@ static qrn_status bind_inputs(run *r) {
         QE_TRY(KernelContext_GetInput, r->context, i, &v);
         if (!v)
             return QRN_FAIL(QRN_E_UNCONNECTED, "input '%s' has no value", b->name);
+        QRN_TRY(check_value(r, b, v, b->dims, true));
         QE_TRY(GetTensorData, v, &data);
         if (b->convert) {
             void *narrowed = own_buffer(r, b->bytes);
@@ -116,7 +134,19 @@ static qrn_status host_output(run *r, uint32_t i, const int64_t *dims, void **da
     const qe_border *b = &r->p->out[i];
     OrtValue *v = NULL;
     QE_TRY(KernelContext_GetOutput, r->context, i, dims, b->rank, &v);
+    if (!v)
+        return QRN_FAIL(QRN_E_UNCONNECTED, "output '%s' has no value", b->name);
+    QRN_TRY(check_value(r, b, v, dims, false));
     QE_TRY(GetTensorMutableData, v, data);
+    return QRN_OK;
+}
+
+// What the graph writes and nobody reads.
+static qrn_status bind_spare(run *r) {
+    const qc_graph *g = r->p->graph;
+    for (uint32_t i = 0; i < g->n_outputs; i++)
+        if (!r->out[i] && !(r->out[i] = own_buffer(r, qc_tensor_bytes(g->outputs[i]))))
+            return QRN_E_MEM;
     return QRN_OK;
 }
 
@@ -138,14 +168,28 @@ static qrn_status bind_outputs(run *r) {
             return QRN_E_MEM;
         r->out[b->slot] = data;
     }
-    return QRN_OK;
+    return bind_spare(r);
+}
+
+// Did the graph find as many rows as there is room for, or, where that is all it must, no more?
+static qrn_status check_rows(const run *r, const qe_border *b) {
+    int64_t rows = r->rows[b->slot], room = b->dims[0];
+    if (!b->rank || (b->sized ? rows <= room : rows == room))
+        return QRN_OK;
+    return QRN_FAIL(QRN_E_SHAPE,
+                    "model %s, partition '%s', output '%s': the graph found %lld rows, the model "
+                    "declares %lld; leave the first dimension of '%s' open",
+                    r->p->model, r->p->name, b->name, (long long)rows, (long long)room, b->name);
 }
 
 // Brings what passed through a buffer to the host.
 static qrn_status hand_over(run *r) {
     for (uint32_t i = 0; i < r->p->n_out; i++) {
         const qe_border *b = &r->p->out[i];
-        if (b->slot < 0 || !(b->convert || b->sized))
+        if (b->slot < 0)
+            continue;
+        QRN_TRY(check_rows(r, b));
+        if (!b->convert && !b->sized)
             continue;
         int64_t dims[OX_MAX_RANK];
         size_t count = b->count, bytes = b->bytes;
@@ -205,9 +249,11 @@ static qrn_status execute(run *r) {
     QRN_TRY(bind_inputs(r));
     QRN_TRY(bind_outputs(r));
     QRN_TRY(find_memory(r));
+    if (!r->p->graph->bound) // constants alone
+        return hand_over(r);
     if (r->p->graph->profile)
         QRN_TRY(execute_profiled(r));
-    else if (r->p->graph->n_nodes)
+    else
         QRN_TRY(run_graph(r, qe_now_ns()));
     return hand_over(r);
 }
