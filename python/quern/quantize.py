@@ -240,7 +240,23 @@ def _add_facts(path: Path, facts: Iterable[tuple[str, str]]) -> None:
     for key, value in facts:
         if key not in known:
             made.metadata_props.add(key=key, value=value)
-    path.write_bytes(made.SerializeToString())
+    _replace(path, made.SerializeToString())
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Replaces a file whole: readers see the old one or the new one."""
+    path = path.resolve()
+    fd, temp = tempfile.mkstemp(prefix=f"{path.name[:200]}.", suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(fd, "wb") as f:
+            f.write(content)
+            f.flush()
+            os.fchmod(fd, path.stat().st_mode & 0o777)
+            os.fsync(fd)
+        os.replace(temp, path)
+    except BaseException:
+        os.unlink(temp)
+        raise
 
 
 def config(model_input: str | os.PathLike[str] | Any,

@@ -9,11 +9,11 @@
 #include "api/dump_file.h"
 #include "api/errors.h"
 #include "base/env.h"
-#include "base/report_text.h"
 #include "base/mem.h"
+#include "base/outfile.h"
+#include "base/report_text.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,8 +24,9 @@ enum { NO_STEP_WRITES, NOT_DUMPED, DUMPED };
 struct qrn_dump {
     const qrn_api_graph *graph;
     const qrn_plan *plan;
-    int folder;      // of this execution
-    FILE *index;     // index.json, under another name until it is complete
+    int folder; // of this execution
+    qrn_outfile file;
+    FILE *index;     // stream of index.json, which appears when it is complete
     uint8_t *values; // [plan->n_values]
     uint8_t *ids;    // [n_ids] tensors that the plan has a value for
     uint32_t n_ids;
@@ -75,7 +76,7 @@ static bool is_off(const qrn_dump *d) {
 
 static void destroy(qrn_dump *d) {
     if (d->index)
-        fclose(d->index);
+        qrn_outfile_abort(&d->file);
     if (d->folder >= 0)
         close(d->folder);
     qrn_free(d->values);
@@ -123,15 +124,15 @@ static bool open_index(qrn_dump *d, uint32_t n_batch) {
     uint32_t run;
     const qrn_api_backend *b = d->graph->context->backend;
     d->folder = qrn_dump_folder(b->dump.folder, d->graph->ir->name, &run);
-    int fd = d->folder < 0 ? -1
-                           : openat(d->folder, "index.json.part",
-                                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    d->index = fd < 0 ? NULL : fdopen(fd, "w");
+    if (d->folder < 0)
+        return false;
+    if (qrn_outfile_begin_unsynced(&d->file, d->folder, "index.json") == QRN_OK) {
+        d->index = qrn_outfile_stream(&d->file);
+        if (!d->index)
+            qrn_outfile_abort(&d->file);
+    }
     if (!d->index) {
-        int error = errno;
-        if (fd >= 0)
-            close(fd);
-        errno = error;
+        errno = d->file.error;
         return false;
     }
     fputs("{\"quern_dump\": 1, \"graph\": ", d->index);
@@ -306,11 +307,8 @@ void qrn_dump_end(qrn_dump *d, qrn_status s) {
     list_folded(d, d->graph->ir);
     list_unwritten(d);
     fprintf(d->index, "\n],\n\"complete\": %s}\n", s == QRN_OK && !is_off(d) ? "true" : "false");
-    bool good = fflush(d->index) == 0 && !ferror(d->index);
-    int error = errno;
-    good = fclose(d->index) == 0 && good;
     d->index = NULL;
-    if (!good || renameat(d->folder, "index.json.part", d->folder, "index.json") != 0)
-        give_up(d->graph, "index.json", good ? errno : error);
+    if (qrn_outfile_commit(&d->file) != QRN_OK)
+        give_up(d->graph, "index.json", d->file.error);
     destroy(d);
 }

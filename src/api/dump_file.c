@@ -5,8 +5,9 @@
 #include "api/dump_file.h"
 
 #include "base/fp16.h"
-#include "base/report_text.h"
 #include "base/mem.h"
+#include "base/outfile.h"
+#include "base/report_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +55,7 @@ static int make_root(const char *path) {
 }
 
 static int open_folder(int above, const char *name) {
-    return openat(above, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 static void run_name(char *out, uint32_t run) { snprintf(out, QRN_DUMP_NAME_MAX, "run-%04u", run); }
@@ -95,22 +96,6 @@ int qrn_dump_folder(const char *root, const char *graph, uint32_t *run) {
         close(of_graph);
     errno = error;
     return out;
-}
-
-static bool write_all(int fd, const void *data, size_t n) {
-    const char *p = data;
-    while (n) {
-        ssize_t k = write(fd, p, n);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0) {
-            errno = k == 0 ? ENOSPC : errno;
-            return false;
-        }
-        p += k;
-        n -= (size_t)k;
-    }
-    return true;
 }
 
 // The type as NumPy calls it.
@@ -155,7 +140,7 @@ static size_t count_of(const qrn_view *v) {
 }
 
 // Elements of a type that NumPy lacks, a piece at a time.
-static bool write_widened(int fd, const qrn_view *v, size_t count) {
+static void write_widened(qrn_outfile *f, const qrn_view *v, size_t count) {
     enum { PIECE = 1024 };
     float floats[PIECE];
     uint8_t bytes[PIECE];
@@ -171,32 +156,29 @@ static bool write_widened(int fd, const qrn_view *v, size_t count) {
             unsigned code = (at + i) % 2 ? pair >> 4 : pair & 15;
             bytes[i] = (uint8_t)(has_sign && code > 7 ? code | 0xf0 : code);
         }
-        if (!write_all(fd, nibbles ? (void *)bytes : (void *)floats, nibbles ? n : 4 * n))
-            return false;
+        qrn_outfile_write(f, nibbles ? (void *)bytes : (void *)floats, nibbles ? n : 4 * n);
     }
-    return true;
 }
 
 bool qrn_dump_array(int folder, const char *name, const qrn_view *v) {
     char head[256];
+    qrn_outfile f;
     size_t count = count_of(v), bits = qrn_dtypes[v->dtype].bits;
-    int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
+    if (faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) { // not of this execution
+        errno = EEXIST;
         return false;
-    bool ok = write_all(fd, head, numpy_header(head, v));
-    if (ok && (bits == 4 || v->dtype == QRN_DTYPE_BF16))
-        ok = write_widened(fd, v, count);
-    else if (ok)
-        ok = write_all(fd, v->data, count * (bits / 8));
-    int error = errno;
-    if (close(fd) != 0 && ok) {
-        error = errno;
-        ok = false;
     }
-    if (!ok)
-        unlinkat(folder, name, 0);
-    errno = error;
-    return ok;
+    if (qrn_outfile_begin_unsynced(&f, folder, name) == QRN_OK) {
+        qrn_outfile_write(&f, head, numpy_header(head, v));
+        if (bits == 4 || v->dtype == QRN_DTYPE_BF16)
+            write_widened(&f, v, count);
+        else
+            qrn_outfile_write(&f, v->data, count * (bits / 8));
+        if (qrn_outfile_commit(&f) == QRN_OK)
+            return true;
+    }
+    errno = f.error;
+    return false;
 }
 
 static void describe_groups(FILE *to, const qrn_quant *q) {

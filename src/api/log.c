@@ -9,8 +9,8 @@
 
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/outfile.h"
 
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +24,7 @@ static void sink_open(void) {
     const char *path = qrn_env_get(QRN_ENV_LOG);
     if (!path)
         return;
-    sink = strcmp(path, "-") == 0 ? STDERR_FILENO
-                                  : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    sink = strcmp(path, "-") == 0 ? STDERR_FILENO : qrn_outfile_open_append(path);
 }
 
 __attribute__((destructor)) static void sink_close(void) {

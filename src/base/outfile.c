@@ -193,19 +193,23 @@ qrn_status qrn_outfile_begin(qrn_outfile *f, const char *path) {
 
 // --- writing
 
-void qrn_outfile_write(qrn_outfile *f, const void *bytes, size_t n) {
+int qrn_outfile_append(int fd, const void *bytes, size_t n) {
     const char *at = bytes;
-    while (n && !f->error) {
-        ssize_t done = write(f->fd, at, n < (1u << 30) ? n : 1u << 30);
+    while (n) {
+        ssize_t done = write(fd, at, n < (1u << 30) ? n : 1u << 30);
         if (done < 0 && errno == EINTR)
             continue;
-        if (done <= 0) {
-            note(f, done < 0 ? errno : ENOSPC);
-            return;
-        }
+        if (done <= 0)
+            return done < 0 ? errno : ENOSPC;
         at += done;
         n -= (size_t)done;
     }
+    return 0;
+}
+
+void qrn_outfile_write(qrn_outfile *f, const void *bytes, size_t n) {
+    if (!f->error)
+        f->error = qrn_outfile_append(f->fd, bytes, n);
 }
 
 void qrn_outfile_extend(qrn_outfile *f, size_t bytes) {
@@ -239,16 +243,14 @@ static void sync_folder(const qrn_outfile *f) {
     close(fd);
 }
 
-static void finish(qrn_outfile *f) {
+static void flush(qrn_outfile *f) {
     if (f->stream && (fflush(f->stream) != 0 || ferror(f->stream)))
         note(f, errno);
     if (!f->error && !f->in_place && !f->unsynced && fsync(f->fd) != 0)
         note(f, errno);
-    int fd = f->fd;
-    f->fd = -1;
-    if (close(fd) != 0 &&
-        errno != EINTR) // a network's file system may say only here that it is full
-        note(f, errno);
+}
+
+static void give_name(qrn_outfile *f) {
     if (f->error || f->in_place)
         return;
     if (renameat(f->folder, f->temp, f->folder, f->name) != 0) {
@@ -260,11 +262,30 @@ static void finish(qrn_outfile *f) {
         sync_folder(f);
 }
 
-qrn_status qrn_outfile_commit(qrn_outfile *f) {
-    finish(f);
+static qrn_status end(qrn_outfile *f) {
     bool done = !f->error;
     qrn_outfile_abort(f);
     return done ? QRN_OK : report(f);
+}
+
+qrn_status qrn_outfile_commit(qrn_outfile *f) {
+    flush(f);
+    // A file system of a network may say only here that it is full.
+    if (close(f->fd) != 0 && errno != EINTR)
+        note(f, errno);
+    f->fd = -1;
+    give_name(f);
+    return end(f);
+}
+
+qrn_status qrn_outfile_publish(qrn_outfile *f, int *fd) {
+    flush(f);
+    give_name(f);
+    if (!f->error) {
+        *fd = f->fd;
+        f->fd = -1;
+    }
+    return end(f);
 }
 
 void qrn_outfile_unlink_temp(const qrn_outfile *f) {
@@ -283,4 +304,33 @@ qrn_status qrn_outfile_save(const char *path, const void *bytes, size_t n) {
     QRN_TRY(qrn_outfile_begin(&f, path));
     qrn_outfile_write(&f, bytes, n);
     return qrn_outfile_commit(&f);
+}
+
+// Regular files are opened for reading too, where we may: their writers look at what is there.
+static int open_to_append(const qrn_outfile *f, const struct stat *st) {
+    const int how = O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    if (st->st_mode && !S_ISREG(st->st_mode))
+        return openat(f->folder, f->name, O_WRONLY | how | (S_ISLNK(st->st_mode) ? 0 : O_NOFOLLOW));
+    int fd = openat(f->folder, f->name, O_RDWR | O_CREAT | O_NOFOLLOW | how, 0666);
+    return fd < 0 && errno == EACCES ? openat(f->folder, f->name, O_WRONLY | O_NOFOLLOW | how) : fd;
+}
+
+int qrn_outfile_open_append(const char *path) {
+    qrn_outfile f = {.fd = -1, .folder = -1};
+    struct stat st = {0};
+    size_t n = strlen(path);
+    int fd = -1, error = ENAMETOOLONG;
+    if (n < sizeof f.path) {
+        memcpy(f.path, path, n);
+        error = find_target(&f, AT_FDCWD, &st);
+    }
+    if (!error) {
+        fd = open_to_append(&f, &st);
+        error = errno;
+    }
+    close_all(&f);
+    if (fd >= 0)
+        fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    errno = error;
+    return fd;
 }

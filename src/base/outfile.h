@@ -56,6 +56,9 @@ FILE *qrn_outfile_stream(qrn_outfile *f);
 // Ends a file: bytes on the disk, then its name, then the folder's entry. On failure the message
 // has the path and what the system said, the target is as before, and nothing is left behind.
 qrn_status qrn_outfile_commit(qrn_outfile *f);
+// Gives the file its name now and hands over its descriptor, for a recording that must outlive a
+// process that dies. On failure as commit.
+qrn_status qrn_outfile_publish(qrn_outfile *f, int *fd);
 // Ends a file and removes it. For one that begin refused it does nothing.
 void qrn_outfile_abort(qrn_outfile *f);
 // Removes the temporary file and touches nothing else: for signal handlers.
@@ -63,5 +66,12 @@ void qrn_outfile_unlink_temp(const qrn_outfile *f);
 
 // Writes a whole file.
 qrn_status qrn_outfile_save(const char *path, const void *bytes, size_t n);
+
+// Opens a file that grows line by line (a log), made where it is missing; a descriptor, or -1 with
+// errno. Refuses what begin refuses, and does not wait for the reader of a pipe.
+int qrn_outfile_open_append(const char *path);
+// Writes all bytes to a descriptor, in one call where the system lets us, so that lines of several
+// processes do not mix; 0, or an errno.
+int qrn_outfile_append(int fd, const void *bytes, size_t n);
 
 #endif

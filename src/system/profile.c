@@ -5,26 +5,29 @@
 // begins is continued, since clients open a target anew for every call; any other is replaced.
 #include "system/system.h"
 
-#include "base/report_text.h"
 #include "base/mem.h"
+#include "base/outfile.h"
+#include "base/report_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define HEAD "{\"quern_profile_log\": 1"
 
 typedef struct target {
     pthread_mutex_t lock;
-    FILE *file;
+    int fd;
     char *path;         // for messages
     uint64_t n_left;    // messages that may still be written
     bool head_is_there; // the file is continued
 } target;
 
 static void target_free(target *t) {
-    if (t->file)
-        fclose(t->file);
+    if (t->fd >= 0)
+        close(t->fd);
     pthread_mutex_destroy(&t->lock);
     qrn_free(t->path);
     qrn_free(t);
@@ -39,21 +42,28 @@ static char *path_of(const QnnSystemProfile_SerializationTargetFile_t *f) {
     return path;
 }
 
-// Opens the file at its end if it is one of ours, else empty.
-static qrn_status open_file(target *t) {
-    char start[sizeof HEAD] = "";
-    t->file = fopen(t->path, "r+e");
-    if (t->file) {
-        size_t n = fread(start, 1, sizeof HEAD - 1, t->file);
-        t->head_is_there =
-            n == sizeof HEAD - 1 && memcmp(start, HEAD, n) == 0 && fseek(t->file, 0, SEEK_END) == 0;
-    }
-    if (!t->head_is_there)
-        t->file = t->file ? freopen(t->path, "we", t->file) : fopen(t->path, "we");
-    if (t->file)
-        return QRN_OK;
+static qrn_status cannot_write(const target *t, int error) {
     return QRN_FAIL(QRN_E_ARGUMENT, "profile log '%s' cannot be written: %s", t->path,
-                    strerror(errno));
+                    strerror(error));
+}
+
+// Opens the file at its end if it is one of ours or empty; any other is replaced.
+static qrn_status open_file(target *t) {
+    char start[sizeof HEAD - 1];
+    struct stat st;
+    t->fd = qrn_outfile_open_append(t->path);
+    if (t->fd < 0)
+        return cannot_write(t, errno);
+    ssize_t n = pread(t->fd, start, sizeof start, 0);
+    t->head_is_there = n == (ssize_t)sizeof start && memcmp(start, HEAD, sizeof start) == 0;
+    if (t->head_is_there || fstat(t->fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return QRN_OK;
+    close(t->fd);
+    t->fd = -1;
+    if (qrn_outfile_save(t->path, "", 0) != QRN_OK)
+        return QRN_FAIL(QRN_E_ARGUMENT, "profile log: %s", qrn_message());
+    t->fd = qrn_outfile_open_append(t->path);
+    return t->fd < 0 ? cannot_write(t, errno) : QRN_OK;
 }
 
 typedef struct target_options {
@@ -85,17 +95,23 @@ static qrn_status read_options(const QnnSystemProfile_SerializationTargetConfig_
 static qrn_status write_head(target *t, const QnnSystemProfile_SerializationFileHeader_t *h) {
     if (t->head_is_there)
         return QRN_OK;
-    fputs(HEAD ", \"app\": ", t->file);
-    qrn_json_text(t->file, h->appName);
-    fputs(", \"app_version\": ", t->file);
-    qrn_json_text(t->file, h->appVersion);
-    fputs(", \"backend_version\": ", t->file);
-    qrn_json_text(t->file, h->backendVersion);
-    fputs("}\n", t->file);
-    if (fflush(t->file) == 0)
-        return QRN_OK;
-    return QRN_FAIL(QRN_E_ARGUMENT, "profile log '%s' cannot be written: %s", t->path,
-                    strerror(errno));
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&text, &bytes);
+    if (!f)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a profile target");
+    fputs(HEAD ", \"app\": ", f);
+    qrn_json_text(f, h->appName);
+    fputs(", \"app_version\": ", f);
+    qrn_json_text(f, h->appVersion);
+    fputs(", \"backend_version\": ", f);
+    qrn_json_text(f, h->backendVersion);
+    fputs("}\n", f);
+    bool made = !ferror(f);
+    made = fclose(f) == 0 && made;
+    int error = made ? qrn_outfile_append(t->fd, text, bytes) : ENOMEM;
+    free(text);
+    return error ? cannot_write(t, error) : QRN_OK;
 }
 
 static qrn_status start(target *t, const QnnSystemProfile_SerializationTarget_t *info,
@@ -125,6 +141,7 @@ static qrn_status create(const QnnSystemProfile_SerializationTarget_t *info,
     target *t = qrn_calloc(sizeof *t);
     if (!t)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a profile target");
+    t->fd = -1;
     pthread_mutex_init(&t->lock, NULL);
     void *handle = NULL;
     qrn_status s = start(t, info, &opt, &handle);
@@ -150,17 +167,14 @@ static qrn_status write_one(target *t, const QnnSystemProfile_ProfileData_t *dat
     size_t bytes = 0;
     QRN_TRY(qrn_system_profile_text(data, &text, &bytes));
     pthread_mutex_lock(&t->lock);
-    bool good = true;
+    int error = 0;
     if (t->n_left) {
         t->n_left--;
-        good = fwrite(text, 1, bytes, t->file) == bytes && fflush(t->file) == 0;
+        error = qrn_outfile_append(t->fd, text, bytes);
     }
     pthread_mutex_unlock(&t->lock);
     free(text); // of open_memstream
-    if (good)
-        return QRN_OK;
-    return QRN_FAIL(QRN_E_ARGUMENT, "profile log '%s' cannot be written: %s", t->path,
-                    strerror(errno));
+    return error ? cannot_write(t, error) : QRN_OK;
 }
 
 static qrn_status serialize(target *t, const QnnSystemProfile_ProfileData_t **data, uint32_t n) {

@@ -387,6 +387,61 @@ static void three_writers_of_one_file_show_whole_files_only(void **state) {
     assert_files(1);
 }
 
+static void a_published_file_is_written_on(void **state) {
+    (void)state;
+    qrn_outfile f;
+    int fd = -1, other = -1;
+    put("a", "old", 0600);
+    assert_int_equal(qrn_outfile_begin(&f, "a"), QRN_OK);
+    qrn_outfile_write(&f, "head ", 5);
+    assert_int_equal(qrn_outfile_publish(&f, &fd), QRN_OK);
+    assert_string_equal(get("a"), "head ");
+    assert_int_equal(qrn_outfile_begin(&f, "a"), QRN_OK); // a second writer has its own file
+    qrn_outfile_write(&f, "theirs", 6);
+    assert_int_equal(qrn_outfile_publish(&f, &other), QRN_OK);
+    assert_int_equal(qrn_outfile_append(fd, "tail", 4), 0);
+    assert_string_equal(get("a"), "theirs");
+    assert_int_equal(look("a").st_mode & 07777, 0600);
+    close(fd);
+    close(other);
+    assert_files(1);
+}
+
+static void logs_grow_and_refuse_what_is_planted(void **state) {
+    (void)state;
+    int fd = qrn_outfile_open_append("log");
+    assert_int_equal(qrn_outfile_append(fd, "one\n", 4), 0);
+    close(fd);
+    assert_int_equal(symlink("log", "link"), 0);
+    fd = qrn_outfile_open_append("link");
+    assert_int_equal(qrn_outfile_append(fd, "two\n", 4), 0);
+    assert_int_equal(qrn_outfile_append(fd, "", 0), 0);
+    close(fd);
+    assert_string_equal(get("log"), "one\ntwo\n");
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    assert_int_equal(qrn_outfile_open_append("pipe"), -1); // nobody reads: does not wait
+    assert_int_equal(errno, ENXIO);
+    int reader = open("pipe", O_RDONLY | O_NONBLOCK);
+    fd = qrn_outfile_open_append("pipe");
+    assert_int_equal(qrn_outfile_append(fd, "x", 1), 0);
+    assert_false(fcntl(fd, F_GETFL) & O_NONBLOCK);
+    close(fd);
+    close(reader);
+    assert_int_equal(qrn_outfile_open_append("none/log"), -1);
+    assert_int_equal(errno, ENOENT);
+    fd = qrn_outfile_open_append("/dev/full");
+    assert_int_equal(qrn_outfile_append(fd, "x", 1), ENOSPC);
+    close(fd);
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(mkdir("shared", 0777), 0);
+    assert_int_equal(chmod("shared", 01777), 0);
+    assert_int_equal(symlink("../log", "shared/log"), 0);
+    assert_int_equal(lchown("shared/log", 1234, 1234), 0);
+    assert_int_equal(qrn_outfile_open_append("shared/log"), -1);
+    assert_int_equal(errno, EACCES);
+}
+
 static void nothing_is_allocated_or_left_open(void **state) {
     (void)state;
     size_t live = qrn_alloc_live();
@@ -419,6 +474,8 @@ int main(void) {
         TEST(the_temporary_name_cannot_be_foretold_and_is_not_shared),
         TEST(a_killed_writer_leaves_its_temporary_file_alone),
         TEST(three_writers_of_one_file_show_whole_files_only),
+        TEST(a_published_file_is_written_on),
+        TEST(logs_grow_and_refuse_what_is_planted),
         TEST(nothing_is_allocated_or_left_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

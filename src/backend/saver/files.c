@@ -9,13 +9,13 @@
 #include "base/crc32.h"
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/outfile.h"
 
 #include "CPU/QnnCpuCommon.h"
 #include "GPU/QnnGpuCommon.h"
 #include "HTP/QnnHtpCommon.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,12 +130,20 @@ static bool folder_name(char *out, size_t size) {
     return len > 0 && (size_t)len < size;
 }
 
-static qrn_status open_file(const char *folder, const char *name, char *path, int *fd) {
+// A file of its own, whatever another recorder still writes under that name.
+static qrn_status begin_file(const char *folder, const char *name, char *path, qrn_outfile *f) {
     int len = snprintf(path, PATH_MAX, "%s/%s", folder, name);
     if (len < 0 || len >= PATH_MAX)
         return fail(QRN_E_INIT, folder, "cannot be used", ENAMETOOLONG);
-    *fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    return *fd < 0 ? fail(QRN_E_INIT, path, "cannot be made", errno) : QRN_OK;
+    return qrn_outfile_begin(f, path) == QRN_OK
+               ? QRN_OK
+               : fail(QRN_E_INIT, path, "cannot be made", f->error);
+}
+
+static qrn_status publish_file(const char *path, qrn_outfile *f, int *fd) {
+    return qrn_outfile_publish(f, fd) == QRN_OK
+               ? QRN_OK
+               : fail(QRN_E_GENERAL, path, "cannot be written", f->error);
 }
 
 static qrn_status write_all(int fd, const char *path, const void *bytes, uint64_t n, uint64_t at) {
@@ -191,6 +199,33 @@ static qrn_status write_header(void) {
     return s;
 }
 
+// Files get their names when the source is one that compiles.
+static qrn_status open_both(const char *folder, const qrn_saver_options *o) {
+    qrn_outfile source, data;
+    QRN_TRY(begin_file(folder, o->source ? o->source : DEFAULT_SOURCE, files.source, &source));
+    qrn_status s = begin_file(folder, o->data ? o->data : DEFAULT_DATA, files.data, &data);
+    if (s != QRN_OK) {
+        qrn_outfile_abort(&source);
+        return s;
+    }
+    files.source_fd = source.fd;
+    s = write_header();
+    if (s == QRN_OK && files.n_parts)
+        s = write_calls(&files.waiting);
+    if (s == QRN_OK)
+        s = publish_file(files.data, &data, &files.data_fd);
+    else
+        qrn_outfile_abort(&data);
+    if (s != QRN_OK) {
+        qrn_outfile_abort(&source);
+        return s;
+    }
+    s = publish_file(files.source, &source, &files.source_fd);
+    if (s != QRN_OK)
+        close(files.data_fd);
+    return s;
+}
+
 qrn_status qrn_saver_open(void) {
     char folder[PATH_MAX];
     const qrn_saver_options *o = qrn_saver_options_now();
@@ -205,22 +240,10 @@ qrn_status qrn_saver_open(void) {
         files.failure[0] = '\0'; // nothing was lost: another try may work
         return s;
     }
-    files.source_fd = files.data_fd = -1;
-    qrn_status s =
-        open_file(folder, o->source ? o->source : DEFAULT_SOURCE, files.source, &files.source_fd);
-    if (s == QRN_OK)
-        s = open_file(folder, o->data ? o->data : DEFAULT_DATA, files.data, &files.data_fd);
-    if (s == QRN_OK)
-        s = write_header();
     size_t n_waiting = files.waiting.n;
-    if (s == QRN_OK && files.n_parts)
-        s = write_calls(&files.waiting);
+    qrn_status s = open_both(folder, o);
     if (s != QRN_OK) {
         files.waiting.n = n_waiting;
-        if (files.source_fd >= 0)
-            close(files.source_fd);
-        if (files.data_fd >= 0)
-            close(files.data_fd);
         files.failure[0] = '\0';
         return s;
     }

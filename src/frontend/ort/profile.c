@@ -7,6 +7,7 @@
 #include "frontend/ort/timeline.h"
 
 #include "base/mem.h"
+#include "base/outfile.h"
 #include "base/report_text.h"
 
 #include "Saver/QnnSaver.h"
@@ -14,8 +15,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef QnnSystemProfile_ProfileEventV1_t event;
 
@@ -161,20 +165,28 @@ static void write_rows(const qe_ep *ep, FILE *f, const event *list, uint32_t n, 
 
 static qrn_status write_table(const qe_ep *ep, const event *list, uint32_t n) {
     const char *path = ep->opt.profile_path;
-    FILE *f = fopen(path, "a");
-    if (!f)
+    char *text = NULL;
+    size_t bytes = 0;
+    struct stat st = {0};
+    int fd = qrn_outfile_open_append(path);
+    if (fd < 0)
         return QRN_FAIL(QRN_E_PROFILE, "profiling_file_path %s: %s", path, strerror(errno));
-    fseek(f, 0, SEEK_END);
-    if (ftell(f) == 0)
+    FILE *f = open_memstream(&text, &bytes);
+    if (f && fstat(fd, &st) == 0 && st.st_size == 0)
         fprintf(f,
                 "Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event Level,"
                 "Event Identifier%s\n",
                 ep->opt.op_trace ? ",ONNX Source Ops" : "");
-    write_rows(ep, f, list, n, true);
-    bool ok = !ferror(f);
-    if (fclose(f) != 0 || !ok)
-        return QRN_FAIL(QRN_E_PROFILE, "profiling_file_path %s: %s", path, strerror(errno));
-    return QRN_OK;
+    if (f)
+        write_rows(ep, f, list, n, true);
+    bool made = f && !ferror(f);
+    made = f && fclose(f) == 0 && made;
+    int error = made ? qrn_outfile_append(fd, text, bytes) : ENOMEM;
+    free(text);
+    if (close(fd) != 0 && !error)
+        error = errno;
+    return error ? QRN_FAIL(QRN_E_PROFILE, "profiling_file_path %s: %s", path, strerror(error))
+                 : QRN_OK;
 }
 
 // --- the log
