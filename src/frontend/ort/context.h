@@ -8,6 +8,8 @@
 
 #include "base/file.h"
 
+#include <sys/stat.h>
+
 // A loaded binary: its context, its description while parts are made, and the file below it.
 // Sessions that share have one list in the pool.
 typedef struct qe_loaded {
@@ -21,6 +23,7 @@ typedef struct qe_loaded {
     Qnn_ErrorHandle_t code; // of a context that is made in a list
     qrn_file file;
     char *path;       // of the file; NULL: embedded
+    struct stat was;  // the file when it was loaded
     const char *node; // its name, while the model is read
 } qe_loaded;
 

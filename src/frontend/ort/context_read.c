@@ -35,9 +35,10 @@ static bool leaves_folder(const char *name) {
     return name[0] == '/';
 }
 
-static qrn_status file_path(const qe_ep *ep, const ox_model *m, const ox_node *n, const char *name,
-                            char *out, size_t size) {
-    if (!name[0] || leaves_folder(name))
+static qrn_status file_path(const qe_ep *ep, const ox_model *m, const ox_node *n,
+                            const ox_attr *cache, char *out, size_t size) {
+    const char *name = cache->s;
+    if (!name[0] || leaves_folder(name) || memchr(name, 0, cache->s_len))
         return QRN_FAIL(QRN_E_ARGUMENT,
                         "node '%s': ep_cache_context '%s' is not the name of a file beside the "
                         "model",
@@ -62,9 +63,11 @@ static qrn_status find_bytes(const qe_ep *ep, const ox_model *m, const ox_node *
         return QRN_OK;
     }
     char path[PATH_MAX];
-    QRN_TRY(file_path(ep, m, n, cache->s, path, sizeof path));
+    QRN_TRY(file_path(ep, m, n, cache, path, sizeof path));
     QRN_TRY(qrn_file_map(path, &l->file));
     l->path = realpath(path, NULL);
+    if (stat(path, &l->was) != 0)
+        l->was = (struct stat){0};
     l->bytes = l->file.data;
     l->size = l->file.size;
     return QRN_OK;
@@ -81,33 +84,48 @@ static qrn_status open_binary(const qe_ep *ep, const ox_model *m, const ox_node 
     return qc_system_describe(l->system, l->bytes, l->size, &l->info);
 }
 
-// Did a session of the pool load this node's file before?
-static bool is_there(const qe_ep *ep, const ox_model *m, const ox_node *n) {
-    char path[PATH_MAX];
-    const ox_attr *cache = ox_attr_find(n, "ep_cache_context");
-    if (!ep->shares || !cache || !cache->s || ox_attr_int(n, "embed_mode", 1) ||
-        file_path(ep, m, n, cache->s, path, sizeof path) != QRN_OK)
-        return false;
-    char *real = realpath(path, NULL);
-    bool found = false;
-    for (const qe_loaded *l = *list_of(ep); real && l && !found; l = l->next)
-        found = l->path && strcmp(l->path, real) == 0;
-    free(real);
-    return found;
+static bool same_file(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-// Opens the binaries that are not there yet: *out lists them in the model's order.
-static qrn_status open_all(const qe_ep *ep, const qe_graph *graphs, size_t n, qe_loaded **out) {
+// The binary of a node's file that a session of the pool loaded before; NULL: none did.
+static qe_loaded *loaded_before(const qe_ep *ep, const ox_model *m, const ox_node *n) {
+    char path[PATH_MAX];
+    struct stat now;
+    const ox_attr *cache = ox_attr_find(n, "ep_cache_context");
+    if (!ep->shares || !cache || !cache->s || ox_attr_int(n, "embed_mode", 1) ||
+        file_path(ep, m, n, cache, path, sizeof path) != QRN_OK)
+        return NULL;
+    char *real = realpath(path, NULL);
+    qe_loaded *l = real ? *list_of(ep) : NULL;
+    while (l && !(l->path && strcmp(l->path, real) == 0))
+        l = l->next;
+    if (l && (stat(path, &now) != 0 || !same_file(&now, &l->was)))
+        qe_say(ep->log, ORT_LOG_WARNING,
+               "%s has changed since a session that shares its context loaded it; the session goes "
+               "on with what was loaded",
+               path);
+    free(real);
+    return l;
+}
+
+// Opens the binaries that are not there yet: *out lists them in the model's order; own[i] is the
+// one that node i brings, or NULL.
+static qrn_status open_all(const qe_ep *ep, const qe_graph *graphs, size_t n, qe_loaded **own,
+                           qe_loaded **out) {
     qe_loaded **end = out;
     for (size_t i = 0; i < n; i++) {
         const ox_graph *g = graphs[i].model->graph;
         if (g->n_nodes != 1 || !qe_is_context(ep, &g->nodes[0]))
             return QRN_FAIL(QRN_E_BINARY, "a partition of a context model must be one EPContext "
                                           "node");
-        if (!ox_attr_int(&g->nodes[0], "main_context", 1) ||
-            is_there(ep, graphs[i].model, &g->nodes[0]))
+        if (!ox_attr_int(&g->nodes[0], "main_context", 1))
             continue;
-        qe_loaded *l = *end = qrn_calloc(sizeof *l);
+        own[i] = loaded_before(ep, graphs[i].model, &g->nodes[0]);
+        if (own[i])
+            continue;
+        qe_loaded *l = own[i] = *end = qrn_calloc(sizeof *l);
         if (!l)
             return QRN_FAIL(QRN_E_MEM, "context model: no memory");
         QRN_TRY(open_binary(ep, graphs[i].model, &g->nodes[0], l));
@@ -128,9 +146,9 @@ static void drop_bytes(const qe_ep *ep, qe_loaded *list) {
     }
 }
 
-static qrn_status load_all(qe_ep *ep, const qe_graph *graphs, size_t n) {
+static qrn_status load_all(qe_ep *ep, const qe_graph *graphs, size_t n, qe_loaded **own) {
     qe_loaded *fresh = NULL, **end = &fresh;
-    qrn_status s = open_all(ep, graphs, n, &fresh);
+    qrn_status s = open_all(ep, graphs, n, own, &fresh);
     if (s == QRN_OK)
         s = qe_contexts_make(ep, fresh);
     if (s != QRN_OK) {
@@ -149,48 +167,82 @@ static qrn_status load_all(qe_ep *ep, const qe_graph *graphs, size_t n) {
 
 // --- graphs
 
-// The graph that a node stands for: by its partition's name, its own, or because there is only one.
-static const QnnSystemContext_GraphInfoV3_t *find_graph(const qe_ep *ep, const ox_node *n,
-                                                        const qe_loaded **in) {
-    const char *names[] = {ox_attr_string(n, "partition_name", ""), n->name};
-    const qe_loaded *first = *list_of(ep);
-    for (size_t k = 0; k < 2; k++)
-        for (const qe_loaded *l = first; l; l = l->next)
-            for (uint32_t i = 0; i < l->info->numGraphs; i++)
-                if (strcmp(l->info->graphs[i].graphInfoV3.graphName, names[k]) == 0) {
-                    *in = l;
-                    return &l->info->graphs[i].graphInfoV3;
-                }
-    *in = first;
-    return !first->next && first->info->numGraphs == 1 ? &first->info->graphs[0].graphInfoV3 : NULL;
+// The graph that a node stands for, and the binary that has it.
+typedef struct choice {
+    const qe_loaded *in;
+    const QnnSystemContext_GraphInfoV3_t *graph;
+    bool twice; // several binaries have one of that name
+} choice;
+
+static const QnnSystemContext_GraphInfoV3_t *graph_called(const qe_loaded *l, const char *name) {
+    for (uint32_t i = 0; i < l->info->numGraphs; i++)
+        if (strcmp(l->info->graphs[i].graphInfoV3.graphName, name) == 0)
+            return &l->info->graphs[i].graphInfoV3;
+    return NULL;
 }
 
-static qrn_status make_part(qe_ep *ep, const qe_graph *g, const ox_node *fused, qe_part **out) {
+static void search(const qe_loaded *l, const char *name, choice *c) {
+    const QnnSystemContext_GraphInfoV3_t *g = graph_called(l, name);
+    c->twice |= g && c->graph;
+    if (g && !c->graph)
+        *c = (choice){l, g, false};
+}
+
+// By its partition's name, its own, or because there is only one. A node that brings a binary means
+// a graph of that one, whatever others have.
+static choice find_graph(const qe_ep *ep, const ox_node *n, const qe_loaded *own) {
+    const char *names[] = {ox_attr_string(n, "partition_name", ""), n->name};
+    const qe_loaded *first = own ? own : *list_of(ep);
+    choice c = {0};
+    for (size_t k = 0; k < 2 && !c.graph; k++)
+        for (const qe_loaded *l = first; l; l = own ? NULL : l->next)
+            search(l, names[k], &c);
+    if (!c.graph && (own || !first->next) && first->info->numGraphs == 1)
+        c.graph = &first->info->graphs[0].graphInfoV3;
+    if (!c.in)
+        c.in = first;
+    return c;
+}
+
+static qrn_status make_part(qe_ep *ep, const qe_graph *g, const ox_node *fused,
+                            const qe_loaded *own, qe_part **out) {
     const ox_node *n = &g->model->graph->nodes[0];
-    const qe_loaded *l = NULL;
-    const QnnSystemContext_GraphInfoV3_t *info = find_graph(ep, n, &l);
-    if (!info)
+    choice c = find_graph(ep, n, own);
+    const char *name = ox_attr_string(n, "partition_name", n->name);
+    if (!c.graph)
         return QRN_FAIL(QRN_E_BINARY,
                         "node '%s': none of the context's graphs is called '%s' (the first is "
                         "'%s')",
-                        n->name, ox_attr_string(n, "partition_name", n->name),
-                        l->info->numGraphs ? l->info->graphs[0].graphInfoV3.graphName : "");
+                        n->name, name,
+                        c.in->info->numGraphs ? c.in->info->graphs[0].graphInfoV3.graphName : "");
+    if (c.twice)
+        return QRN_FAIL(QRN_E_BINARY, "node '%s': several binaries have a graph '%s'", n->name,
+                        c.graph->graphName);
     Qnn_ContextHandle_t kept = ep->client->context;
-    ep->client->context = l->context;
-    qrn_status s = qe_part_load(ep, g, fused, info, out);
+    ep->client->context = c.in->context;
+    qrn_status s = qe_part_load(ep, g, fused, c.graph, out);
     ep->client->context = kept;
     return s;
 }
 
-static qrn_status read_all(qe_ep *ep, const qe_graph *graphs, const ox_node *fused, size_t n,
-                           OrtNodeComputeInfo **out) {
-    QRN_TRY(load_all(ep, graphs, n));
+static qrn_status make_parts(qe_ep *ep, const qe_graph *graphs, const ox_node *fused, size_t n,
+                             qe_loaded **own, OrtNodeComputeInfo **out) {
+    QRN_TRY(load_all(ep, graphs, n, own));
     for (size_t i = 0; i < n; i++) {
         qe_part *part = NULL;
-        QRN_TRY(make_part(ep, &graphs[i], &fused[i], &part));
+        QRN_TRY(make_part(ep, &graphs[i], &fused[i], own[i], &part));
         out[i] = qe_part_info(part);
     }
     return QRN_OK;
+}
+
+static qrn_status read_all(qe_ep *ep, const qe_graph *graphs, const ox_node *fused, size_t n,
+                           OrtNodeComputeInfo **out) {
+    qe_loaded **own = qrn_calloc((n + 1) * sizeof *own);
+    qrn_status s = own ? make_parts(ep, graphs, fused, n, own, out)
+                       : QRN_FAIL(QRN_E_MEM, "context model: no memory");
+    qrn_free(own);
+    return s;
 }
 
 qrn_status qe_context_read(qe_ep *ep, const qe_graph *graphs, const ox_node *fused, size_t n,

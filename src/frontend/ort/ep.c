@@ -76,20 +76,38 @@ static void tell(const qe_ep *ep, const qe_graph *g, const qe_plan *plan) {
            plan->n_groups == 1 ? "" : "s", qe_backend_names[ep->backend], chip, ep->client->path);
 }
 
+static void keep_reason(qe_ep *ep, const char *words) {
+    const char *kept = qrn_arena_strdup(ep->arena, words);
+    ep->refused = kept ? kept : "strict: nodes are refused, and there is no memory for the reason";
+}
+
+#define MAX_NAMED 3 // refused nodes that a failure names
+
+// Is a refusal nothing but the consequence of another?
+static bool follows(const char *why) { return strstr(why, "comes from a refused node") != NULL; }
+
+// Appends a refused node to the reason why the session must fail.
+static void name_node(char *words, size_t size, const ox_node *n, const char *why, uint32_t i) {
+    size_t at = strlen(words);
+    snprintf(words + at, size - at,
+             i ? "; so is '%s' (%s): %s" : "strict: node '%s' (%s) is refused: %s", n->name, n->op,
+             why);
+}
+
 // In strict sessions a refusal must fail the session. The host takes a failure here for "nothing
 // supported", so everything is claimed and Compile fails.
 static void insist(qe_ep *ep, const qe_graph *g, qe_plan *plan) {
     const ox_graph *graph = g->model->graph;
-    for (uint32_t i = 0; i < graph->n_nodes && !ep->refused; i++) {
+    char words[QRN_MESSAGE_MAX] = "";
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < graph->n_nodes && n < MAX_NAMED; i++) {
         const char *why = qe_plan_reason(graph, plan, i);
-        if (!why)
-            continue;
-        qrn_fail(QRN_E_UNSUPPORTED, "strict: node '%s' (%s) is refused: %s", graph->nodes[i].name,
-                 graph->nodes[i].op, why);
-        ep->refused = qrn_arena_strdup(ep->arena, qrn_message());
+        if (why && !(n && follows(why)))
+            name_node(words, sizeof words, &graph->nodes[i], why, n++);
     }
-    if (!ep->refused)
+    if (!n)
         return;
+    keep_reason(ep, words);
     for (uint32_t i = 0; i < graph->n_nodes; i++)
         plan->group[i] = 0;
     plan->n_groups = 1;
@@ -102,7 +120,7 @@ static qrn_status insist_blindly(qe_ep *ep, const OrtGraph *graph, OrtEpGraphSup
     char words[QRN_MESSAGE_MAX];
     snprintf(words, sizeof words, "%s", qrn_message());
     qrn_fail(QRN_E_UNSUPPORTED, "strict: the graph cannot be taken: %s", words);
-    ep->refused = qrn_arena_strdup(ep->arena, qrn_message());
+    keep_reason(ep, qrn_message());
     QE_TRY(Graph_GetNumNodes, graph, &n);
     const OrtNode **nodes = qrn_alloc((n + 1) * sizeof *nodes);
     qrn_status s = nodes ? qe_heard(ORT(Graph_GetNodes)(graph, nodes, n), "GetNodes")
@@ -122,11 +140,20 @@ static bool has_context(const qe_ep *ep, const ox_graph *g) {
 }
 
 // In a context model each EPContext node is a partition; what was left to others stays with them.
-static qrn_status claim_contexts(const qe_ep *ep, const qe_graph *g, OrtEpGraphSupportInfo *info) {
+static qrn_status claim_contexts(qe_ep *ep, const qe_graph *g, OrtEpGraphSupportInfo *info) {
     const OrtNodeFusionOptions options = {ORT_API_WANTED, true};
-    for (uint32_t i = 0; i < g->model->graph->n_nodes; i++)
-        if (qe_is_context(ep, &g->model->graph->nodes[i]))
+    for (uint32_t i = 0; i < g->model->graph->n_nodes; i++) {
+        const ox_node *n = &g->model->graph->nodes[i];
+        if (qe_is_context(ep, n)) {
             QE_TRY(EpGraphSupportInfo_AddNodesToFuse, info, &g->nodes[i], 1, &options);
+        } else if (ep->opt.strict && !ep->refused) {
+            qrn_fail(QRN_E_UNSUPPORTED,
+                     "strict: node '%s' (%s) is refused: it is not part of the context binary; "
+                     "compile the model with strict=1 to see why",
+                     n->name, n->op);
+            keep_reason(ep, qrn_message());
+        }
+    }
     return QRN_OK;
 }
 
@@ -230,7 +257,7 @@ static OrtStatus *compile(OrtEp *base, const OrtGraph **graphs, const OrtNode **
                           OrtNodeComputeInfo **infos, OrtNode **context_nodes) {
     qe_ep *ep = self(base);
     if (ep->refused)
-        return ORT(CreateStatus)(ORT_EP_FAIL, ep->refused);
+        return qe_status_as(ORT_EP_FAIL, QRN_FAIL(QRN_E_UNSUPPORTED, "%s", ep->refused));
     work w = {.n = n};
     OrtErrorCode code = ORT_EP_FAIL;
     qrn_status s = work_read(&w, graphs, fused);

@@ -3,6 +3,8 @@
 // The host: tables, statuses and log lines.
 #include "frontend/ort/host.h"
 
+#include "base/report_text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,11 +46,24 @@ qrn_status qe_heard(OrtStatus *s, const char *call) {
     return QRN_E_GENERAL;
 }
 
+// Hosts decode what they are told, and fail where names of a model are no UTF-8. Nor should such a
+// name begin a line of its own, or move the cursor of a terminal.
+static void clean(char *text) {
+    for (char *at = text; *at;) {
+        unsigned n = qrn_utf8_length(at);
+        if (n == 0 || (unsigned char)*at < ' ' || *at == 127)
+            *at = '?';
+        at += n ? n : 1;
+    }
+}
+
 OrtStatus *qe_status_as(OrtErrorCode code, qrn_status s) {
+    char words[QRN_MESSAGE_MAX];
     if (s == QRN_OK)
         return NULL;
-    const char *words = qrn_message();
-    return ORT(CreateStatus)(code, words[0] ? words : qrn_status_text(s));
+    snprintf(words, sizeof words, "%s", qrn_message()[0] ? qrn_message() : qrn_status_text(s));
+    clean(words);
+    return ORT(CreateStatus)(code, words);
 }
 
 OrtStatus *qe_status(qrn_status s) {
@@ -67,6 +82,7 @@ void qe_say_list(const OrtLogger *l, OrtLoggingLevel level, const char *fmt, va_
         return;
     char line[2048];
     vsnprintf(line, sizeof line, fmt, args);
+    clean(line);
     (void)qe_heard(ORT(Logger_LogMessage)(l, level, line, "quern", 0, ""), "log");
 }
 
