@@ -52,7 +52,20 @@ def empty_scans():
                    "y z", {"s": state}, opset=8, refusal="no batch dimension, or an empty one")
 
 
+def broadcast_parameters():
+    """Parameters that are applied by ops of their own, where the op before them is rejected."""
+    for rank in (6, 7):
+        x = ones(*[2] * (rank - 1), 3)
+        # The HTP has no such ranks; the CPU has.
+        yield case(f"layer_norm_of_rank_{rank}", node("LayerNormalization", "x s b", "y", axis=-1),
+                   {"x": x}, constants={"s": ones(1), "b": ones(1)}, expected=[x])
+    yield case("layer_norm_with_empty_scale", node("LayerNormalization", "x s", "y"),
+               {"x": ones(2, 3)}, constants={"s": ones(0)},
+               refusal="dimension 0 is 0, expected at least 1")
+
+
 def cases():
     yield from empty_constants()
     yield from values_without_axes()
     yield from empty_scans()
+    yield from broadcast_parameters()

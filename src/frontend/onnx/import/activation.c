@@ -23,8 +23,7 @@ static qc_tensor *hard_sigmoid(ox_expr *e, qc_tensor *x, float alpha, float beta
            QNN_OP_ELEMENT_WISE_NEURON_OPERATION_HARD_SIGMOID);
     qc_f32(&o, QNN_OP_ELEMENT_WISE_NEURON_PARAM_ALPHA, alpha);
     qc_f32(&o, QNN_OP_ELEMENT_WISE_NEURON_PARAM_BETA, beta);
-    ox_end(e, &o);
-    return y;
+    return ox_ended(e, &o, y);
 }
 
 static qc_tensor *clip(ox_expr *e, qc_tensor *x, float low, float high) {
@@ -35,8 +34,7 @@ static qc_tensor *clip(ox_expr *e, qc_tensor *x, float low, float high) {
     qc_out(&o, y);
     qc_f32(&o, QNN_OP_RELU_MIN_MAX_PARAM_MIN_VALUE, low);
     qc_f32(&o, QNN_OP_RELU_MIN_MAX_PARAM_MAX_VALUE, high);
-    ox_end(e, &o);
-    return y;
+    return ox_ended(e, &o, y);
 }
 
 qc_tensor *ox_activate(ox_expr *e, qc_tensor *x) {

@@ -117,12 +117,13 @@ static void add_mask(ox_expr *e, ox_attention *a) {
         return;
     }
     qc_tensor *x = NULL;
-    if (v->type == OX_BOOL)
-        e->s = ox_in(e->im, e->n, MASK, OX_ONNX, &x);
-    else
+    if (v->type != OX_BOOL) {
         x = ox_in_f32(e, MASK);
-    if (v->type == OX_BOOL)
+    } else {
+        if (e->s == QRN_OK)
+            e->s = ox_in(e->im, e->n, MASK, OX_ONNX, &x);
         x = ox_mask_bool(e, x, -INFINITY);
+    }
     uint32_t pad[2 * OX_MAX_RANK] = {0};
     pad[2 * v->rank - 1] = a->keys - v->dims[v->rank - 1];
     a->may_hide_all = true;

@@ -189,8 +189,7 @@ static qc_tensor *with_past(ox_expr *e, const grouped *g, qc_tensor *x, uint32_t
     qc_in(&o, places);
     qc_in(&o, x);
     qc_out(&o, y);
-    ox_end(e, &o);
-    return e->s == QRN_OK ? y : NULL;
+    return ox_ended(e, &o, y);
 }
 
 // Query, key or value with heads.

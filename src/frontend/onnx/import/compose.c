@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-Qnn_DataType_t ox_type_of(const qc_tensor *t) { return t->t.v1.dataType; }
+Qnn_DataType_t ox_type_of(const qc_tensor *t) {
+    return t ? t->t.v1.dataType : QNN_DATATYPE_UNDEFINED;
+}
 
 ox_expr ox_begin(ox_import *im, const ox_node *n) {
     return (ox_expr){.im = im, .n = n, .s = QRN_OK};
@@ -39,7 +41,7 @@ qc_tensor *ox_result_like(ox_expr *e, const qc_tensor *x, uint32_t rank, const u
     if (e->to)
         return take_target(e, rank, dims);
     e->s = ox_temp(e->im, x, rank, dims, &y);
-    return y;
+    return ox_made(e, y);
 }
 
 qc_tensor *ox_result_typed(ox_expr *e, Qnn_DataType_t dtype, uint32_t rank, const uint32_t *dims) {
@@ -49,7 +51,7 @@ qc_tensor *ox_result_typed(ox_expr *e, Qnn_DataType_t dtype, uint32_t rank, cons
     if (e->to)
         return take_target(e, rank, dims);
     e->s = ox_temp_typed(e->im, dtype, rank, dims, &y);
-    return y;
+    return ox_made(e, y);
 }
 
 void ox_end(ox_expr *e, qc_op *o) {
@@ -57,17 +59,20 @@ void ox_end(ox_expr *e, qc_op *o) {
         e->s = qc_op_end(o);
 }
 
-bool ox_taken(qc_op *o) {
-    qrn_status s = qc_op_validate(o);
-    if (s != QRN_OK)
-        qrn_message_clear();
-    return s == QRN_OK;
+bool ox_taken(ox_expr *e, qc_op *o) {
+    if (e->s == QRN_OK)
+        e->s = o->status; // what cannot be built is no matter of support
+    if (e->s != QRN_OK || qc_op_validate(o) == QRN_OK)
+        return true;
+    qrn_message_clear();
+    return false;
 }
 
-// Ends an op whose result is y.
-static qc_tensor *ended(ox_expr *e, qc_op *o, qc_tensor *y) {
+qc_tensor *ox_made(const ox_expr *e, qc_tensor *y) { return e->s == QRN_OK ? y : NULL; }
+
+qc_tensor *ox_ended(ox_expr *e, qc_op *o, qc_tensor *y) {
     ox_end(e, o);
-    return e->s == QRN_OK ? y : NULL;
+    return ox_made(e, y);
 }
 
 // --- inputs and outputs
@@ -85,14 +90,14 @@ qc_tensor *ox_in_real(ox_expr *e, uint32_t i, ox_layout layout) {
     qc_tensor *x = NULL;
     if (e->s == QRN_OK)
         e->s = ox_in_as(e->im, e->n, i, layout, ox_real_type(e), &x);
-    return x;
+    return ox_made(e, x);
 }
 
 qc_tensor *ox_out_real(ox_expr *e, uint32_t i, ox_layout layout) {
     qc_tensor *y = NULL;
     if (e->s == QRN_OK)
         e->s = ox_out_as(e->im, e->n, i, layout, ox_real_type(e), &y);
-    return y;
+    return ox_made(e, y);
 }
 
 qrn_status ox_end_real(ox_expr *e, uint32_t i, ox_layout layout, const qc_tensor *y) {
@@ -111,26 +116,27 @@ static qc_tensor *unsigned_like(ox_expr *e, const qc_tensor *x) {
                        x->t.v1.name);
     else
         e->s = ox_temp(e->im, &like, x->rank, x->dims, &y);
-    return y;
+    return ox_made(e, y);
 }
 
 qc_tensor *ox_fixed_in(ox_expr *e, uint32_t i, ox_layout layout) {
     qc_tensor *x = NULL;
     if (e->s == QRN_OK)
         e->s = ox_in(e->im, e->n, i, layout, &x);
-    if (!x || ox_type_of(x) != QNN_DATATYPE_SFIXED_POINT_16)
-        return x;
+    if (!ox_made(e, x) || ox_type_of(x) != QNN_DATATYPE_SFIXED_POINT_16)
+        return ox_made(e, x);
     qc_tensor *y = unsigned_like(e, x);
     if (y)
         e->s = ox_emit_unary(e->im, e->n, QNN_OP_CONVERT, x, y);
-    return y;
+    return ox_made(e, y);
 }
 
 qc_tensor *ox_fixed_out(ox_expr *e, uint32_t i, ox_layout layout) {
     qc_tensor *y = NULL;
     if (e->s == QRN_OK)
         e->s = ox_out(e->im, e->n, i, layout, &y);
-    return y && ox_type_of(y) == QNN_DATATYPE_SFIXED_POINT_16 ? unsigned_like(e, y) : y;
+    y = ox_made(e, y);
+    return ox_type_of(y) == QNN_DATATYPE_SFIXED_POINT_16 ? unsigned_like(e, y) : y;
 }
 
 qrn_status ox_fixed_end(ox_expr *e, uint32_t i, ox_layout layout, qc_tensor *y) {
@@ -148,7 +154,7 @@ qc_tensor *ox_unary(ox_expr *e, const char *op, qc_tensor *x) {
     qc_tensor *y = x ? ox_result_like(e, x, x->rank, x->dims) : NULL;
     if (y)
         e->s = ox_emit_unary(e->im, e->n, op, x, y);
-    return y;
+    return ox_made(e, y);
 }
 
 void ox_broadcast_dims(const qc_tensor *a, const qc_tensor *b, uint32_t *rank, uint32_t *dims) {
@@ -168,7 +174,7 @@ qc_tensor *ox_binary(ox_expr *e, const char *op, qc_tensor *a, qc_tensor *b) {
     qc_tensor *y = ox_result_like(e, a, rank, dims);
     if (y)
         e->s = ox_emit_binary(e->im, e->n, op, a, b, y);
-    return y;
+    return ox_made(e, y);
 }
 
 qc_tensor *ox_with(ox_expr *e, const char *op, qc_tensor *x, double value) {
@@ -186,7 +192,7 @@ qc_tensor *ox_compare(ox_expr *e, const char *op, qc_tensor *a, qc_tensor *b) {
     qc_tensor *y = ox_result_typed(e, QNN_DATATYPE_BOOL_8, rank, dims);
     if (y)
         e->s = ox_emit_binary(e->im, e->n, op, a, b, y);
-    return y;
+    return ox_made(e, y);
 }
 
 qc_tensor *ox_select(ox_expr *e, qc_tensor *cond, qc_tensor *a, qc_tensor *b) {
@@ -203,25 +209,25 @@ qc_tensor *ox_select(ox_expr *e, qc_tensor *cond, qc_tensor *a, qc_tensor *b) {
     qc_in(&o, a);
     qc_in(&o, b);
     qc_out(&o, y);
-    return ended(e, &o, y);
+    return ox_ended(e, &o, y);
 }
 
 qc_tensor *ox_as(ox_expr *e, qc_tensor *x, Qnn_DataType_t dtype) {
-    if (!x || (ox_type_of(x) == dtype && !e->to))
-        return x;
+    if (!ox_made(e, x) || (ox_type_of(x) == dtype && !e->to))
+        return ox_made(e, x);
     if (ox_type_of(x) == dtype)
         return ox_reshape(e, x, e->to->rank, e->to->dims);
     qc_tensor *y = ox_result_typed(e, dtype, x->rank, x->dims);
     if (y)
         e->s = ox_emit_cast(e->im, e->n, x, y);
-    return y;
+    return ox_made(e, y);
 }
 
 qc_tensor *ox_convert(ox_expr *e, qc_tensor *x, const qc_tensor *like) {
     qc_tensor *y = x ? ox_result_like(e, like, x->rank, x->dims) : NULL;
     if (y)
         e->s = ox_emit_unary(e->im, e->n, QNN_OP_CONVERT, x, y);
-    return y;
+    return ox_made(e, y);
 }
 
 // --- moving
@@ -230,11 +236,11 @@ qc_tensor *ox_reshape(ox_expr *e, qc_tensor *x, uint32_t rank, const uint32_t *d
     if (!x)
         return NULL;
     if (!e->to && x->rank == rank && memcmp(x->dims, dims, rank * sizeof *dims) == 0)
-        return x;
+        return ox_made(e, x);
     qc_tensor *y = ox_result_like(e, x, rank, dims);
     if (y)
         e->s = ox_emit_reshape(e->im, e->n, x, y);
-    return y;
+    return ox_made(e, y);
 }
 
 qc_tensor *ox_transpose(ox_expr *e, qc_tensor *x, const uint32_t *perm) {
@@ -246,13 +252,13 @@ qc_tensor *ox_transpose(ox_expr *e, qc_tensor *x, const uint32_t *perm) {
     qc_tensor *y = ox_result_like(e, x, x->rank, dims);
     if (y)
         e->s = ox_emit_transpose(e->im, e->n, x, perm, y);
-    return y;
+    return ox_made(e, y);
 }
 
 qc_tensor *ox_axis_to_end(ox_expr *e, qc_tensor *x, uint32_t axis) {
     uint32_t perm[OX_MAX_RANK], at = 0;
-    if (!x || axis + 1 >= x->rank)
-        return x;
+    if (!ox_made(e, x) || axis + 1 >= x->rank)
+        return ox_made(e, x);
     for (uint32_t i = 0; i < x->rank; i++)
         if (i != axis)
             perm[at++] = i;
@@ -262,8 +268,8 @@ qc_tensor *ox_axis_to_end(ox_expr *e, qc_tensor *x, uint32_t axis) {
 
 qc_tensor *ox_axis_back(ox_expr *e, qc_tensor *x, uint32_t axis) {
     uint32_t perm[OX_MAX_RANK];
-    if (!x || axis + 1 >= x->rank)
-        return x;
+    if (!ox_made(e, x) || axis + 1 >= x->rank)
+        return ox_made(e, x);
     for (uint32_t i = 0; i < x->rank; i++)
         perm[i] = i < axis ? i : i == axis ? x->rank - 1 : i - 1;
     return ox_transpose(e, x, perm);
@@ -289,7 +295,7 @@ qc_tensor *ox_slice(ox_expr *e, qc_tensor *x, uint32_t axis, uint32_t first, uin
     qc_in(&o, x);
     qc_out(&o, y);
     qc_i32s_2d(&o, QNN_OP_STRIDED_SLICE_PARAM_RANGES, ranges, x->rank, 3);
-    return ended(e, &o, y);
+    return ox_ended(e, &o, y);
 }
 
 qc_tensor *ox_reverse(ox_expr *e, qc_tensor *x, uint32_t axis) {
@@ -305,7 +311,7 @@ qc_tensor *ox_pad(ox_expr *e, qc_tensor *x, const uint32_t *pad, float value) {
         total += pad[2 * i] + pad[2 * i + 1];
     }
     if (total == 0 && !e->to)
-        return x;
+        return ox_made(e, x);
     qc_tensor *y = ox_result_like(e, x, x->rank, dims);
     qc_op o;
     ox_op(e->im, &o, e->n, QNN_OP_PAD);
@@ -317,7 +323,7 @@ qc_tensor *ox_pad(ox_expr *e, qc_tensor *x, const uint32_t *pad, float value) {
         qc_i32(&o, QNN_OP_PAD_PARAM_PAD_CONSTANT_VALUE, (int32_t)value);
     else
         qc_f32(&o, QNN_OP_PAD_PARAM_PAD_CONSTANT_VALUE, value);
-    return ended(e, &o, y);
+    return ox_ended(e, &o, y);
 }
 
 qc_tensor *ox_concat(ox_expr *e, qc_tensor *const *x, uint32_t n, uint32_t axis) {
@@ -335,7 +341,7 @@ qc_tensor *ox_concat(ox_expr *e, qc_tensor *const *x, uint32_t n, uint32_t axis)
         qc_in(&o, x[i]);
     qc_out(&o, y);
     qc_u32(&o, QNN_OP_CONCAT_PARAM_AXIS, axis);
-    return ended(e, &o, y);
+    return ox_ended(e, &o, y);
 }
 
 qc_tensor *ox_tile(ox_expr *e, qc_tensor *x, const uint32_t *multiples) {
@@ -348,14 +354,14 @@ qc_tensor *ox_tile(ox_expr *e, qc_tensor *x, const uint32_t *multiples) {
         any |= multiples[i] != 1;
     }
     if (!any)
-        return x;
+        return ox_made(e, x);
     qc_tensor *y = ox_result_like(e, x, x->rank, dims);
     qc_op o;
     ox_op(e->im, &o, e->n, QNN_OP_TILE);
     qc_in(&o, x);
     qc_out(&o, y);
     qc_u32s(&o, QNN_OP_TILE_PARAM_MULTIPLES, multiples, x->rank);
-    return ended(e, &o, y);
+    return ox_ended(e, &o, y);
 }
 
 qc_tensor *ox_gather(ox_expr *e, qc_tensor *table, qc_tensor *indices, uint32_t axis) {
@@ -375,7 +381,7 @@ qc_tensor *ox_gather(ox_expr *e, qc_tensor *table, qc_tensor *indices, uint32_t 
     qc_in(&o, indices);
     qc_out(&o, y);
     qc_i32(&o, QNN_OP_GATHER_PARAM_AXIS, (int32_t)axis);
-    return ended(e, &o, y);
+    return ox_ended(e, &o, y);
 }
 
 // --- reductions and products
@@ -399,7 +405,7 @@ qc_tensor *ox_reduce(ox_expr *e, const char *op, qc_tensor *x, const uint32_t *a
     qc_out(&o, y);
     qc_u32s(&o, QNN_OP_REDUCE_SUM_PARAM_AXES, axes, n);
     qc_bool(&o, QNN_OP_REDUCE_SUM_PARAM_KEEP_DIMS, keep);
-    return ended(e, &o, y);
+    return ox_ended(e, &o, y);
 }
 
 qc_tensor *ox_matmul(ox_expr *e, qc_tensor *a, qc_tensor *b, bool transpose_a, bool transpose_b) {
@@ -417,7 +423,7 @@ qc_tensor *ox_matmul(ox_expr *e, qc_tensor *a, qc_tensor *b, bool transpose_a, b
     qc_out(&o, y);
     qc_bool(&o, QNN_OP_MAT_MUL_PARAM_TRANSPOSE_IN0, transpose_a);
     qc_bool(&o, QNN_OP_MAT_MUL_PARAM_TRANSPOSE_IN1, transpose_b);
-    return ended(e, &o, y);
+    return ox_ended(e, &o, y);
 }
 
 static void begin_softmax(ox_expr *e, qc_op *o, const char *op, const qc_tensor *x,
@@ -434,14 +440,14 @@ qc_tensor *ox_softmax(ox_expr *e, const char *op, qc_tensor *x, uint32_t axis) {
         return NULL;
     qc_op o;
     begin_softmax(e, &o, op, x, y, axis);
-    if (axis + 1 == x->rank || ox_taken(&o))
-        return ended(e, &o, y);
+    if (axis + 1 == x->rank || ox_taken(e, &o))
+        return ox_ended(e, &o, y);
     qc_tensor *t = ox_axis_to_end(e, x, axis); // the backend wants the last axis
     qc_tensor *z = t ? ox_result_like(e, y, t->rank, t->dims) : NULL;
     if (!z)
         return NULL;
     begin_softmax(e, &o, op, t, z, x->rank - 1);
-    ended(e, &o, z);
+    ox_ended(e, &o, z);
     ox_into(e, y);
     return ox_axis_back(e, z, axis);
 }
@@ -467,8 +473,8 @@ qc_tensor *ox_softplus(ox_expr *e, qc_tensor *x) {
     ox_op(e->im, &o, e->n, QNN_OP_ELEMENT_WISE_SOFTPLUS);
     qc_in(&o, x);
     qc_out(&o, y);
-    if (ox_taken(&o))
-        return ended(e, &o, y);
+    if (ox_taken(e, &o))
+        return ox_ended(e, &o, y);
     // max(x, 0) + log(1 + u) with u = exp(-|x|), which does not overflow
     qc_tensor *u = ox_unary(e, QNN_OP_ELEMENT_WISE_NEG, ox_unary(e, QNN_OP_ELEMENT_WISE_ABS, x));
     u = log1p_of(e, ox_unary(e, QNN_OP_ELEMENT_WISE_EXP, u));
@@ -484,7 +490,7 @@ qc_tensor *ox_floats(ox_expr *e, const qc_tensor *like, uint32_t rank, const uin
     qc_tensor *c = NULL;
     if (like && e->s == QRN_OK)
         e->s = ox_static_like(e->im, like, values, rank, dims, &c);
-    return c;
+    return ox_made(e, c);
 }
 
 qc_tensor *ox_ints(ox_expr *e, uint32_t rank, const uint32_t *dims, const int32_t *values) {
@@ -494,5 +500,5 @@ qc_tensor *ox_ints(ox_expr *e, uint32_t rank, const uint32_t *dims, const int32_
         bytes *= dims[i];
     if (e->s == QRN_OK)
         e->s = ox_static(e->im, QNN_DATATYPE_INT_32, rank, dims, values, bytes, &c);
-    return c;
+    return ox_made(e, c);
 }

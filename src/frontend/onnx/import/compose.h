@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Decompositions as expressions: each function emits one QNN op on tensors and returns its result,
-// with the shape worked out. The first failure is kept in the expression; everything after it does
-// nothing and returns NULL, so that callers check once, with ox_done.
+// with the shape worked out. The first failure is kept in the expression; the op that failed and
+// everything after it return NULL, and NULL operands make NULL, so that callers check once, with
+// ox_done. Who looks into a tensor (`x->rank`) checks for NULL before.
 #ifndef QRN_FRONTEND_ONNX_IMPORT_COMPOSE_H
 #define QRN_FRONTEND_ONNX_IMPORT_COMPOSE_H
 
@@ -75,13 +76,18 @@ qc_tensor *ox_floats(ox_expr *e, const qc_tensor *like, uint32_t rank, const uin
                      const float *values);
 qc_tensor *ox_ints(ox_expr *e, uint32_t rank, const uint32_t *dims, const int32_t *values);
 
-Qnn_DataType_t ox_type_of(const qc_tensor *t);
+Qnn_DataType_t ox_type_of(const qc_tensor *t); // UNDEFINED for NULL
 // The shape that two tensors broadcast to.
 void ox_broadcast_dims(const qc_tensor *a, const qc_tensor *b, uint32_t *rank, uint32_t *dims);
-// Would the backend take the open op? For decompositions of what it refuses.
-bool ox_taken(qc_op *o);
+// Would the backend take the open op? For decompositions of what it refuses. After a failure it
+// says yes: nothing more is emitted anyway.
+bool ox_taken(ox_expr *e, qc_op *o);
 // Adds an open op's status to the expression and ends it.
 void ox_end(ox_expr *e, qc_op *o);
+// The same for an op whose result is y, and then y.
+qc_tensor *ox_ended(ox_expr *e, qc_op *o, qc_tensor *y);
+// y, or NULL after a failure.
+qc_tensor *ox_made(const ox_expr *e, qc_tensor *y);
 // The tensor that the next op writes to: `to` or a new one like x with this shape.
 qc_tensor *ox_result_like(ox_expr *e, const qc_tensor *x, uint32_t rank, const uint32_t *dims);
 qc_tensor *ox_result_typed(ox_expr *e, Qnn_DataType_t dtype, uint32_t rank, const uint32_t *dims);

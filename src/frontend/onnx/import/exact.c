@@ -54,8 +54,8 @@ qc_tensor *ox_in_minus(ox_expr *e, uint32_t i, ox_layout layout, uint32_t zero, 
     const ox_val *zv = ox_input(e->im, e->n, zero);
     if (e->s == QRN_OK)
         e->s = ox_in_as(e->im, e->n, i, layout, QNN_DATATYPE_FLOAT_32, &x);
-    if (!x || !zv)
-        return x;
+    if (e->s != QRN_OK || !zv)
+        return ox_made(e, x);
     e->s = ox_in_as(e->im, e->n, zero, OX_ONNX, QNN_DATATYPE_FLOAT_32, &z);
     if (z && qc_tensor_count(z) > 1 && zv->rank == 1) {
         uint32_t dims[OX_MAX_RANK];

@@ -53,8 +53,7 @@ qc_tensor *ox_binary_op(ox_expr *e, uint32_t operation, qc_tensor *a, qc_tensor 
     qc_in(&o, b);
     qc_out(&o, y);
     qc_u32(&o, QNN_OP_ELEMENT_WISE_BINARY_PARAM_OPERATION, operation);
-    ox_end(e, &o);
-    return y;
+    return ox_ended(e, &o, y);
 }
 
 void ox_to_output(ox_expr *e) {

@@ -53,8 +53,7 @@ static qc_tensor *sample(ox_expr *e, const grid_mode *g, qc_tensor *x, qc_tensor
     qc_bool(&o, QNN_OP_GRID_SAMPLE_PARAM_ALIGN_CORNERS, g->align);
     qc_u32(&o, QNN_OP_GRID_SAMPLE_PARAM_MODE, g->mode);
     qc_u32(&o, QNN_OP_GRID_SAMPLE_PARAM_PADDING_MODE, g->padding);
-    ox_end(e, &o);
-    return y;
+    return ox_ended(e, &o, y);
 }
 
 #define ADD QNN_OP_ELEMENT_WISE_ADD

@@ -56,8 +56,7 @@ static qc_tensor *pick(ox_expr *e, qc_tensor *log, qc_tensor *label) {
     qc_in(&o, label);
     qc_out(&o, y);
     qc_u32(&o, QNN_OP_GATHER_ELEMENTS_PARAM_AXIS, 1);
-    ox_end(e, &o);
-    return e->s == QRN_OK ? y : NULL;
+    return ox_ended(e, &o, y);
 }
 
 // Output 0: the losses x, each counted as `weight` (NULL: 1), reduced.

@@ -208,8 +208,10 @@ static qrn_status emit_unit(ox_import *im, const ox_node *n, const ox_qnn_op *op
         ox_op(im, &o, n, op->single);
         qc_in(&o, x);
         qc_out(&o, y);
-        if (!ox_taken(&o))
+        ox_expr e = ox_begin(im, n);
+        if (!ox_taken(&e, &o))
             QRN_TRY(ox_temp(im, &like, y->rank, y->dims, &own));
+        QRN_TRY(ox_done(&e));
     }
     QRN_TRY(ox_emit_op(im, n, op, &x, 1, own));
     return own == y ? QRN_OK : ox_emit_unary(im, n, QNN_OP_CONVERT, own, y);

@@ -142,7 +142,7 @@ static bool matmul_taken(ox_expr *e, const qc_tensor *a, const qc_tensor *b, con
     qc_in(&o, a);
     qc_in(&o, b);
     qc_out(&o, y);
-    return ox_taken(&o);
+    return ox_taken(e, &o);
 }
 
 // The second factor as the backend takes it. An HTP multiplies 16-bit codes by 16-bit ones without

@@ -65,9 +65,11 @@ static void begin_norm(ox_expr *e, qc_op *o, const layer *l, const qc_tensor *x,
 // The normalized dimensions as one, for a backend that takes the last axis only; else l itself.
 static layer fitted(ox_expr *e, const layer *l, const qc_tensor *x, const qc_tensor *y) {
     qc_op o;
-    begin_norm(e, &o, l, x, NULL, NULL, y);
     layer f = *l;
-    if (l->n == 1 || ox_taken(&o))
+    if (l->n == 1)
+        return f;
+    begin_norm(e, &o, l, x, NULL, NULL, y);
+    if (ox_taken(e, &o))
         return f;
     for (uint32_t i = 1; i < l->n; i++)
         f.dims[0] *= l->dims[i];

@@ -47,8 +47,7 @@ static qc_tensor *emit_random(ox_expr *e, const char *op, uint32_t rank, const u
     qc_out(&o, y);
     for (int i = 0; i < 2; i++)
         qc_f32(&o, names[i], numbers[i]);
-    ox_end(e, &o);
-    return y;
+    return ox_ended(e, &o, y);
 }
 
 static qrn_status import_random(ox_import *im, const ox_node *n) {

@@ -94,8 +94,7 @@ static qc_tensor *clamp(ox_expr *e, qc_tensor *x, float low, float high) {
     qc_out(&o, y);
     qc_f32(&o, QNN_OP_RELU_MIN_MAX_PARAM_MIN_VALUE, low);
     qc_f32(&o, QNN_OP_RELU_MIN_MAX_PARAM_MAX_VALUE, high);
-    ox_end(e, &o);
-    return y;
+    return ox_ended(e, &o, y);
 }
 
 // alpha * (exp(min(x, 0)) - 1) + max(x, 0)

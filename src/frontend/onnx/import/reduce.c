@@ -195,8 +195,7 @@ static qc_tensor *extreme(ox_expr *e, qc_tensor *x, bool largest) {
     qc_out(&o, index);
     qc_u32(&o, QNN_OP_TOP_K_PARAM_K, 1);
     qc_bool(&o, QNN_OP_TOP_K_PARAM_LARGEST, largest);
-    ox_end(e, &o);
-    return y;
+    return ox_ended(e, &o, y);
 }
 
 // Product along the last axis: the second half times the first until one element is left.

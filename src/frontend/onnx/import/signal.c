@@ -33,8 +33,7 @@ static qc_tensor *stft(ox_expr *e, qc_tensor *signal, qc_tensor *window, uint32_
     qc_u32(&o, QNN_OP_STFT_PARAM_FRAME_STEP, step);
     qc_u32(&o, QNN_OP_STFT_PARAM_FRAME_LENGTH, length);
     qc_bool(&o, QNN_OP_STFT_PARAM_ONESIDED, onesided);
-    ox_end(e, &o);
-    return y;
+    return ox_ended(e, &o, y);
 }
 
 // x [rows, n, 2] with its imaginary part negated, all times `factor`.

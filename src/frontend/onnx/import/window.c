@@ -138,7 +138,7 @@ qc_tensor *ox_image_out(ox_expr *e, qc_tensor *y) {
 }
 
 void ox_image_end(ox_expr *e, qc_tensor *image, qc_tensor *y) {
-    if (!image || image == y)
+    if (!image || !y || image == y)
         return;
     ox_into(e, y);
     ox_reshape(e, image, y->rank, y->dims);
