@@ -22,6 +22,7 @@ import weakref
 from pathlib import Path
 from typing import Any, Iterator, Mapping
 
+from quern._dims import check_dims
 from quern._words import unknown
 
 __all__ = ["EP_NAME", "compile_model", "devices", "ep_options", "libs", "library", "plugin",
@@ -212,11 +213,11 @@ def session(model: str | os.PathLike[str] | bytes,
             provider: str = EP_NAME, **options: object) -> Any:
     """An `onnxruntime.InferenceSession` on a backend of Quern.
 
-    fallback=False fails where a node is not taken, and says why; `dims` gives dynamic dimensions a
-    size, without which their nodes are left to ONNX Runtime; `config` are keys of the session such
-    as `ep.context_enable`; further arguments are provider options. A `session_options` that is
-    given is added to. What cannot be made is a ValueError (an option, a chip), a FileNotFoundError
-    or a RuntimeError, in the provider's words.
+    fallback=False fails where a node is not taken, and says which and why; `dims` gives dynamic
+    dimensions of inputs a size, by name, without which their nodes are left to ONNX Runtime;
+    `config` are keys of the session such as `ep.context_enable`; further arguments are provider
+    options. A `session_options` that is given is added to. What cannot be made is a ValueError (an
+    option, a chip), a FileNotFoundError or a RuntimeError, in the provider's words.
     """
     if not isinstance(model, bytes):
         model = os.fspath(model)
@@ -229,6 +230,7 @@ def session(model: str | os.PathLike[str] | bytes,
     so = ort.SessionOptions() if session_options is None else session_options
     if not fallback:
         so.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    check_dims(model, dims or {})
     for name, size in (dims or {}).items():
         so.add_free_dimension_override_by_name(name, size)
     for key, value in (config or {}).items():

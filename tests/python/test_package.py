@@ -222,6 +222,62 @@ def test_registration_from_many_threads(quern):
         quern.unregister(name)
 
 
+def two_sizes():
+    """Two inputs with dynamic dimensions, one of them in two places; weights before them."""
+    from onnx import helper, numpy_helper
+    inputs = [helper.make_tensor_value_info("a", 1, ["batch", 4, None]),
+              helper.make_tensor_value_info("b", 1, ["batch", "größe"])]
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["a"], ["y"], "first"),
+         helper.make_node("Det", ["b"], ["z"], "second"),
+         helper.make_node("NonZero", ["a"], ["n"], "third")], "g", inputs,
+        [helper.make_tensor_value_info(n, t, None) for n, t in (("y", 1), ("z", 1), ("n", 7))],
+        [numpy_helper.from_array(np.ones(1 << 12, np.float32), "w")])
+    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]
+                             ).SerializeToString()
+
+
+@pytest.mark.provider
+@pytest.mark.parametrize("dims, words", [
+    ({"M": 2}, "no dimension 'M'; expected one of batch, größe"),
+    ({"batch": 2, "Größen": 2}, "no dimension 'Größen'; did you mean 'größe'?"),
+    ({"batch": 0}, "the size of 'batch' is 0"), ({"batch": "2"}, "the size of 'batch' is '2'"),
+    ({"batch": True}, "the size of 'batch' is True"), ({"batch": -1}, "the size of 'batch' is -1")])
+@pytest.mark.parametrize("from_file", [True, False])
+def test_a_dimension_that_no_input_has_is_told(quern, tmp_path, dims, words, from_file):
+    path = tmp_path / "m.onnx"
+    path.write_bytes(two_sizes())
+    with pytest.raises(ValueError, match=re.escape(words)):
+        quern.session(path if from_file else two_sizes(), "cpu", dims=dims)
+    made = quern.session(path if from_file else two_sizes(), "cpu", dims={"batch": 2, "größe": 2})
+    assert [i.shape[0] for i in made.get_inputs()] == [2, 2]
+
+
+@pytest.mark.provider
+def test_a_dimension_of_a_model_without_any_is_told(quern):
+    with pytest.raises(ValueError, match="no dimension 'N'; no input has a dynamic one"):
+        quern.session(conv_net(seed=1), dims={"N": 1})
+
+
+@pytest.mark.provider
+@pytest.mark.parametrize("data", [b"", b"\xff" * 40, b"\x3a" + b"\x80" * 11, b"\x3a\x7f", b"\x3b"])
+def test_dimensions_of_what_is_no_model_leave_the_words_to_onnxruntime(quern, tmp_path, data):
+    path = tmp_path / "m.onnx"
+    path.write_bytes(data)
+    with pytest.raises((RuntimeError, ValueError)) as raised:
+        quern.session(path, dims={"N": 1})
+    assert "no dimension" not in str(raised.value)
+
+
+@pytest.mark.provider
+def test_without_fallback_the_failure_names_the_nodes_and_why(quern):
+    with pytest.raises(RuntimeError) as raised:
+        quern.session(two_sizes(), soc="SM8650", fallback=False, dims={"batch": 2, "größe": 2})
+    # The third dimension of their input has no name.
+    for node in ("'first' (Relu)", "'third' (NonZero)"):
+        assert re.search(re.escape(node) + "[^;]*: the shape of input 'a'", str(raised.value))
+
+
 @pytest.mark.provider
 @pytest.mark.parametrize("embed", [True, False])
 def test_a_model_is_compiled_once_and_loaded(quern, tmp_path, embed):
