@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""quern run on HTP chips: float models compute in half precision, or are refused."""
+"""quern run for a target SoC: float models compute in float16, or are refused."""
 import numpy as np
 import pytest
 from onnx import TensorProto as T, helper as h
@@ -37,11 +37,12 @@ def run(net, folder, *flags):
     return np.load(folder / "output_0.npy").astype(np.float64)
 
 
-def test_without_a_chip_floats_are_single(net, tmp_path):
-    np.testing.assert_allclose(run(net, tmp_path), expected(np.float32), rtol=2e-5)
+def test_without_a_target_soc_floats_are_float32(net, tmp_path):
+    got = run(net, tmp_path, "--soc", "none")
+    np.testing.assert_allclose(got, expected(np.float32), rtol=2e-5)
 
 
-def test_new_chips_compute_in_halves_and_overflow(net, tmp_path):
+def test_new_socs_compute_in_float16_and_overflow(net, tmp_path):
     got, want = run(net, tmp_path, "--soc", "69"), expected(np.float16)
     assert np.isinf(want).any() and np.isfinite(want).any()
     np.testing.assert_array_equal(np.isinf(got), np.isinf(want))
@@ -51,13 +52,13 @@ def test_new_chips_compute_in_halves_and_overflow(net, tmp_path):
     np.testing.assert_allclose(got[finite], want[finite], rtol=3e-3)
 
 
-def test_older_chips_have_a_wider_range(net, tmp_path):
+def test_older_socs_have_a_wider_range(net, tmp_path):
     got, want = run(net, tmp_path, "--soc", "SM8650"), expected(np.float32)
     assert got.max() == 131008 and want.max() > 131008
     inside = want < 130000
     np.testing.assert_allclose(got[inside], want[inside], rtol=2e-2)
 
 
-def test_chips_without_floats_refuse(net, tmp_path):
+def test_socs_without_floats_refuse(net, tmp_path):
     refuses(REFUSED, "run", net, tmp_path / "x.npy", "--backend", "htp", "--soc", "SM8350",
             says=["no float arithmetic", "SM8550"])

@@ -73,8 +73,8 @@ def test_manual_pages_hold_every_flag(command):
                            capture_output=True)
         assert p.stderr == ""
     if command:
-        flags = re.findall(r"^ .*--([a-z-]+)", ok(command, "--help").stdout.split("examples:")[0],
-                           re.M)
+        page_of_flags = ok(command, "--help").stdout.split("examples:")[0]
+        flags = re.findall(r"^ .*--([a-z0-9-]+)", page_of_flags, re.M)
         assert flags
         for flag in flags:
             assert r"\fB\-\-" + flag.replace("-", r"\-") + r"\fR" in page
@@ -101,7 +101,7 @@ def test_other_completions_name_every_command_and_flag(shell):
     text = ok("--completion", shell).stdout
     for command in COMMANDS:
         assert command in text
-        for flag in re.findall(r"^ .*--([a-z-]+)", ok(command, "--help").stdout.split("exam")[0],
+        for flag in re.findall(r"^ .*--([a-z0-9-]+)", ok(command, "--help").stdout.split("exam")[0],
                                re.M):
             assert (f"--{flag}[" if shell == "zsh" else f" -l {flag} ") in text
     if shutil.which(shell):

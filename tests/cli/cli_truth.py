@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto as T, helper as h
 
-from harness import FAILURE, model, ok, quern
+from harness import FAILURE, REFUSED, USAGE, add_relu, model, ok, ok_json, quern, refuses
 
 
 def unary(path, op):
@@ -36,3 +36,117 @@ def test_values_that_are_nan_on_both_sides_are_counted(tmp_path):
     np.save(tmp_path / "x.npy", np.array([[-1, -2, -3, 4]], np.float32))
     p = ok("run", log, tmp_path / "x.npy", "--against", log)
     assert "equal" in p.stdout and "3 not finite on both sides" in p.stdout
+
+
+# --- the target SoC
+
+DEFAULT = "quern: target SoC: SM8650 (default; choose with --soc)\n"
+
+
+def third(path):
+    """1/3 is another number in float16 (0.3333) than in float32."""
+    return model(path, [h.make_node("Div", ["x", "three"], ["y"], name="div")],
+                 {"x": (T.FLOAT, [1, 4])}, {"y": (T.FLOAT, [1, 4])},
+                 {"three": np.array([3], np.float32)})
+
+
+@pytest.mark.parametrize("flags, dtype, says", [
+    (["-b", "htp"], np.float16, DEFAULT), (["-b", "htp", "--soc", "SM8750"], np.float16, ""),
+    (["--soc", "SM8650"], np.float16, ""), (["-b", "htp", "--soc", "none"], np.float32, ""),
+    (["--soc", "none"], np.float32, ""), (["-b", "htp", "-q"], np.float16, ""),
+    (["-b", "cpu"], np.float32, ""), ([], np.float32, "")])
+def test_floats_are_what_the_target_soc_has_and_a_default_is_said(tmp_path, flags, dtype, says):
+    np.save(tmp_path / "x.npy", np.ones((1, 4), np.float32))
+    p = ok("run", third(tmp_path / "n.onnx"), tmp_path / "x.npy", "-o", tmp_path, *flags)
+    got = np.load(tmp_path / "output_0.npy")
+    assert (got == np.float32(dtype(1) / dtype(3))).all() and p.stderr == says
+
+
+def test_a_soc_without_a_backend_is_checked_on_the_htp(tmp_path):
+    net = third(tmp_path / "n.onnx")
+    assert "1 of 1 nodes run on htp" in ok("check", net, "--soc", "SM8650").stdout
+    assert "1 of 1 nodes run on cpu" in ok("check", net).stdout
+    p = ok("check", net, "-b", "htp")
+    assert p.stderr == DEFAULT and "on SM8650 (fp16)" in p.stdout
+
+
+def test_a_soc_on_a_backend_without_targets_is_a_warning(tmp_path):
+    net = add_relu(tmp_path / "n.onnx")
+    assert "--soc has no effect" in ok("run", net, "--random", "-b", "cpu", "--soc", "57").stderr
+
+
+def test_a_context_binary_needs_a_soc(tmp_path):
+    net = add_relu(tmp_path / "n.onnx")
+    for flags in [], ["--soc", "none"]:
+        refuses(USAGE, "compile", net, "-o", tmp_path / "n.bin", *flags, says="--soc is needed")
+
+
+# --- float16 where the model has 16-bit values, or integers
+
+def units16(path, ops):
+    """x -> QuantizeLinear -> DequantizeLinear -> op -> QuantizeLinear -> ... in 16 bits."""
+    nodes, last = [], "x"
+    for i, op in enumerate(["", *ops]):
+        if op:
+            nodes.append(h.make_node(op, [last], [f"y{i}"], name=f"{op.lower()}{i}"))
+            last = f"y{i}"
+        nodes += [h.make_node("QuantizeLinear", [last, "s", "z"], [f"q{i}"], name=f"q{i}"),
+                  h.make_node("DequantizeLinear", [f"q{i}", "s", "z"], [f"d{i}"], name=f"dq{i}")]
+        last = f"d{i}"
+    nodes[-1].output[0] = "y"
+    return model(path, nodes, {"x": (T.FLOAT, [1, 4])}, {"y": (T.FLOAT, [1, 4])},
+                 {"s": np.float32(1 / 4096), "z": np.uint16(32768)}, opset=21)
+
+
+def test_ops_without_a_16_bit_form_are_refused_by_every_command(tmp_path):
+    net = units16(tmp_path / "n.onnx", ["Erf", "Mish"])
+    says = ["node 'erf1' (Erf)", "no 16-bit form", "float16"]
+    refuses(REFUSED, "run", net, "--random", "--soc", "SM8650", says=says)
+    refuses(REFUSED, "bench", net, "--soc", "SM8650", says=says)
+    refuses(REFUSED, "compile", net, "--soc", "SM8650", "-o", tmp_path / "n.bin", says=says)
+    p = quern("check", net, "--soc", "SM8650", "--json")
+    reasons = {n["name"]: n.get("reason", "") for n in json.loads(p.stdout)["nodes"]}
+    assert p.returncode == REFUSED
+    assert all("no 16-bit form" in reasons[n] for n in ("erf1", "mish2"))
+    ok("run", net, "--random", "--soc", "none")  # floats of 32 bits are finer
+
+
+def test_what_is_allowed_in_float16_is_one_warning_for_each_op(tmp_path):
+    net = units16(tmp_path / "n.onnx", ["Erf", "Mish", "Erf"])
+    for args in (["run", net, "--random"], ["compile", net, "-o", tmp_path / "n.bin"],
+                 ["check", net]):
+        warnings = ok(*args, "--soc", "SM8650", "--allow-fp16").stderr.splitlines()
+        assert [w.split(": ")[2].split(" nodes")[0] for w in warnings] == ["Erf", "Mish"]
+        assert all("are computed in float16, the first one is '" in w for w in warnings)
+
+
+def dynamic(path):
+    """As onnxruntime's quantize_dynamic writes it: sums of up to 64 * 255 * 127."""
+    w = np.random.default_rng(0).integers(-127, 128, (64, 4)).astype(np.int8)
+    nodes = [h.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"], name="quantize"),
+             h.make_node("MatMulInteger", ["q", "w", "z"], ["i"], name="matmul"),
+             h.make_node("Cast", ["i"], ["f"], name="cast", to=T.FLOAT),
+             h.make_node("Mul", ["f", "s"], ["y"], name="scale")]
+    return model(path, nodes, {"x": (T.FLOAT, [1, 64])}, {"y": (T.FLOAT, [1, 4])}, {"w": w}), w
+
+
+def test_dynamically_quantized_models_are_refused_in_words(tmp_path):
+    net, _ = dynamic(tmp_path / "n.onnx")
+    says = ["node 'quantize' (DynamicQuantizeLinear)", "quantize the model statically"]
+    for flags in ["--soc", "SM8650"], ["--soc", "SM8750", "--allow-fp16"]:
+        refuses(REFUSED, "run", net, "--random", *flags, says=says)
+        p = quern("check", net, *flags, "--refused")
+        assert p.returncode == REFUSED and "0 of 4 nodes" in p.stdout and says[1] in p.stdout
+
+
+@pytest.mark.parametrize("flags", [["-b", "cpu"], ["-b", "htp", "--soc", "none"]])
+def test_dynamically_quantized_models_are_right_where_floats_have_32_bits(tmp_path, flags):
+    net, w = dynamic(tmp_path / "n.onnx")
+    x = np.random.default_rng(1).uniform(-3, 3, (1, 64)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    ok("run", net, tmp_path / "x.npy", "-o", tmp_path, *flags)
+    scale = (max(x.max(), 0) - min(x.min(), 0)) / np.float32(255)  # as ONNX defines it
+    zero = np.rint(-min(x.min(), 0) / scale)
+    q = np.clip(np.rint(x / scale) + zero, 0, 255)
+    want = (q - zero) @ w.astype(np.float64) * scale
+    np.testing.assert_allclose(np.load(tmp_path / "output_0.npy"), want, rtol=1e-5)

@@ -10,8 +10,6 @@
 
 #include "base/mem.h"
 
-#include "HTP/QnnHtpDevice.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,12 +31,7 @@ static void broken(const char *what) {
 // --- the backend
 
 static void open_client(const char *path, uint32_t soc) {
-    QnnHtpDevice_CustomConfig_t chip = {.option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC,
-                                        .socModel = soc};
-    QnnDevice_Config_t custom = {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &chip};
-    const QnnDevice_Config_t *configs[] = {&custom, NULL};
-    const qc_options options = {
-        .n_threads = 1, .no_context = true, .device_configs = soc ? configs : NULL};
+    const qc_options options = {.n_threads = 1, .no_context = true, .soc = soc};
     if (qc_open(path, &options, &clients[n_clients]) != QRN_OK)
         broken("the backend does not open");
     n_clients++;
@@ -204,7 +197,7 @@ static ox_options draw_options(source *s) {
     ox_options o = {.graph_name = "g"};
     o.keep_all = draw_chance(s, 10);
     o.as_float = draw_chance(s, 10);
-    o.floats_are_half = draw_chance(s, 10);
+    o.allow_fp16 = draw_chance(s, 90);
     o.wide_borders = draw_chance(s, 20);
     o.report = draw_chance(s, 10) ? ignore : NULL;
     return o;

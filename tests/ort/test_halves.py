@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""On a chip floats are halves: what that spoils is refused, the rest is good for every half."""
+"""On a target SoC floats are float16: what that ruins is refused, the rest is good for all."""
 import math
 
 import numpy as np
@@ -23,42 +23,53 @@ def codes(dtype):
 
 SCALE_IN = [("s", np.float32, [])]
 SPOILED = {
-    "Tan": (one("Tan", [], codes(np.float32)), "near its poles"),
+    "Tan": (one("Tan", [], codes(np.float32)), "near its poles an input in float16"),
     "MatMulInteger": (
         one("MatMulInteger", [], [("y", np.int32, [2, 4])],
             [("b", NUMBERS.integers(-128, 128, (8, 4)).astype(np.int8))], CODES),
-        "its sums of integers would be computed in half precision"),
+        "its integer sums would be computed in float16; quantize the model statically"),
     "ConvInteger": (
         one("ConvInteger", [], [("y", np.int32, [1, 2, 4])],
             [("w", NUMBERS.integers(0, 256, (2, 8, 1)).astype(np.uint8))],
             ("x", np.uint8, [1, 8, 4])),
-        "its sums of integers would be computed in half precision"),
+        "its integer sums would be computed in float16; quantize the model statically"),
     "DynamicQuantizeLinear": (
         one("DynamicQuantizeLinear", [], [*codes(np.uint8), *SCALE_IN, ("z", np.uint8, [])]),
-        "its codes would come from a scale in half precision"),
+        "its scale and values would be computed in float16; quantize the model statically"),
     "QuantizeLinear, computed scale": (
         model([helper.make_node("QuantizeLinear", ["x", "s"], ["y"])], [FLOATS, *SCALE_IN],
               codes(np.uint8), opset=19),
-        "its codes would come from a scale in half precision"),
+        "its quantized values would come from a scale in float16"),
     "QuantizeLinear": (
         one("QuantizeLinear", [], codes(np.uint8), [("s", np.float32(0.1)), ("z", np.uint8(3))]),
-        "its codes would come from a quotient in half precision"),
+        "its quantized values would come from a quotient in float16"),
     "DequantizeLinear of sums": (
         one("DequantizeLinear", [], codes(np.float32), [("s", np.float32(0.001))],
             ("x", np.int32, [2, 8])),
-        "its codes of 32 bits would become halves before they are scaled"),
+        "its 32-bit integers would become float16 before they are scaled"),
 }
 
 
+EXACT = {"MatMulInteger", "ConvInteger", "DynamicQuantizeLinear", "DequantizeLinear of sums"}
+
+
 @pytest.mark.parametrize("name", SPOILED)
-def test_what_halves_spoil_is_refused_unless_asked_for(name, capfd):
+def test_what_float16_ruins_is_refused_and_what_it_makes_coarser_unless_asked_for(name, capfd):
     spoiled, why = SPOILED[name]
     config = {"offload_graph_io_quantization": "0"}
     session(spoiled, {**HTP, **config}, fallback=True, level=2)
     assert why in capfd.readouterr().err
     with pytest.raises(Exception):
         session(spoiled, HTP)
-    session(spoiled, {**HTP, "allow_float16_units": "1"})  # without fall-back
+    allowed = {**HTP, **config, "allow_float16_units": "1"}
+    if name in EXACT:
+        with pytest.raises(Exception):
+            session(spoiled, allowed)
+    else:
+        capfd.readouterr()
+        session(spoiled, allowed, level=2)  # without fall-back
+        assert f"are computed in float16 (allow_float16_units), the first one is 'y': {why}" in \
+            capfd.readouterr().err
     session(spoiled, {"backend_type": "htp"})  # no chip: floats have 32 bits
     session(spoiled, {"backend_type": "cpu"})
 
@@ -93,7 +104,7 @@ def test_a_float_slope_between_codes_of_16_bits_gets_codes():
 
 def test_a_float_constant_between_codes_of_16_bits_is_not_computed_in_halves(capfd):
     session(unit16("Mul", np.float32([0.3])), HTP, fallback=True, level=2)
-    assert "(Mul) is left to other providers: there is no op for 16-bit codes" in \
+    assert "(Mul) is left to other providers: this op has no 16-bit form here" in \
         capfd.readouterr().err
 
 

@@ -148,9 +148,9 @@ def softplus16():
                  [("s", np.float32(1 / 4096)), ("z", np.uint16(32768))], opset=21)
 
 
-def test_units_of_16_bits_are_not_computed_in_halves_unless_asked(capfd):
+def test_16_bit_units_are_not_computed_in_float16_unless_asked(capfd):
     session(softplus16(), HTP, fallback=True, level=2)
-    assert "there is no op for 16-bit codes" in capfd.readouterr().err
+    assert "this op has no 16-bit form here" in capfd.readouterr().err
     session(softplus16(), {**HTP, "allow_float16_units": "1"})  # everything, without fall-back
     with pytest.raises(Exception):
         session(softplus16(), HTP)

@@ -16,7 +16,7 @@ ROW = re.compile(r"net +(\w+) +(\d+) partitions? +(\d+) of +(\d+) nodes +(\S+) d
 
 
 def test_rows_and_refusals(quern, tmp_path):
-    """A convolution, and an LSTM that 16-bit codes have no op for."""
+    """A convolution, and an LSTM that has no 16-bit form."""
     r = np.random.default_rng(0)
     weights = {"w": r.standard_normal((4, 2, 3, 3)) / 4, "b": r.standard_normal(4),
                "lw": r.standard_normal((1, 12, 16)) / 4, "lr": r.standard_normal((1, 12, 3)) / 4}
@@ -39,5 +39,5 @@ def test_rows_and_refusals(quern, tmp_path):
     assert rows["float"][:3] == rows["float16"][:3] == (1, 3, 3)
     assert all(row[3] > least for row, least in zip(rows.values(), (100, 45, 25, 60)))
     refused = said.split("a16w8")[1]
-    assert re.search(r"^    lstm \(LSTM\): there is no op for 16-bit codes", refused, re.M)
+    assert re.search(r"^    lstm \(LSTM\): this op has no 16-bit form here", refused, re.M)
     assert "(LSTM)" not in said.split("a16w8")[0]

@@ -17,14 +17,23 @@
 
 typedef struct qc_op qc_op;
 
+// How a library computes the floats of a graph.
+typedef enum qc_floats {
+    QC_FLOAT32,
+    QC_FLOAT16,
+    QC_NO_FLOATS // graphs with floats are rejected
+} qc_floats;
+
 typedef struct qc_client {
     void *lib;
     QNN_INTERFACE_VER_TYPE qnn;
     const char *provider; // text of the library
     Qnn_ApiVersion_t version;
     uint32_t backend_id;
-    bool is_quern;   // by its build id: Quern's own options may be used
-    char path[1024]; // as the loader found it
+    bool is_htp;      // or a recorder that stands for one
+    qc_floats floats; // by the target of an HTP library, which without a target has float32
+    bool is_quern;    // by its build id: Quern's own options may be used
+    char path[1024];  // as the loader found it
     Qnn_LogHandle_t log;
     Qnn_BackendHandle_t backend;
     Qnn_DeviceHandle_t device; // NULL where the library has none
@@ -40,7 +49,10 @@ typedef struct qc_options {
     uint32_t n_threads;    // Quern's own thread option; 0: leave it to the library
     QnnLog_Callback_t log; // NULL: no log handle
     QnnLog_Level_t log_level;
-    const QnnDevice_Config_t **device_configs; // NULL-terminated, or NULL
+    // The target that an HTP library stands for: a SoC by the API's number or an architecture; 0:
+    // none. Other libraries have no targets.
+    uint32_t soc, arch;
+    uint32_t device_id; // of the architecture
     const QnnContext_Config_t **context_configs;
     bool no_context;     // qc_load makes it
     bool no_backend;     // the function table is enough

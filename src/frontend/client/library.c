@@ -5,7 +5,10 @@
 #include "frontend/client/internal.h"
 
 #include "base/mem.h"
+#include "base/soc.h"
 
+#include "HTP/QnnHtpCommon.h"
+#include "HTP/QnnHtpDevice.h"
 #include "Quern/QuernBackend.h"
 #include "Saver/QnnSaver.h"
 
@@ -193,9 +196,32 @@ static qrn_status make_backend(qc_client *c, const qc_options *opt) {
     return qc_check(c, c->qnn.backendCreate(c->log, configs, &c->backend), "backendCreate");
 }
 
+static void settle_target(qc_client *c, const qc_options *opt) {
+    c->is_htp = c->backend_id == QNN_BACKEND_ID_HTP || opt->stands_for == QNN_BACKEND_ID_HTP;
+    const qrn_soc *soc = !c->is_htp  ? NULL
+                         : opt->soc  ? qrn_soc_by_id(opt->soc)
+                         : opt->arch ? qrn_soc_of_arch(opt->arch)
+                                     : NULL;
+    c->floats = !soc ? QC_FLOAT32 : soc->fp16 ? QC_FLOAT16 : QC_NO_FLOATS;
+}
+
 static qrn_status make_device(qc_client *c, const qc_options *opt) {
-    // The API has both options' types without const inside; they are only read.
-    const QnnDevice_Config_t **configs = opt->device_configs;
+    QnnHtpDevice_CustomConfig_t soc = {.option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC,
+                                       .socModel = opt->soc};
+    QnnHtpDevice_CustomConfig_t arch = {
+        .option = QNN_HTP_DEVICE_CONFIG_OPTION_ARCH,
+        .arch = {.arch = (QnnHtpDevice_Arch_t)opt->arch, .deviceId = opt->device_id}};
+    QnnDevice_Config_t custom[] = {
+        {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &soc},
+        {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &arch}};
+    const QnnDevice_Config_t *list[3] = {NULL}, **configs = NULL;
+    size_t n = 0;
+    if (c->is_htp && opt->soc)
+        list[n++] = &custom[0];
+    if (c->is_htp && opt->arch)
+        list[n++] = &custom[1];
+    if (n)
+        configs = list;
     if (!c->qnn.deviceCreate && !configs)
         return QRN_OK;
     if (!c->qnn.deviceCreate)
@@ -213,6 +239,7 @@ static qrn_status start(qc_client *c, const char *name, const qc_options *opt) {
     c->node_ctx = opt->node_ctx;
     QRN_TRY(load(c, name));
     QRN_TRY(take_table(c, opt->any_version));
+    settle_target(c, opt);
     if (opt->no_backend)
         return QRN_OK;
     name_backend(c, opt->stands_for);

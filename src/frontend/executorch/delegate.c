@@ -71,14 +71,10 @@ static qrn_status open_client(const et_method *m, const et_qnn_options *o, et_de
     if (!library)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "backend type %d, expected 1 (GPU) or 2 (HTP)",
                         o->backend);
-    QnnHtpDevice_CustomConfig_t soc = {.option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC,
-                                       .socModel = m->opt.soc ? m->opt.soc : o->soc};
-    QnnDevice_Config_t custom = {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &soc};
-    const QnnDevice_Config_t *configs[] = {&custom, NULL};
     int level = log_level(m, o);
     qc_options options = {.no_context = true, .n_threads = m->opt.n_threads};
-    if (o->backend == BACKEND_HTP && soc.socModel)
-        options.device_configs = configs;
+    if (o->backend == BACKEND_HTP)
+        options.soc = m->opt.soc ? m->opt.soc : o->soc;
     if (m->opt.log && level >= 1 && level <= 5) {
         options.log = m->opt.log;
         options.log_level = (QnnLog_Level_t)level;

@@ -317,7 +317,7 @@ qrn_status ox_import_one(ox_import *im, const ox_node *n) {
             return ox_fail(im, n, QRN_E_UNCONNECTED, "input %u is missing", i);
     if (n->n_out == 0)
         return ox_fail(im, n, QRN_E_UNCONNECTED, "it has no output");
-    QRN_TRY(ox_check_halves(im, n));
+    QRN_TRY(ox_check_fp16(im, n));
     bool unit = im->quantized = ox_unit_of(im, n);
     uint32_t before = im->n_dequantized;
     qrn_status s = row->fn(im, n);

@@ -104,10 +104,12 @@ typedef struct ox_options {
     // Compute in float what the model has quantized: a QuantizeLinear whose result is only
     // dequantized again clips to the range of its type but does not round.
     bool as_float;
-    // Floats are computed in half precision, and what that spoils is refused: quantized units of
-    // 16 bits that would have to be computed in float, whose codes are finer than halves, and
-    // formulas whose result says nothing there (halves.c).
-    bool floats_are_half;
+    // Where the client computes floats in float16, nodes whose results that would make coarser are
+    // rejected (float16.c). With allow_fp16 they are computed, and reported to (optional)
+    // `coarser`.
+    bool allow_fp16;
+    void (*coarser)(void *ctx, const ox_node *n, const char *why);
+    void *coarser_ctx;
     // Inputs and outputs of 64-bit integers keep their width in the QNN graph, by a Cast.
     bool wide_borders;
     // (optional) Told about every node: QRN_OK, or why it is refused; last, and once more, about

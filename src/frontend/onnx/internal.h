@@ -96,12 +96,15 @@ bool ox_stays_float(const ox_import *im, const ox_val *quantized);
 // Imports the QuantizeLinear n as a clip to the range of a quantized type.
 qrn_status ox_clip_to_range(ox_import *im, const ox_node *n, int type);
 
-// halves.c: with the option floats_are_half, QRN_E_UNSUPPORTED for what halves cannot give.
-qrn_status ox_check_halves(ox_import *im, const ox_node *n); // an op
-// Codes of type `to` that a formula makes from values of type `from`; enc NULL: computed.
-qrn_status ox_check_codes(ox_import *im, const ox_node *n, int from, int to, const ox_enc *enc);
-qrn_status ox_check_reals(ox_import *im, const ox_node *n, int type); // a formula's of codes
-// An op that was computed in float between codes; `unit`: it could have been a quantized unit.
+// float16.c: where the client computes floats in float16, QRN_E_UNSUPPORTED for what that ruins.
+qrn_status ox_check_fp16(ox_import *im, const ox_node *n); // an op
+// A formula that quantizes values of type `from` to type `to`; enc NULL: computed.
+qrn_status ox_check_quantizing(ox_import *im, const ox_node *n, int from, int to,
+                               const ox_enc *enc);
+// A formula that dequantizes values of this type.
+qrn_status ox_check_dequantizing(ox_import *im, const ox_node *n, int type);
+// An op that was computed in float between quantized values; `unit`: it could have been a quantized
+// unit.
 qrn_status ox_check_unit(ox_import *im, const ox_node *n, bool unit);
 
 // qdq.c

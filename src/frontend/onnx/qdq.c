@@ -66,7 +66,7 @@ static qc_tensor *operand(ox_expr *e, uint32_t i, const ox_val *v) {
 
 static qrn_status dequantize_by_formula(ox_import *im, const ox_node *n, const ox_val *x) {
     qc_tensor *codes, *y;
-    QRN_TRY(ox_check_reals(im, n, x->type));
+    QRN_TRY(ox_check_dequantizing(im, n, x->type));
     QRN_TRY(ox_in_as(im, n, 0, OX_ONNX, QNN_DATATYPE_FLOAT_32, &codes));
     QRN_TRY(ox_out_as(im, n, 0, OX_ONNX, QNN_DATATYPE_FLOAT_32, &y));
     ox_expr e = ox_begin(im, n);
@@ -195,7 +195,7 @@ static qrn_status quantize_by_formula(ox_import *im, const ox_node *n, const ox_
     qc_tensor *x, *y;
     float low, high;
     qc_op o;
-    QRN_TRY(ox_check_codes(im, n, v->type, target->type, target->enc));
+    QRN_TRY(ox_check_quantizing(im, n, v->type, target->type, target->enc));
     target->enc = NULL; // the codes are what counts
     QRN_TRY(ox_in_as(im, n, 0, OX_ONNX, QNN_DATATYPE_FLOAT_32, &x));
     QRN_TRY(ox_out(im, n, 0, OX_ONNX, &y));

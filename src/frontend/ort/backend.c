@@ -91,20 +91,6 @@ static qe_backend kind_of_client(const qe_ep *ep) {
 qrn_status qe_client_open(qe_ep *ep, const char *path) {
     const qe_options *o = &ep->opt;
     bool htp = ep->backend == QE_BACKEND_HTP || strstr(path, "Htp");
-    QnnHtpDevice_CustomConfig_t soc = {.option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC,
-                                       .socModel = o->soc_model};
-    QnnHtpDevice_CustomConfig_t arch = {
-        .option = QNN_HTP_DEVICE_CONFIG_OPTION_ARCH,
-        .arch = {.arch = (QnnHtpDevice_Arch_t)o->htp_arch, .deviceId = (uint32_t)o->device_id}};
-    QnnDevice_Config_t custom[] = {
-        {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &soc},
-        {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &arch}};
-    const QnnDevice_Config_t *device[3] = {NULL};
-    size_t n = 0;
-    if (htp && o->soc_model)
-        device[n++] = &custom[0];
-    if (htp && o->htp_arch)
-        device[n++] = &custom[1];
     qe_context_room context;
     qe_context_configs(ep, htp, QE_CREATE, &context);
     static const uint32_t ids[QE_BACKENDS] = {QNN_BACKEND_ID_CPU, QNN_BACKEND_ID_GPU,
@@ -114,7 +100,9 @@ qrn_status qe_client_open(qe_ep *ep, const char *path) {
                                 .any_version = o->any_version,
                                 .log = hear,
                                 .log_level = log_level(ep->log),
-                                .device_configs = n ? device : NULL,
+                                .soc = o->soc_model,
+                                .arch = (uint32_t)o->htp_arch,
+                                .device_id = (uint32_t)o->device_id,
                                 .context_configs = context.n ? context.list : NULL};
     return qc_open(path, &options, &ep->client);
 }

@@ -39,6 +39,7 @@ typedef struct qe_ep {
     const char *refused;        // strict: why the session must fail; else NULL
     const ox_package *packages; // ops of registered packages
     uint32_t n_packages;
+    qrn_strmap in_fp16;           // op types that were reported by qe_warn_fp16
     struct qe_loaded *loaded;     // binaries of a context model
     struct qe_trace *trace;       // what became of the nodes; NULL: not asked for
     struct qe_affinity *affinity; // which nodes are left to others; NULL: none by request
@@ -167,6 +168,8 @@ qrn_status qe_submodel(const ox_model *m, const qe_plan *plan, uint32_t group, o
                        uint32_t **index);
 
 // part.c
+// An ox_options.coarser: one WARNING for each op type of a session.
+void qe_warn_fp16(void *ep, const ox_node *n, const char *why);
 // A compiled group: one QNN graph and how its borders map to those of the fused node.
 typedef struct qe_part qe_part;
 qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, qe_part **out);

@@ -83,7 +83,7 @@ static const row rows[] = {
     FLAG("offload_graph_io_quantization", offload_io),
     CHOOSE("profiling_level", profile_level, qe_profile_levels),
     WORDS("profiling_file_path", profile_path),
-    FLAG("allow_float16_units", coarse),
+    FLAG("allow_float16_units", allow_fp16),
     FLAG("strict", strict),
     COUNT("threads", n_threads, 0, 256),
     FLAG("enable_htp_shared_memory_allocator", shared_memory),

@@ -28,7 +28,7 @@ typedef struct qe_options {
     int profile_level;    // index into qe_profile_levels
     const char *profile_path;
     bool fp16, bf16, offload_io, strict;
-    bool coarse; // float16 may stand for what it spoils (ox_options.floats_are_half)
+    bool allow_fp16; // see ox_options
     // of graphs
     bool monolithic_lstm, clamp_fp16, matmul_lut;
     int64_t n_cores; // 0: the library's default

@@ -161,6 +161,15 @@ static qrn_status graph_name(const qe_ep *ep, const char *base, char *out, size_
                                          : QRN_FAIL(QRN_E_NAME, "'%s' is too long a name", base);
 }
 
+void qe_warn_fp16(void *ctx, const ox_node *n, const char *why) {
+    qe_ep *ep = ctx;
+    const char *op = qrn_arena_strdup(ep->arena, n->op);
+    if (op && !qrn_strmap_get(&ep->in_fp16, op) && qrn_strmap_put(&ep->in_fp16, op, ep))
+        qe_say(ep->log, ORT_LOG_WARNING,
+               "%s nodes are computed in float16 (allow_float16_units), the first one is '%s': %s",
+               op, n->name, why);
+}
+
 // Files about the graph that was composed.
 static qrn_status tell(qe_ep *ep, const char *name, const qc_graph *g, const qe_record *r) {
     if (ep->opt.dump_json)
@@ -200,6 +209,9 @@ qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, q
     // Other providers that read a context model expect values as wide as onnxruntime's.
     ox_options options = {.graph_name = name,
                           .graph_configs = qe_graph_configs(ep, &room),
+                          .allow_fp16 = ep->opt.allow_fp16,
+                          .coarser = qe_warn_fp16,
+                          .coarser_ctx = ep,
                           .packages = ep->packages,
                           .n_packages = ep->n_packages,
                           .wide_borders = ep->opt.context_enable};

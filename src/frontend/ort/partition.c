@@ -32,9 +32,7 @@ static qrn_status try_import(qe_ep *ep, void *arg) {
     trial *t = arg;
     qe_graph_room room;
     const ox_options options = {.graph_configs = qe_graph_configs(ep, &room),
-                                .floats_are_half = !ep->opt.coarse &&
-                                                   ep->backend == QE_BACKEND_HTP &&
-                                                   (ep->opt.soc_model || ep->opt.htp_arch),
+                                .allow_fp16 = ep->opt.allow_fp16,
                                 .packages = ep->packages,
                                 .n_packages = ep->n_packages,
                                 .report = hear,

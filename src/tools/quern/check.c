@@ -110,7 +110,7 @@ static double sum_parts(const verdicts *v) {
 static void estimate(const check_options *o, const ox_model *m, const qt_inputs *in, verdicts *v) {
     const qt_target at = {.chip = qd_chip_find(o->backend.soc ? o->backend.soc : "SM8650")};
     qt_network net;
-    if (!o->backend.backend || strcmp(o->backend.backend, "htp") != 0 || !at.chip ||
+    if (strcmp(qt_backend_name(&o->backend), "htp") != 0 || !at.chip ||
         qt_network_read(m, in, &net) != QRN_OK)
         return;
     bool half = !net.quantized && qd_has_data(at.chip, QD_FP16);
@@ -182,11 +182,12 @@ static int check(const check_options *o, const char *path, const ox_model *m, co
     qc_client *client = NULL;
     int code = v.rows ? qt_open_backend(&o->backend, NULL, &client) : QT_EXIT_FAILURE;
     if (code == QT_EXIT_OK) {
-        const ox_options import = {.dim_names = (const char *const *)in->dim_names,
-                                   .dim_values = in->dim_values,
-                                   .n_dims = in->n_dims,
-                                   .report = hear,
-                                   .report_ctx = &v};
+        ox_options import = {.dim_names = (const char *const *)in->dim_names,
+                             .dim_values = in->dim_values,
+                             .n_dims = in->n_dims,
+                             .report = hear,
+                             .report_ctx = &v};
+        qt_import_flags(&o->backend, &import);
         ox_result r = {0};
         if (ox_import_model(m, client, &import, &r) != QRN_OK) {
             qt_error("%s: %s", path, qrn_message());
@@ -199,7 +200,7 @@ static int check(const check_options *o, const char *path, const ox_model *m, co
         for (uint32_t i = 0; i < m->graph->n_nodes; i++)
             v.n[v.rows[i].answer]++;
         estimate(o, m, in, &v);
-        const char *name = o->backend.backend ? o->backend.backend : "cpu";
+        const char *name = qt_backend_name(&o->backend);
         code = o->json ? report_json(path, name, &v) : report_text(&v, name, o->refused_only);
         if (code == QT_EXIT_OK && v.n[ACCEPTED] < m->graph->n_nodes)
             code = QT_EXIT_REFUSED;

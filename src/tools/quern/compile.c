@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_CONFIGS 5
 
@@ -109,8 +110,8 @@ static int check_options(const compile_options *o) {
         qt_error("--output is needed: the file to write");
         return QT_EXIT_USAGE;
     }
-    if (is_htp(o) && !o->backend.soc) {
-        qt_error("--soc is needed: the chip to compile for, such as SM8650");
+    if (is_htp(o) && (!o->backend.soc || strcasecmp(o->backend.soc, "none") == 0)) {
+        qt_error("--soc is needed: the SoC to compile for, such as SM8650");
         return QT_EXIT_USAGE;
     }
     bool asks = o->precision || o->vtcm_mb || o->level || o->hvx_threads || o->dlbc;
@@ -198,11 +199,12 @@ static int compile_part(job *j, part *p, const qt_input_options *in) {
         return code;
     graph_configs configs;
     make_configs(j->opt, &configs);
-    const ox_options import = {.graph_name = p->name,
-                               .graph_configs = configs.n ? configs.pointers : NULL,
-                               .dim_names = (const char *const *)p->in.dim_names,
-                               .dim_values = p->in.dim_values,
-                               .n_dims = p->in.n_dims};
+    ox_options import = {.graph_name = p->name,
+                         .graph_configs = configs.n ? configs.pointers : NULL,
+                         .dim_names = (const char *const *)p->in.dim_names,
+                         .dim_values = p->in.dim_values,
+                         .n_dims = p->in.n_dims};
+    qt_import_flags(&j->opt->backend, &import);
     double t0 = qt_now_ms();
     if (ox_import_model(p->model, j->client, &import, &p->result) != QRN_OK)
         return refused(p);

@@ -4,6 +4,7 @@
 // relative, and says so.
 #include "tools/quern/estimate.h"
 #include "tools/quern/output.h"
+#include "tools/quern/soc.h"
 
 #include "base/soc.h"
 #include "base/suggest.h"
@@ -48,7 +49,7 @@ const char *qt_chip_title(const qd_chip *c, char *buf, size_t size) {
 }
 
 int qt_find_target(const char *soc, uint64_t arch, qt_target *out) {
-    const char *text = soc ? soc : "SM8650";
+    const char *text = soc ? soc : QT_DEFAULT_SOC;
     *out = (qt_target){0};
     if (arch) {
         out->chip = qd_chip_of_arch((uint32_t)arch);

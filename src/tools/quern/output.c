@@ -79,6 +79,11 @@ void qt_warn(const char *fmt, ...) { SAY("warning: ", "\033[1;33m"); }
 
 void qt_hint(const char *fmt, ...) { SAY("", ""); }
 
+void qt_inform(const char *fmt, ...) {
+    if (!quiet)
+        SAY("", "");
+}
+
 void qt_note(const char *fmt, ...) {
     if (!quiet && isatty(STDERR_FILENO))
         SAY("", "");

@@ -19,6 +19,8 @@ void qt_set_quiet(bool quiet);         // qt_note and progress say nothing
 
 void qt_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void qt_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+// For people who did not ask, unless --quiet: one line about a choice that was made for them.
+void qt_inform(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void qt_hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void qt_note(const char *fmt, ...) __attribute__((format(printf, 1, 2))); // on a terminal only
 

@@ -19,15 +19,21 @@
 
 const qt_flag qt_backend_flags[] = {
     {"backend", 'b', QT_TEXT, "NAME", offsetof(qt_backend_options, backend), NULL,
-     "cpu (default), htp, gpu, saver or a path of a library"},
+     "cpu (default), htp (with --soc), gpu, saver or path"},
     {"soc", 0, QT_TEXT, "SOC", offsetof(qt_backend_options, soc), NULL,
-     "chip to stand for, by name or number (htp, saver)"},
+     "target SoC by name or number, or none (htp, saver)"},
     {"threads", 't', QT_COUNT, "N", offsetof(qt_backend_options, threads), NULL,
      "number of threads (default: all that may be used)"},
+    {"allow-fp16", 0, QT_BOOL, NULL, offsetof(qt_backend_options, allow_fp16), NULL,
+     "compute in float16 what has no 16-bit form, and warn"},
     {"log", 0, QT_CHOICE, "LEVEL", offsetof(qt_backend_options, log),
-     "error|warn|info|verbose|debug", "print the library's log"},
+     "error|warn|info|verbose|debug", "print its log"},
     {0},
 };
+
+const char *qt_backend_name(const qt_backend_options *opt) {
+    return opt->backend ? opt->backend : opt->soc ? "htp" : "cpu";
+}
 
 double qt_now_ms(void) {
     struct timespec t;
@@ -92,12 +98,36 @@ static int unknown_soc(const char *text) {
     return QT_EXIT_USAGE;
 }
 
+// Does a backend's name or the path of its library stand for this kind?
+static bool is_named(const char *name, const char *kind) {
+    const char *slash = strrchr(name, '/');
+    return strcasestr(slash ? slash + 1 : name, kind);
+}
+
+// The target SoC: what --soc says, what a binary was made for, or the default. 0: none.
+static int choose_soc(const qt_backend_options *opt, const char *name,
+                      const qt_backend_extras *extras, uint32_t *out) {
+    static bool told;
+    *out = extras->soc;
+    if (opt->soc && strcasecmp(opt->soc, "none") == 0)
+        *out = 0;
+    else if (opt->soc && !qt_soc_find(opt->soc, out))
+        return unknown_soc(opt->soc);
+    if (opt->soc || extras->soc || extras->no_context || !is_named(name, "htp"))
+        return QT_EXIT_OK;
+    (void)qt_soc_find(QT_DEFAULT_SOC, out);
+    if (!told)
+        qt_inform("target SoC: " QT_DEFAULT_SOC " (default; choose with --soc)");
+    told = true;
+    return QT_EXIT_OK;
+}
+
 int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extras,
                     qc_client **out) {
     static const qt_backend_extras none;
     if (!extras)
         extras = &none;
-    const char *name = opt->backend ? opt->backend : "cpu";
+    const char *name = qt_backend_name(opt);
     qc_options o = {.n_threads = (uint32_t)opt->threads,
                     .no_context = extras->no_context,
                     .context_configs = extras->context_configs};
@@ -113,25 +143,35 @@ int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extr
         o.node = opt->watch->node;
         o.node_ctx = opt->watch->ctx;
     }
-    QnnHtpDevice_CustomConfig_t soc = {.option = QNN_HTP_DEVICE_CONFIG_OPTION_SOC,
-                                       .socModel = extras->soc};
-    QnnDevice_Config_t custom = {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &soc};
-    const QnnDevice_Config_t *configs[] = {&custom, NULL};
-    if (opt->soc && !qt_soc_find(opt->soc, &soc.socModel))
-        return unknown_soc(opt->soc);
-    bool is_htp = strcmp(name, "htp") == 0 || strstr(name, "Htp");
-    bool is_saver = strcmp(name, "saver") == 0 || strstr(name, "Saver");
-    if (soc.socModel && is_saver)
+    int code = choose_soc(opt, name, extras, &o.soc);
+    if (code != QT_EXIT_OK)
+        return code;
+    if (o.soc && is_named(name, "saver"))
         o.stands_for = QNN_BACKEND_ID_HTP;
-    if (soc.socModel && (is_htp || is_saver))
-        o.device_configs = configs;
-    else if (opt->soc)
-        qt_warn("--soc has no effect on backend '%s'", name);
-    if (qc_open(name, &o, out) == QRN_OK)
+    if (qc_open(name, &o, out) == QRN_OK) {
+        if (opt->soc && o.soc && !(*out)->is_htp)
+            qt_warn("--soc has no effect on backend '%s'", name);
         return QT_EXIT_OK;
+    }
     qt_error("%s", qrn_message());
     qt_hint("'quern doctor' looks for the usual causes");
     return QT_EXIT_FAILURE;
+}
+
+static void warn_fp16(void *ctx, const ox_node *n, const char *why) {
+    qrn_strmap *seen = ctx;
+    char *op = strdup(n->op);
+    if (op && !qrn_strmap_get(seen, op) && qrn_strmap_put(seen, op, op))
+        qt_warn("%s nodes are computed in float16, the first one is '%s': %s", op, n->name, why);
+    else
+        free(op);
+}
+
+void qt_import_flags(const qt_backend_options *opt, ox_options *import) {
+    static qrn_strmap seen; // op types, for the life of the program
+    import->allow_fp16 = opt->allow_fp16;
+    import->coarser = warn_fp16;
+    import->coarser_ctx = &seen;
 }
 
 static void **make_buffers(qc_tensor *const *list, uint32_t n) {
@@ -200,6 +240,7 @@ static int start(const char *path, const ox_model *m, const qt_backend_options *
     double t1 = qt_now_ms();
     s->open_ms = t1 - t0;
     ox_options options = *import;
+    qt_import_flags(backend, &options);
     if (options.keep_all) {
         options.value = qt_values_add;
         options.value_ctx = &s->values;

@@ -18,24 +18,29 @@ typedef struct qt_watch {
 
 // Flags of every command that opens a backend.
 typedef struct qt_backend_options {
-    const char *backend; // NULL: cpu
-    const char *soc;
+    const char *backend; // NULL: htp with a SoC, else cpu
+    const char *soc;     // "none": no target SoC
     const char *log;
     uint64_t threads;
+    bool allow_fp16;
     const qt_watch *watch; // (optional) no flag; one backend at a time can be watched
 } qt_backend_options;
+const char *qt_backend_name(const qt_backend_options *opt); // or path: what the flags say, or cpu
 extern const qt_flag qt_backend_flags[]; // for options that begin with a qt_backend_options
 
 // What a command adds to them.
 typedef struct qt_backend_extras {
-    uint32_t soc;    // chip when --soc is not given; 0: none
-    bool no_context; // it comes from a binary
+    uint32_t soc;    // target when --soc is not given; 0: the default one
+    bool no_context; // it comes from a binary: no default
     const QnnContext_Config_t **context_configs;
 } qt_backend_extras;
 
 // Opens the backend; extras may be NULL. QT_EXIT_OK or another code after a message.
 int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extras,
                     qc_client **out);
+// What the flags say to an import: nodes in float16 are allowed, and reported by a warning for each
+// op type.
+void qt_import_flags(const qt_backend_options *opt, ox_options *import);
 
 // Values between the nodes of an imported graph; filled by qt_values_add, which is an
 // ox_options.value.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Chips by name.
+// Target SoCs by name.
 #ifndef QRN_TOOLS_QUERN_SOC_H
 #define QRN_TOOLS_QUERN_SOC_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define QT_DEFAULT_SOC "SM8650" // of the HTP, where no other is asked for
 
 // "SM8650", "sm8650" or "57" to the API's number; false for what is neither.
 bool qt_soc_find(const char *text, uint32_t *model);
