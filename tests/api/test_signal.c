@@ -5,8 +5,16 @@
 #include "fault_backend.h"
 #include "pairs.h"
 
+#include <sched.h>
 #include <time.h>
-#include <unistd.h>
+
+#define LIMIT_US 60000000 // for what never takes so long
+
+static uint64_t now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
 
 static Qnn_BackendHandle_t backend;
 static QnnSignal_Config_t abort_option = {.option = QNN_SIGNAL_CONFIG_OPTION_ABORT};
@@ -34,6 +42,8 @@ typedef struct call {
     qrn_api_signal *signal;
     atomic_bool begun;
     atomic_bool returned;
+    atomic_bool trigger_returned;
+    bool waited_for; // triggering had not returned before the call did
     qrn_status result;
 } call;
 
@@ -42,11 +52,16 @@ static void *work(void *arg) {
     call *c = arg;
     c->result = qrn_signal_begin(c->signal);
     atomic_store(&c->begun, true);
-    for (unsigned i = 0; i < 10000 && c->result == QRN_OK; i++) {
-        usleep(1000);
+    uint64_t start = now_us();
+    while (c->result == QRN_OK && now_us() - start < LIMIT_US) {
+        sched_yield();
         c->result = qrn_signal_poll(c->signal);
     }
-    usleep(20000);
+    c->waited_for = true;
+    for (unsigned i = 0; i < 1000; i++) { // time enough for a trigger that does not wait
+        sched_yield();
+        c->waited_for &= !atomic_load(&c->trigger_returned);
+    }
     atomic_store(&c->returned, true);
     qrn_signal_end(c->signal);
     return NULL;
@@ -55,7 +70,7 @@ static void *work(void *arg) {
 static void start(pthread_t *t, call *c) {
     assert_int_equal(pthread_create(t, NULL, work, c), 0);
     while (!atomic_load(&c->begun))
-        usleep(100);
+        sched_yield();
 }
 
 static void triggering_aborts_the_call_and_waits_for_it(void **state) {
@@ -72,8 +87,10 @@ static void triggering_aborts_the_call_and_waits_for_it(void **state) {
              QnnSignal_setConfig(h, abort_list));
         assert_int_equal(qrn_signal_begin(c.signal), QRN_E_IN_USE);
         OK(QnnSignal_trigger(h));
+        atomic_store(&c.trigger_returned, true);
         assert_true(atomic_load(&c.returned));
         pthread_join(t, NULL);
+        assert_true(c.waited_for);
         assert_int_equal(c.result, QRN_E_ABORTED);
     }
     PAIR("QnnSignal_trigger", QNN_SIGNAL_ERROR_SIGNAL_IDLE, QnnSignal_trigger(h));
@@ -96,8 +113,11 @@ static void a_call_may_trigger_its_own_signal(void **state) {
     OK(QnnSignal_free(h));
 }
 
-static void *end_later(void *arg) {
-    usleep(30000);
+// Ends the call when the signal has fired; an end before would make it idle.
+static void *end_when_triggered(void *arg) {
+    uint64_t start = now_us();
+    while (qrn_signal_poll(arg) == QRN_OK && now_us() - start < LIMIT_US)
+        sched_yield();
     qrn_signal_end(arg);
     return NULL;
 }
@@ -110,17 +130,11 @@ static void a_call_that_went_to_another_thread_is_waited_for(void **state) {
     assert_int_equal(qrn_signal_begin(s), QRN_OK);
     qrn_signal_hand_over(s);
     pthread_t t;
-    assert_int_equal(pthread_create(&t, NULL, end_later, s), 0);
+    assert_int_equal(pthread_create(&t, NULL, end_when_triggered, s), 0);
     OK(QnnSignal_trigger(h));
     PAIR("QnnSignal_trigger", QNN_SIGNAL_ERROR_SIGNAL_IDLE, QnnSignal_trigger(h));
     pthread_join(t, NULL);
     OK(QnnSignal_free(h));
-}
-
-static uint64_t now_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
 static void a_timeout_counts_from_the_begin_of_the_call(void **state) {
@@ -133,12 +147,14 @@ static void a_timeout_counts_from_the_begin_of_the_call(void **state) {
     option.timeoutDurationUs = 20000;
     OK(QnnSignal_setConfig(h, list));
     qrn_api_signal *s = object(h);
-    usleep(30000);
+    uint64_t set = now_us();
+    while (now_us() - set < 20000) // more than the timeout, before the call
+        sched_yield();
     for (unsigned round = 0; round < 2; round++) {
         uint64_t begun = now_us();
         assert_int_equal(qrn_signal_begin(s), QRN_OK);
         while (qrn_signal_poll(s) == QRN_OK)
-            assert_true(now_us() - begun < 10000000);
+            assert_true(now_us() - begun < LIMIT_US);
         assert_true(now_us() - begun >= 20000);
         assert_int_equal(qrn_signal_poll(s), QRN_E_TIMED_OUT);
         PAIR("QnnSignal_trigger", QNN_SIGNAL_ERROR_INCOMPATIBLE_SIGNAL_TYPE, QnnSignal_trigger(h));

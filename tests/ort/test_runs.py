@@ -93,8 +93,10 @@ def run_and_end(s, x):
     for _ in range(5):  # a busy machine may set the flag when all is over
         options.terminate = False
         thread = threading.Thread(target=work)
+        busy = time.process_time()
         thread.start()
-        time.sleep(0.03)
+        while thread.is_alive() and time.process_time() - busy < 0.03:  # it computes
+            time.sleep(0.001)
         options.terminate = True
         thread.join()
         if failures:
