@@ -30,6 +30,7 @@ static void destroy(qrn_api_context *c) {
     for (uint32_t i = c->n_graphs; i-- > 0;)
         qrn_api_graph_free(c->graphs[i]);
     qrn_free(c->graphs);
+    qrn_strmap_clear(&c->graph_names);
     qrn_mem_free_all(c);
     qrn_free(c->tensors);
     qrn_strmap_clear(&c->names);

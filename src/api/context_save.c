@@ -4,6 +4,7 @@
 // is the backend's business; here are the checks, the states and the ownership of buffers.
 #include "api/context.h"
 #include "api/errors.h"
+#include "api/given.h"
 #include "api/graph.h"
 #include "base/mem.h"
 
@@ -365,7 +366,7 @@ static qrn_status edit_section(const edit *e) {
     uint64_t size = 0, made_size = 0;
     QRN_TRY(check_edit(e, &data, &size));
     QRN_TRY(edit_data(e, data, size, &made, &made_size));
-    if (!qrn_handle_new(QRN_KIND_BUFFER, made)) {
+    if (!qrn_given_add(QRN_GIVEN_BUFFER, made)) {
         qrn_free(made);
         return QRN_FAIL(QRN_E_MEM, "getBinarySectionUpdate: out of memory");
     }
@@ -397,11 +398,9 @@ static qrn_status free_section(const QnnContext_Buffer_t *b, const void *logger)
     QRN_TRY(find_buffer(NULL, b, &data, &size));
     if (!qrn_this_backend.section_update)
         return unsupported();
-    void *handle = qrn_handle_find(QRN_KIND_BUFFER, data);
-    if (!handle)
+    if (!qrn_given_take(QRN_GIVEN_BUFFER, data))
         return QRN_FAIL(QRN_E_ARGUMENT,
                         "freeBinarySectionUpdate: not a buffer of getBinarySectionUpdate");
-    qrn_handle_free(handle);
     qrn_free(data);
     return QRN_OK;
 }

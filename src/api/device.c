@@ -3,6 +3,7 @@
 // Device component: what hardware there is, and logical devices. A device belongs to the library,
 // not to a backend handle; it cannot be changed or freed while contexts use it.
 #include "api/errors.h"
+#include "api/given.h"
 #include "base/mem.h"
 
 static qrn_status unsupported(const char *what) {
@@ -28,7 +29,7 @@ static qrn_status platform_info(Qnn_LogHandle_t logger, qrn_api_log *log,
         return unsupported("platform info is");
     const void *info = NULL;
     QRN_TRY(qrn_this_backend.platform_info(NULL, &info));
-    if (!qrn_handle_new(QRN_KIND_INFO, (void *)info)) {
+    if (!qrn_given_add(QRN_GIVEN_INFO, info)) {
         qrn_this_backend.platform_info_free(info);
         return QRN_E_MEM;
     }
@@ -49,10 +50,8 @@ static qrn_status free_platform_info(Qnn_LogHandle_t logger, const qrn_api_log *
         return QRN_FAIL(QRN_E_ARGUMENT, "platform info: nothing to free");
     if (!qrn_this_backend.platform_info)
         return unsupported("platform info is");
-    void *h = qrn_handle_find(QRN_KIND_INFO, info);
-    if (!h)
+    if (!qrn_given_take(QRN_GIVEN_INFO, info))
         return QRN_FAIL(QRN_E_ARGUMENT, "not a platform info that is still in use");
-    qrn_handle_free(h);
     qrn_this_backend.platform_info_free(info);
     return QRN_OK;
 }

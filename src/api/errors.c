@@ -4,6 +4,7 @@
 // component of the API. The last failures of each thread are kept for getVerboseMessage.
 #include "api/errors.h"
 
+#include "api/given.h"
 #include "base/mem.h"
 
 #include "HTP/QnnHtpPerfInfrastructure.h"
@@ -266,8 +267,7 @@ Qnn_ErrorHandle_t QnnError_getMessage(Qnn_ErrorHandle_t errorHandle, const char 
     return qrn_api_end(QRN_COMP_ERROR, get_message(errorHandle, errorMessage), NULL);
 }
 
-// What this thread was told with the code, else the general meaning. The text is entered in the
-// handle table, so that freeing can tell it from a foreign pointer.
+// What this thread was told with the code, else the general meaning.
 static qrn_status verbose_message(Qnn_ErrorHandle_t error, const char **message) {
     const char *text;
     if (!message)
@@ -285,7 +285,7 @@ static qrn_status verbose_message(Qnn_ErrorHandle_t error, const char **message)
         }
     }
     char *copy = qrn_strdup(text);
-    if (!copy || !qrn_handle_new(QRN_KIND_TEXT, copy)) {
+    if (!copy || !qrn_given_add(QRN_GIVEN_TEXT, copy)) {
         qrn_free(copy);
         return QRN_E_MEM;
     }
@@ -299,10 +299,8 @@ Qnn_ErrorHandle_t QnnError_getVerboseMessage(Qnn_ErrorHandle_t errorHandle,
 }
 
 static qrn_status free_verbose(const char *message) {
-    void *h = message ? qrn_handle_find(QRN_KIND_TEXT, message) : NULL;
-    if (!h)
+    if (!qrn_given_take(QRN_GIVEN_TEXT, message))
         return QRN_FAIL(QRN_E_ARGUMENT, "not a verbose error message that is still in use");
-    qrn_handle_free(h);
     qrn_free((char *)message);
     return QRN_OK;
 }

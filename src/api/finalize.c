@@ -5,6 +5,7 @@
 #include "api/context.h"
 #include "api/errors.h"
 #include "api/execute.h"
+#include "api/given.h"
 #include "api/opconfig.h"
 #include "base/mem.h"
 
@@ -233,7 +234,6 @@ Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle,
 typedef struct result {
     QnnGraph_ValidationResult_t client; // what the client sees; first, so that it is the address
     qrn_arena *arena;                   // holds this and everything it points at
-    void *handle;
 } result;
 
 static qrn_status check_validate(const qrn_api_graph *g, const QnnGraph_ValidateConfig_t **config,
@@ -290,7 +290,7 @@ static qrn_status validate(qrn_api_graph *g, const QnnGraph_ValidateConfig_t **c
     for (uint32_t i = 0; ok && i < g->ir->n_nodes; i++)
         ok = fill_result(g->context, g->ir->nodes[i], r, &list[i]);
     if (ok)
-        ok = (r->handle = qrn_handle_new(QRN_KIND_RESULT, r)) != NULL;
+        ok = qrn_given_add(QRN_GIVEN_RESULT, r);
     if (!ok) {
         qrn_arena_destroy(a);
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory for the result", g->ir->name);
@@ -311,13 +311,10 @@ Qnn_ErrorHandle_t QnnGraph_validate(Qnn_GraphHandle_t graphHandle,
 }
 
 Qnn_ErrorHandle_t QnnGraph_freeValidationResult(QnnGraph_ValidationResult_t *validationResult) {
-    void *handle = validationResult ? qrn_handle_find(QRN_KIND_RESULT, validationResult) : NULL;
-    if (!handle)
+    if (!qrn_given_take(QRN_GIVEN_RESULT, validationResult))
         return qrn_api_end(
             QRN_COMP_GRAPH,
             QRN_FAIL(QRN_E_ARGUMENT, "freeValidationResult: not a result of graph_validate"), NULL);
-    result *r = qrn_handle_get(QRN_KIND_RESULT, handle);
-    qrn_handle_free(handle);
-    qrn_arena_destroy(r->arena);
+    qrn_arena_destroy(((const result *)(const void *)validationResult)->arena);
     return qrn_api_end(QRN_COMP_GRAPH, QRN_OK, NULL);
 }

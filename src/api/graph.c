@@ -26,9 +26,8 @@ static Qnn_ErrorHandle_t not_a_graph(const char *function) {
 static qrn_status enter(qrn_api_context *c, qrn_api_graph *g) {
     qrn_status s = QRN_OK;
     pthread_mutex_lock(&c->lock);
-    for (uint32_t i = 0; i < c->n_graphs && s == QRN_OK; i++)
-        if (strcmp(c->graphs[i]->ir->name, g->ir->name) == 0)
-            s = QRN_FAIL(QRN_E_NAME, "the context has a graph '%s' already", g->ir->name);
+    if (qrn_strmap_get(&c->graph_names, g->ir->name))
+        s = QRN_FAIL(QRN_E_NAME, "the context has a graph '%s' already", g->ir->name);
     if (s == QRN_OK && c->n_graphs == c->cap_graphs) {
         uint32_t cap = c->cap_graphs ? 2 * c->cap_graphs : 8;
         qrn_api_graph **list =
@@ -40,8 +39,15 @@ static qrn_status enter(qrn_api_context *c, qrn_api_graph *g) {
             s = QRN_FAIL(QRN_E_MEM, "out of memory for graph '%s'", g->ir->name);
         }
     }
+    if (s == QRN_OK && !qrn_strmap_put(&c->graph_names, g->ir->name, g))
+        s = QRN_FAIL(QRN_E_MEM, "out of memory for graph '%s'", g->ir->name);
     if (s == QRN_OK)
         c->graphs[c->n_graphs++] = g;
+    else if (c->n_graphs == 0) { // a failure leaves nothing behind
+        qrn_free(c->graphs);
+        c->graphs = NULL;
+        c->cap_graphs = 0;
+    }
     pthread_mutex_unlock(&c->lock);
     return s;
 }
@@ -52,10 +58,11 @@ static void leave(qrn_api_graph *g) {
     pthread_mutex_lock(&c->lock);
     for (uint32_t k = 0; k < g->ir->n_tensors; k++)
         c->tensors[g->ir->tensors[k]->id - 1] = NULL;
-    uint32_t i = 0;
-    while (i < c->n_graphs && c->graphs[i] != g)
-        i++;
+    uint32_t i = c->n_graphs; // it is one of the newest
+    while (i-- > 0 && c->graphs[i] != g)
+        continue;
     if (i < c->n_graphs) {
+        qrn_strmap_remove(&c->graph_names, g->ir->name);
         memmove(&c->graphs[i], &c->graphs[i + 1], (c->n_graphs - i - 1) * sizeof(void *));
         c->n_graphs--;
     }
@@ -143,11 +150,8 @@ qrn_status qrn_api_graph_new(qrn_api_context *c, qrn_api_graph *parent, const ch
 }
 
 qrn_api_graph *qrn_api_graph_find(qrn_api_context *c, const char *name) {
-    qrn_api_graph *found = NULL;
     pthread_mutex_lock(&c->lock);
-    for (uint32_t i = 0; i < c->n_graphs && !found; i++)
-        if (strcmp(c->graphs[i]->ir->name, name) == 0)
-            found = c->graphs[i];
+    qrn_api_graph *found = qrn_strmap_get(&c->graph_names, name);
     pthread_mutex_unlock(&c->lock);
     return found;
 }

@@ -87,16 +87,6 @@ void *qrn_handle_at(qrn_kind kind, uint32_t i) {
     return obj;
 }
 
-void *qrn_handle_find(qrn_kind kind, const void *obj) {
-    uintptr_t h = 0;
-    pthread_mutex_lock(&lock);
-    for (uint32_t i = 0; i < n_slots && !h; i++)
-        if (slots[i].handle && slots[i].obj == obj && kind_of(slots[i].handle) == kind)
-            h = slots[i].handle;
-    pthread_mutex_unlock(&lock);
-    return (void *)h;
-}
-
 void qrn_handle_free(const void *handle) {
     uint32_t i = qrn_handle_slot(handle);
     pthread_mutex_lock(&lock);

@@ -33,12 +33,6 @@ typedef enum qrn_kind {
     QRN_KIND_PROFILE,
     QRN_KIND_SIGNAL,
     QRN_KIND_MEM,
-    // Not handles of the API: pointers given to a client that it brings back to be freed. They are
-    // entered as objects, and qrn_handle_find tells ours from others.
-    QRN_KIND_TEXT,   // verbose error message
-    QRN_KIND_INFO,   // platform info
-    QRN_KIND_RESULT, // validation result
-    QRN_KIND_BUFFER, // piece of a binary, section update
     // Of the System library.
     QRN_KIND_SYSTEM_CONTEXT,
     QRN_KIND_SYSTEM_TARGET // profile log
@@ -48,8 +42,6 @@ typedef enum qrn_kind {
 void *qrn_handle_new(qrn_kind kind, void *obj);
 // The object; NULL when the handle is not a living one of this kind.
 void *qrn_handle_get(qrn_kind kind, const void *handle);
-// The handle of an object; NULL when the object has none of this kind. Walks the table.
-void *qrn_handle_find(qrn_kind kind, const void *obj);
 // Ends a handle; others are left alone. The table itself goes when no handle is left, so that
 // unloading leaks nothing.
 void qrn_handle_free(const void *handle);
@@ -131,7 +123,8 @@ typedef struct qrn_api_context {
     qrn_arena *arena;              // context tensors
     struct qrn_api_graph **graphs; // in order of creation, subgraphs too
     uint32_t n_graphs, cap_graphs;
-    qrn_tensor **tensors; // by id - 1; NULL: a creation that failed
+    qrn_strmap graph_names; // graphs by name
+    qrn_tensor **tensors;   // by id - 1; NULL: a creation that failed
     uint32_t n_tensors, cap_tensors;
     qrn_strmap names; // context tensors by name
     qrn_blobs blobs;  // data of all static tensors

@@ -56,6 +56,26 @@ bool qrn_strmap_put(qrn_strmap *m, const char *key, void *value) {
     return true;
 }
 
+// Entries behind the gap that belong at or before it move up, so that no search ends too early.
+void qrn_strmap_remove(qrn_strmap *m, const char *key) {
+    if (m->cap == 0)
+        return;
+    uint32_t mask = m->cap - 1;
+    qrn_strmap_slot *gone = find(m, key, hash_text(key));
+    if (!gone->key)
+        return;
+    uint32_t gap = (uint32_t)(gone - m->slots);
+    for (uint32_t i = (gap + 1) & mask; m->slots[i].key; i = (i + 1) & mask) {
+        uint32_t home = (uint32_t)m->slots[i].hash & mask;
+        if (((i - home) & mask) < ((i - gap) & mask))
+            continue;
+        m->slots[gap] = m->slots[i];
+        gap = i;
+    }
+    m->slots[gap] = (qrn_strmap_slot){0};
+    m->n--;
+}
+
 void qrn_strmap_clear(qrn_strmap *m) {
     qrn_free(m->slots);
     *m = (qrn_strmap){0};

@@ -23,6 +23,8 @@ typedef struct qrn_strmap {
 void *qrn_strmap_get(const qrn_strmap *m, const char *key);
 // Adds or replaces; false when out of memory (the map is unchanged).
 bool qrn_strmap_put(qrn_strmap *m, const char *key, void *value);
+// Takes a key out; fine when it is not there.
+void qrn_strmap_remove(qrn_strmap *m, const char *key);
 // Frees the slots; the map is empty afterwards.
 void qrn_strmap_clear(qrn_strmap *m);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Handle table: every wrong handle is found out, and an empty table holds no memory.
+#include "api/given.h"
 #include "api/objects.h"
 #include "pairs.h"
 
@@ -62,15 +63,24 @@ static void the_table_grows_and_goes_when_empty(void **state) {
     assert_null(qrn_handle_at(QRN_KIND_MEM, 0));
 }
 
-static void an_object_is_found_by_kind(void **state) {
+static void a_pointer_that_was_given_comes_back_once_and_for_its_kind(void **state) {
     (void)state;
-    int a, b;
-    void *h = qrn_handle_new(QRN_KIND_TEXT, &a);
-    assert_ptr_equal(qrn_handle_find(QRN_KIND_TEXT, &a), h);
-    assert_null(qrn_handle_find(QRN_KIND_INFO, &a));
-    assert_null(qrn_handle_find(QRN_KIND_TEXT, &b));
-    qrn_handle_free(h);
-    assert_null(qrn_handle_find(QRN_KIND_TEXT, &a));
+    enum { N = 3000 };
+    static int things[N];
+    size_t live = qrn_alloc_live();
+    assert_false(qrn_given_take(QRN_GIVEN_TEXT, &things[0]));
+    for (unsigned i = 0; i < N; i++)
+        assert_true(qrn_given_add(i % 2 ? QRN_GIVEN_TEXT : QRN_GIVEN_INFO, &things[i]));
+    assert_false(qrn_given_take(QRN_GIVEN_TEXT, NULL));
+    for (unsigned i = 0, at = 0; i < N; i++, at = (at + 1787) % N) { // in no order of theirs
+        assert_false(qrn_given_take(at % 2 ? QRN_GIVEN_INFO : QRN_GIVEN_TEXT, &things[at]));
+        assert_true(qrn_given_take(at % 2 ? QRN_GIVEN_TEXT : QRN_GIVEN_INFO, &things[at]));
+        assert_false(qrn_given_take(at % 2 ? QRN_GIVEN_TEXT : QRN_GIVEN_INFO, &things[at]));
+    }
+    assert_int_equal(qrn_alloc_live(), live);
+    qrn_alloc_fail_at(1, false);
+    assert_false(qrn_given_add(QRN_GIVEN_TEXT, &things[0]));
+    qrn_alloc_fail_at(0, false);
 }
 
 static void without_memory_there_is_no_handle(void **state) {
@@ -115,7 +125,7 @@ int main(void) {
         cmocka_unit_test(a_handle_gives_its_object_and_only_for_its_kind),
         cmocka_unit_test(a_freed_handle_never_lives_again),
         cmocka_unit_test(the_table_grows_and_goes_when_empty),
-        cmocka_unit_test(an_object_is_found_by_kind),
+        cmocka_unit_test(a_pointer_that_was_given_comes_back_once_and_for_its_kind),
         cmocka_unit_test(without_memory_there_is_no_handle),
         cmocka_unit_test(threads_do_not_see_each_others_objects),
     };

@@ -25,8 +25,8 @@ static inline const char *lib_path(const char *name) {
     return path;
 }
 
-static inline void *open_library(qnn_table *qnn) {
-    void *lib = dlopen(lib_path("libQnnCpu.so"), RTLD_NOW | RTLD_LOCAL);
+static inline void *open_named(const char *name, qnn_table *qnn) {
+    void *lib = dlopen(lib_path(name), RTLD_NOW | RTLD_LOCAL);
     if (!lib)
         fail_msg("%s", dlerror());
     Qnn_ErrorHandle_t (*get)(const QnnInterface_t ***, uint32_t *) = (Qnn_ErrorHandle_t(*)(
@@ -38,6 +38,8 @@ static inline void *open_library(qnn_table *qnn) {
     *qnn = list[0]->QNN_INTERFACE_VER_NAME;
     return lib;
 }
+
+static inline void *open_library(qnn_table *qnn) { return open_named("libQnnCpu.so", qnn); }
 
 static inline Qnn_Tensor_t describe(const char *name, Qnn_TensorType_t type, Qnn_DataType_t dtype,
                                     uint32_t rank, uint32_t *dims) {

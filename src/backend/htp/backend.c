@@ -52,6 +52,8 @@ static void enter_context(qrn_api_backend *b, qrn_htp_context *c) {
     qrn_htp_backend *impl = b->impl;
     pthread_mutex_lock(&b->lock);
     c->older = impl->newest;
+    if (c->older)
+        c->older->newer = c;
     impl->newest = c;
     pthread_mutex_unlock(&b->lock);
 }
@@ -59,10 +61,12 @@ static void enter_context(qrn_api_backend *b, qrn_htp_context *c) {
 static void leave_context(qrn_api_backend *b, const qrn_htp_context *c) {
     qrn_htp_backend *impl = b->impl;
     pthread_mutex_lock(&b->lock);
-    qrn_htp_context **at = &impl->newest;
-    while (*at != c)
-        at = &(*at)->older;
-    *at = c->older;
+    if (c->older)
+        c->older->newer = c->newer;
+    if (c->newer)
+        c->newer->older = c->older;
+    else
+        impl->newest = c->older;
     pthread_mutex_unlock(&b->lock);
 }
 

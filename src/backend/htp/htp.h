@@ -56,8 +56,8 @@ typedef struct qrn_htp_context_options {
 struct qrn_bin; // an open context binary (binary/binary.h)
 
 typedef struct qrn_htp_context {
-    const qrn_api_context *api;    // the object this belongs to
-    struct qrn_htp_context *older; // next of the backend's list
+    const qrn_api_context *api;            // the object this belongs to
+    struct qrn_htp_context *older, *newer; // neighbours in the backend's list
     qrn_htp_context_options options;
     struct qrn_bin *bin;       // of a context made from a binary, else NULL
     const unsigned char *file; // bytes of that binary, in use until the end

@@ -139,8 +139,10 @@ static qrn_status check_dlbc(const qrn_api_graph *g, const qrn_htp_graph_options
     uint32_t most = UINT32_MAX;
     pthread_mutex_lock(&c->lock);
     uint32_t n = c->n_graphs;
-    for (uint32_t i = 0; i < n; i++) {
-        const qrn_api_graph *other = c->graphs[i];
+    // Where the graphs before this one are more than DLBC allows, none of them has it: each was
+    // checked when it came.
+    for (uint32_t i = n > DLBC_ONE_MAX + 1 ? n - 1 : 0; i < n; i++) {
+        const qrn_api_graph *other = n > DLBC_ONE_MAX + 1 ? g : c->graphs[i];
         const qrn_htp_graph_options *x = other == g ? o : &qrn_htp_graph_of(other)->options;
         uint32_t limit = x->dlbc && x->dlbc_weights   ? DLBC_BOTH_MAX
                          : x->dlbc || x->dlbc_weights ? DLBC_ONE_MAX
