@@ -103,6 +103,13 @@ void qrn_runner_destroy(qrn_runner *r) {
     qrn_plan_destroy(r->plan); // the runner lives in the plan's arena
 }
 
+// Has the value memory? Results that no step writes or reads any more have none.
+static bool is_placed(const qrn_plan *p, uint32_t v) {
+    while (p->values[v].base != UINT32_MAX)
+        v = p->values[v].base;
+    return p->values[v].storage != QRN_STORE_ARENA || p->values[v].first != UINT32_MAX;
+}
+
 static execution *new_execution(const qrn_runner *r) {
     const qrn_plan *p = r->plan;
     execution *e = qrn_calloc(sizeof *e);
@@ -118,7 +125,8 @@ static execution *new_execution(const qrn_runner *r) {
     }
     for (uint32_t v = 0; v < p->n_values; v++) {
         e->views[v] = p->values[v].view;
-        if (p->values[v].storage == QRN_STORE_ARENA)
+        e->holds[v] = is_placed(p, v) ? PRESENT : NOTHING;
+        if (p->values[v].storage == QRN_STORE_ARENA && is_placed(p, v))
             e->views[v].data = e->arena + p->values[v].offset;
     }
     for (uint32_t s = 0; s < p->n_steps; s++) {
@@ -154,7 +162,8 @@ static bool counts_content(const qrn_plan *p) { return p->may_block || p->option
 static void bind_content(const qrn_plan *p, execution *e) {
     for (uint32_t v = 0; v < p->n_values; v++) {
         bool lacks = p->values[v].storage == QRN_STORE_IO && !e->views[v].data;
-        e->holds[v] = lacks ? LEFT_OUT : p->values[v].conditional ? NOTHING : PRESENT;
+        bool later = p->values[v].conditional || !is_placed(p, v);
+        e->holds[v] = lacks ? LEFT_OUT : later ? NOTHING : PRESENT;
     }
 }
 
