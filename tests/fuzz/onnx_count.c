@@ -19,7 +19,8 @@ static unsigned counted[sizeof groups / sizeof groups[0]][64];
 
 // Rows that no model reaches: refused by definition, or made by the importer itself.
 static bool is_out_of_reach(const ox_importer *r) {
-    static const char *const never[] = {"ConstantOfShape", "Range", "NonZero", "Unique"};
+    static const char *const never[] = {"ConstantOfShape", "Range", "NonZero", "Unique",
+                                        "ImageDecoder"};
     for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
         if (strcmp(r->op, never[i]) == 0)
             return true;

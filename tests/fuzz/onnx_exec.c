@@ -101,7 +101,7 @@ static void fill(source *s, const qc_tensor *t, uint8_t *p, bool hostile) {
     if (!any || truth) { // small numbers: indices, lengths
         memset(p, 0, bytes);
         for (size_t i = 0; i < bytes; i += truth ? 1 : bits / 8)
-            p[i] = (uint8_t)draw_below(s, truth ? 2 : 4);
+            p[i] = (uint8_t)draw_below(s, truth || draw_chance(s, 70) ? 2 : 4);
         return;
     }
     for (size_t i = 0; i < bytes; i++)
@@ -290,6 +290,8 @@ exec_result onnx_exec_run(const uint8_t *data, size_t size, uint64_t choice) {
     scrap_free(&j.mem);
     if (qrn_alloc_live() != live)
         broken("memory is leaked");
+    if (getenv("QUERN_FUZZ_WHY") && r != EXEC_DONE)
+        printf("%d: %s\n", r, qrn_message());
     counts[r]++;
     n_cases++;
     check_growth();

@@ -8,7 +8,19 @@
 
 #include <string.h>
 
-typedef enum kind { MODEL, GRAPH, NODE, ATTR, TENSOR, INFO, TYPE, SHAPED, SHAPE, LEAF } kind;
+typedef enum kind {
+    MODEL,
+    GRAPH,
+    FUNCTION,
+    NODE,
+    ATTR,
+    TENSOR,
+    INFO,
+    TYPE,
+    SHAPED,
+    SHAPE,
+    LEAF
+} kind;
 enum { DEEPEST = 24 };
 
 static const struct {
@@ -16,11 +28,12 @@ static const struct {
     uint32_t field;
     kind holds;
 } messages[] = {
-    {MODEL, 7, GRAPH},  {MODEL, 8, LEAF},   {MODEL, 25, GRAPH}, {GRAPH, 1, NODE},
-    {GRAPH, 7, NODE},   {GRAPH, 5, TENSOR}, {GRAPH, 11, INFO},  {GRAPH, 12, INFO},
-    {GRAPH, 13, INFO},  {GRAPH, 9, LEAF},   {NODE, 5, ATTR},    {ATTR, 5, TENSOR},
-    {ATTR, 6, GRAPH},   {INFO, 2, TYPE},    {TYPE, 1, SHAPED},  {TYPE, 4, TYPE},
-    {SHAPED, 2, SHAPE}, {SHAPE, 1, LEAF},   {TENSOR, 13, LEAF},
+    {MODEL, 7, GRAPH},   {MODEL, 8, LEAF},    {MODEL, 25, FUNCTION}, {GRAPH, 1, NODE},
+    {FUNCTION, 7, NODE}, {FUNCTION, 9, LEAF}, {FUNCTION, 11, ATTR},  {GRAPH, 5, TENSOR},
+    {GRAPH, 11, INFO},   {GRAPH, 12, INFO},   {GRAPH, 13, INFO},     {GRAPH, 9, LEAF},
+    {NODE, 5, ATTR},     {ATTR, 5, TENSOR},   {ATTR, 6, GRAPH},      {INFO, 2, TYPE},
+    {TYPE, 1, SHAPED},   {TYPE, 4, TYPE},     {SHAPED, 2, SHAPE},    {SHAPE, 1, LEAF},
+    {TENSOR, 13, LEAF},
 };
 
 static kind kind_of(kind in, uint32_t field) {
