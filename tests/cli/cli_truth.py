@@ -120,6 +120,27 @@ def test_what_is_allowed_in_float16_is_one_warning_for_each_op(tmp_path):
         assert all("are computed in float16, the first one is '" in w for w in warnings)
 
 
+def test_overflow_and_constants_that_vanish_in_float16_are_warnings(tmp_path):
+    net = model(tmp_path / "n.onnx", [h.make_node("Add", ["x", "tiny"], ["a"], name="add"),
+                                      h.make_node("Mul", ["a", "a"], ["y"], name="square")],
+                {"x": (T.FLOAT, [1, 4])}, {"y": (T.FLOAT, [1, 4])},
+                {"tiny": np.array([1e-10], np.float32)})
+    np.save(tmp_path / "x.npy", np.array([[1, 2, 3, 1000]], np.float32))
+    p = ok("run", net, tmp_path / "x.npy", "--soc", "SM8750")
+    assert [line.startswith("quern: warning: graph 'g': ") for line in p.stderr.splitlines()] == \
+        [True, True]
+    assert "constant 'tiny' (1e-10) is 0 in float16" in p.stderr
+    assert "node 'square' (ElementWiseMultiply) is the first to leave the range of" in p.stderr
+    assert ok("run", net, tmp_path / "x.npy", "--soc", "SM8750", "-q").stderr == ""
+    assert ok("run", net, tmp_path / "x.npy", "--soc", "none").stderr == ""
+
+
+def test_a_precision_that_the_soc_does_not_have_is_said(tmp_path):
+    net = add_relu(tmp_path / "n.onnx")
+    p = ok("compile", net, "-o", tmp_path / "n.bin", "--soc", "SM8650", "--precision", "fp32")
+    assert "--precision fp32 has no effect" in p.stderr
+
+
 def dynamic(path):
     """As onnxruntime's quantize_dynamic writes it: sums of up to 64 * 255 * 127."""
     w = np.random.default_rng(0).integers(-127, 128, (64, 4)).astype(np.int8)

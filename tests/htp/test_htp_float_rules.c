@@ -14,7 +14,7 @@
 
 enum { SM8350 = 30, SM8650 = 57, SM8750 = 69 }; // v68, v75, v79
 
-static char last_log[1024];
+static char last_log[1024], last_info[1024];
 static int n_warnings;
 
 static void keep_log(const char *fmt, QnnLog_Level_t level, uint64_t time, va_list args) {
@@ -22,13 +22,15 @@ static void keep_log(const char *fmt, QnnLog_Level_t level, uint64_t time, va_li
     n_warnings += level == QNN_LOG_LEVEL_WARN;
     if (level <= QNN_LOG_LEVEL_WARN)
         vsnprintf(last_log, sizeof last_log, fmt, args);
+    else if (level == QNN_LOG_LEVEL_INFO)
+        vsnprintf(last_info, sizeof last_info, fmt, args);
 }
 
 static htp_world begin_logged(uint32_t soc, Qnn_LogHandle_t *log) {
     htp_world w = {.qnn = htp_open()};
-    last_log[0] = '\0';
+    last_log[0] = last_info[0] = '\0';
     n_warnings = 0;
-    HTP_OK(w.qnn.logCreate(keep_log, QNN_LOG_LEVEL_WARN, log));
+    HTP_OK(w.qnn.logCreate(keep_log, QNN_LOG_LEVEL_INFO, log));
     HTP_OK(w.qnn.backendCreate(*log, NULL, &w.backend));
     w.device = htp_device(&w.qnn, soc);
     HTP_OK(w.qnn.contextCreate(w.backend, w.device, NULL, &w.context));
@@ -299,7 +301,7 @@ static int warnings_of(uint32_t soc, const char *op, const float *c, uint32_t n_
 }
 
 // The smallest half is 2^-24, half of which still becomes 0; 65520 is the first infinite one.
-static void constants_that_are_lost_are_told_of(void **state) {
+static void constants_that_are_lost_are_reported(void **state) {
     (void)state;
     const float tiny[] = {1e-10f}, some[] = {1e-10f, 0, 1e-12f, 0, 1e-8f, 0x1p-25f},
                 kept[] = {1e-10f, 0, 0, 0, 0, 0x1.1p-25f}, none[] = {0}, large[] = {-1e9f},
@@ -308,7 +310,7 @@ static void constants_that_are_lost_are_told_of(void **state) {
     for (int i = 0; i < 2; i++) {
         assert_int_equal(warnings_of(chips[i], "ElementWiseAdd", tiny, 1), 1);
         assert_non_null(strstr(last_log, "graph 'lossy'"));
-        assert_non_null(strstr(last_log, "constant 'tb' (1e-10) is 0 in half precision"));
+        assert_non_null(strstr(last_log, "constant 'tb' (1e-10) is 0 in float16"));
         assert_non_null(strstr(last_log, "node 'nb' (ElementWiseAdd)"));
         assert_int_equal(warnings_of(chips[i], "ElementWiseAdd", some, 6), 1);
         assert_int_equal(warnings_of(chips[i], "ElementWiseAdd", kept, 6), 0);
@@ -319,8 +321,36 @@ static void constants_that_are_lost_are_told_of(void **state) {
     }
     assert_int_equal(warnings_of(SM8650, "ElementWiseMultiply", large, 1), 0); // clamped
     assert_int_equal(warnings_of(SM8750, "ElementWiseMultiply", large, 1), 1);
-    assert_non_null(strstr(last_log, "(-1e+09) is infinite in half precision"));
+    assert_non_null(strstr(last_log, "(-1e+09) is infinite in float16"));
     assert_int_equal(warnings_of(0, "ElementWiseAdd", tiny, 1), 0); // single precision
+}
+
+// One line says how floats are computed, and it is what comes out: a third differs.
+static void the_log_says_how_floats_are_computed(void **state) {
+    (void)state;
+    const struct {
+        uint32_t soc;
+        const char *says;
+        float third;
+    } rows[] = {
+        {0, "graph 'pair': floats are computed in float32, because no SoC", 1.0f / 3},
+        {SM8650, "graph 'pair': floats are computed in float16 (SM8650, v75)", 0x1.554p-2f},
+        {SM8750, "graph 'pair': floats are computed in float16 (SM8750, v79)", 0x1.554p-2f}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        float x[6] = {3, 3, 3, 3, 3, 3}, y[6] = {0}, one = 1;
+        Qnn_LogHandle_t log;
+        htp_world w = begin_logged(rows[i].soc, &log);
+        net n;
+        pair(&n, &w, F32, x, y);
+        uint32_t dims[] = {1};
+        net_add(&n, QNN_TENSOR_TYPE_STATIC, F32, 1, dims, 0, 0, &one);
+        NET_NODE(&n, "ElementWiseDivide", NET_LIST(2, 0), NET_LIST(1));
+        HTP_OK(w.qnn.graphFinalize(n.graph, NULL, NULL));
+        assert_non_null(strstr(last_info, rows[i].says));
+        net_run(&n);
+        assert_true(y[0] == rows[i].third);
+        end_logged(&w, log);
+    }
 }
 
 // --- numbers that are too large
@@ -351,7 +381,7 @@ static int runs_of(uint32_t soc, float (*x)[6], uint32_t n_runs, float m) {
     return heard;
 }
 
-static void numbers_that_are_too_large_are_told_of(void **state) {
+static void numbers_that_are_too_large_are_reported(void **state) {
     (void)state;
     float small[2][6] = {{1, 2, 3, 4, 5, 6}, {1, 2, 3, 4, 5, 6}};
     float square[2][6] = {{1, 2, 300, 400, 5, 6}, {400, 400, 0, 0, 0, 0}};
@@ -363,12 +393,12 @@ static void numbers_that_are_too_large_are_told_of(void **state) {
         assert_int_equal(runs_of(chip, small, 2, 1), 0);
         assert_int_equal(runs_of(chip, square, 2, 1), 1); // once
         assert_non_null(strstr(last_log, "graph 'large': node 'nb' (ElementWiseMultiply) is the "
-                                         "first to leave half precision"));
+                                         "first to leave the range of float16"));
         assert_non_null(strstr(last_log, i ? "is 65504: it gives inf at index 2"
                                            : "is 131008: it gives 131008 at index 3"));
         assert_int_equal(runs_of(chip, later, 2, 1), 0); // the first execution is watched
         assert_int_equal(runs_of(chip, input, 1, 1), 1);
-        assert_non_null(strstr(last_log, "input 'ta' has -200000 at index 4, beyond half"));
+        assert_non_null(strstr(last_log, "input 'ta' has -200000 at index 4, beyond float16"));
         assert_int_equal(runs_of(chip, endless, 1, 1), 0); // meant so
         assert_int_equal(runs_of(chip, small, 1, -INFINITY), 0);
     }
@@ -412,8 +442,9 @@ int main(void) {
         cmocka_unit_test(htp_num_10_pad_repeats_edges),
         cmocka_unit_test(padding_is_rounded),
         cmocka_unit_test(htp_num_10_resize_nearest_rounds_up),
-        cmocka_unit_test(constants_that_are_lost_are_told_of),
-        cmocka_unit_test(numbers_that_are_too_large_are_told_of),
+        cmocka_unit_test(constants_that_are_lost_are_reported),
+        cmocka_unit_test(the_log_says_how_floats_are_computed),
+        cmocka_unit_test(numbers_that_are_too_large_are_reported),
         cmocka_unit_test(the_place_of_a_large_number_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

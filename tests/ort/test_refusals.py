@@ -66,14 +66,30 @@ def test_only_what_is_not_taken_is_refused(make, capfd):
 @pytest.mark.parametrize("options, words", [
     (HTP, "1 of 1 nodes in 1 partition on HTP of SM8650 (v75), floats as float16 ("),
     ({"backend_type": "htp", "htp_arch": "79"}, "on HTP of v79, floats as float16 ("),
-    ({"backend_type": "htp"}, "on HTP of no chip, floats as float32 ("),
+    ({"backend_type": "htp"}, "on HTP without a target SoC, floats as float32 ("),
+    ({"backend_type": "htp", "enable_htp_fp16_precision": "1"},
+     "on HTP without a target SoC, floats as float32 ("),
     ({"backend_type": "cpu"}, "on CPU, floats as float32 ("),
 ])
 def test_one_line_tells_where_and_how_nodes_are_computed(options, words, capfd):
-    net = model([helper.make_node("Relu", ["x"], ["y"])], [("x", F, [2])], [("y", F, [2])])
-    session(net, options, level=1)
-    said = [line for line in capfd.readouterr().err.splitlines() if " nodes in " in line]
+    """A third is another number in float16: the line is what is computed."""
+    net = model([helper.make_node("Div", ["x", "three"], ["y"])], [("x", F, [2])],
+                [("y", F, [2])], [("three", np.array([3], F))])
+    got = session(net, options, level=1).run(None, {"x": np.ones(2, F)})[0]
+    lines = capfd.readouterr().err.splitlines()
+    said = [line for line in lines if " nodes in " in line]
     assert len(said) == 1 and words in said[0]
+    kind = np.float16 if "float16" in words else F
+    assert (got == F(kind(1) / kind(3))).all()
+    idle = [line for line in lines if "option enable_htp_fp16_precision has no effect" in line]
+    assert len(idle) == ("enable_htp_fp16_precision" in options)
+
+
+def test_a_soc_without_floats_is_not_said_to_have_them(capfd):
+    session(quantized_sigmoid(), {"backend_type": "htp", "soc_model": "SM8350"}, fallback=True,
+            level=1)
+    said = [line for line in capfd.readouterr().err.splitlines() if " nodes in " in line]
+    assert len(said) == 1 and "on HTP of SM8350 (v68), no float arithmetic (" in said[0]
 
 
 def quantized_sigmoid():

@@ -72,8 +72,8 @@ static void look_at(const qrn_api_graph *g, const qrn_graph *ir, uint32_t node, 
         float large = small && multiplies(n) ? lost(n->in[k], rule, true) : 0;
         if ((zero != 0 || large != 0) && !was_read_before(ir, node, k))
             qrn_log(g->context->backend->log, QNN_LOG_LEVEL_WARN,
-                    "graph '%s': constant '%s' (%g) is %s in half precision, in which node '%s' "
-                    "(%s) is computed: results may be far from those of single precision",
+                    "graph '%s': constant '%s' (%g) is %s in float16, in which node '%s' (%s) is "
+                    "computed: results may be far from those in float32",
                     g->ir->name, n->in[k]->name, (double)(zero != 0 ? zero : large),
                     zero != 0 ? "0" : "infinite", n->name, n->op->name);
     }

@@ -8,6 +8,8 @@
 // (HTP-PRC-05). Quantized numbers do not depend on the device.
 #include "backend/htp/htp.h"
 
+#include "api/errors.h"
+
 #include <string.h>
 
 static bool is_float(const qrn_tensor *t) { return t && qrn_dtype_is_float(t->dtype); }
@@ -72,6 +74,34 @@ qrn_status qrn_htp_float_check_graph(const qrn_api_graph *g) {
             QRN_TRY(check_floats(d, &call, QRN_E_FINALIZE));
     }
     return QRN_OK;
+}
+
+static bool computes_floats(const qrn_graph *g) {
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const qrn_node *n = g->nodes[i];
+        for (uint32_t k = 0; k < n->n_out; k++)
+            if (is_float(n->out[k]))
+                return true;
+    }
+    for (uint32_t i = 0; i < g->n_subgraphs; i++)
+        if (computes_floats(g->subgraphs[i]))
+            return true;
+    return false;
+}
+
+void qrn_htp_log_floats(const qrn_api_graph *g, qrn_half rule) {
+    const qrn_htp_device *d = qrn_htp_device_of(g->context);
+    if (!computes_floats(g->ir))
+        return;
+    if (rule == QRN_HALF_OFF)
+        qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
+                "graph '%s': floats are computed in float32, because no SoC and no architecture "
+                "was chosen; device option SOC or ARCH chooses one",
+                g->ir->name);
+    else
+        qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
+                "graph '%s': floats are computed in float16 (%s, v%u)", g->ir->name, d->soc.name,
+                d->soc.arch);
 }
 
 void qrn_htp_numerics(const qrn_api_graph *g, qrn_compile_options *opt) {

@@ -72,8 +72,8 @@ static size_t find_large(const qrn_view *v, qrn_half rule) {
     return SIZE_MAX;
 }
 
-#define HALF "half precision, whose largest number is %g"
-#define FAR "results may be far from those of single precision"
+#define FLOAT16 "float16, whose largest number is %g"
+#define FAR "results may be far from those in float32"
 
 // False: another execution, at the same time, was faster.
 static bool may_tell(qrn_htp_watch *w) {
@@ -85,8 +85,8 @@ static void tell_input(qrn_htp_watch *w, const char *name, const qrn_view *v, si
     if (!may_tell(w))
         return;
     qrn_log(w->graph->context->backend->log, QNN_LOG_LEVEL_WARN,
-            "graph '%s': input '%s' has %g at index %zu, beyond " HALF ": " FAR, w->graph->ir->name,
-            name, (double)((const float *)v->data)[at], at, largest(w->rule));
+            "graph '%s': input '%s' has %g at index %zu, beyond " FLOAT16 ": " FAR,
+            w->graph->ir->name, name, (double)((const float *)v->data)[at], at, largest(w->rule));
 }
 
 static void tell_node(qrn_htp_watch *w, const qrn_plan_node *n, bool merged, const qrn_view *v,
@@ -94,7 +94,8 @@ static void tell_node(qrn_htp_watch *w, const qrn_plan_node *n, bool merged, con
     if (!may_tell(w))
         return;
     qrn_log(w->graph->context->backend->log, QNN_LOG_LEVEL_WARN,
-            "graph '%s': node '%s' (%s)%s is the first to leave " HALF ": it gives %g at index "
+            "graph '%s': node '%s' (%s)%s is the first to leave the range of " FLOAT16
+            ": it gives %g at index "
             "%zu; " FAR,
             w->graph->ir->name, n->name, n->type, merged ? ", or one that was merged into it," : "",
             largest(w->rule), (double)((const float *)v->data)[at], at);

@@ -144,6 +144,11 @@ qrn_status qe_backend_open(qe_ep *ep) {
     QRN_TRY(ep->opt.share_contexts ? qe_share_join(ep, path) : qe_client_open(ep, path));
     ep->backend = kind_of_client(ep);
     QRN_TRY(check_htp(ep));
+    if (ep->opt.fp16 && ep->client->is_htp && ep->client->floats != QC_FLOAT16)
+        qe_say(ep->log, ORT_LOG_WARNING, "option enable_htp_fp16_precision has no effect: %s",
+               ep->client->floats == QC_NO_FLOATS
+                   ? "the target SoC has no float arithmetic"
+                   : "without soc_model or htp_arch floats are computed in float32");
     return qe_packages_register(ep);
 }
 

@@ -42,27 +42,31 @@ static qrn_status claim(const qe_graph *g, const qe_plan *plan, OrtEpGraphSuppor
     return s;
 }
 
-// The chip that the library stands for, and how it computes floats.
-static void describe_chip(const qe_ep *ep, char *out, size_t size) {
+// The target that the library stands for, and how it computes floats.
+static void describe_target(const qe_ep *ep, char *out, size_t size) {
+    static const char *const floats[] = {[QC_FLOAT32] = "floats as float32",
+                                         [QC_FLOAT16] = "floats as float16",
+                                         [QC_NO_FLOATS] = "no float arithmetic"};
     const qe_options *o = &ep->opt;
     const qrn_soc *soc = o->soc_model ? qrn_soc_by_id(o->soc_model) : NULL;
-    bool chip = o->soc_model || o->htp_arch;
-    const char *floats = o->fp16 || chip ? "float16" : "float32";
-    if (ep->backend != QE_BACKEND_HTP)
-        snprintf(out, size, "%s", ep->backend == QE_BACKEND_CPU ? ", floats as float32" : "");
+    const char *how = floats[ep->client->floats];
+    if (ep->backend == QE_BACKEND_CPU)
+        snprintf(out, size, ", %s", how);
+    else if (ep->backend != QE_BACKEND_HTP)
+        snprintf(out, size, "%s", "");
     else if (soc)
-        snprintf(out, size, " of %s (v%u), floats as %s", soc->name, soc->arch, floats);
+        snprintf(out, size, " of %s (v%u), %s", soc->name, soc->arch, how);
     else if (o->soc_model)
-        snprintf(out, size, " of chip %u, floats as %s", o->soc_model, floats);
+        snprintf(out, size, " of SoC %u, %s", o->soc_model, how);
     else if (o->htp_arch)
-        snprintf(out, size, " of v%u, floats as %s", (unsigned)o->htp_arch, floats);
+        snprintf(out, size, " of v%u, %s", (unsigned)o->htp_arch, how);
     else
-        snprintf(out, size, " of no chip, floats as %s", floats);
+        snprintf(out, size, " without a target SoC, %s", how);
 }
 
-static void tell(const qe_ep *ep, const qe_graph *g, const qe_plan *plan) {
+static void report(const qe_ep *ep, const qe_graph *g, const qe_plan *plan) {
     const ox_graph *graph = g->model->graph;
-    char chip[96];
+    char target[96];
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
         const char *why = qe_plan_reason(graph, plan, i);
         if (why)
@@ -70,10 +74,10 @@ static void tell(const qe_ep *ep, const qe_graph *g, const qe_plan *plan) {
                    "node '%s' (%s) is left to other providers: %s", graph->nodes[i].name,
                    graph->nodes[i].op, why);
     }
-    describe_chip(ep, chip, sizeof chip);
+    describe_target(ep, target, sizeof target);
     qe_say(ep->log, ORT_LOG_INFO, "%s: %u of %u nodes in %u partition%s on %s%s (%s)",
            ep->factory->name, plan->n_taken, graph->n_nodes, plan->n_groups,
-           plan->n_groups == 1 ? "" : "s", qe_backend_names[ep->backend], chip, ep->client->path);
+           plan->n_groups == 1 ? "" : "s", qe_backend_names[ep->backend], target, ep->client->path);
 }
 
 static void keep_reason(qe_ep *ep, const char *words) {
@@ -173,7 +177,7 @@ static qrn_status choose(qe_ep *ep, const qe_graph *g, OrtEpGraphSupportInfo *in
     qrn_status s = qe_plan_make(ep, g, &plan);
     qe_share_unlock(ep);
     QRN_TRY(s);
-    tell(ep, g, &plan);
+    report(ep, g, &plan);
     QRN_TRY(tell_files(ep, g, &plan));
     if (ep->opt.strict)
         insist(ep, g, &plan);

@@ -139,7 +139,11 @@ static int open_client(job *j) {
     const QnnContext_Config_t *configs[] = {&custom, NULL};
     const qt_backend_extras extras = {.context_configs =
                                           j->n > 1 && is_htp(j->opt) ? configs : NULL};
-    return qt_open_backend(&b, &extras, &j->client);
+    int code = qt_open_backend(&b, &extras, &j->client);
+    if (code == QT_EXIT_OK && j->opt->precision && strcmp(j->opt->precision, "fp32") == 0 &&
+        j->client->floats == QC_FLOAT16)
+        qt_warn("--precision fp32 has no effect: the target SoC computes floats in float16");
+    return code;
 }
 
 // The options of a graph as the API has them.

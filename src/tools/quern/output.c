@@ -43,6 +43,7 @@ static const char *program = "quern";
 void qt_set_program(const char *name) { program = name; }
 
 void qt_set_quiet(bool on) { quiet = on; }
+bool qt_is_quiet(void) { return quiet; }
 
 static bool colour_on(int fd) {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");

@@ -16,6 +16,7 @@
 void qt_output_init(void);
 void qt_set_program(const char *name); // that messages begin with, if it is not "quern"
 void qt_set_quiet(bool quiet);         // qt_note and progress say nothing
+bool qt_is_quiet(void);
 
 void qt_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void qt_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -49,10 +49,21 @@ static void print_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp,
     fputc('\n', stderr);
 }
 
+// Without --log: warnings, which say that results may not be what is expected. Errors are reported
+// by whoever meets them, and while nodes are tried they are none.
+static void print_warning(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
+    char line[2048];
+    (void)timestamp;
+    if (level != QNN_LOG_LEVEL_WARN || qt_is_quiet())
+        return;
+    vsnprintf(line, sizeof line, fmt, args);
+    qt_warn("%s", line);
+}
+
 // The API's callback has no context, so the backend that is watched is known to the process.
 static struct {
     const qt_watch *watch;
-    QnnLog_Level_t print; // lines up to this level are printed too
+    QnnLog_Level_t print; // lines up to this level are printed too; 0: warnings alone
 } hearing;
 
 static void hear_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
@@ -62,7 +73,9 @@ static void hear_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, 
     vsnprintf(line, sizeof line, fmt, copy);
     va_end(copy);
     hearing.watch->line(hearing.watch->ctx, line);
-    if (level <= hearing.print)
+    if (!hearing.print)
+        print_warning(fmt, level, timestamp, args);
+    else if (level <= hearing.print)
         print_log(fmt, level, timestamp, args);
 }
 
@@ -130,14 +143,16 @@ int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extr
     const char *name = qt_backend_name(opt);
     qc_options o = {.n_threads = (uint32_t)opt->threads,
                     .no_context = extras->no_context,
-                    .context_configs = extras->context_configs};
+                    .context_configs = extras->context_configs,
+                    .log = print_warning,
+                    .log_level = QNN_LOG_LEVEL_WARN};
     if (opt->log) {
         o.log = print_log;
         o.log_level = log_level(opt->log);
     }
     if (opt->watch) {
         hearing.watch = opt->watch;
-        hearing.print = o.log_level;
+        hearing.print = opt->log ? o.log_level : (QnnLog_Level_t)0;
         o.log = hear_log;
         o.log_level = o.log_level > QNN_LOG_LEVEL_INFO ? o.log_level : QNN_LOG_LEVEL_INFO;
         o.node = opt->watch->node;
