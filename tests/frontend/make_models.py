@@ -199,13 +199,20 @@ def random_models():
                                rng.random() < 0.5)])()
             return helper.make_attribute(name(), value)
 
-        def node(rng=rng, some=some, name=name, attr=attr):
+        taken = set()
+
+        def node(rng=rng, some=some, name=name, attr=attr, taken=taken):
             made = helper.make_node(name(), some(name), some(name), name=name(), domain=name())
+            for i, output in enumerate(made.output):  # ONNX forbids a value that is made twice
+                if output and output in taken:
+                    made.output[i] = f"{output}{len(taken)}!"
+                taken.add(made.output[i])
             made.attribute.extend(some(attr))
             return made
 
         constants = some(lambda rng=rng, name=name: tensor(
             name(), rng.choice([1, 3, 6, 11, 12, 13, 21]), [rng.randrange(5)], rng.random() < 0.5))
+        taken.update(c.name for c in constants)
         yield f"random_{seed}", model_of(some(node, 8), constants, opsets=[
             helper.make_opsetid("", rng.randrange(1, 23))])
 

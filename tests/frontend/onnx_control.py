@@ -78,7 +78,7 @@ def loop_body(nodes, outputs, constants=None):
 
 def counted_loops():
     x, w = rand(3, 4), rand(4, 4)
-    body = loop_body([node("MatMul", "v w", "m"), node("Tanh", "m", "v_out"),
+    body = loop_body([node("MatMul", "v w", "p"), node("Tanh", "p", "v_out"),
                       node("Cast", "i", "f", to=F), node("Mul", "v_out f", "row"),
                       node("Identity", "k", "k_out")], ["k_out", "v_out", "row"], {"w": w})
     for trips in (1, 3, 70):

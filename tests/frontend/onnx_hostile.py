@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Models that nobody means well with: each is rejected with a reason, without a crash."""
 import numpy as np
+from onnx import helper
 
-from case_onnx import case, node
+from case_onnx import Case, case, model, node
 from onnx_control import F, graph
 
 
@@ -64,8 +65,80 @@ def broadcast_parameters():
                refusal="dimension 0 is 0, expected at least 1")
 
 
+def forbidden():
+    """What the ONNX standard forbids: onnx.checker and onnxruntime reject all of these."""
+    x, w = {"x": ones(2)}, {"w": ones(2)}
+    twice = "in ONNX a value is made once"
+    for name, nodes in (
+            ("two_nodes", [node("Neg", "x", "y"), node("Abs", "x", "y")]),
+            ("one_node", [node("Split", "x", "y y", num_outputs=2)]),
+            ("node_and_input", [node("Neg", "x", "x"), node("Abs", "x", "y")]),
+            ("node_and_initializer", [node("Neg", "x", "w"), node("Abs", "w", "y")])):
+        yield case(f"value_made_twice_by_{name}", nodes, x, constants=w, refusal=twice)
+    for name, first in (("branch", [node("Abs", "x", "z")]), ("outer_graph", [])):
+        then = graph(first + [node("Neg", "x", "z")], outputs=["z"])
+        other = graph([node("Exp", "x", "q")], outputs=["q"])
+        yield case(f"value_made_twice_in_{name}",
+                   [node("Sin", "x", "z"), node("If", "c", "y", then_branch=then,
+                                                else_branch=other)][bool(first):],
+                   x, constants={"c": np.array(True)}, refusal=twice)
+    same = model([node("Add", "x x", "y")], x, ["y"])
+    same.graph.input.append(same.graph.input[0])
+    yield Case("two_inputs_of_one_name", same, [ones(2)] * 2, refusal="two inputs are named 'x'")
+    for version in (-5, 0, 2**40):
+        yield case(f"opset_{version}", node("Neg", "x", "y"), x, opset=version,
+                   refusal=f"it imports version {version} of the operator set 'ai.onnx'")
+    none = model([node("Neg", "x", "y")], x, ["y"])
+    del none.opset_import[:]
+    yield Case("no_opset", none, [ones(2)], refusal="it imports no operator set")
+
+
+def with_functions(name, functions, **limits):
+    m = model([node("f", "x", "y", "d")], {"x": ones(2)}, ["y"])
+    m.opset_import.append(helper.make_opsetid("d", 1))
+    m.functions.extend(functions)
+    return Case(name, m, [ones(2)], **limits)
+
+
+def function(nodes, name="f", overload=""):
+    f = helper.make_function("d", name, ["a"], ["b"], nodes,
+                             [helper.make_opsetid("", 22), helper.make_opsetid("d", 1)])
+    f.overload = overload
+    return f
+
+
+def forbidden_functions():
+    neg, exp = node("Neg", "a", "b"), node("Abs", "a", "b")
+    yield with_functions("function_makes_value_twice", [function([neg, exp])],
+                         refusal="in ONNX a value is made once")
+    yield with_functions("function_makes_its_input", [function([node("Neg", "a", "a")])],
+                         refusal="in ONNX a value is made once")
+    yield with_functions("function_defined_twice", [function([neg]), function([exp])],
+                         refusal="two functions are named 'f' in domain 'd'")
+    yield with_functions("function_calls_itself", [function([node("f", "a", "b", "d")])],
+                         refusal="nested deeper than")
+    yield with_functions("function_with_overload", [function([exp], overload="other"),
+                                                    function([neg])], expected=[-ones(2)])
+
+
+def allowed():
+    """What looks alike and is legal."""
+    x = {"x": ones(2)}
+    yield case("output_is_input_and_initializer", node("Neg", "x", "y"), x, "y x w",
+               {"w": ones(3)}, expected=[-ones(2), ones(2), ones(3)])
+    yield case("one_value_as_two_outputs", node("Neg", "x", "y"), x, "y y",
+               expected=[-ones(2)] * 2)
+    same = [graph([node(op, "x", "y")], outputs=["y"]) for op in ("Neg", "Abs")]
+    yield case("branches_make_one_name", node("If", "c", "y", then_branch=same[0],
+                                              else_branch=same[1]), x,
+               constants={"c": np.array(True)}, expected=[-ones(2)])
+
+
 def cases():
     yield from empty_constants()
     yield from values_without_axes()
     yield from empty_scans()
     yield from broadcast_parameters()
+    yield from forbidden()
+    yield from forbidden_functions()
+    yield from allowed()

@@ -305,7 +305,7 @@ qrn_status ox_import_one(ox_import *im, const ox_node *n) {
         return ox_import_dequantize(im, n);
     if (is_std(n, "QuantizeLinear"))
         return ox_import_quantize(im, n);
-    const ox_function *f = ox_find_function(im->model, n);
+    const ox_function *f = ox_model_function(im->model, n->domain, n->op, n->overload);
     if (f)
         return ox_call_function(im, f, n);
     const ox_importer *row = ox_find_importer(n->op, n->domain);

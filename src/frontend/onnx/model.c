@@ -192,6 +192,8 @@ static qrn_status read_node_field(ox_reader *r, const ox_wire *w, ox_node *n, ox
     }
     case 7:
         return ox_read_text(r, w, &n->domain);
+    case 8:
+        return ox_read_text(r, w, &n->overload);
     default:
         return QRN_OK;
     }
@@ -205,7 +207,7 @@ static qrn_status read_node(ox_reader *r, ox_bytes message, uint32_t index, ox_n
     n->out = array(r, counts[2], sizeof *n->out);
     if (!attrs || !n->in || !n->out)
         return no_memory();
-    n->name = n->op = n->domain = "";
+    n->name = n->op = n->domain = n->overload = "";
     n->attrs = attrs;
     ox_wire w = ox_wire_of(r->base, message);
     for (bool more;;) {
@@ -308,7 +310,7 @@ static qrn_status read_function(ox_reader *r, ox_bytes message, ox_function *f) 
     f->attrs = array(r, counts[6], sizeof *f->attrs);
     if (!nodes || !defaults || !f->in || !f->out || !f->attrs)
         return no_memory();
-    f->name = f->domain = "";
+    f->name = f->domain = f->overload = "";
     f->nodes = nodes;
     f->defaults = defaults;
     ox_wire w = ox_wire_of(r->base, message);
@@ -342,6 +344,9 @@ static qrn_status read_function(ox_reader *r, ox_bytes message, ox_function *f) 
             QRN_TRY(ox_wire_bytes(&w, &b));
             QRN_TRY(read_attr(r, b, &defaults[f->n_defaults++]));
             break;
+        case 13:
+            QRN_TRY(ox_read_text(r, &w, &f->overload));
+            break;
         default:
             break;
         }
@@ -362,6 +367,26 @@ static qrn_status read_opset(ox_reader *r, ox_bytes message, ox_opset *o) {
     }
     if (strcmp(o->domain, "ai.onnx") == 0)
         o->domain = "";
+    return QRN_OK;
+}
+
+const ox_function *ox_model_function(const ox_model *m, const char *domain, const char *name,
+                                     const char *overload) {
+    const ox_function *f = qrn_strmap_get(&m->functions_by_name, name);
+    overload = overload ? overload : "";
+    while (f && (strcmp(f->domain, domain) != 0 || strcmp(f->overload, overload) != 0))
+        f = f->next;
+    return f;
+}
+
+// Calls are looked up for every node: by name, and the first definition comes first.
+static qrn_status index_functions(ox_model *m, ox_function *functions) {
+    for (uint32_t i = m->n_functions; i-- > 0;) {
+        ox_function *f = &functions[i];
+        f->next = qrn_strmap_get(&m->functions_by_name, f->name);
+        if (!qrn_strmap_put(&m->functions_by_name, f->name, f))
+            return no_memory();
+    }
     return QRN_OK;
 }
 
@@ -399,7 +424,8 @@ static qrn_status read_model(ox_reader *r, ox_bytes message) {
     if (!m->graph || m->ir_version <= 0)
         return QRN_FAIL(QRN_E_BINARY, "not an ONNX model: %s",
                         m->graph ? "no IR version" : "no graph");
-    return QRN_OK;
+    QRN_TRY(index_functions(m, functions));
+    return ox_check_standard(m);
 }
 
 static qrn_status parse(ox_model *m, const void *data, size_t size) {
@@ -455,5 +481,6 @@ void ox_model_close(ox_model *m) {
     if (!m)
         return;
     ox_unmap_files(m);
+    qrn_strmap_clear(&m->functions_by_name);
     qrn_arena_destroy(m->arena);
 }

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/status.h"
+#include "base/strmap.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,9 +71,10 @@ typedef struct ox_attr {
 typedef struct ox_node {
     const char *name; // as in the file, or made from its position when empty
     const char *op;
-    const char *domain; // "" for the standard
-    const char **in;    // "" = absent
-    const char **out;   // "" = not wanted
+    const char *domain;   // "" for the standard
+    const char *overload; // which of several functions of that name; NULL or "": the plain one
+    const char **in;      // "" = absent
+    const char **out;     // "" = not wanted
     uint32_t n_in, n_out;
     const ox_attr *attrs;
     uint32_t n_attrs;
@@ -103,7 +105,8 @@ typedef struct ox_opset {
 
 // A function of the model itself; calls to it are expanded while importing.
 typedef struct ox_function {
-    const char *name, *domain;
+    const char *name, *domain, *overload;
+    const struct ox_function *next; // of the same name
     const char **in, **out, **attrs;
     uint32_t n_in, n_out, n_attrs;
     const ox_attr *defaults; // attributes that have a default value, besides attrs
@@ -121,6 +124,7 @@ typedef struct ox_model {
     uint32_t n_opsets;
     const ox_function *functions;
     uint32_t n_functions;
+    qrn_strmap functions_by_name; // the first of each name
     ox_graph *graph;
 } ox_model;
 
@@ -129,6 +133,10 @@ qrn_status ox_model_open(const char *path, ox_model **out);
 // The same from memory that outlives the model; external data is refused.
 qrn_status ox_model_parse(const void *data, size_t size, const char *name, ox_model **out);
 void ox_model_close(ox_model *m); // NULL is fine
+
+// NULL: the model has no such function.
+const ox_function *ox_model_function(const ox_model *m, const char *domain, const char *name,
+                                     const char *overload);
 
 // Version of a domain that the model imports; 0 when it does not.
 int64_t ox_model_opset(const ox_model *m, const char *domain);

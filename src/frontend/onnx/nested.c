@@ -124,14 +124,6 @@ qrn_status ox_import_body(ox_import *im, const ox_graph *g) {
 // --- functions
 // -------------------------------------------------------------------------------------------
 
-const ox_function *ox_find_function(const ox_model *m, const ox_node *n) {
-    for (uint32_t i = 0; i < m->n_functions; i++)
-        if (strcmp(m->functions[i].name, n->op) == 0 &&
-            strcmp(m->functions[i].domain, n->domain) == 0)
-            return &m->functions[i];
-    return NULL;
-}
-
 // The function's nodes with attribute references replaced by the call's attributes.
 static qrn_status bind_attrs(ox_import *im, const ox_function *f, const ox_node *call,
                              ox_node **out) {

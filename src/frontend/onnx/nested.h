@@ -47,8 +47,7 @@ qrn_status ox_import_list(ox_import *im, const ox_node *nodes, uint32_t n_nodes,
 // The nodes of a graph; its constants were entered by ox_enter_constants, its inputs bound.
 qrn_status ox_import_body(ox_import *im, const ox_graph *g);
 
-// The model's own function that a node calls; NULL: it calls none.
-const ox_function *ox_find_function(const ox_model *m, const ox_node *n);
+// Imports a function of the model's own in the place of a call.
 qrn_status ox_call_function(ox_import *im, const ox_function *f, const ox_node *n);
 
 // Joins values of one shape along a new axis, or along an existing one; gives the name of the

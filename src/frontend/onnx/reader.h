@@ -23,6 +23,9 @@ typedef struct ox_mapping {
 
 qrn_status ox_read_text(ox_reader *r, const ox_wire *w, const char **out);
 
+// standard.c: fails for a model that breaks a rule which no reader of one part of it can see.
+qrn_status ox_check_standard(const ox_model *m);
+
 // tensor_read.c
 qrn_status ox_read_tensor(ox_reader *r, ox_bytes message, ox_tensor *t);
 qrn_status ox_read_info(ox_reader *r, ox_bytes message, ox_info *info);
