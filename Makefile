@@ -12,7 +12,7 @@ FORMATTED = $(shell git ls-files -co --exclude-standard -- 'src/*.[ch]' 'src/*.i
     'include/Quern/*.h' 'tests/*.[ch]' 'tests/*.cpp' 'examples/*.[ch]' 'bench/*.[ch]' \
     ':!tests/structure/bad_tree')
 
-.PHONY: all help setup release demo test test-conformance test-clients test-clients-all \
+.PHONY: all help setup release demo test test-faults test-conformance test-clients test-clients-all \
     test-aarch64 test-pythons wheel bench install docs format lint clean distclean
 
 all: release
@@ -45,6 +45,12 @@ demo: release ## build, compile a small network for a phone's NPU, and recognise
 test: ## every test: sanitizers, release, structure, Python clients
 	scripts/setup.sh test
 	$(PYTHON) scripts/run_tests.py
+
+test-faults: release ## the programs with every allocation, write and read failing in turn
+	scripts/setup.sh test
+	cmake --build build/release --target fault_shim
+	FAULT_FULL=1 QUERN_BIN=build/bin/quern FAULT_SHIM=build/release/tests/libfault_shim.so \
+	    $(PYTHON) -B -m pytest -q -p no:cacheprovider tests/faults/faults_*.py
 
 test-conformance: release ## all of ONNX's own cases through Quern's provider
 	scripts/setup.sh test

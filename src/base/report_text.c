@@ -4,6 +4,8 @@
 #include "base/report_text.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 unsigned qrn_utf8_length(const char *text) {
@@ -67,4 +69,35 @@ void qrn_csv_text(FILE *to, const char *text) {
         fputc(*text == '\n' ? ' ' : *text, to);
     }
     fputc('"', to);
+}
+
+static ssize_t text_write(void *cookie, const char *from, size_t n) {
+    qrn_text *t = cookie;
+    if (n >= t->room - t->n) {
+        size_t room = t->n + n < SIZE_MAX / 2 ? 2 * (t->n + n) + 256 : 0;
+        char *grown = room ? realloc(t->data, room) : NULL;
+        if (!grown)
+            return 0; // sets the stream's error
+        t->data = grown;
+        t->room = room;
+    }
+    memcpy(t->data + t->n, from, n);
+    t->n += n;
+    t->data[t->n] = '\0';
+    return (ssize_t)n;
+}
+
+FILE *qrn_text_open(qrn_text *t) {
+    *t = (qrn_text){0};
+    return fopencookie(t, "w", (cookie_io_functions_t){.write = text_write});
+}
+
+bool qrn_text_close(FILE *f, qrn_text *t) {
+    bool whole = fflush(f) == 0 && !ferror(f);
+    whole = fclose(f) == 0 && whole && (t->data || text_write(t, "", 0) == 0) && t->data;
+    if (!whole) {
+        free(t->data);
+        *t = (qrn_text){0};
+    }
+    return whole;
 }

@@ -4,6 +4,7 @@
 #include "base/status.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 static const char *const status_text[QRN_STATUS_COUNT] = {
@@ -13,6 +14,7 @@ static const char *const status_text[QRN_STATUS_COUNT] = {
 };
 
 static _Thread_local char message[QRN_MESSAGE_MAX];
+static atomic_bool no_memory;
 
 const char *qrn_status_text(qrn_status s) {
     if ((unsigned)s >= QRN_STATUS_COUNT)
@@ -21,6 +23,8 @@ const char *qrn_status_text(qrn_status s) {
 }
 
 qrn_status qrn_fail(qrn_status s, const char *fmt, ...) {
+    if (s == QRN_E_MEM)
+        atomic_store(&no_memory, true);
     va_list ap;
     va_start(ap, fmt);
     // Formatted aside first: an argument may be the current message itself.
@@ -35,6 +39,8 @@ qrn_status qrn_fail(qrn_status s, const char *fmt, ...) {
     }
     return s;
 }
+
+bool qrn_failed_for_memory(void) { return atomic_load(&no_memory); }
 
 const char *qrn_message(void) { return message; }
 

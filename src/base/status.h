@@ -6,6 +6,8 @@
 #ifndef QRN_BASE_STATUS_H
 #define QRN_BASE_STATUS_H
 
+#include <stdbool.h>
+
 // X(name, text). src/api maps each to the documented code of the component that was called.
 #define QRN_STATUS_LIST(X)                                                                         \
     X(OK, "success")                                                                               \
@@ -86,6 +88,8 @@ qrn_status qrn_fail(qrn_status s, const char *fmt, ...) __attribute__((format(pr
 // The message of the last qrn_fail on this thread since qrn_message_clear; "" when there is none.
 const char *qrn_message(void);
 void qrn_message_clear(void);
+// Has a failure of this process been QRN_E_MEM? For programs, whose reports must not hide it.
+bool qrn_failed_for_memory(void);
 
 // The status is passed on in sight of the compiler, so that analysers know what comes back.
 static inline qrn_status qrn_failed(qrn_status said, qrn_status s) {

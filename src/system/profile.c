@@ -173,7 +173,7 @@ static qrn_status write_one(target *t, const QnnSystemProfile_ProfileData_t *dat
         error = qrn_outfile_append(t->fd, text, bytes);
     }
     pthread_mutex_unlock(&t->lock);
-    free(text); // of open_memstream
+    free(text);
     return error ? cannot_write(t, error) : QRN_OK;
 }
 

@@ -167,16 +167,18 @@ qrn_status qrn_system_profile_text(const QnnSystemProfile_ProfileData_t *data, c
     if (data->version != QNN_SYSTEM_PROFILE_DATA_VERSION_1)
         return QRN_FAIL(QRN_E_ARGUMENT, "profile data of version %d, known is 1",
                         (int)data->version);
-    FILE *to = open_memstream(text, size_bytes);
+    qrn_text line;
+    FILE *to = qrn_text_open(&line);
     if (!to)
         return QRN_FAIL(QRN_E_MEM, "out of memory for profile events");
     qrn_status s = write_line(to, &data->v1);
-    bool whole = !ferror(to);
-    if ((fclose(to) != 0 || !whole) && s == QRN_OK)
+    if (!qrn_text_close(to, &line) && s == QRN_OK)
         s = QRN_FAIL(QRN_E_MEM, "out of memory for profile events");
     if (s != QRN_OK) {
-        free(*text);
-        *text = NULL;
+        free(line.data);
+        return s;
     }
-    return s;
+    *text = line.data;
+    *size_bytes = line.n;
+    return QRN_OK;
 }

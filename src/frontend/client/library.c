@@ -13,6 +13,7 @@
 #include "Saver/QnnSaver.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
@@ -53,9 +54,10 @@ qrn_status qc_check(const qc_client *c, Qnn_ErrorHandle_t code, const char *call
     unsigned long long number = QNN_GET_ERROR_CODE(code);
     bool lost = number == QNN_COMMON_ERROR_SYSTEM_COMMUNICATION ||
                 number == QNN_COMMON_ERROR_SYSTEM_COMMUNICATION_FATAL;
-    qrn_status s = lost                                ? QRN_E_COMM
-                   : number == QNN_GRAPH_ERROR_ABORTED ? QRN_E_ABORTED
-                                                       : QRN_E_GENERAL;
+    qrn_status s = lost                                   ? QRN_E_COMM
+                   : number == QNN_GRAPH_ERROR_ABORTED    ? QRN_E_ABORTED
+                   : number == QNN_COMMON_ERROR_MEM_ALLOC ? QRN_E_MEM
+                                                          : QRN_E_GENERAL;
     const char *text = NULL;
     if (c->qnn.errorGetVerboseMessage &&
         c->qnn.errorGetVerboseMessage(code, &text) == QNN_SUCCESS && text) {
@@ -74,6 +76,24 @@ static bool is_path(const char *name) {
     return strchr(name, '/') || (n > 3 && strcmp(name + n - 3, ".so") == 0);
 }
 
+// errno is 0 unless a call inside failed, for qc_library_failed.
+static void *open_library(const char *path) {
+    errno = 0;
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+qrn_status qc_library_failed(const char *what, const char *searched) {
+    bool no_memory = errno == ENOMEM; // the loader's own words are wrong then at times
+    const char *why = dlerror();
+    if (no_memory || (why && strstr(why, strerror(ENOMEM))))
+        return QRN_FAIL(QRN_E_MEM, "%s: out of memory (%s)", what, why ? why : "");
+    if (searched)
+        return QRN_FAIL(QRN_E_NOT_FOUND,
+                        "%s: %s is neither beside this program nor in the loader's path (%s)", what,
+                        searched, why ? why : "");
+    return QRN_FAIL(QRN_E_NOT_FOUND, "%s: %s", what, why ? why : "");
+}
+
 // Tries the folders beside the program, then the loader's own search.
 static void *open_by_name(const char *file) {
     char path[PATH_MAX + 64];
@@ -87,9 +107,9 @@ static void *open_by_name(const char *file) {
         size_t room = sizeof path - (size_t)(base + 1 - path);
         int len = snprintf(base + 1, room, "%s%s", beside[i], file);
         if (len > 0 && (size_t)len < room && access(path, R_OK) == 0)
-            return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            return open_library(path);
     }
-    return dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    return open_library(file);
 }
 
 void qc_library_path(void *lib, const char *name, char *path, size_t size) {
@@ -115,18 +135,18 @@ static qrn_status load(qc_client *c, const char *name) {
     if (file)
         c->lib = open_by_name(file);
     else if (is_path(name))
-        c->lib = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+        c->lib = open_library(name);
     else
         return QRN_FAIL(QRN_E_ARGUMENT,
                         "backend '%s': expected cpu, htp, gpu, saver or the path of a library",
                         name);
-    if (!c->lib && file)
-        return QRN_FAIL(QRN_E_NOT_FOUND,
-                        "backend '%s': %s is neither beside this program nor in the loader's path "
-                        "(%s)",
-                        name, file, dlerror());
-    if (!c->lib)
-        return QRN_FAIL(QRN_E_NOT_FOUND, "backend '%s': %s", name, dlerror());
+    if (!c->lib) {
+        char what[512];
+        int error = errno;
+        snprintf(what, sizeof what, "backend '%s'", name);
+        errno = error;
+        return qc_library_failed(what, file);
+    }
     qc_library_path(c->lib, name, c->path, sizeof c->path);
     return QRN_OK;
 }

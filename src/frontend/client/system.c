@@ -44,9 +44,7 @@ static qrn_status start(qc_system *s, const char *beside) {
     else
         s->lib = qc_library_open(FILE_NAME, s->path, sizeof s->path);
     if (!s->lib)
-        return QRN_FAIL(QRN_E_NOT_FOUND,
-                        FILE_NAME " is neither beside this program nor in the loader's path (%s)",
-                        dlerror());
+        return qc_library_failed("context binaries", FILE_NAME);
     get_providers_fn get = NULL;
     void *symbol = dlsym(s->lib, "QnnSystemInterface_getProviders");
     memcpy(&get, &symbol, sizeof get);
@@ -64,6 +62,8 @@ static qrn_status start(qc_system *s, const char *beside) {
         s->fn.systemLogCreate(keep_line, QNN_LOG_LEVEL_ERROR, &s->log) != QNN_SUCCESS)
         s->log = NULL; // there is an answer without it, too
     Qnn_ErrorHandle_t code = s->fn.systemContextCreate(&s->reader);
+    if (QNN_GET_ERROR_CODE(code) == QNN_COMMON_ERROR_MEM_ALLOC)
+        return qc_no_memory("systemContextCreate");
     if (code != QNN_SUCCESS)
         return QRN_FAIL(QRN_E_GENERAL, "systemContextCreate: error %llu",
                         (unsigned long long)QNN_GET_ERROR_CODE(code));
@@ -100,6 +100,8 @@ qrn_status qc_system_describe(qc_system *s, const void *bytes, uint64_t n_bytes,
     const QnnSystemContext_BinaryInfo_t *info = NULL;
     last_line[0] = '\0';
     Qnn_ErrorHandle_t code = s->fn.systemContextGetMetaData(s->reader, bytes, n_bytes, &info);
+    if (code != QNN_SUCCESS && strstr(last_line, "out of memory")) // there is no code for it
+        return QRN_FAIL(QRN_E_MEM, "%s", last_line);
     if (code != QNN_SUCCESS)
         return QRN_FAIL(QRN_E_BINARY, "%s",
                         last_line[0] ? last_line : "not a context binary of Quern");

@@ -7,6 +7,7 @@
 #include "frontend/executorch/method.h"
 #include "tools/executor_runner/runner_flags.h"
 #include "tools/executor_runner/runner_list.h"
+#include "tools/quern/heap.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct shapes {
     runner_lines lines;
@@ -46,6 +48,8 @@ static void say(char level, int line, const char *fmt, ...) {
     fprintf(stderr, "%c %02u:%02u:%02u.%06u executorch:executor_runner.c:%d] ", level,
             (unsigned)(s / 3600), (unsigned)(s / 60 % 60), (unsigned)(s % 60),
             (unsigned)(us % 1000000), line);
+    if (level == 'E' && qt_out_of_memory())
+        fputs("out of memory: ", stderr);
     va_start(args, fmt);
     vfprintf(stderr, fmt, args);
     va_end(args);
@@ -240,7 +244,9 @@ static bool read_line(runner *r, char *line, size_t inference) {
     char **parts = calloc(n + 1, sizeof *parts);
     size_t found = parts ? runner_split(line, parts, n) : 0;
     bool ok = parts && found == n;
-    if (!ok)
+    if (!parts)
+        ERROR("inference %zu", inference);
+    else if (!ok)
         ERROR("Line %zu of the input list names %zu files, the method has %u inputs", inference,
               found, n);
     for (uint32_t i = 0; i < n && ok; i++)
@@ -347,7 +353,11 @@ static bool run(runner *r, int argc, char **argv) {
         !make_trace(r) || !load(r, argc, argv) || !prepare_inputs(r))
         return false;
     runner_lines list = {0};
-    bool ok = runner_lines_read(f->input_list_path, &list) ? run_lines(r, &list) : run_ones(r);
+    bool given = access(f->input_list_path, F_OK) == 0;
+    bool ok = !given || runner_lines_read(f->input_list_path, &list);
+    if (!ok)
+        ERROR("%s cannot be read", f->input_list_path);
+    ok = ok && (given ? run_lines(r, &list) : run_ones(r));
     runner_lines_free(&list);
     return ok && write_trace(r);
 }
@@ -373,5 +383,7 @@ int main(int argc, char **argv) {
     et_method_free(r.method);
     et_trace_destroy(r.trace);
     et_program_close(r.program);
-    return ok ? 0 : 1;
+    if (ok && qt_out_of_memory())
+        ERROR("what was written may not be whole");
+    return ok && !qt_out_of_memory() ? 0 : 1;
 }

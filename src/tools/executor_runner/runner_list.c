@@ -3,6 +3,7 @@
 // Reading of small text files and raw files.
 #include "tools/executor_runner/runner_list.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,13 +101,17 @@ bool runner_shape(const char *line, int64_t *dims, size_t most, size_t *n) {
 bool runner_read(const char *path, void *buffer, size_t size, bool may_be_short) {
     FILE *f = fopen(path, "rb");
     if (!f) {
-        fprintf(stderr, "ERROR: input '%s' cannot be read\n", path);
+        fprintf(stderr, "ERROR: input '%s' cannot be read: %s\n", path, strerror(errno));
         return false;
     }
     size_t n = fread(buffer, 1, size, f);
     char more;
-    bool longer = fread(&more, 1, 1, f) == 1;
+    bool longer = fread(&more, 1, 1, f) == 1, damaged = ferror(f) != 0;
     fclose(f);
+    if (damaged) {
+        fprintf(stderr, "ERROR: input '%s' cannot be read\n", path);
+        return false;
+    }
     if (longer || (n != size && !may_be_short)) {
         fprintf(stderr, "ERROR: input '%s' has %s%zu bytes, expected %zu\n", path,
                 longer ? "more than " : "", n, size);

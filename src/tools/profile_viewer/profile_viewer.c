@@ -169,5 +169,5 @@ int main(int argc, char **argv) {
     else if (code < 0)
         code = qt_close_stdout();
     qt_flags_free(&viewer, &options, &args);
-    return code;
+    return qt_finish(code);
 }

@@ -39,11 +39,10 @@ static void write_rows(FILE *f, const qt_call *c, const qt_event *list, uint32_t
 }
 
 bool qv_write_table(const qt_profile *p, const char *path) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
+    qrn_text text;
+    FILE *f = qrn_text_open(&text);
     if (!f) {
-        qt_error("%s: no memory", path);
+        qt_error("%s: out of memory", path);
         return false;
     }
     fputs("Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event Level,"
@@ -51,13 +50,12 @@ bool qv_write_table(const qt_profile *p, const char *path) {
           f);
     for (uint32_t i = 0; i < p->n; i++)
         write_rows(f, &p->calls[i], p->calls[i].events, p->calls[i].n, true);
-    bool whole = !ferror(f);
-    whole = fclose(f) == 0 && whole;
-    const qt_part part = {text, size};
+    bool whole = qrn_text_close(f, &text);
+    const qt_part part = {text.data, text.n};
     bool done = whole && qt_write_file(path, &part, 1);
     if (!whole)
-        qt_error("%s: no memory", path);
-    free(text);
+        qt_error("%s: out of memory", path);
+    free(text.data);
     return done;
 }
 
@@ -91,12 +89,9 @@ static bool write_compressed(const char *text, const char *path) {
 
 bool qv_write_json(json_t *value, const char *path, bool gzip) {
     size_t n = strlen(path);
-    char *text = value ? json_dumps(value, JSON_COMPACT) : NULL;
-    json_decref(value);
-    if (!text) {
-        qt_error("%s: there is nothing to write", path);
+    char *text = qt_json_dump(value, JSON_COMPACT);
+    if (!text)
         return false;
-    }
     const qt_part part = {text, strlen(text)};
     bool packed = gzip || (n > 3 && strcmp(path + n - 3, ".gz") == 0);
     bool done = packed ? write_compressed(text, path) : qt_write_file(path, &part, 1);

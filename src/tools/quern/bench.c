@@ -213,14 +213,16 @@ static int profile(bench *b) {
     qc_graph *g = b->s.model.graph;
     int code = QT_EXIT_OK;
     if (b->opt->no_profile || !c->qnn.profileCreate ||
-        c->qnn.profileCreate(c->backend, QNN_PROFILE_LEVEL_DETAILED, &g->profile) != QNN_SUCCESS)
+        qc_check(c, c->qnn.profileCreate(c->backend, QNN_PROFILE_LEVEL_DETAILED, &g->profile),
+                 "profileCreate") != QRN_OK)
         return QT_EXIT_OK; // a library without profiles has no table
     for (int i = 0; i < profiled_runs(b) && code == QT_EXIT_OK; i++) {
         const QnnProfile_EventId_t *ids = NULL;
         uint32_t n = 0;
         if (qt_session_execute(&b->s) != QRN_OK)
             code = fail(QT_EXIT_FAILURE);
-        else if (c->qnn.profileGetEvents(g->profile, &ids, &n) == QNN_SUCCESS &&
+        else if (qc_check(c, c->qnn.profileGetEvents(g->profile, &ids, &n), "profileGetEvents") ==
+                     QRN_OK &&
                  !read_events(b, ids, n, i))
             code = no_memory();
         qt_ops_end_run(&b->ops);

@@ -33,8 +33,9 @@ static bool read_line(FILE *in, char line[MAX_LINE], bool *bad) {
 }
 
 static bool answer(FILE *out, json_t *o) {
-    bool ok = o && json_dumpf(o, out, JSON_COMPACT) == 0 && fputc('\n', out) != EOF;
-    json_decref(o);
+    char *text = qt_json_dump(o, JSON_COMPACT);
+    bool ok = text && fputs(text, out) != EOF && fputc('\n', out) != EOF;
+    free(text);
     return fflush(out) == 0 && ok;
 }
 

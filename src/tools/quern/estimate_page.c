@@ -225,13 +225,12 @@ static void put_steps(FILE *f, const qt_estimates *r) {
 }
 
 bool qt_estimate_page(const qt_estimates *r, const char *path) {
-    char *text = NULL;
-    size_t size = 0;
+    qrn_text text;
     if (!r->rows[0].known) {
         qt_error("%s: there is no estimate to draw", path);
         return false;
     }
-    FILE *f = open_memstream(&text, &size);
+    FILE *f = qrn_text_open(&text);
     if (f) {
         put_head(f, r);
         qt_page_timeline(f, r);
@@ -247,11 +246,11 @@ bool qt_estimate_page(const qt_estimates *r, const char *path) {
             "</html>\n",
             qd_constants);
     }
-    bool made = f && fclose(f) == 0;
+    bool made = f && qrn_text_close(f, &text);
     if (!made)
-        qt_error("%s: no memory", path);
-    const qt_part part = {text, size};
+        qt_error("%s: out of memory", path);
+    const qt_part part = {text.data, text.n};
     made = made && qt_write_file(path, &part, 1);
-    free(text);
+    free(text.data);
     return made;
 }

@@ -112,13 +112,9 @@ static json_t *trace_of(const qd_schedule *s, const qd_op *ops) {
 }
 
 bool qt_schedule_trace(const qd_schedule *s, const qd_op *ops, const char *path) {
-    json_t *all = trace_of(s, ops);
-    char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
-    json_decref(all);
-    if (!text) {
-        qt_error("%s: no memory", path);
+    char *text = qt_json_dump(trace_of(s, ops), JSON_COMPACT);
+    if (!text)
         return false;
-    }
     const qt_part part = {text, strlen(text)};
     bool done = qt_write_file(path, &part, 1);
     free(text);

@@ -57,7 +57,9 @@ void qt_machine_read(qt_machine *m) {
 static void read_devices(const qc_client *c, qt_library *l) {
     const QnnDevice_PlatformInfo_t *info = NULL;
     if (!c->qnn.deviceGetPlatformInfo ||
-        c->qnn.deviceGetPlatformInfo(c->log, &info) != QNN_SUCCESS || !info)
+        qc_check(c, c->qnn.deviceGetPlatformInfo(c->log, &info), "deviceGetPlatformInfo") !=
+            QRN_OK ||
+        !info)
         return;
     l->n_devices = info->v1.numHwDevices;
     if (c->qnn.deviceFreePlatformInfo)
@@ -77,12 +79,14 @@ static void read_library(qt_library *l) {
     snprintf(l->path, sizeof l->path, "%s", c->path);
     snprintf(l->provider, sizeof l->provider, "%s", c->provider ? c->provider : "");
     const char *id = NULL;
-    if (c->qnn.backendGetBuildId && c->qnn.backendGetBuildId(&id) == QNN_SUCCESS && id)
+    if (c->qnn.backendGetBuildId &&
+        qc_check(c, c->qnn.backendGetBuildId(&id), "backendGetBuildId") == QRN_OK && id)
         snprintf(l->build, sizeof l->build, "%s", id);
     l->is_quern = strstr(l->build, "quern") != NULL;
     const QnnBackend_OperationName_t *ops = NULL;
     if (c->backend && c->qnn.backendGetSupportedOperations)
-        c->qnn.backendGetSupportedOperations(c->backend, &l->n_ops, &ops);
+        (void)qc_check(c, c->qnn.backendGetSupportedOperations(c->backend, &l->n_ops, &ops),
+                       "backendGetSupportedOperations");
     if (c->backend)
         read_devices(c, l);
     qc_close(c);

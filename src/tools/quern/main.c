@@ -39,7 +39,7 @@ static int run_command(const qt_command *c, int argc, char **argv) {
         code = qt_close_stdout();
     qt_flags_free(c, options, &args);
     free(options);
-    return code;
+    return qt_finish(code);
 }
 
 static int unknown_command(const char *word) {
@@ -86,7 +86,7 @@ static int run_option(int argc, char **argv) {
     } else {
         return unknown_option(word);
     }
-    return qt_close_stdout();
+    return qt_finish(qt_close_stdout());
 }
 
 int main(int argc, char **argv) {

@@ -6,6 +6,7 @@
 #include "base/outfile.h"
 #include "base/report_text.h"
 #include "tools/quern/flags.h"
+#include "tools/quern/heap.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -57,13 +58,23 @@ static void tame(char *text) {
             *p = '?';
 }
 
+#define ERROR_WORD "error: "
+#define NO_MEMORY "out of memory"
+static bool said_no_memory;
+
 static void say(const char *word, const char *colour, const char *fmt, va_list ap) {
     qt_progress(NULL, 0, 0);
     bool on = colour_on(STDERR_FILENO);
     char text[4096];
     vsnprintf(text, sizeof text, fmt, ap);
     tame(text);
-    fprintf(stderr, "%s: %s%s%s%s\n", program, on ? colour : "", word, on ? "\033[0m" : "", text);
+    const char *cause = "";
+    if (strcmp(word, ERROR_WORD) == 0 && qt_out_of_memory()) { // whatever was then found wrong
+        cause = strstr(text, NO_MEMORY) ? "" : NO_MEMORY ": ";
+        said_no_memory = true;
+    }
+    fprintf(stderr, "%s: %s%s%s%s%s\n", program, on ? colour : "", word, on ? "\033[0m" : "", cause,
+            text);
 }
 
 #define SAY(word, colour)                                                                          \
@@ -74,7 +85,7 @@ static void say(const char *word, const char *colour, const char *fmt, va_list a
         va_end(ap);                                                                                \
     } while (0)
 
-void qt_error(const char *fmt, ...) { SAY("error: ", "\033[1;31m"); }
+void qt_error(const char *fmt, ...) { SAY(ERROR_WORD, "\033[1;31m"); }
 
 void qt_warn(const char *fmt, ...) { SAY("warning: ", "\033[1;33m"); }
 
@@ -141,6 +152,14 @@ void qt_print_line(const char *fmt, ...) {
     free(text);
 }
 
+int qt_finish(int code) {
+    if (!qt_out_of_memory())
+        return code;
+    if (!said_no_memory)
+        qt_error(NO_MEMORY);
+    return QT_EXIT_FAILURE;
+}
+
 int qt_close_stdout(void) {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return QT_EXIT_OK;
@@ -164,13 +183,20 @@ json_t *qt_json_text(const char *text) {
     return s;
 }
 
-int qt_print_json(json_t *object) {
-    if (!object) {
-        qt_error("out of memory");
-        return QT_EXIT_FAILURE;
-    }
-    json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+char *qt_json_dump(json_t *object, size_t how) {
+    char *text = object && !qt_out_of_memory() ? json_dumps(object, how) : NULL;
     json_decref(object);
+    if (!text)
+        qt_error("out of memory");
+    return text;
+}
+
+int qt_print_json(json_t *object) {
+    char *text = qt_json_dump(object, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    if (!text)
+        return QT_EXIT_FAILURE;
+    fputs(text, stdout);
+    free(text);
     putchar('\n');
     return qt_close_stdout();
 }
@@ -185,6 +211,10 @@ static void hold_signals(bool on) {
 }
 
 static bool write_parts(const char *path, const qt_part *parts, size_t n, bool sync) {
+    if (qt_out_of_memory()) { // a part may be less than whole
+        qt_error("%s: not written", path);
+        return false;
+    }
     hold_signals(true);
     qrn_status s =
         sync ? qrn_outfile_begin(&file, path) : qrn_outfile_begin_unsynced(&file, AT_FDCWD, path);

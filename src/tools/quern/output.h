@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What the program says and writes. Data goes to stdout, talk to stderr. Colour and progress appear
-// only on a terminal, and colour not when NO_COLOR is set. Files appear complete or not at all,
-// and an interrupt removes what is unfinished.
+// only on a terminal, and colour not when NO_COLOR is set. Files appear complete or not at all
+// (not at all once memory has run out), and an interrupt removes what is unfinished.
 #ifndef QRN_TOOLS_QUERN_OUTPUT_H
 #define QRN_TOOLS_QUERN_OUTPUT_H
 
@@ -39,10 +39,15 @@ void qt_progress(const char *what, size_t done, size_t total);
 
 // A text as JSON has it; bytes that are not UTF-8 become '?'.
 json_t *qt_json_text(const char *text);
+// An object as text (JSON_* say how), from malloc, and frees it; NULL after a message.
+char *qt_json_dump(json_t *object, size_t how);
 // Prints an object to stdout and frees it; the exit code (QT_EXIT_*).
 int qt_print_json(json_t *object);
 // Ends a report: was all of stdout written? QT_EXIT_OK or QT_EXIT_FAILURE with a message.
 int qt_close_stdout(void);
+
+// The exit code of the program: that of the command, unless memory ran out on the way.
+int qt_finish(int code);
 
 // One part of a file to be written.
 typedef struct qt_part {

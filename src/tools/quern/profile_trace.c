@@ -204,14 +204,13 @@ json_t *qt_profile_trace_json(const qt_profile *p) {
                                                       "args", "name", track_names[i]));
     json_t *all = json_pack("{s:o,s:s}", "traceEvents", t.events, "displayTimeUnit", "ms");
     if (!all)
-        qt_error("no memory");
+        qt_error("out of memory");
     return all;
 }
 
 bool qt_profile_trace(const qt_profile *p, const char *path) {
     json_t *all = qt_profile_trace_json(p);
-    char *text = all ? json_dumps(all, JSON_COMPACT) : NULL;
-    json_decref(all);
+    char *text = all ? qt_json_dump(all, JSON_COMPACT) : NULL;
     if (!text)
         return false;
     const qt_part part = {text, strlen(text)};
