@@ -92,11 +92,18 @@ INLINE void tile_groups(const tile_place *at, const tile_shape h, tile_part *p, 
         tile_column(at, h, i, weight, p, acc);                                                     \
     if (i <= columns && h.last)                                                                    \
     tile_results(h, i, p, acc)
+#ifdef __clang__
+#pragma clang loop unroll(full)
+    for (int i = 0; i <= columns; i++) {
+        COLUMN(i);
+    }
+#else
     SIXTEEN(COLUMN);
     COLUMN(16);
     COLUMN(17);
     COLUMN(18);
     COLUMN(19);
+#endif
 #undef COLUMN
 }
 
