@@ -15,8 +15,7 @@ static qrn_status tensor_fail(const qrn_api_graph *g, const qrn_tensor *t, qrn_s
 }
 
 bool qrn_shape_is_result(const qrn_api_graph *g, const qrn_api_io *io) {
-    return io->is_output &&
-           (io->tensor->has_dynamic || g->plan_dynamic);
+    return io->is_output && (io->tensor->has_dynamic || g->plan_dynamic);
 }
 
 // How many times the prepared batch `d` is; 0: it is no multiple, or the backend takes none.

@@ -19,7 +19,7 @@ typedef enum qrn_buffer_mode {
 
 typedef struct qrn_buffer_args {
     uint32_t dim, stride, slots; // slots: of the output, whose single one may have no dimension
-    uint32_t mode; // qrn_buffer_mode
+    uint32_t mode;               // qrn_buffer_mode
 } qrn_buffer_args;
 
 // State: the number of frames (8 bytes), then the frames from slot 0 on, in the output's layout.
