@@ -7,13 +7,15 @@ DESTDIR ?=
 PYTHON := build/venv/bin/python3
 CLANG_FORMAT ?= clang-format-14
 CLANG_TIDY ?= clang-tidy-14
+CLANG ?= clang-14
+LINT_SECONDS ?= 0
 # Headers under include/QNN are laid out as tables and left as written.
 FORMATTED = $(shell git ls-files -co --exclude-standard -- 'src/*.[ch]' 'src/*.inc' \
     'include/Quern/*.h' 'tests/*.[ch]' 'tests/*.cpp' 'examples/*.[ch]' 'bench/*.[ch]' \
     ':!tests/structure/bad_tree')
 
-.PHONY: all help setup release demo test test-faults test-conformance test-clients test-clients-all \
-    test-aarch64 test-pythons wheel bench install docs format lint clean distclean
+# Every target that `make help` lists.
+.PHONY: all $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' Makefile)
 
 all: release
 
@@ -93,10 +95,15 @@ docs: release ## regenerate the pages that come from the source
 format: ## format the sources in place
 	$(CLANG_FORMAT) -i $(FORMATTED)
 
-lint: release ## check the format, and run clang-tidy if it is installed
+lint: release ## check the format and run clang-tidy; LINT_SECONDS=n ends tidy early, newest files first
+	scripts/setup.sh lint
 	$(CLANG_FORMAT) --dry-run --Werror $(FORMATTED)
-	@if command -v $(CLANG_TIDY) >/dev/null; then scripts/lint.sh $(CLANG_TIDY) build/release; \
-	else echo "$(CLANG_TIDY) not found: tidy checks skipped"; fi
+	scripts/lint.py $(CLANG_TIDY) build/release --seconds $(LINT_SECONDS)
+
+clang: ## build the libraries and programs with clang, warnings as errors
+	scripts/setup.sh lint
+	CC=$(CLANG) cmake --preset release -B build/clang -DQUERN_TESTS=OFF -DQUERN_WERROR=ON
+	cmake --build build/clang
 
 clean: ## remove the builds; what was downloaded stays
 	find build -mindepth 1 -maxdepth 1 ! -name venv ! -name aarch64-root -exec rm -rf {} + 2>/dev/null || true

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# setup.sh build|test|clients|aarch64|bench: makes sure that what a build (or the tests) needs is
-# there.
+# setup.sh build|lint|test|clients|aarch64|bench: makes sure that what a build (or the tests)
+# needs is there.
 # Debian packages are installed when run as root and only when something is missing; otherwise the
 # line to run is printed. The tests' Python packages go to build/venv, made anew only when the
 # requirements change. QUERN_NO_CLIENTS=1 leaves the client packages out, QUERN_NO_TORCH=1 only
@@ -37,6 +37,12 @@ check_packages() {
     need libjpeg-dev has_header jpeglib.h
     need zlib1g-dev has_header zlib.h
     [ "$what" = build ] && return
+    if [ "$what" = lint ]; then
+        need clang-14 command -v "${CLANG:-clang-14}"
+        need clang-format-14 command -v "${CLANG_FORMAT:-clang-format-14}"
+        need clang-tidy-14 command -v "${CLANG_TIDY:-clang-tidy-14}"
+        return
+    fi
     need python3 command -v python3
     need python3-venv python3 -c 'import ensurepip, venv'
     need binutils command -v readelf
@@ -86,7 +92,7 @@ if [ ${#missing[@]} -gt 0 ]; then
         exit 1
     fi
 fi
-[ "$what" = build ] && exit 0
+{ [ "$what" = build ] || [ "$what" = lint ]; } && exit 0
 if [ "$what" = bench ]; then
     missing=()
     need libdnnl-dev has_header oneapi/dnnl/dnnl.h
