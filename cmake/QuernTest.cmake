@@ -13,6 +13,9 @@
 #   quern_client_test(name sources... [LABELS ...] [ARGS ...])
 #       Sees only the public headers and opens the libraries from $QUERN_LIB_DIR.
 #
+# FLOAT16: the test's oracle is the compiler's own _Float16; clang has it on x86-64 from version 15
+# on, and without it the test is left out.
+#
 # Labels with a meaning for `make test`: `tsan` (also run under ThreadSanitizer; a TSan tree holds
 # nothing else) and `release` (also run on the optimised build).
 find_path(CMOCKA_INCLUDE_DIR cmocka.h)
@@ -27,6 +30,12 @@ else()
     message(FATAL_ERROR "cmocka not found: install libcmocka-dev or configure -DQUERN_TESTS=OFF")
 endif()
 
+include(CheckCSourceCompiles)
+check_c_source_compiles("int main(void) { _Float16 h = 1; return (int)h - 1; }" QUERN_HAS_FLOAT16)
+if(NOT QUERN_HAS_FLOAT16)
+    message(STATUS "The compiler has no _Float16: tests that compare with it are left out")
+endif()
+
 set(QUERN_TEST_ENV
     "QUERN_LIB_DIR=${CMAKE_LIBRARY_OUTPUT_DIRECTORY}"
     "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"
@@ -34,8 +43,8 @@ set(QUERN_TEST_ENV
     "TSAN_OPTIONS=halt_on_error=1")
 
 macro(quern_test_program)
-    cmake_parse_arguments(arg "NO_BACKEND" "" "LABELS;ARGS" ${ARGN})
-    if(NOT TARGET cmocka_lib
+    cmake_parse_arguments(arg "NO_BACKEND;FLOAT16" "" "LABELS;ARGS" ${ARGN})
+    if(NOT TARGET cmocka_lib OR (arg_FLOAT16 AND NOT QUERN_HAS_FLOAT16)
        OR (QUERN_SANITIZE STREQUAL "thread" AND NOT "tsan" IN_LIST arg_LABELS))
         return()
     endif()
