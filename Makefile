@@ -58,6 +58,12 @@ test-conformance: release ## all of ONNX's own cases through Quern's provider
 	scripts/setup.sh test
 	QUERN_LIB_DIR=build/lib $(PYTHON) tests/clients/conformance.py
 
+test-provider-shapes: ## 10,000 models whose declared shapes are wrong, under AddressSanitizer
+	scripts/setup.sh test
+	cmake --preset asan -DQUERN_PYTHON="$(CURDIR)/$(PYTHON)"
+	cmake --build --preset asan
+	$(PYTHON) tests/ort/shapes.py --libs build/asan/lib --models 10000 $(SHAPES)
+
 test-clients: release ## the public QNN clients, the slow ones too
 	scripts/setup.sh clients
 	QUERN_LIB_DIR=build/lib QUERN_RUNNER=build/bin/qnn_executor_runner $(PYTHON) -m pytest tests/clients
