@@ -16,7 +16,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 import sys
+import tempfile
 import threading
 import weakref
 from pathlib import Path
@@ -251,8 +253,9 @@ def compile_model(model: str | os.PathLike[str] | bytes, output: str | os.PathLi
                   embed: bool = True, **more: Any) -> Path:
     """Writes a context model: what `session` would compile, ready to be loaded by it.
 
-    embed=False puts the binary into a file beside `output`. An `output` that exists is replaced if
-    all goes well. Further arguments are those of `session`.
+    embed=False puts the binary into a file beside `output`. Files that exist are replaced if all
+    goes well, each at once: who reads them meanwhile sees the old or the new one. Further arguments
+    are those of `session`.
     """
     path = Path(output)
     if not path.parent.is_dir():
@@ -262,23 +265,49 @@ def compile_model(model: str | os.PathLike[str] | bytes, output: str | os.PathLi
         raise ValueError(f"{path}: the context model would take the place of the model it is made "
                          "of: choose another name")
     config = {**(more.pop("config", None) or {}), "ep.context_enable": "1",
-              "ep.context_file_path": os.fspath(path), "ep.context_embed_mode": str(int(embed))}
-    with _moved_away(path):  # an existing one would be refused
-        session(model, backend, soc, config=config, **more)
-        if not path.exists():
+              "ep.context_embed_mode": str(int(embed))}
+    place = _moved_away if config.get("ep.share_ep_contexts") == "1" else _replaced_whole
+    with place(path) as fresh:
+        session(model, backend, soc, config={**config, "ep.context_file_path": os.fspath(fresh)},
+                **more)
+        if not fresh.exists():
             raise RuntimeError(f"{path} was not written: the backend took no node of the model")
     return path
 
 
 @contextlib.contextmanager
-def _moved_away(path: Path) -> Iterator[None]:
-    """A file that is to be written anew: what was there comes back if that fails."""
+def _replaced_whole(path: Path) -> Iterator[Path]:
+    """A place for a file: what was made there, and beside it, replaces files of `path`'s folder.
+
+    ONNX Runtime writes a model where others may read it already.
+    """
+    with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
+        fresh = Path(folder) / path.name
+        yield fresh
+        for made in sorted(fresh.parent.iterdir(), key=lambda file: file == fresh):  # it last
+            _put(made, path.with_name(made.name))
+
+
+def _put(made: Path, target: Path) -> None:
+    if target.is_file():
+        made.chmod(stat.S_IMODE(target.stat().st_mode))
+    with made.open("rb") as file:
+        os.fsync(file.fileno())
+    made.replace(target)
+
+
+@contextlib.contextmanager
+def _moved_away(path: Path) -> Iterator[Path]:
+    """Models that share one binary are written in place, as its name is the first one's.
+
+    What was there comes back if that fails.
+    """
     old = path.with_name(f".{path.name}.{os.getpid()}.old")
     there = path.is_file()
     if there:
         path.replace(old)
     try:
-        yield
+        yield path
     except BaseException:
         if there:
             old.replace(path)
