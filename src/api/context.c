@@ -39,6 +39,7 @@ static void destroy(qrn_api_context *c) {
     qrn_free(c->retention_order);
     qrn_provider_release_all(c);
     qrn_free(c->deferred.owned);
+    qrn_file_guard_free(c->file);
     qrn_free(c->increment.owned);
     qrn_arena_destroy(c->arena);
     qrn_handle_free(c->handle);

@@ -52,6 +52,8 @@ static qrn_status load(qrn_api_context *c, const qrn_binary_source *source) {
     qrn_status s = qrn_this_backend.binary_load(c, source);
     if (s == QRN_OK)
         s = apply_enabled(c);
+    if (s == QRN_OK)
+        s = qrn_file_guard_check(c->file); // what was read is what is there
     while (s != QRN_OK && c->n_graphs)
         qrn_api_graph_discard(c->graphs[c->n_graphs - 1]);
     return s;
@@ -88,6 +90,8 @@ static qrn_status fill(qrn_api_context *c, const binary_source *b, qrn_api_signa
                                 .size_bytes = b->size_bytes,
                                 .poll = signal ? qrn_signal_poll : NULL,
                                 .poll_ctx = signal};
+    if (c->persistent_binary)
+        QRN_TRY(qrn_file_guard_of(b->data, &c->file));
     if (!b->callback)
         return c->defer_graphs ? defer(c, b) : load(c, &source);
     if (c->defer_graphs)

@@ -109,7 +109,9 @@ qrn_status qrn_execution_run(qrn_execution *e) {
     }
     uint64_t start = qrn_call_now_ns();
     qrn_status entered = QRN_OK, s;
-    if (qrn_this_backend.graph_enter)
+    if (e->queued_ns) // it waited since it was checked
+        entered = qrn_context_check(e->graph->context);
+    if (entered == QRN_OK && qrn_this_backend.graph_enter)
         entered = qrn_this_backend.graph_enter(e->graph);
     qrn_dump *dump = entered == QRN_OK ? qrn_dump_begin(e->graph, &opt) : NULL;
     s = entered == QRN_OK ? qrn_this_backend.graph_execute(e->graph, f->io, &opt) : entered;

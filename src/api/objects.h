@@ -13,6 +13,7 @@
 #include "api/blob.h"
 #include "backend/backend.h"
 #include "base/arena.h"
+#include "base/file.h"
 #include "base/pool.h"
 #include "base/strmap.h"
 #include "ir/graph.h"
@@ -136,6 +137,7 @@ typedef struct qrn_api_context {
     uint32_t list;                 // number of the list of binaries it was made with; 0: none
     struct qrn_provided *provided; // buffers that the client brought (provider.h)
     qrn_binary_part deferred;      // binary that is not loaded yet
+    qrn_file_guard *file;          // below a binary that the client mapped and keeps, or NULL
     qrn_binary_part increment;     // piece that getIncrementalBinary gave out
     bool increment_done;           // nothing is left to give out
     // Options.
@@ -151,9 +153,11 @@ typedef struct qrn_api_context {
     void *impl;
 } qrn_api_context;
 
-// Can the context still be used? What the backend says.
+// Can the context still be used? What the backend says; and its file must be as it was.
 static inline qrn_status qrn_context_check(const qrn_api_context *c) {
-    return qrn_this_backend.context_check ? qrn_this_backend.context_check(c) : QRN_OK;
+    if (qrn_this_backend.context_check)
+        QRN_TRY(qrn_this_backend.context_check(c));
+    return qrn_file_guard_check(c->file);
 }
 
 // An application tensor of a finalized graph.

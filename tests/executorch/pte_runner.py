@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """qnn_executor_runner as scripts meet it: flags, files, log lines; and the frame of programs."""
+import os
 import re
 import struct
+import subprocess
 
 import numpy as np
 import pytest
-from harness_pte import refused, run, start
+from harness_pte import RUNNER, refused, run, start
 from pte_writer import Program, Ref
 
 V = np.array([1, -2, 4], np.float32)
@@ -154,7 +156,7 @@ def test_help_names_every_flag():
 def test_bad_input_lists(tmp_path):
     for text, says in [("a.raw b.raw\n", "names 2 files, the method has 1"),
                        ("\n", "cannot be read"), ("a.raw\n", "has 8 bytes, expected 12"),
-                       ("b.raw\n", "has more than 12 bytes"), ("none.raw\n", "'none.raw'")]:
+                       ("b.raw\n", "has 20 bytes, expected 12"), ("none.raw\n", "'none.raw'")]:
         (tmp_path / "a.raw").write_bytes(bytes(8))
         (tmp_path / "b.raw").write_bytes(bytes(20))
         (tmp_path / "list.txt").write_text(text)
@@ -185,3 +187,53 @@ def test_broken_programs(tmp_path):
                        (good[:size], "cut off"), (good[:60], "cut off"),
                        (good[:12] + bytes(4) + good[16:], "extended header")]:
         refused(tmp_path, data, [[V]], ["model.pte", says])
+
+
+def adder(n):
+    """Adds a constant of n numbers, which lies in the file."""
+    p = Program()
+    m = p.method("forward")
+    x, y = m.input((n,)), m.tensor((n,))
+    m.call("aten::add.out", Ref(x), Ref(m.constant(np.arange(n, dtype=np.float32))), 1, Ref(y),
+           Ref(y))
+    m.output(y)
+    return p
+
+
+@pytest.mark.parametrize("change, ends", [
+    (lambda p: os.truncate(p, 0), 1), (lambda p: p.open("r+b").write(b"other"), 1),
+    (lambda p: os.replace(p.with_name("in_0_0.raw"), p), 0)])
+def test_a_program_that_changes_between_runs(tmp_path, change, ends):
+    """Changed in place it is an error, replaced it stays. The first result goes to a pipe."""
+    n, file = 1 << 16, tmp_path / "model.pte"
+    file.write_bytes(adder(n).bytes())
+    os.utime(file, (1e9, 1e9))  # one that was just written would be copied
+    np.ones(n, np.float32).tofile(tmp_path / "in_0_0.raw")
+    np.ones(n, np.float32).tofile(tmp_path / "in_1_0.raw")
+    (tmp_path / "list.txt").write_text("in_0_0.raw\nin_1_0.raw\n")
+    os.mkfifo(tmp_path / "output_0_0.raw")
+    p = subprocess.Popen([RUNNER, "--model_path", file, "--input_list_path=list.txt",
+                          "--output_folder_path=."], cwd=tmp_path, stderr=subprocess.PIPE,
+                         text=True)
+    with open(tmp_path / "output_0_0.raw", "rb") as result:  # returns when the runner writes
+        change(file)
+        got = result.read()
+    said = p.communicate(timeout=60)[1]
+    assert got == np.arange(1, n + 1, dtype=np.float32).tobytes()
+    assert p.returncode == ends, said
+    if ends:
+        assert f"{file} was changed" in said and not (tmp_path / "output_1_0.raw").exists(), said
+    else:
+        assert (tmp_path / "output_1_0.raw").read_bytes() == got
+
+
+@pytest.mark.parametrize("flags", [["model_path"], ["input_list_path"], [],
+                                   ["input_shape_path", "output_shape_path"]])
+def test_the_runner_waits_for_no_pipe(tmp_path, flags):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "model.pte").write_bytes(doubler().bytes())
+    (tmp_path / "list.txt").write_text("pipe\n")
+    p = start("--input_list_path=list.txt", *[f"--{flag}=pipe" for flag in flags],
+              "--output_folder_path=.", cwd=tmp_path)  # which has a limit of time
+    assert p.returncode == 1, p.stderr
+    assert "pipe" in p.stderr

@@ -378,3 +378,35 @@ def test_a_context_binary_keeps_its_mode_and_touches_nothing_planted(tmp_path):
     generate(conv_net(seed=1), tmp_path / "net.onnx", 0)
     assert precious.read_text() == "mine" and binary.stat().st_mode & 0o7777 == 0o600
     assert binary.stat().st_size > 1000
+
+
+def overwrite(path):
+    with open(path, "r+b") as f:
+        f.seek(-4096, os.SEEK_END)
+        f.write(bytes(range(256)) * 8)
+
+
+@pytest.mark.parametrize("change", [lambda p: os.truncate(p, 0), overwrite])
+def test_a_context_binary_that_changes_in_place_is_an_error(tmp_path, change):
+    generate(dense(2), tmp_path / "net.onnx", 0)
+    binary, x = tmp_path / "net_qnn.bin", np.ones((1, 1024), F)
+    os.utime(binary, (1e9, 1e9))  # one that was just written would be copied
+    s = session(str(tmp_path / "net.onnx"), HTP)
+    s.run(None, {"x": x})
+    change(binary)
+    for _ in range(2):
+        with pytest.raises(Exception, match="net_qnn.bin was changed while it was in use"):
+            s.run(None, {"x": x})
+
+
+def test_a_context_binary_that_is_replaced_stays_in_use(tmp_path):
+    generate(dense(2), tmp_path / "net.onnx", 0)
+    binary, x = tmp_path / "net_qnn.bin", np.ones((1, 1024), F)
+    os.utime(binary, (1e9, 1e9))
+    s = session(str(tmp_path / "net.onnx"), HTP)
+    first = s.run(None, {"x": x})[0]
+    (tmp_path / "new").write_text("nonsense")
+    os.replace(tmp_path / "new", binary)
+    np.testing.assert_array_equal(first, s.run(None, {"x": x})[0])
+    os.unlink(binary)
+    np.testing.assert_array_equal(first, s.run(None, {"x": x})[0])

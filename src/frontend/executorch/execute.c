@@ -117,6 +117,7 @@ static qrn_status run_chains(et_method *m) {
 
 qrn_status et_method_execute(et_method *m) {
     uint64_t start = et_trace_now();
+    QRN_TRY(qrn_file_check(&m->program->file));
     if (m->opt.trace)
         et_trace_begin(m->opt.trace, "Execute");
     QRN_TRY(run_chains(m));

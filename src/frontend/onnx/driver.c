@@ -482,6 +482,7 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
     const ox_graph *g = m->graph;
     qc_graph *graph;
     const char *name = opt->graph_name ? opt->graph_name : g->name[0] ? g->name : "graph";
+    QRN_TRY(ox_model_check(m));
     QRN_TRY(qc_graph_create(c, name, opt->graph_configs, &graph));
     ox_import im = {.model = m, .opt = opt, .graph = graph, .arena = graph->arena};
     ox_result r = {.graph = graph};
@@ -500,6 +501,8 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
         s = ox_import_nodes(&im, g->nodes, g->n_nodes);
     if (s == QRN_OK)
         s = finish_outputs(&im, g, &r);
+    if (s == QRN_OK)
+        s = ox_model_check(m);
     if (s != QRN_OK) {
         qc_graph_destroy(graph);
         return s;

@@ -25,6 +25,12 @@ qrn_status ox_map_file(ox_model *m, const char *path, const qrn_file **out) {
     return QRN_OK;
 }
 
+qrn_status ox_model_check(const ox_model *m) {
+    for (const ox_mapping *p = m->mappings; p; p = p->next)
+        QRN_TRY(qrn_file_check(&p->file));
+    return QRN_OK;
+}
+
 void ox_unmap_files(ox_model *m) {
     for (ox_mapping *p = m->mappings; p; p = p->next)
         qrn_file_unmap(&p->file);

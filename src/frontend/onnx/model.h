@@ -133,6 +133,8 @@ qrn_status ox_model_open(const char *path, ox_model **out);
 // The same from memory that outlives the model; external data is refused.
 qrn_status ox_model_parse(const void *data, size_t size, const char *name, ox_model **out);
 void ox_model_close(ox_model *m); // NULL is fine
+// Are the model's files as they were when they were opened? Ask after their weights were read.
+qrn_status ox_model_check(const ox_model *m);
 
 // NULL: the model has no such function.
 const ox_function *ox_model_function(const ox_model *m, const char *domain, const char *name,

@@ -8,6 +8,7 @@
 #include "tools/executor_runner/runner_flags.h"
 #include "tools/executor_runner/runner_list.h"
 #include "tools/quern/heap.h"
+#include "tools/quern/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -356,7 +357,7 @@ static bool run(runner *r, int argc, char **argv) {
     bool given = access(f->input_list_path, F_OK) == 0;
     bool ok = !given || runner_lines_read(f->input_list_path, &list);
     if (!ok)
-        ERROR("%s cannot be read", f->input_list_path);
+        ERROR("The input list cannot be read: %s", qrn_message());
     ok = ok && (given ? run_lines(r, &list) : run_ones(r));
     runner_lines_free(&list);
     return ok && write_trace(r);
@@ -365,6 +366,8 @@ static bool run(runner *r, int argc, char **argv) {
 int main(int argc, char **argv) {
     runner_flags flags;
     started_ms = now_ms();
+    qt_set_program("qnn_executor_runner");
+    qt_watch_files();
     if (!runner_flags_parse(argc, argv, &flags))
         return 1;
     if (flags.help) {

@@ -3,38 +3,23 @@
 // Reading of small text files and raw files.
 #include "tools/executor_runner/runner_list.h"
 
-#include <errno.h>
+#include "base/file.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static char *read_text(const char *path, size_t *size) {
-    FILE *f = fopen(path, "rb");
-    char *text = NULL;
-    size_t used = 0, room = 0;
-    if (!f)
+    qrn_file f = {0};
+    if (qrn_file_map(path, &f) != QRN_OK)
         return NULL;
-    for (;;) {
-        if (room - used < 2) {
-            room = room ? 2 * room : 4096;
-            char *grown = realloc(text, room);
-            if (!grown)
-                break;
-            text = grown;
-        }
-        size_t n = fread(text + used, 1, room - used - 1, f);
-        used += n;
-        if (n == 0)
-            break;
+    char *text = malloc(f.size + 1);
+    if (text) {
+        memcpy(text, f.data, f.size);
+        text[f.size] = '\0';
+        *size = f.size;
     }
-    bool ok = text && !ferror(f) && feof(f);
-    fclose(f);
-    if (!ok) {
-        free(text);
-        return NULL;
-    }
-    text[used] = '\0';
-    *size = used;
+    qrn_file_unmap(&f);
     return text;
 }
 
@@ -99,23 +84,21 @@ bool runner_shape(const char *line, int64_t *dims, size_t most, size_t *n) {
 }
 
 bool runner_read(const char *path, void *buffer, size_t size, bool may_be_short) {
-    FILE *f = fopen(path, "rb");
-    if (!f) {
-        fprintf(stderr, "ERROR: input '%s' cannot be read: %s\n", path, strerror(errno));
+    qrn_file f = {0};
+    if (qrn_file_map(path, &f) != QRN_OK) {
+        fprintf(stderr, "ERROR: input '%s' cannot be read: %s\n", path, qrn_message());
         return false;
     }
-    size_t n = fread(buffer, 1, size, f);
-    char more;
-    bool longer = fread(&more, 1, 1, f) == 1, damaged = ferror(f) != 0;
-    fclose(f);
-    if (damaged) {
-        fprintf(stderr, "ERROR: input '%s' cannot be read\n", path);
-        return false;
+    bool fits = f.size == size || (f.size < size && may_be_short);
+    if (fits)
+        memcpy(buffer, f.data, f.size);
+    else
+        fprintf(stderr, "ERROR: input '%s' has %zu bytes, expected %s%zu\n", path, f.size,
+                may_be_short ? "at most " : "", size);
+    if (fits && qrn_file_check(&f) != QRN_OK) {
+        fprintf(stderr, "ERROR: %s\n", qrn_message());
+        fits = false;
     }
-    if (longer || (n != size && !may_be_short)) {
-        fprintf(stderr, "ERROR: input '%s' has %s%zu bytes, expected %zu\n", path,
-                longer ? "more than " : "", n, size);
-        return false;
-    }
-    return true;
+    qrn_file_unmap(&f);
+    return fits;
 }

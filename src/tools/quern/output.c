@@ -3,6 +3,7 @@
 // Messages, colours, progress and files.
 #include "tools/quern/output.h"
 
+#include "base/file.h"
 #include "base/outfile.h"
 #include "base/report_text.h"
 #include "tools/quern/flags.h"
@@ -19,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+static const char *program = "quern";
 static bool quiet;
 
 // The file being written, for the signal handler. One thread writes files.
@@ -33,14 +35,41 @@ static void on_signal(int sig) {
     raise(sig);
 }
 
+static void put(const char *text) {
+    ssize_t done = write(STDERR_FILENO, text, strlen(text));
+    (void)done;
+}
+
+// A mapped file was cut short, or its disk failed.
+static void on_lost_page(int sig, siginfo_t *info, void *context) {
+    (void)context;
+    const char *path = qrn_file_at(info->si_addr);
+    if (!path) {
+        signal(sig, SIG_DFL); // not ours: as if there were no handler
+        return;
+    }
+    if (is_unfinished)
+        qrn_outfile_unlink_temp(&file);
+    put(program);
+    put(": error: ");
+    put(path);
+    put(" was changed while it was read: replace files by renaming\n");
+    _exit(QT_EXIT_FAILURE);
+}
+
+void qt_watch_files(void) {
+    struct sigaction act = {.sa_sigaction = on_lost_page, .sa_flags = SA_SIGINFO};
+    sigaction(SIGBUS, &act, NULL);
+}
+
 void qt_output_init(void) {
     struct sigaction act = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++)
         sigaction(ending[i], &act, NULL);
+    qt_watch_files();
     signal(SIGPIPE, SIG_IGN); // a closed pipe shows up as a write error
 }
 
-static const char *program = "quern";
 void qt_set_program(const char *name) { program = name; }
 
 void qt_set_quiet(bool on) { quiet = on; }

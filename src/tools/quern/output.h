@@ -14,6 +14,8 @@
 
 // Installs the handlers for interrupt and termination; call once, first.
 void qt_output_init(void);
+// Ends the program with a message when a mapped file is cut short; qt_output_init does it.
+void qt_watch_files(void);
 void qt_set_program(const char *name); // that messages begin with, if it is not "quern"
 void qt_set_quiet(bool quiet);         // qt_note and progress say nothing
 bool qt_is_quiet(void);

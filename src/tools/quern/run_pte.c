@@ -40,12 +40,9 @@ static int fail(int code) {
 }
 
 bool qt_is_pte(const char *path) {
-    char start[8];
-    FILE *f = fopen(path, "rb");
-    bool is =
-        f && fread(start, 1, sizeof start, f) == sizeof start && et_is_program(start, sizeof start);
-    if (f)
-        fclose(f);
+    qrn_file f = {0};
+    bool is = qrn_file_map(path, &f) == QRN_OK && f.size >= 8 && et_is_program(f.data, 8);
+    qrn_file_unmap(&f);
     return is;
 }
 
