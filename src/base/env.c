@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Environment variables, copied when the library is loaded.
+// Environment variables, copied when the library is loaded. A program that has more rights than its
+// user (setuid, file capabilities) obeys none of them: they name files to write.
 #include "base/env.h"
 
 #include <stdlib.h>
@@ -17,7 +18,7 @@ __attribute__((constructor)) static void read_environment(void) {
 #undef X
     };
     for (int i = 0; i < QRN_ENV_COUNT; i++) {
-        const char *v = getenv(names[i]);
+        const char *v = secure_getenv(names[i]);
         size_t n = v ? strlen(v) : 0;
         if (n > 0 && n < VALUE_MAX)
             memcpy(values[i], v, n + 1);

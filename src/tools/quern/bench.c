@@ -372,7 +372,7 @@ static int serve(bench *b) {
 static unsigned threads_of(const bench_options *o) {
     qt_machine m;
     qt_machine_read(&m);
-    const char *asked = getenv("QUERN_THREADS");
+    const char *asked = secure_getenv("QUERN_THREADS");
     unsigned long n = o->backend.threads ? (unsigned long)o->backend.threads
                       : asked            ? strtoul(asked, NULL, 10)
                                          : 0;
@@ -384,7 +384,7 @@ static unsigned threads_of(const bench_options *o) {
 // The library reads the variable when it is loaded, which comes later.
 static bool ask_for_dispatch(void) {
     char list[1024];
-    const char *now = getenv("QUERN_VERBOSE");
+    const char *now = secure_getenv("QUERN_VERBOSE");
     int n = snprintf(list, sizeof list, "%s%sdispatch", now ? now : "", now && *now ? "," : "");
     return n > 0 && (size_t)n < sizeof list && setenv("QUERN_VERBOSE", list, 1) == 0;
 }

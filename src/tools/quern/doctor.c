@@ -100,8 +100,8 @@ static void check_environment(const qt_patient *p, qt_finding *f) {
     static const char *const isas[] = {"ref", "avx2", "avxvnni", "avx512", "vnni", "vbmi",
                                        "amx", "neon", "dot",     "i8mm",   NULL};
     (void)p;
-    const char *isa = getenv("QUERN_ISA"), *threads = getenv("QUERN_THREADS");
-    const char *version = getenv("QUERN_API_VERSION");
+    const char *isa = secure_getenv("QUERN_ISA"), *threads = secure_getenv("QUERN_THREADS");
+    const char *version = secure_getenv("QUERN_API_VERSION");
     char *end = NULL;
     if (isa && *isa && !is_word(isa, isas))
         qt_find(f, QT_BAD, "unset QUERN_ISA",
@@ -129,7 +129,7 @@ static void check_cpu(const qt_patient *p, qt_finding *f) {
 
 static void check_threads(const qt_patient *p, qt_finding *f) {
     const qt_machine *m = &p->machine;
-    const char *threads = getenv("QUERN_THREADS");
+    const char *threads = secure_getenv("QUERN_THREADS");
     unsigned long want = threads ? strtoul(threads, NULL, 10) : 0;
     if (want > m->cpus)
         qt_find(f, QT_DOUBTFUL, "lower QUERN_THREADS", "%lu threads for %u CPUs", want, m->cpus);

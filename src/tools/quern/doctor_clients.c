@@ -52,7 +52,7 @@ static bool beside_program(char *out, size_t size) {
 }
 
 void qt_sdk_find(qt_patient *p, const char *wanted) {
-    const char *root = getenv("QNN_SDK_ROOT");
+    const char *root = secure_getenv("QNN_SDK_ROOT");
     if (wanted) {
         snprintf(p->sdk, sizeof p->sdk, "%s", wanted);
         p->sdk_from = "--sdk";
@@ -252,7 +252,7 @@ void qt_check_ort(const qt_patient *p, qt_finding *f) {
 
 // Which folder of LD_LIBRARY_PATH has libQnnHtp.so first; false: none.
 static bool loader_folder(char *out, size_t size) {
-    const char *list = getenv("LD_LIBRARY_PATH");
+    const char *list = secure_getenv("LD_LIBRARY_PATH");
     while (list && *list) {
         size_t n = strcspn(list, ":");
         if (n > 0 && n < size) {
@@ -276,7 +276,7 @@ static bool same_file(const char *dir_a, const char *dir_b) {
 
 // The variables that executorch reads; false after a finding.
 static bool check_variables(const qt_patient *p, qt_finding *f) {
-    const char *root = getenv("QNN_SDK_ROOT");
+    const char *root = secure_getenv("QNN_SDK_ROOT");
     const char *sdk = *p->sdk ? p->sdk : "<folder>";
     qt_grade bad = is_wanted(p, "executorch") ? QT_BAD : QT_DOUBTFUL;
     char found[PATH_MAX];

@@ -76,7 +76,7 @@ void qt_set_quiet(bool on) { quiet = on; }
 bool qt_is_quiet(void) { return quiet; }
 
 static bool colour_on(int fd) {
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    const char *no = secure_getenv("NO_COLOR"), *term = secure_getenv("TERM");
     return !(no && *no) && isatty(fd) && !(term && strcmp(term, "dumb") == 0);
 }
 
