@@ -2,20 +2,21 @@
 """Files that are not files, and files that change while they are in use."""
 import os
 import subprocess
+import threading
 
 import numpy as np
 import onnx
 import pytest
 
-from harness import BIN, FAILURE, T, add_relu, h, model, numpy_helper, ok, quern
+from harness import BIN, FAILURE, T, add_relu, h, model, ok, quern
 
-N = 256
+K, N = 16, 32768  # a result of 128 KiB: more than a pipe holds
 
 
 def dense(path, seed=0):
-    """y = x w, with 256 KiB of weights: too many to be copied."""
-    w = np.random.default_rng(seed).normal(size=(N, N)).astype(np.float32)
-    return model(path, [h.make_node("MatMul", ["x", "w"], ["y"])], {"x": (T.FLOAT, [1, N])},
+    """y = x w, with more weights than are copied."""
+    w = np.random.default_rng(seed).normal(size=(K, N)).astype(np.float32)
+    return model(path, [h.make_node("MatMul", ["x", "w"], ["y"])], {"x": (T.FLOAT, [1, K])},
                  {"y": (T.FLOAT, [1, N])}, {"w": w})
 
 
@@ -71,16 +72,27 @@ def test_external_data_in_a_pipe(tmp_path):
 
 # --- files that change
 
+def release(process, pipe):
+    """Lets a reader of the pipe go when the process ends without writing."""
+    process.wait()
+    try:
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        pass  # nobody waits
+
+
 def second_run(tmp_path, file, change, *args):
-    """Runs a file on two inputs and changes it after the first result, which goes to a pipe."""
-    np.ones(N, np.float32).tofile(tmp_path / "x.raw")
+    """Runs a file on two inputs and changes it after the first result, which goes to a pipe: the
+    program cannot go on before that is read."""
+    np.ones(K, np.float32).tofile(tmp_path / "x.raw")
     (tmp_path / "list").write_text(f"{tmp_path}/x.raw\n" * 2)
     first = tmp_path / "out" / "Result_0"
     first.mkdir(parents=True)
     os.mkfifo(first / "y.raw")
     p = subprocess.Popen([BIN, "run", file, "--input-list", tmp_path / "list", "--output-dir",
                           tmp_path / "out", *args], stderr=subprocess.PIPE, text=True)
-    with open(first / "y.raw", "rb") as result:  # returns when the program writes
+    threading.Thread(target=release, args=(p, first / "y.raw")).start()
+    with open(first / "y.raw", "rb") as result:  # returns when the program writes, or ends
         change()
         got = result.read()
     said = p.communicate(timeout=60)[1]

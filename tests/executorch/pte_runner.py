@@ -4,6 +4,7 @@ import os
 import re
 import struct
 import subprocess
+import threading
 
 import numpy as np
 import pytest
@@ -200,6 +201,15 @@ def adder(n):
     return p
 
 
+def release(process, pipe):
+    """Lets a reader of the pipe go when the process ends without writing."""
+    process.wait()
+    try:
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        pass  # nobody waits
+
+
 @pytest.mark.parametrize("change, ends", [
     (lambda p: os.truncate(p, 0), 1), (lambda p: p.open("r+b").write(b"other"), 1),
     (lambda p: os.replace(p.with_name("in_0_0.raw"), p), 0)])
@@ -215,6 +225,7 @@ def test_a_program_that_changes_between_runs(tmp_path, change, ends):
     p = subprocess.Popen([RUNNER, "--model_path", file, "--input_list_path=list.txt",
                           "--output_folder_path=."], cwd=tmp_path, stderr=subprocess.PIPE,
                          text=True)
+    threading.Thread(target=release, args=(p, tmp_path / "output_0_0.raw")).start()
     with open(tmp_path / "output_0_0.raw", "rb") as result:  # returns when the runner writes
         change(file)
         got = result.read()
