@@ -18,6 +18,8 @@ static char *read_text(const char *path, size_t *size) {
         memcpy(text, f.data, f.size);
         text[f.size] = '\0';
         *size = f.size;
+    } else {
+        (void)QRN_FAIL(QRN_E_MEM, "%s: out of memory", path);
     }
     qrn_file_unmap(&f);
     return text;
@@ -32,6 +34,7 @@ bool runner_lines_read(const char *path, runner_lines *out) {
         n += text[i] == '\n';
     char **lines = malloc((n + 1) * sizeof *lines);
     if (!lines) {
+        (void)QRN_FAIL(QRN_E_MEM, "%s: out of memory", path);
         free(text);
         return false;
     }
