@@ -5,7 +5,7 @@
 check_style.py [--root DIR]: licence line first, 100 columns, no tabs, no dead code or open ends, no
 source over 800 lines (tables excepted), no environment reads outside base/env.c, no output, exit
 or change of process state from library code. base/log.c may write to the standard streams, for
-the client that asked for it.
+the client that asked for it. Reports of quern print through qt_print, which escapes names.
 """
 import argparse
 import re
@@ -20,6 +20,9 @@ MAX_LINES = 800
 OPEN_ENDS = re.compile(r"\b(TODO|FIXME|XXX)\b|^\s*#\s*if\s+0\b")
 # Libraries live in other people's processes: src/tools is the only program code under src/.
 PROCESS = re.compile(r"(?<![\w.>])(abort|_?exit|printf|puts|perror|setlocale|signal|alloca)\s*\(")
+# Files of src/tools/quern that print no names from files, or escape them.
+PRINTERS = {"print.c", "output.c", "main.c", "flags.c", "flag_pages.c"}
+PRINT = re.compile(r"(?<![\w.>])(printf|puts|putchar)\s*\(")
 STREAMS = re.compile(r"\b(stdout|stderr)\b")
 GETENV = re.compile(r"\b(secure_)?getenv\s*\(")
 STRINGS = re.compile(r'"(?:\\.|[^"\\])*"|//.*')
@@ -47,6 +50,9 @@ def check_file(root, path, problems):
         if library and path.suffix in CODE and (
                 PROCESS.search(bare) or STREAMS.search(bare) and where != "src/base/log.c"):
             problems.append(f"{at} a library must not print, exit or change the process")
+        if (where.startswith("src/tools/quern/") and path.name not in PRINTERS
+                and PRINT.search(bare)):
+            problems.append(f"{at} reports print with qt_print")
         if library and GETENV.search(bare) and where != "src/base/env.c":
             problems.append(f"{at} the environment is read in src/base/env.c only")
 

@@ -9,6 +9,7 @@
 
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/report_text.h"
 #include "base/outfile.h"
 
 #include <stdarg.h>
@@ -16,6 +17,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#define LINE_MAX_BYTES 2048
 
 static pthread_once_t sink_once = PTHREAD_ONCE_INIT;
 static int sink = -1; // of QUERN_LOG
@@ -39,19 +42,24 @@ static const char *level_name(QnnLog_Level_t level) {
 }
 
 // One write per line, so that lines of several threads and processes do not mix.
-__attribute__((format(printf, 4, 0))) static void write_line(int fd, QnnLog_Level_t level,
-                                                             uint64_t time_ns, const char *fmt,
-                                                             va_list args) {
-    char line[QRN_MESSAGE_MAX + 128];
-    int n = snprintf(line, sizeof line, "%12.3f ms %-7s %s: ", (double)time_ns / 1e6,
-                     level_name(level), qrn_this_backend.provider_name);
-    int m = vsnprintf(line + n, sizeof line - (size_t)n - 1, fmt, args);
-    if (m < 0)
+static void write_line(int fd, QnnLog_Level_t level, uint64_t time_ns, const char *text) {
+    char line[LINE_MAX_BYTES + 128];
+    int n = snprintf(line, sizeof line - 1, "%12.3f ms %-7s %s: %s", (double)time_ns / 1e6,
+                     level_name(level), qrn_this_backend.provider_name, text);
+    if (n < 0)
         return;
     size_t len = strlen(line);
     line[len++] = '\n';
     ssize_t done = write(fd, line, len);
     (void)done; // a log that cannot be written must not disturb the call
+}
+
+static void call_back(QnnLog_Callback_t callback, QnnLog_Level_t level, uint64_t ns,
+                      const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    callback(fmt, level, ns, args);
+    va_end(args);
 }
 
 void qrn_log(qrn_api_log *log, QnnLog_Level_t level, const char *fmt, ...) {
@@ -62,20 +70,20 @@ void qrn_log(qrn_api_log *log, QnnLog_Level_t level, const char *fmt, ...) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     uint64_t ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    char raw[LINE_MAX_BYTES], text[LINE_MAX_BYTES];
     va_list args;
-    if (sink >= 0) {
-        va_start(args, fmt);
-        write_line(sink, level, ns, fmt, args);
-        va_end(args);
-    }
-    if (to_handle) {
-        va_start(args, fmt);
-        if (log->callback)
-            log->callback(fmt, level, ns, args);
-        else
-            write_line(STDERR_FILENO, level, ns, fmt, args);
-        va_end(args);
-    }
+    va_start(args, fmt);
+    int n = vsnprintf(raw, sizeof raw, fmt, args);
+    va_end(args);
+    if (n < 0)
+        return;
+    qrn_shown_text(text, sizeof text, raw); // names in it come from files
+    if (sink >= 0)
+        write_line(sink, level, ns, text);
+    if (to_handle && log->callback)
+        call_back(log->callback, level, ns, "%s", text);
+    else if (to_handle)
+        write_line(STDERR_FILENO, level, ns, text);
 }
 
 qrn_api_log *qrn_log_hold(qrn_api_log *log) {

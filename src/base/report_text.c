@@ -25,6 +25,62 @@ unsigned qrn_utf8_length(const char *text) {
     return n;
 }
 
+// U+2028 and U+2029 end a line; U+200E, 200F, 202A to 202E and 2066 to 2069 turn its direction.
+static bool steers(unsigned point) {
+    return point == 0x200e || point == 0x200f || (point >= 0x2028 && point <= 0x202e) ||
+           (point >= 0x2066 && point <= 0x2069);
+}
+
+unsigned qrn_shown_char(const char *s, size_t n, char out[QRN_SHOWN_MAX]) {
+    const unsigned char *p = (const unsigned char *)s;
+    unsigned len = n && *p ? qrn_utf8_length(s) : 0;
+    out[0] = '\0';
+    if (!n || !*p)
+        return 0;
+    if (len == 0 || len > n) {
+        snprintf(out, QRN_SHOWN_MAX, "\\x%02x", *p);
+        return 1;
+    }
+    unsigned point = len == 2   ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
+                     : len == 3 ? (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu)
+                                : *p;
+    if (point == '\n' || point == '\r' || point == '\t')
+        snprintf(out, QRN_SHOWN_MAX, "\\%c", point == '\n' ? 'n' : point == '\r' ? 'r' : 't');
+    else if (len < 3 && (point < 0x20 || (point >= 0x7f && point < 0xa0)))
+        snprintf(out, QRN_SHOWN_MAX, "\\x%02x", point);
+    else if (len == 3 && steers(point))
+        snprintf(out, QRN_SHOWN_MAX, "\\u%04x", point);
+    else
+        snprintf(out, QRN_SHOWN_MAX, "%.*s", (int)len, s);
+    return len;
+}
+
+void qrn_shown_text(char *to, size_t size, const char *text) {
+    char part[QRN_SHOWN_MAX];
+    for (unsigned used; (used = qrn_shown_char(text, SIZE_MAX, part)) > 0; text += used) {
+        size_t n = strlen(part);
+        if (n >= size)
+            break;
+        memcpy(to, part, n);
+        to += n;
+        size -= n;
+    }
+    if (size)
+        *to = '\0';
+}
+
+unsigned qrn_json_mark(const char *s, char out[QRN_JSON_MARK]) {
+    char part[QRN_SHOWN_MAX];
+    unsigned used = qrn_shown_char(s, SIZE_MAX, part);
+    bool steered = part[0] == '\\' && (used > 1 || *s == 0x7f);
+    out[0] = '\0';
+    if (steered && part[1] == 'x')
+        snprintf(out, QRN_JSON_MARK, "\\u00%.2s", part + 2);
+    else if (steered)
+        snprintf(out, QRN_JSON_MARK, "%.6s", part);
+    return used;
+}
+
 void qrn_json_text(FILE *to, const char *text) {
     if (!text) {
         fputs("null", to);
@@ -32,11 +88,15 @@ void qrn_json_text(FILE *to, const char *text) {
     }
     fputc('"', to);
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        char mark[QRN_JSON_MARK];
         unsigned n = qrn_utf8_length((const char *)s);
+        qrn_json_mark((const char *)s, mark);
         if (*s == '"' || *s == '\\')
             fprintf(to, "\\%c", *s);
         else if (*s < 0x20)
             fprintf(to, "\\u%04x", *s);
+        else if (mark[0])
+            fputs(mark, to);
         else if (n)
             fwrite(s, 1, n, to);
         else
@@ -58,17 +118,19 @@ void qrn_json_number(FILE *to, double v) {
 }
 
 void qrn_csv_text(FILE *to, const char *text) {
-    if (!strpbrk(text, ",\"\n")) {
-        fputs(text, to);
-        return;
-    }
-    fputc('"', to);
-    for (; *text; text++) {
+    bool quoted = strpbrk(text, ",\"") != NULL;
+    char part[QRN_SHOWN_MAX];
+    if (quoted)
+        fputc('"', to);
+    if (*text && strchr("=+-@", *text))
+        fputc('\'', to);
+    for (unsigned used; (used = qrn_shown_char(text, SIZE_MAX, part)) > 0; text += used) {
         if (*text == '"')
             fputc('"', to);
-        fputc(*text == '\n' ? ' ' : *text, to);
+        fputs(part, to);
     }
-    fputc('"', to);
+    if (quoted)
+        fputc('"', to);
 }
 
 static ssize_t text_write(void *cookie, const char *from, size_t n) {

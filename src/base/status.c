@@ -3,6 +3,8 @@
 // Status texts and the message of the last failure on this thread.
 #include "base/status.h"
 
+#include "base/report_text.h"
+
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -32,11 +34,7 @@ qrn_status qrn_fail(qrn_status s, const char *fmt, ...) {
     if (vsnprintf(line, sizeof line, fmt, ap) < 0)
         line[0] = '\0';
     va_end(ap);
-    for (size_t i = 0; i < sizeof line; i++) {
-        message[i] = line[i];
-        if (line[i] == '\0')
-            break;
-    }
+    qrn_shown_text(message, sizeof message, line); // names in it come from files
     return s;
 }
 

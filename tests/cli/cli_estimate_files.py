@@ -179,7 +179,7 @@ def test_names_cannot_steer_the_terminal(tmp_path):
     for text in (ok("estimate", path, "--steps").stdout,
                  quern("check", path, "--backend", "htp").stdout):
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]|^estimated 1 ms", text, re.M)
-        assert "a?estimated 1 ms??[31m??b" in text
+        assert r"a\nestimated 1 ms\r\x1b[31m\x07\x7fb" in text
     r = ok_json("estimate", path, "--steps", "--json")
     assert r["steps"][0]["name"] == r["refused"][0]["node"] == name
 
@@ -213,8 +213,8 @@ def test_names_do_not_turn_the_text(tmp_path):
                  {"x": (T.FLOAT, [1, 8])}, {"y": (T.FLOAT, [1, 8])})
     page = tmp_path / "p.html"
     ok("estimate", path, "--html", page)
-    assert "a?b?c?" in page.read_text(encoding="utf-8") and not set("\u202e\u2066\u2069") & set(
-        page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    assert r"a\u202eb\u2066c\u2069" in text and not set("\u202e\u2066\u2069") & set(text)
 
 
 def test_a_page_says_what_is_uncalibrated(small, tmp_path):

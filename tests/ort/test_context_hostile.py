@@ -240,4 +240,4 @@ def test_names_that_are_no_text_reach_the_host_as_text(tmp_path):
     path.write_bytes(data.replace(b"none", b"\xff\x1b\n!"))
     with pytest.raises(Exception) as raised:
         session(str(path), HTP)
-    assert "/???!: No such file" in str(raised.value)
+    assert r"/\xff\x1b\n!: No such file" in str(raised.value)

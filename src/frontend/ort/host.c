@@ -46,24 +46,10 @@ qrn_status qe_heard(OrtStatus *s, const char *call) {
     return QRN_E_GENERAL;
 }
 
-// Hosts decode what they are told, and fail where names of a model are no UTF-8. Nor should such a
-// name begin a line of its own, or move the cursor of a terminal.
-static void clean(char *text) {
-    for (char *at = text; *at;) {
-        unsigned n = qrn_utf8_length(at);
-        if (n == 0 || (unsigned char)*at < ' ' || *at == 127)
-            *at = '?';
-        at += n ? n : 1;
-    }
-}
-
 OrtStatus *qe_status_as(OrtErrorCode code, qrn_status s) {
-    char words[QRN_MESSAGE_MAX];
     if (s == QRN_OK)
         return NULL;
-    snprintf(words, sizeof words, "%s", qrn_message()[0] ? qrn_message() : qrn_status_text(s));
-    clean(words);
-    return ORT(CreateStatus)(code, words);
+    return ORT(CreateStatus)(code, qrn_message()[0] ? qrn_message() : qrn_status_text(s));
 }
 
 OrtStatus *qe_status(qrn_status s) {
@@ -80,9 +66,11 @@ void qe_say_list(const OrtLogger *l, OrtLoggingLevel level, const char *fmt, va_
     OrtLoggingLevel least = ORT_LOG_WARNING;
     if (!l || qe_heard(ORT(Logger_GetLoggingSeverityLevel)(l, &least), "log") || level < least)
         return;
-    char line[2048];
-    vsnprintf(line, sizeof line, fmt, args);
-    clean(line);
+    char raw[2048], line[2048];
+    vsnprintf(raw, sizeof raw, fmt, args);
+    // Hosts decode what they are told, and fail where names of a model are no UTF-8. Nor should
+    // such a name begin a line of its own, or move the cursor of a terminal.
+    qrn_shown_text(line, sizeof line, raw);
     (void)qe_heard(ORT(Logger_LogMessage)(l, level, line, "quern", 0, ""), "log");
 }
 

@@ -4,6 +4,7 @@
 // delegates name. Flags, files and log lines are those that ExecuTorch's own scripts and tests
 // expect of the program of this name. Exit status 0 or 1.
 #include "base/outfile.h"
+#include "base/report_text.h"
 #include "frontend/executorch/method.h"
 #include "tools/executor_runner/runner_flags.h"
 #include "tools/executor_runner/runner_list.h"
@@ -42,6 +43,14 @@ static double now_ms(void) {
 
 static double started_ms;
 
+// Names in a line come from files: they must not steer the terminal.
+__attribute__((format(printf, 1, 0))) static void put_line(const char *fmt, va_list args) {
+    char raw[4096], text[4096];
+    vsnprintf(raw, sizeof raw, fmt, args);
+    qrn_shown_text(text, sizeof text, raw);
+    fprintf(stderr, "%s\n", text);
+}
+
 static void say(char level, int line, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 static void say(char level, int line, const char *fmt, ...) {
     uint64_t us = (uint64_t)((now_ms() - started_ms) * 1e3), s = us / 1000000;
@@ -52,9 +61,8 @@ static void say(char level, int line, const char *fmt, ...) {
     if (level == 'E' && qt_out_of_memory())
         fputs("out of memory: ", stderr);
     va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
+    put_line(fmt, args);
     va_end(args);
-    fputc('\n', stderr);
 }
 #define INFO(...) say('I', __LINE__, __VA_ARGS__)
 #define ERROR(...) say('E', __LINE__, __VA_ARGS__)
@@ -69,8 +77,7 @@ static void qnn_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, v
                                                      : "<V>";
     (void)timestamp;
     fprintf(stderr, "[%s] [Qnn ExecuTorch]:  %s ", word, mark);
-    vfprintf(stderr, fmt, args);
-    fputc('\n', stderr);
+    put_line(fmt, args);
 }
 
 // --- Loading

@@ -129,7 +129,7 @@ static int run(const void *options, const qt_list *args) {
     reader kind;
     (void)args;
     if (o->version) {
-        puts("qnn-profile-viewer of Quern " QUERN_VERSION);
+        qt_print("%s\n", "qnn-profile-viewer of Quern " QUERN_VERSION);
         return qt_close_stdout();
     }
     qt_profile p = {0};

@@ -27,15 +27,15 @@ static void print_events(const qt_event *list, uint32_t n, int indent, const cha
         char units[32];
         if (strcmp(e->unit, "object") == 0)
             continue;
-        printf("%*s%s :", indent + nesting(e), "", e->name);
+        qt_print("%*s%s :", indent + nesting(e), "", e->name);
         if (strcmp(e->name, "Resources") == 0)
-            printf(" %s", qt_profile_units(e->value, units, sizeof units));
+            qt_print(" %s", qt_profile_units(e->value, units, sizeof units));
         else if (strcmp(e->name, "Performance Estimates") != 0 &&
                  strcmp(e->name, "Bandwidth Stats") != 0)
-            printf(" %llu%s%s", (unsigned long long)e->value,
-                   strcmp(e->unit, "none") == 0 ? "" : between,
-                   strcmp(e->unit, "none") == 0 ? "" : e->unit);
-        putchar('\n');
+            qt_print(" %llu%s%s", (unsigned long long)e->value,
+                     strcmp(e->unit, "none") == 0 ? "" : between,
+                     strcmp(e->unit, "none") == 0 ? "" : e->unit);
+        qt_print("\n");
         print_events(e->sub, e->n_sub, indent + 3, between);
     }
 }
@@ -49,11 +49,11 @@ int qv_print_runs(const qt_profile *p) {
         const qt_call *c = &p->calls[i];
         bool execute = c->kind == QT_CALL_EXECUTE;
         if (execute)
-            printf("%s %u\n", titles[c->kind], runs++);
+            qt_print("%s %u\n", titles[c->kind], runs++);
         else
-            puts(titles[c->kind]);
+            qt_print("%s\n", titles[c->kind]);
         print_events(c->events, c->n, 0, execute ? "  " : " ");
-        putchar('\n');
+        qt_print("\n");
     }
     return qt_close_stdout();
 }

@@ -308,8 +308,8 @@ static int report_json(bench *b) {
 }
 
 static void print_shares(const char *title, const share *rows, size_t n, size_t max, double total) {
-    printf("\n%s%-44s %6s %10s %7s%s\n", qt_style_on(QT_BOLD), title, "nodes", "ms", "share",
-           qt_style_off());
+    qt_print("\n%s%-44s %6s %10s %7s%s\n", qt_style_on(QT_BOLD), title, "nodes", "ms", "share",
+             qt_style_off());
     double rest = 0;
     size_t rest_n = 0;
     for (size_t i = 0; i < n; i++) {
@@ -322,25 +322,25 @@ static void print_shares(const char *title, const share *rows, size_t n, size_t 
         bool typed = rows[i].type && strcmp(rows[i].type, "?") != 0;
         snprintf(label, sizeof label, typed ? "%.28s (%.20s)" : "%.44s", rows[i].name,
                  rows[i].type);
-        printf("%-44s %6zu %10.3f %6.1f%%\n", label, rows[i].n, rows[i].us / 1e3,
-               total > 0 ? 100 * rows[i].us / total : 0);
+        qt_print("%-44s %6zu %10.3f %6.1f%%\n", label, rows[i].n, rows[i].us / 1e3,
+                 total > 0 ? 100 * rows[i].us / total : 0);
     }
     if (rest_n)
-        printf("%-44s %6zu %10.3f %6.1f%%\n", "others", rest_n, rest / 1e3,
-               total > 0 ? 100 * rest / total : 0);
+        qt_print("%-44s %6zu %10.3f %6.1f%%\n", "others", rest_n, rest / 1e3,
+                 total > 0 ? 100 * rest / total : 0);
 }
 
 static int report(bench *b) {
     if (b->opt->json)
         return report_json(b);
     const char *bold = qt_style_on(QT_BOLD), *off = qt_style_off();
-    printf("%s%s%s on %s\n", bold, b->path, off, b->s.client->path);
-    printf("median %s%.3f ms%s   min %.3f   p95 %.3f   mean %.3f   (%zu runs)\n", bold,
-           qt_median(b->ms, b->n_runs), off, b->ms[0], qt_quantile(b->ms, b->n_runs, 0.95),
-           qt_mean(b->ms, b->n_runs), b->n_runs);
-    printf("throughput %.1f runs/s   load %.1f ms   import %.1f ms   finalize %.1f ms   "
-           "peak memory %.0f MiB\n",
-           b->throughput, load_ms(b), b->s.import_ms, b->s.finalize_ms, b->peak_rss_mb);
+    qt_print("%s%s%s on %s\n", bold, b->path, off, b->s.client->path);
+    qt_print("median %s%.3f ms%s   min %.3f   p95 %.3f   mean %.3f   (%zu runs)\n", bold,
+             qt_median(b->ms, b->n_runs), off, b->ms[0], qt_quantile(b->ms, b->n_runs, 0.95),
+             qt_mean(b->ms, b->n_runs), b->n_runs);
+    qt_print("throughput %.1f runs/s   load %.1f ms   import %.1f ms   finalize %.1f ms   "
+             "peak memory %.0f MiB\n",
+             b->throughput, load_ms(b), b->s.import_ms, b->s.finalize_ms, b->peak_rss_mb);
     double total = total_us(b);
     bool typed = !b->subject.graph; // a binary does not tell the types of its nodes
     if (b->n_types && typed)

@@ -67,14 +67,14 @@ static json_t *json_peaks(const qt_peaks *p) {
 }
 
 static void print_peaks(const qt_peaks *p) {
-    printf("peaks of %u thread%s:", p->threads, p->threads == 1 ? "" : "s");
+    qt_print("peaks of %u thread%s:", p->threads, p->threads == 1 ? "" : "s");
     for (int i = 0; i < QT_N_PEAKS; i++)
         if (p->how[i])
-            printf("  %s %.0f GOPS (%s)", qt_peak_names[i], p->gops[i], p->how[i]);
-    printf("  L2 %.0f", p->l2_gbs);
+            qt_print("  %s %.0f GOPS (%s)", qt_peak_names[i], p->gops[i], p->how[i]);
+    qt_print("  L2 %.0f", p->l2_gbs);
     if (p->l3_gbs > 0)
-        printf("  L3 %.0f", p->l3_gbs);
-    printf("  DRAM %.1f GB/s\n", p->dram_gbs);
+        qt_print("  L3 %.0f", p->l3_gbs);
+    qt_print("  DRAM %.1f GB/s\n", p->dram_gbs);
 }
 
 static json_t *json_steps(const qt_op_step *s) {
@@ -127,26 +127,26 @@ json_t *qt_json_ops(qt_ops *ops, const qt_peaks *p, size_t max_rows) {
 // A number or a dash, right-aligned.
 static void print_cell(int width, int digits, double v, const char *unit) {
     if (isfinite(v))
-        printf(" %*.*f%s", width, digits, v, unit);
+        qt_print(" %*.*f%s", width, digits, v, unit);
     else
-        printf(" %*s%*s", width, "-", (int)strlen(unit), "");
+        qt_print(" %*s%*s", width, "-", (int)strlen(unit), "");
 }
 
 void qt_print_ops(qt_ops *ops, const qt_peaks *p, size_t max_rows) {
     double total = sort_rows(ops);
-    printf("\n");
+    qt_print("\n");
     print_peaks(p);
     if (ops->bound_bytes > 0)
-        printf("intermediate tensors: %.2f MiB, at least %.2f MiB\n", ops->arena_bytes / 0x1p20,
-               ops->bound_bytes / 0x1p20);
-    printf("%s%-52s %9s %7s %8s %7s %9s %7s %12s%s\n", qt_style_on(QT_BOLD), "node (op)", "us",
-           "share", "GOPS", "peak", "MB", "GB/s", "of memory", qt_style_off());
+        qt_print("intermediate tensors: %.2f MiB, at least %.2f MiB\n", ops->arena_bytes / 0x1p20,
+                 ops->bound_bytes / 0x1p20);
+    qt_print("%s%-52s %9s %7s %8s %7s %9s %7s %12s%s\n", qt_style_on(QT_BOLD), "node (op)", "us",
+             "share", "GOPS", "peak", "MB", "GB/s", "of memory", qt_style_off());
     for (size_t i = 0; i < ops->n && (!max_rows || i < max_rows); i++) {
         const qt_op_row *r = &ops->rows[i];
         qt_op_rates y = qt_op_rate(r, p);
         char label[128];
         snprintf(label, sizeof label, "%.30s (%.19s)", r->name, r->type);
-        printf("%-52s", label);
+        qt_print("%-52s", label);
         print_cell(9, 0, r->us >= 0 ? r->us : NAN, "");
         print_cell(6, 1, r->us >= 0 && total > 0 ? 100 * r->us / total : NAN, "%");
         print_cell(8, 1, y.gops, "");
@@ -154,9 +154,9 @@ void qt_print_ops(qt_ops *ops, const qt_peaks *p, size_t max_rows) {
         print_cell(9, 3, r->bytes / 1e6, "");
         print_cell(7, 1, y.gbs, "");
         print_cell(6, 1, 100 * y.of_bandwidth, "%");
-        printf(" %s\n", y.level);
+        qt_print(" %s\n", y.level);
         for (const qt_op_step *s = r->steps; s; s = s->next)
-            printf("    %s  %s%s%s%s%s\n", s->kernel, qt_style_on(QT_DIM), s->shapes,
-                   s->why[0] ? "  " : "", s->why, qt_style_off());
+            qt_print("    %s  %s%s%s%s%s\n", s->kernel, qt_style_on(QT_DIM), s->shapes,
+                     s->why[0] ? "  " : "", s->why, qt_style_off());
     }
 }

@@ -156,23 +156,22 @@ static int report_text(const verdicts *v, const char *backend, bool refused_only
         const verdict *row = &v->rows[i];
         if (row->answer != REFUSED && refused_only)
             continue;
-        printf("%s%-3s%s ", qt_style_on(styles[row->answer]), words[row->answer], qt_style_off());
-        qt_print_line("%-20s %s%s%s", n->op, n->name, row->why ? "  " : "",
-                      row->why ? row->why : "");
+        qt_print("%s%-3s%s ", qt_style_on(styles[row->answer]), words[row->answer], qt_style_off());
+        qt_print("%-20s %s%s%s\n", n->op, n->name, row->why ? "  " : "", row->why ? row->why : "");
     }
-    printf("%u of %u nodes run on %s, in %u partition%s", v->n[ACCEPTED], v->graph->n_nodes,
-           backend, count_partitions(v), count_partitions(v) == 1 ? "" : "s");
+    qt_print("%u of %u nodes run on %s, in %u partition%s", v->n[ACCEPTED], v->graph->n_nodes,
+             backend, count_partitions(v), count_partitions(v) == 1 ? "" : "s");
     if (v->n[REFUSED])
-        printf("; %u refused", v->n[REFUSED]);
+        qt_print("; %u refused", v->n[REFUSED]);
     if (v->n[BEHIND])
-        printf("; %u behind them (--) could not be tried", v->n[BEHIND]);
-    putchar('\n');
+        qt_print("; %u behind them (--) could not be tried", v->n[BEHIND]);
+    qt_print("\n");
     if (v->n_parts)
-        printf("estimated %.3f ms for %s on %s (%s)\n", sum_parts(v) / 1e3,
-               v->n[ACCEPTED] < v->graph->n_nodes ? "this part" : "it", v->part.at.chip->name,
-               qd_precision_names[v->part.precision]);
+        qt_print("estimated %.3f ms for %s on %s (%s)\n", sum_parts(v) / 1e3,
+                 v->n[ACCEPTED] < v->graph->n_nodes ? "this part" : "it", v->part.at.chip->name,
+                 qd_precision_names[v->part.precision]);
     for (uint32_t i = 0; i < v->n_parts && v->n_parts > 1; i++)
-        printf("  partition %u: %.3f ms\n", i + 1, v->parts_us[i] / 1e3);
+        qt_print("  partition %u: %.3f ms\n", i + 1, v->parts_us[i] / 1e3);
     return qt_close_stdout();
 }
 

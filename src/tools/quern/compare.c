@@ -228,14 +228,14 @@ static void print_layer(const layer *l) {
         snprintf(db, sizeof db, "%.1f", sqnr);
     if (steps > 0)
         snprintf(in_steps, sizeof in_steps, "%.1f", steps);
-    printf("%-40s %-22s %8s %9.6f %11.4g %8s %7.3g%%", l->pair.b->name,
-           l->pair.b->op ? l->pair.b->op : "input", db, qt_cosine(&l->c), l->c.max_error, in_steps,
-           l->c.count ? 100 * (double)l->n_differ / (double)l->c.count : 0);
+    qt_print("%-40s %-22s %8s %9.6f %11.4g %8s %7.3g%%", l->pair.b->name,
+             l->pair.b->op ? l->pair.b->op : "input", db, qt_cosine(&l->c), l->c.max_error,
+             in_steps, l->c.count ? 100 * (double)l->n_differ / (double)l->c.count : 0);
     if (l->c.n_mismatch)
-        printf("  %s%zu not finite%s", qt_style_on(QT_RED), l->c.n_mismatch, qt_style_off());
+        qt_print("  %s%zu not finite%s", qt_style_on(QT_RED), l->c.n_mismatch, qt_style_off());
     if (l->pair.kind == QT_PAIR_ORDER)
-        printf("  ~ %s", l->pair.a->name);
-    putchar('\n');
+        qt_print("  ~ %s", l->pair.a->name);
+    qt_print("\n");
 }
 
 static bool is_paired(const match *m, const qt_dumped *t, bool first) {
@@ -250,14 +250,14 @@ static bool is_paired(const match *m, const qt_dumped *t, bool first) {
 // "title: a, b, c and 5 more", a name at a time; the n-th of them comes with n counted from 0.
 static void print_name(const job *j, size_t n, const char *title, const char *name) {
     if (j->o->all || n < FEW)
-        printf("%s%s", n ? ", " : title, name);
+        qt_print("%s%s", n ? ", " : title, name);
 }
 
 static void end_names(const job *j, size_t n) {
     if (n > FEW && !j->o->all)
-        printf(" and %zu more (--all)", n - FEW);
+        qt_print(" and %zu more (--all)", n - FEW);
     if (n)
-        putchar('\n');
+        qt_print("\n");
 }
 
 static void print_alone(const job *j, const match *m, bool first) {
@@ -282,12 +282,12 @@ static void print_alone(const job *j, const match *m, bool first) {
 static void print_first_below(const job *j, const match *m) {
     const layer *l = first_below(j, m);
     if (!l)
-        printf("no layer is below %.4g dB\n", j->limit_db);
+        qt_print("no layer is below %.4g dB\n", j->limit_db);
     else
-        printf("%sfirst below %.4g dB in the order of execution: %s%s (node %s, %s): %.1f dB\n",
-               qt_style_on(QT_YELLOW), j->limit_db, l->pair.b->name, qt_style_off(),
-               l->pair.b->node ? l->pair.b->node : "-", l->pair.b->op ? l->pair.b->op : "input",
-               qt_sqnr_db(&l->c));
+        qt_print("%sfirst below %.4g dB in the order of execution: %s%s (node %s, %s): %.1f dB\n",
+                 qt_style_on(QT_YELLOW), j->limit_db, l->pair.b->name, qt_style_off(),
+                 l->pair.b->node ? l->pair.b->node : "-", l->pair.b->op ? l->pair.b->op : "input",
+                 qt_sqnr_db(&l->c));
 }
 
 static void warn_incomplete(const qt_dump *d, size_t n) {
@@ -309,21 +309,21 @@ static bool print_match(const job *j, const match *m) {
     const layer **rows = sorted(j, m);
     if (!rows)
         return false;
-    printf("%s%s%s", qt_style_on(QT_BOLD), m->b->graph, qt_style_off());
+    qt_print("%s%s%s", qt_style_on(QT_BOLD), m->b->graph, qt_style_off());
     if (strcmp(m->a->graph, m->b->graph) != 0)
-        printf(" against %s", m->a->graph);
-    printf(": %s against %s, %zu of %zu tensors, %zu execution%s\n", m->b->backend, m->a->backend,
-           m->n, m->b->n, m->n_runs, m->n_runs == 1 ? "" : "s");
+        qt_print(" against %s", m->a->graph);
+    qt_print(": %s against %s, %zu of %zu tensors, %zu execution%s\n", m->b->backend, m->a->backend,
+             m->n, m->b->n, m->n_runs, m->n_runs == 1 ? "" : "s");
     if (m->n_a != m->n_b)
-        printf("the first has %zu executions, the second %zu: only those of both are compared\n",
-               m->n_a, m->n_b);
-    printf("%s%-40s %-22s %8s %9s %11s %8s %8s%s\n", qt_style_on(QT_BOLD), "tensor", "op",
-           "SQNR dB", "cosine", "max error", "steps", "differ", qt_style_off());
+        qt_print("the first has %zu executions, the second %zu: only those of both are compared\n",
+                 m->n_a, m->n_b);
+    qt_print("%s%-40s %-22s %8s %9s %11s %8s %8s%s\n", qt_style_on(QT_BOLD), "tensor", "op",
+             "SQNR dB", "cosine", "max error", "steps", "differ", qt_style_off());
     size_t shown = rows_wanted(j, m->n);
     for (size_t i = 0; i < shown; i++)
         print_layer(rows[i]);
     if (shown < m->n)
-        printf("... and %zu more (--all)\n", m->n - shown);
+        qt_print("... and %zu more (--all)\n", m->n - shown);
     free(rows);
     print_first_below(j, m);
     print_alone(j, m, true);
@@ -392,7 +392,7 @@ static int print_json(const job *j) {
 static int print_text(const job *j) {
     for (size_t i = 0; i < j->n; i++) {
         if (i)
-            putchar('\n');
+            qt_print("\n");
         if (!print_match(j, &j->matches[i])) {
             qt_error("out of memory");
             return QT_EXIT_FAILURE;

@@ -261,12 +261,12 @@ static int report(const job *j) {
         return qt_print_json(json_pack("{s:o,s:I,s:o}", "output", qt_json_text(j->opt->output),
                                        "bytes", (json_int_t)j->n_bytes, "graphs", list));
     }
-    printf("%s%s%s  %s\n", qt_style_on(QT_BOLD), j->opt->output, qt_style_off(),
-           qt_bytes_text((double)j->n_bytes, size, sizeof size));
+    qt_print("%s%s%s  %s\n", qt_style_on(QT_BOLD), j->opt->output, qt_style_off(),
+             qt_bytes_text((double)j->n_bytes, size, sizeof size));
     for (size_t i = 0; i < j->n; i++) {
         const part *p = &j->parts[i];
-        printf("  graph %s  %u ops, imported in %.1f ms, compiled in %.1f ms\n", p->name,
-               p->result.graph->n_nodes, p->import_ms, p->finalize_ms);
+        qt_print("  graph %s  %u ops, imported in %.1f ms, compiled in %.1f ms\n", p->name,
+                 p->result.graph->n_nodes, p->import_ms, p->finalize_ms);
     }
     return qt_close_stdout();
 }

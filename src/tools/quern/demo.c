@@ -76,17 +76,17 @@ static void draw(const demo *d, const size_t *which, size_t n) {
     static const char shades[] = " .:-=+*#%@";
     for (size_t row = 0; row < SIDE; row++) {
         for (size_t i = 0; i < n; i++) {
-            printf("  ");
+            qt_print("  ");
             for (size_t col = 0; col < SIDE; col++) {
                 double v = qt_array_at(&d->images, (which[i] * SIDE + row) * SIDE + col) / WHITE;
                 int shade = (int)(v * (double)(sizeof shades - 2) + 0.5);
                 shade = shade < 0                        ? 0
                         : shade > (int)sizeof shades - 2 ? (int)sizeof shades - 2
                                                          : shade;
-                printf("%c%c", shades[shade], shades[shade]);
+                qt_print("%c%c", shades[shade], shades[shade]);
             }
         }
-        printf("\n");
+        qt_print("\n");
     }
 }
 
@@ -101,10 +101,10 @@ static int show_some(demo *d) {
         if (digit < 0)
             return QT_EXIT_FAILURE;
         bool right = digit == (int)qt_array_at(&d->labels, which[i]);
-        printf("  %s%s %d %6.1f %%%s    ", qt_style_on(right ? QT_GREEN : QT_RED),
-               right ? "a" : "?", digit, 100 * sure, qt_style_off());
+        qt_print("  %s%s %d %6.1f %%%s    ", qt_style_on(right ? QT_GREEN : QT_RED),
+                 right ? "a" : "?", digit, 100 * sure, qt_style_off());
     }
-    printf("\n\n");
+    qt_print("\n\n");
     return QT_EXIT_OK;
 }
 
@@ -120,9 +120,9 @@ static int score_all(demo *d) {
         best_ms = took < best_ms ? took : best_ms;
         right += digit == (int)qt_array_at(&d->labels, i);
     }
-    printf("%s%s%s on %s: %zu of %zu held-out images right (%.1f %%), %.0f us each\n",
-           qt_style_on(QT_BOLD), d->what, qt_style_off(), d->session.client->provider, right, n,
-           100.0 * (double)right / (double)n, best_ms * 1000);
+    qt_print("%s%s%s on %s: %zu of %zu held-out images right (%.1f %%), %.0f us each\n",
+             qt_style_on(QT_BOLD), d->what, qt_style_off(), d->session.client->provider, right, n,
+             100.0 * (double)right / (double)n, best_ms * 1000);
     return QT_EXIT_OK;
 }
 
@@ -137,8 +137,8 @@ static int run_model(demo *d, const char *dir, const qt_backend_options *backend
     if (code == QT_EXIT_OK)
         code = score_all(d);
     if (code == QT_EXIT_OK)
-        printf("  opened in %.1f ms, imported in %.1f ms, finalized in %.1f ms\n",
-               d->session.open_ms, d->session.import_ms, d->session.finalize_ms);
+        qt_print("  opened in %.1f ms, imported in %.1f ms, finalized in %.1f ms\n",
+                 d->session.open_ms, d->session.import_ms, d->session.finalize_ms);
     qt_session_close(&d->session);
     return code;
 }
@@ -163,7 +163,8 @@ static int run_graph(demo *d, const char *path, const char *graph) {
     if (code == QT_EXIT_OK)
         code = score_all(d);
     if (code == QT_EXIT_OK)
-        printf("  opened in %.1f ms, loaded in %.1f ms\n", d->session.open_ms, d->session.load_ms);
+        qt_print("  opened in %.1f ms, loaded in %.1f ms\n", d->session.open_ms,
+                 d->session.load_ms);
     qt_session_close(&d->session);
     qt_subject_close(&subject);
     return code;
@@ -193,20 +194,20 @@ static int estimate(const char *dir) {
     if (code == QT_EXIT_OK)
         code = qt_estimate_of(&net, &at, QD_W8A8, &e);
     if (code == QT_EXIT_OK)
-        printf("\nestimated %.2f ms on %s, in 8 bits (quern estimate says more)\n", e.e.us / 1e3,
-               qt_chip_title(at.chip, title, sizeof title));
+        qt_print("\nestimated %.2f ms on %s, in 8 bits (quern estimate says more)\n", e.e.us / 1e3,
+                 qt_chip_title(at.chip, title, sizeof title));
     qt_network_close(&net);
     return code;
 }
 
 static void say_what_next(const char *dir) {
-    printf("\nWhere to go next:\n"
-           "  quern run %s/digits.onnx --dim N=1 --random    any ONNX model, any input\n"
-           "  quern bench %s/digits.onnx --dim N=1           how fast, op by op\n"
-           "  quern compile %s/digits.onnx --dim N=1 --soc SM8650 -o d.bin    for a chip\n"
-           "  quern check model.onnx    what a backend takes of a model, and why not the rest\n"
-           "  docs/using-the-api.md     the QNN API from C\n",
-           dir, dir, dir);
+    qt_print("\nWhere to go next:\n"
+             "  quern run %s/digits.onnx --dim N=1 --random    any ONNX model, any input\n"
+             "  quern bench %s/digits.onnx --dim N=1           how fast, op by op\n"
+             "  quern compile %s/digits.onnx --dim N=1 --soc SM8650 -o d.bin    for a chip\n"
+             "  quern check model.onnx    what a backend takes of a model, and why not the rest\n"
+             "  docs/using-the-api.md     the QNN API from C\n",
+             dir, dir, dir);
 }
 
 static int run(const void *options, const qt_list *args) {

@@ -309,10 +309,10 @@ static const check checks[] = {
 static void print_finding(const char *name, const qt_finding *f) {
     static const char *const words[] = {"ok", "warning", "problem"};
     static const qt_style styles[] = {QT_GREEN, QT_YELLOW, QT_RED};
-    printf("%s%-8s%s %-16s %s\n", qt_style_on(styles[f->grade]), words[f->grade], qt_style_off(),
-           name, f->text);
+    qt_print("%s%-8s%s %-16s %s\n", qt_style_on(styles[f->grade]), words[f->grade], qt_style_off(),
+             name, f->text);
     if (f->fix[0])
-        printf("%25s -> %s\n", "", f->fix);
+        qt_print("%25s -> %s\n", "", f->fix);
 }
 
 static int run(const void *options, const qt_list *args) {

@@ -11,10 +11,10 @@ static int tell_text(const QnnSystemContext_GraphInfoV3_t *g, const qd_schedule 
     char title[160];
     snprintf(title, sizeof title, "graph %.128s, schedule", g->graphName);
     qt_print_schedule(s, title);
-    printf("  %s: start %.3f ms, units %.3f ms, memory %.3f ms; %.2f to %.2f ms for nine in ten "
-           "networks\n",
-           qd_precision_names[s->precision], s->start / 1e3, s->core / 1e3, s->memory / 1e3,
-           s->us / 1e3 * QT_LOW, s->us / 1e3 * QT_HIGH);
+    qt_print("  %s: start %.3f ms, units %.3f ms, memory %.3f ms; %.2f to %.2f ms for nine in ten "
+             "networks\n",
+             qd_precision_names[s->precision], s->start / 1e3, s->core / 1e3, s->memory / 1e3,
+             s->us / 1e3 * QT_LOW, s->us / 1e3 * QT_HIGH);
     return steps ? qt_print_slots(s, top) : QT_EXIT_OK;
 }
 

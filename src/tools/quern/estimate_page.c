@@ -47,28 +47,18 @@ static const char style[] =
     "h2{break-after:avoid}thead{display:table-header-group}body{font-size:11px}.steps{font-size:"
     "9px}.steps td,.steps th{padding:2px 4px}}";
 
-// Marks that turn the direction of what follows them: U+202A to 202E and U+2066 to 2069.
-static bool turns_text(const unsigned char *p, size_t n) {
-    return n == 3 && p[0] == 0xe2 &&
-           ((p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
-            (p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9));
-}
-
 void qt_page_put(FILE *f, const char *text) {
-    for (const unsigned char *p = (const unsigned char *)text; *p;) {
-        size_t n = qrn_utf8_length((const char *)p);
-        const char *name = *p == '&'   ? "&amp;"
-                           : *p == '<' ? "&lt;"
-                           : *p == '>' ? "&gt;"
-                           : *p == '"' ? "&quot;"
-                                       : NULL;
+    char part[QRN_SHOWN_MAX];
+    for (unsigned used; (used = qrn_shown_char(text, SIZE_MAX, part)) > 0; text += used) {
+        const char *name = *text == '&'   ? "&amp;"
+                           : *text == '<' ? "&lt;"
+                           : *text == '>' ? "&gt;"
+                           : *text == '"' ? "&quot;"
+                                          : NULL;
         if (name)
             fputs(name, f);
-        else if (!n || *p < 0x20 || *p == 0x7f || turns_text(p, n))
-            fputc('?', f);
         else
-            fwrite(p, 1, n, f);
-        p += n ? n : 1;
+            fputs(part, f);
     }
 }
 

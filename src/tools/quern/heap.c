@@ -6,7 +6,6 @@
 #include "base/status.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,13 +44,3 @@ WRAP(strndup, char *, (const char *s, size_t n), (s, n), seen)
 WRAP(realpath, char *, (const char *path, char *to), (path, to), seen_errno)
 WRAP(fopen, FILE *, (const char *path, const char *mode), (path, mode), seen_errno)
 WRAP(fdopen, FILE *, (int fd, const char *mode), (fd, mode), seen_errno)
-
-int __real_vasprintf(char **out, const char *fmt, va_list args);
-int __wrap_vasprintf(char **out, const char *fmt, va_list args)
-    __attribute__((format(printf, 2, 0)));
-int __wrap_vasprintf(char **out, const char *fmt, va_list args) {
-    int n = __real_vasprintf(out, fmt, args);
-    if (n < 0)
-        qt_note_no_memory();
-    return n;
-}

@@ -50,34 +50,34 @@ static int run(const void *options, const qt_list *args) {
     qt_machine_read(&m);
     if (((const info_options *)options)->json)
         return info_json(libs, &m);
-    printf("quern %s\n\n%slibraries%s\n", QUERN_VERSION, qt_style_on(QT_BOLD), qt_style_off());
+    qt_print("quern %s\n\n%slibraries%s\n", QUERN_VERSION, qt_style_on(QT_BOLD), qt_style_off());
     for (size_t i = 0; i < QT_N_LIBRARIES; i++) {
         const qt_library *l = &libs[i];
         char core[32], own[32];
         if (!l->found) {
-            printf("  %-6s %s not found\n", l->name, l->file);
+            qt_print("  %-6s %s not found\n", l->name, l->file);
             continue;
         }
         if (i == QT_N_LIBRARIES - 1) {
-            printf("  %-6s %s\n         %s, System API %s\n", l->name, l->path, l->provider,
-                   version_text(&l->version.backendApiVersion, own, sizeof own));
+            qt_print("  %-6s %s\n         %s, System API %s\n", l->name, l->path, l->provider,
+                     version_text(&l->version.backendApiVersion, own, sizeof own));
             continue;
         }
-        printf("  %-6s %s\n         %s, build %s, QNN API %s, backend API %s", l->name, l->path,
-               l->provider, l->build, version_text(&l->version.coreApiVersion, core, sizeof core),
-               version_text(&l->version.backendApiVersion, own, sizeof own));
+        qt_print("  %-6s %s\n         %s, build %s, QNN API %s, backend API %s", l->name, l->path,
+                 l->provider, l->build, version_text(&l->version.coreApiVersion, core, sizeof core),
+                 version_text(&l->version.backendApiVersion, own, sizeof own));
         if (l->n_ops) // the recorder was not asked
-            printf(", %u ops", l->n_ops);
-        printf("\n");
+            qt_print(", %u ops", l->n_ops);
+        qt_print("\n");
         if (l->n_devices)
-            printf("         %u device%s\n", l->n_devices, l->n_devices == 1 ? "" : "s");
+            qt_print("         %u device%s\n", l->n_devices, l->n_devices == 1 ? "" : "s");
     }
     char memory[32];
-    printf("\n%smachine%s\n  CPU      %s\n  features %s\n  CPUs     %u", qt_style_on(QT_BOLD),
-           qt_style_off(), m.cpu, m.isa[0] ? m.isa : "none", m.cpus);
+    qt_print("\n%smachine%s\n  CPU      %s\n  features %s\n  CPUs     %u", qt_style_on(QT_BOLD),
+             qt_style_off(), m.cpu, m.isa[0] ? m.isa : "none", m.cpus);
     if (m.quota > 0)
-        printf(" (limited to %.3g)", m.quota);
-    printf("\n  memory   %s available\n", qt_bytes_text(m.memory_free, memory, sizeof memory));
+        qt_print(" (limited to %.3g)", m.quota);
+    qt_print("\n  memory   %s available\n", qt_bytes_text(m.memory_free, memory, sizeof memory));
     return qt_close_stdout();
 }
 

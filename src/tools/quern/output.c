@@ -80,13 +80,6 @@ static bool colour_on(int fd) {
     return !(no && *no) && isatty(fd) && !(term && strcmp(term, "dumb") == 0);
 }
 
-// Names come from files: they must not steer the terminal or break the line.
-static void tame(char *text) {
-    for (char *p = text; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 0x7f)
-            *p = '?';
-}
-
 #define ERROR_WORD "error: "
 #define NO_MEMORY "out of memory"
 static bool said_no_memory;
@@ -94,9 +87,9 @@ static bool said_no_memory;
 static void say(const char *word, const char *colour, const char *fmt, va_list ap) {
     qt_progress(NULL, 0, 0);
     bool on = colour_on(STDERR_FILENO);
-    char text[4096];
-    vsnprintf(text, sizeof text, fmt, ap);
-    tame(text);
+    char raw[4096], text[4096];
+    vsnprintf(raw, sizeof raw, fmt, ap);
+    qrn_shown_text(text, sizeof text, raw); // names in it come from files
     const char *cause = "";
     if (strcmp(word, ERROR_WORD) == 0 && qt_out_of_memory()) { // whatever was then found wrong
         cause = strstr(text, NO_MEMORY) ? "" : NO_MEMORY ": ";
@@ -130,13 +123,21 @@ void qt_note(const char *fmt, ...) {
         SAY("", "");
 }
 
+static const char *const styles[] = {"\033[0m",  "\033[1m",  "\033[2m",
+                                     "\033[31m", "\033[32m", "\033[33m"};
+
 const char *qt_style_on(qt_style s) {
-    static const char *const codes[] = {"",         "\033[1m",  "\033[2m",
-                                        "\033[31m", "\033[32m", "\033[33m"};
-    return s != QT_PLAIN && colour_on(STDOUT_FILENO) ? codes[s] : "";
+    return s != QT_PLAIN && colour_on(STDOUT_FILENO) ? styles[s] : "";
 }
 
-const char *qt_style_off(void) { return colour_on(STDOUT_FILENO) ? "\033[0m" : ""; }
+const char *qt_style_off(void) { return colour_on(STDOUT_FILENO) ? styles[QT_PLAIN] : ""; }
+
+bool qt_is_style(const char *word) {
+    for (size_t i = 0; i < sizeof styles / sizeof styles[0]; i++)
+        if (word == styles[i])
+            return true;
+    return false;
+}
 
 static double seconds(void) {
     struct timespec t;
@@ -166,19 +167,6 @@ void qt_progress(const char *what, size_t done, size_t total) {
     int width = (int)(30 * done / total);
     fprintf(stderr, "\r\033[K%s [%.*s%*s] %zu/%zu", what, width, "##############################",
             30 - width, "", done, total);
-}
-
-void qt_print_line(const char *fmt, ...) {
-    char *text = NULL;
-    va_list ap;
-    va_start(ap, fmt);
-    int n = vasprintf(&text, fmt, ap);
-    va_end(ap);
-    if (n < 0)
-        return;
-    tame(text);
-    puts(text);
-    free(text);
 }
 
 int qt_finish(int code) {
@@ -212,9 +200,34 @@ json_t *qt_json_text(const char *text) {
     return s;
 }
 
+// JSON allows U+007F to U+009F and marks of direction as they are; a terminal obeys them. They
+// stand in strings only, so that an escape of six bytes may take their place.
+static char *escape_steering(char *text) {
+    size_t n = 0, found = 0;
+    char mark[QRN_JSON_MARK];
+    for (unsigned used; text[n]; n += used)
+        found += (used = qrn_json_mark(text + n, mark)) > 0 && mark[0];
+    char *out = found ? malloc(n + 5 * found + 1) : NULL;
+    if (!found)
+        return text;
+    for (char *s = text, *to = out; out; s += n) {
+        n = qrn_json_mark(s, mark);
+        size_t put = mark[0] ? strlen(mark) : n;
+        memcpy(to, mark[0] ? mark : s, put);
+        to += put;
+        if (!*s) {
+            *to = '\0';
+            break;
+        }
+    }
+    free(text);
+    return out;
+}
+
 char *qt_json_dump(json_t *object, size_t how) {
     char *text = object && !qt_out_of_memory() ? json_dumps(object, how) : NULL;
     json_decref(object);
+    text = text ? escape_steering(text) : NULL;
     if (!text)
         qt_error("out of memory");
     return text;

@@ -31,9 +31,11 @@ typedef enum qt_style { QT_PLAIN, QT_BOLD, QT_DIM, QT_RED, QT_GREEN, QT_YELLOW }
 // The words that switch a style on or off on stdout; "" where colour is not wanted.
 const char *qt_style_on(qt_style s);
 const char *qt_style_off(void);
+bool qt_is_style(const char *word); // is it one of these very words?
 
-// A line of a report that holds names from files: control characters become '?'.
-void qt_print_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+// Prints a part of a report, as printf with %s, %d, %u, %x, %c, %f, %g and %e does. Strings are
+// shown with control characters escaped, since names come from files; styles pass.
+void qt_print(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 // Shows done of total on a terminal, at most some times a second and not within the first half
 // second; total 0 clears the line.

@@ -15,10 +15,10 @@ static const char *const titles[QT_CALL_KINDS] = {
 // --- text
 
 static void title_line(const char *title) {
-    puts(title);
+    qt_print("%s\n", title);
     for (size_t i = 0; title[i]; i++)
-        putchar('-');
-    putchar('\n');
+        qt_print("-");
+    qt_print("\n");
 }
 
 typedef enum measure { AVERAGE, LEAST, MOST } measure;
@@ -50,11 +50,11 @@ static bool is_heading(const qt_event *e) {
 
 static void print_value(const qt_sum *x, measure m) {
     if (is_heading(x->e))
-        puts(":");
+        qt_print("%s\n", ":");
     else if (strcmp(x->e->unit, "none") == 0)
-        printf(": %llu\n", (unsigned long long)value_of(x, m));
+        qt_print(": %llu\n", (unsigned long long)value_of(x, m));
     else
-        printf(": %llu  %s\n", (unsigned long long)value_of(x, m), x->e->unit);
+        qt_print(": %llu  %s\n", (unsigned long long)value_of(x, m), x->e->unit);
 }
 
 // Indentation by depth is the published one: a backend's line, a node, its numbers, what ran
@@ -65,15 +65,15 @@ static void print_sums(const qt_sum *s, measure m, unsigned depth, const layout 
         const qt_sum *x = &s->sub[i];
         if (strcmp(x->e->unit, "object") == 0 || (!l->all && is_node(x->e)))
             continue;
-        printf("%*s", l->indent + indent[depth < 3 ? depth : 3], "");
-        printf(depth ? "%s" : "Backend (%s)", x->e->name);
+        qt_print("%*s", l->indent + indent[depth < 3 ? depth : 3], "");
+        qt_print(depth ? "%s" : "Backend (%s)", x->e->name);
         if (strcmp(x->e->name, "Resources") == 0) {
             char units[32];
-            printf(": %s\n", qt_profile_units(x->max, units, sizeof units));
+            qt_print(": %s\n", qt_profile_units(x->max, units, sizeof units));
         } else if (depth < 3) {
             print_value(x, m);
         } else {
-            putchar('\n');
+            qt_print("\n");
         }
         print_sums(x, m, depth + 1, l);
     }
@@ -93,13 +93,13 @@ static void print_section(const qt_groups *g, qt_call_kind kind, const char *tit
             title_line("Total Inference Time:");
         first = false;
         if (*x->graph)
-            printf("Graph %u (%s):\n", x->index, x->graph);
+            qt_print("Graph %u (%s):\n", x->index, x->graph);
         if (kind == QT_CALL_EXECUTE && !all)
-            printf("%*sCalls: %u\n", l.indent, "", x->runs);
+            qt_print("%*sCalls: %u\n", l.indent, "", x->runs);
         print_sums(&x->all, m, 0, &l);
     }
     if (!first)
-        putchar('\n');
+        qt_print("\n");
 }
 
 static int slowest_first(const void *a, const void *b) {
@@ -113,9 +113,9 @@ static int slowest_first(const void *a, const void *b) {
 
 static void print_cell(double v, double sum) {
     if (v < 0)
-        printf("  %12s  %6s", "-", "");
+        qt_print("  %12s  %6s", "-", "");
     else
-        printf("  %12.0f  %5.1f%%", v, sum > 0 ? 100 * v / sum : 0);
+        qt_print("  %12.0f  %5.1f%%", v, sum > 0 ? 100 * v / sum : 0);
 }
 
 static bool print_nodes(const qt_profile *p, const qt_group *g, uint64_t top) {
@@ -136,15 +136,17 @@ static bool print_nodes(const qt_profile *p, const qt_group *g, uint64_t top) {
     snprintf(title, sizeof title, "Nodes of graph %u (%.128s), average of %u:", g->index, g->graph,
              g->runs);
     title_line(title);
-    puts("   measured us          measured cycles        modelled cycles          node");
+    qt_print("%s\n",
+             "   measured us          measured cycles        modelled cycles          node");
     for (uint32_t i = 0; i < n && i < top; i++) {
         print_cell(rows[i].us, us);
         print_cell(rows[i].cycles, cycles);
         print_cell(rows[i].modelled, modelled);
-        printf("  %s\n", rows[i].name);
+        qt_print("  %s\n", rows[i].name);
     }
-    puts("Measured on this host's kernels; modelled for the chip of the graph. They say different "
-         "things.\n");
+    qt_print(
+        "Measured on this host's kernels; modelled for the chip of the graph. They say different "
+        "things.\n");
     return true;
 }
 

@@ -120,16 +120,16 @@ static size_t find_top(const qt_array *a, size_t first, size_t n, size_t k, size
 void qt_print_array(const char *name, const qt_array *a, size_t top_k, const qt_labels *labels) {
     char shape[256];
     qt_stats s = qt_array_stats(a);
-    printf("%s%s%s  %s %s", qt_style_on(QT_BOLD), name, qt_style_off(), ox_type_name(a->type),
-           qt_shape_text(a->rank, a->dims, shape, sizeof shape));
+    qt_print("%s%s%s  %s %s", qt_style_on(QT_BOLD), name, qt_style_off(), ox_type_name(a->type),
+             qt_shape_text(a->rank, a->dims, shape, sizeof shape));
     if (a->count == 1)
-        printf("  value %.6g", qt_array_at(a, 0));
+        qt_print("  value %.6g", qt_array_at(a, 0));
     else if (!isnan(s.mean))
-        printf("  min %.6g  max %.6g  mean %.6g", s.min, s.max, s.mean);
+        qt_print("  min %.6g  max %.6g  mean %.6g", s.min, s.max, s.mean);
     if (s.n_nan || s.n_inf)
-        printf("  %s%zu NaN, %zu infinite%s", qt_style_on(QT_RED), s.n_nan, s.n_inf,
-               qt_style_off());
-    putchar('\n');
+        qt_print("  %s%zu NaN, %zu infinite%s", qt_style_on(QT_RED), s.n_nan, s.n_inf,
+                 qt_style_off());
+    qt_print("\n");
     size_t rows, classes, top[MAX_TOP];
     top_k = top_k < MAX_TOP ? top_k : MAX_TOP;
     if (!top_k || !class_scores(a, &rows, &classes))
@@ -137,10 +137,10 @@ void qt_print_array(const char *name, const qt_array *a, size_t top_k, const qt_
     for (size_t r = 0; r < rows; r++) {
         size_t n = find_top(a, r * classes, classes, top_k, top);
         if (rows > 1)
-            printf("  row %zu\n", r);
+            qt_print("  row %zu\n", r);
         for (size_t i = 0; i < n; i++)
-            printf("  %6zu  %-12.6g %s\n", top[i], qt_array_at(a, r * classes + top[i]),
-                   labels && top[i] < labels->n ? labels->lines[top[i]] : "");
+            qt_print("  %6zu  %-12.6g %s\n", top[i], qt_array_at(a, r * classes + top[i]),
+                     labels && top[i] < labels->n ? labels->lines[top[i]] : "");
     }
 }
 
@@ -190,24 +190,24 @@ void qt_sort_compared(qt_compared *rows, size_t n) {
 }
 
 void qt_print_compared(const char *title, const qt_compared *rows, size_t n, size_t max_rows) {
-    printf("%s%-40s %10s %10s %12s%s\n", qt_style_on(QT_BOLD), title, "SQNR dB", "cosine",
-           "max error", qt_style_off());
+    qt_print("%s%-40s %10s %10s %12s%s\n", qt_style_on(QT_BOLD), title, "SQNR dB", "cosine",
+             "max error", qt_style_off());
     for (size_t i = 0; i < n && (!max_rows || i < max_rows); i++) {
         const qt_comparison *c = &rows[i].c;
         double sqnr = qt_sqnr_db(c);
         char text[32] = "equal";
         if (c->error > 0)
             snprintf(text, sizeof text, "%.1f", sqnr);
-        printf("%-40s %10s %10.6f %12.4g", rows[i].name, text, qt_cosine(c), c->max_error);
+        qt_print("%-40s %10s %10.6f %12.4g", rows[i].name, text, qt_cosine(c), c->max_error);
         if (c->n_mismatch)
-            printf("  %s%zu not finite%s", qt_style_on(QT_RED), c->n_mismatch, qt_style_off());
+            qt_print("  %s%zu not finite%s", qt_style_on(QT_RED), c->n_mismatch, qt_style_off());
         if (c->n_both)
-            printf("  %s%zu not finite on both sides%s", qt_style_on(QT_YELLOW), c->n_both,
-                   qt_style_off());
-        putchar('\n');
+            qt_print("  %s%zu not finite on both sides%s", qt_style_on(QT_YELLOW), c->n_both,
+                     qt_style_off());
+        qt_print("\n");
     }
     if (max_rows && n > max_rows)
-        printf("... and %zu more, no worse\n", n - max_rows);
+        qt_print("... and %zu more, no worse\n", n - max_rows);
 }
 
 json_t *qt_json_compared(const qt_compared *rows, size_t n) {

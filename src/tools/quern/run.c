@@ -298,7 +298,7 @@ static int take_outputs(job *j, size_t set, double ms) {
     json_t *list = j->results ? json_array() : NULL;
     int code = QT_EXIT_OK;
     if (!j->opt->json && !j->opt->outputs && !j->opt->output_dir && !j->outputs && j->in.n_sets > 1)
-        printf("run %zu\n", set);
+        qt_print("run %zu\n", set);
     for (uint32_t i = 0; i < j->main.model.n_outputs && code == QT_EXIT_OK; i++) {
         const char *name = j->main.model.outputs[i].name;
         qt_array a;
@@ -401,7 +401,7 @@ static int report(job *j) {
     if (j->outputs)
         qt_print_compared("output", j->outputs, n, 0);
     if (j->layers) {
-        putchar('\n');
+        qt_print("\n");
         qt_print_compared("layer, worst first", j->layers, j->n_layers, WORST_LAYERS);
     }
     qt_note("%zu run%s, %.3g ms each (load %.3g ms, import %.3g ms, finalize %.3g ms)",

@@ -109,12 +109,12 @@ void qt_print_schedule(const qd_schedule *s, const char *title) {
     if (t.waited)
         snprintf(waited, sizeof waited, "; %s wait outside, which is not charged",
                  qt_bytes_text((double)t.waited, a, sizeof a));
-    qt_print_line("%s: %u steps, %.3f ms on %s (modelled); VTCM %s of %s at most%s%s", title,
-                  s->n_slots, s->us / 1e3, s->chip, qt_bytes_text(s->peak_bytes, a, sizeof a),
-                  qt_bytes_text(s->vtcm_bytes, b, sizeof b), cut, waited);
+    qt_print("%s: %u steps, %.3f ms on %s (modelled); VTCM %s of %s at most%s%s\n", title,
+             s->n_slots, s->us / 1e3, s->chip, qt_bytes_text(s->peak_bytes, a, sizeof a),
+             qt_bytes_text(s->vtcm_bytes, b, sizeof b), cut, waited);
     for (uint32_t bit = 1; bit < QD_MARKS; bit <<= 1)
         if (s->marks & bit)
-            qt_print_line("%s: uncalibrated: %s", title, qd_mark_text(bit));
+            qt_print("%s: uncalibrated: %s\n", title, qd_mark_text(bit));
 }
 
 static int slowest_first(const void *a, const void *b) {
@@ -132,14 +132,14 @@ int qt_print_slots(const qd_schedule *s, uint64_t top) {
     for (uint32_t i = 0; i < s->n_slots; i++)
         list[i] = &s->slots[i];
     qsort(list, s->n_slots, sizeof *list, slowest_first);
-    printf("\n      us  share  class      wait us  row tiles  MB in+out  MB weights  step\n");
+    qt_print("\n      us  share  class      wait us  row tiles  MB in+out  MB weights  step\n");
     for (uint32_t i = 0; i < s->n_slots && i < top; i++) {
         const qd_slot *x = list[i];
-        qt_print_line("%8.1f  %4.1f%%  %-9s  %7.1f  %9u  %9.2f  %10.2f  %s%s", x->end - x->begin,
-                      100 * (x->end - x->begin) / s->us, qd_class_names[x->kind],
-                      fmax(0, x->run - x->begin - x->control), x->cuts,
-                      (x->in_bytes + x->out_bytes) / 1e6, x->weight_bytes / 1e6, x->name,
-                      x->n_ops > 1 ? " +" : "");
+        qt_print("%8.1f  %4.1f%%  %-9s  %7.1f  %9u  %9.2f  %10.2f  %s%s\n", x->end - x->begin,
+                 100 * (x->end - x->begin) / s->us, qd_class_names[x->kind],
+                 fmax(0, x->run - x->begin - x->control), x->cuts,
+                 (x->in_bytes + x->out_bytes) / 1e6, x->weight_bytes / 1e6, x->name,
+                 x->n_ops > 1 ? " +" : "");
     }
     free(list);
     return QT_EXIT_OK;

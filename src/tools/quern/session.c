@@ -3,6 +3,7 @@
 // Sessions: opening backends, importing models, and moving values in and out.
 #include "tools/quern/session.h"
 
+#include "base/report_text.h"
 #include "base/soc.h"
 #include "base/suggest.h"
 #include "tools/quern/output.h"
@@ -44,9 +45,10 @@ double qt_now_ms(void) {
 static void print_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
     static const char *const words[] = {"", "error", "warn", "info", "verbose", "debug"};
     (void)timestamp;
-    fprintf(stderr, "[%s] ", level >= 1 && level <= 5 ? words[level] : "log");
-    vfprintf(stderr, fmt, args);
-    fputc('\n', stderr);
+    char raw[2048], line[2048];
+    vsnprintf(raw, sizeof raw, fmt, args);
+    qrn_shown_text(line, sizeof line, raw); // another library may not have done it
+    fprintf(stderr, "[%s] %s\n", level >= 1 && level <= 5 ? words[level] : "log", line);
 }
 
 // Without --log: warnings, which say that results may not be what is expected. Errors are reported

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // quern show: what is in a model, as text, JSON or a drawing for Graphviz.
+#include "base/report_text.h"
 #include "tools/quern/binary.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/cost.h"
@@ -125,9 +126,9 @@ static int show_json(const char *path, const ox_model *m, const qt_inputs *in, c
 static void print_ports(const char *title, const ox_info *const *list, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         char shape[512];
-        printf("%-11s %s  %s %s\n", i ? "" : title, list[i]->name,
-               list[i]->type ? ox_type_name(list[i]->type) : "not a tensor",
-               info_shape(list[i], shape, sizeof shape));
+        qt_print("%-11s %s  %s %s\n", i ? "" : title, list[i]->name,
+                 list[i]->type ? ox_type_name(list[i]->type) : "not a tensor",
+                 info_shape(list[i], shape, sizeof shape));
     }
 }
 
@@ -143,60 +144,59 @@ static int show_text(const char *path, const ox_model *m, const qt_inputs *in, c
                      const tally *ops, size_t n_ops) {
     const ox_graph *g = m->graph;
     char a[64], b[64];
-    printf("%s%s%s  ONNX IR %lld", qt_style_on(QT_BOLD), path, qt_style_off(),
-           (long long)m->ir_version);
+    qt_print("%s%s%s  ONNX IR %lld", qt_style_on(QT_BOLD), path, qt_style_off(),
+             (long long)m->ir_version);
     for (uint32_t i = 0; i < m->n_opsets; i++)
-        printf(", %s %lld", m->opsets[i].domain[0] ? m->opsets[i].domain : "opset",
-               (long long)m->opsets[i].version);
-    printf("%s%s\n", m->producer && *m->producer ? ", made by " : "",
-           m->producer ? m->producer : "");
+        qt_print(", %s %lld", m->opsets[i].domain[0] ? m->opsets[i].domain : "opset",
+                 (long long)m->opsets[i].version);
+    qt_print("%s%s\n", m->producer && *m->producer ? ", made by " : "",
+             m->producer ? m->producer : "");
     print_ports("inputs", in->ports, in->n_ports);
     for (uint32_t i = 0; i < g->n_outputs; i++) {
         const ox_info *one = &g->outputs[i];
         print_ports(i ? "" : "outputs", &one, 1);
     }
-    printf("parameters  %s (%s)\n", qt_count_text(c->parameters, a, sizeof a),
-           qt_bytes_text(c->weight_bytes, b, sizeof b));
+    qt_print("parameters  %s (%s)\n", qt_count_text(c->parameters, a, sizeof a),
+             qt_bytes_text(c->weight_bytes, b, sizeof b));
     if (c->n_mac_nodes == 0)
-        printf("MACs        0 (no convolution or matrix product)\n");
+        qt_print("MACs        0 (no convolution or matrix product)\n");
     else if (c->n_unknown)
-        printf("MACs        not known: shapes are missing%s\n",
-               has_open_dims(in) ? " (--dim NAME=N sets dynamic dimensions)" : "");
+        qt_print("MACs        not known: shapes are missing%s\n",
+                 has_open_dims(in) ? " (--dim NAME=N sets dynamic dimensions)" : "");
     else
-        printf("MACs        %s\n", qt_count_text(c->macs, a, sizeof a));
+        qt_print("MACs        %s\n", qt_count_text(c->macs, a, sizeof a));
     if (c->complete)
-        printf("memory      %s of values alive at once\n",
-               qt_bytes_text(c->activation_bytes, a, sizeof a));
-    printf("nodes       %u\n", g->n_nodes);
+        qt_print("memory      %s of values alive at once\n",
+                 qt_bytes_text(c->activation_bytes, a, sizeof a));
+    qt_print("nodes       %u\n", g->n_nodes);
     for (size_t i = 0; i < n_ops; i++)
-        printf("  %6u  %s%s%s\n", ops[i].n, ops[i].domain, ops[i].domain[0] ? "." : "", ops[i].op);
+        qt_print("  %6u  %s%s%s\n", ops[i].n, ops[i].domain, ops[i].domain[0] ? "." : "",
+                 ops[i].op);
     return qt_close_stdout();
 }
 
+// The first backslash of an escape is one for Graphviz, too.
 static void dot_text(const char *text) {
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            putchar('\\');
-        if ((unsigned char)*text >= ' ')
-            putchar(*text);
-    }
+    char part[QRN_SHOWN_MAX];
+    for (unsigned used; (used = qrn_shown_char(text, SIZE_MAX, part)) > 0; text += used)
+        qt_print("%s%s", *part == '"' || *part == '\\' ? "\\" : "", part);
 }
 
 static int show_dot(const ox_graph *g) {
-    printf("digraph \"");
+    qt_print("digraph \"");
     dot_text(g->name);
-    printf("\" {\n  node [shape=box, style=rounded];\n");
+    qt_print("\" {\n  node [shape=box, style=rounded];\n");
     for (uint32_t i = 0; i < g->n_inputs + g->n_outputs; i++) {
         bool input = i < g->n_inputs;
-        printf("  \"%s", input ? "in:" : "out:");
+        qt_print("  \"%s", input ? "in:" : "out:");
         dot_text(input ? g->inputs[i].name : g->outputs[i - g->n_inputs].name);
-        printf("\" [shape=ellipse];\n");
+        qt_print("\" [shape=ellipse];\n");
     }
     qrn_strmap made = {0}; // value -> node
     for (uint32_t i = 0; i < g->n_nodes; i++) {
-        printf("  n%u [label=\"", i);
+        qt_print("  n%u [label=\"", i);
         dot_text(g->nodes[i].op);
-        printf("\"];\n");
+        qt_print("\"];\n");
         for (uint32_t k = 0; k < g->nodes[i].n_out; k++)
             qrn_strmap_put(&made, g->nodes[i].out[k], (void *)(uintptr_t)(i + 1));
     }
@@ -212,22 +212,22 @@ static int show_dot(const ox_graph *g) {
             if (!from)
                 continue; // constants are left out
             if (from == UINTPTR_MAX) {
-                printf("  \"in:");
+                qt_print("  \"in:");
                 dot_text(name);
-                printf("\" -> ");
+                qt_print("\" -> ");
             } else {
-                printf("  n%lu -> ", (unsigned long)(from - 1));
+                qt_print("  n%lu -> ", (unsigned long)(from - 1));
             }
             if (node) {
-                printf("n%u;\n", i);
+                qt_print("n%u;\n", i);
             } else {
-                printf("\"out:");
+                qt_print("\"out:");
                 dot_text(name);
-                printf("\";\n");
+                qt_print("\";\n");
             }
         }
     }
-    printf("}\n");
+    qt_print("}\n");
     qrn_strmap_clear(&made);
     return qt_close_stdout();
 }

@@ -160,36 +160,37 @@ static void print_tensors(const char *title, const Qnn_Tensor_t *list, uint32_t 
         float scale;
         int32_t offset;
         shape_of(v, dims);
-        printf("  %-10s %s  %s %s", i ? "" : title, v->name, type_text(v->dataType, type),
-               qt_shape_text(v->rank, dims, shape, sizeof shape));
+        qt_print("  %-10s %s  %s %s", i ? "" : title, v->name, type_text(v->dataType, type),
+                 qt_shape_text(v->rank, dims, shape, sizeof shape));
         if (qt_border_encoding(&list[i], &scale, &offset))
-            printf("  scale %.9g, offset %d", (double)scale, offset);
+            qt_print("  scale %.9g, offset %d", (double)scale, offset);
         else if (v->quantizeParams.encodingDefinition == QNN_DEFINITION_DEFINED)
-            printf("  encoding %d", (int)v->quantizeParams.quantizationEncoding);
-        putchar('\n');
+            qt_print("  encoding %d", (int)v->quantizeParams.quantizationEncoding);
+        qt_print("\n");
     }
 }
 
 static void print_graph(const QnnSystemContext_GraphInfoV3_t *g) {
     char a[32], b[32], c[32];
-    printf("\n%sgraph %s%s  %u ops\n", qt_style_on(QT_BOLD), g->graphName, qt_style_off(),
-           g->endOpIndex - g->startOpIndex + 1);
+    qt_print("\n%sgraph %s%s  %u ops\n", qt_style_on(QT_BOLD), g->graphName, qt_style_off(),
+             g->endOpIndex - g->startOpIndex + 1);
     print_tensors("inputs", g->graphInputs, g->numGraphInputs);
     print_tensors("outputs", g->graphOutputs, g->numGraphOutputs);
     print_tensors("updateable", g->updateableTensors, g->numUpdateableTensors);
     facts f = facts_of(g);
     if (f.v1)
-        printf("  %-10s level %u, VTCM %u MB, %llu HVX threads, DLBC %s\n", "options",
-               f.v1->optimizationLevel, f.v1->vtcmSize, (unsigned long long)f.v1->numHvxThreads,
-               f.v1->htpDlbc ? "on" : "off");
+        qt_print("  %-10s level %u, VTCM %u MB, %llu HVX threads, DLBC %s\n", "options",
+                 f.v1->optimizationLevel, f.v1->vtcmSize, (unsigned long long)f.v1->numHvxThreads,
+                 f.v1->htpDlbc ? "on" : "off");
     if (f.v2)
-        printf("  %-10s constants %s, %.0f %% of them shared with other graphs; inputs and outputs "
-               "%s; spill-fill %s\n",
-               "sizes", qt_bytes_text((double)f.v2->constSize, a, sizeof a),
-               f.v2->constSize ? 100.0 * (double)f.v2->sharedWeightsSize / (double)f.v2->constSize
-                               : 0.0,
-               qt_bytes_text((double)f.v2->ioTensorSize, b, sizeof b),
-               qt_bytes_text((double)f.v1->spillFillBufferSize, c, sizeof c));
+        qt_print(
+            "  %-10s constants %s, %.0f %% of them shared with other graphs; inputs and outputs "
+            "%s; spill-fill %s\n",
+            "sizes", qt_bytes_text((double)f.v2->constSize, a, sizeof a),
+            f.v2->constSize ? 100.0 * (double)f.v2->sharedWeightsSize / (double)f.v2->constSize
+                            : 0.0,
+            qt_bytes_text((double)f.v2->ioTensorSize, b, sizeof b),
+            qt_bytes_text((double)f.v1->spillFillBufferSize, c, sizeof c));
     tell_schedule(g, false);
 }
 
@@ -202,26 +203,27 @@ static void print_sharing(const qt_binary *b) {
     }
     char a[32], c[32];
     if (b->info->numGraphs > 1)
-        printf("\n%u graphs use %s of constants; the whole file has %s\n", b->info->numGraphs,
-               qt_bytes_text(used, a, sizeof a), qt_bytes_text((double)b->file.size, c, sizeof c));
+        qt_print("\n%u graphs use %s of constants; the whole file has %s\n", b->info->numGraphs,
+                 qt_bytes_text(used, a, sizeof a),
+                 qt_bytes_text((double)b->file.size, c, sizeof c));
 }
 
 static int show_text(const char *path, const qt_binary *b, bool verified) {
     const QnnSystemContext_BinaryInfoV3_t *v = b->info;
     char size[32], core[32], own[32];
-    printf("%s%s%s  context binary %u.%u, %s", qt_style_on(QT_BOLD), path, qt_style_off(),
-           v->contextBlobVersion.major, v->contextBlobVersion.minor,
-           qt_bytes_text((double)b->file.size, size, sizeof size));
+    qt_print("%s%s%s  context binary %u.%u, %s", qt_style_on(QT_BOLD), path, qt_style_off(),
+             v->contextBlobVersion.major, v->contextBlobVersion.minor,
+             qt_bytes_text((double)b->file.size, size, sizeof size));
     if (v->socVersion && *v->socVersion)
-        printf(", for %s", v->socVersion);
+        qt_print(", for %s", v->socVersion);
     if (qt_binary_arch(b))
-        printf(" (v%u)", qt_binary_arch(b));
-    printf("\nmade by %s, QNN API %s, backend %u API %s\n", v->buildId ? v->buildId : "?",
-           version_text(v->coreApiVersion, core, sizeof core), v->backendId,
-           version_text(v->backendApiVersion, own, sizeof own));
+        qt_print(" (v%u)", qt_binary_arch(b));
+    qt_print("\nmade by %s, QNN API %s, backend %u API %s\n", v->buildId ? v->buildId : "?",
+             version_text(v->coreApiVersion, core, sizeof core), v->backendId,
+             version_text(v->backendApiVersion, own, sizeof own));
     if (verified)
-        printf("%severy checksum is right, and the graphs load%s\n", qt_style_on(QT_GREEN),
-               qt_style_off());
+        qt_print("%severy checksum is right, and the graphs load%s\n", qt_style_on(QT_GREEN),
+                 qt_style_off());
     print_tensors("context", v->contextTensors, v->numContextTensors);
     for (uint32_t i = 0; i < v->numGraphs; i++)
         print_graph(&v->graphs[i].graphInfoV3);

@@ -87,11 +87,11 @@ static int run(const void *options, const qt_list *args) {
     if (code == QT_EXIT_OK)
         code = write_model(o, path, &b);
     if (code == QT_EXIT_OK) {
-        printf("%s%s%s\n", qt_style_on(QT_BOLD), o->output, qt_style_off());
+        qt_print("%s%s%s\n", qt_style_on(QT_BOLD), o->output, qt_style_off());
         for (uint32_t i = 0; i < b.info->numGraphs; i++) {
             const QnnSystemContext_GraphInfoV3_t *g = &b.info->graphs[i].graphInfoV3;
-            printf("  graph %s  %u inputs, %u outputs\n", g->graphName, g->numGraphInputs,
-                   g->numGraphOutputs);
+            qt_print("  graph %s  %u inputs, %u outputs\n", g->graphName, g->numGraphInputs,
+                     g->numGraphOutputs);
         }
         code = qt_close_stdout();
     }

@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+void show(const char *name) { printf("%s\n", name); }
