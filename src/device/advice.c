@@ -11,7 +11,7 @@
 #include <string.h>
 
 static double gain_of(const qd_look *l, double core, double memory) {
-    return l->e->us -
+    return qd_total(l->e->start, l->e->core, l->e->memory) -
            qd_total(l->e->start, fmax(0, l->e->core - core), fmax(0, l->e->memory - memory));
 }
 

@@ -138,6 +138,20 @@ double qd_total(double start, double core, double memory) {
     return start + sqrt(sqrt(a * a + b * b));
 }
 
+qd_precision qd_precision_of(const qd_graph *g, const qd_steps *steps) {
+    double macs[QD_PRECISIONS] = {0}, results[QD_PRECISIONS] = {0};
+    for (uint32_t i = 0; i < steps->n; i++) {
+        const qd_op *o = steps->list[i].op;
+        uint32_t bits = o->n_out ? g->values[o->out[0]].active_bits : 0;
+        qd_precision p = bits == 16 ? QD_W8A16 : bits == 8 ? QD_W8A8 : QD_FP16;
+        macs[p] += steps->list[i].macs;
+        results[p] += steps->list[i].out;
+    }
+    const double *by = macs[QD_FP16] + macs[QD_W8A8] + macs[QD_W8A16] > 0 ? macs : results;
+    qd_precision best = by[QD_W8A16] >= by[QD_W8A8] && by[QD_W8A16] > 0 ? QD_W8A16 : QD_W8A8;
+    return by[best] == 0 || by[QD_FP16] > by[best] ? QD_FP16 : best;
+}
+
 qrn_status qd_estimate_of(const qd_steps *steps, const qd_chip *chip, qd_precision p,
                           double vtcm_bytes, qrn_arena *arena, qd_estimate *out) {
     double vtcm = vtcm_bytes > 0 ? vtcm_bytes : chip->vtcm_mb * 1048576.0;

@@ -41,6 +41,9 @@ typedef struct qd_estimate {
     double peak_vtcm; // bytes of activations of the largest step, at most the VTCM
 } qd_estimate;
 
+// The one precision of a network: that in which most of its multiplications are done, and without
+// any that of most results; of equals the wider fixed point.
+qd_precision qd_precision_of(const qd_graph *g, const qd_steps *steps);
 // Can the chip's constants say anything about this precision?
 bool qd_has_data(const qd_chip *chip, qd_precision p);
 // Of the VTCM, that a step's activations may take before they spill.

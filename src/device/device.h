@@ -22,7 +22,8 @@
 typedef struct qd_value {
     uint32_t rank, dims[QD_MAX_RANK];
     bool constant, input, output;
-    uint32_t bits; // of a constant's elements; 0: what the precision makes of it
+    uint32_t bits;        // of a constant's elements; 0: what the precision makes of it
+    uint32_t active_bits; // of an activation in fixed point: 8 or 16; 0: float, or a constant
 } qd_value;
 
 typedef struct qd_op {

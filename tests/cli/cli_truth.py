@@ -120,6 +120,44 @@ def test_what_is_allowed_in_float16_is_one_warning_for_each_op(tmp_path):
         assert all("are computed in float16, the first one is '" in w for w in warnings)
 
 
+@pytest.mark.parametrize("ops, parts", [
+    (["Relu", "Sigmoid"], 1), (["Relu", "Tanh", "Sigmoid", "Erf", "Tanh", "Sigmoid"], 2)])
+def test_check_estimate_and_compile_have_the_same_partitions_and_time(tmp_path, ops, parts):
+    net, to = units16(tmp_path / "n.onnx", ops), tmp_path / "n.bin"
+    for flags in [], ["--allow-fp16"]:
+        checked = json.loads(quern("check", net, "--soc", "SM8650", "--json", *flags).stdout)
+        rows = ok_json("estimate", net, "--soc", "SM8650", "--json", *flags)["estimates"]
+        kind = checked["estimate"]["precision"]  # an Erf in float16 is many ops
+        (row,) = [r for r in rows if r["precision"] == kind]
+        want = 1 if flags else parts
+        assert (checked["partitions"], row["partitions"]) == (want, want)
+        assert checked["estimate"]["ms"] == pytest.approx(row["ms"])
+        assert kind == ("fp16" if flags and "Erf" in ops else "a16w8")
+    ok("compile", net, "--soc", "SM8650", "--allow-fp16", "-o", to)
+    (graph,) = ok_json("estimate", to, "--json")["graphs"]
+    assert graph["schedule"]["ms"] == pytest.approx(row["ms"], rel=1e-6)
+    assert graph["schedule"]["precision"] == kind
+
+
+def test_the_target_soc_decides_partitions(tmp_path):
+    """16-bit gammas of LayerNormalization need v73: SM8450 is v69."""
+    q = lambda x, y: h.make_node("QuantizeLinear", [x, "s", "z"], [y], name=y)
+    d = lambda x, y: h.make_node("DequantizeLinear", [x, "s", "z"], [y], name=y)
+    nodes = [q("x", "a"), d("a", "b"), q("g", "gq"), d("gq", "gd"),
+             h.make_node("LayerNormalization", ["b", "gd"], ["n"], name="norm"), q("n", "c"),
+             d("c", "e"), h.make_node("Relu", ["e"], ["r"], name="relu"), q("r", "f"), d("f", "y")]
+    value = (T.FLOAT, [1, 8, 32])
+    net = model(tmp_path / "n.onnx", nodes, {"x": value}, {"y": value},
+                {"s": np.float32(1 / 4096), "z": np.uint16(32768), "g": np.ones(32, np.float32)},
+                opset=21)
+    for soc, refused in ("SM8650", []), ("SM8450", ["norm"]):
+        rows = ok_json("estimate", net, "--soc", soc, "--json")
+        assert [r["node"] for r in rows["refused"] if r["op"] == "LayerNormalization"] == refused
+        checked = json.loads(quern("check", net, "--soc", soc, "--json").stdout)
+        assert [n["name"] for n in checked["nodes"] if not n["accepted"]
+                and n["op"] == "LayerNormalization"] == refused
+
+
 def test_overflow_and_constants_that_vanish_in_float16_are_warnings(tmp_path):
     net = model(tmp_path / "n.onnx", [h.make_node("Add", ["x", "tiny"], ["a"], name="add"),
                                       h.make_node("Mul", ["a", "a"], ["y"], name="square")],

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Nodes that the HTP does not take: they alone are left to others, and the log says it once."""
+import json
+import os
+import subprocess
+
 import numpy as np
 import pytest
 
-from provider import HTP, close, cpu_session, helper, model, session
+from provider import HTP, LIB, close, cpu_session, helper, model, session
 
 F = np.float32
 
@@ -199,3 +203,33 @@ def test_windows_of_codes(capfd, options, dtype, inner):
     got, want = s.run(None, {"x": x})[0], cpu_session(net).run(None, {"x": x})[0]
     # Ties between the two kinds of codes may go either way.
     assert np.array_equal(got, want) if inner == "s" else np.abs(got - want).max() <= 2.0 ** -4
+
+
+def units16():
+    """Relu and Sigmoid in 16 bits, with an Erf between them that has no 16-bit form."""
+    nodes, last = [], "x"
+    for i, op in enumerate([None, "Relu", "Erf", "Sigmoid"]):
+        if op:
+            nodes.append(helper.make_node(op, [last], [f"o{i}"], f"{op}{i}"))
+            last = f"o{i}"
+        nodes += [helper.make_node("QuantizeLinear", [last, "s", "z"], [f"q{i}"], f"q{i}"),
+                  helper.make_node("DequantizeLinear", [f"q{i}", "s", "z"], [f"d{i}"], f"d{i}")]
+        last = f"d{i}"
+    nodes[-1].output[0] = "y"
+    return model(nodes, [("x", F, [2, 3])], [("y", F, [2, 3])],
+                 [("s", np.array(1 / 4096, F)), ("z", np.array(32768, np.uint16))], opset=21)
+
+
+@pytest.mark.parametrize("allow, partitions", [("0", 2), ("1", 1)])
+def test_quern_check_has_the_same_partitions(allow, partitions, tmp_path, capfd):
+    program = os.environ.get("QUERN_BIN", LIB.parent / "bin" / "quern")
+    (tmp_path / "n.onnx").write_bytes(units16())
+    flags = ["--allow-fp16"] if allow == "1" else []
+    p = subprocess.run([program, "check", tmp_path / "n.onnx", "--soc", "SM8650", "--json", *flags],
+                       capture_output=True, text=True)
+    checked = json.loads(p.stdout)
+    session(units16(), {**HTP, "offload_graph_io_quantization": "0", "allow_float16_units": allow},
+            fallback=True, level=1)
+    said = [line for line in capfd.readouterr().err.splitlines() if " nodes in " in line]
+    assert checked["partitions"] == partitions
+    assert f"{checked['accepted']} of {len(checked['nodes'])} nodes in {partitions} part" in said[0]

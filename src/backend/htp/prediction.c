@@ -14,8 +14,7 @@ typedef struct reading {
     qd_graph graph;
     uint32_t *index; // of values by a tensor's number; NONE: not yet
     uint32_t n_index;
-    bool eight, sixteen; // bits of activations in fixed point
-    uint64_t in, out;    // bytes of the application
+    uint64_t in, out; // bytes of the application
 } reading;
 
 static qrn_status no_memory(void) { return QRN_FAIL(QRN_E_MEM, "schedule: no memory"); }
@@ -29,10 +28,8 @@ static bool add_tensor(reading *r, const qrn_tensor *t, uint32_t *out) {
                   .input = t->role == QRN_ROLE_INPUT,
                   .output = t->role == QRN_ROLE_OUTPUT};
     memcpy(v.dims, t->shape.dims, v.rank * sizeof v.dims[0]);
-    if (!v.constant && qrn_dtype_is_fixed(t->dtype)) {
-        r->eight |= qrn_dtypes[t->dtype].bits == 8;
-        r->sixteen |= qrn_dtypes[t->dtype].bits == 16;
-    }
+    if (!v.constant && qrn_dtype_is_fixed(t->dtype))
+        v.active_bits = qrn_dtypes[t->dtype].bits;
     r->in += v.input ? t->size_bytes : 0;
     r->out += v.output ? t->size_bytes : 0;
     if (qd_add_value(&r->graph, &v, out) != QRN_OK)
@@ -93,10 +90,6 @@ static bool read_graph(reading *r, const qrn_graph *g) {
     return ok;
 }
 
-static qd_precision precision_of(const reading *r) {
-    return r->sixteen ? QD_W8A16 : r->eight ? QD_W8A8 : QD_FP16;
-}
-
 // Options as the graph has them. Votes may change with every run: full power is assumed.
 static qd_options options_of(const qrn_api_graph *g, bool lent) {
     const qrn_htp_graph_options *o = &qrn_htp_graph_of(g)->options;
@@ -130,11 +123,12 @@ qrn_status qrn_htp_schedule(const qrn_api_graph *g, qrn_arena *arena, qrn_htp_sc
         return QRN_OK;
     if (!read_graph(&r, g->ir))
         return no_memory();
-    if (!qd_has_data(chip, precision_of(&r)))
+    QRN_TRY(qd_cut(&r.graph, &steps));
+    qd_precision precision = qd_precision_of(&r.graph, &steps);
+    if (!qd_has_data(chip, precision))
         return QRN_OK;
     const qd_options options = options_of(g, !own);
-    QRN_TRY(qd_cut(&r.graph, &steps));
-    QRN_TRY(qd_schedule_of(&r.graph, &steps, chip, precision_of(&r), &options, arena, &out->s));
+    QRN_TRY(qd_schedule_of(&r.graph, &steps, chip, precision, &options, arena, &out->s));
     uint32_t *unknown = qrn_arena_alloc(arena, (steps.n_unknown + 1) * sizeof *unknown);
     if (!unknown || !name_tensors(&r, r.n_index, &out->s))
         return no_memory();

@@ -38,7 +38,6 @@ typedef struct qc_client {
     Qnn_BackendHandle_t backend;
     Qnn_DeviceHandle_t device; // NULL where the library has none
     Qnn_ContextHandle_t context;
-    bool recording;                          // qc_record
     bool trial;                              // qc_trial_begin, and weights are not kept
     void (*node)(void *ctx, const qc_op *o); // see qc_options
     void *node_ctx;
@@ -72,10 +71,6 @@ void qc_close(qc_client *c); // NULL is fine
 // The profile may be NULL.
 qrn_status qc_load(qc_client *c, const void *bytes, uint64_t n_bytes,
                    const QnnContext_Config_t **configs, Qnn_ProfileHandle_t profile);
-
-// From now on graphs are not built: nodes are validated only and told to `node`, and no data is
-// copied. Such graphs cannot be finalized.
-qrn_status qc_record(qc_client *c);
 
 // Graphs that are made until qc_trial_end only tell which nodes the library takes: they go to a
 // context that is thrown away. Quern's libraries copy no weights into it. `kept` is for the end.

@@ -99,8 +99,6 @@ void qc_graph_destroy(qc_graph *g) {
         return;
     qrn_strmap_clear(&g->tensor_names);
     qrn_strmap_clear(&g->node_names);
-    if (g->client->recording)
-        qc_record_free(g);
     qrn_arena_destroy(g->arena);
 }
 

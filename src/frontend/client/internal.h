@@ -23,8 +23,6 @@ void qc_library_path(void *lib, const char *name, char *path, size_t size);
 // a number behind it. NULL when out of memory.
 const char *qc_unique_name(qc_graph *g, qrn_strmap *taken, const char *name, const void *value);
 
-void qc_record_free(qc_graph *g); // the handle of a graph that is not built
-
 // Copies an encoding with its arrays into the graph's arena. QRN_E_UNSUPPORTED for kinds that no
 // front end makes.
 qrn_status qc_quant_copy(qc_graph *g, const char *tensor, const Qnn_QuantizeParams_t *src,

@@ -299,7 +299,7 @@ qrn_status qc_load(qc_client *c, const void *bytes, uint64_t n_bytes,
 void qc_close(qc_client *c) {
     if (!c)
         return;
-    if (c->context && !c->recording)
+    if (c->context)
         c->qnn.contextFree(c->context, NULL);
     if (c->device)
         c->qnn.deviceFree(c->device);

@@ -76,10 +76,9 @@ static qrn_status make(ox_import *im, ox_val *v, const void *data, const uint32_
     for (uint32_t i = 0; i < v->rank; i++)
         dims[lead + i] = v->dims[perm[i]];
     unsigned bits = ox_type_bits(v->type);
-    // Nobody looks at the data of a recording; weights stay untouched in their file. In a trial
-    // 16-bit codes are looked at.
+    // In a trial only 16-bit values are looked at; other weights stay untouched in their file.
     const qc_client *c = im->graph->client;
-    bool move = !is_identity(perm, v->rank) && !c->recording && !(c->trial && bits != 16);
+    bool move = !is_identity(perm, v->rank) && !(c->trial && bits != 16);
     void *moved = move ? permuted_data(v, data, bits, perm) : NULL;
     if (move && !moved)
         return ox_no_memory(im);

@@ -22,7 +22,7 @@ static const char *get_name(const OrtEp *ep) { return self(ep)->factory->name; }
 // --- which nodes
 
 // Hands the groups to the host.
-static qrn_status claim(const qe_graph *g, const qe_plan *plan, OrtEpGraphSupportInfo *info) {
+static qrn_status claim(const qe_graph *g, const ox_plan *plan, OrtEpGraphSupportInfo *info) {
     // Constants are in the compiled graph: the fused node need not carry them.
     const OrtNodeFusionOptions options = {ORT_API_WANTED, true};
     const OrtNode **nodes = qrn_alloc((g->model->graph->n_nodes + 1) * sizeof *nodes);
@@ -64,11 +64,11 @@ static void describe_target(const qe_ep *ep, char *out, size_t size) {
         snprintf(out, size, " without a target SoC, %s", how);
 }
 
-static void report(const qe_ep *ep, const qe_graph *g, const qe_plan *plan) {
+static void report(const qe_ep *ep, const qe_graph *g, const ox_plan *plan) {
     const ox_graph *graph = g->model->graph;
     char target[96];
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
-        const char *why = qe_plan_reason(graph, plan, i);
+        const char *why = ox_plan_reason(graph, plan, i);
         if (why)
             qe_say(ep->log, plan->why[i] ? ORT_LOG_WARNING : ORT_LOG_INFO,
                    "node '%s' (%s) is left to other providers: %s", graph->nodes[i].name,
@@ -100,12 +100,12 @@ static void name_node(char *words, size_t size, const ox_node *n, const char *wh
 
 // In strict sessions a refusal must fail the session. The host takes a failure here for "nothing
 // supported", so everything is claimed and Compile fails.
-static void insist(qe_ep *ep, const qe_graph *g, qe_plan *plan) {
+static void insist(qe_ep *ep, const qe_graph *g, ox_plan *plan) {
     const ox_graph *graph = g->model->graph;
     char words[QRN_MESSAGE_MAX] = "";
     uint32_t n = 0;
     for (uint32_t i = 0; i < graph->n_nodes && n < MAX_NAMED; i++) {
-        const char *why = qe_plan_reason(graph, plan, i);
+        const char *why = ox_plan_reason(graph, plan, i);
         if (why && !(n && follows(why)))
             name_node(words, sizeof words, &graph->nodes[i], why, n++);
     }
@@ -162,7 +162,7 @@ static qrn_status claim_contexts(qe_ep *ep, const qe_graph *g, OrtEpGraphSupport
 }
 
 // Files about what the host offered and what was taken of it.
-static qrn_status tell_files(qe_ep *ep, const qe_graph *g, const qe_plan *plan) {
+static qrn_status tell_files(qe_ep *ep, const qe_graph *g, const ox_plan *plan) {
     if (!ep->opt.op_trace && ep->opt.profile_level < QE_DETAILED)
         return QRN_OK;
     QRN_TRY(qe_trace_nodes(ep, g->model, plan)); // profiles name nodes, too
@@ -170,7 +170,7 @@ static qrn_status tell_files(qe_ep *ep, const qe_graph *g, const qe_plan *plan) 
 }
 
 static qrn_status choose(qe_ep *ep, const qe_graph *g, OrtEpGraphSupportInfo *info) {
-    qe_plan plan;
+    ox_plan plan;
     if (ep->opt.dump_input)
         QRN_TRY(qe_dump_input(ep, g->model->graph));
     qe_share_lock(ep);

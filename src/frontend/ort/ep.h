@@ -10,7 +10,7 @@
 #define QRN_FRONTEND_ORT_EP_H
 
 #include "frontend/client/client.h"
-#include "frontend/onnx/import.h"
+#include "frontend/onnx/plan.h"
 #include "frontend/ort/options.h"
 #include "frontend/ort/read.h"
 
@@ -152,20 +152,7 @@ OrtStatus *qe_on_run_end(OrtEp *ep, const OrtRunOptions *o, bool sync);
 OrtStatus *qe_set_dynamic(OrtEp *ep, const char *const *keys, const char *const *values, size_t n);
 
 // partition.c
-// Which nodes are taken. Nodes of one group can be one graph: no path leaves a group and returns.
-typedef struct qe_plan {
-    int32_t *group;   // one for each node; -1: not taken
-    const char **why; // reasons of those that are not, or NULL
-    uint32_t n_groups, n_taken;
-} qe_plan;
-qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, qe_plan *out); // lists in the model's arena
-// Why node i is left to other providers: refused, or left by choice; NULL: it is taken.
-const char *qe_plan_reason(const ox_graph *g, const qe_plan *plan, uint32_t i);
-
-// submodel.c
-// A group as a model of its own, in the arena of `m`; index[i]: its node i in the whole graph.
-qrn_status qe_submodel(const ox_model *m, const qe_plan *plan, uint32_t group, ox_model *out,
-                       uint32_t **index);
+qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, ox_plan *out);
 
 // part.c
 // An ox_options.coarser: one WARNING for each op type of a session.

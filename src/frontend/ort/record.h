@@ -48,7 +48,7 @@ qrn_status qe_dump_input(qe_ep *ep, const ox_graph *g);
 
 // trace.c: "qnn_op_trace.json"
 // Notes what was taken and refused; forgets graphs of an earlier call.
-qrn_status qe_trace_nodes(qe_ep *ep, const ox_model *m, const qe_plan *plan);
+qrn_status qe_trace_nodes(qe_ep *ep, const ox_model *m, const ox_plan *plan);
 qrn_status qe_trace_graph(qe_ep *ep, const char *name, const qe_record *r);
 qrn_status qe_trace_write(const qe_ep *ep);
 // ONNX node and type of a QNN op by what a profile calls it ("conv1:OpId_3 (cycles)" on the HTP,

@@ -73,7 +73,7 @@ static bool keep(struct qe_trace *t, const char *text, const char **out) {
     return *out || !text;
 }
 
-qrn_status qe_trace_nodes(qe_ep *ep, const ox_model *m, const qe_plan *plan) {
+qrn_status qe_trace_nodes(qe_ep *ep, const ox_model *m, const ox_plan *plan) {
     struct qe_trace *t = NULL;
     const ox_graph *g = m->graph;
     QRN_TRY(start(ep, &t));
@@ -83,7 +83,7 @@ qrn_status qe_trace_nodes(qe_ep *ep, const ox_model *m, const qe_plan *plan) {
         return no_memory();
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         refusal *r = &t->refused[t->n_refused];
-        const char *why = qe_plan_reason(g, plan, i);
+        const char *why = ox_plan_reason(g, plan, i);
         if (!why)
             continue;
         if (!keep(t, g->nodes[i].name, &r->name) || !keep(t, g->nodes[i].op, &r->op) ||

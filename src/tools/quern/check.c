@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct check_options {
     qt_backend_options backend;
@@ -27,67 +28,47 @@ static const qt_flag flags[] = {
 
 typedef enum answer { REFUSED, ACCEPTED, BEHIND } answer; // BEHIND: not tried
 
-// What was heard of one node.
+// What became of one node.
 typedef struct verdict {
     answer answer;
-    char *why;
+    const char *why; // REFUSED; in the model's arena
 } verdict;
 
 typedef struct verdicts {
     const ox_graph *graph;
-    verdict *rows;      // one for each node of the graph
-    char *current;      // text of a refusal inside a function or nested graph
-    qrn_strmap missing; // results of nodes that were not accepted
-    uint32_t n[3];      // by answer
-    qt_estimate part;   // of the accepted nodes on a phone; without a chip: none
-    double *parts_us;   // each partition by itself
+    ox_plan plan;
+    verdict *rows;    // one for each node of the graph
+    uint32_t n[3];    // by answer
+    qt_estimate part; // of the accepted nodes on a phone; without a target: none
+    double *parts_us; // each partition by itself
     uint32_t n_parts;
 } verdicts;
 
 static const char *const words[] = {"no", "ok", "--"};
 
 // Is an input the result of a node that was not accepted?
-static bool is_behind(const verdicts *v, const ox_node *n) {
+static bool is_behind(const qrn_strmap *missing, const ox_node *n) {
     for (uint32_t i = 0; i < n->n_in; i++)
-        if (n->in[i][0] && qrn_strmap_get(&v->missing, n->in[i]))
+        if (n->in[i][0] && qrn_strmap_get(missing, n->in[i]))
             return true;
     return false;
 }
 
-// The reason without the node's own name and type, which stand before it anyway.
-static const char *bare_reason(const char *why) {
-    const char *end = strncmp(why, "node '", 6) == 0 ? strstr(why, "): ") : NULL;
-    return end ? end + 3 : why;
-}
-
-// Nodes of nested graphs and functions are told too; only those of the main graph have rows.
-static void hear(void *ctx, const ox_node *n, qrn_status s, const char *why) {
-    verdicts *v = ctx;
-    if (n < v->graph->nodes || n >= v->graph->nodes + v->graph->n_nodes) {
-        if (s != QRN_OK && !v->current)
-            v->current = strdup(why);
-        return;
+static bool judge(verdicts *v) {
+    qrn_strmap missing = {0}; // results of nodes that were not accepted
+    bool ok = true;
+    for (uint32_t i = 0; i < v->graph->n_nodes; i++) {
+        const ox_node *n = &v->graph->nodes[i];
+        verdict *row = &v->rows[i];
+        const char *why = ox_plan_reason(v->graph, &v->plan, i);
+        bool behind = v->plan.status[i] == QRN_E_UNCONNECTED && is_behind(&missing, n);
+        *row = (verdict){!why ? ACCEPTED : behind ? BEHIND : REFUSED, behind ? NULL : why};
+        v->n[row->answer]++;
+        for (uint32_t k = 0; why && k < n->n_out; k++)
+            ok &= qrn_strmap_put(&missing, n->out[k], row);
     }
-    verdict *row = &v->rows[n - v->graph->nodes];
-    free(row->why);
-    *row = (verdict){s == QRN_OK && !v->current ? ACCEPTED : REFUSED, NULL};
-    if (s == QRN_E_UNCONNECTED && is_behind(v, n))
-        row->answer = BEHIND;
-    if (row->answer == REFUSED)
-        row->why = v->current ? v->current : strdup(bare_reason(why));
-    else
-        free(v->current);
-    v->current = NULL;
-    for (uint32_t i = 0; row->answer != ACCEPTED && i < n->n_out; i++)
-        qrn_strmap_put(&v->missing, n->out[i], row);
-}
-
-// Runs of accepted nodes in the model's order: each would be one graph of the backend.
-static uint32_t count_partitions(const verdicts *v) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < v->graph->n_nodes; i++)
-        n += v->rows[i].answer == ACCEPTED && (i == 0 || v->rows[i - 1].answer != ACCEPTED);
-    return n;
+    qrn_strmap_clear(&missing);
+    return ok;
 }
 
 static double *copy_parts(const qt_network *net, const qt_estimate *row, uint32_t *n) {
@@ -106,20 +87,23 @@ static double sum_parts(const verdicts *v) {
     return us;
 }
 
-// What the accepted part would take, where constants of the chip exist.
-static void estimate(const check_options *o, const ox_model *m, const qt_inputs *in, verdicts *v) {
-    const qt_target at = {.chip = qd_chip_find(o->backend.soc ? o->backend.soc : "SM8650")};
+// What the accepted part would take, where constants of the target exist.
+static void estimate(const check_options *o, const ox_model *m, qc_client *c,
+                     const ox_options *import, verdicts *v) {
+    qt_target at = {0};
     qt_network net;
-    if (strcmp(qt_backend_name(&o->backend), "htp") != 0 || !at.chip ||
-        qt_network_read(m, in, &net) != QRN_OK)
+    bool none = o->backend.soc && strcasecmp(o->backend.soc, "none") == 0;
+    if (strcmp(qt_backend_name(&o->backend), "htp") != 0 || none ||
+        qt_find_target(o->backend.soc, 0, &at) != QT_EXIT_OK ||
+        qt_network_read(m, c, import, &v->plan, &net) != QRN_OK)
         return;
-    bool half = !net.quantized && qd_has_data(at.chip, QD_FP16);
-    qd_precision p = half ? QD_FP16 : qt_network_precision(&net);
+    qd_precision p = qd_precision_of(&net.graph, &net.steps);
     if (qt_estimate_of(&net, &at, p, &v->part) != QT_EXIT_OK)
         v->part = (qt_estimate){0};
     else if (v->part.known)
         v->parts_us = copy_parts(&net, &v->part, &v->n_parts);
     v->part.e.steps = NULL; // they go with the network
+    v->part.net = NULL;
     qt_network_close(&net);
 }
 
@@ -142,11 +126,11 @@ static int report_json(const char *path, const char *backend, const verdicts *v)
                          qd_precision_names[v->part.precision], "ms", sum_parts(v) / 1e3,
                          "partitions_ms", list);
     }
-    return qt_print_json(
-        json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:o,s:o}", "model", qt_json_text(path), "backend",
-                  qt_json_text(backend), "accepted", (json_int_t)v->n[ACCEPTED], "refused",
-                  (json_int_t)v->n[REFUSED], "not_tried", (json_int_t)v->n[BEHIND], "partitions",
-                  (json_int_t)count_partitions(v), "nodes", nodes, "estimate", part));
+    return qt_print_json(json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:o,s:o}", "model", qt_json_text(path),
+                                   "backend", qt_json_text(backend), "accepted",
+                                   (json_int_t)v->n[ACCEPTED], "refused", (json_int_t)v->n[REFUSED],
+                                   "not_tried", (json_int_t)v->n[BEHIND], "partitions",
+                                   (json_int_t)v->plan.n_groups, "nodes", nodes, "estimate", part));
 }
 
 static int report_text(const verdicts *v, const char *backend, bool refused_only) {
@@ -160,7 +144,7 @@ static int report_text(const verdicts *v, const char *backend, bool refused_only
         qt_print("%-20s %s%s%s\n", n->op, n->name, row->why ? "  " : "", row->why ? row->why : "");
     }
     qt_print("%u of %u nodes run on %s, in %u partition%s", v->n[ACCEPTED], v->graph->n_nodes,
-             backend, count_partitions(v), count_partitions(v) == 1 ? "" : "s");
+             backend, v->plan.n_groups, v->plan.n_groups == 1 ? "" : "s");
     if (v->n[REFUSED])
         qt_print("; %u refused", v->n[REFUSED]);
     if (v->n[BEHIND])
@@ -175,39 +159,33 @@ static int report_text(const verdicts *v, const char *backend, bool refused_only
     return qt_close_stdout();
 }
 
+static int report(const check_options *o, const char *path, const verdicts *v) {
+    const char *name = qt_backend_name(&o->backend);
+    int code = o->json ? report_json(path, name, v) : report_text(v, name, o->refused_only);
+    return code == QT_EXIT_OK && v->n[ACCEPTED] < v->graph->n_nodes ? QT_EXIT_REFUSED : code;
+}
+
 static int check(const check_options *o, const char *path, const ox_model *m, const qt_inputs *in) {
     verdicts v = {.graph = m->graph};
-    v.rows = calloc(m->graph->n_nodes + 1, sizeof *v.rows);
+    ox_options import = {.dim_names = (const char *const *)in->dim_names,
+                         .dim_values = in->dim_values,
+                         .n_dims = in->n_dims};
     qc_client *client = NULL;
+    qt_import_flags(&o->backend, &import);
+    v.rows = calloc(m->graph->n_nodes + 1, sizeof *v.rows);
     int code = v.rows ? qt_open_backend(&o->backend, NULL, &client) : QT_EXIT_FAILURE;
-    if (code == QT_EXIT_OK) {
-        ox_options import = {.dim_names = (const char *const *)in->dim_names,
-                             .dim_values = in->dim_values,
-                             .n_dims = in->n_dims,
-                             .report = hear,
-                             .report_ctx = &v};
-        qt_import_flags(&o->backend, &import);
-        ox_result r = {0};
-        if (ox_import_model(m, client, &import, &r) != QRN_OK) {
-            qt_error("%s: %s", path, qrn_message());
-            code = QT_EXIT_REFUSED;
-        } else {
-            qc_graph_destroy(r.graph);
-        }
+    if (code == QT_EXIT_OK && qt_plan_make(m, client, &import, &v.plan) != QRN_OK) {
+        qt_error("%s: %s", path, qrn_message());
+        code = QT_EXIT_REFUSED;
+    }
+    if (code == QT_EXIT_OK && !judge(&v)) {
+        qt_error("out of memory");
+        code = QT_EXIT_FAILURE;
     }
     if (code == QT_EXIT_OK) {
-        for (uint32_t i = 0; i < m->graph->n_nodes; i++)
-            v.n[v.rows[i].answer]++;
-        estimate(o, m, in, &v);
-        const char *name = qt_backend_name(&o->backend);
-        code = o->json ? report_json(path, name, &v) : report_text(&v, name, o->refused_only);
-        if (code == QT_EXIT_OK && v.n[ACCEPTED] < m->graph->n_nodes)
-            code = QT_EXIT_REFUSED;
+        estimate(o, m, client, &import, &v);
+        code = report(o, path, &v);
     }
-    for (uint32_t i = 0; v.rows && i < m->graph->n_nodes; i++)
-        free(v.rows[i].why);
-    qrn_strmap_clear(&v.missing);
-    free(v.current);
     free(v.parts_us);
     free(v.rows);
     qc_close(client);
@@ -240,7 +218,8 @@ const qt_command qt_check = {
              "why not. Exit code 3 when a node is refused.\n"
              "Nodes that need the result of a refused one, when its shape is not known, cannot be "
              "tried and are marked --.\n"
-             "A partition is a run of accepted nodes between refused ones, in the model's order.\n"
+             "A partition is a graph of accepted nodes, as ONNX Runtime gets them from the "
+             "provider.\n"
              "For the HTP the accepted part is estimated as well (quern estimate).",
     .groups = {{"options", flags}, {"backend", qt_backend_flags}},
     .examples = {{"quern check model.onnx --refused", "What stands in the way?"},

@@ -180,17 +180,18 @@ static int run_binary(demo *d, const char *path) {
 }
 
 // The same network on a phone.
-static int estimate(const char *dir) {
-    char path[4096], title[64];
-    const char *dim = "N=1";
-    const qt_input_options in = {.dims = {&dim, 1}};
-    qt_network net;
+static int estimate(const ox_model *m) {
+    char name[] = "N", *names[] = {name}, title[64];
+    int64_t values[] = {1};
+    const qt_inputs in = {.dim_names = names, .dim_values = values, .n_dims = 1};
+    qt_network net = {0};
     qt_target at;
     qt_estimate e;
-    snprintf(path, sizeof path, "%s/digits.onnx", dir);
-    int code = qt_network_open(path, &in, &net);
-    if (code == QT_EXIT_OK)
-        code = qt_find_target(NULL, 0, &at);
+    int code = qt_find_target(NULL, 0, &at);
+    if (code == QT_EXIT_OK && qt_network_of(m, &in, &at, false, &net) != QRN_OK) {
+        qt_error("%s", qrn_message());
+        code = QT_EXIT_FAILURE;
+    }
     if (code == QT_EXIT_OK)
         code = qt_estimate_of(&net, &at, QD_W8A8, &e);
     if (code == QT_EXIT_OK)
@@ -204,7 +205,7 @@ static void say_what_next(const char *dir) {
     qt_print("\nWhere to go next:\n"
              "  quern run %s/digits.onnx --dim N=1 --random    any ONNX model, any input\n"
              "  quern bench %s/digits.onnx --dim N=1           how fast, op by op\n"
-             "  quern compile %s/digits.onnx --dim N=1 --soc SM8650 -o d.bin    for a chip\n"
+             "  quern compile %s/digits.onnx --dim N=1 --soc SM8650 -o d.bin    for a SoC\n"
              "  quern check model.onnx    what a backend takes of a model, and why not the rest\n"
              "  docs/using-the-api.md     the QNN API from C\n",
              dir, dir, dir);
@@ -221,7 +222,7 @@ static int run(const void *options, const qt_list *args) {
     if (code == QT_EXIT_OK)
         say_what_next(args->items[0]);
     if (code == QT_EXIT_OK)
-        code = estimate(args->items[0]);
+        code = estimate(d.model);
     qt_array_free(&d.images);
     qt_array_free(&d.labels);
     ox_model_close(d.model);

@@ -6,6 +6,8 @@
 #include "tools/quern/binary.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/output.h"
+#include "tools/quern/report.h"
+#include "tools/quern/soc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +17,15 @@ typedef struct estimate_options {
     qt_input_options in; // dims
     const char *soc, *precision, *trace, *page;
     uint64_t arch, top;
-    bool json, steps;
+    bool json, steps, allow_fp16;
 } estimate_options;
 
 #define AT(field) offsetof(estimate_options, field)
 
 static const qt_flag flags[] = {
     {"soc", 's', QT_TEXT, "SOC", AT(soc), NULL,
-     "chip or device by name or number, or all (default SM8650)"},
-    {"arch", 0, QT_COUNT, "N", AT(arch), NULL, "a chip of this architecture"},
+     "SoC or device by name or number, or all (default " QT_DEFAULT_SOC ")"},
+    {"arch", 0, QT_COUNT, "N", AT(arch), NULL, "a SoC of this architecture"},
     {"precision", 'p', QT_CHOICE, "P", AT(precision), "fp16|a8w8|a16w8",
      "default: all three, or the model's own"},
     {"steps", 0, QT_BOOL, NULL, AT(steps), NULL, "list the steps by their time, and advice"},
@@ -31,11 +33,14 @@ static const qt_flag flags[] = {
     {"trace", 0, QT_FILE, "FILE", AT(trace), NULL, "write a timeline for Perfetto"},
     {"html", 0, QT_FILE, "FILE", AT(page), NULL, "write a page: timeline, roofline, advice"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
+    {"allow-fp16", 0, QT_BOOL, NULL, AT(allow_fp16), NULL,
+     "count in float16 what has no 16-bit form, and warn"},
     QT_DIM_FLAG(estimate_options, in),
     {0},
 };
 
-#define MAX_ROWS 128
+#define MAX_NETS 64
+#define MAX_ROWS (MAX_NETS * QD_PRECISIONS)
 
 // The schedule itself is needed for one row only.
 static qrn_status find_peak(const qt_network *net, qt_estimate *out) {
@@ -50,12 +55,24 @@ static qrn_status find_peak(const qt_network *net, qt_estimate *out) {
     return s;
 }
 
+// Each partition is a graph of its own with a start of its own.
+static bool add_parts(const qt_network *net, qt_estimate *out) {
+    if (net->n_parts == 1)
+        return true;
+    const double *us = qt_part_us(net, out);
+    out->e.us = 0;
+    for (uint32_t i = 0; us && i < net->n_parts; i++)
+        out->e.us += us[i];
+    out->e.start *= net->n_parts;
+    return us;
+}
+
 int qt_estimate_of(const qt_network *net, const qt_target *at, qd_precision p, qt_estimate *out) {
-    *out = (qt_estimate){.at = *at, .precision = p, .known = qd_has_data(at->chip, p)};
+    *out = (qt_estimate){.net = net, .at = *at, .precision = p, .known = qd_has_data(at->chip, p)};
     if (!out->known)
         return QT_EXIT_OK;
     if (qd_estimate_of(&net->steps, at->chip, p, 0, net->graph.arena, &out->e) == QRN_OK &&
-        find_peak(net, out) == QRN_OK) {
+        find_peak(net, out) == QRN_OK && add_parts(net, out)) {
         bool several = (net->products & (net->products - 1)) != 0;
         const qd_case c = {.graph = &net->graph,
                            .steps = &net->steps,
@@ -64,7 +81,7 @@ int qt_estimate_of(const qt_network *net, const qt_target *at, qd_precision p, q
                            .precision = p,
                            .e = &out->e,
                            .n_elsewhere = net->n_refused,
-                           .mixed = several && p == qt_network_precision(net)};
+                           .mixed = several && p == qd_precision_of(&net->graph, &net->steps)};
         out->n_doubts = qd_doubts_of(&c, out->doubts);
         return QT_EXIT_OK;
     }
@@ -79,35 +96,59 @@ static qd_precision precision_of(const char *text) {
     return QD_FP16;
 }
 
-// Precisions to tell of: the one that is asked for or that the model has, else all.
+// Precisions to report: the one that is asked for or that a quantized model has, else all.
 static uint32_t choose_precisions(const estimate_options *o, const qt_network *net,
                                   qd_precision *out) {
     static const qd_precision all[] = {QD_W8A8, QD_W8A16, QD_FP16};
-    if (o->precision || net->quantized) {
-        out[0] = o->precision ? precision_of(o->precision) : qt_network_precision(net);
+    qd_precision own = qd_precision_of(&net->graph, &net->steps);
+    if (o->precision || own != QD_FP16) {
+        out[0] = o->precision ? precision_of(o->precision) : own;
         return 1;
     }
     memcpy(out, all, sizeof all);
     return QD_PRECISIONS;
 }
 
-static int make_rows(const estimate_options *o, const qt_network *net, bool every,
-                     qt_estimate *rows, uint32_t *n) {
+// Everything that is estimated: a network for each target, and its rows.
+typedef struct work {
+    const char *path;
+    ox_model *model;
+    qt_inputs in;
+    qt_network *nets;
+    qt_estimate *rows;
+    uint32_t n_nets, n_rows;
+} work;
+
+static int add_target(const estimate_options *o, const qt_target *at, work *w) {
+    qt_network *net = &w->nets[w->n_nets];
+    if (qt_network_of(w->model, &w->in, at, o->allow_fp16, net) != QRN_OK) {
+        qt_error("%s on %s: %s", w->path, at->chip->name, qrn_message());
+        return QT_EXIT_REFUSED;
+    }
+    w->n_nets++;
     qd_precision precisions[QD_PRECISIONS];
-    uint32_t n_precisions = choose_precisions(o, net, precisions);
-    for (uint32_t i = 0; every ? qd_chip_at(i) != NULL : i == 0; i++) {
-        qt_target at = {.chip = qd_chip_at(i)};
+    uint32_t n = choose_precisions(o, net, precisions);
+    int code = QT_EXIT_OK;
+    for (uint32_t k = 0; code == QT_EXIT_OK && k < n; k++)
+        code = qt_estimate_of(net, at, precisions[k], &w->rows[w->n_rows++]);
+    return code;
+}
+
+static int make_rows(const estimate_options *o, bool every, work *w) {
+    for (uint32_t i = 0; every ? i < MAX_NETS && qd_chip_at(i) : i == 0; i++) {
+        const qd_chip *chip = qd_chip_at(i);
+        qt_target at = {.chip = chip, .soc = chip->soc, .arch = chip->arch};
         int code = every ? QT_EXIT_OK : qt_find_target(o->soc, o->arch, &at);
-        for (uint32_t k = 0; code == QT_EXIT_OK && k < n_precisions && *n < MAX_ROWS; k++)
-            code = qt_estimate_of(net, &at, precisions[k], &rows[(*n)++]);
+        if (code == QT_EXIT_OK)
+            code = add_target(o, &at, w);
         if (code != QT_EXIT_OK)
             return code;
     }
-    if (every || n_precisions > 1 || rows[0].known)
+    if (every || w->n_rows > 1 || w->rows[0].known)
         return QT_EXIT_OK;
-    qt_error("%s on %s: nobody published measurements of this precision on this chip, and those of "
-             "other chips do not carry over",
-             qd_precision_names[rows[0].precision], rows[0].at.chip->name);
+    qt_error("%s on %s: nobody published measurements of this precision on this SoC, and those of "
+             "other SoCs do not carry over",
+             qd_precision_names[w->rows[0].precision], w->rows[0].at.chip->name);
     return QT_EXIT_REFUSED;
 }
 
@@ -155,6 +196,28 @@ static int of_binary(const estimate_options *o, const char *path) {
     return QT_EXIT_USAGE;
 }
 
+static int open_work(const estimate_options *o, const qt_list *args, work *w) {
+    qt_input_options in = o->in;
+    in.random = true; // no input is needed
+    w->nets = calloc(MAX_NETS, sizeof *w->nets);
+    w->rows = calloc(MAX_ROWS, sizeof *w->rows);
+    if (!w->nets || !w->rows) {
+        qt_error("out of memory");
+        return QT_EXIT_FAILURE;
+    }
+    int code = qt_open_model(w->path, &w->model);
+    return code == QT_EXIT_OK ? qt_inputs_open(w->model, &in, args, 1, &w->in) : code;
+}
+
+static void close_work(work *w) {
+    for (uint32_t i = 0; i < w->n_nets; i++)
+        qt_network_close(&w->nets[i]);
+    free(w->nets);
+    free(w->rows);
+    qt_inputs_close(&w->in);
+    ox_model_close(w->model);
+}
+
 static int run(const void *options, const qt_list *args) {
     const estimate_options *o = options;
     const char *path = args->items[0];
@@ -162,27 +225,24 @@ static int run(const void *options, const qt_list *args) {
         return of_binary(o, path);
     bool every = o->soc && strcasecmp(o->soc, "all") == 0;
     if (o->soc && o->arch) {
-        qt_error("--soc and --arch both name a chip; give one of them");
+        qt_error("--soc and --arch both name a target; give one of them");
         return QT_EXIT_USAGE;
     }
-    qt_network net;
-    qt_estimate *rows = calloc(MAX_ROWS, sizeof *rows);
-    uint32_t n = 0;
-    int code = qt_network_open(path, &o->in, &net);
+    work w = {.path = path};
+    int code = open_work(o, args, &w);
     if (code == QT_EXIT_OK)
-        code = rows ? make_rows(o, &net, every, rows, &n) : QT_EXIT_FAILURE;
+        code = make_rows(o, every, &w);
     if (code == QT_EXIT_OK) {
         qt_estimates r = {.path = path,
-                          .net = &net,
-                          .rows = rows,
-                          .n = n,
+                          .net = &w.nets[0],
+                          .rows = w.rows,
+                          .n = w.n_rows,
                           .every = every,
                           .steps = o->steps,
                           .top = o->top ? o->top : 20};
         code = report(o, &r);
     }
-    qt_network_close(&net);
-    free(rows);
+    close_work(&w);
     return code;
 }
 
@@ -195,10 +255,10 @@ const qt_command qt_estimate_command = {
     .about = "Cuts a model into the fused steps that an NPU runs and estimates their time from "
              "constants fitted to published latencies (docs/estimate.md).\n"
              "The interval holds for nine in ten networks. Batch 1 and full power are assumed.\n"
-             "Details are those of the first chip and precision.\n"
-             "Of a context binary that was compiled for a chip the stored schedule is told.",
+             "Details are those of the first SoC and precision.\n"
+             "Of a context binary the stored schedule is reported.",
     .groups = {{"options", flags}},
-    .examples = {{"quern estimate model.onnx --soc SM8650", "On one chip, in three precisions."},
+    .examples = {{"quern estimate model.onnx --soc SM8650", "On one SoC, in three precisions."},
                  {"quern estimate model.onnx --steps", "Where does the time go, what to change?"},
                  {"quern estimate model.onnx --html report.html", "The same to look at."}},
     .options_size = sizeof(estimate_options),

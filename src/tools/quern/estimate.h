@@ -7,6 +7,7 @@
 #include "device/advice.h"
 #include "device/doubt.h"
 #include "device/schedule.h"
+#include "frontend/onnx/plan.h"
 #include "tools/quern/inputs.h"
 
 typedef struct qt_refusal {
@@ -16,34 +17,37 @@ typedef struct qt_refusal {
 typedef struct qt_network {
     qd_graph graph;
     qd_steps steps;
-    qt_refusal *refused; // nodes that the HTP does not take; not in the estimate
+    qt_refusal *refused; // nodes that the NPU does not run; not in the estimate
     uint32_t n_refused;
-    uint32_t n_parts;     // graphs that the rest falls into, in the model's order; at least 1
-    bool quantized, wide; // has fixed-point activations; of 16 bits
-    uint32_t products;    // set of the kinds of their results: 1 float, 2 of 8 bits, 4 of 16
+    uint32_t n_parts;  // partitions; at least 1
+    uint32_t products; // set of the kinds of their results: 1 float, 2 of 8 bits, 4 of 16
 } qt_network;
 
-// Imports a model for the HTP without its data and cuts it into steps. The result is cleared on
+// The partitions of a model, as all front ends have them.
+qrn_status qt_plan_make(const ox_model *m, qc_client *c, const ox_options *import, ox_plan *out);
+// Imports the partitions without their data and cuts them into steps. The result is cleared on
 // failure.
-qrn_status qt_network_read(const ox_model *m, const qt_inputs *in, qt_network *out);
-// The same from a file: QT_EXIT_OK or another code after a message.
-int qt_network_open(const char *path, const qt_input_options *in, qt_network *out);
-// The precision of a quantized one: the widest of its activations.
-qd_precision qt_network_precision(const qt_network *n);
+qrn_status qt_network_read(const ox_model *m, qc_client *c, const ox_options *import,
+                           const ox_plan *plan, qt_network *out);
 void qt_network_close(qt_network *n); // a cleared one is fine
 
-// The chip of an estimate.
+// The target of an estimate.
 typedef struct qt_target {
     const qd_chip *chip;
-    const char *lent_to; // a chip without constants of its own; NULL: fitted
+    const char *lent_to; // a SoC without constants of its own; NULL: fitted
+    uint32_t soc, arch;  // that the model is partitioned for; soc 0: the architecture alone
 } qt_target;
 
 // By a name or number of a chip or device (NULL: the default), or by an architecture (0: none).
 int qt_find_target(const char *soc, uint64_t arch, qt_target *out);
+// The network of a model for a target: plan and all.
+qrn_status qt_network_of(const ox_model *m, const qt_inputs *in, const qt_target *at,
+                         bool allow_fp16, qt_network *out);
 // "Snapdragon 8 Gen 3": the first of its further names, into buf.
 const char *qt_chip_title(const qd_chip *c, char *buf, size_t size);
 
 typedef struct qt_estimate {
+    const qt_network *net;
     qt_target at;
     qd_precision precision;
     bool known; // there are measurements for it
@@ -75,11 +79,11 @@ typedef struct qt_hints {
     uint32_t *at;
 } qt_hints;
 
-// All that one report tells.
+// All that one report says.
 typedef struct qt_estimates {
     const char *path;
-    const qt_network *net;
-    const qt_estimate *rows; // the first one is told in detail
+    const qt_network *net;   // of the first row
+    const qt_estimate *rows; // the first one is reported in detail
     uint32_t n;
     bool every;        // chip
     qd_advices advice; // about the first one

@@ -60,11 +60,15 @@ int qt_find_target(const char *soc, uint64_t arch, qt_target *out) {
             return QT_EXIT_USAGE;
         }
         out->lent_to = "its architecture";
+        out->arch = (uint32_t)arch;
         return QT_EXIT_OK;
     }
     out->chip = qd_chip_find(text);
-    if (out->chip)
+    if (out->chip) {
+        out->soc = out->chip->soc;
+        out->arch = out->chip->arch;
         return QT_EXIT_OK;
+    }
     char *end = NULL;
     unsigned long id = strtoul(text, &end, 10);
     const qrn_soc *s = !*text || *end     ? qrn_soc_by_name(text)
@@ -72,6 +76,8 @@ int qt_find_target(const char *soc, uint64_t arch, qt_target *out) {
                                           : NULL;
     if (!s)
         return unknown_soc(text);
+    out->soc = s->id;
+    out->arch = s->arch;
     out->chip = qd_chip_of_soc(s->id);
     if (!out->chip) {
         out->chip = qd_chip_of_arch(s->arch);

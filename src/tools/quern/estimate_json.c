@@ -24,7 +24,8 @@ static json_t *json_classes(const qd_steps *steps, const qt_estimate *r) {
     return all;
 }
 
-static json_t *json_row(const qd_steps *steps, const qt_estimate *r) {
+static json_t *json_row(const qt_estimate *r) {
+    const qd_steps *steps = &r->net->steps;
     const qd_estimate *e = &r->e;
     json_t *o = json_pack("{s:s,s:i,s:i,s:s,s:b}", "chip", r->at.chip->name, "soc",
                           (int)r->at.chip->soc, "arch", (int)r->at.chip->arch, "precision",
@@ -38,6 +39,7 @@ static json_t *json_row(const qd_steps *steps, const qt_estimate *r) {
     json_object_set_new(o, "low_ms", qt_json_number(e->us / 1e3 * QT_LOW));
     json_object_set_new(o, "high_ms", qt_json_number(e->us / 1e3 * QT_HIGH));
     json_object_set_new(o, "parts_ms", parts);
+    json_object_set_new(o, "partitions", json_integer(r->net->n_parts));
     json_object_set_new(o, "core_ms", qt_json_number(e->core / 1e3));
     json_object_set_new(o, "classes", json_classes(steps, r));
     json_object_set_new(o, "bound", json_string(qd_bound_names[qd_bound(&e->sum)]));
@@ -145,7 +147,7 @@ int qt_estimate_json(const qt_estimates *r) {
     const qt_network *net = r->net;
     json_t *list = json_array(), *refused = json_array();
     for (uint32_t i = 0; i < r->n; i++)
-        json_array_append_new(list, json_row(&net->steps, &r->rows[i]));
+        json_array_append_new(list, json_row(&r->rows[i]));
     for (uint32_t i = 0; i < net->n_refused; i++)
         json_array_append_new(refused,
                               json_pack("{s:o,s:o,s:o}", "node", qt_json_text(net->refused[i].node),

@@ -159,7 +159,7 @@ static void put_chips(FILE *f, const qt_estimates *r) {
                 qd_precision_names[row->precision]);
         if (row->known)
             fprintf(f, "<td>%.3f</td><td>%.2f</td><td>%.2f</td><td>%.2f</td><td class=\"l\">", ms,
-                    ms * QT_LOW, ms * QT_HIGH, qt_tops(&r->net->steps, &row->e));
+                    ms * QT_LOW, ms * QT_HIGH, qt_tops(&row->net->steps, &row->e));
         else
             fputs("<td colspan=\"4\">no measurements</td><td>", f);
         for (uint32_t k = 0; k < row->n_doubts; k++)

@@ -12,7 +12,7 @@ static void print_head(bool name_chip) {
              name_chip ? "chip       " : "", "", "ms", "nine in ten");
 }
 
-static void print_row(const qd_steps *steps, const qt_estimate *r, bool name_chip) {
+static void print_row(const qt_estimate *r, bool name_chip) {
     const qd_estimate *e = &r->e;
     if (name_chip)
         qt_print("%-10s ", r->at.chip->name);
@@ -26,7 +26,7 @@ static void print_row(const qd_steps *steps, const qt_estimate *r, bool name_chi
     qt_print("%-6s %9.3f  %-14s  %5.0f%% %5.0f%% %5.0f%% %5.0f%% %5.0f%%  %6.2f  %6.1f  %6.2f",
              qd_precision_names[r->precision], e->us / 1e3, range, qt_share(e->sum.matrix, e),
              qt_share(e->sum.vector, e), qt_share(e->sum.overhead, e), qt_share(e->start, e),
-             qt_share(e->memory, e), qt_tops(steps, e),
+             qt_share(e->memory, e), qt_tops(&r->net->steps, e),
              (e->sum.weight_bytes + e->sum.spill_bytes) / 1e6, r->peak_vtcm / 1e6);
     for (uint32_t i = 0; i < r->n_doubts; i++)
         qt_print("%s%s", i ? ", " : "  uncalibrated: ", r->doubts[i].word);
@@ -106,7 +106,7 @@ static void print_advice(const qt_estimates *all) {
         qt_print("       %u node%s off the NPU: each way back to it costs another start of "
                  "%.3f ms\n",
                  all->net->n_refused, all->net->n_refused == 1 ? " falls" : "s fall",
-                 r->e.start / 1e3);
+                 qd_start_us(r->at.chip) / 1e3);
 }
 
 // --- the report
@@ -137,6 +137,8 @@ static void print_classes(const qt_estimates *r) {
 }
 
 static void print_left_out(const qt_network *net) {
+    if (net->n_parts > 1)
+        qt_print("%u partitions, each with a start of its own\n", net->n_parts);
     for (uint32_t i = 0; i < net->n_refused; i++)
         qt_print("not in it: node '%s' (%s): %s\n", net->refused[i].node, net->refused[i].op,
                  net->refused[i].why);
@@ -157,13 +159,14 @@ int qt_estimate_text(const qt_estimates *r) {
              qd_constants);
     print_head(r->every);
     for (uint32_t i = 0; i < r->n; i++)
-        print_row(&r->net->steps, &r->rows[i], r->every);
+        print_row(&r->rows[i], r->every);
     print_doubts(r);
     print_left_out(r->net);
     if (r->steps && r->rows[0].known) {
         print_classes(r);
         qt_print("\n");
-        qt_print_schedule(&r->plan, "schedule");
+        qt_print_schedule(&r->plan,
+                          r->net->n_parts > 1 ? "schedule, as if it were one graph" : "schedule");
         print_steps(r);
         print_advice(r);
     }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Reading a model for the device model: the importer runs against the HTP backend, which validates
-// every op and is given no data.
+// Reading a model for the device model: each partition of the plan is imported for trial, and its
+// ops are those that a compiled graph would have.
 #include "tools/quern/estimate.h"
 #include "tools/quern/output.h"
 #include "tools/quern/report.h"
+#include "tools/quern/session.h"
 
-#include "frontend/client/client.h"
-
-#include "QnnOpDef.h"
+#include "base/soc.h"
 
 #include <string.h>
 
@@ -18,7 +17,7 @@ typedef struct reading {
     qt_network *net;
     uint32_t *index; // of values by tensor id
     uint32_t cap;
-    bool cut; // a node was refused since the last op
+    uint32_t part; // being read
     bool failed;
 } reading;
 
@@ -76,10 +75,8 @@ static uint32_t value_of(reading *r, const Qnn_Tensor_t *t) {
         v.dims[i] = t->v1.dimensions[i];
     if (v.constant)
         v.bits = constant_bits(t);
-    if (!v.constant && is_fixed(t->v1.dataType)) {
-        r->net->quantized = true;
-        r->net->wide |= qc_dtype_bits(t->v1.dataType) == 16;
-    }
+    else if (is_fixed(t->v1.dataType))
+        v.active_bits = qc_dtype_bits(t->v1.dataType);
     r->failed |= qd_add_value(&r->net->graph, &v, &r->index[id]) != QRN_OK;
     return r->index[id];
 }
@@ -131,7 +128,7 @@ static void note_product(const qc_op *o, qt_network *net) {
                                                                      : 4;
 }
 
-static void hear_node(void *ctx, const qc_op *o) {
+static void note_op(void *ctx, const qc_op *o) {
     reading *r = ctx;
     uint32_t in[QC_MAX_OPERANDS], out[QC_MAX_OPERANDS];
     qd_op op = {.name = o->name, .type = o->type, .in = in, .out = out};
@@ -139,10 +136,7 @@ static void hear_node(void *ctx, const qc_op *o) {
     op.n_out = list_values(r, o->out, o->n_out, out);
     read_params(o, &op);
     note_product(o, r->net);
-    if (r->cut && r->net->graph.n_ops)
-        r->net->n_parts++;
-    r->cut = false;
-    op.part = r->net->n_parts - 1;
+    op.part = r->part;
     r->failed |= qd_add_op(&r->net->graph, &op) != QRN_OK;
 }
 
@@ -168,7 +162,7 @@ static bool moves_nothing(const ox_val *v) {
 // Copies that the importer sees through, but a converter keeps: a Concat of one, a Transpose of
 // ones. Measured networks are explained better with them. Such a step has values of its own: what
 // is fused around it stays so.
-static void hear_value(void *ctx, const ox_val *v) {
+static void note_copy(void *ctx, const ox_val *v) {
     reading *r = ctx;
     if (!v->maker || v->data || v->is_output || v->kind != OX_TENSOR)
         return;
@@ -184,52 +178,95 @@ static void hear_value(void *ctx, const ox_val *v) {
                 .out = &out,
                 .n_in = 1,
                 .n_out = 1,
-                .part = r->net->n_parts - 1};
+                .part = r->part};
     r->failed |= qd_add_value(&r->net->graph, &copy, &in) != QRN_OK ||
                  qd_add_value(&r->net->graph, &copy, &out) != QRN_OK ||
                  qd_add_op(&r->net->graph, &op) != QRN_OK;
 }
 
-static void hear_verdict(void *ctx, const ox_node *n, qrn_status s, const char *why) {
-    reading *r = ctx;
-    qt_network *net = r->net;
-    qrn_arena *arena = net->graph.arena;
-    if (s == QRN_OK)
-        return;
-    r->cut = true;
-    const char *end = strncmp(why, "node '", 6) == 0 ? strstr(why, "): ") : NULL;
-    net->refused[net->n_refused++] =
-        (qt_refusal){qrn_arena_strdup(arena, n->name), qrn_arena_strdup(arena, n->op),
-                     qrn_arena_strdup(arena, end ? end + 3 : why)};
+// --- partitions
+
+qrn_status qt_plan_make(const ox_model *m, qc_client *c, const ox_options *import, ox_plan *out) {
+    const ox_plan_options options = {.import = import, .learn = true};
+    return ox_plan_make(m, c, &options, out);
 }
 
-static qrn_status import(const ox_model *m, const qt_inputs *in, reading *r) {
-    qc_client *c = NULL;
+typedef struct part {
+    const ox_model *model;
+    qc_client *client;
+    const ox_options *import;
+    reading *reading;
+} part;
+
+static qrn_status import_part(void *arg) {
+    const part *p = arg;
+    ox_options options = *p->import;
     ox_result result = {0};
-    qt_network *net = r->net;
-    net->refused =
-        qrn_arena_alloc(net->graph.arena, (m->graph->n_nodes + 1) * sizeof *net->refused);
-    if (!net->refused)
-        return QRN_FAIL(QRN_E_MEM, "no memory");
-    // No chip is named: every float op is taken, whatever the chip of the estimate.
-    const qc_options options = {.node = hear_node, .node_ctx = r, .no_context = true};
-    const ox_options import = {.dim_names = (const char *const *)in->dim_names,
-                               .dim_values = in->dim_values,
-                               .n_dims = in->n_dims,
-                               .report = hear_verdict,
-                               .report_ctx = r,
-                               .value = hear_value,
-                               .value_ctx = r,
-                               .fused = true};
-    QRN_TRY(qc_open("htp", &options, &c));
-    qrn_status s = qc_record(c);
-    if (s == QRN_OK)
-        s = ox_import_model(m, c, &import, &result);
+    options.value = note_copy;
+    options.value_ctx = p->reading;
+    options.fused = true;
+    options.coarser = NULL; // the plan reported it
+    for (uint32_t i = 0; i < p->reading->cap; i++)
+        p->reading->index[i] = NONE; // tensors of another graph have the same numbers
+    p->client->node = note_op;
+    p->client->node_ctx = p->reading;
+    qrn_status s = ox_import_model(p->model, p->client, &options, &result);
+    p->client->node = NULL;
     if (s == QRN_OK)
         qc_graph_destroy(result.graph);
-    qc_close(c);
-    return s == QRN_OK && r->failed ? QRN_FAIL(QRN_E_MEM, "no memory") : s;
+    return s;
 }
+
+static qrn_status read_parts(const ox_model *m, qc_client *c, const ox_options *import,
+                             const ox_plan *plan, reading *r) {
+    static const ox_plan_options none;
+    bool whole = plan->n_taken == m->graph->n_nodes && plan->n_groups == 1;
+    for (r->part = 0; r->part < plan->n_groups; r->part++) {
+        ox_model sub = *m;
+        uint32_t *index;
+        if (!whole)
+            QRN_TRY(ox_submodel(m, plan, r->part, false, &sub, &index));
+        part p = {&sub, c, import, r};
+        QRN_TRY(ox_in_trial(c, &none, import_part, &p));
+    }
+    return QRN_OK;
+}
+
+static qrn_status list_rejected(const ox_graph *g, const ox_plan *plan, qt_network *net) {
+    qrn_arena *arena = net->graph.arena;
+    net->refused = qrn_arena_alloc(arena, (g->n_nodes + 1) * sizeof *net->refused);
+    for (uint32_t i = 0; net->refused && i < g->n_nodes; i++) {
+        const char *why = ox_plan_reason(g, plan, i);
+        if (why)
+            net->refused[net->n_refused++] =
+                (qt_refusal){qrn_arena_strdup(arena, g->nodes[i].name),
+                             qrn_arena_strdup(arena, g->nodes[i].op), qrn_arena_strdup(arena, why)};
+    }
+    return net->refused ? QRN_OK : QRN_FAIL(QRN_E_MEM, "no memory");
+}
+
+qrn_status qt_network_read(const ox_model *m, qc_client *c, const ox_options *import,
+                           const ox_plan *plan, qt_network *out) {
+    *out = (qt_network){.graph.arena = qrn_arena_create(),
+                        .n_parts = plan->n_groups ? plan->n_groups : 1};
+    reading r = {.net = out};
+    qrn_status s =
+        out->graph.arena ? list_rejected(m->graph, plan, out) : QRN_FAIL(QRN_E_MEM, "no memory");
+    if (s == QRN_OK)
+        s = read_parts(m, c, import, plan, &r);
+    if (s == QRN_OK && r.failed)
+        s = QRN_FAIL(QRN_E_MEM, "no memory");
+    if (s == QRN_OK)
+        s = qd_cut(&out->graph, &out->steps);
+    if (s == QRN_OK && !out->steps.n && out->n_refused)
+        s = QRN_FAIL(QRN_E_UNSUPPORTED, "nothing of it would run on the NPU; node '%s' (%s): %s",
+                     out->refused[0].node, out->refused[0].op, out->refused[0].why);
+    if (s != QRN_OK)
+        qt_network_close(out);
+    return s;
+}
+
+// --- models
 
 // The importer would only refuse what such an input leads to.
 static qrn_status check_shape(const ox_info *info, const qt_inputs *in) {
@@ -261,47 +298,53 @@ static bool is_constant(const ox_graph *g, const char *name) {
     return false;
 }
 
-qrn_status qt_network_read(const ox_model *m, const qt_inputs *in, qt_network *out) {
-    const ox_graph *g = m->graph;
-    *out = (qt_network){.graph.arena = qrn_arena_create(), .n_parts = 1};
-    reading r = {.net = out};
-    qrn_status s = out->graph.arena ? QRN_OK : QRN_FAIL(QRN_E_MEM, "no memory");
-    for (uint32_t i = 0; s == QRN_OK && i < g->n_inputs; i++)
+static qrn_status check_shapes(const ox_graph *g, const qt_inputs *in) {
+    for (uint32_t i = 0; i < g->n_inputs; i++)
         if (!is_constant(g, g->inputs[i].name))
-            s = check_shape(&g->inputs[i], in);
+            QRN_TRY(check_shape(&g->inputs[i], in));
+    return QRN_OK;
+}
+
+static bool has_quantizers(const ox_graph *g) {
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        if (strstr(g->nodes[i].op, "QuantizeLinear") || strncmp(g->nodes[i].op, "QLinear", 7) == 0)
+            return true;
+    return false;
+}
+
+// A float model on a SoC without float arithmetic is estimated as if it were quantized: it is read
+// without a target, for which every float op is accepted.
+static qrn_status open_target(const ox_model *m, const qt_target *at, qc_client **out) {
+    qc_options options = {.no_context = true};
+    QRN_TRY(qc_open("htp", &options, out));
+    const qrn_soc *soc = at->soc ? qrn_soc_by_id(at->soc) : qrn_soc_of_arch(at->arch);
+    if (!soc || (!soc->fp16 && !has_quantizers(m->graph)))
+        return QRN_OK;
+    qc_close(*out);
+    *out = NULL;
+    options.soc = at->soc;
+    options.arch = at->soc ? 0 : at->arch;
+    return qc_open("htp", &options, out);
+}
+
+qrn_status qt_network_of(const ox_model *m, const qt_inputs *in, const qt_target *at,
+                         bool allow_fp16, qt_network *out) {
+    const qt_backend_options flags = {.allow_fp16 = allow_fp16};
+    ox_options import = {.dim_names = (const char *const *)in->dim_names,
+                         .dim_values = in->dim_values,
+                         .n_dims = in->n_dims};
+    ox_plan plan;
+    qc_client *c = NULL;
+    qt_import_flags(&flags, &import);
+    QRN_TRY(check_shapes(m->graph, in));
+    qrn_status s = open_target(m, at, &c);
     if (s == QRN_OK)
-        s = import(m, in, &r);
+        s = qt_plan_make(m, c, &import, &plan);
     if (s == QRN_OK)
-        s = qd_cut(&out->graph, &out->steps);
-    if (s == QRN_OK && !out->steps.n && out->n_refused)
-        s = QRN_FAIL(QRN_E_UNSUPPORTED, "nothing of it would run on the NPU; node '%s' (%s): %s",
-                     out->refused[0].node, out->refused[0].op, out->refused[0].why);
-    if (s != QRN_OK)
-        qt_network_close(out);
+        s = qt_network_read(m, c, &import, &plan, out);
+    qc_close(c);
     return s;
 }
-
-int qt_network_open(const char *path, const qt_input_options *options, qt_network *out) {
-    ox_model *m = NULL;
-    qt_inputs in = {0};
-    qt_input_options o = *options;
-    const qt_list files = {&path, 1};
-    o.random = true; // no input is needed
-    *out = (qt_network){0};
-    int code = qt_open_model(path, &m);
-    if (code != QT_EXIT_OK)
-        return code;
-    code = qt_inputs_open(m, &o, &files, 1, &in);
-    if (code == QT_EXIT_OK && qt_network_read(m, &in, out) != QRN_OK) {
-        qt_error("%s: %s", path, qrn_message());
-        code = QT_EXIT_REFUSED;
-    }
-    qt_inputs_close(&in);
-    ox_model_close(m);
-    return code;
-}
-
-qd_precision qt_network_precision(const qt_network *n) { return n->wide ? QD_W8A16 : QD_W8A8; }
 
 void qt_network_close(qt_network *n) {
     qrn_arena_destroy(n->graph.arena);

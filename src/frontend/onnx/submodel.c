@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A group of nodes as a model of its own, with the borders that the host would give it: so that a
-// partition can be tried before it is claimed.
-#include "frontend/ort/ep.h"
+// A group of nodes as a model of its own, with the borders that it has in the whole graph.
+#include "frontend/onnx/plan.h"
 
 #include "base/mem.h"
 
@@ -10,18 +9,23 @@
 
 typedef struct border_scan {
     const ox_graph *g;
-    const qe_plan *plan;
+    const ox_plan *plan;
     int32_t group;
     qrn_arena *arena;
-    qrn_strmap made;  // values of the group's own nodes
-    qrn_strmap known; // constants, and inputs that are listed already
-    qrn_strmap read;  // by others: nodes of other groups, and the graph's end
+    qrn_strmap made;      // values of the group's own nodes
+    qrn_strmap known;     // constants, and inputs that are listed already
+    qrn_strmap read;      // by others: nodes of other groups, and the graph's end
+    qrn_strmap described; // ox_info of values
     ox_info *inputs, *outputs;
     uint32_t n_inputs, n_outputs;
+    bool hides_inputs;
     bool no_memory;
 } border_scan;
 
-static bool in_group(const border_scan *s, uint32_t i) { return s->plan->group[i] == s->group; }
+// Constants go with everybody who reads them.
+static bool in_group(const border_scan *s, uint32_t i) {
+    return s->plan->group[i] == s->group || (s->plan->constant && s->plan->constant[i]);
+}
 
 static void note(border_scan *s, qrn_strmap *map, const char *name) {
     static const char mark;
@@ -46,16 +50,22 @@ static void for_inputs(border_scan *s, const ox_node *n, bool bodies,
 
 static void note_read(border_scan *s, const char *name) { note(s, &s->read, name); }
 
-static const ox_info *find(const ox_info *list, uint32_t n, const char *name) {
+static void note_infos(border_scan *s, const ox_info *list, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
-        if (strcmp(list[i].name, name) == 0)
-            return &list[i];
-    return NULL;
+        if (!qrn_strmap_get(&s->described, list[i].name) &&
+            !qrn_strmap_put(&s->described, list[i].name, (void *)(uintptr_t)&list[i]))
+            s->no_memory = true;
+}
+
+// What the trial found counts for more than what the model says, which may have symbols.
+static void note_descriptions(border_scan *s) {
+    note_infos(s, s->g->inputs, s->g->n_inputs);
+    note_infos(s, s->plan->shapes, s->plan->n_shapes);
+    note_infos(s, s->g->infos, s->g->n_infos);
 }
 
 static const ox_info *describe(const border_scan *s, const char *name) {
-    const ox_info *info = find(s->g->inputs, s->g->n_inputs, name);
-    return info ? info : find(s->g->infos, s->g->n_infos, name);
+    return qrn_strmap_get(&s->described, name);
 }
 
 // What comes from outside. Names that only a body makes have no description and are left out.
@@ -70,6 +80,7 @@ static void note_input(border_scan *s, const char *name) {
 
 static void scan(border_scan *s) {
     const ox_graph *g = s->g;
+    note_descriptions(s);
     for (uint32_t i = 0; i < g->n_constants; i++)
         note(s, &s->known, g->constants[i].name);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
@@ -85,7 +96,9 @@ static void scan(border_scan *s) {
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         if (!in_group(s, i))
             continue;
-        for_inputs(s, &g->nodes[i], !qe_host_hides_inputs(), note_input);
+        for_inputs(s, &g->nodes[i], !s->hides_inputs, note_input);
+        if (s->plan->group[i] != s->group)
+            continue; // a constant, which its own group gives to others
         for (uint32_t j = 0; j < g->nodes[i].n_out; j++) {
             const char *name = g->nodes[i].out[j];
             const ox_info *info = describe(s, name);
@@ -103,8 +116,8 @@ static uint32_t count_names(const ox_graph *g) {
     return n;
 }
 
-qrn_status qe_submodel(const ox_model *m, const qe_plan *plan, uint32_t group, ox_model *out,
-                       uint32_t **index) {
+qrn_status ox_submodel(const ox_model *m, const ox_plan *plan, uint32_t group, bool hides_inputs,
+                       ox_model *out, uint32_t **index) {
     const ox_graph *g = m->graph;
     qrn_arena *arena = m->arena;
     uint32_t room = count_names(g), n = 0;
@@ -114,6 +127,7 @@ qrn_status qe_submodel(const ox_model *m, const qe_plan *plan, uint32_t group, o
     border_scan s = {.g = g,
                      .plan = plan,
                      .group = (int32_t)group,
+                     .hides_inputs = hides_inputs,
                      .inputs = qrn_arena_alloc(arena, room * sizeof *s.inputs),
                      .outputs = qrn_arena_alloc(arena, room * sizeof *s.outputs)};
     if (nodes && sub && *index && s.inputs && s.outputs)
@@ -123,6 +137,7 @@ qrn_status qe_submodel(const ox_model *m, const qe_plan *plan, uint32_t group, o
     qrn_strmap_clear(&s.made);
     qrn_strmap_clear(&s.known);
     qrn_strmap_clear(&s.read);
+    qrn_strmap_clear(&s.described);
     if (s.no_memory)
         return QRN_FAIL(QRN_E_MEM, "no memory for the partitions");
     for (uint32_t i = 0; i < g->n_nodes; i++)
