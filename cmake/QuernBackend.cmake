@@ -40,13 +40,6 @@ function(quern_backend target folder)
     add_library(${target} SHARED $<TARGET_OBJECTS:${target}_objects>)
     target_link_libraries(${target} PRIVATE quern_core)
     quern_exports(${target} ${ARGN})
-    if(NOT "QnnSaver" STREQUAL target AND NOT "QnnSystem" STREQUAL target)
-        # Closing a library does not end its threads, and a thread whose code is unmapped takes the
-        # process down. Joining them in a destructor could wait for ever (for a client's callback,
-        # or after a fork), so the library stays, as other runtimes with threads do. The recorder
-        # and the reader have no threads.
-        target_link_options(${target} PRIVATE -Wl,-z,nodelete)
-    endif()
 endfunction()
 
 # quern_library(target folder exports...): the same without the core.

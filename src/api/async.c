@@ -2,7 +2,7 @@
 //
 // The queue behind executeAsync: one thread and one ring per context, first in, first out. The
 // thread starts with the first call and ends with the context. Locks: `lock` of the queue is taken
-// by itself, never together with another one.
+// by itself, never together with another one. What is queued has its graph and its memory pinned.
 #include "api/execute.h"
 
 #include "api/errors.h"
@@ -17,10 +17,9 @@ typedef struct qrn_async {
     pthread_mutex_t lock;    // guards what follows
     pthread_cond_t filled;   // an execution was queued, or stop was set
     pthread_cond_t freed;    // a place in the ring became free
-    pthread_cond_t idle;     // the ring is empty and nothing runs
     uint32_t head, n, depth; // ring: oldest, count, capacity
-    bool running;            // an execution was taken from the ring and is not done
     bool stop;               // end when the ring is empty
+    bool lost;               // the thread is one of the process that forked this one
     qrn_execution ring[];
 } qrn_async;
 
@@ -40,10 +39,12 @@ static Qnn_ErrorHandle_t run_one(qrn_execution *e) {
     qrn_profile_release(profile);
     Qnn_ErrorHandle_t code = qrn_api_end(QRN_COMP_GRAPH, s, log);
     qrn_signal_end(e->call.signal);
+    qrn_handle_leave(e->graph->handle, false); // from here on the graph may be gone
     return code;
 }
 
 static void *worker(void *arg) {
+    QRN_API_CALL; // notifications are callbacks: what they call does not wait
     qrn_async *q = arg;
     pthread_mutex_lock(&q->lock);
     for (;;) {
@@ -54,16 +55,12 @@ static void *worker(void *arg) {
         qrn_execution e = q->ring[q->head];
         q->head = (q->head + 1) % q->depth;
         q->n--;
-        q->running = true;
         pthread_cond_signal(&q->freed);
         pthread_mutex_unlock(&q->lock);
         Qnn_NotifyStatus_t status = {.error = run_one(&e)};
         if (e.notify)
             e.notify(e.notify_param, status);
         pthread_mutex_lock(&q->lock);
-        q->running = false;
-        if (q->n == 0)
-            pthread_cond_broadcast(&q->idle);
     }
     pthread_mutex_unlock(&q->lock);
     return NULL;
@@ -82,7 +79,6 @@ static bool start_thread(qrn_async *q) {
 }
 
 static void destroy(qrn_async *q) {
-    pthread_cond_destroy(&q->idle);
     pthread_cond_destroy(&q->freed);
     pthread_cond_destroy(&q->filled);
     pthread_mutex_destroy(&q->lock);
@@ -101,7 +97,6 @@ static qrn_async *create(uint32_t depth) {
     pthread_mutex_init(&q->lock, NULL);
     pthread_cond_init(&q->filled, NULL);
     pthread_cond_init(&q->freed, NULL);
-    pthread_cond_init(&q->idle, NULL);
     if (!start_thread(q)) {
         destroy(q);
         return NULL;
@@ -111,6 +106,10 @@ static qrn_async *create(uint32_t depth) {
 
 qrn_status qrn_async_submit(qrn_api_context *c, const qrn_execution *e) {
     pthread_mutex_lock(&c->lock);
+    if (c->async && c->async->lost) {
+        qrn_free(c->async);
+        c->async = NULL;
+    }
     if (!c->async)
         c->async = create(c->queue_depth);
     qrn_async *q = c->async;
@@ -127,6 +126,7 @@ qrn_status qrn_async_submit(qrn_api_context *c, const qrn_execution *e) {
     if (!full) {
         q->ring[(q->head + q->n++) % q->depth] = *e;
         qrn_profile_hold(e->call.profile);
+        qrn_handle_again(e->graph->handle);
         pthread_cond_signal(&q->filled);
     }
     pthread_mutex_unlock(&q->lock);
@@ -136,20 +136,17 @@ qrn_status qrn_async_submit(qrn_api_context *c, const qrn_execution *e) {
     return QRN_OK;
 }
 
-void qrn_async_wait(qrn_api_context *c) {
-    pthread_mutex_lock(&c->lock);
-    qrn_async *q = c->async;
-    pthread_mutex_unlock(&c->lock);
-    if (!q || pthread_equal(q->thread, pthread_self()))
-        return;
-    pthread_mutex_lock(&q->lock);
-    while (q->n || q->running)
-        pthread_cond_wait(&q->idle, &q->lock);
-    pthread_mutex_unlock(&q->lock);
+void qrn_async_after_fork(qrn_api_context *c) {
+    if (c->async)
+        c->async->lost = true;
 }
 
 qrn_status qrn_async_finish(qrn_api_context *c) {
     qrn_async *q = c->async;
+    if (q && q->lost) {
+        qrn_free(q);
+        c->async = q = NULL;
+    }
     if (!q)
         return QRN_OK;
     if (pthread_equal(q->thread, pthread_self()))

@@ -33,6 +33,54 @@ void qrn_backend_drop_context(qrn_api_backend *b, qrn_api_device *d) {
         atomic_fetch_sub(&d->n_contexts, 1);
 }
 
+void qrn_child_enter(qrn_api_backend *b, qrn_child **list, qrn_child *c) {
+    pthread_mutex_lock(&b->lock);
+    c->next = *list;
+    c->prev = list;
+    if (c->next)
+        c->next->prev = &c->next;
+    *list = c;
+    pthread_mutex_unlock(&b->lock);
+}
+
+void qrn_child_leave(qrn_api_backend *b, qrn_child *c) {
+    pthread_mutex_lock(&b->lock);
+    *c->prev = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+    pthread_mutex_unlock(&b->lock);
+}
+
+// The first child that somebody else uses; NULL: all are entered.
+static const void *enter_all(qrn_api_backend *b, qrn_child **list, qrn_kind kind) {
+    const void *busy = NULL;
+    pthread_mutex_lock(&b->lock);
+    for (qrn_child *c = *list; c && !busy; c = c->next)
+        if (qrn_handle_enter(kind, c->handle, QRN_ENTER_ALONE, NULL) != QRN_OK) {
+            busy = c->handle;
+            for (qrn_child *k = *list; k != c; k = k->next)
+                qrn_handle_leave(k->handle, true);
+        }
+    pthread_mutex_unlock(&b->lock);
+    return busy;
+}
+
+bool qrn_children_pin(qrn_api_backend *b, qrn_child **list, qrn_kind kind) {
+    for (const void *busy; (busy = enter_all(b, list, kind));) {
+        if (!qrn_may_wait())
+            return false;
+        // It may be freed meanwhile, and then is not in the list any more.
+        if (qrn_handle_enter(kind, busy, QRN_ENTER_ALONE | QRN_ENTER_WAIT, NULL) == QRN_OK)
+            qrn_handle_leave(busy, true);
+    }
+    return true;
+}
+
+void qrn_children_unpin(qrn_child *list) {
+    for (; list; list = list->next)
+        qrn_handle_leave(list->handle, true);
+}
+
 static qrn_status check_platform(const char *text, bool creating) {
     if (!text || !memchr(text, '\0', MAX_PLATFORM_TEXT + 1))
         return QRN_FAIL(QRN_E_CONFIG, "backend: platform option %s",
@@ -134,7 +182,8 @@ static qrn_status create(Qnn_LogHandle_t logger, qrn_api_log *log,
 
 Qnn_ErrorHandle_t QnnBackend_create(Qnn_LogHandle_t logger, const QnnBackend_Config_t **config,
                                     Qnn_BackendHandle_t *backend) {
-    qrn_api_log *log = qrn_handle_get(QRN_KIND_LOG, logger);
+    QRN_API_CALL;
+    qrn_api_log *log = qrn_pin_log(logger);
     return qrn_api_end(QRN_COMP_BACKEND, create(logger, log, config, backend), log);
 }
 
@@ -154,7 +203,8 @@ static qrn_status set_config(qrn_api_backend *b, const QnnBackend_Config_t **con
 
 Qnn_ErrorHandle_t QnnBackend_setConfig(Qnn_BackendHandle_t backend,
                                        const QnnBackend_Config_t **config) {
-    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
+    QRN_API_CALL;
+    qrn_api_backend *b = qrn_pin_alone(QRN_KIND_BACKEND, backend);
     return qrn_api_end(QRN_COMP_BACKEND, set_config(b, config), b ? b->log : NULL);
 }
 
@@ -191,7 +241,8 @@ static qrn_status register_package(qrn_api_backend *b, const char *path, const v
 
 Qnn_ErrorHandle_t QnnBackend_registerOpPackage(Qnn_BackendHandle_t backend, const char *packagePath,
                                                const char *interfaceProvider, const char *target) {
-    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
+    QRN_API_CALL;
+    qrn_api_backend *b = qrn_pin(QRN_KIND_BACKEND, backend);
     qrn_status s = register_package(b, packagePath, NULL, 0, interfaceProvider, target);
     return qrn_api_end(QRN_COMP_BACKEND, s, b ? b->log : NULL);
 }
@@ -201,7 +252,8 @@ Qnn_ErrorHandle_t QnnBackend_registerOpPackageFromBinary(Qnn_BackendHandle_t bac
                                                          uint64_t opPackageBufferSize,
                                                          const char *interfaceProvider,
                                                          const char *target) {
-    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
+    QRN_API_CALL;
+    qrn_api_backend *b = qrn_pin(QRN_KIND_BACKEND, backend);
     qrn_status s =
         register_package(b, NULL, opPackageBuffer, opPackageBufferSize, interfaceProvider, target);
     qrn_api_log *log = b ? b->log : NULL;
@@ -278,7 +330,8 @@ static qrn_status supported_operations(qrn_api_backend *b, uint32_t *n,
 Qnn_ErrorHandle_t QnnBackend_getSupportedOperations(Qnn_BackendHandle_t backend,
                                                     uint32_t *numOperations,
                                                     const QnnBackend_OperationName_t **operations) {
-    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
+    QRN_API_CALL;
+    qrn_api_backend *b = qrn_pin(QRN_KIND_BACKEND, backend);
     qrn_status s = backend && !b ? no_handle() : supported_operations(b, numOperations, operations);
     return qrn_api_end(QRN_COMP_BACKEND, s, b ? b->log : NULL);
 }
@@ -302,11 +355,24 @@ static qrn_status get_property(qrn_api_backend *b, QnnBackend_Property_t **prope
 
 Qnn_ErrorHandle_t QnnBackend_getProperty(Qnn_BackendHandle_t backendHandle,
                                          QnnBackend_Property_t **properties) {
-    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backendHandle);
+    QRN_API_CALL;
+    qrn_api_backend *b = qrn_pin(QRN_KIND_BACKEND, backendHandle);
     return qrn_api_end(QRN_COMP_BACKEND, get_property(b, properties), b ? b->log : NULL);
 }
 
-static qrn_status free_backend(qrn_api_backend *b) {
+static qrn_status pin_children(qrn_api_backend *b) {
+    bool profiles = qrn_children_pin(b, &b->profiles, QRN_KIND_PROFILE);
+    if (profiles && qrn_children_pin(b, &b->signals, QRN_KIND_SIGNAL))
+        return QRN_OK;
+    if (profiles)
+        qrn_children_unpin(b->profiles);
+    return QRN_FAIL(QRN_E_TERMINATE,
+                    "backend: calls use its profiles or signals, and a callback cannot wait");
+}
+
+static qrn_status free_backend(qrn_api_backend *b, qrn_status pinned) {
+    if (pinned == QRN_E_IN_USE)
+        return QRN_FAIL(QRN_E_TERMINATE, "backend: calls use it, and a callback cannot wait");
     if (!b)
         return no_handle();
     pthread_mutex_lock(&b->lock);
@@ -315,16 +381,21 @@ static qrn_status free_backend(qrn_api_backend *b) {
     if (n)
         return QRN_FAIL(QRN_E_TERMINATE, "backend: %u contexts are still alive, free them first",
                         n);
-    if (qrn_this_backend.backend_free)
-        QRN_TRY(qrn_this_backend.backend_free(b));
+    QRN_TRY(pin_children(b));
+    qrn_status s = qrn_this_backend.backend_free ? qrn_this_backend.backend_free(b) : QRN_OK;
+    if (s != QRN_OK) {
+        qrn_children_unpin(b->profiles);
+        qrn_children_unpin(b->signals);
+        return s;
+    }
     destroy(b);
     return QRN_OK;
 }
 
 Qnn_ErrorHandle_t QnnBackend_free(Qnn_BackendHandle_t backend) {
-    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
-    qrn_api_log *log = qrn_log_hold(b ? b->log : NULL);
-    Qnn_ErrorHandle_t code = qrn_api_end(QRN_COMP_BACKEND, free_backend(b), log);
-    qrn_log_release(log);
-    return code;
+    QRN_API_CALL;
+    void *b = NULL;
+    qrn_status s = qrn_pin_last(QRN_KIND_BACKEND, backend, true, &b);
+    qrn_api_log *log = qrn_keep_log(b ? ((qrn_api_backend *)b)->log : NULL);
+    return qrn_api_end(QRN_COMP_BACKEND, free_backend(b, s), log);
 }

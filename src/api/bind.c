@@ -85,8 +85,27 @@ static size_t needed_bytes(const qrn_api_io *io, const qrn_binding *b) {
     return bytes;
 }
 
-static qrn_status bind_data(const qrn_api_graph *g, const qrn_api_io *io, const Qnn_TensorV2_t *c,
-                            uint32_t batch, qrn_binding *b) {
+// Memory stays pinned by the frame.
+static qrn_status bind_memory(const qrn_api_graph *g, qrn_frame *f, uint32_t at, const void *handle,
+                              size_t *have) {
+    const qrn_tensor *t = g->io[at].tensor;
+    qrn_api_mem *m = qrn_pin_memory(handle);
+    if (!m)
+        return tensor_fail(g, t, QRN_E_TENSOR, "not a memory handle");
+    f->memory[at] = m;
+    f->n_memory++;
+    if (m->context != g->context)
+        return tensor_fail(g, t, QRN_E_WRONG_CONTEXT,
+                           "the memory handle belongs to another context");
+    f->io[at].data = m->data;
+    *have = m->size_bytes;
+    return QRN_OK;
+}
+
+static qrn_status bind_data(const qrn_api_graph *g, qrn_frame *f, uint32_t at,
+                            const Qnn_TensorV2_t *c, uint32_t batch) {
+    const qrn_api_io *io = &g->io[at];
+    qrn_binding *b = &f->io[at];
     const qrn_tensor *t = io->tensor;
     size_t have = 0, need = 0;
     b->data = NULL;
@@ -97,14 +116,7 @@ static qrn_status bind_data(const qrn_api_graph *g, const qrn_api_io *io, const 
         b->data = c->clientBuf.data;
         have = c->clientBuf.dataSize;
     } else if (c->memType == QNN_TENSORMEMTYPE_MEMHANDLE) {
-        const qrn_api_mem *m = qrn_handle_get(QRN_KIND_MEM, c->memHandle);
-        if (!m)
-            return tensor_fail(g, t, QRN_E_TENSOR, "not a memory handle");
-        if (m->context != g->context)
-            return tensor_fail(g, t, QRN_E_WRONG_CONTEXT,
-                               "the memory handle belongs to another context");
-        b->data = m->data;
-        have = m->size_bytes;
+        QRN_TRY(bind_memory(g, f, at, c->memHandle, &have));
     } else {
         return QRN_FAIL(QRN_E_TENSOR, "graph '%s' tensor '%s': memory type %d, allowed 0 and 1",
                         g->ir->name, t->name, (int)c->memType);
@@ -168,7 +180,7 @@ static qrn_status bind_one(const qrn_api_graph *g, qrn_frame *f, const Qnn_Tenso
     uint32_t batch;
     QRN_TRY(bind_shape(g, &g->io[at], c, &f->io[at], &batch));
     QRN_TRY(check_sparse(g, &g->io[at], client));
-    QRN_TRY(bind_data(g, &g->io[at], c, batch, &f->io[at]));
+    QRN_TRY(bind_data(g, f, at, c, batch));
     QRN_TRY(bind_batch(g, t, batch, f));
     f->io[at].produced = false;
     f->place[at] = place;

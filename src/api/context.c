@@ -10,14 +10,15 @@
 #include "base/mem.h"
 
 Qnn_ErrorHandle_t qrn_not_a_context(const char *function) {
-    return qrn_api_end(QRN_COMP_CONTEXT,
-                       QRN_FAIL(QRN_E_HANDLE, "%s: not a context handle", function), NULL);
+    return qrn_api_end(
+        QRN_COMP_CONTEXT,
+        QRN_FAIL(QRN_E_HANDLE, "%s: not a context handle%s", function, qrn_pin_reason()), NULL);
 }
 
 qrn_status qrn_context_parents(const void *backend, const void *device, qrn_context_parent *p) {
     QRN_TRY(qrn_library_check());
-    p->backend = qrn_handle_get(QRN_KIND_BACKEND, backend);
-    p->device = device ? qrn_handle_get(QRN_KIND_DEVICE, device) : NULL;
+    p->backend = qrn_pin(QRN_KIND_BACKEND, backend);
+    p->device = device ? qrn_pin(QRN_KIND_DEVICE, device) : NULL;
     if (!p->backend)
         return QRN_FAIL(QRN_E_HANDLE, "context: not a backend handle");
     if (device && !p->device)
@@ -43,6 +44,7 @@ static void destroy(qrn_api_context *c) {
     qrn_free(c->increment.owned);
     qrn_arena_destroy(c->arena);
     qrn_handle_free(c->handle);
+    pthread_mutex_destroy(&c->options_lock);
     pthread_mutex_destroy(&c->lock);
     qrn_free(c);
 }
@@ -52,6 +54,7 @@ qrn_status qrn_api_context_new(const qrn_context_parent *p, const QnnContext_Con
     qrn_api_context *c = qrn_calloc(sizeof(*c));
     if (!c)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context");
+    pthread_mutex_init(&c->options_lock, NULL);
     pthread_mutex_init(&c->lock, NULL);
     c->backend = p->backend;
     c->device = p->device;
@@ -85,6 +88,7 @@ qrn_status qrn_api_context_end(qrn_api_context *c) {
     QRN_TRY(qrn_async_finish(c));
     if (qrn_this_backend.context_free)
         QRN_TRY(qrn_this_backend.context_free(c));
+    qrn_end_graphs(c);
     qrn_backend_drop_context(c->backend, c->device);
     destroy(c);
     return QRN_OK;
@@ -93,6 +97,7 @@ qrn_status qrn_api_context_end(qrn_api_context *c) {
 Qnn_ErrorHandle_t QnnContext_create(Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device,
                                     const QnnContext_Config_t **config,
                                     Qnn_ContextHandle_t *context) {
+    QRN_API_CALL;
     qrn_context_parent p = {0};
     qrn_api_context *c = NULL;
     qrn_status s = qrn_context_parents(backend, device, &p);
@@ -107,7 +112,8 @@ Qnn_ErrorHandle_t QnnContext_create(Qnn_BackendHandle_t backend, Qnn_DeviceHandl
 
 Qnn_ErrorHandle_t QnnContext_setConfig(Qnn_ContextHandle_t context,
                                        const QnnContext_Config_t **config) {
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
+    QRN_API_CALL;
+    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, context);
     if (!c)
         return qrn_not_a_context("context_setConfig");
     qrn_status s = qrn_context_check(c);
@@ -126,6 +132,7 @@ Qnn_ErrorHandle_t QnnContext_setConfig(Qnn_ContextHandle_t context,
 
 static qrn_status free_context(qrn_api_context *c, const void *profile) {
     qrn_call call;
+    QRN_TRY(qrn_pin_graphs(c, true));
     QRN_TRY(qrn_call_find(&call, c->backend, NULL, profile, NULL));
     QRN_TRY(qrn_call_begin(&call));
     qrn_call_record r = {.kind = QRN_RECORD_DEINIT};
@@ -141,14 +148,21 @@ static qrn_status free_context(qrn_api_context *c, const void *profile) {
 }
 
 Qnn_ErrorHandle_t QnnContext_free(Qnn_ContextHandle_t context, Qnn_ProfileHandle_t profile) {
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
-    if (!c)
+    QRN_API_CALL;
+    void *c = NULL;
+    qrn_status s = qrn_pin_last(QRN_KIND_CONTEXT, context, true, &c);
+    if (s == QRN_E_HANDLE)
         return qrn_not_a_context("context_free");
-    qrn_api_log *log = c->backend->log;
+    if (s != QRN_OK)
+        return qrn_api_end(QRN_COMP_CONTEXT,
+                           QRN_FAIL(s, "context_free: a call uses it, and a callback cannot wait"),
+                           NULL);
+    qrn_api_log *log = qrn_keep_log(((qrn_api_context *)c)->backend->log);
     return qrn_api_end(QRN_COMP_CONTEXT, free_context(c, profile), log);
 }
 
 static qrn_status get_properties(qrn_api_context *c, QnnContext_Property_t **properties) {
+    QRN_TRY(qrn_pin_graphs(c, false));
     QRN_TRY(qrn_context_check(c));
     if (!properties)
         return QRN_FAIL(QRN_E_ARGUMENT, "context_getProperty: properties is NULL");
@@ -165,7 +179,8 @@ static qrn_status get_properties(qrn_api_context *c, QnnContext_Property_t **pro
 
 Qnn_ErrorHandle_t QnnContext_getProperty(Qnn_ContextHandle_t contextHandle,
                                          QnnContext_Property_t **properties) {
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, contextHandle);
+    QRN_API_CALL;
+    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, contextHandle);
     if (!c)
         return qrn_not_a_context("context_getProperty");
     return qrn_api_end(QRN_COMP_CONTEXT, get_properties(c, properties), c->backend->log);
@@ -173,8 +188,9 @@ Qnn_ErrorHandle_t QnnContext_getProperty(Qnn_ContextHandle_t contextHandle,
 
 Qnn_ErrorHandle_t QnnContext_addToDlc(Qnn_ContextHandle_t context,
                                       QnnSystemDlc_Handle_t dlcHandle) {
+    QRN_API_CALL;
     (void)dlcHandle;
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
+    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, context);
     if (!c)
         return qrn_not_a_context("context_addToDlc");
     return qrn_api_end(QRN_COMP_CONTEXT,

@@ -209,6 +209,7 @@ Qnn_ErrorHandle_t QnnContext_createFromBinary(
     Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device, const QnnContext_Config_t **config,
     const void *binaryBuffer, Qnn_ContextBinarySize_t binaryBufferSize,
     Qnn_ContextHandle_t *context, Qnn_ProfileHandle_t profile) {
+    QRN_API_CALL;
     request r = {backend, device,  config, {binaryBuffer, binaryBufferSize, NULL},
                  context, profile, NULL};
     return create_one(&r, false);
@@ -218,6 +219,7 @@ Qnn_ErrorHandle_t QnnContext_createFromBinaryWithSignal(
     Qnn_BackendHandle_t backend, Qnn_DeviceHandle_t device, const QnnContext_Config_t **config,
     const void *binaryBuffer, Qnn_ContextBinarySize_t binaryBufferSize,
     Qnn_ContextHandle_t *context, Qnn_ProfileHandle_t profile, Qnn_SignalHandle_t signal) {
+    QRN_API_CALL;
     request r = {backend, device,  config, {binaryBuffer, binaryBufferSize, NULL},
                  context, profile, signal};
     return create_one(&r, false);
@@ -228,6 +230,7 @@ Qnn_ErrorHandle_t QnnContext_createFromBinaryWithCallback(
     const Qnn_ContextBinaryCallback_t *callback, const void *binaryBuffer,
     Qnn_ContextBinarySize_t binaryBufferSize, Qnn_ContextHandle_t *context,
     Qnn_ProfileHandle_t profile, Qnn_SignalHandle_t signal) {
+    QRN_API_CALL;
     request r = {backend, device,  config, {binaryBuffer, binaryBufferSize, callback},
                  context, profile, signal};
     return create_one(&r, true);
@@ -280,6 +283,7 @@ static qrn_status load_entry(const qrn_context_parent *p, const entry *e, option
             report(&call, c, start);
         qrn_call_end(&call);
     }
+    qrn_unpin(e->profile);
     // Clients take each context they are told of as a new one, and may free it at once: it is named
     // once, after its graphs.
     for (uint32_t i = 0; s == QRN_OK && i < c->n_graphs; i++)
@@ -327,6 +331,7 @@ Qnn_ErrorHandle_t QnnContext_createFromBinaryListAsync(Qnn_BackendHandle_t backe
                                                        const QnnContext_Params_t **contextParams,
                                                        const QnnContext_Config_t **listConfig,
                                                        Qnn_SignalHandle_t signal) {
+    QRN_API_CALL;
     qrn_context_parent p = {0};
     qrn_status s = qrn_context_parents(backend, device, &p);
     if (s == QRN_OK)
@@ -350,6 +355,7 @@ Qnn_ErrorHandle_t QnnContext_validateBinary(Qnn_BackendHandle_t backend, Qnn_Dev
                                             const QnnContext_Config_t **config,
                                             const void *binaryBuffer,
                                             Qnn_ContextBinarySize_t binaryBufferSize) {
+    QRN_API_CALL;
     qrn_context_parent p = {0};
     binary_source b = {binaryBuffer, binaryBufferSize, NULL};
     qrn_status s = qrn_context_parents(backend, device, &p);
@@ -378,7 +384,8 @@ static qrn_status finalize(qrn_api_context *c, const void *profile) {
 }
 
 Qnn_ErrorHandle_t QnnContext_finalize(Qnn_ContextHandle_t context, Qnn_ProfileHandle_t profile) {
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
+    QRN_API_CALL;
+    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, context);
     if (!c)
         return qrn_not_a_context("context_finalize");
     return end(finalize(c, profile), c->backend);

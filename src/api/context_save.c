@@ -49,6 +49,7 @@ static qrn_status check_state(qrn_api_context *c) {
 }
 
 static qrn_status get_size(qrn_api_context *c, Qnn_ContextBinarySize_t *out) {
+    QRN_TRY(qrn_pin_graphs(c, false));
     if (!out)
         return QRN_FAIL(QRN_E_ARGUMENT, "getBinarySize: binaryBufferSize is NULL");
     if (!qrn_this_backend.binary_size)
@@ -62,7 +63,8 @@ static qrn_status get_size(qrn_api_context *c, Qnn_ContextBinarySize_t *out) {
 
 Qnn_ErrorHandle_t QnnContext_getBinarySize(Qnn_ContextHandle_t context,
                                            Qnn_ContextBinarySize_t *binaryBufferSize) {
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
+    QRN_API_CALL;
+    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, context);
     if (!c)
         return qrn_not_a_context("getBinarySize");
     return end(get_size(c, binaryBufferSize), QNN_CONTEXT_ERROR_GET_BINARY_SIZE_FAILED,
@@ -71,6 +73,7 @@ Qnn_ErrorHandle_t QnnContext_getBinarySize(Qnn_ContextHandle_t context,
 
 static qrn_status get_binary(qrn_api_context *c, void *buffer, uint64_t size,
                              Qnn_ContextBinarySize_t *out) {
+    QRN_TRY(qrn_pin_graphs(c, false));
     if (!buffer || size == 0 || !out)
         return QRN_FAIL(QRN_E_ARGUMENT, "getBinary: buffer of %" PRIu64 " bytes%s", size,
                         buffer && out ? "" : ", or an argument is NULL");
@@ -86,7 +89,8 @@ static qrn_status get_binary(qrn_api_context *c, void *buffer, uint64_t size,
 Qnn_ErrorHandle_t QnnContext_getBinary(Qnn_ContextHandle_t context, void *binaryBuffer,
                                        Qnn_ContextBinarySize_t binaryBufferSize,
                                        Qnn_ContextBinarySize_t *writtenBufferSize) {
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
+    QRN_API_CALL;
+    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, context);
     if (!c)
         return qrn_not_a_context("getBinary");
     return end(get_binary(c, binaryBuffer, binaryBufferSize, writtenBufferSize),
@@ -111,6 +115,7 @@ static qrn_status make_piece(qrn_api_context *c) {
 
 static qrn_status get_piece(qrn_api_context *c, const void **buffer, Qnn_ContextBinarySize_t *start,
                             Qnn_ContextBinarySize_t *written) {
+    QRN_TRY(qrn_pin_graphs(c, false));
     if (!buffer || !start || !written)
         return QRN_FAIL(QRN_E_ARGUMENT, "getIncrementalBinary: an argument is NULL");
     if (!qrn_this_backend.binary_size || !qrn_this_backend.binary_write)
@@ -137,7 +142,8 @@ Qnn_ErrorHandle_t QnnContext_getIncrementalBinary(Qnn_ContextHandle_t context,
                                                   const void **binaryBuffer,
                                                   Qnn_ContextBinarySize_t *startOffset,
                                                   Qnn_ContextBinarySize_t *writtenBufferSize) {
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
+    QRN_API_CALL;
+    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, context);
     if (!c)
         return qrn_not_a_context("getIncrementalBinary");
     return end(get_piece(c, binaryBuffer, startOffset, writtenBufferSize),
@@ -145,6 +151,7 @@ Qnn_ErrorHandle_t QnnContext_getIncrementalBinary(Qnn_ContextHandle_t context,
 }
 
 static qrn_status release_piece(qrn_api_context *c, const void *buffer, uint64_t start) {
+    QRN_TRY(qrn_pin_graphs(c, false));
     if (!buffer)
         return QRN_FAIL(QRN_E_ARGUMENT, "releaseIncrementalBinary: binaryBuffer is NULL");
     if (!qrn_this_backend.binary_size || !qrn_this_backend.binary_write)
@@ -161,7 +168,8 @@ static qrn_status release_piece(qrn_api_context *c, const void *buffer, uint64_t
 Qnn_ErrorHandle_t QnnContext_releaseIncrementalBinary(Qnn_ContextHandle_t context,
                                                       const void *binaryBuffer,
                                                       Qnn_ContextBinarySize_t startOffset) {
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
+    QRN_API_CALL;
+    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, context);
     if (!c)
         return qrn_not_a_context("releaseIncrementalBinary");
     return end(release_piece(c, binaryBuffer, startOffset),
@@ -172,7 +180,7 @@ Qnn_ErrorHandle_t QnnContext_releaseIncrementalBinary(Qnn_ContextHandle_t contex
 static qrn_status find_graph(qrn_api_context *c, const void *handle, uint32_t section,
                              qrn_api_graph **graph) {
     QRN_TRY(qrn_context_check(c));
-    *graph = handle ? qrn_handle_get(QRN_KIND_GRAPH, handle) : NULL;
+    *graph = handle ? qrn_pin(QRN_KIND_GRAPH, handle) : NULL;
     if (handle && (!*graph || (*graph)->context != c))
         return QRN_FAIL(QRN_E_HANDLE, "binary section: not a graph of the context");
     if (section < QNN_CONTEXT_SECTION_UPDATABLE ||
@@ -202,7 +210,7 @@ static qrn_status find_buffer(const qrn_api_context *c, const QnnContext_Buffer_
         *data = b->v1.binaryBuf.data;
         *size = b->v1.binaryBuf.dataSize;
     } else if (b->v1.memType == QNN_CONTEXTMEMTYPE_MEMHANDLE && c) {
-        const qrn_api_mem *m = qrn_handle_get(QRN_KIND_MEM, b->v1.memHandle);
+        const qrn_api_mem *m = qrn_pin(QRN_KIND_MEM, b->v1.memHandle);
         if (m && m->context == c) {
             *data = m->data;
             *size = m->size_bytes;
@@ -217,6 +225,7 @@ static qrn_status find_buffer(const qrn_api_context *c, const QnnContext_Buffer_
 static qrn_status section_size(qrn_api_context *c, const void *graph, uint32_t section,
                                Qnn_ContextBinarySize_t *out) {
     qrn_api_graph *g = NULL;
+    QRN_TRY(qrn_pin_graphs(c, false));
     QRN_TRY(find_graph(c, graph, section, &g));
     if (!out)
         return QRN_FAIL(QRN_E_ARGUMENT, "getBinarySectionSize: binaryBufferSize is NULL");
@@ -233,7 +242,8 @@ Qnn_ErrorHandle_t QnnContext_getBinarySectionSize(Qnn_ContextHandle_t context,
                                                   Qnn_GraphHandle_t graph,
                                                   QnnContext_SectionType_t section,
                                                   Qnn_ContextBinarySize_t *binaryBufferSize) {
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
+    QRN_API_CALL;
+    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, context);
     if (!c)
         return qrn_not_a_context("getBinarySectionSize");
     return end(section_size(c, graph, (uint32_t)section, binaryBufferSize),
@@ -247,6 +257,7 @@ static qrn_status get_section(qrn_api_context *c, const void *graph, uint32_t se
     void *data;
     uint64_t size, written = 0;
     qrn_call call;
+    QRN_TRY(qrn_pin_graphs(c, false));
     QRN_TRY(find_graph(c, graph, section, &g));
     QRN_TRY(find_buffer(c, buffer, &data, &size));
     if (!out)
@@ -271,7 +282,8 @@ Qnn_ErrorHandle_t QnnContext_getBinarySection(Qnn_ContextHandle_t context, Qnn_G
                                               Qnn_ContextBinarySize_t *writtenBufferSize,
                                               Qnn_ProfileHandle_t profile,
                                               Qnn_SignalHandle_t signal) {
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
+    QRN_API_CALL;
+    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, context);
     if (!c)
         return qrn_not_a_context("getBinarySection");
     return end(
@@ -286,6 +298,7 @@ static qrn_status apply_section(qrn_api_context *c, const void *graph, uint32_t 
     void *data;
     uint64_t size;
     qrn_call call;
+    QRN_TRY(qrn_pin_graphs(c, true));
     QRN_TRY(find_graph(c, graph, section, &g));
     QRN_TRY(find_buffer(c, buffer, &data, &size));
     QRN_TRY(qrn_call_find(&call, c->backend, NULL, profile, signal));
@@ -309,7 +322,8 @@ Qnn_ErrorHandle_t QnnContext_applyBinarySection(Qnn_ContextHandle_t context,
                                                 const QnnContext_Buffer_t *binaryBuffer,
                                                 Qnn_ProfileHandle_t profile,
                                                 Qnn_SignalHandle_t signal) {
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
+    QRN_API_CALL;
+    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, context);
     if (!c)
         return qrn_not_a_context("applyBinarySection");
     return end(apply_section(c, graph, (uint32_t)section, binaryBuffer, profile, signal),
@@ -336,9 +350,9 @@ static qrn_status check_edit(const edit *e, void **data, uint64_t *size) {
         if (!e->tensors[i])
             return QRN_FAIL(QRN_E_ARGUMENT, "getBinarySectionUpdate: tensor %" PRIu64 " is NULL",
                             i);
-    if ((e->logger && !qrn_handle_get(QRN_KIND_LOG, e->logger)) ||
-        (e->profile && !qrn_handle_get(QRN_KIND_PROFILE, e->profile)) ||
-        (e->signal && !qrn_handle_get(QRN_KIND_SIGNAL, e->signal)))
+    if ((e->logger && !qrn_pin_log(e->logger)) ||
+        (e->profile && !qrn_pin(QRN_KIND_PROFILE, e->profile)) ||
+        (e->signal && !qrn_pin(QRN_KIND_SIGNAL, e->signal)))
         return QRN_FAIL(QRN_E_ARGUMENT, "getBinarySectionUpdate: a bad log, profile or signal");
     if (!qrn_this_backend.section_update)
         return unsupported();
@@ -348,7 +362,7 @@ static qrn_status check_edit(const edit *e, void **data, uint64_t *size) {
 // The backend's part, with the profile.
 static qrn_status edit_data(const edit *e, const void *data, uint64_t size, void **made,
                             uint64_t *made_size) {
-    qrn_call call = {.profile = qrn_handle_get(QRN_KIND_PROFILE, e->profile)};
+    qrn_call call = {.profile = e->profile ? qrn_pin(QRN_KIND_PROFILE, e->profile) : NULL};
     qrn_call_record r = {.kind = QRN_RECORD_UPDATE};
     QRN_TRY(qrn_call_open(&call));
     qrn_status s =
@@ -381,17 +395,18 @@ Qnn_ErrorHandle_t QnnContext_getBinarySectionUpdate(
     const Qnn_Tensor_t **tensors, uint64_t numTensors, uint8_t keepUpdatable,
     Qnn_LogHandle_t logger, Qnn_ProfileHandle_t profile, Qnn_SignalHandle_t signal,
     QnnContext_Buffer_t *binarySectionUpdate) {
+    QRN_API_CALL;
     edit e = {binaryBuffer, auxiliaryBuffer, tensors, numTensors,         keepUpdatable != 0,
               logger,       profile,         signal,  binarySectionUpdate};
     qrn_status s = edit_section(&e);
-    qrn_api_log *log = qrn_handle_get(QRN_KIND_LOG, logger);
+    qrn_api_log *log = qrn_pin_log(logger);
     if (s == QRN_E_NOT_FOUND || s == QRN_E_TENSOR_UPDATE)
         return qrn_api_end(QRN_COMP_CONTEXT, s, log);
     return end(s, QNN_CONTEXT_ERROR_INVALID_ARGUMENT, log);
 }
 
 static qrn_status free_section(const QnnContext_Buffer_t *b, const void *logger) {
-    if (logger && !qrn_handle_get(QRN_KIND_LOG, logger))
+    if (logger && !qrn_pin_log(logger))
         return QRN_FAIL(QRN_E_HANDLE, "freeBinarySectionUpdate: not a log handle");
     void *data = NULL;
     uint64_t size = 0;
@@ -407,6 +422,7 @@ static qrn_status free_section(const QnnContext_Buffer_t *b, const void *logger)
 
 Qnn_ErrorHandle_t QnnContext_freeBinarySectionUpdate(QnnContext_Buffer_t binarySectionUpdate,
                                                      Qnn_LogHandle_t logger) {
+    QRN_API_CALL;
     return end(free_section(&binarySectionUpdate, logger), QNN_CONTEXT_ERROR_INVALID_ARGUMENT,
-               qrn_handle_get(QRN_KIND_LOG, logger));
+               qrn_pin_log(logger));
 }

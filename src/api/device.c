@@ -39,7 +39,8 @@ static qrn_status platform_info(Qnn_LogHandle_t logger, qrn_api_log *log,
 
 Qnn_ErrorHandle_t QnnDevice_getPlatformInfo(Qnn_LogHandle_t logger,
                                             const QnnDevice_PlatformInfo_t **platformInfo) {
-    qrn_api_log *log = qrn_handle_get(QRN_KIND_LOG, logger);
+    QRN_API_CALL;
+    qrn_api_log *log = qrn_pin_log(logger);
     return qrn_api_end(QRN_COMP_DEVICE, platform_info(logger, log, platformInfo), log);
 }
 
@@ -58,7 +59,8 @@ static qrn_status free_platform_info(Qnn_LogHandle_t logger, const qrn_api_log *
 
 Qnn_ErrorHandle_t QnnDevice_freePlatformInfo(Qnn_LogHandle_t logger,
                                              const QnnDevice_PlatformInfo_t *platformInfo) {
-    qrn_api_log *log = qrn_handle_get(QRN_KIND_LOG, logger);
+    QRN_API_CALL;
+    qrn_api_log *log = qrn_pin_log(logger);
     return qrn_api_end(QRN_COMP_DEVICE, free_platform_info(logger, log, platformInfo), log);
 }
 
@@ -160,7 +162,8 @@ static qrn_status create(Qnn_LogHandle_t logger, qrn_api_log *log,
 
 Qnn_ErrorHandle_t QnnDevice_create(Qnn_LogHandle_t logger, const QnnDevice_Config_t **config,
                                    Qnn_DeviceHandle_t *device) {
-    qrn_api_log *log = qrn_handle_get(QRN_KIND_LOG, logger);
+    QRN_API_CALL;
+    qrn_api_log *log = qrn_pin_log(logger);
     return qrn_api_end(QRN_COMP_DEVICE, create(logger, log, config, device), log);
 }
 
@@ -187,7 +190,8 @@ static qrn_status set_config(qrn_api_device *d, const QnnDevice_Config_t **confi
 
 Qnn_ErrorHandle_t QnnDevice_setConfig(Qnn_DeviceHandle_t device,
                                       const QnnDevice_Config_t **config) {
-    qrn_api_device *d = qrn_handle_get(QRN_KIND_DEVICE, device);
+    QRN_API_CALL;
+    qrn_api_device *d = qrn_pin_alone(QRN_KIND_DEVICE, device);
     return qrn_api_end(QRN_COMP_DEVICE, set_config(d, config), d ? d->log : NULL);
 }
 
@@ -207,7 +211,8 @@ static qrn_status get_info(qrn_api_device *d, const QnnDevice_PlatformInfo_t **o
 
 Qnn_ErrorHandle_t QnnDevice_getInfo(Qnn_DeviceHandle_t device,
                                     const QnnDevice_PlatformInfo_t **platformInfo) {
-    qrn_api_device *d = qrn_handle_get(QRN_KIND_DEVICE, device);
+    QRN_API_CALL;
+    qrn_api_device *d = qrn_pin_alone(QRN_KIND_DEVICE, device);
     return qrn_api_end(QRN_COMP_DEVICE, get_info(d, platformInfo), d ? d->log : NULL);
 }
 
@@ -223,9 +228,13 @@ static qrn_status free_device(qrn_api_device *d) {
 }
 
 Qnn_ErrorHandle_t QnnDevice_free(Qnn_DeviceHandle_t device) {
-    qrn_api_device *d = qrn_handle_get(QRN_KIND_DEVICE, device);
-    qrn_api_log *log = qrn_log_hold(d ? d->log : NULL);
-    Qnn_ErrorHandle_t code = qrn_api_end(QRN_COMP_DEVICE, free_device(d), log);
-    qrn_log_release(log);
-    return code;
+    QRN_API_CALL;
+    void *d = NULL;
+    qrn_status s = qrn_pin_last(QRN_KIND_DEVICE, device, true, &d);
+    qrn_api_log *log = qrn_keep_log(d ? ((qrn_api_device *)d)->log : NULL);
+    if (s == QRN_E_IN_USE)
+        s = QRN_FAIL(s, "device: a call uses it, and a callback cannot wait");
+    else
+        s = free_device(d);
+    return qrn_api_end(QRN_COMP_DEVICE, s, log);
 }

@@ -31,6 +31,14 @@ static const qrn_tensor *io_tensor(const qrn_api_graph *g, const Qnn_Tensor_t *t
     return NULL;
 }
 
+static bool has_room(const qrn_api_graph *g, const void *handle, size_t size_bytes) {
+    const qrn_api_mem *m = qrn_pin_memory(handle);
+    bool good = m && m->context == g->context && m->size_bytes >= size_bytes;
+    if (m)
+        qrn_handle_leave(handle, false);
+    return good;
+}
+
 static qrn_status check_tensors(const qrn_api_graph *g, const QnnGraph_ExecuteEnvironment_t *env,
                                 const Qnn_Tensor_t *list, uint32_t n, bool is_output) {
     if (n && !list)
@@ -45,10 +53,7 @@ static qrn_status check_tensors(const qrn_api_graph *g, const QnnGraph_ExecuteEn
         if (env->option != QNN_GRAPH_EXECUTE_ENVIRONMENT_OPTION_BIND_MEM_HANDLES)
             continue;
         const Qnn_TensorV2_t *c = qrn_client_tensor(&list[i]);
-        const qrn_api_mem *m = c->memType == QNN_TENSORMEMTYPE_MEMHANDLE
-                                   ? qrn_handle_get(QRN_KIND_MEM, c->memHandle)
-                                   : NULL;
-        if (!m || m->context != g->context || m->size_bytes < t->size_bytes)
+        if (c->memType != QNN_TENSORMEMTYPE_MEMHANDLE || !has_room(g, c->memHandle, t->size_bytes))
             return QRN_FAIL(QRN_E_ARGUMENT,
                             "graph '%s' tensor '%s': expected a memory handle of the context with "
                             "at least %zu bytes",
@@ -96,8 +101,10 @@ static qrn_status give_buffers(qrn_api_graph *g, Qnn_Tensor_t *list, uint32_t n,
             return QRN_FAIL(QRN_E_MEM, "graph '%s' tensor '%s': out of memory for %zu bytes",
                             g->ir->name, t->name, t->size_bytes);
         }
+        pthread_mutex_lock(&g->context->lock);
         *b = (qrn_exec_buffer){.next = g->buffers, .data = data};
         g->buffers = b;
+        pthread_mutex_unlock(&g->context->lock);
         list[i].v1.memType = QNN_TENSORMEMTYPE_RAW; // version 2 has it at the same place
         list[i].v1.clientBuf = (Qnn_ClientBuffer_t){data, (uint32_t)t->size_bytes};
     }
@@ -105,14 +112,18 @@ static qrn_status give_buffers(qrn_api_graph *g, Qnn_Tensor_t *list, uint32_t n,
 }
 
 static void take_buffer(qrn_api_graph *g, const void *data) {
-    for (qrn_exec_buffer **b = &g->buffers; *b; b = &(*b)->next)
+    qrn_exec_buffer *gone = NULL;
+    pthread_mutex_lock(&g->context->lock);
+    for (qrn_exec_buffer **b = &g->buffers; *b && !gone; b = &(*b)->next)
         if ((*b)->data == data) {
-            qrn_exec_buffer *gone = *b;
+            gone = *b;
             *b = gone->next;
-            qrn_free(gone->data);
-            qrn_free(gone);
-            return;
+            break;
         }
+    pthread_mutex_unlock(&g->context->lock);
+    if (gone)
+        qrn_free(gone->data);
+    qrn_free(gone);
 }
 
 static void take_buffers(qrn_api_graph *g, const Qnn_Tensor_t *list, uint32_t n) {
@@ -141,7 +152,8 @@ static qrn_status prepare(qrn_api_graph *g, QnnGraph_ExecuteEnvironment_t **envs
 Qnn_ErrorHandle_t QnnGraph_prepareExecutionEnvironment(Qnn_GraphHandle_t graphHandle,
                                                        QnnGraph_ExecuteEnvironment_t **envs,
                                                        uint32_t envSize) {
-    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graphHandle);
+    QRN_API_CALL;
+    qrn_api_graph *g = qrn_pin(QRN_KIND_GRAPH, graphHandle);
     if (!g)
         return qrn_api_end(
             QRN_COMP_GRAPH,
@@ -152,7 +164,8 @@ Qnn_ErrorHandle_t QnnGraph_prepareExecutionEnvironment(Qnn_GraphHandle_t graphHa
 Qnn_ErrorHandle_t QnnGraph_releaseExecutionEnvironment(Qnn_GraphHandle_t graphHandle,
                                                        const QnnGraph_ExecuteEnvironment_t **envs,
                                                        uint32_t envSize) {
-    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graphHandle);
+    QRN_API_CALL;
+    qrn_api_graph *g = qrn_pin(QRN_KIND_GRAPH, graphHandle);
     if (!g)
         return qrn_api_end(
             QRN_COMP_GRAPH,

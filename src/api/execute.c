@@ -17,7 +17,7 @@ static qrn_frame *new_frame(const qrn_api_graph *g) {
     size_t report_words = (qrn_this_backend.report_bytes + 7) / 8;
     qrn_frame *f = qrn_calloc(
         sizeof(*f) + n_nodes * sizeof(qrn_node_time) + report_words * sizeof(uint64_t) +
-        g->n_io * (sizeof(qrn_binding) + sizeof(void *) + sizeof(size_t) + sizeof(uint32_t)));
+        g->n_io * (sizeof(qrn_binding) + 2 * sizeof(void *) + sizeof(size_t) + sizeof(uint32_t)));
     if (!f)
         return NULL;
     f->n_nodes = n_nodes;
@@ -26,12 +26,17 @@ static qrn_frame *new_frame(const qrn_api_graph *g) {
     f->report = f->node_times + n_nodes;
     f->io = (qrn_binding *)((uint64_t *)f->report + report_words);
     f->spare = (void **)(f->io + g->n_io);
-    f->spare_bytes = (size_t *)(f->spare + g->n_io);
+    f->memory = (qrn_api_mem **)(f->spare + g->n_io);
+    f->spare_bytes = (size_t *)(f->memory + g->n_io);
     f->place = (uint32_t *)(f->spare_bytes + g->n_io);
     return f;
 }
 
+// One idle frame has a place of its own, which needs no lock; further ones are in a list.
 static qrn_frame *take_frame(qrn_api_graph *g) {
+    qrn_frame *kept = atomic_exchange(&g->frame, NULL);
+    if (kept)
+        return kept;
     pthread_mutex_lock(&g->context->lock);
     qrn_frame *f = g->frames;
     if (f)
@@ -41,27 +46,28 @@ static qrn_frame *take_frame(qrn_api_graph *g) {
 }
 
 static void give_frame(qrn_api_graph *g, qrn_frame *f) {
+    qrn_frame *none = NULL;
+    if (atomic_compare_exchange_strong(&g->frame, &none, f))
+        return;
     pthread_mutex_lock(&g->context->lock);
     f->next = g->frames;
     g->frames = f;
     pthread_mutex_unlock(&g->context->lock);
 }
 
-void qrn_api_graph_free_frames(qrn_api_graph *g) {
-    while (g->frames) {
-        qrn_frame *next = g->frames->next;
-        for (uint32_t i = 0; i < g->frames->n_io; i++)
-            qrn_free(g->frames->spare[i]);
-        qrn_free(g->frames);
-        g->frames = next;
-    }
+static void free_frame(qrn_frame *f) {
+    for (uint32_t i = 0; f && i < f->n_io; i++)
+        qrn_free(f->spare[i]);
+    qrn_free(f);
 }
 
-static void *client_data(const Qnn_TensorV2_t *c) {
-    if (c->memType == QNN_TENSORMEMTYPE_RAW)
-        return c->clientBuf.data;
-    const qrn_api_mem *m = qrn_handle_get(QRN_KIND_MEM, c->memHandle);
-    return m ? m->data : NULL;
+void qrn_api_graph_free_frames(qrn_api_graph *g) {
+    free_frame(atomic_exchange(&g->frame, NULL));
+    while (g->frames) {
+        qrn_frame *f = g->frames;
+        g->frames = f->next;
+        free_frame(f);
+    }
 }
 
 // Tells the client the shapes that came out, and which outputs hold data.
@@ -74,7 +80,8 @@ static void write_back(const qrn_execution *e) {
         const qrn_binding *b = &e->frame->io[i];
         const Qnn_TensorV2_t *c = qrn_client_tensor(client);
         const void *mine = e->frame->spare[i];
-        void *theirs = client_data(c);
+        const qrn_api_mem *memory = e->frame->memory[i];
+        void *theirs = memory ? memory->data : c->clientBuf.data;
         if (mine && b->data == mine && b->produced && theirs)
             memcpy(theirs, mine, g->io[i].tensor->size_bytes * e->frame->n_batch);
         bool sized =
@@ -127,7 +134,17 @@ qrn_status qrn_execution_run(qrn_execution *e) {
     return s;
 }
 
+static void leave_memory(qrn_frame *f) {
+    for (uint32_t i = 0; f->n_memory && i < f->n_io; i++)
+        if (f->memory[i]) {
+            qrn_handle_leave(f->memory[i]->handle, false);
+            f->memory[i] = NULL;
+            f->n_memory--;
+        }
+}
+
 void qrn_execution_drop(qrn_execution *e) {
+    leave_memory(e->frame);
     give_frame(e->graph, e->frame);
     e->frame = NULL;
 }
@@ -191,7 +208,8 @@ Qnn_ErrorHandle_t QnnGraph_execute(Qnn_GraphHandle_t graphHandle, const Qnn_Tens
                                    uint32_t numInputs, Qnn_Tensor_t *outputs, uint32_t numOutputs,
                                    Qnn_ProfileHandle_t profileHandle,
                                    Qnn_SignalHandle_t signalHandle) {
-    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graphHandle);
+    QRN_API_CALL;
+    qrn_api_graph *g = qrn_pin(QRN_KIND_GRAPH, graphHandle);
     if (!g)
         return qrn_api_end(QRN_COMP_GRAPH,
                            QRN_FAIL(QRN_E_HANDLE, "graph_execute: not a graph handle"), NULL);
@@ -234,7 +252,8 @@ Qnn_ErrorHandle_t QnnGraph_executeAsync(Qnn_GraphHandle_t graphHandle, const Qnn
                                         uint32_t numOutputs, Qnn_ProfileHandle_t profileHandle,
                                         Qnn_SignalHandle_t signalHandle, Qnn_NotifyFn_t notifyFn,
                                         void *notifyParam) {
-    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graphHandle);
+    QRN_API_CALL;
+    qrn_api_graph *g = qrn_pin(QRN_KIND_GRAPH, graphHandle);
     if (!g)
         return qrn_api_end(QRN_COMP_GRAPH,
                            QRN_FAIL(QRN_E_HANDLE, "graph_executeAsync: not a graph handle"), NULL);

@@ -11,8 +11,10 @@
 typedef struct qrn_frame {
     struct qrn_frame *next; // idle frames of the graph
     qrn_binding *io;        // [g->n_io]
-    void **spare;        // [g->n_io] buffers of ours, made when needed: for outputs that were left
-                         // out and for client buffers that are not aligned to their elements
+    void **spare;         // [g->n_io] buffers of ours, made when needed: for outputs that were left
+                          // out and for client buffers that are not aligned to their elements
+    qrn_api_mem **memory; // [g->n_io] memory handles, pinned until the frame goes back; or NULL
+    uint32_t n_memory;
     size_t *spare_bytes; // [g->n_io]
     uint32_t *place;     // [g->n_io] position among the client's tensors, UINT32_MAX: left out
     uint32_t n_batch;    // sets of values in each buffer
@@ -50,10 +52,9 @@ void qrn_execution_drop(qrn_execution *e);
 // Appends to the context's queue; a full one makes it wait or fail, as the backend has it. The
 // queue takes the execution over.
 qrn_status qrn_async_submit(qrn_api_context *c, const qrn_execution *e);
-// Waits until nothing is queued or running: before something changes that executions use. Does
-// nothing when called by a notification, whose own execution is done.
-void qrn_async_wait(qrn_api_context *c);
 // Waits for all work and ends the thread; QRN_E_ARGUMENT when called from that thread itself.
 qrn_status qrn_async_finish(qrn_api_context *c);
+// In the child of a fork, which does not have the thread: what was queued is lost.
+void qrn_async_after_fork(qrn_api_context *c);
 
 #endif

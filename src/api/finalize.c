@@ -135,7 +135,6 @@ static void release_data(void *graph, const void *tensor) {
 
 // Builds the new executable form beside the old one and swaps them at the end.
 static qrn_status build(qrn_api_graph *g, const qrn_compile_options *opt, uint64_t *backend_ns) {
-    qrn_async_wait(g->context);
     qrn_runner *old = g->runner;
     g->runner = NULL;
     uint64_t start = qrn_call_now_ns();
@@ -221,7 +220,8 @@ static bool has_code(qrn_status s) {
 Qnn_ErrorHandle_t QnnGraph_finalize(Qnn_GraphHandle_t graphHandle,
                                     Qnn_ProfileHandle_t profileHandle,
                                     Qnn_SignalHandle_t signalHandle) {
-    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graphHandle);
+    QRN_API_CALL;
+    qrn_api_graph *g = qrn_pin_graph_alone(graphHandle);
     if (!g)
         return qrn_api_end(QRN_COMP_GRAPH,
                            QRN_FAIL(QRN_E_HANDLE, "graph_finalize: not a graph handle"), NULL);
@@ -302,7 +302,8 @@ static qrn_status validate(qrn_api_graph *g, const QnnGraph_ValidateConfig_t **c
 Qnn_ErrorHandle_t QnnGraph_validate(Qnn_GraphHandle_t graphHandle,
                                     const QnnGraph_ValidateConfig_t **config,
                                     QnnGraph_ValidationResult_t **validationResult) {
-    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graphHandle);
+    QRN_API_CALL;
+    qrn_api_graph *g = qrn_pin_graph_alone(graphHandle);
     if (!g)
         return qrn_api_end(QRN_COMP_GRAPH,
                            QRN_FAIL(QRN_E_HANDLE, "graph_validate: not a graph handle"), NULL);

@@ -18,8 +18,9 @@ static bool has(qrn_feature f) { return (qrn_this_backend.features & f) != 0; }
 static qrn_api_log *log_of(const qrn_api_graph *g) { return g->context->backend->log; }
 
 static Qnn_ErrorHandle_t not_a_graph(const char *function) {
-    return qrn_api_end(QRN_COMP_GRAPH, QRN_FAIL(QRN_E_HANDLE, "%s: not a graph handle", function),
-                       NULL);
+    return qrn_api_end(
+        QRN_COMP_GRAPH,
+        QRN_FAIL(QRN_E_HANDLE, "%s: not a graph handle%s", function, qrn_pin_reason()), NULL);
 }
 
 // Adds to the context's list unless the name is taken.
@@ -126,6 +127,7 @@ qrn_status qrn_api_graph_new(qrn_api_context *c, qrn_api_graph *parent, const ch
     g->profiled_runs_left = UINT32_MAX;
     qrn_status s = QRN_OK;
     g->handle = qrn_handle_new(QRN_KIND_GRAPH, g);
+    g->outermost = parent ? parent->outermost : g->handle;
     if (!g->handle)
         s = QRN_FAIL(QRN_E_MEM, "out of memory for graph '%s'", name);
     if (s == QRN_OK && qrn_this_backend.graph_create)
@@ -180,10 +182,11 @@ static qrn_status create(qrn_api_context *c, const char *name, const QnnGraph_Co
 Qnn_ErrorHandle_t QnnGraph_create(Qnn_ContextHandle_t contextHandle, const char *graphName,
                                   const QnnGraph_Config_t **config,
                                   Qnn_GraphHandle_t *graphHandle) {
+    QRN_API_CALL;
     qrn_status s = qrn_library_check();
     if (s != QRN_OK)
         return qrn_api_end(QRN_COMP_GRAPH, s, NULL);
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, contextHandle);
+    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, contextHandle);
     if (!c)
         return qrn_api_end(QRN_COMP_GRAPH,
                            QRN_FAIL(QRN_E_HANDLE, "graph_create: not a context handle"), NULL);
@@ -209,7 +212,8 @@ static qrn_status create_subgraph(qrn_api_graph *parent, const char *name, Qnn_G
 
 Qnn_ErrorHandle_t QnnGraph_createSubgraph(Qnn_GraphHandle_t graphHandle, const char *graphName,
                                           Qnn_GraphHandle_t *subgraphHandle) {
-    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graphHandle);
+    QRN_API_CALL;
+    qrn_api_graph *g = qrn_pin_graph_alone(graphHandle);
     if (!g)
         return not_a_graph("graph_createSubgraph");
     return qrn_api_end(QRN_COMP_GRAPH, create_subgraph(g, graphName, subgraphHandle), log_of(g));
@@ -217,7 +221,8 @@ Qnn_ErrorHandle_t QnnGraph_createSubgraph(Qnn_GraphHandle_t graphHandle, const c
 
 Qnn_ErrorHandle_t QnnGraph_setConfig(Qnn_GraphHandle_t graphHandle,
                                      const QnnGraph_Config_t **config) {
-    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graphHandle);
+    QRN_API_CALL;
+    qrn_api_graph *g = qrn_pin(QRN_KIND_GRAPH, graphHandle);
     if (!g)
         return not_a_graph("graph_setConfig");
     qrn_status s = qrn_context_check(g->context);
@@ -246,14 +251,18 @@ static qrn_status get_properties(qrn_api_graph *g, QnnGraph_Property_t **propert
     if (!qrn_this_backend.graph_property)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': the backend has no properties of graphs",
                         g->ir->name);
-    for (size_t i = 0; properties[i]; i++)
-        QRN_TRY(qrn_this_backend.graph_property(g, properties[i]));
-    return QRN_OK;
+    qrn_status s = QRN_OK;
+    pthread_mutex_lock(&g->context->options_lock);
+    for (size_t i = 0; properties[i] && s == QRN_OK; i++)
+        s = qrn_this_backend.graph_property(g, properties[i]);
+    pthread_mutex_unlock(&g->context->options_lock);
+    return s;
 }
 
 Qnn_ErrorHandle_t QnnGraph_getProperty(Qnn_GraphHandle_t graphHandle,
                                        QnnGraph_Property_t **properties) {
-    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graphHandle);
+    QRN_API_CALL;
+    qrn_api_graph *g = qrn_pin(QRN_KIND_GRAPH, graphHandle);
     if (!g)
         return not_a_graph("graph_getProperty");
     return qrn_api_end(QRN_COMP_GRAPH, get_properties(g, properties), log_of(g));
@@ -280,7 +289,8 @@ static qrn_status retrieve(qrn_api_context *c, const char *name, Qnn_GraphHandle
 
 Qnn_ErrorHandle_t QnnGraph_retrieve(Qnn_ContextHandle_t contextHandle, const char *graphName,
                                     Qnn_GraphHandle_t *graphHandle) {
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, contextHandle);
+    QRN_API_CALL;
+    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, contextHandle);
     if (!c)
         return qrn_api_end(QRN_COMP_GRAPH,
                            QRN_FAIL(QRN_E_HANDLE, "graph_retrieve: not a context handle"), NULL);
@@ -302,7 +312,8 @@ static qrn_status add_node(qrn_api_graph *g, const Qnn_OpConfig_t *config) {
 }
 
 Qnn_ErrorHandle_t QnnGraph_addNode(Qnn_GraphHandle_t graphHandle, Qnn_OpConfig_t opConfig) {
-    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graphHandle);
+    QRN_API_CALL;
+    qrn_api_graph *g = qrn_pin_graph_alone(graphHandle);
     if (!g)
         return not_a_graph("graph_addNode");
     return qrn_api_end(QRN_COMP_GRAPH, add_node(g, &opConfig), log_of(g));

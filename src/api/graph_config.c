@@ -160,8 +160,8 @@ static qrn_status hand_on(qrn_api_graph *g, const QnnGraph_Config_t **config,
     return s;
 }
 
-qrn_status qrn_api_graph_configure(qrn_api_graph *g, const QnnGraph_Config_t **config,
-                                   qrn_config_phase phase) {
+static qrn_status configure(qrn_api_graph *g, const QnnGraph_Config_t **config,
+                            qrn_config_phase phase) {
     options o = {0};
     for (size_t i = 0; config && config[i]; i++)
         QRN_TRY(read_option(g, config[i], phase == QRN_CONFIG_SET_FINAL, &o));
@@ -173,5 +173,13 @@ qrn_status qrn_api_graph_configure(qrn_api_graph *g, const QnnGraph_Config_t **c
         s = apply(g, &o);
     if (s != QRN_OK)
         g->priority = old;
+    return s;
+}
+
+qrn_status qrn_api_graph_configure(qrn_api_graph *g, const QnnGraph_Config_t **config,
+                                   qrn_config_phase phase) {
+    pthread_mutex_lock(&g->context->options_lock);
+    qrn_status s = configure(g, config, phase);
+    pthread_mutex_unlock(&g->context->options_lock);
     return s;
 }

@@ -21,7 +21,7 @@
 #define LINE_MAX_BYTES 2048
 
 static pthread_once_t sink_once = PTHREAD_ONCE_INIT;
-static int sink = -1; // of QUERN_LOG
+static atomic_int sink = -1; // of QUERN_LOG
 
 static void sink_open(void) {
     const char *path = qrn_env_get(QRN_ENV_LOG);
@@ -54,12 +54,14 @@ static void write_line(int fd, QnnLog_Level_t level, uint64_t time_ns, const cha
     (void)done; // a log that cannot be written must not disturb the call
 }
 
-static void call_back(QnnLog_Callback_t callback, QnnLog_Level_t level, uint64_t ns,
-                      const char *fmt, ...) {
+// The client's callback, as part of a call: it must not wait in there. The log may be freed by it.
+static void call_back(qrn_api_log *log, QnnLog_Level_t level, uint64_t ns, const char *fmt, ...) {
+    QRN_API_CALL;
     va_list args;
     va_start(args, fmt);
-    callback(fmt, level, ns, args);
+    log->callback(fmt, level, ns, args);
     va_end(args);
+    qrn_log_release(log);
 }
 
 void qrn_log(qrn_api_log *log, QnnLog_Level_t level, const char *fmt, ...) {
@@ -80,10 +82,16 @@ void qrn_log(qrn_api_log *log, QnnLog_Level_t level, const char *fmt, ...) {
     qrn_shown_text(text, sizeof text, raw); // names in it come from files
     if (sink >= 0)
         write_line(sink, level, ns, text);
-    if (to_handle && log->callback)
-        call_back(log->callback, level, ns, "%s", text);
-    else if (to_handle)
+    // While the callback runs its handle is in use: who frees the log waits for it, and a log that
+    // was freed is not entered any more.
+    const void *handle = to_handle ? log->handle : NULL;
+    if (qrn_handle_enter(QRN_KIND_LOG, handle, QRN_ENTER_SHARED, NULL) != QRN_OK)
+        return;
+    if (log->callback)
+        call_back(qrn_log_hold(log), level, ns, "%s", text);
+    else
         write_line(STDERR_FILENO, level, ns, text);
+    qrn_handle_leave(handle, false);
 }
 
 qrn_api_log *qrn_log_hold(qrn_api_log *log) {
@@ -144,18 +152,24 @@ static qrn_status set_level(qrn_api_log *log, QnnLog_Level_t level) {
 }
 
 Qnn_ErrorHandle_t QnnLog_setLogLevel(Qnn_LogHandle_t logger, QnnLog_Level_t maxLogLevel) {
-    qrn_api_log *log = qrn_handle_get(QRN_KIND_LOG, logger);
+    QRN_API_CALL;
+    qrn_api_log *log = qrn_pin_log(logger);
     return qrn_api_end(QRN_COMP_LOG, set_level(log, maxLogLevel), log);
 }
 
+// Returns when no callback of the log runs any more. Called from inside a callback it does not wait
+// for the others.
 Qnn_ErrorHandle_t QnnLog_free(Qnn_LogHandle_t logger) {
-    qrn_api_log *log = qrn_handle_get(QRN_KIND_LOG, logger);
+    QRN_API_CALL;
+    void *log = NULL;
+    if (qrn_pin_last(QRN_KIND_LOG, logger, true, &log) == QRN_E_IN_USE)
+        log = qrn_pin(QRN_KIND_LOG, logger);
     if (!log)
         return qrn_api_end(QRN_COMP_LOG, QRN_FAIL(QRN_E_HANDLE, "not a log handle"), NULL);
     qrn_handle_free(logger);
     // Backends and devices may still hold it, but the client's callback is out of bounds from now
     // on.
-    atomic_store(&log->level, 0);
+    atomic_store(&((qrn_api_log *)log)->level, 0);
     qrn_log_release(log);
     return QNN_SUCCESS;
 }

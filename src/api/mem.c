@@ -98,6 +98,7 @@ static qrn_status add(qrn_api_context *c, const Qnn_MemDescriptor_t *d, uint32_t
         qrn_free(obj);
         return s;
     }
+    obj->index = c->n_mems;
     c->mems[c->n_mems++] = obj;
     return QRN_OK;
 }
@@ -105,6 +106,7 @@ static qrn_status add(qrn_api_context *c, const Qnn_MemDescriptor_t *d, uint32_t
 static void destroy(qrn_api_context *c, uint32_t index) {
     qrn_api_mem *m = c->mems[index];
     c->mems[index] = c->mems[--c->n_mems];
+    c->mems[index]->index = index;
     qrn_handle_free(m->handle);
     if (qrn_this_backend.mem_unmap)
         qrn_this_backend.mem_unmap(m);
@@ -135,50 +137,71 @@ static qrn_status register_all(qrn_api_context *c, const Qnn_MemDescriptor_t *de
 Qnn_ErrorHandle_t QnnMem_register(Qnn_ContextHandle_t context,
                                   const Qnn_MemDescriptor_t *memDescriptors,
                                   uint32_t numDescriptors, Qnn_MemHandle_t *memHandles) {
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
+    QRN_API_CALL;
+    qrn_api_context *c = qrn_pin(QRN_KIND_CONTEXT, context);
     qrn_status s = register_all(c, memDescriptors, numDescriptors, memHandles);
     return qrn_api_end(QRN_COMP_MEM, s, c ? c->backend->log : NULL);
 }
 
-static void remove_mem(qrn_api_mem *m) {
-    qrn_api_context *c = m->context;
-    qrn_async_wait(c); // queued executions may use the memory
-    pthread_mutex_lock(&c->lock);
-    for (uint32_t k = 0; k < c->n_mems; k++)
-        if (c->mems[k] == m) {
-            destroy(c, k);
-            break;
-        }
-    pthread_mutex_unlock(&c->lock);
+// Pins the context of a memory handle, which comes before the memory itself.
+static qrn_api_context *pin_context(const void *handle) {
+    const qrn_api_mem *m = qrn_pin_memory(handle);
+    const void *context = m ? m->context->handle : NULL;
+    if (m)
+        qrn_handle_leave(handle, false);
+    return context ? qrn_pin(QRN_KIND_CONTEXT, context) : NULL;
+}
+
+// Waits for the executions that use the memory, queued ones too.
+static qrn_status remove_mem(const void *handle, qrn_api_log **log) {
+    void *m = NULL;
+    qrn_api_context *c = pin_context(handle);
+    if (!c)
+        return QRN_E_HANDLE;
+    *log = qrn_keep_log(c->backend->log);
+    qrn_status s = qrn_pin_last(QRN_KIND_MEM, handle, true, &m);
+    if (s == QRN_OK) {
+        pthread_mutex_lock(&c->lock);
+        destroy(c, ((qrn_api_mem *)m)->index);
+        pthread_mutex_unlock(&c->lock);
+        qrn_unpin(handle);
+    }
+    qrn_unpin(c->handle);
+    return s;
 }
 
 static qrn_status deregister_all(const Qnn_MemHandle_t *handles, uint32_t n, qrn_api_log **log) {
     if (!handles || n == 0)
         return QRN_FAIL(QRN_E_ARGUMENT, "memory: no handles");
-    uint32_t bad = n;
-    for (uint32_t i = n; i-- > 0;) {
-        qrn_api_mem *m = qrn_handle_get(QRN_KIND_MEM, handles[i]);
-        if (m)
-            *log = m->context->backend->log;
-        else
-            bad = i;
+    bool known = true;
+    for (uint32_t i = 0; i < n && known; i++) {
+        known = qrn_pin_memory(handles[i]) != NULL;
+        if (known)
+            qrn_handle_leave(handles[i], false);
     }
-    if (bad == n)
+    if (known)
         QRN_TRY(check_support());
+    qrn_status first = QRN_OK; // one that fails does not stop the others
+    uint32_t bad = 0;
     for (uint32_t i = 0; i < n; i++) {
-        // Looked up again: the same handle may stand in the list twice.
-        qrn_api_mem *m = qrn_handle_get(QRN_KIND_MEM, handles[i]);
-        if (m)
-            remove_mem(m);
-        else if (bad == n)
+        qrn_status s = remove_mem(handles[i], log);
+        if (first == QRN_OK && s != QRN_OK) {
+            first = s;
             bad = i;
+        }
     }
-    return bad < n
-               ? QRN_FAIL(QRN_E_HANDLE, "memory: handle %u of %u is not a memory handle", bad, n)
-               : QRN_OK;
+    if (first == QRN_E_IN_USE)
+        return QRN_FAIL(QRN_E_ARGUMENT,
+                        "memory: handle %u of %u is in use by executions, and a callback cannot "
+                        "wait for them",
+                        bad, n);
+    return first == QRN_OK
+               ? QRN_OK
+               : QRN_FAIL(first, "memory: handle %u of %u is not a memory handle", bad, n);
 }
 
 Qnn_ErrorHandle_t QnnMem_deRegister(const Qnn_MemHandle_t *memHandles, uint32_t numHandles) {
+    QRN_API_CALL;
     qrn_api_log *log = NULL;
     qrn_status s = deregister_all(memHandles, numHandles, &log);
     return qrn_api_end(QRN_COMP_MEM, s, log);
@@ -186,8 +209,13 @@ Qnn_ErrorHandle_t QnnMem_deRegister(const Qnn_MemHandle_t *memHandles, uint32_t 
 
 void qrn_mem_free_all(qrn_api_context *c) {
     pthread_mutex_lock(&c->lock);
-    while (c->n_mems)
+    while (c->n_mems) {
+        const void *handle = c->mems[c->n_mems - 1]->handle;
+        // Nobody executes; a deregistration that is looking it up does not wait for anything.
+        qrn_handle_enter(QRN_KIND_MEM, handle, QRN_ENTER_ALONE | QRN_ENTER_WAIT, NULL);
         destroy(c, c->n_mems - 1);
+        qrn_handle_leave(handle, true);
+    }
     qrn_free(c->mems);
     c->mems = NULL;
     c->cap_mems = 0;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// The objects behind the public handles, and the handle table. A handle is index + generation +
-// kind, never a raw pointer: stale, foreign, NULL and freed handles are found out.
+// The objects behind the public handles (handle.h).
 //
-// Threads. `lock` of the handle table guards the table only and is innermost. Each context has a
-// lock for its graphs, tensors and memory handles; a backend has one for its children. Order:
-// backend, context, handle table. Executing takes the context lock only to look things up, never
-// while running.
+// Threads. Who uses an object and who has it alone is the handle table's business. Each context has
+// a lock for its lists of graphs, tensors and memory handles, which graphs share, and one for
+// options; a backend has one for its children. Order: backend, options, context, handle table. No
+// lock is held while a client's code runs, and none while a graph is executed.
 #ifndef QRN_API_OBJECTS_H
 #define QRN_API_OBJECTS_H
 
 #include "api/blob.h"
+#include "api/handle.h"
 #include "backend/backend.h"
 #include "base/arena.h"
 #include "base/file.h"
@@ -24,33 +24,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-
-typedef enum qrn_kind {
-    QRN_KIND_LOG = 1,
-    QRN_KIND_BACKEND,
-    QRN_KIND_DEVICE,
-    QRN_KIND_CONTEXT,
-    QRN_KIND_GRAPH,
-    QRN_KIND_PROFILE,
-    QRN_KIND_SIGNAL,
-    QRN_KIND_MEM,
-    // Of the System library.
-    QRN_KIND_SYSTEM_CONTEXT,
-    QRN_KIND_SYSTEM_TARGET // profile log
-} qrn_kind;
-
-// A new handle for obj; NULL when out of memory.
-void *qrn_handle_new(qrn_kind kind, void *obj);
-// The object; NULL when the handle is not a living one of this kind.
-void *qrn_handle_get(qrn_kind kind, const void *handle);
-// Ends a handle; others are left alone. The table itself goes when no handle is left, so that
-// unloading leaks nothing.
-void qrn_handle_free(const void *handle);
-// Position of a handle in the table, below QRN_HANDLE_SLOTS, and the living object at a position.
-#define QRN_HANDLE_SLOT_BITS 20
-#define QRN_HANDLE_SLOTS (1u << QRN_HANDLE_SLOT_BITS)
-uint32_t qrn_handle_slot(const void *handle);
-void *qrn_handle_at(qrn_kind kind, uint32_t slot);
 
 // What is written about executions (dump.h).
 typedef struct qrn_dump_settings {
@@ -71,13 +44,18 @@ typedef struct qrn_api_log {
 qrn_api_log *qrn_log_hold(qrn_api_log *log);
 void qrn_log_release(qrn_api_log *log);
 
+// What profiles and signals have in common: they belong to a backend and go with it.
+typedef struct qrn_child {
+    void *handle;
+    struct qrn_child *next, **prev; // list of the backend, guarded by its lock
+} qrn_child;
+
 typedef struct qrn_api_backend {
     void *handle;
-    qrn_api_log *log;                 // or NULL
-    pthread_mutex_t lock;             // guards the children and the op list
-    uint32_t n_contexts;              // living ones
-    struct qrn_api_profile *profiles; // lists of living ones; freed with the backend
-    struct qrn_api_signal *signals;
+    qrn_api_log *log;                           // or NULL
+    pthread_mutex_t lock;                       // guards the children and the op list
+    uint32_t n_contexts;                        // living ones
+    qrn_child *profiles, *signals;              // lists of living ones; freed with the backend
     Qnn_ErrorReportingConfig_t error_reporting; // as configured; texts do not depend on it
     uint32_t n_threads;                         // custom option, 0 = default
     atomic_bool trials;                         // custom option: new contexts are for trials
@@ -105,6 +83,14 @@ static inline qrn_status qrn_library_check(void) {
 // Does the backend list the property key as supported?
 bool qrn_has_capability(uint32_t key);
 
+// Enters a child into a list of its backend, and takes it out.
+void qrn_child_enter(qrn_api_backend *b, qrn_child **list, qrn_child *c);
+void qrn_child_leave(qrn_api_backend *b, qrn_child *c);
+// Has all children of a list alone, or none: false when one is in use and the call may not wait.
+// The backend itself is had alone, so that none is added.
+bool qrn_children_pin(qrn_api_backend *b, qrn_child **list, qrn_kind kind);
+void qrn_children_unpin(qrn_child *list);
+
 // Counts a context in and out of its backend and device (device may be NULL).
 void qrn_backend_add_context(qrn_api_backend *b, qrn_api_device *d);
 void qrn_backend_drop_context(qrn_api_backend *b, qrn_api_device *d);
@@ -120,6 +106,7 @@ typedef struct qrn_api_context {
     void *handle;
     qrn_api_backend *backend;
     qrn_api_device *device;        // NULL: default
+    pthread_mutex_t options_lock;  // guards options of the context and its graphs
     pthread_mutex_t lock;          // guards what follows
     qrn_arena *arena;              // context tensors
     struct qrn_api_graph **graphs; // in order of creation, subgraphs too
@@ -169,17 +156,19 @@ typedef struct qrn_api_io {
 
 typedef struct qrn_api_graph {
     void *handle;
+    const void *outermost; // handle of the graph that this one is nested in, or its own
     qrn_api_context *context;
     qrn_graph *ir;      // its arena holds nodes, names and tensors
     qrn_strmap names;   // its tensors by name
     qrn_runner *runner; // after finalize
     qrn_api_io *io;     // after finalize: application tensors in binding order
     uint32_t n_io;
-    uint32_t n_plan_nodes;           // nodes that executions count
-    bool plan_dynamic;               // shapes of outputs come out of the execution
-    struct qrn_frame *frames;        // idle call frames; guarded by the context's lock
-    struct qrn_exec_buffer *buffers; // given out by prepareExecutionEnvironment
-    const void **retired;            // data replaced by updates, still used by the runner
+    uint32_t n_plan_nodes;             // nodes that executions count
+    bool plan_dynamic;                 // shapes of outputs come out of the execution
+    _Atomic(struct qrn_frame *) frame; // an idle call frame, and
+    struct qrn_frame *frames;          // further ones; guarded by the context's lock
+    struct qrn_exec_buffer *buffers;   // given out by prepareExecutionEnvironment
+    const void **retired;              // data replaced by updates, still used by the runner
     uint32_t n_retired;
     bool stale;                            // updated since finalize
     atomic_uint n_dumped;                  // executions that were written (dump.h)
@@ -196,6 +185,7 @@ typedef struct qrn_api_graph {
 
 typedef struct qrn_api_mem {
     void *handle;
+    uint32_t index; // in the context's list
     qrn_api_context *context;
     void *data; // mapped address
     size_t size_bytes;

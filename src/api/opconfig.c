@@ -298,7 +298,8 @@ static void drop_graph(qrn_status s) {
 
 Qnn_ErrorHandle_t QnnBackend_validateOpConfig(Qnn_BackendHandle_t backend,
                                               Qnn_OpConfig_t opConfig) {
-    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
+    QRN_API_CALL;
+    qrn_api_backend *b = qrn_pin(QRN_KIND_BACKEND, backend);
     qrn_status s = qrn_library_check();
     if (s == QRN_OK && !b)
         s = QRN_FAIL(QRN_E_HANDLE, "validateOpConfig: not a backend handle");

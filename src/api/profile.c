@@ -33,18 +33,25 @@ static atomic_uint last_serial;
 static uint32_t new_serial(void) { return (atomic_fetch_add(&last_serial, 1) + 1) & SERIAL_MASK; }
 
 static QnnProfile_EventId_t make_id(const qrn_api_profile *p, uint32_t index) {
-    return (uint64_t)qrn_handle_slot(p->handle) << (INDEX_BITS + SERIAL_BITS) |
+    return (uint64_t)qrn_handle_slot(p->child.handle) << (INDEX_BITS + SERIAL_BITS) |
            (uint64_t)p->serial << INDEX_BITS | (index + 1);
 }
 
-// The event behind an id, with its profile; NULL when there is none.
-static qrn_profile_event *find_event(QnnProfile_EventId_t id, qrn_api_profile **profile) {
-    *profile = qrn_handle_at(QRN_KIND_PROFILE, (uint32_t)(id >> (INDEX_BITS + SERIAL_BITS)));
+// The profile behind an event id, pinned and locked; NULL when there is no such event.
+static qrn_api_profile *lock_event(QnnProfile_EventId_t id, qrn_profile_event **event) {
+    const void *handle =
+        qrn_handle_at(QRN_KIND_PROFILE, (uint32_t)(id >> (INDEX_BITS + SERIAL_BITS)));
+    qrn_api_profile *p = handle ? qrn_pin(QRN_KIND_PROFILE, handle) : NULL;
     uint32_t index = (uint32_t)(id & INDEX_MASK);
-    if (!*profile || (*profile)->serial != ((id >> INDEX_BITS) & SERIAL_MASK) || index == 0 ||
-        index > (*profile)->n_events)
+    if (!p)
         return NULL;
-    return &(*profile)->events[index - 1];
+    pthread_mutex_lock(&p->lock);
+    if (p->serial == ((id >> INDEX_BITS) & SERIAL_MASK) && index && index <= p->n_events) {
+        *event = &p->events[index - 1];
+        return p;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
 }
 
 // Id lists are made anew after every change of the record.
@@ -97,7 +104,7 @@ qrn_status qrn_profile_get(const void *handle, const qrn_api_backend *b,
     *profile = NULL;
     if (!handle)
         return QRN_OK;
-    qrn_api_profile *p = qrn_handle_get(QRN_KIND_PROFILE, handle);
+    qrn_api_profile *p = qrn_pin(QRN_KIND_PROFILE, handle);
     if (!p || p->backend != b)
         return QRN_FAIL(QRN_E_PROFILE, p ? "profile of another backend" : "not a profile handle");
     *profile = p;
@@ -107,25 +114,30 @@ qrn_status qrn_profile_get(const void *handle, const qrn_api_backend *b,
 qrn_status qrn_profile_open(qrn_api_profile *p, const struct qrn_api_graph *graph) {
     if (!p)
         return QRN_OK;
+    qrn_status s = QRN_OK;
+    pthread_mutex_lock(&p->lock);
     if (p->bound && p->bound != graph)
-        return QRN_FAIL(QRN_E_PROFILE, "the profile is bound to a graph by its options");
-    if (atomic_exchange(&p->recording, true))
-        return QRN_FAIL(QRN_E_PROFILE, "another call is filling the profile");
-    if (p->bound)
+        s = QRN_FAIL(QRN_E_PROFILE, "the profile is bound to a graph by its options");
+    else if (atomic_exchange(&p->recording, true))
+        s = QRN_FAIL(QRN_E_PROFILE, "another call is filling the profile");
+    else if (p->bound)
         drop_lists(p);
     else
         reset(p);
-    return QRN_OK;
+    pthread_mutex_unlock(&p->lock);
+    return s;
 }
 
 void qrn_profile_close(qrn_api_profile *p) {
     if (!p)
         return;
-    if (p->overflow)
-        qrn_log(p->backend->log, QNN_LOG_LEVEL_WARN,
-                "profile: events were dropped, there is room for %llu",
-                (unsigned long long)p->max_events);
+    pthread_mutex_lock(&p->lock);
+    uint64_t full = p->overflow ? p->max_events : 0;
     p->overflow = false;
+    pthread_mutex_unlock(&p->lock);
+    if (full)
+        qrn_log(p->backend->log, QNN_LOG_LEVEL_WARN,
+                "profile: events were dropped, there is room for %llu", (unsigned long long)full);
     atomic_store(&p->recording, false);
 }
 
@@ -141,7 +153,7 @@ void qrn_profile_release(qrn_api_profile *p) {
 
 // A cleared event below parent; NULL when it cannot be taken.
 static qrn_profile_event *push(qrn_api_profile *p, uint32_t parent, const char *identifier) {
-    if (!p || (parent != QRN_PROFILE_TOP && parent >= p->n_events))
+    if (parent != QRN_PROFILE_TOP && parent >= p->n_events)
         return NULL;
     if (p->n_events >= p->max_events) {
         p->overflow = true;
@@ -169,31 +181,44 @@ static qrn_profile_event *push(qrn_api_profile *p, uint32_t parent, const char *
     return e;
 }
 
+// The event that was filled in counts from now on.
+static uint32_t count_event(qrn_api_profile *p, bool good) {
+    return good ? p->n_events++ : QRN_PROFILE_NONE;
+}
+
 uint32_t qrn_profile_add(qrn_api_profile *p, uint32_t parent, uint32_t type, uint32_t unit,
                          uint64_t value, const char *identifier) {
-    qrn_profile_event *e = push(p, parent, identifier);
-    if (!e)
+    if (!p)
         return QRN_PROFILE_NONE;
-    e->type = type;
-    e->unit = unit;
-    e->value = value;
-    return p->n_events++;
+    pthread_mutex_lock(&p->lock);
+    qrn_profile_event *e = push(p, parent, identifier);
+    if (e) {
+        e->type = type;
+        e->unit = unit;
+        e->value = value;
+    }
+    uint32_t index = count_event(p, e != NULL);
+    pthread_mutex_unlock(&p->lock);
+    return index;
 }
 
 uint32_t qrn_profile_add_object(qrn_api_profile *p, uint32_t parent, uint32_t type,
                                 const void *data, uint32_t size_bytes, const char *file_name,
                                 const char *identifier) {
+    if (!p)
+        return QRN_PROFILE_NONE;
+    pthread_mutex_lock(&p->lock);
     qrn_profile_event *e = push(p, parent, identifier);
-    if (!e)
-        return QRN_PROFILE_NONE;
-    e->type = type;
-    e->unit = QNN_PROFILE_EVENTUNIT_OBJECT;
-    e->object = copy_bytes(p, data, size_bytes);
-    e->object_bytes = size_bytes;
-    e->file_name = file_name ? copy_text(p, file_name) : NULL;
-    if (!e->object || (file_name && !e->file_name))
-        return QRN_PROFILE_NONE;
-    return p->n_events++;
+    if (e) {
+        e->type = type;
+        e->unit = QNN_PROFILE_EVENTUNIT_OBJECT;
+        e->object = copy_bytes(p, data, size_bytes);
+        e->object_bytes = size_bytes;
+        e->file_name = file_name ? copy_text(p, file_name) : NULL;
+    }
+    uint32_t index = count_event(p, e && e->object && (!file_name || e->file_name));
+    pthread_mutex_unlock(&p->lock);
+    return index;
 }
 
 bool qrn_profile_detailed(const qrn_api_profile *p) {
@@ -201,17 +226,20 @@ bool qrn_profile_detailed(const qrn_api_profile *p) {
 }
 
 qrn_status qrn_profile_bind(qrn_api_profile *p, struct qrn_api_graph *graph) {
-    if (p->bound && p->bound != graph)
-        return QRN_FAIL(QRN_E_ALREADY, "the profile is bound to another graph");
+    pthread_mutex_lock(&p->lock);
+    bool free = !p->bound || p->bound == graph;
     if (!p->bound)
         reset(p);
-    p->bound = graph;
-    return QRN_OK;
+    if (free)
+        p->bound = graph;
+    pthread_mutex_unlock(&p->lock);
+    return free ? QRN_OK : QRN_FAIL(QRN_E_ALREADY, "the profile is bound to another graph");
 }
 
 void qrn_profile_unbind(qrn_api_profile *p) {
-    if (p)
-        p->bound = NULL;
+    pthread_mutex_lock(&p->lock);
+    p->bound = NULL;
+    pthread_mutex_unlock(&p->lock);
 }
 
 static qrn_status create(qrn_api_backend *b, QnnProfile_Level_t level, Qnn_ProfileHandle_t *out) {
@@ -228,8 +256,8 @@ static qrn_status create(qrn_api_backend *b, QnnProfile_Level_t level, Qnn_Profi
     qrn_api_profile *p = qrn_calloc(sizeof *p);
     if (!p)
         return QRN_E_MEM;
-    p->handle = qrn_handle_new(QRN_KIND_PROFILE, p);
-    if (!p->handle) {
+    p->child.handle = qrn_handle_new(QRN_KIND_PROFILE, p);
+    if (!p->child.handle) {
         qrn_free(p);
         return QRN_E_MEM;
     }
@@ -237,29 +265,27 @@ static qrn_status create(qrn_api_backend *b, QnnProfile_Level_t level, Qnn_Profi
     p->level = level;
     p->max_events = DEFAULT_MAX_EVENTS;
     p->serial = new_serial();
-    pthread_mutex_lock(&b->lock);
-    p->next = b->profiles;
-    p->prev = &b->profiles;
-    if (p->next)
-        p->next->prev = &p->next;
-    b->profiles = p;
-    pthread_mutex_unlock(&b->lock);
-    *out = p->handle;
+    pthread_mutex_init(&p->lock, NULL);
+    qrn_child_enter(b, &b->profiles, &p->child);
+    *out = p->child.handle;
     return QRN_OK;
 }
 
 Qnn_ErrorHandle_t QnnProfile_create(Qnn_BackendHandle_t backend, QnnProfile_Level_t level,
                                     Qnn_ProfileHandle_t *profile) {
-    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
+    QRN_API_CALL;
+    qrn_api_backend *b = qrn_pin(QRN_KIND_BACKEND, backend);
     return qrn_api_end(QRN_COMP_PROFILE, create(b, level, profile), b ? b->log : NULL);
 }
 
+// The profile's lock is held.
 static bool in_use(const qrn_api_profile *p) {
     return p->bound || atomic_load(&p->recording) || atomic_load(&p->pending);
 }
 
+// *max and *optrace change when the option is there.
 static qrn_status parse(const qrn_api_profile *p, const QnnProfile_Config_t *c, uint64_t *max,
-                        bool *optrace) {
+                        int *optrace) {
     switch (c->option) {
     case QNN_PROFILE_CONFIG_OPTION_MAX_EVENTS:
         if (c->numMaxEvents == 0)
@@ -288,23 +314,28 @@ static qrn_status set_config(qrn_api_profile *p, const QnnProfile_Config_t **con
         return QRN_FAIL(QRN_E_HANDLE, "not a profile handle");
     if (!config)
         return QRN_FAIL(QRN_E_ARGUMENT, "profile: no options");
-    uint64_t max = p->max_events;
-    bool optrace = p->optrace;
+    uint64_t max = 0;
+    int optrace = -1;
     for (size_t i = 0; config[i]; i++)
         QRN_TRY(parse(p, config[i], &max, &optrace));
     if (!(qrn_this_backend.features & QRN_FEATURE_PROFILE_CONFIG))
         return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: profiles have no options",
                         qrn_this_backend.provider_name);
-    if (in_use(p))
-        return QRN_FAIL(QRN_E_IN_USE, "profile: options cannot change while it is in use");
-    p->max_events = max;
-    p->optrace = optrace;
-    return QRN_OK;
+    pthread_mutex_lock(&p->lock);
+    bool busy = in_use(p);
+    if (!busy && max)
+        p->max_events = max;
+    if (!busy && optrace >= 0)
+        p->optrace = optrace;
+    pthread_mutex_unlock(&p->lock);
+    return busy ? QRN_FAIL(QRN_E_IN_USE, "profile: options cannot change while it is in use")
+                : QRN_OK;
 }
 
 Qnn_ErrorHandle_t QnnProfile_setConfig(Qnn_ProfileHandle_t profileHandle,
                                        const QnnProfile_Config_t **config) {
-    qrn_api_profile *p = qrn_handle_get(QRN_KIND_PROFILE, profileHandle);
+    QRN_API_CALL;
+    qrn_api_profile *p = qrn_pin(QRN_KIND_PROFILE, profileHandle);
     return qrn_api_end(QRN_COMP_PROFILE, set_config(p, config), p ? p->backend->log : NULL);
 }
 
@@ -330,17 +361,23 @@ static qrn_status get_events(qrn_api_profile *p, const QnnProfile_EventId_t **id
         return QRN_FAIL(QRN_E_HANDLE, "not a profile handle");
     if (!ids || !n)
         return QRN_FAIL(QRN_E_ARGUMENT, "profile: no place for the events");
+    qrn_status s = QRN_OK;
+    pthread_mutex_lock(&p->lock);
     if (!p->top)
-        QRN_TRY(list_ids(p, QRN_PROFILE_TOP, &p->top, &p->n_top));
-    *ids = p->top;
-    *n = p->n_top;
-    return QRN_OK;
+        s = list_ids(p, QRN_PROFILE_TOP, &p->top, &p->n_top);
+    if (s == QRN_OK) {
+        *ids = p->top;
+        *n = p->n_top;
+    }
+    pthread_mutex_unlock(&p->lock);
+    return s;
 }
 
 Qnn_ErrorHandle_t QnnProfile_getEvents(Qnn_ProfileHandle_t profile,
                                        const QnnProfile_EventId_t **profileEventIds,
                                        uint32_t *numEvents) {
-    qrn_api_profile *p = qrn_handle_get(QRN_KIND_PROFILE, profile);
+    QRN_API_CALL;
+    qrn_api_profile *p = qrn_pin(QRN_KIND_PROFILE, profile);
     return qrn_api_end(QRN_COMP_PROFILE, get_events(p, profileEventIds, numEvents),
                        p ? p->backend->log : NULL);
 }
@@ -348,6 +385,13 @@ Qnn_ErrorHandle_t QnnProfile_getEvents(Qnn_ProfileHandle_t profile,
 static qrn_status no_event(QnnProfile_EventId_t id) {
     return QRN_FAIL(QRN_E_HANDLE, "profile: no event with id %#llx, or it was overwritten",
                     (unsigned long long)id);
+}
+
+// Ends a call on an event; p is NULL when there is none.
+static Qnn_ErrorHandle_t end_event(qrn_api_profile *p, qrn_status s) {
+    if (p)
+        pthread_mutex_unlock(&p->lock);
+    return qrn_api_end(QRN_COMP_PROFILE, s, p ? p->backend->log : NULL);
 }
 
 static qrn_status sub_events(qrn_api_profile *p, qrn_profile_event *e,
@@ -364,18 +408,20 @@ static qrn_status sub_events(qrn_api_profile *p, qrn_profile_event *e,
 Qnn_ErrorHandle_t QnnProfile_getSubEvents(QnnProfile_EventId_t eventId,
                                           const QnnProfile_EventId_t **subEventIds,
                                           uint32_t *numSubEvents) {
-    qrn_api_profile *p;
-    qrn_profile_event *e = find_event(eventId, &p);
-    qrn_status s = e ? sub_events(p, e, subEventIds, numSubEvents) : no_event(eventId);
-    return qrn_api_end(QRN_COMP_PROFILE, s, e ? p->backend->log : NULL);
+    QRN_API_CALL;
+    qrn_profile_event *e = NULL;
+    qrn_api_profile *p = lock_event(eventId, &e);
+    qrn_status s = p ? sub_events(p, e, subEventIds, numSubEvents) : no_event(eventId);
+    return end_event(p, s);
 }
 
 Qnn_ErrorHandle_t QnnProfile_getEventData(QnnProfile_EventId_t eventId,
                                           QnnProfile_EventData_t *eventData) {
-    qrn_api_profile *p;
-    const qrn_profile_event *e = find_event(eventId, &p);
+    QRN_API_CALL;
+    qrn_profile_event *e = NULL;
+    qrn_api_profile *p = lock_event(eventId, &e);
     qrn_status s = QRN_OK;
-    if (!e)
+    if (!p)
         s = no_event(eventId);
     else if (!eventData)
         s = QRN_FAIL(QRN_E_ARGUMENT, "profile: no place for the event's data");
@@ -384,7 +430,7 @@ Qnn_ErrorHandle_t QnnProfile_getEventData(QnnProfile_EventId_t eventId,
                      e->identifier);
     else
         *eventData = (QnnProfile_EventData_t){e->type, e->unit, e->value, e->identifier};
-    return qrn_api_end(QRN_COMP_PROFILE, s, e ? p->backend->log : NULL);
+    return end_event(p, s);
 }
 
 static void fill_extended(const qrn_profile_event *e, QnnProfile_ExtendedEventData_t *data) {
@@ -405,10 +451,11 @@ static void fill_extended(const qrn_profile_event *e, QnnProfile_ExtendedEventDa
 
 Qnn_ErrorHandle_t QnnProfile_getExtendedEventData(QnnProfile_EventId_t eventId,
                                                   QnnProfile_ExtendedEventData_t *eventData) {
-    qrn_api_profile *p;
-    const qrn_profile_event *e = find_event(eventId, &p);
+    QRN_API_CALL;
+    qrn_profile_event *e = NULL;
+    qrn_api_profile *p = lock_event(eventId, &e);
     qrn_status s = QRN_OK;
-    if (!e)
+    if (!p)
         s = no_event(eventId);
     else if (!eventData)
         s = QRN_FAIL(QRN_E_ARGUMENT, "profile: no place for the event's data");
@@ -417,15 +464,13 @@ Qnn_ErrorHandle_t QnnProfile_getExtendedEventData(QnnProfile_EventId_t eventId,
                      qrn_this_backend.provider_name);
     else
         fill_extended(e, eventData);
-    return qrn_api_end(QRN_COMP_PROFILE, s, e ? p->backend->log : NULL);
+    return end_event(p, s);
 }
 
-// The backend's lock is held.
+// The caller has it alone. Its handle ends last: who waits for that finds it out of the list.
 static void destroy(qrn_api_profile *p) {
-    *p->prev = p->next;
-    if (p->next)
-        p->next->prev = p->prev;
-    qrn_handle_free(p->handle);
+    const void *handle = p->child.handle;
+    qrn_child_leave(p->backend, &p->child);
     drop_lists(p);
     qrn_free(p->events);
     while (p->text) {
@@ -433,31 +478,35 @@ static void destroy(qrn_api_profile *p) {
         p->text = t->next;
         qrn_free(t);
     }
+    pthread_mutex_destroy(&p->lock);
     qrn_free(p);
+    qrn_handle_free(handle);
 }
 
 static qrn_status free_profile(qrn_api_profile *p) {
-    if (!p)
-        return QRN_FAIL(QRN_E_HANDLE, "not a profile handle");
     if (in_use(p))
         return QRN_FAIL(QRN_E_IN_USE, p->bound ? "profile: bound to a graph by its options"
                                                : "profile: a call is filling it");
-    qrn_api_backend *b = p->backend;
-    pthread_mutex_lock(&b->lock);
     destroy(p);
-    pthread_mutex_unlock(&b->lock);
     return QRN_OK;
 }
 
 Qnn_ErrorHandle_t QnnProfile_free(Qnn_ProfileHandle_t profile) {
-    qrn_api_profile *p = qrn_handle_get(QRN_KIND_PROFILE, profile);
-    qrn_api_log *log = p ? p->backend->log : NULL;
-    return qrn_api_end(QRN_COMP_PROFILE, free_profile(p), log);
+    QRN_API_CALL;
+    void *p = NULL;
+    qrn_status s = qrn_pin_last(QRN_KIND_PROFILE, profile, false, &p);
+    qrn_api_log *log = qrn_keep_log(p ? ((qrn_api_profile *)p)->backend->log : NULL);
+    if (s == QRN_OK)
+        s = free_profile(p);
+    else
+        s = QRN_FAIL(s, s == QRN_E_IN_USE ? "profile: a call uses it" : "not a profile handle");
+    return qrn_api_end(QRN_COMP_PROFILE, s, log);
 }
 
 void qrn_profile_free_all(qrn_api_backend *b) {
-    pthread_mutex_lock(&b->lock);
-    while (b->profiles)
-        destroy(b->profiles);
-    pthread_mutex_unlock(&b->lock);
+    while (b->profiles) {
+        const void *handle = b->profiles->handle;
+        destroy((qrn_api_profile *)b->profiles);
+        qrn_handle_leave(handle, true);
+    }
 }

@@ -26,10 +26,10 @@ typedef struct qrn_profile_event {
 #define QRN_PROFILE_NONE (UINT32_MAX - 1) // event that was not taken
 
 typedef struct qrn_api_profile {
-    void *handle;
+    qrn_child child; // first, so that it is the address
     qrn_api_backend *backend;
-    struct qrn_api_profile *next, **prev; // list of the backend, guarded by its lock
     QnnProfile_Level_t level;
+    pthread_mutex_t lock;        // guards what follows but the atomics; innermost
     uint64_t max_events;         // top-level and children together
     atomic_bool recording;       // a call is filling it
     atomic_uint pending;         // queued calls that will fill it
@@ -76,7 +76,7 @@ bool qrn_profile_detailed(const qrn_api_profile *p);
 qrn_status qrn_profile_bind(qrn_api_profile *p, struct qrn_api_graph *graph);
 void qrn_profile_unbind(qrn_api_profile *p);
 
-// Ends the profiles of a backend.
+// Ends the profiles of a backend, which the caller has alone.
 void qrn_profile_free_all(qrn_api_backend *b);
 
 #endif

@@ -29,7 +29,7 @@ qrn_status qrn_signal_get(const void *handle, const qrn_api_backend *b, qrn_api_
     *signal = NULL;
     if (!handle)
         return QRN_OK;
-    qrn_api_signal *s = qrn_handle_get(QRN_KIND_SIGNAL, handle);
+    qrn_api_signal *s = qrn_pin(QRN_KIND_SIGNAL, handle);
     if (!s || s->backend != b)
         return QRN_FAIL(QRN_E_HANDLE, s ? "signal of another backend" : "not a signal handle");
     QRN_TRY(check_support());
@@ -136,8 +136,8 @@ static qrn_status create(qrn_api_backend *b, const QnnSignal_Config_t **config,
     qrn_api_signal *s = qrn_calloc(sizeof *s);
     if (!s)
         return QRN_E_MEM;
-    s->handle = qrn_handle_new(QRN_KIND_SIGNAL, s);
-    if (!s->handle) {
+    s->child.handle = qrn_handle_new(QRN_KIND_SIGNAL, s);
+    if (!s->child.handle) {
         qrn_free(s);
         return QRN_E_MEM;
     }
@@ -145,20 +145,15 @@ static qrn_status create(qrn_api_backend *b, const QnnSignal_Config_t **config,
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->idle, NULL);
     apply(s, &w);
-    pthread_mutex_lock(&b->lock);
-    s->next = b->signals;
-    s->prev = &b->signals;
-    if (s->next)
-        s->next->prev = &s->next;
-    b->signals = s;
-    pthread_mutex_unlock(&b->lock);
-    *out = s->handle;
+    qrn_child_enter(b, &b->signals, &s->child);
+    *out = s->child.handle;
     return QRN_OK;
 }
 
 Qnn_ErrorHandle_t QnnSignal_create(Qnn_BackendHandle_t backend, const QnnSignal_Config_t **config,
                                    Qnn_SignalHandle_t *signal) {
-    qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
+    QRN_API_CALL;
+    qrn_api_backend *b = qrn_pin(QRN_KIND_BACKEND, backend);
     return qrn_api_end(QRN_COMP_SIGNAL, create(b, config, signal), b ? b->log : NULL);
 }
 
@@ -182,7 +177,8 @@ static qrn_api_log *log_of(const qrn_api_signal *s) { return s ? s->backend->log
 
 Qnn_ErrorHandle_t QnnSignal_setConfig(Qnn_SignalHandle_t signal,
                                       const QnnSignal_Config_t **config) {
-    qrn_api_signal *s = qrn_handle_get(QRN_KIND_SIGNAL, signal);
+    QRN_API_CALL;
+    qrn_api_signal *s = qrn_pin(QRN_KIND_SIGNAL, signal);
     return qrn_api_end(QRN_COMP_SIGNAL, set_config(s, config), log_of(s));
 }
 
@@ -208,46 +204,49 @@ static qrn_status trigger(qrn_api_signal *s) {
 }
 
 Qnn_ErrorHandle_t QnnSignal_trigger(Qnn_SignalHandle_t signal) {
-    qrn_api_signal *s = qrn_handle_get(QRN_KIND_SIGNAL, signal);
+    QRN_API_CALL;
+    qrn_api_signal *s = qrn_pin(QRN_KIND_SIGNAL, signal);
     return qrn_api_end(QRN_COMP_SIGNAL, trigger(s), log_of(s));
 }
 
-// The backend's lock is held.
+// The caller has it alone. Its handle ends last: who waits for that finds it out of the list.
 static void destroy(qrn_api_signal *s) {
-    *s->prev = s->next;
-    if (s->next)
-        s->next->prev = s->prev;
-    qrn_handle_free(s->handle);
+    const void *handle = s->child.handle;
+    qrn_child_leave(s->backend, &s->child);
     pthread_cond_destroy(&s->idle);
     pthread_mutex_destroy(&s->lock);
     qrn_free(s);
+    qrn_handle_free(handle);
 }
 
 static qrn_status free_signal(qrn_api_signal *s) {
-    if (!s)
-        return QRN_FAIL(QRN_E_HANDLE, "not a signal handle");
     QRN_TRY(check_support());
     pthread_mutex_lock(&s->lock);
     bool in_use = s->in_use;
     pthread_mutex_unlock(&s->lock);
     if (in_use)
         return QRN_FAIL(QRN_E_IN_USE, "signal: cannot be freed during a call");
-    qrn_api_backend *b = s->backend;
-    pthread_mutex_lock(&b->lock);
     destroy(s);
-    pthread_mutex_unlock(&b->lock);
     return QRN_OK;
 }
 
 Qnn_ErrorHandle_t QnnSignal_free(Qnn_SignalHandle_t signal) {
-    qrn_api_signal *s = qrn_handle_get(QRN_KIND_SIGNAL, signal);
-    qrn_api_log *log = log_of(s);
-    return qrn_api_end(QRN_COMP_SIGNAL, free_signal(s), log);
+    QRN_API_CALL;
+    void *object = NULL;
+    qrn_status s = qrn_pin_last(QRN_KIND_SIGNAL, signal, false, &object);
+    qrn_api_log *log = qrn_keep_log(log_of(object));
+    if (s == QRN_OK)
+        s = free_signal(object);
+    else
+        s = QRN_FAIL(s, s == QRN_E_IN_USE ? "signal: a call uses it" : "not a signal handle");
+    return qrn_api_end(QRN_COMP_SIGNAL, s, log);
 }
 
+// The caller has them alone.
 void qrn_signal_free_all(qrn_api_backend *b) {
-    pthread_mutex_lock(&b->lock);
-    while (b->signals)
-        destroy(b->signals);
-    pthread_mutex_unlock(&b->lock);
+    while (b->signals) {
+        const void *handle = b->signals->handle;
+        destroy((qrn_api_signal *)b->signals);
+        qrn_handle_leave(handle, true);
+    }
 }

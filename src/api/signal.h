@@ -14,11 +14,10 @@ typedef enum qrn_signal_type {
 } qrn_signal_type;
 
 typedef struct qrn_api_signal {
-    void *handle;
+    qrn_child child; // first, so that it is the address
     qrn_api_backend *backend;
-    struct qrn_api_signal *next, **prev; // list of the backend, guarded by its lock
-    pthread_mutex_t lock;                // guards what follows; innermost
-    pthread_cond_t idle;                 // the call that used it is about to return
+    pthread_mutex_t lock; // guards what follows; innermost
+    pthread_cond_t idle;  // the call that used it is about to return
     qrn_signal_type type;
     uint64_t timeout_us; // TIMEOUT
     bool in_use;
@@ -43,7 +42,7 @@ void qrn_signal_hand_over(qrn_api_signal *s);
 // Lets it go; call it last, when the outcome is fixed. Wakes the thread that triggered it.
 void qrn_signal_end(qrn_api_signal *s);
 
-// Ends the signals of a backend.
+// Ends the signals of a backend, which the caller has alone.
 void qrn_signal_free_all(qrn_api_backend *b);
 
 #endif

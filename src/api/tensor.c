@@ -35,7 +35,7 @@ static qrn_status fetch_data(qrn_api_context *c, qrn_api_graph *g, const Qnn_Ten
                              const qrn_site *w, const qrn_tensor *t, static_data *out) {
     *out = (static_data){0};
     if (src->memType == QNN_TENSORMEMTYPE_MEMHANDLE) {
-        const qrn_api_mem *m = qrn_handle_get(QRN_KIND_MEM, src->memHandle);
+        const qrn_api_mem *m = qrn_pin(QRN_KIND_MEM, src->memHandle);
         if (!m || m->context != c)
             return QRN_SITE_FAIL(w, QRN_E_TENSOR, "not a memory handle of this context");
         if (m->size_bytes < t->size_bytes)
@@ -226,7 +226,7 @@ static qrn_status create_tensor(qrn_api_context *c, qrn_api_graph *g, Qnn_Tensor
     const Qnn_TensorV2_t *client = qrn_client_tensor(src);
     if (parsed.role != QRN_ROLE_STATIC && parsed.role != QRN_ROLE_NULL &&
         client->memType == QNN_TENSORMEMTYPE_MEMHANDLE && client->memHandle) {
-        const qrn_api_mem *m = qrn_handle_get(QRN_KIND_MEM, client->memHandle);
+        const qrn_api_mem *m = qrn_pin(QRN_KIND_MEM, client->memHandle);
         if (!m || m->context != c)
             return QRN_SITE_FAIL(&w, QRN_E_TENSOR, "not a memory handle of this context");
     }
@@ -250,7 +250,8 @@ static qrn_status create_tensor(qrn_api_context *c, qrn_api_graph *g, Qnn_Tensor
 }
 
 Qnn_ErrorHandle_t QnnTensor_createGraphTensor(Qnn_GraphHandle_t graph, Qnn_Tensor_t *tensor) {
-    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graph);
+    QRN_API_CALL;
+    qrn_api_graph *g = qrn_pin_graph_alone(graph);
     if (!g)
         return qrn_api_end(QRN_COMP_TENSOR,
                            QRN_FAIL(QRN_E_HANDLE, "createGraphTensor: not a graph handle"), NULL);
@@ -265,7 +266,8 @@ Qnn_ErrorHandle_t QnnTensor_createGraphTensor(Qnn_GraphHandle_t graph, Qnn_Tenso
 }
 
 Qnn_ErrorHandle_t QnnTensor_createContextTensor(Qnn_ContextHandle_t context, Qnn_Tensor_t *tensor) {
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
+    QRN_API_CALL;
+    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, context);
     if (!c)
         return qrn_api_end(QRN_COMP_TENSOR,
                            QRN_FAIL(QRN_E_HANDLE, "createContextTensor: not a context handle"),
@@ -367,7 +369,8 @@ static qrn_status update_tensors(qrn_api_context *c, qrn_api_graph *g, const Qnn
 
 Qnn_ErrorHandle_t QnnTensor_updateGraphTensors(Qnn_GraphHandle_t graph, const Qnn_Tensor_t **tensor,
                                                uint64_t numTensors) {
-    qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, graph);
+    QRN_API_CALL;
+    qrn_api_graph *g = qrn_pin_graph_alone(graph);
     if (!g)
         return qrn_api_end(QRN_COMP_TENSOR,
                            QRN_FAIL(QRN_E_HANDLE, "updateGraphTensors: not a graph handle"), NULL);
@@ -392,7 +395,8 @@ Qnn_ErrorHandle_t QnnTensor_updateGraphTensors(Qnn_GraphHandle_t graph, const Qn
 
 Qnn_ErrorHandle_t QnnTensor_updateContextTensors(Qnn_ContextHandle_t context,
                                                  const Qnn_Tensor_t **tensor, uint64_t numTensors) {
-    qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
+    QRN_API_CALL;
+    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, context);
     if (!c)
         return qrn_api_end(QRN_COMP_TENSOR,
                            QRN_FAIL(QRN_E_HANDLE, "updateContextTensors: not a context handle"),
@@ -404,6 +408,8 @@ Qnn_ErrorHandle_t QnnTensor_updateContextTensors(Qnn_ContextHandle_t context,
              !(qrn_this_backend.features & QRN_FEATURE_CONTEXT_TENSORS))
         s = QRN_FAIL(QRN_E_UNSUPPORTED, "updateable context tensors are not supported");
     else
+        s = qrn_pin_graphs(c, true);
+    if (s == QRN_OK)
         s = update_tensors(c, NULL, tensor, numTensors);
     for (uint32_t i = 0; s == QRN_OK && i < c->n_graphs; i++)
         c->graphs[i]->stale = c->graphs[i]->ir->finalized;

@@ -94,6 +94,19 @@ void *qrn_calloc(size_t size_bytes) {
     return p;
 }
 
+void *qrn_calloc_kept(size_t size_bytes) {
+    void *p = qrn_calloc(size_bytes);
+    if (p)
+        atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
+    return p;
+}
+
+void qrn_free_kept(void *p) {
+    if (p)
+        atomic_fetch_add_explicit(&live, 1, memory_order_relaxed);
+    qrn_free(p);
+}
+
 void *qrn_realloc(void *p, size_t old_bytes, size_t new_bytes) {
     void *q = qrn_alloc(new_bytes);
     if (q && p) {

@@ -16,6 +16,9 @@ void *qrn_alloc(size_t size_bytes);
 void *qrn_calloc(size_t size_bytes);
 // Grows an array that was made by qrn_alloc; keeps old_bytes; NULL leaves the old one untouched.
 void *qrn_realloc(void *p, size_t old_bytes, size_t new_bytes);
+// The same for a table that stays until the library is unloaded: it does not count as living.
+void *qrn_calloc_kept(size_t size_bytes);
+void qrn_free_kept(void *p);
 char *qrn_strdup(const char *s);
 void qrn_free(void *p); // NULL is fine
 

@@ -36,7 +36,8 @@ struct qrn_runner {
     uint32_t *first_operand; // [n_steps] position of a step's operands
     uint32_t n_operands;
     pthread_mutex_t idle_lock, state_lock;
-    execution *idle;
+    _Atomic(execution *) kept; // an idle one, which needs no lock, and
+    execution *idle;           // further ones
 };
 
 void qrn_plan_destroy(qrn_plan *p) {
@@ -93,6 +94,7 @@ static void free_execution(execution *e) {
 void qrn_runner_destroy(qrn_runner *r) {
     if (!r)
         return;
+    free_execution(atomic_exchange(&r->kept, NULL));
     while (r->idle) {
         execution *e = r->idle;
         r->idle = e->next;
@@ -108,6 +110,13 @@ static bool is_placed(const qrn_plan *p, uint32_t v) {
     while (p->values[v].base != UINT32_MAX)
         v = p->values[v].base;
     return p->values[v].storage != QRN_STORE_ARENA || p->values[v].first != UINT32_MAX;
+}
+
+void qrn_runner_after_fork(qrn_runner *r) {
+    if (!r)
+        return;
+    pthread_mutex_init(&r->idle_lock, NULL);
+    pthread_mutex_init(&r->state_lock, NULL);
 }
 
 static execution *new_execution(const qrn_runner *r) {
@@ -141,6 +150,9 @@ static execution *new_execution(const qrn_runner *r) {
 }
 
 static execution *take_execution(qrn_runner *r) {
+    execution *kept = atomic_exchange(&r->kept, NULL);
+    if (kept)
+        return kept;
     pthread_mutex_lock(&r->idle_lock);
     execution *e = r->idle;
     if (e)
@@ -150,6 +162,9 @@ static execution *take_execution(qrn_runner *r) {
 }
 
 static void give_execution(qrn_runner *r, execution *e) {
+    execution *none = NULL;
+    if (atomic_compare_exchange_strong(&r->kept, &none, e))
+        return;
     pthread_mutex_lock(&r->idle_lock);
     e->next = r->idle;
     r->idle = e;

@@ -54,6 +54,9 @@ typedef struct qrn_run_options {
     void *report;
 } qrn_run_options;
 
+// In the child of a fork: other threads may have held its locks. NULL is fine.
+void qrn_runner_after_fork(qrn_runner *r);
+
 qrn_status qrn_runner_run(qrn_runner *r, qrn_binding *io, const qrn_run_options *opt);
 
 #endif

@@ -35,6 +35,7 @@ static qrn_status create(QnnSystemContext_Handle_t *out) {
 }
 
 Qnn_ErrorHandle_t QnnSystemContext_create(QnnSystemContext_Handle_t *sysCtxHandle) {
+    QRN_API_CALL;
     return qrn_api_end(QRN_COMP_SYSTEM_CONTEXT, create(sysCtxHandle), qrn_system_log());
 }
 
@@ -85,7 +86,8 @@ Qnn_ErrorHandle_t QnnSystemContext_getBinaryInfo(QnnSystemContext_Handle_t sysCt
                                                  void *binaryBuffer, uint64_t binaryBufferSize,
                                                  const QnnSystemContext_BinaryInfo_t **binaryInfo,
                                                  Qnn_ContextBinarySize_t *binaryInfoSize) {
-    reader *r = qrn_handle_get(QRN_KIND_SYSTEM_CONTEXT, sysCtxHandle);
+    QRN_API_CALL;
+    reader *r = qrn_pin(QRN_KIND_SYSTEM_CONTEXT, sysCtxHandle);
     qrn_status s;
     if (!r)
         s = QRN_FAIL(QRN_E_HANDLE, "getBinaryInfo: not a system context handle");
@@ -100,7 +102,8 @@ Qnn_ErrorHandle_t QnnSystemContext_getMetadata(QnnSystemContext_Handle_t sysCtxH
                                                const void *binaryBuffer,
                                                Qnn_ContextBinarySize_t binaryBufferSize,
                                                const QnnSystemContext_BinaryInfo_t **binaryInfo) {
-    reader *r = qrn_handle_get(QRN_KIND_SYSTEM_CONTEXT, sysCtxHandle);
+    QRN_API_CALL;
+    reader *r = qrn_pin(QRN_KIND_SYSTEM_CONTEXT, sysCtxHandle);
     qrn_status s;
     if (!r)
         s = QRN_FAIL(QRN_E_HANDLE, "getMetadata: not a system context handle");
@@ -112,7 +115,8 @@ Qnn_ErrorHandle_t QnnSystemContext_getMetadata(QnnSystemContext_Handle_t sysCtxH
 }
 
 Qnn_ErrorHandle_t QnnSystemContext_free(QnnSystemContext_Handle_t sysCtxHandle) {
-    reader *r = qrn_handle_get(QRN_KIND_SYSTEM_CONTEXT, sysCtxHandle);
+    QRN_API_CALL;
+    reader *r = qrn_pin_alone(QRN_KIND_SYSTEM_CONTEXT, sysCtxHandle);
     if (!r)
         return qrn_api_end(QRN_COMP_SYSTEM_CONTEXT,
                            QRN_FAIL(QRN_E_HANDLE, "free: not a system context handle"),

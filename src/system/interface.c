@@ -17,6 +17,7 @@ typedef Qnn_ErrorHandle_t (*more_fn)(void);
 const qrn_backend qrn_this_backend = {.provider_name = QNN_SYSTEM_INTERFACE_PROVIDER_NAME};
 
 static Qnn_ErrorHandle_t not_supported(void) {
+    QRN_API_CALL;
     return qrn_api_end(QRN_COMP_SYSTEM_CONTEXT,
                        QRN_FAIL(QRN_E_UNSUPPORTED,
                                 "functions newer than System API %d.%d are not supported",
@@ -25,6 +26,7 @@ static Qnn_ErrorHandle_t not_supported(void) {
 }
 
 static Qnn_ErrorHandle_t no_containers(void) {
+    QRN_API_CALL;
     return qrn_api_end(QRN_COMP_SYSTEM_CONTEXT,
                        QRN_FAIL(QRN_E_UNSUPPORTED,
                                 "DLC containers are not supported; compile the model to a context "

@@ -8,7 +8,7 @@
 static _Atomic(void *) newest;
 
 qrn_api_log *qrn_system_log(void) {
-    return qrn_handle_get(QRN_KIND_LOG, atomic_load_explicit(&newest, memory_order_relaxed));
+    return qrn_pin_log(atomic_load_explicit(&newest, memory_order_relaxed));
 }
 
 Qnn_ErrorHandle_t QnnSystemLog_create(QnnLog_Callback_t callback, QnnLog_Level_t maxLogLevel,

@@ -156,6 +156,7 @@ Qnn_ErrorHandle_t QnnSystemProfile_createSerializationTarget(
     QnnSystemProfile_SerializationTarget_t serializationTargetInfo,
     QnnSystemProfile_SerializationTargetConfig_t *configs, uint32_t numConfigs,
     QnnSystemProfile_SerializationTargetHandle_t *serializationTarget) {
+    QRN_API_CALL;
     return qrn_api_end(QRN_COMP_SYSTEM_PROFILE,
                        create(&serializationTargetInfo, configs, numConfigs, serializationTarget),
                        qrn_system_log());
@@ -193,14 +194,16 @@ static qrn_status serialize(target *t, const QnnSystemProfile_ProfileData_t **da
 Qnn_ErrorHandle_t QnnSystemProfile_serializeEventData(
     QnnSystemProfile_SerializationTargetHandle_t serializationTarget,
     const QnnSystemProfile_ProfileData_t **eventData, uint32_t numEvents) {
-    target *t = qrn_handle_get(QRN_KIND_SYSTEM_TARGET, serializationTarget);
+    QRN_API_CALL;
+    target *t = qrn_pin(QRN_KIND_SYSTEM_TARGET, serializationTarget);
     return qrn_api_end(QRN_COMP_SYSTEM_PROFILE, serialize(t, eventData, numEvents),
                        qrn_system_log());
 }
 
 Qnn_ErrorHandle_t QnnSystemProfile_freeSerializationTarget(
     QnnSystemProfile_SerializationTargetHandle_t serializationTarget) {
-    target *t = qrn_handle_get(QRN_KIND_SYSTEM_TARGET, serializationTarget);
+    QRN_API_CALL;
+    target *t = qrn_pin_alone(QRN_KIND_SYSTEM_TARGET, serializationTarget);
     if (!t)
         return qrn_api_end(
             QRN_COMP_SYSTEM_PROFILE,

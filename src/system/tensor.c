@@ -32,5 +32,6 @@ static qrn_status footprint_of(const Qnn_Tensor_t *tensor, uint64_t *out) {
 }
 
 Qnn_ErrorHandle_t QnnSystemTensor_getMemoryFootprint(Qnn_Tensor_t tensor, uint64_t *footprint) {
+    QRN_API_CALL;
     return qrn_api_end(QRN_COMP_SYSTEM_TENSOR, footprint_of(&tensor, footprint), qrn_system_log());
 }

@@ -23,6 +23,7 @@ static int teardown(void **state) {
 }
 
 static qrn_api_profile *object(Qnn_ProfileHandle_t h) {
+    QRN_API_CALL;
     qrn_api_profile *p = NULL;
     assert_int_equal(qrn_profile_get(h, qrn_handle_get(QRN_KIND_BACKEND, backend), &p), QRN_OK);
     return p;
@@ -276,13 +277,9 @@ static void documented_errors(void **state) {
     PAIR("QnnProfile_free", QNN_PROFILE_ERROR_INVALID_HANDLE, QnnProfile_free(h));
 }
 
-static void calls_look_their_profile_up(void **state) {
-    (void)state;
-    Qnn_BackendHandle_t other;
-    Qnn_ProfileHandle_t h;
+static void look_up(Qnn_ProfileHandle_t h) {
+    QRN_API_CALL;
     qrn_api_profile *p = (void *)7;
-    OK(QnnBackend_create(NULL, NULL, &other));
-    OK(QnnProfile_create(other, QNN_PROFILE_LEVEL_BASIC, &h));
     qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
     assert_int_equal(qrn_profile_get(NULL, b, &p), QRN_OK);
     assert_null(p);
@@ -290,6 +287,15 @@ static void calls_look_their_profile_up(void **state) {
     assert_int_equal(qrn_profile_get(&p, b, &p), QRN_E_PROFILE);
     assert_int_equal(qrn_profile_open(NULL, NULL), QRN_OK);
     qrn_profile_close(NULL);
+}
+
+static void calls_look_their_profile_up(void **state) {
+    (void)state;
+    Qnn_BackendHandle_t other;
+    Qnn_ProfileHandle_t h;
+    OK(QnnBackend_create(NULL, NULL, &other));
+    OK(QnnProfile_create(other, QNN_PROFILE_LEVEL_BASIC, &h));
+    look_up(h);
     OK(QnnBackend_free(other));
 }
 

@@ -33,6 +33,7 @@ static int teardown(void **state) {
 }
 
 static qrn_api_signal *object(Qnn_SignalHandle_t h) {
+    QRN_API_CALL;
     qrn_api_signal *s = NULL;
     assert_int_equal(qrn_signal_get(h, qrn_handle_get(QRN_KIND_BACKEND, backend), &s), QRN_OK);
     return s;
@@ -187,13 +188,9 @@ static void a_signal_without_options_does_nothing(void **state) {
     OK(QnnSignal_free(h));
 }
 
-static void calls_look_their_signal_up(void **state) {
-    (void)state;
-    Qnn_BackendHandle_t other;
-    Qnn_SignalHandle_t h;
+static void look_up(Qnn_SignalHandle_t h, Qnn_BackendHandle_t other) {
+    QRN_API_CALL;
     qrn_api_signal *s = (void *)7;
-    OK(QnnBackend_create(NULL, NULL, &other));
-    OK(QnnSignal_create(other, NULL, &h));
     qrn_api_backend *b = qrn_handle_get(QRN_KIND_BACKEND, backend);
     assert_int_equal(qrn_signal_get(NULL, b, &s), QRN_OK);
     assert_null(s);
@@ -204,6 +201,15 @@ static void calls_look_their_signal_up(void **state) {
     fault_backend.features = 0;
     assert_int_equal(qrn_signal_get(h, qrn_handle_get(QRN_KIND_BACKEND, other), &s),
                      QRN_E_UNSUPPORTED);
+}
+
+static void calls_look_their_signal_up(void **state) {
+    (void)state;
+    Qnn_BackendHandle_t other;
+    Qnn_SignalHandle_t h;
+    OK(QnnBackend_create(NULL, NULL, &other));
+    OK(QnnSignal_create(other, NULL, &h));
+    look_up(h, other);
     OK(QnnBackend_free(other));
 }
 

@@ -58,10 +58,9 @@ static void hear(const char *fmt, QnnLog_Level_t level, uint64_t time, va_list a
 // As the client opens it: one that is loaded already, else anew, for everybody to see.
 static void open_htp(session *s) {
     const char *path = lib_path("libQnnHtp.so");
-    s->lib =
-        dlopen(path, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL); // stays when its user has closed it
-    if (!s->lib)
-        s->lib = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    s->lib = dlopen(path, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
+    assert_null(s->lib); // the last user has closed it
+    s->lib = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (!s->lib)
         fail_msg("%s", dlerror());
     Qnn_ErrorHandle_t (*get)(const QnnInterface_t ***, uint32_t *) = (Qnn_ErrorHandle_t(*)(
