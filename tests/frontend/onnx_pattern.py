@@ -194,6 +194,16 @@ def fast_norm(name, nodes, x, constants, outputs="y", expected=None, **limits):
     return made
 
 
+def stale(made, shapes, refusal):
+    """The case with other declarations of some values than they have."""
+    for value in [*made.model.graph.value_info, *made.model.graph.output]:
+        if value.name in shapes:
+            value.CopyFrom(helper.make_tensor_value_info(value.name, 1, shapes.pop(value.name)))
+    assert not shapes
+    made.expected, made.refusal = None, refusal
+    return made
+
+
 def fast_norms():
     def constants(x, rank=1, axis=2):
         n, row = x.shape[axis], (1,) * (rank - 1) + (x.shape[-1],)
@@ -220,6 +230,10 @@ def fast_norms():
     yield fast_norm("fast_norm_other_axis", plain, square, constants(square, axis=1))
     yield fast_norm("fast_norm_turned", plain, square,
                     {**constants(square), "one": np.array([2, 1, 8])})
+    # Declared as if it were one.
+    yield stale(fast_norm("fast_norm_stale", plain, square, {**constants(square),
+                                                             "one": np.array([2, 1, 8])}),
+                {"m1": [2, 8, 1], "v1": [2, 8, 1]}, "declares another shape for ")
     flat = [n if n.output[0] not in ("m2", "v2") else node("Expand", f"{n.output[0][0]} all",
                                                            n.output[0]) for n in plain]
     cube = normal(8, 8, 8)
@@ -280,6 +294,14 @@ def rearrangements():
                      (-1, 4, 4, 5), ops=3)
     yield rearranged("windows_seven", (2, 8, 12, 5), (2, 1, 2, 4, 3, 4, 5), (1, 0, 2, 4, 3, 5, 6),
                      (12, 4, 20), ops=3)
+    yield rearranged("windows_kept", (2, 8, 12, 5), (0, 2, -1, 3, 4, 5), (0, 1, 3, 2, 4, 5),
+                     (-1, 0, 4, 5), ops=3)
+    yield stale(rearranged("windows_stale", (2, 8, 12, 5), (2, 4, 2, 3, 4, 5), (0, 1, 3, 2, 4, 5),
+                           (12, 4, 4, 5)), {"a": [2, 2, 4, 3, 4, 5], "b": [2, 2, 3, 4, 4, 5]},
+                "declares another shape for 'a'")
+    yield stale(rearranged("windows_stale_end", (2, 8, 12, 5), (2, 2, 4, 3, 4, 5),
+                           (0, 1, 3, 2, 4, 5), (12, 4, 4, 5)), {"y": [4, 12, 4, 5]},
+                "declares another shape for 'y'")
     yield rearranged("pixels", (1, 12, 3, 5), (1, 3, 2, 2, 3, 5), (0, 1, 4, 2, 5, 3),
                      (1, 3, 6, 10), ops=3)
     yield rearranged("ones_turned", (6, 5), (1, 6, 1, 5, 1, 1), (2, 1, 0, 5, 3, 4), (3, 10))

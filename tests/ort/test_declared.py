@@ -155,6 +155,25 @@ def test_shapes_that_depend_on_data_are_right_or_refused(make, feed, real, optio
     assert refused >= 1
 
 
+@pytest.mark.parametrize("options", [HTP, {"backend_type": "cpu"}], ids=["htp", "cpu"])
+def test_a_shape_of_run_time_is_not_that_which_is_declared(options):
+    """Windows of an image are one op, for which declared shapes were believed."""
+    nodes = [node("Reshape", ["x", "s"], ["a"], "first"),
+             node("Transpose", ["a"], ["b"], "turn", perm=[0, 1, 3, 2, 4, 5]),
+             node("Reshape", ["b", "four"], ["y"], "last")]
+    net = model(nodes, [("x", F, [2, 8, 12, 5]), ("s", I64, [6])], [("y", F, [12, 4, 4, 5])],
+                [("four", np.array([12, 4, 4, 5]))], known=[("a", F, [2, 2, 4, 3, 4, 5])])
+    s, x = session(net, options, fallback=True, level=4), np.arange(960, dtype=F) % 97
+    for real in ([2, 2, 4, 3, 4, 5], [2, 4, 2, 3, 4, 5], [2, 2, 4, 4, 3, 5]):
+        feed = {"x": x.reshape(2, 8, 12, 5), "s": np.array(real, I64)}
+        try:
+            got = s.run(None, feed)[0]
+        except Exception as e:
+            assert "input 'a'" in str(e) and real != [2, 2, 4, 3, 4, 5]
+        else:
+            assert np.array_equal(got, cpu_session(net).run(None, feed)[0])
+
+
 def test_an_output_that_is_declared_otherwise_has_the_shape_that_it_has():
     nodes = [node("Relu", ["x"], ["y"], "r"), node("Transpose", ["x"], ["z"], "t", perm=[1, 0])]
     net = model(nodes, [("x", F, [2, 3])], [("y", F, ["a", "b"]), ("z", F, ["c", "d"])])

@@ -289,6 +289,7 @@ static qrn_status check_sequences(ox_import *im, const ox_node *n) {
 
 qrn_status ox_import_one(ox_import *im, const ox_node *n) {
     bool done;
+    QRN_TRY(ox_check_assumed(im, n));
     n = ox_instead_of(im, n);
     if (!n)
         return QRN_OK;

@@ -26,6 +26,7 @@ struct ox_import {
     uint32_t n_transposes, n_folded;
     uint32_t n_dequantized;  // Dequantize ops so far
     const ox_node **instead; // per node of the main graph: patterns.c; NULL: none looked for
+    bool *assumes;           // the same: its pattern was found by declared shapes
 };
 
 // scope.c
@@ -59,6 +60,8 @@ qrn_status ox_find_rearrangements(ox_import *im);
 extern const ox_node ox_left_out; // in the place of a node that is inside a pattern
 // Type and dimensions that the main graph declares for a value; NULL: none.
 const ox_info *ox_declared(const ox_import *im, const char *name);
+// assume.c: fails where a pattern that ends with this node was found by shapes that are not so.
+qrn_status ox_check_assumed(const ox_import *im, const ox_node *last);
 // What is to be imported in the place of a node: mostly the node itself, NULL: nothing.
 const ox_node *ox_instead_of(const ox_import *im, const ox_node *n);
 

@@ -16,6 +16,7 @@ const ox_node ox_left_out;
 typedef struct match {
     const ox_node *nodes[MOST]; // the last one first
     uint32_t n;
+    bool assumes;    // declared shapes are right
     ox_node instead; // the last one becomes this
 } match;
 
@@ -399,7 +400,8 @@ static bool find_fast_norm(ox_import *im, match *m, const ox_node *last) {
     uint32_t before = m->n;
     double epsilon = 0;
     for (uint32_t i = 0; product && product->n_in == 2 && i < 2; i++, m->n = before)
-        if (fast_product(im, m, product->in[i], product->in[1 - i], y->rank, &epsilon))
+        if ((m->assumes =
+                 fast_product(im, m, product->in[i], product->in[1 - i], y->rank, &epsilon)))
             return set_norm(im, m, "LayerNormalization", epsilon, 3);
     return false;
 }
@@ -453,6 +455,7 @@ static qrn_status keep(ox_import *im, const match *m) {
         return ox_no_memory(im);
     n->in = in;
     im->instead[m->nodes[0] - nodes] = n;
+    im->assumes[m->nodes[0] - nodes] = m->assumes;
     for (uint32_t i = 1; i < m->n; i++)
         im->instead[m->nodes[i] - nodes] = &ox_left_out;
     return QRN_OK;
@@ -465,7 +468,8 @@ qrn_status ox_find_patterns(ox_import *im) {
                                      find_bias};
     const ox_graph *g = im->model->graph;
     im->instead = qrn_arena_alloc(im->arena, (size_t)g->n_nodes * sizeof *im->instead);
-    if (!im->instead)
+    im->assumes = qrn_arena_alloc(im->arena, (size_t)g->n_nodes * sizeof *im->assumes);
+    if (!im->instead || !im->assumes)
         return ox_no_memory(im);
     // From the end: the largest pattern around a node is met first.
     for (uint32_t i = g->n_nodes; i-- > 0;) {

@@ -151,6 +151,7 @@ static qrn_status look_at(ox_import *im, const ox_node *last) {
     if (!node)
         return ox_no_memory(im);
     im->instead[last - nodes] = node;
+    im->assumes[last - nodes] = true;
     im->instead[turn - nodes] = im->instead[first - nodes] = &ox_left_out;
     for (uint32_t i = 0; i < g.n; i++)
         im->instead[g.nodes[i] - nodes] = &ox_left_out;
