@@ -25,10 +25,11 @@ from pathlib import Path
 from typing import Any, Iterator, Mapping
 
 from quern._dims import check_dims
+from quern._target import DEFAULT_SOC, target_of
 from quern._words import unknown
 
-__all__ = ["EP_NAME", "compile_model", "devices", "ep_options", "libs", "library", "plugin",
-           "program", "register", "sample", "session", "unregister"]
+__all__ = ["DEFAULT_SOC", "EP_NAME", "compile_model", "devices", "ep_options", "libs", "library",
+           "plugin", "program", "register", "sample", "session", "unregister"]
 __version__ = "0.1.0"
 
 EP_NAME = "QuernExecutionProvider"
@@ -174,6 +175,7 @@ def ep_options(backend: str | os.PathLike[str] | None = "htp", soc: str | int | 
     """Provider options as ONNX Runtime wants them: text, with booleans as 0 and 1.
 
     backend: cpu, htp, gpu or saver; the path of any QNN library; None for that of the device.
+    soc: target SoC of the HTP, by name or number; None or "none": floats stay float32.
     Options whose value is None are left out. docs/onnxruntime.md lists the options.
 
     >>> ep_options(backend="htp", soc="sm8650", enable_htp_fp16_precision=True)
@@ -189,7 +191,7 @@ def ep_options(backend: str | os.PathLike[str] | None = "htp", soc: str | int | 
         else:
             raise unknown("backend", backend, [b for b in _LIBRARIES if b != "system"],
                           meant=_SAME_AS)
-    if soc is not None:
+    if soc is not None and str(soc).lower() != "none":
         found["soc_model"] = str(soc).upper()
     found.update((key, _text(value)) for key, value in options.items() if value is not None)
     return found
@@ -215,6 +217,8 @@ def session(model: str | os.PathLike[str] | bytes,
             provider: str = EP_NAME, **options: object) -> Any:
     """An `onnxruntime.InferenceSession` on a backend of Quern.
 
+    soc: the target of the HTP, which decides how floats are computed. Without one it is SM8650,
+    and a warning says so; "none" keeps floats in float32. A context model knows its own.
     fallback=False fails where a node is not taken, and says which and why; `dims` gives dynamic
     dimensions of inputs a size, by name, without which their nodes are left to ONNX Runtime;
     `config` are keys of the session such as `ep.context_enable`; further arguments are provider
@@ -227,7 +231,7 @@ def session(model: str | os.PathLike[str] | bytes,
             raise FileNotFoundError(f"{model}: there is no such model")
     if not fallback:
         options.setdefault("strict", True)  # the provider says which node and why
-    given = ep_options(backend, soc, **options)
+    given = ep_options(backend, target_of(model, backend, soc, options), **options)
     ort = _onnxruntime()
     so = ort.SessionOptions() if session_options is None else session_options
     if not fallback:

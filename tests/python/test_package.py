@@ -323,10 +323,45 @@ def test_the_readme_runs_in_an_empty_folder(python):
     assert [p.name for p in python.folder.iterdir()] == ["first.py"]
 
 
+def third():
+    """x / 3: 1/3 is another number in float16 than in float32."""
+    from onnx import TensorProto, helper, numpy_helper
+    value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [2])
+    graph = helper.make_graph([helper.make_node("Div", ["x", "three"], ["y"])], "g", [value("x")],
+                              [value("y")], [numpy_helper.from_array(np.float32([3]), "three")])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)],
+                             ir_version=8).SerializeToString()
+
+
+@pytest.mark.provider
+@pytest.mark.parametrize("given, kind, warned", [
+    ({}, np.float16, True), ({"backend": "htp"}, np.float16, True),
+    ({"soc": "SM8750"}, np.float16, False), ({"soc": 57}, np.float16, False),
+    ({"htp_arch": 75}, np.float16, False), ({"soc": "none"}, np.float32, False),
+    ({"backend": "cpu"}, np.float32, False)])
+def test_floats_are_those_of_the_target_and_a_default_is_said(quern, recwarn, given, kind, warned):
+    got = quern.session(third(), **given).run(None, {"x": np.ones(2, np.float32)})[0]
+    assert (got == np.float32(kind(1) / kind(3))).all()
+    said = [str(w.message) for w in recwarn if w.filename == __file__]
+    assert len(said) == warned and all(w.startswith("target SoC: SM8650 (default;") for w in said)
+
+
+@pytest.mark.provider
+@pytest.mark.parametrize("soc", ["SM8750", "none"])
+def test_a_context_model_knows_its_own_target(quern, recwarn, tmp_path, soc):
+    path = quern.compile_model(third(), tmp_path / "c.onnx", soc=soc)
+    kind = np.float32 if soc == "none" else np.float16
+    for model in path, path.read_bytes():
+        got = quern.session(model).run(None, {"x": np.ones(2, np.float32)})[0]
+        assert (got == np.float32(kind(1) / kind(3))).all()
+    assert not [w for w in recwarn if "target SoC" in str(w.message)]
+
+
 @pytest.mark.provider
 def test_a_process_may_end_with_everything_open(python):
     ran = python("-c", "import quern; quern.register('Second');"
-                       "s = quern.session(quern.sample() / 'digits.onnx', dims={'N': 1})")
+                       "s = quern.session(quern.sample() / 'digits.onnx', soc='SM8650', "
+                       "dims={'N': 1})")
     assert (ran.stdout, ran.stderr) == ("", "")
 
 
