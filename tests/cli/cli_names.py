@@ -68,6 +68,15 @@ def test_names_stay_readable(net):
     assert FINE in ok("run", net, "--random").stdout
 
 
+def test_ops_that_are_no_text_are_counted(tmp_path):
+    path = model(tmp_path / "n.onnx", [h.make_node("Odd~", ["x"], ["a"]),
+                                       h.make_node("Relu", ["a"], ["b"]),
+                                       h.make_node("Relu", ["b"], ["y"], domain="other")],
+                 {"x": (T.FLOAT, [2])}, {"y": (T.FLOAT, [2])})
+    path.write_bytes(path.read_bytes().replace(b"Odd~", b"Odd\xff"))
+    assert ok_json("show", path, "--json")["ops"] == {"Odd?": 1, "Relu": 2}
+
+
 def test_on_a_terminal_only_our_colours(net, tmp_path):
     for args in (("check", net), ("show", net), ("check", refused(tmp_path))):
         text = on_terminal(*args, env={"TERM": "xterm", "NO_COLOR": ""}).replace("\r\n", "\n")

@@ -138,7 +138,7 @@ static qrn_status load(qc_client *c, const char *name) {
         c->lib = open_library(name);
     else
         return QRN_FAIL(QRN_E_ARGUMENT,
-                        "backend '%s': expected cpu, htp, gpu, saver or the path of a library",
+                        "backend '%.200s': expected cpu, htp, gpu, saver or the path of a library",
                         name);
     if (!c->lib) {
         char what[512];

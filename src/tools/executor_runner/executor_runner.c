@@ -373,6 +373,7 @@ static bool run(runner *r, int argc, char **argv) {
 int main(int argc, char **argv) {
     runner_flags flags;
     started_ms = now_ms();
+    qt_output_init();
     qt_set_program("qnn_executor_runner");
     qt_watch_files();
     if (!runner_flags_parse(argc, argv, &flags))

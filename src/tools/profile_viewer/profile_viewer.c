@@ -164,6 +164,7 @@ int main(int argc, char **argv) {
     qt_output_init();
     qt_set_program("qnn-profile-viewer");
     int code = qt_flags_parse(&viewer, argc - 1, argv + 1, &options, &args);
+    qt_set_inputs(&options.input_log, options.input_log ? 1 : 0);
     if (code == QT_EXIT_OK)
         code = run(&options, &args);
     else if (code < 0)

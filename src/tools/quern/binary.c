@@ -21,6 +21,8 @@ static bool ends_with(const char *text, const char *end) {
 
 static qrn_status start(const char *path, qt_binary *b) {
     QRN_TRY(qrn_file_map(path, &b->file));
+    if (b->file.size == 0)
+        return QRN_FAIL(QRN_E_BINARY, "the file is empty");
     QRN_TRY(qc_system_open(NULL, &b->system));
     double t0 = qt_now_ms();
     qrn_status s = qc_system_describe(b->system, b->file.data, b->file.size, &b->info);
@@ -59,7 +61,7 @@ int qt_binary_open(const char *path, qt_binary *out) {
     else
         qt_error("%s", qrn_message()); // names the file itself
     qt_binary_close(&b);
-    return s == QRN_E_NOT_FOUND ? QT_EXIT_FAILURE : QT_EXIT_REFUSED;
+    return s == QRN_E_NOT_FOUND || s == QRN_E_MAPPING ? QT_EXIT_FAILURE : QT_EXIT_REFUSED;
 }
 
 void qt_binary_close(qt_binary *b) {

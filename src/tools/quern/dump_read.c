@@ -135,7 +135,7 @@ static qrn_status search_below(const char *folder, unsigned depth, qt_dumps *out
     struct dirent **names = NULL;
     int n = scandir(folder, &names, NULL, alphasort);
     if (n < 0)
-        return QRN_FAIL(QRN_E_NOT_FOUND, "%s: %s", folder, strerror(errno));
+        return QRN_FAIL(QRN_E_NOT_FOUND, "%.800s: %s", folder, strerror(errno));
     qrn_status s = QRN_OK;
     for (int i = 0; i < n; i++) {
         char *path = names[i]->d_name[0] == '.' ? NULL : join(folder, names[i]->d_name);

@@ -98,6 +98,10 @@ static bool set_number(const char *value, double *out) {
 
 static int set_value(const parser *p, const qt_flag *f, const char *value) {
     void *slot = p->options + f->offset;
+    if ((f->type == QT_FILE || f->type == QT_DIR) && !*value) {
+        qt_error("--%s '': an empty name", f->name);
+        return usage_error(p->command);
+    }
     switch (f->type) {
     case QT_BOOL:
         *(bool *)slot = true;
@@ -161,6 +165,11 @@ static int parse_flag(const parser *p, int argc, char **argv, int *i) {
 }
 
 static int check_args(const qt_command *c, const qt_list *args) {
+    for (size_t i = 0; i < args->n; i++)
+        if (!*args->items[i]) {
+            qt_error("%s%s: argument %zu is empty", before(c), c->name, i + 1);
+            return usage_error(c);
+        }
     if (args->n < c->min_args) {
         qt_error("%s%s needs %s", before(c), c->name, c->args);
         return usage_error(c);

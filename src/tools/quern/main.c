@@ -33,6 +33,7 @@ static int run_command(const qt_command *c, int argc, char **argv) {
         return QT_EXIT_FAILURE;
     }
     int code = qt_flags_parse(c, argc, argv, options, &args);
+    qt_set_inputs(args.items, args.n);
     if (code == QT_EXIT_OK)
         code = c->run(options, &args);
     else if (code < 0)

@@ -67,7 +67,8 @@ void qt_output_init(void) {
     for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++)
         sigaction(ending[i], &act, NULL);
     qt_watch_files();
-    signal(SIGPIPE, SIG_IGN); // a closed pipe shows up as a write error
+    signal(SIGPIPE, SIG_IGN); // a closed pipe shows up as a write error, and so does
+    signal(SIGXFSZ, SIG_IGN); // a file beyond the limit (ulimit -f)
 }
 
 void qt_set_program(const char *name) { program = name; }
@@ -84,11 +85,32 @@ static bool colour_on(int fd) {
 #define NO_MEMORY "out of memory"
 static bool said_no_memory;
 
+#define MESSAGE_BYTES 2048
+
+// Formats a line. Of one that is too long the middle is left out: names stand in front, and what is
+// wrong with them behind.
+__attribute__((format(printf, 2, 0))) static void format(char raw[MESSAGE_BYTES], const char *fmt,
+                                                         va_list ap) {
+    static const char gap[] = " [...] ";
+    const size_t head = MESSAGE_BYTES / 2, tail = MESSAGE_BYTES / 4;
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(raw, MESSAGE_BYTES, fmt, ap);
+    char *all = n >= MESSAGE_BYTES ? malloc((size_t)n + 1) : NULL;
+    if (all) {
+        vsnprintf(all, (size_t)n + 1, fmt, again);
+        memcpy(raw + head, gap, sizeof gap - 1);
+        memcpy(raw + head + sizeof gap - 1, all + (size_t)n - tail, tail + 1);
+        free(all);
+    }
+    va_end(again);
+}
+
 static void say(const char *word, const char *colour, const char *fmt, va_list ap) {
     qt_progress(NULL, 0, 0);
     bool on = colour_on(STDERR_FILENO);
-    char raw[4096], text[4096];
-    vsnprintf(raw, sizeof raw, fmt, ap);
+    char raw[MESSAGE_BYTES], text[4 * MESSAGE_BYTES];
+    format(raw, fmt, ap);
     qrn_shown_text(text, sizeof text, raw); // names in it come from files
     const char *cause = "";
     if (strcmp(word, ERROR_WORD) == 0 && qt_out_of_memory()) { // whatever was then found wrong
@@ -275,7 +297,36 @@ static bool write_parts(const char *path, const qt_part *parts, size_t n, bool s
     return s == QRN_OK;
 }
 
+static const char *const *inputs;
+static size_t n_inputs;
+
+void qt_set_inputs(const char *const *paths, size_t n) {
+    inputs = paths;
+    n_inputs = n;
+}
+
+// The argument that is this very file, by whatever name; NULL: none.
+static const char *input_at(const char *path) {
+    struct stat out, in;
+    if (stat(path, &out) != 0 || !S_ISREG(out.st_mode))
+        return NULL;
+    for (size_t i = 0; i < n_inputs; i++) {
+        const char *eq = strrchr(inputs[i], '=');
+        if ((stat(inputs[i], &in) == 0 || (eq && stat(eq + 1, &in) == 0)) &&
+            in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+            return inputs[i];
+    }
+    return NULL;
+}
+
 bool qt_write_file(const char *path, const qt_part *parts, size_t n) {
+    const char *input = input_at(path);
+    if (input)
+        qt_error("%s: not written over an input (%s)", path, input);
+    else if (strcmp(path, "-") == 0)
+        qt_error("'-' is no place for a file here; /dev/stdout is, and ./- a file of this name");
+    if (input || strcmp(path, "-") == 0)
+        return false;
     return write_parts(path, parts, n, true);
 }
 

@@ -59,6 +59,10 @@ typedef struct qt_part {
     size_t bytes;
 } qt_part;
 
+// The files that the command reads: qt_write_file refuses to write over them. Of NAME=FILE and
+// NAME:=FILE the last part is meant; what is no file does no harm. The list must stay.
+void qt_set_inputs(const char *const *paths, size_t n);
+
 // Writes a whole file from parts (base/outfile.h); false after a message.
 bool qt_write_file(const char *path, const qt_part *parts, size_t n);
 // The same for one of many results of a run: does not wait for the disk.

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_TOP 100
@@ -25,14 +26,20 @@ int qt_open_model(const char *path, ox_model **out) {
         qt_error("%s: %s", path, strerror(errno));
         return QT_EXIT_FAILURE;
     }
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        qt_error("%s: a folder, not a model", path);
+        return QT_EXIT_REFUSED;
+    }
     if (ends_with(path, ".bin") || ends_with(path, ".pte") || ends_with(path, ".dlc")) {
         qt_error("%s: an ONNX model is needed here", path);
         return QT_EXIT_REFUSED;
     }
-    if (ox_model_open(path, out) == QRN_OK)
+    qrn_status s = ox_model_open(path, out);
+    if (s == QRN_OK)
         return QT_EXIT_OK;
     qt_error("%s", qrn_message());
-    return QT_EXIT_REFUSED;
+    return s == QRN_E_MAPPING ? QT_EXIT_FAILURE : QT_EXIT_REFUSED; // the disk, not the model
 }
 
 json_t *qt_json_number(double v) { return isfinite(v) ? json_real(v) : json_null(); }

@@ -99,15 +99,25 @@ static json_t *json_outputs(const ox_graph *g) {
     return out;
 }
 
+// Keys that are not UTF-8 would be left out, and those of two domains meet.
+static void add_count(json_t *counts, const char *name, json_int_t n) {
+    json_t *key = qt_json_text(name);
+    if (!key)
+        return; // out of memory, which is reported in the end
+    const json_t *old = json_object_get(counts, json_string_value(key));
+    json_object_set_new(counts, json_string_value(key), json_integer(json_integer_value(old) + n));
+    json_decref(key);
+}
+
 static int show_json(const char *path, const ox_model *m, const qt_inputs *in, const qt_cost *c,
                      const tally *ops, size_t n_ops) {
     const ox_graph *g = m->graph;
     json_t *counts = json_object(), *opsets = json_object();
     for (size_t i = 0; i < n_ops; i++)
-        json_object_set_new(counts, ops[i].op, json_integer(ops[i].n));
+        add_count(counts, ops[i].op, ops[i].n);
     for (uint32_t i = 0; i < m->n_opsets; i++)
-        json_object_set_new(opsets, m->opsets[i].domain[0] ? m->opsets[i].domain : "ai.onnx",
-                            json_integer((json_int_t)m->opsets[i].version));
+        add_count(opsets, m->opsets[i].domain[0] ? m->opsets[i].domain : "ai.onnx",
+                  (json_int_t)m->opsets[i].version);
     json_t *o = json_pack("{s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:I,s:o,s:f,s:f}", "model",
                           qt_json_text(path), "graph", qt_json_text(g->name), "producer",
                           qt_json_text(m->producer ? m->producer : ""), "ir_version",

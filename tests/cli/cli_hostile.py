@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""Arguments that nobody should give: each gets a sentence and a status other than 0, and no file of
+the user is harmed."""
+import os
+
+import pytest
+from harness import FAILURE, INPUT, REFUSED, USAGE, add_relu, ok, quern, refuses
+from cli_profile import execute, write
+
+HTP = ("-b", "htp", "--soc", "SM8650")
+LONG = "x" * 100_000
+MODELS = ["run", "check", "show", "estimate", "bench"]
+
+
+@pytest.fixture
+def net(tmp_path):
+    return add_relu(tmp_path / "n.onnx")
+
+
+@pytest.fixture
+def binary(net, tmp_path):
+    ok("compile", net, *HTP, "-o", tmp_path / "n.bin")
+    return tmp_path / "n.bin"
+
+
+@pytest.mark.parametrize("command", MODELS)
+def test_models_that_are_none(tmp_path, command):
+    for name in ("dir", "dir.onnx", "dir.pte", "dir.bin"):
+        (tmp_path / name).mkdir()
+        refuses(REFUSED, command, tmp_path / name, says=name)
+    for name in ("empty", "empty.onnx", "empty.bin"):
+        (tmp_path / name).write_bytes(b"")
+        refuses(REFUSED, command, tmp_path / name, says=name)
+    refuses(FAILURE, command, tmp_path / "none.onnx", says="No such file")
+    refuses(REFUSED, command, "/dev/null", says="not a regular file")
+    refuses(USAGE, command, "", says="argument 1 is empty")
+    assert quern(command, "-").returncode == FAILURE
+
+
+@pytest.mark.parametrize("link", [None, os.symlink, os.link])
+def test_no_output_takes_the_place_of_an_input(net, binary, tmp_path, link):
+    log = write(tmp_path / "p.log", execute(10, 50, 1))
+    estimate = ("estimate", net, "--soc", "SM8650", "-p", "fp16")
+    for args, source in ((("compile", net, *HTP, "-o"), net), (("wrap", binary, "-o"), binary),
+                         (("wrap", binary, "--embed", "-o"), binary), ((*estimate, "--html"), net),
+                         ((*estimate, "--trace"), net), (("profile", log, "--trace"), log)):
+        target = source
+        if link:
+            target = tmp_path / "other"
+            link(source, target)
+        before = source.read_bytes()
+        refuses(FAILURE, *args, target, says="not written over an input")
+        assert source.read_bytes() == before
+        if link:
+            target.unlink()
+
+
+@pytest.mark.parametrize("target,says", [
+    ("", "empty name"), ("-", "no place for a file"), ("DIR", "Is a directory"),
+    ("DIR/", "Is a directory"), ("none/x", "No such file"), ("n.onnx/x", "Not a directory"),
+    ("/proc/none/x", "No such file"), (LONG, "File name too long")])
+def test_places_where_no_file_can_be(net, tmp_path, target, says):
+    (tmp_path / "DIR").mkdir()
+    before = sorted(tmp_path.iterdir())
+    for args in (("compile", net, *HTP, "-o"),
+                 ("estimate", net, "--soc", "SM8650", "-p", "fp16", "--html")):
+        p = quern(*args, target, cwd=tmp_path)
+        assert p.returncode in (FAILURE, USAGE) and says in p.stderr, p.stderr[-500:]
+        assert p.stdout == ""
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_folder_that_may_not_be_written_to(net, tmp_path):
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    (tmp_path / "locked").mkdir(mode=0o555)
+    refuses(FAILURE, "compile", net, *HTP, "-o", tmp_path / "locked" / "n.bin", says="denied")
+
+
+@pytest.mark.parametrize("args,says", [
+    (["run", LONG], "File name too long"), ([LONG], "unknown command"),
+    (["run", "NET", "--" + LONG], "unknown flag"),
+    (["run", "NET", "-r", "-d", LONG + "=3"], "--dim"),
+    (["check", "NET", "-b", LONG], "expected cpu"),
+    (["check", "NET", "--soc", LONG], "no such chip"),
+    (["run", "NET", LONG + "=x.npy"], "no input"), (["run", "NET", "-r", "-o", LONG], "too long"),
+    (["compare", LONG, LONG], "too long"), (["profile", LONG], "too long"),
+    (["run", "NET", "-r", "--mean", LONG], "--mean")])
+def test_long_arguments_leave_the_reason_readable(net, args, says):
+    p = quern(*(net if a == "NET" else a for a in args))
+    assert p.returncode > 0 and says in p.stderr and len(p.stderr) < 5000
+
+
+def test_inputs_that_are_none(net, tmp_path):
+    (tmp_path / "dir.npy").mkdir()
+    (tmp_path / "empty").write_bytes(b"")
+    refuses(INPUT, "run", net, tmp_path / "dir.npy", says="not a regular file")
+    refuses(INPUT, "run", net, tmp_path / "empty", says="0 bytes")
+    refuses(INPUT, "run", net, "-i", tmp_path / "none", says="none")
+    refuses(INPUT, "run", net, "--input-list", tmp_path / "empty", says="no line")
+    refuses(INPUT, "compare", tmp_path / "empty", tmp_path / "none", says="Not a directory")
+    refuses(INPUT, "profile", tmp_path / "empty", says="neither a profile log")
+    refuses(REFUSED, "wrap", tmp_path / "dir.npy", "--embed", "-o", tmp_path / "w.onnx")
+    refuses(FAILURE, "run", net, "--random", "-o", tmp_path / "empty", says="empty")
+    refuses(FAILURE, "run", net, "--random", "--labels", tmp_path / "dir.npy", says="not a regular")
