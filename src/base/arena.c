@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 // Bytes of a block, and of one of an arena that holds much already: large pages fit such a block
@@ -23,9 +23,16 @@ typedef struct block {
 struct qrn_arena {
     block *head; // the block that is being filled
     size_t used; // bytes handed out
+    size_t left; // that may be handed out yet
+    bool limited;
 };
 
-qrn_arena *qrn_arena_create(void) { return qrn_calloc(sizeof(qrn_arena)); }
+qrn_arena *qrn_arena_create(void) {
+    qrn_arena *a = qrn_calloc(sizeof *a);
+    if (a)
+        a->left = SIZE_MAX;
+    return a;
+}
 
 void qrn_arena_destroy(qrn_arena *a) {
     if (!a)
@@ -56,6 +63,10 @@ void *qrn_arena_reserve(qrn_arena *a, size_t size_bytes) {
     size_t need;
     if (!qrn_add_size(size_bytes ? size_bytes : 1, QRN_TAIL, &need))
         return NULL;
+    if (size_bytes > a->left) {
+        a->limited = true;
+        return NULL;
+    }
     block *b = a->head;
     size_t at = b ? (b->used + align - 1) / align * align : 0;
     if (!b || at > b->cap || b->cap - at < need) {
@@ -76,6 +87,7 @@ void *qrn_arena_reserve(qrn_arena *a, size_t size_bytes) {
     }
     b->used = at + (size_bytes ? size_bytes : 1);
     a->used += size_bytes;
+    a->left -= a->left == SIZE_MAX ? 0 : size_bytes;
     return b->data + at;
 }
 
@@ -96,3 +108,10 @@ void *qrn_arena_copy(qrn_arena *a, const void *src, size_t size_bytes) {
 char *qrn_arena_strdup(qrn_arena *a, const char *s) { return qrn_arena_copy(a, s, strlen(s) + 1); }
 
 size_t qrn_arena_used(const qrn_arena *a) { return a->used; }
+
+void qrn_arena_limit(qrn_arena *a, size_t most_bytes) {
+    a->left = most_bytes == SIZE_MAX ? SIZE_MAX : most_bytes > a->used ? most_bytes - a->used : 0;
+    a->limited = false;
+}
+
+bool qrn_arena_limited(const qrn_arena *a) { return a->limited; }

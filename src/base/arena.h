@@ -4,6 +4,7 @@
 #ifndef QRN_BASE_ARENA_H
 #define QRN_BASE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct qrn_arena qrn_arena;
@@ -19,5 +20,9 @@ void *qrn_arena_copy(qrn_arena *a, const void *src, size_t size_bytes);
 char *qrn_arena_strdup(qrn_arena *a, const char *s);
 // Bytes handed out so far.
 size_t qrn_arena_used(const qrn_arena *a);
+// From now on the arena hands out at most so many bytes in all; what is more gets NULL.
+void qrn_arena_limit(qrn_arena *a, size_t most_bytes);
+// Was there something too large for the limit?
+bool qrn_arena_limited(const qrn_arena *a);
 
 #endif

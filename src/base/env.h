@@ -20,6 +20,9 @@
     X(DUMP_RUNS, "QUERN_DUMP_RUNS", "executions of each graph that are written there; default 1")  \
     X(VERIFY, "QUERN_VERIFY",                                                                      \
       "any value: check the weights of context binaries when they are loaded")                     \
+    X(LIMITS, "QUERN_LIMITS",                                                                      \
+      "what reading a model file may cost, such as nodes=2M,memory=1G,work=500M,time=60; 0: no "   \
+      "limit (docs/limits.md)")                                                                    \
     X(API_VERSION, "QUERN_API_VERSION", "announced core API version, such as 2.37")                \
     X(SOCS, "QUERN_SOCS", "file with further chips for the HTP backend (docs/htp-device.md)")      \
     X(CUSTOM_OPS, "ORT_QNN_CUSTOM_OP_DOMAINS",                                                     \

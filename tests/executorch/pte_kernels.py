@@ -260,6 +260,16 @@ def test_jumps_moves_and_numbers(tmp_path):
     assert got[0][0] == got[1][0] == (3 * v).tobytes()
 
 
+def test_endless_loop_is_stopped(tmp_path):
+    p = Program()
+    m = p.method()
+    x, y = m.input((3,)), m.tensor((3,))
+    m.call("aten::neg.out", Ref(x), Ref(y), Ref(y))
+    m.jump_false(m.number(False), 0)
+    m.output(y)
+    refused(tmp_path, p, [[np.ones(3, np.float32)]], ["method 'forward'", "QUERN_LIMITS=nodes=N"])
+
+
 def test_views_share_memory(tmp_path):
     p = Program()
     m = p.method()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Executing a method: its chains one after another, instruction by instruction.
+#include "base/budget.h"
 #include "frontend/executorch/delegate.h"
 #include "frontend/executorch/kernel.h"
 #include "frontend/executorch/method.h"
@@ -97,17 +98,35 @@ static qrn_status traced_step(et_method *m, uint32_t chain, uint32_t i, uint32_t
     return s;
 }
 
+// What one execution may cost: jumps may go back, and without a limit for ever.
+static qrn_status begin_budget(const et_method *m, qrn_budget *b) {
+    uint64_t n = 0;
+    for (uint32_t c = 0; c < m->def->n_chains; c++)
+        n += m->def->chains[c].n;
+    QRN_TRY(qrn_budget_begin(b, n, 0));
+    if (m->opt.max_steps)
+        b->most[QRN_COST_NODES] = m->opt.max_steps;
+    return QRN_OK;
+}
+
+static qrn_status spend_step(const et_method *m, qrn_budget *b) {
+    qrn_status s = qrn_budget_spend(b, QRN_COST_NODES, 1);
+    if (s == QRN_OK)
+        return s;
+    char text[QRN_MESSAGE_MAX];
+    snprintf(text, sizeof text, "%s", qrn_message());
+    return QRN_FAIL(s, "%.300s: method '%.300s': %.400s", m->program->path, m->def->name, text);
+}
+
 static qrn_status run_chains(et_method *m) {
-    uint64_t steps = 0;
+    qrn_budget budget;
+    QRN_TRY(begin_budget(m, &budget));
     QRN_TRY(check_inputs(m));
     for (uint32_t c = 0; c < m->def->n_chains; c++) {
         const et_chain *chain = &m->def->chains[c];
         for (uint32_t i = 0; i < chain->n;) {
             uint32_t next = i + 1;
-            if (m->opt.max_steps && ++steps > m->opt.max_steps)
-                return QRN_FAIL(QRN_E_TIMED_OUT, "%s: method '%s': more than %llu steps",
-                                m->program->path, m->def->name,
-                                (unsigned long long)m->opt.max_steps);
+            QRN_TRY(spend_step(m, &budget));
             QRN_TRY(traced_step(m, c, i, &next));
             i = next;
         }

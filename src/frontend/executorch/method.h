@@ -49,7 +49,7 @@ typedef struct et_options {
     et_trace *trace;    // (optional) is told what happens; profiles are only made with it
     uint32_t n_threads; // 0: leave it to the library
     size_t max_bytes;   // of planned memory; 0: no limit
-    uint64_t max_steps; // instructions of an execution; 0: no limit
+    uint64_t max_steps; // instructions of an execution; 0: a budget (base/budget.h)
     bool no_delegates;  // refuse them, so that nothing is opened
 } et_options;
 

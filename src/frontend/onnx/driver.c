@@ -7,53 +7,6 @@
 
 #include <string.h>
 
-#define FOLD_BYTES ((size_t)64 << 20) // larger results are left to the backend
-
-// --- graph inputs
-
-static int64_t bound_dim(const ox_options *opt, const char *symbol) {
-    for (uint32_t i = 0; symbol && i < opt->n_dims; i++)
-        if (strcmp(opt->dim_names[i], symbol) == 0)
-            return opt->dim_values[i];
-    return -1;
-}
-
-static qrn_status input_shape(ox_import *im, const ox_info *info, uint32_t position, ox_val *v) {
-    const ox_info *given =
-        position < im->opt->n_input_shapes ? &im->opt->input_shapes[position] : NULL;
-    if (given && !given->has_shape)
-        given = NULL;
-    if (!info->has_shape && !given)
-        return QRN_FAIL(QRN_E_DYNAMIC_SHAPE, "input '%s' has no shape; give an input file for it",
-                        info->name);
-    if (given && info->has_shape && given->rank != info->rank)
-        return QRN_FAIL(QRN_E_SHAPE, "input '%s': rank %u, expected %u", info->name, given->rank,
-                        info->rank);
-    v->rank = info->has_shape ? info->rank : given->rank;
-    for (uint32_t d = 0; d < v->rank; d++) {
-        int64_t n = info->has_shape ? info->dims[d] : -1;
-        if (n < 0)
-            n = bound_dim(im->opt, info->symbols[d]);
-        if (n < 0 && given)
-            n = given->dims[d];
-        if (n < 0)
-            return QRN_FAIL(
-                QRN_E_DYNAMIC_SHAPE,
-                "input '%s' dimension %u is dynamic (%s); bind it with --dim %s=N or give an "
-                "input file",
-                info->name, d, info->symbols[d] ? info->symbols[d] : "unnamed",
-                info->symbols[d] ? info->symbols[d] : "NAME");
-        if (n == 0 || n > UINT32_MAX)
-            return QRN_FAIL(QRN_E_SHAPE, "input '%s' dimension %u is %lld", info->name, d,
-                            (long long)n);
-        if (given && given->dims[d] != n)
-            return QRN_FAIL(QRN_E_SHAPE, "input '%s' dimension %u is %lld, expected %lld",
-                            info->name, d, (long long)given->dims[d], (long long)n);
-        v->dims[d] = (uint32_t)n;
-    }
-    return QRN_OK;
-}
-
 static qrn_status add_constant(ox_import *im, const ox_tensor *t) {
     ox_val *v;
     QRN_TRY(ox_scope_add(im, im->scope, t->name, &v));
@@ -68,29 +21,6 @@ static qrn_status add_constant(ox_import *im, const ox_tensor *t) {
     v->data = t->data;
     v->bytes = t->bytes;
     return QRN_OK;
-}
-
-// *entry: the application's tensor.
-static qrn_status create_input(ox_import *im, const ox_info *info, uint32_t position,
-                               qc_tensor **entry) {
-    ox_val *v;
-    QRN_TRY(ox_scope_add(im, im->scope, info->name, &v));
-    if (info->type == OX_NONE)
-        return QRN_FAIL(QRN_E_UNSUPPORTED, "input '%s' is not a tensor", info->name);
-    v->type = info->type;
-    QRN_TRY(input_shape(im, info, position, v));
-    v->known = true;
-    if (ox_type_bits(v->type) > 16)
-        v->enc = NULL; // fixed point of 32 bits is for biases
-    QRN_TRY(ox_fit_encoding(im, v));
-    if (!ox_is_wide(im, v)) {
-        QRN_TRY(ox_tensor_create(im, v, OX_ONNX, QNN_TENSOR_TYPE_APP_WRITE, NULL, 0, entry));
-        v->at[OX_ONNX] = *entry;
-        return QRN_OK;
-    }
-    QRN_TRY(ox_tensor_wide(im, v, QNN_TENSOR_TYPE_APP_WRITE, entry));
-    QRN_TRY(ox_tensor_create(im, v, OX_ONNX, QNN_TENSOR_TYPE_NATIVE, NULL, 0, &v->at[OX_ONNX]));
-    return ox_emit_cast(im, NULL, *entry, v->at[OX_ONNX]);
 }
 
 // --- uses
@@ -157,7 +87,7 @@ static qrn_status fold_constants(ox_import *im, const ox_node *nodes, uint32_t n
         if (strcmp(nodes[i].op, "Constant") != 0 || nodes[i].domain[0] || nodes[i].n_out != 1)
             continue;
         qrn_status s =
-            ox_fold(&nodes[i], ox_version(im, &nodes[i]), NULL, FOLD_BYTES, im->arena, &f);
+            ox_fold(&nodes[i], ox_version(im, &nodes[i]), NULL, OX_FOLD_BYTES, im->arena, &f);
         if (s != QRN_OK)
             continue; // the driver meets the node again and says why
         QRN_TRY(ox_scope_add(im, im->scope, nodes[i].out[0], &v));
@@ -205,15 +135,6 @@ static bool is_std(const ox_node *n, const char *op) {
            (n->domain[0] == '\0' || strcmp(n->domain, "com.microsoft") == 0);
 }
 
-// Large constants may lie unaligned in the file: copied for those who read them by element.
-static qrn_status align(ox_import *im, ox_val *v) {
-    unsigned bytes = ox_type_bits(v->type) / 8;
-    if (!v->data || bytes < 2 || (uintptr_t)v->data % bytes == 0)
-        return QRN_OK;
-    v->data = qrn_arena_copy(im->arena, v->data, v->bytes);
-    return v->data ? QRN_OK : ox_no_memory(im);
-}
-
 // Tries to compute the node now; *done says whether it was.
 static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
     const ox_val *in[64];
@@ -222,7 +143,8 @@ static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
     *done = false;
     if (n->n_in > 64 || n->n_out > 32 || is_std(n, "DequantizeLinear"))
         return QRN_OK;
-    QRN_TRY(ox_fold_codes(im, n, FOLD_BYTES, done));
+    size_t most = ox_fold_bytes(im);
+    QRN_TRY(ox_fold_codes(im, n, most, done));
     if (*done)
         return QRN_OK;
     for (uint32_t i = 0; i < n->n_in; i++) {
@@ -230,12 +152,15 @@ static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
         if (in[i] && !shape_only && (in[i]->quantized || !in[i]->data))
             return QRN_OK;
     }
+    if (!ox_spend_work(im, n, shape_only ? NULL : in))
+        return QRN_OK;
     for (uint32_t i = 0; !shape_only && i < n->n_in; i++)
         if (n->in[i][0])
-            QRN_TRY(align(im, ox_scope_find(im->scope, n->in[i])));
+            QRN_TRY(ox_align(im, ox_scope_find(im->scope, n->in[i])));
     memset(out, 0, sizeof out);
-    qrn_status s = ox_fold(n, ox_version(im, n), in, FOLD_BYTES, im->arena, out);
+    qrn_status s = ox_fold(n, ox_version(im, n), in, most, im->arena, out);
     if (s == QRN_E_UNSUPPORTED) {
+        im->n_unfolded += most < OX_FOLD_BYTES;
         qrn_message_clear();
         return QRN_OK;
     }
@@ -251,6 +176,7 @@ static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
         v->known = true;
         v->data = out[i].data;
         v->bytes = out[i].bytes;
+        im->budget.spent[QRN_COST_WORK] += ox_count(v);
     }
     im->n_folded++;
     *done = true;
@@ -294,6 +220,7 @@ qrn_status ox_import_one(ox_import *im, const ox_node *n) {
     if (!n)
         return QRN_OK;
     im->node = n;
+    QRN_TRY(qrn_budget_spend(&im->budget, QRN_COST_NODES, 1));
     QRN_TRY(check_inputs(im, n));
     QRN_TRY(check_sequences(im, n));
     const ox_package *package = ox_package_of(im, n);
@@ -352,116 +279,6 @@ qrn_status ox_import_nodes(ox_import *im, const ox_node *nodes, uint32_t n) {
     return QRN_OK;
 }
 
-// --- outputs
-
-static bool is_taken(const ox_port *ports, uint32_t n, const qc_tensor *t) {
-    for (uint32_t i = 0; i < n; i++)
-        if (ports[i].tensor == t)
-            return true;
-    return false;
-}
-
-// The application tensor of output i: made by its node, or copied from where the value is. Two
-// outputs with one value have a tensor each.
-static qrn_status finish_output(ox_import *im, ox_val *v, const ox_port *ports, uint32_t i,
-                                qc_tensor **out) {
-    qc_tensor *x;
-    if (ox_is_wide(im, v)) {
-        QRN_TRY(ox_tensor_in(im, v, OX_ONNX, &x));
-        QRN_TRY(ox_tensor_wide(im, v, QNN_TENSOR_TYPE_APP_READ, out));
-        return ox_emit_cast(im, NULL, x, *out);
-    }
-    x = v->at[OX_ONNX];
-    if (!x)
-        QRN_TRY(ox_tensor_in(im, v, OX_ONNX, &x));
-    if (x->t.v1.type == QNN_TENSOR_TYPE_APP_READ && !is_taken(ports, i, x)) {
-        *out = x;
-        return QRN_OK;
-    }
-    v->at[OX_ONNX] = NULL;
-    QRN_TRY(ox_tensor_new(im, v, OX_ONNX, out));
-    bool nibbles = v->type == OX_I4 || v->type == OX_U4; // Reshape does not take them
-    return nibbles ? ox_emit_cast(im, NULL, x, *out) : ox_emit_reshape(im, NULL, x, *out);
-}
-
-static void describe_port(ox_port *p, const ox_val *v, qc_tensor *t) {
-    *p = (ox_port){.name = v->name,
-                   .type = v->type,
-                   .rank = v->rank,
-                   .counted = v->counted,
-                   .tensor = t,
-                   .enc = v->enc};
-    size_t n = 1;
-    for (uint32_t d = 0; d < v->rank; d++) {
-        p->dims[d] = v->dims[d];
-        n *= v->dims[d];
-    }
-    p->bytes = (n * ox_type_bits(v->type) + 7) / 8;
-}
-
-static qrn_status finish_port(ox_import *im, ox_val *v, ox_port *ports, uint32_t i) {
-    qc_tensor *t = NULL;
-    if (v->kind != OX_TENSOR)
-        return QRN_FAIL(QRN_E_UNSUPPORTED, "output '%s' is not a tensor", v->name);
-    if (!v->data)
-        QRN_TRY(finish_output(im, v, ports, i, &t));
-    QRN_TRY(align(im, v));
-    describe_port(&ports[i], v, t);
-    ports[i].data = v->data;
-    return QRN_OK;
-}
-
-static qrn_status finish_outputs(ox_import *im, const ox_graph *g, ox_result *r) {
-    ox_port *ports = qrn_arena_alloc(im->arena, g->n_outputs * sizeof *ports);
-    if (!ports)
-        return ox_no_memory(im);
-    im->node = NULL;
-    for (uint32_t i = 0; i < g->n_outputs; i++) {
-        ox_val *v = ox_scope_find(im->scope, g->outputs[i].name);
-        if (im->opt->report && (!v || !v->known || v->refused))
-            continue;
-        if (!v || !v->known)
-            return QRN_FAIL(QRN_E_UNCONNECTED, "output '%s' is not computed by any node",
-                            g->outputs[i].name);
-        qrn_status s = finish_port(im, v, ports, i);
-        if (s != QRN_OK)
-            QRN_TRY(ox_refuse_maker(im, g, v->name, s));
-    }
-    r->outputs = ports;
-    r->n_outputs = g->n_outputs;
-    return QRN_OK;
-}
-
-static bool is_constant(const ox_graph *g, const char *name) {
-    for (uint32_t i = 0; i < g->n_constants; i++)
-        if (strcmp(g->constants[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-static qrn_status create_inputs(ox_import *im, const ox_graph *g, ox_result *r) {
-    ox_port *ports = qrn_arena_alloc(im->arena, g->n_inputs * sizeof *ports);
-    uint32_t n = 0;
-    if (!ports)
-        return ox_no_memory(im);
-    for (uint32_t i = 0; i < g->n_inputs; i++) {
-        if (is_constant(g, g->inputs[i].name))
-            continue; // an initializer with a default that nobody overrides
-        qc_tensor *entry = NULL;
-        qrn_status s = create_input(im, &g->inputs[i], n, &entry);
-        ox_val *v = ox_scope_find(im->scope, g->inputs[i].name);
-        if (im->opt->report && (s == QRN_E_SHAPE || s == QRN_E_UNSUPPORTED))
-            v->why = qrn_arena_strdup(im->arena, qrn_message());
-        if (im->opt->report && (v->why || s == QRN_E_DYNAMIC_SHAPE))
-            continue; // the nodes that read it are refused
-        QRN_TRY(s);
-        describe_port(&ports[n++], v, entry);
-    }
-    r->inputs = ports;
-    r->n_inputs = n;
-    return QRN_OK;
-}
-
 static qrn_status mark_outputs(ox_import *im, const ox_graph *g) {
     for (uint32_t i = 0; i < g->n_outputs; i++) {
         ox_val *v = ox_scope_find(im->scope, g->outputs[i].name);
@@ -487,7 +304,9 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
     QRN_TRY(qc_graph_create(c, name, opt->graph_configs, &graph));
     ox_import im = {.model = m, .opt = opt, .graph = graph, .arena = graph->arena};
     ox_result r = {.graph = graph};
-    qrn_status s = ox_scope_new(&im, NULL, &im.scope);
+    qrn_status s = ox_begin_budget(&im);
+    if (s == QRN_OK)
+        s = ox_scope_new(&im, NULL, &im.scope);
     if (s == QRN_OK)
         s = enter_graph(&im, g);
     if (s == QRN_OK)
@@ -495,15 +314,16 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
     if (s == QRN_OK && (!opt->value || opt->fused)) // who asks for every value gets every node
         s = ox_find_patterns(&im);
     if (s == QRN_OK)
-        s = create_inputs(&im, g, &r);
+        s = ox_create_inputs(&im, g, &r);
     for (uint32_t i = 0; s == QRN_OK && i < g->n_outputs; i++)
         s = qc_keep_name(graph, g->outputs[i].name);
     if (s == QRN_OK)
         s = ox_import_nodes(&im, g->nodes, g->n_nodes);
     if (s == QRN_OK)
-        s = finish_outputs(&im, g, &r);
+        s = ox_finish_outputs(&im, g, &r);
     if (s == QRN_OK)
         s = ox_model_check(m);
+    s = ox_end_budget(&im, s);
     if (s != QRN_OK) {
         qc_graph_destroy(graph);
         return s;

@@ -400,6 +400,8 @@ qrn_status ox_static_like(ox_import *im, const qc_tensor *like, const float *val
 void ox_op(ox_import *im, qc_op *o, const ox_node *n, const char *type) {
     im->n_dequantized += strcmp(type, QNN_OP_DEQUANTIZE) == 0;
     qc_op_begin(o, im->graph, n ? n->name : "end", type);
+    if (o->status == QRN_OK)
+        o->status = qrn_budget_spend(&im->budget, QRN_COST_NODES, 1);
 }
 
 qrn_status ox_emit_unary(ox_import *im, const ox_node *n, const char *type, const qc_tensor *x,

@@ -4,6 +4,7 @@
 #ifndef QRN_FRONTEND_ONNX_INTERNAL_H
 #define QRN_FRONTEND_ONNX_INTERNAL_H
 
+#include "base/budget.h"
 #include "frontend/onnx/import.h"
 
 // Values by name. A graph inside a node has a scope of its own that sees those around it.
@@ -25,6 +26,8 @@ struct ox_import {
     uint32_t n_made;     // names made up so far
     uint32_t n_transposes, n_folded;
     uint32_t n_dequantized;  // Dequantize ops so far
+    uint32_t n_unfolded;     // constants that were not computed to stay within the budget
+    qrn_budget budget;       // of the whole model; its memory is the arena's
     const ox_node **instead; // per node of the main graph: patterns.c; NULL: none looked for
     bool *assumes;           // the same: its pattern was found by declared shapes
 };
@@ -44,6 +47,23 @@ qrn_status ox_enter_constants(ox_import *im, const ox_graph *g);
 // Enters what nodes make, constants, uses and encodings.
 qrn_status ox_enter_nodes(ox_import *im, const ox_node *nodes, uint32_t n);
 qrn_status ox_no_memory(const ox_import *im);
+
+// spending.c
+#define OX_FOLD_BYTES ((size_t)64 << 20) // larger results are left to the backend
+// Before and after an import. The end explains a failure that comes from a limit.
+qrn_status ox_begin_budget(ox_import *im);
+qrn_status ox_end_budget(ox_import *im, qrn_status s);
+// The largest constant that may be computed.
+size_t ox_fold_bytes(const ox_import *im);
+// Spends what looking at constant inputs costs (in NULL: nobody looks); what a node makes is
+// bounded by memory. False: there is none left, and the node is the backend's.
+bool ox_spend_work(ox_import *im, const ox_node *n, const ox_val *const *in);
+
+// ports.c
+qrn_status ox_create_inputs(ox_import *im, const ox_graph *g, ox_result *r);
+qrn_status ox_finish_outputs(ox_import *im, const ox_graph *g, ox_result *r);
+// Large constants may lie unaligned in the file: copied for those who read them by element.
+qrn_status ox_align(ox_import *im, ox_val *v);
 
 // refusal.c
 // After a refusal: what the node would have made comes from outside.
