@@ -218,7 +218,7 @@ Qnn_ErrorHandle_t QnnBackend_getBuildId(const char **id) {
     if (!id)
         return qrn_api_end(QRN_COMP_BACKEND,
                            QRN_FAIL(QRN_E_ARGUMENT, "build id: no place to write to"), NULL);
-    *id = QNN_SDK_BUILD_ID;
+    *id = QNN_SDK_BUILD_ID "-" QUERN_VERSION; // of the API that is announced, and our own
     return QNN_SUCCESS;
 }
 

@@ -209,3 +209,15 @@ def test_dynamically_quantized_models_are_right_where_floats_have_32_bits(tmp_pa
     q = np.clip(np.rint(x / scale) + zero, 0, 255)
     want = (q - zero) @ w.astype(np.float64) * scale
     np.testing.assert_allclose(np.load(tmp_path / "output_0.npy"), want, rtol=1e-5)
+
+
+# --- one number for one thing
+
+def test_program_libraries_and_binaries_have_one_version(tmp_path):
+    info = ok_json("info", "--json")
+    version = info["version"]
+    assert ok("--version").stdout.startswith(f"quern {version} (")
+    builds = [lib["build"] for lib in info["libraries"] if lib.get("build")]
+    assert len(builds) >= 2 and all(b.endswith(f"_quern-{version}") for b in builds)
+    ok("compile", add_relu(tmp_path / "n.onnx"), "--soc", "57", "-o", tmp_path / "n.bin")
+    assert ok_json("show", tmp_path / "n.bin", "--json")["build"] == f"quern-{version}"

@@ -65,7 +65,10 @@ def test_every_name_has_a_text_and_types(quern):
 
 def test_the_version_is_that_of_the_build(quern):
     text = (ROOT / "CMakeLists.txt").read_text()
-    assert re.search(r"project\(Quern VERSION ([0-9.]+)", text).group(1) == quern.__version__
+    version = re.search(r"project\(Quern VERSION ([0-9.]+)", text).group(1)
+    assert version == quern.__version__
+    newest = re.search(r"(?m)^## (.*)$", (ROOT / "CHANGELOG.md").read_text()).group(1)
+    assert newest.split()[0] == version
 
 
 def test_a_missing_onnxruntime_is_told(quern, monkeypatch):
