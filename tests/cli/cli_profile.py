@@ -304,3 +304,9 @@ def test_other_files_are_refused_with_their_line(tmp_path, text, says):
 def test_a_missing_file_is_named(tmp_path):
     p = quern("profile", tmp_path / "none.log")
     assert p.returncode == FAILURE and "none.log" in p.stderr
+
+
+def test_a_number_that_no_counter_can_hold_is_the_largest(tmp_path):
+    big = call("BACKEND_EXECUTE", "net", 1, 2, event(400, "microseconds", "QNN time", 1e300))
+    r = ok_json("profile", write(tmp_path / "big.log", big), "--json")
+    assert r["groups"][0]["events"][0]["max"] == 2**63 - 1

@@ -88,8 +88,10 @@ static const char *text_of(source *s, const json_t *o, const char *key, const ch
 
 static uint64_t number_of(const json_t *o, const char *key) {
     const json_t *v = json_object_get(o, key);
-    if (json_is_real(v))
-        return json_real_value(v) > 0 ? (uint64_t)json_real_value(v) : 0;
+    if (json_is_real(v)) {
+        double real = json_real_value(v);
+        return real >= 0x1p63 ? INT64_MAX : real > 0 ? (uint64_t)real : 0; // as integers are read
+    }
     return json_is_integer(v) && json_integer_value(v) > 0 ? (uint64_t)json_integer_value(v) : 0;
 }
 
