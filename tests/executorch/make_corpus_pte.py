@@ -2,12 +2,15 @@
 """Writes the corpus of fuzz_pte: make_corpus_pte.py FOLDER (tests/fuzz/corpus/pte).
 
 Programs with a call of every kernel, some to a file, and with every instruction, kind of value and
-frame. Delegates have no binaries here: what those hold is for fuzz_binary.
+frame; with delegates, some of them with context binaries that $QUERN_BIN compiles. When the format
+of binaries changes, fuzz_pte says that no delegate was executed: run this again.
 """
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
+import pte_delegate
 import pte_kernels
 from pte_writer import Program, Ref, blob, spec
 
@@ -76,10 +79,19 @@ def delegates():
         yield f"delegates_{'inline' if inline else 'segment'}", p.bytes(align=16)
 
 
+def compiled():
+    """Programs whose delegates can be executed."""
+    with tempfile.TemporaryDirectory() as folder:
+        binary = pte_delegate.compiled(Path(folder), {"forward": pte_delegate.two_by_two()})
+    for header, inline in ((256, False), (256, True), (20, False)):
+        p = pte_delegate.program(blob(binary, header), inline=inline)
+        yield f"compiled_{header}_{'inline' if inline else 'segment'}", p.bytes(align=16)
+
+
 def main():
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (kernels, lists, control, delegates):
+    for make in (kernels, lists, control, delegates, compiled):
         for name, data in make():
             (folder / f"{name}.pte").write_bytes(data)
 

@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: MIT
 //
-// ExecuTorch programs from hostile bytes: read, and every method without delegates loaded, given
-// inputs and executed twice, with bounds on memory and steps. Payloads and options of delegates are
-// read too. Whatever the bytes are, the answer is a result or an error with a message that names
-// the file; afterwards no memory is held.
-// The entry point is libFuzzer's; fuzz_main.c runs it without libFuzzer.
+// ExecuTorch programs from hostile bytes: read, and every method loaded, given inputs and executed
+// twice, with bounds on memory and steps. Delegates run on the HTP backend of $QUERN_LIB_DIR,
+// whatever library they name; without that folder they are only read. Whatever the bytes are, the
+// answer is a result or an error with a message that names the file; a method that is loaded again
+// gives the same bytes; afterwards no memory is held.
+// The entry points are libFuzzer's; fuzz_main.c runs them without libFuzzer.
+#include "fuzz_main.h"
+#include "mutate.h"
+
+#include "base/crc32.h"
 #include "base/mem.h"
 #include "frontend/executorch/delegate.h"
 #include "frontend/executorch/method.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 enum { MOST_BYTES = 1 << 18, MOST_STEPS = 64, MOST_METHODS = 8 };
+
+static char backend[4096];                                             // or ""
+static unsigned n_programs, n_read, n_loaded, n_executed, n_delegated; // n_programs: inputs
 
 static void broken(const char *what) {
     fprintf(stderr, "%s: %s\n", what, qrn_message());
@@ -47,19 +53,18 @@ static void read_payloads(const et_method_def *d) {
     }
 }
 
-// Both ends of every output can be read.
-static void read_outputs(const et_method *m) {
+// All bytes of the outputs, as a number.
+static uint32_t read_outputs(const et_method *m) {
+    uint32_t sum = 0;
     for (uint32_t i = 0; i < m->def->n_outputs; i++) {
         const et_item *v = et_method_output(m, i);
-        if (v->kind != ET_KIND_TENSOR || !v->tensor->data || !et_tensor_bytes(v->tensor))
-            continue;
-        const volatile uint8_t *p = v->tensor->data;
-        (void)p[0];
-        (void)p[et_tensor_bytes(v->tensor) - 1];
+        if (v->kind == ET_KIND_TENSOR && v->tensor->data)
+            sum = qrn_crc32(sum, v->tensor->data, et_tensor_bytes(v->tensor));
     }
+    return sum;
 }
 
-static void run(et_method *m, const uint8_t *zeros) {
+static bool run(et_method *m, const uint8_t *zeros, uint32_t *sum) {
     bool ready = true;
     for (uint32_t i = 0; i < m->def->n_inputs && ready; i++) {
         const et_item *v = et_method_input(m, i);
@@ -69,34 +74,88 @@ static void run(et_method *m, const uint8_t *zeros) {
         else
             good(et_method_set_number(m, i, 1));
     }
-    if (ready && good(et_method_execute(m)))
-        read_outputs(m);
+    if (!ready || !good(et_method_execute(m)))
+        return false;
+    *sum = read_outputs(m);
+    return true;
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
     (void)argc;
     (void)argv;
+    const char *libs = getenv("QUERN_LIB_DIR");
+    if (libs)
+        snprintf(backend, sizeof backend, "%s/libQnnHtp.so", libs);
+    // Kept open, so that not every program loads it anew.
+    if (libs && !dlopen(backend, RTLD_NOW | RTLD_LOCAL))
+        backend[0] = '\0';
     return 0;
 }
 
+// Offsets, sizes and numbers of a flat buffer are words: one of them is changed where it lies.
+size_t fuzz_change(source *s, uint8_t *buf, size_t n, size_t cap, const uint8_t *other,
+                   size_t n_other) {
+    if (n < 64 || draw_chance(s, 40))
+        return mutate(s, buf, n, cap, other, n_other);
+    for (uint32_t i = draw_chance(s, 70) ? 1 : 3; i > 0; i--) {
+        static const uint32_t hostile[] = {
+            0,        1,       2, 4, 8, 0xff, INT32_MAX, 1u << 31, UINT32_MAX, UINT32_MAX - 3,
+            1u << 30, 1u << 16};
+        size_t area = draw_chance(s, 80) && n > 2048 ? 2048 : n; // binaries lie behind the tables
+        uint32_t word, at = draw_u32(s) % (uint32_t)(area - 8) & ~(draw_chance(s, 80) ? 3u : 1u);
+        memcpy(&word, buf + at, 4);
+        uint32_t how = draw_below(s, 5);
+        word = how == 0   ? DRAW_FROM(s, hostile)
+               : how == 1 ? word + 4
+               : how == 2 ? word - 4
+               : how == 3 ? draw_below(s, 64)
+                          : word ^ 1u << draw_below(s, 32);
+        memcpy(buf + at, &word, 4);
+    }
+    return n;
+}
+
+bool fuzz_end(void) {
+    printf("%u programs: %u read, %u methods loaded, %u executed, %u of them with delegates\n",
+           n_programs, n_read, n_loaded, n_executed, n_delegated);
+    return !backend[0] || n_delegated > 0;
+}
+
+// Loads a method and executes it twice, the second time on what the first left behind. Returns all
+// results as a number; 0: none.
+static uint32_t try_method(const et_program *p, uint32_t i, const uint8_t *zeros) {
+    const et_options options = {.max_bytes = MOST_BYTES,
+                                .max_steps = MOST_STEPS,
+                                .backend = backend,
+                                .n_threads = 1,
+                                .no_delegates = !backend[0]};
+    et_method *m = NULL;
+    uint32_t sum = 0, second = 0;
+    if (!good(et_method_load(p, i, &options, &m)))
+        return 0;
+    n_loaded++;
+    bool ok = run(m, zeros, &sum);
+    n_executed += ok;
+    n_delegated += ok && m->def->n_delegates;
+    run(m, zeros, &second);
+    et_method_free(m);
+    return sum * 31 + second + 1;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const et_options options = {
-        .max_bytes = MOST_BYTES, .max_steps = MOST_STEPS, .no_delegates = true};
     size_t live = qrn_alloc_live();
     et_program *p = NULL;
     qrn_message_clear();
+    n_programs++;
     if (good(et_program_parse(data, size, "input", &p))) {
+        n_read++;
         uint8_t *zeros = calloc(MOST_BYTES, 1);
         if (!zeros)
             broken("out of memory");
         for (uint32_t i = 0; i < p->n_methods && i < MOST_METHODS; i++) {
-            et_method *m = NULL;
             read_payloads(&p->methods[i]);
-            if (!good(et_method_load(p, i, &options, &m)))
-                continue;
-            run(m, zeros);
-            run(m, zeros); // on what the first execution left behind
-            et_method_free(m);
+            if (try_method(p, i, zeros) != try_method(p, i, zeros))
+                broken("two executions differ");
         }
         free(zeros);
     }
