@@ -137,7 +137,7 @@ int main(int argc, char **argv) {
     uint64_t seed = 1;
     const char *save_path = NULL;
     bool ok = true;
-    watch_start(30);
+    watch_start(20);
     LLVMFuzzerInitialize(&argc, &argv);
     for (int i = 1; i < argc; i++) {
         bool has_value = i + 1 < argc;

@@ -365,8 +365,9 @@ static const char *choose_text(draft *d, const char *list, size_t len) {
     return m_text(d->mem, "%.*s", (int)n, p);
 }
 
+// Nothing in between: a million pads are a valid wish that only takes long.
 static int64_t hostile_number(source *s) {
-    static const int64_t list[] = {-1, 0, 1, 3, 100, INT32_MAX, INT64_MAX, INT64_MIN, 1 << 20};
+    static const int64_t list[] = {-1, 0, 1, 3, 50, INT32_MAX, INT64_MAX, INT64_MIN, -50};
     return DRAW_FROM(s, list);
 }
 

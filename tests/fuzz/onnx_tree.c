@@ -139,8 +139,6 @@ static uint64_t draw_value(source *s, uint64_t was) {
                                        22,
                                        64,
                                        255,
-                                       256,
-                                       65536,
                                        INT32_MAX,
                                        UINT64_C(1) << 31,
                                        UINT32_MAX,

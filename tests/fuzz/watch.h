@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-// Every case must end within `seconds`.
+// Every case must end within `seconds` of computing, and within ten times as long by the clock.
 void watch_start(unsigned seconds);
 // A new case begins; `name` must stay valid.
 void watch_case(const char *name, uint64_t number);

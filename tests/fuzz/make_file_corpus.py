@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Writes the corpus of fuzz_files: make_file_corpus.py FOLDER (tests/fuzz/corpus/files).
+
+Small good files of every kind. $QUERN_BIN and $QUERN_LIB_DIR make those that Quern itself writes.
+"""
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import helper
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
+import cli_profile  # noqa: E402
+from cli_pictures import JPEG  # noqa: E402
+from harness import png  # noqa: E402
+
+
+def arrays():
+    rng = np.random.default_rng(1)
+    for i, dtype in enumerate(("<f4", ">f8", "<i8", "|u1", "<f2", "|b1")):
+        a = (rng.random((2, 3)) * 5).astype(dtype)
+        for order in "CF":
+            to = io.BytesIO()
+            np.save(to, np.asarray(a, order=order))
+            yield "npy", f"{i}{order}", to.getvalue()
+    for i, save in enumerate((np.savez, np.savez_compressed)):
+        to = io.BytesIO()
+        save(to, a=np.arange(6.0).reshape(2, 3), b=np.ones((0, 2), np.int32))
+        yield "npz", str(i), to.getvalue()
+
+
+def pictures():
+    rgb = np.random.default_rng(3).integers(0, 256, (3, 4, 3))
+    alpha = np.concatenate([rgb, np.full((3, 4, 1), 255)], 2)
+    for name, pixels in (("grey", rgb[..., 0]), ("rgb", rgb), ("rgba", alpha)):
+        yield "png", name, png(pixels)
+    yield "jpg", "rgb", JPEG
+
+
+def texts():
+    yield "labels", "plain", b"cat\r\ndog\n\nlast"
+    yield "json", "plain", b'{"a": [1, -2.5e3, "x\\u00e9\\n"], /* c */ "b": {"c": null}} // end\n'
+    yield "json", "affinity", b'{"nodes": {"conv1": "htp", "relu": {"backend": "cpu"}}}'
+    yield "list", "plain", b"#first\n%out1 out2\na:=x.raw b:=y.npy\nx.raw y.raw\r\n"
+    yield "lines", "plain", b"in_0.raw in_1.raw\r\n1, 3, 8\n\n4,5\n"
+    yield "socs", "plain", (b"# a comment\n9000\tSMX\talias1 alias2\t75\t8\t4\t1\t1\t1\t1\t0\t0\n"
+                            b"57\tSM8650\t-\t75\t8\t4\t1\t1\t1\t1\t1\t1\r\n")
+
+
+def made():
+    """What the program writes: a dump's index and a profile."""
+    program = os.environ.get("QUERN_BIN", "build/bin/quern")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        x = helper.make_tensor_value_info("x", 1, [2, 3])
+        y = helper.make_tensor_value_info("y", 1, [2, 3])
+        model = helper.make_model(helper.make_graph(
+            [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Exp", ["r"], ["y"])], "g",
+            [x], [y]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        onnx.save(model, folder / "m.onnx")
+        subprocess.run([program, "run", folder / "m.onnx", "--random"], check=True,
+                       stdout=subprocess.DEVNULL,
+                       env=os.environ | {"QUERN_DUMP": str(folder / "dump")})
+        index = next((folder / "dump").rglob("index.json")).read_text()
+        for file in (folder / "dump").rglob("*.npy"):
+            index = index.replace(file.name, "t.npy")
+        yield "dump", "plain", index.encode()
+        yield "dump", "encoded", index.replace(
+            '"declared"', '"encoding": {"scale": 0.5, "offset": -3}, "declared"').encode()
+
+
+def profiles():
+    with tempfile.TemporaryDirectory() as folder:
+        log = cli_profile.write(Path(folder) / "a.log", cli_profile.execute(1, 50, 1))
+        yield "profile", "log", log.read_bytes()
+    yield "profile", "table", (
+        b"Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event Level,"
+        b"Event Identifier\n"
+        b"1,EXECUTE,12,US,BACKEND,ROOT,\"Accelerator (execute) time\"\n"
+        b"1,EXECUTE,7,CYCLES,BACKEND,SUB-EVENT,\"Relu_0:OpId_3 (cycles)\"\n")
+
+
+def main():
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for make in (arrays, pictures, texts, made, profiles):
+        for reader, name, data in make():
+            (folder / f"{reader}_{name}").write_bytes(reader.encode() + b"\n" + data)
+
+
+if __name__ == "__main__":
+    main()
