@@ -155,6 +155,16 @@ def qlinear_ops():
         yield coded(f"QLinearWhere_{t}", microsoft(
             "QLinearWhere", "p a sa za b sb zb so zo", "c"), {"p": a > 0, "a": qa, "b": qb}, given,
             np.where(a > 0, ra, rb), so, zo)
+        for name, op, why, more in (
+                ("old_axes", "QLinearSoftmax", "only the last axis", {"axis": 1, "opset": 11}),
+                ("old_default", "QLinearSoftmax", "only the last axis", {"opset": 11}),
+                ("channels_last", "QLinearAveragePool", "channels_last",
+                 {"kernel_shape": [2, 2], "channels_last": 1})):
+            yield case(f"{op}_{name}_{t}", microsoft(op, "a sa za sa za", "c", **more), {"a": qa},
+                       "c", given, microsoft=True, refusal=why)
+        yield case(f"QLinearConv_channels_last_{t}", microsoft(
+            "QLinearConv", "a sa za w sb zb sa za", "c", channels_last=1), {"a": qa}, "c",
+            given | {"w": np.ones((2, 6, 1, 1), dtype)}, microsoft=True, refusal="channels_last")
         # One after the other: codes pass from op to op without a conversion.
         so, zo = encoding((ra + rb) * rb, signed=signed)
         sm, zm = encoding(ra + rb, signed=signed)

@@ -4,6 +4,7 @@
 // Each is imported as DequantizeLinear, the float op and QuantizeLinear, which the rest of the
 // import knows how to turn into one fixed-point op.
 #include "frontend/onnx/import/table.h"
+#include "frontend/onnx/internal.h"
 #include "frontend/onnx/nested.h"
 
 #include <string.h>
@@ -106,7 +107,14 @@ static const char *bias_of(expansion *x, uint32_t i, uint32_t x_scale, uint32_t 
     return add(x, "DequantizeLinear", in, 2, NULL, &attr, 1);
 }
 
+static qrn_status channels_first(const ox_import *im, const ox_node *n) {
+    return ox_attr_int(n, "channels_last", 0)
+               ? ox_fail(im, n, QRN_E_UNSUPPORTED, "channels_last is not supported")
+               : QRN_OK;
+}
+
 static qrn_status import_conv(ox_import *im, const ox_node *n) {
+    QRN_TRY(channels_first(im, n));
     expansion x = expand(im, n);
     const char *in[] = {real(&x, 0, 1, 1), real(&x, 3, 4, 0), bias_of(&x, 8, 1, 4)};
     quantize(&x, add(&x, "Conv", in, in[2][0] ? 3 : 2, NULL, n->attrs, n->n_attrs), 6);
@@ -182,10 +190,29 @@ static qrn_status import_binary(ox_import *im, const ox_node *n) {
     return finish(&x);
 }
 
+// Softmax before opset 13 takes all dimensions from the axis on as one, by default from 1 on. The
+// attribute tells which it is, the op written in its place follows the model's version: both must
+// mean the same.
+static qrn_status check_softmax(const ox_import *im, const ox_node *n) {
+    const ox_val *x = ox_input(im, n, 0);
+    int64_t opset = ox_attr_int(n, "opset", 13), model = ox_model_opset(im->model, "");
+    uint32_t axis, behind = 0; // dimensions behind the axis that count
+    QRN_TRY(ox_axis(im, n, ox_attr_int(n, "axis", -1), x->rank, &axis));
+    for (uint32_t i = axis + 1; i < x->rank; i++)
+        behind += x->dims[i] != 1;
+    if ((opset >= 13 && model >= 13) || (!behind && ox_attr_find(n, "axis")))
+        return QRN_OK;
+    return ox_fail(im, n, QRN_E_UNSUPPORTED,
+                   "axis %u of %u dimensions as in opset %lld, in a model of opset %lld; only the "
+                   "last axis is the same before 13",
+                   axis, x->rank, (long long)opset, (long long)model);
+}
+
 static qrn_status import_unary(ox_import *im, const ox_node *n) {
+    QRN_TRY(channels_first(im, n));
+    if (strcmp(n->op, "QLinearSoftmax") == 0)
+        QRN_TRY(check_softmax(im, n));
     expansion x = expand(im, n);
-    if (ox_attr_int(n, "channels_last", 0))
-        return ox_fail(im, n, QRN_E_UNSUPPORTED, "channels_last is not supported");
     const char *in[] = {real(&x, 0, 1, 1)};
     quantize(&x, add(&x, plain_name(n), in, 1, NULL, n->attrs, n->n_attrs), 3);
     return finish(&x);
