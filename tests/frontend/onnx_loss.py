@@ -87,10 +87,22 @@ def grams():
     pool = dict(ngram_counts=[0, 3], ngram_indexes=[1, 4, 0, 2, 3, 5],
                 pool_int64s=[0, 1, 2, 0, 1, 2, 2, 3, 0], min_gram_length=1, max_gram_length=2,
                 weights=[0.5, 2.0, 1.0, 3.0, 0.25, 1.5])
-    for mode in ("TF", "IDF", "TFIDF"):
-        for skip in (0, 2, 20):
-            yield case(f"grams_{mode}_{skip}", node("TfIdfVectorizer", "x", "y", mode=mode,
-                                                    max_skip_count=skip, **pool), {"x": x})
+    # The i-th weight is that of the i-th n-gram, says the standard, and ONNX Runtime does so; the
+    # evaluator takes it for that of the i-th result. It is asked for counts alone.
+    weights = np.zeros(6, np.float32)
+    weights[pool["ngram_indexes"]] = pool["weights"]
+    for skip in (0, 2, 20):
+        def grams_in(mode):
+            return node("TfIdfVectorizer", "x", "y", mode=mode, max_skip_count=skip, **pool)
+        counts = case(f"grams_TF_{skip}", grams_in("TF"), {"x": x})
+        yield counts
+        yield case(f"grams_IDF_{skip}", grams_in("IDF"), {"x": x},
+                   expected=[(counts.expected[0] > 0) * weights])
+        yield case(f"grams_TFIDF_{skip}", grams_in("TFIDF"), {"x": x},
+                   expected=[counts.expected[0] * weights])
+    yield case("grams_without_a_weight", node("TfIdfVectorizer", "x", "y", mode="IDF",
+                                              max_skip_count=0, **(pool | {"weights": [1.0] * 5})),
+               {"x": x}, refusal="5 weights for 6 n-grams")
     trigrams = dict(ngram_counts=[0, 0, 2], ngram_indexes=[0, 1, 2, 2], max_skip_count=1,
                     pool_int64s=[1, 1, 0, 1, 2, 3, 1, 1, 2], mode="TF")
     for low, high in [(2, 3), (3, 3), (1, 2)]:

@@ -52,8 +52,9 @@ static qrn_status read_grams(const ox_import *im, const ox_node *n, tfidf *t) {
             t->width = (uint32_t)t->indexes->ints[i] + 1;
     }
     t->weighted = strcmp(mode, "TF") != 0 && weights && weights->n;
-    if (t->weighted && weights->n < t->width)
-        return ox_fail(im, n, QRN_E_OP_CONFIG, "%u weights for %u results", weights->n, t->width);
+    if (t->weighted && weights->n != t->indexes->n)
+        return ox_fail(im, n, QRN_E_OP_CONFIG, "%u weights for %u n-grams", weights->n,
+                       t->indexes->n);
     return QRN_OK;
 }
 
@@ -177,9 +178,15 @@ static qrn_status import_tfidf(ox_import *im, const ox_node *n) {
     if (t.once)
         y = ox_with(&e, QNN_OP_ELEMENT_WISE_MINIMUM, y, 1);
     if (t.weighted) {
+        // They are in the order of the n-grams; results are where ngram_indexes puts them.
         qc_tensor *w = NULL;
-        QRN_TRY(ox_static(im, QNN_DATATYPE_FLOAT_32, 1, &t.width,
-                          ox_attr_find(n, "weights")->floats, t.width * sizeof(float), &w));
+        float *of_results = ox_alloc(im, t.width * sizeof *of_results);
+        if (!of_results)
+            return ox_fail(im, n, QRN_E_MEM, "out of memory");
+        for (uint32_t i = 0; i < t.indexes->n; i++)
+            of_results[t.indexes->ints[i]] = ox_attr_find(n, "weights")->floats[i];
+        QRN_TRY(ox_static(im, QNN_DATATYPE_FLOAT_32, 1, &t.width, of_results,
+                          t.width * sizeof *of_results, &w));
         y = ox_binary(&e, QNN_OP_ELEMENT_WISE_MULTIPLY, y, w);
     }
     ox_copy_out(&e, 0, y);
