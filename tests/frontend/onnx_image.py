@@ -65,6 +65,10 @@ def resize_forms():
         "Resize", "x r - s", "y", mode="linear", extrapolation_value=3.0,
         coordinate_transformation_mode="tf_crop_and_resize"), {"x": x},
         constants={"r": floats(0, 0, 0.1, -0.2, 1, 1, 0.9, 1.3), "s": ints(1, 2, 4, 5)})
+    yield case("resize_crop_between_two", node(  # a tenth of 5 is half way from 0 to 1
+        "Resize", "x r - s", "y", coordinate_transformation_mode="tf_crop_and_resize"),
+        {"x": rand(1, 1, 4, 6)},
+        constants={"r": floats(0, 0, 0.1, 0.1, 1, 1, 0.9, 0.8), "s": ints(1, 1, 2, 5)})
     yield case("resize_outside", node("Resize", "x - - s", "y", mode="cubic", exclude_outside=1,
                                       cubic_coeff_a=-0.5), {"x": x},
                constants={"s": ints(1, 2, 9, 11)})

@@ -15,7 +15,9 @@ double ox_position(const ox_resample *r, const ox_span *s, uint32_t i) {
     case OX_CROP:
         if (s->out == 1)
             return (s->roi[0] + s->roi[1]) * last / 2;
-        return s->roi[0] * last + x * (s->roi[1] - s->roi[0]) * last / (width - 1);
+        // In single precision, as roi is given: 0.1 of 5 is to be the half that ties are made of.
+        return (double)((float)s->roi[0] * (float)last + (float)x * (float)(s->roi[1] - s->roi[0]) *
+                                                             (float)last / (float)(width - 1));
     case OX_HALF_PIXEL_NN:
         return (x + 0.5) / s->scale;
     case OX_PYTORCH_HALF_PIXEL:
