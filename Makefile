@@ -54,6 +54,15 @@ test-faults: release ## the programs with every allocation, write and read faili
 	FAULT_FULL=1 QUERN_BIN=build/bin/quern FAULT_SHIM=build/release/tests/libfault_shim.so \
 	    $(PYTHON) -B -m pytest -q -p no:cacheprovider tests/faults/faults_*.py
 
+MINUTES ?= 5
+FUZZ = fuzz_ops fuzz_graph fuzz_binary fuzz_onnx fuzz_onnx_run fuzz_pte fuzz_files
+
+fuzz: ## all fuzz targets with new seeds and sanitizers, for MINUTES=5 (an hour before a release)
+	scripts/setup.sh test
+	cmake --preset asan -DQUERN_PYTHON="$(CURDIR)/$(PYTHON)"
+	cmake --build build/asan --target $(FUZZ) QnnCpu QnnHtp QnnSystem
+	$(PYTHON) scripts/fuzz.py --minutes $(MINUTES)
+
 test-conformance: release ## all of ONNX's own cases through Quern's provider
 	scripts/setup.sh test
 	QUERN_LIB_DIR=build/lib $(PYTHON) tests/clients/conformance.py

@@ -6,6 +6,7 @@
 // The entry points are libFuzzer's; fuzz_main.c runs them without libFuzzer.
 #include "fuzz_main.h"
 #include "mutate.h"
+#include "onnx_case.h"
 #include "onnx_draw.h"
 #include "onnx_exec.h"
 #include "onnx_tree.h"
@@ -17,16 +18,23 @@
 
 enum { MOST_CHANGES = 3 };
 
+static bool writing;
+
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
     (void)argc;
     (void)argv;
     const char *backend = getenv("QUERN_FUZZ_BACKEND");
     onnx_exec_open(backend ? backend : "cpu");
+    writing = onnx_case_begin();
     return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    onnx_exec_run(data, size, qrn_crc32(0, data, size));
+    uint64_t choice = qrn_crc32(0, data, size);
+    if (writing)
+        onnx_case_run(data, size, choice);
+    else
+        onnx_exec_run(data, size, choice);
     return 0;
 }
 
@@ -54,7 +62,7 @@ size_t fuzz_change(source *s, uint8_t *buf, size_t n, size_t cap, const uint8_t 
 
 size_t fuzz_generate(source *s, uint8_t *buf, size_t cap) {
     ox_writer file = {0};
-    onnx_draw(s, &file);
+    onnx_draw(s, writing, &file);
     size_t n = !file.no_memory && file.n <= cap ? file.n : 0;
     if (n)
         memcpy(buf, file.data, n);

@@ -31,7 +31,7 @@ d_value *draft_constant(draft *d, int type, uint32_t rank, const int64_t *dims, 
         return NULL;
     uint32_t room = m_type_bytes(type) ? (uint32_t)(c->bytes / m_type_bytes(type)) : 0;
     fill_store(type, v, n < room ? n : room, (void *)(uintptr_t)c->data);
-    if (draw_chance(d->s, 2) && c->bytes)
+    if (draw_chance(d->s, 2) && c->bytes && !d->whole)
         c->location = draw_chance(d->s, 95) ? "data.bin" : "../data.bin";
     m_node *made = node ? m_add_node(d->mem, d->g, "Constant", "") : NULL;
     if (made) {
@@ -126,7 +126,8 @@ draft *draft_inner(draft *d, const char *name) {
                      .m = d->m,
                      .g = m_graph_new(d->mem, name),
                      .outer = d,
-                     .n_names = d->n_names};
+                     .n_names = d->n_names,
+                     .whole = d->whole};
     return inner;
 }
 
@@ -200,7 +201,7 @@ static void break_model(source *s, ox_writer *file) {
     free(changed);
 }
 
-void onnx_draw(source *s, ox_writer *out) {
+void onnx_draw(source *s, bool whole, ox_writer *out) {
     scrap mem = {0};
     uint32_t names = 0;
     m_model model = {.ir_version = 8};
@@ -210,11 +211,12 @@ void onnx_draw(source *s, ox_writer *out) {
                  .m = &model,
                  .g = m_graph_new(&mem, "g"),
                  .n_names = &names,
-                 .quantized = draw_chance(s, 25)};
+                 .quantized = draw_chance(s, 25),
+                 .whole = whole};
     model.graph = d->g;
     draw_model(d);
     m_model_write(&model, out);
     scrap_free(&mem);
-    if (draw_chance(s, 25))
+    if (!whole && draw_chance(s, 25))
         break_model(s, out);
 }

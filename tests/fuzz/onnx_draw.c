@@ -244,7 +244,7 @@ static d_value *new_constant(theme *t, const word *w, int type, int32_t rank, in
     int64_t sizes[26]; // fillers see plain sizes
     for (int i = 0; i < 26; i++)
         sizes[i] = t->letters[i] ? t->letters[i] - 1 : 0;
-    const d_base base = {t->base.rank, t->base_dims, sizes};
+    const d_base base = {t->base.rank, t->base_dims, sizes, t->d->whole};
     for (int32_t i = 0; i < rank; i++)
         n = n * (uint64_t)dims[i] > MOST_ELEMENTS ? 0 : n * (uint32_t)dims[i];
     bool list = w->shape_len && *w->shape == '^';
@@ -365,6 +365,8 @@ static const char *choose_text(draft *d, const char *list, size_t len) {
     return m_text(d->mem, "%.*s", (int)n, p);
 }
 
+static bool is_hostile(const draft *d) { return draw_chance(d->s, 1) && !d->whole; }
+
 // Nothing in between: a million pads are a valid wish that only takes long.
 static int64_t hostile_number(source *s) {
     static const int64_t list[] = {-1, 0, 1, 3, 50, INT32_MAX, INT64_MAX, INT64_MIN, -50};
@@ -375,7 +377,7 @@ static void ints_attr(theme *t, m_node *n, const char *name, const double *v, ui
     m_attr *a = m_node_attr(n, name, 7);
     int64_t *ints = scrap_new(t->d->mem, (count + 1) * sizeof *ints, 0);
     for (uint32_t i = 0; i < count; i++)
-        ints[i] = draw_chance(t->d->s, 1) ? hostile_number(t->d->s) : (int64_t)v[i];
+        ints[i] = is_hostile(t->d) ? hostile_number(t->d->s) : (int64_t)v[i];
     a->ints = ints;
     a->n = count;
 }
@@ -396,7 +398,7 @@ static void draw_list(theme *t, m_node *n, const char *name, char kind, const ch
                       size_t len, uint32_t count) {
     double v[64];
     int64_t sizes[26] = {0};
-    const d_base base = {t->base.rank, t->base_dims, sizes};
+    const d_base base = {t->base.rank, t->base_dims, sizes, t->d->whole};
     if (kind == 'L') {
         char filler[64];
         size_t all = len + 1 < sizeof filler ? len + 1 : sizeof filler;
@@ -432,7 +434,7 @@ static void draw_floats(theme *t, m_node *n, const char *name, char kind, const 
 
 static void draw_integer(theme *t, m_node *n, const char *name, int64_t v) {
     m_attr *a = m_node_attr(n, name, 2);
-    a->i = draw_chance(t->d->s, 1) ? hostile_number(t->d->s) : v;
+    a->i = is_hostile(t->d) ? hostile_number(t->d->s) : v;
     if (strcmp(name, "to") == 0)
         t->to = (int)a->i;
 }
@@ -449,7 +451,7 @@ static void draw_attr(theme *t, m_node *n, const char *name, char kind, uint32_t
         draw_integer(t, n, name, (int64_t)v);
     } else if (kind == 'f') {
         float v = (float)choose_number(d->s, list, len);
-        m_node_attr(n, name, 1)->f = draw_chance(d->s, 1) ? __builtin_nanf("") : v;
+        m_node_attr(n, name, 1)->f = is_hostile(d) ? __builtin_nanf("") : v;
     } else if (kind == 's') {
         m_node_attr(n, name, 3)->s = choose_text(d, list, len);
     } else if (kind == 'S') {

@@ -30,6 +30,7 @@ typedef struct draft {
     uint32_t *n_names; // of the whole model
     bool quantized;    // floats come from and go to quantizers
     bool function;     // no constants, no graph inputs of its own but what was given
+    bool whole;        // nothing that is out of range
 } draft;
 
 typedef struct d_row {
@@ -70,6 +71,7 @@ typedef struct d_base {
     int32_t rank; // of the first input
     const int64_t *dims;
     const int64_t *letters;
+    bool whole; // no extreme numbers
 } d_base;
 
 // Numbers for a constant; n is their number, or 0 where the filler decides. Returns it.
@@ -81,7 +83,7 @@ void fill_store(int type, const double *v, uint32_t n, void *out);
 
 void draw_nested(draft *d);
 
-// A whole model as a file. Some are broken on purpose.
-void onnx_draw(source *s, ox_writer *out);
+// A model as a file. Some are broken on purpose unless they are to be whole.
+void onnx_draw(source *s, bool whole, ox_writer *out);
 
 #endif

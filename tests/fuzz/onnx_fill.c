@@ -79,8 +79,9 @@ static double any_number(const filling *f) {
     case 10:
     case 11:
     case 16:
-        return draw_chance(f->s, 3) ? PICK(f->s, 0, -0.0, 1e30, -1e9, 1e-30, 65504, 3e38)
-                                    : (draw_below(f->s, 256) - 128.0) / 64;
+        return !f->b->whole && draw_chance(f->s, 3)
+                   ? PICK(f->s, 0, -0.0, 1e30, -1e9, 1e-30, 65504, 3e38)
+                   : (draw_below(f->s, 256) - 128.0) / 64;
     case 2:
         return draw_u8(f->s);
     case 3:
@@ -110,8 +111,9 @@ static double one_number(const filling *f, const char *word, size_t len, uint32_
     if (IS("bit"))
         return draw_below(s, 2);
     if (IS("scale"))
-        return draw_chance(s, 3) ? PICK(s, 0, -1, 1e-30, 1e30, 65536)
-                                 : PICK(s, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 1.0 / 256);
+        return !f->b->whole && draw_chance(s, 3)
+                   ? PICK(s, 0, -1, 1e-30, 1e30, 65536)
+                   : PICK(s, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 1.0 / 256);
     if (IS("zero"))
         return zero_point(f);
     if (IS("low"))
@@ -139,7 +141,7 @@ static double one_number(const filling *f, const char *word, size_t len, uint32_
     if (IS("dims"))
         return 1 + draw_below(s, 5);
     if (IS("up"))
-        return i < 2 ? 1 : PICK(s, 1, 2, 2, 0.5, 1.5, 3);
+        return i < 2 ? 1 : f->b->whole ? PICK(s, 1, 2, 3) : PICK(s, 1, 2, 2, 0.5, 1.5, 3);
     if (IS("roi"))
         return i % 5 ? draw_below(s, 6) : 0;
     return any_number(f);
