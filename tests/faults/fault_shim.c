@@ -115,6 +115,18 @@ static bool fails(const void *caller) {
     return true;
 }
 
+// For hosts that open the shim themselves: counts from here on, and lets allocation n fail (0:
+// none).
+SHOWN void fault_arm(uint64_t n, bool forever);
+SHOWN void fault_arm(uint64_t n, bool forever) {
+    fail_forever = forever;
+    atomic_store(&n_allocs, 0);
+    fail_at = n;
+}
+
+SHOWN uint64_t fault_seen(void);
+SHOWN uint64_t fault_seen(void) { return atomic_load(&n_allocs); }
+
 #define FAILS() fails(__builtin_return_address(0))
 
 SHOWN void *malloc(size_t n) { return FAILS() ? NULL : __libc_malloc(n); }

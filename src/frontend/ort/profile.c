@@ -217,6 +217,8 @@ static qrn_status write_log(const qe_ep *ep, const QnnSystemProfile_ProfileData_
         code = fn->systemProfileSerializeEventData(handle, &data, 1);
         fn->systemProfileFreeSerializationTarget(handle);
     }
+    if (code == QNN_SYSTEM_PROFILE_ERROR_MEM_ALLOC)
+        return QRN_FAIL(QRN_E_MEM, "profile log %s in %s: out of memory", name, folder);
     return code == QNN_SUCCESS ? QRN_OK
                                : QRN_FAIL(QRN_E_PROFILE, "profile log %s in %s: error %llu", name,
                                           folder, (unsigned long long)QNN_GET_ERROR_CODE(code));
