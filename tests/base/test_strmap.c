@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 enum { N = 500 };
-static char keys[N][8];
+static char keys[N][16];
 
 static void keys_that_were_removed_are_gone_and_the_others_stay(void **state) {
     (void)state;
