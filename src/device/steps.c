@@ -270,6 +270,8 @@ static void dense(cut *c, const qd_op *o) {
     double rows = count(y) / columns / frames;
     double in = w->rank >= 2 ? (double)w->dims[w->rank - 2] * groups : 1;
     set_matrix(s, (qd_product){rows, frames, taps, in, columns, groups});
+    if (strncmp(o->type, "Transpose", 9) == 0) // each input value meets the filter once
+        s->macs = count(value(c, o->in[0])) * taps * (columns / groups);
     s->weights = w->constant ? count(w) : 0;
 }
 
@@ -469,6 +471,18 @@ static void free_op(cut *c, const qd_op *o) {
     }
 }
 
+// Of an op that multiplies its matrices in each time step; how long that takes nobody measured.
+static double recurrent_macs(const cut *c, const qd_op *o) {
+    const qd_value *x = value(c, o->in[0]);
+    double weights = 0;
+    if (strcmp(o->type, "Lstm") != 0 && strcmp(o->type, "Gru") != 0)
+        return 0;
+    for (uint32_t i = 1; i < o->n_in; i++)
+        if (value(c, o->in[i])->constant && value(c, o->in[i])->rank == 2)
+            weights += count(value(c, o->in[i]));
+    return count(x) / last_dim(x) * weights;
+}
+
 static void visit(cut *c, const qd_op *o) {
     rule r;
     bool known = find_rule(o, &r);
@@ -520,7 +534,7 @@ static void visit(cut *c, const qd_op *o) {
         free_op(c, o);
         break;
     default:
-        begin(c, o, QD_LIGHT);
+        begin(c, o, QD_LIGHT)->macs = recurrent_macs(c, o);
     }
 }
 

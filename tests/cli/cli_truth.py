@@ -221,3 +221,34 @@ def test_program_libraries_and_binaries_have_one_version(tmp_path):
     assert len(builds) >= 2 and all(b.endswith(f"_quern-{version}") for b in builds)
     ok("compile", add_relu(tmp_path / "n.onnx"), "--soc", "57", "-o", tmp_path / "n.bin")
     assert ok_json("show", tmp_path / "n.bin", "--json")["build"] == f"quern-{version}"
+
+
+def weights(*shape):
+    return np.ones(shape, np.float32)
+
+
+MACS = {  # nodes, shape of x, shape of y, constants, multiplications by hand
+    "Conv": (dict(), [1, 8, 16, 16], [1, 32, 14, 14], {"w": weights(32, 8, 3, 3)},
+             32 * 14 * 14 * 8 * 9),
+    "Conv depthwise": (dict(group=8), [1, 8, 16, 16], [1, 8, 14, 14], {"w": weights(8, 1, 3, 3)},
+                       8 * 14 * 14 * 9),
+    "ConvTranspose": (dict(strides=[2, 2]), [1, 8, 16, 16], [1, 32, 33, 33],
+                      {"w": weights(8, 32, 3, 3)}, 8 * 16 * 16 * 32 * 9),
+    "Gemm": (dict(transB=1), [4, 64], [4, 32], {"w": weights(32, 64)}, 4 * 32 * 64),
+    "MatMul": (dict(), [2, 3, 8, 64], [2, 3, 8, 16], {"w": weights(64, 16)}, 2 * 3 * 8 * 64 * 16),
+    "Einsum": (dict(equation="bij,bjk->bik"), [2, 8, 64], [2, 8, 16], {"w": weights(2, 64, 16)},
+               2 * 8 * 64 * 16),
+    "LSTM": (dict(hidden_size=16), [5, 1, 8], [5, 1, 1, 16],
+             {"w": weights(1, 64, 8), "r": weights(1, 64, 16)}, 5 * 64 * (8 + 16)),
+    "GRU": (dict(hidden_size=16), [5, 1, 8], [5, 1, 1, 16],
+            {"w": weights(1, 48, 8), "r": weights(1, 48, 16)}, 5 * 48 * (8 + 16)),
+}
+
+
+@pytest.mark.parametrize("name", MACS)
+def test_show_and_estimate_count_the_same_multiplications(tmp_path, name):
+    attributes, x, y, constants, want = MACS[name]
+    node = h.make_node(name.split()[0], ["x", *constants], ["y"], **attributes)
+    net = model(tmp_path / "n.onnx", [node], {"x": (T.FLOAT, x)}, {"y": (T.FLOAT, y)}, constants)
+    assert ok_json("show", net, "--json")["macs"] == want
+    assert ok_json("estimate", net, "--json")["network"]["macs"] == want

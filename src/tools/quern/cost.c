@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Counting parameters, multiply-accumulates and live bytes. Shapes come from constants, from the
+// Counting parameters and live bytes. Shapes come from constants, from the
 // values of an import, and from what the model declares.
 #include "tools/quern/cost.h"
 
@@ -113,63 +113,6 @@ static bool fill(table *t, const ox_graph *g, const qt_values *values) {
     return true;
 }
 
-// Position of the inputs that are multiplied, for ops that do.
-typedef struct mac_op {
-    const char *op;
-    uint32_t data, weight;
-    char kind; // 'c' convolution, 't' transposed convolution, 'm' matrix product, 'g' Gemm
-} mac_op;
-
-static const mac_op mac_ops[] = {
-    {"Conv", 0, 1, 'c'},          {"ConvInteger", 0, 1, 'c'},   {"QLinearConv", 0, 3, 'c'},
-    {"ConvTranspose", 0, 1, 't'}, {"Gemm", 0, 1, 'g'},          {"MatMul", 0, 1, 'm'},
-    {"MatMulInteger", 0, 1, 'm'}, {"QLinearMatMul", 0, 3, 'm'}, {"FusedMatMul", 0, 1, 'm'},
-};
-
-static const value *operand(const table *t, const ox_node *n, uint32_t i) {
-    const value *v = i < n->n_in && n->in[i][0] ? find(t, n->in[i]) : NULL;
-    return v && v->known ? v : NULL;
-}
-
-// -1 when a shape is not known.
-static double node_macs(const table *t, const ox_node *n, const mac_op *op) {
-    const value *x = operand(t, n, op->data), *w = operand(t, n, op->weight);
-    const value *y = n->n_out && n->out[0][0] ? find(t, n->out[0]) : NULL;
-    if (!y || !y->known || !w || w->rank < 1)
-        return -1;
-    double inner = 1;
-    switch (op->kind) {
-    case 'c': // each result sums one filter; filters are [M, C/group, k...]
-        for (uint32_t d = 1; d < w->rank; d++)
-            inner *= (double)w->dims[d];
-        return y->count * inner;
-    case 't': // each input value meets [M/group, k...]
-        for (uint32_t d = 1; d < w->rank; d++)
-            inner *= (double)w->dims[d];
-        return x ? x->count * inner : -1;
-    case 'g':
-        if (w->rank != 2)
-            return -1;
-        return y->count * (double)w->dims[ox_attr_int(n, "transB", 0) ? 1 : 0];
-    default: // the contracted length: the last but one of the right side
-        return y->count * (double)w->dims[w->rank >= 2 ? w->rank - 2 : 0];
-    }
-}
-
-static void count_macs(const table *t, const ox_graph *g, qt_cost *c) {
-    for (uint32_t i = 0; i < g->n_nodes; i++)
-        for (size_t k = 0; k < sizeof mac_ops / sizeof mac_ops[0]; k++) {
-            if (strcmp(g->nodes[i].op, mac_ops[k].op) != 0)
-                continue;
-            double macs = node_macs(t, &g->nodes[i], &mac_ops[k]);
-            c->n_mac_nodes++;
-            if (macs < 0)
-                c->n_unknown++;
-            else
-                c->macs += macs;
-        }
-}
-
 static void count_parameters(const table *t, const ox_graph *g, qt_cost *c) {
     for (uint32_t i = 0; i < g->n_nodes; i++)
         for (uint32_t k = 0; k < g->nodes[i].n_in; k++) {
@@ -222,7 +165,6 @@ bool qt_cost_of(const ox_model *m, const qt_values *values, qt_cost *out) {
     *out = (qt_cost){0};
     bool ok = t.values && fill(&t, g, values);
     if (ok) {
-        count_macs(&t, g, out);
         count_parameters(&t, g, out);
         count_live(&t, g, out);
     }

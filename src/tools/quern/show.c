@@ -5,6 +5,7 @@
 #include "tools/quern/binary.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/cost.h"
+#include "tools/quern/estimate.h"
 #include "tools/quern/inputs.h"
 #include "tools/quern/report.h"
 #include "tools/quern/session.h"
@@ -109,7 +110,13 @@ static void add_count(json_t *counts, const char *name, json_int_t n) {
     json_decref(key);
 }
 
-static int show_json(const char *path, const ox_model *m, const qt_inputs *in, const qt_cost *c,
+// What was counted.
+typedef struct facts {
+    qt_cost cost;
+    double macs; // less than 0: not known
+} facts;
+
+static int show_json(const char *path, const ox_model *m, const qt_inputs *in, const facts *f,
                      const tally *ops, size_t n_ops) {
     const ox_graph *g = m->graph;
     json_t *counts = json_object(), *opsets = json_object();
@@ -123,12 +130,12 @@ static int show_json(const char *path, const ox_model *m, const qt_inputs *in, c
                           qt_json_text(m->producer ? m->producer : ""), "ir_version",
                           (json_int_t)m->ir_version, "opsets", opsets, "inputs",
                           json_infos(in->ports, in->n_ports), "outputs", json_outputs(g), "nodes",
-                          (json_int_t)g->n_nodes, "ops", counts, "parameters", c->parameters,
-                          "weight_bytes", c->weight_bytes);
+                          (json_int_t)g->n_nodes, "ops", counts, "parameters", f->cost.parameters,
+                          "weight_bytes", f->cost.weight_bytes);
     if (o) {
-        json_object_set_new(o, "macs", c->n_unknown ? json_null() : json_real(c->macs));
+        json_object_set_new(o, "macs", f->macs < 0 ? json_null() : json_real(f->macs));
         json_object_set_new(o, "activation_bytes",
-                            c->complete ? json_real(c->activation_bytes) : json_null());
+                            f->cost.complete ? json_real(f->cost.activation_bytes) : json_null());
     }
     return qt_print_json(o);
 }
@@ -150,7 +157,7 @@ static bool has_open_dims(const qt_inputs *in) {
     return false;
 }
 
-static int show_text(const char *path, const ox_model *m, const qt_inputs *in, const qt_cost *c,
+static int show_text(const char *path, const ox_model *m, const qt_inputs *in, const facts *f,
                      const tally *ops, size_t n_ops) {
     const ox_graph *g = m->graph;
     char a[64], b[64];
@@ -166,18 +173,18 @@ static int show_text(const char *path, const ox_model *m, const qt_inputs *in, c
         const ox_info *one = &g->outputs[i];
         print_ports(i ? "" : "outputs", &one, 1);
     }
-    qt_print("parameters  %s (%s)\n", qt_count_text(c->parameters, a, sizeof a),
-             qt_bytes_text(c->weight_bytes, b, sizeof b));
-    if (c->n_mac_nodes == 0)
+    qt_print("parameters  %s (%s)\n", qt_count_text(f->cost.parameters, a, sizeof a),
+             qt_bytes_text(f->cost.weight_bytes, b, sizeof b));
+    if (f->macs == 0)
         qt_print("MACs        0 (no convolution or matrix product)\n");
-    else if (c->n_unknown)
+    else if (f->macs < 0)
         qt_print("MACs        not known: shapes are missing%s\n",
                  has_open_dims(in) ? " (--dim NAME=N sets dynamic dimensions)" : "");
     else
-        qt_print("MACs        %s\n", qt_count_text(c->macs, a, sizeof a));
-    if (c->complete)
+        qt_print("MACs        %s\n", qt_count_text(f->macs, a, sizeof a));
+    if (f->cost.complete)
         qt_print("memory      %s of values alive at once\n",
-                 qt_bytes_text(c->activation_bytes, a, sizeof a));
+                 qt_bytes_text(f->cost.activation_bytes, a, sizeof a));
     qt_print("nodes       %u\n", g->n_nodes);
     for (size_t i = 0; i < n_ops; i++)
         qt_print("  %6u  %s%s%s\n", ops[i].n, ops[i].domain, ops[i].domain[0] ? "." : "",
@@ -242,30 +249,63 @@ static int show_dot(const ox_graph *g) {
     return qt_close_stdout();
 }
 
+// Ops whose multiply-accumulates would be missing, if the node were.
+static bool multiplies(const char *op) {
+    static const char *const parts[] = {"Conv", "MatMul", "Gemm", "Einsum",
+                                        "LSTM", "GRU",    "RNN",  "Attention"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (strstr(op, parts[i]))
+            return true;
+    return false;
+}
+
+// As quern estimate counts them, but of the whole model: the CPU backend takes more nodes than any
+// SoC. Less than 0: not known.
+static double count_macs(const ox_model *m, qc_client *client, const ox_options *import) {
+    ox_plan plan;
+    qt_network net;
+    double macs = 0;
+    if (qt_plan_make(m, client, import, &plan) != QRN_OK)
+        return -1;
+    for (uint32_t i = 0; i < m->graph->n_nodes; i++)
+        if (plan.why[i] && multiplies(m->graph->nodes[i].op))
+            return -1;
+    if (plan.n_groups == 0)
+        return 0;
+    if (qt_network_read(m, client, import, &plan, &net) != QRN_OK)
+        return -1;
+    for (uint32_t i = 0; i < net.steps.n; i++)
+        macs += net.steps.list[i].macs;
+    qt_network_close(&net);
+    return macs;
+}
+
 static void ignore(void *ctx, const ox_node *n, qrn_status s, const char *why) {
     (void)ctx, (void)n, (void)s, (void)why;
 }
 
 // Shapes of intermediate values are found by importing; where that fails, what the model declares
 // must do.
-static bool find_cost(const ox_model *m, const qt_inputs *in, qt_cost *c) {
+static bool find_facts(const ox_model *m, const qt_inputs *in, facts *f) {
     qc_client *client = NULL;
     ox_result r = {0};
     qt_values values = {0};
-    const ox_options import = {.dim_names = (const char *const *)in->dim_names,
-                               .dim_values = in->dim_values,
-                               .n_dims = in->n_dims,
-                               .report = ignore,
-                               .value = qt_values_add,
-                               .value_ctx = &values};
-    bool imported = qc_open("cpu", NULL, &client) == QRN_OK &&
-                    ox_import_model(m, client, &import, &r) == QRN_OK;
+    const ox_options plain = {.dim_names = (const char *const *)in->dim_names,
+                              .dim_values = in->dim_values,
+                              .n_dims = in->n_dims};
+    ox_options import = plain;
+    import.report = ignore;
+    import.value = qt_values_add;
+    import.value_ctx = &values;
+    bool opened = qc_open("cpu", NULL, &client) == QRN_OK;
+    bool imported = opened && ox_import_model(m, client, &import, &r) == QRN_OK;
     if (!imported) // the values are gone
         values.n = 0;
-    bool ok = !values.failed && qt_cost_of(m, &values, c);
+    bool ok = !values.failed && qt_cost_of(m, &values, &f->cost);
     free(values.items);
     if (imported)
         qc_graph_destroy(r.graph);
+    f->macs = imported ? count_macs(m, client, &plain) : -1;
     qc_close(client);
     return ok;
 }
@@ -291,12 +331,12 @@ static int run(const void *options, const qt_list *args) {
     qt_inputs in = {0};
     code = qt_inputs_open(m, &o.in, args, 1, &in);
     tally *ops = calloc(m->graph->n_nodes + 1, sizeof *ops);
-    qt_cost cost;
+    facts f;
     if (code == QT_EXIT_OK && o.dot) {
         code = show_dot(m->graph);
-    } else if (code == QT_EXIT_OK && ops && find_cost(m, &in, &cost)) {
+    } else if (code == QT_EXIT_OK && ops && find_facts(m, &in, &f)) {
         size_t n = count_ops(m->graph, ops);
-        code = (o.json ? show_json : show_text)(args->items[0], m, &in, &cost, ops, n);
+        code = (o.json ? show_json : show_text)(args->items[0], m, &in, &f, ops, n);
     } else if (code == QT_EXIT_OK) {
         qt_error("out of memory");
         code = QT_EXIT_FAILURE;
@@ -316,7 +356,8 @@ const qt_command qt_show = {
     .about = "Shows a model's inputs, outputs, ops, parameters, multiply-accumulates (MACs) and "
              "memory; of a context binary the graphs with their tensors, encodings, options and "
              "sizes, and the chip it was made for.\n"
-             "MACs are those of convolutions and matrix products. The memory is what the values "
+             "MACs are those of convolutions and matrix products, as quern estimate counts them. "
+             "The memory is what the values "
              "between nodes take when the nodes run in the model's order, without the weights.",
     .groups = {{"options", flags}},
     .examples = {{"quern show model.onnx", "A summary."},
