@@ -49,3 +49,13 @@ def test_faults_reach_the_programs(scene):
         if command.words.startswith("quern show"):
             p = faulty(command, scene, alloc="1+")
             assert p.returncode == 1 and b"memory" in p.stderr
+
+
+PICTURES = [c for c in COMMANDS if "p.png" in c.words or "p.jpg" in c.words or "npz" in c.words]
+
+
+@pytest.mark.parametrize("command", PICTURES, ids=str)
+def test_files_are_not_called_damaged_for_want_of_memory(scene, command):
+    for n in range(1, without_faults(command, scene).allocations + 1, 1 if FULL else 2):
+        said = faulty(command, scene, alloc=n).stderr
+        assert b"damaged" not in said and b"ONNX model is needed" not in said, (n, said)

@@ -114,7 +114,7 @@ static bool write_output(const viewer_options *o, reader kind, const qt_profile 
 static int view(const viewer_options *o, reader kind, const qt_profile *p) {
     qt_groups g;
     if (!qt_profile_sum(p, &g)) {
-        qt_error("no memory");
+        qt_error("out of memory");
         return QT_EXIT_FAILURE;
     }
     if (!write_output(o, kind, p, &g) || (o->extract && !qv_extract_objects(p)))

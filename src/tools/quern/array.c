@@ -49,7 +49,7 @@ qrn_status qt_array_create(const char *what, int type, uint32_t rank, const uint
         return QRN_FAIL(QRN_E_ARGUMENT, "%s: the shape has too many elements", what);
     void *data = calloc(bytes ? bytes : 1, 1);
     if (!data)
-        return QRN_FAIL(QRN_E_MEM, "%s: no memory for %zu bytes", what, bytes);
+        return QRN_FAIL(QRN_E_MEM, "%s: out of memory for %zu bytes", what, bytes);
     *out = (qt_array){.type = type, .rank = rank, .count = count, .bytes = bytes, .data = data};
     if (rank)
         memcpy(out->dims, dims, rank * sizeof *dims);

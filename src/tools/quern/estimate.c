@@ -48,7 +48,7 @@ static qrn_status find_peak(const qt_network *net, qt_estimate *out) {
     qrn_arena *arena = qrn_arena_create();
     qrn_status s = arena ? qd_schedule_of(&net->graph, &net->steps, out->at.chip, out->precision,
                                           NULL, arena, &plan)
-                         : QRN_FAIL(QRN_E_MEM, "estimate: no memory");
+                         : QRN_FAIL(QRN_E_MEM, "estimate: out of memory");
     if (s == QRN_OK)
         out->peak_vtcm = plan.peak_bytes;
     qrn_arena_destroy(arena);
@@ -161,7 +161,7 @@ static qrn_status look_closer(qt_estimates *r) {
     QRN_TRY(qd_advise(&net->graph, &net->steps, &first->e, first->at.chip, first->precision, 0,
                       net->graph.arena, &r->advice));
     if (!qt_find_hints(&r->advice, net->steps.n, net->graph.arena, &r->hints))
-        return QRN_FAIL(QRN_E_MEM, "estimate: no memory");
+        return QRN_FAIL(QRN_E_MEM, "estimate: out of memory");
     return qd_schedule_of(&net->graph, &net->steps, first->at.chip, first->precision, NULL,
                           net->graph.arena, &r->plan);
 }

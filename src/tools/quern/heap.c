@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static atomic_bool failed;
 
@@ -44,3 +45,12 @@ WRAP(strndup, char *, (const char *s, size_t n), (s, n), seen)
 WRAP(realpath, char *, (const char *path, char *to), (path, to), seen_errno)
 WRAP(fopen, FILE *, (const char *path, const char *mode), (path, mode), seen_errno)
 WRAP(fdopen, FILE *, (int fd, const char *mode), (fd, mode), seen_errno)
+
+char *qt_copy_text(const char *bytes, size_t n) {
+    char *text = malloc(n + 1);
+    if (text) {
+        memcpy(text, bytes, n);
+        text[n] = '\0';
+    }
+    return text;
+}

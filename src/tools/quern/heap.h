@@ -10,10 +10,14 @@
 #define QRN_TOOLS_QUERN_HEAP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 // Has an allocation failed since the program began?
 bool qt_out_of_memory(void);
 // To be called where a failure is met that this file cannot see.
 void qt_note_no_memory(void);
+
+// A copy of n bytes of a file as text, from malloc; strndup may look for a zero that is not there.
+char *qt_copy_text(const char *bytes, size_t n);
 
 #endif

@@ -149,7 +149,7 @@ qrn_status qt_picture_load(const char *path, const char *input, const qt_picture
     float *pixels = scaled_picture(&p, &f, stretch);
     free(p.pixels);
     if (!pixels)
-        return QRN_FAIL(QRN_E_MEM, "%s: no memory to scale the picture", path);
+        return QRN_FAIL(QRN_E_MEM, "%s: out of memory to scale the picture", path);
     qrn_status s = QRN_OK;
     if (into->type == OX_F16) { // through float32: the filter's own precision
         qt_array wide = {0}, half = {0};

@@ -41,21 +41,28 @@ static qrn_status make_room(const char *path, size_t file_bytes, uint64_t width,
                         (unsigned long long)width, (unsigned long long)height, file_bytes);
     *p = (qt_picture){(uint32_t)height, (uint32_t)width, channels, NULL};
     p->pixels = malloc((size_t)pixels * channels);
-    return p->pixels ? QRN_OK : QRN_FAIL(QRN_E_MEM, "%s: no memory for the picture", path);
+    return p->pixels ? QRN_OK : QRN_FAIL(QRN_E_MEM, "%s: out of memory for the picture", path);
+}
+
+// The decoders have words only: no memory is no fault of the file.
+static qrn_status damaged(const char *path, const char *kind, const char *why) {
+    if (strcasestr(why, "memory"))
+        return QRN_FAIL(QRN_E_MEM, "%s: out of memory for the picture", path);
+    return QRN_FAIL(QRN_E_ARGUMENT, "%s: damaged %s: %s", path, kind, why);
 }
 
 static qrn_status read_png(const char *path, const qrn_file *f, uint32_t channels,
                            qt_picture *out) {
     png_image image = {.version = PNG_IMAGE_VERSION};
     if (!png_image_begin_read_from_memory(&image, f->data, f->size))
-        return QRN_FAIL(QRN_E_ARGUMENT, "%s: damaged PNG: %s", path, image.message);
+        return damaged(path, "PNG", image.message);
     image.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
     qt_picture p = {0};
     qrn_status s = make_room(path, f->size, image.width, image.height, channels, &p);
     const png_color black = {0, 0, 0};
     if (s == QRN_OK &&
         (!png_image_finish_read(&image, &black, p.pixels, 0, NULL) || PNG_IMAGE_FAILED(image)))
-        s = QRN_FAIL(QRN_E_ARGUMENT, "%s: damaged PNG: %s", path, image.message);
+        s = damaged(path, "PNG", image.message);
     png_image_free(&image);
     if (s != QRN_OK) {
         free(p.pixels);
@@ -94,7 +101,7 @@ static qrn_status decode_jpeg(const char *path, const qrn_file *f, uint32_t chan
     errors.base.emit_message = jpeg_warned;
     if (setjmp(errors.back)) {
         jpeg_destroy_decompress(&c);
-        return QRN_FAIL(QRN_E_ARGUMENT, "%s: damaged JPEG: %s", path, errors.text);
+        return damaged(path, "JPEG", errors.text);
     }
     jpeg_create_decompress(&c);
     jpeg_mem_src(&c, f->data, (unsigned long)f->size);

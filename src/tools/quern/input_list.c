@@ -7,6 +7,7 @@
 #include "tools/quern/input_list.h"
 
 #include "base/file.h"
+#include "tools/quern/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static int select_outputs(words w, qt_inputs *in) {
         char **grown = realloc(in->selected, (in->n_selected + 1) * sizeof *grown);
         if (grown)
             in->selected = grown;
-        char *name = grown ? strndup(word, len) : NULL;
+        char *name = grown ? qt_copy_text(word, len) : NULL;
         if (!name) {
             qt_error("out of memory");
             return QT_EXIT_FAILURE;

@@ -6,6 +6,7 @@
 #include "tools/quern/input_list.h"
 
 #include "base/suggest.h"
+#include "tools/quern/heap.h"
 
 #include <errno.h>
 #include <math.h>
@@ -169,7 +170,7 @@ int qt_inputs_bind(qt_inputs *in, size_t set, const char *where, const char *nam
         qt_error("%s: input '%s' is given twice", where, in->ports[at]->name);
         return QT_EXIT_INPUT;
     }
-    row[at].path = strndup(path, path_len);
+    row[at].path = qt_copy_text(path, path_len);
     return row[at].path ? QT_EXIT_OK : no_memory();
 }
 

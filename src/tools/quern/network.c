@@ -242,7 +242,7 @@ static qrn_status list_rejected(const ox_graph *g, const ox_plan *plan, qt_netwo
                 (qt_refusal){qrn_arena_strdup(arena, g->nodes[i].name),
                              qrn_arena_strdup(arena, g->nodes[i].op), qrn_arena_strdup(arena, why)};
     }
-    return net->refused ? QRN_OK : QRN_FAIL(QRN_E_MEM, "no memory");
+    return net->refused ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory");
 }
 
 qrn_status qt_network_read(const ox_model *m, qc_client *c, const ox_options *import,
@@ -250,12 +250,12 @@ qrn_status qt_network_read(const ox_model *m, qc_client *c, const ox_options *im
     *out = (qt_network){.graph.arena = qrn_arena_create(),
                         .n_parts = plan->n_groups ? plan->n_groups : 1};
     reading r = {.net = out};
-    qrn_status s =
-        out->graph.arena ? list_rejected(m->graph, plan, out) : QRN_FAIL(QRN_E_MEM, "no memory");
+    qrn_status s = out->graph.arena ? list_rejected(m->graph, plan, out)
+                                    : QRN_FAIL(QRN_E_MEM, "out of memory");
     if (s == QRN_OK)
         s = read_parts(m, c, import, plan, &r);
     if (s == QRN_OK && r.failed)
-        s = QRN_FAIL(QRN_E_MEM, "no memory");
+        s = QRN_FAIL(QRN_E_MEM, "out of memory");
     if (s == QRN_OK)
         s = qd_cut(&out->graph, &out->steps);
     if (s == QRN_OK && !out->steps.n && out->n_refused)

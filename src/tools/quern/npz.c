@@ -5,6 +5,7 @@
 #include "tools/quern/files.h"
 
 #include "base/file.h"
+#include "tools/quern/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +109,7 @@ static qrn_status inflate_entry(const zip *z, const entry *e, const uint8_t *src
                                 size_t *out_size) {
     z_stream s = {0};
     if (inflateInit2(&s, -MAX_WBITS) != Z_OK)
-        return QRN_FAIL(QRN_E_MEM, "%s: no memory to inflate", z->path);
+        return QRN_FAIL(QRN_E_MEM, "%s: out of memory to inflate", z->path);
     uint8_t *buf = NULL;
     size_t cap = 0, n = 0, left = (size_t)e->packed;
     int code = Z_OK;
@@ -116,8 +117,10 @@ static qrn_status inflate_entry(const zip *z, const entry *e, const uint8_t *src
         if (n == cap) {
             size_t want = cap ? 2 * cap : 65536;
             uint8_t *grown = realloc(buf, want);
-            if (!grown)
+            if (!grown) {
+                code = Z_MEM_ERROR;
                 break;
+            }
             buf = grown;
             cap = want;
         }
@@ -139,6 +142,9 @@ static qrn_status inflate_entry(const zip *z, const entry *e, const uint8_t *src
         return QRN_OK;
     }
     free(buf);
+    if (code == Z_MEM_ERROR)
+        return QRN_FAIL(QRN_E_MEM, "%s: out of memory to inflate '%.*s'", z->path, (int)e->name_len,
+                        e->name);
     return QRN_FAIL(QRN_E_ARGUMENT, "%s: '%.*s' cannot be inflated: damaged", z->path,
                     (int)e->name_len, e->name);
 }
@@ -185,7 +191,7 @@ static qrn_status add_array(const zip *z, const entry *e, qt_npz *out) {
                         (int)(e->name_len < 200 ? e->name_len : 200), e->name);
     qt_array a = {0};
     QRN_TRY(load_entry(z, e, &a));
-    char *name = strndup(e->name, e->name_len - 4);
+    char *name = qt_copy_text(e->name, e->name_len - 4);
     if (!name) {
         qt_array_free(&a);
         return QRN_FAIL(QRN_E_MEM, "%s: out of memory", z->path);

@@ -27,7 +27,7 @@ static const qt_flag flags[] = {
 static int report(const profile_options *o, const qt_profile *p) {
     qt_groups groups;
     if (!qt_profile_sum(p, &groups)) {
-        qt_error("no memory");
+        qt_error("out of memory");
         return QT_EXIT_FAILURE;
     }
     if (o->trace && !qt_profile_trace(p, o->trace))

@@ -26,7 +26,7 @@ typedef struct source {
 
 static int bad(const source *s, const char *what) {
     if (s->no_memory)
-        qt_error("%s: no memory", s->path);
+        qt_error("%s: out of memory", s->path);
     else
         qt_error("%s:%zu: %s", s->path, s->line, what);
     return QT_EXIT_INPUT;
@@ -298,7 +298,7 @@ int qt_profile_read(qt_profile *p, const char *path) {
     if (!p->arena)
         p->arena = qrn_arena_create();
     if (!p->arena || qrn_file_map(path, &file) != QRN_OK) {
-        qt_error("%s", p->arena ? qrn_message() : "no memory");
+        qt_error("%s", p->arena ? qrn_message() : "out of memory");
         return QT_EXIT_FAILURE;
     }
     int code = read_all(&s, (const char *)file.data, file.size);

@@ -164,7 +164,7 @@ int qt_profile_print(const qt_profile *p, const qt_groups *g, bool all, uint64_t
     }
     for (uint32_t i = 0; top && i < g->n; i++)
         if (g->list[i].kind == QT_CALL_EXECUTE && !print_nodes(p, &g->list[i], top)) {
-            qt_error("no memory");
+            qt_error("out of memory");
             return QT_EXIT_FAILURE;
         }
     return qt_close_stdout();

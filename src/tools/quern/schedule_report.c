@@ -126,7 +126,7 @@ static int slowest_first(const void *a, const void *b) {
 int qt_print_slots(const qd_schedule *s, uint64_t top) {
     const qd_slot **list = calloc((size_t)s->n_slots + 1, sizeof(const qd_slot *));
     if (!list) {
-        qt_error("no memory");
+        qt_error("out of memory");
         return QT_EXIT_FAILURE;
     }
     for (uint32_t i = 0; i < s->n_slots; i++)

@@ -244,7 +244,7 @@ static int make_room(const char *path, qt_session *s) {
         s->rows[i] = g->outputs[i]->dims[0];
     if (s->in && s->out && s->rows && !s->values.failed)
         return QT_EXIT_OK;
-    qt_error("%s: no memory for inputs and outputs", path);
+    qt_error("%s: out of memory for inputs and outputs", path);
     return QT_EXIT_FAILURE;
 }
 

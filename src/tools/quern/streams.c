@@ -71,8 +71,8 @@ qrn_status qt_streams_run(qt_session *s, uint32_t n, double seconds, double *run
         ok = make_outputs(&list[i]);
     }
     double rate = 0;
-    qrn_status st =
-        ok ? run_all(list, n, seconds, &rate) : QRN_FAIL(QRN_E_MEM, "no memory for %u streams", n);
+    qrn_status st = ok ? run_all(list, n, seconds, &rate)
+                       : QRN_FAIL(QRN_E_MEM, "out of memory for %u streams", n);
     for (uint32_t i = 0; list && i < n; i++) {
         for (uint32_t k = 0; list[i].out && k < s->model.graph->n_outputs; k++)
             free(list[i].out[k]);
