@@ -41,8 +41,11 @@ qrn_status qrn_call_find(qrn_call *call, qrn_api_backend *b, qrn_api_graph *g, c
 qrn_status qrn_call_open(qrn_call *call) {
     QRN_TRY(qrn_profile_open(call->profile, call->graph));
     qrn_api_graph *g = call->graph;
-    if (call->profile && g && g->bound_profile && g->profiled_runs_left != UINT32_MAX)
-        g->profiled_runs_left--;
+    unsigned left = g ? atomic_load(&g->profiled_runs_left) : 0;
+    if (call->profile && g && g->bound_profile)
+        while (left && left != UINT32_MAX &&
+               !atomic_compare_exchange_weak(&g->profiled_runs_left, &left, left - 1))
+            continue;
     call->start_ns = qrn_call_now_ns();
     return QRN_OK;
 }

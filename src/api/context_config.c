@@ -160,7 +160,9 @@ static options of_context(const qrn_api_context *c) {
                      .retention = c->retention_order};
 }
 
+// The first asynchronous execution reads the depth of its queue.
 static void put(qrn_api_context *c, const options *o) {
+    pthread_mutex_lock(&c->lock);
     c->priority = o->priority;
     c->queue_depth = o->queue_depth;
     c->memory_limit_mb = o->memory_limit_mb;
@@ -170,6 +172,7 @@ static void put(qrn_api_context *c, const options *o) {
     c->error_reporting = o->errors;
     c->enable_graphs = o->enable_graphs;
     c->retention_order = o->retention;
+    pthread_mutex_unlock(&c->lock);
 }
 
 // Gives the backend its own options; none of them is NULL.
@@ -199,8 +202,8 @@ static void spread_priority(qrn_api_context *c) {
     pthread_mutex_unlock(&c->lock);
 }
 
-qrn_status qrn_api_context_configure(qrn_api_context *c, const QnnContext_Config_t **config,
-                                     qrn_config_phase phase) {
+static qrn_status configure(qrn_api_context *c, const QnnContext_Config_t **config,
+                            qrn_config_phase phase) {
     options old = of_context(c), o = old;
     o.creating = phase != QRN_CONFIG_SET;
     o.binary = c->from_binary;
@@ -231,6 +234,14 @@ qrn_status qrn_api_context_configure(qrn_api_context *c, const QnnContext_Config
     if (o.has_priority && !o.creating)
         spread_priority(c);
     return QRN_OK;
+}
+
+qrn_status qrn_api_context_configure(qrn_api_context *c, const QnnContext_Config_t **config,
+                                     qrn_config_phase phase) {
+    pthread_mutex_lock(&c->options_lock);
+    qrn_status s = configure(c, config, phase);
+    pthread_mutex_unlock(&c->options_lock);
+    return s;
 }
 
 qrn_status qrn_api_context_check_config(const QnnContext_Config_t **config) {

@@ -13,13 +13,29 @@ typedef struct qrn_exec_buffer {
     void *data;
 } qrn_exec_buffer;
 
-void qrn_api_graph_free_buffers(qrn_api_graph *g) {
-    while (g->buffers) {
-        qrn_exec_buffer *next = g->buffers->next;
-        qrn_free(g->buffers->data);
-        qrn_free(g->buffers);
-        g->buffers = next;
+static void free_list(qrn_exec_buffer *b) {
+    while (b) {
+        qrn_exec_buffer *next = b->next;
+        qrn_free(b->data);
+        qrn_free(b);
+        b = next;
     }
+}
+
+void qrn_api_graph_free_buffers(qrn_api_graph *g) {
+    free_list(g->buffers);
+    g->buffers = NULL;
+}
+
+// Executions and other calls may use the graph at the same time.
+static void add_list(qrn_api_graph *g, qrn_exec_buffer *made) {
+    qrn_exec_buffer **end = &made;
+    while (*end)
+        end = &(*end)->next;
+    pthread_mutex_lock(&g->context->lock);
+    *end = g->buffers;
+    g->buffers = made;
+    pthread_mutex_unlock(&g->context->lock);
 }
 
 static const qrn_tensor *io_tensor(const qrn_api_graph *g, const Qnn_Tensor_t *t, bool is_output) {
@@ -91,7 +107,9 @@ static qrn_status check_all(const qrn_api_graph *g,
     return QRN_OK;
 }
 
-static qrn_status give_buffers(qrn_api_graph *g, Qnn_Tensor_t *list, uint32_t n, bool is_output) {
+// Adds to the list *made.
+static qrn_status give_buffers(const qrn_api_graph *g, Qnn_Tensor_t *list, uint32_t n,
+                               bool is_output, qrn_exec_buffer **made) {
     for (uint32_t i = 0; i < n; i++) {
         const qrn_tensor *t = io_tensor(g, &list[i], is_output);
         qrn_exec_buffer *b = qrn_calloc(sizeof(*b));
@@ -101,10 +119,8 @@ static qrn_status give_buffers(qrn_api_graph *g, Qnn_Tensor_t *list, uint32_t n,
             return QRN_FAIL(QRN_E_MEM, "graph '%s' tensor '%s': out of memory for %zu bytes",
                             g->ir->name, t->name, t->size_bytes);
         }
-        pthread_mutex_lock(&g->context->lock);
-        *b = (qrn_exec_buffer){.next = g->buffers, .data = data};
-        g->buffers = b;
-        pthread_mutex_unlock(&g->context->lock);
+        *b = (qrn_exec_buffer){.next = *made, .data = data};
+        *made = b;
         list[i].v1.memType = QNN_TENSORMEMTYPE_RAW; // version 2 has it at the same place
         list[i].v1.clientBuf = (Qnn_ClientBuffer_t){data, (uint32_t)t->size_bytes};
     }
@@ -134,18 +150,20 @@ static void take_buffers(qrn_api_graph *g, const Qnn_Tensor_t *list, uint32_t n)
 
 static qrn_status prepare(qrn_api_graph *g, QnnGraph_ExecuteEnvironment_t **envs, uint32_t n) {
     QRN_TRY(check_all(g, (const QnnGraph_ExecuteEnvironment_t *const *)envs, n));
-    const qrn_exec_buffer *before = g->buffers;
+    qrn_exec_buffer *made = NULL;
     qrn_status s = QRN_OK;
     for (uint32_t i = 0; i < n && s == QRN_OK; i++) {
         if (envs[i]->option != QNN_GRAPH_EXECUTE_ENVIRONMENT_OPTION_POPULATE_CLIENT_BUFS)
             continue;
         Qnn_TensorSetV1_t *set = &envs[i]->tensorSet.v1;
-        s = give_buffers(g, set->inputs, set->numInputs, false);
+        s = give_buffers(g, set->inputs, set->numInputs, false, &made);
         if (s == QRN_OK)
-            s = give_buffers(g, set->outputs, set->numOutputs, true);
+            s = give_buffers(g, set->outputs, set->numOutputs, true, &made);
     }
-    while (s != QRN_OK && g->buffers != before)
-        take_buffer(g, g->buffers->data);
+    if (s == QRN_OK)
+        add_list(g, made);
+    else
+        free_list(made);
     return s;
 }
 

@@ -219,10 +219,22 @@ Qnn_ErrorHandle_t QnnGraph_createSubgraph(Qnn_GraphHandle_t graphHandle, const c
     return qrn_api_end(QRN_COMP_GRAPH, create_subgraph(g, graphName, subgraphHandle), log_of(g));
 }
 
+// Options of the backend, and what finalizing needs, change while nobody executes; priority and
+// profiling at any time.
+static bool changes_at_any_time(const QnnGraph_Config_t **config) {
+    for (size_t i = 0; config && config[i]; i++)
+        if (config[i]->option != QNN_GRAPH_CONFIG_OPTION_PRIORITY &&
+            config[i]->option != QNN_GRAPH_CONFIG_OPTION_SET_PROFILING_STATE &&
+            config[i]->option != QNN_GRAPH_CONFIG_OPTION_SET_PROFILING_NUM_EXECUTIONS)
+            return false;
+    return true;
+}
+
 Qnn_ErrorHandle_t QnnGraph_setConfig(Qnn_GraphHandle_t graphHandle,
                                      const QnnGraph_Config_t **config) {
     QRN_API_CALL;
-    qrn_api_graph *g = qrn_pin(QRN_KIND_GRAPH, graphHandle);
+    qrn_api_graph *g = changes_at_any_time(config) ? qrn_pin(QRN_KIND_GRAPH, graphHandle)
+                                                   : qrn_pin_graph_alone(graphHandle);
     if (!g)
         return not_a_graph("graph_setConfig");
     qrn_status s = qrn_context_check(g->context);

@@ -174,8 +174,8 @@ typedef struct qrn_api_graph {
     atomic_uint n_dumped;                  // executions that were written (dump.h)
     atomic_int priority;                   // set at any time, also while it runs
     struct qrn_api_profile *bound_profile; // by config, or NULL
-    bool profiling_off;                    // SET_PROFILING_STATE
-    uint32_t profiled_runs_left;           // SET_PROFILING_NUM_EXECUTIONS; UINT32_MAX = no limit
+    atomic_bool profiling_off;             // SET_PROFILING_STATE
+    atomic_uint profiled_runs_left;        // SET_PROFILING_NUM_EXECUTIONS; UINT32_MAX = no limit
     bool weight_updates;                   // ENABLE_BINARY_SECTION_WEIGHTS_UPDATES
     bool disabled;                         // left out by ENABLE_GRAPHS
     // CPU graph option: called after each op.

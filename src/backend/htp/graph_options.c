@@ -336,6 +336,7 @@ qrn_status qrn_htp_graph_config(qrn_api_graph *g, qrn_config_phase phase, const 
     for (size_t i = 0; i < n; i++)
         QRN_TRY(read_option(&r, custom[i]));
     QRN_TRY(qrn_htp_graph_check(g, &r.o));
-    qrn_htp_graph_of(g)->options = r.o;
+    if (n) // without options of its own the graph may be running
+        qrn_htp_graph_of(g)->options = r.o;
     return QRN_OK;
 }

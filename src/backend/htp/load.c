@@ -195,6 +195,16 @@ static qrn_status bring(const qrn_binary_source *source, const qrn_bin_weights *
     return QRN_OK;
 }
 
+// Ops that are validated by themselves ask the backend's newest context for it, under this lock.
+static void set_made_for(qrn_htp_context *c, const qrn_htp_device *d) {
+    pthread_mutex_t *lock = &c->api->backend->lock;
+    pthread_mutex_lock(lock);
+    c->has_made_for = d != NULL;
+    if (d)
+        c->made_for = *d;
+    pthread_mutex_unlock(lock);
+}
+
 static qrn_status check_cancellation(const qrn_bin *b, const qrn_binary_source *source) {
     for (uint32_t i = 0; source->poll && i < b->n_graphs; i++) {
         const qrn_bin_graph *g = &b->graphs[i];
@@ -211,12 +221,12 @@ static qrn_status check_cancellation(const qrn_bin *b, const qrn_binary_source *
 static qrn_status load_all(qrn_api_context *c, const qrn_binary_source *source,
                            const brought *parts) {
     qrn_htp_context *impl = qrn_htp_context_of(c);
+    qrn_htp_device made_for;
     bool verify = qrn_env_get(QRN_ENV_VERIFY) != NULL;
     QRN_TRY(qrn_bin_open_with(impl->file, impl->file_bytes, verify, parts->weights, parts->shared,
                               &impl->bin));
-    QRN_TRY(
-        qrn_htp_binary_check(impl->bin, qrn_htp_device_of(c), c->strict_binary, &impl->made_for));
-    impl->has_made_for = true;
+    QRN_TRY(qrn_htp_binary_check(impl->bin, qrn_htp_device_of(c), c->strict_binary, &made_for));
+    set_made_for(impl, &made_for);
     QRN_TRY(check_cancellation(impl->bin, source));
     set_context_options(impl->bin, &impl->options);
     impl->options.prepare_only = false; // was said of the context that made it
@@ -287,7 +297,7 @@ void qrn_htp_binary_drop(qrn_htp_context *c) {
     c->owned = NULL;
     c->file = NULL;
     c->file_bytes = 0;
-    c->has_made_for = false;
+    set_made_for(c, NULL);
 }
 
 qrn_status qrn_htp_binary_load(qrn_api_context *c, const qrn_binary_source *source) {
