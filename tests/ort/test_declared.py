@@ -183,6 +183,34 @@ def test_an_output_that_is_declared_otherwise_has_the_shape_that_it_has():
         assert y.tolist() == x.tolist() and z.tolist() == x.T.tolist()
 
 
+def inside(kind, op, constants=()):
+    """A tensor that comes in an optional value or a sequence, and its reader, which is taken."""
+    wrap = {"optional": helper.make_optional_type_proto,
+            "sequence": helper.make_sequence_type_proto}[kind]
+    held = helper.make_value_info("o", wrap(helper.make_tensor_type_proto(1, [4])))
+    graph = helper.make_graph(
+        [node(op, ["o", *(k for k, _ in constants)], ["e"], "get"), node("Relu", ["e"], ["y"])],
+        "g", [held], [helper.make_tensor_value_info("y", 1, None)],
+        [onnx.numpy_helper.from_array(np.array(v), k) for k, v in constants])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8
+                             ).SerializeToString()
+
+
+def test_tensors_of_sequences_and_optional_values_are_right_or_refused():
+    x = F([-1, 2, -3, 4])
+    s = session(inside("sequence", "SequenceAt", [("i", 0)]), HTP, fallback=True, level=4)
+    assert s.run(None, {"o": [x, x[:1]]})[0].tolist() == [0, 2, 0, 4]
+    for bad in ([x[:2]], [np.ones(BIG, F)], [], [x.reshape(2, 2)]):
+        with pytest.raises(Exception):
+            s.run(None, {"o": bad})
+    assert s.run(None, {"o": [x]})[0].tolist() == [0, 2, 0, 4]
+    s = session(inside("optional", "OptionalGetElement"), HTP, fallback=True, level=4)
+    for bad in (None, x[:2], x.reshape(2, 2)):
+        with pytest.raises(Exception):
+            s.run(None, {"o": bad})
+    assert s.run(None, {"o": x})[0].tolist() == [0, 2, 0, 4]
+
+
 # --- outputs that the application brings
 
 def test_a_bound_output_of_another_shape_fails_its_run_alone():

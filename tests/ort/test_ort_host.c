@@ -180,13 +180,18 @@ static OrtValueInfo *value_info(const char *name, const int64_t *dims, size_t ra
     return made;
 }
 
-static OrtValue *tensor(void *data, size_t bytes, const int64_t *dims, size_t rank) {
-    OrtMemoryInfo *memory = NULL;
+static OrtValue *tensor_in(OrtMemoryInfo *memory, void *data, size_t bytes, const int64_t *dims,
+                           size_t rank) {
     OrtValue *made = NULL;
-    OK(CreateCpuMemoryInfo, 0, 0, &memory);
     OK(CreateTensorWithDataAsOrtValue, memory, data, bytes, dims, rank, 1, &made);
     ORT(ReleaseMemoryInfo)(memory);
     return made;
+}
+
+static OrtValue *tensor(void *data, size_t bytes, const int64_t *dims, size_t rank) {
+    OrtMemoryInfo *memory = NULL;
+    OK(CreateCpuMemoryInfo, 0, 0, &memory);
+    return tensor_in(memory, data, bytes, dims, rank);
 }
 
 static void add_node(OrtGraph *g, const char *op, const char *a, const char *c, const char *out) {
@@ -368,6 +373,63 @@ static void a_run_that_is_terminated_fails_alone(void **state) {
     HOST(ReleaseSession)(s);
 }
 
+// The address means nothing here: who reads or writes there ends the process.
+#define ELSEWHERE ((void *)(uintptr_t)4096)
+
+static OrtValue *tensor_elsewhere(const int64_t *dims, size_t rank, size_t bytes) {
+    OrtMemoryInfo *memory = NULL;
+    check(ORT(CreateMemoryInfo_V2)("Far", 1, 0x10de, 0, 0, 0, 0, &memory), "CreateMemoryInfo_V2");
+    return tensor_in(memory, ELSEWHERE, bytes, dims, rank);
+}
+
+static void values_on_another_device_fail_their_run_alone(void **state) {
+    (void)state;
+    const int64_t xs[] = {ROWS, DEPTH}, ys[] = {ROWS, COLS};
+    const char *in[] = {"x"}, *out[] = {"y"};
+    float x[ROWS][DEPTH] = {{0}};
+    OrtSession *s = make_session(ORT_CPU);
+    OrtValue *near = tensor(x, sizeof x, xs, 2), *far = tensor_elsewhere(xs, 2, sizeof x);
+    OrtValue *far_out = tensor_elsewhere(ys, 2, sizeof(float) * ROWS * COLS), *result = NULL;
+    const OrtValue *feeds[] = {far, near};
+    for (int i = 0; i < 2; i++) {
+        OrtValue *to = i ? far_out : NULL;
+        OrtStatus *status = HOST(Run)(s, NULL, in, &feeds[i], 1, out, 1, i ? &to : &result);
+        assert_non_null(status);
+        ORT(ReleaseStatus)(status);
+        assert_null(result);
+    }
+    run_once(s, NULL, 1e-5);
+    ORT(ReleaseValue)(near);
+    ORT(ReleaseValue)(far);
+    ORT(ReleaseValue)(far_out);
+    HOST(ReleaseSession)(s);
+}
+
+static void an_output_of_another_shape_is_not_written(void **state) {
+    (void)state;
+    const int64_t xs[] = {ROWS, DEPTH}, wrong[][2] = {{COLS, ROWS}, {1, 1}, {ROWS, COLS + 1}};
+    const char *in[] = {"x"}, *out[] = {"y"};
+    float x[ROWS][DEPTH] = {{0}}, room[2 * ROWS * (COLS + 1)];
+    OrtSession *s = make_session(ORT_CPU);
+    OrtValue *given = tensor(x, sizeof x, xs, 2);
+    const OrtValue *feed[] = {given};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        for (size_t k = 0; k < sizeof room / sizeof room[0]; k++)
+            room[k] = 7;
+        OrtValue *to =
+            tensor(room, sizeof(float) * (size_t)(wrong[i][0] * wrong[i][1]), wrong[i], 2);
+        OrtStatus *status = HOST(Run)(s, NULL, in, feed, 1, out, 1, &to);
+        assert_non_null(status);
+        ORT(ReleaseStatus)(status);
+        for (size_t k = 0; k < sizeof room / sizeof room[0]; k++)
+            assert_true(room[k] == 7);
+        ORT(ReleaseValue)(to);
+    }
+    run_once(s, NULL, 1e-5);
+    ORT(ReleaseValue)(given);
+    HOST(ReleaseSession)(s);
+}
+
 // How often a word stands in the only file that begins so; the file goes.
 static int count_in_file(const char *prefix, const char *word) {
     char pattern[256], line[4096];
@@ -437,6 +499,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_model_of_the_editor_runs_on_both_backends),
         cmocka_unit_test(threads_run_one_session),
         cmocka_unit_test(a_run_that_is_terminated_fails_alone),
+        cmocka_unit_test(values_on_another_device_fail_their_run_alone),
+        cmocka_unit_test(an_output_of_another_shape_is_not_written),
         cmocka_unit_test(a_wrong_option_fails_with_words),
         cmocka_unit_test(a_library_registers_again_after_it_left),
         cmocka_unit_test(a_profile_of_a_run_has_that_run_alone),

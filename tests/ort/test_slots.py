@@ -154,6 +154,9 @@ def test_tensors_have_type_shape_and_data(host):
     for name in ("GetTensorData", "GetTensorMutableData"):
         assert host.get(name, c_void_p, value) == ctypes.addressof(data)
     assert host.get("GetTensorSizeInBytes", c_size_t, value) == 24
+    place, device = c_void_p(host.get("GetTensorMemoryInfo", c_void_p, value)), c_int(-1)
+    host.raw("MemoryInfoGetDeviceType", None, c_void_p, c_void_p)(place, byref(device))
+    assert host.raw("MemoryInfoGetVendorId", c_uint32, c_void_p)(place) == 7 and device.value == 0
     host.free("ReleaseTensorTypeAndShapeInfo", shape)
     host.free("ReleaseValue", value)
     host.free("ReleaseMemoryInfo", info)

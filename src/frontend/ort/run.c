@@ -89,6 +89,21 @@ static void *own_buffer(run *r, size_t bytes) {
     return p;
 }
 
+// The host hands over values of other devices as they are, whose addresses mean nothing here.
+static qrn_status check_place(const run *r, const qe_border *b, const OrtValue *v, bool input) {
+    const OrtMemoryInfo *memory = NULL;
+    int device = ORT_MEMORY_OF_CPU;
+    QE_TRY(GetTensorMemoryInfo, v, &memory);
+    ORT(MemoryInfoGetDeviceType)(memory, &device);
+    if (device == ORT_MEMORY_OF_CPU ||
+        ORT(MemoryInfoGetDeviceMemType)(memory) == ORT_MEMORY_HOST_ACCESSIBLE)
+        return QRN_OK;
+    return QRN_FAIL(QRN_E_ARGUMENT,
+                    "model %s, partition '%s', %s '%s': the value lies in the memory of another "
+                    "device (type %d); bring it to the processor's",
+                    r->p->model, r->p->name, input ? "input" : "output", b->name, device);
+}
+
 // Is the host's value what the graph reads or writes? Nothing that was declared says so: values
 // come from other providers, too. On the way of every run, so the words are elsewhere.
 static qrn_status check_value(const run *r, const qe_border *b, const OrtValue *v,
@@ -101,7 +116,7 @@ static qrn_status check_value(const run *r, const qe_border *b, const OrtValue *
     for (size_t i = 0; i < rank && same; i++)
         same = dims[i] == want[i];
     if (same)
-        return QRN_OK;
+        return check_place(r, b, v, input);
     const qe_place at = {r->p->model, r->p->name, input};
     return qe_fail_value(&at, b, type, dims, rank);
 }
