@@ -32,7 +32,7 @@ TARGETS = {
     "files": ("fuzz_files", "files", {}, 2),
     "graph": ("fuzz_graph", "graph", {}, 2),
     "binary": ("fuzz_binary", None, {}, 2),
-    "ops": ("fuzz_ops", None, {}, 2),  # knows no --seconds: runs of a few seconds each
+    "ops": ("fuzz_ops", None, {}, 2),  # knows no --seconds: runs of some seconds each
 }
 OPTIONS = {
     "ASAN_OPTIONS": "quarantine_size_mb=16:malloc_context_size=12:allocator_may_return_null=1:"
@@ -45,7 +45,7 @@ def command(name, build, seed, seconds, saved):
     program, corpus, _, _ = TARGETS[name]
     path = str(build / "tests" / program)
     if program == "fuzz_ops":
-        return [path, "--runs", "30", "--seed", str(seed), ERRORS]
+        return [path, "--runs", "120", "--seed", str(seed), ERRORS]
     folder = [str(CORPUS / corpus)] if corpus else []
     return [path, "--seconds", str(seconds), "--seed", str(seed), "--save", saved, *folder]
 

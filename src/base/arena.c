@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Arena over a chain of blocks; large objects get a block of their own.
+// Arena over a chain of blocks; large objects get a block of their own. Under AddressSanitizer all
+// objects do, and what lies behind one is forbidden.
 #include "base/arena.h"
 
 #include "base/mem.h"
+#include "base/sanitized.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -13,6 +15,11 @@
 #define BLOCK_BYTES ((size_t)16 * 1024)
 #define MUCH_BYTES ((size_t)1 << 20)
 #define LARGE_BLOCK_BYTES ((size_t)8 << 20)
+#ifdef QRN_ASAN
+#define ALL_OWN true
+#else
+#define ALL_OWN false
+#endif
 
 typedef struct block {
     struct block *next;
@@ -69,9 +76,9 @@ void *qrn_arena_reserve(qrn_arena *a, size_t size_bytes) {
     }
     block *b = a->head;
     size_t at = b ? (b->used + align - 1) / align * align : 0;
-    if (!b || at > b->cap || b->cap - at < need) {
+    if (ALL_OWN || !b || at > b->cap || b->cap - at < need) {
         size_t cap = a->used < MUCH_BYTES ? BLOCK_BYTES : LARGE_BLOCK_BYTES;
-        bool own = need > cap / 4; // keep filling the current block after a large object
+        bool own = ALL_OWN || need > cap / 4; // keep filling the current block after a large object
         block *n = new_block(own ? need : cap);
         if (!n)
             return NULL;
@@ -84,6 +91,8 @@ void *qrn_arena_reserve(qrn_arena *a, size_t size_bytes) {
         }
         b = n;
         at = 0;
+        if (ALL_OWN)
+            QRN_FORBID(b->data + size_bytes, need + QRN_TAIL - size_bytes);
     }
     b->used = at + (size_bytes ? size_bytes : 1);
     a->used += size_bytes;

@@ -7,6 +7,8 @@
 // that only tests read or set.
 #include "base/mem.h"
 
+#include "base/sanitized.h"
+
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,7 +19,7 @@
 #define LARGE_BYTES ((size_t)1 << 20)
 #define HUGE_BYTES ((size_t)2 << 20) // a large page of the usual machines
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(QRN_ASAN) || defined(QRN_TSAN)
 #define HEADER_BYTES 0
 #else
 #define HEADER_BYTES QRN_ALIGN // holds the bytes mapped, 0 for the heap

@@ -3,6 +3,7 @@
 // Heap, arena, statuses: alignment, growth, failure on demand, one line per failure.
 #include "base/arena.h"
 #include "base/mem.h"
+#include "base/sanitized.h"
 #include "base/status.h"
 
 #include <setjmp.h>
@@ -25,6 +26,27 @@ static void allocations_are_aligned_and_counted(void **state) {
     }
     qrn_free(NULL);
     assert_int_equal(qrn_alloc_live(), before);
+}
+
+#ifdef QRN_ASAN
+int __asan_address_is_poisoned(void const volatile *p);
+#endif
+
+static void a_sanitizer_sees_both_ends_of_objects(void **state) {
+    (void)state;
+#ifdef QRN_ASAN
+    char *p = qrn_alloc(100);
+    qrn_arena *a = qrn_arena_create();
+    char *first = qrn_arena_alloc(a, 10), *second = qrn_arena_alloc(a, 100);
+    assert_true(__asan_address_is_poisoned(p - 1));
+    assert_true(__asan_address_is_poisoned(first + 10));
+    assert_true(__asan_address_is_poisoned(second + 100));
+    assert_false(__asan_address_is_poisoned(first + 9) || __asan_address_is_poisoned(second + 99));
+    qrn_arena_destroy(a);
+    qrn_free(p);
+#else
+    skip();
+#endif
 }
 
 static void sizes_that_overflow_are_refused(void **state) {
@@ -129,6 +151,7 @@ static void a_failure_leaves_its_line(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_are_aligned_and_counted),
+        cmocka_unit_test(a_sanitizer_sees_both_ends_of_objects),
         cmocka_unit_test(sizes_that_overflow_are_refused),
         cmocka_unit_test(the_nth_allocation_fails_on_demand),
         cmocka_unit_test(realloc_keeps_the_old_bytes_and_survives_failure),

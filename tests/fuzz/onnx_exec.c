@@ -9,6 +9,7 @@
 #include "scrap.h"
 
 #include "base/mem.h"
+#include "base/sanitized.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -269,7 +270,7 @@ static exec_result run_job(job *j, const uint8_t *data, size_t size) {
     return r;
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef QRN_ASAN
 size_t __sanitizer_get_current_allocated_bytes(void); // gcc 12 brings no header for it
 static void check_growth(void) {
     static size_t settled;

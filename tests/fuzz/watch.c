@@ -3,6 +3,8 @@
 // Watching cases: an alarm clock, and the sanitizer's last words.
 #include "watch.h"
 
+#include "base/sanitized.h"
+
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +31,7 @@ static void on_alarm(int signal_number) {
     abort(); // leaves a stack to look at
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef QRN_ASAN
 #include <sanitizer/common_interface_defs.h>
 static void watch_sanitizer(void) { __sanitizer_set_death_callback(say); }
 #else
