@@ -55,6 +55,24 @@ if(QUERN_WERROR)
     target_compile_options(quern_flags INTERFACE -Werror)
 endif()
 
+# Hardening, for libraries and programs; scripts/check_hardening.py checks what was built.
+# Sanitizers check more and do not go together with _FORTIFY_SOURCE.
+if(QUERN_HARDEN AND NOT QUERN_SANITIZE)
+    include(CheckCCompilerFlag)
+    include(CheckPIESupported)
+    check_pie_supported(LANGUAGES C)
+    foreach(flag IN ITEMS -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+        string(MAKE_C_IDENTIFIER "QUERN_HAS${flag}" known)
+        check_c_compiler_flag(${flag} ${known}) # not every architecture has all of them
+        if(${known})
+            target_compile_options(quern_flags INTERFACE ${flag})
+        endif()
+    endforeach()
+    target_compile_options(quern_flags INTERFACE
+        $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
+    target_link_options(quern_flags INTERFACE -Wl,-z,relro,-z,now,-z,noexecstack)
+endif()
+
 if(QUERN_SANITIZE STREQUAL "address")
     set(QUERN_SANITIZE_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=all)
 elseif(QUERN_SANITIZE STREQUAL "thread")

@@ -30,7 +30,17 @@ EXPORTS = """\
 {0}: exports 'quern_stray_export', which is not in its list
 {0}: does not export 'QnnInterface_getProviders'
 {0}: has RUNPATH
-exports: {0}: 1 symbols expected, 3 problems
+{0}: has an executable stack
+exports: {0}: 1 symbols expected, 4 problems
+"""
+HARDENING = """\
+{0}: has no RELRO segment
+{0}: binds addresses lazily
+{0}: has an executable stack
+{0}: has a segment that is writable and executable
+{0}: has no stack protector
+{0}: has no calls that check sizes
+hardening: 1 files, 6 problems
 """
 
 
@@ -50,6 +60,7 @@ def main():
         expect(STYLE, scripts / "check_style.py", "--root", tree)
     expect(EXPORTS.format(library), scripts / "check_exports.py", library,
            "QnnInterface_getProviders")
+    expect(HARDENING.format(library), scripts / "check_hardening.py", library)
 
 
 if __name__ == "__main__":
