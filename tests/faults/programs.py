@@ -55,7 +55,7 @@ COMMANDS = [
     T_("quern run net.bin --random -b htp --json"),
     T_("quern run double.pte --random -o OUT"),
     T_("quern bench net.onnx --runs 3 --threads 1"),
-    T_("quern bench net.onnx --runs 3 --threads 1 --nodes 2 --json"),
+    T_("quern bench net.onnx --runs 3 --threads 1 --nodes 99 --json"),
     C_("quern check net.onnx"),
     C_("quern check net.onnx -b htp --soc SM8650 --json"),
     C_("quern check odd.onnx", 3),
