@@ -220,6 +220,31 @@ def units16():
                  [("s", np.array(1 / 4096, F)), ("z", np.array(32768, np.uint16))], opset=21)
 
 
+def shared16():
+    """x * erf(x) in 16 bits, where both read one DequantizeLinear; onnxruntime makes two of it."""
+    pair = lambda x, i: [helper.make_node("QuantizeLinear", [x, "s", "z"], [f"q{i}"], f"q{i}"),
+                         helper.make_node("DequantizeLinear", [f"q{i}", "s", "z"], [f"d{i}"])]
+    nodes = [*pair("x", 0), helper.make_node("Relu", ["d0"], ["r"], "relu"), *pair("r", 1),
+             helper.make_node("Erf", ["d1"], ["e"], "erf"), *pair("e", 2),
+             helper.make_node("Mul", ["d1", "d2"], ["m"], "mul"), *pair("m", 3)]
+    nodes[-1].output[0] = "y"
+    return model(nodes, [("x", F, [2, 3])], [("y", F, [2, 3])],
+                 [("s", np.array(1 / 4096, F)), ("z", np.array(32768, np.uint16))], opset=21)
+
+
+def test_a_dequantizer_is_in_every_partition_that_reads_it(tmp_path, capfd):
+    program = os.environ.get("QUERN_BIN", LIB.parent / "bin" / "quern")
+    (tmp_path / "n.onnx").write_bytes(shared16())
+    p = subprocess.run([program, "check", tmp_path / "n.onnx", "--soc", "SM8650", "--json"],
+                       capture_output=True, text=True)
+    checked = json.loads(p.stdout)
+    session(shared16(), {**HTP, "offload_graph_io_quantization": "0"}, fallback=True, level=1)
+    said = capfd.readouterr().err
+    assert [n["name"] for n in checked["nodes"] if not n["accepted"]] == ["erf"]
+    assert said.count("is left to other providers") == 1 and "node 'erf' (Erf) is left" in said
+    assert checked["partitions"] == 2 and " nodes in 2 partitions on HTP" in said
+
+
 @pytest.mark.parametrize("allow, partitions", [("0", 2), ("1", 1)])
 def test_quern_check_has_the_same_partitions(allow, partitions, tmp_path, capfd):
     program = os.environ.get("QUERN_BIN", LIB.parent / "bin" / "quern")

@@ -79,6 +79,8 @@ qrn_status ox_in_trial(qc_client *c, const ox_plan_options *opt, qrn_status (*fn
 
 // --- the whole graph
 
+static bool is_op(const ox_node *n, const char *op) { return strcmp(n->op, op) == 0; }
+
 static uint32_t count_outputs(const ox_graph *g) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < g->n_nodes; i++)
@@ -91,13 +93,17 @@ static qrn_status learn(trial *t, ox_plan *plan) {
     plan->shapes = t->shapes;
     plan->n_shapes = t->n_shapes;
     plan->constant = qrn_arena_alloc(t->model->arena, (g->n_nodes + 1) * sizeof *plan->constant);
-    if (!plan->constant)
+    plan->copied = qrn_arena_alloc(t->model->arena, (g->n_nodes + 1) * sizeof *plan->copied);
+    if (!plan->constant || !plan->copied)
         return no_memory();
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         bool all = g->nodes[i].n_out > 0 && !plan->why[i];
         for (uint32_t k = 0; k < g->nodes[i].n_out; k++)
             all &= qrn_strmap_get(&t->constants, g->nodes[i].out[k]) != NULL;
         plan->constant[i] = all;
+        // A float that leaves a group is no quantized value any more: as onnxruntime does, every
+        // reader gets a DequantizeLinear of its own.
+        plan->copied[i] = all || (!plan->why[i] && is_op(&g->nodes[i], "DequantizeLinear"));
     }
     return QRN_OK;
 }
@@ -124,8 +130,6 @@ static qrn_status try_whole(const ox_model *m, qc_client *c, const ox_plan_optio
 }
 
 // --- groups
-
-static bool is_op(const ox_node *n, const char *op) { return strcmp(n->op, op) == 0; }
 
 // Quantizing at the model's borders.
 static bool is_border(const ox_graph *g, const ox_node *n) {

@@ -14,7 +14,8 @@ typedef struct ox_plan {
     int32_t *group;     // partition; -1: not taken
     const char **why;   // reasons of nodes that are rejected, or NULL
     qrn_status *status; // theirs
-    bool *constant;     // (optional) computed while importing: belongs to every group that reads it
+    bool *constant;     // (optional) computed while importing
+    bool *copied;       // (optional) in every group that reads it: constants, DequantizeLinear
     uint32_t n_groups, n_taken;
     bool leaves_borders;   // as the options have it
     const ox_info *shapes; // of values, as the trial found them

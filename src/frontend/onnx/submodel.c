@@ -11,10 +11,12 @@ typedef struct border_scan {
     const ox_graph *g;
     const ox_plan *plan;
     int32_t group;
+    bool *member; // nodes that are in the group, by themselves or as a copy
     qrn_arena *arena;
     qrn_strmap made;      // values of the group's own nodes
     qrn_strmap known;     // constants, and inputs that are listed already
     qrn_strmap read;      // by others: nodes of other groups, and the graph's end
+    qrn_strmap needed;    // names that members read
     qrn_strmap described; // ox_info of values
     ox_info *inputs, *outputs;
     uint32_t n_inputs, n_outputs;
@@ -22,10 +24,7 @@ typedef struct border_scan {
     bool no_memory;
 } border_scan;
 
-// Constants go with everybody who reads them.
-static bool in_group(const border_scan *s, uint32_t i) {
-    return s->plan->group[i] == s->group || (s->plan->constant && s->plan->constant[i]);
-}
+static bool in_group(const border_scan *s, uint32_t i) { return s->member[i]; }
 
 static void note(border_scan *s, qrn_strmap *map, const char *name) {
     static const char mark;
@@ -78,8 +77,38 @@ static void note_input(border_scan *s, const char *name) {
         s->inputs[s->n_inputs++] = *info;
 }
 
+static void note_needed(border_scan *s, const char *name) { note(s, &s->needed, name); }
+
+static bool any_output(const ox_node *n, const qrn_strmap *map) {
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i][0] && qrn_strmap_get(map, n->out[i]))
+            return true;
+    return false;
+}
+
+// The group's own nodes, and copies of those that go with everybody who reads them.
+static void find_members(border_scan *s) {
+    const ox_graph *g = s->g;
+    const bool *copied = s->plan->copied;
+    for (uint32_t i = g->n_nodes; i-- > 0;) {
+        s->member[i] = s->plan->group[i] == s->group ||
+                       (copied && copied[i] && any_output(&g->nodes[i], &s->needed));
+        if (s->member[i])
+            for_inputs(s, &g->nodes[i], true, note_needed);
+    }
+}
+
+// What copies in other groups read, besides.
+static void note_copies(border_scan *s) {
+    const ox_graph *g = s->g;
+    for (uint32_t i = 0; s->plan->copied && i < g->n_nodes; i++)
+        if (s->member[i] && s->plan->copied[i] && any_output(&g->nodes[i], &s->read))
+            for_inputs(s, &g->nodes[i], true, note_read);
+}
+
 static void scan(border_scan *s) {
     const ox_graph *g = s->g;
+    find_members(s);
     note_descriptions(s);
     for (uint32_t i = 0; i < g->n_constants; i++)
         note(s, &s->known, g->constants[i].name);
@@ -91,6 +120,7 @@ static void scan(border_scan *s) {
         for (uint32_t j = 0; j < g->nodes[i].n_out; j++)
             note(s, &s->made, g->nodes[i].out[j]);
     }
+    note_copies(s);
     for (uint32_t i = 0; i < g->n_outputs; i++)
         note_read(s, g->outputs[i].name);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
@@ -98,7 +128,7 @@ static void scan(border_scan *s) {
             continue;
         for_inputs(s, &g->nodes[i], !s->hides_inputs, note_input);
         if (s->plan->group[i] != s->group)
-            continue; // a constant, which its own group gives to others
+            continue; // a copy: its own group gives the value to others
         for (uint32_t j = 0; j < g->nodes[i].n_out; j++) {
             const char *name = g->nodes[i].out[j];
             const ox_info *info = describe(s, name);
@@ -128,9 +158,10 @@ qrn_status ox_submodel(const ox_model *m, const ox_plan *plan, uint32_t group, b
                      .plan = plan,
                      .group = (int32_t)group,
                      .hides_inputs = hides_inputs,
+                     .member = qrn_arena_alloc(arena, (g->n_nodes + 1) * sizeof *s.member),
                      .inputs = qrn_arena_alloc(arena, room * sizeof *s.inputs),
                      .outputs = qrn_arena_alloc(arena, room * sizeof *s.outputs)};
-    if (nodes && sub && *index && s.inputs && s.outputs)
+    if (nodes && sub && *index && s.member && s.inputs && s.outputs)
         scan(&s);
     else
         s.no_memory = true;
@@ -138,6 +169,7 @@ qrn_status ox_submodel(const ox_model *m, const ox_plan *plan, uint32_t group, b
     qrn_strmap_clear(&s.known);
     qrn_strmap_clear(&s.read);
     qrn_strmap_clear(&s.described);
+    qrn_strmap_clear(&s.needed);
     if (s.no_memory)
         return QRN_FAIL(QRN_E_MEM, "no memory for the partitions");
     for (uint32_t i = 0; i < g->n_nodes; i++)
