@@ -67,6 +67,11 @@ test-conformance: release ## all of ONNX's own cases through Quern's provider
 	scripts/setup.sh test
 	QUERN_LIB_DIR=build/lib $(PYTHON) tests/clients/conformance.py
 
+test-growth: release ## how the cost of 19 families of models grows up to 64 k nodes
+	scripts/setup.sh test
+	$(PYTHON) -B tests/frontend/check_growth.py "$(CURDIR)/build/bin/quern"
+	$(PYTHON) -B tests/frontend/check_growth.py "$(CURDIR)/build/bin/quern" --backend htp
+
 test-provider-shapes: ## 10,000 models whose declared shapes are wrong, under AddressSanitizer
 	scripts/setup.sh test
 	cmake --preset asan -DQUERN_PYTHON="$(CURDIR)/$(PYTHON)"

@@ -238,26 +238,28 @@ static bool takes_raw(const qrn_node *n) {
             strcmp(n->op->name, "Cast") == 0 || qrn_half_asks(n));
 }
 
-// Is the tensor read by a node that does more than that?
-static bool is_read(const qrn_graph *g, const qrn_tensor *t) {
+// Notes the tensors that are read by a node which does more than that.
+static void note_reads(qrn_lowering *lo, const qrn_graph *g) {
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        for (uint32_t k = 0; k < g->nodes[i]->n_in; k++)
-            if (g->nodes[i]->in[k] && g->nodes[i]->in[k]->id == t->id && !takes_raw(g->nodes[i]))
-                return true;
+        for (uint32_t k = 0; k < g->nodes[i]->n_in && !takes_raw(g->nodes[i]); k++)
+            if (g->nodes[i]->in[k])
+                lo->is_read[g->nodes[i]->in[k]->id] = true;
     for (uint32_t i = 0; i < g->n_subgraphs; i++)
-        if (is_read(g->subgraphs[i], t))
-            return true;
-    return false;
+        note_reads(lo, g->subgraphs[i]);
 }
 
 qrn_status qrn_half_enter(qrn_lowering *lo) {
     if (!lo->half || lo->graph->n_nodes == 0)
         return QRN_OK;
+    lo->is_read = qrn_arena_alloc(lo->plan->arena, lo->n_by_id * sizeof *lo->is_read);
+    if (!lo->is_read)
+        return no_memory(lo);
+    note_reads(lo, lo->graph);
     lo->node = lo->graph->nodes[0]; // the steps count as its own
     for (uint32_t i = 0; i < lo->graph->n_tensors; i++) {
         const qrn_tensor *t = lo->graph->tensors[i];
         qrn_val v;
-        if (t->role != QRN_ROLE_INPUT || !lo->origin[t->id] || !is_read(lo->graph, t))
+        if (t->role != QRN_ROLE_INPUT || !lo->origin[t->id] || !lo->is_read[t->id])
             continue;
         QRN_TRY(qrn_lo_tensor(lo, t, &v));
         QRN_TRY(qrn_half_operand(lo, &v));
@@ -345,7 +347,7 @@ static bool gives_raw(const qrn_lowering *lo, qrn_val in, qrn_val out) {
     const qrn_value *y = &lo->plan->values[out];
     const qrn_tensor *t = y->tensor_id ? lo->copies[y->tensor_id] : NULL;
     return t && y->storage == QRN_STORE_IO &&
-           !qrn_dtype_is_float(lo->plan->values[in].view.dtype) && !is_read(lo->graph, t);
+           !qrn_dtype_is_float(lo->plan->values[in].view.dtype) && !lo->is_read[t->id];
 }
 
 qrn_status qrn_half_prepare(qrn_lowering *lo, const qrn_family **f, qrn_val *ins, uint32_t n_in,

@@ -51,6 +51,7 @@ struct qrn_lowering {
     bool has_user_ops;         // the graph has ops of a user's package
     const qrn_tensor **origin; // the client's tensor behind a copy, by tensor id
     qrn_tensor **copies;       // by tensor id; NULL: the tensor is no float
+    bool *is_read;             // by a node that computes with it, by tensor id
     qrn_val *rounded;          // rounded form of an application input or constant, by tensor id
     qrn_conversion *detours;   // f16 application outputs: their values until the end
     uint32_t n_detours, cap_detours;

@@ -61,7 +61,7 @@ static int by_death(const void *a, const void *b) {
 
 static const order_fn orders[] = {by_size, by_area, by_life, by_birth, by_death};
 #define N_ORDERS (sizeof orders / sizeof orders[0])
-#define MANY_ITEMS 8192 // placing takes time with their square: one order is enough then
+#define MANY_ITEMS 8192 // placing takes time with their square: a sweep is enough then
 
 // Used by a step of the chain [first, last].
 static void touch(qrn_value *v, uint32_t first, uint32_t last) {
@@ -154,9 +154,89 @@ static void keep_offsets(qrn_plan *p, const item *items, uint32_t n) {
     }
 }
 
+// --- many items: in the order of their birth, each at the lowest place that is free by then. Gaps
+// are few where memory is used again at once, so that a step costs what changes at it.
+
+typedef struct gap {
+    size_t offset, bytes;
+} gap;
+
+typedef struct gap_list {
+    gap *at; // sorted by offset, never side by side
+    uint32_t n;
+    size_t top; // the arena's size
+} gap_list;
+
+static size_t take_gap(gap_list *l, size_t bytes) {
+    uint32_t i = 0;
+    while (i < l->n && l->at[i].bytes < bytes)
+        i++;
+    if (i == l->n) { // the arena grows, from its last gap on if that ends it
+        bool ends = i > 0 && l->at[i - 1].offset + l->at[i - 1].bytes == l->top;
+        size_t offset = ends ? l->at[i - 1].offset : l->top;
+        l->n -= ends;
+        l->top = offset + bytes;
+        return offset;
+    }
+    size_t offset = l->at[i].offset;
+    l->at[i].offset += bytes;
+    l->at[i].bytes -= bytes;
+    if (l->at[i].bytes == 0)
+        memmove(&l->at[i], &l->at[i + 1], (--l->n - i) * sizeof *l->at);
+    return offset;
+}
+
+static void give_gap(gap_list *l, size_t offset, size_t bytes) {
+    uint32_t low = 0, high = l->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (l->at[middle].offset < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool before = low > 0 && l->at[low - 1].offset + l->at[low - 1].bytes == offset;
+    bool after = low < l->n && offset + bytes == l->at[low].offset;
+    if (before && after) {
+        l->at[low - 1].bytes += bytes + l->at[low].bytes;
+        memmove(&l->at[low], &l->at[low + 1], (--l->n - low) * sizeof *l->at);
+    } else if (before) {
+        l->at[low - 1].bytes += bytes;
+    } else if (after) {
+        l->at[low].offset = offset;
+        l->at[low].bytes += bytes;
+    } else {
+        memmove(&l->at[low + 1], &l->at[low], (l->n++ - low) * sizeof *l->at);
+        l->at[low] = (gap){offset, bytes};
+    }
+}
+
+static int by_end(const void *a, const void *b) {
+    const item *x = *(item *const *)a, *y = *(item *const *)b;
+    return x->last != y->last ? (x->last < y->last ? -1 : 1) : by_identity(x, y);
+}
+
+static qrn_status sweep(qrn_plan *p, item *items, uint32_t n, item **ends) {
+    gap_list l = {.at = qrn_alloc((n + 1u) * sizeof *l.at)};
+    if (!l.at)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for the memory plan");
+    qsort(items, n, sizeof *items, by_birth);
+    for (uint32_t i = 0; i < n; i++)
+        ends[i] = &items[i];
+    qsort(ends, n, sizeof *ends, by_end);
+    for (uint32_t i = 0, gone = 0; i < n; i++) {
+        for (; ends[gone]->last < items[i].first; gone++)
+            give_gap(&l, ends[gone]->offset, ends[gone]->bytes);
+        items[i].offset = take_gap(&l, items[i].bytes);
+    }
+    p->arena_bytes = l.top;
+    keep_offsets(p, items, n);
+    qrn_free(l.at);
+    return QRN_OK;
+}
+
 static void try_orders(qrn_plan *p, item *items, uint32_t n, item **placed) {
-    size_t n_orders = n > MANY_ITEMS ? 1 : N_ORDERS;
-    for (size_t k = 0; k < n_orders && (k == 0 || p->arena_bytes > p->bound_bytes); k++) {
+    for (size_t k = 0; k < N_ORDERS && (k == 0 || p->arena_bytes > p->bound_bytes); k++) {
         qsort(items, n, sizeof *items, orders[k]);
         size_t top = place_all(items, n, placed);
         if (k > 0 && top >= p->arena_bytes)
@@ -210,7 +290,9 @@ qrn_status qrn_lo_plan_memory(qrn_lowering *lo) {
     if (items && placed) {
         uint32_t n = collect(p, items);
         s = lower_bound(p, items, n, &p->bound_bytes);
-        if (s == QRN_OK)
+        if (s == QRN_OK && n > MANY_ITEMS)
+            s = sweep(p, items, n, placed);
+        else if (s == QRN_OK)
             try_orders(p, items, n, placed);
     } else {
         s = QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);

@@ -4,6 +4,7 @@ import numpy as np
 from onnx import helper
 
 from case_onnx import Case, case, model, node
+from growth import diamonds, fan_out, split
 from onnx_control import F, graph
 
 
@@ -134,6 +135,15 @@ def allowed():
                constants={"c": np.array(True)}, expected=[-ones(2)])
 
 
+def many_nodes():
+    """More values than the memory plan tries several orders for; all sums are exact."""
+    x = np.array([1, -3], np.float32)
+    yield Case("fan_out_of_16384", fan_out(32768), [x], [-16384 * x])
+    yield Case("diamonds_of_12000", diamonds(12000), [x], [abs(x)])
+    long = np.arange(64, dtype=np.float32)
+    yield Case("splits_of_12000", split(12000), [long], [long])
+
+
 def cases():
     yield from empty_constants()
     yield from values_without_axes()
@@ -142,3 +152,4 @@ def cases():
     yield from forbidden()
     yield from forbidden_functions()
     yield from allowed()
+    yield from many_nodes()

@@ -32,6 +32,8 @@ def main():
     for path in sorted(glob.glob(os.path.join(here, "onnx_*.py"))):
         module = os.path.splitext(os.path.basename(path))[0]
         for case in importlib.import_module(module).cases():
+            if len(case.model.graph.node) > 2000:
+                continue  # for tests that import a model many times
             name = re.sub(r"[^A-Za-z0-9_]", "_", f"{module[5:]}.{case.name}")
             onnx.save(case.model, os.path.join(folder, name + ".onnx"))
 

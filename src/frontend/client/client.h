@@ -89,6 +89,7 @@ typedef struct qc_tensor {
     Qnn_Tensor_t t; // V1, RAW
     uint32_t rank;
     uint32_t dims[8];
+    uint32_t port; // of an application tensor: its position among the inputs or outputs
 } qc_tensor;
 
 typedef struct qc_graph {

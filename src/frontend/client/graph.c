@@ -114,6 +114,7 @@ static bool append(qc_graph *g, qc_tensor ***list, uint32_t *n, uint32_t *cap, q
         *list = grown;
         *cap = want;
     }
+    t->port = *n;
     (*list)[(*n)++] = t;
     return true;
 }

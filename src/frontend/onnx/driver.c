@@ -308,6 +308,8 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
     if (s == QRN_OK)
         s = ox_scope_new(&im, NULL, &im.scope);
     if (s == QRN_OK)
+        s = ox_note_declared(&im);
+    if (s == QRN_OK)
         s = enter_graph(&im, g);
     if (s == QRN_OK)
         s = mark_outputs(&im, g);
@@ -324,6 +326,7 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
     if (s == QRN_OK)
         s = ox_model_check(m);
     s = ox_end_budget(&im, s);
+    qrn_strmap_clear(&im.declared);
     if (s != QRN_OK) {
         qc_graph_destroy(graph);
         return s;

@@ -27,6 +27,7 @@ struct ox_import {
     uint32_t n_transposes, n_folded;
     uint32_t n_dequantized;  // Dequantize ops so far
     uint32_t n_unfolded;     // constants that were not computed to stay within the budget
+    qrn_strmap declared;     // names of the main graph to the ox_info with their shape
     qrn_budget budget;       // of the whole model; its memory is the arena's
     const ox_node **instead; // per node of the main graph: patterns.c; NULL: none looked for
     bool *assumes;           // the same: its pattern was found by declared shapes
@@ -77,7 +78,8 @@ qrn_status ox_refuse_maker(ox_import *im, const ox_graph *g, const char *name, q
 qrn_status ox_find_patterns(ox_import *im);
 // rearrange.c: the same for Reshape, Transpose and Reshape in many dimensions.
 qrn_status ox_find_rearrangements(ox_import *im);
-extern const ox_node ox_left_out; // in the place of a node that is inside a pattern
+extern const ox_node ox_left_out;           // in the place of a node that is inside a pattern
+qrn_status ox_note_declared(ox_import *im); // enters them, once
 // Type and dimensions that the main graph declares for a value; NULL: none.
 const ox_info *ox_declared(const ox_import *im, const char *name);
 // assume.c: fails where a pattern that ends with this node was found by shapes that are not so.

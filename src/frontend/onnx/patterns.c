@@ -277,18 +277,23 @@ static bool find_layer_norm(ox_import *im, match *m, const ox_node *last) {
 // --- LayerNormalization with the variance mean(x * x) - mean(x) * mean(x), as Flax writes it. In
 // halves the squares overflow, which the op's own do not. Dimensions must be declared.
 
-static const ox_info *search(const ox_info *list, uint32_t n, const char *name) {
-    for (uint32_t i = 0; i < n; i++)
-        if (same(list[i].name, name) && list[i].has_shape)
-            return &list[i];
-    return NULL;
+static bool note_declared(ox_import *im, const ox_info *list, uint32_t n) {
+    for (uint32_t i = n; i-- > 0;) // the first one of a name is the one
+        if (list[i].has_shape &&
+            !qrn_strmap_put(&im->declared, list[i].name, (void *)(uintptr_t)&list[i]))
+            return false;
+    return true;
+}
+
+qrn_status ox_note_declared(ox_import *im) {
+    const ox_graph *g = im->model->graph;
+    bool ok = note_declared(im, g->outputs, g->n_outputs) &&
+              note_declared(im, g->infos, g->n_infos) && note_declared(im, g->inputs, g->n_inputs);
+    return ok ? QRN_OK : ox_no_memory(im);
 }
 
 const ox_info *ox_declared(const ox_import *im, const char *name) {
-    const ox_graph *g = im->model->graph;
-    const ox_info *info = search(g->inputs, g->n_inputs, name);
-    info = info ? info : search(g->infos, g->n_infos, name);
-    return info ? info : search(g->outputs, g->n_outputs, name);
+    return qrn_strmap_get(&im->declared, name);
 }
 
 // What is summed over its last axis and divided by its length, else NULL.

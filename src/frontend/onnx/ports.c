@@ -84,17 +84,9 @@ qrn_status ox_align(ox_import *im, ox_val *v) {
 
 // --- outputs
 
-static bool is_taken(const ox_port *ports, uint32_t n, const qc_tensor *t) {
-    for (uint32_t i = 0; i < n; i++)
-        if (ports[i].tensor == t)
-            return true;
-    return false;
-}
-
-// The application tensor of output i: made by its node, or copied from where the value is. Two
-// outputs with one value have a tensor each.
-static qrn_status finish_output(ox_import *im, ox_val *v, const ox_port *ports, uint32_t i,
-                                qc_tensor **out) {
+// The application tensor of an output: made by its node, or copied from where the value is. Two
+// outputs with one value have a tensor each. taken: by position of the tensor among the outputs.
+static qrn_status finish_output(ox_import *im, ox_val *v, const bool *taken, qc_tensor **out) {
     qc_tensor *x;
     if (ox_is_wide(im, v)) {
         QRN_TRY(ox_tensor_in(im, v, OX_ONNX, &x));
@@ -104,7 +96,7 @@ static qrn_status finish_output(ox_import *im, ox_val *v, const ox_port *ports, 
     x = v->at[OX_ONNX];
     if (!x)
         QRN_TRY(ox_tensor_in(im, v, OX_ONNX, &x));
-    if (x->t.v1.type == QNN_TENSOR_TYPE_APP_READ && !is_taken(ports, i, x)) {
+    if (x->t.v1.type == QNN_TENSOR_TYPE_APP_READ && !taken[x->port]) {
         *out = x;
         return QRN_OK;
     }
@@ -129,21 +121,25 @@ static void describe_port(ox_port *p, const ox_val *v, qc_tensor *t) {
     p->bytes = (n * ox_type_bits(v->type) + 7) / 8;
 }
 
-static qrn_status finish_port(ox_import *im, ox_val *v, ox_port *ports, uint32_t i) {
+static qrn_status finish_port(ox_import *im, ox_val *v, bool *taken, ox_port *port) {
     qc_tensor *t = NULL;
     if (v->kind != OX_TENSOR)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "output '%s' is not a tensor", v->name);
     if (!v->data)
-        QRN_TRY(finish_output(im, v, ports, i, &t));
+        QRN_TRY(finish_output(im, v, taken, &t));
     QRN_TRY(ox_align(im, v));
-    describe_port(&ports[i], v, t);
-    ports[i].data = v->data;
+    describe_port(port, v, t);
+    port->data = v->data;
+    if (t)
+        taken[t->port] = true;
     return QRN_OK;
 }
 
 qrn_status ox_finish_outputs(ox_import *im, const ox_graph *g, ox_result *r) {
     ox_port *ports = qrn_arena_alloc(im->arena, g->n_outputs * sizeof *ports);
-    if (!ports)
+    // Each output makes one more tensor at most.
+    bool *taken = qrn_arena_alloc(im->arena, (size_t)im->graph->n_outputs + g->n_outputs);
+    if (!ports || !taken)
         return ox_no_memory(im);
     im->node = NULL;
     for (uint32_t i = 0; i < g->n_outputs; i++) {
@@ -153,7 +149,7 @@ qrn_status ox_finish_outputs(ox_import *im, const ox_graph *g, ox_result *r) {
         if (!v || !v->known)
             return QRN_FAIL(QRN_E_UNCONNECTED, "output '%s' is not computed by any node",
                             g->outputs[i].name);
-        qrn_status s = finish_port(im, v, ports, i);
+        qrn_status s = finish_port(im, v, taken, &ports[i]);
         if (s != QRN_OK)
             QRN_TRY(ox_refuse_maker(im, g, v->name, s));
     }
@@ -162,20 +158,14 @@ qrn_status ox_finish_outputs(ox_import *im, const ox_graph *g, ox_result *r) {
     return QRN_OK;
 }
 
-static bool is_constant(const ox_graph *g, const char *name) {
-    for (uint32_t i = 0; i < g->n_constants; i++)
-        if (strcmp(g->constants[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 qrn_status ox_create_inputs(ox_import *im, const ox_graph *g, ox_result *r) {
     ox_port *ports = qrn_arena_alloc(im->arena, g->n_inputs * sizeof *ports);
     uint32_t n = 0;
     if (!ports)
         return ox_no_memory(im);
     for (uint32_t i = 0; i < g->n_inputs; i++) {
-        if (is_constant(g, g->inputs[i].name))
+        const ox_val *entered = ox_scope_find(im->scope, g->inputs[i].name);
+        if (entered && entered->known)
             continue; // an initializer with a default that nobody overrides
         qc_tensor *entry = NULL;
         qrn_status s = create_input(im, &g->inputs[i], n, &entry);

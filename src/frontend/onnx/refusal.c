@@ -9,22 +9,19 @@
 static bool is_op(const ox_node *n, const char *op) { return strcmp(n->op, op) == 0; }
 
 // The shape that the model itself declares for a value that no importer describes.
-static void declare(ox_val *v, const ox_graph *g) {
-    for (uint32_t i = 0; !v->known && i < g->n_infos; i++) {
-        const ox_info *info = &g->infos[i];
-        if (strcmp(info->name, v->name) != 0)
-            continue;
-        if (info->type == OX_NONE || !info->has_shape)
+static void declare(const ox_import *im, ox_val *v) {
+    const ox_graph *g = im->model->graph;
+    const ox_info *info = v->known ? NULL : ox_declared(im, v->name);
+    if (!info || info->type == OX_NONE || info < g->infos || info >= g->infos + g->n_infos)
+        return;
+    for (uint32_t d = 0; d < info->rank; d++) {
+        if (info->dims[d] < 1 || info->dims[d] > UINT32_MAX)
             return;
-        for (uint32_t d = 0; d < info->rank; d++) {
-            if (info->dims[d] < 1 || info->dims[d] > UINT32_MAX)
-                return;
-            v->dims[d] = (uint32_t)info->dims[d];
-        }
-        v->type = info->type;
-        v->rank = info->rank;
-        v->known = true;
+        v->dims[d] = (uint32_t)info->dims[d];
     }
+    v->type = info->type;
+    v->rank = info->rank;
+    v->known = true;
 }
 
 static void forget(ox_val *v) {
@@ -52,7 +49,7 @@ qrn_status ox_take_from_outside(ox_import *im, const ox_node *n) {
         if (!v)
             continue;
         v->refused = true;
-        declare(v, im->model->graph);
+        declare(im, v);
         if (v->data || v->kind != OX_TENSOR)
             continue;
         if (ox_before_quantizer(im, v))

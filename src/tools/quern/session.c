@@ -357,13 +357,9 @@ void qt_session_close(qt_session *s) {
 // The buffer of an application tensor; NULL for others.
 static void *buffer_of(const qt_session *s, const qc_tensor *t) {
     const qc_graph *g = s->model.graph;
-    for (uint32_t i = 0; i < g->n_inputs; i++)
-        if (g->inputs[i] == t)
-            return s->in[i];
-    for (uint32_t i = 0; i < g->n_outputs; i++)
-        if (g->outputs[i] == t)
-            return s->out[i];
-    return NULL;
+    if (t->port < g->n_inputs && g->inputs[t->port] == t)
+        return s->in[t->port];
+    return t->port < g->n_outputs && g->outputs[t->port] == t ? s->out[t->port] : NULL;
 }
 
 // Does a port take real values for the codes of its tensor?
@@ -397,10 +393,8 @@ qrn_status qt_session_execute(qt_session *s) {
 // Rows of an output after an execution: some ops fill fewer than there is room for.
 static uint32_t rows_of(const qt_session *s, const qc_tensor *t) {
     const qc_graph *g = s->model.graph;
-    for (uint32_t i = 0; i < g->n_outputs; i++)
-        if (g->outputs[i] == t)
-            return s->rows[i];
-    return t->dims[0];
+    bool output = t->port < g->n_outputs && g->outputs[t->port] == t;
+    return output ? s->rows[t->port] : t->dims[0];
 }
 
 // A constant output: its data is packed as the model has it.
