@@ -165,6 +165,11 @@ def qlinear_ops():
         yield case(f"QLinearConv_channels_last_{t}", microsoft(
             "QLinearConv", "a sa za w sb zb sa za", "c", channels_last=1), {"a": qa}, "c",
             given | {"w": np.ones((2, 6, 1, 1), dtype)}, microsoft=True, refusal="channels_last")
+        yield case(f"QLinearConv_without_filters_{t}", node(
+            "QLinearConv", "a sa za w sn zn sa za n", "c"), {"a": qa}, "c",
+            given | {"w": np.ones((0, 3, 1, 1), dtype), "sn": np.ones(0, np.float32),
+                     "zn": np.ones(0, dtype), "n": np.ones(0, np.int32)},
+            refusal="at least one each")
         # One after the other: codes pass from op to op without a conversion.
         so, zo = encoding((ra + rb) * rb, signed=signed)
         sm, zm = encoding(ra + rb, signed=signed)

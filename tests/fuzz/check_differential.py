@@ -41,7 +41,7 @@ NAN_MAKERS = {"Pow", "Log", "Sqrt", "ReduceLogSum", "Acosh", "Asin", "Acos", "At
 # With one of these a result may be a few steps of a quantizer off: rounding is half up (not half to
 # even), once for a fused step, and an earlier step goes through what follows.
 QUANTIZERS = {"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"}
-STEPS, MOST_OFF = 3, 0.3
+STEPS, MOST_OFF = 3, 0.6
 
 
 def records(path):
@@ -99,9 +99,14 @@ def is_known(model, ops):
     def crops(node):
         return node.op_type == "Resize" and any(
             a.s == b"tf_crop_and_resize" for a in node.attribute)
-    # ONNX Runtime leaves axes whose size stays as they are; the reference evaluator crops them.
-    return bool(ops & set(KNOWN)) or any(map(crops, nodes_of(model.graph))) or (
-        bool(ops & NAN_MAKERS) and is_quantized(ops))
+    def has_lengths(node):
+        return node.op_type in ("LSTM", "GRU", "RNN") and len(node.input) > 4 and node.input[4]
+    nodes, open_ones = list(nodes_of(model.graph)), left_open(model)
+    # ONNX Runtime leaves axes whose size stays as they are; the reference evaluator crops them. The
+    # state after a sequence of no steps is 0 there, the initial one here.
+    return bool(ops & set(KNOWN)) or any(crops(n) or has_lengths(n) for n in nodes) or any(
+        i in open_ones for n in nodes for i in n.input) or (
+            bool(ops & NAN_MAKERS) and is_quantized(ops))
 
 
 def is_quantized(ops):
@@ -126,7 +131,7 @@ def differs(got, want, ops, step):
         rel = 2e-2 if want.dtype == np.float16 else 1e-3
         with np.errstate(all="ignore"):
             top = np.abs(w[np.isfinite(w)]).max(initial=0)
-            room = rel * np.abs(w) + 1e-4 * min(top, 1e6) + 1e-5 + STEPS * step
+            room = rel * np.abs(w) + rel / 10 * min(top, 1e6) + 1e-5 + STEPS * step
             bad = ~((g == w) | (np.isnan(g) & np.isnan(w)) | (np.abs(g - w) <= room))
     if not bad.any() or (quantized and bad.mean() <= MOST_OFF):
         return None

@@ -87,16 +87,17 @@ static qrn_status finish(expansion *x) {
 
 // The bias of a convolution has the scale of its products.
 static const char *bias_of(expansion *x, uint32_t i, uint32_t x_scale, uint32_t w_scale) {
-    const ox_val *w = ox_input(x->im, x->n, w_scale);
+    const ox_val *w = ox_input(x->im, x->n, w_scale), *given = ox_input(x->im, x->n, x_scale);
     const float *a = ox_const_reals(x->im, x->n, x_scale);
     const float *b = ox_const_reals(x->im, x->n, w_scale);
     if (!ox_input(x->im, x->n, i) || x->s != QRN_OK)
         return "";
     uint32_t count = w && w->rank ? w->dims[0] : 1;
-    float *products = a && b && w->rank < 2 ? ox_alloc(x->im, count * sizeof *products) : NULL;
+    bool fits = a && b && w->rank < 2 && count && ox_count(given);
+    float *products = fits ? ox_alloc(x->im, count * sizeof *products) : NULL;
     if (!products) {
         x->s = ox_fail(x->im, x->n, QRN_E_UNSUPPORTED,
-                       "a bias needs constant scales of input and weights");
+                       "a bias needs constant scales of input and weights, at least one each");
         return "";
     }
     for (uint32_t k = 0; k < count; k++)
