@@ -387,6 +387,11 @@ def error_cases(f):
     refuse("ElementWiseBinary", [((2,), "f32")] * 2, ((2,), "f32"), "Binary_no_operation")
     refuse("Prelu", [((2, 3), "f32"), ((2,), "f32")], ((2, 3), "f32"), "Prelu_no_broadcast")
     refuse("Prelu", [((3,), "f32"), ((2, 3), "f32")], ((2, 3), "f32"), "Prelu_grows")
+    for name, enc in (("axis", q.axis(0, [0.1, 0.2, 0.3])), ("narrow", q.bw(4, 0.1))):
+        slopes = q.Tensor("alpha", f.rng.uniform(0, 0.5, 3), "sq8", enc=enc, kind="static")
+        x = q.Tensor("x", f.rng.normal(size=(2, 3, 4)), "sq8")
+        f.add("Prelu", [x, slopes], [q.Tensor("y", x.real, "sq8")],
+              name=f"Prelu_by_channel_{name}", error=q.error())
     refuse("ElementWiseAdd", [((2,), "f32")], ((2,), "f32"), "Add_one_operand")
 
 

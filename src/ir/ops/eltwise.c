@@ -190,10 +190,23 @@ bool qrn_prelu_by_channel(const qrn_shape *x, const qrn_shape *alpha) {
            !broadcasts_to(x, alpha);
 }
 
+// One scale for all quantized values, none of which is narrower than its type says.
+static bool has_one_scale(const qrn_tensor *t) {
+    const qrn_quant *q = &t->quant;
+    if (!qrn_dtype_is_fixed(t->dtype) || q->kind == QRN_QUANT_NONE)
+        return true;
+    return q->kind == QRN_QUANT_TENSOR && q->scale != 0.0f &&
+           (q->bits == 0 || q->bits >= qrn_dtypes[t->dtype].bits);
+}
+
 static qrn_status rule_prelu(const qrn_op_call *c) {
     char a[128], b[128];
-    if (!broadcasts_to(&c->in_shape[0], &c->in_shape[1]) &&
-        !qrn_prelu_by_channel(&c->in_shape[0], &c->in_shape[1]))
+    bool by_channel = qrn_prelu_by_channel(&c->in_shape[0], &c->in_shape[1]);
+    if (by_channel &&
+        !(has_one_scale(c->in[0]) && has_one_scale(c->in[1]) && has_one_scale(c->out[0])))
+        return qrn_op_fail(c, QRN_E_DTYPE,
+                           "slopes for dimension 1 need one scale for each operand, of all bits");
+    if (!broadcasts_to(&c->in_shape[0], &c->in_shape[1]) && !by_channel)
         return qrn_op_fail(c, QRN_E_SHAPE, "input 1: shape %s does not broadcast to %s of input 0",
                            qrn_shape_text(&c->in_shape[1], a, sizeof a),
                            qrn_shape_text(&c->in_shape[0], b, sizeof b));
