@@ -84,9 +84,35 @@ qrn_status ox_align(ox_import *im, ox_val *v) {
 
 // --- outputs
 
+// Tensors that are an output already, by their position among the application's. How many there
+// will be is not known: a value that is shown, too, may be made when another one is asked for.
+typedef struct taken_ports {
+    bool *items;
+    uint32_t n;
+} taken_ports;
+
+static qrn_status take_port(ox_import *im, taken_ports *taken, uint32_t port) {
+    if (port >= taken->n) {
+        uint32_t n = 2 * port + 16;
+        bool *grown = qrn_arena_alloc(im->arena, n);
+        if (!grown)
+            return ox_no_memory(im);
+        if (taken->n)
+            memcpy(grown, taken->items, taken->n);
+        *taken = (taken_ports){grown, n};
+    }
+    taken->items[port] = true;
+    return QRN_OK;
+}
+
+static bool is_taken(const taken_ports *taken, uint32_t port) {
+    return port < taken->n && taken->items[port];
+}
+
 // The application tensor of an output: made by its node, or copied from where the value is. Two
-// outputs with one value have a tensor each. taken: by position of the tensor among the outputs.
-static qrn_status finish_output(ox_import *im, ox_val *v, const bool *taken, qc_tensor **out) {
+// outputs with one value have a tensor each.
+static qrn_status finish_output(ox_import *im, ox_val *v, const taken_ports *taken,
+                                qc_tensor **out) {
     qc_tensor *x;
     if (ox_is_wide(im, v)) {
         QRN_TRY(ox_tensor_in(im, v, OX_ONNX, &x));
@@ -96,7 +122,7 @@ static qrn_status finish_output(ox_import *im, ox_val *v, const bool *taken, qc_
     x = v->at[OX_ONNX];
     if (!x)
         QRN_TRY(ox_tensor_in(im, v, OX_ONNX, &x));
-    if (x->t.v1.type == QNN_TENSOR_TYPE_APP_READ && !taken[x->port]) {
+    if (x->t.v1.type == QNN_TENSOR_TYPE_APP_READ && !is_taken(taken, x->port)) {
         *out = x;
         return QRN_OK;
     }
@@ -121,7 +147,7 @@ static void describe_port(ox_port *p, const ox_val *v, qc_tensor *t) {
     p->bytes = (n * ox_type_bits(v->type) + 7) / 8;
 }
 
-static qrn_status finish_port(ox_import *im, ox_val *v, bool *taken, ox_port *port) {
+static qrn_status finish_port(ox_import *im, ox_val *v, taken_ports *taken, ox_port *port) {
     qc_tensor *t = NULL;
     if (v->kind != OX_TENSOR)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "output '%s' is not a tensor", v->name);
@@ -130,16 +156,13 @@ static qrn_status finish_port(ox_import *im, ox_val *v, bool *taken, ox_port *po
     QRN_TRY(ox_align(im, v));
     describe_port(port, v, t);
     port->data = v->data;
-    if (t)
-        taken[t->port] = true;
-    return QRN_OK;
+    return t ? take_port(im, taken, t->port) : QRN_OK;
 }
 
 qrn_status ox_finish_outputs(ox_import *im, const ox_graph *g, ox_result *r) {
     ox_port *ports = qrn_arena_alloc(im->arena, g->n_outputs * sizeof *ports);
-    // Each output makes one more tensor at most.
-    bool *taken = qrn_arena_alloc(im->arena, (size_t)im->graph->n_outputs + g->n_outputs);
-    if (!ports || !taken)
+    taken_ports taken = {0};
+    if (!ports)
         return ox_no_memory(im);
     im->node = NULL;
     for (uint32_t i = 0; i < g->n_outputs; i++) {
@@ -149,7 +172,7 @@ qrn_status ox_finish_outputs(ox_import *im, const ox_graph *g, ox_result *r) {
         if (!v || !v->known)
             return QRN_FAIL(QRN_E_UNCONNECTED, "output '%s' is not computed by any node",
                             g->outputs[i].name);
-        qrn_status s = finish_port(im, v, taken, &ports[i]);
+        qrn_status s = finish_port(im, v, &taken, &ports[i]);
         if (s != QRN_OK)
             QRN_TRY(ox_refuse_maker(im, g, v->name, s));
     }
