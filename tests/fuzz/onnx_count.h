@@ -9,7 +9,7 @@
 
 bool onnx_count_has(const ox_model *m, const char *op);
 void onnx_count(const ox_model *m);
-// Prints the ops that never came, and how many did. Returns how many never came.
-unsigned onnx_count_print(void);
+// Prints the ops that never came, and how many did. Returns how many `is_drawn` does not know.
+unsigned onnx_count_print(bool (*is_drawn)(const char *op, const char *domain));
 
 #endif

@@ -559,3 +559,22 @@ void draw_simple(draft *d) {
     const d_row *r = &DRAW_FROM(d->s, simple);
     draw_row(d, r, op_of(d, r));
 }
+
+static bool has_op(const char *list, const char *op) {
+    size_t len = strlen(op);
+    for (const char *p = strstr(list, op); p; p = strstr(p + 1, op))
+        if ((p == list || p[-1] == ' ') && (p[len] == ' ' || !p[len]))
+            return true;
+    return false;
+}
+
+bool draw_knows(const char *op, const char *domain) {
+    static const char nested[] =
+        "If Loop Scan SequenceMap SequenceEmpty SequenceConstruct SequenceInsert SequenceErase "
+        "SequenceAt SequenceLength ConcatFromSequence SplitToSequence Optional OptionalGetElement "
+        "OptionalHasElement";
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (strcmp(rows[i].domain, domain) == 0 && has_op(rows[i].ops, op))
+            return true;
+    return !domain[0] && has_op(nested, op);
+}

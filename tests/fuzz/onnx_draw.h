@@ -41,6 +41,8 @@ typedef struct d_row {
 
 // Adds a node of any op of the table.
 void draw_node(draft *d);
+// Is the op in the table, or one that onnx_nest.c draws?
+bool draw_knows(const char *op, const char *domain);
 // The same of one row; of one of a few element-wise ops on floats.
 void draw_row(draft *d, const d_row *r, const char *op);
 void draw_simple(draft *d);

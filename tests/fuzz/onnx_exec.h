@@ -33,7 +33,7 @@ typedef void (*exec_listener)(void *ctx, const ox_model *m, const ox_result *r, 
 void onnx_exec_listen(exec_listener f, void *ctx);
 
 // Prints how many models came to which end, and which ops of the importer were never executed.
-// Returns the number executed.
-unsigned onnx_exec_report(void);
+// False when there is one that is never drawn.
+bool onnx_exec_report(bool (*is_drawn)(const char *op, const char *domain));
 
 #endif
