@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct limit {
     const char *word;
@@ -51,23 +52,30 @@ static bool read_number(const char *text, const char **end, uint64_t *out) {
     return true;
 }
 
-// The limit that a word names: most[] or *time_s; NULL: none.
-static uint64_t *find(const char *word, size_t len, uint64_t *most, uint64_t *time_s) {
+// The limit that a word names; NULL: none.
+static uint64_t *find(const char *word, size_t len, qrn_limits *l) {
+    const struct {
+        const char *word;
+        uint64_t *limit;
+    } others[] = {{"time", &l->time_s}, {"run", &l->run_bytes}};
     for (int i = 0; i < QRN_COSTS; i++)
         if (strlen(limits[i].word) == len && memcmp(limits[i].word, word, len) == 0)
-            return &most[i];
-    return len == 4 && memcmp(word, "time", 4) == 0 ? time_s : NULL;
+            return &l->most[i];
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (strlen(others[i].word) == len && memcmp(others[i].word, word, len) == 0)
+            return others[i].limit;
+    return NULL;
 }
 
-qrn_status qrn_limits_parse(const char *text, uint64_t *most, uint64_t *time_s) {
+qrn_status qrn_limits_parse(const char *text, qrn_limits *l) {
     for (const char *p = text; *p;) {
         size_t len = strcspn(p, "=,");
         const char *end = p;
-        uint64_t *to = p[len] == '=' ? find(p, len, most, time_s) : NULL, n = 0;
+        uint64_t *to = p[len] == '=' ? find(p, len, l) : NULL, n = 0;
         if (!to || !read_number(p + len + 1, &end, &n) || (*end && *end != ','))
             return QRN_FAIL(QRN_E_CONFIG,
                             "QUERN_LIMITS is '%s', expected a list such as "
-                            "nodes=2M,memory=1G,work=500M,time=60 (0: no limit)",
+                            "nodes=2M,memory=1G,work=500M,run=8G,time=60 (0: no limit)",
                             text);
         *to = n ? n : UINT64_MAX;
         p = end + (*end == ',');
@@ -75,18 +83,34 @@ qrn_status qrn_limits_parse(const char *text, uint64_t *most, uint64_t *time_s) 
     return QRN_OK;
 }
 
-qrn_status qrn_budget_begin(qrn_budget *b, uint64_t n_nodes, uint64_t n_bytes) {
-    uint64_t time_s = QRN_TIME_LIMIT_S;
+static uint64_t machine_bytes(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? multiply((uint64_t)pages, (uint64_t)page) : UINT64_MAX;
+}
+
+// The limits before the shares of a file are added.
+static qrn_status read_limits(qrn_limits *l) {
     const char *set = qrn_env_get(QRN_ENV_LIMITS);
-    *b = (qrn_budget){0};
+    *l = (qrn_limits){.time_s = QRN_TIME_LIMIT_S, .run_bytes = machine_bytes()};
     for (int i = 0; i < QRN_COSTS; i++)
-        b->most[i] = limits[i].base;
-    if (set)
-        QRN_TRY(qrn_limits_parse(set, b->most, &time_s));
+        l->most[i] = limits[i].base;
+    return set ? qrn_limits_parse(set, l) : QRN_OK;
+}
+
+qrn_status qrn_limit_run_bytes(uint64_t *most) {
+    qrn_limits l;
+    QRN_TRY(read_limits(&l));
+    *most = l.run_bytes;
+    return QRN_OK;
+}
+
+qrn_status qrn_budget_begin(qrn_budget *b, uint64_t n_nodes, uint64_t n_bytes) {
+    qrn_limits l;
+    QRN_TRY(read_limits(&l));
+    *b = (qrn_budget){.end_ns = add(now_ns(), multiply(l.time_s, 1000000000u))};
     for (int i = 0; i < QRN_COSTS; i++)
-        b->most[i] = add(b->most[i], add(multiply(limits[i].per_node, n_nodes),
-                                         multiply(limits[i].per_byte, n_bytes)));
-    b->end_ns = add(now_ns(), multiply(time_s, 1000000000u));
+        b->most[i] = add(l.most[i], add(multiply(limits[i].per_node, n_nodes),
+                                        multiply(limits[i].per_byte, n_bytes)));
     return QRN_OK;
 }
 

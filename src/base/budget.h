@@ -40,8 +40,18 @@ qrn_status qrn_budget_begin(qrn_budget *b, uint64_t n_nodes, uint64_t n_bytes);
 qrn_status qrn_budget_spend(qrn_budget *b, qrn_cost c, uint64_t n);
 uint64_t qrn_budget_left(const qrn_budget *b, qrn_cost c);
 
-// Limits as text, "nodes=2M,memory=1G,time=60": 0 is no limit. most[] and *time_s are changed where
-// a limit is given. For tests; qrn_budget_begin reads QUERN_LIMITS so.
-qrn_status qrn_limits_parse(const char *text, uint64_t *most, uint64_t *time_s);
+// Most bytes of intermediate tensors that one execution of a graph may need: the machine's memory
+// unless QUERN_LIMITS says otherwise. A graph that needs more would be granted its memory and be
+// killed when it uses it.
+qrn_status qrn_limit_run_bytes(uint64_t *most);
+
+typedef struct qrn_limits {
+    uint64_t most[QRN_COSTS];
+    uint64_t time_s, run_bytes;
+} qrn_limits;
+
+// Limits as text, "nodes=2M,memory=1G,time=60": 0 is no limit. Those that are given are changed.
+// For tests; the functions above read QUERN_LIMITS so.
+qrn_status qrn_limits_parse(const char *text, qrn_limits *l);
 
 #endif

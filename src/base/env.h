@@ -21,8 +21,8 @@
     X(VERIFY, "QUERN_VERIFY",                                                                      \
       "any value: check the weights of context binaries when they are loaded")                     \
     X(LIMITS, "QUERN_LIMITS",                                                                      \
-      "what reading a model file may cost, such as nodes=2M,memory=1G,work=500M,time=60; 0: no "   \
-      "limit (docs/limits.md)")                                                                    \
+      "what reading and running a model may cost, such as nodes=2M,memory=1G,work=500M,run=8G,"    \
+      "time=60; 0: no limit (docs/limits.md)")                                                     \
     X(API_VERSION, "QUERN_API_VERSION", "announced core API version, such as 2.37")                \
     X(SOCS, "QUERN_SOCS", "file with further chips for the HTP backend (docs/htp-device.md)")      \
     X(CUSTOM_OPS, "ORT_QNN_CUSTOM_OP_DOMAINS",                                                     \

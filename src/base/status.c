@@ -40,6 +40,8 @@ qrn_status qrn_fail(qrn_status s, const char *fmt, ...) {
 
 bool qrn_failed_for_memory(void) { return atomic_load(&no_memory); }
 
+void qrn_restore_failed_for_memory(bool before) { atomic_store(&no_memory, before); }
+
 const char *qrn_message(void) { return message; }
 
 void qrn_message_clear(void) { message[0] = '\0'; }

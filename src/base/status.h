@@ -90,6 +90,8 @@ const char *qrn_message(void);
 void qrn_message_clear(void);
 // Has a failure of this process been QRN_E_MEM? For programs, whose reports must not hide it.
 bool qrn_failed_for_memory(void);
+// A limit of ours was reached and not the end of the memory: the answer is again what it was.
+void qrn_restore_failed_for_memory(bool before);
 
 // The status is passed on in sight of the compiler, so that analysers know what comes back.
 static inline qrn_status qrn_failed(qrn_status said, qrn_status s) {

@@ -7,6 +7,7 @@
 // Deterministic: the same graph always yields the same plan.
 #include "compiler/passes.h"
 
+#include "base/budget.h"
 #include "base/mem.h"
 
 #include <stdio.h>
@@ -281,6 +282,20 @@ static void explain(const qrn_lowering *lo) {
     lo->opt->explain(lo->opt->explain_ctx, line);
 }
 
+// The system grants more memory than there is, and kills who uses it.
+static qrn_status check_limit(const qrn_lowering *lo) {
+    const qrn_plan *p = lo->plan;
+    uint64_t most;
+    QRN_TRY(qrn_limit_run_bytes(&most));
+    if (p->arena_bytes <= most)
+        return QRN_OK;
+    return QRN_FAIL(
+        QRN_E_MEM,
+        "graph '%s': an execution needs %zu bytes for intermediate tensors, the limit is "
+        "%llu (the machine's memory, or QUERN_LIMITS=run=N)",
+        lo->graph->name, p->arena_bytes, (unsigned long long)most);
+}
+
 qrn_status qrn_lo_plan_memory(qrn_lowering *lo) {
     qrn_plan *p = lo->plan;
     size_t cap = (size_t)p->n_values + p->n_steps + 1;
@@ -299,6 +314,8 @@ qrn_status qrn_lo_plan_memory(qrn_lowering *lo) {
     }
     qrn_free(items);
     qrn_free(placed);
+    if (s == QRN_OK)
+        s = check_limit(lo);
     if (s == QRN_OK)
         s = place_parts(lo);
     if (s == QRN_OK && lo->opt->explain)

@@ -44,19 +44,22 @@ static void budget_ends_when_its_time_is_over(void **state) {
 
 static void limits_are_read_from_text(void **state) {
     (void)state;
-    uint64_t most[QRN_COSTS] = {1, 2, 3}, time_s = 4;
-    assert_int_equal(qrn_limits_parse("nodes=2K,time=60", most, &time_s), QRN_OK);
-    assert_int_equal(most[QRN_COST_NODES], 2048);
-    assert_int_equal(most[QRN_COST_MEMORY], 2);
-    assert_int_equal(time_s, 60);
-    assert_int_equal(qrn_limits_parse("memory=3G,work=0", most, &time_s), QRN_OK);
-    assert_int_equal(most[QRN_COST_MEMORY], (uint64_t)3 << 30);
-    assert_int_equal(most[QRN_COST_WORK], UINT64_MAX);
+    qrn_limits l = {.most = {1, 2, 3}, .time_s = 4, .run_bytes = 5};
+    assert_int_equal(qrn_limits_parse("nodes=2K,time=60", &l), QRN_OK);
+    assert_int_equal(l.most[QRN_COST_NODES], 2048);
+    assert_int_equal(l.most[QRN_COST_MEMORY], 2);
+    assert_int_equal(l.time_s, 60);
+    assert_int_equal(l.run_bytes, 5);
+    assert_int_equal(qrn_limits_parse("run=8G", &l), QRN_OK);
+    assert_int_equal(l.run_bytes, (uint64_t)8 << 30);
+    assert_int_equal(qrn_limits_parse("memory=3G,work=0", &l), QRN_OK);
+    assert_int_equal(l.most[QRN_COST_MEMORY], (uint64_t)3 << 30);
+    assert_int_equal(l.most[QRN_COST_WORK], UINT64_MAX);
     static const char *const bad[] = {"nodes",     "nodes=",    "nodes=x",   "steps=1", "nodes=1X",
                                       "nodes=1KB", "=1",        ",",         "5",       "nodes=-1",
                                       "nodes= 1",  "nodes=1;2", "time=1.5s", "node=1"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_int_equal(qrn_limits_parse(bad[i], most, &time_s), QRN_E_CONFIG);
+        assert_int_equal(qrn_limits_parse(bad[i], &l), QRN_E_CONFIG);
         assert_non_null(strstr(qrn_message(), "QUERN_LIMITS"));
     }
 }

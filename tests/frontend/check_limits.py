@@ -66,8 +66,11 @@ def main():
         judge("few nodes", run, {"QUERN_LIMITS": "nodes=100"}, [3], "QUERN_LIMITS=nodes=N", folder)
         judge("little memory", run, {"QUERN_LIMITS": "memory=10K"}, [3], "QUERN_LIMITS=memory=N",
               folder)
-        judge("more of all", run, {"QUERN_LIMITS": "nodes=1M,memory=0,work=0,time=0"}, [0], "",
-              folder)
+        judge("more of all", run, {"QUERN_LIMITS": "nodes=1M,memory=0,work=0,run=0,time=0"}, [0],
+              "", folder)
+        for backend in ("cpu", "htp"):
+            judge(f"an execution without memory on {backend}", [*run, "-b", backend],
+                  {"QUERN_LIMITS": "run=1"}, [1], "QUERN_LIMITS=run=N", folder)
         judge("not a limit", run, {"QUERN_LIMITS": "nodes=lots"}, [3, 1, 2],
               "QUERN_LIMITS is 'nodes=lots'", folder)
     print(f"limits: {failed} failed")

@@ -29,6 +29,7 @@ struct ox_import {
     uint32_t n_unfolded;     // constants that were not computed to stay within the budget
     qrn_strmap declared;     // names of the main graph to the ox_info with their shape
     qrn_budget budget;       // of the whole model; its memory is the arena's
+    bool memory_failed;      // qrn_failed_for_memory when it began
     const ox_node **instead; // per node of the main graph: patterns.c; NULL: none looked for
     bool *assumes;           // the same: its pattern was found by declared shapes
 };

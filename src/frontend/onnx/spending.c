@@ -36,14 +36,17 @@ qrn_status ox_begin_budget(ox_import *im) {
         count_nodes(m->functions[i].nodes, m->functions[i].n_nodes, &n_nodes, &n_bytes);
     QRN_TRY(qrn_budget_begin(&im->budget, n_nodes, n_bytes));
     qrn_arena_limit(im->arena, im->budget.most[QRN_COST_MEMORY]);
+    im->memory_failed = qrn_failed_for_memory();
     return QRN_OK;
 }
 
 qrn_status ox_end_budget(ox_import *im, qrn_status s) {
     bool limited = qrn_arena_limited(im->arena);
     qrn_arena_limit(im->arena, SIZE_MAX);
-    if (s == QRN_E_MEM && limited)
+    if (s == QRN_E_MEM && limited) {
+        qrn_restore_failed_for_memory(im->memory_failed);
         return qrn_budget_spend(&im->budget, QRN_COST_MEMORY, UINT64_MAX);
+    }
     if (s == QRN_OK || s == QRN_E_MEM || !im->n_unfolded)
         return s;
     char why[QRN_MESSAGE_MAX];
