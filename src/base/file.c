@@ -152,13 +152,19 @@ static qrn_status map_all(const char *path, int fd, const struct stat *st, qrn_f
     return QRN_OK;
 }
 
-// A change in the tick in which the file was last written could not be seen.
-static bool is_fresh(const struct stat *st) {
+// A change in the tick in which the file was last written could not be seen: waits for its end.
+// Returns false when the file cannot be asked.
+static bool wait_for_tick(int fd, struct stat *st) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     int64_t age_s = (int64_t)now.tv_sec - st->st_mtim.tv_sec;
-    return age_s >= 0 && age_s < 2 &&
-           age_s * 1000000000 + now.tv_nsec - st->st_mtim.tv_nsec < TICK_NS;
+    if (age_s < 0 || age_s >= 2)
+        return true;
+    int64_t left = TICK_NS - (age_s * 1000000000 + now.tv_nsec - st->st_mtim.tv_nsec);
+    if (left <= 0 || left > TICK_NS)
+        return true;
+    nanosleep(&(struct timespec){.tv_nsec = left}, NULL);
+    return fstat(fd, st) == 0;
 }
 
 qrn_status qrn_file_map(const char *path, qrn_file *out) {
@@ -170,7 +176,9 @@ qrn_status qrn_file_map(const char *path, qrn_file *out) {
     qrn_status s = QRN_OK;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         s = QRN_FAIL(QRN_E_ARGUMENT, "%.800s: not a regular file", path);
-    else if (st.st_size > COPY_BYTES && !is_fresh(&st))
+    else if (st.st_size > COPY_BYTES && !wait_for_tick(fd, &st))
+        s = QRN_FAIL(QRN_E_MAPPING, "%.800s: %s", path, strerror(errno));
+    else if (st.st_size > COPY_BYTES)
         return map_all(path, fd, &st, out);
     else if (st.st_size > 0)
         s = read_all(path, fd, &st, out);

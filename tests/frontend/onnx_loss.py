@@ -95,11 +95,12 @@ def grams():
         def grams_in(mode):
             return node("TfIdfVectorizer", "x", "y", mode=mode, max_skip_count=skip, **pool)
         counts = case(f"grams_TF_{skip}", grams_in("TF"), {"x": x})
+        found = counts.expected[0][:, :weights.size]  # of save_cases.py it has other columns
         yield counts
         yield case(f"grams_IDF_{skip}", grams_in("IDF"), {"x": x},
-                   expected=[(counts.expected[0] > 0) * weights])
+                   expected=[(found > 0) * weights])
         yield case(f"grams_TFIDF_{skip}", grams_in("TFIDF"), {"x": x},
-                   expected=[counts.expected[0] * weights])
+                   expected=[found * weights])
     yield case("grams_without_a_weight", node("TfIdfVectorizer", "x", "y", mode="IDF",
                                               max_skip_count=0, **(pool | {"weights": [1.0] * 5})),
                {"x": x}, refusal="5 weights for 6 n-grams")
