@@ -107,9 +107,17 @@ def test_state_of_a_delegate(tmp_path):
                                    (0 - 2 * A - B).tobytes()]
 
 
-def test_library_path_of_the_options_is_used(tmp_path, binary):
-    p = program(blob(binary), spec(library="/nowhere/libQnnHtp.so"))
-    refused(tmp_path, p, [[A, B]], ["delegate 0", "/nowhere/libQnnHtp.so"])
+def test_library_of_the_options_is_used(tmp_path, binary):
+    p = program(blob(binary), spec(library="libQnnNowhere.so"))
+    refused(tmp_path, p, [[A, B]], ["delegate 0", "libQnnNowhere.so"])
+
+
+@pytest.mark.parametrize("library", ["/tmp/libQnnHtp.so", "libQnn/../x.so", "libc.so.6", "x.so",
+                                     "libQnn.so", "libQnnHtp.so.1"])
+def test_programs_cannot_name_any_library(tmp_path, binary, library):
+    """Opening a library runs its code: a file names one of an SDK or none."""
+    p = program(blob(binary), spec(library=library))
+    refused(tmp_path, p, [[A, B]], ["delegate 0", library, "choose the library yourself"])
 
 
 def test_log_level(tmp_path, binary):

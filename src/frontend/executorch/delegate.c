@@ -54,12 +54,27 @@ static qrn_status read_options(const et_delegate_def *def, et_qnn_options *o) {
     return QRN_FAIL(QRN_E_BINARY, "it has no " OPTIONS_KEY);
 }
 
-static const char *library_of(const et_method *m, const et_qnn_options *o) {
-    if (m->opt.backend)
-        return m->opt.backend;
-    if (o->library[0])
-        return o->library;
-    return o->backend == BACKEND_HTP ? "htp" : o->backend == BACKEND_GPU ? "gpu" : NULL;
+// Opening a library runs its code, so a file may choose among those of an SDK, by name, and not
+// lead to one that came with it.
+static bool is_sdk_name(const char *name) {
+    size_t n = strlen(name);
+    return strncmp(name, "libQnn", 6) == 0 && !strchr(name, '/') && n > 9 &&
+           strcmp(name + n - 3, ".so") == 0;
+}
+
+static qrn_status library_of(const et_method *m, const et_qnn_options *o, const char **out) {
+    *out = m->opt.backend ? m->opt.backend : o->library;
+    if (!m->opt.backend && o->library[0] && !is_sdk_name(o->library))
+        return QRN_FAIL(
+            QRN_E_NOT_PERMITTED,
+            "it names the library '%.200s'; a program may name one such as libQnnHtp.so, "
+            "without a path: choose the library yourself (--backend)",
+            o->library);
+    if (!(*out)[0])
+        *out = o->backend == BACKEND_HTP ? "htp" : o->backend == BACKEND_GPU ? "gpu" : NULL;
+    return *out ? QRN_OK
+                : QRN_FAIL(QRN_E_UNSUPPORTED, "backend type %d, expected 1 (GPU) or 2 (HTP)",
+                           o->backend);
 }
 
 static int log_level(const et_method *m, const et_qnn_options *o) {
@@ -67,10 +82,8 @@ static int log_level(const et_method *m, const et_qnn_options *o) {
 }
 
 static qrn_status open_client(const et_method *m, const et_qnn_options *o, et_delegate *d) {
-    const char *library = library_of(m, o);
-    if (!library)
-        return QRN_FAIL(QRN_E_UNSUPPORTED, "backend type %d, expected 1 (GPU) or 2 (HTP)",
-                        o->backend);
+    const char *library;
+    QRN_TRY(library_of(m, o, &library));
     int level = log_level(m, o);
     qc_options options = {.no_context = true, .n_threads = m->opt.n_threads};
     if (o->backend == BACKEND_HTP)
