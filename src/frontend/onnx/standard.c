@@ -115,7 +115,7 @@ static qrn_status check_versions(const ox_model *m) {
         if (o->version > INT32_MAX || (!o->domain[0] && o->version < 1))
             return QRN_FAIL(QRN_E_UNSUPPORTED,
                             "it imports version %lld of the operator set '%s'; "
-                            "versions are 1 and more",
+                            "versions are 1 to 2147483647",
                             (long long)o->version, o->domain[0] ? o->domain : "ai.onnx");
     }
     return QRN_OK;
