@@ -69,9 +69,9 @@ static qrn_status read_blocks(ox_import *im, const ox_node *n, blocks *b) {
     b->zeros = packed ? z->data : NULL;
     b->real_zeros = z && !packed ? ox_const_reals(im, n, 3) : NULL;
     size_t pairs = (size_t)b->n * b->per_row, stride = ((size_t)b->per_row * b->bits + 7) / 8;
-    if (w->bytes < pairs * b->block * b->bits / 8 || s->bytes < pairs * ox_type_bits(s->type) / 8 ||
-        (packed && z->bytes < b->n * stride) ||
-        (z && !packed && z->bytes < pairs * ox_type_bits(z->type) / 8))
+    // Scales and real zero points are counted: bytes of 4-bit types would be rounded.
+    if (w->bytes < pairs * b->block * b->bits / 8 || ox_count(s) < pairs ||
+        (packed && z->bytes < b->n * stride) || (z && !packed && ox_count(z) < pairs))
         return ox_fail(im, n, QRN_E_SHAPE, "weights, scales or zero points are too short");
     if (!b->scales || (z && !packed && !b->real_zeros))
         return QRN_FAIL(QRN_E_MEM, "out of memory");
