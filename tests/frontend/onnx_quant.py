@@ -103,6 +103,16 @@ def meanings():
                constants={"s": s}, refusal="no fixed point of type float8e4m3fn")
 
 
+def dequantized_constants():
+    """Their type is that of the scale."""
+    q = np.arange(-6, 6, dtype=np.int8).reshape(1, 3, 2, 2)
+    nodes = [node("DequantizeLinear", "q s", "d"), node("Add", "x d", "y")]
+    x = rand(1, 3, 2, 2).astype(np.float16)
+    yield case("constant_of_float16", nodes, {"x": x},
+               constants={"q": q, "s": np.float16(0.5)}, opset=19,
+               expected=[x + q.astype(np.float16) * np.float16(0.5)])
+
+
 def dynamic():
     for name, x in (("mixed", rand(3, 5)), ("positive", np.abs(rand(3, 5)) + 1),
                     ("negative", -np.abs(rand(7))), ("zero", np.zeros((2, 2), np.float32))):
@@ -382,5 +392,6 @@ def networks():
 
 
 def cases():
-    for make in (linear_ops, meanings, dynamic, qlinear_ops, qlinear_products, blocks, networks):
+    for make in (linear_ops, meanings, dequantized_constants, dynamic, qlinear_ops,
+                 qlinear_products, blocks, networks):
         yield from make()

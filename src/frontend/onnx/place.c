@@ -5,6 +5,7 @@
 // dimensions of size 1 move.
 #include "frontend/onnx/internal.h"
 
+#include "base/fp16.h"
 #include "base/mem.h"
 #include "frontend/onnx/permute.h"
 
@@ -239,18 +240,35 @@ static qrn_status relayout(ox_import *im, ox_val *v, ox_layout to, qc_tensor **o
     return ox_emit_transpose(im, im->node, x, perm, *out);
 }
 
-static qrn_status dequantized(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **out) {
-    if (v->quantized->data) {
-        const float *values = ox_const_floats(im, v->quantized);
-        if (!values)
+// The numbers of quantized constants, as the type that their scale gives to v.
+static qrn_status dequantized_constant(ox_import *im, ox_val *v, ox_layout layout,
+                                       qc_tensor **out) {
+    const float *values = ox_const_floats(im, v->quantized);
+    ox_val copy = *v;
+    if (v->type != OX_F32 && v->type != OX_F16)
+        return QRN_FAIL(QRN_E_UNSUPPORTED,
+                        "constant '%s': its scale is %s, expected float or float16", v->name,
+                        ox_type_name(v->type));
+    if (!values)
+        return ox_no_memory(im);
+    copy.data = values;
+    copy.bytes = ox_count(v) * ox_type_bits(v->type) / 8;
+    if (v->type == OX_F16) {
+        uint16_t *rounded = qrn_arena_alloc(im->arena, copy.bytes);
+        if (!rounded)
             return ox_no_memory(im);
-        ox_val copy = *v;
-        copy.data = values;
-        copy.bytes = ox_count(v) * sizeof *values;
-        QRN_TRY(constant(im, &copy, layout, out));
-        v->at[layout] = *out;
-        return QRN_OK;
+        for (size_t i = 0; i < ox_count(v); i++)
+            rounded[i] = qrn_f16_from_f64((double)values[i]);
+        copy.data = rounded;
     }
+    QRN_TRY(constant(im, &copy, layout, out));
+    v->at[layout] = *out;
+    return QRN_OK;
+}
+
+static qrn_status dequantized(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **out) {
+    if (v->quantized->data)
+        return dequantized_constant(im, v, layout, out);
     if (layout == OX_ONNX && !v->quantized->at[OX_ONNX] && v->quantized->at[OX_LAST] &&
         v->at[OX_LAST])
         return relayout(im, v, layout, out);
