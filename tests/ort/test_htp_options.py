@@ -256,14 +256,19 @@ def test_numbers_out_of_range_are_refused(key, value, words):
         session(NET, {**HTP, key: value})
 
 
-def test_files_are_mapped_unless_that_is_disabled(plain, tmp_path):
+def test_large_files_are_mapped_unless_that_is_disabled(tmp_path):
     path = tmp_path / "c.onnx"
-    session(NET, HTP, writing(path))
+    w = np.random.default_rng(4).standard_normal((300, 300)).astype(F)
+    net = model([helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", F, [1, 300])],
+                [("y", F, [1, 300])], [("w", w)])
+    feed = {"x": np.ones((1, 300), F)}
+    want = session(net, HTP, writing(path)).run(None, feed)[0]
+    assert (tmp_path / "c_qnn.bin").stat().st_size > 64 << 10  # smaller ones are copied
     for disable in "01":
         s = session(str(path), {**HTP, "disable_file_mapped_weights": disable})
         mapped = str(tmp_path / "c_qnn.bin") in Path("/proc/self/maps").read_text()
         assert mapped == (disable == "0")
-        assert np.array_equal(s.run(None, {"x": X})[0], plain)
+        assert np.array_equal(s.run(None, feed)[0], want)
         del s
         gc.collect()
 
