@@ -151,7 +151,7 @@ static qrn_status read_elements(reader *r, const OrtOpAttr *a, OrtOpAttrType typ
 
 // Strings come one after the other, each with its NUL.
 static qrn_status read_strings(reader *r, const OrtOpAttr *a, ox_attr *out) {
-    const char *all;
+    const char *all = NULL;
     const char **list;
     uint32_t bytes = 0, n = 0;
     QRN_TRY(read_elements(r, a, ORT_ATTR_STRINGS, 1, &all, &bytes));
