@@ -256,7 +256,7 @@ def test_numbers_out_of_range_are_refused(key, value, words):
         session(NET, {**HTP, key: value})
 
 
-def test_large_files_are_mapped_unless_that_is_disabled(tmp_path):
+def test_files_are_mapped_unless_that_is_disabled(tmp_path):
     path = tmp_path / "c.onnx"
     w = np.random.default_rng(4).standard_normal((300, 300)).astype(F)
     net = model([helper.make_node("MatMul", ["x", "w"], ["y"])], [("x", F, [1, 300])],
