@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Builds with sanitizers, as gcc and clang say it. AddressSanitizer is told which bytes behind an
+// Builds with sanitizers, as gcc and clang say it. AddressSanitizer learns which bytes behind an
 // object are nobody's.
 #ifndef QRN_BASE_SANITIZED_H
 #define QRN_BASE_SANITIZED_H

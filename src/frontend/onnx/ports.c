@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Inputs and outputs of the imported graph: their shapes, their application tensors, and what the
-// caller is told about them.
+// caller gets a report of them.
 #include "frontend/onnx/internal.h"
 
 #include <string.h>
