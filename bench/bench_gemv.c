@@ -7,8 +7,8 @@
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "base/pool.h"
-#include "kernels/gemm/dense8.h"
-#include "kernels/gemm/dense_wide.h"
+#include "kernels/gemm/dense/dense8.h"
+#include "kernels/gemm/dense/dense_wide.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 // from the onnx package. Numbers of lists and bytes of tensors are printed as they are; floats as
 // the hexadecimal of their bits, text as the hexadecimal of its bytes.
 #include "base/mem.h"
-#include "frontend/onnx/model.h"
+#include "frontend/onnx/reader/model.h"
 
 #include <inttypes.h>
 #include <stdio.h>

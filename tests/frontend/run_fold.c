@@ -7,7 +7,7 @@
 // Graph inputs are values with a shape and no data. With --no-memory every allocation of every
 // node is made to fail in turn; each failure must say so. Exits with 1 when memory is leaked.
 #include "base/mem.h"
-#include "frontend/onnx/fold.h"
+#include "frontend/onnx/fold/fold.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 // and no failure leaks. Needs the models that make_models.py writes, in the folder of the first
 // argument.
 #include "base/mem.h"
-#include "frontend/onnx/reader.h"
+#include "frontend/onnx/reader/reader.h"
 #include "walk_model.h"
 
 #include <setjmp.h>

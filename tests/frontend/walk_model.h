@@ -5,7 +5,7 @@
 #ifndef TESTS_FRONTEND_WALK_MODEL_H
 #define TESTS_FRONTEND_WALK_MODEL_H
 
-#include "frontend/onnx/model.h"
+#include "frontend/onnx/reader/model.h"
 
 // A sum over all that was seen, so that nothing is optimised away.
 uint64_t walk_model(const ox_model *m);

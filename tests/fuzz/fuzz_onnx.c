@@ -7,7 +7,7 @@
 #include "../frontend/walk_model.h"
 
 #include "base/mem.h"
-#include "frontend/onnx/fold.h"
+#include "frontend/onnx/fold/fold.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef TESTS_FUZZ_ONNX_COUNT_H
 #define TESTS_FUZZ_ONNX_COUNT_H
 
-#include "frontend/onnx/model.h"
+#include "frontend/onnx/reader/model.h"
 
 bool onnx_count_has(const ox_model *m, const char *op);
 void onnx_count(const ox_model *m);

@@ -7,7 +7,7 @@
 
 #include "scrap.h"
 
-#include "frontend/onnx/wire_write.h"
+#include "frontend/onnx/writer/wire_write.h"
 
 enum { M_RANK = 12, M_NODES = 64, M_VALUES = 160, M_IO = 32, M_ATTRS = 16, M_OPERANDS = 16 };
 

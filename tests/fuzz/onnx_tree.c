@@ -4,7 +4,7 @@
 // is comes out changed. Which fields hold messages is all that is known of the format.
 #include "onnx_tree.h"
 
-#include "frontend/onnx/wire_write.h"
+#include "frontend/onnx/writer/wire_write.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef QRN_TESTS_HTP_ENGINE_CLIENT_H
 #define QRN_TESTS_HTP_ENGINE_CLIENT_H
 
-#include "backend/htp/engine.h"
+#include "backend/htp/device/engine.h"
 #include "chain.h"
 
 #include <pthread.h>

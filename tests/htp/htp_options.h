@@ -6,7 +6,7 @@
 
 #include "htp_client.h"
 
-#include "backend/htp/options.h"
+#include "backend/htp/options/options.h"
 
 #include <stdio.h>
 

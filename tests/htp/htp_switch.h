@@ -8,8 +8,8 @@
 
 #include "htp_options.h"
 
-#include "backend/htp/session.h"
-#include "backend/htp/switch.h"
+#include "backend/htp/device/session.h"
+#include "backend/htp/device/switch.h"
 
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "../ir/call.h"
-#include "backend/htp/limits.h"
+#include "backend/htp/limits/limits.h"
 
 #include "QnnTypes.h"
 

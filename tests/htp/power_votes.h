@@ -5,7 +5,7 @@
 #ifndef QRN_TESTS_HTP_POWER_VOTES_H
 #define QRN_TESTS_HTP_POWER_VOTES_H
 
-#include "backend/htp/power.h"
+#include "backend/htp/power/power.h"
 #include "htp_client.h"
 
 enum { INVALID = 13001, UNKNOWN_OPTION = 13002, UNSUPPORTED = 13004, NO_MEMORY = 13005 };

@@ -4,7 +4,7 @@
 // they take, that an adapter must be there before they run, and that it stays with graph switching.
 #include "binary_model.h"
 
-#include "backend/htp/session.h"
+#include "backend/htp/device/session.h"
 
 #define OTHER_SEED 99u
 #define ADAPTER_BYTES (NET_OUT_BYTES * NET_DEPTH)

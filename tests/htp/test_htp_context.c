@@ -5,8 +5,8 @@
 // test_htp_switch.c load binaries.
 #include "htp_options.h"
 
-#include "backend/htp/group.h"
-#include "backend/htp/properties.h"
+#include "backend/htp/device/group.h"
+#include "backend/htp/device/properties.h"
 
 enum { SM8350 = 30, SM8550 = 43, SM8650 = 57, SM8750 = 69, SM8850 = 87 };
 

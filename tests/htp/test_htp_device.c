@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Devices of the HTP backend: options in both layouts, platform infos, the global option.
-#include "backend/htp/device.h"
+#include "backend/htp/device/device.h"
 #include "base/mem.h"
 #include "htp_client.h"
 

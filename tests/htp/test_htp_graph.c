@@ -4,7 +4,7 @@
 // follows from them. Expected values are those of the requirements the tests are named after.
 #include "htp_options.h"
 
-#include "backend/htp/properties.h"
+#include "backend/htp/device/properties.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 // room in the accelerator's address space, and what profiles tell of it.
 #include "htp_switch.h"
 
-#include "backend/htp/group.h"
-#include "backend/htp/properties.h"
+#include "backend/htp/device/group.h"
+#include "backend/htp/device/properties.h"
 #include "binary/binary.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 //
 // Performance profiles: the published figures, as the votes that a power config id then holds, and
 // the moments at which they are sent.
-#include "backend/htp/perf_profiles.h"
+#include "backend/htp/power/perf_profiles.h"
 #include "htp_client.h"
 
 typedef QnnHtpPerfInfrastructure_PowerConfig_t config;

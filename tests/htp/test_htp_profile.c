@@ -2,9 +2,9 @@
 //
 // Profiles: which events each call adds, checked against the published table (first argument), and
 // what their values must obey.
-#include "backend/htp/engine.h"
-#include "backend/htp/events.h"
-#include "backend/htp/power.h"
+#include "backend/htp/device/engine.h"
+#include "backend/htp/profile/events.h"
+#include "backend/htp/power/power.h"
 #include "binary_model.h"
 #include "chain.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Restarts of the accelerator: the modelled one crashes where a test orders it to.
-#include "backend/htp/engine.h"
-#include "backend/htp/power.h"
-#include "backend/htp/restart.h"
+#include "backend/htp/device/engine.h"
+#include "backend/htp/power/power.h"
+#include "backend/htp/device/restart.h"
 #include "chain.h"
 
 #include "QnnMem.h"

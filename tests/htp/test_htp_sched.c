@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The model of yielding and of sharing VTCM, against the published figures: who holds what when.
-#include "backend/htp/sched.h"
+#include "backend/htp/device/sched.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 //
 // Placement in the accelerator's sessions: the published cases. Sizes in quarters of a gigabyte.
 #include "api/errors.h"
-#include "backend/htp/session_space.h"
+#include "backend/htp/device/session_space.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

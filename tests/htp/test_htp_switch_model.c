@@ -4,7 +4,7 @@
 // after each step, and what was done for it.
 #include "htp_client.h"
 
-#include "backend/htp/switch.h"
+#include "backend/htp/device/switch.h"
 
 #include <stdio.h>
 

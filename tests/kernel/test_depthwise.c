@@ -2,8 +2,8 @@
 //
 // Every row of the conv family that this machine can run, on random depthwise convolutions:
 // quantized ones of 8 and 16 bits bit for bit against exact sums, one fused multiply-add, floor and
-// clamp, as src/kernels/gemm/requant.h defines them; float ones against sums in double. Inputs end
-// where a page ends that nobody may read. QUERN_TEST_SEED repeats a run.
+// clamp, as src/kernels/gemm/epilogue/requant.h defines them; float ones against sums in double.
+// Inputs end where a page ends that nobody may read. QUERN_TEST_SEED repeats a run.
 #include "base/cpu.h"
 #include "kernels/conv/conv.h"
 

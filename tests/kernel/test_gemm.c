@@ -9,11 +9,11 @@
 // Winograd's convolution is held to 1e-5 of the largest result.
 #include "base/cpu.h"
 #include "base/mem.h"
-#include "kernels/gemm/dense.h"
-#include "kernels/gemm/gemm_f32.h"
-#include "kernels/gemm/matmul.h"
-#include "kernels/gemm/winograd.h"
-#include "kernels/gemm/winograd_half.h"
+#include "kernels/gemm/dense/dense.h"
+#include "kernels/gemm/tiles/gemm_f32.h"
+#include "kernels/gemm/matmul/matmul.h"
+#include "kernels/gemm/winograd/winograd.h"
+#include "kernels/gemm/winograd/winograd_half.h"
 
 #include <math.h>
 #include <setjmp.h>

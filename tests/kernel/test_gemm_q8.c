@@ -2,13 +2,13 @@
 //
 // Every quantized row of the conv, dense8, dense_wide and matmul families that this machine can
 // run, on random shapes, encodings and types of 4 to 16 bits, bit for bit against the definition in
-// src/kernels/gemm/requant.h written out here: exact integer sums, one fused multiply-add, floor,
-// clamp. QUERN_TEST_SEED repeats a run.
+// src/kernels/gemm/epilogue/requant.h written out here: exact integer sums, one fused multiply-add,
+// floor, clamp. QUERN_TEST_SEED repeats a run.
 #include "base/cpu.h"
 #include "kernels/conv/conv.h"
-#include "kernels/gemm/dense8.h"
-#include "kernels/gemm/dense_wide.h"
-#include "kernels/gemm/matmul.h"
+#include "kernels/gemm/dense/dense8.h"
+#include "kernels/gemm/dense/dense_wide.h"
+#include "kernels/gemm/matmul/matmul.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -4,8 +4,8 @@
 // with the compiler's _Float16; products with the dense family on the same weights as floats, to
 // the bit.
 #include "base/cpu.h"
-#include "kernels/gemm/dense.h"
-#include "kernels/gemm/dense_half.h"
+#include "kernels/gemm/dense/dense.h"
+#include "kernels/gemm/dense/dense_half.h"
 #include "kernels/half/half.h"
 
 #include <math.h>

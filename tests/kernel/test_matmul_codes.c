@@ -5,7 +5,7 @@
 // tasks, and codes at the ends of their ranges, where sums are largest. Buffers have exactly the
 // right size, so that sanitizers see any overrun. QUERN_TEST_SEED repeats a run.
 #include "base/cpu.h"
-#include "kernels/gemm/matmul.h"
+#include "kernels/gemm/matmul/matmul.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
 // 3x3 convolutions on 8-bit codes with the matrices of Winograd's form beside the packed weights:
-// every row of the dense8 family, bit for bit against the definition of src/kernels/gemm/requant.h
-// written out here, on random shapes and encodings and on the largest sums there can be.
-// QUERN_TEST_SEED repeats a run.
+// every row of the dense8 family, bit for bit against the definition of
+// src/kernels/gemm/epilogue/requant.h written out here, on random shapes and encodings and on the
+// largest sums there can be. QUERN_TEST_SEED repeats a run.
 #include "base/cpu.h"
-#include "kernels/gemm/winograd8.h"
+#include "kernels/gemm/winograd/winograd8.h"
 
 #include <math.h>
 #include <setjmp.h>

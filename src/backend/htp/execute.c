@@ -5,10 +5,10 @@
 // have: a second call of such a graph waits without keeping the engine from the first.
 #include "backend/htp/execute.h"
 
-#include "backend/htp/engine.h"
-#include "backend/htp/group.h"
-#include "backend/htp/overflow.h"
-#include "backend/htp/restart.h"
+#include "backend/htp/device/engine.h"
+#include "backend/htp/device/group.h"
+#include "backend/htp/numerics/overflow.h"
+#include "backend/htp/device/restart.h"
 
 typedef struct run {
     qrn_htp_turn turn;

@@ -9,10 +9,10 @@
 //                           a place in it; each context has its own
 //   CUSTOM, other kinds     buffers of the backend: kept, but no tensor can use them
 #include "backend/htp/mem.h"
-#include "backend/htp/options.h"
-#include "backend/htp/session.h"
+#include "backend/htp/options/options.h"
+#include "backend/htp/device/session.h"
 
-#include "backend/htp/restart.h"
+#include "backend/htp/device/restart.h"
 #include "base/mem.h"
 
 #include "HTP/QnnHtpMem.h"

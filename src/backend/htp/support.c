@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // What the HTP backend supports: types by the table, further limits by rule.
-#include "backend/htp/a16w16.h"
+#include "backend/htp/limits/a16w16.h"
 #include "backend/htp/htp.h"
-#include "backend/htp/limits.h"
+#include "backend/htp/limits/limits.h"
 #include "ir/support_words.h"
 
 static const qrn_support_row rows[] = {

@@ -7,11 +7,11 @@
 #include "compiler/passes.h"
 #include "kernels/columns/columns.h"
 #include "kernels/conv/conv.h"
-#include "kernels/gemm/dense.h"
-#include "kernels/gemm/dense_half.h"
-#include "kernels/gemm/matmul.h"
-#include "kernels/gemm/winograd.h"
-#include "kernels/gemm/winograd_half.h"
+#include "kernels/gemm/dense/dense.h"
+#include "kernels/gemm/dense/dense_half.h"
+#include "kernels/gemm/matmul/matmul.h"
+#include "kernels/gemm/winograd/winograd.h"
+#include "kernels/gemm/winograd/winograd_half.h"
 #include "kernels/hadamard/hadamard.h"
 
 #include <string.h>

@@ -5,10 +5,10 @@
 
 #include "compiler/lowering.h"
 #include "compiler/passes.h"
-#include "kernels/gemm/dense8.h"
-#include "kernels/gemm/dense_wide.h"
-#include "kernels/gemm/gemm_wide.h"
-#include "kernels/gemm/winograd8.h"
+#include "kernels/gemm/dense/dense8.h"
+#include "kernels/gemm/dense/dense_wide.h"
+#include "kernels/gemm/tiles/gemm_wide.h"
+#include "kernels/gemm/winograd/winograd8.h"
 
 #include <string.h>
 

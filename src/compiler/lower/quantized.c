@@ -5,7 +5,7 @@
 #include "compiler/lower/quantized.h"
 
 #include "kernels/convert.h"
-#include "kernels/gemm/requant.h"
+#include "kernels/gemm/epilogue/requant.h"
 
 // A bias scale this close to scale_x * scale_w is the same: clients round the product to float.
 // Next to 16-bit results that would be seen.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
 // Lowering of quantized sums of products to the RAW rows of the conv and matmul families, whose
-// arithmetic src/kernels/gemm/requant.h defines. For the lowering rows of the conv group.
+// arithmetic src/kernels/gemm/epilogue/requant.h defines. For the lowering rows of the conv group.
 #ifndef QRN_COMPILER_LOWER_QUANTIZED_H
 #define QRN_COMPILER_LOWER_QUANTIZED_H
 
 #include "compiler/lower.h"
-#include "kernels/gemm/dense_plan.h"
+#include "kernels/gemm/dense/dense_plan.h"
 
 // What the step is, beside the node: in[0] activations, in[1] weights, in[2] bias (may be absent).
 typedef struct qrn_quantized {

@@ -7,8 +7,8 @@
 #include "compiler/passes.h"
 
 #include "kernels/conv/conv.h"
-#include "kernels/gemm/dense.h"
-#include "kernels/gemm/winograd.h"
+#include "kernels/gemm/dense/dense.h"
+#include "kernels/gemm/winograd/winograd.h"
 #include "kernels/norm/norm.h"
 
 #include <math.h>

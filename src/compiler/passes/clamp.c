@@ -7,8 +7,8 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/eltwise/unary.h"
-#include "kernels/gemm/dense.h"
-#include "kernels/gemm/winograd.h"
+#include "kernels/gemm/dense/dense.h"
+#include "kernels/gemm/winograd/winograd.h"
 
 #include <math.h>
 

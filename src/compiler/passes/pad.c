@@ -6,12 +6,12 @@
 #include "compiler/passes.h"
 
 #include "kernels/conv/conv.h"
-#include "kernels/gemm/dense.h"
-#include "kernels/gemm/dense8.h"
-#include "kernels/gemm/dense_half.h"
-#include "kernels/gemm/dense_wide.h"
-#include "kernels/gemm/winograd.h"
-#include "kernels/gemm/winograd_half.h"
+#include "kernels/gemm/dense/dense.h"
+#include "kernels/gemm/dense/dense8.h"
+#include "kernels/gemm/dense/dense_half.h"
+#include "kernels/gemm/dense/dense_wide.h"
+#include "kernels/gemm/winograd/winograd.h"
+#include "kernels/gemm/winograd/winograd_half.h"
 #include "kernels/move/join.h"
 
 #include <string.h>

@@ -28,7 +28,7 @@
 #define QRN_FRONTEND_ONNX_IMPORT_H
 
 #include "frontend/client/client.h"
-#include "frontend/onnx/model.h"
+#include "frontend/onnx/reader/model.h"
 
 typedef enum ox_layout { OX_ONNX, OX_LAST, OX_LAYOUTS } ox_layout;
 

@@ -10,7 +10,7 @@
 #define QRN_FRONTEND_ORT_EP_H
 
 #include "frontend/client/client.h"
-#include "frontend/onnx/plan.h"
+#include "frontend/onnx/partition/plan.h"
 #include "frontend/ort/options.h"
 #include "frontend/ort/read.h"
 

@@ -4,7 +4,7 @@
 #include "frontend/ort/probe.h"
 
 #include "base/mem.h"
-#include "frontend/onnx/wire_write.h"
+#include "frontend/onnx/writer/wire_write.h"
 
 #include <string.h>
 

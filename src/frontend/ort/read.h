@@ -5,7 +5,7 @@
 #ifndef QRN_FRONTEND_ORT_READ_H
 #define QRN_FRONTEND_ORT_READ_H
 
-#include "frontend/onnx/model.h"
+#include "frontend/onnx/reader/model.h"
 #include "frontend/ort/host.h"
 
 typedef struct qe_graph {

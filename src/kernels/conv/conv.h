@@ -15,7 +15,7 @@
 // Cells outside the input count as zero. A depthwise convolution has group = Cin.
 //
 // Domains F32 and F64: real numbers; the reference rows sum in double, in the order k, ci.
-// Domain RAW: quantized, as src/kernels/gemm/requant.h defines it; w is the filter.
+// Domain RAW: quantized, as src/kernels/gemm/epilogue/requant.h defines it; w is the filter.
 #ifndef QRN_KERNELS_CONV_H
 #define QRN_KERNELS_CONV_H
 

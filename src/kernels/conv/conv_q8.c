@@ -2,7 +2,7 @@
 //
 // Reference rows of the quantized convolution: the definition of gemm/requant.h, written out.
 #include "kernels/conv/conv.h"
-#include "kernels/gemm/requant.h"
+#include "kernels/gemm/epilogue/requant.h"
 
 // Group of an output channel in the filter's encoding: transposed filters share it between groups.
 static size_t channel_group(const qrn_conv_geometry *g, size_t co) {

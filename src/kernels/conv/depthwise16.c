@@ -6,7 +6,7 @@
 #include "kernels/conv/depthwise16.h"
 
 #include "kernels/conv/depthwise_wide.h"
-#include "kernels/gemm/requant.h"
+#include "kernels/gemm/epilogue/requant.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "kernels/conv/depthwise8.h"
 
 #include "kernels/conv/depthwise_q8.h"
-#include "kernels/gemm/requant.h"
+#include "kernels/gemm/epilogue/requant.h"
 
 #include <string.h>
 

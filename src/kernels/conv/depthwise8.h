@@ -13,7 +13,7 @@
 #define QRN_KERNELS_CONV_DEPTHWISE8_H
 
 #include "kernels/conv/depthwise_strips.h"
-#include "kernels/gemm/round8.h"
+#include "kernels/gemm/epilogue/round8.h"
 
 #define QRN_DEPTHWISE8_ROWS 4  // of a group
 #define QRN_DEPTHWISE8_UNITS 4 // of a block at most

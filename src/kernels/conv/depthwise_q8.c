@@ -4,7 +4,7 @@
 #include "kernels/conv/depthwise_q8.h"
 
 #include "kernels/conv/conv.h"
-#include "kernels/gemm/requant.h"
+#include "kernels/gemm/epilogue/requant.h"
 
 #define OFFSET_MAX 255 // sums of 128 products of such numbers stay below 2^26
 #define BIAS_MAX (INT32_C(1) << 30)

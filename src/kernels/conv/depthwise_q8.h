@@ -5,7 +5,7 @@
 #ifndef QRN_KERNELS_CONV_DEPTHWISE_Q8_H
 #define QRN_KERNELS_CONV_DEPTHWISE_Q8_H
 
-#include "kernels/gemm/round8.h"
+#include "kernels/gemm/epilogue/round8.h"
 #include "kernels/kernel.h"
 
 #define QRN_DEPTHWISE_TAPS 128 // most taps of a window

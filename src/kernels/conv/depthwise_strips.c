@@ -3,7 +3,7 @@
 // What is prepared in the same way for strips of all types.
 #include "kernels/conv/depthwise_strips.h"
 
-#include "kernels/gemm/requant.h"
+#include "kernels/gemm/epilogue/requant.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "kernels/conv/depthwise_wide.h"
 
 #include "kernels/conv/conv.h"
-#include "kernels/gemm/requant.h"
+#include "kernels/gemm/epilogue/requant.h"
 
 #define FN qrn_depthwise_wide_cell_any
 #include "kernels/conv/depthwise_wide.inc"

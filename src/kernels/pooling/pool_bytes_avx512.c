@@ -2,7 +2,7 @@
 //
 // Averages of bytes for AVX-512: sums of a window in 16 bits, 64 channels at a time, rounded as
 // gemm/round8.h has it. Results that this leaves open are those of qrn_pool_average.
-#include "kernels/gemm/round8_avx512.h"
+#include "kernels/gemm/epilogue/round8_avx512.h"
 #include "kernels/pooling/pooling.h"
 
 #define MULTIPLIERS 32 // that the constants of a panel take

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Averages of codes, by the definition of pooling.h.
-#include "kernels/gemm/requant.h"
+#include "kernels/gemm/epilogue/requant.h"
 #include "kernels/pooling/pooling.h"
 
 // Has a window at most so many cells?

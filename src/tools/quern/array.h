@@ -6,7 +6,7 @@
 #define QRN_TOOLS_QUERN_ARRAY_H
 
 #include "base/status.h"
-#include "frontend/onnx/model.h"
+#include "frontend/onnx/reader/model.h"
 
 #include "QnnTypes.h"
 

@@ -7,7 +7,7 @@
 #include "device/advice.h"
 #include "device/doubt.h"
 #include "device/schedule.h"
-#include "frontend/onnx/plan.h"
+#include "frontend/onnx/partition/plan.h"
 #include "tools/quern/inputs.h"
 
 typedef struct qt_refusal {

@@ -6,7 +6,7 @@
 #include "tools/quern/commands.h"
 #include "tools/quern/output.h"
 
-#include "frontend/onnx/context_model.h"
+#include "frontend/onnx/writer/context_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 // Importers: If. A branch that is known to be taken is imported in place. Of others both branches
 // are computed, and each result is chosen by a Where.
 #include "frontend/onnx/import/table.h"
-#include "frontend/onnx/nested.h"
+#include "frontend/onnx/driver/nested.h"
 
 #include <string.h>
 

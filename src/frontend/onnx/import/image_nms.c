@@ -5,7 +5,7 @@
 // library says how many rows it has filled.
 #include "frontend/onnx/import/compose.h"
 #include "frontend/onnx/import/table.h"
-#include "frontend/onnx/internal.h"
+#include "frontend/onnx/driver/internal.h"
 
 #include <float.h>
 

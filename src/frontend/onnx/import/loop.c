@@ -4,7 +4,7 @@
 // that what depends on the number of the round is constant. A loop that may end early at run time
 // computes all its rounds and keeps old values from its end on.
 #include "frontend/onnx/import/table.h"
-#include "frontend/onnx/nested.h"
+#include "frontend/onnx/driver/nested.h"
 
 #include <string.h>
 

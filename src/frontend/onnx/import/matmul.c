@@ -4,7 +4,7 @@
 #include "frontend/onnx/import/matmul.h"
 
 #include "base/mem.h"
-#include "frontend/onnx/filter.h"
+#include "frontend/onnx/emit/filter.h"
 #include "frontend/onnx/import/activation.h"
 #include "frontend/onnx/import/exact.h"
 #include "frontend/onnx/import/table.h"

@@ -5,7 +5,7 @@
 #ifndef QRN_FRONTEND_ONNX_IMPORT_MOVE_H
 #define QRN_FRONTEND_ONNX_IMPORT_MOVE_H
 
-#include "frontend/onnx/carry.h"
+#include "frontend/onnx/emit/carry.h"
 #include "frontend/onnx/import/table.h"
 
 enum {

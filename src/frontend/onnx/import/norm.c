@@ -4,7 +4,7 @@
 #include "frontend/onnx/import/norm.h"
 
 #include "base/mem.h"
-#include "frontend/onnx/filter.h"
+#include "frontend/onnx/emit/filter.h"
 #include "frontend/onnx/import/table.h"
 #include "frontend/onnx/import/window.h"
 

@@ -2,7 +2,7 @@
 //
 // Importers: normalization over the last dimensions, and over groups of channels.
 #include "base/mem.h"
-#include "frontend/onnx/filter.h"
+#include "frontend/onnx/emit/filter.h"
 #include "frontend/onnx/import/norm.h"
 #include "frontend/onnx/import/table.h"
 

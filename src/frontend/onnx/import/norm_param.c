@@ -4,7 +4,7 @@
 #include "frontend/onnx/import/norm.h"
 
 #include "base/mem.h"
-#include "frontend/onnx/filter.h"
+#include "frontend/onnx/emit/filter.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Filters and biases of convolutions and matrix products.
-#include "frontend/onnx/filter.h"
+#include "frontend/onnx/emit/filter.h"
 #include "frontend/onnx/import/window.h"
 
 #include "base/mem.h"

@@ -4,8 +4,8 @@
 // Each is imported as DequantizeLinear, the float op and QuantizeLinear, which the rest of the
 // import knows how to turn into one fixed-point op.
 #include "frontend/onnx/import/table.h"
-#include "frontend/onnx/internal.h"
-#include "frontend/onnx/nested.h"
+#include "frontend/onnx/driver/internal.h"
+#include "frontend/onnx/driver/nested.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 // Block-quantized weights of a product stay 4 (or 8) bits wide, with a block encoding.
 #include "frontend/onnx/import/compose.h"
 #include "frontend/onnx/import/table.h"
-#include "frontend/onnx/permute.h"
+#include "frontend/onnx/emit/permute.h"
 
 #include <string.h>
 

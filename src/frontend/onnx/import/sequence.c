@@ -3,7 +3,7 @@
 // Importers: sequences of tensors and optional values. They exist while importing only: positions
 // must be constant, and what goes in or out of the graph must be tensors.
 #include "frontend/onnx/import/table.h"
-#include "frontend/onnx/nested.h"
+#include "frontend/onnx/driver/nested.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "frontend/onnx/import/matmul.h"
 #include "frontend/onnx/import/reduce.h"
 #include "frontend/onnx/import/table.h"
-#include "frontend/onnx/internal.h"
+#include "frontend/onnx/driver/internal.h"
 
 #include "HTP/QnnHtpCommon.h"
 

@@ -3,7 +3,7 @@
 // Looking up importers, and how many inputs an op has at least.
 #include "frontend/onnx/import/table.h"
 
-#include "frontend/onnx/internal.h"
+#include "frontend/onnx/driver/internal.h"
 
 #include <string.h>
 

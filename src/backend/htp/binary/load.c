@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+//
+// Contexts out of binaries. The graphs are built again from the records, node by node and through
+// the same checks as addNode, so that kernels only ever see what validation accepted; then they are
+// compiled with the packed constants of the file, where they lie. No weight is read or copied.
+#include "backend/htp/binary/binary.h"
+#include "backend/htp/device/session.h"
+
+#include "api/opconfig.h"
+#include "api/tensor.h"
+#include "base/env.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "binary/binary.h"
+#include "binary/options.h"
+
+#include "QnnOpDef.h"
+
+#include <string.h>
+
+static float bits_float(uint64_t v) {
+    uint32_t bits = (uint32_t)v;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+#define OPTION_U(v) (v)
+#define OPTION_F(v) bits_float(v)
+
+static void set_graph_options(const qrn_bin_graph *from, qrn_htp_graph_options *o) {
+    for (uint32_t i = 0; i < from->n_options; i++)
+        switch (from->options[i].key) {
+#define QRN_GRAPH_OPTION(number, name, field, kind)                                                \
+    case number:                                                                                   \
+        o->field = OPTION_##kind(from->options[i].value);                                          \
+        break;
+#include "binary/options.def"
+#undef QRN_GRAPH_OPTION
+        default:
+            break; // of a later version
+        }
+}
+
+static void set_context_options(const qrn_bin *from, qrn_htp_context_options *o) {
+    for (uint32_t i = 0; i < from->n_options; i++)
+        switch (from->options[i].key) {
+#define QRN_CONTEXT_OPTION(number, name, field, kind)                                              \
+    case number:                                                                                   \
+        o->field = OPTION_##kind(from->options[i].value);                                          \
+        break;
+#include "binary/options.def"
+#undef QRN_CONTEXT_OPTION
+        default:
+            break;
+        }
+}
+
+static qrn_status no_memory(const char *graph) {
+    return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory while loading it", graph);
+}
+
+// Tensors live in the arena of the open binary. Data that may be replaced has to be the context's.
+static qrn_status add_tensors(qrn_api_graph *g, const qrn_bin_graph *from) {
+    qrn_api_context *c = g->context;
+    for (uint32_t i = 0; i < from->n_tensors; i++) {
+        qrn_tensor *t = from->tensors[i];
+        if (qrn_strmap_get(&g->names, t->name))
+            return QRN_FAIL(QRN_E_BINARY, "context binary: graph '%s' has two tensors '%s'",
+                            from->name, t->name);
+        if (t->updateable && t->data) {
+            pthread_mutex_lock(&c->lock);
+            t->data = qrn_blobs_add(&c->blobs, t->data, t->size_bytes);
+            pthread_mutex_unlock(&c->lock);
+            if (!t->data)
+                return no_memory(from->name);
+        }
+        QRN_TRY(qrn_tensor_add(c, g, t));
+    }
+    return QRN_OK;
+}
+
+static qrn_status find_op(const qrn_bin_graph *g, const qrn_bin_node *from, qrn_node *n) {
+    if (strcmp(from->package, QNN_OP_PACKAGE_NAME_QTI_AISW) == 0)
+        n->op = qrn_op_find(from->type);
+    if (!n->op)
+        return QRN_FAIL(QRN_E_BINARY,
+                        "context binary: graph '%s' node '%s': this library has no op '%s' of "
+                        "package '%s'",
+                        g->name, from->name, from->type, from->package);
+    return QRN_OK;
+}
+
+// Parameters go to the places of the op's row, by name.
+static qrn_status fill_params(const qrn_bin_graph *g, const qrn_bin_node *from, qrn_node *n) {
+    for (uint32_t i = 0; i < from->n_params; i++) {
+        uint32_t at = 0;
+        while (at < n->n_params && strcmp(n->op->params[at].name, from->param_names[i]) != 0)
+            at++;
+        if (at == n->n_params || n->params[at].present)
+            return QRN_FAIL(QRN_E_BINARY,
+                            "context binary: graph '%s' node '%s' (%s): parameter '%s' is "
+                            "unknown, or there twice",
+                            g->name, n->name, n->type, from->param_names[i]);
+        n->params[at] = from->params[i];
+    }
+    return QRN_OK;
+}
+
+static void fill_operands(const qrn_api_context *c, const uint32_t *ids, uint32_t n,
+                          qrn_tensor **out) {
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = ids[i] ? c->tensors[ids[i] - 1] : NULL;
+}
+
+static qrn_status make_node(qrn_api_graph *g, const qrn_bin_graph *graph, const qrn_bin_node *from,
+                            qrn_node **out) {
+    qrn_arena *a = g->ir->arena;
+    qrn_node *n = qrn_arena_alloc(a, sizeof *n);
+    if (!n)
+        return no_memory(graph->name);
+    *n = (qrn_node){.name = from->name,
+                    .package = from->package,
+                    .type = from->type,
+                    .n_in = from->n_in,
+                    .n_out = from->n_out,
+                    .graph = g->ir};
+    QRN_TRY(find_op(graph, from, n));
+    n->n_params = n->op->n_params;
+    n->in = qrn_arena_alloc(a, n->n_in * sizeof *n->in);
+    n->out = qrn_arena_alloc(a, n->n_out * sizeof *n->out);
+    n->params = qrn_arena_alloc(a, n->n_params * sizeof *n->params);
+    if (!n->in || !n->out || !n->params)
+        return no_memory(graph->name);
+    fill_operands(g->context, from->in, n->n_in, n->in);
+    fill_operands(g->context, from->out, n->n_out, n->out);
+    QRN_TRY(fill_params(graph, from, n));
+    *out = n;
+    return QRN_OK;
+}
+
+static qrn_status add_nodes(qrn_api_graph *g, const qrn_bin_graph *from) {
+    for (uint32_t i = 0; i < from->n_nodes; i++) {
+        qrn_node *n = NULL;
+        QRN_TRY(make_node(g, from, &from->nodes[i], &n));
+        QRN_TRY(qrn_node_check(g->context->backend, g->context, n, NULL));
+        QRN_TRY(qrn_graph_add_node(g->ir, n));
+    }
+    return QRN_OK;
+}
+
+// What a graph may make of its constants: far more than any sensible one does, and in proportion to
+// the file, so that a small one cannot take all memory.
+static size_t most_bytes(uint64_t file_bytes) {
+    const uint64_t fixed = (uint64_t)256 << 20, factor = 64;
+    return file_bytes < (SIZE_MAX - fixed) / factor ? (size_t)(fixed + factor * file_bytes)
+                                                    : SIZE_MAX;
+}
+
+static qrn_status load_graph(qrn_api_context *c, const qrn_bin_graph *from,
+                             const qrn_binary_source *source) {
+    qrn_api_graph *g = NULL;
+    QRN_TRY(qrn_api_graph_new(c, NULL, from->name, &g));
+    qrn_htp_graph *impl = qrn_htp_graph_of(g);
+    QRN_TRY(qrn_priority_check(from->priority));
+    if (c->priority == QNN_PRIORITY_DEFAULT) // else the client's wish for the whole context holds
+        g->priority = from->priority;
+    set_graph_options(from, &impl->options);
+    impl->packed = from->packed;
+    QRN_TRY(add_tensors(g, from));
+    QRN_TRY(add_nodes(g, from));
+    qrn_compile_options opt = {.poll = source->poll,
+                               .poll_ctx = source->poll_ctx,
+                               .most_bytes = most_bytes(source->size_bytes)};
+    return qrn_api_graph_complete(g, &opt);
+}
+
+// Whatever is wrong with a graph of a binary is wrong with the binary; the message stays.
+static qrn_status as_binary(qrn_status s) {
+    bool own = s == QRN_OK || s == QRN_E_MEM || s == QRN_E_ABORTED || s == QRN_E_TIMED_OUT;
+    return own ? s : QRN_E_BINARY;
+}
+
+// What the client brings itself, once a section.
+typedef struct brought {
+    const void *weights, *shared;
+} brought;
+
+static qrn_status bring(const qrn_binary_source *source, const qrn_bin_weights *w, brought *b) {
+    if (source->provide && w->weights_bytes)
+        QRN_TRY(
+            source->provide(source->provider, w->weights_offset, w->weights_bytes, &b->weights));
+    if (source->provide && w->shared_bytes)
+        QRN_TRY(source->provide(source->provider, w->shared_offset, w->shared_bytes, &b->shared));
+    return QRN_OK;
+}
+
+// Ops that are validated by themselves ask the backend's newest context for it, under this lock.
+static void set_made_for(qrn_htp_context *c, const qrn_htp_device *d) {
+    pthread_mutex_t *lock = &c->api->backend->lock;
+    pthread_mutex_lock(lock);
+    c->has_made_for = d != NULL;
+    if (d)
+        c->made_for = *d;
+    pthread_mutex_unlock(lock);
+}
+
+static qrn_status check_cancellation(const qrn_bin *b, const qrn_binary_source *source) {
+    for (uint32_t i = 0; source->poll && i < b->n_graphs; i++) {
+        const qrn_bin_graph *g = &b->graphs[i];
+        uint64_t cores = qrn_bin_option_get(g->options, g->n_options, QRN_BIN_GRAPH_CORES);
+        if (cores > 1)
+            return QRN_FAIL(QRN_E_UNSUPPORTED,
+                            "graph '%s' uses %llu cores: loading it cannot be cancelled, leave the "
+                            "signal out",
+                            g->name, (unsigned long long)cores);
+    }
+    return QRN_OK;
+}
+
+static qrn_status load_all(qrn_api_context *c, const qrn_binary_source *source,
+                           const brought *parts) {
+    qrn_htp_context *impl = qrn_htp_context_of(c);
+    qrn_htp_device made_for;
+    bool verify = qrn_env_get(QRN_ENV_VERIFY) != NULL;
+    QRN_TRY(qrn_bin_open_with(impl->file, impl->file_bytes, verify, parts->weights, parts->shared,
+                              &impl->bin));
+    QRN_TRY(qrn_htp_binary_check(impl->bin, qrn_htp_device_of(c), c->strict_binary, &made_for));
+    set_made_for(impl, &made_for);
+    QRN_TRY(check_cancellation(impl->bin, source));
+    set_context_options(impl->bin, &impl->options);
+    impl->options.prepare_only = false; // was said of the context that made it
+    for (uint32_t i = 0; i < impl->bin->n_graphs; i++)
+        QRN_TRY(as_binary(load_graph(c, &impl->bin->graphs[i], source)));
+    return qrn_htp_session_open(c);
+}
+
+// Combinations that the documents exclude (HTP-CBK-01, HTP-CBK-05, HTP-LST-10).
+static qrn_status check_provider(const qrn_api_context *c, const qrn_binary_source *source) {
+    const qrn_htp_context_options *o = &qrn_htp_context_of(c)->options;
+    if (!source->provide)
+        return QRN_OK;
+    const char *with = source->raw                                  ? "ordinary memory"
+                       : o->share_resources                         ? "SHARE_RESOURCES"
+                       : c->persistent_binary && c->memory_limit_mb ? "graph switching"
+                       : o->extended_udma                           ? "USE_EXTENDED_UDMA"
+                       : c->list && !qrn_file_holds(source->data)
+                           ? "a list of binaries that are not mapped files"
+                           : NULL;
+    if (with)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "context binary: a data callback cannot be used with %s",
+                        with);
+    return QRN_OK;
+}
+
+// The bytes must be aligned and stay; else they are copied, once, as far as they are used. A
+// deferred binary that the API layer holds for us is taken over in the end.
+static qrn_status hold_file(qrn_api_context *c, const qrn_binary_source *source,
+                            uint64_t used_bytes) {
+    qrn_htp_context *impl = qrn_htp_context_of(c);
+    bool stays = c->persistent_binary || (c->deferred.owned && c->deferred.data == source->data);
+    impl->file = source->data;
+    impl->file_bytes = source->size_bytes;
+    if (stays && (uintptr_t)source->data % QRN_ALIGN == 0)
+        return QRN_OK;
+    impl->owned = qrn_alloc(used_bytes);
+    if (!impl->owned)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a context binary of %llu bytes",
+                        (unsigned long long)used_bytes);
+    impl->n_reads = 0;
+    for (uint64_t at = 0, n; at < used_bytes; at += n, impl->n_reads++) {
+        n = qrn_htp_read_bytes(used_bytes - at, impl->options.read_budget_mb);
+        memcpy((char *)impl->owned + at, (const char *)source->data + at, n);
+    }
+    impl->file = impl->owned;
+    return QRN_OK;
+}
+
+// Weights are the last sections: behind `used` there is nothing but what the client brings.
+static qrn_status hold_and_load(qrn_api_context *c, const qrn_binary_source *source) {
+    qrn_bin_weights w = {0};
+    brought parts = {0};
+    uint64_t used = source->size_bytes;
+    QRN_TRY(check_provider(c, source));
+    QRN_TRY(qrn_bin_find_weights(source->data, source->size_bytes, &w));
+    QRN_TRY(bring(source, &w, &parts));
+    if (parts.weights || parts.shared)
+        used = parts.weights ? w.weights_offset : w.shared_offset;
+    QRN_TRY(hold_file(c, source, used));
+    return load_all(c, source, &parts);
+}
+
+void qrn_htp_binary_drop(qrn_htp_context *c) {
+    qrn_bin_close(c->bin);
+    qrn_free(c->owned);
+    c->bin = NULL;
+    c->owned = NULL;
+    c->file = NULL;
+    c->file_bytes = 0;
+    set_made_for(c, NULL);
+}
+
+qrn_status qrn_htp_binary_load(qrn_api_context *c, const qrn_binary_source *source) {
+    qrn_htp_context *impl = qrn_htp_context_of(c);
+    qrn_htp_session_close(c); // of an attempt whose graphs were given up
+    qrn_htp_binary_drop(impl);
+    qrn_status s = hold_and_load(c, source);
+    if (s != QRN_OK) {
+        while (c->n_graphs)
+            qrn_api_graph_discard(c->graphs[c->n_graphs - 1]);
+        qrn_htp_binary_drop(impl);
+    } else if (impl->file == c->deferred.owned) {
+        impl->owned = c->deferred.owned;
+        c->deferred.owned = NULL;
+    }
+    return s;
+}
+
+qrn_status qrn_htp_binary_validate(qrn_api_context *c, const void *buf, uint64_t size) {
+    if (!c->defer_graphs) {
+        qrn_binary_source source = {.data = buf, .size_bytes = size};
+        c->persistent_binary = true; // longer than this context
+        return qrn_htp_binary_load(c, &source);
+    }
+    qrn_bin *bin = NULL;
+    qrn_htp_device made_for;
+    QRN_TRY(qrn_bin_open(buf, size, qrn_env_get(QRN_ENV_VERIFY) != NULL, &bin));
+    qrn_status s = qrn_htp_binary_check(bin, qrn_htp_device_of(c), c->strict_binary, &made_for);
+    qrn_bin_close(bin);
+    return s;
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+//
+// Context binaries out of contexts: the finalized graphs as they were built, with the constants as
+// the kernels read them. The host's plan is not stored.
+#include "backend/htp/binary/binary.h"
+
+#include "api/version.h"
+#include "backend/htp/device/prediction.h"
+#include "binary/binary.h"
+#include "binary/options.h"
+
+#include <string.h>
+
+// One save: everything is made in the arena of the qrn_bin and points at what the context holds.
+typedef struct saving {
+    const qrn_api_context *context;
+    const qrn_api_graph *only; // NULL: all graphs
+    uint32_t part;             // qrn_bin_part
+    qrn_bin *bin;
+    uint8_t *keep; // by tensor id: own data goes into the file
+} saving;
+
+static qrn_status no_memory(void) {
+    return QRN_FAIL(QRN_E_MEM, "out of memory for a context binary");
+}
+
+static uint64_t float_bits(float v) {
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+#define OPTION_U(v) ((uint64_t)(v))
+#define OPTION_F(v) float_bits(v)
+
+// Lists what was asked for; false when out of memory.
+static bool list_graph_options(saving *s, const qrn_htp_graph_options *o, qrn_bin_graph *g) {
+    const qrn_bin_option all[] = {
+#define QRN_GRAPH_OPTION(number, name, field, kind) {number, OPTION_##kind(o->field)},
+#include "binary/options.def"
+#undef QRN_GRAPH_OPTION
+    };
+    qrn_bin_option *list = qrn_arena_alloc(s->bin->arena, sizeof all);
+    for (size_t i = 0; list && i < sizeof all / sizeof all[0]; i++)
+        if (all[i].value)
+            list[g->n_options++] = all[i];
+    g->options = list;
+    return list != NULL;
+}
+
+static bool list_context_options(saving *s, const qrn_htp_context_options *o) {
+    const qrn_bin_option all[] = {
+#define QRN_CONTEXT_OPTION(number, name, field, kind) {number, OPTION_##kind(o->field)},
+#include "binary/options.def"
+#undef QRN_CONTEXT_OPTION
+    };
+    qrn_bin_option *list = qrn_arena_alloc(s->bin->arena, sizeof all);
+    for (size_t i = 0; list && i < sizeof all / sizeof all[0]; i++)
+        if (all[i].value)
+            list[s->bin->n_options++] = all[i];
+    s->bin->options = list;
+    return list != NULL;
+}
+
+// Own data is kept of the constants that some op uses other than packed.
+static void find_kept(const saving *s, const qrn_api_graph *g, const qrn_plan *p) {
+    for (uint32_t i = 0; i < g->ir->n_nodes; i++) {
+        const qrn_node *n = g->ir->nodes[i];
+        for (uint32_t k = 0; k < n->n_in; k++)
+            if (n->in[k])
+                s->keep[n->in[k]->id] = 1;
+        for (uint32_t k = 0; k < n->n_params; k++)
+            if (n->params[k].is_tensor)
+                s->keep[n->params[k].tensor->id] = 1;
+    }
+    for (uint32_t i = 0; i < p->n_packings; i++)
+        if (p->packings[i].tensor)
+            s->keep[p->packings[i].tensor_id] = 0;
+}
+
+static bool save_tensors(const saving *s, const qrn_api_graph *g, qrn_bin_graph *out) {
+    out->tensors = qrn_arena_alloc(s->bin->arena, g->ir->n_tensors * sizeof(qrn_tensor *));
+    for (uint32_t i = 0; out->tensors && i < g->ir->n_tensors; i++) {
+        if (g->ir->tensors[i]->role == QRN_ROLE_NULL) // stands for nothing
+            continue;
+        qrn_tensor *t = qrn_arena_copy(s->bin->arena, g->ir->tensors[i], sizeof *t);
+        if (!t)
+            return false;
+        if (!s->keep[t->id])
+            t->data = NULL;
+        out->tensors[out->n_tensors++] = t;
+    }
+    return out->tensors != NULL;
+}
+
+static bool save_operands(const saving *s, const qrn_node *n, qrn_bin_node *out) {
+    uint32_t *ids = qrn_arena_alloc(s->bin->arena, (n->n_in + n->n_out) * sizeof *ids);
+    for (uint32_t i = 0; ids && i < n->n_in; i++)
+        ids[i] = n->in[i] ? n->in[i]->id : 0;
+    for (uint32_t i = 0; ids && i < n->n_out; i++)
+        ids[n->n_in + i] = n->out[i] ? n->out[i]->id : 0;
+    out->in = ids;
+    out->out = ids ? ids + n->n_in : NULL;
+    out->n_in = n->n_in;
+    out->n_out = n->n_out;
+    return ids != NULL;
+}
+
+static bool save_params(const saving *s, const qrn_node *n, qrn_bin_node *out) {
+    const char **names = qrn_arena_alloc(s->bin->arena, n->n_params * sizeof *names);
+    qrn_param *params = qrn_arena_alloc(s->bin->arena, n->n_params * sizeof *params);
+    for (uint32_t i = 0; names && params && i < n->n_params; i++) {
+        if (!n->params[i].present)
+            continue;
+        names[out->n_params] = n->op->params[i].name;
+        params[out->n_params++] = n->params[i];
+    }
+    out->param_names = names;
+    out->params = params;
+    return names && params;
+}
+
+static qrn_status save_nodes(const saving *s, const qrn_api_graph *g, qrn_bin_graph *out) {
+    qrn_bin_node *nodes = qrn_arena_alloc(s->bin->arena, g->ir->n_nodes * sizeof *nodes);
+    for (uint32_t i = 0; nodes && i < g->ir->n_nodes; i++) {
+        const qrn_node *n = g->ir->nodes[i];
+        if (!n->op)
+            return QRN_FAIL(QRN_E_UNSUPPORTED,
+                            "graph '%s' node '%s': op '%s' of package '%s' cannot be stored in a "
+                            "context binary, only ops of the library can",
+                            g->ir->name, n->name, n->type, n->package);
+        nodes[i] = (qrn_bin_node){.name = n->name, .package = n->package, .type = n->type};
+        if (!save_operands(s, n, &nodes[i]) || !save_params(s, n, &nodes[i]))
+            return no_memory();
+    }
+    out->nodes = nodes;
+    out->n_nodes = g->ir->n_nodes;
+    return nodes ? QRN_OK : no_memory();
+}
+
+// Packed forms; those of updateable tensors are made again whenever the tensor changes.
+static bool save_packed(const saving *s, const qrn_plan *p, qrn_bin_graph *out) {
+    qrn_packed *list = qrn_arena_alloc(s->bin->arena, p->n_packings * sizeof *list);
+    for (uint32_t i = 0; list && i < p->n_packings; i++) {
+        const qrn_plan_packing *k = &p->packings[i];
+        const qrn_value *v = &p->values[k->value];
+        if (s->context->tensors[k->tensor_id - 1]->updateable)
+            continue;
+        qrn_packed *to = &list[out->packed.n++];
+        *to = (qrn_packed){.node = k->node,
+                           .tensor_id = k->tensor_id,
+                           .packing = k->id,
+                           .dtype = v->view.dtype,
+                           .shape = {.rank = v->view.rank},
+                           .data = k->dst,
+                           .size_bytes = v->size_bytes};
+        memcpy(to->shape.dims, v->view.dims, v->view.rank * sizeof(uint32_t));
+    }
+    out->packed.items = list;
+    return list != NULL;
+}
+
+// Of a section: the updateable tensors, with what may be updated of them.
+static qrn_status save_updateable(const saving *s, const qrn_api_graph *g, qrn_bin_graph *out) {
+    out->name = g->ir->name;
+    out->priority = g->priority;
+    out->tensors = qrn_arena_alloc(s->bin->arena, g->ir->n_tensors * sizeof(qrn_tensor *));
+    for (uint32_t i = 0; out->tensors && i < g->ir->n_tensors; i++) {
+        if (!g->ir->tensors[i]->updateable)
+            continue;
+        qrn_tensor *t = qrn_arena_copy(s->bin->arena, g->ir->tensors[i], sizeof *t);
+        if (!t)
+            return no_memory();
+        if (s->part == QRN_BIN_UPDATE_QUANT)
+            t->data = NULL;
+        out->tensors[out->n_tensors++] = t;
+    }
+    return out->tensors ? QRN_OK : no_memory();
+}
+
+// What the chip would do, when one was chosen that somebody measured, or a relative of it.
+static qrn_status save_schedule(const saving *s, const qrn_api_graph *g, qrn_bin_graph *out) {
+    qrn_htp_scheduled *x = qrn_arena_alloc(s->bin->arena, sizeof *x);
+    if (!x)
+        return no_memory();
+    QRN_TRY(qrn_htp_schedule(g, s->bin->arena, x));
+    if (x->known || x->lent)
+        out->schedule = &x->s;
+    return QRN_OK;
+}
+
+static qrn_status save_graph(saving *s, const qrn_api_graph *g, qrn_bin_graph *out) {
+    const qrn_plan *p = qrn_runner_plan(g->runner);
+    out->name = g->ir->name;
+    out->priority = g->priority;
+    out->arena_bytes = qrn_htp_graph_of(g)->sizes.live_bytes; // the same on every machine
+    find_kept(s, g, p);
+    qrn_htp_graph_options options = qrn_htp_graph_of(g)->options;
+    if (options.vtcm_max) // which is how much
+        options.vtcm_bytes = (uint64_t)qrn_htp_device_of(s->context)->soc.vtcm_mb << 20;
+    if (!list_graph_options(s, &options, out) || !save_tensors(s, g, out) ||
+        !save_packed(s, p, out))
+        return no_memory();
+    QRN_TRY(save_schedule(s, g, out));
+    return save_nodes(s, g, out);
+}
+
+static void save_versions(qrn_bin *b, const qrn_htp_device *d) {
+    Qnn_ApiVersion_t v = {0};
+    if (qrn_version(&v) != QRN_OK) // then no client got this far
+        qrn_message_clear();
+    b->core_api[0] = v.coreApiVersion.major;
+    b->core_api[1] = v.coreApiVersion.minor;
+    b->core_api[2] = v.coreApiVersion.patch;
+    b->backend_api[0] = v.backendApiVersion.major;
+    b->backend_api[1] = v.backendApiVersion.minor;
+    b->backend_api[2] = v.backendApiVersion.patch;
+    b->backend_id = qrn_this_backend.id;
+    b->soc_id = d->chosen ? d->soc.id : 0;
+    b->arch = d->chosen ? d->soc.arch : 0;
+    b->build_id = "quern-" QUERN_VERSION;
+}
+
+static qrn_status describe(saving *s) {
+    const qrn_api_context *c = s->context;
+    qrn_bin *b = s->bin;
+    save_versions(b, qrn_htp_device_of(c));
+    s->keep = qrn_arena_alloc(b->arena, (size_t)c->n_tensors + 1);
+    b->graphs = qrn_arena_alloc(b->arena, c->n_graphs * sizeof *b->graphs);
+    if (!s->keep || !b->graphs || !list_context_options(s, &qrn_htp_context_of(c)->options))
+        return no_memory();
+    for (uint32_t i = 0; i < c->n_graphs; i++) {
+        const qrn_api_graph *g = c->graphs[i];
+        qrn_bin_graph *to = &b->graphs[b->n_graphs];
+        if (s->only && s->only != g)
+            continue;
+        QRN_TRY(s->part == QRN_BIN_WHOLE ? save_graph(s, g, to) : save_updateable(s, g, to));
+        if (s->part == QRN_BIN_WHOLE || to->n_tensors)
+            b->n_graphs++;
+    }
+    if (b->n_graphs == 0)
+        return QRN_FAIL(QRN_E_NOT_FOUND, "there are no updateable tensors in %s%s",
+                        s->only ? "graph " : "the context", s->only ? s->only->ir->name : "");
+    return QRN_OK;
+}
+
+static qrn_status begin(saving *s) {
+    qrn_arena *arena = qrn_arena_create();
+    s->bin = arena ? qrn_arena_alloc(arena, sizeof(qrn_bin)) : NULL;
+    if (!s->bin) {
+        qrn_arena_destroy(arena);
+        return no_memory();
+    }
+    s->bin->arena = arena;
+    s->bin->part = s->part;
+    qrn_status st = describe(s);
+    if (st != QRN_OK)
+        qrn_arena_destroy(arena);
+    return st;
+}
+
+static qrn_status size_of(saving *s, uint64_t *size) {
+    QRN_TRY(begin(s));
+    qrn_status st = qrn_bin_size(s->bin, size);
+    qrn_bin_close(s->bin);
+    return st;
+}
+
+static qrn_status write_to(saving *s, void *buf, uint64_t size, uint64_t *written) {
+    QRN_TRY(begin(s));
+    qrn_status st = qrn_bin_write(s->bin, buf, size, written);
+    qrn_bin_close(s->bin);
+    return st;
+}
+
+qrn_status qrn_htp_binary_size(qrn_api_context *c, uint64_t *size) {
+    return size_of(&(saving){.context = c}, size);
+}
+
+qrn_status qrn_htp_binary_write(qrn_api_context *c, void *buf, uint64_t size, uint64_t *written) {
+    return write_to(&(saving){.context = c}, buf, size, written);
+}
+
+qrn_status qrn_htp_section_size(qrn_api_context *c, qrn_api_graph *g, uint32_t section,
+                                uint64_t *size) {
+    return size_of(&(saving){.context = c, .only = g, .part = section}, size);
+}
+
+qrn_status qrn_htp_section_write(qrn_api_context *c, qrn_api_graph *g, uint32_t section, void *buf,
+                                 uint64_t size, uint64_t *written) {
+    return write_to(&(saving){.context = c, .only = g, .part = section}, buf, size, written);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+//
+// Writing the model around a context binary. Numbers of fields are those of ONNX's schema.
+#include "frontend/onnx/writer/context_model.h"
+
+#include "base/strmap.h"
+#include "frontend/client/client.h"
+#include "frontend/onnx/reader/model.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum { MODEL_IR = 1, MODEL_PRODUCER = 2, MODEL_GRAPH = 7, MODEL_OPSET = 8 };
+enum { OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
+enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
+enum { NODE_INPUT = 1, NODE_OUTPUT, NODE_NAME, NODE_OP, NODE_ATTRIBUTE, NODE_DOMAIN = 7 };
+enum { ATTR_NAME = 1, ATTR_INT = 3, ATTR_BYTES = 4, ATTR_TYPE = 20 };
+enum { IS_INT = 2, IS_STRING = 3 };
+
+#define IR_VERSION 8
+#define OPSET 17
+
+static int type_of(Qnn_DataType_t dtype) {
+    static const struct {
+        Qnn_DataType_t qnn;
+        int onnx;
+    } table[] = {
+        {QNN_DATATYPE_FLOAT_32, OX_F32},   {QNN_DATATYPE_FLOAT_16, OX_F16},
+        {QNN_DATATYPE_BFLOAT_16, OX_BF16}, {QNN_DATATYPE_FLOAT_64, OX_F64},
+        {QNN_DATATYPE_UINT_8, OX_U8},      {QNN_DATATYPE_UFIXED_POINT_8, OX_U8},
+        {QNN_DATATYPE_INT_8, OX_I8},       {QNN_DATATYPE_SFIXED_POINT_8, OX_I8},
+        {QNN_DATATYPE_UINT_16, OX_U16},    {QNN_DATATYPE_UFIXED_POINT_16, OX_U16},
+        {QNN_DATATYPE_INT_16, OX_I16},     {QNN_DATATYPE_SFIXED_POINT_16, OX_I16},
+        {QNN_DATATYPE_UINT_32, OX_U32},    {QNN_DATATYPE_UFIXED_POINT_32, OX_U32},
+        {QNN_DATATYPE_INT_32, OX_I32},     {QNN_DATATYPE_SFIXED_POINT_32, OX_I32},
+        {QNN_DATATYPE_UINT_64, OX_U64},    {QNN_DATATYPE_INT_64, OX_I64},
+        {QNN_DATATYPE_BOOL_8, OX_BOOL},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (table[i].qnn == dtype)
+            return table[i].onnx;
+    return OX_NONE;
+}
+
+// ValueInfoProto { name 1, type 2 { tensor_type 1 { elem_type 1, shape 2 { dim 1 { value 1 }}}}}
+static qrn_status put_value(ox_writer *graph, uint32_t field, const Qnn_TensorV1_t *t) {
+    ox_writer shape = {0}, tensor = {0}, type = {0}, value = {0};
+    int onnx = type_of(t->dataType);
+    if (!onnx)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "tensor '%s' has the type 0x%x, which ONNX has not",
+                        t->name, (unsigned)t->dataType);
+    for (uint32_t i = 0; i < t->rank; i++) {
+        ox_writer dim = {0};
+        ox_put_int(&dim, 1, t->dimensions[i]);
+        ox_put_message(&shape, 1, &dim);
+    }
+    ox_put_int(&tensor, 1, onnx);
+    ox_put_message(&tensor, 2, &shape);
+    ox_put_message(&type, 1, &tensor);
+    ox_put_text(&value, 1, t->name);
+    ox_put_message(&value, 2, &type);
+    ox_put_message(graph, field, &value);
+    return QRN_OK;
+}
+
+static void put_int(ox_writer *node, const char *name, int64_t v) {
+    ox_writer a = {0};
+    ox_put_text(&a, ATTR_NAME, name);
+    ox_put_int(&a, ATTR_INT, v);
+    ox_put_int(&a, ATTR_TYPE, IS_INT);
+    ox_put_message(node, NODE_ATTRIBUTE, &a);
+}
+
+static void put_string(ox_writer *node, const char *name, const void *data, size_t n) {
+    ox_writer a = {0};
+    ox_put_text(&a, ATTR_NAME, name);
+    ox_put_bytes(&a, ATTR_BYTES, data, n);
+    ox_put_int(&a, ATTR_TYPE, IS_STRING);
+    ox_put_message(node, NODE_ATTRIBUTE, &a);
+}
+
+// The first node has the binary; the others are graphs of it.
+static void put_attributes(ox_writer *node, const ox_context_source *from, const char *graph,
+                           bool first) {
+    put_int(node, "main_context", first);
+    put_int(node, "embed_mode", !from->file);
+    if (first && from->file) {
+        put_string(node, "ep_cache_context", from->file, strlen(from->file));
+        put_int(node, "max_size", (int64_t)qc_spill_bytes(from->info));
+    } else if (first) {
+        put_string(node, "ep_cache_context", from->bytes, from->n_bytes);
+    }
+    const char *id = from->info->buildId ? from->info->buildId : "";
+    put_string(node, "ep_sdk_version", id, strlen(id));
+    put_string(node, "partition_name", graph, strlen(graph));
+    put_string(node, "source", from->provider, strlen(from->provider));
+}
+
+// Inputs of one name are one input; outputs must differ.
+static qrn_status put_ports(ox_writer *graph, ox_writer *node, const Qnn_Tensor_t *list, uint32_t n,
+                            bool output, qrn_strmap *made) {
+    for (uint32_t i = 0; i < n; i++) {
+        const Qnn_TensorV1_t *t = &list[i].v1;
+        const Qnn_TensorV1_t *twin = qrn_strmap_get(made, t->name);
+        ox_put_text(node, output ? NODE_OUTPUT : NODE_INPUT, t->name);
+        bool same = twin && !output && twin->dataType == t->dataType && twin->rank == t->rank &&
+                    (t->rank == 0 ||
+                     memcmp(twin->dimensions, t->dimensions, t->rank * sizeof *t->dimensions) == 0);
+        if (twin && !same)
+            return QRN_FAIL(QRN_E_INCONSISTENT,
+                            "several graphs have a value '%s', which a model can have once; wrap "
+                            "a binary of one graph",
+                            t->name);
+        if (twin)
+            continue;
+        QRN_TRY(put_value(graph, output ? GRAPH_OUTPUT : GRAPH_INPUT, t));
+        if (!qrn_strmap_put(made, t->name, (void *)(uintptr_t)t))
+            return QRN_FAIL(QRN_E_MEM, "context model: no memory");
+    }
+    return QRN_OK;
+}
+
+static qrn_status put_graphs(ox_writer *graph, const ox_context_source *from, qrn_strmap *made) {
+    for (uint32_t i = 0; i < from->info->numGraphs; i++) {
+        const QnnSystemContext_GraphInfoV3_t *g = &from->info->graphs[i].graphInfoV3;
+        ox_writer node = {0};
+        qrn_status s = put_ports(graph, &node, g->graphInputs, g->numGraphInputs, false, made);
+        if (s == QRN_OK)
+            s = put_ports(graph, &node, g->graphOutputs, g->numGraphOutputs, true, made);
+        ox_put_text(&node, NODE_NAME, g->graphName);
+        ox_put_text(&node, NODE_OP, "EPContext");
+        ox_put_text(&node, NODE_DOMAIN, "com.microsoft");
+        put_attributes(&node, from, g->graphName, i == 0);
+        ox_put_message(graph, GRAPH_NODE, &node);
+        QRN_TRY(s);
+    }
+    return QRN_OK;
+}
+
+static void put_opset(ox_writer *model, const char *domain, int64_t version) {
+    ox_writer set = {0};
+    ox_put_text(&set, OPSET_DOMAIN, domain);
+    ox_put_int(&set, OPSET_VERSION, version);
+    ox_put_message(model, MODEL_OPSET, &set);
+}
+
+qrn_status ox_context_model(const ox_context_source *from, ox_writer *out) {
+    ox_writer graph = {0};
+    qrn_strmap made = {0};
+    if (!from->file && from->n_bytes > INT_MAX - (1 << 20))
+        return QRN_FAIL(QRN_E_UNSUPPORTED,
+                        "a binary of %zu bytes does not fit into a model; leave it beside",
+                        from->n_bytes);
+    if (from->info->numGraphs == 0)
+        return QRN_FAIL(QRN_E_BINARY, "the binary has no graph");
+    qrn_status s = put_graphs(&graph, from, &made);
+    qrn_strmap_clear(&made);
+    ox_put_text(&graph, GRAPH_NAME, from->info->graphs[0].graphInfoV3.graphName);
+    ox_put_int(out, MODEL_IR, IR_VERSION);
+    ox_put_text(out, MODEL_PRODUCER, "quern");
+    ox_put_message(out, MODEL_GRAPH, &graph);
+    put_opset(out, "", OPSET);
+    put_opset(out, "com.microsoft", 1);
+    QRN_TRY(s);
+    return out->no_memory ? QRN_FAIL(QRN_E_MEM, "context model: no memory") : QRN_OK;
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+//
+// Packing of codes for products of 8-bit matrices, compiled for NEON.
+#include "kernels/gemm/matmul/matmul_q8.h"
+
+#include <string.h>
+
+#define TABLE qrn_q8_packing_neondot
+#include "kernels/gemm/matmul/matmul_q8.inc"

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+//
+// Register tile of up to 4 rows by 32 columns for AVX2 that widens the halves itself, 16 columns at
+// a time.
+#include "kernels/gemm/dense/dense_half.h"
+
+#include <immintrin.h>
+
+static inline __m256 widened(const uint16_t *b, const bool wide) {
+    __m128i h = _mm_loadu_si128((const __m128i *)b);
+    if (!wide)
+        return _mm256_cvtph_ps(h);
+    __m256i u = _mm256_cvtepu16_epi32(h);
+    __m256i sign = _mm256_slli_epi32(_mm256_srli_epi32(u, 15), 31);
+    __m256i rest = _mm256_slli_epi32(_mm256_and_si256(u, _mm256_set1_epi32(0x7fff)), 13);
+    __m256 a = _mm256_mul_ps(_mm256_castsi256_ps(rest), _mm256_set1_ps(0x1p112f));
+    return _mm256_castsi256_ps(_mm256_or_si256(_mm256_castps_si256(a), sign));
+}
+
+// Lanes below n; a load or store of the others does not touch memory.
+static inline __m256i lanes(int n) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+static inline __attribute__((always_inline)) void columns(const qrn_gemm_f32_strip *t,
+                                                          const uint16_t *b, uint32_t first,
+                                                          const int rows, const bool wide) {
+    int n = (int)t->cols - (int)first;
+    __m256i m0 = lanes(n), m1 = lanes(n - 8);
+    __m256 acc[QRN_FEW_ROWS][2];
+    for (int r = 0; r < rows; r++) {
+        acc[r][0] = t->bias ? _mm256_maskload_ps(t->bias + first, m0) : _mm256_setzero_ps();
+        acc[r][1] = t->bias ? _mm256_maskload_ps(t->bias + first + 8, m1) : _mm256_setzero_ps();
+    }
+    b += first;
+    for (size_t k = 0; k < t->length; k++, b += QRN_PANEL) {
+        __m256 b0 = widened(b, wide), b1 = widened(b + 8, wide);
+        for (int r = 0; r < rows; r++) {
+            __m256 x = _mm256_broadcast_ss(t->a + k + (size_t)r * t->a_row);
+            acc[r][0] = _mm256_fmadd_ps(x, b0, acc[r][0]);
+            acc[r][1] = _mm256_fmadd_ps(x, b1, acc[r][1]);
+        }
+    }
+    for (int r = 0; r < rows; r++) {
+        float *c = t->c + (size_t)r * t->c_row + first;
+        _mm256_maskstore_ps(c, m0, acc[r][0]);
+        _mm256_maskstore_ps(c + 8, m1, acc[r][1]);
+    }
+}
+
+static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_strip *t,
+                                                       const uint16_t *b, const int rows,
+                                                       const bool wide) {
+    for (uint32_t first = 0; first < t->cols; first += 16)
+        columns(t, b, first, rows, wide);
+}
+
+#define FN qrn_few_half_avx2
+#include "kernels/gemm/tiles/few_half.inc"

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// Register tile of up to 4 rows by 32 columns for AVX-512 that widens the halves itself.
+#include "kernels/gemm/dense/dense_half.h"
+
+#include <immintrin.h>
+
+static inline __m512 widened(const uint16_t *b, const bool wide) {
+    __m256i h = _mm256_loadu_si256((const __m256i *)b);
+    if (!wide)
+        return _mm512_cvtph_ps(h);
+    __m512i u = _mm512_cvtepu16_epi32(h);
+    __m512i sign = _mm512_slli_epi32(_mm512_srli_epi32(u, 15), 31);
+    __m512i rest = _mm512_slli_epi32(_mm512_and_si512(u, _mm512_set1_epi32(0x7fff)), 13);
+    __m512 a = _mm512_mul_ps(_mm512_castsi512_ps(rest), _mm512_set1_ps(0x1p112f));
+    return _mm512_castsi512_ps(_mm512_or_si512(_mm512_castps_si512(a), sign));
+}
+
+static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_strip *t,
+                                                       const uint16_t *b, const int rows,
+                                                       const bool wide) {
+    __mmask16 m0 = (__mmask16)(t->cols >= 16 ? 0xffff : (1u << t->cols) - 1);
+    __mmask16 m1 = (__mmask16)(t->cols <= 16 ? 0 : (1u << (t->cols - 16)) - 1);
+    __m512 acc[QRN_FEW_ROWS][2];
+    for (int r = 0; r < rows; r++) {
+        acc[r][0] = t->bias ? _mm512_maskz_loadu_ps(m0, t->bias) : _mm512_setzero_ps();
+        acc[r][1] = t->bias ? _mm512_maskz_loadu_ps(m1, t->bias + 16) : _mm512_setzero_ps();
+    }
+    for (size_t k = 0; k < t->length; k++, b += QRN_PANEL) {
+        __m512 b0 = widened(b, wide), b1 = widened(b + 16, wide);
+        for (int r = 0; r < rows; r++) {
+            __m512 x = _mm512_set1_ps(t->a[k + (size_t)r * t->a_row]);
+            acc[r][0] = _mm512_fmadd_ps(x, b0, acc[r][0]);
+            acc[r][1] = _mm512_fmadd_ps(x, b1, acc[r][1]);
+        }
+    }
+    for (int r = 0; r < rows; r++) {
+        _mm512_mask_storeu_ps(t->c + (size_t)r * t->c_row, m0, acc[r][0]);
+        _mm512_mask_storeu_ps(t->c + (size_t)r * t->c_row + 16, m1, acc[r][1]);
+    }
+}
+
+#define FN qrn_few_half_avx512
+#include "kernels/gemm/tiles/few_half.inc"

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+//
+// Packing of 8-bit weights and the reference tile.
+#include "kernels/gemm/tiles/gemm_q8.h"
+
+#include <string.h>
+
+void qrn_gemm_q8_pack_panel(const uint8_t *w, size_t w_depth, size_t w_col, size_t depth,
+                            size_t cols, size_t first, uint8_t flip, int8_t *dst) {
+    size_t n = cols - first < QRN_PANEL ? cols - first : QRN_PANEL;
+    memset(dst, 0, qrn_q8_steps(depth) * QRN_PANEL * QRN_Q8_DEPTH);
+    for (size_t k = 0; k < depth; k++)
+        for (size_t j = 0; j < n; j++)
+            dst[(k / QRN_Q8_DEPTH * QRN_PANEL + j) * QRN_Q8_DEPTH + k % QRN_Q8_DEPTH] =
+                (int8_t)(w[k * w_depth + (first + j) * w_col] ^ flip);
+}
+
+static void tile_ref(const qrn_gemm_q8_tile *t) {
+    for (uint32_t i = 0; i < t->rows; i++) {
+        uint32_t acc[QRN_PANEL]; // unsigned: may wrap
+        for (uint32_t j = 0; j < QRN_PANEL; j++)
+            acc[j] = (uint32_t)t->column[j] + (t->row ? (uint32_t)t->row[i] : 0);
+        for (size_t s = 0; s < t->steps; s++) {
+            const uint8_t *a = t->a + i * t->a_row + s * QRN_Q8_DEPTH;
+            const int8_t *b = t->b + s * QRN_PANEL * QRN_Q8_DEPTH;
+            for (uint32_t j = 0; j < QRN_PANEL; j++, b += QRN_Q8_DEPTH)
+                acc[j] += (uint32_t)(a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]);
+        }
+        for (uint32_t j = 0; j < t->cols; j++) {
+            if (t->acc)
+                t->acc[i * QRN_PANEL + j] = (int32_t)acc[j];
+            else
+                t->y[i * t->y_row + j] = qrn_round8_exact(t->round, j, (int32_t)acc[j]);
+        }
+    }
+}
+
+void qrn_gemm_q8_row_sums(const uint8_t *a, size_t a_row, size_t depth, size_t rows, int32_t factor,
+                          int32_t *sums) {
+    for (size_t i = 0; i < rows; i++, a += a_row) {
+        uint32_t sum = 0;
+        for (size_t c = 0; c < depth; c++)
+            sum += a[c];
+        sums[i] = (int32_t)(sum * (uint32_t)factor);
+    }
+}
+
+const qrn_gemm_q8_kernel qrn_gemm_q8_ref = {"gemm_q8_ref", 1, tile_ref, qrn_gemm_q8_row_sums,
+                                            qrn_dense_copy};

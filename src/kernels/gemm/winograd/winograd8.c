@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+//
+// Winograd's convolution on 8-bit codes: packing and the work of a task. Lines of tiles are done a
+// block at a time: all their input is transformed, then for each panel of output channels come the
+// 36 products and the transformation back.
+#include "kernels/gemm/winograd/winograd8.h"
+
+#include "kernels/gemm/dense/dense8_columns.h"
+
+#include <string.h>
+
+#define BLOCK_BYTES (448 * 1024) // of the matrices of a block: they stay in the second cache
+#define SHIFT 64                 // bytes that keep matrices from fighting for places of a cache
+#define TILES_LEAST 32           // with fewer, reading the larger weights costs what is saved
+#define CHANNELS_LEAST 16
+#define CHANNELS_MOST 227
+#define LANES 32 // channels of a vector
+
+static size_t tiles(int64_t cells) {
+    return ((size_t)cells + QRN_WINOGRAD_TILE - 1) / QRN_WINOGRAD_TILE;
+}
+
+bool qrn_winograd8_fits(const qrn_dense_args *a, const qrn_view *x, const qrn_view *y) {
+    if (!qrn_winograd_shape(a))
+        return false;
+    size_t cin = x->dims[3], cells = (size_t)y->dims[1] * y->dims[2];
+    size_t n = qrn_winograd_tiles(y, QRN_WINOGRAD_TILE);
+    return cin >= CHANNELS_LEAST && cin <= CHANNELS_MOST && a->cols >= CHANNELS_LEAST &&
+           n >= TILES_LEAST && 12 * n <= cells && qrn_panels(a->cols) < UINT32_MAX;
+}
+
+void qrn_winograd8_shape(const qrn_dense_args *a, uint32_t dims[4]) {
+    dims[0] = (uint32_t)qrn_panels(a->cols);
+    dims[1] = (uint32_t)(QRN_WINOGRAD_PLANES * qrn_winograd8_steps(a->depth / 9));
+    dims[2] = QRN_PANEL;
+    dims[3] = QRN_WINOGRAD8_DEPTH;
+}
+
+// Row i of G times three numbers that are `step` apart.
+static int filter_row(int i, const int *g, int step) {
+    static const int rows[QRN_WINOGRAD_WINDOW][3] = {{6, 0, 0}, {-1, -1, -1}, {-1, 1, -1},
+                                                     {1, 2, 4}, {1, -2, 4},   {0, 0, 6}};
+    return rows[i][0] * g[0] + rows[i][1] * g[step] + rows[i][2] * g[2 * step];
+}
+
+void qrn_winograd8_pack(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, size_t w_col,
+                        uint8_t flip, int16_t *packed) {
+    size_t cin = a->depth / 9, steps = qrn_winograd8_steps(cin), step = QRN_PANEL * 2;
+    memset(packed, 0, qrn_panels(a->cols) * QRN_WINOGRAD_PLANES * steps * step * sizeof *packed);
+    for (size_t c = 0; c < cin; c++)
+        for (size_t j = 0; j < a->cols; j++) {
+            int g[9], half[18];
+            for (size_t tap = 0; tap < 9; tap++)
+                g[tap] = (int8_t)(w[(tap * cin + c) * w_depth + j * w_col] ^ flip);
+            for (int i = 0; i < QRN_WINOGRAD_WINDOW; i++)
+                for (int k = 0; k < 3; k++)
+                    half[i * 3 + k] = filter_row(i, g + k, 3);
+            int16_t *to = packed + (j / QRN_PANEL * QRN_WINOGRAD_PLANES * steps + c / 2) * step +
+                          j % QRN_PANEL * 2 + c % 2;
+            for (int i = 0; i < QRN_WINOGRAD_PLANES; i++, to += steps * step)
+                *to = (int16_t)filter_row(i % QRN_WINOGRAD_WINDOW,
+                                          half + i / QRN_WINOGRAD_WINDOW * 3, 1);
+        }
+}
+
+// What a call is about.
+typedef struct job {
+    const qrn_kcall *call;
+    const qrn_winograd8_kernel *kernel;
+    qrn_conv_geometry geo;
+    size_t down, across;         // tiles of an image
+    size_t lines;                // of tiles, of a block
+    size_t panels, steps, row;   // elements of a row of v
+    size_t v_plane, m_plane;     // elements
+    size_t columns_bytes, bytes; // of scratch for each task: the most that any image needs
+    qrn_dense8_columns columns;
+    int16_t *v;
+    int32_t *m;
+    uint8_t *outside; // a cell of the code of 0
+} job;
+
+static size_t whole(size_t n, size_t of) { return (n + of - 1) / of * of; }
+
+static job job_of(const qrn_kcall *k, const qrn_winograd8_kernel *kernel) {
+    const qrn_dense8_args *a = k->args;
+    job j = {.call = k, .kernel = kernel, .panels = qrn_panels(a->dense.cols)};
+    j.geo = qrn_conv_geometry_of(&a->dense.conv, k->in[0], k->out[0], a->dense.kernel);
+    j.down = tiles(j.geo.out[1]);
+    j.across = tiles(j.geo.out[2]);
+    j.steps = qrn_winograd8_steps(j.geo.cin);
+    j.row = whole(j.geo.cin, LANES);
+    size_t tile = j.row * sizeof *j.v + QRN_PANEL * sizeof *j.m;
+    size_t line = QRN_WINOGRAD_PLANES * j.across * tile;
+    j.lines = line && line < BLOCK_BYTES ? BLOCK_BYTES / line : 1;
+    j.lines = j.lines < j.down ? j.lines : j.down;
+    j.v_plane = j.lines * j.across * j.row + SHIFT / sizeof *j.v;
+    j.m_plane = j.lines * j.across * QRN_PANEL + SHIFT / sizeof *j.m;
+    j.columns_bytes = qrn_dense8_columns_bytes(j.panels) + j.row;
+    size_t planes = line < BLOCK_BYTES ? BLOCK_BYTES : line;
+    planes = planes < j.down * line ? planes : j.down * line;
+    j.bytes = whole(j.columns_bytes, 64) + planes + (size_t)2 * QRN_WINOGRAD_PLANES * SHIFT;
+    char *at = (char *)k->scratch + k->task * j.bytes;
+    j.columns = qrn_dense8_columns_at(at, j.panels);
+    j.outside = (uint8_t *)at + qrn_dense8_columns_bytes(j.panels);
+    j.v = (int16_t *)(at + whole(j.columns_bytes, 64));
+    j.m = (int32_t *)(j.v + QRN_WINOGRAD_PLANES * j.v_plane);
+    return j;
+}
+
+// Where the cells under a tile are.
+static void find_cells(const job *j, const uint8_t *image, int64_t top, int64_t left,
+                       const uint8_t **cells) {
+    int64_t height = j->geo.in[1], width = j->geo.in[2];
+    size_t cin = j->geo.cin;
+    if (top >= 0 && left >= 0 && top + QRN_WINOGRAD_WINDOW <= height &&
+        left + QRN_WINOGRAD_WINDOW <= width) {
+        const uint8_t *at = image + (size_t)(top * width + left) * cin;
+        for (size_t i = 0; i < QRN_WINOGRAD_WINDOW; i++, at += (size_t)width * cin)
+            for (size_t c = 0; c < QRN_WINOGRAD_WINDOW; c++)
+                *cells++ = at + c * cin;
+        return;
+    }
+    for (int64_t y = top; y < top + QRN_WINOGRAD_WINDOW; y++) {
+        const uint8_t *line = image + (size_t)(y < 0 || y >= height ? 0 : y * width) * cin;
+        for (int64_t x = left; x < left + QRN_WINOGRAD_WINDOW; x++) {
+            bool inside = y >= 0 && y < height && x >= 0 && x < width;
+            *cells++ = inside ? line + (size_t)x * cin : j->outside;
+        }
+    }
+}
+
+static void take_lines(const job *j, size_t image, size_t first, size_t lines) {
+    const qrn_conv_geometry *g = &j->geo;
+    const qrn_view *x = j->call->in[0];
+    const uint8_t *data = (const uint8_t *)x->data + image * (size_t)(g->in[1] * g->in[2]) * g->cin;
+    qrn_winograd8_input t = {
+        .channels = g->cin, .is_signed = x->dtype == QRN_DTYPE_SQ8, .v = j->v, .plane = j->v_plane};
+    for (size_t y = first; y < first + lines; y++)
+        for (size_t c = 0; c < j->across; c++, t.v += j->row) {
+            find_cells(j, data, (int64_t)(y * QRN_WINOGRAD_TILE) - g->before[1],
+                       (int64_t)(c * QRN_WINOGRAD_TILE) - g->before[2], t.cells);
+            j->kernel->take(&t);
+        }
+}
+
+static void give_lines(const job *j, size_t image, size_t first, size_t lines, size_t panel) {
+    size_t ow = (size_t)j->geo.out[2], oh = (size_t)j->geo.out[1], cout = j->geo.cout;
+    size_t col = panel * QRN_PANEL;
+    qrn_round8 round = j->columns.round;
+    round.m += col;
+    round.exact += col;
+    qrn_winograd8_output t = {.m = j->m,
+                              .plane = j->m_plane,
+                              .column = j->columns.add + col,
+                              .round = &round,
+                              .y_line = ow * cout,
+                              .y_cell = cout,
+                              .cols = (uint32_t)(cout - col < QRN_PANEL ? cout - col : QRN_PANEL)};
+    for (size_t y = first; y < first + lines; y++)
+        for (size_t x = 0; x < j->across; x++, t.m += QRN_PANEL) {
+            size_t top = y * QRN_WINOGRAD_TILE, left = x * QRN_WINOGRAD_TILE;
+            t.y = (uint8_t *)j->call->out[0]->data + ((image * oh + top) * ow + left) * cout + col;
+            t.lines = oh - top < QRN_WINOGRAD_TILE ? oh - top : QRN_WINOGRAD_TILE;
+            t.cells = ow - left < QRN_WINOGRAD_TILE ? ow - left : QRN_WINOGRAD_TILE;
+            j->kernel->give(&t);
+        }
+}
+
+// The 36 products of one panel.
+static void multiply(const job *j, size_t panel, size_t n_tiles) {
+    const int16_t *all = j->call->in[5]->data;
+    size_t size = j->steps * QRN_PANEL * QRN_WINOGRAD8_DEPTH;
+    qrn_winograd8_product t = {.a = j->v,
+                               .a_row = j->row,
+                               .b = all + panel * QRN_WINOGRAD_PLANES * size,
+                               .steps = j->steps,
+                               .rows = n_tiles,
+                               .c = j->m,
+                               .low = j->geo.cout - panel * QRN_PANEL <= QRN_PANEL / 2};
+    bool last = panel + 1 == j->panels;
+    for (size_t p = 0; p < QRN_WINOGRAD_PLANES; p++) {
+        t.next = last && p + 1 == QRN_WINOGRAD_PLANES ? all : t.b + size;
+        j->kernel->multiply(&t);
+        t.a += j->v_plane;
+        t.b += size;
+        t.c += j->m_plane;
+    }
+}
+
+// The lines of tiles [first, first + lines) of an image.
+static void run_block(const job *j, size_t image, size_t first, size_t lines) {
+    size_t ow = (size_t)j->geo.out[2], oh = (size_t)j->geo.out[1], cout = j->geo.cout;
+    take_lines(j, image, first, lines);
+    for (size_t panel = 0; panel < j->panels; panel++) {
+        multiply(j, panel, lines * j->across);
+        give_lines(j, image, first, lines, panel);
+    }
+    size_t top = first * QRN_WINOGRAD_TILE, end = (first + lines) * QRN_WINOGRAD_TILE;
+    qrn_tell(j->call, (image * oh + top) * ow * cout,
+             (image * oh + (end < oh ? end : oh)) * ow * cout);
+}
+
+bool qrn_winograd8_works(const qrn_kcall *k) { return k->n_in > 5 && k->in[5]; }
+
+qrn_status qrn_winograd8_run(const qrn_kcall *k, const qrn_winograd8_kernel *kernel) {
+    job j = job_of(k, kernel);
+    size_t begin, end;
+    qrn_split(j.geo.batch * j.down, 1, k->task, k->n_tasks, &begin, &end);
+    if (begin >= end)
+        return QRN_OK;
+    qrn_dense8_columns_make(&j.columns, k, 128, 0, j.panels);
+    memset(j.outside, (uint8_t)-k->in[0]->quant->offset, j.row);
+    for (size_t at = begin, n; at < end; at += n) {
+        size_t first = at % j.down, left = end - at < j.down - first ? end - at : j.down - first;
+        size_t blocks = (left + j.lines - 1) / j.lines; // of about the same size
+        n = (left + blocks - 1) / blocks;
+        run_block(&j, at / j.down, first, n);
+    }
+    return QRN_OK;
+}
+
+uint32_t qrn_winograd8_tasks(const qrn_kcall *k, uint32_t n_threads) {
+    job j = job_of(k, NULL);
+    size_t lines = j.geo.batch * j.down;
+    return lines < n_threads ? (uint32_t)lines : n_threads;
+}
+
+size_t qrn_winograd8_scratch(const qrn_kcall *k) { return k->n_tasks * job_of(k, NULL).bytes; }

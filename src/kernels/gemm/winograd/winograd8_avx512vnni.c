@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+//
+// Winograd's convolution on 8-bit codes for AVX-512 VNNI: transformations of 32 channels or 16
+// columns at a time, and register tiles of up to 12 rows by 32 columns.
+#include "kernels/gemm/epilogue/round8_avx512.h"
+#include "kernels/gemm/winograd/winograd8.h"
+
+#include <string.h>
+
+#define ROWS 12
+#define INVERSE_OF_9 0x38e38e39 // modulo 2^32
+#define INLINE static inline __attribute__((always_inline))
+
+typedef int16_t words __attribute__((vector_size(64)));
+typedef uint32_t sums __attribute__((vector_size(64))); // unsigned: may wrap
+
+// r = Bt d; elements are `to` apart in r.
+INLINE void forward(const words *d, words *r, int to) {
+    words even = d[4] - (d[2] << 2), odd = d[3] - (d[1] << 2);
+    words even2 = d[4] - d[2], odd2 = (d[3] - d[1]) << 1;
+    r[0] = ((d[0] - d[2]) << 2) + even2;
+    r[to] = even + odd;
+    r[2 * to] = even - odd;
+    r[3 * to] = even2 + odd2;
+    r[4 * to] = even2 - odd2;
+    r[5 * to] = d[5] - d[3] - (odd2 << 1);
+}
+
+// r = At m.
+INLINE void backward(const sums *m, sums *r, int to) {
+    sums s1 = m[1] + m[2], t1 = m[1] - m[2], s2 = m[3] + m[4], t2 = m[3] - m[4];
+    r[0] = m[0] + (s1 << 2) + s2;
+    r[to] = t1 + t1 + t2;
+    r[2 * to] = s1 + s2;
+    r[3 * to] = t2 + t2 + t1 + m[5];
+}
+
+INLINE words load(const uint8_t *p, __mmask32 mask, const bool whole, const bool is_signed) {
+    __m256i codes =
+        whole ? _mm256_loadu_si256((const __m256i *)p) : _mm256_maskz_loadu_epi8(mask, p);
+    return (words)(is_signed ? _mm512_cvtepi8_epi16(codes) : _mm512_cvtepu8_epi16(codes));
+}
+
+// 32 channels from number c on, or as many as the mask says. Unsigned codes count as they are: that
+// they are 128 too large shows in the one matrix for which both rows of Bt have a sum other than 0.
+INLINE void take_channels(const qrn_winograd8_input *t, size_t c, __mmask32 mask, const bool whole,
+                          const bool is_signed) {
+    words half[QRN_WINOGRAD_PLANES], d[QRN_WINOGRAD_WINDOW], r[QRN_WINOGRAD_WINDOW];
+    int16_t *v = t->v + c;
+#pragma GCC unroll 6
+    for (int j = 0; j < QRN_WINOGRAD_WINDOW; j++) {
+#pragma GCC unroll 6
+        for (int i = 0; i < QRN_WINOGRAD_WINDOW; i++)
+            d[i] = load(t->cells[i * QRN_WINOGRAD_WINDOW + j] + c, mask, whole, is_signed);
+        forward(d, half + j, QRN_WINOGRAD_WINDOW);
+    }
+#pragma GCC unroll 6
+    for (int i = 0; i < QRN_WINOGRAD_WINDOW; i++) {
+        forward(half + i * QRN_WINOGRAD_WINDOW, r, 1);
+        if (i == 1 && !is_signed)
+            r[1] -= (int16_t)(6 * 6 * 128);
+#pragma GCC unroll 6
+        for (int j = 0; j < QRN_WINOGRAD_WINDOW; j++, v += t->plane)
+            _mm512_storeu_si512(v, (__m512i)r[j]);
+    }
+}
+
+INLINE void take_tile(const qrn_winograd8_input *t, const bool is_signed) {
+    size_t c = 0, left = t->channels % 32;
+    for (; c + 32 <= t->channels; c += 32)
+        take_channels(t, c, 0, true, is_signed);
+    if (left)
+        take_channels(t, c, (1u << left) - 1, false, is_signed);
+}
+
+static void take(const qrn_winograd8_input *t) {
+    if (t->is_signed)
+        take_tile(t, true);
+    else
+        take_tile(t, false);
+}
+
+// _mm512_dpwssd_epi32; around the intrinsic gcc 12 copies and spills accumulators.
+static inline __m512i dot(__m512i acc, __m512i x, __m512i b) {
+    __asm__("vpdpwssd %2, %1, %0" : "+v"(acc) : "v"(x), "v"(b));
+    return acc;
+}
+
+static inline int32_t two_words(const int16_t *p) {
+    int32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+// Rows are reached from every third one, which needs no more than four base registers.
+INLINE void tile(const qrn_winograd8_product *t, size_t first, const char *ahead, size_t stride,
+                 const int rows, const int vectors) {
+    __m512i acc[ROWS * 2];
+    const int16_t *a[(ROWS + 2) / 3], *b = t->b;
+    size_t step = t->a_row;
+#pragma GCC unroll 4
+    for (int r = 0; r < rows; r += 3)
+        a[r / 3] = t->a + (first + (size_t)r) * step;
+#pragma GCC unroll 24
+    for (int i = 0; i < rows * vectors; i++)
+        acc[i] = _mm512_setzero_si512();
+    for (size_t k = 0; k < t->steps * 2; k += 2, b += QRN_PANEL * 2, ahead += stride) {
+        __m512i b0 = _mm512_loadu_si512(b), b1 = b0;
+        if (vectors == 2)
+            b1 = _mm512_loadu_si512(b + QRN_PANEL);
+        _mm_prefetch(ahead, _MM_HINT_T1);
+        _mm_prefetch(ahead + 64, _MM_HINT_T1);
+#pragma GCC unroll 12
+        for (int r = 0; r < rows; r++) {
+            __m512i x = _mm512_set1_epi32(two_words(a[r / 3] + k + (size_t)(r % 3) * step));
+            acc[r * vectors] = dot(acc[r * vectors], x, b0);
+            if (vectors == 2)
+                acc[r * vectors + 1] = dot(acc[r * vectors + 1], x, b1);
+        }
+    }
+    int32_t *c = t->c + first * QRN_PANEL;
+#pragma GCC unroll 24
+    for (int i = 0; i < rows * vectors; i++)
+        _mm512_storeu_si512(c + i / vectors * QRN_PANEL + i % vectors * 16, acc[i]);
+}
+
+#define ONE(n, vectors)                                                                            \
+    static void tile_##n##x##vectors(const qrn_winograd8_product *t, size_t first,                 \
+                                     const char *ahead, size_t stride) {                           \
+        tile(t, first, ahead, stride, n, vectors);                                                 \
+    }
+#define TILE(n) ONE(n, 1) ONE(n, 2)
+TILE(1)
+TILE(2)
+TILE(3)
+TILE(4)
+TILE(5)
+TILE(6)
+TILE(7)
+TILE(8)
+TILE(9)
+TILE(10)
+TILE(11)
+TILE(12)
+#define BOTH(n)                                                                                    \
+    { tile_##n##x1, tile_##n##x2 }
+static void (*const product_tiles[ROWS][2])(const qrn_winograd8_product *t, size_t first,
+                                            const char *ahead, size_t stride) = {
+    BOTH(1), BOTH(2), BOTH(3), BOTH(4),  BOTH(5),  BOTH(6),
+    BOTH(7), BOTH(8), BOTH(9), BOTH(10), BOTH(11), BOTH(12),
+};
+
+static void multiply(const qrn_winograd8_product *t) {
+    size_t n = (t->rows + ROWS - 1) / ROWS, left = t->rows, first = 0;
+    size_t stride = QRN_PANEL * QRN_WINOGRAD8_DEPTH * sizeof *t->b / n;
+    const char *ahead = (const char *)t->next;
+    for (; n; n--, ahead += t->steps * stride) {
+        size_t rows = (left + n - 1) / n;
+        product_tiles[rows - 1][t->low ? 0 : 1](t, first, ahead, stride);
+        first += rows;
+        left -= rows;
+    }
+}
+
+// The sums of 16 columns; `from` is the first of them.
+typedef struct part {
+    qrn_round8_vectors round; // m[0]: of these columns
+    const qrn_winograd8_output *t;
+    size_t from;
+    __mmask16 mask; // of the columns that exist
+} part;
+
+// Vertically: what is left to be done are the rows of `half`, [4][6].
+INLINE void give_columns(const part *p, sums *half) {
+    const qrn_winograd8_output *t = p->t;
+    const int32_t *at = t->m + p->from;
+#pragma GCC unroll 6
+    for (int j = 0; j < QRN_WINOGRAD_WINDOW; j++, at += t->plane) {
+        sums m[QRN_WINOGRAD_WINDOW];
+#pragma GCC unroll 6
+        for (size_t i = 0; i < QRN_WINOGRAD_WINDOW; i++)
+            m[i] = (sums)_mm512_loadu_si512(at + i * QRN_WINOGRAD_WINDOW * t->plane);
+        backward(m, half + j, QRN_WINOGRAD_WINDOW);
+    }
+}
+
+// The sums of the four cells of line i.
+INLINE void give_line(const sums *half, const int i, __m512i column, __m512i *four) {
+    static const uint8_t shift[QRN_WINOGRAD_TILE] = {3, 2, 1, 1};
+    sums r[QRN_WINOGRAD_TILE];
+    backward(half + i * QRN_WINOGRAD_WINDOW, r, 1);
+#pragma GCC unroll 4
+    for (int j = 0; j < QRN_WINOGRAD_TILE; j++) {
+        __m512i sum = (__m512i)(r[j] * INVERSE_OF_9);
+        four[j] = _mm512_add_epi32(_mm512_srai_epi32(sum, shift[i] + shift[j]), column);
+    }
+}
+
+// Results of the lanes that are not sure, from sums that are computed once more.
+static __attribute__((noinline)) void decide(const part *p, __mmask16 sure) {
+    const qrn_winograd8_output *t = p->t;
+    const __m512i column = _mm512_loadu_si512(t->column + p->from);
+    sums half[QRN_WINOGRAD_TILE * QRN_WINOGRAD_WINDOW];
+    __m512i four[QRN_WINOGRAD_TILE * QRN_WINOGRAD_TILE];
+    give_columns(p, half);
+#pragma GCC unroll 4
+    for (int i = 0; i < QRN_WINOGRAD_TILE; i++)
+        give_line(half, i, column, four + i * QRN_WINOGRAD_TILE);
+    for (size_t i = 0; i < t->lines * QRN_WINOGRAD_TILE; i++) {
+        uint8_t *y = t->y + i / QRN_WINOGRAD_TILE * t->y_line + i % QRN_WINOGRAD_TILE * t->y_cell;
+        if (i % QRN_WINOGRAD_TILE < t->cells)
+            qrn_round8_exact_lanes(t->round, four[i], p->from, (__mmask16)(p->mask & ~sure),
+                                   y + p->from);
+    }
+}
+
+// whole: all columns and cells of a line exist, and nothing needs to be clamped.
+INLINE void give_part(const part *p, const bool whole) {
+    const qrn_winograd8_output *t = p->t;
+    const __m512i column = _mm512_loadu_si512(t->column + p->from);
+    sums half[QRN_WINOGRAD_TILE * QRN_WINOGRAD_WINDOW];
+    uint8_t *y = t->y + p->from;
+    __mmask16 all = 0xffff;
+    give_columns(p, half);
+#pragma GCC unroll 4
+    for (int i = 0; i < QRN_WINOGRAD_TILE; i++, y += t->y_line) {
+        __m512i four[QRN_WINOGRAD_TILE];
+        __mmask16 sure;
+        if ((size_t)i >= t->lines)
+            break;
+        give_line(half, i, column, four);
+        __m512i codes = qrn_round8_four(&p->round, four, 1, &sure);
+        all &= sure;
+        codes = whole ? qrn_round8_order(&p->round, codes) : qrn_round8_clamp(&p->round, codes);
+        __m128i cells[] = {_mm512_castsi512_si128(codes), _mm512_extracti32x4_epi32(codes, 1),
+                           _mm512_extracti32x4_epi32(codes, 2),
+                           _mm512_extracti32x4_epi32(codes, 3)};
+#pragma GCC unroll 4
+        for (size_t j = 0; j < QRN_WINOGRAD_TILE; j++) {
+            if (whole)
+                _mm_storeu_si128((__m128i *)(y + j * t->y_cell), cells[j]);
+            else if (j < t->cells)
+                _mm_mask_storeu_epi8(y + j * t->y_cell, p->mask, cells[j]);
+        }
+    }
+    if (__builtin_expect(all != 0xffff, 0))
+        decide(p, all);
+}
+
+static void give(const qrn_winograd8_output *t) {
+    part p = {.t = t, .round = qrn_round8_vectors_of(t->round)};
+    for (; p.from < t->cols; p.from += 16) {
+        size_t left = t->cols - p.from;
+        p.mask = left < 16 ? (__mmask16)((1u << left) - 1) : 0xffff;
+        if (left >= 16 && t->cells == QRN_WINOGRAD_TILE && p.round.plain)
+            give_part(&p, true);
+        else
+            give_part(&p, false);
+        p.round.m[0] = p.round.m[1];
+    }
+}
+
+const qrn_winograd8_kernel qrn_winograd8_avx512vnni = {take, multiply, give};
