@@ -59,10 +59,6 @@ qrn_status qrn_call_begin(qrn_call *call) {
     return s;
 }
 
-uint64_t qrn_call_elapsed_us(const qrn_call *call) {
-    return (qrn_call_now_ns() - call->start_ns) / 1000u;
-}
-
 static void report_execute(qrn_api_profile *p, const qrn_call_record *r, uint32_t top) {
     if (r->queue_ns)
         qrn_profile_add(p, top, QNN_PROFILE_EVENTTYPE_EXECUTE_QUEUE_WAIT,

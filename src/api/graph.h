@@ -52,7 +52,6 @@ qrn_status qrn_call_find(qrn_call *call, qrn_api_backend *b, qrn_api_graph *g, c
 qrn_status qrn_call_begin(qrn_call *call);
 // The second half of it: takes the profile and starts the clock, for a call that has its signal.
 qrn_status qrn_call_open(qrn_call *call);
-uint64_t qrn_call_elapsed_us(const qrn_call *call);
 // Adds the events of the call to its profile; fills in the total time.
 void qrn_call_report(const qrn_call *call, qrn_call_record *r);
 // Lets both go.

@@ -71,14 +71,6 @@ qrn_status qrn_signal_poll(void *signal) {
                     (unsigned long long)s->timeout_us);
 }
 
-void qrn_signal_hand_over(qrn_api_signal *s) {
-    if (!s)
-        return;
-    pthread_mutex_lock(&s->lock);
-    s->owned = false;
-    pthread_mutex_unlock(&s->lock);
-}
-
 void qrn_signal_end(qrn_api_signal *s) {
     if (!s)
         return;

@@ -37,8 +37,6 @@ qrn_status qrn_signal_begin(qrn_api_signal *s);
 // QRN_E_ABORTED or QRN_E_TIMED_OUT when it has fired. Fits the poll callbacks of compiler and
 // runtime.
 qrn_status qrn_signal_poll(void *signal);
-// The call goes on in another thread than the one that began it (executeAsync).
-void qrn_signal_hand_over(qrn_api_signal *s);
 // Lets it go; call it last, when the outcome is fixed. Wakes the thread that triggered it.
 void qrn_signal_end(qrn_api_signal *s);
 

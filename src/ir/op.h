@@ -130,7 +130,6 @@ qrn_status qrn_rule_broadcast(const qrn_op_call *c);  // out[0] = broadcast of a
 // Prelu: does alpha have one element for each index of x's dimension 1, and no other meaning? That
 // is how PyTorch counts channels, and ExecuTorch hands it on.
 bool qrn_prelu_by_channel(const qrn_shape *x, const qrn_shape *alpha);
-qrn_status qrn_rule_free(const qrn_op_call *c); // nothing to check, declared shape holds
 bool qrn_shape_broadcast(const qrn_shape *a, const qrn_shape *b, qrn_shape *out);
 // in[i] and out[o] must have equal dtypes (both present).
 qrn_status qrn_op_same_dtype(const qrn_op_call *c, uint32_t i, uint32_t o);

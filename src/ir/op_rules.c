@@ -30,11 +30,6 @@ bool qrn_shape_broadcast(const qrn_shape *a, const qrn_shape *b, qrn_shape *out)
     return true;
 }
 
-qrn_status qrn_rule_free(const qrn_op_call *c) {
-    (void)c;
-    return QRN_OK;
-}
-
 qrn_status qrn_rule_same_shape(const qrn_op_call *c) {
     for (uint32_t o = 0; o < c->n_out; o++)
         c->out_shape[o] = c->in_shape[0];

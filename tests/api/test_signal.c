@@ -114,30 +114,6 @@ static void a_call_may_trigger_its_own_signal(void **state) {
     OK(QnnSignal_free(h));
 }
 
-// Ends the call when the signal has fired; an end before would make it idle.
-static void *end_when_triggered(void *arg) {
-    uint64_t start = now_us();
-    while (qrn_signal_poll(arg) == QRN_OK && now_us() - start < LIMIT_US)
-        sched_yield();
-    qrn_signal_end(arg);
-    return NULL;
-}
-
-static void a_call_that_went_to_another_thread_is_waited_for(void **state) {
-    (void)state;
-    Qnn_SignalHandle_t h;
-    OK(QnnSignal_create(backend, abort_list, &h));
-    qrn_api_signal *s = object(h);
-    assert_int_equal(qrn_signal_begin(s), QRN_OK);
-    qrn_signal_hand_over(s);
-    pthread_t t;
-    assert_int_equal(pthread_create(&t, NULL, end_when_triggered, s), 0);
-    OK(QnnSignal_trigger(h));
-    PAIR("QnnSignal_trigger", QNN_SIGNAL_ERROR_SIGNAL_IDLE, QnnSignal_trigger(h));
-    pthread_join(t, NULL);
-    OK(QnnSignal_free(h));
-}
-
 static void a_timeout_counts_from_the_begin_of_the_call(void **state) {
     (void)state;
     QnnSignal_Config_t option = {.option = QNN_SIGNAL_CONFIG_OPTION_TIMEOUT,
@@ -256,7 +232,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(triggering_aborts_the_call_and_waits_for_it),
         TEST(a_call_may_trigger_its_own_signal),
-        TEST(a_call_that_went_to_another_thread_is_waited_for),
         TEST(a_timeout_counts_from_the_begin_of_the_call),
         TEST(a_signal_without_options_does_nothing),
         TEST(calls_look_their_signal_up),

@@ -5,6 +5,7 @@
 // src/kernels/gemm/epilogue/requant.h written out here, on random shapes and encodings and on the
 // largest sums there can be. QUERN_TEST_SEED repeats a run.
 #include "base/cpu.h"
+#include "kernels/gemm/tiles/gemm_q8.h"
 #include "kernels/gemm/winograd/winograd8.h"
 
 #include <math.h>
@@ -139,8 +140,10 @@ static bool check_layer(layer *l) {
                                       .depth = 9 * l->cin,
                                       .cols = l->cout}};
     uint8_t flip = l->w_signed ? 0 : 0x80;
-    uint32_t d8[4], d[4];
-    qrn_dense8_packed_shape(&args.dense, d8);
+    // Packed weights: panels of columns, steps of depth, and what one step of a panel holds.
+    uint32_t d8[4] = {(uint32_t)qrn_panels(l->cout), (uint32_t)qrn_q8_steps(9 * l->cin), QRN_PANEL,
+                      QRN_Q8_DEPTH};
+    uint32_t d[4];
     qrn_winograd8_shape(&args.dense, d);
     int8_t *packed = malloc((size_t)d8[0] * d8[1] * d8[2] * d8[3]);
     int16_t *matrices = malloc((size_t)d[0] * d[1] * d[2] * d[3] * sizeof *matrices);

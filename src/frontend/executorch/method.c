@@ -284,15 +284,3 @@ qrn_status et_method_set_input(et_method *m, uint32_t i, const void *data, size_
     t->fixed = true;
     return QRN_OK;
 }
-
-qrn_status et_method_set_number(et_method *m, uint32_t i, double v) {
-    et_item *x = &m->values[m->def->inputs[i]];
-    if (x->kind == ET_KIND_DOUBLE)
-        x->d = v;
-    else if ((x->kind == ET_KIND_INT || x->kind == ET_KIND_BOOL) && v > -9e18 && v < 9e18)
-        x->i = x->kind == ET_KIND_BOOL ? v != 0 : (int64_t)v;
-    else
-        return QRN_FAIL(QRN_E_ARGUMENT, "%s: method '%s', input %u takes no number %g",
-                        m->program->path, m->def->name, i, v);
-    return QRN_OK;
-}

@@ -78,8 +78,6 @@ const et_item *et_method_output(const et_method *m, uint32_t i);
 // as the shape has, or as the largest shape has.
 qrn_status et_method_set_input(et_method *m, uint32_t i, const void *data, size_t bytes,
                                const int64_t *sizes);
-// A number as an input.
-qrn_status et_method_set_number(et_method *m, uint32_t i, double v);
 
 qrn_status et_method_execute(et_method *m);
 

@@ -133,8 +133,6 @@ static const ox_fold_row *find_row(const ox_node *n) {
     return NULL;
 }
 
-bool ox_fold_knows(const ox_node *n) { return find_row(n) != NULL; }
-
 static qrn_status check_counts(const ox_call *c) {
     const ox_node *n = c->node;
     const ox_fold_row *row = c->row;

@@ -26,7 +26,4 @@ typedef struct ox_folded {
 qrn_status ox_fold(const ox_node *n, int64_t opset, const ox_val *const *in, size_t max_bytes,
                    qrn_arena *arena, ox_folded *out);
 
-// Whether ox_fold knows the op at all.
-bool ox_fold_knows(const ox_node *n);
-
 #endif

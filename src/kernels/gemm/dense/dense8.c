@@ -15,15 +15,6 @@
 #define COPIES_BYTES (48 * 1024)
 #define WEIGHTS_BYTES (512 * 1024)
 
-bool qrn_dense8_packed_shape(const qrn_dense_args *a, uint32_t dims[4]) {
-    uint64_t panels = (uint64_t)qrn_panels(a->cols) * a->group;
-    dims[0] = (uint32_t)panels;
-    dims[1] = (uint32_t)qrn_q8_steps(a->depth);
-    dims[2] = QRN_PANEL;
-    dims[3] = QRN_Q8_DEPTH;
-    return panels <= UINT32_MAX;
-}
-
 void qrn_dense8_pack(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, size_t w_col,
                      uint8_t flip, int8_t *packed) {
     for (uint32_t g = 0; g < a->group; g++)

@@ -24,8 +24,6 @@ typedef struct qrn_dense8_args {
 
 extern const qrn_family qrn_family_dense8; // RAW
 
-// Shape of the packed weights; false when it is too large.
-bool qrn_dense8_packed_shape(const qrn_dense_args *a, uint32_t dims[4]);
 // Packs weights, code (k, j) of the matrix [depth, group*cols] at k*w_depth + j*w_col; flip: 0x80
 // for unsigned codes, else 0.
 void qrn_dense8_pack(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, size_t w_col,
