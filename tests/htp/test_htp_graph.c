@@ -628,22 +628,6 @@ static void lists_are_taken_as_a_whole(void **state) {
 
 // --- priorities
 
-static void htp_pri_01_threads_of_the_accelerator(void **state) {
-    (void)state;
-    static const struct {
-        int priority;
-        uint32_t hmx, hvx;
-    } rows[] = {
-        {0, 0xC5, 0xC6},   {50, 0xC3, 0xC4},  {100, 0xC0, 0xC1}, {150, 0xBD, 0xBE},
-        {200, 0xBB, 0xBC}, {300, 0xB6, 0xB7}, {400, 0xB1, 0xB2}, {500, 0xAC, 0xAD},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        qrn_htp_threads t = qrn_htp_thread_priorities(rows[i].priority);
-        assert_int_equal(t.hmx, rows[i].hmx);
-        assert_int_equal(t.hvx, rows[i].hvx);
-    }
-}
-
 static int priority_of(Qnn_GraphHandle_t g) {
     return ((qrn_api_graph *)qrn_handle_get(QRN_KIND_GRAPH, g))->priority;
 }
@@ -702,7 +686,6 @@ int main(void) {
         cmocka_unit_test(htp_wpk_02_sparse_weights_are_refused),
         cmocka_unit_test(htp_wpk_03_ubwc_images_are_refused),
         cmocka_unit_test(lists_are_taken_as_a_whole),
-        cmocka_unit_test(htp_pri_01_threads_of_the_accelerator),
         cmocka_unit_test(htp_pri_02_pri_03_pri_04_set_by_graph_and_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

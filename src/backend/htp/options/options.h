@@ -25,13 +25,6 @@ uint32_t qrn_htp_worker_limit(const qrn_api_graph *g);
 // them.
 void qrn_htp_graph_settle(qrn_api_graph *g);
 
-// Thread priorities of the accelerator for a priority of the API (HTP-PRI-01); a larger number is a
-// lower priority.
-typedef struct qrn_htp_threads {
-    uint32_t hmx, hvx;
-} qrn_htp_threads;
-qrn_htp_threads qrn_htp_thread_priorities(int priority);
-
 // options_check.c: what a set of options may not combine, and what a device lacks for it.
 qrn_status qrn_htp_context_check(const qrn_api_context *c, const qrn_htp_context_options *o,
                                  qrn_config_phase phase);

@@ -45,22 +45,6 @@ void qrn_htp_graph_settle(qrn_api_graph *g) {
     o->hvx_threads = qrn_htp_hvx_threads(g);
 }
 
-qrn_htp_threads qrn_htp_thread_priorities(int priority) {
-    static const struct {
-        int priority;
-        uint32_t hmx;
-    } table[] = {
-        {QNN_PRIORITY_CRITICAL_PLUS, 0xAC}, {QNN_PRIORITY_CRITICAL, 0xB1},
-        {QNN_PRIORITY_HIGH_PLUS, 0xB6},     {QNN_PRIORITY_HIGH, 0xBB},
-        {QNN_PRIORITY_NORMAL_HIGH, 0xBD},   {QNN_PRIORITY_NORMAL, 0xC0},
-        {QNN_PRIORITY_NORMAL_LOW, 0xC3},    {QNN_PRIORITY_LOW, 0xC5},
-    };
-    size_t i = 0, last = sizeof table / sizeof *table - 1;
-    while (i < last && priority < table[i].priority)
-        i++;
-    return (qrn_htp_threads){table[i].hmx, table[i].hmx + 1};
-}
-
 // --- priorities
 
 // The switch of HTP-PRI-04.
