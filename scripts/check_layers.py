@@ -27,11 +27,10 @@ ALLOWED = {
     "device": ["base", "device"],
     "rpcmem": ["rpcmem"],
     "frontend": ["base", "frontend"],
-    "quantizer": ["base", "frontend", "quantizer"],
-    "tools": ["base", "device", "frontend", "quantizer", "tools"],
+    "tools": ["base", "device", "frontend", "tools"],
 }
 # Only these may see the public API; everything else is independent of it.
-SEES_QNN = {"api", "backend", "system", "frontend", "quantizer", "tools"}
+SEES_QNN = {"api", "backend", "system", "frontend", "tools"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 SUFFIXES = {".c", ".h", ".inc", ".def", ".cpp"}
 

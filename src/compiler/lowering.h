@@ -79,7 +79,7 @@ qrn_status qrn_lo_row(qrn_lowering *lo, const qrn_lower_row *row, const qrn_node
 // sparse.c: has the node sparse operands that its row does not know? Lowers it then.
 bool qrn_lo_is_sparse(const qrn_node *n);
 qrn_status qrn_lo_sparse(qrn_lowering *lo, const qrn_lower_row *row, const qrn_node *n);
-// bind.c: chooses kernels for all steps, asks for scratch, plans memory.
+// compile.c: chooses kernels for all steps, asks for scratch, plans memory.
 qrn_status qrn_lo_bind(qrn_lowering *lo);
 // The call of a step over the largest shapes; ptrs has room for n_in + n_out pointers.
 qrn_kcall qrn_lo_call(const qrn_plan *p, const qrn_step *s, qrn_view **ptrs);
