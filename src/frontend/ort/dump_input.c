@@ -80,22 +80,22 @@ static void write_names(FILE *f, const char *key, const char *const *list, uint3
 static void write_attr(FILE *f, const ox_attr *a) {
     qrn_json_text(f, a->name);
     fputs(": ", f);
-    if (a->type == 1) {
+    if (a->type == OX_ATTR_FLOAT) {
         qrn_json_number(f, (double)a->f);
-    } else if (a->type == 2) {
+    } else if (a->type == OX_ATTR_INT) {
         fprintf(f, "%" PRId64, a->i);
-    } else if (a->type == 6 || a->type == 7) {
+    } else if (a->type == OX_ATTR_FLOATS || a->type == OX_ATTR_INTS) {
         fputc('[', f);
         for (uint32_t i = 0; i < a->n; i++) {
             fputs(i ? ", " : "", f);
-            if (a->type == 6)
+            if (a->type == OX_ATTR_FLOATS)
                 qrn_json_number(f, (double)a->floats[i]);
             else
                 fprintf(f, "%" PRId64, a->ints[i]);
         }
         fputc(']', f);
     } else {
-        qrn_json_text(f, a->type == 3 && a->s_len < 1024 ? a->s : NULL);
+        qrn_json_text(f, a->type == OX_ATTR_STRING && a->s_len < 1024 ? a->s : NULL);
     }
 }
 

@@ -4,6 +4,8 @@
 #include "frontend/ort/probe.h"
 
 #include "base/mem.h"
+#include "frontend/onnx/reader/model.h"
+#include "frontend/onnx/reader/schema.h"
 #include "frontend/onnx/writer/wire_write.h"
 
 #include <string.h>
@@ -14,34 +16,31 @@ struct qe_probe {
     float x, y;
 };
 
-// ValueInfoProto { name 1, type 2 { tensor_type 1 { elem_type 1, shape 2 { dim 1 { value 1 }}}}}
 static void put_value(ox_writer *graph, uint32_t field, const char *name) {
     ox_writer dim = {0}, shape = {0}, tensor = {0}, type = {0}, value = {0};
-    ox_put_int(&dim, 1, 1);
-    ox_put_message(&shape, 1, &dim);
-    ox_put_int(&tensor, 1, 1); // float
-    ox_put_message(&tensor, 2, &shape);
-    ox_put_message(&type, 1, &tensor);
-    ox_put_text(&value, 1, name);
-    ox_put_message(&value, 2, &type);
+    ox_put_int(&dim, PB_DIM_VALUE, 1);
+    ox_put_message(&shape, PB_SHAPE_DIM, &dim);
+    ox_put_int(&tensor, PB_TENSOR_TYPE_ELEM_TYPE, OX_F32);
+    ox_put_message(&tensor, PB_TENSOR_TYPE_SHAPE, &shape);
+    ox_put_message(&type, PB_TYPE_TENSOR, &tensor);
+    ox_put_text(&value, PB_VALUE_NAME, name);
+    ox_put_message(&value, PB_VALUE_TYPE, &type);
     ox_put_message(graph, field, &value);
 }
 
-// ModelProto { ir_version 1, graph 7 { node 1 { input 1, output 2, op_type 4 }, name 2, input 11,
-// output 12 }, opset_import 8 { version 2 }}
 static void put_model(ox_writer *model) {
     ox_writer node = {0}, graph = {0}, opset = {0};
-    ox_put_text(&node, 1, "x");
-    ox_put_text(&node, 2, "y");
-    ox_put_text(&node, 4, "Identity");
-    ox_put_message(&graph, 1, &node);
-    ox_put_text(&graph, 2, "probe");
-    put_value(&graph, 11, "x");
-    put_value(&graph, 12, "y");
-    ox_put_int(model, 1, 8);
-    ox_put_message(model, 7, &graph);
-    ox_put_int(&opset, 2, 13);
-    ox_put_message(model, 8, &opset);
+    ox_put_text(&node, PB_NODE_INPUT, "x");
+    ox_put_text(&node, PB_NODE_OUTPUT, "y");
+    ox_put_text(&node, PB_NODE_OP_TYPE, "Identity");
+    ox_put_message(&graph, PB_GRAPH_NODE, &node);
+    ox_put_text(&graph, PB_GRAPH_NAME, "probe");
+    put_value(&graph, PB_GRAPH_INPUT, "x");
+    put_value(&graph, PB_GRAPH_OUTPUT, "y");
+    ox_put_int(model, PB_MODEL_IR_VERSION, 8);
+    ox_put_message(model, PB_MODEL_GRAPH, &graph);
+    ox_put_int(&opset, PB_OPSET_VERSION, 13);
+    ox_put_message(model, PB_MODEL_OPSET, &opset);
 }
 
 static qrn_status make_session(qe_probe *p, const OrtEnv *env, const ox_writer *model) {

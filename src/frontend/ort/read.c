@@ -182,9 +182,6 @@ static qrn_status read_tensor_attr(reader *r, const OrtOpAttr *a, ox_attr *out) 
     return s;
 }
 
-// The numbers of ONNX's attribute types.
-enum { IS_FLOAT = 1, IS_INT, IS_STRING, IS_TENSOR, IS_GRAPH, IS_FLOATS, IS_INTS, IS_STRINGS };
-
 static qrn_status read_attr(reader *r, const OrtOpAttr *a, ox_attr *out) {
     const char *name;
     OrtOpAttrType type;
@@ -195,29 +192,29 @@ static qrn_status read_attr(reader *r, const OrtOpAttr *a, ox_attr *out) {
     QE_TRY(OpAttr_GetType, a, &type);
     switch (type) {
     case ORT_ATTR_INT:
-        out->type = IS_INT;
+        out->type = OX_ATTR_INT;
         QE_TRY(ReadOpAttr, a, type, &out->i, sizeof out->i, &bytes);
         return QRN_OK;
     case ORT_ATTR_FLOAT:
-        out->type = IS_FLOAT;
+        out->type = OX_ATTR_FLOAT;
         QE_TRY(ReadOpAttr, a, type, &out->f, sizeof out->f, &bytes);
         return QRN_OK;
     case ORT_ATTR_INTS:
-        out->type = IS_INTS;
+        out->type = OX_ATTR_INTS;
         return read_elements(r, a, type, sizeof *out->ints, &out->ints, &out->n);
     case ORT_ATTR_FLOATS:
-        out->type = IS_FLOATS;
+        out->type = OX_ATTR_FLOATS;
         return read_elements(r, a, type, sizeof *out->floats, &out->floats, &out->n);
     case ORT_ATTR_STRING:
-        out->type = IS_STRING;
+        out->type = OX_ATTR_STRING;
         QRN_TRY(read_elements(r, a, type, 1, &out->s, &n));
         out->s_len = n;
         return QRN_OK;
     case ORT_ATTR_STRINGS:
-        out->type = IS_STRINGS;
+        out->type = OX_ATTR_STRINGS;
         return read_strings(r, a, out);
     case ORT_ATTR_TENSOR:
-        out->type = IS_TENSOR;
+        out->type = OX_ATTR_TENSOR;
         return read_tensor_attr(r, a, out);
     default:
         return QRN_OK; // graphs follow; of all others only the name is kept
@@ -234,7 +231,7 @@ static qrn_status read_bodies(reader *r, const OrtNode *node, size_t n, ox_attr 
     QRN_TRY(alloc(r, n, sizeof *names, &names));
     QE_TRY(Node_GetSubgraphs, node, bodies, n, names);
     for (size_t i = 0; i < n; i++) {
-        attrs[i].type = IS_GRAPH;
+        attrs[i].type = OX_ATTR_GRAPH;
         QRN_TRY(text(r, names[i], &attrs[i].name));
         QRN_TRY(read_graph(r, bodies[i], NULL, &attrs[i].g));
     }
@@ -254,7 +251,7 @@ static qrn_status read_attrs(reader *r, const OrtNode *node, ox_node *out) {
     for (size_t i = 0; i < n; i++) {
         attrs[made] = (ox_attr){0};
         QRN_TRY(read_attr(r, list[i], &attrs[made]));
-        made += attrs[made].type != 0;
+        made += attrs[made].type != OX_ATTR_NONE;
     }
     if (n_bodies)
         QRN_TRY(read_bodies(r, node, n_bodies, attrs + made));

@@ -144,7 +144,7 @@ static void note_op(void *ctx, const qc_op *o) {
 // channels first and channels last belong to the layout.
 static bool moves_nothing(const ox_val *v) {
     const ox_attr *a = ox_attr_find(v->maker, "perm");
-    if (!a || a->type != 7 || a->n != v->rank)
+    if (!a || a->type != OX_ATTR_INTS || a->n != v->rank)
         return false;
     int64_t last = -1;
     bool same = true;

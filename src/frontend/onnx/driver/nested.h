@@ -39,7 +39,7 @@ const char *ox_new_name(ox_import *im);
 qrn_status ox_make(ox_import *im, const char *op, const char *const *in, uint32_t n_in,
                    const ox_attr *attrs, uint32_t n_attrs, const char **out);
 #define OX_INT_ATTR(text, number)                                                                  \
-    (ox_attr) { .name = (text), .type = 2, .i = (number) }
+    (ox_attr) { .name = (text), .type = OX_ATTR_INT, .i = (number) }
 
 // A list of nodes in the current scope. `outputs`: names that are read from outside afterwards.
 qrn_status ox_import_list(ox_import *im, const ox_node *nodes, uint32_t n_nodes,

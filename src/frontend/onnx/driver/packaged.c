@@ -58,28 +58,25 @@ static qrn_status add_ints(ox_import *im, qc_op *o, const ox_node *n, const ox_a
     return QRN_OK;
 }
 
-// The numbers of ONNX's attribute types.
-enum { IS_FLOAT = 1, IS_INT, IS_STRING, IS_FLOATS = 6, IS_INTS = 7 };
-
 static qrn_status add_param(ox_import *im, qc_op *o, const ox_node *n, const ox_attr *a) {
     switch (a->type) {
-    case IS_FLOAT:
+    case OX_ATTR_FLOAT:
         qc_f32(o, a->name, a->f);
         return QRN_OK;
-    case IS_INT:
+    case OX_ATTR_INT:
         if (a->i < INT32_MIN || a->i > INT32_MAX)
             return ox_fail(im, n, QRN_E_UNSUPPORTED, "attribute '%s' does not fit 32 bits",
                            a->name);
         qc_i32(o, a->name, (int32_t)a->i);
         return QRN_OK;
-    case IS_STRING:
+    case OX_ATTR_STRING:
         qc_text(o, a->name, a->s);
         return QRN_OK;
-    case IS_FLOATS:
+    case OX_ATTR_FLOATS:
         if (a->n)
             qc_f32s(o, a->name, a->floats, a->n);
         return QRN_OK;
-    case IS_INTS:
+    case OX_ATTR_INTS:
         return add_ints(im, o, n, a);
     default:
         return ox_fail(im, n, QRN_E_UNSUPPORTED,

@@ -118,7 +118,7 @@ qrn_status ox_ints_of(const ox_import *im, const ox_node *n, const char *attr, i
                        n->in[input], attr);
     }
     const ox_attr *a = ox_attr_find(n, attr);
-    if (a && a->type == 2) {
+    if (a && a->type == OX_ATTR_INT) {
         dst[0] = a->i;
         *count = 1;
     } else {

@@ -330,7 +330,7 @@ qrn_status ox_call_list(ox_call *c, uint32_t i, const char *attr, int64_t *dst, 
     *given = a != NULL;
     if (!a)
         return QRN_OK;
-    if (a->type != 7 || a->n > max)
+    if (a->type != OX_ATTR_INTS || a->n > max)
         return OX_CALL_FAIL(c, QRN_E_PARAM, "attribute '%s': at most %u integers are expected",
                             attr, max);
     memcpy(dst, a->ints, a->n * sizeof *dst);

@@ -89,7 +89,7 @@ qrn_status ox_fold_where(ox_call *c) {
 static qrn_status read_bound(ox_call *c, uint32_t i, const char *attr, const ox_array *x, ox_num *v,
                              bool *given) {
     const ox_attr *a = ox_attr_find(c->node, attr);
-    *given = ox_call_has(c, i) || (a && a->type == 1);
+    *given = ox_call_has(c, i) || (a && a->type == OX_ATTR_FLOAT);
     if (!*given)
         return QRN_OK;
     if (!ox_call_has(c, i)) {

@@ -37,13 +37,13 @@ qrn_status ox_fold_constant(ox_call *c) {
         const ox_attr *a = &c->node->attrs[k];
         if (strcmp(a->name, "value") == 0 && a->t)
             return put_tensor(c, a->t);
-        if (strcmp(a->name, "value_float") == 0 && a->type == 1)
+        if (strcmp(a->name, "value_float") == 0 && a->type == OX_ATTR_FLOAT)
             return put_numbers(c, OX_F32, &a->f, 1, 0);
-        if (strcmp(a->name, "value_int") == 0 && a->type == 2)
+        if (strcmp(a->name, "value_int") == 0 && a->type == OX_ATTR_INT)
             return put_numbers(c, OX_I64, &a->i, 1, 0);
-        if (strcmp(a->name, "value_floats") == 0 && a->type == 6)
+        if (strcmp(a->name, "value_floats") == 0 && a->type == OX_ATTR_FLOATS)
             return put_numbers(c, OX_F32, a->floats, a->n, 1);
-        if (strcmp(a->name, "value_ints") == 0 && a->type == 7)
+        if (strcmp(a->name, "value_ints") == 0 && a->type == OX_ATTR_INTS)
             return put_numbers(c, OX_I64, a->ints, a->n, 1);
         if (strncmp(a->name, "value_string", 12) == 0 || strcmp(a->name, "sparse_value") == 0)
             return OX_CALL_PASS(c, "strings and sparse tensors are not computed with");

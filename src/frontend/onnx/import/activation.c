@@ -8,7 +8,7 @@
 
 static float param(const ox_expr *e, uint32_t i, const char *name, float fallback) {
     const ox_attr *list = ox_attr_find(e->n, "activation_params");
-    if (list && list->type == 6 && i < list->n)
+    if (list && list->type == OX_ATTR_FLOATS && i < list->n)
         return list->floats[i];
     return ox_attr_float(e->n, name, fallback);
 }

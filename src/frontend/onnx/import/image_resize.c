@@ -159,7 +159,7 @@ static qrn_status read_roi(ox_import *im, const ox_node *n, const uint32_t *axes
 // Scales of Upsample before opset 9 are attributes.
 static qrn_status old_scales(ox_import *im, const ox_node *n, float *scales, uint32_t *count) {
     const ox_attr *list = ox_attr_find(n, "scales");
-    if (list && list->type == 6 && list->n <= OX_MAX_RANK) {
+    if (list && list->type == OX_ATTR_FLOATS && list->n <= OX_MAX_RANK) {
         *count = list->n;
         memcpy(scales, list->floats, list->n * sizeof *scales);
         return QRN_OK;

@@ -51,7 +51,7 @@ static const struct {
 // The next number of a list of floats, for an activation that takes one.
 static void next_number(const ox_node *n, const char *attr, uint32_t *at, float *out) {
     const ox_attr *a = ox_attr_find(n, attr);
-    if (a && a->type == 6 && *at < a->n)
+    if (a && a->type == OX_ATTR_FLOATS && *at < a->n)
         *out = a->floats[(*at)++];
 }
 
@@ -60,8 +60,8 @@ qrn_status ox_read_activations(ox_import *im, const ox_node *n, ox_recurrent *r,
     const ox_attr *list = ox_attr_find(n, "activations");
     uint32_t at_alpha = 0, at_beta = 0;
     // The list may name both directions where there is one: RNN's default does.
-    if (list &&
-        (list->type != 8 || (list->n && list->n != count * r->directions && list->n != count * 2)))
+    if (list && (list->type != OX_ATTR_STRINGS ||
+                 (list->n && list->n != count * r->directions && list->n != count * 2)))
         return ox_fail(im, n, QRN_E_SHAPE, "%u activations, expected %u", list->n,
                        count * r->directions);
     r->plain = r->clip == 0 && !r->input_forget;

@@ -29,11 +29,11 @@ static const ox_attr *list_of(const ox_node *n, const char *name, int type) {
 }
 
 static qrn_status read_grams(const ox_import *im, const ox_node *n, tfidf *t) {
-    const ox_attr *weights = list_of(n, "weights", 6);
+    const ox_attr *weights = list_of(n, "weights", OX_ATTR_FLOATS);
     const char *mode = ox_attr_string(n, "mode", "");
-    t->pool = list_of(n, "pool_int64s", 7);
-    t->starts = list_of(n, "ngram_counts", 7);
-    t->indexes = list_of(n, "ngram_indexes", 7);
+    t->pool = list_of(n, "pool_int64s", OX_ATTR_INTS);
+    t->starts = list_of(n, "ngram_counts", OX_ATTR_INTS);
+    t->indexes = list_of(n, "ngram_indexes", OX_ATTR_INTS);
     if (!t->pool || !t->starts || !t->indexes || !t->indexes->n)
         return ox_fail(im, n, QRN_E_OP_CONFIG, "pool_int64s, ngram_counts or ngram_indexes miss");
     t->shortest = ox_attr_int(n, "min_gram_length", 1);

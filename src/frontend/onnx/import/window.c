@@ -29,7 +29,7 @@ static qrn_status read_list(ox_import *im, const ox_node *n, const char *name, u
     const ox_attr *a = ox_attr_find(n, name);
     for (uint32_t i = 0; i < count; i++)
         dst[i] = 1;
-    if (!a || (a->type == 7 && a->n == 0))
+    if (!a || (a->type == OX_ATTR_INTS && a->n == 0))
         return QRN_OK;
     if (ox_attr_ints(n, name, list, OX_MAX_SPATIAL) != count)
         return ox_fail(im, n, QRN_E_SHAPE, "attribute %s: expected %u values", name, count);

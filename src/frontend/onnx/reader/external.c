@@ -3,6 +3,7 @@
 // Tensor data outside of the model file: mapped, never read as a whole. A model may name files in
 // its own folder only, links followed; a hostile one cannot reach anything else.
 #include "frontend/onnx/reader/reader.h"
+#include "frontend/onnx/reader/schema.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -56,9 +57,9 @@ qrn_status ox_read_external_entry(ox_reader *r, ox_bytes message, ox_external *x
         QRN_TRY(ox_wire_next(&w, &more));
         if (!more)
             break;
-        if (w.field == 1)
+        if (w.field == PB_ENTRY_KEY)
             QRN_TRY(ox_read_text(r, &w, &key));
-        if (w.field == 2)
+        if (w.field == PB_ENTRY_VALUE)
             QRN_TRY(ox_read_text(r, &w, &value));
     }
     if (strcmp(key, "location") == 0)

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "frontend/onnx/reader/reader.h"
+#include "frontend/onnx/reader/schema.h"
 #include "frontend/onnx/reader/wire.h"
 
 #include <stdio.h>
@@ -72,7 +73,7 @@ typedef struct attr_lists {
 } attr_lists;
 
 static qrn_status add_floats(const ox_wire *w, attr_lists *l) {
-    if (w->kind == 5)
+    if (w->kind == OX_FIXED32)
         return ox_wire_float(w, &l->floats[l->n_floats++]);
     memcpy(l->floats + l->n_floats, w->bytes.p, w->bytes.n);
     l->n_floats += (uint32_t)(w->bytes.n / sizeof(float));
@@ -86,11 +87,11 @@ static qrn_status make_lists(ox_reader *r, ox_bytes message, attr_lists *l) {
         QRN_TRY(ox_wire_next(&w, &more));
         if (!more)
             break;
-        if (w.field == 7)
-            QRN_TRY(ox_wire_count(&w, 5, &n_floats));
-        if (w.field == 8)
-            QRN_TRY(ox_wire_count(&w, 0, &n_ints));
-        n_strings += w.field == 9;
+        if (w.field == PB_ATTR_FLOATS)
+            QRN_TRY(ox_wire_count(&w, OX_FIXED32, &n_floats));
+        if (w.field == PB_ATTR_INTS)
+            QRN_TRY(ox_wire_count(&w, OX_VARINT, &n_ints));
+        n_strings += w.field == PB_ATTR_STRINGS;
     }
     *l = (attr_lists){.floats = array(r, n_floats, sizeof *l->floats),
                       .ints = {array(r, n_ints, sizeof *l->ints.p), 0, (uint32_t)n_ints},
@@ -102,17 +103,17 @@ static qrn_status read_attr_field(ox_reader *r, const ox_wire *w, ox_attr *a, at
     ox_bytes b;
     int64_t v;
     switch (w->field) {
-    case 1:
+    case PB_ATTR_NAME:
         return ox_read_text(r, w, &a->name);
-    case 2:
+    case PB_ATTR_FLOAT:
         return ox_wire_float(w, &a->f);
-    case 3:
+    case PB_ATTR_INT:
         return ox_wire_int(w, &a->i);
-    case 4:
+    case PB_ATTR_STRING:
         QRN_TRY(ox_read_text(r, w, &a->s));
         a->s_len = w->bytes.n;
         return QRN_OK;
-    case 5: {
+    case PB_ATTR_TENSOR: {
         ox_tensor *t = array(r, 1, sizeof *t);
         if (!t)
             return no_memory();
@@ -120,35 +121,39 @@ static qrn_status read_attr_field(ox_reader *r, const ox_wire *w, ox_attr *a, at
         a->t = t;
         return ox_read_tensor(r, b, t);
     }
-    case 6:
+    case PB_ATTR_GRAPH:
         QRN_TRY(ox_wire_bytes(w, &b));
         return read_graph(r, b, &a->g);
-    case 7:
+    case PB_ATTR_FLOATS:
         return add_floats(w, l);
-    case 8:
+    case PB_ATTR_INTS:
         return ox_wire_ints(w, add_int, &l->ints);
-    case 9:
+    case PB_ATTR_STRINGS:
         return ox_read_text(r, w, &l->strings[l->n_strings++]);
-    case 20:
+    case PB_ATTR_TYPE:
         QRN_TRY(ox_wire_int(w, &v));
         a->type = (int)v;
         return QRN_OK;
-    case 21:
+    case PB_ATTR_REF_NAME:
         return ox_read_text(r, w, &a->ref);
     default:
         return QRN_OK;
     }
 }
 
-// Files of the first IR versions do not say the type: the field that is there tells.
+// Files of the first IR versions do not say the type: the field that is there decides.
 static int guess_type(const uint32_t *counts) {
     static const struct {
         uint8_t field, type;
-    } of[] = {{7, 6}, {8, 7}, {9, 8}, {10, 9}, {11, 10}, {5, 4}, {6, 5}, {4, 3}, {2, 1}, {3, 2}};
+    } of[] = {{PB_ATTR_FLOATS, OX_ATTR_FLOATS},   {PB_ATTR_INTS, OX_ATTR_INTS},
+              {PB_ATTR_STRINGS, OX_ATTR_STRINGS}, {PB_ATTR_TENSORS, OX_ATTR_TENSORS},
+              {PB_ATTR_GRAPHS, OX_ATTR_GRAPHS},   {PB_ATTR_TENSOR, OX_ATTR_TENSOR},
+              {PB_ATTR_GRAPH, OX_ATTR_GRAPH},     {PB_ATTR_STRING, OX_ATTR_STRING},
+              {PB_ATTR_FLOAT, OX_ATTR_FLOAT},     {PB_ATTR_INT, OX_ATTR_INT}};
     for (size_t k = 0; k < sizeof of / sizeof of[0]; k++)
         if (counts[of[k].field])
             return of[k].type;
-    return 0;
+    return OX_ATTR_NONE;
 }
 
 static qrn_status read_attr(ox_reader *r, ox_bytes message, ox_attr *a) {
@@ -167,32 +172,35 @@ static qrn_status read_attr(ox_reader *r, ox_bytes message, ox_attr *a) {
     a->floats = l.floats;
     a->ints = l.ints.p;
     a->strings = l.strings;
-    if (a->type == 0)
+    if (a->type == OX_ATTR_NONE)
         a->type = guess_type(counts);
-    if (a->type == 3 && !a->s)
+    if (a->type == OX_ATTR_STRING && !a->s)
         a->s = ""; // left out, as empty text may be
-    a->n = a->type == 6 ? l.n_floats : a->type == 7 ? l.ints.n : a->type == 8 ? l.n_strings : 0;
+    a->n = a->type == OX_ATTR_FLOATS    ? l.n_floats
+           : a->type == OX_ATTR_INTS    ? l.ints.n
+           : a->type == OX_ATTR_STRINGS ? l.n_strings
+                                        : 0;
     return QRN_OK;
 }
 
 static qrn_status read_node_field(ox_reader *r, const ox_wire *w, ox_node *n, ox_attr *attrs) {
     switch (w->field) {
-    case 1:
+    case PB_NODE_INPUT:
         return ox_read_text(r, w, &n->in[n->n_in++]);
-    case 2:
+    case PB_NODE_OUTPUT:
         return ox_read_text(r, w, &n->out[n->n_out++]);
-    case 3:
+    case PB_NODE_NAME:
         return ox_read_text(r, w, &n->name);
-    case 4:
+    case PB_NODE_OP_TYPE:
         return ox_read_text(r, w, &n->op);
-    case 5: {
+    case PB_NODE_ATTRIBUTE: {
         ox_bytes b;
         QRN_TRY(ox_wire_bytes(w, &b));
         return read_attr(r, b, &attrs[n->n_attrs++]);
     }
-    case 7:
+    case PB_NODE_DOMAIN:
         return ox_read_text(r, w, &n->domain);
-    case 8:
+    case PB_NODE_OVERLOAD:
         return ox_read_text(r, w, &n->overload);
     default:
         return QRN_OK;
@@ -202,9 +210,9 @@ static qrn_status read_node_field(ox_reader *r, const ox_wire *w, ox_node *n, ox
 static qrn_status read_node(ox_reader *r, ox_bytes message, uint32_t index, ox_node *n) {
     uint32_t counts[MAX_FIELD];
     QRN_TRY(count_fields(r, message, counts));
-    ox_attr *attrs = array(r, counts[5], sizeof *attrs);
-    n->in = array(r, counts[1], sizeof *n->in);
-    n->out = array(r, counts[2], sizeof *n->out);
+    ox_attr *attrs = array(r, counts[PB_NODE_ATTRIBUTE], sizeof *attrs);
+    n->in = array(r, counts[PB_NODE_INPUT], sizeof *n->in);
+    n->out = array(r, counts[PB_NODE_OUTPUT], sizeof *n->out);
     if (!attrs || !n->in || !n->out)
         return no_memory();
     n->name = n->op = n->domain = n->overload = "";
@@ -237,26 +245,26 @@ typedef struct graph_parts {
 static qrn_status read_graph_field(ox_reader *r, const ox_wire *w, ox_graph *g, graph_parts *p) {
     ox_bytes b;
     switch (w->field) {
-    case 1:
+    case PB_GRAPH_NODE:
         QRN_TRY(ox_wire_bytes(w, &b));
         QRN_TRY(read_node(r, b, g->n_nodes, &p->nodes[g->n_nodes]));
         g->n_nodes++;
         return QRN_OK;
-    case 2:
+    case PB_GRAPH_NAME:
         return ox_read_text(r, w, &g->name);
-    case 5:
+    case PB_GRAPH_INITIALIZER:
         QRN_TRY(ox_wire_bytes(w, &b));
         return ox_read_tensor(r, b, &p->constants[g->n_constants++]);
-    case 11:
+    case PB_GRAPH_INPUT:
         QRN_TRY(ox_wire_bytes(w, &b));
         return ox_read_info(r, b, &p->inputs[g->n_inputs++]);
-    case 12:
+    case PB_GRAPH_OUTPUT:
         QRN_TRY(ox_wire_bytes(w, &b));
         return ox_read_info(r, b, &p->outputs[g->n_outputs++]);
-    case 13:
+    case PB_GRAPH_VALUE_INFO:
         QRN_TRY(ox_wire_bytes(w, &b));
         return ox_read_info(r, b, &p->infos[g->n_infos++]);
-    case 15:
+    case PB_GRAPH_SPARSE_INITIALIZER:
         return QRN_FAIL(QRN_E_UNSUPPORTED,
                         "offset %zu: sparse initializers are not supported; store "
                         "them dense",
@@ -274,10 +282,11 @@ static qrn_status read_graph(ox_reader *r, ox_bytes message, ox_graph **out) {
     uint32_t counts[MAX_FIELD];
     QRN_TRY(count_fields(r, message, counts));
     ox_graph *g = array(r, 1, sizeof *g);
-    graph_parts p = {array(r, counts[1], sizeof *p.nodes), array(r, counts[5], sizeof *p.constants),
-                     array(r, counts[11], sizeof *p.inputs),
-                     array(r, counts[12], sizeof *p.outputs),
-                     array(r, counts[13], sizeof *p.infos)};
+    graph_parts p = {array(r, counts[PB_GRAPH_NODE], sizeof *p.nodes),
+                     array(r, counts[PB_GRAPH_INITIALIZER], sizeof *p.constants),
+                     array(r, counts[PB_GRAPH_INPUT], sizeof *p.inputs),
+                     array(r, counts[PB_GRAPH_OUTPUT], sizeof *p.outputs),
+                     array(r, counts[PB_GRAPH_VALUE_INFO], sizeof *p.infos)};
     if (!g || !p.nodes || !p.constants || !p.inputs || !p.outputs || !p.infos)
         return no_memory();
     *g = (ox_graph){.name = "",
@@ -303,11 +312,11 @@ static qrn_status read_graph(ox_reader *r, ox_bytes message, ox_graph **out) {
 static qrn_status read_function(ox_reader *r, ox_bytes message, ox_function *f) {
     uint32_t counts[MAX_FIELD];
     QRN_TRY(count_fields(r, message, counts));
-    ox_node *nodes = array(r, counts[7], sizeof *nodes);
-    ox_attr *defaults = array(r, counts[11], sizeof *defaults);
-    f->in = array(r, counts[4], sizeof *f->in);
-    f->out = array(r, counts[5], sizeof *f->out);
-    f->attrs = array(r, counts[6], sizeof *f->attrs);
+    ox_node *nodes = array(r, counts[PB_FUNCTION_NODE], sizeof *nodes);
+    ox_attr *defaults = array(r, counts[PB_FUNCTION_DEFAULT], sizeof *defaults);
+    f->in = array(r, counts[PB_FUNCTION_INPUT], sizeof *f->in);
+    f->out = array(r, counts[PB_FUNCTION_OUTPUT], sizeof *f->out);
+    f->attrs = array(r, counts[PB_FUNCTION_ATTRIBUTE], sizeof *f->attrs);
     if (!nodes || !defaults || !f->in || !f->out || !f->attrs)
         return no_memory();
     f->name = f->domain = f->overload = "";
@@ -320,31 +329,31 @@ static qrn_status read_function(ox_reader *r, ox_bytes message, ox_function *f) 
         if (!more)
             return QRN_OK;
         switch (w.field) {
-        case 1:
+        case PB_FUNCTION_NAME:
             QRN_TRY(ox_read_text(r, &w, &f->name));
             break;
-        case 4:
+        case PB_FUNCTION_INPUT:
             QRN_TRY(ox_read_text(r, &w, &f->in[f->n_in++]));
             break;
-        case 5:
+        case PB_FUNCTION_OUTPUT:
             QRN_TRY(ox_read_text(r, &w, &f->out[f->n_out++]));
             break;
-        case 6:
+        case PB_FUNCTION_ATTRIBUTE:
             QRN_TRY(ox_read_text(r, &w, &f->attrs[f->n_attrs++]));
             break;
-        case 7:
+        case PB_FUNCTION_NODE:
             QRN_TRY(ox_wire_bytes(&w, &b));
             QRN_TRY(read_node(r, b, f->n_nodes, &nodes[f->n_nodes]));
             f->n_nodes++;
             break;
-        case 10:
+        case PB_FUNCTION_DOMAIN:
             QRN_TRY(ox_read_text(r, &w, &f->domain));
             break;
-        case 11:
+        case PB_FUNCTION_DEFAULT:
             QRN_TRY(ox_wire_bytes(&w, &b));
             QRN_TRY(read_attr(r, b, &defaults[f->n_defaults++]));
             break;
-        case 13:
+        case PB_FUNCTION_OVERLOAD:
             QRN_TRY(ox_read_text(r, &w, &f->overload));
             break;
         default:
@@ -360,9 +369,9 @@ static qrn_status read_opset(ox_reader *r, ox_bytes message, ox_opset *o) {
         QRN_TRY(ox_wire_next(&w, &more));
         if (!more)
             break;
-        if (w.field == 1)
+        if (w.field == PB_OPSET_DOMAIN)
             QRN_TRY(ox_read_text(r, &w, &o->domain));
-        if (w.field == 2)
+        if (w.field == PB_OPSET_VERSION)
             QRN_TRY(ox_wire_int(&w, &o->version));
     }
     if (strcmp(o->domain, "ai.onnx") == 0)
@@ -394,8 +403,8 @@ static qrn_status read_model(ox_reader *r, ox_bytes message) {
     ox_model *m = r->model;
     uint32_t counts[MAX_FIELD];
     QRN_TRY(count_fields(r, message, counts));
-    ox_opset *opsets = array(r, counts[8], sizeof *opsets);
-    ox_function *functions = array(r, counts[25], sizeof *functions);
+    ox_opset *opsets = array(r, counts[PB_MODEL_OPSET], sizeof *opsets);
+    ox_function *functions = array(r, counts[PB_MODEL_FUNCTION], sizeof *functions);
     if (!opsets || !functions)
         return no_memory();
     m->opsets = opsets;
@@ -407,16 +416,16 @@ static qrn_status read_model(ox_reader *r, ox_bytes message) {
         QRN_TRY(ox_wire_next(&w, &more));
         if (!more)
             break;
-        if (w.field == 1)
+        if (w.field == PB_MODEL_IR_VERSION)
             QRN_TRY(ox_wire_int(&w, &m->ir_version));
-        if (w.field == 2)
+        if (w.field == PB_MODEL_PRODUCER)
             QRN_TRY(ox_read_text(r, &w, &m->producer));
-        if (w.field != 7 && w.field != 8 && w.field != 25)
+        if (w.field != PB_MODEL_GRAPH && w.field != PB_MODEL_OPSET && w.field != PB_MODEL_FUNCTION)
             continue;
         QRN_TRY(ox_wire_bytes(&w, &b));
-        if (w.field == 7)
+        if (w.field == PB_MODEL_GRAPH)
             QRN_TRY(read_graph(r, b, &m->graph));
-        else if (w.field == 8)
+        else if (w.field == PB_MODEL_OPSET)
             QRN_TRY(read_opset(r, b, &opsets[m->n_opsets++]));
         else
             QRN_TRY(read_function(r, b, &functions[m->n_functions++]));

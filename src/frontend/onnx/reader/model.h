@@ -32,10 +32,35 @@ typedef enum ox_type {
     OX_F64 = 11,
     OX_U32 = 12,
     OX_U64 = 13,
+    OX_COMPLEX64 = 14,
+    OX_COMPLEX128 = 15,
     OX_BF16 = 16,
+    OX_F8E4M3FN = 17,
+    OX_F8E4M3FNUZ = 18,
+    OX_F8E5M2 = 19,
+    OX_F8E5M2FNUZ = 20,
     OX_U4 = 21,
-    OX_I4 = 22
+    OX_I4 = 22,
+    OX_F4E2M1 = 23,
+    OX_F8E8M0 = 24,
+    OX_U2 = 25,
+    OX_I2 = 26
 } ox_type;
+
+// Types of attributes; the numbers are ONNX's AttributeType.
+typedef enum ox_attr_type {
+    OX_ATTR_NONE = 0,
+    OX_ATTR_FLOAT = 1,
+    OX_ATTR_INT = 2,
+    OX_ATTR_STRING = 3,
+    OX_ATTR_TENSOR = 4,
+    OX_ATTR_GRAPH = 5,
+    OX_ATTR_FLOATS = 6,
+    OX_ATTR_INTS = 7,
+    OX_ATTR_STRINGS = 8,
+    OX_ATTR_TENSORS = 9,
+    OX_ATTR_GRAPHS = 10
+} ox_attr_type;
 
 const char *ox_type_name(int type); // "float32", "int64", ...; "type 17" style text for others
 unsigned ox_type_bits(int type);    // 0 for types without a fixed size
@@ -54,8 +79,7 @@ typedef struct ox_tensor {
 typedef struct ox_attr {
     const char *name;
     const char *ref; // inside a function: the function's attribute that gives the value
-    int type;        // ONNX AttributeType: 1 float, 2 int, 3 string, 4 tensor, 5 graph, 6 floats,
-                     // 7 ints, 8 strings; of all others only the type is kept
+    int type;        // an ox_attr_type; of those behind OX_ATTR_STRINGS only the type is kept
     float f;
     int64_t i;
     const char *s; // also terminated; may hold NULs: length s_len

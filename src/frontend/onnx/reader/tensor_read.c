@@ -4,12 +4,9 @@
 // rare typed lists (float_data and so on) and misaligned data are copied.
 #include "base/mem.h"
 #include "frontend/onnx/reader/reader.h"
+#include "frontend/onnx/reader/schema.h"
 
 #include <string.h>
-
-// Fields of the message that list elements one by one.
-enum { FLOAT_DATA = 4, INT32_DATA = 5, INT64_DATA = 7, DOUBLE_DATA = 10, UINT64_DATA = 11 };
-#define COMPLEX64 14
 
 static qrn_status no_memory(void) { return QRN_FAIL(QRN_E_MEM, "out of memory"); }
 
@@ -25,17 +22,17 @@ typedef struct sink {
 static uint32_t list_of(int type) {
     switch (type) {
     case OX_F32:
-    case COMPLEX64:
-        return FLOAT_DATA;
+    case OX_COMPLEX64:
+        return PB_TENSOR_FLOAT_DATA;
     case OX_I64:
-        return INT64_DATA;
+        return PB_TENSOR_INT64_DATA;
     case OX_F64:
-        return DOUBLE_DATA;
+        return PB_TENSOR_DOUBLE_DATA;
     case OX_U32:
     case OX_U64:
-        return UINT64_DATA;
+        return PB_TENSOR_UINT64_DATA;
     default:
-        return ox_type_bits(type) ? INT32_DATA : 0;
+        return ox_type_bits(type) ? PB_TENSOR_INT32_DATA : 0;
     }
 }
 
@@ -55,16 +52,17 @@ static qrn_status add_number(void *ctx, int64_t v) {
 }
 
 static qrn_status add_numbers(const ox_wire *w, sink *s) {
-    size_t size = w->field == FLOAT_DATA ? 4 : 8;
-    if (w->field != FLOAT_DATA && w->field != DOUBLE_DATA) {
+    size_t size = w->field == PB_TENSOR_FLOAT_DATA ? 4 : 8;
+    if (w->field != PB_TENSOR_FLOAT_DATA && w->field != PB_TENSOR_DOUBLE_DATA) {
         QRN_TRY(ox_wire_ints(w, add_number, s));
         return s->full ? too_many(w) : QRN_OK;
     }
     size_t n = 0;
-    QRN_TRY(ox_wire_count(w, size == 4 ? 5 : 1, &n));
+    QRN_TRY(ox_wire_count(w, size == 4 ? OX_FIXED32 : OX_FIXED64, &n));
     if (n > (size_t)(s->end - s->at) / size)
         return too_many(w);
-    memcpy(s->at, w->kind == 2 ? (const void *)w->bytes.p : (const void *)&w->value, n * size);
+    memcpy(s->at, w->kind == OX_BYTES ? (const void *)w->bytes.p : (const void *)&w->value,
+           n * size);
     s->at += n * size;
     return QRN_OK;
 }
@@ -132,30 +130,30 @@ static qrn_status read_tensor_field(ox_reader *r, const ox_wire *w, ox_tensor *t
     ox_bytes b;
     int64_t v;
     switch (w->field) {
-    case 1:
+    case PB_TENSOR_DIMS:
         return ox_wire_ints(w, add_dim, t);
-    case 2:
+    case PB_TENSOR_DATA_TYPE:
         QRN_TRY(ox_wire_int(w, &v));
         t->type = (int)v;
         return QRN_OK;
-    case FLOAT_DATA:
-    case INT32_DATA:
-    case INT64_DATA:
-    case DOUBLE_DATA:
-    case UINT64_DATA:
-        p->n_lists += w->kind == 2 ? w->bytes.n : 1;
+    case PB_TENSOR_FLOAT_DATA:
+    case PB_TENSOR_INT32_DATA:
+    case PB_TENSOR_INT64_DATA:
+    case PB_TENSOR_DOUBLE_DATA:
+    case PB_TENSOR_UINT64_DATA:
+        p->n_lists += w->kind == OX_BYTES ? w->bytes.n : 1;
         return QRN_OK;
-    case 8:
+    case PB_TENSOR_NAME:
         return ox_read_text(r, w, &t->name);
-    case 9:
+    case PB_TENSOR_RAW_DATA:
         p->has_raw = true;
         return ox_wire_bytes(w, &p->raw);
-    case 13:
+    case PB_TENSOR_EXTERNAL_DATA:
         QRN_TRY(ox_wire_bytes(w, &b));
         return ox_read_external_entry(r, b, &p->x);
-    case 14:
+    case PB_TENSOR_DATA_LOCATION:
         QRN_TRY(ox_wire_int(w, &v));
-        p->is_external = v == 1;
+        p->is_external = v == PB_LOCATION_EXTERNAL;
         return QRN_OK;
     default:
         return QRN_OK;
@@ -211,9 +209,9 @@ static qrn_status read_dim(ox_reader *r, ox_bytes message, int64_t *dim, const c
         QRN_TRY(ox_wire_next(&w, &more));
         if (!more)
             return QRN_OK;
-        if (w.field == 1)
+        if (w.field == PB_DIM_VALUE)
             QRN_TRY(ox_wire_int(&w, dim));
-        if (w.field == 2)
+        if (w.field == PB_DIM_PARAM)
             QRN_TRY(ox_read_text(r, &w, symbol));
         *dim = *dim < 0 ? -1 : *dim;
     }
@@ -226,7 +224,7 @@ static qrn_status read_shape(ox_reader *r, ox_bytes message, ox_info *info) {
         QRN_TRY(ox_wire_next(&w, &more));
         if (!more)
             return QRN_OK;
-        if (w.field != 1 || w.kind != 2)
+        if (w.field != PB_SHAPE_DIM || w.kind != OX_BYTES)
             continue;
         if (info->rank == OX_MAX_RANK)
             return QRN_FAIL(QRN_E_UNSUPPORTED,
@@ -244,11 +242,11 @@ static qrn_status read_tensor_type(ox_reader *r, ox_bytes message, ox_info *info
         QRN_TRY(ox_wire_next(&w, &more));
         if (!more)
             return QRN_OK;
-        if (w.field == 1) {
+        if (w.field == PB_TENSOR_TYPE_ELEM_TYPE) {
             QRN_TRY(ox_wire_int(&w, &v));
             info->type = (int)v;
         }
-        if (w.field == 2 && w.kind == 2)
+        if (w.field == PB_TENSOR_TYPE_SHAPE && w.kind == OX_BYTES)
             QRN_TRY(read_shape(r, w.bytes, info));
     }
 }
@@ -260,16 +258,16 @@ qrn_status ox_read_info(ox_reader *r, ox_bytes message, ox_info *info) {
         QRN_TRY(ox_wire_next(&w, &more));
         if (!more)
             return QRN_OK;
-        if (w.field == 1)
+        if (w.field == PB_VALUE_NAME)
             QRN_TRY(ox_read_text(r, &w, &info->name));
-        if (w.field != 2 || w.kind != 2)
+        if (w.field != PB_VALUE_TYPE || w.kind != OX_BYTES)
             continue;
         ox_wire type = ox_wire_of(r->base, w.bytes);
         for (;;) { // only tensors; sequences, maps and optionals keep type OX_NONE
             QRN_TRY(ox_wire_next(&type, &more));
             if (!more)
                 break;
-            if (type.field == 1 && type.kind == 2)
+            if (type.field == PB_TYPE_TENSOR && type.kind == OX_BYTES)
                 QRN_TRY(read_tensor_type(r, type.bytes, info));
         }
     }

@@ -9,15 +9,32 @@ static const struct {
     const char *name;
     unsigned bits;
 } types[] = {
-    [OX_F32] = {"float32", 32},   [OX_U8] = {"uint8", 8},       [OX_I8] = {"int8", 8},
-    [OX_U16] = {"uint16", 16},    [OX_I16] = {"int16", 16},     [OX_I32] = {"int32", 32},
-    [OX_I64] = {"int64", 64},     [OX_STRING] = {"string", 0},  [OX_BOOL] = {"bool", 8},
-    [OX_F16] = {"float16", 16},   [OX_F64] = {"float64", 64},   [OX_U32] = {"uint32", 32},
-    [OX_U64] = {"uint64", 64},    [14] = {"complex64", 64},     [15] = {"complex128", 128},
-    [OX_BF16] = {"bfloat16", 16}, [17] = {"float8e4m3fn", 8},   [18] = {"float8e4m3fnuz", 8},
-    [19] = {"float8e5m2", 8},     [20] = {"float8e5m2fnuz", 8}, [OX_U4] = {"uint4", 4},
-    [OX_I4] = {"int4", 4},        [23] = {"float4e2m1", 4},     [24] = {"float8e8m0", 8},
-    [25] = {"uint2", 2},          [26] = {"int2", 2},
+    [OX_F32] = {"float32", 32},
+    [OX_U8] = {"uint8", 8},
+    [OX_I8] = {"int8", 8},
+    [OX_U16] = {"uint16", 16},
+    [OX_I16] = {"int16", 16},
+    [OX_I32] = {"int32", 32},
+    [OX_I64] = {"int64", 64},
+    [OX_STRING] = {"string", 0},
+    [OX_BOOL] = {"bool", 8},
+    [OX_F16] = {"float16", 16},
+    [OX_F64] = {"float64", 64},
+    [OX_U32] = {"uint32", 32},
+    [OX_U64] = {"uint64", 64},
+    [OX_COMPLEX64] = {"complex64", 64},
+    [OX_COMPLEX128] = {"complex128", 128},
+    [OX_BF16] = {"bfloat16", 16},
+    [OX_F8E4M3FN] = {"float8e4m3fn", 8},
+    [OX_F8E4M3FNUZ] = {"float8e4m3fnuz", 8},
+    [OX_F8E5M2] = {"float8e5m2", 8},
+    [OX_F8E5M2FNUZ] = {"float8e5m2fnuz", 8},
+    [OX_U4] = {"uint4", 4},
+    [OX_I4] = {"int4", 4},
+    [OX_F4E2M1] = {"float4e2m1", 4},
+    [OX_F8E8M0] = {"float8e8m0", 8},
+    [OX_U2] = {"uint2", 2},
+    [OX_I2] = {"int2", 2},
 };
 #define N_TYPES ((int)(sizeof types / sizeof types[0]))
 
@@ -45,22 +62,22 @@ const ox_attr *ox_attr_find(const ox_node *n, const char *name) {
 
 int64_t ox_attr_int(const ox_node *n, const char *name, int64_t fallback) {
     const ox_attr *a = ox_attr_find(n, name);
-    return a && a->type == 2 ? a->i : fallback;
+    return a && a->type == OX_ATTR_INT ? a->i : fallback;
 }
 
 float ox_attr_float(const ox_node *n, const char *name, float fallback) {
     const ox_attr *a = ox_attr_find(n, name);
-    return a && a->type == 1 ? a->f : fallback;
+    return a && a->type == OX_ATTR_FLOAT ? a->f : fallback;
 }
 
 const char *ox_attr_string(const ox_node *n, const char *name, const char *fallback) {
     const ox_attr *a = ox_attr_find(n, name);
-    return a && a->type == 3 ? a->s : fallback;
+    return a && a->type == OX_ATTR_STRING ? a->s : fallback;
 }
 
 uint32_t ox_attr_ints(const ox_node *n, const char *name, int64_t *dst, uint32_t max) {
     const ox_attr *a = ox_attr_find(n, name);
-    if (!a || a->type != 7 || a->n > max)
+    if (!a || a->type != OX_ATTR_INTS || a->n > max)
         return 0;
     memcpy(dst, a->ints, a->n * sizeof *dst);
     return a->n;

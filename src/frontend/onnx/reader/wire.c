@@ -51,13 +51,13 @@ qrn_status ox_wire_next(ox_wire *w, bool *more) {
     if (tag >> 3 == 0 || tag >> 3 > 0x1fffffff)
         return broken(w, "field number out of range");
     switch (w->kind) {
-    case 0:
+    case OX_VARINT:
         return read_varint(w, &w->value);
-    case 1:
+    case OX_FIXED64:
         return read_fixed(w, 8, &w->value);
-    case 5:
+    case OX_FIXED32:
         return read_fixed(w, 4, &w->value);
-    case 2:
+    case OX_BYTES:
         break;
     default:
         return broken(w, "unknown wire type");
@@ -72,14 +72,14 @@ qrn_status ox_wire_next(ox_wire *w, bool *more) {
 }
 
 qrn_status ox_wire_int(const ox_wire *w, int64_t *out) {
-    if (w->kind != 0)
+    if (w->kind != OX_VARINT)
         return broken(w, "a number was expected");
     *out = (int64_t)w->value;
     return QRN_OK;
 }
 
 qrn_status ox_wire_float(const ox_wire *w, float *out) {
-    if (w->kind != 5)
+    if (w->kind != OX_FIXED32)
         return broken(w, "a 32-bit float was expected");
     uint32_t u = (uint32_t)w->value;
     memcpy(out, &u, sizeof u);
@@ -87,16 +87,16 @@ qrn_status ox_wire_float(const ox_wire *w, float *out) {
 }
 
 qrn_status ox_wire_bytes(const ox_wire *w, ox_bytes *out) {
-    if (w->kind != 2)
+    if (w->kind != OX_BYTES)
         return broken(w, "bytes were expected");
     *out = w->bytes;
     return QRN_OK;
 }
 
 qrn_status ox_wire_ints(const ox_wire *w, qrn_status (*add)(void *ctx, int64_t v), void *ctx) {
-    if (w->kind == 0)
+    if (w->kind == OX_VARINT)
         return add(ctx, (int64_t)w->value);
-    if (w->kind != 2)
+    if (w->kind != OX_BYTES)
         return broken(w, "numbers were expected");
     ox_wire packed = ox_wire_of(w->base, w->bytes);
     while (packed.at < packed.end) {
@@ -112,14 +112,14 @@ qrn_status ox_wire_count(const ox_wire *w, uint32_t element_kind, size_t *count)
         *count += 1;
         return QRN_OK;
     }
-    if (w->kind != 2)
+    if (w->kind != OX_BYTES)
         return broken(w, "numbers were expected");
-    if (element_kind == 0) { // one byte without continuation bit ends each number
+    if (element_kind == OX_VARINT) { // one byte without continuation bit ends each number
         for (size_t i = 0; i < w->bytes.n; i++)
             *count += w->bytes.p[i] < 0x80;
         return QRN_OK;
     }
-    size_t size = element_kind == 1 ? 8 : 4;
+    size_t size = element_kind == OX_FIXED64 ? 8 : 4;
     if (w->bytes.n % size)
         return broken(w, "packed numbers of broken length");
     *count += w->bytes.n / size;

@@ -17,14 +17,22 @@ typedef struct ox_bytes {
     size_t n;
 } ox_bytes;
 
+// Wire types; the numbers are those of protocol buffers.
+typedef enum ox_wire_kind {
+    OX_VARINT = 0,
+    OX_FIXED64 = 1,
+    OX_BYTES = 2, // texts, messages, packed numbers
+    OX_FIXED32 = 5
+} ox_wire_kind;
+
 typedef struct ox_wire {
     const uint8_t *base;     // start of the file, for offsets in messages
     const uint8_t *at, *end; // what is left of the message
     // The current field, set by ox_wire_next.
     uint32_t field; // its number
-    uint32_t kind;  // wire type: 0 varint, 1 fixed64, 2 bytes, 5 fixed32
+    uint32_t kind;  // an ox_wire_kind
     uint64_t value; // varint and fixed kinds
-    ox_bytes bytes; // kind 2
+    ox_bytes bytes; // OX_BYTES
 } ox_wire;
 
 // A cursor over a whole message.

@@ -246,7 +246,7 @@ static bool set_norm(ox_import *im, match *m, const char *op, double epsilon, ui
     ox_attr *attr = ox_alloc(im, sizeof *attr);
     if (!attr)
         return false;
-    *attr = (ox_attr){.name = "epsilon", .type = 1, .f = (float)epsilon};
+    *attr = (ox_attr){.name = "epsilon", .type = OX_ATTR_FLOAT, .f = (float)epsilon};
     m->instead.op = op;
     m->instead.n_in = n_in;
     m->instead.attrs = attr;

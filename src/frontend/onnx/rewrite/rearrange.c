@@ -107,7 +107,7 @@ static bool is_order(const int64_t *perm, uint32_t n) {
 
 static ox_attr *ints(ox_import *im, ox_attr *a, const char *name, const int64_t *v, uint32_t n) {
     int64_t *copy = qrn_arena_copy(im->arena, v, (n + 1) * sizeof *v);
-    *a = (ox_attr){.name = name, .type = 7, .ints = copy, .n = n};
+    *a = (ox_attr){.name = name, .type = OX_ATTR_INTS, .ints = copy, .n = n};
     return copy ? a : NULL;
 }
 

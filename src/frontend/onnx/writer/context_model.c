@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Writing the model around a context binary. Numbers of fields are those of ONNX's schema.
+// Writing the model around a context binary.
 #include "frontend/onnx/writer/context_model.h"
 
 #include "base/strmap.h"
 #include "frontend/client/client.h"
 #include "frontend/onnx/reader/model.h"
+#include "frontend/onnx/reader/schema.h"
 
 #include <limits.h>
 #include <string.h>
-
-enum { MODEL_IR = 1, MODEL_PRODUCER = 2, MODEL_GRAPH = 7, MODEL_OPSET = 8 };
-enum { OPSET_DOMAIN = 1, OPSET_VERSION = 2 };
-enum { GRAPH_NODE = 1, GRAPH_NAME = 2, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
-enum { NODE_INPUT = 1, NODE_OUTPUT, NODE_NAME, NODE_OP, NODE_ATTRIBUTE, NODE_DOMAIN = 7 };
-enum { ATTR_NAME = 1, ATTR_INT = 3, ATTR_BYTES = 4, ATTR_TYPE = 20 };
-enum { IS_INT = 2, IS_STRING = 3 };
 
 #define IR_VERSION 8
 #define OPSET 17
@@ -42,7 +36,6 @@ static int type_of(Qnn_DataType_t dtype) {
     return OX_NONE;
 }
 
-// ValueInfoProto { name 1, type 2 { tensor_type 1 { elem_type 1, shape 2 { dim 1 { value 1 }}}}}
 static qrn_status put_value(ox_writer *graph, uint32_t field, const Qnn_TensorV1_t *t) {
     ox_writer shape = {0}, tensor = {0}, type = {0}, value = {0};
     int onnx = type_of(t->dataType);
@@ -51,32 +44,32 @@ static qrn_status put_value(ox_writer *graph, uint32_t field, const Qnn_TensorV1
                         t->name, (unsigned)t->dataType);
     for (uint32_t i = 0; i < t->rank; i++) {
         ox_writer dim = {0};
-        ox_put_int(&dim, 1, t->dimensions[i]);
-        ox_put_message(&shape, 1, &dim);
+        ox_put_int(&dim, PB_DIM_VALUE, t->dimensions[i]);
+        ox_put_message(&shape, PB_SHAPE_DIM, &dim);
     }
-    ox_put_int(&tensor, 1, onnx);
-    ox_put_message(&tensor, 2, &shape);
-    ox_put_message(&type, 1, &tensor);
-    ox_put_text(&value, 1, t->name);
-    ox_put_message(&value, 2, &type);
+    ox_put_int(&tensor, PB_TENSOR_TYPE_ELEM_TYPE, onnx);
+    ox_put_message(&tensor, PB_TENSOR_TYPE_SHAPE, &shape);
+    ox_put_message(&type, PB_TYPE_TENSOR, &tensor);
+    ox_put_text(&value, PB_VALUE_NAME, t->name);
+    ox_put_message(&value, PB_VALUE_TYPE, &type);
     ox_put_message(graph, field, &value);
     return QRN_OK;
 }
 
 static void put_int(ox_writer *node, const char *name, int64_t v) {
     ox_writer a = {0};
-    ox_put_text(&a, ATTR_NAME, name);
-    ox_put_int(&a, ATTR_INT, v);
-    ox_put_int(&a, ATTR_TYPE, IS_INT);
-    ox_put_message(node, NODE_ATTRIBUTE, &a);
+    ox_put_text(&a, PB_ATTR_NAME, name);
+    ox_put_int(&a, PB_ATTR_INT, v);
+    ox_put_int(&a, PB_ATTR_TYPE, OX_ATTR_INT);
+    ox_put_message(node, PB_NODE_ATTRIBUTE, &a);
 }
 
 static void put_string(ox_writer *node, const char *name, const void *data, size_t n) {
     ox_writer a = {0};
-    ox_put_text(&a, ATTR_NAME, name);
-    ox_put_bytes(&a, ATTR_BYTES, data, n);
-    ox_put_int(&a, ATTR_TYPE, IS_STRING);
-    ox_put_message(node, NODE_ATTRIBUTE, &a);
+    ox_put_text(&a, PB_ATTR_NAME, name);
+    ox_put_bytes(&a, PB_ATTR_STRING, data, n);
+    ox_put_int(&a, PB_ATTR_TYPE, OX_ATTR_STRING);
+    ox_put_message(node, PB_NODE_ATTRIBUTE, &a);
 }
 
 // The first node has the binary; the others are graphs of it.
@@ -102,7 +95,7 @@ static qrn_status put_ports(ox_writer *graph, ox_writer *node, const Qnn_Tensor_
     for (uint32_t i = 0; i < n; i++) {
         const Qnn_TensorV1_t *t = &list[i].v1;
         const Qnn_TensorV1_t *twin = qrn_strmap_get(made, t->name);
-        ox_put_text(node, output ? NODE_OUTPUT : NODE_INPUT, t->name);
+        ox_put_text(node, output ? PB_NODE_OUTPUT : PB_NODE_INPUT, t->name);
         bool same = twin && !output && twin->dataType == t->dataType && twin->rank == t->rank &&
                     (t->rank == 0 ||
                      memcmp(twin->dimensions, t->dimensions, t->rank * sizeof *t->dimensions) == 0);
@@ -113,7 +106,7 @@ static qrn_status put_ports(ox_writer *graph, ox_writer *node, const Qnn_Tensor_
                             t->name);
         if (twin)
             continue;
-        QRN_TRY(put_value(graph, output ? GRAPH_OUTPUT : GRAPH_INPUT, t));
+        QRN_TRY(put_value(graph, output ? PB_GRAPH_OUTPUT : PB_GRAPH_INPUT, t));
         if (!qrn_strmap_put(made, t->name, (void *)(uintptr_t)t))
             return QRN_FAIL(QRN_E_MEM, "context model: no memory");
     }
@@ -127,11 +120,11 @@ static qrn_status put_graphs(ox_writer *graph, const ox_context_source *from, qr
         qrn_status s = put_ports(graph, &node, g->graphInputs, g->numGraphInputs, false, made);
         if (s == QRN_OK)
             s = put_ports(graph, &node, g->graphOutputs, g->numGraphOutputs, true, made);
-        ox_put_text(&node, NODE_NAME, g->graphName);
-        ox_put_text(&node, NODE_OP, "EPContext");
-        ox_put_text(&node, NODE_DOMAIN, "com.microsoft");
+        ox_put_text(&node, PB_NODE_NAME, g->graphName);
+        ox_put_text(&node, PB_NODE_OP_TYPE, "EPContext");
+        ox_put_text(&node, PB_NODE_DOMAIN, "com.microsoft");
         put_attributes(&node, from, g->graphName, i == 0);
-        ox_put_message(graph, GRAPH_NODE, &node);
+        ox_put_message(graph, PB_GRAPH_NODE, &node);
         QRN_TRY(s);
     }
     return QRN_OK;
@@ -139,9 +132,9 @@ static qrn_status put_graphs(ox_writer *graph, const ox_context_source *from, qr
 
 static void put_opset(ox_writer *model, const char *domain, int64_t version) {
     ox_writer set = {0};
-    ox_put_text(&set, OPSET_DOMAIN, domain);
-    ox_put_int(&set, OPSET_VERSION, version);
-    ox_put_message(model, MODEL_OPSET, &set);
+    ox_put_text(&set, PB_OPSET_DOMAIN, domain);
+    ox_put_int(&set, PB_OPSET_VERSION, version);
+    ox_put_message(model, PB_MODEL_OPSET, &set);
 }
 
 qrn_status ox_context_model(const ox_context_source *from, ox_writer *out) {
@@ -155,10 +148,10 @@ qrn_status ox_context_model(const ox_context_source *from, ox_writer *out) {
         return QRN_FAIL(QRN_E_BINARY, "the binary has no graph");
     qrn_status s = put_graphs(&graph, from, &made);
     qrn_strmap_clear(&made);
-    ox_put_text(&graph, GRAPH_NAME, from->info->graphs[0].graphInfoV3.graphName);
-    ox_put_int(out, MODEL_IR, IR_VERSION);
-    ox_put_text(out, MODEL_PRODUCER, "quern");
-    ox_put_message(out, MODEL_GRAPH, &graph);
+    ox_put_text(&graph, PB_GRAPH_NAME, from->info->graphs[0].graphInfoV3.graphName);
+    ox_put_int(out, PB_MODEL_IR_VERSION, IR_VERSION);
+    ox_put_text(out, PB_MODEL_PRODUCER, "quern");
+    ox_put_message(out, PB_MODEL_GRAPH, &graph);
     put_opset(out, "", OPSET);
     put_opset(out, "com.microsoft", 1);
     QRN_TRY(s);

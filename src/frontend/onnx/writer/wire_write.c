@@ -4,11 +4,9 @@
 #include "frontend/onnx/writer/wire_write.h"
 
 #include "base/mem.h"
+#include "frontend/onnx/reader/wire.h"
 
 #include <string.h>
-
-#define KIND_VARINT 0u
-#define KIND_BYTES 2u
 
 static bool reserve(ox_writer *w, size_t more) {
     if (w->no_memory)
@@ -39,12 +37,12 @@ static void put_varint(ox_writer *w, uint64_t v) {
 }
 
 void ox_put_int(ox_writer *w, uint32_t field, int64_t value) {
-    put_varint(w, (uint64_t)field << 3 | KIND_VARINT);
+    put_varint(w, (uint64_t)field << 3 | (uint64_t)OX_VARINT);
     put_varint(w, (uint64_t)value);
 }
 
 void ox_put_bytes(ox_writer *w, uint32_t field, const void *data, size_t n) {
-    put_varint(w, (uint64_t)field << 3 | KIND_BYTES);
+    put_varint(w, (uint64_t)field << 3 | (uint64_t)OX_BYTES);
     put_varint(w, n);
     if (!n || !reserve(w, n))
         return;
