@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Ops of a compiled graph, group gemm: attributes, and what makes a step safe to run.
-#include "compiler/op.h"
+#include "compiler/ops/check.h"
 
 #include "kernels/columns/columns.h"
 #include "kernels/conv/conv.h"
