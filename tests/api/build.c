@@ -96,3 +96,10 @@ qrn_tensor *tensor_object(uint32_t id) {
     const qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
     return id && id <= c->n_tensors ? c->tensors[id - 1] : NULL;
 }
+
+Qnn_SignalHandle_t make_signal(QnnSignal_Config_t option) {
+    const QnnSignal_Config_t *list[] = {&option, NULL};
+    Qnn_SignalHandle_t s;
+    OK(QnnSignal_create(backend, list, &s));
+    return s;
+}

@@ -47,6 +47,15 @@ void relu_finalized(relu_graph *g, const char *name, uint32_t n);
 // Binds buffers of n floats.
 void relu_bind(relu_graph *g, float *x, float *y);
 
+// A signal with one option; the test frees it.
+Qnn_SignalHandle_t make_signal(QnnSignal_Config_t option);
+
+// What a call must return when the backend fails with a status.
+typedef struct status_row {
+    qrn_status status;
+    Qnn_ErrorHandle_t code;
+} status_row;
+
 qrn_api_graph *graph_object(Qnn_GraphHandle_t h);
 qrn_tensor *tensor_object(uint32_t id);
 

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+//
+// Op traces and schematics, read as docs/profiling.md describes them.
+#include "backend/htp/profile/events.h"
+#include "profile_record.h"
+
+#include <math.h>
+
+typedef struct reader {
+    const unsigned char *p, *end;
+} reader;
+
+static uint64_t take(reader *r, uint32_t bytes) {
+    uint64_t v = 0;
+    assert_true((size_t)(r->end - r->p) >= bytes);
+    for (uint32_t i = 0; i < bytes; i++)
+        v |= (uint64_t)r->p[i] << (8 * i);
+    r->p += bytes;
+    return v;
+}
+
+static void take_text(reader *r, char *out, size_t room) {
+    uint64_t n = take(r, 4);
+    assert_true(n < room && n <= (uint64_t)(r->end - r->p));
+    memcpy(out, r->p, n);
+    out[n] = '\0';
+    r->p += n;
+}
+
+static reader open_block(const event *e, const char *magic) {
+    assert_int_equal(e->unit, QNN_PROFILE_EVENTUNIT_OBJECT);
+    reader r = {e->object, (const unsigned char *)e->object + e->object_bytes};
+    assert_true(e->object_bytes > 12);
+    assert_memory_equal(r.p, magic, 8);
+    r.p += 8;
+    assert_int_equal(take(&r, 4), 2);
+    char name[64];
+    take_text(&r, name, sizeof name);
+    assert_string_equal(name, "g");
+    return r;
+}
+
+static void enable_optrace(void) {
+    QnnProfile_Config_t on = {.option = QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE,
+                              .enableOptrace = 1};
+    const QnnProfile_Config_t *configs[] = {&on, NULL};
+    HTP_OK(m.w.qnn.profileSetConfig(m.profile, configs));
+}
+
+static void read_schematic(const event *e) {
+    assert_string_equal(e->file, "g_schematic.bin");
+    reader r = open_block(e, "QRNSCHEM");
+    uint64_t n_values = take(&r, 4);
+    bool has_x = false;
+    char text[64];
+    for (uint64_t i = 0; i < n_values; i++) {
+        take(&r, 4);
+        uint64_t storage = take(&r, 4);
+        take(&r, 8);
+        uint64_t bytes = take(&r, 8);
+        take_text(&r, text, sizeof text);
+        has_x |= strcmp(text, "x") == 0 && storage == 2 && bytes == sizeof m.x;
+    }
+    assert_true(has_x);
+    assert_int_equal(take(&r, 4), NODES);
+    for (uint32_t i = 0; i < NODES; i++) {
+        char want[16];
+        snprintf(want, sizeof want, "add%u", i);
+        assert_int_equal(take(&r, 4), i + 4);
+        take_text(&r, text, sizeof text);
+        assert_string_equal(text, want);
+        take_text(&r, text, sizeof text);
+        assert_string_equal(text, "ElementWiseAdd");
+        uint64_t n_in = take(&r, 4);
+        assert_int_equal(n_in, 2);
+        assert_true(take(&r, 4) < n_values && take(&r, 4) < n_values);
+        assert_int_equal(take(&r, 4), 1);
+        assert_true(take(&r, 4) < n_values);
+    }
+    // Modelled: the input and each result, 4 MB of VTCM.
+    assert_int_equal(take(&r, 4), 4 << 20);
+    assert_int_equal(take(&r, 4), NODES + 1);
+    for (uint32_t i = 0; i <= NODES; i++) {
+        assert_true(take(&r, 4) > 0);
+        assert_int_equal(take(&r, 4), 0); // no weights
+        assert_true(take(&r, 4) + sizeof m.x <= 4 << 20);
+        assert_int_equal(take(&r, 4), sizeof m.x);
+        uint64_t first = take(&r, 4), last = take(&r, 4);
+        assert_int_equal(first, i ? i + 3 : 4);
+        assert_true(last >= first && last < NODES + 4);
+    }
+    assert_ptr_equal(r.p, r.end);
+}
+
+static void read_trace(const event *e, uint64_t from_us, uint64_t to_us) {
+    reader r = open_block(e, "QRNTRACE");
+    uint64_t hz = take(&r, 8), last = 0;
+    assert_int_equal(hz, 1000000000);
+    assert_int_equal(take(&r, 4), NODES);
+    for (uint32_t i = 0; i < NODES; i++) {
+        assert_int_equal(take(&r, 4), i + 4);
+        assert_int_equal(take(&r, 4), 0);
+        uint64_t start = take(&r, 8), stop = take(&r, 8);
+        assert_true(start >= last && stop > start);
+        assert_true(start / 1000 >= from_us && stop / 1000 <= to_us);
+        last = stop;
+        assert_int_equal(take(&r, 8), 2 * sizeof m.x);
+        assert_int_equal(take(&r, 8), sizeof m.y);
+    }
+    // Modelled: as htp_prf_05 has it, from the start of a call (215 us) on.
+    double us = 241 / 1.12;
+    assert_int_equal(take(&r, 4), NODES);
+    for (uint32_t i = 0; i < NODES; i++) {
+        assert_int_equal(take(&r, 4), i + 4);
+        assert_int_equal(take(&r, 4), QRN_HTP_UNIT_HVX);
+        double times[7];
+        for (int k = 0; k < 7; k++)
+            times[k] = (double)take(&r, 8);
+        assert_true(fabs(times[0] - 1e3 * us) <= 1);
+        assert_true(fabs(times[1] - 1e3 * (us + 6.1 / 1.12)) <= 1);
+        us += (49152 / 298e3 + 6.1) / 1.12;
+        assert_true(fabs(times[2] - 1e3 * us) <= 1);
+        assert_true(times[3] == times[4] && times[5] == times[6]); // no transfers
+    }
+    assert_ptr_equal(r.p, r.end);
+}
+
+static void htp_otr_01_otr_04_trace_and_schematic(void **state) {
+    (void)state;
+    begin(QNN_PROFILE_LEVEL_DETAILED);
+    enable_optrace();
+    finalize();
+    check_record(&m.r, "detailed");
+    assert_int_equal(m.r.e[find(&m.r, 600)->parent].type, 300);
+    read_schematic(find(&m.r, 600));
+    uint64_t start = now_us();
+    execute();
+    uint64_t stop = now_us();
+    check_record(&m.r, "detailed");
+    assert_int_equal(m.r.e[find(&m.r, 600)->parent].type, 400);
+    read_trace(find(&m.r, 600), start, stop);
+    end();
+}
+
+static void htp_otr_03_traces_need_the_detailed_level(void **state) {
+    (void)state;
+    static const QnnProfile_Level_t levels[] = {QNN_PROFILE_LEVEL_BASIC, LINTING};
+    QnnProfile_Config_t on = {.option = QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE,
+                              .enableOptrace = 1};
+    const QnnProfile_Config_t *configs[] = {&on, NULL};
+    for (int i = 0; i < 2; i++) {
+        begin(levels[i]);
+        assert_int_not_equal(m.w.qnn.profileSetConfig(m.profile, configs), QNN_SUCCESS);
+        finalize();
+        execute();
+        assert_null(find(&m.r, 600));
+        end();
+    }
+    begin(QNN_PROFILE_LEVEL_DETAILED); // and it is off unless asked for
+    finalize();
+    execute();
+    assert_null(find(&m.r, 600));
+    end();
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(htp_otr_01_otr_04_trace_and_schematic),
+    cmocka_unit_test(htp_otr_03_traces_need_the_detailed_level),
+};
+
+PROFILE_MAIN(tests)

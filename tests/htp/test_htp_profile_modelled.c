@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+//
+// Profiles: linting, and the modelled cycles that stand beside measured ones.
+#include "backend/htp/profile/events.h"
+#include "binary_model.h"
+#include "profile_record.h"
+
+#include <math.h>
+#include <pthread.h>
+
+static void htp_prf_10_prf_13_linting(void **state) {
+    (void)state;
+    begin(LINTING);
+    finalize();
+    assert_int_equal(m.r.n, 0); // nothing is published for it
+    execute();
+    check_record(&m.r, "linting");
+    assert_null(find(&m.r, 3003));
+    assert_null(find(&m.r, 3004));
+    for (uint32_t type = 3001; type < 3012; type += type == 3002 ? 7 : 1)
+        assert_int_equal(count(&m.r, type), 1);
+    assert_int_equal(count(&m.r, 404), NODES + 3);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < m.r.n; i++) {
+        const event *e = &m.r.e[i];
+        if (e->type != 404) // modelled ones: below
+            continue;
+        assert_int_equal(m.r.e[e->parent].type, 6001);
+        bool node = strchr(e->identifier, ':') != NULL;
+        uint64_t seen[5] = {0};
+        for (uint32_t k = 1; k < 5; k++) {
+            assert_int_equal(m.r.e[i + k].parent, i);
+            assert_int_equal(m.r.e[i + k].type, 5000 + k);
+            seen[k] = m.r.e[i + k].value;
+        }
+        assert_true(seen[2] <= e->value);
+        assert_true(seen[3] <= seen[1]);
+        assert_int_equal(seen[4], node ? QRN_HTP_UNIT_HVX : 0);
+        sum += e->value + seen[1];
+    }
+    assert_int_equal(value(&m.r, 6001), sum);
+    end();
+}
+
+// The children of event i, of one type; a list that ends with UINT32_MAX.
+static uint32_t child(const record *r, uint32_t i, uint32_t type) {
+    for (uint32_t k = i + 1; k < r->n; k++)
+        if (r->e[k].parent == i && r->e[k].type == type)
+            return k;
+    fail_msg("event %u has no child %u", i, type);
+    return 0;
+}
+
+// The five sums of htp_prf_21: each is 49152 bytes at 298 GB/s, and 6.1 us of control before.
+static void htp_prf_05_detailed_profiles_model_each_node(void **state) {
+    (void)state;
+    begin(QNN_PROFILE_LEVEL_DETAILED);
+    finalize();
+    uint64_t whole = value(&m.r, 2006);
+    execute();
+    uint32_t top = (uint32_t)(find(&m.r, MODELLED) - m.r.e);
+    assert_string_equal(m.r.e[top].identifier, "Accelerator (execute) time (cycles, modelled)");
+    assert_int_equal(m.r.e[top].parent, UINT32_MAX);
+    assert_int_equal(count(&m.r, MODELLED_NODE), NODES);
+    double each = (49152 / 298e3 + 6.1) / 1.12 * 1500;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < NODES; i++) {
+        const event *e = &m.r.e[top + 1 + i];
+        char want[64];
+        snprintf(want, sizeof want, "add%u:OpId_%u (cycles, modelled)", i, i + 4);
+        assert_string_equal(e->identifier, want);
+        assert_int_equal(e->parent, top);
+        assert_true(fabs((double)e->value - each) <= 1);
+        sum += e->value;
+    }
+    assert_int_equal(value(&m.r, MODELLED), sum);
+    assert_true(whole - sum <= NODES); // each is cut to whole cycles
+    // The measured ones stand as they did, and a later run models the same.
+    assert_int_equal(count(&m.r, 404), 2 * NODES + 3);
+    execute();
+    assert_int_equal(value(&m.r, MODELLED), sum);
+    end();
+}
+
+// HTP-PRF-13 of the modelled numbers: of the same sums and of a network with weights to fetch.
+static void check_modelled_linting(uint32_t n_nodes) {
+    uint32_t top = (uint32_t)(find(&m.r, MODELLED) - m.r.e), nodes = 0;
+    uint64_t sum = 0;
+    assert_string_equal(m.r.e[top].identifier,
+                        "Accelerator (critical path execute) time (cycles, modelled)");
+    for (uint32_t i = 0; i < m.r.n; i++) {
+        const event *e = &m.r.e[i];
+        if (e->type != MODELLED_NODE)
+            continue;
+        nodes++;
+        assert_int_equal(e->parent, top);
+        uint32_t wait = child(&m.r, i, 5001), overlap = child(&m.r, i, 5002);
+        uint32_t waiting = child(&m.r, i, 5003), units = child(&m.r, i, 5004);
+        assert_true(m.r.e[overlap].value <= e->value);
+        assert_true(m.r.e[waiting].value <= m.r.e[wait].value);
+        assert_in_range(m.r.e[units].value, 0, 7);
+        sum += e->value + m.r.e[wait].value;
+        uint64_t listed[2] = {0};
+        uint32_t n_listed[2] = {0};
+        for (uint32_t k = 0; k < m.r.n; k++)
+            for (int j = 0; j < 2 && m.r.e[k].type == MODELLED_TRANSFER; j++)
+                if (m.r.e[k].parent == (j ? waiting : overlap)) {
+                    listed[j] += m.r.e[k].value;
+                    n_listed[j]++;
+                }
+        for (int j = 0; j < 2; j++) { // all of it, for there are few
+            uint64_t told = m.r.e[j ? waiting : overlap].value;
+            assert_true(n_listed[j] <= 10 && listed[j] <= told && told <= listed[j] + 10);
+        }
+    }
+    assert_int_equal(nodes, n_nodes);
+    assert_int_equal(m.r.e[top].value, sum);
+}
+
+static void htp_prf_10_prf_13_linting_models_units_waits_and_overlap(void **state) {
+    (void)state;
+    begin(LINTING);
+    finalize();
+    execute();
+    check_modelled_linting(NODES);
+    for (uint32_t i = 0; i < m.r.n; i++) // sums read no weights
+        if (m.r.e[i].type == 5002 || m.r.e[i].type == 5003)
+            assert_int_equal(m.r.e[i].value, 0);
+    assert_int_equal(count(&m.r, MODELLED_TRANSFER), 0);
+    end();
+
+    // A convolution with an activation, and a product. The weights of the product come while the
+    // convolution runs.
+    m.w = htp_begin(43);
+    net n = {0};
+    uint8_t out[NET_OUT_BYTES];
+    net_build(&m.w.qnn, m.w.context, "net", NULL, &n);
+    HTP_OK(m.w.qnn.profileCreate(m.w.backend, LINTING, &m.profile));
+    HTP_OK(m.w.qnn.graphFinalize(n.graph, NULL, NULL));
+    net_run(&m.w.qnn, &n, out); // binds its buffers
+    HTP_OK(m.w.qnn.graphExecute(n.graph, &n.x, 1, &n.y, 1, m.profile, NULL));
+    read_record(&m.w, m.profile, &m.r);
+    check_modelled_linting(3);
+    for (uint32_t i = 0; i < m.r.n; i++)
+        if (m.r.e[i].type == MODELLED_NODE) {
+            bool relu = strncmp(m.r.e[i].identifier, "relu:", 5) == 0; // in the convolution's step
+            assert_int_equal(m.r.e[i].value > 0, !relu);
+            assert_int_equal(m.r.e[child(&m.r, i, 5004)].value,
+                             relu ? 0 : QRN_HTP_UNIT_HMX | QRN_HTP_UNIT_DMA);
+        }
+    assert_true(count(&m.r, MODELLED_TRANSFER) > 0);
+    end();
+}
+
+typedef struct worker {
+    pthread_t thread;
+    Qnn_ProfileHandle_t profile;
+    uint8_t y[ROWS * COLUMNS];
+    Qnn_ErrorHandle_t result;
+} worker;
+
+static void *execute_profiled(void *arg) {
+    worker *k = arg;
+    Qnn_Tensor_t y = m.c.y;
+    htp_buffer(&y, k->y, sizeof k->y);
+    k->result = m.w.qnn.graphExecute(m.c.graph, &m.c.x, 1, &y, 1, k->profile, NULL);
+    return NULL;
+}
+
+// The model is made by whoever asks first: all get the same.
+static void several_threads_profile_one_graph(void **state) {
+    (void)state;
+    static worker workers[8];
+    begin(QNN_PROFILE_LEVEL_DETAILED);
+    finalize();
+    uint64_t first = 0;
+    for (int i = 0; i < 8; i++)
+        HTP_OK(m.w.qnn.profileCreate(m.w.backend, i % 2 ? LINTING : QNN_PROFILE_LEVEL_DETAILED,
+                                     &workers[i].profile));
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, execute_profiled, &workers[i]),
+                         0);
+    for (int i = 0; i < 8; i++) {
+        pthread_join(workers[i].thread, NULL);
+        HTP_OK(workers[i].result);
+        chain_check(&m.c, m.x, workers[i].y, sizeof workers[i].y);
+        read_record(&m.w, workers[i].profile, &m.r);
+        first = i ? first : value(&m.r, MODELLED);
+        assert_true(first > 0 && llabs((long long)(value(&m.r, MODELLED) - first)) <= 2 * NODES);
+        HTP_OK(m.w.qnn.profileFree(workers[i].profile));
+    }
+    end();
+}
+
+static void nothing_is_modelled_without_a_chip(void **state) {
+    (void)state;
+    htp_world w = htp_begin(0);
+    m.w = w;
+    HTP_OK(w.qnn.profileCreate(w.backend, QNN_PROFILE_LEVEL_DETAILED, &m.profile));
+    chain_build(&w.qnn, w.context, "g", NULL, ROWS, COLUMNS, NODES, &m.c);
+    htp_buffer(&m.c.x, m.x, sizeof m.x);
+    htp_buffer(&m.c.y, m.y, sizeof m.y);
+    finalize();
+    execute();
+    assert_null(find(&m.r, MODELLED));
+    assert_int_equal(count(&m.r, 404), 2 * NODES + 3);
+    end();
+}
+
+static void units_follow_the_kind_of_op(void **state) {
+    (void)state;
+    assert_int_equal(qrn_htp_op_units("Conv2d"), QRN_HTP_UNIT_HMX | QRN_HTP_UNIT_DMA);
+    assert_int_equal(qrn_htp_op_units("MatMul"), QRN_HTP_UNIT_HMX | QRN_HTP_UNIT_DMA);
+    assert_int_equal(qrn_htp_op_units("Softmax"), QRN_HTP_UNIT_HVX);
+    assert_int_equal(qrn_htp_op_units("Conv2dLike"), QRN_HTP_UNIT_HVX);
+}
+
+static const struct CMUnitTest tests[] = {
+    cmocka_unit_test(htp_prf_10_prf_13_linting),
+    cmocka_unit_test(htp_prf_05_detailed_profiles_model_each_node),
+    cmocka_unit_test(htp_prf_10_prf_13_linting_models_units_waits_and_overlap),
+    cmocka_unit_test(several_threads_profile_one_graph),
+    cmocka_unit_test(nothing_is_modelled_without_a_chip),
+    cmocka_unit_test(units_follow_the_kind_of_op),
+};
+
+PROFILE_MAIN(tests)
