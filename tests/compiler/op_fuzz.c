@@ -15,9 +15,11 @@
 #include <unistd.h>
 
 #define RUN_BYTES ((size_t)1 << 18) // an operand larger than that is checked, not run
-#define RUN_WORK ((size_t)1 << 22)  // and so are calls whose operands multiply to more
-#define SECONDS 60                  // that a call may take
+#define RUN_WORK                                                                                   \
+    ((size_t)1 << 22) // so are calls that multiply to more, and to more than their seed
+#define SECONDS 60    // that a call may take
 #define MAX_TASKS 8
+#define MAX_SEEDS 64
 
 typedef struct counts {
     uint32_t checked, accepted, refused, run;
@@ -214,7 +216,8 @@ static const char *operands_missing(const op_case *c) {
 
 // --- running
 
-static bool can_run(const op_case *c, const built *b) {
+// *work: elements of the largest input times those of the largest output.
+static bool can_run(const op_case *c, const built *b, size_t *work) {
     size_t in = 1, out = 1;
     for (uint32_t i = 0; i < c->n_in + c->n_out; i++) {
         if (!c->operands[i].there)
@@ -224,7 +227,8 @@ static bool can_run(const op_case *c, const built *b) {
             return false;
         *most = count > *most ? count : *most;
     }
-    return c->op->family->element_wise || in * out <= RUN_WORK;
+    *work = in * out;
+    return true;
 }
 
 static void give_data(built *b, const op_case *c) {
@@ -310,10 +314,12 @@ static void run_row(const qrn_kernel *row, built *b, const op_case *c, size_t sc
 }
 
 // Every row that could be selected.
-static bool run_rows(built *b, const op_case *c, counts *n) {
+static bool run_rows(built *b, const op_case *c, counts *n, size_t *most_work) {
     const qrn_family *f = c->op->family;
-    bool selected[64] = {false}, any = false, small = can_run(c, b);
-    size_t scratch[64] = {0};
+    size_t scratch[64] = {0}, work = 0;
+    bool selected[64] = {false}, any = false, small = can_run(c, b, &work);
+    if (!*most_work)
+        *most_work = 2 * work > RUN_WORK ? 2 * work : RUN_WORK;
     assert_true(f->n_rows <= 64);
     for (uint32_t i = 0; i < f->n_rows; i++) { // as the compiler asks: without data
         current_row = &f->rows[i];
@@ -326,7 +332,7 @@ static bool run_rows(built *b, const op_case *c, counts *n) {
     }
     if (!any)
         return false;
-    if (!small)
+    if (!small || (work > *most_work && !f->element_wise))
         return true;
     give_data(b, c);
     n->run++;
@@ -340,8 +346,8 @@ static bool run_rows(built *b, const op_case *c, counts *n) {
     return true;
 }
 
-// Returns why the call was refused.
-static const char *try_case(const op_case *c, counts *n) {
+// Returns why the call was refused. *most_work bounds what is run; 0: it is set from this call.
+static const char *try_case(const op_case *c, counts *n, size_t *most_work) {
     static built b;
     const char *why = operands_missing(c);
     current = c;
@@ -350,7 +356,7 @@ static const char *try_case(const op_case *c, counts *n) {
         alarm(SECONDS);
         n->checked++;
         why = c->op->check(&b.k, c->domain);
-        if (!why && !run_rows(&b, c, n))
+        if (!why && !run_rows(&b, c, n, most_work))
             why = "no row can be selected";
         alarm(0);
         destroy(&b);
@@ -420,19 +426,22 @@ void op_fuzz(const qrn_cop *op, const op_seed *seeds, uint32_t n_seeds, uint32_t
     assert_non_null(op->check);
     check_attrs(op);
     op_random_seed(op->id);
+    size_t most_work[MAX_SEEDS] = {0};
+    assert_true(n_seeds <= MAX_SEEDS);
     for (uint32_t i = 0; i < n_seeds; i++) {
         op_case_from_seed(&c, op, &seeds[i]);
         assert_true(op_case_tidy(&c));
-        const char *why = try_case(&c, &n);
+        const char *why = try_case(&c, &n, &most_work[i]);
         if (why)
             fail_msg("%s, seed %u '%s' is refused: %s", op->name, i, seeds[i].operands, why);
     }
     uint64_t total = (uint64_t)rounds * (times ? strtoul(times, NULL, 10) : 1);
     for (uint64_t round = 0; round < total; round++) {
-        op_case_from_seed(&c, op, &seeds[op_below(n_seeds)]);
+        uint32_t i = op_below(n_seeds);
+        op_case_from_seed(&c, op, &seeds[i]);
         op_case_mutate(&c);
         if (op_case_tidy(&c))
-            try_case(&c, &n);
+            try_case(&c, &n, &most_work[i]);
     }
     report_counts(op, &n);
     assert_true(n.refused > 0);
