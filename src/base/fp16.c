@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Half precision and bfloat16. Conversions from double go through one routine that rounds the
-// 52-bit fraction to any narrower binary format, so that a value is never rounded twice.
+// fp16 and bfloat16. Conversions from double go through one routine that rounds the 52-bit fraction
+// to any narrower binary format, so that a value is never rounded twice.
 #include "base/fp16.h"
 
 #include <math.h>
@@ -60,12 +60,13 @@ uint16_t qrn_bf16_from_f64(double x) {
     return (uint16_t)(sign | round_to(fabs(x), 7, -126, 0x7f80u));
 }
 
-double qrn_half_round(double x, qrn_half rule) {
-    if (rule == QRN_HALF_OFF || (isnan(x) && rule != QRN_HALF_WIDE))
+double qrn_fp16_round(double x, qrn_fp16_rule rule) {
+    if (rule == QRN_FP16_OFF || (isnan(x) && rule != QRN_FP16_WIDE_RANGE))
         return x;
     if (isnan(x))
-        return QRN_HALF_WIDE_MAX;
-    double limit = rule == QRN_HALF_WIDE ? QRN_HALF_WIDE_MAX : QRN_HALF_MAX, a = fabs(x);
+        return QRN_FP16_WIDE_RANGE_MAX;
+    double limit = rule == QRN_FP16_WIDE_RANGE ? QRN_FP16_WIDE_RANGE_MAX : QRN_FP16_MAX,
+           a = fabs(x);
     if (a < 0x1p18) { // beyond, everything is too large; exact scaling, one rounding (to even)
         int e;
         frexp(a, &e);
@@ -73,24 +74,24 @@ double qrn_half_round(double x, qrn_half rule) {
         a = ldexp(nearbyint(ldexp(a, -unit)), unit);
     }
     if (a > limit)
-        a = rule == QRN_HALF_IEEE ? (double)INFINITY : limit;
+        a = rule == QRN_FP16_IEEE ? (double)INFINITY : limit;
     return copysign(a, x);
 }
 
-uint16_t qrn_half_bits(float half) {
+uint16_t qrn_fp16_bits(float x) {
     uint32_t u;
-    memcpy(&u, &half, sizeof u);
+    memcpy(&u, &x, sizeof u);
     uint16_t sign = (uint16_t)(u >> 16 & 0x8000u);
-    float a = fabsf(half);
+    float a = fabsf(x);
     if (a < 0x1p-14f)
         return (uint16_t)(sign | (uint32_t)(a * 0x1p24f));
-    if (!isfinite(half))
-        return (uint16_t)(sign | (isnan(half) ? 0x7e00u : 0x7c00u));
+    if (!isfinite(x))
+        return (uint16_t)(sign | (isnan(x) ? 0x7e00u : 0x7c00u));
     return (uint16_t)(sign | ((u & 0x7fffffffu) - (112u << 23)) >> 13);
 }
 
-float qrn_half_value(uint16_t bits, bool wide) {
-    if (!wide || (bits & 0x7c00u) != 0x7c00u)
+float qrn_fp16_value(uint16_t bits, bool wide_range) {
+    if (!wide_range || (bits & 0x7c00u) != 0x7c00u)
         return qrn_f16_to_f32(bits);
     float a = 0x1p16f + 64.0f * (float)(bits & 1023u);
     return bits & 0x8000u ? -a : a;

@@ -15,7 +15,7 @@ struct qrn_lowering;
 typedef struct qrn_compile_options {
     uint32_t isa;       // CPU features that may be used (base/cpu.h)
     uint32_t n_threads; // of the pool, for scratch sizes
-    qrn_half half;      // what all floats of the graph are between steps
+    qrn_fp16_rule half; // what all floats of the graph are between steps
     bool fold_relu;     // a Relu behind a sum of products gives it its encoding
     bool half_away;     // floats that become codes: halves go away from zero, not up
     bool low_ties;      // TopK: of equal values the lower index comes first, not the higher one

@@ -8,7 +8,7 @@
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/lut.h"
 #include "kernels/eltwise/unary.h"
-#include "kernels/half/half.h"
+#include "kernels/fp16/round_fp16.h"
 #include "kernels/quantize.h"
 
 #include <string.h>
@@ -51,13 +51,13 @@ static bool has_floats(const qrn_graph *g) {
 }
 
 // src as floats that are halves, in one go.
-static void round_view(const qrn_view *src, void *dst, qrn_half rule, uint32_t isa) {
-    qrn_half_args args = {rule};
+static void round_view(const qrn_view *src, void *dst, qrn_fp16_rule rule, uint32_t isa) {
+    qrn_round_fp16_args args = {rule};
     qrn_view in = *src, out = {.data = dst, .dtype = QRN_DTYPE_F32, .rank = src->rank};
     memcpy(out.dims, src->dims, sizeof out.dims);
     qrn_view *ins[] = {&in}, *outs[] = {&out};
     qrn_kcall k = {.args = &args, .in = ins, .out = outs, .n_in = 1, .n_out = 1, .n_tasks = 1};
-    qrn_kernel_select(&qrn_family_half, QRN_DOMAIN_RAW, &k, isa)->fn(&k); // cannot fail
+    qrn_kernel_select(&qrn_family_round_fp16, QRN_DOMAIN_RAW, &k, isa)->fn(&k); // cannot fail
 }
 
 static void round_now(const qrn_lowering *lo, const qrn_view *src, void *dst) {
@@ -124,7 +124,7 @@ static qrn_status copy_params(qrn_lowering *lo, qrn_node *n) {
             qrn_param *p = &n->params[i];
             if (strcmp(n->op->params[i].name, elements[k]) == 0 && p->present && !p->is_tensor &&
                 qrn_dtype_is_float(p->dtype))
-                p->value.f = qrn_half_round(p->value.f, lo->half);
+                p->value.f = qrn_fp16_round(p->value.f, lo->half);
         }
     return QRN_OK;
 }
@@ -163,7 +163,7 @@ static qrn_status copy_graph(qrn_lowering *lo, const qrn_graph *g, qrn_graph *pa
 }
 
 qrn_status qrn_half_begin(qrn_lowering *lo) {
-    if (lo->opt->half == QRN_HALF_OFF || !has_floats(lo->graph))
+    if (lo->opt->half == QRN_FP16_OFF || !has_floats(lo->graph))
         return QRN_OK;
     qrn_arena *a = lo->plan->arena;
     lo->half = lo->opt->half;
@@ -183,7 +183,7 @@ qrn_status qrn_half_begin(qrn_lowering *lo) {
 
 // --- in and out
 
-qrn_half qrn_lo_half(const qrn_lowering *lo) { return lo->half; }
+qrn_fp16_rule qrn_lo_half(const qrn_lowering *lo) { return lo->half; }
 
 const qrn_tensor *qrn_lo_client_tensor(const qrn_lowering *lo, const qrn_tensor *t) {
     return lo->half && lo->origin[t->id] ? lo->origin[t->id] : t;
@@ -217,8 +217,8 @@ qrn_status qrn_half_detour(qrn_lowering *lo, qrn_val value, qrn_val io) {
 }
 
 static qrn_status rounding_step(qrn_lowering *lo, qrn_val from, qrn_val to) {
-    qrn_half_args args = {lo->half};
-    return qrn_lo_step(lo, &qrn_family_half, QRN_DOMAIN_RAW, &args, &from, 1, &to, 1, 0);
+    qrn_round_fp16_args args = {lo->half};
+    return qrn_lo_step(lo, &qrn_family_round_fp16, QRN_DOMAIN_RAW, &args, &from, 1, &to, 1, 0);
 }
 
 qrn_status qrn_half_leave(qrn_lowering *lo) {
@@ -289,7 +289,7 @@ static bool replaces(const qrn_lowering *lo, const qrn_tensor *t) {
 
 typedef struct rounding {
     qrn_shape shape;
-    qrn_half rule;
+    qrn_fp16_rule rule;
     uint32_t isa;
 } rounding;
 
@@ -352,7 +352,7 @@ static bool gives_raw(const qrn_lowering *lo, qrn_val in, qrn_val out) {
 
 qrn_status qrn_half_prepare(qrn_lowering *lo, const qrn_family **f, qrn_val *ins, uint32_t n_in,
                             const qrn_val *outs) {
-    if (!lo->half || *f == &qrn_family_half)
+    if (!lo->half || *f == &qrn_family_round_fp16)
         return QRN_OK;
     bool raw = takes_raw(lo->node);
     for (uint32_t i = 0; i < n_in && !raw; i++)
@@ -361,12 +361,12 @@ qrn_status qrn_half_prepare(qrn_lowering *lo, const qrn_family **f, qrn_val *ins
         return QRN_OK;
     qrn_dtype to = lo->plan->values[outs[0]].view.dtype;
     if (to == QRN_DTYPE_F32 || to == QRN_DTYPE_F16)
-        *f = &qrn_family_half;
+        *f = &qrn_family_round_fp16;
     return QRN_OK;
 }
 
 static bool is_kept(const qrn_lowering *lo, float x) {
-    return qrn_half_round((double)x, lo->half) == (double)x;
+    return qrn_fp16_round((double)x, lo->half) == (double)x;
 }
 
 // Are the results some of the operands, but for the sign, or limits that are halves?
@@ -385,8 +385,8 @@ static bool selects(const qrn_lowering *lo, const qrn_step *s) {
 
 // Steps on the bytes of their operands move them, but for these families and a user's ops.
 static bool computes(const qrn_lowering *lo, const qrn_step *s) {
-    if (s->family == &qrn_family_half || !lo->node->op)
-        return s->family != &qrn_family_half;
+    if (s->family == &qrn_family_round_fp16 || !lo->node->op)
+        return s->family != &qrn_family_round_fp16;
     bool raw = s->domain == QRN_DOMAIN_RAW;
     return raw ? s->family == &qrn_family_cast || s->family == &qrn_family_lut ||
                      s->family == &qrn_family_binary

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "compiler/lower/groups.h"
 #include "kernels/convert.h"
-#include "kernels/half/half.h"
+#include "kernels/fp16/round_fp16.h"
 
 #include <string.h>
 
@@ -284,7 +284,7 @@ static bool any_dynamic(const qrn_lowering *lo, const qrn_step *s) {
 
 // Shapes of a step with dynamic operands; whatever was declared, they follow the inputs.
 static void follow_shapes(qrn_lowering *lo, qrn_step *s) {
-    bool copies = s->family == &qrn_family_convert || s->family == &qrn_family_half;
+    bool copies = s->family == &qrn_family_convert || s->family == &qrn_family_round_fp16;
     if (!copies)
         s->reshape = reshape_rule;
     else if (s->in[0] != s->out[0])
@@ -320,7 +320,7 @@ qrn_status qrn_lo_step(qrn_lowering *lo, const qrn_family *f, qrn_domain domain,
                        const qrn_val *ins, uint32_t n_in, const qrn_val *outs, uint32_t n_out,
                        size_t state_bytes) {
     qrn_plan *p = lo->plan;
-    qrn_half_args rounding = {lo->half};
+    qrn_round_fp16_args rounding = {lo->half};
     qrn_step s = {.kind = QRN_STEP_KERNEL,
                   .domain = domain,
                   .n_in = n_in,
@@ -330,7 +330,7 @@ qrn_status qrn_lo_step(qrn_lowering *lo, const qrn_family *f, qrn_domain domain,
     s.out = copy_vals(lo, outs, n_out);
     if (s.in && s.out)
         QRN_TRY(qrn_half_prepare(lo, &f, s.in, n_in, outs));
-    if (f == &qrn_family_half)
+    if (f == &qrn_family_round_fp16)
         args = &rounding;
     s.family = f;
     s.args = args && f->args_bytes ? qrn_arena_copy(p->arena, args, f->args_bytes) : NULL;

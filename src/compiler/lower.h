@@ -79,7 +79,7 @@ const void *qrn_lo_const_data(const qrn_lowering *lo, qrn_val v);
 const qrn_node *qrn_lo_node(const qrn_lowering *lo);
 // What floats are: OFF unless the graph computes in half precision. Then all floats are f32 here,
 // whatever the client has declared: the client's own tensor says in which type its data is.
-qrn_half qrn_lo_half(const qrn_lowering *lo);
+qrn_fp16_rule qrn_lo_half(const qrn_lowering *lo);
 const qrn_tensor *qrn_lo_client_tensor(const qrn_lowering *lo, const qrn_tensor *t);
 // Output `o` of a node whose number of rows depends on the data: does the kernel write that number
 // into its dims? Yes for whoever can handle it: the application, or nodes that were told to expect

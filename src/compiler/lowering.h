@@ -47,7 +47,7 @@ struct qrn_lowering {
     uint32_t depth;       // of branches we are inside; nothing is folded there
 
     // half.c; everything is empty when half is OFF
-    qrn_half half;             // what floats are; OFF also for a graph without floats
+    qrn_fp16_rule half;        // what floats are; OFF also for a graph without floats
     bool has_user_ops;         // the graph has ops of a user's package
     const qrn_tensor **origin; // the client's tensor behind a copy, by tensor id
     qrn_tensor **copies;       // by tensor id; NULL: the tensor is no float

@@ -6,7 +6,7 @@
 //
 // Domains. A step runs in one domain; the compiler converts the operands that are of another type:
 //   F32  all real operands are float
-//   F64  all real operands are double (used for fixed-point, half and mixed operands)
+//   F64  all real operands are double (used for fixed-point, fp16 and mixed operands)
 //   I64  all real operands are int64_t (used for plain integers and bool)
 //   RAW  operands come as they are; the kernel looks at view->dtype (moves, integer GEMM, ...)
 // Reference kernels are written once in an .inc body with `T` as element type and expanded per

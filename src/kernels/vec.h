@@ -16,7 +16,7 @@
 //   qrn_vf_scale      a * 2^n for whole numbers n, rounded once
 //   qrn_vf_32nds      2^(t - 0x1.8p18) for multiples t of 1/32; infinite from 2^128 on, up to which
 //                     from 2^-127 it holds. Only where QRN_VF_32NDS is defined
-//   qrn_vf_half       rounded to an IEEE half, ties to even; too large ones become infinite
+//   qrn_vf_fp16       rounded to IEEE fp16, ties to even; too large ones become infinite
 //   qrn_vf_top        the largest lane
 //   qrn_vs            a sum of floats in double: starts as qrn_vs_zero, takes the lanes of a vector
 //                     with qrn_vs_add; qrn_vs_over are the sums of the lanes divided by a number,

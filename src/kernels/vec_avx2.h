@@ -47,7 +47,7 @@ static inline qrn_vf qrn_vf_scale(qrn_vf a, qrn_vf n) {
     __m256i second = _mm256_slli_epi32(_mm256_add_epi32(rest, bias), 23);
     return a * _mm256_castsi256_ps(first) * _mm256_castsi256_ps(second);
 }
-static inline qrn_vf qrn_vf_half(qrn_vf a) {
+static inline qrn_vf qrn_vf_fp16(qrn_vf a) {
     return _mm256_cvtph_ps(_mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
 static inline float qrn_vf_top(qrn_vf a) {

@@ -38,7 +38,7 @@ static inline qrn_vf qrn_vf_floor(qrn_vf a) {
     return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
 }
 static inline qrn_vf qrn_vf_scale(qrn_vf a, qrn_vf n) { return _mm512_scalef_ps(a, n); }
-static inline qrn_vf qrn_vf_half(qrn_vf a) {
+static inline qrn_vf qrn_vf_fp16(qrn_vf a) {
     return _mm512_cvtph_ps(_mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 static inline float qrn_vf_top(qrn_vf a) { return _mm512_reduce_max_ps(a); }

@@ -48,7 +48,7 @@ static inline qrn_vf qrn_vf_scale(qrn_vf a, qrn_vf n) {
     int32x4_t second = vshlq_n_s32(vaddq_s32(vsubq_s32(whole, half), bias), 23);
     return vmulq_f32(vmulq_f32(a, vreinterpretq_f32_s32(first)), vreinterpretq_f32_s32(second));
 }
-static inline qrn_vf qrn_vf_half(qrn_vf a) { return vcvt_f32_f16(vcvt_f16_f32(a)); }
+static inline qrn_vf qrn_vf_fp16(qrn_vf a) { return vcvt_f32_f16(vcvt_f16_f32(a)); }
 static inline float qrn_vf_top(qrn_vf a) { return vmaxnmvq_f32(a); }
 
 typedef struct qrn_vs {

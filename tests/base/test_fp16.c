@@ -23,7 +23,7 @@ static uint16_t bits_of(_Float16 h) {
     return u;
 }
 
-static void every_half_reads_as_the_compiler_reads_it(void **state) {
+static void every_fp16_reads_as_the_compiler_reads_it(void **state) {
     (void)state;
     for (uint32_t i = 0; i < 65536; i++) {
         uint16_t u = (uint16_t)i;
@@ -37,7 +37,7 @@ static void every_half_reads_as_the_compiler_reads_it(void **state) {
     }
 }
 
-static void doubles_round_once_to_half(void **state) {
+static void doubles_round_once_to_fp16(void **state) {
     (void)state;
     for (int i = 0; i < 2000000; i++) {
         double x = ldexp((double)(int64_t)next_random(), (int)(next_random() % 60) - 100);
@@ -88,7 +88,7 @@ static void doubles_round_once_to_bfloat16(void **state) {
     assert_true(isnan(qrn_bf16_to_f32(qrn_bf16_from_f64(NAN))));
 }
 
-// The largest wide half is 2047 * 64; up to there its last places are those of twice the half.
+// The largest number of the wide range is 2047 * 64; its last places are those of twice the fp16.
 static double wide_of(double x) {
     if (isnan(x))
         return 131008;
@@ -98,8 +98,8 @@ static double wide_of(double x) {
 
 static void check_halves(double x) {
     double h = (double)(_Float16)x, clamped = isinf(h) ? copysign(65504, h) : h;
-    double got[3] = {qrn_half_round(x, QRN_HALF_IEEE), qrn_half_round(x, QRN_HALF_CLAMP),
-                     qrn_half_round(x, QRN_HALF_WIDE)};
+    double got[3] = {qrn_fp16_round(x, QRN_FP16_IEEE), qrn_fp16_round(x, QRN_FP16_CLAMP),
+                     qrn_fp16_round(x, QRN_FP16_WIDE_RANGE)};
     double want[3] = {h, clamped, wide_of(x)};
     for (int i = 0; i < 3; i++) {
         if (isnan(want[i])) {
@@ -108,13 +108,13 @@ static void check_halves(double x) {
         }
         assert_memory_equal(&got[i], &want[i], sizeof want[i]);
         float narrow = (float)got[i];
-        assert_true(qrn_half_value(qrn_half_bits(narrow), i == 2) == narrow);
+        assert_true(qrn_fp16_value(qrn_fp16_bits(narrow), i == 2) == narrow);
     }
     if (!isnan(h))
-        assert_int_equal(qrn_half_bits((float)h), bits_of((_Float16)x));
+        assert_int_equal(qrn_fp16_bits((float)h), bits_of((_Float16)x));
 }
 
-static void htp_prc_07_numbers_round_to_each_kind_of_half(void **state) {
+static void htp_prc_07_numbers_round_to_each_kind_of_fp16(void **state) {
     (void)state;
     static const double edges[] = {0.0,     -0.0,    65504,   65519.9,  65520,    65536,
                                    65568,   -65568,  131007,  131008,   131039,   131040,
@@ -132,15 +132,15 @@ static void htp_prc_07_numbers_round_to_each_kind_of_half(void **state) {
         check_halves((a + b) / 2 * (1 - 0x1p-40));
     }
     for (uint32_t i = 0x7c00; i < 0x8000; i++) // the binade that IEEE halves lack
-        assert_true((double)qrn_half_value((uint16_t)i, true) == 65536 + 64.0 * (i - 0x7c00));
-    assert_true(qrn_half_round(0.1, QRN_HALF_OFF) == 0.1);
+        assert_true((double)qrn_fp16_value((uint16_t)i, true) == 65536 + 64.0 * (i - 0x7c00));
+    assert_true(qrn_fp16_round(0.1, QRN_FP16_OFF) == 0.1);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_half_reads_as_the_compiler_reads_it),
-        cmocka_unit_test(doubles_round_once_to_half),
-        cmocka_unit_test(htp_prc_07_numbers_round_to_each_kind_of_half),
+        cmocka_unit_test(every_fp16_reads_as_the_compiler_reads_it),
+        cmocka_unit_test(doubles_round_once_to_fp16),
+        cmocka_unit_test(htp_prc_07_numbers_round_to_each_kind_of_fp16),
         cmocka_unit_test(doubles_round_once_to_bfloat16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

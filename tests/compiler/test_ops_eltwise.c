@@ -5,7 +5,7 @@
 
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
-#include "kernels/half/half.h"
+#include "kernels/fp16/round_fp16.h"
 
 static void unary_runs_whatever_its_check_accepts(void **state) {
     (void)state;
@@ -134,12 +134,16 @@ static void quantize_runs_whatever_its_check_accepts(void **state) {
 static void half_runs_whatever_its_check_accepts(void **state) {
     (void)state;
     const op_seed seeds[] = {
-        OP_SEED(RAW, "f32[3,145] > f32[3,145]", OP_ARGS(qrn_half_args, .rule = QRN_HALF_IEEE)),
-        OP_SEED(RAW, "f32[3,145] > f16[3,145]", OP_ARGS(qrn_half_args, .rule = QRN_HALF_WIDE)),
-        OP_SEED(RAW, "uq8[40000]:t > f16[40000]", OP_ARGS(qrn_half_args, .rule = QRN_HALF_CLAMP)),
-        OP_SEED(RAW, "sq4[5,3]:a0 > f32[5,3]", OP_ARGS(qrn_half_args, .rule = QRN_HALF_CLAMP)),
+        OP_SEED(RAW, "f32[3,145] > f32[3,145]",
+                OP_ARGS(qrn_round_fp16_args, .rule = QRN_FP16_IEEE)),
+        OP_SEED(RAW, "f32[3,145] > f16[3,145]",
+                OP_ARGS(qrn_round_fp16_args, .rule = QRN_FP16_WIDE_RANGE)),
+        OP_SEED(RAW, "uq8[40000]:t > f16[40000]",
+                OP_ARGS(qrn_round_fp16_args, .rule = QRN_FP16_CLAMP)),
+        OP_SEED(RAW, "sq4[5,3]:a0 > f32[5,3]",
+                OP_ARGS(qrn_round_fp16_args, .rule = QRN_FP16_CLAMP)),
     };
-    OP_FUZZ(qrn_cop_half, seeds, 2000);
+    OP_FUZZ(qrn_cop_round_fp16, seeds, 2000);
 }
 
 int main(void) {

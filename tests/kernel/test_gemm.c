@@ -13,7 +13,7 @@
 #include "kernels/gemm/tiles/gemm_f32.h"
 #include "kernels/gemm/matmul/matmul.h"
 #include "kernels/gemm/winograd/winograd.h"
-#include "kernels/gemm/winograd/winograd_half.h"
+#include "kernels/gemm/winograd/winograd_f16.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -337,17 +337,17 @@ static void conv_rows_agree_with_the_sum(void **unused) {
 }
 
 // The same with weights kept as halves, which they fit; args: those of the plain product.
-static void check_winograd_half(qrn_dense_args args, qrn_view *x, const qrn_view *w, qrn_view *v,
-                                qrn_view *y, const expectation *e) {
+static void check_winograd_f16(qrn_dense_args args, qrn_view *x, const qrn_view *w, qrn_view *v,
+                               qrn_view *y, const expectation *e) {
     uint32_t dims[3];
     args.depth = 9 * x->dims[3];
     assert_true(qrn_dense_packed_shape(&args, dims));
     qrn_view packed = {.dtype = QRN_DTYPE_F16, .rank = 3, .dims = {dims[0], dims[1], dims[2]}};
     packed.data = malloc(qrn_view_count(&packed) * sizeof(uint16_t));
-    qrn_dense_half_pack(&args, w, args.cols, 1, QRN_HALF_IEEE, packed.data);
-    qrn_dense_half_args half = {.dense = args};
-    checked_call call = {.family = &qrn_family_winograd_half,
-                         .args = &half,
+    qrn_dense_f16_pack(&args, w, args.cols, 1, QRN_FP16_IEEE, packed.data);
+    qrn_dense_f16_args f16 = {.dense = args};
+    checked_call call = {.family = &qrn_family_winograd_f16,
+                         .args = &f16,
                          .in = {x, &packed, v},
                          .out = {y},
                          .n_in = 3,
@@ -388,7 +388,7 @@ static void check_winograd(const conv_case *c) {
     for (size_t i = 0; i < qrn_view_count(&y); i++)
         call.slack = fmax(call.slack, 1e-5 * fabs(e[i].value));
     assert_true(check_rows(&call) >= 1);
-    check_winograd_half(args, &x, &w, &v, &y, e);
+    check_winograd_f16(args, &x, &w, &v, &y, e);
     free(e);
     free(x.data);
     free(w.data);
@@ -424,20 +424,20 @@ static void winograd_is_for_large_plain_convolutions(void **unused) {
     const qrn_view x = {.rank = 4, .dims = {1, 16, 16, 32}},
                    y = {.rank = 4, .dims = {1, 14, 14, 64}};
     assert_true(qrn_winograd_fits(&good, &x, &y));
-    assert_true(qrn_winograd_half_fits(&good, &x, &y));
-    assert_false(qrn_winograd_half_fits(&good, &x, &(qrn_view){.rank = 4, .dims = {1, 7, 7, 64}}));
+    assert_true(qrn_winograd_f16_fits(&good, &x, &y));
+    assert_false(qrn_winograd_f16_fits(&good, &x, &(qrn_view){.rank = 4, .dims = {1, 7, 7, 64}}));
     qrn_dense_args a = good;
     a.kernel[1] = 5;
-    assert_false(qrn_winograd_fits(&a, &x, &y) || qrn_winograd_half_fits(&a, &x, &y));
+    assert_false(qrn_winograd_fits(&a, &x, &y) || qrn_winograd_f16_fits(&a, &x, &y));
     a = good;
     a.conv.stride[0] = 2;
-    assert_false(qrn_winograd_fits(&a, &x, &y) || qrn_winograd_half_fits(&a, &x, &y));
+    assert_false(qrn_winograd_fits(&a, &x, &y) || qrn_winograd_f16_fits(&a, &x, &y));
     a = good;
     a.conv.dilation[1] = 2;
-    assert_false(qrn_winograd_fits(&a, &x, &y) || qrn_winograd_half_fits(&a, &x, &y));
+    assert_false(qrn_winograd_fits(&a, &x, &y) || qrn_winograd_f16_fits(&a, &x, &y));
     a = good;
     a.group = 2;
-    assert_false(qrn_winograd_fits(&a, &x, &y) || qrn_winograd_half_fits(&a, &x, &y));
+    assert_false(qrn_winograd_fits(&a, &x, &y) || qrn_winograd_f16_fits(&a, &x, &y));
     assert_false(qrn_winograd_fits(&good, &(qrn_view){.rank = 4, .dims = {1, 16, 16, 40}}, &y));
     assert_false(qrn_winograd_fits(&good, &x, &(qrn_view){.rank = 4, .dims = {1, 7, 7, 64}}));
     assert_false(qrn_winograd_fits(&good, &x, &(qrn_view){.rank = 4, .dims = {1, 64, 1, 64}}));

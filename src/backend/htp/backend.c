@@ -159,9 +159,9 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *o
     const void *before = impl->user_ops; // of an earlier finalize, still in use
     qrn_htp_graph_settle(g);
     qrn_htp_numerics(g, &o);
-    qrn_htp_log_floats(g, (qrn_half)o.half);
+    qrn_htp_log_floats(g, (qrn_fp16_rule)o.half);
     if (!g->context->from_binary)
-        qrn_htp_tell_lost(g, (qrn_half)o.half);
+        qrn_htp_log_lost(g, (qrn_fp16_rule)o.half);
     qrn_plan *plan = NULL;
     uint64_t compiling = qrn_call_now_ns();
     qrn_status s = qrn_compile(g->ir, &o, &plan);

@@ -8,10 +8,10 @@
 #include "kernels/columns/columns.h"
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/dense/dense.h"
-#include "kernels/gemm/dense/dense_half.h"
+#include "kernels/gemm/dense/dense_f16.h"
 #include "kernels/gemm/matmul/matmul.h"
 #include "kernels/gemm/winograd/winograd.h"
-#include "kernels/gemm/winograd/winograd_half.h"
+#include "kernels/gemm/winograd/winograd_f16.h"
 #include "kernels/hadamard/hadamard.h"
 
 #include <string.h>
@@ -78,7 +78,7 @@ typedef struct dense_packing {
     qrn_dense_args dense;
     size_t depth_stride, col_stride; // of the weights
     qrn_view weights;                // type, shape and encoding; the data comes later
-    qrn_half half;                   // OFF: f32 is packed as it is
+    qrn_fp16_rule half;              // OFF: f32 is packed as it is
     bool winograd;                   // transformed
 } dense_packing;
 
@@ -87,7 +87,7 @@ static void pack_dense(const void *args, const void *src, void *dst) {
     qrn_view w = p->weights;
     w.data = (void *)(uintptr_t)src;
     if (p->half)
-        qrn_dense_half_pack(&p->dense, &w, p->depth_stride, p->col_stride, p->half, dst);
+        qrn_dense_f16_pack(&p->dense, &w, p->depth_stride, p->col_stride, p->half, dst);
     else if (p->winograd)
         qrn_winograd_pack(&p->dense, src, dst);
     else
@@ -129,7 +129,7 @@ static void try_winograd(const qrn_lowering *lo, const qrn_node *n, dense_packin
     memcpy(x.dims, n->in[0]->shape.dims, sizeof x.dims);
     memcpy(y.dims, n->out[0]->shape.dims, sizeof y.dims);
     if (p->half) {
-        p->winograd = qrn_winograd_half_fits(&p->dense, &x, &y);
+        p->winograd = qrn_winograd_f16_fits(&p->dense, &x, &y);
         return;
     }
     if (lo->opt->packed || !qrn_winograd_fits(&p->dense, &x, &y))
@@ -161,10 +161,10 @@ static qrn_status single_precision(qrn_lowering *lo, const qrn_node *n, const qr
     memcpy(p.weights.dims, n->in[1]->shape.dims, sizeof p.weights.dims);
     QRN_TRY(packed_weights(lo, n->in[1], ins[1], &p, &ins[1]));
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
-    qrn_dense_half_args half = {*q->dense, p.half == QRN_HALF_WIDE};
+    qrn_dense_f16_args half = {*q->dense, p.half == QRN_FP16_WIDE_RANGE};
     const qrn_family *f = p.winograd ? &qrn_family_winograd : &qrn_family_dense;
     if (p.half) {
-        f = p.winograd ? &qrn_family_winograd_half : &qrn_family_dense_half;
+        f = p.winograd ? &qrn_family_winograd_f16 : &qrn_family_dense_f16;
         return qrn_lo_step(lo, f, QRN_DOMAIN_F32, &half, ins, 3, &out, 1, 0);
     }
     return qrn_lo_step(lo, f, QRN_DOMAIN_F32, &p.dense, ins, 3, &out, 1, 0);

@@ -9,7 +9,7 @@
 #include "kernels/eltwise/choose.h"
 #include "kernels/eltwise/lut.h"
 #include "kernels/eltwise/unary.h"
-#include "kernels/half/half.h"
+#include "kernels/fp16/round_fp16.h"
 #include "kernels/quantize.h"
 
 // --- one operand
@@ -209,16 +209,16 @@ const qrn_cop qrn_cop_quantize = {
     .check = check_quantize,
 };
 
-static const qrn_attr half_attrs[] = {QRN_ATTR(qrn_half_args, rule)};
+static const qrn_attr half_attrs[] = {QRN_ATTR(qrn_round_fp16_args, rule)};
 
 static const char *check_half(const qrn_kcall *k, qrn_domain domain) {
-    const qrn_half_args *a = k->args;
-    QRN_NEED(a->rule > QRN_HALF_OFF && a->rule <= QRN_HALF_WIDE, "unknown kind of fp16");
+    const qrn_round_fp16_args *a = k->args;
+    QRN_NEED(a->rule > QRN_FP16_OFF && a->rule <= QRN_FP16_WIDE_RANGE, "unknown kind of fp16");
     QRN_NEED(qrn_chk_type(k->out[0], QRN_T(F16) | QRN_T(F32)), "out[0] is not f16 or f32");
     return check_convert(k, domain);
 }
 
-const qrn_cop qrn_cop_half = {
-    QRN_COP_HEAD(half),   QRN_COP_ATTRS(half_attrs), QRN_COP_IN(1, 1, 1),
-    QRN_COP_OUT(1, 1, 1), .check = check_half,
+const qrn_cop qrn_cop_round_fp16 = {
+    QRN_COP_HEAD(round_fp16), QRN_COP_ATTRS(half_attrs), QRN_COP_IN(1, 1, 1),
+    QRN_COP_OUT(1, 1, 1),     .check = check_half,
 };

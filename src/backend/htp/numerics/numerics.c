@@ -2,8 +2,8 @@
 //
 // The rule of the HTP's numbers: which formats a graph computes in. docs/numerics.md explains it.
 //   no SoC and no architecture asked for   floats stay single precision (HTP-NUM-07)
-//   v69 to v75                             halves without infinities and NaNs (HTP-NUM-08)
-//   v79 and later                          IEEE halves; clamped when the graph asks for it
+//   v69 to v75                             fp16 without infinities and NaNs  (HTP-NUM-08)
+//   v79 and later                          IEEE fp16; clamped when the graph asks for it
 // v68 and HPASS cores have no float arithmetic: who asks for them by name gets no float graph
 // (HTP-PRC-05). Quantized numbers do not depend on the device.
 #include "backend/htp/htp.h"
@@ -89,11 +89,11 @@ static bool computes_floats(const qrn_graph *g) {
     return false;
 }
 
-void qrn_htp_log_floats(const qrn_api_graph *g, qrn_half rule) {
+void qrn_htp_log_floats(const qrn_api_graph *g, qrn_fp16_rule rule) {
     const qrn_htp_device *d = qrn_htp_device_of(g->context);
     if (!computes_floats(g->ir))
         return;
-    if (rule == QRN_HALF_OFF)
+    if (rule == QRN_FP16_OFF)
         qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
                 "graph '%s': floats are computed in float32, because no SoC and no architecture "
                 "was chosen; device option SOC or ARCH chooses one",
@@ -112,9 +112,9 @@ void qrn_htp_numerics(const qrn_api_graph *g, qrn_compile_options *opt) {
     opt->low_ties = true;  // HTP-NUM-10
     opt->pack4 = o->weights_packing;
     if (!d->chosen || !d->soc.fp16)
-        opt->half = QRN_HALF_OFF;
+        opt->half = QRN_FP16_OFF;
     else if (d->soc.arch < 79)
-        opt->half = QRN_HALF_WIDE;
+        opt->half = QRN_FP16_WIDE_RANGE;
     else
-        opt->half = o->fp16_clamp ? QRN_HALF_CLAMP : QRN_HALF_IEEE;
+        opt->half = o->fp16_clamp ? QRN_FP16_CLAMP : QRN_FP16_IEEE;
 }

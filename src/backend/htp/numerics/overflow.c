@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Numbers that are too large for half precision while a graph runs. The accelerator goes on with
-// infinities or clamped numbers, and so does Quern; but the log says once for each graph where that
-// began. The first execution is watched, with QUERN_VERBOSE=overflow every one until then. Relies
-// on values that are traced after each node; those that passes have merged into others are not
-// seen.
+// Numbers that are too large for fp16 while a graph runs. The accelerator goes on with infinities
+// or clamped numbers, and so does Quern; but the log says once for each graph where that began. The
+// first execution is watched, with QUERN_VERBOSE=overflow every one until then. Relies on values
+// that are traced after each node; those that passes have merged into others are not seen.
 #include "backend/htp/numerics/overflow.h"
 
 #include "api/errors.h"
@@ -17,8 +16,8 @@
 #define SMALL 4096 // elements
 #define MASK 1e30  // beyond it a number stands for infinity and is meant to
 
-static double largest(qrn_half rule) {
-    return rule == QRN_HALF_WIDE ? QRN_HALF_WIDE_MAX : QRN_HALF_MAX;
+static double largest(qrn_fp16_rule rule) {
+    return rule == QRN_FP16_WIDE_RANGE ? QRN_FP16_WIDE_RANGE_MAX : QRN_FP16_MAX;
 }
 
 static bool holds_floats(const qrn_view *v) {
@@ -44,10 +43,10 @@ static uint32_t count_beyond(const float *x, float most) {
 
 // The first number of a result that was too large or none at all; SIZE_MAX: there is none. A number
 // that is clamped cannot be told from the largest one.
-static size_t find_lost(const qrn_view *v, qrn_half rule) {
+static size_t find_lost(const qrn_view *v, qrn_fp16_rule rule) {
     const float *x = v->data;
     float most = (float)largest(rule);
-    if (rule != QRN_HALF_IEEE)
+    if (rule != QRN_FP16_IEEE)
         most = nextafterf(most, 0);
     size_t n = holds_floats(v) ? count(v) : 0;
     for (size_t begin = 0, end; begin < n; begin = end) {
@@ -60,13 +59,13 @@ static size_t find_lost(const qrn_view *v, qrn_half rule) {
     return SIZE_MAX;
 }
 
-// The first number of the application that no half comes near to.
-static size_t find_large(const qrn_view *v, qrn_half rule) {
+// The first number of the application that no fp16 comes near to.
+static size_t find_large(const qrn_view *v, qrn_fp16_rule rule) {
     const float *x = v->data;
     for (size_t i = 0, n = holds_floats(v) ? count(v) : 0; i < n; i++) {
         double size = fabs((double)x[i]);
         if (size > largest(rule) && size < MASK &&
-            (rule == QRN_HALF_WIDE || qrn_half_round(size, QRN_HALF_IEEE) > QRN_HALF_MAX))
+            (rule == QRN_FP16_WIDE_RANGE || qrn_fp16_round(size, QRN_FP16_IEEE) > QRN_FP16_MAX))
             return i;
     }
     return SIZE_MAX;
@@ -101,7 +100,7 @@ static void tell_node(qrn_htp_watch *w, const qrn_plan_node *n, bool merged, con
             largest(w->rule), (double)((const float *)v->data)[at], at);
 }
 
-// These convert numbers of the application or ask what they are; no half lies between.
+// These convert numbers of the application or ask what they are; no fp16 lies between.
 static bool takes_raw(const qrn_plan_node *n) {
     static const char *const ops[] = {"Quantize", "Convert", "Cast", "IsInf", "IsNan"};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
@@ -171,8 +170,8 @@ void qrn_htp_watch_begin(qrn_htp_watch *w, const qrn_api_graph *g, qrn_run_optio
         return;
     qrn_compile_options how = {0};
     qrn_htp_numerics(g, &how);
-    w->rule = (qrn_half)how.half;
-    if (w->rule == QRN_HALF_OFF)
+    w->rule = (qrn_fp16_rule)how.half;
+    if (w->rule == QRN_FP16_OFF)
         return;
     w->marks = qrn_calloc(qrn_runner_plan(g->runner)->n_values + 1);
     if (!w->marks)

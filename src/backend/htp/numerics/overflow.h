@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Watching an execution for numbers that are too large for half precision.
+// Watching an execution for numbers that are too large for fp16.
 #ifndef QRN_BACKEND_HTP_OVERFLOW_H
 #define QRN_BACKEND_HTP_OVERFLOW_H
 
@@ -11,7 +11,7 @@ enum { QRN_HTP_SEEN = 1, QRN_HTP_LOST = 2 }; // marks of a value; 0: not looked 
 
 typedef struct qrn_htp_watch {
     const qrn_api_graph *graph;
-    qrn_half rule;
+    qrn_fp16_rule rule;
     uint8_t *marks; // [values of the plan]; NULL: nothing is watched
     bool done;      // something was told
 } qrn_htp_watch;

@@ -11,18 +11,18 @@ typedef struct job {
     const qrn_dense_engine *engine;
     qrn_dense_plan plan;
     qrn_dense_feed feed;
-    bool wide;
-    float *rows, *widened;
+    bool wide_range;
+    float *rows, *converted;
 } job;
 
-// Are all weights of a group widened at once?
-static bool widens_all(const qrn_dense_args *a) {
+// Are all weights of a group converted at once?
+static bool converts_all(const qrn_dense_args *a) {
     return (uint64_t)qrn_panels(a->cols) * QRN_PANEL * a->depth <= QRN_GEMM_F32_NEAR;
 }
 
-static size_t widened_floats(const qrn_dense_engine *e, const qrn_dense_args *a) {
-    if (!e->widen || widens_all(a))
-        return e->widen ? qrn_panels(a->cols) * QRN_PANEL * a->depth : 0;
+static size_t converted_floats(const qrn_dense_engine *e, const qrn_dense_args *a) {
+    if (!e->to_f32 || converts_all(a))
+        return e->to_f32 ? qrn_panels(a->cols) * QRN_PANEL * a->depth : 0;
     size_t most = e->gemm->depth_block > a->depth ? a->depth : e->gemm->depth_block;
     size_t line = a->depth; // segments are not cut: the longest is that of a window of one line
     for (uint32_t i = 0; !a->rows && i + 1 < a->conv.n_spatial; i++)
@@ -41,7 +41,7 @@ static void run_few(const job *j, const qrn_gemm_f32_block *g) {
                                 .c_row = g->c_row,
                                 .rows = g->rows,
                                 .cols = (uint32_t)(left < QRN_PANEL ? left : QRN_PANEL)};
-        j->engine->few(&t, g->halves + c * g->length, j->wide);
+        j->engine->few(&t, g->f16 + c * g->length, j->wide_range);
     }
 }
 
@@ -58,24 +58,24 @@ static void run_group(const job *j, size_t group, size_t p0, size_t p1,
     qrn_gemm_f32_block g = {.bias = bias ? bias + col : NULL,
                             .c_row = p->cout,
                             .clamp = a->conv.clamp.on ? &a->conv.clamp : NULL,
-                            .widen = e->widen,
-                            .wide = j->wide,
-                            .widened = j->widened};
-    if (e->widen)
-        g.halves = (const uint16_t *)k->in[1]->data + first;
+                            .to_f32 = e->to_f32,
+                            .wide_range = j->wide_range,
+                            .converted = j->converted};
+    if (e->to_f32)
+        g.f16 = (const uint16_t *)k->in[1]->data + first;
     else
         g.b = (const float *)k->in[1]->data + first;
     bool few_rows = e->few && part->r1 - part->r0 <= QRN_FEW_ROWS;
-    if (g.halves && widens_all(a) && !few_rows) {
-        e->widen(g.halves, (p1 - p0) * QRN_PANEL * a->depth, j->wide, j->widened);
-        g.b = j->widened;
-        g.halves = NULL;
+    if (g.f16 && converts_all(a) && !few_rows) {
+        e->to_f32(g.f16, (p1 - p0) * QRN_PANEL * a->depth, j->wide_range, j->converted);
+        g.b = j->converted;
+        g.f16 = NULL;
     }
     g.cols = (p1 * QRN_PANEL < a->cols ? p1 * QRN_PANEL : a->cols) - p0 * QRN_PANEL;
     for (size_t r = part->r0; r < part->r1; r += n) {
         n = qrn_dense_feed_rows(&j->feed, k->in[0]->data, group, r, part->r1, j->rows, &g);
         g.c = (float *)k->out[0]->data + r * p->cout + col;
-        if (g.halves && e->few && n <= QRN_FEW_ROWS && g.segments == 1 && g.lines == 1)
+        if (g.f16 && e->few && n <= QRN_FEW_ROWS && g.segments == 1 && g.lines == 1)
             run_few(j, &g);
         else
             qrn_gemm_f32_run(e->gemm, &g);
@@ -85,13 +85,13 @@ static void run_group(const job *j, size_t group, size_t p0, size_t p1,
 }
 
 qrn_status qrn_dense_run(const qrn_kcall *k, const qrn_dense_args *a, const qrn_dense_engine *e,
-                         bool wide) {
+                         bool wide_range) {
     job j = {.call = k, .engine = e, .plan = qrn_dense_plan_of(a, k->in[0], k->out[0])};
     j.feed = qrn_dense_feed_of(&j.plan, e->gemm, k->follower != NULL);
-    j.wide = wide;
-    size_t widened = widened_floats(e, a);
-    j.widened = (float *)k->scratch + k->task * (widened + j.feed.floats);
-    j.rows = j.widened + widened;
+    j.wide_range = wide_range;
+    size_t converted = converted_floats(e, a);
+    j.converted = (float *)k->scratch + k->task * (converted + j.feed.floats);
+    j.rows = j.converted + converted;
     qrn_dense_part part = qrn_dense_part_of(&j.plan, k->task, k->n_tasks);
     size_t panels = qrn_panels(a->cols);
     for (size_t u = part.u0, end; u < part.u1 && part.r0 < part.r1; u = end) {
@@ -112,6 +112,6 @@ uint32_t qrn_dense_run_tasks(const qrn_kcall *k, const qrn_dense_args *a, uint32
 size_t qrn_dense_run_scratch(const qrn_kcall *k, const qrn_dense_args *a,
                              const qrn_dense_engine *e) {
     qrn_dense_plan p = qrn_dense_plan_of(a, k->in[0], k->out[0]);
-    return k->n_tasks * (widened_floats(e, a) + qrn_dense_feed_of(&p, e->gemm, false).floats) *
+    return k->n_tasks * (converted_floats(e, a) + qrn_dense_feed_of(&p, e->gemm, false).floats) *
            sizeof(float);
 }

@@ -98,16 +98,16 @@ static void run_stretch(const qrn_gemm_f32_kernel *kernel, const qrn_gemm_f32_bl
         if (from + s->segments * s->length == depth)
             t.clamp = g->clamp;
         size_t at = j * depth + from * QRN_PANEL, n = s->segments * s->length * QRN_PANEL;
-        if (g->halves) {
-            g->widen(g->halves + at, n, g->wide, g->widened);
-            t.b = g->widened;
+        if (g->f16) {
+            g->to_f32(g->f16 + at, n, g->wide_range, g->converted);
+            t.b = g->converted;
         } else {
             t.b = g->b + at;
         }
         if (j + QRN_PANEL < g->cols) { // the same stretch of the next panel
             size_t next = at + depth * QRN_PANEL;
-            t.soon = g->halves ? (const float *)(g->halves + next) : g->b + next;
-            t.n_soon = g->halves ? n / 2 : n;
+            t.soon = g->f16 ? (const float *)(g->f16 + next) : g->b + next;
+            t.n_soon = g->f16 ? n / 2 : n;
         }
         for (size_t i = 0; i < g->lines; i++) {
             t.a = g->a + i * g->a_line + s->s0 * g->a_segment + s->k0;

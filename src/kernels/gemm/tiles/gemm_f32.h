@@ -63,19 +63,19 @@ void qrn_gemv_f32_avx512(const qrn_gemm_f32_line *t);
 void qrn_gemm_f32_pack_panel(const float *b, size_t b_depth, size_t b_col, size_t depth,
                              size_t cols, size_t first, float *dst);
 
-// Widens n halves, a multiple of 32; one file per ISA.
-typedef void (*qrn_half_widen_fn)(const uint16_t *halves, size_t n, bool wide, float *dst);
+// Converts n fp16 weights, a multiple of 32; one file per ISA.
+typedef void (*qrn_f16_to_f32_fn)(const uint16_t *f16, size_t n, bool wide_range, float *dst);
 
 // A block of rows times some panels. a, b, bias and c point at the first row, panel and column.
 // Rows come in lines that lie a_line apart in a and follow each other in c.
 typedef struct qrn_gemm_f32_block {
     const float *a;
     size_t a_line, a_row, a_segment;
-    const float *b;         // NULL: the weights are halves
-    const uint16_t *halves; // in place of b, with the three below
-    qrn_half_widen_fn widen;
-    bool wide;         // the halves are wide ones
-    float *widened;    // room for a stretch of a panel
+    const float *b;      // NULL: the weights are fp16
+    const uint16_t *f16; // in place of b, with the three below
+    qrn_f16_to_f32_fn to_f32;
+    bool wide_range;   // fp16 without infinities and NaNs (base/fp16.h)
+    float *converted;  // room for a stretch of a panel
     const float *bias; // may be NULL
     float *c;
     size_t c_row;

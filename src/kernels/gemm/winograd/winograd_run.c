@@ -5,9 +5,9 @@
 // transformation back.
 #include "kernels/gemm/winograd/winograd_run.h"
 
-#define BLOCK_ELEMENTS (180 * 1024)  // of the matrices of a block: they stay in the second cache
-#define BLOCK_OF_HALVES (384 * 1024) // the same where each block transforms the weights again
-#define TAPS_CHANNELS 16             // whose weights are widened together
+#define BLOCK_ELEMENTS (180 * 1024) // of the matrices of a block: they stay in the second cache
+#define BLOCK_OF_F16 (384 * 1024)   // the same where each block transforms the weights again
+#define TAPS_CHANNELS 16            // whose weights are converted together
 #define SHIFT 16 // elements that keep matrices from fighting for the same places of a cache
 
 static size_t tiles(int64_t cells, size_t tile) { return ((size_t)cells + tile - 1) / tile; }
@@ -23,14 +23,14 @@ typedef struct job {
     size_t down, across; // tiles of an image
     size_t lines;        // of tiles, of a block
     size_t v_plane, m_plane;
-    float *v, *m, *u, *taps; // u, taps: halves only, a panel of weights and some of their taps
+    float *v, *m, *u, *taps; // u, taps: fp16 only, a panel of weights and some of their taps
     size_t floats;           // of scratch for each task: the most that any smaller image needs
 } job;
 
 static job job_of(const qrn_kcall *k, const qrn_dense_args *a, const qrn_winograd_kernel *kernel,
                   const qrn_winograd_weights *w) {
     job j = {.call = k, .kernel = kernel, .args = a, .weights = w, .tile = kernel->tile};
-    size_t block = w->halves ? BLOCK_OF_HALVES : BLOCK_ELEMENTS;
+    size_t block = w->f16 ? BLOCK_OF_F16 : BLOCK_ELEMENTS;
     j.planes = (j.tile + 2) * (j.tile + 2);
     j.geo = qrn_conv_geometry_of(&a->conv, k->in[0], k->out[0], a->kernel);
     j.down = tiles(j.geo.out[1], j.tile);
@@ -43,8 +43,8 @@ static job job_of(const qrn_kcall *k, const qrn_dense_args *a, const qrn_winogra
     j.floats = line < block ? block : line;
     j.floats = j.floats < j.down * line ? j.floats : j.down * line;
     j.floats += 2 * j.planes * SHIFT;
-    size_t matrices = j.floats, u = w->halves ? j.planes * j.geo.cin * QRN_PANEL : 0;
-    j.floats += u + (w->halves ? 9 * TAPS_CHANNELS * QRN_PANEL : 0);
+    size_t matrices = j.floats, u = w->f16 ? j.planes * j.geo.cin * QRN_PANEL : 0;
+    j.floats += u + (w->f16 ? 9 * TAPS_CHANNELS * QRN_PANEL : 0);
     j.v = (float *)k->scratch + k->task * j.floats;
     j.m = j.v + j.planes * j.v_plane;
     j.u = j.v + matrices;
@@ -86,16 +86,16 @@ static void give_lines(const job *j, size_t image, size_t first, size_t lines, s
         }
 }
 
-// Widens and transforms a panel of halves, some channels at a time.
+// Converts and transforms a panel of fp16 weights, some channels at a time.
 static void transform_weights(const job *j, size_t panel) {
     const qrn_winograd_weights *w = j->weights;
     size_t cin = j->geo.cin;
-    const uint16_t *from = w->halves + panel * 9 * cin * QRN_PANEL;
+    const uint16_t *from = w->f16 + panel * 9 * cin * QRN_PANEL;
     for (size_t c = 0, n; c < cin; c += n) {
         n = cin - c < TAPS_CHANNELS ? cin - c : TAPS_CHANNELS;
         for (size_t tap = 0; tap < 9; tap++)
-            w->widen(from + (tap * cin + c) * QRN_PANEL, n * QRN_PANEL, w->wide,
-                     j->taps + tap * n * QRN_PANEL);
+            w->to_f32(from + (tap * cin + c) * QRN_PANEL, n * QRN_PANEL, w->wide_range,
+                      j->taps + tap * n * QRN_PANEL);
         j->kernel->weigh(j->taps, n * QRN_PANEL, j->u + c * QRN_PANEL, cin * QRN_PANEL);
     }
 }
@@ -103,9 +103,9 @@ static void transform_weights(const job *j, size_t panel) {
 // The products of one panel.
 static void multiply(const job *j, size_t panel, size_t n_tiles) {
     size_t cin = j->geo.cin, cols = j->geo.cout - panel * QRN_PANEL;
-    bool last = j->weights->halves || (panel + 1) * QRN_PANEL >= j->geo.cout;
+    bool last = j->weights->f16 || (panel + 1) * QRN_PANEL >= j->geo.cout;
     const float *b = j->u;
-    if (j->weights->halves)
+    if (j->weights->f16)
         transform_weights(j, panel);
     else
         b = j->weights->packed + panel * j->args->depth * QRN_PANEL;

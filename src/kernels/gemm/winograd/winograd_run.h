@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // What Winograd's convolutions share: the loops, for weights that were transformed before and for
-// halves, which every block of tiles transforms again. Y = At [ (G g Gt) * (Bt d B) ] A for tiles
-// of 4x4 (winograd.h) and of 2x2 output cells (winograd_half.h).
+// fp16 weights, which every block of tiles transforms again. Y = At [ (G g Gt) * (Bt d B) ] A for
+// tiles of 4x4 (winograd.h) and of 2x2 output cells (winograd_f16.h).
 #ifndef QRN_KERNELS_GEMM_WINOGRAD_RUN_H
 #define QRN_KERNELS_GEMM_WINOGRAD_RUN_H
 
@@ -47,19 +47,19 @@ typedef struct qrn_winograd_kernel {
     void (*weigh)(const float *taps, size_t n, float *u, size_t plane);
 } qrn_winograd_kernel;
 
-// `packed` or `halves`.
+// `packed` or `f16`.
 typedef struct qrn_winograd_weights {
-    const float *packed;    // G g Gt, [panels, planes*Cin, 32]
-    const uint16_t *halves; // packing dense_f16, with the two below
-    qrn_half_widen_fn widen;
-    bool wide;
+    const float *packed; // G g Gt, [panels, planes*Cin, 32]
+    const uint16_t *f16; // packing dense_f16, with the two below
+    qrn_f16_to_f32_fn to_f32;
+    bool wide_range;
 } qrn_winograd_weights;
 
 qrn_status qrn_winograd_run(const qrn_kcall *k, const qrn_dense_args *a,
                             const qrn_winograd_kernel *kernel, const qrn_winograd_weights *w);
 uint32_t qrn_winograd_tasks(const qrn_kcall *k, const qrn_dense_args *a,
                             const qrn_winograd_kernel *kernel, uint32_t n_threads);
-// Of w it counts whether there are halves.
+// Of w it counts whether there are fp16 weights.
 size_t qrn_winograd_scratch(const qrn_kcall *k, const qrn_dense_args *a,
                             const qrn_winograd_kernel *kernel, const qrn_winograd_weights *w);
 

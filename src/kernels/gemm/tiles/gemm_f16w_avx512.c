@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Register tile of up to 4 rows by 32 columns for AVX-512 that widens the halves itself.
-#include "kernels/gemm/dense/dense_half.h"
+// Register tile of up to 4 rows by 32 columns for AVX-512 that converts fp16 weights itself.
+#include "kernels/gemm/dense/dense_f16.h"
 
 #include <immintrin.h>
 
-static inline __m512 widened(const uint16_t *b, const bool wide) {
+static inline __m512 to_f32(const uint16_t *b, const bool wide_range) {
     __m256i h = _mm256_loadu_si256((const __m256i *)b);
-    if (!wide)
+    if (!wide_range)
         return _mm512_cvtph_ps(h);
     __m512i u = _mm512_cvtepu16_epi32(h);
     __m512i sign = _mm512_slli_epi32(_mm512_srli_epi32(u, 15), 31);
@@ -18,7 +18,7 @@ static inline __m512 widened(const uint16_t *b, const bool wide) {
 
 static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_strip *t,
                                                        const uint16_t *b, const int rows,
-                                                       const bool wide) {
+                                                       const bool wide_range) {
     __mmask16 m0 = (__mmask16)(t->cols >= 16 ? 0xffff : (1u << t->cols) - 1);
     __mmask16 m1 = (__mmask16)(t->cols <= 16 ? 0 : (1u << (t->cols - 16)) - 1);
     __m512 acc[QRN_FEW_ROWS][2];
@@ -27,7 +27,7 @@ static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_strip 
         acc[r][1] = t->bias ? _mm512_maskz_loadu_ps(m1, t->bias + 16) : _mm512_setzero_ps();
     }
     for (size_t k = 0; k < t->length; k++, b += QRN_PANEL) {
-        __m512 b0 = widened(b, wide), b1 = widened(b + 16, wide);
+        __m512 b0 = to_f32(b, wide_range), b1 = to_f32(b + 16, wide_range);
         for (int r = 0; r < rows; r++) {
             __m512 x = _mm512_set1_ps(t->a[k + (size_t)r * t->a_row]);
             acc[r][0] = _mm512_fmadd_ps(x, b0, acc[r][0]);
@@ -40,5 +40,5 @@ static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_strip 
     }
 }
 
-#define FN qrn_few_half_avx512
-#include "kernels/gemm/tiles/few_half.inc"
+#define FN qrn_gemm_f16w_avx512
+#include "kernels/gemm/tiles/gemm_f16w.inc"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Register tile of up to 4 rows by 32 columns for AVX2 that widens the halves itself, 16 columns at
-// a time.
-#include "kernels/gemm/dense/dense_half.h"
+// Register tile of up to 4 rows by 32 columns for AVX2 that converts fp16 weights itself, 16
+// columns at a time.
+#include "kernels/gemm/dense/dense_f16.h"
 
 #include <immintrin.h>
 
-static inline __m256 widened(const uint16_t *b, const bool wide) {
+static inline __m256 to_f32(const uint16_t *b, const bool wide_range) {
     __m128i h = _mm_loadu_si128((const __m128i *)b);
-    if (!wide)
+    if (!wide_range)
         return _mm256_cvtph_ps(h);
     __m256i u = _mm256_cvtepu16_epi32(h);
     __m256i sign = _mm256_slli_epi32(_mm256_srli_epi32(u, 15), 31);
@@ -24,7 +24,7 @@ static inline __m256i lanes(int n) {
 
 static inline __attribute__((always_inline)) void columns(const qrn_gemm_f32_strip *t,
                                                           const uint16_t *b, uint32_t first,
-                                                          const int rows, const bool wide) {
+                                                          const int rows, const bool wide_range) {
     int n = (int)t->cols - (int)first;
     __m256i m0 = lanes(n), m1 = lanes(n - 8);
     __m256 acc[QRN_FEW_ROWS][2];
@@ -34,7 +34,7 @@ static inline __attribute__((always_inline)) void columns(const qrn_gemm_f32_str
     }
     b += first;
     for (size_t k = 0; k < t->length; k++, b += QRN_PANEL) {
-        __m256 b0 = widened(b, wide), b1 = widened(b + 8, wide);
+        __m256 b0 = to_f32(b, wide_range), b1 = to_f32(b + 8, wide_range);
         for (int r = 0; r < rows; r++) {
             __m256 x = _mm256_broadcast_ss(t->a + k + (size_t)r * t->a_row);
             acc[r][0] = _mm256_fmadd_ps(x, b0, acc[r][0]);
@@ -50,10 +50,10 @@ static inline __attribute__((always_inline)) void columns(const qrn_gemm_f32_str
 
 static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_strip *t,
                                                        const uint16_t *b, const int rows,
-                                                       const bool wide) {
+                                                       const bool wide_range) {
     for (uint32_t first = 0; first < t->cols; first += 16)
-        columns(t, b, first, rows, wide);
+        columns(t, b, first, rows, wide_range);
 }
 
-#define FN qrn_few_half_avx2
-#include "kernels/gemm/tiles/few_half.inc"
+#define FN qrn_gemm_f16w_avx2
+#include "kernels/gemm/tiles/gemm_f16w.inc"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Constants that are lost in half precision. The accelerator computes with what is left of them,
-// and so does Quern; but who wonders about the results finds the reason in the log. Looks at small
-// constants alone: a weight that is lost is one of many.
+// Constants that are lost in fp16. The accelerator computes with what is left of them, and so does
+// Quern; but the log gives the reason for unexpected results. Looks at small constants alone: a
+// weight that is lost is one of many.
 #include "backend/htp/htp.h"
 
 #include "api/errors.h"
@@ -14,8 +14,8 @@
 
 static bool is_op(const qrn_node *n, const char *name) { return strcmp(n->op->name, name) == 0; }
 
-// These convert numbers of the application or ask what they are; no half lies between.
-static bool takes_raw(const qrn_node *n) {
+// These convert numbers of the application or ask what they are; no fp16 lies between.
+static bool reads_raw(const qrn_node *n) {
     return is_op(n, "Quantize") || is_op(n, "Convert") || is_op(n, "Cast") || is_op(n, "IsInf") ||
            is_op(n, "IsNan");
 }
@@ -35,14 +35,14 @@ static bool multiplies(const qrn_node *n) {
 
 // The first number that is lost: one of only such as become 0, or one that becomes infinite. 0:
 // none.
-static float lost(const qrn_tensor *t, qrn_half rule, bool infinite) {
+static float lost(const qrn_tensor *t, qrn_fp16_rule rule, bool infinite) {
     const float *x = t->data;
     float first = 0;
     for (size_t i = 0; i < t->size_bytes / sizeof *x; i++) {
-        double half = qrn_half_round((double)x[i], rule);
-        if (infinite && isfinite(x[i]) && isinf(half))
+        double kept = qrn_fp16_round((double)x[i], rule);
+        if (infinite && isfinite(x[i]) && isinf(kept))
             return x[i];
-        if (!infinite && half != 0)
+        if (!infinite && kept != 0)
             return 0;
         if (first == 0)
             first = x[i];
@@ -64,9 +64,10 @@ static bool was_read_before(const qrn_graph *g, uint32_t node, uint32_t input) {
     return false;
 }
 
-static void look_at(const qrn_api_graph *g, const qrn_graph *ir, uint32_t node, qrn_half rule) {
+static void look_at(const qrn_api_graph *g, const qrn_graph *ir, uint32_t node,
+                    qrn_fp16_rule rule) {
     const qrn_node *n = ir->nodes[node];
-    for (uint32_t k = 0; n->op && !takes_raw(n) && k < n->n_in; k++) {
+    for (uint32_t k = 0; n->op && !reads_raw(n) && k < n->n_in; k++) {
         bool small = is_small_constant(n->in[k]);
         float zero = small ? lost(n->in[k], rule, false) : 0;
         float large = small && multiplies(n) ? lost(n->in[k], rule, true) : 0;
@@ -79,14 +80,14 @@ static void look_at(const qrn_api_graph *g, const qrn_graph *ir, uint32_t node, 
     }
 }
 
-static void look_into(const qrn_api_graph *g, const qrn_graph *ir, qrn_half rule) {
+static void look_into(const qrn_api_graph *g, const qrn_graph *ir, qrn_fp16_rule rule) {
     for (uint32_t i = 0; i < ir->n_nodes; i++)
         look_at(g, ir, i, rule);
     for (uint32_t i = 0; i < ir->n_subgraphs; i++)
         look_into(g, ir->subgraphs[i], rule);
 }
 
-void qrn_htp_tell_lost(const qrn_api_graph *g, qrn_half rule) {
-    if (rule != QRN_HALF_OFF)
+void qrn_htp_log_lost(const qrn_api_graph *g, qrn_fp16_rule rule) {
+    if (rule != QRN_FP16_OFF)
         look_into(g, g->ir, rule);
 }

@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: MIT
 //
-// The vector rows of the half family, one file per ISA, and the rounding they share: the formulas
-// of base/fp16.c as operations on bits, in loops that compilers vectorise.
-#ifndef QRN_KERNELS_HALF_HALF_ROWS_H
-#define QRN_KERNELS_HALF_HALF_ROWS_H
+// The vector rows of the round_fp16 family, one file per ISA, and the rounding they share: the
+// formulas of base/fp16.c as operations on bits, in loops that compilers vectorise.
+#ifndef QRN_KERNELS_FP16_ROUND_FP16_ROWS_H
+#define QRN_KERNELS_FP16_ROUND_FP16_ROWS_H
 
-#include "kernels/half/half.h"
+#include "kernels/fp16/round_fp16.h"
 
 #include <math.h>
 #include <string.h>
 
-qrn_status qrn_half_avx2(const qrn_kcall *k);
-qrn_status qrn_half_avx512(const qrn_kcall *k);
-qrn_status qrn_half_neon(const qrn_kcall *k);
+qrn_status qrn_round_fp16_avx2(const qrn_kcall *k);
+qrn_status qrn_round_fp16_avx512(const qrn_kcall *k);
+qrn_status qrn_round_fp16_neon(const qrn_kcall *k);
 
 // What becomes of numbers that are too large.
-typedef struct qrn_half_edge {
-    float limit; // largest half
+typedef struct qrn_fp16_edge {
+    float limit; // largest number
     float over;  // what lies beyond it becomes
     bool no_nan; // NaN becomes `over`
-} qrn_half_edge;
+} qrn_fp16_edge;
 
-static inline qrn_half_edge qrn_half_edge_of(qrn_half rule) {
-    if (rule == QRN_HALF_WIDE)
-        return (qrn_half_edge){(float)QRN_HALF_WIDE_MAX, (float)QRN_HALF_WIDE_MAX, true};
-    float max = (float)QRN_HALF_MAX;
-    return (qrn_half_edge){max, rule == QRN_HALF_CLAMP ? max : INFINITY, false};
+static inline qrn_fp16_edge qrn_fp16_edge_of(qrn_fp16_rule rule) {
+    if (rule == QRN_FP16_WIDE_RANGE)
+        return (qrn_fp16_edge){(float)QRN_FP16_WIDE_RANGE_MAX, (float)QRN_FP16_WIDE_RANGE_MAX,
+                               true};
+    float max = (float)QRN_FP16_MAX;
+    return (qrn_fp16_edge){max, rule == QRN_FP16_CLAMP ? max : INFINITY, false};
 }
 
 // Normal numbers: half of the last place is added to the bits, with a tie going to even.
 // Subnormal ones: 0.5 has the last place that they have.
-static inline float qrn_half_round_f32(float x, qrn_half_edge e) {
+static inline float qrn_fp16_round_f32(float x, qrn_fp16_edge e) {
     uint32_t bits, u, sign;
     float a, normal, tiny, y;
     memcpy(&bits, &x, sizeof bits);
@@ -48,7 +49,7 @@ static inline float qrn_half_round_f32(float x, qrn_half_edge e) {
     return x != x ? (e.no_nan ? e.over : x) : y;
 }
 
-static inline double qrn_half_round_f64(double x, qrn_half_edge e) {
+static inline double qrn_fp16_round_f64(double x, qrn_fp16_edge e) {
     uint64_t bits, u, sign;
     double a, normal, tiny, y;
     memcpy(&bits, &x, sizeof bits);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Every row of the half and dense_half families that this machine can run. Rounding is compared
-// with the compiler's _Float16; products with the dense family on the same weights as floats, to
-// the bit.
+// Every row of the round_fp16 and dense_f16 families that this machine can run. Rounding is
+// compared with the compiler's _Float16; GEMMs with the dense family on the same weights as floats,
+// to the bit.
 #include "base/cpu.h"
 #include "kernels/gemm/dense/dense.h"
-#include "kernels/gemm/dense/dense_half.h"
-#include "kernels/half/half.h"
+#include "kernels/gemm/dense/dense_f16.h"
+#include "kernels/fp16/round_fp16.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -27,21 +27,21 @@ static uint32_t random_u32(void) {
 }
 static uint32_t between(uint32_t lo, uint32_t hi) { return lo + random_u32() % (hi - lo + 1); }
 
-// Of all magnitudes between the smallest subnormal half and beyond the largest wide one.
+// Of all magnitudes between the smallest subnormal fp16 and beyond the largest of the wide range.
 static double random_wild(void) {
     double x = ldexp(1 + random_u32() * 0x1p-32, (int)(random_u32() % 46) - 27);
     return random_u32() & 1 ? -x : x;
 }
 
-static double half_of(double x, qrn_half rule) {
+static double fp16_of(double x, qrn_fp16_rule rule) {
     double h = (double)(_Float16)x;
-    if (rule == QRN_HALF_WIDE) {
+    if (rule == QRN_FP16_WIDE_RANGE) {
         if (isnan(x))
             return 131008;
         h = fabs(x) < 32768 ? h : 2 * (double)(_Float16)(x / 2);
         return fabs(h) > 131008 ? copysign(131008, h) : h;
     }
-    return isinf(h) && rule == QRN_HALF_CLAMP ? copysign(65504, h) : h;
+    return isinf(h) && rule == QRN_FP16_CLAMP ? copysign(65504, h) : h;
 }
 
 static bool runs_here(const qrn_kernel *row, const qrn_kcall *k) {
@@ -85,11 +85,11 @@ static double result(const qrn_view *y, size_t i) {
     return (double)h;
 }
 
-static void check(const qrn_kernel *row, const qrn_view *x, const qrn_view *y, qrn_half rule) {
+static void check(const qrn_kernel *row, const qrn_view *x, const qrn_view *y, qrn_fp16_rule rule) {
     for (size_t i = 0; i < COUNT; i++) {
-        double want = half_of(qrn_view_real(x, i), rule), got = result(y, i);
-        if (y->dtype == QRN_DTYPE_F16 && rule == QRN_HALF_WIDE)
-            want = half_of(want, QRN_HALF_CLAMP);
+        double want = fp16_of(qrn_view_real(x, i), rule), got = result(y, i);
+        if (y->dtype == QRN_DTYPE_F16 && rule == QRN_FP16_WIDE_RANGE)
+            want = fp16_of(want, QRN_FP16_CLAMP);
         if (isnan(want) ? !isnan(got) : memcmp(&want, &got, sizeof want) != 0)
             fail_msg("%s, rule %d, %s to %s: %.17g gives %.17g, expected %.17g", row->name, rule,
                      qrn_dtypes[x->dtype].token, qrn_dtypes[y->dtype].token, qrn_view_real(x, i),
@@ -104,10 +104,10 @@ static void rows_round_once(void **state) {
     qrn_quant quant = {.kind = QRN_QUANT_TENSOR, .scale = 0.1234567f, .offset = -7};
     unsigned ran = 0;
     for (size_t t = 0; t < sizeof types / sizeof types[0]; t++)
-        for (uint32_t rule = QRN_HALF_IEEE; rule <= QRN_HALF_WIDE; rule++)
-            for (uint32_t r = 0; r < 2 * qrn_family_half.n_rows; r++) {
-                const qrn_kernel *row = &qrn_family_half.rows[r / 2];
-                qrn_half_args args = {rule};
+        for (uint32_t rule = QRN_FP16_IEEE; rule <= QRN_FP16_WIDE_RANGE; rule++)
+            for (uint32_t r = 0; r < 2 * qrn_family_round_fp16.n_rows; r++) {
+                const qrn_kernel *row = &qrn_family_round_fp16.rows[r / 2];
+                qrn_round_fp16_args args = {rule};
                 qrn_view x = {.dtype = types[t], .rank = 1, .dims = {COUNT}}, y = x;
                 x.quant = qrn_dtype_is_fixed(x.dtype) ? &quant : NULL;
                 y.dtype = r % 2 ? QRN_DTYPE_F16 : QRN_DTYPE_F32;
@@ -118,7 +118,7 @@ static void rows_round_once(void **state) {
                 void *data = fill(&x);
                 y.data = malloc(COUNT * (r % 2 ? 2u : 4u));
                 run_tasks(row, &k, 1 + r % 3);
-                check(row, &x, &y, (qrn_half)rule);
+                check(row, &x, &y, (qrn_fp16_rule)rule);
                 free(data);
                 free(y.data);
                 ran++;
@@ -128,9 +128,9 @@ static void rows_round_once(void **state) {
 
 static void rows_round_in_place(void **state) {
     (void)state;
-    for (uint32_t r = 0; r < qrn_family_half.n_rows; r++) {
-        const qrn_kernel *row = &qrn_family_half.rows[r];
-        qrn_half_args args = {QRN_HALF_IEEE};
+    for (uint32_t r = 0; r < qrn_family_round_fp16.n_rows; r++) {
+        const qrn_kernel *row = &qrn_family_round_fp16.rows[r];
+        qrn_round_fp16_args args = {QRN_FP16_IEEE};
         qrn_view x = {.dtype = QRN_DTYPE_F32, .rank = 1, .dims = {COUNT}}, before = x;
         qrn_view *ins[] = {&x}, *outs[] = {&x};
         qrn_kcall k = {.args = &args, .in = ins, .out = outs, .n_in = 1, .n_out = 1};
@@ -139,23 +139,23 @@ static void rows_round_in_place(void **state) {
         fill(&x);
         before.data = memcpy(malloc(COUNT * sizeof(float)), x.data, COUNT * sizeof(float));
         run_tasks(row, &k, 2);
-        check(row, &before, &x, QRN_HALF_IEEE);
+        check(row, &before, &x, QRN_FP16_IEEE);
         free(x.data);
         free(before.data);
     }
 }
 
-static float *floats(size_t n, bool wild, qrn_half rule) {
+static float *floats(size_t n, bool wild, qrn_fp16_rule rule) {
     float *p = malloc(n * sizeof *p + 1);
     for (size_t i = 0; i < n; i++) {
         double x = wild && i % 97 == 3 ? random_wild() * 4 : (int32_t)random_u32() * 0x1p-31;
-        p[i] = (float)half_of(x, rule);
+        p[i] = (float)fp16_of(x, rule);
     }
     return p;
 }
 
-// One product on the rows of both families; x, w, bias hold halves.
-static void check_product(const qrn_dense_args *a, qrn_view x, qrn_view y, qrn_half rule,
+// One product on the rows of both families; x, w, bias hold f16_bits.
+static void check_product(const qrn_dense_args *a, qrn_view x, qrn_view y, qrn_fp16_rule rule,
                           bool f16_source) {
     uint32_t cout = a->cols * a->group, dims[3];
     size_t n_w = (size_t)a->depth * cout, n_y = qrn_view_count(&y);
@@ -163,59 +163,61 @@ static void check_product(const qrn_dense_args *a, qrn_view x, qrn_view y, qrn_h
     assert_true(qrn_dense_packed_shape(a, dims));
     size_t n_packed = (size_t)dims[0] * dims[1] * dims[2];
     float *as_float = malloc(n_packed * sizeof *as_float + 1), *want = malloc(n_y * sizeof *want);
-    uint16_t *as_half = malloc(n_packed * sizeof *as_half + 1), *halves = malloc(n_w * 2 + 1);
+    uint16_t *as_f16 = malloc(n_packed * sizeof *as_f16 + 1), *f16_bits = malloc(n_w * 2 + 1);
     for (size_t i = 0; i < n_w; i++) {
-        if (f16_source && rule == QRN_HALF_WIDE && fabsf(w[i]) > 65504)
-            w[i] = 1; // no IEEE half
+        if (f16_source && rule == QRN_FP16_WIDE_RANGE && fabsf(w[i]) > 65504)
+            w[i] = 1; // beyond IEEE fp16
         _Float16 h = (_Float16)w[i];
-        memcpy(&halves[i], &h, sizeof h);
+        memcpy(&f16_bits[i], &h, sizeof h);
     }
     qrn_dense_pack(a, w, cout, 1, as_float);
-    qrn_view source = {.data = f16_source ? (void *)halves : (void *)w,
+    qrn_view source = {.data = f16_source ? (void *)f16_bits : (void *)w,
                        .dtype = f16_source ? QRN_DTYPE_F16 : QRN_DTYPE_F32};
-    qrn_dense_half_pack(a, &source, cout, 1, rule, as_half);
+    qrn_dense_f16_pack(a, &source, cout, 1, rule, as_f16);
     qrn_view b = {.data = bias, .dtype = QRN_DTYPE_F32, .rank = 1, .dims = {cout}};
-    qrn_view single = {.data = as_float, .dtype = QRN_DTYPE_F32, .rank = 3}, half = single;
+    qrn_view single = {.data = as_float, .dtype = QRN_DTYPE_F32, .rank = 3}, f16 = single;
     memcpy(single.dims, dims, sizeof dims);
-    memcpy(half.dims, dims, sizeof dims);
-    half.data = as_half;
-    half.dtype = QRN_DTYPE_F16;
-    qrn_view *ins[] = {&x, &single, &b}, *half_ins[] = {&x, &half, &b}, *outs[] = {&y};
-    qrn_dense_half_args half_args = {*a, rule == QRN_HALF_WIDE};
-    assert_int_equal(qrn_family_dense.n_rows, qrn_family_dense_half.n_rows);
+    memcpy(f16.dims, dims, sizeof dims);
+    f16.data = as_f16;
+    f16.dtype = QRN_DTYPE_F16;
+    qrn_view *ins[] = {&x, &single, &b}, *f16_ins[] = {&x, &f16, &b}, *outs[] = {&y};
+    qrn_dense_f16_args f16_args = {*a, rule == QRN_FP16_WIDE_RANGE};
+    assert_int_equal(qrn_family_dense.n_rows, qrn_family_dense_f16.n_rows);
     for (uint32_t r = 0; r < qrn_family_dense.n_rows; r++) {
         qrn_kcall k = {.args = a, .in = ins, .out = outs, .n_in = 3, .n_out = 1};
         if (!runs_here(&qrn_family_dense.rows[r], &k))
             continue;
         run_tasks(&qrn_family_dense.rows[r], &k, 1);
         memcpy(want, y.data, n_y * sizeof *want);
-        k.args = &half_args;
-        k.in = half_ins;
+        k.args = &f16_args;
+        k.in = f16_ins;
         for (uint32_t n_tasks = 1; n_tasks < 6; n_tasks += 2) {
             memset(y.data, 0xff, n_y * sizeof *want);
-            run_tasks(&qrn_family_dense_half.rows[r], &k, n_tasks);
+            run_tasks(&qrn_family_dense_f16.rows[r], &k, n_tasks);
             for (size_t i = 0; i < n_y; i++)
                 if (isnan(want[i]) ? !isnan(((float *)y.data)[i])
                                    : memcmp(&want[i], (float *)y.data + i, sizeof(float)) != 0)
                     fail_msg("%s: result %zu is %.9g, expected %.9g",
-                             qrn_family_dense_half.rows[r].name, i, (double)((float *)y.data)[i],
+                             qrn_family_dense_f16.rows[r].name, i, (double)((float *)y.data)[i],
                              (double)want[i]);
         }
     }
     free(w);
     free(bias);
     free(as_float);
-    free(as_half);
-    free(halves);
+    free(as_f16);
+    free(f16_bits);
     free(want);
     free(x.data);
     free(y.data);
 }
 
-static void half_weights_give_the_sums_of_floats(void **state) {
+static void f16_weights_give_the_sums_of_floats(void **state) {
     (void)state;
     for (uint32_t i = 0; i < 48; i++) {
-        qrn_half rule = i % 3 == 0 ? QRN_HALF_IEEE : i % 3 == 1 ? QRN_HALF_WIDE : QRN_HALF_CLAMP;
+        qrn_fp16_rule rule = i % 3 == 0   ? QRN_FP16_IEEE
+                             : i % 3 == 1 ? QRN_FP16_WIDE_RANGE
+                                          : QRN_FP16_CLAMP;
         uint32_t rows = i % 6 == 0 ? 1 + i / 6 % 5 : between(1, 150);
         qrn_dense_args a = {
             .rows = true, .group = 1, .depth = between(1, 90), .cols = between(1, 70)};
@@ -252,7 +254,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_round_once),
         cmocka_unit_test(rows_round_in_place),
-        cmocka_unit_test(half_weights_give_the_sums_of_floats),
+        cmocka_unit_test(f16_weights_give_the_sums_of_floats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+//
+// Rounding to fp16, compiled for NEON.
+#include "kernels/codes.h"
+#include "kernels/fp16/round_fp16_rows.h"
+#include "kernels/vec.h"
+
+#define FN qrn_round_fp16_neon
+#include "kernels/fp16/round_fp16_fast.inc"

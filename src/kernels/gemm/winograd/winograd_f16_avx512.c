@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+//
+// Winograd's convolution with fp16 weights: 16 channels at a time.
+#include "kernels/gemm/winograd/winograd_f16.h"
+
+#define LANES 16
+#define TILE QRN_WINOGRAD_F16_TILE
+#define NAME qrn_winograd_f16_avx512
+#define GEMM qrn_gemm_f32_14x32_avx512
+#define LINKAGE
+#include "kernels/gemm/winograd/winograd.inc"
