@@ -190,11 +190,57 @@ static void weight_0_does_not_make_nan_of_infinity(void **unused) {
         }
 }
 
+// Between two axes values are f32 or f64 and may be anything when the data is.
+static void values_outside_the_type_are_limited(void **unused) {
+    (void)unused;
+    float x[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 255.6f, -128.7f, 3.5f};
+    enum { COUNT = sizeof(x) / sizeof(x[0]) };
+    const uint8_t unsigned_codes[COUNT] = {0, 255, 0, 255, 0, 255, 0, 4};
+    const int8_t signed_codes[COUNT] = {-128, 127, -128, 127, -128, 127, -128, 4};
+    int32_t index[] = {0};
+    double weight[] = {1.0};
+    const qrn_family *f = &qrn_family_resample_codes;
+    for (uint32_t r = 0; r < 2 * f->n_rows; r++) {
+        bool is_signed = r % 2;
+        uint8_t y[COUNT];
+        qrn_view vx = {.data = x, .dtype = QRN_DTYPE_F32, .rank = 2, .dims = {1, COUNT}};
+        qrn_view vy = {.data = y, .rank = 2, .dims = {1, COUNT}};
+        qrn_view vi = {.data = index}, vw = {.data = weight};
+        qrn_view *in[] = {&vx, &vi, &vw}, *out[] = {&vy};
+        qrn_resample_args args = {0, 1};
+        vy.dtype = is_signed ? QRN_DTYPE_SQ8 : QRN_DTYPE_UQ8;
+        qrn_kcall k = {.args = &args, .in = in, .out = out, .n_in = 3, .n_out = 1, .n_tasks = 1};
+        if ((f->rows[r / 2].needs & ~qrn_cpu_isa()) != 0)
+            continue;
+        assert_int_equal(f->rows[r / 2].fn(&k), QRN_OK);
+        assert_memory_equal(y, is_signed ? (const void *)signed_codes : unsigned_codes, COUNT);
+    }
+}
+
+// The length of the axis is 0 when a graph with dynamic dimensions found nothing.
+static void an_empty_output_takes_no_step(void **unused) {
+    (void)unused;
+    const qrn_family *families[] = {&qrn_family_resample, &qrn_family_resample_move,
+                                    &qrn_family_resample_codes};
+    for (size_t i = 0; i < 3; i++)
+        for (uint32_t r = 0; r < families[i]->n_rows; r++) {
+            qrn_view x = {.dtype = QRN_DTYPE_F32, .rank = 2, .dims = {0, 3}}, y = x, table = {0};
+            qrn_view *in[] = {&x, &table, &table}, *out[] = {&y};
+            qrn_resample_args args = {0, 1};
+            qrn_kcall k = {
+                .args = &args, .in = in, .out = out, .n_in = 3, .n_out = 1, .n_tasks = 1};
+            if ((families[i]->rows[r].needs & ~qrn_cpu_isa()) == 0)
+                assert_int_equal(families[i]->rows[r].fn(&k), QRN_OK);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_real_row_follows_the_formula),
         cmocka_unit_test(codes_are_rounded_half_up),
         cmocka_unit_test(weight_0_does_not_make_nan_of_infinity),
+        cmocka_unit_test(values_outside_the_type_are_limited),
+        cmocka_unit_test(an_empty_output_takes_no_step),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

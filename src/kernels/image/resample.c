@@ -72,6 +72,8 @@ static qrn_status resample_f32(const qrn_kcall *k) {
     size_t n = x->dims[a->axis], m = k->out[0]->dims[a->axis];
     size_t inner = qrn_view_span(x, a->axis + 1, x->rank), begin, end;
     qrn_split(qrn_view_span(x, 0, a->axis) * m, 1, k->task, k->n_tasks, &begin, &end);
+    if (begin == end)
+        return QRN_OK; // m may be 0
     size_t o = begin % m;
     const float *src = (const float *)x->data + begin / m * n * inner;
     for (size_t row = begin; row < end; row++) {
@@ -101,6 +103,8 @@ static qrn_status resample_move_ref(const qrn_kcall *k) {
     size_t n = x->dims[a->axis], m = k->out[0]->dims[a->axis];
     size_t bytes = qrn_view_span(x, a->axis + 1, x->rank) * qrn_view_elem(x), begin, end;
     qrn_split(qrn_view_span(x, 0, a->axis) * m, 1, k->task, k->n_tasks, &begin, &end);
+    if (begin == end)
+        return QRN_OK; // m may be 0
     size_t o = begin % m;
     const char *src = (const char *)x->data + begin / m * n * bytes;
     for (size_t row = begin; row < end; row++) {
