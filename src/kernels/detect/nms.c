@@ -199,6 +199,8 @@ static qrn_status pick_rows_ref(const qrn_kcall *k) {
     zero_element(y, zero);
     for (size_t i = 0; i < (size_t)y->dims[0] * y->dims[1]; i++) {
         char *dst = (char *)y->data + i * row * elem;
+        if (chosen[i] >= 0 && (uint32_t)chosen[i] >= x->dims[1])
+            return QRN_E_ARGUMENT;
         if (chosen[i] < 0)
             for (size_t e = 0; e < row; e++)
                 memcpy(dst + e * elem, zero, elem);

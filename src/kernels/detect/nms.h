@@ -12,7 +12,8 @@
 //   multi_nms      boxes [N, B, 4], scores [N, B, C] -> boxes [N, K, 4], scores [N, K], classes
 //                  [N, K], count [N], chosen boxes [N, K] (-1: none), within each class and then by
 //                  descending score
-//   pick_rows      in[0] [N, B, ..], in[1] chosen rows [N, K] -> out[0] [N, K, ..], zero where -1
+//   pick_rows      in[0] [N, B, ..], in[1] chosen rows [N, K] -> out[0] [N, K, ..], zero where -1;
+//                  a row from B on is QRN_E_ARGUMENT
 //   nms_limit      boxes [R, 4 C], scores [R, C], image of each row [R] -> boxes [K, 4], scores
 //   [K],
 //                  classes [K], images [K], optional counts of each image, rows taken [K], counts
