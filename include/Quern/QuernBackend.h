@@ -19,8 +19,16 @@ extern "C" {
 typedef enum {
     QUERN_BACKEND_OPTION_THREADS = 1, // number of threads of this backend, 1..256
     QUERN_BACKEND_OPTION_DUMP = 2,    // a QuernBackend_DumpConfig_t: write tensors to files
-    QUERN_BACKEND_OPTION_TRIALS = 3   // 1: contexts made from now on are for trials; 0: no longer
+    QUERN_BACKEND_OPTION_TRIALS = 3,  // 1: contexts made from now on are for trials; 0: no longer
+    QUERN_BACKEND_OPTION_RESTART = 4, // libQnnHtp.so: the accelerator crashes and is restarted
+    QUERN_BACKEND_OPTION_CRASH = 5    // libQnnHtp.so: it crashes and does not come back
 } QuernBackend_Option_t;
+
+// RESTART and CRASH let a client test how it recovers. The value counts the calls that reach the
+// accelerator (making a context, finalizing, executing, loading, registering memory): 1 is the next
+// one; that call fails with QNN_COMMON_ERROR_SYSTEM_COMMUNICATION, or _FATAL after CRASH, and so do
+// all later calls on contexts that were there. 0 takes the order back. The accelerator is one for
+// the process; an order replaces the one before, and ends a CRASH.
 
 // A context for trials tells by graphAddNode which nodes it takes, as any other does, but keeps no
 // large weights: nothing is copied, and its graphs cannot be finalized.

@@ -9,7 +9,6 @@
 
 const char *qd_mark_text(uint32_t marks) {
     return marks & QD_MARK_THREADS ? "fewer HVX threads"
-           : marks & QD_MARK_POWER ? "less than full power"
            : marks & QD_MARK_DLBC  ? "compressed data (DLBC)"
            : marks & QD_MARK_CHIP  ? "constants of another chip of the architecture"
                                    : "";
@@ -17,8 +16,8 @@ const char *qd_mark_text(uint32_t marks) {
 
 static uint32_t marks_of(const qd_options *o) {
     bool few = o->hvx_threads && o->hvx_threads < QD_HVX_THREADS;
-    return (few ? QD_MARK_THREADS : 0) | (o->slow ? QD_MARK_POWER : 0) |
-           (o->dlbc ? QD_MARK_DLBC : 0) | (o->lent ? QD_MARK_CHIP : 0);
+    return (few ? QD_MARK_THREADS : 0) | (o->dlbc ? QD_MARK_DLBC : 0) |
+           (o->lent ? QD_MARK_CHIP : 0);
 }
 
 // The model's time of a step; vector work is spread over the threads.

@@ -35,13 +35,12 @@ enum { QD_HVX = 1, QD_HMX = 2, QD_DMA = 4 };
 typedef struct qd_options {
     uint64_t vtcm_bytes;  // 0: all that the chip has; at most 4 GB - 1
     uint32_t hvx_threads; // 0: QD_HVX_THREADS
-    bool slow; // power votes ask for less than all: marked, times stay those of full power
-    bool dlbc; // compressed activations or weights: marked, bytes stay as they are
-    bool lent; // the constants are those of another chip of the architecture: marked
+    bool dlbc;            // compressed activations or weights: marked, bytes stay as they are
+    bool lent;            // the constants are those of another chip of the architecture: marked
 } qd_options;
 
 // What of the options nobody measured.
-enum { QD_MARK_THREADS = 1, QD_MARK_POWER = 2, QD_MARK_DLBC = 4, QD_MARK_CHIP = 8, QD_MARKS = 16 };
+enum { QD_MARK_THREADS = 1, QD_MARK_DLBC = 4, QD_MARK_CHIP = 8, QD_MARKS = 16 };
 // "fewer HVX threads", ... for the lowest bit of a set; "" for none.
 const char *qd_mark_text(uint32_t marks);
 

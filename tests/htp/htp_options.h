@@ -6,8 +6,6 @@
 
 #include "htp_client.h"
 
-#include "backend/htp/options/options.h"
-
 #include <stdio.h>
 
 #define HTP_OPTIONS_MAX 8u
@@ -61,20 +59,6 @@ static inline Qnn_ErrorHandle_t graph_set(const htp_world *w, Qnn_GraphHandle_t 
     return w->qnn.graphSetConfig(g, graph_options(&l, &x, 1));
 }
 
-static inline const qrn_htp_graph_options *options_of(Qnn_GraphHandle_t g) {
-    return &qrn_htp_graph_of(qrn_handle_get(QRN_KIND_GRAPH, g))->options;
-}
-
-// The options that a new graph with this one has.
-static inline qrn_htp_graph_options graph_taken(const htp_world *w, QnnHtpGraph_CustomConfig_t x) {
-    static unsigned count;
-    char name[32];
-    Qnn_GraphHandle_t g = NULL;
-    snprintf(name, sizeof name, "taken%u", count++);
-    HTP_OK(graph_with(w, name, &x, 1, &g));
-    return *options_of(g);
-}
-
 // --- a world that counts warnings
 
 typedef struct warnings {
@@ -108,12 +92,6 @@ static inline void htp_warned_end(htp_world *w) {
     htp_table qnn = w->qnn;
     htp_end(w);
     HTP_OK(qnn.logFree(warned->log));
-}
-
-static inline qrn_api_context *context_object(Qnn_ContextHandle_t c) {
-    qrn_api_context *o = qrn_handle_get(QRN_KIND_CONTEXT, c);
-    assert_non_null(o);
-    return o;
 }
 
 static inline Qnn_ErrorHandle_t context_with(const htp_world *w,

@@ -6,10 +6,8 @@
 #ifndef QRN_TESTS_HTP_SWITCH_H
 #define QRN_TESTS_HTP_SWITCH_H
 
+#include "htp_log.h"
 #include "htp_options.h"
-
-#include "backend/htp/device/session.h"
-#include "backend/htp/device/switch.h"
 
 #include <stdlib.h>
 
@@ -22,6 +20,8 @@ typedef struct binary {
     unsigned char *data; // aligned, so that it can be used in place
     uint64_t size;
 } binary;
+
+static uint32_t io_ids[N_GRAPHS][2]; // of x and y, as the library gave them; binaries keep them
 
 static inline const char *graph_name(uint32_t i) {
     static const char *const names[] = {"A", "B", "C", "D"};
@@ -55,6 +55,8 @@ static inline void add_graph_of(const htp_world *w, uint32_t which, uint32_t con
     HTP_OK(w->qnn.graphAddNode(g, htp_op("add", "ElementWiseAdd", t, 2, &t[2], 1)));
     HTP_OK(w->qnn.graphAddNode(g, htp_op("relu", "Relu", &t[2], 1, &t[3], 1)));
     HTP_OK(w->qnn.graphFinalize(g, NULL, NULL));
+    io_ids[which][0] = t[0].v1.id;
+    io_ids[which][1] = t[3].v1.id;
 }
 
 static inline binary save(const htp_world *w) {
@@ -79,11 +81,14 @@ static inline binary make_binary(uint32_t soc) {
     return b;
 }
 
-// A backend and a device; no context.
+// A backend with a log, and a device; no context.
 static inline htp_world no_context(uint32_t soc) {
-    htp_world w = htp_begin(soc);
-    HTP_OK(w.qnn.contextFree(w.context, NULL));
-    w.context = NULL;
+    static Qnn_LogHandle_t log; // one for the program
+    htp_world w = {.qnn = htp_open()};
+    if (!log)
+        log = log_begin(&w.qnn);
+    HTP_OK(w.qnn.backendCreate(log, NULL, &w.backend));
+    w.device = htp_device(&w.qnn, soc);
     return w;
 }
 
@@ -96,15 +101,12 @@ static inline Qnn_ErrorHandle_t run_batch(const htp_world *w, uint32_t which, ui
         x[i] = (uint8_t)(i % CODES * 7u);
     Qnn_GraphHandle_t handle = NULL;
     HTP_OK(w->qnn.graphRetrieve(w->context, graph_name(which), &handle));
-    const qrn_api_graph *g = qrn_handle_get(QRN_KIND_GRAPH, handle);
-    assert_int_equal(g->n_io, 2);
     uint32_t dims[] = {batch * ROWS, COLUMNS};
     Qnn_Tensor_t t[2];
     for (uint32_t i = 0; i < 2; i++) {
-        t[i] = htp_tensor(g->io[i].tensor->name,
-                          i ? QNN_TENSOR_TYPE_APP_READ : QNN_TENSOR_TYPE_APP_WRITE,
+        t[i] = htp_tensor(i ? "y" : "x", i ? QNN_TENSOR_TYPE_APP_READ : QNN_TENSOR_TYPE_APP_WRITE,
                           QNN_DATATYPE_UFIXED_POINT_8, 2, dims);
-        t[i].v1.id = g->io[i].tensor->id;
+        t[i].v1.id = io_ids[which][i];
         htp_buffer(&t[i], i ? y : x, batch * CODES);
     }
     return w->qnn.graphExecute(handle, &t[0], 1, &t[1], 1, NULL, NULL);
@@ -131,10 +133,54 @@ static inline void run_graph(const htp_world *w, uint32_t which) {
     assert_true(is_right(which, y));
 }
 
-static inline qrn_htp_session_info session_info(const htp_world *w) {
-    qrn_htp_session_info info;
-    assert_true(qrn_htp_session_get(context_object(w->context), &info));
-    return info;
+// --- loading with switching
+
+// What a client asks for; NULL and 0: not.
+typedef struct wish {
+    bool persistent;
+    uint64_t hint_mb;
+    const char **enable, **retain;
+} wish;
+
+static inline Qnn_ErrorHandle_t load_switching(htp_world *w, const binary *b, const wish *x) {
+    QnnContext_Config_t options[] = {
+        {.option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY, .isPersistentBinary = x->persistent},
+        {.option = QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT, .memoryLimitHint = x->hint_mb},
+        {.option = QNN_CONTEXT_CONFIG_ENABLE_GRAPHS, .enableGraphs = x->enable},
+        {.option = QNN_CONTEXT_CONFIG_GRAPH_RETENTION_ORDER, .graphRetentionOrder = x->retain},
+    };
+    const QnnContext_Config_t *list[5] = {&options[0], &options[1]};
+    size_t n = 2;
+    if (x->enable)
+        list[n++] = &options[2];
+    if (x->retain)
+        list[n++] = &options[3];
+    logged[0] = '\0';
+    return w->qnn.contextCreateFromBinary(w->backend, w->device, list, b->data, b->size,
+                                          &w->context, NULL);
+}
+
+// How often the log says so of graphs since the context was loaded, and which are there now.
+typedef struct switched {
+    uint32_t n_loads, n_unloads;
+    char there[N_GRAPHS + 1];
+} switched;
+
+static inline switched log_switched(void) {
+    switched s = {0};
+    bool loaded[N_GRAPHS] = {0};
+    for (const char *at = strstr(logged, "graph '"); at; at = strstr(at + 1, "graph '")) {
+        uint32_t which = (uint32_t)(at[7] - 'A');
+        bool in = strncmp(at + 8, "': loaded", 9) == 0;
+        if (which >= N_GRAPHS || (!in && strncmp(at + 8, "': unloaded", 11) != 0))
+            continue;
+        *(in ? &s.n_loads : &s.n_unloads) += 1;
+        loaded[which] = in;
+    }
+    for (uint32_t i = 0, n = 0; i < N_GRAPHS; i++)
+        if (loaded[i])
+            s.there[n++] = graph_name(i)[0];
+    return s;
 }
 
 #endif

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // Voting as a client does it: the functions of the infrastructure, one maker for each kind of vote,
-// and what was accepted of it. For test_htp_power.c alone.
+// and what is in force, which the library logs when votes are set. For test_htp_power.c alone.
 #ifndef QRN_TESTS_HTP_POWER_VOTES_H
 #define QRN_TESTS_HTP_POWER_VOTES_H
 
-#include "backend/htp/power/power.h"
-#include "htp_client.h"
+#include "htp_log.h"
+
+#include "Quern/QuernBackend.h"
 
 enum { INVALID = 13001, UNKNOWN_OPTION = 13002, UNSUPPORTED = 13004, NO_MEMORY = 13005 };
 
@@ -15,6 +16,7 @@ typedef QnnHtpPerfInfrastructure_PowerConfig_t config;
 static htp_table qnn;
 static QnnHtpDevice_PerfInfrastructure_t perf;
 static Qnn_DeviceHandle_t device;
+static Qnn_LogHandle_t log_handle;
 
 static int open_table(void **state) {
     (void)state;
@@ -23,6 +25,13 @@ static int open_table(void **state) {
     HTP_OK(qnn.deviceGetInfrastructure(&infra));
     assert_int_equal(infra->infraType, QNN_HTP_DEVICE_INFRASTRUCTURE_TYPE_PERF);
     perf = infra->perfInfra;
+    log_handle = log_begin(&qnn);
+    return 0;
+}
+
+static int close_table(void **state) {
+    (void)state;
+    HTP_OK(qnn.logFree(log_handle));
     return 0;
 }
 
@@ -36,7 +45,20 @@ static void use_arch(uint32_t arch) {
     const QnnDevice_Config_t *list[] = {&one, NULL};
     if (device)
         HTP_OK(qnn.deviceFree(device));
-    HTP_OK(qnn.deviceCreate(NULL, list, &device));
+    HTP_OK(qnn.deviceCreate(log_handle, list, &device));
+}
+
+// Votes of the process are lost but for those on the finer scale.
+static void restart(void) {
+    QuernBackend_CustomConfig_t now = {QUERN_BACKEND_CONFIG_MAGIC, QUERN_BACKEND_OPTION_RESTART, 1};
+    QnnBackend_Config_t one = {.option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = &now};
+    const QnnBackend_Config_t *list[] = {&one, NULL};
+    Qnn_BackendHandle_t backend;
+    Qnn_ContextHandle_t context = NULL;
+    HTP_OK(qnn.backendCreate(NULL, list, &backend));
+    HTP_FAILS(qnn.contextCreate(backend, NULL, NULL, &context),
+              QNN_COMMON_ERROR_SYSTEM_COMMUNICATION);
+    HTP_OK(qnn.backendFree(backend));
 }
 
 static int teardown(void **state) {
@@ -44,8 +66,7 @@ static int teardown(void **state) {
     if (device)
         HTP_OK(qnn.deviceFree(device));
     device = NULL;
-    qrn_htp_power_old_firmware(false);
-    qrn_htp_power_restart(); // drops what the process holds but votes on the finer scale
+    restart();
     return 0;
 }
 
@@ -66,11 +87,74 @@ static Qnn_ErrorHandle_t send_two(uint32_t id, const config *a, const config *b)
     return perf.setPowerConfig(id, list);
 }
 
-static qrn_htp_vote vote_of(uint32_t id) {
-    qrn_htp_vote v;
-    assert_true(qrn_htp_power_vote(id, &v));
+typedef struct corners {
+    uint32_t min, target, max;
+} corners;
+
+typedef struct unit_vote {
+    bool voted; // false: by default
+    corners corners;
+    uint32_t perf;
+} unit_vote;
+
+// What is in force for an id.
+typedef struct vote {
+    struct {
+        bool voted, expanded, on, sleep_disabled;
+        uint32_t mode, sleep_latency_us;
+        corners bus, core;
+    } dcvs;
+    unit_vote hmx, ceng;
+    uint32_t rpc_latency_us, hmx_timeout_us, polling_us, adaptive_us;
+    bool ddr;
+    uint64_t clock_hz;
+} vote;
+
+// 0 when the log does not have it.
+static uint32_t logged_u32(const char *key) {
+    uint64_t n = 0;
+    return log_number(key, &n) ? (uint32_t)n : 0;
+}
+
+static corners logged_corners(const char *rail) {
+    char key[3][64];
+    static const char *const ends[] = {"Min ", "Target ", "Max "};
+    for (int i = 0; i < 3; i++)
+        snprintf(key[i], sizeof key[i], "%sVoltageCorner%s", rail, ends[i]);
+    return (corners){logged_u32(key[0]), logged_u32(key[1]), logged_u32(key[2])};
+}
+
+// An empty list changes nothing and logs what is in force.
+static vote vote_of(uint32_t id) {
+    const config *none[] = {NULL};
+    vote v = {0};
+    if (!device)
+        HTP_OK(qnn.deviceCreate(log_handle, NULL, &device)); // receives the log
+    logged[0] = '\0';
+    HTP_OK(perf.setPowerConfig(id, none));
+    assert_true(log_number("modelled core clock ", &v.clock_hz));
+    v.dcvs.voted = strstr(logged, "DCVS_V3") != NULL;
+    v.dcvs.expanded = strstr(logged, "DCVS_V3_EXP") != NULL;
+    v.dcvs.on = logged_u32("dcvsEnable ") != 0;
+    v.dcvs.mode = logged_u32("powerMode ");
+    v.dcvs.sleep_latency_us = logged_u32("sleepLatency ");
+    v.dcvs.sleep_disabled = logged_u32("sleepDisable ") != 0;
+    v.dcvs.bus = logged_corners("bus");
+    v.dcvs.core = logged_corners("core");
+    v.hmx = (unit_vote){strstr(logged, "HMX_V2") != NULL, logged_corners("hmx"),
+                        logged_u32("hmxPerfMode ")};
+    v.ceng = (unit_vote){v.dcvs.voted && !strstr(logged, "CENG by default"), logged_corners("ceng"),
+                         logged_u32("cengPerfMode ")};
+    v.rpc_latency_us = logged_u32("rpcControlLatency ");
+    v.hmx_timeout_us = logged_u32("hmxTimeoutIntervalUs ");
+    v.ddr = logged_u32("ddrPerfMode ") != 0;
+    v.polling_us = logged_u32("rpcPollingTime ");
+    v.adaptive_us = logged_u32("adaptivePollingTime ");
     return v;
 }
+
+// Of all votes of the process.
+static uint64_t clock_mhz(void) { return vote_of(0).clock_hz / 1000000; }
 
 // Bus and core at one corner, clocks fixed.
 static config dcvs(uint32_t id, QnnHtpPerfInfrastructure_VoltageCorner_t corner) {

@@ -136,14 +136,19 @@ static inline void check_node(const record *r, const event *e) {
     assert_true(above == 3003 || above == 3004 || above == 6001);
 }
 
+// Bits of event 5004.
+enum { HVX = 1, HMX = 2, DMA = 4 };
+
 // Modelled events are Quern's own: they say so, and stand below each other alone.
-enum { MODELLED = 12003, MODELLED_NODE, MODELLED_TRANSFER };
+enum { MODELLED = 12003, MODELLED_NODE, MODELLED_TRANSFER, MODELLED_TIME };
 
 static inline bool is_modelled(const event *e) {
-    if (e->type < MODELLED || e->type > MODELLED_TRANSFER)
+    if (e->type < MODELLED || e->type > MODELLED_TIME)
         return false;
-    assert_non_null(strstr(e->identifier, "modelled)"));
-    assert_string_equal(unit_text(e->unit), "cycles");
+    bool time = e->type == MODELLED_TIME;
+    assert_non_null(strstr(e->identifier, time ? "(modelled at" : "modelled)"));
+    assert_string_equal(unit_text(e->unit), time ? "us" : "cycles");
+    assert_true(!time || e->parent == UINT32_MAX);
     return true;
 }
 

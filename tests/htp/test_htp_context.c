@@ -3,7 +3,7 @@
 // Options and properties of contexts on the HTP. Where an option belongs to a call that needs a
 // binary, the hook is asked directly with the phase of that call; test_htp_groups.c and
 // test_htp_switch.c load binaries.
-#include "htp_options.h"
+#include "htp_inside.h"
 
 #include "backend/htp/device/group.h"
 #include "backend/htp/device/properties.h"

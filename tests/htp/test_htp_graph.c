@@ -2,7 +2,7 @@
 //
 // Options of graphs on the HTP: accepted and kept, refused with the documented code, and what
 // follows from them. Expected values are those of the requirements the tests are named after.
-#include "htp_options.h"
+#include "htp_inside.h"
 
 #include "backend/htp/device/properties.h"
 

@@ -2,15 +2,8 @@
 //
 // Loaded contexts: options that came with the binary, groups that share buffers, lists of contexts,
 // room in the accelerator's address space, and what profiles tell of it.
-#include "htp_switch.h"
-
-#include "backend/htp/device/group.h"
-#include "backend/htp/device/properties.h"
-#include "binary/binary.h"
-
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "htp_describe.h"
+#include "htp_room.h"
 
 enum { SM8550 = 43, SM8650 = 57, SM8850 = 87 };
 
@@ -53,19 +46,18 @@ static void htp_opt_03_vtcm_07_hvx_02_options_are_in_the_binary(void **state) {
     add_graph_of(&w, 1, 1, NULL);
     binary b = save(&w);
     htp_end(&w);
+    described d = describe_bytes(b.data, b.size);
+    assert_int_equal(d.n_graphs, 2);
+    const QnnHtpSystemContext_GraphBlobInfoV1_t *asked = &d.graphs[0].v1, *plain = &d.graphs[1].v1;
+    assert_int_equal(asked->optimizationLevel, 3);
+    assert_int_equal(asked->vtcmSize, 2);
+    assert_int_equal(asked->numHvxThreads, 3);
+    assert_int_equal(asked->htpDlbc, 1);
+    assert_int_equal(plain->optimizationLevel, 2);
+    assert_int_equal(plain->vtcmSize, 4);
+    assert_int_equal(plain->numHvxThreads, 4); // written, though nobody asked
+    assert_int_equal(plain->htpDlbc, 0);
     w = load(SM8650, &b);
-    const qrn_api_context *c = context_object(w.context);
-    const qrn_htp_graph_options *asked = &qrn_htp_graph_of(c->graphs[0])->options,
-                                *plain = &qrn_htp_graph_of(c->graphs[1])->options;
-    assert_int_equal(asked->level, 3);
-    assert_int_equal(asked->vtcm_bytes, 2 * MB);
-    assert_int_equal(asked->hvx_threads, 3);
-    assert_int_equal(qrn_htp_worker_limit(c->graphs[0]), 3);
-    assert_true(asked->dlbc && !asked->dlbc_weights);
-    assert_int_equal(plain->level, 2);
-    assert_int_equal(plain->vtcm_bytes, 4 * MB);
-    assert_int_equal(plain->hvx_threads, 4); // written, though nobody asked
-    assert_int_equal(qrn_htp_worker_limit(c->graphs[1]), 0);
     run_graph(&w, 0);
     run_graph(&w, 1);
     htp_end(&w);
@@ -107,20 +99,15 @@ static void htp_ctx_37_generic_options_of_a_loaded_context(void **state) {
     const QnnContext_Config_t *list[9] = {0};
     for (int i = 0; i < 8; i++)
         list[i] = &options[i];
+    logged[0] = '\0';
     HTP_OK(
         w.qnn.contextCreateFromBinary(w.backend, w.device, list, b.data, b.size, &w.context, NULL));
-    const qrn_api_context *c = context_object(w.context);
-    assert_int_equal(c->queue_depth, 7);
-    assert_int_equal(c->memory_limit_mb, 9);
-    assert_true(c->persistent_binary && c->strict_binary && c->defer_graphs);
-    assert_int_equal(c->n_graphs, 0); // deferred
+    assert_string_equal(log_switched().there, ""); // deferred
     HTP_OK(w.qnn.contextFinalize(w.context, NULL));
-    assert_int_equal(c->n_graphs, N_GRAPHS);
-    for (uint32_t i = 0; i < N_GRAPHS; i++) {
-        assert_int_equal(c->graphs[i]->priority, QNN_PRIORITY_HIGH);
-        assert_int_equal(c->graphs[i]->disabled, i > 1);
-        assert_int_equal(c->graphs[i]->runner != NULL, i == 0); // retained: A
-    }
+    assert_string_equal(log_switched().there, "A"); // retained
+    uint8_t y[CODES];
+    for (uint32_t i = 2; i < N_GRAPHS; i++)
+        HTP_FAILS(run_code(&w, i, y), QNN_GRAPH_ERROR_DISABLED);
     run_graph(&w, 1);
     htp_end(&w);
     free(b.data);
@@ -146,12 +133,12 @@ static void htp_ctx_01_ctx_21_shared_weights_are_there_with_any_graph(void **sta
         const QnnContext_Config_t *list[] = {&x, NULL};
         HTP_OK(w.qnn.contextCreateFromBinary(w.backend, w.device, list, b.data, b.size, &w.context,
                                              NULL));
-        const qrn_bin *bin = qrn_htp_context_of(context_object(w.context))->bin;
-        one[same] = session_info(&w).bytes;
+        one[same] = log_place().bytes;
+        uint64_t shared = describe_bytes(b.data, b.size).graphs[0].v2.sharedWeightsSize;
         if (same)
-            assert_true(bin->shared_bytes >= CODES); // what sharedWeightsSize reports
+            assert_true(shared >= CODES);
         else
-            assert_int_equal(bin->shared_bytes, 0);
+            assert_int_equal(shared, 0);
         run_graph(&w, 0);
         htp_end(&w);
         free(b.data);
@@ -161,30 +148,6 @@ static void htp_ctx_01_ctx_21_shared_weights_are_there_with_any_graph(void **sta
 }
 
 // --- reading in pieces
-
-static void htp_ctx_03_ctx_26_reads_stay_within_the_budget(void **state) {
-    (void)state;
-    static const struct {
-        uint64_t file_mb, budget_mb;
-        unsigned n;
-        uint64_t mb[3];
-    } rows[] = {
-        {60, 25, 3, {25, 25, 10}}, {60, 0, 1, {60}},      {60, 100, 1, {60}},
-        {60, 60, 1, {60}},         {60, 30, 2, {30, 30}},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        uint64_t left = rows[i].file_mb * MB;
-        unsigned n = 0;
-        for (; left; n++) {
-            uint64_t bytes = qrn_htp_read_bytes(left, rows[i].budget_mb);
-            assert_true(n < rows[i].n);
-            assert_int_equal(bytes, rows[i].mb[n] * MB);
-            left -= bytes;
-        }
-        assert_int_equal(n, rows[i].n);
-    }
-    assert_int_equal(qrn_htp_read_bytes(5, UINT64_MAX), 5);
-}
 
 // y = x * w with w of 3 MB, for a binary that takes several reads.
 static binary large_binary(void) {
@@ -213,19 +176,19 @@ static binary large_binary(void) {
     return b;
 }
 
-static void htp_ctx_26_a_file_is_read_in_pieces(void **state) {
+static void htp_ctx_03_ctx_26_a_file_is_read_in_pieces(void **state) {
     (void)state;
     binary b = large_binary();
     assert_true(b.size > 3 * MB);
     htp_world w = no_context(SM8650);
-    for (uint64_t budget = 0; budget < 3; budget++) {
+    for (uint64_t budget = 0; budget < 6; budget++) { // the last ones are larger than the file
         QnnHtpContext_CustomConfig_t x =
             CONTEXT_OPTION(FILE_READ_MEMORY_BUDGET, .fileReadMemoryBudgetInMb = budget);
         HTP_OK(load_with(&w, &b, &x, 1, NULL, &w.context));
         uint64_t want = budget ? (b.size + budget * MB - 1) / (budget * MB) : 1;
-        assert_int_equal(qrn_htp_context_of(context_object(w.context))->n_reads, want);
-        uint64_t weights = qrn_htp_context_const_bytes(context_object(w.context));
-        assert_true(weights >= 3 * MB && weights <= b.size);
+        uint64_t reads = 0;
+        assert_true(log_number("binary: reads ", &reads));
+        assert_int_equal(reads, want);
         HTP_OK(w.qnn.contextFree(w.context, NULL));
     }
     w.context = NULL;
@@ -278,26 +241,25 @@ static void htp_ctx_02_ctx_22_ctx_23_groups_of_loaded_contexts(void **state) {
     for (int concurrent = 0; concurrent < 2; concurrent++) {
         htp_world w = no_context(SM8850);
         Qnn_ContextHandle_t first = NULL, second = NULL;
-        uint64_t before = qrn_htp_space_used(qrn_htp_session_space());
         QnnHtpContext_CustomConfig_t x = group_of(concurrent, NULL, 2 * MB - 1);
         HTP_FAILS(load_with(&w, &b, &x, 1, NULL, &first), QNN_CONTEXT_ERROR_INVALID_CONFIG);
-        assert_int_equal(qrn_htp_space_used(qrn_htp_session_space()), before);
         x = group_of(concurrent, NULL, 2 * MB);
         HTP_OK(load_with(&w, &b, &x, 1, NULL, &first));
+        uint64_t with = log_place().bytes;
         x = group_of(concurrent, first, 0);
         HTP_OK(load_with(&w, &b, &x, 1, NULL, &second));
-        w.context = first;
-        uint64_t with = session_info(&w).bytes;
-        w.context = second;
-        uint64_t without = session_info(&w).bytes; // one buffer for both
+        uint64_t without = log_place().bytes; // one buffer for both
         assert_int_equal(with - without, concurrent ? 2 * MB + 8 * MB : 2 * MB);
         x = group_of(concurrent, (void *)(uintptr_t)12345, 0);
         Qnn_ContextHandle_t third = NULL;
         HTP_FAILS(load_with(&w, &b, &x, 1, NULL, &third), QNN_CONTEXT_ERROR_INVALID_CONFIG);
         HTP_OK(w.qnn.contextFree(first, NULL));
+        w.context = second;
         htp_end(&w);
-        assert_int_equal(qrn_htp_space_used(qrn_htp_session_space()), before);
     }
+    filler f;
+    fill_begin(&f, SM8850, &b); // finds all sessions empty
+    fill_end(&f);
     free(b.data);
 }
 
@@ -361,10 +323,27 @@ static Qnn_ErrorHandle_t load_two(const htp_world *w, const binary *b,
     return w->qnn.contextCreateFromBinaryListAsync(w->backend, w->device, params, list, NULL);
 }
 
+// Bytes of the contexts that were placed since the log was last looked at.
+static uint64_t listed_bytes(void) {
+    static const char key[] = "context: session ";
+    uint64_t sum = 0;
+    for (const char *at = strstr(logged, key); at; at = strstr(at + 1, key)) {
+        unsigned long long bytes = 0;
+        assert_int_equal(sscanf(at, "context: session %*u, %llu bytes", &bytes), 1);
+        sum += bytes;
+    }
+    logged[0] = '\0';
+    return sum;
+}
+
 static void htp_ctx_05_ctx_10_lst_06_a_list_shares_resources(void **state) {
     (void)state;
     binary b = spilling_binary(SM8650, NULL);
-    htp_world w = no_context(SM8650);
+    htp_world w = load(SM8650, &b);
+    uint64_t alone = log_place().bytes; // without a group there is no shared buffer
+    HTP_OK(w.qnn.contextFree(w.context, NULL));
+    w.context = NULL;
+    listed_bytes();
     const QnnHtpContext_CustomConfig_t client[] = {
         // as a well-known client sends them
         CONTEXT_OPTION(SHARE_RESOURCES, .shareResources = true),
@@ -372,12 +351,11 @@ static void htp_ctx_05_ctx_10_lst_06_a_list_shares_resources(void **state) {
                        .shareResOptType = SEQUENTIAL_WITHOUT_VA_OPTIMIZATION),
         CONTEXT_OPTION(WEIGHT_SHARING_ENABLED, .weightSharingEnabled = true)};
     note n[2] = {{0}}, other[2] = {{0}};
+    const uint64_t spill = 2 * MB; // of the one buffer that two contexts share
     HTP_OK(load_two(&w, &b, client, 3, NULL, n));
-    HTP_OK(load_two(&w, &b, client, 3, NULL, other));
-    const qrn_htp_group *g = qrn_htp_context_of(context_object(n[0].context))->group;
-    assert_ptr_equal(qrn_htp_context_of(context_object(n[1].context))->group, g);
-    assert_int_equal(g->n_members, 2); // those of the other list are not among them
-    assert_int_equal(g->spill_bytes, 2 * MB);
+    assert_int_equal(listed_bytes(), 2 * alone + spill);
+    HTP_OK(load_two(&w, &b, client, 3, NULL, other)); // has its own
+    assert_int_equal(listed_bytes(), 2 * alone + spill);
     for (int i = 0; i < 2; i++) {
         HTP_OK(w.qnn.contextFree(n[i].context, NULL));
         HTP_OK(w.qnn.contextFree(other[i].context, NULL));
@@ -395,12 +373,12 @@ static void htp_ctx_32_a_batch_regrows_the_shared_buffer(void **state) {
     note n[2] = {{0}};
     HTP_OK(load_two(&w, &b, &share, 1, NULL, n));
     w.context = n[1].context;
-    const qrn_htp_group *g = qrn_htp_context_of(context_object(w.context))->group;
     uint8_t y[2 * CODES];
     HTP_OK(run_batch(&w, 0, 1, y));
-    assert_int_equal(g->n_regrown, 0);
+    assert_null(strstr(logged, "allocates the buffer"));
     HTP_OK(run_batch(&w, 0, 2, y));
-    assert_int_equal(g->n_regrown, 1);
+    assert_non_null(strstr(logged, "execution of 2 times the batch: an accelerator allocates the "
+                                   "buffer"));
     assert_true(is_right(0, y) && is_right(0, y + CODES));
     HTP_OK(w.qnn.contextFree(n[0].context, NULL));
     htp_end(&w);
@@ -433,66 +411,107 @@ static void htp_lst_05_ctx_29_lists_take_no_registrations(void **state) {
 
 // --- room for I/O
 
-static int files[16];
-static uint32_t n_files;
-
-// Registers one tensor in a file of its own.
-static Qnn_ErrorHandle_t map_io(const htp_world *w, Qnn_MemHandle_t *h) {
-    uint32_t dims[] = {CODES};
-    int fd = memfd_create("io", 0);
-    assert_true(fd >= 0 && n_files < sizeof files / sizeof *files);
-    files[n_files++] = fd; // a number that is free would be taken for the same file
-    assert_int_equal(ftruncate(fd, CODES), 0);
-    Qnn_MemDescriptor_t d = {.memShape = {.numDim = 1, .dimSize = dims},
-                             .dataType = QNN_DATATYPE_UFIXED_POINT_8,
-                             .memType = QNN_MEM_TYPE_ION,
-                             .ionInfo = {.fd = fd}};
-    return w->qnn.memRegister(w->context, &d, 1, h);
-}
-
-static void set_room(uint64_t bytes) {
-    qrn_htp_space *space = qrn_htp_session_space();
-    space->n_open = space->limit;
-    for (uint32_t i = 0; i < space->limit; i++)
-        space->used_bytes[i] = QRN_HTP_SESSION_BYTES - bytes;
-}
+static Qnn_MemHandle_t map_io(const htp_world *w) { return take_bytes(w, w->context, CODES); }
 
 static void htp_ctx_06_ctx_27_mpd_04_mpd_06_io_is_mapped_beside_its_context(void **state) {
     (void)state;
     binary b = make_binary(SM8650); // four graphs with two tensors each
-    htp_world w = load(SM8650, &b);
-    uint64_t bytes = session_info(&w).bytes;
-    assert_int_equal(session_info(&w).io_reserved, 0);
-    HTP_OK(w.qnn.contextFree(w.context, NULL));
-    Qnn_MemHandle_t h[9];
+    filler f;
+    fill_begin(&f, SM8650, &b);
+    htp_world w = no_context(SM8650);
+    uint64_t bytes = f.own_bytes;
+    Qnn_MemHandle_t h[8];
     // Just the context fits, and its I/O does not.
-    set_room(bytes);
+    leave_bytes(&f, bytes);
     HTP_OK(load_with(&w, &b, NULL, 0, NULL, &w.context));
-    HTP_FAILS(map_io(&w, &h[0]), QNN_MEM_ERROR_MAPPING);
+    assert_int_equal(log_place().bytes, bytes);
+    assert_int_equal(log_place().io_bytes, 0);
+    assert_null(map_io(&w));
     HTP_OK(w.qnn.contextFree(w.context, NULL));
     w.context = NULL;
     // With estimation that room is not enough for the context; with room for eight tensors it is,
     // and nobody can take it from them.
     QnnHtpContext_CustomConfig_t on = CONTEXT_OPTION(IO_MEM_ESTIMATION, .ioMemEstimation = true);
     HTP_FAILS(load_with(&w, &b, &on, 1, NULL, &w.context), QNN_COMMON_ERROR_MEM_ALLOC);
-    set_room(bytes + 8 * CODES);
+    leave_bytes(&f, bytes + 8 * CODES);
     HTP_OK(load_with(&w, &b, &on, 1, NULL, &w.context));
-    assert_int_equal(session_info(&w).io_reserved, 8 * CODES);
-    for (int i = 0; i < 8; i++)
-        HTP_OK(map_io(&w, &h[i]));
-    HTP_FAILS(map_io(&w, &h[8]), QNN_MEM_ERROR_MAPPING);
+    assert_int_equal(log_place().io_bytes, 8 * CODES);
+    for (int i = 0; i < 8; i++) {
+        h[i] = map_io(&w);
+        assert_non_null(h[i]);
+    }
+    assert_null(map_io(&w));
     HTP_OK(w.qnn.memDeRegister(h, 1));
-    HTP_OK(map_io(&w, &h[0]));
+    assert_non_null(map_io(&w));
     HTP_OK(w.qnn.contextFree(w.context, NULL));
     w.context = NULL;
-    for (uint32_t i = 0; i < qrn_htp_session_space()->limit; i++) {
-        assert_int_equal(qrn_htp_session_space()->used_bytes[i],
-                         QRN_HTP_SESSION_BYTES - bytes - 8 * CODES); // all of it came back
-        qrn_htp_session_space()->used_bytes[i] = 0;
-    }
-    while (n_files)
-        close(files[--n_files]);
+    fill_end(&f);
     htp_end(&w);
+    free(b.data);
+}
+
+// --- sessions
+
+static uint32_t session_after_load(const htp_world *w, const binary *b, bool estimate,
+                                   Qnn_ContextHandle_t *c) {
+    QnnHtpContext_CustomConfig_t on = CONTEXT_OPTION(IO_MEM_ESTIMATION, .ioMemEstimation = true);
+    HTP_OK(load_with(w, b, &on, estimate ? 1 : 0, NULL, c));
+    return log_place().session;
+}
+
+// Five contexts of equal size where the fourth one is the last that fits session 0 (MPD-T4 to T6).
+static void five_contexts(const uint32_t sessions[5], bool estimate, bool dummy, bool io_fits) {
+    binary b = make_binary(SM8650);
+    htp_world w = no_context(SM8650);
+    Qnn_ContextHandle_t c[5], large;
+    Qnn_MemHandle_t fill, extra = NULL;
+    HTP_OK(load_with(&w, &b, NULL, 0, NULL, &large)); // session 0 is full but for four of them
+    uint64_t own = log_place().bytes;
+    fill = take_bytes(&w, large, SESSION_BYTES - 5 * own - own / 2);
+    assert_non_null(fill);
+    for (int i = 0; i < 5; i++) {
+        if (dummy && i == 3)
+            extra = take_bytes(&w, large, own);
+        assert_int_equal(session_after_load(&w, &b, estimate, &c[i]), sessions[i]);
+    }
+    if (extra)
+        HTP_OK(w.qnn.memDeRegister(&extra, 1));
+    const uint64_t io = 8 * CODES; // what estimation sets aside
+    assert_true(io > own / 2 && io <= own);
+    assert_int_equal(take_bytes(&w, c[0], io) != NULL, io_fits);
+    assert_non_null(take_bytes(&w, c[4], io)); // session 1 has room
+    for (int i = 0; i < 5; i++)
+        HTP_OK(w.qnn.contextFree(c[i], NULL));
+    HTP_OK(w.qnn.contextFree(large, NULL));
+    htp_end(&w);
+    free(b.data);
+}
+
+static void htp_mpd_02_contexts_go_to_the_first_session_with_room(void **state) {
+    (void)state;
+    five_contexts((const uint32_t[]){0, 0, 0, 0, 1}, false, false, false);
+}
+
+static void htp_mpd_07_estimation_or_a_dummy_buffer_keeps_room_for_io(void **state) {
+    (void)state;
+    five_contexts((const uint32_t[]){0, 0, 1, 1, 1}, true, false, true);
+    five_contexts((const uint32_t[]){0, 0, 0, 1, 1}, false, true, true);
+}
+
+static void htp_mpd_01_mpd_02_mpd_03_mpd_08_four_sessions_of_3750_mb(void **state) {
+    (void)state;
+    binary b = make_binary(SM8650);
+    filler f;
+    fill_begin(&f, SM8650, &b); // four sessions, each full to the byte
+    htp_world w = no_context(SM8650);
+    HTP_FAILS(load_with(&w, &b, NULL, 0, NULL, &w.context), QNN_COMMON_ERROR_MEM_ALLOC);
+    leave_bytes(&f, f.own_bytes - 1); // never split: all sessions together would have room
+    HTP_FAILS(load_with(&w, &b, NULL, 0, NULL, &w.context), QNN_COMMON_ERROR_MEM_ALLOC);
+    leave_bytes(&f, f.own_bytes);
+    HTP_OK(load_with(&w, &b, NULL, 0, NULL, &w.context));
+    assert_int_equal(log_place().session, 0);
+    htp_end(&w);
+    fill_end(&f);
     free(b.data);
 }
 
@@ -630,14 +649,16 @@ int main(void) {
         cmocka_unit_test(htp_ctx_07_ctx_28_what_was_prepared_only_runs_once_loaded),
         cmocka_unit_test(htp_ctx_37_generic_options_of_a_loaded_context),
         cmocka_unit_test(htp_ctx_01_ctx_21_shared_weights_are_there_with_any_graph),
-        cmocka_unit_test(htp_ctx_03_ctx_26_reads_stay_within_the_budget),
-        cmocka_unit_test(htp_ctx_26_a_file_is_read_in_pieces),
+        cmocka_unit_test(htp_ctx_03_ctx_26_a_file_is_read_in_pieces),
         cmocka_unit_test(htp_ctx_02_ctx_22_ctx_23_groups_of_loaded_contexts),
         cmocka_unit_test(htp_ctx_24_ctx_25_dlbc_06_graphs_that_do_not_fit_a_group),
         cmocka_unit_test(htp_ctx_05_ctx_10_lst_06_a_list_shares_resources),
         cmocka_unit_test(htp_ctx_32_a_batch_regrows_the_shared_buffer),
         cmocka_unit_test(htp_lst_05_ctx_29_lists_take_no_registrations),
         cmocka_unit_test(htp_ctx_06_ctx_27_mpd_04_mpd_06_io_is_mapped_beside_its_context),
+        cmocka_unit_test(htp_mpd_02_contexts_go_to_the_first_session_with_room),
+        cmocka_unit_test(htp_mpd_07_estimation_or_a_dummy_buffer_keeps_room_for_io),
+        cmocka_unit_test(htp_mpd_01_mpd_02_mpd_03_mpd_08_four_sessions_of_3750_mb),
         cmocka_unit_test(htp_mlc_01_mlc_02_cores_are_fixed_at_prepare),
         cmocka_unit_test(htp_prf_20_ctx_04_heap_events_of_the_first_and_the_last),
     };

@@ -4,7 +4,7 @@
 // with all that follow): calls end with an error or are not disturbed, results are right, and
 // nothing is left behind.
 #include "base/mem.h"
-#include "htp_client.h"
+#include "htp_room.h"
 
 #include "HTP/QnnHtpMem.h"
 #include "QnnMem.h"
@@ -168,9 +168,40 @@ static void any_allocation_may_fail(void **state) {
     try_all(false, n);
 }
 
+// --- memory runs out while a graph is loaded: an error, and the next call works
+
+static void out_of_memory_while_switching(void **state) {
+    (void)state;
+    binary all = make_binary(57);
+    htp_world w = no_context(57);
+    HTP_OK(load_switching(&w, &all, &(wish){.persistent = true, .hint_mb = 1}));
+    uint8_t y[CODES];
+    unsigned n_failed = 0;
+    for (unsigned n = 1; n < 40; n++) {
+        uint32_t which = n % 2;
+        qrn_alloc_fail_at(n, false);
+        Qnn_ErrorHandle_t code = run_code(&w, which, y);
+        qrn_alloc_fail_at(0, false);
+        if (code == QNN_SUCCESS) {
+            assert_true(is_right(which, y));
+        } else {
+            HTP_FAILS(code, QNN_COMMON_ERROR_MEM_ALLOC);
+            n_failed++;
+        }
+        run_graph(&w, which);
+    }
+    assert_true(n_failed > 0);
+    htp_end(&w);
+    filler f;
+    fill_begin(&f, 57, &all); // finds all sessions empty
+    fill_end(&f);
+    free(all.data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_allocation_may_fail),
+        cmocka_unit_test(out_of_memory_while_switching),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 //
 // The HTP backend with QUERN_HTP=online,restricted (set by ctest, read when the program is loaded):
 // graphs are prepared as on a phone, and priorities above NORMAL are refused.
-#include "htp_options.h"
+#include "htp_inside.h"
 
 enum { SM8650 = 57 };
 

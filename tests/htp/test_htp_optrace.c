@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // Op traces and schematics, read as docs/profiling.md describes them.
-#include "backend/htp/profile/events.h"
 #include "profile_record.h"
 
 #include <math.h>
@@ -112,7 +111,7 @@ static void read_trace(const event *e, uint64_t from_us, uint64_t to_us) {
     assert_int_equal(take(&r, 4), NODES);
     for (uint32_t i = 0; i < NODES; i++) {
         assert_int_equal(take(&r, 4), i + 4);
-        assert_int_equal(take(&r, 4), QRN_HTP_UNIT_HVX);
+        assert_int_equal(take(&r, 4), HVX);
         double times[7];
         for (int k = 0; k < 7; k++)
             times[k] = (double)take(&r, 8);

@@ -3,7 +3,6 @@
 // Profiles: which events each call adds, checked against the published table (first argument), and
 // what their values must obey.
 #include "backend/htp/device/engine.h"
-#include "backend/htp/power/power.h"
 #include "binary_model.h"
 #include "profile_record.h"
 
@@ -205,14 +204,14 @@ static void htp_prf_05_cycles_are_measured_times_at_the_modelled_clock(void **st
     htp_buffer(&m.c.y, m.y, sizeof m.y);
     HTP_OK(qnn.graphFinalize(m.c.graph, NULL, NULL));
     execute();
-    double mhz = (double)qrn_htp_clock_hz() / 1e6;
+    double mhz = 900; // without a vote
     double us = (double)value(&m.r, 3003) / mhz;
     assert_true(us >= (double)value(&m.r, 3012) - 0.01);
     assert_true(us < (double)value(&m.r, 3012) + 1.01);
     assert_non_null(strstr(last_log, "measured"));
     assert_non_null(strstr(last_log, "modelled clock"));
     char hz[32];
-    snprintf(hz, sizeof hz, "%" PRIu64 " Hz", qrn_htp_clock_hz());
+    snprintf(hz, sizeof hz, "%.0f Hz", mhz * 1e6);
     assert_non_null(strstr(last_log, hz));
     end();
     HTP_OK(qnn.logFree(log));

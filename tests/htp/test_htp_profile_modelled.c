@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // Profiles: linting, and the modelled cycles that stand beside measured ones.
-#include "backend/htp/profile/events.h"
 #include "binary_model.h"
 #include "profile_record.h"
 
@@ -35,7 +34,7 @@ static void htp_prf_10_prf_13_linting(void **state) {
         }
         assert_true(seen[2] <= e->value);
         assert_true(seen[3] <= seen[1]);
-        assert_int_equal(seen[4], node ? QRN_HTP_UNIT_HVX : 0);
+        assert_int_equal(seen[4], node ? HVX : 0);
         sum += e->value + seen[1];
     }
     assert_int_equal(value(&m.r, 6001), sum);
@@ -145,8 +144,7 @@ static void htp_prf_10_prf_13_linting_models_units_waits_and_overlap(void **stat
         if (m.r.e[i].type == MODELLED_NODE) {
             bool relu = strncmp(m.r.e[i].identifier, "relu:", 5) == 0; // in the convolution's step
             assert_int_equal(m.r.e[i].value > 0, !relu);
-            assert_int_equal(m.r.e[child(&m.r, i, 5004)].value,
-                             relu ? 0 : QRN_HTP_UNIT_HMX | QRN_HTP_UNIT_DMA);
+            assert_int_equal(m.r.e[child(&m.r, i, 5004)].value, relu ? 0 : HMX | DMA);
         }
     assert_true(count(&m.r, MODELLED_TRANSFER) > 0);
     end();
@@ -165,6 +163,49 @@ static void *execute_profiled(void *arg) {
     htp_buffer(&y, k->y, sizeof k->y);
     k->result = m.w.qnn.graphExecute(m.c.graph, &m.c.x, 1, &y, 1, k->profile, NULL);
     return NULL;
+}
+
+// A vote of the whole process for a corner of bus and core; 0 withdraws it.
+static void vote(const htp_world *w, uint32_t corner) {
+    QnnDevice_Infrastructure_t infra = NULL;
+    HTP_OK(w->qnn.deviceGetInfrastructure(&infra));
+    QnnHtpDevice_PerfInfrastructure_t perf = ((QnnHtpDevice_Infrastructure_t *)infra)->perfInfra;
+    if (!corner) {
+        HTP_OK(perf.destroyPowerConfigId(0));
+        return;
+    }
+    QnnHtpPerfInfrastructure_VoltageCorner_t v = (QnnHtpPerfInfrastructure_VoltageCorner_t)corner;
+    QnnHtpPerfInfrastructure_PowerConfig_t c = {
+        .option = QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3,
+        .dcvsV3Config = {.setCoreParams = 1,
+                         .coreVoltageCornerMin = v,
+                         .coreVoltageCornerTarget = v,
+                         .coreVoltageCornerMax = v}};
+    const QnnHtpPerfInfrastructure_PowerConfig_t *list[] = {&c, NULL};
+    HTP_OK(perf.setPowerConfig(0, list));
+}
+
+// The sums have no weights and spill nothing: all of their time is the core's.
+static void htp_prf_05_pwr_15_votes_scale_the_modelled_time(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t corner;
+        double mhz; // docs/htp-device.md
+    } rows[] = {{0xA0, 1500}, {0x60, 900}, {0x30, 450}, {0, 900}};
+    begin(QNN_PROFILE_LEVEL_DETAILED);
+    finalize();
+    double cycles = (double)value(&m.r, 2006);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[64];
+        vote(&m.w, rows[i].corner);
+        execute();
+        check_record(&m.r, "detailed");
+        assert_true(fabs((double)value(&m.r, MODELLED_TIME) - cycles / rows[i].mhz) <= 1);
+        snprintf(text, sizeof text, "Accelerator (execute) time (modelled at %.0f MHz)",
+                 rows[i].mhz);
+        assert_string_equal(find(&m.r, MODELLED_TIME)->identifier, text);
+    }
+    end();
 }
 
 // The model is made by whoever asks first: all get the same.
@@ -207,21 +248,13 @@ static void nothing_is_modelled_without_a_chip(void **state) {
     end();
 }
 
-static void units_follow_the_kind_of_op(void **state) {
-    (void)state;
-    assert_int_equal(qrn_htp_op_units("Conv2d"), QRN_HTP_UNIT_HMX | QRN_HTP_UNIT_DMA);
-    assert_int_equal(qrn_htp_op_units("MatMul"), QRN_HTP_UNIT_HMX | QRN_HTP_UNIT_DMA);
-    assert_int_equal(qrn_htp_op_units("Softmax"), QRN_HTP_UNIT_HVX);
-    assert_int_equal(qrn_htp_op_units("Conv2dLike"), QRN_HTP_UNIT_HVX);
-}
-
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(htp_prf_10_prf_13_linting),
     cmocka_unit_test(htp_prf_05_detailed_profiles_model_each_node),
     cmocka_unit_test(htp_prf_10_prf_13_linting_models_units_waits_and_overlap),
+    cmocka_unit_test(htp_prf_05_pwr_15_votes_scale_the_modelled_time),
     cmocka_unit_test(several_threads_profile_one_graph),
     cmocka_unit_test(nothing_is_modelled_without_a_chip),
-    cmocka_unit_test(units_follow_the_kind_of_op),
 };
 
 PROFILE_MAIN(tests)

@@ -23,11 +23,21 @@
 
 #include "HTP/QnnHtpCommon.h"
 #include "HTP/QnnHtpProperty.h"
+#include "Quern/QuernBackend.h"
 
 #include <string.h>
 
 static qrn_packages *packages_of(qrn_api_backend *b) {
     return &((qrn_htp_backend *)b->impl)->packages;
+}
+
+static qrn_status backend_config(qrn_api_backend *b, const void *custom) {
+    const QuernBackend_CustomConfig_t *c = custom;
+    if (c->magic != QUERN_BACKEND_CONFIG_MAGIC ||
+        (c->option != QUERN_BACKEND_OPTION_RESTART && c->option != QUERN_BACKEND_OPTION_CRASH))
+        return qrn_host_config(b, custom);
+    qrn_htp_restart_at(c->value, c->option == QUERN_BACKEND_OPTION_CRASH);
+    return QRN_OK;
 }
 
 static qrn_status backend_create(qrn_api_backend *b) {
@@ -207,7 +217,7 @@ const qrn_backend qrn_this_backend = {
     .support = &qrn_htp_support,
     .max_queue_depth = 300, // HTP-ASY-01
     .fail_when_full = true, // HTP-ASY-02
-    .backend_config = qrn_host_config,
+    .backend_config = backend_config,
     .backend_create = backend_create,
     .backend_free = backend_free,
     .device_create = qrn_htp_device_create,

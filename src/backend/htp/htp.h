@@ -63,7 +63,6 @@ typedef struct qrn_htp_context {
     const unsigned char *file; // bytes of that binary, in use until the end
     void *owned;               // our copy of them; NULL: they are the client's
     uint64_t file_bytes;
-    uint32_t n_reads;        // of the file, each within the budget (HTP-CTX-26)
     qrn_htp_device made_for; // chip that a loaded context is modelled as, instead of the device's
     bool has_made_for;
     void *session;                    // of session.c

@@ -6,6 +6,7 @@
 #include "backend/htp/binary/binary.h"
 #include "backend/htp/device/session.h"
 
+#include "api/errors.h"
 #include "api/opconfig.h"
 #include "api/tensor.h"
 #include "base/env.h"
@@ -267,12 +268,14 @@ static qrn_status hold_file(qrn_api_context *c, const qrn_binary_source *source,
     if (!impl->owned)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context binary of %llu bytes",
                         (unsigned long long)used_bytes);
-    impl->n_reads = 0;
-    for (uint64_t at = 0, n; at < used_bytes; at += n, impl->n_reads++) {
+    unsigned n_reads = 0;
+    for (uint64_t at = 0, n; at < used_bytes; at += n, n_reads++) {
         n = qrn_htp_read_bytes(used_bytes - at, impl->options.read_budget_mb);
         memcpy((char *)impl->owned + at, (const char *)source->data + at, n);
     }
     impl->file = impl->owned;
+    qrn_log(c->backend->log, QNN_LOG_LEVEL_VERBOSE, "binary: reads %u, %llu bytes", n_reads,
+            (unsigned long long)used_bytes);
     return QRN_OK;
 }
 

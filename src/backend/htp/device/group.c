@@ -3,6 +3,7 @@
 // Groups of contexts that share buffers; see group.h.
 #include "backend/htp/device/group.h"
 
+#include "api/errors.h"
 #include "backend/htp/device/properties.h"
 #include "base/mem.h"
 
@@ -159,7 +160,9 @@ void qrn_htp_group_batch(const qrn_api_context *c, uint32_t multiple) {
     qrn_htp_group *g = qrn_htp_context_of(c)->group;
     if (!g || g->kind != QRN_HTP_GROUP_LIST || multiple < 2)
         return;
-    pthread_mutex_lock(&lock);
-    g->n_regrown++;
-    pthread_mutex_unlock(&lock);
+    qrn_log(
+        c->backend->log, QNN_LOG_LEVEL_INFO,
+        "execution of %u times the batch: an accelerator allocates the buffer that the contexts "
+        "of the list share again; keep the batch with SHARE_RESOURCES",
+        multiple);
 }

@@ -24,7 +24,6 @@ typedef struct qrn_htp_group {
     uint64_t backup_bytes; // of the shared VTCM backup, 0: none
     int priority;          // CONCURRENT: of all members
     uint32_t n_members;
-    uint32_t n_regrown; // LIST: how often a batch made the shared buffer too small (HTP-CTX-32)
     struct qrn_htp_group *next;
 } qrn_htp_group;
 

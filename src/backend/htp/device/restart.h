@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Restarts of the accelerator (HTP-SSR-*). The host's kernels do not crash; tests make the modelled
-// accelerator do so at a chosen crossing, that is a call that would reach it. Contexts made before
-// a restart are lost: they, their graphs and memory handles can only be freed.
+// Restarts of the accelerator (HTP-SSR-*). The host's kernels do not crash; a client makes the
+// modelled accelerator do so at a chosen crossing, that is a call that would reach it
+// (Quern/QuernBackend.h). Contexts made before a restart are lost: they, their graphs and memory
+// handles can only be freed.
 #ifndef QRN_BACKEND_HTP_RESTART_H
 #define QRN_BACKEND_HTP_RESTART_H
 
@@ -16,8 +17,8 @@ qrn_status qrn_htp_restart_check(const qrn_api_context *c);
 // A call reaches the accelerator: the same, after the restart that was ordered for it.
 qrn_status qrn_htp_cross(const qrn_api_context *c);
 
-// Tests: the n-th crossing from now on finds the accelerator crashed (1: the next one; 0: none).
-// fatal: it does not come back, until this is called again.
+// The n-th crossing from now on finds the accelerator crashed (1: the next one; 0: none). fatal: it
+// does not come back, until this is called again.
 void qrn_htp_restart_at(uint32_t n, bool fatal);
 
 #endif

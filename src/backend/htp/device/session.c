@@ -3,8 +3,10 @@
 // Contexts on the accelerator; see session.h.
 #include "backend/htp/device/session.h"
 
+#include "api/errors.h"
 #include "backend/htp/device/group.h"
 #include "backend/htp/device/properties.h"
+#include "backend/htp/device/session_space.h"
 #include "backend/htp/device/switch.h"
 #include "base/mem.h"
 #include "binary/binary.h"
@@ -27,14 +29,8 @@ typedef struct session {
 } session;
 
 static pthread_mutex_t space_lock = PTHREAD_MUTEX_INITIALIZER;
-static qrn_htp_space space; // all zero until first used
+static qrn_htp_space space;
 static uint32_t n_profiled; // living sessions whose heap is profiled; guarded by space_lock
-
-qrn_htp_space *qrn_htp_session_space(void) {
-    if (!space.limit)
-        qrn_htp_space_init(&space, 0, 0);
-    return &space;
-}
 
 static session *session_of(const qrn_api_context *c) { return qrn_htp_context_of(c)->session; }
 
@@ -98,6 +94,12 @@ static void give_room(session *s, uint64_t bytes) {
     pthread_mutex_unlock(&space_lock);
 }
 
+static void log_graph(const session *s, uint32_t i, const char *what) {
+    qrn_log(s->context->backend->log, QNN_LOG_LEVEL_VERBOSE,
+            "graph '%s': %s, session %u, %llu bytes", s->graphs[i].name, what, s->number,
+            (unsigned long long)s->graphs[i].size_bytes);
+}
+
 // Compiles from the binary what is not there. What the context was placed with has its room.
 static qrn_status load_graph(void *ctx, uint32_t i) {
     session *s = ctx;
@@ -105,14 +107,15 @@ static qrn_status load_graph(void *ctx, uint32_t i) {
     const qrn_compile_options opt = {0};
     if (s->started)
         QRN_TRY(take_room(s, s->graphs[i].size_bytes));
-    if (g->runner)
-        return QRN_OK;
-    qrn_status st = qrn_htp_graph_finalize(g, &opt);
-    if (st == QRN_OK)
+    if (!g->runner) {
+        qrn_status st = qrn_htp_graph_finalize(g, &opt);
+        if (st != QRN_OK && s->started)
+            give_room(s, s->graphs[i].size_bytes);
+        QRN_TRY(st);
         qrn_runner_finish(g->runner, NULL, NULL);
-    else if (s->started)
-        give_room(s, s->graphs[i].size_bytes);
-    return st;
+    }
+    log_graph(s, i, "loaded");
+    return QRN_OK;
 }
 
 static void unload_graph(void *ctx, uint32_t i) {
@@ -120,6 +123,7 @@ static void unload_graph(void *ctx, uint32_t i) {
     qrn_runner_destroy(s->context->graphs[i]->runner);
     s->context->graphs[i]->runner = NULL;
     give_room(s, s->graphs[i].size_bytes);
+    log_graph(s, i, "unloaded");
 }
 
 static uint32_t find_graph(const session *s, const char *name) {
@@ -212,22 +216,24 @@ static uint64_t initial_bytes(const session *s) {
 
 static qrn_status place(session *s) {
     const qrn_htp_context *c = qrn_htp_context_of(s->context);
-    qrn_htp_place at = {0};
     s->io_bytes = c->options.io_mem_estimation ? all_io_bytes(c) : 0;
     uint64_t bytes = base_bytes(c) + s->io_bytes + initial_bytes(s);
     pthread_mutex_lock(&space_lock);
-    s->heap_before = qrn_htp_space_used(qrn_htp_session_space());
-    qrn_status st = qrn_htp_space_place(&space, bytes, &at);
+    s->heap_before = qrn_htp_space_used(&space);
+    qrn_status st = qrn_htp_space_place(&space, bytes, &s->number);
     if (st == QRN_OK) {
         s->heap_first = c->options.dsp_memory_profiling && n_profiled == 0;
         n_profiled += c->options.dsp_memory_profiling;
-        s->number = at.session;
         s->bytes = bytes;
     }
     pthread_mutex_unlock(&space_lock);
     if (st == QRN_E_MEM && s->switching && s->context->retention_order)
         return QRN_E_BINARY; // the list must be shortened (HTP-MGS-02)
-    return st;
+    QRN_TRY(st);
+    qrn_log(s->context->backend->log, QNN_LOG_LEVEL_VERBOSE,
+            "context: session %u, %llu bytes, of them %llu set aside for I/O", s->number,
+            (unsigned long long)bytes, (unsigned long long)s->io_bytes);
+    return QRN_OK;
 }
 
 // Whatever was compiled without being loaded goes.
@@ -420,15 +426,4 @@ void qrn_htp_context_ending(const qrn_api_context *c, qrn_call_record *r) {
     r->has_heap = n_profiled == 1;
     r->heap_bytes = qrn_htp_space_used(&space) - s->bytes - beside;
     pthread_mutex_unlock(&space_lock);
-}
-
-bool qrn_htp_session_get(const qrn_api_context *c, qrn_htp_session_info *info) {
-    const session *s = session_of(c);
-    if (!s)
-        return false;
-    *info = (qrn_htp_session_info){.session = s->number,
-                                   .bytes = s->bytes,
-                                   .io_reserved = s->io_bytes,
-                                   .sw = s->switching ? &s->sw : NULL};
-    return true;
 }

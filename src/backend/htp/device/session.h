@@ -8,9 +8,9 @@
 #define QRN_BACKEND_HTP_SESSION_H
 
 #include "backend/htp/htp.h"
-#include "backend/htp/device/session_space.h"
 
-struct qrn_switch;
+// Where a context is placed, and which graphs of a switching one are loaded and unloaded, stands in
+// the log (VERBOSE).
 
 // After its graphs were made: checks them against the context's group, finds a place, and unloads
 // what is not to be there. Nothing is held when it fails.
@@ -49,17 +49,5 @@ bool qrn_htp_heap_before(const qrn_api_context *c, uint64_t *bytes);
 // Notes in the record of its end what will be in use without it, if it is the last one with the
 // option; function of the backend table.
 void qrn_htp_context_ending(const qrn_api_context *c, qrn_call_record *r);
-
-// --- for tests
-
-typedef struct qrn_htp_session_info {
-    uint32_t session;            // number
-    uint64_t bytes;              // of the context, without mapped buffers
-    uint64_t io_reserved;        // part of it that is set aside for I/O
-    const struct qrn_switch *sw; // NULL: graphs are not switched
-} qrn_htp_session_info;
-bool qrn_htp_session_get(const qrn_api_context *c, qrn_htp_session_info *info);
-// The address space; tests may fill it.
-qrn_htp_space *qrn_htp_session_space(void);
 
 #endif

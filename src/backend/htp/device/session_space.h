@@ -12,30 +12,18 @@
 #include <stdint.h>
 
 #define QRN_HTP_SESSION_BYTES (15ull << 28) // usable part of 4 GB: 3.75 GB (HTP-MPD-01)
-#define QRN_HTP_SESSIONS_DEFAULT 4u         // sessions of a process (HTP-MPD-08)
-#define QRN_HTP_SESSIONS_MAX 16u
+#define QRN_HTP_SESSIONS 4u                 // of a process (HTP-MPD-08)
 
 typedef struct qrn_htp_space {
-    uint64_t used_bytes[QRN_HTP_SESSIONS_MAX]; // by session
-    uint32_t n_open;                           // they stay open until the space ends
-    uint32_t limit;                            // sessions that may be open
-    uint64_t ram_bytes;                        // free memory of the machine; 0: not a limit
-} qrn_htp_space;
+    uint64_t used_bytes[QRN_HTP_SESSIONS]; // by session
+    uint32_t n_open;                       // they stay open until the space ends
+} qrn_htp_space;                           // all zero: nothing is used
 
-typedef struct qrn_htp_place {
-    uint32_t session;
-    uint32_t n_tried; // sessions that had no room: each costs time (HTP-MPD-05)
-} qrn_htp_place;
-
-// n_sessions 0: the default; more than QRN_HTP_SESSIONS_MAX is QRN_HTP_SESSIONS_MAX.
-void qrn_htp_space_init(qrn_htp_space *s, uint32_t n_sessions, uint64_t ram_bytes);
-// Most that contexts and buffers of the process can have together.
-uint64_t qrn_htp_space_capacity(const qrn_htp_space *s);
 uint64_t qrn_htp_space_used(const qrn_htp_space *s);
 
 // Places a context, which is never split. bytes: its own, and those of its I/O if they are to be
 // counted in (option IO_MEM_ESTIMATION). QRN_E_MEM when no session takes it.
-qrn_status qrn_htp_space_place(qrn_htp_space *s, uint64_t bytes, qrn_htp_place *out);
+qrn_status qrn_htp_space_place(qrn_htp_space *s, uint64_t bytes, uint32_t *session);
 // Maps a buffer into the session of its context. QRN_E_MAPPING when there is no room.
 qrn_status qrn_htp_space_map(qrn_htp_space *s, uint32_t session, uint64_t bytes);
 // Gives back what one of the two took.

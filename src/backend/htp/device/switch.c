@@ -25,14 +25,12 @@ static bool has_room(const qrn_switch *s, uint64_t bytes) {
 static qrn_status load(qrn_switch *s, uint32_t i) {
     QRN_TRY(s->load(s->ctx, i));
     s->graphs[i].loaded = true;
-    s->n_loads++;
     return QRN_OK;
 }
 
 static void unload(qrn_switch *s, uint32_t i) {
     s->unload(s->ctx, i);
     s->graphs[i].loaded = false;
-    s->n_unloads++;
 }
 
 // Graph at a place of the retention order; n_graphs when there is none.

@@ -29,7 +29,6 @@ typedef struct qrn_switch {
     qrn_status (*load)(void *ctx, uint32_t graph);
     void (*unload)(void *ctx, uint32_t graph);
     void *ctx;
-    uint32_t n_loads, n_unloads; // so far
 } qrn_switch;
 
 // Replaces the retention order: n graphs, the most important first; none: plain switching. Counts

@@ -17,8 +17,7 @@ typedef struct client {
 static client clients[QRN_HTP_POWER_IDS_MAX + 1];
 static uint32_t last_id;
 static qrn_htp_rpc rpc;
-static uint32_t grow_bytes; // 0: not set
-static bool old_firmware, expanded_was_refused;
+static uint32_t grow_bytes;                              // 0: not set
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards all of the above
 
 // The client of an id; NULL when there is none.
@@ -99,32 +98,29 @@ static void log_dcvs(qrn_api_log *log, uint32_t id, const qrn_htp_dcvs_vote *d) 
             d->core.max);
 }
 
+// `v` and `r` are what is in force: defaults where nothing was voted for.
 static void log_vote(qrn_api_log *log, uint32_t id, const qrn_htp_vote *v, const qrn_htp_rpc *r) {
-    if (v->dcvs.voted)
+    if (v->dcvs.voted) {
         log_dcvs(log, id, &v->dcvs);
-    if (v->hmx.voted)
         qrn_log(log, QNN_LOG_LEVEL_VERBOSE,
-                "power config %u: HMX_V2 hmxVoltageCornerMin %u hmxVoltageCornerTarget %u "
+                "power config %u: %s hmxVoltageCornerMin %u hmxVoltageCornerTarget %u "
                 "hmxVoltageCornerMax %u hmxPerfMode %u",
-                id, v->hmx.corners.min, v->hmx.corners.target, v->hmx.corners.max, v->hmx.perf);
-    if (v->ceng.voted)
+                id, v->hmx.voted ? "HMX_V2" : "HMX by default", v->hmx.corners.min,
+                v->hmx.corners.target, v->hmx.corners.max, v->hmx.perf);
         qrn_log(log, QNN_LOG_LEVEL_VERBOSE,
                 "power config %u: %s cengVoltageCornerMin %u cengVoltageCornerTarget %u "
                 "cengVoltageCornerMax %u cengPerfMode %u",
-                id, v->ceng.expanded ? "CENG_EXP" : "CENG", v->ceng.corners.min,
-                v->ceng.corners.target, v->ceng.corners.max, v->ceng.perf);
+                id,
+                !v->ceng.voted     ? "CENG by default"
+                : v->ceng.expanded ? "CENG_EXP"
+                                   : "CENG",
+                v->ceng.corners.min, v->ceng.corners.target, v->ceng.corners.max, v->ceng.perf);
+    }
     qrn_log(log, QNN_LOG_LEVEL_VERBOSE,
             "power config %u: rpcControlLatency %u hmxTimeoutIntervalUs %u ddrPerfMode %d; of the "
-            "process: rpcPollingTime %u adaptivePollingTime %u",
-            id, v->rpc_latency_us, v->hmx_timeout_us, v->ddr, r->polling_us, r->adaptive_us);
-}
-
-static bool wants_expanded(const QnnHtpPerfInfrastructure_PowerConfig_t **list) {
-    for (size_t i = 0; list && list[i]; i++)
-        if (list[i]->option == QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_DCVS_V3_EXP ||
-            list[i]->option == QNN_HTP_PERF_INFRASTRUCTURE_POWER_CONFIGOPTION_CENG_EXP)
-            return true;
-    return false;
+            "process: rpcPollingTime %u adaptivePollingTime %u, modelled core clock %llu Hz",
+            id, v->rpc_latency_us, v->hmx_timeout_us, v->ddr, r->polling_us, r->adaptive_us,
+            (unsigned long long)qrn_htp_clock_hz());
 }
 
 // Under the lock.
@@ -133,14 +129,8 @@ static qrn_status vote_for(uint32_t id, const QnnHtpPerfInfrastructure_PowerConf
     client *c = find(id);
     if (!c)
         return no_id(id);
-    qrn_htp_power_facts facts = {.arch = device->chosen ? device->soc.arch : QRN_HTP_ARCH_ANY,
-                                 .old_firmware = old_firmware || expanded_was_refused};
-#ifdef __QNX__
-    facts.qnx = true;
-#endif
-    if (facts.old_firmware && facts.arch >= 85 && wants_expanded(list))
-        expanded_was_refused = true;
-    return qrn_htp_vote_apply(&facts, id, list, &c->vote, &rpc);
+    uint32_t arch = device->chosen ? device->soc.arch : QRN_HTP_ARCH_ANY;
+    return qrn_htp_vote_apply(arch, id, list, &c->vote, &rpc);
 }
 
 static Qnn_ErrorHandle_t set_power(uint32_t id,
@@ -149,8 +139,10 @@ static Qnn_ErrorHandle_t set_power(uint32_t id,
     qrn_api_log *log = qrn_htp_newest_device(&device);
     pthread_mutex_lock(&lock);
     qrn_status s = vote_for(id, list, &device);
-    qrn_htp_vote vote = s == QRN_OK ? find(id)->vote : (qrn_htp_vote){0};
-    qrn_htp_rpc process = rpc;
+    qrn_htp_rpc process = qrn_htp_rpc_in_force(&rpc);
+    qrn_htp_vote vote = {0};
+    if (s == QRN_OK)
+        vote = qrn_htp_vote_in_force(&find(id)->vote, &rpc);
     pthread_mutex_unlock(&lock);
     if (s == QRN_OK && list)
         log_vote(log, id, &vote, &process);
@@ -210,29 +202,6 @@ uint64_t qrn_htp_clock_hz(void) {
     return hz ? hz : qrn_htp_corner_hz(DCVS_VOLTAGE_VCORNER_NOM, 0);
 }
 
-bool qrn_htp_power_vote(uint32_t id, qrn_htp_vote *out) {
-    pthread_mutex_lock(&lock);
-    const client *c = find(id);
-    if (c)
-        *out = qrn_htp_vote_in_force(&c->vote, &rpc);
-    pthread_mutex_unlock(&lock);
-    return c != NULL;
-}
-
-qrn_htp_rpc qrn_htp_power_rpc(void) {
-    pthread_mutex_lock(&lock);
-    qrn_htp_rpc r = qrn_htp_rpc_in_force(&rpc);
-    pthread_mutex_unlock(&lock);
-    return r;
-}
-
-uint32_t qrn_htp_power_grow_size(void) {
-    pthread_mutex_lock(&lock);
-    uint32_t bytes = grow_bytes ? grow_bytes : QRN_HTP_GROW_SIZE_DEFAULT;
-    pthread_mutex_unlock(&lock);
-    return bytes;
-}
-
 void qrn_htp_power_backend_freed(void) {
     pthread_mutex_lock(&lock);
     grow_bytes = 0;
@@ -251,12 +220,5 @@ void qrn_htp_power_restart(void) {
     }
     rpc = (qrn_htp_rpc){0};
     grow_bytes = 0;
-    expanded_was_refused = false;
-    pthread_mutex_unlock(&lock);
-}
-
-void qrn_htp_power_old_firmware(bool old) {
-    pthread_mutex_lock(&lock);
-    old_firmware = old;
     pthread_mutex_unlock(&lock);
 }

@@ -3,13 +3,13 @@
 // Power config ids and their votes, which the API makes process-wide: one registry per library,
 // behind one lock, which is held for no call outside but that for the newest device (device.h).
 // Votes cost nothing and speed up nothing here; they decide the clock that cycle counts rest on.
+// Each call that sets votes logs what is in force then; an empty list only does that.
 #ifndef QRN_BACKEND_HTP_POWER_H
 #define QRN_BACKEND_HTP_POWER_H
 
 #include "backend/htp/power/power_vote.h"
 
 #define QRN_HTP_POWER_IDS_MAX 256u // living ids of a process
-#define QRN_HTP_GROW_SIZE_DEFAULT (16u << 20)
 
 // The infrastructure struct of the API.
 qrn_status qrn_htp_infrastructure(const void **infra);
@@ -18,17 +18,10 @@ qrn_status qrn_htp_infrastructure(const void **infra);
 // counts alone; otherwise the fastest one does. Without any vote: NOM.
 uint64_t qrn_htp_clock_hz(void);
 
-// The vote in force of an id (0: null client); false when there is no such id.
-bool qrn_htp_power_vote(uint32_t id, qrn_htp_vote *out);
-qrn_htp_rpc qrn_htp_power_rpc(void);
-uint32_t qrn_htp_power_grow_size(void); // bytes
-
 // A backend goes: memory options may be set anew.
 void qrn_htp_power_backend_freed(void);
 // The accelerator was restarted: votes are lost, but those on the finer scale, which are sent again
 // (HTP-SSR-04, HTP-PWR-43). Ids live on.
 void qrn_htp_power_restart(void);
-// Tests: firmware that refuses votes on the finer scale.
-void qrn_htp_power_old_firmware(bool old);
 
 #endif

@@ -68,7 +68,7 @@ uint64_t qrn_htp_dcvs_hz(const qrn_htp_dcvs_vote *dcvs) {
 
 // What is being changed: copies that replace the originals when the whole list was good.
 typedef struct change {
-    const qrn_htp_power_facts *facts;
+    uint32_t arch;
     uint32_t id;
     qrn_htp_vote vote;
     qrn_htp_rpc rpc;
@@ -77,18 +77,11 @@ typedef struct change {
 typedef QnnHtpPerfInfrastructure_PowerConfig_t config;
 
 static qrn_status needs_arch(const change *c, uint32_t arch, const char *option) {
-    return c->facts->arch >= arch
+    return c->arch >= arch
                ? QRN_OK
                : QRN_FAIL(QRN_E_UNSUPPORTED,
                           "power config %u: option %s needs architecture %u, the device has %u",
-                          c->id, option, arch, c->facts->arch);
-}
-
-static qrn_status needs_firmware(const change *c, const char *option) {
-    return c->facts->old_firmware
-               ? QRN_FAIL(QRN_E_UNSUPPORTED,
-                          "power config %u: option %s is not known to the firmware", c->id, option)
-               : QRN_OK;
+                          c->id, option, arch, c->arch);
 }
 
 static qrn_status check_corners(const change *c, const char *option, const char *rail,
@@ -187,7 +180,6 @@ static qrn_status apply_dcvs_expanded(change *c, const config *option) {
     if (!d.expanded)
         d = (qrn_htp_dcvs_vote){0};
     QRN_TRY(needs_arch(c, ARCH_EXPANDED, "DCVS_V3_EXP"));
-    QRN_TRY(needs_firmware(c, "DCVS_V3_EXP"));
     QRN_TRY(check_owner(c, "DCVS_V3_EXP", v->contextId));
     d.voted = d.expanded = d.on = true;
     d.mode = (uint32_t)v->powerMode;
@@ -218,22 +210,13 @@ static qrn_status apply_dcvs_expanded(change *c, const config *option) {
     return QRN_OK;
 }
 
-static qrn_status not_on_qnx(const change *c, const char *option) {
-    return c->facts->qnx
-               ? QRN_FAIL(QRN_E_UNSUPPORTED, "power config %u: option %s does not exist on QNX",
-                          c->id, option)
-               : QRN_OK;
-}
-
 static qrn_status apply_latency(change *c, const config *option) {
-    QRN_TRY(not_on_qnx(c, "RPC_CONTROL_LATENCY"));
     c->vote.rpc_latency_us = option->rpcControlLatencyConfig;
     return QRN_OK;
 }
 
 static qrn_status apply_polling(change *c, const config *option) {
     uint32_t us = option->rpcPollingTimeConfig;
-    QRN_TRY(not_on_qnx(c, "RPC_POLLING_TIME"));
     QRN_TRY(needs_arch(c, ARCH_POLLING, "RPC_POLLING_TIME"));
     if (us > POLLING_MAX_US)
         return QRN_FAIL(QRN_E_ARGUMENT, "power config %u: polling time %u us, allowed 0 to %d",
@@ -277,8 +260,6 @@ static qrn_status apply_hmx(change *c, const config *option) {
 
 static qrn_status vote_ceng(change *c, const char *option, qrn_htp_unit_vote u) {
     QRN_TRY(needs_arch(c, u.expanded ? ARCH_EXPANDED : ARCH_CENG, option));
-    if (u.expanded)
-        QRN_TRY(needs_firmware(c, option));
     QRN_TRY(needs_dcvs(c, option));
     QRN_TRY(check_corners(c, option, "compression engine", &u.corners, u.expanded));
     QRN_TRY(check_perf(c, option, u.perf));
@@ -318,11 +299,11 @@ static bool ddr_is_possible(const qrn_htp_vote *v, const qrn_htp_rpc *rpc) {
 
 static qrn_status apply_ddr(change *c, const config *option) {
     bool on = option->ddrPerfModeConfig != 0;
-    if (on && c->facts->arch < ARCH_DDR)
+    if (on && c->arch < ARCH_DDR)
         return QRN_FAIL(QRN_E_ARGUMENT,
                         "power config %u: DDR performance mode needs architecture 81, the device "
                         "has %u",
-                        c->id, c->facts->arch);
+                        c->id, c->arch);
     if (on && !ddr_is_possible(&c->vote, &c->rpc))
         return QRN_FAIL(QRN_E_ARGUMENT,
                         "power config %u: DDR performance mode needs polling and a DCVS vote with "
@@ -375,12 +356,12 @@ static qrn_status check_list(uint32_t id, const config **list) {
     return QRN_OK;
 }
 
-qrn_status qrn_htp_vote_apply(const qrn_htp_power_facts *facts, uint32_t id, const config **list,
-                              qrn_htp_vote *vote, qrn_htp_rpc *rpc) {
+qrn_status qrn_htp_vote_apply(uint32_t arch, uint32_t id, const config **list, qrn_htp_vote *vote,
+                              qrn_htp_rpc *rpc) {
     if (!list)
         return QRN_OK;
     QRN_TRY(check_list(id, list));
-    change c = {.facts = facts, .id = id, .vote = *vote, .rpc = *rpc};
+    change c = {.arch = arch, .id = id, .vote = *vote, .rpc = *rpc};
     for (int round = 0; round < 2; round++)
         for (size_t i = 0; list[i]; i++)
             if (options[list[i]->option].round == round)

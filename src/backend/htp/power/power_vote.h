@@ -55,19 +55,13 @@ typedef struct qrn_htp_rpc {
     uint32_t adaptive_us; // threshold of adaptive polling; 0: off
 } qrn_htp_rpc;
 
-// What the rules depend on.
-typedef struct qrn_htp_power_facts {
-    uint32_t arch;     // QRN_HTP_ARCH_ANY: nobody asked for one, nothing is refused for it
-    bool qnx;          // of the operating system
-    bool old_firmware; // refuses votes on the finer scale
-} qrn_htp_power_facts;
-#define QRN_HTP_ARCH_ANY UINT32_MAX
+#define QRN_HTP_ARCH_ANY UINT32_MAX // nobody asked for one: nothing is rejected for it
 
 // Applies a NULL-terminated list of options to the vote of id; NULL changes nothing. DCVS votes
 // count first, so that votes that need one may stand before it. On failure nothing changes:
 // QRN_E_ARGUMENT a value or a missing condition, QRN_E_UNSUPPORTED not on this architecture,
 // QRN_E_CONFIG unknown option.
-qrn_status qrn_htp_vote_apply(const qrn_htp_power_facts *facts, uint32_t id,
+qrn_status qrn_htp_vote_apply(uint32_t arch, uint32_t id,
                               const QnnHtpPerfInfrastructure_PowerConfig_t **list,
                               qrn_htp_vote *vote, qrn_htp_rpc *rpc);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The schedule of a graph as profile events. Cycles are modelled microseconds at the clock of full
-// power, which the model assumes. A node that is fused into another one's step has 0 of them.
+// power, which the model assumes. A node that is fused into another one's step has 0 of them. Votes
+// for less than full power leave cycles alone and lengthen the time of the call.
 #include "backend/htp/profile/modelled.h"
 
 #include "backend/htp/profile/events.h"
@@ -182,15 +183,24 @@ static uint64_t wait_of(const writing *w, const qd_slot *x) {
     return x ? cycles(w, x->run - x->begin) : 0;
 }
 
+// Units and control take longer in proportion to the core's clock; memory traffic stays as it is:
+// nobody measured what bus votes do.
+static void add_time(const writing *w, double full_hz) {
+    const qd_schedule *s = &w->m->x.s;
+    uint64_t hz = qrn_htp_clock_hz();
+    char text[96];
+    snprintf(text, sizeof text, "Accelerator (execute) time (modelled at %" PRIu64 " MHz)",
+             hz / 1000000u);
+    add(w, QRN_PROFILE_TOP, QRN_HTP_EVENT_MODELLED_TIME, QNN_PROFILE_EVENTUNIT_MICROSEC,
+        (uint64_t)qd_total(0, s->core * full_hz / (double)hz, s->memory), text);
+}
+
 void qrn_htp_record_modelled(qrn_api_profile *p, const qrn_api_graph *g, bool linting) {
     const qrn_htp_modelled *m = qrn_htp_modelled_of(g);
     if (!m)
         return;
-    const writing w = {
-        .p = p,
-        .plan = qrn_runner_plan(g->runner),
-        .m = m,
-        .per_us = (double)qrn_htp_corner_hz(DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER, 0) / 1e6};
+    double full_hz = (double)qrn_htp_corner_hz(DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER, 0);
+    const writing w = {.p = p, .plan = qrn_runner_plan(g->runner), .m = m, .per_us = full_hz / 1e6};
     uint64_t sum = 0; // of what is told, so that the parts make up the whole
     for (uint32_t i = 0; i < m->n_nodes; i++)
         sum += spent_of(&w, slot_at(&w, i), linting) + (linting ? wait_of(&w, slot_at(&w, i)) : 0);
@@ -205,4 +215,5 @@ void qrn_htp_record_modelled(qrn_api_profile *p, const qrn_api_graph *g, bool li
         if (linting)
             add_linting(&w, node, m->slot_of[i], spent, wait_of(&w, x));
     }
+    add_time(&w, full_hz);
 }

@@ -12,6 +12,8 @@
 #define QRN_HTP_EVENT_MODELLED 12003u
 #define QRN_HTP_EVENT_MODELLED_NODE 12004u
 #define QRN_HTP_EVENT_MODELLED_TRANSFER 12005u
+// The call in microseconds, with the core clock that the power votes in force ask for.
+#define QRN_HTP_EVENT_MODELLED_TIME 12006u
 
 // Of one graph: made when a profile of an execution first asks (options are settled then), and kept
 // until the graph is freed: updates of tensors change nothing here.
