@@ -66,7 +66,7 @@ static uint64_t cycles(uint64_t ns, uint64_t hz) {
 
 // --- ops
 
-uint32_t qrn_htp_op_units(const char *op_type) {
+static uint32_t units_of(const char *op_type) {
     // These multiply matrices and stream weights; everything else is vector work.
     static const char *const matrix[] = {
         "Conv1d", "Conv2d", "Conv3d", "DepthWiseConv1d", "DepthWiseConv2d", "FullyConnected",
@@ -104,7 +104,7 @@ static op_line line_at(const qrn_call_record *r, uint32_t i) {
     const qrn_plan_node *n = &qrn_runner_plan(r->graph->runner)->nodes[i - 2];
     const qrn_node_time *t = &r->node_times[i - 2];
     return (op_line){n->name,     true,      QRN_HTP_OP_FIRST + i - 2,
-                     t->spent_ns, t->gap_ns, qrn_htp_op_units(n->type)};
+                     t->spent_ns, t->gap_ns, units_of(n->type)};
 }
 
 static uint32_t n_lines(const qrn_call_record *r) { return r->n_nodes + 3; }

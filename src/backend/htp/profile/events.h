@@ -21,6 +21,5 @@ bool qrn_htp_profile_level(uint32_t level);
 #define QRN_HTP_UNIT_HVX 1u
 #define QRN_HTP_UNIT_HMX 2u
 #define QRN_HTP_UNIT_DMA 4u
-uint32_t qrn_htp_op_units(const char *op_type);
 
 #endif
