@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "kernels/gemm/dense/dense8.h"
-#include "kernels/gemm/dense/dense_wide.h"
+#include "kernels/gemm/dense/dense_planes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,10 +125,10 @@ static void time_form(const form *f, uint32_t rows, qrn_view *packed, qrn_pool *
         ((float *)scales.data)[c] = 0.01f;
     qrn_dense_args d = {.rows = true, .group = 1, .depth = DEPTH, .cols = cols};
     qrn_dense8_args narrow = {.dense = d};
-    qrn_dense_wide_args wide = {.dense = d, .w_bits = f->w_bits};
+    qrn_dense_planes_args planes = {.dense = d, .w_bits = f->w_bits};
     qrn_view *in[] = {&x, packed, &sums, &scales, NULL, &starts, NULL}, *outs[] = {&y};
     bool is_bytes = f->x_bits == 8 && f->w_bits == 8;
-    qrn_kcall k = {.args = is_bytes ? (void *)&narrow : &wide,
+    qrn_kcall k = {.args = is_bytes ? (void *)&narrow : &planes,
                    .in = in,
                    .out = outs,
                    .n_in = is_bytes ? 5 : 7,
@@ -136,7 +136,7 @@ static void time_form(const form *f, uint32_t rows, qrn_view *packed, qrn_pool *
                    .n_tasks = 1};
     char what[32];
     snprintf(what, sizeof what, "%s %u row%s", f->name, rows, rows > 1 ? "s" : "");
-    time_call(is_bytes ? &qrn_family_dense8 : &qrn_family_dense_wide, &k, pool, what);
+    time_call(is_bytes ? &qrn_family_dense8 : &qrn_family_dense_planes, &k, pool, what);
     qrn_view *all[] = {&x, &y, &sums, &scales};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         qrn_free(all[i]->data);

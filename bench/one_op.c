@@ -101,12 +101,12 @@ static void fill(void *data, size_t bytes, bool floats) {
 static void encode(Qnn_Tensor_t *t, qb_form form, float scale, bool weights) {
     if (form == QB_F32)
         return;
-    bool wide = !weights && form == QB_U16S8;
+    bool is16 = !weights && form == QB_U16S8;
     t->v1.quantizeParams.encodingDefinition = QNN_DEFINITION_DEFINED;
     t->v1.quantizeParams.quantizationEncoding = QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
     t->v1.quantizeParams.scaleOffsetEncoding =
-        (Qnn_ScaleOffset_t){wide ? scale / 256 : scale, weights ? 0
-                                                        : wide  ? -32768
+        (Qnn_ScaleOffset_t){is16 ? scale / 256 : scale, weights ? 0
+                                                        : is16  ? -32768
                                                                 : -128};
 }
 

@@ -34,11 +34,11 @@ static inline bool qrn_codes_know(const qrn_view *v) {
 static inline void qrn_codes_load_f16(const uint16_t *x, size_t n, double *dst) {
     size_t i = 0;
 #ifdef __F16C__
-    float wide[8];
+    float f32[8];
     for (; i + 8 <= n; i += 8) {
-        _mm256_storeu_ps(wide, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x + i))));
+        _mm256_storeu_ps(f32, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x + i))));
         for (size_t l = 0; l < 8; l++)
-            dst[i + l] = (double)wide[l];
+            dst[i + l] = (double)f32[l];
     }
 #endif
     for (; i < n; i++)
@@ -59,12 +59,12 @@ static inline float qrn_codes_sticky(double d) {
 static inline void qrn_codes_store_f16(uint16_t *y, size_t n, const double *src) {
     size_t i = 0;
 #ifdef __F16C__
-    float narrow[8];
+    float f32[8];
     for (; i + 8 <= n; i += 8) {
         for (size_t l = 0; l < 8; l++)
-            narrow[l] = qrn_codes_sticky(src[i + l]);
+            f32[l] = qrn_codes_sticky(src[i + l]);
         _mm_storeu_si128((__m128i *)(y + i),
-                         _mm256_cvtps_ph(_mm256_loadu_ps(narrow), _MM_FROUND_TO_NEAREST_INT));
+                         _mm256_cvtps_ph(_mm256_loadu_ps(f32), _MM_FROUND_TO_NEAREST_INT));
     }
 #endif
     for (; i < n; i++)
@@ -174,10 +174,10 @@ static inline void qrn_codes_store(qrn_view *v, size_t first, size_t n, const do
         memcpy((double *)v->data + first, src, n * sizeof *src);
     } else {
         const qrn_codes_grid g = qrn_codes_grid_of(v);
-        bool wide = qrn_view_elem(v) == 2, fast = !QRN_CODES_BY_DEFINITION;
-        if (wide && !(fast && qrn_codes_nearest_f64_16(src, n, &g, (uint16_t *)v->data + first)))
+        bool is16 = qrn_view_elem(v) == 2, fast = !QRN_CODES_BY_DEFINITION;
+        if (is16 && !(fast && qrn_codes_nearest_f64_16(src, n, &g, (uint16_t *)v->data + first)))
             QRN_CODES_STORE(uint16_t);
-        else if (!wide &&
+        else if (!is16 &&
                  !(fast && qrn_codes_nearest_f64_8(src, n, &g, (uint8_t *)v->data + first)))
             QRN_CODES_STORE(uint8_t);
     }

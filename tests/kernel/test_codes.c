@@ -37,8 +37,8 @@ static qrn_view make(qrn_dtype dtype, const qrn_quant *quant, uint32_t rank, con
 // Scales in ratios of small numbers make half of all results ties; others are arbitrary.
 static qrn_quant random_quant(qrn_dtype dtype) {
     static const float even[] = {0.25f, 0.125f, 0.375f, 0.0625f, 0.75f, 0.5f};
-    bool wide = dtype == QRN_DTYPE_UQ16 || dtype == QRN_DTYPE_SQ16;
-    int32_t range = wide ? 65536 : 256;
+    bool is16 = dtype == QRN_DTYPE_UQ16 || dtype == QRN_DTYPE_SQ16;
+    int32_t range = is16 ? 65536 : 256;
     qrn_quant q = {.kind = QRN_QUANT_TENSOR};
     q.scale = between(0, 2) ? (float)between(1, 1u << 24) * 0x1p-24f : even[between(0, 5)];
     if (between(0, 9) == 0)
@@ -139,7 +139,7 @@ static void shapes_and_words(void **unused) {
     for (unsigned round = 0; round < 1500; round++) {
         static const qrn_dtype types[2][2] = {{QRN_DTYPE_UQ8, QRN_DTYPE_SQ8},
                                               {QRN_DTYPE_UQ16, QRN_DTYPE_SQ16}};
-        uint32_t rank = between(1, 4), dims[4], part[2][4], wide = between(0, 2) != 0;
+        uint32_t rank = between(1, 4), dims[4], part[2][4], is16 = between(0, 2) != 0;
         qrn_binary_args args = {between(QRN_BINARY_ADD, QRN_BINARY_MUL)};
         for (uint32_t d = 0; d < rank; d++)
             dims[d] = between(1, d + 1 == rank ? (round % 8 ? 100 : 1500) : 5);
@@ -151,10 +151,10 @@ static void shapes_and_words(void **unused) {
         qrn_dtype t[3];
         qrn_quant q[3];
         for (int i = 0; i < 3; i++) {
-            t[i] = types[wide][between(0, 1)];
+            t[i] = types[is16][between(0, 1)];
             q[i] = random_quant(t[i]);
         }
-        if (wide && args.op == QRN_BINARY_MUL)
+        if (is16 && args.op == QRN_BINARY_MUL)
             scale_product(q);
         uint32_t skip_a = between(0, 3) ? 0 : between(0, rank - 1), skip_b = skip_a ? 0 : 0;
         for (uint32_t d = 0; d < skip_a; d++)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Every quantized row of the conv, dense8, dense_wide and matmul families that this machine can
+// Every quantized row of the conv, dense8, dense_planes and matmul families that this machine can
 // run, on random shapes, encodings and types of 4 to 16 bits, bit for bit against the definition in
 // src/kernels/gemm/epilogue/requant.h written out here: exact integer sums, one fused multiply-add,
 // floor, clamp. QUERN_TEST_SEED repeats a run.
 #include "base/cpu.h"
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/dense/dense8.h"
-#include "kernels/gemm/dense/dense_wide.h"
+#include "kernels/gemm/dense/dense_planes.h"
 #include "kernels/gemm/matmul/matmul.h"
 
 #include <math.h>
@@ -121,10 +121,10 @@ static void make_operands(operands *o, uint32_t rank, const uint32_t *x_dims, ui
                             .scales = o->scales,
                             .offsets = o->offsets,
                             .n_groups = channels};
-    bool wide = yt == QRN_DTYPE_UQ16 || yt == QRN_DTYPE_SQ16;
-    o->yq = (qrn_quant){.kind = QRN_QUANT_TENSOR, .bits = wide ? (between(0, 7) ? 16 : 12) : 8};
-    o->yq.scale = wide ? 0.01f : 0.9f;
-    o->yq.offset = (int32_t)between(0, 200) - (wide ? 3000 : 160);
+    bool is16 = yt == QRN_DTYPE_UQ16 || yt == QRN_DTYPE_SQ16;
+    o->yq = (qrn_quant){.kind = QRN_QUANT_TENSOR, .bits = is16 ? (between(0, 7) ? 16 : 12) : 8};
+    o->yq.scale = is16 ? 0.01f : 0.9f;
+    o->yq.offset = (int32_t)between(0, 200) - (is16 ? 3000 : 160);
     o->x = make(rank, x_dims, xt, &o->xq);
     o->w = make(w_rank, w_dims, wt, &o->wq);
     o->y = make(rank, y_dims, yt, &o->yq);
@@ -191,26 +191,26 @@ static unsigned check_rows(const qrn_family *f, const void *args, qrn_view *cons
 typedef struct packed_operands {
     qrn_view packed, sums, scales, offsets, starts;
     int32_t sums_data[CHANNELS_MAX], offsets_data[CHANNELS_MAX];
-    int64_t wide_sums[CHANNELS_MAX];
+    int64_t sums64[CHANNELS_MAX];
     float scales_data[CHANNELS_MAX];
     uint32_t start;
 } packed_operands;
 
 static void pack(const qrn_weights *w, const operands *o, packed_operands *p) {
     uint32_t channels = w->dense.group * w->dense.cols, rank, dims[5];
-    bool axis = o->wq.kind == QRN_QUANT_AXIS, wide = w->packed == 16;
+    bool axis = o->wq.kind == QRN_QUANT_AXIS, is16 = w->packed == 16;
     p->start = 0;
     assert_true(qrn_weights_shape(w, &rank, dims));
     p->packed = make(rank, dims, QRN_DTYPE_I8, NULL);
     qrn_weights_pack(w, o->w.data, p->packed.data);
-    qrn_weights_sums(w, o->w.data, &p->start, 1, wide ? NULL : p->sums_data,
-                     wide ? p->wide_sums : NULL);
+    qrn_weights_sums(w, o->w.data, &p->start, 1, is16 ? NULL : p->sums_data,
+                     is16 ? p->sums64 : NULL);
     for (uint32_t c = 0; c < channels; c++) {
         p->scales_data[c] = axis ? o->scales[c] : o->wq.scale;
         p->offsets_data[c] = (axis ? o->offsets[c] : o->wq.offset) + qrn_weights_shift(w);
     }
-    p->sums = (qrn_view){.data = wide ? (void *)p->wide_sums : p->sums_data,
-                         .dtype = wide ? QRN_DTYPE_I64 : QRN_DTYPE_I32,
+    p->sums = (qrn_view){.data = is16 ? (void *)p->sums64 : p->sums_data,
+                         .dtype = is16 ? QRN_DTYPE_I64 : QRN_DTYPE_I32,
                          .rank = 1,
                          .dims = {channels}};
     p->scales = (qrn_view){
@@ -246,8 +246,8 @@ static unsigned check_packed(const qrn_dense_args *d, operands *o, size_t w_dept
     bool symmetric = p.offsets_data[0] == 0 && same_offsets(p.offsets_data, d->group * d->cols);
     qrn_view *offsets = symmetric && between(0, 3) ? NULL : &p.offsets;
     qrn_view *in[] = {&o->x, &p.packed, &p.sums, &p.scales, offsets, &p.starts, bias};
-    qrn_dense_wide_args wide = {.dense = *d, .w_bits = bits};
-    assert_true(check_rows(&qrn_family_dense_wide, &wide, in, 7, o, expected) >= 1);
+    qrn_dense_planes_args planes = {.dense = *d, .w_bits = bits};
+    assert_true(check_rows(&qrn_family_dense_planes, &planes, in, 7, o, expected) >= 1);
     int32_t w_offset = p.offsets_data[0] - qrn_weights_shift(&w);
     bool bytes = bits == 8 && qrn_view_elem(&o->x) == 1 && qrn_view_elem(&o->y) == 1 &&
                  same_offsets(p.offsets_data, d->group * d->cols) &&
@@ -345,7 +345,7 @@ static void product_rows_agree_with_the_definition(void **unused) {
         free(expected);
         free_operands(&o);
     }
-    assert_true(packed >= 265); // all by dense_wide, some by dense8
+    assert_true(packed >= 265); // all by dense_planes, some by dense8
 }
 
 // Bytes with symmetric weights, which many rows of a short depth have of their own.
@@ -515,8 +515,8 @@ static void rows_of_blocks_agree_with_the_definition(void **unused) {
         some.data = b.offsets;
         qrn_view starts = {.data = b.starts, .dtype = QRN_DTYPE_U32, .rank = 1, .dims = {b.n_runs}};
         qrn_view *in[] = {&o.x, &packed, &sums, &scales, offsets ? &some : NULL, &starts, &bias};
-        qrn_dense_wide_args wide = {.dense = dense, .w_bits = bits, .blocks = true};
-        assert_true(check_rows(&qrn_family_dense_wide, &wide, in, 7, &o, expected) >= 1);
+        qrn_dense_planes_args planes = {.dense = dense, .w_bits = bits, .blocks = true};
+        assert_true(check_rows(&qrn_family_dense_planes, &planes, in, 7, &o, expected) >= 1);
         free(packed.data);
         free(expected);
         free_operands(&o);

@@ -140,10 +140,10 @@ static void check(const product *p) {
 static const qrn_dtype types[] = {QRN_DTYPE_UQ8, QRN_DTYPE_SQ8, QRN_DTYPE_UQ16, QRN_DTYPE_SQ16};
 
 static int32_t middle_offset(qrn_dtype type) { // near what quantizers give
-    bool wide = type == QRN_DTYPE_UQ16 || type == QRN_DTYPE_SQ16;
-    int32_t spread = wide ? (int32_t)between(0, 3000) - 1500 : (int32_t)between(0, 20) - 10;
+    bool is16 = type == QRN_DTYPE_UQ16 || type == QRN_DTYPE_SQ16;
+    int32_t spread = is16 ? (int32_t)between(0, 3000) - 1500 : (int32_t)between(0, 20) - 10;
     if (type == QRN_DTYPE_UQ8 || type == QRN_DTYPE_UQ16)
-        return random_u32() % 4 ? spread - (wide ? 32768 : 128) : 0;
+        return random_u32() % 4 ? spread - (is16 ? 32768 : 128) : 0;
     return random_u32() % 4 ? spread : 0;
 }
 

@@ -6,8 +6,8 @@
 #include "compiler/lowering.h"
 #include "compiler/passes.h"
 #include "kernels/gemm/dense/dense8.h"
-#include "kernels/gemm/dense/dense_wide.h"
-#include "kernels/gemm/tiles/gemm_wide.h"
+#include "kernels/gemm/dense/dense_planes.h"
+#include "kernels/gemm/tiles/gemm_planes.h"
 #include "kernels/gemm/winograd/winograd8.h"
 
 #include <string.h>
@@ -211,7 +211,7 @@ qrn_status qrn_lower_packed_weights(qrn_lowering *lo, const qrn_node *n, const q
     packing p = {.weights = weights_of(lo, n, q, codes)};
     bool bytes = bytes_do(lo, n, q, p.weights.packed, bias);
     qrn_shape shape = {0};
-    if ((!bytes && q->dense->depth > QRN_WIDE_DEPTH_MAX) ||
+    if ((!bytes && q->dense->depth > QRN_PLANES_DEPTH_MAX) ||
         !qrn_weights_shape(&p.weights, &shape.rank, shape.dims))
         return QRN_E_UNSUPPORTED;
     QRN_TRY(make_runs(lo, n, q, &p, &ins[5]));
@@ -226,8 +226,8 @@ qrn_status qrn_lower_packed_weights(qrn_lowering *lo, const qrn_node *n, const q
         QRN_TRY(emit_matrices(lo, n, &p.weights, a.w_offset, &ins[5]));
         return qrn_lo_step(lo, &qrn_family_dense8, QRN_DOMAIN_RAW, &a, ins, 6, &out, 1, 0);
     }
-    qrn_dense_wide_args a = {
+    qrn_dense_planes_args a = {
         .dense = *q->dense, .w_bits = p.weights.packed, .blocks = t->quant.kind == QRN_QUANT_BLOCK};
     ins[6] = bias;
-    return qrn_lo_step(lo, &qrn_family_dense_wide, QRN_DOMAIN_RAW, &a, ins, 7, &out, 1, 0);
+    return qrn_lo_step(lo, &qrn_family_dense_planes, QRN_DOMAIN_RAW, &a, ins, 7, &out, 1, 0);
 }

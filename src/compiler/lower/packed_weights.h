@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Quantized sums of products with weights that are known at finalize: packs them and emits a step
-// of the dense8 or dense_wide family.
+// of the dense8 or dense_planes family.
 #ifndef QRN_COMPILER_LOWER_PACKED_WEIGHTS_H
 #define QRN_COMPILER_LOWER_PACKED_WEIGHTS_H
 

@@ -9,7 +9,7 @@
 #include "kernels/gemm/dense/dense.h"
 #include "kernels/gemm/dense/dense8.h"
 #include "kernels/gemm/dense/dense_f16.h"
-#include "kernels/gemm/dense/dense_wide.h"
+#include "kernels/gemm/dense/dense_planes.h"
 #include "kernels/gemm/winograd/winograd.h"
 #include "kernels/gemm/winograd/winograd_f16.h"
 #include "kernels/move/join.h"
@@ -23,7 +23,7 @@ static qrn_conv_args *conv_of(const qrn_step *s) {
     if (f == &qrn_family_conv) {
         conv = s->args;
     } else if (f == &qrn_family_dense || f == &qrn_family_dense8 || f == &qrn_family_dense_f16 ||
-               f == &qrn_family_dense_wide || f == &qrn_family_winograd ||
+               f == &qrn_family_dense_planes || f == &qrn_family_winograd ||
                f == &qrn_family_winograd_f16) {
         qrn_dense_args *dense = s->args; // the first member in all of them
         conv = dense->rows ? NULL : &dense->conv;

@@ -8,7 +8,7 @@
 #include "kernels/conv/depthwise8.h"
 #include "kernels/conv/depthwise_f32.h"
 #include "kernels/conv/depthwise_q8.h"
-#include "kernels/conv/depthwise_wide.h"
+#include "kernels/conv/depthwise_q16.h"
 
 qrn_conv_geometry qrn_conv_geometry_of(const qrn_conv_args *a, const qrn_view *x, const qrn_view *y,
                                        const uint32_t *kernel_dims) {
@@ -146,11 +146,11 @@ static bool per_block(const qrn_kcall *k) { return k->in[1]->quant->kind == QRN_
         .scratch = qrn_depthwise_q8_scratch                                                        \
     }
 
-#define DEPTHWISE_WIDE(isa, bit)                                                                   \
+#define DEPTHWISE_Q16(isa, bit)                                                                    \
     {                                                                                              \
-        .name = "depthwise_wide_" #isa, .domain = QRN_DOMAIN_RAW, .needs = bit,                    \
-        .fn = qrn_depthwise_wide_##isa, .works = qrn_depthwise_wide_works,                         \
-        .tasks = qrn_conv_tasks, .scratch = qrn_depthwise_wide_scratch                             \
+        .name = "depthwise_q16_" #isa, .domain = QRN_DOMAIN_RAW, .needs = bit,                     \
+        .fn = qrn_depthwise_q16_##isa, .works = qrn_depthwise_q16_works, .tasks = qrn_conv_tasks,  \
+        .scratch = qrn_depthwise_q16_scratch                                                       \
     }
 
 static const qrn_kernel conv_rows[] = {
@@ -172,16 +172,16 @@ static const qrn_kernel conv_rows[] = {
      .tasks = qrn_conv_tasks,
      .scratch = qrn_depthwise16_scratch},
     DEPTHWISE_Q8(avx512, QRN_ISA_AVX512),
-    DEPTHWISE_WIDE(avx512, QRN_ISA_AVX512),
+    DEPTHWISE_Q16(avx512, QRN_ISA_AVX512),
     DEPTHWISE_Q8(avx2, QRN_ISA_AVX2),
-    DEPTHWISE_WIDE(avx2, QRN_ISA_AVX2),
+    DEPTHWISE_Q16(avx2, QRN_ISA_AVX2),
 #elif defined(__aarch64__)
     DEPTHWISE(neon, QRN_ISA_NEON),
     DEPTHWISE_Q8(neon, QRN_ISA_NEON),
-    DEPTHWISE_WIDE(neon, QRN_ISA_NEON),
+    DEPTHWISE_Q16(neon, QRN_ISA_NEON),
 #endif
     DEPTHWISE_Q8(any, 0),
-    DEPTHWISE_WIDE(any, 0),
+    DEPTHWISE_Q16(any, 0),
     {.name = "conv_f32_ref", .domain = QRN_DOMAIN_F32, .fn = conv_f32_ref, .tasks = qrn_conv_tasks},
     {.name = "conv_f64_ref", .domain = QRN_DOMAIN_F64, .fn = conv_f64_ref, .tasks = qrn_conv_tasks},
     {.name = "conv_q8_block_ref",

@@ -2,10 +2,10 @@
 //
 // Depthwise convolutions of 16-bit codes: what is prepared per call. Encodings that the strips do
 // not know (weights that are no bytes with their offset, multipliers of one or more) go to the rows
-// of depthwise_wide.h.
+// of depthwise_q16.h.
 #include "kernels/conv/depthwise16.h"
 
-#include "kernels/conv/depthwise_wide.h"
+#include "kernels/conv/depthwise_q16.h"
 #include "kernels/gemm/epilogue/requant.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static bool has_zero(const qrn_view *x) {
 
 bool qrn_depthwise16_works(const qrn_kcall *k) {
     const qrn_view *x = k->in[0], *w = k->in[1], *y = k->out[0];
-    return qrn_strips_work(k) && qrn_depthwise_wide_works(k) && qrn_dtypes[x->dtype].bits == 16 &&
+    return qrn_strips_work(k) && qrn_depthwise_q16_works(k) && qrn_dtypes[x->dtype].bits == 16 &&
            qrn_dtypes[w->dtype].bits <= 8 && qrn_view_elem(y) == 2 &&
            (y->quant->bits == 0 || y->quant->bits >= 16) && has_zero(x);
 }
@@ -72,7 +72,7 @@ size_t qrn_depthwise16_scratch(const qrn_kcall *k) {
     qrn_conv_geometry g = qrn_conv_geometry_of(k->args, k->in[0], k->out[0], k->in[1]->dims);
     qrn_kcall bare = *k;
     bare.scratch = NULL;
-    size_t mine = k->n_tasks * layout_of(&bare, &g).bytes, other = qrn_depthwise_wide_scratch(k);
+    size_t mine = k->n_tasks * layout_of(&bare, &g).bytes, other = qrn_depthwise_q16_scratch(k);
     return mine > other ? mine : other;
 }
 

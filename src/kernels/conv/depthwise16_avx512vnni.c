@@ -4,7 +4,7 @@
 // Results of 32 channels leave together, be they of one cell or of two.
 #include "kernels/conv/depthwise16_avx512.h"
 #include "kernels/conv/depthwise_tiles_avx512.h"
-#include "kernels/conv/depthwise_wide.h"
+#include "kernels/conv/depthwise_q16.h"
 
 #define MOST_UNITS QRN_DEPTHWISE16_UNITS
 // Any window, one cell.
@@ -111,11 +111,11 @@ static void strip_pad(const qrn_strip_plan *p, uint8_t *to, size_t bytes) {
 
 static void pack(const qrn_strip_block *b, const int8_t *const *rows, uint8_t *packed) {
     static const size_t step[2];
-    int16_t wide[2][2 * QRN_STRIP_UNIT] = {{0}};
-    const uint8_t *src[2] = {(const uint8_t *)wide[0], (const uint8_t *)wide[1]};
+    int16_t words[2][2 * QRN_STRIP_UNIT] = {{0}};
+    const uint8_t *src[2] = {(const uint8_t *)words[0], (const uint8_t *)words[1]};
     for (int r = 0; r < 2; r++)
         for (uint32_t i = 0; i < b->channels; i++)
-            wide[r][i] = rows[r][i];
+            words[r][i] = rows[r][i];
     if (b->units == 2)
         columns_of_two(src, step, 1, _mm512_setzero_si512(), packed);
     else
@@ -124,5 +124,5 @@ static void pack(const qrn_strip_block *b, const int8_t *const *rows, uint8_t *p
 
 qrn_status qrn_depthwise16_avx512vnni(const qrn_kcall *k) {
     static const qrn_strip_kernel kernel = {strip_rows, strip_channels, pack};
-    return qrn_depthwise16_run(k, &kernel, qrn_depthwise_wide_avx512);
+    return qrn_depthwise16_run(k, &kernel, qrn_depthwise_q16_avx512);
 }

@@ -85,7 +85,7 @@ static bool bias_fits(const qrn_view *bias) {
     return true;
 }
 
-static void store_wide(const qrn_kcall *k, const int32_t *acc, size_t first, size_t channels) {
+static void store16(const qrn_kcall *k, const int32_t *acc, size_t first, size_t channels) {
     for (size_t c = 0; c < channels; c++) {
         qrn_requant r = qrn_requant_of(k->in[0], k->in[1], c, k->out[0]);
         qrn_store_code(k->out[0], first + c, qrn_requantize(&r, acc[c]));
@@ -100,7 +100,7 @@ static qrn_status run(const qrn_kcall *k, void (*cell_sums)(const qrn_depthwise_
     prepared p = prepare(k, g.cin);
     qrn_requant r = qrn_requant_of(x, w, 0, y);
     qrn_round8 round = qrn_round8_of(p.m, p.exact, r.zero_half, r.lo, r.hi);
-    bool is_signed = x->dtype == QRN_DTYPE_SQ8, wide = qrn_view_elem(y) > 1;
+    bool is_signed = x->dtype == QRN_DTYPE_SQ8, is16 = qrn_view_elem(y) > 1;
     size_t offset[QRN_DEPTHWISE_TAPS], weight[QRN_DEPTHWISE_TAPS];
     qrn_depthwise_q8_cell d = {.x = x->data,
                                .w = p.w,
@@ -111,7 +111,7 @@ static qrn_status run(const qrn_kcall *k, void (*cell_sums)(const qrn_depthwise_
                                .x_offset = (int16_t)(x->quant->offset - (is_signed ? 128 : 0)),
                                .bias = p.bias,
                                .round = &round,
-                               .acc = wide ? p.acc : NULL};
+                               .acc = is16 ? p.acc : NULL};
     size_t begin, end;
     qrn_split(qrn_conv_cells(&g), 1, k->task, k->n_tasks, &begin, &end);
     for (size_t cell = begin; cell < end; cell++) {
@@ -123,8 +123,8 @@ static qrn_status run(const qrn_kcall *k, void (*cell_sums)(const qrn_depthwise_
         }
         d.y = (uint8_t *)y->data + cell * g.cin;
         cell_sums(&d);
-        if (wide)
-            store_wide(k, p.acc, cell * g.cin, g.cin);
+        if (is16)
+            store16(k, p.acc, cell * g.cin, g.cin);
     }
     qrn_tell(k, begin * g.cin, end * g.cin);
     return QRN_OK;

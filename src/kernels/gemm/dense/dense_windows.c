@@ -59,7 +59,7 @@ static void fill(uint8_t *dst, size_t bytes, const uint8_t four[8]) {
         memcpy(dst + i, four, 8);
 }
 
-void qrn_windows_make(const qrn_windows *w, const qrn_wide_ops *ops, const qrn_view *x,
+void qrn_windows_make(const qrn_windows *w, const qrn_planes_ops *ops, const qrn_view *x,
                       size_t first, size_t n, uint8_t *dst) {
     const qrn_conv_geometry *g = w->g;
     uint8_t flip = qrn_dtypes[x->dtype].cls == QRN_CLASS_SFIXED ? 0x80 : 0, four[8];

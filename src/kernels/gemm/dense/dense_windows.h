@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // Convolutions of 16-bit codes without gathering: lines of the image are brought to pairs of bytes
-// (gemm_wide.h) with their padding, and the windows of neighbouring cells are rows of the product
+// (gemm_planes.h) with their padding, and the windows of neighbouring cells are rows of the product
 // that overlap. A window is parts of equally many steps, one for each row of the kernel where its
 // cells lie side by side, else one for each cell.
 #ifndef QRN_KERNELS_GEMM_DENSE_WINDOWS_H
 #define QRN_KERNELS_GEMM_DENSE_WINDOWS_H
 
-#include "kernels/gemm/tiles/gemm_wide.h"
+#include "kernels/gemm/tiles/gemm_planes.h"
 
 #define QRN_WINDOW_PARTS 49
 
@@ -25,7 +25,7 @@ qrn_windows qrn_windows_of(const qrn_dense_plan *p, const qrn_view *x);
 size_t qrn_windows_bytes(const qrn_windows *w);
 
 // What is under the windows of `n` lines of the output from number `first` on, all in one image.
-void qrn_windows_make(const qrn_windows *w, const qrn_wide_ops *ops, const qrn_view *x,
+void qrn_windows_make(const qrn_windows *w, const qrn_planes_ops *ops, const qrn_view *x,
                       size_t first, size_t n, uint8_t *dst);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Packing of quantized weights of 4, 8 and 16 bits (dense_wide.h).
-#include "kernels/gemm/dense/dense_wide.h"
+// Packing of quantized weights of 4, 8 and 16 bits (dense_planes.h).
+#include "kernels/gemm/dense/dense_planes.h"
 
 #include "kernels/gemm/dense/dense8.h"
 #include "kernels/gemm/tiles/gemm_q8.h"
@@ -21,23 +21,23 @@ int32_t qrn_weights_shift(const qrn_weights *w) {
     return half + (w->packed == 16 ? 128 : 0);
 }
 
-// Reads stored weights: codes minus the shift.
+// Reads stored weights: values minus the shift.
 typedef struct reader {
     qrn_quant quant;
     qrn_view view;
     int32_t shift;
 } reader;
 
-static void reader_of(const qrn_weights *w, const void *codes, reader *r) {
+static void reader_of(const qrn_weights *w, const void *w_data, reader *r) {
     *r = (reader){.quant = {.bits = (uint8_t)w->bits}, .shift = qrn_weights_shift(w)};
-    r->view = (qrn_view){.data = (void *)(uintptr_t)codes, .quant = &r->quant, .dtype = w->dtype};
+    r->view = (qrn_view){.data = (void *)(uintptr_t)w_data, .quant = &r->quant, .dtype = w->dtype};
 }
 
 static int32_t stored(const reader *r, size_t i) { return qrn_code(&r->view, i) - r->shift; }
 
-bool qrn_weights_fit(const qrn_weights *w, const void *codes) {
+bool qrn_weights_fit(const qrn_weights *w, const void *w_data) {
     reader r;
-    reader_of(w, codes, &r);
+    reader_of(w, w_data, &r);
     int32_t limit = INT32_C(1) << (w->packed - 1);
     size_t n = (size_t)w->dense.group * w->dense.cols * w->dense.depth;
     for (size_t i = 0; i < n; i++)
@@ -75,16 +75,16 @@ static void put(uint32_t packed, int32_t v, size_t at, size_t plane, int8_t *dst
     }
 }
 
-void qrn_weights_pack(const qrn_weights *w, const void *codes, int8_t *packed) {
+void qrn_weights_pack(const qrn_weights *w, const void *w_data, int8_t *packed) {
     const qrn_dense_args *d = &w->dense;
     size_t panel = qrn_q8_steps(d->depth) * QRN_PANEL * QRN_Q8_DEPTH;
     size_t all = panel * qrn_panels(d->cols) * d->group;
     reader r;
     if (whole_bytes(w)) {
-        qrn_dense8_pack(d, codes, w->w_depth, w->w_col, is_signed(w) ? 0 : 0x80, packed);
+        qrn_dense8_pack(d, w_data, w->w_depth, w->w_col, is_signed(w) ? 0 : 0x80, packed);
         return;
     }
-    reader_of(w, codes, &r);
+    reader_of(w, w_data, &r);
     memset(packed, 0, w->packed == 4 ? all / 2 : w->packed == 8 ? all : 2 * all);
     for (size_t g = 0; g < d->group; g++)
         for (size_t k = 0; k < d->depth; k++)
@@ -96,15 +96,15 @@ void qrn_weights_pack(const qrn_weights *w, const void *codes, int8_t *packed) {
             }
 }
 
-void qrn_weights_sums(const qrn_weights *w, const void *codes, const uint32_t *starts,
-                      uint32_t n_runs, int32_t *sums, int64_t *wide_sums) {
+void qrn_weights_sums(const qrn_weights *w, const void *w_data, const uint32_t *starts,
+                      uint32_t n_runs, int32_t *sums, int64_t *sums64) {
     size_t channels = (size_t)w->dense.group * w->dense.cols;
     reader r;
     if (whole_bytes(w) && n_runs == 1 && sums) {
-        qrn_dense8_sums(&w->dense, codes, w->w_depth, w->w_col, is_signed(w) ? 0 : 0x80, sums);
+        qrn_dense8_sums(&w->dense, w_data, w->w_depth, w->w_col, is_signed(w) ? 0 : 0x80, sums);
         return;
     }
-    reader_of(w, codes, &r);
+    reader_of(w, w_data, &r);
     for (uint32_t run = 0; run < n_runs; run++) {
         size_t end = run + 1 < n_runs ? starts[run + 1] : w->dense.depth;
         for (size_t j = 0; j < channels; j++) {
@@ -114,7 +114,7 @@ void qrn_weights_sums(const qrn_weights *w, const void *codes, const uint32_t *s
             if (sums)
                 sums[run * channels + j] = (int32_t)sum;
             else
-                wide_sums[run * channels + j] = sum;
+                sums64[run * channels + j] = sum;
         }
     }
 }

@@ -8,7 +8,7 @@
 #include "kernels/gemm/matmul/matmul_f32.h"
 #include "kernels/gemm/matmul/matmul_q16.h"
 #include "kernels/gemm/matmul/matmul_q8.h"
-#include "kernels/gemm/matmul/matmul_wide.h"
+#include "kernels/gemm/matmul/matmul_planes.h"
 #include "kernels/gemm/epilogue/requant.h"
 
 static void lead_strides(const qrn_view *v, uint32_t n_lead, size_t *strides) {
@@ -155,11 +155,11 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
         .scratch = qrn_matmul_f32_scratch                                                          \
     }
 
-#define WIDE(isa, bit)                                                                             \
+#define PLANES(isa, bit)                                                                           \
     {                                                                                              \
-        .name = "matmul_wide_" #isa, .domain = QRN_DOMAIN_RAW, .needs = bit,                       \
-        .fn = qrn_matmul_wide_##isa, .works = qrn_matmul_wide_works, .tasks = tasks,               \
-        .scratch = qrn_matmul_wide_scratch                                                         \
+        .name = "matmul_planes_" #isa, .domain = QRN_DOMAIN_RAW, .needs = bit,                     \
+        .fn = qrn_matmul_planes_##isa, .works = qrn_matmul_planes_works, .tasks = tasks,           \
+        .scratch = qrn_matmul_planes_scratch                                                       \
     }
 
 #define BYTES(isa, bit)                                                                            \
@@ -182,14 +182,14 @@ static const qrn_kernel matmul_rows[] = {
      .works = qrn_matmul_q16_works,
      .tasks = tasks,
      .scratch = qrn_matmul_q16_scratch},
-    WIDE(avx512vnni, QRN_ISA_AVX512VNNI),
-    WIDE(avx2, QRN_ISA_AVX2),
+    PLANES(avx512vnni, QRN_ISA_AVX512VNNI),
+    PLANES(avx2, QRN_ISA_AVX2),
 #elif defined(__aarch64__)
     FAST(neon, QRN_ISA_NEON),
     BYTES(neondot, QRN_ISA_NEONDOT),
-    WIDE(neondot, QRN_ISA_NEONDOT),
+    PLANES(neondot, QRN_ISA_NEONDOT),
 #endif
-    WIDE(any, 0),
+    PLANES(any, 0),
     {.name = "matmul_f32_ref", .domain = QRN_DOMAIN_F32, .fn = matmul_f32_ref, .tasks = tasks},
     {.name = "matmul_f64_ref", .domain = QRN_DOMAIN_F64, .fn = matmul_f64_ref, .tasks = tasks},
     {.name = "matmul_q8_block_ref",

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
 // Loops of the depthwise convolution with 16-bit operands, and what is prepared per call.
-#include "kernels/conv/depthwise_wide.h"
+#include "kernels/conv/depthwise_q16.h"
 
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/epilogue/requant.h"
 
-#define FN qrn_depthwise_wide_cell_any
-#include "kernels/conv/depthwise_wide.inc"
+#define FN qrn_depthwise_q16_cell_any
+#include "kernels/conv/depthwise_q16.inc"
 
 static uint32_t bits_of(const qrn_view *v) { return qrn_dtypes[v->dtype].bits; }
 
-bool qrn_depthwise_wide_works(const qrn_kcall *k) {
+bool qrn_depthwise_q16_works(const qrn_kcall *k) {
     const qrn_conv_args *a = k->args;
     const qrn_view *x = k->in[0], *w = k->in[1];
     uint32_t last = a->n_spatial + 1;
@@ -32,7 +32,7 @@ static size_t prepared_bytes(const qrn_kcall *k) {
     return (bytes + 63) / 64 * 64;
 }
 
-size_t qrn_depthwise_wide_scratch(const qrn_kcall *k) { return k->n_tasks * prepared_bytes(k); }
+size_t qrn_depthwise_q16_scratch(const qrn_kcall *k) { return k->n_tasks * prepared_bytes(k); }
 
 static prepared prepare(const qrn_kcall *k, size_t channels) {
     const qrn_view *w = k->in[1], *bias = k->n_in > 2 ? k->in[2] : NULL;
@@ -52,25 +52,25 @@ static prepared prepare(const qrn_kcall *k, size_t channels) {
     return p;
 }
 
-static qrn_status run(const qrn_kcall *k, void (*cell_fn)(const qrn_depthwise_wide_cell *d)) {
+static qrn_status run(const qrn_kcall *k, void (*cell_fn)(const qrn_depthwise_q16_cell *d)) {
     const qrn_view *x = k->in[0], *w = k->in[1], *y = k->out[0];
     qrn_conv_geometry g = qrn_conv_geometry_of(k->args, x, y, w->dims);
     prepared p = prepare(k, g.cin);
     qrn_requant r = qrn_requant_of(x, w, 0, y);
     size_t offset[QRN_DEPTHWISE_TAPS], weight[QRN_DEPTHWISE_TAPS];
-    qrn_depthwise_wide_cell d = {.x = x->data,
-                                 .x_type = x->dtype,
-                                 .w = p.w,
-                                 .offset = offset,
-                                 .weight = weight,
-                                 .channels = g.cin,
-                                 .x_offset = (double)x->quant->offset,
-                                 .bias = p.bias,
-                                 .m = p.m,
-                                 .start = p.start,
-                                 .lo = (double)r.lo,
-                                 .hi = (double)r.hi,
-                                 .y_elem = qrn_view_elem(y)};
+    qrn_depthwise_q16_cell d = {.x = x->data,
+                                .x_type = x->dtype,
+                                .w = p.w,
+                                .offset = offset,
+                                .weight = weight,
+                                .channels = g.cin,
+                                .x_offset = (double)x->quant->offset,
+                                .bias = p.bias,
+                                .m = p.m,
+                                .start = p.start,
+                                .lo = (double)r.lo,
+                                .hi = (double)r.hi,
+                                .y_elem = qrn_view_elem(y)};
     size_t begin, end;
     qrn_split(qrn_conv_cells(&g), 1, k->task, k->n_tasks, &begin, &end);
     for (size_t cell = begin; cell < end; cell++) {
@@ -88,17 +88,15 @@ static qrn_status run(const qrn_kcall *k, void (*cell_fn)(const qrn_depthwise_wi
 }
 
 #if defined(__x86_64__)
-qrn_status qrn_depthwise_wide_avx512(const qrn_kcall *k) {
-    return run(k, qrn_depthwise_wide_cell_avx512);
+qrn_status qrn_depthwise_q16_avx512(const qrn_kcall *k) {
+    return run(k, qrn_depthwise_q16_cell_avx512);
 }
-qrn_status qrn_depthwise_wide_avx2(const qrn_kcall *k) {
-    return run(k, qrn_depthwise_wide_cell_avx2);
+qrn_status qrn_depthwise_q16_avx2(const qrn_kcall *k) {
+    return run(k, qrn_depthwise_q16_cell_avx2);
 }
 #elif defined(__aarch64__)
-qrn_status qrn_depthwise_wide_neon(const qrn_kcall *k) {
-    return run(k, qrn_depthwise_wide_cell_neon);
+qrn_status qrn_depthwise_q16_neon(const qrn_kcall *k) {
+    return run(k, qrn_depthwise_q16_cell_neon);
 }
 #endif
-qrn_status qrn_depthwise_wide_any(const qrn_kcall *k) {
-    return run(k, qrn_depthwise_wide_cell_any);
-}
+qrn_status qrn_depthwise_q16_any(const qrn_kcall *k) { return run(k, qrn_depthwise_q16_cell_any); }

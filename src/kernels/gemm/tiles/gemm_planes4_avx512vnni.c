@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Products of few rows with 4-bit weights for AVX-512 VNNI: weights go from memory to registers and
+// GEMM of few rows with 4-bit weights for AVX-512 VNNI: weights go from memory to registers and
 // nowhere else. With many rows it is cheaper to unpack a panel first.
-#include "kernels/gemm/tiles/gemm_wide_avx512vnni.h"
+#include "kernels/gemm/tiles/gemm_planes_avx512vnni.h"
 
-void qrn_wide_sums4_avx512vnni(const qrn_wide_tile *t) {
-    qrn_wide_tile part = *t;
+void qrn_planes_sums4_avx512vnni(const qrn_planes_tile *t) {
+    qrn_planes_tile part = *t;
     for (uint32_t row = 0; row < t->rows; row += 6) {
         part.a = t->a + row * t->row_bytes;
         part.acc = t->acc + (size_t)row * t->planes * QRN_PANEL;
@@ -19,8 +19,8 @@ void qrn_wide_sums4_avx512vnni(const qrn_wide_tile *t) {
     }
 }
 
-void qrn_wide_codes4_avx512vnni(const qrn_wide_rows *r, const qrn_wide_panel *p,
-                                const qrn_wide_out *o) {
+void qrn_planes_requant4_avx512vnni(const qrn_planes_rows *r, const qrn_planes_panel *p,
+                                    const qrn_planes_out *o) {
 #define CODES(n) codes(r, p, &t, o, row, n, QRN_PANEL, false, true);
     _Alignas(64) terms t;
     prepare(p, &t, QRN_PANEL, false);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Tiles of gemm_wide.h for AVX-512 VNNI, an instruction adding four products of bytes to each of 16
-// sums. 24 accumulators: 12 rows of bytes by 32 columns, or 24 by 16. Templates: numbers of rows,
-// planes and vectors, and what weights are like, are constants where they are expanded.
-#ifndef QRN_KERNELS_GEMM_WIDE_AVX512VNNI_H
-#define QRN_KERNELS_GEMM_WIDE_AVX512VNNI_H
+// Tiles of gemm_planes.h for AVX-512 VNNI, an instruction adding four products of bytes to each of
+// 16 sums. 24 accumulators: 12 rows of bytes by 32 columns, or 24 by 16. Templates: numbers of
+// rows, planes and vectors, and what weights are like, are constants where they are expanded.
+#ifndef QRN_KERNELS_GEMM_PLANES_AVX512VNNI_H
+#define QRN_KERNELS_GEMM_PLANES_AVX512VNNI_H
 
-#include "kernels/gemm/tiles/gemm_wide.h"
+#include "kernels/gemm/tiles/gemm_planes.h"
 #include "kernels/gemm/epilogue/sums_avx512.h"
 
 #include <string.h>
@@ -46,8 +46,8 @@ INLINE __m512i twice(const int8_t *b) {
 }
 
 // Columns of one step, 32 columns of b from `b` on. w[2]: see EIGHT.
-INLINE const int8_t *weights(const int8_t *b, const int cols, const bool halves, __m512i w[3]) {
-    if (halves) {
+INLINE const int8_t *weights(const int8_t *b, const int cols, const bool nibbles, __m512i w[3]) {
+    if (nibbles) {
         // The numbers times 16, as signed bytes. Vectors end up with every other 4 columns.
         const __m512i upper = _mm512_set1_epi8((char)0xf0);
         __m512i v = _mm512_loadu_si512(b), even = _mm512_and_si512(_mm512_slli_epi16(v, 4), upper);
@@ -63,7 +63,7 @@ INLINE const int8_t *weights(const int8_t *b, const int cols, const bool halves,
     return b + QRN_PANEL * QRN_Q8_DEPTH;
 }
 
-// What `weights` made of halves and sums put back into order.
+// What `weights` made of nibbles and sums put back into order.
 INLINE void order(__m512i acc[2]) {
     const __m512i low = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23);
     const __m512i high =
@@ -78,7 +78,7 @@ INLINE void order(__m512i acc[2]) {
 // no more than four base registers.
 INLINE void dots(__m512i acc[ACCS], const uint8_t *a, size_t row_bytes, const int8_t *b,
                  size_t steps, const int rows, const int planes, const int cols,
-                 const bool halves) {
+                 const bool nibbles) {
     const int vecs = VECS(cols), each = EACH(planes, cols);
     const uint8_t *third[4];
 #pragma GCC unroll 4
@@ -86,7 +86,7 @@ INLINE void dots(__m512i acc[ACCS], const uint8_t *a, size_t row_bytes, const in
         third[r / 3] = a + (size_t)r * row_bytes;
     for (size_t s = 0; s < steps; s++) {
         __m512i w[3];
-        b = weights(b, cols, halves, w);
+        b = weights(b, cols, nibbles, w);
         if (rows > 1) { // with one row it is the memory that is late, whatever one asks for
             _mm_prefetch((const char *)b + AHEAD, _MM_HINT_T0);
             _mm_prefetch((const char *)b + AHEAD + 64, _MM_HINT_T0);
@@ -107,7 +107,7 @@ INLINE void dots(__m512i acc[ACCS], const uint8_t *a, size_t row_bytes, const in
         for (int r = 0; r < rows; r += 3)
             third[r / 3] += planes * QRN_Q8_DEPTH;
     }
-    if (halves)
+    if (nibbles)
 #pragma GCC unroll 12
         for (int i = 0; i < rows * planes; i++)
             order(acc + 2 * i);
@@ -119,11 +119,11 @@ INLINE void zero(__m512i acc[ACCS], const int n) {
         acc[i] = _mm512_setzero_si512();
 }
 
-INLINE void sums(const qrn_wide_tile *t, const int rows, const int planes, const bool halves) {
+INLINE void sums(const qrn_planes_tile *t, const int rows, const int planes, const bool nibbles) {
     __m512i acc[ACCS];
     zero(acc, rows * planes * 2);
     dots(acc, t->a + t->first * (size_t)planes * QRN_Q8_DEPTH, t->row_bytes, t->b, t->steps, rows,
-         planes, QRN_PANEL, halves);
+         planes, QRN_PANEL, nibbles);
 #pragma GCC unroll 24
     for (int i = 0; i < rows * planes * 2; i++)
         _mm512_storeu_si512(t->acc + i * 16, acc[i]);
@@ -147,16 +147,16 @@ INLINE void split(const double *of, __m256i *low, __m256i *high) {
     *high = _mm256_xor_si256(_mm512_cvtpd_epi32(upper), flip);
 }
 
-INLINE void prepare(const qrn_wide_panel *p, terms *t, const int cols, const bool narrow) {
+INLINE void prepare(const qrn_planes_panel *p, terms *t, const int cols, const bool fits32) {
     const __m512i flip = _mm512_set1_epi32(QRN_SUMS_FLIP);
     const int whole = VECS(cols) * 16;
     for (int i = 0; i < whole; i += 16) {
         qrn_sums_order(p->m + i, t->m + i);
         qrn_sums_order(p->start + i, t->start + i);
     }
-    for (int i = 0; narrow && i < whole; i += 16)
+    for (int i = 0; fits32 && i < whole; i += 16)
         _mm512_store_si512(t->low + i, _mm512_xor_si512(_mm512_loadu_si512(p->add32 + i), flip));
-    for (int i = 0; !narrow && i < whole; i += 8)
+    for (int i = 0; !fits32 && i < whole; i += 8)
         split(p->add + i, (__m256i *)(t->low + i), (__m256i *)(t->high + i));
     if (EIGHT(cols)) {
         __m256i low, high;
@@ -175,7 +175,7 @@ typedef struct range {
     uint32_t cols;
 } range;
 
-INLINE range range_of(const qrn_wide_out *o) {
+INLINE range range_of(const qrn_planes_out *o) {
     range r = {.is_signed = o->lo < 0,
                .limited = o->hi - o->lo != UINT16_MAX,
                .lo = _mm512_set1_epi16((int16_t)(int32_t)o->lo),
@@ -229,14 +229,14 @@ INLINE __m512i sixteen(const terms *t, int first, __m512i low, __m512i high, con
     return qrn_sums_whole(scaled(t, first, v[0]), scaled(t, first + 8, v[1]));
 }
 
-// Sums of one row as codes. narrow: the low plane is all of whole vectors.
+// Sums of one row as codes. fits32: the low plane is all of whole vectors.
 INLINE void finish(const terms *t, const range *o, const __m512i *acc, uint16_t *y, const int cols,
-                   const bool narrow) {
+                   const bool fits32) {
     const int vecs = VECS(cols);
     __m512i code[2];
 #pragma GCC unroll 2
     for (int v = 0; v < vecs; v++)
-        code[v] = sixteen(t, 16 * v, acc[v], acc[narrow ? v : v + vecs], narrow ? 0 : 8);
+        code[v] = sixteen(t, 16 * v, acc[v], acc[fits32 ? v : v + vecs], fits32 ? 0 : 8);
     if (EIGHT(cols))
         code[vecs] = eight(t, 16 * vecs, acc[2 * vecs]);
     store(y, clamped(o, code[0], code[vecs + EIGHT(cols) - 1]), o->cols, cols);
@@ -244,7 +244,7 @@ INLINE void finish(const terms *t, const range *o, const __m512i *acc, uint16_t 
 
 // Accumulators of `rows` rows before the first step.
 INLINE void begin(const terms *t, __m512i acc[ACCS], const int rows, const int cols,
-                  const bool narrow) {
+                  const bool fits32) {
     const int vecs = VECS(cols), each = EACH(2, cols);
 #pragma GCC unroll 12
     for (int r = 0; r < rows; r++) {
@@ -252,7 +252,7 @@ INLINE void begin(const terms *t, __m512i acc[ACCS], const int rows, const int c
         for (int v = 0; v < vecs; v++) {
             acc[r * each + v] = _mm512_load_si512(t->low + 16 * v);
             acc[r * each + vecs + v] =
-                narrow ? _mm512_setzero_si512() : _mm512_load_si512(t->high + 16 * v);
+                fits32 ? _mm512_setzero_si512() : _mm512_load_si512(t->high + 16 * v);
         }
         if (EIGHT(cols))
             acc[r * each + 2 * vecs] = _mm512_load_si512(t->both);
@@ -278,13 +278,13 @@ INLINE void join(__m512i acc[ACCS], const int rows, const int cols) {
 }
 
 // All steps but the first `done` of the rows at `a`.
-INLINE void all_dots(__m512i acc[ACCS], const qrn_wide_rows *r, const qrn_wide_panel *p,
+INLINE void all_dots(__m512i acc[ACCS], const qrn_planes_rows *r, const qrn_planes_panel *p,
                      const uint8_t *a, size_t done, const int rows, const int cols,
-                     const bool narrow, const bool halves) {
+                     const bool fits32, const bool nibbles) {
     const size_t a_step = 2 * QRN_Q8_DEPTH, b_step = QRN_PANEL * QRN_Q8_DEPTH;
-    if (narrow || halves) {
+    if (fits32 || nibbles) {
         dots(acc, a + done * a_step, r->row_bytes, p->plane[0] + done * b_step, p->steps - done,
-             rows, 2, cols, halves);
+             rows, 2, cols, nibbles);
         return;
     }
     const int8_t *b = p->plane[0];
@@ -294,30 +294,30 @@ INLINE void all_dots(__m512i acc[ACCS], const qrn_wide_rows *r, const qrn_wide_p
              rows, 2, cols, false);
 }
 
-// A tile of codes, 8, 16, 24 or 32 columns. narrow: whole sums fit 32 bits; not with halves.
-INLINE void codes(const qrn_wide_rows *r, const qrn_wide_panel *p, const terms *t,
-                  const qrn_wide_out *o, size_t row, const int rows, const int cols,
-                  const bool narrow, const bool halves) {
+// A tile of codes, 8, 16, 24 or 32 columns. fits32: whole sums fit 32 bits; not with nibbles.
+INLINE void codes(const qrn_planes_rows *r, const qrn_planes_panel *p, const terms *t,
+                  const qrn_planes_out *o, size_t row, const int rows, const int cols,
+                  const bool fits32, const bool nibbles) {
     __m512i acc[ACCS];
-    if (halves)
+    if (nibbles)
         zero(acc, rows * EACH(2, cols));
     else
-        begin(t, acc, rows, cols, narrow);
-    all_dots(acc, r, p, r->a + row * r->row_bytes, 0, rows, cols, narrow, halves);
-    if (narrow)
+        begin(t, acc, rows, cols, fits32);
+    all_dots(acc, r, p, r->a + row * r->row_bytes, 0, rows, cols, fits32, nibbles);
+    if (fits32)
         join(acc, rows, cols);
     uint16_t *y = (uint16_t *)o->y + row * o->y_row;
     const range to = range_of(o);
 #pragma GCC unroll 12
     for (int i = 0; i < rows; i++, y += o->y_row) {
-        if (halves)
+        if (nibbles)
             add_begin(t, acc + i * 4);
-        finish(t, &to, acc + i * EACH(2, cols), y, cols, narrow);
+        finish(t, &to, acc + i * EACH(2, cols), y, cols, fits32);
     }
 }
 
 // Asks for a part of the panel behind this one, so that all of it has come when all rows are done.
-INLINE void ask(const qrn_wide_rows *r, const qrn_wide_panel *p, size_t row, const int rows) {
+INLINE void ask(const qrn_planes_rows *r, const qrn_planes_panel *p, size_t row, const int rows) {
     if (r->n < 24)
         return;
     size_t bytes = p->steps * QRN_PANEL * QRN_Q8_DEPTH, tiles = r->n / (size_t)rows;
@@ -331,8 +331,8 @@ INLINE void ask(const qrn_wide_rows *r, const qrn_wide_panel *p, size_t row, con
 // every step: they need other units than the products. There are at least `rows` rows and, in
 // the first part, steps.
 // Returns how many rows are done.
-INLINE size_t stream(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o,
-                     const int rows, const int cols, const bool narrow) {
+INLINE size_t stream(const qrn_planes_rows *r, const qrn_planes_panel *p, const qrn_planes_out *o,
+                     const int rows, const int cols, const bool fits32) {
     const size_t a_step = 2 * QRN_Q8_DEPTH, b_step = QRN_PANEL * QRN_Q8_DEPTH;
     const int each = EACH(2, cols);
     size_t bytes = r->row_bytes, n = (size_t)rows, y_row = o->y_row;
@@ -341,33 +341,33 @@ INLINE size_t stream(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_
     const int8_t *b = p->plane[0];
     const range to = range_of(o);
     _Alignas(64) terms of;
-    prepare(p, &of, cols, narrow);
+    prepare(p, &of, cols, fits32);
     __m512i acc[ACCS], done[ACCS];
-    begin(&of, acc, rows, cols, narrow);
-    all_dots(acc, r, p, a, 0, rows, cols, narrow, false);
-    if (narrow)
+    begin(&of, acc, rows, cols, fits32);
+    all_dots(acc, r, p, a, 0, rows, cols, fits32, false);
+    if (fits32)
         join(acc, rows, cols);
     for (; n + (size_t)rows <= r->n; n += (size_t)rows) {
         a += (size_t)rows * bytes;
-        if (!narrow)
+        if (!fits32)
             ask(r, p, n, rows);
 #pragma GCC unroll 24
         for (int i = 0; i < rows * each; i++)
             done[i] = acc[i];
-        begin(&of, acc, rows, cols, narrow);
+        begin(&of, acc, rows, cols, fits32);
 #pragma GCC unroll 6
         for (int i = 0; i < rows; i++, y += y_row) {
             dots(acc, a + (size_t)i * a_step, bytes, b + (size_t)i * b_step, 1, rows, 2, cols,
                  false);
-            finish(&of, &to, done + i * each, y, cols, narrow);
+            finish(&of, &to, done + i * each, y, cols, fits32);
         }
-        all_dots(acc, r, p, a, (size_t)rows, rows, cols, narrow, false);
-        if (narrow)
+        all_dots(acc, r, p, a, (size_t)rows, rows, cols, fits32, false);
+        if (fits32)
             join(acc, rows, cols);
     }
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++, y += y_row)
-        finish(&of, &to, acc + i * each, y, cols, narrow);
+        finish(&of, &to, acc + i * each, y, cols, fits32);
     return n;
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Products of bytes for AVX-512 VNNI. Where 16-bit codes are multiplied by bytes and become 16-bit
-// codes, a tile goes from the accumulators to the codes without a detour.
-#include "kernels/gemm/tiles/gemm_wide_avx512vnni.h"
+// GEMM over byte planes for AVX-512 VNNI. Where 16-bit activations are multiplied by bytes and the
+// results have 16 bits, a tile is requantized from its accumulators without a detour.
+#include "kernels/gemm/tiles/gemm_planes_avx512vnni.h"
 
 #define STREAM_STEPS                                                                               \
     256 // longer ones take larger tiles: their weights do not stay in the first cache
 
-void qrn_wide_sums_avx512vnni(const qrn_wide_tile *t) {
-    qrn_wide_tile part = *t;
+void qrn_planes_sums_avx512vnni(const qrn_planes_tile *t) {
+    qrn_planes_tile part = *t;
     if (t->planes == 2) {
 #define SUMS(n) sums(t, n, 2, false);
         UP_TO_6(t->rows, SUMS)
@@ -30,25 +30,25 @@ void qrn_wide_sums_avx512vnni(const qrn_wide_tile *t) {
 }
 
 // What is left of a panel from `row` on, in tiles of all columns.
-INLINE void rest(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o, size_t row,
-                 const bool narrow) {
-#define CODES(n) codes(r, p, &t, o, row, n, QRN_PANEL, narrow, false);
+INLINE void rest(const qrn_planes_rows *r, const qrn_planes_panel *p, const qrn_planes_out *o,
+                 size_t row, const bool fits32) {
+#define CODES(n) codes(r, p, &t, o, row, n, QRN_PANEL, fits32, false);
     if (row >= r->n)
         return;
     _Alignas(64) terms t;
-    prepare(p, &t, QRN_PANEL, narrow);
+    prepare(p, &t, QRN_PANEL, fits32);
     for (; row < r->n; row += 6) {
-        if (!narrow)
+        if (!fits32)
             ask(r, p, row, 6);
         UP_TO_6(r->n - row < 6 ? r->n - row : 6, CODES)
     }
 }
 
 // Tiles in functions of their own, where the compiler has all registers for one.
-#define STREAM(rows, cols, narrow)                                                                 \
-    static __attribute__((noinline)) size_t stream_##rows##x##cols##_##narrow(                     \
-        const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o) {                  \
-        return stream(r, p, o, rows, cols, narrow);                                                \
+#define STREAM(rows, cols, fits32)                                                                 \
+    static __attribute__((noinline)) size_t stream_##rows##x##cols##_##fits32(                     \
+        const qrn_planes_rows *r, const qrn_planes_panel *p, const qrn_planes_out *o) {            \
+        return stream(r, p, o, rows, cols, fits32);                                                \
     }
 STREAM(3, 32, false)
 STREAM(3, 32, true)
@@ -60,7 +60,7 @@ STREAM(6, 16, true)
 STREAM(6, 8, false)
 STREAM(6, 8, true)
 
-static void narrow_panel(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o) {
+static void panel_32(const qrn_planes_rows *r, const qrn_planes_panel *p, const qrn_planes_out *o) {
     size_t row = 0;
     if (o->cols <= 16 && r->n >= 6 && p->steps >= 6)
         row = o->cols <= 8 ? stream_6x8_true(r, p, o) : stream_6x16_true(r, p, o);
@@ -71,7 +71,7 @@ static void narrow_panel(const qrn_wide_rows *r, const qrn_wide_panel *p, const 
     rest(r, p, o, row, true);
 }
 
-static void wide_panel(const qrn_wide_rows *r, const qrn_wide_panel *p, const qrn_wide_out *o) {
+static void panel_64(const qrn_planes_rows *r, const qrn_planes_panel *p, const qrn_planes_out *o) {
     size_t row = 0;
     bool enough = r->n >= 6 && p->steps / r->n_parts >= 6;
     if (o->cols <= 16 && enough)
@@ -83,10 +83,10 @@ static void wide_panel(const qrn_wide_rows *r, const qrn_wide_panel *p, const qr
     rest(r, p, o, row, false);
 }
 
-void qrn_wide_codes_avx512vnni(const qrn_wide_rows *r, const qrn_wide_panel *p,
-                               const qrn_wide_out *o) {
+void qrn_planes_requant_avx512vnni(const qrn_planes_rows *r, const qrn_planes_panel *p,
+                                   const qrn_planes_out *o) {
     if (p->add32)
-        narrow_panel(r, p, o);
+        panel_32(r, p, o);
     else
-        wide_panel(r, p, o);
+        panel_64(r, p, o);
 }

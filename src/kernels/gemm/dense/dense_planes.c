@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The dense_wide family: rows of activations as byte planes, panels of packed weights with their
-// column terms, products by gemm_wide.h.
-#include "kernels/gemm/dense/dense_wide.h"
+// The dense_planes family: rows of activations as byte planes, panels of packed weights with their
+// column terms, GEMMs by gemm_planes.h.
+#include "kernels/gemm/dense/dense_planes.h"
 
 #include "kernels/gemm/dense/dense_terms.h"
 #include "kernels/gemm/dense/dense_windows.h"
@@ -11,7 +11,7 @@
 
 #define BLOCK_BYTES (256 * 1024)  // of rows in planes: they stay in the second cache
 #define COLUMNS_BYTES (64 * 1024) // of terms of columns that are kept from block to block
-#define HALVES_ROWS 6             // up to which 4-bit weights are not unpacked first
+#define NIBBLES_ROWS 6            // up to which 4-bit weights are not unpacked first
 #define GATHER_BYTES (16 * 1024)  // of rows that are gathered before they are cut into planes
 
 bool qrn_dense_has_zero(qrn_dtype x, int32_t x_offset) {
@@ -20,25 +20,25 @@ bool qrn_dense_has_zero(qrn_dtype x, int32_t x_offset) {
     return -(int64_t)x_offset >= lo && -(int64_t)x_offset <= hi;
 }
 
-// A call brought to the terms of gemm_wide.h, with this task's part of the scratch.
+// A call brought to the terms of gemm_planes.h, with this task's part of the scratch.
 typedef struct job {
     const qrn_kcall *k;
-    const qrn_dense_wide_args *args;
-    const qrn_wide_kernel *kernel;
+    const qrn_dense_planes_args *args;
+    const qrn_planes_kernel *kernel;
     qrn_dense_plan plan;
     qrn_windows windows;
     uint32_t planes, n_runs; // of a row; of the depth
     size_t row_bytes;        // of all planes of a row
     size_t n_slots;          // panels whose columns are kept
-    qrn_wide_terms terms;
+    qrn_planes_terms terms;
     bool x_signed;
-    qrn_wide_out out; // of no part of y in particular
+    qrn_planes_out out; // of no part of y in particular
     // scratch
     uint8_t *rows;    // [block rows][row_bytes], or lines of windows
     double *row_sums; // [block rows][runs]
     char *slots;      // [n_slots] of columns
     int8_t *panel;    // dense4: an unpacked panel
-    char *gathered;   // [gather rows][row_bytes] of codes
+    char *gathered;   // [gather rows][row_bytes]
 } job;
 
 static size_t panel_bytes(const qrn_dense_args *d) {
@@ -56,7 +56,7 @@ static size_t gather_rows(const job *j) {
 
 static size_t aligned(size_t at) { return (at + 63) / 64 * 64; }
 
-static size_t slot_bytes(const job *j) { return qrn_wide_columns_bytes(j->n_runs); }
+static size_t slot_bytes(const job *j) { return qrn_planes_columns_bytes(j->n_runs); }
 
 // Where the parts of a task's scratch begin, in bytes.
 typedef struct layout {
@@ -85,23 +85,23 @@ static void take_scratch(job *j) {
     j->rows = (uint8_t *)(at + l.rows);
 }
 
-static void make_job(const qrn_kcall *k, const qrn_wide_kernel *kernel, job *j) {
-    const qrn_dense_wide_args *a = k->args;
+static void make_job(const qrn_kcall *k, const qrn_planes_kernel *kernel, job *j) {
+    const qrn_dense_planes_args *a = k->args;
     const qrn_view *x = k->in[0], *y = k->out[0];
     *j = (job){.k = k, .args = a, .kernel = kernel, .plan = qrn_dense_plan_of(&a->dense, x, y)};
     int64_t lo, hi;
     j->planes = (uint32_t)qrn_view_elem(x);
     j->windows = qrn_windows_of(&j->plan, x);
     j->n_runs = k->in[5]->dims[0];
-    j->row_bytes = qrn_wide_steps(a->dense.depth) * QRN_Q8_DEPTH * j->planes;
+    j->row_bytes = qrn_planes_steps(a->dense.depth) * QRN_Q8_DEPTH * j->planes;
     size_t panels = qrn_panels(a->dense.cols) * a->dense.group;
     j->n_slots = COLUMNS_BYTES / slot_bytes(j);
     j->n_slots = j->n_slots > panels ? panels : j->n_slots ? j->n_slots : 1;
     j->x_signed = qrn_dtypes[x->dtype].cls == QRN_CLASS_SFIXED;
-    j->terms =
-        qrn_wide_terms_of(k, kernel ? kernel->ops : NULL, a->w_bits, a->dense.depth, j->plan.cout);
+    j->terms = qrn_planes_terms_of(k, kernel ? kernel->ops : NULL, a->w_bits, a->dense.depth,
+                                   j->plan.cout);
     qrn_code_range(y->dtype, y->quant->bits, &lo, &hi);
-    j->out = (qrn_wide_out){
+    j->out = (qrn_planes_out){
         .elem = qrn_view_elem(y), .y_row = j->plan.cout, .lo = (double)lo, .hi = (double)hi};
 }
 
@@ -112,25 +112,25 @@ static void make_rows(const job *j, size_t row, size_t n, size_t group) {
     size_t step = j->plan.direct ? n : gather_rows(j);
     for (size_t i = 0; i < n; i += step) {
         size_t part = n - i < step ? n - i : step;
-        const char *codes = (const char *)x->data + (row + i) * x_row + group * depth * elem;
+        const char *rows = (const char *)x->data + (row + i) * x_row + group * depth * elem;
         size_t whole = depth;
         if (!j->plan.direct) {
             x_row = j->row_bytes;
             whole = x_row / elem;
             qrn_dense_gather(&j->plan, x->data, row + i, part, group, elem, -x->quant->offset,
                              j->gathered, x_row);
-            codes = j->gathered;
+            rows = j->gathered;
         }
-        qrn_wide_make_rows(j->kernel, codes, x_row, elem, whole, j->x_signed, part,
-                           j->rows + i * j->row_bytes);
+        qrn_planes_make_rows(j->kernel, rows, x_row, elem, whole, j->x_signed, part,
+                             j->rows + i * j->row_bytes);
         for (size_t r = 0; j->k->in[4] && r < part; r++)
-            qrn_wide_row_sums(j->kernel->ops, codes + r * x_row, elem, depth, j->x_signed,
-                              j->k->in[5]->data, j->n_runs, j->row_sums + (i + r) * j->n_runs);
+            qrn_planes_row_sums(j->kernel->ops, rows + r * x_row, elem, depth, j->x_signed,
+                                j->k->in[5]->data, j->n_runs, j->row_sums + (i + r) * j->n_runs);
     }
 }
 
-static qrn_wide_columns *slot(const job *j, size_t unit) {
-    return (qrn_wide_columns *)(void *)(j->slots + unit % j->n_slots * slot_bytes(j));
+static qrn_planes_columns *slot(const job *j, size_t unit) {
+    return (qrn_planes_columns *)(void *)(j->slots + unit % j->n_slots * slot_bytes(j));
 }
 
 // First channel of a panel.
@@ -141,30 +141,30 @@ static size_t channel_of(const job *j, size_t unit) {
 
 static void make_columns(const job *j, size_t unit) {
     size_t first = channel_of(j, unit), cols = j->plan.args->cols, left = cols - first % cols;
-    qrn_wide_make_columns(&j->terms, first, left < QRN_PANEL ? left : QRN_PANEL, slot(j, unit));
+    qrn_planes_make_columns(&j->terms, first, left < QRN_PANEL ? left : QRN_PANEL, slot(j, unit));
 }
 
-// Panel `unit` with its columns; halves: 4-bit weights may stay as they are.
-static qrn_wide_panel panel_of(const job *j, size_t unit, bool halves, qrn_wide_out *o) {
+// Panel `unit` with its columns; nibbles: 4-bit weights may stay as they are.
+static qrn_planes_panel panel_of(const job *j, size_t unit, bool nibbles, qrn_planes_out *o) {
     const qrn_dense_args *d = j->plan.args;
     size_t panels = qrn_panels(d->cols), left = d->cols - unit % panels * QRN_PANEL;
     size_t bytes = panel_bytes(d);
     const int8_t *weights = j->k->in[1]->data;
-    const qrn_wide_columns *c = slot(j, unit);
-    qrn_wide_panel p = {
+    const qrn_planes_columns *c = slot(j, unit);
+    qrn_planes_panel p = {
         .plane = {weights + unit * bytes, weights + (panels * d->group + unit) * bytes},
         .planes = j->args->w_bits == 16 ? 2 : 1,
-        .steps = qrn_wide_steps(d->depth),
+        .steps = qrn_planes_steps(d->depth),
         .n_runs = j->n_runs,
         .starts = j->k->in[5]->data,
         .add = c->terms,
         .m = c->terms + (size_t)j->n_runs * QRN_PANEL,
         .start = c->start,
-        .add32 = c->narrow ? c->add32 : NULL,
+        .add32 = c->fits32 ? c->add32 : NULL,
         .small = c->small};
     p.offset = j->k->in[4] ? p.m + (size_t)j->n_runs * QRN_PANEL : NULL;
-    p.halves = j->args->w_bits == 4 && j->kernel->sums4 && halves;
-    if (p.halves) {
+    p.nibbles = j->args->w_bits == 4 && j->kernel->sums4 && nibbles;
+    if (p.nibbles) {
         p.plane[0] = weights + unit * bytes / 2;
     } else if (j->args->w_bits == 4) {
         j->kernel->ops->unpack((const uint8_t *)weights + unit * bytes / 2, bytes / 2, j->panel);
@@ -184,17 +184,17 @@ static void *result(const job *j, size_t unit, size_t row) {
 // The rows at hand, [row, row + n), times one panel of a group.
 static void run_panel(const job *j, size_t unit, size_t row, size_t n) {
     size_t part = 0;
-    qrn_wide_out o;
-    qrn_wide_panel p = panel_of(j, unit, n <= HALVES_ROWS, &o);
-    qrn_wide_rows r = {.a = j->rows,
-                       .row_bytes = j->row_bytes,
-                       .planes = j->planes,
-                       .n = n,
-                       .n_parts = 1,
-                       .parts = &part,
-                       .sums = j->k->in[4] ? j->row_sums : NULL};
+    qrn_planes_out o;
+    qrn_planes_panel p = panel_of(j, unit, n <= NIBBLES_ROWS, &o);
+    qrn_planes_rows r = {.a = j->rows,
+                         .row_bytes = j->row_bytes,
+                         .planes = j->planes,
+                         .n = n,
+                         .n_parts = 1,
+                         .parts = &part,
+                         .sums = j->k->in[4] ? j->row_sums : NULL};
     o.y = result(j, unit, row);
-    qrn_wide_product(j->kernel, &r, &p, &o);
+    qrn_planes_gemm(j->kernel, &r, &p, &o);
 }
 
 static void run_rows(const job *j, const qrn_dense_part *part) {
@@ -219,17 +219,18 @@ static void run_lines(const job *j, size_t unit, size_t line, size_t row, size_t
     const qrn_windows *w = &j->windows;
     size_t width = (size_t)w->g->out[2];
     size_t across = (size_t)w->g->stride[2] * w->cell, down = (size_t)w->g->stride[1] * w->line;
-    qrn_wide_out o;
-    qrn_wide_panel p = panel_of(j, unit, false, &o);
+    qrn_planes_out o;
+    qrn_planes_panel p = panel_of(j, unit, false, &o);
     p.add32 = NULL;
-    qrn_wide_rows r = {.row_bytes = across, .planes = 2, .n_parts = w->n_parts, .parts = w->parts};
+    qrn_planes_rows r = {
+        .row_bytes = across, .planes = 2, .n_parts = w->n_parts, .parts = w->parts};
     for (size_t next; row < end; row = next) {
         next = (row / width + 1) * width;
         next = next < end ? next : end;
         r.a = j->rows + (row / width - line) * down + row % width * across;
         r.n = next - row;
         o.y = result(j, unit, row);
-        qrn_wide_product(j->kernel, &r, &p, &o);
+        qrn_planes_gemm(j->kernel, &r, &p, &o);
     }
 }
 
@@ -247,9 +248,10 @@ static void run_windows(const job *j, const qrn_dense_part *part) {
     }
 }
 
-// Windows do where products go straight to codes. Prepares all columns to know that.
+// Windows do where accumulators are requantized without a detour. Prepares all columns to know
+// that.
 static bool by_windows(const job *j, const qrn_dense_part *part) {
-    if (!j->windows.lines || !j->kernel->codes || j->out.elem != 2 || j->args->w_bits == 16 ||
+    if (!j->windows.lines || !j->kernel->requant || j->out.elem != 2 || j->args->w_bits == 16 ||
         j->n_runs != 1 || j->k->in[4] || part->u1 - part->u0 > j->n_slots)
         return false;
     bool small = true;
@@ -260,7 +262,7 @@ static bool by_windows(const job *j, const qrn_dense_part *part) {
     return small;
 }
 
-static qrn_status run(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
+static qrn_status run(const qrn_kcall *k, const qrn_planes_kernel *kernel) {
     job j;
     make_job(k, kernel, &j);
     take_scratch(&j);
@@ -273,7 +275,7 @@ static qrn_status run(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
 }
 
 static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
-    const qrn_dense_wide_args *a = k->args;
+    const qrn_dense_planes_args *a = k->args;
     qrn_dense_plan p = qrn_dense_plan_of(&a->dense, k->in[0], k->out[0]);
     return qrn_dense_tasks(&p, n_threads);
 }
@@ -286,11 +288,11 @@ static size_t scratch(const qrn_kcall *k) {
 
 #define ROW(isa, bit)                                                                              \
     {                                                                                              \
-        .name = "dense_wide_" #isa, .domain = QRN_DOMAIN_RAW, .needs = bit,                        \
-        .fn = dense_wide_##isa, .tasks = tasks, .scratch = scratch                                 \
+        .name = "dense_planes_" #isa, .domain = QRN_DOMAIN_RAW, .needs = bit,                      \
+        .fn = dense_planes_##isa, .tasks = tasks, .scratch = scratch                               \
     }
 #define FUNCTION(isa)                                                                              \
-    static qrn_status dense_wide_##isa(const qrn_kcall *k) { return run(k, &qrn_wide_##isa); }
+    static qrn_status dense_planes_##isa(const qrn_kcall *k) { return run(k, &qrn_planes_##isa); }
 
 #if defined(__x86_64__)
 FUNCTION(avx512vnni)
@@ -300,7 +302,7 @@ FUNCTION(neondot)
 #endif
 FUNCTION(ref)
 
-static const qrn_kernel dense_wide_rows[] = {
+static const qrn_kernel dense_planes_rows[] = {
 #if defined(__x86_64__)
     ROW(avx512vnni, QRN_ISA_AVX512VNNI),
     ROW(avx2, QRN_ISA_AVX2),
@@ -309,4 +311,4 @@ static const qrn_kernel dense_wide_rows[] = {
 #endif
     ROW(ref, 0),
 };
-QRN_FAMILY_TELLS(dense_wide, sizeof(qrn_dense_wide_args));
+QRN_FAMILY_TELLS(dense_planes, sizeof(qrn_dense_planes_args));

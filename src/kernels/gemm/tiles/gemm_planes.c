@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Products over byte planes: tile by tile, run by run.
-#include "kernels/gemm/tiles/gemm_wide.h"
+// GEMM over byte planes: tile by tile, run by run.
+#include "kernels/gemm/tiles/gemm_planes.h"
 
 #include <string.h>
 
-#define TABLE qrn_wide_ops_ref
-#include "kernels/gemm/tiles/gemm_wide.inc"
+#define TABLE qrn_planes_ops_ref
+#include "kernels/gemm/tiles/gemm_planes.inc"
 
 // Planes as rows of their own, in as many tiles as the kernel needs.
-static void byte_sums(const qrn_gemm_q8_kernel *k, const qrn_wide_tile *w) {
+static void byte_sums(const qrn_gemm_q8_kernel *k, const qrn_planes_tile *w) {
     static const int32_t nothing[QRN_PANEL];
     size_t row_bytes = w->row_bytes / w->planes;
     qrn_gemm_q8_tile t = {.a = w->a + w->first * QRN_Q8_DEPTH,
@@ -28,40 +28,40 @@ static void byte_sums(const qrn_gemm_q8_kernel *k, const qrn_wide_tile *w) {
 }
 
 #define SUMS(isa, kernel)                                                                          \
-    static void sums_##isa(const qrn_wide_tile *t) { byte_sums(&kernel, t); }
+    static void sums_##isa(const qrn_planes_tile *t) { byte_sums(&kernel, t); }
 
 #if defined(__x86_64__)
 SUMS(avx2, qrn_gemm_q8_2x32_avx2)
-const qrn_wide_kernel qrn_wide_avx512vnni = {.pairs = true,
-                                             .sums = qrn_wide_sums_avx512vnni,
-                                             .codes = qrn_wide_codes_avx512vnni,
-                                             .sums4 = qrn_wide_sums4_avx512vnni,
-                                             .codes4 = qrn_wide_codes4_avx512vnni,
-                                             .runs = qrn_wide_runs_avx512vnni,
-                                             .ops = &qrn_wide_ops_avx512};
-const qrn_wide_kernel qrn_wide_avx2 = {.sums = sums_avx2, .ops = &qrn_wide_ops_avx2};
+const qrn_planes_kernel qrn_planes_avx512vnni = {.pairs = true,
+                                                 .sums = qrn_planes_sums_avx512vnni,
+                                                 .requant = qrn_planes_requant_avx512vnni,
+                                                 .sums4 = qrn_planes_sums4_avx512vnni,
+                                                 .requant4 = qrn_planes_requant4_avx512vnni,
+                                                 .runs = qrn_planes_runs_avx512vnni,
+                                                 .ops = &qrn_planes_ops_avx512};
+const qrn_planes_kernel qrn_planes_avx2 = {.sums = sums_avx2, .ops = &qrn_planes_ops_avx2};
 #elif defined(__aarch64__)
 SUMS(neondot, qrn_gemm_q8_6x32_neondot)
-const qrn_wide_kernel qrn_wide_neondot = {.sums = sums_neondot, .ops = &qrn_wide_ops_neon};
+const qrn_planes_kernel qrn_planes_neondot = {.sums = sums_neondot, .ops = &qrn_planes_ops_neon};
 #endif
 SUMS(ref, qrn_gemm_q8_ref)
-const qrn_wide_kernel qrn_wide_ref = {.sums = sums_ref, .ops = &qrn_wide_ops_ref};
+const qrn_planes_kernel qrn_planes_ref = {.sums = sums_ref, .ops = &qrn_planes_ops_ref};
 
 // Any rows, panels and results, with the sums on their way through memory.
-static void product(const qrn_wide_kernel *k, const qrn_wide_rows *r, const qrn_wide_panel *p,
-                    const qrn_wide_out *o) {
-    int32_t acc[QRN_WIDE_TILE * QRN_PANEL] = {0}; // columns beyond o->cols may stay unwritten
-    double sum[QRN_WIDE_TILE * QRN_PANEL], t[QRN_WIDE_TILE * QRN_PANEL];
-    uint32_t tile = QRN_WIDE_TILE / r->planes;
-    size_t step = QRN_PANEL * (p->halves ? QRN_Q8_DEPTH / 2 : QRN_Q8_DEPTH);
+static void product(const qrn_planes_kernel *k, const qrn_planes_rows *r, const qrn_planes_panel *p,
+                    const qrn_planes_out *o) {
+    int32_t acc[QRN_PLANES_TILE * QRN_PANEL] = {0}; // columns beyond o->cols may stay unwritten
+    double sum[QRN_PLANES_TILE * QRN_PANEL], t[QRN_PLANES_TILE * QRN_PANEL];
+    uint32_t tile = QRN_PLANES_TILE / r->planes;
+    size_t step = QRN_PANEL * (p->nibbles ? QRN_Q8_DEPTH / 2 : QRN_Q8_DEPTH);
     for (size_t first = 0; first < r->n; first += tile) {
         uint32_t rows = (uint32_t)(r->n - first < tile ? r->n - first : tile);
-        qrn_wide_tile w = {.a = r->a + first * r->row_bytes,
-                           .row_bytes = r->row_bytes,
-                           .rows = rows,
-                           .planes = r->planes,
-                           .cols = o->cols,
-                           .acc = acc};
+        qrn_planes_tile w = {.a = r->a + first * r->row_bytes,
+                             .row_bytes = r->row_bytes,
+                             .rows = rows,
+                             .planes = r->planes,
+                             .cols = o->cols,
+                             .acc = acc};
         for (uint32_t i = 0; i < rows; i++)
             memcpy(t + i * QRN_PANEL, p->start, QRN_PANEL * sizeof *t);
         for (uint32_t run = 0; run < p->n_runs; run++) {
@@ -72,7 +72,7 @@ static void product(const qrn_wide_kernel *k, const qrn_wide_rows *r, const qrn_
             memset(sum, 0, rows * QRN_PANEL * sizeof *sum);
             for (uint32_t q = 0; q < p->planes; q++) {
                 w.b = p->plane[q] + w.first * step;
-                (p->halves ? k->sums4 : k->sums)(&w);
+                (p->nibbles ? k->sums4 : k->sums)(&w);
                 k->ops->join(sum, acc, rows, r->planes, q ? 256.0 : 1.0);
             }
             k->ops->scale(t, sum, p->add + at, p->offset ? p->offset + at : NULL,
@@ -84,20 +84,20 @@ static void product(const qrn_wide_kernel *k, const qrn_wide_rows *r, const qrn_
     }
 }
 
-static bool short_runs(const qrn_wide_panel *p) {
+static bool short_runs(const qrn_planes_panel *p) {
     for (uint32_t run = 0; run < p->n_runs; run++) {
         size_t end = run + 1 < p->n_runs ? p->starts[run + 1] / QRN_Q8_DEPTH : p->steps;
-        if (end - p->starts[run] / QRN_Q8_DEPTH > QRN_WIDE_RUN)
+        if (end - p->starts[run] / QRN_Q8_DEPTH > QRN_PLANES_RUN)
             return false;
     }
     return true;
 }
 
-void qrn_wide_product(const qrn_wide_kernel *k, const qrn_wide_rows *r, const qrn_wide_panel *p,
-                      const qrn_wide_out *o) {
-    if (k->codes && r->planes == 2 && o->elem == 2 && p->planes == 1 && p->n_runs == 1 &&
+void qrn_planes_gemm(const qrn_planes_kernel *k, const qrn_planes_rows *r,
+                     const qrn_planes_panel *p, const qrn_planes_out *o) {
+    if (k->requant && r->planes == 2 && o->elem == 2 && p->planes == 1 && p->n_runs == 1 &&
         !p->offset && p->small)
-        (p->halves ? k->codes4 : k->codes)(r, p, o);
+        (p->nibbles ? k->requant4 : k->requant)(r, p, o);
     else if (k->runs && p->planes == 1 && p->n_runs > 1 && short_runs(p))
         k->runs(r, p, o);
     else
@@ -113,9 +113,9 @@ static void last_pair(const uint16_t *x, size_t n, uint8_t flip, uint8_t *dst) {
     }
 }
 
-static void make_row(const qrn_wide_kernel *k, const void *x, size_t elem, size_t depth,
+static void make_row(const qrn_planes_kernel *k, const void *x, size_t elem, size_t depth,
                      uint8_t flip, uint8_t *row) {
-    size_t plane = qrn_wide_steps(depth) * QRN_Q8_DEPTH,
+    size_t plane = qrn_planes_steps(depth) * QRN_Q8_DEPTH,
            whole = depth / QRN_Q8_DEPTH * QRN_Q8_DEPTH;
     if (elem == 1) {
         for (size_t i = 0; i < depth; i++)
@@ -132,9 +132,9 @@ static void make_row(const qrn_wide_kernel *k, const void *x, size_t elem, size_
     }
 }
 
-void qrn_wide_make_rows(const qrn_wide_kernel *k, const void *x, size_t x_row, size_t elem,
-                        size_t depth, bool is_signed, size_t n, uint8_t *rows) {
-    size_t row_bytes = qrn_wide_steps(depth) * QRN_Q8_DEPTH * elem;
+void qrn_planes_make_rows(const qrn_planes_kernel *k, const void *x, size_t x_row, size_t elem,
+                          size_t depth, bool is_signed, size_t n, uint8_t *rows) {
+    size_t row_bytes = qrn_planes_steps(depth) * QRN_Q8_DEPTH * elem;
     uint8_t flip = is_signed ? 0x80 : 0;
     bool together = x_row == row_bytes && depth % QRN_Q8_DEPTH == 0; // no gaps between rows
     if (elem == 2 && k->pairs && together) {
@@ -145,8 +145,8 @@ void qrn_wide_make_rows(const qrn_wide_kernel *k, const void *x, size_t x_row, s
         make_row(k, (const char *)x + i * x_row, elem, depth, flip, rows + i * row_bytes);
 }
 
-void qrn_wide_row_sums(const qrn_wide_ops *ops, const void *x, size_t elem, size_t depth,
-                       bool is_signed, const uint32_t *starts, uint32_t n_runs, double *sums) {
+void qrn_planes_row_sums(const qrn_planes_ops *ops, const void *x, size_t elem, size_t depth,
+                         bool is_signed, const uint32_t *starts, uint32_t n_runs, double *sums) {
     for (uint32_t run = 0; run < n_runs; run++) {
         size_t end = run + 1 < n_runs ? starts[run + 1] : depth, n = end - starts[run];
         if (elem == 1)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Products of codes with b packed on the way.
-#include "kernels/gemm/matmul/matmul_wide.h"
+// Quantized matmul over byte planes, with b packed on the way.
+#include "kernels/gemm/matmul/matmul_planes.h"
 
-#include "kernels/gemm/tiles/gemm_wide.h"
+#include "kernels/gemm/tiles/gemm_planes.h"
 #include "kernels/gemm/matmul/matmul.h"
 
 #include <string.h>
@@ -15,21 +15,22 @@ static bool whole_codes(const qrn_view *v) {
     return (bits == 8 || bits == 16) && (v->quant->bits == 0 || v->quant->bits >= bits);
 }
 
-bool qrn_matmul_wide_works(const qrn_kcall *k) {
+bool qrn_matmul_planes_works(const qrn_kcall *k) {
     qrn_matmul_geometry g = qrn_matmul_geometry_of(k);
     return whole_codes(k->in[0]) && whole_codes(k->in[1]) &&
-           k->in[1]->quant->kind != QRN_QUANT_BLOCK && g.depth > 0 && g.depth <= QRN_WIDE_DEPTH_MAX;
+           k->in[1]->quant->kind != QRN_QUANT_BLOCK && g.depth > 0 &&
+           g.depth <= QRN_PLANES_DEPTH_MAX;
 }
 
-// A call brought to the terms of gemm_wide.h, with this task's part of the scratch.
+// A call brought to the terms of gemm_planes.h, with this task's part of the scratch.
 typedef struct job {
     const qrn_kcall *k;
-    const qrn_wide_kernel *kernel;
+    const qrn_planes_kernel *kernel;
     qrn_matmul_geometry geo;
     uint32_t planes_a, planes_b;
     size_t plane, block; // bytes of one plane of a row; rows of a that are done together
     bool a_signed, b_signed;
-    qrn_wide_out out;
+    qrn_planes_out out;
     // scratch
     uint8_t *rows;    // [block][planes_a * plane]
     int8_t *panel;    // [planes_b][plane][32]
@@ -39,20 +40,20 @@ typedef struct job {
 
 static bool is_signed(const qrn_view *v) { return qrn_dtypes[v->dtype].cls == QRN_CLASS_SFIXED; }
 
-static job job_of(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
+static job job_of(const qrn_kcall *k, const qrn_planes_kernel *kernel) {
     const qrn_view *a = k->in[0], *b = k->in[1], *c = k->out[0];
     job j = {.k = k, .kernel = kernel, .geo = qrn_matmul_geometry_of(k)};
     int64_t lo, hi;
     j.planes_a = (uint32_t)qrn_view_elem(a);
     j.planes_b = (uint32_t)qrn_view_elem(b);
-    j.plane = qrn_wide_steps(j.geo.depth) * QRN_Q8_DEPTH;
-    j.block = BLOCK_BYTES / (j.plane * j.planes_a) / QRN_WIDE_TILE * QRN_WIDE_TILE;
-    j.block = j.block < QRN_WIDE_TILE ? QRN_WIDE_TILE : j.block;
+    j.plane = qrn_planes_steps(j.geo.depth) * QRN_Q8_DEPTH;
+    j.block = BLOCK_BYTES / (j.plane * j.planes_a) / QRN_PLANES_TILE * QRN_PLANES_TILE;
+    j.block = j.block < QRN_PLANES_TILE ? QRN_PLANES_TILE : j.block;
     j.block = j.block > QRN_DENSE_BLOCK_ROWS_MAX ? QRN_DENSE_BLOCK_ROWS_MAX : j.block;
     j.a_signed = is_signed(a);
     j.b_signed = is_signed(b);
     qrn_code_range(c->dtype, c->quant->bits, &lo, &hi);
-    j.out = (qrn_wide_out){
+    j.out = (qrn_planes_out){
         .elem = qrn_view_elem(c), .y_row = j.geo.cols, .lo = (double)lo, .hi = (double)hi};
     return j;
 }
@@ -81,7 +82,7 @@ static void take_scratch(job *j) {
     j->rows = (uint8_t *)(at + l.rows);
 }
 
-size_t qrn_matmul_wide_scratch(const qrn_kcall *k) {
+size_t qrn_matmul_planes_scratch(const qrn_kcall *k) {
     job j = job_of(k, NULL);
     return k->n_tasks * layout_of(&j).end;
 }
@@ -98,10 +99,10 @@ static void make_rows(const job *j, size_t a, size_t row, size_t n) {
                 memcpy(j->gathered + d * elem, codes + d * g->a_depth * elem, elem);
             codes = j->gathered;
         }
-        qrn_wide_make_rows(j->kernel, codes, 0, elem, g->depth, j->a_signed, 1,
-                           j->rows + i * elem * j->plane);
-        qrn_wide_row_sums(j->kernel->ops, codes, elem, g->depth, j->a_signed, &start, 1,
-                          &j->row_sums[i]);
+        qrn_planes_make_rows(j->kernel, codes, 0, elem, g->depth, j->a_signed, 1,
+                             j->rows + i * elem * j->plane);
+        qrn_planes_row_sums(j->kernel->ops, codes, elem, g->depth, j->a_signed, &start, 1,
+                            &j->row_sums[i]);
     }
 }
 
@@ -157,35 +158,35 @@ static void run_panel(const job *j, size_t b, size_t col, uint32_t n, size_t row
     }
     uint32_t first = 0;
     size_t part = 0;
-    qrn_wide_panel p = {.plane = {j->panel, j->panel + j->plane * QRN_PANEL},
-                        .planes = j->planes_b,
-                        .steps = j->plane / QRN_Q8_DEPTH,
-                        .n_runs = 1,
-                        .starts = &first,
-                        .add = add,
-                        .m = m,
-                        .offset = offset,
-                        .start = start};
-    qrn_wide_rows r = {.a = j->rows,
-                       .row_bytes = j->planes_a * j->plane,
-                       .planes = j->planes_a,
-                       .n = rows,
-                       .n_parts = 1,
-                       .parts = &part,
-                       .sums = j->row_sums};
-    qrn_wide_out o = j->out;
+    qrn_planes_panel p = {.plane = {j->panel, j->panel + j->plane * QRN_PANEL},
+                          .planes = j->planes_b,
+                          .steps = j->plane / QRN_Q8_DEPTH,
+                          .n_runs = 1,
+                          .starts = &first,
+                          .add = add,
+                          .m = m,
+                          .offset = offset,
+                          .start = start};
+    qrn_planes_rows r = {.a = j->rows,
+                         .row_bytes = j->planes_a * j->plane,
+                         .planes = j->planes_a,
+                         .n = rows,
+                         .n_parts = 1,
+                         .parts = &part,
+                         .sums = j->row_sums};
+    qrn_planes_out o = j->out;
     o.cols = n;
     o.y = (char *)cv->data + y * o.elem;
-    qrn_wide_product(j->kernel, &r, &p, &o);
+    qrn_planes_gemm(j->kernel, &r, &p, &o);
 }
 
 // Units are blocks of rows; fewer rows a block where that keeps more tasks busy.
-static qrn_status run(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
+static qrn_status run(const qrn_kcall *k, const qrn_planes_kernel *kernel) {
     job j = job_of(k, kernel);
     const qrn_matmul_geometry *g = &j.geo;
     take_scratch(&j);
     size_t block = j.block, fair = (g->batch * g->rows + k->n_tasks - 1) / k->n_tasks;
-    fair = (fair + QRN_WIDE_TILE - 1) / QRN_WIDE_TILE * QRN_WIDE_TILE;
+    fair = (fair + QRN_PLANES_TILE - 1) / QRN_PLANES_TILE * QRN_PLANES_TILE;
     block = fair < block && fair > 0 ? fair : block;
     size_t per_matrix = (g->rows + block - 1) / block, begin, end;
     qrn_split(g->batch * per_matrix, 1, k->task, k->n_tasks, &begin, &end);
@@ -203,9 +204,11 @@ static qrn_status run(const qrn_kcall *k, const qrn_wide_kernel *kernel) {
 }
 
 #if defined(__x86_64__)
-qrn_status qrn_matmul_wide_avx512vnni(const qrn_kcall *k) { return run(k, &qrn_wide_avx512vnni); }
-qrn_status qrn_matmul_wide_avx2(const qrn_kcall *k) { return run(k, &qrn_wide_avx2); }
+qrn_status qrn_matmul_planes_avx512vnni(const qrn_kcall *k) {
+    return run(k, &qrn_planes_avx512vnni);
+}
+qrn_status qrn_matmul_planes_avx2(const qrn_kcall *k) { return run(k, &qrn_planes_avx2); }
 #elif defined(__aarch64__)
-qrn_status qrn_matmul_wide_neondot(const qrn_kcall *k) { return run(k, &qrn_wide_neondot); }
+qrn_status qrn_matmul_planes_neondot(const qrn_kcall *k) { return run(k, &qrn_planes_neondot); }
 #endif
-qrn_status qrn_matmul_wide_any(const qrn_kcall *k) { return run(k, &qrn_wide_ref); }
+qrn_status qrn_matmul_planes_any(const qrn_kcall *k) { return run(k, &qrn_planes_ref); }

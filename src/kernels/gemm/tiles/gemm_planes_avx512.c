@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Bytes cut apart and their sums put together, compiled for AVX-512.
-#include "kernels/gemm/tiles/gemm_wide.h"
+#include "kernels/gemm/tiles/gemm_planes.h"
 
 #include <immintrin.h>
 
@@ -25,5 +25,5 @@ static void pairs_avx512(const uint16_t *x, size_t n, uint8_t flip, uint8_t *dst
 
 #define PAIRS pairs_avx512
 #define FAST_FMA
-#define TABLE qrn_wide_ops_avx512
-#include "kernels/gemm/tiles/gemm_wide.inc"
+#define TABLE qrn_planes_ops_avx512
+#include "kernels/gemm/tiles/gemm_planes.inc"
