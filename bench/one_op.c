@@ -3,10 +3,10 @@
 // Graphs of one op. Buffers hold pseudo-random codes or small floats.
 #include "one_op.h"
 
-#include "api/graph.h"
-#include "api/objects.h"
+#include "core/graph.h"
 #include "base/cpu.h"
 #include "compiler/compile.h"
+#include "core/objects.h"
 #include "runtime/exec.h"
 
 #include "QnnInterface.h"

@@ -5,8 +5,8 @@
 // by itself, never together with another one. What is queued has its graph and its memory pinned.
 #include "api/execute.h"
 
-#include "api/errors.h"
 #include "base/mem.h"
+#include "core/errors.h"
 
 #include <signal.h>
 
@@ -19,7 +19,6 @@ typedef struct qrn_async {
     pthread_cond_t freed;    // a place in the ring became free
     uint32_t head, n, depth; // ring: oldest, count, capacity
     bool stop;               // end when the ring is empty
-    bool lost;               // the thread is one of the process that forked this one
     qrn_execution ring[];
 } qrn_async;
 
@@ -104,12 +103,18 @@ static qrn_async *create(uint32_t depth) {
     return q;
 }
 
-qrn_status qrn_async_submit(qrn_api_context *c, const qrn_execution *e) {
-    pthread_mutex_lock(&c->lock);
-    if (c->async && c->async->lost) {
+// In the child of a fork, which does not have the thread: what was queued is lost.
+static void drop_lost(qrn_api_context *c) {
+    if (c->async_lost) {
         qrn_free(c->async);
         c->async = NULL;
+        c->async_lost = false;
     }
+}
+
+qrn_status qrn_async_submit(qrn_api_context *c, const qrn_execution *e) {
+    pthread_mutex_lock(&c->lock);
+    drop_lost(c);
     if (!c->async)
         c->async = create(c->queue_depth);
     qrn_async *q = c->async;
@@ -136,17 +141,9 @@ qrn_status qrn_async_submit(qrn_api_context *c, const qrn_execution *e) {
     return QRN_OK;
 }
 
-void qrn_async_after_fork(qrn_api_context *c) {
-    if (c->async)
-        c->async->lost = true;
-}
-
 qrn_status qrn_async_finish(qrn_api_context *c) {
+    drop_lost(c);
     qrn_async *q = c->async;
-    if (q && q->lost) {
-        qrn_free(q);
-        c->async = q = NULL;
-    }
     if (!q)
         return QRN_OK;
     if (pthread_equal(q->thread, pthread_self()))

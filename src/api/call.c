@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What finalize, execute and the calls on binaries have in common: a profile that they fill and a
-// signal that may end them.
-#include "api/graph.h"
+// Profile and signal of one call.
+#include "api/call.h"
 
-#include <time.h>
-
-uint64_t qrn_call_now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+#include "core/clock.h"
 
 // A graph that is bound to a profile uses that one, as long as its options say so.
 static qrn_status pick_profile(qrn_api_backend *b, qrn_api_graph *g, const void *handle,

@@ -4,10 +4,11 @@
 // and memory handles; ending it ends them all.
 #include "api/context.h"
 
-#include "api/errors.h"
 #include "api/execute.h"
 #include "api/provider.h"
 #include "base/mem.h"
+#include "core/errors.h"
+#include "core/graph.h"
 
 Qnn_ErrorHandle_t qrn_not_a_context(const char *function) {
     return qrn_api_end(

@@ -4,7 +4,7 @@
 #ifndef QRN_API_CONTEXT_H
 #define QRN_API_CONTEXT_H
 
-#include "api/objects.h"
+#include "core/objects.h"
 
 // Backend and device of a call that makes a context.
 typedef struct qrn_context_parent {

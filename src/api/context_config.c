@@ -4,8 +4,8 @@
 // options last, with the others in place, and may still refuse the list as a whole.
 #include "api/context.h"
 
-#include "api/graph.h"
 #include "base/mem.h"
+#include "core/graph.h"
 
 #include <string.h>
 

@@ -2,11 +2,12 @@
 //
 // Context component: contexts from binaries. A context that cannot be loaded is never seen by the
 // client. Lists of binaries are loaded one after the other before the call returns.
+#include "api/call.h"
 #include "api/context.h"
-#include "api/errors.h"
-#include "api/graph.h"
 #include "api/provider.h"
 #include "base/mem.h"
+#include "core/errors.h"
+#include "core/graph.h"
 
 #include <string.h>
 

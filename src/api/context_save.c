@@ -2,11 +2,13 @@
 //
 // Context component: binaries out of contexts, whole, in pieces and by section. What the bytes are
 // is the backend's business; here are the checks, the states and the ownership of buffers.
+#include "api/call.h"
 #include "api/context.h"
-#include "api/errors.h"
 #include "api/given.h"
-#include "api/graph.h"
+#include "api/tensor.h"
 #include "base/mem.h"
+#include "core/errors.h"
+#include "core/graph.h"
 
 #include <inttypes.h>
 
@@ -359,15 +361,44 @@ static qrn_status check_edit(const edit *e, void **data, uint64_t *size) {
     return QRN_OK;
 }
 
+static qrn_status read_tensor(const Qnn_Tensor_t *client, qrn_arena *a, qrn_tensor_edit *out) {
+    qrn_site w = {"section", "", ""};
+    QRN_TRY(qrn_tensor_parse(client, QRN_PLACE_OP, &w, &out->tensor));
+    const Qnn_TensorV2_t *src = qrn_client_tensor(client);
+    w.tensor = out->tensor.name;
+    QRN_TRY(qrn_quant_parse(&src->quantizeParams, &w, a, &out->tensor));
+    out->tensor.id = src->id;
+    if (src->memType == QNN_TENSORMEMTYPE_RAW && src->clientBuf.data) {
+        out->data = src->clientBuf.data;
+        out->data_bytes = src->clientBuf.dataSize;
+    }
+    return QRN_OK;
+}
+
+static qrn_status read_tensors(const edit *e, qrn_arena *a, qrn_tensor_edit **out) {
+    size_t bytes;
+    *out = qrn_mul_size(e->n_tensors, sizeof **out, &bytes) ? qrn_arena_alloc(a, bytes) : NULL;
+    if (!*out)
+        return QRN_FAIL(QRN_E_MEM, "getBinarySectionUpdate: out of memory");
+    for (uint64_t i = 0; i < e->n_tensors; i++)
+        QRN_TRY(read_tensor(e->tensors[i], a, &(*out)[i]));
+    return QRN_OK;
+}
+
 // The backend's part, with the profile.
 static qrn_status edit_data(const edit *e, const void *data, uint64_t size, void **made,
                             uint64_t *made_size) {
     qrn_call call = {.profile = e->profile ? qrn_pin(QRN_KIND_PROFILE, e->profile) : NULL};
     qrn_call_record r = {.kind = QRN_RECORD_UPDATE};
     QRN_TRY(qrn_call_open(&call));
-    qrn_status s =
-        qrn_this_backend.section_update(data, size, (const void *const *)e->tensors, e->n_tensors,
-                                        e->keep, made, made_size, &r.update);
+    qrn_arena *a = qrn_arena_create();
+    qrn_tensor_edit *edits = NULL;
+    qrn_status s = a ? read_tensors(e, a, &edits)
+                     : QRN_FAIL(QRN_E_MEM, "getBinarySectionUpdate: out of memory");
+    if (s == QRN_OK)
+        s = qrn_this_backend.section_update(data, size, edits, e->n_tensors, e->keep, made,
+                                            made_size, &r.update);
+    qrn_arena_destroy(a);
     r.backend_ns = qrn_call_now_ns() - call.start_ns;
     if (s == QRN_OK)
         qrn_call_report(&call, &r);

@@ -2,9 +2,10 @@
 //
 // Device component: what hardware there is, and logical devices. A device belongs to the library,
 // not to a backend handle; it cannot be changed or freed while contexts use it.
-#include "api/errors.h"
 #include "api/given.h"
 #include "base/mem.h"
+#include "core/errors.h"
+#include "core/objects.h"
 
 static qrn_status unsupported(const char *what) {
     return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: %s not supported", qrn_this_backend.provider_name,

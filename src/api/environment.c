@@ -2,30 +2,10 @@
 //
 // Graph component: execution environments. The library can hand out buffers of its own for
 // application tensors; memory handles are only checked, since executing binds them where they lie.
-#include "api/errors.h"
 #include "api/execute.h"
 #include "api/tensor.h"
 #include "base/mem.h"
-
-// A buffer that a client got; freed by release or with the graph.
-typedef struct qrn_exec_buffer {
-    struct qrn_exec_buffer *next;
-    void *data;
-} qrn_exec_buffer;
-
-static void free_list(qrn_exec_buffer *b) {
-    while (b) {
-        qrn_exec_buffer *next = b->next;
-        qrn_free(b->data);
-        qrn_free(b);
-        b = next;
-    }
-}
-
-void qrn_api_graph_free_buffers(qrn_api_graph *g) {
-    free_list(g->buffers);
-    g->buffers = NULL;
-}
+#include "core/errors.h"
 
 // Executions and other calls may use the graph at the same time.
 static void add_list(qrn_api_graph *g, qrn_exec_buffer *made) {
@@ -163,7 +143,7 @@ static qrn_status prepare(qrn_api_graph *g, QnnGraph_ExecuteEnvironment_t **envs
     if (s == QRN_OK)
         add_list(g, made);
     else
-        free_list(made);
+        qrn_exec_buffers_free(made);
     return s;
 }
 

@@ -3,72 +3,14 @@
 // Graph component: execute and executeAsync. Everything is checked before the backend runs.
 #include "api/execute.h"
 
-#include "api/dump.h"
-#include "api/errors.h"
 #include "api/tensor.h"
 #include "base/mem.h"
+#include "core/dump.h"
+#include "core/errors.h"
 
 #include "QnnProperty.h"
 
 #include <string.h>
-
-static qrn_frame *new_frame(const qrn_api_graph *g) {
-    uint32_t n_nodes = g->n_plan_nodes;
-    size_t report_words = (qrn_this_backend.report_bytes + 7) / 8;
-    qrn_frame *f = qrn_calloc(
-        sizeof(*f) + n_nodes * sizeof(qrn_node_time) + report_words * sizeof(uint64_t) +
-        g->n_io * (sizeof(qrn_binding) + 2 * sizeof(void *) + sizeof(size_t) + sizeof(uint32_t)));
-    if (!f)
-        return NULL;
-    f->n_nodes = n_nodes;
-    f->n_io = g->n_io;
-    f->node_times = (qrn_node_time *)(f + 1);
-    f->report = f->node_times + n_nodes;
-    f->io = (qrn_binding *)((uint64_t *)f->report + report_words);
-    f->spare = (void **)(f->io + g->n_io);
-    f->memory = (qrn_api_mem **)(f->spare + g->n_io);
-    f->spare_bytes = (size_t *)(f->memory + g->n_io);
-    f->place = (uint32_t *)(f->spare_bytes + g->n_io);
-    return f;
-}
-
-// One idle frame has a place of its own, which needs no lock; further ones are in a list.
-static qrn_frame *take_frame(qrn_api_graph *g) {
-    qrn_frame *kept = atomic_exchange(&g->frame, NULL);
-    if (kept)
-        return kept;
-    pthread_mutex_lock(&g->context->lock);
-    qrn_frame *f = g->frames;
-    if (f)
-        g->frames = f->next;
-    pthread_mutex_unlock(&g->context->lock);
-    return f ? f : new_frame(g);
-}
-
-static void give_frame(qrn_api_graph *g, qrn_frame *f) {
-    qrn_frame *none = NULL;
-    if (atomic_compare_exchange_strong(&g->frame, &none, f))
-        return;
-    pthread_mutex_lock(&g->context->lock);
-    f->next = g->frames;
-    g->frames = f;
-    pthread_mutex_unlock(&g->context->lock);
-}
-
-static void free_frame(qrn_frame *f) {
-    for (uint32_t i = 0; f && i < f->n_io; i++)
-        qrn_free(f->spare[i]);
-    qrn_free(f);
-}
-
-void qrn_api_graph_free_frames(qrn_api_graph *g) {
-    free_frame(atomic_exchange(&g->frame, NULL));
-    while (g->frames) {
-        qrn_frame *f = g->frames;
-        g->frames = f->next;
-        free_frame(f);
-    }
-}
 
 // Tells the client the shapes that came out, and which outputs hold data.
 static void write_back(const qrn_execution *e) {
@@ -145,7 +87,7 @@ static void leave_memory(qrn_frame *f) {
 
 void qrn_execution_drop(qrn_execution *e) {
     leave_memory(e->frame);
-    give_frame(e->graph, e->frame);
+    qrn_frame_give(e->graph, e->frame);
     e->frame = NULL;
 }
 
@@ -182,7 +124,7 @@ static qrn_status prepare(qrn_api_graph *g, const request *r, qrn_execution *e) 
     if (!qrn_this_backend.graph_execute)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': the backend does not execute graphs",
                         g->ir->name);
-    e->frame = take_frame(g);
+    e->frame = qrn_frame_take(g);
     if (!e->frame)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory for a call", g->ir->name);
     qrn_status s = qrn_bind_all(g, e->frame, r->inputs, r->n_inputs, r->outputs, r->n_outputs);

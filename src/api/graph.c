@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Graph component: life of a graph up to finalize. A graph and what belongs to it is used by one
-// thread at a time; the list of graphs is guarded by the context's lock.
+// Graph component: calls on graphs up to finalize.
 #include "api/graph.h"
 
-#include "api/branch.h"
 #include "api/context.h"
-#include "api/errors.h"
-#include "api/execute.h"
 #include "api/opconfig.h"
-#include "base/mem.h"
-
-#include <string.h>
+#include "core/errors.h"
 
 static bool has(qrn_feature f) { return (qrn_this_backend.features & f) != 0; }
 
@@ -21,141 +15,6 @@ static Qnn_ErrorHandle_t not_a_graph(const char *function) {
     return qrn_api_end(
         QRN_COMP_GRAPH,
         QRN_FAIL(QRN_E_HANDLE, "%s: not a graph handle%s", function, qrn_pin_reason()), NULL);
-}
-
-// Adds to the context's list unless the name is taken.
-static qrn_status enter(qrn_api_context *c, qrn_api_graph *g) {
-    qrn_status s = QRN_OK;
-    pthread_mutex_lock(&c->lock);
-    if (qrn_strmap_get(&c->graph_names, g->ir->name))
-        s = QRN_FAIL(QRN_E_NAME, "the context has a graph '%s' already", g->ir->name);
-    if (s == QRN_OK && c->n_graphs == c->cap_graphs) {
-        uint32_t cap = c->cap_graphs ? 2 * c->cap_graphs : 8;
-        qrn_api_graph **list =
-            qrn_realloc(c->graphs, c->n_graphs * sizeof(void *), cap * sizeof(void *));
-        if (list) {
-            c->graphs = list;
-            c->cap_graphs = cap;
-        } else {
-            s = QRN_FAIL(QRN_E_MEM, "out of memory for graph '%s'", g->ir->name);
-        }
-    }
-    if (s == QRN_OK && !qrn_strmap_put(&c->graph_names, g->ir->name, g))
-        s = QRN_FAIL(QRN_E_MEM, "out of memory for graph '%s'", g->ir->name);
-    if (s == QRN_OK)
-        c->graphs[c->n_graphs++] = g;
-    else if (c->n_graphs == 0) { // a failure leaves nothing behind
-        qrn_free(c->graphs);
-        c->graphs = NULL;
-        c->cap_graphs = 0;
-    }
-    pthread_mutex_unlock(&c->lock);
-    return s;
-}
-
-// Takes the graph and its tensors out of the context's tables.
-static void leave(qrn_api_graph *g) {
-    qrn_api_context *c = g->context;
-    pthread_mutex_lock(&c->lock);
-    for (uint32_t k = 0; k < g->ir->n_tensors; k++)
-        c->tensors[g->ir->tensors[k]->id - 1] = NULL;
-    uint32_t i = c->n_graphs; // it is one of the newest
-    while (i-- > 0 && c->graphs[i] != g)
-        continue;
-    if (i < c->n_graphs) {
-        qrn_strmap_remove(&c->graph_names, g->ir->name);
-        memmove(&c->graphs[i], &c->graphs[i + 1], (c->n_graphs - i - 1) * sizeof(void *));
-        c->n_graphs--;
-    }
-    pthread_mutex_unlock(&c->lock);
-}
-
-// Frees everything but the backend's part.
-static void destroy(qrn_api_graph *g) {
-    if (g->bound_profile)
-        qrn_profile_unbind(g->bound_profile);
-    qrn_runner_destroy(g->runner);
-    qrn_api_graph_free_frames(g);
-    qrn_api_graph_free_buffers(g);
-    qrn_strmap_clear(&g->names);
-    qrn_free(g->retired);
-    qrn_free(g->io);
-    qrn_handle_free(g->handle);
-    if (g->ir)
-        qrn_arena_destroy(g->ir->arena);
-    qrn_free(g);
-}
-
-void qrn_api_graph_free(qrn_api_graph *g) {
-    if (qrn_this_backend.graph_free)
-        qrn_this_backend.graph_free(g);
-    destroy(g);
-}
-
-void qrn_api_graph_discard(qrn_api_graph *g) {
-    leave(g);
-    if (g->ir->parent)
-        g->ir->parent->n_subgraphs--;
-    qrn_api_graph_free(g);
-}
-
-static bool make_ir(qrn_api_graph *g, const char *name) {
-    qrn_arena *a = qrn_arena_create();
-    if (!a)
-        return false;
-    qrn_graph *ir = qrn_arena_alloc(a, sizeof(*ir));
-    const char *copy = ir ? qrn_arena_strdup(a, name) : NULL;
-    if (!copy) {
-        qrn_arena_destroy(a);
-        return false;
-    }
-    ir->name = copy;
-    ir->arena = a;
-    g->ir = ir;
-    return true;
-}
-
-qrn_status qrn_api_graph_new(qrn_api_context *c, qrn_api_graph *parent, const char *name,
-                             qrn_api_graph **graph) {
-    qrn_api_graph *g = qrn_calloc(sizeof(*g));
-    if (!g || !make_ir(g, name)) {
-        qrn_free(g);
-        return QRN_FAIL(QRN_E_MEM, "out of memory for graph '%s'", name);
-    }
-    g->context = c;
-    g->priority = c->priority;
-    g->profiled_runs_left = UINT32_MAX;
-    qrn_status s = QRN_OK;
-    g->handle = qrn_handle_new(QRN_KIND_GRAPH, g);
-    g->outermost = parent ? parent->outermost : g->handle;
-    if (!g->handle)
-        s = QRN_FAIL(QRN_E_MEM, "out of memory for graph '%s'", name);
-    if (s == QRN_OK && qrn_this_backend.graph_create)
-        s = qrn_this_backend.graph_create(g);
-    if (s != QRN_OK) {
-        destroy(g);
-        return s;
-    }
-    s = enter(c, g);
-    if (s != QRN_OK) {
-        qrn_api_graph_free(g);
-        return s;
-    }
-    if (parent)
-        s = qrn_graph_add_subgraph(parent->ir, g->ir);
-    if (s != QRN_OK) {
-        qrn_api_graph_discard(g);
-        return s;
-    }
-    *graph = g;
-    return QRN_OK;
-}
-
-qrn_api_graph *qrn_api_graph_find(qrn_api_context *c, const char *name) {
-    pthread_mutex_lock(&c->lock);
-    qrn_api_graph *found = qrn_strmap_get(&c->graph_names, name);
-    pthread_mutex_unlock(&c->lock);
-    return found;
 }
 
 static qrn_status create(qrn_api_context *c, const char *name, const QnnGraph_Config_t **config,
@@ -317,10 +176,7 @@ static qrn_status add_node(qrn_api_graph *g, const Qnn_OpConfig_t *config) {
     qrn_op_source src = {.backend = g->context->backend, .graph = g, .arena = g->ir->arena};
     qrn_node *n = NULL;
     QRN_TRY(qrn_opconfig_node(&src, config, &n));
-    QRN_TRY(qrn_branch_check(g->ir, n));
-    QRN_TRY(qrn_graph_add_node(g->ir, n));
-    qrn_branch_added(g->ir, n);
-    return QRN_OK;
+    return qrn_api_graph_add_node(g, n);
 }
 
 Qnn_ErrorHandle_t QnnGraph_addNode(Qnn_GraphHandle_t graphHandle, Qnn_OpConfig_t opConfig) {

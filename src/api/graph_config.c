@@ -4,8 +4,9 @@
 // options with the new priority in place, and may still refuse the list as a whole.
 #include "api/graph.h"
 
-#include "api/errors.h"
 #include "base/mem.h"
+#include "core/errors.h"
+#include "core/profile.h"
 
 static bool has(qrn_feature f) { return (qrn_this_backend.features & f) != 0; }
 
@@ -18,31 +19,6 @@ typedef struct options {
     uint32_t runs;
     bool weights;
 } options;
-
-static bool is_priority(int p) {
-    switch (p) {
-    case QNN_PRIORITY_LOW:
-    case QNN_PRIORITY_NORMAL_LOW:
-    case QNN_PRIORITY_NORMAL:
-    case QNN_PRIORITY_NORMAL_HIGH:
-    case QNN_PRIORITY_HIGH:
-    case QNN_PRIORITY_HIGH_PLUS:
-    case QNN_PRIORITY_CRITICAL:
-    case QNN_PRIORITY_CRITICAL_PLUS:
-        return true;
-    default:
-        return false;
-    }
-}
-
-qrn_status qrn_priority_check(int priority) {
-    if (!is_priority(priority))
-        return QRN_FAIL(QRN_E_CONFIG, "priority %d is not one of the API's", priority);
-    if (priority != QNN_PRIORITY_DEFAULT && !has(QRN_FEATURE_PRIORITY))
-        return QRN_FAIL(QRN_E_UNSUPPORTED, "priority %d: only the default %d is supported",
-                        priority, QNN_PRIORITY_DEFAULT);
-    return QRN_OK;
-}
 
 static qrn_status refuse(const qrn_api_graph *g, const char *option) {
     return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': option %s is not supported", g->ir->name,

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// The function table. Behind it lie further entries that answer "not supported", for clients whose
-// table is longer than ours.
+// The function table, and the one function that every backend library exports. Behind the table lie
+// further entries that return "not supported", for clients whose table is longer than ours.
 //
 // State of the library: the provider object, filled by the first call and constant afterwards.
-#include "api/interface.h"
+#include "core/backend.h"
+#include "core/errors.h"
+#include "core/version.h"
 
-#include "api/errors.h"
-#include "api/version.h"
+#include "QnnInterface.h"
+
+#include <pthread.h>
 
 #define N_MORE 64 // entries behind the table
 
@@ -115,10 +118,6 @@ _Static_assert(offsetof(QnnInterface_t, QNN_INTERFACE_VER_NAME) == 40 &&
                    sizeof(QnnInterface_t) == 40 + 75 * sizeof(more_fn),
                "the further entries must lie right behind the table");
 
-QNN_INTERFACE_VER_TYPE *qrn_interface_table(void) {
-    return &provider.interface.QNN_INTERFACE_VER_NAME;
-}
-
 static const QnnInterface_t *const providers[1] = {&provider.interface};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -127,6 +126,8 @@ static void fill(void) {
     provider.interface.providerName = qrn_this_backend.provider_name;
     // Checked by the caller; a version that cannot be served never leaves the library.
     qrn_version(&provider.interface.apiVersion);
+    if (qrn_this_backend.interface_table)
+        qrn_this_backend.interface_table(&provider.interface.QNN_INTERFACE_VER_NAME);
 }
 
 static qrn_status get_providers(const QnnInterface_t ***list, uint32_t *n) {
@@ -140,6 +141,7 @@ static qrn_status get_providers(const QnnInterface_t ***list, uint32_t *n) {
     return QRN_OK;
 }
 
-Qnn_ErrorHandle_t qrn_interface_providers(const QnnInterface_t ***list, uint32_t *n) {
-    return qrn_api_end(QRN_COMP_COMMON, get_providers(list, n), NULL);
+Qnn_ErrorHandle_t QnnInterface_getProviders(const QnnInterface_t ***providerList,
+                                            uint32_t *numProviders) {
+    return qrn_api_end(QRN_COMP_COMMON, get_providers(providerList, numProviders), NULL);
 }

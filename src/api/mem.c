@@ -2,9 +2,10 @@
 //
 // Mem component: memory of the client that tensors use without a copy. The backend maps a
 // descriptor to an address; shapes, handles and the list of a context are kept here.
-#include "api/errors.h"
 #include "api/execute.h"
 #include "base/mem.h"
+#include "core/errors.h"
+#include "core/objects.h"
 
 #include "QnnMem.h"
 
@@ -103,16 +104,6 @@ static qrn_status add(qrn_api_context *c, const Qnn_MemDescriptor_t *d, uint32_t
     return QRN_OK;
 }
 
-static void destroy(qrn_api_context *c, uint32_t index) {
-    qrn_api_mem *m = c->mems[index];
-    c->mems[index] = c->mems[--c->n_mems];
-    c->mems[index]->index = index;
-    qrn_handle_free(m->handle);
-    if (qrn_this_backend.mem_unmap)
-        qrn_this_backend.mem_unmap(m);
-    qrn_free(m);
-}
-
 static qrn_status register_all(qrn_api_context *c, const Qnn_MemDescriptor_t *descriptors,
                                uint32_t n, Qnn_MemHandle_t *handles) {
     if (!c)
@@ -127,7 +118,7 @@ static qrn_status register_all(qrn_api_context *c, const Qnn_MemDescriptor_t *de
     for (uint32_t i = 0; i < n && s == QRN_OK; i++)
         s = add(c, &descriptors[i], i);
     while (s != QRN_OK && c->n_mems > before)
-        destroy(c, c->n_mems - 1);
+        qrn_mem_destroy(c, c->n_mems - 1);
     for (uint32_t i = 0; i < n && s == QRN_OK; i++)
         handles[i] = c->mems[before + i]->handle;
     pthread_mutex_unlock(&c->lock);
@@ -162,7 +153,7 @@ static qrn_status remove_mem(const void *handle, qrn_api_log **log) {
     qrn_status s = qrn_pin_last(QRN_KIND_MEM, handle, true, &m);
     if (s == QRN_OK) {
         pthread_mutex_lock(&c->lock);
-        destroy(c, ((qrn_api_mem *)m)->index);
+        qrn_mem_destroy(c, ((qrn_api_mem *)m)->index);
         pthread_mutex_unlock(&c->lock);
         qrn_unpin(handle);
     }
@@ -205,19 +196,4 @@ Qnn_ErrorHandle_t QnnMem_deRegister(const Qnn_MemHandle_t *memHandles, uint32_t 
     qrn_api_log *log = NULL;
     qrn_status s = deregister_all(memHandles, numHandles, &log);
     return qrn_api_end(QRN_COMP_MEM, s, log);
-}
-
-void qrn_mem_free_all(qrn_api_context *c) {
-    pthread_mutex_lock(&c->lock);
-    while (c->n_mems) {
-        const void *handle = c->mems[c->n_mems - 1]->handle;
-        // Nobody executes; a deregistration that is looking it up does not wait for anything.
-        qrn_handle_enter(QRN_KIND_MEM, handle, QRN_ENTER_ALONE | QRN_ENTER_WAIT, NULL);
-        destroy(c, c->n_mems - 1);
-        qrn_handle_leave(handle, true);
-    }
-    qrn_free(c->mems);
-    c->mems = NULL;
-    c->cap_mems = 0;
-    pthread_mutex_unlock(&c->lock);
 }

@@ -4,10 +4,12 @@
 // backend's support table and, for ops of user packages, on the backend's package functions.
 #include "api/opconfig.h"
 
-#include "api/errors.h"
 #include "api/tensor.h"
 #include "base/fp16.h"
 #include "base/mem.h"
+#include "core/errors.h"
+#include "core/graph.h"
+#include "core/objects.h"
 
 #include "QnnOpDef.h"
 
@@ -235,31 +237,6 @@ static qrn_status name_node(const qrn_op_source *src, const Qnn_OpConfigV1_t *v,
     n->graph = src->graph ? src->graph->ir : NULL;
     *out = n;
     return QRN_OK;
-}
-
-qrn_status qrn_node_check(qrn_api_backend *b, const qrn_api_context *c, const qrn_node *n,
-                          const Qnn_OpConfig_t *config) {
-    if (!n->op) {
-        if (!config || !qrn_this_backend.package_validate)
-            return QRN_OK;
-        return qrn_this_backend.package_validate(b, n->user_op, config);
-    }
-    qrn_shape few[32], *shapes = few;
-    size_t total = (size_t)n->n_in + n->n_out, bytes;
-    if (total > sizeof(few) / sizeof(few[0])) {
-        shapes = qrn_mul_size(total, sizeof(*shapes), &bytes) ? qrn_alloc(bytes) : NULL;
-        if (!shapes)
-            return QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", n->name);
-    }
-    qrn_op_call call = qrn_node_call(n, shapes, shapes + n->n_in);
-    qrn_status s = qrn_op_validate(&call);
-    if (s == QRN_OK)
-        s = qrn_support_check(qrn_this_backend.support, &call);
-    if (s == QRN_OK && qrn_this_backend.op_check)
-        s = qrn_this_backend.op_check(b, c, &call);
-    if (shapes != few)
-        qrn_free(shapes);
-    return s;
 }
 
 qrn_status qrn_opconfig_node(const qrn_op_source *src, const Qnn_OpConfig_t *config,

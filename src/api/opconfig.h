@@ -5,7 +5,7 @@
 #ifndef QRN_API_OPCONFIG_H
 #define QRN_API_OPCONFIG_H
 
-#include "api/objects.h"
+#include "core/objects.h"
 
 // Where operands come from and where the node goes.
 typedef struct qrn_op_source {
@@ -18,11 +18,5 @@ typedef struct qrn_op_source {
 // QRN_E_OP_CONFIG / SHAPE / DTYPE / PARAM (the op refuses it), QRN_E_MEM.
 qrn_status qrn_opconfig_node(const qrn_op_source *src, const Qnn_OpConfig_t *config,
                              qrn_node **node);
-
-// Checks a node that is built: op table, shape rule, what the backend supports. c: of the node's
-// graph, NULL for an op that is validated by itself. `config` is for the check of a user package;
-// NULL skips that one.
-qrn_status qrn_node_check(qrn_api_backend *b, const qrn_api_context *c, const qrn_node *n,
-                          const Qnn_OpConfig_t *config);
 
 #endif

@@ -2,7 +2,8 @@
 //
 // Property component: what the backend can do. A backend lists the keys it has something to say
 // about; the other keys of the API are known but not supported, anything else is unknown.
-#include "api/errors.h"
+#include "core/errors.h"
+#include "core/objects.h"
 
 // Groups every library has; the groups of optional components are below.
 static const QnnProperty_Key_t always[] = {
@@ -141,13 +142,6 @@ static const QnnProperty_Key_t known[] = {
     QNN_PROPERTY_GROUP_CUSTOM,
 };
 // clang-format on
-
-bool qrn_has_capability(uint32_t key) {
-    for (size_t i = 0; i < qrn_this_backend.n_capabilities; i++)
-        if (qrn_this_backend.capabilities[i].key == key)
-            return qrn_this_backend.capabilities[i].supported;
-    return false;
-}
 
 static bool is_known(QnnProperty_Key_t key) {
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

@@ -5,6 +5,7 @@
 #include "api/provider.h"
 
 #include "base/mem.h"
+#include "core/objects.h"
 
 #include <errno.h>
 #include <string.h>

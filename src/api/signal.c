@@ -3,82 +3,10 @@
 // Signal component: lets another thread abort a call, or limits its time. A signal serves one call
 // at once. Triggering blocks until that call is about to return, except from inside the call
 // itself.
-#include "api/signal.h"
+#include "core/signal.h"
 
-#include "api/errors.h"
 #include "base/mem.h"
-
-#include <time.h>
-
-static uint64_t now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static bool supported(void) { return qrn_this_backend.features & QRN_FEATURE_SIGNAL; }
-
-static qrn_status check_support(void) {
-    if (!supported())
-        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: signals are not supported",
-                        qrn_this_backend.provider_name);
-    return QRN_OK;
-}
-
-qrn_status qrn_signal_get(const void *handle, const qrn_api_backend *b, qrn_api_signal **signal) {
-    *signal = NULL;
-    if (!handle)
-        return QRN_OK;
-    qrn_api_signal *s = qrn_pin(QRN_KIND_SIGNAL, handle);
-    if (!s || s->backend != b)
-        return QRN_FAIL(QRN_E_HANDLE, s ? "signal of another backend" : "not a signal handle");
-    QRN_TRY(check_support());
-    *signal = s;
-    return QRN_OK;
-}
-
-qrn_status qrn_signal_begin(qrn_api_signal *s) {
-    if (!s)
-        return QRN_OK;
-    pthread_mutex_lock(&s->lock);
-    bool taken = s->in_use;
-    if (!taken) {
-        s->in_use = true;
-        s->calls++;
-        s->owner = pthread_self();
-        s->owned = true;
-        uint64_t now = now_ns(), wait = UINT64_MAX;
-        if (s->timeout_us < (UINT64_MAX - now) / 1000)
-            wait = s->timeout_us * 1000;
-        s->deadline_ns = wait == UINT64_MAX ? wait : now + wait;
-        atomic_store(&s->triggered, false);
-    }
-    pthread_mutex_unlock(&s->lock);
-    return taken ? QRN_FAIL(QRN_E_IN_USE, "the signal serves another call") : QRN_OK;
-}
-
-qrn_status qrn_signal_poll(void *signal) {
-    qrn_api_signal *s = signal;
-    // Type, timeout and deadline do not change while the signal is in use.
-    if (!s || s->type == QRN_SIGNAL_NONE)
-        return QRN_OK;
-    if (s->type == QRN_SIGNAL_ABORT)
-        return atomic_load(&s->triggered) ? QRN_FAIL(QRN_E_ABORTED, "aborted by its signal")
-                                          : QRN_OK;
-    if (now_ns() < s->deadline_ns)
-        return QRN_OK;
-    return QRN_FAIL(QRN_E_TIMED_OUT, "not done within the %llu microseconds of its signal",
-                    (unsigned long long)s->timeout_us);
-}
-
-void qrn_signal_end(qrn_api_signal *s) {
-    if (!s)
-        return;
-    pthread_mutex_lock(&s->lock);
-    s->in_use = false;
-    pthread_cond_broadcast(&s->idle);
-    pthread_mutex_unlock(&s->lock);
-}
+#include "core/errors.h"
 
 // What a configuration list asks for, read completely before anything changes.
 typedef struct wish {
@@ -124,7 +52,7 @@ static qrn_status create(qrn_api_backend *b, const QnnSignal_Config_t **config,
         return QRN_FAIL(QRN_E_ARGUMENT, "signal: no place for the handle");
     wish w;
     QRN_TRY(parse(config, &w));
-    QRN_TRY(check_support());
+    QRN_TRY(qrn_signal_check_support());
     qrn_api_signal *s = qrn_calloc(sizeof *s);
     if (!s)
         return QRN_E_MEM;
@@ -156,7 +84,7 @@ static qrn_status set_config(qrn_api_signal *s, const QnnSignal_Config_t **confi
         return QRN_FAIL(QRN_E_ARGUMENT, "signal: no options");
     wish w;
     QRN_TRY(parse(config, &w));
-    QRN_TRY(check_support());
+    QRN_TRY(qrn_signal_check_support());
     pthread_mutex_lock(&s->lock);
     bool in_use = s->in_use;
     if (!in_use)
@@ -177,7 +105,7 @@ Qnn_ErrorHandle_t QnnSignal_setConfig(Qnn_SignalHandle_t signal,
 static qrn_status trigger(qrn_api_signal *s) {
     if (!s)
         return QRN_FAIL(QRN_E_HANDLE, "not a signal handle");
-    QRN_TRY(check_support());
+    QRN_TRY(qrn_signal_check_support());
     qrn_status r = QRN_OK;
     pthread_mutex_lock(&s->lock);
     if (s->type != QRN_SIGNAL_ABORT) {
@@ -212,7 +140,7 @@ static void destroy(qrn_api_signal *s) {
 }
 
 static qrn_status free_signal(qrn_api_signal *s) {
-    QRN_TRY(check_support());
+    QRN_TRY(qrn_signal_check_support());
     pthread_mutex_lock(&s->lock);
     bool in_use = s->in_use;
     pthread_mutex_unlock(&s->lock);

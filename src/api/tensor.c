@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// Tensor component: creation, ids, names, constant data, updates. Everything is checked before the
-// context changes; static data is copied into the context and shared by content.
+// Tensor component: creation and updates. Everything is checked before the context changes; static
+// data is copied into the context and shared by content.
 #include "api/tensor.h"
 
-#include "api/errors.h"
 #include "base/mem.h"
+#include "core/errors.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 // Weights of so many bytes are not kept in contexts for trials.
 #define LARGE 4096
-#define MAX_ID (1u << 24) // of tensors that bring their own; bounds the table
 
 // Bytes of a static tensor while a call lasts.
 typedef struct static_data {
@@ -77,100 +76,12 @@ static qrn_status store_data(qrn_api_context *c, qrn_api_graph *g, const Qnn_Ten
     static_data d;
     QRN_TRY(fetch_data(c, g, src, w, t, &d));
     bool wanted = !is_left_out(c, g, t);
-    pthread_mutex_lock(&c->lock);
-    t->data = wanted ? qrn_blobs_add(&c->blobs, d.data, t->size_bytes) : NULL;
-    pthread_mutex_unlock(&c->lock);
+    t->data = wanted ? qrn_context_add_data(c, d.data, t->size_bytes) : NULL;
     if (d.release)
         d.release(c->handle, g ? g->handle : NULL, t->id);
     if (wanted && !t->data)
         return QRN_SITE_FAIL(w, QRN_E_MEM, "out of memory for %zu bytes of data", t->size_bytes);
     return QRN_OK;
-}
-
-static void drop_data(qrn_api_context *c, const void *data) {
-    pthread_mutex_lock(&c->lock);
-    qrn_blobs_drop(&c->blobs, data);
-    pthread_mutex_unlock(&c->lock);
-}
-
-static bool grow_table(qrn_api_context *c, uint32_t n) {
-    if (n <= c->cap_tensors)
-        return true;
-    uint32_t cap = c->cap_tensors ? 2 * c->cap_tensors : 64;
-    while (cap < n)
-        cap = cap > UINT32_MAX / 2 ? n : 2 * cap;
-    qrn_tensor **table =
-        qrn_realloc(c->tensors, c->cap_tensors * sizeof(void *), (size_t)cap * sizeof(void *));
-    if (!table)
-        return false;
-    memset(table + c->cap_tensors, 0, (size_t)(cap - c->cap_tensors) * sizeof(void *));
-    c->tensors = table;
-    c->cap_tensors = cap;
-    return true;
-}
-
-// The next free id; its place in the table stays empty until the tensor is complete. 0: no memory.
-static uint32_t reserve_id(qrn_api_context *c) {
-    pthread_mutex_lock(&c->lock);
-    uint32_t id = c->n_tensors < MAX_ID && grow_table(c, c->n_tensors + 1) ? ++c->n_tensors : 0;
-    pthread_mutex_unlock(&c->lock);
-    return id;
-}
-
-// Makes sure that the table has a place for an id that came from elsewhere.
-static bool claim_id(qrn_api_context *c, uint32_t id) {
-    pthread_mutex_lock(&c->lock);
-    bool room = grow_table(c, id);
-    if (room && id > c->n_tensors)
-        c->n_tensors = id;
-    pthread_mutex_unlock(&c->lock);
-    return room;
-}
-
-// Names and lists come after the id: an id that is lost leaves no trace.
-static qrn_status enter(qrn_api_context *c, qrn_api_graph *g, qrn_tensor *t) {
-    bool named;
-    if (g) {
-        QRN_TRY(qrn_graph_add_tensor(g->ir, t));
-        named = qrn_strmap_put(&g->names, t->name, t);
-        if (!named)
-            g->ir->n_tensors--;
-    } else {
-        pthread_mutex_lock(&c->lock);
-        named = qrn_strmap_put(&c->names, t->name, t);
-        pthread_mutex_unlock(&c->lock);
-    }
-    if (!named)
-        return QRN_FAIL(QRN_E_MEM, "out of memory for tensor '%s'", t->name);
-    pthread_mutex_lock(&c->lock);
-    c->tensors[t->id - 1] = t;
-    pthread_mutex_unlock(&c->lock);
-    return QRN_OK;
-}
-
-qrn_status qrn_tensor_add(qrn_api_context *c, qrn_api_graph *g, qrn_tensor *t) {
-    if (t->id > MAX_ID)
-        return QRN_FAIL(QRN_E_TENSOR, "tensor '%s': id %u, allowed 1 to %u", t->name, t->id,
-                        MAX_ID);
-    if (!t->id)
-        t->id = reserve_id(c);
-    else if (!claim_id(c, t->id))
-        t->id = 0;
-    if (!t->id)
-        return QRN_FAIL(QRN_E_MEM, "out of memory for tensor '%s'", t->name);
-    return enter(c, g, t);
-}
-
-qrn_tensor *qrn_tensor_find(qrn_api_context *c, const qrn_graph *g, uint32_t id) {
-    pthread_mutex_lock(&c->lock);
-    qrn_tensor *t = id && id <= c->n_tensors ? c->tensors[id - 1] : NULL;
-    pthread_mutex_unlock(&c->lock);
-    if (!t || !t->graph)
-        return t;
-    for (; g; g = g->parent)
-        if (t->graph == g)
-            return t;
-    return NULL;
 }
 
 static qrn_status check_name(qrn_api_context *c, qrn_api_graph *g, const qrn_site *w) {
@@ -232,14 +143,14 @@ static qrn_status create_tensor(qrn_api_context *c, qrn_api_graph *g, Qnn_Tensor
     }
     QRN_TRY(make_tensor(c, g, src, &w, &parsed, &t));
     if (t->role == QRN_ROLE_STATIC) {
-        t->id = reserve_id(c);
+        t->id = qrn_tensor_reserve_id(c);
         if (!t->id)
             return QRN_SITE_FAIL(&w, QRN_E_MEM, "out of memory");
         QRN_TRY(store_data(c, g, client, &w, t));
     }
     qrn_status s = qrn_tensor_add(c, g, t);
     if (s != QRN_OK) {
-        drop_data(c, t->data);
+        qrn_context_drop_data(c, t->data);
         return s;
     }
     if (qrn_client_is_v2(src))
@@ -361,7 +272,7 @@ static qrn_status update_tensors(qrn_api_context *c, qrn_api_graph *g, const Qnn
     if (s == QRN_OK)
         s = apply_updates(c, g, u, n);
     for (uint64_t i = 0; u && s != QRN_OK && i < n; i++)
-        drop_data(c, u[i].fresh.data);
+        qrn_context_drop_data(c, u[i].fresh.data);
     qrn_arena_destroy(scratch);
     qrn_free(u);
     return s;

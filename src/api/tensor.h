@@ -5,7 +5,7 @@
 #ifndef QRN_API_TENSOR_H
 #define QRN_API_TENSOR_H
 
-#include "api/objects.h"
+#include "core/tensor.h"
 
 // Where a tensor is described, for messages: "graph 'g' tensor 't': ...".
 typedef struct qrn_site {
@@ -43,18 +43,5 @@ qrn_status qrn_tensor_parse(const Qnn_Tensor_t *src, qrn_tensor_place place, con
 // before the first allocation.
 qrn_status qrn_quant_parse(const Qnn_QuantizeParams_t *src, const qrn_site *w, qrn_arena *a,
                            qrn_tensor *t);
-
-// Does the update keep everything that compiled graphs rely on (role, type, shape, kind of
-// encoding)?
-bool qrn_tensor_same_form(const qrn_tensor *a, const qrn_tensor *b);
-
-// The tensor of a context with this id that graph `g` may use: its own, one of an ancestor, or one
-// of the context; NULL when there is none.
-qrn_tensor *qrn_tensor_find(qrn_api_context *c, const qrn_graph *g, uint32_t id);
-
-// Enters a tensor (in an arena that lives as long as the context) into the context's table and,
-// unless g is NULL, into the graph; gives it an id when it has none. Used by creation and by
-// backends that load graphs.
-qrn_status qrn_tensor_add(qrn_api_context *c, qrn_api_graph *g, qrn_tensor *t);
 
 #endif

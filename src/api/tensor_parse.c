@@ -225,11 +225,3 @@ qrn_status qrn_tensor_parse(const Qnn_Tensor_t *src, qrn_tensor_place place, con
     t->shared_io = c->memType == QNN_TENSORMEMTYPE_MEMHANDLE && t->role != QRN_ROLE_STATIC;
     return place == QRN_PLACE_OP ? QRN_OK : check_memory(src, w, t);
 }
-
-bool qrn_tensor_same_form(const qrn_tensor *a, const qrn_tensor *b) {
-    return a->role == b->role && a->updateable == b->updateable && a->dtype == b->dtype &&
-           a->format == b->format && a->quant.kind == b->quant.kind &&
-           a->quant.n_groups == b->quant.n_groups && a->quant.axis == b->quant.axis &&
-           qrn_shape_equal(&a->shape, &b->shape) &&
-           memcmp(a->dynamic, b->dynamic, sizeof(a->dynamic)) == 0;
-}

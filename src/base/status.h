@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-// X(name, text). src/api maps each to the documented code of the component that was called.
+// X(name, text). src/core maps each to the documented code of the component that was called.
 #define QRN_STATUS_LIST(X)                                                                         \
     X(OK, "success")                                                                               \
     X(MEM, "out of memory")                                                                        \

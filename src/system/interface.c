@@ -6,8 +6,9 @@
 // State of the library: the provider object, filled by the first call and constant afterwards.
 #include "system/system.h"
 
-#include "api/version.h"
 #include "base/env.h"
+#include "core/backend.h"
+#include "core/version.h"
 
 #define N_MORE 64 // entries behind the table
 

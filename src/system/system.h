@@ -4,11 +4,13 @@
 #ifndef QRN_SYSTEM_SYSTEM_H
 #define QRN_SYSTEM_SYSTEM_H
 
-#include "api/errors.h"
 #include "binary/binary.h"
+#include "core/errors.h"
+#include "core/handle.h"
 
 #include "System/QnnSystemInterface.h"
 
+#include <pthread.h>
 #include <stdio.h>
 
 // The log that the library's lines go to: the newest living one, as no function but those of the

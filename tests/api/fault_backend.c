@@ -4,8 +4,8 @@
 // only the demanded failure differs from a working backend.
 #include "fault_backend.h"
 
-#include "api/graph.h"
 #include "base/mem.h"
+#include "core/graph.h"
 
 #include <string.h>
 
@@ -173,11 +173,11 @@ static qrn_status section_apply(qrn_api_context *c, qrn_api_graph *g, uint32_t s
     return take(FAULT_SECTION_APPLY);
 }
 
-static qrn_status section_update(const void *buf, uint64_t size, const void *const *tensors,
+static qrn_status section_update(const void *buf, uint64_t size, const qrn_tensor_edit *edits,
                                  uint64_t n, bool keep_updatable, void **out, uint64_t *out_size,
                                  qrn_update_times *times) {
     (void)times;
-    (void)buf, (void)size, (void)tensors, (void)n, (void)keep_updatable;
+    (void)buf, (void)size, (void)edits, (void)n, (void)keep_updatable;
     QRN_TRY(take(FAULT_SECTION_UPDATE));
     *out = qrn_alloc(sizeof blob);
     if (!*out)

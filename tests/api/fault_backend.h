@@ -5,7 +5,7 @@
 #ifndef TESTS_API_FAULT_BACKEND_H
 #define TESTS_API_FAULT_BACKEND_H
 
-#include "backend/backend.h"
+#include "core/backend.h"
 
 #include <stdatomic.h>
 

@@ -4,8 +4,8 @@
 // graphs.
 #include "build.h"
 
-#include "api/profile.h"
-#include "api/signal.h"
+#include "core/profile.h"
+#include "core/signal.h"
 
 #define CREATE(code, ...) PAIR("QnnGraph_create", code, QnnGraph_create(__VA_ARGS__))
 

@@ -3,7 +3,7 @@
 // Context component: life, options, properties.
 #include "build.h"
 
-#include "api/profile.h"
+#include "core/profile.h"
 
 #define CREATE(code, ...) PAIR("QnnContext_create", code, QnnContext_create(__VA_ARGS__))
 

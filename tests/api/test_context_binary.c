@@ -196,8 +196,10 @@ static void sections_are_edited_without_a_context(void **state) {
     (void)state;
     QnnContext_Buffer_t buffer = raw_buffer(bytes, sizeof bytes), bad = raw_buffer(NULL, 0),
                         out = bad;
-    Qnn_Tensor_t t = QNN_TENSOR_INIT;
-    const Qnn_Tensor_t *list[] = {&t}, *null_list[] = {NULL};
+    uint32_t dims[1] = {4};
+    Qnn_Tensor_t unread = QNN_TENSOR_INIT, t = describe("w", QNN_TENSOR_TYPE_UPDATEABLE_STATIC,
+                                                        QNN_DATATYPE_FLOAT_32, 1, dims);
+    const Qnn_Tensor_t *list[] = {&t}, *null_list[] = {NULL}, *bad_list[] = {&t, &unread};
     Qnn_LogHandle_t log;
     OK(QnnLog_create(quiet, QNN_LOG_LEVEL_ERROR, &log));
 #define EDIT(code, ...)                                                                            \
@@ -211,6 +213,7 @@ static void sections_are_edited_without_a_context(void **state) {
     EDIT(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, &buffer, NULL, NULL, 1, 0, NULL, NULL, NULL, &out);
     EDIT(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, &buffer, NULL, null_list, 1, 0, NULL, NULL, NULL,
          &out);
+    EDIT(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, &buffer, NULL, bad_list, 2, 0, NULL, NULL, NULL, &out);
     EDIT(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, &buffer, NULL, list, 1, 0, NULL, NULL, NULL, NULL);
     EDIT(QNN_CONTEXT_ERROR_INVALID_ARGUMENT, &buffer, NULL, list, 1, 0, context, NULL, NULL, &out);
     static const status_row rows[] = {

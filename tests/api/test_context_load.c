@@ -4,7 +4,7 @@
 // a fixed text that loads as one graph named "loaded").
 #include "build.h"
 
-#include "api/signal.h"
+#include "core/signal.h"
 
 static const char *names[] = {"loaded", NULL}, *unknown_names[] = {"nobody", NULL};
 static int custom;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Device component: life, options, platform info, documented errors.
-#include "api/objects.h"
+#include "core/objects.h"
 #include "fault_backend.h"
 #include "pairs.h"
 

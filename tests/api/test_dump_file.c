@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Files of a dump: arrays of every type as NumPy reads them, byte for byte, and names.
-#include "api/dump_file.h"
+#include "core/dump_file.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

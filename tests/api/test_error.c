@@ -2,9 +2,10 @@
 //
 // Error component: every documented code has a text, verbose texts say what happened, and only our
 // own texts are freed.
-#include "api/errors.h"
+#include "core/errors.h"
 #include "pairs.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 // Executing: signals that end a call, and the queue of executeAsync.
 #include "build.h"
 
-#include "api/signal.h"
+#include "core/signal.h"
 
 #include <semaphore.h>
 #include <unistd.h>

@@ -2,9 +2,10 @@
 //
 // The provider object: one entry, every slot filled, further entries behind the table, versions as
 // announced. With QUERN_API_VERSION set by the build: the lowered version, or the refusal.
-#include "api/interface.h"
-#include "api/version.h"
+#include "core/version.h"
 #include "pairs.h"
+
+#include "QnnInterface.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,8 @@ static void there_is_one_provider_with_every_slot_filled(void **state) {
     (void)state;
     const QnnInterface_t **list = NULL, **again = NULL;
     uint32_t n = 0;
-    OK(qrn_interface_providers(&list, &n));
-    OK(qrn_interface_providers(&again, &n));
+    OK(QnnInterface_getProviders(&list, &n));
+    OK(QnnInterface_getProviders(&again, &n));
     assert_ptr_equal(list, again);
     assert_int_equal(n, 1);
     const QnnInterface_t *p = list[0];
@@ -42,9 +43,9 @@ static void documented_errors(void **state) {
     const QnnInterface_t **list = NULL;
     uint32_t n = 7;
     PAIR("QnnInterface_getProviders", QNN_INTERFACE_ERROR_INVALID_PARAMETER,
-         qrn_interface_providers(NULL, &n));
+         QnnInterface_getProviders(NULL, &n));
     PAIR("QnnInterface_getProviders", QNN_INTERFACE_ERROR_INVALID_PARAMETER,
-         qrn_interface_providers(&list, NULL));
+         QnnInterface_getProviders(&list, NULL));
     assert_null(list);
     assert_int_equal(n, 7);
 }
@@ -81,13 +82,13 @@ static void the_environment_lowers_the_version(void **state) {
     uint32_t n = 7;
     if (text && strcmp(text, "9.9") == 0) {
         PAIR("QnnInterface_getProviders", QNN_INTERFACE_ERROR_NOT_SUPPORTED,
-             qrn_interface_providers(&list, &n));
+             QnnInterface_getProviders(&list, &n));
         assert_null(list);
         assert_int_equal(n, 7);
         assert_int_equal(QnnBackend_getApiVersion(&v), QNN_BACKEND_ERROR_NOT_SUPPORTED);
         return;
     }
-    OK(qrn_interface_providers(&list, &n));
+    OK(QnnInterface_getProviders(&list, &n));
     assert_int_equal(list[0]->apiVersion.coreApiVersion.major, 2);
     assert_int_equal(list[0]->apiVersion.coreApiVersion.minor, text ? 37 : 40);
     assert_int_equal(list[0]->apiVersion.backendApiVersion.major, 3);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Log component: levels, callback and default stream, life beyond the handle, documented errors.
-#include "api/errors.h"
+#include "core/errors.h"
+#include "core/handle.h"
 #include "fault_backend.h"
 #include "pairs.h"
 

@@ -2,7 +2,7 @@
 //
 // QUERN_LOG: every line goes to that file, whatever the log handle wants. The variable is set by
 // the build, since the environment is read when the library is loaded.
-#include "api/errors.h"
+#include "core/errors.h"
 #include "pairs.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Profile component: the tree of events, its limits, ids that die with their record.
-#include "api/profile.h"
+#include "core/profile.h"
 #include "fault_backend.h"
 #include "pairs.h"
 

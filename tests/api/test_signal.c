@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Signal component: abort and timeout, one call at once, triggering waits for the call.
-#include "api/signal.h"
+#include "core/signal.h"
 #include "fault_backend.h"
 #include "pairs.h"
 

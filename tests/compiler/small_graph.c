@@ -3,10 +3,10 @@
 // Small graphs: building, compiling, running.
 #include "small_graph.h"
 
-#include "api/graph.h"
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "compiler/compile.h"
+#include "core/graph.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,8 +11,8 @@
 #include "documented.h"
 #include "op_client.h"
 
-#include "api/objects.h"
 #include "base/mem.h"
+#include "core/objects.h"
 
 #include "HTP/QnnHtpDevice.h"
 

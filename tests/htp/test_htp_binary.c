@@ -4,11 +4,11 @@
 // same to the bit.
 #include "binary_model.h"
 
-#include "api/objects.h"
 #include "backend/htp/htp.h"
 #include "base/mem.h"
 #include "binary/binary.h"
 #include "binary/options.h"
+#include "core/objects.h"
 
 #include <fcntl.h>
 #include <stdio.h>

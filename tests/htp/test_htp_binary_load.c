@@ -4,10 +4,10 @@
 // of binaries.
 #include "binary_model.h"
 
-#include "api/objects.h"
 #include "backend/htp/htp.h"
 #include "base/mem.h"
 #include "binary/binary.h"
+#include "core/objects.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -5,10 +5,10 @@
 #include "../binary/refile.h"
 #include "binary_model.h"
 
-#include "api/objects.h"
 #include "backend/htp/htp.h"
 #include "base/mem.h"
 #include "binary/binary.h"
+#include "core/objects.h"
 
 #define OTHER_SEED 99u
 

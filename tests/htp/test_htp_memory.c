@@ -2,8 +2,8 @@
 //
 // Registered memory: buffers of libcdsprpc.so as clients get them, shared buffers with many
 // tensors, places in the VTCM, and what an NPU would allocate and copy.
-#include "api/objects.h"
 #include "backend/htp/mem.h"
+#include "core/objects.h"
 #include "chain.h"
 
 #include "HTP/QnnHtpMem.h"

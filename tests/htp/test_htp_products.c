@@ -6,8 +6,8 @@
 #include "htp_inside.h"
 #include "htp_quant.h"
 
-#include "api/objects.h"
 #include "backend/htp/htp.h"
+#include "core/objects.h"
 #include "runtime/exec.h"
 
 #define U8 QNN_DATATYPE_UFIXED_POINT_8

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Placement in the accelerator's sessions: the published cases. Sizes in quarters of a gigabyte.
-#include "api/errors.h"
 #include "backend/htp/device/session_space.h"
+#include "core/errors.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

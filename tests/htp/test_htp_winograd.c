@@ -6,7 +6,7 @@
 #include "binary_model.h"
 #include "htp_quant.h"
 
-#include "api/objects.h"
+#include "core/objects.h"
 #include "runtime/exec.h"
 
 #define U8 QNN_DATATYPE_UFIXED_POINT_8

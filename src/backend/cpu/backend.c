@@ -6,9 +6,8 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/cpu_support.h"
 
-#include "api/host.h"
-#include "api/interface.h"
 #include "base/mem.h"
+#include "core/host.h"
 
 #include "CPU/QnnCpuCommon.h"
 #include "CPU/QnnCpuGraph.h"
@@ -229,8 +228,3 @@ const qrn_backend qrn_this_backend = {
     .mem_map = mem_map,
     .mem_unmap = mem_unmap,
 };
-
-Qnn_ErrorHandle_t QnnInterface_getProviders(const QnnInterface_t ***providerList,
-                                            uint32_t *numProviders) {
-    return qrn_interface_providers(providerList, numProviders);
-}

@@ -4,10 +4,10 @@
 #ifndef QRN_BACKEND_CPU_CPU_H
 #define QRN_BACKEND_CPU_CPU_H
 
-#include "api/errors.h"
-#include "api/objects.h"
-#include "backend/backend.h"
 #include "backend/package/package.h"
+#include "core/backend.h"
+#include "core/errors.h"
+#include "core/objects.h"
 
 // One execution of a graph with a debug callback.
 typedef struct qrn_cpu_debug {

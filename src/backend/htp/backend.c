@@ -16,10 +16,9 @@
 #include "backend/htp/device/restart.h"
 #include "backend/htp/device/session.h"
 
-#include "api/errors.h"
-#include "api/host.h"
-#include "api/interface.h"
 #include "base/mem.h"
+#include "core/errors.h"
+#include "core/host.h"
 
 #include "HTP/QnnHtpCommon.h"
 #include "HTP/QnnHtpProperty.h"
@@ -262,8 +261,3 @@ const qrn_backend qrn_this_backend = {
     .section_apply = qrn_htp_section_apply,
     .section_update = qrn_htp_section_update,
 };
-
-Qnn_ErrorHandle_t QnnInterface_getProviders(const QnnInterface_t ***providerList,
-                                            uint32_t *numProviders) {
-    return qrn_interface_providers(providerList, numProviders);
-}

@@ -6,10 +6,11 @@
 #ifndef QRN_BACKEND_HTP_HTP_H
 #define QRN_BACKEND_HTP_HTP_H
 
-#include "api/graph.h"
-#include "api/objects.h"
 #include "backend/package/package.h"
 #include "base/soc.h"
+#include "core/clock.h"
+#include "core/graph.h"
+#include "core/profile.h"
 #include "ir/packed.h"
 
 // --- devices

@@ -6,10 +6,11 @@
 // until the loader adds or removes an object; that is the state of this file.
 #include "backend/htp/htp.h"
 
-#include "api/interface.h"
 #include "base/mem.h"
 
 #include "HTP/QnnHtpCommon.h"
+
+#include "QnnInterface.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -3,8 +3,8 @@
 // Op packages for the host: loading, the list of their ops, validation.
 #include "backend/package/package.h"
 
-#include "api/errors.h"
 #include "base/mem.h"
+#include "core/errors.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>

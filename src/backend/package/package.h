@@ -40,7 +40,7 @@ typedef struct qrn_packages {
 void qrn_packages_init(qrn_packages *l);
 void qrn_packages_clear(qrn_packages *l);
 
-// See the package functions of backend/backend.h.
+// See the package functions of core/backend.h.
 qrn_status qrn_packages_register(qrn_packages *l, const char *path, const char *provider,
                                  const char *target, const void *image, size_t size);
 void *qrn_packages_find(qrn_packages *l, const char *package, const char *op);

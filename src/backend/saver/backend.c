@@ -2,12 +2,11 @@
 //
 // The Saver: takes every call that some backend would take, executes nothing and writes the calls
 // down. Checks of arguments, handles, graphs and ops are the core's; this file is its policy, which
-// refuses nothing of its own, and the two functions that the library exports.
+// refuses nothing of its own, and QnnSaver_initialize.
 #include "backend/saver/saver.h"
 
-#include "api/dump.h"
-#include "api/interface.h"
 #include "base/mem.h"
+#include "core/dump.h"
 
 #include "HTP/QnnHtpCommon.h"
 #include "HTP/QnnHtpMem.h"
@@ -184,6 +183,13 @@ static qrn_status section_apply(qrn_api_context *c, qrn_api_graph *g, uint32_t s
     return QRN_OK;
 }
 
+// Clients get the recorder's functions, which know the core's.
+static void interface_table(void *table) {
+    *qrn_saver_core() = *(QNN_INTERFACE_VER_TYPE *)table;
+    qrn_saver_specials(qrn_saver_core());
+    qrn_saver_fill(table);
+}
+
 static const qrn_capability capabilities[] = {
 #include "backend/saver/capabilities.def"
 };
@@ -217,6 +223,7 @@ const qrn_backend qrn_this_backend = {
     .binary_load = binary_load,
     .binary_validate = binary_validate,
     .section_apply = section_apply,
+    .interface_table = interface_table,
     .global_config = global_config,
 };
 
@@ -296,22 +303,4 @@ Qnn_ErrorHandle_t QnnSaver_initialize(const QnnSaver_Config_t **config) {
     Qnn_ErrorHandle_t code = initialize(config);
     qrn_saver_unlock();
     return code;
-}
-
-// --- The provider
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-// Clients get the recorder's functions, which know the core's.
-static void stand_between(void) {
-    QNN_INTERFACE_VER_TYPE *table = qrn_interface_table();
-    *qrn_saver_core() = *table;
-    qrn_saver_specials(qrn_saver_core());
-    qrn_saver_fill(table);
-}
-
-Qnn_ErrorHandle_t QnnInterface_getProviders(const QnnInterface_t ***providerList,
-                                            uint32_t *numProviders) {
-    pthread_once(&once, stand_between);
-    return qrn_interface_providers(providerList, numProviders);
 }

@@ -8,8 +8,9 @@
 #ifndef QRN_BACKEND_SAVER_SAVER_H
 #define QRN_BACKEND_SAVER_SAVER_H
 
-#include "api/errors.h"
 #include "backend/saver/types.h"
+#include "core/errors.h"
+#include "core/objects.h"
 
 #include "Saver/QnnSaver.h"
 

@@ -4,8 +4,8 @@
 // here, calls that tell the client of their end, and votes for clocks.
 #include "backend/saver/saver.h"
 
-#include "api/graph.h"
 #include "base/mem.h"
+#include "core/graph.h"
 
 #include "CPU/QnnCpuCommon.h"
 #include "GPU/QnnGpuCommon.h"

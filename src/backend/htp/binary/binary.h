@@ -17,7 +17,7 @@ qrn_status qrn_htp_section_write(qrn_api_context *c, qrn_api_graph *g, uint32_t 
 // section.c: the same.
 qrn_status qrn_htp_section_apply(qrn_api_context *c, qrn_api_graph *g, uint32_t section,
                                  const void *buf, uint64_t size);
-qrn_status qrn_htp_section_update(const void *buf, uint64_t size, const void *const *tensors,
+qrn_status qrn_htp_section_update(const void *buf, uint64_t size, const qrn_tensor_edit *edits,
                                   uint64_t n, bool keep_updatable, void **out, uint64_t *out_size,
                                   qrn_update_times *times);
 

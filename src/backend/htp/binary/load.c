@@ -6,14 +6,13 @@
 #include "backend/htp/binary/binary.h"
 #include "backend/htp/device/session.h"
 
-#include "api/errors.h"
-#include "api/opconfig.h"
-#include "api/tensor.h"
 #include "base/env.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "binary/binary.h"
 #include "binary/options.h"
+#include "core/errors.h"
+#include "core/tensor.h"
 
 #include "QnnOpDef.h"
 

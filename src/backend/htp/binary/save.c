@@ -4,10 +4,10 @@
 // the kernels read them. The host's plan is not stored.
 #include "backend/htp/binary/binary.h"
 
-#include "api/version.h"
 #include "backend/htp/device/prediction.h"
 #include "binary/binary.h"
 #include "binary/options.h"
+#include "core/version.h"
 
 #include <string.h>
 

@@ -6,10 +6,9 @@
 #include "backend/htp/binary/binary.h"
 #include "backend/htp/device/session.h"
 
-#include "api/graph.h"
-#include "api/tensor.h"
 #include "base/mem.h"
 #include "binary/binary.h"
+#include "core/tensor.h"
 
 #include <string.h>
 
@@ -214,36 +213,34 @@ static qrn_tensor *find_tensor(const qrn_bin *b, const char *name, uint32_t id) 
     return NULL;
 }
 
-static qrn_status edit_tensor(qrn_bin *b, const Qnn_Tensor_t *client) {
-    qrn_site w = {"section", "", ""};
-    qrn_tensor fresh;
-    QRN_TRY(qrn_tensor_parse(client, QRN_PLACE_OP, &w, &fresh));
-    const Qnn_TensorV2_t *src = qrn_client_tensor(client);
-    w.tensor = fresh.name;
-    qrn_tensor *t = find_tensor(b, fresh.name, src->id);
+static qrn_status edit_tensor(qrn_bin *b, const qrn_tensor_edit *e) {
+    qrn_tensor fresh = e->tensor;
+    qrn_tensor *t = find_tensor(b, fresh.name, fresh.id);
     if (!t)
-        return QRN_SITE_FAIL(&w, QRN_E_NOT_FOUND, "no tensor with that name (id %u)", src->id);
-    QRN_TRY(qrn_quant_parse(&src->quantizeParams, &w, b->arena, &fresh));
+        return QRN_FAIL(QRN_E_NOT_FOUND, "section tensor '%s': no tensor with that name (id %u)",
+                        fresh.name, fresh.id);
     fresh.updateable = true;
     if (!t->updateable || !qrn_tensor_same_form(t, &fresh))
-        return QRN_SITE_FAIL(&w, QRN_E_TENSOR_UPDATE,
-                             "not updateable, or another type, shape or kind of encoding");
-    bool has_data = src->memType == QNN_TENSORMEMTYPE_RAW && src->clientBuf.data;
-    if (t->data && has_data && src->clientBuf.dataSize != t->size_bytes)
-        return QRN_SITE_FAIL(&w, QRN_E_TENSOR_UPDATE, "%u bytes of data, expected %zu",
-                             src->clientBuf.dataSize, t->size_bytes);
-    if (t->data && has_data)
-        t->data = src->clientBuf.data;
+        return QRN_FAIL(QRN_E_TENSOR_UPDATE,
+                        "section tensor '%s': not updateable, or another type, shape or kind of "
+                        "encoding",
+                        fresh.name);
+    if (t->data && e->data && e->data_bytes != t->size_bytes)
+        return QRN_FAIL(QRN_E_TENSOR_UPDATE,
+                        "section tensor '%s': %llu bytes of data, expected %zu", fresh.name,
+                        (unsigned long long)e->data_bytes, t->size_bytes);
+    if (t->data && e->data)
+        t->data = e->data;
     if (b->part != QRN_BIN_UPDATE_DATA)
         t->quant = fresh.quant;
     return QRN_OK;
 }
 
-static qrn_status edit(qrn_bin *b, const void *const *tensors, uint64_t n, bool keep) {
+static qrn_status edit(qrn_bin *b, const qrn_tensor_edit *edits, uint64_t n, bool keep) {
     if (b->part == QRN_BIN_WHOLE)
         return QRN_FAIL(QRN_E_ARGUMENT, "a whole context binary, not a section of one");
     for (uint64_t i = 0; i < n; i++)
-        QRN_TRY(edit_tensor(b, tensors[i]));
+        QRN_TRY(edit_tensor(b, &edits[i]));
     for (uint32_t i = 0; !keep && i < b->n_graphs; i++)
         for (uint32_t k = 0; k < b->graphs[i].n_tensors; k++)
             b->graphs[i].tensors[k]->updateable = false;
@@ -273,14 +270,14 @@ static uint64_t lap(uint64_t *start) {
     return spent;
 }
 
-qrn_status qrn_htp_section_update(const void *buf, uint64_t size, const void *const *tensors,
+qrn_status qrn_htp_section_update(const void *buf, uint64_t size, const qrn_tensor_edit *edits,
                                   uint64_t n, bool keep_updatable, void **out, uint64_t *out_size,
                                   qrn_update_times *times) {
     qrn_bin *b = NULL;
     uint64_t start = qrn_call_now_ns();
     QRN_TRY(qrn_bin_open(buf, size, true, &b));
     times->read_ns = lap(&start);
-    qrn_status s = edit(b, tensors, n, keep_updatable);
+    qrn_status s = edit(b, edits, n, keep_updatable);
     times->edit_ns = lap(&start);
     if (s == QRN_OK)
         s = write_again(b, out, out_size);

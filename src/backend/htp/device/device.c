@@ -12,8 +12,8 @@
 // bind to a device handle.
 #include "backend/htp/device/device.h"
 
-#include "api/errors.h"
 #include "base/mem.h"
+#include "core/errors.h"
 
 #include "HTP/QnnHtpDevice.h"
 #include "QnnGlobalConfig.h"

@@ -3,7 +3,7 @@
 // Groups of contexts that share buffers; see group.h.
 #include "backend/htp/device/group.h"
 
-#include "api/errors.h"
+#include "core/errors.h"
 #include "backend/htp/device/properties.h"
 #include "base/mem.h"
 

@@ -3,7 +3,7 @@
 // Contexts on the accelerator; see session.h.
 #include "backend/htp/device/session.h"
 
-#include "api/errors.h"
+#include "core/errors.h"
 #include "backend/htp/device/group.h"
 #include "backend/htp/device/properties.h"
 #include "backend/htp/device/session_space.h"

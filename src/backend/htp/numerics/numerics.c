@@ -8,7 +8,7 @@
 // (HTP-PRC-05). Quantized numbers do not depend on the device.
 #include "backend/htp/htp.h"
 
-#include "api/errors.h"
+#include "core/errors.h"
 
 #include <string.h>
 

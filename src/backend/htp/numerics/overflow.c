@@ -6,9 +6,9 @@
 // that are traced after each node; those that passes have merged into others are not seen.
 #include "backend/htp/numerics/overflow.h"
 
-#include "api/errors.h"
 #include "base/env.h"
 #include "base/mem.h"
+#include "core/errors.h"
 
 #include <math.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "backend/htp/options/options.h"
 #include "backend/htp/device/session.h"
 
-#include "api/errors.h"
+#include "core/errors.h"
 
 #include "HTP/QnnHtpContext.h"
 

@@ -3,8 +3,8 @@
 // The registry of power config ids and the functions of the performance infrastructure.
 #include "backend/htp/power/power.h"
 
-#include "api/errors.h"
 #include "backend/htp/device/device.h"
+#include "core/errors.h"
 
 #include "HTP/QnnHtpDevice.h"
 

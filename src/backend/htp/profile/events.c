@@ -6,14 +6,14 @@
 // (prediction.h) and to executions node by node, in events of their own (modelled.h).
 #include "backend/htp/profile/events.h"
 
-#include "api/errors.h"
-#include "backend/htp/execute.h"
-#include "backend/htp/profile/modelled.h"
-#include "backend/htp/profile/optrace.h"
-#include "backend/htp/options/options.h"
-#include "backend/htp/power/power.h"
 #include "backend/htp/device/prediction.h"
 #include "backend/htp/device/session.h"
+#include "backend/htp/execute.h"
+#include "backend/htp/options/options.h"
+#include "backend/htp/power/power.h"
+#include "backend/htp/profile/modelled.h"
+#include "backend/htp/profile/optrace.h"
+#include "core/errors.h"
 
 #include "HTP/QnnHtpProfile.h"
 

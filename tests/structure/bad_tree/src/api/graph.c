@@ -4,3 +4,5 @@
 #include "kernels/gemm.h"
 static const char *home(void) { return getenv("HOME"); }
 static void fail(void) { abort(); }
+#include "core/objects.h"
+#include "backend/cpu/backend.h"

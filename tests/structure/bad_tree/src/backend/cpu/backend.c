@@ -1,3 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "backend.h"
 #include "../htp/backend.h"
+#include "core/objects.h"
+#include "api/graph.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// What a backend is to the API layer: facts, tables and the few functions in which backends differ.
-// The API layer owns handles, argument checks and the generic graph life; a missing (NULL) function
-// means "not supported" and the API answers with the documented code for that.
-// Each backend library defines exactly one `qrn_this_backend`.
-#ifndef QRN_BACKEND_BACKEND_H
-#define QRN_BACKEND_BACKEND_H
+// What a backend is to the layers that call it: facts, tables and the few functions in which
+// backends differ. The API layer owns the entry points and argument checks, src/core the objects
+// and the generic graph life; a missing (NULL) function means "not supported" and the API returns
+// the documented code for that. Each backend library defines exactly one `qrn_this_backend`.
+#ifndef QRN_CORE_BACKEND_H
+#define QRN_CORE_BACKEND_H
 
 #include "compiler/compile.h"
 #include "ir/graph.h"
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct qrn_api_backend; // objects of src/api (api/objects.h)
+struct qrn_api_backend; // objects (core/objects.h)
 struct qrn_api_device;
 struct qrn_api_context;
 struct qrn_api_graph;
@@ -76,6 +76,13 @@ typedef enum qrn_record_kind {
 typedef struct qrn_update_times {
     uint64_t read_ns, edit_ns, write_ns, free_ns;
 } qrn_update_times;
+
+// New values for a tensor of a section.
+typedef struct qrn_tensor_edit {
+    qrn_tensor tensor; // name, or "" and the id; its form, and the new encoding
+    const void *data;  // new bytes, or NULL
+    uint64_t data_bytes;
+} qrn_tensor_edit;
 
 typedef struct qrn_call_record {
     qrn_record_kind kind;
@@ -216,9 +223,9 @@ typedef struct qrn_backend {
     qrn_status (*section_apply)(struct qrn_api_context *c, struct qrn_api_graph *g,
                                 uint32_t section, const void *buf, uint64_t size);
 
-    // Edits a section blob without a context: tensors is a list of n Qnn_Tensor_t pointers; *out is
-    // made with qrn_alloc and becomes the caller's. Its parts are timed.
-    qrn_status (*section_update)(const void *buf, uint64_t size, const void *const *tensors,
+    // Edits a section blob without a context; *out is made with qrn_alloc and becomes the caller's.
+    // Its parts are timed. Arrays of the edits stay until the call ends.
+    qrn_status (*section_update)(const void *buf, uint64_t size, const qrn_tensor_edit *edits,
                                  uint64_t n, bool keep_updatable, void **out, uint64_t *out_size,
                                  qrn_update_times *times);
 
@@ -236,6 +243,10 @@ typedef struct qrn_backend {
     // (optional) Is this library fit to work in this process? Asked first by the calls that make
     // devices, contexts and graphs, validate ops and register packages.
     qrn_status (*library_check)(void);
+
+    // (optional) For a library that stands between clients and the core: changes the function table
+    // (a QNN_INTERFACE_VER_TYPE) once, before a client has seen it.
+    void (*interface_table)(void *table);
 
     // Process-wide option (global config); custom part of the backend.
     qrn_status (*global_config)(const void *config);

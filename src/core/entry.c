@@ -2,7 +2,8 @@
 //
 // What one call uses; see handle.h. The calls that a thread is in form a list, innermost first:
 // more than one when a callback of the library calls the library.
-#include "api/execute.h"
+#include "core/profile.h"
+#include "core/signal.h"
 
 // The only state: the innermost call of each thread. Each read is a function call in a shared
 // library, so functions read it once.
@@ -55,7 +56,7 @@ void qrn_object_after_fork(qrn_kind kind, void *obj) {
     case QRN_KIND_CONTEXT:
         pthread_mutex_init(&((qrn_api_context *)obj)->lock, NULL);
         pthread_mutex_init(&((qrn_api_context *)obj)->options_lock, NULL);
-        qrn_async_after_fork(obj);
+        ((qrn_api_context *)obj)->async_lost = ((qrn_api_context *)obj)->async != NULL;
         break;
     case QRN_KIND_GRAPH:
         qrn_runner_after_fork(((qrn_api_graph *)obj)->runner);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // From statuses to the documented codes of the component that was called, with logging of the line.
-#ifndef QRN_API_ERRORS_H
-#define QRN_API_ERRORS_H
+#ifndef QRN_CORE_ERRORS_H
+#define QRN_CORE_ERRORS_H
 
-#include "api/objects.h"
+#include "base/status.h"
+#include "core/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 typedef enum qrn_component {
     QRN_COMP_COMMON,
@@ -37,8 +41,10 @@ Qnn_ErrorHandle_t qrn_api_end(qrn_component comp, qrn_status s, qrn_api_log *log
 // The same where a function has its own code for a status: `code` is what a failure returns.
 Qnn_ErrorHandle_t qrn_api_end_as(Qnn_ErrorHandle_t code, qrn_status s, qrn_api_log *log);
 
-// Logging: below the level of `log` nothing is formatted. Also goes to QUERN_LOG when set.
-void qrn_log(qrn_api_log *log, QnnLog_Level_t level, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+// The meaning of a code, "NAME: meaning"; NULL when there is no such code.
+const char *qrn_error_text(Qnn_ErrorHandle_t error);
+// What this thread's last failure with the code was about, "NAME: message"; false when that is not
+// known any more.
+bool qrn_error_kept(Qnn_ErrorHandle_t error, char *line, size_t size);
 
 #endif

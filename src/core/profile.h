@@ -2,10 +2,10 @@
 //
 // Profiles as the calls that fill them see them: open, add events, close. Events stay until the
 // profile is opened again. A NULL profile is allowed everywhere and takes nothing.
-#ifndef QRN_API_PROFILE_H
-#define QRN_API_PROFILE_H
+#ifndef QRN_CORE_PROFILE_H
+#define QRN_CORE_PROFILE_H
 
-#include "api/objects.h"
+#include "core/objects.h"
 
 typedef struct qrn_profile_text qrn_profile_text; // block of identifier texts
 
@@ -22,8 +22,9 @@ typedef struct qrn_profile_event {
     uint32_t n_children;
 } qrn_profile_event;
 
-#define QRN_PROFILE_TOP UINT32_MAX        // parent of top-level events
-#define QRN_PROFILE_NONE (UINT32_MAX - 1) // event that was not taken
+#define QRN_PROFILE_MAX_EVENTS ((1u << 20) - 2) // unless options say less
+#define QRN_PROFILE_TOP UINT32_MAX              // parent of top-level events
+#define QRN_PROFILE_NONE (UINT32_MAX - 1)       // event that was not taken
 
 typedef struct qrn_api_profile {
     qrn_child child; // first, so that it is the address
@@ -44,6 +45,11 @@ typedef struct qrn_api_profile {
     bool optrace;           // ops are to be traced
     bool told;              // of the backend: it has said where its numbers come from
 } qrn_api_profile;
+
+// A new profile in the list of its backend, with a handle; NULL when out of memory.
+qrn_api_profile *qrn_profile_new(qrn_api_backend *b, QnnProfile_Level_t level);
+// Ends one that the caller has alone.
+void qrn_profile_destroy(qrn_api_profile *p);
 
 // The profile behind a handle of a call on backend b. A NULL handle gives NULL and OK;
 // QRN_E_PROFILE: not a profile of this backend.

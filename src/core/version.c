@@ -3,10 +3,10 @@
 // The API versions that are announced: higher than the headers say, because clients want at least
 // the version they were built with. QUERN_API_VERSION lowers the core version for a client that
 // wants equality.
-#include "api/version.h"
+#include "core/version.h"
 
-#include "backend/backend.h"
 #include "base/env.h"
+#include "core/backend.h"
 
 #define CORE_MAJOR 2
 #define CORE_MINOR 40

@@ -2,7 +2,7 @@
 //
 // Connections across subgraphs. A branch may be filled before or after the node that runs it is
 // added: both orders end with the same producers.
-#include "api/branch.h"
+#include "core/branch.h"
 
 #include "QnnOpDef.h"
 

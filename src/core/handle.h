@@ -12,8 +12,8 @@
 // the order of creation, profile, signal. Memory handles come last and are never waited for by a
 // call that uses them. A call made from inside a callback of the library never waits at all: the
 // call that it came from may be what it would wait for. What is in use then counts as no handle.
-#ifndef QRN_API_HANDLE_H
-#define QRN_API_HANDLE_H
+#ifndef QRN_CORE_HANDLE_H
+#define QRN_CORE_HANDLE_H
 
 #include "base/status.h"
 

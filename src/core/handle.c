@@ -12,7 +12,7 @@
 // State of the library: this table. `lock` guards the list of free slots and growing; waiting for a
 // slot happens under it, and whoever leaves a marked slot takes it to wake the waiting. No other
 // lock is taken inside.
-#include "api/handle.h"
+#include "core/handle.h"
 
 #include "base/library.h"
 #include "base/mem.h"

@@ -2,8 +2,8 @@
 //
 // How nodes are connected across subgraphs. The nodes of a branch read and write tensors of the
 // graphs around it; for those graphs the writer is the node that runs the branch.
-#ifndef QRN_API_BRANCH_H
-#define QRN_API_BRANCH_H
+#ifndef QRN_CORE_BRANCH_H
+#define QRN_CORE_BRANCH_H
 
 #include "ir/graph.h"
 

@@ -2,8 +2,8 @@
 //
 // Constant data of a context, stored once by content: equal bytes of any two static tensors share
 // one copy. Counted by its users. The owner (the context) serialises.
-#ifndef QRN_API_BLOB_H
-#define QRN_API_BLOB_H
+#ifndef QRN_CORE_BLOB_H
+#define QRN_CORE_BLOB_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Errors: which code a status becomes in each component, the text of every code, and the Error
-// component of the API. The last failures of each thread are kept for getVerboseMessage.
-#include "api/errors.h"
-
-#include "api/given.h"
-#include "base/mem.h"
+// Errors: which code a status becomes in each component, and the text of every code. The last
+// failures of each thread are kept for getVerboseMessage.
+#include "core/errors.h"
 
 #include "HTP/QnnHtpPerfInfrastructure.h"
+#include "QnnInterface.h"
 #include "Saver/QnnSaver.h"
 #include "System/QnnSystemContext.h"
 #include "System/QnnSystemProfile.h"
@@ -22,7 +20,7 @@ static const struct {
     const char *text; // "NAME: meaning"
 } errors[] = {
 #define QRN_ERROR(name, text) {name, #name, #name ": " text},
-#include "api/error_texts.def"
+#include "core/error_texts.def"
 #undef QRN_ERROR
 };
 
@@ -252,59 +250,19 @@ Qnn_ErrorHandle_t qrn_api_end(qrn_component comp, qrn_status s, qrn_api_log *log
     return qrn_api_end_as(qrn_error_code(comp, s), s, log);
 }
 
-static qrn_status get_message(Qnn_ErrorHandle_t error, const char **message) {
-    if (!message)
-        return QRN_FAIL(QRN_E_ARGUMENT, "error message: no place to write to");
-    *message = NULL;
+const char *qrn_error_text(Qnn_ErrorHandle_t error) {
     int row = find(error);
-    if (row < 0)
-        return QRN_FAIL(QRN_E_HANDLE, "%llu is not an error code", (unsigned long long)error);
-    *message = errors[row].text;
-    return QRN_OK;
+    return row < 0 ? NULL : errors[row].text;
 }
 
-Qnn_ErrorHandle_t QnnError_getMessage(Qnn_ErrorHandle_t errorHandle, const char **errorMessage) {
-    return qrn_api_end(QRN_COMP_ERROR, get_message(errorHandle, errorMessage), NULL);
-}
-
-// What this thread was told with the code, else the general meaning.
-static qrn_status verbose_message(Qnn_ErrorHandle_t error, const char **message) {
-    const char *text;
-    if (!message)
-        return QRN_FAIL(QRN_E_ARGUMENT, "verbose error message: no place to write to");
-    QRN_TRY(get_message(error, message));
-    text = *message;
-    *message = NULL;
-    char line[QRN_MESSAGE_MAX + 80];
-    for (unsigned i = 0; i < N_KEPT; i++) {
+bool qrn_error_kept(Qnn_ErrorHandle_t error, char *line, size_t size) {
+    int row = find(error);
+    for (unsigned i = 0; row >= 0 && i < N_KEPT; i++) {
         const failure *f = &kept[(newest + N_KEPT - i) % N_KEPT];
         if (f->code && f->code == QNN_GET_ERROR_CODE(error)) {
-            snprintf(line, sizeof line, "%s: %s", errors[find(error)].name, f->text);
-            text = line;
-            break;
+            snprintf(line, size, "%s: %s", errors[row].name, f->text);
+            return true;
         }
     }
-    char *copy = qrn_strdup(text);
-    if (!copy || !qrn_given_add(QRN_GIVEN_TEXT, copy)) {
-        qrn_free(copy);
-        return QRN_E_MEM;
-    }
-    *message = copy;
-    return QRN_OK;
-}
-
-Qnn_ErrorHandle_t QnnError_getVerboseMessage(Qnn_ErrorHandle_t errorHandle,
-                                             const char **errorMessage) {
-    return qrn_api_end(QRN_COMP_ERROR, verbose_message(errorHandle, errorMessage), NULL);
-}
-
-static qrn_status free_verbose(const char *message) {
-    if (!qrn_given_take(QRN_GIVEN_TEXT, message))
-        return QRN_FAIL(QRN_E_ARGUMENT, "not a verbose error message that is still in use");
-    qrn_free((char *)message);
-    return QRN_OK;
-}
-
-Qnn_ErrorHandle_t QnnError_freeVerboseMessage(const char *errorMessage) {
-    return qrn_api_end(QRN_COMP_ERROR, free_verbose(errorMessage), NULL);
+    return false;
 }

@@ -2,12 +2,12 @@
 //
 // The machine as backends use it: one thread pool for all graphs of a backend, all instructions of
 // the CPU.
-#include "api/host.h"
+#include "core/host.h"
 
-#include "api/dump.h"
-#include "api/errors.h"
 #include "base/cpu.h"
 #include "base/env.h"
+#include "core/dump.h"
+#include "core/errors.h"
 
 #include "Quern/QuernBackend.h"
 

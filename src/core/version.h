@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The API versions that the library announces.
-#ifndef QRN_API_VERSION_H
-#define QRN_API_VERSION_H
+#ifndef QRN_CORE_VERSION_H
+#define QRN_CORE_VERSION_H
 
 #include "base/status.h"
 

@@ -6,16 +6,17 @@
 // a lock for its lists of graphs, tensors and memory handles, which graphs share, and one for
 // options; a backend has one for its children. Order: backend, options, context, handle table. No
 // lock is held while a client's code runs, and none while a graph is executed.
-#ifndef QRN_API_OBJECTS_H
-#define QRN_API_OBJECTS_H
+#ifndef QRN_CORE_OBJECTS_H
+#define QRN_CORE_OBJECTS_H
 
-#include "api/blob.h"
-#include "api/handle.h"
-#include "backend/backend.h"
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/pool.h"
 #include "base/strmap.h"
+#include "core/backend.h"
+#include "core/blob.h"
+#include "core/handle.h"
+#include "core/log.h"
 #include "ir/graph.h"
 #include "runtime/exec.h"
 
@@ -31,18 +32,6 @@ typedef struct qrn_dump_settings {
     uint32_t n_runs;    // of each graph
     atomic_bool failed; // something could not be written: a warning was given, nothing follows
 } qrn_dump_settings;
-
-// Outlives its handle as long as somebody holds it; after QnnLog_free it receives nothing more.
-typedef struct qrn_api_log {
-    void *handle;
-    QnnLog_Callback_t callback; // NULL: default stream (stderr)
-    _Atomic int level;          // QnnLog_Level_t; messages above it are dropped; 0: closed
-    atomic_uint users;          // the handle, backends and devices that hold it
-} qrn_api_log;
-
-// One more and one fewer user; NULL is fine.
-qrn_api_log *qrn_log_hold(qrn_api_log *log);
-void qrn_log_release(qrn_api_log *log);
 
 // What profiles and signals have in common: they belong to a backend and go with it.
 typedef struct qrn_child {
@@ -119,6 +108,7 @@ typedef struct qrn_api_context {
     struct qrn_api_mem **mems;
     uint32_t n_mems, cap_mems;
     struct qrn_async *async;       // queue of executeAsync, made by the first call
+    bool async_lost;               // its thread is one of the process that forked this one
     bool from_binary;              // graphs came from a binary and cannot be changed
     bool is_trial;                 // no large weights are kept: nothing can be finalized
     uint32_t list;                 // number of the list of binaries it was made with; 0: none
@@ -196,7 +186,10 @@ typedef struct qrn_api_mem {
     void *impl;
 } qrn_api_mem;
 
-// Ends all memory handles of a context; called by QnnContext_free.
+// Ends the memory handle at a place of the context's list; the context's lock is held.
+void qrn_mem_destroy(qrn_api_context *c, uint32_t index);
+// Ends all memory handles of a context: with it, or earlier by a backend whose part of the context
+// they need.
 void qrn_mem_free_all(qrn_api_context *c);
 
 #endif

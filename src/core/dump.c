@@ -4,14 +4,14 @@
 // without passes, so that every tensor is computed and has its own memory; what lowering itself
 // folds away is listed in the index with its reason. Runs on the thread that executes; executions
 // that run side by side have a folder each and share nothing but the count of them.
-#include "api/dump.h"
+#include "core/dump.h"
 
-#include "api/dump_file.h"
-#include "api/errors.h"
 #include "base/env.h"
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/report_text.h"
+#include "core/dump_file.h"
+#include "core/errors.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The files of a dump: folders, arrays in NumPy's format, and the words of index.json.
-#ifndef QRN_API_DUMP_FILE_H
-#define QRN_API_DUMP_FILE_H
+#ifndef QRN_CORE_DUMP_FILE_H
+#define QRN_CORE_DUMP_FILE_H
 
 #include "runtime/plan.h"
 

@@ -2,10 +2,10 @@
 //
 // Signals as the calls that they end see them: begin, poll while working, end.
 // A NULL signal is allowed everywhere and never fires.
-#ifndef QRN_API_SIGNAL_H
-#define QRN_API_SIGNAL_H
+#ifndef QRN_CORE_SIGNAL_H
+#define QRN_CORE_SIGNAL_H
 
-#include "api/objects.h"
+#include "core/objects.h"
 
 typedef enum qrn_signal_type {
     QRN_SIGNAL_NONE,   // never fires
@@ -27,6 +27,9 @@ typedef struct qrn_api_signal {
     uint64_t deadline_ns; // TIMEOUT, of the running call; monotonic clock
     atomic_bool triggered;
 } qrn_api_signal;
+
+// QRN_E_UNSUPPORTED when the backend has no signals.
+qrn_status qrn_signal_check_support(void);
 
 // The signal behind a handle of a call on backend b. A NULL handle gives NULL and OK.
 // QRN_E_HANDLE: not a signal of this backend; QRN_E_UNSUPPORTED: the backend has no signals.

@@ -3,10 +3,10 @@
 // Tensors written to files while graphs are executed (QUERN_DUMP, or an option of the backend):
 // one folder an execution, one .npy file a tensor, and index.json, which docs/dump.md describes.
 // Whatever goes wrong with files costs one warning; the execution itself goes on.
-#ifndef QRN_API_DUMP_H
-#define QRN_API_DUMP_H
+#ifndef QRN_CORE_DUMP_H
+#define QRN_CORE_DUMP_H
 
-#include "api/objects.h"
+#include "core/objects.h"
 
 typedef struct qrn_dump qrn_dump; // one execution that is written
 

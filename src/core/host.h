@@ -2,10 +2,10 @@
 //
 // What backends that compute on this machine's CPU share: the thread pool and the option that sizes
 // it, and what the compiler is told about the machine.
-#ifndef QRN_API_HOST_H
-#define QRN_API_HOST_H
+#ifndef QRN_CORE_HOST_H
+#define QRN_CORE_HOST_H
 
-#include "api/objects.h"
+#include "core/objects.h"
 
 // Takes a QuernBackend_CustomConfig_t (include/Quern); a struct that is none is ignored with a
 // warning.

@@ -2,7 +2,7 @@
 //
 // The files of a dump. Everything is written through a descriptor of the execution's folder, so
 // that a change of the working directory or of names above it does no harm.
-#include "api/dump_file.h"
+#include "core/dump_file.h"
 
 #include "base/fp16.h"
 #include "base/mem.h"

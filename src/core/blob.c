@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Content-addressed constants. The hash only finds candidates: bytes are always compared.
-#include "api/blob.h"
+#include "core/blob.h"
 
 #include "base/mem.h"
 
