@@ -278,6 +278,28 @@ static void tile_runs_whatever_its_check_accepts(void **state) {
     OP_FUZZ(qrn_cop_tile, seeds, 2000);
 }
 
+// The step of a range that takes one element counts for nothing, not even when it would lead
+// further than a number can say.
+static void a_slice_of_one_element_ignores_its_step(void **state) {
+    (void)state;
+    const float number = 42;
+    float copy = 0;
+    const qrn_slice_args *args =
+        SLICE(3, KEEP(0, INT32_MAX), KEEP(0, INT32_MIN), KEEP(0, INT32_MAX));
+    qrn_view x = {.dtype = QRN_DTYPE_F32,
+                  .rank = 3,
+                  .dims = {65536, 65536, 65536},
+                  .data = (void *)(uintptr_t)&number};
+    qrn_view y = {.dtype = QRN_DTYPE_F32, .rank = 3, .dims = {1, 1, 1}};
+    qrn_view *in[] = {&x}, *out[] = {&y};
+    qrn_kcall k = {.args = args, .in = in, .out = out, .n_in = 1, .n_out = 1, .n_tasks = 1};
+    assert_null(qrn_cop_slice.check(&k, QRN_DOMAIN_RAW));
+    y.data = &copy;
+    const qrn_kernel *row = qrn_kernel_select(&qrn_family_slice, QRN_DOMAIN_RAW, &k, 0);
+    assert_int_equal(row->fn(&k), QRN_OK);
+    assert_true(copy == number);
+}
+
 #define TEST(op) cmocka_unit_test(op##_runs_whatever_its_check_accepts)
 
 int main(void) {
@@ -302,6 +324,7 @@ int main(void) {
         TEST(shuffle),
         TEST(slice),
         TEST(tile),
+        cmocka_unit_test(a_slice_of_one_element_ignores_its_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

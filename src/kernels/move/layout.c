@@ -108,7 +108,8 @@ static qrn_status slice_raw(const qrn_kcall *k) {
             return QRN_E_ARGUMENT;
         first += (size_t)begin * step[dx];
         s.n[s.n_loops] = (size_t)n;
-        s.step[s.n_loops++] = (ptrdiff_t)step[dx++] * r->step;
+        s.step[s.n_loops++] = n > 1 ? (ptrdiff_t)step[dx] * r->step : 0; // n > 1: step is below dim
+        dx++;
     }
     return run(k, &s, first);
 }
