@@ -222,6 +222,5 @@ qrn_status qrn_tensor_parse(const Qnn_Tensor_t *src, qrn_tensor_place place, con
     QRN_TRY(parse_shape(c, w, t));
     QRN_TRY(parse_dynamic(src, w, t));
     QRN_TRY(parse_format(src, w, t));
-    t->shared_io = c->memType == QNN_TENSORMEMTYPE_MEMHANDLE && t->role != QRN_ROLE_STATIC;
     return place == QRN_PLACE_OP ? QRN_OK : check_memory(src, w, t);
 }

@@ -37,7 +37,6 @@ typedef struct qrn_tensor {
     uint8_t role;     // qrn_role
     bool updateable;  // data or encoding may be changed after finalize
     bool optional_io; // application tensor that execute may leave out
-    bool shared_io;   // application tensor that execute will bring in registered memory
     bool has_dynamic; // some dynamic[i] is set
     qrn_dtype dtype;
     uint32_t format; // QRN_FORMAT_*; others are refused by the backends that lack them

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The structure checks find every deliberate mistake of bad_tree/ and of the mistaken library.
 
-find_mistakes.py SCRIPTS LIBRARY
+find_mistakes.py SCRIPTS LIBRARY COMPILER
 """
+import json
 import shutil
 import subprocess
 import sys
@@ -47,6 +48,38 @@ HARDENING = """\
 hardening: 1 files, 6 problems
 """
 
+# A program with a function that it calls, one in a table, one that its own file inlines, and those
+# that nothing leads to: alone, and called by what nothing leads to.
+REACHED = {"main.c": "extern int (*const table[])(void); int used(void);\n"
+                     "int main(void) { return used() + table[0](); }\n",
+           "used.c": "int listed(void); int listed(void) { return 1; }\n"
+                     "int (*const table[])(void) = {listed};\n"
+                     "int inlined(void); int inlined(void) { return 2; }\n"
+                     "int used(void); int used(void) { return inlined(); }\n",
+           "alone.c": "int below(void); int below(void) { return 3; }\n"
+                      "int alone(void); int alone(void) { return below(); }\n"
+                      "int hook(void); int hook(void) { return 4; }\n"}
+ALLOWED = "hook\tfor tests\nused\tis called by main\nbelow\n"
+REACH = """\
+{0}: 'below' needs a reason
+{0}: 'used' is reached or gone, take it off the list
+src/alone.c: no library or program reaches 'alone'
+reach: 3 objects, 3 problems
+"""
+
+
+def build(tree, compiler):
+    """Compiles REACHED as CMake would, with a list of compilations."""
+    (tree / "src").mkdir(parents=True)
+    entries = []
+    for name, text in REACHED.items():
+        (tree / "src" / name).write_text(text)
+        command = f"{compiler} -fvisibility=hidden -O2 -fPIC -o {name}.o -c src/{name}"
+        subprocess.run(command.split(), cwd=tree, check=True)
+        entries.append({"directory": str(tree), "file": f"src/{name}", "command": command})
+    (tree / "compile_commands.json").write_text(json.dumps(entries))
+    (tree / "allowed.tsv").write_text(ALLOWED)
+
 
 def expect(text, *command):
     run = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True)
@@ -62,6 +95,11 @@ def main():
         shutil.copytree(Path(__file__).parent / "bad_tree", tree)
         expect(LAYERS, scripts / "check_layers.py", "--root", tree)
         expect(STYLE, scripts / "check_style.py", "--root", tree)
+        small = (Path(folder) / "small").resolve()
+        build(small, sys.argv[3])
+        allowed = small / "allowed.tsv"
+        expect(REACH.format(allowed), scripts / "check_reach.py", small, "--root", small, "--allow",
+               allowed)
     expect(EXPORTS.format(library), scripts / "check_exports.py", library,
            "QnnInterface_getProviders")
     expect(HARDENING.format(library), scripts / "check_hardening.py", library)

@@ -179,12 +179,10 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *o
         s = qrn_htp_measure(plan, &impl->sizes);
     if (s == QRN_OK)
         s = qrn_runner_create(plan, &g->runner);
-    if (s != QRN_OK)
+    if (s != QRN_OK) {
         qrn_plan_destroy(plan);
-    if (s == QRN_OK)
-        qrn_htp_io_prepare(g);
-    else
         qrn_user_ops_free(&impl->user_ops, before);
+    }
     impl->prepare_ns = qrn_call_now_ns() - start;
     return s;
 }

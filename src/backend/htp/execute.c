@@ -55,35 +55,6 @@ static qrn_status between_steps(void *ctx) {
     return qrn_htp_engine_wanted(&r->turn) ? yield(r) : QRN_OK;
 }
 
-void qrn_htp_io_prepare(qrn_api_graph *g) {
-    const qrn_plan *p = qrn_runner_plan(g->runner);
-    qrn_htp_graph *impl = qrn_htp_graph_of(g);
-    uint64_t bytes = 0;
-    pthread_mutex_lock(&g->context->lock);
-    for (uint32_t i = 0; i < p->n_io; i++) {
-        uint32_t id = p->io[i].tensor_id;
-        const qrn_tensor *t =
-            id && id <= g->context->n_tensors ? g->context->tensors[id - 1] : NULL;
-        bytes += t && !t->shared_io ? t->size_bytes : 0;
-    }
-    pthread_mutex_unlock(&g->context->lock);
-    atomic_store(&impl->io_bytes, bytes);
-    atomic_store(&impl->io_copied, 0);
-}
-
-// Buffers that were not made by finalize are made by the first call that needs them.
-static void count_io(const qrn_api_graph *g, const qrn_binding *io, uint32_t n_batch) {
-    qrn_htp_graph *impl = qrn_htp_graph_of(g);
-    uint64_t needed = 0, copied = 0;
-    for (uint32_t i = 0; i < g->n_io; i++)
-        if (!io[i].shared && io[i].data)
-            needed += g->io[i].tensor->size_bytes;
-    copied = needed * n_batch;
-    if (atomic_load_explicit(&impl->io_bytes, memory_order_relaxed) < needed)
-        atomic_store(&impl->io_bytes, needed);
-    atomic_fetch_add_explicit(&impl->io_copied, copied, memory_order_relaxed);
-}
-
 static qrn_htp_turn turn_of(const qrn_api_graph *g, const qrn_run_options *opt) {
     const qrn_htp_graph_options *o = &qrn_htp_graph_of(g)->options;
     return (qrn_htp_turn){.priority = g->priority,
@@ -105,7 +76,6 @@ qrn_status qrn_htp_run(qrn_api_graph *g, qrn_binding *io, const qrn_run_options 
     qrn_run_options o = *opt;
     o.poll = between_steps;
     o.poll_ctx = &r;
-    count_io(g, io, opt->n_batch ? opt->n_batch : 1);
     qrn_htp_group_batch(g->context, opt->n_batch);
     qrn_htp_watch watch;
     qrn_htp_watch_begin(&watch, g, &o);

@@ -27,8 +27,4 @@ typedef struct qrn_htp_report {
 // qrn_runner_run on the engine. opt->report: a qrn_htp_report, or NULL.
 qrn_status qrn_htp_run(qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt);
 
-// What an NPU allocates and copies for application tensors (HTP-QMG-01 to 05). The host does
-// neither, it uses the client's buffers; this is the account of it.
-void qrn_htp_io_prepare(qrn_api_graph *g); // after finalize
-
 #endif

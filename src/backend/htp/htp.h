@@ -106,9 +106,6 @@ typedef struct qrn_htp_graph {
     bool section_applied;   // the updateable tensors were replaced since loading
     atomic_bool executed;   // once: HVX threads are settled (HTP-HVX-03)
     atomic_bool overflow_watched, overflow_told; // overflow.h: once, and with a warning
-    // Account of application tensors (execute.h): bytes that buffers for them take, and bytes that
-    // were copied from and to them.
-    _Atomic uint64_t io_bytes, io_copied;
     _Atomic(struct qrn_htp_modelled *) modelled; // for profiles; NULL: not asked for yet
     uint64_t prepare_ns, compile_ns; // times of the last finalize: all of it, and compiling
 } qrn_htp_graph;

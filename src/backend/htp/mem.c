@@ -261,10 +261,3 @@ void qrn_htp_mem_unmap(qrn_api_mem *m) {
         release_mapping(qrn_htp_context_of(m->context), p->mapping);
     qrn_free(p);
 }
-
-uint32_t qrn_htp_mem_mappings(const qrn_api_context *c) {
-    uint32_t n = 0;
-    for (const qrn_htp_mapping *m = qrn_htp_context_of(c)->mappings; m; m = m->next)
-        n++;
-    return n;
-}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Registered memory of the HTP backend: hooks of the backend, and what tests look at.
+// Registered memory of the HTP backend: hooks of the backend.
 #ifndef QRN_BACKEND_HTP_MEM_H
 #define QRN_BACKEND_HTP_MEM_H
 
@@ -9,8 +9,5 @@
 // The context's lock is held.
 qrn_status qrn_htp_mem_map(qrn_api_context *c, qrn_api_mem *m, const void *descriptor);
 void qrn_htp_mem_unmap(qrn_api_mem *m);
-
-// Number of mappings of a context; one for all handles of a file descriptor.
-uint32_t qrn_htp_mem_mappings(const qrn_api_context *c);
 
 #endif
