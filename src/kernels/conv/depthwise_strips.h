@@ -15,6 +15,7 @@
 #define QRN_STRIP_UNIT 16    // channels of a vector of groups
 #define QRN_STRIP_TAPS 128   // most taps of a window
 #define QRN_STRIP_TOGETHER 2 // most output rows of a strip
+#define QRN_STRIP_FAR 1024   // columns beyond those of the input, at least
 
 // Channels that are computed together: `units` units from channel `first` on. One unit may hold
 // less than 16 channels, where there are no more.
@@ -78,10 +79,15 @@ typedef struct qrn_strip_kernel {
     void (*pack)(const qrn_strip_block *b, const int8_t *const *rows, uint8_t *packed);
 } qrn_strip_kernel;
 
-// Can a call be cut into strips?
+// Can a call be cut into strips? A strip holds all columns from its first cell to its last one, so
+// far padding and large steps between cells are left to others.
 static inline bool qrn_strips_work(const qrn_kcall *k) {
     const qrn_conv_args *a = k->args;
-    uint32_t last = a->n_spatial + 1;
+    uint32_t last = a->n_spatial + 1, d = a->n_spatial - 1; // the dimension of columns
+    uint64_t columns = (uint64_t)(k->out[0]->dims[1 + d] - 1) * a->stride[d] +
+                       (uint64_t)(k->in[1]->dims[d] - 1) * a->dilation[d];
+    if (columns > 4 * (uint64_t)k->in[0]->dims[1 + d] + QRN_STRIP_FAR)
+        return false;
     return a->n_spatial <= 2 && !a->transposed && a->group == k->in[0]->dims[last] &&
            a->group == k->out[0]->dims[last] &&
            qrn_view_span(k->in[1], 0, a->n_spatial) <= QRN_STRIP_TAPS;
