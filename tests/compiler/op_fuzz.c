@@ -313,7 +313,8 @@ static void run_row(const qrn_kernel *row, built *b, const op_case *c, size_t sc
     b->k.scratch = b->k.state = NULL;
 }
 
-// Every row that could be selected.
+// Every row that could be selected, on this machine or one that lacks instructions: all up to the
+// first that needs none.
 static bool run_rows(built *b, const op_case *c, counts *n, size_t *most_work) {
     const qrn_family *f = c->op->family;
     size_t scratch[64] = {0}, work = 0;
@@ -321,10 +322,12 @@ static bool run_rows(built *b, const op_case *c, counts *n, size_t *most_work) {
     if (!*most_work)
         *most_work = 2 * work > RUN_WORK ? 2 * work : RUN_WORK;
     assert_true(f->n_rows <= 64);
-    for (uint32_t i = 0; i < f->n_rows; i++) { // as the compiler asks: without data
+    bool last = false;
+    for (uint32_t i = 0; i < f->n_rows && !last; i++) { // as the compiler asks: without data
         current_row = &f->rows[i];
         selected[i] = !qrn_kernel_refusal(&f->rows[i], c->domain, &b->k, qrn_cpu_isa());
         any |= selected[i];
+        last = selected[i] && f->rows[i].needs == 0;
         b->k.n_tasks = f->rows[i].tasks ? MAX_TASKS : 1;
         if (selected[i] && f->rows[i].scratch)
             scratch[i] = f->rows[i].scratch(&b->k);
@@ -397,7 +400,8 @@ static void check_attrs(const qrn_cop *op) {
         }
     }
     for (size_t at = 0; at < total; at++) {
-        if (owner[at] && gap >= owner[at])
+        size_t aligned = owner[at] < 4 && at % 4 == 0 ? 4 : owner[at]; // a struct may begin here
+        if (owner[at] && gap >= aligned)
             fail_msg("%s: bytes %zu to %zu of the attributes are in no table", op->name, at - gap,
                      at - 1);
         gap = owner[at] ? 0 : gap + 1;
