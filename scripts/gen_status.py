@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes docs/status.md: what every API function, op and HTP requirement is; --check only compares,
---count lists the requirements without a test.
+"""Writes docs/status.md: what every API function, op and HTP requirement is; --check only compares.
 
 States: done, modelled, refused (the documented error), not yet. Functions come from the ABI facts,
 ops from the facts of the op table (done on the CPU when src/compiler/lower has a row, on the HTP
-when its support table takes the op, too), HTP requirements from docs/data/htp-requirements.tsv: one
-is there when a test is named after it (htp_dev_01_...); docs/data/status.tsv says what differs from
-the defaults.
+when its support table takes the op, too); docs/data/status.tsv says what differs from the defaults.
+The state of an HTP requirement stands in docs/data/htp-requirements.tsv, which people maintain.
+What is done or modelled there names a test that proves it through the public API alone (proofs.py);
+a row that does not is an error, as is a test that is not there.
 """
 import re
 import sys
 from pathlib import Path
+
+import proofs
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "status.md"
@@ -22,7 +24,7 @@ INTRO = """\
 
 | state | meaning |
 | --- | --- |
-| done | works and is tested |
+| done | works; for a requirement the test that proves it uses the public API alone |
 | modelled | no hardware: the state machine and the rules are kept, values come from a model |
 | refused | answers with the documented error |
 | advice | a rule for people, nothing to execute |
@@ -102,43 +104,34 @@ def ops():
     return table("Ops", head, lines, [l[1] for l in lines], " on the CPU")
 
 
-def tested_requirements():
-    """Ids that tests are named after."""
-    found = set()
-    for path in (ROOT / "tests").rglob("*"):
-        if path.suffix in (".c", ".py"):
-            names = re.findall(r"\b(?:test_)?htp((?:_[a-z0-9]+_\d\d)+)_", path.read_text())
-            for name in names:
-                for topic, number in re.findall(r"_([a-z0-9]+)_(\d\d)", name):
-                    found.add(f"HTP-{topic.upper()}-{number}")
-    return found
+KINDS = {"SW", "REPORT", "MODEL", "REFUSE", "DOC"}
+STATES = {"done", "modelled", "refused", "advice", "not yet"}
+
+
+def row_problem(row, root):
+    """What is wrong with a row of the table of requirements; None: nothing."""
+    if len(row) != 6 or row[1].split()[0] not in KINDS or row[3] not in STATES:
+        return f"{row[0]}: expected requirement, kind, topic, state, test, note"
+    if row[3] in ("done", "modelled") and not row[4]:
+        return f"{row[0]}: {row[3]}, but no test proves it"
+    return proofs.problem(root, row[4]) if row[4] else None
+
+
+def check_requirements(lines, root):
+    problems = [f"htp-requirements.tsv: {p}" for p in (row_problem(r, root) for r in lines) if p]
+    if problems:
+        sys.exit("\n".join(problems))
 
 
 def htp():
-    """A requirement is what its kind says when a test is named after it (htp_dev_01_...)."""
-    states = {"SW": "done", "REPORT": "done", "MODEL": "modelled", "REFUSE": "refused",
-              "DOC": "advice"}
-    tested, lines = tested_requirements(), []
-    for name, kind, topic in rows("docs/data/htp-requirements.tsv")[1:]:
-        default = states[kind.split()[0]] if name in tested or kind == "DOC" else "not yet"
-        lines.append((name, kind, topic, *state_of("htp", name, (default, ""))))
-    head = ("requirement", "kind", "topic", "state", "note")
+    found = rows("docs/data/htp-requirements.tsv")
+    check_requirements(found, ROOT)
+    lines = [(*row[:4], f"`{row[4]}`" if row[4] else "", row[5]) for row in found]
+    head = ("requirement", "kind", "topic", "state", "test", "note")
     return table("HTP requirements", head, lines, [l[3] for l in lines])
 
 
-def count():
-    """What `gen_status.py --count` prints: requirements that can be tested, and those that are."""
-    wanted = [n for n, kind, _ in rows("docs/data/htp-requirements.tsv")[1:] if kind != "DOC"]
-    tested = tested_requirements()
-    rest = [n for n in wanted if n not in tested]
-    print(f"{len(wanted) - len(rest)} of {len(wanted)} HTP requirements have a test of their name")
-    for name in rest:
-        print("\t".join((name, *state_of("htp", name, ("not yet", "")))))
-
-
 def main():
-    if "--count" in sys.argv[1:]:
-        return count()
     page = INTRO + functions() + ops() + htp()
     if "--check" not in sys.argv[1:]:
         PAGE.write_text(page)

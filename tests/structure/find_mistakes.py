@@ -67,6 +67,24 @@ src/alone.c: no library or program reaches 'alone'
 reach: 3 objects, 3 problems
 """
 
+# A test that is public, and those that are no proofs: one looks inside by a helper of a header, one
+# is not run, one is not there, nor is the file of the last.
+PROOFS = {"client.h": "static inline int peek(void) { return qrn_secret(); }\n"
+                      "#define LOOK(x) \\\n    peek()\n",
+          "test.c": '#include "client.h"\n// qrn_ in a comment\n'
+                    'static void open(void) {\n    puts("qrn_text");\n}\n'
+                    "static void sly(void) {\n    LOOK(1);\n}\n"
+                    "static void idle(void) {\n}\n"
+                    "int main(void) {\n    open();\n    sly();\n}\n",
+          "cli.py": "def test_it():\n    pass\n"}
+NO_PROOF = """\
+test.c:sly: is not public, it uses 'qrn_secret' in 'peek'
+test.c:idle: there is no such test, or it is not run
+test.c:gone: there is no such test, or it is not run
+cli.py:test_other: there is no such test
+none.c:open: there is no file tests/none.c
+"""
+
 
 def build(tree, compiler):
     """Compiles REACHED as CMake would, with a list of compilations."""
@@ -95,6 +113,11 @@ def main():
         shutil.copytree(Path(__file__).parent / "bad_tree", tree)
         expect(LAYERS, scripts / "check_layers.py", "--root", tree)
         expect(STYLE, scripts / "check_style.py", "--root", tree)
+        (tree / "tests").mkdir()
+        for name, text in PROOFS.items():
+            (tree / "tests" / name).write_text(text)
+        expect(NO_PROOF, scripts / "proofs.py", tree, "test.c:open", "test.c:sly", "test.c:idle",
+               "test.c:gone", "cli.py:test_it", "cli.py:test_other", "none.c:open")
         small = (Path(folder) / "small").resolve()
         build(small, sys.argv[3])
         allowed = small / "allowed.tsv"
