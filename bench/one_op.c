@@ -5,6 +5,7 @@
 
 #include "core/graph.h"
 #include "base/cpu.h"
+#include "bind/cpu/bind.h"
 #include "compiler/compile.h"
 #include "core/objects.h"
 #include "runtime/exec.h"
@@ -219,12 +220,13 @@ static bool add_node(qb_graph *g, const qb_shape *s) {
 
 static bool compile(qb_graph *g) {
     const qrn_api_graph *object = qrn_handle_get(QRN_KIND_GRAPH, g->handle);
-    qrn_compile_options opt = {.isa = qrn_cpu_isa(), .n_threads = 1};
+    qrn_cpu_options cpu = {.isa = qrn_cpu_isa(), .n_threads = 1, .winograd = true};
+    qrn_compiled *cg = NULL;
     qrn_plan *p = NULL;
-    if (!object || qrn_compile(object->ir, &opt, &p) != QRN_OK)
+    if (!object || qrn_compile(object->ir, &(qrn_compile_options){0}, &cg) != QRN_OK)
         return false;
-    if (qrn_runner_create(p, &g->runner) != QRN_OK) {
-        qrn_plan_destroy(p);
+    if (qrn_bind_cpu(cg, &cpu, &p) != QRN_OK || qrn_runner_create(p, &g->runner) != QRN_OK) {
+        qrn_compiled_destroy(cg);
         return false;
     }
     qrn_runner_finish(g->runner, NULL, NULL);

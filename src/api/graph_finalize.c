@@ -27,8 +27,8 @@ static qrn_status finalize(qrn_api_graph *g, const void *profile, const void *si
         return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': finalize takes no signal", g->ir->name);
     QRN_TRY(qrn_api_graph_ready(g));
     QRN_TRY(qrn_call_begin(&call));
-    qrn_compile_options opt = {.poll = call.signal ? qrn_signal_poll : NULL,
-                               .poll_ctx = call.signal};
+    qrn_finalize_options opt = {.poll = call.signal ? qrn_signal_poll : NULL,
+                                .poll_ctx = call.signal};
     qrn_call_record r = {
         .kind = QRN_RECORD_FINALIZE, .context = g->context, .graph = g, .again = g->ir->finalized};
     qrn_status s = qrn_api_graph_build(g, &opt, &r.backend_ns);

@@ -1,100 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Compiling: runs the passes in order and moves the growing arrays into the plan's arena.
+// Compiling: lowers all nodes, runs the passes and moves the growing arrays into the arena.
 #include "compiler/compile.h"
 
 #include "base/mem.h"
 #include "compiler/half.h"
 #include "compiler/passes.h"
 
-#include <stdio.h>
 #include <string.h>
-
-qrn_kcall qrn_lo_call(const qrn_plan *p, const qrn_step *s, qrn_view **ptrs) {
-    for (uint32_t i = 0; i < s->n_in; i++)
-        ptrs[i] = s->in[i] == UINT32_MAX ? NULL : &p->values[s->in[i]].view;
-    for (uint32_t i = 0; i < s->n_out; i++)
-        ptrs[s->n_in + i] = s->out[i] == UINT32_MAX ? NULL : &p->values[s->out[i]].view;
-    return (qrn_kcall){.args = s->args,
-                       .in = ptrs,
-                       .out = ptrs + s->n_in,
-                       .n_in = s->n_in,
-                       .n_out = s->n_out,
-                       .task = 0,
-                       .n_tasks = 1};
-}
-
-// "dispatch,graph,node,op,family,kernel,shapes,not rowA: reason; not rowB: reason; chained"
-static void explain(const qrn_lowering *lo, const qrn_step *s, const qrn_kcall *k, bool chained) {
-    char line[1024];
-    size_t at = 0;
-    const qrn_plan_node *n = &lo->plan->nodes[s->node];
-#define ADD(...)                                                                                   \
-    do {                                                                                           \
-        int len = at < sizeof line ? snprintf(line + at, sizeof line - at, __VA_ARGS__) : 0;       \
-        at += len > 0 ? (size_t)len : 0;                                                           \
-    } while (0)
-    ADD("dispatch,%s,%s,%s,%s,%s,", lo->graph->name, n->name, n->type, s->family->name,
-        s->kernel->name);
-    for (uint32_t i = 0; i < s->n_in + s->n_out; i++) {
-        const qrn_view *v = i < s->n_in ? k->in[i] : k->out[i - s->n_in];
-        if (i == s->n_in)
-            ADD("->");
-        else if (i)
-            ADD(" ");
-        if (!v)
-            continue;
-        ADD("%s:", qrn_dtypes[v->dtype].token);
-        for (uint32_t d = 0; d < v->rank; d++)
-            ADD("%s%u", d ? "x" : "", v->dims[d]);
-    }
-    ADD(",");
-    for (const qrn_kernel *r = s->family->rows; r < s->kernel; r++)
-        ADD("not %s: %s; ", r->name, qrn_kernel_refusal(r, s->domain, k, lo->opt->isa));
-    if (chained)
-        ADD("chained");
-#undef ADD
-    lo->opt->explain(lo->opt->explain_ctx, line);
-}
-
-// Of a constant that was kept in a packed form only, nothing may want the plain one.
-static qrn_status check_data(const qrn_lowering *lo, const qrn_step *s) {
-    for (uint32_t i = 0; i < s->n_in; i++) {
-        const qrn_value *v = s->in[i] == UINT32_MAX ? NULL : &lo->plan->values[s->in[i]];
-        if (v && v->storage == QRN_STORE_CONST && !v->view.data && v->size_bytes)
-            return QRN_FAIL(QRN_E_BINARY, "graph '%s' node '%s': no data for constant '%s'",
-                            lo->graph->name, lo->plan->nodes[s->node].name, v->name);
-    }
-    return QRN_OK;
-}
-
-qrn_status qrn_lo_bind(qrn_lowering *lo) {
-    qrn_plan *p = lo->plan;
-    qrn_view **ptrs = qrn_arena_alloc(p->arena, (p->max_operands + 1) * sizeof *ptrs);
-    if (!ptrs)
-        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
-    uint32_t chain_end = 0; // step behind the last chain
-    for (uint32_t i = 0; i < p->n_steps; i++) {
-        qrn_step *s = &p->steps[i];
-        bool chained = i < chain_end;
-        chain_end = s->n_chained ? i + 1 + s->n_chained : chain_end;
-        if (s->kind != QRN_STEP_KERNEL)
-            continue;
-        QRN_TRY(check_data(lo, s));
-        qrn_kcall k = qrn_lo_call(p, s, ptrs);
-        s->kernel = qrn_kernel_select(s->family, s->domain, &k, lo->opt->isa);
-        if (!s->kernel)
-            return QRN_FAIL(
-                QRN_E_FINALIZE, "graph '%s' node '%s' (%s): no kernel of family %s fits",
-                lo->graph->name, p->nodes[s->node].name, p->nodes[s->node].type, s->family->name);
-        if (s->kernel->tasks)
-            k.n_tasks = p->max_tasks;
-        s->scratch_bytes = s->kernel->scratch ? s->kernel->scratch(&k) : 0;
-        if (lo->opt->explain)
-            explain(lo, s, &k, chained);
-    }
-    return QRN_OK;
-}
 
 static uint32_t max_tensor_id(const qrn_graph *g) {
     uint32_t top = 0;
@@ -136,70 +49,83 @@ static qrn_status lower_all(qrn_lowering *lo) {
         QRN_TRY(qrn_lo_lower_node(lo, lo->graph->nodes[i]));
     }
     QRN_TRY(qrn_half_leave(lo));
-    QRN_TRY(qrn_lo_passes(lo));
-    QRN_TRY(qrn_lo_bind(lo));
-    return qrn_lo_plan_memory(lo);
+    return qrn_lo_passes(lo);
 }
 
-// Moves a heap array into the arena, so that the plan is freed as one.
+// Operands and parameters that are a tensor, by its id: steps read some of them, others were only
+// looked at while lowering.
+static qrn_status count_tensor_uses(qrn_lowering *lo) {
+    qrn_compiled *cg = lo->cg;
+    cg->n_tensor_ids = lo->n_by_id;
+    cg->tensor_uses = qrn_arena_alloc(cg->arena, lo->n_by_id * sizeof(uint32_t));
+    if (!cg->tensor_uses)
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
+    for (uint32_t i = 0; i < cg->n_nodes; i++) {
+        const qrn_node *n = cg->origin[i];
+        for (uint32_t k = 0; k < n->n_in; k++)
+            if (n->in[k])
+                cg->tensor_uses[n->in[k]->id]++;
+        for (uint32_t k = 0; k < n->n_params; k++)
+            if (n->params[k].is_tensor && n->params[k].tensor->id < lo->n_by_id)
+                cg->tensor_uses[n->params[k].tensor->id]++;
+    }
+    return QRN_OK;
+}
+
+// Moves a heap array into the arena, so that the graph is freed as one; frees it in any case.
 static bool settle(qrn_arena *a, void **array, uint32_t n, size_t elem_bytes) {
     void *p = qrn_arena_copy(a, *array, n * elem_bytes);
-    if (!p)
-        return false;
     qrn_free(*array);
     *array = p;
-    return true;
+    return p != NULL;
 }
 
-static qrn_status settle_all(qrn_plan *p, bool *values, bool *steps, bool *nodes, bool *io) {
-    *values = settle(p->arena, (void **)&p->values, p->n_values, sizeof *p->values);
-    *steps = settle(p->arena, (void **)&p->steps, p->n_steps, sizeof *p->steps);
-    *nodes = settle(p->arena, (void **)&p->nodes, p->n_nodes, sizeof *p->nodes);
-    *io = settle(p->arena, (void **)&p->io, p->n_io, sizeof *p->io);
-    for (uint32_t i = 0; *values && i < p->n_values; i++)
-        if (p->values[i].view.quant)
-            p->values[i].view.quant = &p->values[i].quant;
-    return *values && *steps && *nodes && *io ? QRN_OK
-                                              : QRN_FAIL(QRN_E_MEM, "out of memory for the plan");
+static bool settle_all(qrn_compiled *cg) {
+    bool ok = settle(cg->arena, (void **)&cg->values, cg->n_values, sizeof *cg->values);
+    ok &= settle(cg->arena, (void **)&cg->steps, cg->n_steps, sizeof *cg->steps);
+    ok &= settle(cg->arena, (void **)&cg->constants, cg->n_constants, sizeof *cg->constants);
+    ok &= settle(cg->arena, (void **)&cg->nodes, cg->n_nodes, sizeof *cg->nodes);
+    ok &= settle(cg->arena, (void **)&cg->origin, cg->n_nodes, sizeof *cg->origin);
+    ok &= settle(cg->arena, (void **)&cg->io, cg->n_io, sizeof *cg->io);
+    return ok;
 }
 
-qrn_status qrn_compile(const qrn_graph *g, const qrn_compile_options *opt, qrn_plan **plan) {
-    qrn_lowering lo = {.graph = g, .client_graph = g, .opt = opt, .n_by_id = max_tensor_id(g) + 1};
+static qrn_status begin(qrn_lowering *lo, const qrn_graph *g, const qrn_compile_options *opt) {
+    *lo =
+        (qrn_lowering){.graph = g, .client_graph = g, .opt = opt, .n_by_id = max_tensor_id(g) + 1};
     qrn_arena *arena = qrn_arena_create();
-    lo.plan = arena ? qrn_arena_alloc(arena, sizeof(qrn_plan)) : NULL;
-    lo.by_id = qrn_alloc(lo.n_by_id * sizeof *lo.by_id);
-    if (!lo.plan || !lo.by_id) {
+    lo->cg = arena ? qrn_arena_alloc(arena, sizeof *lo->cg) : NULL;
+    lo->by_id = qrn_alloc(lo->n_by_id * sizeof *lo->by_id);
+    const char *name = lo->cg ? qrn_arena_strdup(arena, g->name) : NULL;
+    if (!name || !lo->by_id) {
         qrn_arena_destroy(arena);
-        qrn_free(lo.by_id);
+        qrn_free(lo->by_id);
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", g->name);
     }
-    lo.plan->arena = arena;
-    lo.plan->max_tasks = opt->n_threads ? opt->n_threads : 1;
-    for (uint32_t i = 0; i < lo.n_by_id; i++)
-        lo.by_id[i] = QRN_VAL_NONE;
+    lo->cg->arena = arena;
+    lo->cg->name = name;
+    for (uint32_t i = 0; i < lo->n_by_id; i++)
+        lo->by_id[i] = QRN_VAL_NONE;
+    return QRN_OK;
+}
+
+qrn_status qrn_compile(const qrn_graph *g, const qrn_compile_options *opt, qrn_compiled **out) {
+    qrn_lowering lo;
+    QRN_TRY(begin(&lo, g, opt));
     qrn_status s = lower_all(&lo);
-    bool values = false, steps = false, nodes = false, io = false;
+    lo.cg->half = lo.half;
     if (s == QRN_OK)
-        s = settle_all(lo.plan, &values, &steps, &nodes, &io);
-    if (s == QRN_OK)
-        s = qrn_lo_keep_packings(&lo);
-    if (!values)
-        qrn_free(lo.plan->values);
-    if (!steps)
-        qrn_free(lo.plan->steps);
-    if (!nodes)
-        qrn_free(lo.plan->nodes);
-    if (!io)
-        qrn_free(lo.plan->io);
+        s = count_tensor_uses(&lo);
+    if (!settle_all(lo.cg) && s == QRN_OK)
+        s = QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", g->name);
     qrn_free(lo.by_id);
     qrn_free(lo.uses);
     qrn_free(lo.conversions);
-    qrn_free(lo.packings);
     qrn_free(lo.detours);
     if (s != QRN_OK) {
-        qrn_arena_destroy(arena);
+        qrn_compiled_destroy(lo.cg);
         return s;
     }
-    *plan = lo.plan;
+    *out = lo.cg;
     return QRN_OK;
 }

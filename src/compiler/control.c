@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
 // Control flow. If becomes a branch over the steps of the then-graph, a jump over those of the
-// else-graph: both graphs lie flat in the plan. Their nodes read and write tensors of the parent; a
-// tensor that only the branch not taken writes is not produced, nor is what depends on it.
+// else-graph: both graphs lie flat in the compiled one. Their nodes read and write tensors of the
+// parent; a tensor that only the branch not taken writes is not produced, nor is what depends on
+// it.
 #include "compiler/lowering.h"
 
 #include "base/mem.h"
 
-static qrn_status add_control(qrn_lowering *lo, qrn_step_kind kind, qrn_val cond, uint32_t *index) {
-    qrn_plan *p = lo->plan;
-    qrn_step s = {
+static qrn_status add_control(qrn_lowering *lo, qrn_cstep_kind kind, qrn_val cond,
+                              uint32_t *index) {
+    qrn_compiled *p = lo->cg;
+    qrn_cstep s = {
         .kind = (uint8_t)kind, .node = p->n_nodes - 1, .n_in = cond == QRN_VAL_NONE ? 0 : 1};
     s.in = qrn_arena_copy(p->arena, &cond, sizeof cond);
-    if (!s.in || !qrn_lo_grow((void **)&p->steps, &lo->cap_steps, p->n_steps, sizeof(qrn_step)))
+    if (!s.in || !qrn_lo_grow((void **)&p->steps, &lo->cap_steps, p->n_steps, sizeof(qrn_cstep)))
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
-    if (p->max_operands < 1)
-        p->max_operands = 1;
     *index = p->n_steps;
     p->steps[p->n_steps++] = s;
     return QRN_OK;
@@ -41,13 +41,13 @@ qrn_status qrn_lower_if(qrn_lowering *lo, const qrn_node *n) {
     qrn_val cond;
     uint32_t branch, jump;
     QRN_TRY(qrn_lo_tensor(lo, n->in[0], &cond));
-    QRN_TRY(add_control(lo, QRN_STEP_BRANCH, cond, &branch));
+    QRN_TRY(add_control(lo, QRN_CSTEP_BRANCH, cond, &branch));
     lo->depth++;
     QRN_TRY(lower_branch(lo, n, "then_graph"));
-    QRN_TRY(add_control(lo, QRN_STEP_JUMP, QRN_VAL_NONE, &jump));
-    lo->plan->steps[branch].target = lo->plan->n_steps;
+    QRN_TRY(add_control(lo, QRN_CSTEP_JUMP, QRN_VAL_NONE, &jump));
+    lo->cg->steps[branch].target = lo->cg->n_steps;
     QRN_TRY(lower_branch(lo, n, "else_graph"));
-    lo->plan->steps[jump].target = lo->plan->n_steps;
+    lo->cg->steps[jump].target = lo->cg->n_steps;
     lo->depth--;
     lo->node = n;
     return QRN_OK;

@@ -107,7 +107,7 @@ static qrn_tensor *between(qrn_lowering *lo, const qrn_node *product, const qrn_
     clamps(relu, &low, &high);
     if (covers(relu->out[0], low, high))
         return relu->out[0];
-    qrn_tensor *t = qrn_arena_copy(lo->plan->arena, product->out[0], sizeof *t);
+    qrn_tensor *t = qrn_arena_copy(lo->cg->arena, product->out[0], sizeof *t);
     if (t) {
         t->dtype = relu->out[0]->dtype;
         t->quant = relu->out[0]->quant;
@@ -118,10 +118,10 @@ static qrn_tensor *between(qrn_lowering *lo, const qrn_node *product, const qrn_
 
 // A copy of the node with `t` as its first input or output.
 static const qrn_node *with(qrn_lowering *lo, const qrn_node *n, qrn_tensor *t, bool output) {
-    qrn_node *copy = t ? qrn_arena_copy(lo->plan->arena, n, sizeof *n) : NULL;
+    qrn_node *copy = t ? qrn_arena_copy(lo->cg->arena, n, sizeof *n) : NULL;
     qrn_tensor **list = output ? n->out : n->in;
     uint32_t count = output ? n->n_out : n->n_in;
-    qrn_tensor **own = copy ? qrn_arena_copy(lo->plan->arena, list, count * sizeof *list) : NULL;
+    qrn_tensor **own = copy ? qrn_arena_copy(lo->cg->arena, list, count * sizeof *list) : NULL;
     if (!own)
         return NULL;
     own[0] = t;

@@ -50,20 +50,6 @@ static bool has_floats(const qrn_graph *g) {
     return false;
 }
 
-// src as floats that are halves, in one go.
-static void round_view(const qrn_view *src, void *dst, qrn_fp16_rule rule, uint32_t isa) {
-    qrn_round_fp16_args args = {rule};
-    qrn_view in = *src, out = {.data = dst, .dtype = QRN_DTYPE_F32, .rank = src->rank};
-    memcpy(out.dims, src->dims, sizeof out.dims);
-    qrn_view *ins[] = {&in}, *outs[] = {&out};
-    qrn_kcall k = {.args = &args, .in = ins, .out = outs, .n_in = 1, .n_out = 1, .n_tasks = 1};
-    qrn_kernel_select(&qrn_family_round_fp16, QRN_DOMAIN_RAW, &k, isa)->fn(&k); // cannot fail
-}
-
-static void round_now(const qrn_lowering *lo, const qrn_view *src, void *dst) {
-    round_view(src, dst, lo->half, lo->opt->isa);
-}
-
 // --- the copy
 
 static qrn_status round_small(qrn_lowering *lo, qrn_tensor *t) {
@@ -73,11 +59,11 @@ static qrn_status round_small(qrn_lowering *lo, qrn_tensor *t) {
         return QRN_OK;
     qrn_view src = {.data = (void *)(uintptr_t)t->data, .rank = 1, .dims = {(uint32_t)count}};
     src.dtype = lo->origin[t->id]->dtype;
-    float *data = qrn_arena_alloc(lo->plan->arena, count * sizeof *data);
+    float *data = qrn_arena_alloc(lo->cg->arena, count * sizeof *data);
     if (!data)
         return no_memory(lo);
     t->data = data;
-    round_now(lo, &src, data);
+    qrn_round_view(&src, lo->half, data);
     return QRN_OK;
 }
 
@@ -87,7 +73,7 @@ static qrn_status copy_tensor(qrn_lowering *lo, qrn_tensor *t, qrn_tensor **out)
     if (!is_half(t))
         return QRN_OK;
     if (!lo->copies[t->id]) {
-        qrn_tensor *copy = qrn_arena_copy(lo->plan->arena, t, sizeof *t);
+        qrn_tensor *copy = qrn_arena_copy(lo->cg->arena, t, sizeof *t);
         if (!copy)
             return no_memory(lo);
         lo->origin[t->id] = t;
@@ -101,7 +87,7 @@ static qrn_status copy_tensor(qrn_lowering *lo, qrn_tensor *t, qrn_tensor **out)
 }
 
 static qrn_status copy_tensors(qrn_lowering *lo, qrn_tensor **list, uint32_t n, qrn_tensor ***out) {
-    qrn_tensor **copies = qrn_arena_alloc(lo->plan->arena, n * sizeof *copies);
+    qrn_tensor **copies = qrn_arena_alloc(lo->cg->arena, n * sizeof *copies);
     if (!copies)
         return no_memory(lo);
     for (uint32_t i = 0; i < n; i++)
@@ -116,7 +102,7 @@ static qrn_status copy_params(qrn_lowering *lo, qrn_node *n) {
     static const char *const elements[] = {"pad_constant_value", "on_value", "off_value", "value"};
     if (!n->op || !n->n_params || !is_half(n->n_out ? n->out[0] : NULL))
         return QRN_OK;
-    n->params = qrn_arena_copy(lo->plan->arena, n->params, n->n_params * sizeof *n->params);
+    n->params = qrn_arena_copy(lo->cg->arena, n->params, n->n_params * sizeof *n->params);
     if (!n->params)
         return no_memory(lo);
     for (uint32_t i = 0; i < n->n_params; i++)
@@ -130,7 +116,7 @@ static qrn_status copy_params(qrn_lowering *lo, qrn_node *n) {
 }
 
 static qrn_status copy_node(qrn_lowering *lo, const qrn_node *n, qrn_graph *g, qrn_node **out) {
-    qrn_node *copy = qrn_arena_copy(lo->plan->arena, n, sizeof *n);
+    qrn_node *copy = qrn_arena_copy(lo->cg->arena, n, sizeof *n);
     if (!copy)
         return no_memory(lo);
     copy->graph = g;
@@ -144,7 +130,7 @@ static qrn_status copy_node(qrn_lowering *lo, const qrn_node *n, qrn_graph *g, q
 
 static qrn_status copy_graph(qrn_lowering *lo, const qrn_graph *g, qrn_graph *parent,
                              qrn_graph **out) {
-    qrn_arena *a = lo->plan->arena;
+    qrn_arena *a = lo->cg->arena;
     qrn_graph *copy = qrn_arena_copy(a, g, sizeof *g);
     if (!copy)
         return no_memory(lo);
@@ -165,7 +151,7 @@ static qrn_status copy_graph(qrn_lowering *lo, const qrn_graph *g, qrn_graph *pa
 qrn_status qrn_half_begin(qrn_lowering *lo) {
     if (lo->opt->half == QRN_FP16_OFF || !has_floats(lo->graph))
         return QRN_OK;
-    qrn_arena *a = lo->plan->arena;
+    qrn_arena *a = lo->cg->arena;
     lo->half = lo->opt->half;
     lo->has_user_ops = has_user_ops(lo->graph);
     lo->origin = qrn_arena_alloc(a, lo->n_by_id * sizeof *lo->origin);
@@ -218,7 +204,7 @@ qrn_status qrn_half_detour(qrn_lowering *lo, qrn_val value, qrn_val io) {
 
 static qrn_status rounding_step(qrn_lowering *lo, qrn_val from, qrn_val to) {
     qrn_round_fp16_args args = {lo->half};
-    return qrn_lo_step(lo, &qrn_family_round_fp16, QRN_DOMAIN_RAW, &args, &from, 1, &to, 1, 0);
+    return qrn_lo_step(lo, &qrn_cop_round_fp16, QRN_DOMAIN_RAW, &args, &from, 1, &to, 1, 0);
 }
 
 qrn_status qrn_half_leave(qrn_lowering *lo) {
@@ -251,7 +237,7 @@ static void note_reads(qrn_lowering *lo, const qrn_graph *g) {
 qrn_status qrn_half_enter(qrn_lowering *lo) {
     if (!lo->half || lo->graph->n_nodes == 0)
         return QRN_OK;
-    lo->is_read = qrn_arena_alloc(lo->plan->arena, lo->n_by_id * sizeof *lo->is_read);
+    lo->is_read = qrn_arena_alloc(lo->cg->arena, lo->n_by_id * sizeof *lo->is_read);
     if (!lo->is_read)
         return no_memory(lo);
     note_reads(lo, lo->graph);
@@ -271,10 +257,10 @@ qrn_status qrn_half_enter(qrn_lowering *lo) {
 
 // The tensor of a value that still holds what the client gave; NULL: none, or rounded already.
 static const qrn_tensor *raw_tensor(const qrn_lowering *lo, qrn_val v) {
-    const qrn_value *val = &lo->plan->values[v];
+    const qrn_cvalue *val = &lo->cg->values[v];
     const qrn_tensor *t = val->tensor_id && lo->half ? lo->copies[val->tensor_id] : NULL;
-    bool raw = t && val->storage != QRN_STORE_ARENA && !is_written(lo, t) &&
-               lo->rounded[t->id] != v && qrn_half_stored(lo, t) != t;
+    bool raw = t && val->kind != QRN_CV_TEMP && !is_written(lo, t) && lo->rounded[t->id] != v &&
+               qrn_half_stored(lo, t) != t;
     return raw ? t : NULL;
 }
 
@@ -287,50 +273,45 @@ static bool replaces(const qrn_lowering *lo, const qrn_tensor *t) {
            qrn_shape_count(&t->shape, &count) && count >= LARGE;
 }
 
-typedef struct rounding {
-    qrn_shape shape;
-    qrn_fp16_rule rule;
-    uint32_t isa;
-} rounding;
-
-static void pack_rounded(const void *args, const void *src, void *dst) {
-    const rounding *r = args;
-    qrn_view x = {.data = (void *)(uintptr_t)src, .dtype = QRN_DTYPE_F32, .rank = r->shape.rank};
-    memcpy(x.dims, r->shape.dims, sizeof x.dims);
-    round_view(&x, dst, r->rule, r->isa);
+// The rounded form of constant v, by description.
+static qrn_status describe_rounded(qrn_lowering *lo, qrn_val v, qrn_val *out) {
+    qrn_cconst c = {.kind = QRN_CONST_ROUNDED, .source = v};
+    qrn_shape shape = lo->cg->values[v].shape;
+    QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_F32, &shape, NULL, out));
+    return qrn_lo_be_constant(lo, *out, &c);
 }
 
-static qrn_status round_later(qrn_lowering *lo, const qrn_tensor *t, qrn_val *out) {
-    rounding r = {t->shape, lo->half, lo->opt->isa};
-    return qrn_lo_packed(lo, QRN_PACKING_ROUNDED, QRN_DTYPE_F32, &t->shape, lo->origin[t->id],
-                         pack_rounded, &r, sizeof r, out);
-}
-
-static bool was_rounded(const qrn_lowering *lo, const qrn_tensor *t) {
-    return replaces(lo, t) &&
-           qrn_lo_was_packed(lo, QRN_PACKING_ROUNDED, QRN_DTYPE_F32, &t->shape, lo->origin[t->id]);
+qrn_status qrn_half_weights(qrn_lowering *lo, const qrn_tensor *t, qrn_val *v) {
+    QRN_TRY(qrn_lo_tensor(lo, t, v));
+    bool rounded_now = qrn_half_stored(lo, t) == t && lo->origin[t->id];
+    if (!qrn_lo_is_const(lo, *v) || !qrn_tensor_is_static(t) || rounded_now)
+        return qrn_half_operand(lo, v);
+    if (lo->rounded[t->id] == QRN_VAL_NONE)
+        QRN_TRY(describe_rounded(lo, *v, &lo->rounded[t->id]));
+    *v = lo->rounded[t->id];
+    return QRN_OK;
 }
 
 // A value like that of t, but rounded.
 static qrn_status round_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val v, qrn_val *out) {
-    const qrn_value *val = &lo->plan->values[v];
-    if (val->storage != QRN_STORE_CONST) {
+    const qrn_cvalue *val = &lo->cg->values[v];
+    if (val->kind != QRN_CV_CONST) {
         QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_F32, &t->shape, NULL, out));
-        lo->plan->values[*out].dynamic = lo->plan->values[v].dynamic;
+        lo->cg->values[*out].dynamic = lo->cg->values[v].dynamic;
         return rounding_step(lo, v, *out);
     }
     if (replaces(lo, t))
-        return round_later(lo, t, out);
+        return describe_rounded(lo, v, out);
     void *data;
-    qrn_view src = val->view;
     QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &t->shape, NULL, out, &data));
-    round_now(lo, &src, data);
+    qrn_view src = qrn_compiled_view(lo->cg, v);
+    qrn_round_view(&src, lo->half, data);
     return QRN_OK;
 }
 
 qrn_status qrn_half_operand(qrn_lowering *lo, qrn_val *v) {
     const qrn_tensor *t = *v == QRN_VAL_NONE ? NULL : raw_tensor(lo, *v);
-    if (!t || (qrn_lo_is_const(lo, *v) && !qrn_lo_const_data(lo, *v) && !was_rounded(lo, t)))
+    if (!t || (qrn_lo_is_const(lo, *v) && !qrn_lo_const_data(lo, *v) && !replaces(lo, t)))
         return QRN_OK; // whoever wants data that is not there will say so
     if (lo->rounded[t->id] == QRN_VAL_NONE)
         QRN_TRY(round_tensor(lo, t, *v, &lo->rounded[t->id]));
@@ -338,30 +319,30 @@ qrn_status qrn_half_operand(qrn_lowering *lo, qrn_val *v) {
     return QRN_OK;
 }
 
-static bool is_conversion(const qrn_family *f) {
-    return f == &qrn_family_convert || f == &qrn_family_cast || f == &qrn_family_quantize;
+static bool is_conversion(const qrn_cop *f) {
+    return f == &qrn_cop_convert || f == &qrn_cop_cast || f == &qrn_cop_quantize;
 }
 
 // Does a conversion give the application floats that nothing was computed on?
 static bool gives_raw(const qrn_lowering *lo, qrn_val in, qrn_val out) {
-    const qrn_value *y = &lo->plan->values[out];
+    const qrn_cvalue *y = &lo->cg->values[out];
     const qrn_tensor *t = y->tensor_id ? lo->copies[y->tensor_id] : NULL;
-    return t && y->storage == QRN_STORE_IO &&
-           !qrn_dtype_is_float(lo->plan->values[in].view.dtype) && !lo->is_read[t->id];
+    return t && y->kind == QRN_CV_IO && !qrn_dtype_is_float(lo->cg->values[in].dtype) &&
+           !lo->is_read[t->id];
 }
 
-qrn_status qrn_half_prepare(qrn_lowering *lo, const qrn_family **f, qrn_val *ins, uint32_t n_in,
+qrn_status qrn_half_prepare(qrn_lowering *lo, const qrn_cop **f, qrn_val *ins, uint32_t n_in,
                             const qrn_val *outs) {
-    if (!lo->half || *f == &qrn_family_round_fp16)
+    if (!lo->half || *f == &qrn_cop_round_fp16)
         return QRN_OK;
     bool raw = takes_raw(lo->node);
     for (uint32_t i = 0; i < n_in && !raw; i++)
         QRN_TRY(qrn_half_operand(lo, &ins[i]));
-    if (*f != &qrn_family_convert || qrn_half_asks(lo->node) || gives_raw(lo, ins[0], outs[0]))
+    if (*f != &qrn_cop_convert || qrn_half_asks(lo->node) || gives_raw(lo, ins[0], outs[0]))
         return QRN_OK;
-    qrn_dtype to = lo->plan->values[outs[0]].view.dtype;
+    qrn_dtype to = lo->cg->values[outs[0]].dtype;
     if (to == QRN_DTYPE_F32 || to == QRN_DTYPE_F16)
-        *f = &qrn_family_round_fp16;
+        *f = &qrn_cop_round_fp16;
     return QRN_OK;
 }
 
@@ -370,13 +351,13 @@ static bool is_kept(const qrn_lowering *lo, float x) {
 }
 
 // Are the results some of the operands, but for the sign, or limits that are halves?
-static bool selects(const qrn_lowering *lo, const qrn_step *s) {
-    if (s->family == &qrn_family_unary) {
+static bool selects(const qrn_lowering *lo, const qrn_cstep *s) {
+    if (s->op == &qrn_cop_unary) {
         const qrn_unary_args *a = s->args;
         return a->op == QRN_UNARY_RELU || a->op == QRN_UNARY_ABS || a->op == QRN_UNARY_NEG ||
                (a->op == QRN_UNARY_CLAMP && is_kept(lo, a->low) && is_kept(lo, a->high));
     }
-    if (s->family == &qrn_family_binary) {
+    if (s->op == &qrn_cop_binary) {
         uint32_t op = ((const qrn_binary_args *)s->args)->op;
         return op == QRN_BINARY_MAX || op == QRN_BINARY_MIN;
     }
@@ -384,27 +365,26 @@ static bool selects(const qrn_lowering *lo, const qrn_step *s) {
 }
 
 // Steps on the bytes of their operands move them, but for these families and a user's ops.
-static bool computes(const qrn_lowering *lo, const qrn_step *s) {
-    if (s->family == &qrn_family_round_fp16 || !lo->node->op)
-        return s->family != &qrn_family_round_fp16;
+static bool computes(const qrn_lowering *lo, const qrn_cstep *s) {
+    if (s->op == &qrn_cop_round_fp16 || !lo->node->op)
+        return s->op != &qrn_cop_round_fp16;
     bool raw = s->domain == QRN_DOMAIN_RAW;
-    return raw ? s->family == &qrn_family_cast || s->family == &qrn_family_lut ||
-                     s->family == &qrn_family_binary
+    return raw ? s->op == &qrn_cop_cast || s->op == &qrn_cop_lut || s->op == &qrn_cop_binary
                : !selects(lo, s);
 }
 
-qrn_status qrn_half_results(qrn_lowering *lo, const qrn_step *s) {
+qrn_status qrn_half_results(qrn_lowering *lo, const qrn_cstep *s) {
     if (!lo->half || !computes(lo, s))
         return QRN_OK;
     for (uint32_t i = 0; i < s->n_out; i++) {
-        if (s->out[i] == UINT32_MAX ||
-            (is_conversion(s->family) && gives_raw(lo, s->in[0], s->out[i])))
+        if (s->out[i] == UINT32_MAX || (is_conversion(s->op) && gives_raw(lo, s->in[0], s->out[i])))
             continue;
-        const qrn_value *v = &lo->plan->values[s->out[i]];
-        if (v->view.dtype != QRN_DTYPE_F32 || !v->tensor_id || !lo->copies[v->tensor_id])
+        const qrn_cvalue *v = &lo->cg->values[s->out[i]];
+        if (v->dtype != QRN_DTYPE_F32 || !v->tensor_id || !lo->copies[v->tensor_id])
             continue; // no float, or one on its way to a result
-        if (v->storage == QRN_STORE_CONST)
-            round_now(lo, &v->view, v->view.data);
+        qrn_view view = qrn_compiled_view(lo->cg, s->out[i]);
+        if (v->kind == QRN_CV_CONST)
+            qrn_round_view(&view, lo->half, view.data);
         else
             QRN_TRY(rounding_step(lo, s->out[i], s->out[i]));
     }

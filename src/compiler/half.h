@@ -34,11 +34,14 @@ qrn_status qrn_half_detour(qrn_lowering *lo, qrn_val value, qrn_val io);
 bool qrn_half_asks(const qrn_node *n);
 // *v as a step may read it: application inputs and constants become their rounded form.
 qrn_status qrn_half_operand(qrn_lowering *lo, qrn_val *v);
+// Constant weights t of a matrix product, of any type, in their rounded form: described, not
+// computed, so that a binder can pack them from the tensor's own data.
+qrn_status qrn_half_weights(qrn_lowering *lo, const qrn_tensor *t, qrn_val *v);
 // Makes a step that is about to be emitted read rounded operands; a conversion to floats becomes
 // one that rounds. *f is the step's family, ins its own list of operands.
-qrn_status qrn_half_prepare(qrn_lowering *lo, const qrn_family **f, qrn_val *ins, uint32_t n_in,
+qrn_status qrn_half_prepare(qrn_lowering *lo, const qrn_cop **f, qrn_val *ins, uint32_t n_in,
                             const qrn_val *outs);
 // Rounds what a step has written, where it computes.
-qrn_status qrn_half_results(qrn_lowering *lo, const qrn_step *s);
+qrn_status qrn_half_results(qrn_lowering *lo, const qrn_cstep *s);
 
 #endif

@@ -1,37 +1,35 @@
 // SPDX-License-Identifier: MIT
 //
-// Lowering: how a node becomes steps. Most ops are one table row: which kernel family, how each
-// operand is brought to the step's domain, and a function that fills the family's parameter struct.
+// Lowering: how a node becomes steps. Most ops are one table row: which op of the
+// compiled graph (op.h), how each operand is brought to the step's domain, and a function that
+// fills the attributes.
 //
 // Operand classes, one letter per operand (the last letter repeats):
 //   r  real: converted to the step's domain (f32 / f64 / i64)
 //   m  moved: stays in its type; data inputs are first converted to the type and encoding of out[0]
 //   x  as it is (indices, conditions, shapes); 4-bit types are widened to 8 bits
 // A row whose classes contain no 'r' runs in the RAW domain. Otherwise the domain is F32 when all
-// real operands are f32, I64 when all are plain integers and the family has such a row, else F64.
+// real operands are f32, I64 when all are plain integers and the op has such a row, else F64.
 // A static operand is converted once, at finalize.
 #ifndef QRN_COMPILER_LOWER_H
 #define QRN_COMPILER_LOWER_H
 
-#include "base/fp16.h"
+#include "compiler/compiled.h"
 #include "ir/graph.h"
-#include "ir/packed.h"
-#include "kernels/kernel.h"
-#include "runtime/plan.h"
 
 typedef struct qrn_lowering qrn_lowering;
 
 typedef struct qrn_lower_row {
-    const char *op;           // op type name
-    const qrn_family *family; // NULL with `custom`
-    const char *in, *out;     // operand classes
-    // (optional) Fills the family's parameter struct (args_bytes, cleared) from the node.
+    const char *op;       // op type name
+    const qrn_cop *emits; // NULL with `custom`
+    const char *in, *out; // operand classes
+    // (optional) Fills the attributes (the op's parameter struct, cleared) from the node.
     qrn_status (*args)(const qrn_node *n, void *args);
     size_t state_bytes; // fixed part of the state kept across executions; 0: stateless
     // (optional) State that depends on shapes; replaces state_bytes.
     size_t (*state)(const qrn_node *n);
     // (optional) Full control: emits any number of steps itself. Returns QRN_E_UNSUPPORTED to fall
-    // back to the generic row (then `family` must be set).
+    // back to the generic row (then `emits` must be set).
     qrn_status (*custom)(qrn_lowering *lo, const qrn_node *n);
 } qrn_lower_row;
 
@@ -39,10 +37,6 @@ typedef struct qrn_lower_row {
 const qrn_lower_row *qrn_lower_find(const char *op);
 
 // --- for custom rows: building steps by hand
-
-// A value of the plan: index into plan->values.
-typedef uint32_t qrn_val;
-#define QRN_VAL_NONE UINT32_MAX
 
 // Value of a tensor of the graph (made at first use).
 qrn_status qrn_lo_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val *out);
@@ -52,21 +46,12 @@ qrn_status qrn_lo_temp(qrn_lowering *lo, qrn_dtype dtype, const qrn_shape *shape
 // A new constant: uninitialised memory of the value's size that the caller fills through *data.
 qrn_status qrn_lo_const(qrn_lowering *lo, qrn_dtype dtype, const qrn_shape *shape,
                         const qrn_quant *quant, qrn_val *out, void **data);
-// A constant made from a static tensor by `pack`, once everything that can fail is done: the memory
-// is taken now and written then, so that the tensor's own data can be given up one by one. args are
-// copied. One that was packed before (compile option) is used where it lies.
-qrn_status qrn_lo_packed(qrn_lowering *lo, qrn_packing_id id, qrn_dtype dtype,
-                         const qrn_shape *shape, const qrn_tensor *source, qrn_pack_fn pack,
-                         const void *args, size_t args_bytes, qrn_val *out);
-// Was the tensor packed like that before? Then its own data may be missing.
-bool qrn_lo_was_packed(const qrn_lowering *lo, qrn_packing_id id, qrn_dtype dtype,
-                       const qrn_shape *shape, const qrn_tensor *source);
 // `v` in another format: itself when nothing changes, else a conversion step (folded for
 // constants).
 qrn_status qrn_lo_as(qrn_lowering *lo, qrn_val v, qrn_dtype dtype, const qrn_quant *quant,
                      qrn_val *out);
-// Emits a step. `args` (family->args_bytes) is copied; ins/outs may hold QRN_VAL_NONE.
-qrn_status qrn_lo_step(qrn_lowering *lo, const qrn_family *f, qrn_domain domain, const void *args,
+// Emits a step. `args`, the op's parameter struct, is copied; ins/outs may hold QRN_VAL_NONE.
+qrn_status qrn_lo_step(qrn_lowering *lo, const qrn_cop *f, qrn_domain domain, const void *args,
                        const qrn_val *ins, uint32_t n_in, const qrn_val *outs, uint32_t n_out,
                        size_t state_bytes);
 // The generic path for a node with explicit args (used by custom rows that only compute args).

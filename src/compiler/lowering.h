@@ -12,17 +12,6 @@ typedef struct qrn_conversion {
     qrn_val from, to;
 } qrn_conversion;
 
-// A constant that is still to be written (qrn_lo_packed).
-typedef struct qrn_packing {
-    qrn_val value;
-    const qrn_tensor *source;
-    uint32_t node; // position of the node that wants it
-    uint32_t id;   // qrn_packing_id
-    qrn_pack_fn pack;
-    const void *args;
-    bool done;
-} qrn_packing;
-
 // Who uses a tensor of the graph that is lowered.
 typedef struct qrn_uses {
     uint32_t n_readers;     // operands, of subgraphs too
@@ -34,15 +23,15 @@ struct qrn_lowering {
     const qrn_graph *graph;        // being lowered: the client's, or half.c's copy of it
     const qrn_graph *client_graph; // as the client built it
     const qrn_compile_options *opt;
-    qrn_plan *plan;
-    uint32_t cap_values, cap_steps, cap_nodes, cap_io; // of the plan's growing arrays
-    qrn_val *by_id;                                    // value of a tensor, by tensor id
+    qrn_compiled *cg;
+    // Of the compiled graph's growing arrays.
+    uint32_t cap_values, cap_steps, cap_nodes, cap_origin, cap_io, cap_constants;
+    size_t taken_bytes; // for constants and state
+    qrn_val *by_id;     // value of a tensor, by tensor id
     uint32_t n_by_id;
     qrn_uses *uses;              // by tensor id
     qrn_conversion *conversions; // reused while no branch begins or ends
     uint32_t n_conversions, cap_conversions;
-    qrn_packing *packings;
-    uint32_t n_packings, cap_packings;
     const qrn_node *node; // being lowered
     uint32_t depth;       // of branches we are inside; nothing is folded there
 
@@ -60,15 +49,15 @@ struct qrn_lowering {
 // Appends room for one element to a growing array; false when out of memory.
 bool qrn_lo_grow(void **array, uint32_t *cap, uint32_t used, size_t elem_bytes);
 
-// May the plan take that much more memory (compile option most_bytes)?
-qrn_status qrn_lo_may_take(const qrn_lowering *lo, size_t size_bytes);
+// Counts memory for constants and state; fails when that is too much (option most_bytes).
+qrn_status qrn_lo_may_take(qrn_lowering *lo, size_t size_bytes);
 
-// pack.c: writes a constant now when it is still to be written; hands the others to the plan.
-void qrn_lo_pack_value(qrn_lowering *lo, qrn_val v);
-qrn_status qrn_lo_keep_packings(qrn_lowering *lo);
+// Makes a value a constant: as described, or with new memory that the caller fills.
+qrn_status qrn_lo_be_constant(qrn_lowering *lo, qrn_val v, const qrn_cconst *c);
+qrn_status qrn_lo_make_constant(qrn_lowering *lo, qrn_val v, void **data);
 
 // fold.c: runs step `s` now if everything it reads is constant; *folded says whether it did.
-qrn_status qrn_lo_fold(qrn_lowering *lo, const qrn_step *s, bool *folded);
+qrn_status qrn_lo_fold(qrn_lowering *lo, const qrn_cstep *s, bool *folded);
 // fold_relu.c: finds out who uses what.
 qrn_status qrn_lo_find_uses(qrn_lowering *lo);
 // fold_relu.c: replaces *n by a copy with other tensors when it is one of a pair that is folded;
@@ -79,11 +68,5 @@ qrn_status qrn_lo_row(qrn_lowering *lo, const qrn_lower_row *row, const qrn_node
 // sparse.c: has the node sparse operands that its row does not know? Lowers it then.
 bool qrn_lo_is_sparse(const qrn_node *n);
 qrn_status qrn_lo_sparse(qrn_lowering *lo, const qrn_lower_row *row, const qrn_node *n);
-// compile.c: chooses kernels for all steps, asks for scratch, plans memory.
-qrn_status qrn_lo_bind(qrn_lowering *lo);
-// The call of a step over the largest shapes; ptrs has room for n_in + n_out pointers.
-qrn_kcall qrn_lo_call(const qrn_plan *p, const qrn_step *s, qrn_view **ptrs);
-// memplan.c: offsets for arena values and scratch.
-qrn_status qrn_lo_plan_memory(qrn_lowering *lo);
 
 #endif

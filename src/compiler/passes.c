@@ -26,21 +26,21 @@ const qrn_pass qrn_passes[] = {
     {NULL, NULL},
 };
 
-bool qrn_pass_plain(const qrn_lowering *lo, const qrn_step *s) {
-    if (s->kind != QRN_STEP_KERNEL || !s->family || s->reshape || s->state_bytes)
+bool qrn_pass_plain(const qrn_lowering *lo, const qrn_cstep *s) {
+    if (s->kind != QRN_CSTEP_OP || !s->op || s->shapes || s->state_bytes)
         return false;
     for (uint32_t i = 0; i < s->n_in + s->n_out; i++) {
         uint32_t v = i < s->n_in ? s->in[i] : s->out[i - s->n_in];
-        const qrn_value *val = v == QRN_VAL_NONE ? NULL : &lo->plan->values[v];
-        if (val && (val->view.n_sparse || val->view.n_sparse_dims || val->dynamic ||
-                    qrn_dtypes[val->view.dtype].bits < 8))
+        const qrn_cvalue *val = v == QRN_VAL_NONE ? NULL : &lo->cg->values[v];
+        if (val && (val->n_sparse || val->n_sparse_dims || val->dynamic ||
+                    (val->kind != QRN_CV_CONST && qrn_dtypes[val->dtype].bits < 8)))
             return false;
     }
     return true;
 }
 
 // A transposition that leaves all dimensions but those of size 1 in order.
-static bool keeps_order(const qrn_view *x, const qrn_transpose_args *a) {
+static bool keeps_order(const qrn_shape *x, const qrn_transpose_args *a) {
     int64_t before = -1;
     for (uint32_t d = 0; d < x->rank; d++) {
         if (x->dims[a->perm[d]] == 1)
@@ -52,14 +52,14 @@ static bool keeps_order(const qrn_view *x, const qrn_transpose_args *a) {
     return true;
 }
 
-static bool all_bits_count(const qrn_view *v) {
-    return !v->quant || !v->quant->bits || v->quant->bits >= qrn_dtypes[v->dtype].bits;
+static bool all_bits_count(const qrn_cvalue *v) {
+    return !v->quant.bits || v->quant.bits >= qrn_dtypes[v->dtype].bits;
 }
 
 // Do equal numbers have equal bytes in both formats?
-static bool same_bytes(const qrn_view *x, const qrn_view *y, bool cast) {
+static bool same_bytes(const qrn_cvalue *x, const qrn_cvalue *y, bool cast) {
     if (x->dtype == y->dtype)
-        return x->dtype != QRN_DTYPE_B8 && (cast || qrn_quant_equal(x->quant, y->quant));
+        return x->dtype != QRN_DTYPE_B8 && (cast || qrn_quant_equal(&x->quant, &y->quant));
     bool codes =
         cast ? !qrn_dtype_is_float(x->dtype) && !qrn_dtype_is_float(y->dtype) && all_bits_count(x)
              : qrn_dtype_is_int(x->dtype) && qrn_dtype_is_int(y->dtype);
@@ -67,26 +67,26 @@ static bool same_bytes(const qrn_view *x, const qrn_view *y, bool cast) {
            qrn_dtypes[x->dtype].bits == qrn_dtypes[y->dtype].bits;
 }
 
-bool qrn_pass_copies(const qrn_lowering *lo, const qrn_step *s) {
+bool qrn_pass_copies(const qrn_lowering *lo, const qrn_cstep *s) {
     if (!qrn_pass_plain(lo, s) || s->n_out != 1 || s->in[0] == s->out[0])
         return false;
-    const qrn_value *x = &lo->plan->values[s->in[0]], *y = &lo->plan->values[s->out[0]];
+    const qrn_cvalue *x = &lo->cg->values[s->in[0]], *y = &lo->cg->values[s->out[0]];
     if (x->size_bytes != y->size_bytes)
         return false;
-    if (s->family == &qrn_family_reshape)
+    if (s->op == &qrn_cop_reshape)
         return !((const qrn_reshape_args *)s->args)->read_shape;
-    if (s->family == &qrn_family_transpose)
-        return keeps_order(&x->view, s->args);
-    if (s->family == &qrn_family_convert || s->family == &qrn_family_cast)
-        return same_bytes(&x->view, &y->view, s->family == &qrn_family_cast);
-    return s->family == &qrn_family_copy;
+    if (s->op == &qrn_cop_transpose)
+        return keeps_order(&x->shape, s->args);
+    if (s->op == &qrn_cop_convert || s->op == &qrn_cop_cast)
+        return same_bytes(x, y, s->op == &qrn_cop_cast);
+    return s->op == &qrn_cop_copy;
 }
 
-qrn_val qrn_pass_owner(const qrn_plan *p, qrn_val v, size_t *offset) {
+qrn_val qrn_pass_owner(const qrn_compiled *p, qrn_val v, size_t *offset) {
     size_t at = 0;
     while (p->values[v].base != QRN_VAL_NONE) {
-        qrn_value *val = &p->values[v];
-        const qrn_value *up = &p->values[val->base];
+        qrn_cvalue *val = &p->values[v];
+        const qrn_cvalue *up = &p->values[val->base];
         if (up->base != QRN_VAL_NONE) { // a shorter way the next time: chains may be long
             val->base_offset += up->base_offset;
             val->base = up->base;
@@ -99,30 +99,30 @@ qrn_val qrn_pass_owner(const qrn_plan *p, qrn_val v, size_t *offset) {
     return v;
 }
 
-void qrn_pass_place(qrn_plan *p, qrn_val owner, qrn_val v, size_t offset) {
+void qrn_pass_place(qrn_compiled *p, qrn_val owner, qrn_val v, size_t offset) {
     p->values[owner].base = v;
     p->values[owner].base_offset = offset;
 }
 
-bool qrn_pass_movable(const qrn_plan *p, qrn_val x, qrn_val *owner) {
+bool qrn_pass_movable(const qrn_compiled *p, qrn_val x, qrn_val *owner) {
     size_t at;
     *owner = qrn_pass_owner(p, x, &at);
-    return at == 0 && p->values[*owner].storage == QRN_STORE_ARENA &&
+    return at == 0 && p->values[*owner].kind == QRN_CV_TEMP &&
            p->values[*owner].size_bytes == p->values[x].size_bytes;
 }
 
-const qrn_step *qrn_pass_step_before(const qrn_lowering *lo, const qrn_use *uses, uint32_t at) {
-    const qrn_plan *p = lo->plan;
+const qrn_cstep *qrn_pass_step_before(const qrn_lowering *lo, const qrn_use *uses, uint32_t at) {
+    const qrn_compiled *p = lo->cg;
     const qrn_use *u = &uses[p->steps[at].in[0]];
     if (u->n_writes != 1 || u->last_write > at)
         return NULL;
-    const qrn_step *s = &p->steps[u->last_write - 1];
+    const qrn_cstep *s = &p->steps[u->last_write - 1];
     bool fits = qrn_pass_plain(lo, s) && s->n_in == 1 && s->n_out == 1 && s->in[0] != s->out[0] &&
                 uses[s->in[0]].last_write < u->last_write;
     return fits ? s : NULL;
 }
 
-static void count_uses(const qrn_plan *p, qrn_use *uses) {
+static void count_uses(const qrn_compiled *p, qrn_use *uses) {
     memset(uses, 0, p->n_values * sizeof *uses);
     for (uint32_t s = 0; s < p->n_steps; s++) {
         for (uint32_t i = 0; i < p->steps[s].n_in; i++)
@@ -137,10 +137,10 @@ static void count_uses(const qrn_plan *p, qrn_use *uses) {
     }
 }
 
-static void remove_dropped(qrn_plan *p) {
+static void remove_dropped(qrn_compiled *p) {
     uint32_t n = 0;
     for (uint32_t s = 0; s < p->n_steps; s++)
-        if (p->steps[s].family)
+        if (p->steps[s].op || p->steps[s].kind != QRN_CSTEP_OP)
             p->steps[n++] = p->steps[s];
     p->n_steps = n;
 }
@@ -158,7 +158,7 @@ static bool left_out(const char *list, const char *name) {
 }
 
 static qrn_status run_pass(qrn_lowering *lo, const qrn_pass *pass) {
-    qrn_plan *p = lo->plan;
+    qrn_compiled *p = lo->cg;
     qrn_use *uses = qrn_alloc((p->n_values + 1) * sizeof *uses);
     if (!uses)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
@@ -169,18 +169,18 @@ static qrn_status run_pass(qrn_lowering *lo, const qrn_pass *pass) {
     return s;
 }
 
-bool qrn_pass_wanted(const qrn_lowering *lo, const char *name) {
-    const char *list = lo->opt->passes ? lo->opt->passes : qrn_env_get(QRN_ENV_PASSES);
-    return !lo->opt->keep_tensors && !left_out(list, "all") && !left_out(list, name);
+bool qrn_pass_enabled(const char *list, const char *name) {
+    list = list ? list : qrn_env_get(QRN_ENV_PASSES);
+    return !left_out(list, "all") && !left_out(list, name);
 }
 
 qrn_status qrn_lo_passes(qrn_lowering *lo) {
-    const qrn_plan *p = lo->plan;
-    if (p->may_block || p->optional_io)
+    const qrn_compiled *p = lo->cg;
+    if (p->may_block || p->optional_io || lo->opt->keep_tensors)
         return QRN_OK;
     qrn_status s = QRN_OK;
     for (const qrn_pass *pass = qrn_passes; pass->name && s == QRN_OK; pass++)
-        if (qrn_pass_wanted(lo, pass->name))
+        if (qrn_pass_enabled(lo->opt->passes, pass->name))
             s = run_pass(lo, pass);
     return s;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Passes over the steps of a plan, between lowering and the choice of kernels: fewer steps, less
+// Passes over the steps of a compiled graph, between lowering and binding: fewer steps, less
 // memory, the same bytes in every result (but for batchnorm.c). A pass looks at steps, shapes and
 // encodings, never at the numbers of constants or at the machine, so that a graph from a binary
-// gets the same plan.
+// gets the same steps.
 // Graphs in which a step may not run, or an operand may be left out, are not touched; nor are
 // steps with dynamic operands. docs/passes.md says what each pass does.
 #ifndef QRN_COMPILER_PASSES_H
@@ -30,9 +30,6 @@ extern const qrn_pass qrn_passes[]; // in order; ends with a row without a name
 // Runs all passes that are not left out.
 qrn_status qrn_lo_passes(qrn_lowering *lo);
 
-// May what a pass of that name does be done? Also for what lowering itself decides (winograd).
-bool qrn_pass_wanted(const qrn_lowering *lo, const char *name);
-
 qrn_status qrn_pass_batchnorm(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_pad(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_clamp(qrn_lowering *lo, const qrn_use *uses);
@@ -48,19 +45,19 @@ qrn_status qrn_pass_in_place(qrn_lowering *lo, const qrn_use *uses);
 // --- for passes
 
 // Does the step only take place on fixed shapes of dense elements of whole bytes?
-bool qrn_pass_plain(const qrn_lowering *lo, const qrn_step *s);
+bool qrn_pass_plain(const qrn_lowering *lo, const qrn_cstep *s);
 // Does the step leave the bytes of in[0], in their order, in out[0]?
-bool qrn_pass_copies(const qrn_lowering *lo, const qrn_step *s);
+bool qrn_pass_copies(const qrn_lowering *lo, const qrn_cstep *s);
 // The value that owns the memory of v; *offset (may be NULL) is where v begins in it.
-qrn_val qrn_pass_owner(const qrn_plan *p, qrn_val v, size_t *offset);
+qrn_val qrn_pass_owner(const qrn_compiled *p, qrn_val v, size_t *offset);
 // Makes `owner`, which has arena memory of its own, a part of v's memory.
-void qrn_pass_place(qrn_plan *p, qrn_val owner, qrn_val v, size_t offset);
+void qrn_pass_place(qrn_compiled *p, qrn_val owner, qrn_val v, size_t offset);
 // May the memory of x be moved into another value? Then *owner is the value to be moved.
-bool qrn_pass_movable(const qrn_plan *p, qrn_val x, qrn_val *owner);
+bool qrn_pass_movable(const qrn_compiled *p, qrn_val x, qrn_val *owner);
 // The only step that writes what step `at` reads first, if it has one input, which stays as it was;
 // else NULL.
-const qrn_step *qrn_pass_step_before(const qrn_lowering *lo, const qrn_use *uses, uint32_t at);
+const qrn_cstep *qrn_pass_step_before(const qrn_lowering *lo, const qrn_use *uses, uint32_t at);
 // The step goes when the pass is done.
-static inline void qrn_pass_drop(qrn_step *s) { s->family = NULL; }
+static inline void qrn_pass_drop(qrn_cstep *s) { s->op = NULL; }
 
 #endif

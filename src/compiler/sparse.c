@@ -26,8 +26,8 @@ static qrn_status spread(qrn_lowering *lo, const qrn_tensor *t, bool is_input, q
     QRN_TRY(qrn_lo_tensor(lo, t, sparse));
     QRN_TRY(qrn_lo_temp(lo, t->dtype, &t->shape, &t->quant, &dense));
     if (is_input)
-        QRN_TRY(qrn_lo_step(lo, &qrn_family_sparse_dense, QRN_DOMAIN_RAW, NULL, sparse, 1, &dense,
-                            1, 0));
+        QRN_TRY(
+            qrn_lo_step(lo, &qrn_cop_sparse_dense, QRN_DOMAIN_RAW, NULL, sparse, 1, &dense, 1, 0));
     lo->by_id[t->id] = dense;
     return QRN_OK;
 }
@@ -57,5 +57,5 @@ qrn_status qrn_lo_sparse(qrn_lowering *lo, const qrn_lower_row *row, const qrn_n
     lo->by_id[y->id] = out;
     qrn_sparse_make_args args = {y->n_sparse_elements};
     qrn_val ins[] = {dense, in[0], in[1]};
-    return qrn_lo_step(lo, &qrn_family_sparse_pick, QRN_DOMAIN_RAW, &args, ins, 3, &out, 1, 0);
+    return qrn_lo_step(lo, &qrn_cop_sparse_pick, QRN_DOMAIN_RAW, &args, ins, 3, &out, 1, 0);
 }

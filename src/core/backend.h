@@ -7,7 +7,7 @@
 #ifndef QRN_CORE_BACKEND_H
 #define QRN_CORE_BACKEND_H
 
-#include "compiler/compile.h"
+#include "compiler/compiled.h"
 #include "ir/graph.h"
 #include "ir/support.h"
 #include "runtime/exec.h"
@@ -117,6 +117,14 @@ typedef struct qrn_binary_source {
     void *poll_ctx;
 } qrn_binary_source;
 
+// What a finalize may do. For graphs from files, whose shapes may be anything, memory is limited.
+typedef struct qrn_finalize_options {
+    size_t most_bytes; // of constants and state that may be made; 0: no limit
+    // (optional) Asked now and then; a status other than OK ends finalizing with it.
+    qrn_status (*poll)(void *ctx);
+    void *poll_ctx;
+} qrn_finalize_options;
+
 typedef struct qrn_backend {
     const char *provider_name;                            // "CPU_QTI_AISW"
     uint32_t id;                                          // backend id of the public API
@@ -189,7 +197,7 @@ typedef struct qrn_backend {
                            const qrn_op_call *call);
 
     // Builds the executable form (g->runner or g->impl) of a validated graph.
-    qrn_status (*graph_finalize)(struct qrn_api_graph *g, const qrn_compile_options *opt);
+    qrn_status (*graph_finalize)(struct qrn_api_graph *g, const qrn_finalize_options *opt);
     // (optional) Brackets an execution and all that follows from it: enter may refuse, and the
     // executable form need only be there between the two.
     qrn_status (*graph_enter)(struct qrn_api_graph *g);

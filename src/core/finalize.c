@@ -118,20 +118,22 @@ static bool may_release(const qrn_api_graph *g) {
     return !g->debug_callback;
 }
 
-static void release_data(void *graph, const void *tensor) {
+static void release_data(void *graph, uint32_t tensor_id) {
     qrn_api_graph *g = graph;
-    qrn_tensor *t = (qrn_tensor *)(uintptr_t)tensor; // ours; the plan only hands it back
     pthread_mutex_lock(&g->context->lock);
+    qrn_tensor *t = g->context->tensors[tensor_id - 1];
     qrn_blobs_drop(&g->context->blobs, t->data);
     t->data = NULL;
     pthread_mutex_unlock(&g->context->lock);
 }
 
 // Builds the new executable form beside the old one and swaps them at the end.
-qrn_status qrn_api_graph_build(qrn_api_graph *g, const qrn_compile_options *opt,
+qrn_status qrn_api_graph_build(qrn_api_graph *g, const qrn_finalize_options *opt,
                                uint64_t *backend_ns) {
     qrn_runner *old = g->runner;
+    qrn_compiled *old_compiled = g->compiled;
     g->runner = NULL;
+    g->compiled = NULL;
     uint64_t start = qrn_call_now_ns();
     qrn_status s = qrn_this_backend.graph_finalize(g, opt);
     *backend_ns = qrn_call_now_ns() - start;
@@ -140,6 +142,7 @@ qrn_status qrn_api_graph_build(qrn_api_graph *g, const qrn_compile_options *opt,
     if (s != QRN_OK) {
         qrn_runner_destroy(g->runner);
         g->runner = old;
+        g->compiled = old_compiled;
         return s;
     }
     qrn_runner_destroy(old);
@@ -156,7 +159,7 @@ qrn_status qrn_api_graph_build(qrn_api_graph *g, const qrn_compile_options *opt,
     return QRN_OK;
 }
 
-qrn_status qrn_api_graph_complete(qrn_api_graph *g, const qrn_compile_options *opt) {
+qrn_status qrn_api_graph_complete(qrn_api_graph *g, const qrn_finalize_options *opt) {
     uint64_t unused;
     QRN_TRY(qrn_api_graph_ready(g));
     return qrn_api_graph_build(g, opt, &unused);

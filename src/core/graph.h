@@ -35,10 +35,10 @@ const qrn_tensor *qrn_api_graph_unwritten(const qrn_api_graph *g);
 qrn_status qrn_api_graph_ready(const qrn_api_graph *g);
 // Compiles a graph that is ready and makes it executable; *backend_ns is the time that took inside
 // the backend. A failure leaves the graph as it was.
-qrn_status qrn_api_graph_build(qrn_api_graph *g, const qrn_compile_options *opt,
+qrn_status qrn_api_graph_build(qrn_api_graph *g, const qrn_finalize_options *opt,
                                uint64_t *backend_ns);
 // Both in one.
-qrn_status qrn_api_graph_complete(qrn_api_graph *g, const qrn_compile_options *opt);
+qrn_status qrn_api_graph_complete(qrn_api_graph *g, const qrn_finalize_options *opt);
 
 // The list of application tensors after finalize (g->io): the plan's when there is a runner, else
 // inputs, then outputs, in order of creation.

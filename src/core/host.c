@@ -72,16 +72,36 @@ static void explain(void *backend, const char *line) {
     qrn_log(((qrn_api_backend *)backend)->log, QNN_LOG_LEVEL_INFO, "%s", line);
 }
 
-qrn_status qrn_host_options(qrn_api_backend *b, qrn_compile_options *opt) {
-    QRN_TRY(acquire_pool(b));
-    opt->isa = qrn_cpu_isa();
-    opt->n_threads = qrn_pool_threads(b->pool);
-    opt->keep_tensors = b->dump.folder != NULL;
+static qrn_status bind(qrn_api_graph *g, qrn_compiled *cg, const qrn_compile_options *opt,
+                       const qrn_cpu_options *cpu) {
+    qrn_api_backend *b = g->context->backend;
+    qrn_cpu_options o = *cpu;
+    o.isa = qrn_cpu_isa();
+    o.n_threads = qrn_pool_threads(b->pool);
+    o.winograd = !opt->keep_tensors && qrn_pass_enabled(opt->passes, "winograd");
+    o.most_bytes = opt->most_bytes;
     if (qrn_env_verbose("dispatch")) {
-        opt->explain = explain;
-        opt->explain_ctx = b;
+        o.explain = explain;
+        o.explain_ctx = b;
     }
+    qrn_plan *plan = NULL;
+    QRN_TRY(qrn_bind_cpu(cg, &o, &plan));
+    QRN_TRY(qrn_runner_create(plan, &g->runner));
+    g->compiled = cg;
     return QRN_OK;
+}
+
+qrn_status qrn_host_build(qrn_api_graph *g, const qrn_compile_options *opt,
+                          const qrn_cpu_options *cpu) {
+    qrn_compile_options o = *opt;
+    qrn_compiled *cg = NULL;
+    QRN_TRY(acquire_pool(g->context->backend));
+    o.keep_tensors |= g->context->backend->dump.folder != NULL;
+    QRN_TRY(qrn_compile(g->ir, &o, &cg));
+    qrn_status s = bind(g, cg, &o, cpu);
+    if (s != QRN_OK)
+        qrn_compiled_destroy(cg);
+    return s;
 }
 
 void qrn_host_release(qrn_api_backend *b) {

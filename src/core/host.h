@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
 // What backends that compute on this machine's CPU share: the thread pool and the option that sizes
-// it, and what the compiler is told about the machine.
+// it, and building
+// graphs for it.
 #ifndef QRN_CORE_HOST_H
 #define QRN_CORE_HOST_H
 
+#include "bind/cpu/bind.h"
+#include "compiler/compile.h"
 #include "core/objects.h"
 
 // Takes a QuernBackend_CustomConfig_t (include/Quern); a struct that is none is ignored with a
 // warning.
 qrn_status qrn_host_config(qrn_api_backend *b, const void *custom);
-// Makes sure that the backend has its thread pool, and fills what depends on the machine into *opt.
-qrn_status qrn_host_options(qrn_api_backend *b, qrn_compile_options *opt);
+// Compiles the graph and binds it to this machine's CPU: makes g->compiled and g->runner. What
+// depends on the machine or the backend's own options is filled in here.
+qrn_status qrn_host_build(qrn_api_graph *g, const qrn_compile_options *opt,
+                          const qrn_cpu_options *cpu);
 // Gives the pool back; nothing to do when there is none.
 void qrn_host_release(qrn_api_backend *b);
 

@@ -148,10 +148,11 @@ typedef struct qrn_api_graph {
     void *handle;
     const void *outermost; // handle of the graph that this one is nested in, or its own
     qrn_api_context *context;
-    qrn_graph *ir;      // its arena holds nodes, names and tensors
-    qrn_strmap names;   // its tensors by name
-    qrn_runner *runner; // after finalize
-    qrn_api_io *io;     // after finalize: application tensors in binding order
+    qrn_graph *ir;          // its arena holds nodes, names and tensors
+    qrn_strmap names;       // its tensors by name
+    qrn_runner *runner;     // after finalize
+    qrn_compiled *compiled; // what the runner runs; lives as long as it
+    qrn_api_io *io;         // after finalize: application tensors in binding order
     uint32_t n_io;
     uint32_t n_plan_nodes;             // nodes that executions count
     bool plan_dynamic;                 // shapes of outputs come out of the execution

@@ -47,21 +47,22 @@ void qrn_plan_destroy(qrn_plan *p) {
 
 const qrn_plan *qrn_runner_plan(const qrn_runner *r) { return r->plan; }
 
-void qrn_plan_finish(qrn_plan *p, void (*release)(void *ctx, const void *tensor), void *ctx) {
+void qrn_plan_finish(qrn_plan *p, void (*release)(void *ctx, uint32_t tensor_id), void *ctx) {
     for (uint32_t i = 0; i < p->n_packings; i++) {
         qrn_plan_packing *k = &p->packings[i];
         if (k->pack)
             k->pack(k->args, k->src, k->dst);
         k->pack = NULL;
         k->src = NULL;
-        if (!release || !k->tensor)
+        if (!release || !k->drops)
             continue;
         p->values[k->source].view.data = NULL;
-        release(ctx, k->tensor);
+        *k->holder = NULL;
+        release(ctx, k->tensor_id);
     }
 }
 
-void qrn_runner_finish(qrn_runner *r, void (*release)(void *ctx, const void *tensor), void *ctx) {
+void qrn_runner_finish(qrn_runner *r, void (*release)(void *ctx, uint32_t tensor_id), void *ctx) {
     qrn_plan_finish(r->plan, release, ctx);
 }
 

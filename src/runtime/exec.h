@@ -15,7 +15,7 @@ qrn_status qrn_runner_create(qrn_plan *plan, qrn_runner **out);
 void qrn_runner_destroy(qrn_runner *r); // NULL is fine; no call may be in flight
 const qrn_plan *qrn_runner_plan(const qrn_runner *r);
 // qrn_plan_finish on its plan: before the first run.
-void qrn_runner_finish(qrn_runner *r, void (*release)(void *ctx, const void *tensor), void *ctx);
+void qrn_runner_finish(qrn_runner *r, void (*release)(void *ctx, uint32_t tensor_id), void *ctx);
 
 // One application buffer of a call, in the order of plan->io. For dynamic values dims hold the
 // current shape of inputs on entry and of outputs on return.

@@ -84,12 +84,13 @@ typedef struct qrn_plan_packing {
     qrn_pack_fn pack; // NULL: written already
     const void *args, *src;
     void *dst;
-    uint32_t id;        // qrn_packing_id
-    uint32_t tensor_id; // of the source
-    uint32_t node;      // position of its node in the graph
-    uint32_t value;     // of the packed form
-    const void *tensor; // the compiler's tensor whose data nothing needs afterwards, or NULL
-    uint32_t source;    // its value
+    uint32_t id;         // qrn_packing_id
+    uint32_t tensor_id;  // of the source
+    uint32_t node;       // position of its node in the graph
+    uint32_t value;      // of the packed form
+    uint32_t source;     // value of the tensor
+    bool drops;          // nothing needs the tensor's own data afterwards
+    const void **holder; // who else points to that data; set to NULL with it
 } qrn_plan_packing;
 
 typedef struct qrn_plan {
@@ -118,8 +119,8 @@ void qrn_plan_destroy(qrn_plan *p); // NULL is fine
 
 // Writes the packed constants; call it once, before the first execution. Cannot fail. The list of
 // packings stays, for those who store them. `release`
-// (NULL: keep everything) is told of each tensor whose data is not needed any more, and may free it
-// at once.
-void qrn_plan_finish(qrn_plan *p, void (*release)(void *ctx, const void *tensor), void *ctx);
+// (NULL: keep everything) is called for each tensor whose data is not needed any more, and may free
+// it at once.
+void qrn_plan_finish(qrn_plan *p, void (*release)(void *ctx, uint32_t tensor_id), void *ctx);
 
 #endif

@@ -5,6 +5,8 @@
 #include "fault_backend.h"
 
 #include "base/mem.h"
+#include "bind/cpu/bind.h"
+#include "compiler/compile.h"
 #include "core/graph.h"
 
 #include <string.h>
@@ -89,15 +91,18 @@ static bool package_list(qrn_api_backend *b, size_t i, const char **package, con
     return true;
 }
 
-static qrn_status graph_finalize(qrn_api_graph *g, const qrn_compile_options *opt) {
+static qrn_status graph_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
     QRN_TRY(take(FAULT_GRAPH_FINALIZE));
-    qrn_compile_options o = *opt;
-    o.n_threads = 1;
+    qrn_compile_options o = {.poll = opt->poll, .poll_ctx = opt->poll_ctx};
+    qrn_cpu_options cpu = {.n_threads = 1};
+    qrn_compiled *cg = NULL;
     qrn_plan *plan = NULL;
-    QRN_TRY(qrn_compile(g->ir, &o, &plan));
-    qrn_status s = qrn_runner_create(plan, &g->runner);
+    QRN_TRY(qrn_compile(g->ir, &o, &cg));
+    qrn_status s = qrn_bind_cpu(cg, &cpu, &plan);
+    if (s == QRN_OK)
+        s = qrn_runner_create(plan, &g->runner);
     if (s != QRN_OK)
-        qrn_plan_destroy(plan);
+        qrn_compiled_destroy(cg);
     return s;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/cpu.h"
 #include "base/mem.h"
+#include "bind/cpu/bind.h"
 #include "compiler/compile.h"
 #include "core/graph.h"
 
@@ -181,10 +182,15 @@ static void fill(void *data, const qrn_value *v, uint32_t *seed) {
 
 static small_run go(const small_graph *g, const char *passes, uint32_t seed, uint32_t n_threads) {
     const qrn_api_graph *object = qrn_handle_get(QRN_KIND_GRAPH, g->handle);
-    qrn_compile_options opt = {.isa = qrn_cpu_isa(), .n_threads = n_threads, .passes = passes};
+    qrn_compile_options opt = {.passes = passes};
+    qrn_cpu_options cpu = {.isa = qrn_cpu_isa(),
+                           .n_threads = n_threads,
+                           .winograd = qrn_pass_enabled(passes, "winograd")};
+    qrn_compiled *cg = NULL;
     qrn_plan *p = NULL;
     qrn_runner *runner = NULL;
-    assert_int_equal(qrn_compile(object->ir, &opt, &p), QRN_OK);
+    assert_int_equal(qrn_compile(object->ir, &opt, &cg), QRN_OK);
+    assert_int_equal(qrn_bind_cpu(cg, &cpu, &p), QRN_OK);
     small_run r = {
         .n_steps = p->n_steps, .arena_bytes = p->arena_bytes, .bound_bytes = p->bound_bytes};
     for (uint32_t i = 0; i < p->n_steps; i++)

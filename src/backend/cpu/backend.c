@@ -79,17 +79,15 @@ static bool package_list(qrn_api_backend *b, size_t i, const char **package, con
     return qrn_packages_list(b->impl, i, package, op, target);
 }
 
-static qrn_status graph_finalize(qrn_api_graph *g, const qrn_compile_options *opt) {
-    qrn_compile_options o = *opt;
-    QRN_TRY(qrn_host_options(g->context->backend, &o));
-    o.lower_user = qrn_user_ops_lower;
-    o.ctx = &g->impl;
-    o.keep_tensors |= g->debug_callback != NULL;
+static qrn_status graph_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
+    qrn_compile_options o = {.keep_tensors = g->debug_callback != NULL,
+                             .most_bytes = opt->most_bytes,
+                             .lower_user = qrn_user_ops_lower,
+                             .ctx = &g->impl,
+                             .poll = opt->poll,
+                             .poll_ctx = opt->poll_ctx};
     const void *before = g->impl; // op instances of an earlier finalize, still in use
-    qrn_plan *plan = NULL;
-    qrn_status s = qrn_compile(g->ir, &o, &plan);
-    if (s == QRN_OK && (s = qrn_runner_create(plan, &g->runner)) != QRN_OK)
-        qrn_plan_destroy(plan);
+    qrn_status s = qrn_host_build(g, &o, &(qrn_cpu_options){0});
     if (s != QRN_OK)
         qrn_user_ops_free(&g->impl, before);
     return s;

@@ -155,34 +155,32 @@ static bool package_list(qrn_api_backend *b, size_t i, const char **package, con
     return qrn_packages_list(packages_of(b), i, package, op, target);
 }
 
-qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *opt) {
+qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
     qrn_htp_graph *impl = qrn_htp_graph_of(g);
     uint64_t start = qrn_call_now_ns();
     QRN_TRY(qrn_htp_cross(g->context));
     QRN_TRY(qrn_htp_float_check_graph(g));
-    qrn_compile_options o = *opt;
-    QRN_TRY(qrn_host_options(g->context->backend, &o));
-    o.packed = &qrn_htp_graph_of(g)->packed;
-    o.lower_user = qrn_user_ops_lower;
-    o.ctx = &impl->user_ops;
+    qrn_compile_options o = {.stored = true,
+                             .most_bytes = opt->most_bytes,
+                             .lower_user = qrn_user_ops_lower,
+                             .ctx = &impl->user_ops,
+                             .poll = opt->poll,
+                             .poll_ctx = opt->poll_ctx};
+    qrn_cpu_options cpu = {.packed = &impl->packed};
     const void *before = impl->user_ops; // of an earlier finalize, still in use
     qrn_htp_graph_settle(g);
     qrn_htp_numerics(g, &o);
+    cpu.pack4 = impl->options.weights_packing;
     qrn_htp_log_floats(g, (qrn_fp16_rule)o.half);
     if (!g->context->from_binary)
         qrn_htp_log_lost(g, (qrn_fp16_rule)o.half);
-    qrn_plan *plan = NULL;
     uint64_t compiling = qrn_call_now_ns();
-    qrn_status s = qrn_compile(g->ir, &o, &plan);
+    qrn_status s = qrn_host_build(g, &o, &cpu);
     impl->compile_ns = qrn_call_now_ns() - compiling;
     if (s == QRN_OK)
-        s = qrn_htp_measure(plan, &impl->sizes);
-    if (s == QRN_OK)
-        s = qrn_runner_create(plan, &g->runner);
-    if (s != QRN_OK) {
-        qrn_plan_destroy(plan);
+        s = qrn_htp_measure(qrn_runner_plan(g->runner), &impl->sizes);
+    if (s != QRN_OK)
         qrn_user_ops_free(&impl->user_ops, before);
-    }
     impl->prepare_ns = qrn_call_now_ns() - start;
     return s;
 }

@@ -8,6 +8,7 @@
 
 #include "backend/package/package.h"
 #include "base/soc.h"
+#include "compiler/compile.h"
 #include "core/clock.h"
 #include "core/graph.h"
 #include "core/profile.h"
@@ -146,6 +147,6 @@ void qrn_htp_log_floats(const qrn_api_graph *g,
 // halves.c: warns of constants that are lost in half precision.
 void qrn_htp_log_lost(const qrn_api_graph *g, qrn_fp16_rule rule);
 // Compiles and makes the runner (backend.c); used by finalize and by loading.
-qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_compile_options *opt);
+qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_finalize_options *opt);
 
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Nodes of op packages in a plan. The package keeps pointers to the node and tensor structs it gets
-// at creation, so they live as long as the graph and only their data and dims are set before each
-// call. Such a step counts as stateful: executions of its graph run one after the other.
+// Nodes of op packages in a compiled graph. The package keeps pointers to the node and tensor
+// structs it gets at creation, so they live as long as the graph and only their data and dims are
+// set before each call. Such a step counts as stateful: executions of its graph run one after the
+// other.
 #include "backend/package/package.h"
 
 #include "base/mem.h"
 #include "compiler/lower.h"
-#include "kernels/convert.h"
 
 #include <string.h>
 
@@ -54,6 +54,7 @@ static const qrn_kernel user_op_rows[] = {
 };
 static const qrn_family user_op_family = {
     .name = "user_op", .rows = user_op_rows, .n_rows = 1, .args_bytes = sizeof(user_args)};
+static const qrn_cop user_cop = {.name = "user_op", .family = &user_op_family};
 
 static QnnCpuOpPackage_Tensor_t *make_tensor(qrn_arena *a, const qrn_tensor *t) {
     QnnCpuOpPackage_Tensor_t *out = qrn_arena_alloc(a, sizeof *out);
@@ -187,11 +188,11 @@ static qrn_status emit(qrn_lowering *lo, const instance *in, const qrn_node *n) 
         if (qrn_lo_half(lo) && n->out[i]->dtype == QRN_DTYPE_F16) // a float in the graph
             QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_F16, &n->out[i]->shape, NULL, &outs[i]));
     }
-    QRN_TRY(qrn_lo_step(lo, &user_op_family, QRN_DOMAIN_RAW, &args, vals, n_in, outs, n_out, 1));
+    QRN_TRY(qrn_lo_step(lo, &user_cop, QRN_DOMAIN_RAW, &args, vals, n_in, outs, n_out, 1));
     for (uint32_t i = 0; i < n_out; i++)
         if (outs[i] != finals[i])
-            QRN_TRY(qrn_lo_step(lo, &qrn_family_convert, QRN_DOMAIN_RAW, NULL, &outs[i], 1,
-                                &finals[i], 1, 0));
+            QRN_TRY(qrn_lo_step(lo, &qrn_cop_convert, QRN_DOMAIN_RAW, NULL, &outs[i], 1, &finals[i],
+                                1, 0));
     return QRN_OK;
 }
 

@@ -92,7 +92,7 @@ static void drop_data(qrn_api_context *c, qrn_graph *g) {
         drop_data(c, g->subgraphs[i]);
 }
 
-static qrn_status graph_finalize(qrn_api_graph *g, const qrn_compile_options *opt) {
+static qrn_status graph_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
     (void)opt;
     pthread_mutex_lock(&g->context->lock);
     drop_data(g->context, g->ir);

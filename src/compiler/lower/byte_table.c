@@ -36,9 +36,9 @@ static bool fits(const qrn_node *n, uint32_t x) {
     return !in->updateable && !out->updateable;
 }
 
-// The reals of CODES codes of the type from `first` on, through the family, into codes of the
+// The reals of CODES codes of the type from `first` on, through the op, into codes of the
 // output.
-static qrn_status fill(const qrn_node *n, uint32_t x, const qrn_family *family, const void *args,
+static qrn_status fill(const qrn_node *n, uint32_t x, const qrn_cop *op, const void *args,
                        uint32_t first, void *table) {
     uint16_t codes[CODES];
     double reals[CODES], results[CODES], constants[MAX_INPUTS];
@@ -73,7 +73,7 @@ static qrn_status fill(const qrn_node *n, uint32_t x, const qrn_family *family, 
         ins[i] = &others[i];
     }
     qrn_kcall k = {.args = args, .in = ins, .out = outs, .n_in = n->n_in, .n_out = 1, .n_tasks = 1};
-    const qrn_kernel *kernel = qrn_kernel_select(family, QRN_DOMAIN_F64, &k, 0);
+    const qrn_kernel *kernel = qrn_kernel_select(op->family, QRN_DOMAIN_F64, &k, 0);
     if (!kernel)
         return QRN_E_UNSUPPORTED;
     QRN_TRY(kernel->fn(&k));
@@ -81,8 +81,8 @@ static qrn_status fill(const qrn_node *n, uint32_t x, const qrn_family *family, 
     return QRN_OK;
 }
 
-qrn_status qrn_lower_byte_table(qrn_lowering *lo, const qrn_node *n, uint32_t x,
-                                const qrn_family *family, const void *args) {
+qrn_status qrn_lower_byte_table(qrn_lowering *lo, const qrn_node *n, uint32_t x, const qrn_cop *op,
+                                const void *args) {
     if (!fits(n, x))
         return QRN_E_UNSUPPORTED;
     const qrn_tensor *out = n->out[0];
@@ -92,10 +92,10 @@ qrn_status qrn_lower_byte_table(qrn_lowering *lo, const qrn_node *n, uint32_t x,
     void *table;
     QRN_TRY(qrn_lo_const(lo, out->dtype, &shape, &out->quant, &ins[1], &table));
     for (uint32_t first = 0; first < shape.dims[0]; first += CODES)
-        QRN_TRY(fill(n, x, family, args, first, (char *)table + first * elem));
+        QRN_TRY(fill(n, x, op, args, first, (char *)table + first * elem));
     QRN_TRY(qrn_lo_tensor(lo, n->in[x], &ins[0]));
     QRN_TRY(qrn_lo_tensor(lo, out, &y));
-    return qrn_lo_step(lo, &qrn_family_lut, QRN_DOMAIN_RAW, NULL, ins, 2, &y, 1, 0);
+    return qrn_lo_step(lo, &qrn_cop_lut, QRN_DOMAIN_RAW, NULL, ins, 2, &y, 1, 0);
 }
 
 // Conversions of bytes that the vector kernels do not know: truth values and plain integers.
@@ -123,5 +123,5 @@ qrn_status qrn_lower_byte_convert(qrn_lowering *lo, const qrn_node *n) {
     qrn_convert_range(&code, &entry, 0, CODES, false);
     QRN_TRY(qrn_lo_tensor(lo, x, &ins[0]));
     QRN_TRY(qrn_lo_tensor(lo, y, &out));
-    return qrn_lo_step(lo, &qrn_family_lut, QRN_DOMAIN_RAW, NULL, ins, 2, &out, 1, 0);
+    return qrn_lo_step(lo, &qrn_cop_lut, QRN_DOMAIN_RAW, NULL, ins, 2, &out, 1, 0);
 }

@@ -161,13 +161,13 @@ static qrn_status lower_multi_class_nms(qrn_lowering *lo, const qrn_node *n) {
     for (uint32_t o = 0; o < 4; o++)
         QRN_TRY(output_as(lo, n->out[o], types[o], &final[o], &out[o]));
     QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_I32, &n->out[1]->shape, NULL, &out[4]));
-    QRN_TRY(qrn_lo_step(lo, &qrn_family_multi_nms,
+    QRN_TRY(qrn_lo_step(lo, &qrn_cop_multi_nms,
                         real == QRN_DTYPE_F32 ? QRN_DOMAIN_F32 : QRN_DOMAIN_F64, &args, in, 2, out,
                         5, 0));
     for (uint32_t o = 0; o < 4; o++)
         if (out[o] != final[o])
-            QRN_TRY(qrn_lo_step(lo, &qrn_family_convert, QRN_DOMAIN_RAW, NULL, &out[o], 1,
-                                &final[o], 1, 0));
+            QRN_TRY(qrn_lo_step(lo, &qrn_cop_convert, QRN_DOMAIN_RAW, NULL, &out[o], 1, &final[o],
+                                1, 0));
     for (uint32_t i = 2; i < n->n_in; i++) {
         const qrn_tensor *y = n->out[2 + i];
         qrn_val pick[2] = {QRN_VAL_NONE, out[4]}, to, rows;
@@ -177,37 +177,36 @@ static qrn_status lower_multi_class_nms(qrn_lowering *lo, const qrn_node *n) {
         QRN_TRY(output_as(lo, y, dtype, &to, &rows));
         QRN_TRY(qrn_lo_tensor(lo, n->in[i], &pick[0]));
         QRN_TRY(qrn_lo_as(lo, pick[0], dtype, parts ? NULL : &y->quant, &pick[0]));
-        QRN_TRY(qrn_lo_step(lo, &qrn_family_pick_rows, QRN_DOMAIN_RAW, NULL, pick, 2, &rows, 1, 0));
+        QRN_TRY(qrn_lo_step(lo, &qrn_cop_pick_rows, QRN_DOMAIN_RAW, NULL, pick, 2, &rows, 1, 0));
         if (rows != to)
-            QRN_TRY(
-                qrn_lo_step(lo, &qrn_family_convert, QRN_DOMAIN_RAW, NULL, &rows, 1, &to, 1, 0));
+            QRN_TRY(qrn_lo_step(lo, &qrn_cop_convert, QRN_DOMAIN_RAW, NULL, &rows, 1, &to, 1, 0));
     }
     return QRN_OK;
 }
 
 // clang-format off
 const qrn_lower_row qrn_lower_detect[] = {
-    {.op = "AxisAlignedBboxTransform", .family = &qrn_family_box_deltas, .in = "rrx", .out = "rx",
+    {.op = "AxisAlignedBboxTransform", .emits = &qrn_cop_box_deltas, .in = "rrx", .out = "rx",
      .args = box_deltas_args},
-    {.op = "BboxTransform", .family = &qrn_family_rotated_deltas, .in = "rrrx", .out = "r",
+    {.op = "BboxTransform", .emits = &qrn_cop_rotated_deltas, .in = "rrrx", .out = "r",
      .args = rotated_deltas_args},
-    {.op = "BoxWithNmsLimit", .family = &qrn_family_nms_limit, .in = "rrx", .out = "rrx",
+    {.op = "BoxWithNmsLimit", .emits = &qrn_cop_nms_limit, .in = "rrx", .out = "rrx",
      .args = nms_limit_args},
-    {.op = "CollectRpnProposals", .family = &qrn_family_collect_proposals, .in = "r", .out = "r"},
-    {.op = "CombinedNms", .family = &qrn_family_combined_nms, .in = "r", .out = "rrx",
+    {.op = "CollectRpnProposals", .emits = &qrn_cop_collect_proposals, .in = "r", .out = "r"},
+    {.op = "CombinedNms", .emits = &qrn_cop_combined_nms, .in = "r", .out = "rrx",
      .args = combined_nms_args},
-    {.op = "DetectionOutput", .family = &qrn_family_detection_output, .in = "r", .out = "rrx",
+    {.op = "DetectionOutput", .emits = &qrn_cop_detection_output, .in = "r", .out = "rrx",
      .args = detection_output_args},
-    {.op = "DistributeFpnProposals", .family = &qrn_family_distribute_proposals, .in = "r",
+    {.op = "DistributeFpnProposals", .emits = &qrn_cop_distribute_proposals, .in = "r",
      .out = "xr", .args = distribute_args},
-    {.op = "GenerateProposals", .family = &qrn_family_generate_proposals, .in = "r", .out = "rrx",
+    {.op = "GenerateProposals", .emits = &qrn_cop_generate_proposals, .in = "r", .out = "rrx",
      .args = generate_args},
-    {.op = "HeatMapMaxKeyPoint", .family = &qrn_family_keypoint, .in = "r", .out = "r"},
+    {.op = "HeatMapMaxKeyPoint", .emits = &qrn_cop_keypoint, .in = "r", .out = "r"},
     {.op = "MultiClassNms", .custom = lower_multi_class_nms},
-    {.op = "NonMaxSuppression", .family = &qrn_family_nms, .in = "r", .out = "x", .args = nms_args},
-    {.op = "RoiAlign", .family = &qrn_family_roi_align, .in = "rrx", .out = "r",
+    {.op = "NonMaxSuppression", .emits = &qrn_cop_nms, .in = "r", .out = "x", .args = nms_args},
+    {.op = "RoiAlign", .emits = &qrn_cop_roi_align, .in = "rrx", .out = "r",
      .args = roi_align_args},
-    {.op = "RoiPooling", .family = &qrn_family_roi_pool, .in = "rrx", .out = "r", .args = roi_args},
+    {.op = "RoiPooling", .emits = &qrn_cop_roi_pool, .in = "rrx", .out = "r", .args = roi_args},
     {0},
 };
 // clang-format on

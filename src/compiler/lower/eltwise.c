@@ -99,10 +99,10 @@ static bool find_code(const code_of *list, size_t n, const char *op, uint32_t *c
     return false;
 }
 
-static const qrn_lower_row arithmetic = {.family = &qrn_family_binary, .in = "r", .out = "r"};
-static const qrn_lower_row comparison = {.family = &qrn_family_compare, .in = "r", .out = "x"};
-static const qrn_lower_row logic = {.family = &qrn_family_logical, .in = "x", .out = "x"};
-static const qrn_lower_row unary = {.family = &qrn_family_unary, .in = "r", .out = "r"};
+static const qrn_lower_row arithmetic = {.emits = &qrn_cop_binary, .in = "r", .out = "r"};
+static const qrn_lower_row comparison = {.emits = &qrn_cop_compare, .in = "r", .out = "x"};
+static const qrn_lower_row logic = {.emits = &qrn_cop_logical, .in = "x", .out = "x"};
+static const qrn_lower_row unary = {.emits = &qrn_cop_unary, .in = "r", .out = "r"};
 
 static qrn_view static_view(const qrn_tensor *t) {
     qrn_view v = {.data = (void *)(uintptr_t)t->data,
@@ -146,7 +146,7 @@ static qrn_status lower_raw(qrn_lowering *lo, const qrn_node *n, const qrn_binar
     QRN_TRY(qrn_lo_tensor(lo, n->in[0], &ins[0]));
     QRN_TRY(qrn_lo_tensor(lo, n->in[1], &ins[1]));
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
-    return qrn_lo_step(lo, &qrn_family_binary, QRN_DOMAIN_RAW, args, ins, 2, &out, 1, 0);
+    return qrn_lo_step(lo, &qrn_cop_binary, QRN_DOMAIN_RAW, args, ins, 2, &out, 1, 0);
 }
 
 // Slopes for the indices of dimension 1 get the dimensions behind it.
@@ -167,9 +167,9 @@ static qrn_status lower_prelu_by_channel(qrn_lowering *lo, const qrn_node *n) {
     QRN_TRY(qrn_lo_tensor(lo, alpha, &given));
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
     QRN_TRY(qrn_lo_temp(lo, alpha->dtype, &shape, &alpha->quant, &ins[1]));
-    QRN_TRY(qrn_lo_step(lo, &qrn_family_copy, QRN_DOMAIN_RAW, NULL, &given, 1, &ins[1], 1, 0));
-    return qrn_lo_step(lo, &qrn_family_binary, all_f32 ? QRN_DOMAIN_F32 : QRN_DOMAIN_RAW, &args,
-                       ins, 2, &out, 1, 0);
+    QRN_TRY(qrn_lo_step(lo, &qrn_cop_copy, QRN_DOMAIN_RAW, NULL, &given, 1, &ins[1], 1, 0));
+    return qrn_lo_step(lo, &qrn_cop_binary, all_f32 ? QRN_DOMAIN_F32 : QRN_DOMAIN_RAW, &args, ins,
+                       2, &out, 1, 0);
 }
 
 static qrn_status lower_binary(qrn_lowering *lo, const qrn_node *n) {
@@ -181,7 +181,7 @@ static qrn_status lower_binary(qrn_lowering *lo, const qrn_node *n) {
     if (args.op >= QRN_COMPARE_EQ)
         return qrn_lo_generic(lo, &comparison, n, &args);
     for (uint32_t x = 0; x < 2; x++) {
-        qrn_status s = qrn_lower_byte_table(lo, n, x, &qrn_family_binary, &args);
+        qrn_status s = qrn_lower_byte_table(lo, n, x, &qrn_cop_binary, &args);
         if (s != QRN_E_UNSUPPORTED)
             return s;
     }
@@ -217,7 +217,7 @@ static qrn_status lower_unary(qrn_lowering *lo, const qrn_node *n) {
         return qrn_lo_generic(lo, &logic, n, &not );
     }
     unary_args(n, &args);
-    qrn_status s = qrn_lower_byte_table(lo, n, 0, &qrn_family_unary, &args);
+    qrn_status s = qrn_lower_byte_table(lo, n, 0, &qrn_cop_unary, &args);
     return s == QRN_E_UNSUPPORTED ? qrn_lo_generic(lo, &unary, n, &args) : s;
 }
 
@@ -235,7 +235,7 @@ static qrn_status is_nan_args(const qrn_node *n, void *args) {
 }
 
 // One conversion step on the tensors as they are, 4-bit ones included.
-static qrn_status convert_step(qrn_lowering *lo, const qrn_node *n, const qrn_family *family) {
+static qrn_status convert_step(qrn_lowering *lo, const qrn_node *n, const qrn_cop *family) {
     qrn_val in, out;
     QRN_TRY(qrn_lo_tensor(lo, n->in[0], &in));
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
@@ -243,7 +243,7 @@ static qrn_status convert_step(qrn_lowering *lo, const qrn_node *n, const qrn_fa
 }
 
 static qrn_status lower_cast(qrn_lowering *lo, const qrn_node *n) {
-    return convert_step(lo, n, &qrn_family_cast);
+    return convert_step(lo, n, &qrn_cop_cast);
 }
 
 static qrn_status lower_convert(qrn_lowering *lo, const qrn_node *n) {
@@ -252,9 +252,9 @@ static qrn_status lower_convert(qrn_lowering *lo, const qrn_node *n) {
     bool is_float = t == QRN_DTYPE_F16 || t == QRN_DTYPE_F32 || t == QRN_DTYPE_F64;
     if (lo->opt->half_away && is_float && qrn_dtype_is_fixed(y->dtype) && raw_format(y) &&
         y->quant.shift == 0.0f)
-        return convert_step(lo, n, &qrn_family_quantize);
+        return convert_step(lo, n, &qrn_cop_quantize);
     qrn_status s = qrn_lower_byte_convert(lo, n);
-    return s == QRN_E_UNSUPPORTED ? convert_step(lo, n, &qrn_family_convert) : s;
+    return s == QRN_E_UNSUPPORTED ? convert_step(lo, n, &qrn_cop_convert) : s;
 }
 
 // clang-format off
@@ -285,7 +285,7 @@ const qrn_lower_row qrn_lower_eltwise[] = {
     {.op = "ElementWiseMinimum", .custom = lower_binary},
     {.op = "ElementWiseMod", .custom = lower_binary},
     {.op = "ElementWiseMultiply", .custom = lower_binary},
-    {.op = "ElementWiseMux", .family = &qrn_family_mux, .in = "xm", .out = "m"},
+    {.op = "ElementWiseMux", .emits = &qrn_cop_mux, .in = "xm", .out = "m"},
     {.op = "ElementWiseNeg", .custom = lower_unary},
     {.op = "ElementWiseNeuron", .custom = lower_unary},
     {.op = "ElementWiseNot", .custom = lower_unary},
@@ -294,7 +294,7 @@ const qrn_lower_row qrn_lower_eltwise[] = {
     {.op = "ElementWisePower", .custom = lower_binary},
     {.op = "ElementWiseRound", .custom = lower_unary},
     {.op = "ElementWiseRsqrt", .custom = lower_unary},
-    {.op = "ElementWiseSelect", .family = &qrn_family_select, .in = "xm", .out = "m"},
+    {.op = "ElementWiseSelect", .emits = &qrn_cop_select, .in = "xm", .out = "m"},
     {.op = "ElementWiseSign", .custom = lower_unary},
     {.op = "ElementWiseSin", .custom = lower_unary},
     {.op = "ElementWiseSoftplus", .custom = lower_unary},
@@ -306,8 +306,8 @@ const qrn_lower_row qrn_lower_eltwise[] = {
     {.op = "Elu", .custom = lower_unary},
     {.op = "Gelu", .custom = lower_unary},
     {.op = "HardSwish", .custom = lower_unary},
-    {.op = "IsInf", .family = &qrn_family_float_test, .in = "r", .out = "x", .args = is_inf_args},
-    {.op = "IsNan", .family = &qrn_family_float_test, .in = "r", .out = "x", .args = is_nan_args},
+    {.op = "IsInf", .emits = &qrn_cop_float_test, .in = "r", .out = "x", .args = is_inf_args},
+    {.op = "IsNan", .emits = &qrn_cop_float_test, .in = "r", .out = "x", .args = is_nan_args},
     {.op = "Logit", .custom = lower_unary},
     {.op = "Prelu", .custom = lower_prelu},
     {.op = "Quantize", .custom = lower_convert},

@@ -42,7 +42,7 @@ static uint32_t axes_to_resize(const qrn_shape *x, const qrn_shape *y, uint32_t 
 
 // How the values of a resize are held between its steps.
 typedef struct resize_plan {
-    const qrn_family *family;
+    const qrn_cop *emits;
     qrn_domain domain;
     qrn_dtype first, middle, last; // of the first step's input, between steps, of the last output
     uint32_t n_in;                 // operands of a step
@@ -56,19 +56,19 @@ static resize_plan plan_resize(const qrn_tensor *x, const qrn_tensor *y, bool ne
     // Scales per axis or block belong to the output's shape: the input cannot be brought to them.
     if (nearest && y->quant.kind <= QRN_QUANT_TENSOR)
         return (resize_plan){
-            &qrn_family_resample_move, QRN_DOMAIN_RAW, y->dtype, y->dtype, y->dtype, 2};
+            &qrn_cop_resample_move, QRN_DOMAIN_RAW, y->dtype, y->dtype, y->dtype, 2};
     if (same && qrn_dtype_is_fixed(y->dtype) && (bits == 8 || bits == 16) && whole)
-        return (resize_plan){&qrn_family_resample_codes,
+        return (resize_plan){&qrn_cop_resample_codes,
                              QRN_DOMAIN_RAW,
                              y->dtype,
                              bits == 8 ? QRN_DTYPE_F32 : QRN_DTYPE_F64,
                              y->dtype,
                              3};
     if (qrn_dtype_is_float(x->dtype) && qrn_dtype_is_float(y->dtype))
-        return (resize_plan){&qrn_family_resample, QRN_DOMAIN_F32, QRN_DTYPE_F32,
-                             QRN_DTYPE_F32,        QRN_DTYPE_F32,  3};
-    return (resize_plan){&qrn_family_resample, QRN_DOMAIN_F64, QRN_DTYPE_F64,
-                         QRN_DTYPE_F64,        QRN_DTYPE_F64,  3};
+        return (resize_plan){&qrn_cop_resample, QRN_DOMAIN_F32, QRN_DTYPE_F32,
+                             QRN_DTYPE_F32,     QRN_DTYPE_F32,  3};
+    return (resize_plan){&qrn_cop_resample, QRN_DOMAIN_F64, QRN_DTYPE_F64,
+                         QRN_DTYPE_F64,     QRN_DTYPE_F64,  3};
 }
 
 static qrn_status resize_axes(qrn_lowering *lo, const qrn_node *n, const qrn_tap_rule *rule) {
@@ -93,11 +93,11 @@ static qrn_status resize_axes(qrn_lowering *lo, const qrn_node *n, const qrn_tap
             qrn_dtype dtype = i + 1 < n_axes ? plan.middle : plan.last;
             QRN_TRY(qrn_lo_temp(lo, dtype, &shape, dtype == y->dtype ? &y->quant : NULL, &to));
         }
-        QRN_TRY(qrn_lo_step(lo, plan.family, plan.domain, &args, step, plan.n_in, &to, 1, 0));
+        QRN_TRY(qrn_lo_step(lo, plan.emits, plan.domain, &args, step, plan.n_in, &to, 1, 0));
         step[0] = to;
     }
     return direct ? QRN_OK
-                  : qrn_lo_step(lo, &qrn_family_convert, QRN_DOMAIN_RAW, NULL, step, 1, &out, 1, 0);
+                  : qrn_lo_step(lo, &qrn_cop_convert, QRN_DOMAIN_RAW, NULL, step, 1, &out, 1, 0);
 }
 
 static qrn_status lower_resize(qrn_lowering *lo, const qrn_node *n) {
@@ -206,21 +206,21 @@ static qrn_status project_args(const qrn_node *n, void *args) {
 
 // clang-format off
 const qrn_lower_row qrn_lower_image[] = {
-    {.op = "ArgbToRgb", .family = &qrn_family_drop_alpha, .in = "m", .out = "m", .args = argb_args},
-    {.op = "Correlation1D", .family = &qrn_family_correlation1d, .in = "r", .out = "r",
+    {.op = "ArgbToRgb", .emits = &qrn_cop_drop_alpha, .in = "m", .out = "m", .args = argb_args},
+    {.op = "Correlation1D", .emits = &qrn_cop_correlation1d, .in = "r", .out = "r",
      .args = correlation_args},
-    {.op = "CropAndResize", .family = &qrn_family_crop_resize, .in = "rrx", .out = "r",
+    {.op = "CropAndResize", .emits = &qrn_cop_crop_resize, .in = "rrx", .out = "r",
      .args = crop_args},
-    {.op = "ExtractGlimpse", .family = &qrn_family_glimpse, .in = "rx", .out = "r",
+    {.op = "ExtractGlimpse", .emits = &qrn_cop_glimpse, .in = "rx", .out = "r",
      .args = glimpse_args},
-    {.op = "ExtractPatches", .family = &qrn_family_patches, .in = "r", .out = "r",
+    {.op = "ExtractPatches", .emits = &qrn_cop_patches, .in = "r", .out = "r",
      .args = patches_args},
-    {.op = "GridSample", .family = &qrn_family_grid_sample, .in = "r", .out = "r",
+    {.op = "GridSample", .emits = &qrn_cop_grid_sample, .in = "r", .out = "r",
      .args = grid_args},
-    {.op = "ImageProjectionTransform", .family = &qrn_family_project, .in = "r", .out = "r",
+    {.op = "ImageProjectionTransform", .emits = &qrn_cop_project, .in = "r", .out = "r",
      .args = project_args},
-    {.op = "Nv12ToRgb", .family = &qrn_family_yuv_rgb, .in = "r", .out = "r", .args = yuv_args},
-    {.op = "Nv21ToRgb", .family = &qrn_family_yuv_rgb, .in = "r", .out = "r", .args = yuv_args},
+    {.op = "Nv12ToRgb", .emits = &qrn_cop_yuv_rgb, .in = "r", .out = "r", .args = yuv_args},
+    {.op = "Nv21ToRgb", .emits = &qrn_cop_yuv_rgb, .in = "r", .out = "r", .args = yuv_args},
     {.op = "Resize", .custom = lower_resize},
     {.op = "ResizeBilinear", .custom = lower_resize_bilinear},
     {.op = "ResizeNearestNeighbor", .custom = lower_resize_nearest},

@@ -67,7 +67,7 @@ static bool has_format(const qrn_tensor *t, format f) {
 static qrn_status move_in(qrn_lowering *lo, const qrn_lower_row *row, const qrn_node *n, format f,
                           const void *args) {
     qrn_val *vals =
-        qrn_arena_alloc(lo->plan->arena, ((size_t)n->n_in + 2u * n->n_out) * sizeof *vals);
+        qrn_arena_alloc(lo->cg->arena, ((size_t)n->n_in + 2u * n->n_out) * sizeof *vals);
     if (!vals)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
     qrn_val *outs = vals + n->n_in, *finals = outs + n->n_out;
@@ -84,13 +84,13 @@ static qrn_status move_in(qrn_lowering *lo, const qrn_lower_row *row, const qrn_
         if (has_format(n->out[o], f))
             continue;
         QRN_TRY(qrn_lo_temp(lo, f.dtype, &n->out[o]->shape, f.quant, &outs[o]));
-        lo->plan->values[outs[o]].dynamic = lo->plan->values[finals[o]].dynamic;
+        lo->cg->values[outs[o]].dynamic = lo->cg->values[finals[o]].dynamic;
     }
-    QRN_TRY(qrn_lo_step(lo, row->family, QRN_DOMAIN_RAW, args, vals, n->n_in, outs, n->n_out, 0));
+    QRN_TRY(qrn_lo_step(lo, row->emits, QRN_DOMAIN_RAW, args, vals, n->n_in, outs, n->n_out, 0));
     for (uint32_t o = 0; o < n->n_out; o++)
         if (outs[o] != finals[o])
-            QRN_TRY(qrn_lo_step(lo, &qrn_family_convert, QRN_DOMAIN_RAW, NULL, &outs[o], 1,
-                                &finals[o], 1, 0));
+            QRN_TRY(qrn_lo_step(lo, &qrn_cop_convert, QRN_DOMAIN_RAW, NULL, &outs[o], 1, &finals[o],
+                                1, 0));
     return QRN_OK;
 }
 
@@ -102,7 +102,7 @@ static qrn_status lower_move(qrn_lowering *lo, const qrn_node *n) {
         alike &= has_format(n->out[o], f);
     if (alike)
         return QRN_E_UNSUPPORTED; // the generic path does the same
-    void *args = qrn_calloc(row->family->args_bytes + 1);
+    void *args = qrn_calloc(row->emits->family->args_bytes + 1);
     if (!args)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", n->graph->name);
     qrn_status s = row->args ? row->args(n, args) : QRN_OK;
@@ -276,27 +276,27 @@ static qrn_status lower_shape(qrn_lowering *lo, const qrn_node *n) {
     QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_U32, &dims, NULL, &from, &data));
     memcpy(data, x->dims + start, (end - start) * sizeof(uint32_t));
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &to));
-    return qrn_lo_step(lo, &qrn_family_copy, QRN_DOMAIN_RAW, NULL, &from, 1, &to, 1, 0);
+    return qrn_lo_step(lo, &qrn_cop_copy, QRN_DOMAIN_RAW, NULL, &from, 1, &to, 1, 0);
 }
 
 #define MOVE(name, fam, fill)                                                                      \
     {                                                                                              \
-        .op = name, .family = &qrn_family_##fam, .in = "m", .out = "m", .args = fill,              \
+        .op = name, .emits = &qrn_cop_##fam, .in = "m", .out = "m", .args = fill,                  \
         .custom = lower_move                                                                       \
     }
 #define INDEXED(name, fam, fill)                                                                   \
     {                                                                                              \
-        .op = name, .family = &qrn_family_##fam, .in = "mx", .out = "m", .args = fill,             \
+        .op = name, .emits = &qrn_cop_##fam, .in = "mx", .out = "m", .args = fill,                 \
         .custom = lower_move                                                                       \
     }
 #define SCATTER(name, fam)                                                                         \
     {                                                                                              \
-        .op = name, .family = &qrn_family_##fam, .in = "mxm", .out = "m", .args = scatter_args,    \
+        .op = name, .emits = &qrn_cop_##fam, .in = "mxm", .out = "m", .args = scatter_args,        \
         .custom = lower_scatter                                                                    \
     }
 #define GENERATE(name, fam, fill)                                                                  \
     {                                                                                              \
-        .op = name, .family = &qrn_family_##fam, .in = "x", .out = "m", .args = fill,              \
+        .op = name, .emits = &qrn_cop_##fam, .in = "x", .out = "m", .args = fill,                  \
         .custom = lower_move                                                                       \
     }
 

@@ -43,7 +43,7 @@ static qrn_status lower_max(qrn_lowering *lo, const qrn_node *n) {
     QRN_TRY(qrn_lo_tensor(lo, n->in[0], &in));
     QRN_TRY(qrn_lo_as(lo, in, y->dtype, &y->quant, &in));
     QRN_TRY(qrn_lo_tensor(lo, y, &out));
-    return qrn_lo_step(lo, &qrn_family_pool_max, QRN_DOMAIN_RAW, &args, &in, 1, &out, 1, 0);
+    return qrn_lo_step(lo, &qrn_cop_pool_max, QRN_DOMAIN_RAW, &args, &in, 1, &out, 1, 0);
 }
 
 static bool one_scale(const qrn_quant *q) {
@@ -66,17 +66,17 @@ static qrn_status lower_avg(qrn_lowering *lo, const qrn_node *n) {
         return QRN_E_UNSUPPORTED;
     QRN_TRY(qrn_lo_tensor(lo, x, &in));
     QRN_TRY(qrn_lo_tensor(lo, y, &out));
-    return qrn_lo_step(lo, &qrn_family_pool_avg, QRN_DOMAIN_RAW, &args, &in, 1, &out, 1, 0);
+    return qrn_lo_step(lo, &qrn_cop_pool_avg, QRN_DOMAIN_RAW, &args, &in, 1, &out, 1, 0);
 }
 
 #define AVG_POOL(name)                                                                             \
     {                                                                                              \
-        .op = name, .family = &qrn_family_pool_avg, .in = "r", .out = "r", .args = pool_args,      \
+        .op = name, .emits = &qrn_cop_pool_avg, .in = "r", .out = "r", .args = pool_args,          \
         .custom = lower_avg                                                                        \
     }
 #define MAX_POOL(name)                                                                             \
     {                                                                                              \
-        .op = name, .family = &qrn_family_pool_max, .in = "r", .out = "r", .args = pool_args,      \
+        .op = name, .emits = &qrn_cop_pool_max, .in = "r", .out = "r", .args = pool_args,          \
         .custom = lower_max                                                                        \
     }
 
@@ -85,6 +85,6 @@ const qrn_lower_row qrn_lower_pool[] = {
     AVG_POOL("PoolAvg3d"),
     MAX_POOL("PoolMax2d"),
     MAX_POOL("PoolMax3d"),
-    {.op = "L2Pool2d", .family = &qrn_family_pool_l2, .in = "r", .out = "r", .args = pool_args},
+    {.op = "L2Pool2d", .emits = &qrn_cop_pool_l2, .in = "r", .out = "r", .args = pool_args},
     {0},
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // Quantized sums of products: which operands take the integer path, and what becomes of the bias.
-#include "compiler/lower/packed_weights.h"
 #include "compiler/lower/quantized.h"
 
 #include "kernels/convert.h"
@@ -138,13 +137,10 @@ qrn_status qrn_lower_quantized(qrn_lowering *lo, const qrn_node *n, const qrn_qu
     qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, out;
     if (has_bias(n))
         QRN_TRY(lower_bias(lo, n, q, &ins[2]));
-    qrn_status s = qrn_lower_packed_weights(lo, n, q, ins[2]);
-    if (s != QRN_E_UNSUPPORTED)
-        return s;
     QRN_TRY(qrn_lo_tensor(lo, n->in[0], &ins[0]));
     QRN_TRY(qrn_lo_tensor(lo, n->in[1], &ins[1]));
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
-    return qrn_lo_step(lo, q->family, QRN_DOMAIN_RAW, q->args, ins, 3, &out, 1, 0);
+    return qrn_lo_step(lo, q->op, QRN_DOMAIN_RAW, q->args, ins, 3, &out, 1, 0);
 }
 
 // A bias that is not known yet: its codes get scales that stand for the products.
@@ -160,7 +156,7 @@ static qrn_status scaled_at_execution(qrn_lowering *lo, const qrn_node *n, const
         .kind = QRN_QUANT_AXIS, .bits = 32, .scales = scales, .n_groups = q->n_channels};
     qrn_val scaled;
     QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_SQ32, &n->in[2]->shape, &codes, &scaled));
-    QRN_TRY(qrn_lo_step(lo, &qrn_family_cast, QRN_DOMAIN_RAW, NULL, bias, 1, &scaled, 1, 0));
+    QRN_TRY(qrn_lo_step(lo, &qrn_cop_cast, QRN_DOMAIN_RAW, NULL, bias, 1, &scaled, 1, 0));
     return qrn_lo_as(lo, scaled, QRN_DTYPE_F64, NULL, bias);
 }
 
@@ -186,6 +182,6 @@ qrn_status qrn_lower_unscaled_bias(qrn_lowering *lo, const qrn_node *n, const qr
     }
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
     QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_F64, &n->out[0]->shape, NULL, &real));
-    QRN_TRY(qrn_lo_step(lo, q->family, QRN_DOMAIN_F64, q->args, ins, 3, &real, 1, 0));
-    return qrn_lo_step(lo, &qrn_family_convert, QRN_DOMAIN_RAW, NULL, &real, 1, &out, 1, 0);
+    QRN_TRY(qrn_lo_step(lo, q->op, QRN_DOMAIN_F64, q->args, ins, 3, &real, 1, 0));
+    return qrn_lo_step(lo, &qrn_cop_convert, QRN_DOMAIN_RAW, NULL, &real, 1, &out, 1, 0);
 }

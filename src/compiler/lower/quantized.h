@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: MIT
 //
-// Lowering of quantized sums of products to the RAW rows of the conv and matmul families, whose
+// Lowering of quantized matrix products to the RAW rows of the conv and matmul families, whose
 // arithmetic src/kernels/gemm/epilogue/requant.h defines. For the lowering rows of the conv group.
 #ifndef QRN_COMPILER_LOWER_QUANTIZED_H
 #define QRN_COMPILER_LOWER_QUANTIZED_H
 
 #include "compiler/lower.h"
-#include "kernels/gemm/dense/dense_plan.h"
 
 // What the step is, beside the node: in[0] activations, in[1] weights, in[2] bias (may be absent).
 typedef struct qrn_quantized {
-    const qrn_family *family;
+    const qrn_cop *op;
     const void *args;
     uint32_t channel_axis; // of the weights
     uint32_t n_channels;   // of the output; channel c uses weight group c % (size of channel_axis)
-    // (optional) The product this is, for packed weights; element (k, j) of the weight matrix
-    // [depth, n_channels] lies at k*w_depth + j*w_col.
-    const qrn_dense_args *dense;
-    size_t w_depth, w_col;
+    bool is_gemm;          // one matrix of weights a group (gemm.h)
 } qrn_quantized;
 
 // Emits the step when types and encodings allow integer sums. QRN_E_UNSUPPORTED without any

@@ -43,15 +43,13 @@ static qrn_status lower_softmax(qrn_lowering *lo, const qrn_node *n) {
     QRN_TRY(softmax_args(n, &args));
     QRN_TRY(qrn_lo_tensor(lo, n->in[0], &x));
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &y));
-    return qrn_lo_step(lo, &qrn_family_softmax, QRN_DOMAIN_RAW, &args, &x, 1, &y, 1, 0);
+    return qrn_lo_step(lo, &qrn_cop_softmax, QRN_DOMAIN_RAW, &args, &x, 1, &y, 1, 0);
 }
 
 // The lengths of a compressed mask are read as they are.
 static qrn_status lower_masked_softmax(qrn_lowering *lo, const qrn_node *n) {
-    static const qrn_lower_row added = {
-        .family = &qrn_family_masked_softmax, .in = "rr", .out = "r"};
-    static const qrn_lower_row lengths = {
-        .family = &qrn_family_masked_softmax, .in = "rx", .out = "r"};
+    static const qrn_lower_row added = {.emits = &qrn_cop_masked_softmax, .in = "rr", .out = "r"};
+    static const qrn_lower_row lengths = {.emits = &qrn_cop_masked_softmax, .in = "rx", .out = "r"};
     enum { COMPRESSED = 1 };
     qrn_masked_softmax_args args = {qrn_node_u32(n, "mode", 0) == COMPRESSED};
     return qrn_lo_generic(lo, args.compressed ? &lengths : &added, n, &args);
@@ -101,7 +99,7 @@ static qrn_status lower_reduce(qrn_lowering *lo, const qrn_node *n) {
         return QRN_E_UNSUPPORTED;
     QRN_TRY(qrn_lo_tensor(lo, x, &in));
     QRN_TRY(qrn_lo_tensor(lo, y, &out));
-    return qrn_lo_step(lo, &qrn_family_reduce, QRN_DOMAIN_RAW, &args, &in, 1, &out, 1, 0);
+    return qrn_lo_step(lo, &qrn_cop_reduce, QRN_DOMAIN_RAW, &args, &in, 1, &out, 1, 0);
 }
 
 static qrn_status arg_args(const qrn_node *n, void *args) {
@@ -120,7 +118,7 @@ static qrn_status cumsum_args(const qrn_node *n, void *args) {
 }
 
 static qrn_status lower_topk(qrn_lowering *lo, const qrn_node *n) {
-    static const qrn_lower_row row = {.family = &qrn_family_topk, .in = "r", .out = "rx"};
+    static const qrn_lower_row row = {.emits = &qrn_cop_topk, .in = "r", .out = "rx"};
     qrn_topk_args args = {!qrn_node_bool(n, "largest", true), lo->opt->low_ties};
     return qrn_lo_generic(lo, &row, n, &args);
 }
@@ -151,7 +149,7 @@ static qrn_status lower_axes_norm(qrn_lowering *lo, const qrn_node *n) {
                 QRN_TRY(qrn_lo_as(lo, ins[i], QRN_DTYPE_F64, NULL, &ins[i]));
         }
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &y));
-    return qrn_lo_step(lo, &qrn_family_norm, QRN_DOMAIN_RAW, &args, ins, n->n_in, &y, 1, 0);
+    return qrn_lo_step(lo, &qrn_cop_norm, QRN_DOMAIN_RAW, &args, ins, n->n_in, &y, 1, 0);
 }
 
 static void norm_axes(qrn_norm_args *a, uint32_t from, uint32_t to) {
@@ -208,32 +206,32 @@ static qrn_status lrn_args(const qrn_node *n, void *args) {
 }
 
 // clang-format off
-#define REAL(name, fam, fill) {.op = name, .family = &fam, .in = "r", .out = "r", .args = fill}
+#define REAL(name, fam, fill) {.op = name, .emits = &fam, .in = "r", .out = "r", .args = fill}
 #define CODES(name, fam, fill)                                                                     \
-    {.op = name, .family = &fam, .in = "r", .out = "r", .args = fill, .custom = lower_reduce}
+    {.op = name, .emits = &fam, .in = "r", .out = "r", .args = fill, .custom = lower_reduce}
 const qrn_lower_row qrn_lower_reduce[] = {
-    {.op = "Argmax", .family = &qrn_family_arg, .in = "r", .out = "x", .args = arg_args},
-    {.op = "Argmin", .family = &qrn_family_arg, .in = "r", .out = "x", .args = arg_args},
-    REAL("Batchnorm", qrn_family_affine, NULL),
-    REAL("CumulativeSum", qrn_family_cumsum, cumsum_args),
-    REAL("GroupNorm", qrn_family_norm, group_norm_args),
-    REAL("InstanceNorm", qrn_family_norm, instance_norm_args),
-    REAL("L2Norm", qrn_family_norm, l2_norm_args),
-    {.op = "LayerNorm", .family = &qrn_family_norm, .in = "r", .out = "r", .args = axes_norm_args,
+    {.op = "Argmax", .emits = &qrn_cop_arg, .in = "r", .out = "x", .args = arg_args},
+    {.op = "Argmin", .emits = &qrn_cop_arg, .in = "r", .out = "x", .args = arg_args},
+    REAL("Batchnorm", qrn_cop_affine, NULL),
+    REAL("CumulativeSum", qrn_cop_cumsum, cumsum_args),
+    REAL("GroupNorm", qrn_cop_norm, group_norm_args),
+    REAL("InstanceNorm", qrn_cop_norm, instance_norm_args),
+    REAL("L2Norm", qrn_cop_norm, l2_norm_args),
+    {.op = "LayerNorm", .emits = &qrn_cop_norm, .in = "r", .out = "r", .args = axes_norm_args,
      .custom = lower_axes_norm},
-    REAL("LogSoftmax", qrn_family_softmax, softmax_args),
-    REAL("Lrn", qrn_family_lrn, lrn_args),
+    REAL("LogSoftmax", qrn_cop_softmax, softmax_args),
+    REAL("Lrn", qrn_cop_lrn, lrn_args),
     {.op = "MaskedSoftmax", .custom = lower_masked_softmax},
-    REAL("Moments", qrn_family_moments, reduce_args),
-    CODES("ReduceMax", qrn_family_reduce, reduce_args),
-    CODES("ReduceMean", qrn_family_reduce, reduce_args),
-    CODES("ReduceMin", qrn_family_reduce, reduce_args),
-    CODES("ReduceProd", qrn_family_reduce, reduce_args),
-    CODES("ReduceSum", qrn_family_reduce, reduce_args),
-    CODES("ReduceSumSquare", qrn_family_reduce, reduce_args),
-    {.op = "RmsNorm", .family = &qrn_family_norm, .in = "r", .out = "r", .args = axes_norm_args,
+    REAL("Moments", qrn_cop_moments, reduce_args),
+    CODES("ReduceMax", qrn_cop_reduce, reduce_args),
+    CODES("ReduceMean", qrn_cop_reduce, reduce_args),
+    CODES("ReduceMin", qrn_cop_reduce, reduce_args),
+    CODES("ReduceProd", qrn_cop_reduce, reduce_args),
+    CODES("ReduceSum", qrn_cop_reduce, reduce_args),
+    CODES("ReduceSumSquare", qrn_cop_reduce, reduce_args),
+    {.op = "RmsNorm", .emits = &qrn_cop_norm, .in = "r", .out = "r", .args = axes_norm_args,
      .custom = lower_axes_norm},
-    {.op = "Softmax", .family = &qrn_family_softmax, .in = "r", .out = "r", .args = softmax_args,
+    {.op = "Softmax", .emits = &qrn_cop_softmax, .in = "r", .out = "r", .args = softmax_args,
      .custom = lower_softmax},
     {.op = "TopK", .custom = lower_topk},
     {0},

@@ -2,41 +2,19 @@
 //
 // Pass "batchnorm": a Batchnorm behind a float convolution or fully connected layer goes into its
 // weights and bias: (W x + b) * f + s = (W f) x + (b f + s). Results differ in their last bits.
-// Only for plans that are never stored: it looks at numbers, which a graph from a binary may lack,
-// and packs other weights than the graph has.
+// Only for graphs that are never stored: it looks at numbers, which a graph from a binary may lack.
+#include "compiler/gemm.h"
 #include "compiler/passes.h"
 
 #include "kernels/conv/conv.h"
-#include "kernels/gemm/dense/dense.h"
-#include "kernels/gemm/winograd/winograd.h"
 #include "kernels/norm/norm.h"
 
 #include <math.h>
 #include <string.h>
 
-// Packing with a factor per column.
-typedef struct scaled_packing {
-    qrn_pack_fn pack;
-    const void *args;
-    qrn_dense_args dense;
-    const float *factors; // of all columns of all groups
-} scaled_packing;
-
-static void pack_scaled(const void *args, const void *src, void *dst) {
-    const scaled_packing *s = args;
-    const qrn_dense_args *d = &s->dense;
-    float *w = dst;
-    s->pack(s->args, src, dst);
-    for (size_t g = 0; g < d->group; g++)
-        for (size_t j = 0; j < d->cols; j += QRN_PANEL)
-            for (size_t k = 0; k < d->depth; k++, w += QRN_PANEL)
-                for (size_t c = 0; c < QRN_PANEL && j + c < d->cols; c++)
-                    w[c] = (float)((double)w[c] * (double)s->factors[g * d->cols + j + c]);
-}
-
 static const float *floats(const qrn_lowering *lo, qrn_val v, size_t count) {
-    const qrn_view *x = v == QRN_VAL_NONE ? NULL : &lo->plan->values[v].view;
-    if (!x || x->dtype != QRN_DTYPE_F32 || qrn_view_count(x) != count)
+    const qrn_cvalue *x = v == QRN_VAL_NONE ? NULL : &lo->cg->values[v];
+    if (!x || x->dtype != QRN_DTYPE_F32 || x->size_bytes != count * sizeof(float))
         return NULL;
     return qrn_lo_const_data(lo, v);
 }
@@ -48,29 +26,21 @@ static bool all_finite(const float *x, size_t n) {
     return true;
 }
 
-// The packing that will write value v; NULL: none, or it is written already.
-static qrn_packing *packing_of(qrn_lowering *lo, qrn_val v) {
-    for (uint32_t i = 0; i < lo->n_packings; i++)
-        if (lo->packings[i].value == v && !lo->packings[i].done)
-            return &lo->packings[i];
-    return NULL;
-}
-
-static qrn_status scale_packed(qrn_lowering *lo, const qrn_step *product, const float *factors) {
-    qrn_packing *k = packing_of(lo, product->in[1]);
-    scaled_packing s = {k->pack, k->args, *(const qrn_dense_args *)product->args, factors};
-    k->args = qrn_arena_copy(lo->plan->arena, &s, sizeof s);
-    k->pack = pack_scaled;
-    return k->args ? QRN_OK : QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
+// Weights of a GEMM: described, so that a binder can pack the tensor's own data and scale that.
+static qrn_status scale_weights(qrn_lowering *lo, qrn_val *weights, uint32_t axis,
+                                qrn_val factors) {
+    qrn_cconst c = {
+        .kind = QRN_CONST_SCALED, .axis = (uint8_t)axis, .source = *weights, .factors = factors};
+    qrn_shape shape = lo->cg->values[*weights].shape;
+    QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_F32, &shape, NULL, weights));
+    return qrn_lo_be_constant(lo, *weights, &c);
 }
 
 // Filters of a convolution that is no product: output channels are the last dimension.
 static qrn_status scale_filters(qrn_lowering *lo, qrn_val *filters, const float *factors) {
-    const qrn_view *v = &lo->plan->values[*filters].view;
-    const float *w = v->data;
-    qrn_shape shape = {.rank = v->rank};
-    memcpy(shape.dims, v->dims, sizeof shape.dims);
-    size_t n = qrn_view_count(v), cout = v->dims[v->rank - 1];
+    const float *w = qrn_lo_const_data(lo, *filters);
+    qrn_shape shape = lo->cg->values[*filters].shape;
+    size_t n = lo->cg->values[*filters].size_bytes / sizeof *w, cout = shape.dims[shape.rank - 1];
     void *data;
     QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &shape, NULL, filters, &data));
     for (size_t i = 0; i < n; i++)
@@ -90,10 +60,10 @@ static qrn_status make_bias(qrn_lowering *lo, uint32_t n, const float *factors, 
     return QRN_OK;
 }
 
-static qrn_val bias_of(const qrn_step *s) { return s->n_in > 2 ? s->in[2] : QRN_VAL_NONE; }
+static qrn_val bias_of(const qrn_cstep *s) { return s->n_in > 2 ? s->in[2] : QRN_VAL_NONE; }
 
-static qrn_status set_bias(qrn_lowering *lo, qrn_step *s, qrn_val bias) {
-    qrn_val *in = qrn_arena_alloc(lo->plan->arena, 3 * sizeof *in);
+static qrn_status set_bias(qrn_lowering *lo, qrn_cstep *s, qrn_val bias) {
+    qrn_val *in = qrn_arena_alloc(lo->cg->arena, 3 * sizeof *in);
     if (!in)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
     in[0] = s->in[0];
@@ -101,47 +71,43 @@ static qrn_status set_bias(qrn_lowering *lo, qrn_step *s, qrn_val bias) {
     in[2] = bias;
     s->in = in;
     s->n_in = 3;
-    if (lo->plan->max_operands < 4)
-        lo->plan->max_operands = 4;
     return QRN_OK;
 }
 
-// Weights in panels, one column for each output channel.
-static bool is_packed(const qrn_step *s) {
-    return s->family == &qrn_family_dense || s->family == &qrn_family_winograd;
-}
-
 // Is the step a float product whose weights can be scaled? n is the number of its columns.
-static bool can_scale(qrn_lowering *lo, const qrn_use *uses, const qrn_step *s, size_t n) {
+static bool can_scale(qrn_lowering *lo, const qrn_cstep *s, size_t n) {
     if (!qrn_pass_plain(lo, s) || s->domain != QRN_DOMAIN_F32 || s->n_in < 2 || s->n_in > 3 ||
         s->n_out != 1 || (bias_of(s) != QRN_VAL_NONE && !floats(lo, bias_of(s), n)))
         return false;
-    const qrn_view *w = &lo->plan->values[s->in[1]].view;
-    if (is_packed(s))
-        return uses[s->in[1]].n_reads == 1 && packing_of(lo, s->in[1]);
-    return s->family == &qrn_family_conv && !((const qrn_conv_args *)s->args)->transposed &&
-           w->dims[w->rank - 1] == n && qrn_lo_const_data(lo, s->in[1]);
+    qrn_gemm gemm;
+    const qrn_cvalue *w = &lo->cg->values[s->in[1]];
+    if (qrn_gemm_of(lo->cg, s, &gemm)) // not weights that were computed while lowering
+        return lo->cg->constants[w->constant].kind == QRN_CONST_TENSOR &&
+               qrn_lo_const_data(lo, s->in[1]);
+    return s->op == &qrn_cop_conv && !((const qrn_conv_args *)s->args)->transposed &&
+           w->shape.dims[w->shape.rank - 1] == n && qrn_lo_const_data(lo, s->in[1]);
 }
 
 static qrn_status fold(qrn_lowering *lo, const qrn_use *uses, uint32_t at) {
-    qrn_plan *p = lo->plan;
-    qrn_step *norm = &p->steps[at];
+    qrn_compiled *p = lo->cg;
+    qrn_cstep *norm = &p->steps[at];
     const qrn_use *u = &uses[norm->in[0]];
-    const qrn_view *y = &p->values[norm->out[0]].view;
+    const qrn_shape *y = &p->values[norm->out[0]].shape;
     uint32_t n = y->rank ? y->dims[y->rank - 1] : 0;
     const float *factors = floats(lo, norm->in[1], n);
     bool shifted = norm->n_in > 2 && norm->in[2] != QRN_VAL_NONE;
     const float *shifts = shifted ? floats(lo, norm->in[2], n) : NULL;
     if (u->n_writes != 1 || u->n_reads != 1 || u->last_write > at || !factors ||
         (shifted && !shifts) || uses[norm->out[0]].n_writes != 1 ||
-        p->values[norm->in[0]].storage != QRN_STORE_ARENA || !all_finite(factors, n))
+        p->values[norm->in[0]].kind != QRN_CV_TEMP || !all_finite(factors, n))
         return QRN_OK;
-    qrn_step *product = &p->steps[u->last_write - 1];
-    if (!can_scale(lo, uses, product, n))
+    qrn_cstep *product = &p->steps[u->last_write - 1];
+    if (!can_scale(lo, product, n))
         return QRN_OK;
     const float *bias = floats(lo, bias_of(product), n);
-    if (is_packed(product))
-        QRN_TRY(scale_packed(lo, product, factors));
+    qrn_gemm gemm;
+    if (qrn_gemm_of(p, product, &gemm))
+        QRN_TRY(scale_weights(lo, &product->in[1], gemm.channel_axis, norm->in[1]));
     else
         QRN_TRY(scale_filters(lo, &product->in[1], factors));
     if (bias || shifts) {
@@ -155,10 +121,10 @@ static qrn_status fold(qrn_lowering *lo, const qrn_use *uses, uint32_t at) {
 }
 
 qrn_status qrn_pass_batchnorm(qrn_lowering *lo, const qrn_use *uses) {
-    for (uint32_t i = 0; i < lo->plan->n_steps && !lo->half && !lo->opt->packed; i++) {
-        const qrn_step *s = &lo->plan->steps[i];
-        if (s->family == &qrn_family_affine && s->domain == QRN_DOMAIN_F32 &&
-            qrn_pass_plain(lo, s) && s->n_in >= 2 && s->n_out == 1)
+    for (uint32_t i = 0; i < lo->cg->n_steps && !lo->half && !lo->opt->stored; i++) {
+        const qrn_cstep *s = &lo->cg->steps[i];
+        if (s->op == &qrn_cop_affine && s->domain == QRN_DOMAIN_F32 && qrn_pass_plain(lo, s) &&
+            s->n_in >= 2 && s->n_out == 1)
             QRN_TRY(fold(lo, uses, i));
     }
     return QRN_OK;

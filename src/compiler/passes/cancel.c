@@ -13,15 +13,15 @@
 #include <math.h>
 #include <string.h>
 
-static void become_copy(qrn_step *s) {
-    s->family = &qrn_family_copy;
+static void become_copy(qrn_cstep *s) {
+    s->op = &qrn_cop_copy;
     s->args = NULL;
 }
 
-static void merge_transposes(const qrn_plan *p, const qrn_step *first, qrn_step *s) {
+static void merge_transposes(const qrn_compiled *p, const qrn_cstep *first, qrn_cstep *s) {
     const qrn_transpose_args *a = first->args;
     qrn_transpose_args *b = s->args;
-    uint32_t rank = p->values[s->out[0]].view.rank;
+    uint32_t rank = p->values[s->out[0]].shape.rank;
     bool identity = true;
     for (uint32_t d = 0; d < rank; d++) {
         b->perm[d] = a->perm[b->perm[d]];
@@ -34,35 +34,35 @@ static void merge_transposes(const qrn_plan *p, const qrn_step *first, qrn_step 
 
 // Does every code survive as a float? Codes of up to 16 bits do: the error of the float is far
 // below half a code, as long as the offset is of the same order and the scale no extreme.
-static bool survives(const qrn_value *x) {
-    const qrn_quant *q = x->view.quant;
-    uint32_t bits = qrn_dtypes[x->view.dtype].bits;
+static bool survives(const qrn_cvalue *x) {
+    const qrn_quant *q = qrn_cvalue_quant(x);
+    uint32_t bits = qrn_dtypes[x->dtype].bits;
     return q && q->kind == QRN_QUANT_TENSOR && (!q->bits || q->bits >= bits) && q->shift == 0.0f &&
            bits <= 16 && q->offset >= -65536 && q->offset <= 65536 && fabsf(q->scale) > 1e-30f &&
            fabsf(q->scale) < 1e30f;
 }
 
-static bool is_round_trip(const qrn_plan *p, const qrn_step *first, const qrn_step *s) {
-    const qrn_value *x = &p->values[first->in[0]], *t = &p->values[s->in[0]];
-    const qrn_value *y = &p->values[s->out[0]];
-    bool real = t->view.dtype == QRN_DTYPE_F32 || t->view.dtype == QRN_DTYPE_F64;
-    return real && x->view.dtype == y->view.dtype && survives(x) &&
-           qrn_quant_equal(x->view.quant, y->view.quant) && x->size_bytes == y->size_bytes;
+static bool is_round_trip(const qrn_compiled *p, const qrn_cstep *first, const qrn_cstep *s) {
+    const qrn_cvalue *x = &p->values[first->in[0]], *t = &p->values[s->in[0]];
+    const qrn_cvalue *y = &p->values[s->out[0]];
+    bool real = t->dtype == QRN_DTYPE_F32 || t->dtype == QRN_DTYPE_F64;
+    return real && x->dtype == y->dtype && survives(x) && qrn_quant_equal(&x->quant, &y->quant) &&
+           x->size_bytes == y->size_bytes;
 }
 
 qrn_status qrn_pass_cancel(qrn_lowering *lo, const qrn_use *uses) {
-    qrn_plan *p = lo->plan;
+    qrn_compiled *p = lo->cg;
     for (uint32_t i = 0; i < p->n_steps; i++) {
-        qrn_step *s = &p->steps[i];
+        qrn_cstep *s = &p->steps[i];
         if (!qrn_pass_plain(lo, s) || s->n_in != 1 || s->n_out != 1)
             continue;
-        const qrn_step *first = qrn_pass_step_before(lo, uses, i);
+        const qrn_cstep *first = qrn_pass_step_before(lo, uses, i);
         if (!first)
             continue;
-        bool to_codes = s->family == &qrn_family_convert || s->family == &qrn_family_quantize;
-        if (s->family == &qrn_family_transpose && first->family == s->family) {
+        bool to_codes = s->op == &qrn_cop_convert || s->op == &qrn_cop_quantize;
+        if (s->op == &qrn_cop_transpose && first->op == s->op) {
             merge_transposes(p, first, s);
-        } else if (to_codes && first->family == &qrn_family_convert && is_round_trip(p, first, s)) {
+        } else if (to_codes && first->op == &qrn_cop_convert && is_round_trip(p, first, s)) {
             s->in[0] = first->in[0];
             become_copy(s);
         }

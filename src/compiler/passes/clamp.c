@@ -3,29 +3,28 @@
 // Pass "clamp": Relu and ReluMinMax behind a convolution or fully connected layer in single
 // precision, whose result nobody else reads, become limits that the layer keeps its results in
 // before it writes them.
+#include "compiler/gemm.h"
 #include "compiler/passes.h"
 
 #include "kernels/conv/conv.h"
 #include "kernels/eltwise/unary.h"
-#include "kernels/gemm/dense/dense.h"
-#include "kernels/gemm/winograd/winograd.h"
 
 #include <math.h>
 
 // The limits that a layer can keep; NULL: it is none.
-static qrn_clamp *clamp_of(const qrn_lowering *lo, const qrn_step *s) {
+static qrn_clamp *clamp_of(const qrn_lowering *lo, const qrn_cstep *s) {
     if (!qrn_pass_plain(lo, s) || s->domain != QRN_DOMAIN_F32)
         return NULL;
-    if (s->family == &qrn_family_conv)
+    if (s->op == &qrn_cop_conv)
         return &((qrn_conv_args *)s->args)->clamp;
-    if (s->family == &qrn_family_dense || s->family == &qrn_family_winograd)
-        return &((qrn_dense_args *)s->args)->conv.clamp;
-    return NULL;
+    qrn_gemm gemm;
+    bool fixed = s->op == &qrn_cop_matmul && qrn_gemm_of(lo->cg, s, &gemm);
+    return fixed ? &((qrn_matmul_args *)s->args)->clamp : NULL;
 }
 
 // What an activation does; false: something else.
-static bool limits(const qrn_lowering *lo, const qrn_step *s, qrn_clamp *c) {
-    if (!qrn_pass_plain(lo, s) || s->family != &qrn_family_unary || s->domain != QRN_DOMAIN_F32)
+static bool limits(const qrn_lowering *lo, const qrn_cstep *s, qrn_clamp *c) {
+    if (!qrn_pass_plain(lo, s) || s->op != &qrn_cop_unary || s->domain != QRN_DOMAIN_F32)
         return false;
     const qrn_unary_args *a = s->args;
     *c = (qrn_clamp){true, 0.0f, INFINITY};
@@ -37,17 +36,17 @@ static bool limits(const qrn_lowering *lo, const qrn_step *s, qrn_clamp *c) {
 }
 
 qrn_status qrn_pass_clamp(qrn_lowering *lo, const qrn_use *uses) {
-    qrn_plan *p = lo->plan;
+    qrn_compiled *p = lo->cg;
     for (uint32_t i = 0; i < p->n_steps; i++) {
-        qrn_step *s = &p->steps[i];
+        qrn_cstep *s = &p->steps[i];
         qrn_clamp c;
         if (!limits(lo, s, &c))
             continue;
         const qrn_use *u = &uses[s->in[0]];
-        qrn_step *layer = u->n_writes == 1 ? &p->steps[u->last_write - 1] : NULL;
-        qrn_clamp *to = layer && layer->family ? clamp_of(lo, layer) : NULL;
+        qrn_cstep *layer = u->n_writes == 1 ? &p->steps[u->last_write - 1] : NULL;
+        qrn_clamp *to = layer && layer->op ? clamp_of(lo, layer) : NULL;
         if (!to || to->on || u->n_reads != 1 || u->last_write > i ||
-            p->values[s->in[0]].storage != QRN_STORE_ARENA || uses[s->out[0]].n_writes != 1)
+            p->values[s->in[0]].kind != QRN_CV_TEMP || uses[s->out[0]].n_writes != 1)
             continue;
         *to = c;
         layer->out[0] = s->out[0];

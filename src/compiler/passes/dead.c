@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-static bool is_wanted(const qrn_plan *p, const qrn_step *s, const bool *wanted) {
+static bool is_wanted(const qrn_compiled *p, const qrn_cstep *s, const bool *wanted) {
     if (s->state_bytes || s->n_out == 0)
         return true;
     for (uint32_t i = 0; i < s->n_out; i++)
@@ -16,14 +16,14 @@ static bool is_wanted(const qrn_plan *p, const qrn_step *s, const bool *wanted) 
 
 qrn_status qrn_pass_dead(qrn_lowering *lo, const qrn_use *uses) {
     (void)uses;
-    qrn_plan *p = lo->plan;
+    qrn_compiled *p = lo->cg;
     bool *wanted = qrn_calloc(p->n_values + 1); // by owner of the memory
     if (!wanted)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
     for (uint32_t i = 0; i < p->n_io; i++)
         wanted[p->io[i].value] = true;
     for (uint32_t i = p->n_steps; i-- > 0;) {
-        qrn_step *s = &p->steps[i];
+        qrn_cstep *s = &p->steps[i];
         if (!is_wanted(p, s, wanted)) {
             qrn_pass_drop(s);
             continue;

@@ -10,14 +10,17 @@
 #include "kernels/move/layout.h"
 
 // Is every dimension before the axis 1, so that the parts along it are whole runs?
-static bool is_outermost(const qrn_view *whole, uint32_t axis) {
-    return axis < whole->rank && qrn_view_span(whole, 0, axis) == 1;
+static bool is_outermost(const qrn_shape *whole, uint32_t axis) {
+    uint32_t d = 0;
+    while (d < axis && d < whole->rank && whole->dims[d] == 1)
+        d++;
+    return d == axis && axis < whole->rank;
 }
 
-static bool join_parts(qrn_plan *p, const qrn_step *s, const qrn_use *uses) {
+static bool join_parts(qrn_compiled *p, const qrn_cstep *s, const qrn_use *uses) {
     qrn_val whole = s->out[0];
     const qrn_join_args *a = s->args;
-    if (!is_outermost(&p->values[whole].view, a->axis) || uses[whole].n_writes != 1)
+    if (!is_outermost(&p->values[whole].shape, a->axis) || uses[whole].n_writes != 1)
         return false;
     bool all = true;
     size_t at = 0;
@@ -36,21 +39,21 @@ static bool join_parts(qrn_plan *p, const qrn_step *s, const qrn_use *uses) {
 }
 
 // May y be read where it lies in x? Not when the application wants it in its own memory.
-static bool place_part(qrn_plan *p, const qrn_use *uses, uint32_t step, qrn_val y, size_t at) {
+static bool place_part(qrn_compiled *p, const qrn_use *uses, uint32_t step, qrn_val y, size_t at) {
     qrn_val x = p->steps[step].in[0];
     qrn_val owner = qrn_pass_owner(p, x, NULL);
-    if (p->values[y].storage != QRN_STORE_ARENA || p->values[y].base != QRN_VAL_NONE ||
+    if (p->values[y].kind != QRN_CV_TEMP || p->values[y].base != QRN_VAL_NONE ||
         uses[y].n_writes != 1 || uses[x].last_write > step || owner == y ||
-        p->values[owner].storage == QRN_STORE_CONST)
+        p->values[owner].kind == QRN_CV_CONST)
         return false;
     qrn_pass_place(p, y, x, at);
     return true;
 }
 
-static bool cut_parts(qrn_plan *p, const qrn_use *uses, uint32_t step) {
-    const qrn_step *s = &p->steps[step];
+static bool cut_parts(qrn_compiled *p, const qrn_use *uses, uint32_t step) {
+    const qrn_cstep *s = &p->steps[step];
     const qrn_join_args *a = s->args;
-    if (!is_outermost(&p->values[s->in[0]].view, a->axis))
+    if (!is_outermost(&p->values[s->in[0]].shape, a->axis))
         return false;
     bool all = true;
     size_t at = 0;
@@ -85,24 +88,24 @@ static bool is_run(const qrn_slice_args *a, const qrn_view *x, const qrn_view *y
     return true;
 }
 
-static bool cut_slice(qrn_plan *p, const qrn_use *uses, uint32_t step) {
-    const qrn_step *s = &p->steps[step];
-    const qrn_view *x = &p->values[s->in[0]].view, *y = &p->values[s->out[0]].view;
+static bool cut_slice(qrn_compiled *p, const qrn_use *uses, uint32_t step) {
+    const qrn_cstep *s = &p->steps[step];
+    qrn_view x = qrn_compiled_view(p, s->in[0]), y = qrn_compiled_view(p, s->out[0]);
     size_t first;
-    return is_run(s->args, x, y, &first) &&
-           place_part(p, uses, step, s->out[0], first * qrn_view_elem(x));
+    return is_run(s->args, &x, &y, &first) &&
+           place_part(p, uses, step, s->out[0], first * qrn_view_elem(&x));
 }
 
 qrn_status qrn_pass_join(qrn_lowering *lo, const qrn_use *uses) {
-    qrn_plan *p = lo->plan;
+    qrn_compiled *p = lo->cg;
     for (uint32_t i = 0; i < p->n_steps; i++) {
-        qrn_step *s = &p->steps[i];
+        qrn_cstep *s = &p->steps[i];
         if (!qrn_pass_plain(lo, s))
             continue;
-        bool placed = s->family == &qrn_family_concat  ? join_parts(p, s, uses)
-                      : s->family == &qrn_family_split ? cut_parts(p, uses, i)
-                      : s->family == &qrn_family_slice ? cut_slice(p, uses, i)
-                                                       : false;
+        bool placed = s->op == &qrn_cop_concat  ? join_parts(p, s, uses)
+                      : s->op == &qrn_cop_split ? cut_parts(p, uses, i)
+                      : s->op == &qrn_cop_slice ? cut_slice(p, uses, i)
+                                                : false;
         if (placed)
             qrn_pass_drop(s);
     }

@@ -5,6 +5,7 @@
 // table of all results. The step's own kernel fills the table, so results stay what they were.
 #include "compiler/passes.h"
 
+#include "base/cpu.h"
 #include "base/mem.h"
 #include "kernels/convert.h"
 #include "kernels/eltwise/binary.h"
@@ -18,61 +19,66 @@ typedef struct function {
     qrn_val table; // a constant with a result for each code
 } function;
 
-static uint32_t n_codes(const qrn_view *v) { return qrn_lut_size(v->dtype, qrn_view_count(v)); }
-
-static bool one_encoding(const qrn_view *v) {
-    return v->quant && v->quant->kind == QRN_QUANT_TENSOR;
+static uint32_t n_codes(const qrn_cvalue *v) {
+    size_t n = 0;
+    qrn_shape_count(&v->shape, &n);
+    return qrn_lut_size(v->dtype, n);
 }
 
+static bool one_encoding(const qrn_cvalue *v) { return v->quant.kind == QRN_QUANT_TENSOR; }
+
+static size_t elem_bytes(const qrn_cvalue *v) { return (qrn_dtypes[v->dtype].bits + 7u) / 8u; }
+
 // Inputs that the step computes with; 0: no step for a table.
-static uint32_t operands(const qrn_lowering *lo, const qrn_step *s) {
-    const qrn_view *y = s->n_out == 1 ? &lo->plan->values[s->out[0]].view : NULL;
+static uint32_t operands(const qrn_lowering *lo, const qrn_cstep *s) {
+    const qrn_cvalue *y = s->n_out == 1 ? &lo->cg->values[s->out[0]] : NULL;
     if (!y || !qrn_pass_plain(lo, s) || s->domain != QRN_DOMAIN_RAW ||
-        !qrn_dtype_is_fixed(y->dtype) || !one_encoding(y) || qrn_view_elem(y) > 2)
+        !qrn_dtype_is_fixed(y->dtype) || !one_encoding(y) || elem_bytes(y) > 2)
         return 0;
-    if (s->family == &qrn_family_lut || s->family == &qrn_family_convert)
+    if (s->op == &qrn_cop_lut || s->op == &qrn_cop_convert)
         return 1;
-    return s->family == &qrn_family_binary ? 2 : 0;
+    return s->op == &qrn_cop_binary ? 2 : 0;
 }
 
 // The value that all operands are functions of.
-static qrn_val root_of(const qrn_plan *p, const qrn_step *s, uint32_t n_in, const function *fns,
-                       const qrn_use *uses) {
+static qrn_val root_of(const qrn_compiled *p, const qrn_cstep *s, uint32_t n_in,
+                       const function *fns, const qrn_use *uses) {
     qrn_val root = QRN_VAL_NONE;
     for (uint32_t i = 0; i < n_in; i++) {
         qrn_val of = fns[s->in[i]].of == QRN_VAL_NONE ? s->in[i] : fns[s->in[i]].of;
-        if (p->values[s->in[i]].storage == QRN_STORE_CONST || (i && of != root))
+        if (p->values[s->in[i]].kind == QRN_CV_CONST || (i && of != root))
             return QRN_VAL_NONE;
         root = of;
     }
-    const qrn_view *x = &p->values[root].view;
+    const qrn_cvalue *x = &p->values[root], *y = &p->values[s->out[0]];
     bool fits = n_codes(x) && one_encoding(x) && uses[root].n_writes <= 1 &&
-                qrn_view_count(x) == qrn_view_count(&p->values[s->out[0]].view);
+                x->size_bytes / elem_bytes(x) == y->size_bytes / elem_bytes(y);
     return fits ? root : QRN_VAL_NONE;
 }
 
-static void all_codes(const qrn_view *x, uint32_t n, void *codes) {
+static void all_codes(const qrn_cvalue *x, uint32_t n, void *codes) {
     for (uint32_t i = 0; i < n; i++)
-        if (qrn_view_elem(x) == 1)
+        if (elem_bytes(x) == 1)
             ((uint8_t *)codes)[i] = (uint8_t)i;
         else
             ((uint16_t *)codes)[i] = (uint16_t)i;
 }
 
 // Runs the step on all codes of the root.
-static qrn_status fill(const qrn_lowering *lo, const qrn_step *s, uint32_t n_in, qrn_val root,
+static qrn_status fill(const qrn_lowering *lo, const qrn_cstep *s, uint32_t n_in, qrn_val root,
                        const function *fns, void *codes, void *table) {
-    const qrn_plan *p = lo->plan;
-    uint32_t n = n_codes(&p->values[root].view);
-    qrn_view in[MAX_INPUTS], out = p->values[s->out[0]].view, *ins[MAX_INPUTS], *outs[1] = {&out};
-    all_codes(&p->values[root].view, n, codes);
+    const qrn_compiled *p = lo->cg;
+    uint32_t n = n_codes(&p->values[root]);
+    qrn_view in[MAX_INPUTS], out = qrn_compiled_view(p, s->out[0]);
+    qrn_view *ins[MAX_INPUTS], *outs[1] = {&out};
+    all_codes(&p->values[root], n, codes);
     for (uint32_t i = 0; i < s->n_in; i++) {
         ins[i] = &in[i];
-        in[i] = p->values[s->in[i]].view;
+        in[i] = qrn_compiled_view(p, s->in[i]);
         if (i >= n_in) // the table of a look-up
             continue;
         bool is_root = s->in[i] == root;
-        in[i].data = is_root ? codes : p->values[fns[s->in[i]].table].view.data;
+        in[i].data = is_root ? codes : qrn_compiled_view(p, fns[s->in[i]].table).data;
         in[i].rank = 1;
         in[i].dims[0] = n;
     }
@@ -81,27 +87,28 @@ static qrn_status fill(const qrn_lowering *lo, const qrn_step *s, uint32_t n_in,
     out.dims[0] = n;
     qrn_kcall k = {
         .args = s->args, .in = ins, .out = outs, .n_in = s->n_in, .n_out = 1, .n_tasks = 1};
-    const qrn_kernel *kernel = qrn_kernel_select(s->family, s->domain, &k, lo->opt->isa);
+    const qrn_kernel *kernel = qrn_kernel_select(s->op->family, s->domain, &k, qrn_cpu_isa());
     return kernel ? kernel->fn(&k) : QRN_E_UNSUPPORTED;
 }
 
 // Makes the step a look-up in a table of its results.
 static qrn_status replace(qrn_lowering *lo, uint32_t at, uint32_t n_in, qrn_val root,
                           const function *fns, void *codes, qrn_val *table) {
-    qrn_plan *p = lo->plan;
-    qrn_view y = p->values[p->steps[at].out[0]].view;
-    qrn_quant quant = *y.quant; // values may move
-    qrn_shape shape = {.rank = 1, .dims = {n_codes(&p->values[root].view)}};
+    qrn_compiled *p = lo->cg;
+    const qrn_cvalue *y = &p->values[p->steps[at].out[0]];
+    qrn_dtype dtype = y->dtype;
+    qrn_quant quant = y->quant; // values may move
+    qrn_shape shape = {.rank = 1, .dims = {n_codes(&p->values[root])}};
     void *data;
-    QRN_TRY(qrn_lo_const(lo, y.dtype, &shape, &quant, table, &data));
-    qrn_step *s = &p->steps[at];
+    QRN_TRY(qrn_lo_const(lo, dtype, &shape, &quant, table, &data));
+    qrn_cstep *s = &p->steps[at];
     QRN_TRY(fill(lo, s, n_in, root, fns, codes, data));
     uint32_t *in = qrn_arena_alloc(p->arena, 2 * sizeof *in);
     if (!in)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
     in[0] = root;
     in[1] = *table;
-    s->family = &qrn_family_lut;
+    s->op = &qrn_cop_lut;
     s->args = NULL;
     s->in = in;
     s->n_in = 2;
@@ -110,17 +117,16 @@ static qrn_status replace(qrn_lowering *lo, uint32_t at, uint32_t n_in, qrn_val 
 
 static qrn_status visit(qrn_lowering *lo, uint32_t at, function *fns, const qrn_use *uses,
                         void *codes) {
-    const qrn_plan *p = lo->plan;
-    const qrn_step *s = &p->steps[at];
+    const qrn_compiled *p = lo->cg;
+    const qrn_cstep *s = &p->steps[at];
     uint32_t n_in = operands(lo, s);
     qrn_val root = n_in ? root_of(p, s, n_in, fns, uses) : QRN_VAL_NONE, y = s->out[0];
     if (root == QRN_VAL_NONE || uses[y].n_writes != 1)
         return QRN_OK;
     function f = {root, QRN_VAL_NONE};
-    if (s->family == &qrn_family_lut && s->in[0] == root)
+    if (s->op == &qrn_cop_lut && s->in[0] == root)
         f.table = s->in[1];
-    else if (s->family == &qrn_family_convert && s->in[0] == root &&
-             qrn_view_elem(&p->values[root].view) > 1)
+    else if (s->op == &qrn_cop_convert && s->in[0] == root && elem_bytes(&p->values[root]) > 1)
         return QRN_OK; // arithmetic is as fast as a large table
     else
         QRN_TRY(replace(lo, at, n_in, root, fns, codes, &f.table));
@@ -129,7 +135,7 @@ static qrn_status visit(qrn_lowering *lo, uint32_t at, function *fns, const qrn_
 }
 
 qrn_status qrn_pass_table(qrn_lowering *lo, const qrn_use *uses) {
-    qrn_plan *p = lo->plan;
+    qrn_compiled *p = lo->cg;
     uint32_t n = p->n_values;
     function *fns = qrn_alloc((n + 1) * sizeof *fns);
     uint16_t *codes = qrn_alloc(65536 * sizeof *codes);

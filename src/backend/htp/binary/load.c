@@ -169,9 +169,9 @@ static qrn_status load_graph(qrn_api_context *c, const qrn_bin_graph *from,
     impl->packed = from->packed;
     QRN_TRY(add_tensors(g, from));
     QRN_TRY(add_nodes(g, from));
-    qrn_compile_options opt = {.poll = source->poll,
-                               .poll_ctx = source->poll_ctx,
-                               .most_bytes = most_bytes(source->size_bytes)};
+    qrn_finalize_options opt = {.poll = source->poll,
+                                .poll_ctx = source->poll_ctx,
+                                .most_bytes = most_bytes(source->size_bytes)};
     return qrn_api_graph_complete(g, &opt);
 }
 

@@ -74,7 +74,7 @@ static void find_kept(const saving *s, const qrn_api_graph *g, const qrn_plan *p
                 s->keep[n->params[k].tensor->id] = 1;
     }
     for (uint32_t i = 0; i < p->n_packings; i++)
-        if (p->packings[i].tensor)
+        if (p->packings[i].drops)
             s->keep[p->packings[i].tensor_id] = 0;
 }
 

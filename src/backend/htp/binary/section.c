@@ -147,7 +147,7 @@ static qrn_status rebuild(const applying *a) {
             continue;
         bool was_stale = g->stale;
         g->stale = true;
-        qrn_compile_options opt = {0};
+        qrn_finalize_options opt = {0};
         qrn_status s = qrn_api_graph_complete(g, &opt);
         if (s != QRN_OK) {
             g->stale = was_stale;

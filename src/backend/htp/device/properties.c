@@ -62,7 +62,7 @@ qrn_status qrn_htp_measure(const qrn_plan *p, qrn_htp_sizes *sizes) {
             s.io_bytes += p->values[i].size_bytes;
     }
     for (uint32_t i = 0; i < p->n_packings; i++) // not kept beside their packed form
-        if (p->packings[i].tensor)
+        if (p->packings[i].drops)
             s.const_bytes -= p->values[p->packings[i].source].size_bytes;
     *sizes = s;
     return QRN_OK;

@@ -104,7 +104,7 @@ static void log_graph(const session *s, uint32_t i, const char *what) {
 static qrn_status load_graph(void *ctx, uint32_t i) {
     session *s = ctx;
     qrn_api_graph *g = s->context->graphs[i];
-    const qrn_compile_options opt = {0};
+    const qrn_finalize_options opt = {0};
     if (s->started)
         QRN_TRY(take_room(s, s->graphs[i].size_bytes));
     if (!g->runner) {

@@ -110,7 +110,6 @@ void qrn_htp_numerics(const qrn_api_graph *g, qrn_compile_options *opt) {
     opt->fold_relu = !o->fold_relu_off;
     opt->half_away = true; // HTP-NUM-02
     opt->low_ties = true;  // HTP-NUM-10
-    opt->pack4 = o->weights_packing;
     if (!d->chosen || !d->soc.fp16)
         opt->half = QRN_FP16_OFF;
     else if (d->soc.arch < 79)

@@ -15,11 +15,12 @@
 #ifndef QRN_KERNELS_GEMM_MATMUL_H
 #define QRN_KERNELS_GEMM_MATMUL_H
 
-#include "kernels/kernel.h"
+#include "kernels/conv/conv.h"
 
 typedef struct qrn_matmul_args {
     bool transpose_a, transpose_b;
     bool flat;
+    qrn_clamp clamp; // of the results, domain F32
 } qrn_matmul_args;
 
 extern const qrn_family qrn_family_matmul; // F32, F64, RAW

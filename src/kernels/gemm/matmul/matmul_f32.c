@@ -11,8 +11,8 @@
 #define ROWS_LEAST 4 // with fewer, packing costs more than it saves
 
 bool qrn_matmul_f32_works(const qrn_kcall *k) {
-    return !((const qrn_matmul_args *)k->args)->transpose_a &&
-           qrn_matmul_geometry_of(k).rows >= ROWS_LEAST;
+    const qrn_matmul_args *a = k->args;
+    return !a->transpose_a && !a->clamp.on && qrn_matmul_geometry_of(k).rows >= ROWS_LEAST;
 }
 
 size_t qrn_matmul_f32_scratch(const qrn_kcall *k) {

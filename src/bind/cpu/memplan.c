@@ -5,7 +5,7 @@
 // Branches only jump forward, so the step order bounds lifetimes there too. A value that lies in
 // another's memory follows it. Several orders of placing are tried, the smallest arena is taken.
 // Deterministic: the same graph always yields the same plan.
-#include "compiler/passes.h"
+#include "bind/cpu/binder.h"
 
 #include "base/budget.h"
 #include "base/mem.h"
@@ -64,6 +64,23 @@ static const order_fn orders[] = {by_size, by_area, by_life, by_birth, by_death}
 #define N_ORDERS (sizeof orders / sizeof orders[0])
 #define MANY_ITEMS 8192 // placing takes time with their square: a sweep is enough then
 
+uint32_t qrn_cpu_owner(const qrn_plan *p, uint32_t v, size_t *offset) {
+    size_t at = 0;
+    while (p->values[v].base != UINT32_MAX) {
+        qrn_value *val = &p->values[v];
+        const qrn_value *up = &p->values[val->base];
+        if (up->base != UINT32_MAX) { // a shorter way the next time: chains may be long
+            val->base_offset += up->base_offset;
+            val->base = up->base;
+        }
+        at += val->base_offset;
+        v = val->base;
+    }
+    if (offset)
+        *offset = at;
+    return v;
+}
+
 // Used by a step of the chain [first, last].
 static void touch(qrn_value *v, uint32_t first, uint32_t last) {
     if (v->first == UINT32_MAX)
@@ -84,7 +101,7 @@ static uint32_t collect(qrn_plan *p, item *items) {
         for (uint32_t i = 0; i < st->n_in + st->n_out; i++) {
             uint32_t v = i < st->n_in ? st->in[i] : st->out[i - st->n_in];
             if (v != UINT32_MAX)
-                touch(&p->values[qrn_pass_owner(p, v, NULL)], head, tail);
+                touch(&p->values[qrn_cpu_owner(p, v, NULL)], head, tail);
         }
         if (st->scratch_bytes)
             items[n++] = (item){rounded(st->scratch_bytes + QRN_TAIL), 0, head, tail, s, true};
@@ -248,17 +265,17 @@ static void try_orders(qrn_plan *p, item *items, uint32_t n, item **placed) {
 }
 
 // Values in the memory of others: in the arena, or in application buffers.
-static qrn_status place_parts(qrn_lowering *lo) {
-    qrn_plan *p = lo->plan;
+static qrn_status place_parts(qrn_cpu_binder *b) {
+    qrn_plan *p = b->plan;
     p->parts = qrn_arena_alloc(p->arena, (p->n_values + 1) * sizeof *p->parts);
     if (!p->parts)
-        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
+        return qrn_cpu_no_memory(b);
     for (uint32_t i = 0; i < p->n_values; i++) {
         qrn_value *v = &p->values[i];
-        if (v->base == QRN_VAL_NONE)
+        if (v->base == UINT32_MAX)
             continue;
         size_t at;
-        const qrn_value *owner = &p->values[qrn_pass_owner(p, i, &at)];
+        const qrn_value *owner = &p->values[qrn_cpu_owner(p, i, &at)];
         v->offset = at;
         if (owner->storage == QRN_STORE_ARENA) {
             v->offset += owner->offset;
@@ -272,19 +289,19 @@ static qrn_status place_parts(qrn_lowering *lo) {
 }
 
 // "memory,graph,arena,bound,ratio,steps"
-static void explain(const qrn_lowering *lo) {
+static void explain(const qrn_cpu_binder *b) {
     char line[256];
-    const qrn_plan *p = lo->plan;
+    const qrn_plan *p = b->plan;
     double bound = p->bound_bytes ? (double)p->bound_bytes : 1.0;
     snprintf(line, sizeof line, "memory,%.128s,arena %zu,bound %zu,ratio %.3f,steps %u",
-             lo->graph->name, p->arena_bytes, p->bound_bytes, (double)p->arena_bytes / bound,
+             b->cg->name, p->arena_bytes, p->bound_bytes, (double)p->arena_bytes / bound,
              p->n_steps);
-    lo->opt->explain(lo->opt->explain_ctx, line);
+    b->opt->explain(b->opt->explain_ctx, line);
 }
 
 // The system grants more memory than there is, and kills who uses it.
-static qrn_status check_limit(const qrn_lowering *lo) {
-    const qrn_plan *p = lo->plan;
+static qrn_status check_limit(const qrn_cpu_binder *b) {
+    const qrn_plan *p = b->plan;
     uint64_t most;
     QRN_TRY(qrn_limit_run_bytes(&most));
     if (p->arena_bytes <= most)
@@ -293,11 +310,11 @@ static qrn_status check_limit(const qrn_lowering *lo) {
         QRN_E_MEM,
         "graph '%s': an execution needs %zu bytes for intermediate tensors, the limit is "
         "%llu (the machine's memory, or QUERN_LIMITS=run=N)",
-        lo->graph->name, p->arena_bytes, (unsigned long long)most);
+        b->cg->name, p->arena_bytes, (unsigned long long)most);
 }
 
-qrn_status qrn_lo_plan_memory(qrn_lowering *lo) {
-    qrn_plan *p = lo->plan;
+qrn_status qrn_cpu_plan_memory(qrn_cpu_binder *b) {
+    qrn_plan *p = b->plan;
     size_t cap = (size_t)p->n_values + p->n_steps + 1;
     item *items = qrn_alloc(cap * sizeof *items);
     item **placed = qrn_alloc(cap * sizeof *placed);
@@ -310,15 +327,15 @@ qrn_status qrn_lo_plan_memory(qrn_lowering *lo) {
         else if (s == QRN_OK)
             try_orders(p, items, n, placed);
     } else {
-        s = QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
+        s = qrn_cpu_no_memory(b);
     }
     qrn_free(items);
     qrn_free(placed);
     if (s == QRN_OK)
-        s = check_limit(lo);
+        s = check_limit(b);
     if (s == QRN_OK)
-        s = place_parts(lo);
-    if (s == QRN_OK && lo->opt->explain)
-        explain(lo);
+        s = place_parts(b);
+    if (s == QRN_OK && b->opt->explain)
+        explain(b);
     return s;
 }

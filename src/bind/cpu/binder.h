@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+//
+// State of one binding, shared by the files of this folder; nothing outside sees it.
+#ifndef QRN_BIND_CPU_BINDER_H
+#define QRN_BIND_CPU_BINDER_H
+
+#include "bind/cpu/bind.h"
+#include "compiler/gemm.h"
+
+typedef struct qrn_cpu_binder {
+    qrn_compiled *cg;
+    const qrn_cpu_options *opt;
+    qrn_plan *plan;     // its first values are those of the compiled graph, in their order
+    size_t taken_bytes; // for packed constants and state
+} qrn_cpu_binder;
+
+// gemm.c, quantized_gemm.c: replaces GEMM step `s` by one with packed weights. QRN_E_UNSUPPORTED
+// without any message: no packing fits, the step stays as it is.
+qrn_status qrn_cpu_gemm(qrn_cpu_binder *b, qrn_step *s, const qrn_gemm *g);
+qrn_status qrn_cpu_quantized_gemm(qrn_cpu_binder *b, qrn_step *s, const qrn_gemm *g);
+
+// New values: a constant whose memory the caller fills.
+qrn_status qrn_cpu_const(qrn_cpu_binder *b, qrn_dtype dtype, const qrn_shape *shape, qrn_val *out,
+                         void **data);
+// pack.c: a constant made from constant value `source` by `pack`. Data of a tensor is packed once
+// everything that can fail is done: the memory is taken now and written then, so that tensors can
+// be given up one by one; one that was packed before is used where it lies. Other sources are
+// packed at once. args are copied.
+typedef struct qrn_cpu_packing {
+    qrn_packing_id id;
+    uint32_t node; // plan node that wants it
+    qrn_val source;
+    qrn_dtype dtype; // of the packed form
+    const qrn_shape *shape;
+    qrn_pack_fn pack;
+    const void *args;
+    size_t args_bytes;
+} qrn_cpu_packing;
+qrn_status qrn_cpu_pack(qrn_cpu_binder *b, const qrn_cpu_packing *p, qrn_val *out);
+// Was the tensor packed like that before? Then its own data may be missing.
+bool qrn_cpu_was_packed(const qrn_cpu_binder *b, const qrn_cpu_packing *p);
+// pack.c: constants that are only described and that steps read.
+qrn_status qrn_cpu_pack_described(qrn_cpu_binder *b);
+// pack.c: finds the tensors whose own data nothing needs once all their packings are written.
+qrn_status qrn_cpu_find_droppable(qrn_cpu_binder *b);
+// Counts memory; fails when that is too much (option most_bytes).
+qrn_status qrn_cpu_take(qrn_cpu_binder *b, size_t size_bytes);
+
+// shapes.c: how a step with dynamic operands gets its shapes.
+qrn_reshape_fn qrn_cpu_reshape(qrn_shapes shapes);
+
+// memplan.c: offsets for arena values and scratch.
+qrn_status qrn_cpu_plan_memory(qrn_cpu_binder *b);
+// The value that owns the memory of v; *offset (may be NULL) is where v begins in it.
+uint32_t qrn_cpu_owner(const qrn_plan *p, uint32_t v, size_t *offset);
+
+static inline qrn_status qrn_cpu_no_memory(const qrn_cpu_binder *b) {
+    return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", b->cg->name);
+}
+
+#endif
