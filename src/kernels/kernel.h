@@ -40,7 +40,7 @@ typedef enum qrn_domain {
     QRN_DOMAIN_RAW
 } qrn_domain;
 
-// Somebody who goes on with parts of out[0] while they are in a near cache.
+// A fused follow-up: runs on parts of out[0] while they are still in a near cache.
 typedef struct qrn_follower {
     void (*fn)(const struct qrn_follower *f, size_t begin, size_t end); // elements of out[0]
 } qrn_follower;
@@ -55,7 +55,7 @@ typedef struct qrn_kcall {
     void *state;            // kept across executions (cleared at first), or NULL
     uint32_t task, n_tasks; // this call does part `task` of `n_tasks`
     size_t begin, end;      // element-wise families: of these elements of out[0]; 0, 0: of all
-    const qrn_follower *follower; // families that tell: (optional) see qrn_tell
+    const qrn_follower *follower; // (optional) families that report: see qrn_report
 } qrn_kcall;
 
 // Returns QRN_OK; a data error found while running (index out of range) is QRN_E_ARGUMENT, and
@@ -83,9 +83,9 @@ typedef struct qrn_family {
     // Inputs, one bit each, in whose memory out[0] may lie when both have equally many elements of
     // one size: every row reads element i of them before it writes element i, and not later.
     uint32_t in_place;
-    bool
-        element_wise; // every row keeps to [begin, end) of a call, needs no scratch and cannot fail
-    bool tells;       // every row tells the follower of a call
+    // Every row keeps to [begin, end) of a call, needs no scratch and cannot fail.
+    bool element_wise;
+    bool reports; // every row reports finished elements to the follower of a call
 } qrn_family;
 
 // First row that can run this call in `domain`; NULL when there is none. `isa` caps the CPU
@@ -93,8 +93,8 @@ typedef struct qrn_family {
 const qrn_kernel *qrn_kernel_select(const qrn_family *f, qrn_domain domain, const qrn_kcall *k,
                                     uint32_t isa);
 // Why a row cannot run the call; NULL when it can.
-const char *qrn_kernel_refusal(const qrn_kernel *row, qrn_domain domain, const qrn_kcall *k,
-                               uint32_t isa);
+const char *qrn_kernel_rejection(const qrn_kernel *row, qrn_domain domain, const qrn_kcall *k,
+                                 uint32_t isa);
 // Has the family a row for this domain?
 static inline bool qrn_family_has(const qrn_family *f, qrn_domain domain) {
     for (uint32_t i = 0; i < f->n_rows; i++)
@@ -142,14 +142,15 @@ static inline void qrn_elements(const qrn_kcall *k, size_t grain, size_t *begin,
     *end += from;
 }
 
-// Elements [begin, end) of out[0] are there. Every element is told of once, by the task that wrote
+// Elements [begin, end) of out[0] are final. Every element is reported once, by the task that wrote
 // it, and not touched afterwards.
-static inline void qrn_tell(const qrn_kcall *k, size_t begin, size_t end) {
+static inline void qrn_report(const qrn_kcall *k, size_t begin, size_t end) {
     if (k->follower && begin < end)
         k->follower->fn(k->follower, begin, end);
 }
 
-// Integer at position i of an index-like operand of any integer, bool, fixed (code) or float type.
+// Integer at position i of an index-like operand of any integer, bool, fixed-point (the quantized
+// value) or float type.
 int64_t qrn_view_int(const qrn_view *v, size_t i);
 // Real value at position i of an operand of any type (dequantized).
 double qrn_view_real(const qrn_view *v, size_t i);
@@ -163,7 +164,7 @@ double qrn_view_real(const qrn_view *v, size_t i);
 #define QRN_FAMILY(fam, args) QRN_FAMILY_(fam, args, .in_place = 0)
 #define QRN_FAMILY_ELEMENT_WISE(fam, args, inputs)                                                 \
     QRN_FAMILY_(fam, args, .in_place = inputs, .element_wise = true)
-#define QRN_FAMILY_TELLS(fam, args) QRN_FAMILY_(fam, args, .tells = true)
+#define QRN_FAMILY_REPORTS(fam, args) QRN_FAMILY_(fam, args, .reports = true)
 
 // Before a loop over elements that may run in place: its rounds are independent. Without it some
 // compilers take a slow way when input and output are the same.

@@ -276,10 +276,10 @@ static void check_shapes(built *b, const op_case *c) {
 static void run_once(const qrn_kernel *row, built *b, const op_case *c, uint32_t n_tasks) {
     qrn_kcall k = b->k;
     follower f = {.base = {follow}, .count = c->n_out && k.out[0] ? qrn_view_count(k.out[0]) : 0};
-    if (c->op->family->tells)
+    if (c->op->family->reports)
         k.follower = &f.base;
     qrn_status s = run_tasks(row, k, n_tasks);
-    if (s == QRN_OK && c->op->family->tells)
+    if (s == QRN_OK && c->op->family->reports)
         assert_int_equal(f.told, f.count);
     assert_true(s == QRN_OK || !c->op->family->element_wise);
     check_shapes(b, c);
@@ -325,7 +325,7 @@ static bool run_rows(built *b, const op_case *c, counts *n, size_t *most_work) {
     bool last = false;
     for (uint32_t i = 0; i < f->n_rows && !last; i++) { // as the compiler asks: without data
         current_row = &f->rows[i];
-        selected[i] = !qrn_kernel_refusal(&f->rows[i], c->domain, &b->k, qrn_cpu_isa());
+        selected[i] = !qrn_kernel_rejection(&f->rows[i], c->domain, &b->k, qrn_cpu_isa());
         any |= selected[i];
         last = selected[i] && f->rows[i].needs == 0;
         b->k.n_tasks = f->rows[i].tasks ? MAX_TASKS : 1;

@@ -78,7 +78,8 @@ static void depthwise_with_a_far_stride_takes_little_memory(void **state) {
     assert_null(qrn_cop_conv.check(&k, QRN_DOMAIN_RAW));
     const qrn_family *f = &qrn_family_conv;
     for (uint32_t i = 0; i < f->n_rows; i++)
-        if (!qrn_kernel_refusal(&f->rows[i], QRN_DOMAIN_RAW, &k, UINT32_MAX) && f->rows[i].scratch)
+        if (!qrn_kernel_rejection(&f->rows[i], QRN_DOMAIN_RAW, &k, UINT32_MAX) &&
+            f->rows[i].scratch)
             assert_true(f->rows[i].scratch(&k) < (1 << 20));
 }
 

@@ -70,7 +70,7 @@ static unsigned check_rows(const qrn_family *f, const void *args, qrn_view **in,
     unsigned checked = 0;
     for (uint32_t i = 0; i + 1 < f->n_rows; i++) {
         const qrn_kernel *row = &f->rows[i];
-        if (qrn_kernel_refusal(row, QRN_DOMAIN_RAW, &k, qrn_cpu_isa()))
+        if (qrn_kernel_rejection(row, QRN_DOMAIN_RAW, &k, qrn_cpu_isa()))
             continue;
         for (int way = 0; way < 3; way++) {
             void *result = way == 2 && over >= 0 ? in[over]->data : own;

@@ -231,7 +231,7 @@ static unsigned check_quantized(operands *o) {
     unsigned ran = 0;
     for (uint32_t i = 0; i < qrn_family_conv.n_rows; i++) {
         const qrn_kernel *row = &qrn_family_conv.rows[i];
-        if (qrn_kernel_refusal(row, QRN_DOMAIN_RAW, &k, qrn_cpu_isa()))
+        if (qrn_kernel_rejection(row, QRN_DOMAIN_RAW, &k, qrn_cpu_isa()))
             continue;
         ran++;
         for (uint32_t tasks = 1; tasks <= 4; tasks += 3) {
@@ -294,7 +294,7 @@ static void check_float(const layer *l) {
     qrn_kcall k = {.args = &l->args, .in = in, .out = out, .n_in = 3, .n_out = 1, .n_tasks = 1};
     for (uint32_t i = 0; i < qrn_family_conv.n_rows; i++) {
         const qrn_kernel *row = &qrn_family_conv.rows[i];
-        if (qrn_kernel_refusal(row, QRN_DOMAIN_F32, &k, qrn_cpu_isa()))
+        if (qrn_kernel_rejection(row, QRN_DOMAIN_F32, &k, qrn_cpu_isa()))
             continue;
         run_row(row, &k, between(1, 4));
         for (size_t r = 0; r < qrn_view_count(&y); r++) {

@@ -130,7 +130,7 @@ static unsigned check_rows(trial *t) {
     unsigned checked = 0;
     for (uint32_t i = 0; i < f->n_rows; i++) {
         const qrn_kernel *row = &f->rows[i];
-        if (row == ref || qrn_kernel_refusal(row, t->domain, &k, qrn_cpu_isa()))
+        if (row == ref || qrn_kernel_rejection(row, t->domain, &k, qrn_cpu_isa()))
             continue;
         for (uint32_t n_tasks = 1; n_tasks <= 3; n_tasks += 2) {
             memset(t->out.data, 0xaa, bytes);
@@ -361,7 +361,7 @@ static void fast_forms_keep_their_stated_bounds(void **unused) {
     qrn_kcall k = {.args = &args, .in = ins, .out = outs, .n_in = 1, .n_out = 1, .n_tasks = 1};
     for (uint32_t r = 0; r < qrn_family_unary.n_rows; r++) {
         const qrn_kernel *row = &qrn_family_unary.rows[r];
-        if (!row->needs || qrn_kernel_refusal(row, QRN_DOMAIN_F32, &k, qrn_cpu_isa()))
+        if (!row->needs || qrn_kernel_rejection(row, QRN_DOMAIN_F32, &k, qrn_cpu_isa()))
             continue;
         for (args.op = 0; args.op <= QRN_UNARY_SWISH; args.op++) {
             double worst = 0;

@@ -163,7 +163,7 @@ static unsigned check_rows(const qrn_family *f, const void *args, qrn_view *cons
     for (uint32_t i = 0; i < f->n_rows; i++) {
         qrn_view *outs[] = {&o->y};
         qrn_kcall k = {.args = args, .in = in, .out = outs, .n_in = n_in, .n_out = 1, .n_tasks = 1};
-        if (qrn_kernel_refusal(&f->rows[i], QRN_DOMAIN_RAW, &k, qrn_cpu_isa()))
+        if (qrn_kernel_rejection(&f->rows[i], QRN_DOMAIN_RAW, &k, qrn_cpu_isa()))
             continue;
         ran++;
         for (k.n_tasks = 1; k.n_tasks <= 7; k.n_tasks += 3) {

@@ -87,7 +87,7 @@ static uint32_t check_rows(const product *p, qrn_kcall *k, const qrn_view *want)
     size_t bytes = qrn_view_count(c) * qrn_view_elem(c);
     for (uint32_t i = 0; i < qrn_family_matmul.n_rows; i++) {
         const qrn_kernel *row = &qrn_family_matmul.rows[i];
-        if (qrn_kernel_refusal(row, QRN_DOMAIN_RAW, k, qrn_cpu_isa()))
+        if (qrn_kernel_rejection(row, QRN_DOMAIN_RAW, k, qrn_cpu_isa()))
             continue;
         for (k->n_tasks = 1; k->n_tasks <= 7; k->n_tasks += 3) {
             size_t scratch = row->scratch ? row->scratch(k) : 0;

@@ -160,7 +160,7 @@ static void check(qrn_dtype t, bool largest, unsigned times) {
         qrn_kcall k = {.args = &l.args, .in = in, .out = out, .n_in = 1, .n_out = 1, .n_tasks = 1};
         unsigned ran = 0;
         for (uint32_t i = 0; i < f->n_rows; i++) {
-            if (qrn_kernel_refusal(&f->rows[i], domain, &k, qrn_cpu_isa()))
+            if (qrn_kernel_rejection(&f->rows[i], domain, &k, qrn_cpu_isa()))
                 continue;
             ran++;
             k.n_tasks = between(1, 5);

@@ -45,7 +45,7 @@ static double fp16_of(double x, qrn_fp16_rule rule) {
 }
 
 static bool runs_here(const qrn_kernel *row, const qrn_kcall *k) {
-    return !qrn_kernel_refusal(row, row->domain, k, qrn_cpu_isa());
+    return !qrn_kernel_rejection(row, row->domain, k, qrn_cpu_isa());
 }
 
 static void run_tasks(const qrn_kernel *row, qrn_kcall *k, uint32_t n_tasks) {

@@ -89,7 +89,7 @@ static unsigned check_rows(const qrn_family *f, qrn_kcall *k, check_fn *check) {
     unsigned checked = 0;
     qrn_view *y = k->out[0];
     for (uint32_t i = 0; i < f->n_rows; i++) {
-        if (qrn_kernel_refusal(&f->rows[i], QRN_DOMAIN_RAW, k, qrn_cpu_isa()))
+        if (qrn_kernel_rejection(&f->rows[i], QRN_DOMAIN_RAW, k, qrn_cpu_isa()))
             continue;
         for (uint32_t n_tasks = 1; n_tasks <= 3; n_tasks += 2) {
             memset(y->data, 0xaa, qrn_view_count(y) * qrn_view_elem(y));

@@ -165,7 +165,7 @@ static bool check_layer(layer *l) {
     const qrn_family *f = &qrn_family_dense8;
     bool winograd = false;
     for (uint32_t i = 0; i < f->n_rows; i++)
-        if (!qrn_kernel_refusal(&f->rows[i], QRN_DOMAIN_RAW, &k, qrn_cpu_isa())) {
+        if (!qrn_kernel_rejection(&f->rows[i], QRN_DOMAIN_RAW, &k, qrn_cpu_isa())) {
             check_row(&f->rows[i], &k, l);
             winograd |= strstr(f->rows[i].name, "winograd") != NULL;
         }

@@ -175,7 +175,7 @@ static qrn_status run(proof *p, const qrn_kernel *row, const manner *m, stage *s
     k.n_tasks = 1;
     k.task = 0;
     k.n_tasks = row->tasks && m->threads > 1 ? row->tasks(&k, m->threads) : 1;
-    k.follower = p->family->tells ? told_begin(k.out[0]) : NULL;
+    k.follower = p->family->reports ? told_begin(k.out[0]) : NULL;
     announce(p, row, m, s, k.n_tasks);
     qrn_status status = m->pieces ? run_pieces(row, m, &k) : run_tasks(row, m, &k);
     const char *wrong = k.follower && status == QRN_OK ? told_end() : NULL;
@@ -323,7 +323,7 @@ static bool prove_row(proof *p, const qrn_kernel *row, stage *s, result *r) {
 }
 
 static bool takes(const proof *p, uint32_t row) {
-    return !qrn_kernel_refusal(&p->family->rows[row], p->domain, p->call, qrn_cpu_isa());
+    return !qrn_kernel_rejection(&p->family->rows[row], p->domain, p->call, qrn_cpu_isa());
 }
 
 // The first row called "..._ref" that takes the call: none behind it would ever be selected.

@@ -98,23 +98,23 @@ static qrn_status tells(const qrn_kcall *k) {
     reference(k);
     size_t begin, end;
     qrn_split(N, 1, k->task, k->n_tasks, &begin, &end);
-    qrn_tell(k, begin, end);
+    qrn_report(k, begin, end);
     return QRN_OK;
 }
 static qrn_status tells_twice(const qrn_kcall *k) {
     tells(k);
-    qrn_tell(k, 3, 4);
+    qrn_report(k, 3, 4);
     return QRN_OK;
 }
 static qrn_status forgets_to_tell(const qrn_kcall *k) {
     reference(k);
-    qrn_tell(k, 0, k->task ? 0 : N - 1);
+    qrn_report(k, 0, k->task ? 0 : N - 1);
     return QRN_OK;
 }
 static qrn_status tells_early(const qrn_kcall *k) {
     size_t begin, end;
     qrn_split(N, 1, k->task, k->n_tasks, &begin, &end);
-    qrn_tell(k, begin, end);
+    qrn_report(k, begin, end);
     return reference(k);
 }
 
@@ -137,7 +137,7 @@ static bool holds_for(qrn_kernel_fn fn, uint32_t in_place, const char **why) {
                     .n_rows = 2,
                     .in_place = in_place,
                     .element_wise = family_element_wise,
-                    .tells = family_tells};
+                    .reports = family_tells};
     qrn_view x = {.data = source, .dtype = QRN_DTYPE_U8, .rank = 1, .dims = {N}};
     qrn_view y = {.data = target, .dtype = QRN_DTYPE_U8, .rank = 1, .dims = {N}};
     qrn_view *in[] = {&x}, *out[] = {&y};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Listens to a kernel that tells of finished parts of its result (qrn_tell): every element has to
+// Listens to a kernel that tells of finished parts of its result (qrn_report): every element has to
 // be told of once, by then has its final value, and is not touched afterwards.
 #ifndef TESTS_PROOF_TOLD_H
 #define TESTS_PROOF_TOLD_H

@@ -137,7 +137,7 @@ static qrn_status bind_steps(qrn_cpu_binder *b) {
         QRN_TRY(copy_step(b, from, s));
         if (s->kind == QRN_STEP_KERNEL)
             QRN_TRY(bind_gemm(b, from, s));
-        if (s->family && !s->family->tells)
+        if (s->family && !s->family->reports)
             s->n_chained = 0;
         if (s->n_in + s->n_out > p->max_operands)
             p->max_operands = s->n_in + s->n_out;
@@ -188,7 +188,7 @@ static void explain(const qrn_cpu_binder *b, const qrn_step *s, const qrn_kcall 
     }
     ADD(",");
     for (const qrn_kernel *r = s->family->rows; r < s->kernel; r++)
-        ADD("not %s: %s; ", r->name, qrn_kernel_refusal(r, s->domain, k, b->opt->isa));
+        ADD("not %s: %s; ", r->name, qrn_kernel_rejection(r, s->domain, k, b->opt->isa));
     if (chained)
         ADD("chained");
 #undef ADD

@@ -74,7 +74,7 @@ static bool follows(const qrn_lowering *lo, uint32_t head, uint32_t at) {
 // Can the step report finished parts of its result? A GEMM with constant weights can, too.
 static bool reports_parts(const qrn_compiled *p, const qrn_cstep *s) {
     qrn_gemm gemm;
-    return s->op->family->tells || qrn_gemm_of(p, s, &gemm);
+    return s->op->family->reports || qrn_gemm_of(p, s, &gemm);
 }
 
 qrn_status qrn_pass_chain(qrn_lowering *lo, const qrn_use *uses) {

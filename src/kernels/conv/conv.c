@@ -194,4 +194,4 @@ static const qrn_kernel conv_rows[] = {
      .fn = qrn_conv_q8_ref,
      .tasks = qrn_conv_tasks},
 };
-QRN_FAMILY_TELLS(conv, sizeof(qrn_conv_args));
+QRN_FAMILY_REPORTS(conv, sizeof(qrn_conv_args));

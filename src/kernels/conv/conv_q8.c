@@ -43,7 +43,7 @@ qrn_status qrn_conv_q8_ref(const qrn_kcall *k) {
             }
         }
     }
-    qrn_tell(k, begin * g.cout, end * g.cout);
+    qrn_report(k, begin * g.cout, end * g.cout);
     return QRN_OK;
 }
 
@@ -70,6 +70,6 @@ qrn_status qrn_conv_q8_block_ref(const qrn_kcall *k) {
             qrn_store_code(yv, cell * g.cout + co, qrn_requant_clamp(&r, floor(s.t)));
         }
     }
-    qrn_tell(k, begin * g.cout, end * g.cout);
+    qrn_report(k, begin * g.cout, end * g.cout);
     return QRN_OK;
 }

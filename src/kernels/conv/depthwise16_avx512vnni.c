@@ -31,8 +31,8 @@ INLINE __m512i begun(const tile_part *p, const int unit) {
     return _mm512_load_si512(p->c->terms->bias[unit]);
 }
 
-INLINE void finish(tile_part *p, const int units, const int first, const int m, const int o,
-                   __m512i (*acc)[4]) {
+INLINE void epilogue(tile_part *p, const int units, const int first, const int m, const int o,
+                     __m512i (*acc)[4]) {
     (void)first, (void)m; // all units
     const qrn_depthwise16_terms *b = p->c->terms;
     if (units == 2)

@@ -118,9 +118,9 @@ static void terms_prepare(const prepared *p, const qrn_strip_block *b, qrn_depth
 // is no more than 257 + |zero| for a result in range, and that result, below 2^24 units, is rounded
 // to one of them twice. Sums are exact floats. What is added makes results that can be on either
 // side of a whole number those with small fractions.
-static void set_rounding(qrn_depthwise8_job *j, bool is_signed) {
-    double start = (j->round.zero_half + (is_signed ? 128 : 0)) * 0x1p16;
-    double miss = (258 + fabs(j->round.zero_half)) * 0x1p-8 + 0.5 + 0.5;
+static void set_requant(qrn_depthwise8_job *j, bool is_signed) {
+    double start = (j->requant.zero_half + (is_signed ? 128 : 0)) * 0x1p16;
+    double miss = (258 + fabs(j->requant.zero_half)) * 0x1p-8 + 0.5 + 0.5;
     j->start = (float)(start + miss);
     if ((double)j->start < start + miss)
         j->start = nextafterf(j->start, INFINITY);
@@ -139,8 +139,8 @@ qrn_status qrn_depthwise8_run(const qrn_kcall *k, const qrn_strip_kernel *kernel
     if (!w || !channels_prepare(k, kernel, w, &g, x_offset, &p))
         return otherwise(k);
     qrn_requant r = qrn_requant_of(x, k->in[1], 0, y);
-    qrn_depthwise8_job j = {.round = qrn_round8_of(p.m, p.exact, r.zero_half, r.lo, r.hi)};
-    set_rounding(&j, y_signed);
+    qrn_depthwise8_job j = {.requant = qrn_requant8_of(p.m, p.exact, r.zero_half, r.lo, r.hi)};
+    set_requant(&j, y_signed);
     QRN_STRIP_BLOCKS(b, i, g.cin, QRN_DEPTHWISE8_UNITS) {
         uint8_t *to = p.blocks + i * p.block_bytes;
         terms_prepare(&p, &b, (qrn_depthwise8_terms *)(void *)to);

@@ -7,13 +7,13 @@
 // With u = codes of x as unsigned bytes and ou their offset, the sum over taps of (u + ou) * w is
 // sum u*w + ou * sum w; the second part goes into the bias. What lies outside x is -ou.
 //
-// Rounding is that of gemm/round8.h in fixed point: 16 bits behind the point, so that whole part
+// Rounding is that of gemm/requant8.h in fixed point: 16 bits behind the point, so that whole part
 // and fraction are a word each, and a fraction close to zero leaves the decision to the double.
 #ifndef QRN_KERNELS_CONV_DEPTHWISE8_H
 #define QRN_KERNELS_CONV_DEPTHWISE8_H
 
 #include "kernels/conv/depthwise_strips.h"
-#include "kernels/gemm/epilogue/round8.h"
+#include "kernels/gemm/epilogue/requant8.h"
 
 #define QRN_DEPTHWISE8_ROWS 4  // of a group
 #define QRN_DEPTHWISE8_UNITS 4 // of a block at most
@@ -32,10 +32,10 @@ typedef struct qrn_depthwise8_terms {
 } qrn_depthwise8_terms;
 
 typedef struct qrn_depthwise8_job {
-    float start;      // of the fixed-point number, more what float and double can differ by
-    uint16_t edge;    // last fraction that float does not decide
-    uint8_t flip;     // XOR of results: 0x80 for signed ones, which are computed plus 128
-    qrn_round8 round; // of all channels
+    float start;          // of the fixed-point number, more what float and double can differ by
+    uint16_t edge;        // last fraction that float does not decide
+    uint8_t flip;         // XOR of results: 0x80 for signed ones, which are computed plus 128
+    qrn_requant8 requant; // of all channels
 } qrn_depthwise8_job;
 
 // Rows [row, row + n_rows) of a block, for calls that have the form; see depthwise_strips.inc.

@@ -90,7 +90,7 @@ INLINE void store(const constants *c, const int units, const bool one, uint8_t *
 }
 
 // Eight results of the definition, as fixed-point numbers.
-INLINE __m256i decided(const qrn_round8 *r, __m256i acc, const double *exact) {
+INLINE __m256i decided(const qrn_requant8 *r, __m256i acc, const double *exact) {
     __m512d v = _mm512_fmadd_pd(_mm512_cvtepi32_pd(acc), _mm512_load_pd(exact),
                                 _mm512_set1_pd(r->zero_half));
     v = _mm512_max_pd(v, _mm512_set1_pd((double)r->lo));
@@ -100,8 +100,8 @@ INLINE __m256i decided(const qrn_round8 *r, __m256i acc, const double *exact) {
 
 // Sixteen of them.
 INLINE __m512i decided_unit(const qrn_depthwise8_job *j, const double *exact, __m512i acc) {
-    __m256i low = decided(&j->round, _mm512_castsi512_si256(acc), exact);
-    __m256i high = decided(&j->round, _mm512_extracti64x4_epi64(acc, 1), exact + 8);
+    __m256i low = decided(&j->requant, _mm512_castsi512_si256(acc), exact);
+    __m256i high = decided(&j->requant, _mm512_extracti64x4_epi64(acc, 1), exact + 8);
     __m512i v = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
     return _mm512_slli_epi32(_mm512_add_epi32(v, _mm512_set1_epi32(j->flip)), 16);
 }

@@ -43,8 +43,8 @@ INLINE __m512i begun(const tile_part *p, const int unit) {
     return _mm512_load_si512(p->c->terms->bias[unit]);
 }
 
-INLINE void finish(tile_part *p, const int units, const int first, const int m, const int o,
-                   __m512i (*acc)[4]) {
+INLINE void epilogue(tile_part *p, const int units, const int first, const int m, const int o,
+                     __m512i (*acc)[4]) {
     const qrn_depthwise8_terms *b = p->c->terms;
     const constants *c = p->c;
     const int cells = 4 / units, at = o / cells;

@@ -39,8 +39,8 @@ INLINE void near_units(const __m512i *row, const int h, __m512i *v) {
 }
 
 // The sums of cell o are there. part: whole parts of the first half.
-INLINE void near_finish(const near_half *q, const int h, const int o, const __m512i *acc,
-                        __m512i *part, __m512i *least, __m512i *worst) {
+INLINE void near_epilogue(const near_half *q, const int h, const int o, const __m512i *acc,
+                          __m512i *part, __m512i *least, __m512i *worst) {
     __m512i x[2];
 #pragma GCC unroll 2
     for (int u = 0; u < 2; u++)
@@ -75,7 +75,7 @@ INLINE void near_column(near_half *q, const int h, const int i, const int step, 
             }
     }
     if (ends >= 0 && ends % step == 0)
-        near_finish(q, h, ends / step, acc[ends / step], part, least, worst);
+        near_epilogue(q, h, ends / step, acc[ends / step], part, least, worst);
 }
 
 INLINE void near_pass(const qrn_strip_tile *t, const constants c, const uint8_t *w, const int h,

@@ -3,7 +3,7 @@
 // Loops of the depthwise convolution: which rows of a window lie inside the input.
 #include "kernels/conv/depthwise_f32.h"
 
-#define BAND (16 * 1024) // floats of output rows that are told of together
+#define BAND (16 * 1024) // floats of output rows that are reported together
 
 bool qrn_depthwise_f32_works(const qrn_kcall *k) {
     const qrn_conv_args *a = k->args;
@@ -47,13 +47,13 @@ static qrn_status run(const qrn_kcall *k, line_fn line) {
                             .clamp = &((const qrn_conv_args *)k->args)->clamp};
     size_t begin, end, width = (size_t)g.out[2] * g.cin;
     qrn_split(g.batch * (size_t)(g.out[0] * g.out[1]), 1, k->task, k->n_tasks, &begin, &end);
-    for (size_t row = begin, told = begin; row < end; row++) {
+    for (size_t row = begin, reported = begin; row < end; row++) {
         find_rows(k, &g, row, &l);
         l.y = (float *)k->out[0]->data + row * width;
         line(&l);
-        if ((row + 1 - told) * width >= BAND || row + 1 == end) {
-            qrn_tell(k, told * width, (row + 1) * width);
-            told = row + 1;
+        if ((row + 1 - reported) * width >= BAND || row + 1 == end) {
+            qrn_report(k, reported * width, (row + 1) * width);
+            reported = row + 1;
         }
     }
     return QRN_OK;

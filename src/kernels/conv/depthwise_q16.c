@@ -83,7 +83,7 @@ static qrn_status run(const qrn_kcall *k, void (*cell_fn)(const qrn_depthwise_q1
         d.y = (char *)y->data + cell * g.cin * d.y_elem;
         cell_fn(&d);
     }
-    qrn_tell(k, begin * g.cin, end * g.cin);
+    qrn_report(k, begin * g.cin, end * g.cin);
     return QRN_OK;
 }
 

@@ -71,7 +71,7 @@ void qrn_depthwise_q8_tail(const qrn_depthwise_q8_cell *d, size_t c) {
         if (d->acc)
             d->acc[c] = acc;
         else
-            d->y[c] = qrn_round8_exact(d->round, c, acc);
+            d->y[c] = qrn_requant8_exact(d->requant, c, acc);
     }
 }
 
@@ -99,7 +99,7 @@ static qrn_status run(const qrn_kcall *k, void (*cell_sums)(const qrn_depthwise_
     qrn_conv_geometry g = qrn_conv_geometry_of(k->args, x, y, w->dims);
     prepared p = prepare(k, g.cin);
     qrn_requant r = qrn_requant_of(x, w, 0, y);
-    qrn_round8 round = qrn_round8_of(p.m, p.exact, r.zero_half, r.lo, r.hi);
+    qrn_requant8 requant = qrn_requant8_of(p.m, p.exact, r.zero_half, r.lo, r.hi);
     bool is_signed = x->dtype == QRN_DTYPE_SQ8, is16 = qrn_view_elem(y) > 1;
     size_t offset[QRN_DEPTHWISE_TAPS], weight[QRN_DEPTHWISE_TAPS];
     qrn_depthwise_q8_cell d = {.x = x->data,
@@ -110,7 +110,7 @@ static qrn_status run(const qrn_kcall *k, void (*cell_sums)(const qrn_depthwise_
                                .flip = is_signed ? 0x80 : 0,
                                .x_offset = (int16_t)(x->quant->offset - (is_signed ? 128 : 0)),
                                .bias = p.bias,
-                               .round = &round,
+                               .requant = &requant,
                                .acc = is16 ? p.acc : NULL};
     size_t begin, end;
     qrn_split(qrn_conv_cells(&g), 1, k->task, k->n_tasks, &begin, &end);
@@ -126,7 +126,7 @@ static qrn_status run(const qrn_kcall *k, void (*cell_sums)(const qrn_depthwise_
         if (is16)
             store16(k, p.acc, cell * g.cin, g.cin);
     }
-    qrn_tell(k, begin * g.cin, end * g.cin);
+    qrn_report(k, begin * g.cin, end * g.cin);
     return QRN_OK;
 }
 

@@ -5,7 +5,7 @@
 #ifndef QRN_KERNELS_CONV_DEPTHWISE_Q8_H
 #define QRN_KERNELS_CONV_DEPTHWISE_Q8_H
 
-#include "kernels/gemm/epilogue/round8.h"
+#include "kernels/gemm/epilogue/requant8.h"
 #include "kernels/kernel.h"
 
 #define QRN_DEPTHWISE_TAPS 128 // most taps of a window
@@ -19,10 +19,10 @@ typedef struct qrn_depthwise_q8_cell {
     size_t taps, channels;
     uint8_t flip; // 0x80 for signed codes, whose offset is 128 less
     int16_t x_offset;
-    const int32_t *bias;     // [channels]
-    const qrn_round8 *round; // of all channels
-    uint8_t *y;              // [channels]
-    int32_t *acc;            // NULL, or [channels]: receives the sums instead of y
+    const int32_t *bias;         // [channels]
+    const qrn_requant8 *requant; // of all channels
+    uint8_t *y;                  // [channels]
+    int32_t *acc;                // NULL, or [channels]: receives the sums instead of y
 } qrn_depthwise_q8_cell;
 
 void qrn_depthwise_q8_cell_avx512(const qrn_depthwise_q8_cell *d);

@@ -10,12 +10,12 @@ static inline __m256i widened(const uint8_t *p, __m128i flip) {
     return _mm256_cvtepu8_epi32(_mm_xor_si128(_mm_loadl_epi64((const __m128i *)p), flip));
 }
 
-static inline void finish(const qrn_depthwise_q8_cell *d, size_t c, __m256i acc) {
+static inline void epilogue(const qrn_depthwise_q8_cell *d, size_t c, __m256i acc) {
     if (d->acc) {
         _mm256_storeu_si256((__m256i *)(d->acc + c), acc);
         return;
     }
-    const qrn_round8 *r = d->round;
+    const qrn_requant8 *r = d->requant;
     __m256 real = _mm256_cvtepi32_ps(acc), m = _mm256_loadu_ps(r->m + c);
     __m256 y = _mm256_floor_ps(_mm256_fmadd_ps(real, m, _mm256_set1_ps(r->start[0])));
     __m256 high = _mm256_floor_ps(_mm256_fmadd_ps(real, m, _mm256_set1_ps(r->start[1])));
@@ -31,7 +31,7 @@ static inline void finish(const qrn_depthwise_q8_cell *d, size_t c, __m256i acc)
         return;
     _mm256_storeu_si256((__m256i *)lane, acc);
     for (size_t i = 0; i < 8; i++)
-        d->y[c + i] = qrn_round8_exact(r, c + i, lane[i]);
+        d->y[c + i] = qrn_requant8_exact(r, c + i, lane[i]);
 }
 
 static inline __attribute__((always_inline)) void sums(const qrn_depthwise_q8_cell *d, size_t c,
@@ -51,7 +51,7 @@ static inline __attribute__((always_inline)) void sums(const qrn_depthwise_q8_ce
         }
     }
     for (int i = 0; i < n; i++)
-        finish(d, c + (size_t)i * 8, acc[i]);
+        epilogue(d, c + (size_t)i * 8, acc[i]);
 }
 
 void qrn_depthwise_q8_cell_avx2(const qrn_depthwise_q8_cell *d) {

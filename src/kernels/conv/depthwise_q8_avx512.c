@@ -16,15 +16,15 @@ static __attribute__((noinline)) void decide(const qrn_depthwise_q8_cell *d, siz
     _mm512_storeu_si512(lane, acc);
     for (uint32_t i = 0; i < 16; i++)
         if (which >> i & 1)
-            d->y[c + i] = qrn_round8_exact(d->round, c + i, lane[i]);
+            d->y[c + i] = qrn_requant8_exact(d->requant, c + i, lane[i]);
 }
 
-static inline void finish(const qrn_depthwise_q8_cell *d, size_t c, __mmask16 mask, __m512i acc) {
+static inline void epilogue(const qrn_depthwise_q8_cell *d, size_t c, __mmask16 mask, __m512i acc) {
     if (d->acc) {
         _mm512_mask_storeu_epi32(d->acc + c, mask, acc);
         return;
     }
-    const qrn_round8 *r = d->round;
+    const qrn_requant8 *r = d->requant;
     __m512 sum = _mm512_cvtepi32_ps(acc), m = _mm512_maskz_loadu_ps(mask, r->m + c);
     __m512 y = _mm512_fmadd_ps(sum, m, _mm512_set1_ps(r->start[0]));
     __m512 high = _mm512_fmadd_ps(sum, m, _mm512_set1_ps(r->start[1]));
@@ -56,7 +56,7 @@ static inline __attribute__((always_inline)) void sums(const qrn_depthwise_q8_ce
         }
     }
     for (int i = 0; i < n; i++)
-        finish(d, c + (size_t)i * 16, mask, acc[i]);
+        epilogue(d, c + (size_t)i * 16, mask, acc[i]);
 }
 
 void qrn_depthwise_q8_cell_avx512(const qrn_depthwise_q8_cell *d) {

@@ -5,8 +5,8 @@
 
 #include <arm_neon.h>
 
-static inline uint16x4_t finish(const qrn_depthwise_q8_cell *d, size_t c, int32x4_t acc) {
-    const qrn_round8 *r = d->round;
+static inline uint16x4_t epilogue(const qrn_depthwise_q8_cell *d, size_t c, int32x4_t acc) {
+    const qrn_requant8 *r = d->requant;
     float32x4_t real = vcvtq_f32_s32(acc), m = vld1q_f32(r->m + c);
     float32x4_t y = vrndmq_f32(vfmaq_f32(vdupq_n_f32(r->start[0]), real, m));
     float32x4_t high = vrndmq_f32(vfmaq_f32(vdupq_n_f32(r->start[1]), real, m));
@@ -14,7 +14,7 @@ static inline uint16x4_t finish(const qrn_depthwise_q8_cell *d, size_t c, int32x
         int32_t lane[4];
         vst1q_s32(lane, acc);
         for (size_t i = 0; i < 4; i++)
-            lane[i] = qrn_round8_exact(r, c + i, lane[i]);
+            lane[i] = qrn_requant8_exact(r, c + i, lane[i]);
         return vmovn_u32(vreinterpretq_u32_s32(vld1q_s32(lane)));
     }
     y = vmaxnmq_f32(y, vdupq_n_f32(r->lo));
@@ -39,7 +39,7 @@ void qrn_depthwise_q8_cell_neon(const qrn_depthwise_q8_cell *d) {
             vst1q_s32(d->acc + c + 4, acc1);
             continue;
         }
-        uint16x8_t codes = vcombine_u16(finish(d, c, acc0), finish(d, c + 4, acc1));
+        uint16x8_t codes = vcombine_u16(epilogue(d, c, acc0), epilogue(d, c + 4, acc1));
         vst1_u8(d->y + c, vmovn_u16(codes));
     }
     qrn_depthwise_q8_tail(d, c);

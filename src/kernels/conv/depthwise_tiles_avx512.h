@@ -22,8 +22,8 @@ INLINE __m512i dot(__m512i acc, __m512i x, __m512i w);
 // What sums of unit `unit` of a tile start with.
 INLINE __m512i begun(const tile_part *p, const int unit);
 // The sums of units [first, first + m) of cell o of a tile, of `units`, are there.
-INLINE void finish(tile_part *p, const int units, const int first, const int m, const int o,
-                   __m512i (*acc)[4]);
+INLINE void epilogue(tile_part *p, const int units, const int first, const int m, const int o,
+                     __m512i (*acc)[4]);
 
 // Where a tile lies: its first vectors and weights.
 typedef struct tile_place {
@@ -72,7 +72,7 @@ INLINE void tile_column(const tile_place *at, const tile_shape h, const int i,
 INLINE void tile_results(const tile_shape h, const int i, tile_part *p, __m512i (*acc)[4]) {
     const int since = h.step ? i - h.k : i - 1, step = h.step ? h.step : 1;
     if (since >= 0 && since % step == 0)
-        finish(p, h.units, h.unit, h.m, since / step, acc);
+        epilogue(p, h.units, h.unit, h.m, since / step, acc);
 }
 
 // Adds some groups to the sums of all cells. gcc 12 does not unroll loops that become this long.

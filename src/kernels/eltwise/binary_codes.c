@@ -10,7 +10,7 @@
 #define MIN_BITS 10
 #define MAX_BITS 22
 
-static bool takes(const qrn_view *v, size_t elem) {
+static bool supports(const qrn_view *v, size_t elem) {
     return qrn_view_elem(v) == elem && qrn_dtype_is_fixed(v->dtype) && qrn_codes_know(v) &&
            v->quant->shift == 0.0f;
 }
@@ -125,7 +125,7 @@ bool qrn_binary_codes_plan(const qrn_kcall *k, qrn_binary_codes *p) {
         return false;
     *p = (qrn_binary_codes){.op = args->op, .high = elem == 1 ? 255 : 65535};
     for (int i = 0; i < 3; i++) {
-        if (!takes(v[i], elem))
+        if (!supports(v[i], elem))
             return false;
         bool flip = qrn_dtypes[v[i]->dtype].cls == QRN_CLASS_SFIXED;
         p->flip[i] = flip ? 1u << (8 * elem - 1) : 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Averages of bytes for AVX-512: sums of a window in 16 bits, 64 channels at a time, rounded as
-// gemm/round8.h has it. Results that this leaves open are those of qrn_pool_average.
-#include "kernels/gemm/epilogue/round8_avx512.h"
+// gemm/requant8.h has it. Results that this leaves open are those of qrn_pool_average.
+#include "kernels/gemm/epilogue/requant8_avx512.h"
 #include "kernels/pooling/pooling.h"
 
 #define MULTIPLIERS 32 // that the constants of a panel take
@@ -18,7 +18,7 @@ typedef struct job {
     size_t n, count;                            // cells, and what sums are divided by
     int32_t start;                              // of sums
     float m[MULTIPLIERS];
-    qrn_round8_vectors round;
+    qrn_requant8_vectors requant;
 } job;
 
 // What a count changes.
@@ -27,10 +27,10 @@ static void prepare(job *j, size_t count) {
     double m = count ? c->scale_x / c->scale_y / (double)count : 0.0;
     for (int i = 0; i < MULTIPLIERS; i++)
         j->m[i] = (float)m;
-    qrn_round8 r = qrn_round8_of(j->m, NULL, 0.5 - (double)c->offset_y, c->lo, c->hi);
+    qrn_requant8 r = qrn_requant8_of(j->m, NULL, 0.5 - (double)c->offset_y, c->lo, c->hi);
     int64_t largest = 255 + (int64_t)(c->offset_x < 0 ? -c->offset_x : c->offset_x);
-    qrn_round8_widen(&r, 0, 1, largest * QRN_POOL_BYTES_CELLS);
-    j->round = qrn_round8_vectors_of(&r);
+    qrn_requant8_widen(&r, 0, 1, largest * QRN_POOL_BYTES_CELLS);
+    j->requant = qrn_requant8_vectors_of(&r);
     j->count = count;
 }
 
@@ -89,9 +89,9 @@ INLINE void average(const job *j, uint8_t *y, size_t c, size_t n, const bool who
     __m512i acc[4];
     __mmask16 sure;
     add_cells(j, c, mask, whole, is_signed, acc);
-    __m512i codes = qrn_round8_four(&j->round, acc, 1, &sure);
-    codes = _mm512_min_epu8(_mm512_max_epu8(codes, j->round.low), j->round.high);
-    codes = _mm512_shuffle_epi8(_mm512_xor_si512(codes, j->round.flip), order);
+    __m512i codes = qrn_requant8_four(&j->requant, acc, 1, &sure);
+    codes = _mm512_min_epu8(_mm512_max_epu8(codes, j->requant.low), j->requant.high);
+    codes = _mm512_shuffle_epi8(_mm512_xor_si512(codes, j->requant.flip), order);
     if (whole)
         _mm512_storeu_si512(y + c, codes);
     else

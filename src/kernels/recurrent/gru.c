@@ -48,13 +48,13 @@ static gru_row row_of(const qrn_kcall *k) {
 
 #define T float
 #define NAME(x) x##_f32_ref
-#include "kernels/recurrent/product.inc"
+#include "kernels/recurrent/gemv.inc"
 #include "kernels/recurrent/gru.inc"
 #undef T
 #undef NAME
 #define T double
 #define NAME(x) x##_f64_ref
-#include "kernels/recurrent/product.inc"
+#include "kernels/recurrent/gemv.inc"
 #include "kernels/recurrent/gru.inc"
 
 static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {

@@ -81,13 +81,13 @@ static lstm_row row_of(const qrn_kcall *k) {
 
 #define T float
 #define NAME(x) x##_f32_ref
-#include "kernels/recurrent/product.inc"
+#include "kernels/recurrent/gemv.inc"
 #include "kernels/recurrent/lstm.inc"
 #undef T
 #undef NAME
 #define T double
 #define NAME(x) x##_f64_ref
-#include "kernels/recurrent/product.inc"
+#include "kernels/recurrent/gemv.inc"
 #include "kernels/recurrent/lstm.inc"
 
 static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {

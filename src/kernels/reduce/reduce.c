@@ -57,15 +57,15 @@ void qrn_reduce_walks(const qrn_view *x, uint32_t axes, qrn_walk *outer, qrn_wal
 #include "kernels/reduce/reduce.inc"
 
 bool qrn_reduce_codes_work(uint32_t op, const qrn_view *x, const qrn_view *y, double count) {
-    bool takes = op == QRN_REDUCE_SUM || op == QRN_REDUCE_MEAN || op == QRN_REDUCE_MAX ||
-                 op == QRN_REDUCE_MIN;
+    bool supported = op == QRN_REDUCE_SUM || op == QRN_REDUCE_MEAN || op == QRN_REDUCE_MAX ||
+                     op == QRN_REDUCE_MIN;
     const qrn_view *both[2] = {x, y};
     for (int i = 0; i < 2; i++)
-        takes = takes && qrn_dtype_is_fixed(both[i]->dtype) && qrn_codes_know(both[i]) &&
-                both[i]->quant->shift == 0.0f && both[i]->quant->scale > 0.0f &&
-                fabs((double)both[i]->quant->offset) <= 65536;
+        supported = supported && qrn_dtype_is_fixed(both[i]->dtype) && qrn_codes_know(both[i]) &&
+                    both[i]->quant->shift == 0.0f && both[i]->quant->scale > 0.0f &&
+                    fabs((double)both[i]->quant->offset) <= 65536;
     // Beyond that many elements doubt would spread.
-    return takes && count > 0 && count <= 0x1p20;
+    return supported && count > 0 && count <= 0x1p20;
 }
 
 double qrn_reduce_codes_in_order(uint32_t op, const qrn_view *x, size_t at, const qrn_walk *inner) {

@@ -58,4 +58,4 @@ static const qrn_kernel dense_rows[] = {
 #endif
     ROW(f32_ref, 0),
 };
-QRN_FAMILY_TELLS(dense, sizeof(qrn_dense_args));
+QRN_FAMILY_REPORTS(dense, sizeof(qrn_dense_args));

@@ -140,9 +140,9 @@ static void run_panel(const job *j, size_t group, size_t panel, const uint8_t *a
     size_t col = panel * QRN_PANEL, left = d->cols - col, first = group * d->cols + col;
     size_t unit = group * j->panels + panel;
     size_t bytes = qrn_q8_steps(d->depth) * QRN_PANEL * QRN_Q8_DEPTH;
-    qrn_round8 round = j->columns.round;
-    round.m += unit * QRN_PANEL;
-    round.exact += unit * QRN_PANEL;
+    qrn_requant8 requant = j->columns.requant;
+    requant.m += unit * QRN_PANEL;
+    requant.exact += unit * QRN_PANEL;
     qrn_gemm_q8_tile t = {.a = a,
                           .a_row = a_row,
                           .b = (const int8_t *)j->k->in[1]->data + unit * bytes,
@@ -150,7 +150,7 @@ static void run_panel(const job *j, size_t group, size_t panel, const uint8_t *a
                           .next = unit + 1 < j->units ? bytes : 0,
                           .column = j->columns.add + unit * QRN_PANEL,
                           .row = row_terms,
-                          .round = &round,
+                          .requant = &requant,
                           .y = (uint8_t *)j->k->out[0]->data + row * j->plan.cout + first,
                           .y_row = j->plan.cout,
                           .cols = (uint32_t)(left < QRN_PANEL ? left : QRN_PANEL)};
@@ -181,7 +181,7 @@ static void run_group(const job *j, size_t group, size_t p0, size_t p1,
         for (size_t p = p0; p < p1; p++)
             run_panel(j, group, p, a, a_row, j->w_offset ? terms : NULL, r, n);
         if (d->group == 1)
-            qrn_dense_tell(j->k, &j->plan, r, n, p0, p1);
+            qrn_dense_report(j->k, &j->plan, r, n, p0, p1);
     }
 }
 
@@ -199,7 +199,7 @@ static qrn_status run(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel) {
         run_group(&j, group, u - group * j.panels, end - group * j.panels, &part);
     }
     if (j.plan.args->group > 1)
-        qrn_dense_tell(k, &j.plan, part.r0, part.r1 - part.r0, part.u0, part.u1);
+        qrn_dense_report(k, &j.plan, part.r0, part.r1 - part.r0, part.u0, part.u1);
     return QRN_OK;
 }
 
@@ -253,4 +253,4 @@ static const qrn_kernel dense8_rows[] = {
 #endif
     ROW(ref, 0),
 };
-QRN_FAMILY_TELLS(dense8, sizeof(qrn_dense8_args));
+QRN_FAMILY_REPORTS(dense8, sizeof(qrn_dense8_args));

@@ -59,10 +59,10 @@ void qrn_dense8_columns_make(qrn_dense8_columns *c, const qrn_kcall *k, int32_t 
         int64_t bias = make_unit(c, k, u_offset, u);
         most = bias > most ? bias : most;
     }
-    c->round =
-        qrn_round8_of(c->m, c->exact, 0.5 - (double)y->quant->offset, (int32_t)lo, (int32_t)hi);
+    c->requant =
+        qrn_requant8_of(c->m, c->exact, 0.5 - (double)y->quant->offset, (int32_t)lo, (int32_t)hi);
     // Stored weights lie between -128 and 127.
     most += (int64_t)a->dense.depth * qrn_dense8_largest(is_signed, x->quant->offset) *
             qrn_dense8_largest(true, a->w_offset);
-    qrn_round8_widen(&c->round, u0 * QRN_PANEL, u1 * QRN_PANEL, most);
+    qrn_requant8_widen(&c->requant, u0 * QRN_PANEL, u1 * QRN_PANEL, most);
 }

@@ -7,13 +7,13 @@
 #define QRN_KERNELS_GEMM_DENSE8_COLUMNS_H
 
 #include "kernels/gemm/dense/dense8.h"
-#include "kernels/gemm/epilogue/round8.h"
+#include "kernels/gemm/epilogue/requant8.h"
 
 typedef struct qrn_dense8_columns {
-    double *exact;    // multipliers
-    float *m;         // the same as floats
-    int32_t *add;     // terms
-    qrn_round8 round; // of the first column
+    double *exact;        // multipliers
+    float *m;             // the same as floats
+    int32_t *add;         // terms
+    qrn_requant8 requant; // of the first column
 } qrn_dense8_columns;
 
 // Bytes of the columns of so many panels.

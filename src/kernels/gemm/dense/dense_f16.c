@@ -68,4 +68,4 @@ static const qrn_kernel dense_f16_rows[] = {
 #endif
     ROW(ref, 0),
 };
-QRN_FAMILY_TELLS(dense_f16, sizeof(qrn_dense_f16_args));
+QRN_FAMILY_REPORTS(dense_f16, sizeof(qrn_dense_f16_args));

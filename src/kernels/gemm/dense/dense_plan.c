@@ -43,17 +43,17 @@ static size_t panel_column(const qrn_dense_plan *p, size_t u) {
     return u / panels * p->args->cols + u % panels * QRN_PANEL;
 }
 
-void qrn_dense_tell(const qrn_kcall *k, const qrn_dense_plan *p, size_t r, size_t n, size_t u0,
-                    size_t u1) {
+void qrn_dense_report(const qrn_kcall *k, const qrn_dense_plan *p, size_t r, size_t n, size_t u0,
+                      size_t u1) {
     size_t c0 = panel_column(p, u0), c1 = panel_column(p, u1);
     if (!k->follower || n == 0)
         return;
     if (c1 - c0 == p->cout) {
-        qrn_tell(k, r * p->cout, (r + n) * p->cout);
+        qrn_report(k, r * p->cout, (r + n) * p->cout);
         return;
     }
     for (size_t i = r; i < r + n; i++)
-        qrn_tell(k, i * p->cout + c0, i * p->cout + c1);
+        qrn_report(k, i * p->cout + c0, i * p->cout + c1);
 }
 
 uint32_t qrn_dense_tasks(const qrn_dense_plan *p, uint32_t n_threads) {

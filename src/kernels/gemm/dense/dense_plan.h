@@ -61,9 +61,9 @@ typedef struct qrn_dense_part {
 
 qrn_dense_part qrn_dense_part_of(const qrn_dense_plan *p, uint32_t task, uint32_t n_tasks);
 
-// Tells of rows [r, r + n) of panels [u0, u1) of the product.
-void qrn_dense_tell(const qrn_kcall *k, const qrn_dense_plan *p, size_t r, size_t n, size_t u0,
-                    size_t u1);
+// Reports rows [r, r + n) of panels [u0, u1) of the product.
+void qrn_dense_report(const qrn_kcall *k, const qrn_dense_plan *p, size_t r, size_t n, size_t u0,
+                      size_t u1);
 
 uint32_t qrn_dense_tasks(const qrn_dense_plan *p, uint32_t n_threads);
 

@@ -210,7 +210,7 @@ static void run_rows(const job *j, const qrn_dense_part *part) {
                 make_columns(j, u);
             run_panel(j, u, r, n);
         }
-        qrn_dense_tell(j->k, &j->plan, r, n, part->u0, part->u1);
+        qrn_dense_report(j->k, &j->plan, r, n, part->u0, part->u1);
     }
 }
 
@@ -244,7 +244,7 @@ static void run_windows(const job *j, const qrn_dense_part *part) {
         qrn_windows_make(&j->windows, j->kernel->ops, j->k->in[0], line, n, j->rows);
         for (size_t u = part->u0; u < part->u1; u++)
             run_lines(j, u, line, r, end);
-        qrn_dense_tell(j->k, &j->plan, r, end - r, part->u0, part->u1);
+        qrn_dense_report(j->k, &j->plan, r, end - r, part->u0, part->u1);
     }
 }
 
@@ -311,4 +311,4 @@ static const qrn_kernel dense_planes_rows[] = {
 #endif
     ROW(ref, 0),
 };
-QRN_FAMILY_TELLS(dense_planes, sizeof(qrn_dense_planes_args));
+QRN_FAMILY_REPORTS(dense_planes, sizeof(qrn_dense_planes_args));

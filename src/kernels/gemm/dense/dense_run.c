@@ -80,7 +80,7 @@ static void run_group(const job *j, size_t group, size_t p0, size_t p1,
         else
             qrn_gemm_f32_run(e->gemm, &g);
         if (a->group == 1)
-            qrn_dense_tell(k, p, r, n, p0, p1);
+            qrn_dense_report(k, p, r, n, p0, p1);
     }
 }
 
@@ -100,7 +100,7 @@ qrn_status qrn_dense_run(const qrn_kcall *k, const qrn_dense_args *a, const qrn_
         run_group(&j, group, u - group * panels, end - group * panels, &part);
     }
     if (a->group > 1)
-        qrn_dense_tell(k, &j.plan, part.r0, part.r1 - part.r0, part.u0, part.u1);
+        qrn_dense_report(k, &j.plan, part.r0, part.r1 - part.r0, part.u0, part.u1);
     return QRN_OK;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Quantized sums of products: the definition shared by convolutions and matrix products in the RAW
+// Requantization of accumulators: the definition shared by convolutions and matmuls in the RAW
 // domain. The reference rows and every fast one agree with it to the bit.
 //
-// Operands. x and w are fixed-point codes of 4 to 16 bits; x and y have one encoding per tensor, y
+// Operands. x and w are quantized values of 4 to 16 bits; x and y have one encoding per tensor, y
 // of 8 or 16 bits; w has one per tensor, per output channel or per block. Offsets of x and w are
 // within +-QRN_REQUANT_OFFSET_MAX.
 //
@@ -33,10 +33,10 @@
 typedef struct qrn_requant {
     double m;         // scale_x * scale_w / scale_y
     double zero_half; // zero + 0.5
-    int32_t lo, hi;   // code range of y
+    int32_t lo, hi;   // range of y
 } qrn_requant;
 
-// Code i of a tensor of 4, 8 or 16 bits; its encoding may say that fewer of them count.
+// Quantized value i of a tensor of 4, 8 or 16 bits; its encoding may say that fewer of them count.
 static inline int32_t qrn_code(const qrn_view *v, size_t i) {
     uint32_t bits = qrn_dtypes[v->dtype].bits, u;
     if (bits == 4)
@@ -88,11 +88,11 @@ static inline int32_t qrn_requantize(const qrn_requant *r, int64_t acc) {
     return qrn_requant_clamp(r, floor(fma((double)acc, r->m, r->zero_half)));
 }
 
-static inline void qrn_store_code(const qrn_view *y, size_t i, int32_t code) {
+static inline void qrn_store_code(const qrn_view *y, size_t i, int32_t q) {
     if (qrn_view_elem(y) == 2)
-        ((uint16_t *)y->data)[i] = (uint16_t)code;
+        ((uint16_t *)y->data)[i] = (uint16_t)q;
     else
-        ((uint8_t *)y->data)[i] = (uint8_t)code;
+        ((uint8_t *)y->data)[i] = (uint8_t)q;
 }
 
 // Block of element i of a tensor encoded per block: blocks are counted in row-major order.

@@ -8,7 +8,7 @@
 #include "kernels/gemm/tiles/gemm_q16.h"
 #include "kernels/gemm/matmul/matmul.h"
 #include "kernels/gemm/epilogue/requant.h"
-#include "kernels/gemm/epilogue/sums_avx512.h"
+#include "kernels/gemm/epilogue/requant16_avx512.h"
 
 #define GROUP_BYTES (384 * 1024) // of packed panels: they stay in the second cache
 #define BLOCK_ROWS 96            // of a that are done together: whole tiles
@@ -147,9 +147,9 @@ static void pack_panel(const job *j, size_t b, size_t col, size_t panel) {
         for (uint32_t i = 0; i < QRN_PANEL; i++) {
             int64_t low = 16384 * (int64_t)depth - 255 * 32768 * (int64_t)high[i];
             int64_t more = j->a_offset * (sums[i] + (int64_t)depth * j->b_offset);
-            j->columns.words[at + i] = (int32_t)((uint32_t)more ^ (uint32_t)QRN_SUMS_FLIP);
+            j->columns.words[at + i] = (int32_t)((uint32_t)more ^ (uint32_t)QRN_REQUANT16_FLIP);
             j->columns.high[at + i] =
-                (int32_t)((uint32_t)((low + more) >> 16) ^ (uint32_t)QRN_SUMS_FLIP);
+                (int32_t)((uint32_t)((low + more) >> 16) ^ (uint32_t)QRN_REQUANT16_FLIP);
         }
     }
 }

@@ -49,7 +49,7 @@ typedef struct job {
     bool direct;                // rows are read where they lie
     float m[QRN_PANEL];
     double exact[QRN_PANEL];
-    qrn_round8 round;
+    qrn_requant8 requant;
     // scratch
     int8_t *panels;   // [group][steps][32][4]
     int32_t *columns; // [group][32]
@@ -103,18 +103,18 @@ static void take_scratch(job *j) {
 }
 
 // The scale of all columns is one.
-static void set_rounding(job *j) {
+static void set_requant(job *j) {
     const qrn_view *c = j->k->out[0];
     qrn_requant r = qrn_requant_of(j->k->in[0], j->k->in[1], 0, c);
     for (uint32_t i = 0; i < QRN_PANEL; i++) {
         j->exact[i] = r.m;
         j->m[i] = (float)r.m;
     }
-    j->round = qrn_round8_of(j->m, j->exact, r.zero_half, r.lo, r.hi);
+    j->requant = qrn_requant8_of(j->m, j->exact, r.zero_half, r.lo, r.hi);
     int64_t most_a = UINT8_MAX + (int64_t)(j->a_offset < 0 ? 0 : j->a_offset);
     int64_t most_b = INT8_MAX + 1 + (int64_t)(j->b_offset < 0 ? -j->b_offset : j->b_offset);
     most_a = most_a > -j->a_offset ? most_a : -j->a_offset;
-    qrn_round8_widen(&j->round, 0, QRN_PANEL, (int64_t)j->geo.depth * most_a * most_b);
+    qrn_requant8_widen(&j->requant, 0, QRN_PANEL, (int64_t)j->geo.depth * most_a * most_b);
 }
 
 // Panels of the columns [col, col + n) of the matrix at element b, and what is added to their sums.
@@ -149,7 +149,7 @@ static void run_rows(const job *j, const uint8_t *a, size_t a_row, size_t n, siz
                 .steps = j->steps,
                 .column = j->columns + col,
                 .row = j->b_offset ? j->terms + r : NULL,
-                .round = &j->round,
+                .requant = &j->requant,
                 .y = y + r * j->geo.cols + col,
                 .y_row = j->geo.cols,
                 .rows = (uint32_t)(n - r < j->kernel->rows ? n - r : j->kernel->rows),
@@ -187,7 +187,7 @@ static qrn_status run(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel,
     j.kernel = kernel;
     j.packing = packing;
     take_scratch(&j);
-    set_rounding(&j);
+    set_requant(&j);
     qrn_matmul_share s = qrn_matmul_share_of(&j.geo, j.group * QRN_PANEL, k);
     for (size_t i = s.begin; i < s.end; i++) {
         qrn_matmul_unit u = qrn_matmul_unit_at(&j.geo, &s, i);

@@ -3,7 +3,7 @@
 // Packing of codes for products of 8-bit matrices by AVX-512: rows of the matrix are interleaved,
 // columns are turned 16 by 16 words of four codes; sums come from products with ones.
 #include "kernels/gemm/matmul/matmul_q8.h"
-#include "kernels/gemm/pack/turn_avx512.h"
+#include "kernels/gemm/pack/transpose_avx512.h"
 
 #include <immintrin.h>
 
@@ -62,7 +62,7 @@ static void transpose(const qrn_q8_columns *c, uint32_t first, int8_t *dst, int3
             r[j] = first + j < c->n ? flipped(_mm512_maskz_loadu_epi8(mask, from), mask, c->flip)
                                     : _mm512_setzero_si512();
         }
-        qrn_turn_16x16(r);
+        qrn_transpose_16x16(r);
         for (size_t i = 0; i < 16 && s + i < steps; i++) {
             _mm512_storeu_si512(dst + (s + i) * 128 + first * QRN_Q8_DEPTH, r[i]);
             sum = _mm512_dpbusd_epi32(sum, ones, r[i]);

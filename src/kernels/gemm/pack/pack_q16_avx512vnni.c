@@ -3,7 +3,7 @@
 // Packing of 16-bit codes for the products of gemm_q16.h by AVX-512; sums come from products with
 // ones.
 #include "kernels/gemm/tiles/gemm_q16.h"
-#include "kernels/gemm/pack/turn_avx512.h"
+#include "kernels/gemm/pack/transpose_avx512.h"
 
 #include <string.h>
 
@@ -65,7 +65,7 @@ static void transpose(const qrn_q16_columns *c, uint32_t first, int8_t *dst, sum
             r[j] = first + j < c->n
                        ? load(c->data + (first + j) * c->b_col + at * QRN_Q16_STEP, mask, c->flip)
                        : _mm512_setzero_si512();
-        qrn_turn_16x16(r);
+        qrn_transpose_16x16(r);
         for (size_t i = 0; i < 8 && at + i < steps; i++)
             put(r[2 * i], r[2 * i + 1], dst + (at + i) * QRN_Q16_PANEL_STEP + first * 4, s);
     }

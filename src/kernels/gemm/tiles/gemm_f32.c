@@ -14,8 +14,9 @@
 #define NEAR_ELEMENTS (16 * 1024)
 #define NEAR_ROWS 28
 
-// Columns [0, n) of b, whose elements lie side by side: blocks of 4 by 4 are turned in registers.
-static void turn_columns(const float *b, size_t b_col, size_t depth, size_t n, float *dst) {
+// Columns [0, n) of b, whose elements lie side by side: blocks of 4 by 4 are transposed in
+// registers.
+static void transpose_columns(const float *b, size_t b_col, size_t depth, size_t n, float *dst) {
     typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
     size_t j = 0;
     for (; j + 4 <= n; j += 4, b += 4 * b_col) {
@@ -45,16 +46,16 @@ static void turn_columns(const float *b, size_t b_col, size_t depth, size_t n, f
 void qrn_gemm_f32_pack_panel(const float *b, size_t b_depth, size_t b_col, size_t depth,
                              size_t cols, size_t first, float *dst) {
     size_t n = cols - first < QRN_PANEL ? cols - first : QRN_PANEL;
-    bool turned = b_depth == 1 && b_col != 1;
+    bool transposed = b_depth == 1 && b_col != 1;
     b += first * b_col;
-    if (turned)
-        turn_columns(b, b_col, depth, n, dst);
+    if (transposed)
+        transpose_columns(b, b_col, depth, n, dst);
     for (size_t k = 0; k < depth; k++, dst += QRN_PANEL) {
         if (b_col == 1 && n == QRN_PANEL) // a length known here: no call
             memcpy(dst, b + k * b_depth, QRN_PANEL * sizeof *dst);
         else if (b_col == 1)
             memcpy(dst, b + k * b_depth, n * sizeof *dst);
-        else if (!turned)
+        else if (!transposed)
             for (size_t j = 0; j < n; j++)
                 dst[j] = b[k * b_depth + j * b_col];
         if (n < QRN_PANEL)

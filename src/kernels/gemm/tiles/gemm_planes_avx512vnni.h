@@ -7,7 +7,7 @@
 #define QRN_KERNELS_GEMM_PLANES_AVX512VNNI_H
 
 #include "kernels/gemm/tiles/gemm_planes.h"
-#include "kernels/gemm/epilogue/sums_avx512.h"
+#include "kernels/gemm/epilogue/requant16_avx512.h"
 
 #include <string.h>
 
@@ -138,7 +138,7 @@ typedef struct terms {
 
 // Terms of 8 columns that are not whole sums, halved.
 INLINE void split(const double *of, __m256i *low, __m256i *high) {
-    const __m256i flip = _mm256_set1_epi32(QRN_SUMS_FLIP);
+    const __m256i flip = _mm256_set1_epi32(QRN_REQUANT16_FLIP);
     __m512d add = _mm512_loadu_pd(of);
     __m512d upper = _mm512_roundscale_pd(_mm512_mul_pd(add, _mm512_set1_pd(0x1p-8)),
                                          _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
@@ -148,11 +148,11 @@ INLINE void split(const double *of, __m256i *low, __m256i *high) {
 }
 
 INLINE void prepare(const qrn_planes_panel *p, terms *t, const int cols, const bool fits32) {
-    const __m512i flip = _mm512_set1_epi32(QRN_SUMS_FLIP);
+    const __m512i flip = _mm512_set1_epi32(QRN_REQUANT16_FLIP);
     const int whole = VECS(cols) * 16;
     for (int i = 0; i < whole; i += 16) {
-        qrn_sums_order(p->m + i, t->m + i);
-        qrn_sums_order(p->start + i, t->start + i);
+        qrn_requant16_order(p->m + i, t->m + i);
+        qrn_requant16_order(p->start + i, t->start + i);
     }
     for (int i = 0; fits32 && i < whole; i += 16)
         _mm512_store_si512(t->low + i, _mm512_xor_si512(_mm512_loadu_si512(p->add32 + i), flip));
@@ -187,12 +187,12 @@ INLINE range range_of(const qrn_planes_out *o) {
 
 // 32 whole numbers as codes.
 INLINE __m512i clamped(const range *o, __m512i first, __m512i second) {
-    __m512i c = qrn_sums_pack(first, second, o->is_signed);
+    __m512i c = qrn_requant16_pack(first, second, o->is_signed);
     if (o->limited && o->is_signed)
         c = _mm512_min_epi16(_mm512_max_epi16(c, o->lo), o->hi);
     else if (o->limited)
         c = _mm512_min_epu16(_mm512_max_epu16(c, o->lo), o->hi);
-    return qrn_sums_unpacked(c);
+    return qrn_requant16_unpacked(c);
 }
 
 // The first n of 32 codes; n is `cols` as a rule.
@@ -217,21 +217,21 @@ INLINE __m512d scaled(const terms *t, int first, __m512d sum) {
 
 // 8 sums of both planes as whole numbers.
 INLINE __m512i eight(const terms *t, int first, __m512i acc) {
-    __m512i low = _mm512_mask_mov_epi32(qrn_sums_upper(0), 0x5555, acc);
-    __m512i high = _mm512_mask_shuffle_epi32(qrn_sums_upper(8), 0x5555, acc, _MM_PERM_DDBB);
-    __m512 v = qrn_sums_floor(scaled(t, first, qrn_sums_join(low, high, 8)));
+    __m512i low = _mm512_mask_mov_epi32(qrn_requant16_upper(0), 0x5555, acc);
+    __m512i high = _mm512_mask_shuffle_epi32(qrn_requant16_upper(8), 0x5555, acc, _MM_PERM_DDBB);
+    __m512 v = qrn_requant16_floor(scaled(t, first, qrn_requant16_join(low, high, 8)));
     return _mm512_castsi256_si512(_mm512_cvtepi64_epi32(_mm512_castps_si512(v)));
 }
 
 INLINE __m512i sixteen(const terms *t, int first, __m512i low, __m512i high, const int shift) {
     __m512d v[2];
-    qrn_sums_doubles(low, high, shift, v);
-    return qrn_sums_whole(scaled(t, first, v[0]), scaled(t, first + 8, v[1]));
+    qrn_requant16_doubles(low, high, shift, v);
+    return qrn_requant16_whole(scaled(t, first, v[0]), scaled(t, first + 8, v[1]));
 }
 
 // Sums of one row as codes. fits32: the low plane is all of whole vectors.
-INLINE void finish(const terms *t, const range *o, const __m512i *acc, uint16_t *y, const int cols,
-                   const bool fits32) {
+INLINE void epilogue(const terms *t, const range *o, const __m512i *acc, uint16_t *y,
+                     const int cols, const bool fits32) {
     const int vecs = VECS(cols);
     __m512i code[2];
 #pragma GCC unroll 2
@@ -312,7 +312,7 @@ INLINE void codes(const qrn_planes_rows *r, const qrn_planes_panel *p, const ter
     for (int i = 0; i < rows; i++, y += o->y_row) {
         if (nibbles)
             add_begin(t, acc + i * 4);
-        finish(t, &to, acc + i * EACH(2, cols), y, cols, fits32);
+        epilogue(t, &to, acc + i * EACH(2, cols), y, cols, fits32);
     }
 }
 
@@ -359,7 +359,7 @@ INLINE size_t stream(const qrn_planes_rows *r, const qrn_planes_panel *p, const 
         for (int i = 0; i < rows; i++, y += y_row) {
             dots(acc, a + (size_t)i * a_step, bytes, b + (size_t)i * b_step, 1, rows, 2, cols,
                  false);
-            finish(&of, &to, done + i * each, y, cols, fits32);
+            epilogue(&of, &to, done + i * each, y, cols, fits32);
         }
         all_dots(acc, r, p, a, (size_t)rows, rows, cols, fits32, false);
         if (fits32)
@@ -367,7 +367,7 @@ INLINE size_t stream(const qrn_planes_rows *r, const qrn_planes_panel *p, const 
     }
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++, y += y_row)
-        finish(&of, &to, acc + i * each, y, cols, fits32);
+        epilogue(&of, &to, acc + i * each, y, cols, fits32);
     return n;
 }
 

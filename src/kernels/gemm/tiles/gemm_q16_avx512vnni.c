@@ -3,7 +3,7 @@
 // Register tile of 6 rows by 32 columns for AVX-512 VNNI: 12 accumulators for words, 12 for high
 // bytes.
 #include "kernels/gemm/tiles/gemm_q16.h"
-#include "kernels/gemm/epilogue/sums_avx512.h"
+#include "kernels/gemm/epilogue/requant16_avx512.h"
 
 #include <string.h>
 
@@ -33,11 +33,11 @@ static inline __m512i broadcast(const uint8_t *p) {
 }
 
 // What results have in common, in registers, and what is known when a tile is compiled.
-typedef struct rounding {
+typedef struct requant_terms {
     __m512d m, zero_half;
     __m512i lo, hi;
     bool plain; // the whole depth, whole panels of 16-bit results that fit 32 bits
-} rounding;
+} requant_terms;
 
 // What 16 sums from column `first` on begin with.
 static inline void begin(const qrn_q16_tile *t, size_t row, int first, __m512i *words,
@@ -50,7 +50,7 @@ static inline void begin(const qrn_q16_tile *t, size_t row, int first, __m512i *
     }
 }
 
-static inline __m512d scaled(const qrn_q16_tile *t, const rounding *o, __m512d sum) {
+static inline __m512d scaled(const qrn_q16_tile *t, const requant_terms *o, __m512d sum) {
     __m512d y = _mm512_fmadd_pd(sum, o->m, o->zero_half);
     if (!o->plain && t->wild) {
         y = _mm512_max_pd(y, _mm512_set1_pd((double)t->lo)); // lo where y is NaN
@@ -59,12 +59,12 @@ static inline __m512d scaled(const qrn_q16_tile *t, const rounding *o, __m512d s
     return y;
 }
 
-// 16 results as whole numbers; sums are in the order of qrn_sums_doubles(), in memory as well.
-static inline __attribute__((always_inline)) __m512i whole(const qrn_q16_tile *t, const rounding *o,
-                                                           size_t row, int first, __m512i words,
-                                                           __m512i high) {
+// 16 results as whole numbers; sums are in the order of qrn_requant16_doubles(), in memory as well.
+static inline __attribute__((always_inline)) __m512i whole(const qrn_q16_tile *t,
+                                                           const requant_terms *o, size_t row,
+                                                           int first, __m512i words, __m512i high) {
     __m512d v[2];
-    qrn_sums_doubles(_mm512_sub_epi32(words, _mm512_slli_epi32(high, 16)), high, 16, v);
+    qrn_requant16_doubles(_mm512_sub_epi32(words, _mm512_slli_epi32(high, 16)), high, 16, v);
     for (int i = 0; i < 2 && !(o->plain || (t->first && t->last)); i++) {
         double *sum = t->sum + row * QRN_PANEL + (size_t)first;
         if (!t->first)
@@ -72,10 +72,10 @@ static inline __attribute__((always_inline)) __m512i whole(const qrn_q16_tile *t
         if (!t->last)
             _mm512_storeu_pd(sum + 8 * i, v[i]);
     }
-    return qrn_sums_whole(scaled(t, o, v[0]), scaled(t, o, v[1]));
+    return qrn_requant16_whole(scaled(t, o, v[0]), scaled(t, o, v[1]));
 }
 
-static inline void store(const qrn_q16_tile *t, const rounding *o, size_t row, int first,
+static inline void store(const qrn_q16_tile *t, const requant_terms *o, size_t row, int first,
                          __m512i y) {
     uint32_t n = t->cols > (uint32_t)first ? t->cols - (uint32_t)first : 0;
     __mmask16 mask = (__mmask16)(n >= 16 ? 0xffff : (1u << n) - 1);
@@ -87,17 +87,17 @@ static inline void store(const qrn_q16_tile *t, const rounding *o, size_t row, i
         _mm512_mask_cvtepi32_storeu_epi8((uint8_t *)t->y + at, mask, y);
 }
 
-static inline __attribute__((always_inline)) void finish(const qrn_q16_tile *t, const rounding *o,
-                                                         size_t row, const int halves,
-                                                         const __m512i words[2],
-                                                         const __m512i high[2]) {
+static inline __attribute__((always_inline)) void epilogue(const qrn_q16_tile *t,
+                                                           const requant_terms *o, size_t row,
+                                                           const int halves, const __m512i words[2],
+                                                           const __m512i high[2]) {
     __m512i y[2];
 #pragma GCC unroll 2
     for (int i = 0; i < halves; i++)
         y[i] = whole(t, o, row, 16 * i, words[i], high[i]);
     if (o->plain)
         _mm512_storeu_si512((uint16_t *)t->y + row * t->y_row,
-                            qrn_sums_unpacked(qrn_sums_pack(y[0], y[1], t->lo < 0)));
+                            qrn_requant16_unpacked(qrn_requant16_pack(y[0], y[1], t->lo < 0)));
     for (int i = 0; i < halves && !o->plain && t->last; i++)
         store(t, o, row, 16 * i, y[i]);
 }
@@ -136,9 +136,9 @@ static inline __attribute__((always_inline)) void dots(const qrn_q16_tile *t, co
     }
 }
 
-static inline rounding rounding_of(const qrn_q16_tile *t, bool plain) {
-    return (rounding){_mm512_set1_pd(t->m), _mm512_set1_pd(t->zero_half), _mm512_set1_epi32(t->lo),
-                      _mm512_set1_epi32(t->hi), plain};
+static inline requant_terms requant_terms_of(const qrn_q16_tile *t, bool plain) {
+    return (requant_terms){_mm512_set1_pd(t->m), _mm512_set1_pd(t->zero_half),
+                           _mm512_set1_epi32(t->lo), _mm512_set1_epi32(t->hi), plain};
 }
 
 static inline __attribute__((always_inline)) void tile(const qrn_q16_tile *t, const int rows,
@@ -150,10 +150,10 @@ static inline __attribute__((always_inline)) void tile(const qrn_q16_tile *t, co
         for (int i = 0; i < halves; i++)
             begin(t, (size_t)r, 16 * i, &w[r][i], &h[r][i]);
     dots(t, t->a, 0, t->steps, rows, halves, w, h);
-    const rounding o = rounding_of(t, false);
+    const requant_terms o = requant_terms_of(t, false);
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++)
-        finish(t, &o, (size_t)r, halves, w[r], h[r]);
+        epilogue(t, &o, (size_t)r, halves, w[r], h[r]);
 }
 
 #define TILE(rows)                                                                                 \
@@ -176,7 +176,7 @@ TILE(6)
 static size_t stream(const qrn_q16_tile *t) {
     __m512i w[QRN_Q16_TILE][2], h[QRN_Q16_TILE][2], dw[STREAM][2], dh[STREAM][2];
     const size_t bytes = STREAM * t->steps * QRN_Q16_ROW_STEP;
-    const rounding o = rounding_of(t, true);
+    const requant_terms o = requant_terms_of(t, true);
     const uint8_t *a = t->a;
     size_t row = 0;
 #pragma GCC unroll 3
@@ -194,13 +194,13 @@ static size_t stream(const qrn_q16_tile *t) {
 #pragma GCC unroll 3
         for (size_t i = 0; i < STREAM; i++) {
             dots(t, a, i, 1, STREAM, 2, w, h);
-            finish(t, &o, row + i, 2, dw[i], dh[i]);
+            epilogue(t, &o, row + i, 2, dw[i], dh[i]);
         }
         dots(t, a, STREAM, t->steps - STREAM, STREAM, 2, w, h);
     }
 #pragma GCC unroll 3
     for (size_t i = 0; i < STREAM; i++)
-        finish(t, &o, row + i, 2, w[i], h[i]);
+        epilogue(t, &o, row + i, 2, w[i], h[i]);
     return row + STREAM;
 }
 

@@ -30,7 +30,7 @@ static void tile_ref(const qrn_gemm_q8_tile *t) {
             if (t->acc)
                 t->acc[i * QRN_PANEL + j] = (int32_t)acc[j];
             else
-                t->y[i * t->y_row + j] = qrn_round8_exact(t->round, j, (int32_t)acc[j]);
+                t->y[i * t->y_row + j] = qrn_requant8_exact(t->requant, j, (int32_t)acc[j]);
         }
     }
 }

@@ -18,7 +18,7 @@
 
 #include "base/cpu.h"
 #include "kernels/gemm/dense/dense_plan.h"
-#include "kernels/gemm/epilogue/round8.h"
+#include "kernels/gemm/epilogue/requant8.h"
 
 #define QRN_Q8_DEPTH 4 // neighbours in depth
 
@@ -28,12 +28,12 @@ typedef struct qrn_gemm_q8_tile {
     size_t a_row;
     const int8_t *b; // [steps][32][4]
     size_t steps;
-    size_t next;             // bytes from b to what will be wanted next; 0: not known
-    const int32_t *column;   // [32] added to every sum of a column
-    const int32_t *row;      // [rows] added to every sum of a row, NULL: zeros
-    const qrn_round8 *round; // of 32 columns, not wanted with acc
-    int32_t *acc;            // NULL, or [rows][32]: receives the sums instead of y
-    uint8_t *y;              // [rows][cols], rows y_row bytes apart
+    size_t next;                 // bytes from b to what will be wanted next; 0: not known
+    const int32_t *column;       // [32] added to every sum of a column
+    const int32_t *row;          // [rows] added to every sum of a row, NULL: zeros
+    const qrn_requant8 *requant; // of 32 columns, not wanted with acc
+    int32_t *acc;                // NULL, or [rows][32]: receives the sums instead of y
+    uint8_t *y;                  // [rows][cols], rows y_row bytes apart
     size_t y_row;
     uint32_t rows, cols;
 } qrn_gemm_q8_tile;

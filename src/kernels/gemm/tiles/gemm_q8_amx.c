@@ -5,7 +5,7 @@
 // vectors that round them, which also add what is left of a depth that is no multiple of 64. Few
 // rows and short depths are left to the tiles of AVX-512 VNNI.
 #include "kernels/gemm/tiles/gemm_q8.h"
-#include "kernels/gemm/epilogue/round8_avx512.h"
+#include "kernels/gemm/epilogue/requant8_avx512.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@
 // What all blocks of a call share.
 typedef struct panel {
     const qrn_gemm_q8_tile *t;
-    qrn_round8_vectors round;
+    qrn_requant8_vectors requant;
     __mmask32 mask;  // of the columns that exist
     uint32_t rows;   // that the tiles are set up for
     size_t in_tiles; // steps
@@ -107,12 +107,12 @@ static __attribute__((noinline)) void decide(const qrn_gemm_q8_tile *t, const __
     for (uint32_t i = 0; i < n * QRN_PANEL; i++) {
         uint32_t c = i % QRN_PANEL;
         if (!(sure >> c % 16 & 1) && c < t->cols)
-            t->y[(row + i / QRN_PANEL) * t->y_row + c] = qrn_round8_exact(t->round, c, acc[i]);
+            t->y[(row + i / QRN_PANEL) * t->y_row + c] = qrn_requant8_exact(t->requant, c, acc[i]);
     }
 }
 
 // Two rows, or the last one.
-static void finish(const panel *p, uint32_t row, uint32_t n, const int32_t *acc) {
+static void epilogue(const panel *p, uint32_t row, uint32_t n, const int32_t *acc) {
     const qrn_gemm_q8_tile *t = p->t;
     __m512i sums[4];
     whole_sums(p, row, acc, sums);
@@ -124,7 +124,7 @@ static void finish(const panel *p, uint32_t row, uint32_t n, const int32_t *acc)
         return;
     }
     __mmask16 sure;
-    __m512i codes = qrn_round8_clamp(&p->round, qrn_round8_four(&p->round, sums, 2, &sure));
+    __m512i codes = qrn_requant8_clamp(&p->requant, qrn_requant8_four(&p->requant, sums, 2, &sure));
     uint8_t *y = t->y + row * t->y_row;
     _mm256_mask_storeu_epi8(y, p->mask, _mm512_castsi512_si256(codes));
     if (n > 1)
@@ -143,7 +143,7 @@ static void product(const qrn_gemm_q8_tile *t) {
                .mask = t->cols >= 32 ? 0xffffffffu : (1u << t->cols) - 1,
                .in_tiles = t->steps / STEPS * STEPS};
     if (!t->acc)
-        p.round = qrn_round8_vectors_of(t->round);
+        p.requant = qrn_requant8_vectors_of(t->requant);
     uint32_t n = (t->rows + ROWS - 1) / ROWS, left = t->rows;
     for (uint32_t first = 0; n; n--) {
         uint32_t rows = (left + n - 1) / n;
@@ -151,7 +151,7 @@ static void product(const qrn_gemm_q8_tile *t) {
             set_up(p.rows = rows);
         multiply(&p, first, rows, acc);
         for (uint32_t r = 0; r < rows; r += 2)
-            finish(&p, first + r, rows - r < 2 ? 1 : 2, acc + r * QRN_PANEL);
+            epilogue(&p, first + r, rows - r < 2 ? 1 : 2, acc + r * QRN_PANEL);
         first += rows;
         left -= rows;
     }

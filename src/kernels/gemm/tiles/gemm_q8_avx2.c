@@ -3,7 +3,7 @@
 // Register tile of 2 rows by 32 columns for AVX2, done as two halves of 16 columns. Bytes are
 // widened to 16 bits, whose pairwise products are exact; an accumulator holds four columns as two
 // partial sums each, which are added at the end.
-#include "kernels/gemm/epilogue/finish_q8_avx2.h"
+#include "kernels/gemm/epilogue/epilogue_q8_avx2.h"
 
 #define ROWS 2
 #define HALF 16
@@ -45,7 +45,7 @@ static inline __attribute__((always_inline)) void half(const qrn_gemm_q8_tile *t
                 _mm256_add_epi32(qrn_q8_terms(t, (uint32_t)from, first + 8 * (uint32_t)v),
                                  whole_sums(acc[from][2 * v], acc[from][2 * v + 1]));
     }
-    qrn_q8_finish(t, 0, first, sums);
+    qrn_q8_epilogue(t, 0, first, sums);
 }
 
 static void tile_2x32(const qrn_gemm_q8_tile *t) {

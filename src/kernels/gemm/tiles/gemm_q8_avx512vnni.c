@@ -4,7 +4,7 @@
 // two vectors of b and broadcast elements of a. An instruction adds four products to each of 16
 // sums. Rows are shared evenly among as few tiles as there can be.
 #include "kernels/gemm/tiles/gemm_q8.h"
-#include "kernels/gemm/epilogue/round8_avx512.h"
+#include "kernels/gemm/epilogue/requant8_avx512.h"
 
 #include <string.h>
 
@@ -36,7 +36,7 @@ typedef enum kind { SUMS, CODES, WHOLE, KINDS } kind;
 // What all tiles of a call share.
 typedef struct panel {
     const qrn_gemm_q8_tile *t;
-    qrn_round8_vectors round;
+    qrn_requant8_vectors requant;
     __mmask32 mask;    // of the columns that exist
     const char *ahead; // the tile's share of what is wanted next,
     size_t stride;     // and of that a step's
@@ -70,8 +70,8 @@ static __attribute__((noinline)) void decide(const qrn_gemm_q8_tile *t, const la
                 continue;
             uint32_t mask = t->cols < col + 16 ? 0xffffu >> (col + 16 - t->cols) : 0xffffu;
             __m512i sum = _mm512_loadu_si512(acc + i * 16);
-            qrn_round8_exact_lanes(t->round, sum, col, (__mmask16)(mask & ~l->sure[g]),
-                                   t->y + (row + i / 2) * t->y_row + col);
+            qrn_requant8_exact_lanes(t->requant, sum, col, (__mmask16)(mask & ~l->sure[g]),
+                                     t->y + (row + i / 2) * t->y_row + col);
         }
     }
 }
@@ -91,7 +91,7 @@ static inline __attribute__((always_inline)) void store_plain(const panel *p, __
                                                               uint8_t *y, const int rows,
                                                               const int vectors) {
     size_t step = p->t->y_row;
-    codes = qrn_round8_order(&p->round, codes);
+    codes = qrn_requant8_order(&p->requant, codes);
     if (vectors == 2) {
         _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(codes));
         if (rows > 1)
@@ -112,7 +112,7 @@ static inline __attribute__((always_inline)) void store_any(const panel *p, __m5
                                                             uint8_t *y, const int rows,
                                                             const int vectors) {
     size_t step = p->t->y_row;
-    codes = qrn_round8_clamp(&p->round, codes);
+    codes = qrn_requant8_clamp(&p->requant, codes);
     if (vectors == 2) {
         _mm256_mask_storeu_epi8(y, p->mask, _mm512_castsi512_si256(codes));
         if (rows > 1)
@@ -129,9 +129,9 @@ static inline __attribute__((always_inline)) void store_any(const panel *p, __m5
         _mm_mask_storeu_epi8(y + 3 * step, mask, _mm512_extracti32x4_epi32(codes, 3));
 }
 
-static inline __attribute__((always_inline)) void finish(const panel *p, const __m512i *acc,
-                                                         uint32_t first, const int rows,
-                                                         const int vectors, const kind what) {
+static inline __attribute__((always_inline)) void epilogue(const panel *p, const __m512i *acc,
+                                                           uint32_t first, const int rows,
+                                                           const int vectors, const kind what) {
     lanes l;
     __mmask16 all = 0xffff;
     const int n = rows * vectors, step = 4 / vectors;
@@ -142,7 +142,7 @@ static inline __attribute__((always_inline)) void finish(const panel *p, const _
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++)
             four[i] = acc[g * 4 + i < n ? g * 4 + i : n - 1];
-        __m512i codes = qrn_round8_four(&p->round, four, vectors, &l.sure[g]);
+        __m512i codes = qrn_requant8_four(&p->requant, four, vectors, &l.sure[g]);
         if (what == WHOLE)
             store_plain(p, codes, y, rows - g * step, vectors);
         else
@@ -195,7 +195,7 @@ static inline __attribute__((always_inline)) void tile(const panel *p, uint32_t 
     if (what == SUMS)
         store_sums(p, acc, first, rows, vectors);
     else
-        finish(p, acc, first, rows, vectors, what);
+        epilogue(p, acc, first, rows, vectors, what);
 }
 
 #define ONE(n, what, columns)                                                                      \
@@ -237,8 +237,8 @@ static void product(const qrn_gemm_q8_tile *t) {
         return;
     panel p = {.t = t, .mask = t->cols >= 32 ? 0xffffffffu : (1u << t->cols) - 1};
     if (!t->acc)
-        p.round = qrn_round8_vectors_of(t->round);
-    bool whole = p.round.plain && t->cols % 16 == 0;
+        p.requant = qrn_requant8_vectors_of(t->requant);
+    bool whole = p.requant.plain && t->cols % 16 == 0;
     kind what = t->acc ? SUMS : whole ? WHOLE : CODES;
     uint32_t left = t->rows - done, n = (left + ROWS - 1) / ROWS;
     p.ahead = (const char *)t->b + t->next;

@@ -2,7 +2,7 @@
 //
 // Register tile of 6 rows by 32 columns for AVX-VNNI, done as two halves of 16 columns: 12
 // accumulators, two vectors of b and one broadcast element of a.
-#include "kernels/gemm/epilogue/finish_q8_avx2.h"
+#include "kernels/gemm/epilogue/epilogue_q8_avx2.h"
 
 #define ROWS 6
 #define HALF 16
@@ -42,7 +42,7 @@ static inline __attribute__((always_inline)) void half(const qrn_gemm_q8_tile *t
     for (int r = 0; r < rows; r += 2) {
         const int next = r + 1 < rows ? r + 1 : r;
         const __m256i sums[4] = {acc[r][0], acc[r][1], acc[next][0], acc[next][1]};
-        qrn_q8_finish(t, (uint32_t)r, first, sums);
+        qrn_q8_epilogue(t, (uint32_t)r, first, sums);
     }
 }
 

@@ -18,7 +18,8 @@ static inline int8x16_t four_bytes(const uint8_t *p) {
     return vreinterpretq_s8_u32(veorq_u32(vdupq_n_u32(v), vdupq_n_u32(0x80808080u)));
 }
 
-static inline void finish(const qrn_gemm_q8_tile *t, uint32_t row, uint32_t first, int32x4_t acc) {
+static inline void epilogue(const qrn_gemm_q8_tile *t, uint32_t row, uint32_t first,
+                            int32x4_t acc) {
     uint32_t n = t->cols > first ? t->cols - first : 0;
     n = n > 4 ? 4 : n;
     int32_t lane[4];
@@ -27,7 +28,7 @@ static inline void finish(const qrn_gemm_q8_tile *t, uint32_t row, uint32_t firs
         memcpy(t->acc + row * QRN_PANEL + first, lane, n * sizeof *lane);
         return;
     }
-    const qrn_round8 *r = t->round;
+    const qrn_requant8 *r = t->requant;
     uint8_t *to = t->y + row * t->y_row + first;
     float32x4_t real = vcvtq_f32_s32(acc), m = vld1q_f32(r->m + first);
     float32x4_t y = vrndmq_f32(vfmaq_f32(vdupq_n_f32(r->start[0]), real, m));
@@ -42,7 +43,7 @@ static inline void finish(const qrn_gemm_q8_tile *t, uint32_t row, uint32_t firs
         return;
     vst1q_s32(lane, acc);
     for (uint32_t j = 0; j < n; j++)
-        to[j] = qrn_round8_exact(r, first + j, lane[j]);
+        to[j] = qrn_requant8_exact(r, first + j, lane[j]);
 }
 
 static inline __attribute__((always_inline)) void half(const qrn_gemm_q8_tile *t, uint32_t first,
@@ -69,8 +70,8 @@ static inline __attribute__((always_inline)) void half(const qrn_gemm_q8_tile *t
     }
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < 4; i++)
-            finish(t, (uint32_t)r, first + 4 * (uint32_t)i,
-                   vaddq_s32(acc[r][i], vshlq_n_s32(sums[i], 7)));
+            epilogue(t, (uint32_t)r, first + 4 * (uint32_t)i,
+                     vaddq_s32(acc[r][i], vshlq_n_s32(sums[i], 7)));
 }
 
 #include "kernels/gemm/tiles/gemm_q8_six.inc"

@@ -6,7 +6,7 @@
 // both lie close enough to each other. So results are told to be sure without comparisons, which
 // are done where products are: see `convert`.
 #include "kernels/gemm/tiles/gemm_q8.h"
-#include "kernels/gemm/epilogue/round8_avx512.h"
+#include "kernels/gemm/epilogue/requant8_avx512.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@
 
 // A call.
 typedef struct strip {
-    qrn_round8_vectors round;
+    qrn_requant8_vectors requant;
     __m512i less, last, ones, column[2];
     const qrn_gemm_q8_tile *t;
     size_t a_row, y_row;
@@ -52,11 +52,11 @@ static inline __m512i dot(__m512i acc, __m512i x, __m512i b) {
 INLINE void convert(const strip *s, done *d, const int i, const int vectors) {
     __m512 sum = _mm512_cvtepi32_ps(d->acc[i]);
     __m512i bits =
-        _mm512_castps_si512(_mm512_fmadd_ps(sum, s->round.m[i % vectors], s->round.base));
+        _mm512_castps_si512(_mm512_fmadd_ps(sum, s->requant.m[i % vectors], s->requant.base));
     __m512i less = _mm512_sub_epi32(bits, s->less);
     d->sure = i == 0 ? _mm512_ternarylogic_epi32(bits, less, bits, 0x99) // ~(less ^ bits)
                      : _mm512_ternarylogic_epi32(d->sure, less, bits, 0x90);
-    d->u[i % 4] = _mm512_srai_epi32(less, QRN_ROUND8_FRACTION);
+    d->u[i % 4] = _mm512_srai_epi32(less, QRN_REQUANT8_FRACTION);
 }
 
 // Stores the codes of four vectors, the last of which is number i.
@@ -67,7 +67,7 @@ INLINE void store(const strip *s, const done *d, const int i, const int vectors,
     __m512i words = _mm512_xor_si512(_mm512_packus_epi32(d->u[0], d->u[1]), s->ones);
     __m512i more = _mm512_xor_si512(_mm512_packus_epi32(d->u[2], d->u[3]), s->ones);
     __m512i codes = _mm512_packus_epi16(words, more);
-    codes = whole ? qrn_round8_order(&s->round, codes) : qrn_round8_clamp(&s->round, codes);
+    codes = whole ? qrn_requant8_order(&s->requant, codes) : qrn_requant8_clamp(&s->requant, codes);
     if (vectors == 1 && whole) { // rows lie side by side
         _mm512_storeu_si512(y, codes);
     } else if (vectors == 2 && whole) {
@@ -85,7 +85,7 @@ INLINE void store(const strip *s, const done *d, const int i, const int vectors,
     }
 }
 
-INLINE void finish(const strip *s, done *d, const int i, const int vectors, const bool whole) {
+INLINE void epilogue(const strip *s, done *d, const int i, const int vectors, const bool whole) {
     convert(s, d, i, vectors);
     if (i % 4 == 3)
         store(s, d, i, vectors, whole);
@@ -113,7 +113,7 @@ INLINE void add_step(const strip *s, const uint8_t *a, const int8_t *b, __m512i 
         if (vectors == 2)
             acc[r * vectors + 1] = dot(acc[r * vectors + 1], x, b1);
         if (share >= 0 && (r + 1) * each / rows > r * each / rows)
-            finish(s, d, share * each + r * each / rows, vectors, whole);
+            epilogue(s, d, share * each + r * each / rows, vectors, whole);
     }
 }
 
@@ -150,7 +150,7 @@ INLINE void tile(const strip *s, size_t number, const char *ahead, size_t stride
 // The results of a tile that are not sure, from sums that are computed once more.
 INLINE void decide(const strip *s, size_t number, const int vectors) {
     const size_t row = number * (VECTORS / (size_t)vectors);
-    const __m512i sure = _mm512_set1_epi32((int32_t)s->t->round->sure);
+    const __m512i sure = _mm512_set1_epi32((int32_t)s->t->requant->sure);
     __m512i acc[VECTORS];
     __mmask16 lanes[VECTORS];
 #pragma GCC unroll 12
@@ -162,15 +162,15 @@ INLINE void decide(const strip *s, size_t number, const int vectors) {
 #pragma GCC unroll 12
     for (int i = 0; i < VECTORS; i++) {
         __m512 t =
-            _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc[i]), s->round.m[i % vectors], s->round.base);
+            _mm512_fmadd_ps(_mm512_cvtepi32_ps(acc[i]), s->requant.m[i % vectors], s->requant.base);
         lanes[i] = _mm512_mask_testn_epi32_mask((__mmask16)(s->mask >> i % vectors * 16),
                                                 _mm512_castps_si512(t), sure);
     }
     for (size_t i = 0; i < VECTORS; i++) {
         size_t col = i % (size_t)vectors * 16;
         if (lanes[i])
-            qrn_round8_exact_lanes(s->t->round, acc[i], col, lanes[i],
-                                   s->y + (row + i / (size_t)vectors) * s->y_row + col);
+            qrn_requant8_exact_lanes(s->t->requant, acc[i], col, lanes[i],
+                                     s->y + (row + i / (size_t)vectors) * s->y_row + col);
     }
 }
 
@@ -186,7 +186,7 @@ INLINE void run(const strip *s, size_t n, const int vectors, const bool whole) {
     }
 #pragma GCC unroll 12
     for (int i = 0; i < VECTORS; i++)
-        finish(s, &d, i, vectors, whole);
+        epilogue(s, &d, i, vectors, whole);
     check(s, &d);
     for (size_t i = 0; i < d.n_open; i++)
         decide(s, d.open[i], vectors);
@@ -195,27 +195,27 @@ INLINE void run(const strip *s, size_t n, const int vectors, const bool whole) {
 uint32_t qrn_gemm_q8_strip_avx512vnni(const qrn_gemm_q8_tile *t) {
     const uint32_t vectors = t->cols > 16 ? 2 : 1, height = VECTORS / vectors;
     const uint32_t n = t->rows / height < TILES ? t->rows / height : TILES;
-    strip s = {.t = t, .round = qrn_round8_vectors_of(t->round)};
+    strip s = {.t = t, .requant = qrn_requant8_vectors_of(t->requant)};
     // With t from 2 to 4 instead of 256 to 512 the bits above the fraction are 2^15 + u, which
     // becomes u by a change of sign.
     const __m512 scale = _mm512_set1_ps(0x1p-7f);
-    s.round.base = _mm512_mul_ps(s.round.base, scale);
-    s.round.m[0] = _mm512_mul_ps(s.round.m[0], scale);
-    s.round.m[1] = _mm512_mul_ps(s.round.m[1], scale);
+    s.requant.base = _mm512_mul_ps(s.requant.base, scale);
+    s.requant.m[0] = _mm512_mul_ps(s.requant.m[0], scale);
+    s.requant.m[1] = _mm512_mul_ps(s.requant.m[1], scale);
     s.ones = _mm512_set1_epi16(INT16_MIN);
-    s.less = _mm512_set1_epi32((int32_t)(0x8000 - t->round->sure));
-    s.last = _mm512_set1_epi32(1 << QRN_ROUND8_FRACTION);
+    s.less = _mm512_set1_epi32((int32_t)(0x8000 - t->requant->sure));
+    s.last = _mm512_set1_epi32(1 << QRN_REQUANT8_FRACTION);
     s.column[0] = _mm512_loadu_si512(t->column);
     s.column[1] = _mm512_loadu_si512(t->column + 16);
     s.mask = t->cols >= 32 ? 0xffffffffu : (1u << t->cols) - 1;
     s.a_row = t->a_row;
     s.y_row = t->y_row;
     s.y = t->y;
-    if (vectors == 1 && s.round.plain && t->cols == 16 && t->y_row == 16)
+    if (vectors == 1 && s.requant.plain && t->cols == 16 && t->y_row == 16)
         run(&s, n, 1, true);
     else if (vectors == 1)
         run(&s, n, 1, false);
-    else if (s.round.plain && t->cols == 32)
+    else if (s.requant.plain && t->cols == 32)
         run(&s, n, 2, true);
     else
         run(&s, n, 2, false);

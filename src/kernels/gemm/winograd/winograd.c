@@ -108,4 +108,4 @@ static const qrn_kernel winograd_rows[] = {
 #endif
     ROW(ref, 0),
 };
-QRN_FAMILY_TELLS(winograd, sizeof(qrn_dense_args));
+QRN_FAMILY_REPORTS(winograd, sizeof(qrn_dense_args));

@@ -129,7 +129,7 @@ static void find_cells(const job *j, const uint8_t *image, int64_t top, int64_t 
     }
 }
 
-static void take_lines(const job *j, size_t image, size_t first, size_t lines) {
+static void transform_input_lines(const job *j, size_t image, size_t first, size_t lines) {
     const qrn_conv_geometry *g = &j->geo;
     const qrn_view *x = j->call->in[0];
     const uint8_t *data = (const uint8_t *)x->data + image * (size_t)(g->in[1] * g->in[2]) * g->cin;
@@ -139,20 +139,21 @@ static void take_lines(const job *j, size_t image, size_t first, size_t lines) {
         for (size_t c = 0; c < j->across; c++, t.v += j->row) {
             find_cells(j, data, (int64_t)(y * QRN_WINOGRAD_TILE) - g->before[1],
                        (int64_t)(c * QRN_WINOGRAD_TILE) - g->before[2], t.cells);
-            j->kernel->take(&t);
+            j->kernel->transform_input(&t);
         }
 }
 
-static void give_lines(const job *j, size_t image, size_t first, size_t lines, size_t panel) {
+static void transform_output_lines(const job *j, size_t image, size_t first, size_t lines,
+                                   size_t panel) {
     size_t ow = (size_t)j->geo.out[2], oh = (size_t)j->geo.out[1], cout = j->geo.cout;
     size_t col = panel * QRN_PANEL;
-    qrn_round8 round = j->columns.round;
-    round.m += col;
-    round.exact += col;
+    qrn_requant8 requant = j->columns.requant;
+    requant.m += col;
+    requant.exact += col;
     qrn_winograd8_output t = {.m = j->m,
                               .plane = j->m_plane,
                               .column = j->columns.add + col,
-                              .round = &round,
+                              .requant = &requant,
                               .y_line = ow * cout,
                               .y_cell = cout,
                               .cols = (uint32_t)(cout - col < QRN_PANEL ? cout - col : QRN_PANEL)};
@@ -162,7 +163,7 @@ static void give_lines(const job *j, size_t image, size_t first, size_t lines, s
             t.y = (uint8_t *)j->call->out[0]->data + ((image * oh + top) * ow + left) * cout + col;
             t.lines = oh - top < QRN_WINOGRAD_TILE ? oh - top : QRN_WINOGRAD_TILE;
             t.cells = ow - left < QRN_WINOGRAD_TILE ? ow - left : QRN_WINOGRAD_TILE;
-            j->kernel->give(&t);
+            j->kernel->transform_output(&t);
         }
 }
 
@@ -170,13 +171,13 @@ static void give_lines(const job *j, size_t image, size_t first, size_t lines, s
 static void multiply(const job *j, size_t panel, size_t n_tiles) {
     const int16_t *all = j->call->in[5]->data;
     size_t size = j->steps * QRN_PANEL * QRN_WINOGRAD8_DEPTH;
-    qrn_winograd8_product t = {.a = j->v,
-                               .a_row = j->row,
-                               .b = all + panel * QRN_WINOGRAD_PLANES * size,
-                               .steps = j->steps,
-                               .rows = n_tiles,
-                               .c = j->m,
-                               .low = j->geo.cout - panel * QRN_PANEL <= QRN_PANEL / 2};
+    qrn_winograd8_gemm t = {.a = j->v,
+                            .a_row = j->row,
+                            .b = all + panel * QRN_WINOGRAD_PLANES * size,
+                            .steps = j->steps,
+                            .rows = n_tiles,
+                            .c = j->m,
+                            .low = j->geo.cout - panel * QRN_PANEL <= QRN_PANEL / 2};
     bool last = panel + 1 == j->panels;
     for (size_t p = 0; p < QRN_WINOGRAD_PLANES; p++) {
         t.next = last && p + 1 == QRN_WINOGRAD_PLANES ? all : t.b + size;
@@ -190,14 +191,14 @@ static void multiply(const job *j, size_t panel, size_t n_tiles) {
 // The lines of tiles [first, first + lines) of an image.
 static void run_block(const job *j, size_t image, size_t first, size_t lines) {
     size_t ow = (size_t)j->geo.out[2], oh = (size_t)j->geo.out[1], cout = j->geo.cout;
-    take_lines(j, image, first, lines);
+    transform_input_lines(j, image, first, lines);
     for (size_t panel = 0; panel < j->panels; panel++) {
         multiply(j, panel, lines * j->across);
-        give_lines(j, image, first, lines, panel);
+        transform_output_lines(j, image, first, lines, panel);
     }
     size_t top = first * QRN_WINOGRAD_TILE, end = (first + lines) * QRN_WINOGRAD_TILE;
-    qrn_tell(j->call, (image * oh + top) * ow * cout,
-             (image * oh + (end < oh ? end : oh)) * ow * cout);
+    qrn_report(j->call, (image * oh + top) * ow * cout,
+               (image * oh + (end < oh ? end : oh)) * ow * cout);
 }
 
 bool qrn_winograd8_works(const qrn_kcall *k) { return k->n_in > 5 && k->in[5]; }

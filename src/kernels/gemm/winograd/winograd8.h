@@ -19,7 +19,7 @@
 #define QRN_KERNELS_GEMM_WINOGRAD8_H
 
 #include "kernels/gemm/dense/dense8.h"
-#include "kernels/gemm/epilogue/round8.h"
+#include "kernels/gemm/epilogue/requant8.h"
 #include "kernels/gemm/winograd/winograd.h"
 
 #define QRN_WINOGRAD8_DEPTH 2 // neighbours in depth of a packed matrix
@@ -50,7 +50,7 @@ typedef struct qrn_winograd8_input {
 } qrn_winograd8_input;
 
 // Some tiles times one matrix of a panel.
-typedef struct qrn_winograd8_product {
+typedef struct qrn_winograd8_gemm {
     const int16_t *a; // [rows][steps][2], rows a_row elements apart
     size_t a_row;
     const int16_t *b; // [steps][32][2]
@@ -58,14 +58,14 @@ typedef struct qrn_winograd8_product {
     const int16_t *next; // what will be wanted next, as long as b
     int32_t *c;          // [rows][32]
     bool low;            // the first 16 columns will do
-} qrn_winograd8_product;
+} qrn_winograd8_gemm;
 
 // One tile of output.
 typedef struct qrn_winograd8_output {
     const int32_t *m; // matrix p at p*plane
     size_t plane;
     const int32_t *column; // [32] added to every sum of a column
-    const qrn_round8 *round;
+    const qrn_requant8 *requant;
     uint8_t *y;
     size_t y_line, y_cell;
     size_t lines, cells; // 1 to 4: what of the tile exists
@@ -74,9 +74,9 @@ typedef struct qrn_winograd8_output {
 
 // One file per ISA.
 typedef struct qrn_winograd8_kernel {
-    void (*take)(const qrn_winograd8_input *t);
-    void (*multiply)(const qrn_winograd8_product *t);
-    void (*give)(const qrn_winograd8_output *t);
+    void (*transform_input)(const qrn_winograd8_input *t);
+    void (*multiply)(const qrn_winograd8_gemm *t);
+    void (*transform_output)(const qrn_winograd8_output *t);
 } qrn_winograd8_kernel;
 
 extern const qrn_winograd8_kernel qrn_winograd8_avx512vnni;

@@ -2,7 +2,7 @@
 //
 // Winograd's convolution on 8-bit codes for AVX-512 VNNI: transformations of 32 channels or 16
 // columns at a time, and register tiles of up to 12 rows by 32 columns.
-#include "kernels/gemm/epilogue/round8_avx512.h"
+#include "kernels/gemm/epilogue/requant8_avx512.h"
 #include "kernels/gemm/winograd/winograd8.h"
 
 #include <string.h>
@@ -43,8 +43,8 @@ INLINE words load(const uint8_t *p, __mmask32 mask, const bool whole, const bool
 
 // 32 channels from number c on, or as many as the mask says. Unsigned codes count as they are: that
 // they are 128 too large shows in the one matrix for which both rows of Bt have a sum other than 0.
-INLINE void take_channels(const qrn_winograd8_input *t, size_t c, __mmask32 mask, const bool whole,
-                          const bool is_signed) {
+INLINE void input_channels(const qrn_winograd8_input *t, size_t c, __mmask32 mask, const bool whole,
+                           const bool is_signed) {
     words half[QRN_WINOGRAD_PLANES], d[QRN_WINOGRAD_WINDOW], r[QRN_WINOGRAD_WINDOW];
     int16_t *v = t->v + c;
 #pragma GCC unroll 6
@@ -65,19 +65,19 @@ INLINE void take_channels(const qrn_winograd8_input *t, size_t c, __mmask32 mask
     }
 }
 
-INLINE void take_tile(const qrn_winograd8_input *t, const bool is_signed) {
+INLINE void input_tile(const qrn_winograd8_input *t, const bool is_signed) {
     size_t c = 0, left = t->channels % 32;
     for (; c + 32 <= t->channels; c += 32)
-        take_channels(t, c, 0, true, is_signed);
+        input_channels(t, c, 0, true, is_signed);
     if (left)
-        take_channels(t, c, (1u << left) - 1, false, is_signed);
+        input_channels(t, c, (1u << left) - 1, false, is_signed);
 }
 
-static void take(const qrn_winograd8_input *t) {
+static void transform_input(const qrn_winograd8_input *t) {
     if (t->is_signed)
-        take_tile(t, true);
+        input_tile(t, true);
     else
-        take_tile(t, false);
+        input_tile(t, false);
 }
 
 // _mm512_dpwssd_epi32; around the intrinsic gcc 12 copies and spills accumulators.
@@ -93,7 +93,7 @@ static inline int32_t two_words(const int16_t *p) {
 }
 
 // Rows are reached from every third one, which needs no more than four base registers.
-INLINE void tile(const qrn_winograd8_product *t, size_t first, const char *ahead, size_t stride,
+INLINE void tile(const qrn_winograd8_gemm *t, size_t first, const char *ahead, size_t stride,
                  const int rows, const int vectors) {
     __m512i acc[ROWS * 2];
     const int16_t *a[(ROWS + 2) / 3], *b = t->b;
@@ -125,8 +125,8 @@ INLINE void tile(const qrn_winograd8_product *t, size_t first, const char *ahead
 }
 
 #define ONE(n, vectors)                                                                            \
-    static void tile_##n##x##vectors(const qrn_winograd8_product *t, size_t first,                 \
-                                     const char *ahead, size_t stride) {                           \
+    static void tile_##n##x##vectors(const qrn_winograd8_gemm *t, size_t first, const char *ahead, \
+                                     size_t stride) {                                              \
         tile(t, first, ahead, stride, n, vectors);                                                 \
     }
 #define TILE(n) ONE(n, 1) ONE(n, 2)
@@ -144,19 +144,19 @@ TILE(11)
 TILE(12)
 #define BOTH(n)                                                                                    \
     { tile_##n##x1, tile_##n##x2 }
-static void (*const product_tiles[ROWS][2])(const qrn_winograd8_product *t, size_t first,
-                                            const char *ahead, size_t stride) = {
+static void (*const gemm_tiles[ROWS][2])(const qrn_winograd8_gemm *t, size_t first,
+                                         const char *ahead, size_t stride) = {
     BOTH(1), BOTH(2), BOTH(3), BOTH(4),  BOTH(5),  BOTH(6),
     BOTH(7), BOTH(8), BOTH(9), BOTH(10), BOTH(11), BOTH(12),
 };
 
-static void multiply(const qrn_winograd8_product *t) {
+static void multiply(const qrn_winograd8_gemm *t) {
     size_t n = (t->rows + ROWS - 1) / ROWS, left = t->rows, first = 0;
     size_t stride = QRN_PANEL * QRN_WINOGRAD8_DEPTH * sizeof *t->b / n;
     const char *ahead = (const char *)t->next;
     for (; n; n--, ahead += t->steps * stride) {
         size_t rows = (left + n - 1) / n;
-        product_tiles[rows - 1][t->low ? 0 : 1](t, first, ahead, stride);
+        gemm_tiles[rows - 1][t->low ? 0 : 1](t, first, ahead, stride);
         first += rows;
         left -= rows;
     }
@@ -164,14 +164,14 @@ static void multiply(const qrn_winograd8_product *t) {
 
 // The sums of 16 columns; `from` is the first of them.
 typedef struct part {
-    qrn_round8_vectors round; // m[0]: of these columns
+    qrn_requant8_vectors requant; // m[0]: of these columns
     const qrn_winograd8_output *t;
     size_t from;
     __mmask16 mask; // of the columns that exist
 } part;
 
 // Vertically: what is left to be done are the rows of `half`, [4][6].
-INLINE void give_columns(const part *p, sums *half) {
+INLINE void output_columns(const part *p, sums *half) {
     const qrn_winograd8_output *t = p->t;
     const int32_t *at = t->m + p->from;
 #pragma GCC unroll 6
@@ -185,7 +185,7 @@ INLINE void give_columns(const part *p, sums *half) {
 }
 
 // The sums of the four cells of line i.
-INLINE void give_line(const sums *half, const int i, __m512i column, __m512i *four) {
+INLINE void output_line(const sums *half, const int i, __m512i column, __m512i *four) {
     static const uint8_t shift[QRN_WINOGRAD_TILE] = {3, 2, 1, 1};
     sums r[QRN_WINOGRAD_TILE];
     backward(half + i * QRN_WINOGRAD_WINDOW, r, 1);
@@ -202,36 +202,37 @@ static __attribute__((noinline)) void decide(const part *p, __mmask16 sure) {
     const __m512i column = _mm512_loadu_si512(t->column + p->from);
     sums half[QRN_WINOGRAD_TILE * QRN_WINOGRAD_WINDOW];
     __m512i four[QRN_WINOGRAD_TILE * QRN_WINOGRAD_TILE];
-    give_columns(p, half);
+    output_columns(p, half);
 #pragma GCC unroll 4
     for (int i = 0; i < QRN_WINOGRAD_TILE; i++)
-        give_line(half, i, column, four + i * QRN_WINOGRAD_TILE);
+        output_line(half, i, column, four + i * QRN_WINOGRAD_TILE);
     for (size_t i = 0; i < t->lines * QRN_WINOGRAD_TILE; i++) {
         uint8_t *y = t->y + i / QRN_WINOGRAD_TILE * t->y_line + i % QRN_WINOGRAD_TILE * t->y_cell;
         if (i % QRN_WINOGRAD_TILE < t->cells)
-            qrn_round8_exact_lanes(t->round, four[i], p->from, (__mmask16)(p->mask & ~sure),
-                                   y + p->from);
+            qrn_requant8_exact_lanes(t->requant, four[i], p->from, (__mmask16)(p->mask & ~sure),
+                                     y + p->from);
     }
 }
 
 // whole: all columns and cells of a line exist, and nothing needs to be clamped.
-INLINE void give_part(const part *p, const bool whole) {
+INLINE void output_part(const part *p, const bool whole) {
     const qrn_winograd8_output *t = p->t;
     const __m512i column = _mm512_loadu_si512(t->column + p->from);
     sums half[QRN_WINOGRAD_TILE * QRN_WINOGRAD_WINDOW];
     uint8_t *y = t->y + p->from;
     __mmask16 all = 0xffff;
-    give_columns(p, half);
+    output_columns(p, half);
 #pragma GCC unroll 4
     for (int i = 0; i < QRN_WINOGRAD_TILE; i++, y += t->y_line) {
         __m512i four[QRN_WINOGRAD_TILE];
         __mmask16 sure;
         if ((size_t)i >= t->lines)
             break;
-        give_line(half, i, column, four);
-        __m512i codes = qrn_round8_four(&p->round, four, 1, &sure);
+        output_line(half, i, column, four);
+        __m512i codes = qrn_requant8_four(&p->requant, four, 1, &sure);
         all &= sure;
-        codes = whole ? qrn_round8_order(&p->round, codes) : qrn_round8_clamp(&p->round, codes);
+        codes =
+            whole ? qrn_requant8_order(&p->requant, codes) : qrn_requant8_clamp(&p->requant, codes);
         __m128i cells[] = {_mm512_castsi512_si128(codes), _mm512_extracti32x4_epi32(codes, 1),
                            _mm512_extracti32x4_epi32(codes, 2),
                            _mm512_extracti32x4_epi32(codes, 3)};
@@ -247,17 +248,17 @@ INLINE void give_part(const part *p, const bool whole) {
         decide(p, all);
 }
 
-static void give(const qrn_winograd8_output *t) {
-    part p = {.t = t, .round = qrn_round8_vectors_of(t->round)};
+static void transform_output(const qrn_winograd8_output *t) {
+    part p = {.t = t, .requant = qrn_requant8_vectors_of(t->requant)};
     for (; p.from < t->cols; p.from += 16) {
         size_t left = t->cols - p.from;
         p.mask = left < 16 ? (__mmask16)((1u << left) - 1) : 0xffff;
-        if (left >= 16 && t->cells == QRN_WINOGRAD_TILE && p.round.plain)
-            give_part(&p, true);
+        if (left >= 16 && t->cells == QRN_WINOGRAD_TILE && p.requant.plain)
+            output_part(&p, true);
         else
-            give_part(&p, false);
-        p.round.m[0] = p.round.m[1];
+            output_part(&p, false);
+        p.requant.m[0] = p.requant.m[1];
     }
 }
 
-const qrn_winograd8_kernel qrn_winograd8_avx512vnni = {take, multiply, give};
+const qrn_winograd8_kernel qrn_winograd8_avx512vnni = {transform_input, multiply, transform_output};

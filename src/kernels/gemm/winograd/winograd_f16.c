@@ -84,4 +84,4 @@ static const qrn_kernel winograd_f16_rows[] = {
 #endif
     ROW(ref, 0),
 };
-QRN_FAMILY_TELLS(winograd_f16, sizeof(qrn_dense_f16_args));
+QRN_FAMILY_REPORTS(winograd_f16, sizeof(qrn_dense_f16_args));

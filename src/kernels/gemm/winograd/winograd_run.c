@@ -52,7 +52,7 @@ static job job_of(const qrn_kcall *k, const qrn_dense_args *a, const qrn_winogra
     return j;
 }
 
-static void take_lines(const job *j, size_t image, size_t first, size_t lines) {
+static void transform_input_lines(const job *j, size_t image, size_t first, size_t lines) {
     const qrn_conv_geometry *g = &j->geo;
     qrn_winograd_input t = {
         .height = g->in[1], .width = g->in[2], .channels = g->cin, .v = j->v, .plane = j->v_plane};
@@ -61,11 +61,12 @@ static void take_lines(const job *j, size_t image, size_t first, size_t lines) {
         for (size_t x = 0; x < j->across; x++, t.v += g->cin) {
             t.top = (int64_t)(y * j->tile) - g->before[1];
             t.left = (int64_t)(x * j->tile) - g->before[2];
-            j->kernel->take(&t);
+            j->kernel->transform_input(&t);
         }
 }
 
-static void give_lines(const job *j, size_t image, size_t first, size_t lines, size_t col) {
+static void transform_output_lines(const job *j, size_t image, size_t first, size_t lines,
+                                   size_t col) {
     const qrn_kcall *k = j->call;
     size_t ow = (size_t)j->geo.out[2], oh = (size_t)j->geo.out[1], cout = j->geo.cout;
     const float *bias = k->n_in > 2 && k->in[2] ? k->in[2]->data : NULL;
@@ -82,7 +83,7 @@ static void give_lines(const job *j, size_t image, size_t first, size_t lines, s
             t.y = (float *)k->out[0]->data + ((image * oh + top) * ow + left) * cout + col;
             t.lines = oh - top < j->tile ? oh - top : j->tile;
             t.cells = ow - left < j->tile ? ow - left : j->tile;
-            j->kernel->give(&t);
+            j->kernel->transform_output(&t);
         }
 }
 
@@ -96,7 +97,7 @@ static void transform_weights(const job *j, size_t panel) {
         for (size_t tap = 0; tap < 9; tap++)
             w->to_f32(from + (tap * cin + c) * QRN_PANEL, n * QRN_PANEL, w->wide_range,
                       j->taps + tap * n * QRN_PANEL);
-        j->kernel->weigh(j->taps, n * QRN_PANEL, j->u + c * QRN_PANEL, cin * QRN_PANEL);
+        j->kernel->transform_weights(j->taps, n * QRN_PANEL, j->u + c * QRN_PANEL, cin * QRN_PANEL);
     }
 }
 
@@ -130,14 +131,14 @@ static void multiply(const job *j, size_t panel, size_t n_tiles) {
 // The lines of tiles [first, first + lines) of an image.
 static void run_block(const job *j, size_t image, size_t first, size_t lines) {
     size_t ow = (size_t)j->geo.out[2], oh = (size_t)j->geo.out[1], cout = j->geo.cout;
-    take_lines(j, image, first, lines);
+    transform_input_lines(j, image, first, lines);
     for (size_t panel = 0; panel < qrn_panels(cout); panel++) {
         multiply(j, panel, lines * j->across);
-        give_lines(j, image, first, lines, panel * QRN_PANEL);
+        transform_output_lines(j, image, first, lines, panel * QRN_PANEL);
     }
     size_t top = first * j->tile, end = (first + lines) * j->tile;
-    qrn_tell(j->call, (image * oh + top) * ow * cout,
-             (image * oh + (end < oh ? end : oh)) * ow * cout);
+    qrn_report(j->call, (image * oh + top) * ow * cout,
+               (image * oh + (end < oh ? end : oh)) * ow * cout);
 }
 
 qrn_status qrn_winograd_run(const qrn_kcall *k, const qrn_dense_args *a,

@@ -41,10 +41,10 @@ typedef struct qrn_winograd_output {
 typedef struct qrn_winograd_kernel {
     const qrn_gemm_f32_kernel *gemm;
     size_t tile; // output cells along a side: 2 or 4
-    void (*take)(const qrn_winograd_input *t);
-    void (*give)(const qrn_winograd_output *t);
+    void (*transform_input)(const qrn_winograd_input *t);
+    void (*transform_output)(const qrn_winograd_output *t);
     // Weights: the nine taps [n] one after the other to matrix p at p*plane. Tiles of 2x2
-    void (*weigh)(const float *taps, size_t n, float *u, size_t plane);
+    void (*transform_weights)(const float *taps, size_t n, float *u, size_t plane);
 } qrn_winograd_kernel;
 
 // `packed` or `f16`.

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
-// What tiles of 256-bit vectors do with their sums, two rows by 16 columns at a time.
-#ifndef QRN_KERNELS_GEMM_FINISH_Q8_AVX2_H
-#define QRN_KERNELS_GEMM_FINISH_Q8_AVX2_H
+// Epilogue of tiles of 256-bit vectors: accumulators are requantized or stored, two rows by 16
+// columns at a time.
+#ifndef QRN_KERNELS_GEMM_EPILOGUE_Q8_AVX2_H
+#define QRN_KERNELS_GEMM_EPILOGUE_Q8_AVX2_H
 
 #include "kernels/gemm/tiles/gemm_q8.h"
-#include "kernels/gemm/epilogue/round8_avx2.h"
+#include "kernels/gemm/epilogue/requant8_avx2.h"
 
 // Rows `row` and, where it is one of the tile, row + 1; columns [first, first + 16). sums: two
 // vectors of each row, to which column and row terms have been added.
-static inline void qrn_q8_finish(const qrn_gemm_q8_tile *t, uint32_t row, uint32_t first,
-                                 const __m256i *sums) {
+static inline void qrn_q8_epilogue(const qrn_gemm_q8_tile *t, uint32_t row, uint32_t first,
+                                   const __m256i *sums) {
     uint32_t left = t->cols - first, n = left < 16 ? left : 16, rows = t->rows - row > 1 ? 2 : 1;
     if (!t->acc) {
         uint8_t *y = t->y + row * t->y_row + first;
-        qrn_round8_two_rows(t->round, sums, first, n, y, rows > 1 ? y + t->y_row : NULL);
+        qrn_requant8_two_rows(t->requant, sums, first, n, y, rows > 1 ? y + t->y_row : NULL);
         return;
     }
     int32_t lane[32];

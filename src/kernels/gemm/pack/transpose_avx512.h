@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // Transposition of 16 vectors of 16 words of 32 bits, for files compiled for AVX-512.
-#ifndef QRN_KERNELS_GEMM_TURN_AVX512_H
-#define QRN_KERNELS_GEMM_TURN_AVX512_H
+#ifndef QRN_KERNELS_GEMM_TRANSPOSE_AVX512_H
+#define QRN_KERNELS_GEMM_TRANSPOSE_AVX512_H
 
 #include <immintrin.h>
 
 // Word j of vector i becomes word i of vector j.
-static inline __attribute__((always_inline)) void qrn_turn_16x16(__m512i *r) {
+static inline __attribute__((always_inline)) void qrn_transpose_16x16(__m512i *r) {
     __m512i t[16];
 #pragma GCC unroll 8
     for (int i = 0; i < 16; i += 2) {
