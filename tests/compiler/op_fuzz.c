@@ -372,6 +372,18 @@ static const char *try_case(const op_case *c, counts *n, size_t *most_work) {
     return why;
 }
 
+void op_refuse(const qrn_cop *op, const op_seed *seeds, uint32_t n_seeds) {
+    static op_case c;
+    static built b;
+    for (uint32_t i = 0; i < n_seeds; i++) {
+        op_case_from_seed(&c, op, &seeds[i]);
+        assert_true(op_case_tidy(&c) && build(&b, &c));
+        if (!operands_missing(&c) && !op->check(&b.k, c.domain))
+            fail_msg("%s, call %u '%s' is accepted", op->name, i, seeds[i].operands);
+        destroy(&b);
+    }
+}
+
 // --- the table of attributes
 
 static uint32_t attr_bytes(const qrn_attr *a) {

@@ -40,7 +40,10 @@ typedef struct op_seed {
 
 // Runs the seeds, then `rounds` changed copies of them, times the number in QUERN_OP_FUZZ (or 1).
 void op_fuzz(const qrn_cop *op, const op_seed *seeds, uint32_t n_seeds, uint32_t rounds);
+// Calls that must be refused: relations that random changes seldom reach.
+void op_refuse(const qrn_cop *op, const op_seed *seeds, uint32_t n_seeds);
 
+#define OP_REFUSE(op, seeds) op_refuse(&(op), seeds, sizeof(seeds) / sizeof((seeds)[0]))
 #define OP_FUZZ(op, seeds, rounds) op_fuzz(&(op), seeds, sizeof(seeds) / sizeof((seeds)[0]), rounds)
 
 #endif

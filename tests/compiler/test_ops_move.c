@@ -278,6 +278,36 @@ static void tile_runs_whatever_its_check_accepts(void **state) {
     OP_FUZZ(qrn_cop_tile, seeds, 2000);
 }
 
+// None of these would leave its operands, but elements of the output would stay as they were.
+static void the_whole_output_is_written(void **state) {
+    (void)state;
+    const op_seed concat[] = {OP_SEED(RAW, "f32[2,3] f32[2,4] > f32[2,8]", JOIN(1))};
+    const op_seed split[] = {OP_SEED(RAW, "f32[2,8] > f32[2,3] f32[2,4]", JOIN(1))};
+    const op_seed tile[] = {OP_SEED(RAW, "f32[2,3] > f32[4,8]", NULL)};
+    const op_seed slice[] = {OP_SEED(RAW, "f32[7,8] > f32[2,3]", SLICE(2, SHRINK(1), KEEP(1, 1)))};
+    const op_seed batch_space[] = {
+        OP_SEED(RAW, "f32[12,2,2,4] > f32[2,5,5,4]",
+                OP_ARGS(qrn_batch_space_args, .block = {2, 3}, .pad = {{0, 0}, {1, 0}})),
+        OP_SEED(RAW, "f32[11,2,2,4] > f32[2,4,5,4]",
+                OP_ARGS(qrn_batch_space_args, .block = {2, 3}, .pad = {{0, 0}, {1, 0}})),
+    };
+    OP_REFUSE(qrn_cop_concat, concat);
+    OP_REFUSE(qrn_cop_split, split);
+    OP_REFUSE(qrn_cop_tile, tile);
+    OP_REFUSE(qrn_cop_slice, slice);
+    OP_REFUSE(qrn_cop_batch_space, batch_space);
+}
+
+static void a_reduction_is_known_and_has_its_domain(void **state) {
+    (void)state;
+    const op_seed seeds[] = {
+        OP_SEED(RAW, "f32[4] i32[2] f32[2] > f32[4]", SCATTER(.reduction = QRN_REDUCE_ADD)),
+        OP_SEED(F32, "f32[4] i32[2] f32[2] > f32[4]", SCATTER(.reduction = QRN_REDUCE_MAX + 1)),
+        OP_SEED(F64, "f32[4] i32[2] f32[2] > f32[4]", SCATTER(.reduction = QRN_REDUCE_ADD)),
+    };
+    OP_REFUSE(qrn_cop_scatter_elements, seeds);
+}
+
 // The step of a range that takes one element counts for nothing, not even when it would lead
 // further than a number can say.
 static void a_slice_of_one_element_ignores_its_step(void **state) {
@@ -324,6 +354,8 @@ int main(void) {
         TEST(shuffle),
         TEST(slice),
         TEST(tile),
+        cmocka_unit_test(the_whole_output_is_written),
+        cmocka_unit_test(a_reduction_is_known_and_has_its_domain),
         cmocka_unit_test(a_slice_of_one_element_ignores_its_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,6 +127,80 @@ static void random_runs_whatever_its_check_accepts(void **state) {
     OP_FUZZ(qrn_cop_random, seeds, 1500);
 }
 
+static void a_recurrent_layer_needs_all_weights_of_its_shapes(void **state) {
+    (void)state;
+    const op_seed lstm[] = {
+        // h smaller and larger than c without a projection
+        OP_SEED(F64, "f64[2,4] " LSTM_PROJECTED "> f64[2,3] f64[2,5] f64[2,3]", LSTM(0)),
+        OP_SEED(F32,
+                "f32[2,4] f32[3,4] f32[3,4] f32[3,4] f32[3,5] f32[3,5] f32[3,5] f32[3] f32[3] "
+                "f32[3] > f32[2,5] f32[2,3] f32[2,5]",
+                LSTM(0)),
+        // half an input gate
+        OP_SEED(F32,
+                "f32[2,4] " LSTM_WEIGHTS
+                "- - - - - - f32[5,4] - - - - f32[5] > f32[2,5] f32[2,5] f32[2,5]",
+                LSTM(0)),
+        // the batch is the other dimension
+        OP_SEED(F32, "f32[6,2,4] " LSTM_WEIGHTS "> f32[6,2,5] f32[2,5] f32[2,5]",
+                LSTM(.time_major = false)),
+        OP_SEED(F32, "f32[2,4] " LSTM_WEIGHTS "> f32[2,5] f32[2,5] -", LSTM(0)),
+    };
+    const op_seed gru[] = {
+        OP_SEED(F64,
+                "f64[2,4] f64[5,4] f64[5,4] f64[5,4] f64[5,5] f64[5,5] f64[5,5] > f64[2,5] "
+                "f64[1,2,5]",
+                OP_ARGS(qrn_gru_args, 0)),
+        OP_SEED(F64,
+                "f64[6,2,4] f64[5,4] f64[5,4] f64[5,4] f64[5,5] f64[5,5] f64[5,5] > "
+                "f64[6,2,5] f64[1,2,5]",
+                OP_ARGS(qrn_gru_args, .time_major = false)),
+    };
+    OP_REFUSE(qrn_cop_lstm, lstm);
+    OP_REFUSE(qrn_cop_gru, gru);
+}
+
+static void attention_needs_heads_and_caches_that_fit(void **state) {
+    (void)state;
+    const op_seed gqa[] = {
+        // 6 heads of queries on 4 heads of keys
+        OP_SEED(F32, "f32[2,3,24] f32[2,3,16] f32[2,3,16] > f32[2,3,24]",
+                OP_ARGS(qrn_gqa_args, .q_heads = 6, .kv_heads = 4)),
+        OP_SEED(F32, "f32[2,3,24] f32[2,3,8] f32[2,3,8] > f32[2,3,24]",
+                OP_ARGS(qrn_gqa_args, .q_heads = 6)),
+        // keys without values, and the other way round
+        OP_SEED(F32, "f32[2,3,24] f32[2,5,8] f32[2,5,8] f32[2,2,7,4] > f32[2,3,24]", HEADS(0)),
+        OP_SEED(F32, "f32[2,3,24] f32[2,5,8] f32[2,5,8] - f32[2,2,7,4] > f32[2,3,24]", HEADS(0)),
+        // a mask of five dimensions, and one of the wrong size
+        OP_SEED(F32, "f32[2,3,24] f32[2,3,8] f32[2,3,8] - - f32[1,1,1,1,1] > f32[2,3,24]",
+                HEADS(0)),
+        OP_SEED(F32, "f32[2,3,24] f32[2,3,8] f32[2,3,8] - - f32[2] > f32[2,3,24]", HEADS(0)),
+    };
+    const op_seed rotary[] = {
+        OP_SEED(F32, "f32[2,3,5,8] f32[2,4,4] f32[2,4,4] > f32[2,3,5,8]",
+                OP_ARGS(qrn_rotary_args, false)),
+        OP_SEED(F32, "f32[2,3,5,8] f32[1,5,4] f32[1,5,4] > f32[2,3,5,8]",
+                OP_ARGS(qrn_rotary_args, false)),
+        OP_SEED(F32, "f32[2,3,5,8] f32[2,5,5] f32[2,5,5] > f32[2,3,5,8]",
+                OP_ARGS(qrn_rotary_args, false)),
+    };
+    OP_REFUSE(qrn_cop_gqa, gqa);
+    OP_REFUSE(qrn_cop_rotary, rotary);
+}
+
+// Else a later call appends more frames than there are slots, or drops more than there are.
+static void a_buffer_needs_slots_for_whole_calls(void **state) {
+    (void)state;
+    const op_seed seeds[] = {
+        OP_SEED(RAW, "f32[3] > f32[10]", OP_ARGS(qrn_buffer_args, .stride = 3, .slots = 10)),
+        OP_SEED(RAW, "f32[3] > f32[9]", OP_ARGS(qrn_buffer_args, .stride = 2, .slots = 9)),
+        OP_SEED(RAW, "f32[3] > f32[9]", OP_ARGS(qrn_buffer_args, .stride = 12, .slots = 9)),
+        OP_SEED(RAW, "f32[3] > f32[9]", OP_ARGS(qrn_buffer_args, .stride = 0, .slots = 9)),
+        OP_SEED(RAW, "f32[3] > f32[9]", OP_ARGS(qrn_buffer_args, .stride = 3, .slots = 12)),
+    };
+    OP_REFUSE(qrn_cop_buffer, seeds);
+}
+
 // The state of an op that can be told to begin anew holds h and c of each batch row, and a mark.
 static void only_a_layer_that_can_go_on_has_state(void **state) {
     (void)state;
@@ -147,10 +221,17 @@ static void only_a_layer_that_can_go_on_has_state(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(lstm),   TEST(gru),
-        TEST(gqa),    TEST(rotary),
-        TEST(stft),   TEST(buffer),
-        TEST(random), cmocka_unit_test(only_a_layer_that_can_go_on_has_state),
+        TEST(lstm),
+        TEST(gru),
+        TEST(gqa),
+        TEST(rotary),
+        TEST(stft),
+        TEST(buffer),
+        TEST(random),
+        cmocka_unit_test(a_recurrent_layer_needs_all_weights_of_its_shapes),
+        cmocka_unit_test(attention_needs_heads_and_caches_that_fit),
+        cmocka_unit_test(a_buffer_needs_slots_for_whole_calls),
+        cmocka_unit_test(only_a_layer_that_can_go_on_has_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
