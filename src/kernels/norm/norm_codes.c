@@ -3,7 +3,7 @@
 // Normalization of codes: the statistics and the definition.
 #include "kernels/norm/norm_codes.h"
 
-#include <stdlib.h>
+#include <math.h>
 
 bool qrn_norm_codes_run(const qrn_kcall *k) {
     qrn_walk outer, inner;
@@ -20,7 +20,7 @@ static bool one_scale(const qrn_view *v) {
 bool qrn_norm_takes_codes(const qrn_norm_args *a, const qrn_view *x, const qrn_view *y) {
     qrn_view in = *x, out = *y, *ins[1] = {&in}, *outs[1] = {&out};
     qrn_kcall k = {.args = a, .in = ins, .out = outs, .n_in = 1, .n_out = 1};
-    return one_scale(x) && one_scale(y) && abs(x->quant->offset) < 1 << 18 &&
+    return one_scale(x) && one_scale(y) && fabs((double)x->quant->offset) < 1 << 18 &&
            qrn_view_count(x) <= 1 << 24 && qrn_norm_codes_run(&k);
 }
 

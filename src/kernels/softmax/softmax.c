@@ -7,7 +7,7 @@
 #include "kernels/softmax/softmax_codes.h"
 #include "kernels/softmax/softmax_rows.h"
 
-#include <stdlib.h>
+#include <math.h>
 
 #define T float
 #define FN softmax_f32_ref
@@ -51,7 +51,7 @@ static bool codes_work(const qrn_kcall *k) {
     double step = (double)a->beta * (double)x->scale;
     return last_axis(k) && step > 1e-30 && step < 64 && y->shift == 0.0f &&
            step * (65536 + fabs((double)x->offset)) < 1e6 && (double)y->scale > 0x1p-20 &&
-           abs(y->offset) < 1 << 20;
+           fabs((double)y->offset) < 1 << 20;
 }
 
 static size_t codes_scratch(const qrn_kcall *k) {
