@@ -13,8 +13,9 @@ from pathlib import Path
 # backends do not know each other: both stand on core, whose backend.h is what each backend fills.
 ALLOWED = {
     "base": ["base"],
+    "reference": ["base", "reference"],
     "ir": ["base", "ir"],
-    "kernels": ["base", "kernels"],
+    "kernels": ["base", "kernels", "reference"],
     "compiler": ["base", "ir", "kernels", "compiler"],
     "bind": ["base", "ir", "kernels", "compiler", "runtime", "bind"],
     "runtime": ["base", "kernels", "runtime"],
@@ -29,8 +30,8 @@ ALLOWED = {
     "system": ["base", "ir", "compiler", "binary", "core", "system"],
     "device": ["base", "device"],
     "rpcmem": ["rpcmem"],
-    "frontend": ["base", "frontend"],
-    "tools": ["base", "device", "frontend", "tools"],
+    "frontend": ["base", "frontend", "reference"],
+    "tools": ["base", "device", "frontend", "reference", "tools"],
 }
 # Only these may see the public API; everything else is independent of it.
 SEES_QNN = {"core", "api", "backend", "system", "frontend", "tools"}

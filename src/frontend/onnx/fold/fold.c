@@ -5,17 +5,19 @@
 #include "frontend/onnx/fold/fold.h"
 
 #include "frontend/onnx/fold/fold_array.h"
+#include "reference/elementwise.h"
+#include "reference/reduce.h"
 
-#include <math.h>
 #include <string.h>
-
-static double reciprocal(double x) { return 1 / x; }
-static double sigmoid(double x) { return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x)); }
 
 // clang-format off
 #define ROW(name, function, least, most, outs, formula)                                            \
     {.op = #name, .fn = ox_fold_##function, .min_in = (least), .max_in = (most),                   \
      .max_out = (outs), formula},
+#define MAP(name, least, most, formula, kinds)                                                     \
+    {.op = #name, .fn = ox_fold_map, .min_in = (least), .max_in = (most), .max_out = 1,            \
+     .code = QRN_OP_##formula, .types = (kinds)},
+#define MATH(name, formula) MAP(name, 1, 1, formula, OX_FLOATS)
 static const ox_fold_row rows[] = {
 //      op                     function           inputs     outputs formula
     ROW(Constant,              constant,          0, 0,      1,      .code = 0)
@@ -49,77 +51,64 @@ static const ox_fold_row rows[] = {
     ROW(OneHot,                one_hot,           3, 3,      1,      .code = 0)
     ROW(CumSum,                cum_sum,           2, 2,      1,      .code = 0)
     ROW(TopK,                  top_k,             1, 2,      2,      .code = 0)
-    ROW(ArgMax,                arg,               1, 1,      1,      .code = OX_ARG_MAX)
-    ROW(ArgMin,                arg,               1, 1,      1,      .code = OX_ARG_MIN)
-    ROW(ReduceSum,             reduce,            1, 2,      1,      .code = OX_R_SUM)
-    ROW(ReduceMean,            reduce,            1, 2,      1,      .code = OX_R_MEAN)
-    ROW(ReduceMax,             reduce,            1, 2,      1,      .code = OX_R_MAX)
-    ROW(ReduceMin,             reduce,            1, 2,      1,      .code = OX_R_MIN)
-    ROW(ReduceProd,            reduce,            1, 2,      1,      .code = OX_R_PROD)
-    ROW(ReduceL1,              reduce,            1, 2,      1,      .code = OX_R_L1)
-    ROW(ReduceL2,              reduce,            1, 2,      1,      .code = OX_R_L2)
-    ROW(ReduceLogSum,          reduce,            1, 2,      1,      .code = OX_R_LOG_SUM)
-    ROW(ReduceLogSumExp,       reduce,            1, 2,      1,      .code = OX_R_LOG_SUM_EXP)
-    ROW(ReduceSumSquare,       reduce,            1, 2,      1,      .code = OX_R_SUM_SQUARE)
+    ROW(ArgMax,                arg,               1, 1,      1,      .code = QRN_ND_MAX)
+    ROW(ArgMin,                arg,               1, 1,      1,      .code = QRN_ND_MIN)
+    ROW(ReduceSum,             reduce,            1, 2,      1,      .code = QRN_ND_SUM)
+    ROW(ReduceMean,            reduce,            1, 2,      1,      .code = QRN_ND_MEAN)
+    ROW(ReduceMax,             reduce,            1, 2,      1,      .code = QRN_ND_MAX)
+    ROW(ReduceMin,             reduce,            1, 2,      1,      .code = QRN_ND_MIN)
+    ROW(ReduceProd,            reduce,            1, 2,      1,      .code = QRN_ND_PROD)
+    ROW(ReduceL1,              reduce,            1, 2,      1,      .code = QRN_ND_L1)
+    ROW(ReduceL2,              reduce,            1, 2,      1,      .code = QRN_ND_L2)
+    ROW(ReduceLogSum,          reduce,            1, 2,      1,      .code = QRN_ND_LOG_SUM)
+    ROW(ReduceLogSumExp,       reduce,            1, 2,      1,      .code = QRN_ND_LOG_SUM_EXP)
+    ROW(ReduceSumSquare,       reduce,            1, 2,      1,      .code = QRN_ND_SUM_SQUARE)
     ROW(MatMul,                mat_mul,           2, 2,      1,      .code = 0)
-    ROW(Min,                   variadic,          1, OX_ANY, 1,      .code = OX_MIN)
-    ROW(Max,                   variadic,          1, OX_ANY, 1,      .code = OX_MAX)
-    ROW(Sum,                   variadic,          1, OX_ANY, 1,      .code = OX_SUM)
-    ROW(Mean,                  variadic,          1, OX_ANY, 1,      .code = OX_MEAN)
-    ROW(Add,                   binary,            2, 2,      1,      .code = OX_ADD)
-    ROW(Sub,                   binary,            2, 2,      1,      .code = OX_SUB)
-    ROW(Mul,                   binary,            2, 2,      1,      .code = OX_MUL)
-    ROW(Div,                   binary,            2, 2,      1,      .code = OX_DIV)
-    ROW(Mod,                   binary,            2, 2,      1,      .code = OX_MOD)
-    ROW(Pow,                   binary,            2, 2,      1,      .code = OX_POW)
-    ROW(Equal,                 compare,           2, 2,      1,      .code = OX_EQUAL)
-    ROW(Greater,               compare,           2, 2,      1,      .code = OX_GREATER)
-    ROW(GreaterOrEqual,        compare,           2, 2,      1,      .code = OX_GREATER_EQUAL)
-    ROW(Less,                  compare,           2, 2,      1,      .code = OX_LESS)
-    ROW(LessOrEqual,           compare,           2, 2,      1,      .code = OX_LESS_EQUAL)
-    ROW(And,                   logic,             2, 2,      1,      .code = OX_AND)
-    ROW(Or,                    logic,             2, 2,      1,      .code = OX_OR)
-    ROW(Xor,                   logic,             2, 2,      1,      .code = OX_XOR)
-    ROW(Not,                   unary,             1, 1,      1,      .code = OX_NOT)
-    ROW(BitwiseAnd,            bitwise,           2, 2,      1,      .code = OX_AND)
-    ROW(BitwiseOr,             bitwise,           2, 2,      1,      .code = OX_OR)
-    ROW(BitwiseXor,            bitwise,           2, 2,      1,      .code = OX_XOR)
-    ROW(BitwiseNot,            unary,             1, 1,      1,      .code = OX_BITWISE_NOT)
-    ROW(BitShift,              bitwise,           2, 2,      1,      .code = OX_SHIFT)
+    MAP(Min,            1, OX_ANY, MIN,          OX_NUMBERS)
+    MAP(Max,            1, OX_ANY, MAX,          OX_NUMBERS)
+    MAP(Sum,            1, OX_ANY, ADD,          OX_FLOATS)
+    MAP(Mean,           1, OX_ANY, MEAN,         OX_FLOATS)
+    MAP(Add,            2, 2,      ADD,          OX_NUMBERS)
+    MAP(Sub,            2, 2,      SUB,          OX_NUMBERS)
+    MAP(Mul,            2, 2,      MUL,          OX_NUMBERS)
+    MAP(Div,            2, 2,      DIV,          OX_NUMBERS)
+    MAP(Mod,            2, 2,      MOD,          OX_NUMBERS)
+    MAP(Pow,            2, 2,      POW,          OX_ALL)
+    MAP(Equal,          2, 2,      EQ,           OX_ALL | OX_TRUTH)
+    MAP(Greater,        2, 2,      GT,           OX_ALL | OX_TRUTH)
+    MAP(GreaterOrEqual, 2, 2,      GE,           OX_ALL | OX_TRUTH)
+    MAP(Less,           2, 2,      LT,           OX_ALL | OX_TRUTH)
+    MAP(LessOrEqual,    2, 2,      LE,           OX_ALL | OX_TRUTH)
+    MAP(And,            2, 2,      AND,          OX_BOOLS)
+    MAP(Or,             2, 2,      OR,           OX_BOOLS)
+    MAP(Xor,            2, 2,      XOR,          OX_BOOLS)
+    MAP(Not,            1, 1,      NOT,          OX_BOOLS)
+    MAP(BitwiseAnd,     2, 2,      BIT_AND,      OX_INTS)
+    MAP(BitwiseOr,      2, 2,      BIT_OR,       OX_INTS)
+    MAP(BitwiseXor,     2, 2,      BIT_XOR,      OX_INTS)
+    MAP(BitwiseNot,     1, 1,      BIT_NOT,      OX_INTS)
+    MAP(BitShift,       2, 2,      SHIFT_LEFT,   OX_INTS)
     ROW(Where,                 where,             3, 3,      1,      .code = 0)
     ROW(Clip,                  clip,              1, 3,      1,      .code = 0)
-    ROW(IsNaN,                 is,                1, 1,      1,      .code = OX_IS_NAN)
-    ROW(IsInf,                 is,                1, 1,      1,      .code = OX_IS_INF)
-    ROW(Neg,                   unary,             1, 1,      1,      .code = OX_NEG)
-    ROW(Abs,                   unary,             1, 1,      1,      .code = OX_ABS)
-    ROW(Sign,                  unary,             1, 1,      1,      .code = OX_SIGN)
-    ROW(Relu,                  unary,             1, 1,      1,      .code = OX_RELU)
-    ROW(Sqrt,                  math,              1, 1,      1,      .math = sqrt)
-    ROW(Reciprocal,            math,              1, 1,      1,      .math = reciprocal)
-    ROW(Exp,                   math,              1, 1,      1,      .math = exp)
-    ROW(Log,                   math,              1, 1,      1,      .math = log)
-    ROW(Floor,                 math,              1, 1,      1,      .math = floor)
-    ROW(Ceil,                  math,              1, 1,      1,      .math = ceil)
-    ROW(Round,                 math,              1, 1,      1,      .math = ox_round_even)
-    ROW(Erf,                   math,              1, 1,      1,      .math = erf)
-    ROW(Sin,                   math,              1, 1,      1,      .math = sin)
-    ROW(Cos,                   math,              1, 1,      1,      .math = cos)
-    ROW(Tan,                   math,              1, 1,      1,      .math = tan)
-    ROW(Asin,                  math,              1, 1,      1,      .math = asin)
-    ROW(Acos,                  math,              1, 1,      1,      .math = acos)
-    ROW(Atan,                  math,              1, 1,      1,      .math = atan)
-    ROW(Sinh,                  math,              1, 1,      1,      .math = sinh)
-    ROW(Cosh,                  math,              1, 1,      1,      .math = cosh)
-    ROW(Tanh,                  math,              1, 1,      1,      .math = tanh)
-    ROW(Asinh,                 math,              1, 1,      1,      .math = asinh)
-    ROW(Acosh,                 math,              1, 1,      1,      .math = acosh)
-    ROW(Atanh,                 math,              1, 1,      1,      .math = atanh)
-    ROW(Sigmoid,               math,              1, 1,      1,      .math = sigmoid)
+    MAP(IsNaN,          1, 1,      IS_NAN,       OX_FLOATS | OX_TRUTH)
+    ROW(IsInf,                 is_inf,            1, 1,      1,      .code = 0)
+    MAP(Neg,            1, 1,      NEG,          OX_NUMBERS)
+    MAP(Abs,            1, 1,      ABS,          OX_NUMBERS)
+    MAP(Sign,           1, 1,      SIGN,         OX_NUMBERS)
+    MAP(Relu,           1, 1,      RELU,         OX_NUMBERS)
+    MATH(Sqrt, SQRT) MATH(Reciprocal, RECIPROCAL) MATH(Exp, EXP) MATH(Log, LOG)
+    MATH(Floor, FLOOR) MATH(Ceil, CEIL) MATH(Round, ROUND) MATH(Erf, ERF)
+    MATH(Sin, SIN) MATH(Cos, COS) MATH(Tan, TAN) MATH(Asin, ASIN)
+    MATH(Acos, ACOS) MATH(Atan, ATAN) MATH(Sinh, SINH) MATH(Cosh, COSH)
+    MATH(Tanh, TANH) MATH(Asinh, ASINH) MATH(Acosh, ACOSH) MATH(Atanh, ATANH)
+    MATH(Sigmoid, SIGMOID)
     ROW(DequantizeLinear,      dequantize,        2, 3,      1,      .code = 0)
     ROW(QuantizeLinear,        quantize,          2, 3,      1,      .code = 0)
     ROW(DynamicQuantizeLinear, dynamic_quantize,  1, 1,      3,      .code = 0)
 };
 #undef ROW
+#undef MAP
+#undef MATH
 // clang-format on
 
 static const ox_fold_row *find_row(const ox_node *n) {
@@ -161,6 +150,8 @@ qrn_status ox_fold(const ox_node *n, int64_t opset, const ox_val *const *in, siz
     if (!c.scratch)
         return QRN_FAIL(QRN_E_MEM, "out of memory");
     qrn_status s = c.row->fn(&c);
+    if (s == QRN_OK)
+        s = ox_call_pack(&c);
     qrn_arena_destroy(c.scratch);
     return s;
 }

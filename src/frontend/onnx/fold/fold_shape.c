@@ -2,6 +2,7 @@
 //
 // Ops of the folder that make constants or change nothing but the shape. The latter share the
 // input's data.
+#include "base/mem.h"
 #include "frontend/onnx/fold/fold_array.h"
 
 #include <math.h>
@@ -10,12 +11,12 @@
 // --- sources
 
 // A list of numbers of an attribute, copied: rank 1, or 0 for a single value.
-static qrn_status put_numbers(ox_call *c, int type, const void *data, uint32_t n, uint32_t rank) {
-    ox_array y;
-    QRN_TRY(ox_call_new(c, type, rank, &n, &y));
+static qrn_status put_numbers(ox_call *c, int type, const void *data, size_t n, uint32_t rank) {
+    qrn_nd y;
+    QRN_TRY(ox_call_new(c, 0, type, rank, &n, &y));
     if (y.count)
-        memcpy(y.own, data, y.count * y.elem);
-    return ox_call_put(c, 0, &y);
+        memcpy(y.data, data, y.count * y.elem);
+    return QRN_OK;
 }
 
 static qrn_status put_tensor(ox_call *c, const ox_tensor *t) {
@@ -51,31 +52,21 @@ qrn_status ox_fold_constant(ox_call *c) {
     return OX_CALL_FAIL(c, QRN_E_PARAM, "it has no value");
 }
 
-// Dimensions of an output from a list of integers.
-static qrn_status read_dims(const ox_call *c, const int64_t *list, uint32_t n, uint32_t *dims) {
-    for (uint32_t d = 0; d < n; d++) {
-        if (list[d] < 0 || list[d] > UINT32_MAX)
-            return OX_CALL_FAIL(c, QRN_E_SHAPE, "dimension %u of the output would be %lld", d,
-                                (long long)list[d]);
-        dims[d] = (uint32_t)list[d];
-    }
-    return QRN_OK;
-}
-
 qrn_status ox_fold_constant_of_shape(ox_call *c) {
     int64_t list[OX_MAX_RANK];
-    uint32_t n, dims[OX_MAX_RANK];
-    ox_array y;
+    uint32_t n;
+    size_t dims[OX_MAX_RANK];
+    qrn_nd y;
     QRN_TRY(ox_call_ints(c, 0, list, OX_MAX_RANK, &n));
-    QRN_TRY(read_dims(c, list, n, dims));
+    QRN_TRY(ox_call_dims(c, list, n, dims));
     const ox_attr *a = ox_attr_find(c->node, "value");
     const ox_tensor *t = a ? a->t : NULL;
-    QRN_TRY(ox_call_new(c, t ? t->type : OX_F32, n, dims, &y));
+    QRN_TRY(ox_call_new(c, 0, t ? t->type : OX_F32, n, dims, &y));
     if (t && t->bytes != y.elem)
         return OX_CALL_FAIL(c, QRN_E_PARAM, "attribute 'value' must have one element");
-    for (size_t i = 0; t && i < y.count; i++)
-        memcpy(y.own + i * y.elem, t->data, y.elem);
-    return ox_call_put(c, 0, &y);
+    if (t)
+        qrn_nd_fill(&y, t->data);
+    return QRN_OK;
 }
 
 // Shape and Size need no data.
@@ -86,40 +77,45 @@ static qrn_status known_shape(const ox_call *c, const ox_val **v) {
     return (*v)->known ? QRN_OK : OX_CALL_PASS(c, "the shape of the input is not known");
 }
 
+// Elements of dims[from, to); 0 on overflow.
+static size_t count_of(const ox_val *v, uint32_t from, uint32_t to) {
+    size_t n = 1;
+    for (uint32_t d = from; d < to; d++)
+        if (!qrn_mul_size(n, v->dims[d], &n))
+            return 0;
+    return n;
+}
+
 qrn_status ox_fold_shape(ox_call *c) {
     const ox_val *v;
     QRN_TRY(known_shape(c, &v));
-    int64_t rank = v->rank, start = ox_attr_int(c->node, "start", 0);
-    int64_t end = ox_attr_int(c->node, "end", rank);
-    start = ox_clamp(start < 0 ? start + rank : start, 0, rank);
-    end = ox_clamp(end < 0 ? end + rank : end, start, rank);
-    int64_t list[OX_MAX_RANK];
-    for (int64_t d = start; d < end; d++)
-        list[d - start] = v->dims[d];
-    return put_numbers(c, OX_I64, list, (uint32_t)(end - start), 1);
+    int64_t step = 1, start = ox_attr_int(c->node, "start", 0), list[OX_MAX_RANK];
+    size_t n = qrn_slice_of(v->rank, &start, ox_attr_int(c->node, "end", v->rank), &step);
+    for (size_t d = 0; d < n; d++)
+        list[d] = v->dims[(size_t)start + d];
+    return put_numbers(c, OX_I64, list, n, 1);
 }
 
 qrn_status ox_fold_size(ox_call *c) {
     const ox_val *v;
-    size_t count = 0;
     QRN_TRY(known_shape(c, &v));
-    if (!ox_dims_count(v->rank, v->dims, &count))
-        return OX_CALL_FAIL(c, QRN_E_SHAPE, "the input's size overflows");
-    int64_t size = (int64_t)count;
+    int64_t size = (int64_t)count_of(v, 0, v->rank);
+    for (uint32_t d = 0; size == 0 && d <= v->rank; d++)
+        if (d == v->rank)
+            return OX_CALL_FAIL(c, QRN_E_SHAPE, "the input's size overflows");
+        else if (v->dims[d] == 0)
+            break;
     return put_numbers(c, OX_I64, &size, 1, 0);
 }
 
-static bool has_sign(const ox_array *a) { return a->kind == OX_SIGNED; }
-
 // Length of start, start + delta, ... before limit; SIZE_MAX when it cannot be held.
-static size_t range_length(const ox_array *x, ox_num start, ox_num limit, ox_num delta) {
-    if (x->kind == OX_FLOAT) {
+static size_t range_length(qrn_kind kind, qrn_num start, qrn_num limit, qrn_num delta) {
+    if (kind == QRN_KIND_FLOAT) {
         double n = ceil((limit.f - start.f) / delta.f);
         return !(n > 0) ? 0 : n >= (double)UINT32_MAX ? SIZE_MAX : (size_t)n;
     }
-    bool down = has_sign(x) && delta.i < 0;
-    bool empty = down ? start.i <= limit.i : has_sign(x) ? start.i >= limit.i : start.u >= limit.u;
-    if (empty)
+    bool down = kind == QRN_KIND_SIGNED && delta.i < 0;
+    if (!(down ? qrn_num_less(limit, start, kind) : qrn_num_less(start, limit, kind)))
         return 0;
     uint64_t span = down ? start.u - limit.u : limit.u - start.u;
     uint64_t step = down ? 0 - delta.u : delta.u;
@@ -127,46 +123,45 @@ static size_t range_length(const ox_array *x, ox_num start, ox_num limit, ox_num
 }
 
 qrn_status ox_fold_range(ox_call *c) {
-    ox_array x[3], y;
+    qrn_nd x, y;
+    qrn_num v[3]; // start, limit, delta
+    QRN_TRY(ox_call_numbers(c, 0, &x));
     for (uint32_t k = 0; k < 3; k++) {
-        QRN_TRY(ox_call_numbers(c, k, &x[k]));
-        QRN_TRY(ox_call_same_type(c, &x[0], &x[k]));
-        if (x[k].count != 1)
-            return OX_CALL_FAIL(c, QRN_E_SHAPE, "input %u must have one element", k);
+        qrn_nd one;
+        QRN_TRY(ox_call_one(c, k, &x, &one));
+        v[k] = qrn_nd_get(&one, 0);
     }
-    ox_num start = ox_array_get(&x[0], 0), limit = ox_array_get(&x[1], 0);
-    ox_num delta = ox_array_get(&x[2], 0);
-    if (ox_num_double(delta, x[0].kind) == 0)
+    if (qrn_num_double(v[2], x.kind) == 0)
         return OX_CALL_FAIL(c, QRN_E_PARAM, "the step is 0");
-    size_t n = range_length(&x[0], start, limit, delta);
-    if (n > UINT32_MAX)
-        return OX_CALL_PASS(c, "an output is too large");
-    QRN_TRY(ox_call_new(c, x[0].type, 1, &(uint32_t){(uint32_t)n}, &y));
+    size_t n = range_length(x.kind, v[0], v[1], v[2]);
+    QRN_TRY(ox_call_new(c, 0, x.type, 1, &n, &y));
     for (size_t i = 0; i < n; i++) {
-        ox_num v = {.u = start.u + i * delta.u};
-        if (x[0].kind == OX_FLOAT)
-            v.f = start.f + (double)i * delta.f;
-        ox_array_set(&y, i, v);
+        qrn_num at = {.u = v[0].u + i * v[2].u};
+        if (x.kind == QRN_KIND_FLOAT)
+            at.f = v[0].f + (double)i * v[2].f;
+        qrn_nd_set(&y, i, at);
     }
-    return ox_call_put(c, 0, &y);
+    return QRN_OK;
 }
 
 qrn_status ox_fold_eye_like(ox_call *c) {
     const ox_val *v;
-    ox_array y;
+    qrn_nd y;
     QRN_TRY(known_shape(c, &v));
     if (v->rank != 2)
         return OX_CALL_FAIL(c, QRN_E_SHAPE, "input of rank %u, expected is 2", v->rank);
     int64_t k = ox_attr_int(c->node, "k", 0);
     int type = (int)ox_attr_int(c->node, "dtype", v->type);
-    if (ox_type_kind(type) == OX_OPAQUE)
+    qrn_dtype t = ox_type_dtype(type);
+    if (t == QRN_DTYPE_COUNT)
         return OX_CALL_PASS(c, "an output of a type that is not computed");
-    QRN_TRY(ox_call_new(c, type, 2, v->dims, &y));
-    ox_num one = ox_num_cast((ox_num){.u = 1}, OX_UNSIGNED, type);
+    QRN_TRY(ox_call_new(c, 0, type, 2, (size_t[]){v->dims[0], v->dims[1]}, &y));
+    qrn_num one = {.u = 1};
+    qrn_nums_cast(&one, 1, QRN_KIND_UNSIGNED, t, QRN_CAST_SATURATE);
     for (int64_t row = 0; y.count && row < v->dims[0]; row++)
         if (k >= -row && k < (int64_t)v->dims[1] - row)
-            ox_array_set(&y, (size_t)(row * v->dims[1] + row + k), one);
-    return ox_call_put(c, 0, &y);
+            qrn_nd_set(&y, (size_t)(row * v->dims[1] + row + k), one);
+    return QRN_OK;
 }
 
 // --- shape only
@@ -174,13 +169,17 @@ qrn_status ox_fold_eye_like(ox_call *c) {
 qrn_status ox_fold_identity(ox_call *c) {
     const ox_val *v;
     QRN_TRY(ox_call_value(c, 0, &v));
-    return ox_call_share(c, 0, v->rank, v->dims);
+    size_t dims[OX_MAX_RANK];
+    for (uint32_t d = 0; d < v->rank; d++)
+        dims[d] = v->dims[d];
+    return ox_call_share(c, v->rank, dims);
 }
 
 qrn_status ox_fold_reshape(ox_call *c) {
     const ox_val *v;
     int64_t list[OX_MAX_RANK];
-    uint32_t n, dims[OX_MAX_RANK];
+    uint32_t n;
+    size_t dims[OX_MAX_RANK];
     bool given;
     QRN_TRY(ox_call_value(c, 0, &v));
     QRN_TRY(ox_call_list(c, 1, "shape", list, OX_MAX_RANK, &n, &given));
@@ -188,8 +187,7 @@ qrn_status ox_fold_reshape(ox_call *c) {
         return OX_CALL_FAIL(c, QRN_E_OP_CONFIG, "the shape is missing");
     bool allow_zero = ox_attr_int(c->node, "allowzero", 0) != 0;
     uint32_t free_dim = n; // which one is -1
-    size_t have = 0, rest = 1;
-    ox_dims_count(v->rank, v->dims, &have);
+    size_t have = count_of(v, 0, v->rank), rest = 1;
     for (uint32_t d = 0; d < n; d++) {
         if (list[d] == -1 && free_dim == n) {
             free_dim = d;
@@ -198,15 +196,16 @@ qrn_status ox_fold_reshape(ox_call *c) {
         if (list[d] == 0 && !allow_zero && d < v->rank)
             list[d] = v->dims[d];
     }
-    QRN_TRY(read_dims(c, list, n, dims));
-    if (!ox_dims_count(n, dims, &rest))
-        return OX_CALL_FAIL(c, QRN_E_SHAPE, "the size of the new shape overflows");
+    QRN_TRY(ox_call_dims(c, list, n, dims));
+    for (uint32_t d = 0; d < n; d++)
+        if (!qrn_mul_size(rest, dims[d], &rest))
+            return OX_CALL_FAIL(c, QRN_E_SHAPE, "the size of the new shape overflows");
     if (free_dim < n) {
         if (rest == 0 || have % rest || have / rest > UINT32_MAX)
             return OX_CALL_FAIL(c, QRN_E_SHAPE, "%zu elements do not fit the new shape", have);
-        dims[free_dim] = (uint32_t)(have / rest);
+        dims[free_dim] = have / rest;
     }
-    return ox_call_share(c, 0, n, dims);
+    return ox_call_share(c, n, dims);
 }
 
 qrn_status ox_fold_flatten(ox_call *c) {
@@ -217,18 +216,17 @@ qrn_status ox_fold_flatten(ox_call *c) {
     if (axis < 0 || axis > v->rank)
         return OX_CALL_FAIL(c, QRN_E_PARAM, "axis %lld is outside of rank %u", (long long)axis,
                             v->rank);
-    size_t rows = 0, columns = 0;
-    ox_dims_count((uint32_t)axis, v->dims, &rows);
-    ox_dims_count(v->rank - (uint32_t)axis, v->dims + axis, &columns);
+    size_t rows = count_of(v, 0, (uint32_t)axis), columns = count_of(v, (uint32_t)axis, v->rank);
     if (rows > UINT32_MAX || columns > UINT32_MAX)
         return OX_CALL_PASS(c, "an output is too large");
-    return ox_call_share(c, 0, 2, (uint32_t[]){(uint32_t)rows, (uint32_t)columns});
+    return ox_call_share(c, 2, (size_t[]){rows, columns});
 }
 
 qrn_status ox_fold_squeeze(ox_call *c) {
     const ox_val *v;
     int64_t list[OX_MAX_RANK];
-    uint32_t n, mask = 0, rank = 0, dims[OX_MAX_RANK];
+    uint32_t n, mask = 0, rank = 0;
+    size_t dims[OX_MAX_RANK];
     bool given;
     QRN_TRY(ox_call_value(c, 0, &v));
     QRN_TRY(ox_call_list(c, 1, "axes", list, OX_MAX_RANK, &n, &given));
@@ -240,13 +238,14 @@ qrn_status ox_fold_squeeze(ox_call *c) {
         if (given ? !named : v->dims[d] != 1)
             dims[rank++] = v->dims[d];
     }
-    return ox_call_share(c, 0, rank, dims);
+    return ox_call_share(c, rank, dims);
 }
 
 qrn_status ox_fold_unsqueeze(ox_call *c) {
     const ox_val *v;
     int64_t list[OX_MAX_RANK];
-    uint32_t n, mask = 0, dims[OX_MAX_RANK];
+    uint32_t n, mask = 0;
+    size_t dims[OX_MAX_RANK];
     bool given;
     QRN_TRY(ox_call_value(c, 0, &v));
     QRN_TRY(ox_call_list(c, 1, "axes", list, OX_MAX_RANK, &n, &given));
@@ -257,5 +256,5 @@ qrn_status ox_fold_unsqueeze(ox_call *c) {
     QRN_TRY(ox_call_axes(c, list, n, v->rank + n, &mask));
     for (uint32_t d = 0, from = 0; d < v->rank + n; d++)
         dims[d] = mask >> d & 1 ? 1 : v->dims[from++];
-    return ox_call_share(c, 0, v->rank + n, dims);
+    return ox_call_share(c, v->rank + n, dims);
 }

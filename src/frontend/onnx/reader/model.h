@@ -7,6 +7,7 @@
 #define QRN_FRONTEND_ONNX_MODEL_H
 
 #include "base/arena.h"
+#include "base/dtype.h"
 #include "base/status.h"
 #include "base/strmap.h"
 
@@ -64,6 +65,7 @@ typedef enum ox_attr_type {
 
 const char *ox_type_name(int type); // "float32", "int64", ...; "type 17" style text for others
 unsigned ox_type_bits(int type);    // 0 for types without a fixed size
+qrn_dtype ox_type_dtype(int type);  // SQ4, UQ4: 4-bit integers; COUNT: no plain numbers
 
 // A constant: data dense, little-endian, 4-bit types two per byte (low nibble first). Large floats
 // may lie unaligned in the file; all else is aligned.

@@ -7,35 +7,26 @@
 
 static const struct {
     const char *name;
-    unsigned bits;
+    uint8_t bits, dtype;
 } types[] = {
-    [OX_F32] = {"float32", 32},
-    [OX_U8] = {"uint8", 8},
-    [OX_I8] = {"int8", 8},
-    [OX_U16] = {"uint16", 16},
-    [OX_I16] = {"int16", 16},
-    [OX_I32] = {"int32", 32},
-    [OX_I64] = {"int64", 64},
-    [OX_STRING] = {"string", 0},
-    [OX_BOOL] = {"bool", 8},
-    [OX_F16] = {"float16", 16},
-    [OX_F64] = {"float64", 64},
-    [OX_U32] = {"uint32", 32},
-    [OX_U64] = {"uint64", 64},
-    [OX_COMPLEX64] = {"complex64", 64},
-    [OX_COMPLEX128] = {"complex128", 128},
-    [OX_BF16] = {"bfloat16", 16},
-    [OX_F8E4M3FN] = {"float8e4m3fn", 8},
-    [OX_F8E4M3FNUZ] = {"float8e4m3fnuz", 8},
-    [OX_F8E5M2] = {"float8e5m2", 8},
-    [OX_F8E5M2FNUZ] = {"float8e5m2fnuz", 8},
-    [OX_U4] = {"uint4", 4},
-    [OX_I4] = {"int4", 4},
-    [OX_F4E2M1] = {"float4e2m1", 4},
-    [OX_F8E8M0] = {"float8e8m0", 8},
-    [OX_U2] = {"uint2", 2},
-    [OX_I2] = {"int2", 2},
+#define ROW(type, text, n, name) [type] = {text, n, QRN_DTYPE_##name}
+    // clang-format off
+    ROW(OX_F32, "float32", 32, F32), ROW(OX_U8, "uint8", 8, U8),
+    ROW(OX_I8, "int8", 8, I8), ROW(OX_U16, "uint16", 16, U16),
+    ROW(OX_I16, "int16", 16, I16), ROW(OX_I32, "int32", 32, I32),
+    ROW(OX_I64, "int64", 64, I64), ROW(OX_STRING, "string", 0, COUNT),
+    ROW(OX_BOOL, "bool", 8, B8), ROW(OX_F16, "float16", 16, F16),
+    ROW(OX_F64, "float64", 64, F64), ROW(OX_U32, "uint32", 32, U32),
+    ROW(OX_U64, "uint64", 64, U64), ROW(14, "complex64", 64, COUNT),
+    ROW(15, "complex128", 128, COUNT), ROW(OX_BF16, "bfloat16", 16, BF16),
+    ROW(17, "float8e4m3fn", 8, COUNT), ROW(18, "float8e4m3fnuz", 8, COUNT),
+    ROW(19, "float8e5m2", 8, COUNT), ROW(20, "float8e5m2fnuz", 8, COUNT),
+    ROW(OX_U4, "uint4", 4, UQ4), ROW(OX_I4, "int4", 4, SQ4),
+    ROW(23, "float4e2m1", 4, COUNT), ROW(24, "float8e8m0", 8, COUNT),
+    ROW(25, "uint2", 2, COUNT), ROW(26, "int2", 2, COUNT),
+    // clang-format on
 };
+#undef ROW
 #define N_TYPES ((int)(sizeof types / sizeof types[0]))
 
 const char *ox_type_name(int type) {
@@ -43,6 +34,10 @@ const char *ox_type_name(int type) {
 }
 
 unsigned ox_type_bits(int type) { return type > 0 && type < N_TYPES ? types[type].bits : 0; }
+
+qrn_dtype ox_type_dtype(int type) {
+    return ox_type_bits(type) ? (qrn_dtype)types[type].dtype : QRN_DTYPE_COUNT;
+}
 
 int64_t ox_model_opset(const ox_model *m, const char *domain) {
     if (strcmp(domain, "ai.onnx") == 0)
