@@ -13,6 +13,7 @@ Y = RNG.standard_normal((3, 1)).astype(np.float32)
 I = RNG.integers(-9, 9, (2, 3)).astype(np.int64)
 J = RNG.integers(1, 9, (2, 3)).astype(np.int64)
 B = RNG.integers(0, 2, (2, 3)).astype(bool)
+BIG = J * (2**53 + 1)  # integers that doubles do not hold
 A, W = (RNG.standard_normal(s).astype(np.float32) for s in ((4, 5), (5, 3)))
 f32 = np.float32
 D = X.astype(np.float64)
@@ -72,6 +73,8 @@ CASES = [
     ("aten::floor_divide.out", [I, J], [I // J]),
     ("aten::pow.Tensor_Tensor_out", [abs(X), Y], [abs(D) ** Y]),
     ("aten::pow.Tensor_Scalar_out", [X, 2], [X * X]),
+    ("aten::pow.Tensor_Scalar_out", [J * 100003, 3], [(J * 100003) ** 3]),
+    ("aten::neg.out", [BIG], [-BIG]),
     ("aten::fmod.Tensor_out", [I, J], [np.fmod(I, J)]),
     ("aten::fmod.Scalar_out", [I, 4], [np.fmod(I, 4)]),
     ("aten::remainder.Tensor_out", [I, J], [np.remainder(I, J)]),
@@ -128,6 +131,8 @@ CASES = [
      [np.pad(X[:, 1:], ((0, 0), (0, 1), (1, 2)), constant_values=3.5)]),
     ("aten::sum.IntList_out", [X, [0, 2], True, None], [D.sum((0, 2), keepdims=True)]),
     ("aten::sum.IntList_out", [I, None, False, None], [I.sum()]),
+    ("aten::sum.IntList_out", [BIG, [1], False, None], [BIG.sum(1)]),
+    ("aten::amax.out", [BIG, [0], False], [BIG.max(0)]),
     ("aten::mean.out", [X, [-1], False, None], [D.mean(-1)]),
     ("aten::amax.out", [X, [1], False], [X.max(1)]),
     ("aten::amin.out", [X, [0, 1], True], [X.min((0, 1), keepdims=True)]),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What all kernels share: finding them, reading arguments, elements, and walking over shapes.
+// What all kernels share: finding them, reading arguments, and making results.
 #include "frontend/executorch/kernel.h"
 
-#include "base/fp16.h"
+#include "base/mem.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -50,15 +50,21 @@ static et_tensor *tensor_of(et_call *c, const et_item *v, uint32_t i) {
     return c->status == QRN_OK ? v->tensor : NULL;
 }
 
-const et_tensor *et_in(et_call *c, uint32_t i) { return tensor_of(c, item(c, i), i); }
-
-static et_tensor *writable(et_call *c, et_tensor *t, uint32_t i) {
-    if (t && t->fixed)
-        et_refuse(c, "argument %u is written to, but is a constant or an input", i);
-    return c->status == QRN_OK ? t : NULL;
+static qrn_nd array_of(const et_tensor *t) {
+    if (!t)
+        return (qrn_nd){.rank = 0};
+    qrn_nd a = qrn_nd_scalar(et_type_dtype(t->def->type), t->data);
+    a.type = t->def->type;
+    a.rank = t->rank;
+    a.count = t->count;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        a.dims[d] = (size_t)t->sizes[d];
+        a.steps[d] = (ptrdiff_t)t->strides[d] * (ptrdiff_t)a.elem;
+    }
+    return a;
 }
 
-et_tensor *et_out(et_call *c, uint32_t i) { return writable(c, tensor_of(c, item(c, i), i), i); }
+qrn_nd et_in(et_call *c, uint32_t i) { return array_of(tensor_of(c, item(c, i), i)); }
 
 bool et_absent(const et_call *c, uint32_t i) { return item(c, i)->kind == ET_KIND_NULL; }
 
@@ -113,8 +119,12 @@ uint32_t et_list_n(et_call *c, uint32_t i) {
     return 0;
 }
 
-et_tensor *et_list_at(et_call *c, uint32_t i, uint32_t k) {
-    return tensor_of(c, &c->method->values[item(c, i)->list.items[k]], i);
+static const et_item *list_item(const et_call *c, uint32_t i, uint32_t k) {
+    return &c->method->values[item(c, i)->list.items[k]];
+}
+
+qrn_nd et_list_in(et_call *c, uint32_t i, uint32_t k) {
+    return array_of(tensor_of(c, list_item(c, i, k), i));
 }
 
 uint32_t et_dim_of(et_call *c, int64_t dim, uint32_t rank) {
@@ -126,190 +136,85 @@ uint32_t et_dim_of(et_call *c, int64_t dim, uint32_t rank) {
 
 uint32_t et_dim(et_call *c, uint32_t i, uint32_t rank) { return et_dim_of(c, et_int(c, i), rank); }
 
-bool et_shape(et_call *c, et_tensor *t, uint32_t rank, const int64_t *sizes) {
-    if (c->status == QRN_OK)
-        c->status = rank > ET_MAX_RANK
-                        ? et_refuse(c, "a result of rank %u, at most %d", rank, ET_MAX_RANK)
-                        : et_tensor_resize(t, rank, sizes);
+uint32_t et_dims(et_call *c, uint32_t i, uint32_t rank) {
+    int64_t dims[ET_MAX_RANK];
+    uint32_t bits = 0, n = et_absent(c, i) ? 0 : et_ints(c, i, dims);
+    for (uint32_t k = 0; k < n; k++)
+        bits |= 1u << et_dim_of(c, dims[k], rank);
+    return n ? bits : (1u << rank) - 1;
+}
+
+qrn_nd et_number_like(et_call *c, double v, const qrn_nd *like, qrn_num *room) {
+    bool whole = v == trunc(v) && fabs(v) < 9e18;
+    if (c->status == QRN_OK && like->kind != QRN_KIND_FLOAT && whole) {
+        room->i = (int64_t)v;
+        return qrn_nd_scalar(QRN_DTYPE_I64, room);
+    }
+    room->f = like->dtype == QRN_DTYPE_F32 ? (float)v : v;
+    return qrn_nd_scalar(QRN_DTYPE_F64, room);
+}
+
+uint32_t et_view_dims(et_call *c, const qrn_nd *a, uint32_t i, size_t *dims) {
+    int64_t sizes[ET_MAX_RANK];
+    uint32_t rank = et_ints(c, i, sizes), open = ET_MAX_RANK;
+    size_t known = 1;
+    for (uint32_t d = 0; d < rank; d++) {
+        dims[d] = (size_t)sizes[d];
+        if (sizes[d] == -1 && open == ET_MAX_RANK)
+            open = d;
+        else if (sizes[d] < 0 || !qrn_mul_size(known, dims[d], &known))
+            et_refuse(c, "a view with an impossible dimension %lld", (long long)sizes[d]);
+    }
+    if (open < ET_MAX_RANK) {
+        dims[open] = known ? a->count / known : 0;
+        known *= dims[open];
+    }
+    if (c->status == QRN_OK && known != a->count)
+        et_refuse(c, "a view of %zu elements on a tensor of %zu", known, a->count);
+    return rank;
+}
+
+// --- Results
+
+static qrn_nd shaped(et_call *c, et_tensor *t, uint32_t i, uint32_t rank, const size_t *dims) {
+    int64_t sizes[ET_MAX_RANK];
+    if (t && t->fixed)
+        et_refuse(c, "argument %u is written to, but is a constant or an input", i);
+    if (rank > ET_MAX_RANK)
+        et_refuse(c, "a result of rank %u, at most %d", rank, ET_MAX_RANK);
+    if (c->status != QRN_OK)
+        return array_of(NULL);
+    for (uint32_t d = 0; d < rank; d++)
+        sizes[d] = dims[d] <= INT64_MAX ? (int64_t)dims[d] : -1;
+    c->status = et_tensor_resize(t, rank, sizes);
+    return array_of(t);
+}
+
+qrn_nd et_result(et_call *c, uint32_t i, uint32_t rank, const size_t *dims) {
+    return shaped(c, tensor_of(c, item(c, i), i), i, rank, dims);
+}
+
+qrn_nd et_list_out(et_call *c, uint32_t i, uint32_t k, uint32_t rank, const size_t *dims) {
+    return shaped(c, tensor_of(c, list_item(c, i, k), i), i, rank, dims);
+}
+
+qrn_status et_put(et_call *c, uint32_t i, const qrn_nd *x) {
+    qrn_nd y = et_result(c, i, x->rank, x->dims);
+    if (et_same_type(c, x, &y))
+        qrn_nd_copy(&y, x);
+    return c->status;
+}
+
+bool et_same_type(et_call *c, const qrn_nd *a, const qrn_nd *b) {
+    if (c->status == QRN_OK && a->type != b->type)
+        et_refuse(c, "tensors of types %s and %s", et_type_name((unsigned)a->type),
+                  et_type_name((unsigned)b->type));
     return c->status == QRN_OK;
 }
 
-bool et_same_type(et_call *c, const et_tensor *a, const et_tensor *b) {
-    if (c->status == QRN_OK && a->def->type != b->def->type)
-        et_refuse(c, "tensors of types %s and %s", et_type_name(a->def->type),
-                  et_type_name(b->def->type));
+bool et_apart(et_call *c, const qrn_nd *y, const qrn_nd *x) {
+    if (c->status == QRN_OK && y->data < x->data + x->count * x->elem &&
+        x->data < y->data + y->count * y->elem)
+        et_refuse(c, "its input is its output");
     return c->status == QRN_OK;
-}
-
-// --- Elements
-
-bool et_is_float(unsigned type) {
-    return type == ET_FLOAT || type == ET_DOUBLE || type == ET_HALF || type == ET_BFLOAT16;
-}
-
-static const uint8_t *place(const et_tensor *t, int64_t at) {
-    return t->data + (size_t)at * et_type_bytes(t->def->type);
-}
-
-int64_t et_get_int(const et_tensor *t, int64_t at) {
-    const uint8_t *p = place(t, at);
-    int16_t s;
-    int32_t i;
-    int64_t l;
-    uint16_t us;
-    uint32_t ui;
-    switch (t->def->type) {
-    case ET_BYTE:
-    case ET_QUINT8:
-        return *p;
-    case ET_BOOL:
-        return *p != 0;
-    case ET_CHAR:
-    case ET_QINT8:
-        return (int8_t)*p;
-    case ET_SHORT:
-        memcpy(&s, p, 2);
-        return s;
-    case ET_UINT16:
-    case ET_BITS16:
-        memcpy(&us, p, 2);
-        return us;
-    case ET_INT:
-    case ET_QINT32:
-        memcpy(&i, p, 4);
-        return i;
-    case ET_UINT32:
-        memcpy(&ui, p, 4);
-        return ui;
-    case ET_LONG:
-    case ET_UINT64:
-        memcpy(&l, p, 8);
-        return l;
-    default: {
-        double d = et_get(t, at);
-        return d >= -9.2e18 && d <= 9.2e18 ? (int64_t)d : 0;
-    }
-    }
-}
-
-double et_get(const et_tensor *t, int64_t at) {
-    const uint8_t *p = place(t, at);
-    uint16_t h;
-    float f;
-    double d;
-    switch (t->def->type) {
-    case ET_FLOAT:
-        memcpy(&f, p, 4);
-        return f;
-    case ET_DOUBLE:
-        memcpy(&d, p, 8);
-        return d;
-    case ET_HALF:
-        memcpy(&h, p, 2);
-        return qrn_f16_to_f32(h);
-    case ET_BFLOAT16:
-        memcpy(&h, p, 2);
-        return qrn_bf16_to_f32(h);
-    default:
-        return (double)et_get_int(t, at);
-    }
-}
-
-void et_set_int(et_tensor *t, int64_t at, int64_t v) {
-    size_t bytes = et_type_bytes(t->def->type);
-    if (et_is_float(t->def->type)) {
-        et_set(t, at, (double)v);
-        return;
-    }
-    if (t->def->type == ET_BOOL)
-        v = v != 0;
-    for (size_t i = 0; i < bytes; i++) // wraps as machine integers do
-        t->data[(size_t)at * bytes + i] = (uint8_t)((uint64_t)v >> (8 * i));
-}
-
-void et_set(et_tensor *t, int64_t at, double v) {
-    uint8_t *p = t->data + (size_t)at * et_type_bytes(t->def->type);
-    uint16_t h;
-    float f = (float)v;
-    switch (t->def->type) {
-    case ET_FLOAT:
-        memcpy(p, &f, 4);
-        return;
-    case ET_DOUBLE:
-        memcpy(p, &v, 8);
-        return;
-    case ET_HALF:
-        h = qrn_f16_from_f64(v);
-        memcpy(p, &h, 2);
-        return;
-    case ET_BFLOAT16:
-        h = qrn_bf16_from_f64(v);
-        memcpy(p, &h, 2);
-        return;
-    case ET_BOOL:
-        *p = v != 0;
-        return;
-    default:
-        et_set_int(t, at, v >= -9.2e18 && v <= 9.2e18 ? (int64_t)v : 0);
-    }
-}
-
-void et_copy(et_tensor *to, int64_t at, const et_tensor *from, int64_t from_at) {
-    size_t bytes = et_type_bytes(to->def->type);
-    memmove(to->data + (size_t)at * bytes, from->data + (size_t)from_at * bytes, bytes);
-}
-
-// --- Walking
-
-void et_walk_shape(et_walk *w, uint32_t rank, const int64_t *sizes) {
-    memset(w, 0, sizeof *w);
-    w->rank = rank;
-    w->left = 1;
-    for (uint32_t i = 0; i < rank; i++) {
-        w->sizes[i] = sizes[i];
-        w->left *= (size_t)sizes[i];
-    }
-}
-
-bool et_walk_add(et_walk *w, const et_tensor *t) {
-    if (t->rank > w->rank)
-        return false;
-    uint32_t skip = w->rank - t->rank;
-    for (uint32_t i = 0; i < t->rank; i++) {
-        if (t->sizes[i] != w->sizes[skip + i] && t->sizes[i] != 1)
-            return false;
-        w->step[w->n][skip + i] = t->sizes[i] == 1 ? 0 : t->strides[i];
-    }
-    w->n++;
-    return true;
-}
-
-void et_walk_add_steps(et_walk *w, int64_t start, const int64_t *steps) {
-    memcpy(w->step[w->n], steps, w->rank * sizeof *steps);
-    w->at[w->n++] = start;
-}
-
-void et_walk_next(et_walk *w) {
-    w->left--;
-    for (uint32_t d = w->rank; d-- > 0;) {
-        bool carry = ++w->index[d] == w->sizes[d];
-        for (uint32_t k = 0; k < w->n; k++)
-            w->at[k] += carry ? -w->step[k][d] * (w->sizes[d] - 1) : w->step[k][d];
-        if (!carry)
-            return;
-        w->index[d] = 0;
-    }
-}
-
-bool et_broadcast(const et_tensor *a, const et_tensor *b, uint32_t *rank, int64_t *sizes) {
-    uint32_t n = a->rank > b->rank ? a->rank : b->rank;
-    for (uint32_t i = 0; i < n; i++) { // from the back
-        int64_t x = i < a->rank ? a->sizes[a->rank - 1 - i] : 1;
-        int64_t y = i < b->rank ? b->sizes[b->rank - 1 - i] : 1;
-        if (x != y && x != 1 && y != 1)
-            return false;
-        sizes[n - 1 - i] = x == 1 ? y : x;
-    }
-    *rank = n;
-    return true;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // Kernels for the operators that were not delegated. They are there so that partly delegated
-// programs run, not to be fast: numbers are computed in double (or in 64-bit integers) and rounded
-// once. Arguments come as a program has them; whatever they are, a kernel checks before it touches.
+// programs run, not to be fast: src/reference computes, in double (or in 64-bit integers) and
+// rounded once. Arguments come as a program has them; whatever they are, a kernel checks before it
+// touches.
 #ifndef QRN_FRONTEND_EXECUTORCH_KERNEL_H
 #define QRN_FRONTEND_EXECUTORCH_KERNEL_H
 
 #include "frontend/executorch/method.h"
+#include "reference/array.h"
 
 // One call. The first fault is kept in `status`; accessors give harmless values after it.
 typedef struct et_call {
@@ -30,55 +32,39 @@ const et_kernel *et_kernel_find(const char *name, const char *overload);
 
 // --- Arguments
 
-const et_tensor *et_in(et_call *c, uint32_t i); // NULL after a fault
-et_tensor *et_out(et_call *c, uint32_t i);      // a tensor that may be written
-bool et_absent(const et_call *c, uint32_t i);   // a null value
-int64_t et_int(et_call *c, uint32_t i);         // an integer or bool
+qrn_nd et_in(et_call *c, uint32_t i);         // a tensor; nothing (all 0) after a fault
+bool et_absent(const et_call *c, uint32_t i); // a null value
+int64_t et_int(et_call *c, uint32_t i);       // an integer or bool
 int64_t et_int_or(et_call *c, uint32_t i, int64_t absent);
 double et_number(et_call *c, uint32_t i);    // an integer, bool or double
 const char *et_text(et_call *c, uint32_t i); // "" when it is absent
 // Integers of a list into `out`; their number, at most ET_MAX_RANK.
 uint32_t et_ints(et_call *c, uint32_t i, int64_t *out);
-// Tensors of a list; et_list_n first.
+// Tensor k of a list, or of a list of results; et_list_n first.
 uint32_t et_list_n(et_call *c, uint32_t i);
-et_tensor *et_list_at(et_call *c, uint32_t i, uint32_t k);
+qrn_nd et_list_in(et_call *c, uint32_t i, uint32_t k);
+qrn_nd et_list_out(et_call *c, uint32_t i, uint32_t k, uint32_t rank, const size_t *dims);
 // A dimension counted from the front or (negative) from the back, below `rank`.
 uint32_t et_dim(et_call *c, uint32_t i, uint32_t rank);
 uint32_t et_dim_of(et_call *c, int64_t dim, uint32_t rank);
 
-// Gives the result its shape; false after a fault.
-bool et_shape(et_call *c, et_tensor *t, uint32_t rank, const int64_t *sizes);
-bool et_same_type(et_call *c, const et_tensor *a, const et_tensor *b);
+// Bits of the dimensions in a list; all of them where there is none.
+uint32_t et_dims(et_call *c, uint32_t i, uint32_t rank);
+// A number as a tensor in `room`, in the precision that it has beside one of type `like`.
+qrn_nd et_number_like(et_call *c, double v, const qrn_nd *like, qrn_num *room);
+// Sizes of a view of `a`, of which one may be -1, from a list.
+uint32_t et_view_dims(et_call *c, const qrn_nd *a, uint32_t i, size_t *dims);
+
+// --- Results
+
+// A tensor that may be written, with this shape.
+qrn_nd et_result(et_call *c, uint32_t i, uint32_t rank, const size_t *dims);
+// The same with the shape and elements of a view, which must be of the same type.
+qrn_status et_put(et_call *c, uint32_t i, const qrn_nd *x);
+bool et_same_type(et_call *c, const qrn_nd *a, const qrn_nd *b);
+// Refuses a result that overlaps an input.
+bool et_apart(et_call *c, const qrn_nd *y, const qrn_nd *x);
 qrn_status et_refuse(et_call *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-// --- Elements, by their offset in elements
-
-bool et_is_float(unsigned type);
-double et_get(const et_tensor *t, int64_t at);
-int64_t et_get_int(const et_tensor *t, int64_t at);
-void et_set(et_tensor *t, int64_t at, double v); // rounds to floats, cuts to integers
-void et_set_int(et_tensor *t, int64_t at, int64_t v);
-void et_copy(et_tensor *to, int64_t at, const et_tensor *from, int64_t from_at); // same type
-
-// All positions of a shape in C order, with the offsets of up to four tensors.
-#define ET_WALK 4
-typedef struct et_walk {
-    uint32_t rank, n;
-    int64_t sizes[ET_MAX_RANK], index[ET_MAX_RANK];
-    int64_t step[ET_WALK][ET_MAX_RANK];
-    int64_t at[ET_WALK]; // offsets of the current position
-    size_t left;         // positions from here on
-} et_walk;
-
-void et_walk_shape(et_walk *w, uint32_t rank, const int64_t *sizes);
-// Adds a tensor that is broadcast to the shape; its number is its place in `at`. false: it cannot.
-bool et_walk_add(et_walk *w, const et_tensor *t);
-// Adds a tensor with steps of its own, beginning at `start`.
-void et_walk_add_steps(et_walk *w, int64_t start, const int64_t *steps);
-void et_walk_next(et_walk *w);
-
-// The shape that two broadcast to; false: they do not.
-bool et_broadcast(const et_tensor *a, const et_tensor *b, uint32_t *rank, int64_t *sizes);
 
 // Tables of the families, ended by a row without a name.
 extern const et_kernel et_kernels_elementwise[], et_kernels_move[], et_kernels_join[],

@@ -5,222 +5,160 @@
 
 #include <string.h>
 
-// Copies between `part` and the region of `whole` that begins at `start` of `dim`.
-static qrn_status copy_part(et_call *c, et_tensor *to, const et_tensor *from, bool to_whole,
-                            uint32_t dim, int64_t start) {
-    const et_tensor *part = to_whole ? from : to, *whole = to_whole ? to : from;
-    et_walk w;
-    if (!et_same_type(c, to, from))
-        return c->status;
-    et_walk_shape(&w, part->rank, part->sizes);
-    et_walk_add(&w, part);
-    et_walk_add_steps(&w, part->count ? start * whole->strides[dim] : 0, whole->strides);
-    for (; w.left; et_walk_next(&w))
-        et_copy(to, w.at[!to_whole ? 0 : 1], from, w.at[!to_whole ? 1 : 0]);
-    return c->status;
+// Copies a tensor to the part of the result that begins at `start` of `dim`.
+static void put_part(et_call *c, const qrn_nd *y, const qrn_nd *x, uint32_t dim, size_t start) {
+    qrn_nd part = *y;
+    if (!et_apart(c, y, x) || !et_same_type(c, y, x))
+        return;
+    qrn_nd_slice(&part, dim, (int64_t)start, 1, x->dims[dim]);
+    qrn_nd_copy(&part, x);
 }
 
 // An old way of saying "nothing" in a list of tensors to be joined.
-static bool is_nothing(const et_tensor *t) { return t->rank == 1 && t->sizes[0] == 0; }
+static bool is_nothing(const qrn_nd *t) { return t->rank == 1 && t->dims[0] == 0; }
 
 static qrn_status cat(et_call *c, int h) {
-    et_tensor *out = et_out(c, 2);
-    uint32_t n = et_list_n(c, 0), rank = 0, dim = 0;
-    int64_t sizes[ET_MAX_RANK] = {0}, at = 0;
+    uint32_t n = et_list_n(c, 0), dim = 0;
+    qrn_nd whole = {.rank = 0};
+    size_t at = 0;
     (void)h;
-    const et_tensor *first = NULL;
     for (uint32_t i = 0; i < n; i++) {
-        const et_tensor *t = et_list_at(c, 0, i);
-        if (!t)
-            return c->status;
-        if (is_nothing(t) && out && out->rank != 1)
+        qrn_nd t = et_list_in(c, 0, i);
+        if (c->status != QRN_OK || t.rank == 0)
+            return et_refuse(c, "tensor %u is a single number, which cannot be joined", i);
+        if (is_nothing(&t))
             continue;
-        if (!first) {
-            first = t;
-            rank = t->rank;
-            dim = et_dim(c, 1, rank);
-            memcpy(sizes, t->sizes, rank * sizeof *sizes);
+        if (whole.rank == 0) {
+            whole = t;
+            dim = et_dim(c, 1, t.rank);
             continue;
         }
-        for (uint32_t d = 0; d < rank; d++)
-            if (t->rank != rank || (d != dim && t->sizes[d] != sizes[d]))
+        for (uint32_t d = 0; d < whole.rank; d++)
+            if (t.rank != whole.rank || (d != dim && t.dims[d] != whole.dims[d]))
                 return et_refuse(c, "tensor %u does not fit the first one", i);
-        if (rank)
-            sizes[dim] += t->sizes[dim];
+        whole.dims[dim] += t.dims[dim];
     }
-    if (c->status == QRN_OK && (!first || rank == 0))
+    if (c->status == QRN_OK && whole.rank == 0 && n) { // nothing but nothing
+        whole = et_list_in(c, 0, 0);
+        dim = et_dim(c, 1, whole.rank);
+    }
+    if (c->status != QRN_OK || whole.rank == 0)
         return et_refuse(c, "there is nothing to join");
-    if (c->status != QRN_OK || !et_shape(c, out, rank, sizes))
-        return c->status;
+    qrn_nd y = et_result(c, 2, whole.rank, whole.dims);
     for (uint32_t i = 0; i < n && c->status == QRN_OK; i++) {
-        const et_tensor *t = et_list_at(c, 0, i);
-        if (!t || t == out)
-            return et_refuse(c, "a tensor is joined to itself");
-        if (is_nothing(t) && rank != 1)
+        qrn_nd t = et_list_in(c, 0, i);
+        if (is_nothing(&t))
             continue;
-        copy_part(c, out, t, true, dim, at);
-        at += t->sizes[dim];
+        put_part(c, &y, &t, dim, at);
+        at += t.dims[dim];
     }
     return c->status;
 }
 
 static qrn_status stack(et_call *c, int h) {
-    et_tensor *out = et_out(c, 2);
     uint32_t n = et_list_n(c, 0);
     (void)h;
     for (uint32_t i = 0; i < n && c->status == QRN_OK; i++) {
-        const et_tensor *t = et_list_at(c, 0, i);
-        int64_t sizes[ET_MAX_RANK + 1], steps[ET_MAX_RANK];
-        if (!t || t->rank >= ET_MAX_RANK || t == out)
+        qrn_nd t = et_list_in(c, 0, i), all = t;
+        uint32_t dim = et_dim(c, 1, t.rank + 1);
+        if (c->status != QRN_OK || t.rank >= ET_MAX_RANK)
             return et_refuse(c, "tensor %u cannot be stacked", i);
-        uint32_t dim = et_dim(c, 1, t->rank + 1);
-        for (uint32_t d = 0; d <= t->rank; d++)
-            sizes[d] = d == dim ? n : t->sizes[d - (d > dim)];
-        if (!et_shape(c, out, t->rank + 1, sizes) || !et_same_type(c, t, out))
-            return c->status;
-        for (uint32_t d = 0; d < t->rank; d++)
-            steps[d] = out->strides[d + (d >= dim)];
-        et_walk w;
-        et_walk_shape(&w, t->rank, t->sizes);
-        et_walk_add(&w, t);
-        et_walk_add_steps(&w, out->count ? i * out->strides[dim] : 0, steps);
-        for (; w.left; et_walk_next(&w))
-            et_copy(out, w.at[1], t, w.at[0]);
+        qrn_nd_insert(&all, dim, n, 0);
+        qrn_nd_insert(&t, dim, 1, 0);
+        qrn_nd y = et_result(c, 2, all.rank, all.dims);
+        put_part(c, &y, &t, dim, i);
     }
     return c->status;
 }
 
 // split_copy (one size) and split_with_sizes_copy (a list).
 static qrn_status split(et_call *c, int listed) {
-    const et_tensor *a = et_in(c, 0);
-    uint32_t n = et_list_n(c, 3), dim = a ? et_dim(c, 2, a->rank) : 0, n_sizes = 1;
-    int64_t given[ET_MAX_RANK] = {0}, at = 0;
+    qrn_nd x = et_in(c, 0);
+    uint32_t n = et_list_n(c, 3), dim = et_dim(c, 2, x.rank), n_sizes = 1;
+    int64_t given[ET_MAX_RANK] = {0}, left = (int64_t)x.dims[dim], at = 0;
     if (listed)
         n_sizes = et_ints(c, 1, given);
     else
         given[0] = et_int(c, 1);
-    if (c->status != QRN_OK || a->rank == 0 || (listed && n_sizes != n))
+    if (c->status != QRN_OK || x.rank == 0 || (listed && n_sizes != n))
         return et_refuse(c, "there are %u results for %u parts", n, n_sizes);
     for (uint32_t i = 0; i < n && c->status == QRN_OK; i++) {
-        et_tensor *out = et_list_at(c, 3, i);
-        int64_t sizes[ET_MAX_RANK], part = given[listed ? i : 0];
-        if (!listed && part > a->sizes[dim] - at)
-            part = a->sizes[dim] - at; // the last one may be smaller
-        if (!out || out->fixed || out == a || part < 0 || part > a->sizes[dim] - at)
-            return et_refuse(c, "part %u of %lld elements cannot be had", i, (long long)part);
-        memcpy(sizes, a->sizes, sizeof sizes);
-        sizes[dim] = part;
-        if (et_shape(c, out, a->rank, sizes))
-            copy_part(c, out, a, false, dim, at);
-        at += part;
+        int64_t size = given[listed ? i : 0];
+        if (!listed && size > left)
+            size = left; // the last one may be smaller
+        if (size < 0 || size > left)
+            return et_refuse(c, "part %u of %lld elements cannot be had", i, (long long)size);
+        qrn_nd part = x;
+        qrn_nd_slice(&part, dim, at, 1, (size_t)size);
+        qrn_nd y = et_list_out(c, 3, i, part.rank, part.dims);
+        if (et_apart(c, &y, &x) && et_same_type(c, &y, &x))
+            qrn_nd_copy(&y, &part);
+        left -= size;
+        at += size;
     }
     return c->status;
 }
 
-// Rows of `a` along `dim`, chosen by `index`, take the place of that dimension in the result.
-static qrn_status lookup(et_call *c, et_tensor *out, const et_tensor *a, uint32_t dim,
-                         const et_tensor *index) {
-    int64_t sizes[2 * ET_MAX_RANK], row_sizes[ET_MAX_RANK], row_a[ET_MAX_RANK],
-        row_out[ET_MAX_RANK];
-    uint32_t n = 0, rest = 0, inner = index->rank;
+// Rows of x along `dim`, chosen by `index`, take the place of that dimension in the result.
+static qrn_status lookup(et_call *c, const qrn_nd *x, uint32_t dim, const qrn_nd *index,
+                         uint32_t out_at) {
+    size_t dims[2 * ET_MAX_RANK];
+    uint32_t n = 0;
+    int64_t bad;
+    if (c->status != QRN_OK || x->rank == 0 || index->kind == QRN_KIND_FLOAT)
+        return et_refuse(c, "indices of type %s in a tensor of rank %u",
+                         et_type_name((unsigned)index->type), x->rank);
     for (uint32_t d = 0; d < dim; d++)
-        sizes[n++] = a->sizes[d];
-    for (uint32_t d = 0; d < inner; d++)
-        sizes[n++] = index->sizes[d];
-    for (uint32_t d = dim + 1; d < a->rank; d++)
-        sizes[n++] = a->sizes[d];
-    if (!et_same_type(c, a, out) || !et_shape(c, out, n, sizes))
-        return c->status;
-    for (uint32_t d = 0; d < a->rank; d++) {
-        if (d == dim)
-            continue;
-        row_sizes[rest] = a->sizes[d];
-        row_a[rest] = a->strides[d];
-        row_out[rest++] = out->strides[d < dim ? d : d + inner - 1];
-    }
-    et_walk rows, w;
-    et_walk_shape(&rows, inner, index->sizes);
-    et_walk_add(&rows, index);
-    et_walk_add_steps(&rows, 0, out->strides + dim);
-    for (; rows.left; et_walk_next(&rows)) {
-        int64_t at = et_get_int(index, rows.at[0]);
-        at = at < 0 ? at + a->sizes[dim] : at;
-        if (at < 0 || at >= a->sizes[dim])
-            return et_refuse(c, "index %lld of a dimension of %lld", (long long)at,
-                             (long long)a->sizes[dim]);
-        et_walk_shape(&w, rest, row_sizes);
-        et_walk_add_steps(&w, at * a->strides[dim], row_a);
-        et_walk_add_steps(&w, rows.at[1], row_out);
-        for (; w.left; et_walk_next(&w))
-            et_copy(out, w.at[1], a, w.at[0]);
-    }
-    return QRN_OK;
-}
-
-static bool check_lookup(et_call *c, const et_tensor *a, const et_tensor *index,
-                         const et_tensor *out) {
-    if (!a || !index || !out)
-        return false;
-    if (a->rank == 0 || a == out || index == out || et_is_float(index->def->type))
-        et_refuse(c, "indices of type %s in a tensor of rank %u", et_type_name(index->def->type),
-                  a->rank);
-    return c->status == QRN_OK;
+        dims[n++] = x->dims[d];
+    for (uint32_t d = 0; d < index->rank; d++)
+        dims[n++] = index->dims[d];
+    for (uint32_t d = dim + 1; d < x->rank; d++)
+        dims[n++] = x->dims[d];
+    qrn_nd y = et_result(c, out_at, n, dims);
+    if (et_same_type(c, x, &y) && et_apart(c, &y, x) && et_apart(c, &y, index) &&
+        !qrn_nd_gather(&y, x, dim, index, &bad))
+        et_refuse(c, "index %lld of a dimension of %zu", (long long)bad, x->dims[dim]);
+    return c->status;
 }
 
 static qrn_status embedding(et_call *c, int h) {
-    const et_tensor *a = et_in(c, 0), *index = et_in(c, 1);
-    et_tensor *out = et_out(c, 5);
+    qrn_nd x = et_in(c, 0), index = et_in(c, 1);
     (void)h;
-    return check_lookup(c, a, index, out) ? lookup(c, out, a, 0, index) : c->status;
+    return lookup(c, &x, 0, &index, 5);
 }
 
 static qrn_status index_select(et_call *c, int h) {
-    const et_tensor *a = et_in(c, 0), *index = et_in(c, 2);
-    et_tensor *out = et_out(c, 3);
+    qrn_nd x = et_in(c, 0), index = et_in(c, 2);
     (void)h;
-    if (!check_lookup(c, a, index, out))
-        return c->status;
-    uint32_t dim = et_dim(c, 1, a->rank);
-    return c->status == QRN_OK ? lookup(c, out, a, dim, index) : c->status;
+    return lookup(c, &x, et_dim(c, 1, x.rank), &index, 3);
 }
 
 // Pads from the last dimension on; negative amounts cut.
 static qrn_status pad(et_call *c, int h) {
-    const et_tensor *a = et_in(c, 0);
-    et_tensor *out = et_out(c, 3);
-    int64_t amount[ET_MAX_RANK], sizes[ET_MAX_RANK];
+    qrn_nd x = et_in(c, 0);
+    int64_t amount[ET_MAX_RANK], starts[ET_MAX_RANK] = {0};
+    size_t dims[ET_MAX_RANK];
     uint32_t n = et_ints(c, 1, amount);
-    double value = et_number(c, 2);
+    qrn_num value = {.f = et_number(c, 2)}, bits = {.u = 0};
     (void)h;
-    if (c->status != QRN_OK)
-        return c->status;
-    if (n % 2 || n / 2 > a->rank || a == out)
-        return et_refuse(c, "%u amounts for a tensor of rank %u", n, a->rank);
-    memcpy(sizes, a->sizes, sizeof sizes);
+    if (c->status != QRN_OK || n % 2 || n / 2 > x.rank)
+        return et_refuse(c, "%u amounts for a tensor of rank %u", n, x.rank);
+    memcpy(dims, x.dims, sizeof dims);
     for (uint32_t i = 0; i < n; i++) {
+        uint32_t d = x.rank - 1 - i / 2;
         if (amount[i] < -(INT64_C(1) << 40) || amount[i] > INT64_C(1) << 40)
             return et_refuse(c, "an amount of %lld", (long long)amount[i]);
-        sizes[a->rank - 1 - i / 2] += amount[i];
+        dims[d] += (size_t)amount[i]; // what is below 0 cannot be held
+        if (i % 2 == 0)
+            starts[d] = -amount[i];
     }
-    if (!et_same_type(c, a, out) || !et_shape(c, out, a->rank, sizes))
+    qrn_nd y = et_result(c, 3, x.rank, dims);
+    if (!et_same_type(c, &x, &y) || !et_apart(c, &y, &x))
         return c->status;
-    et_walk w;
-    et_walk_shape(&w, out->rank, out->sizes);
-    et_walk_add(&w, out);
-    for (; w.left; et_walk_next(&w)) {
-        int64_t at = 0;
-        bool inside = true;
-        for (uint32_t d = 0; d < a->rank; d++) {
-            uint32_t k = 2 * (a->rank - 1 - d);
-            int64_t i = w.index[d] - (k < n ? amount[k] : 0);
-            inside = inside && i >= 0 && i < a->sizes[d];
-            at += inside ? i * a->strides[d] : 0;
-        }
-        if (inside)
-            et_copy(out, w.at[0], a, at);
-        else
-            et_set(out, w.at[0], value);
-    }
+    qrn_nums_cast(&value, 1, QRN_KIND_FLOAT, y.dtype, QRN_CAST_WRAP);
+    qrn_nums_store(&value, y.dtype, &bits, 0, 1);
+    qrn_nd_fill(&y, &bits);
+    qrn_nd_paste(&y, &x, starts);
     return QRN_OK;
 }
 

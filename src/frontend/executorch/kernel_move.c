@@ -3,266 +3,164 @@
 // Operators that give elements another place, shape or type, from one tensor to one.
 #include "frontend/executorch/kernel.h"
 
-#include "base/mem.h"
+#include "reference/elementwise.h"
 
-// The elements of `a`, in the order that steps walk over it, to a result of this shape.
-static qrn_status gather(et_call *c, et_tensor *out, const et_tensor *a, uint32_t rank,
-                         const int64_t *sizes, int64_t start, const int64_t *steps) {
-    if (!et_same_type(c, a, out) || !et_shape(c, out, rank, sizes))
-        return c->status;
-    et_walk w;
-    et_walk_shape(&w, rank, sizes);
-    et_walk_add(&w, out);
-    et_walk_add_steps(&w, start, steps);
-    for (; w.left; et_walk_next(&w))
-        et_copy(out, w.at[0], a, w.at[1]);
-    return QRN_OK;
+#include <string.h>
+
+// Elements with a change of type or of order in memory.
+static qrn_status convert(et_call *c, const qrn_nd *y, qrn_nd *x) {
+    if (c->status == QRN_OK && x->dtype == y->dtype)
+        qrn_nd_copy(y, x);
+    else if (c->status == QRN_OK)
+        qrn_nd_apply(QRN_OP_CAST, y, x, 1, QRN_CAST_WRAP);
+    return c->status;
 }
 
-// Copies with a change of type or of order in memory; the result is the last argument.
+// The result is the last argument.
 static qrn_status copy(et_call *c, int n_args) {
-    const et_tensor *a = et_in(c, 0);
-    et_tensor *out = et_out(c, (uint32_t)n_args - 1);
-    if (!a || !out || !et_shape(c, out, a->rank, a->sizes))
-        return c->status;
-    et_walk w;
-    et_walk_shape(&w, a->rank, a->sizes);
-    et_walk_add(&w, out);
-    et_walk_add(&w, a);
-    bool ints = !et_is_float(a->def->type) && !et_is_float(out->def->type);
-    for (; w.left; et_walk_next(&w)) {
-        if (a->def->type == out->def->type)
-            et_copy(out, w.at[0], a, w.at[1]);
-        else if (ints)
-            et_set_int(out, w.at[0], et_get_int(a, w.at[1]));
-        else
-            et_set(out, w.at[0], et_get(a, w.at[1]));
-    }
-    return QRN_OK;
+    qrn_nd x = et_in(c, 0), y = et_result(c, (uint32_t)n_args - 1, x.rank, x.dims);
+    return convert(c, &y, &x);
 }
 
 // copy_(self, src): src is broadcast to self, which is both argument and result.
 static qrn_status copy_into(et_call *c, int self) {
-    const et_tensor *a = et_in(c, 1);
-    et_tensor *out = et_out(c, (uint32_t)self);
-    if (!a || !out)
-        return c->status;
-    et_walk w;
-    const et_tensor *shape = et_in(c, 0);
-    if (!shape || !et_shape(c, out, shape->rank, shape->sizes))
-        return c->status;
-    et_walk_shape(&w, out->rank, out->sizes);
-    et_walk_add(&w, out);
-    if (!et_walk_add(&w, a))
-        return et_refuse(c, "the shape of the source does not fit");
-    for (; w.left; et_walk_next(&w)) {
-        if (a->def->type == out->def->type)
-            et_copy(out, w.at[0], a, w.at[1]);
-        else
-            et_set(out, w.at[0], et_get(a, w.at[1]));
-    }
-    return QRN_OK;
+    qrn_nd shape = et_in(c, 0), x = et_in(c, 1);
+    qrn_nd y = et_result(c, (uint32_t)self, shape.rank, shape.dims);
+    if (c->status == QRN_OK && !qrn_nd_expand(&x, y.rank, y.dims))
+        et_refuse(c, "the shape of the source does not fit");
+    return convert(c, &y, &x);
 }
 
-// Sizes of a view of `a`, of which one may be -1.
-static uint32_t view_sizes(et_call *c, const et_tensor *a, uint32_t i, int64_t *sizes) {
-    uint32_t rank = et_ints(c, i, sizes);
-    size_t known = 1;
-    int64_t open = -1;
-    for (uint32_t d = 0; d < rank; d++) {
-        if (sizes[d] == -1 && open < 0)
-            open = d;
-        else if (sizes[d] < 0 || !qrn_mul_size(known, (size_t)sizes[d], &known))
-            et_refuse(c, "a view with an impossible dimension %lld", (long long)sizes[d]);
-    }
-    if (c->status != QRN_OK)
-        return 0;
-    if (open >= 0)
-        sizes[open] = known ? (int64_t)(a->count / known) : 0;
-    size_t total = open >= 0 ? known * (size_t)sizes[open] : known;
-    if (total != a->count)
-        et_refuse(c, "a view of %zu elements on a tensor of %zu", total, a->count);
-    return rank;
-}
-
-// The elements of `a` in C order become those of `out` in C order.
-static qrn_status refill(et_call *c, et_tensor *out, const et_tensor *a) {
-    if (!et_same_type(c, a, out))
+// The elements of x in C order become those of result i in C order.
+static qrn_status refill(et_call *c, uint32_t i, const qrn_nd *x, uint32_t rank,
+                         const size_t *dims) {
+    qrn_nd y = et_result(c, i, rank, dims);
+    qrn_index to = {{0}}, from = {{0}};
+    if (!et_same_type(c, x, &y))
         return c->status;
-    et_walk from, to;
-    et_walk_shape(&from, a->rank, a->sizes);
-    et_walk_shape(&to, out->rank, out->sizes);
-    et_walk_add(&from, a);
-    et_walk_add(&to, out);
-    for (; to.left; et_walk_next(&to), et_walk_next(&from))
-        et_copy(out, to.at[0], a, from.at[0]);
-    return QRN_OK;
+    for (size_t k = 0; k < x->count; k++) {
+        memmove(y.data + qrn_index_offset(&to, y.rank, y.steps),
+                x->data + qrn_index_offset(&from, x->rank, x->steps), y.elem);
+        qrn_index_next(&to, y.rank, y.dims);
+        qrn_index_next(&from, x->rank, x->dims);
+    }
+    return c->status;
 }
 
 static qrn_status view(et_call *c, int h) {
-    const et_tensor *a = et_in(c, 0);
-    et_tensor *out = et_out(c, 2);
-    int64_t sizes[ET_MAX_RANK];
+    qrn_nd x = et_in(c, 0);
+    size_t dims[ET_MAX_RANK];
     (void)h;
-    if (!a || !out)
-        return c->status;
-    uint32_t rank = view_sizes(c, a, 1, sizes);
-    return et_shape(c, out, rank, sizes) ? refill(c, out, a) : c->status;
+    uint32_t rank = et_view_dims(c, &x, 1, dims);
+    return refill(c, 2, &x, rank, dims);
 }
 
-// unsqueeze and squeeze: the result's own shape is the one that was asked for.
-static qrn_status same_elements(et_call *c, int n_args) {
-    const et_tensor *a = et_in(c, 0);
-    et_tensor *out = et_out(c, (uint32_t)n_args - 1);
-    int64_t sizes[ET_MAX_RANK];
-    uint32_t rank = 0;
-    if (!a || !out)
-        return c->status;
-    if (out->rank > a->rank) { // unsqueeze
-        uint32_t dim = et_dim(c, 1, a->rank + 1);
-        for (uint32_t i = 0; i <= a->rank && i < ET_MAX_RANK; i++)
-            sizes[rank++] = i == dim ? 1 : a->sizes[i - (i > dim)];
-    } else { // squeeze
-        int64_t dims[ET_MAX_RANK];
-        uint32_t n = et_ints(c, 1, dims), gone = 0;
-        for (uint32_t i = 0; i < n; i++)
-            gone |= 1u << et_dim_of(c, dims[i], a->rank);
-        for (uint32_t i = 0; i < a->rank; i++)
-            if (!(gone >> i & 1) || a->sizes[i] != 1)
-                sizes[rank++] = a->sizes[i];
-    }
-    return et_shape(c, out, rank, sizes) ? refill(c, out, a) : c->status;
+static qrn_status unsqueeze(et_call *c, int h) {
+    qrn_nd x = et_in(c, 0);
+    size_t dims[ET_MAX_RANK + 1];
+    uint32_t dim = et_dim(c, 1, x.rank + 1);
+    (void)h;
+    for (uint32_t d = 0; d <= x.rank; d++)
+        dims[d] = d == dim ? 1 : x.dims[d - (d > dim)];
+    return refill(c, 2, &x, x.rank + 1, dims);
 }
 
-static qrn_status permuted(et_call *c, et_tensor *out, const et_tensor *a, const uint32_t *dims) {
-    int64_t sizes[ET_MAX_RANK], steps[ET_MAX_RANK];
-    for (uint32_t i = 0; i < a->rank; i++) {
-        sizes[i] = a->sizes[dims[i]];
-        steps[i] = a->strides[dims[i]];
-    }
-    return gather(c, out, a, a->rank, sizes, 0, steps);
+static qrn_status squeeze(et_call *c, int h) {
+    qrn_nd x = et_in(c, 0);
+    size_t dims[ET_MAX_RANK];
+    int64_t list[ET_MAX_RANK];
+    uint32_t n = et_ints(c, 1, list), gone = 0, rank = 0;
+    (void)h;
+    for (uint32_t k = 0; k < n; k++)
+        gone |= 1u << et_dim_of(c, list[k], x.rank);
+    for (uint32_t d = 0; d < x.rank; d++)
+        if (!(gone >> d & 1) || x.dims[d] != 1)
+            dims[rank++] = x.dims[d];
+    return refill(c, 2, &x, rank, dims);
 }
 
 static qrn_status permute(et_call *c, int h) {
-    const et_tensor *a = et_in(c, 0);
-    et_tensor *out = et_out(c, 2);
+    qrn_nd x = et_in(c, 0);
     int64_t list[ET_MAX_RANK];
     uint32_t dims[ET_MAX_RANK], seen = 0, n = et_ints(c, 1, list);
     (void)h;
-    if (!a || !out)
-        return c->status;
-    for (uint32_t i = 0; i < n; i++) {
-        dims[i] = et_dim_of(c, list[i], a->rank);
-        seen |= 1u << dims[i];
+    for (uint32_t d = 0; d < n; d++) {
+        dims[d] = et_dim_of(c, list[d], x.rank);
+        seen |= 1u << dims[d];
     }
-    if (n != a->rank || seen != (1u << n) - 1)
-        return et_refuse(c, "its dimensions are no permutation of %u", a->rank);
-    return permuted(c, out, a, dims);
+    if (c->status != QRN_OK || n != x.rank || seen != (1u << n) - 1)
+        return et_refuse(c, "its dimensions are no permutation of %u", x.rank);
+    qrn_nd_permute(&x, dims);
+    return et_put(c, 2, &x);
 }
 
 static qrn_status transpose(et_call *c, int two_given) {
-    const et_tensor *a = et_in(c, 0);
-    et_tensor *out = et_out(c, two_given ? 3 : 1);
+    qrn_nd x = et_in(c, 0);
     uint32_t dims[ET_MAX_RANK];
-    if (!a || !out)
-        return c->status;
-    uint32_t x = two_given ? et_dim(c, 1, a->rank) : 0;
-    uint32_t y = two_given ? et_dim(c, 2, a->rank) : a->rank > 1 ? 1 : 0;
-    if (c->status != QRN_OK)
-        return c->status;
-    for (uint32_t i = 0; i < a->rank; i++)
-        dims[i] = i == x ? y : i == y ? x : i;
-    return permuted(c, out, a, dims);
-}
-
-static int64_t clamp_index(int64_t i, int64_t n) {
-    i = i < 0 ? i + n : i;
-    return i < 0 ? 0 : i > n ? n : i;
+    uint32_t a = two_given ? et_dim(c, 1, x.rank) : 0;
+    uint32_t b = two_given ? et_dim(c, 2, x.rank) : x.rank > 1;
+    for (uint32_t d = 0; d < x.rank; d++)
+        dims[d] = d == a ? b : d == b ? a : d;
+    qrn_nd_permute(&x, dims);
+    return et_put(c, two_given ? 3 : 1, &x);
 }
 
 static qrn_status slice(et_call *c, int h) {
-    const et_tensor *a = et_in(c, 0);
-    et_tensor *out = et_out(c, 5);
-    int64_t sizes[ET_MAX_RANK], steps[ET_MAX_RANK];
+    qrn_nd x = et_in(c, 0);
+    uint32_t dim = et_dim(c, 1, x.rank);
+    int64_t start = et_int_or(c, 2, 0), end = et_int_or(c, 3, INT64_MAX), step = et_int(c, 4);
     (void)h;
-    if (!a || !out)
-        return c->status;
-    uint32_t dim = et_dim(c, 1, a->rank);
-    int64_t step = et_int(c, 4);
-    if (c->status == QRN_OK && (a->rank == 0 || step < 1))
+    if (c->status != QRN_OK || x.rank == 0 || step < 1)
         return et_refuse(c, "a slice with a step of %lld of a tensor of rank %u", (long long)step,
-                         a->rank);
-    if (c->status != QRN_OK)
-        return c->status;
-    int64_t start = clamp_index(et_int_or(c, 2, 0), a->sizes[dim]);
-    int64_t end = clamp_index(et_int_or(c, 3, INT64_MAX), a->sizes[dim]);
-    for (uint32_t i = 0; i < a->rank; i++) {
-        sizes[i] = a->sizes[i];
-        steps[i] = a->strides[i];
-    }
-    int64_t n = end > start ? (end - start - 1) / step + 1 : 0;
-    sizes[dim] = n;
-    steps[dim] = n > 1 ? steps[dim] * step : 0;
-    return gather(c, out, a, a->rank, sizes, start * a->strides[dim], steps);
+                         x.rank);
+    size_t n = qrn_slice_of(x.dims[dim], &start, end, &step);
+    qrn_nd_slice(&x, dim, start, step, n);
+    return et_put(c, 5, &x);
 }
 
 static qrn_status select_one(et_call *c, int h) {
-    const et_tensor *a = et_in(c, 0);
-    et_tensor *out = et_out(c, 3);
-    int64_t sizes[ET_MAX_RANK], steps[ET_MAX_RANK];
+    qrn_nd x = et_in(c, 0);
+    uint32_t dim = et_dim(c, 1, x.rank);
+    int64_t index = et_int(c, 2), size = x.rank ? (int64_t)x.dims[dim] : 0;
     (void)h;
-    if (!a || !out)
-        return c->status;
-    uint32_t dim = et_dim(c, 1, a->rank), n = 0;
-    int64_t index = et_int(c, 2), size = a->rank ? a->sizes[dim] : 0;
-    if (c->status != QRN_OK)
-        return c->status;
-    if (index < -size || index >= size)
+    if (c->status != QRN_OK || index < -size || index >= size)
         return et_refuse(c, "index %lld of a dimension of %lld", (long long)index, (long long)size);
-    index = index < 0 ? index + size : index;
-    for (uint32_t i = 0; i < a->rank; i++) {
-        if (i == dim)
-            continue;
-        sizes[n] = a->sizes[i];
-        steps[n++] = a->strides[i];
-    }
-    return gather(c, out, a, n, sizes, index * a->strides[dim], steps);
+    qrn_nd_slice(&x, dim, index < 0 ? index + size : index, 1, 1);
+    qrn_nd_drop(&x, dim);
+    return et_put(c, 3, &x);
 }
 
 static qrn_status expand(et_call *c, int h) {
-    const et_tensor *a = et_in(c, 0);
-    et_tensor *out = et_out(c, 3);
-    int64_t sizes[ET_MAX_RANK], steps[ET_MAX_RANK];
+    qrn_nd x = et_in(c, 0);
+    int64_t sizes[ET_MAX_RANK];
+    size_t dims[ET_MAX_RANK];
     uint32_t rank = et_ints(c, 1, sizes);
     (void)h;
-    if (!a || !out)
-        return c->status;
-    if (rank < a->rank)
-        return et_refuse(c, "a tensor of rank %u cannot have rank %u", a->rank, rank);
-    for (uint32_t i = 0; i < rank; i++) {
-        int64_t own = i + a->rank < rank ? 1 : a->sizes[i + a->rank - rank];
-        sizes[i] = sizes[i] == -1 ? own : sizes[i];
-        if (sizes[i] < 0 || (own != 1 && own != sizes[i]))
-            return et_refuse(c, "a dimension of %lld cannot become %lld", (long long)own,
-                             (long long)sizes[i]);
-        steps[i] = own == 1 ? 0 : a->strides[i + a->rank - rank];
+    if (c->status != QRN_OK || rank < x.rank)
+        return et_refuse(c, "a tensor of rank %u cannot have rank %u", x.rank, rank);
+    for (uint32_t d = 0; d < rank; d++) {
+        size_t own = d + x.rank < rank ? 1 : x.dims[d + x.rank - rank];
+        dims[d] = sizes[d] == -1 ? own : (size_t)sizes[d];
+        if (sizes[d] < -1 || (own != 1 && own != dims[d]))
+            return et_refuse(c, "a dimension of %zu cannot become %lld", own, (long long)sizes[d]);
     }
-    return gather(c, out, a, rank, sizes, 0, steps);
+    qrn_nd_expand(&x, rank, dims);
+    return et_put(c, 3, &x);
 }
 
 static qrn_status fill(et_call *c, int like) {
-    et_tensor *out = et_out(c, like ? 3 : 2);
-    int64_t sizes[ET_MAX_RANK];
     double v = et_number(c, 1);
-    uint32_t rank = 0;
-    const et_tensor *a = like ? et_in(c, 0) : NULL;
-    if (!like)
-        rank = et_ints(c, 0, sizes);
-    if (c->status != QRN_OK || !et_shape(c, out, a ? a->rank : rank, a ? a->sizes : sizes))
-        return c->status;
-    for (size_t i = 0; i < out->count; i++)
-        et_set(out, (int64_t)i, v);
-    return QRN_OK;
+    qrn_nd x = qrn_nd_scalar(QRN_DTYPE_F64, &v), shape = {.rank = 0};
+    int64_t sizes[ET_MAX_RANK];
+    if (like)
+        shape = et_in(c, 0);
+    else
+        shape.rank = et_ints(c, 0, sizes);
+    for (uint32_t d = 0; !like && d < shape.rank; d++)
+        shape.dims[d] = (size_t)sizes[d];
+    qrn_nd y = et_result(c, like ? 3 : 2, shape.rank, shape.dims);
+    qrn_nd_expand(&x, y.rank, y.dims);
+    return convert(c, &y, &x);
 }
 
 // clang-format off
@@ -278,9 +176,9 @@ const et_kernel et_kernels_move[] = {
     {"aten::copy.out", 4, copy_into, 3},
     {"aten::view_copy.out", 3, view, 0},
     {"aten::_unsafe_view.out", 3, view, 0},
-    {"aten::unsqueeze_copy.out", 3, same_elements, 3},
-    {"aten::squeeze_copy.dim_out", 3, same_elements, 3},
-    {"aten::squeeze_copy.dims_out", 3, same_elements, 3},
+    {"aten::unsqueeze_copy.out", 3, unsqueeze, 0},
+    {"aten::squeeze_copy.dim_out", 3, squeeze, 0},
+    {"aten::squeeze_copy.dims_out", 3, squeeze, 0},
     {"aten::permute_copy.out", 3, permute, 0},
     {"aten::t_copy.out", 2, transpose, 0},
     {"aten::transpose_copy.int_out", 4, transpose, 1},

@@ -3,12 +3,9 @@
 // Operators on numbers of the program itself, and views that share memory.
 #include "frontend/executorch/kernel.h"
 
-typedef enum how { ADD, SUB, MUL, FLOORDIV, MOD, EQ, LT, LE, GT, GE, NEG } how;
+#include "reference/integer.h"
 
-static int64_t floor_divide(int64_t a, int64_t b) {
-    int64_t q = a / b;
-    return q - (a % b != 0 && (a < 0) != (b < 0));
-}
+typedef enum how { ADD, SUB, MUL, FLOORDIV, MOD, EQ, LT, LE, GT, GE, NEG } how;
 
 static qrn_status on_ints(et_call *c, int h) {
     int64_t a = et_int(c, 0), b = h == NEG ? 0 : et_int(c, 1), r = 0;
@@ -29,10 +26,10 @@ static qrn_status on_ints(et_call *c, int h) {
         r = (int64_t)(x * y);
         break;
     case FLOORDIV:
-        r = b == -1 ? (int64_t)(0 - x) : floor_divide(a, b); // the quotient may not fit
+        r = qrn_int_floor_div(a, b);
         break;
     case MOD:
-        r = b == -1 ? 0 : a - floor_divide(a, b) * b;
+        r = qrn_int_mod(a, b);
         break;
     case NEG:
         r = (int64_t)(0 - x);
@@ -45,46 +42,41 @@ static qrn_status on_ints(et_call *c, int h) {
 }
 
 static qrn_status sym_size(et_call *c, int h) {
-    const et_tensor *a = et_in(c, 0);
+    qrn_nd a = et_in(c, 0);
     (void)h;
-    uint32_t dim = a ? et_dim(c, 1, a->rank) : 0;
-    if (c->status != QRN_OK || a->rank == 0)
+    uint32_t dim = et_dim(c, 1, a.rank);
+    if (c->status != QRN_OK || a.rank == 0)
         return et_refuse(c, "a tensor of rank 0 has no dimensions");
-    c->method->values[c->args[2]] = (et_item){.kind = ET_KIND_INT, .i = a->sizes[dim]};
+    c->method->values[c->args[2]] = (et_item){.kind = ET_KIND_INT, .i = (int64_t)a.dims[dim]};
     return QRN_OK;
 }
 
 // et_view(self, sizes, out): out is another shape of the same memory.
 static qrn_status view(et_call *c, int h) {
-    const et_tensor *a = et_in(c, 0);
-    const et_item *o = &c->method->values[c->args[2]];
+    qrn_nd a = et_in(c, 0);
+    const et_item *from = &c->method->values[c->args[0]], *o = &c->method->values[c->args[2]];
+    size_t dims[ET_MAX_RANK];
     int64_t sizes[ET_MAX_RANK];
-    uint32_t rank = et_ints(c, 1, sizes), open = ET_MAX_RANK;
-    size_t known = 1;
+    uint32_t rank = et_view_dims(c, &a, 1, dims);
     (void)h;
     if (c->status != QRN_OK || o->kind != ET_KIND_TENSOR)
         return et_refuse(c, "argument 2 is no tensor");
     et_tensor *out = o->tensor;
-    for (uint32_t d = 0; d < rank; d++) {
-        if (sizes[d] == -1)
-            open = d;
-        else
-            known *= (size_t)sizes[d];
-    }
-    if (open < ET_MAX_RANK)
-        sizes[open] = known ? (int64_t)(a->count / known) : 0;
-    size_t total = open < ET_MAX_RANK ? known * (size_t)sizes[open] : known;
-    if (total != a->count)
-        return et_refuse(c, "a view of %zu elements on a tensor of %zu", total, a->count);
+    if (out->def->type != from->tensor->def->type)
+        return et_refuse(c, "tensors of types %s and %s", et_type_name((unsigned)a.type),
+                         et_type_name(out->def->type));
+    for (uint32_t d = 0; d < rank; d++)
+        sizes[d] = (int64_t)dims[d];
     size_t room = out->room;
     out->room = out->def->bytes; // an earlier view may have been smaller
-    if (!et_same_type(c, a, out) || !et_shape(c, out, rank, sizes)) {
+    c->status = et_tensor_resize(out, rank, sizes);
+    if (c->status != QRN_OK) {
         out->room = room;
         return c->status;
     }
-    out->data = a->data;
-    out->room = et_tensor_bytes(a);
-    out->fixed = a->fixed;
+    out->data = a.data;
+    out->room = et_tensor_bytes(from->tensor);
+    out->fixed = from->tensor->fixed;
     return QRN_OK;
 }
 

@@ -1,89 +1,70 @@
 // SPDX-License-Identifier: MIT
 //
 // Quantize and dequantize, for a whole tensor or per index of an axis:
-//   code = clamp(round(x / scale) + zero, lowest, highest),  x = (code - zero) * scale
+//   q = clamp(round(x / scale) + zero, lowest, highest),  x = (q - zero) * scale
 // with the reciprocal of the scale rounded to float, and rounding to nearest, ties to even.
 #include "frontend/executorch/kernel.h"
+
+#include "reference/elementwise.h"
 
 #include <math.h>
 
 typedef enum how { QUANTIZE, DEQUANTIZE } how;
 
-// Where scales and zero points come from.
-typedef struct encoding {
-    double scale;
-    int64_t zero;
-    const et_tensor *scales, *zeros; // per index of an axis; zeros NULL: all 0
+typedef struct limits {
     double lowest, highest;
-} encoding;
+} limits;
 
-static void code(et_tensor *out, const et_tensor *a, const et_walk *w, const encoding *e, int h) {
-    double v = et_get(a, w->at[1]);
-    if (h == QUANTIZE) {
-        float inverse = 1.0f / (float)e->scale;
-        double q = (double)nearbyintf((float)v * inverse) + (double)e->zero;
-        q = q > e->lowest ? q : e->lowest; // NaN becomes the lowest
-        et_set(out, w->at[0], q < e->highest ? q : e->highest);
-    } else {
-        et_set(out, w->at[0], (double)(float)((v - (double)e->zero) * (double)(float)e->scale));
+static void quantize(const qrn_map *m, qrn_num *y, qrn_num *const *x, size_t n) {
+    const limits *l = m->context;
+    for (size_t i = 0; i < n; i++) {
+        float inverse = 1.0f / (float)x[1][i].f;
+        double q = (double)nearbyintf((float)x[0][i].f * inverse) + x[2][i].f;
+        q = q > l->lowest ? q : l->lowest; // NaN becomes the lowest
+        y[i].f = q < l->highest ? q : l->highest;
     }
 }
 
-static qrn_status run(et_call *c, int h, encoding *e, int64_t axis, uint32_t out_at) {
-    const et_tensor *a = et_in(c, 0);
-    et_tensor *out = et_out(c, out_at);
-    if (!a || !out)
-        return c->status;
-    uint32_t dim = e->scales ? et_dim_of(c, axis, a->rank) : 0;
-    int64_t n = a->rank ? a->sizes[dim] : 1;
-    if (c->status == QRN_OK && e->scales &&
-        ((int64_t)e->scales->count != n || e->scales->rank > 1 ||
-         (e->zeros && ((int64_t)e->zeros->count != n || e->zeros->rank > 1))))
-        return et_refuse(c, "%zu scales for a dimension of %lld", e->scales->count, (long long)n);
-    if (!et_shape(c, out, a->rank, a->sizes))
-        return c->status;
-    et_walk w;
-    et_walk_shape(&w, a->rank, a->sizes);
-    et_walk_add(&w, out);
-    et_walk_add(&w, a);
-    for (; w.left; et_walk_next(&w)) {
-        int64_t i = a->rank ? w.index[dim] : 0;
-        if (e->scales) {
-            e->scale = et_get(e->scales, i);
-            e->zero = e->zeros ? et_get_int(e->zeros, i) : 0;
-        }
-        code(out, a, &w, e, h);
-    }
-    return QRN_OK;
+// x holds scale and zero point at 1 and 2; the limits are arguments `at` and at + 1.
+static qrn_status run(et_call *c, int h, qrn_nd *x, uint32_t at) {
+    limits l = {(double)et_int(c, at), (double)et_int(c, at + 1)};
+    qrn_map m = {.fn = h == QUANTIZE ? quantize : qrn_map_dequantize,
+                 .arity = 3,
+                 .rule = QRN_CAST_WRAP,
+                 .context = &l};
+    x[0] = et_in(c, 0);
+    qrn_nd y = et_result(c, at + (h == QUANTIZE ? 3 : 4), x[0].rank, x[0].dims);
+    if (c->status == QRN_OK)
+        qrn_nd_map(&m, &y, x, 3);
+    return c->status;
 }
 
 static qrn_status per_tensor(et_call *c, int h) {
-    encoding e = {.scale = et_number(c, 1),
-                  .zero = et_int(c, 2),
-                  .lowest = (double)et_int(c, 3),
-                  .highest = (double)et_int(c, 4)};
-    return run(c, h, &e, 0, h == QUANTIZE ? 6 : 7);
+    float scale = (float)et_number(c, 1);
+    int64_t zero = et_int(c, 2);
+    qrn_nd x[3] = {{0}, qrn_nd_scalar(QRN_DTYPE_F32, &scale), qrn_nd_scalar(QRN_DTYPE_I64, &zero)};
+    return run(c, h, x, 3);
 }
 
-// Scale and zero point are tensors of one element.
-static qrn_status per_tensor_given(et_call *c, int h) {
-    const et_tensor *scale = et_in(c, 1), *zero = et_in(c, 2);
-    if (!scale || !zero || scale->count != 1 || zero->count != 1)
-        return et_refuse(c, "scale and zero point must have one element");
-    encoding e = {.scale = et_get(scale, 0),
-                  .zero = et_get_int(zero, 0),
-                  .lowest = (double)et_int(c, 3),
-                  .highest = (double)et_int(c, 4)};
-    return run(c, h, &e, 0, h == QUANTIZE ? 6 : 7);
+// Scale and zero point are tensors: of one element, or one per index of the axis.
+static qrn_status given(et_call *c, int h, int64_t axis, uint32_t limits_at) {
+    qrn_nd a = et_in(c, 0), x[3] = {a, et_in(c, 1)};
+    int64_t no_zero = 0;
+    bool per_axis = limits_at > 3;
+    uint32_t dim = per_axis ? et_dim_of(c, axis, a.rank) : 0;
+    size_t n = per_axis && a.rank ? a.dims[dim] : 1;
+    x[2] = per_axis && et_absent(c, 2) ? qrn_nd_scalar(QRN_DTYPE_I64, &no_zero) : et_in(c, 2);
+    for (uint32_t k = 1; k < 3 && c->status == QRN_OK; k++) {
+        bool missing = k == 2 && x[k].data == (unsigned char *)&no_zero;
+        if (!missing && (x[k].count != n || (per_axis && x[k].rank > 1)))
+            et_refuse(c, "%zu scales or zero points for a dimension of %zu", x[k].count, n);
+        qrn_nd_along(&x[k], a.rank, dim);
+    }
+    return run(c, h, x, limits_at);
 }
 
-static qrn_status per_channel(et_call *c, int h) {
-    encoding e = {.scales = et_in(c, 1),
-                  .zeros = et_absent(c, 2) ? NULL : et_in(c, 2),
-                  .lowest = (double)et_int(c, 4),
-                  .highest = (double)et_int(c, 5)};
-    return run(c, h, &e, et_int(c, 3), h == QUANTIZE ? 7 : 8);
-}
+static qrn_status per_tensor_given(et_call *c, int h) { return given(c, h, 0, 3); }
+static qrn_status per_channel(et_call *c, int h) { return given(c, h, et_int(c, 3), 4); }
 
 // clang-format off
 const et_kernel et_kernels_quant[] = {

@@ -10,28 +10,36 @@
 #include <stdio.h>
 #include <string.h>
 
+// clang-format off
+#define ROW(type, dtype, name) [ET_##type] = {name, QRN_DTYPE_##dtype}
 static const struct {
-    uint8_t type, bytes;
     const char *name;
-} types[] = {{ET_BYTE, 1, "uint8"},    {ET_CHAR, 1, "int8"},         {ET_SHORT, 2, "int16"},
-             {ET_INT, 4, "int32"},     {ET_LONG, 8, "int64"},        {ET_HALF, 2, "float16"},
-             {ET_FLOAT, 4, "float"},   {ET_DOUBLE, 8, "double"},     {ET_BOOL, 1, "bool"},
-             {ET_QINT8, 1, "qint8"},   {ET_QUINT8, 1, "quint8"},     {ET_QINT32, 4, "qint32"},
-             {ET_BITS16, 2, "bits16"}, {ET_BFLOAT16, 2, "bfloat16"}, {ET_UINT16, 2, "uint16"},
-             {ET_UINT32, 4, "uint32"}, {ET_UINT64, 8, "uint64"}};
+    qrn_dtype dtype;
+} types[] = {
+    ROW(BYTE, U8, "uint8"), ROW(CHAR, I8, "int8"), ROW(SHORT, I16, "int16"),
+    ROW(INT, I32, "int32"), ROW(LONG, I64, "int64"), ROW(HALF, F16, "float16"),
+    ROW(FLOAT, F32, "float"), ROW(DOUBLE, F64, "double"), ROW(BOOL, B8, "bool"),
+    ROW(QINT8, I8, "qint8"), ROW(QUINT8, U8, "quint8"), ROW(QINT32, I32, "qint32"),
+    ROW(BITS16, U16, "bits16"), ROW(BFLOAT16, BF16, "bfloat16"), ROW(UINT16, U16, "uint16"),
+    ROW(UINT32, U32, "uint32"), ROW(UINT64, U64, "uint64"),
+};
+#undef ROW
+// clang-format on
+
+static bool is_known(unsigned type) {
+    return type < sizeof types / sizeof types[0] && types[type].name;
+}
+
+qrn_dtype et_type_dtype(unsigned type) {
+    return is_known(type) ? types[type].dtype : QRN_DTYPE_COUNT;
+}
 
 size_t et_type_bytes(unsigned type) {
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (types[i].type == type)
-            return types[i].bytes;
-    return 0;
+    return is_known(type) ? qrn_dtypes[types[type].dtype].bits / 8 : 0;
 }
 
 const char *et_type_name(unsigned type) {
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (types[i].type == type)
-            return types[i].name;
-    return "unknown type";
+    return is_known(type) ? types[type].name : "unknown type";
 }
 
 qrn_status et_broken(const et_reader *r, const char *fmt, ...) {

@@ -8,6 +8,7 @@
 #define QRN_FRONTEND_EXECUTORCH_PROGRAM_H
 
 #include "base/arena.h"
+#include "base/dtype.h"
 #include "base/file.h"
 #include "base/status.h"
 
@@ -152,6 +153,7 @@ void et_program_close(et_program *p); // NULL is fine
 
 // Bytes of an element; 0 for types that are not known.
 size_t et_type_bytes(unsigned type);
+qrn_dtype et_type_dtype(unsigned type);  // COUNT for the same
 const char *et_type_name(unsigned type); // "float", "uint16"
 
 #endif
