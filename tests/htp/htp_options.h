@@ -108,4 +108,31 @@ static inline Qnn_ErrorHandle_t context_with(const htp_world *w,
     return w->qnn.contextCreate(w->backend, w->device, list, c);
 }
 
+// A device for SM8850 with n cores, as its platform info lists them.
+static inline Qnn_DeviceHandle_t device_of_cores(const htp_table *qnn, uint32_t n) {
+    QnnDevice_CoreInfo_t cores[2];
+    QnnHtpDevice_DeviceInfoExtension_t extension = {.devType = QNN_HTP_DEVICE_TYPE_ON_CHIP};
+    QnnDevice_HardwareDeviceInfo_t device = {.version = QNN_DEVICE_HARDWARE_DEVICE_INFO_VERSION_1};
+    QnnDevice_PlatformInfo_t info = {.version = QNN_DEVICE_PLATFORM_INFO_VERSION_1};
+    memset(cores, 0, sizeof cores);
+    for (uint32_t i = 0; i < 2; i++) {
+        cores[i].version = QNN_DEVICE_CORE_INFO_VERSION_1;
+        cores[i].v1.coreId = i;
+    }
+    extension.onChipDevice.socModel = 87;
+    extension.onChipDevice.arch = (QnnHtpDevice_Arch_t)81;
+    extension.onChipDevice.vtcmSize = 8;
+    device.v1.numCores = n;
+    device.v1.cores = cores;
+    device.v1.deviceInfoExtension = &extension;
+    info.v1.numHwDevices = 1;
+    info.v1.hwDevices = &device;
+    QnnDevice_Config_t x = {.option = QNN_DEVICE_CONFIG_OPTION_PLATFORM_INFO,
+                            .hardwareInfo = &info};
+    const QnnDevice_Config_t *list[] = {&x, NULL};
+    Qnn_DeviceHandle_t d = NULL;
+    HTP_OK(qnn->deviceCreate(NULL, list, &d));
+    return d;
+}
+
 #endif

@@ -133,6 +133,58 @@ static inline void run_graph(const htp_world *w, uint32_t which) {
     assert_true(is_right(which, y));
 }
 
+// --- loading with options
+
+// Loads with custom options; a context that is there is kept.
+static inline Qnn_ErrorHandle_t load_with(const htp_world *w, const binary *b,
+                                          const QnnHtpContext_CustomConfig_t *custom, size_t n,
+                                          Qnn_ProfileHandle_t profile, Qnn_ContextHandle_t *c) {
+    QnnContext_Config_t entry[HTP_OPTIONS_MAX];
+    const QnnContext_Config_t *list[HTP_OPTIONS_MAX + 1] = {0};
+    for (size_t i = 0; i < n; i++) {
+        entry[i] = (QnnContext_Config_t){.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM,
+                                         .customConfig = (void *)&custom[i]};
+        list[i] = &entry[i];
+    }
+    return w->qnn.contextCreateFromBinary(w->backend, w->device, list, b->data, b->size, c,
+                                          profile);
+}
+
+typedef struct note {
+    Qnn_ContextHandle_t context;
+    Qnn_ErrorHandle_t status;
+} note;
+
+static inline void notify(Qnn_ContextHandle_t c, Qnn_GraphHandle_t g, const char *name,
+                          QnnContext_createFromBinaryAsyncNotifyType_t type, void *param,
+                          Qnn_ErrorHandle_t status) {
+    (void)g, (void)name;
+    if (type == QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT)
+        *(note *)param = (note){c, status};
+}
+
+// Two contexts of one binary, with options of the list and of the second member.
+static inline Qnn_ErrorHandle_t load_two(const htp_world *w, const binary *b,
+                                         const QnnHtpContext_CustomConfig_t *group, size_t n,
+                                         const QnnHtpContext_CustomConfig_t *member,
+                                         note notes[2]) {
+    QnnContext_Config_t entry[HTP_OPTIONS_MAX],
+        own = {.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = (void *)member};
+    const QnnContext_Config_t *list[HTP_OPTIONS_MAX + 1] = {0}, *second[] = {&own, NULL};
+    for (size_t i = 0; i < n; i++) {
+        entry[i] = (QnnContext_Config_t){.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM,
+                                         .customConfig = (void *)&group[i]};
+        list[i] = &entry[i];
+    }
+    QnnContext_Params_t a = {QNN_CONTEXT_PARAMS_VERSION_1,
+                             {.v1 = {NULL, b->data, b->size, NULL, notify, &notes[0]}}},
+                        c = {QNN_CONTEXT_PARAMS_VERSION_1,
+                             {.v1 = {member ? second : NULL, b->data, b->size, NULL, notify,
+                                     &notes[1]}}};
+    const QnnContext_Params_t *params[] = {&a, &c, NULL};
+    return w->qnn.contextCreateFromBinaryListAsync(w->backend, w->device, params, list, NULL);
+}
+
 // --- loading with switching
 
 // What a client asks for; NULL and 0: not.

@@ -1,158 +1,157 @@
 // SPDX-License-Identifier: MIT
 //
-// Options and properties of contexts on the HTP. Where an option belongs to a call that needs a
-// binary, the hook is asked directly with the phase of that call; test_htp_groups.c and
-// test_htp_switch.c load binaries.
-#include "htp_inside.h"
-
-#include "backend/htp/device/group.h"
-#include "backend/htp/device/properties.h"
+// Options and properties of contexts on the HTP: which call accepts which option, and what options
+// exclude. test_htp_loaded.c and test_htp_switch.c show what they do.
+#include "htp_switch.h"
 
 enum { SM8350 = 30, SM8550 = 43, SM8650 = 57, SM8750 = 69, SM8850 = 87 };
 
-// A list with one option in a phase, on a context that has been made.
-static qrn_status offer(const htp_world *w, qrn_config_phase phase,
-                        QnnHtpContext_CustomConfig_t x) {
-    const void *list[] = {&x};
-    return qrn_htp_context_config(context_object(w->context), phase, list, 1);
+// Calls that take options of contexts: two of the last three in a list of contexts, for one of them
+// and for all.
+enum { CREATE, BINARY, MEMBER, GROUP, SET, N_CALLS };
+
+static binary prepared; // for one chip
+static uint32_t prepared_for = UINT32_MAX;
+
+static const binary *binary_for(uint32_t soc) {
+    if (prepared_for != soc) {
+        free(prepared.data);
+        prepared = make_binary(soc);
+        prepared_for = soc;
+    }
+    return &prepared;
 }
 
-static qrn_htp_context_options *taken(const htp_world *w) {
-    return &qrn_htp_context_of(context_object(w->context))->options;
+static int teardown(void **state) {
+    (void)state;
+    free(prepared.data);
+    return 0;
 }
 
-// --- the table: each flag, when it is allowed, and where it goes
+static Qnn_ErrorHandle_t set_options(const htp_world *w, Qnn_ContextHandle_t c,
+                                     const QnnHtpContext_CustomConfig_t *custom, size_t n) {
+    QnnContext_Config_t entry[HTP_OPTIONS_MAX];
+    const QnnContext_Config_t *list[HTP_OPTIONS_MAX + 1] = {0};
+    for (size_t i = 0; i < n; i++) {
+        entry[i] = (QnnContext_Config_t){.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM,
+                                         .customConfig = (void *)&custom[i]};
+        list[i] = &entry[i];
+    }
+    return w->qnn.contextSetConfig(c, list);
+}
 
-typedef struct flag_case {
-    QnnHtpContext_ConfigOption_t option;
-    size_t field;
-    bool ok[5]; // CREATE, BINARY, MEMBER, GROUP, SET
-} flag_case;
+// What a call answers to options; whatever it makes is freed. A member has the first option alone.
+static Qnn_ErrorHandle_t offer(uint32_t soc, int call, const QnnHtpContext_CustomConfig_t *custom,
+                               size_t n) {
+    const binary *b = binary_for(soc);
+    htp_world w = no_context(soc);
+    note made[2] = {{0}};
+    Qnn_ErrorHandle_t code = QNN_SUCCESS;
+    if (call == CREATE || call == SET)
+        code = context_with(&w, custom, call == SET ? 0 : n, &made[0].context);
+    else if (call == BINARY)
+        code = load_with(&w, b, custom, n, NULL, &made[0].context);
+    else
+        code = load_two(&w, b, call == GROUP ? custom : NULL, call == GROUP ? n : 0,
+                        call == MEMBER ? custom : NULL, made);
+    if (call == SET && code == QNN_SUCCESS)
+        code = set_options(&w, made[0].context, custom, n);
+    for (int i = 0; i < 2; i++)
+        if (made[i].context)
+            HTP_OK(w.qnn.contextFree(made[i].context, NULL));
+    htp_end(&w);
+    return code;
+}
 
-#define FLAG(name, field, ...)                                                                     \
+// The calls that are marked accept the options, the others do not.
+static void accepted_by(uint32_t soc, const QnnHtpContext_CustomConfig_t *custom, size_t n,
+                        const bool ok[N_CALLS]) {
+    for (int call = 0; call < N_CALLS; call++) {
+        Qnn_ErrorHandle_t code = offer(soc, call, custom, n);
+        if (QNN_GET_ERROR_CODE(code) != (ok[call]      ? QNN_SUCCESS
+                                         : call == SET ? QNN_CONTEXT_ERROR_INVALID_ARGUMENT
+                                                       : QNN_CONTEXT_ERROR_INVALID_CONFIG))
+            fail_msg("option %d in call %d: %u", (int)custom->option, call,
+                     (unsigned)QNN_GET_ERROR_CODE(code));
+    }
+}
+
+// --- the table
+
+#define FLAG(name, ...)                                                                            \
     {                                                                                              \
-        QNN_HTP_CONTEXT_CONFIG_OPTION_##name, offsetof(qrn_htp_context_options, field), {          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
+        QNN_HTP_CONTEXT_CONFIG_OPTION_##name, { __VA_ARGS__ }                                      \
     }
 
-static void check_flag(uint32_t soc, const flag_case *f) {
-    htp_world w = htp_begin(soc);
-    for (int phase = QRN_CONFIG_CREATE; phase <= QRN_CONFIG_SET; phase++) {
-        QnnHtpContext_CustomConfig_t x = {f->option, {.weightSharingEnabled = true}};
-        bool *field = (bool *)((char *)taken(&w) + f->field);
-        assert_false(*field);
-        if (f->option == QNN_HTP_CONTEXT_CONFIG_OPTION_LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED)
-            taken(&w)->lora_weight_sharing = true; // it comes with that
-        assert_int_equal(offer(&w, (qrn_config_phase)phase, x),
-                         f->ok[phase] ? QRN_OK : QRN_E_CONFIG);
-        assert_int_equal(*field, f->ok[phase]);
-        *field = false;
-    }
-    htp_end(&w);
-}
-
-static void htp_ctx_01_ctx_04_ctx_06_ctx_07_ctx_08_ctx_09_ctx_11_ctx_13_ctx_14_ctx_16_ctx_18_flags(
-    void **s) {
-    (void)s;
-    static const flag_case cases[] = {
-        FLAG(DSP_MEMORY_PROFILING_ENABLED, dsp_memory_profiling, 1, 1, 1, 0, 1),
-        FLAG(IO_MEM_ESTIMATION, io_mem_estimation, 0, 1, 1, 0, 0),
-        FLAG(PREPARE_ONLY, prepare_only, 1, 0, 0, 0, 0),
-        FLAG(INIT_ACCELERATION, init_acceleration, 0, 1, 1, 0, 0),
-        FLAG(SKIP_VALIDATION_ON_BINARY_SECTION, skip_section_validation, 0, 1, 1, 0, 0),
-        FLAG(USE_EXTENDED_UDMA, extended_udma, 1, 1, 1, 0, 0),
-        FLAG(LORA_WEIGHT_SHARING_ENABLED, lora_weight_sharing, 1, 0, 0, 0, 0),
-        FLAG(LORA_WEIGHT_SHARING_RAM_PRELOAD_ENABLED, lora_ram_preload, 1, 0, 0, 0, 0),
-        FLAG(REFERENCE_WEIGHT_SHARING_ENABLED, reference_weight_sharing, 1, 0, 0, 0, 0),
-        FLAG(GRAPH_SPLITTING_ENABLED, graph_splitting, 1, 0, 0, 0, 0),
-        FLAG(GRAPH_SPLITTING_CONFIGS, graph_splitting, 1, 0, 0, 0, 0),
+static void htp_ctx_01_ctx_04_ctx_06_ctx_07_ctx_08_ctx_11_ctx_13_ctx_16_ctx_18_flags(void **state) {
+    (void)state;
+    static const struct {
+        QnnHtpContext_ConfigOption_t option;
+        bool ok[N_CALLS];
+    } cases[] = {
+        FLAG(WEIGHT_SHARING_ENABLED, 1, 1, 1, 1, 0),
+        FLAG(DSP_MEMORY_PROFILING_ENABLED, 1, 1, 1, 0, 1),
+        FLAG(IO_MEM_ESTIMATION, 0, 1, 1, 0, 0),
+        FLAG(PREPARE_ONLY, 1, 0, 0, 0, 0),
+        FLAG(INIT_ACCELERATION, 0, 1, 1, 0, 0),
+        FLAG(SKIP_VALIDATION_ON_BINARY_SECTION, 0, 1, 1, 0, 0),
+        FLAG(USE_EXTENDED_UDMA, 1, 1, 1, 0, 0),
+        FLAG(LORA_WEIGHT_SHARING_ENABLED, 1, 0, 0, 0, 0),
+        FLAG(REFERENCE_WEIGHT_SHARING_ENABLED, 1, 0, 0, 0, 0),
+        FLAG(GRAPH_SPLITTING_ENABLED, 1, 0, 0, 0, 0),
+        FLAG(GRAPH_SPLITTING_CONFIGS, 1, 0, 0, 0, 0),
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        check_flag(SM8850, &cases[i]);
-    htp_world w = htp_begin(SM8850); // one that matters to who prepares, and is accepted by loading
-    QnnHtpContext_CustomConfig_t on =
-        CONTEXT_OPTION(WEIGHT_SHARING_ENABLED, .weightSharingEnabled = true);
-    assert_int_equal(offer(&w, QRN_CONFIG_BINARY, on), QRN_OK);
-    assert_int_equal(offer(&w, QRN_CONFIG_MEMBER, on), QRN_OK);
-    assert_int_equal(offer(&w, QRN_CONFIG_GROUP, on), QRN_OK);
-    assert_int_equal(offer(&w, QRN_CONFIG_SET, on), QRN_E_CONFIG);
-    assert_false(taken(&w)->weight_sharing);
-    assert_int_equal(offer(&w, QRN_CONFIG_CREATE, on), QRN_OK);
-    assert_true(taken(&w)->weight_sharing);
-    htp_end(&w);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        QnnHtpContext_CustomConfig_t on = {cases[i].option, {.weightSharingEnabled = true}};
+        accepted_by(SM8850, &on, 1, cases[i].ok);
+    }
 }
 
 static void flags_that_are_false_ask_for_nothing(void **state) {
     (void)state;
-    htp_world w = htp_begin(SM8350); // has none of it
     const QnnHtpContext_CustomConfig_t off[] = {
         CONTEXT_OPTION(WEIGHT_SHARING_ENABLED, .weightSharingEnabled = false),
         CONTEXT_OPTION(USE_EXTENDED_UDMA, .useExtendedUdma = false),
         CONTEXT_OPTION(PREPARE_ONLY, .isPrepareOnly = false),
         CONTEXT_OPTION(GRAPH_SPLITTING_ENABLED, .graphSplittingEnabled = false),
     };
-    Qnn_ContextHandle_t c = NULL;
-    HTP_OK(context_with(&w, off, 4, &c));
-    HTP_OK(w.qnn.contextFree(c, NULL));
-    for (size_t i = 0; i < 4; i++)
-        assert_int_equal(offer(&w, QRN_CONFIG_BINARY, off[i]), QRN_OK);
-    htp_end(&w);
+    HTP_OK(offer(SM8350, CREATE, off, 4)); // has none of it
+    HTP_OK(offer(SM8350, BINARY, off, 4));
 }
 
 static void htp_ctx_03_ctx_15_ctx_17_ctx_19_numbers(void **state) {
     (void)state;
-    htp_world w = htp_begin(SM8650);
-    QnnHtpContext_CustomConfig_t budget =
-        CONTEXT_OPTION(FILE_READ_MEMORY_BUDGET, .fileReadMemoryBudgetInMb = 25);
-    QnnHtpContext_CustomConfig_t limit =
-        CONTEXT_OPTION(REUSED_IO_LIMIT, .reusedIoLimitMb = 1ull << 40);
-    QnnHtpContext_CustomConfig_t extra = CONTEXT_OPTION(
-        CONCURRENT_DESERIALIZATION_EXTRA_SIZE, .concurrentDeserializationExtraSizeKB = 102399);
-    QnnHtpContext_CustomConfig_t patch =
-        CONTEXT_OPTION(CONCURRENT_DESERIALIZATION_PATCH, .concurrentDeserializationPatchFd = 7);
-    assert_int_equal(taken(&w)->deserialize_patch_fd, -1);
-    const QnnHtpContext_CustomConfig_t all[] = {budget, limit, extra, patch};
-    for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(offer(&w, QRN_CONFIG_CREATE, all[i]), QRN_E_CONFIG);
-        assert_int_equal(offer(&w, QRN_CONFIG_SET, all[i]), QRN_E_CONFIG);
-        assert_int_equal(offer(&w, QRN_CONFIG_GROUP, all[i]), i == 1 ? QRN_OK : QRN_E_CONFIG);
-        assert_int_equal(offer(&w, QRN_CONFIG_BINARY, all[i]), QRN_OK);
-        assert_int_equal(offer(&w, QRN_CONFIG_MEMBER, all[i]), QRN_OK);
-    }
-    assert_int_equal(taken(&w)->read_budget_mb, 25);
-    assert_true(taken(&w)->reused_io_limit_mb == 1ull << 40);
-    assert_int_equal(taken(&w)->deserialize_extra_kb, 102399);
-    assert_int_equal(taken(&w)->deserialize_patch_fd, 7);
-    extra.concurrentDeserializationExtraSizeKB = 102401;
-    assert_int_equal(offer(&w, QRN_CONFIG_BINARY, extra), QRN_OK);
-    assert_int_equal(taken(&w)->deserialize_extra_kb, 102400);
-    patch.concurrentDeserializationPatchFd = -1;
-    assert_int_equal(offer(&w, QRN_CONFIG_BINARY, patch), QRN_E_CONFIG);
-    htp_end(&w);
+    QnnHtpContext_CustomConfig_t all[] = {
+        CONTEXT_OPTION(FILE_READ_MEMORY_BUDGET, .fileReadMemoryBudgetInMb = 25),
+        CONTEXT_OPTION(REUSED_IO_LIMIT, .reusedIoLimitMb = 1ull << 40),
+        CONTEXT_OPTION(CONCURRENT_DESERIALIZATION_EXTRA_SIZE,
+                       .concurrentDeserializationExtraSizeKB = 102399),
+        CONTEXT_OPTION(CONCURRENT_DESERIALIZATION_PATCH, .concurrentDeserializationPatchFd = 7)};
+    for (size_t i = 0; i < 4; i++)
+        accepted_by(SM8650, &all[i], 1, (const bool[]){0, 1, 1, i == 1, 0});
+    all[2].concurrentDeserializationExtraSizeKB = 102401; // cut to the largest
+    HTP_OK(offer(SM8650, BINARY, &all[2], 1));
+    all[3].concurrentDeserializationPatchFd = -1;
+    HTP_FAILS(offer(SM8650, BINARY, &all[3], 1), QNN_CONTEXT_ERROR_INVALID_CONFIG);
 }
 
 static void newer_options_are_checked(void **state) {
     (void)state;
-    htp_world w = htp_begin(SM8650);
     QnnHtpContext_CustomConfig_t loading =
         CONTEXT_OPTION(PARALLEL_WEIGHT_LOADING,
                        .parallelWeightLoading = {QNN_HTP_PARALLEL_WEIGHT_LOADING_MODE_OFF, 64});
-    assert_int_equal(offer(&w, QRN_CONFIG_BINARY, loading), QRN_OK);
-    assert_int_equal(taken(&w)->weight_loading, 2);
-    assert_int_equal(taken(&w)->weight_loading_mb, 64);
+    HTP_OK(offer(SM8650, BINARY, &loading, 1));
     loading.parallelWeightLoading.mode = (QnnHtpContext_ParallelWeightLoadingMode_t)3;
-    assert_int_equal(offer(&w, QRN_CONFIG_BINARY, loading), QRN_E_CONFIG);
+    HTP_FAILS(offer(SM8650, BINARY, &loading, 1), QNN_CONTEXT_ERROR_INVALID_CONFIG);
     QnnHtpContext_LoraPreloadGroup_t group = {NULL, 1};
     QnnHtpContext_LoraPreloadBufferGroups_t groups = {&group, 1};
     QnnHtpContext_CustomConfig_t preload =
         CONTEXT_OPTION(LORA_PRELOAD_BUFFER_GROUPS, .loraPreloadBufferGroups = &groups);
-    assert_int_equal(offer(&w, QRN_CONFIG_BINARY, preload), QRN_E_CONFIG);
+    HTP_FAILS(offer(SM8650, BINARY, &preload, 1), QNN_CONTEXT_ERROR_INVALID_CONFIG);
     group.numGraphs = 0;
-    assert_int_equal(offer(&w, QRN_CONFIG_BINARY, preload), QRN_OK);
+    HTP_OK(offer(SM8650, BINARY, &preload, 1));
     preload.loraPreloadBufferGroups = NULL;
-    assert_int_equal(offer(&w, QRN_CONFIG_BINARY, preload), QRN_E_CONFIG);
-    htp_end(&w);
+    HTP_FAILS(offer(SM8650, BINARY, &preload, 1), QNN_CONTEXT_ERROR_INVALID_CONFIG);
 }
 
 static void htp_ctx_20_weight_sharing_needs_v73(void **state) {
@@ -250,100 +249,101 @@ static QnnHtpContext_CustomConfig_t group_of(bool concurrent, void *first, uint6
     return x;
 }
 
-static Qnn_ContextHandle_t more(const htp_world *w) {
-    Qnn_ContextHandle_t c = NULL;
-    HTP_OK(w->qnn.contextCreate(w->backend, w->device, NULL, &c));
-    return c;
-}
-
 static void register_in(bool concurrent) {
-    htp_world a = htp_begin(SM8850), b = a, c = a;
-    b.context = more(&a);
-    c.context = more(&a);
-    static const qrn_config_phase wrong[] = {QRN_CONFIG_CREATE, QRN_CONFIG_MEMBER, QRN_CONFIG_GROUP,
-                                             QRN_CONFIG_SET};
-    for (size_t i = 0; i < 4; i++)
-        assert_int_equal(offer(&a, wrong[i], group_of(concurrent, NULL, 4096)), QRN_E_CONFIG);
-    assert_int_equal(offer(&a, QRN_CONFIG_BINARY, group_of(concurrent, NULL, 0)), QRN_E_CONFIG);
-    assert_int_equal(offer(&a, QRN_CONFIG_BINARY, group_of(concurrent, b.context, 4096)),
-                     QRN_E_CONFIG); // it is in no group
-    assert_int_equal(offer(&a, QRN_CONFIG_BINARY, group_of(concurrent, NULL, 4096)), QRN_OK);
-    assert_int_equal(offer(&b, QRN_CONFIG_BINARY, group_of(concurrent, &a, 4096)), QRN_E_CONFIG);
-    assert_int_equal(offer(&b, QRN_CONFIG_BINARY, group_of(!concurrent, a.context, 4096)),
-                     QRN_E_CONFIG); // a group of the other kind
-    assert_int_equal(offer(&b, QRN_CONFIG_BINARY, group_of(concurrent, a.context, 0)), QRN_OK);
-    const qrn_htp_group *g = qrn_htp_context_of(context_object(a.context))->group;
-    assert_ptr_equal(qrn_htp_context_of(context_object(b.context))->group, g);
-    assert_int_equal(g->spill_bytes, 4096); // the first one's
-    assert_int_equal(g->n_members, 2);
-    assert_int_equal(g->backup_bytes, concurrent ? 8u << 20 : 0u);
-    assert_int_equal(offer(&b, QRN_CONFIG_BINARY, group_of(concurrent, a.context, 0)),
-                     QRN_E_CONFIG); // in a group already
-    HTP_OK(a.qnn.contextFree(a.context, NULL));
-    assert_int_equal(g->n_members, 1); // the others keep the group
-    assert_int_equal(offer(&c, QRN_CONFIG_BINARY, group_of(concurrent, a.context, 0)),
-                     QRN_E_CONFIG); // but its first context is gone
-    HTP_OK(a.qnn.contextFree(b.context, NULL));
-    a.context = c.context;
-    htp_end(&a);
+    const binary *b = binary_for(SM8850);
+    htp_world w = no_context(SM8850);
+    Qnn_ContextHandle_t first = NULL, second = NULL, third = NULL, plain = NULL;
+    QnnHtpContext_CustomConfig_t x = group_of(concurrent, NULL, 4096);
+    accepted_by(SM8850, &x, 1, (const bool[]){0, 1, 0, 0, 0});
+#define JOINS(c, kind, handle, size, code)                                                         \
+    do {                                                                                           \
+        x = group_of(kind, handle, size);                                                          \
+        HTP_FAILS(load_with(&w, b, &x, 1, NULL, &c), code);                                        \
+    } while (0)
+    const Qnn_ErrorHandle_t no = QNN_CONTEXT_ERROR_INVALID_CONFIG;
+    HTP_OK(load_with(&w, b, NULL, 0, NULL, &plain));
+    JOINS(first, concurrent, NULL, 0, no);
+    JOINS(first, concurrent, plain, 4096, no); // it is in no group
+    JOINS(first, concurrent, NULL, 4096, QNN_SUCCESS);
+    JOINS(second, concurrent, &w, 4096, no);     // no handle
+    JOINS(second, !concurrent, first, 4096, no); // a group of the other kind
+    JOINS(second, concurrent, first, 0, QNN_SUCCESS);
+    HTP_OK(w.qnn.contextFree(first, NULL));
+    JOINS(third, concurrent, first, 0, no); // the group is there, but its first context is gone
+#undef JOINS
+    HTP_OK(w.qnn.contextFree(second, NULL));
+    HTP_OK(w.qnn.contextFree(plain, NULL));
+    htp_end(&w);
 }
 
 static void htp_ctx_02_ctx_12_ctx_22_groups_by_registration(void **state) {
     (void)state;
     register_in(false);
     register_in(true);
-    htp_world w = htp_begin(SM8750);
-    assert_int_equal(offer(&w, QRN_CONFIG_BINARY, group_of(true, NULL, 4096)), QRN_E_UNSUPPORTED);
-    htp_end(&w);
+    QnnHtpContext_CustomConfig_t x = group_of(true, NULL, 4096);
+    HTP_FAILS(offer(SM8750, BINARY, &x, 1), QNN_COMMON_ERROR_NOT_SUPPORTED);
 }
 
-static Qnn_ErrorHandle_t set_priority(const htp_world *w, Qnn_Priority_t p) {
+static Qnn_ErrorHandle_t set_priority(const htp_world *w, Qnn_ContextHandle_t c, Qnn_Priority_t p) {
     QnnContext_Config_t x = {.option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY, .priority = p};
     const QnnContext_Config_t *list[] = {&x, NULL};
-    return w->qnn.contextSetConfig(w->context, list);
+    return w->qnn.contextSetConfig(c, list);
+}
+
+// Loads into a concurrent group with a priority.
+static Qnn_ErrorHandle_t join_with(const htp_world *w, void *first, Qnn_Priority_t priority,
+                                   Qnn_ContextHandle_t *c) {
+    QnnHtpContext_CustomConfig_t x = group_of(true, first, 4096);
+    QnnContext_Config_t group = {.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &x},
+                        p = {.option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY, .priority = priority};
+    const QnnContext_Config_t *list[] = {&p, &group, NULL};
+    const binary *b = binary_for(SM8850);
+    return w->qnn.contextCreateFromBinary(w->backend, w->device, list, b->data, b->size, c, NULL);
 }
 
 static void htp_ctx_25_pri_05_concurrent_groups_freeze_priorities(void **state) {
     (void)state;
-    htp_world a = htp_begin(SM8850), b = a;
-    b.context = more(&a);
+    binary_for(SM8850);
+    htp_world w = no_context(SM8850);
+    Qnn_ContextHandle_t a = NULL, b = NULL;
     Qnn_GraphHandle_t g = NULL;
-    HTP_OK(a.qnn.graphCreate(a.context, "g", NULL, &g));
-    assert_int_equal(offer(&a, QRN_CONFIG_BINARY, group_of(true, NULL, 4096)), QRN_OK);
-    HTP_OK(set_priority(&b, QNN_PRIORITY_HIGH));
-    assert_int_equal(offer(&b, QRN_CONFIG_BINARY, group_of(true, a.context, 0)), QRN_E_CONFIG);
-    HTP_OK(set_priority(&b, QNN_PRIORITY_NORMAL));
-    assert_int_equal(offer(&b, QRN_CONFIG_BINARY, group_of(true, a.context, 0)), QRN_OK);
-    HTP_FAILS(set_priority(&b, QNN_PRIORITY_HIGH), QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED);
-    HTP_OK(set_priority(&b, QNN_PRIORITY_NORMAL)); // no change
+    HTP_OK(join_with(&w, NULL, QNN_PRIORITY_NORMAL, &a));
+    HTP_FAILS(join_with(&w, a, QNN_PRIORITY_HIGH, &b), QNN_CONTEXT_ERROR_INVALID_CONFIG);
+    HTP_OK(join_with(&w, a, QNN_PRIORITY_NORMAL, &b));
+    HTP_FAILS(set_priority(&w, b, QNN_PRIORITY_HIGH), QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED);
+    HTP_OK(set_priority(&w, b, QNN_PRIORITY_NORMAL)); // no change
     QnnGraph_Config_t low = {.option = QNN_GRAPH_CONFIG_OPTION_PRIORITY,
                              .priority = QNN_PRIORITY_LOW};
     const QnnGraph_Config_t *list[] = {&low, NULL};
-    HTP_FAILS(a.qnn.graphSetConfig(g, list), QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED);
-    HTP_OK(a.qnn.contextFree(b.context, NULL));
-    htp_end(&a);
+    HTP_OK(w.qnn.graphRetrieve(a, "A", &g));
+    HTP_FAILS(w.qnn.graphSetConfig(g, list), QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED);
+    HTP_OK(w.qnn.contextFree(b, NULL));
+    HTP_OK(w.qnn.contextFree(a, NULL));
+    htp_end(&w);
 }
 
-static void htp_ctx_23_ctx_24_dlbc_06_pge_02_graphs_fit_their_group(void **state) {
+// Graphs that may run beside others belong to no group (their spill-fill: test_htp_loaded.c).
+static void htp_pge_02_parallel_graphs_are_in_no_group(void **state) {
     (void)state;
-    htp_world w = htp_begin(SM8850);
-    htp_relu r;
-    htp_relu_graph(&w.qnn, w.context, "r", NULL, 2, &r);
-    HTP_OK(w.qnn.graphFinalize(r.graph, NULL, NULL));
-    qrn_api_context *c = context_object(w.context);
-    qrn_htp_graph *g = qrn_htp_graph_of(qrn_handle_get(QRN_KIND_GRAPH, r.graph));
-    assert_int_equal(offer(&w, QRN_CONFIG_BINARY, group_of(false, NULL, 4096)), QRN_OK);
-    g->sizes.live_bytes = (4u << 20) + 4096; // as if it were that large: 4 MB of VTCM and the group
-    assert_int_equal(qrn_htp_group_check_graphs(c), QRN_OK);
-    g->sizes.live_bytes += 1;
-    assert_int_equal(qrn_htp_group_check_graphs(c), QRN_E_CONFIG);
-    g->sizes.live_bytes = 0;
-    g->options.dlbc = true;
-    assert_int_equal(qrn_htp_group_check_graphs(c), QRN_E_CONFIG);
-    g->options.dlbc = false;
-    g->options.concurrency = 1;
-    assert_int_equal(qrn_htp_group_check_graphs(c), QRN_E_UNSUPPORTED);
+    htp_world w = no_context(SM8850);
+    HTP_OK(w.qnn.contextCreate(w.backend, w.device, NULL, &w.context));
+    QnnHtpGraph_CustomConfig_t parallel =
+        GRAPH_OPTION(PARALLEL_GRAPH_EXECUTION_CONFIG,
+                     .parallelGraphExecutionConfig = {
+                         .concurrency = QNN_HTP_GRAPH_CONCURRENCY_OPTION_ALL_SHARED,
+                         .vtcmConfig = {.sizeInBytes = 3u << 20, .sizeTotalInBytes = 7u << 20}});
+    graph_list l;
+    add_graph_of(&w, 0, 0, graph_options(&l, &parallel, 1));
+    binary b = save(&w);
+    HTP_OK(w.qnn.contextFree(w.context, NULL));
+    w.context = NULL;
+    for (int concurrent = 0; concurrent < 2; concurrent++) {
+        QnnHtpContext_CustomConfig_t x = group_of(concurrent, NULL, 1 << 20);
+        HTP_FAILS(load_with(&w, &b, &x, 1, NULL, &w.context), QNN_COMMON_ERROR_NOT_SUPPORTED);
+    }
+    HTP_OK(load_with(&w, &b, NULL, 0, NULL, &w.context));
     htp_end(&w);
+    free(b.data);
 }
 
 // --- lists of contexts that share
@@ -356,65 +356,63 @@ static QnnHtpContext_CustomConfig_t share_type(int type) {
                           .shareResOptType = (QnnHtpContext_ShareResourcesOptimizationType_t)type);
 }
 
-static qrn_status offer_sharing(const htp_world *w, bool on, int type) {
-    QnnHtpContext_CustomConfig_t a = share(on), b = share_type(type);
-    const void *list[] = {&a, &b};
-    qrn_api_context *c = context_object(w->context);
-    qrn_status s = qrn_htp_context_config(c, QRN_CONFIG_GROUP, list, 2);
-    qrn_htp_group_leave(c);
-    return s;
+static Qnn_ErrorHandle_t offer_sharing(uint32_t soc, bool on, int type) {
+    QnnHtpContext_CustomConfig_t list[] = {share(on), share_type(type)};
+    return offer(soc, GROUP, list, 2);
 }
 
 static void htp_ctx_05_ctx_10_ctx_29_sharing_belongs_to_lists(void **state) {
     (void)state;
-    htp_world w = htp_begin(SM8850);
-    static const qrn_config_phase others[] = {QRN_CONFIG_CREATE, QRN_CONFIG_BINARY,
-                                              QRN_CONFIG_MEMBER, QRN_CONFIG_SET};
-    for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(offer(&w, others[i], share(true)), QRN_E_CONFIG);
-        assert_int_equal(offer(&w, others[i], share(false)), QRN_E_CONFIG);
-        assert_int_equal(offer(&w, others[i], share_type(1)), QRN_E_CONFIG);
-    }
-    assert_int_equal(offer(&w, QRN_CONFIG_GROUP, share(true)), QRN_OK);
-    assert_int_equal(taken(&w)->share_type, 0); // the default
-    htp_end(&w);
+    QnnHtpContext_CustomConfig_t all[] = {share(true), share(false), share_type(1)};
+    for (size_t i = 0; i < 3; i++)
+        accepted_by(SM8850, &all[i], 1, (const bool[]){0, 0, 0, 1, 0});
 }
 
 static void htp_ctx_30_kinds_of_sharing(void **state) {
     (void)state;
-    static const struct {
+    const Qnn_ErrorHandle_t ok = QNN_SUCCESS, no = QNN_COMMON_ERROR_NOT_SUPPORTED;
+    const struct {
         uint32_t soc;
-        qrn_status of[3];
-    } rows[] = {
-        {SM8350, {QRN_E_UNSUPPORTED, QRN_OK, QRN_E_UNSUPPORTED}},
-        {SM8650, {QRN_OK, QRN_OK, QRN_E_UNSUPPORTED}},
-        {SM8850, {QRN_OK, QRN_OK, QRN_OK}},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Qnn_ErrorHandle_t of[3];
+    } rows[] = {{SM8350, {no, ok, no}}, {SM8650, {ok, ok, no}}, {SM8850, {ok, ok, ok}}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int type = 0; type < 3; type++) {
-            htp_world w = htp_begin(rows[i].soc);
-            assert_int_equal(offer_sharing(&w, true, type), rows[i].of[type]);
-            assert_int_equal(offer_sharing(&w, false, type), QRN_OK); // then it is ignored
-            htp_end(&w);
+            HTP_FAILS(offer_sharing(rows[i].soc, true, type), rows[i].of[type]);
+            HTP_OK(offer_sharing(rows[i].soc, false, type)); // then it is ignored
         }
-    }
-    htp_world w = htp_begin(SM8850);
-    assert_int_equal(offer_sharing(&w, false, 3), QRN_E_CONFIG);
+    HTP_FAILS(offer_sharing(SM8850, false, 3), QNN_CONTEXT_ERROR_INVALID_CONFIG);
+}
+
+// Of a list whose members are persistent and have a hint, or not.
+static Qnn_ErrorHandle_t switch_and_share(bool persistent, uint64_t hint, bool sharing) {
+    const binary *b = binary_for(SM8650);
+    htp_world w = no_context(SM8650);
+    QnnHtpContext_CustomConfig_t x = share(sharing);
+    QnnContext_Config_t group = {.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = &x},
+                        a = {.option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY,
+                             .isPersistentBinary = persistent},
+                        c = {.option = QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT,
+                             .memoryLimitHint = hint};
+    const QnnContext_Config_t *list[] = {&group, NULL}, *own[] = {&a, &c, NULL};
+    note made = {0};
+    QnnContext_Params_t one = {QNN_CONTEXT_PARAMS_VERSION_1,
+                               {.v1 = {own, b->data, b->size, NULL, notify, &made}}};
+    const QnnContext_Params_t *params[] = {&one, NULL};
+    Qnn_ErrorHandle_t code =
+        w.qnn.contextCreateFromBinaryListAsync(w.backend, w.device, params, list, NULL);
+    assert_int_equal(made.status, code);
+    if (made.context)
+        HTP_OK(w.qnn.contextFree(made.context, NULL));
     htp_end(&w);
+    return code;
 }
 
 static void htp_ctx_31_gsw_05_mgs_06_sharing_excludes_switching(void **state) {
     (void)state;
-    htp_world w = htp_begin(SM8650);
-    qrn_api_context *c = context_object(w.context);
-    c->persistent_binary = true;
-    assert_int_equal(offer_sharing(&w, true, 1), QRN_OK); // no hint: no switching
-    c->memory_limit_mb = 1;
-    assert_int_equal(offer_sharing(&w, true, 1), QRN_E_CONFIG);
-    assert_int_equal(offer_sharing(&w, false, 1), QRN_OK);
-    c->persistent_binary = false;
-    assert_int_equal(offer_sharing(&w, true, 1), QRN_OK);
-    htp_end(&w);
+    HTP_OK(switch_and_share(true, 0, true)); // no hint: no switching
+    HTP_OK(switch_and_share(false, 1, true));
+    HTP_OK(switch_and_share(true, 1, false));
+    HTP_FAILS(switch_and_share(true, 1, true), QNN_CONTEXT_ERROR_INVALID_CONFIG);
 }
 
 // --- generic options
@@ -428,14 +426,13 @@ static Qnn_ErrorHandle_t with_queue(const htp_world *w, uint32_t depth) {
     Qnn_ContextHandle_t c = NULL;
     Qnn_ErrorHandle_t code = w->qnn.contextCreate(w->backend, w->device, list, &c);
     if (code == QNN_SUCCESS) {
-        assert_int_equal(context_object(c)->queue_depth, depth);
         HTP_FAILS(w->qnn.contextSetConfig(c, list), QNN_CONTEXT_ERROR_INVALID_ARGUMENT);
         HTP_OK(w->qnn.contextFree(c, NULL));
     }
     return code;
 }
 
-static void htp_asy_01_ctx_37_queue_depth_up_to_300_at_creation(void **state) {
+static void htp_asy_01_queue_depth_up_to_300_at_creation(void **state) {
     (void)state;
     htp_world w = htp_begin(SM8650);
     HTP_OK(with_queue(&w, 1));
@@ -506,8 +503,7 @@ static void htp_ctx_35_properties(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            htp_ctx_01_ctx_04_ctx_06_ctx_07_ctx_08_ctx_09_ctx_11_ctx_13_ctx_14_ctx_16_ctx_18_flags),
+        cmocka_unit_test(htp_ctx_01_ctx_04_ctx_06_ctx_07_ctx_08_ctx_11_ctx_13_ctx_16_ctx_18_flags),
         cmocka_unit_test(flags_that_are_false_ask_for_nothing),
         cmocka_unit_test(htp_ctx_03_ctx_15_ctx_17_ctx_19_numbers),
         cmocka_unit_test(newer_options_are_checked),
@@ -518,12 +514,12 @@ int main(void) {
         cmocka_unit_test(htp_ctx_28_prepare_only_contexts_do_not_execute),
         cmocka_unit_test(htp_ctx_02_ctx_12_ctx_22_groups_by_registration),
         cmocka_unit_test(htp_ctx_25_pri_05_concurrent_groups_freeze_priorities),
-        cmocka_unit_test(htp_ctx_23_ctx_24_dlbc_06_pge_02_graphs_fit_their_group),
+        cmocka_unit_test(htp_pge_02_parallel_graphs_are_in_no_group),
         cmocka_unit_test(htp_ctx_05_ctx_10_ctx_29_sharing_belongs_to_lists),
         cmocka_unit_test(htp_ctx_30_kinds_of_sharing),
         cmocka_unit_test(htp_ctx_31_gsw_05_mgs_06_sharing_excludes_switching),
-        cmocka_unit_test(htp_asy_01_ctx_37_queue_depth_up_to_300_at_creation),
+        cmocka_unit_test(htp_asy_01_queue_depth_up_to_300_at_creation),
         cmocka_unit_test(htp_ctx_35_properties),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, teardown);
 }

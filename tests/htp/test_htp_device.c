@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // Devices of the HTP backend: options in both layouts, platform infos, the global option.
-#include "backend/htp/device/device.h"
-#include "base/mem.h"
 #include "htp_client.h"
 
 #include "HTP/QnnHtpDevice.h"
+#include "HTP/QnnHtpMem.h"
 #include "QnnGlobalConfig.h"
+#include "QnnMem.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,19 +52,33 @@ static Qnn_ErrorHandle_t create_from(const void *a, const void *b, QnnDevice_Pla
     return qnn.deviceCreate(log, list, device);
 }
 
-static const qrn_htp_device *facts_of(Qnn_DeviceHandle_t device) {
-    const qrn_api_device *d = qrn_handle_get(QRN_KIND_DEVICE, device);
-    assert_non_null(d);
-    return d->impl;
+// What a device says of itself.
+typedef struct facts {
+    uint32_t soc, arch, vtcm_mb, n_cores;
+    bool dlbc, signed_pd, hpass;
+} facts;
+
+static facts facts_of(Qnn_DeviceHandle_t device) {
+    const QnnDevice_PlatformInfo_t *info = NULL;
+    HTP_OK(qnn.deviceGetInfo(device, &info));
+    const QnnDevice_HardwareDeviceInfo_t *d = info->v1.hwDevices;
+    const QnnHtpDevice_OnChipDeviceInfoExtension_t *c = &d->v1.deviceInfoExtension->onChipDevice;
+    return (facts){.soc = (uint32_t)c->socModel,
+                   .arch = (uint32_t)c->arch,
+                   .vtcm_mb = (uint32_t)c->vtcmSize,
+                   .n_cores = d->v1.numCores,
+                   .dlbc = c->dlbcSupport,
+                   .signed_pd = c->signedPdSupport,
+                   .hpass = d->v1.cores[0].v1.coreType == QNN_HTP_CORE_TYPE_HPASS};
 }
 
 // Facts of a device that is made for the purpose.
-static qrn_htp_device facts_from(const void *a, const void *b, QnnDevice_PlatformInfo_t *info) {
+static facts facts_from(const void *a, const void *b, QnnDevice_PlatformInfo_t *info) {
     Qnn_DeviceHandle_t device = NULL;
     HTP_OK(create_from(a, b, info, NULL, &device));
-    qrn_htp_device facts = *facts_of(device);
+    facts f = facts_of(device);
     HTP_OK(qnn.deviceFree(device));
-    return facts;
+    return f;
 }
 
 static QnnHtpDevice_CustomConfig_t soc_option(uint32_t soc) {
@@ -127,7 +139,7 @@ static void global_option_chooses_the_default_chip(void **state) {
         bad |= qnn.globalConfigSet(list) != QNN_GLOBAL_CONFIG_ERROR_INVALID_CONFIG;
         config.socModel = QNN_SOC_MODEL_SM8650;
         bad |= qnn.globalConfigSet(list) != QNN_SUCCESS;
-        bad |= qrn_htp_device_of(NULL)->soc.arch != 75 || !qrn_htp_device_of(NULL)->chosen;
+        bad |= facts_from(NULL, NULL, NULL).arch != 75;
         bad |= qnn.globalConfigSet(list) != QNN_SUCCESS; // the same once more
         config.socModel = QNN_SOC_MODEL_SM8550;
         bad |= qnn.globalConfigSet(list) != QNN_GLOBAL_CONFIG_ERROR_INVALID_CONFIG;
@@ -140,17 +152,14 @@ static void global_option_chooses_the_default_chip(void **state) {
 
 static void htp_dev_01_default_is_sm8350(void **state) {
     (void)state;
-    qrn_htp_device d = facts_from(NULL, NULL, NULL);
-    assert_int_equal(d.soc.id, 30);
-    assert_int_equal(d.soc.arch, 68);
-    assert_false(d.chosen);
-    assert_int_equal(qrn_htp_device_of(NULL)->soc.id, 30);
+    facts d = facts_from(NULL, NULL, NULL);
+    assert_int_equal(d.soc, 30);
+    assert_int_equal(d.arch, 68);
     QnnHtpDevice_CustomConfig_t soc = soc_option(57);
     d = facts_from(&soc, NULL, NULL);
-    assert_int_equal(d.soc.id, 57);
-    assert_int_equal(d.soc.arch, 75);
-    assert_int_equal(d.soc.vtcm_mb, 8);
-    assert_true(d.chosen);
+    assert_int_equal(d.soc, 57);
+    assert_int_equal(d.arch, 75);
+    assert_int_equal(d.vtcm_mb, 8);
 }
 
 // Architectures and sizes as published, for a chip of every architecture.
@@ -163,10 +172,9 @@ static void htp_dev_01_chips_have_published_facts(void **state) {
                  {69, 79, 8}, {87, 81, 8}, {72, 81, 16}, {95, 81, 4}, {54, 69, 4}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         QnnHtpDevice_CustomConfig_t soc = soc_option(known[i].soc);
-        qrn_htp_device d = facts_from(&soc, NULL, NULL);
-        assert_int_equal(d.soc.arch, known[i].arch);
-        assert_int_equal(d.soc.vtcm_mb, known[i].vtcm);
-        assert_int_equal(d.soc.fp16, known[i].arch >= 69);
+        facts d = facts_from(&soc, NULL, NULL);
+        assert_int_equal(d.arch, known[i].arch);
+        assert_int_equal(d.vtcm_mb, known[i].vtcm);
     }
 }
 
@@ -175,26 +183,45 @@ static void htp_dev_02_arch_alone(void **state) {
     static const uint32_t archs[] = {68, 69, 73, 75, 79, 81, 85, 89};
     for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
         QnnHtpDevice_CustomConfig_t arch = arch_option(archs[i]);
-        qrn_htp_device d = facts_from(&arch, NULL, NULL);
-        assert_int_equal(d.soc.arch, archs[i]);
-        assert_int_equal(d.soc.id, 0);
-        assert_true(d.chosen);
+        facts d = facts_from(&arch, NULL, NULL);
+        assert_int_equal(d.arch, archs[i]);
+        assert_int_equal(d.soc, 0);
     }
     QnnHtpDevice_CustomConfig_t none = arch_option(0);
-    qrn_htp_device d = facts_from(&none, NULL, NULL);
-    assert_int_equal(d.soc.id, 30);
-    assert_false(d.chosen);
+    facts d = facts_from(&none, NULL, NULL);
+    assert_int_equal(d.soc, 30);
 }
 
 static void htp_dev_03_soc_beats_arch(void **state) {
     (void)state;
     QnnHtpDevice_CustomConfig_t soc = soc_option(43), arch = arch_option(75);
-    assert_int_equal(facts_from(&soc, &arch, NULL).soc.arch, 73);
-    assert_int_equal(facts_from(&arch, &soc, NULL).soc.arch, 73);
+    assert_int_equal(facts_from(&soc, &arch, NULL).arch, 73);
+    assert_int_equal(facts_from(&arch, &soc, NULL).arch, 73);
     // A chip that is not known leaves the architecture.
     soc = soc_option(4711);
-    assert_int_equal(facts_from(&soc, &arch, NULL).soc.arch, 75);
-    assert_int_equal(facts_from(&arch, &soc, NULL).soc.arch, 75);
+    assert_int_equal(facts_from(&soc, &arch, NULL).arch, 75);
+    assert_int_equal(facts_from(&arch, &soc, NULL).arch, 75);
+}
+
+// Only a signed process domain may share addresses of the VTCM.
+static bool shares_vtcm(const void *option) {
+    htp_world w = {.qnn = qnn};
+    HTP_OK(qnn.backendCreate(NULL, NULL, &w.backend));
+    HTP_OK(create_from(option, NULL, NULL, NULL, &w.device));
+    HTP_OK(qnn.contextCreate(w.backend, w.device, NULL, &w.context));
+    uint32_t dims[] = {64};
+    QnnMemHtp_Descriptor_t address = {
+        .type = QNN_HTP_MEM_QURT, .size = 64, .qurtAddress = 0xFF000000u};
+    Qnn_MemDescriptor_t d = {.memShape = {1, dims, NULL},
+                             .dataType = QNN_DATATYPE_UFIXED_POINT_8,
+                             .memType = QNN_MEM_TYPE_CUSTOM,
+                             .customInfo = &address};
+    Qnn_MemHandle_t h = NULL;
+    Qnn_ErrorHandle_t code = qnn.memRegister(w.context, &d, 1, &h);
+    if (code != QNN_SUCCESS)
+        HTP_FAILS(code, QNN_MEM_ERROR_INVALID_ARGUMENT);
+    htp_end(&w);
+    return code == QNN_SUCCESS;
 }
 
 static void htp_dev_04_signed_domain(void **state) {
@@ -202,12 +229,12 @@ static void htp_dev_04_signed_domain(void **state) {
     QnnHtpDevice_CustomConfig_t c;
     memset(&c, 0, sizeof c);
     c.option = QNN_HTP_DEVICE_CONFIG_OPTION_SIGNEDPD;
-    assert_false(facts_from(NULL, NULL, NULL).signed_pd);
-    assert_false(facts_from(&c, NULL, NULL).signed_pd);
+    assert_false(shares_vtcm(NULL));
+    assert_false(shares_vtcm(&c));
     c.useSignedProcessDomain.useSignedProcessDomain = true;
-    assert_true(facts_from(&c, NULL, NULL).signed_pd);
+    assert_true(shares_vtcm(&c));
     const uint32_t older[3] = {2, 0, 1};
-    assert_true(facts_from(older, NULL, NULL).signed_pd);
+    assert_true(shares_vtcm(older));
 }
 
 static void htp_dev_05_secure_domain_is_retired(void **state) {
@@ -215,11 +242,9 @@ static void htp_dev_05_secure_domain_is_retired(void **state) {
     QnnHtpDevice_CustomConfig_t soc = soc_option(57), secure;
     memset(&secure, 0, sizeof secure);
     secure.option = QNN_HTP_DEVICE_CONFIG_OPTION_SECUREPD;
-    size_t live = qrn_alloc_live();
     Qnn_DeviceHandle_t device = NULL;
     HTP_FAILS(create_from(&soc, &secure, NULL, NULL, &device), 1000);
     assert_null(device);
-    assert_int_equal(qrn_alloc_live(), live);
 }
 
 static void htp_dev_06_unknown_numbers(void **state) {
@@ -243,7 +268,7 @@ static void htp_dev_06_unknown_options_are_ignored_with_a_warning(void **state) 
     HTP_OK(create_from(unknown, NULL, NULL, log, &device));
     assert_int_equal(n_warnings, 1);
     assert_non_null(strstr(last_warning, "77"));
-    assert_int_equal(facts_of(device)->soc.id, 30);
+    assert_int_equal(facts_of(device).soc, 30);
     HTP_OK(qnn.deviceFree(device));
     // Known ones that change nothing here are taken without a word.
     for (uint32_t option = 4; option <= 6; option++) {
@@ -262,11 +287,11 @@ static void older_layout_is_understood(void **state) {
     uint32_t *words = malloc(12);
     assert_non_null(words);
     memcpy(words, (uint32_t[]){0, 57, 0}, 12); // SOC, as measured
-    assert_int_equal(facts_from(words, NULL, NULL).soc.id, 57);
+    assert_int_equal(facts_from(words, NULL, NULL).soc, 57);
     memcpy(words, (uint32_t[]){1, 0, 79}, 12); // ARCH: device 0
-    assert_int_equal(facts_from(words, NULL, NULL).soc.arch, 79);
+    assert_int_equal(facts_from(words, NULL, NULL).arch, 79);
     memcpy(words, (uint32_t[]){2, 0, 1}, 12); // SIGNEDPD: device 0
-    assert_true(facts_from(words, NULL, NULL).signed_pd);
+    assert_true(shares_vtcm(words));
     free(words);
 }
 
@@ -274,35 +299,34 @@ static void older_layout_is_understood(void **state) {
 static void padding_is_not_read_as_a_chip(void **state) {
     (void)state;
     const uint32_t words[6] = {0, 43, 57};
-    assert_int_equal(facts_from(words, NULL, NULL).soc.id, 57);
+    assert_int_equal(facts_from(words, NULL, NULL).soc, 57);
     // A platform info tells which one was meant.
     offline o;
     offline_make(&o, 43, 73, 8);
-    assert_int_equal(facts_from(words, NULL, &o.info).soc.id, 43);
+    assert_int_equal(facts_from(words, NULL, &o.info).soc, 43);
 }
 
 static void htp_dev_07_offline_info_describes_the_device(void **state) {
     (void)state;
     offline o;
     offline_make(&o, 69, 79, 6);
-    qrn_htp_device d = facts_from(NULL, NULL, &o.info);
-    assert_int_equal(d.soc.id, 69);
-    assert_int_equal(d.soc.arch, 79);
-    assert_int_equal(d.soc.vtcm_mb, 6);
-    assert_false(d.soc.signed_pd);
-    assert_true(d.soc.dlbc);
-    assert_true(d.chosen);
+    facts d = facts_from(NULL, NULL, &o.info);
+    assert_int_equal(d.soc, 69);
+    assert_int_equal(d.arch, 79);
+    assert_int_equal(d.vtcm_mb, 6);
+    assert_false(d.signed_pd);
+    assert_true(d.dlbc);
     // A chip nobody knows: facts of its architecture.
     offline_make(&o, 4711, 81, 16);
     d = facts_from(NULL, NULL, &o.info);
-    assert_int_equal(d.soc.arch, 81);
-    assert_int_equal(d.soc.vtcm_mb, 16);
+    assert_int_equal(d.arch, 81);
+    assert_int_equal(d.vtcm_mb, 16);
     // As ExecuTorch sends it: the chip in an option and in the info.
     const uint32_t words[3] = {0, 57, 0};
     offline_make(&o, 57, 75, 8);
     d = facts_from(words, NULL, &o.info);
-    assert_int_equal(d.soc.id, 57);
-    assert_int_equal(d.soc.vtcm_mb, 8);
+    assert_int_equal(d.soc, 57);
+    assert_int_equal(d.vtcm_mb, 8);
 }
 
 static void htp_dev_07_hostile_infos_are_refused(void **state) {
@@ -350,7 +374,6 @@ static const QnnHtpDevice_OnChipDeviceInfoExtension_t *on_chip(
 
 static void htp_dev_07_dev_08_platform_info_answers(void **state) {
     (void)state;
-    size_t live = qrn_alloc_live();
     const QnnDevice_PlatformInfo_t *info = NULL;
     HTP_OK(qnn.deviceGetPlatformInfo(NULL, &info));
     assert_int_equal(on_chip(info)->socModel, 30);
@@ -359,12 +382,10 @@ static void htp_dev_07_dev_08_platform_info_answers(void **state) {
     assert_false(on_chip(info)->dlbcSupport);
     // Reduced, and handed back: a device that is the default.
     QnnDevice_PlatformInfo_t copy = *info;
-    qrn_htp_device d = facts_from(NULL, NULL, &copy);
-    assert_int_equal(d.soc.id, 30);
-    assert_false(d.chosen);
+    facts d = facts_from(NULL, NULL, &copy);
+    assert_int_equal(d.soc, 30);
     HTP_OK(qnn.deviceFreePlatformInfo(NULL, info));
     HTP_FAILS(qnn.deviceFreePlatformInfo(NULL, info), QNN_DEVICE_ERROR_INVALID_ARGUMENT);
-    assert_int_equal(qrn_alloc_live(), live);
     // While devices live: of the newest one, from which clients learn the architecture.
     Qnn_DeviceHandle_t older = htp_device(&qnn, 57), newer = htp_device(&qnn, 69);
     HTP_OK(qnn.deviceGetPlatformInfo(NULL, &info));
@@ -376,7 +397,6 @@ static void htp_dev_07_dev_08_platform_info_answers(void **state) {
     HTP_OK(qnn.deviceFree(older));
     assert_int_equal(on_chip(info)->arch, 75); // the client's until it frees it
     HTP_OK(qnn.deviceFreePlatformInfo(NULL, info));
-    assert_int_equal(qrn_alloc_live(), live);
 }
 
 static void info_of_a_device_follows_its_options(void **state) {
@@ -397,9 +417,9 @@ static void info_of_a_device_follows_its_options(void **state) {
     // A list that fails changes nothing.
     soc = soc_option(4711);
     HTP_FAILS(qnn.deviceSetConfig(device, list), 14001);
-    assert_int_equal(facts_of(device)->soc.id, 69);
+    assert_int_equal(facts_of(device).soc, 69);
     HTP_OK(qnn.deviceSetConfig(device, &list[1]));
-    assert_int_equal(facts_of(device)->soc.id, 69);
+    assert_int_equal(facts_of(device).soc, 69);
     HTP_OK(qnn.deviceFree(device));
 }
 
@@ -407,26 +427,23 @@ static void htp_dev_09_hpass_cores_have_less(void **state) {
     (void)state;
     offline o;
     offline_make(&o, 57, 75, 0);
-    qrn_htp_device nsp = facts_from(NULL, NULL, &o.info);
+    facts nsp = facts_from(NULL, NULL, &o.info);
     assert_false(nsp.hpass);
-    assert_true(nsp.soc.fp16);
     o.cores[0].v1.coreType = QNN_HTP_CORE_TYPE_HPASS;
     Qnn_DeviceHandle_t device;
     HTP_OK(create_from(NULL, NULL, &o.info, NULL, &device));
-    const qrn_htp_device *hpass = facts_of(device);
-    assert_true(hpass->hpass);
-    assert_false(hpass->soc.fp16);
-    assert_true(hpass->soc.vtcm_mb < nsp.soc.vtcm_mb);
-    assert_true(hpass->soc.hvx < nsp.soc.hvx);
+    facts hpass = facts_of(device);
+    assert_true(hpass.hpass);
+    assert_true(hpass.vtcm_mb < nsp.vtcm_mb);
     const QnnDevice_PlatformInfo_t *info;
     HTP_OK(qnn.deviceGetInfo(device, &info));
     assert_int_equal(info->v1.hwDevices[0].v1.cores[0].v1.coreType, QNN_HTP_CORE_TYPE_HPASS);
     HTP_OK(qnn.deviceFree(device));
     // Of two kinds the NSP is taken.
     o.device.v1.numCores = 2;
-    qrn_htp_device both = facts_from(NULL, NULL, &o.info);
+    facts both = facts_from(NULL, NULL, &o.info);
     assert_false(both.hpass);
-    assert_int_equal(both.soc.cores, 1);
+    assert_int_equal(both.n_cores, 1);
 }
 
 static void htp_dev_10_device_in_use(void **state) {

@@ -5,6 +5,7 @@
 
 #include "QnnProperty.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 
 // --- batch
@@ -242,7 +243,7 @@ static void htp_asy_01_depth_of_the_queue(void **state) {
     htp_end(&w);
 }
 
-static void htp_asy_02_a_full_queue_refuses(void **state) {
+static void a_queue_holds_its_depth_beside_the_run_that_waits(void **state) {
     (void)state;
     htp_world w = htp_begin(43);
     Qnn_ErrorHandle_t code;
@@ -293,6 +294,48 @@ static void htp_asy_02_a_full_queue_refuses(void **state) {
     htp_end(&w);
 }
 
+// Runs that take longer than submitting them, until one is refused.
+static void htp_asy_02_a_full_queue_refuses(void **state) {
+    (void)state;
+    static uint8_t x[64 * 1024], y[8][64 * 1024];
+    htp_world w = htp_begin(43);
+    Qnn_ErrorHandle_t code;
+    Qnn_ContextHandle_t context = context_of_depth(&w, 2, &code);
+    HTP_OK(code);
+    chain c;
+    chain_build(&w.qnn, context, "c", NULL, 64, 1024, 60, &c);
+    HTP_OK(w.qnn.graphFinalize(c.graph, NULL, NULL));
+    chain_fill(x, sizeof x, 3);
+    htp_buffer(&c.x, x, sizeof x);
+    bool refused = false;
+    for (int round = 0; round < 1000 && !refused; round++) {
+        inbox box = {0};
+        letter letters[8];
+        Qnn_Tensor_t outputs[8]; // of the client until the notification
+        int n = 0;
+        for (; n < 8 && !refused; n += !refused) {
+            letters[n] = (letter){&box, n};
+            outputs[n] = c.y;
+            htp_buffer(&outputs[n], y[n], sizeof y[n]);
+            code = w.qnn.graphExecuteAsync(c.graph, &c.x, 1, &outputs[n], 1, NULL, NULL, notified,
+                                           &letters[n]);
+            refused = code != QNN_SUCCESS;
+        }
+        if (refused)
+            HTP_FAILS(code, QNN_GRAPH_ERROR_EXECUTION_ASYNC_FIFO_FULL);
+        while (atomic_load(&box.n) < n)
+            sched_yield();
+        for (int i = 0; i < n; i++) {
+            assert_int_equal(box.order[i], i);
+            HTP_OK(box.error[i]);
+            chain_check(&c, x, y[i], sizeof x);
+        }
+    }
+    assert_true(refused);
+    HTP_OK(w.qnn.contextFree(context, NULL));
+    htp_end(&w);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(htp_bat_01_multiples_of_the_prepared_batch_run),
@@ -301,6 +344,7 @@ int main(void) {
         cmocka_unit_test(htp_can_02_can_03_signals_end_a_graph_that_waits),
         cmocka_unit_test(htp_can_04_finalize_takes_no_signal),
         cmocka_unit_test(htp_asy_01_depth_of_the_queue),
+        cmocka_unit_test(a_queue_holds_its_depth_beside_the_run_that_waits),
         cmocka_unit_test(htp_asy_02_a_full_queue_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

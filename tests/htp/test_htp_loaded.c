@@ -9,21 +9,6 @@ enum { SM8550 = 43, SM8650 = 57, SM8850 = 87 };
 
 #define MB (1u << 20)
 
-// Loads with custom options; a context that is there is kept.
-static Qnn_ErrorHandle_t load_with(const htp_world *w, const binary *b,
-                                   const QnnHtpContext_CustomConfig_t *custom, size_t n,
-                                   Qnn_ProfileHandle_t profile, Qnn_ContextHandle_t *c) {
-    QnnContext_Config_t entry[HTP_OPTIONS_MAX];
-    const QnnContext_Config_t *list[HTP_OPTIONS_MAX + 1] = {0};
-    for (size_t i = 0; i < n; i++) {
-        entry[i] = (QnnContext_Config_t){.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM,
-                                         .customConfig = (void *)&custom[i]};
-        list[i] = &entry[i];
-    }
-    return w->qnn.contextCreateFromBinary(w->backend, w->device, list, b->data, b->size, c,
-                                          profile);
-}
-
 static htp_world load(uint32_t soc, const binary *b) {
     htp_world w = no_context(soc);
     HTP_OK(load_with(&w, b, NULL, 0, NULL, &w.context));
@@ -289,40 +274,6 @@ static void htp_ctx_24_ctx_25_dlbc_06_graphs_that_do_not_fit_a_group(void **stat
 
 // --- lists
 
-typedef struct note {
-    Qnn_ContextHandle_t context;
-    Qnn_ErrorHandle_t status;
-} note;
-
-static void notify(Qnn_ContextHandle_t c, Qnn_GraphHandle_t g, const char *name,
-                   QnnContext_createFromBinaryAsyncNotifyType_t type, void *param,
-                   Qnn_ErrorHandle_t status) {
-    (void)g, (void)name;
-    if (type == QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT)
-        *(note *)param = (note){c, status};
-}
-
-// Two contexts of one binary, with options of the list and of the second member.
-static Qnn_ErrorHandle_t load_two(const htp_world *w, const binary *b,
-                                  const QnnHtpContext_CustomConfig_t *group, size_t n,
-                                  const QnnHtpContext_CustomConfig_t *member, note notes[2]) {
-    QnnContext_Config_t entry[HTP_OPTIONS_MAX],
-        own = {.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM, .customConfig = (void *)member};
-    const QnnContext_Config_t *list[HTP_OPTIONS_MAX + 1] = {0}, *second[] = {&own, NULL};
-    for (size_t i = 0; i < n; i++) {
-        entry[i] = (QnnContext_Config_t){.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM,
-                                         .customConfig = (void *)&group[i]};
-        list[i] = &entry[i];
-    }
-    QnnContext_Params_t a = {QNN_CONTEXT_PARAMS_VERSION_1,
-                             {.v1 = {NULL, b->data, b->size, NULL, notify, &notes[0]}}},
-                        c = {QNN_CONTEXT_PARAMS_VERSION_1,
-                             {.v1 = {member ? second : NULL, b->data, b->size, NULL, notify,
-                                     &notes[1]}}};
-    const QnnContext_Params_t *params[] = {&a, &c, NULL};
-    return w->qnn.contextCreateFromBinaryListAsync(w->backend, w->device, params, list, NULL);
-}
-
 // Bytes of the contexts that were placed since the log was last looked at.
 static uint64_t listed_bytes(void) {
     static const char key[] = "context: session ";
@@ -517,37 +468,10 @@ static void htp_mpd_01_mpd_02_mpd_03_mpd_08_four_sessions_of_3750_mb(void **stat
 
 // --- several cores
 
-// A device of n cores, as its platform info lists them.
-static Qnn_DeviceHandle_t device_of(const htp_table *qnn, uint32_t n) {
-    QnnDevice_CoreInfo_t cores[2];
-    QnnHtpDevice_DeviceInfoExtension_t extension = {.devType = QNN_HTP_DEVICE_TYPE_ON_CHIP};
-    QnnDevice_HardwareDeviceInfo_t device = {.version = QNN_DEVICE_HARDWARE_DEVICE_INFO_VERSION_1};
-    QnnDevice_PlatformInfo_t info = {.version = QNN_DEVICE_PLATFORM_INFO_VERSION_1};
-    memset(cores, 0, sizeof cores);
-    for (uint32_t i = 0; i < 2; i++) {
-        cores[i].version = QNN_DEVICE_CORE_INFO_VERSION_1;
-        cores[i].v1.coreId = i;
-    }
-    extension.onChipDevice.socModel = SM8850;
-    extension.onChipDevice.arch = (QnnHtpDevice_Arch_t)81;
-    extension.onChipDevice.vtcmSize = 8;
-    device.v1.numCores = n;
-    device.v1.cores = cores;
-    device.v1.deviceInfoExtension = &extension;
-    info.v1.numHwDevices = 1;
-    info.v1.hwDevices = &device;
-    QnnDevice_Config_t x = {.option = QNN_DEVICE_CONFIG_OPTION_PLATFORM_INFO,
-                            .hardwareInfo = &info};
-    const QnnDevice_Config_t *list[] = {&x, NULL};
-    Qnn_DeviceHandle_t d = NULL;
-    HTP_OK(qnn->deviceCreate(NULL, list, &d));
-    return d;
-}
-
 static htp_world cores_world(uint32_t n) {
     htp_world w = {.qnn = htp_open()};
     HTP_OK(w.qnn.backendCreate(NULL, NULL, &w.backend));
-    w.device = device_of(&w.qnn, n);
+    w.device = device_of_cores(&w.qnn, n);
     return w;
 }
 

@@ -3,10 +3,9 @@
 // Quantized sums of products on the HTP: Relu folding (HTP-GRF-21), short-depth convolutions
 // (HTP-GRF-22), packing of small weights (HTP-WPK-01) and 16-bit weights (HTP-A16), against exact
 // sums in double precision.
-#include "htp_inside.h"
+#include "htp_options.h"
 #include "htp_quant.h"
 
-#include "backend/htp/htp.h"
 #include "core/objects.h"
 #include "runtime/exec.h"
 

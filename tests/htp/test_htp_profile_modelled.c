@@ -2,6 +2,7 @@
 //
 // Profiles: linting, and the modelled cycles that stand beside measured ones.
 #include "binary_model.h"
+#include "htp_describe.h"
 #include "profile_record.h"
 
 #include <math.h>
@@ -150,6 +151,76 @@ static void htp_prf_10_prf_13_linting_models_units_waits_and_overlap(void **stat
     end();
 }
 
+enum { TALL = 4096, DEEP = 256, NARROW = 32, LAYERS = 16 };
+
+// Fully connected layers with small weights.
+static void stack_of_layers(const htp_world *w, Qnn_GraphHandle_t *g) {
+    static uint8_t weights[NARROW * DEEP];
+    uint32_t dims[] = {TALL, DEEP}, first[] = {NARROW, DEEP}, later[] = {NARROW, NARROW};
+    net_fill(weights, sizeof weights, 5);
+    HTP_OK(w->qnn.graphCreate(w->context, "stack", NULL, g));
+    Qnn_Tensor_t last =
+        htp_tensor("x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_UFIXED_POINT_8, 2, dims);
+    htp_encode(&last, 0.02f, -128);
+    last = net_add(&w->qnn, *g, last);
+    for (int i = 0; i < LAYERS; i++) {
+        char names[3][16];
+        snprintf(names[0], sizeof names[0], "w%d", i);
+        snprintf(names[1], sizeof names[1], "y%d", i);
+        snprintf(names[2], sizeof names[2], "fc%d", i);
+        size_t bytes = i ? NARROW * NARROW : sizeof weights;
+        Qnn_Tensor_t k = net_static(names[0], QNN_DATATYPE_UFIXED_POINT_8, 2, i ? later : first,
+                                    weights + (i ? i : 0), bytes); // other bytes in each layer
+        Qnn_Tensor_t y =
+            htp_tensor(names[1], i + 1 < LAYERS ? QNN_TENSOR_TYPE_NATIVE : QNN_TENSOR_TYPE_APP_READ,
+                       QNN_DATATYPE_UFIXED_POINT_8, 2, (uint32_t[]){TALL, NARROW});
+        htp_encode(&k, 0.01f, -128);
+        htp_encode(&y, 0.05f, -128);
+        Qnn_Tensor_t in[] = {last, net_add(&w->qnn, *g, k)};
+        y = net_add(&w->qnn, *g, y);
+        HTP_OK(w->qnn.graphAddNode(*g, htp_op(names[2], "FullyConnected", in, 2, &y, 1)));
+        last = y;
+    }
+}
+
+// While the first layer is set up and waits for its own weights, those of the others come, too:
+// they overlap with the wait, its own do not. At most ten are listed.
+static void htp_prf_11_prf_12_what_is_waited_for_is_no_overlap(void **state) {
+    (void)state;
+    static uint8_t x[TALL * DEEP], y[TALL * NARROW];
+    uint32_t xd[] = {TALL, DEEP}, yd[] = {TALL, NARROW};
+    m.w = htp_begin(43);
+    Qnn_GraphHandle_t g = NULL;
+    stack_of_layers(&m.w, &g);
+    HTP_OK(m.w.qnn.profileCreate(m.w.backend, LINTING, &m.profile));
+    HTP_OK(m.w.qnn.graphFinalize(g, NULL, NULL));
+    Qnn_Tensor_t in =
+        htp_tensor("x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_UFIXED_POINT_8, 2, xd);
+    Qnn_Tensor_t out =
+        htp_tensor("y15", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_UFIXED_POINT_8, 2, yd);
+    described d = describe_context(&m.w);
+    in.v1.id = d.graphs[0].input;
+    out.v1.id = d.graphs[0].output;
+    htp_buffer(&in, x, sizeof x);
+    htp_buffer(&out, y, sizeof y);
+    HTP_OK(m.w.qnn.graphExecute(g, &in, 1, &out, 1, m.profile, NULL));
+    read_record(&m.w, m.profile, &m.r);
+    uint32_t first = (uint32_t)(find(&m.r, MODELLED_NODE) - m.r.e), n_listed = 0;
+    assert_int_equal(strncmp(m.r.e[first].identifier, "fc0:", 4), 0);
+    uint32_t waiting = child(&m.r, first, 5003);
+    uint64_t listed = 0;
+    for (uint32_t i = 0; i < m.r.n; i++)
+        if (m.r.e[i].type == MODELLED_TRANSFER && m.r.e[i].parent == waiting) {
+            assert_null(strstr(m.r.e[i].identifier, "of fc0 ")); // what it waits for
+            n_listed++;
+            listed += m.r.e[i].value;
+        }
+    assert_true(n_listed > 1 && n_listed <= 10);
+    assert_true(listed <= m.r.e[waiting].value && m.r.e[waiting].value <= listed + 10);
+    assert_true(m.r.e[waiting].value < m.r.e[child(&m.r, first, 5001)].value);
+    end();
+}
+
 typedef struct worker {
     pthread_t thread;
     Qnn_ProfileHandle_t profile;
@@ -253,6 +324,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(htp_prf_05_detailed_profiles_model_each_node),
     cmocka_unit_test(htp_prf_10_prf_13_linting_models_units_waits_and_overlap),
     cmocka_unit_test(htp_prf_05_pwr_15_votes_scale_the_modelled_time),
+    cmocka_unit_test(htp_prf_11_prf_12_what_is_waited_for_is_no_overlap),
     cmocka_unit_test(several_threads_profile_one_graph),
     cmocka_unit_test(nothing_is_modelled_without_a_chip),
 };
