@@ -147,9 +147,9 @@ const qrn_cop qrn_cop_conv = {
 // --- matrix products
 
 static const qrn_attr matmul_attrs[] = {
-    QRN_ATTR(qrn_matmul_args, transpose_a),
-    QRN_ATTR(qrn_matmul_args, transpose_b),
-    QRN_ATTR(qrn_matmul_args, flat),
+    QRN_ATTR(qrn_matmul_args, transpose_a), QRN_ATTR(qrn_matmul_args, transpose_b),
+    QRN_ATTR(qrn_matmul_args, flat),        QRN_ATTR(qrn_matmul_args, clamp.on),
+    QRN_ATTR(qrn_matmul_args, clamp.low),   QRN_ATTR(qrn_matmul_args, clamp.high),
 };
 
 // Leading dimensions broadcast to those of c.
@@ -189,6 +189,7 @@ static const char *check_matmul(const qrn_kcall *k, qrn_domain domain) {
     uint32_t channel_axis = b->rank - (m->transpose_b ? 2 : 1);
     uint32_t depth = b->dims[b->rank - (m->transpose_b ? 1 : 2)], cols = b->dims[channel_axis];
     QRN_NEED(c->dims[c->rank - 1] == cols, "in[1] and out[0] differ in columns");
+    QRN_NEED(domain != QRN_DOMAIN_RAW || !m->clamp.on, "a clamp of quantized values");
     QRN_NEED_ALSO(m->flat ? check_flat(m, a, b, c, depth) : check_matrices(m, a, b, c, depth));
     return check_products(k, domain, channel_axis, depth, cols);
 }
