@@ -46,6 +46,7 @@ static void destroy(qrn_api_context *c) {
     qrn_arena_destroy(c->arena);
     qrn_handle_free(c->handle);
     pthread_mutex_destroy(&c->options_lock);
+    pthread_mutex_destroy(&c->mem_lock);
     pthread_mutex_destroy(&c->lock);
     qrn_free(c);
 }
@@ -56,6 +57,7 @@ qrn_status qrn_api_context_new(const qrn_context_parent *p, const QnnContext_Con
     if (!c)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context");
     pthread_mutex_init(&c->options_lock, NULL);
+    pthread_mutex_init(&c->mem_lock, NULL);
     pthread_mutex_init(&c->lock, NULL);
     c->backend = p->backend;
     c->device = p->device;

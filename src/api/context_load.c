@@ -55,15 +55,17 @@ static qrn_status load(qrn_api_context *c, const qrn_binary_source *source) {
         s = apply_enabled(c);
     if (s == QRN_OK)
         s = qrn_file_guard_check(c->file); // what was read is what is there
-    while (s != QRN_OK && c->n_graphs)
-        qrn_api_graph_discard(c->graphs[c->n_graphs - 1]);
+    if (s != QRN_OK)
+        qrn_context_discard_graphs(c);
     return s;
 }
 
 qrn_status qrn_api_context_load(qrn_api_context *c) {
     if (!c->deferred.data)
         return QRN_OK;
-    qrn_binary_source source = {.data = c->deferred.data, .size_bytes = c->deferred.size_bytes};
+    qrn_binary_source source = {.data = c->deferred.data,
+                                .size_bytes = c->deferred.size_bytes,
+                                .stays = c->persistent_binary || c->deferred.owned};
     QRN_TRY(load(c, &source));
     qrn_free(c->deferred.owned);
     c->deferred = (qrn_binary_part){0};
@@ -89,6 +91,7 @@ static qrn_status defer(qrn_api_context *c, const binary_source *b) {
 static qrn_status fill(qrn_api_context *c, const binary_source *b, qrn_api_signal *signal) {
     qrn_binary_source source = {.data = b->data,
                                 .size_bytes = b->size_bytes,
+                                .stays = c->persistent_binary,
                                 .poll = signal ? qrn_signal_poll : NULL,
                                 .poll_ctx = signal};
     if (c->persistent_binary)

@@ -80,7 +80,7 @@ static qrn_status reserve(qrn_api_context *c) {
     return QRN_OK;
 }
 
-// The context's lock is held, here and below.
+// The context's mem_lock is held, here and below.
 static qrn_status add(qrn_api_context *c, const Qnn_MemDescriptor_t *d, uint32_t i) {
     qrn_api_mem m = {.context = c};
     QRN_TRY(parse(d, i, &m));
@@ -112,7 +112,7 @@ static qrn_status register_all(qrn_api_context *c, const Qnn_MemDescriptor_t *de
         return QRN_FAIL(QRN_E_ARGUMENT, "memory: no descriptors or no place for the handles");
     QRN_TRY(check_support());
     QRN_TRY(qrn_context_check(c));
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->mem_lock);
     uint32_t before = c->n_mems;
     qrn_status s = QRN_OK;
     for (uint32_t i = 0; i < n && s == QRN_OK; i++)
@@ -121,7 +121,7 @@ static qrn_status register_all(qrn_api_context *c, const Qnn_MemDescriptor_t *de
         qrn_mem_destroy(c, c->n_mems - 1);
     for (uint32_t i = 0; i < n && s == QRN_OK; i++)
         handles[i] = c->mems[before + i]->handle;
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(&c->mem_lock);
     return s;
 }
 
@@ -152,9 +152,9 @@ static qrn_status remove_mem(const void *handle, qrn_api_log **log) {
     *log = qrn_keep_log(c->backend->log);
     qrn_status s = qrn_pin_last(QRN_KIND_MEM, handle, true, &m);
     if (s == QRN_OK) {
-        pthread_mutex_lock(&c->lock);
+        pthread_mutex_lock(&c->mem_lock);
         qrn_mem_destroy(c, ((qrn_api_mem *)m)->index);
-        pthread_mutex_unlock(&c->lock);
+        pthread_mutex_unlock(&c->mem_lock);
         qrn_unpin(handle);
     }
     qrn_unpin(c->handle);

@@ -111,7 +111,8 @@ typedef struct qrn_binary_source {
     // stays until the context has ended.
     qrn_status (*provide)(void *provider, uint64_t offset, uint64_t size, const void **data);
     void *provider;
-    bool raw; // in ordinary memory, else in DMA buffers
+    bool raw;   // in ordinary memory, else in DMA buffers
+    bool stays; // until the context has ended, else until the call ends
     // (optional) Asked now and then; a status other than OK ends loading with it.
     qrn_status (*poll)(void *ctx);
     void *poll_ctx;
@@ -212,7 +213,8 @@ typedef struct qrn_backend {
     // (optional) May a profile have this level, other than BASIC and DETAILED?
     bool (*profile_level)(uint32_t level);
 
-    // Memory: maps a registered descriptor (a Qnn_MemDescriptor_t) to an address.
+    // Memory: maps a registered descriptor (a Qnn_MemDescriptor_t) to an address. Calls of one
+    // context come one at a time.
     qrn_status (*mem_map)(struct qrn_api_context *c, struct qrn_api_mem *m, const void *descriptor);
     void (*mem_unmap)(struct qrn_api_mem *m);
 

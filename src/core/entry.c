@@ -55,6 +55,7 @@ void qrn_object_after_fork(qrn_kind kind, void *obj) {
         break;
     case QRN_KIND_CONTEXT:
         pthread_mutex_init(&((qrn_api_context *)obj)->lock, NULL);
+        pthread_mutex_init(&((qrn_api_context *)obj)->mem_lock, NULL);
         pthread_mutex_init(&((qrn_api_context *)obj)->options_lock, NULL);
         ((qrn_api_context *)obj)->async_lost = ((qrn_api_context *)obj)->async != NULL;
         break;

@@ -164,3 +164,12 @@ qrn_status qrn_api_graph_complete(qrn_api_graph *g, const qrn_finalize_options *
     QRN_TRY(qrn_api_graph_ready(g));
     return qrn_api_graph_build(g, opt, &unused);
 }
+
+qrn_status qrn_api_graph_complete_again(qrn_api_graph *g, const qrn_finalize_options *opt) {
+    bool was_stale = g->stale;
+    g->stale = true;
+    qrn_status s = qrn_api_graph_complete(g, opt);
+    if (s != QRN_OK)
+        g->stale = was_stale;
+    return s;
+}

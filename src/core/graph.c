@@ -146,6 +146,10 @@ qrn_api_graph *qrn_api_graph_find(qrn_api_context *c, const char *name) {
     return found;
 }
 
+qrn_tensor *qrn_api_graph_tensor(const qrn_api_graph *g, const char *name) {
+    return qrn_strmap_get(&g->names, name);
+}
+
 qrn_status qrn_node_check(qrn_api_backend *b, const qrn_api_context *c, const qrn_node *n,
                           const void *op_config) {
     if (!n->op) {

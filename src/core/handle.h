@@ -16,23 +16,10 @@
 #define QRN_CORE_HANDLE_H
 
 #include "base/status.h"
+#include "core/kind.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-typedef enum qrn_kind {
-    QRN_KIND_LOG = 1,
-    QRN_KIND_BACKEND,
-    QRN_KIND_DEVICE,
-    QRN_KIND_CONTEXT,
-    QRN_KIND_GRAPH,
-    QRN_KIND_PROFILE,
-    QRN_KIND_SIGNAL,
-    QRN_KIND_MEM,
-    // Of the System library.
-    QRN_KIND_SYSTEM_CONTEXT,
-    QRN_KIND_SYSTEM_TARGET // profile log
-} qrn_kind;
 
 // --- The table
 
@@ -40,9 +27,6 @@ typedef enum qrn_kind {
 void *qrn_handle_new(qrn_kind kind, void *obj);
 // Ends a handle; others are left alone. Its place is used again when nobody is in there any more.
 void qrn_handle_free(const void *handle);
-// The object, without pinning it; NULL when the handle is not a living one of this kind. For tests,
-// and where something else keeps the object.
-void *qrn_handle_get(qrn_kind kind, const void *handle);
 // Position of a handle in the table, below QRN_HANDLE_SLOTS, and a handle for the object at a
 // position, if there is one and it is of this kind.
 #define QRN_HANDLE_SLOT_BITS 20

@@ -8,7 +8,7 @@
 
 #include "bind/cpu/bind.h"
 #include "compiler/compile.h"
-#include "core/objects.h"
+#include "core/services.h"
 
 // Takes a QuernBackend_CustomConfig_t (include/Quern); a struct that is none is ignored with a
 // warning.

@@ -2,7 +2,7 @@
 //
 // Ending of memory handles.
 #include "base/mem.h"
-#include "core/objects.h"
+#include "core/services.h"
 
 void qrn_mem_destroy(qrn_api_context *c, uint32_t index) {
     qrn_api_mem *m = c->mems[index];
@@ -15,7 +15,7 @@ void qrn_mem_destroy(qrn_api_context *c, uint32_t index) {
 }
 
 void qrn_mem_free_all(qrn_api_context *c) {
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->mem_lock);
     while (c->n_mems) {
         const void *handle = c->mems[c->n_mems - 1]->handle;
         // Nobody executes; a deregistration that is looking it up does not wait for anything.
@@ -26,5 +26,5 @@ void qrn_mem_free_all(qrn_api_context *c) {
     qrn_free(c->mems);
     c->mems = NULL;
     c->cap_mems = 0;
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(&c->mem_lock);
 }

@@ -3,9 +3,10 @@
 // The objects behind the public handles (handle.h).
 //
 // Threads. Who uses an object and who has it alone is the handle table's business. Each context has
-// a lock for its lists of graphs, tensors and memory handles, which graphs share, and one for
-// options; a backend has one for its children. Order: backend, options, context, handle table. No
-// lock is held while a client's code runs, and none while a graph is executed.
+// a lock for its lists of graphs and tensors, one for its memory handles, and one for options; a
+// backend has one for its children. Order: backend, options, memory, context, handle table. No lock
+// is held while a client's code runs, and none while a graph is executed. Backends take none of
+// them: services.h.
 #ifndef QRN_CORE_OBJECTS_H
 #define QRN_CORE_OBJECTS_H
 
@@ -94,8 +95,11 @@ typedef struct qrn_binary_part {
 typedef struct qrn_api_context {
     void *handle;
     qrn_api_backend *backend;
-    qrn_api_device *device;        // NULL: default
-    pthread_mutex_t options_lock;  // guards options of the context and its graphs
+    qrn_api_device *device;       // NULL: default
+    pthread_mutex_t options_lock; // guards options of the context and its graphs
+    pthread_mutex_t mem_lock;     // guards the memory handles, and calls of mem_map and mem_unmap
+    struct qrn_api_mem **mems;
+    uint32_t n_mems, cap_mems;
     pthread_mutex_t lock;          // guards what follows
     qrn_arena *arena;              // context tensors
     struct qrn_api_graph **graphs; // in order of creation, subgraphs too
@@ -103,10 +107,8 @@ typedef struct qrn_api_context {
     qrn_strmap graph_names; // graphs by name
     qrn_tensor **tensors;   // by id - 1; NULL: a creation that failed
     uint32_t n_tensors, cap_tensors;
-    qrn_strmap names; // context tensors by name
-    qrn_blobs blobs;  // data of all static tensors
-    struct qrn_api_mem **mems;
-    uint32_t n_mems, cap_mems;
+    qrn_strmap names;              // context tensors by name
+    qrn_blobs blobs;               // data of all static tensors
     struct qrn_async *async;       // queue of executeAsync, made by the first call
     bool async_lost;               // its thread is one of the process that forked this one
     bool from_binary;              // graphs came from a binary and cannot be changed
@@ -187,10 +189,7 @@ typedef struct qrn_api_mem {
     void *impl;
 } qrn_api_mem;
 
-// Ends the memory handle at a place of the context's list; the context's lock is held.
+// Ends the memory handle at a place of the context's list; the context's mem_lock is held.
 void qrn_mem_destroy(qrn_api_context *c, uint32_t index);
-// Ends all memory handles of a context: with it, or earlier by a backend whose part of the context
-// they need.
-void qrn_mem_free_all(qrn_api_context *c);
 
 #endif

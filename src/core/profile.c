@@ -203,6 +203,16 @@ uint32_t qrn_profile_add_object(qrn_api_profile *p, uint32_t parent, uint32_t ty
     return index;
 }
 
+uint32_t qrn_profile_level(const qrn_api_profile *p) { return (uint32_t)p->level; }
+bool qrn_profile_traces_ops(const qrn_api_profile *p) { return p->optrace; }
+qrn_api_log *qrn_profile_log(const qrn_api_profile *p) { return p->backend->log; }
+
+bool qrn_profile_first(qrn_api_profile *p) {
+    bool first = !p->asked;
+    p->asked = true;
+    return first;
+}
+
 bool qrn_profile_detailed(const qrn_api_profile *p) {
     return p && p->level >= QNN_PROFILE_LEVEL_DETAILED;
 }

@@ -5,7 +5,7 @@
 #ifndef QRN_CORE_PROFILE_H
 #define QRN_CORE_PROFILE_H
 
-#include "core/objects.h"
+#include "core/services.h"
 
 typedef struct qrn_profile_text qrn_profile_text; // block of identifier texts
 
@@ -23,10 +23,8 @@ typedef struct qrn_profile_event {
 } qrn_profile_event;
 
 #define QRN_PROFILE_MAX_EVENTS ((1u << 20) - 2) // unless options say less
-#define QRN_PROFILE_TOP UINT32_MAX              // parent of top-level events
-#define QRN_PROFILE_NONE (UINT32_MAX - 1)       // event that was not taken
 
-typedef struct qrn_api_profile {
+struct qrn_api_profile {
     qrn_child child; // first, so that it is the address
     qrn_api_backend *backend;
     QnnProfile_Level_t level;
@@ -43,8 +41,8 @@ typedef struct qrn_api_profile {
     qrn_profile_text *text; // newest block first
     bool overflow;          // an event was dropped
     bool optrace;           // ops are to be traced
-    bool told;              // of the backend: it has said where its numbers come from
-} qrn_api_profile;
+    bool asked;             // qrn_profile_first has said yes
+};
 
 // A new profile in the list of its backend, with a handle; NULL when out of memory.
 qrn_api_profile *qrn_profile_new(qrn_api_backend *b, QnnProfile_Level_t level);
@@ -60,15 +58,6 @@ qrn_status qrn_profile_get(const void *handle, const qrn_api_backend *b, qrn_api
 // that have none): a bound profile takes the executions of its graph only, and keeps all their
 // events.
 qrn_status qrn_profile_open(qrn_api_profile *p, const struct qrn_api_graph *graph);
-// Adds an event below `parent`; identifier is copied, NULL counts as "". Returns its index, or
-// QRN_PROFILE_NONE when the profile is full or memory is short (the call itself goes on); children
-// of QRN_PROFILE_NONE are not taken either.
-uint32_t qrn_profile_add(qrn_api_profile *p, uint32_t parent, uint32_t type, uint32_t unit,
-                         uint64_t value, const char *identifier);
-// Adds an event that is a block of bytes (copied); file_name may be NULL.
-uint32_t qrn_profile_add_object(qrn_api_profile *p, uint32_t parent, uint32_t type,
-                                const void *data, uint32_t size_bytes, const char *file_name,
-                                const char *identifier);
 void qrn_profile_close(qrn_api_profile *p);
 // One more and one fewer queued call that will fill the profile, which stays until then; NULL is
 // fine.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of a context's tensors and their constant data, guarded by the context's lock.
+// The table of a context's tensors, guarded by the context's lock.
 #include "core/tensor.h"
 
 #include "base/mem.h"
@@ -8,19 +8,6 @@
 #include <string.h>
 
 #define MAX_ID (1u << 24) // of tensors that bring their own; bounds the table
-
-const void *qrn_context_add_data(qrn_api_context *c, const void *data, size_t size_bytes) {
-    pthread_mutex_lock(&c->lock);
-    const void *copy = qrn_blobs_add(&c->blobs, data, size_bytes);
-    pthread_mutex_unlock(&c->lock);
-    return copy;
-}
-
-void qrn_context_drop_data(qrn_api_context *c, const void *data) {
-    pthread_mutex_lock(&c->lock);
-    qrn_blobs_drop(&c->blobs, data);
-    pthread_mutex_unlock(&c->lock);
-}
 
 static bool grow_table(qrn_api_context *c, uint32_t n) {
     if (n <= c->cap_tensors)
@@ -91,9 +78,7 @@ qrn_status qrn_tensor_add(qrn_api_context *c, qrn_api_graph *g, qrn_tensor *t) {
 }
 
 qrn_tensor *qrn_tensor_find(qrn_api_context *c, const qrn_graph *g, uint32_t id) {
-    pthread_mutex_lock(&c->lock);
-    qrn_tensor *t = id && id <= c->n_tensors ? c->tensors[id - 1] : NULL;
-    pthread_mutex_unlock(&c->lock);
+    qrn_tensor *t = qrn_context_tensor(c, id);
     if (!t || !t->graph)
         return t;
     for (; g; g = g->parent)

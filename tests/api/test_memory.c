@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Mem component: registration is all or nothing, deregistration tries all, documented errors.
-#include "core/objects.h"
+#include "core/services.h"
 #include "fault_backend.h"
 #include "pairs.h"
 

@@ -5,9 +5,7 @@
 #define QRN_BACKEND_CPU_CPU_H
 
 #include "backend/package/package.h"
-#include "core/backend.h"
-#include "core/errors.h"
-#include "core/objects.h"
+#include "core/services.h"
 
 // One execution of a graph with a debug callback.
 typedef struct qrn_cpu_debug {

@@ -17,7 +17,7 @@
 #include "backend/htp/device/session.h"
 
 #include "base/mem.h"
-#include "core/errors.h"
+#include "core/services.h"
 #include "core/host.h"
 
 #include "HTP/QnnHtpCommon.h"
@@ -57,40 +57,46 @@ static qrn_status backend_free(qrn_api_backend *b) {
     return QRN_OK;
 }
 
-static void enter_context(qrn_api_backend *b, qrn_htp_context *c) {
-    qrn_htp_backend *impl = b->impl;
-    pthread_mutex_lock(&b->lock);
+// The list of contexts is changed and read exclusively.
+static void enter_context(void *context) {
+    qrn_htp_context *c = context;
+    qrn_htp_backend *impl = c->api->backend->impl;
     c->older = impl->newest;
     if (c->older)
         c->older->newer = c;
     impl->newest = c;
-    pthread_mutex_unlock(&b->lock);
 }
 
-static void leave_context(qrn_api_backend *b, const qrn_htp_context *c) {
-    qrn_htp_backend *impl = b->impl;
-    pthread_mutex_lock(&b->lock);
+static void leave_context(void *context) {
+    const qrn_htp_context *c = context;
+    qrn_htp_backend *impl = c->api->backend->impl;
     if (c->older)
         c->older->newer = c->newer;
     if (c->newer)
         c->newer->older = c->older;
     else
         impl->newest = c->older;
-    pthread_mutex_unlock(&b->lock);
+}
+
+typedef struct newest {
+    const qrn_htp_backend *backend;
+    bool found;
+    qrn_htp_device device;
+} newest;
+
+static void find_newest(void *arg) {
+    newest *n = arg;
+    n->found = n->backend->newest != NULL;
+    if (n->found)
+        n->device = *qrn_htp_device_of(n->backend->newest->api);
 }
 
 qrn_htp_device qrn_htp_device_of_backend(const qrn_api_backend *b) {
-    const qrn_htp_backend *impl = b->impl;
-    pthread_mutex_t *lock = (pthread_mutex_t *)&b->lock;
-    qrn_htp_device d;
-    pthread_mutex_lock(lock);
-    bool found = impl->newest != NULL;
-    if (found)
-        d = *qrn_htp_device_of(impl->newest->api);
-    pthread_mutex_unlock(lock);
-    if (!found)
-        qrn_log_release(qrn_htp_newest_device(&d));
-    return d;
+    newest n = {.backend = b->impl};
+    qrn_backend_exclusively(b, find_newest, &n);
+    if (!n.found)
+        qrn_log_release(qrn_htp_newest_device(&n.device));
+    return n.device;
 }
 
 static qrn_status context_create(qrn_api_context *c) {
@@ -102,7 +108,7 @@ static qrn_status context_create(qrn_api_context *c) {
     impl->api = c;
     impl->restarts = qrn_htp_restarts();
     c->impl = impl;
-    enter_context(c->backend, impl);
+    qrn_backend_exclusively(c->backend, enter_context, impl);
     return QRN_OK;
 }
 
@@ -110,7 +116,7 @@ static qrn_status context_free(qrn_api_context *c) {
     qrn_mem_free_all(c); // handles need what is freed here
     qrn_htp_session_close(c);
     qrn_htp_group_leave(c);
-    leave_context(c->backend, c->impl);
+    qrn_backend_exclusively(c->backend, leave_context, c->impl);
     qrn_htp_binary_drop(c->impl);
     qrn_free(c->impl);
     c->impl = NULL;

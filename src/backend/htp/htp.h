@@ -9,9 +9,7 @@
 #include "backend/package/package.h"
 #include "base/soc.h"
 #include "compiler/compile.h"
-#include "core/clock.h"
-#include "core/graph.h"
-#include "core/profile.h"
+#include "core/services.h"
 #include "ir/packed.h"
 
 // --- devices
@@ -31,7 +29,7 @@ const qrn_htp_device *qrn_htp_device_of(const qrn_api_context *c);
 
 typedef struct qrn_htp_backend {
     qrn_packages packages;
-    struct qrn_htp_context *newest; // living contexts, newest first; guarded by the backend's lock
+    struct qrn_htp_context *newest; // living contexts, newest first; used exclusively
 } qrn_htp_backend;
 
 // Facts that an op validated by itself is judged by: the device of the backend's newest living

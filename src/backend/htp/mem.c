@@ -33,12 +33,14 @@ typedef struct qrn_htp_mapping {
     char *base;
     uint64_t size_bytes;
     uint32_t n_users;
+    struct place *places; // of the handles
 } qrn_htp_mapping;
 
 // Behind qrn_api_mem.impl.
 typedef struct place {
     qrn_htp_mapping *mapping; // NULL: the client's own
     uint64_t offset;          // in the mapping
+    struct place *next;       // of the mapping
 } place;
 
 // What a descriptor asks for.
@@ -192,12 +194,14 @@ static qrn_status map_vtcm(qrn_api_context *c, const qrn_api_mem *m, wish *w,
     if (!d->signed_pd)
         return QRN_FAIL(QRN_E_ARGUMENT, "memory: an address of the VTCM needs a signed process "
                                         "domain: make the device with option SIGNEDPD");
-    for (uint32_t i = 0; i < c->n_graphs; i++)
-        if (qrn_htp_vtcm_bytes(c->graphs[i]) >= all)
+    for (uint32_t i = 0; i < qrn_context_n_graphs(c); i++) {
+        const qrn_api_graph *g = qrn_context_graph(c, i);
+        if (qrn_htp_vtcm_bytes(g) >= all)
             return QRN_FAIL(QRN_E_ARGUMENT,
                             "memory: an address of the VTCM, but graph '%s' uses all %u MB of it: "
                             "give it less with option VTCM_SIZE_IN_MB",
-                            c->graphs[i]->ir->name, d->soc.vtcm_mb);
+                            g->ir->name, d->soc.vtcm_mb);
+    }
     w->offset %= all;
     if (w->size_bytes < m->size_bytes || w->size_bytes > all - w->offset)
         return QRN_FAIL(QRN_E_ARGUMENT,
@@ -210,15 +214,12 @@ static qrn_status map_vtcm(qrn_api_context *c, const qrn_api_mem *m, wish *w,
 
 // --- registering
 
-static qrn_status check_new(const qrn_api_context *c, const qrn_htp_mapping *mapping,
-                            uint64_t offset) {
-    for (uint32_t i = 0; i < c->n_mems; i++) {
-        const place *p = c->mems[i]->impl;
-        if (p && p->mapping == mapping && p->offset == offset)
+static qrn_status check_new(const qrn_htp_mapping *mapping, uint64_t offset) {
+    for (const place *p = mapping->places; p; p = p->next)
+        if (p->offset == offset)
             return QRN_FAIL(QRN_E_ALREADY,
                             "memory: offset %" PRIu64 " of file descriptor %d is registered",
                             offset, mapping->fd);
-    }
     return QRN_OK;
 }
 
@@ -240,14 +241,17 @@ qrn_status qrn_htp_mem_map(qrn_api_context *c, qrn_api_mem *m, const void *descr
         return QRN_FAIL(QRN_E_MEM, "out of memory for a memory handle");
     qrn_status s = w.data ? QRN_OK : map(c, m, &w, &p->mapping);
     if (s == QRN_OK && p->mapping)
-        s = check_new(c, p->mapping, w.offset);
+        s = check_new(p->mapping, w.offset);
     if (s != QRN_OK) {
         qrn_free(p);
         return s;
     }
     p->offset = w.offset;
-    if (p->mapping)
+    if (p->mapping) {
         p->mapping->n_users++;
+        p->next = p->mapping->places;
+        p->mapping->places = p;
+    }
     bool for_tensors = w.kind == QNN_HTP_MEM_SHARED_BUFFER || w.kind == QNN_HTP_MEM_QURT;
     void *data = p->mapping ? p->mapping->base + w.offset : w.data;
     m->data = for_tensors ? data : NULL;
@@ -257,7 +261,12 @@ qrn_status qrn_htp_mem_map(qrn_api_context *c, qrn_api_mem *m, const void *descr
 
 void qrn_htp_mem_unmap(qrn_api_mem *m) {
     place *p = m->impl;
-    if (p->mapping)
+    if (p->mapping) {
+        place **at = &p->mapping->places;
+        while (*at != p)
+            at = &(*at)->next;
+        *at = p->next;
         release_mapping(qrn_htp_context_of(m->context), p->mapping);
+    }
     qrn_free(p);
 }

@@ -4,7 +4,7 @@
 #include "backend/package/package.h"
 
 #include "base/mem.h"
-#include "core/errors.h"
+#include "core/services.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include "backend/saver/saver.h"
 
 #include "base/mem.h"
-#include "core/dump.h"
+#include "core/services.h"
 
 #include "HTP/QnnHtpCommon.h"
 #include "HTP/QnnHtpMem.h"
@@ -19,7 +19,8 @@
 // --- Policy
 
 static qrn_status backend_create(qrn_api_backend *b) {
-    return qrn_dump_set(b, NULL, 0); // QUERN_DUMP: there are no tensors to write
+    qrn_dump_disable(b); // there are no tensors to write
+    return QRN_OK;
 }
 
 static qrn_status backend_config(qrn_api_backend *b, const void *custom) {
@@ -83,9 +84,9 @@ static void *package_find(qrn_api_backend *b, const char *package, const char *o
 static void drop_data(qrn_api_context *c, qrn_graph *g) {
     for (uint32_t i = 0; i < g->n_tensors; i++) {
         qrn_tensor *t = g->tensors[i];
-        if (t->role != QRN_ROLE_STATIC || t->updateable || !t->data)
+        if (t->role != QRN_ROLE_STATIC || t->updateable)
             continue;
-        qrn_blobs_drop(&c->blobs, t->data);
+        qrn_context_drop_data(c, t->data);
         t->data = NULL;
     }
     for (uint32_t i = 0; i < g->n_subgraphs; i++)
@@ -94,9 +95,7 @@ static void drop_data(qrn_api_context *c, qrn_graph *g) {
 
 static qrn_status graph_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
     (void)opt;
-    pthread_mutex_lock(&g->context->lock);
     drop_data(g->context, g->ir);
-    pthread_mutex_unlock(&g->context->lock);
     return QRN_OK;
 }
 

@@ -9,8 +9,7 @@
 #define QRN_BACKEND_SAVER_SAVER_H
 
 #include "backend/saver/types.h"
-#include "core/errors.h"
-#include "core/objects.h"
+#include "core/services.h"
 
 #include "Saver/QnnSaver.h"
 

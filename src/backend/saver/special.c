@@ -5,7 +5,7 @@
 #include "backend/saver/saver.h"
 
 #include "base/mem.h"
-#include "core/graph.h"
+#include "core/services.h"
 
 #include "CPU/QnnCpuCommon.h"
 #include "GPU/QnnGpuCommon.h"

@@ -244,9 +244,7 @@ static void memory(qrn_saver_writer *w, const void *handle) {
 
 // The core has fetched the data when the tensor was made.
 static void fetched(qrn_saver_writer *w) {
-    uint32_t id = w->tensor->id;
-    const qrn_tensor *t =
-        w->owner && id && id <= w->owner->n_tensors ? w->owner->tensors[id - 1] : NULL;
+    const qrn_tensor *t = w->owner ? qrn_context_tensor(w->owner, w->tensor->id) : NULL;
     qrn_saver_put(w->text, "{.data = ");
     bytes(w, t ? t->data : NULL, t ? t->size_bytes : 0);
     qrn_saver_put(w->text, ", .dataSize = %zu}", t && t->data ? t->size_bytes : 0);

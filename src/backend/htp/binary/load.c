@@ -11,8 +11,7 @@
 #include "base/mem.h"
 #include "binary/binary.h"
 #include "binary/options.h"
-#include "core/errors.h"
-#include "core/tensor.h"
+#include "core/services.h"
 
 #include "QnnOpDef.h"
 
@@ -65,13 +64,11 @@ static qrn_status add_tensors(qrn_api_graph *g, const qrn_bin_graph *from) {
     qrn_api_context *c = g->context;
     for (uint32_t i = 0; i < from->n_tensors; i++) {
         qrn_tensor *t = from->tensors[i];
-        if (qrn_strmap_get(&g->names, t->name))
+        if (qrn_api_graph_tensor(g, t->name))
             return QRN_FAIL(QRN_E_BINARY, "context binary: graph '%s' has two tensors '%s'",
                             from->name, t->name);
         if (t->updateable && t->data) {
-            pthread_mutex_lock(&c->lock);
-            t->data = qrn_blobs_add(&c->blobs, t->data, t->size_bytes);
-            pthread_mutex_unlock(&c->lock);
+            t->data = qrn_context_add_data(c, t->data, t->size_bytes);
             if (!t->data)
                 return no_memory(from->name);
         }
@@ -110,7 +107,7 @@ static qrn_status fill_params(const qrn_bin_graph *g, const qrn_bin_node *from, 
 static void fill_operands(const qrn_api_context *c, const uint32_t *ids, uint32_t n,
                           qrn_tensor **out) {
     for (uint32_t i = 0; i < n; i++)
-        out[i] = ids[i] ? c->tensors[ids[i] - 1] : NULL;
+        out[i] = qrn_context_tensor(c, ids[i]);
 }
 
 static qrn_status make_node(qrn_api_graph *g, const qrn_bin_graph *graph, const qrn_bin_node *from,
@@ -195,14 +192,21 @@ static qrn_status bring(const qrn_binary_source *source, const qrn_bin_weights *
     return QRN_OK;
 }
 
-// Ops that are validated by themselves ask the backend's newest context for it, under this lock.
+typedef struct new_facts {
+    qrn_htp_context *context;
+    const qrn_htp_device *device; // NULL: none
+} new_facts;
+
+static void assign_made_for(void *arg) {
+    const new_facts *m = arg;
+    m->context->has_made_for = m->device != NULL;
+    if (m->device)
+        m->context->made_for = *m->device;
+}
+
+// Ops that are validated by themselves ask the backend's newest context for it.
 static void set_made_for(qrn_htp_context *c, const qrn_htp_device *d) {
-    pthread_mutex_t *lock = &c->api->backend->lock;
-    pthread_mutex_lock(lock);
-    c->has_made_for = d != NULL;
-    if (d)
-        c->made_for = *d;
-    pthread_mutex_unlock(lock);
+    qrn_backend_exclusively(c->api->backend, assign_made_for, &(new_facts){c, d});
 }
 
 static qrn_status check_cancellation(const qrn_bin *b, const qrn_binary_source *source) {
@@ -258,10 +262,9 @@ static qrn_status check_provider(const qrn_api_context *c, const qrn_binary_sour
 static qrn_status hold_file(qrn_api_context *c, const qrn_binary_source *source,
                             uint64_t used_bytes) {
     qrn_htp_context *impl = qrn_htp_context_of(c);
-    bool stays = c->persistent_binary || (c->deferred.owned && c->deferred.data == source->data);
     impl->file = source->data;
     impl->file_bytes = source->size_bytes;
-    if (stays && (uintptr_t)source->data % QRN_ALIGN == 0)
+    if (source->stays && (uintptr_t)source->data % QRN_ALIGN == 0)
         return QRN_OK;
     impl->owned = qrn_alloc(used_bytes);
     if (!impl->owned)
@@ -308,19 +311,17 @@ qrn_status qrn_htp_binary_load(qrn_api_context *c, const qrn_binary_source *sour
     qrn_htp_binary_drop(impl);
     qrn_status s = hold_and_load(c, source);
     if (s != QRN_OK) {
-        while (c->n_graphs)
-            qrn_api_graph_discard(c->graphs[c->n_graphs - 1]);
+        qrn_context_discard_graphs(c);
         qrn_htp_binary_drop(impl);
-    } else if (impl->file == c->deferred.owned) {
-        impl->owned = c->deferred.owned;
-        c->deferred.owned = NULL;
+    } else if (!impl->owned && qrn_context_take_binary(c, impl->file)) {
+        impl->owned = (void *)(uintptr_t)impl->file;
     }
     return s;
 }
 
 qrn_status qrn_htp_binary_validate(qrn_api_context *c, const void *buf, uint64_t size) {
     if (!c->defer_graphs) {
-        qrn_binary_source source = {.data = buf, .size_bytes = size};
+        qrn_binary_source source = {.data = buf, .size_bytes = size, .stays = true};
         c->persistent_binary = true; // longer than this context
         return qrn_htp_binary_load(c, &source);
     }

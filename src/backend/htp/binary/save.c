@@ -7,7 +7,7 @@
 #include "backend/htp/device/prediction.h"
 #include "binary/binary.h"
 #include "binary/options.h"
-#include "core/version.h"
+#include "core/services.h"
 
 #include <string.h>
 
@@ -144,7 +144,7 @@ static bool save_packed(const saving *s, const qrn_plan *p, qrn_bin_graph *out) 
     for (uint32_t i = 0; list && i < p->n_packings; i++) {
         const qrn_plan_packing *k = &p->packings[i];
         const qrn_value *v = &p->values[k->value];
-        if (s->context->tensors[k->tensor_id - 1]->updateable)
+        if (qrn_context_tensor(s->context, k->tensor_id)->updateable)
             continue;
         qrn_packed *to = &list[out->packed.n++];
         *to = (qrn_packed){.node = k->node,
@@ -225,12 +225,13 @@ static qrn_status describe(saving *s) {
     const qrn_api_context *c = s->context;
     qrn_bin *b = s->bin;
     save_versions(b, qrn_htp_device_of(c));
-    s->keep = qrn_arena_alloc(b->arena, (size_t)c->n_tensors + 1);
-    b->graphs = qrn_arena_alloc(b->arena, c->n_graphs * sizeof *b->graphs);
+    s->keep = qrn_arena_alloc(b->arena, (size_t)qrn_context_max_id(c) + 1);
+    uint32_t n_graphs = qrn_context_n_graphs(c);
+    b->graphs = qrn_arena_alloc(b->arena, n_graphs * sizeof *b->graphs);
     if (!s->keep || !b->graphs || !list_context_options(s, &qrn_htp_context_of(c)->options))
         return no_memory();
-    for (uint32_t i = 0; i < c->n_graphs; i++) {
-        const qrn_api_graph *g = c->graphs[i];
+    for (uint32_t i = 0; i < n_graphs; i++) {
+        const qrn_api_graph *g = qrn_context_graph(c, i);
         qrn_bin_graph *to = &b->graphs[b->n_graphs];
         if (s->only && s->only != g)
             continue;

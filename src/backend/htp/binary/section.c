@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "binary/binary.h"
-#include "core/tensor.h"
+#include "core/services.h"
 
 #include <string.h>
 
@@ -77,7 +77,7 @@ static bool same_form(const qrn_tensor *target, const qrn_tensor *fresh) {
 }
 
 static qrn_status plan_tensor(applying *a, qrn_api_graph *g, const qrn_tensor *fresh) {
-    qrn_tensor *t = qrn_strmap_get(&g->names, fresh->name);
+    qrn_tensor *t = qrn_api_graph_tensor(g, fresh->name);
     if (!t || !t->updateable || !same_form(t, fresh))
         return QRN_FAIL(QRN_E_ARGUMENT,
                         "binary section: graph '%s' has no updateable tensor '%s' of that type, "
@@ -100,9 +100,7 @@ static qrn_status plan_tensor(applying *a, qrn_api_graph *g, const qrn_tensor *f
         return QRN_OK;
     if (!fresh->data)
         return QRN_FAIL(QRN_E_ARGUMENT, "binary section: tensor '%s' has no data", fresh->name);
-    pthread_mutex_lock(&a->context->lock);
-    c->new_data = qrn_blobs_add(&a->context->blobs, fresh->data, fresh->size_bytes);
-    pthread_mutex_unlock(&a->context->lock);
+    c->new_data = qrn_context_add_data(a->context, fresh->data, fresh->size_bytes);
     return c->new_data ? QRN_OK : no_memory();
 }
 
@@ -145,25 +143,17 @@ static qrn_status rebuild(const applying *a) {
         qrn_api_graph *g = a->changes[i].graph;
         if (i && a->changes[i - 1].graph == g)
             continue;
-        bool was_stale = g->stale;
-        g->stale = true;
         qrn_finalize_options opt = {0};
-        qrn_status s = qrn_api_graph_complete(g, &opt);
-        if (s != QRN_OK) {
-            g->stale = was_stale;
-            return s;
-        }
+        QRN_TRY(qrn_api_graph_complete_again(g, &opt));
     }
     return QRN_OK;
 }
 
 static void drop_data(const applying *a, bool fresh) {
-    pthread_mutex_lock(&a->context->lock);
     for (uint32_t i = 0; i < a->n; i++)
         if (a->changes[i].new_data != a->changes[i].old_data)
-            qrn_blobs_drop(&a->context->blobs,
-                           fresh ? a->changes[i].new_data : a->changes[i].old_data);
-    pthread_mutex_unlock(&a->context->lock);
+            qrn_context_drop_data(a->context,
+                                  fresh ? a->changes[i].new_data : a->changes[i].old_data);
 }
 
 static qrn_status apply(applying *a, const qrn_bin *b, qrn_api_graph *only) {

@@ -13,7 +13,7 @@
 #include "backend/htp/device/device.h"
 
 #include "base/mem.h"
-#include "core/errors.h"
+#include "core/services.h"
 
 #include "HTP/QnnHtpDevice.h"
 #include "QnnGlobalConfig.h"

@@ -3,7 +3,7 @@
 // Groups of contexts that share buffers; see group.h.
 #include "backend/htp/device/group.h"
 
-#include "core/errors.h"
+#include "core/services.h"
 #include "backend/htp/device/properties.h"
 #include "base/mem.h"
 
@@ -135,12 +135,13 @@ qrn_status qrn_htp_group_check_graphs(qrn_api_context *c) {
         return QRN_OK;
     qrn_status s = QRN_OK;
     pthread_mutex_lock(&lock);
-    for (uint32_t i = 0; i < c->n_graphs && s == QRN_OK; i++) {
-        uint64_t need = qrn_htp_spill_bytes(c->graphs[i]);
+    for (uint32_t i = 0; i < qrn_context_n_graphs(c) && s == QRN_OK; i++) {
+        const qrn_api_graph *graph = qrn_context_graph(c, i);
+        uint64_t need = qrn_htp_spill_bytes(graph);
         if (g->kind == QRN_HTP_GROUP_LIST && need > g->spill_bytes)
             g->spill_bytes = need;
         if (g->kind != QRN_HTP_GROUP_LIST)
-            s = check_graph(g, c->graphs[i]);
+            s = check_graph(g, graph);
     }
     pthread_mutex_unlock(&lock);
     return s;

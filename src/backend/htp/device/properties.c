@@ -78,14 +78,12 @@ uint64_t qrn_htp_backup_bytes(const qrn_api_context *c) {
 }
 
 // The largest need of its graphs.
-static uint64_t context_spill_bytes(qrn_api_context *c) {
+static uint64_t context_spill_bytes(const qrn_api_context *c) {
     uint64_t most = 0;
-    pthread_mutex_lock(&c->lock);
-    for (uint32_t i = 0; i < c->n_graphs; i++) {
-        uint64_t need = qrn_htp_spill_bytes(c->graphs[i]);
+    for (uint32_t i = 0; i < qrn_context_n_graphs(c); i++) {
+        uint64_t need = qrn_htp_spill_bytes(qrn_context_graph(c, i));
         most = need > most ? need : most;
     }
-    pthread_mutex_unlock(&c->lock);
     return most;
 }
 
@@ -94,10 +92,8 @@ uint64_t qrn_htp_context_const_bytes(qrn_api_context *c) {
     uint64_t sum = 0;
     if (impl->bin)
         return impl->bin->weights_bytes + impl->bin->shared_bytes;
-    pthread_mutex_lock(&c->lock);
-    for (uint32_t i = 0; i < c->n_graphs; i++)
-        sum += qrn_htp_graph_of(c->graphs[i])->sizes.const_bytes;
-    pthread_mutex_unlock(&c->lock);
+    for (uint32_t i = 0; i < qrn_context_n_graphs(c); i++)
+        sum += qrn_htp_graph_of(qrn_context_graph(c, i))->sizes.const_bytes;
     return sum;
 }
 

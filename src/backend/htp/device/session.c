@@ -3,7 +3,7 @@
 // Contexts on the accelerator; see session.h.
 #include "backend/htp/device/session.h"
 
-#include "core/errors.h"
+#include "core/services.h"
 #include "backend/htp/device/group.h"
 #include "backend/htp/device/properties.h"
 #include "backend/htp/device/session_space.h"
@@ -55,7 +55,7 @@ static uint64_t graph_bytes(const qrn_htp_context *c, uint32_t i) {
     const qrn_bin_graph *g = &c->bin->graphs[i];
     uint64_t elsewhere = g->shared_bytes + adapter_bytes(c, i);
     return (g->const_bytes > elsewhere ? g->const_bytes - elsewhere : 0) +
-           qrn_htp_graph_of(c->api->graphs[i])->sizes.live_bytes;
+           qrn_htp_graph_of(qrn_context_graph(c->api, i))->sizes.live_bytes;
 }
 
 // What is there as long as the context: constants that graphs share (HTP-CTX-21), the place of the
@@ -103,7 +103,7 @@ static void log_graph(const session *s, uint32_t i, const char *what) {
 // Compiles from the binary what is not there. What the context was placed with has its room.
 static qrn_status load_graph(void *ctx, uint32_t i) {
     session *s = ctx;
-    qrn_api_graph *g = s->context->graphs[i];
+    qrn_api_graph *g = qrn_context_graph(s->context, i);
     const qrn_finalize_options opt = {0};
     if (s->started)
         QRN_TRY(take_room(s, s->graphs[i].size_bytes));
@@ -118,10 +118,15 @@ static qrn_status load_graph(void *ctx, uint32_t i) {
     return QRN_OK;
 }
 
+static void drop_runner(const session *s, uint32_t i) {
+    qrn_api_graph *g = qrn_context_graph(s->context, i);
+    qrn_runner_destroy(g->runner);
+    g->runner = NULL;
+}
+
 static void unload_graph(void *ctx, uint32_t i) {
     session *s = ctx;
-    qrn_runner_destroy(s->context->graphs[i]->runner);
-    s->context->graphs[i]->runner = NULL;
+    drop_runner(s, i);
     give_room(s, s->graphs[i].size_bytes);
     log_graph(s, i, "unloaded");
 }
@@ -177,20 +182,21 @@ void qrn_htp_session_profile(qrn_api_context *c, bool was_on) {
 static void list_graphs(session *s) {
     const qrn_api_context *c = s->context;
     const qrn_htp_context *impl = qrn_htp_context_of(c);
-    for (uint32_t i = 0; i < c->n_graphs; i++)
-        s->graphs[i] = (qrn_switch_graph){.name = c->graphs[i]->ir->name,
+    uint32_t n = qrn_context_n_graphs(c);
+    for (uint32_t i = 0; i < n; i++)
+        s->graphs[i] = (qrn_switch_graph){.name = qrn_context_graph(c, i)->ir->name,
                                           .size_bytes = graph_bytes(impl, i),
                                           .disabled = c->enable_graphs != NULL,
                                           .rank = QRN_SWITCH_NOT_KEPT};
     s->sw = (qrn_switch){.graphs = s->graphs,
-                         .n_graphs = c->n_graphs,
+                         .n_graphs = n,
                          .room_bytes = QRN_HTP_SESSION_BYTES,
                          .load = load_graph,
                          .unload = unload_graph,
                          .ctx = s};
     for (uint32_t k = 0; c->enable_graphs && c->enable_graphs[k]; k++) {
         uint32_t i = find_graph(s, c->enable_graphs[k]);
-        if (i < c->n_graphs) // else the API layer complains
+        if (i < n) // else the API layer complains
             s->graphs[i].disabled = false;
     }
 }
@@ -238,12 +244,9 @@ static qrn_status place(session *s) {
 
 // Whatever was compiled without being loaded goes.
 static void trim(session *s) {
-    for (uint32_t i = 0; i < s->sw.n_graphs; i++) {
-        if (s->graphs[i].loaded)
-            continue;
-        qrn_runner_destroy(s->context->graphs[i]->runner);
-        s->context->graphs[i]->runner = NULL;
-    }
+    for (uint32_t i = 0; i < s->sw.n_graphs; i++)
+        if (!s->graphs[i].loaded)
+            drop_runner(s, i);
 }
 
 static qrn_status start(session *s) {
@@ -267,10 +270,12 @@ static qrn_status check_cores(const qrn_api_context *c, bool switching) {
     const char *with = switching                      ? "graph switching"
                        : qrn_htp_context_of(c)->group ? "a group that shares buffers"
                                                       : NULL;
-    for (uint32_t i = 0; with && i < c->n_graphs; i++)
-        if (qrn_htp_graph_of(c->graphs[i])->options.n_cores > 1)
+    for (uint32_t i = 0; with && i < qrn_context_n_graphs(c); i++) {
+        const qrn_api_graph *g = qrn_context_graph(c, i);
+        if (qrn_htp_graph_of(g)->options.n_cores > 1)
             return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s' uses several cores, which excludes %s",
-                            c->graphs[i]->ir->name, with);
+                            g->ir->name, with);
+    }
     return QRN_OK;
 }
 
@@ -278,7 +283,7 @@ qrn_status qrn_htp_session_open(qrn_api_context *c) {
     bool switching = c->persistent_binary && c->memory_limit_mb; // HTP-GSW-01
     QRN_TRY(check_cores(c, switching));
     QRN_TRY(qrn_htp_group_check_graphs(c));
-    session *s = qrn_calloc(sizeof *s + c->n_graphs * sizeof *s->graphs);
+    session *s = qrn_calloc(sizeof *s + qrn_context_n_graphs(c) * sizeof *s->graphs);
     if (!s)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context");
     s->context = c;
@@ -324,7 +329,7 @@ static void update_room(session *s) {
 
 static uint32_t number_of(const qrn_api_graph *g) {
     uint32_t i = 0;
-    while (g->context->graphs[i] != g)
+    while (qrn_context_graph(g->context, i) != g)
         i++;
     return i;
 }

@@ -5,7 +5,7 @@
 // weight that is lost is one of many.
 #include "backend/htp/htp.h"
 
-#include "core/errors.h"
+#include "core/services.h"
 
 #include <math.h>
 #include <string.h>

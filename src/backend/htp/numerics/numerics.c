@@ -8,7 +8,7 @@
 // (HTP-PRC-05). Quantized numbers do not depend on the device.
 #include "backend/htp/htp.h"
 
-#include "core/errors.h"
+#include "core/services.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 
 #include "base/env.h"
 #include "base/mem.h"
-#include "core/errors.h"
+#include "core/services.h"
 
 #include <math.h>
 #include <string.h>

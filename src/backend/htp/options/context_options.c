@@ -7,7 +7,7 @@
 #include "backend/htp/options/options.h"
 #include "backend/htp/device/session.h"
 
-#include "core/errors.h"
+#include "core/services.h"
 
 #include "HTP/QnnHtpContext.h"
 

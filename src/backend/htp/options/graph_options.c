@@ -4,7 +4,7 @@
 // list is read into a copy of the graph's options, judged as a whole and only then taken.
 #include "backend/htp/options/options.h"
 
-#include "core/errors.h"
+#include "core/services.h"
 
 #include "HTP/QnnHtpGraph.h"
 

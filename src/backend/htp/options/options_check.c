@@ -112,7 +112,27 @@ qrn_status qrn_htp_context_check(const qrn_api_context *c, const qrn_htp_context
 
 // --- graphs
 
-// Graphs of the context when this one has the options o, and what the strictest of them allows.
+// Graphs of the context when one of them has new options, and what the strictest of them allows.
+typedef struct dlbc_count {
+    const qrn_api_graph *graph;
+    const qrn_htp_graph_options *options; // new ones of the graph
+    uint32_t n, most;
+} dlbc_count;
+
+static uint32_t dlbc_limit(const qrn_htp_graph_options *o) {
+    return o->dlbc && o->dlbc_weights   ? DLBC_BOTH_MAX
+           : o->dlbc || o->dlbc_weights ? DLBC_ONE_MAX
+                                        : UINT32_MAX;
+}
+
+static qrn_status count_dlbc(void *arg, const qrn_api_graph *g) {
+    dlbc_count *x = arg;
+    uint32_t limit = dlbc_limit(g == x->graph ? x->options : &qrn_htp_graph_of(g)->options);
+    x->most = limit < x->most ? limit : x->most;
+    x->n++;
+    return QRN_OK;
+}
+
 static qrn_status check_dlbc(const qrn_api_graph *g, const qrn_htp_graph_options *o) {
     qrn_api_context *c = g->context;
     if (o->dlbc_weights && qrn_htp_context_of(c)->options.weight_sharing)
@@ -120,24 +140,17 @@ static qrn_status check_dlbc(const qrn_api_graph *g, const qrn_htp_graph_options
                         "graph '%s': option DLBC_WEIGHTS cannot be combined with "
                         "WEIGHT_SHARING_ENABLED of its context",
                         g->ir->name);
-    uint32_t most = UINT32_MAX;
-    pthread_mutex_lock(&c->lock);
-    uint32_t n = c->n_graphs;
     // Where the graphs before this one are more than DLBC allows, none of them has it: each was
     // checked when it came.
-    for (uint32_t i = n > DLBC_ONE_MAX + 1 ? n - 1 : 0; i < n; i++) {
-        const qrn_api_graph *other = n > DLBC_ONE_MAX + 1 ? g : c->graphs[i];
-        const qrn_htp_graph_options *x = other == g ? o : &qrn_htp_graph_of(other)->options;
-        uint32_t limit = x->dlbc && x->dlbc_weights   ? DLBC_BOTH_MAX
-                         : x->dlbc || x->dlbc_weights ? DLBC_ONE_MAX
-                                                      : UINT32_MAX;
-        most = limit < most ? limit : most;
+    dlbc_count x = {.graph = g, .options = o, .n = qrn_context_n_graphs(c), .most = dlbc_limit(o)};
+    if (x.n <= DLBC_ONE_MAX + 1) {
+        x.n = 0;
+        qrn_context_each_graph(c, count_dlbc, &x);
     }
-    pthread_mutex_unlock(&c->lock);
-    if (n > most)
+    if (x.n > x.most)
         return QRN_FAIL(QRN_E_CREATE,
                         "graph '%s': the context has %u graphs, with DLBC at most %u are allowed",
-                        g->ir->name, n, most);
+                        g->ir->name, x.n, x.most);
     return QRN_OK;
 }
 

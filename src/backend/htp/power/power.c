@@ -4,7 +4,7 @@
 #include "backend/htp/power/power.h"
 
 #include "backend/htp/device/device.h"
-#include "core/errors.h"
+#include "core/services.h"
 
 #include "HTP/QnnHtpDevice.h"
 

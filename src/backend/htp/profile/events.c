@@ -13,7 +13,7 @@
 #include "backend/htp/power/power.h"
 #include "backend/htp/profile/modelled.h"
 #include "backend/htp/profile/optrace.h"
-#include "core/errors.h"
+#include "core/services.h"
 
 #include "HTP/QnnHtpProfile.h"
 
@@ -35,9 +35,9 @@ static const struct {
 };
 
 static unsigned level_of(const qrn_api_profile *p) {
-    return p->level == QNN_HTP_PROFILE_LEVEL_LINTING ? L
-           : p->level == QNN_PROFILE_LEVEL_DETAILED  ? D
-                                                     : B;
+    return qrn_profile_level(p) == QNN_HTP_PROFILE_LEVEL_LINTING ? L
+           : qrn_profile_level(p) == QNN_PROFILE_LEVEL_DETAILED  ? D
+                                                                 : B;
 }
 
 bool qrn_htp_profile_level(uint32_t level) { return level == QNN_HTP_PROFILE_LEVEL_LINTING; }
@@ -202,7 +202,7 @@ static void record_execute(qrn_api_profile *p, const qrn_call_record *r) {
     uint32_t top = add_top(p, QNN_PROFILE_EVENTTYPE_EXECUTE, us(r->total_ns));
     if (r->queue_ns)
         add(p, top, QNN_PROFILE_EVENTTYPE_EXECUTE_QUEUE_WAIT, us(r->queue_ns));
-    if (p->optrace)
+    if (qrn_profile_traces_ops(p))
         qrn_htp_optrace_execute(p, top, r);
 }
 
@@ -264,14 +264,14 @@ static void record_finalize(qrn_api_profile *p, const qrn_call_record *r) {
                 us(r->total_ns));
     record_prediction(p, r->graph);
     uint32_t top = add_top(p, QNN_PROFILE_EVENTTYPE_FINALIZE, us(r->total_ns));
-    if (p->optrace)
+    if (qrn_profile_traces_ops(p))
         qrn_htp_optrace_schematic(p, top, r->graph);
 }
 
 static void record_init(qrn_api_profile *p, const qrn_call_record *r) {
     uint64_t graphs_ns = 0;
-    for (uint32_t i = 0; i < r->context->n_graphs; i++)
-        graphs_ns += qrn_htp_graph_of(r->context->graphs[i])->prepare_ns;
+    for (uint32_t i = 0; i < qrn_context_n_graphs(r->context); i++)
+        graphs_ns += qrn_htp_graph_of(qrn_context_graph(r->context, i))->prepare_ns;
     add_top(p, QNN_HTP_PROFILE_EVENTTYPE_CONTEXT_LOAD_BIN_HOST_RPC_TIME_MICROSEC,
             us(r->backend_ns));
     add_top(p, QNN_HTP_PROFILE_EVENTTYPE_CONTEXT_LOAD_BIN_HTP_RPC_TIME_MICROSEC, us(r->backend_ns));
@@ -284,10 +284,9 @@ static void record_init(qrn_api_profile *p, const qrn_call_record *r) {
 
 // Says once per profile what its numbers are (HTP-PRF-05).
 static void tell_source(qrn_api_profile *p) {
-    if (p->told)
+    if (!qrn_profile_first(p))
         return;
-    p->told = true;
-    qrn_log(p->backend->log, QNN_LOG_LEVEL_INFO,
+    qrn_log(qrn_profile_log(p), QNN_LOG_LEVEL_INFO,
             "profile: times are measured on this host; cycles are measured times at the modelled "
             "clock of %" PRIu64 " Hz; what a chip would take is modelled at full power",
             qrn_htp_clock_hz());

@@ -3,3 +3,4 @@
 #include "../htp/backend.h"
 #include "core/objects.h"
 #include "api/graph.h"
+#include "core/services.h"
