@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-void qrn_code_range(qrn_dtype t, uint32_t bits, int64_t *lo, int64_t *hi) {
+void qrn_quant_range(qrn_dtype t, uint32_t bits, int64_t *lo, int64_t *hi) {
     uint32_t width = qrn_dtypes[t].bits;
     if (bits != 0 && bits < width)
         width = bits;

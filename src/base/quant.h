@@ -35,7 +35,7 @@ typedef struct qrn_quant {
 } qrn_quant;
 
 // Range of the codes of a type, e.g. 0..255; bits may be fewer than the container's (0 = all).
-void qrn_code_range(qrn_dtype t, uint32_t bits, int64_t *lo, int64_t *hi);
+void qrn_quant_range(qrn_dtype t, uint32_t bits, int64_t *lo, int64_t *hi);
 
 // Same real value for the same code: no conversion needed between the two. NULL counts as NONE.
 bool qrn_quant_equal(const qrn_quant *a, const qrn_quant *b);

@@ -95,7 +95,7 @@ static const qrn_node *relu_behind(const qrn_lowering *lo, const qrn_node *n) {
 // Does clamping to [low, high] change no code of the tensor?
 static bool covers(const qrn_tensor *t, double low, double high) {
     int64_t first, last;
-    qrn_code_range(t->dtype, t->quant.bits, &first, &last);
+    qrn_quant_range(t->dtype, t->quant.bits, &first, &last);
     double scale = (double)t->quant.scale, zero = 0.5 - (double)t->quant.offset;
     return floor(low / scale + zero) <= (double)first && floor(high / scale + zero) >= (double)last;
 }

@@ -126,7 +126,7 @@ static void give_encoding(const qrn_node *n) {
         return;
     qrn_quant *q = &n->out[0]->quant;
     int64_t low, high;
-    qrn_code_range(n->out[0]->dtype, q->bits, &low, &high);
+    qrn_quant_range(n->out[0]->dtype, q->bits, &low, &high);
     bool is_signed = low < 0;
     float half = (float)(is_signed ? high + 1 : (high + 1) / 2); // codes on each side of the middle
     q->kind = QRN_QUANT_TENSOR;

@@ -7,7 +7,7 @@
 
 #include "base/cpu.h"
 #include "base/fp16.h"
-#include "kernels/codes.h"
+#include "kernels/element_io.h"
 #include "kernels/convert_rows.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static int64_t sign_extend(uint64_t u, unsigned bits) {
 }
 
 // The bits of a code that count: all of the container unless the encoding says fewer.
-static unsigned code_bits(const qrn_view *v) {
+static unsigned q_bits(const qrn_view *v) {
     unsigned bits = qrn_dtypes[v->dtype].bits;
     return v->quant && v->quant->bits && v->quant->bits < bits ? v->quant->bits : bits;
 }
@@ -32,7 +32,7 @@ static unsigned code_bits(const qrn_view *v) {
     break
 
 // Integers, bools and fixed-point codes as they are stored.
-static void load_codes(const qrn_view *v, size_t first, size_t n, int64_t *dst) {
+static void load_q(const qrn_view *v, size_t first, size_t n, int64_t *dst) {
     switch (v->dtype) {
     case QRN_DTYPE_I8:
     case QRN_DTYPE_SQ8:
@@ -64,7 +64,7 @@ static void load_codes(const qrn_view *v, size_t first, size_t n, int64_t *dst) 
     default:
         LOAD(uint8_t);
     }
-    unsigned bits = code_bits(v);
+    unsigned bits = q_bits(v);
     if (qrn_dtype_is_fixed(v->dtype) && bits < qrn_dtypes[v->dtype].bits)
         for (size_t i = 0; i < n; i++)
             dst[i] = qrn_dtypes[v->dtype].cls == QRN_CLASS_SFIXED
@@ -125,15 +125,16 @@ static void load_reals(const qrn_view *v, size_t first, size_t n, bool cast, dou
     default:
         break;
     }
-    int64_t codes[RUN];
-    load_codes(v, first, n, codes);
+    int64_t quantized[RUN];
+    load_q(v, first, n, quantized);
     bool plain = cast || !qrn_dtype_is_fixed(v->dtype);
     pair p = plain ? (pair){1.0, 0.0, 0.0} : pair_of(v, first);
     for (size_t i = 0; i < n; i++) {
-        double code = v->dtype == QRN_DTYPE_U64 ? (double)(uint64_t)codes[i] : (double)codes[i];
+        double value =
+            v->dtype == QRN_DTYPE_U64 ? (double)(uint64_t)quantized[i] : (double)quantized[i];
         if (!plain && !one_pair(v))
             p = pair_of(v, first + i);
-        dst[i] = plain ? code : p.scale * (code + p.offset) + p.real_offset;
+        dst[i] = plain ? value : p.scale * (value + p.offset) + p.real_offset;
     }
 }
 
@@ -143,7 +144,7 @@ static void load_reals(const qrn_view *v, size_t first, size_t n, bool cast, dou
     break
 
 // Keeps the low bits; bool gets 0 or 1.
-static void store_codes(qrn_view *v, size_t first, size_t n, const int64_t *src) {
+static void store_q(qrn_view *v, size_t first, size_t n, const int64_t *src) {
     switch (v->dtype) {
     case QRN_DTYPE_B8:
         for (size_t i = 0; i < n; i++)
@@ -207,22 +208,22 @@ static void store_reals(qrn_view *v, size_t first, size_t n, bool cast, const do
     default:
         break;
     }
-    int64_t codes[RUN], lo, hi;
-    qrn_code_range(v->dtype, code_bits(v), &lo, &hi);
+    int64_t quantized[RUN], lo, hi;
+    qrn_quant_range(v->dtype, q_bits(v), &lo, &hi);
     bool fixed = !cast && qrn_dtype_is_fixed(v->dtype);
     pair p = fixed ? pair_of(v, first) : (pair){1.0, 0.0, 0.0};
     for (size_t i = 0; i < n; i++) {
         if (fixed && !one_pair(v))
             p = pair_of(v, first + i);
         if (v->dtype == QRN_DTYPE_B8)
-            codes[i] = src[i] != 0.0;
+            quantized[i] = src[i] != 0.0;
         else if (v->dtype == QRN_DTYPE_U64) // beyond int64_t: saturate by hand
-            codes[i] = src[i] >= 0x1p63 ? (src[i] >= 0x1p64 ? -1 : (int64_t)(uint64_t)src[i])
-                                        : truncate_to(src[i], 0, INT64_MAX);
+            quantized[i] = src[i] >= 0x1p63 ? (src[i] >= 0x1p64 ? -1 : (int64_t)(uint64_t)src[i])
+                                            : truncate_to(src[i], 0, INT64_MAX);
         else
-            codes[i] = fixed ? quantize(src[i], p, lo, hi) : truncate_to(src[i], lo, hi);
+            quantized[i] = fixed ? quantize(src[i], p, lo, hi) : truncate_to(src[i], lo, hi);
     }
-    store_codes(v, first, n, codes);
+    store_q(v, first, n, quantized);
 }
 
 // Same bytes on both sides?
@@ -232,7 +233,7 @@ static bool same_format(const qrn_view *a, const qrn_view *b, bool cast) {
 }
 
 // Codes mean the same on both sides, whatever their width?
-static bool same_codes(const qrn_view *a, const qrn_view *b, bool cast) {
+static bool same_q(const qrn_view *a, const qrn_view *b, bool cast) {
     bool fa = qrn_dtype_is_fixed(a->dtype), fb = qrn_dtype_is_fixed(b->dtype);
     if (qrn_dtype_is_float(a->dtype) || qrn_dtype_is_float(b->dtype))
         return false;
@@ -246,15 +247,15 @@ void qrn_convert_range(const qrn_view *src, qrn_view *dst, size_t first, size_t 
         return;
     }
     union {
-        int64_t codes[RUN];
+        int64_t quantized[RUN];
         double reals[RUN];
     } run;
-    bool codes = same_codes(src, dst, cast);
+    bool quantized = same_q(src, dst, cast);
     for (size_t at = first, n; at < first + count; at += n) {
         n = first + count - at < RUN ? first + count - at : RUN;
-        if (codes) {
-            load_codes(src, at, n, run.codes);
-            store_codes(dst, at, n, run.codes);
+        if (quantized) {
+            load_q(src, at, n, run.quantized);
+            store_q(dst, at, n, run.quantized);
         } else {
             load_reals(src, at, n, cast, run.reals);
             store_reals(dst, at, n, cast, run.reals);
@@ -263,11 +264,11 @@ void qrn_convert_range(const qrn_view *src, qrn_view *dst, size_t first, size_t 
 }
 
 int64_t qrn_view_int(const qrn_view *v, size_t i) {
-    int64_t code;
+    int64_t quantized;
     double real;
     if (!qrn_dtype_is_float(v->dtype)) {
-        load_codes(v, i, 1, &code);
-        return code;
+        load_q(v, i, 1, &quantized);
+        return quantized;
     }
     load_reals(v, i, 1, true, &real);
     return truncate_to(real, INT64_MIN, INT64_MAX);
@@ -295,7 +296,7 @@ static qrn_status convert_ref(const qrn_kcall *k) { return run(k, false); }
 static qrn_status cast_ref(const qrn_kcall *k) { return run(k, true); }
 
 static bool known_formats(const qrn_kcall *k) {
-    return qrn_codes_know(k->in[0]) && qrn_codes_know(k->out[0]);
+    return qrn_io_supports(k->in[0]) && qrn_io_supports(k->out[0]);
 }
 
 // clang-format off

@@ -13,14 +13,14 @@ static bool is_words(const qrn_view *v) {
 static bool words(const qrn_view *x, size_t at, size_t n, qrn_view *y) {
     if (!is_words(y) || !(is_words(x) || x->dtype == QRN_DTYPE_F32))
         return false;
-    const qrn_codes_grid to = qrn_codes_grid_of(y);
-    uint16_t *codes = (uint16_t *)y->data + at, room[QRN_CODES_RUN];
+    const qrn_quant_grid to = qrn_quant_grid_of(y);
+    uint16_t *q = (uint16_t *)y->data + at, room[QRN_IO_RUN];
     if (x->dtype == QRN_DTYPE_F32)
-        return qrn_words_of_floats((const float *)x->data + at, n, &to, codes);
-    const qrn_codes_grid from = qrn_codes_grid_of(x);
+        return qrn_words_of_floats((const float *)x->data + at, n, &to, q);
+    const qrn_quant_grid from = qrn_quant_grid_of(x);
     if (!qrn_words_of_words((const uint16_t *)x->data + at, n, &from, &to, room))
         return false;
-    memcpy(codes, room, n * sizeof *codes);
+    memcpy(q, room, n * sizeof *q);
     return true;
 }
 

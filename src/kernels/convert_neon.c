@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Conversions between common formats, compiled for NEON.
-#include "kernels/codes.h"
+#include "kernels/element_io.h"
 #include "kernels/convert_rows.h"
 
 #define FN qrn_convert_neon

@@ -7,13 +7,13 @@
 #include "kernels/quantize_rows.h"
 
 static qrn_status quantize_ref(const qrn_kcall *k) {
-    double run[QRN_CODES_RUN];
-    const qrn_codes_grid grid = qrn_codes_grid_of(k->out[0]);
+    double run[QRN_IO_RUN];
+    const qrn_quant_grid grid = qrn_quant_grid_of(k->out[0]);
     size_t begin, end;
-    qrn_elements(k, QRN_CODES_RUN, &begin, &end);
+    qrn_elements(k, QRN_IO_RUN, &begin, &end);
     for (size_t at = begin, n; at < end; at += n) {
-        n = end - at < QRN_CODES_RUN ? end - at : QRN_CODES_RUN;
-        qrn_codes_load(k->in[0], at, n, run);
+        n = end - at < QRN_IO_RUN ? end - at : QRN_IO_RUN;
+        qrn_io_load(k->in[0], at, n, run);
         qrn_quantize_run(run, &grid, k->out[0], at, n);
     }
     return QRN_OK;

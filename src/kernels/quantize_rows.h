@@ -4,7 +4,7 @@
 #ifndef QRN_KERNELS_QUANTIZE_ROWS_H
 #define QRN_KERNELS_QUANTIZE_ROWS_H
 
-#include "kernels/codes.h"
+#include "kernels/element_io.h"
 
 #define QRN_QUANTIZE_FAR 0x1p30 // beyond every code
 
@@ -19,16 +19,16 @@ static inline double qrn_nearest_away(double t) {
 
 #define QRN_QUANTIZE(type)                                                                         \
     do {                                                                                           \
-        type *codes = (type *)y->data + first;                                                     \
+        type *q = (type *)y->data + first;                                                         \
         for (size_t i = 0; i < n; i++) {                                                           \
             double t = qrn_nearest_away(src[i] != src[i] ? 0 : src[i] / g->scale) - g->offset;     \
             t = t > g->low ? t : g->low;                                                           \
-            codes[i] = (type)(int32_t)(t < g->high ? t : g->high);                                 \
+            q[i] = (type)(int32_t)(t < g->high ? t : g->high);                                     \
         }                                                                                          \
     } while (0)
 
 // Codes first to first + n of y.
-static inline void qrn_quantize_run(const double *src, const qrn_codes_grid *g, qrn_view *y,
+static inline void qrn_quantize_run(const double *src, const qrn_quant_grid *g, qrn_view *y,
                                     size_t first, size_t n) {
     if (qrn_view_elem(y) == 2)
         QRN_QUANTIZE(uint16_t);

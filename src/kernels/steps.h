@@ -10,9 +10,9 @@
 
 #define QRN_STEPS_STORE(type)                                                                      \
     do {                                                                                           \
-        type *codes = (type *)y->data + at;                                                        \
+        type *q = (type *)y->data + at;                                                            \
         for (size_t i = 0; i < n; i++)                                                             \
-            codes[i] = (type)(int32_t)steps[i];                                                    \
+            q[i] = (type)(int32_t)steps[i];                                                        \
     } while (0);                                                                                   \
     break
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Floats and 16-bit codes as 16-bit codes of another encoding, for AVX512: what
-// qrn_codes_nearest_f64_16 does, a vector at a time. Quotients are doubles; adding 1.5 * 2^52
-// rounds them and leaves the whole number in the low half of the bits. Results are unclamped
-// numbers below 2^31, and packing clamps them. Each function returns false when a result may be
-// wrong.
+// Floats and 16-bit codes as 16-bit codes of another encoding, for AVX512: what qrn_quantize_f64_16
+// does, a vector at a time. Quotients are doubles; adding 1.5 * 2^52 rounds them and leaves the
+// whole number in the low half of the bits. Results are unclamped numbers below 2^31, and packing
+// clamps them. Each function returns false when a result may be wrong.
 #ifndef QRN_KERNELS_WORDS_AVX512_H
 #define QRN_KERNELS_WORDS_AVX512_H
 
-#include "kernels/codes.h"
+#include "kernels/element_io.h"
 
 #include <immintrin.h>
 
@@ -16,7 +15,7 @@
 #define QRN_WORDS_MOST 0x1p22          // quotients are smaller, and off by less than 2^-28
 #define QRN_WORDS_SURE (0.5 - 0x1p-26) // distance to a whole number up to which it is the result
 
-static inline bool qrn_words_fit(const qrn_codes_grid *g) {
+static inline bool qrn_words_fit(const qrn_quant_grid *g) {
     return g->scale > 0x1p-100 && g->scale < 0x1p90 && fabs(g->offset) < 0x1p20 &&
            rint(g->offset) == g->offset;
 }
@@ -27,7 +26,7 @@ static inline __mmask8 qrn_words_doubt(__m512d off) {
 }
 
 // 32 whole numbers less the offset, clamped.
-static inline __m512i qrn_words_pack(const qrn_codes_grid *g, __m512i a, __m512i b) {
+static inline __m512i qrn_words_pack(const qrn_quant_grid *g, __m512i a, __m512i b) {
     const __m512i offset = _mm512_set1_epi32((int32_t)g->offset);
     a = _mm512_sub_epi32(a, offset);
     b = _mm512_sub_epi32(b, offset);
@@ -46,8 +45,8 @@ static inline __m512d qrn_words_of_8(__m256 x, double inverse, __mmask8 *bad) {
     return sum;
 }
 
-static inline bool qrn_words_of_floats(const float *src, size_t n, const qrn_codes_grid *g,
-                                       uint16_t *codes) {
+static inline bool qrn_words_of_floats(const float *src, size_t n, const qrn_quant_grid *g,
+                                       uint16_t *q) {
     const __m512i even =
         _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
@@ -68,13 +67,13 @@ static inline bool qrn_words_of_floats(const float *src, size_t n, const qrn_cod
             v[h] = _mm512_permutex2var_epi32(_mm512_castpd_si512(a), even, _mm512_castpd_si512(b));
         }
         __m512i c = qrn_words_pack(g, v[0], v[1]);
-        _mm512_storeu_si512(codes + i, _mm512_permutexvar_epi64(order, c));
+        _mm512_storeu_si512(q + i, _mm512_permutexvar_epi64(order, c));
     }
-    return !bad && (i == n || qrn_codes_nearest_f32_16(src + i, n - i, g, codes + i));
+    return !bad && (i == n || qrn_quantize_f32_16(src + i, n - i, g, q + i));
 }
 
 // Codes u of 32 bits, as doubles 2^52 + u.
-static inline __m512d qrn_words_of_codes(__m512i u, __m512d null, __m512d m, __mmask8 *bad) {
+static inline __m512d qrn_words_of_q16(__m512i u, __m512d null, __m512d m, __mmask8 *bad) {
     const __m512d magic = _mm512_set1_pd(QRN_WORDS_MAGIC);
     __m512d x = _mm512_sub_pd(_mm512_castsi512_pd(u), null), sum = _mm512_fmadd_pd(x, m, magic);
     *bad |= qrn_words_doubt(_mm512_fmsub_pd(x, m, _mm512_sub_pd(sum, magic)));
@@ -82,8 +81,8 @@ static inline __m512d qrn_words_of_codes(__m512i u, __m512d null, __m512d m, __m
 }
 
 // n codes, a multiple of 32, of grid `from` as codes of grid `to`; both may be the same memory.
-static inline bool qrn_words_of_words(const uint16_t *src, size_t n, const qrn_codes_grid *from,
-                                      const qrn_codes_grid *to, uint16_t *codes) {
+static inline bool qrn_words_of_words(const uint16_t *src, size_t n, const qrn_quant_grid *from,
+                                      const qrn_quant_grid *to, uint16_t *q) {
     const __m512i none = _mm512_setzero_si512(), upper = _mm512_set1_epi32(0x43300000);
     const double offset = from->offset + from->low, ratio = from->scale / to->scale;
     if (!qrn_words_fit(from) || !qrn_words_fit(to) || n % 32 ||
@@ -96,11 +95,11 @@ static inline bool qrn_words_of_words(const uint16_t *src, size_t n, const qrn_c
         __m512i v = _mm512_xor_si512(_mm512_loadu_si512(src + i), flip), y[2];
         for (int h = 0; h < 2; h++) {
             __m512i u = h ? _mm512_unpackhi_epi16(v, none) : _mm512_unpacklo_epi16(v, none);
-            __m512d a = qrn_words_of_codes(_mm512_unpacklo_epi32(u, upper), null, m, &bad);
-            __m512d b = qrn_words_of_codes(_mm512_unpackhi_epi32(u, upper), null, m, &bad);
+            __m512d a = qrn_words_of_q16(_mm512_unpacklo_epi32(u, upper), null, m, &bad);
+            __m512d b = qrn_words_of_q16(_mm512_unpackhi_epi32(u, upper), null, m, &bad);
             y[h] = qrn_words_low(a, b);
         }
-        _mm512_storeu_si512(codes + i, qrn_words_pack(to, y[0], y[1]));
+        _mm512_storeu_si512(q + i, qrn_words_pack(to, y[0], y[1]));
     }
     return !bad;
 }

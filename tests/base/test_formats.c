@@ -141,7 +141,7 @@ static void codes_have_the_range_of_their_bits(void **state) {
     };
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
         int64_t lo, hi;
-        qrn_code_range(facts[i].type, facts[i].bits, &lo, &hi);
+        qrn_quant_range(facts[i].type, facts[i].bits, &lo, &hi);
         assert_true(lo == facts[i].lo && hi == facts[i].hi);
     }
 }

@@ -88,7 +88,7 @@ static void resample_codes_runs_whatever_its_check_accepts(void **state) {
         OP_SEED(RAW, "f64[3,5] i32[12]:c f64[12]:c > f64[4,5]", RESAMPLE(0, 3),
                 .data = {NULL, THREE_TAPS, THREE_WEIGHTS}),
     };
-    OP_FUZZ(qrn_cop_resample_codes, seeds, 3000);
+    OP_FUZZ(qrn_cop_resample_q, seeds, 3000);
 }
 
 static void glimpse_runs_whatever_its_check_accepts(void **state) {

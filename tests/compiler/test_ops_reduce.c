@@ -106,8 +106,8 @@ static void the_lowest_offset_is_far(void **state) {
     qrn_view far = {.dtype = QRN_DTYPE_UQ8, .quant = &lowest, .rank = 2, .dims = {3, 8}};
     qrn_view near = {.dtype = QRN_DTYPE_UQ8, .quant = &plain, .rank = 2, .dims = {3, 8}};
     const qrn_norm_args norm = {.kind = QRN_NORM_RMS, .n_axes = 1, .axes = {1}};
-    assert_true(qrn_norm_takes_codes(&norm, &near, &near));
-    assert_false(qrn_norm_takes_codes(&norm, &far, &near));
+    assert_true(qrn_norm_supports_q(&norm, &near, &near));
+    assert_false(qrn_norm_supports_q(&norm, &far, &near));
     const qrn_softmax_args softmax = {.axis = 1, .beta = 1};
     qrn_view *in[] = {&near}, *out[] = {&far};
     const qrn_kcall k = {

@@ -110,7 +110,7 @@ static void check_row(const qrn_kernel *row, const sizes *z, qrn_dtype from, qrn
     int64_t low = 0, high = 0;
     bool codes = qrn_dtype_is_fixed(to);
     if (codes)
-        qrn_code_range(to, 0, &low, &high);
+        qrn_quant_range(to, 0, &low, &high);
     for (size_t i = 0; i < count_y; i++) {
         double want = wanted(z, &x, index, weight, i), got = element(to, y.data, i);
         if (codes)
@@ -153,7 +153,7 @@ static void codes_are_rounded_half_up(void **unused) {
                  {QRN_DTYPE_SQ8, QRN_DTYPE_F32},
                  {QRN_DTYPE_UQ16, QRN_DTYPE_F64},
                  {QRN_DTYPE_SQ16, QRN_DTYPE_F64}};
-    const qrn_family *f = &qrn_family_resample_codes;
+    const qrn_family *f = &qrn_family_resample_q;
     for (uint32_t r = 0; r < f->n_rows; r++)
         for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++)
             for (int round = 0; round < 150 && (f->rows[r].needs & ~qrn_cpu_isa()) == 0; round++) {
@@ -199,7 +199,7 @@ static void values_outside_the_type_are_limited(void **unused) {
     const int8_t signed_codes[COUNT] = {-128, 127, -128, 127, -128, 127, -128, 4};
     int32_t index[] = {0};
     double weight[] = {1.0};
-    const qrn_family *f = &qrn_family_resample_codes;
+    const qrn_family *f = &qrn_family_resample_q;
     for (uint32_t r = 0; r < 2 * f->n_rows; r++) {
         bool is_signed = r % 2;
         uint8_t y[COUNT];
@@ -221,7 +221,7 @@ static void values_outside_the_type_are_limited(void **unused) {
 static void an_empty_output_takes_no_step(void **unused) {
     (void)unused;
     const qrn_family *families[] = {&qrn_family_resample, &qrn_family_resample_move,
-                                    &qrn_family_resample_codes};
+                                    &qrn_family_resample_q};
     for (size_t i = 0; i < 3; i++)
         for (uint32_t r = 0; r < families[i]->n_rows; r++) {
             qrn_view x = {.dtype = QRN_DTYPE_F32, .rank = 2, .dims = {0, 3}}, y = x, table = {0};

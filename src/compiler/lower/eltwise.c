@@ -7,7 +7,7 @@
 #include "compiler/lower/groups.h"
 #include "compiler/lowering.h"
 #include "ir/element_wise.h"
-#include "kernels/codes.h"
+#include "kernels/element_io.h"
 #include "kernels/convert.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/choose.h"
@@ -133,7 +133,7 @@ static qrn_status lower_square(qrn_lowering *lo, const qrn_node *n) {
 
 static bool raw_format(const qrn_tensor *t) {
     qrn_view v = {.dtype = t->dtype, .quant = &t->quant};
-    return qrn_codes_know(&v);
+    return qrn_io_supports(&v);
 }
 
 // Operands in common formats, not all of them f32: one step on the tensors as they are.

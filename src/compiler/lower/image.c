@@ -58,7 +58,7 @@ static resize_plan plan_resize(const qrn_tensor *x, const qrn_tensor *y, bool ne
         return (resize_plan){
             &qrn_cop_resample_move, QRN_DOMAIN_RAW, y->dtype, y->dtype, y->dtype, 2};
     if (same && qrn_dtype_is_fixed(y->dtype) && (bits == 8 || bits == 16) && whole)
-        return (resize_plan){&qrn_cop_resample_codes,
+        return (resize_plan){&qrn_cop_resample_q,
                              QRN_DOMAIN_RAW,
                              y->dtype,
                              bits == 8 ? QRN_DTYPE_F32 : QRN_DTYPE_F64,

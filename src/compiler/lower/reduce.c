@@ -3,10 +3,10 @@
 // Lowering rows of the reduce group: reductions, scans, sorting, softmax and normalization.
 #include "compiler/lower/groups.h"
 #include "compiler/lowering.h"
-#include "kernels/codes.h"
+#include "kernels/element_io.h"
 #include "kernels/norm/norm.h"
 #include "kernels/reduce/along.h"
-#include "kernels/reduce/reduce_codes.h"
+#include "kernels/reduce/reduce_q.h"
 #include "kernels/softmax/masked.h"
 #include "kernels/softmax/softmax.h"
 
@@ -31,7 +31,7 @@ static qrn_view view_of(const qrn_tensor *t) {
 // Codes of 8 or 16 bits with one scale.
 static bool has_codes(const qrn_tensor *t) {
     qrn_view v = view_of(t);
-    return t->format == QRN_FORMAT_DENSE && qrn_dtype_is_fixed(t->dtype) && qrn_codes_know(&v);
+    return t->format == QRN_FORMAT_DENSE && qrn_dtype_is_fixed(t->dtype) && qrn_io_supports(&v);
 }
 
 // Codes are computed on as they are.
@@ -95,7 +95,7 @@ static qrn_status lower_reduce(qrn_lowering *lo, const qrn_node *n) {
     for (uint32_t d = 0; d < x->shape.rank; d++)
         count *= args.axes >> d & 1 ? (double)x->shape.dims[d] : 1;
     if (x->format != QRN_FORMAT_DENSE || y->format != QRN_FORMAT_DENSE || x->updateable ||
-        y->updateable || !qrn_reduce_codes_work(args.op, &from, &to, count))
+        y->updateable || !qrn_reduce_q_work(args.op, &from, &to, count))
         return QRN_E_UNSUPPORTED;
     QRN_TRY(qrn_lo_tensor(lo, x, &in));
     QRN_TRY(qrn_lo_tensor(lo, y, &out));
@@ -140,7 +140,7 @@ static qrn_status lower_axes_norm(qrn_lowering *lo, const qrn_node *n) {
         return QRN_E_UNSUPPORTED;
     QRN_TRY(axes_norm_args(n, &args));
     qrn_view from = view_of(n->in[0]), to = view_of(n->out[0]);
-    if (!qrn_norm_takes_codes(&args, &from, &to))
+    if (!qrn_norm_supports_q(&args, &from, &to))
         return QRN_E_UNSUPPORTED;
     for (uint32_t i = 0; i < n->n_in; i++)
         if (n->in[i]) {

@@ -3,7 +3,7 @@
 // Ops of a compiled graph, group eltwise: attributes, and what makes a step safe to run.
 #include "compiler/ops/check.h"
 
-#include "kernels/codes.h"
+#include "kernels/element_io.h"
 #include "kernels/convert.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/choose.h"
@@ -69,7 +69,7 @@ static const char *check_binary(const qrn_kcall *k, qrn_domain domain) {
     if (domain != QRN_DOMAIN_RAW)
         return qrn_chk_all_real(k, domain);
     QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
-    QRN_NEED(qrn_codes_know(k->in[0]) && qrn_codes_know(k->in[1]) && qrn_codes_know(k->out[0]),
+    QRN_NEED(qrn_io_supports(k->in[0]) && qrn_io_supports(k->in[1]) && qrn_io_supports(k->out[0]),
              "an operand is no float and not of 8 or 16 bits with one scale");
     return NULL;
 }
@@ -197,7 +197,7 @@ const qrn_cop qrn_cop_cast = {
 static const char *check_quantize(const qrn_kcall *k, qrn_domain domain) {
     QRN_NEED(qrn_chk_type(k->in[0], QRN_T(F16) | QRN_T(F32) | QRN_T(F64)),
              "in[0] is not f16, f32 or f64");
-    QRN_NEED(qrn_dtype_is_fixed(k->out[0]->dtype) && qrn_codes_know(k->out[0]),
+    QRN_NEED(qrn_dtype_is_fixed(k->out[0]->dtype) && qrn_io_supports(k->out[0]),
              "out[0] is not of 8 or 16 bits with one scale");
     return check_convert(k, domain);
 }

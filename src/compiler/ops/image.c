@@ -215,9 +215,9 @@ const qrn_cop qrn_cop_resample = {QRN_COP_HEAD(resample), QRN_COP_ATTRS(resample
 const qrn_cop qrn_cop_resample_move = {QRN_COP_HEAD(resample_move), QRN_COP_ATTRS(resample_attrs),
                                        QRN_COP_IN(2, 2, 3), QRN_COP_OUT(1, 1, 1),
                                        .check = check_resample_move};
-const qrn_cop qrn_cop_resample_codes = {QRN_COP_HEAD(resample_codes), QRN_COP_ATTRS(resample_attrs),
-                                        QRN_COP_IN(3, 3, 7), QRN_COP_OUT(1, 1, 1),
-                                        .check = check_resample_codes};
+const qrn_cop qrn_cop_resample_q = {QRN_COP_HEAD(resample_q), QRN_COP_ATTRS(resample_attrs),
+                                    QRN_COP_IN(3, 3, 7), QRN_COP_OUT(1, 1, 1),
+                                    .check = check_resample_codes};
 
 static const qrn_attr glimpse_attrs[] = {
     QRN_ATTR(qrn_glimpse_args, noise),

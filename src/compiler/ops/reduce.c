@@ -5,13 +5,13 @@
 
 #include "kernels/norm/norm.h"
 #include "kernels/reduce/along.h"
-#include "kernels/reduce/reduce_codes.h"
+#include "kernels/reduce/reduce_q.h"
 #include "kernels/softmax/masked.h"
 #include "kernels/softmax/softmax.h"
 
 // 8 or 16 bits with one scale.
 static bool has_one_scale(const qrn_view *v) {
-    return qrn_dtype_is_fixed(v->dtype) && qrn_codes_know(v);
+    return qrn_dtype_is_fixed(v->dtype) && qrn_io_supports(v);
 }
 
 // --- over a set of axes
@@ -42,7 +42,7 @@ static const char *check_reduce(const qrn_kcall *k, qrn_domain domain) {
     double count = (double)qrn_view_count(k->in[0]) / (double)qrn_view_count(k->out[0]);
     QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
     QRN_NEED(
-        qrn_reduce_codes_work(a->op, k->in[0], k->out[0], count),
+        qrn_reduce_q_work(a->op, k->in[0], k->out[0], count),
         "no reduction of quantized values with this operation, encoding or number of elements");
     return NULL;
 }
@@ -221,7 +221,7 @@ static const char *check_norm(const qrn_kcall *k, qrn_domain domain) {
         QRN_NEED(qrn_chk_real(param, raw ? QRN_DOMAIN_F64 : domain),
                  "gamma or beta is not of the type");
     }
-    QRN_NEED(raw ? qrn_norm_takes_codes(a, x, y)
+    QRN_NEED(raw ? qrn_norm_supports_q(a, x, y)
                  : qrn_chk_real(x, domain) && qrn_chk_real(y, domain),
              "in[0] or out[0] is not of a type and encoding that fit");
     return NULL;

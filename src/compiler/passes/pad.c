@@ -27,7 +27,7 @@ static bool fills_zero(const qrn_pad_args *a, const qrn_cvalue *x) {
     int64_t low, high, zero;
     if (x->quant.kind != QRN_QUANT_TENSOR || x->quant.shift != 0.0f)
         return false;
-    qrn_code_range(x->dtype, x->quant.bits, &low, &high);
+    qrn_quant_range(x->dtype, x->quant.bits, &low, &high);
     zero = -(int64_t)x->quant.offset;
     uint64_t fill = 0;
     memcpy(&fill, a->fill, elem);

@@ -207,7 +207,7 @@ qrn_status qrn_rule_constant_of_shape(const qrn_op_call *c) {
     const qrn_param *value = qrn_op_param(c, "value");
     qrn_dtype t = c->out[0]->dtype;
     int64_t lo, hi;
-    qrn_code_range(t, 0, &lo, &hi);
+    qrn_quant_range(t, 0, &lo, &hi);
     bool wide = value->dtype == QRN_DTYPE_I64 && qrn_dtype_is_int(t) && value->value.i >= lo &&
                 value->value.i <= hi;
     if (value->dtype != t && !wide)

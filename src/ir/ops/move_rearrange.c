@@ -314,7 +314,7 @@ static qrn_status check_pad_value(const qrn_op_call *c) {
     QRN_TRY(qrn_move_code(c, "pad_constant_value", true));
     int64_t value = qrn_dtypes[p->dtype].cls == QRN_CLASS_UINT ? (int64_t)p->value.u : p->value.i;
     int64_t lo, hi;
-    qrn_code_range(t, c->out[0]->quant.bits, &lo, &hi);
+    qrn_quant_range(t, c->out[0]->quant.bits, &lo, &hi);
     if (value >= lo && value <= hi)
         return QRN_OK;
     return qrn_op_fail(c, QRN_E_PARAM,

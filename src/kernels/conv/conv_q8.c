@@ -30,16 +30,16 @@ qrn_status qrn_conv_q8_ref(const qrn_kcall *k) {
                 for (size_t ci = 0; ci < cin; ci++) {
                     size_t xi = (size_t)from * g.cin + first + ci;
                     size_t wi = qrn_conv_weight(&g, tap, ci, co);
-                    int64_t x = qrn_code(xv, xi) + xv->quant->offset;
+                    int64_t x = qrn_q_load(xv, xi) + xv->quant->offset;
                     for (size_t j = 0; j < n; j++)
-                        acc[j] += x * (qrn_code(wv, wi + j) +
+                        acc[j] += x * (qrn_q_load(wv, wi + j) +
                                        qrn_group_offset(wv->quant, channel_group(&g, co + j)));
                 }
             }
             for (size_t j = 0; j < n; j++) {
                 qrn_requant r = qrn_requant_of(xv, wv, channel_group(&g, co + j), yv);
                 r.zero_half += qrn_bias_real(bias, co + j, yv);
-                qrn_store_code(yv, cell * g.cout + co + j, qrn_requantize(&r, acc[j]));
+                qrn_q_store(yv, cell * g.cout + co + j, qrn_requantize(&r, acc[j]));
             }
         }
     }
@@ -67,7 +67,7 @@ qrn_status qrn_conv_q8_block_ref(const qrn_kcall *k) {
                     qrn_block_add(&s, xv, x + ci, wv, qrn_conv_weight(&g, tap, ci, co), yv);
             }
             qrn_block_flush(&s, xv, wv, yv);
-            qrn_store_code(yv, cell * g.cout + co, qrn_requant_clamp(&r, floor(s.t)));
+            qrn_q_store(yv, cell * g.cout + co, qrn_requant_clamp(&r, floor(s.t)));
         }
     }
     qrn_report(k, begin * g.cout, end * g.cout);

@@ -48,7 +48,7 @@ static prepared prepare(const qrn_kcall *k, size_t channels) {
     }
     for (size_t i = 0; i < qrn_view_count(w); i += channels)
         for (size_t c = 0; c < channels; c++) // below 2^24: exact
-            p.w[i + c] = (float)(qrn_code(w, i + c) + qrn_group_offset(w->quant, c));
+            p.w[i + c] = (float)(qrn_q_load(w, i + c) + qrn_group_offset(w->quant, c));
     return p;
 }
 

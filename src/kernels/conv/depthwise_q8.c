@@ -58,7 +58,7 @@ static prepared prepare(const qrn_kcall *k, size_t channels) {
     }
     for (size_t i = 0; i < qrn_view_count(w); i += channels)
         for (size_t c = 0; c < channels; c++)
-            p.w[i + c] = (int16_t)(qrn_code(w, i + c) + qrn_group_offset(w->quant, c));
+            p.w[i + c] = (int16_t)(qrn_q_load(w, i + c) + qrn_group_offset(w->quant, c));
     return p;
 }
 
@@ -88,7 +88,7 @@ static bool bias_fits(const qrn_view *bias) {
 static void store16(const qrn_kcall *k, const int32_t *acc, size_t first, size_t channels) {
     for (size_t c = 0; c < channels; c++) {
         qrn_requant r = qrn_requant_of(k->in[0], k->in[1], c, k->out[0]);
-        qrn_store_code(k->out[0], first + c, qrn_requantize(&r, acc[c]));
+        qrn_q_store(k->out[0], first + c, qrn_requantize(&r, acc[c]));
     }
 }
 

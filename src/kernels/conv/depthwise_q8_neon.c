@@ -39,8 +39,8 @@ void qrn_depthwise_q8_cell_neon(const qrn_depthwise_q8_cell *d) {
             vst1q_s32(d->acc + c + 4, acc1);
             continue;
         }
-        uint16x8_t codes = vcombine_u16(epilogue(d, c, acc0), epilogue(d, c + 4, acc1));
-        vst1_u8(d->y + c, vmovn_u16(codes));
+        uint16x8_t q = vcombine_u16(epilogue(d, c, acc0), epilogue(d, c + 4, acc1));
+        vst1_u8(d->y + c, vmovn_u16(q));
     }
     qrn_depthwise_q8_tail(d, c);
 }

@@ -15,7 +15,7 @@ const int8_t *qrn_strip_weights(const qrn_view *w, size_t channels, int8_t *room
         return w->data;
     for (size_t i = 0; i < qrn_view_count(w); i += channels)
         for (size_t c = 0; c < channels; c++) {
-            int32_t v = qrn_code(w, i + c) + qrn_group_offset(w->quant, c);
+            int32_t v = qrn_q_load(w, i + c) + qrn_group_offset(w->quant, c);
             if (v < INT8_MIN || v > INT8_MAX)
                 return NULL;
             room[i + c] = (int8_t)v;

@@ -4,7 +4,7 @@
 #include "kernels/eltwise/binary.h"
 
 #include "base/cpu.h"
-#include "kernels/eltwise/binary_codes.h"
+#include "kernels/eltwise/binary_q.h"
 #include "kernels/eltwise/binary_rows.h"
 #include "kernels/walk.h"
 
@@ -88,15 +88,15 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_walk_tasks(qrn_view_count(k->out[0]), n_threads);
 }
 
-static bool sums_of_codes(const qrn_kcall *k) {
-    qrn_binary_codes unused;
-    return qrn_binary_codes_plan(k, &unused);
+static bool sums_of_q(const qrn_kcall *k) {
+    qrn_binary_q unused;
+    return qrn_binary_q_plan(k, &unused);
 }
 
 // clang-format off
-#define CODES(isa, ISA)                                                                            \
-    {.name = "binary_codes_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA, .works = sums_of_codes, \
-     .fn = qrn_binary_codes_##isa, .tasks = tasks}
+#define QUANTIZED(isa, ISA)                                                                        \
+    {.name = "binary_q_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA, .works = sums_of_q, \
+     .fn = qrn_binary_q_##isa, .tasks = tasks}
 #define ROW(type, domain_, isa, ISA)                                                               \
     {.name = "binary_" #type "_" #isa, .domain = domain_, .needs = ISA,                            \
      .fn = qrn_binary_##type##_##isa, .tasks = tasks}
@@ -107,13 +107,13 @@ static const qrn_kernel binary_rows[] = {
     ROW(f32, QRN_DOMAIN_F32, avx2, QRN_ISA_AVX2),
     ROW(f64, QRN_DOMAIN_F64, avx512, QRN_ISA_AVX512),
     ROW(f64, QRN_DOMAIN_F64, avx2, QRN_ISA_AVX2),
-    CODES(avx512, QRN_ISA_AVX512),
-    CODES(avx2, QRN_ISA_AVX2),
+    QUANTIZED(avx512, QRN_ISA_AVX512),
+    QUANTIZED(avx2, QRN_ISA_AVX2),
     ROW(raw, QRN_DOMAIN_RAW, avx512, QRN_ISA_AVX512),
     ROW(raw, QRN_DOMAIN_RAW, avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
-    CODES(neon, QRN_ISA_NEON),
+    QUANTIZED(neon, QRN_ISA_NEON),
 #endif
     ROW(f32, QRN_DOMAIN_F32, ref, 0),
     ROW(f64, QRN_DOMAIN_F64, ref, 0),

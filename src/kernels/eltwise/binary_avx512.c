@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Binary ops on floats, compiled for AVX512: the same code and the same results, wider vectors.
-#include "kernels/codes.h"
+#include "kernels/element_io.h"
 #include "kernels/eltwise/binary_float.h"
 #include "kernels/eltwise/binary_rows.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Binary ops on floats, for any CPU.
-#define QRN_CODES_BY_DEFINITION 1
-#include "kernels/codes.h"
+#define QRN_IO_BY_DEFINITION 1
+#include "kernels/element_io.h"
 #include "kernels/eltwise/binary_float.h"
 #include "kernels/eltwise/binary_rows.h"
 

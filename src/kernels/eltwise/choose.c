@@ -80,10 +80,10 @@ static qrn_status mux_ref(const qrn_kcall *k) {
     double nothing = 0;
     uint64_t zero = 0;
     qrn_view real = {.data = &nothing, .dtype = QRN_DTYPE_F64, .rank = 1, .dims = {1}};
-    qrn_view code = *k->out[0];
-    code.data = &zero;
-    code.rank = code.dims[0] = 1;
-    qrn_convert_range(&real, &code, 0, 1, false);
+    qrn_view q = *k->out[0];
+    q.data = &zero;
+    q.rank = q.dims[0] = 1;
+    qrn_convert_range(&real, &q, 0, 1, false);
     mux_pass(k, NULL, 0, (const uint8_t *)&zero);
     for (uint32_t i = 1; i < k->n_in; i++)
         mux_pass(k, k->in[i], (int64_t)i - 1, (const uint8_t *)&zero);

@@ -10,10 +10,10 @@
 #include <string.h>
 
 // Four look-ups are under way at a time; stores of whole words leave the ports to the look-ups.
-#define LOOKUP(code, type)                                                                         \
+#define LOOKUP(index, type)                                                                        \
     do {                                                                                           \
         const type *table = k->in[1]->data;                                                        \
-        const code *x = (const code *)k->in[0]->data;                                              \
+        const index *x = (const index *)k->in[0]->data;                                            \
         type *y = k->out[0]->data;                                                                 \
         size_t i = begin;                                                                          \
         for (; i + 4 <= end; i += 4) {                                                             \

@@ -45,24 +45,23 @@ static inline __attribute__((always_inline)) __m256i look_up(const parts *t, __m
     return _mm256_or_si256(low, high);
 }
 
-void qrn_lut_bytes_avx2(const uint8_t *table, const uint8_t *codes, uint8_t *y, size_t n) {
+void qrn_lut_bytes_avx2(const uint8_t *table, const uint8_t *q, uint8_t *y, size_t n) {
     parts t = split(table);
     size_t i = 0;
     for (; i + 32 <= n; i += 32) {
-        __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(codes + i));
+        __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(q + i));
         _mm256_storeu_si256((__m256i *)(void *)(y + i), look_up(&t, c));
     }
     for (; i < n; i++)
-        y[i] = table[codes[i]];
+        y[i] = table[q[i]];
 }
 
 // Entries are put together to vectors, because one store an entry would be the bottleneck; codes
 // are taken apart from larger numbers, to leave the loads to the table.
-static inline __attribute__((always_inline)) __m128i eight(const uint16_t *t,
-                                                           const uint16_t *codes) {
+static inline __attribute__((always_inline)) __m128i eight(const uint16_t *t, const uint16_t *q) {
     uint64_t a, b;
-    memcpy(&a, codes, sizeof a);
-    memcpy(&b, codes + 4, sizeof b);
+    memcpy(&a, q, sizeof a);
+    memcpy(&b, q + 4, sizeof b);
     __m128i v = _mm_cvtsi32_si128(t[(uint16_t)a]);
     v = _mm_insert_epi16(v, t[(uint16_t)(a >> 16)], 1);
     v = _mm_insert_epi16(v, t[(uint16_t)(a >> 32)], 2);
@@ -73,10 +72,10 @@ static inline __attribute__((always_inline)) __m128i eight(const uint16_t *t,
     return _mm_insert_epi16(v, t[b >> 48], 7);
 }
 
-void qrn_lut_words_avx2(const uint16_t *table, const uint16_t *codes, uint16_t *y, size_t n) {
+void qrn_lut_words_avx2(const uint16_t *table, const uint16_t *q, uint16_t *y, size_t n) {
     size_t i = 0;
     for (; i + 8 <= n; i += 8)
-        _mm_storeu_si128((__m128i *)(void *)(y + i), eight(table, codes + i));
+        _mm_storeu_si128((__m128i *)(void *)(y + i), eight(table, q + i));
     for (; i < n; i++)
-        y[i] = table[codes[i]];
+        y[i] = table[q[i]];
 }

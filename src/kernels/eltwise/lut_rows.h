@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-void qrn_lut_bytes_avx512vbmi(const uint8_t *table, const uint8_t *codes, uint8_t *y, size_t n);
-void qrn_lut_bytes_avx2(const uint8_t *table, const uint8_t *codes, uint8_t *y, size_t n);
-void qrn_lut_bytes_neon(const uint8_t *table, const uint8_t *codes, uint8_t *y, size_t n);
-void qrn_lut_words_avx2(const uint16_t *table, const uint16_t *codes, uint16_t *y, size_t n);
+void qrn_lut_bytes_avx512vbmi(const uint8_t *table, const uint8_t *q, uint8_t *y, size_t n);
+void qrn_lut_bytes_avx2(const uint8_t *table, const uint8_t *q, uint8_t *y, size_t n);
+void qrn_lut_bytes_neon(const uint8_t *table, const uint8_t *q, uint8_t *y, size_t n);
+void qrn_lut_words_avx2(const uint16_t *table, const uint16_t *q, uint16_t *y, size_t n);
 
 #endif

@@ -4,7 +4,7 @@
 #include "kernels/fp16/round_fp16.h"
 
 #include "base/cpu.h"
-#include "kernels/codes.h"
+#include "kernels/element_io.h"
 #include "kernels/fp16/round_fp16_rows.h"
 
 #define GRAIN 256 // elements: tasks begin at multiples of it
@@ -29,7 +29,7 @@ static qrn_status round_fp16_ref(const qrn_kcall *k) {
     return QRN_OK;
 }
 
-static bool known_formats(const qrn_kcall *k) { return qrn_codes_know(k->in[0]); }
+static bool known_formats(const qrn_kcall *k) { return qrn_io_supports(k->in[0]); }
 
 // clang-format off
 #define FAST(isa, ISA)                                                                             \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Rounding to fp16, compiled for NEON.
-#include "kernels/codes.h"
+#include "kernels/element_io.h"
 #include "kernels/fp16/round_fp16_rows.h"
 #include "kernels/vec.h"
 

@@ -5,10 +5,10 @@
 //   weights, out[0] y [outer, m, inner]
 //   y[a, o, b] = sum over t of weight[o, t] * x[a, index[o, t], b]
 // `axis` is the middle dimension. A tap of weight 0 counts nothing, whatever it holds.
-// resample_move takes one tap a position, no weights, and moves elements of any type.
-// resample_codes computes on fixed-point codes of 8 or 16 bits, rounded half up; between two axes
-// codes that are not rounded yet are f32 (8 bits) or f64 (16 bits). The positions come from the
-// compiler (kernels/image/taps.h).
+// resample_move takes one tap a position, no weights, and moves elements of any type. resample_q
+// computes on fixed-point codes of 8 or 16 bits, rounded half up; between two axes codes that are
+// not rounded yet are f32 (8 bits) or f64 (16 bits). The positions come from the compiler
+// (kernels/image/taps.h).
 #ifndef QRN_KERNELS_IMAGE_RESAMPLE_H
 #define QRN_KERNELS_IMAGE_RESAMPLE_H
 
@@ -19,8 +19,8 @@ typedef struct qrn_resample_args {
     uint32_t taps; // per output position
 } qrn_resample_args;
 
-extern const qrn_family qrn_family_resample;       // F32, F64
-extern const qrn_family qrn_family_resample_move;  // RAW
-extern const qrn_family qrn_family_resample_codes; // RAW
+extern const qrn_family qrn_family_resample;      // F32, F64
+extern const qrn_family qrn_family_resample_move; // RAW
+extern const qrn_family qrn_family_resample_q;    // RAW
 
 #endif

@@ -4,7 +4,7 @@
 #include "kernels/norm/norm.h"
 
 #include "base/cpu.h"
-#include "kernels/norm/norm_codes.h"
+#include "kernels/norm/norm_q.h"
 #include "kernels/norm/norm_rows.h"
 
 #include <math.h>
@@ -107,7 +107,7 @@ static size_t columns_scratch(const qrn_kcall *k) {
     return qrn_norm_columns_of(k, &n) ? k->n_tasks * 4 * (n.each + 64) * sizeof(double) : 0;
 }
 
-static size_t codes_scratch(const qrn_kcall *k) {
+static size_t q_scratch(const qrn_kcall *k) {
     return k->n_tasks * 2 * qrn_norm_params(k) * sizeof(double);
 }
 
@@ -116,10 +116,10 @@ static size_t codes_scratch(const qrn_kcall *k) {
     {.name = "norm_columns_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA,                     \
      .works = columns_work, .fn = qrn_norm_columns_f32_##isa, .tasks = tasks,                      \
      .scratch = columns_scratch}
-#define CODES(isa, ISA)                                                                            \
-    {.name = "norm_codes_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA,                           \
-     .works = qrn_norm_codes_run, .fn = qrn_norm_codes_##isa, .tasks = tasks,                      \
-     .scratch = codes_scratch}
+#define QUANTIZED(isa, ISA)                                                                        \
+    {.name = "norm_q_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA,                           \
+     .works = qrn_norm_q_run, .fn = qrn_norm_q_##isa, .tasks = tasks,                      \
+     .scratch = q_scratch}
 #define FAST(type, domain_, isa, ISA)                                                              \
     {.name = "norm_" #type "_" #isa, .domain = domain_, .needs = ISA,                              \
      .works = qrn_norm_contiguous, .fn = qrn_norm_##type##_##isa, .tasks = tasks}
@@ -134,18 +134,18 @@ static const qrn_kernel norm_rows[] = {
     FAST(f64, QRN_DOMAIN_F64, avx2, QRN_ISA_AVX2),
     COLUMNS(avx512, QRN_ISA_AVX512),
     COLUMNS(avx2, QRN_ISA_AVX2),
-    CODES(avx512, QRN_ISA_AVX512),
-    CODES(avx2, QRN_ISA_AVX2),
+    QUANTIZED(avx512, QRN_ISA_AVX512),
+    QUANTIZED(avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
     FAST(f32, QRN_DOMAIN_F32, neon, QRN_ISA_NEON),
     FAST(f64, QRN_DOMAIN_F64, neon, QRN_ISA_NEON),
     COLUMNS(neon, QRN_ISA_NEON),
-    CODES(neon, QRN_ISA_NEON),
+    QUANTIZED(neon, QRN_ISA_NEON),
 #endif
     {.name = "norm_f32_ref", .domain = QRN_DOMAIN_F32, .fn = qrn_norm_f32_ref, .tasks = tasks},
     {.name = "norm_f64_ref", .domain = QRN_DOMAIN_F64, .fn = qrn_norm_f64_ref, .tasks = tasks},
-    {.name = "norm_codes_ref", .domain = QRN_DOMAIN_RAW, .fn = qrn_norm_codes_ref, .tasks = tasks},
+    {.name = "norm_q_ref", .domain = QRN_DOMAIN_RAW, .fn = qrn_norm_q_ref, .tasks = tasks},
 };
 QRN_FAMILY(norm, sizeof(qrn_norm_args));
 

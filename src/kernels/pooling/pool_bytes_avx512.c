@@ -10,7 +10,7 @@
 
 // A task and the window it is at.
 typedef struct job {
-    qrn_pool_codes codes;
+    qrn_pool_q q;
     const uint8_t *x;
     size_t channels;
     bool is_signed;
@@ -23,7 +23,7 @@ typedef struct job {
 
 // What a count changes.
 static void prepare(job *j, size_t count) {
-    const qrn_pool_codes *c = &j->codes;
+    const qrn_pool_q *c = &j->q;
     double m = count ? c->scale_x / c->scale_y / (double)count : 0.0;
     for (int i = 0; i < MULTIPLIERS; i++)
         j->m[i] = (float)m;
@@ -43,7 +43,7 @@ static void find_cells(job *j, const qrn_pool_window *w) {
                 j->cells[j->n++] = line + c * j->channels;
         }
     // Signed codes are summed as unsigned ones.
-    j->start = (j->codes.offset_x - (j->is_signed ? 128 : 0)) * (int32_t)j->n;
+    j->start = (j->q.offset_x - (j->is_signed ? 128 : 0)) * (int32_t)j->n;
 }
 
 // Results of the lanes that are not sure; lane i of vector v is channel 4*i + place[v].
@@ -55,7 +55,7 @@ static __attribute__((noinline)) void decide(const job *j, const __m512i *acc, _
         _mm512_storeu_si512(sums, acc[v]);
         for (size_t i = 0; i < 16; i++)
             if (!(sure >> i & 1) && 4 * i + place[v] < n)
-                y[4 * i + place[v]] = (uint8_t)qrn_pool_average(&j->codes, sums[i], j->count);
+                y[4 * i + place[v]] = (uint8_t)qrn_pool_average(&j->q, sums[i], j->count);
     }
 }
 
@@ -89,13 +89,13 @@ INLINE void average(const job *j, uint8_t *y, size_t c, size_t n, const bool who
     __m512i acc[4];
     __mmask16 sure;
     add_cells(j, c, mask, whole, is_signed, acc);
-    __m512i codes = qrn_requant8_four(&j->requant, acc, 1, &sure);
-    codes = _mm512_min_epu8(_mm512_max_epu8(codes, j->requant.low), j->requant.high);
-    codes = _mm512_shuffle_epi8(_mm512_xor_si512(codes, j->requant.flip), order);
+    __m512i q = qrn_requant8_four(&j->requant, acc, 1, &sure);
+    q = _mm512_min_epu8(_mm512_max_epu8(q, j->requant.low), j->requant.high);
+    q = _mm512_shuffle_epi8(_mm512_xor_si512(q, j->requant.flip), order);
     if (whole)
-        _mm512_storeu_si512(y + c, codes);
+        _mm512_storeu_si512(y + c, q);
     else
-        _mm512_mask_storeu_epi8(y + c, mask, codes);
+        _mm512_mask_storeu_epi8(y + c, mask, q);
     if (__builtin_expect(sure != 0xffff, 0))
         decide(j, acc, sure, y + c, n);
 }
@@ -110,7 +110,7 @@ INLINE void average_cell(const job *j, uint8_t *y, const bool is_signed) {
 
 qrn_status qrn_pool_avg_bytes_avx512(const qrn_kcall *k) {
     const qrn_view *x = k->in[0], *y = k->out[0];
-    job j = {.codes = qrn_pool_codes_of(k),
+    job j = {.q = qrn_pool_q_of(k),
              .x = x->data,
              .channels = x->dims[x->rank - 1],
              .is_signed = x->dtype == QRN_DTYPE_SQ8};

@@ -101,7 +101,7 @@ static size_t cell_in(const qrn_pool_window *w, size_t i) {
 #define LOWEST INT16_MIN
 #include "kernels/pooling/pool_max.inc"
 
-static qrn_status pool_max_codes_ref(const qrn_kcall *k) {
+static qrn_status pool_max_q_ref(const qrn_kcall *k) {
     switch (k->in[0]->dtype) {
     case QRN_DTYPE_UQ8:
         return pool_max_u8(k);
@@ -114,7 +114,7 @@ static qrn_status pool_max_codes_ref(const qrn_kcall *k) {
     }
 }
 
-bool qrn_pool_is_code(const qrn_kcall *k) {
+bool qrn_pool_is_quantized(const qrn_kcall *k) {
     qrn_dtype t = k->in[0]->dtype;
     return t == QRN_DTYPE_UQ8 || t == QRN_DTYPE_SQ8 || t == QRN_DTYPE_UQ16 || t == QRN_DTYPE_SQ16;
 }
@@ -137,13 +137,13 @@ uint32_t qrn_pool_tasks(const qrn_kcall *k, uint32_t n_threads) {
 static const qrn_kernel pool_max_rows[] = {
 #if defined(__x86_64__)
     ROW(pool_max_f32, F32, avx512, QRN_ISA_AVX512, NULL),
-    ROW(pool_max_codes, RAW, avx512, QRN_ISA_AVX512, qrn_pool_is_code),
+    ROW(pool_max_q, RAW, avx512, QRN_ISA_AVX512, qrn_pool_is_quantized),
     ROW(pool_max_f32, F32, avx2, QRN_ISA_AVX2, NULL),
-    ROW(pool_max_codes, RAW, avx2, QRN_ISA_AVX2, qrn_pool_is_code),
+    ROW(pool_max_q, RAW, avx2, QRN_ISA_AVX2, qrn_pool_is_quantized),
 #endif
     REFERENCE(pool_max_f32, F32, pool_max_f32_ref, NULL),
     REFERENCE(pool_max_f64, F64, pool_max_f64_ref, NULL),
-    REFERENCE(pool_max_codes, RAW, pool_max_codes_ref, qrn_pool_is_code),
+    REFERENCE(pool_max_q, RAW, pool_max_q_ref, qrn_pool_is_quantized),
 };
 QRN_FAMILY(pool_max, sizeof(qrn_pooling_args));
 
@@ -151,13 +151,13 @@ static const qrn_kernel pool_avg_rows[] = {
 #if defined(__x86_64__)
     ROW(pool_avg_f32, F32, avx512, QRN_ISA_AVX512, NULL),
     ROW(pool_avg_bytes, RAW, avx512, QRN_ISA_AVX512, qrn_pool_avg_bytes_works),
-    ROW(pool_avg_codes, RAW, avx512, QRN_ISA_AVX512, qrn_pool_avg_codes_works),
+    ROW(pool_avg_q, RAW, avx512, QRN_ISA_AVX512, qrn_pool_avg_q_works),
     ROW(pool_avg_f32, F32, avx2, QRN_ISA_AVX2, NULL),
-    ROW(pool_avg_codes, RAW, avx2, QRN_ISA_AVX2, qrn_pool_avg_codes_works),
+    ROW(pool_avg_q, RAW, avx2, QRN_ISA_AVX2, qrn_pool_avg_q_works),
 #endif
     REFERENCE(pool_avg_f32, F32, pool_avg_f32_ref, NULL),
     REFERENCE(pool_avg_f64, F64, pool_avg_f64_ref, NULL),
-    REFERENCE(pool_avg_codes, RAW, qrn_pool_avg_codes_ref, NULL),
+    REFERENCE(pool_avg_q, RAW, qrn_pool_avg_q_ref, NULL),
 };
 QRN_FAMILY(pool_avg, sizeof(qrn_pooling_args));
 

@@ -65,28 +65,28 @@ static inline size_t qrn_pool_line(const qrn_pool_window *w, size_t i, size_t j)
 uint32_t qrn_pool_tasks(const qrn_kcall *k, uint32_t n_threads);
 
 // Averages of codes.
-typedef struct qrn_pool_codes {
+typedef struct qrn_pool_q {
     double scale_x, scale_y;
     int32_t offset_x, offset_y;
     int32_t lo, hi; // codes of y
-} qrn_pool_codes;
+} qrn_pool_q;
 
-bool qrn_pool_is_code(const qrn_kcall *k);
-bool qrn_pool_avg_codes_works(const qrn_kcall *k);
+bool qrn_pool_is_quantized(const qrn_kcall *k);
+bool qrn_pool_avg_q_works(const qrn_kcall *k);
 bool qrn_pool_avg_bytes_works(const qrn_kcall *k); // bytes to bytes
-qrn_pool_codes qrn_pool_codes_of(const qrn_kcall *k);
+qrn_pool_q qrn_pool_q_of(const qrn_kcall *k);
 // The average of codes plus their offset, as a code.
-int32_t qrn_pool_average(const qrn_pool_codes *c, int64_t sum, size_t count);
-qrn_status qrn_pool_avg_codes_ref(const qrn_kcall *k);
+int32_t qrn_pool_average(const qrn_pool_q *c, int64_t sum, size_t count);
+qrn_status qrn_pool_avg_q_ref(const qrn_kcall *k);
 
 qrn_status qrn_pool_max_f32_avx512(const qrn_kcall *k);
-qrn_status qrn_pool_max_codes_avx512(const qrn_kcall *k);
+qrn_status qrn_pool_max_q_avx512(const qrn_kcall *k);
 qrn_status qrn_pool_avg_f32_avx512(const qrn_kcall *k);
-qrn_status qrn_pool_avg_codes_avx512(const qrn_kcall *k);
+qrn_status qrn_pool_avg_q_avx512(const qrn_kcall *k);
 qrn_status qrn_pool_avg_bytes_avx512(const qrn_kcall *k);
 qrn_status qrn_pool_max_f32_avx2(const qrn_kcall *k);
-qrn_status qrn_pool_max_codes_avx2(const qrn_kcall *k);
+qrn_status qrn_pool_max_q_avx2(const qrn_kcall *k);
 qrn_status qrn_pool_avg_f32_avx2(const qrn_kcall *k);
-qrn_status qrn_pool_avg_codes_avx2(const qrn_kcall *k);
+qrn_status qrn_pool_avg_q_avx2(const qrn_kcall *k);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "base/cpu.h"
 #include "kernels/convert.h"
-#include "kernels/reduce/reduce_codes.h"
+#include "kernels/reduce/reduce_q.h"
 #include "kernels/reduce/reduce_rows.h"
 
 void qrn_reduce_walks(const qrn_view *x, uint32_t axes, qrn_walk *outer, qrn_walk *inner) {
@@ -56,19 +56,19 @@ void qrn_reduce_walks(const qrn_view *x, uint32_t axes, qrn_walk *outer, qrn_wal
 #define FN qrn_reduce_i64_ref
 #include "kernels/reduce/reduce.inc"
 
-bool qrn_reduce_codes_work(uint32_t op, const qrn_view *x, const qrn_view *y, double count) {
+bool qrn_reduce_q_work(uint32_t op, const qrn_view *x, const qrn_view *y, double count) {
     bool supported = op == QRN_REDUCE_SUM || op == QRN_REDUCE_MEAN || op == QRN_REDUCE_MAX ||
                      op == QRN_REDUCE_MIN;
     const qrn_view *both[2] = {x, y};
     for (int i = 0; i < 2; i++)
-        supported = supported && qrn_dtype_is_fixed(both[i]->dtype) && qrn_codes_know(both[i]) &&
+        supported = supported && qrn_dtype_is_fixed(both[i]->dtype) && qrn_io_supports(both[i]) &&
                     both[i]->quant->shift == 0.0f && both[i]->quant->scale > 0.0f &&
                     fabs((double)both[i]->quant->offset) <= 65536;
     // Beyond that many elements doubt would spread.
     return supported && count > 0 && count <= 0x1p20;
 }
 
-double qrn_reduce_codes_in_order(uint32_t op, const qrn_view *x, size_t at, const qrn_walk *inner) {
+double qrn_reduce_q_in_order(uint32_t op, const qrn_view *x, size_t at, const qrn_walk *inner) {
     double sum = 0, top = qrn_view_real(x, at), bottom = top;
     size_t count = qrn_walk_count(inner);
     for (size_t i = 0; i < count; i++) {
@@ -83,7 +83,7 @@ double qrn_reduce_codes_in_order(uint32_t op, const qrn_view *x, size_t at, cons
                                    : sum;
 }
 
-static qrn_status reduce_codes_ref(const qrn_kcall *k) {
+static qrn_status reduce_q_ref(const qrn_kcall *k) {
     const qrn_reduce_args *a = k->args;
     qrn_walk outer, inner;
     qrn_reduce_walks(k->in[0], a->axes, &outer, &inner);
@@ -93,11 +93,11 @@ static qrn_status reduce_codes_ref(const qrn_kcall *k) {
         return QRN_E_ARGUMENT;
     for (size_t o = begin; o < end; o++) {
         size_t at = qrn_walk_at(&outer, 0, o);
-        double y = qrn_reduce_codes_in_order(a->op, k->in[0], at, &inner);
+        double y = qrn_reduce_q_in_order(a->op, k->in[0], at, &inner);
         qrn_view real = {.data = &y, .dtype = QRN_DTYPE_F64, .rank = 1, .dims = {1}};
-        qrn_view code = *k->out[0];
-        code.data = (char *)code.data + o * qrn_view_elem(&code);
-        qrn_convert_range(&real, &code, 0, 1, false);
+        qrn_view q = *k->out[0];
+        q.data = (char *)q.data + o * qrn_view_elem(&q);
+        qrn_convert_range(&real, &q, 0, 1, false);
     }
     return QRN_OK;
 }
@@ -123,9 +123,9 @@ bool qrn_reduce_columns_work(const qrn_kcall *k) {
 }
 
 // clang-format off
-#define CODES(isa, ISA)                                                                            \
-    {.name = "reduce_codes_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA,                         \
-     .fn = qrn_reduce_codes_##isa, .tasks = tasks}
+#define QUANTIZED(isa, ISA)                                                                        \
+    {.name = "reduce_q_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA,                         \
+     .fn = qrn_reduce_q_##isa, .tasks = tasks}
 #define FAST(type, domain_, isa, ISA)                                                              \
     {.name = "reduce_rows_" #type "_" #isa, .domain = domain_, .needs = ISA,                       \
      .works = qrn_reduce_rows_work, .fn = qrn_reduce_rows_##type##_##isa, .tasks = tasks},         \
@@ -138,18 +138,18 @@ static const qrn_kernel reduce_rows[] = {
     FAST(f32, QRN_DOMAIN_F32, avx2, QRN_ISA_AVX2),
     FAST(f64, QRN_DOMAIN_F64, avx512, QRN_ISA_AVX512),
     FAST(f64, QRN_DOMAIN_F64, avx2, QRN_ISA_AVX2),
-    CODES(avx512, QRN_ISA_AVX512),
-    CODES(avx2, QRN_ISA_AVX2),
+    QUANTIZED(avx512, QRN_ISA_AVX512),
+    QUANTIZED(avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
     FAST(f32, QRN_DOMAIN_F32, neon, QRN_ISA_NEON),
     FAST(f64, QRN_DOMAIN_F64, neon, QRN_ISA_NEON),
-    CODES(neon, QRN_ISA_NEON),
+    QUANTIZED(neon, QRN_ISA_NEON),
 #endif
     {.name = "reduce_f32_ref", .domain = QRN_DOMAIN_F32, .fn = qrn_reduce_f32_ref, .tasks = tasks},
     {.name = "reduce_f64_ref", .domain = QRN_DOMAIN_F64, .fn = qrn_reduce_f64_ref, .tasks = tasks},
     {.name = "reduce_i64_ref", .domain = QRN_DOMAIN_I64, .fn = qrn_reduce_i64_ref, .tasks = tasks},
-    {.name = "reduce_codes_ref", .domain = QRN_DOMAIN_RAW, .fn = reduce_codes_ref, .tasks = tasks},
+    {.name = "reduce_q_ref", .domain = QRN_DOMAIN_RAW, .fn = reduce_q_ref, .tasks = tasks},
 };
 QRN_FAMILY(reduce, sizeof(qrn_reduce_args));
 // clang-format on

@@ -4,7 +4,7 @@
 #include "kernels/softmax/softmax.h"
 
 #include "base/cpu.h"
-#include "kernels/softmax/softmax_codes.h"
+#include "kernels/softmax/softmax_q.h"
 #include "kernels/softmax/softmax_rows.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@
 #define FN softmax_f64_ref
 #include "kernels/softmax/softmax.inc"
 
-static qrn_status softmax_codes_ref(const qrn_kcall *k) {
+static qrn_status softmax_q_ref(const qrn_kcall *k) {
     const qrn_softmax_args *a = k->args;
     const qrn_view *x = k->in[0];
     size_t n = x->dims[a->axis], inner = qrn_view_span(x, a->axis + 1, x->rank), begin, end;
@@ -29,7 +29,7 @@ static qrn_status softmax_codes_ref(const qrn_kcall *k) {
         qrn_softmax_measure(&r);
         for (size_t i = 0; i < n; i++) {
             double y = qrn_softmax_real(&r, i);
-            qrn_codes_store(k->out[0], r.at + i * inner, 1, &y);
+            qrn_io_store(k->out[0], r.at + i * inner, 1, &y);
         }
     }
     return QRN_OK;
@@ -45,7 +45,7 @@ static bool last_axis(const qrn_kcall *k) {
 
 // Encodings for which floats are good enough: distances that are whole numbers of a sensible size,
 // results that fit, and reals whose own rounding is nothing beside that of floats.
-static bool codes_work(const qrn_kcall *k) {
+static bool q_works(const qrn_kcall *k) {
     const qrn_softmax_args *a = k->args;
     const qrn_quant *x = k->in[0]->quant, *y = k->out[0]->quant;
     double step = (double)a->beta * (double)x->scale;
@@ -54,7 +54,7 @@ static bool codes_work(const qrn_kcall *k) {
            fabs((double)y->offset) < 1 << 20;
 }
 
-static size_t codes_scratch(const qrn_kcall *k) {
+static size_t q_scratch(const qrn_kcall *k) {
     // The largest number of elements need not be the one that takes most room.
     size_t n = k->in[0]->dims[k->in[0]->rank - 1], few = n < QRN_SOFTMAX_FEW ? n : QRN_SOFTMAX_FEW;
     size_t one = qrn_softmax_room(n), several = QRN_SOFTMAX_ROWS * qrn_softmax_room(few);
@@ -62,9 +62,9 @@ static size_t codes_scratch(const qrn_kcall *k) {
 }
 
 // clang-format off
-#define CODES(isa, ISA)                                                                            \
-    {.name = "softmax_codes_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA, .works = codes_work,   \
-     .fn = qrn_softmax_codes_##isa, .tasks = tasks, .scratch = codes_scratch}
+#define QUANTIZED(isa, ISA)                                                                        \
+    {.name = "softmax_q_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA, .works = q_works,   \
+     .fn = qrn_softmax_q_##isa, .tasks = tasks, .scratch = q_scratch}
 #define FAST(isa, ISA)                                                                             \
     {.name = "softmax_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA, .works = last_axis,      \
      .fn = qrn_softmax_f32_##isa, .tasks = tasks}
@@ -73,16 +73,16 @@ static const qrn_kernel softmax_rows[] = {
 #ifdef __x86_64__
     FAST(avx512, QRN_ISA_AVX512),
     FAST(avx2, QRN_ISA_AVX2),
-    CODES(avx512, QRN_ISA_AVX512),
-    CODES(avx2, QRN_ISA_AVX2),
+    QUANTIZED(avx512, QRN_ISA_AVX512),
+    QUANTIZED(avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
     FAST(neon, QRN_ISA_NEON),
-    CODES(neon, QRN_ISA_NEON),
+    QUANTIZED(neon, QRN_ISA_NEON),
 #endif
     {.name = "softmax_f32_ref", .domain = QRN_DOMAIN_F32, .fn = softmax_f32_ref, .tasks = tasks},
     {.name = "softmax_f64_ref", .domain = QRN_DOMAIN_F64, .fn = softmax_f64_ref, .tasks = tasks},
-    {.name = "softmax_codes_ref", .domain = QRN_DOMAIN_RAW, .fn = softmax_codes_ref,
+    {.name = "softmax_q_ref", .domain = QRN_DOMAIN_RAW, .fn = softmax_q_ref,
      .tasks = tasks},
 };
 QRN_FAMILY(softmax, sizeof(qrn_softmax_args));

@@ -3,12 +3,12 @@
 // Softmax along the last axis of floats and of codes, compiled for AVX512.
 #include "kernels/fast_math.h"
 #include "kernels/lanes.h"
-#include "kernels/softmax/softmax_codes.h"
+#include "kernels/softmax/softmax_q.h"
 #include "kernels/softmax/softmax_rows.h"
 #include "kernels/steps.h"
 
 #define FN qrn_softmax_f32_avx512
 #include "kernels/softmax/softmax_fast.inc"
 #undef FN
-#define FN qrn_softmax_codes_avx512
-#include "kernels/softmax/codes_fast.inc"
+#define FN qrn_softmax_q_avx512
+#include "kernels/softmax/softmax_q_fast.inc"

@@ -12,9 +12,9 @@ qrn_status qrn_softmax_f32_avx2(const qrn_kcall *k);
 qrn_status qrn_softmax_f32_avx512(const qrn_kcall *k);
 qrn_status qrn_softmax_f32_neon(const qrn_kcall *k);
 
-qrn_status qrn_softmax_codes_avx2(const qrn_kcall *k);
-qrn_status qrn_softmax_codes_avx512(const qrn_kcall *k);
-qrn_status qrn_softmax_codes_neon(const qrn_kcall *k);
+qrn_status qrn_softmax_q_avx2(const qrn_kcall *k);
+qrn_status qrn_softmax_q_avx512(const qrn_kcall *k);
+qrn_status qrn_softmax_q_neon(const qrn_kcall *k);
 
 // A vector row on codes does several rows of few elements at a time, each in room for whole
 // vectors.

@@ -39,7 +39,7 @@ qrn_status qt_quantize(const qt_array *a, const Qnn_Tensor_t *t, void *buffer) {
     int32_t offset = 0;
     int64_t lo, hi;
     qt_border_encoding(t, &scale, &offset);
-    qrn_code_range(qrn_dtype_from_code((uint32_t)t->v1.dataType), bits_of(t), &lo, &hi);
+    qrn_quant_range(qrn_dtype_from_code((uint32_t)t->v1.dataType), bits_of(t), &lo, &hi);
     qt_array codes;
     QRN_TRY(qt_array_create(t->v1.name, OX_I64, a->rank, a->dims, &codes));
     for (size_t i = 0; i < a->count; i++) {

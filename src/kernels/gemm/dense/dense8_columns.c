@@ -54,7 +54,7 @@ void qrn_dense8_columns_make(qrn_dense8_columns *c, const qrn_kcall *k, int32_t 
     bool is_signed = x->dtype == QRN_DTYPE_SQ8;
     int32_t u_offset = x->quant->offset - (is_signed ? 128 : 0) + shift;
     int64_t lo, hi, most = 0;
-    qrn_code_range(y->dtype, y->quant->bits, &lo, &hi);
+    qrn_quant_range(y->dtype, y->quant->bits, &lo, &hi);
     for (size_t u = u0; u < u1; u++) {
         int64_t bias = make_unit(c, k, u_offset, u);
         most = bias > most ? bias : most;

@@ -26,9 +26,9 @@ static void fill_bytes(const gather *w, char *dst, size_t bytes) {
         memset(dst, w->fill, bytes);
         return;
     }
-    uint16_t code = (uint16_t)w->fill;
-    for (size_t i = 0; i < bytes; i += sizeof code)
-        memcpy(dst + i, &code, sizeof code);
+    uint16_t q = (uint16_t)w->fill;
+    for (size_t i = 0; i < bytes; i += sizeof q)
+        memcpy(dst + i, &q, sizeof q);
 }
 
 // Copies n pieces of `part` to twice as many bytes: the first and the last `part` of each.

@@ -16,7 +16,7 @@
 
 bool qrn_dense_has_zero(qrn_dtype x, int32_t x_offset) {
     int64_t lo, hi;
-    qrn_code_range(x, 0, &lo, &hi);
+    qrn_quant_range(x, 0, &lo, &hi);
     return -(int64_t)x_offset >= lo && -(int64_t)x_offset <= hi;
 }
 
@@ -100,7 +100,7 @@ static void make_job(const qrn_kcall *k, const qrn_planes_kernel *kernel, job *j
     j->x_signed = qrn_dtypes[x->dtype].cls == QRN_CLASS_SFIXED;
     j->terms = qrn_planes_terms_of(k, kernel ? kernel->ops : NULL, a->w_bits, a->dense.depth,
                                    j->plan.cout);
-    qrn_code_range(y->dtype, y->quant->bits, &lo, &hi);
+    qrn_quant_range(y->dtype, y->quant->bits, &lo, &hi);
     j->out = (qrn_planes_out){
         .elem = qrn_view_elem(y), .y_row = j->plan.cout, .lo = (double)lo, .hi = (double)hi};
 }

@@ -16,7 +16,7 @@ qrn_planes_terms qrn_planes_terms_of(const qrn_kcall *k, const qrn_planes_ops *o
                                      uint32_t depth, size_t cout) {
     const qrn_view *x = k->in[0];
     int64_t lo, hi;
-    qrn_code_range(x->dtype, 0, &lo, &hi);
+    qrn_quant_range(x->dtype, 0, &lo, &hi);
     double offset = (double)x->quant->offset;
     double down = fabs((double)lo + offset), up = fabs((double)hi + offset);
     return (qrn_planes_terms){.k = k,

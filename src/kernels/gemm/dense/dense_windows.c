@@ -72,14 +72,14 @@ void qrn_windows_make(const qrn_windows *w, const qrn_planes_ops *ops, const qrn
     size_t before = (size_t)g->before[2] * w->cell;
     before = before < w->line ? before : w->line;
     size_t inside = w->line - before < width * w->cell ? w->line - before : width * w->cell;
-    const char *codes = (const char *)x->data + image * (size_t)g->in[1] * width * w->cell;
+    const char *lines = (const char *)x->data + image * (size_t)g->in[1] * width * w->cell;
     for (size_t i = 0; i < lines_under(g, n); i++, y++, dst += w->line) {
         if (y < 0 || y >= g->in[1]) {
             fill(dst, w->line, four);
             continue;
         }
         fill(dst, before, four);
-        ops->pairs((const uint16_t *)(const void *)(codes + (size_t)y * width * w->cell),
+        ops->pairs((const uint16_t *)(const void *)(lines + (size_t)y * width * w->cell),
                    inside / 2, flip, dst + before);
         fill(dst + before + inside, w->line - before - inside, four);
     }

@@ -33,7 +33,7 @@ static void reader_of(const qrn_weights *w, const void *w_data, reader *r) {
     r->view = (qrn_view){.data = (void *)(uintptr_t)w_data, .quant = &r->quant, .dtype = w->dtype};
 }
 
-static int32_t stored(const reader *r, size_t i) { return qrn_code(&r->view, i) - r->shift; }
+static int32_t stored(const reader *r, size_t i) { return qrn_q_load(&r->view, i) - r->shift; }
 
 bool qrn_weights_fit(const qrn_weights *w, const void *w_data) {
     reader r;

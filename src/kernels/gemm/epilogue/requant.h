@@ -37,7 +37,7 @@ typedef struct qrn_requant {
 } qrn_requant;
 
 // Quantized value i of a tensor of 4, 8 or 16 bits; its encoding may say that fewer of them count.
-static inline int32_t qrn_code(const qrn_view *v, size_t i) {
+static inline int32_t qrn_q_load(const qrn_view *v, size_t i) {
     uint32_t bits = qrn_dtypes[v->dtype].bits, u;
     if (bits == 4)
         u = ((const uint8_t *)v->data)[i / 2] >> (i % 2 * 4);
@@ -72,7 +72,7 @@ static inline int32_t qrn_group_offset(const qrn_quant *q, size_t g) {
 static inline qrn_requant qrn_requant_of(const qrn_view *x, const qrn_view *w, size_t group,
                                          const qrn_view *y) {
     int64_t lo, hi;
-    qrn_code_range(y->dtype, y->quant->bits, &lo, &hi);
+    qrn_quant_range(y->dtype, y->quant->bits, &lo, &hi);
     double m = (double)x->quant->scale * qrn_group_scale(w->quant, group) / (double)y->quant->scale;
     return (qrn_requant){
         .m = m, .zero_half = 0.5 - (double)y->quant->offset, .lo = (int32_t)lo, .hi = (int32_t)hi};
@@ -88,7 +88,7 @@ static inline int32_t qrn_requantize(const qrn_requant *r, int64_t acc) {
     return qrn_requant_clamp(r, floor(fma((double)acc, r->m, r->zero_half)));
 }
 
-static inline void qrn_store_code(const qrn_view *y, size_t i, int32_t q) {
+static inline void qrn_q_store(const qrn_view *y, size_t i, int32_t q) {
     if (qrn_view_elem(y) == 2)
         ((uint16_t *)y->data)[i] = (uint16_t)q;
     else
@@ -131,8 +131,8 @@ static inline void qrn_block_add(qrn_block_sum *s, const qrn_view *x, size_t xi,
         s->group = g;
         s->started = true;
     }
-    s->acc += (int64_t)(qrn_code(x, xi) + x->quant->offset) *
-              (qrn_code(w, wi) + qrn_group_offset(w->quant, g));
+    s->acc += (int64_t)(qrn_q_load(x, xi) + x->quant->offset) *
+              (qrn_q_load(w, wi) + qrn_group_offset(w->quant, g));
 }
 
 #endif

@@ -106,15 +106,15 @@ static qrn_status matmul_q8_ref(const qrn_kcall *k) {
         for (size_t j = 0; j < n; j++)
             acc[j] = qrn_bias_sum(bias, j0 + j);
         for (size_t d = 0; d < g.depth; d++) {
-            int64_t x = qrn_code(av, a + d * g.a_depth) + av->quant->offset;
+            int64_t x = qrn_q_load(av, a + d * g.a_depth) + av->quant->offset;
             for (size_t j = 0; j < n; j++)
-                acc[j] += x * (qrn_code(bv, b + d * g.b_depth + j * g.b_col) +
+                acc[j] += x * (qrn_q_load(bv, b + d * g.b_depth + j * g.b_col) +
                                qrn_group_offset(bv->quant, j0 + j));
         }
         for (size_t j = 0; j < n; j++) {
             qrn_requant r = qrn_requant_of(av, bv, j0 + j, cv);
             r.zero_half += qrn_bias_real(bias, j0 + j, cv);
-            qrn_store_code(cv, row * g.cols + j0 + j, qrn_requantize(&r, acc[j]));
+            qrn_q_store(cv, row * g.cols + j0 + j, qrn_requantize(&r, acc[j]));
         }
     }
     return QRN_OK;
@@ -136,7 +136,7 @@ static qrn_status matmul_q8_block_ref(const qrn_kcall *k) {
         for (size_t d = 0; d < g.depth; d++)
             qrn_block_add(&s, av, a + d * g.a_depth, bv, b + d * g.b_depth, cv);
         qrn_block_flush(&s, av, bv, cv);
-        qrn_store_code(cv, at, qrn_requant_clamp(&r, floor(s.t)));
+        qrn_q_store(cv, at, qrn_requant_clamp(&r, floor(s.t)));
     }
     return QRN_OK;
 }

@@ -10,16 +10,15 @@
 
 #define BLOCK_BYTES (128 * 1024) // of rows in planes: they stay in the second cache
 
-static bool whole_codes(const qrn_view *v) {
+static bool plain_q(const qrn_view *v) {
     uint32_t bits = qrn_dtypes[v->dtype].bits;
     return (bits == 8 || bits == 16) && (v->quant->bits == 0 || v->quant->bits >= bits);
 }
 
 bool qrn_matmul_planes_works(const qrn_kcall *k) {
     qrn_matmul_geometry g = qrn_matmul_geometry_of(k);
-    return whole_codes(k->in[0]) && whole_codes(k->in[1]) &&
-           k->in[1]->quant->kind != QRN_QUANT_BLOCK && g.depth > 0 &&
-           g.depth <= QRN_PLANES_DEPTH_MAX;
+    return plain_q(k->in[0]) && plain_q(k->in[1]) && k->in[1]->quant->kind != QRN_QUANT_BLOCK &&
+           g.depth > 0 && g.depth <= QRN_PLANES_DEPTH_MAX;
 }
 
 // A call brought to the terms of gemm_planes.h, with this task's part of the scratch.
@@ -52,7 +51,7 @@ static job job_of(const qrn_kcall *k, const qrn_planes_kernel *kernel) {
     j.block = j.block > QRN_DENSE_BLOCK_ROWS_MAX ? QRN_DENSE_BLOCK_ROWS_MAX : j.block;
     j.a_signed = is_signed(a);
     j.b_signed = is_signed(b);
-    qrn_code_range(c->dtype, c->quant->bits, &lo, &hi);
+    qrn_quant_range(c->dtype, c->quant->bits, &lo, &hi);
     j.out = (qrn_planes_out){
         .elem = qrn_view_elem(c), .y_row = j.geo.cols, .lo = (double)lo, .hi = (double)hi};
     return j;
@@ -93,15 +92,15 @@ static void make_rows(const job *j, size_t a, size_t row, size_t n) {
     size_t elem = j->planes_a;
     uint32_t start = 0;
     for (size_t i = 0; i < n; i++) {
-        const char *codes = (const char *)j->k->in[0]->data + (a + (row + i) * g->a_row) * elem;
+        const char *row_a = (const char *)j->k->in[0]->data + (a + (row + i) * g->a_row) * elem;
         if (g->a_depth != 1) {
             for (size_t d = 0; d < g->depth; d++)
-                memcpy(j->gathered + d * elem, codes + d * g->a_depth * elem, elem);
-            codes = j->gathered;
+                memcpy(j->gathered + d * elem, row_a + d * g->a_depth * elem, elem);
+            row_a = j->gathered;
         }
-        qrn_planes_make_rows(j->kernel, codes, 0, elem, g->depth, j->a_signed, 1,
+        qrn_planes_make_rows(j->kernel, row_a, 0, elem, g->depth, j->a_signed, 1,
                              j->rows + i * elem * j->plane);
-        qrn_planes_row_sums(j->kernel->ops, codes, elem, g->depth, j->a_signed, &start, 1,
+        qrn_planes_row_sums(j->kernel->ops, row_a, elem, g->depth, j->a_signed, &start, 1,
                             &j->row_sums[i]);
     }
 }

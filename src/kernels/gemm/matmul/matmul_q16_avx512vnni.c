@@ -14,7 +14,7 @@
 #define BLOCK_ROWS 96            // of a that are done together: whole tiles
 #define DEPTH_MAX 65535          // sums of words fit 32 bits
 
-static bool whole_codes(const qrn_view *v) {
+static bool plain_q(const qrn_view *v) {
     uint32_t bits = qrn_dtypes[v->dtype].bits;
     return v->quant->bits == 0 || v->quant->bits >= bits;
 }
@@ -22,8 +22,8 @@ static bool whole_codes(const qrn_view *v) {
 bool qrn_matmul_q16_works(const qrn_kcall *k) {
     const qrn_view *a = k->in[0], *b = k->in[1], *c = k->out[0];
     size_t depth = qrn_matmul_geometry_of(k).depth;
-    return qrn_dtypes[a->dtype].bits == 16 && qrn_dtypes[b->dtype].bits >= 8 && whole_codes(a) &&
-           whole_codes(b) && whole_codes(c) && !(k->n_in > 2 && k->in[2]) &&
+    return qrn_dtypes[a->dtype].bits == 16 && qrn_dtypes[b->dtype].bits >= 8 && plain_q(a) &&
+           plain_q(b) && plain_q(c) && !(k->n_in > 2 && k->in[2]) &&
            b->quant->kind == QRN_QUANT_TENSOR && depth > 0 && depth <= DEPTH_MAX;
 }
 

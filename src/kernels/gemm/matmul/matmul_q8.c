@@ -15,7 +15,7 @@
 #define TABLE qrn_q8_packing_ref
 #include "kernels/gemm/matmul/matmul_q8.inc"
 
-static bool whole_codes(const qrn_view *v) {
+static bool plain_q(const qrn_view *v) {
     return qrn_dtypes[v->dtype].bits == 8 && (v->quant->bits == 0 || v->quant->bits >= 8);
 }
 
@@ -30,7 +30,7 @@ static int64_t largest(const qrn_view *v) {
 // Sums must fit 32 bits.
 bool qrn_matmul_q8_works(const qrn_kcall *k) {
     const qrn_view *a = k->in[0], *b = k->in[1], *c = k->out[0];
-    if (!whole_codes(a) || !whole_codes(b) || !whole_codes(c) || (k->n_in > 2 && k->in[2]) ||
+    if (!plain_q(a) || !plain_q(b) || !plain_q(c) || (k->n_in > 2 && k->in[2]) ||
         b->quant->kind != QRN_QUANT_TENSOR)
         return false;
     int64_t depth = (int64_t)qrn_matmul_geometry_of(k).depth, product = largest(a) * largest(b);

@@ -21,9 +21,9 @@ void qrn_planes_sums4_avx512vnni(const qrn_planes_tile *t) {
 
 void qrn_planes_requant4_avx512vnni(const qrn_planes_rows *r, const qrn_planes_panel *p,
                                     const qrn_planes_out *o) {
-#define CODES(n) codes(r, p, &t, o, row, n, QRN_PANEL, false, true);
+#define REQUANT(n) requant_tile(r, p, &t, o, row, n, QRN_PANEL, false, true);
     _Alignas(64) terms t;
     prepare(p, &t, QRN_PANEL, false);
     for (size_t row = 0; row < r->n; row += 6)
-        UP_TO_6(r->n - row < 6 ? r->n - row : 6, CODES)
+        UP_TO_6(r->n - row < 6 ? r->n - row : 6, REQUANT)
 }

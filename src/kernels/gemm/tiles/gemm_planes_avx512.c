@@ -6,9 +6,9 @@
 #include <immintrin.h>
 
 // Low bytes of four codes, then their high bytes, in every 8 bytes.
-static inline __m512i pairs_of(__m512i codes, __m512i flip) {
+static inline __m512i pairs_of(__m512i q, __m512i flip) {
     const __m512i order = _mm512_set4_epi32(0x0f0d0b09, 0x0e0c0a08, 0x07050301, 0x06040200);
-    return _mm512_xor_si512(_mm512_shuffle_epi8(codes, order), flip);
+    return _mm512_xor_si512(_mm512_shuffle_epi8(q, order), flip);
 }
 
 static void pairs_avx512(const uint16_t *x, size_t n, uint8_t flip, uint8_t *dst) {

@@ -32,7 +32,7 @@ void qrn_planes_sums_avx512vnni(const qrn_planes_tile *t) {
 // What is left of a panel from `row` on, in tiles of all columns.
 INLINE void rest(const qrn_planes_rows *r, const qrn_planes_panel *p, const qrn_planes_out *o,
                  size_t row, const bool fits32) {
-#define CODES(n) codes(r, p, &t, o, row, n, QRN_PANEL, fits32, false);
+#define REQUANT(n) requant_tile(r, p, &t, o, row, n, QRN_PANEL, fits32, false);
     if (row >= r->n)
         return;
     _Alignas(64) terms t;
@@ -40,7 +40,7 @@ INLINE void rest(const qrn_planes_rows *r, const qrn_planes_panel *p, const qrn_
     for (; row < r->n; row += 6) {
         if (!fits32)
             ask(r, p, row, 6);
-        UP_TO_6(r->n - row < 6 ? r->n - row : 6, CODES)
+        UP_TO_6(r->n - row < 6 ? r->n - row : 6, REQUANT)
     }
 }
 

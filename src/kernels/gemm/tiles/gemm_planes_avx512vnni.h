@@ -196,19 +196,19 @@ INLINE __m512i clamped(const range *o, __m512i first, __m512i second) {
 }
 
 // The first n of 32 codes; n is `cols` as a rule.
-INLINE void store(uint16_t *y, __m512i codes, uint32_t n, const uint32_t cols) {
+INLINE void store(uint16_t *y, __m512i q, uint32_t n, const uint32_t cols) {
     if (n != cols) {
-        _mm512_mask_storeu_epi16(y, (__mmask32)((1u << n) - 1), codes);
+        _mm512_mask_storeu_epi16(y, (__mmask32)((1u << n) - 1), q);
         return;
     }
     if (cols == 32)
-        _mm512_storeu_si512(y, codes);
+        _mm512_storeu_si512(y, q);
     else if (cols >= 16)
-        _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(codes));
+        _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(q));
     if (cols == 24)
-        _mm_storeu_si128((__m128i *)(y + 16), _mm512_extracti32x4_epi32(codes, 2));
+        _mm_storeu_si128((__m128i *)(y + 16), _mm512_extracti32x4_epi32(q, 2));
     if (cols == 8)
-        _mm_storeu_si128((__m128i *)y, _mm512_castsi512_si128(codes));
+        _mm_storeu_si128((__m128i *)y, _mm512_castsi512_si128(q));
 }
 
 INLINE __m512d scaled(const terms *t, int first, __m512d sum) {
@@ -233,13 +233,13 @@ INLINE __m512i sixteen(const terms *t, int first, __m512i low, __m512i high, con
 INLINE void epilogue(const terms *t, const range *o, const __m512i *acc, uint16_t *y,
                      const int cols, const bool fits32) {
     const int vecs = VECS(cols);
-    __m512i code[2];
+    __m512i q[2];
 #pragma GCC unroll 2
     for (int v = 0; v < vecs; v++)
-        code[v] = sixteen(t, 16 * v, acc[v], acc[fits32 ? v : v + vecs], fits32 ? 0 : 8);
+        q[v] = sixteen(t, 16 * v, acc[v], acc[fits32 ? v : v + vecs], fits32 ? 0 : 8);
     if (EIGHT(cols))
-        code[vecs] = eight(t, 16 * vecs, acc[2 * vecs]);
-    store(y, clamped(o, code[0], code[vecs + EIGHT(cols) - 1]), o->cols, cols);
+        q[vecs] = eight(t, 16 * vecs, acc[2 * vecs]);
+    store(y, clamped(o, q[0], q[vecs + EIGHT(cols) - 1]), o->cols, cols);
 }
 
 // Accumulators of `rows` rows before the first step.
@@ -295,9 +295,9 @@ INLINE void all_dots(__m512i acc[ACCS], const qrn_planes_rows *r, const qrn_plan
 }
 
 // A tile of codes, 8, 16, 24 or 32 columns. fits32: whole sums fit 32 bits; not with nibbles.
-INLINE void codes(const qrn_planes_rows *r, const qrn_planes_panel *p, const terms *t,
-                  const qrn_planes_out *o, size_t row, const int rows, const int cols,
-                  const bool fits32, const bool nibbles) {
+INLINE void requant_tile(const qrn_planes_rows *r, const qrn_planes_panel *p, const terms *t,
+                         const qrn_planes_out *o, size_t row, const int rows, const int cols,
+                         const bool fits32, const bool nibbles) {
     __m512i acc[ACCS];
     if (nibbles)
         zero(acc, rows * EACH(2, cols));

@@ -124,11 +124,11 @@ static void epilogue(const panel *p, uint32_t row, uint32_t n, const int32_t *ac
         return;
     }
     __mmask16 sure;
-    __m512i codes = qrn_requant8_clamp(&p->requant, qrn_requant8_four(&p->requant, sums, 2, &sure));
+    __m512i q = qrn_requant8_clamp(&p->requant, qrn_requant8_four(&p->requant, sums, 2, &sure));
     uint8_t *y = t->y + row * t->y_row;
-    _mm256_mask_storeu_epi8(y, p->mask, _mm512_castsi512_si256(codes));
+    _mm256_mask_storeu_epi8(y, p->mask, _mm512_castsi512_si256(q));
     if (n > 1)
-        _mm256_mask_storeu_epi8(y + t->y_row, p->mask, _mm512_extracti64x4_epi64(codes, 1));
+        _mm256_mask_storeu_epi8(y + t->y_row, p->mask, _mm512_extracti64x4_epi64(q, 1));
     if (__builtin_expect(sure != 0xffff, 0))
         decide(t, sums, sure, row, n);
 }

@@ -31,7 +31,7 @@ static inline __m512i dot_low(__m512i acc, __m512i x, __m512i b) {
 
 // What becomes of sums: WHOLE are codes where all columns exist and nothing needs to be clamped, as
 // in most panels.
-typedef enum kind { SUMS, CODES, WHOLE, KINDS } kind;
+typedef enum kind { SUMS, REQUANT, WHOLE, KINDS } kind;
 
 // What all tiles of a call share.
 typedef struct panel {
@@ -87,46 +87,44 @@ static inline __attribute__((always_inline)) void store_sums(const panel *p, con
 }
 
 // Whole vectors of codes that need no clamping, `rows` of them from y on.
-static inline __attribute__((always_inline)) void store_plain(const panel *p, __m512i codes,
-                                                              uint8_t *y, const int rows,
-                                                              const int vectors) {
+static inline __attribute__((always_inline)) void store_plain(const panel *p, __m512i q, uint8_t *y,
+                                                              const int rows, const int vectors) {
     size_t step = p->t->y_row;
-    codes = qrn_requant8_order(&p->requant, codes);
+    q = qrn_requant8_order(&p->requant, q);
     if (vectors == 2) {
-        _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(codes));
+        _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(q));
         if (rows > 1)
-            _mm256_storeu_si256((__m256i *)(y + step), _mm512_extracti64x4_epi64(codes, 1));
+            _mm256_storeu_si256((__m256i *)(y + step), _mm512_extracti64x4_epi64(q, 1));
         return;
     }
-    _mm_storeu_si128((__m128i *)y, _mm512_castsi512_si128(codes));
+    _mm_storeu_si128((__m128i *)y, _mm512_castsi512_si128(q));
     if (rows > 1)
-        _mm_storeu_si128((__m128i *)(y + step), _mm512_extracti32x4_epi32(codes, 1));
+        _mm_storeu_si128((__m128i *)(y + step), _mm512_extracti32x4_epi32(q, 1));
     if (rows > 2)
-        _mm_storeu_si128((__m128i *)(y + 2 * step), _mm512_extracti32x4_epi32(codes, 2));
+        _mm_storeu_si128((__m128i *)(y + 2 * step), _mm512_extracti32x4_epi32(q, 2));
     if (rows > 3)
-        _mm_storeu_si128((__m128i *)(y + 3 * step), _mm512_extracti32x4_epi32(codes, 3));
+        _mm_storeu_si128((__m128i *)(y + 3 * step), _mm512_extracti32x4_epi32(q, 3));
 }
 
 // All others.
-static inline __attribute__((always_inline)) void store_any(const panel *p, __m512i codes,
-                                                            uint8_t *y, const int rows,
-                                                            const int vectors) {
+static inline __attribute__((always_inline)) void store_any(const panel *p, __m512i q, uint8_t *y,
+                                                            const int rows, const int vectors) {
     size_t step = p->t->y_row;
-    codes = qrn_requant8_clamp(&p->requant, codes);
+    q = qrn_requant8_clamp(&p->requant, q);
     if (vectors == 2) {
-        _mm256_mask_storeu_epi8(y, p->mask, _mm512_castsi512_si256(codes));
+        _mm256_mask_storeu_epi8(y, p->mask, _mm512_castsi512_si256(q));
         if (rows > 1)
-            _mm256_mask_storeu_epi8(y + step, p->mask, _mm512_extracti64x4_epi64(codes, 1));
+            _mm256_mask_storeu_epi8(y + step, p->mask, _mm512_extracti64x4_epi64(q, 1));
         return;
     }
     __mmask16 mask = (__mmask16)p->mask;
-    _mm_mask_storeu_epi8(y, mask, _mm512_castsi512_si128(codes));
+    _mm_mask_storeu_epi8(y, mask, _mm512_castsi512_si128(q));
     if (rows > 1)
-        _mm_mask_storeu_epi8(y + step, mask, _mm512_extracti32x4_epi32(codes, 1));
+        _mm_mask_storeu_epi8(y + step, mask, _mm512_extracti32x4_epi32(q, 1));
     if (rows > 2)
-        _mm_mask_storeu_epi8(y + 2 * step, mask, _mm512_extracti32x4_epi32(codes, 2));
+        _mm_mask_storeu_epi8(y + 2 * step, mask, _mm512_extracti32x4_epi32(q, 2));
     if (rows > 3)
-        _mm_mask_storeu_epi8(y + 3 * step, mask, _mm512_extracti32x4_epi32(codes, 3));
+        _mm_mask_storeu_epi8(y + 3 * step, mask, _mm512_extracti32x4_epi32(q, 3));
 }
 
 static inline __attribute__((always_inline)) void epilogue(const panel *p, const __m512i *acc,
@@ -142,11 +140,11 @@ static inline __attribute__((always_inline)) void epilogue(const panel *p, const
 #pragma GCC unroll 4
         for (int i = 0; i < 4; i++)
             four[i] = acc[g * 4 + i < n ? g * 4 + i : n - 1];
-        __m512i codes = qrn_requant8_four(&p->requant, four, vectors, &l.sure[g]);
+        __m512i q = qrn_requant8_four(&p->requant, four, vectors, &l.sure[g]);
         if (what == WHOLE)
-            store_plain(p, codes, y, rows - g * step, vectors);
+            store_plain(p, q, y, rows - g * step, vectors);
         else
-            store_any(p, codes, y, rows - g * step, vectors);
+            store_any(p, q, y, rows - g * step, vectors);
         all &= l.sure[g];
     }
     if (__builtin_expect(all != 0xffff, 0))
@@ -205,8 +203,8 @@ static inline __attribute__((always_inline)) void tile(const panel *p, uint32_t 
 #define TILE(n)                                                                                    \
     ONE(n, SUMS, 16)                                                                               \
     ONE(n, SUMS, 32)                                                                               \
-    ONE(n, CODES, 8)                                                                               \
-    ONE(n, CODES, 16) ONE(n, CODES, 24) ONE(n, CODES, 32) ONE(n, WHOLE, 16) ONE(n, WHOLE, 32)
+    ONE(n, REQUANT, 8)                                                                             \
+    ONE(n, REQUANT, 16) ONE(n, REQUANT, 24) ONE(n, REQUANT, 32) ONE(n, WHOLE, 16) ONE(n, WHOLE, 32)
 TILE(1)
 TILE(2)
 TILE(3)
@@ -223,7 +221,7 @@ TILE(12)
 // clang-format off
 #define ALL(n)                                                                                     \
     {{SUMS_##n##x16, SUMS_##n##x16, SUMS_##n##x32, SUMS_##n##x32},                                 \
-     {CODES_##n##x8, CODES_##n##x16, CODES_##n##x24, CODES_##n##x32},                              \
+     {REQUANT_##n##x8, REQUANT_##n##x16, REQUANT_##n##x24, REQUANT_##n##x32},                      \
      {NULL, WHOLE_##n##x16, NULL, WHOLE_##n##x32}}
 // clang-format on
 static void (*const tiles[ROWS][KINDS][4])(const panel *p, uint32_t first) = {
@@ -239,7 +237,7 @@ static void product(const qrn_gemm_q8_tile *t) {
     if (!t->acc)
         p.requant = qrn_requant8_vectors_of(t->requant);
     bool whole = p.requant.plain && t->cols % 16 == 0;
-    kind what = t->acc ? SUMS : whole ? WHOLE : CODES;
+    kind what = t->acc ? SUMS : whole ? WHOLE : REQUANT;
     uint32_t left = t->rows - done, n = (left + ROWS - 1) / ROWS;
     p.ahead = (const char *)t->b + t->next;
     p.stride = t->next ? QRN_PANEL * QRN_Q8_DEPTH / n : 0;

@@ -66,22 +66,22 @@ INLINE void store(const strip *s, const done *d, const int i, const int vectors,
     uint8_t *y = s->y + (d->tile * (VECTORS / (size_t)vectors) + (size_t)first) * step;
     __m512i words = _mm512_xor_si512(_mm512_packus_epi32(d->u[0], d->u[1]), s->ones);
     __m512i more = _mm512_xor_si512(_mm512_packus_epi32(d->u[2], d->u[3]), s->ones);
-    __m512i codes = _mm512_packus_epi16(words, more);
-    codes = whole ? qrn_requant8_order(&s->requant, codes) : qrn_requant8_clamp(&s->requant, codes);
+    __m512i q = _mm512_packus_epi16(words, more);
+    q = whole ? qrn_requant8_order(&s->requant, q) : qrn_requant8_clamp(&s->requant, q);
     if (vectors == 1 && whole) { // rows lie side by side
-        _mm512_storeu_si512(y, codes);
+        _mm512_storeu_si512(y, q);
     } else if (vectors == 2 && whole) {
-        _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(codes));
-        _mm256_storeu_si256((__m256i *)(y + step), _mm512_extracti64x4_epi64(codes, 1));
+        _mm256_storeu_si256((__m256i *)y, _mm512_castsi512_si256(q));
+        _mm256_storeu_si256((__m256i *)(y + step), _mm512_extracti64x4_epi64(q, 1));
     } else if (vectors == 2) {
-        _mm256_mask_storeu_epi8(y, s->mask, _mm512_castsi512_si256(codes));
-        _mm256_mask_storeu_epi8(y + step, s->mask, _mm512_extracti64x4_epi64(codes, 1));
+        _mm256_mask_storeu_epi8(y, s->mask, _mm512_castsi512_si256(q));
+        _mm256_mask_storeu_epi8(y + step, s->mask, _mm512_extracti64x4_epi64(q, 1));
     } else {
         __mmask16 mask = (__mmask16)s->mask;
-        _mm_mask_storeu_epi8(y, mask, _mm512_castsi512_si128(codes));
-        _mm_mask_storeu_epi8(y + step, mask, _mm512_extracti32x4_epi32(codes, 1));
-        _mm_mask_storeu_epi8(y + 2 * step, mask, _mm512_extracti32x4_epi32(codes, 2));
-        _mm_mask_storeu_epi8(y + 3 * step, mask, _mm512_extracti32x4_epi32(codes, 3));
+        _mm_mask_storeu_epi8(y, mask, _mm512_castsi512_si128(q));
+        _mm_mask_storeu_epi8(y + step, mask, _mm512_extracti32x4_epi32(q, 1));
+        _mm_mask_storeu_epi8(y + 2 * step, mask, _mm512_extracti32x4_epi32(q, 2));
+        _mm_mask_storeu_epi8(y + 3 * step, mask, _mm512_extracti32x4_epi32(q, 3));
     }
 }
 

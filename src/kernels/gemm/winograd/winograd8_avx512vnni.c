@@ -36,9 +36,8 @@ INLINE void backward(const sums *m, sums *r, int to) {
 }
 
 INLINE words load(const uint8_t *p, __mmask32 mask, const bool whole, const bool is_signed) {
-    __m256i codes =
-        whole ? _mm256_loadu_si256((const __m256i *)p) : _mm256_maskz_loadu_epi8(mask, p);
-    return (words)(is_signed ? _mm512_cvtepi8_epi16(codes) : _mm512_cvtepu8_epi16(codes));
+    __m256i q = whole ? _mm256_loadu_si256((const __m256i *)p) : _mm256_maskz_loadu_epi8(mask, p);
+    return (words)(is_signed ? _mm512_cvtepi8_epi16(q) : _mm512_cvtepu8_epi16(q));
 }
 
 // 32 channels from number c on, or as many as the mask says. Unsigned codes count as they are: that
@@ -229,13 +228,11 @@ INLINE void output_part(const part *p, const bool whole) {
         if ((size_t)i >= t->lines)
             break;
         output_line(half, i, column, four);
-        __m512i codes = qrn_requant8_four(&p->requant, four, 1, &sure);
+        __m512i q = qrn_requant8_four(&p->requant, four, 1, &sure);
         all &= sure;
-        codes =
-            whole ? qrn_requant8_order(&p->requant, codes) : qrn_requant8_clamp(&p->requant, codes);
-        __m128i cells[] = {_mm512_castsi512_si128(codes), _mm512_extracti32x4_epi32(codes, 1),
-                           _mm512_extracti32x4_epi32(codes, 2),
-                           _mm512_extracti32x4_epi32(codes, 3)};
+        q = whole ? qrn_requant8_order(&p->requant, q) : qrn_requant8_clamp(&p->requant, q);
+        __m128i cells[] = {_mm512_castsi512_si128(q), _mm512_extracti32x4_epi32(q, 1),
+                           _mm512_extracti32x4_epi32(q, 2), _mm512_extracti32x4_epi32(q, 3)};
 #pragma GCC unroll 4
         for (size_t j = 0; j < QRN_WINOGRAD_TILE; j++) {
             if (whole)

@@ -9,7 +9,7 @@
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/lut.h"
 #include "kernels/quantize.h"
-#include "kernels/reduce/reduce_codes.h"
+#include "kernels/reduce/reduce_q.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -274,7 +274,7 @@ static void reductions_of_codes(void **unused) {
         qrn_dtype tx = types[between(0, 3)], ty = types[between(0, 3)];
         qrn_quant qx = random_quant(tx), qy = random_quant(ty);
         qrn_view x = make(tx, &qx, rank, dims), y = make(ty, &qy, n_kept, kept), *in[1] = {&x};
-        if (qrn_reduce_codes_work(args.op, &x, &y, count))
+        if (qrn_reduce_q_work(args.op, &x, &y, count))
             checked += check_rows(&qrn_family_reduce, &args, in, 1, &y, -1);
         free(x.data);
         free(y.data);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Binary ops on codes, for AVX2.
-#include "kernels/eltwise/binary_codes.h"
+#include "kernels/eltwise/binary_q.h"
 #include "kernels/eltwise/binary_rows.h"
 #include "kernels/eltwise/blocks.h"
 
@@ -25,4 +25,4 @@
 #define CHANGED(all, t, u) _mm256_or_si256(all, _mm256_xor_si256(t, u))
 #define ANY(v, w) (!_mm256_testz_si256(v, w))
 #define NAME(x) x##_avx2
-#include "kernels/eltwise/binary_codes_x86.inc"
+#include "kernels/eltwise/binary_q_x86.inc"

@@ -4,10 +4,10 @@
 // whole numbers, brought to real numbers once. The definition adds real numbers in double, in
 // order; as long as that is exact there is no difference, and else it can be seen only next to the
 // middle between two codes, where the definition decides.
-#ifndef QRN_KERNELS_REDUCE_REDUCE_CODES_H
-#define QRN_KERNELS_REDUCE_REDUCE_CODES_H
+#ifndef QRN_KERNELS_REDUCE_REDUCE_Q_H
+#define QRN_KERNELS_REDUCE_REDUCE_Q_H
 
-#include "kernels/codes.h"
+#include "kernels/element_io.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/walk.h"
 
@@ -40,13 +40,13 @@ static inline bool qrn_reduce_in_doubt(double real, double scale) {
 }
 
 // The definition: one result, of the elements that `inner` walks from element `at` on.
-double qrn_reduce_codes_in_order(uint32_t op, const qrn_view *x, size_t at, const qrn_walk *inner);
+double qrn_reduce_q_in_order(uint32_t op, const qrn_view *x, size_t at, const qrn_walk *inner);
 
 // Is there a row for `count` elements of x each, reduced to y?
-bool qrn_reduce_codes_work(uint32_t op, const qrn_view *x, const qrn_view *y, double count);
+bool qrn_reduce_q_work(uint32_t op, const qrn_view *x, const qrn_view *y, double count);
 
-qrn_status qrn_reduce_codes_avx2(const qrn_kcall *k);
-qrn_status qrn_reduce_codes_avx512(const qrn_kcall *k);
-qrn_status qrn_reduce_codes_neon(const qrn_kcall *k);
+qrn_status qrn_reduce_q_avx2(const qrn_kcall *k);
+qrn_status qrn_reduce_q_avx512(const qrn_kcall *k);
+qrn_status qrn_reduce_q_neon(const qrn_kcall *k);
 
 #endif

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: MIT
 //
 // Normalization of codes: the statistics and the definition.
-#include "kernels/norm/norm_codes.h"
+#include "kernels/norm/norm_q.h"
 
 #include <math.h>
 
-bool qrn_norm_codes_run(const qrn_kcall *k) {
+bool qrn_norm_q_run(const qrn_kcall *k) {
     qrn_walk outer, inner;
     qrn_norm_walks(k->args, k->in[0], &outer, &inner);
     return qrn_norm_contiguous(k) && (qrn_walk_step(&inner, 1) == 1 || qrn_walk_row(&inner) == 1);
 }
 
 static bool one_scale(const qrn_view *v) {
-    return qrn_dtype_is_fixed(v->dtype) && qrn_codes_know(v) && v->quant->shift == 0.0f &&
+    return qrn_dtype_is_fixed(v->dtype) && qrn_io_supports(v) && v->quant->shift == 0.0f &&
            v->quant->scale > 0.0f && isfinite(v->quant->scale);
 }
 
 // Offsets and sets for which 64 bits hold every sum.
-bool qrn_norm_takes_codes(const qrn_norm_args *a, const qrn_view *x, const qrn_view *y) {
+bool qrn_norm_supports_q(const qrn_norm_args *a, const qrn_view *x, const qrn_view *y) {
     qrn_view in = *x, out = *y, *ins[1] = {&in}, *outs[1] = {&out};
     qrn_kcall k = {.args = a, .in = ins, .out = outs, .n_in = 1, .n_out = 1};
     return one_scale(x) && one_scale(y) && fabs((double)x->quant->offset) < 1 << 18 &&
-           qrn_view_count(x) <= 1 << 24 && qrn_norm_codes_run(&k);
+           qrn_view_count(x) <= 1 << 24 && qrn_norm_q_run(&k);
 }
 
 // Whole numbers as long as possible: with q the whole part of the mean, the squares around q are
 // exact, and what the rest of the mean takes off them is smaller than their count.
-qrn_norm_stats qrn_norm_code_stats(const qrn_norm_args *a, const qrn_view *x, qrn_norm_sums s,
-                                   size_t n) {
+qrn_norm_stats qrn_norm_q_stats(const qrn_norm_args *a, const qrn_view *x, qrn_norm_sums s,
+                                size_t n) {
     const double scale = (double)x->quant->scale;
     const int64_t count = (int64_t)n, zero = qrn_norm_middle(x->dtype) + x->quant->offset;
     const int64_t linear = s.linear + count * zero; // of c + offset
@@ -41,7 +41,7 @@ qrn_norm_stats qrn_norm_code_stats(const qrn_norm_args *a, const qrn_view *x, qr
                            scale * scale * (around - (double)rest * part), (double)n);
 }
 
-qrn_status qrn_norm_codes_ref(const qrn_kcall *k) {
+qrn_status qrn_norm_q_ref(const qrn_kcall *k) {
     const qrn_norm_args *a = k->args;
     const qrn_view *x = k->in[0];
     const double *gamma = qrn_norm_param(k, 1), *beta = qrn_norm_param(k, 2);
@@ -60,10 +60,10 @@ qrn_status qrn_norm_codes_ref(const qrn_kcall *k) {
             sums.linear += c;
             sums.squares += c * c;
         }
-        qrn_norm_stats s = qrn_norm_code_stats(a, x, sums, n);
+        qrn_norm_stats s = qrn_norm_q_stats(a, x, sums, n);
         for (size_t i = 0; i < n; i++)
-            qrn_norm_code_apply(k, s, base + qrn_walk_at(&inner, 0, i), gamma, beta,
-                                channel + qrn_walk_at(&inner, 1, i));
+            qrn_norm_q_apply(k, s, base + qrn_walk_at(&inner, 0, i), gamma, beta,
+                             channel + qrn_walk_at(&inner, 1, i));
     }
     return QRN_OK;
 }

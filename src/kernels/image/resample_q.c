@@ -7,11 +7,11 @@
 #include "kernels/image/resample.h"
 
 #include "base/cpu.h"
-#include "kernels/image/resample_codes.h"
+#include "kernels/image/resample_q.h"
 #include "kernels/walk.h"
 
-#define RUN qrn_resample_codes_ref
-#include "kernels/image/resample_codes_all.inc"
+#define RUN qrn_resample_q_ref
+#include "kernels/image/resample_q_all.inc"
 
 static bool works(const qrn_kcall *k) { return fns_of(k) != NULL; }
 
@@ -21,11 +21,11 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
 
 // clang-format off
 #define ROW(isa, ISA)                                                                              \
-    {.name = "resample_codes_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA,                       \
-     .fn = qrn_resample_codes_##isa, .works = works, .tasks = tasks}
+    {.name = "resample_q_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA,                       \
+     .fn = qrn_resample_q_##isa, .works = works, .tasks = tasks}
 // clang-format on
 
-static const qrn_kernel resample_codes_rows[] = {
+static const qrn_kernel resample_q_rows[] = {
 #ifdef __x86_64__
     ROW(avx512, QRN_ISA_AVX512),
     ROW(avx2, QRN_ISA_AVX2),
@@ -35,4 +35,4 @@ static const qrn_kernel resample_codes_rows[] = {
 #endif
     ROW(ref, 0),
 };
-QRN_FAMILY(resample_codes, sizeof(qrn_resample_args));
+QRN_FAMILY(resample_q, sizeof(qrn_resample_args));

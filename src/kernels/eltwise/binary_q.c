@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Scales and offsets of a binary op on codes, brought to fixed point.
-#include "kernels/eltwise/binary_codes.h"
+#include "kernels/eltwise/binary_q.h"
 
-#include "kernels/codes.h"
+#include "kernels/element_io.h"
 
 #define FAR_OFFSET 30000.0 // 8 bits: codes and offsets must fit 16 bits, products 32
 #define FAR_OFFSET_16 1e6
@@ -11,12 +11,12 @@
 #define MAX_BITS 22
 
 static bool supports(const qrn_view *v, size_t elem) {
-    return qrn_view_elem(v) == elem && qrn_dtype_is_fixed(v->dtype) && qrn_codes_know(v) &&
+    return qrn_view_elem(v) == elem && qrn_dtype_is_fixed(v->dtype) && qrn_io_supports(v) &&
            v->quant->shift == 0.0f;
 }
 
 // Fixed point that holds `most` in `room` bits; false when too few binary places are left.
-static bool choose_bits(qrn_binary_codes *p, double most, int room) {
+static bool choose_bits(qrn_binary_q *p, double most, int room) {
     int exponent;
     if (!(most < 0x1p20))
         return false;
@@ -27,7 +27,7 @@ static bool choose_bits(qrn_binary_codes *p, double most, int room) {
 }
 
 // Factors as whole numbers. Their errors are known, so the middle of all errors is taken back.
-static void plan_bytes(qrn_binary_codes *p) {
+static void plan_bytes(qrn_binary_q *p) {
     double middle = 0, most = 0;
     for (int i = 0; i < 2; i++) {
         double whole = rint(p->factor[i]), error = whole - p->factor[i];
@@ -40,7 +40,7 @@ static void plan_bytes(qrn_binary_codes *p) {
 }
 
 // The same in two parts; false when a factor does not fit 16 bits. Codes are signed.
-static bool plan_words(qrn_binary_codes *p) {
+static bool plan_words(qrn_binary_q *p) {
     double most = 0x1p-6; // by far more than doubles can be off
     for (int i = 0; i < 2; i++) {
         double whole = rint(p->factor[i]), fine = rint((p->factor[i] - whole) * 0x1p15);
@@ -58,11 +58,11 @@ static bool plan_words(qrn_binary_codes *p) {
 }
 
 // Is the ratio of scale i to that of the result exactly m, with no more than 10 binary places?
-static bool is_round(const qrn_binary_codes *p, int i, double m) {
+static bool is_round(const qrn_binary_q *p, int i, double m) {
     return rint(m * 0x1p10) == m * 0x1p10 && m * p->scale[2] == p->scale[i];
 }
 
-static bool plan_sum(qrn_binary_codes *p) {
+static bool plan_sum(qrn_binary_q *p) {
     double m[2] = {p->scale[0] / p->scale[2], p->scale[1] / p->scale[2]};
     // Then doubles are exact as well: 24 bits of the scale, 10 places, 18 bits of a sum in range.
     bool exact = is_round(p, 0, m[0]) && is_round(p, 1, m[1]) && fabs(p->offset[2]) < 100000;
@@ -90,11 +90,11 @@ static bool plan_sum(qrn_binary_codes *p) {
 }
 
 // Largest |code + offset|.
-static double reach(const qrn_binary_codes *p, int i) {
+static double reach(const qrn_binary_q *p, int i) {
     return fmax(fabs(p->offset[i]), fabs(p->high + p->offset[i]));
 }
 
-static bool plan_product(qrn_binary_codes *p) {
+static bool plan_product(qrn_binary_q *p) {
     double m = p->scale[0] * p->scale[1] / p->scale[2], start = 0.5 - p->offset[2];
     double product = reach(p, 0) * reach(p, 1) * m;
     if (!choose_bits(p, product + fabs(start) + 1, 31))
@@ -116,14 +116,14 @@ static bool plan_product(qrn_binary_codes *p) {
     return true;
 }
 
-bool qrn_binary_codes_plan(const qrn_kcall *k, qrn_binary_codes *p) {
+bool qrn_binary_q_plan(const qrn_kcall *k, qrn_binary_q *p) {
     const qrn_binary_args *args = k->args;
     const qrn_view *v[3] = {k->in[0], k->in[1], k->out[0]};
     size_t elem = qrn_view_elem(v[2]);
     double far = elem == 1 ? FAR_OFFSET : FAR_OFFSET_16;
     if (args->op > QRN_BINARY_MUL)
         return false;
-    *p = (qrn_binary_codes){.op = args->op, .high = elem == 1 ? 255 : 65535};
+    *p = (qrn_binary_q){.op = args->op, .high = elem == 1 ? 255 : 65535};
     for (int i = 0; i < 3; i++) {
         if (!supports(v[i], elem))
             return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Binary ops on codes, for AVX512.
-#include "kernels/eltwise/binary_codes.h"
+#include "kernels/eltwise/binary_q.h"
 #include "kernels/eltwise/binary_rows.h"
 #include "kernels/eltwise/blocks.h"
 
@@ -25,4 +25,4 @@
 #define CHANGED(all, t, u) _mm512_ternarylogic_epi32(all, t, u, 0xf6)
 #define ANY(v, w) (_mm512_test_epi32_mask(v, w) != 0)
 #define NAME(x) x##_avx512
-#include "kernels/eltwise/binary_codes_x86.inc"
+#include "kernels/eltwise/binary_q_x86.inc"

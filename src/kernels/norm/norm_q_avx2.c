@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Normalization of codes in contiguous sets, compiled for AVX2.
-#include "kernels/norm/norm_codes.h"
+#include "kernels/norm/norm_q.h"
 #include "kernels/steps.h"
 
-#define FN qrn_norm_codes_avx2
-#include "kernels/norm/codes_fast.inc"
+#define FN qrn_norm_q_avx2
+#include "kernels/norm/norm_q_fast.inc"

@@ -2,10 +2,10 @@
 //
 // Softmax of codes, element by element: the definition, for the reference row and for the results
 // that a vector row is not sure of. The arithmetic is that of softmax.inc on reals in double.
-#ifndef QRN_KERNELS_SOFTMAX_SOFTMAX_CODES_H
-#define QRN_KERNELS_SOFTMAX_SOFTMAX_CODES_H
+#ifndef QRN_KERNELS_SOFTMAX_SOFTMAX_Q_H
+#define QRN_KERNELS_SOFTMAX_SOFTMAX_Q_H
 
-#include "kernels/codes.h"
+#include "kernels/element_io.h"
 #include "kernels/softmax/softmax.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ typedef struct qrn_softmax_row {
 // beta * x of element i.
 static inline double qrn_softmax_scaled(const qrn_softmax_row *r, size_t i) {
     double real;
-    qrn_codes_load(r->x, r->at + i * r->step, 1, &real);
+    qrn_io_load(r->x, r->at + i * r->step, 1, &real);
     return r->beta * real;
 }
 

@@ -204,7 +204,7 @@ static void norm_gives_the_nearest_code(void **unused) {
         qrn_view *ins[3] = {&x, between(0, 4) ? &gamma : NULL, between(0, 4) ? &beta : NULL};
         qrn_view *outs[1] = {&y};
         qrn_kcall k = {.args = &args, .in = ins, .out = outs, .n_in = 3, .n_out = 1};
-        assert_true(qrn_norm_takes_codes(&args, &x, &y));
+        assert_true(qrn_norm_supports_q(&args, &x, &y));
         checked += check_rows(&qrn_family_norm, &k, check_norm);
         free(x.data);
         free(y.data);

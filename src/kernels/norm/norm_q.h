@@ -2,10 +2,10 @@
 //
 // Normalization of codes: what the definition and the vector rows share. Statistics come from exact
 // sums of whole numbers, so that they depend neither on an order nor on an ISA.
-#ifndef QRN_KERNELS_NORM_NORM_CODES_H
-#define QRN_KERNELS_NORM_NORM_CODES_H
+#ifndef QRN_KERNELS_NORM_NORM_Q_H
+#define QRN_KERNELS_NORM_NORM_Q_H
 
-#include "kernels/codes.h"
+#include "kernels/element_io.h"
 #include "kernels/norm/norm_rows.h"
 
 // Sums over a set of codes c, each less the middle of its type (0, 128 or 32768).
@@ -18,19 +18,19 @@ static inline int32_t qrn_norm_middle(qrn_dtype t) {
 }
 
 // Shift and factor, in reals.
-qrn_norm_stats qrn_norm_code_stats(const qrn_norm_args *a, const qrn_view *x, qrn_norm_sums s,
-                                   size_t n);
+qrn_norm_stats qrn_norm_q_stats(const qrn_norm_args *a, const qrn_view *x, qrn_norm_sums s,
+                                size_t n);
 
 // The definition of one result, from element x_at of x and param_at of gamma and beta (double, or
 // NULL).
-static inline void qrn_norm_code_apply(const qrn_kcall *k, qrn_norm_stats s, size_t x_at,
-                                       const double *gamma, const double *beta, size_t param_at) {
+static inline void qrn_norm_q_apply(const qrn_kcall *k, qrn_norm_stats s, size_t x_at,
+                                    const double *gamma, const double *beta, size_t param_at) {
     double v;
-    qrn_codes_load(k->in[0], x_at, 1, &v);
+    qrn_io_load(k->in[0], x_at, 1, &v);
     v = (v - s.shift) * s.factor;
     v = gamma ? v * gamma[param_at] : v;
     v = beta ? v + beta[param_at] : v;
-    qrn_codes_store(k->out[0], x_at, 1, &v);
+    qrn_io_store(k->out[0], x_at, 1, &v);
 }
 
 // gamma (1) or beta (2) of a call, NULL where there is none or it is not used.
@@ -50,11 +50,11 @@ static inline size_t qrn_norm_params(const qrn_kcall *k) {
 
 // May a vector row run the call: sets and their parameters in one piece each? Vector rows ask again
 // when they run, as those of norm_rows.h.
-bool qrn_norm_codes_run(const qrn_kcall *k);
+bool qrn_norm_q_run(const qrn_kcall *k);
 
-qrn_status qrn_norm_codes_ref(const qrn_kcall *k);
-qrn_status qrn_norm_codes_avx2(const qrn_kcall *k);
-qrn_status qrn_norm_codes_avx512(const qrn_kcall *k);
-qrn_status qrn_norm_codes_neon(const qrn_kcall *k);
+qrn_status qrn_norm_q_ref(const qrn_kcall *k);
+qrn_status qrn_norm_q_avx2(const qrn_kcall *k);
+qrn_status qrn_norm_q_avx512(const qrn_kcall *k);
+qrn_status qrn_norm_q_neon(const qrn_kcall *k);
 
 #endif

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: MIT
+//
+// Reductions of codes, compiled for AVX2.
+#define FN qrn_reduce_q_avx2
+#include "kernels/reduce/reduce_q_both.inc"
