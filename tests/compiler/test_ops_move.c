@@ -298,6 +298,23 @@ static void the_whole_output_is_written(void **state) {
     OP_REFUSE(qrn_cop_batch_space, batch_space);
 }
 
+// A stored value means the same before and after.
+static void what_is_moved_keeps_its_type_and_encoding(void **state) {
+    (void)state;
+    const op_seed copy[] = {
+        OP_SEED(RAW, "i32[4] > f32[4]", NULL),
+        OP_SEED(RAW, "uq8[4]:t > uq8[4]:t6", NULL),
+        OP_SEED(RAW, "uq8[4]:t > uq8[4]", NULL),
+        OP_SEED(RAW, "uq4[4]:t > uq4[4]:t", NULL),
+    };
+    const op_seed concat[] = {OP_SEED(RAW, "uq8[2]:t uq8[2]:t:z > uq8[4]:t", JOIN(0))};
+    const op_seed scatter[] = {
+        OP_SEED(RAW, "uq8[4]:t i32[2] uq8[2] > uq8[4]:t", SCATTER(.axis = 0))};
+    OP_REFUSE(qrn_cop_copy, copy);
+    OP_REFUSE(qrn_cop_concat, concat);
+    OP_REFUSE(qrn_cop_scatter_elements, scatter);
+}
+
 static void a_reduction_is_known_and_has_its_domain(void **state) {
     (void)state;
     const op_seed seeds[] = {
@@ -355,6 +372,7 @@ int main(void) {
         TEST(slice),
         TEST(tile),
         cmocka_unit_test(the_whole_output_is_written),
+        cmocka_unit_test(what_is_moved_keeps_its_type_and_encoding),
         cmocka_unit_test(a_reduction_is_known_and_has_its_domain),
         cmocka_unit_test(a_slice_of_one_element_ignores_its_step),
     };

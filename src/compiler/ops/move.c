@@ -12,7 +12,7 @@
 #include "kernels/move/layout.h"
 
 static const char not_whole_bytes[] = "the elements of an operand are not whole bytes";
-static const char other_type[] = "in[0] and out[0] differ in type";
+static const char other_type[] = "in[0] and out[0] differ in type or encoding";
 static const char other_count[] = "out[0] has not as many elements as the step writes";
 static const char bad_axis[] = "axis is not below the rank of in[0]";
 
@@ -27,7 +27,7 @@ static const char *movable(const qrn_kcall *k) {
 // And in[0] is moved to out[0] as it is.
 static const char *moves(const qrn_kcall *k) {
     QRN_NEED_ALSO(movable(k));
-    QRN_NEED(k->in[0]->dtype == k->out[0]->dtype, other_type);
+    QRN_NEED(qrn_chk_same_format(k->in[0], k->out[0]), other_type);
     return NULL;
 }
 
@@ -107,7 +107,7 @@ static const char *check_batch_permutation(const qrn_kcall *k, qrn_domain domain
 static const char *scatters(const qrn_kcall *k, qrn_domain domain) {
     const qrn_scatter_args *a = k->args;
     QRN_NEED_ALSO(moves(k));
-    QRN_NEED(k->in[2]->dtype == k->in[0]->dtype, "in[0] and in[2] differ in type");
+    QRN_NEED(qrn_chk_same_format(k->in[0], k->in[2]), "in[0] and in[2] differ in type or encoding");
     if (domain == QRN_DOMAIN_RAW)
         QRN_NEED(a->reduction == QRN_REDUCE_NONE, "a reduction in domain RAW");
     else
@@ -141,7 +141,7 @@ static const char *check_scatter_nd(const qrn_kcall *k, qrn_domain domain) {
 // the whole that no part has claimed yet.
 static const char *claims(const qrn_view *part, const qrn_view *whole, uint32_t axis,
                           size_t *left) {
-    QRN_NEED(part->dtype == whole->dtype, "a part differs from the whole in type");
+    QRN_NEED(qrn_chk_same_format(part, whole), "a part differs from the whole in type or encoding");
     QRN_NEED(axis <= part->rank, "axis is above the rank of a part");
     QRN_NEED(qrn_view_span(part, 0, axis) == qrn_view_span(whole, 0, axis),
              "a part has other dimensions before the axis than the whole");

@@ -227,7 +227,8 @@ static const char *check_buffer(const qrn_kcall *k, qrn_domain domain) {
     (void)domain;
     QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
     QRN_NEED_ALSO(check_reset(qrn_chk_in(k, 1)));
-    QRN_NEED(x->dtype == y->dtype && qrn_chk_bytes(x), "in[0] and out[0] differ in type");
+    QRN_NEED(qrn_chk_same_format(x, y) && qrn_chk_bytes(x),
+             "in[0] and out[0] differ in type or encoding");
     QRN_NEED(qrn_chk_quant(y) <= QRN_QUANT_TENSOR, "out[0] has more than one scale");
     QRN_NEED(a->mode <= QRN_BUFFER_RIGHT, "mode is unknown");
     QRN_NEED(a->dim < x->rank, "dim is not below the rank of in[0]");
