@@ -9,6 +9,8 @@
 #include "kernels/detect/proposals.h"
 #include "kernels/detect/roi.h"
 
+#define ANY_SCORE (-1e300) // below the scores of most random bytes
+
 #define DELTAS OP_ARGS(qrn_box_deltas_args, .weights = {10, 10, 5, 5})
 
 static void box_deltas_runs_whatever_its_check_accepts(void **state) {
@@ -27,6 +29,8 @@ static void rotated_deltas_runs_whatever_its_check_accepts(void **state) {
         OP_SEED(F32, "f32[5,5] f32[5,10] f32[9,3] i32[5] > f32[5,10] f32[9]",
                 OP_ARGS(qrn_rotated_deltas_args, .weights = {10, 10, 5, 5}, .bounded = true,
                         .low = -90, .high = 90)),
+        OP_SEED(F32, "f32[2,5] f32[2,5] f32[4,3] i32[2] > f32[2,5] f32[4]",
+                OP_ARGS(qrn_rotated_deltas_args, .weights = {1, 1, 1, 1})),
         OP_SEED(F64, "f64[6,5] f64[6,5] f64[2,3] > f64[6,5] f64[2]",
                 OP_ARGS(qrn_rotated_deltas_args, .weights = {1, 1, 1, 1}, .apply_scale = true,
                         .upright_degree = 1)),
@@ -46,9 +50,9 @@ static void detection_output_runs_whatever_its_check_accepts(void **state) {
         OP_SEED(F64, "f64[2,7,3] f64[2,21,4] f64[14,4] > f64[2,30] f64[2,30,4] i32[2,30] u32[2]",
                 DETECTION(.regular = true, .number_background = true)),
         OP_SEED(F32, "f32[2,7,3] f32[2,7,4] f32[7,4] > f32[2,5] f32[2,5,4] i32[2,5] u32[2]",
-                DETECTION(.shared = true, .use_background = true, .confidence = -1)),
+                DETECTION(.shared = true, .use_background = true, .confidence = ANY_SCORE)),
         OP_SEED(F64, "f64[2,7,3] f64[2,21,4] f64[7,4] > f64[2,9] f64[2,9,4] i32[2,9] u32[2]",
-                DETECTION(.background = 1, .number_background = true, .confidence = -2)),
+                DETECTION(.background = 1, .number_background = true, .confidence = ANY_SCORE)),
     };
     OP_FUZZ(qrn_cop_detection_output, seeds, 3000);
 }
@@ -99,13 +103,13 @@ static void nms_limit_runs_whatever_its_check_accepts(void **state) {
                 "f32[7,8] f32[7,2] i32[7] i32[2] > f32[5,4] f32[5] i32[5] i32[5] i32[16] i32[5] "
                 "i32[2]",
                 OP_ARGS(qrn_nms_limit_args, .method = QRN_NMS_FROM, .iou_threshold = 0.5,
-                        .score_threshold = -1, .pre_limit = 3, .report = 0x2f)),
+                        .score_threshold = ANY_SCORE, .pre_limit = 3, .report = 0x2f)),
         OP_SEED(F64, "f64[7,12] f64[7,3] i32[7] > f64[25,4] f64[25] i32[25] i32[25] - i32[25]",
                 OP_ARGS(qrn_nms_limit_args, .method = QRN_NMS_GAUSSIAN, .sigma = 0.5,
-                        .score_threshold = -2, .nms_score_threshold = -1, .pre_limit = -1)),
-        OP_SEED(F32, "f32[7,4] f32[7,1] i32[7] > f32[5,4] f32[5] u32[5] i32[5]",
+                        .score_threshold = ANY_SCORE, .nms_score_threshold = -1, .pre_limit = -1)),
+        OP_SEED(F32, "f32[9,4] f32[9,1] i32[9] > f32[3,4] f32[3] u32[3] i32[3] i32[4] - i32[1]",
                 OP_ARGS(qrn_nms_limit_args, .method = QRN_NMS_LINEAR, .iou_threshold = 0.3,
-                        .score_threshold = -1, .pre_limit = -1, .report = 15)),
+                        .score_threshold = ANY_SCORE, .pre_limit = -1, .report = 15)),
     };
     OP_FUZZ(qrn_cop_nms_limit, seeds, 4000);
 }
@@ -123,10 +127,11 @@ static void nms_runs_whatever_its_check_accepts(void **state) {
     (void)state;
     const op_seed seeds[] = {
         OP_SEED(F32, "f32[2,6,4] f32[2,3,6] > i32[40,3] u32[2]",
-                OP_ARGS(qrn_nms_args, .iou_threshold = 0.5, .score_threshold = -9, .most = 4,
+                OP_ARGS(qrn_nms_args, .iou_threshold = 0.5, .score_threshold = ANY_SCORE, .most = 4,
                         .report = 1)),
-        OP_SEED(F64, "f64[2,6,4] f64[2,3,6] > u32[4,3] u32[1]",
-                OP_ARGS(qrn_nms_args, .iou_threshold = 0.5, .score_threshold = -9, .most = 9)),
+        OP_SEED(
+            F64, "f64[2,6,4] f64[2,3,6] > u32[4,3] u32[1]",
+            OP_ARGS(qrn_nms_args, .iou_threshold = 0.5, .score_threshold = ANY_SCORE, .most = 9)),
         OP_SEED(F64, "f64[2,6,4] f64[2,3,6] > u32[4,3]",
                 OP_ARGS(qrn_nms_args, .iou_threshold = 0.5, .most = 9)),
     };
@@ -137,10 +142,10 @@ static void combined_nms_runs_whatever_its_check_accepts(void **state) {
     (void)state;
     const op_seed seeds[] = {
         OP_SEED(F32, "f32[2,6,3,4] f32[2,6,3] > f32[2,5,4] f32[2,5] u32[2,5] u32[2]",
-                OP_ARGS(qrn_combined_nms_args, .iou_threshold = 0.5, .score_threshold = -9,
+                OP_ARGS(qrn_combined_nms_args, .iou_threshold = 0.5, .score_threshold = ANY_SCORE,
                         .per_class = 2)),
         OP_SEED(F64, "f64[2,6,1,4] f64[2,6,3] > f64[2,25,4] f64[2,25] u32[2,25] u32[2]",
-                OP_ARGS(qrn_combined_nms_args, .iou_threshold = 0.5, .score_threshold = -9,
+                OP_ARGS(qrn_combined_nms_args, .iou_threshold = 0.5, .score_threshold = ANY_SCORE,
                         .per_class = 9, .clip = true)),
     };
     OP_FUZZ(qrn_cop_combined_nms, seeds, 3000);
@@ -150,10 +155,10 @@ static void multi_nms_runs_whatever_its_check_accepts(void **state) {
     (void)state;
     const op_seed seeds[] = {
         OP_SEED(F32, "f32[2,6,4] f32[2,6,3] > f32[2,5,4] f32[2,5] i32[2,5] u32[2] i32[2,5]",
-                OP_ARGS(qrn_multi_nms_args, .iou_threshold = 0.5, .score_threshold = -9)),
-        OP_SEED(
-            F64, "f64[2,6,4] f64[2,6,3] > f64[2,25,4] f64[2,25] i32[2,25] u32[2] i32[2,25]",
-            OP_ARGS(qrn_multi_nms_args, .iou_threshold = 0.5, .score_threshold = -9, .sigma = 0.5)),
+                OP_ARGS(qrn_multi_nms_args, .iou_threshold = 0.5, .score_threshold = ANY_SCORE)),
+        OP_SEED(F64, "f64[2,6,4] f64[2,6,3] > f64[2,25,4] f64[2,25] i32[2,25] u32[2] i32[2,25]",
+                OP_ARGS(qrn_multi_nms_args, .iou_threshold = 0.5, .score_threshold = ANY_SCORE,
+                        .sigma = 0.5)),
     };
     OP_FUZZ(qrn_cop_multi_nms, seeds, 3000);
 }

@@ -55,6 +55,7 @@ static void sparse_pick_runs_whatever_its_check_accepts(void **state) {
         OP_SEED(RAW, "f32[16,16,3] f32[16,16,3]:s5x2 > f32[16,16,3]:s5x2", MAKE(5)),
         OP_SEED(RAW, "f32[16,16,3] f32[16,16,5]:s4x2 - > f32[16,16,3]:s5x2", MAKE(5)),
         OP_SEED(RAW, "uq8[16,3]:t uq8[16,3]:t:s4x1 uq8[16,3]:t:s3x1 > uq8[16,3]:t6:s7x1", MAKE(7)),
+        OP_SEED(RAW, "i8[5,5] i8[5,5]:s4x2 i8[5,5]:s4x2 > i8[5,5]:s8x2", MAKE(8)),
         OP_SEED(RAW, "f64[16] f64[16]:s4x1 f64[16]:s3x1 > f64[16]:s2x1", MAKE(2)),
     };
     OP_FUZZ(qrn_cop_sparse_pick, seeds, 4000);
