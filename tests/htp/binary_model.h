@@ -189,4 +189,12 @@ static inline net net_of(const htp_table *qnn, Qnn_ContextHandle_t c, const char
     return net_around(graph);
 }
 
+// Loads with up to two options; NULL: none.
+static inline Qnn_ErrorHandle_t blob_load(htp_world *w, const QnnContext_Config_t *a,
+                                          const QnnContext_Config_t *b, const blob *from) {
+    const QnnContext_Config_t *list[] = {a ? a : b, a ? b : NULL, NULL};
+    return w->qnn.contextCreateFromBinary(w->backend, w->device, list, from->data, from->size,
+                                          &w->context, NULL);
+}
+
 #endif

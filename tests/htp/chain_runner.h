@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Chains that run in a thread, and signals.
+// Chains that run in a thread or in a queue, and signals.
 #ifndef QRN_TESTS_HTP_CHAIN_RUNNER_H
 #define QRN_TESTS_HTP_CHAIN_RUNNER_H
 
 #include "chain.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 // One run of a chain; run_once may be a thread.
 typedef struct runner {
@@ -33,6 +34,41 @@ static inline Qnn_SignalHandle_t signal_of(const htp_world *w, QnnSignal_Config_
     Qnn_SignalHandle_t s = NULL;
     HTP_OK(w->qnn.signalCreate(w->backend, configs, &s));
     return s;
+}
+
+// --- a queue of runs
+
+typedef struct inbox {
+    atomic_int n;
+    int order[8];
+    Qnn_ErrorHandle_t error[8];
+} inbox;
+
+typedef struct letter {
+    inbox *box;
+    int name;
+} letter;
+
+static inline void notified(void *param, Qnn_NotifyStatus_t status) {
+    letter *l = param;
+    int i = atomic_load(&l->box->n);
+    l->box->order[i] = l->name;
+    l->box->error[i] = status.error;
+    atomic_store(&l->box->n, i + 1); // one thread delivers
+}
+
+static inline Qnn_ContextHandle_t context_of_depth(const htp_world *w, uint32_t depth,
+                                                   Qnn_ErrorHandle_t *code) {
+    QnnContext_Config_t config = {
+        .option = QNN_CONTEXT_CONFIG_ASYNC_EXECUTION_QUEUE_DEPTH,
+        .asyncExeQueueDepth = {QNN_CONTEXT_ASYNC_EXECUTION_QUEUE_DEPTH_TYPE_NUMERIC, {depth}}};
+    const QnnContext_Config_t *configs[] = {&config, NULL};
+    Qnn_ContextHandle_t c = NULL;
+    *code = w->qnn.contextCreate(w->backend, w->device, configs, &c);
+    if (*code == QNN_SUCCESS) {
+        HTP_FAILS(w->qnn.contextSetConfig(c, configs), QNN_CONTEXT_ERROR_INVALID_ARGUMENT);
+    }
+    return c;
 }
 
 #endif

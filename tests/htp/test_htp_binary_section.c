@@ -3,82 +3,7 @@
 // Sections of context binaries: after applying one, results are to the bit those of a graph that
 // was built with the new values.
 #include "../binary/refile.h"
-#include "binary_model.h"
-
-#include "base/mem.h"
-
-#define OTHER_SEED 99u
-
-// A finalized network with updateable weights of its last layer.
-static htp_world begin_updateable(uint32_t seed, net *m) {
-    htp_world w = htp_begin(0);
-    *m = (net){.updateable = true, .seed = seed};
-    net_build(&w.qnn, w.context, "net", NULL, m);
-    HTP_OK(w.qnn.graphFinalize(m->graph, NULL, NULL));
-    return w;
-}
-
-static blob section_of(const htp_world *w, Qnn_GraphHandle_t g, QnnContext_SectionType_t type) {
-    Qnn_ContextBinarySize_t size = 0, written = 0;
-    HTP_OK(w->qnn.contextGetBinarySectionSize(w->context, g, type, &size));
-    blob b = blob_alloc(size);
-    QnnContext_Buffer_t buffer = {
-        .version = QNN_CONTEXT_BUFFER_VERSION_1,
-        .v1 = {.memType = QNN_CONTEXTMEMTYPE_RAW, .binaryBuf = {b.data, size}}};
-    HTP_OK(w->qnn.contextGetBinarySection(w->context, g, type, &buffer, &written, NULL, NULL));
-    assert_int_equal(written, size);
-    return b;
-}
-
-static Qnn_ErrorHandle_t apply(const htp_world *w, Qnn_GraphHandle_t g,
-                               QnnContext_SectionType_t type, const blob *b) {
-    QnnContext_Buffer_t buffer = {
-        .version = QNN_CONTEXT_BUFFER_VERSION_1,
-        .v1 = {.memType = QNN_CONTEXTMEMTYPE_RAW, .binaryBuf = {b->data, b->size}}};
-    return w->qnn.contextApplyBinarySection(w->context, g, type, &buffer, NULL, NULL);
-}
-
-// Two networks that differ in the updateable weights, as sections, results and a binary.
-typedef struct pair {
-    blob file;        // of the first
-    blob sections[2]; // of both
-    uint8_t out[2][NET_OUT_BYTES];
-} pair;
-
-static pair make_pair(QnnContext_SectionType_t type) {
-    pair p;
-    for (int i = 0; i < 2; i++) {
-        net m;
-        htp_world w = begin_updateable(i ? OTHER_SEED : 0, &m);
-        net_run(&w.qnn, &m, p.out[i]);
-        p.sections[i] = section_of(&w, m.graph, type);
-        if (i == 0)
-            p.file = blob_of(&w.qnn, w.context);
-        htp_end(&w);
-    }
-    assert_memory_not_equal(p.out[0], p.out[1], NET_OUT_BYTES);
-    return p;
-}
-
-static void free_pair(pair *p) {
-    free(p->file.data);
-    free(p->sections[0].data);
-    free(p->sections[1].data);
-}
-
-static htp_world load(const pair *p, net *m) {
-    htp_world w = htp_bare(0);
-    HTP_OK(w.qnn.contextCreateFromBinary(w.backend, w.device, NULL, p->file.data, p->file.size,
-                                         &w.context, NULL));
-    *m = net_of(&w.qnn, w.context, "net");
-    return w;
-}
-
-static void expect(const htp_world *w, net *m, const uint8_t want[NET_OUT_BYTES]) {
-    uint8_t out[NET_OUT_BYTES];
-    net_run(&w->qnn, m, out);
-    assert_memory_equal(out, want, NET_OUT_BYTES);
-}
+#include "binary_sections.h"
 
 static void applied_weights_are_those_of_the_other_graph(void **state) {
     (void)state;
@@ -276,40 +201,6 @@ static void edited_sections_are_those_of_the_other_graph(void **state) {
     free_pair(&p);
 }
 
-// Whichever allocation fails: an error, the old values, and the next try succeeds.
-static void sections_survive_a_lack_of_memory(void **state) {
-    (void)state;
-    pair p = make_pair(QNN_CONTEXT_SECTION_UPDATABLE);
-    net m;
-    htp_world w = load(&p, &m);
-    expect(&w, &m, p.out[0]);
-    unsigned n = 0;
-    for (Qnn_ErrorHandle_t code = 1; code != QNN_SUCCESS;) {
-        qrn_alloc_fail_at(++n, false);
-        code = apply(&w, m.graph, QNN_CONTEXT_SECTION_UPDATABLE, &p.sections[1]);
-        qrn_alloc_fail_at(0, false);
-        if (code != QNN_SUCCESS) {
-            HTP_FAILS(code, QNN_CONTEXT_ERROR_MEM_ALLOC);
-            expect(&w, &m, p.out[0]);
-        }
-    }
-    assert_true(n > 20);
-    expect(&w, &m, p.out[1]);
-    htp_end(&w);
-    w = begin_updateable(OTHER_SEED, &m);
-    Qnn_ContextBinarySize_t size = 0;
-    n = 0;
-    do
-        qrn_alloc_fail_at(++n, false);
-    while (w.qnn.contextGetBinarySectionSize(w.context, m.graph, QNN_CONTEXT_SECTION_UPDATABLE,
-                                             &size) == QNN_CONTEXT_ERROR_MEM_ALLOC);
-    qrn_alloc_fail_at(0, false);
-    assert_true(n > 5);
-    assert_int_equal(size, p.sections[1].size);
-    htp_end(&w);
-    free_pair(&p);
-}
-
 static void graphs_without_updateable_tensors_have_no_section(void **state) {
     (void)state;
     htp_world w = htp_begin(0);
@@ -331,7 +222,6 @@ int main(void) {
         cmocka_unit_test(records_of_sections_may_be_anything),
         cmocka_unit_test(htp_ctx_09_checksums_of_sections_may_be_skipped),
         cmocka_unit_test(edited_sections_are_those_of_the_other_graph),
-        cmocka_unit_test(sections_survive_a_lack_of_memory),
         cmocka_unit_test(graphs_without_updateable_tensors_have_no_section),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Executing on the HTP: multiples of the batch, signals and the queue.
-#include "engine_client.h"
+#include "chain_runner.h"
 
 #include "QnnProperty.h"
 
@@ -135,49 +135,6 @@ static void a_batch_in_buffers_that_are_not_aligned(void **state) {
 
 // --- signals
 
-static void htp_can_02_can_03_signals_end_a_graph_that_waits(void **state) {
-    (void)state;
-    htp_world w = htp_begin(43);
-    chain c;
-    chain_build(&w.qnn, w.context, "c", NULL, 1, 64, 3, &c);
-    HTP_OK(w.qnn.graphFinalize(c.graph, NULL, NULL));
-    uint8_t x[64], y[64] = {0};
-    chain_fill(x, 64, 1);
-    runner r = {&w, &c, x, y, NULL, NULL, 0, 0};
-    qrn_htp_turn mine = {.priority = 500};
-    assert_int_equal(qrn_htp_engine_take(&mine), QRN_OK);
-
-    r.signal = signal_of(&w, (QnnSignal_Config_t){.option = QNN_SIGNAL_CONFIG_OPTION_TIMEOUT,
-                                                  .timeoutDurationUs = 3000});
-    run_once(&r); // the engine is ours: it can only time out
-    HTP_FAILS(r.result, QNN_GRAPH_ERROR_TIMED_OUT);
-    HTP_OK(w.qnn.signalFree(r.signal));
-
-    QnnSignal_Config_t abort = {.option = QNN_SIGNAL_CONFIG_OPTION_ABORT};
-    r.signal = signal_of(&w, abort);
-    HTP_FAILS(w.qnn.signalTrigger(r.signal), QNN_SIGNAL_ERROR_SIGNAL_IDLE);
-    assert_int_equal(pthread_create(&r.thread, NULL, run_once, &r), 0);
-    wait_for_line(1);
-    runner second = r;
-    run_once(&second);
-    HTP_FAILS(second.result, QNN_GRAPH_ERROR_SIGNAL_IN_USE);
-    const QnnSignal_Config_t *configs[] = {&abort, NULL};
-    HTP_FAILS(w.qnn.signalSetConfig(r.signal, configs), QNN_SIGNAL_ERROR_SIGNAL_IN_USE);
-    HTP_FAILS(w.qnn.signalFree(r.signal), QNN_SIGNAL_ERROR_SIGNAL_IN_USE);
-    HTP_OK(w.qnn.signalTrigger(r.signal));
-    pthread_join(r.thread, NULL);
-    HTP_FAILS(r.result, QNN_GRAPH_ERROR_ABORTED);
-    assert_int_equal(qrn_htp_engine_waiting(), 0);
-    HTP_OK(w.qnn.signalFree(r.signal));
-
-    qrn_htp_engine_give(&mine);
-    r.signal = NULL;
-    run_once(&r); // the graph is as good as before
-    HTP_OK(r.result);
-    chain_check(&c, x, y, 64);
-    htp_end(&w);
-}
-
 static void htp_can_04_finalize_takes_no_signal(void **state) {
     (void)state;
     htp_world w = htp_begin(43);
@@ -195,39 +152,6 @@ static void htp_can_04_finalize_takes_no_signal(void **state) {
 
 // --- the queue
 
-typedef struct inbox {
-    atomic_int n;
-    int order[8];
-    Qnn_ErrorHandle_t error[8];
-} inbox;
-
-typedef struct letter {
-    inbox *box;
-    int name;
-} letter;
-
-static void notified(void *param, Qnn_NotifyStatus_t status) {
-    letter *l = param;
-    int i = atomic_load(&l->box->n);
-    l->box->order[i] = l->name;
-    l->box->error[i] = status.error;
-    atomic_store(&l->box->n, i + 1); // one thread delivers
-}
-
-static Qnn_ContextHandle_t context_of_depth(const htp_world *w, uint32_t depth,
-                                            Qnn_ErrorHandle_t *code) {
-    QnnContext_Config_t config = {
-        .option = QNN_CONTEXT_CONFIG_ASYNC_EXECUTION_QUEUE_DEPTH,
-        .asyncExeQueueDepth = {QNN_CONTEXT_ASYNC_EXECUTION_QUEUE_DEPTH_TYPE_NUMERIC, {depth}}};
-    const QnnContext_Config_t *configs[] = {&config, NULL};
-    Qnn_ContextHandle_t c = NULL;
-    *code = w->qnn.contextCreate(w->backend, w->device, configs, &c);
-    if (*code == QNN_SUCCESS) {
-        HTP_FAILS(w->qnn.contextSetConfig(c, configs), QNN_CONTEXT_ERROR_INVALID_ARGUMENT);
-    }
-    return c;
-}
-
 static void htp_asy_01_depth_of_the_queue(void **state) {
     (void)state;
     htp_world w = htp_begin(43);
@@ -240,57 +164,6 @@ static void htp_asy_01_depth_of_the_queue(void **state) {
         context_of_depth(&w, bad[i], &code);
         HTP_FAILS(code, QNN_CONTEXT_ERROR_INVALID_CONFIG);
     }
-    htp_end(&w);
-}
-
-static void a_queue_holds_its_depth_beside_the_run_that_waits(void **state) {
-    (void)state;
-    htp_world w = htp_begin(43);
-    Qnn_ErrorHandle_t code;
-    Qnn_ContextHandle_t context = context_of_depth(&w, 2, &code);
-    HTP_OK(code);
-    chain c;
-    chain_build(&w.qnn, context, "c", NULL, 1, 64, 2, &c);
-    HTP_OK(w.qnn.graphFinalize(c.graph, NULL, NULL));
-    uint8_t x[64], y[4][64] = {{0}};
-    chain_fill(x, 64, 3);
-    inbox box = {0};
-    letter letters[4];
-    Qnn_Tensor_t outputs[4]; // of the client until the notification
-    qrn_htp_turn mine = {.priority = 500};
-    assert_int_equal(qrn_htp_engine_take(&mine), QRN_OK);
-    htp_buffer(&c.x, x, 64);
-    for (int i = 0; i < 4; i++) {
-        letters[i] = (letter){&box, i};
-        outputs[i] = c.y;
-        htp_buffer(&outputs[i], y[i], 64);
-        code = w.qnn.graphExecuteAsync(c.graph, &c.x, 1, &outputs[i], 1, NULL, NULL, notified,
-                                       &letters[i]);
-        if (i < 3)
-            HTP_OK(code);
-        else
-            HTP_FAILS(code, QNN_GRAPH_ERROR_EXECUTION_ASYNC_FIFO_FULL);
-        if (i == 0)
-            wait_for_line(1); // it is off the queue and waits for the engine
-    }
-    Qnn_SignalHandle_t s =
-        signal_of(&w, (QnnSignal_Config_t){.option = QNN_SIGNAL_CONFIG_OPTION_ABORT});
-    HTP_FAILS(
-        w.qnn.graphExecuteAsync(c.graph, &c.x, 1, &outputs[3], 1, NULL, s, notified, &letters[3]),
-        QNN_GRAPH_ERROR_UNSUPPORTED_FEATURE);
-    HTP_OK(w.qnn.signalFree(s));
-    assert_int_equal(box.n, 0);
-    qrn_htp_engine_give(&mine);
-    for (int i = 0; i < 50000 && atomic_load(&box.n) < 3; i++)
-        nap();
-    assert_int_equal(box.n, 3);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(box.order[i], i);
-        HTP_OK(box.error[i]);
-        chain_check(&c, x, y[i], 64);
-    }
-    assert_int_equal(y[3][1], 0); // the refused one did not run
-    HTP_OK(w.qnn.contextFree(context, NULL));
     htp_end(&w);
 }
 
@@ -341,10 +214,8 @@ int main(void) {
         cmocka_unit_test(htp_bat_01_multiples_of_the_prepared_batch_run),
         cmocka_unit_test(htp_bat_02_a_multiple_equals_runs_one_after_the_other),
         cmocka_unit_test(a_batch_in_buffers_that_are_not_aligned),
-        cmocka_unit_test(htp_can_02_can_03_signals_end_a_graph_that_waits),
         cmocka_unit_test(htp_can_04_finalize_takes_no_signal),
         cmocka_unit_test(htp_asy_01_depth_of_the_queue),
-        cmocka_unit_test(a_queue_holds_its_depth_beside_the_run_that_waits),
         cmocka_unit_test(htp_asy_02_a_full_queue_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

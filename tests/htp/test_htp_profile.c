@@ -2,7 +2,6 @@
 //
 // Profiles: which events each call adds, checked against the published table (first argument), and
 // what their values must obey.
-#include "backend/htp/device/engine.h"
 #include "binary_model.h"
 #include "profile_record.h"
 
@@ -217,74 +216,6 @@ static void htp_prf_05_cycles_are_measured_times_at_the_modelled_clock(void **st
     HTP_OK(qnn.logFree(log));
 }
 
-typedef struct late {
-    Qnn_ErrorHandle_t result;
-    pthread_t thread;
-} late;
-
-static void *execute_late(void *arg) {
-    late *l = arg;
-    l->result = m.w.qnn.graphExecute(m.c.graph, &m.c.x, 1, &m.c.y, 1, m.profile, NULL);
-    return NULL;
-}
-
-static void waiting_for_the_engine_is_measured(void **state) {
-    (void)state;
-    begin(QNN_PROFILE_LEVEL_BASIC);
-    finalize();
-    qrn_htp_turn mine = {.priority = 500};
-    assert_int_equal(qrn_htp_engine_take(&mine), QRN_OK);
-    late l = {0};
-    uint64_t start = now_us();
-    assert_int_equal(pthread_create(&l.thread, NULL, execute_late, &l), 0);
-    while (qrn_htp_engine_waiting() == 0)
-        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-    uint64_t waiting = now_us();
-    nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    uint64_t held = now_us() - waiting;
-    qrn_htp_engine_give(&mine);
-    pthread_join(l.thread, NULL);
-    uint64_t all = now_us() - start;
-    HTP_OK(l.result);
-    read_record(&m.w, m.profile, &m.r);
-    check_record(&m.r, "basic");
-    assert_true(value(&m.r, 3010) + 1 >= held);
-    assert_true(value(&m.r, 3010) <= all);
-    assert_true(value(&m.r, 3004) >= value(&m.r, 3010));
-    assert_true(value(&m.r, 3012) <= all - held + 1);
-    assert_int_equal(value(&m.r, 3009), 0);
-    end();
-}
-
-static void done(void *flag, Qnn_NotifyStatus_t status) {
-    HTP_OK(status.error);
-    atomic_store((atomic_bool *)flag, true);
-}
-
-static void the_queue_is_measured(void **state) {
-    (void)state;
-    begin(QNN_PROFILE_LEVEL_BASIC);
-    finalize();
-    qrn_htp_turn mine = {.priority = 500};
-    assert_int_equal(qrn_htp_engine_take(&mine), QRN_OK);
-    atomic_bool first = false, second = false;
-    Qnn_Tensor_t out[] = {m.c.y, m.c.y};
-    HTP_OK(m.w.qnn.graphExecuteAsync(m.c.graph, &m.c.x, 1, &out[0], 1, NULL, NULL, done, &first));
-    while (qrn_htp_engine_waiting() == 0)
-        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-    HTP_OK(m.w.qnn.graphExecuteAsync(m.c.graph, &m.c.x, 1, &out[1], 1, m.profile, NULL, done,
-                                     &second));
-    nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
-    qrn_htp_engine_give(&mine);
-    while (!atomic_load(&second))
-        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-    read_record(&m.w, m.profile, &m.r);
-    check_record(&m.r, "basic");
-    assert_true(value(&m.r, 405) >= 3000);
-    assert_int_equal(m.r.e[find(&m.r, 405)->parent].type, 400);
-    end();
-}
-
 static QnnContext_Buffer_t raw(void *data, uint64_t size) {
     return (QnnContext_Buffer_t){
         .version = QNN_CONTEXT_BUFFER_VERSION_1,
@@ -354,8 +285,6 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(htp_prf_21_ops_without_a_cost_are_named),
     cmocka_unit_test(nothing_is_estimated_without_a_chip),
     cmocka_unit_test(htp_prf_05_cycles_are_measured_times_at_the_modelled_clock),
-    cmocka_unit_test(waiting_for_the_engine_is_measured),
-    cmocka_unit_test(the_queue_is_measured),
     cmocka_unit_test(htp_prf_22_sections_and_updates),
 };
 

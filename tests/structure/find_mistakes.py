@@ -68,21 +68,27 @@ src/alone.c: no library or program reaches 'alone'
 reach: 3 objects, 3 problems
 """
 
-# A test that is public, and those that are no proofs: one looks inside by a helper of a header, one
-# is not run, one is not there, nor is the file of the last.
-PROOFS = {"client.h": "static inline int peek(void) { return qrn_secret(); }\n"
-                      "#define LOOK(x) \\\n    peek()\n",
-          "test.c": '#include "client.h"\n// qrn_ in a comment\n'
-                    'static void open(void) {\n    puts("qrn_text");\n}\n'
-                    "static void sly(void) {\n    LOOK(1);\n}\n"
-                    "static void idle(void) {\n}\n"
-                    "int main(void) {\n    open();\n    sly();\n}\n",
+# A test that is public, and those that are no proofs: one whose helper looks inside, one that
+# includes a header of src/, one that is not run or not there, and one whose file is not there.
+PROOFS = {"client.h": "static int qnn_client;\n#define QRN_TESTS_GUARD\n",
+          "peek.h": "static inline int peek(void) { return qrn_secret(); }\n",
+          "open.c": '#include "client.h"\n// qrn_ in a comment\n'
+                    'static void open(void) { puts("qrn_text"); }\n'
+                    "static void idle(void) {}\n"
+                    "int main(void) { open(); }\n",
+          "sly.c": '#include "peek.h"\nstatic void sly(void) {}\nint main(void) { sly(); }\n',
+          "near.c": '#include "base/text.h"\nstatic void near(void) {}\n'
+                    "int main(void) { near(); }\n",
           "cli.py": "def test_it():\n    pass\n"}
+PROVEN = ["open.c:open", "cli.py:test_it"]
+UNPROVEN = ["sly.c:sly", "near.c:near", "open.c:idle", "open.c:gone", "cli.py:test_other",
+            "none.c:open"]
 NO_PROOF = """\
-test.c:sly: is not public, it uses 'qrn_secret' in 'peek'
-test.c:idle: there is no such test, or it is not run
-test.c:gone: there is no such test, or it is not run
-cli.py:test_other: there is no such test
+sly.c:sly: is not public, it uses 'qrn_secret' in tests/peek.h
+near.c:near: is not public, it uses 'base/text.h' in tests/near.c
+open.c:idle: there is no such test, or it is not run
+open.c:gone: there is no such test, or it is not run
+cli.py:test_other: there is no such test, or it is not run
 none.c:open: there is no file tests/none.c
 """
 
@@ -117,8 +123,7 @@ def main():
         (tree / "tests").mkdir()
         for name, text in PROOFS.items():
             (tree / "tests" / name).write_text(text)
-        expect(NO_PROOF, scripts / "proofs.py", tree, "test.c:open", "test.c:sly", "test.c:idle",
-               "test.c:gone", "cli.py:test_it", "cli.py:test_other", "none.c:open")
+        expect(NO_PROOF, scripts / "proofs.py", tree, *PROVEN, *UNPROVEN)
         small = (Path(folder) / "small").resolve()
         build(small, sys.argv[3])
         allowed = small / "allowed.tsv"
