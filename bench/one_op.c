@@ -7,7 +7,7 @@
 #include "base/cpu.h"
 #include "bind/cpu/bind.h"
 #include "compiler/compile.h"
-#include "core/objects.h"
+#include "core/own.h"
 #include "runtime/exec.h"
 
 #include "QnnInterface.h"

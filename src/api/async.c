@@ -105,20 +105,20 @@ static qrn_async *create(uint32_t depth) {
 
 // In the child of a fork, which does not have the thread: what was queued is lost.
 static void drop_lost(qrn_api_context *c) {
-    if (c->async_lost) {
-        qrn_free(c->async);
-        c->async = NULL;
-        c->async_lost = false;
+    if (c->own->async_lost) {
+        qrn_free(c->own->async);
+        c->own->async = NULL;
+        c->own->async_lost = false;
     }
 }
 
 qrn_status qrn_async_submit(qrn_api_context *c, const qrn_execution *e) {
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->own->lock);
     drop_lost(c);
-    if (!c->async)
-        c->async = create(c->queue_depth);
-    qrn_async *q = c->async;
-    pthread_mutex_unlock(&c->lock);
+    if (!c->own->async)
+        c->own->async = create(c->own->queue_depth);
+    qrn_async *q = c->own->async;
+    pthread_mutex_unlock(&c->own->lock);
     if (!q)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': no memory or thread for the queue",
                         e->graph->ir->name);
@@ -143,7 +143,7 @@ qrn_status qrn_async_submit(qrn_api_context *c, const qrn_execution *e) {
 
 qrn_status qrn_async_finish(qrn_api_context *c) {
     drop_lost(c);
-    qrn_async *q = c->async;
+    qrn_async *q = c->own->async;
     if (!q)
         return QRN_OK;
     if (pthread_equal(q->thread, pthread_self()))
@@ -153,7 +153,7 @@ qrn_status qrn_async_finish(qrn_api_context *c) {
     pthread_cond_signal(&q->filled);
     pthread_mutex_unlock(&q->lock);
     pthread_join(q->thread, NULL);
-    c->async = NULL;
+    c->own->async = NULL;
     destroy(q);
     return QRN_OK;
 }

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "core/dump.h"
 #include "core/errors.h"
-#include "core/objects.h"
+#include "core/own.h"
 #include "core/profile.h"
 #include "core/signal.h"
 #include "core/version.h"
@@ -73,10 +73,10 @@ static void destroy(qrn_api_backend *b) {
     qrn_profile_free_all(b);
     qrn_signal_free_all(b);
     qrn_pool_release(b->pool);
-    qrn_free(b->dump.folder);
-    qrn_arena_destroy(b->arena);
+    qrn_free(b->own->dump.folder);
+    qrn_arena_destroy(b->own->arena);
     qrn_handle_free(b->handle);
-    pthread_mutex_destroy(&b->lock);
+    pthread_mutex_destroy(&b->own->lock);
     qrn_log_release(b->log);
     qrn_free(b);
 }
@@ -102,12 +102,12 @@ static qrn_status create(Qnn_LogHandle_t logger, qrn_api_log *log,
         return QRN_FAIL(QRN_E_HANDLE, "backend: no place for the handle");
     Qnn_ErrorReportingConfig_t reporting = {QNN_ERROR_REPORTING_LEVEL_DETAILED, 0};
     QRN_TRY(check_config(config, true, &reporting));
-    qrn_api_backend *b = qrn_calloc(sizeof *b);
+    qrn_api_backend *b = QRN_OBJECT_NEW(qrn_api_backend, qrn_backend_own);
     if (!b)
         return QRN_E_MEM;
-    pthread_mutex_init(&b->lock, NULL);
+    pthread_mutex_init(&b->own->lock, NULL);
     b->log = qrn_log_hold(log);
-    b->error_reporting = reporting;
+    b->own->error_reporting = reporting;
     qrn_status s = start(b, config);
     if (s != QRN_OK) {
         destroy(b);
@@ -131,10 +131,10 @@ static qrn_status set_config(qrn_api_backend *b, const QnnBackend_Config_t **con
         return no_handle();
     if (!config)
         return QRN_FAIL(QRN_E_CONFIG, "backend: no options");
-    Qnn_ErrorReportingConfig_t reporting = b->error_reporting;
+    Qnn_ErrorReportingConfig_t reporting = b->own->error_reporting;
     QRN_TRY(check_config(config, false, &reporting));
     QRN_TRY(apply_custom(b, config));
-    b->error_reporting = reporting;
+    b->own->error_reporting = reporting;
     return QRN_OK;
 }
 
@@ -222,25 +222,25 @@ static qrn_status list_all(qrn_api_backend *b) {
     while (qrn_this_backend.package_list &&
            qrn_this_backend.package_list(b, n - n_built_in, &op.packageName, &op.name, &op.target))
         n++;
-    if (b->ops && b->n_ops == n)
+    if (b->own->ops && b->own->n_ops == n)
         return QRN_OK;
     QnnBackend_OperationName_t *ops = built_in;
     if (n > n_built_in) {
-        qrn_arena *arena = b->arena ? b->arena : qrn_arena_create();
+        qrn_arena *arena = b->own->arena ? b->own->arena : qrn_arena_create();
         ops = arena ? qrn_arena_alloc(arena, n * sizeof *ops) : NULL;
         if (!ops) {
-            if (arena != b->arena)
+            if (arena != b->own->arena)
                 qrn_arena_destroy(arena);
             return QRN_E_MEM;
         }
-        b->arena = arena;
+        b->own->arena = arena;
         memcpy(ops, built_in, n_built_in * sizeof *ops);
         for (uint32_t i = n_built_in; i < n; i++)
             qrn_this_backend.package_list(b, i - n_built_in, &ops[i].packageName, &ops[i].name,
                                           &ops[i].target);
     }
-    b->ops = ops;
-    b->n_ops = n;
+    b->own->ops = ops;
+    b->own->n_ops = n;
     return QRN_OK;
 }
 
@@ -254,13 +254,13 @@ static qrn_status supported_operations(qrn_api_backend *b, uint32_t *n,
         *ops = built_in;
         return QRN_OK;
     }
-    pthread_mutex_lock(&b->lock);
+    pthread_mutex_lock(&b->own->lock);
     qrn_status s = list_all(b);
     if (s == QRN_OK) {
-        *n = b->n_ops;
-        *ops = b->ops;
+        *n = b->own->n_ops;
+        *ops = b->own->ops;
     }
-    pthread_mutex_unlock(&b->lock);
+    pthread_mutex_unlock(&b->own->lock);
     return s;
 }
 
@@ -298,11 +298,11 @@ Qnn_ErrorHandle_t QnnBackend_getProperty(Qnn_BackendHandle_t backendHandle,
 }
 
 static qrn_status pin_children(qrn_api_backend *b) {
-    bool profiles = qrn_children_pin(b, &b->profiles, QRN_KIND_PROFILE);
-    if (profiles && qrn_children_pin(b, &b->signals, QRN_KIND_SIGNAL))
+    bool profiles = qrn_children_pin(b, &b->own->profiles, QRN_KIND_PROFILE);
+    if (profiles && qrn_children_pin(b, &b->own->signals, QRN_KIND_SIGNAL))
         return QRN_OK;
     if (profiles)
-        qrn_children_unpin(b->profiles);
+        qrn_children_unpin(b->own->profiles);
     return QRN_FAIL(QRN_E_TERMINATE,
                     "backend: calls use its profiles or signals, and a callback cannot wait");
 }
@@ -312,17 +312,17 @@ static qrn_status free_backend(qrn_api_backend *b, qrn_status pinned) {
         return QRN_FAIL(QRN_E_TERMINATE, "backend: calls use it, and a callback cannot wait");
     if (!b)
         return no_handle();
-    pthread_mutex_lock(&b->lock);
-    uint32_t n = b->n_contexts;
-    pthread_mutex_unlock(&b->lock);
+    pthread_mutex_lock(&b->own->lock);
+    uint32_t n = b->own->n_contexts;
+    pthread_mutex_unlock(&b->own->lock);
     if (n)
         return QRN_FAIL(QRN_E_TERMINATE, "backend: %u contexts are still alive, free them first",
                         n);
     QRN_TRY(pin_children(b));
     qrn_status s = qrn_this_backend.backend_free ? qrn_this_backend.backend_free(b) : QRN_OK;
     if (s != QRN_OK) {
-        qrn_children_unpin(b->profiles);
-        qrn_children_unpin(b->signals);
+        qrn_children_unpin(b->own->profiles);
+        qrn_children_unpin(b->own->signals);
         return s;
     }
     destroy(b);

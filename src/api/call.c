@@ -8,15 +8,15 @@
 // A graph that is bound to a profile uses that one, as long as its options say so.
 static qrn_status pick_profile(qrn_api_backend *b, qrn_api_graph *g, const void *handle,
                                qrn_api_profile **profile) {
-    if (!g || !g->bound_profile)
+    if (!g || !g->own->bound_profile)
         return qrn_profile_get(handle, b, profile);
     if (handle)
         return QRN_FAIL(
             QRN_E_ARGUMENT,
             "graph '%s': a profile is bound to the graph, the call may not have its own",
             g->ir->name);
-    bool wanted = !g->profiling_off && g->profiled_runs_left > 0;
-    *profile = wanted ? g->bound_profile : NULL;
+    bool wanted = !g->own->profiling_off && g->own->profiled_runs_left > 0;
+    *profile = wanted ? g->own->bound_profile : NULL;
     return QRN_OK;
 }
 
@@ -34,10 +34,10 @@ qrn_status qrn_call_find(qrn_call *call, qrn_api_backend *b, qrn_api_graph *g, c
 qrn_status qrn_call_open(qrn_call *call) {
     QRN_TRY(qrn_profile_open(call->profile, call->graph));
     qrn_api_graph *g = call->graph;
-    unsigned left = g ? atomic_load(&g->profiled_runs_left) : 0;
-    if (call->profile && g && g->bound_profile)
+    unsigned left = g ? atomic_load(&g->own->profiled_runs_left) : 0;
+    if (call->profile && g && g->own->bound_profile)
         while (left && left != UINT32_MAX &&
-               !atomic_compare_exchange_weak(&g->profiled_runs_left, &left, left - 1))
+               !atomic_compare_exchange_weak(&g->own->profiled_runs_left, &left, left - 1))
             continue;
     call->start_ns = qrn_call_now_ns();
     return QRN_OK;

@@ -29,43 +29,43 @@ qrn_status qrn_context_parents(const void *backend, const void *device, qrn_cont
 
 // Frees everything but the backend's part; the context is in no list any more.
 static void destroy(qrn_api_context *c) {
-    for (uint32_t i = c->n_graphs; i-- > 0;)
-        qrn_api_graph_free(c->graphs[i]);
-    qrn_free(c->graphs);
-    qrn_strmap_clear(&c->graph_names);
+    for (uint32_t i = c->own->n_graphs; i-- > 0;)
+        qrn_api_graph_free(c->own->graphs[i]);
+    qrn_free(c->own->graphs);
+    qrn_strmap_clear(&c->own->graph_names);
     qrn_mem_free_all(c);
-    qrn_free(c->tensors);
-    qrn_strmap_clear(&c->names);
-    qrn_blobs_clear(&c->blobs);
+    qrn_free(c->own->tensors);
+    qrn_strmap_clear(&c->own->names);
+    qrn_blobs_clear(&c->own->blobs);
     qrn_free(c->enable_graphs);
     qrn_free(c->retention_order);
     qrn_provider_release_all(c);
-    qrn_free(c->deferred.owned);
-    qrn_file_guard_free(c->file);
-    qrn_free(c->increment.owned);
-    qrn_arena_destroy(c->arena);
+    qrn_free(c->own->deferred.owned);
+    qrn_file_guard_free(c->own->file);
+    qrn_free(c->own->increment.owned);
+    qrn_arena_destroy(c->own->arena);
     qrn_handle_free(c->handle);
-    pthread_mutex_destroy(&c->options_lock);
-    pthread_mutex_destroy(&c->mem_lock);
-    pthread_mutex_destroy(&c->lock);
+    pthread_mutex_destroy(&c->own->options_lock);
+    pthread_mutex_destroy(&c->own->mem_lock);
+    pthread_mutex_destroy(&c->own->lock);
     qrn_free(c);
 }
 
 qrn_status qrn_api_context_new(const qrn_context_parent *p, const QnnContext_Config_t **config,
                                qrn_config_phase phase, qrn_api_context **context) {
-    qrn_api_context *c = qrn_calloc(sizeof(*c));
+    qrn_api_context *c = QRN_OBJECT_NEW(qrn_api_context, qrn_context_own);
     if (!c)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context");
-    pthread_mutex_init(&c->options_lock, NULL);
-    pthread_mutex_init(&c->mem_lock, NULL);
-    pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->own->options_lock, NULL);
+    pthread_mutex_init(&c->own->mem_lock, NULL);
+    pthread_mutex_init(&c->own->lock, NULL);
     c->backend = p->backend;
     c->device = p->device;
     c->priority = QNN_PRIORITY_DEFAULT;
     c->from_binary = phase != QRN_CONFIG_CREATE;
-    c->is_trial = !c->from_binary && atomic_load(&c->backend->trials);
-    c->arena = qrn_arena_create();
-    c->handle = c->arena ? qrn_handle_new(QRN_KIND_CONTEXT, c) : NULL;
+    c->is_trial = !c->from_binary && atomic_load(&c->backend->own->trials);
+    c->own->arena = qrn_arena_create();
+    c->handle = c->own->arena ? qrn_handle_new(QRN_KIND_CONTEXT, c) : NULL;
     if (!c->handle) {
         destroy(c);
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context");

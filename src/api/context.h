@@ -4,7 +4,7 @@
 #ifndef QRN_API_CONTEXT_H
 #define QRN_API_CONTEXT_H
 
-#include "core/objects.h"
+#include "core/own.h"
 
 // Backend and device of a call that makes a context.
 typedef struct qrn_context_parent {

@@ -150,29 +150,29 @@ static qrn_status copy_names(char *const *names, char ***copy) {
 
 static options of_context(const qrn_api_context *c) {
     return (options){.priority = c->priority,
-                     .queue_depth = c->queue_depth,
+                     .queue_depth = c->own->queue_depth,
                      .memory_limit_mb = c->memory_limit_mb,
                      .strict = c->strict_binary,
                      .persistent = c->persistent_binary,
                      .defer = c->defer_graphs,
-                     .errors = c->error_reporting,
+                     .errors = c->own->error_reporting,
                      .enable_graphs = c->enable_graphs,
                      .retention = c->retention_order};
 }
 
 // The first asynchronous execution reads the depth of its queue.
 static void put(qrn_api_context *c, const options *o) {
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->own->lock);
     c->priority = o->priority;
-    c->queue_depth = o->queue_depth;
+    c->own->queue_depth = o->queue_depth;
     c->memory_limit_mb = o->memory_limit_mb;
     c->strict_binary = o->strict;
     c->persistent_binary = o->persistent;
     c->defer_graphs = o->defer;
-    c->error_reporting = o->errors;
+    c->own->error_reporting = o->errors;
     c->enable_graphs = o->enable_graphs;
     c->retention_order = o->retention;
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(&c->own->lock);
 }
 
 // Gives the backend its own options; none of them is NULL.
@@ -196,10 +196,10 @@ static qrn_status hand_on(qrn_api_context *c, const QnnContext_Config_t **config
 
 // Priority is the default of graphs to come; set later it goes to those that are there, too.
 static void spread_priority(qrn_api_context *c) {
-    pthread_mutex_lock(&c->lock);
-    for (uint32_t i = 0; i < c->n_graphs; i++)
-        c->graphs[i]->priority = c->priority;
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_lock(&c->own->lock);
+    for (uint32_t i = 0; i < c->own->n_graphs; i++)
+        c->own->graphs[i]->priority = c->priority;
+    pthread_mutex_unlock(&c->own->lock);
 }
 
 static qrn_status configure(qrn_api_context *c, const QnnContext_Config_t **config,
@@ -238,9 +238,9 @@ static qrn_status configure(qrn_api_context *c, const QnnContext_Config_t **conf
 
 qrn_status qrn_api_context_configure(qrn_api_context *c, const QnnContext_Config_t **config,
                                      qrn_config_phase phase) {
-    pthread_mutex_lock(&c->options_lock);
+    pthread_mutex_lock(&c->own->options_lock);
     qrn_status s = configure(c, config, phase);
-    pthread_mutex_unlock(&c->options_lock);
+    pthread_mutex_unlock(&c->own->options_lock);
     return s;
 }
 

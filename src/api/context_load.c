@@ -36,8 +36,8 @@ static qrn_status need_binaries(void) {
 static qrn_status apply_enabled(qrn_api_context *c) {
     if (!c->enable_graphs)
         return QRN_OK;
-    for (uint32_t i = 0; i < c->n_graphs; i++)
-        c->graphs[i]->disabled = true;
+    for (uint32_t i = 0; i < c->own->n_graphs; i++)
+        c->own->graphs[i]->disabled = true;
     for (size_t i = 0; c->enable_graphs[i]; i++) {
         qrn_api_graph *g = qrn_api_graph_find(c, c->enable_graphs[i]);
         if (!g)
@@ -54,21 +54,21 @@ static qrn_status load(qrn_api_context *c, const qrn_binary_source *source) {
     if (s == QRN_OK)
         s = apply_enabled(c);
     if (s == QRN_OK)
-        s = qrn_file_guard_check(c->file); // what was read is what is there
+        s = qrn_file_guard_check(c->own->file); // what was read is what is there
     if (s != QRN_OK)
         qrn_context_discard_graphs(c);
     return s;
 }
 
 qrn_status qrn_api_context_load(qrn_api_context *c) {
-    if (!c->deferred.data)
+    if (!c->own->deferred.data)
         return QRN_OK;
-    qrn_binary_source source = {.data = c->deferred.data,
-                                .size_bytes = c->deferred.size_bytes,
-                                .stays = c->persistent_binary || c->deferred.owned};
+    qrn_binary_source source = {.data = c->own->deferred.data,
+                                .size_bytes = c->own->deferred.size_bytes,
+                                .stays = c->persistent_binary || c->own->deferred.owned};
     QRN_TRY(load(c, &source));
-    qrn_free(c->deferred.owned);
-    c->deferred = (qrn_binary_part){0};
+    qrn_free(c->own->deferred.owned);
+    c->own->deferred = (qrn_binary_part){0};
     return QRN_OK;
 }
 
@@ -76,15 +76,15 @@ qrn_status qrn_api_context_load(qrn_api_context *c) {
 static qrn_status defer(qrn_api_context *c, const binary_source *b) {
     if (qrn_this_backend.binary_validate)
         QRN_TRY(qrn_this_backend.binary_validate(c, b->data, b->size_bytes));
-    c->deferred = (qrn_binary_part){.data = b->data, .size_bytes = b->size_bytes};
+    c->own->deferred = (qrn_binary_part){.data = b->data, .size_bytes = b->size_bytes};
     if (c->persistent_binary)
         return QRN_OK;
-    c->deferred.owned = qrn_alloc(b->size_bytes);
-    if (!c->deferred.owned)
+    c->own->deferred.owned = qrn_alloc(b->size_bytes);
+    if (!c->own->deferred.owned)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a binary of %llu bytes",
                         (unsigned long long)b->size_bytes);
-    memcpy(c->deferred.owned, b->data, b->size_bytes);
-    c->deferred.data = c->deferred.owned;
+    memcpy(c->own->deferred.owned, b->data, b->size_bytes);
+    c->own->deferred.data = c->own->deferred.owned;
     return QRN_OK;
 }
 
@@ -95,7 +95,7 @@ static qrn_status fill(qrn_api_context *c, const binary_source *b, qrn_api_signa
                                 .poll = signal ? qrn_signal_poll : NULL,
                                 .poll_ctx = signal};
     if (c->persistent_binary)
-        QRN_TRY(qrn_file_guard_of(b->data, &c->file));
+        QRN_TRY(qrn_file_guard_of(b->data, &c->own->file));
     if (!b->callback)
         return c->defer_graphs ? defer(c, b) : load(c, &source);
     if (c->defer_graphs)
@@ -290,9 +290,9 @@ static qrn_status load_entry(const qrn_context_parent *p, const entry *e, option
     qrn_unpin(e->profile);
     // Clients take each context they are told of as a new one, and may free it at once: it is named
     // once, after its graphs.
-    for (uint32_t i = 0; s == QRN_OK && i < c->n_graphs; i++)
-        if (!c->graphs[i]->ir->parent)
-            e->notify(NULL, c->graphs[i]->handle, c->graphs[i]->ir->name,
+    for (uint32_t i = 0; s == QRN_OK && i < c->own->n_graphs; i++)
+        if (!c->own->graphs[i]->ir->parent)
+            e->notify(NULL, c->own->graphs[i]->handle, c->own->graphs[i]->ir->name,
                       QNN_CONTEXT_NOTIFY_TYPE_GRAPH_INIT, e->param, QNN_SUCCESS);
     e->notify(c ? c->handle : NULL, NULL, NULL, QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT, e->param,
               qrn_error_code(QRN_COMP_CONTEXT, s));
@@ -349,7 +349,7 @@ static qrn_status validate(const qrn_context_parent *p, const QnnContext_Config_
     qrn_api_context *c = NULL;
     QRN_TRY(qrn_api_context_new(p, config, QRN_CONFIG_BINARY, &c));
     qrn_status s = qrn_this_backend.binary_validate(c, b->data, b->size_bytes);
-    if (s == QRN_OK && c->n_graphs)
+    if (s == QRN_OK && c->own->n_graphs)
         s = apply_enabled(c);
     qrn_api_context_end(c);
     return s;
@@ -376,7 +376,7 @@ static qrn_status finalize(qrn_api_context *c, const void *profile) {
     qrn_call call;
     QRN_TRY(qrn_call_find(&call, c->backend, NULL, profile, NULL));
     QRN_TRY(need_binaries());
-    if (!c->deferred.data)
+    if (!c->own->deferred.data)
         return QRN_FAIL(QRN_E_ARGUMENT, "context_finalize: the context has no deferred graphs");
     QRN_TRY(qrn_call_begin(&call));
     uint64_t start = qrn_call_now_ns();

@@ -41,12 +41,12 @@ static qrn_status check_state(qrn_api_context *c) {
     QRN_TRY(qrn_context_check(c));
     if (c->from_binary)
         return QRN_FAIL(QRN_E_NOT_PERMITTED, "the context came from a binary itself");
-    if (c->n_graphs == 0)
+    if (c->own->n_graphs == 0)
         return QRN_FAIL(QRN_E_NOT_FINALIZED, "the context has no graphs");
-    for (uint32_t i = 0; i < c->n_graphs; i++)
-        if (!c->graphs[i]->ir->finalized || c->graphs[i]->stale)
+    for (uint32_t i = 0; i < c->own->n_graphs; i++)
+        if (!c->own->graphs[i]->ir->finalized || c->own->graphs[i]->own->stale)
             return QRN_FAIL(QRN_E_NOT_FINALIZED, "graph '%s' is not finalized",
-                            c->graphs[i]->ir->name);
+                            c->own->graphs[i]->ir->name);
     return QRN_OK;
 }
 
@@ -111,7 +111,7 @@ static qrn_status make_piece(qrn_api_context *c) {
         qrn_free(data);
         return s;
     }
-    c->increment = (qrn_binary_part){.data = data, .size_bytes = written, .owned = data};
+    c->own->increment = (qrn_binary_part){.data = data, .size_bytes = written, .owned = data};
     return QRN_OK;
 }
 
@@ -123,20 +123,20 @@ static qrn_status get_piece(qrn_api_context *c, const void **buffer, Qnn_Context
     if (!qrn_this_backend.binary_size || !qrn_this_backend.binary_write)
         return unsupported();
     QRN_TRY(check_state(c));
-    if (c->increment_done) {
+    if (c->own->increment_done) {
         *buffer = NULL;
         *start = 0;
         *written = 0;
-        c->increment_done = false;
+        c->own->increment_done = false;
         return QRN_OK;
     }
-    if (c->increment.data)
+    if (c->own->increment.data)
         return QRN_FAIL(QRN_E_ARGUMENT, "getIncrementalBinary: a piece was not released yet");
     QRN_TRY(make_piece(c));
-    *buffer = c->increment.data;
+    *buffer = c->own->increment.data;
     *start = 0;
-    *written = c->increment.size_bytes;
-    c->increment_done = true;
+    *written = c->own->increment.size_bytes;
+    c->own->increment_done = true;
     return QRN_OK;
 }
 
@@ -159,11 +159,11 @@ static qrn_status release_piece(qrn_api_context *c, const void *buffer, uint64_t
     if (!qrn_this_backend.binary_size || !qrn_this_backend.binary_write)
         return unsupported();
     QRN_TRY(check_state(c));
-    if (buffer != c->increment.data || start != 0)
+    if (buffer != c->own->increment.data || start != 0)
         return QRN_FAIL(QRN_E_NOT_FOUND, "releaseIncrementalBinary: no piece at offset %" PRIu64,
                         start);
-    qrn_free(c->increment.owned);
-    c->increment = (qrn_binary_part){0};
+    qrn_free(c->own->increment.owned);
+    c->own->increment = (qrn_binary_part){0};
     return QRN_OK;
 }
 
@@ -196,7 +196,7 @@ static qrn_status check_section_state(qrn_api_context *c, const qrn_api_graph *g
         return check_state(c);
     if (c->from_binary)
         return QRN_FAIL(QRN_E_NOT_PERMITTED, "the context came from a binary itself");
-    if (!g->ir->finalized || g->stale)
+    if (!g->ir->finalized || g->own->stale)
         return QRN_FAIL(QRN_E_NOT_FINALIZED, "graph '%s' is not finalized", g->ir->name);
     return QRN_OK;
 }

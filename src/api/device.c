@@ -5,7 +5,7 @@
 #include "api/given.h"
 #include "base/mem.h"
 #include "core/errors.h"
-#include "core/objects.h"
+#include "core/own.h"
 
 static qrn_status unsupported(const char *what) {
     return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: %s not supported", qrn_this_backend.provider_name,
@@ -121,8 +121,8 @@ static qrn_status apply_config(qrn_api_device *d, const QnnDevice_Config_t **con
 }
 
 static void destroy(qrn_api_device *d) {
-    if (d->info)
-        qrn_this_backend.platform_info_free(d->info);
+    if (d->own->info)
+        qrn_this_backend.platform_info_free(d->own->info);
     qrn_handle_free(d->handle);
     qrn_log_release(d->log);
     qrn_free(d);
@@ -148,7 +148,7 @@ static qrn_status create(Qnn_LogHandle_t logger, qrn_api_log *log,
         return QRN_FAIL(QRN_E_ARGUMENT, "device: no place for the handle");
     QRN_TRY(check_support());
     QRN_TRY(check_config(config));
-    qrn_api_device *d = qrn_calloc(sizeof *d);
+    qrn_api_device *d = QRN_OBJECT_NEW(qrn_api_device, qrn_device_own);
     if (!d)
         return QRN_E_MEM;
     d->log = qrn_log_hold(log);
@@ -171,7 +171,7 @@ Qnn_ErrorHandle_t QnnDevice_create(Qnn_LogHandle_t logger, const QnnDevice_Confi
 static qrn_status no_handle(void) { return QRN_FAIL(QRN_E_HANDLE, "not a device handle"); }
 
 static qrn_status check_idle(qrn_api_device *d, const char *what) {
-    unsigned n = atomic_load(&d->n_contexts);
+    unsigned n = atomic_load(&d->own->n_contexts);
     return n ? QRN_FAIL(QRN_E_IN_USE, "device: %u contexts use it, it cannot be %s", n, what)
              : QRN_OK;
 }
@@ -185,7 +185,7 @@ static qrn_status set_config(qrn_api_device *d, const QnnDevice_Config_t **confi
     QRN_TRY(check_config(config));
     QRN_TRY(check_idle(d, "changed"));
     QRN_TRY(apply_config(d, config));
-    d->info_stale = true;
+    d->own->info_stale = true;
     return QRN_OK;
 }
 
@@ -203,10 +203,10 @@ static qrn_status get_info(qrn_api_device *d, const QnnDevice_PlatformInfo_t **o
         return QRN_FAIL(QRN_E_ARGUMENT, "device: no place for its info");
     if (!qrn_this_backend.platform_info)
         return unsupported("platform info is");
-    if (!d->info || d->info_stale)
-        QRN_TRY(qrn_this_backend.platform_info(d, &d->info));
-    d->info_stale = false;
-    *out = d->info;
+    if (!d->own->info || d->own->info_stale)
+        QRN_TRY(qrn_this_backend.platform_info(d, &d->own->info));
+    d->own->info_stale = false;
+    *out = d->own->info;
     return QRN_OK;
 }
 

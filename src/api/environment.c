@@ -12,10 +12,10 @@ static void add_list(qrn_api_graph *g, qrn_exec_buffer *made) {
     qrn_exec_buffer **end = &made;
     while (*end)
         end = &(*end)->next;
-    pthread_mutex_lock(&g->context->lock);
-    *end = g->buffers;
-    g->buffers = made;
-    pthread_mutex_unlock(&g->context->lock);
+    pthread_mutex_lock(&g->context->own->lock);
+    *end = g->own->buffers;
+    g->own->buffers = made;
+    pthread_mutex_unlock(&g->context->own->lock);
 }
 
 static const qrn_tensor *io_tensor(const qrn_api_graph *g, const Qnn_Tensor_t *t, bool is_output) {
@@ -109,14 +109,14 @@ static qrn_status give_buffers(const qrn_api_graph *g, Qnn_Tensor_t *list, uint3
 
 static void take_buffer(qrn_api_graph *g, const void *data) {
     qrn_exec_buffer *gone = NULL;
-    pthread_mutex_lock(&g->context->lock);
-    for (qrn_exec_buffer **b = &g->buffers; *b && !gone; b = &(*b)->next)
+    pthread_mutex_lock(&g->context->own->lock);
+    for (qrn_exec_buffer **b = &g->own->buffers; *b && !gone; b = &(*b)->next)
         if ((*b)->data == data) {
             gone = *b;
             *b = gone->next;
             break;
         }
-    pthread_mutex_unlock(&g->context->lock);
+    pthread_mutex_unlock(&g->context->own->lock);
     if (gone)
         qrn_free(gone->data);
     qrn_free(gone);

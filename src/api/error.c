@@ -5,7 +5,7 @@
 #include "api/given.h"
 #include "base/mem.h"
 #include "core/errors.h"
-#include "core/objects.h"
+#include "core/own.h"
 
 static qrn_status get_message(Qnn_ErrorHandle_t error, const char **message) {
     if (!message)

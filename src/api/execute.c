@@ -97,9 +97,9 @@ static qrn_status check_graph(const qrn_api_graph *g) {
                         g->ir->name);
     if (g->disabled)
         return QRN_FAIL(QRN_E_DISABLED, "graph '%s' was left out by ENABLE_GRAPHS", g->ir->name);
-    if (!g->ir->finalized || g->stale)
+    if (!g->ir->finalized || g->own->stale)
         return QRN_FAIL(QRN_E_NOT_FINALIZED, "graph '%s' is not finalized%s", g->ir->name,
-                        g->stale ? " since its tensors were updated" : "");
+                        g->own->stale ? " since its tensors were updated" : "");
     return QRN_OK;
 }
 

@@ -3,7 +3,7 @@
 // Global options: checked here, kept by the backend. The only documented failure is INVALID_CONFIG,
 // so an option the backend lacks is refused with it, too.
 #include "core/errors.h"
-#include "core/objects.h"
+#include "core/own.h"
 
 static qrn_status set(const QnnGlobalConfig_t **config) {
     for (size_t i = 0; config && config[i]; i++)

@@ -123,10 +123,10 @@ static qrn_status get_properties(qrn_api_graph *g, QnnGraph_Property_t **propert
         return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': the backend has no properties of graphs",
                         g->ir->name);
     qrn_status s = QRN_OK;
-    pthread_mutex_lock(&g->context->options_lock);
+    pthread_mutex_lock(&g->context->own->options_lock);
     for (size_t i = 0; properties[i] && s == QRN_OK; i++)
         s = qrn_this_backend.graph_property(g, properties[i]);
-    pthread_mutex_unlock(&g->context->options_lock);
+    pthread_mutex_unlock(&g->context->own->options_lock);
     return s;
 }
 

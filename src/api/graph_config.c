@@ -102,18 +102,18 @@ static qrn_status read_option(qrn_api_graph *g, const QnnGraph_Config_t *c, bool
 }
 
 static qrn_status apply(qrn_api_graph *g, const options *o) {
-    if (o->has_profile && o->profile != g->bound_profile) {
+    if (o->has_profile && o->profile != g->own->bound_profile) {
         QRN_TRY(qrn_profile_bind(o->profile, g));
-        if (g->bound_profile)
-            qrn_profile_unbind(g->bound_profile);
-        g->bound_profile = o->profile;
+        if (g->own->bound_profile)
+            qrn_profile_unbind(g->own->bound_profile);
+        g->own->bound_profile = o->profile;
     }
     if (o->has_state)
-        g->profiling_off = o->profiling_off;
+        g->own->profiling_off = o->profiling_off;
     if (o->has_runs)
-        g->profiled_runs_left = o->runs;
+        g->own->profiled_runs_left = o->runs;
     if (o->has_weights)
-        g->weight_updates = o->weights;
+        g->own->weight_updates = o->weights;
     return QRN_OK;
 }
 
@@ -154,8 +154,8 @@ static qrn_status configure(qrn_api_graph *g, const QnnGraph_Config_t **config,
 
 qrn_status qrn_api_graph_configure(qrn_api_graph *g, const QnnGraph_Config_t **config,
                                    qrn_config_phase phase) {
-    pthread_mutex_lock(&g->context->options_lock);
+    pthread_mutex_lock(&g->context->own->options_lock);
     qrn_status s = configure(g, config, phase);
-    pthread_mutex_unlock(&g->context->options_lock);
+    pthread_mutex_unlock(&g->context->own->options_lock);
     return s;
 }

@@ -14,7 +14,7 @@ static qrn_status finalize(qrn_api_graph *g, const void *profile, const void *si
     if (g->ir->parent)
         return QRN_FAIL(QRN_E_SUBGRAPH, "graph '%s' is a subgraph, finalize '%s' instead",
                         g->ir->name, g->ir->parent->name);
-    if (g->bound_profile && profile)
+    if (g->own->bound_profile && profile)
         return QRN_FAIL(QRN_E_ARGUMENT, "graph '%s': a profile is bound, the call may not have one",
                         g->ir->name);
     QRN_TRY(qrn_context_check(g->context));

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "core/errors.h"
 #include "core/handle.h"
-#include "core/objects.h"
+#include "core/own.h"
 
 static qrn_status check_level(QnnLog_Level_t level) {
     if ((level >= QNN_LOG_LEVEL_ERROR && level <= QNN_LOG_LEVEL_DEBUG) ||

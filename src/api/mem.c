@@ -5,7 +5,7 @@
 #include "api/execute.h"
 #include "base/mem.h"
 #include "core/errors.h"
-#include "core/objects.h"
+#include "core/own.h"
 
 #include "QnnMem.h"
 
@@ -61,22 +61,23 @@ static qrn_status parse(const Qnn_MemDescriptor_t *d, uint32_t i, qrn_api_mem *m
 // A file descriptor stands for a whole buffer, so registering it twice is a mistake. Other types
 // can describe parts of one buffer.
 static qrn_status check_new(const qrn_api_context *c, const qrn_api_mem *m, uint32_t i) {
-    for (uint32_t k = 0; m->fd >= 0 && k < c->n_mems; k++)
-        if (c->mems[k]->type == m->type && c->mems[k]->fd == m->fd)
+    for (uint32_t k = 0; m->fd >= 0 && k < c->own->n_mems; k++)
+        if (c->own->mems[k]->type == m->type && c->own->mems[k]->fd == m->fd)
             return QRN_FAIL(QRN_E_ALREADY, "memory descriptor %u: file descriptor %d is registered",
                             i, m->fd);
     return QRN_OK;
 }
 
 static qrn_status reserve(qrn_api_context *c) {
-    if (c->n_mems < c->cap_mems)
+    if (c->own->n_mems < c->own->cap_mems)
         return QRN_OK;
-    uint32_t cap = c->cap_mems ? c->cap_mems * 2 : 8;
-    qrn_api_mem **mems = qrn_realloc(c->mems, c->n_mems * sizeof(void *), cap * sizeof(void *));
+    uint32_t cap = c->own->cap_mems ? c->own->cap_mems * 2 : 8;
+    qrn_api_mem **mems =
+        qrn_realloc(c->own->mems, c->own->n_mems * sizeof(void *), cap * sizeof(void *));
     if (!mems)
         return QRN_E_MEM;
-    c->mems = mems;
-    c->cap_mems = cap;
+    c->own->mems = mems;
+    c->own->cap_mems = cap;
     return QRN_OK;
 }
 
@@ -99,8 +100,8 @@ static qrn_status add(qrn_api_context *c, const Qnn_MemDescriptor_t *d, uint32_t
         qrn_free(obj);
         return s;
     }
-    obj->index = c->n_mems;
-    c->mems[c->n_mems++] = obj;
+    obj->index = c->own->n_mems;
+    c->own->mems[c->own->n_mems++] = obj;
     return QRN_OK;
 }
 
@@ -112,16 +113,16 @@ static qrn_status register_all(qrn_api_context *c, const Qnn_MemDescriptor_t *de
         return QRN_FAIL(QRN_E_ARGUMENT, "memory: no descriptors or no place for the handles");
     QRN_TRY(check_support());
     QRN_TRY(qrn_context_check(c));
-    pthread_mutex_lock(&c->mem_lock);
-    uint32_t before = c->n_mems;
+    pthread_mutex_lock(&c->own->mem_lock);
+    uint32_t before = c->own->n_mems;
     qrn_status s = QRN_OK;
     for (uint32_t i = 0; i < n && s == QRN_OK; i++)
         s = add(c, &descriptors[i], i);
-    while (s != QRN_OK && c->n_mems > before)
-        qrn_mem_destroy(c, c->n_mems - 1);
+    while (s != QRN_OK && c->own->n_mems > before)
+        qrn_mem_destroy(c, c->own->n_mems - 1);
     for (uint32_t i = 0; i < n && s == QRN_OK; i++)
-        handles[i] = c->mems[before + i]->handle;
-    pthread_mutex_unlock(&c->mem_lock);
+        handles[i] = c->own->mems[before + i]->handle;
+    pthread_mutex_unlock(&c->own->mem_lock);
     return s;
 }
 
@@ -152,9 +153,9 @@ static qrn_status remove_mem(const void *handle, qrn_api_log **log) {
     *log = qrn_keep_log(c->backend->log);
     qrn_status s = qrn_pin_last(QRN_KIND_MEM, handle, true, &m);
     if (s == QRN_OK) {
-        pthread_mutex_lock(&c->mem_lock);
+        pthread_mutex_lock(&c->own->mem_lock);
         qrn_mem_destroy(c, ((qrn_api_mem *)m)->index);
-        pthread_mutex_unlock(&c->mem_lock);
+        pthread_mutex_unlock(&c->own->mem_lock);
         qrn_unpin(handle);
     }
     qrn_unpin(c->handle);

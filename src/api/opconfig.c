@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "core/errors.h"
 #include "core/graph.h"
-#include "core/objects.h"
+#include "core/own.h"
 
 #include "QnnOpDef.h"
 

@@ -5,7 +5,7 @@
 #ifndef QRN_API_OPCONFIG_H
 #define QRN_API_OPCONFIG_H
 
-#include "core/objects.h"
+#include "core/own.h"
 
 // Where operands come from and where the node goes.
 typedef struct qrn_op_source {

@@ -3,7 +3,7 @@
 // Property component: what the backend can do. A backend lists the keys it has something to say
 // about; the other keys of the API are known but not supported, anything else is unknown.
 #include "core/errors.h"
-#include "core/objects.h"
+#include "core/own.h"
 
 // Groups every library has; the groups of optional components are below.
 static const QnnProperty_Key_t always[] = {

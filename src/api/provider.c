@@ -5,7 +5,7 @@
 #include "api/provider.h"
 
 #include "base/mem.h"
-#include "core/objects.h"
+#include "core/own.h"
 
 #include <errno.h>
 #include <string.h>
@@ -84,7 +84,7 @@ static void give_back(struct qrn_provided *p) {
 static qrn_status check_dma(const qrn_api_context *c, struct qrn_provided *p, answer *a) {
     if (a->fd < 0)
         return QRN_FAIL(QRN_E_BINARY, "context binary: the DMA buffer has descriptor %d", a->fd);
-    for (const struct qrn_provided *o = c->provided; o; o = o->next)
+    for (const struct qrn_provided *o = c->own->provided; o; o = o->next)
         if (!is_raw(&o->callback) && o->dma.dmaBuffer.fd == a->fd)
             return QRN_FAIL(QRN_E_BINARY,
                             "context binary: descriptor %d came twice, every DMA buffer needs its "
@@ -139,16 +139,16 @@ qrn_status qrn_provider_ask(void *provider, uint64_t offset, uint64_t size, cons
         give_back(p);
         return s;
     }
-    p->next = from->context->provided;
-    from->context->provided = p;
+    p->next = from->context->own->provided;
+    from->context->own->provided = p;
     *data = a.base + a.start;
     return QRN_OK;
 }
 
 void qrn_provider_release_all(qrn_api_context *c) {
-    while (c->provided) {
-        struct qrn_provided *p = c->provided;
-        c->provided = p->next;
+    while (c->own->provided) {
+        struct qrn_provided *p = c->own->provided;
+        c->own->provided = p->next;
         give_back(p);
     }
 }

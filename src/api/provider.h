@@ -6,7 +6,7 @@
 #ifndef QRN_API_PROVIDER_H
 #define QRN_API_PROVIDER_H
 
-#include "core/objects.h"
+#include "core/own.h"
 
 // Has the callback a known kind and version, and both functions?
 qrn_status qrn_provider_check(const Qnn_ContextBinaryCallback_t *callback);

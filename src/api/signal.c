@@ -65,7 +65,7 @@ static qrn_status create(qrn_api_backend *b, const QnnSignal_Config_t **config,
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->idle, NULL);
     apply(s, &w);
-    qrn_child_enter(b, &b->signals, &s->child);
+    qrn_child_enter(b, &b->own->signals, &s->child);
     *out = s->child.handle;
     return QRN_OK;
 }
@@ -164,9 +164,9 @@ Qnn_ErrorHandle_t QnnSignal_free(Qnn_SignalHandle_t signal) {
 
 // The caller has them alone.
 void qrn_signal_free_all(qrn_api_backend *b) {
-    while (b->signals) {
-        const void *handle = b->signals->handle;
-        destroy((qrn_api_signal *)b->signals);
+    while (b->own->signals) {
+        const void *handle = b->own->signals->handle;
+        destroy((qrn_api_signal *)b->own->signals);
         qrn_handle_leave(handle, true);
     }
 }

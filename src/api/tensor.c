@@ -86,10 +86,10 @@ static qrn_status store_data(qrn_api_context *c, qrn_api_graph *g, const Qnn_Ten
 
 static qrn_status check_name(qrn_api_context *c, qrn_api_graph *g, const qrn_site *w) {
     if (!g)
-        pthread_mutex_lock(&c->lock);
-    const void *old = qrn_strmap_get(g ? &g->names : &c->names, w->tensor);
+        pthread_mutex_lock(&c->own->lock);
+    const void *old = qrn_strmap_get(g ? &g->own->names : &c->own->names, w->tensor);
     if (!g)
-        pthread_mutex_unlock(&c->lock);
+        pthread_mutex_unlock(&c->own->lock);
     if (old)
         return QRN_SITE_FAIL(w, QRN_E_TENSOR, "the name is taken");
     return QRN_OK;
@@ -105,16 +105,16 @@ static qrn_site site_of(const qrn_api_graph *g, const Qnn_Tensor_t *src) {
 // Copies a parsed tensor into the arena that owns it: the graph's, or the context's.
 static qrn_status make_tensor(qrn_api_context *c, qrn_api_graph *g, const Qnn_Tensor_t *src,
                               const qrn_site *w, qrn_tensor *parsed, qrn_tensor **out) {
-    qrn_arena *a = g ? g->ir->arena : c->arena;
+    qrn_arena *a = g ? g->ir->arena : c->own->arena;
     if (!g)
-        pthread_mutex_lock(&c->lock);
+        pthread_mutex_lock(&c->own->lock);
     qrn_status s = QRN_OK;
     if (parsed->role != QRN_ROLE_NULL)
         s = qrn_quant_parse(&qrn_client_tensor(src)->quantizeParams, w, a, parsed);
     qrn_tensor *t = s == QRN_OK ? qrn_arena_copy(a, parsed, sizeof(*parsed)) : NULL;
     const char *name = t ? qrn_arena_strdup(a, parsed->name) : NULL;
     if (!g)
-        pthread_mutex_unlock(&c->lock);
+        pthread_mutex_unlock(&c->own->lock);
     if (s != QRN_OK)
         return s;
     if (!name)
@@ -236,15 +236,15 @@ static bool keep_quant(qrn_quant *q, qrn_arena *a) {
 // Room for the data that updates replace: it stays until the next finalize has replaced the runner
 // that may still use it (data of context tensors: until the context goes).
 static bool reserve_retired(qrn_api_graph *g, uint64_t n) {
-    size_t old = g->n_retired * sizeof(*g->retired);
-    const void **list = qrn_realloc(g->retired, old, old + n * sizeof(*list));
+    size_t old = g->own->n_retired * sizeof(*g->own->retired);
+    const void **list = qrn_realloc(g->own->retired, old, old + n * sizeof(*list));
     if (list)
-        g->retired = list;
+        g->own->retired = list;
     return list != NULL;
 }
 
 static qrn_status apply_updates(qrn_api_context *c, qrn_api_graph *g, update *u, uint64_t n) {
-    qrn_arena *a = g ? g->ir->arena : c->arena;
+    qrn_arena *a = g ? g->ir->arena : c->own->arena;
     for (uint64_t i = 0; i < n; i++)
         if (!keep_quant(&u[i].fresh.quant, a))
             return QRN_FAIL(QRN_E_MEM, "out of memory for the encoding of tensor '%s'",
@@ -253,7 +253,7 @@ static qrn_status apply_updates(qrn_api_context *c, qrn_api_graph *g, update *u,
         return QRN_FAIL(QRN_E_MEM, "out of memory for updates of graph '%s'", g->ir->name);
     for (uint64_t i = 0; i < n; i++) {
         if (g && u[i].target->data)
-            g->retired[g->n_retired++] = u[i].target->data;
+            g->own->retired[g->own->n_retired++] = u[i].target->data;
         u[i].target->quant = u[i].fresh.quant;
         u[i].target->data = u[i].fresh.data;
     }
@@ -300,7 +300,7 @@ Qnn_ErrorHandle_t QnnTensor_updateGraphTensors(Qnn_GraphHandle_t graph, const Qn
             QRN_FAIL(QRN_E_NOT_FINALIZED, "graph '%s' is not finalized", g->ir->name), log);
     qrn_status s = update_tensors(g->context, g, tensor, numTensors);
     if (s == QRN_OK)
-        g->stale = true;
+        g->own->stale = true;
     return qrn_api_end(QRN_COMP_TENSOR, s, log);
 }
 
@@ -322,7 +322,7 @@ Qnn_ErrorHandle_t QnnTensor_updateContextTensors(Qnn_ContextHandle_t context,
         s = qrn_pin_graphs(c, true);
     if (s == QRN_OK)
         s = update_tensors(c, NULL, tensor, numTensors);
-    for (uint32_t i = 0; s == QRN_OK && i < c->n_graphs; i++)
-        c->graphs[i]->stale = c->graphs[i]->ir->finalized;
+    for (uint32_t i = 0; s == QRN_OK && i < c->own->n_graphs; i++)
+        c->own->graphs[i]->own->stale = c->own->graphs[i]->ir->finalized;
     return qrn_api_end(QRN_COMP_TENSOR, s, c->backend->log);
 }

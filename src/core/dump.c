@@ -40,9 +40,9 @@ qrn_status qrn_dump_set(qrn_api_backend *b, const char *folder, uint32_t n_runs)
     char *copy = folder && *folder ? qrn_strdup(folder) : NULL;
     if (folder && *folder && !copy)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a path");
-    qrn_free(b->dump.folder);
-    b->dump.folder = copy;
-    b->dump.n_runs = n_runs ? n_runs : 1;
+    qrn_free(b->own->dump.folder);
+    b->own->dump.folder = copy;
+    b->own->dump.n_runs = n_runs ? n_runs : 1;
     return QRN_OK;
 }
 
@@ -63,15 +63,15 @@ qrn_status qrn_dump_from_environment(qrn_api_backend *b) {
 // Says once what happened; nothing more is written for the backend.
 static void give_up(const qrn_api_graph *g, const char *what, int error) {
     qrn_api_backend *b = g->context->backend;
-    if (!atomic_exchange(&b->dump.failed, true))
+    if (!atomic_exchange(&b->own->dump.failed, true))
         qrn_log(b->log, QNN_LOG_LEVEL_WARN,
                 "QUERN_DUMP: graph '%s': %s in '%.256s' cannot be written (%s): free space there "
                 "or name another folder; graphs run on, nothing more is dumped",
-                g->ir->name, what, b->dump.folder, strerror(error));
+                g->ir->name, what, b->own->dump.folder, strerror(error));
 }
 
 static bool is_off(const qrn_dump *d) {
-    return atomic_load(&d->graph->context->backend->dump.failed);
+    return atomic_load(&d->graph->context->backend->own->dump.failed);
 }
 
 static void destroy(qrn_dump *d) {
@@ -102,9 +102,9 @@ static qrn_dump *new_dump(qrn_api_graph *g) {
     qrn_dump *d = qrn_calloc(sizeof *d);
     if (!d)
         return NULL;
-    pthread_mutex_lock(&g->context->lock);
-    uint32_t n_tensors = g->context->n_tensors;
-    pthread_mutex_unlock(&g->context->lock);
+    pthread_mutex_lock(&g->context->own->lock);
+    uint32_t n_tensors = g->context->own->n_tensors;
+    pthread_mutex_unlock(&g->context->own->lock);
     *d = (qrn_dump){.graph = g,
                     .plan = qrn_runner_plan(g->runner),
                     .folder = -1,
@@ -123,7 +123,7 @@ static qrn_dump *new_dump(qrn_api_graph *g) {
 static bool open_index(qrn_dump *d, uint32_t n_batch) {
     uint32_t run;
     const qrn_api_backend *b = d->graph->context->backend;
-    d->folder = qrn_dump_folder(b->dump.folder, d->graph->ir->name, &run);
+    d->folder = qrn_dump_folder(b->own->dump.folder, d->graph->ir->name, &run);
     if (d->folder < 0)
         return false;
     if (qrn_outfile_begin_unsynced(&d->file, d->folder, "index.json") == QRN_OK) {
@@ -140,15 +140,15 @@ static bool open_index(qrn_dump *d, uint32_t n_batch) {
     fprintf(d->index, ", \"run\": %u, \"backend\": \"%s\", \"sets\": %u,\n\"tensors\": [", run,
             qrn_this_backend.provider_name, n_batch ? n_batch : 1);
     qrn_log(b->log, QNN_LOG_LEVEL_INFO, "QUERN_DUMP: graph '%s': run %u is written to '%.256s'",
-            d->graph->ir->name, run, b->dump.folder);
+            d->graph->ir->name, run, b->own->dump.folder);
     return true;
 }
 
 static const qrn_tensor *client_tensor(const qrn_dump *d, uint32_t id) {
     qrn_api_context *c = d->graph->context;
-    pthread_mutex_lock(&c->lock); // others may be making tensors
-    const qrn_tensor *t = id && id <= c->n_tensors ? c->tensors[id - 1] : NULL;
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_lock(&c->own->lock); // others may be making tensors
+    const qrn_tensor *t = id && id <= c->own->n_tensors ? c->own->tensors[id - 1] : NULL;
+    pthread_mutex_unlock(&c->own->lock);
     return t;
 }
 
@@ -217,9 +217,9 @@ static void trace(void *dump, const qrn_plan *p, uint32_t node, const qrn_view *
 }
 
 qrn_dump *qrn_dump_start(qrn_api_graph *g, qrn_run_options *opt) {
-    qrn_dump_settings *set = &g->context->backend->dump;
-    if (!g->runner || atomic_load(&set->failed) || atomic_load(&g->n_dumped) >= set->n_runs ||
-        atomic_fetch_add(&g->n_dumped, 1) >= set->n_runs)
+    qrn_dump_settings *set = &g->context->backend->own->dump;
+    if (!g->runner || atomic_load(&set->failed) || atomic_load(&g->own->n_dumped) >= set->n_runs ||
+        atomic_fetch_add(&g->own->n_dumped, 1) >= set->n_runs)
         return NULL;
     qrn_dump *d = new_dump(g);
     if (!d || !open_index(d, opt->n_batch)) {

@@ -6,7 +6,7 @@
 #ifndef QRN_CORE_DUMP_H
 #define QRN_CORE_DUMP_H
 
-#include "core/objects.h"
+#include "core/own.h"
 
 typedef struct qrn_dump qrn_dump; // one execution that is written
 
@@ -22,7 +22,7 @@ qrn_dump *qrn_dump_start(qrn_api_graph *g, qrn_run_options *opt);
 void qrn_dump_end(qrn_dump *d, qrn_status s); // NULL is fine
 
 static inline qrn_dump *qrn_dump_begin(qrn_api_graph *g, qrn_run_options *opt) {
-    return g->context->backend->dump.folder ? qrn_dump_start(g, opt) : NULL;
+    return g->context->backend->own->dump.folder ? qrn_dump_start(g, opt) : NULL;
 }
 
 #endif

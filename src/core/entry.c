@@ -21,11 +21,11 @@ void qrn_entry_begin(qrn_entry *u) {
 // The i-th graph that is pinned by itself; nested ones go with the one around them. *handle is NULL
 // for those; false behind the last.
 static bool graph_at(qrn_api_context *c, uint32_t i, const void **handle) {
-    pthread_mutex_lock(&c->lock);
-    bool there = i < c->n_graphs;
+    pthread_mutex_lock(&c->own->lock);
+    bool there = i < c->own->n_graphs;
     if (there)
-        *handle = c->graphs[i]->ir->parent ? NULL : c->graphs[i]->handle;
-    pthread_mutex_unlock(&c->lock);
+        *handle = c->own->graphs[i]->ir->parent ? NULL : c->own->graphs[i]->handle;
+    pthread_mutex_unlock(&c->own->lock);
     return there;
 }
 
@@ -48,16 +48,20 @@ void qrn_entry_end(qrn_entry *u) {
         qrn_log_release(u->log);
 }
 
+static void renew_context(qrn_context_own *c) {
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->mem_lock, NULL);
+    pthread_mutex_init(&c->options_lock, NULL);
+    c->async_lost = c->async != NULL;
+}
+
 void qrn_object_after_fork(qrn_kind kind, void *obj) {
     switch (kind) {
     case QRN_KIND_BACKEND:
-        pthread_mutex_init(&((qrn_api_backend *)obj)->lock, NULL);
+        pthread_mutex_init(&((qrn_api_backend *)obj)->own->lock, NULL);
         break;
     case QRN_KIND_CONTEXT:
-        pthread_mutex_init(&((qrn_api_context *)obj)->lock, NULL);
-        pthread_mutex_init(&((qrn_api_context *)obj)->mem_lock, NULL);
-        pthread_mutex_init(&((qrn_api_context *)obj)->options_lock, NULL);
-        ((qrn_api_context *)obj)->async_lost = ((qrn_api_context *)obj)->async != NULL;
+        renew_context(((qrn_api_context *)obj)->own);
         break;
     case QRN_KIND_GRAPH:
         qrn_runner_after_fork(((qrn_api_graph *)obj)->runner);
@@ -77,9 +81,9 @@ void qrn_entries_after_fork(void) {
     for (const qrn_entry *u = current; u; u = u->outer) {
         for (uint32_t i = 0; i < u->n; i++)
             qrn_handle_restore(u->pins[i].handle, u->pins[i].alone);
-        for (uint32_t i = 0; u->graphs && i < u->graphs->n_graphs; i++)
-            if (!u->graphs->graphs[i]->ir->parent)
-                qrn_handle_restore(u->graphs->graphs[i]->handle, u->graphs_alone);
+        for (uint32_t i = 0; u->graphs && i < u->graphs->own->n_graphs; i++)
+            if (!u->graphs->own->graphs[i]->ir->parent)
+                qrn_handle_restore(u->graphs->own->graphs[i]->handle, u->graphs_alone);
     }
 }
 
@@ -110,11 +114,11 @@ static qrn_entrance waiting(const qrn_entry *e, qrn_entrance how) {
 
 static void *own_graph(qrn_api_context *c, const void *handle) {
     void *found = NULL;
-    pthread_mutex_lock(&c->lock);
-    for (uint32_t i = 0; i < c->n_graphs && !found; i++)
-        if (c->graphs[i]->handle == handle)
-            found = c->graphs[i];
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_lock(&c->own->lock);
+    for (uint32_t i = 0; i < c->own->n_graphs && !found; i++)
+        if (c->own->graphs[i]->handle == handle)
+            found = c->own->graphs[i];
+    pthread_mutex_unlock(&c->own->lock);
     return found;
 }
 
@@ -176,9 +180,9 @@ qrn_status qrn_pin_graphs(qrn_api_context *c, bool alone) {
 // for here.
 void qrn_end_graphs(qrn_api_context *c) {
     bool pinned = current && current->graphs == c;
-    for (uint32_t i = 0; i < c->n_graphs; i++) {
-        const void *h = c->graphs[i]->handle;
-        if (!pinned || c->graphs[i]->ir->parent)
+    for (uint32_t i = 0; i < c->own->n_graphs; i++) {
+        const void *h = c->own->graphs[i]->handle;
+        if (!pinned || c->own->graphs[i]->ir->parent)
             qrn_handle_enter(QRN_KIND_GRAPH, h, QRN_ENTER_ALONE | QRN_ENTER_WAIT, NULL);
         qrn_handle_free(h);
         qrn_handle_leave(h, true);
@@ -193,7 +197,7 @@ void *qrn_pin_graph_alone(const void *handle) {
     const qrn_api_graph *g = qrn_pin(QRN_KIND_GRAPH, handle);
     if (!g)
         return NULL;
-    const void *outermost = g->outermost;
+    const void *outermost = g->own->outermost;
     qrn_unpin(handle);
     void *root = qrn_pin_alone(QRN_KIND_GRAPH, outermost);
     return root && outermost != handle ? qrn_pin(QRN_KIND_GRAPH, handle) : root;

@@ -15,7 +15,7 @@ const qrn_tensor *qrn_api_graph_unwritten(const qrn_api_graph *g) {
 }
 
 qrn_status qrn_api_graph_ready(const qrn_api_graph *g) {
-    if (g->ir->finalized && !g->stale)
+    if (g->ir->finalized && !g->own->stale)
         return QRN_FAIL(QRN_E_FINALIZE, "graph '%s' is finalized already", g->ir->name);
     if (g->context->is_trial)
         return QRN_FAIL(QRN_E_FINALIZE, "graph '%s': its context is for trials, without weights",
@@ -37,16 +37,17 @@ static void mark_finalized(qrn_graph *g) {
 
 static qrn_status list_plan_io(qrn_api_graph *g, const qrn_plan *p, qrn_api_io *io) {
     qrn_status s = QRN_OK;
-    pthread_mutex_lock(&g->context->lock);
+    pthread_mutex_lock(&g->context->own->lock);
     for (uint32_t i = 0; i < p->n_io && s == QRN_OK; i++) {
         uint32_t id = p->io[i].tensor_id;
-        io[i].tensor = id && id <= g->context->n_tensors ? g->context->tensors[id - 1] : NULL;
+        io[i].tensor =
+            id && id <= g->context->own->n_tensors ? g->context->own->tensors[id - 1] : NULL;
         io[i].is_output = p->io[i].is_output;
         if (!io[i].tensor)
             s = QRN_FAIL(QRN_E_FINALIZE, "graph '%s': the plan uses tensor id %u, which is unknown",
                          g->ir->name, id);
     }
-    pthread_mutex_unlock(&g->context->lock);
+    pthread_mutex_unlock(&g->context->own->lock);
     return s;
 }
 
@@ -115,16 +116,16 @@ static bool may_release(const qrn_api_graph *g) {
     for (uint32_t i = 0; i < g->ir->n_tensors; i++)
         if (g->ir->tensors[i]->updateable)
             return false;
-    return !g->debug_callback;
+    return !g->keeps_data;
 }
 
 static void release_data(void *graph, uint32_t tensor_id) {
     qrn_api_graph *g = graph;
-    pthread_mutex_lock(&g->context->lock);
-    qrn_tensor *t = g->context->tensors[tensor_id - 1];
-    qrn_blobs_drop(&g->context->blobs, t->data);
+    pthread_mutex_lock(&g->context->own->lock);
+    qrn_tensor *t = g->context->own->tensors[tensor_id - 1];
+    qrn_blobs_drop(&g->context->own->blobs, t->data);
     t->data = NULL;
-    pthread_mutex_unlock(&g->context->lock);
+    pthread_mutex_unlock(&g->context->own->lock);
 }
 
 // Builds the new executable form beside the old one and swaps them at the end.
@@ -149,12 +150,12 @@ qrn_status qrn_api_graph_build(qrn_api_graph *g, const qrn_finalize_options *opt
     if (g->runner)
         qrn_runner_finish(g->runner, may_release(g) ? release_data : NULL, g);
     qrn_frames_free(g);
-    pthread_mutex_lock(&g->context->lock);
-    for (uint32_t i = 0; i < g->n_retired; i++)
-        qrn_blobs_drop(&g->context->blobs, g->retired[i]);
-    pthread_mutex_unlock(&g->context->lock);
-    g->n_retired = 0;
-    g->stale = false;
+    pthread_mutex_lock(&g->context->own->lock);
+    for (uint32_t i = 0; i < g->own->n_retired; i++)
+        qrn_blobs_drop(&g->context->own->blobs, g->own->retired[i]);
+    pthread_mutex_unlock(&g->context->own->lock);
+    g->own->n_retired = 0;
+    g->own->stale = false;
     mark_finalized(g->ir);
     return QRN_OK;
 }
@@ -166,10 +167,10 @@ qrn_status qrn_api_graph_complete(qrn_api_graph *g, const qrn_finalize_options *
 }
 
 qrn_status qrn_api_graph_complete_again(qrn_api_graph *g, const qrn_finalize_options *opt) {
-    bool was_stale = g->stale;
-    g->stale = true;
+    bool was_stale = g->own->stale;
+    g->own->stale = true;
     qrn_status s = qrn_api_graph_complete(g, opt);
     if (s != QRN_OK)
-        g->stale = was_stale;
+        g->own->stale = was_stale;
     return s;
 }

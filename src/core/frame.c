@@ -27,25 +27,25 @@ static qrn_frame *new_frame(const qrn_api_graph *g) {
 
 // One idle frame has a place of its own, which needs no lock; further ones are in a list.
 qrn_frame *qrn_frame_take(qrn_api_graph *g) {
-    qrn_frame *kept = atomic_exchange(&g->frame, NULL);
+    qrn_frame *kept = atomic_exchange(&g->own->frame, NULL);
     if (kept)
         return kept;
-    pthread_mutex_lock(&g->context->lock);
-    qrn_frame *f = g->frames;
+    pthread_mutex_lock(&g->context->own->lock);
+    qrn_frame *f = g->own->frames;
     if (f)
-        g->frames = f->next;
-    pthread_mutex_unlock(&g->context->lock);
+        g->own->frames = f->next;
+    pthread_mutex_unlock(&g->context->own->lock);
     return f ? f : new_frame(g);
 }
 
 void qrn_frame_give(qrn_api_graph *g, qrn_frame *f) {
     qrn_frame *none = NULL;
-    if (atomic_compare_exchange_strong(&g->frame, &none, f))
+    if (atomic_compare_exchange_strong(&g->own->frame, &none, f))
         return;
-    pthread_mutex_lock(&g->context->lock);
-    f->next = g->frames;
-    g->frames = f;
-    pthread_mutex_unlock(&g->context->lock);
+    pthread_mutex_lock(&g->context->own->lock);
+    f->next = g->own->frames;
+    g->own->frames = f;
+    pthread_mutex_unlock(&g->context->own->lock);
 }
 
 static void free_frame(qrn_frame *f) {
@@ -55,10 +55,10 @@ static void free_frame(qrn_frame *f) {
 }
 
 void qrn_frames_free(qrn_api_graph *g) {
-    free_frame(atomic_exchange(&g->frame, NULL));
-    while (g->frames) {
-        qrn_frame *f = g->frames;
-        g->frames = f->next;
+    free_frame(atomic_exchange(&g->own->frame, NULL));
+    while (g->own->frames) {
+        qrn_frame *f = g->own->frames;
+        g->own->frames = f->next;
         free_frame(f);
     }
 }

@@ -5,7 +5,7 @@
 #ifndef QRN_CORE_FRAME_H
 #define QRN_CORE_FRAME_H
 
-#include "core/objects.h"
+#include "core/own.h"
 
 // What one execution in flight needs.
 typedef struct qrn_frame {

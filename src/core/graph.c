@@ -14,59 +14,60 @@
 // Adds to the context's list unless the name is taken.
 static qrn_status enter(qrn_api_context *c, qrn_api_graph *g) {
     qrn_status s = QRN_OK;
-    pthread_mutex_lock(&c->lock);
-    if (qrn_strmap_get(&c->graph_names, g->ir->name))
+    pthread_mutex_lock(&c->own->lock);
+    if (qrn_strmap_get(&c->own->graph_names, g->ir->name))
         s = QRN_FAIL(QRN_E_NAME, "the context has a graph '%s' already", g->ir->name);
-    if (s == QRN_OK && c->n_graphs == c->cap_graphs) {
-        uint32_t cap = c->cap_graphs ? 2 * c->cap_graphs : 8;
+    if (s == QRN_OK && c->own->n_graphs == c->own->cap_graphs) {
+        uint32_t cap = c->own->cap_graphs ? 2 * c->own->cap_graphs : 8;
         qrn_api_graph **list =
-            qrn_realloc(c->graphs, c->n_graphs * sizeof(void *), cap * sizeof(void *));
+            qrn_realloc(c->own->graphs, c->own->n_graphs * sizeof(void *), cap * sizeof(void *));
         if (list) {
-            c->graphs = list;
-            c->cap_graphs = cap;
+            c->own->graphs = list;
+            c->own->cap_graphs = cap;
         } else {
             s = QRN_FAIL(QRN_E_MEM, "out of memory for graph '%s'", g->ir->name);
         }
     }
-    if (s == QRN_OK && !qrn_strmap_put(&c->graph_names, g->ir->name, g))
+    if (s == QRN_OK && !qrn_strmap_put(&c->own->graph_names, g->ir->name, g))
         s = QRN_FAIL(QRN_E_MEM, "out of memory for graph '%s'", g->ir->name);
     if (s == QRN_OK)
-        c->graphs[c->n_graphs++] = g;
-    else if (c->n_graphs == 0) { // a failure leaves nothing behind
-        qrn_free(c->graphs);
-        c->graphs = NULL;
-        c->cap_graphs = 0;
+        c->own->graphs[c->own->n_graphs++] = g;
+    else if (c->own->n_graphs == 0) { // a failure leaves nothing behind
+        qrn_free(c->own->graphs);
+        c->own->graphs = NULL;
+        c->own->cap_graphs = 0;
     }
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(&c->own->lock);
     return s;
 }
 
 // Takes the graph and its tensors out of the context's tables.
 static void leave(qrn_api_graph *g) {
     qrn_api_context *c = g->context;
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->own->lock);
     for (uint32_t k = 0; k < g->ir->n_tensors; k++)
-        c->tensors[g->ir->tensors[k]->id - 1] = NULL;
-    uint32_t i = c->n_graphs; // it is one of the newest
-    while (i-- > 0 && c->graphs[i] != g)
+        c->own->tensors[g->ir->tensors[k]->id - 1] = NULL;
+    uint32_t i = c->own->n_graphs; // it is one of the newest
+    while (i-- > 0 && c->own->graphs[i] != g)
         continue;
-    if (i < c->n_graphs) {
-        qrn_strmap_remove(&c->graph_names, g->ir->name);
-        memmove(&c->graphs[i], &c->graphs[i + 1], (c->n_graphs - i - 1) * sizeof(void *));
-        c->n_graphs--;
+    if (i < c->own->n_graphs) {
+        qrn_strmap_remove(&c->own->graph_names, g->ir->name);
+        memmove(&c->own->graphs[i], &c->own->graphs[i + 1],
+                (c->own->n_graphs - i - 1) * sizeof(void *));
+        c->own->n_graphs--;
     }
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_unlock(&c->own->lock);
 }
 
 // Frees everything but the backend's part.
 static void destroy(qrn_api_graph *g) {
-    if (g->bound_profile)
-        qrn_profile_unbind(g->bound_profile);
+    if (g->own->bound_profile)
+        qrn_profile_unbind(g->own->bound_profile);
     qrn_runner_destroy(g->runner);
     qrn_frames_free(g);
-    qrn_exec_buffers_free(g->buffers);
-    qrn_strmap_clear(&g->names);
-    qrn_free(g->retired);
+    qrn_exec_buffers_free(g->own->buffers);
+    qrn_strmap_clear(&g->own->names);
+    qrn_free(g->own->retired);
     qrn_free(g->io);
     qrn_handle_free(g->handle);
     if (g->ir)
@@ -105,17 +106,17 @@ static bool make_ir(qrn_api_graph *g, const char *name) {
 
 qrn_status qrn_api_graph_new(qrn_api_context *c, qrn_api_graph *parent, const char *name,
                              qrn_api_graph **graph) {
-    qrn_api_graph *g = qrn_calloc(sizeof(*g));
+    qrn_api_graph *g = QRN_OBJECT_NEW(qrn_api_graph, qrn_graph_own);
     if (!g || !make_ir(g, name)) {
         qrn_free(g);
         return QRN_FAIL(QRN_E_MEM, "out of memory for graph '%s'", name);
     }
     g->context = c;
     g->priority = c->priority;
-    g->profiled_runs_left = UINT32_MAX;
+    g->own->profiled_runs_left = UINT32_MAX;
     qrn_status s = QRN_OK;
     g->handle = qrn_handle_new(QRN_KIND_GRAPH, g);
-    g->outermost = parent ? parent->outermost : g->handle;
+    g->own->outermost = parent ? parent->own->outermost : g->handle;
     if (!g->handle)
         s = QRN_FAIL(QRN_E_MEM, "out of memory for graph '%s'", name);
     if (s == QRN_OK && qrn_this_backend.graph_create)
@@ -140,14 +141,14 @@ qrn_status qrn_api_graph_new(qrn_api_context *c, qrn_api_graph *parent, const ch
 }
 
 qrn_api_graph *qrn_api_graph_find(qrn_api_context *c, const char *name) {
-    pthread_mutex_lock(&c->lock);
-    qrn_api_graph *found = qrn_strmap_get(&c->graph_names, name);
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_lock(&c->own->lock);
+    qrn_api_graph *found = qrn_strmap_get(&c->own->graph_names, name);
+    pthread_mutex_unlock(&c->own->lock);
     return found;
 }
 
 qrn_tensor *qrn_api_graph_tensor(const qrn_api_graph *g, const char *name) {
-    return qrn_strmap_get(&g->names, name);
+    return qrn_strmap_get(&g->own->names, name);
 }
 
 qrn_status qrn_node_check(qrn_api_backend *b, const qrn_api_context *c, const qrn_node *n,

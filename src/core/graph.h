@@ -4,7 +4,7 @@
 #ifndef QRN_CORE_GRAPH_H
 #define QRN_CORE_GRAPH_H
 
-#include "core/services.h"
+#include "core/own.h"
 
 // Takes the graph out of its context and frees it; only for one that nobody has seen.
 void qrn_api_graph_discard(qrn_api_graph *g);

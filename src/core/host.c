@@ -12,9 +12,9 @@
 #include "Quern/QuernBackend.h"
 
 static qrn_status configure_dump(qrn_api_backend *b, const QuernBackend_DumpConfig_t *c) {
-    pthread_mutex_lock(&b->lock);
-    uint32_t n = b->n_contexts;
-    pthread_mutex_unlock(&b->lock);
+    pthread_mutex_lock(&b->own->lock);
+    uint32_t n = b->own->n_contexts;
+    pthread_mutex_unlock(&b->own->lock);
     if (n)
         return QRN_FAIL(QRN_E_CONFIG, "custom backend option DUMP: set it before the first context "
                                       "is made, graphs are compiled for it");
@@ -24,14 +24,14 @@ static qrn_status configure_dump(qrn_api_backend *b, const QuernBackend_DumpConf
 static qrn_status configure_threads(qrn_api_backend *b, uint32_t n) {
     if (n < 1 || n > 256)
         return QRN_FAIL(QRN_E_CONFIG, "custom backend option THREADS: %u, allowed 1..256", n);
-    b->n_threads = n;
+    b->own->n_threads = n;
     return QRN_OK;
 }
 
 static qrn_status configure_trials(qrn_api_backend *b, uint32_t on) {
     if (on > 1)
         return QRN_FAIL(QRN_E_CONFIG, "custom backend option TRIALS: %u, allowed 0 and 1", on);
-    atomic_store(&b->trials, on == 1);
+    atomic_store(&b->own->trials, on == 1);
     return QRN_OK;
 }
 
@@ -53,18 +53,18 @@ qrn_status qrn_host_config(qrn_api_backend *b, const void *custom) {
 }
 
 static qrn_status acquire_pool(qrn_api_backend *b) {
-    pthread_mutex_lock(&b->lock);
+    pthread_mutex_lock(&b->own->lock);
     bool first = !b->pool;
     if (first)
-        b->pool = qrn_pool_acquire(b->n_threads);
+        b->pool = qrn_pool_acquire(b->own->n_threads);
     qrn_pool *pool = b->pool;
-    pthread_mutex_unlock(&b->lock);
+    pthread_mutex_unlock(&b->own->lock);
     if (!pool)
         return QRN_FAIL(QRN_E_MEM, "out of memory for the thread pool");
-    if (first && b->n_threads && b->n_threads != qrn_pool_threads(pool))
+    if (first && b->own->n_threads && b->own->n_threads != qrn_pool_threads(pool))
         qrn_log(b->log, QNN_LOG_LEVEL_WARN,
                 "option THREADS=%u has no effect: the library runs with %u threads already",
-                b->n_threads, qrn_pool_threads(pool));
+                b->own->n_threads, qrn_pool_threads(pool));
     return QRN_OK;
 }
 
@@ -96,7 +96,7 @@ qrn_status qrn_host_build(qrn_api_graph *g, const qrn_compile_options *opt,
     qrn_compile_options o = *opt;
     qrn_compiled *cg = NULL;
     QRN_TRY(acquire_pool(g->context->backend));
-    o.keep_tensors |= g->context->backend->dump.folder != NULL;
+    o.keep_tensors |= g->context->backend->own->dump.folder != NULL;
     QRN_TRY(qrn_compile(g->ir, &o, &cg));
     qrn_status s = bind(g, cg, &o, cpu);
     if (s != QRN_OK)

@@ -5,14 +5,12 @@
 //
 // State of the library: the file behind QUERN_LOG, opened with the first line and closed at unload.
 // No lock is held while a client's callback runs.
-#include "core/log.h"
+#include "core/own.h"
 
 #include "base/env.h"
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/report_text.h"
-#include "core/backend.h"
-#include "core/handle.h"
 
 #include <pthread.h>
 #include <stdarg.h>

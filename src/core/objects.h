@@ -1,143 +1,53 @@
 // SPDX-License-Identifier: MIT
 //
-// The objects behind the public handles (handle.h).
-//
-// Threads. Who uses an object and who has it alone is the handle table's business. Each context has
-// a lock for its lists of graphs and tensors, one for its memory handles, and one for options; a
-// backend has one for its children. Order: backend, options, memory, context, handle table. No lock
-// is held while a client's code runs, and none while a graph is executed. Backends take none of
-// them: services.h.
+// The objects behind the public handles, as everybody sees them. Backends read these fields, and
+// write where it says so; what belongs to src/core and src/api alone is behind `own` (own.h).
+// `impl` is the backend's part: made by its create function, freed by its free function.
 #ifndef QRN_CORE_OBJECTS_H
 #define QRN_CORE_OBJECTS_H
 
-#include "base/arena.h"
-#include "base/file.h"
 #include "base/pool.h"
-#include "base/strmap.h"
 #include "core/backend.h"
-#include "core/blob.h"
-#include "core/handle.h"
 #include "core/log.h"
 #include "ir/graph.h"
 #include "runtime/exec.h"
 
-#include "QnnInterface.h"
-
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
-// What is written about executions (dump.h).
-typedef struct qrn_dump_settings {
-    char *folder;       // NULL: nothing is
-    uint32_t n_runs;    // of each graph
-    atomic_bool failed; // something could not be written: a warning was given, nothing follows
-} qrn_dump_settings;
-
-// What profiles and signals have in common: they belong to a backend and go with it.
-typedef struct qrn_child {
-    void *handle;
-    struct qrn_child *next, **prev; // list of the backend, guarded by its lock
-} qrn_child;
-
 typedef struct qrn_api_backend {
     void *handle;
-    qrn_api_log *log;                           // or NULL
-    pthread_mutex_t lock;                       // guards the children and the op list
-    uint32_t n_contexts;                        // living ones
-    qrn_child *profiles, *signals;              // lists of living ones; freed with the backend
-    Qnn_ErrorReportingConfig_t error_reporting; // as configured; texts do not depend on it
-    uint32_t n_threads;                         // custom option, 0 = default
-    atomic_bool trials;                         // custom option: new contexts are for trials
-    qrn_dump_settings dump;                     // custom option or QUERN_DUMP
-    qrn_pool *pool;                             // acquired by the first finalize
-    qrn_arena *arena;                           // list of supported operations
-    QnnBackend_OperationName_t *ops;            // answer of getSupportedOperations
-    uint32_t n_ops;
-    void *impl; // of the backend
+    qrn_api_log *log; // or NULL
+    qrn_pool *pool;   // acquired by the first finalize (host.h)
+    void *impl;
+    struct qrn_backend_own *own;
 } qrn_api_backend;
 
 typedef struct qrn_api_device {
     void *handle;
-    qrn_api_log *log;
-    atomic_uint n_contexts;
-    const void *info; // answer of getInfo, made when first asked
-    bool info_stale;  // options have changed since
+    qrn_api_log *log; // or NULL
     void *impl;
+    struct qrn_device_own *own;
 } qrn_api_device;
-
-static inline qrn_status qrn_library_check(void) {
-    return qrn_this_backend.library_check ? qrn_this_backend.library_check() : QRN_OK;
-}
-
-// Does the backend list the property key as supported?
-bool qrn_has_capability(uint32_t key);
-
-// Enters a child into a list of its backend, and takes it out.
-void qrn_child_enter(qrn_api_backend *b, qrn_child **list, qrn_child *c);
-void qrn_child_leave(qrn_api_backend *b, qrn_child *c);
-// Has all children of a list alone, or none: false when one is in use and the call may not wait.
-// The backend itself is had alone, so that none is added.
-bool qrn_children_pin(qrn_api_backend *b, qrn_child **list, qrn_kind kind);
-void qrn_children_unpin(qrn_child *list);
-
-// Counts a context in and out of its backend and device (device may be NULL).
-void qrn_backend_add_context(qrn_api_backend *b, qrn_api_device *d);
-void qrn_backend_drop_context(qrn_api_backend *b, qrn_api_device *d);
-
-// A binary whose graphs are made later (DEFER_GRAPH_INIT), or that a client reads in pieces.
-typedef struct qrn_binary_part {
-    const void *data; // NULL: none
-    uint64_t size_bytes;
-    void *owned; // our copy, to be freed; NULL when it is the client's
-} qrn_binary_part;
 
 typedef struct qrn_api_context {
     void *handle;
     qrn_api_backend *backend;
-    qrn_api_device *device;       // NULL: default
-    pthread_mutex_t options_lock; // guards options of the context and its graphs
-    pthread_mutex_t mem_lock;     // guards the memory handles, and calls of mem_map and mem_unmap
-    struct qrn_api_mem **mems;
-    uint32_t n_mems, cap_mems;
-    pthread_mutex_t lock;          // guards what follows
-    qrn_arena *arena;              // context tensors
-    struct qrn_api_graph **graphs; // in order of creation, subgraphs too
-    uint32_t n_graphs, cap_graphs;
-    qrn_strmap graph_names; // graphs by name
-    qrn_tensor **tensors;   // by id - 1; NULL: a creation that failed
-    uint32_t n_tensors, cap_tensors;
-    qrn_strmap names;              // context tensors by name
-    qrn_blobs blobs;               // data of all static tensors
-    struct qrn_async *async;       // queue of executeAsync, made by the first call
-    bool async_lost;               // its thread is one of the process that forked this one
-    bool from_binary;              // graphs came from a binary and cannot be changed
-    bool is_trial;                 // no large weights are kept: nothing can be finalized
-    uint32_t list;                 // number of the list of binaries it was made with; 0: none
-    struct qrn_provided *provided; // buffers that the client brought (provider.h)
-    qrn_binary_part deferred;      // binary that is not loaded yet
-    qrn_file_guard *file;          // below a binary that the client mapped and keeps, or NULL
-    qrn_binary_part increment;     // piece that getIncrementalBinary gave out
-    bool increment_done;           // nothing is left to give out
+    qrn_api_device *device; // NULL: default
+    bool from_binary;       // graphs came from a binary and cannot be changed
+    bool is_trial;          // no large weights are kept: nothing can be finalized
+    uint32_t list;          // number of the list of binaries it was made with; 0: none
     // Options.
     atomic_int priority;      // default of its graphs; set at any time
-    uint32_t queue_depth;     // of executeAsync
     uint64_t memory_limit_mb; // hint, 0 = none
     bool strict_binary;       // a binary that is not optimal is refused
-    bool persistent_binary;   // the client keeps the binary until free
+    bool persistent_binary;   // the client keeps the binary until free; binary_validate may set it
     bool defer_graphs;        // graphs of a binary are made when first asked for
-    Qnn_ErrorReportingConfig_t error_reporting;
-    char **enable_graphs;   // NULL-terminated copy in one block, NULL = all
+    char **enable_graphs; // NULL-terminated copy in one block, NULL = all; binary_load may drop it
     char **retention_order; // GRAPH_RETENTION_ORDER, the same form, NULL = none
     void *impl;
+    struct qrn_context_own *own;
 } qrn_api_context;
-
-// Can the context still be used? What the backend says; and its file must be as it was.
-static inline qrn_status qrn_context_check(const qrn_api_context *c) {
-    if (qrn_this_backend.context_check)
-        QRN_TRY(qrn_this_backend.context_check(c));
-    return qrn_file_guard_check(c->file);
-}
 
 // An application tensor of a finalized graph.
 typedef struct qrn_api_io {
@@ -148,39 +58,26 @@ typedef struct qrn_api_io {
 
 typedef struct qrn_api_graph {
     void *handle;
-    const void *outermost; // handle of the graph that this one is nested in, or its own
     qrn_api_context *context;
-    qrn_graph *ir;          // its arena holds nodes, names and tensors
-    qrn_strmap names;       // its tensors by name
-    qrn_runner *runner;     // after finalize
+    qrn_graph *ir;      // its arena holds nodes, names and tensors
+    qrn_runner *runner; // made by graph_finalize, or NULL; backends may drop it and make it again
     qrn_compiled *compiled; // what the runner runs; lives as long as it
     qrn_api_io *io;         // after finalize: application tensors in binding order
     uint32_t n_io;
-    uint32_t n_plan_nodes;             // nodes that executions count
-    bool plan_dynamic;                 // shapes of outputs come out of the execution
-    _Atomic(struct qrn_frame *) frame; // an idle call frame, and
-    struct qrn_frame *frames;          // further ones; guarded by the context's lock
-    struct qrn_exec_buffer *buffers;   // given out by prepareExecutionEnvironment
-    const void **retired;              // data replaced by updates, still used by the runner
-    uint32_t n_retired;
-    bool stale;                            // updated since finalize
-    atomic_uint n_dumped;                  // executions that were written (dump.h)
-    atomic_int priority;                   // set at any time, also while it runs
-    struct qrn_api_profile *bound_profile; // by config, or NULL
-    atomic_bool profiling_off;             // SET_PROFILING_STATE
-    atomic_uint profiled_runs_left;        // SET_PROFILING_NUM_EXECUTIONS; UINT32_MAX = no limit
-    bool weight_updates;                   // ENABLE_BINARY_SECTION_WEIGHTS_UPDATES
-    bool disabled;                         // left out by ENABLE_GRAPHS
-    // CPU graph option: called after each op.
-    void *debug_callback, *debug_param;
+    uint32_t n_plan_nodes; // nodes that executions count
+    bool plan_dynamic;     // shapes of outputs come out of the execution
+    bool keeps_data;       // set by the backend: finalize does not release constants
+    bool disabled;         // left out by ENABLE_GRAPHS
+    atomic_int priority;   // set at any time, also while it runs; binary_load sets it
     void *impl;
+    struct qrn_graph_own *own;
 } qrn_api_graph;
 
 typedef struct qrn_api_mem {
     void *handle;
     uint32_t index; // in the context's list
     qrn_api_context *context;
-    void *data; // mapped address
+    void *data; // mapped address, set by mem_map
     size_t size_bytes;
     qrn_dtype dtype;
     qrn_shape shape;
@@ -188,8 +85,5 @@ typedef struct qrn_api_mem {
     int fd;        // ION, DMA_BUF; -1 for others
     void *impl;
 } qrn_api_mem;
-
-// Ends the memory handle at a place of the context's list; the context's mem_lock is held.
-void qrn_mem_destroy(qrn_api_context *c, uint32_t index);
 
 #endif

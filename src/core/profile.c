@@ -77,7 +77,7 @@ qrn_api_profile *qrn_profile_new(qrn_api_backend *b, QnnProfile_Level_t level) {
     p->max_events = QRN_PROFILE_MAX_EVENTS;
     p->serial = atomic_fetch_add(&last_serial, 1) + 1;
     pthread_mutex_init(&p->lock, NULL);
-    qrn_child_enter(b, &b->profiles, &p->child);
+    qrn_child_enter(b, &b->own->profiles, &p->child);
     return p;
 }
 
@@ -251,9 +251,9 @@ void qrn_profile_destroy(qrn_api_profile *p) {
 }
 
 void qrn_profile_free_all(qrn_api_backend *b) {
-    while (b->profiles) {
-        const void *handle = b->profiles->handle;
-        qrn_profile_destroy((qrn_api_profile *)b->profiles);
+    while (b->own->profiles) {
+        const void *handle = b->own->profiles->handle;
+        qrn_profile_destroy((qrn_api_profile *)b->own->profiles);
         qrn_handle_leave(handle, true);
     }
 }

@@ -5,7 +5,7 @@
 #ifndef QRN_CORE_PROFILE_H
 #define QRN_CORE_PROFILE_H
 
-#include "core/services.h"
+#include "core/own.h"
 
 typedef struct qrn_profile_text qrn_profile_text; // block of identifier texts
 

@@ -15,6 +15,8 @@
 #include "core/objects.h"
 #include "core/version.h"
 
+#include "QnnInterface.h"
+
 // --- Backends
 
 // Runs f(arg) while no other thread is in such a function of this backend: for what a backend keeps

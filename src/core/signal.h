@@ -5,7 +5,7 @@
 #ifndef QRN_CORE_SIGNAL_H
 #define QRN_CORE_SIGNAL_H
 
-#include "core/objects.h"
+#include "core/own.h"
 
 typedef enum qrn_signal_type {
     QRN_SIGNAL_NONE,   // never fires

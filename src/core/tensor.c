@@ -10,36 +10,38 @@
 #define MAX_ID (1u << 24) // of tensors that bring their own; bounds the table
 
 static bool grow_table(qrn_api_context *c, uint32_t n) {
-    if (n <= c->cap_tensors)
+    if (n <= c->own->cap_tensors)
         return true;
-    uint32_t cap = c->cap_tensors ? 2 * c->cap_tensors : 64;
+    uint32_t cap = c->own->cap_tensors ? 2 * c->own->cap_tensors : 64;
     while (cap < n)
         cap = cap > UINT32_MAX / 2 ? n : 2 * cap;
-    qrn_tensor **table =
-        qrn_realloc(c->tensors, c->cap_tensors * sizeof(void *), (size_t)cap * sizeof(void *));
+    qrn_tensor **table = qrn_realloc(c->own->tensors, c->own->cap_tensors * sizeof(void *),
+                                     (size_t)cap * sizeof(void *));
     if (!table)
         return false;
-    memset(table + c->cap_tensors, 0, (size_t)(cap - c->cap_tensors) * sizeof(void *));
-    c->tensors = table;
-    c->cap_tensors = cap;
+    memset(table + c->own->cap_tensors, 0, (size_t)(cap - c->own->cap_tensors) * sizeof(void *));
+    c->own->tensors = table;
+    c->own->cap_tensors = cap;
     return true;
 }
 
 // The next free id; its place in the table stays empty until the tensor is complete. 0: no memory.
 uint32_t qrn_tensor_reserve_id(qrn_api_context *c) {
-    pthread_mutex_lock(&c->lock);
-    uint32_t id = c->n_tensors < MAX_ID && grow_table(c, c->n_tensors + 1) ? ++c->n_tensors : 0;
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_lock(&c->own->lock);
+    uint32_t id = c->own->n_tensors < MAX_ID && grow_table(c, c->own->n_tensors + 1)
+                      ? ++c->own->n_tensors
+                      : 0;
+    pthread_mutex_unlock(&c->own->lock);
     return id;
 }
 
 // Makes sure that the table has a place for an id that came from elsewhere.
 static bool claim_id(qrn_api_context *c, uint32_t id) {
-    pthread_mutex_lock(&c->lock);
+    pthread_mutex_lock(&c->own->lock);
     bool room = grow_table(c, id);
-    if (room && id > c->n_tensors)
-        c->n_tensors = id;
-    pthread_mutex_unlock(&c->lock);
+    if (room && id > c->own->n_tensors)
+        c->own->n_tensors = id;
+    pthread_mutex_unlock(&c->own->lock);
     return room;
 }
 
@@ -48,19 +50,19 @@ static qrn_status enter(qrn_api_context *c, qrn_api_graph *g, qrn_tensor *t) {
     bool named;
     if (g) {
         QRN_TRY(qrn_graph_add_tensor(g->ir, t));
-        named = qrn_strmap_put(&g->names, t->name, t);
+        named = qrn_strmap_put(&g->own->names, t->name, t);
         if (!named)
             g->ir->n_tensors--;
     } else {
-        pthread_mutex_lock(&c->lock);
-        named = qrn_strmap_put(&c->names, t->name, t);
-        pthread_mutex_unlock(&c->lock);
+        pthread_mutex_lock(&c->own->lock);
+        named = qrn_strmap_put(&c->own->names, t->name, t);
+        pthread_mutex_unlock(&c->own->lock);
     }
     if (!named)
         return QRN_FAIL(QRN_E_MEM, "out of memory for tensor '%s'", t->name);
-    pthread_mutex_lock(&c->lock);
-    c->tensors[t->id - 1] = t;
-    pthread_mutex_unlock(&c->lock);
+    pthread_mutex_lock(&c->own->lock);
+    c->own->tensors[t->id - 1] = t;
+    pthread_mutex_unlock(&c->own->lock);
     return QRN_OK;
 }
 

@@ -5,7 +5,7 @@
 #ifndef QRN_CORE_TENSOR_H
 #define QRN_CORE_TENSOR_H
 
-#include "core/services.h"
+#include "core/own.h"
 
 // The next free id, whose tensor is not complete yet; 0: no memory.
 uint32_t qrn_tensor_reserve_id(qrn_api_context *c);

@@ -5,6 +5,8 @@
 // State of the library: that handle. It is never dereferenced, so a freed one does no harm.
 #include "system/system.h"
 
+#include <stdatomic.h>
+
 static _Atomic(void *) newest;
 
 qrn_api_log *qrn_system_log(void) {

@@ -94,7 +94,7 @@ qrn_api_graph *graph_object(Qnn_GraphHandle_t h) { return qrn_handle_get(QRN_KIN
 
 qrn_tensor *tensor_object(uint32_t id) {
     const qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
-    return id && id <= c->n_tensors ? c->tensors[id - 1] : NULL;
+    return id && id <= c->own->n_tensors ? c->own->tensors[id - 1] : NULL;
 }
 
 Qnn_SignalHandle_t make_signal(QnnSignal_Config_t option) {

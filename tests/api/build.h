@@ -5,7 +5,7 @@
 #ifndef TESTS_API_BUILD_H
 #define TESTS_API_BUILD_H
 
-#include "core/objects.h"
+#include "core/own.h"
 #include "fault_backend.h"
 #include "pairs.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Backend component: life, options, op packages, list of operations, documented errors.
-#include "core/objects.h"
+#include "core/own.h"
 #include "fault_backend.h"
 #include "ir/op.h"
 #include "pairs.h"

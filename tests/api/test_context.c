@@ -153,7 +153,7 @@ static void good_options_arrive(void **state) {
     OK(QnnContext_create(backend, NULL, list, &c));
     const qrn_api_context *o = qrn_handle_get(QRN_KIND_CONTEXT, c);
     assert_int_equal(o->priority, QNN_PRIORITY_HIGH);
-    assert_int_equal(o->queue_depth, 3);
+    assert_int_equal(o->own->queue_depth, 3);
     assert_int_equal(o->memory_limit_mb, 512);
     assert_int_equal(fault_calls[FAULT_CONTEXT_CONFIG], 1);
     Qnn_GraphHandle_t g;

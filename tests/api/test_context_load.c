@@ -233,12 +233,12 @@ static void the_backend_knows_the_phase_and_may_refuse_the_list(void **state) {
     const qrn_api_context *o = qrn_handle_get(QRN_KIND_CONTEXT, c);
     OK(QnnContext_setConfig(c, list));
     assert_int_equal(fault_phase, QRN_CONFIG_SET);
-    assert_int_equal(o->graphs[0]->priority, QNN_PRIORITY_HIGH);
+    assert_int_equal(o->own->graphs[0]->priority, QNN_PRIORITY_HIGH);
     high.priority = QNN_PRIORITY_LOW;
     fault_status[FAULT_CONTEXT_CONFIG] = QRN_E_NOT_PERMITTED;
     assert_int_equal(QnnContext_setConfig(c, list), QNN_COMMON_ERROR_OPERATION_NOT_PERMITTED);
     assert_int_equal(o->priority, QNN_PRIORITY_HIGH);
-    assert_int_equal(o->graphs[0]->priority, QNN_PRIORITY_HIGH);
+    assert_int_equal(o->own->graphs[0]->priority, QNN_PRIORITY_HIGH);
     fault_reset();
     OK(QnnContext_free(c, NULL));
     OK(listed(&l));
@@ -345,9 +345,9 @@ static void deferred_graphs_are_made_when_asked_for(void **state) {
 
     OK(QnnContext_createFromBinary(backend, NULL, kept, bytes, sizeof bytes, &c, NULL));
     const qrn_api_context *o = qrn_handle_get(QRN_KIND_CONTEXT, c);
-    assert_ptr_equal(o->deferred.data, bytes); // used where it lies
-    OK(QnnGraph_retrieve(c, "loaded", &g));    // makes the graphs too
-    assert_null(o->deferred.data);
+    assert_ptr_equal(o->own->deferred.data, bytes); // used where it lies
+    OK(QnnGraph_retrieve(c, "loaded", &g));         // makes the graphs too
+    assert_null(o->own->deferred.data);
     OK(QnnContext_free(c, NULL));
 
     OK(QnnContext_createFromBinary(backend, NULL, named, bytes, sizeof bytes, &c, NULL));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Device component: life, options, platform info, documented errors.
-#include "core/objects.h"
+#include "core/own.h"
 #include "fault_backend.h"
 #include "pairs.h"
 

@@ -3,7 +3,7 @@
 // Handle table: every wrong handle is found out, what is in use stays, and who wants
 // an object alone waits for the others.
 #include "api/given.h"
-#include "core/objects.h"
+#include "core/own.h"
 #include "pairs.h"
 
 static void a_handle_gives_its_object_and_only_for_its_kind(void **state) {

@@ -2,7 +2,7 @@
 //
 // Log component: levels, callback and default stream, life beyond the handle, documented errors.
 #include "core/errors.h"
-#include "core/handle.h"
+#include "core/own.h"
 #include "fault_backend.h"
 #include "pairs.h"
 

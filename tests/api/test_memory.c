@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
 // Mem component: registration is all or nothing, deregistration tries all, documented errors.
-#include "core/services.h"
+#include "core/own.h"
 #include "fault_backend.h"
 #include "pairs.h"
 
 static Qnn_BackendHandle_t backend;
 static qrn_api_context context; // memory needs no more of a context than its lock and lists
+static qrn_context_own own;
 
 static int setup(void **state) {
     (void)state;
     fault_reset();
     if (QnnBackend_create(NULL, NULL, &backend) != QNN_SUCCESS)
         return 1;
-    context = (qrn_api_context){.backend = qrn_handle_get(QRN_KIND_BACKEND, backend)};
-    pthread_mutex_init(&context.lock, NULL);
+    own = (qrn_context_own){0};
+    context = (qrn_api_context){.backend = qrn_handle_get(QRN_KIND_BACKEND, backend), .own = &own};
+    pthread_mutex_init(&own.mem_lock, NULL);
     context.handle = qrn_handle_new(QRN_KIND_CONTEXT, &context);
     return context.handle == NULL;
 }
@@ -24,7 +26,7 @@ static int teardown(void **state) {
     fault_reset();
     qrn_mem_free_all(&context);
     qrn_handle_free(context.handle);
-    pthread_mutex_destroy(&context.lock);
+    pthread_mutex_destroy(&own.mem_lock);
     return QnnBackend_free(backend) != QNN_SUCCESS;
 }
 
@@ -45,7 +47,7 @@ static void a_handle_has_type_shape_and_address(void **state) {
     d[2].memType = QNN_MEM_TYPE_CUSTOM;
     Qnn_MemHandle_t h[3];
     OK(QnnMem_register(context.handle, d, 3, h));
-    assert_int_equal(context.n_mems, 3);
+    assert_int_equal(own.n_mems, 3);
     for (unsigned i = 0; i < 3; i++) {
         const qrn_api_mem *m = qrn_handle_get(QRN_KIND_MEM, h[i]);
         assert_non_null(m);
@@ -106,7 +108,7 @@ static void one_bad_descriptor_registers_nothing(void **state) {
         d[2] = bad[i].d;
         PAIR(name, bad[i].code, QnnMem_register(context.handle, d, 3, h));
         assert_ptr_equal(h[0], (void *)7);
-        assert_int_equal(context.n_mems, 1);
+        assert_int_equal(own.n_mems, 1);
         assert_int_equal(qrn_alloc_live(), live);
     }
     d[2] = ion(14);
@@ -117,7 +119,7 @@ static void one_bad_descriptor_registers_nothing(void **state) {
     fault_status[FAULT_MEM_MAP] = QRN_OK;
     assert_int_equal(qrn_alloc_live(), live);
     PAIR_MEM(name, QNN_COMMON_ERROR_MEM_ALLOC, QnnMem_register(context.handle, d, 3, h));
-    assert_int_equal(context.n_mems, 4);
+    assert_int_equal(own.n_mems, 4);
 }
 
 static void documented_errors(void **state) {
@@ -157,11 +159,11 @@ static void deregistering_tries_all_and_reports_a_bad_one(void **state) {
     OK(QnnMem_register(context.handle, d, 2, h));
     Qnn_MemHandle_t mixed[] = {h[0], backend, h[1], NULL, h[0]};
     PAIR("QnnMem_deRegister", QNN_MEM_ERROR_INVALID_HANDLE, QnnMem_deRegister(mixed, 5));
-    assert_int_equal(context.n_mems, 0);
+    assert_int_equal(own.n_mems, 0);
     OK(QnnMem_register(context.handle, d, 1, h));
     Qnn_MemHandle_t twice[] = {h[0], h[0]};
     PAIR("QnnMem_deRegister", QNN_MEM_ERROR_INVALID_HANDLE, QnnMem_deRegister(twice, 2));
-    assert_int_equal(context.n_mems, 0);
+    assert_int_equal(own.n_mems, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

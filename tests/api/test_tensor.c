@@ -164,7 +164,7 @@ static void static_data_is_copied_and_shared_by_content(void **state) {
     assert_true(pa[999] == 999.0f && pc[999] == -1.0f && pa[500] == 500.0f);
     assert_int_equal((uintptr_t)pa % QRN_ALIGN, 0);
     const qrn_api_context *o = qrn_handle_get(QRN_KIND_CONTEXT, context);
-    assert_int_equal(o->blobs.size_bytes, 8000);
+    assert_int_equal(o->own->blobs.size_bytes, 8000);
 }
 
 // Many blobs of few sizes: the table of contents grows, and drops keep the others reachable.
@@ -413,7 +413,7 @@ static void updates_take_effect_at_the_next_finalize(void **state) {
     OK(QnnGraph_finalize(graph, NULL, NULL));
     expect_sum(&u, new_w);
     const qrn_api_context *o = qrn_handle_get(QRN_KIND_CONTEXT, context);
-    assert_int_equal(o->blobs.size_bytes, sizeof new_w); // the old data is gone
+    assert_int_equal(o->own->blobs.size_bytes, sizeof new_w); // the old data is gone
 }
 
 static void updates_that_do_not_fit_change_nothing(void **state) {

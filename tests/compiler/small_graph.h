@@ -5,7 +5,7 @@
 #ifndef TESTS_COMPILER_SMALL_GRAPH_H
 #define TESTS_COMPILER_SMALL_GRAPH_H
 
-#include "core/objects.h"
+#include "core/own.h"
 #include "runtime/exec.h"
 
 #include "QnnInterface.h"

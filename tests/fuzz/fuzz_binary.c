@@ -12,7 +12,7 @@
 #include "op_client.h"
 
 #include "base/mem.h"
-#include "core/objects.h"
+#include "core/own.h"
 
 #include "HTP/QnnHtpDevice.h"
 

@@ -6,7 +6,7 @@
 #include "backend/htp/htp.h"
 #include "binary/binary.h"
 #include "binary/options.h"
-#include "core/objects.h"
+#include "core/own.h"
 
 #include <sys/mman.h>
 

@@ -6,7 +6,7 @@
 #include "binary_model.h"
 #include "htp_quant.h"
 
-#include "core/objects.h"
+#include "core/own.h"
 #include "runtime/exec.h"
 
 #define U8 QNN_DATATYPE_UFIXED_POINT_8

@@ -10,7 +10,6 @@
 #include "core/host.h"
 
 #include "CPU/QnnCpuCommon.h"
-#include "CPU/QnnCpuGraph.h"
 #include "QnnProperty.h"
 
 #include <sys/mman.h>
@@ -19,8 +18,9 @@
 static void set_graph_option(qrn_api_graph *g, const QnnCpuGraph_CustomConfig_t *c) {
     switch (c->option) {
     case QNN_CPU_GRAPH_CONFIG_OPTION_OP_DEBUG_CALLBACK:
-        g->debug_callback = (void *)c->cpuGraphOpDebug.cpuGraphOpDebugCallback;
-        g->debug_param = c->cpuGraphOpDebug.callBackParam;
+        qrn_cpu_graph_of(g)->callback = c->cpuGraphOpDebug.cpuGraphOpDebugCallback;
+        qrn_cpu_graph_of(g)->param = c->cpuGraphOpDebug.callBackParam;
+        g->keeps_data = qrn_cpu_graph_of(g)->callback != NULL; // it sees constants
         break;
     case QNN_CPU_GRAPH_CONFIG_OPTION_USE_QMX:
         break; // kernels are chosen by CPU features
@@ -58,7 +58,16 @@ static qrn_status backend_free(qrn_api_backend *b) {
     return QRN_OK;
 }
 
-static void graph_free(qrn_api_graph *g) { qrn_user_ops_free(&g->impl, NULL); }
+static qrn_status graph_create(qrn_api_graph *g) {
+    g->impl = qrn_calloc(sizeof(qrn_cpu_graph));
+    return g->impl ? QRN_OK : QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", g->ir->name);
+}
+
+static void graph_free(qrn_api_graph *g) {
+    qrn_user_ops_free(&qrn_cpu_graph_of(g)->user_ops, NULL);
+    qrn_free(g->impl);
+    g->impl = NULL;
+}
 
 static qrn_status package_register(qrn_api_backend *b, const char *path, const char *provider,
                                    const char *target, const void *image, size_t size) {
@@ -80,16 +89,17 @@ static bool package_list(qrn_api_backend *b, size_t i, const char **package, con
 }
 
 static qrn_status graph_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
-    qrn_compile_options o = {.keep_tensors = g->debug_callback != NULL,
+    void **user_ops = &qrn_cpu_graph_of(g)->user_ops;
+    qrn_compile_options o = {.keep_tensors = g->keeps_data,
                              .most_bytes = opt->most_bytes,
                              .lower_user = qrn_user_ops_lower,
-                             .ctx = &g->impl,
+                             .ctx = user_ops,
                              .poll = opt->poll,
                              .poll_ctx = opt->poll_ctx};
-    const void *before = g->impl; // op instances of an earlier finalize, still in use
+    const void *before = *user_ops; // op instances of an earlier finalize, still in use
     qrn_status s = qrn_host_build(g, &o, &(qrn_cpu_options){0});
     if (s != QRN_OK)
-        qrn_user_ops_free(&g->impl, before);
+        qrn_user_ops_free(user_ops, before);
     return s;
 }
 
@@ -97,7 +107,7 @@ static qrn_status graph_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run
     qrn_run_options o = *opt;
     o.pool = g->context->backend->pool;
     qrn_cpu_debug d = {.graph = g, .next = opt};
-    if (g->debug_callback) {
+    if (qrn_cpu_graph_of(g)->callback) {
         o.trace = qrn_cpu_debug_trace;
         o.trace_ctx = &d;
     }
@@ -216,6 +226,7 @@ const qrn_backend qrn_this_backend = {
     .graph_config = graph_config,
     .backend_create = backend_create,
     .backend_free = backend_free,
+    .graph_create = graph_create,
     .graph_free = graph_free,
     .package_register = package_register,
     .package_find = package_find,

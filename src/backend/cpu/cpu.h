@@ -7,6 +7,17 @@
 #include "backend/package/package.h"
 #include "core/services.h"
 
+#include "CPU/QnnCpuGraph.h"
+
+// Behind qrn_api_graph.impl.
+typedef struct qrn_cpu_graph {
+    void *user_ops;                         // op instances of user packages, newest first
+    QnnCpuGraph_OpDebugCallback_t callback; // option: called after each op; or NULL
+    void *param;
+} qrn_cpu_graph;
+
+static inline qrn_cpu_graph *qrn_cpu_graph_of(const qrn_api_graph *g) { return g->impl; }
+
 // One execution of a graph with a debug callback.
 typedef struct qrn_cpu_debug {
     const qrn_api_graph *graph;

@@ -53,7 +53,6 @@ void qrn_cpu_debug_trace(void *debug, const qrn_plan *p, uint32_t node, const qr
     config.v1.inputTensors = tensors;
     config.v1.numOfOutputs = n->n_out;
     config.v1.outputTensors = tensors + n->n_in;
-    QnnCpuGraph_OpDebugCallback_t call = (QnnCpuGraph_OpDebugCallback_t)g->debug_callback;
-    call(&config, g->debug_param);
+    qrn_cpu_graph_of(g)->callback(&config, qrn_cpu_graph_of(g)->param);
     qrn_free(tensors);
 }

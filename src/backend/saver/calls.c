@@ -9,6 +9,8 @@
 #include "HTP/QnnHtpDevice.h"
 #include "QnnGlobalConfig.h"
 
+#include <pthread.h>
+
 static pthread_mutex_t lock;
 static QNN_INTERFACE_VER_TYPE core; // filled before the first call
 
