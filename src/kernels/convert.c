@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Conversion between number formats, in runs of RUN elements: codes or reals are loaded into a
-// small buffer (int64_t when both sides are integers, else double) and stored in the target's
-// format.
+// Conversion between number formats, in runs of RUN elements: quantized values or reals are loaded
+// into a small buffer (int64_t when both sides are integers, else double) and stored in the
+// target's format.
 #include "kernels/convert.h"
 
 #include "base/cpu.h"
@@ -20,7 +20,7 @@ static int64_t sign_extend(uint64_t u, unsigned bits) {
     return (int64_t)(u << shift) >> shift;
 }
 
-// The bits of a code that count: all of the container unless the encoding says fewer.
+// The bits of a quantized value that count: all of the container unless the encoding says fewer.
 static unsigned q_bits(const qrn_view *v) {
     unsigned bits = qrn_dtypes[v->dtype].bits;
     return v->quant && v->quant->bits && v->quant->bits < bits ? v->quant->bits : bits;
@@ -31,7 +31,7 @@ static unsigned q_bits(const qrn_view *v) {
         dst[i] = (int64_t)((const type *)v->data)[first + i];                                      \
     break
 
-// Integers, bools and fixed-point codes as they are stored.
+// Integers, bools and quantized values as they are stored.
 static void load_q(const qrn_view *v, size_t first, size_t n, int64_t *dst) {
     switch (v->dtype) {
     case QRN_DTYPE_I8:
@@ -88,7 +88,7 @@ static uint32_t group_of(const qrn_view *v, size_t i) {
 }
 
 typedef struct pair {
-    double scale, offset, real_offset; // real = scale * (code + offset) + real_offset
+    double scale, offset, real_offset; // real = scale * (q + offset) + real_offset
 } pair;
 
 static pair pair_of(const qrn_view *v, size_t i) {
@@ -232,7 +232,7 @@ static bool same_format(const qrn_view *a, const qrn_view *b, bool cast) {
            a->dtype != QRN_DTYPE_B8 && qrn_dtypes[a->dtype].bits >= 8;
 }
 
-// Codes mean the same on both sides, whatever their width?
+// Quantized values mean the same on both sides, whatever their width?
 static bool same_q(const qrn_view *a, const qrn_view *b, bool cast) {
     bool fa = qrn_dtype_is_fixed(a->dtype), fb = qrn_dtype_is_fixed(b->dtype);
     if (qrn_dtype_is_float(a->dtype) || qrn_dtype_is_float(b->dtype))

@@ -3,9 +3,9 @@
 // Conversion between number formats, obeying encodings on both sides: the family that the compiler
 // puts between steps of different domains, and what Convert, Quantize and Dequantize lower to.
 // Rounding to fixed point is floor(x / scale + 0.5) in double, then the offset, then clamp (ties
-// half up). Float to integer truncates toward zero and saturates, NaN gives 0. To bool: non-zero
-// is 1. Integer to narrower integer keeps the low bits. Fixed point to a plain integer converts the
-// real value; cast (below) treats fixed-point codes as plain integers instead.
+// half up). Float to integer truncates toward zero and saturates, NaN gives 0. To bool: non-zero is
+// 1. Integer to narrower integer keeps the low bits. Fixed point to a plain integer converts the
+// real value; cast (below) treats quantized values as plain integers instead.
 #ifndef QRN_KERNELS_CONVERT_H
 #define QRN_KERNELS_CONVERT_H
 

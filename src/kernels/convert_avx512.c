@@ -8,8 +8,8 @@ static bool is_words(const qrn_view *v) {
     return v->dtype == QRN_DTYPE_UQ16 || v->dtype == QRN_DTYPE_SQ16;
 }
 
-// Elements [at, at + n) of x as 16-bit codes. x and y may be the same memory, and x is needed where
-// a result is in doubt.
+// Elements [at, at + n) of x as 16-bit values. x and y may be the same memory, and x is needed
+// where a result is in doubt.
 static bool words(const qrn_view *x, size_t at, size_t n, qrn_view *y) {
     if (!is_words(y) || !(is_words(x) || x->dtype == QRN_DTYPE_F32))
         return false;

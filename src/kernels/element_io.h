@@ -106,9 +106,9 @@ static inline void qrn_io_load(const qrn_view *v, size_t first, size_t n, double
     }
 }
 
-// The codes of a fixed-point view as a grid of real numbers.
+// The real numbers that a fixed-point view can hold.
 typedef struct qrn_quant_grid {
-    double scale, offset, low, high; // real = scale * (code + offset), low <= code <= high
+    double scale, offset, low, high; // real = scale * (q + offset), low <= q <= high
 } qrn_quant_grid;
 
 static inline qrn_quant_grid qrn_quant_grid_of(const qrn_view *v) {
@@ -119,10 +119,10 @@ static inline qrn_quant_grid qrn_quant_grid_of(const qrn_view *v) {
                             (double)v->quant->offset + (double)v->quant->shift, low, low + q - 1};
 }
 
-// Codes next to the numbers src[0..n), by multiplication. False when one of them may be wrong: its
-// quotient lies next to the middle between two codes, where ways of rounding differ, or is not a
-// number. S is the type of the numbers, R that of the arithmetic; the inverse and the product are
-// rounded, and off by less than `rough` of their size together.
+// The quantized values nearest to src[0..n), by multiplication. False when one of them may be
+// wrong: its quotient lies next to the middle between two quantized values, where ways of rounding
+// differ, or is not a number. S is the type of the numbers, R that of the arithmetic; the inverse
+// and the product are rounded, and off by less than `rough` of their size together.
 #define QRN_IO_NEAREST(name, S, R, type, whole_of, rough)                                          \
     static inline bool name(const S *restrict src, size_t n, const qrn_quant_grid *g,              \
                             type *restrict q) {                                                    \

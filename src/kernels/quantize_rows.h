@@ -6,7 +6,7 @@
 
 #include "kernels/element_io.h"
 
-#define QRN_QUANTIZE_FAR 0x1p30 // beyond every code
+#define QRN_QUANTIZE_FAR 0x1p30 // beyond every result
 
 // The nearest whole number, halves away from zero.
 static inline double qrn_nearest_away(double t) {
@@ -27,7 +27,7 @@ static inline double qrn_nearest_away(double t) {
         }                                                                                          \
     } while (0)
 
-// Codes first to first + n of y.
+// Elements first to first + n of y.
 static inline void qrn_quantize_run(const double *src, const qrn_quant_grid *g, qrn_view *y,
                                     size_t first, size_t n) {
     if (qrn_view_elem(y) == 2)

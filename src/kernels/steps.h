@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The last step of kernels that give codes of 8 or 16 bits: whole numbers as floats are clamped to
-// the range of the codes and stored. Included by files compiled for an ISA, behind vec.h's choice.
+// The last step of kernels with quantized results of 8 or 16 bits: whole numbers as floats are
+// clamped to the range of the type and stored. Included by files compiled for an ISA, behind
+// vec.h's choice.
 #ifndef QRN_KERNELS_STEPS_H
 #define QRN_KERNELS_STEPS_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Floats and 16-bit codes as 16-bit codes of another encoding, for AVX512: what qrn_quantize_f64_16
-// does, a vector at a time. Quotients are doubles; adding 1.5 * 2^52 rounds them and leaves the
-// whole number in the low half of the bits. Results are unclamped numbers below 2^31, and packing
-// clamps them. Each function returns false when a result may be wrong.
+// Floats and 16-bit values as 16-bit values of another encoding, for AVX512: what
+// qrn_quantize_f64_16 does, a vector at a time. Quotients are doubles; adding 1.5 * 2^52 rounds
+// them and leaves the whole number in the low half of the bits. Results are unclamped numbers below
+// 2^31, and packing clamps them. Each function returns false when a result may be wrong.
 #ifndef QRN_KERNELS_WORDS_AVX512_H
 #define QRN_KERNELS_WORDS_AVX512_H
 
@@ -72,7 +72,7 @@ static inline bool qrn_words_of_floats(const float *src, size_t n, const qrn_qua
     return !bad && (i == n || qrn_quantize_f32_16(src + i, n - i, g, q + i));
 }
 
-// Codes u of 32 bits, as doubles 2^52 + u.
+// Unsigned values u of 32 bits, as doubles 2^52 + u.
 static inline __m512d qrn_words_of_q16(__m512i u, __m512d null, __m512d m, __mmask8 *bad) {
     const __m512d magic = _mm512_set1_pd(QRN_WORDS_MAGIC);
     __m512d x = _mm512_sub_pd(_mm512_castsi512_pd(u), null), sum = _mm512_fmadd_pd(x, m, magic);
@@ -80,7 +80,7 @@ static inline __m512d qrn_words_of_q16(__m512i u, __m512d null, __m512d m, __mma
     return sum;
 }
 
-// n codes, a multiple of 32, of grid `from` as codes of grid `to`; both may be the same memory.
+// n quantized values, a multiple of 32, of grid `from` in grid `to`; both may be the same memory.
 static inline bool qrn_words_of_words(const uint16_t *src, size_t n, const qrn_quant_grid *from,
                                       const qrn_quant_grid *to, uint16_t *q) {
     const __m512i none = _mm512_setzero_si512(), upper = _mm512_set1_epi32(0x43300000);

@@ -104,7 +104,7 @@ static qrn_view view_of(const uint32_t *dims, qrn_dtype dtype, const qrn_quant *
 
 static bool is_signed(qrn_dtype t) { return qrn_dtypes[t].cls == QRN_CLASS_SFIXED; }
 
-static int64_t code(const qrn_view *v, size_t i) {
+static int64_t quantized(const qrn_view *v, size_t i) {
     switch (v->dtype) {
     case QRN_DTYPE_SQ8:
         return ((const int8_t *)v->data)[i];
@@ -133,7 +133,7 @@ typedef struct operands {
     qrn_view x, w, y, bias;
     fenced xm, wm, ym;
     float scales[CHANNELS_MAX];
-    int32_t offsets[CHANNELS_MAX], bias_codes[CHANNELS_MAX];
+    int32_t offsets[CHANNELS_MAX], bias_q[CHANNELS_MAX];
 } operands;
 
 static void make_operands(operands *o, qrn_dtype xt, qrn_dtype wt, qrn_dtype yt) {
@@ -153,24 +153,24 @@ static void make_operands(operands *o, qrn_dtype xt, qrn_dtype wt, qrn_dtype yt)
     for (uint32_t c = 0; c < o->l.channels; c++) {
         o->scales[c] = (steep ? 40.0f : 0.01f) + (float)(random_u32() % 1000) / 20000.0f;
         o->offsets[c] = own ? -(int32_t)between(0, 20) : shared;
-        o->bias_codes[c] = (int32_t)(random_u32() % 20001) - 10000;
+        o->bias_q[c] = (int32_t)(random_u32() % 20001) - 10000;
         if (heavy) // beyond what sums of 24 or 32 bits have room for
-            o->bias_codes[c] = (int32_t)random_u32() >> between(1, 8);
+            o->bias_q[c] = (int32_t)random_u32() >> between(1, 8);
     }
     o->x = view_of(o->l.x_dims, xt, &o->xq, &o->xm);
     o->w = view_of(o->l.w_dims, wt, &o->wq, &o->wm);
     o->y = view_of(o->l.y_dims, yt, &o->yq, &o->ym);
-    o->bias = (qrn_view){
-        .data = o->bias_codes, .dtype = QRN_DTYPE_I32, .rank = 1, .dims = {o->l.channels}};
+    o->bias =
+        (qrn_view){.data = o->bias_q, .dtype = QRN_DTYPE_I32, .rank = 1, .dims = {o->l.channels}};
 }
 
-static int64_t expected_code(const operands *o, bool has_bias, size_t cell, uint32_t c) {
-    int64_t acc = has_bias ? o->bias_codes[c] : 0;
+static int64_t expected_q(const operands *o, bool has_bias, size_t cell, uint32_t c) {
+    int64_t acc = has_bias ? o->bias_q[c] : 0;
     for (uint32_t t = 0; t < o->l.taps; t++) {
         int64_t from = source(&o->l, cell, t);
         if (from >= 0)
-            acc += (code(&o->x, (size_t)from * o->l.channels + c) + o->xq.offset) *
-                   (code(&o->w, (size_t)t * o->l.channels + c) + o->offsets[c]);
+            acc += (quantized(&o->x, (size_t)from * o->l.channels + c) + o->xq.offset) *
+                   (quantized(&o->w, (size_t)t * o->l.channels + c) + o->offsets[c]);
     }
     double m = (double)o->xq.scale * (double)o->scales[c] / (double)o->yq.scale;
     double t = floor(fma((double)acc, m, -(double)o->yq.offset + 0.5));
@@ -227,7 +227,7 @@ static unsigned check_quantized(operands *o) {
     int64_t *expected = malloc(n * sizeof *expected);
     assert_non_null(expected);
     for (size_t i = 0; i < n; i++)
-        expected[i] = expected_code(o, has_bias, i / o->l.channels, (uint32_t)(i % o->l.channels));
+        expected[i] = expected_q(o, has_bias, i / o->l.channels, (uint32_t)(i % o->l.channels));
     unsigned ran = 0;
     for (uint32_t i = 0; i < qrn_family_conv.n_rows; i++) {
         const qrn_kernel *row = &qrn_family_conv.rows[i];
@@ -237,9 +237,9 @@ static unsigned check_quantized(operands *o) {
         for (uint32_t tasks = 1; tasks <= 4; tasks += 3) {
             run_row(row, &k, tasks);
             for (size_t r = 0; r < n; r++)
-                if (code(&o->y, r) != expected[r])
+                if (quantized(&o->y, r) != expected[r])
                     fail_msg("%s, %u tasks: result %zu is %lld, expected %lld", row->name, tasks, r,
-                             (long long)code(&o->y, r), (long long)expected[r]);
+                             (long long)quantized(&o->y, r), (long long)expected[r]);
         }
     }
     free(expected);

@@ -233,15 +233,15 @@ static void conversion_rows_give_the_bits_of_the_reference(void **unused) {
     report(checked);
 }
 
-// Numbers anywhere, in the middle between two codes and next to it, and odd ones.
+// Numbers anywhere, in the middle between two quantized values and next to it, and odd ones.
 static void quantization_rows_give_the_bits_of_the_reference(void **unused) {
     (void)unused;
-    static const qrn_dtype codes[] = {QRN_DTYPE_UQ8, QRN_DTYPE_SQ8, QRN_DTYPE_UQ16, QRN_DTYPE_SQ16};
+    static const qrn_dtype fixed[] = {QRN_DTYPE_UQ8, QRN_DTYPE_SQ8, QRN_DTYPE_UQ16, QRN_DTYPE_SQ16};
     static const float scales[] = {1.0f, 0.25f, 0x1p-13f, 1.7e-4f, 3e-30f, 1e30f};
     unsigned checked = 0;
     for (int i = 0; i < 400; i++) {
         uint32_t n = between(1, 900);
-        qrn_dtype dtype = codes[between(0, 3)];
+        qrn_dtype dtype = fixed[between(0, 3)];
         qrn_quant quant = {.kind = QRN_QUANT_TENSOR, .scale = scales[between(0, 5)]};
         quant.offset = (int32_t)between(0, 300) - (between(0, 1) ? 32768 : 150);
         qrn_view x = make(QRN_DTYPE_F32, NULL, 1, &n);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Fast rows on fixed-point codes against the reference row of the same family, to the bit: binary
-// ops on all pairs of 8-bit codes and on many of 16 bits, under encodings that make results fall on
-// or next to the middle between two codes; tables; conversions from floats; sums. Memory is of
-// exactly the size that a row may touch. QUERN_TEST_SEED repeats a run.
+// Fast rows on quantized values against the reference row of the same family, to the bit: binary
+// ops on all pairs of 8-bit values and on many of 16 bits, under encodings that make results fall
+// on or next to the middle between two quantized values; tables; conversions from floats; sums.
+// Memory is of exactly the size that a row may touch. QUERN_TEST_SEED repeats a run.
 #include "base/cpu.h"
 #include "kernels/convert.h"
 #include "kernels/eltwise/binary.h"
@@ -49,7 +49,7 @@ static qrn_quant random_quant(qrn_dtype dtype) {
     return q;
 }
 
-// Makes the products of 16-bit codes fill the codes of the result, more or less.
+// Makes the products of 16-bit values fill the range of the result, more or less.
 static void scale_product(qrn_quant q[3]) {
     q[2].scale = q[0].scale * q[1].scale * (float)between(10000, 400000);
     if (between(0, 3) == 0) // halves are met exactly
@@ -221,8 +221,8 @@ static void tables(void **unused) {
     print_message("%u comparisons of words\n", words);
 }
 
-// Numbers that lie on, next to and far from the middle between two codes.
-static void floats_to_codes(void **unused) {
+// Numbers that lie on, next to and far from the middle between two quantized values.
+static void floats_to_quantized(void **unused) {
     (void)unused;
     unsigned checked = 0;
     for (unsigned round = 0; round < 400; round++) {
@@ -234,8 +234,8 @@ static void floats_to_codes(void **unused) {
         qrn_view x = make(between(0, 1) ? QRN_DTYPE_F32 : QRN_DTYPE_F64, NULL, 1, &n);
         qrn_view y = make(t, &q, 1, &n), *in[1] = {&x};
         for (uint32_t i = 0; i < n; i++) {
-            double codes = t == QRN_DTYPE_UQ8 || t == QRN_DTYPE_SQ8 ? 300 : 70000;
-            double v = ((double)random_u32() * 0x1p-31 - 1) * codes;
+            double range = t == QRN_DTYPE_UQ8 || t == QRN_DTYPE_SQ8 ? 300 : 70000;
+            double v = ((double)random_u32() * 0x1p-31 - 1) * range;
             if (round % 2 && between(0, 7) == 0) // quite or nearly a half
                 v = floor(v) + 0.5 + (double)((int)between(0, 2) - 1) * 0x1p-30;
             v *= (double)q.scale;
@@ -254,7 +254,7 @@ static void floats_to_codes(void **unused) {
     report(checked);
 }
 
-static void reductions_of_codes(void **unused) {
+static void reductions_of_quantized(void **unused) {
     (void)unused;
     unsigned checked = 0;
     for (unsigned round = 0; round < 600; round++) {
@@ -284,9 +284,9 @@ static void reductions_of_codes(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_pairs_of_bytes), cmocka_unit_test(shapes_and_words),
-        cmocka_unit_test(channels_of_words),  cmocka_unit_test(tables),
-        cmocka_unit_test(floats_to_codes),    cmocka_unit_test(reductions_of_codes),
+        cmocka_unit_test(all_pairs_of_bytes),  cmocka_unit_test(shapes_and_words),
+        cmocka_unit_test(channels_of_words),   cmocka_unit_test(tables),
+        cmocka_unit_test(floats_to_quantized), cmocka_unit_test(reductions_of_quantized),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -28,7 +28,7 @@
 
 static float random_scale(void) { return 0.01f + (float)(random_u32() % 1000) / 20000.0f; }
 
-// Codes with memory of exactly the right size, so that sanitizers see any overrun.
+// Tensors with memory of exactly the right size, so that sanitizers see any overrun.
 static qrn_view make(uint32_t rank, const uint32_t *dims, qrn_dtype dtype, const qrn_quant *quant) {
     qrn_view v = {.dtype = dtype, .rank = rank, .quant = quant};
     memcpy(v.dims, dims, rank * sizeof *dims);
@@ -42,7 +42,7 @@ static qrn_view make(uint32_t rank, const uint32_t *dims, qrn_dtype dtype, const
     return v;
 }
 
-static int64_t code(const qrn_view *v, size_t i) {
+static int64_t q(const qrn_view *v, size_t i) {
     int nibble = v->dtype == QRN_DTYPE_SQ4 || v->dtype == QRN_DTYPE_UQ4
                      ? ((const uint8_t *)v->data)[i / 2] >> (i % 2 ? 4 : 0) & 15
                      : 0;
@@ -140,7 +140,7 @@ static void free_operands(operands *o) {
 }
 
 // The definition: result i of channel c from its exact sum of products.
-static int64_t expected_code(const operands *o, uint32_t c, int64_t products) {
+static int64_t expected_q(const operands *o, uint32_t c, int64_t products) {
     int64_t acc = products + (o->has_bias ? o->bias[c] : 0), lo, hi;
     bool axis = o->wq.kind == QRN_QUANT_AXIS;
     double m =
@@ -153,7 +153,7 @@ static int64_t expected_code(const operands *o, uint32_t c, int64_t products) {
 
 static int64_t product(const operands *o, size_t xi, size_t wi, uint32_t c) {
     int32_t w_offset = o->wq.kind == QRN_QUANT_AXIS ? o->offsets[c] : o->wq.offset;
-    return (code(&o->x, xi) + o->xq.offset) * (code(&o->w, wi) + w_offset);
+    return (q(&o->x, xi) + o->xq.offset) * (q(&o->w, wi) + w_offset);
 }
 
 // Runs every RAW row the machine has with several numbers of tasks; returns how many rows ran.
@@ -176,9 +176,9 @@ static unsigned check_rows(const qrn_family *f, const void *args, qrn_view *cons
                 assert_int_equal(f->rows[i].fn(&k), QRN_OK);
             free(k.scratch);
             for (size_t r = 0; r < qrn_view_count(&o->y); r++)
-                if (code(&o->y, r) != expected[r])
+                if (q(&o->y, r) != expected[r])
                     fail_msg("%s, %u tasks: result %zu is %lld, expected %lld", f->rows[i].name,
-                             k.n_tasks, r, (long long)code(&o->y, r), (long long)expected[r]);
+                             k.n_tasks, r, (long long)q(&o->y, r), (long long)expected[r]);
         }
     }
     qrn_view *outs[] = {&o->y};
@@ -303,7 +303,7 @@ static void conv_rows_agree_with_the_definition(void **unused) {
                     sum += product(&o, (size_t)(y * w + x) * cin * group + c / cout * cin + t % cin,
                                    (size_t)t * co_all + c, c);
             }
-            expected[i] = expected_code(&o, c, sum);
+            expected[i] = expected_q(&o, c, sum);
         }
         qrn_view *in[] = {&o.x, &o.w, o.has_bias ? &o.bias_view : NULL};
         unsigned ran = check_rows(&qrn_family_conv, &conv, in, 3, &o, expected);
@@ -317,7 +317,7 @@ static void conv_rows_agree_with_the_definition(void **unused) {
     assert_true(depthwise >= 60);
 }
 
-static void product_rows_agree_with_the_definition(void **unused) {
+static void gemm_rows_agree_with_the_definition(void **unused) {
     (void)unused;
     unsigned packed = 0;
     for (int n = 0; n < 250; n++) {
@@ -337,7 +337,7 @@ static void product_rows_agree_with_the_definition(void **unused) {
                 sum += product(&o, (size_t)i / cols * depth + k,
                                tb ? (size_t)(i % cols) * depth + k : (size_t)k * cols + i % cols,
                                i % cols);
-            expected[i] = expected_code(&o, i % cols, sum);
+            expected[i] = expected_q(&o, i % cols, sum);
         }
         qrn_view *in[] = {&o.x, &o.w, o.has_bias ? &o.bias_view : NULL};
         assert_true(check_rows(&qrn_family_matmul, &args, in, 3, &o, expected) >= 1);
@@ -369,7 +369,7 @@ static void many_short_rows_agree_with_the_definition(void **unused) {
             if (!is_plain_bytes(&o))
                 free_operands(&o);
         } while (!is_plain_bytes(&o));
-        if (n % 3 == 0) { // codes of all bytes: nothing is clamped beside
+        if (n % 3 == 0) { // results of all bytes: nothing is clamped beside
             o.y.dtype = QRN_DTYPE_UQ8;
             o.yq.offset = -(int32_t)between(0, 255);
         }
@@ -380,7 +380,7 @@ static void many_short_rows_agree_with_the_definition(void **unused) {
             for (uint32_t k = 0; k < depth; k++)
                 sum += product(&o, (size_t)i / cols * depth + k, (size_t)k * cols + i % cols,
                                i % cols);
-            expected[i] = expected_code(&o, i % cols, sum);
+            expected[i] = expected_q(&o, i % cols, sum);
         }
         assert_int_equal(check_packed(&dense, &o, cols, 1, expected), 2);
         free(expected);
@@ -417,7 +417,7 @@ static void results_next_to_a_tie_are_rounded_exactly(void **unused) {
         for (uint32_t r = 1; r < rows; r++) // all rows are the first one
             memcpy((char *)o.x.data + r * depth * qrn_view_elem(&o.x), o.x.data,
                    depth * qrn_view_elem(&o.x));
-        o.yq.scale *= n % 3 ? 1000.0f : 10000.0f; // many sums for each code
+        o.yq.scale *= n % 3 ? 1000.0f : 10000.0f; // many sums for each result
         if (n % 3 == 1)
             o.yq.offset = -(int32_t)between(0, is_signed(o.y.dtype) ? 127 : 255);
         sums_next_to_a_tie(&o, depth, cols);
@@ -426,7 +426,7 @@ static void results_next_to_a_tie_are_rounded_exactly(void **unused) {
             int64_t sum = 0;
             for (uint32_t k = 0; k < depth; k++)
                 sum += product(&o, k, (size_t)k * cols + i % cols, i % cols);
-            expected[i] = expected_code(&o, i % cols, sum);
+            expected[i] = expected_q(&o, i % cols, sum);
         }
         packed += check_packed(&dense, &o, cols, 1, expected);
         free(expected);
@@ -450,8 +450,8 @@ static int64_t expected_of_blocks(const operands *o, const block_operands *b, ui
         uint32_t end = run + 1 < b->n_runs ? b->starts[run + 1] : depth;
         int64_t acc = 0;
         for (uint32_t k = b->starts[run]; k < end; k++)
-            acc += (code(&o->x, (size_t)row * depth + k) + o->xq.offset) *
-                   (code(&o->w, (size_t)k * cols + c) + b->offsets[run * cols + c]);
+            acc += (q(&o->x, (size_t)row * depth + k) + o->xq.offset) *
+                   (q(&o->w, (size_t)k * cols + c) + b->offsets[run * cols + c]);
         t = fma((double)acc,
                 (double)o->xq.scale * (double)b->scales[run * cols + c] / (double)o->yq.scale, t);
     }
@@ -546,7 +546,7 @@ static void large_sums_are_whole(void **unused) {
             for (uint32_t k = 0; k < depth; k++)
                 sum += product(&o, (size_t)i / cols * depth + k, (size_t)k * cols + i % cols,
                                i % cols);
-            expected[i] = expected_code(&o, i % cols, sum);
+            expected[i] = expected_q(&o, i % cols, sum);
         }
         check_packed(&dense, &o, cols, 1, expected);
         free(expected);
@@ -572,7 +572,7 @@ static void sums_beyond_32_bits_are_not_packed(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(conv_rows_agree_with_the_definition, set_up),
-        cmocka_unit_test_setup(product_rows_agree_with_the_definition, set_up),
+        cmocka_unit_test_setup(gemm_rows_agree_with_the_definition, set_up),
         cmocka_unit_test_setup(many_short_rows_agree_with_the_definition, set_up),
         cmocka_unit_test_setup(results_next_to_a_tie_are_rounded_exactly, set_up),
         cmocka_unit_test_setup(rows_of_blocks_agree_with_the_definition, set_up),

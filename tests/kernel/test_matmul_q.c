@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Every RAW row of the matmul family that this machine can run, against sums of 64 bits written out
-// here: random shapes with tails, all types of codes, all orders of the factors, several numbers of
-// tasks, and codes at the ends of their ranges, where sums are largest. Buffers have exactly the
-// right size, so that sanitizers see any overrun. QUERN_TEST_SEED repeats a run.
+// here: random shapes with tails, all types of quantized values, all orders of the factors, several
+// numbers of tasks, and quantized values at the ends of their ranges, where sums are largest.
+// Buffers have exactly the right size, so that sanitizers see any overrun. QUERN_TEST_SEED repeats
+// a run.
 #include "base/cpu.h"
 #include "kernels/gemm/matmul/matmul.h"
 
@@ -29,16 +30,16 @@ static int64_t highest(const qrn_view *v) {
     return lowest(v) + ((int64_t)1 << qrn_dtypes[v->dtype].bits) - 1;
 }
 
-static int64_t code_at(const qrn_view *v, size_t i) {
+static int64_t q_at(const qrn_view *v, size_t i) {
     if (qrn_view_elem(v) == 1)
         return is_signed(v) ? ((const int8_t *)v->data)[i] : ((const uint8_t *)v->data)[i];
     return is_signed(v) ? ((const int16_t *)v->data)[i] : ((const uint16_t *)v->data)[i];
 }
-static void set_code(const qrn_view *v, size_t i, int64_t code) {
+static void set_q(const qrn_view *v, size_t i, int64_t quantized) {
     if (qrn_view_elem(v) == 1)
-        ((uint8_t *)v->data)[i] = (uint8_t)code;
+        ((uint8_t *)v->data)[i] = (uint8_t)quantized;
     else
-        ((uint16_t *)v->data)[i] = (uint16_t)code;
+        ((uint16_t *)v->data)[i] = (uint16_t)quantized;
 }
 
 static qrn_view make(qrn_dtype dtype, const qrn_quant *q, uint32_t n, uint32_t rows, uint32_t cols,
@@ -49,7 +50,7 @@ static qrn_view make(qrn_dtype dtype, const qrn_quant *q, uint32_t n, uint32_t r
     assert_non_null(v.data);
     for (size_t i = 0; i < count; i++) {
         bool low = how == LOWEST || (how == ENDS && random_u32() % 2);
-        set_code(&v, i, how == RANDOM ? (int64_t)random_u32() : low ? lowest(&v) : highest(&v));
+        set_q(&v, i, how == RANDOM ? (int64_t)random_u32() : low ? lowest(&v) : highest(&v));
     }
     return v;
 }
@@ -72,12 +73,12 @@ static void expect(const product *p, const qrn_view *a, const qrn_view *b, const
         for (size_t k = 0; k < p->depth; k++) {
             size_t ai = n * p->rows * p->depth + (p->ta ? k * p->rows + i : i * p->depth + k);
             size_t bi = n * p->depth * p->cols + (p->tb ? j * p->depth + k : k * p->cols + j);
-            sum += (code_at(a, ai) + p->offset_a) * (code_at(b, bi) + p->offset_b);
+            sum += (q_at(a, ai) + p->offset_a) * (q_at(b, bi) + p->offset_b);
         }
         double t = floor(fma((double)sum, m, 0.5 - (double)p->offset_c));
         t = t < (double)lowest(c) ? (double)lowest(c) : t;
         t = t > (double)highest(c) ? (double)highest(c) : t;
-        set_code(c, at, (int64_t)t);
+        set_q(c, at, (int64_t)t);
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Every row of the pooling families that this machine can run, on random windows and up to 200
-// channels, against maxima and averages computed here one window at a time. Codes agree to the bit.
-// Operands end where a page ends that nobody may touch. QUERN_TEST_SEED repeats a run.
+// channels, against maxima and averages computed here one window at a time. Quantized values agree
+// to the bit. Operands end where a page ends that nobody may touch. QUERN_TEST_SEED repeats a run.
 #include "base/cpu.h"
 #include "kernels/pooling/pooling.h"
 
@@ -45,7 +45,8 @@ static layer random_layer(qrn_dtype t) {
     layer l = {.args = {.n_spatial = 2, .count_pad = between(0, 1)}};
     uint32_t channels = between(0, 1) ? between(1, 200) : 16 * between(1, 9);
     uint32_t top = qrn_dtypes[t].bits == 16 ? 65535 : 255;
-    bool coarse = between(0, 1); // equal scales: many averages lie half-way between two codes
+    bool coarse =
+        between(0, 1); // equal scales: many averages lie half-way between two quantized values
     l.xq =
         (qrn_quant){.kind = QRN_QUANT_TENSOR, .scale = 0.01f, .offset = -(int32_t)between(0, top)};
     l.yq = l.xq;
@@ -133,7 +134,7 @@ static answer look(const layer *l, size_t r) {
     return a;
 }
 
-// The average as a code of y.
+// The average as a quantized value of y.
 static double average(const layer *l, const answer *a) {
     int64_t count = l->args.count_pad ? a->padded : a->cells;
     double sum = (a->sum + (double)a->cells * l->xq.offset) * (double)l->xq.scale;

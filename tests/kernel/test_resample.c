@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Every row of the resample families against the formula that defines them, in double: random
-// tables of taps, shapes around the lengths that have their own code, any number of tasks.
+// tables of taps, shapes around the lengths that have code of their own, any number of tasks.
 // QUERN_TEST_SEED repeats a run.
 #include "base/cpu.h"
 #include "kernels/image/resample.h"
@@ -108,14 +108,14 @@ static void check_row(const qrn_kernel *row, const sizes *z, qrn_dtype from, qrn
         assert_int_equal(row->fn(&k), QRN_OK);
     }
     int64_t low = 0, high = 0;
-    bool codes = qrn_dtype_is_fixed(to);
-    if (codes)
+    bool is_fixed = qrn_dtype_is_fixed(to);
+    if (is_fixed)
         qrn_quant_range(to, 0, &low, &high);
     for (size_t i = 0; i < count_y; i++) {
         double want = wanted(z, &x, index, weight, i), got = element(to, y.data, i);
-        if (codes)
+        if (is_fixed)
             want = fmin(fmax(floor(want + 0.5), (double)low), (double)high);
-        if (codes ? got != want : !(fabs(got - want) <= 1e-5 * (1.0 + fabs(want))))
+        if (is_fixed ? got != want : !(fabs(got - want) <= 1e-5 * (1.0 + fabs(want))))
             fail_msg("%s %s to %s, [%u,%u,%u] to %u, %u taps: element %zu is %g, wanted %g",
                      row->name, qrn_dtypes[from].token, qrn_dtypes[to].token, z->outer, z->n,
                      z->inner, z->m, z->taps, i, got, want);
@@ -145,10 +145,10 @@ static void every_real_row_follows_the_formula(void **unused) {
     }
 }
 
-static void codes_are_rounded_half_up(void **unused) {
+static void quantized_values_are_rounded_half_up(void **unused) {
     (void)unused;
     const struct {
-        qrn_dtype code, real;
+        qrn_dtype q, real;
     } types[] = {{QRN_DTYPE_UQ8, QRN_DTYPE_F32},
                  {QRN_DTYPE_SQ8, QRN_DTYPE_F32},
                  {QRN_DTYPE_UQ16, QRN_DTYPE_F64},
@@ -158,9 +158,9 @@ static void codes_are_rounded_half_up(void **unused) {
         for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++)
             for (int round = 0; round < 150 && (f->rows[r].needs & ~qrn_cpu_isa()) == 0; round++) {
                 sizes z = random_sizes(5);
-                check_row(&f->rows[r], &z, types[t].code, types[t].code);
-                check_row(&f->rows[r], &z, types[t].code, types[t].real);
-                check_row(&f->rows[r], &z, types[t].real, types[t].code);
+                check_row(&f->rows[r], &z, types[t].q, types[t].q);
+                check_row(&f->rows[r], &z, types[t].q, types[t].real);
+                check_row(&f->rows[r], &z, types[t].real, types[t].q);
                 check_row(&f->rows[r], &z, types[t].real, types[t].real);
             }
 }
@@ -195,8 +195,8 @@ static void values_outside_the_type_are_limited(void **unused) {
     (void)unused;
     float x[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 255.6f, -128.7f, 3.5f};
     enum { COUNT = sizeof(x) / sizeof(x[0]) };
-    const uint8_t unsigned_codes[COUNT] = {0, 255, 0, 255, 0, 255, 0, 4};
-    const int8_t signed_codes[COUNT] = {-128, 127, -128, 127, -128, 127, -128, 4};
+    const uint8_t unsigned_values[COUNT] = {0, 255, 0, 255, 0, 255, 0, 4};
+    const int8_t signed_values[COUNT] = {-128, 127, -128, 127, -128, 127, -128, 4};
     int32_t index[] = {0};
     double weight[] = {1.0};
     const qrn_family *f = &qrn_family_resample_q;
@@ -213,7 +213,7 @@ static void values_outside_the_type_are_limited(void **unused) {
         if ((f->rows[r / 2].needs & ~qrn_cpu_isa()) != 0)
             continue;
         assert_int_equal(f->rows[r / 2].fn(&k), QRN_OK);
-        assert_memory_equal(y, is_signed ? (const void *)signed_codes : unsigned_codes, COUNT);
+        assert_memory_equal(y, is_signed ? (const void *)signed_values : unsigned_values, COUNT);
     }
 }
 
@@ -237,7 +237,7 @@ static void an_empty_output_takes_no_step(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_real_row_follows_the_formula),
-        cmocka_unit_test(codes_are_rounded_half_up),
+        cmocka_unit_test(quantized_values_are_rounded_half_up),
         cmocka_unit_test(weight_0_does_not_make_nan_of_infinity),
         cmocka_unit_test(values_outside_the_type_are_limited),
         cmocka_unit_test(an_empty_output_takes_no_step),

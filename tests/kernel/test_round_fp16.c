@@ -155,8 +155,8 @@ static float *floats(size_t n, bool wild, qrn_fp16_rule rule) {
 }
 
 // One product on the rows of both families; x, w, bias hold f16_bits.
-static void check_product(const qrn_dense_args *a, qrn_view x, qrn_view y, qrn_fp16_rule rule,
-                          bool f16_source) {
+static void check_gemm(const qrn_dense_args *a, qrn_view x, qrn_view y, qrn_fp16_rule rule,
+                       bool f16_source) {
     uint32_t cout = a->cols * a->group, dims[3];
     size_t n_w = (size_t)a->depth * cout, n_y = qrn_view_count(&y);
     float *w = floats(n_w, true, rule), *bias = floats(cout, false, rule);
@@ -246,7 +246,7 @@ static void f16_weights_give_the_sums_of_floats(void **state) {
         }
         x.data = floats(qrn_view_count(&x), false, rule);
         y.data = malloc(qrn_view_count(&y) * sizeof(float));
-        check_product(&a, x, y, rule, i % 4 > 1);
+        check_gemm(&a, x, y, rule, i % 4 > 1);
     }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Softmax and normalization of codes: every row that this machine can run against the formula in
-// long double, for all pairs of formats, on sets of all lengths, whole and in parts. Codes must be
-// equal but where the real result is too close to the border between two codes to tell.
-// QUERN_TEST_SEED repeats a run.
+// Softmax and normalization of quantized values: every row that this machine can run against the
+// formula in long double, for all pairs of formats, on sets of all lengths, whole and in parts.
+// Quantized values must be equal but where the real result is too close to the border between two
+// quantized values to tell. QUERN_TEST_SEED repeats a run.
 #include "base/cpu.h"
 #include "kernels/norm/norm.h"
 #include "kernels/softmax/softmax.h"
@@ -25,7 +25,7 @@ static float real_between(double lo, double hi) {
 
 static const qrn_dtype formats[] = {QRN_DTYPE_UQ8, QRN_DTYPE_SQ8, QRN_DTYPE_UQ16, QRN_DTYPE_SQ16};
 
-static int32_t code_at(const qrn_view *v, size_t i) {
+static int32_t q_at(const qrn_view *v, size_t i) {
     switch (v->dtype) {
     case QRN_DTYPE_UQ8:
         return ((const uint8_t *)v->data)[i];
@@ -38,8 +38,8 @@ static int32_t code_at(const qrn_view *v, size_t i) {
     }
 }
 
-// Memory of exactly the right size, so that sanitizers see any overrun; random codes within
-// `spread` of each other.
+// Memory of exactly the right size, so that sanitizers see any overrun; random quantized values
+// within `spread` of each other.
 static qrn_view make(const qrn_quant *quant, uint32_t rank, const uint32_t *dims, uint32_t spread) {
     qrn_view v = {.dtype = formats[between(0, 3)], .quant = quant, .rank = rank};
     memcpy(v.dims, dims, rank * sizeof *dims);
@@ -47,11 +47,11 @@ static qrn_view make(const qrn_quant *quant, uint32_t rank, const uint32_t *dims
     v.data = malloc(n * size);
     assert_non_null(v.data);
     for (size_t i = 0; i < n; i++) {
-        uint32_t code = between(0, spread) + 60;
+        uint32_t q = between(0, spread) + 60;
         if (size == 1)
-            ((uint8_t *)v.data)[i] = (uint8_t)code;
+            ((uint8_t *)v.data)[i] = (uint8_t)q;
         else
-            ((uint16_t *)v.data)[i] = (uint16_t)code;
+            ((uint16_t *)v.data)[i] = (uint16_t)q;
     }
     return v;
 }
@@ -67,19 +67,19 @@ static void run_row(const qrn_kernel *row, qrn_kcall *k, uint32_t n_tasks) {
     free(k->scratch);
 }
 
-// Is element `at` of y the code nearest to `steps` of its scale?
-static void check_code(const qrn_kernel *row, const qrn_view *y, size_t at, long double steps) {
+// Is element `at` of y the quantized value nearest to `steps` of its scale?
+static void check_q(const qrn_kernel *row, const qrn_view *y, size_t at, long double steps) {
     static const int32_t low[] = {0, -128, 0, -32768}, high[] = {255, 127, 65535, 32767};
     size_t f = 0;
     while (formats[f] != y->dtype)
         f++;
-    long double code = floorl(steps + 0.5L) - y->quant->offset;
+    long double q = floorl(steps + 0.5L) - y->quant->offset;
     if (fabsl(steps + 0.5L - roundl(steps + 0.5L)) < 1e-8L)
         return;
-    code = code < low[f] ? low[f] : code > high[f] ? high[f] : code;
-    if (code_at(y, at) != (int32_t)code)
-        fail_msg("%s: element %zu is %d, expected %d (%.12Lg)", row->name, at, code_at(y, at),
-                 (int32_t)code, steps);
+    q = q < low[f] ? low[f] : q > high[f] ? high[f] : q;
+    if (q_at(y, at) != (int32_t)q)
+        fail_msg("%s: element %zu is %d, expected %d (%.12Lg)", row->name, at, q_at(y, at),
+                 (int32_t)q, steps);
 }
 
 typedef void check_fn(const qrn_kernel *row, const qrn_kcall *k);
@@ -112,16 +112,16 @@ static void check_softmax(const qrn_kernel *row, const qrn_kcall *k) {
         size_t at = r / inner * n * inner + r % inner;
         long double top = -INFINITY, sum = 0;
         for (size_t i = 0; i < n; i++)
-            top = fmaxl(top, unit * code_at(x, at + i * inner));
+            top = fmaxl(top, unit * q_at(x, at + i * inner));
         for (size_t i = 0; i < n; i++)
-            sum += want[i] = expl(unit * code_at(x, at + i * inner) - top);
+            sum += want[i] = expl(unit * q_at(x, at + i * inner) - top);
         for (size_t i = 0; i < n; i++)
-            check_code(row, y, at + i * inner, want[i] / (sum * (long double)y->quant->scale));
+            check_q(row, y, at + i * inner, want[i] / (sum * (long double)y->quant->scale));
     }
     free(want);
 }
 
-static void softmax_gives_the_nearest_code(void **unused) {
+static void softmax_gives_the_nearest_value(void **unused) {
     (void)unused;
     unsigned checked = 0;
     for (unsigned round = 0; round < 600; round++) {
@@ -155,9 +155,9 @@ static void check_norm(const qrn_kernel *row, const qrn_kcall *k) {
     for (size_t at = 0; at < qrn_view_count(x); at += n) {
         long double mean = 0, squares = 0, factor = 1;
         for (size_t i = 0; i < n && centered; i++)
-            mean += scale * (code_at(x, at + i) + x->quant->offset) / (long double)n;
+            mean += scale * (q_at(x, at + i) + x->quant->offset) / (long double)n;
         for (size_t i = 0; i < n; i++) {
-            long double d = scale * (code_at(x, at + i) + x->quant->offset) - mean;
+            long double d = scale * (q_at(x, at + i) + x->quant->offset) - mean;
             squares += d * d;
         }
         if (a->kind == QRN_NORM_MEAN_VARIANCE || a->kind == QRN_NORM_RMS)
@@ -167,11 +167,11 @@ static void check_norm(const qrn_kernel *row, const qrn_kcall *k) {
         else if (a->kind == QRN_NORM_L2)
             factor = 1 / fmaxl(sqrtl(squares), eps);
         for (size_t i = 0; i < n; i++) {
-            long double v = (scale * (code_at(x, at + i) + x->quant->offset) - mean) * factor;
+            long double v = (scale * (q_at(x, at + i) + x->quant->offset) - mean) * factor;
             if (a->kind != QRN_NORM_CENTER)
                 v = v * (k->in[1] ? ((const double *)k->in[1]->data)[i] : 1) +
                     (k->in[2] ? ((const double *)k->in[2]->data)[i] : 0);
-            check_code(row, y, at + i, v / (long double)y->quant->scale);
+            check_q(row, y, at + i, v / (long double)y->quant->scale);
         }
     }
 }
@@ -185,7 +185,7 @@ static qrn_view make_reals(uint32_t n) {
     return v;
 }
 
-static void norm_gives_the_nearest_code(void **unused) {
+static void norm_gives_the_nearest_value(void **unused) {
     (void)unused;
     unsigned checked = 0;
     for (unsigned round = 0; round < 400; round++) {
@@ -217,8 +217,8 @@ static void norm_gives_the_nearest_code(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(softmax_gives_the_nearest_code, set_up),
-        cmocka_unit_test_setup(norm_gives_the_nearest_code, set_up),
+        cmocka_unit_test_setup(softmax_gives_the_nearest_value, set_up),
+        cmocka_unit_test_setup(norm_gives_the_nearest_value, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

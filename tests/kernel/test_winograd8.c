@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// 3x3 convolutions on 8-bit codes with the matrices of Winograd's form beside the packed weights:
+// 3x3 convolutions on 8-bit values with the matrices of Winograd's form beside the packed weights:
 // every row of the dense8 family, bit for bit against the definition of
 // src/kernels/gemm/epilogue/requant.h written out here, on random shapes and encodings and on the
 // largest sums there can be. QUERN_TEST_SEED repeats a run.
@@ -23,7 +23,7 @@
 
 #define COLS_MAX 80
 
-// A layer; codes have memory of exactly the right size, so that sanitizers see any overrun.
+// A layer; tensors have memory of exactly the right size, so that sanitizers see any overrun.
 typedef struct layer {
     uint32_t batch, h, w, pad, cin, cout, oh, ow;
     bool x_signed, w_signed, y_signed, has_bias;
@@ -33,7 +33,7 @@ typedef struct layer {
     float scales[COLS_MAX];
 } layer;
 
-static uint8_t *codes(size_t n) {
+static uint8_t *quantized(size_t n) {
     uint8_t *data = malloc(n);
     assert_non_null(data);
     bool ends = between(0, 5) == 0; // nothing but the ends of the range
@@ -45,10 +45,10 @@ static uint8_t *codes(size_t n) {
 static void make_layer(layer *l) {
     l->oh = l->h + 2 * l->pad - 2;
     l->ow = l->w + 2 * l->pad - 2;
-    l->x = codes((size_t)l->batch * l->h * l->w * l->cin);
-    l->weights = codes((size_t)9 * l->cin * l->cout);
-    l->y = codes((size_t)l->batch * l->oh * l->ow * l->cout);
-    l->expected = codes((size_t)l->batch * l->oh * l->ow * l->cout);
+    l->x = quantized((size_t)l->batch * l->h * l->w * l->cin);
+    l->weights = quantized((size_t)9 * l->cin * l->cout);
+    l->y = quantized((size_t)l->batch * l->oh * l->ow * l->cout);
+    l->expected = quantized((size_t)l->batch * l->oh * l->ow * l->cout);
     int32_t low = l->x_signed ? -128 : 0;
     l->xq = (qrn_quant){.kind = QRN_QUANT_TENSOR, .bits = 8, .scale = 0.02f};
     l->xq.offset = -(low + (int32_t)between(0, 255));
@@ -70,14 +70,16 @@ static void free_layer(layer *l) {
     free(l->expected);
 }
 
-static int32_t number(uint8_t code, bool is_signed) { return is_signed ? (int8_t)code : code; }
+static int32_t number(uint8_t quantized, bool is_signed) {
+    return is_signed ? (int8_t)quantized : quantized;
+}
 
-// Weights: codes of signed bytes, or unsigned ones less 128.
+// Weights: signed bytes, or unsigned ones less 128.
 static int32_t weight(const layer *l, size_t i) {
     return number(l->weights[i], l->w_signed) - (l->w_signed ? 0 : 128);
 }
 
-static uint8_t expected_code(const layer *l, uint32_t n, uint32_t oy, uint32_t ox, uint32_t c) {
+static uint8_t expected_q(const layer *l, uint32_t n, uint32_t oy, uint32_t ox, uint32_t c) {
     int64_t sum = l->has_bias ? l->bias[c] : 0;
     for (uint32_t tap = 0; tap < 9; tap++) {
         int64_t y = (int64_t)oy + tap / 3 - l->pad, x = (int64_t)ox + tap % 3 - l->pad;
@@ -100,7 +102,7 @@ static void find_expected(layer *l) {
         for (uint32_t y = 0; y < l->oh; y++)
             for (uint32_t x = 0; x < l->ow; x++)
                 for (uint32_t c = 0; c < l->cout; c++)
-                    *to++ = expected_code(l, n, y, x, c);
+                    *to++ = expected_q(l, n, y, x, c);
 }
 
 static void check_row(const qrn_kernel *row, qrn_kcall *k, const layer *l) {

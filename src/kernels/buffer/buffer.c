@@ -41,7 +41,7 @@ static void append(const queue *q, const char *src) {
     *q->count += q->fresh;
 }
 
-// The code or float of 0 in every element.
+// The zero point, or 0.0, in every element.
 static void clear(qrn_view *y) {
     size_t elem = qrn_view_elem(y), bytes = qrn_view_count(y) * elem;
     double zero = 0.0;

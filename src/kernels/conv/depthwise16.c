@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Depthwise convolutions of 16-bit codes: what is prepared per call. Encodings that the strips do
+// Depthwise convolutions of 16-bit values: what is prepared per call. Encodings that the strips do
 // not know (weights that are no bytes with their offset, multipliers of one or more) go to the rows
 // of depthwise_q16.h.
 #include "kernels/conv/depthwise16.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Depthwise convolutions of 8-bit codes: what is prepared per call, and results by the definition.
+// Depthwise convolutions of 8-bit values: what is prepared per call, and results by the definition.
 // Encodings that the strips do not know (weights that are no bytes with their offset, results of
 // fewer bits) go to the rows of depthwise_q8.h.
 #include "kernels/conv/depthwise8.h"

@@ -9,8 +9,8 @@
 #include "kernels/conv/depthwise_q8.h"
 
 // One output cell: y[c] = clamp(floor(fma(bias[c] + sum over taps t of (x + x_offset) * w, m[c],
-// start[c]))), where x is the code at offset[t] + c and w the weight, offset included, at
-// weight[t] + c.
+// start[c]))), where x is the quantized value at offset[t] + c and w the weight, offset included,
+// at weight[t] + c.
 typedef struct qrn_depthwise_q16_cell {
     const void *x;
     qrn_dtype x_type;
@@ -20,7 +20,7 @@ typedef struct qrn_depthwise_q16_cell {
     double x_offset;
     const double *bias, *m, *start; // [channels]
     double lo, hi;
-    void *y; // [channels] codes of y_elem bytes
+    void *y; // [channels] elements of y_elem bytes
     size_t y_elem;
 } qrn_depthwise_q16_cell;
 

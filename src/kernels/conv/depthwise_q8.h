@@ -17,7 +17,7 @@ typedef struct qrn_depthwise_q8_cell {
     const int16_t *w;
     const size_t *offset, *weight; // [taps]
     size_t taps, channels;
-    uint8_t flip; // 0x80 for signed codes, whose offset is 128 less
+    uint8_t flip; // 0x80 for signed values, whose offset is 128 less
     int16_t x_offset;
     const int32_t *bias;         // [channels]
     const qrn_requant8 *requant; // of all channels

@@ -60,7 +60,7 @@ typedef struct qrn_strip_plan {
     qrn_strip_shape shape;
     size_t elem;                   // bytes
     uint8_t pad[QRN_STRIP_VECTOR]; // a vector of what lies outside x
-    bool flip;                     // codes of x, and pad, are to change their highest bit
+    bool flip;                     // x and pad are to change their highest bit
     const uint8_t *blocks;         // terms and weights, block_bytes apart
     size_t terms_bytes, block_bytes;
     uint8_t *groups;        // qrn_strip_room() bytes, aligned to a vector

@@ -186,7 +186,7 @@ static void zero_element(const qrn_view *v, void *bytes) {
     qrn_view src = {.data = &zero, .dtype = QRN_DTYPE_F64, .rank = 1, .dims = {1}};
     qrn_view dst = {.data = bytes, .quant = v->quant, .dtype = v->dtype, .rank = 1, .dims = {1}};
     if (v->quant && v->quant->kind > QRN_QUANT_TENSOR)
-        memset(bytes, 0, qrn_view_elem(v)); // no single code reads 0 everywhere
+        memset(bytes, 0, qrn_view_elem(v)); // no single value reads 0 everywhere
     else
         qrn_convert_range(&src, &dst, 0, 1, false);
 }

@@ -2,9 +2,9 @@
 //
 // Element-wise ops on two operands that broadcast to the shape of the output (any rank).
 //   binary   y = a op b, everything in the step's domain; in the RAW domain each operand in its own
-//            format, one of those that codes.h knows, computed in double
+//            format, one of those that element_io.h knows, computed in double
 //   compare  a op b -> 0 or 1 stored as such in out[0], whose elements have 1 or 4 bytes
-//   logical  truth of the stored codes of in[0], in[1] (absent for NOT) -> code 0 or 1; 1-byte
+//   logical  truth of the stored values of in[0], in[1] (absent for NOT) -> stored 0 or 1; 1-byte
 //   types
 // Integers: +, -, * and power wrap, / truncates toward zero, x / 0 and x mod 0 are 0, a negative
 // power truncates toward zero. Floats follow IEEE; max and min give NaN when an operand is NaN.

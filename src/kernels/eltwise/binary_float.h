@@ -13,7 +13,7 @@ static inline double qrn_mod_float(double a, double b) {
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-// An exponent is what a float says: the code 255 of scale 2/255 means 2, not the 2.0000001 of exact
+// An exponent is what a float says: a stored 255 of scale 2/255 means 2, not the 2.0000001 of exact
 // arithmetic, which negative numbers have no power of.
 static inline double qrn_pow_float(double a, double b) {
     return pow(a, fabs(b) < 0x1p24 ? (double)(float)b : b);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// Scales and offsets of a binary op on codes, brought to fixed point.
+// Scales and offsets of a binary op on quantized values, brought to fixed point.
 #include "kernels/eltwise/binary_q.h"
 
 #include "kernels/element_io.h"
 
-#define FAR_OFFSET 30000.0 // 8 bits: codes and offsets must fit 16 bits, products 32
+#define FAR_OFFSET 30000.0 // 8 bits: values and offsets must fit 16 bits, products 32
 #define FAR_OFFSET_16 1e6
 #define MIN_BITS 10
 #define MAX_BITS 22
@@ -39,7 +39,7 @@ static void plan_bytes(qrn_binary_q *p) {
     p->slack = (int32_t)ceil(2 * most) + 3;
 }
 
-// The same in two parts; false when a factor does not fit 16 bits. Codes are signed.
+// The same in two parts; false when a factor does not fit 16 bits. Values are signed.
 static bool plan_words(qrn_binary_q *p) {
     double most = 0x1p-6; // by far more than doubles can be off
     for (int i = 0; i < 2; i++) {
@@ -89,7 +89,7 @@ static bool plan_sum(qrn_binary_q *p) {
     return true;
 }
 
-// Largest |code + offset|.
+// Largest |q + offset|.
 static double reach(const qrn_binary_q *p, int i) {
     return fmax(fabs(p->offset[i]), fabs(p->high + p->offset[i]));
 }

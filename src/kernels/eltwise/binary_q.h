@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Sums, differences and products of fixed-point codes, 8 or 16 bits wide. The definition is that of
-// codes.h and binary.inc: real numbers in double, floor(x / scale + 0.5), offset, clamp. Fast rows
-// compute the result in fixed point with `bits` binary places, too low by no more than `slack`
+// Sums, differences and products of quantized values of 8 or 16 bits. The definition is that of
+// element_io.h and binary.inc: real numbers in double, floor(x / scale + 0.5), offset, clamp. Fast
+// rows compute the result in fixed point with `bits` binary places, too low by no more than `slack`
 // units: when adding the slack does not change the whole number, that is the result; where it does,
 // in one result of some thousands, the definition decides.
 #ifndef QRN_KERNELS_ELTWISE_BINARY_Q_H
@@ -12,15 +12,15 @@
 
 #include <math.h>
 
-// Codes are taken as unsigned: with `flip` their highest bit is inverted, and offsets allow for it.
-// Results are in units of 2^-bits:
+// Values are taken as unsigned: with `flip` their highest bit is inverted, and offsets allow for
+// it. Results are in units of 2^-bits:
 //   a * factor[0] + b * factor[1] + start                      ADD, SUB
 //   (a + offset[0]) * (b + offset[1]) * factor[0] + start      MUL
 typedef struct qrn_binary_q {
     uint32_t op;                // QRN_BINARY_ADD, SUB, MUL
     uint32_t flip[3];           // of a, b, y
-    double scale[3], offset[3]; // real = scale * (code + offset)
-    double high;                // largest code; the smallest is 0
+    double scale[3], offset[3]; // real = scale * (q + offset)
+    double high;                // largest quantized value; the smallest is 0
     uint32_t bits;
     int32_t slack;
     double factor[2], start;
@@ -32,7 +32,7 @@ typedef struct qrn_binary_q {
 // False when there is no fast row for the operands: other types or ops, far-off scales or offsets.
 bool qrn_binary_q_plan(const qrn_kcall *k, qrn_binary_q *p);
 
-// The definition, unsigned codes to an unsigned code.
+// The definition, unsigned values to an unsigned value.
 static inline int32_t qrn_binary_q_exact(const qrn_binary_q *p, uint32_t a, uint32_t b) {
     double x = p->scale[0] * ((double)(int32_t)a + p->offset[0]);
     double z = p->scale[1] * ((double)(int32_t)b + p->offset[1]);
@@ -42,7 +42,7 @@ static inline int32_t qrn_binary_q_exact(const qrn_binary_q *p, uint32_t a, uint
     return (int32_t)(t < p->high ? t : p->high);
 }
 
-// Results in fixed point, from unsigned codes of 8 and 16 bits.
+// Results in fixed point, from unsigned values of 8 and 16 bits.
 static inline int32_t qrn_sum_q8(const qrn_binary_q *p, uint8_t a, uint8_t b) {
     return (int32_t)((uint32_t)p->whole[0] * a + (uint32_t)p->whole[1] * b +
                      (uint32_t)p->whole_start);

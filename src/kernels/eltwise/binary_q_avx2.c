@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Binary ops on codes, for AVX2.
+// Binary ops on quantized values, for AVX2.
 #include "kernels/eltwise/binary_q.h"
 #include "kernels/eltwise/binary_rows.h"
 #include "kernels/eltwise/blocks.h"

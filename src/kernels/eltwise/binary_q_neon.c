@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Binary ops on codes of 8 and 16 bits, compiled for NEON: loops that compilers vectorise. Groups
-// of results are computed in fixed point, and again by the definition when one is not certain.
+// Binary ops on quantized values of 8 and 16 bits, compiled for NEON: loops that compilers
+// vectorise. Groups of results are computed in fixed point, and again by the definition when one is
+// not certain.
 #include "kernels/eltwise/binary_q.h"
 #include "kernels/eltwise/binary_rows.h"
 #include "kernels/eltwise/blocks.h"

@@ -18,7 +18,7 @@ qrn_status qrn_binary_f32_avx512(const qrn_kcall *k);
 qrn_status qrn_binary_f64_avx512(const qrn_kcall *k);
 qrn_status qrn_binary_raw_avx512(const qrn_kcall *k);
 
-// Sums, differences and products of codes of 8 or 16 bits (binary_q.h).
+// Sums, differences and products of quantized values of 8 or 16 bits (binary_q.h).
 qrn_status qrn_binary_q_neon(const qrn_kcall *k);
 qrn_status qrn_binary_q_avx2(const qrn_kcall *k);
 qrn_status qrn_binary_q_avx512(const qrn_kcall *k);

@@ -76,7 +76,7 @@ static void mux_pass(const qrn_kcall *k, qrn_view *option, int64_t number, const
 }
 
 static qrn_status mux_ref(const qrn_kcall *k) {
-    // The code of the real number 0.
+    // The zero point.
     double nothing = 0;
     uint64_t zero = 0;
     qrn_view real = {.data = &nothing, .dtype = QRN_DTYPE_F64, .rank = 1, .dims = {1}};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Look-up for AVX2. For bytes, a shuffle looks up in 16 entries and gives 0 for a negative code.
-// Codes go down by 16 from one part of the table to the next, and the parts are kept as differences
-// (exclusive or) to the part before: the differences up to the code's own part give the entry, and
-// later shuffles give 0.
+// Look-up for AVX2. For bytes, a shuffle looks up in 16 entries and gives 0 for a negative index.
+// Indices go down by 16 from one part of the table to the next, and the parts are kept as
+// differences (exclusive or) to the part before: the differences up to the index's own part give
+// the entry, and later shuffles give 0.
 #include "kernels/eltwise/lut_rows.h"
 
 #include <immintrin.h>
@@ -28,7 +28,7 @@ static parts split(const uint8_t *table) {
     return t;
 }
 
-// Codes of one half of the table, 0 to 127; negative ones give 0.
+// Indices into one half of the table, 0 to 127; negative ones give 0.
 static inline __attribute__((always_inline)) __m256i half(const __m256i *p, __m256i c) {
     const __m256i sixteen = _mm256_set1_epi8(16);
     __m256i v = _mm256_shuffle_epi8(p[0], c);
@@ -56,7 +56,7 @@ void qrn_lut_bytes_avx2(const uint8_t *table, const uint8_t *q, uint8_t *y, size
         y[i] = table[q[i]];
 }
 
-// Entries are put together to vectors, because one store an entry would be the bottleneck; codes
+// Entries are put together to vectors, because one store an entry would be the bottleneck; indices
 // are taken apart from larger numbers, to leave the loads to the table.
 static inline __attribute__((always_inline)) __m128i eight(const uint16_t *t, const uint16_t *q) {
     uint64_t a, b;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Look-up of bytes for AVX512 with VBMI: the table lies in four registers, two permutations look
-// up all 64 codes in its halves, and the highest bit of a code chooses.
+// Look-up of bytes for AVX512 with VBMI: the table lies in four registers, two permutations look up
+// all 64 indices in its halves, and the highest bit of an index chooses.
 #include "kernels/eltwise/lut_rows.h"
 
 #include <immintrin.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Look-up of bytes for NEON: the table lies in 16 registers, and each of four look-ups keeps what
-// the ones before it found when the code is not in its quarter.
+// the ones before it found when the index is not in its quarter.
 #include "kernels/eltwise/lut_rows.h"
 
 #include <arm_neon.h>

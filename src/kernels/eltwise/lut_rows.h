@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The vector rows of the look-up family, one file per ISA: bytes through a table of 256 bytes,
-// words through one of 65,536. Each looks up codes[0..n) and writes y[0..n); both may be the same
+// words through one of 65,536. Each looks up q[0..n) and writes y[0..n); both may be the same
 // memory.
 #ifndef QRN_KERNELS_ELTWISE_LUT_ROWS_H
 #define QRN_KERNELS_ELTWISE_LUT_ROWS_H

@@ -6,7 +6,7 @@
 //   y[a, o, b] = sum over t of weight[o, t] * x[a, index[o, t], b]
 // `axis` is the middle dimension. A tap of weight 0 counts nothing, whatever it holds.
 // resample_move takes one tap a position, no weights, and moves elements of any type. resample_q
-// computes on fixed-point codes of 8 or 16 bits, rounded half up; between two axes codes that are
+// computes on quantized values of 8 or 16 bits, rounded half up; between two axes values that are
 // not rounded yet are f32 (8 bits) or f64 (16 bits). The positions come from the compiler
 // (kernels/image/taps.h).
 #ifndef QRN_KERNELS_IMAGE_RESAMPLE_H

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Resampling on fixed-point codes that input and output read alike. Weights sum to 1, so the code
-// of a weighted mean is the weighted mean of the codes, rounded half up: no scale is involved, and
-// means that lie half way between two codes are met exactly. 8-bit codes are summed in float (exact
-// for the weights of whole ratios up to 256), 16-bit ones in double.
+// Resampling on quantized values that input and output read alike. Weights sum to 1, so the
+// quantized weighted mean is the weighted mean of the quantized values, rounded half up: no scale
+// is involved, and means that lie half way between two quantized values are met exactly. 8-bit
+// values are summed in float (exact for the weights of whole ratios up to 256), 16-bit ones in
+// double.
 #include "kernels/image/resample.h"
 
 #include "base/cpu.h"

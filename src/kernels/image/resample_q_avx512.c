@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Resampling of codes, compiled for AVX512.
+// Resampling of quantized values, compiled for AVX512.
 #include "kernels/image/resample_q.h"
 
 #define RUN qrn_resample_q_avx512

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Resampling of codes, compiled for NEON.
+// Resampling of quantized values, compiled for NEON.
 #include "kernels/image/resample_q.h"
 
 #define RUN qrn_resample_q_neon

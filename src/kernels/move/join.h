@@ -21,7 +21,7 @@ typedef enum qrn_pad_scheme { // numbers as in the parameter `scheme` of Pad
 
 typedef struct qrn_pad_args {
     uint32_t scheme;               // qrn_pad_scheme
-    uint32_t before[QRN_MAX_RANK]; // what follows is told by the dims of out[0]
+    uint32_t before[QRN_MAX_RANK]; // what follows results from the dims of out[0]
     uint8_t fill[8];               // one element, for CONSTANT
 } qrn_pad_args;
 

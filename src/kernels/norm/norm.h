@@ -9,8 +9,9 @@
 //   lrn        y = x / (bias + alpha * S)^beta, S the sum of squares in a window clipped to the
 //   tensor
 // Statistics are in double, variances divide by the count; vector rows for floats add runs of some
-// hundred of them in single precision. In the RAW domain x and out[0] are codes that codes.h knows
-// and qrn_norm_supports_q agrees to, gamma and beta double; statistics come from exact sums.
+// hundred of them in single precision. In the RAW domain x and out[0] are quantized values that
+// element_io.h knows and qrn_norm_supports_q agrees to, gamma and beta double; statistics come from
+// exact sums.
 #ifndef QRN_KERNELS_NORM_NORM_H
 #define QRN_KERNELS_NORM_NORM_H
 
@@ -43,7 +44,7 @@ extern const qrn_family qrn_family_norm;   // F32, F64, RAW
 extern const qrn_family qrn_family_affine; // F32, F64; no args
 extern const qrn_family qrn_family_lrn;    // F32, F64
 
-// Does the RAW domain of norm take codes of x to codes of y? The sets must lie in one piece each.
+// Does the RAW domain of norm support x and y? The sets must lie in one piece each.
 bool qrn_norm_supports_q(const qrn_norm_args *a, const qrn_view *x, const qrn_view *y);
 
 #endif

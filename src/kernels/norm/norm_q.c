@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Normalization of codes: the statistics and the definition.
+// Normalization of quantized values: the statistics and the definition.
 #include "kernels/norm/norm_q.h"
 
 #include <math.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Normalization of codes: what the definition and the vector rows share. Statistics come from exact
-// sums of whole numbers, so that they depend neither on an order nor on an ISA.
+// Normalization of quantized values: what the definition and the vector rows share. Statistics come
+// from exact sums of whole numbers, so that they depend neither on an order nor on an ISA.
 #ifndef QRN_KERNELS_NORM_NORM_Q_H
 #define QRN_KERNELS_NORM_NORM_Q_H
 
 #include "kernels/element_io.h"
 #include "kernels/norm/norm_rows.h"
 
-// Sums over a set of codes c, each less the middle of its type (0, 128 or 32768).
+// Sums over a set of quantized values c, each less the middle of its type (0, 128 or 32768).
 typedef struct qrn_norm_sums {
     int64_t linear, squares;
 } qrn_norm_sums;

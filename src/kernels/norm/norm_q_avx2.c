@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Normalization of codes in contiguous sets, compiled for AVX2.
+// Normalization of quantized values in contiguous sets, compiled for AVX2.
 #include "kernels/norm/norm_q.h"
 #include "kernels/steps.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Normalization of codes in contiguous sets, compiled for AVX512.
+// Normalization of quantized values in contiguous sets, compiled for AVX512.
 #include "kernels/norm/norm_q.h"
 #include "kernels/steps.h"
 #include "kernels/words_avx512.h"
@@ -15,9 +15,9 @@ typedef struct norm {
     __m128i flip;
 } norm;
 
-// 8 results from codes as whole numbers in the low halves of the bits. b is less by 1/2 here, so
-// that they are the nearest ones. The product of mean and factor is rounded: by no more than what
-// 2^-37 of a step of the input is, which UNSURE covers.
+// 8 results from quantized values as whole numbers in the low halves of the bits. b is less by 1/2
+// here, so that they are the nearest ones. The product of mean and factor is rounded: by no more
+// than what 2^-37 of a step of the input is, which UNSURE covers.
 static inline __m512i eight(norm *c, const uint16_t *q, const double *g, const double *b) {
     const __m512d magic = _mm512_set1_pd(QRN_WORDS_MAGIC);
     __m128i x = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)q), c->flip);
@@ -30,7 +30,7 @@ static inline __m512i eight(norm *c, const uint16_t *q, const double *g, const d
     return _mm512_castpd_si512(sum);
 }
 
-// Elements [at, at + n) where all are 16-bit codes and no result is in doubt.
+// Elements [at, at + n) where all are 16-bit values and no result is in doubt.
 static bool words(const qrn_view *x, qrn_view *y, size_t at, size_t n, const double *g,
                   const double *b, qrn_norm_stats s, double sure) {
     const __m512i even =

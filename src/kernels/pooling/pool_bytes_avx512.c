@@ -42,7 +42,7 @@ static void find_cells(job *j, const qrn_pool_window *w) {
             for (size_t c = 0; c < w->span[2].size; c++)
                 j->cells[j->n++] = line + c * j->channels;
         }
-    // Signed codes are summed as unsigned ones.
+    // Signed values are summed as unsigned ones.
     j->start = (j->q.offset_x - (j->is_signed ? 128 : 0)) * (int32_t)j->n;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Averages of codes, by the definition of pooling.h.
+// Averages of quantized values, by the definition of pooling.h.
 #include "kernels/gemm/epilogue/requant.h"
 #include "kernels/pooling/pooling.h"
 

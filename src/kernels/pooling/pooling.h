@@ -3,12 +3,12 @@
 // Pooling over two or three spatial dimensions, channels last.
 //   in[0] x [N, S..., C], out[0] y [N, So..., C]; window o covers [o*stride - before, + size)
 // pool_max:  largest cell of the window. Cells outside the input never win; a window without any
-//            cell of the input gives the lowest value (-inf, or the lowest code). NaN wins.
-//            F32 and F64 on numbers, RAW on codes of 8 and 16 bits (x and y of one encoding).
+//            cell of the input gives the lowest value (-inf, or the lowest of the type). NaN wins.
+//            F32 and F64 on numbers, RAW on 8 and 16 bits (x and y of one encoding).
 // pool_avg:  sum / count in double. count: cells inside the input, or with count_pad cells inside
 //            the padded input, never those behind the padding (which rounding up can reach). Count
-//            0 gives 0. F32 and F64 on numbers. RAW on codes of 8 and 16 bits with one scale each:
-//            scale_x * sum (code + offset_x), which is exact for up to QRN_POOL_CELLS cells,
+//            0 gives 0. F32 and F64 on numbers. RAW on 8 and 16 bits with one scale each:
+//            scale_x * sum (q + offset_x), which is exact for up to QRN_POOL_CELLS cells,
 //            divided by count, and rounded to y as kernels/convert.h says.
 // pool_l2:   sqrt(sum of squares), no division.
 #ifndef QRN_KERNELS_POOLING_H
@@ -64,18 +64,18 @@ static inline size_t qrn_pool_line(const qrn_pool_window *w, size_t i, size_t j)
 
 uint32_t qrn_pool_tasks(const qrn_kcall *k, uint32_t n_threads);
 
-// Averages of codes.
+// Averages of quantized values.
 typedef struct qrn_pool_q {
     double scale_x, scale_y;
     int32_t offset_x, offset_y;
-    int32_t lo, hi; // codes of y
+    int32_t lo, hi; // range of y
 } qrn_pool_q;
 
 bool qrn_pool_is_quantized(const qrn_kcall *k);
 bool qrn_pool_avg_q_works(const qrn_kcall *k);
 bool qrn_pool_avg_bytes_works(const qrn_kcall *k); // bytes to bytes
 qrn_pool_q qrn_pool_q_of(const qrn_kcall *k);
-// The average of codes plus their offset, as a code.
+// The average of quantized values plus their offset, quantized.
 int32_t qrn_pool_average(const qrn_pool_q *c, int64_t sum, size_t count);
 qrn_status qrn_pool_avg_q_ref(const qrn_kcall *k);
 

@@ -15,7 +15,7 @@
 typedef struct qrn_random_args {
     bool normal;
     double a, b;     // low and high, or mean and scale
-    uint32_t stream; // tells seedless ops of a graph apart
+    uint32_t stream; // keeps seedless ops of a graph apart
 } qrn_random_args;
 
 #define QRN_RANDOM_STATE_BYTES 8u // executions so far

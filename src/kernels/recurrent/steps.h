@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SIDE_BY_SIDE 8 // rows of a product that are summed at the same time
+#define SIDE_BY_SIDE 8 // rows of a matrix that are summed at the same time
 
 // How many steps and rows a sequence has, and where they lie.
 typedef struct sequence {

@@ -25,7 +25,7 @@ typedef struct qrn_reduce_args {
     uint32_t axes; // bit i: axis i is reduced
 } qrn_reduce_args;
 
-// The RAW rows take codes for which qrn_reduce_q_work() of reduce_q.h is true.
+// The RAW rows support operands for which qrn_reduce_q_work() of reduce_q.h is true.
 extern const qrn_family qrn_family_reduce;  // F32, F64, I64, RAW
 extern const qrn_family qrn_family_moments; // F32, F64
 

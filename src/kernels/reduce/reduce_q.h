@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Reductions of fixed-point codes of 8 or 16 bits: sums, means, largest and smallest elements as
+// Reductions of quantized values of 8 or 16 bits: sums, means, largest and smallest elements as
 // whole numbers, brought to real numbers once. The definition adds real numbers in double, in
 // order; as long as that is exact there is no difference, and else it can be seen only next to the
-// middle between two codes, where the definition decides.
+// middle between two quantized values, where the definition decides.
 #ifndef QRN_KERNELS_REDUCE_REDUCE_Q_H
 #define QRN_KERNELS_REDUCE_REDUCE_Q_H
 
@@ -11,10 +11,10 @@
 #include "kernels/reduce/reduce.h"
 #include "kernels/walk.h"
 
-// real = scale * (result in codes + offset) / divisor
+// real = scale * (q + offset) / divisor
 typedef struct qrn_reduce_scale {
     double scale, offset, divisor;
-    uint32_t flip; // highest bit of signed codes
+    uint32_t flip; // highest bit of signed values
     bool exact;    // so are sums in double
 } qrn_reduce_scale;
 
@@ -33,7 +33,7 @@ static inline qrn_reduce_scale qrn_reduce_scale_of(const qrn_kcall *k, size_t co
                               .exact = most * times < 0x1p29};
 }
 
-// Could a sum in double, of no more than 2^20 elements, be another code?
+// Could a sum in double, of no more than 2^20 elements, round to another value?
 static inline bool qrn_reduce_in_doubt(double real, double scale) {
     double t = real / scale + 0.5, part = t - floor(t);
     return !(part > 0x1p-10 && part < 1 - 0x1p-10);

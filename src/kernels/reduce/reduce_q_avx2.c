@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
 //
-// Reductions of codes, compiled for AVX2.
+// Reductions of quantized values, compiled for AVX2.
 #define FN qrn_reduce_q_avx2
 #include "kernels/reduce/reduce_q_both.inc"

@@ -3,8 +3,8 @@
 // Softmax and its logarithm along one axis. in[0], out[0]: same shape.
 //   y = exp(beta*(x-max)) / sum exp(beta*(x-max))        log: beta*(x-max) - log(sum
 //   exp(beta*(x-max)))
-// In the RAW domain both are codes that codes.h knows, and `log` is not set: a result is that of
-// the F64 domain, rounded to the codes of out[0].
+// In the RAW domain both are quantized values that element_io.h knows, and `log` is not set: a
+// result is that of the F64 domain, quantized as out[0] is.
 #ifndef QRN_KERNELS_SOFTMAX_H
 #define QRN_KERNELS_SOFTMAX_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Softmax along the last axis of floats and of codes, compiled for AVX2.
+// Softmax along the last axis of floats and of quantized values, compiled for AVX2.
 #include "kernels/fast_math.h"
 #include "kernels/lanes.h"
 #include "kernels/softmax/softmax_q.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Softmax of codes, element by element: the definition, for the reference row and for the results
-// that a vector row is not sure of. The arithmetic is that of softmax.inc on reals in double.
+// Softmax of quantized values, element by element: the definition, for the reference row and for
+// the results that a vector row is not sure of. The arithmetic is that of softmax.inc on reals in
+// double.
 #ifndef QRN_KERNELS_SOFTMAX_SOFTMAX_Q_H
 #define QRN_KERNELS_SOFTMAX_SOFTMAX_Q_H
 

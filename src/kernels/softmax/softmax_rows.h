@@ -16,8 +16,8 @@ qrn_status qrn_softmax_q_avx2(const qrn_kcall *k);
 qrn_status qrn_softmax_q_avx512(const qrn_kcall *k);
 qrn_status qrn_softmax_q_neon(const qrn_kcall *k);
 
-// A vector row on codes does several rows of few elements at a time, each in room for whole
-// vectors.
+// A vector row on quantized values does several rows of few elements at a time, each in room for
+// whole vectors.
 #define QRN_SOFTMAX_ROWS 8
 #define QRN_SOFTMAX_FEW 512
 static inline size_t qrn_softmax_room(size_t n) { return (n + 15) / 16 * 16; }

@@ -60,7 +60,7 @@ typedef struct job {
     size_t panels, units;    // of a group, of all groups
     size_t steps, row_bytes; // of a row that was copied
     int32_t w_offset;        // of stored weights
-    uint8_t flip;            // makes codes unsigned
+    uint8_t flip;            // makes activations unsigned
     bool direct;             // rows are read where they lie
     qrn_dense8_columns columns;
     uint8_t *copies; // of a block of rows

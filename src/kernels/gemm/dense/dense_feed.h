@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How the rows of a product in single precision come before the tiles of gemm_f32.h:
+// How the rows of a GEMM in single precision come before the tiles of gemm_f32.h:
 //   rows     as they lie in x
 //   windows  a convolution without padding reads the lines of its windows where they lie in x
 //   band     one with padding reads them in a copy of some lines of x with zeros around them

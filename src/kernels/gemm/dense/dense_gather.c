@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Gathering of rows of products: what lies under the window of each output cell. Cells whose window
-// lies within the image, which are nearly all, are done in runs along the innermost dimension,
-// piece of the window by piece; the others one by one.
+// Gathering (im2col) of rows of GEMMs: what lies under the window of each output cell. Cells whose
+// window lies within the image, which are nearly all, are done in runs along the innermost
+// dimension, piece of the window by piece; the others one by one.
 #include "kernels/gemm/dense/dense_plan.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// How layers become products, and the division of these among tasks.
+// How layers become GEMMs, and the division of these among tasks.
 #include "kernels/gemm/dense/dense_plan.h"
 
 qrn_dense_plan qrn_dense_plan_of(const qrn_dense_args *a, const qrn_view *x, const qrn_view *y) {
@@ -37,7 +37,7 @@ qrn_dense_part qrn_dense_part_of(const qrn_dense_plan *p, uint32_t task, uint32_
     return part;
 }
 
-// Column of the product at which panel u begins.
+// Column of the GEMM at which panel u begins.
 static size_t panel_column(const qrn_dense_plan *p, size_t u) {
     size_t panels = qrn_panels(p->args->cols);
     return u / panels * p->args->cols + u % panels * QRN_PANEL;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What the dense families have in common: how a convolution or a stack of rows becomes a product
-// with packed weights, how rows are gathered, and how tasks share the work. A convolution is a
-// product with rows = output cells, depth = (kernel cell, channel of the group), columns = output
-// channels of the group.
+// What the dense families have in common: how a convolution or a stack of rows becomes a GEMM with
+// packed weights, how rows are gathered, and how tasks share the work. A convolution is a GEMM with
+// rows = output cells, depth = (kernel cell, channel of the group), columns = output channels of
+// the group.
 #ifndef QRN_KERNELS_GEMM_DENSE_PLAN_H
 #define QRN_KERNELS_GEMM_DENSE_PLAN_H
 
@@ -34,7 +34,7 @@ void qrn_dense_copy_avx512(void *dst, size_t dst_step, const void *src, size_t s
 typedef struct qrn_dense_plan {
     const qrn_dense_args *args;
     qrn_conv_geometry geo;  // convolutions
-    size_t rows;            // of the product
+    size_t rows;            // of the GEMM
     size_t cout;            // of all groups
     bool direct;            // rows lie in x as they are
     size_t a_row;           // direct: elements between rows of x
@@ -46,10 +46,9 @@ qrn_dense_plan qrn_dense_plan_of(const qrn_dense_args *a, const qrn_view *x, con
 // Rows of a block of gathered rows, `elements` in all where that is possible.
 size_t qrn_dense_block_rows(const qrn_dense_args *a, size_t elements);
 
-// Rows of the product of a convolution: for n output cells from `cell` on, the cells under the
-// window, channels of one group. Elements have `elem` bytes; cells outside x are filled with
-// elements of value `fill`, which is 0 unless they have 1 or 2 bytes. Rows are written dst_row
-// bytes apart.
+// Rows of the GEMM of a convolution: for n output cells from `cell` on, the cells under the window,
+// channels of one group. Elements have `elem` bytes; cells outside x are filled with elements of
+// value `fill`, which is 0 unless they have 1 or 2 bytes. Rows are written dst_row bytes apart.
 void qrn_dense_gather(const qrn_dense_plan *p, const void *x, size_t cell, size_t n, size_t group,
                       size_t elem, int fill, void *dst, size_t dst_row);
 
@@ -61,7 +60,7 @@ typedef struct qrn_dense_part {
 
 qrn_dense_part qrn_dense_part_of(const qrn_dense_plan *p, uint32_t task, uint32_t n_tasks);
 
-// Reports rows [r, r + n) of panels [u0, u1) of the product.
+// Reports rows [r, r + n) of panels [u0, u1) of the GEMM.
 void qrn_dense_report(const qrn_kcall *k, const qrn_dense_plan *p, size_t r, size_t n, size_t u0,
                       size_t u1);
 

@@ -14,7 +14,7 @@ typedef struct qrn_planes_terms {
     uint32_t n_runs, depth;
     size_t cout;     // columns of all panels
     double u_offset; // of activations as unsigned numbers
-    double product;  // the largest of a code and a weight without offset
+    double product;  // the largest of an activation and a weight without offset
 } qrn_planes_terms;
 
 // Terms of the columns of one panel; those that do not exist are zeros.

@@ -53,7 +53,7 @@ size_t qrn_windows_bytes(const qrn_windows *w) {
     return w->lines ? lines_under(w->g, w->lines) * w->line : 0;
 }
 
-// Cells outside the image: a multiple of 4 codes.
+// Cells outside the image: a multiple of 4 elements.
 static void fill(uint8_t *dst, size_t bytes, const uint8_t four[8]) {
     for (size_t i = 0; i < bytes; i += 8)
         memcpy(dst + i, four, 8);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Convolutions of 16-bit codes without gathering: lines of the image are brought to pairs of bytes
-// (gemm_planes.h) with their padding, and the windows of neighbouring cells are rows of the product
+// Convolutions of 16-bit values without gathering: lines of the image are brought to pairs of bytes
+// (gemm_planes.h) with their padding, and the windows of neighbouring cells are rows of the GEMM
 // that overlap. A window is parts of equally many steps, one for each row of the kernel where its
 // cells lie side by side, else one for each cell.
 #ifndef QRN_KERNELS_GEMM_DENSE_WINDOWS_H

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The matmul family: geometry, the reference rows for real numbers and for codes, the row list.
+// The matmul family: geometry, the reference rows for real numbers and for quantized values, the
+// row list.
 #include "kernels/gemm/matmul/matmul.h"
 
 #include "base/cpu.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Matrix products with broadcast leading dimensions, and fully connected layers.
+// Matmul with broadcast leading dimensions, and fully connected layers.
 //   in[0]  a     [..., rows, depth], or [..., depth, rows] with transpose_a
 //   in[1]  b     [..., depth, cols], or [..., cols, depth] with transpose_b
 //   in[2]  bias  [cols], may be absent

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Matrix products with b packed on the way. A unit of work is (batch entry, group of panels, part
-// of the rows); rows are only cut where there are fewer units than tasks.
+// Matmul with b packed on the way. A unit of work is (batch entry, group of panels, part of the
+// rows); rows are only cut where there are fewer units than tasks.
 #include "kernels/gemm/matmul/matmul_f32.h"
 
 #include "kernels/gemm/tiles/gemm_f32.h"

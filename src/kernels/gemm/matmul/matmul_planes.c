@@ -33,7 +33,7 @@ typedef struct job {
     // scratch
     uint8_t *rows;    // [block][planes_a * plane]
     int8_t *panel;    // [planes_b][plane][32]
-    char *gathered;   // [depth] codes of a row that does not lie together
+    char *gathered;   // [depth] elements of a row that does not lie together
     double *row_sums; // [block]
 } job;
 
@@ -130,7 +130,7 @@ static int64_t pack_column(const job *j, size_t from, size_t c) {
     return sum;
 }
 
-// What is added to a code of b where it is stored, negated.
+// What is added to an element of b where it is stored, negated.
 static double stored_shift(const job *j) {
     if (j->planes_b == 1)
         return j->b_signed ? 0 : 128;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Products of 16-bit codes by such of 16 or 8 bits, with both factors packed on the way. A unit of
+// Matmul of 16-bit values by such of 16 or 8 bits, with both factors packed on the way. A unit of
 // work is (batch entry, group of panels, part of the rows); rows are only cut where there are fewer
 // units than tasks.
 #include "kernels/gemm/matmul/matmul_q16.h"
@@ -33,10 +33,10 @@ typedef struct job {
     const qrn_kcall *k;
     qrn_matmul_geometry geo;
     size_t steps, parts, group; // of the depth; panels packed at a time
-    uint16_t a_flip, b_flip;    // make codes signed
-    int64_t a_offset, b_offset; // of codes so made
+    uint16_t a_flip, b_flip;    // make the operands signed
+    int64_t a_offset, b_offset; // of operands so made
     qrn_requant out;
-    bool bytes;    // b has codes of 8 bits, which are widened to signed words
+    bool bytes;    // b has 8 bits, which are widened to signed words
     bool wild;     // results may not fit 32 bits before they are clamped
     bool low_rows; // terms of rows are low parts alone and stay in the rest
     // scratch
@@ -109,7 +109,7 @@ static size_t depth_of(const job *j, size_t part) {
     return left < QRN_Q16_DEPTH ? left : QRN_Q16_DEPTH;
 }
 
-// Codes of 8 bits as words, with neighbours in depth or in the row beside each other as they were.
+// 8-bit values as words, with neighbours in depth or in the row beside each other as they were.
 static void widen(const qrn_view *b, size_t from, qrn_q16_columns *c, uint16_t *words) {
     bool deep = c->b_depth == 1, sign = is_signed(b);
     size_t lines = deep ? c->n : c->depth, n = deep ? c->depth : c->n;

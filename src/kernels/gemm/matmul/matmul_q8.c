@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Products of 8-bit codes with b packed on the way. A unit of work is (batch entry, group of
-// panels, part of the rows); rows are only cut where there are fewer units than tasks.
+// Matmul of 8-bit values with b packed on the way. A unit of work is (batch entry, group of panels,
+// part of the rows); rows are only cut where there are fewer units than tasks.
 #include "kernels/gemm/matmul/matmul_q8.h"
 
 #include "kernels/gemm/matmul/matmul.h"
@@ -21,7 +21,7 @@ static bool plain_q(const qrn_view *v) {
 
 static bool is_signed(const qrn_view *v) { return qrn_dtypes[v->dtype].cls == QRN_CLASS_SFIXED; }
 
-// Largest |code + offset|.
+// Largest |q + offset|.
 static int64_t largest(const qrn_view *v) {
     int64_t lo = (is_signed(v) ? INT8_MIN : 0) + (int64_t)v->quant->offset, hi = lo + UINT8_MAX;
     return -lo > hi ? -lo : hi;
@@ -45,7 +45,7 @@ typedef struct job {
     qrn_matmul_geometry geo;
     size_t steps, group;        // of the depth; panels packed at a time
     uint8_t a_flip, b_flip;     // make a unsigned and b signed
-    int32_t a_offset, b_offset; // of codes so made
+    int32_t a_offset, b_offset; // of operands so made
     bool direct;                // rows are read where they lie
     float m[QRN_PANEL];
     double exact[QRN_PANEL];

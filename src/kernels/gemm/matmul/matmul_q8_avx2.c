@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Packing of codes for products of 8-bit matrices, compiled for AVX2.
+// Packing for matmuls of 8-bit values, compiled for AVX2.
 #include "kernels/gemm/matmul/matmul_q8.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Packing of codes for products of 8-bit matrices by AVX-512: rows of the matrix are interleaved,
-// columns are turned 16 by 16 words of four codes; sums come from products with ones.
+// Packing for matmuls of 8-bit values by AVX-512: rows of the matrix are interleaved, columns are
+// transposed 16 by 16 words of four bytes; sums come from products with ones.
 #include "kernels/gemm/matmul/matmul_q8.h"
 #include "kernels/gemm/pack/transpose_avx512.h"
 
@@ -24,7 +24,7 @@ static inline __m256i row_of(const qrn_q8_columns *c, size_t k, __mmask32 mask) 
     return _mm256_xor_si256(v, _mm256_maskz_set1_epi8(mask, (char)c->flip));
 }
 
-// Columns that lie side by side: four rows become words of four codes.
+// Columns that lie side by side: four rows become words of four bytes.
 static void interleave(const qrn_q8_columns *c, int8_t *dst, int32_t *sums) {
     const __m512i ones = _mm512_set1_epi8(1);
     __m512i sum0 = _mm512_setzero_si512(), sum1 = sum0;
@@ -48,7 +48,7 @@ static void interleave(const qrn_q8_columns *c, int8_t *dst, int32_t *sums) {
     _mm512_storeu_si512(sums + 16, sum1);
 }
 
-// Columns whose codes lie side by side, 16 of them and 16 steps at a time.
+// Columns whose elements lie side by side, 16 of them and 16 steps at a time.
 static void transpose(const qrn_q8_columns *c, uint32_t first, int8_t *dst, int32_t *sums) {
     const __m512i ones = _mm512_set1_epi8(1);
     __m512i sum = _mm512_setzero_si512();

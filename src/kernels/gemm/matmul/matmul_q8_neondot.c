@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Packing of codes for products of 8-bit matrices, compiled for NEON.
+// Packing for matmuls of 8-bit values, compiled for NEON.
 #include "kernels/gemm/matmul/matmul_q8.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Packing of 16-bit codes for the products of gemm_q16.h by AVX-512; sums come from products with
+// Packing of 16-bit values for the GEMMs of gemm_q16.h by AVX-512; sums come from products with
 // ones.
 #include "kernels/gemm/tiles/gemm_q16.h"
 #include "kernels/gemm/pack/transpose_avx512.h"
@@ -54,7 +54,7 @@ static void interleave(const qrn_q16_columns *c, int8_t *dst, sums16 *s) {
     }
 }
 
-// Columns whose codes lie side by side, 16 of them and 8 steps at a time.
+// Columns whose elements lie side by side, 16 of them and 8 steps at a time.
 static void transpose(const qrn_q16_columns *c, uint32_t first, int8_t *dst, sums16 *s) {
     size_t steps = qrn_q16_steps(c->depth);
     for (size_t at = 0; at < steps; at += 8) {
@@ -92,7 +92,7 @@ static inline int32_t sum_of_bytes(__m256i sums) { // four sums of 64 bits
     return _mm_cvtsi128_si32(_mm_add_epi64(s, _mm_unpackhi_epi64(s, s)));
 }
 
-// A row whose codes lie side by side.
+// A row whose elements lie side by side.
 static inline __attribute__((always_inline)) void pack_row(const uint16_t *from, size_t depth,
                                                            uint16_t flip, uint8_t *words,
                                                            uint8_t *bytes, int32_t *sum,

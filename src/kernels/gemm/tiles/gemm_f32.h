@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Single-precision matrix products with packed weights: the packing, the register tiles and the
-// loops around them. Used by the dense and matmul families.
+// Single-precision GEMM with packed weights: the packing, the register tiles and the loops around
+// them. Used by the dense and matmul families.
 //   c[i,j] = bias[j] + sum_k a[i,k] * b[k,j]
 // Packing dense_f32: b [depth, cols] is stored as panels of 32 columns, [ceil(cols/32)][depth][32],
 // the missing columns of the last panel being zero.
@@ -15,8 +15,8 @@
 #include "base/cpu.h"
 #include "kernels/gemm/dense/dense_plan.h"
 
-// Some rows times one panel. A row lies in `segments` pieces of equal length; a product of plain
-// rows has one, the window of a convolution one for each of its lines.
+// Some rows times one panel. A row lies in `segments` pieces of equal length; a GEMM of plain rows
+// has one, the window of a convolution one for each of its lines.
 typedef struct qrn_gemm_f32_strip {
     const float *a; // element k of segment s of row i at i*a_row + s*a_segment + k
     size_t a_row, a_segment;
@@ -89,9 +89,9 @@ void qrn_gemm_f32_run(const qrn_gemm_f32_kernel *kernel, const qrn_gemm_f32_bloc
 // Weights of so many elements stay in the second cache.
 #define QRN_GEMM_F32_NEAR (64 * 1024)
 
-// How many of so many rows of a product are best done before the next ones: what is read and
-// written of them stays in the second cache, or in the first one if `near`: somebody goes on with
-// the results at once.
+// How many of so many rows of a GEMM are best done before the next ones: what is read and written
+// of them stays in the second cache, or in the first one if `near`: somebody goes on with the
+// results at once.
 size_t qrn_gemm_f32_block_rows(const qrn_gemm_f32_kernel *kernel, size_t depth, size_t cols,
                                size_t rows, bool near);
 

@@ -5,7 +5,7 @@
 
 #include <immintrin.h>
 
-// Low bytes of four codes, then their high bytes, in every 8 bytes.
+// Low bytes of four values, then their high bytes, in every 8 bytes.
 static inline __m512i pairs_of(__m512i q, __m512i flip) {
     const __m512i order = _mm512_set4_epi32(0x0f0d0b09, 0x0e0c0a08, 0x07050301, 0x06040200);
     return _mm512_xor_si512(_mm512_shuffle_epi8(q, order), flip);

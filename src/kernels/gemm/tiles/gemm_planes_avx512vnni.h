@@ -168,7 +168,7 @@ INLINE void prepare(const qrn_planes_panel *p, terms *t, const int cols, const b
     }
 }
 
-// What codes of a row there are.
+// Which elements of a row exist.
 typedef struct range {
     int is_signed, limited; // limited: not all that 16 bits can be
     __m512i lo, hi;
@@ -185,7 +185,7 @@ INLINE range range_of(const qrn_planes_out *o) {
     return r;
 }
 
-// 32 whole numbers as codes.
+// 32 whole numbers, clamped.
 INLINE __m512i clamped(const range *o, __m512i first, __m512i second) {
     __m512i c = qrn_requant16_pack(first, second, o->is_signed);
     if (o->limited && o->is_signed)
@@ -195,7 +195,7 @@ INLINE __m512i clamped(const range *o, __m512i first, __m512i second) {
     return qrn_requant16_unpacked(c);
 }
 
-// The first n of 32 codes; n is `cols` as a rule.
+// The first n of 32 values; n is `cols` as a rule.
 INLINE void store(uint16_t *y, __m512i q, uint32_t n, const uint32_t cols) {
     if (n != cols) {
         _mm512_mask_storeu_epi16(y, (__mmask32)((1u << n) - 1), q);
@@ -229,7 +229,7 @@ INLINE __m512i sixteen(const terms *t, int first, __m512i low, __m512i high, con
     return qrn_requant16_whole(scaled(t, first, v[0]), scaled(t, first + 8, v[1]));
 }
 
-// Sums of one row as codes. fits32: the low plane is all of whole vectors.
+// Requantizes the sums of one row. fits32: the low plane is all of whole vectors.
 INLINE void epilogue(const terms *t, const range *o, const __m512i *acc, uint16_t *y,
                      const int cols, const bool fits32) {
     const int vecs = VECS(cols);
@@ -294,7 +294,8 @@ INLINE void all_dots(__m512i acc[ACCS], const qrn_planes_rows *r, const qrn_plan
              rows, 2, cols, false);
 }
 
-// A tile of codes, 8, 16, 24 or 32 columns. fits32: whole sums fit 32 bits; not with nibbles.
+// A tile of requantized results, 8, 16, 24 or 32 columns. fits32: whole sums fit 32 bits; not with
+// nibbles.
 INLINE void requant_tile(const qrn_planes_rows *r, const qrn_planes_panel *p, const terms *t,
                          const qrn_planes_out *o, size_t row, const int rows, const int cols,
                          const bool fits32, const bool nibbles) {
@@ -327,10 +328,9 @@ INLINE void ask(const qrn_planes_rows *r, const qrn_planes_panel *p, size_t row,
         _mm_prefetch(next + i, _MM_HINT_T1);
 }
 
-// Whole tiles of all rows, each tile's codes made while the next one is multiplied, a row with
-// every step: they need other units than the products. There are at least `rows` rows and, in
-// the first part, steps.
-// Returns how many rows are done.
+// Whole tiles of all rows, each tile requantized while the next one is multiplied, a row with every
+// step: they need other units than the products. There are at least `rows` rows and, in the first
+// part, steps. Returns how many rows are done.
 INLINE size_t stream(const qrn_planes_rows *r, const qrn_planes_panel *p, const qrn_planes_out *o,
                      const int rows, const int cols, const bool fits32) {
     const size_t a_step = 2 * QRN_Q8_DEPTH, b_step = QRN_PANEL * QRN_Q8_DEPTH;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Products of two matrices of 16-bit codes: packing and register tiles. A product of words that
-// wraps at 32 bits and a product of high bytes give the exact sum together. With a and b as signed
-// words s (unsigned codes minus 2^15), cut into s = 256*h + l, 0 <= l < 256, and l = 128 + d,
+// GEMM of 16-bit values: packing and register tiles. A product of words that wraps at 32 bits and a
+// product of high bytes give the exact sum together. With a and b as signed words s (unsigned
+// values minus 2^15), cut into s = 256*h + l, 0 <= l < 256, and l = 128 + d,
 //   sum sa*sb = 2^16 * sum (ha + 1/2)*(hb + 1/2) + rest,
 //   rest = sum 256*(ha*db + hb*da) + 128*(da + db) + da*db,   |rest| < depth * (2^23 + 2^16),
 // so that the rest of up to QRN_Q16_DEPTH products fits 32 bits and is known from the wrapped sum.
@@ -21,23 +21,23 @@
 
 #include "kernels/gemm/dense/dense_plan.h"
 
-#define QRN_Q16_DEPTH 252      // of one product
-#define QRN_Q16_DEPTH_LOW 168  // of one product whose rest fits 32 bits with a row's low part
+#define QRN_Q16_DEPTH 252      // of one pass
+#define QRN_Q16_DEPTH_LOW 168  // of one pass whose rest fits 32 bits with a row's low part
 #define QRN_Q16_STEP 4         // neighbours in depth
 #define QRN_Q16_ROW_STEP 12    // bytes of a step of a packed row
 #define QRN_Q16_PANEL_STEP 384 // bytes of a step of a packed panel
 #define QRN_Q16_TILE 6         // rows of a tile at most
 
-// Some columns of a matrix: code (k, j) lies at data[k*b_depth + j*b_col]; one of the two is 1.
+// Some columns of a matrix: element (k, j) lies at data[k*b_depth + j*b_col]; one of the two is 1.
 typedef struct qrn_q16_columns {
     const uint16_t *data;
     size_t b_depth, b_col;
     size_t depth;  // at most QRN_Q16_DEPTH
     uint32_t n;    // columns, 1 to 32
-    uint16_t flip; // 0x8000 for unsigned codes, else 0
+    uint16_t flip; // 0x8000 for unsigned values, else 0
 } qrn_q16_columns;
 
-// Some rows of a matrix: code (i, k) lies at data[i*a_row + k*a_depth].
+// Some rows of a matrix: element (i, k) lies at data[i*a_row + k*a_depth].
 typedef struct qrn_q16_rows {
     const uint16_t *data;
     size_t a_row, a_depth;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// Quantized matrix products with packed 8-bit weights: the packing, the register tiles and the sums
-// of columns and rows that encodings with offsets need. Results are those of requant.h to the bit.
+// Quantized GEMM with packed 8-bit weights: the packing, the register tiles and the sums of columns
+// and rows that encodings with offsets need. Results are those of requant.h to the bit.
 //
 // Packing dense8: weights [depth, cols] as signed bytes in panels of 32 columns,
 // [ceil(cols/32)][ceil(depth/32)*8][32][4]: four neighbours in depth of one column lie side by
-// side; what lies beyond depth or cols is zero. Unsigned weight codes are stored XOR 0x80, which is
+// side; what lies beyond depth or cols is zero. Unsigned weights are stored XOR 0x80, which is
 // minus 128.
 //
-// With u = activation codes as unsigned bytes (signed ones XOR 0x80, plus 128), s = stored weights,
-// and offsets ou, os changed accordingly:
+// With u = activations as unsigned bytes (signed ones XOR 0x80, plus 128), s = stored weights, and
+// offsets ou, os changed accordingly:
 //   sum (u + ou) * (s + os) = sum u*s + ou * sum s + depth*ou*os      (a column: `column`)
 //                             + os * sum u                            (a row: `row`)
 // All of it is done in 32 bits; the caller makes sure that results fit (they may wrap on the way).
@@ -77,8 +77,8 @@ void qrn_gemm_q8_row_sums(const uint8_t *a, size_t a_row, size_t depth, size_t r
 // Steps of 4 in depth that a panel holds.
 static inline size_t qrn_q8_steps(size_t depth) { return (depth + 31) / 32 * 8; }
 
-// Packs columns [first, first + 32) of w, of which `cols` exist in all. Code (k, j) lies at
-// k*w_depth + j*w_col; flip: 0x80 for unsigned codes, else 0.
+// Packs columns [first, first + 32) of w, of which `cols` exist in all. Element (k, j) lies at
+// k*w_depth + j*w_col; flip: 0x80 for unsigned values, else 0.
 void qrn_gemm_q8_pack_panel(const uint8_t *w, size_t w_depth, size_t w_col, size_t depth,
                             size_t cols, size_t first, uint8_t flip, int8_t *dst);
 

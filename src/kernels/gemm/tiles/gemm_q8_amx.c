@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Products for AMX: blocks of up to 32 rows by 32 columns as two by two tiles of sums. A tile of a
+// GEMM for AMX: blocks of up to 32 rows by 32 columns as two by two tiles of sums. A tile of a
 // panel, 16 steps by 16 columns, is what the packing dense8 holds. Sums go through memory to the
-// vectors that round them, which also add what is left of a depth that is no multiple of 64. Few
-// rows and short depths are left to the tiles of AVX-512 VNNI.
+// vectors that requantize them, which also add what is left of a depth that is no multiple of 64.
+// Few rows and short depths are left to the tiles of AVX-512 VNNI.
 #include "kernels/gemm/tiles/gemm_q8.h"
 #include "kernels/gemm/epilogue/requant8_avx512.h"
 

@@ -29,8 +29,8 @@ static inline __m512i dot_low(__m512i acc, __m512i x, __m512i b) {
     return acc;
 }
 
-// What becomes of sums: WHOLE are codes where all columns exist and nothing needs to be clamped, as
-// in most panels.
+// What becomes of sums: WHOLE are requantized where all columns exist and nothing needs to be
+// clamped, as in most panels.
 typedef enum kind { SUMS, REQUANT, WHOLE, KINDS } kind;
 
 // What all tiles of a call share.
@@ -86,7 +86,7 @@ static inline __attribute__((always_inline)) void store_sums(const panel *p, con
                                  (__mmask16)(p->mask >> i % vectors * 16), acc[i]);
 }
 
-// Whole vectors of codes that need no clamping, `rows` of them from y on.
+// Whole vectors that need no clamping, `rows` of them from y on.
 static inline __attribute__((always_inline)) void store_plain(const panel *p, __m512i q, uint8_t *y,
                                                               const int rows, const int vectors) {
     size_t step = p->t->y_row;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Many rows times one panel for AVX-512 VNNI, where sums are short: 6 rows of 32 columns or 12 rows
-// of 16 at a time, and while the products of a tile are summed, the sums of the tile before become
-// codes. Products keep half of the machine's pipes busy, the rest of the work the others, if only
-// both lie close enough to each other. So results are told to be sure without comparisons, which
-// are done where products are: see `convert`.
+// of 16 at a time, and while one tile is multiplied, the accumulators of the tile before it are
+// requantized. Multiplications keep half of the machine's pipes busy, requantization the others,
+// but only where both stand close enough to each other in the code. So doubtful results are found
+// without comparisons, which would compete with the multiplications for their pipes: see `convert`.
 #include "kernels/gemm/tiles/gemm_q8.h"
 #include "kernels/gemm/epilogue/requant8_avx512.h"
 
@@ -59,7 +59,7 @@ INLINE void convert(const strip *s, done *d, const int i, const int vectors) {
     d->u[i % 4] = _mm512_srai_epi32(less, QRN_REQUANT8_FRACTION);
 }
 
-// Stores the codes of four vectors, the last of which is number i.
+// Stores the results of four vectors, the last of which is number i.
 INLINE void store(const strip *s, const done *d, const int i, const int vectors, const bool whole) {
     const int first = (i - 3) / vectors;
     const size_t step = s->y_row;
@@ -117,8 +117,8 @@ INLINE void add_step(const strip *s, const uint8_t *a, const int8_t *b, __m512i 
     }
 }
 
-// The sums of tile `number`; meanwhile d, unless it is the first, becomes codes, and then the
-// next to do so.
+// The sums of tile `number`; meanwhile d, unless it is the first, is requantized, and then the next
+// to do so.
 INLINE void tile(const strip *s, size_t number, const char *ahead, size_t stride, done *d,
                  const bool first, const int vectors, const bool whole) {
     const uint8_t *a = s->t->a + number * (VECTORS / (size_t)vectors) * s->a_row;

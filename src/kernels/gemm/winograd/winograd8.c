@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Winograd's convolution on 8-bit codes: packing and the work of a task. Lines of tiles are done a
+// Winograd's convolution on 8-bit values: packing and the work of a task. Lines of tiles are done a
 // block at a time: all their input is transformed, then for each panel of output channels come the
-// 36 products and the transformation back.
+// 36 GEMMs and the output transform.
 #include "kernels/gemm/winograd/winograd8.h"
 
 #include "kernels/gemm/dense/dense8_columns.h"
@@ -76,7 +76,7 @@ typedef struct job {
     qrn_dense8_columns columns;
     int16_t *v;
     int32_t *m;
-    uint8_t *outside; // a cell of the code of 0
+    uint8_t *outside; // a cell of the zero point
 } job;
 
 static size_t whole(size_t n, size_t of) { return (n + of - 1) / of * of; }
@@ -167,7 +167,7 @@ static void transform_output_lines(const job *j, size_t image, size_t first, siz
         }
 }
 
-// The 36 products of one panel.
+// The 36 GEMMs of one panel.
 static void multiply(const job *j, size_t panel, size_t n_tiles) {
     const int16_t *all = j->call->in[5]->data;
     size_t size = j->steps * QRN_PANEL * QRN_WINOGRAD8_DEPTH;

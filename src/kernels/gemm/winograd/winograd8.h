@@ -35,7 +35,7 @@ static inline size_t qrn_winograd8_steps(size_t channels) {
 
 // The matrices U, [panels, 36*steps, 32, 2] i16: for each panel of 32 output channels 36 matrices
 // of steps of two input channels; what lies beyond the channels is zero. Weight (tap, ci, co) lies
-// at (tap * channels + ci) * w_depth + co * w_col; flip: 0x80 for unsigned codes, else 0.
+// at (tap * channels + ci) * w_depth + co * w_col; flip: 0x80 for unsigned values, else 0.
 void qrn_winograd8_shape(const qrn_dense_args *a, uint32_t dims[4]);
 void qrn_winograd8_pack(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, size_t w_col,
                         uint8_t flip, int16_t *packed);
@@ -44,7 +44,7 @@ void qrn_winograd8_pack(const qrn_dense_args *a, const uint8_t *w, size_t w_dept
 typedef struct qrn_winograd8_input {
     const uint8_t *cells[QRN_WINOGRAD_PLANES];
     size_t channels;
-    bool is_signed; // the codes
+    bool is_signed; // the input
     int16_t *v;     // matrix p at p*plane; whole vectors of 32 channels are written
     size_t plane;
 } qrn_winograd8_input;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Winograd's convolution on 8-bit codes for AVX-512 VNNI: transformations of 32 channels or 16
+// Winograd's convolution on 8-bit values for AVX-512 VNNI: transformations of 32 channels or 16
 // columns at a time, and register tiles of up to 12 rows by 32 columns.
 #include "kernels/gemm/epilogue/requant8_avx512.h"
 #include "kernels/gemm/winograd/winograd8.h"
@@ -40,8 +40,9 @@ INLINE words load(const uint8_t *p, __mmask32 mask, const bool whole, const bool
     return (words)(is_signed ? _mm512_cvtepi8_epi16(q) : _mm512_cvtepu8_epi16(q));
 }
 
-// 32 channels from number c on, or as many as the mask says. Unsigned codes count as they are: that
-// they are 128 too large shows in the one matrix for which both rows of Bt have a sum other than 0.
+// 32 channels from number c on, or as many as the mask says. Unsigned values count as they are:
+// that they are 128 too large shows in the one matrix for which both rows of Bt have a sum other
+// than 0.
 INLINE void input_channels(const qrn_winograd8_input *t, size_t c, __mmask32 mask, const bool whole,
                            const bool is_signed) {
     words half[QRN_WINOGRAD_PLANES], d[QRN_WINOGRAD_WINDOW], r[QRN_WINOGRAD_WINDOW];

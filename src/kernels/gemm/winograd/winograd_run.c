@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The work of a task of Winograd's convolutions. Lines of tiles are done a block at a time: all
-// their input is transformed, then for each panel of output channels come the products and the
+// their input is transformed, then for each panel of output channels come the GEMMs and the
 // transformation back.
 #include "kernels/gemm/winograd/winograd_run.h"
 
@@ -101,7 +101,7 @@ static void transform_weights(const job *j, size_t panel) {
     }
 }
 
-// The products of one panel.
+// The GEMMs of one panel.
 static void multiply(const job *j, size_t panel, size_t n_tiles) {
     size_t cin = j->geo.cin, cols = j->geo.cout - panel * QRN_PANEL;
     bool last = j->weights->f16 || (panel + 1) * QRN_PANEL >= j->geo.cout;
