@@ -37,7 +37,7 @@ function(quern_select_sources out)
         if(file MATCHES "/src/(base|binary|frontend|reference)/")
             list(APPEND flags -Wconversion)
         endif()
-        if(file MATCHES "/src/kernels/" AND CMAKE_BUILD_TYPE STREQUAL "Release")
+        if(file MATCHES "/src/(kernels|reference)/" AND CMAKE_BUILD_TYPE STREQUAL "Release")
             # Neither option changes a value: they drop errno and FP-flag side effects that
             # nobody reads and that keep loops scalar.
             list(APPEND flags -O3 -fno-math-errno -fno-trapping-math)

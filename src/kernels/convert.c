@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // Conversion between number formats, in runs of RUN elements: quantized values or reals are loaded
-// into a small buffer (int64_t when both sides are integers, else double) and stored in the
-// target's format.
+// into a small buffer (integers when both sides are, else doubles) and stored in the target's
+// format.
 #include "kernels/convert.h"
 
 #include "base/cpu.h"
-#include "base/fp16.h"
 #include "kernels/element_io.h"
 #include "kernels/convert_rows.h"
+#include "reference/number.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,50 +26,22 @@ static unsigned q_bits(const qrn_view *v) {
     return v->quant && v->quant->bits && v->quant->bits < bits ? v->quant->bits : bits;
 }
 
-#define LOAD(type)                                                                                 \
-    for (size_t i = 0; i < n; i++)                                                                 \
-        dst[i] = (int64_t)((const type *)v->data)[first + i];                                      \
-    break
-
 // Integers, bools and quantized values as they are stored.
-static void load_q(const qrn_view *v, size_t first, size_t n, int64_t *dst) {
-    switch (v->dtype) {
-    case QRN_DTYPE_I8:
-    case QRN_DTYPE_SQ8:
-        LOAD(int8_t);
-    case QRN_DTYPE_I16:
-    case QRN_DTYPE_SQ16:
-        LOAD(int16_t);
-    case QRN_DTYPE_I32:
-    case QRN_DTYPE_SQ32:
-        LOAD(int32_t);
-    case QRN_DTYPE_I64:
-        LOAD(int64_t);
-    case QRN_DTYPE_U16:
-    case QRN_DTYPE_UQ16:
-        LOAD(uint16_t);
-    case QRN_DTYPE_U32:
-    case QRN_DTYPE_UQ32:
-        LOAD(uint32_t);
-    case QRN_DTYPE_U64:
-        LOAD(uint64_t);
-    case QRN_DTYPE_SQ4:
-    case QRN_DTYPE_UQ4:
-        for (size_t i = 0; i < n; i++) {
-            unsigned byte = ((const uint8_t *)v->data)[(first + i) / 2];
-            unsigned nib = (first + i) % 2 ? byte >> 4 : byte & 15u;
-            dst[i] = v->dtype == QRN_DTYPE_SQ4 ? sign_extend(nib, 4) : (int64_t)nib;
-        }
-        break;
-    default:
-        LOAD(uint8_t);
+static void load_q(const qrn_view *v, size_t first, size_t n, qrn_num *dst) {
+    unsigned bits = q_bits(v), stored = qrn_dtypes[v->dtype].bits;
+    bool is_signed = qrn_dtypes[v->dtype].cls == QRN_CLASS_SFIXED;
+    const uint8_t *data = v->data;
+    qrn_dtype t = v->dtype == QRN_DTYPE_B8 ? QRN_DTYPE_U8 : v->dtype;
+    if (stored >= 8)
+        qrn_nums_load(dst, t, data + first * (stored / 8), (ptrdiff_t)(stored / 8), n);
+    for (size_t i = 0; i < n && stored < 8; i++) {
+        unsigned byte = data[(first + i) / 2];
+        unsigned nib = (first + i) % 2 ? byte >> 4 : byte & 15u;
+        dst[i].i = is_signed ? sign_extend(nib, 4) : (int64_t)nib;
     }
-    unsigned bits = q_bits(v);
-    if (qrn_dtype_is_fixed(v->dtype) && bits < qrn_dtypes[v->dtype].bits)
-        for (size_t i = 0; i < n; i++)
-            dst[i] = qrn_dtypes[v->dtype].cls == QRN_CLASS_SFIXED
-                         ? sign_extend((uint64_t)dst[i], bits)
-                         : (int64_t)((uint64_t)dst[i] & ((1u << bits) - 1u));
+    for (size_t i = 0; i < n && bits < stored && qrn_dtype_is_fixed(v->dtype); i++)
+        dst[i].i = is_signed ? sign_extend(dst[i].u, bits)
+                             : (int64_t)(dst[i].u & (((uint64_t)1 << bits) - 1));
 }
 
 // Group of element i: which scale applies.
@@ -105,70 +77,34 @@ static pair pair_of(const qrn_view *v, size_t i) {
 
 static bool one_pair(const qrn_view *v) { return !v->quant || v->quant->kind <= QRN_QUANT_TENSOR; }
 
-static void load_reals(const qrn_view *v, size_t first, size_t n, bool cast, double *dst) {
-    switch (v->dtype) {
-    case QRN_DTYPE_F32:
-        for (size_t i = 0; i < n; i++)
-            dst[i] = (double)((const float *)v->data)[first + i];
+static void load_reals(const qrn_view *v, size_t first, size_t n, bool cast, qrn_num *dst) {
+    size_t elem = qrn_view_elem(v);
+    if (qrn_dtype_is_float(v->dtype)) {
+        qrn_nums_load(dst, v->dtype, (const char *)v->data + first * elem, (ptrdiff_t)elem, n);
         return;
-    case QRN_DTYPE_F64:
-        memcpy(dst, (const double *)v->data + first, n * sizeof *dst);
-        return;
-    case QRN_DTYPE_F16:
-        for (size_t i = 0; i < n; i++)
-            dst[i] = (double)qrn_f16_to_f32(((const uint16_t *)v->data)[first + i]);
-        return;
-    case QRN_DTYPE_BF16:
-        for (size_t i = 0; i < n; i++)
-            dst[i] = (double)qrn_bf16_to_f32(((const uint16_t *)v->data)[first + i]);
-        return;
-    default:
-        break;
     }
-    int64_t quantized[RUN];
-    load_q(v, first, n, quantized);
+    load_q(v, first, n, dst);
     bool plain = cast || !qrn_dtype_is_fixed(v->dtype);
     pair p = plain ? (pair){1.0, 0.0, 0.0} : pair_of(v, first);
     for (size_t i = 0; i < n; i++) {
-        double value =
-            v->dtype == QRN_DTYPE_U64 ? (double)(uint64_t)quantized[i] : (double)quantized[i];
+        double value = v->dtype == QRN_DTYPE_U64 ? (double)dst[i].u : (double)dst[i].i;
         if (!plain && !one_pair(v))
             p = pair_of(v, first + i);
-        dst[i] = plain ? value : p.scale * (value + p.offset) + p.real_offset;
+        dst[i].f = plain ? value : p.scale * (value + p.offset) + p.real_offset;
     }
 }
 
-#define STORE(type)                                                                                \
-    for (size_t i = 0; i < n; i++)                                                                 \
-        ((type *)v->data)[first + i] = (type)src[i];                                               \
-    break
-
 // Keeps the low bits; bool gets 0 or 1.
-static void store_q(qrn_view *v, size_t first, size_t n, const int64_t *src) {
-    switch (v->dtype) {
-    case QRN_DTYPE_B8:
-        for (size_t i = 0; i < n; i++)
-            ((uint8_t *)v->data)[first + i] = src[i] != 0;
-        break;
-    case QRN_DTYPE_SQ4:
-    case QRN_DTYPE_UQ4:
-        for (size_t i = 0; i < n; i++) {
-            uint8_t *byte = (uint8_t *)v->data + (first + i) / 2;
-            unsigned nib = (unsigned)src[i] & 15u;
-            *byte = (uint8_t)((first + i) % 2 ? (*byte & 15u) | nib << 4 : nib);
-        }
-        break;
-    default:
-        switch (qrn_dtypes[v->dtype].bits) {
-        case 8:
-            STORE(uint8_t);
-        case 16:
-            STORE(uint16_t);
-        case 32:
-            STORE(uint32_t);
-        default:
-            STORE(uint64_t);
-        }
+static void store_q(qrn_view *v, size_t first, size_t n, const qrn_num *src) {
+    size_t elem = qrn_view_elem(v);
+    if (qrn_dtypes[v->dtype].bits >= 8) {
+        qrn_nums_store(src, v->dtype, (char *)v->data + first * elem, (ptrdiff_t)elem, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *byte = (uint8_t *)v->data + (first + i) / 2;
+        unsigned nib = (unsigned)src[i].u & 15u;
+        *byte = (uint8_t)((first + i) % 2 ? (*byte & 15u) | nib << 4 : nib);
     }
 }
 
@@ -188,42 +124,28 @@ static int64_t quantize(double x, pair p, int64_t lo, int64_t hi) {
     return t >= (double)hi ? hi : (int64_t)t;
 }
 
-static void store_reals(qrn_view *v, size_t first, size_t n, bool cast, const double *src) {
-    switch (v->dtype) {
-    case QRN_DTYPE_F32:
-        for (size_t i = 0; i < n; i++)
-            ((float *)v->data)[first + i] = (float)src[i];
+static void store_reals(qrn_view *v, size_t first, size_t n, bool cast, qrn_num *src) {
+    int64_t lo, hi;
+    if (qrn_dtype_is_float(v->dtype)) {
+        store_q(v, first, n, src);
         return;
-    case QRN_DTYPE_F64:
-        memcpy((double *)v->data + first, src, n * sizeof *src);
-        return;
-    case QRN_DTYPE_F16:
-        for (size_t i = 0; i < n; i++)
-            ((uint16_t *)v->data)[first + i] = qrn_f16_from_f64(src[i]);
-        return;
-    case QRN_DTYPE_BF16:
-        for (size_t i = 0; i < n; i++)
-            ((uint16_t *)v->data)[first + i] = qrn_bf16_from_f64(src[i]);
-        return;
-    default:
-        break;
     }
-    int64_t quantized[RUN], lo, hi;
     qrn_quant_range(v->dtype, q_bits(v), &lo, &hi);
     bool fixed = !cast && qrn_dtype_is_fixed(v->dtype);
     pair p = fixed ? pair_of(v, first) : (pair){1.0, 0.0, 0.0};
     for (size_t i = 0; i < n; i++) {
+        double x = src[i].f;
         if (fixed && !one_pair(v))
             p = pair_of(v, first + i);
         if (v->dtype == QRN_DTYPE_B8)
-            quantized[i] = src[i] != 0.0;
+            src[i].u = x != 0.0;
         else if (v->dtype == QRN_DTYPE_U64) // beyond int64_t: saturate by hand
-            quantized[i] = src[i] >= 0x1p63 ? (src[i] >= 0x1p64 ? -1 : (int64_t)(uint64_t)src[i])
-                                            : truncate_to(src[i], 0, INT64_MAX);
+            src[i].u = x >= 0x1p63 ? (x >= 0x1p64 ? UINT64_MAX : (uint64_t)x)
+                                   : (uint64_t)truncate_to(x, 0, INT64_MAX);
         else
-            quantized[i] = fixed ? quantize(src[i], p, lo, hi) : truncate_to(src[i], lo, hi);
+            src[i].i = fixed ? quantize(x, p, lo, hi) : truncate_to(x, lo, hi);
     }
-    store_q(v, first, n, quantized);
+    store_q(v, first, n, src);
 }
 
 // Same bytes on both sides?
@@ -246,38 +168,34 @@ void qrn_convert_range(const qrn_view *src, qrn_view *dst, size_t first, size_t 
         memcpy((char *)dst->data + first * e, (const char *)src->data + first * e, count * e);
         return;
     }
-    union {
-        int64_t quantized[RUN];
-        double reals[RUN];
-    } run;
+    qrn_num run[RUN];
     bool quantized = same_q(src, dst, cast);
     for (size_t at = first, n; at < first + count; at += n) {
         n = first + count - at < RUN ? first + count - at : RUN;
         if (quantized) {
-            load_q(src, at, n, run.quantized);
-            store_q(dst, at, n, run.quantized);
+            load_q(src, at, n, run);
+            store_q(dst, at, n, run);
         } else {
-            load_reals(src, at, n, cast, run.reals);
-            store_reals(dst, at, n, cast, run.reals);
+            load_reals(src, at, n, cast, run);
+            store_reals(dst, at, n, cast, run);
         }
     }
 }
 
 int64_t qrn_view_int(const qrn_view *v, size_t i) {
-    int64_t quantized;
-    double real;
+    qrn_num x;
     if (!qrn_dtype_is_float(v->dtype)) {
-        load_q(v, i, 1, &quantized);
-        return quantized;
+        load_q(v, i, 1, &x);
+        return x.i;
     }
-    load_reals(v, i, 1, true, &real);
-    return truncate_to(real, INT64_MIN, INT64_MAX);
+    load_reals(v, i, 1, true, &x);
+    return truncate_to(x.f, INT64_MIN, INT64_MAX);
 }
 
 double qrn_view_real(const qrn_view *v, size_t i) {
-    double real;
-    load_reals(v, i, 1, false, &real);
-    return real;
+    qrn_num x;
+    load_reals(v, i, 1, false, &x);
+    return x.f;
 }
 
 static uint32_t convert_tasks(const qrn_kcall *k, uint32_t n_threads) {

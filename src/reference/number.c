@@ -54,28 +54,37 @@ double qrn_round_to(double x, qrn_dtype t) {
     }
 }
 
+// Elements without gaps have a loop of their own, which compilers vectorize.
+#define EACH(T, body)                                                                              \
+    if (step == (ptrdiff_t)sizeof(T))                                                              \
+        for (size_t i = 0; i < n; i++, p += sizeof(T))                                             \
+    body else for (size_t i = 0; i < n; i++, p += step) body break
+
 #define LOAD(T, field, value)                                                                      \
-    for (size_t i = 0; i < n; i++, p += step) {                                                    \
+    EACH(T, {                                                                                      \
         T v;                                                                                       \
         memcpy(&v, p, sizeof v);                                                                   \
         dst[i].field = (value);                                                                    \
-    }                                                                                              \
-    break
+    })
 
-void qrn_nums_load(qrn_num *dst, qrn_dtype t, const void *src, ptrdiff_t step, size_t n) {
-    const unsigned char *p = src;
+void qrn_nums_load(qrn_num *restrict dst, qrn_dtype t, const void *src, ptrdiff_t step, size_t n) {
+    const unsigned char *restrict p = src;
+    if (step == (ptrdiff_t)sizeof *dst && qrn_dtypes[t].bits == 64) {
+        memcpy(dst, src, n * sizeof *dst);
+        return;
+    }
     // clang-format off
     switch (t) {
     case QRN_DTYPE_F32: LOAD(float, f, v);
     case QRN_DTYPE_F64: LOAD(double, f, v);
     case QRN_DTYPE_F16: LOAD(uint16_t, f, qrn_f16_to_f32(v));
     case QRN_DTYPE_BF16: LOAD(uint16_t, f, qrn_bf16_to_f32(v));
-    case QRN_DTYPE_I8: LOAD(int8_t, i, v);
-    case QRN_DTYPE_I16: LOAD(int16_t, i, v);
-    case QRN_DTYPE_I32: LOAD(int32_t, i, v);
-    case QRN_DTYPE_U8: LOAD(uint8_t, u, v);
-    case QRN_DTYPE_U16: LOAD(uint16_t, u, v);
-    case QRN_DTYPE_U32: LOAD(uint32_t, u, v);
+    case QRN_DTYPE_I8: case QRN_DTYPE_SQ8: LOAD(int8_t, i, v);
+    case QRN_DTYPE_I16: case QRN_DTYPE_SQ16: LOAD(int16_t, i, v);
+    case QRN_DTYPE_I32: case QRN_DTYPE_SQ32: LOAD(int32_t, i, v);
+    case QRN_DTYPE_U8: case QRN_DTYPE_UQ8: LOAD(uint8_t, u, v);
+    case QRN_DTYPE_U16: case QRN_DTYPE_UQ16: LOAD(uint16_t, u, v);
+    case QRN_DTYPE_U32: case QRN_DTYPE_UQ32: LOAD(uint32_t, u, v);
     case QRN_DTYPE_SQ4: LOAD(uint8_t, i, ((v & 15) ^ 8) - 8);
     case QRN_DTYPE_UQ4: LOAD(uint8_t, u, v & 15);
     case QRN_DTYPE_B8: LOAD(uint8_t, u, v != 0);
@@ -85,22 +94,28 @@ void qrn_nums_load(qrn_num *dst, qrn_dtype t, const void *src, ptrdiff_t step, s
 }
 
 #define STORE(T, value)                                                                            \
-    for (size_t i = 0; i < n; i++, p += step) {                                                    \
+    EACH(T, {                                                                                      \
         T v = (T)(value);                                                                          \
         memcpy(p, &v, sizeof v);                                                                   \
-    }                                                                                              \
-    break
+    })
 
-void qrn_nums_store(const qrn_num *src, qrn_dtype t, void *dst, ptrdiff_t step, size_t n) {
-    unsigned char *p = dst;
+void qrn_nums_store(const qrn_num *restrict src, qrn_dtype t, void *dst, ptrdiff_t step, size_t n) {
+    unsigned char *restrict p = dst;
+    if (step == (ptrdiff_t)sizeof *src && qrn_dtypes[t].bits == 64) {
+        memcpy(dst, src, n * sizeof *src);
+        return;
+    }
     // clang-format off
     switch (t) {
     case QRN_DTYPE_F32: STORE(float, src[i].f);
     case QRN_DTYPE_F16: STORE(uint16_t, qrn_f16_from_f64(src[i].f));
     case QRN_DTYPE_BF16: STORE(uint16_t, qrn_bf16_from_f64(src[i].f));
-    case QRN_DTYPE_I8: case QRN_DTYPE_U8: STORE(uint8_t, src[i].u);
-    case QRN_DTYPE_I16: case QRN_DTYPE_U16: STORE(uint16_t, src[i].u);
-    case QRN_DTYPE_I32: case QRN_DTYPE_U32: STORE(uint32_t, src[i].u);
+    case QRN_DTYPE_I8: case QRN_DTYPE_U8: case QRN_DTYPE_SQ8: case QRN_DTYPE_UQ8:
+        STORE(uint8_t, src[i].u);
+    case QRN_DTYPE_I16: case QRN_DTYPE_U16: case QRN_DTYPE_SQ16: case QRN_DTYPE_UQ16:
+        STORE(uint16_t, src[i].u);
+    case QRN_DTYPE_I32: case QRN_DTYPE_U32: case QRN_DTYPE_SQ32: case QRN_DTYPE_UQ32:
+        STORE(uint32_t, src[i].u);
     case QRN_DTYPE_SQ4: case QRN_DTYPE_UQ4: STORE(uint8_t, src[i].u & 15);
     case QRN_DTYPE_B8: STORE(uint8_t, src[i].u != 0);
     default: STORE(uint64_t, src[i].u);

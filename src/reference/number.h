@@ -35,11 +35,11 @@ size_t qrn_elem_of(qrn_dtype t);
 void qrn_range_of(qrn_dtype t, qrn_num *lo, qrn_num *hi);
 
 // n elements that lie `step` bytes apart, perhaps unaligned.
-void qrn_nums_load(qrn_num *dst, qrn_dtype t, const void *src, ptrdiff_t step, size_t n);
+void qrn_nums_load(qrn_num *restrict dst, qrn_dtype t, const void *src, ptrdiff_t step, size_t n);
 // The same as doubles where the domain is FLOAT.
 void qrn_nums_read(qrn_num *dst, qrn_dtype t, const void *src, ptrdiff_t step, size_t n,
                    qrn_kind domain);
-void qrn_nums_store(const qrn_num *src, qrn_dtype t, void *dst, ptrdiff_t step, size_t n);
+void qrn_nums_store(const qrn_num *restrict src, qrn_dtype t, void *dst, ptrdiff_t step, size_t n);
 // Numbers of kind `from` as type `to` has them.
 void qrn_nums_cast(qrn_num *v, size_t n, qrn_kind from, qrn_dtype to, qrn_cast rule);
 
