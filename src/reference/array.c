@@ -195,17 +195,21 @@ static void copy_run(unsigned char *dst, ptrdiff_t to, const unsigned char *src,
 
 #define TILE 64
 
-// A tile in which dst[i * to + j] = src[j * from + i], elements of type T: whole lines are read and
-// written, however far apart they lie.
+// A tile in which dst[i * to + j] = src[j * from + i], elements of type T. Long lines are read
+// whole, however far apart they lie.
 #define TURN(T)                                                                                    \
     do {                                                                                           \
-        T tile[TILE][TILE], line[TILE];                                                            \
-        for (size_t j = 0; j < m; j++)                                                             \
+        T tile[TILE][TILE];                                                                        \
+        bool whole = n > 16;                                                                       \
+        for (size_t j = 0; j < m && whole; j++)                                                    \
             memcpy(tile[j], src + (ptrdiff_t)j * from, n * sizeof(T));                             \
+        const unsigned char *lines = whole ? (const unsigned char *)tile : src;                    \
+        ptrdiff_t step = whole ? (ptrdiff_t)sizeof tile[0] : from;                                 \
         for (size_t i = 0; i < n; i++) {                                                           \
-            for (size_t j = 0; j < m; j++)                                                         \
-                line[j] = tile[j][i];                                                              \
-            memcpy(dst + (ptrdiff_t)i * to, line, m * sizeof(T));                                  \
+            const unsigned char *s = lines + i * sizeof(T);                                        \
+            unsigned char *d = dst + (ptrdiff_t)i * to;                                            \
+            for (size_t j = 0; j < m; j++, s += step, d += sizeof(T))                              \
+                memcpy(d, s, sizeof(T));                                                           \
         }                                                                                          \
     } while (0)
 

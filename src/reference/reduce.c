@@ -128,7 +128,7 @@ static void add_all(qrn_nd_reduction r, state *s, const split *p, const unsigned
 }
 
 static qrn_num reduce_one(qrn_nd_reduction r, const split *p, const unsigned char *start) {
-    state s;
+    state s = {.top = 0};
     if (r == QRN_ND_LOG_SUM_EXP) {
         add_all(QRN_ND_MAX, &s, p, start);
         s.top = s.sum.f;

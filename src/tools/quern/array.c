@@ -1,37 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// Arrays: creation, element access, statistics and comparison. Relies on base/fp16 for the 16-bit
-// floats.
+// Arrays: creation, element access, statistics and comparison.
 #include "tools/quern/array.h"
 
-#include "base/fp16.h"
 #include "base/mem.h"
+#include "reference/number.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 size_t qt_element_size(int type) {
-    if (type == OX_U4 || type == OX_I4)
-        return 1;
-    switch (type) {
-    case OX_F32:
-    case OX_U8:
-    case OX_I8:
-    case OX_U16:
-    case OX_I16:
-    case OX_I32:
-    case OX_I64:
-    case OX_BOOL:
-    case OX_F16:
-    case OX_F64:
-    case OX_U32:
-    case OX_U64:
-    case OX_BF16:
-        return ox_type_bits(type) / 8;
-    default:
-        return 0;
-    }
+    qrn_dtype t = ox_type_dtype(type);
+    return t == QRN_DTYPE_COUNT ? 0 : qrn_elem_of(t);
 }
 
 qrn_status qt_array_create(const char *what, int type, uint32_t rank, const uint64_t *dims,
@@ -62,33 +43,11 @@ void qt_array_free(qt_array *a) {
 }
 
 double qt_array_at(const qt_array *a, size_t i) {
-    switch (a->type) {
-    case OX_F32:
-        return (double)((const float *)a->data)[i];
-    case OX_F64:
-        return ((const double *)a->data)[i];
-    case OX_F16:
-        return (double)qrn_f16_to_f32(((const uint16_t *)a->data)[i]);
-    case OX_BF16:
-        return (double)qrn_bf16_to_f32(((const uint16_t *)a->data)[i]);
-    case OX_I8:
-    case OX_I4:
-        return ((const int8_t *)a->data)[i];
-    case OX_I16:
-        return ((const int16_t *)a->data)[i];
-    case OX_I32:
-        return ((const int32_t *)a->data)[i];
-    case OX_I64:
-        return (double)((const int64_t *)a->data)[i];
-    case OX_U16:
-        return ((const uint16_t *)a->data)[i];
-    case OX_U32:
-        return ((const uint32_t *)a->data)[i];
-    case OX_U64:
-        return (double)((const uint64_t *)a->data)[i];
-    default:
-        return ((const uint8_t *)a->data)[i];
-    }
+    qrn_num v;
+    size_t elem = qt_element_size(a->type);
+    qrn_nums_read(&v, ox_type_dtype(a->type), (const char *)a->data + i * elem, 0, 1,
+                  QRN_KIND_FLOAT);
+    return v.f;
 }
 
 qt_stats qt_array_stats(const qt_array *a) {

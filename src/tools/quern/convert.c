@@ -4,118 +4,57 @@
 // pass through 64-bit integers, everything else through double.
 #include "tools/quern/array.h"
 
-#include "base/dtype.h"
-#include "base/fp16.h"
+#include "reference/number.h"
 
-#include <math.h>
 #include <string.h>
 
-static bool is_float(int type) {
-    return type == OX_F32 || type == OX_F64 || type == OX_F16 || type == OX_BF16;
+static bool is_float(int type) { return qrn_dtype_is_float(ox_type_dtype(type)); }
+
+// An integer, or a float truncated to one, of the kind that holds it.
+static qrn_num integer_at(const qt_array *a, size_t i, qrn_kind *kind) {
+    qrn_num v;
+    qrn_dtype t = ox_type_dtype(a->type);
+    qrn_nums_load(&v, t, (const char *)a->data + i * qrn_elem_of(t), 0, 1);
+    *kind = qrn_kind_of(t);
+    if (*kind != QRN_KIND_FLOAT)
+        return v;
+    *kind = v.f < 0 ? QRN_KIND_SIGNED : QRN_KIND_UNSIGNED;
+    qrn_nums_cast(&v, 1, QRN_KIND_FLOAT, v.f < 0 ? QRN_DTYPE_I64 : QRN_DTYPE_U64,
+                  QRN_CAST_SATURATE);
+    return v;
 }
 
-static void put_float(int type, void *data, size_t i, double v) {
-    if (type == OX_F32)
-        ((float *)data)[i] = (float)v;
-    else if (type == OX_F64)
-        ((double *)data)[i] = v;
-    else
-        ((uint16_t *)data)[i] = type == OX_F16 ? qrn_f16_from_f64(v) : qrn_bf16_from_f64(v);
+// Brings an integer into the range of a type; false when it was outside.
+static bool clamp(qrn_num *v, qrn_kind kind, int type) {
+    qrn_dtype t = ox_type_dtype(type);
+    qrn_num lo, hi;
+    qrn_range_of(t, &lo, &hi);
+    bool negative = kind == QRN_KIND_SIGNED && v->i < 0;
+    bool fits = negative ? qrn_kind_of(t) == QRN_KIND_SIGNED && v->i >= lo.i : v->u <= hi.u;
+    if (!fits)
+        *v = negative ? lo : hi;
+    return fits;
 }
 
-// Integers of up to 64 bits travel as their two's complement bits and a sign.
-typedef struct integer {
-    uint64_t bits;
-    bool negative;
-} integer;
-
-static integer from_signed(int64_t v) { return (integer){(uint64_t)v, v < 0}; }
-
-static integer get_integer(const qt_array *a, size_t i) {
-    switch (a->type) {
-    case OX_I8:
-    case OX_I4:
-        return from_signed(((const int8_t *)a->data)[i]);
-    case OX_I16:
-        return from_signed(((const int16_t *)a->data)[i]);
-    case OX_I32:
-        return from_signed(((const int32_t *)a->data)[i]);
-    case OX_I64:
-        return from_signed(((const int64_t *)a->data)[i]);
-    case OX_U64:
-        return (integer){((const uint64_t *)a->data)[i], false};
-    case OX_BOOL:
-        return (integer){((const uint8_t *)a->data)[i] != 0, false};
-    default:
-        return (integer){(uint64_t)qt_array_at(a, i), false};
-    }
-}
-
-static integer from_double(double v) {
-    if (isnan(v))
-        return (integer){0, false};
-    if (v < 0)
-        return from_signed(v <= -0x1p63 ? INT64_MIN : (int64_t)v);
-    return (integer){v >= 0x1p64 ? UINT64_MAX : (uint64_t)v, false};
-}
-
-typedef struct range {
-    bool is_signed;
-    unsigned bits;
-} range;
-
-// The nearest value in the range; *exact is false when it is another one.
-static uint64_t clamp(integer v, range r, bool *exact) {
-    uint64_t top = r.bits == 64 ? UINT64_MAX : ((uint64_t)1 << r.bits) - 1;
-    *exact = true;
-    if (!v.negative) {
-        uint64_t max = r.is_signed ? top >> 1 : top;
-        *exact = v.bits <= max;
-        return *exact ? v.bits : max;
-    }
-    if (!r.is_signed) {
-        *exact = false;
-        return 0;
-    }
-    uint64_t lowest = ~(top >> 1); // sign-extended
-    *exact = (int64_t)v.bits >= (int64_t)lowest;
-    return *exact ? v.bits : lowest;
-}
-
-static void put_bits(void *data, size_t i, size_t size, uint64_t bits) {
-    switch (size) {
-    case 1:
-        ((uint8_t *)data)[i] = (uint8_t)bits;
-        break;
-    case 2:
-        ((uint16_t *)data)[i] = (uint16_t)bits;
-        break;
-    case 4:
-        ((uint32_t *)data)[i] = (uint32_t)bits;
-        break;
-    default:
-        ((uint64_t *)data)[i] = bits;
-        break;
-    }
-}
-
-static range range_of(int type) {
-    bool is_signed =
-        type == OX_I4 || type == OX_I8 || type == OX_I16 || type == OX_I32 || type == OX_I64;
-    return (range){is_signed, type == OX_BOOL ? 1 : ox_type_bits(type)};
+// Writes element i of a buffer; 4-bit types have a byte, filled with the sign.
+static void put(void *data, size_t i, int type, qrn_num v) {
+    qrn_dtype t = type == OX_I4 ? QRN_DTYPE_I8 : type == OX_U4 ? QRN_DTYPE_U8 : ox_type_dtype(type);
+    qrn_nums_store(&v, t, (char *)data + i * qrn_elem_of(t), 0, 1);
 }
 
 qrn_status qt_array_cast(const char *what, const qt_array *a, int type, qt_array *out) {
     qt_array made;
     QRN_TRY(qt_array_create(what, type, a->rank, a->dims, &made));
     for (size_t i = 0; i < a->count; i++) {
+        qrn_kind kind = QRN_KIND_FLOAT;
+        qrn_num v = {.f = 0};
         if (is_float(type)) {
-            put_float(type, made.data, i, qt_array_at(a, i));
-            continue;
+            v.f = qt_array_at(a, i);
+        } else {
+            v = integer_at(a, i, &kind);
+            clamp(&v, kind, type);
         }
-        integer v = is_float(a->type) ? from_double(qt_array_at(a, i)) : get_integer(a, i);
-        bool exact;
-        put_bits(made.data, i, qt_element_size(type), clamp(v, range_of(type), &exact));
+        put(made.data, i, type, v);
     }
     *out = made;
     return QRN_OK;
@@ -171,24 +110,23 @@ qrn_status qt_to_qnn(const char *what, const qt_array *a, Qnn_DataType_t dtype, 
         memset(buffer, 0, (a->count + 1) / 2);
     for (size_t i = 0; i < a->count; i++) {
         if (is_float(type)) {
-            put_float(type, buffer, i, qt_array_at(a, i));
+            put(buffer, i, type, (qrn_num){.f = qt_array_at(a, i)});
             continue;
         }
         if (is_float(a->type))
             return QRN_FAIL(QRN_E_UNSUPPORTED, "tensor '%s': %s values for a tensor of %s", what,
                             ox_type_name(a->type), ox_type_name(type));
-        integer v = get_integer(a, i);
-        bool exact;
-        uint64_t bits = clamp(v, range_of(type), &exact);
-        if (!exact)
+        qrn_kind kind;
+        qrn_num v = integer_at(a, i, &kind);
+        if (!clamp(&v, kind, type))
             return QRN_FAIL(QRN_E_ARGUMENT,
                             "tensor '%s': value %.0f at index %zu does not fit the %s in which the "
                             "backend holds it",
                             what, qt_array_at(a, i), i, ox_type_name(type));
         if (packed(type))
-            ((uint8_t *)buffer)[i / 2] |= (uint8_t)((bits & 15) << (4 * (i & 1)));
+            ((uint8_t *)buffer)[i / 2] |= (uint8_t)((v.u & 15) << (4 * (i & 1)));
         else
-            put_bits(buffer, i, qt_element_size(type), bits);
+            put(buffer, i, type, v);
     }
     return QRN_OK;
 }

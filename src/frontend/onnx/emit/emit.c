@@ -4,6 +4,7 @@
 #include "frontend/onnx/driver/internal.h"
 
 #include "base/fp16.h"
+#include "reference/number.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -54,35 +55,14 @@ bool ox_const_ints(const ox_import *im, const ox_node *n, uint32_t i, int64_t *d
     const ox_val *v = input_val(im, n, i);
     if (!v || !v->data || ox_count(v) > max)
         return false;
+    qrn_dtype t = ox_type_dtype(v->type);
+    if (t == QRN_DTYPE_COUNT || !qrn_dtype_is_int(t))
+        return false;
     *count = (uint32_t)ox_count(v);
     for (uint32_t k = 0; k < *count; k++) {
-        switch (v->type) {
-        case OX_I64:
-        case OX_U64:
-            dst[k] = ((const int64_t *)v->data)[k];
-            break;
-        case OX_I32:
-            dst[k] = ((const int32_t *)v->data)[k];
-            break;
-        case OX_U32:
-            dst[k] = ((const uint32_t *)v->data)[k];
-            break;
-        case OX_I16:
-            dst[k] = ((const int16_t *)v->data)[k];
-            break;
-        case OX_U16:
-            dst[k] = ((const uint16_t *)v->data)[k];
-            break;
-        case OX_I8:
-            dst[k] = ((const int8_t *)v->data)[k];
-            break;
-        case OX_U8:
-        case OX_BOOL:
-            dst[k] = ((const uint8_t *)v->data)[k];
-            break;
-        default:
-            return false;
-        }
+        qrn_num x;
+        qrn_nums_load(&x, t, (const char *)v->data + k * qrn_elem_of(t), 0, 1);
+        dst[k] = x.i;
     }
     return true;
 }

@@ -6,7 +6,7 @@
 #include "frontend/onnx/import/compose.h"
 #include "frontend/onnx/import/table.h"
 
-#include "base/fp16.h"
+#include "reference/number.h"
 
 #include <math.h>
 #include <string.h>
@@ -211,39 +211,19 @@ static qrn_status import_stft(ox_import *im, const ox_node *n) {
 static qrn_status set_numbers(ox_import *im, const ox_node *n, const double *v, uint32_t rank,
                               const uint32_t *dims) {
     int type = (int)ox_attr_int(n, "output_datatype", OX_F32);
-    size_t count = 1, elem = ox_type_bits(type) / 8;
+    qrn_dtype t = ox_type_dtype(type);
+    size_t count = 1;
     for (uint32_t i = 0; i < rank; i++)
         count *= dims[i];
     char *data = ox_alloc(im, count * 8);
     if (!data)
         return QRN_FAIL(QRN_E_MEM, "out of memory");
+    if (t == QRN_DTYPE_COUNT || t == QRN_DTYPE_B8 || t == QRN_DTYPE_BF16 || qrn_dtypes[t].bits < 8)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "output type %s", ox_type_name(type));
     for (size_t i = 0; i < count; i++) {
-        float f = (float)v[i];
-        uint16_t half = qrn_f16_from_f64(v[i]);
-        int64_t whole = (int64_t)v[i];
-        switch (type) {
-        case OX_F32:
-            memcpy(data + i * elem, &f, elem);
-            break;
-        case OX_F64:
-            memcpy(data + i * elem, &v[i], elem);
-            break;
-        case OX_F16:
-            memcpy(data + i * elem, &half, elem);
-            break;
-        case OX_I8:
-        case OX_U8:
-        case OX_I16:
-        case OX_U16:
-        case OX_I32:
-        case OX_U32:
-        case OX_I64:
-        case OX_U64: // little-endian: the low bytes come first
-            memcpy(data + i * elem, &whole, elem);
-            break;
-        default:
-            return ox_fail(im, n, QRN_E_UNSUPPORTED, "output type %s", ox_type_name(type));
-        }
+        qrn_num x = {.f = v[i]};
+        qrn_nums_cast(&x, 1, QRN_KIND_FLOAT, t, QRN_CAST_WRAP);
+        qrn_nums_store(&x, t, data + i * qrn_elem_of(t), 0, 1);
     }
     return ox_set_const(im, n, 0, type, rank, dims, data);
 }

@@ -7,7 +7,7 @@
 // Relu or Clip.
 #include "frontend/onnx/driver/internal.h"
 
-#include "base/fp16.h"
+#include "reference/number.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,51 +23,40 @@ static const ox_val *value(const ox_import *im, const ox_node *n, uint32_t i) {
 
 // --- numbers of constants
 
-static int64_t int_at(const ox_val *v, size_t i) {
-    switch (v->type) {
-    case OX_U8:
-    case OX_BOOL:
-        return ((const uint8_t *)v->data)[i];
-    case OX_I8:
-        return ((const int8_t *)v->data)[i];
-    case OX_U16:
-        return ((const uint16_t *)v->data)[i];
-    case OX_I16:
-        return ((const int16_t *)v->data)[i];
-    case OX_U32:
-        return ((const uint32_t *)v->data)[i];
-    case OX_I32:
-        return ((const int32_t *)v->data)[i];
-    case OX_U64:
-    case OX_I64:
-        return ((const int64_t *)v->data)[i];
-    case OX_U4:
-        return ((const uint8_t *)v->data)[i / 2] >> (i % 2 * 4) & 15;
-    case OX_I4:
-        return ((((const uint8_t *)v->data)[i / 2] >> (i % 2 * 4) & 15) ^ 8) - 8;
-    default:
-        return 0;
+#define RUN 256 // elements that are numbers at a time
+
+// n <= RUN elements from `first` on; 0 for types without numbers.
+static void load(qrn_num *dst, const ox_val *v, size_t first, size_t n) {
+    qrn_dtype t = ox_type_dtype(v->type);
+    size_t elem = t == QRN_DTYPE_COUNT ? 0 : qrn_elem_of(t);
+    const uint8_t *p = (const uint8_t *)v->data + first * elem;
+    uint8_t bytes[RUN] = {0};
+    if (!elem || ox_type_bits(v->type) < 8) {
+        for (size_t i = first; elem && i < first + n; i++)
+            bytes[i - first] = ((const uint8_t *)v->data)[i / 2] >> (i % 2 * 4) & 15;
+        p = bytes;
     }
+    qrn_nums_load(dst, elem ? t : QRN_DTYPE_U8, p, elem ? (ptrdiff_t)elem : 1, n);
+}
+
+static int64_t int_at(const ox_val *v, size_t i) {
+    qrn_num x;
+    load(&x, v, i, 1);
+    return x.i;
+}
+
+// n <= RUN elements as floats, without their encoding.
+static void load_floats(qrn_num *dst, const ox_val *v, size_t first, size_t n) {
+    qrn_dtype t = ox_type_dtype(v->type);
+    load(dst, v, first, n);
+    qrn_nums_cast(dst, n, t == QRN_DTYPE_COUNT ? QRN_KIND_SIGNED : qrn_kind_of(t), QRN_DTYPE_F32,
+                  QRN_CAST_SATURATE);
 }
 
 static float float_at(const ox_val *v, size_t i) {
-    float f;
-    uint16_t h;
-    switch (v->type) {
-    case OX_F32:
-        memcpy(&f, (const char *)v->data + i * sizeof f, sizeof f);
-        return f;
-    case OX_F16:
-        memcpy(&h, (const char *)v->data + i * sizeof h, sizeof h);
-        return qrn_f16_to_f32(h);
-    case OX_BF16:
-        memcpy(&h, (const char *)v->data + i * sizeof h, sizeof h);
-        return qrn_bf16_to_f32(h);
-    case OX_F64:
-        return (float)((const double *)v->data)[i];
-    default:
-        return (float)int_at(v, i);
-    }
+    qrn_num x;
+    load_floats(&x, v, i, 1);
+    return (float)x.f;
 }
 
 // Group of element i of a per-axis or blocked constant.
@@ -87,15 +76,20 @@ static uint32_t group_of(const ox_val *v, size_t i) {
 }
 
 void ox_const_floats_into(const ox_val *v, float *out) {
-    size_t n = ox_count(v);
-    for (size_t i = 0; i < n; i++) {
-        if (!v->enc) {
-            out[i] = float_at(v, i);
-            continue;
+    size_t n, count = ox_count(v);
+    qrn_num x[RUN];
+    for (size_t done = 0; done < count; done += n) {
+        n = count - done < RUN ? count - done : RUN;
+        if (v->enc)
+            load(x, v, done, n);
+        else
+            load_floats(x, v, done, n);
+        for (size_t i = 0; i < n; i++) {
+            uint32_t g = v->enc ? group_of(v, done + i) : 0;
+            int64_t zero = v->enc && v->enc->zeros ? v->enc->zeros[g] : 0;
+            out[done + i] =
+                (float)(v->enc ? (double)(x[i].i - zero) * (double)v->enc->scales[g] : x[i].f);
         }
-        uint32_t g = group_of(v, i);
-        int64_t zero = v->enc->zeros ? v->enc->zeros[g] : 0;
-        out[i] = (float)((double)(int_at(v, i) - zero) * (double)v->enc->scales[g]);
     }
 }
 
