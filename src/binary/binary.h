@@ -8,6 +8,7 @@
 #ifndef QRN_BINARY_BINARY_H
 #define QRN_BINARY_BINARY_H
 
+#include "compiler/compiled.h"
 #include "device/schedule.h"
 #include "ir/graph.h"
 #include "ir/packed.h"
@@ -15,9 +16,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Version of the format; 0 may change at any time. 0.1 is read, too: it has no schedules.
+// Version of the format; 0 may change at any time. 0.1 and 0.2 are read, too: 0.1 has no
+// schedules, both have no compiled graphs.
 #define QRN_BIN_VERSION_MAJOR 0u
-#define QRN_BIN_VERSION_MINOR 2u
+#define QRN_BIN_VERSION_MINOR 3u
 #define QRN_BIN_VERSION_MINOR_OLDEST 1u
 
 // A number that was set for a graph or a context; keys are part of the format (options.def).
@@ -54,6 +56,11 @@ typedef struct qrn_bin_graph {
     const qd_schedule *schedule;
     const void *schedule_data; // of a file that was read: the section
     uint64_t schedule_bytes;
+    // What it was compiled to, and with which options (the backend's own bits); NULL: it has to be
+    // compiled when it is loaded. Of a file that was read it is not verified, and the binary's
+    // until somebody takes it (and sets NULL here).
+    qrn_compiled *compiled;
+    uint32_t compiled_how;
 } qrn_bin_graph;
 
 // What a file holds; the numbers of parts are those of the API's section types.
@@ -80,6 +87,7 @@ typedef struct qrn_bin {
     uint32_t n_graphs;
     uint64_t weights_offset, weights_bytes; // section of weights that one graph uses; 0: none
     uint64_t shared_offset, shared_bytes;   // section of weights that several graphs use
+    bool was_read;                          // compiled graphs are its own
     qrn_arena *arena;                       // holds all of this, texts and encodings too
 } qrn_bin;
 
@@ -88,6 +96,11 @@ typedef struct qrn_bin {
 // is counted (const_bytes, shared_bytes, io_bytes, offsets) is not looked at.
 qrn_status qrn_bin_size(const qrn_bin *b, uint64_t *size_bytes);
 qrn_status qrn_bin_write(const qrn_bin *b, void *buf, uint64_t size_bytes, uint64_t *written);
+
+// Can the compiled graph be stored? Not one with dynamic shapes, sparse or optional tensors,
+// branches, updateable constants or ops of user packages: such a graph is compiled again when it is
+// loaded.
+bool qrn_bin_can_store(const qrn_compiled *cg);
 
 // Does it begin like one of ours?
 bool qrn_bin_is_ours(const void *buf, uint64_t size_bytes);

@@ -14,7 +14,7 @@
 #define QRN_BIN_CONST_ALIGN 64u
 #define QRN_BIN_CONST_TAIL 64u // readable bytes behind the last constant of a section
 #define QRN_BIN_MAX_GRAPHS 4096u
-#define QRN_BIN_MAX_SECTIONS (2 * QRN_BIN_MAX_GRAPHS + 4)
+#define QRN_BIN_MAX_SECTIONS (3 * QRN_BIN_MAX_GRAPHS + 4)
 #define QRN_BIN_NONE UINT32_MAX // no constant
 
 // Where the fields of the header are.
@@ -35,11 +35,18 @@ typedef enum qrn_bin_section_type {
     QRN_BIN_SECTION_CONST = 3,   // constants whose checksum is always verified
     QRN_BIN_SECTION_WEIGHTS = 4, // constants that one graph uses
     QRN_BIN_SECTION_SHARED = 5,  // constants that several graphs use
-    QRN_BIN_SECTION_SCHEDULE = 6 // at most one a graph; behind the graphs, for weights are last
+    // At most one a graph; behind the graphs, for weights are last.
+    QRN_BIN_SECTION_SCHEDULE = 6,
+    QRN_BIN_SECTION_COMPILED = 7
 } qrn_bin_section_type;
 
 // Constants of this many bytes and more are weights, unless they are parameters of ops.
 #define QRN_BIN_WEIGHT_BYTES 16384u
+
+// Kind and flags of a value of a compiled graph.
+#define QRN_BIN_VALUE_KIND 3u        // qrn_cvalue_kind
+#define QRN_BIN_VALUE_LIKE_TENSOR 4u // type, shape and encoding are those of its tensor
+#define QRN_BIN_VALUE_IN_OTHER 8u    // lies in the memory of another value
 
 // Flags of a tensor.
 #define QRN_BIN_TENSOR_UPDATEABLE 1u

@@ -18,14 +18,21 @@ typedef struct section {
     uint64_t offset, size_bytes;
 } section;
 
+// Sections of a type that graphs may have, in the order of the graphs.
+typedef struct per_graph {
+    const section *first;
+    uint32_t n;
+} per_graph;
+
 typedef struct file {
     const unsigned char *data;
     uint64_t size_bytes;
     bool weights_apart; // nothing may be read behind the start of the section of weights
     uint32_t n_sections;
     section info, constants, weights, shared; // size 0: not there
-    const section *graphs, *schedules;        // in order
-    uint32_t n_graphs, n_schedules, minor;
+    const section *graphs;                    // in order
+    per_graph schedules, compiled;
+    uint32_t n_graphs, minor;
     section *all;
 } file;
 
@@ -115,7 +122,20 @@ static qrn_status check_crc(const section *s, const unsigned char *data) {
 
 // The place of a type in the file.
 static uint32_t rank_of(uint32_t type) {
-    return type == QRN_BIN_SECTION_SCHEDULE ? 2 * QRN_BIN_SECTION_GRAPH + 1 : 2 * type;
+    static const uint8_t ranks[] = {
+        [QRN_BIN_SECTION_INFO] = 1,     [QRN_BIN_SECTION_GRAPH] = 2, [QRN_BIN_SECTION_SCHEDULE] = 3,
+        [QRN_BIN_SECTION_COMPILED] = 4, [QRN_BIN_SECTION_CONST] = 5, [QRN_BIN_SECTION_WEIGHTS] = 6,
+        [QRN_BIN_SECTION_SHARED] = 7};
+    return type < sizeof ranks ? ranks[type] : 0;
+}
+
+// At most one a graph, in the order of the graphs.
+static bool assign_to_graph(const file *f, per_graph *list, const section *s) {
+    uint32_t from = list->n ? s[-1].index + 1 : 0;
+    if (s->index < from || s->index >= f->n_graphs)
+        return false;
+    list->first = list->n++ ? list->first : s;
+    return true;
 }
 
 // Puts a section where it belongs; the order of types is fixed.
@@ -131,13 +151,10 @@ static bool assign(file *f, const section *s) {
         f->n_graphs++;
         return true;
     }
-    if (s->type == QRN_BIN_SECTION_SCHEDULE) {
-        uint32_t from = f->n_schedules ? s[-1].index + 1 : 0;
-        if (f->minor < 2 || s->index < from || s->index >= f->n_graphs)
-            return false;
-        f->schedules = f->n_schedules++ ? f->schedules : s;
-        return true;
-    }
+    if (s->type == QRN_BIN_SECTION_SCHEDULE)
+        return f->minor >= 2 && assign_to_graph(f, &f->schedules, s);
+    if (s->type == QRN_BIN_SECTION_COMPILED)
+        return f->minor >= 3 && assign_to_graph(f, &f->compiled, s);
     if (!one || s->index || one->size_bytes)
         return false;
     *one = *s;
@@ -187,12 +204,18 @@ typedef struct places {
     const unsigned char *constants, *weights, *shared;
 } places;
 
+static qrn_status check_crcs(const file *f, const per_graph *list) {
+    for (uint32_t i = 0; i < list->n; i++)
+        QRN_TRY(check_crc(&list->first[i], f->data + list->first[i].offset));
+    return QRN_OK;
+}
+
 static qrn_status check_sections(const file *f, const places *p, bool verify) {
     QRN_TRY(check_crc(&f->info, f->data + f->info.offset));
     for (uint32_t i = 0; i < f->n_graphs; i++)
         QRN_TRY(check_crc(&f->graphs[i], f->data + f->graphs[i].offset));
-    for (uint32_t i = 0; i < f->n_schedules; i++)
-        QRN_TRY(check_crc(&f->schedules[i], f->data + f->schedules[i].offset));
+    QRN_TRY(check_crcs(f, &f->schedules));
+    QRN_TRY(check_crcs(f, &f->compiled));
     QRN_TRY(check_crc(&f->constants, p->constants));
     if (!verify)
         return QRN_OK;
@@ -314,8 +337,13 @@ static qrn_status read_all(const file *f, const places *p, qrn_bin *b) {
         in = section_in(f, &f->graphs[r.graph], b->arena);
         QRN_TRY(qrn_bin_get_graph(&in, &r, &b->graphs[r.graph]));
     }
-    for (uint32_t i = 0; i < f->n_schedules; i++)
-        QRN_TRY(read_schedule(f, &f->schedules[i], &r));
+    for (uint32_t i = 0; i < f->schedules.n; i++)
+        QRN_TRY(read_schedule(f, &f->schedules.first[i], &r));
+    for (uint32_t i = 0; i < f->compiled.n; i++) {
+        r.graph = f->compiled.first[i].index;
+        in = section_in(f, &f->compiled.first[i], b->arena);
+        QRN_TRY(qrn_bin_get_compiled(&in, &r, &b->graphs[r.graph]));
+    }
     b->version_major = QRN_BIN_VERSION_MAJOR;
     b->version_minor = f->minor;
     b->part = qrn_load_u32(f->data + QRN_BIN_AT_PART);
@@ -335,6 +363,7 @@ qrn_status qrn_bin_open_with(const void *buf, uint64_t size_bytes, bool verify, 
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context binary");
     }
     b->arena = arena;
+    b->was_read = true;
     file f;
     qrn_status s = open_file(buf, size_bytes, weights != NULL, arena, &f);
     if (s == QRN_OK) {
@@ -346,7 +375,7 @@ qrn_status qrn_bin_open_with(const void *buf, uint64_t size_bytes, bool verify, 
             s = read_all(&f, &p, b);
     }
     if (s != QRN_OK) {
-        qrn_arena_destroy(arena);
+        qrn_bin_close(b);
         return s;
     }
     *out = b;
@@ -371,6 +400,8 @@ qrn_status qrn_bin_find_weights(const void *buf, uint64_t size_bytes, qrn_bin_we
 }
 
 void qrn_bin_close(qrn_bin *b) {
+    for (uint32_t i = 0; b && b->was_read && b->graphs && i < b->n_graphs; i++)
+        qrn_compiled_destroy(b->graphs[i].compiled);
     if (b)
         qrn_arena_destroy(b->arena);
 }

@@ -33,7 +33,14 @@ qrn_bin_option *qrn_bin_get_options(qrn_in *in, uint32_t *n);
 // The shape of something of type `t`: its bytes are checked and given.
 void qrn_bin_get_shape(qrn_in *in, qrn_dtype t, qrn_shape *shape, size_t *size_bytes);
 qrn_dtype qrn_bin_get_dtype(qrn_in *in);
+// A constant by number, and one that counts as a weight of the graph that is being read.
+qrn_bin_constant *qrn_bin_find_constant(qrn_in *in, qrn_bin_reading *r, uint32_t index);
 const qrn_bin_constant *qrn_bin_use_constant(qrn_in *in, qrn_bin_reading *r, uint32_t index);
+// Sparse storage and encoding of a tensor whose type and shape are known.
+void qrn_bin_get_sparse(qrn_in *in, qrn_tensor *t, uint32_t n, uint32_t dims);
+void qrn_bin_get_quant(qrn_in *in, qrn_tensor *t);
+// The compiled graph of a graph that was read; becomes g->compiled in any case.
+qrn_status qrn_bin_get_compiled(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g);
 // A whole graph section.
 qrn_status qrn_bin_get_graph(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g);
 

@@ -27,12 +27,17 @@ qrn_bin_option *qrn_bin_get_options(qrn_in *in, uint32_t *n) {
     return list;
 }
 
+qrn_bin_constant *qrn_bin_find_constant(qrn_in *in, qrn_bin_reading *r, uint32_t index) {
+    if (index < r->n_constants)
+        return &r->constants[index];
+    qrn_in_fail(in, "constant %u of %u", index, r->n_constants);
+    return NULL;
+}
+
 const qrn_bin_constant *qrn_bin_use_constant(qrn_in *in, qrn_bin_reading *r, uint32_t index) {
-    if (index >= r->n_constants) {
-        qrn_in_fail(in, "constant %u of %u", index, r->n_constants);
+    qrn_bin_constant *k = qrn_bin_find_constant(in, r, index);
+    if (!k)
         return NULL;
-    }
-    qrn_bin_constant *k = &r->constants[index];
     qrn_bin_graph *g = &r->bin->graphs[r->graph];
     if (k->last_graph != r->graph + 1) {
         g->const_bytes += k->size_bytes;

@@ -57,8 +57,7 @@ static void get_dynamic(qrn_in *in, qrn_tensor *t) {
     t->has_dynamic = mask != 0;
 }
 
-static void get_sparse(qrn_in *in, qrn_tensor *t) {
-    uint32_t n = qrn_in_u32(in), dims = qrn_in_u32(in);
+void qrn_bin_get_sparse(qrn_in *in, qrn_tensor *t, uint32_t n, uint32_t dims) {
     size_t values = n, indices = 0, value_bytes = 0;
     bool fits = n && dims && dims <= t->shape.rank;
     for (uint32_t i = dims; fits && i < t->shape.rank; i++)
@@ -117,7 +116,7 @@ static void get_blocks(qrn_in *in, qrn_tensor *t) {
     get_groups(in, t, n);
 }
 
-static void get_quant(qrn_in *in, qrn_tensor *t) {
+void qrn_bin_get_quant(qrn_in *in, qrn_tensor *t) {
     qrn_quant *q = &t->quant;
     t->encoding = qrn_in_u32(in);
     uint32_t kind = qrn_in_u32(in), container = qrn_dtypes[t->dtype].bits;
@@ -191,9 +190,11 @@ qrn_tensor *qrn_bin_get_tensor(qrn_in *in, qrn_bin_reading *r) {
     if (in->status != QRN_OK)
         return NULL;
     get_dynamic(in, t);
-    if (t->format == QRN_FORMAT_SPARSE)
-        get_sparse(in, t);
-    get_quant(in, t);
+    if (t->format == QRN_FORMAT_SPARSE) {
+        uint32_t n = qrn_in_u32(in);
+        qrn_bin_get_sparse(in, t, n, qrn_in_u32(in));
+    }
+    qrn_bin_get_quant(in, t);
     get_data(in, r, t);
     if (in->status != QRN_OK)
         return NULL;

@@ -22,6 +22,7 @@ typedef struct draft {
     qrn_constants constants;
     qrn_out info, *graphs;
     qrn_out *schedules; // by graph; empty: none. Their bytes are the arena's
+    qrn_out *compiled;  // by graph; empty: none
     qrn_arena *arena;
     section *sections;
     uint32_t n_graphs, n_sections, part;
@@ -43,7 +44,7 @@ static void add_section(draft *d, uint32_t type, uint32_t index, uint64_t size_b
 }
 
 static qrn_status lay_out(draft *d) {
-    d->sections = qrn_calloc((2 * (size_t)d->n_graphs + 4) * sizeof *d->sections);
+    d->sections = qrn_calloc((3 * (size_t)d->n_graphs + 4) * sizeof *d->sections);
     if (!d->sections)
         return no_memory();
     const qrn_constants *c = &d->constants;
@@ -52,6 +53,8 @@ static qrn_status lay_out(draft *d) {
         add_section(d, QRN_BIN_SECTION_GRAPH, g, d->graphs[g].n, &d->graphs[g]);
     for (uint32_t g = 0; g < d->n_graphs; g++)
         add_section(d, QRN_BIN_SECTION_SCHEDULE, g, d->schedules[g].n, &d->schedules[g]);
+    for (uint32_t g = 0; g < d->n_graphs; g++)
+        add_section(d, QRN_BIN_SECTION_COMPILED, g, d->compiled[g].n, &d->compiled[g]);
     add_section(d, QRN_BIN_SECTION_CONST, 0, c->const_bytes, NULL);
     add_section(d, QRN_BIN_SECTION_WEIGHTS, 0, c->weights_bytes, NULL);
     add_section(d, QRN_BIN_SECTION_SHARED, 0, c->shared_bytes, NULL);
@@ -69,7 +72,10 @@ static void discard(draft *d) {
     qrn_out_free(&d->info);
     for (uint32_t g = 0; d->graphs && g < d->n_graphs; g++)
         qrn_out_free(&d->graphs[g]);
+    for (uint32_t g = 0; d->compiled && g < d->n_graphs; g++)
+        qrn_out_free(&d->compiled[g]);
     qrn_free(d->graphs);
+    qrn_free(d->compiled);
     qrn_arena_destroy(d->arena);
     qrn_free(d->sections);
 }
@@ -85,15 +91,18 @@ static qrn_status fill_draft(const qrn_bin *b, const qrn_bin_ids *ids, draft *d)
     d->n_graphs = b->n_graphs;
     d->part = b->part;
     d->graphs = qrn_calloc((b->n_graphs + 1) * sizeof *d->graphs);
+    d->compiled = qrn_calloc((b->n_graphs + 1) * sizeof *d->compiled);
     d->arena = qrn_arena_create();
     if (d->arena)
         d->schedules = qrn_arena_alloc(d->arena, (b->n_graphs + 1) * sizeof *d->schedules);
-    if (!d->graphs || !d->schedules)
+    if (!d->graphs || !d->compiled || !d->schedules)
         return no_memory();
     for (uint32_t g = 0; g < b->n_graphs; g++) {
         QRN_TRY(qrn_bin_put_graph(&b->graphs[g], g, ids, &d->constants, &d->graphs[g]));
         if (b->graphs[g].schedule)
             QRN_TRY(qrn_bin_put_schedule(&b->graphs[g], ids, d->arena, &d->schedules[g]));
+        if (b->graphs[g].compiled)
+            QRN_TRY(qrn_bin_put_compiled(&b->graphs[g], g, ids, &d->constants, &d->compiled[g]));
     }
     qrn_constants_place(&d->constants);
     QRN_TRY(qrn_bin_put_info(b, ids, &d->constants, &d->info));

@@ -31,8 +31,7 @@ qrn_status qrn_bin_ids_of(const qrn_bin *b, qrn_bin_ids *ids) {
     return QRN_OK;
 }
 
-// 0 for an absent operand.
-static uint32_t file_id(const qrn_bin_ids *ids, uint32_t id) {
+uint32_t qrn_bin_file_id(const qrn_bin_ids *ids, uint32_t id) {
     const uint32_t *at = bsearch(&id, ids->sorted, ids->n, sizeof id, by_value);
     return at ? (uint32_t)(at - ids->sorted) + 1 : 0;
 }
@@ -56,7 +55,7 @@ static void put_groups(const qrn_quant *q, qrn_out *o) {
         qrn_out_f32(o, q->real_offsets[i]);
 }
 
-static void put_quant(const qrn_tensor *t, qrn_out *o) {
+void qrn_bin_put_quant(const qrn_tensor *t, qrn_out *o) {
     const qrn_quant *q = &t->quant;
     qrn_out_u32(o, t->encoding);
     qrn_out_u32(o, q->kind);
@@ -76,7 +75,7 @@ static void put_quant(const qrn_tensor *t, qrn_out *o) {
     put_groups(q, o);
 }
 
-static void put_shape(const qrn_shape *s, qrn_out *o) {
+void qrn_bin_put_shape(const qrn_shape *s, qrn_out *o) {
     qrn_out_u32(o, s->rank);
     for (uint32_t i = 0; i < s->rank; i++)
         qrn_out_u32(o, s->dims[i]);
@@ -98,13 +97,13 @@ static void put_tensor(const qrn_tensor *t, uint32_t id, uint32_t constant, qrn_
                        (t->optional_io ? QRN_BIN_TENSOR_OPTIONAL : 0));
     qrn_out_u32(o, qrn_dtypes[t->dtype].code);
     qrn_out_u32(o, t->format);
-    put_shape(&t->shape, o);
+    qrn_bin_put_shape(&t->shape, o);
     qrn_out_u32(o, dynamic_mask(t));
     if (t->format == QRN_FORMAT_SPARSE) {
         qrn_out_u32(o, t->n_sparse_elements);
         qrn_out_u32(o, t->n_sparse_dims);
     }
-    put_quant(t, o);
+    qrn_bin_put_quant(t, o);
     qrn_out_u32(o, constant);
 }
 
@@ -112,7 +111,7 @@ static void put_param(const char *name, const qrn_param *p, const qrn_bin_ids *i
     qrn_out_text(o, name);
     qrn_out_u32(o, p->is_tensor ? 1 : 0);
     if (p->is_tensor) {
-        qrn_out_u32(o, file_id(ids, p->tensor->id));
+        qrn_out_u32(o, qrn_bin_file_id(ids, p->tensor->id));
         return;
     }
     qrn_out_u32(o, qrn_dtypes[p->dtype].code);
@@ -130,9 +129,9 @@ static void put_node(const qrn_bin_node *n, const qrn_bin_ids *ids, qrn_out *o) 
     qrn_out_u32(o, n->n_out);
     qrn_out_u32(o, n->n_params);
     for (uint32_t i = 0; i < n->n_in; i++)
-        qrn_out_u32(o, n->in[i] ? file_id(ids, n->in[i]) : 0);
+        qrn_out_u32(o, n->in[i] ? qrn_bin_file_id(ids, n->in[i]) : 0);
     for (uint32_t i = 0; i < n->n_out; i++)
-        qrn_out_u32(o, n->out[i] ? file_id(ids, n->out[i]) : 0);
+        qrn_out_u32(o, n->out[i] ? qrn_bin_file_id(ids, n->out[i]) : 0);
     for (uint32_t i = 0; i < n->n_params; i++)
         put_param(n->param_names[i], &n->params[i], ids, o);
 }
@@ -153,10 +152,10 @@ static qrn_status put_packed(const qrn_bin_graph *g, uint32_t index, const qrn_b
         uint32_t constant = QRN_BIN_NONE;
         s = qrn_constants_add(c, index, list[i].data, list[i].size_bytes, false, &constant);
         qrn_out_u32(o, list[i].node);
-        qrn_out_u32(o, file_id(ids, list[i].tensor_id));
+        qrn_out_u32(o, qrn_bin_file_id(ids, list[i].tensor_id));
         qrn_out_u32(o, list[i].packing);
         qrn_out_u32(o, qrn_dtypes[list[i].dtype].code);
-        put_shape(&list[i].shape, o);
+        qrn_bin_put_shape(&list[i].shape, o);
         qrn_out_u32(o, constant);
     }
     qrn_free(list);
@@ -169,7 +168,7 @@ static bool *find_params(const qrn_bin_graph *g, const qrn_bin_ids *ids) {
     for (uint32_t i = 0; is_param && i < g->n_nodes; i++)
         for (uint32_t k = 0; k < g->nodes[i].n_params; k++)
             if (g->nodes[i].params[k].is_tensor)
-                is_param[file_id(ids, g->nodes[i].params[k].tensor->id)] = true;
+                is_param[qrn_bin_file_id(ids, g->nodes[i].params[k].tensor->id)] = true;
     return is_param;
 }
 
@@ -181,7 +180,7 @@ static qrn_status put_tensors(const qrn_bin_graph *g, uint32_t index, const qrn_
     qrn_status s = QRN_OK;
     for (uint32_t i = 0; i < g->n_tensors && s == QRN_OK; i++) {
         const qrn_tensor *t = g->tensors[i];
-        uint32_t id = file_id(ids, t->id), constant = QRN_BIN_NONE;
+        uint32_t id = qrn_bin_file_id(ids, t->id), constant = QRN_BIN_NONE;
         if (t->data)
             s = qrn_constants_add(c, index, t->data, t->size_bytes, is_param[id], &constant);
         put_tensor(t, id, constant, o);
@@ -222,7 +221,7 @@ qrn_status qrn_bin_put_info(const qrn_bin *b, const qrn_bin_ids *ids, const qrn_
     qrn_out_u32(o, b->n_tensors);
     qrn_out_u32(o, c->n);
     for (uint32_t i = 0; i < b->n_tensors; i++)
-        put_tensor(b->tensors[i], file_id(ids, b->tensors[i]->id), QRN_BIN_NONE, o);
+        put_tensor(b->tensors[i], qrn_bin_file_id(ids, b->tensors[i]->id), QRN_BIN_NONE, o);
     for (uint32_t i = 0; i < c->n; i++) {
         qrn_out_u32(o, c->items[i].section);
         qrn_out_u32(o, c->items[i].n_graphs);
@@ -240,8 +239,8 @@ qrn_status qrn_bin_put_schedule(const qrn_bin_graph *g, const qrn_bin_ids *ids, 
     if (!s.tiles || !s.swaps)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a schedule");
     for (uint32_t i = 0; i < s.n_tiles; i++)
-        s.tiles[i].value = file_id(ids, s.tiles[i].value);
+        s.tiles[i].value = qrn_bin_file_id(ids, s.tiles[i].value);
     for (uint32_t i = 0; i < s.n_swaps; i++)
-        s.swaps[i].value = file_id(ids, s.swaps[i].value);
+        s.swaps[i].value = qrn_bin_file_id(ids, s.swaps[i].value);
     return qd_store(&s, arena, &o->data, &o->n);
 }

@@ -40,6 +40,7 @@ static qrn_status add_application_tensors(qrn_lowering *lo, const qrn_graph *g) 
 
 static qrn_status lower_all(qrn_lowering *lo) {
     QRN_TRY(qrn_half_begin(lo));
+    lo->cg->half = lo->half;
     QRN_TRY(qrn_lo_find_uses(lo));
     QRN_TRY(add_application_tensors(lo, lo->graph));
     QRN_TRY(qrn_half_enter(lo));
@@ -113,7 +114,6 @@ qrn_status qrn_compile(const qrn_graph *g, const qrn_compile_options *opt, qrn_c
     qrn_lowering lo;
     QRN_TRY(begin(&lo, g, opt));
     qrn_status s = lower_all(&lo);
-    lo.cg->half = lo.half;
     if (s == QRN_OK)
         s = count_tensor_uses(&lo);
     if (!settle_all(lo.cg) && s == QRN_OK)

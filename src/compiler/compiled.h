@@ -140,6 +140,11 @@ qrn_view qrn_compiled_view(const qrn_compiled *cg, qrn_val v);
 // The bytes of a constant; computes them when they are only described. NULL: out of memory, or the
 // data is not there.
 const void *qrn_compiled_data(qrn_compiled *cg, qrn_val v);
+// Is the graph one that can be bound: operands exist and fit their ops, nothing is read before it
+// is written, memory is not shared by accident? `stored`: it comes from a file, so that there are
+// no jumps, no dynamic shapes and no ops without a check. Fails with QRN_E_BINARY and names the
+// step.
+qrn_status qrn_compiled_verify(const qrn_compiled *cg, bool stored);
 // The real numbers of src, rounded to fp16, as f32.
 void qrn_round_view(const qrn_view *src, qrn_fp16_rule rule, void *dst);
 

@@ -65,6 +65,12 @@ enum {
 // By number; NULL when there is none.
 const qrn_cop *qrn_cop_by_id(uint32_t id);
 
+// Words of 4 bytes that the attributes of an op take when they are stored.
+uint32_t qrn_cop_attr_words(const qrn_cop *op);
+// Element `i` of an attribute as bits, and back; false: a bool that is neither 0 nor 1.
+uint64_t qrn_attr_get(const void *args, const qrn_attr *a, uint32_t i);
+bool qrn_attr_set(void *args, const qrn_attr *a, uint32_t i, uint64_t bits);
+
 // --- for the tables of ops
 
 #define QRN_COP_HEAD(op) .id = QRN_COP_ID_##op, .name = #op, .family = &qrn_family_##op

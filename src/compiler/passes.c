@@ -9,6 +9,7 @@
 #include "kernels/move/join.h"
 #include "kernels/move/layout.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const qrn_pass qrn_passes[] = {
@@ -26,12 +27,12 @@ const qrn_pass qrn_passes[] = {
     {NULL, NULL},
 };
 
-bool qrn_pass_plain(const qrn_lowering *lo, const qrn_cstep *s) {
+bool qrn_pass_plain(const qrn_compiled *cg, const qrn_cstep *s) {
     if (s->kind != QRN_CSTEP_OP || !s->op || s->shapes || s->state_bytes)
         return false;
     for (uint32_t i = 0; i < s->n_in + s->n_out; i++) {
         uint32_t v = i < s->n_in ? s->in[i] : s->out[i - s->n_in];
-        const qrn_cvalue *val = v == QRN_VAL_NONE ? NULL : &lo->cg->values[v];
+        const qrn_cvalue *val = v == QRN_VAL_NONE ? NULL : &cg->values[v];
         if (val && (val->n_sparse || val->n_sparse_dims || val->dynamic ||
                     (val->kind != QRN_CV_CONST && qrn_dtypes[val->dtype].bits < 8)))
             return false;
@@ -68,7 +69,7 @@ static bool same_bytes(const qrn_cvalue *x, const qrn_cvalue *y, bool cast) {
 }
 
 bool qrn_pass_copies(const qrn_lowering *lo, const qrn_cstep *s) {
-    if (!qrn_pass_plain(lo, s) || s->n_out != 1 || s->in[0] == s->out[0])
+    if (!qrn_pass_plain(lo->cg, s) || s->n_out != 1 || s->in[0] == s->out[0])
         return false;
     const qrn_cvalue *x = &lo->cg->values[s->in[0]], *y = &lo->cg->values[s->out[0]];
     if (x->size_bytes != y->size_bytes)
@@ -117,8 +118,8 @@ const qrn_cstep *qrn_pass_step_before(const qrn_lowering *lo, const qrn_use *use
     if (u->n_writes != 1 || u->last_write > at)
         return NULL;
     const qrn_cstep *s = &p->steps[u->last_write - 1];
-    bool fits = qrn_pass_plain(lo, s) && s->n_in == 1 && s->n_out == 1 && s->in[0] != s->out[0] &&
-                uses[s->in[0]].last_write < u->last_write;
+    bool fits = qrn_pass_plain(lo->cg, s) && s->n_in == 1 && s->n_out == 1 &&
+                s->in[0] != s->out[0] && uses[s->in[0]].last_write < u->last_write;
     return fits ? s : NULL;
 }
 
@@ -157,6 +158,22 @@ static bool left_out(const char *list, const char *name) {
     return false;
 }
 
+// In debug builds each pass must leave a graph that can be bound.
+static qrn_status verify(const qrn_lowering *lo, const char *after) {
+#ifndef NDEBUG
+    qrn_status s = qrn_compiled_verify(lo->cg, false);
+    if (s != QRN_OK && s != QRN_E_MEM) {
+        char why[512];
+        snprintf(why, sizeof why, "%s", qrn_message());
+        return QRN_FAIL(QRN_E_FINALIZE, "after %s (a mistake of Quern): %s", after, why);
+    }
+    return s;
+#else
+    (void)lo, (void)after;
+    return QRN_OK;
+#endif
+}
+
 static qrn_status run_pass(qrn_lowering *lo, const qrn_pass *pass) {
     qrn_compiled *p = lo->cg;
     qrn_use *uses = qrn_alloc((p->n_values + 1) * sizeof *uses);
@@ -166,7 +183,7 @@ static qrn_status run_pass(qrn_lowering *lo, const qrn_pass *pass) {
     qrn_status s = pass->run(lo, uses);
     remove_dropped(p);
     qrn_free(uses);
-    return s;
+    return s == QRN_OK ? verify(lo, pass->name) : s;
 }
 
 bool qrn_pass_enabled(const char *list, const char *name) {
@@ -176,9 +193,9 @@ bool qrn_pass_enabled(const char *list, const char *name) {
 
 qrn_status qrn_lo_passes(qrn_lowering *lo) {
     const qrn_compiled *p = lo->cg;
-    if (p->may_block || p->optional_io || lo->opt->keep_tensors)
-        return QRN_OK;
-    qrn_status s = QRN_OK;
+    qrn_status s = verify(lo, "lowering");
+    if (s != QRN_OK || p->may_block || p->optional_io || lo->opt->keep_tensors)
+        return s;
     for (const qrn_pass *pass = qrn_passes; pass->name && s == QRN_OK; pass++)
         if (qrn_pass_enabled(lo->opt->passes, pass->name))
             s = run_pass(lo, pass);

@@ -42,10 +42,14 @@ qrn_status qrn_pass_dead(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_chain(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_in_place(qrn_lowering *lo, const qrn_use *uses);
 
+// May step `at` be an epilogue of step `head`, behind those in between? It reads what they make
+// element by element, and does not write over what they read otherwise.
+bool qrn_fusable(const qrn_compiled *cg, uint32_t head, uint32_t at);
+
 // --- for passes
 
 // Does the step only take place on fixed shapes of dense elements of whole bytes?
-bool qrn_pass_plain(const qrn_lowering *lo, const qrn_cstep *s);
+bool qrn_pass_plain(const qrn_compiled *cg, const qrn_cstep *s);
 // Does the step leave the bytes of in[0], in their order, in out[0]?
 bool qrn_pass_copies(const qrn_lowering *lo, const qrn_cstep *s);
 // The value that owns the memory of v; *offset (may be NULL) is where v begins in it.

@@ -91,12 +91,28 @@ static qrn_status bind(qrn_api_graph *g, qrn_compiled *cg, const qrn_compile_opt
     return QRN_OK;
 }
 
+bool qrn_host_keeps_tensors(const qrn_api_graph *g) {
+    return g->context->backend->own->dump.folder != NULL;
+}
+
+qrn_status qrn_host_bind(qrn_api_graph *g, qrn_compiled *cg, const qrn_compile_options *opt,
+                         const qrn_cpu_options *cpu) {
+    qrn_status s = acquire_pool(g->context->backend);
+    if (s == QRN_OK)
+        s = qrn_compiled_verify(cg, true);
+    if (s == QRN_OK)
+        s = bind(g, cg, opt, cpu);
+    if (s != QRN_OK)
+        qrn_compiled_destroy(cg);
+    return s;
+}
+
 qrn_status qrn_host_build(qrn_api_graph *g, const qrn_compile_options *opt,
                           const qrn_cpu_options *cpu) {
     qrn_compile_options o = *opt;
     qrn_compiled *cg = NULL;
     QRN_TRY(acquire_pool(g->context->backend));
-    o.keep_tensors |= g->context->backend->own->dump.folder != NULL;
+    o.keep_tensors |= qrn_host_keeps_tensors(g);
     QRN_TRY(qrn_compile(g->ir, &o, &cg));
     qrn_status s = bind(g, cg, &o, cpu);
     if (s != QRN_OK)

@@ -17,6 +17,12 @@ qrn_status qrn_host_config(qrn_api_backend *b, const void *custom);
 // depends on the machine or the backend's own options is filled in here.
 qrn_status qrn_host_build(qrn_api_graph *g, const qrn_compile_options *opt,
                           const qrn_cpu_options *cpu);
+// The second half of it, with a graph that was compiled before: verifies and binds it. The graph is
+// taken over, also on failure.
+qrn_status qrn_host_bind(qrn_api_graph *g, qrn_compiled *cg, const qrn_compile_options *opt,
+                         const qrn_cpu_options *cpu);
+// Must every tensor be computed and have its own memory, for dumps?
+bool qrn_host_keeps_tensors(const qrn_api_graph *g);
 // Gives the pool back; nothing to do when there is none.
 void qrn_host_release(qrn_api_backend *b);
 

@@ -70,13 +70,13 @@ def size_of(dtype, dims):
 def read_sections(data):
     need(bytes(data[:8]) == b"QUERNCTX", "not a context binary")
     major, minor, size, n, crc, part = struct.unpack_from("<IIQIII", data, 8)
-    need((major, minor) in ((0, 1), (0, 2)), f"version {major}.{minor}")
+    need((major, minor) in ((0, 1), (0, 2), (0, 3)), f"version {major}.{minor}")
     need(size == len(data), "bytes of the file")
-    need(1 <= n <= 8196 and part <= 3 and not any(data[36:64]), "header")
+    need(1 <= n <= 12292 and part <= 3 and not any(data[36:64]), "header")
     table = bytes(data[:28]) + bytes(4) + bytes(data[32:64 + 32 * n])
     need(zlib.crc32(table) == crc, "checksum of the header")
     sections, end, last = [], 64 + 32 * n, (-1, 0)
-    order = [1, 2, 6, 3, 4, 5] if minor == 2 else [1, 2, 3, 4, 5]
+    order = {1: [1, 2, 3, 4, 5], 2: [1, 2, 6, 3, 4, 5], 3: [1, 2, 6, 7, 3, 4, 5]}[minor]
     for i in range(n):
         kind, index, offset, length, check, zero = struct.unpack_from("<IIQQII", data, 64 + 32 * i)
         need(offset == (end + 4095) // 4096 * 4096 and length and not zero, f"section {i}")
@@ -233,6 +233,63 @@ def read_schedule(section, g, ids):
     return s
 
 
+def read_value(r, i, tensors, constants):
+    flags, v = r.u32(), {"tensor": r.u32(), "base": None, "constant": None, "source": None}
+    v["kind"] = flags & 3
+    need(flags < 16 and v["kind"] < 3 and (v["tensor"] == 0 or v["tensor"] in tensors), "a value")
+    t = tensors.get(v["tensor"])
+    if flags & 4:
+        need(t, "a value like a tensor")
+        v.update({"type": t["type"], "dims": t["dims"]})
+    else:
+        v["type"], sparse, indexed = r.take("III")
+        v["dims"] = r.many("I", r.u32())
+        v["encoding"] = read_encoding(r, v["dims"])
+        need((sparse == 0) == (indexed == 0), "a sparse value")
+    if flags & 8:
+        v["base"], v["offset"] = r.take("IQ")
+    if v["kind"] == 1:
+        v["from"] = r.u32()
+        need(v["from"] <= 2, "kind of a constant")
+        if v["from"] == 0:
+            v["constant"] = r.u32()
+            need(constants[v["constant"]]["bytes"] == size_of(v["type"], v["dims"]), "a constant")
+        elif v["from"] == 1:
+            need(t and t["role"] == 4, "a constant that is no tensor")
+        else:
+            v["source"] = r.u32()
+            need(v["source"] < i, "the source of a constant")
+    return v
+
+
+def read_operands(r, n_values):
+    n_in, n_out = r.take("II")
+    x = {"in": r.many("I", n_in), "out": r.many("I", n_out)}
+    need(all(v < n_values or v == 0xFFFFFFFF for v in x["in"] + x["out"]), "operands")
+    return x
+
+
+def read_compiled(section, g, tensors, constants):
+    r = Records(section["data"])
+    c = dict(zip(("how", "fp16"), r.take("II")))
+    n_values, n_io, n_nodes, n_steps = r.take("IIII")
+    need(c["fp16"] <= 3, "kind of fp16")
+    c["values"] = [read_value(r, i, tensors, constants) for i in range(n_values)]
+    c["io"] = [dict(zip(("value", "flags"), r.take("II"))) for _ in range(n_io)]
+    need(all(c["values"][x["value"]]["kind"] == 2 and x["flags"] < 4 for x in c["io"]), "io")
+    c["nodes"] = [{"node": r.u32(), **read_operands(r, n_values)} for _ in range(n_nodes)]
+    need(all(x["node"] < len(g["nodes"]) for x in c["nodes"]), "a node")
+    c["steps"] = []
+    for _ in range(n_steps):
+        s = dict(zip(("op", "domain", "node", "fused", "state"), r.take("IIIIQ")))
+        s.update(read_operands(r, n_values))
+        s["attributes"] = r.many("I", r.u32())
+        need(s["op"] and s["domain"] <= 3 and s["node"] < n_nodes, "a step")
+        c["steps"].append(s)
+    r.end()
+    return c
+
+
 def read_constant(r, sections):
     kind, users, offset, size = r.take("IIQQ")
     (section,) = [s for s in sections if s["type"] == kind] or [None]
@@ -261,6 +318,10 @@ def read(data):
         g = b["graphs"][s["index"]]
         own = {t["id"] for t in g["tensors"]} | {t["id"] for t in b["tensors"]}
         g["schedule"] = read_schedule(s, g, own)
+    for s in (s for s in sections if s["type"] == 7):
+        g = b["graphs"][s["index"]]
+        own = {t["id"]: t for t in g["tensors"] + b["tensors"]}
+        g["compiled"] = read_compiled(s, g, own, b["constants"])
     b["sections"] = [{k: s[k] for k in ("type", "index", "offset", "bytes")} for s in sections]
     check_users(b)
     return b
@@ -270,7 +331,7 @@ def check_users(b):
     """Every constant is used, by as many graphs as it says, and lies in the section for that."""
     users = [set() for _ in b["constants"]]
     for i, g in enumerate(b["graphs"]):
-        for x in g["tensors"] + g["packed"]:
+        for x in g["tensors"] + g["packed"] + g.get("compiled", {}).get("values", []):
             if x["constant"] is not None:
                 users[x["constant"]].add(i)
     for k, who in zip(b["constants"], users):

@@ -130,7 +130,7 @@ def test_a_binary_with_a_damaged_schedule_is_refused(files, tmp_path):
 def test_htp_bin_03_weights_lie_apart_and_once(files):
     b = read_binary.read(files["shared"][0].read_bytes())
     assert all(s["offset"] % 4096 == 0 for s in b["sections"])
-    assert [s["type"] for s in b["sections"]] == [1, 2, 2, 2, 6, 6, 6, 3, 4, 5]
+    assert [s["type"] for s in b["sections"]] == [1, 2, 2, 2, 6, 6, 6, 7, 7, 7, 3, 4, 5]
     a8, twin = b["graphs"][0], b["graphs"][1]
     assert [p["constant"] for p in a8["packed"]] == [p["constant"] for p in twin["packed"]]
     one = read_binary.read(files["a8"][0].read_bytes())

@@ -72,7 +72,7 @@ static void htp_bin_03_sections_start_on_pages(void **state) {
     uint8_t made[NET_OUT_BYTES];
     blob b = blob_of_net(0, "net", made);
     uint32_t n = u32_at(&b, 24);
-    assert_int_equal(n, 4); // info, graph, constants, weights
+    assert_int_equal(n, 5); // info, graph, compiled graph, constants, weights
     for (uint32_t i = 0; i < n; i++) {
         uint32_t offset = u32_at(&b, 64 + 32 * i + 8);
         assert_int_not_equal(offset, 0);

@@ -397,7 +397,7 @@ static void constants_travel_in_a_binary(void **state) {
         }
     uint64_t size = 0, written = 0;
     HTP_OK(w.qnn.contextGetBinarySize(w.context, &size));
-    assert_true(size < 4 * 64 * DEPTH + 2 * 64 * DEPTH + 20480); // two bytes a weight
+    assert_true(size < 4 * 64 * DEPTH + 2 * 64 * DEPTH + 24576); // two bytes a weight
     void *binary = malloc(size);
     HTP_OK(w.qnn.contextGetBinary(w.context, binary, size, &written));
     HTP_OK(w.qnn.contextFree(w.context, NULL));

@@ -16,6 +16,7 @@
 #include "backend/htp/device/restart.h"
 #include "backend/htp/device/session.h"
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "core/services.h"
 #include "core/host.h"
@@ -134,6 +135,7 @@ static qrn_status graph_create(qrn_api_graph *g) {
 
 static void graph_free(qrn_api_graph *g) {
     qrn_user_ops_free(&qrn_htp_graph_of(g)->user_ops, NULL);
+    qrn_compiled_destroy(qrn_htp_graph_of(g)->stored);
     qrn_htp_modelled_drop(qrn_htp_graph_of(g));
     qrn_free(g->impl);
     g->impl = NULL;
@@ -161,6 +163,28 @@ static bool package_list(qrn_api_backend *b, size_t i, const char **package, con
     return qrn_packages_list(packages_of(b), i, package, op, target);
 }
 
+// What a compiled graph depends on beside the graph.
+static uint32_t how_of(const qrn_api_graph *g, const qrn_compile_options *o) {
+    if (qrn_host_keeps_tensors(g) || qrn_env_get(QRN_ENV_PASSES))
+        return QRN_HTP_NOT_STORED;
+    return (uint32_t)o->half << 8 | (o->fold_relu ? 1u : 0u) | (o->half_away ? 2u : 0u) |
+           (o->low_ties ? 4u : 0u);
+}
+
+// Binds the compiled graph of a binary when it was compiled as this device computes; else compiles.
+static qrn_status make_executable(qrn_api_graph *g, const qrn_compile_options *o,
+                                  const qrn_cpu_options *cpu) {
+    qrn_htp_graph *impl = qrn_htp_graph_of(g);
+    qrn_compiled *stored = impl->stored;
+    impl->stored = NULL;
+    impl->how = how_of(g, o);
+    if (stored && impl->stored_how == impl->how && impl->how != QRN_HTP_NOT_STORED)
+        return qrn_host_bind(g, stored, o, cpu);
+    qrn_compiled_destroy(stored);
+    QRN_TRY(qrn_htp_check_nodes(g));
+    return qrn_host_build(g, o, cpu);
+}
+
 qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
     qrn_htp_graph *impl = qrn_htp_graph_of(g);
     uint64_t start = qrn_call_now_ns();
@@ -181,7 +205,7 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_finalize_options *
     if (!g->context->from_binary)
         qrn_htp_log_lost(g, (qrn_fp16_rule)o.half);
     uint64_t compiling = qrn_call_now_ns();
-    qrn_status s = qrn_host_build(g, &o, &cpu);
+    qrn_status s = make_executable(g, &o, &cpu);
     impl->compile_ns = qrn_call_now_ns() - compiling;
     if (s == QRN_OK)
         s = qrn_htp_measure(qrn_runner_plan(g->runner), &impl->sizes);

@@ -97,11 +97,17 @@ typedef struct qrn_htp_sizes {
     uint64_t io_bytes;    // application tensors
 } qrn_htp_sizes;
 
+#define QRN_HTP_NOT_STORED UINT32_MAX
+
 typedef struct qrn_htp_graph {
     qrn_htp_graph_options options;
     void *user_ops;         // nodes of op packages (backend/package/package.h)
     qrn_htp_sizes sizes;    // once it is finalized
     qrn_packed_list packed; // constants that came with a binary
+    qrn_compiled *stored;   // compiled graph that came with it and is not bound yet, or NULL
+    uint32_t stored_how;    // options that it was compiled with (qrn_htp_how)
+    uint32_t how;           // options that the graph was compiled with; NOT_STORED: not to be kept
+    atomic_bool unchecked;  // nodes of a binary that nobody needed yet were not validated
     bool section_applied;   // the updateable tensors were replaced since loading
     atomic_bool executed;   // once: HVX threads are settled (HTP-HVX-03)
     atomic_bool overflow_watched, overflow_told; // overflow.h: once, and with a warning
@@ -135,6 +141,8 @@ qrn_status qrn_htp_library_check(void);
 extern const qrn_support_table qrn_htp_support;
 qrn_status qrn_htp_op_check(const qrn_api_backend *b, const qrn_api_context *c,
                             const qrn_op_call *call);
+// load.c: validates the nodes of a graph from a binary, unless that was done.
+qrn_status qrn_htp_check_nodes(const qrn_api_graph *g);
 // numerics.c: how a graph computes, as options of the compiler.
 void qrn_htp_numerics(const qrn_api_graph *g, qrn_compile_options *opt);
 // Refuses floats that the device cannot compute with, in an op and in a graph to be finalized.

@@ -76,7 +76,7 @@ static qrn_status set_bias(qrn_lowering *lo, qrn_cstep *s, qrn_val bias) {
 
 // Is the step a float product whose weights can be scaled? n is the number of its columns.
 static bool can_scale(qrn_lowering *lo, const qrn_cstep *s, size_t n) {
-    if (!qrn_pass_plain(lo, s) || s->domain != QRN_DOMAIN_F32 || s->n_in < 2 || s->n_in > 3 ||
+    if (!qrn_pass_plain(lo->cg, s) || s->domain != QRN_DOMAIN_F32 || s->n_in < 2 || s->n_in > 3 ||
         s->n_out != 1 || (bias_of(s) != QRN_VAL_NONE && !floats(lo, bias_of(s), n)))
         return false;
     qrn_gemm gemm;
@@ -123,7 +123,7 @@ static qrn_status fold(qrn_lowering *lo, const qrn_use *uses, uint32_t at) {
 qrn_status qrn_pass_batchnorm(qrn_lowering *lo, const qrn_use *uses) {
     for (uint32_t i = 0; i < lo->cg->n_steps && !lo->half && !lo->opt->stored; i++) {
         const qrn_cstep *s = &lo->cg->steps[i];
-        if (s->op == &qrn_cop_affine && s->domain == QRN_DOMAIN_F32 && qrn_pass_plain(lo, s) &&
+        if (s->op == &qrn_cop_affine && s->domain == QRN_DOMAIN_F32 && qrn_pass_plain(lo->cg, s) &&
             s->n_in >= 2 && s->n_out == 1)
             QRN_TRY(fold(lo, uses, i));
     }

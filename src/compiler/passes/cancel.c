@@ -54,7 +54,7 @@ qrn_status qrn_pass_cancel(qrn_lowering *lo, const qrn_use *uses) {
     qrn_compiled *p = lo->cg;
     for (uint32_t i = 0; i < p->n_steps; i++) {
         qrn_cstep *s = &p->steps[i];
-        if (!qrn_pass_plain(lo, s) || s->n_in != 1 || s->n_out != 1)
+        if (!qrn_pass_plain(lo->cg, s) || s->n_in != 1 || s->n_out != 1)
             continue;
         const qrn_cstep *first = qrn_pass_step_before(lo, uses, i);
         if (!first)

@@ -38,12 +38,9 @@ static bool shares_memory(const qrn_compiled *p, qrn_val a, qrn_val b) {
     return place_of(p, a).owner == place_of(p, b).owner;
 }
 
-// May step `at` follow the steps from `head` on, part by part? It reads what they make element by
-// element, and does not write over what they read otherwise.
-static bool follows(const qrn_lowering *lo, uint32_t head, uint32_t at) {
-    const qrn_compiled *p = lo->cg;
+bool qrn_fusable(const qrn_compiled *p, uint32_t head, uint32_t at) {
     const qrn_cstep *first = &p->steps[head], *s = &p->steps[at];
-    if (!qrn_pass_plain(lo, s) || !s->op->family->element_wise || s->n_out != 1 ||
+    if (!qrn_pass_plain(p, s) || !s->op->family->element_wise || s->n_out != 1 ||
         elements(&p->values[s->out[0]]) != elements(&p->values[first->out[0]]))
         return false;
     for (uint32_t i = 0; i < first->n_in; i++)
@@ -82,10 +79,10 @@ qrn_status qrn_pass_chain(qrn_lowering *lo, const qrn_use *uses) {
     qrn_compiled *p = lo->cg;
     for (uint32_t i = 0; i < p->n_steps; i += 1 + p->steps[i].n_fused) {
         qrn_cstep *s = &p->steps[i];
-        if (!qrn_pass_plain(lo, s) || !reports_parts(p, s) || s->n_out != 1)
+        if (!qrn_pass_plain(p, s) || !reports_parts(p, s) || s->n_out != 1)
             continue;
         while (s->n_fused < QRN_MAX_FUSED && i + 1 + s->n_fused < p->n_steps &&
-               follows(lo, i, i + 1 + s->n_fused))
+               qrn_fusable(p, i, i + 1 + s->n_fused))
             s->n_fused++;
     }
     return QRN_OK;

@@ -13,7 +13,7 @@
 
 // The limits that a layer can keep; NULL: it is none.
 static qrn_clamp *clamp_of(const qrn_lowering *lo, const qrn_cstep *s) {
-    if (!qrn_pass_plain(lo, s) || s->domain != QRN_DOMAIN_F32)
+    if (!qrn_pass_plain(lo->cg, s) || s->domain != QRN_DOMAIN_F32)
         return NULL;
     if (s->op == &qrn_cop_conv)
         return &((qrn_conv_args *)s->args)->clamp;
@@ -24,7 +24,7 @@ static qrn_clamp *clamp_of(const qrn_lowering *lo, const qrn_cstep *s) {
 
 // What an activation does; false: something else.
 static bool limits(const qrn_lowering *lo, const qrn_cstep *s, qrn_clamp *c) {
-    if (!qrn_pass_plain(lo, s) || s->op != &qrn_cop_unary || s->domain != QRN_DOMAIN_F32)
+    if (!qrn_pass_plain(lo->cg, s) || s->op != &qrn_cop_unary || s->domain != QRN_DOMAIN_F32)
         return false;
     const qrn_unary_args *a = s->args;
     *c = (qrn_clamp){true, 0.0f, INFINITY};

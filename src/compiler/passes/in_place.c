@@ -74,7 +74,7 @@ qrn_status qrn_pass_in_place(qrn_lowering *lo, const qrn_use *uses) {
     find_lives(p, lives);
     for (uint32_t i = 0; i < p->n_steps; i++)
         if (p->steps[i].op->family->in_place && p->steps[i].n_out == 1 &&
-            qrn_pass_plain(lo, &p->steps[i]) && !qrn_pass_copies(lo, &p->steps[i]))
+            qrn_pass_plain(lo->cg, &p->steps[i]) && !qrn_pass_copies(lo, &p->steps[i]))
             merge(p, i, lives);
     qrn_free(lives);
     return QRN_OK;

@@ -100,7 +100,7 @@ qrn_status qrn_pass_join(qrn_lowering *lo, const qrn_use *uses) {
     qrn_compiled *p = lo->cg;
     for (uint32_t i = 0; i < p->n_steps; i++) {
         qrn_cstep *s = &p->steps[i];
-        if (!qrn_pass_plain(lo, s))
+        if (!qrn_pass_plain(lo->cg, s))
             continue;
         bool placed = s->op == &qrn_cop_concat  ? join_parts(p, s, uses)
                       : s->op == &qrn_cop_split ? cut_parts(p, uses, i)

@@ -11,13 +11,13 @@ static bool is_sigmoid(const qrn_lowering *lo, const qrn_use *uses, qrn_val v, q
                        uint32_t at) {
     const qrn_use *u = &uses[v];
     const qrn_cstep *s = u->n_writes == 1 ? &lo->cg->steps[u->last_write - 1] : NULL;
-    return s && u->last_write <= at && qrn_pass_plain(lo, s) && s->op == &qrn_cop_unary &&
+    return s && u->last_write <= at && qrn_pass_plain(lo->cg, s) && s->op == &qrn_cop_unary &&
            s->domain == QRN_DOMAIN_F32 && s->in[0] == x && uses[x].last_write < u->last_write &&
            ((const qrn_unary_args *)s->args)->op == QRN_UNARY_SIGMOID;
 }
 
 static bool is_product(const qrn_lowering *lo, const qrn_cstep *s) {
-    return qrn_pass_plain(lo, s) && s->op == &qrn_cop_binary && s->domain == QRN_DOMAIN_F32 &&
+    return qrn_pass_plain(lo->cg, s) && s->op == &qrn_cop_binary && s->domain == QRN_DOMAIN_F32 &&
            ((const qrn_binary_args *)s->args)->op == QRN_BINARY_MUL;
 }
 

@@ -32,7 +32,7 @@ static size_t elem_bytes(const qrn_cvalue *v) { return (qrn_dtypes[v->dtype].bit
 // Inputs that the step computes with; 0: no step for a table.
 static uint32_t operands(const qrn_lowering *lo, const qrn_cstep *s) {
     const qrn_cvalue *y = s->n_out == 1 ? &lo->cg->values[s->out[0]] : NULL;
-    if (!y || !qrn_pass_plain(lo, s) || s->domain != QRN_DOMAIN_RAW ||
+    if (!y || !qrn_pass_plain(lo->cg, s) || s->domain != QRN_DOMAIN_RAW ||
         !qrn_dtype_is_fixed(y->dtype) || !one_encoding(y) || elem_bytes(y) > 2)
         return 0;
     if (s->op == &qrn_cop_lut || s->op == &qrn_cop_convert)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Contexts out of binaries. The graphs are built again from the records, node by node and through
-// the same checks as addNode, so that kernels only ever see what validation accepted; then they are
-// compiled with the packed constants of the file, where they lie. No weight is read or copied.
+// Contexts out of binaries. The compiled graphs of the file are verified and bound, with its packed
+// constants where they lie: no weight is read or copied. The nodes are there for reports; whoever
+// computes with them validates them first (qrn_htp_check_nodes). A graph without a compiled one, or
+// one that was compiled for other numerics, is validated and compiled again.
 #include "backend/htp/binary/binary.h"
 #include "backend/htp/device/session.h"
 
@@ -140,10 +141,33 @@ static qrn_status add_nodes(qrn_api_graph *g, const qrn_bin_graph *from) {
     for (uint32_t i = 0; i < from->n_nodes; i++) {
         qrn_node *n = NULL;
         QRN_TRY(make_node(g, from, &from->nodes[i], &n));
-        QRN_TRY(qrn_node_check(g->context->backend, g->context, n, NULL));
         QRN_TRY(qrn_graph_add_node(g->ir, n));
     }
+    atomic_store(&qrn_htp_graph_of(g)->unchecked, true);
     return QRN_OK;
+}
+
+qrn_status qrn_htp_check_nodes(const qrn_api_graph *g) {
+    qrn_htp_graph *impl = qrn_htp_graph_of(g);
+    for (uint32_t i = 0; atomic_load(&impl->unchecked) && i < g->ir->n_nodes; i++)
+        QRN_TRY(qrn_node_check(g->context->backend, g->context, g->ir->nodes[i], NULL));
+    atomic_store(&impl->unchecked, false);
+    return QRN_OK;
+}
+
+// Hands the compiled graph over, with the nodes that it was made from.
+static qrn_status take_compiled(qrn_api_graph *g, qrn_bin_graph *from) {
+    qrn_htp_graph *impl = qrn_htp_graph_of(g);
+    qrn_compiled *cg = from->compiled;
+    if (!cg)
+        return QRN_OK;
+    impl->stored = cg;
+    impl->stored_how = from->compiled_how;
+    from->compiled = NULL;
+    cg->origin = qrn_arena_alloc(cg->arena, (cg->n_nodes + 1u) * sizeof *cg->origin);
+    for (uint32_t i = 0; cg->origin && i < cg->n_nodes; i++)
+        cg->origin[i] = g->ir->nodes[cg->nodes[i].index];
+    return cg->origin ? QRN_OK : no_memory(from->name);
 }
 
 // What a graph may make of its constants: far more than any sensible one does, and in proportion to
@@ -154,7 +178,7 @@ static size_t most_bytes(uint64_t file_bytes) {
                                                     : SIZE_MAX;
 }
 
-static qrn_status load_graph(qrn_api_context *c, const qrn_bin_graph *from,
+static qrn_status load_graph(qrn_api_context *c, qrn_bin_graph *from,
                              const qrn_binary_source *source) {
     qrn_api_graph *g = NULL;
     QRN_TRY(qrn_api_graph_new(c, NULL, from->name, &g));
@@ -166,6 +190,7 @@ static qrn_status load_graph(qrn_api_context *c, const qrn_bin_graph *from,
     impl->packed = from->packed;
     QRN_TRY(add_tensors(g, from));
     QRN_TRY(add_nodes(g, from));
+    QRN_TRY(take_compiled(g, from));
     qrn_finalize_options opt = {.poll = source->poll,
                                 .poll_ctx = source->poll_ctx,
                                 .most_bytes = most_bytes(source->size_bytes)};

@@ -198,6 +198,11 @@ static qrn_status save_graph(saving *s, const qrn_api_graph *g, qrn_bin_graph *o
     qrn_htp_graph_options options = qrn_htp_graph_of(g)->options;
     if (options.vtcm_max) // which is how much
         options.vtcm_bytes = (uint64_t)qrn_htp_device_of(s->context)->soc.vtcm_mb << 20;
+    const qrn_htp_graph *impl = qrn_htp_graph_of(g);
+    if (g->compiled && impl->how != QRN_HTP_NOT_STORED && qrn_bin_can_store(g->compiled)) {
+        out->compiled = g->compiled;
+        out->compiled_how = impl->how;
+    }
     if (!list_graph_options(s, &options, out) || !save_tensors(s, g, out) ||
         !save_packed(s, p, out))
         return no_memory();

@@ -121,6 +121,7 @@ qrn_status qrn_htp_schedule(const qrn_api_graph *g, qrn_arena *arena, qrn_htp_sc
     *out = (qrn_htp_scheduled){.known = false};
     if (!chip)
         return QRN_OK;
+    QRN_TRY(qrn_htp_check_nodes(g));
     if (!read_graph(&r, g->ir))
         return no_memory();
     QRN_TRY(qd_cut(&r.graph, &steps));

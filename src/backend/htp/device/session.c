@@ -122,6 +122,7 @@ static void drop_runner(const session *s, uint32_t i) {
     qrn_api_graph *g = qrn_context_graph(s->context, i);
     qrn_runner_destroy(g->runner);
     g->runner = NULL;
+    g->compiled = NULL;
 }
 
 static void unload_graph(void *ctx, uint32_t i) {
