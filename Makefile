@@ -110,6 +110,7 @@ install: release ## install headers, libraries and package files under PREFIX
 docs: release ## regenerate the pages that come from the source
 	cmake --build build/release --target docs
 	python3 scripts/gen_environment.py
+	python3 scripts/gen_status.py
 
 format: ## format the sources in place
 	$(CLANG_FORMAT) -i $(FORMATTED)
