@@ -9,8 +9,8 @@ import re
 import sys
 from pathlib import Path
 
-# Folder of src/ -> folders it may include. "runtime/plan.h" allows that one file. The API and the
-# backends do not know each other: both stand on core, whose backend.h is what each backend fills.
+# Folder of src/ -> folders it may include; a header allows that one file. The API and the backends
+# do not know each other: both stand on core, whose backend.h is what each backend fills.
 ALLOWED = {
     "base": ["base"],
     "reference": ["base", "reference"],
