@@ -17,6 +17,8 @@ import json
 import re
 import struct
 import sys
+from bisect import bisect_right
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 SYMTAB, RELA, INIT = 2, 4, (14, 15, 16)
@@ -51,9 +53,10 @@ class Object:
         if self.data[:6] != b"\x7fELF\x02\x01":
             sys.exit(f"{path}: not an ELF64 file of this byte order")
         at, = struct.unpack_from("<Q", self.data, 40)
-        size, n, _ = struct.unpack_from("<HHH", self.data, 58)
+        size, n, names = struct.unpack_from("<HHH", self.data, 58)
         self.sections = [struct.unpack_from("<IIQQQQIIQQ", self.data, at + i * size)
                          for i in range(n)]
+        self.names = self.sections[names][4]
         self.symbols, self.roots, self.edges = [], set(), {}
         for s in self.sections:
             if s[1] == SYMTAB:
@@ -71,34 +74,26 @@ class Object:
             self.symbols.append((section, value, size, label))
             if linked and section and (label == "main" or other & 3 != HIDDEN):
                 self.roots.add(label)
-        self.defined = {label: size for section, _, size, label in self.symbols
+        self.defined = {label for section, _, _, label in self.symbols
                         if section and label != self.here}
 
     def read_relocations(self, s):
         where = s[7]
         target = self.sections[where]
-        name = text_at(self.data, self.names() + target[0])
+        name = text_at(self.data, self.names + target[0])
         if not target[2] & ALLOC or name.startswith((".eh_frame", ".note", ".debug")):
             return
         owners = sorted((v, v + n, label) for section, v, n, label in self.symbols
                         if section == where and n and label != self.here)
+        begins = [o[0] for o in owners]
         for offset, info, _ in struct.iter_unpack("<QQq", self.data[s[4]:s[4] + s[5]]):
             label = self.symbols[info >> 32][3]
             if target[1] in INIT or name.startswith((".init_array", ".ctors", ".fini_array")):
                 self.roots.add(label)
             else:
-                self.edges.setdefault(self.owner(owners, offset), set()).add(label)
-
-    def owner(self, owners, offset):
-        low, high = 0, len(owners)
-        while low < high: # the last one that begins at or before the offset
-            middle = (low + high) // 2
-            low, high = (middle + 1, high) if owners[middle][0] <= offset else (low, middle)
-        return owners[low - 1][2] if low and offset < owners[low - 1][1] else self.here
-
-    def names(self):
-        index, = struct.unpack_from("<H", self.data, 62)
-        return self.sections[index][4]
+                at = bisect_right(begins, offset) - 1
+                owner = owners[at][2] if at >= 0 and offset < owners[at][1] else self.here
+                self.edges.setdefault(owner, set()).add(label)
 
 
 def edges_of(found):
@@ -132,10 +127,6 @@ def read_allowed(path):
     return rows
 
 
-def matches(name, row):
-    return name.startswith(row[:-1]) if row.endswith("*") else name == row
-
-
 def main():
     options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
     root = Path(options.get("--root", Path(__file__).resolve().parent.parent)).resolve()
@@ -148,11 +139,11 @@ def main():
     allowed = read_allowed(options.get("--allow"))
     problems = [f"{source}: no library or program reaches '{name}'"
                 for name, source in alone.items()
-                if not any(matches(name, row) for row in allowed)]
+                if not any(fnmatchcase(name, row) for row in allowed)]
     for row, reason in allowed.items():
         if not reason:
             problems.append(f"{options['--allow']}: '{row}' needs a reason")
-        elif not any(matches(name, row) for name in alone):
+        elif not any(fnmatchcase(name, row) for name in alone):
             problems.append(f"{options['--allow']}: '{row}' is reached or gone, take it off the "
                             "list")
     print(*sorted(problems), f"reach: {len(found)} objects, {len(problems)} problems", sep="\n")
