@@ -4,7 +4,8 @@
 
 check_style.py [--root DIR]: licence line first, 100 columns, no tabs, no dead code or open ends, no
 source over 800 lines (tables excepted), no environment reads outside base/env.c, no output, exit
-or change of process state from library code. base/log.c may write to the standard streams, for
+or change of process state from library code, no comment that names a file of ours which is not
+there. base/log.c may write to the standard streams, for
 the client that asked for it. Reports of quern print through qt_print, which escapes names.
 """
 import argparse
@@ -25,10 +26,20 @@ PRINTERS = {"print.c", "output.c", "main.c", "flags.c", "flag_pages.c"}
 PRINT = re.compile(r"(?<![\w.>])(printf|puts|putchar)\s*\(")
 STREAMS = re.compile(r"\b(stdout|stderr)\b")
 GETENV = re.compile(r"\b(secure_)?getenv\s*\(")
+NAMED = re.compile(r"(?<![\w/.*<>-])((?:\w+/)*\w+\.(?:c|h|inc|def))\b")
+ELSEWHERE = {"saver_output.c", "linux/fs.h", "cmocka.h"}  # files that others write
 STRINGS = re.compile(r'"(?:\\.|[^"\\])*"|//.*')
 
 
-def check_file(root, path, problems):
+def stale_names(line, files):
+    """Files that the comment of a line names, as a path or by name alone, and that do not exist."""
+    comment = line.partition("//")[2]
+    return [name for name in NAMED.findall(comment)
+            if name not in ELSEWHERE and not any(f"/{file}".endswith(f"/{name}")
+                                                 for file in files.get(Path(name).name, []))]
+
+
+def check_file(root, path, files, problems):
     where = path.relative_to(root).as_posix()
     text = path.read_text(errors="replace")
     lines = text.splitlines()
@@ -46,6 +57,8 @@ def check_file(root, path, problems):
             problems.append(f"{at} tab")
         if path.name != Path(__file__).name and OPEN_ENDS.search(line):
             problems.append(f"{at} open end or dead code")
+        if path.suffix in CODE:
+            problems.extend(f"{at} there is no file '{name}'" for name in stale_names(line, files))
         bare = STRINGS.sub("", line)
         if library and path.suffix in CODE and (
                 PROCESS.search(bare) or STREAMS.search(bare) and where != "src/base/log.c"):
@@ -61,14 +74,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
     root = parser.parse_args().root.resolve()
-    problems, seen = [], 0
-    for folder in FOLDERS:
-        for path in sorted((root / folder).rglob("*")):
-            # bad_tree holds the deliberate mistakes that prove these checks.
-            if (path.suffix in COMMENT and path.is_file()
-                    and "bad_tree" not in path.relative_to(root).parts):
-                seen += 1
-                check_file(root, path, problems)
+    problems, files = [], {}
+    # bad_tree holds the deliberate mistakes that prove these checks.
+    paths = [path for folder in FOLDERS for path in sorted((root / folder).rglob("*"))
+             if path.suffix in COMMENT and path.is_file()
+             and "bad_tree" not in path.relative_to(root).parts]
+    for path in paths:
+        files.setdefault(path.name, []).append(path.relative_to(root).as_posix())
+    for path in paths:
+        check_file(root, path, files, problems)
+    seen = len(paths)
     print("\n".join(problems + [f"style: {seen} files, {len(problems)} problems"]))
     return 1 if problems else 0
 

@@ -72,7 +72,7 @@ static void resample_move_runs_whatever_its_check_accepts(void **state) {
     OP_FUZZ(qrn_cop_resample_move, seeds, 3000);
 }
 
-static void resample_codes_runs_whatever_its_check_accepts(void **state) {
+static void resample_q_runs_whatever_its_check_accepts(void **state) {
     (void)state;
     const op_seed seeds[] = {
         OP_SEED(RAW, "uq8[2,3,5]:t i32[8]:c f64[8]:c > uq8[2,4,5]:t", RESAMPLE(1, 2),
@@ -185,7 +185,7 @@ int main(void) {
         cmocka_unit_test(drop_alpha_runs_whatever_its_check_accepts),
         cmocka_unit_test(resample_runs_whatever_its_check_accepts),
         cmocka_unit_test(resample_move_runs_whatever_its_check_accepts),
-        cmocka_unit_test(resample_codes_runs_whatever_its_check_accepts),
+        cmocka_unit_test(resample_q_runs_whatever_its_check_accepts),
         cmocka_unit_test(glimpse_runs_whatever_its_check_accepts),
         cmocka_unit_test(patches_runs_whatever_its_check_accepts),
         cmocka_unit_test(correlation1d_runs_whatever_its_check_accepts),

@@ -150,7 +150,7 @@ qrn_status qrn_htp_float_check(const qrn_htp_device *d, const qrn_op_call *call)
 qrn_status qrn_htp_float_check_graph(const qrn_api_graph *g);
 void qrn_htp_log_floats(const qrn_api_graph *g,
                         qrn_fp16_rule rule); // one line, where there are floats
-// halves.c: warns of constants that are lost in half precision.
+// lost_constants.c: warns of constants that are lost in half precision.
 void qrn_htp_log_lost(const qrn_api_graph *g, qrn_fp16_rule rule);
 // Compiles and makes the runner (backend.c); used by finalize and by loading.
 qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_finalize_options *opt);

@@ -96,7 +96,7 @@ static bool resamples(qrn_dtype from, qrn_dtype to) {
     return ((both & QRN_T(F32)) && (both & bytes)) || ((both & QRN_T(F64)) && (both & words));
 }
 
-static const char *check_resample_codes(const qrn_kcall *k, qrn_domain domain) {
+static const char *check_resample_q(const qrn_kcall *k, qrn_domain domain) {
     (void)domain;
     QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
     QRN_NEED(resamples(k->in[0]->dtype, k->out[0]->dtype),
@@ -217,7 +217,7 @@ const qrn_cop qrn_cop_resample_move = {QRN_COP_HEAD(resample_move), QRN_COP_ATTR
                                        .check = check_resample_move};
 const qrn_cop qrn_cop_resample_q = {QRN_COP_HEAD(resample_q), QRN_COP_ATTRS(resample_attrs),
                                     QRN_COP_IN(3, 3, 7), QRN_COP_OUT(1, 1, 1),
-                                    .check = check_resample_codes};
+                                    .check = check_resample_q};
 
 static const qrn_attr glimpse_attrs[] = {
     QRN_ATTR(qrn_glimpse_args, noise),

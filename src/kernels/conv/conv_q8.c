@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Reference rows of the quantized convolution: the definition of gemm/requant.h, written out.
+// Reference rows of the quantized convolution: the definition of gemm/epilogue/requant.h, written
+// out.
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/epilogue/requant.h"
 

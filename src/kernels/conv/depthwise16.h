@@ -3,7 +3,7 @@
 // Depthwise convolutions of 16-bit values with two taps to an instruction: the columns of a window
 // are cut into pairs of rows, whose words lie side by side. For weights that are signed bytes once
 // their offset is added, so that sums of 32 bits are exact, and results of 16 bits, which are
-// rounded in double. Results are those of gemm/requant.h to the bit.
+// rounded in double. Results are those of gemm/epilogue/requant.h to the bit.
 //
 // With s = x as signed words (unsigned ones minus 2^15) and os their offset, the sum over taps of
 // (s + os) * w is sum s*w + os * sum w; the second part goes into the bias. What lies outside x is

@@ -2,13 +2,14 @@
 //
 // Depthwise convolutions of 8-bit values with four taps to an instruction: the columns of a window
 // are cut into groups of four rows, whose bytes lie side by side. For weights that are signed bytes
-// once their offset is added. Results are those of gemm/requant.h to the bit.
+// once their offset is added. Results are those of gemm/epilogue/requant.h to the bit.
 //
 // With u = x as unsigned bytes and ou their offset, the sum over taps of (u + ou) * w is sum u*w +
 // ou * sum w; the second part goes into the bias. What lies outside x is -ou.
 //
-// Rounding is that of gemm/requant8.h in fixed point: 16 bits behind the point, so that whole part
-// and fraction are a word each, and a fraction close to zero leaves the decision to the double.
+// Rounding is that of gemm/epilogue/requant8.h in fixed point: 16 bits behind the point, so that
+// whole part and fraction are a word each, and a fraction close to zero leaves the decision to the
+// double.
 #ifndef QRN_KERNELS_CONV_DEPTHWISE8_H
 #define QRN_KERNELS_CONV_DEPTHWISE8_H
 

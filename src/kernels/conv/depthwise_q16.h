@@ -2,7 +2,7 @@
 //
 // RAW rows of the conv family for depthwise convolutions with one output per input channel of which
 // an operand has 16 bits. Sums are kept in double, where they are exact. Results are those of
-// gemm/requant.h to the bit.
+// gemm/epilogue/requant.h to the bit.
 #ifndef QRN_KERNELS_CONV_DEPTHWISE_Q16_H
 #define QRN_KERNELS_CONV_DEPTHWISE_Q16_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The fast RAW rows of the conv family for depthwise convolutions with one output per input
-// channel: vectors run over the channels. Results are those of gemm/requant.h to the bit.
+// channel: vectors run over the channels. Results are those of gemm/epilogue/requant.h to the bit.
 #ifndef QRN_KERNELS_CONV_DEPTHWISE_Q8_H
 #define QRN_KERNELS_CONV_DEPTHWISE_Q8_H
 

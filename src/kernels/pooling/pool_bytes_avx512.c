@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Averages of bytes for AVX-512: sums of a window in 16 bits, 64 channels at a time, rounded as
-// gemm/requant8.h has it. Results that this leaves open are those of qrn_pool_average.
+// gemm/epilogue/requant8.h has it. Results that this leaves open are those of qrn_pool_average.
 #include "kernels/gemm/epilogue/requant8_avx512.h"
 #include "kernels/pooling/pooling.h"
 

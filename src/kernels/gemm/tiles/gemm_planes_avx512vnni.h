@@ -129,7 +129,7 @@ INLINE void sums(const qrn_planes_tile *t, const int rows, const int planes, con
         _mm512_storeu_si512(t->acc + i * 16, acc[i]);
 }
 
-// Terms of a panel as sums_avx512.h wants them.
+// Terms of a panel as requant16_avx512.h wants them.
 typedef struct terms {
     double m[QRN_PANEL], start[QRN_PANEL];
     int32_t low[QRN_PANEL], high[QRN_PANEL]; // what sums of the planes begin with, flipped

@@ -59,7 +59,7 @@ typedef struct qrn_q16_tile {
     const int8_t *b;  // packed panel
     size_t steps;
     qrn_q16_terms column,
-        row;          // [32], flipped as in sums_avx512.h; [rows], NULL: all is in the rest
+        row;          // [32], flipped as in requant16_avx512.h; [rows], NULL: all is in the rest
     double *sum;      // [6][32] sums of the parts so far; no more rows where there are several
     bool first, last; // of the parts: the first does not read `sum`, the last writes y
     // y = clamp(floor(fma(sum, m, zero_half)))
