@@ -34,13 +34,7 @@ static void put_format(const qrn_cvalue *v, qrn_out *o) {
     qrn_bin_put_quant(&t, o);
 }
 
-// Data of a tensor is stored with it, unless the value has other bytes (small constants that were
-// rounded at once) or the tensor belongs to the context.
-static bool is_stored(const qrn_cconst *c, const qrn_tensor *t) {
-    return c->kind == QRN_CONST_TENSOR && t && (t->data == c->data || !t->data);
-}
-
-static qrn_status put_constant(const writing *w, const qrn_cvalue *v, const qrn_tensor *t) {
+static qrn_status put_constant(const writing *w, const qrn_cvalue *v) {
     const qrn_cconst *c = &w->cg->constants[v->constant];
     uint32_t index = QRN_BIN_NONE;
     if (c->kind == QRN_CONST_ROUNDED) {
@@ -48,7 +42,7 @@ static qrn_status put_constant(const writing *w, const qrn_cvalue *v, const qrn_
         qrn_out_u32(w->o, c->source);
         return QRN_OK;
     }
-    if (is_stored(c, t)) {
+    if (c->kind == QRN_CONST_TENSOR) { // stored with the tensor
         qrn_out_u32(w->o, QRN_CONST_TENSOR);
         return QRN_OK;
     }
@@ -71,7 +65,7 @@ static qrn_status put_value(const writing *w, const qrn_cvalue *v) {
         qrn_out_u32(w->o, v->base);
         qrn_out_u64(w->o, v->base_offset);
     }
-    return v->kind == QRN_CV_CONST ? put_constant(w, v, t) : QRN_OK;
+    return v->kind == QRN_CV_CONST ? put_constant(w, v) : QRN_OK;
 }
 
 static void put_attrs(const qrn_cstep *s, qrn_out *o) {

@@ -110,7 +110,8 @@ qrn_status qrn_lo_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val *out) {
     }
     lo->cg->dynamic |= t->has_dynamic;
     if (t->role == QRN_ROLE_STATIC) {
-        qrn_cconst c = {.kind = QRN_CONST_TENSOR,
+        bool rounded = stored->data && stored->data != qrn_lo_client_tensor(lo, t)->data;
+        qrn_cconst c = {.kind = rounded ? QRN_CONST_MADE : QRN_CONST_TENSOR,
                         .updateable = t->updateable,
                         .droppable = t->graph && !t->updateable,
                         .data = stored->data};

@@ -116,8 +116,8 @@ static inline bool qrn_chk_vector(const qrn_view *v, size_t n) {
 }
 // Can `v` be broadcast to the shape of `out`?
 static inline bool qrn_chk_broadcasts(const qrn_view *v, const qrn_view *out) {
-    if (v->rank > out->rank)
-        return false;
+    if (v->rank > out->rank) // a single element: [1] is what [] is to clients
+        return out->rank == 0 && qrn_view_count(v) == 1;
     for (uint32_t d = 0; d < v->rank; d++) {
         uint32_t to = out->dims[out->rank - v->rank + d];
         if (v->dims[d] != 1 && v->dims[d] != to)
