@@ -6,6 +6,7 @@
 #include "core/signal.h"
 
 #include <semaphore.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const QnnSignal_Config_t at_once = {.option = QNN_SIGNAL_CONFIG_OPTION_TIMEOUT,
@@ -261,6 +262,45 @@ static void a_notification_cannot_free_its_own_context(void **state) {
     sem_destroy(&inside);
 }
 
+// Neither ThreadSanitizer nor qemu-user can start threads after a fork.
+#if !defined(__SANITIZE_THREAD__) && !defined(QUERN_EMULATED)
+// The queue's thread stays in the parent: the child starts one when it needs it, and frees the
+// context without waiting for the lost one.
+static void a_forked_child_starts_a_queue_of_its_own(void **state) {
+    (void)state;
+    relu_graph r;
+    relu_finalized(&r, "r", 4);
+    float x[4] = {0}, y[4];
+    relu_bind(&r, x, y);
+    sem_t sem;
+    sem_init(&sem, 0, 0);
+    int counter = 0;
+    done d = {.sem = &sem, .counter = &counter};
+    OK(QnnGraph_executeAsync(r.handle, &r.x, 1, &r.y, 1, NULL, NULL, notify, &d));
+    sem_wait(&sem);
+    for (int uses = 0; uses < 2; uses++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(60); // a queue that nobody serves would be waited for
+            for (int i = 0; i < uses; i++) {
+                if (QnnGraph_executeAsync(r.handle, &r.x, 1, &r.y, 1, NULL, NULL, notify, &d))
+                    _exit(1);
+                sem_wait(&sem);
+            }
+            _exit(QnnContext_free(context, NULL) == QNN_SUCCESS && counter == 1 + uses ? 0 : 2);
+        }
+        int status = -1;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    OK(QnnGraph_executeAsync(r.handle, &r.x, 1, &r.y, 1, NULL, NULL, notify, &d)); // the parent's
+    sem_wait(&sem);
+    assert_int_equal(counter, 2);
+    sem_destroy(&sem);
+}
+#endif
+
 int main(void) {
     const struct CMUnitTest tests[] = {
 #define T(f) cmocka_unit_test_setup_teardown(f, build_setup, build_teardown)
@@ -271,6 +311,9 @@ int main(void) {
         T(a_profile_stays_until_queued_calls_have_filled_it),
         T(freeing_a_context_waits_for_its_queue),
         T(a_notification_cannot_free_its_own_context),
+#if !defined(__SANITIZE_THREAD__) && !defined(QUERN_EMULATED)
+        T(a_forked_child_starts_a_queue_of_its_own),
+#endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
