@@ -197,7 +197,7 @@ static void copy_run(unsigned char *dst, ptrdiff_t to, const unsigned char *src,
 
 // A tile in which dst[i * to + j] = src[j * from + i], elements of type T. Long lines are read
 // whole, however far apart they lie.
-#define TURN(T)                                                                                    \
+#define TRANSPOSE(T)                                                                               \
     do {                                                                                           \
         T tile[TILE][TILE];                                                                        \
         bool whole = n > 16;                                                                       \
@@ -213,30 +213,30 @@ static void copy_run(unsigned char *dst, ptrdiff_t to, const unsigned char *src,
         }                                                                                          \
     } while (0)
 
-static void turn_tile(unsigned char *dst, ptrdiff_t to, const unsigned char *src, ptrdiff_t from,
-                      size_t n, size_t m, size_t elem) {
+static void transpose_tile(unsigned char *dst, ptrdiff_t to, const unsigned char *src,
+                           ptrdiff_t from, size_t n, size_t m, size_t elem) {
     if (elem == 1)
-        TURN(uint8_t);
+        TRANSPOSE(uint8_t);
     else if (elem == 2)
-        TURN(uint16_t);
+        TRANSPOSE(uint16_t);
     else if (elem == 4)
-        TURN(uint32_t);
+        TRANSPOSE(uint32_t);
     else
-        TURN(uint64_t);
+        TRANSPOSE(uint64_t);
 }
 
 // A plane whose columns are contiguous in dst and whose rows are in src.
-static void turn(unsigned char *dst, ptrdiff_t to, const unsigned char *src, ptrdiff_t from,
-                 size_t rows, size_t columns, size_t elem) {
+static void transpose(unsigned char *dst, ptrdiff_t to, const unsigned char *src, ptrdiff_t from,
+                      size_t rows, size_t columns, size_t elem) {
     for (size_t i = 0; i < rows; i += TILE)
         for (size_t j = 0; j < columns; j += TILE)
-            turn_tile(dst + (ptrdiff_t)i * to + j * elem, to, src + (ptrdiff_t)j * from + i * elem,
-                      from, rows - i < TILE ? rows - i : TILE,
-                      columns - j < TILE ? columns - j : TILE, elem);
+            transpose_tile(
+                dst + (ptrdiff_t)i * to + j * elem, to, src + (ptrdiff_t)j * from + i * elem, from,
+                rows - i < TILE ? rows - i : TILE, columns - j < TILE ? columns - j : TILE, elem);
 }
 
 // The dimension that is contiguous in x, when another one is in y; else the last one.
-static uint32_t turned_dim(const qrn_nd *y, const qrn_nd *x) {
+static uint32_t transposed_dim(const qrn_nd *y, const qrn_nd *x) {
     uint32_t last = y->rank - 1;
     ptrdiff_t elem = (ptrdiff_t)y->elem;
     for (uint32_t d = 0; d < last && y->steps[last] == elem && x->steps[last] != elem; d++)
@@ -262,7 +262,7 @@ void qrn_nd_copy(const qrn_nd *to, const qrn_nd *from) {
         return;
     qrn_nd y = *to, x = *from;
     qrn_nd_merge(&y, &x, 1);
-    uint32_t d = turned_dim(&y, &x), last = y.rank - 1;
+    uint32_t d = transposed_dim(&y, &x), last = y.rank - 1;
     if (d == last) {
         copy_merged(&y, y.data, &x, x.data);
         return;
@@ -275,8 +275,8 @@ void qrn_nd_copy(const qrn_nd *to, const qrn_nd *from) {
     qrn_nd_drop(&x, d);
     qrn_index i = {{0}};
     do
-        turn(y.data + qrn_index_offset(&i, y.rank, y.steps), out,
-             x.data + qrn_index_offset(&i, y.rank, x.steps), in, rows, columns, y.elem);
+        transpose(y.data + qrn_index_offset(&i, y.rank, y.steps), out,
+                  x.data + qrn_index_offset(&i, y.rank, x.steps), in, rows, columns, y.elem);
     while (qrn_index_next(&i, y.rank, y.dims));
 }
 

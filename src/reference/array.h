@@ -69,7 +69,9 @@ bool qrn_nd_gather(const qrn_nd *y, const qrn_nd *x, uint32_t axis, const qrn_nd
 
 // --- Walking
 
-// All indices of a shape in row-major order: for (qrn_index at = {0}; more; more = next).
+// The indices of a shape in row-major order, from 0 on:
+//   qrn_index i = {{0}};
+//   do ... while (qrn_index_next(&i, rank, dims));
 typedef struct qrn_index {
     size_t at[QRN_ND_RANK];
 } qrn_index;

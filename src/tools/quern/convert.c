@@ -61,34 +61,16 @@ qrn_status qt_array_cast(const char *what, const qt_array *a, int type, qt_array
 }
 
 int qt_type_of_qnn(Qnn_DataType_t dtype) {
-    static const int signed_types[] = {OX_I4, OX_I8, OX_I16, OX_I32, OX_I64};
-    static const int unsigned_types[] = {OX_U4, OX_U8, OX_U16, OX_U32, OX_U64};
     qrn_dtype t = qrn_dtype_from_code((uint32_t)dtype);
-    if (t == QRN_DTYPE_COUNT)
-        return OX_NONE;
-    const qrn_dtype_info *info = &qrn_dtypes[t];
-    unsigned index = info->bits == 4    ? 0
-                     : info->bits == 8  ? 1
-                     : info->bits == 16 ? 2
-                     : info->bits == 32 ? 3
-                                        : 4;
-    switch (info->cls) {
-    case QRN_CLASS_SINT:
-    case QRN_CLASS_SFIXED:
-        return signed_types[index];
-    case QRN_CLASS_UINT:
-    case QRN_CLASS_UFIXED:
-        return unsigned_types[index];
-    case QRN_CLASS_BOOL:
-        return OX_BOOL;
-    case QRN_CLASS_FLOAT:
-        return t == QRN_DTYPE_F32   ? OX_F32
-               : t == QRN_DTYPE_F64 ? OX_F64
-               : t == QRN_DTYPE_F16 ? OX_F16
-                                    : OX_BF16;
-    default:
-        return OX_NONE;
+    for (int type = OX_NONE + 1; t != QRN_DTYPE_COUNT && type <= OX_I4; type++) {
+        qrn_dtype own = ox_type_dtype(type);
+        bool is_int = own != QRN_DTYPE_COUNT && own != QRN_DTYPE_B8 && t != QRN_DTYPE_B8 &&
+                      !qrn_dtype_is_float(own);
+        if (own == t || (is_int && qrn_kind_of(own) == qrn_kind_of(t) &&
+                         qrn_dtypes[own].bits == qrn_dtypes[t].bits))
+            return type;
     }
+    return OX_NONE;
 }
 
 static qrn_status unknown_type(const char *what, Qnn_DataType_t dtype) {

@@ -45,7 +45,7 @@ qrn_status ox_fold_gather(ox_call *c) {
 
 // --- scattering
 
-// What an update does to what is there; COUNT: it replaces it.
+// What an update does to what is there: an op of the two, or
 #define REPLACE QRN_OP_CAST
 
 static qrn_status read_reduction(const ox_call *c, const qrn_nd *x, qrn_op *out) {

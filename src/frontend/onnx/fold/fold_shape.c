@@ -77,12 +77,12 @@ static qrn_status known_shape(const ox_call *c, const ox_val **v) {
     return (*v)->known ? QRN_OK : OX_CALL_PASS(c, "the shape of the input is not known");
 }
 
-// Elements of dims[from, to); 0 on overflow.
+// Elements of dims[from, to); SIZE_MAX on overflow.
 static size_t count_of(const ox_val *v, uint32_t from, uint32_t to) {
     size_t n = 1;
     for (uint32_t d = from; d < to; d++)
         if (!qrn_mul_size(n, v->dims[d], &n))
-            return 0;
+            return SIZE_MAX;
     return n;
 }
 
@@ -99,12 +99,9 @@ qrn_status ox_fold_shape(ox_call *c) {
 qrn_status ox_fold_size(ox_call *c) {
     const ox_val *v;
     QRN_TRY(known_shape(c, &v));
-    int64_t size = (int64_t)count_of(v, 0, v->rank);
-    for (uint32_t d = 0; size == 0 && d <= v->rank; d++)
-        if (d == v->rank)
-            return OX_CALL_FAIL(c, QRN_E_SHAPE, "the input's size overflows");
-        else if (v->dims[d] == 0)
-            break;
+    size_t size = count_of(v, 0, v->rank);
+    if (size > INT64_MAX)
+        return OX_CALL_FAIL(c, QRN_E_SHAPE, "the input's size overflows");
     return put_numbers(c, OX_I64, &size, 1, 0);
 }
 
