@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Speed of products of few rows with weights that no cache holds, as they come when a language
-// model writes one word after the other: 128 MiB of packed weights of 8 and 4 bits, activations of
-// 8 and 16 bits. Bytes of weights a second, compared with reading them and nothing else.
+// Speed of GEMMs of few rows with weights that no cache holds, as they come when a language model
+// writes one word after the other: 128 MiB of packed weights of 8 and 4 bits, activations of 8 and
+// 16 bits. Bytes of weights a second, compared with reading them and nothing else.
 //   bench_gemv [threads]    1 unless told
 #include "base/cpu.h"
 #include "base/mem.h"

@@ -18,10 +18,10 @@
 
 // What holds an op back at best.
 typedef enum limit {
-    BY_PRODUCTS, // arithmetic at its peak
-    BY_L2,       // compulsory bytes at the speed of the second-level cache
-    BY_DRAM,     // compulsory bytes at the speed of memory
-    BY_TAPS      // depthwise: L2, or three products of four bytes for each 16 results of a row
+    BY_MACS, // arithmetic at its peak
+    BY_L2,   // compulsory bytes at the speed of the second-level cache
+    BY_DRAM, // compulsory bytes at the speed of memory
+    BY_TAPS  // depthwise: L2, or three dot products of four bytes for each 16 results of a row
 } limit;
 
 typedef struct line {
@@ -33,28 +33,28 @@ typedef struct line {
 
 // clang-format off
 static const line lines[] = {
-    {"1x1 K=64, 28x28 to 256", {QB_CONV, QB_U8S8, 28, 64, 1, 1, 256}, BY_PRODUCTS, 0.78},
-    {"1x1 K=128, 28x28 to 128", {QB_CONV, QB_U8S8, 28, 128, 1, 1, 128}, BY_PRODUCTS, 0.86},
-    {"1x1 K=576, 14x14 to 160", {QB_CONV, QB_U8S8, 14, 576, 1, 1, 160}, BY_PRODUCTS, 0.94},
-    {"1x1 K=64, 28x28 to 256", {QB_CONV, QB_U16S8, 28, 64, 1, 1, 256}, BY_PRODUCTS, 0},
-    {"1x1 K=128, 28x28 to 128", {QB_CONV, QB_U16S8, 28, 128, 1, 1, 128}, BY_PRODUCTS, 0},
-    {"1x1 K=576, 14x14 to 160", {QB_CONV, QB_U16S8, 14, 576, 1, 1, 160}, BY_PRODUCTS, 0},
-    {"1x1 K=16, 56x56 to 96", {QB_CONV, QB_U8S8, 56, 16, 1, 1, 96}, BY_PRODUCTS, 0},
-    {"3x3 K=576, 56x56 to 64", {QB_CONV, QB_U8S8, 56, 64, 3, 1, 64}, BY_PRODUCTS, 0},
-    {"3x3/2 K=27, 224x224 to 32", {QB_CONV, QB_U8S8, 224, 3, 3, 2, 32}, BY_PRODUCTS, 0},
-    {"7x7/2 K=147, 224x224 to 64", {QB_CONV, QB_U8S8, 224, 3, 7, 2, 64}, BY_PRODUCTS, 0},
-    {"512 x 512 x 512, constant", {QB_DENSE, QB_F32, 512, 512, 0, 0, 512}, BY_PRODUCTS, 0.90},
-    {"512 x 512 x 512, both given", {QB_PRODUCT, QB_F32, 512, 512, 0, 0, 512}, BY_PRODUCTS, 0.90},
-    {"1x1 K=64, 56x56 to 256", {QB_CONV, QB_F32, 56, 64, 1, 1, 256}, BY_PRODUCTS, 0},
-    {"1x1 K=256, 28x28 to 128", {QB_CONV, QB_F32, 28, 256, 1, 1, 128}, BY_PRODUCTS, 0},
-    {"1x1 K=1024, 14x14 to 256", {QB_CONV, QB_F32, 14, 1024, 1, 1, 256}, BY_PRODUCTS, 0},
-    {"3x3 K=576, 56x56 to 64", {QB_CONV, QB_F32, 56, 64, 3, 1, 64}, BY_PRODUCTS, 0},
-    {"7x7/2 K=147, 224x224 to 64", {QB_CONV, QB_F32, 224, 3, 7, 2, 64}, BY_PRODUCTS, 0},
+    {"1x1 K=64, 28x28 to 256", {QB_CONV, QB_U8S8, 28, 64, 1, 1, 256}, BY_MACS, 0.78},
+    {"1x1 K=128, 28x28 to 128", {QB_CONV, QB_U8S8, 28, 128, 1, 1, 128}, BY_MACS, 0.86},
+    {"1x1 K=576, 14x14 to 160", {QB_CONV, QB_U8S8, 14, 576, 1, 1, 160}, BY_MACS, 0.94},
+    {"1x1 K=64, 28x28 to 256", {QB_CONV, QB_U16S8, 28, 64, 1, 1, 256}, BY_MACS, 0},
+    {"1x1 K=128, 28x28 to 128", {QB_CONV, QB_U16S8, 28, 128, 1, 1, 128}, BY_MACS, 0},
+    {"1x1 K=576, 14x14 to 160", {QB_CONV, QB_U16S8, 14, 576, 1, 1, 160}, BY_MACS, 0},
+    {"1x1 K=16, 56x56 to 96", {QB_CONV, QB_U8S8, 56, 16, 1, 1, 96}, BY_MACS, 0},
+    {"3x3 K=576, 56x56 to 64", {QB_CONV, QB_U8S8, 56, 64, 3, 1, 64}, BY_MACS, 0},
+    {"3x3/2 K=27, 224x224 to 32", {QB_CONV, QB_U8S8, 224, 3, 3, 2, 32}, BY_MACS, 0},
+    {"7x7/2 K=147, 224x224 to 64", {QB_CONV, QB_U8S8, 224, 3, 7, 2, 64}, BY_MACS, 0},
+    {"512 x 512 x 512, constant", {QB_DENSE, QB_F32, 512, 512, 0, 0, 512}, BY_MACS, 0.90},
+    {"512 x 512 x 512, both given", {QB_MATMUL, QB_F32, 512, 512, 0, 0, 512}, BY_MACS, 0.90},
+    {"1x1 K=64, 56x56 to 256", {QB_CONV, QB_F32, 56, 64, 1, 1, 256}, BY_MACS, 0},
+    {"1x1 K=256, 28x28 to 128", {QB_CONV, QB_F32, 28, 256, 1, 1, 128}, BY_MACS, 0},
+    {"1x1 K=1024, 14x14 to 256", {QB_CONV, QB_F32, 14, 1024, 1, 1, 256}, BY_MACS, 0},
+    {"3x3 K=576, 56x56 to 64", {QB_CONV, QB_F32, 56, 64, 3, 1, 64}, BY_MACS, 0},
+    {"7x7/2 K=147, 224x224 to 64", {QB_CONV, QB_F32, 224, 3, 7, 2, 64}, BY_MACS, 0},
     {"depthwise 3x3, 56x56x96", {QB_DEPTHWISE, QB_U8S8, 56, 96, 3, 1, 96}, BY_TAPS, 0.50},
     {"depthwise 3x3, 14x14x384", {QB_DEPTHWISE, QB_U8S8, 14, 384, 3, 1, 384}, BY_TAPS, 0.50},
     {"depthwise 3x3/2, 56x56x144", {QB_DEPTHWISE, QB_U8S8, 56, 144, 3, 2, 144}, BY_TAPS, 0.50},
     {"depthwise 3x3, 56x56x96", {QB_DEPTHWISE, QB_U16S8, 56, 96, 3, 1, 96}, BY_L2, 0},
-    {"depthwise 3x3, 28x28x192", {QB_DEPTHWISE, QB_F32, 28, 192, 3, 1, 192}, BY_PRODUCTS, 0},
+    {"depthwise 3x3, 28x28x192", {QB_DEPTHWISE, QB_F32, 28, 192, 3, 1, 192}, BY_MACS, 0},
     {"1 x 8192 x 16384", {QB_DENSE, QB_U8S8, 1, 8192, 0, 0, 16384}, BY_DRAM, 0.75},
     {"1 x 16384 x 16384", {QB_DENSE, QB_U8S4, 1, 16384, 0, 0, 16384}, BY_DRAM, 0.75},
     {"1 x 4096 x 8192", {QB_DENSE, QB_F32, 1, 4096, 0, 0, 8192}, BY_DRAM, 0},
@@ -85,7 +85,7 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// 16-bit activations are two planes of bytes: twice the products.
+// 16-bit activations are two planes of bytes: twice the multiply-adds.
 static double peak_gops(qb_form form) {
     return form == QB_F32     ? run.peaks.gops[QT_PEAK_F32]
            : form == QB_U16S8 ? run.peaks.gops[QT_PEAK_I8] / 2
@@ -97,12 +97,12 @@ static double least(const line *l) {
     const qb_shape *s = &l->shape;
     double gops = peak_gops(s->form), bytes = qb_bytes(s);
     double side = l->by == BY_TAPS ? qb_out_size(s) : 0;
-    double groups = side * side * s->cout / 16 * s->kernel; // one product of 64 bytes for each
+    double groups = side * side * s->cout / 16 * s->kernel; // one dot product of 64 bytes for each
     double taps = gops > 0 ? groups * 128 / (1e9 * gops) : 0;
     double l2 = run.peaks.l2_gbs > 0 ? bytes / (1e9 * run.peaks.l2_gbs) : 0;
     switch (l->by) {
-    case BY_PRODUCTS:
-        return gops > 0 ? 2 * qb_products(s) / (1e9 * gops) : 0;
+    case BY_MACS:
+        return gops > 0 ? 2 * qb_macs(s) / (1e9 * gops) : 0;
     case BY_DRAM:
         return run.peaks.dram_gbs > 0 ? bytes / (1e9 * run.peaks.dram_gbs) : 0;
     case BY_TAPS:
@@ -115,19 +115,19 @@ static double least(const line *l) {
 static unsigned add_peers(const qb_shape *s, qb_peer *peers) {
     unsigned n = 0;
     qb_conv c = {.size = s->size, .cin = s->cin, .kernel = s->kernel, .stride = s->stride};
-    qb_product p = {1, s->size, s->cin, s->cout, false};
+    qb_matmul p = {1, s->size, s->cin, s->cout, false};
     bool conv = s->op == QB_CONV || s->op == QB_DEPTHWISE;
     if ((s->form != QB_F32 && s->form != QB_U8S8) || s->size == 1)
         return 0;
     c.group = s->op == QB_DEPTHWISE ? s->cin : 1;
     c.cout = s->cout;
     c.out = conv ? qb_out_size(s) : 0;
-    c.codes = s->form == QB_U8S8;
+    c.quantized = s->form == QB_U8S8;
     for (int i = 0; i < MAX_PEERS; i++) {
         if (conv && libraries[i]->conv)
             n += libraries[i]->conv(&c, &peers[n]);
-        else if ((s->op == QB_DENSE || s->op == QB_PRODUCT) && !c.codes && libraries[i]->product)
-            n += libraries[i]->product(&p, &peers[n]);
+        else if ((s->op == QB_DENSE || s->op == QB_MATMUL) && !c.quantized && libraries[i]->matmul)
+            n += libraries[i]->matmul(&p, &peers[n]);
     }
     return n;
 }
@@ -136,9 +136,9 @@ static unsigned add_peers(const qb_shape *s, qb_peer *peers) {
 static void report(const line *l, const char *kernels, const double *seconds, const qb_peer *peers,
                    unsigned n_peers) {
     const qb_shape *s = &l->shape;
-    double products = qb_products(s), share = least(l) / seconds[0];
+    double macs = qb_macs(s), share = least(l) / seconds[0];
     bool moves = l->by == BY_L2 || l->by == BY_DRAM;
-    double rate = 1e-9 * (moves ? qb_bytes(s) : 2 * products) / seconds[0];
+    double rate = 1e-9 * (moves ? qb_bytes(s) : 2 * macs) / seconds[0];
     const char *unit = moves ? "GB/s" : "GOPS";
     for (unsigned i = 0; i < n_peers || i == 0; i++) {
         if (run.json) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Graphs of one op. Buffers hold pseudo-random codes or small floats.
+// Graphs of one op. Buffers hold pseudo-random quantized values or small floats.
 #include "one_op.h"
 
 #include "core/graph.h"
@@ -52,7 +52,7 @@ uint32_t qb_out_size(const qb_shape *s) {
 
 static bool is_picture(const qb_shape *s) { return s->op == QB_CONV || s->op == QB_DEPTHWISE; }
 
-double qb_products(const qb_shape *s) {
+double qb_macs(const qb_shape *s) {
     double out = is_picture(s) ? (double)qb_out_size(s) * qb_out_size(s) : s->size;
     switch (s->op) {
     case QB_CONV:
@@ -60,7 +60,7 @@ double qb_products(const qb_shape *s) {
     case QB_DEPTHWISE:
         return out * s->cout * s->kernel * s->kernel;
     case QB_DENSE:
-    case QB_PRODUCT:
+    case QB_MATMUL:
         return out * s->cin * s->cout;
     default:
         return 0;
@@ -78,7 +78,7 @@ double qb_bytes(const qb_shape *s) {
         return (cells + out) * s->cin * x + (double)s->kernel * s->kernel * s->cin * w;
     case QB_DENSE:
         return out * (s->cin + (double)s->cout) * x + (double)s->cin * s->cout * w;
-    case QB_PRODUCT:
+    case QB_MATMUL:
         return (out * (s->cin + (double)s->cout) + (double)s->cin * s->cout) * x;
     case QB_ADD:
         return 3 * cells * s->cin * x;
@@ -97,8 +97,8 @@ static void fill(void *data, size_t bytes, bool floats) {
     }
 }
 
-// Scales without a common measure: results on the borders of codes are as rare as in real models.
-// Codes of 16 bits span what 8 would, so that results stay within their range.
+// Scales without a common measure: results on the borders between quantized values are as rare as
+// in real models. Codes of 16 bits span what 8 would, so that results stay within their range.
 static void encode(Qnn_Tensor_t *t, qb_form form, float scale, bool weights) {
     if (form == QB_F32)
         return;
@@ -147,7 +147,7 @@ static bool add_constant(qb_graph *g, Qnn_Tensor_t *t, unsigned bits, const void
 
 static const char *const op_names[] = {
     [QB_CONV] = QNN_OP_CONV_2D,          [QB_DEPTHWISE] = QNN_OP_DEPTH_WISE_CONV_2D,
-    [QB_DENSE] = QNN_OP_FULLY_CONNECTED, [QB_PRODUCT] = QNN_OP_MAT_MUL,
+    [QB_DENSE] = QNN_OP_FULLY_CONNECTED, [QB_MATMUL] = QNN_OP_MAT_MUL,
     [QB_ADD] = QNN_OP_ELEMENT_WISE_ADD,  [QB_MULTIPLY] = QNN_OP_ELEMENT_WISE_MULTIPLY,
     [QB_SIGMOID] = QNN_OP_SIGMOID,
 };
@@ -165,7 +165,7 @@ static bool add_parameter(qb_graph *g, Qnn_Param_t *p, const char *name, uint32_
 // The tensors of the node: inputs, then the output.
 static bool add_operands(qb_graph *g, const qb_shape *s, Qnn_Tensor_t in[2], uint32_t *n_in,
                          Qnn_Tensor_t *out) {
-    bool picture = s->op != QB_DENSE && s->op != QB_PRODUCT;
+    bool picture = s->op != QB_DENSE && s->op != QB_MATMUL;
     uint32_t side = is_picture(s) ? qb_out_size(s) : s->size;
     uint32_t channels = is_picture(s) || !picture ? s->cout : s->cin;
     uint32_t x[4] = {1, s->size, s->size, s->cin}, y[4] = {1, side, side, channels};

@@ -16,7 +16,7 @@ typedef enum qb_op {
     QB_CONV,      // size x size pixels of cin channels, kernel, stride, to cout channels
     QB_DEPTHWISE, // the same with cin == cout
     QB_DENSE,     // `size` rows of cin numbers to cout, weights constant
-    QB_PRODUCT,   // the same with both matrices given
+    QB_MATMUL,    // the same with both matrices given
     QB_ADD,       // size x size pixels of cin channels, two of them
     QB_MULTIPLY,  // the same, the second one with one pixel
     QB_SIGMOID
@@ -37,7 +37,7 @@ void qb_graph_free(qb_graph *g); // NULL is fine
 
 const char *qb_graph_kernels(const qb_graph *g); // names, comma separated
 uint32_t qb_out_size(const qb_shape *s);         // side of the output picture
-double qb_products(const qb_shape *s);
+double qb_macs(const qb_shape *s);
 double qb_bytes(const qb_shape *s); // that any way to compute it reads and writes, once each
 
 #endif

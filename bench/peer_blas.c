@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// OpenBLAS: products in single precision, and convolutions that are one (1x1, stride 1, one group).
+// OpenBLAS: matmuls in single precision, and convolutions that are one (1x1, stride 1, one group).
 #include "peers.h"
 
 #if defined(QB_OPENBLAS)
@@ -9,7 +9,7 @@
 
 static void run(void *state) {
     const qb_operands *s = state;
-    const qb_product *p = &s->p;
+    const qb_matmul *p = &s->p;
     int rows = (int)p->rows, depth = (int)p->depth, cols = (int)p->cols;
     for (size_t i = 0; i < p->batch; i++)
         cblas_sgemm(CblasRowMajor, CblasNoTrans, p->transposed ? CblasTrans : CblasNoTrans, rows,
@@ -18,7 +18,7 @@ static void run(void *state) {
                     s->c + i * p->rows * p->cols, cols);
 }
 
-static bool make_product(const qb_product *p, qb_peer *out) {
+static bool make_product(const qb_matmul *p, qb_peer *out) {
     qb_operands *o = qb_operands_make(p);
     if (!o)
         return false;
@@ -28,9 +28,9 @@ static bool make_product(const qb_product *p, qb_peer *out) {
 }
 
 static bool make_conv(const qb_conv *c, qb_peer *out) {
-    if (c->codes || c->kernel != 1 || c->stride != 1 || c->group != 1)
+    if (c->quantized || c->kernel != 1 || c->stride != 1 || c->group != 1)
         return false;
-    const qb_product p = {1, c->out * c->out, c->cin, c->cout, false};
+    const qb_matmul p = {1, c->out * c->out, c->cin, c->cout, false};
     return make_product(&p, out);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// oneDNN, version 2 of its C interface: convolutions in single precision and of codes, and products
-// in single precision.
+// oneDNN, version 2 of its C interface: convolutions in single precision and of quantized values,
+// and matmuls in single precision.
 #include "peers.h"
 
 #if defined(QB_DNNL)
@@ -46,11 +46,11 @@ static void free_conv(void *state) {
 }
 
 // Small numbers: no denormals, no infinities.
-static void fill(dnnl_memory_t m, size_t bytes, bool codes) {
+static void fill(dnnl_memory_t m, size_t bytes, bool quantized) {
     void *data = NULL;
     if (dnnl_memory_get_data_handle(m, &data) != dnnl_success || !data)
         return;
-    if (codes) {
+    if (quantized) {
         memset(data, 3, bytes);
         return;
     }
@@ -67,20 +67,20 @@ static bool describe(const qb_conv *c, conv *s) {
     int64_t far =
         (int64_t)(c->out - 1) * c->stride + c->kernel - ((int64_t)c->size + c->kernel / 2);
     dnnl_dims_t after = {far, far};
-    dnnl_data_type_t data = c->codes ? dnnl_u8 : dnnl_f32;
+    dnnl_data_type_t data = c->quantized ? dnnl_u8 : dnnl_f32;
     const int64_t *w = c->group > 1 ? grouped : grouped + 1;
     dnnl_convolution_desc_t d;
     const float scale = 0.001f;
     return dnnl_memory_desc_init_by_tag(&src, 4, x, data, dnnl_nhwc) == dnnl_success &&
            dnnl_memory_desc_init_by_tag(&weights, c->group > 1 ? 5 : 4, w,
-                                        c->codes ? dnnl_s8 : dnnl_f32,
+                                        c->quantized ? dnnl_s8 : dnnl_f32,
                                         dnnl_format_tag_any) == dnnl_success &&
            dnnl_memory_desc_init_by_tag(&dst, 4, y, data, dnnl_nhwc) == dnnl_success &&
            dnnl_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_direct,
                                               &src, &weights, NULL, &dst, strides, before,
                                               after) == dnnl_success &&
            dnnl_primitive_attr_create(&s->attr) == dnnl_success &&
-           (!c->codes ||
+           (!c->quantized ||
             dnnl_primitive_attr_set_output_scales(s->attr, 1, 0, &scale) == dnnl_success) &&
            dnnl_primitive_desc_create(&s->desc, &d, s->attr, s->engine, NULL) == dnnl_success;
 }
@@ -93,7 +93,7 @@ static bool allocate(const qb_conv *c, conv *s) {
         if (!md ||
             dnnl_memory_create(&s->memory[i], md, s->engine, DNNL_MEMORY_ALLOCATE) != dnnl_success)
             return false;
-        fill(s->memory[i], dnnl_memory_desc_get_size(md), c->codes);
+        fill(s->memory[i], dnnl_memory_desc_get_size(md), c->quantized);
     }
     return dnnl_primitive_create(&s->primitive, s->desc) == dnnl_success;
 }
@@ -114,14 +114,14 @@ static bool make_conv(const qb_conv *c, qb_peer *out) {
 
 static void run_product(void *state) {
     const qb_operands *s = state;
-    const qb_product *p = &s->p;
+    const qb_matmul *p = &s->p;
     for (size_t i = 0; i < p->batch; i++)
         dnnl_sgemm('N', p->transposed ? 'T' : 'N', p->rows, p->cols, p->depth, 1.0f,
                    s->a + i * p->rows * p->depth, p->depth, s->b + i * p->depth * p->cols,
                    p->transposed ? p->depth : p->cols, 0.0f, s->c + i * p->rows * p->cols, p->cols);
 }
 
-static bool make_product(const qb_product *p, qb_peer *out) {
+static bool make_product(const qb_matmul *p, qb_peer *out) {
     qb_operands *o = qb_operands_make(p);
     if (!o)
         return false;

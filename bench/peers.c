@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What the peers share: the matrices of a product. They are written to, because memory that was
-// only cleared is one page of zeros for all of it.
+// What the peers share: the matrices of a matmul. They are written to, because memory that was only
+// cleared is one page of zeros for all of it.
 #include "peers.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ void qb_operands_free(void *operands) {
     free(o);
 }
 
-qb_operands *qb_operands_make(const qb_product *p) {
+qb_operands *qb_operands_make(const qb_matmul *p) {
     qb_operands *o = calloc(1, sizeof *o);
     if (!o)
         return NULL;

@@ -11,14 +11,15 @@
 // A convolution over a square picture; cin and cout are those of all groups.
 typedef struct qb_conv {
     uint32_t size, cin, kernel, stride, group, cout, out;
-    bool codes; // unsigned bytes with signed weights, without zero points; else single precision
+    bool
+        quantized; // unsigned bytes with signed weights, without zero points; else single precision
 } qb_conv;
 
 // [batch, rows, depth] x [batch, depth, cols], or [batch, cols, depth] when transposed.
-typedef struct qb_product {
+typedef struct qb_matmul {
     uint32_t batch, rows, depth, cols;
     bool transposed;
-} qb_product;
+} qb_matmul;
 
 typedef struct qb_peer {
     const char *name;
@@ -33,17 +34,17 @@ typedef struct qb_library {
     const char *name;
     const char *missing; // why it is not there; NULL: it is
     bool (*conv)(const qb_conv *c, qb_peer *out);
-    bool (*product)(const qb_product *p, qb_peer *out);
+    bool (*matmul)(const qb_matmul *p, qb_peer *out);
 } qb_library;
 
 extern const qb_library qb_openblas, qb_onednn;
 
-// The matrices of a product in single precision, filled with small numbers.
+// The matrices of a matmul in single precision, filled with small numbers.
 typedef struct qb_operands {
-    qb_product p;
+    qb_matmul p;
     float *a, *b, *c;
 } qb_operands;
-qb_operands *qb_operands_make(const qb_product *p); // NULL when out of memory
+qb_operands *qb_operands_make(const qb_matmul *p); // NULL when out of memory
 void qb_operands_free(void *operands);
 
 #endif

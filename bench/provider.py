@@ -53,7 +53,7 @@ packages, quantized with random inputs; the others are torchvision's with random
 
 What the provider itself does to a model shows here, too: it gives the 1 of a Reciprocal the
 encoding of the divisor, which ends at 0.13 in magika; and it converts the second factor of a
-product of two 16-bit activations to 8 bits, which minilm, ppocr_rec and vit in A16W8 show.
+matmul of two 16-bit activations to 8 bits, which minilm, ppocr_rec and vit in A16W8 show.
 
 """
 
@@ -136,7 +136,7 @@ def contexts(a, model):
 
 
 def speed(a, model, feeds):
-    """Both on the same input: tables of 16-bit codes make times depend on it."""
+    """Both on the same input: tables of 16-bit values make times depend on it."""
     with tempfile.TemporaryDirectory() as folder:
         for i, value in enumerate(feeds[0].values()):
             np.save(Path(folder) / f"input_{i}.npy", value)

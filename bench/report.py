@@ -188,11 +188,11 @@ def peak_table(peaks):
 
 
 SECTIONS = [
-    ("Models", "fp32 on `libQnnCpu.so`; fp16 (the fp32 model) and codes on `libQnnHtp.so`, which "
-     "keeps the rounding of the chip. onnxruntime runs the same file, so fp16 is held against its "
-     "fp32. Weights of the quantized models are signed and symmetric, which onnxruntime runs about "
-     "twice as fast as unsigned ones. SQNR compares the outputs with onnxruntime's on one random "
-     "input.", "models", model_table),
+    ("Models", "fp32 on `libQnnCpu.so`; fp16 (the fp32 model) and quantized on `libQnnHtp.so`, "
+     "which keeps the rounding of the chip. onnxruntime runs the same file, so fp16 is held "
+     "against its fp32. Weights of the quantized models are signed and symmetric, which "
+     "onnxruntime runs about twice as fast as unsigned ones. SQNR compares the outputs "
+     "with onnxruntime's on one random input.", "models", model_table),
     ("Half precision", "fp16, whose results are rounded as the chip rounds them, against our own "
      "fp32.", "models", half_table),
     ("Means", "Geometric means of the ratios.", "models", mean_table),
@@ -208,8 +208,8 @@ SECTIONS = [
     ("Kernels", "Single ops on one thread, compiled as a client's graph would be, against what "
      "limits them: the arithmetic peak (of 16-bit activations, half the peak of bytes), the bytes "
      "that any way to compute them reads and writes at the speed of L2 or DRAM, or, for depthwise "
-     "convolutions, the slower of L2 and three products of four bytes for 16 results. Rounding to "
-     "the output's codes is part of it. A kernel that needs fewer products than its op counts can "
+     "convolutions, the slower of L2 and three dot products of four bytes for 16 results. "
+     "Requantizing is part of it. A kernel that needs fewer multiply-adds than its op counts can "
      "beat the peak. oneDNN and OpenBLAS, where they are installed, took turns.",
      "kernels", kernel_table),
     ("The machine", "Measured, not from a data sheet. `quern bench MODEL --per-op` holds each node "

@@ -3,8 +3,9 @@
 
 Across: operations for each byte that the node touches; up: operations a second; both logarithmic.
 The roofs are the measured peaks, the slopes the measured speeds of DRAM and of the caches. The area
-of a dot is the node's share of the time; pointing at one tells more. Nodes without products are not
-drawn; how much time they take stands in the title. Colours follow the reader's light or dark theme.
+of a dot is the node's share of the time; pointing at one shows more. Nodes without multiply-adds
+are not drawn; how much time they take stands in the title. Colours follow the reader's light or
+dark theme.
 """
 import math
 from html import escape
@@ -126,7 +127,7 @@ def dots(drawn, peaks, x, y):
 
 
 def svg(title, per_op):
-    """The picture of a --per-op report, or None when no node has products to draw."""
+    """The picture of a --per-op report, or None when no node has multiply-adds to draw."""
     drawn, peaks = points(per_op["rows"]), per_op["peaks"]
     kinds = sorted({r["peak"] for r, _, _ in drawn if peaks[f'{r["peak"]}_gops']})
     if not kinds:
@@ -137,7 +138,7 @@ def svg(title, per_op):
     y = Axis(min(1, *(g for _, _, g in drawn)), 2 * max(top, *(g for _, _, g in drawn)),
              HEIGHT - BOTTOM, TOP)
     rest = 1 - sum(r["share"] or 0 for r, _, _ in drawn)
-    head = f"{title}: {len(drawn)} nodes with products; the others take {100 * rest:.0f} %"
+    head = f"{title}: {len(drawn)} nodes with multiply-adds; the others take {100 * rest:.0f} %"
     body = [text(LEFT, 26, head, size=15), *grid(x, y), *roofs(peaks, kinds, x, y),
             *dots(drawn, peaks, x, y)]
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" '
