@@ -108,7 +108,7 @@ install: release ## install headers, libraries and package files under PREFIX
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 
 docs: release ## regenerate the pages that come from the source
-	cmake --build build/release --target docs
+	cmake --build build/release --target docs write_compiled_ops
 	python3 scripts/gen_environment.py
 	python3 scripts/gen_status.py
 

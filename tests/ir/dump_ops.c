@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Prints docs/ops.md from the op table and the backends' support tables.
-//   dump_ops            to standard output
-//   dump_ops --write F  to the file
-//   dump_ops --check F  compares with the file; fails when it is out of date
+// Prints docs/ops.md from the op table and the backends' support tables; page.h says how.
 #include "backend_tables.h"
+#include "page.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -203,42 +201,7 @@ static void print_page(FILE *f) {
     }
 }
 
-static int check_page(FILE *page, const char *path) {
-    FILE *have = fopen(path, "r");
-    if (!have) {
-        fprintf(stderr, "%s: cannot be read\n", path);
-        return 1;
-    }
-    rewind(page);
-    int a, b;
-    unsigned line = 1;
-    do {
-        a = fgetc(page);
-        b = fgetc(have);
-        line += a == '\n';
-    } while (a == b && a != EOF);
-    fclose(have);
-    if (a != b)
-        fprintf(stderr, "%s:%u: out of date, run `make docs`\n", path, line);
-    return a != b;
-}
-
 int main(int argc, char **argv) {
-    bool write = argc == 3 && strcmp(argv[1], "--write") == 0;
-    bool check = argc == 3 && strcmp(argv[1], "--check") == 0;
-    if (argc != 1 && !write && !check) {
-        fprintf(stderr, "usage: dump_ops [--write FILE | --check FILE]\n");
-        return 2;
-    }
-    FILE *f = check ? tmpfile() : write ? fopen(argv[2], "w") : stdout;
-    if (!f) {
-        fprintf(stderr, "dump_ops: the page cannot be written\n");
-        return 1;
-    }
     sort_ops();
-    print_page(f);
-    int rc = check ? check_page(f, argv[2]) : 0;
-    if (ferror(f) || (f != stdout && fclose(f) != 0))
-        rc = 1;
-    return rc;
+    return test_page_main(argc, argv, print_page);
 }
