@@ -89,23 +89,27 @@ static const struct {
     bool truth, floats; // integers become floats
     double (*math)(double);
 } ops[] = {
+// clang-format off
 #define X(name, function)                                                                          \
-    [QRN_OP_##name] = {{math, math, math}, 1, .floats = true, .math = function},
+    [QRN_OP_##name] = {.fn = {math, math, math}, .arity = 1, .floats = true, .math = function},
     QRN_MATH_LIST(X)
 #undef X
 #undef X1
 #undef X2
 #undef T1
 #undef T2
-#define ROW(name, arity, truth) [QRN_OP_##name] = {{name##_f, name##_i, name##_u}, arity, truth},
+#define ROW(name, n, t)                                                                            \
+    [QRN_OP_##name] = {.fn = {name##_f, name##_i, name##_u}, .arity = n, .truth = t},
 #define X1(name, ...) ROW(name, 1, false)
 #define X2(name, ...) ROW(name, 2, false)
 #define T1(name, ...) ROW(name, 1, true)
 #define T2(name, ...) ROW(name, 2, true)
-        QRN_OP_LIST(X1, X2, T1, T2)[QRN_OP_ATAN2] = {{angle, angle, angle}, 2, .floats = true},
-    [QRN_OP_MEAN] = {{mean, mean, mean}, 2, .floats = true},
-    [QRN_OP_CAST] = {{cast, cast, cast}, 1},
-    [QRN_OP_SELECT] = {{choose, choose, choose}, 3},
+    QRN_OP_LIST(X1, X2, T1, T2)
+    [QRN_OP_ATAN2] = {.fn = {angle, angle, angle}, .arity = 2, .floats = true},
+    [QRN_OP_MEAN] = {.fn = {mean, mean, mean}, .arity = 2, .floats = true},
+    [QRN_OP_CAST] = {.fn = {cast, cast, cast}, .arity = 1},
+    [QRN_OP_SELECT] = {.fn = {choose, choose, choose}, .arity = 3},
+    // clang-format on
 };
 
 // --- Runs
