@@ -236,11 +236,11 @@ static bool compile(qb_graph *g) {
     for (uint32_t i = 0; i < p->n_io && i < MAX_IO; i++) {
         const qrn_value *v = &p->values[p->io[i].value];
         size_t bytes = (v->size_bytes + 63) / 64 * 64;
-        g->io[i].data = aligned_alloc(64, bytes);
+        g->io[i].memory.host = aligned_alloc(64, bytes);
         g->n_io++;
-        if (!g->io[i].data)
+        if (!g->io[i].memory.host)
             return false;
-        fill(g->io[i].data, bytes, v->view.dtype == QRN_DTYPE_F32);
+        fill(g->io[i].memory.host, bytes, v->view.dtype == QRN_DTYPE_F32);
     }
     return true;
 }
@@ -282,7 +282,7 @@ void qb_graph_free(qb_graph *g) {
     if (g->backend)
         g->qnn.backendFree(g->backend);
     for (uint32_t i = 0; i < g->n_io; i++)
-        free(g->io[i].data);
+        free(g->io[i].memory.host);
     for (uint32_t i = 0; i < g->n_owned; i++)
         free(g->owned[i]);
     free(g);

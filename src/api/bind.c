@@ -97,7 +97,7 @@ static qrn_status bind_memory(const qrn_api_graph *g, qrn_frame *f, uint32_t at,
     if (m->context != g->context)
         return tensor_fail(g, t, QRN_E_WRONG_CONTEXT,
                            "the memory handle belongs to another context");
-    f->io[at].data = m->data;
+    f->io[at].memory = m->memory;
     *have = m->size_bytes;
     return QRN_OK;
 }
@@ -108,12 +108,12 @@ static qrn_status bind_data(const qrn_api_graph *g, qrn_frame *f, uint32_t at,
     qrn_binding *b = &f->io[at];
     const qrn_tensor *t = io->tensor;
     size_t have = 0, need = 0;
-    b->data = NULL;
-    b->shared = c->memType == QNN_TENSORMEMTYPE_MEMHANDLE;
+    b->memory = (qrn_memory){0};
     if (!qrn_mul_size(needed_bytes(io, b), batch, &need))
         return tensor_fail(g, t, QRN_E_TENSOR, "the batch is too large");
     if (c->memType == QNN_TENSORMEMTYPE_RAW) {
-        b->data = c->clientBuf.data;
+        void *data = c->clientBuf.data;
+        b->memory = (qrn_memory){.kind = data ? QRN_MEMORY_HOST : QRN_MEMORY_NONE, .host = data};
         have = c->clientBuf.dataSize;
     } else if (c->memType == QNN_TENSORMEMTYPE_MEMHANDLE) {
         QRN_TRY(bind_memory(g, f, at, c->memHandle, &have));
@@ -121,9 +121,9 @@ static qrn_status bind_data(const qrn_api_graph *g, qrn_frame *f, uint32_t at,
         return QRN_FAIL(QRN_E_TENSOR, "graph '%s' tensor '%s': memory type %d, allowed 0 and 1",
                         g->ir->name, t->name, (int)c->memType);
     }
-    if (!b->data && t->optional_io)
+    if (b->memory.kind == QRN_MEMORY_NONE && t->optional_io)
         return QRN_OK; // the same as leaving the tensor out
-    if (!b->data)
+    if (b->memory.kind == QRN_MEMORY_NONE)
         return tensor_fail(g, t, QRN_E_TENSOR, "the buffer is NULL");
     if (have < need)
         return QRN_FAIL(QRN_E_TENSOR, "graph '%s' tensor '%s': buffer of %zu bytes, expected %zu",
@@ -206,12 +206,13 @@ static qrn_status align(const qrn_api_graph *g, qrn_frame *f, uint32_t i) {
     size_t element = qrn_dtypes[t->dtype].bits / 8u;
     if (t->format == QRN_FORMAT_SPARSE && element < sizeof(int32_t))
         element = sizeof(int32_t); // indices come first
-    if (element < 2 || (uintptr_t)f->io[i].data % element == 0)
+    if (element < 2 || f->io[i].memory.kind == QRN_MEMORY_DEVICE ||
+        (uintptr_t)f->io[i].memory.host % element == 0)
         return QRN_OK;
     QRN_TRY(make_spare(g, f, i));
     if (!g->io[i].is_output)
-        memcpy(f->spare[i], f->io[i].data, needed_bytes(&g->io[i], &f->io[i]) * f->n_batch);
-    f->io[i].data = f->spare[i];
+        memcpy(f->spare[i], f->io[i].memory.host, needed_bytes(&g->io[i], &f->io[i]) * f->n_batch);
+    f->io[i].memory = (qrn_memory){.kind = QRN_MEMORY_HOST, .host = f->spare[i]};
     return QRN_OK;
 }
 
@@ -224,7 +225,7 @@ static qrn_status bind_lacking(const qrn_api_graph *g, qrn_frame *f, uint32_t i)
     if (!g->io[i].is_output)
         return QRN_OK;
     QRN_TRY(make_spare(g, f, i));
-    f->io[i].data = f->spare[i];
+    f->io[i].memory = (qrn_memory){.kind = QRN_MEMORY_HOST, .host = f->spare[i]};
     f->io[i].rank = t->shape.rank;
     memcpy(f->io[i].dims, t->shape.dims, sizeof(t->shape.dims));
     return QRN_OK;
@@ -244,6 +245,6 @@ qrn_status qrn_bind_all(const qrn_api_graph *g, qrn_frame *f, const Qnn_Tensor_t
         QRN_TRY(bind_one(g, f, &outputs[i], true, i, &hint));
     f->n_batch = f->n_batch ? f->n_batch : 1;
     for (uint32_t i = 0; i < g->n_io; i++)
-        QRN_TRY(f->io[i].data ? align(g, f, i) : bind_lacking(g, f, i));
+        QRN_TRY(f->io[i].memory.kind != QRN_MEMORY_NONE ? align(g, f, i) : bind_lacking(g, f, i));
     return QRN_OK;
 }

@@ -56,11 +56,11 @@ static void report_execute(qrn_api_profile *p, const qrn_call_record *r, uint32_
     if (r->queue_ns)
         qrn_profile_add(p, top, QNN_PROFILE_EVENTTYPE_EXECUTE_QUEUE_WAIT,
                         QNN_PROFILE_EVENTUNIT_MICROSEC, r->queue_ns / 1000u, "queue wait time");
-    const qrn_plan *plan = r->graph->runner ? qrn_runner_plan(r->graph->runner) : NULL;
+    const qrn_compiled *cg = r->graph->compiled;
     for (uint32_t i = 0; i < r->n_nodes; i++)
         qrn_profile_add(p, top, QNN_PROFILE_EVENTTYPE_NODE, QNN_PROFILE_EVENTUNIT_MICROSEC,
                         (r->node_times[i].spent_ns + 500u) / 1000u,
-                        plan ? plan->nodes[i].name : r->graph->ir->nodes[i]->name);
+                        cg ? cg->nodes[i].name : r->graph->ir->nodes[i]->name);
 }
 
 void qrn_call_report(const qrn_call *call, qrn_call_record *r) {

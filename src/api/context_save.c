@@ -214,7 +214,7 @@ static qrn_status find_buffer(const qrn_api_context *c, const QnnContext_Buffer_
     } else if (b->v1.memType == QNN_CONTEXTMEMTYPE_MEMHANDLE && c) {
         const qrn_api_mem *m = qrn_pin(QRN_KIND_MEM, b->v1.memHandle);
         if (m && m->context == c) {
-            *data = m->data;
+            *data = m->memory.host;
             *size = m->size_bytes;
         }
     }

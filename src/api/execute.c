@@ -23,8 +23,8 @@ static void write_back(const qrn_execution *e) {
         const Qnn_TensorV2_t *c = qrn_client_tensor(client);
         const void *mine = e->frame->spare[i];
         const qrn_api_mem *memory = e->frame->memory[i];
-        void *theirs = memory ? memory->data : c->clientBuf.data;
-        if (mine && b->data == mine && b->produced && theirs)
+        void *theirs = memory ? memory->memory.host : c->clientBuf.data;
+        if (mine && b->memory.host == mine && b->produced && theirs)
             memcpy(theirs, mine, g->io[i].tensor->size_bytes * e->frame->n_batch);
         bool sized =
             b->produced && qrn_shape_is_result(g, &g->io[i]) && c->dimensions && c->rank == b->rank;

@@ -40,7 +40,7 @@ static qrn_status fetch_data(qrn_api_context *c, qrn_api_graph *g, const Qnn_Ten
         if (m->size_bytes < t->size_bytes)
             return QRN_SITE_FAIL(w, QRN_E_TENSOR, "memory of %zu bytes, expected %zu",
                                  m->size_bytes, t->size_bytes);
-        out->data = m->data;
+        out->data = m->memory.host;
         return QRN_OK;
     }
     if (src->memType == QNN_TENSORMEMTYPE_RETRIEVE_RAW) {

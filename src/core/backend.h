@@ -197,7 +197,9 @@ typedef struct qrn_backend {
     qrn_status (*op_check)(const struct qrn_api_backend *b, const struct qrn_api_context *c,
                            const qrn_op_call *call);
 
-    // Builds the executable form (g->runner or g->impl) of a validated graph.
+    // Builds the executable form of a validated graph: g->compiled, which says what its application
+    // tensors, nodes and values are, and beside it g->runner (a plan for this CPU) or g->impl. A
+    // backend that compiles nothing leaves all of them NULL.
     qrn_status (*graph_finalize)(struct qrn_api_graph *g, const qrn_finalize_options *opt);
     // (optional) Brackets an execution and all that follows from it: enter may refuse, and the
     // executable form need only be there between the two.
@@ -213,10 +215,16 @@ typedef struct qrn_backend {
     // (optional) May a profile have this level, other than BASIC and DETAILED?
     bool (*profile_level)(uint32_t level);
 
-    // Memory: maps a registered descriptor (a Qnn_MemDescriptor_t) to an address. Calls of one
-    // context come one at a time.
+    // Memory: maps a registered descriptor (a Qnn_MemDescriptor_t): sets m->memory. Calls of one
+    // context come one at a time. Memory of kind DEVICE is read and written by mem_download and
+    // mem_upload alone, from byte `offset` on; backends whose memory has addresses here leave both
+    // out.
     qrn_status (*mem_map)(struct qrn_api_context *c, struct qrn_api_mem *m, const void *descriptor);
     void (*mem_unmap)(struct qrn_api_mem *m);
+    qrn_status (*mem_upload)(struct qrn_api_context *c, const qrn_memory *m, size_t offset,
+                             const void *src, size_t size_bytes);
+    qrn_status (*mem_download)(struct qrn_api_context *c, const qrn_memory *m, size_t offset,
+                               void *dst, size_t size_bytes);
 
     // Context binaries. size/write serialise all graphs; load makes the graphs of a new context.
     qrn_status (*binary_size)(struct qrn_api_context *c, uint64_t *size);

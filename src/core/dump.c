@@ -18,17 +18,17 @@
 #include <string.h>
 #include <unistd.h>
 
-// What is known of a value of the plan.
+// What is known of a value of the compiled graph.
 enum { NO_STEP_WRITES, NOT_DUMPED, DUMPED };
 
 struct qrn_dump {
     const qrn_api_graph *graph;
-    const qrn_plan *plan;
+    const qrn_compiled *cg;
     int folder; // of this execution
     qrn_outfile file;
     FILE *index;     // stream of index.json, which appears when it is complete
-    uint8_t *values; // [plan->n_values]
-    uint8_t *ids;    // [n_ids] tensors that the plan has a value for
+    uint8_t *values; // [cg->n_values]
+    uint8_t *ids;    // [n_ids] tensors that the compiled graph has a value for
     uint32_t n_ids;
     uint32_t n_files;   // written so far
     uint32_t n_records; // of the list that is being written
@@ -85,7 +85,7 @@ static void destroy(qrn_dump *d) {
 }
 
 static void find_written(qrn_dump *d) {
-    const qrn_plan *p = d->plan;
+    const qrn_compiled *p = d->cg;
     for (uint32_t s = 0; s < p->n_steps; s++)
         for (uint32_t i = 0; i < p->steps[s].n_out; i++)
             if (p->steps[s].out[i] != UINT32_MAX)
@@ -93,7 +93,7 @@ static void find_written(qrn_dump *d) {
     for (uint32_t v = 0; v < p->n_values; v++) {
         if (p->values[v].tensor_id < d->n_ids)
             d->ids[p->values[v].tensor_id] = 1;
-        if (p->values[v].storage == QRN_STORE_IO || p->values[v].storage == QRN_STORE_CONST)
+        if (p->values[v].kind == QRN_CV_IO || p->values[v].kind == QRN_CV_CONST)
             d->values[v] = NOT_DUMPED;
     }
 }
@@ -106,11 +106,11 @@ static qrn_dump *new_dump(qrn_api_graph *g) {
     uint32_t n_tensors = g->context->own->n_tensors;
     pthread_mutex_unlock(&g->context->own->lock);
     *d = (qrn_dump){.graph = g,
-                    .plan = qrn_runner_plan(g->runner),
+                    .cg = g->compiled,
                     .folder = -1,
                     .n_ids = n_tensors + 1,
                     .last_node = UINT32_MAX};
-    d->values = qrn_calloc(d->plan->n_values + 1);
+    d->values = qrn_calloc(d->cg->n_values + 1);
     d->ids = qrn_calloc(d->n_ids);
     if (!d->values || !d->ids) {
         destroy(d);
@@ -152,9 +152,9 @@ static const qrn_tensor *client_tensor(const qrn_dump *d, uint32_t id) {
     return t;
 }
 
-static const char *role_name(const qrn_dump *d, const qrn_value *v) {
+static const char *role_name(const qrn_dump *d, const qrn_cvalue *v) {
     const qrn_tensor *t = client_tensor(d, v->tensor_id);
-    if (v->storage == QRN_STORE_CONST)
+    if (v->kind == QRN_CV_CONST)
         return "constant";
     return !t || t->role == QRN_ROLE_NATIVE ? "intermediate"
            : t->role == QRN_ROLE_INPUT      ? "input"
@@ -176,8 +176,8 @@ static void add_node(qrn_dump *d, const char *node, const char *op) {
 }
 
 // Writes one value; `n` is the node that made it, NULL for what the application gave.
-static void dump_value(qrn_dump *d, uint32_t v, const qrn_view *view, const qrn_plan_node *n) {
-    const qrn_value *val = &d->plan->values[v];
+static void dump_value(qrn_dump *d, uint32_t v, const qrn_view *view, const qrn_cnode *n) {
+    const qrn_cvalue *val = &d->cg->values[v];
     const qrn_tensor *t = client_tensor(d, val->tensor_id);
     bool sparse = view->n_sparse || view->n_sparse_dims;
     if (d->values[v] != NOT_DUMPED || !view->data || sparse || is_off(d))
@@ -194,31 +194,32 @@ static void dump_value(qrn_dump *d, uint32_t v, const qrn_view *view, const qrn_
             role_name(d, val));
     add_node(d, n ? n->name : NULL, n ? n->type : NULL);
     qrn_dump_describe(d->index, view);
-    fprintf(d->index, ", \"declared\": \"%s\"}", qrn_dtypes[t ? t->dtype : val->view.dtype].token);
+    fprintf(d->index, ", \"declared\": \"%s\"}", qrn_dtypes[t ? t->dtype : val->dtype].token);
 }
 
-static bool is_given(const qrn_plan *p, uint32_t v) {
-    const qrn_value *val = &p->values[v];
-    return val->storage == QRN_STORE_IO && !p->io[val->io].is_output;
+static bool is_given(const qrn_compiled *p, uint32_t v) {
+    const qrn_cvalue *val = &p->values[v];
+    return val->kind == QRN_CV_IO && !p->io[val->io].is_output;
 }
 
-static void trace(void *dump, const qrn_plan *p, uint32_t node, const qrn_view *views,
-                  const uint8_t *lacks) {
+static void trace(void *dump, uint32_t node, const qrn_values *values) {
     qrn_dump *d = dump;
-    const qrn_plan_node *n = &p->nodes[node];
+    const qrn_cnode *n = &d->cg->nodes[node];
+    qrn_view view;
     d->past |= d->last_node != UINT32_MAX && node < d->last_node; // nodes run in their order
     d->last_node = node;
     for (uint32_t i = 0; i < n->n_in && !d->past; i++)
-        if (n->in[i] != UINT32_MAX && is_given(p, n->in[i]) && !lacks[n->in[i]])
-            dump_value(d, n->in[i], &views[n->in[i]], NULL);
+        if (n->in[i] != UINT32_MAX && is_given(d->cg, n->in[i]) && d->values[n->in[i]] != DUMPED &&
+            values->get(values->run, n->in[i], &view))
+            dump_value(d, n->in[i], &view, NULL);
     for (uint32_t i = 0; i < n->n_out && !d->past; i++)
-        if (n->out[i] != UINT32_MAX && !lacks[n->out[i]])
-            dump_value(d, n->out[i], &views[n->out[i]], n);
+        if (n->out[i] != UINT32_MAX && values->get(values->run, n->out[i], &view))
+            dump_value(d, n->out[i], &view, n);
 }
 
 qrn_dump *qrn_dump_start(qrn_api_graph *g, qrn_run_options *opt) {
     qrn_dump_settings *set = &g->context->backend->own->dump;
-    if (!g->runner || atomic_load(&set->failed) || atomic_load(&g->own->n_dumped) >= set->n_runs ||
+    if (atomic_load(&set->failed) || atomic_load(&g->own->n_dumped) >= set->n_runs ||
         atomic_fetch_add(&g->own->n_dumped, 1) >= set->n_runs)
         return NULL;
     qrn_dump *d = new_dump(g);
@@ -235,12 +236,14 @@ qrn_dump *qrn_dump_start(qrn_api_graph *g, qrn_run_options *opt) {
 
 // Results that were known when the graph was compiled.
 static void dump_constants(qrn_dump *d) {
-    for (uint32_t i = 0; i < d->plan->n_nodes; i++) {
-        const qrn_plan_node *n = &d->plan->nodes[i];
+    for (uint32_t i = 0; i < d->cg->n_nodes; i++) {
+        const qrn_cnode *n = &d->cg->nodes[i];
         for (uint32_t k = 0; k < n->n_out; k++) {
             uint32_t v = n->out[k];
-            if (v != UINT32_MAX && d->plan->values[v].storage == QRN_STORE_CONST)
-                dump_value(d, v, &d->plan->values[v].view, n);
+            if (v != UINT32_MAX && d->cg->values[v].kind == QRN_CV_CONST) {
+                qrn_view view = qrn_compiled_view(d->cg, v);
+                dump_value(d, v, &view, n);
+            }
         }
     }
 }
@@ -279,13 +282,13 @@ static void list_folded(qrn_dump *d, const qrn_graph *g) {
 }
 
 static void list_unwritten(qrn_dump *d) {
-    for (uint32_t i = 0; i < d->plan->n_nodes; i++) {
-        const qrn_plan_node *n = &d->plan->nodes[i];
+    for (uint32_t i = 0; i < d->cg->n_nodes; i++) {
+        const qrn_cnode *n = &d->cg->nodes[i];
         for (uint32_t k = 0; k < n->n_out; k++) {
-            const qrn_value *v = n->out[k] == UINT32_MAX ? NULL : &d->plan->values[n->out[k]];
+            const qrn_cvalue *v = n->out[k] == UINT32_MAX ? NULL : &d->cg->values[n->out[k]];
             if (!v || d->values[n->out[k]] == DUMPED)
                 continue;
-            bool sparse = v->view.n_sparse || v->view.n_sparse_dims;
+            bool sparse = v->n_sparse || v->n_sparse_dims;
             list_missing(d, v->name, n->name, n->type,
                          sparse                                   ? "sparse"
                          : is_off(d)                              ? "not written"

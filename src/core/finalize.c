@@ -35,7 +35,7 @@ static void mark_finalized(qrn_graph *g) {
         mark_finalized(g->subgraphs[i]);
 }
 
-static qrn_status list_plan_io(qrn_api_graph *g, const qrn_plan *p, qrn_api_io *io) {
+static qrn_status list_compiled_io(qrn_api_graph *g, const qrn_compiled *p, qrn_api_io *io) {
     qrn_status s = QRN_OK;
     pthread_mutex_lock(&g->context->own->lock);
     for (uint32_t i = 0; i < p->n_io && s == QRN_OK; i++) {
@@ -44,7 +44,8 @@ static qrn_status list_plan_io(qrn_api_graph *g, const qrn_plan *p, qrn_api_io *
             id && id <= g->context->own->n_tensors ? g->context->own->tensors[id - 1] : NULL;
         io[i].is_output = p->io[i].is_output;
         if (!io[i].tensor)
-            s = QRN_FAIL(QRN_E_FINALIZE, "graph '%s': the plan uses tensor id %u, which is unknown",
+            s = QRN_FAIL(QRN_E_FINALIZE,
+                         "graph '%s': the compiled graph uses tensor id %u, which is unknown",
                          g->ir->name, id);
     }
     pthread_mutex_unlock(&g->context->own->lock);
@@ -67,7 +68,7 @@ static bool is_needed(const qrn_graph *g, const qrn_tensor *t) {
 }
 
 // Steps with one operand (conversions) cannot do without it, whatever the op says.
-static bool is_needed_by_step(const qrn_plan *p, uint32_t value) {
+static bool is_needed_by_step(const qrn_compiled *p, uint32_t value) {
     for (uint32_t i = 0; i < p->n_steps; i++)
         if (p->steps[i].n_in == 1 && p->steps[i].in[0] == value)
             return true;
@@ -75,7 +76,8 @@ static bool is_needed_by_step(const qrn_plan *p, uint32_t value) {
 }
 
 // An output that is left out goes to a spare buffer; an input must be one that no op needs.
-static void find_lacking(const qrn_api_graph *g, const qrn_plan *p, qrn_api_io *io, uint32_t n) {
+static void find_lacking(const qrn_api_graph *g, const qrn_compiled *p, qrn_api_io *io,
+                         uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
         io[i].may_lack = io[i].tensor->optional_io &&
                          (io[i].is_output || (!is_needed(g->ir, io[i].tensor) &&
@@ -83,13 +85,13 @@ static void find_lacking(const qrn_api_graph *g, const qrn_plan *p, qrn_api_io *
 }
 
 qrn_status qrn_api_graph_list_io(qrn_api_graph *g) {
-    const qrn_plan *p = g->runner ? qrn_runner_plan(g->runner) : NULL;
+    const qrn_compiled *p = g->compiled;
     size_t room = p ? p->n_io : g->ir->n_tensors;
     qrn_api_io *io = qrn_calloc((room + 1) * sizeof(*io));
     if (!io)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", g->ir->name);
     uint32_t n = 0;
-    qrn_status s = p ? list_plan_io(g, p, io) : QRN_OK;
+    qrn_status s = p ? list_compiled_io(g, p, io) : QRN_OK;
     if (s != QRN_OK) {
         qrn_free(io);
         return s;

@@ -77,7 +77,7 @@ typedef struct qrn_api_mem {
     void *handle;
     uint32_t index; // in the context's list
     qrn_api_context *context;
-    void *data; // mapped address, set by mem_map
+    qrn_memory memory; // set by mem_map
     size_t size_bytes;
     qrn_dtype dtype;
     qrn_shape shape;

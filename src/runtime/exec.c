@@ -17,7 +17,7 @@
 
 // What a value holds at a point of a call.
 typedef enum content {
-    PRESENT, // 0: qrn_run_options.trace counts on it
+    PRESENT,
     NOTHING, // the step that writes it has not run (yet)
     LEFT_OUT // the application did not give it: an operand that is not there
 } content;
@@ -190,8 +190,9 @@ static void bind_io(const qrn_plan *p, execution *e, const qrn_binding *io, uint
             memcpy(e->views[v].dims, p->values[v].view.dims, sizeof e->views[v].dims);
     for (uint32_t i = 0; i < p->n_io; i++) {
         qrn_view *v = &e->views[p->io[i].value];
-        v->data =
-            io[i].data ? (char *)io[i].data + batch * p->values[p->io[i].value].size_bytes : NULL;
+        v->data = io[i].memory.host
+                      ? (char *)io[i].memory.host + batch * p->values[p->io[i].value].size_bytes
+                      : NULL;
         if (io[i].rank == v->rank && p->values[p->io[i].value].dynamic && !p->io[i].is_output)
             memcpy(v->dims, io[i].dims, sizeof v->dims);
     }
@@ -391,6 +392,12 @@ static qrn_status run_timed(qrn_runner *r, execution *e, uint32_t pc, const qrn_
     return QRN_OK;
 }
 
+static bool get_value(const void *run, uint32_t value, qrn_view *view) {
+    const execution *e = run;
+    *view = e->views[value];
+    return e->holds[value] == PRESENT;
+}
+
 static qrn_status run_steps(qrn_runner *r, execution *e, const qrn_run_options *opt) {
     const qrn_plan *p = r->plan;
     uint64_t end = opt->node_times ? now_ns() : 0;
@@ -409,7 +416,7 @@ static qrn_status run_steps(qrn_runner *r, execution *e, const qrn_run_options *
         s = &p->steps[pc - 1];
         if (opt->trace && (pc == p->n_steps || p->steps[pc].kind != QRN_STEP_KERNEL ||
                            p->steps[pc].node != s->node))
-            opt->trace(opt->trace_ctx, p, s->node, e->views, e->holds);
+            opt->trace(opt->trace_ctx, s->node, &(qrn_values){e, get_value});
     }
     return QRN_OK;
 }
@@ -424,8 +431,8 @@ static qrn_status report_io(const qrn_plan *p, const execution *e, qrn_binding *
         io[i].rank = e->views[v].rank;
         memcpy(io[i].dims, e->views[v].dims, sizeof io[i].dims);
         io[i].n_sparse = e->views[v].n_sparse;
-        io[i].produced = io[i].data && (!counts_content(p) || e->holds[v] == PRESENT);
-        if (!io[i].produced && io[i].data)
+        io[i].produced = io[i].memory.host && (!counts_content(p) || e->holds[v] == PRESENT);
+        if (!io[i].produced && io[i].memory.host)
             s = QRN_FAIL(QRN_E_EARLY,
                          "output '%s' was not produced: what it depends on has not run",
                          p->values[v].name);

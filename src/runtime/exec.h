@@ -5,6 +5,7 @@
 #ifndef QRN_RUNTIME_EXEC_H
 #define QRN_RUNTIME_EXEC_H
 
+#include "base/memory.h"
 #include "base/pool.h"
 #include "runtime/plan.h"
 
@@ -20,11 +21,10 @@ void qrn_runner_finish(qrn_runner *r, void (*release)(void *ctx, uint32_t tensor
 // One application buffer of a call, in the order of plan->io. For dynamic values dims hold the
 // current shape of inputs on entry and of outputs on return.
 typedef struct qrn_binding {
-    void *data; // NULL: left out (optional_io only)
+    qrn_memory memory; // NONE: left out (optional_io only). The CPU runs on host addresses
     uint32_t dims[QRN_MAX_RANK];
     uint32_t rank;     // 0 with rank of the value != 0: use the declared shape
     bool produced;     // outputs: written on return
-    bool shared;       // memory that was registered, not a plain buffer
     uint32_t n_sparse; // sparse outputs: current number of elements on return
 } qrn_binding;
 
@@ -34,6 +34,14 @@ typedef struct qrn_node_time {
     uint64_t spent_ns;          // in its steps
     uint64_t gap_ns;            // between the step before and each of its own, without polling
 } qrn_node_time;
+
+// The values of an execution, while a trace runs: by their numbers in the compiled graph.
+typedef struct qrn_values {
+    const void *run;
+    // The value as it is now, its data on the host until the trace returns. False: this call has
+    // put nothing into it.
+    bool (*get)(const void *run, uint32_t value, qrn_view *view);
+} qrn_values;
 
 typedef struct qrn_run_options {
     qrn_pool *pool;            // NULL: single-threaded
@@ -45,10 +53,8 @@ typedef struct qrn_run_options {
     // (optional) Asked before each step; a status other than OK ends the run with it.
     qrn_status (*poll)(void *ctx);
     void *poll_ctx;
-    // (optional) Called after the last step of each node; views holds every value of the plan, and
-    // `lacks` is not 0 for one that this call has not put anything into.
-    void (*trace)(void *ctx, const qrn_plan *p, uint32_t node, const qrn_view *views,
-                  const uint8_t *lacks);
+    // (optional) Called after the last step of each node.
+    void (*trace)(void *ctx, uint32_t node, const qrn_values *values);
     void *trace_ctx;
     // (optional) Where the backend notes what the profile of the call wants to know.
     void *report;

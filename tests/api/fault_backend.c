@@ -101,7 +101,9 @@ static qrn_status graph_finalize(qrn_api_graph *g, const qrn_finalize_options *o
     qrn_status s = qrn_bind_cpu(cg, &cpu, &plan);
     if (s == QRN_OK)
         s = qrn_runner_create(plan, &g->runner);
-    if (s != QRN_OK)
+    if (s == QRN_OK)
+        g->compiled = cg;
+    else
         qrn_compiled_destroy(cg);
     return s;
 }
@@ -114,11 +116,11 @@ static qrn_status graph_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run
 static qrn_status mem_map(qrn_api_context *c, qrn_api_mem *m, const void *descriptor) {
     (void)c, (void)descriptor;
     QRN_TRY(take(FAULT_MEM_MAP));
-    m->data = qrn_alloc(m->size_bytes);
-    return m->data ? QRN_OK : QRN_E_MEM;
+    m->memory = (qrn_memory){.kind = QRN_MEMORY_SHARED, .host = qrn_alloc(m->size_bytes)};
+    return m->memory.host ? QRN_OK : QRN_E_MEM;
 }
 
-static void mem_unmap(qrn_api_mem *m) { qrn_free(m->data); }
+static void mem_unmap(qrn_api_mem *m) { qrn_free(m->memory.host); }
 
 static const char blob[16] = "fault binary";
 

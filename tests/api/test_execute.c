@@ -186,7 +186,7 @@ static Qnn_MemHandle_t register_floats(Qnn_ContextHandle_t c, uint32_t *dims, fl
     d.ionInfo.fd = fd++;
     Qnn_MemHandle_t h = NULL;
     OK(QnnMem_register(c, &d, 1, &h));
-    *data = ((const qrn_api_mem *)qrn_handle_get(QRN_KIND_MEM, h))->data;
+    *data = ((const qrn_api_mem *)qrn_handle_get(QRN_KIND_MEM, h))->memory.host;
     return h;
 }
 

@@ -52,7 +52,7 @@ static void a_handle_has_type_shape_and_address(void **state) {
         const qrn_api_mem *m = qrn_handle_get(QRN_KIND_MEM, h[i]);
         assert_non_null(m);
         assert_ptr_equal(m->context, &context);
-        assert_non_null(m->data);
+        assert_non_null(m->memory.host);
         assert_int_equal(m->size_bytes, i == 1 ? 24 : 96);
         assert_int_equal(m->shape.rank, 3);
         assert_int_equal(m->shape.dims[2], 4);

@@ -258,7 +258,7 @@ static void data_can_come_from_registered_memory(void **state) {
     uint32_t three[1] = {3}, two[1] = {2};
     Qnn_MemHandle_t mem = register_memory(context, three), small = register_memory(context, two);
     const qrn_api_mem *m = qrn_handle_get(QRN_KIND_MEM, mem);
-    memcpy(m->data, asked_data, 12);
+    memcpy(m->memory.host, asked_data, 12);
     Qnn_Tensor_t t = describe("m", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_FLOAT_32, 1, three);
     t.v1.memType = QNN_TENSORMEMTYPE_MEMHANDLE;
     t.v1.memHandle = small;

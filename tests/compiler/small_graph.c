@@ -200,9 +200,10 @@ static small_run go(const small_graph *g, const char *passes, uint32_t seed, uin
     qrn_binding io[MAX_TENSORS] = {0};
     for (uint32_t i = 0; i < p->n_io; i++) {
         const qrn_value *v = &p->values[p->io[i].value];
-        io[i].data = malloc(v->size_bytes); // its exact size: a sanitizer sees accesses behind it
-        assert_non_null(io[i].data);
-        fill(io[i].data, v, &seed);
+        io[i].memory.host =
+            malloc(v->size_bytes); // its exact size: a sanitizer sees accesses behind it
+        assert_non_null(io[i].memory.host);
+        fill(io[i].memory.host, v, &seed);
         r.n_out += p->io[i].is_output ? v->size_bytes : 0;
     }
     qrn_run_options run = {.pool = n_threads > 1 ? qrn_pool_acquire(n_threads) : NULL};
@@ -214,9 +215,9 @@ static small_run go(const small_graph *g, const char *passes, uint32_t seed, uin
     for (uint32_t i = 0; i < p->n_io; i++) {
         size_t bytes = p->values[p->io[i].value].size_bytes;
         if (p->io[i].is_output)
-            memcpy(r.out + at, io[i].data, bytes);
+            memcpy(r.out + at, io[i].memory.host, bytes);
         at += p->io[i].is_output ? bytes : 0;
-        free(io[i].data);
+        free(io[i].memory.host);
     }
     qrn_runner_destroy(runner);
     return r;

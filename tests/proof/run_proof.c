@@ -43,7 +43,7 @@ static bool provable(const qrn_plan *p, const qrn_binding *io) {
         if (p->steps[i].kind != QRN_STEP_KERNEL)
             return false;
     for (uint32_t i = 0; i < p->n_io; i++)
-        if (!io[i].data)
+        if (!io[i].memory.host)
             return false;
     return p->state_bytes == 0;
 }
@@ -67,7 +67,7 @@ static bool make_copies(const qrn_plan *p, const qrn_binding *io, copies *c) {
         if (!c->io[i])
             return false;
         if (!p->io[i].is_output)
-            memcpy(view->data, io[i].data, value->size_bytes);
+            memcpy(view->data, io[i].memory.host, value->size_bytes);
         if (io[i].rank == view->rank && value->dynamic && !p->io[i].is_output)
             memcpy(view->dims, io[i].dims, sizeof view->dims);
     }

@@ -127,13 +127,14 @@ static qrn_status mem_map(qrn_api_context *c, qrn_api_mem *m, const void *descri
         return QRN_FAIL(QRN_E_MAPPING, "file descriptor %d has %lld bytes, the shape needs %zu",
                         m->fd, (long long)st.st_size, m->size_bytes);
     if (d->memType == QNN_MEM_TYPE_DMA_BUF && d->dmaBufInfo.data) {
-        m->data = d->dmaBufInfo.data;
+        m->memory = (qrn_memory){.kind = QRN_MEMORY_SHARED, .host = d->dmaBufInfo.data};
         return QRN_OK;
     }
     void *p = mmap(NULL, m->size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
     if (p == MAP_FAILED)
         return QRN_FAIL(QRN_E_MAPPING, "file descriptor %d cannot be mapped", m->fd);
-    m->data = m->impl = p;
+    m->impl = p;
+    m->memory = (qrn_memory){.kind = QRN_MEMORY_SHARED, .host = p};
     return QRN_OK;
 }
 

@@ -26,7 +26,6 @@ typedef struct qrn_cpu_debug {
 
 // debug.c: calls the graph's debug callback after a node; fits qrn_run_options.trace, with a
 // qrn_cpu_debug.
-void qrn_cpu_debug_trace(void *debug, const qrn_plan *p, uint32_t node, const qrn_view *views,
-                         const uint8_t *lacks);
+void qrn_cpu_debug_trace(void *debug, uint32_t node, const qrn_values *values);
 
 #endif

@@ -30,21 +30,27 @@ static void describe(Qnn_Tensor_t *out, const qrn_tensor *t, const qrn_view *v) 
     }
 }
 
-void qrn_cpu_debug_trace(void *debug, const qrn_plan *p, uint32_t node, const qrn_view *views,
-                         const uint8_t *lacks) {
+void qrn_cpu_debug_trace(void *debug, uint32_t node, const qrn_values *values) {
     const qrn_cpu_debug *d = debug;
     const qrn_api_graph *g = d->graph;
     if (d->next->trace)
-        d->next->trace(d->next->trace_ctx, p, node, views, lacks);
-    const qrn_plan_node *pn = &p->nodes[node];
-    const qrn_node *n = pn->ir;
-    Qnn_Tensor_t *tensors = qrn_alloc((n->n_in + n->n_out) * sizeof *tensors);
-    if (!tensors)
-        return; // a debug aid: the execution itself goes on
-    for (uint32_t i = 0; i < n->n_in; i++)
-        describe(&tensors[i], n->in[i], n->in[i] ? &views[pn->in[i]] : NULL);
-    for (uint32_t i = 0; i < n->n_out; i++)
-        describe(&tensors[n->n_in + i], n->out[i], n->out[i] ? &views[pn->out[i]] : NULL);
+        d->next->trace(d->next->trace_ctx, node, values);
+    const qrn_cnode *cn = &g->compiled->nodes[node];
+    const qrn_node *n = g->compiled->origin[node];
+    uint32_t count = n->n_in + n->n_out;
+    Qnn_Tensor_t *tensors = qrn_alloc(count * sizeof *tensors);
+    qrn_view *views = qrn_calloc(count * sizeof *views);
+    for (uint32_t i = 0; tensors && views && i < count; i++) {
+        const qrn_tensor *t = i < n->n_in ? n->in[i] : n->out[i - n->n_in];
+        if (t)
+            values->get(values->run, i < n->n_in ? cn->in[i] : cn->out[i - n->n_in], &views[i]);
+        describe(&tensors[i], t, &views[i]);
+    }
+    if (!tensors || !views) { // a debug aid: the execution itself goes on
+        qrn_free(tensors);
+        qrn_free(views);
+        return;
+    }
     Qnn_OpConfig_t config = QNN_OPCONFIG_INIT;
     config.v1.name = n->name;
     config.v1.packageName = n->package;
@@ -55,4 +61,5 @@ void qrn_cpu_debug_trace(void *debug, const qrn_plan *p, uint32_t node, const qr
     config.v1.outputTensors = tensors + n->n_in;
     qrn_cpu_graph_of(g)->callback(&config, qrn_cpu_graph_of(g)->param);
     qrn_free(tensors);
+    qrn_free(views);
 }

@@ -254,7 +254,8 @@ qrn_status qrn_htp_mem_map(qrn_api_context *c, qrn_api_mem *m, const void *descr
     }
     bool for_tensors = w.kind == QNN_HTP_MEM_SHARED_BUFFER || w.kind == QNN_HTP_MEM_QURT;
     void *data = p->mapping ? p->mapping->base + w.offset : w.data;
-    m->data = for_tensors ? data : NULL;
+    if (for_tensors)
+        m->memory = (qrn_memory){.kind = QRN_MEMORY_SHARED, .host = data};
     m->impl = p;
     return QRN_OK;
 }

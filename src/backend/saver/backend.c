@@ -133,7 +133,7 @@ static void map(qrn_api_mem *m, int fd, uint64_t offset) {
     if (p == MAP_FAILED)
         return;
     m->impl = p;
-    m->data = (char *)p + offset;
+    m->memory = (qrn_memory){.kind = QRN_MEMORY_SHARED, .host = (char *)p + offset};
 }
 
 static qrn_status mem_map(qrn_api_context *c, qrn_api_mem *m, const void *descriptor) {
@@ -154,7 +154,7 @@ static qrn_status mem_map(qrn_api_context *c, qrn_api_mem *m, const void *descri
 
 static void mem_unmap(qrn_api_mem *m) {
     if (m->impl)
-        munmap(m->impl, (size_t)((char *)m->data - (char *)m->impl) + m->size_bytes);
+        munmap(m->impl, (size_t)((char *)m->memory.host - (char *)m->impl) + m->size_bytes);
 }
 
 // Binaries are never read.

@@ -233,12 +233,12 @@ static void list(qrn_saver_writer *w, const qrn_saved_field *f, const void *cons
 static void memory(qrn_saver_writer *w, const void *handle) {
     const qrn_api_mem *m = qrn_handle_get(QRN_KIND_MEM, handle);
     int n = qrn_saver_find(QRN_SAVER_MEM, handle);
-    if (!w->executing || w->outputs || !m || !m->data || n < 0) {
+    if (!w->executing || w->outputs || !m || !m->memory.host || n < 0) {
         qrn_saver_variable(w, QRN_SAVER_MEM, handle);
         return;
     }
     qrn_saver_put(w->text, "filled(&memory_%d, ", n);
-    bytes(w, m->data, m->size_bytes);
+    bytes(w, m->memory.host, m->size_bytes);
     qrn_saver_put(w->text, ", %zu)", m->size_bytes);
 }
 

@@ -88,7 +88,7 @@ static void tell_input(qrn_htp_watch *w, const char *name, const qrn_view *v, si
             w->graph->ir->name, name, (double)((const float *)v->data)[at], at, largest(w->rule));
 }
 
-static void tell_node(qrn_htp_watch *w, const qrn_plan_node *n, bool merged, const qrn_view *v,
+static void tell_node(qrn_htp_watch *w, const qrn_cnode *n, bool merged, const qrn_view *v,
                       size_t at) {
     if (!may_tell(w))
         return;
@@ -101,7 +101,7 @@ static void tell_node(qrn_htp_watch *w, const qrn_plan_node *n, bool merged, con
 }
 
 // These convert numbers of the application or ask what they are; no fp16 lies between.
-static bool takes_raw(const qrn_plan_node *n) {
+static bool takes_raw(const qrn_cnode *n) {
     static const char *const ops[] = {"Quantize", "Convert", "Cast", "IsInf", "IsNan"};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
         if (strcmp(n->type, ops[i]) == 0)
@@ -109,36 +109,39 @@ static bool takes_raw(const qrn_plan_node *n) {
     return false;
 }
 
-static bool is_given(const qrn_plan *p, uint32_t value) {
-    return p->values[value].storage == QRN_STORE_IO || p->values[value].storage == QRN_STORE_CONST;
+static bool is_given(const qrn_compiled *p, uint32_t value) {
+    return p->values[value].kind == QRN_CV_IO || p->values[value].kind == QRN_CV_CONST;
 }
 
 // Marks inputs of the node that the application or the client gave and that are lost. True: one was
 // finite and not meant to be infinite, and is told.
-static bool check_given(qrn_htp_watch *w, const qrn_plan *p, const qrn_plan_node *n,
-                        const qrn_view *views) {
+static bool check_given(qrn_htp_watch *w, const qrn_compiled *p, const qrn_cnode *n,
+                        const qrn_values *values) {
+    qrn_view view;
     for (uint32_t i = 0; i < n->n_in; i++) {
         uint32_t v = n->in[i];
-        if (v == UINT32_MAX || w->marks[v] || !is_given(p, v))
+        if (v == UINT32_MAX || w->marks[v] || !is_given(p, v) ||
+            !values->get(values->run, v, &view))
             continue;
-        bool constant = p->values[v].storage == QRN_STORE_CONST;
-        size_t at = !constant && !takes_raw(n) ? find_large(&views[v], w->rule) : SIZE_MAX;
+        bool constant = p->values[v].kind == QRN_CV_CONST;
+        size_t at = !constant && !takes_raw(n) ? find_large(&view, w->rule) : SIZE_MAX;
         if (at != SIZE_MAX) {
-            tell_input(w, p->values[v].name, &views[v], at);
+            tell_input(w, p->values[v].name, &view, at);
             return true;
         }
-        if (constant && count(&views[v]) > SMALL)
+        if (constant && count(&view) > SMALL)
             continue; // weights: finalize tells of what matters
-        w->marks[v] = find_lost(&views[v], w->rule) != SIZE_MAX ? QRN_HTP_LOST : QRN_HTP_SEEN;
+        w->marks[v] = find_lost(&view, w->rule) != SIZE_MAX ? QRN_HTP_LOST : QRN_HTP_SEEN;
     }
     return false;
 }
 
-static void watch(void *ctx, const qrn_plan *p, uint32_t node, const qrn_view *views,
-                  const uint8_t *lacks) {
+static void watch(void *ctx, uint32_t node, const qrn_values *values) {
     qrn_htp_watch *w = ctx;
-    const qrn_plan_node *n = &p->nodes[node];
-    if (w->done || check_given(w, p, n, views))
+    const qrn_compiled *p = w->graph->compiled;
+    qrn_view view;
+    const qrn_cnode *n = &p->nodes[node];
+    if (w->done || check_given(w, p, n, values))
         return;
     bool caused = false, merged = false; // by what the node reads; with nodes that were not seen
     for (uint32_t i = 0; i < n->n_in; i++) {
@@ -150,12 +153,12 @@ static void watch(void *ctx, const qrn_plan *p, uint32_t node, const qrn_view *v
     }
     for (uint32_t i = 0; i < n->n_out && !w->done; i++) {
         uint32_t v = n->out[i];
-        if (v == UINT32_MAX || lacks[v])
+        if (v == UINT32_MAX || !values->get(values->run, v, &view))
             continue;
-        size_t at = find_lost(&views[v], w->rule);
+        size_t at = find_lost(&view, w->rule);
         w->marks[v] = at == SIZE_MAX ? QRN_HTP_SEEN : QRN_HTP_LOST;
         if (at != SIZE_MAX && !caused)
-            tell_node(w, n, merged, &views[v], at);
+            tell_node(w, n, merged, &view, at);
     }
 }
 
@@ -173,7 +176,7 @@ void qrn_htp_watch_begin(qrn_htp_watch *w, const qrn_api_graph *g, qrn_run_optio
     w->rule = (qrn_fp16_rule)how.half;
     if (w->rule == QRN_FP16_OFF)
         return;
-    w->marks = qrn_calloc(qrn_runner_plan(g->runner)->n_values + 1);
+    w->marks = qrn_calloc(g->compiled->n_values + 1);
     if (!w->marks)
         return; // who runs out of memory hears of it elsewhere
     opt->trace = watch;
