@@ -2,7 +2,7 @@
 //
 // Normalization of quantized values in contiguous sets, compiled for AVX512.
 #include "kernels/norm/norm_q.h"
-#include "kernels/steps.h"
+#include "kernels/store_q.h"
 #include "kernels/words_avx512.h"
 
 static bool is_words(const qrn_view *v) {

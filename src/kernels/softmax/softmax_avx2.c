@@ -5,7 +5,7 @@
 #include "kernels/lanes.h"
 #include "kernels/softmax/softmax_q.h"
 #include "kernels/softmax/softmax_rows.h"
-#include "kernels/steps.h"
+#include "kernels/store_q.h"
 
 #define FN qrn_softmax_f32_avx2
 #include "kernels/softmax/softmax_fast.inc"
