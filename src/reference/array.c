@@ -307,7 +307,12 @@ static bool gather_run(const qrn_nd *block, unsigned char *dst, ptrdiff_t to,
         int64_t at = *bad = index[k].i;
         if (at < -limit || at >= limit)
             return false;
-        copy_merged(&block[0], dst, &block[1], src + (at < 0 ? at + limit : at) * from);
+        const unsigned char *row = src + (at < 0 ? at + limit : at) * from;
+        if (block[0].rank == 1) // no walk: rows may be single elements
+            copy_run(dst, block[0].steps[0], row, block[1].steps[0], block[0].dims[0],
+                     block[0].elem);
+        else
+            copy_merged(&block[0], dst, &block[1], row);
     }
     return true;
 }
