@@ -11,7 +11,7 @@
       "cap of CPU features: ref, avx2, avxvnni, avx512, vnni, vbmi, amx, neon, dot, i8mm")         \
     X(VERBOSE, "QUERN_VERBOSE",                                                                    \
       "comma list; dispatch: one log line per step with the kernel chosen, one with the memory; "  \
-      "overflow: all executions are watched for numbers beyond half precision")                    \
+      "overflow: all executions are watched for numbers beyond fp16")                              \
     X(PASSES, "QUERN_PASSES",                                                                      \
       "comma list of compiler passes to leave out, such as -alias (docs/passes.md); -all: every")  \
     X(LOG, "QUERN_LOG", "file that receives all log lines (- for stderr)")                         \
@@ -26,7 +26,7 @@
     X(API_VERSION, "QUERN_API_VERSION", "announced core API version, such as 2.37")                \
     X(SOCS, "QUERN_SOCS", "file with further chips for the HTP backend (docs/htp-device.md)")      \
     X(CUSTOM_OPS, "ORT_QNN_CUSTOM_OP_DOMAINS",                                                     \
-      "ops that ONNX Runtime shall take for known, for op packages (docs/onnxruntime.md)")         \
+      "ops that ONNX Runtime shall treat as known, for op packages (docs/onnxruntime.md)")         \
     X(HTP, "QUERN_HTP",                                                                            \
       "comma list; online: prepare as a phone does; restricted: no priority above NORMAL")         \
     X(SAVER_DIR, "QUERN_SAVER_DIR",                                                                \

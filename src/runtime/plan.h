@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The plan: what a finalized graph is. Flat arrays of values and steps; executing walks the steps
-// and allocates nothing. Built by the compiler, immutable afterwards, shared by all executions.
+// and allocates nothing. Built by src/bind/cpu, immutable afterwards, shared by all executions.
 #ifndef QRN_RUNTIME_PLAN_H
 #define QRN_RUNTIME_PLAN_H
 
