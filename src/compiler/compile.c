@@ -4,7 +4,7 @@
 #include "compiler/compile.h"
 
 #include "base/mem.h"
-#include "compiler/half.h"
+#include "compiler/fp16.h"
 #include "compiler/passes.h"
 
 #include <string.h>
@@ -39,17 +39,17 @@ static qrn_status add_application_tensors(qrn_lowering *lo, const qrn_graph *g) 
 }
 
 static qrn_status lower_all(qrn_lowering *lo) {
-    QRN_TRY(qrn_half_begin(lo));
-    lo->cg->half = lo->half;
+    QRN_TRY(qrn_lo_fp16_begin(lo));
+    lo->cg->half = lo->fp16;
     QRN_TRY(qrn_lo_find_uses(lo));
     QRN_TRY(add_application_tensors(lo, lo->graph));
-    QRN_TRY(qrn_half_enter(lo));
+    QRN_TRY(qrn_lo_fp16_enter(lo));
     for (uint32_t i = 0; i < lo->graph->n_nodes; i++) {
         if (lo->opt->poll)
             QRN_TRY(lo->opt->poll(lo->opt->poll_ctx));
         QRN_TRY(qrn_lo_lower_node(lo, lo->graph->nodes[i]));
     }
-    QRN_TRY(qrn_half_leave(lo));
+    QRN_TRY(qrn_lo_fp16_leave(lo));
     return qrn_lo_passes(lo);
 }
 

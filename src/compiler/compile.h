@@ -11,12 +11,12 @@
 struct qrn_lowering;
 
 typedef struct qrn_compile_options {
-    qrn_fp16_rule half; // what all floats of the graph are between steps
-    bool fold_relu;     // a Relu behind a sum of products gives it its encoding
-    bool half_away;     // floats that become codes: halves go away from zero, not up
-    bool low_ties;      // TopK: of equal values the lower index comes first, not the higher one
-    bool keep_tensors;  // every tensor has its own memory and is computed: no passes
-    bool stored;        // the graph may be stored: passes that look at the data of weights stay out
+    qrn_fp16_rule fp16;   // what all floats of the graph are between steps
+    bool fold_relu;       // a Relu behind a convolution or matmul gives it its encoding
+    bool round_half_away; // quantizing floats: ties go away from zero, not up
+    bool low_ties;        // TopK: of equal values the lower index comes first, not the higher one
+    bool keep_tensors;    // every tensor has its own memory and is computed: no passes
+    bool stored; // the graph may be stored: passes that look at the data of weights stay out
     // (optional) Passes to leave out, as in QUERN_PASSES, which counts when this is NULL.
     const char *passes;
     // (optional) Most bytes of constants and state that may be made while compiling; 0: no limit.

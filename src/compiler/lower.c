@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Lowering: values, steps, conversions, and the generic path of a table row.
-#include "compiler/half.h"
+#include "compiler/fp16.h"
 
 #include "base/mem.h"
 #include "compiler/lower/groups.h"
@@ -83,7 +83,7 @@ static qrn_status start_detour(qrn_lowering *lo, const qrn_tensor *t, qrn_val *v
     val->tensor_id = t->id;
     val->dynamic = t->has_dynamic;
     lo->by_id[t->id] = *v;
-    return qrn_half_detour(lo, *v, io);
+    return qrn_lo_fp16_detour(lo, *v, io);
 }
 
 qrn_status qrn_lo_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val *out) {
@@ -95,8 +95,8 @@ qrn_status qrn_lo_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val *out) {
         return QRN_OK;
     }
     qrn_val v;
-    t = qrn_half_copy(lo, t);
-    const qrn_tensor *stored = qrn_half_stored(lo, t);
+    t = qrn_lo_fp16_copy(lo, t);
+    const qrn_tensor *stored = qrn_lo_fp16_stored(lo, t);
     QRN_TRY(new_value(lo, &v));
     QRN_TRY(fill_value(lo, v, stored->dtype, &t->shape, &t->quant));
     qrn_cvalue *val = &lo->cg->values[v];
@@ -120,7 +120,7 @@ qrn_status qrn_lo_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val *out) {
         QRN_TRY(add_io(lo, v, t));
     }
     *out = lo->by_id[t->id] = v;
-    return qrn_half_detours(lo, t) ? start_detour(lo, t, out) : QRN_OK;
+    return qrn_lo_fp16_detours(lo, t) ? start_detour(lo, t, out) : QRN_OK;
 }
 
 qrn_status qrn_lo_temp(qrn_lowering *lo, qrn_dtype dtype, const qrn_shape *shape,
@@ -200,8 +200,8 @@ static bool has_format(const qrn_cvalue *v, qrn_dtype dtype, const qrn_quant *qu
 
 qrn_status qrn_lo_as(qrn_lowering *lo, qrn_val v, qrn_dtype dtype, const qrn_quant *quant,
                      qrn_val *out) {
-    if (!qrn_half_asks(lo->node))
-        QRN_TRY(qrn_half_operand(lo, &v));
+    if (!qrn_lo_fp16_asks(lo->node))
+        QRN_TRY(qrn_lo_fp16_operand(lo, &v));
     if (has_format(&lo->cg->values[v], dtype, quant)) {
         *out = v;
         return QRN_OK;
@@ -272,7 +272,7 @@ qrn_status qrn_lo_step(qrn_lowering *lo, const qrn_cop *f, qrn_domain domain, co
                        const qrn_val *ins, uint32_t n_in, const qrn_val *outs, uint32_t n_out,
                        size_t state_bytes) {
     qrn_compiled *p = lo->cg;
-    qrn_round_fp16_args rounding = {lo->half};
+    qrn_round_fp16_args rounding = {lo->fp16};
     qrn_cstep s = {.kind = QRN_CSTEP_OP,
                    .domain = (uint8_t)domain,
                    .n_in = n_in,
@@ -281,7 +281,7 @@ qrn_status qrn_lo_step(qrn_lowering *lo, const qrn_cop *f, qrn_domain domain, co
     s.in = copy_vals(lo, ins, n_in);
     s.out = copy_vals(lo, outs, n_out);
     if (s.in && s.out)
-        QRN_TRY(qrn_half_prepare(lo, &f, s.in, n_in, outs));
+        QRN_TRY(qrn_lo_fp16_prepare(lo, &f, s.in, n_in, outs));
     if (f == &qrn_cop_round_fp16)
         args = &rounding;
     size_t args_bytes = f->family->args_bytes;
@@ -294,7 +294,7 @@ qrn_status qrn_lo_step(qrn_lowering *lo, const qrn_cop *f, qrn_domain domain, co
         s.state_bytes = state_bytes;
     }
     QRN_TRY(settle_step(lo, &s));
-    return qrn_half_results(lo, &s);
+    return qrn_lo_fp16_results(lo, &s);
 }
 
 static const qrn_dtype domain_dtype[] = {[QRN_DOMAIN_F32] = QRN_DTYPE_F32,

@@ -62,13 +62,13 @@ bool qrn_lo_is_const(const qrn_lowering *lo, qrn_val v);
 // Its data; NULL when it is not known or missing.
 const void *qrn_lo_const_data(const qrn_lowering *lo, qrn_val v);
 const qrn_node *qrn_lo_node(const qrn_lowering *lo);
-// What floats are: OFF unless the graph computes in half precision. Then all floats are f32 here,
+// What floats are: OFF unless the graph computes in fp16. Then all floats are f32 here,
 // whatever the client has declared: the client's own tensor says in which type its data is.
-qrn_fp16_rule qrn_lo_half(const qrn_lowering *lo);
+qrn_fp16_rule qrn_lo_fp16(const qrn_lowering *lo);
 const qrn_tensor *qrn_lo_client_tensor(const qrn_lowering *lo, const qrn_tensor *t);
 // Output `o` of a node whose number of rows depends on the data: does the kernel write that number
-// into its dims? Yes for whoever can handle it: the application, or nodes that were told to expect
-// it by a dynamic dimension. Other nodes get all rows.
+// into its dims? Yes for whoever can handle it: the application, or nodes whose input declares a
+// dynamic dimension. Other nodes get all rows.
 bool qrn_lo_reports_rows(const qrn_node *n, uint32_t o);
 // Lowers a node with its table row, or through the backend for an op of a user package.
 qrn_status qrn_lo_lower_node(qrn_lowering *lo, const qrn_node *n);

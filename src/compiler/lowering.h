@@ -20,7 +20,7 @@ typedef struct qrn_uses {
 } qrn_uses;
 
 struct qrn_lowering {
-    const qrn_graph *graph;        // being lowered: the client's, or half.c's copy of it
+    const qrn_graph *graph;        // being lowered: the client's, or fp16.c's copy of it
     const qrn_graph *client_graph; // as the client built it
     const qrn_compile_options *opt;
     qrn_compiled *cg;
@@ -35,8 +35,8 @@ struct qrn_lowering {
     const qrn_node *node; // being lowered
     uint32_t depth;       // of branches we are inside; nothing is folded there
 
-    // half.c; everything is empty when half is OFF
-    qrn_fp16_rule half;        // what floats are; OFF also for a graph without floats
+    // fp16.c; everything is empty when fp16 is OFF
+    qrn_fp16_rule fp16;        // what floats are; OFF also for a graph without floats
     bool has_user_ops;         // the graph has ops of a user's package
     const qrn_tensor **origin; // the client's tensor behind a copy, by tensor id
     qrn_tensor **copies;       // by tensor id; NULL: the tensor is no float

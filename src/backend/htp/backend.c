@@ -167,7 +167,7 @@ static bool package_list(qrn_api_backend *b, size_t i, const char **package, con
 static uint32_t how_of(const qrn_api_graph *g, const qrn_compile_options *o) {
     if (qrn_host_keeps_tensors(g) || qrn_env_get(QRN_ENV_PASSES))
         return QRN_HTP_NOT_STORED;
-    return (uint32_t)o->half << 8 | (o->fold_relu ? 1u : 0u) | (o->half_away ? 2u : 0u) |
+    return (uint32_t)o->fp16 << 8 | (o->fold_relu ? 1u : 0u) | (o->round_half_away ? 2u : 0u) |
            (o->low_ties ? 4u : 0u);
 }
 
@@ -201,9 +201,9 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_finalize_options *
     qrn_htp_graph_settle(g);
     qrn_htp_numerics(g, &o);
     cpu.pack4 = impl->options.weights_packing;
-    qrn_htp_log_floats(g, (qrn_fp16_rule)o.half);
+    qrn_htp_log_floats(g, (qrn_fp16_rule)o.fp16);
     if (!g->context->from_binary)
-        qrn_htp_log_lost(g, (qrn_fp16_rule)o.half);
+        qrn_htp_log_lost(g, (qrn_fp16_rule)o.fp16);
     uint64_t compiling = qrn_call_now_ns();
     qrn_status s = make_executable(g, &o, &cpu);
     impl->compile_ns = qrn_call_now_ns() - compiling;

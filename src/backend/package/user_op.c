@@ -185,7 +185,7 @@ static qrn_status emit(qrn_lowering *lo, const instance *in, const qrn_node *n) 
             continue;
         QRN_TRY(qrn_lo_tensor(lo, n->out[i], &finals[i]));
         outs[i] = finals[i];
-        if (qrn_lo_half(lo) && n->out[i]->dtype == QRN_DTYPE_F16) // a float in the graph
+        if (qrn_lo_fp16(lo) && n->out[i]->dtype == QRN_DTYPE_F16) // a float in the graph
             QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_F16, &n->out[i]->shape, NULL, &outs[i]));
     }
     QRN_TRY(qrn_lo_step(lo, &user_cop, QRN_DOMAIN_RAW, &args, vals, n_in, outs, n_out, 1));

@@ -15,7 +15,7 @@ typedef struct packing {
     qrn_dense_args dense;
     size_t w_depth, w_col;
     qrn_view weights;     // type, shape and encoding; the data comes later
-    qrn_fp16_rule half;   // OFF: f32 is packed as it is
+    qrn_fp16_rule fp16;   // OFF: f32 is packed as it is
     bool winograd;        // transformed
     const float *factors; // of all columns of all groups, or NULL
 } packing;
@@ -34,8 +34,8 @@ static void pack(const void *args, const void *src, void *dst) {
     const packing *p = args;
     qrn_view w = p->weights;
     w.data = (void *)(uintptr_t)src;
-    if (p->half)
-        qrn_dense_f16_pack(&p->dense, &w, p->w_depth, p->w_col, p->half, dst);
+    if (p->fp16)
+        qrn_dense_f16_pack(&p->dense, &w, p->w_depth, p->w_col, p->fp16, dst);
     else if (p->winograd)
         qrn_winograd_pack(&p->dense, src, dst);
     else
@@ -50,7 +50,7 @@ static void try_winograd(const qrn_cpu_binder *b, const qrn_step *s, packing *p)
     if (p->dense.rows || !b->opt->winograd)
         return;
     const qrn_view *x = &b->plan->values[s->in[0]].view, *y = &b->plan->values[s->out[0]].view;
-    if (p->half) {
+    if (p->fp16) {
         p->winograd = qrn_winograd_f16_fits(&p->dense, x, y);
         return;
     }
@@ -77,10 +77,10 @@ static qrn_status pack_weights(qrn_cpu_binder *b, const qrn_step *s, packing *p,
     p->weights = qrn_compiled_view(b->cg, source);
     p->weights.data = NULL;
     p->weights.quant = qrn_dtype_is_fixed(v->dtype) ? &v->quant : NULL;
-    qrn_cpu_packing k = {.id = p->half ? QRN_PACKING_DENSE_F16 : QRN_PACKING_DENSE_F32,
+    qrn_cpu_packing k = {.id = p->fp16 ? QRN_PACKING_DENSE_F16 : QRN_PACKING_DENSE_F32,
                          .node = s->node,
                          .source = source,
-                         .dtype = p->half ? QRN_DTYPE_F16 : QRN_DTYPE_F32,
+                         .dtype = p->fp16 ? QRN_DTYPE_F16 : QRN_DTYPE_F32,
                          .shape = &shape,
                          .pack = pack,
                          .args = p,
@@ -89,13 +89,13 @@ static qrn_status pack_weights(qrn_cpu_binder *b, const qrn_step *s, packing *p,
 }
 
 qrn_status qrn_cpu_gemm(qrn_cpu_binder *b, qrn_step *s, const qrn_gemm *g) {
-    packing p = {.dense = g->dense, .w_depth = g->w_depth, .w_col = g->w_col, .half = b->cg->half};
+    packing p = {.dense = g->dense, .w_depth = g->w_depth, .w_col = g->w_col, .fp16 = b->cg->half};
     qrn_val ins[3] = {s->in[0], QRN_VAL_NONE, s->n_in > 2 ? s->in[2] : QRN_VAL_NONE};
     try_winograd(b, s, &p);
     QRN_TRY(pack_weights(b, s, &p, &ins[1]));
-    qrn_dense_f16_args half = {g->dense, p.half == QRN_FP16_WIDE_RANGE};
-    const void *args = p.half ? (const void *)&half : &p.dense;
-    s->family = p.half       ? p.winograd ? &qrn_family_winograd_f16 : &qrn_family_dense_f16
+    qrn_dense_f16_args f16 = {g->dense, p.fp16 == QRN_FP16_WIDE_RANGE};
+    const void *args = p.fp16 ? (const void *)&f16 : &p.dense;
+    s->family = p.fp16       ? p.winograd ? &qrn_family_winograd_f16 : &qrn_family_dense_f16
                 : p.winograd ? &qrn_family_winograd
                              : &qrn_family_dense;
     s->args = qrn_arena_copy(b->plan->arena, args, s->family->args_bytes);

@@ -4,7 +4,7 @@
 #include "compiler/lower/groups.h"
 #include "compiler/lower/quantized.h"
 #include "compiler/gemm.h"
-#include "compiler/half.h"
+#include "compiler/fp16.h"
 #include "kernels/columns/columns.h"
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/matmul/matmul.h"
@@ -76,7 +76,7 @@ static qrn_status fp16_weights(qrn_lowering *lo, const qrn_node *n, const qrn_qu
     qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, out;
     const qrn_tensor *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
     bool packable = qrn_tensor_is_static(w) && qrn_dtype_is_fixed(w->dtype) && !w->updateable;
-    if (!qrn_lo_half(lo) || n->in[0]->dtype != QRN_DTYPE_F32 ||
+    if (!qrn_lo_fp16(lo) || n->in[0]->dtype != QRN_DTYPE_F32 ||
         (w->dtype != QRN_DTYPE_F32 && !packable) || (bias && bias->dtype != QRN_DTYPE_F32) ||
         n->out[0]->dtype != QRN_DTYPE_F32 || !q->is_gemm)
         return QRN_E_UNSUPPORTED;
@@ -86,7 +86,7 @@ static qrn_status fp16_weights(qrn_lowering *lo, const qrn_node *n, const qrn_qu
         QRN_TRY(qrn_lo_tensor(lo, bias, &ins[2]));
     if (!qrn_lo_is_const(lo, ins[1]))
         return QRN_E_UNSUPPORTED;
-    QRN_TRY(qrn_half_weights(lo, w, &ins[1]));
+    QRN_TRY(qrn_lo_fp16_weights(lo, w, &ins[1]));
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
     return qrn_lo_step(lo, q->op, QRN_DOMAIN_F32, q->args, ins, 3, &out, 1, 0);
 }

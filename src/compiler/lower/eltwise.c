@@ -250,7 +250,7 @@ static qrn_status lower_convert(qrn_lowering *lo, const qrn_node *n) {
     const qrn_tensor *x = n->in[0], *y = n->out[0];
     qrn_dtype t = x->dtype;
     bool is_float = t == QRN_DTYPE_F16 || t == QRN_DTYPE_F32 || t == QRN_DTYPE_F64;
-    if (lo->opt->half_away && is_float && qrn_dtype_is_fixed(y->dtype) && raw_format(y) &&
+    if (lo->opt->round_half_away && is_float && qrn_dtype_is_fixed(y->dtype) && raw_format(y) &&
         y->quant.shift == 0.0f)
         return convert_step(lo, n, &qrn_cop_quantize);
     qrn_status s = qrn_lower_byte_convert(lo, n);

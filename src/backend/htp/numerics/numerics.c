@@ -108,12 +108,12 @@ void qrn_htp_numerics(const qrn_api_graph *g, qrn_compile_options *opt) {
     const qrn_htp_device *d = qrn_htp_device_of(g->context);
     const qrn_htp_graph_options *o = &qrn_htp_graph_of(g)->options;
     opt->fold_relu = !o->fold_relu_off;
-    opt->half_away = true; // HTP-NUM-02
-    opt->low_ties = true;  // HTP-NUM-10
+    opt->round_half_away = true; // HTP-NUM-02
+    opt->low_ties = true;        // HTP-NUM-10
     if (!d->chosen || !d->soc.fp16)
-        opt->half = QRN_FP16_OFF;
+        opt->fp16 = QRN_FP16_OFF;
     else if (d->soc.arch < 79)
-        opt->half = QRN_FP16_WIDE_RANGE;
+        opt->fp16 = QRN_FP16_WIDE_RANGE;
     else
-        opt->half = o->fp16_clamp ? QRN_FP16_CLAMP : QRN_FP16_IEEE;
+        opt->fp16 = o->fp16_clamp ? QRN_FP16_CLAMP : QRN_FP16_IEEE;
 }

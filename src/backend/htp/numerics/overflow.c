@@ -101,7 +101,7 @@ static void tell_node(qrn_htp_watch *w, const qrn_cnode *n, bool merged, const q
 }
 
 // These convert numbers of the application or ask what they are; no fp16 lies between.
-static bool takes_raw(const qrn_cnode *n) {
+static bool reads_raw(const qrn_cnode *n) {
     static const char *const ops[] = {"Quantize", "Convert", "Cast", "IsInf", "IsNan"};
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
         if (strcmp(n->type, ops[i]) == 0)
@@ -124,7 +124,7 @@ static bool check_given(qrn_htp_watch *w, const qrn_compiled *p, const qrn_cnode
             !values->get(values->run, v, &view))
             continue;
         bool constant = p->values[v].kind == QRN_CV_CONST;
-        size_t at = !constant && !takes_raw(n) ? find_large(&view, w->rule) : SIZE_MAX;
+        size_t at = !constant && !reads_raw(n) ? find_large(&view, w->rule) : SIZE_MAX;
         if (at != SIZE_MAX) {
             tell_input(w, p->values[v].name, &view, at);
             return true;
@@ -173,7 +173,7 @@ void qrn_htp_watch_begin(qrn_htp_watch *w, const qrn_api_graph *g, qrn_run_optio
         return;
     qrn_compile_options how = {0};
     qrn_htp_numerics(g, &how);
-    w->rule = (qrn_fp16_rule)how.half;
+    w->rule = (qrn_fp16_rule)how.fp16;
     if (w->rule == QRN_FP16_OFF)
         return;
     w->marks = qrn_calloc(g->compiled->n_values + 1);

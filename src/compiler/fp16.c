@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Half precision: the graph's copy with one float type, and the places where numbers are rounded.
-#include "compiler/half.h"
+// fp16: the graph's copy with one float type, and the places where numbers are rounded.
+#include "compiler/fp16.h"
 
 #include "base/mem.h"
 #include "kernels/convert.h"
@@ -22,7 +22,7 @@ static qrn_status no_memory(const qrn_lowering *lo) {
     return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
 }
 
-static bool is_half(const qrn_tensor *t) {
+static bool is_float(const qrn_tensor *t) {
     return t && t->format == QRN_FORMAT_DENSE &&
            (t->dtype == QRN_DTYPE_F32 || t->dtype == QRN_DTYPE_F16);
 }
@@ -41,7 +41,7 @@ static bool has_floats(const qrn_graph *g) {
     for (uint32_t i = 0; i < g->n_nodes; i++)
         for (uint32_t k = 0; k < g->nodes[i]->n_in + g->nodes[i]->n_out; k++) {
             const qrn_node *n = g->nodes[i];
-            if (is_half(k < n->n_in ? n->in[k] : n->out[k - n->n_in]))
+            if (is_float(k < n->n_in ? n->in[k] : n->out[k - n->n_in]))
                 return true;
         }
     for (uint32_t i = 0; i < g->n_subgraphs; i++)
@@ -63,14 +63,14 @@ static qrn_status round_small(qrn_lowering *lo, qrn_tensor *t) {
     if (!data)
         return no_memory(lo);
     t->data = data;
-    qrn_round_view(&src, lo->half, data);
+    qrn_round_view(&src, lo->fp16, data);
     return QRN_OK;
 }
 
 // The copy of a tensor; itself when it is no float.
 static qrn_status copy_tensor(qrn_lowering *lo, qrn_tensor *t, qrn_tensor **out) {
     *out = t;
-    if (!is_half(t))
+    if (!is_float(t))
         return QRN_OK;
     if (!lo->copies[t->id]) {
         qrn_tensor *copy = qrn_arena_copy(lo->cg->arena, t, sizeof *t);
@@ -100,7 +100,7 @@ static qrn_status copy_tensors(qrn_lowering *lo, qrn_tensor **list, uint32_t n, 
 // Parameters that become elements of a tensor are rounded like those.
 static qrn_status copy_params(qrn_lowering *lo, qrn_node *n) {
     static const char *const elements[] = {"pad_constant_value", "on_value", "off_value", "value"};
-    if (!n->op || !n->n_params || !is_half(n->n_out ? n->out[0] : NULL))
+    if (!n->op || !n->n_params || !is_float(n->n_out ? n->out[0] : NULL))
         return QRN_OK;
     n->params = qrn_arena_copy(lo->cg->arena, n->params, n->n_params * sizeof *n->params);
     if (!n->params)
@@ -110,7 +110,7 @@ static qrn_status copy_params(qrn_lowering *lo, qrn_node *n) {
             qrn_param *p = &n->params[i];
             if (strcmp(n->op->params[i].name, elements[k]) == 0 && p->present && !p->is_tensor &&
                 qrn_dtype_is_float(p->dtype))
-                p->value.f = qrn_fp16_round(p->value.f, lo->half);
+                p->value.f = qrn_fp16_round(p->value.f, lo->fp16);
         }
     return QRN_OK;
 }
@@ -148,11 +148,11 @@ static qrn_status copy_graph(qrn_lowering *lo, const qrn_graph *g, qrn_graph *pa
     return QRN_OK;
 }
 
-qrn_status qrn_half_begin(qrn_lowering *lo) {
-    if (lo->opt->half == QRN_FP16_OFF || !has_floats(lo->graph))
+qrn_status qrn_lo_fp16_begin(qrn_lowering *lo) {
+    if (lo->opt->fp16 == QRN_FP16_OFF || !has_floats(lo->graph))
         return QRN_OK;
     qrn_arena *a = lo->cg->arena;
-    lo->half = lo->opt->half;
+    lo->fp16 = lo->opt->fp16;
     lo->has_user_ops = has_user_ops(lo->graph);
     lo->origin = qrn_arena_alloc(a, lo->n_by_id * sizeof *lo->origin);
     lo->copies = qrn_arena_alloc(a, lo->n_by_id * sizeof *lo->copies);
@@ -169,17 +169,17 @@ qrn_status qrn_half_begin(qrn_lowering *lo) {
 
 // --- in and out
 
-qrn_fp16_rule qrn_lo_half(const qrn_lowering *lo) { return lo->half; }
+qrn_fp16_rule qrn_lo_fp16(const qrn_lowering *lo) { return lo->fp16; }
 
 const qrn_tensor *qrn_lo_client_tensor(const qrn_lowering *lo, const qrn_tensor *t) {
-    return lo->half && lo->origin[t->id] ? lo->origin[t->id] : t;
+    return lo->fp16 && lo->origin[t->id] ? lo->origin[t->id] : t;
 }
 
-const qrn_tensor *qrn_half_copy(const qrn_lowering *lo, const qrn_tensor *t) {
-    return lo->half && lo->copies[t->id] ? lo->copies[t->id] : t;
+const qrn_tensor *qrn_lo_fp16_copy(const qrn_lowering *lo, const qrn_tensor *t) {
+    return lo->fp16 && lo->copies[t->id] ? lo->copies[t->id] : t;
 }
 
-const qrn_tensor *qrn_half_stored(const qrn_lowering *lo, const qrn_tensor *t) {
+const qrn_tensor *qrn_lo_fp16_stored(const qrn_lowering *lo, const qrn_tensor *t) {
     const qrn_tensor *o = qrn_lo_client_tensor(lo, t);
     return t->role == QRN_ROLE_NATIVE || t->data != o->data ? t : o; // small ones are rounded
 }
@@ -189,12 +189,12 @@ static bool is_written(const qrn_lowering *lo, const qrn_tensor *t) {
            (t->role == QRN_ROLE_INOUT && t->producer && t->producer->graph == lo->client_graph);
 }
 
-bool qrn_half_detours(const qrn_lowering *lo, const qrn_tensor *t) {
+bool qrn_lo_fp16_detours(const qrn_lowering *lo, const qrn_tensor *t) {
     const qrn_tensor *o = qrn_lo_client_tensor(lo, t);
     return o != t && o->dtype == QRN_DTYPE_F16 && is_written(lo, t);
 }
 
-qrn_status qrn_half_detour(qrn_lowering *lo, qrn_val value, qrn_val io) {
+qrn_status qrn_lo_fp16_detour(qrn_lowering *lo, qrn_val value, qrn_val io) {
     if (!qrn_lo_grow((void **)&lo->detours, &lo->cap_detours, lo->n_detours,
                      sizeof(qrn_conversion)))
         return no_memory(lo);
@@ -203,39 +203,39 @@ qrn_status qrn_half_detour(qrn_lowering *lo, qrn_val value, qrn_val io) {
 }
 
 static qrn_status rounding_step(qrn_lowering *lo, qrn_val from, qrn_val to) {
-    qrn_round_fp16_args args = {lo->half};
+    qrn_round_fp16_args args = {lo->fp16};
     return qrn_lo_step(lo, &qrn_cop_round_fp16, QRN_DOMAIN_RAW, &args, &from, 1, &to, 1, 0);
 }
 
-qrn_status qrn_half_leave(qrn_lowering *lo) {
+qrn_status qrn_lo_fp16_leave(qrn_lowering *lo) {
     for (uint32_t i = 0; i < lo->n_detours; i++)
         QRN_TRY(rounding_step(lo, lo->detours[i].from, lo->detours[i].to));
     return QRN_OK;
 }
 
-bool qrn_half_asks(const qrn_node *n) {
+bool qrn_lo_fp16_asks(const qrn_node *n) {
     return n && n->op && (strcmp(n->op->name, "IsInf") == 0 || strcmp(n->op->name, "IsNan") == 0);
 }
 
 // Does the node only convert floats to another type, or ask what they are?
-static bool takes_raw(const qrn_node *n) {
-    return n->op && n->n_out == 1 && !is_half(n->out[0]) &&
+static bool reads_raw(const qrn_node *n) {
+    return n->op && n->n_out == 1 && !is_float(n->out[0]) &&
            (strcmp(n->op->name, "Quantize") == 0 || strcmp(n->op->name, "Convert") == 0 ||
-            strcmp(n->op->name, "Cast") == 0 || qrn_half_asks(n));
+            strcmp(n->op->name, "Cast") == 0 || qrn_lo_fp16_asks(n));
 }
 
 // Notes the tensors that are read by a node which does more than that.
 static void note_reads(qrn_lowering *lo, const qrn_graph *g) {
     for (uint32_t i = 0; i < g->n_nodes; i++)
-        for (uint32_t k = 0; k < g->nodes[i]->n_in && !takes_raw(g->nodes[i]); k++)
+        for (uint32_t k = 0; k < g->nodes[i]->n_in && !reads_raw(g->nodes[i]); k++)
             if (g->nodes[i]->in[k])
                 lo->is_read[g->nodes[i]->in[k]->id] = true;
     for (uint32_t i = 0; i < g->n_subgraphs; i++)
         note_reads(lo, g->subgraphs[i]);
 }
 
-qrn_status qrn_half_enter(qrn_lowering *lo) {
-    if (!lo->half || lo->graph->n_nodes == 0)
+qrn_status qrn_lo_fp16_enter(qrn_lowering *lo) {
+    if (!lo->fp16 || lo->graph->n_nodes == 0)
         return QRN_OK;
     lo->is_read = qrn_arena_alloc(lo->cg->arena, lo->n_by_id * sizeof *lo->is_read);
     if (!lo->is_read)
@@ -248,7 +248,7 @@ qrn_status qrn_half_enter(qrn_lowering *lo) {
         if (t->role != QRN_ROLE_INPUT || !lo->origin[t->id] || !lo->is_read[t->id])
             continue;
         QRN_TRY(qrn_lo_tensor(lo, t, &v));
-        QRN_TRY(qrn_half_operand(lo, &v));
+        QRN_TRY(qrn_lo_fp16_operand(lo, &v));
     }
     return QRN_OK;
 }
@@ -258,9 +258,9 @@ qrn_status qrn_half_enter(qrn_lowering *lo) {
 // The tensor of a value that still holds what the client gave; NULL: none, or rounded already.
 static const qrn_tensor *raw_tensor(const qrn_lowering *lo, qrn_val v) {
     const qrn_cvalue *val = &lo->cg->values[v];
-    const qrn_tensor *t = val->tensor_id && lo->half ? lo->copies[val->tensor_id] : NULL;
+    const qrn_tensor *t = val->tensor_id && lo->fp16 ? lo->copies[val->tensor_id] : NULL;
     bool raw = t && val->kind != QRN_CV_TEMP && !is_written(lo, t) && lo->rounded[t->id] != v &&
-               qrn_half_stored(lo, t) != t;
+               qrn_lo_fp16_stored(lo, t) != t;
     return raw ? t : NULL;
 }
 
@@ -281,11 +281,11 @@ static qrn_status describe_rounded(qrn_lowering *lo, qrn_val v, qrn_val *out) {
     return qrn_lo_be_constant(lo, *out, &c);
 }
 
-qrn_status qrn_half_weights(qrn_lowering *lo, const qrn_tensor *t, qrn_val *v) {
+qrn_status qrn_lo_fp16_weights(qrn_lowering *lo, const qrn_tensor *t, qrn_val *v) {
     QRN_TRY(qrn_lo_tensor(lo, t, v));
-    bool rounded_now = qrn_half_stored(lo, t) == t && lo->origin[t->id];
+    bool rounded_now = qrn_lo_fp16_stored(lo, t) == t && lo->origin[t->id];
     if (!qrn_lo_is_const(lo, *v) || !qrn_tensor_is_static(t) || rounded_now)
-        return qrn_half_operand(lo, v);
+        return qrn_lo_fp16_operand(lo, v);
     if (lo->rounded[t->id] == QRN_VAL_NONE)
         QRN_TRY(describe_rounded(lo, *v, &lo->rounded[t->id]));
     *v = lo->rounded[t->id];
@@ -305,11 +305,11 @@ static qrn_status round_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val v,
     void *data;
     QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &t->shape, NULL, out, &data));
     qrn_view src = qrn_compiled_view(lo->cg, v);
-    qrn_round_view(&src, lo->half, data);
+    qrn_round_view(&src, lo->fp16, data);
     return QRN_OK;
 }
 
-qrn_status qrn_half_operand(qrn_lowering *lo, qrn_val *v) {
+qrn_status qrn_lo_fp16_operand(qrn_lowering *lo, qrn_val *v) {
     const qrn_tensor *t = *v == QRN_VAL_NONE ? NULL : raw_tensor(lo, *v);
     if (!t || (qrn_lo_is_const(lo, *v) && !qrn_lo_const_data(lo, *v) && !replaces(lo, t)))
         return QRN_OK; // whoever wants data that is not there will say so
@@ -331,14 +331,14 @@ static bool gives_raw(const qrn_lowering *lo, qrn_val in, qrn_val out) {
            !lo->is_read[t->id];
 }
 
-qrn_status qrn_half_prepare(qrn_lowering *lo, const qrn_cop **f, qrn_val *ins, uint32_t n_in,
-                            const qrn_val *outs) {
-    if (!lo->half || *f == &qrn_cop_round_fp16)
+qrn_status qrn_lo_fp16_prepare(qrn_lowering *lo, const qrn_cop **f, qrn_val *ins, uint32_t n_in,
+                               const qrn_val *outs) {
+    if (!lo->fp16 || *f == &qrn_cop_round_fp16)
         return QRN_OK;
-    bool raw = takes_raw(lo->node);
+    bool raw = reads_raw(lo->node);
     for (uint32_t i = 0; i < n_in && !raw; i++)
-        QRN_TRY(qrn_half_operand(lo, &ins[i]));
-    if (*f != &qrn_cop_convert || qrn_half_asks(lo->node) || gives_raw(lo, ins[0], outs[0]))
+        QRN_TRY(qrn_lo_fp16_operand(lo, &ins[i]));
+    if (*f != &qrn_cop_convert || qrn_lo_fp16_asks(lo->node) || gives_raw(lo, ins[0], outs[0]))
         return QRN_OK;
     qrn_dtype to = lo->cg->values[outs[0]].dtype;
     if (to == QRN_DTYPE_F32 || to == QRN_DTYPE_F16)
@@ -347,10 +347,10 @@ qrn_status qrn_half_prepare(qrn_lowering *lo, const qrn_cop **f, qrn_val *ins, u
 }
 
 static bool is_kept(const qrn_lowering *lo, float x) {
-    return qrn_fp16_round((double)x, lo->half) == (double)x;
+    return qrn_fp16_round((double)x, lo->fp16) == (double)x;
 }
 
-// Are the results some of the operands, but for the sign, or limits that are halves?
+// Are the results some of the operands, but for the sign, or limits that fp16 can hold?
 static bool selects(const qrn_lowering *lo, const qrn_cstep *s) {
     if (s->op == &qrn_cop_unary) {
         const qrn_unary_args *a = s->args;
@@ -373,8 +373,8 @@ static bool computes(const qrn_lowering *lo, const qrn_cstep *s) {
                : !selects(lo, s);
 }
 
-qrn_status qrn_half_results(qrn_lowering *lo, const qrn_cstep *s) {
-    if (!lo->half || !computes(lo, s))
+qrn_status qrn_lo_fp16_results(qrn_lowering *lo, const qrn_cstep *s) {
+    if (!lo->fp16 || !computes(lo, s))
         return QRN_OK;
     for (uint32_t i = 0; i < s->n_out; i++) {
         if (s->out[i] == UINT32_MAX || (is_conversion(s->op) && gives_raw(lo, s->in[0], s->out[i])))
@@ -384,7 +384,7 @@ qrn_status qrn_half_results(qrn_lowering *lo, const qrn_cstep *s) {
             continue; // no float, or one on its way to a result
         qrn_view view = qrn_compiled_view(lo->cg, s->out[i]);
         if (v->kind == QRN_CV_CONST)
-            qrn_round_view(&view, lo->half, view.data);
+            qrn_round_view(&view, lo->fp16, view.data);
         else
             QRN_TRY(rounding_step(lo, s->out[i], s->out[i]));
     }
