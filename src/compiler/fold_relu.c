@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Relu folding (HTP-GRF-21): a quantized sum of products whose only reader is a Relu is computed
-// with the encoding of the Relu's output, so that it is rounded once. Nodes of the graph are not
-// touched; copies of them, with other tensors, are lowered instead.
+// Relu folding (HTP-GRF-21): a quantized convolution or matmul whose only reader is a Relu is
+// computed with the encoding of the Relu's output, so that it is rounded once. Nodes of the graph
+// are not touched; copies of them, with other tensors, are lowered instead.
 #include "compiler/lowering.h"
 
 #include "base/mem.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_product(const qrn_node *n) {
+static bool is_conv_or_matmul(const qrn_node *n) {
     static const char *const ops[] = {"Conv1d",          "Conv2d",          "Conv3d",
                                       "DepthWiseConv1d", "DepthWiseConv2d", "TransposeConv1d",
                                       "TransposeConv2d", "TransposeConv3d", "FullyConnected",
@@ -71,28 +71,28 @@ qrn_status qrn_lo_find_uses(qrn_lowering *lo) {
     return QRN_OK;
 }
 
-static bool plain_codes(const qrn_tensor *t) {
+static bool plainly_quantized(const qrn_tensor *t) {
     unsigned bits = qrn_dtypes[t->dtype].bits;
     return qrn_dtype_is_fixed(t->dtype) && (bits == 8 || bits == 16) &&
            t->format == QRN_FORMAT_DENSE && !t->has_dynamic && !t->updateable &&
            t->quant.kind == QRN_QUANT_TENSOR && t->quant.scale > 0.0f;
 }
 
-// The Relu into which product `n` is folded, or NULL.
+// The Relu into which convolution or matmul `n` is folded, or NULL.
 static const qrn_node *relu_behind(const qrn_lowering *lo, const qrn_node *n) {
     double low, high;
-    if (lo->depth || !is_product(n))
+    if (lo->depth || !is_conv_or_matmul(n))
         return NULL;
     const qrn_tensor *t = n->out[0];
     const qrn_node *relu = lo->uses[t->id].reader;
-    if (t->role != QRN_ROLE_NATIVE || !plain_codes(t) || lo->uses[t->id].n_readers != 1 || !relu ||
-        relu->in[0] != t || !clamps(relu, &low, &high) || !plain_codes(relu->out[0]) ||
-        !qrn_shape_equal(&t->shape, &relu->out[0]->shape))
+    if (t->role != QRN_ROLE_NATIVE || !plainly_quantized(t) || lo->uses[t->id].n_readers != 1 ||
+        !relu || relu->in[0] != t || !clamps(relu, &low, &high) ||
+        !plainly_quantized(relu->out[0]) || !qrn_shape_equal(&t->shape, &relu->out[0]->shape))
         return NULL;
     return relu;
 }
 
-// Does clamping to [low, high] change no code of the tensor?
+// Does clamping to [low, high] change no quantized value of the tensor?
 static bool covers(const qrn_tensor *t, double low, double high) {
     int64_t first, last;
     qrn_quant_range(t->dtype, t->quant.bits, &first, &last);
@@ -102,12 +102,12 @@ static bool covers(const qrn_tensor *t, double low, double high) {
 
 // What stands for the tensor between the two: the Relu's output itself when nothing is left to
 // clamp, else the tensor with that output's encoding.
-static qrn_tensor *between(qrn_lowering *lo, const qrn_node *product, const qrn_node *relu) {
+static qrn_tensor *between(qrn_lowering *lo, const qrn_node *before, const qrn_node *relu) {
     double low, high;
     clamps(relu, &low, &high);
     if (covers(relu->out[0], low, high))
         return relu->out[0];
-    qrn_tensor *t = qrn_arena_copy(lo->cg->arena, product->out[0], sizeof *t);
+    qrn_tensor *t = qrn_arena_copy(lo->cg->arena, before->out[0], sizeof *t);
     if (t) {
         t->dtype = relu->out[0]->dtype;
         t->quant = relu->out[0]->quant;
@@ -136,16 +136,16 @@ qrn_status qrn_lo_fold_relu(qrn_lowering *lo, const qrn_node **n, bool *done) {
     *done = false;
     if (!lo->opt->fold_relu)
         return QRN_OK;
-    const qrn_node *relu = relu_behind(lo, *n), *product = *n;
+    const qrn_node *relu = relu_behind(lo, *n), *before = *n;
     bool second = !relu;
-    if (second) { // is this the Relu of a product before it?
+    if (second) { // is this the Relu of one before it?
         const qrn_tensor *x = (*n)->n_in > 0 ? (*n)->in[0] : NULL;
-        product = x ? lo->uses[x->id].writer : NULL;
-        relu = product ? relu_behind(lo, product) : NULL;
+        before = x ? lo->uses[x->id].writer : NULL;
+        relu = before ? relu_behind(lo, before) : NULL;
     }
     if (!relu || (second && relu != *n))
         return QRN_OK;
-    qrn_tensor *t = between(lo, product, relu);
+    qrn_tensor *t = between(lo, before, relu);
     const qrn_node *copy = with(lo, *n, t, !second);
     if (!copy)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);

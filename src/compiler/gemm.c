@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Convolutions and matrix products as one GEMM.
+// Convolutions and matmuls as one GEMM.
 #include "compiler/gemm.h"
 
 bool qrn_conv_is_gemm(const qrn_conv_args *conv, const qrn_shape *f, qrn_dense_args *d) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Convolutions and matrix products as one GEMM: which steps are one with a fixed matrix of weights,
-// and its sizes.
+// Convolutions and matmuls as one GEMM: which steps are one with a fixed matrix of weights, and its
+// sizes.
 #ifndef QRN_COMPILER_GEMM_H
 #define QRN_COMPILER_GEMM_H
 
@@ -23,7 +23,7 @@ bool qrn_gemm_of(const qrn_compiled *cg, const qrn_cstep *s, qrn_gemm *g);
 // Is a convolution one, whose filters have that shape? Not a depthwise one: columns would be almost
 // empty. Transposed ones in groups have filters of another layout.
 bool qrn_conv_is_gemm(const qrn_conv_args *conv, const qrn_shape *filter, qrn_dense_args *d);
-// Is a matrix product one: one matrix of weights, rows of a as they are?
+// Is a matmul one: one matrix of weights, rows of a as they are?
 bool qrn_matmul_is_gemm(const qrn_matmul_args *m, uint32_t a_rank, const qrn_shape *w,
                         qrn_dense_args *d);
 

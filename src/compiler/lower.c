@@ -328,7 +328,7 @@ static qrn_domain choose_domain(const qrn_lower_row *row, const qrn_node *n) {
     return QRN_DOMAIN_F64;
 }
 
-// 4-bit types are computed on as 8-bit ones with the same codes.
+// 4-bit types are computed on as 8-bit ones with the same quantized values.
 static qrn_dtype widened(qrn_dtype t) {
     return t == QRN_DTYPE_SQ4 ? QRN_DTYPE_SQ8 : t == QRN_DTYPE_UQ4 ? QRN_DTYPE_UQ8 : t;
 }

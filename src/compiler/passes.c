@@ -61,10 +61,10 @@ static bool all_bits_count(const qrn_cvalue *v) {
 static bool same_bytes(const qrn_cvalue *x, const qrn_cvalue *y, bool cast) {
     if (x->dtype == y->dtype)
         return x->dtype != QRN_DTYPE_B8 && (cast || qrn_quant_equal(&x->quant, &y->quant));
-    bool codes =
+    bool same_integers =
         cast ? !qrn_dtype_is_float(x->dtype) && !qrn_dtype_is_float(y->dtype) && all_bits_count(x)
              : qrn_dtype_is_int(x->dtype) && qrn_dtype_is_int(y->dtype);
-    return codes && y->dtype != QRN_DTYPE_B8 &&
+    return same_integers && y->dtype != QRN_DTYPE_B8 &&
            qrn_dtypes[x->dtype].bits == qrn_dtypes[y->dtype].bits;
 }
 

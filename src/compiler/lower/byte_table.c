@@ -6,7 +6,7 @@
 #include "kernels/convert.h"
 #include "kernels/eltwise/lut.h"
 
-#define CODES 256 // of a byte, and computed at a time
+#define BYTE_VALUES 256 // of a byte, and computed at a time
 #define MAX_INPUTS 3
 
 static bool one_scale(const qrn_tensor *t) { return t->quant.kind <= QRN_QUANT_TENSOR; }
@@ -17,7 +17,7 @@ static bool is_dense(const qrn_tensor *t) { return t->format == QRN_FORMAT_DENSE
 static uint32_t table_size(const qrn_node *n, const qrn_tensor *t) {
     size_t count;
     uint32_t size = qrn_shape_count(&t->shape, &count) ? qrn_lut_size(t->dtype, count) : 0;
-    return size == CODES || n->n_in == 1 ? size : 0;
+    return size == BYTE_VALUES || n->n_in == 1 ? size : 0;
 }
 
 static bool fits(const qrn_node *n, uint32_t x) {
@@ -36,26 +36,29 @@ static bool fits(const qrn_node *n, uint32_t x) {
     return !in->updateable && !out->updateable;
 }
 
-// The reals of CODES codes of the type from `first` on, through the op, into codes of the
-// output.
+// The reals of BYTE_VALUES quantized values of the type from `first` on, through the op, quantized
+// as the output.
 static qrn_status fill(const qrn_node *n, uint32_t x, const qrn_cop *op, const void *args,
                        uint32_t first, void *table) {
-    uint16_t codes[CODES];
-    double reals[CODES], results[CODES], constants[MAX_INPUTS];
+    uint16_t quantized[BYTE_VALUES];
+    double reals[BYTE_VALUES], results[BYTE_VALUES], constants[MAX_INPUTS];
     const qrn_tensor *in = n->in[x], *out = n->out[0];
-    qrn_view code = {
-        .data = codes, .quant = &in->quant, .dtype = in->dtype, .rank = 1, .dims = {CODES}};
-    qrn_view real = {.data = reals, .dtype = QRN_DTYPE_F64, .rank = 1, .dims = {CODES}};
-    qrn_view result = {.data = results, .dtype = QRN_DTYPE_F64, .rank = 1, .dims = {CODES}};
+    qrn_view q = {.data = quantized,
+                  .quant = &in->quant,
+                  .dtype = in->dtype,
+                  .rank = 1,
+                  .dims = {BYTE_VALUES}};
+    qrn_view real = {.data = reals, .dtype = QRN_DTYPE_F64, .rank = 1, .dims = {BYTE_VALUES}};
+    qrn_view result = {.data = results, .dtype = QRN_DTYPE_F64, .rank = 1, .dims = {BYTE_VALUES}};
     qrn_view entry = {
-        .data = table, .quant = &out->quant, .dtype = out->dtype, .rank = 1, .dims = {CODES}};
+        .data = table, .quant = &out->quant, .dtype = out->dtype, .rank = 1, .dims = {BYTE_VALUES}};
     qrn_view others[MAX_INPUTS], *ins[MAX_INPUTS] = {0}, *outs[1] = {&result};
-    for (unsigned i = 0; i < CODES; i++)
+    for (unsigned i = 0; i < BYTE_VALUES; i++)
         if (qrn_dtypes[in->dtype].bits == 8)
-            ((uint8_t *)codes)[i] = (uint8_t)i;
+            ((uint8_t *)quantized)[i] = (uint8_t)i;
         else
-            codes[i] = (uint16_t)(first + i);
-    qrn_convert_range(&code, &real, 0, CODES, false);
+            quantized[i] = (uint16_t)(first + i);
+    qrn_convert_range(&q, &real, 0, BYTE_VALUES, false);
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qrn_tensor *t = n->in[i];
         if (i == x || !t) {
@@ -77,7 +80,7 @@ static qrn_status fill(const qrn_node *n, uint32_t x, const qrn_cop *op, const v
     if (!kernel)
         return QRN_E_UNSUPPORTED;
     QRN_TRY(kernel->fn(&k));
-    qrn_convert_range(&result, &entry, 0, CODES, false);
+    qrn_convert_range(&result, &entry, 0, BYTE_VALUES, false);
     return QRN_OK;
 }
 
@@ -91,7 +94,7 @@ qrn_status qrn_lower_byte_table(qrn_lowering *lo, const qrn_node *n, uint32_t x,
     qrn_val ins[2], y;
     void *table;
     QRN_TRY(qrn_lo_const(lo, out->dtype, &shape, &out->quant, &ins[1], &table));
-    for (uint32_t first = 0; first < shape.dims[0]; first += CODES)
+    for (uint32_t first = 0; first < shape.dims[0]; first += BYTE_VALUES)
         QRN_TRY(fill(n, x, op, args, first, (char *)table + first * elem));
     QRN_TRY(qrn_lo_tensor(lo, n->in[x], &ins[0]));
     QRN_TRY(qrn_lo_tensor(lo, out, &y));
@@ -103,24 +106,24 @@ static bool converts(const qrn_tensor *x, const qrn_tensor *y) {
     size_t count;
     return (x->dtype == QRN_DTYPE_B8 || x->dtype == QRN_DTYPE_U8) && is_dense(x) && is_dense(y) &&
            one_scale(y) && qrn_dtypes[y->dtype].bits >= 8 && !qrn_tensor_is_static(x) &&
-           !x->updateable && qrn_shape_count(&x->shape, &count) && count > CODES;
+           !x->updateable && qrn_shape_count(&x->shape, &count) && count > BYTE_VALUES;
 }
 
 qrn_status qrn_lower_byte_convert(qrn_lowering *lo, const qrn_node *n) {
     const qrn_tensor *x = n->in[0], *y = n->out[0];
     if (!converts(x, y))
         return QRN_E_UNSUPPORTED;
-    uint8_t codes[CODES];
-    qrn_shape shape = {.rank = 1, .dims = {CODES}};
+    uint8_t quantized[BYTE_VALUES];
+    qrn_shape shape = {.rank = 1, .dims = {BYTE_VALUES}};
     qrn_val ins[2], out;
     void *table;
-    for (unsigned i = 0; i < CODES; i++)
-        codes[i] = (uint8_t)i;
+    for (unsigned i = 0; i < BYTE_VALUES; i++)
+        quantized[i] = (uint8_t)i;
     QRN_TRY(qrn_lo_const(lo, y->dtype, &shape, &y->quant, &ins[1], &table));
-    qrn_view code = {.data = codes, .dtype = x->dtype, .rank = 1, .dims = {CODES}};
+    qrn_view q = {.data = quantized, .dtype = x->dtype, .rank = 1, .dims = {BYTE_VALUES}};
     qrn_view entry = {
-        .data = table, .quant = &y->quant, .dtype = y->dtype, .rank = 1, .dims = {CODES}};
-    qrn_convert_range(&code, &entry, 0, CODES, false);
+        .data = table, .quant = &y->quant, .dtype = y->dtype, .rank = 1, .dims = {BYTE_VALUES}};
+    qrn_convert_range(&q, &entry, 0, BYTE_VALUES, false);
     QRN_TRY(qrn_lo_tensor(lo, x, &ins[0]));
     QRN_TRY(qrn_lo_tensor(lo, y, &out));
     return qrn_lo_step(lo, &qrn_cop_lut, QRN_DOMAIN_RAW, NULL, ins, 2, &out, 1, 0);

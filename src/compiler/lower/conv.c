@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Lowering rows of the conv group: convolutions, matrix products, columns.
+// Lowering rows of the conv group: convolutions, matmuls, columns.
 #include "compiler/lower/groups.h"
 #include "compiler/lower/quantized.h"
 #include "compiler/gemm.h"
@@ -91,7 +91,7 @@ static qrn_status fp16_weights(qrn_lowering *lo, const qrn_node *n, const qrn_qu
     return qrn_lo_step(lo, q->op, QRN_DOMAIN_F32, q->args, ins, 3, &out, 1, 0);
 }
 
-// The special ways of a matrix product, in order of preference.
+// The special paths of a GEMM, in order of preference.
 static qrn_status lower_gemm(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
     qrn_status s = fp16_weights(lo, n, q);
     if (s == QRN_E_UNSUPPORTED)

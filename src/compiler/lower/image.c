@@ -50,7 +50,7 @@ typedef struct resize_plan {
 
 static resize_plan plan_resize(const qrn_tensor *x, const qrn_tensor *y, bool nearest) {
     uint32_t bits = qrn_dtypes[y->dtype].bits;
-    bool whole = y->quant.bits == 0 || y->quant.bits == bits; // every code of the type counts
+    bool whole = y->quant.bits == 0 || y->quant.bits == bits; // every value of the type counts
     bool same = x->dtype == y->dtype && x->quant.kind == QRN_QUANT_TENSOR &&
                 qrn_quant_equal(&x->quant, &y->quant);
     // Scales per axis or block belong to the output's shape: the input cannot be brought to them.

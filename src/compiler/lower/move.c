@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Lowering rows of the move group. The bytes of one working format are moved: as a rule that of
-// out[0], which the generic path does (operand class 'm'). lower_move takes another one where this
+// out[0], which the generic path does (operand class 'm'). lower_move uses another one where this
 // would lose values or time:
 //   doubles       an encoding per axis or block does not survive a change of shape
 //   that of in[0] several outputs may differ in encoding; a smaller output is cheaper to convert
@@ -113,20 +113,20 @@ static qrn_status lower_move(qrn_lowering *lo, const qrn_node *n) {
 }
 
 // One element of the working format from a scalar parameter; `fallback` when it is absent or name
-// is NULL. A float is the real value; a whole number is the code of a fixed-point tensor, else the
-// value.
+// is NULL. A float is the real value; a whole number is the quantized value of a fixed-point
+// tensor, else the value.
 static void put_element(const qrn_node *n, const char *name, double fallback, uint8_t dst[8]) {
     format f = format_of(n);
     const qrn_param *p = name ? qrn_node_param(n, name) : NULL;
     bool whole = p && !qrn_dtype_is_float(p->dtype);
-    bool is_code = whole && qrn_dtype_is_fixed(n->out[0]->dtype);
+    bool is_quantized = whole && qrn_dtype_is_fixed(n->out[0]->dtype);
     double real = p && !whole ? p->value.f : fallback;
     int64_t number = whole ? p->value.i : 0; // unsigned ones share the bits
     qrn_view src = {.data = whole ? (void *)&number : (void *)&real,
                     .dtype = whole ? QRN_DTYPE_I64 : QRN_DTYPE_F64};
     uint64_t element = 0; // aligned for every type
     qrn_view out = {.data = &element, .dtype = f.dtype, .quant = f.quant};
-    qrn_convert_range(&src, &out, 0, 1, is_code);
+    qrn_convert_range(&src, &out, 0, 1, is_quantized);
     memcpy(dst, &element, sizeof element);
 }
 

@@ -23,18 +23,18 @@ static qrn_status pool_args(const qrn_node *n, void *args) {
     return QRN_OK;
 }
 
-// Codes of 8 or 16 bits whose every bit counts.
-static bool is_code(const qrn_tensor *t) {
+// Quantized values of 8 or 16 bits whose every bit counts.
+static bool is_quantized(const qrn_tensor *t) {
     uint8_t bits = qrn_dtypes[t->dtype].bits;
     return qrn_dtype_is_fixed(t->dtype) && (bits == 8 || bits == 16) &&
            (t->quant.bits == 0 || t->quant.bits >= bits);
 }
 
-// Fixed point: the largest code is the code of the largest value, so codes are compared as they
-// are, after a conversion to the output's encoding where that differs.
+// Fixed point: the largest quantized value stands for the largest real one, so they are compared as
+// they are, after a conversion to the output's encoding where that differs.
 static qrn_status lower_max(qrn_lowering *lo, const qrn_node *n) {
     const qrn_tensor *y = n->out[0];
-    if (!is_code(n->in[0]) || !is_code(y) || y->quant.kind != QRN_QUANT_TENSOR ||
+    if (!is_quantized(n->in[0]) || !is_quantized(y) || y->quant.kind != QRN_QUANT_TENSOR ||
         !(y->quant.scale > 0.0f))
         return QRN_E_UNSUPPORTED;
     qrn_pooling_args args = {0};
@@ -50,10 +50,10 @@ static bool one_scale(const qrn_quant *q) {
     return q->kind == QRN_QUANT_TENSOR && q->shift == 0.0f && isfinite(q->scale) && q->scale > 0.0f;
 }
 
-// Fixed point: sums of codes are exact integers.
+// Fixed point: sums of quantized values are exact integers.
 static qrn_status lower_avg(qrn_lowering *lo, const qrn_node *n) {
     const qrn_tensor *x = n->in[0], *y = n->out[0];
-    if (!is_code(x) || !is_code(y) || !one_scale(&x->quant) || !one_scale(&y->quant) ||
+    if (!is_quantized(x) || !is_quantized(y) || !one_scale(&x->quant) || !one_scale(&y->quant) ||
         x->quant.offset < -OFFSET_MAX || x->quant.offset > OFFSET_MAX)
         return QRN_E_UNSUPPORTED;
     qrn_pooling_args args = {0};

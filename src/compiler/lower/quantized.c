@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Quantized sums of products: which operands take the integer path, and what becomes of the bias.
+// Quantized convolutions and matmuls: which operands the integer path supports, and what becomes of
+// the bias.
 #include "compiler/lower/quantized.h"
 
 #include "kernels/convert.h"
 #include "kernels/gemm/epilogue/requant.h"
 
-// A bias scale this close to scale_x * scale_w is the same: clients round the product to float.
+// A bias scale this close to scale_x * scale_w is the same: clients round that to float.
 // Next to 16-bit results that would be seen.
 #define SAME_SCALE 1e-6
 
@@ -61,22 +62,22 @@ static bool unscaled(const qrn_tensor *b) {
     return true;
 }
 
-// scale_x * scale_w of output channel c.
-static double product_scale(const qrn_node *n, const qrn_quantized *q, uint32_t c) {
+// The scale of the accumulators, scale_x * scale_w, of output channel c.
+static double acc_scale(const qrn_node *n, const qrn_quantized *q, uint32_t c) {
     const qrn_tensor *w = n->in[1];
     return (double)n->in[0]->quant.scale *
            qrn_group_scale(&w->quant, c % w->shape.dims[q->channel_axis]);
 }
 
-// Are the codes of the bias already in units of scale_x * scale_w, within a relative tolerance?
-static bool in_product_units(const qrn_node *n, const qrn_quantized *q, double tolerance) {
+// Is the quantized bias already in units of scale_x * scale_w, within a relative tolerance?
+static bool in_acc_units(const qrn_node *n, const qrn_quantized *q, double tolerance) {
     const qrn_tensor *b = n->in[2];
     if (unscaled(b))
         return true;
     if (b->dtype != QRN_DTYPE_SQ32 || b->quant.kind == QRN_QUANT_BLOCK || b->quant.shift != 0.0f)
         return false;
     for (uint32_t c = 0; c < q->n_channels; c++) {
-        double ratio = qrn_group_scale(&b->quant, c) / product_scale(n, q, c);
+        double ratio = qrn_group_scale(&b->quant, c) / acc_scale(n, q, c);
         if (!(fabs(ratio - 1.0) <= tolerance) || qrn_group_offset(&b->quant, c) != 0)
             return false;
     }
@@ -96,15 +97,15 @@ static qrn_status integer_bias(qrn_lowering *lo, const qrn_node *n, const qrn_qu
     const qrn_tensor *b = n->in[2];
     qrn_val v, made;
     QRN_TRY(qrn_lo_tensor(lo, b, &v));
-    void *codes = (void *)(uintptr_t)qrn_lo_const_data(lo, v);
-    if (!codes || !qrn_dtype_is_fixed(b->dtype) || b->quant.kind == QRN_QUANT_NONE)
+    void *quantized = (void *)(uintptr_t)qrn_lo_const_data(lo, v);
+    if (!quantized || !qrn_dtype_is_fixed(b->dtype) || b->quant.kind == QRN_QUANT_NONE)
         return QRN_E_UNSUPPORTED;
-    qrn_view view = {.data = codes, .quant = &b->quant, .dtype = b->dtype, .rank = 1};
+    qrn_view view = {.data = quantized, .quant = &b->quant, .dtype = b->dtype, .rank = 1};
     view.dims[0] = q->n_channels;
     void *data;
     QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_I32, &b->shape, NULL, &made, &data));
     for (uint32_t c = 0; c < q->n_channels; c++)
-        ((int32_t *)data)[c] = nearest_i32(qrn_view_real(&view, c) / product_scale(n, q, c));
+        ((int32_t *)data)[c] = nearest_i32(qrn_view_real(&view, c) / acc_scale(n, q, c));
     *out = made;
     return QRN_OK;
 }
@@ -123,10 +124,10 @@ static qrn_status lower_bias(qrn_lowering *lo, const qrn_node *n, const qrn_quan
                              qrn_val *out) {
     if (n->in[1]->quant.kind == QRN_QUANT_BLOCK)
         return real_bias(lo, n, out);
-    bool wide = is_16bit(n->in[0]->dtype) || is_16bit(n->in[1]->dtype);
-    if (in_product_units(n, q, wide ? 0 : SAME_SCALE))
+    bool has_16bit = is_16bit(n->in[0]->dtype) || is_16bit(n->in[1]->dtype);
+    if (in_acc_units(n, q, has_16bit ? 0 : SAME_SCALE))
         return qrn_lo_tensor(lo, n->in[2], out);
-    return wide ? real_bias(lo, n, out) : integer_bias(lo, n, q, out);
+    return has_16bit ? real_bias(lo, n, out) : integer_bias(lo, n, q, out);
 }
 
 static bool has_bias(const qrn_node *n) { return n->n_in > 2 && n->in[2]; }
@@ -143,7 +144,7 @@ qrn_status qrn_lower_quantized(qrn_lowering *lo, const qrn_node *n, const qrn_qu
     return qrn_lo_step(lo, q->op, QRN_DOMAIN_RAW, q->args, ins, 3, &out, 1, 0);
 }
 
-// A bias that is not known yet: its codes get scales that stand for the products.
+// A bias that is not known yet: its quantized values get the scales of the accumulators.
 static qrn_status scaled_at_execution(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q,
                                       qrn_val *bias) {
     qrn_val unused;
@@ -151,11 +152,11 @@ static qrn_status scaled_at_execution(qrn_lowering *lo, const qrn_node *n, const
     QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &n->in[2]->shape, NULL, &unused, &data));
     float *scales = data;
     for (uint32_t c = 0; c < q->n_channels; c++)
-        scales[c] = (float)product_scale(n, q, c);
-    qrn_quant codes = {
+        scales[c] = (float)acc_scale(n, q, c);
+    qrn_quant encoding = {
         .kind = QRN_QUANT_AXIS, .bits = 32, .scales = scales, .n_groups = q->n_channels};
     qrn_val scaled;
-    QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_SQ32, &n->in[2]->shape, &codes, &scaled));
+    QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_SQ32, &n->in[2]->shape, &encoding, &scaled));
     QRN_TRY(qrn_lo_step(lo, &qrn_cop_cast, QRN_DOMAIN_RAW, NULL, bias, 1, &scaled, 1, 0));
     return qrn_lo_as(lo, scaled, QRN_DTYPE_F64, NULL, bias);
 }
@@ -168,14 +169,14 @@ qrn_status qrn_lower_unscaled_bias(qrn_lowering *lo, const qrn_node *n, const qr
         return w->kind == QRN_QUANT_BLOCK ? real_bias(lo, n, &(qrn_val){0}) : QRN_E_UNSUPPORTED;
     qrn_val ins[3], out, real;
     QRN_TRY(qrn_lo_tensor(lo, n->in[2], &ins[2]));
-    const int32_t *codes = qrn_lo_const_data(lo, ins[2]);
-    if (!codes)
+    const int32_t *quantized = qrn_lo_const_data(lo, ins[2]);
+    if (!quantized)
         QRN_TRY(scaled_at_execution(lo, n, q, &ins[2]));
     void *data = NULL;
-    if (codes)
+    if (quantized)
         QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F64, &n->in[2]->shape, NULL, &ins[2], &data));
-    for (uint32_t c = 0; codes && c < q->n_channels; c++)
-        ((double *)data)[c] = (double)codes[c] * product_scale(n, q, c);
+    for (uint32_t c = 0; quantized && c < q->n_channels; c++)
+        ((double *)data)[c] = (double)quantized[c] * acc_scale(n, q, c);
     for (uint32_t i = 0; i < 2; i++) {
         QRN_TRY(qrn_lo_tensor(lo, n->in[i], &ins[i]));
         QRN_TRY(qrn_lo_as(lo, ins[i], QRN_DTYPE_F64, NULL, &ins[i]));

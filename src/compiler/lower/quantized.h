@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Lowering of quantized matrix products to the RAW rows of the conv and matmul families, whose
+// Lowering of quantized convolutions and matmuls to the RAW rows of their families, whose
 // arithmetic src/kernels/gemm/epilogue/requant.h defines. For the lowering rows of the conv group.
 #ifndef QRN_COMPILER_LOWER_QUANTIZED_H
 #define QRN_COMPILER_LOWER_QUANTIZED_H
@@ -20,7 +20,7 @@ typedef struct qrn_quantized {
 // message: they do not, compute on reals instead.
 qrn_status qrn_lower_quantized(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q);
 
-// A bias of fixed-point products may come without a scale: it then counts in units of
+// The bias of a quantized GEMM may come without a scale: it then counts in units of
 // scale_x * scale_w. This emits the step on doubles with such a bias brought to reals.
 // QRN_E_UNSUPPORTED: the bias is none of these, the generic path does.
 qrn_status qrn_lower_unscaled_bias(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q);

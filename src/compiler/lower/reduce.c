@@ -28,17 +28,17 @@ static qrn_view view_of(const qrn_tensor *t) {
     return v;
 }
 
-// Codes of 8 or 16 bits with one scale.
-static bool has_codes(const qrn_tensor *t) {
+// Quantized values of 8 or 16 bits with one scale.
+static bool is_quantized(const qrn_tensor *t) {
     qrn_view v = view_of(t);
     return t->format == QRN_FORMAT_DENSE && qrn_dtype_is_fixed(t->dtype) && qrn_io_supports(&v);
 }
 
-// Codes are computed on as they are.
+// Quantized values are computed on as they are.
 static qrn_status lower_softmax(qrn_lowering *lo, const qrn_node *n) {
     qrn_softmax_args args = {0};
     qrn_val x, y;
-    if (!has_codes(n->in[0]) || !has_codes(n->out[0]))
+    if (!is_quantized(n->in[0]) || !is_quantized(n->out[0]))
         return QRN_E_UNSUPPORTED;
     QRN_TRY(softmax_args(n, &args));
     QRN_TRY(qrn_lo_tensor(lo, n->in[0], &x));
@@ -83,7 +83,7 @@ static qrn_status reduce_args(const qrn_node *n, void *args) {
     return QRN_OK;
 }
 
-// Codes are reduced as they are, with the results of reals in double.
+// Quantized values are reduced as they are, with the results of reals in double.
 static qrn_status lower_reduce(qrn_lowering *lo, const qrn_node *n) {
     const qrn_tensor *x = n->in[0], *y = n->out[0];
     qrn_view from = {.dtype = x->dtype, .quant = &x->quant};
@@ -132,11 +132,11 @@ static qrn_status axes_norm_args(const qrn_node *n, void *args) {
     return QRN_OK;
 }
 
-// Codes are computed on as they are, gamma and beta as doubles.
+// Quantized values are computed on as they are, gamma and beta as doubles.
 static qrn_status lower_axes_norm(qrn_lowering *lo, const qrn_node *n) {
     qrn_norm_args args = {0};
     qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, y;
-    if (n->n_in > 3 || !has_codes(n->in[0]) || !has_codes(n->out[0]))
+    if (n->n_in > 3 || !is_quantized(n->in[0]) || !is_quantized(n->out[0]))
         return QRN_E_UNSUPPORTED;
     QRN_TRY(axes_norm_args(n, &args));
     qrn_view from = view_of(n->in[0]), to = view_of(n->out[0]);
@@ -207,7 +207,7 @@ static qrn_status lrn_args(const qrn_node *n, void *args) {
 
 // clang-format off
 #define REAL(name, fam, fill) {.op = name, .emits = &fam, .in = "r", .out = "r", .args = fill}
-#define CODES(name, fam, fill)                                                                     \
+#define QUANTIZED(name, fam, fill)                                                                 \
     {.op = name, .emits = &fam, .in = "r", .out = "r", .args = fill, .custom = lower_reduce}
 const qrn_lower_row qrn_lower_reduce[] = {
     {.op = "Argmax", .emits = &qrn_cop_arg, .in = "r", .out = "x", .args = arg_args},
@@ -223,12 +223,12 @@ const qrn_lower_row qrn_lower_reduce[] = {
     REAL("Lrn", qrn_cop_lrn, lrn_args),
     {.op = "MaskedSoftmax", .custom = lower_masked_softmax},
     REAL("Moments", qrn_cop_moments, reduce_args),
-    CODES("ReduceMax", qrn_cop_reduce, reduce_args),
-    CODES("ReduceMean", qrn_cop_reduce, reduce_args),
-    CODES("ReduceMin", qrn_cop_reduce, reduce_args),
-    CODES("ReduceProd", qrn_cop_reduce, reduce_args),
-    CODES("ReduceSum", qrn_cop_reduce, reduce_args),
-    CODES("ReduceSumSquare", qrn_cop_reduce, reduce_args),
+    QUANTIZED("ReduceMax", qrn_cop_reduce, reduce_args),
+    QUANTIZED("ReduceMean", qrn_cop_reduce, reduce_args),
+    QUANTIZED("ReduceMin", qrn_cop_reduce, reduce_args),
+    QUANTIZED("ReduceProd", qrn_cop_reduce, reduce_args),
+    QUANTIZED("ReduceSum", qrn_cop_reduce, reduce_args),
+    QUANTIZED("ReduceSumSquare", qrn_cop_reduce, reduce_args),
     {.op = "RmsNorm", .emits = &qrn_cop_norm, .in = "r", .out = "r", .args = axes_norm_args,
      .custom = lower_axes_norm},
     {.op = "Softmax", .emits = &qrn_cop_softmax, .in = "r", .out = "r", .args = softmax_args,

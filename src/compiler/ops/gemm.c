@@ -32,9 +32,9 @@ static const char *check_window(const window *w, uint32_t channels) {
     return NULL;
 }
 
-// --- quantized sums of products
+// --- quantized convolutions and matmuls
 
-#define CODES_8_16 (QRN_T(UQ8) | QRN_T(SQ8) | QRN_T(UQ16) | QRN_T(SQ16))
+#define QUANTIZED_8_16 (QRN_T(UQ8) | QRN_T(SQ8) | QRN_T(UQ16) | QRN_T(SQ16))
 
 static bool positive(float scale) { return isfinite(scale) && scale > 0; }
 
@@ -48,13 +48,13 @@ static bool whole_bits(const qrn_view *v) {
 
 // 8 or 16 bits with one scale and no shift.
 static bool one_scale(const qrn_view *v) {
-    return qrn_chk_type(v, CODES_8_16) && qrn_chk_per_tensor(v) && v->quant->shift == 0.0f &&
+    return qrn_chk_type(v, QUANTIZED_8_16) && qrn_chk_per_tensor(v) && v->quant->shift == 0.0f &&
            positive(v->quant->scale);
 }
 
 static const char *check_weights(const qrn_view *w, uint32_t channel_axis) {
     const qrn_quant *q = w->quant;
-    QRN_NEED(qrn_chk_type(w, CODES_8_16 | QRN_T(UQ4) | QRN_T(SQ4)),
+    QRN_NEED(qrn_chk_type(w, QUANTIZED_8_16 | QRN_T(UQ4) | QRN_T(SQ4)),
              "in[1] is not of 4, 8 or 16 bits");
     QRN_NEED(!qrn_chk_plain(w) && q->shift == 0.0f, "in[1] has no encoding, or a shifted one");
     QRN_NEED(q->kind != QRN_QUANT_AXIS || q->axis == channel_axis,
@@ -77,7 +77,7 @@ static const char *check_quantized(const qrn_kcall *k, uint32_t channel_axis, ui
              "in[0] is not of 8 or 16 bits with one scale and a near offset");
     QRN_NEED_ALSO(check_weights(w, channel_axis));
     QRN_NEED(one_scale(y), "out[0] is not of 8 or 16 bits with one scale");
-    QRN_NEED(depth <= RAW_DEPTH, "sums of so many products may overflow");
+    QRN_NEED(depth <= RAW_DEPTH, "so many multiply-adds may overflow");
     bool blocks = w->quant->kind == QRN_QUANT_BLOCK;
     bool may_be_real = blocks || is_16_bits(x) || is_16_bits(w);
     qrn_dtype_mask types = (blocks ? 0 : QRN_T(I32) | QRN_T(SQ32)) | (may_be_real ? QRN_T(F64) : 0);
@@ -85,8 +85,8 @@ static const char *check_quantized(const qrn_kcall *k, uint32_t channel_axis, ui
     return NULL;
 }
 
-static const char *check_products(const qrn_kcall *k, qrn_domain domain, uint32_t channel_axis,
-                                  uint64_t depth, size_t channels) {
+static const char *check_gemm(const qrn_kcall *k, qrn_domain domain, uint32_t channel_axis,
+                              uint64_t depth, size_t channels) {
     const qrn_view *bias = qrn_chk_in(k, 2);
     QRN_NEED(!bias || qrn_chk_vector(bias, channels), "in[2] has not one number per channel");
     QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
@@ -136,7 +136,7 @@ static const char *check_conv(const qrn_kcall *k, qrn_domain domain) {
     }
     QRN_NEED(domain != QRN_DOMAIN_RAW || !a->clamp.on, "a clamp of quantized values");
     uint64_t depth = qrn_view_span(w, 0, last - 1) * (x->dims[last] / a->group);
-    return check_products(k, domain, last, depth, y->dims[last]);
+    return check_gemm(k, domain, last, depth, y->dims[last]);
 }
 
 const qrn_cop qrn_cop_conv = {
@@ -144,7 +144,7 @@ const qrn_cop qrn_cop_conv = {
     QRN_COP_OUT(1, 1, 1), .check = check_conv,
 };
 
-// --- matrix products
+// --- matmul
 
 static const qrn_attr matmul_attrs[] = {
     QRN_ATTR(qrn_matmul_args, transpose_a), QRN_ATTR(qrn_matmul_args, transpose_b),
@@ -191,7 +191,7 @@ static const char *check_matmul(const qrn_kcall *k, qrn_domain domain) {
     QRN_NEED(c->dims[c->rank - 1] == cols, "in[1] and out[0] differ in columns");
     QRN_NEED(domain != QRN_DOMAIN_RAW || !m->clamp.on, "a clamp of quantized values");
     QRN_NEED_ALSO(m->flat ? check_flat(m, a, b, c, depth) : check_matrices(m, a, b, c, depth));
-    return check_products(k, domain, channel_axis, depth, cols);
+    return check_gemm(k, domain, channel_axis, depth, cols);
 }
 
 const qrn_cop qrn_cop_matmul = {
@@ -302,7 +302,7 @@ static const char *check_pool(const qrn_kcall *k, qrn_domain domain) {
 
 static const char *check_pool_max(const qrn_kcall *k, qrn_domain domain) {
     QRN_NEED_ALSO(check_pool(k, domain));
-    QRN_NEED(domain != QRN_DOMAIN_RAW || qrn_chk_type(k->in[0], CODES_8_16),
+    QRN_NEED(domain != QRN_DOMAIN_RAW || qrn_chk_type(k->in[0], QUANTIZED_8_16),
              "in[0] is not of 8 or 16 bits");
     QRN_NEED(domain != QRN_DOMAIN_RAW || qrn_chk_same_format(k->in[0], k->out[0]),
              "in[0] and out[0] differ in type or encoding");

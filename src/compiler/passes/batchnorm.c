@@ -36,7 +36,7 @@ static qrn_status scale_weights(qrn_lowering *lo, qrn_val *weights, uint32_t axi
     return qrn_lo_be_constant(lo, *weights, &c);
 }
 
-// Filters of a convolution that is no product: output channels are the last dimension.
+// Filters of a convolution that is no GEMM: output channels are the last dimension.
 static qrn_status scale_filters(qrn_lowering *lo, qrn_val *filters, const float *factors) {
     const float *w = qrn_lo_const_data(lo, *filters);
     qrn_shape shape = lo->cg->values[*filters].shape;
@@ -74,7 +74,8 @@ static qrn_status set_bias(qrn_lowering *lo, qrn_cstep *s, qrn_val bias) {
     return QRN_OK;
 }
 
-// Is the step a float product whose weights can be scaled? n is the number of its columns.
+// Is the step a float GEMM or convolution whose weights can be scaled? n is the number of its
+// columns.
 static bool can_scale(qrn_lowering *lo, const qrn_cstep *s, size_t n) {
     if (!qrn_pass_plain(lo->cg, s) || s->domain != QRN_DOMAIN_F32 || s->n_in < 2 || s->n_in > 3 ||
         s->n_out != 1 || (bias_of(s) != QRN_VAL_NONE && !floats(lo, bias_of(s), n)))
@@ -101,21 +102,21 @@ static qrn_status fold(qrn_lowering *lo, const qrn_use *uses, uint32_t at) {
         (shifted && !shifts) || uses[norm->out[0]].n_writes != 1 ||
         p->values[norm->in[0]].kind != QRN_CV_TEMP || !all_finite(factors, n))
         return QRN_OK;
-    qrn_cstep *product = &p->steps[u->last_write - 1];
-    if (!can_scale(lo, product, n))
+    qrn_cstep *gemm_step = &p->steps[u->last_write - 1];
+    if (!can_scale(lo, gemm_step, n))
         return QRN_OK;
-    const float *bias = floats(lo, bias_of(product), n);
+    const float *bias = floats(lo, bias_of(gemm_step), n);
     qrn_gemm gemm;
-    if (qrn_gemm_of(p, product, &gemm))
-        QRN_TRY(scale_weights(lo, &product->in[1], gemm.channel_axis, norm->in[1]));
+    if (qrn_gemm_of(p, gemm_step, &gemm))
+        QRN_TRY(scale_weights(lo, &gemm_step->in[1], gemm.channel_axis, norm->in[1]));
     else
-        QRN_TRY(scale_filters(lo, &product->in[1], factors));
+        QRN_TRY(scale_filters(lo, &gemm_step->in[1], factors));
     if (bias || shifts) {
         qrn_val made;
         QRN_TRY(make_bias(lo, n, factors, shifts, bias, &made));
-        QRN_TRY(set_bias(lo, product, made));
+        QRN_TRY(set_bias(lo, gemm_step, made));
     }
-    product->out[0] = norm->out[0];
+    gemm_step->out[0] = norm->out[0];
     qrn_pass_drop(norm);
     return QRN_OK;
 }

@@ -32,8 +32,9 @@ static void merge_transposes(const qrn_compiled *p, const qrn_cstep *first, qrn_
         become_copy(s);
 }
 
-// Does every code survive as a float? Codes of up to 16 bits do: the error of the float is far
-// below half a code, as long as the offset is of the same order and the scale no extreme.
+// Does every quantized value survive as a float? Those of up to 16 bits do: the error of the float
+// is far below half a step of them, as long as the offset is of the same order and the scale no
+// extreme.
 static bool survives(const qrn_cvalue *x) {
     const qrn_quant *q = qrn_cvalue_quant(x);
     uint32_t bits = qrn_dtypes[x->dtype].bits;
@@ -59,10 +60,10 @@ qrn_status qrn_pass_cancel(qrn_lowering *lo, const qrn_use *uses) {
         const qrn_cstep *first = qrn_pass_step_before(lo, uses, i);
         if (!first)
             continue;
-        bool to_codes = s->op == &qrn_cop_convert || s->op == &qrn_cop_quantize;
+        bool quantizes = s->op == &qrn_cop_convert || s->op == &qrn_cop_quantize;
         if (s->op == &qrn_cop_transpose && first->op == s->op) {
             merge_transposes(p, first, s);
-        } else if (to_codes && first->op == &qrn_cop_convert && is_round_trip(p, first, s)) {
+        } else if (quantizes && first->op == &qrn_cop_convert && is_round_trip(p, first, s)) {
             s->in[0] = first->in[0];
             become_copy(s);
         }

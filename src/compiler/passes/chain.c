@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Pass "chain": element-wise steps behind a step that tells of finished parts of its result run on
+// Pass "chain": element-wise steps behind a step that reports finished parts of its result run on
 // each part while it is in a near cache, on the thread that made it. The same kernels compute the
 // same numbers, in another order of parts. Comes last: steps must not move any more.
 #include "compiler/gemm.h"

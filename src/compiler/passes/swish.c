@@ -16,7 +16,7 @@ static bool is_sigmoid(const qrn_lowering *lo, const qrn_use *uses, qrn_val v, q
            ((const qrn_unary_args *)s->args)->op == QRN_UNARY_SIGMOID;
 }
 
-static bool is_product(const qrn_lowering *lo, const qrn_cstep *s) {
+static bool is_multiply(const qrn_lowering *lo, const qrn_cstep *s) {
     return qrn_pass_plain(lo->cg, s) && s->op == &qrn_cop_binary && s->domain == QRN_DOMAIN_F32 &&
            ((const qrn_binary_args *)s->args)->op == QRN_BINARY_MUL;
 }
@@ -25,7 +25,7 @@ qrn_status qrn_pass_swish(qrn_lowering *lo, const qrn_use *uses) {
     qrn_compiled *p = lo->cg;
     for (uint32_t i = 0; i < p->n_steps; i++) {
         qrn_cstep *s = &p->steps[i];
-        if (!is_product(lo, s))
+        if (!is_multiply(lo, s))
             continue;
         bool first = is_sigmoid(lo, uses, s->in[0], s->in[1], i);
         if (!first && !is_sigmoid(lo, uses, s->in[1], s->in[0], i))

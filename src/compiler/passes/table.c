@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Pass "table": an element-wise step on codes whose operands all are functions of one and the same
-// code (x * sigmoid(x), a table behind a table, a change of encoding) becomes one look-up in a
-// table of all results. The step's own kernel fills the table, so results stay what they were.
+// Pass "table": an element-wise step on quantized values whose operands all are functions of one
+// and the same one (x * sigmoid(x), a table behind a table, a change of encoding) becomes one
+// look-up in a table of all results. The step's own kernel fills the table, so results stay what
+// they were.
 #include "compiler/passes.h"
 
 #include "base/cpu.h"
@@ -13,13 +14,13 @@
 
 #define MAX_INPUTS 2
 
-// A value as a function of another one's codes.
+// A value as a function of another one's quantized values.
 typedef struct function {
     qrn_val of;    // QRN_VAL_NONE: of its own
-    qrn_val table; // a constant with a result for each code
+    qrn_val table; // a constant with a result for each of them
 } function;
 
-static uint32_t n_codes(const qrn_cvalue *v) {
+static uint32_t table_size(const qrn_cvalue *v) {
     size_t n = 0;
     qrn_shape_count(&v->shape, &n);
     return qrn_lut_size(v->dtype, n);
@@ -51,34 +52,34 @@ static qrn_val root_of(const qrn_compiled *p, const qrn_cstep *s, uint32_t n_in,
         root = of;
     }
     const qrn_cvalue *x = &p->values[root], *y = &p->values[s->out[0]];
-    bool fits = n_codes(x) && one_encoding(x) && uses[root].n_writes <= 1 &&
+    bool fits = table_size(x) && one_encoding(x) && uses[root].n_writes <= 1 &&
                 x->size_bytes / elem_bytes(x) == y->size_bytes / elem_bytes(y);
     return fits ? root : QRN_VAL_NONE;
 }
 
-static void all_codes(const qrn_cvalue *x, uint32_t n, void *codes) {
+static void fill_all(const qrn_cvalue *x, uint32_t n, void *quantized) {
     for (uint32_t i = 0; i < n; i++)
         if (elem_bytes(x) == 1)
-            ((uint8_t *)codes)[i] = (uint8_t)i;
+            ((uint8_t *)quantized)[i] = (uint8_t)i;
         else
-            ((uint16_t *)codes)[i] = (uint16_t)i;
+            ((uint16_t *)quantized)[i] = (uint16_t)i;
 }
 
-// Runs the step on all codes of the root.
+// Runs the step on all values that the root's type can hold.
 static qrn_status fill(const qrn_lowering *lo, const qrn_cstep *s, uint32_t n_in, qrn_val root,
-                       const function *fns, void *codes, void *table) {
+                       const function *fns, void *quantized, void *table) {
     const qrn_compiled *p = lo->cg;
-    uint32_t n = n_codes(&p->values[root]);
+    uint32_t n = table_size(&p->values[root]);
     qrn_view in[MAX_INPUTS], out = qrn_compiled_view(p, s->out[0]);
     qrn_view *ins[MAX_INPUTS], *outs[1] = {&out};
-    all_codes(&p->values[root], n, codes);
+    fill_all(&p->values[root], n, quantized);
     for (uint32_t i = 0; i < s->n_in; i++) {
         ins[i] = &in[i];
         in[i] = qrn_compiled_view(p, s->in[i]);
         if (i >= n_in) // the table of a look-up
             continue;
         bool is_root = s->in[i] == root;
-        in[i].data = is_root ? codes : qrn_compiled_view(p, fns[s->in[i]].table).data;
+        in[i].data = is_root ? quantized : qrn_compiled_view(p, fns[s->in[i]].table).data;
         in[i].rank = 1;
         in[i].dims[0] = n;
     }
@@ -93,16 +94,16 @@ static qrn_status fill(const qrn_lowering *lo, const qrn_cstep *s, uint32_t n_in
 
 // Makes the step a look-up in a table of its results.
 static qrn_status replace(qrn_lowering *lo, uint32_t at, uint32_t n_in, qrn_val root,
-                          const function *fns, void *codes, qrn_val *table) {
+                          const function *fns, void *quantized, qrn_val *table) {
     qrn_compiled *p = lo->cg;
     const qrn_cvalue *y = &p->values[p->steps[at].out[0]];
     qrn_dtype dtype = y->dtype;
     qrn_quant quant = y->quant; // values may move
-    qrn_shape shape = {.rank = 1, .dims = {n_codes(&p->values[root])}};
+    qrn_shape shape = {.rank = 1, .dims = {table_size(&p->values[root])}};
     void *data;
     QRN_TRY(qrn_lo_const(lo, dtype, &shape, &quant, table, &data));
     qrn_cstep *s = &p->steps[at];
-    QRN_TRY(fill(lo, s, n_in, root, fns, codes, data));
+    QRN_TRY(fill(lo, s, n_in, root, fns, quantized, data));
     uint32_t *in = qrn_arena_alloc(p->arena, 2 * sizeof *in);
     if (!in)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
@@ -116,7 +117,7 @@ static qrn_status replace(qrn_lowering *lo, uint32_t at, uint32_t n_in, qrn_val 
 }
 
 static qrn_status visit(qrn_lowering *lo, uint32_t at, function *fns, const qrn_use *uses,
-                        void *codes) {
+                        void *quantized) {
     const qrn_compiled *p = lo->cg;
     const qrn_cstep *s = &p->steps[at];
     uint32_t n_in = operands(lo, s);
@@ -129,7 +130,7 @@ static qrn_status visit(qrn_lowering *lo, uint32_t at, function *fns, const qrn_
     else if (s->op == &qrn_cop_convert && s->in[0] == root && elem_bytes(&p->values[root]) > 1)
         return QRN_OK; // arithmetic is as fast as a large table
     else
-        QRN_TRY(replace(lo, at, n_in, root, fns, codes, &f.table));
+        QRN_TRY(replace(lo, at, n_in, root, fns, quantized, &f.table));
     fns[y] = f;
     return QRN_OK;
 }
@@ -138,15 +139,15 @@ qrn_status qrn_pass_table(qrn_lowering *lo, const qrn_use *uses) {
     qrn_compiled *p = lo->cg;
     uint32_t n = p->n_values;
     function *fns = qrn_alloc((n + 1) * sizeof *fns);
-    uint16_t *codes = qrn_alloc(65536 * sizeof *codes);
+    uint16_t *quantized = qrn_alloc(65536 * sizeof *quantized);
     qrn_status s = QRN_OK;
-    if (!fns || !codes)
+    if (!fns || !quantized)
         s = QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
     for (uint32_t i = 0; fns && i < n; i++)
         fns[i] = (function){QRN_VAL_NONE, QRN_VAL_NONE};
     for (uint32_t i = 0; i < p->n_steps && s == QRN_OK; i++)
-        s = visit(lo, i, fns, uses, codes);
+        s = visit(lo, i, fns, uses, quantized);
     qrn_free(fns);
-    qrn_free(codes);
+    qrn_free(quantized);
     return s;
 }
