@@ -10,7 +10,8 @@
     X(ISA, "QUERN_ISA",                                                                            \
       "cap of CPU features: ref, avx2, avxvnni, avx512, vnni, vbmi, amx, neon, dot, i8mm")         \
     X(VERBOSE, "QUERN_VERBOSE",                                                                    \
-      "comma list; dispatch: one log line per step with the kernel chosen, one with the memory; "  \
+      "comma list; compiled: log lines with the steps of each compiled graph; "                    \
+      "dispatch: one log line per step with the kernel chosen, one with the memory; "              \
       "overflow: all executions are watched for numbers beyond fp16")                              \
     X(PASSES, "QUERN_PASSES",                                                                      \
       "comma list of compiler passes to leave out, such as -alias (docs/passes.md); -all: every")  \

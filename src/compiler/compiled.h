@@ -145,6 +145,11 @@ const void *qrn_compiled_data(qrn_compiled *cg, qrn_val v);
 // no jumps, no dynamic shapes and no ops without a check. Fails with QRN_E_BINARY and names the
 // step.
 qrn_status qrn_compiled_verify(const qrn_compiled *cg, bool stored);
+// The graph as text (print.c): a line about it, then one a step, each at most 2000 bytes and
+// without a line end. Equal graphs give equal text. Fails when out of memory, before the first
+// line.
+qrn_status qrn_compiled_print(const qrn_compiled *cg, void (*line)(void *ctx, const char *text),
+                              void *ctx);
 // The real numbers of src, rounded to fp16, as f32.
 void qrn_round_view(const qrn_view *src, qrn_fp16_rule rule, void *dst);
 

@@ -2,6 +2,7 @@
 //
 // Finalizing a graph. One that fails leaves the graph as it was; one that succeeds ends its
 // changes, unless updateable tensors are updated.
+#include "base/env.h"
 #include "base/mem.h"
 #include "core/clock.h"
 #include "core/frame.h"
@@ -130,6 +131,17 @@ static void release_data(void *graph, uint32_t tensor_id) {
     pthread_mutex_unlock(&g->context->own->lock);
 }
 
+static void log_line(void *backend, const char *line) {
+    qrn_log(((qrn_api_backend *)backend)->log, QNN_LOG_LEVEL_INFO, "compiled: %s", line);
+}
+
+// QUERN_VERBOSE=compiled, for every backend that compiles and for graphs of binaries.
+static qrn_status log_compiled(const qrn_api_graph *g) {
+    if (!g->compiled || !qrn_env_verbose("compiled"))
+        return QRN_OK;
+    return qrn_compiled_print(g->compiled, log_line, g->context->backend);
+}
+
 // Builds the new executable form beside the old one and swaps them at the end.
 qrn_status qrn_api_graph_build(qrn_api_graph *g, const qrn_finalize_options *opt,
                                uint64_t *backend_ns) {
@@ -140,6 +152,8 @@ qrn_status qrn_api_graph_build(qrn_api_graph *g, const qrn_finalize_options *opt
     uint64_t start = qrn_call_now_ns();
     qrn_status s = qrn_this_backend.graph_finalize(g, opt);
     *backend_ns = qrn_call_now_ns() - start;
+    if (s == QRN_OK)
+        s = log_compiled(g);
     if (s == QRN_OK)
         s = qrn_api_graph_list_io(g);
     if (s != QRN_OK) {
