@@ -65,6 +65,8 @@ COMMANDS = [
     C_("quern show net.bin"),
     C_("quern show net.bin --json"),
     T_("quern show net.bin --verify"),
+    C_("quern show net.onnx --compiled --threads 1"),
+    C_("quern show net.bin --compiled --json"),
     T_("quern compile net.onnx -o OUT/n.bin --soc SM8650 -b htp"),
     T_("quern compile net.onnx picture.onnx -o OUT/n.bin --soc SM8650 -b htp --json"),
     C_("quern compare a b"),

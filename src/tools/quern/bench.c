@@ -381,14 +381,6 @@ static unsigned threads_of(const bench_options *o) {
     return m.quota > 0 && m.quota < m.cpus ? (unsigned)(m.quota + 0.999) : m.cpus;
 }
 
-// The library reads the variable when it is loaded, which comes later.
-static bool ask_for_dispatch(void) {
-    char list[1024];
-    const char *now = secure_getenv("QUERN_VERBOSE");
-    int n = snprintf(list, sizeof list, "%s%sdispatch", now ? now : "", now && *now ? "," : "");
-    return n > 0 && (size_t)n < sizeof list && setenv("QUERN_VERBOSE", list, 1) == 0;
-}
-
 static int check_options(const bench_options *o) {
     if (o->serve && (o->per_op || o->runs || o->seconds > 0 || o->streams || o->nodes)) {
         qt_error("--serve measures on request; --per-op, --nodes, --runs, --seconds and --streams "
@@ -424,7 +416,7 @@ static int run(const void *options, const qt_list *args) {
     const qt_watch watch = {&b.ops, qt_ops_add_node, qt_ops_add_line};
     int code = check_options(&o);
     if (code == QT_EXIT_OK && o.per_op) {
-        code = qt_ops_init(&b.ops) && ask_for_dispatch() ? QT_EXIT_OK : no_memory();
+        code = qt_ops_init(&b.ops) && qt_ask_verbose("dispatch") ? QT_EXIT_OK : no_memory();
         o.backend.watch = &watch;
     }
     if (code == QT_EXIT_OK)

@@ -56,7 +56,7 @@ typedef struct qt_command {
     bool alone;        // a program of this name, not a word behind quern
     const char *about; // paragraphs for the manual; the first one is in the help page too
     qt_flag_group groups[QT_MAX_GROUPS];
-    qt_example examples[3];
+    qt_example examples[4];
     size_t options_size;                                  // of the struct that offsets refer to
     int (*run)(const void *options, const qt_list *args); // returns the exit code
 } qt_command;

@@ -81,6 +81,13 @@ static void hear_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, 
         print_log(fmt, level, timestamp, args);
 }
 
+bool qt_ask_verbose(const char *word) {
+    char list[1024];
+    const char *now = secure_getenv("QUERN_VERBOSE");
+    int n = snprintf(list, sizeof list, "%s%s%s", now ? now : "", now && *now ? "," : "", word);
+    return n > 0 && (size_t)n < sizeof list && setenv("QUERN_VERBOSE", list, 1) == 0;
+}
+
 static QnnLog_Level_t log_level(const char *word) {
     static const struct {
         const char *word;

@@ -38,6 +38,9 @@ typedef struct qt_backend_extras {
 // Opens the backend; extras may be NULL. QT_EXIT_OK or another code after a message.
 int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extras,
                     qc_client **out);
+// Asks the libraries that are opened from now on for the log lines of QUERN_VERBOSE=word, for a
+// watch; false when out of memory.
+bool qt_ask_verbose(const char *word);
 // What the flags say to an import: nodes in float16 are allowed, and reported by a warning for each
 // op type.
 void qt_import_flags(const qt_backend_options *opt, ox_options *import);

@@ -9,13 +9,15 @@
 #include "tools/quern/inputs.h"
 #include "tools/quern/report.h"
 #include "tools/quern/session.h"
+#include "tools/quern/show_compiled.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct show_options {
-    qt_input_options in; // only dims
-    bool json, dot, verify;
+    qt_backend_options backend; // of --compiled
+    qt_input_options in;        // only dims
+    bool json, dot, verify, compiled;
 } show_options;
 
 #define AT(field) offsetof(show_options, field)
@@ -23,6 +25,8 @@ typedef struct show_options {
 static const qt_flag flags[] = {
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {"dot", 0, QT_BOOL, NULL, AT(dot), NULL, "print the graph for Graphviz"},
+    {"compiled", 0, QT_BOOL, NULL, AT(compiled), NULL,
+     "print the steps that a backend runs, one a line"},
     QT_DIM_FLAG(show_options, in),
     {"verify", 0, QT_BOOL, NULL, AT(verify), NULL,
      "check every checksum of a context binary and load it"},
@@ -310,22 +314,40 @@ static bool find_facts(const ox_model *m, const qt_inputs *in, facts *f) {
     return ok;
 }
 
+static int check_options(const show_options *o, const char *path, bool binary) {
+    const qt_backend_options *b = &o->backend;
+    if (binary ? o->dot || o->in.dims.n : o->verify) {
+        qt_error("%s: --%s is for %s", path,
+                 !binary  ? "verify"
+                 : o->dot ? "dot"
+                          : "dim",
+                 binary ? "ONNX models" : "context binaries");
+        return QT_EXIT_USAGE;
+    }
+    if (o->compiled && (o->dot || o->verify)) {
+        qt_error("--%s does not go with --compiled", o->dot ? "dot" : "verify");
+        return QT_EXIT_USAGE;
+    }
+    if (!o->compiled && (b->backend || b->soc || b->threads || b->allow_fp16 || b->log)) {
+        qt_error("flags of backends are for --compiled: nothing else is asked of a backend");
+        return QT_EXIT_USAGE;
+    }
+    return QT_EXIT_OK;
+}
+
 static int run(const void *options, const qt_list *args) {
     show_options o = *(const show_options *)options;
     o.in.random = true; // no input is needed
     bool binary = qt_is_binary(args->items[0]);
-    if (binary ? o.dot || o.in.dims.n : o.verify) {
-        qt_error("%s: --%s is for %s", args->items[0],
-                 !binary ? "verify"
-                 : o.dot ? "dot"
-                         : "dim",
-                 binary ? "ONNX models" : "context binaries");
-        return QT_EXIT_USAGE;
-    }
+    int code = check_options(&o, args->items[0], binary);
+    if (code != QT_EXIT_OK)
+        return code;
+    if (o.compiled)
+        return qt_show_compiled(args->items[0], &o.in, &o.backend, o.json);
     if (binary)
         return qt_show_binary(args->items[0], o.json, o.verify);
     ox_model *m = NULL;
-    int code = qt_open_model(args->items[0], &m);
+    code = qt_open_model(args->items[0], &m);
     if (code != QT_EXIT_OK)
         return code;
     qt_inputs in = {0};
@@ -358,10 +380,16 @@ const qt_command qt_show = {
              "sizes, and the chip it was made for.\n"
              "MACs are those of convolutions and matrix products, as quern estimate counts them. "
              "The memory is what the values "
-             "between nodes take when the nodes run in the model's order, without the weights.",
-    .groups = {{"options", flags}},
+             "between nodes take when the nodes run in the model's order, without the weights.\n"
+             "--compiled compiles the model for a backend, or loads the context binary, and prints "
+             "what will run: a line for the graph, then one for each step with its outputs, op, "
+             "inputs, attributes that are not 0, epilogue (the steps behind it that run with it, "
+             "marked +), the first and last step that use the memory of its outputs, and the node "
+             "it comes from.",
+    .groups = {{"options", flags}, {"backend, with --compiled", qt_backend_flags}},
     .examples = {{"quern show model.onnx", "A summary."},
                  {"quern show model.bin --verify", "Is a context binary whole?"},
+                 {"quern show model.onnx --compiled --soc SM8650", "What the HTP would run."},
                  {"quern show model.onnx --dot | dot -Tsvg -o model.svg", "A drawing."}},
     .options_size = sizeof(show_options),
     .run = run,
