@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A second reader of context binaries, written from docs/context-binary.md alone.
+"""A second reader of context binaries, written from docs/context-binary.md and the page of ops that
+it refers to, docs/compiled-ops.md, alone.
 
 read_binary.py FILE: prints graphs, tensors, nodes, constants as JSON, after checking everything
 that the page promises. Exits 1 with one line when something does not hold.
 """
 import json
 import math
+import re
 import struct
 import sys
 import zlib
@@ -267,6 +269,38 @@ def read_operands(r, n_values):
     x = {"in": r.many("I", n_in), "out": r.many("I", n_out)}
     need(all(v < n_values or v == 0xFFFFFFFF for v in x["in"] + x["out"]), "operands")
     return x
+
+
+ATTR_FORMS = {"bool": "I", "u8": "I", "u32": "I", "i32": "i", "f32": "f", "i64": "q", "f64": "d"}
+
+
+def read_op_page(text):
+    """docs/compiled-ops.md: op number -> name, numbers of operands, attributes in order."""
+    ops = {}
+    for row in re.findall(r"(?m)^\| (\d+) \| `(\w+)` \|(.*)\|$", text):
+        n_in, n_out, _, words, attrs = (x.strip() for x in row[2].split("|"))
+        ranges = []
+        for x in (n_in, n_out):
+            low, dots, high = x.split(":")[0].partition("..")
+            ranges.append((int(low), int(high or (NONE if dots else low))))
+        found = re.findall(r"`([\w.\[\]]+)` (\w+)(?:\[(\d+)\])?", attrs)
+        ops[int(row[0])] = {"name": row[1], "in": ranges[0], "out": ranges[1], "words": int(words),
+                            "attrs": [(name, kind, int(n or 1)) for name, kind, n in found]}
+    return ops
+
+
+def attributes_of(step, ops):
+    """The attributes of a step by name, lists for arrays; the step fits the row of its op."""
+    op = ops[step["op"]]
+    for side in ("in", "out"):
+        need(op[side][0] <= len(step[side]) <= op[side][1], f"operands of {op['name']}")
+    need(len(step["attributes"]) == op["words"], f"attributes of {op['name']}")
+    r = Records(struct.pack(f"<{op['words']}I", *step["attributes"]))
+    values = {name: r.many(ATTR_FORMS[kind], n) for name, kind, n in op["attrs"]}
+    r.end()
+    bools = [name for name, kind, _ in op["attrs"] if kind == "bool"]
+    need(all(set(values[name]) <= {0, 1} for name in bools), "a bool")
+    return {name: v if len(v) > 1 else v[0] for name, v in values.items()}
 
 
 def read_compiled(section, g, tensors, constants):

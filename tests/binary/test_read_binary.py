@@ -10,6 +10,7 @@ from onnx import TensorProto as T, helper as h
 
 import read_binary
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(Path(__file__).parent.parent / "cli"))
 from harness import REFUSED, model, ok, ok_json, quern  # noqa: E402
 
@@ -165,6 +166,25 @@ def test_values_are_the_models(files):
     rng = np.random.default_rng(4)
     filter_ = rng.integers(-127, 128, (40, 8, 3, 3)).astype(np.int8)
     np.testing.assert_array_equal(rows, filter_.transpose(2, 3, 1, 0).reshape(72, 40))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_steps_read_as_the_page_of_ops_says(files, name):
+    """Ops, operands and attributes by docs/compiled-ops.md; those of the net are the model's."""
+    ops = read_binary.read_op_page((ROOT / "docs" / "compiled-ops.md").read_text())
+    b = read_binary.read(files[name][0].read_bytes())
+    for g, onnx in zip(b["graphs"], files[name][1]):
+        c = g["compiled"]
+        steps = [(ops[s["op"]]["name"], read_binary.attributes_of(s, ops), s) for s in c["steps"]]
+        if Path(onnx).stem == "f":
+            ((_, softmax, _),) = [s for s in steps if s[0] == "softmax"]
+            assert (softmax["axis"], softmax["beta"], softmax["log"]) == (1, 1.0, 0)
+            continue
+        ((_, conv, step),) = [s for s in steps if s[0] == "conv"]
+        assert (conv["n_spatial"], conv["group"], conv["transposed"]) == (2, 1, 0)
+        assert conv["stride"][:2] == conv["dilation"][:2] == conv["before"][:2] == [1, 1]
+        x, w, y = (c["values"][v] for v in (*step["in"][:2], step["out"][0]))
+        assert (x["dims"], w["dims"], y["dims"]) == ([1, 6, 6, 8], [3, 3, 8, 40], [1, 6, 6, 40])
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -78,7 +78,7 @@ static void print_flags(FILE *f, uint32_t flags) {
         {QRN_OP_RANDOM, "random"},
         {QRN_OP_CONTROL, "runs other graphs"},
         {QRN_OP_OUT_MAX, "first output dimension is a limit"},
-        {QRN_OP_SPARSE, "takes sparse tensors"},
+        {QRN_OP_SPARSE, "sparse tensors allowed"},
         {QRN_OP_DEPRECATED, "deprecated"},
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
