@@ -7,7 +7,7 @@
 
 #include "ir/tensor.h"
 
-// The numbers are stored in context binaries: never change or reuse one.
+// The numbers are stored in context binaries (docs/context-binary.md): never change or reuse one.
 typedef enum qrn_packing_id {
     QRN_PACKING_RAW = 0,          // as the tensor describes it
     QRN_PACKING_DENSE_F32 = 1,    // [group*panels][K][32] f32
@@ -16,8 +16,8 @@ typedef enum qrn_packing_id {
     QRN_PACKING_DENSE4 = 4,       // [group*panels][K/4][32][2] i8: dense8, two numbers a byte
     QRN_PACKING_DENSE16 = 5,      // [2][group*panels][K/4][32][4] i8: two planes
     QRN_PACKING_DENSE16_SUMS = 6, // [N] or [runs][N] i64
-    QRN_PACKING_DENSE_F16 = 7,    // [group*panels][K][32] halves
-    QRN_PACKING_ROUNDED = 8,      // the tensor's f32 numbers, rounded to halves
+    QRN_PACKING_DENSE_F16 = 7,    // [group*panels][K][32] fp16
+    QRN_PACKING_ROUNDED = 8,      // the tensor's f32 numbers, rounded to fp16
     QRN_PACKING_WINOGRAD8 = 9,    // [panels][36*Cin/2][32][2] i16: 3x3 weights beside their dense8
     QRN_PACKING_COUNT
 } qrn_packing_id;
