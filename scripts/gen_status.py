@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Writes docs/status.md: what every API function, op and HTP requirement is; --check only compares.
 
-States: done, modelled, refused (the documented error), not yet. Functions come from the ABI facts,
+States: done, modelled, rejected (the documented error), not yet. Functions come from the ABI facts,
 ops from the facts of the op table (done on the CPU when src/compiler/lower has a row, on the HTP
-when its support table takes the op, too); docs/data/status.tsv says what differs from the defaults.
+when its support table has the op, too); docs/data/status.tsv says what differs from the defaults.
 The state of an HTP requirement stands in docs/data/htp-requirements.tsv, which people maintain.
 What is done or modelled there names a test that proves it through the public API alone (proofs.py);
 a row that does not is an error, as is a test that is not there.
@@ -26,7 +26,7 @@ INTRO = """\
 | --- | --- |
 | done | works; for a requirement the test that proves it uses the public API alone |
 | modelled | no hardware: the state machine and the rules are kept, values come from a model |
-| refused | answers with the documented error |
+| rejected | answers with the documented error |
 | advice | a rule for people, nothing to execute |
 | not yet | not there; the library that would hold it, or the call, is missing or says so |
 
@@ -56,7 +56,7 @@ def state_of(kind, name, default):
 
 
 def summary(states):
-    order = ["done", "modelled", "refused", "advice", "not yet"]
+    order = ["done", "modelled", "rejected", "advice", "not yet"]
     return ", ".join(f"{states.count(s)} {s}" for s in order if s in states)
 
 
@@ -70,7 +70,7 @@ def saver_states():
     """Functions of the interface that the Saver has no answer for: its own table says."""
     text = (ROOT / "src" / "backend" / "saver" / "calls.def").read_text()
     dummies = re.findall(r"^CALL\d\((\w+), \w+, QRN_CALL_DUMMY", text, re.M)
-    return {name: "refused" for name in [*dummies, "contextAddToDlc"]}
+    return {name: "rejected" for name in [*dummies, "contextAddToDlc"]}
 
 
 def functions():
@@ -98,14 +98,14 @@ def ops():
     lines = []
     for row in rows("tests/ir/ops.tsv"):
         cpu = state_of("op", row[0], ("done" if row[0] in lowered else "not yet", ""))
-        npu = "refused" if row[0] not in on_htp else cpu[0]
+        npu = "rejected" if row[0] not in on_htp else cpu[0]
         lines.append((row[0], cpu[0], npu, "not yet", cpu[1]))
     head = ("op", "CPU", "HTP", "GPU", "note")
     return table("Ops", head, lines, [l[1] for l in lines], " on the CPU")
 
 
 KINDS = {"SW", "REPORT", "MODEL", "REFUSE", "DOC"}
-STATES = {"done", "modelled", "refused", "advice", "not yet"}
+STATES = {"done", "modelled", "rejected", "advice", "not yet"}
 
 
 def row_problem(row, root):
