@@ -18,7 +18,7 @@ bool qrn_shape_is_result(const qrn_api_graph *g, const qrn_api_io *io) {
     return io->is_output && (io->tensor->has_dynamic || g->plan_dynamic);
 }
 
-// How many times the prepared batch `d` is; 0: it is no multiple, or the backend takes none.
+// How many times the prepared batch `d` is; 0: it is no multiple, or the backend supports none.
 static uint32_t multiple_of_batch(const qrn_tensor *t, uint32_t d) {
     uint32_t one = t->shape.dims[0];
     if (!(qrn_this_backend.features & QRN_FEATURE_BATCH) || one == 0 || d % one != 0 ||

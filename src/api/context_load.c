@@ -288,8 +288,8 @@ static qrn_status load_entry(const qrn_context_parent *p, const entry *e, option
         qrn_call_end(&call);
     }
     qrn_unpin(e->profile);
-    // Clients take each context they are told of as a new one, and may free it at once: it is named
-    // once, after its graphs.
+    // Clients treat each context in a notification as a new one, and may free it at once: it is
+    // named once, after its graphs.
     for (uint32_t i = 0; s == QRN_OK && i < c->own->n_graphs; i++)
         if (!c->own->graphs[i]->ir->parent)
             e->notify(NULL, c->own->graphs[i]->handle, c->own->graphs[i]->ir->name,
@@ -299,7 +299,7 @@ static qrn_status load_entry(const qrn_context_parent *p, const entry *e, option
     return s;
 }
 
-// Numbers the lists of the process, so that a backend can tell who belongs together; never 0.
+// Numbers the lists of the process, so that a backend knows which belong together; never 0.
 static uint32_t next_list(void) {
     static atomic_uint n;
     uint32_t number = atomic_fetch_add(&n, 1) + 1u;

@@ -22,7 +22,7 @@ Qnn_ErrorHandle_t QnnError_getMessage(Qnn_ErrorHandle_t errorHandle, const char 
     return qrn_api_end(QRN_COMP_ERROR, get_message(errorHandle, errorMessage), NULL);
 }
 
-// What this thread was told with the code, else the general meaning.
+// The message this thread's last failure with that code had, else the general meaning.
 static qrn_status verbose_message(Qnn_ErrorHandle_t error, const char **message) {
     const char *text;
     if (!message)

@@ -171,7 +171,7 @@ static qrn_status execute_async(qrn_api_graph *g, const request *r, Qnn_NotifyFn
         s = QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': asynchronous execution is not supported",
                      g->ir->name);
     else if (e.call.signal && !qrn_has_capability(QNN_PROPERTY_GRAPH_SUPPORT_EXECUTE_ASYNC_SIGNAL))
-        s = QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': executeAsync takes no signal", g->ir->name);
+        s = QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': executeAsync supports no signal", g->ir->name);
     else
         s = qrn_signal_begin(e.call.signal);
     if (s != QRN_OK) {

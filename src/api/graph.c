@@ -26,7 +26,7 @@ static qrn_status create(qrn_api_context *c, const char *name, const QnnGraph_Co
         return QRN_FAIL(QRN_E_ARGUMENT, "graph '%s': graphHandle is NULL", name);
     if (c->from_binary)
         return QRN_FAIL(QRN_E_NOT_PERMITTED,
-                        "graph '%s': the context came from a binary and takes no graphs", name);
+                        "graph '%s': the context came from a binary and accepts no graphs", name);
     qrn_api_graph *g = NULL;
     QRN_TRY(qrn_api_graph_new(c, NULL, name, &g));
     qrn_status s = qrn_api_graph_configure(g, config, QRN_CONFIG_CREATE);
@@ -171,7 +171,7 @@ Qnn_ErrorHandle_t QnnGraph_retrieve(Qnn_ContextHandle_t contextHandle, const cha
 static qrn_status add_node(qrn_api_graph *g, const Qnn_OpConfig_t *config) {
     QRN_TRY(qrn_context_check(g->context));
     if (g->ir->finalized)
-        return QRN_FAIL(QRN_E_FINALIZED, "graph '%s' is finalized and takes no more nodes",
+        return QRN_FAIL(QRN_E_FINALIZED, "graph '%s' is finalized and accepts no more nodes",
                         g->ir->name);
     qrn_op_source src = {.backend = g->context->backend, .graph = g, .arena = g->ir->arena};
     qrn_node *n = NULL;

@@ -24,7 +24,7 @@ static qrn_status finalize(qrn_api_graph *g, const void *profile, const void *si
         return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': the backend does not finalize graphs",
                         g->ir->name);
     if (call.signal && !qrn_has_capability(QNN_PROPERTY_GRAPH_SUPPORT_FINALIZE_SIGNAL))
-        return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': finalize takes no signal", g->ir->name);
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "graph '%s': finalize supports no signal", g->ir->name);
     QRN_TRY(qrn_api_graph_ready(g));
     QRN_TRY(qrn_call_begin(&call));
     qrn_finalize_options opt = {.poll = call.signal ? qrn_signal_poll : NULL,

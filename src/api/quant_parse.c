@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The API's fourteen encodings, checked and brought to the four kinds of base/quant.h.
-//   real = scale * (code + offset + shift) + real_offset
-// Codebooks (VECTOR), MX formats and alternative encodings (ARRAY_OF) are checked and then refused.
+//   real = scale * (q + offset + shift) + real_offset
+// Codebooks (VECTOR), MX formats and alternative encodings (ARRAY_OF) are checked, then rejected.
 #include "api/tensor.h"
 
 #include "base/mem.h"
@@ -13,7 +13,7 @@
 
 // One encoding, still in the client's memory: pairs lie `stride` bytes apart.
 typedef struct source {
-    uint32_t bits;            // code bits that count, or ALL_BITS
+    uint32_t bits;            // bits of a value that count, or ALL_BITS
     uint32_t mapping;         // Qnn_QuantizationEncodingMapping_t
     const void *scales;       // float
     const void *offsets;      // int32_t, NULL = all 0
@@ -44,7 +44,7 @@ static int32_t int_at(const void *base, size_t stride, size_t i) {
 }
 
 // Bit width and mapping; sets bits and shift of the tensor's encoding.
-static qrn_status set_codes(const source *s, const qrn_site *w, qrn_tensor *t) {
+static qrn_status set_bits(const source *s, const qrn_site *w, qrn_tensor *t) {
     uint32_t container = qrn_dtypes[t->dtype].bits;
     uint32_t bits = s->bits == ALL_BITS ? container : s->bits;
     if (bits == 0 || bits > container)
@@ -77,7 +77,7 @@ static qrn_status check_scale(const qrn_site *w, const qrn_tensor *t, float scal
 }
 
 static qrn_status per_tensor(const source *s, const qrn_site *w, qrn_tensor *t) {
-    QRN_TRY(set_codes(s, w, t));
+    QRN_TRY(set_bits(s, w, t));
     QRN_TRY(check_scale(w, t, float_at(s->scales, 0, 0), 0));
     t->quant.kind = QRN_QUANT_TENSOR;
     t->quant.scale = float_at(s->scales, 0, 0);
@@ -140,7 +140,7 @@ static qrn_status per_axis(const source *s, int32_t axis, uint32_t n, const qrn_
         return QRN_SITE_FAIL(w, QRN_E_TENSOR, "%u scales for axis %d of size %u", n, axis, size);
     if (!s->scales)
         return QRN_SITE_FAIL(w, QRN_E_TENSOR, "encoding without scales");
-    QRN_TRY(set_codes(s, w, t));
+    QRN_TRY(set_bits(s, w, t));
     QRN_TRY(copy_groups(s, size, n ? size / n : 1, w, a, t));
     t->quant.kind = QRN_QUANT_AXIS;
     t->quant.axis = (uint8_t)axis;
@@ -162,7 +162,7 @@ static qrn_status per_block(const source *s, const uint32_t *block, const qrn_si
     }
     if (n > UINT32_MAX)
         return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "encoding of %zu blocks", n);
-    QRN_TRY(set_codes(s, w, t));
+    QRN_TRY(set_bits(s, w, t));
     QRN_TRY(copy_groups(s, n, 1, w, a, t));
     t->quant.kind = QRN_QUANT_BLOCK;
     return QRN_OK;
@@ -170,7 +170,7 @@ static qrn_status per_block(const source *s, const uint32_t *block, const qrn_si
 
 // Two levels: a float pair per index of the axis and a small integer factor per block of its slice.
 typedef struct expansion {
-    source codes; // bits, mapping; scales and offsets: one pair per index of the axis
+    source own; // bits, mapping; scales and offsets: one pair per index of the axis
     int32_t axis;
     uint32_t n_blocks;       // per index of the axis
     uint32_t factor_bits;    // bits of a factor that count
@@ -190,9 +190,9 @@ static qrn_status check_expansion(const expansion *e, const qrn_site *w, const q
     QRN_TRY(check_axis(e->axis, w, t));
     uint32_t axis = (uint32_t)e->axis, rank = t->shape.rank;
     uint32_t storage_bits = e->factors8 ? 8 : 16;
-    if (!e->codes.scales || (!e->factors8 && !e->factors16))
+    if (!e->own.scales || (!e->factors8 && !e->factors16))
         return QRN_SITE_FAIL(w, QRN_E_TENSOR, "block expansion without %s",
-                             e->codes.scales ? "block scales (8 or 16 bits)" : "scales");
+                             e->own.scales ? "block scales (8 or 16 bits)" : "scales");
     if (e->factor_bits == 0 || e->factor_bits > storage_bits)
         return QRN_SITE_FAIL(w, QRN_E_TENSOR, "block scales of %u bits in storage of %u bits",
                              e->factor_bits, storage_bits);
@@ -215,8 +215,8 @@ static qrn_status expanded(const expansion *e, const qrn_site *w, qrn_arena *a, 
     uint32_t axis = (uint32_t)e->axis, n_axis = t->shape.dims[axis];
     size_t n = (size_t)n_axis * e->n_blocks;
     for (uint32_t i = 0; i < n_axis; i++)
-        QRN_TRY(check_scale(w, t, float_at(e->codes.scales, e->codes.stride, i), i));
-    QRN_TRY(set_codes(&e->codes, w, t));
+        QRN_TRY(check_scale(w, t, float_at(e->own.scales, e->own.stride, i), i));
+    QRN_TRY(set_bits(&e->own, w, t));
     float *scales = qrn_arena_alloc(a, n * sizeof(float));
     int32_t *offsets = qrn_arena_alloc(a, n * sizeof(int32_t));
     if (!scales || !offsets)
@@ -226,8 +226,8 @@ static qrn_status expanded(const expansion *e, const qrn_site *w, qrn_arena *a, 
         for (uint32_t b = 0; b < e->n_blocks; b++) {
             size_t from = (size_t)i * e->n_blocks + b;
             size_t to = axis_outer ? from : (size_t)b * n_axis + i;
-            scales[to] = float_at(e->codes.scales, e->codes.stride, i) * (float)factor_at(e, from);
-            offsets[to] = int_at(e->codes.offsets, e->codes.stride, i);
+            scales[to] = float_at(e->own.scales, e->own.stride, i) * (float)factor_at(e, from);
+            offsets[to] = int_at(e->own.offsets, e->own.stride, i);
             QRN_TRY(check_scale(w, t, scales[to], from)); // may be too large
         }
     }
@@ -246,13 +246,13 @@ static qrn_status mapped_expansion(const Qnn_BwBlockwiseExpansionMapped_t *x, co
                                    qrn_arena *a, qrn_tensor *t) {
     bool is8 = x->blockScaleStorageType == QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8;
     bool is16 = x->blockScaleStorageType == QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_16;
-    expansion e = {.codes = {.bits = x->bitwidth, .mapping = (uint32_t)x->mapping},
+    expansion e = {.own = {.bits = x->bitwidth, .mapping = (uint32_t)x->mapping},
                    .axis = x->axis,
                    .n_blocks = x->numBlocksPerAxis,
                    .factor_bits = x->blockScaleBitwidth,
                    .factors8 = is8 ? x->blocksScale8 : NULL,
                    .factors16 = is16 ? x->blocksScale16 : NULL};
-    set_pairs(&e.codes, x->scaleOffsets);
+    set_pairs(&e.own, x->scaleOffsets);
     return expanded(&e, w, a, t);
 }
 

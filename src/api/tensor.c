@@ -63,7 +63,7 @@ static qrn_status fetch_data(qrn_api_context *c, qrn_api_graph *g, const Qnn_Ten
 }
 
 // Is it known that no check of an op looks at the bytes? Integers are shapes and the like, and of
-// 16-bit weights not all codes are allowed.
+// 16-bit weights not all quantized values are allowed.
 static bool is_left_out(const qrn_api_context *c, const qrn_api_graph *g, const qrn_tensor *t) {
     return c->is_trial && g && t->size_bytes > LARGE &&
            (t->dtype == QRN_DTYPE_F32 || t->dtype == QRN_DTYPE_F16 || t->dtype == QRN_DTYPE_SQ8 ||
@@ -170,7 +170,7 @@ Qnn_ErrorHandle_t QnnTensor_createGraphTensor(Qnn_GraphHandle_t graph, Qnn_Tenso
     if (s == QRN_OK && !tensor)
         s = QRN_FAIL(QRN_E_TENSOR, "graph '%s': tensor is NULL", g->ir->name);
     else if (s == QRN_OK && g->ir->finalized)
-        s = QRN_FAIL(QRN_E_TENSOR, "graph '%s': finalized, takes no more tensors", g->ir->name);
+        s = QRN_FAIL(QRN_E_TENSOR, "graph '%s': finalized, accepts no more tensors", g->ir->name);
     else if (s == QRN_OK)
         s = create_tensor(g->context, g, tensor);
     return qrn_api_end(QRN_COMP_TENSOR, s, g->context->backend->log);
@@ -189,7 +189,7 @@ Qnn_ErrorHandle_t QnnTensor_createContextTensor(Qnn_ContextHandle_t context, Qnn
     else if (!(qrn_this_backend.features & QRN_FEATURE_CONTEXT_TENSORS))
         s = QRN_FAIL(QRN_E_UNSUPPORTED, "context tensors are not supported");
     else if (c->from_binary)
-        s = QRN_FAIL(QRN_E_TENSOR, "the context came from a binary and takes no tensors");
+        s = QRN_FAIL(QRN_E_TENSOR, "the context came from a binary and accepts no tensors");
     else
         s = create_tensor(c, NULL, tensor);
     return qrn_api_end(QRN_COMP_TENSOR, s, c->backend->log);

@@ -44,8 +44,8 @@ typedef enum qrn_dtype_class {
     QRN_CLASS_FLOAT,
     QRN_CLASS_SINT,
     QRN_CLASS_UINT,
-    QRN_CLASS_SFIXED, // quantized, signed codes
-    QRN_CLASS_UFIXED, // quantized, unsigned codes
+    QRN_CLASS_SFIXED, // quantized, signed
+    QRN_CLASS_UFIXED, // quantized, unsigned
     QRN_CLASS_BOOL,
     QRN_CLASS_STRING
 } qrn_dtype_class;

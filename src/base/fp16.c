@@ -40,10 +40,10 @@ static uint32_t round_to(double x, int frac_bits, int min_exp, uint32_t inf) {
     e -= 1;
     int at = e < min_exp ? min_exp : e;                 // exponent of the unit we round in
     double steps = nearbyint(ldexp(x, frac_bits - at)); // exact scaling, one rounding (to even)
-    uint32_t code = (uint32_t)steps;
+    uint32_t bits = (uint32_t)steps;
     if (e >= min_exp)
-        code += (uint32_t)(e - min_exp) << frac_bits; // the hidden bit adds one to the exponent
-    return code >= inf ? inf : code;
+        bits += (uint32_t)(e - min_exp) << frac_bits; // the hidden bit adds one to the exponent
+    return bits >= inf ? inf : bits;
 }
 
 uint16_t qrn_f16_from_f64(double x) {

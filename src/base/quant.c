@@ -28,7 +28,7 @@ void qrn_quant_range(qrn_dtype t, uint32_t bits, int64_t *lo, int64_t *hi) {
     case QRN_CLASS_STRING:
         break;
     }
-    *lo = 0; // no codes
+    *lo = 0; // not quantized
     *hi = 0;
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// How stored codes read as real numbers. Every encoding of the API is brought to one of four kinds,
-// so that kernels never see the API's fourteen forms:
-//   real = scale[g] * (code + offset[g] + shift) + real_offset[g]
-// where g is the group of the element (whole tensor, index of an axis, or block).
+// How quantized values read as real numbers. Every encoding of the API is brought to one of four
+// kinds, so that kernels never see the API's fourteen forms:
+//   real = scale[g] * (q + offset[g] + shift) + real_offset[g]
+// where q is the stored integer and g the group of the element (whole tensor, index of an axis, or
+// block).
 #ifndef QRN_BASE_QUANT_H
 #define QRN_BASE_QUANT_H
 
@@ -22,9 +23,9 @@ typedef enum qrn_quant_kind {
 
 typedef struct qrn_quant {
     uint8_t kind;                 // qrn_quant_kind
-    uint8_t bits;                 // code bits that count; signed codes are sign-extended from there
+    uint8_t bits;                 // of q that count; signed values are sign-extended from there
     uint8_t axis;                 // AXIS: which dimension
-    float shift;                  // added to every code (0, or 0.5 for encodings without a zero)
+    float shift;                  // added to every q (0, or 0.5 for encodings without a zero)
     float scale;                  // TENSOR
     int32_t offset;               // TENSOR: minus the zero point
     const float *scales;          // AXIS, BLOCK: n_groups values
@@ -34,10 +35,12 @@ typedef struct qrn_quant {
     uint32_t block[QRN_MAX_RANK]; // BLOCK: block shape, one entry per dimension
 } qrn_quant;
 
-// Range of the codes of a type, e.g. 0..255; bits may be fewer than the container's (0 = all).
+// Range of quantized values of a type, e.g. 0..255; bits may be fewer than the container's (0 =
+// all).
 void qrn_quant_range(qrn_dtype t, uint32_t bits, int64_t *lo, int64_t *hi);
 
-// Same real value for the same code: no conversion needed between the two. NULL counts as NONE.
+// Same real value for the same quantized one: no conversion needed between the two. NULL counts as
+// NONE.
 bool qrn_quant_equal(const qrn_quant *a, const qrn_quant *b);
 
 #endif

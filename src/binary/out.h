@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A growing little-endian byte string. Out of memory is remembered and told at the end, so that
+// A growing little-endian byte string. Out of memory is remembered and reported at the end, so that
 // records can be written without a check after each number.
 #ifndef QRN_BINARY_OUT_H
 #define QRN_BINARY_OUT_H

@@ -23,7 +23,7 @@ struct qrn_api_graph;
 struct qrn_api_mem;
 struct qrn_api_log;
 
-// Optional features of a backend; the API refuses what is not set.
+// Optional features of a backend; the API rejects what is not set.
 typedef enum qrn_feature {
     QRN_FEATURE_DEVICE = 1u << 0, // device handles
     QRN_FEATURE_CONTEXT_TENSORS = 1u << 1,
@@ -43,7 +43,7 @@ typedef enum qrn_feature {
     QRN_FEATURE_PROFILE_CONFIG = 1u << 15,
     QRN_FEATURE_PROFILE_EXTENDED = 1u << 16,
     QRN_FEATURE_OP_PACKAGE = 1u << 17,
-    QRN_FEATURE_BATCH = 1u << 18,  // execute takes multiples of the prepared batch
+    QRN_FEATURE_BATCH = 1u << 18,  // execute accepts multiples of the prepared batch
     QRN_FEATURE_OPTRACE = 1u << 19 // profiles may trace ops
 } qrn_feature;
 
@@ -62,7 +62,7 @@ typedef struct qrn_capability {
     bool supported;
 } qrn_capability;
 
-// What a finished call tells its profile. Times are measured.
+// What a finished call reports to its profile. Times are measured.
 typedef enum qrn_record_kind {
     QRN_RECORD_INIT, // a context from a binary
     QRN_RECORD_FINALIZE,
@@ -140,7 +140,7 @@ typedef struct qrn_backend {
     bool fail_when_full; // executeAsync fails when its queue is full; else it waits
 
     // Custom configs: `custom` is the pointer a client put behind option CUSTOM. NULL function: any
-    // custom config is refused. Unknown custom options: one warning, then ignored.
+    // custom config is rejected. Unknown custom options: one warning, then ignored.
     qrn_status (*backend_config)(struct qrn_api_backend *b, const void *custom);
     qrn_status (*device_config)(struct qrn_api_device *d, const void *custom);
     // All n custom options of one list, also when there are none: the object has the list's other
@@ -174,7 +174,7 @@ typedef struct qrn_backend {
     // (optional) Can the context still be used? Asked by the calls that use it or what belongs to
     // it, but not by those that free.
     qrn_status (*context_check)(const struct qrn_api_context *c);
-    // (optional) Before context_free: notes what a profile is to tell of a context that is gone.
+    // (optional) Before context_free: notes what a profile is to report of a context that is gone.
     void (*context_ending)(const struct qrn_api_context *c, qrn_call_record *r);
     qrn_status (*graph_create)(struct qrn_api_graph *g);
     void (*graph_free)(struct qrn_api_graph *g);
@@ -191,7 +191,7 @@ typedef struct qrn_backend {
     bool (*package_list)(struct qrn_api_backend *b, size_t i, const char **package, const char **op,
                          const char **target);
 
-    // (optional) Refuses ops that the support table would take: limits that depend on the device or
+    // (optional) Rejects ops that the support table accepts: limits that depend on the device or
     // are more than types. c is NULL for an op that is validated by itself. Called after the tables
     // were content, by validation, addNode and loading alike.
     qrn_status (*op_check)(const struct qrn_api_backend *b, const struct qrn_api_context *c,
@@ -232,7 +232,7 @@ typedef struct qrn_backend {
                                uint64_t *written);
     qrn_status (*binary_load)(struct qrn_api_context *c, const qrn_binary_source *source);
     // Would the binary load into the context, which is new and configured? May make its graphs to
-    // find out; with deferred graphs it tells what can be told without them.
+    // find out; with deferred graphs it reports what can be known without them.
     qrn_status (*binary_validate)(struct qrn_api_context *c, const void *buf, uint64_t size);
     qrn_status (*section_size)(struct qrn_api_context *c, struct qrn_api_graph *g, uint32_t section,
                                uint64_t *size);

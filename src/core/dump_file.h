@@ -12,15 +12,15 @@
 // execution in that; its descriptor, or -1 with errno. *run is its number, from 1.
 int qrn_dump_folder(const char *root, const char *graph, uint32_t *run);
 
-// A name that every file system takes: number, letters and digits of `text`, ending.
+// A name that every file system accepts: number, letters and digits of `text`, ending.
 #define QRN_DUMP_NAME_MAX 128
 void qrn_dump_name(char *out, uint32_t number, const char *text);
 
 // Writes the elements of a dense view as they are stored, but for types that NumPy lacks: 4-bit
-// codes one to a byte, bf16 as float. False with errno; nothing is left then.
+// values one to a byte, bf16 as float. False with errno; nothing is left then.
 bool qrn_dump_array(int folder, const char *name, const qrn_view *v);
 
-// "type", "shape" and, for codes, "encoding" of a view: members of a JSON object, with a comma in
+// "type", "shape" and, if quantized, "encoding" of a view: members of a JSON object, a comma in
 // front of each.
 void qrn_dump_describe(FILE *to, const qrn_view *v);
 

@@ -21,7 +21,7 @@ typedef struct qrn_api_signal {
     qrn_signal_type type;
     uint64_t timeout_us; // TIMEOUT
     bool in_use;
-    uint64_t calls; // number of begins, tells one call from the next
+    uint64_t calls; // number of begins: one call differs from the next
     bool owned;     // the call runs in the thread `owner`, else in another
     pthread_t owner;
     uint64_t deadline_ns; // TIMEOUT, of the running call; monotonic clock

@@ -112,8 +112,8 @@ static qrn_status check_outputs(const qrn_graph *g, const qrn_node *n) {
     return QRN_OK;
 }
 
-// Sigmoid and Tanh have an encoding of their own; onnxruntime leaves it out between the two halves
-// of a Swish.
+// Sigmoid and Tanh have an encoding of their own; onnxruntime leaves it out between the two ops of
+// a Swish.
 static void give_encoding(const qrn_node *n) {
     if (!n->op || n->n_out != 1 || !n->out[0] || !qrn_dtype_is_fixed(n->out[0]->dtype) ||
         n->out[0]->quant.kind != QRN_QUANT_NONE)
@@ -128,7 +128,7 @@ static void give_encoding(const qrn_node *n) {
     int64_t low, high;
     qrn_quant_range(n->out[0]->dtype, q->bits, &low, &high);
     bool is_signed = low < 0;
-    float half = (float)(is_signed ? high + 1 : (high + 1) / 2); // codes on each side of the middle
+    float half = (float)(is_signed ? high + 1 : (high + 1) / 2); // values on each side
     q->kind = QRN_QUANT_TENSOR;
     q->scale = sigmoid && !is_signed ? 0.5f / half : 1.0f / half;
     q->offset = tanh && !is_signed ? -(int32_t)half : 0;

@@ -74,7 +74,7 @@ typedef enum qrn_op_flags {
     QRN_OP_RANDOM = 4,   // never folded
     QRN_OP_CONTROL = 8,  // runs other graphs
     QRN_OP_OUT_MAX = 16, // output dims are maxima, the kernel writes the actual ones
-    QRN_OP_SPARSE = 32,  // takes or makes sparse tensors
+    QRN_OP_SPARSE = 32,  // reads or makes sparse tensors
     QRN_OP_DEPRECATED = 64
 } qrn_op_flags;
 

@@ -42,7 +42,7 @@ typedef struct qrn_tensor {
     uint32_t format; // QRN_FORMAT_*; others are refused by the backends that lack them
     qrn_shape shape; // largest shape
     uint8_t dynamic[QRN_MAX_RANK]; // non-zero: this dimension may be smaller at execute
-    qrn_quant quant;               // how codes read; kind NONE for plain numbers
+    qrn_quant quant;               // how stored values read; kind NONE for plain numbers
     uint32_t encoding;             // the API's encoding number the client gave (reported back)
     uint32_t n_sparse_elements;    // SPARSE: specified elements (declared maximum)
     uint32_t n_sparse_dims;        // SPARSE: outermost dimensions that are indexed

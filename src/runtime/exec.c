@@ -235,7 +235,7 @@ static qrn_kcall call_of(const qrn_step *s, qrn_view **ops) {
                        .n_tasks = 1};
 }
 
-// The steps chained to another one; told by its tasks, from several threads at a time.
+// The steps chained to another one; called by its tasks, from several threads at a time.
 typedef struct chain {
     qrn_follower follower;
     uint32_t n;

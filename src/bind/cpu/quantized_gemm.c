@@ -26,8 +26,9 @@ static void pack_weights(const void *args, const void *src, void *dst) {
 
 static void pack_sums(const void *args, const void *src, void *dst) {
     const packing *p = args;
-    bool wide = p->weights.packed == 16;
-    qrn_weights_sums(&p->weights, src, p->starts, p->n_runs, wide ? NULL : dst, wide ? dst : NULL);
+    bool is_16bit = p->weights.packed == 16;
+    qrn_weights_sums(&p->weights, src, p->starts, p->n_runs, is_16bit ? NULL : dst,
+                     is_16bit ? dst : NULL);
 }
 
 static qrn_packing_id packing_id(uint32_t bits) {
@@ -139,7 +140,7 @@ static qrn_status make_encodings(qrn_cpu_binder *b, const weights *t, const pack
 // The packed weights and their sums.
 static qrn_status pack_both(qrn_cpu_binder *b, const weights *t, const packing *p,
                             const qrn_shape *packed, qrn_val out[2]) {
-    bool wide = p->weights.packed == 16;
+    bool is_16bit = p->weights.packed == 16;
     uint32_t n = t->gemm->n_channels;
     qrn_shape sums = {.rank = 1, .dims = {n}};
     if (p->n_runs > 1)
@@ -149,8 +150,8 @@ static qrn_status pack_both(qrn_cpu_binder *b, const weights *t, const packing *
     k.args = p;
     k.args_bytes = sizeof *p;
     QRN_TRY(qrn_cpu_pack(b, &k, &out[0]));
-    k.id = wide ? QRN_PACKING_DENSE16_SUMS : QRN_PACKING_DENSE8_SUMS;
-    k.dtype = wide ? QRN_DTYPE_I64 : QRN_DTYPE_I32;
+    k.id = is_16bit ? QRN_PACKING_DENSE16_SUMS : QRN_PACKING_DENSE8_SUMS;
+    k.dtype = is_16bit ? QRN_DTYPE_I64 : QRN_DTYPE_I32;
     k.shape = &sums;
     k.pack = pack_sums;
     return qrn_cpu_pack(b, &k, &out[1]);

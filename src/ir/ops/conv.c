@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Op table: convolutions and matrix products.
+// Op table: convolutions and matmuls.
 // Rows in alphabetical order, their shape rules above them.
 #include "ir/ops/row.h"
 #include "ir/ops/window.h"
@@ -25,7 +25,7 @@ static qrn_status check_bias(const qrn_op_call *c, uint32_t channels) {
     if (c->n_in > 2 && c->in[2] && c->in_shape[2].dims[0] != channels)
         return qrn_op_fail(c, QRN_E_SHAPE, "bias: %u values, expected %u", c->in_shape[2].dims[0],
                            channels);
-    // Codes without a scale count products of input and weights: blocks have no such unit.
+    // A bias without a scale is in units of scale_x * scale_w: blocks have no such unit.
     if (c->n_in > 2 && c->in[2] && lacks_scale(c->in[2]) &&
         c->in[0]->quant.kind == QRN_QUANT_TENSOR && c->in[1]->quant.kind == QRN_QUANT_BLOCK)
         return qrn_op_fail(c, QRN_E_DTYPE, "bias: needs a scale, the weights have blocks");

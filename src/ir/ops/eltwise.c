@@ -129,7 +129,7 @@ static qrn_status rule_relu_min_max(const qrn_op_call *c) {
     return rule_unary(c);
 }
 
-// Which of its parameters an operation of ElementWiseNeuron takes.
+// Which of its parameters an operation of ElementWiseNeuron has.
 typedef struct neuron_param {
     const char *name;
     uint32_t operations; // bit mask

@@ -48,9 +48,9 @@ qrn_status qrn_move_axis(const qrn_op_call *c, const char *name, uint64_t axis, 
 // A tensor parameter of rank 1 (n_cols 0) or 2 has n_rows (and n_cols) entries.
 qrn_status qrn_move_param_dims(const qrn_op_call *c, const char *name, uint32_t n_rows,
                                uint32_t n_cols);
-// A scalar parameter that is a whole number is a code of a fixed-point output: then the output, and
-// in[0] when `moved`, must have one scale.
-qrn_status qrn_move_code(const qrn_op_call *c, const char *name, bool moved);
+// A scalar parameter that is a whole number is a quantized value of a fixed-point output: then the
+// output, and in[0] when `moved`, must have one scale.
+qrn_status qrn_move_quantized(const qrn_op_call *c, const char *name, bool moved);
 // Writes a dimension that was computed in 64 bits; it must be 1 .. 2^32-1.
 qrn_status qrn_move_dim(const qrn_op_call *c, uint32_t d, uint64_t size, uint32_t *dim);
 

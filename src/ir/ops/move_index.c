@@ -176,11 +176,11 @@ qrn_status qrn_rule_nonzero(const qrn_op_call *c) {
     return QRN_OK;
 }
 
-// on_value and off_value: a real number, or a code of the output's own type.
+// on_value and off_value: a real number, or a quantized value of the output's own type.
 static qrn_status check_hot_value(const qrn_op_call *c, const char *name) {
     const qrn_param *p = qrn_op_param(c, name);
     if (!p->present || qrn_dtype_is_float(p->dtype) || p->dtype == c->out[0]->dtype)
-        return qrn_move_code(c, name, false);
+        return qrn_move_quantized(c, name, false);
     return qrn_op_fail(c, QRN_E_PARAM,
                        "parameter '%s': data type %s, expected f32 or %s as the "
                        "output",
@@ -208,9 +208,9 @@ qrn_status qrn_rule_constant_of_shape(const qrn_op_call *c) {
     qrn_dtype t = c->out[0]->dtype;
     int64_t lo, hi;
     qrn_quant_range(t, 0, &lo, &hi);
-    bool wide = value->dtype == QRN_DTYPE_I64 && qrn_dtype_is_int(t) && value->value.i >= lo &&
+    bool fits = value->dtype == QRN_DTYPE_I64 && qrn_dtype_is_int(t) && value->value.i >= lo &&
                 value->value.i <= hi;
-    if (value->dtype != t && !wide)
+    if (value->dtype != t && !fits)
         return qrn_op_fail(c, QRN_E_DTYPE,
                            "output 0: data type %s, expected %s as parameter "
                            "'value'",

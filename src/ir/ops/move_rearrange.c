@@ -294,24 +294,26 @@ qrn_status qrn_rule_transpose(const qrn_op_call *c) {
     return QRN_OK;
 }
 
-qrn_status qrn_move_code(const qrn_op_call *c, const char *name, bool moved) {
+qrn_status qrn_move_quantized(const qrn_op_call *c, const char *name, bool moved) {
     const qrn_param *p = qrn_op_param(c, name);
     bool whole = p->present && !qrn_dtype_is_float(p->dtype);
     bool grouped = c->out[0]->quant.kind > QRN_QUANT_TENSOR ||
                    (moved && c->in[0]->quant.kind > QRN_QUANT_TENSOR);
     if (!whole || !grouped || !qrn_dtype_is_fixed(c->out[0]->dtype))
         return QRN_OK;
-    return qrn_op_fail(c, QRN_E_PARAM,
-                       "parameter '%s': is a code, but the tensors have more than one scale", name);
+    return qrn_op_fail(
+        c, QRN_E_PARAM,
+        "parameter '%s': is a quantized value, but the tensors have more than one scale", name);
 }
 
-// pad_constant_value: a whole number must fit the type of the output; for fixed point it is a code.
+// pad_constant_value: a whole number must fit the type of the output; for fixed point it is a
+// quantized value.
 static qrn_status check_pad_value(const qrn_op_call *c) {
     const qrn_param *p = qrn_op_param(c, "pad_constant_value");
     qrn_dtype t = c->out[0]->dtype;
     if (!p->present || qrn_dtype_is_float(p->dtype) || qrn_dtype_is_float(t))
         return QRN_OK;
-    QRN_TRY(qrn_move_code(c, "pad_constant_value", true));
+    QRN_TRY(qrn_move_quantized(c, "pad_constant_value", true));
     int64_t value = qrn_dtypes[p->dtype].cls == QRN_CLASS_UINT ? (int64_t)p->value.u : p->value.i;
     int64_t lo, hi;
     qrn_quant_range(t, c->out[0]->quant.bits, &lo, &hi);
