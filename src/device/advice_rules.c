@@ -43,7 +43,7 @@ static qd_time as_product(const qd_look *l, const qd_step *s, qd_product size) {
     return qd_time_of(&changed, l->chip, l->p, l->vtcm);
 }
 
-// --- products
+// --- GEMMs
 
 // Each step in 8 bits: times add up to the estimate of the whole graph in 8 bits.
 static bool precision(const qd_look *l, uint32_t i, qd_found *f) {
@@ -250,7 +250,7 @@ static bool hardswish(const qd_look *l, uint32_t i, qd_found *f) {
         for (uint32_t b = i; b-- > 0 && b + NEAR > i;)
             if (l->steps->list[b].op == o)
                 f->more = qd_core(&l->e->steps[b]);
-        QD_SAY(f, "%.120s and this product", o->name);
+        QD_SAY(f, "%.120s and this GEMM", o->name);
         return true;
     }
     return false;
@@ -298,8 +298,8 @@ static bool convert(const qd_look *l, uint32_t i, qd_found *f) {
     if (!is_any(s->op, types))
         return false;
     QD_SAY(f, "%s of %.2f MB%s", s->op->type, megabytes(l, s),
-           value(l, s->op->in[0])->input     ? ": the application could pass codes"
-           : value(l, s->op->out[0])->output ? ": the application could take codes"
+           value(l, s->op->in[0])->input     ? ": the application could pass quantized values"
+           : value(l, s->op->out[0])->output ? ": the application could take quantized values"
                                              : "");
     return true;
 }
@@ -360,7 +360,8 @@ const qd_rule qd_rules[] = {
     {"first", "HTP-NET-12", first, QD_AT_MOST,
      "give the input the shape that the first step wants, without a Reshape"},
     {"convert", "HTP-NET-11, 13", convert, QD_EXACT,
-     "keep one width of activations, and pass codes in and out: each conversion is a step"},
+     "keep one width of activations, and pass quantized values in and out: each conversion is a "
+     "step"},
     {"global", "HTP-NET-13", whole, QD_AT_MOST,
      "avoid means over whole pictures (squeeze and excite): what follows waits for all of it"},
     {"rows", "HTP-NET-13", rows, QD_AT_MOST,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The cost model of docs/estimate.md: matrix steps by padded products, vector steps by bytes, a
-// fixed time for each step, and DDR traffic that overlaps with all of it.
+// The cost model of docs/estimate.md: matrix steps by padded multiply-adds, vector steps by bytes,
+// a fixed time for each step, and DDR traffic that overlaps with all of it.
 #include "device/cost.h"
 
 #include <math.h>

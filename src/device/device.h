@@ -61,7 +61,7 @@ typedef enum qd_class {
 } qd_class;
 typedef enum qd_precision { QD_W8A8, QD_W8A16, QD_FP16, QD_PRECISIONS } qd_precision;
 
-// A product of matrices: rows (of each batch) by taps * in channels by out channels.
+// A GEMM: rows (of each batch) by taps * in channels by out channels.
 typedef struct qd_product {
     double rows, batch, taps, in, out, groups;
 } qd_product;

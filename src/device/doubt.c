@@ -53,7 +53,7 @@ static bool weights(const qd_case *c, qd_doubt *d) {
 
 static bool mixed(const qd_case *c, qd_doubt *d) {
     if (c->mixed)
-        SAY(d, "products of the model are in several precisions; all of it counts as %s",
+        SAY(d, "GEMMs of the model are in several precisions; all of it counts as %s",
             qd_precision_names[c->precision]);
     return c->mixed;
 }

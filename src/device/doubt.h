@@ -22,7 +22,7 @@ typedef struct qd_case {
     qd_precision precision;
     const qd_estimate *e;
     uint32_t n_elsewhere; // nodes that do not run on the NPU
-    bool mixed;           // its products are in several precisions, of which this is one
+    bool mixed;           // its GEMMs are in several precisions, of which this is one
 } qd_case;
 
 // At most QD_MAX_DOUBTS; returns how many.

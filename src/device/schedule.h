@@ -65,7 +65,7 @@ typedef struct qd_slot {
 } qd_slot;
 
 // A place in the VTCM, taken from the begin of step `first` to the end of step `last`. A tensor may
-// have several in turn. With fewer bytes than the tensor it passes through in pieces.
+// have several, one after another. With fewer bytes than the tensor it passes through in pieces.
 typedef struct qd_tile {
     uint32_t value; // by index
     bool weights;

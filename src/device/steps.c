@@ -161,7 +161,7 @@ static const rule neurons[] = {HEAVY,      HEAVY, HEAVY, ACTIVATION, ACTIVATION,
 enum { NEURON_SIGMOID = 6, BINARY_DIVIDE = 2 };
 
 // From the only published runs with such ops (docs/estimate.md): cycles of a division against those
-// of a product in its place, and of a PRelu against those of a sum over as many bytes.
+// of a multiplication in its place, and of a PRelu against those of a sum over as many bytes.
 #define DIVIDE_EFFORT 7
 #define PRELU_EFFORT 2
 #define LEAST_CHANNELS 16u
@@ -283,7 +283,7 @@ static void full(cut *c, const qd_op *o) {
     s->weights = w->constant ? count(w) : 0;
 }
 
-static void product(cut *c, const qd_op *o) {
+static void gemm(cut *c, const qd_op *o) {
     const qd_value *a = value(c, o->in[0]), *b = value(c, o->in[1]), *y = value(c, o->out[0]);
     qd_step *s = begin(c, o, QD_MATRIX);
     double columns = last_dim(y), rows = y->rank >= 2 ? fmax(1, y->dims[y->rank - 2]) : 1;
@@ -441,7 +441,7 @@ static void pool(cut *c, const qd_op *o) {
 }
 
 // A Concat of channels whose inputs, but the last, fill their tiles (HTP-NET-08). Integers of other
-// scales must be computed anew all the same; halves are written where they belong.
+// scales must be computed anew all the same; fp16 values are written where they belong.
 static bool joins_tiles(const cut *c, const qd_op *o) {
     const qd_value *y = value(c, o->out[0]);
     if (strcmp(o->type, "Concat") != 0 || o->n_in < 2)
@@ -501,7 +501,7 @@ static void visit(cut *c, const qd_op *o) {
         full(c, o);
         break;
     case PRODUCT:
-        product(c, o);
+        gemm(c, o);
         break;
     case DEPTHWISE:
         depthwise(c, o);
@@ -538,7 +538,7 @@ static void visit(cut *c, const qd_op *o) {
     }
 }
 
-// Is the op a product with one number, whose result a MatMul reads?
+// Is the op a multiplication by one number, whose result a MatMul reads?
 static bool scales_operand(const cut *c, const qd_op *o) {
     return strcmp(o->type, "ElementWiseMultiply") == 0 && o->n_in == 2 && o->n_out == 1 &&
            c->multiplied[o->out[0]] &&

@@ -270,7 +270,7 @@ static void settle(placing *p, uint32_t value, bool read) {
 static void charge(placing *p) {
     const qd_operands *o = &p->v->operands;
     double all = 0, sum = 0, spill = floor(p->v->slots[p->step].spill_bytes);
-    uint64_t told = 0;
+    uint64_t reported = 0;
     if (!(spill > 0) || spill > 9e18)
         return;
     uint32_t first = o->at[p->step], end = o->at[p->step + 1];
@@ -280,8 +280,8 @@ static void charge(placing *p) {
         sum += bytes_of(p->v, o->values[i]);
         uint64_t until = i + 1 == end ? (uint64_t)spill : (uint64_t)(spill * (sum / all));
         bool read = i - first < o->n_reads[p->step];
-        add_swap(p->v, (qd_swap){o->values[i], p->step, read, false, until - told});
-        told = until;
+        add_swap(p->v, (qd_swap){o->values[i], p->step, read, false, until - reported});
+        reported = until;
     }
 }
 

@@ -97,7 +97,7 @@ class Quern(Provider):
         text = re.sub(r"(?<=put )'[^']*' ?", "", text)
         if "data type" in text:
             text = re.sub(r"data type.*", "types that the HTP does not take", text)
-        text = re.sub(r"\w+ with scale.*HTP takes", "another encoding than HTP takes:", text)
+        text = re.sub(r"\w+ with scale.*HTP supports", "another encoding than HTP supports:", text)
         return f"{op}: {text.strip()}"
 
 

@@ -389,7 +389,7 @@ static void conversions_in_front_and_between(void **state) {
     const qd_advice *a = advise(n, QD_W8A8, "convert");
     assert_non_null(a);
     assert_int_equal(a->n, 2);
-    assert_non_null(strstr(a->hits[0].detail, "could pass codes"));
+    assert_non_null(strstr(a->hits[0].detail, "could pass quantized values"));
 }
 
 static void reshaped(net *n, bool in_front) {

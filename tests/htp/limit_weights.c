@@ -147,7 +147,7 @@ void weights_by_axis(void **state) {
         refuses(&k, row[i].text, "computed from static ones");
         w->role = QRN_ROLE_STATIC;
         encode_axis(w, row[i].other, 8, NULL);
-        refuses(&k, row[i].text, "HTP takes axis ");
+        refuses(&k, row[i].text, "HTP supports axis ");
         encode_axis(w, row[i].channel, 8, shifted);
         refuses(&k, row[i].text, "encoding by axis of sq8 with offsets");
         w->dtype = QRN_DTYPE_UQ8;
@@ -160,7 +160,7 @@ void weights_by_axis(void **state) {
     encode_axis(w, 0, 8, NULL);
     accepts(&k, MATMUL_AXIS);
     encode_axis(w, 1, 8, NULL);
-    refuses(&k, MATMUL_AXIS, "encoding by axis 1, HTP takes axis 0");
+    refuses(&k, MATMUL_AXIS, "encoding by axis 1, HTP supports axis 0");
     w = weighted(&k, "Conv3d", QRN_DTYPE_UQ8, QRN_DTYPE_SQ8, 5);
     encode_axis(w, 4, 8, NULL);
     accepts(&k, "AXIS_SCALE_OFFSET only on the channel axis, signed symmetric");
@@ -254,7 +254,7 @@ void weights_by_block(void **state) {
     w->quant.offsets = shifted;
     refuses(&k, EXPANSION, "BLOCKWISE_EXPANSION of sq8 with offsets");
     encode_blocks(w, 1, expansion);
-    refuses(&k, EXPANSION, "HTP takes axis 0");
+    refuses(&k, EXPANSION, "HTP supports axis 0");
     encode_blocks(w, 0, expansion);
     w->role = QRN_ROLE_INPUT;
     refuses(&k, EXPANSION, "static or computed from static ones");
@@ -274,15 +274,15 @@ void weights_of_float_inputs(void **state) {
     call k;
     qrn_tensor *w = weighted(&k, "FullyConnected", QRN_DTYPE_F16, QRN_DTYPE_SQ8, 2);
     refuses(&k, text,
-            "input 1: sq8 weight with a float input, HTP takes encodings by axis or block");
+            "input 1: sq8 weight with a float input, HTP supports encodings by axis or block");
     encode_axis(w, 0, 4, NULL);
     accepts(&k, text);
     encode_blocks(w, 0, QNN_QUANTIZATION_ENCODING_BLOCK);
     accepts(&k, text);
     w->role = QRN_ROLE_NATIVE;
-    refuses(&k, text, "HTP takes static ones");
+    refuses(&k, text, "HTP supports static ones");
     w = weighted(&k, "Conv2d", QRN_DTYPE_F16, QRN_DTYPE_UQ8, 4);
-    refuses(&k, later, "HTP takes encoding BW_FLOAT_BLOCK");
+    refuses(&k, later, "HTP supports encoding BW_FLOAT_BLOCK");
     encode_blocks(w, 3, QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK);
     accepts(&k, later);
     w = weighted(&k, "FullyConnected", QRN_DTYPE_UQ8, QRN_DTYPE_SQ8, 2);
@@ -296,5 +296,5 @@ void weights_of_float_inputs(void **state) {
     encode_axis(w, 3, 4, NULL);
     accepts(&k, "4-bit weights");
     encode_axis(w, 2, 4, NULL);
-    refuses(&k, "4-bit weights", "input 1: encoding by axis 2, HTP takes axis 3");
+    refuses(&k, "4-bit weights", "input 1: encoding by axis 2, HTP supports axis 3");
 }

@@ -104,9 +104,9 @@ static void ranks(void **state) {
     accepts(&k, "rank<=4");
     unary(&k, "Argmax", QRN_DTYPE_UQ8, QRN_DTYPE_I32, 5);
     refuses(&k, "rank<=4",
-            "input 0: rank 5, HTP takes at most 4 (HTP support table, int8: rank<=4)");
+            "input 0: rank 5, HTP supports at most 4 (HTP support table, int8: rank<=4)");
     unary(&k, "PoolAvg3d", QRN_DTYPE_UQ8, QRN_DTYPE_UQ8, 4);
-    refuses(&k, "rank=5", "input 0: rank 4, HTP takes 5");
+    refuses(&k, "rank=5", "input 0: rank 4, HTP supports 5");
     // A single number counts as a vector of one.
     call_begin(&k, "ElementWiseAdd");
     call_in(&k, QRN_DTYPE_UQ8, 5, ones);
@@ -124,10 +124,10 @@ static void ranks(void **state) {
     accepts(&k, "sq16->i32 (2.44); sq16->uq16 (2.39); rank 5 (2.39)");
     unary(&k, "Cast", QRN_DTYPE_I32, QRN_DTYPE_F32, 6);
     refuses(&k, "sq16->i32 (2.44); sq16->uq16 (2.39); rank 5 (2.39)",
-            "rank 6, HTP takes at most 5");
+            "rank 6, HTP supports at most 5");
     unary(&k, "ReluMinMax", QRN_DTYPE_F16, QRN_DTYPE_F16, 6);
     refuses(&k, "rank 5",
-            "rank 6, HTP takes at most 5, as widened (HTP support table, fp16: rank<=4)");
+            "rank 6, HTP supports at most 5, as widened (HTP support table, fp16: rank<=4)");
 }
 
 static void ranks_by_operation(void **state) {
@@ -137,7 +137,7 @@ static void ranks_by_operation(void **state) {
     call_u32(&k, "operation", 4); // RELU
     accepts(&k, "rank<=4 (<=5 for RELU)");
     call_u32(&k, "operation", 5); // RELU_MIN_MAX is not in the list of this row
-    refuses(&k, "rank<=4 (<=5 for RELU)", "rank 5, HTP takes at most 4");
+    refuses(&k, "rank<=4 (<=5 for RELU)", "rank 5, HTP supports at most 4");
     call_begin(&k, "ElementWiseBinary");
     call_in(&k, QRN_DTYPE_UQ8, 5, ones);
     call_in(&k, QRN_DTYPE_UQ8, 5, ones);
@@ -145,7 +145,7 @@ static void ranks_by_operation(void **state) {
     call_u32(&k, "operation", 0); // ADD
     accepts(&k, "rank 1..5 (1..4 for AND, FLOOR_DIV, OR)");
     call_u32(&k, "operation", 15); // OR, which FLOOR_DIV must not stand in for
-    refuses(&k, "rank 1..5 (1..4 for AND, FLOOR_DIV, OR)", "rank 5, HTP takes at most 4");
+    refuses(&k, "rank 1..5 (1..4 for AND, FLOOR_DIV, OR)", "rank 5, HTP supports at most 4");
 }
 
 static void shapes(void **state) {
@@ -194,7 +194,7 @@ static void lstm(void **state) {
     accepts(&k, "rank=2");
     accepts(&k, "must be absent (no layer-norm variant)");
     begin_lstm(&k, 4);
-    refuses(&k, "rank=2", "input 0: rank 4, HTP takes at most 3");
+    refuses(&k, "rank=2", "input 0: rank 4, HTP supports at most 3");
     begin_lstm(&k, 2);
     while (k.c.n_in < 13)
         call_absent_in(&k);
@@ -228,7 +228,7 @@ static void types_by_operation(void **state) {
     accepts(&k, text);
     unary(&k, "ElementWiseUnary", QRN_DTYPE_UQ16, QRN_DTYPE_UQ16, 2);
     call_u32(&k, "operation", 1);
-    refuses(&k, text, "input 0: data type uq16, HTP takes uq8 for operation ASIN");
+    refuses(&k, text, "input 0: data type uq16, HTP supports uq8 for operation ASIN");
     unary(&k, "ElementWiseUnary", QRN_DTYPE_F32, QRN_DTYPE_F32, 2);
     call_u32(&k, "operation", 1);
     refuses(&k, text, "HTP has no operation ASIN for data type f32");
@@ -293,7 +293,7 @@ static void values_of_parameters(void **state) {
         call_u32(&k, row[i].param, row[i].good);
         accepts(&k, row[i].text);
         call_u32(&k, row[i].param, row[i].bad);
-        refuses(&k, row[i].text, row[i].param[0] == 'a' ? "axis" : "HTP takes");
+        refuses(&k, row[i].text, row[i].param[0] == 'a' ? "axis" : "HTP supports");
     }
     call k;
     unary(&k, "ScatterElements", QRN_DTYPE_F32, QRN_DTYPE_F32, 2);
@@ -320,7 +320,7 @@ static void parameters_of_wider_ops(void **state) {
     call_u32(&k, "reduction", 3); // MAX
     accepts(&k, "i32 with ADD, MAX, MUL reductions");
     call_u32(&k, "reduction", 0);
-    refuses(&k, "i32 with ADD, MAX, MUL reductions", "value NONE, HTP takes ADD MAX MUL");
+    refuses(&k, "i32 with ADD, MAX, MUL reductions", "value NONE, HTP supports ADD MAX MUL");
     begin_lstm(&k, 2);
     for (uint32_t i = 0; i < 10; i++)
         k.in_t[i].dtype = i < 7 ? QRN_DTYPE_UQ8 : QRN_DTYPE_SQ32;
@@ -328,7 +328,7 @@ static void parameters_of_wider_ops(void **state) {
         k.out_t[i].dtype = i == 1 ? QRN_DTYPE_SQ16 : QRN_DTYPE_UQ8;
     accepts(&k, "only FORWARD");
     call_u32(&k, "direction", 1);
-    refuses(&k, "only FORWARD", "parameter 'direction': value REVERSE, HTP takes FORWARD");
+    refuses(&k, "only FORWARD", "parameter 'direction': value REVERSE, HTP supports FORWARD");
 }
 
 static void htp_prc_06_bf16_from_v81_on(void **state) {

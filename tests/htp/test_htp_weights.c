@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Weights of 4, 8 and 16 bits in every encoding that the HTP takes: results against sums in double
-// precision, and the same results from a context binary, where only packed weights are kept.
+// Weights of 4, 8 and 16 bits in every encoding that the HTP supports: results against sums in
+// double precision, and the same results from a context binary, where only packed weights are kept.
 #include "htp_options.h"
 #include "htp_quant.h"
 

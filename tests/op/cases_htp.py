@@ -19,7 +19,7 @@ NO_PAD = ((0, 0), (0, 0), (0, 0))
 
 
 def symmetric16(rng, name, shape, dtype, low=-1.0):
-    """Values of -0x8000 to 0x7f7f, as HTP takes them."""
+    """Values of -0x8000 to 0x7f7f, as HTP supports them."""
     real = rng.uniform(low, 1.0, shape)
     return q.Tensor(name, real, dtype,
                     q.scale_offset(1 / 32600, -32768 if dtype == "uq16" else 0), "static")

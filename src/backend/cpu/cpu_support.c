@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The CPU backend takes every op and type of the op table: it is the one people debug with, so it
-// refuses nothing that some other backend accepts. The rows say what is published for it.
+// The CPU backend supports every op and type of the op table: it is the one people debug with, so
+// it rejects nothing that some other backend accepts. The rows say what is published for it.
 #include "backend/cpu/cpu_support.h"
 
 #include "ir/support_words.h"

@@ -16,7 +16,7 @@
 
 typedef struct qrn_htp_device {
     qrn_soc soc;    // facts; a copy, so that options may narrow them
-    bool chosen;    // a SoC or an architecture was asked for: floats are halves (HTP-NUM-07)
+    bool chosen;    // a SoC or an architecture was asked for: floats are fp16 (HTP-NUM-07)
     bool signed_pd; // option SIGNEDPD
     bool hpass;     // its cores are of kind HPASS (HTP-DEV-09)
 } qrn_htp_device;
@@ -110,8 +110,8 @@ typedef struct qrn_htp_graph {
     atomic_bool unchecked;  // nodes of a binary that nobody needed yet were not validated
     bool section_applied;   // the updateable tensors were replaced since loading
     atomic_bool executed;   // once: HVX threads are settled (HTP-HVX-03)
-    atomic_bool overflow_watched, overflow_told; // overflow.h: once, and with a warning
-    _Atomic(struct qrn_htp_modelled *) modelled; // for profiles; NULL: not asked for yet
+    atomic_bool overflow_watched, overflow_reported; // overflow.h: once, and with a warning
+    _Atomic(struct qrn_htp_modelled *) modelled;     // for profiles; NULL: not asked for yet
     uint64_t prepare_ns, compile_ns; // times of the last finalize: all of it, and compiling
 } qrn_htp_graph;
 
@@ -150,7 +150,7 @@ qrn_status qrn_htp_float_check(const qrn_htp_device *d, const qrn_op_call *call)
 qrn_status qrn_htp_float_check_graph(const qrn_api_graph *g);
 void qrn_htp_log_floats(const qrn_api_graph *g,
                         qrn_fp16_rule rule); // one line, where there are floats
-// lost_constants.c: warns of constants that are lost in half precision.
+// lost_constants.c: warns of constants that are lost in fp16.
 void qrn_htp_log_lost(const qrn_api_graph *g, qrn_fp16_rule rule);
 // Compiles and makes the runner (backend.c); used by finalize and by loading.
 qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_finalize_options *opt);

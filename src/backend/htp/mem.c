@@ -172,7 +172,7 @@ static qrn_status map_file(qrn_htp_context *c, const wish *w, qrn_htp_mapping **
     struct stat st;
     if (w->fd < 0 || fstat(w->fd, &st) != 0)
         return QRN_FAIL(QRN_E_MAPPING, "memory: file descriptor %d is not open", w->fd);
-    uint64_t have = st.st_size > 0 ? (uint64_t)st.st_size : w->size_bytes; // devices tell no size
+    uint64_t have = st.st_size > 0 ? (uint64_t)st.st_size : w->size_bytes; // devices report no size
     if (have < w->size_bytes)
         return QRN_FAIL(QRN_E_MAPPING,
                         "memory: file descriptor %d has %" PRIu64 " bytes, %" PRIu64 " are needed",

@@ -206,7 +206,7 @@ qrn_status qrn_packages_validate(const void *user_op, const void *op_config) {
     if (e == QNN_SUCCESS)
         return QRN_OK;
     return QRN_FAIL(QRN_E_OP_CONFIG,
-                    "node '%s': op package '%s' refuses its op '%s' with code %llu",
+                    "node '%s': op package '%s' rejects its op '%s' with code %llu",
                     config.v1.name ? config.v1.name : "", p->info->packageName, op->name,
                     (unsigned long long)e);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Op packages that run on the host, for the backends that take them: libraries of user ops with the
-// interface of CPU packages (1.4 or 2.0). A backend keeps one list of packages per backend handle
-// and one list of op instances per graph.
+// Op packages that run on the host, for the backends that support them: libraries of user ops with
+// the interface of CPU packages (1.4 or 2.0). A backend keeps one list of packages per backend
+// handle and one list of op instances per graph.
 #ifndef QRN_BACKEND_PACKAGE_PACKAGE_H
 #define QRN_BACKEND_PACKAGE_PACKAGE_H
 

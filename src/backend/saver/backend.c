@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The Saver: takes every call that some backend would take, executes nothing and writes the calls
+// The Saver: accepts every call that some backend accepts, executes nothing and writes the calls
 // down. Checks of arguments, handles, graphs and ops are the core's; this file is its policy, which
-// refuses nothing of its own, and QnnSaver_initialize.
+// rejects nothing of its own, and QnnSaver_initialize.
 #include "backend/saver/saver.h"
 
 #include "base/mem.h"

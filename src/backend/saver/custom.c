@@ -312,7 +312,7 @@ static uint32_t word_at(const void *custom, size_t offset) {
 }
 
 // Options of HTP devices have their union at byte 8, but at byte 4 (and 12 bytes in all) in headers
-// up to core API 2.33. Nothing tells which it is: a chip is one that is known, and a device id,
+// up to core API 2.33. Nothing says which it is: a chip is one that is known, and a device id,
 // which is first in the other options, is hardly ever more than a small number.
 static void settle_device(const void *custom, QnnHtpDevice_CustomConfig_t *out) {
     enum { OLDER = 4, NOW = 8, SECOND = 12 };

@@ -53,7 +53,7 @@
 #define HANDLE(T, f, o) AT(T, f), .kind = QRN_SAVED_HANDLE, .object = QRN_SAVER_##o
 #define CUSTOM(T, f, o) AT(T, f), .kind = QRN_SAVED_CUSTOM, .object = QRN_OPTION_##o
 #define COUNT(T, n) .count_at = offsetof(T, n) + 1
-#define COUNT64(T, n) .count_at = offsetof(T, n) + 1, .wide = true
+#define COUNT64(T, n) .count_at = offsetof(T, n) + 1, .is_64bit = true
 #define WHEN(T, f, v) .when_at = offsetof(T, f) + 1, .when = (uint32_t)v
 
 #define STRUCT_AS(how, id, T, flags, ...)                                                          \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The support code at the head of a recording: what its calls use, and how they are replayed. Kept
-// as text, in pieces of a size that every compiler takes.
+// as text, in pieces of a size that every compiler accepts.
 #include "backend/saver/saver.h"
 
 // clang-format off
@@ -54,7 +54,7 @@ const char *const qrn_saver_prologue[] = {
     "static const char *out_folder; // of -o, or NULL\n"
     "static unsigned n_errors;\n"
     "static int has_worked; // the last call\n"
-    "static atomic_uint n_notified; // calls that have told of their end\n"
+    "static atomic_uint n_notified; // calls that have notified of their end\n"
     "\n"
     "static void quit(const char *what, const char *why) {\n"
     "    fprintf(stderr, \"%s: %s\\n\", what, why);\n"

@@ -166,7 +166,7 @@ void qrn_saver_specials(QNN_INTERFACE_VER_TYPE *core);
 // A row of the table by its place in the interface.
 extern const qrn_saver_call qrn_saver_calls[];
 
-// What has no ordinary wrapper (special.c): the client is told after the call was written.
+// What has no ordinary wrapper (special.c): the client is notified after the call was written.
 Qnn_ErrorHandle_t qrn_saver_execute_async(Qnn_GraphHandle_t graph, const Qnn_Tensor_t *inputs,
                                           uint32_t n_inputs, Qnn_Tensor_t *outputs,
                                           uint32_t n_outputs, Qnn_ProfileHandle_t profile,

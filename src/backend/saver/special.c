@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Where the recorder differs from a backend that computes: graphs of binaries, which nobody reads
-// here, calls that tell the client of their end, and votes for clocks.
+// here, calls that notify the client of their end, and votes for clocks.
 #include "backend/saver/saver.h"
 
 #include "base/mem.h"
@@ -27,7 +27,7 @@ static Qnn_ErrorHandle_t (*execute_built)(Qnn_GraphHandle_t, const Qnn_Tensor_t 
                                           Qnn_Tensor_t *, uint32_t, Qnn_ProfileHandle_t,
                                           Qnn_SignalHandle_t);
 
-// Any name is taken: the replay finds out whether the binary has it.
+// Any name is accepted: the replay finds out whether the binary has it.
 static Qnn_ErrorHandle_t retrieve(Qnn_ContextHandle_t context, const char *name,
                                   Qnn_GraphHandle_t *out) {
     qrn_api_context *c = qrn_handle_get(QRN_KIND_CONTEXT, context);
@@ -64,7 +64,7 @@ static Qnn_ErrorHandle_t execute(Qnn_GraphHandle_t graph, const Qnn_Tensor_t *in
     return qrn_api_end(QRN_COMP_GRAPH, s, qrn_saver_log());
 }
 
-// --- Calls that tell of their end: at once, but after they were written
+// --- Calls that notify of their end: at once, but after they were written
 
 Qnn_ErrorHandle_t qrn_saver_execute_async(Qnn_GraphHandle_t graph, const Qnn_Tensor_t *inputs,
                                           uint32_t n_inputs, Qnn_Tensor_t *outputs,
@@ -85,11 +85,11 @@ Qnn_ErrorHandle_t qrn_saver_execute_async(Qnn_GraphHandle_t graph, const Qnn_Ten
     return code;
 }
 
-// One entry of a list: what its client is told, later.
-typedef struct told {
+// One entry of a list: what its client is notified of, later.
+typedef struct notice {
     Qnn_ContextHandle_t context;
     Qnn_ErrorHandle_t code;
-} told;
+} notice;
 
 static void note(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, const char *name,
                  QnnContext_createFromBinaryAsyncNotifyType_t type, void *param,
@@ -97,7 +97,7 @@ static void note(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, const cha
     (void)graph;
     (void)name;
     if (type == QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT)
-        *(told *)param = (told){context, code};
+        *(notice *)param = (notice){context, code};
 }
 
 // The client's list with functions of ours. Version 2 entries keep their callbacks.
@@ -105,7 +105,7 @@ typedef struct copy {
     QnnContext_Params_t *entries; // [n]
     QnnContext_ParamsV2_t *v2;    // [n]
     const QnnContext_Params_t **list;
-    told *told; // [n]
+    notice *notices; // [n]
     size_t n;
 } copy;
 
@@ -127,8 +127,8 @@ static bool copy_list(const QnnContext_Params_t **params, copy *c) {
     c->entries = qrn_calloc(c->n * sizeof *c->entries);
     c->v2 = qrn_calloc(c->n * sizeof *c->v2);
     c->list = qrn_calloc((c->n + 1) * sizeof *c->list);
-    c->told = qrn_calloc(c->n * sizeof *c->told);
-    if (!c->entries || !c->v2 || !c->list || !c->told)
+    c->notices = qrn_calloc(c->n * sizeof *c->notices);
+    if (!c->entries || !c->v2 || !c->list || !c->notices)
         return false;
     for (size_t i = 0; i < c->n; i++) {
         memcpy(&c->entries[i], params[i], sizeof c->entries[i]);
@@ -141,9 +141,9 @@ static bool copy_list(const QnnContext_Params_t **params, copy *c) {
         }
         void **param;
         QnnContext_createFromBinaryNotifyFn_t *fn = function_of(&c->entries[i], &param);
-        if (*fn) { // the core refuses an entry without
+        if (*fn) { // the core rejects an entry without
             *fn = note;
-            *param = &c->told[i];
+            *param = &c->notices[i];
         }
     }
     return true;
@@ -153,7 +153,7 @@ static void copy_free(copy *c) {
     qrn_free(c->entries);
     qrn_free(c->v2);
     qrn_free(c->list);
-    qrn_free(c->told);
+    qrn_free(c->notices);
 }
 
 static Qnn_ErrorHandle_t write_list(const qrn_saver_call *call, Qnn_ErrorHandle_t code,
@@ -161,13 +161,13 @@ static Qnn_ErrorHandle_t write_list(const qrn_saver_call *call, Qnn_ErrorHandle_
     Qnn_ContextHandle_t *made = qrn_calloc((c->n + 1) * sizeof *made);
     qrn_status s = made ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory for a recording");
     for (size_t i = 0; made && i < c->n; i++)
-        made[i] = c->told[i].context;
+        made[i] = c->notices[i].context;
     if (s == QRN_OK)
         s = code == QNN_SUCCESS ? qrn_saver_record_list(call, args, made)
                                 : qrn_saver_record_refused(call, code, "a list of binaries");
     for (size_t i = 0; s != QRN_OK && i < c->n; i++)
-        if (c->told[i].context)
-            qrn_saver_core()->contextFree(c->told[i].context, NULL);
+        if (c->notices[i].context)
+            qrn_saver_core()->contextFree(c->notices[i].context, NULL);
     qrn_free(made);
     return s == QRN_OK ? code : qrn_api_end(QRN_COMP_CONTEXT, s, qrn_saver_log());
 }
@@ -193,8 +193,9 @@ Qnn_ErrorHandle_t qrn_saver_create_list(Qnn_BackendHandle_t backend, Qnn_DeviceH
         QnnContext_Params_t own;
         void **param;
         memcpy(&own, params[i], sizeof own);
-        (*function_of(&own, &param))(c.told[i].context, NULL, NULL,
-                                     QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT, *param, c.told[i].code);
+        (*function_of(&own, &param))(c.notices[i].context, NULL, NULL,
+                                     QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT, *param,
+                                     c.notices[i].code);
     }
     copy_free(&c);
     return code;

@@ -75,8 +75,8 @@ typedef struct qrn_saved_field {
     uint32_t when;  // value that selects the member
     qrn_saved_kind kind, element;
     int object;
-    bool plain; // POINTERS, LIST: what they lead to is not const; ONE: it is written to
-    bool wide;  // the count has 64 bits
+    bool plain;    // POINTERS, LIST: what they lead to is not const; ONE: it is written to
+    bool is_64bit; // the count has 64 bits
 } qrn_saved_field;
 
 struct qrn_saved_type {

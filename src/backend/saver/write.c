@@ -386,7 +386,7 @@ static uint64_t count_of(const qrn_saver_writer *w, const qrn_saved_field *f, co
     if (!f->count_at)
         return 0;
     const char *at = base + f->count_at - 1;
-    return f->wide ? *(const uint64_t *)at : *(const uint32_t *)at;
+    return f->is_64bit ? *(const uint64_t *)at : *(const uint32_t *)at;
 }
 
 // Members that are zero need no word, unless they say what others are.

@@ -3,7 +3,7 @@
 // Devices: which chip is modelled, from custom options and platform infos.
 //
 // QnnHtpDevice_CustomConfig_t arrives in two layouts: its union lies at byte 8, but clients built
-// with headers up to core API 2.33 put it at byte 4 and send 12 bytes. Nothing in the struct tells
+// with headers up to core API 2.33 put it at byte 4 and send 12 bytes. Nothing in the struct says
 // which one it is, so it is read word by word, and never beyond byte 12 while the older layout is
 // possible.
 //
@@ -227,7 +227,7 @@ static void narrow_to_hpass(qrn_htp_device *d, bool vtcm_is_said) {
 }
 
 // Facts for a wish: chip and architecture, narrowed by a platform info. Changes *out on success
-// only. Contradictions that the API forgives are told to the log.
+// only. Contradictions that the API forgives are logged.
 static qrn_status wish_facts(const qrn_htp_wish *w, qrn_api_log *log, qrn_htp_device *out) {
     qrn_htp_device d = *default_device();
     QRN_TRY(choose(w, log, &d));
@@ -239,7 +239,7 @@ static qrn_status wish_facts(const qrn_htp_wish *w, qrn_api_log *log, qrn_htp_de
         d.soc.dlbc = d.soc.dlbc && w->info_dlbc;
     } else if (w->described) {
         qrn_log(log, QNN_LOG_LEVEL_WARN,
-                "device: the platform info tells of chip %u, the device is %s; its figures are "
+                "device: the platform info names chip %u, the device is %s; its figures are "
                 "ignored",
                 w->info_soc, d.soc.name);
     }

@@ -22,7 +22,7 @@ typedef struct qrn_htp_space {
 uint64_t qrn_htp_space_used(const qrn_htp_space *s);
 
 // Places a context, which is never split. bytes: its own, and those of its I/O if they are to be
-// counted in (option IO_MEM_ESTIMATION). QRN_E_MEM when no session takes it.
+// counted in (option IO_MEM_ESTIMATION). QRN_E_MEM when no session has room for it.
 qrn_status qrn_htp_space_place(qrn_htp_space *s, uint64_t bytes, uint32_t *session);
 // Maps a buffer into the session of its context. QRN_E_MAPPING when there is no room.
 qrn_status qrn_htp_space_map(qrn_htp_space *s, uint32_t session, uint64_t bytes);

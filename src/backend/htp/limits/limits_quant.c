@@ -79,7 +79,7 @@ static uint32_t channel_axis(const qrn_htp_site *s) {
 
 static bool close_to(float a, float b) { return fabsf(a - b) <= 1e-5f * fabsf(b); }
 
-// Signed and unsigned codes of one scale differ by half their range.
+// Signed and unsigned values of one scale differ by half their range.
 static int32_t zero_of(const qrn_tensor *t) {
     return t->quant.offset + (is_signed(t) ? 0 : (int32_t)(1u << (qrn_dtypes[t->dtype].bits - 1)));
 }
@@ -90,11 +90,11 @@ qrn_status qrn_htp_encoding_of_input0(const qrn_htp_site *s) {
         return QRN_OK;
     if (close_to(y->quant.scale, x->quant.scale) && zero_of(x) == zero_of(y))
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_OP_CONFIG,
-                          "scale %g offset %d, HTP takes the encoding of input 0, scale %g offset "
-                          "%d; put a Convert behind",
-                          (double)y->quant.scale, y->quant.offset, (double)x->quant.scale,
-                          x->quant.offset);
+    return qrn_htp_refuse(
+        s, QRN_E_OP_CONFIG,
+        "scale %g offset %d, HTP supports the encoding of input 0, scale %g offset "
+        "%d; put a Convert behind",
+        (double)y->quant.scale, y->quant.offset, (double)x->quant.scale, x->quant.offset);
 }
 
 qrn_status qrn_htp_encoding_fixed(const qrn_htp_site *s) {
@@ -104,7 +104,7 @@ qrn_status qrn_htp_encoding_fixed(const qrn_htp_site *s) {
          q->offset == s->limit->offset))
         return QRN_OK;
     return qrn_htp_refuse(s, QRN_E_OP_CONFIG,
-                          "%s with scale %g offset %d, HTP takes scale %g "
+                          "%s with scale %g offset %d, HTP supports scale %g "
                           "offset %d",
                           qrn_dtypes[s->tensor->dtype].token, (double)q->scale, q->offset,
                           (double)s->limit->scale, s->limit->offset);
@@ -113,7 +113,7 @@ qrn_status qrn_htp_encoding_fixed(const qrn_htp_site *s) {
 qrn_status qrn_htp_symmetric(const qrn_htp_site *s) {
     if (!concerns(s, s->tensor) || is_symmetric(s->tensor))
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "%s with an offset, HTP takes offset 0",
+    return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "%s with an offset, HTP supports offset 0",
                           qrn_dtypes[s->tensor->dtype].token);
 }
 
@@ -123,7 +123,7 @@ qrn_status qrn_htp_axis_is_channel(const qrn_htp_site *s) {
     uint32_t channel = channel_axis(s);
     if (!is_axis(s->tensor) || s->tensor->quant.axis == channel)
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "encoding by axis %u, HTP takes axis %u",
+    return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "encoding by axis %u, HTP supports axis %u",
                           s->tensor->quant.axis, channel);
 }
 
@@ -132,7 +132,7 @@ qrn_status qrn_htp_groups_signed_symmetric(const qrn_htp_site *s) {
     if (!is_axis(t) || (is_signed(t) && is_symmetric(t)))
         return QRN_OK;
     return qrn_htp_refuse(s, QRN_E_OP_CONFIG,
-                          "encoding by axis of %s %s offsets, HTP takes signed types without",
+                          "encoding by axis of %s %s offsets, HTP supports signed types without",
                           qrn_dtypes[t->dtype].token, is_symmetric(t) ? "without" : "with");
 }
 
@@ -146,9 +146,10 @@ qrn_status qrn_htp_bw_axis_static(const qrn_htp_site *s) {
 qrn_status qrn_htp_axis_constant(const qrn_htp_site *s) {
     if (!is_axis(s->tensor) || weight_is_constant(s->tensor))
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_OP_CONFIG,
-                          "encoding by axis, HTP takes it on tensors that are static or computed "
-                          "from static ones");
+    return qrn_htp_refuse(
+        s, QRN_E_OP_CONFIG,
+        "encoding by axis, HTP supports it on tensors that are static or computed "
+        "from static ones");
 }
 
 // That the activation has 16 bits too is in the types.
@@ -157,7 +158,8 @@ qrn_status qrn_htp_weight16(const qrn_htp_site *s) {
     if (!concerns(s, w))
         return QRN_OK;
     if (!is_symmetric(w))
-        return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "%s with offset %d, HTP takes symmetric codes",
+        return qrn_htp_refuse(s, QRN_E_OP_CONFIG,
+                              "%s with offset %d, HTP supports symmetric encodings",
                               qrn_dtypes[w->dtype].token, w->quant.offset);
     return qrn_htp_needs_arch(s, qrn_dtypes[w->dtype].token);
 }
@@ -169,15 +171,16 @@ qrn_status qrn_htp_expansion(const qrn_htp_site *s) {
     uint32_t channel = channel_axis(s);
     if (w->quant.block[channel] != 1)
         return qrn_htp_refuse(s, QRN_E_OP_CONFIG,
-                              "BLOCKWISE_EXPANSION along another axis, HTP takes axis %u", channel);
+                              "BLOCKWISE_EXPANSION along another axis, HTP supports axis %u",
+                              channel);
     if (!is_signed(w) || !is_symmetric(w))
         return qrn_htp_refuse(
             s, QRN_E_OP_CONFIG,
-            "BLOCKWISE_EXPANSION of %s %s offsets, HTP takes signed types without",
+            "BLOCKWISE_EXPANSION of %s %s offsets, HTP supports signed types without",
             qrn_dtypes[w->dtype].token, is_symmetric(w) ? "without" : "with");
     if (!weight_is_constant(w))
         return qrn_htp_refuse(s, QRN_E_OP_CONFIG,
-                              "BLOCKWISE_EXPANSION, HTP takes it on tensors that are static or "
+                              "BLOCKWISE_EXPANSION, HTP supports it on tensors that are static or "
                               "computed from static ones");
     return qrn_htp_needs_arch(s, "BLOCKWISE_EXPANSION");
 }
@@ -186,7 +189,7 @@ qrn_status qrn_htp_expansion_untransposed(const qrn_htp_site *s) {
     if (!is_expansion(s->tensor) || !qrn_op_bool(s->call, "transpose_in1", false))
         return QRN_OK;
     return qrn_htp_refuse(s, QRN_E_PARAM,
-                          "BLOCKWISE_EXPANSION with transpose_in1, HTP takes it without");
+                          "BLOCKWISE_EXPANSION with transpose_in1, HTP supports it without");
 }
 
 qrn_status qrn_htp_float_activation(const qrn_htp_site *s) {
@@ -197,7 +200,7 @@ qrn_status qrn_htp_float_activation(const qrn_htp_site *s) {
                 w->encoding == QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK;
     if (fits && qrn_tensor_is_static(w))
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "%s weight with a float input, HTP takes %s",
+    return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "%s weight with a float input, HTP supports %s",
                           qrn_dtypes[w->dtype].token,
                           fits ? "static ones" : "encodings by axis or block");
 }
@@ -206,7 +209,7 @@ qrn_status qrn_htp_float_blocks(const qrn_htp_site *s) {
     if (s->tensor->encoding == QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK)
         return QRN_OK;
     return qrn_htp_refuse(s, QRN_E_OP_CONFIG,
-                          "%s weight with a float input, HTP takes encoding BW_FLOAT_BLOCK",
+                          "%s weight with a float input, HTP supports encoding BW_FLOAT_BLOCK",
                           qrn_dtypes[s->tensor->dtype].token);
 }
 
@@ -214,7 +217,7 @@ qrn_status qrn_htp_bits_8_or_4(const qrn_htp_site *s) {
     const qrn_tensor *w = s->tensor;
     if (w->dtype != QRN_DTYPE_UQ8 || w->quant.bits == 8 || w->quant.bits == 4)
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "encoding of %u bits in uq8, HTP takes 8 and 4",
+    return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "encoding of %u bits in uq8, HTP supports 8 and 4",
                           w->quant.bits);
 }
 
@@ -222,6 +225,6 @@ qrn_status qrn_htp_axis_bits_2(const qrn_htp_site *s) {
     if (is_axis(s->tensor) && s->tensor->quant.bits == 2)
         return QRN_OK;
     return qrn_htp_refuse(s, QRN_E_OP_CONFIG,
-                          "encoding of %u bits, HTP takes 2 bits with a scale by channel",
+                          "encoding of %u bits, HTP supports 2 bits with a scale by channel",
                           s->tensor->quant.bits);
 }

@@ -46,8 +46,8 @@ qrn_status qrn_htp_rank_within(const qrn_htp_site *s) {
     if (rank >= min && rank <= max)
         return QRN_OK;
     if (min == max)
-        return qrn_htp_refuse(s, QRN_E_SHAPE, "rank %u, HTP takes %u", rank, max);
-    return qrn_htp_refuse(s, QRN_E_SHAPE, "rank %u, HTP takes %s %u%s", rank,
+        return qrn_htp_refuse(s, QRN_E_SHAPE, "rank %u, HTP supports %u", rank, max);
+    return qrn_htp_refuse(s, QRN_E_SHAPE, "rank %u, HTP supports %s %u%s", rank,
                           rank > max ? "at most" : "at least", rank > max ? max : min,
                           rank > max ? later : "");
 }
@@ -57,7 +57,7 @@ qrn_status qrn_htp_rank_of_instance_norm(const qrn_htp_site *s) {
     if (h->rank == 4 || (h->rank == 3 && h->dims[0] == 1))
         return QRN_OK;
     char text[96];
-    return qrn_htp_refuse(s, QRN_E_SHAPE, "shape %s, HTP takes rank 4, or rank 3 with batch 1",
+    return qrn_htp_refuse(s, QRN_E_SHAPE, "shape %s, HTP supports rank 4, or rank 3 with batch 1",
                           qrn_shape_text(h, text, sizeof text));
 }
 
@@ -66,7 +66,7 @@ qrn_status qrn_htp_rank5_types(const qrn_htp_site *s) {
     if (s->tensor->shape.rank < 5 ||
         (s->limit->types & ((qrn_dtype_mask)1 << s->tensor->dtype)) != 0)
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_DTYPE, "data type %s at rank 5, HTP takes %s",
+    return qrn_htp_refuse(s, QRN_E_DTYPE, "data type %s at rank 5, HTP supports %s",
                           qrn_dtypes[s->tensor->dtype].token,
                           qrn_dtype_mask_text(s->limit->types, list, sizeof list));
 }
@@ -74,11 +74,11 @@ qrn_status qrn_htp_rank5_types(const qrn_htp_site *s) {
 qrn_status qrn_htp_static_dims(const qrn_htp_site *s) {
     if (!s->tensor->has_dynamic)
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_SHAPE, "dynamic dimensions, HTP takes fixed ones");
+    return qrn_htp_refuse(s, QRN_E_SHAPE, "dynamic dimensions, HTP supports fixed ones");
 }
 
 qrn_status qrn_htp_absent(const qrn_htp_site *s) {
-    return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "given, HTP takes the op without it");
+    return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "given, HTP supports the op without it");
 }
 
 qrn_status qrn_htp_absent_or_zero(const qrn_htp_site *s) {
@@ -86,7 +86,7 @@ qrn_status qrn_htp_absent_or_zero(const qrn_htp_site *s) {
     if (qrn_tensor_is_static(s->tensor) && (!value || *value == 0))
         return QRN_OK;
     return qrn_htp_refuse(s, QRN_E_OP_CONFIG,
-                          "given, HTP takes the op without it or with a "
+                          "given, HTP supports the op without it or with a "
                           "constant 0");
 }
 
@@ -116,7 +116,7 @@ qrn_status qrn_htp_operation_types(const qrn_htp_site *s) {
     if (!*types || strcmp(types, "no") == 0)
         return qrn_htp_refuse(s, QRN_E_PARAM, "HTP has no operation %s for data type %s", name,
                               have);
-    return qrn_htp_refuse(s, QRN_E_DTYPE, "data type %s, HTP takes %s for operation %s", have,
+    return qrn_htp_refuse(s, QRN_E_DTYPE, "data type %s, HTP supports %s for operation %s", have,
                           types, name);
 }
 
@@ -135,14 +135,14 @@ qrn_status qrn_htp_not_negative(const qrn_htp_site *s) {
     uint32_t v;
     if (s->tensor->dtype != QRN_DTYPE_I32 || !has_top_bit(s->tensor, &v))
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "index %d, HTP takes indices from 0", (int)v);
+    return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "index %d, HTP supports indices from 0", (int)v);
 }
 
 qrn_status qrn_htp_fits_i32(const qrn_htp_site *s) {
     uint32_t v;
     if (s->tensor->dtype != QRN_DTYPE_U32 || !has_top_bit(s->tensor, &v))
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "value %u, HTP takes at most %d", v, INT32_MAX);
+    return qrn_htp_refuse(s, QRN_E_OP_CONFIG, "value %u, HTP supports at most %d", v, INT32_MAX);
 }
 
 // --- parameters
@@ -164,7 +164,7 @@ qrn_status qrn_htp_value_in(const qrn_htp_site *s) {
     }
     if (listed(have, s->limit->values, strlen(s->limit->values)))
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_PARAM, "value %s, HTP takes %s", have, s->limit->values);
+    return qrn_htp_refuse(s, QRN_E_PARAM, "value %s, HTP supports %s", have, s->limit->values);
 }
 
 static uint32_t rank_of_input0(const qrn_htp_site *s) {
@@ -175,7 +175,7 @@ qrn_status qrn_htp_axis_last(const qrn_htp_site *s) {
     uint32_t last = rank_of_input0(s) - 1, axis = qrn_op_u32(s->call, s->param, last);
     if (axis == last)
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_PARAM, "axis %u, HTP takes the last one, %u", axis, last);
+    return qrn_htp_refuse(s, QRN_E_PARAM, "axis %u, HTP supports the last one, %u", axis, last);
 }
 
 qrn_status qrn_htp_axis_within(const qrn_htp_site *s) {
@@ -191,8 +191,8 @@ qrn_status qrn_htp_axes_last(const qrn_htp_site *s) {
     uint32_t last = rank_of_input0(s) - 1;
     if (!axes || (n == 1 && axes[0] == last))
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_PARAM, "%zu axes from %u, HTP takes the last one alone, %u", n,
-                          n ? axes[0] : 0, last);
+    return qrn_htp_refuse(s, QRN_E_PARAM, "%zu axes from %u, HTP supports the last one alone, %u",
+                          n, n ? axes[0] : 0, last);
 }
 
 // Dilation and stride of height and width, the last two entries of both.
@@ -213,7 +213,7 @@ qrn_status qrn_htp_dilation_unstrided(const qrn_htp_site *s) {
     if (!height_width(s, &d, &t) || (d[0] == 1 && d[1] == 1) || (t[0] == 1 && t[1] == 1))
         return QRN_OK;
     return qrn_htp_refuse(s, QRN_E_PARAM,
-                          "dilation [%u,%u] with stride [%u,%u], HTP takes it with stride [1,1]",
+                          "dilation [%u,%u] with stride [%u,%u], HTP supports it with stride [1,1]",
                           d[0], d[1], t[0], t[1]);
 }
 
@@ -231,7 +231,7 @@ qrn_status qrn_htp_dilation_depth_1(const qrn_htp_site *s) {
     const uint32_t *d = qrn_op_u32s(s->call, "dilation", &n);
     if (!d || n < 3 || d[0] == 1)
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_PARAM, "dilation %u of the depth, HTP takes 1", d[0]);
+    return qrn_htp_refuse(s, QRN_E_PARAM, "dilation %u of the depth, HTP supports 1", d[0]);
 }
 
 qrn_status qrn_htp_lrn_area(const qrn_htp_site *s) {
@@ -240,8 +240,8 @@ qrn_status qrn_htp_lrn_area(const qrn_htp_site *s) {
         (uint64_t)h->dims[1] * h->dims[2] < 1024)
         return QRN_OK;
     return qrn_htp_refuse(s, QRN_E_SHAPE,
-                          "WITHIN_CHANNEL of %ux%u pixels, HTP takes fewer than 1024", h->dims[1],
-                          h->dims[2]);
+                          "WITHIN_CHANNEL of %ux%u pixels, HTP supports fewer than 1024",
+                          h->dims[1], h->dims[2]);
 }
 
 // The first chip of the table with the architecture, as advice.

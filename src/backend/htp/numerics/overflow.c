@@ -42,7 +42,7 @@ static uint32_t count_beyond(const float *x, float most) {
 }
 
 // The first number of a result that was too large or none at all; SIZE_MAX: there is none. A number
-// that is clamped cannot be told from the largest one.
+// that is clamped cannot be distinguished from the largest one.
 static size_t find_lost(const qrn_view *v, qrn_fp16_rule rule) {
     const float *x = v->data;
     float most = (float)largest(rule);
@@ -75,22 +75,22 @@ static size_t find_large(const qrn_view *v, qrn_fp16_rule rule) {
 #define FAR "results may be far from those in float32"
 
 // False: another execution, at the same time, was faster.
-static bool may_tell(qrn_htp_watch *w) {
+static bool may_report(qrn_htp_watch *w) {
     w->done = true;
-    return !atomic_exchange(&qrn_htp_graph_of(w->graph)->overflow_told, true);
+    return !atomic_exchange(&qrn_htp_graph_of(w->graph)->overflow_reported, true);
 }
 
-static void tell_input(qrn_htp_watch *w, const char *name, const qrn_view *v, size_t at) {
-    if (!may_tell(w))
+static void report_input(qrn_htp_watch *w, const char *name, const qrn_view *v, size_t at) {
+    if (!may_report(w))
         return;
     qrn_log(w->graph->context->backend->log, QNN_LOG_LEVEL_WARN,
             "graph '%s': input '%s' has %g at index %zu, beyond " FLOAT16 ": " FAR,
             w->graph->ir->name, name, (double)((const float *)v->data)[at], at, largest(w->rule));
 }
 
-static void tell_node(qrn_htp_watch *w, const qrn_cnode *n, bool merged, const qrn_view *v,
-                      size_t at) {
-    if (!may_tell(w))
+static void report_node(qrn_htp_watch *w, const qrn_cnode *n, bool merged, const qrn_view *v,
+                        size_t at) {
+    if (!may_report(w))
         return;
     qrn_log(w->graph->context->backend->log, QNN_LOG_LEVEL_WARN,
             "graph '%s': node '%s' (%s)%s is the first to leave the range of " FLOAT16
@@ -114,7 +114,7 @@ static bool is_given(const qrn_compiled *p, uint32_t value) {
 }
 
 // Marks inputs of the node that the application or the client gave and that are lost. True: one was
-// finite and not meant to be infinite, and is told.
+// finite and not meant to be infinite, and is reported.
 static bool check_given(qrn_htp_watch *w, const qrn_compiled *p, const qrn_cnode *n,
                         const qrn_values *values) {
     qrn_view view;
@@ -126,11 +126,11 @@ static bool check_given(qrn_htp_watch *w, const qrn_compiled *p, const qrn_cnode
         bool constant = p->values[v].kind == QRN_CV_CONST;
         size_t at = !constant && !reads_raw(n) ? find_large(&view, w->rule) : SIZE_MAX;
         if (at != SIZE_MAX) {
-            tell_input(w, p->values[v].name, &view, at);
+            report_input(w, p->values[v].name, &view, at);
             return true;
         }
         if (constant && count(&view) > SMALL)
-            continue; // weights: finalize tells of what matters
+            continue; // weights: finalize reports what matters
         w->marks[v] = find_lost(&view, w->rule) != SIZE_MAX ? QRN_HTP_LOST : QRN_HTP_SEEN;
     }
     return false;
@@ -158,7 +158,7 @@ static void watch(void *ctx, uint32_t node, const qrn_values *values) {
         size_t at = find_lost(&view, w->rule);
         w->marks[v] = at == SIZE_MAX ? QRN_HTP_SEEN : QRN_HTP_LOST;
         if (at != SIZE_MAX && !caused)
-            tell_node(w, n, merged, &view, at);
+            report_node(w, n, merged, &view, at);
     }
 }
 
@@ -169,7 +169,7 @@ void qrn_htp_watch_begin(qrn_htp_watch *w, const qrn_api_graph *g, qrn_run_optio
         !qrn_env_verbose("overflow"))
         return;
     atomic_store_explicit(&impl->overflow_watched, true, memory_order_relaxed);
-    if (opt->trace || atomic_load_explicit(&impl->overflow_told, memory_order_relaxed))
+    if (opt->trace || atomic_load_explicit(&impl->overflow_reported, memory_order_relaxed))
         return;
     qrn_compile_options how = {0};
     qrn_htp_numerics(g, &how);
@@ -178,7 +178,7 @@ void qrn_htp_watch_begin(qrn_htp_watch *w, const qrn_api_graph *g, qrn_run_optio
         return;
     w->marks = qrn_calloc(g->compiled->n_values + 1);
     if (!w->marks)
-        return; // who runs out of memory hears of it elsewhere
+        return; // who runs out of memory gets the error elsewhere
     opt->trace = watch;
     opt->trace_ctx = w;
 }

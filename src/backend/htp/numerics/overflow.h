@@ -13,7 +13,7 @@ typedef struct qrn_htp_watch {
     const qrn_api_graph *graph;
     qrn_fp16_rule rule;
     uint8_t *marks; // [values of the plan]; NULL: nothing is watched
-    bool done;      // something was told
+    bool done;      // something was reported
 } qrn_htp_watch;
 
 // Sets the trace of *opt where this execution is to be watched: w must live until the end.

@@ -283,7 +283,7 @@ static void record_init(qrn_api_profile *p, const qrn_call_record *r) {
 }
 
 // Says once per profile what its numbers are (HTP-PRF-05).
-static void tell_source(qrn_api_profile *p) {
+static void log_source(qrn_api_profile *p) {
     if (!qrn_profile_first(p))
         return;
     qrn_log(qrn_profile_log(p), QNN_LOG_LEVEL_INFO,
@@ -293,7 +293,7 @@ static void tell_source(qrn_api_profile *p) {
 }
 
 void qrn_htp_record(qrn_api_profile *p, const qrn_call_record *r) {
-    tell_source(p);
+    log_source(p);
     switch (r->kind) {
     case QRN_RECORD_INIT:
         record_init(p, r);

@@ -201,7 +201,7 @@ void qrn_htp_record_modelled(qrn_api_profile *p, const qrn_api_graph *g, bool li
         return;
     double full_hz = (double)qrn_htp_corner_hz(DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER, 0);
     const writing w = {.p = p, .plan = qrn_runner_plan(g->runner), .m = m, .per_us = full_hz / 1e6};
-    uint64_t sum = 0; // of what is told, so that the parts make up the whole
+    uint64_t sum = 0; // of what is reported, so that the parts make up the whole
     for (uint32_t i = 0; i < m->n_nodes; i++)
         sum += spent_of(&w, slot_at(&w, i), linting) + (linting ? wait_of(&w, slot_at(&w, i)) : 0);
     uint32_t top =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Op traces (HTP-OTR-*): what ran when, and the schematic of the graph that tells what the op ids
+// Op traces (HTP-OTR-*): what ran when, and the schematic of the graph that says what the op ids
 // mean. Both are blocks of bytes in our own format; docs/profiling.md specifies it.
 #ifndef QRN_BACKEND_HTP_OPTRACE_H
 #define QRN_BACKEND_HTP_OPTRACE_H
