@@ -53,11 +53,11 @@ typedef struct qc_options {
     uint32_t soc, arch;
     uint32_t device_id; // of the architecture
     const QnnContext_Config_t **context_configs;
-    bool no_context;     // qc_load makes it
-    bool no_backend;     // the function table is enough
-    bool any_version;    // take a library whose API is older than supported
-    uint32_t stands_for; // a recorder is told whose options it gets: a backend id, or 0
-    void (*node)(void *ctx, const qc_op *o); // (optional) told of every node that was added
+    bool no_context;                         // qc_load makes it
+    bool no_backend;                         // the function table is enough
+    bool any_version;                        // take a library whose API is older than supported
+    uint32_t stands_for;                     // whose options a recorder gets: a backend id, or 0
+    void (*node)(void *ctx, const qc_op *o); // (optional) called for every node that was added
     void *node_ctx;
 } qc_options;
 
@@ -72,7 +72,7 @@ void qc_close(qc_client *c); // NULL is fine
 qrn_status qc_load(qc_client *c, const void *bytes, uint64_t n_bytes,
                    const QnnContext_Config_t **configs, Qnn_ProfileHandle_t profile);
 
-// Graphs that are made until qc_trial_end only tell which nodes the library takes: they go to a
+// Graphs that are made until qc_trial_end only show which nodes the library supports: they go to a
 // context that is thrown away. Quern's libraries copy no weights into it. `kept` is for the end.
 qrn_status qc_trial_begin(qc_client *c, Qnn_ContextHandle_t *kept);
 void qc_trial_end(qc_client *c, Qnn_ContextHandle_t kept);
@@ -83,7 +83,7 @@ qrn_status qc_check(const qc_client *c, Qnn_ErrorHandle_t code, const char *call
 
 // --- Graphs
 
-// A tensor of a graph under construction: what the library was told, id included. Lives in the
+// A tensor of a graph under construction: what the library was given, id included. Lives in the
 // graph's arena; dimensions and encodings too.
 typedef struct qc_tensor {
     Qnn_Tensor_t t; // V1, RAW

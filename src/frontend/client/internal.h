@@ -16,7 +16,7 @@ void *qc_library_open(const char *file, char *path, size_t size);
 // The failure right after it: QRN_E_MEM or QRN_E_NOT_FOUND. `searched`: the file that was looked
 // for in several places, or NULL.
 qrn_status qc_library_failed(const char *what, const char *searched);
-// The path of an open library; `name` when the loader does not tell.
+// The path of an open library; `name` when the loader does not say.
 void qc_library_path(void *lib, const char *name, char *path, size_t size);
 
 // A name that is not yet in `taken`, entered there with `value` (not NULL): `name` itself, or with

@@ -81,7 +81,7 @@ void qc_text(qc_op *o, const char *param, const char *v) {
 }
 
 // A static tensor named after node and parameter. Unlike other constants it keeps a copy of its
-// data: validation is not told about graphs and has to see the values.
+// data: validation does not know the graphs and has to see the values.
 static void add_tensor(qc_op *o, const char *param, Qnn_DataType_t dtype, uint32_t rank,
                        const uint32_t *dims, const void *data) {
     Qnn_Param_t *p = add_param(o, param, QNN_PARAMTYPE_TENSOR);

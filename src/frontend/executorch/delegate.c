@@ -3,7 +3,7 @@
 // A delegate on a QNN library: its context, the graph of the method, and which argument belongs to
 // which tensor of the graph.
 //
-// Names tell the way: inputs are "input_<number>_...", in the order of their numbers; outputs are
+// Names show the way: inputs are "input_<number>_...", in the order of their numbers; outputs are
 // "output_...", in the graph's order; those with "mutbuf_<number>" stand for state that lives here,
 // an input and an output of the same number sharing its memory.
 #include "frontend/executorch/delegate.h"
@@ -32,7 +32,7 @@ struct et_delegate {
     uint32_t *in_order, *out_order; // the graph's tensors that arguments go to
     uint32_t n_in, n_out;
     et_vote vote;
-    bool from_binary; // made from a context binary: names tell no order
+    bool from_binary; // made from a context binary: names show no order
     bool dump;        // its outputs go to the trace
 };
 
@@ -188,8 +188,9 @@ static qrn_status bind(et_delegate *d) {
 }
 
 // A line of our own in the library's log.
-static void tell(QnnLog_Callback_t log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void tell(QnnLog_Callback_t log, const char *fmt, ...) {
+static void report(QnnLog_Callback_t log, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static void report(QnnLog_Callback_t log, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     log(fmt, QNN_LOG_LEVEL_VERBOSE, 0, args);
@@ -214,9 +215,9 @@ static qrn_status start(const et_method *m, const et_delegate_def *def, et_deleg
         QRN_TRY(et_profile_start(d->graph,
                                  m->opt.set_profile ? m->opt.profile_level : o.profile_level));
     if (m->opt.log && log_level(m, &o) >= QNN_LOG_LEVEL_VERBOSE)
-        tell(m->opt.log,
-             "graph '%s' of a context binary of %zu bytes: %u inputs, %u outputs, on %s",
-             m->def->name, blob.n_bytes, d->graph->n_inputs, d->graph->n_outputs, d->client->path);
+        report(
+            m->opt.log, "graph '%s' of a context binary of %zu bytes: %u inputs, %u outputs, on %s",
+            m->def->name, blob.n_bytes, d->graph->n_inputs, d->graph->n_outputs, d->client->path);
     return QRN_OK;
 }
 
@@ -277,7 +278,7 @@ static qrn_status run(et_method *m, et_delegate *d, const int32_t *args) {
             d->out[at] = t->data;
         else
             d->in[at] = t->data;
-        // A smaller shape is told to the library, which works the results' shapes out.
+        // A smaller shape is given to the library, which works the results' shapes out.
         for (uint32_t k = 0; !is_output && t->def->may_shrink && t->rank == q->rank && k < q->rank;
              k++)
             q->dims[k] = (uint32_t)t->sizes[k];

@@ -46,7 +46,7 @@ typedef struct et_options {
     bool set_profile;      // instead of the level in the program: profile_level, 0 to 3
     bool set_performance;  // instead of the mode in the program: performance_mode, 0 to 8
     int profile_level, performance_mode;
-    et_trace *trace;    // (optional) is told what happens; profiles are only made with it
+    et_trace *trace;    // (optional) records what happens; profiles are only made with it
     uint32_t n_threads; // 0: leave it to the library
     size_t max_bytes;   // of planned memory; 0: no limit
     uint64_t max_steps; // instructions of an execution; 0: a budget (base/budget.h)

@@ -139,7 +139,7 @@ qrn_status et_trace_output(et_trace *t, int32_t delegate_id, const char *name, u
     t->buffer_used = at + bytes;
     et_trace_tensor *slot = grow(t, &t->tensors, sizeof *slot);
     if (!slot)
-        return QRN_OK; // writing tells it
+        return QRN_OK; // writing reports it
     *slot = (et_trace_tensor){.type = type, .rank = (uint8_t)rank, .offset = at};
     memcpy(slot->dims, dims, rank * sizeof *dims);
     uint32_t text = delegate_id < 0 ? keep(t, name) : ET_TRACE_NO_TEXT;

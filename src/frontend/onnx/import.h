@@ -16,8 +16,8 @@
 // op on demand.
 //
 // Types and ranks in QNN tensors. int64 and uint64 are held as 32 bits. 4, 8 and 16-bit integers
-// without encoding are held as fixed point with scale 1 and offset 0, so that the code is the
-// number: most QNN ops take fixed point and few take plain small integers. Values of rank 0 are
+// without encoding are held as fixed point with scale 1 and offset 0, so that the stored integer is
+// the number: most QNN ops take fixed point and few take plain small integers. Values of rank 0 are
 // held as [1], in ox_temp and ox_static too.
 //
 // Importers (src/frontend/onnx/import/<group>.c) are table rows {op, domain, function}. A function
@@ -46,12 +46,12 @@ typedef enum ox_kind_of_value { OX_TENSOR, OX_SEQUENCE, OX_EMPTY_OPTIONAL } ox_k
 
 // A transposed value before anybody needs it so: dimension i of the value is dimension dims[i] of
 // the tensor. Transposes that follow each other thus become one, or none.
-typedef struct ox_turned {
+typedef struct ox_transposed {
     qc_tensor *t;
     uint32_t dims[OX_MAX_RANK];
     const ox_node *node; // that transposes
     bool last;           // it comes from a channel-last value
-} ox_turned;
+} ox_transposed;
 
 typedef struct ox_val {
     const char *name;
@@ -69,15 +69,15 @@ typedef struct ox_val {
     const ox_node *maker; // ... which is this one, unless it makes a constant
     const void *data;     // constant data in ONNX order, packed as in ox_tensor; else NULL
     size_t bytes;
-    const ox_enc *enc;         // quantized value: its encoding
-    struct ox_val *quantized;  // made by DequantizeLinear from this value
-    qc_tensor *at[OX_LAYOUTS]; // QNN tensors that hold it, NULL: not (yet)
-    const ox_turned *turned;   // where it comes from while there is none
-    qc_tensor *permuted;       // constant: its last use as a filter (filter.c) ...
-    uint32_t permuted_by;      // ... and the permutation
-    bool is_output;            // of the graph
-    uint32_t n_uses;           // reads by nodes and graph outputs
-    const ox_node *consumer;   // the reader when n_uses is 1
+    const ox_enc *enc;               // quantized value: its encoding
+    struct ox_val *quantized;        // made by DequantizeLinear from this value
+    qc_tensor *at[OX_LAYOUTS];       // QNN tensors that hold it, NULL: not (yet)
+    const ox_transposed *transposed; // where it comes from while there is none
+    qc_tensor *permuted;             // constant: its last use as a filter (filter.c) ...
+    uint32_t permuted_by;            // ... and the permutation
+    bool is_output;                  // of the graph
+    uint32_t n_uses;                 // reads by nodes and graph outputs
+    const ox_node *consumer;         // the reader when n_uses is 1
 } ox_val;
 
 // Number of elements.
@@ -117,8 +117,8 @@ typedef struct ox_options {
     // outputs of a refused node become inputs of the graph where their shapes are known.
     void (*report)(void *ctx, const ox_node *n, qrn_status s, const char *why);
     void *report_ctx;
-    // (optional) Told before a node of the main graph is imported; ops that the client is told of
-    // until the next one are this node's.
+    // (optional) Called before a node of the main graph is imported; ops that the client is
+    // notified of until the next one are this node's.
     void (*begin)(void *ctx, const ox_node *n);
     void *begin_ctx;
     // Ops of registered packages: nodes of these types go to the package, whatever their domain.
@@ -128,7 +128,7 @@ typedef struct ox_options {
     // known. The value lives as long as the graph; its tensors may be made later.
     void (*value)(void *ctx, const ox_val *v);
     void *value_ctx;
-    bool fused; // values inside a pattern that becomes one op need not be told
+    bool fused; // values inside a pattern that becomes one op need not be reported
 } ox_options;
 
 typedef struct ox_package {
@@ -254,8 +254,8 @@ bool ox_is_quantized(const ox_import *im, const ox_node *n); // the node is a qu
 // From here on it is not: inputs are dequantized, outputs are quantized by the QuantizeLinear that
 // follows. For what the QNN op does not do in fixed point; must come before ox_out.
 void ox_leave_unit(ox_import *im);
-// In a unit: are the steps of the result so fine that they tell real numbers of input 0 from the
-// float32 that ONNX's DequantizeLinear gives? An op that hands differences of its input on must
+// In a unit: are the steps of the result so fine that they distinguish real numbers of input 0 from
+// the float32 that ONNX's DequantizeLinear gives? An op that hands differences of its input on must
 // leave the unit then to give ONNX's result.
 bool ox_shows_float_steps(const ox_import *im, const ox_node *n);
 
@@ -288,8 +288,8 @@ qrn_status ox_emit_unary(ox_import *im, const ox_node *n, const char *type, cons
 qrn_status ox_emit_binary(ox_import *im, const ox_node *n, const char *type, const qc_tensor *a,
                           const qc_tensor *b, const qc_tensor *y);
 qrn_status ox_emit_reshape(ox_import *im, const ox_node *n, const qc_tensor *x, const qc_tensor *y);
-// y = x as another type: floats to integers truncate, integers keep their low bits, codes of fixed
-// point count as plain integers.
+// y = x as another type: floats to integers truncate, integers keep their low bits, quantized
+// values count as plain integers.
 qrn_status ox_emit_cast(ox_import *im, const ox_node *n, const qc_tensor *x, const qc_tensor *y);
 qrn_status ox_emit_transpose(ox_import *im, const ox_node *n, const qc_tensor *x,
                              const uint32_t *perm, const qc_tensor *y);

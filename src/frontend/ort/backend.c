@@ -38,13 +38,13 @@ bool qe_library_there(qe_backend kind) {
 }
 
 // While a graph is built, the importer asks what the library would take: its no is no error. What
-// the nodes are refused for, and what fails in the end, is told by the provider.
+// the nodes are refused for, and what fails in the end, is reported by the provider.
 static _Thread_local qe_hush hushed;
 
 void qe_hush_library(qe_hush what) { hushed = what; }
 
 // The library's lines go to the host's log; without a pointer of their own, to the default one.
-static void hear(const char *fmt, QnnLog_Level_t level, uint64_t time, va_list args) {
+static void on_log(const char *fmt, QnnLog_Level_t level, uint64_t time, va_list args) {
     (void)time;
     qe_say_list(NULL,
                 hushed == QE_HUSH_ALL || (hushed == QE_HUSH_ERRORS && level == QNN_LOG_LEVEL_ERROR)
@@ -98,7 +98,7 @@ qrn_status qe_client_open(qe_ep *ep, const char *path) {
     const qc_options options = {.n_threads = (uint32_t)o->n_threads,
                                 .stands_for = ids[ep->backend],
                                 .any_version = o->any_version,
-                                .log = hear,
+                                .log = on_log,
                                 .log_level = log_level(ep->log),
                                 .soc = o->soc_model,
                                 .arch = (uint32_t)o->htp_arch,

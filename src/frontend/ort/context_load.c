@@ -59,9 +59,9 @@ static qrn_status make_in_group(qe_ep *ep, qe_loaded *list, qe_loaded *largest) 
 
 // --- as a list
 
-static void hear(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, const char *name,
-                 QnnContext_createFromBinaryAsyncNotifyType_t type, void *arg,
-                 Qnn_ErrorHandle_t status) {
+static void on_log(Qnn_ContextHandle_t context, Qnn_GraphHandle_t graph, const char *name,
+                   QnnContext_createFromBinaryAsyncNotifyType_t type, void *arg,
+                   Qnn_ErrorHandle_t status) {
     (void)graph, (void)name;
     qe_loaded *l = arg;
     if (type != QNN_CONTEXT_NOTIFY_TYPE_CONTEXT_INIT)
@@ -92,11 +92,11 @@ static qrn_status make_as_list(qe_ep *ep, qe_loaded *list) {
                                          .v1 = {.config = is_kept(ep, l) ? kept : NULL,
                                                 .binaryBuffer = l->bytes,
                                                 .binaryBufferSize = l->size,
-                                                .notifyFunc = hear,
+                                                .notifyFunc = on_log,
                                                 .notifyParam = l}};
         memcpy(&params[i], &one, sizeof one);
         pointers[i] = &params[i];
-        l->code = QNN_COMMON_ERROR_GENERAL; // until it is told otherwise
+        l->code = QNN_COMMON_ERROR_GENERAL; // until a notification says otherwise
     }
     qe_context_configs(ep, true, QE_LIST, &room);
     QRN_TRY(qc_check(

@@ -116,7 +116,7 @@ static qrn_status start_run(qe_ep *ep, const OrtRunOptions *o) {
     int wanted = 0, checked = 0;
     uint32_t us = 0;
     QRN_TRY(check_names(o));
-    if (after) // told before the run, not after it
+    if (after) // reported before the run, not after it
         QRN_TRY(qe_choose("qnn.htp_perf_mode_post_run", after, qe_performance_modes, &checked));
     if (latency)
         QRN_TRY(read_us("qnn.rpc_control_latency", latency, &us));

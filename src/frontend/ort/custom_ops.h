@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Ops that no standard knows and a QNN library or an op package computes. onnxruntime refuses
-// models with ops that it has no schema of, so it is told of placeholders: any inputs, any outputs,
-// no kernel. Nodes that no partition takes then fail the session.
+// models with ops that it has no schema of, so placeholders are registered: any inputs, any
+// outputs, no kernel. Nodes that no partition takes then fail the session.
 #ifndef QRN_FRONTEND_ORT_CUSTOM_OPS_H
 #define QRN_FRONTEND_ORT_CUSTOM_OPS_H
 

@@ -161,8 +161,8 @@ static qrn_status claim_contexts(qe_ep *ep, const qe_graph *g, OrtEpGraphSupport
     return QRN_OK;
 }
 
-// Files about what the host offered and what was taken of it.
-static qrn_status tell_files(qe_ep *ep, const qe_graph *g, const ox_plan *plan) {
+// Files about what the host offered and what was accepted of it.
+static qrn_status write_files(qe_ep *ep, const qe_graph *g, const ox_plan *plan) {
     if (!ep->opt.op_trace && ep->opt.profile_level < QE_DETAILED)
         return QRN_OK;
     QRN_TRY(qe_trace_nodes(ep, g->model, plan)); // profiles name nodes, too
@@ -178,7 +178,7 @@ static qrn_status choose(qe_ep *ep, const qe_graph *g, OrtEpGraphSupportInfo *in
     qe_share_unlock(ep);
     QRN_TRY(s);
     report(ep, g, &plan);
-    QRN_TRY(tell_files(ep, g, &plan));
+    QRN_TRY(write_files(ep, g, &plan));
     if (ep->opt.strict)
         insist(ep, g, &plan);
     return claim(g, &plan, info);

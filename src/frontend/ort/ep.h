@@ -24,7 +24,7 @@ typedef struct qe_factory {
     char *name;                           // as registered
     OrtHardwareDevice *made[ORT_NPU + 1]; // by type; the host refers to them until the end
     OrtMemoryInfo *shared;                // memory that the HTP shares
-    struct qe_custom_ops *ops;            // that the host is told of
+    struct qe_custom_ops *ops;            // that are registered with the host
 } qe_factory;
 
 typedef struct qe_ep {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The plugin's two entry points and the factory: what the host is told about the provider and the
+// The plugin's two entry points and the factory: what the host learns about the provider and the
 // devices it offers.
 #include "frontend/ort/ep.h"
 

@@ -17,7 +17,7 @@ typedef enum qe_backend {
 } qe_backend;
 
 typedef struct qe_options {
-    const OrtLogger *log; // of the session: what has no effect is told there
+    const OrtLogger *log; // of the session: what has no effect is logged there
     // provider options
     int backend_type; // qe_backend; -1: not given
     const char *backend_path;

@@ -34,7 +34,7 @@ static qrn_status add_package(qe_ep *ep, char *const fields[FIELDS], ox_package 
     const qc_client *c = ep->client;
     size_t n = strlen(fields[2]), m = strlen(SUFFIX);
     if (!c->qnn.backendRegisterOpPackage)
-        return QRN_FAIL(QRN_E_UNSUPPORTED, "option op_packages: %s takes no packages", c->path);
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "option op_packages: %s supports no packages", c->path);
     Qnn_ErrorHandle_t code =
         c->qnn.backendRegisterOpPackage(c->backend, fields[1], fields[2], fields[3]);
     if (QNN_GET_ERROR_CODE(code) != QNN_BACKEND_ERROR_OP_PACKAGE_DUPLICATE) // several ops of one

@@ -171,7 +171,7 @@ void qe_warn_fp16(void *ctx, const ox_node *n, const char *why) {
 }
 
 // Files about the graph that was composed.
-static qrn_status tell(qe_ep *ep, const char *name, const qc_graph *g, const qe_record *r) {
+static qrn_status report(qe_ep *ep, const char *name, const qc_graph *g, const qe_record *r) {
     if (ep->opt.dump_json)
         QRN_TRY(qe_dump_graph(ep, name, g, r));
     return ep->trace ? qe_trace_graph(ep, name, r) : QRN_OK;
@@ -184,7 +184,7 @@ static qrn_status import(qe_ep *ep, const ox_model *m, const ox_options *options
     return s;
 }
 
-// Composes the graph, and tells of it where that is asked for.
+// Composes the graph, and reports it where that is asked for.
 static qrn_status compose(qe_ep *ep, const ox_model *m, const char *name, ox_options *options,
                           ox_result *r) {
     qe_record record;
@@ -192,9 +192,9 @@ static qrn_status compose(qe_ep *ep, const ox_model *m, const char *name, ox_opt
         return import(ep, m, options, r);
     QRN_TRY(qe_record_open(&record, ep->client, options));
     qrn_status s = import(ep, m, options, r);
-    qrn_status heard = qe_record_done(&record, ep->client);
+    qrn_status recorded = qe_record_done(&record, ep->client);
     if (s == QRN_OK) {
-        s = heard == QRN_OK ? tell(ep, name, r->graph, &record) : heard;
+        s = recorded == QRN_OK ? report(ep, name, r->graph, &record) : recorded;
         if (s != QRN_OK)
             qc_graph_destroy(r->graph);
     }

@@ -226,11 +226,11 @@ static qrn_status write_log(const qe_ep *ep, const QnnSystemProfile_ProfileData_
 
 // --- ops in the host's own profile
 
-// Ops of a run, in their order: what a backend measures of each is how long it took. It is told in
-// microseconds or, by backends that only count them, in cycles.
+// Ops of a run, in their order: what a backend measures of each is how long it took. It is reported
+// in microseconds or, by backends that only count them, in cycles.
 typedef struct ops {
     uint64_t us, cycles; // of all
-    bool timed;          // one is told in microseconds
+    bool timed;          // one is reported in microseconds
 } ops;
 
 static void sum_ops(const event *list, uint32_t n, ops *out) {
@@ -271,8 +271,8 @@ static void place_ops(placing *p, const event *list, uint32_t n) {
     }
 }
 
-static void tell_ops(qe_ep *ep, const char *graph, uint64_t start_us, uint64_t stop_us,
-                     const event *list, uint32_t n) {
+static void report_ops(qe_ep *ep, const char *graph, uint64_t start_us, uint64_t stop_us,
+                       const event *list, uint32_t n) {
     placing p = {.ep = ep,
                  .graph = graph,
                  .at_ns = 1000 * start_us,
@@ -303,7 +303,7 @@ static qrn_status take(qe_ep *ep, qrn_arena *arena, QnnSystemProfile_MethodType_
     QRN_TRY(read_events(&r, ids, n, 0, &list));
     QRN_TRY(write_table(ep, list, n));
     if (method == QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE)
-        tell_ops(ep, graph, start_us, stop_us, list, n);
+        report_ops(ep, graph, start_us, stop_us, list, n);
     const QnnSystemProfile_ProfileData_t data = {.version = QNN_SYSTEM_PROFILE_DATA_VERSION_1,
                                                  .v1 = {.header = {.startTime = start_us,
                                                                    .stopTime = stop_us,

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void hear_node(void *ctx, const ox_node *n) { ((qe_record *)ctx)->node = n; }
+static void on_node(void *ctx, const ox_node *n) { ((qe_record *)ctx)->node = n; }
 
 static void *copy(qe_record *r, const void *from, size_t bytes) {
     void *p = qrn_arena_copy(r->arena, from, bytes ? bytes : 1);
@@ -19,7 +19,7 @@ static void *copy(qe_record *r, const void *from, size_t bytes) {
     return p;
 }
 
-static void hear_op(void *ctx, const qc_op *o) {
+static void on_op(void *ctx, const qc_op *o) {
     qe_record *r = ctx;
     qe_op *op = qrn_arena_alloc(r->arena, sizeof *op);
     if (!op) {
@@ -45,9 +45,9 @@ qrn_status qe_record_open(qe_record *r, qc_client *c, ox_options *options) {
     r->end = &r->first;
     if (!r->arena)
         return QRN_FAIL(QRN_E_MEM, "record of a graph: no memory");
-    options->begin = hear_node;
+    options->begin = on_node;
     options->begin_ctx = r;
-    c->node = hear_op;
+    c->node = on_op;
     c->node_ctx = r;
     return QRN_OK;
 }

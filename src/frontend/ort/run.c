@@ -274,7 +274,7 @@ static qrn_status execute(run *r) {
 }
 
 // What an application can do about an accelerator that restarted.
-static void tell_restart(void) {
+static void report_restart(void) {
     char words[QRN_MESSAGE_MAX];
     snprintf(words, sizeof words, "%s", qrn_message());
     qrn_fail(QRN_E_COMM, "the NPU restarted, which ends the session; make it anew (%s)", words);
@@ -285,7 +285,7 @@ static OrtStatus *compute(OrtNodeComputeInfo *info, void *state, OrtKernelContex
     run r = {.p = (const qe_part *)info, .context = context};
     qrn_status s = execute(&r);
     if (s == QRN_E_COMM)
-        tell_restart();
+        report_restart();
     if (s == QRN_E_ABORTED)
         qrn_fail(s, "the run was ended by the terminate flag of its options, inside of a graph");
     OrtStatus *status = s == QRN_E_ARGUMENT  ? qe_status(s)

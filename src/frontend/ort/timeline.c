@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Profilers that the host asks for. Each keeps the events of its own profile: a profile of a run
-// hears of the threads between its StartEvent and StopEvent, a profile of the session of all.
+// covers the threads between its StartEvent and StopEvent, a profile of the session of all.
 // One lock guards everything; without a profile that has begun it is never taken.
 #include "frontend/ort/timeline.h"
 

@@ -69,7 +69,7 @@ static void look_at_all(qe_watch *w) {
         open_probe(w);
     for (watched *r = w->first; r && w->probe && !w->stop; r = r->next)
         if (is_long(r, now) && qe_probe_ask(w->probe, r->options) == QE_TERMINATED)
-            w->client->qnn.signalTrigger(r->signal); // one that is over does not hear it
+            w->client->qnn.signalTrigger(r->signal); // one that is over ignores it
 }
 
 static bool any_executes(const qe_watch *w) {

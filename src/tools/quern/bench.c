@@ -342,7 +342,7 @@ static int report(bench *b) {
              "peak memory %.0f MiB\n",
              b->throughput, load_ms(b), b->s.import_ms, b->s.finalize_ms, b->peak_rss_mb);
     double total = total_us(b);
-    bool typed = !b->subject.graph; // a binary does not tell the types of its nodes
+    bool typed = !b->subject.graph; // a binary does not have the types of its nodes
     if (b->n_types && typed)
         print_shares("op", b->types, b->n_types, TABLE_ROWS, total);
     else if (b->n_nodes && !b->opt->nodes)
@@ -368,7 +368,7 @@ static int serve(bench *b) {
     return qt_bench_serve(&b->s, ready, stdin, stdout);
 }
 
-// Threads that the library will use, as far as it can be told from outside.
+// Threads that the library will use, as far as it shows from outside.
 static unsigned threads_of(const bench_options *o) {
     qt_machine m;
     qt_machine_read(&m);

@@ -352,7 +352,7 @@ const qt_command qt_doctor = {
              "also through a context binary. "
              "Exit code 1 when there is a problem.\n"
              "For the clients onnxruntime-qnn and executorch it says which of their packages, "
-             "variables and files are missing, and the command that mends it. A client that is not "
+             "variables and files are missing, and the command that fixes it. A client that is not "
              "installed is a problem only when --client names it.",
     .groups = {{"options", flags}},
     .examples = {{"quern doctor", "Before asking for help."},

@@ -145,7 +145,7 @@ static pid_t start_python(const char *python, int *out) {
         dup2(ends[1], STDOUT_FILENO);
         close(ends[0]);
         close(ends[1]);
-        close(STDERR_FILENO); // what is not there is told by what is not printed
+        close(STDERR_FILENO); // what is missing is what is not printed
         execlp(python, python, "-c", probe, (char *)NULL);
         _exit(127);
     }

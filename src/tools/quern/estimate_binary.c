@@ -6,8 +6,8 @@
 #include "tools/quern/estimate.h"
 #include "tools/quern/output.h"
 
-static int tell_text(const QnnSystemContext_GraphInfoV3_t *g, const qd_schedule *s, bool steps,
-                     uint64_t top) {
+static int report_text(const QnnSystemContext_GraphInfoV3_t *g, const qd_schedule *s, bool steps,
+                       uint64_t top) {
     char title[160];
     snprintf(title, sizeof title, "graph %.128s, schedule", g->graphName);
     qt_print_schedule(s, title);
@@ -18,46 +18,46 @@ static int tell_text(const QnnSystemContext_GraphInfoV3_t *g, const qd_schedule 
     return steps ? qt_print_slots(s, top) : QT_EXIT_OK;
 }
 
-static json_t *tell_json(const QnnSystemContext_GraphInfoV3_t *g, const qd_schedule *s,
-                         bool steps) {
+static json_t *report_json(const QnnSystemContext_GraphInfoV3_t *g, const qd_schedule *s,
+                           bool steps) {
     return json_pack("{s:o,s:f,s:f,s:f,s:o}", "name", qt_json_text(g->graphName), "ms", s->us / 1e3,
                      "low_ms", s->us / 1e3 * QT_LOW, "high_ms", s->us / 1e3 * QT_HIGH, "schedule",
                      qt_schedule_json(s, steps));
 }
 
-typedef struct telling {
+typedef struct reporting {
     const char *path, *trace;
     bool json, steps;
     uint64_t top;
     json_t *list;
     double ms; // of the first one
-    bool told;
-} telling;
+    bool reported;
+} reporting;
 
-static int tell_graph(telling *t, const QnnSystemContext_GraphInfoV3_t *g, qrn_arena *arena) {
+static int report_graph(reporting *t, const QnnSystemContext_GraphInfoV3_t *g, qrn_arena *arena) {
     qd_schedule s;
     bool known;
     if (!qt_binary_schedule(g, arena, &s, &known))
         return QT_EXIT_FAILURE;
     if (!known)
         return QT_EXIT_OK;
-    if (!t->told && t->trace && !qt_schedule_trace(&s, NULL, t->trace))
+    if (!t->reported && t->trace && !qt_schedule_trace(&s, NULL, t->trace))
         return QT_EXIT_FAILURE;
-    t->ms = t->told ? t->ms : s.us / 1e3;
-    t->told = true;
+    t->ms = t->reported ? t->ms : s.us / 1e3;
+    t->reported = true;
     if (!t->json)
-        return tell_text(g, &s, t->steps, t->top);
-    json_array_append_new(t->list, tell_json(g, &s, t->steps));
+        return report_text(g, &s, t->steps, t->top);
+    json_array_append_new(t->list, report_json(g, &s, t->steps));
     return QT_EXIT_OK;
 }
 
-static int tell(telling *t, const qt_binary *b) {
+static int report(reporting *t, const qt_binary *b) {
     int code = QT_EXIT_OK;
     qrn_arena *arena = qrn_arena_create();
     for (uint32_t i = 0; i < b->info->numGraphs && code == QT_EXIT_OK; i++)
-        code = arena ? tell_graph(t, &b->info->graphs[i].graphInfoV3, arena) : QT_EXIT_FAILURE;
+        code = arena ? report_graph(t, &b->info->graphs[i].graphInfoV3, arena) : QT_EXIT_FAILURE;
     qrn_arena_destroy(arena);
-    if (code == QT_EXIT_OK && !t->told) {
+    if (code == QT_EXIT_OK && !t->reported) {
         qt_error("%s: no schedule is stored in it: it was compiled for no chip, or no chip of "
                  "its architecture was measured; compile it with --soc, or estimate the model",
                  t->path);
@@ -68,15 +68,15 @@ static int tell(telling *t, const qt_binary *b) {
 
 int qt_estimate_binary(const char *path, bool json, bool steps, uint64_t top, const char *trace) {
     qt_binary b = {0};
-    telling t = {.path = path,
-                 .trace = trace,
-                 .json = json,
-                 .steps = steps,
-                 .top = top,
-                 .list = json_array()};
+    reporting t = {.path = path,
+                   .trace = trace,
+                   .json = json,
+                   .steps = steps,
+                   .top = top,
+                   .list = json_array()};
     int code = qt_binary_open(path, &b);
     if (code == QT_EXIT_OK)
-        code = tell(&t, &b);
+        code = report(&t, &b);
     qt_binary_close(&b);
     if (code != QT_EXIT_OK || !json) {
         json_decref(t.list);

@@ -119,7 +119,7 @@ static void print_chip(const qt_target *at) {
         qt_print(", the nearest to %s that was measured", at->lent_to);
 }
 
-// Time and steps of each class, of the row that is told in detail.
+// Time and steps of each class, of the row that is shown in detail.
 static void print_classes(const qt_estimates *r) {
     const qt_estimate *row = &r->rows[0];
     qt_totals t = qt_add_up(&r->net->steps, row->precision);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Sizes of symbolic dimensions: those of --dim, then what files tell.
+// Sizes of symbolic dimensions: those of --dim, then those of files.
 typedef struct symbols {
     const char *names[256];
     int64_t values[256];

@@ -31,7 +31,7 @@ typedef struct qt_event {
 
 typedef struct qt_call {
     qt_call_kind kind;
-    const char *graph; // "": not told
+    const char *graph; // "": not known
     uint64_t start_us, stop_us;
     qt_event *events;
     uint32_t n;
@@ -39,7 +39,7 @@ typedef struct qt_call {
 
 typedef struct qt_profile {
     qrn_arena *arena;
-    const char *app; // that wrote it; NULL: not told
+    const char *app; // that wrote it; NULL: not known
     qt_call *calls;
     uint32_t n, cap;
 } qt_profile;

@@ -66,18 +66,18 @@ static void print_warning(const char *fmt, QnnLog_Level_t level, uint64_t timest
 static struct {
     const qt_watch *watch;
     QnnLog_Level_t print; // lines up to this level are printed too; 0: warnings alone
-} hearing;
+} log_sink;
 
-static void hear_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
+static void on_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
     char line[2048];
     va_list copy;
     va_copy(copy, args);
     vsnprintf(line, sizeof line, fmt, copy);
     va_end(copy);
-    hearing.watch->line(hearing.watch->ctx, line);
-    if (!hearing.print)
+    log_sink.watch->line(log_sink.watch->ctx, line);
+    if (!log_sink.print)
         print_warning(fmt, level, timestamp, args);
-    else if (level <= hearing.print)
+    else if (level <= log_sink.print)
         print_log(fmt, level, timestamp, args);
 }
 
@@ -129,7 +129,7 @@ static bool is_named(const char *name, const char *kind) {
 // The target SoC: what --soc says, what a binary was made for, or the default. 0: none.
 static int choose_soc(const qt_backend_options *opt, const char *name,
                       const qt_backend_extras *extras, uint32_t *out) {
-    static bool told;
+    static bool warned;
     *out = extras->soc;
     if (opt->soc && strcasecmp(opt->soc, "none") == 0)
         *out = 0;
@@ -138,9 +138,9 @@ static int choose_soc(const qt_backend_options *opt, const char *name,
     if (opt->soc || extras->soc || extras->no_context || !is_named(name, "htp"))
         return QT_EXIT_OK;
     (void)qt_soc_find(QT_DEFAULT_SOC, out);
-    if (!told)
+    if (!warned)
         qt_inform("target SoC: " QT_DEFAULT_SOC " (default; choose with --soc)");
-    told = true;
+    warned = true;
     return QT_EXIT_OK;
 }
 
@@ -160,9 +160,9 @@ int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extr
         o.log_level = log_level(opt->log);
     }
     if (opt->watch) {
-        hearing.watch = opt->watch;
-        hearing.print = opt->log ? o.log_level : (QnnLog_Level_t)0;
-        o.log = hear_log;
+        log_sink.watch = opt->watch;
+        log_sink.print = opt->log ? o.log_level : (QnnLog_Level_t)0;
+        o.log = on_log;
         o.log_level = o.log_level > QNN_LOG_LEVEL_INFO ? o.log_level : QNN_LOG_LEVEL_INFO;
         o.node = opt->watch->node;
         o.node_ctx = opt->watch->ctx;

@@ -180,7 +180,7 @@ static int show_text(const char *path, const ox_model *m, const qt_inputs *in, c
     qt_print("parameters  %s (%s)\n", qt_count_text(f->cost.parameters, a, sizeof a),
              qt_bytes_text(f->cost.weight_bytes, b, sizeof b));
     if (f->macs == 0)
-        qt_print("MACs        0 (no convolution or matrix product)\n");
+        qt_print("MACs        0 (no convolution or matmul)\n");
     else if (f->macs < 0)
         qt_print("MACs        not known: shapes are missing%s\n",
                  has_open_dims(in) ? " (--dim NAME=N sets dynamic dimensions)" : "");
@@ -378,7 +378,7 @@ const qt_command qt_show = {
     .about = "Shows a model's inputs, outputs, ops, parameters, multiply-accumulates (MACs) and "
              "memory; of a context binary the graphs with their tensors, encodings, options and "
              "sizes, and the chip it was made for.\n"
-             "MACs are those of convolutions and matrix products, as quern estimate counts them. "
+             "MACs are those of convolutions and matmuls, as quern estimate counts them. "
              "The memory is what the values "
              "between nodes take when the nodes run in the model's order, without the weights.\n"
              "--compiled compiles the model for a backend, or loads the context binary, and prints "

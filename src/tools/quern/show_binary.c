@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // quern show for context binaries: graphs, tensors with encodings, options and sizes, as the System
-// library tells them.
+// library returns them.
 #include "tools/quern/binary.h"
 #include "tools/quern/estimate.h"
 
@@ -86,7 +86,7 @@ static json_t *json_tensors(const Qnn_Tensor_t *list, uint32_t n) {
 }
 
 // The schedule of a graph, to be printed or as an object; nothing if it has none.
-static json_t *tell_schedule(const QnnSystemContext_GraphInfoV3_t *g, bool json) {
+static json_t *report_schedule(const QnnSystemContext_GraphInfoV3_t *g, bool json) {
     qrn_arena *arena = qrn_arena_create();
     json_t *o = NULL;
     qd_schedule s;
@@ -122,7 +122,7 @@ static json_t *json_graph(const QnnSystemContext_GraphInfoV3_t *g) {
         json_object_set_new(o, "shared_bytes", json_integer((json_int_t)f.v2->sharedWeightsSize));
         json_object_set_new(o, "io_bytes", json_integer((json_int_t)f.v2->ioTensorSize));
     }
-    json_t *schedule = tell_schedule(g, true);
+    json_t *schedule = report_schedule(g, true);
     if (schedule)
         json_object_set_new(o, "schedule", schedule);
     return o;
@@ -191,7 +191,7 @@ static void print_graph(const QnnSystemContext_GraphInfoV3_t *g) {
                             : 0.0,
             qt_bytes_text((double)f.v2->ioTensorSize, b, sizeof b),
             qt_bytes_text((double)f.v1->spillFillBufferSize, c, sizeof c));
-    tell_schedule(g, false);
+    report_schedule(g, false);
 }
 
 // What the graphs of a context save by storing equal constants once.

@@ -144,7 +144,7 @@ static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
     if (n->n_in > 64 || n->n_out > 32 || is_std(n, "DequantizeLinear"))
         return QRN_OK;
     size_t most = ox_fold_bytes(im);
-    QRN_TRY(ox_fold_codes(im, n, most, done));
+    QRN_TRY(ox_fold_quantized(im, n, most, done));
     if (*done)
         return QRN_OK;
     for (uint32_t i = 0; i < n->n_in; i++) {
@@ -255,7 +255,7 @@ qrn_status ox_import_one(ox_import *im, const ox_node *n) {
     return s;
 }
 
-static void tell_values(const ox_import *im, const ox_node *n) {
+static void report_values(const ox_import *im, const ox_node *n) {
     for (uint32_t i = 0; im->opt->value && im->depth == 0 && i < n->n_out; i++) {
         const ox_val *v = n->out[i][0] ? ox_scope_find(im->scope, n->out[i]) : NULL;
         if (v && v->known)
@@ -268,7 +268,7 @@ qrn_status ox_import_nodes(ox_import *im, const ox_node *nodes, uint32_t n) {
         if (im->opt->begin && im->depth == 0)
             im->opt->begin(im->opt->begin_ctx, &nodes[i]);
         qrn_status s = ox_import_one(im, &nodes[i]);
-        tell_values(im, &nodes[i]);
+        report_values(im, &nodes[i]);
         if (im->opt->report && im->depth == 0) { // nested nodes fail the node around them
             im->opt->report(im->opt->report_ctx, &nodes[i], s, s == QRN_OK ? "" : qrn_message());
             if (s != QRN_OK && s != QRN_E_MEM)

@@ -136,9 +136,9 @@ qrn_status ox_check_unit(ox_import *im, const ox_node *n, bool unit);
 // qdq.c
 qrn_status ox_import_quantize(ox_import *im, const ox_node *n);
 qrn_status ox_import_dequantize(ox_import *im, const ox_node *n);
-// Moves the codes of a constant where an op moves its real numbers: weights that are transposed
-// after DequantizeLinear stay quantized.
-qrn_status ox_fold_codes(ox_import *im, const ox_node *n, size_t max_bytes, bool *done);
+// Moves the quantized values of a constant where an op moves its real numbers: weights that are
+// transposed after DequantizeLinear stay quantized.
+qrn_status ox_fold_quantized(ox_import *im, const ox_node *n, size_t max_bytes, bool *done);
 
 // place.c
 Qnn_DataType_t ox_qnn_type(const ox_import *im, const ox_val *v);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// An import that goes on behind a refused node, so that all refusals are heard and the rest of the
-// graph is tried as it would be alone.
+// An import that goes on behind a refused node, so that all refusals are reported and the rest of
+// the graph is tried as it would be alone.
 #include "frontend/onnx/driver/internal.h"
 
 #include <string.h>
@@ -26,18 +26,18 @@ static void declare(const ox_import *im, ox_val *v) {
 
 static void forget(ox_val *v) {
     memset(v->at, 0, sizeof v->at);
-    v->turned = NULL;
+    v->transposed = NULL;
 }
 
 // Tensors that a refused node was to write, those of its quantized unit included: nobody does.
 static void forget_unit(ox_import *im, ox_val *v) {
-    for (int i = 0; v && i < 3; i++) { // a unit: the value, behind a Relu or Clip, its codes
+    for (int i = 0; v && i < 3; i++) { // a unit: the value, behind a Relu or Clip, quantized
         forget(v);
         if (v->maker && !is_op(v->maker, "DequantizeLinear"))
             v->quantized = NULL; // made up for the unit
         const ox_node *reader = v->consumer;
-        bool codes = v->maker && is_op(v->maker, "QuantizeLinear");
-        v = reader && !codes && reader->n_out ? ox_scope_find(im->scope, reader->out[0]) : NULL;
+        bool quantized = v->maker && is_op(v->maker, "QuantizeLinear");
+        v = reader && !quantized && reader->n_out ? ox_scope_find(im->scope, reader->out[0]) : NULL;
         if (v && v->known && v->data)
             return;
     }

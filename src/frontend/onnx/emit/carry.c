@@ -30,7 +30,7 @@ static const struct {
     {QNN_DATATYPE_SFIXED_POINT_32, OX_T_SQ32},
 };
 
-static bool takes(uint32_t types, Qnn_DataType_t dtype) {
+static bool supports(uint32_t types, Qnn_DataType_t dtype) {
     for (size_t i = 0; i < sizeof type_bits / sizeof type_bits[0]; i++)
         if (type_bits[i].dtype == dtype)
             return (types & type_bits[i].bit) != 0;
@@ -66,7 +66,7 @@ static void become(qc_tensor *t, Qnn_DataType_t dtype) {
     t->t.v1.quantizeParams = ox_plain_encoding(dtype);
 }
 
-// Signed codes as unsigned ones of the same width: the offset takes up the difference.
+// Signed quantized values as unsigned ones of the same width: the offset takes up the difference.
 static void become_unsigned(qc_tensor *t, Qnn_DataType_t dtype, int32_t shift) {
     t->t.v1.dataType = dtype;
     t->t.v1.quantizeParams.scaleOffsetEncoding.offset -= shift;
@@ -86,7 +86,7 @@ qrn_status ox_carry_of(ox_import *im, const ox_node *n, const ox_val *value, con
         c->base = c->like;
         return QRN_OK;
     }
-    if (takes(types, type_of(t)))
+    if (supports(types, type_of(t)))
         return QRN_OK;
     switch (type_of(t)) {
     case QNN_DATATYPE_BOOL_8:
@@ -109,7 +109,7 @@ qrn_status ox_carry_of(ox_import *im, const ox_node *n, const ox_val *value, con
     default:
         break;
     }
-    if (takes(types, type_of(&c->like)))
+    if (supports(types, type_of(&c->like)))
         return QRN_OK;
     return ox_fail(im, n, QRN_E_UNSUPPORTED, "QNN has no such op for elements of type %s",
                    ox_type_name(value->type));
@@ -147,10 +147,10 @@ static qrn_status converted(ox_import *im, const ox_node *n, const qc_tensor *x,
 qrn_status ox_carry_in(ox_import *im, const ox_node *n, const ox_carry *c, const qc_tensor *t,
                        const qc_tensor **x) {
     if (!c->real && !alike(t, &c->base)) {
-        qc_tensor *codes;
-        QRN_TRY(ox_temp(im, &c->base, t->rank, t->dims, &codes));
-        QRN_TRY(ox_emit_cast(im, n, t, codes));
-        t = codes;
+        qc_tensor *quantized;
+        QRN_TRY(ox_temp(im, &c->base, t->rank, t->dims, &quantized));
+        QRN_TRY(ox_emit_cast(im, n, t, quantized));
+        t = quantized;
     }
     *x = t;
     return alike(t, &c->like) ? QRN_OK : converted(im, n, t, &c->like, x);
@@ -203,10 +203,10 @@ ox_layout ox_layout_of_input(const ox_import *im, const ox_node *n, uint32_t i) 
         v = v->quantized;
     if (v->at[OX_ONNX] || v->at[OX_LAST])
         return v->at[OX_ONNX] ? OX_ONNX : OX_LAST;
-    for (uint32_t d = 0; v->turned && d < v->rank; d++)
-        if (v->turned->dims[d] != ox_axis_in(OX_LAST, d, v->rank))
+    for (uint32_t d = 0; v->transposed && d < v->rank; d++)
+        if (v->transposed->dims[d] != ox_axis_in(OX_LAST, d, v->rank))
             return OX_ONNX;
-    return v->turned ? OX_LAST : OX_ONNX;
+    return v->transposed ? OX_LAST : OX_ONNX;
 }
 
 bool ox_same_in_layouts(const ox_val *v) {
@@ -217,15 +217,15 @@ bool ox_same_in_layouts(const ox_val *v) {
 }
 
 // Where the elements of input 0 are: a tensor, and which of its dimensions is which of the value.
-static qrn_status find_elements(ox_import *im, const ox_node *n, ox_turned *from) {
+static qrn_status find_elements(ox_import *im, const ox_node *n, ox_transposed *from) {
     const ox_val *x = ox_input(im, n, 0);
     if (im->quantized && x->quantized && x->quantized->enc)
         x = x->quantized;
     from->node = n;
-    if (x->turned && !x->at[OX_ONNX] && !x->at[OX_LAST]) {
-        from->t = x->turned->t;
-        memcpy(from->dims, x->turned->dims, sizeof from->dims);
-        from->last = x->turned->last;
+    if (x->transposed && !x->at[OX_ONNX] && !x->at[OX_LAST]) {
+        from->t = x->transposed->t;
+        memcpy(from->dims, x->transposed->dims, sizeof from->dims);
+        from->last = x->transposed->last;
         return QRN_OK;
     }
     ox_layout layout = ox_layout_of_input(im, n, 0);
@@ -243,7 +243,7 @@ static qrn_status like_value(ox_import *im, const ox_val *v, qc_tensor *like) {
 }
 
 // The transposition as an op at once, through the carrier where the type needs one.
-static qrn_status transpose_now(ox_import *im, const ox_node *n, const ox_turned *to,
+static qrn_status transpose_now(ox_import *im, const ox_node *n, const ox_transposed *to,
                                 uint32_t types) {
     const ox_val *x = ox_input(im, n, 0);
     ox_carry c;
@@ -260,7 +260,7 @@ static qrn_status transpose_now(ox_import *im, const ox_node *n, const ox_turned
 qrn_status ox_out_transposed(ox_import *im, const ox_node *n, const uint32_t *perm) {
     const uint32_t types = OX_T_ACT | OX_T_SQ16 | OX_T_I32 | OX_T_U32 | OX_T_B8;
     ox_val *v = ox_scope_find(im->scope, n->out[0]), *target;
-    ox_turned from, *to = ox_alloc(im, sizeof *to);
+    ox_transposed from, *to = ox_alloc(im, sizeof *to);
     qc_tensor like;
     bool identity = true;
     if (!to)
@@ -273,9 +273,9 @@ qrn_status ox_out_transposed(ox_import *im, const ox_node *n, const uint32_t *pe
         to->dims[i] = from.dims[perm[i]];
     QRN_TRY(ox_unit_output(im, v, &target));
     QRN_TRY(like_value(im, target, &like));
-    if (!takes(types, type_of(from.t)) || !alike(from.t, &like))
+    if (!supports(types, type_of(from.t)) || !alike(from.t, &like))
         return transpose_now(im, n, to, types);
-    target->turned = to;
+    target->transposed = to;
     // Channel last after four dimensions is a layout, not a matrix: readers should keep it.
     for (uint32_t i = 0; i < v->rank; i++)
         identity &= to->dims[i] == ox_axis_in(OX_LAST, i, v->rank);
@@ -296,11 +296,11 @@ static uint32_t split_parts(const ox_val *x, const ox_val *y) {
     return same ? parts : 0;
 }
 
-// [N, H, W, C] as [N, H, W, c1, c2]: the value [N, c1, c2, H, W] is that tensor turned.
+// [N, H, W, C] as [N, H, W, c1, c2]: the value [N, c1, c2, H, W] is that tensor transposed.
 static qrn_status split_channels(ox_import *im, const ox_node *n, uint32_t parts, const ox_val *y,
                                  ox_val *target) {
     uint32_t dims[OX_MAX_RANK], spatial = y->rank - parts - 1;
-    ox_turned *to = ox_alloc(im, sizeof *to);
+    ox_transposed *to = ox_alloc(im, sizeof *to);
     qc_tensor *x, *t;
     if (!to)
         return ox_no_memory(im);
@@ -313,7 +313,7 @@ static qrn_status split_channels(ox_import *im, const ox_node *n, uint32_t parts
     to->t = t;
     to->node = n;
     to->last = true;
-    target->turned = to;
+    target->transposed = to;
     return ox_emit_reshape(im, n, x, t);
 }
 
@@ -330,9 +330,9 @@ static uint32_t joined_parts(const ox_val *x, const ox_val *y) {
     return 0;
 }
 
-// A turned [N, c1, c2, H, W] as [N, H, W, c1, c2], which is y channel last.
+// A transposed [N, c1, c2, H, W] as [N, H, W, c1, c2], which is y channel last.
 static qrn_status join_channels(ox_import *im, const ox_node *n, uint32_t parts, const ox_val *x,
-                                const ox_turned *from) {
+                                const ox_transposed *from) {
     uint32_t perm[OX_MAX_RANK], dims[OX_MAX_RANK], spatial = x->rank - parts - 1;
     bool identity = true;
     qc_tensor *t = from->t, *y;
@@ -364,7 +364,7 @@ qrn_status ox_out_channels(ox_import *im, const ox_node *n, bool *done) {
         *done = true;
         return split_channels(im, n, split_parts(in, y), y, target);
     }
-    const ox_turned *from = x->at[OX_ONNX] || x->at[OX_LAST] ? NULL : x->turned;
+    const ox_transposed *from = x->at[OX_ONNX] || x->at[OX_LAST] ? NULL : x->transposed;
     if (!from || !from->last || !alike(from->t, &like) || !joined_parts(in, y))
         return QRN_OK;
     for (uint32_t i = 0; i < in->rank; i++)
@@ -375,21 +375,21 @@ qrn_status ox_out_channels(ox_import *im, const ox_node *n, bool *done) {
     return join_channels(im, n, joined_parts(in, y), in, from);
 }
 
-qrn_status ox_codes_of(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_out, qc_tensor **x,
-                       qc_tensor **y) {
+qrn_status ox_quantized_of(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_out,
+                           qc_tensor **x, qc_tensor **y) {
     const ox_val *v = ox_input(im, n, i);
     ox_val *q = v->quantized, *out = ox_scope_find(im->scope, n->out[i_out]);
     *x = NULL;
     bool small = q && (q->type == OX_U8 || q->type == OX_I8 || q->type == OX_U16);
     if (im->quantized || !small || !q->data || !q->enc || q->enc->n != 1 || q->enc->block)
         return QRN_OK;
-    ox_val *codes = ox_alloc(im, sizeof *codes);
-    if (!codes)
+    ox_val *quantized = ox_alloc(im, sizeof *quantized);
+    if (!quantized)
         return ox_no_memory(im);
-    *codes = (ox_val){
+    *quantized = (ox_val){
         .name = out->name, .type = q->type, .rank = out->rank, .known = true, .enc = q->enc};
-    memcpy(codes->dims, out->dims, sizeof codes->dims);
-    out->quantized = codes;
+    memcpy(quantized->dims, out->dims, sizeof quantized->dims);
+    out->quantized = quantized;
     QRN_TRY(ox_tensor_in(im, q, OX_ONNX, x));
-    return ox_tensor_new(im, codes, OX_ONNX, y);
+    return ox_tensor_new(im, quantized, OX_ONNX, y);
 }

@@ -2,8 +2,8 @@
 //
 // Elements on their way through ops that only move them. A QNN op takes some types and not others;
 // elements of a type that it does not take travel as another one that holds them exactly: the
-// carrier. bool travels as 8-bit codes, uint32 as int32, signed fixed point as unsigned with
-// another offset, 4 bits as float.
+// carrier. bool travels as 8-bit fixed point, uint32 as int32, signed fixed point as unsigned
+// with another offset, 4 bits as float.
 //
 // Real values (float, quantized units) keep their value when encodings differ, integer values keep
 // their code. Importers derive a carrier from one tensor, bring the operands to it, write a tensor
@@ -70,9 +70,10 @@ qrn_status ox_out_transposed(ox_import *im, const ox_node *n, const uint32_t *pe
 qrn_status ox_out_channels(ox_import *im, const ox_node *n, bool *done);
 
 // Input i when it is a dequantized constant of one encoding, in a node that is no quantized unit:
-// its codes, and output i_out (declared) as the dequantized value of codes too. *x is NULL when it
-// is not. So a table is never expanded to float for the few rows that are read.
-qrn_status ox_codes_of(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_out, qc_tensor **x,
-                       qc_tensor **y);
+// its quantized values, and output i_out (declared) as the dequantized value of such values
+// too. *x is NULL when it is not. So a table is never expanded to float for the few rows that are
+// read.
+qrn_status ox_quantized_of(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_out,
+                           qc_tensor **x, qc_tensor **y);
 
 #endif

@@ -2,8 +2,9 @@
 //
 // Numbers of one type as another: operands that a QNN op does not take in the type they have, and
 // results that are computed in another type than the output's. Integers keep their value, or their
-// low bits where they do not fit, as in ONNX; 4, 8 and 16-bit integers are fixed-point codes in QNN
-// tensors (place.c), and it is the code that counts unless the value is a float one.
+// low bits where they do not fit, as in ONNX; 4, 8 and 16-bit integers are quantized values
+// in QNN tensors (place.c), and it is the stored integer that counts unless the value is a float
+// one.
 #include "frontend/onnx/driver/internal.h"
 
 #include <math.h>
@@ -65,7 +66,7 @@ static qrn_status cast_to(ox_import *im, const ox_node *n, const char *op, qc_te
     return QRN_OK;
 }
 
-// The real number of a code c is (c + offset) * scale.
+// The real number of a quantized value q is (q + offset) * scale.
 static qrn_status encoding_of(const ox_import *im, const ox_node *n, const qc_tensor *t,
                               Qnn_ScaleOffset_t *e) {
     const Qnn_QuantizeParams_t *q = &t->t.v1.quantizeParams;
@@ -73,14 +74,15 @@ static qrn_status encoding_of(const ox_import *im, const ox_node *n, const qc_te
     if (q->encodingDefinition != QNN_DEFINITION_DEFINED)
         return QRN_OK;
     if (q->quantizationEncoding != QNN_QUANTIZATION_ENCODING_SCALE_OFFSET)
-        return ox_fail(im, n, QRN_E_UNSUPPORTED,
-                       "codes of tensor '%s', which is encoded per axis or block, as plain numbers",
-                       t->t.v1.name);
+        return ox_fail(
+            im, n, QRN_E_UNSUPPORTED,
+            "quantized values of tensor '%s', which is encoded per axis or block, as plain numbers",
+            t->t.v1.name);
     *e = q->scaleOffsetEncoding;
     return QRN_OK;
 }
 
-// 4-bit codes as floats, through their real numbers: Cast does not take them.
+// 4-bit quantized values as floats, through their real numbers: Cast does not support them.
 static qrn_status from_nibbles(ox_import *im, const ox_node *n, qc_tensor **x) {
     Qnn_ScaleOffset_t e;
     QRN_TRY(encoding_of(im, n, *x, &e));
@@ -97,8 +99,8 @@ static qrn_status from_nibbles(ox_import *im, const ox_node *n, qc_tensor **x) {
     return QRN_OK;
 }
 
-// Types that Cast does not write: the low bits of an i32, then the real number of that code.
-static qrn_status to_codes(ox_import *im, const ox_node *n, qc_tensor *x, const qc_tensor *y) {
+// Types that Cast does not write: the low bits of an i32, then the real number that it stands for.
+static qrn_status to_quantized(ox_import *im, const ox_node *n, qc_tensor *x, const qc_tensor *y) {
     unsigned bits = qc_dtype_bits(type_of(y));
     bool is_signed = type_of(y) != QNN_DATATYPE_UFIXED_POINT_4;
     Qnn_ScaleOffset_t e;
@@ -125,7 +127,7 @@ qrn_status ox_emit_cast(ox_import *im, const ox_node *n, const qc_tensor *x, con
     if (is_nibble(type_of(in)))
         QRN_TRY(from_nibbles(im, n, &in));
     if (is_nibble(type_of(y)) || type_of(y) == QNN_DATATYPE_SFIXED_POINT_16)
-        return to_codes(im, n, in, y);
+        return to_quantized(im, n, in, y);
     return ox_emit_unary(im, n, QNN_OP_CAST, in, y);
 }
 

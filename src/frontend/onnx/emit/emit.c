@@ -139,7 +139,7 @@ qrn_status ox_set_output(ox_import *im, const ox_node *n, uint32_t i, int type, 
     for (uint32_t d = 0; d < rank; d++)
         v->dims[d] = dims[d];
     v->known = true;
-    // Small integers that pass through an op as codes keep what their codes stand for.
+    // Small integers that pass through an op as quantized values keep what these stand for.
     const ox_val *x = input_val(im, n, 0);
     if (ox_type_bits(type) <= 16 && type != OX_F16 && type != OX_BF16 && type != OX_BOOL)
         v->enc = x && x->type == type && x->enc && x->enc->n == 1 && !x->enc->block ? x->enc : NULL;
@@ -160,7 +160,7 @@ qrn_status ox_alias(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_in) 
     y->bytes = x->bytes;
     y->enc = x->enc;
     y->quantized = x->quantized;
-    y->turned = x->turned;
+    y->transposed = x->transposed;
     y->why = x->why;
     memcpy(y->at, x->at, sizeof y->at);
     return QRN_OK;
@@ -232,7 +232,7 @@ qrn_status ox_in_view(ox_import *im, const ox_node *n, uint32_t i, uint32_t rank
     view.rank = rank;
     memcpy(view.dims, dims, rank * sizeof *dims);
     view.at[OX_ONNX] = view.at[OX_LAST] = NULL;
-    view.turned = NULL;
+    view.transposed = NULL;
     view.is_output = false;
     if (v->enc && v->enc->n > 1)
         return ox_fail(im, n, QRN_E_UNSUPPORTED,
@@ -327,16 +327,16 @@ static qrn_status static_fixed(ox_import *im, const qc_tensor *like, const float
     if (!(scale > 0))
         scale = 1;
     int32_t offset = (int32_t)floor(lo / (double)scale + 0.5);
-    uint16_t *codes = ox_alloc(im, n * sizeof *codes);
-    if (!codes)
+    uint16_t *quantized = ox_alloc(im, n * sizeof *quantized);
+    if (!quantized)
         return ox_no_memory(im);
     for (size_t i = 0; i < n; i++) {
         double q = floor((double)values[i] / (double)scale + 0.5) - offset;
         q = fmin(fmax(q, 0), steps);
         if (wide)
-            codes[i] = (uint16_t)q;
+            quantized[i] = (uint16_t)q;
         else
-            ((uint8_t *)codes)[i] = (uint8_t)q;
+            ((uint8_t *)quantized)[i] = (uint8_t)q;
     }
     Qnn_QuantizeParams_t p = QNN_QUANTIZE_PARAMS_INIT;
     p.encodingDefinition = QNN_DEFINITION_DEFINED;
@@ -345,7 +345,7 @@ static qrn_status static_fixed(ox_import *im, const qc_tensor *like, const float
     p.scaleOffsetEncoding.offset = offset;
     return create(im, QNN_TENSOR_TYPE_STATIC,
                   wide ? QNN_DATATYPE_UFIXED_POINT_16 : QNN_DATATYPE_UFIXED_POINT_8, rank, dims, &p,
-                  codes, n * (wide ? 2 : 1), out);
+                  quantized, n * (wide ? 2 : 1), out);
 }
 
 qrn_status ox_static_like(ox_import *im, const qc_tensor *like, const float *values, uint32_t rank,

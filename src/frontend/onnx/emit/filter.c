@@ -51,7 +51,7 @@ static bool is_identity(const uint32_t *perm, uint32_t n) {
     return true;
 }
 
-// What tells one permutation of a constant from another.
+// What distinguishes one permutation of a constant from another.
 static uint32_t key_of(const uint32_t *perm, uint32_t n, uint32_t lead) {
     uint32_t key = lead + 1;
     for (uint32_t i = 0; i < n; i++)
@@ -111,14 +111,14 @@ qrn_status ox_static_permuted(ox_import *im, const ox_node *n, uint32_t i, const
     ox_val *q = v->quantized && v->quantized->enc ? v->quantized : NULL;
     if (!v->data && !(q && q->data))
         return QRN_OK;
-    bool codes = !v->data && im->quantized && !real;
-    ox_val *keeper = codes ? q : v;
+    bool quantized = !v->data && im->quantized && !real;
+    ox_val *keeper = quantized ? q : v;
     uint32_t key = key_of(perm, v->rank, rank > v->rank ? rank - v->rank : 0);
     if (keeper->permuted && keeper->permuted_by == key) {
         *out = keeper->permuted;
         return QRN_OK;
     }
-    if (codes)
+    if (quantized)
         QRN_TRY(make(im, q, q->data, perm, rank, out));
     else if (v->data && !(real && v->type == OX_F16 && im->quantized))
         QRN_TRY(make(im, v, v->data, perm, rank, out));

@@ -8,8 +8,8 @@
 #include "frontend/onnx/import.h"
 
 // The constant of input i with its dimensions permuted and brought to `rank` by leading 1s; *out is
-// NULL when the input is not constant. In a quantized unit codes and encoding follow, unless `real`
-// asks for float. Inputs that share a constant share the tensor.
+// NULL when the input is not constant. In a quantized unit stored values and encoding follow,
+// unless `real` asks for float. Inputs that share a constant share the tensor.
 qrn_status ox_static_permuted(ox_import *im, const ox_node *n, uint32_t i, const uint32_t *perm,
                               uint32_t rank, bool real, qc_tensor **out);
 

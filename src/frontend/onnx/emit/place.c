@@ -283,8 +283,8 @@ static qrn_status dequantized(ox_import *im, ox_val *v, ox_layout layout, qc_ten
 }
 
 // Makes a transposed value in the layout that is asked for first.
-static qrn_status turn(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **out) {
-    const ox_turned *from = v->turned;
+static qrn_status transpose_place(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **out) {
+    const ox_transposed *from = v->transposed;
     uint32_t perm[OX_MAX_RANK], last = 0;
     bool identity = true, ordered = true; // but for dimensions of size 1
     for (uint32_t i = 0; i < v->rank; i++)
@@ -314,8 +314,8 @@ qrn_status ox_tensor_in(ox_import *im, ox_val *v, ox_layout layout, qc_tensor **
     }
     if (v->data)
         return constant(im, v, layout, out);
-    if (v->turned && !v->at[OX_ONNX] && !v->at[OX_LAST])
-        return turn(im, v, layout, out);
+    if (v->transposed && !v->at[OX_ONNX] && !v->at[OX_LAST])
+        return transpose_place(im, v, layout, out);
     if (v->quantized && !v->at[OX_ONNX] && !v->at[OX_LAST])
         return dequantized(im, v, layout, out);
     if (v->at[OX_ONNX] || v->at[OX_LAST])

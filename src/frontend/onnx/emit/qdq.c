@@ -2,7 +2,8 @@
 //
 // QuantizeLinear and DequantizeLinear. With constant scale and zero point they are encodings of
 // tensors, and where nothing absorbs them a Quantize, Dequantize or Convert op. Everything else,
-// and codes that leave the graph, is computed as ONNX says: divide, round to even, add, clip.
+// and quantized values that leave the graph, is computed as ONNX says: divide, round to even, add,
+// clip.
 #include "frontend/onnx/fold/fold.h"
 #include "frontend/onnx/import/compose.h"
 #include "frontend/onnx/driver/internal.h"
@@ -65,21 +66,22 @@ static qc_tensor *operand(ox_expr *e, uint32_t i, const ox_val *v) {
 // --- DequantizeLinear
 
 static qrn_status dequantize_by_formula(ox_import *im, const ox_node *n, const ox_val *x) {
-    qc_tensor *codes, *y;
+    qc_tensor *quantized, *y;
     QRN_TRY(ox_check_dequantizing(im, n, x->type));
-    QRN_TRY(ox_in_as(im, n, 0, OX_ONNX, QNN_DATATYPE_FLOAT_32, &codes));
+    QRN_TRY(ox_in_as(im, n, 0, OX_ONNX, QNN_DATATYPE_FLOAT_32, &quantized));
     QRN_TRY(ox_out_as(im, n, 0, OX_ONNX, QNN_DATATYPE_FLOAT_32, &y));
     ox_expr e = ox_begin(im, n);
     qc_tensor *zero = operand(&e, 2, x), *scale = operand(&e, 1, x);
     if (zero)
-        codes = ox_binary(&e, SUB, codes, zero);
+        quantized = ox_binary(&e, SUB, quantized, zero);
     ox_into(&e, y);
-    ox_binary(&e, MUL, codes, scale);
+    ox_binary(&e, MUL, quantized, scale);
     QRN_TRY(ox_done(&e));
     return ox_out_end(im, n, 0, OX_ONNX, y);
 }
 
-// x with another encoding: for a constant nothing happens, of others the codes are copied.
+// x with another encoding: for a constant nothing happens, of others the quantized values are
+// copied.
 static qrn_status with_encoding(ox_import *im, const ox_node *n, ox_val *x, const ox_enc *enc,
                                 ox_val **out) {
     ox_val *q = qrn_arena_copy(im->arena, x, sizeof *x);
@@ -87,7 +89,7 @@ static qrn_status with_encoding(ox_import *im, const ox_node *n, ox_val *x, cons
         return ox_no_memory(im);
     q->enc = enc;
     q->at[OX_ONNX] = q->at[OX_LAST] = q->permuted = NULL;
-    q->turned = NULL;
+    q->transposed = NULL;
     q->is_output = false;
     QRN_TRY(ox_fit_encoding(im, q));
     *out = q;
@@ -109,7 +111,8 @@ qrn_status ox_import_dequantize(ox_import *im, const ox_node *n) {
     if (im->opt->as_float && (x->type == OX_F32 || x->type == OX_F16))
         return ox_alias(im, n, 0, 0); // it was never quantized
     if (!is_code(x->type) && x->type != OX_I32)
-        return ox_fail(im, n, QRN_E_UNSUPPORTED, "codes of type %s", ox_type_name(x->type));
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "quantized values of type %s",
+                       ox_type_name(x->type));
     int64_t type = ox_attr_int(n, "output_dtype", 0);
     QRN_TRY(ox_set_output(im, n, 0, type ? (int)type : scale->type, x->rank, x->dims));
     QRN_TRY(ox_output_val(im, n, 0, &y));
@@ -146,12 +149,12 @@ static const ox_enc *moved_encoding(ox_import *im, const ox_node *n, const ox_va
     return NULL;
 }
 
-qrn_status ox_fold_codes(ox_import *im, const ox_node *n, size_t max_bytes, bool *done) {
+qrn_status ox_fold_quantized(ox_import *im, const ox_node *n, size_t max_bytes, bool *done) {
     static const char *const ops[] = {"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze"};
     const ox_val *x = ox_input(im, n, 0), *q = x ? x->quantized : NULL, *in[2] = {q};
     const ox_enc *enc = NULL;
     ox_folded f = {0};
-    ox_val *y, *codes;
+    ox_val *y, *quantized;
     for (size_t i = 0; i < sizeof ops / sizeof ops[0] && q && q->data && q->enc; i++)
         if (strcmp(n->op, ops[i]) == 0 && n->domain[0] == '\0' && n->n_in <= 2 && n->n_out == 1)
             enc = moved_encoding(im, n, q);
@@ -167,15 +170,15 @@ qrn_status ox_fold_codes(ox_import *im, const ox_node *n, size_t max_bytes, bool
     QRN_TRY(s);
     QRN_TRY(ox_set_output(im, n, 0, x->type, f.rank, f.dims));
     QRN_TRY(ox_output_val(im, n, 0, &y));
-    if (!(codes = ox_alloc(im, sizeof *codes)))
+    if (!(quantized = ox_alloc(im, sizeof *quantized)))
         return ox_no_memory(im);
-    *codes = *y;
-    codes->type = f.type;
-    codes->data = f.data;
-    codes->bytes = f.bytes;
-    codes->enc = enc;
-    codes->is_output = false;
-    y->quantized = codes;
+    *quantized = *y;
+    quantized->type = f.type;
+    quantized->data = f.data;
+    quantized->bytes = f.bytes;
+    quantized->enc = enc;
+    quantized->is_output = false;
+    y->quantized = quantized;
     *done = true;
     return QRN_OK;
 }
@@ -196,7 +199,7 @@ static qrn_status quantize_by_formula(ox_import *im, const ox_node *n, const ox_
     float low, high;
     qc_op o;
     QRN_TRY(ox_check_quantizing(im, n, v->type, target->type, target->enc));
-    target->enc = NULL; // the codes are what counts
+    target->enc = NULL; // the quantized values are what counts
     QRN_TRY(ox_in_as(im, n, 0, OX_ONNX, QNN_DATATYPE_FLOAT_32, &x));
     QRN_TRY(ox_out(im, n, 0, OX_ONNX, &y));
     ox_expr e = ox_begin(im, n);
@@ -223,20 +226,21 @@ static bool is_convertible(const ox_val *v) {
            !v->enc->block;
 }
 
-// Does somebody read the codes themselves? Then they must be ONNX's to the last bit; QNN rounds
-// ties up. Who keeps all values wants their real numbers.
-static bool shows_codes(const ox_import *im, const ox_val *y) {
+// Does somebody read the quantized values themselves? Then they must be ONNX's to the last bit; QNN
+// rounds ties up. Who keeps all values wants their real numbers.
+static bool shows_quantized(const ox_import *im, const ox_val *y) {
     return (y->is_output && !im->opt->keep_all) ||
            (y->n_uses == 1 && y->consumer && strcmp(y->consumer->op, "DequantizeLinear") != 0);
 }
 
-// Codes that stand for x: what it was dequantized from, or what another QuantizeLinear made of it.
-static const ox_val *codes_of(const ox_import *im, const ox_node *n, const ox_val *x) {
+// Quantized values that stand for x: what it was dequantized from, or what another QuantizeLinear
+// made of it.
+static const ox_val *quantized_of(const ox_import *im, const ox_node *n, const ox_val *x) {
     const ox_val *v = x->quantized;
     if (x->consumer && x->consumer != n && x->consumer->n_out &&
         strcmp(x->consumer->op, "QuantizeLinear") == 0)
         v = ox_scope_find(im->scope, x->consumer->out[0]);
-    return v && !v->data && (v->at[OX_ONNX] || v->at[OX_LAST] || v->turned) ? v : NULL;
+    return v && !v->data && (v->at[OX_ONNX] || v->at[OX_LAST] || v->transposed) ? v : NULL;
 }
 
 qrn_status ox_import_quantize(ox_import *im, const ox_node *n) {
@@ -259,12 +263,12 @@ qrn_status ox_import_quantize(ox_import *im, const ox_node *n) {
     QRN_TRY(ox_set_output(im, n, 0, type, x->rank, x->dims));
     y->enc = enc;
     QRN_TRY(ox_fit_encoding(im, y));
-    if (y->at[OX_ONNX] || y->at[OX_LAST] || y->turned)
+    if (y->at[OX_ONNX] || y->at[OX_LAST] || y->transposed)
         return QRN_OK; // the unit before wrote it
-    const ox_val *same = codes_of(im, n, x);
+    const ox_val *same = quantized_of(im, n, x);
     if (same && same->type == type && ox_same_encoding(same->enc, y->enc)) {
-        memcpy(y->at, same->at, sizeof y->at); // these codes exist already
-        y->turned = same->turned;
+        memcpy(y->at, same->at, sizeof y->at); // these quantized values exist already
+        y->transposed = same->transposed;
         return QRN_OK;
     }
     bool requantize = x->quantized && !x->quantized->data && enc && is_convertible(x->quantized) &&
@@ -272,10 +276,10 @@ qrn_status ox_import_quantize(ox_import *im, const ox_node *n) {
     if (requantize && x->quantized->type == type &&
         ox_same_encoding(x->quantized->enc, y->enc)) { // nothing changes
         memcpy(y->at, x->quantized->at, sizeof y->at);
-        y->turned = x->quantized->turned;
+        y->transposed = x->quantized->transposed;
         return QRN_OK;
     }
-    if (!enc || (shows_codes(im, y) && !requantize))
+    if (!enc || (shows_quantized(im, y) && !requantize))
         return quantize_by_formula(im, n, x, y);
     ox_layout layout = y->enc->block ? OX_ONNX : ox_layout_of(im, n);
     qc_tensor *in, *out;

@@ -2,7 +2,7 @@
 //
 // Importer: BitCast. Constants take any two types of one size. While running, integers of up to 32
 // bits do, and int32 as float32, which is put together from its parts. The other way round no QNN
-// op tells the bits of a NaN, and integers of 64 bits are held as 32.
+// op shows the bits of a NaN, and integers of 64 bits are held as 32.
 #include "frontend/onnx/import/math.h"
 #include "frontend/onnx/import/table.h"
 

@@ -106,7 +106,7 @@ qrn_status ox_end_real(ox_expr *e, uint32_t i, ox_layout layout, const qc_tensor
     return e->s;
 }
 
-// s16 as u16: the same steps, counted from the lowest code.
+// s16 as u16: the same steps, counted from the lowest value.
 static qc_tensor *unsigned_like(ox_expr *e, const qc_tensor *x) {
     qc_tensor like = *x, *y = NULL;
     like.t.v1.dataType = QNN_DATATYPE_UFIXED_POINT_16;
@@ -452,7 +452,7 @@ qc_tensor *ox_softmax(ox_expr *e, const char *op, qc_tensor *x, uint32_t axis) {
     return ox_axis_back(e, z, axis);
 }
 
-// log(1 + u) for u up to 1. What 1 + u loses of u, which in halves is much, is made up for by the
+// log(1 + u) for u up to 1. What 1 + u loses of u, which in fp16 is much, is made up for by the
 // factor u / ((1 + u) - 1).
 static qc_tensor *log1p_of(ox_expr *e, qc_tensor *u) {
     qc_tensor *sum = ox_with(e, QNN_OP_ELEMENT_WISE_ADD, u, 1), *zero = NULL;

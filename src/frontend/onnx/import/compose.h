@@ -46,7 +46,7 @@ qc_tensor *ox_with(ox_expr *e, const char *op, qc_tensor *x, double value);
 // A comparison: the result is boolean.
 qc_tensor *ox_compare(ox_expr *e, const char *op, qc_tensor *a, qc_tensor *b);
 qc_tensor *ox_select(ox_expr *e, qc_tensor *cond, qc_tensor *a, qc_tensor *b);
-// Casts when the type differs; values of fixed point count as their codes.
+// Casts when the type differs; quantized values count as the stored integers.
 qc_tensor *ox_as(ox_expr *e, qc_tensor *x, Qnn_DataType_t dtype);
 // Convert: the same real numbers in the type and encoding of `like`.
 qc_tensor *ox_convert(ox_expr *e, qc_tensor *x, const qc_tensor *like);

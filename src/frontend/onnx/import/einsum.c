@@ -2,7 +2,7 @@
 //
 // Importer: Einsum. Operands are contracted two at a time, from the left: repeated subscripts of
 // one operand are diagonals, subscripts that nobody needs any more are summed, and what is left is
-// a batch of matrix products.
+// a batch of matmuls.
 #include "frontend/onnx/import/matmul.h"
 #include "frontend/onnx/import/table.h"
 
@@ -227,7 +227,7 @@ static qc_tensor *as_matrices(ox_expr *e, qc_tensor *t, uint32_t batch, uint32_t
     return ox_reshape(e, t, batch + 2, dims);
 }
 
-// The batched product over the labels that both have and nobody needs.
+// The batched matmul over the labels that both have and nobody needs.
 static void contract(ox_expr *e, term *a, term *b, const bool *needed, bool ints) {
     labels batch = {0}, sum = {0}, rows = {0}, columns = {0}, order;
     if (!a->t || !b->t)
@@ -245,7 +245,7 @@ static void contract(ox_expr *e, term *a, term *b, const bool *needed, bool ints
         if (!contains(&a->l, b->l.at[i], NULL))
             add_label(&columns, b->l.at[i]);
     if (batch.n + 2 > OX_MAX_RANK || batch.n + rows.n + columns.n > OX_MAX_RANK) {
-        e->s = ox_fail(e->im, e->n, QRN_E_UNSUPPORTED, "a product of more than %d dimensions",
+        e->s = ox_fail(e->im, e->n, QRN_E_UNSUPPORTED, "a matmul of more than %d dimensions",
                        OX_MAX_RANK);
         return;
     }

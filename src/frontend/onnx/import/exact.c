@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Exact sums of products of small integers.
+// Exact multiply-adds of small integers.
 #include "frontend/onnx/import/exact.h"
 
 #define EXACT_LIMIT (1u << 24) // integers below it are exact in f32

@@ -355,7 +355,7 @@ static qrn_status import_prelu(ox_import *im, const ox_node *n) {
     QRN_TRY(ox_same_shape(im, n, v->type));
     if (!ox_is_float(v))
         return prelu_formula(im, n);
-    // A slope that is one float number gets codes here.
+    // A slope that is one float number is quantized here.
     uint32_t one = 1;
     float number;
     bool plain = ox_is_quantized(im, n) && !s->quantized && ox_const_float(im, n, 1, &number);

@@ -73,7 +73,7 @@ static qrn_status import_acosh(ox_import *im, const ox_node *n) {
 }
 
 // With a = |x|: log1p(a + a (a / (1 + sqrt(a^2 + 1)))); log(a) + log(2) for large a. The square is
-// that of a / 32, which halves can hold as far as the formula goes.
+// that of a / 32, which fp16 can hold as far as the formula goes.
 static qrn_status import_asinh(ox_import *im, const ox_node *n) {
     ox_expr e;
     qc_tensor *x;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Importers: matrix products. A constant matrix becomes the weight of FullyConnected.
+// Importers: matmuls. A constant matrix becomes the weight of FullyConnected.
 #include "frontend/onnx/import/matmul.h"
 
 #include "base/mem.h"
@@ -32,7 +32,7 @@ qc_tensor *ox_matmul_ints(ox_expr *e, qc_tensor *a, qc_tensor *b) {
     uint64_t products = (uint64_t)qc_tensor_count(a) * b->dims[b->rank - 1];
     if (a->rank >= OX_MAX_RANK || b->rank >= OX_MAX_RANK || products > MAX_PRODUCTS) {
         e->s = ox_fail(e->im, e->n, QRN_E_UNSUPPORTED,
-                       "an integer product of this size; cast its operands to float");
+                       "an integer matmul of this size; cast its operands to float");
         return NULL;
     }
     memcpy(da, a->dims, sizeof a->dims);
@@ -145,8 +145,8 @@ static bool matmul_taken(ox_expr *e, const qc_tensor *a, const qc_tensor *b, con
     return ox_taken(e, &o);
 }
 
-// The second factor as the backend takes it. An HTP multiplies 16-bit codes by 16-bit ones without
-// an offset, or by 8-bit ones where it is older: the best of these that it takes.
+// The second factor as the backend supports it. An HTP multiplies 16-bit quantized values by 16-bit
+// ones without an offset, or by 8-bit ones where it is older: the best of these that it supports.
 static qc_tensor *second_factor(ox_expr *e, const qc_tensor *a, qc_tensor *b, const qc_tensor *y) {
     if (!a || !b || !y || b->t.v1.dataType != QNN_DATATYPE_UFIXED_POINT_16 ||
         b->t.v1.quantizeParams.quantizationEncoding != QNN_QUANTIZATION_ENCODING_SCALE_OFFSET ||
@@ -155,7 +155,7 @@ static qc_tensor *second_factor(ox_expr *e, const qc_tensor *a, qc_tensor *b, co
     qc_tensor like = *b;
     Qnn_ScaleOffset_t *to = &like.t.v1.quantizeParams.scaleOffsetEncoding, from = *to;
     double low = -(double)from.offset, high = 65535.0 + (double)from.offset;
-    double reach = (low > high ? low : high) / 0x7f7f; // the largest code that an HTP takes
+    double reach = (low > high ? low : high) / 0x7f7f; // the largest value that an HTP supports
     like.t.v1.dataType = QNN_DATATYPE_SFIXED_POINT_16;
     *to = (Qnn_ScaleOffset_t){(float)((double)from.scale * (reach > 1 ? reach : 1)), 0};
     if (matmul_taken(e, a, &like, y))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Matrix products that several importers need.
+// Matmuls that several importers need.
 #ifndef QRN_FRONTEND_ONNX_IMPORT_MATMUL_H
 #define QRN_FRONTEND_ONNX_IMPORT_MATMUL_H
 

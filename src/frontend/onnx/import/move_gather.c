@@ -128,7 +128,7 @@ qrn_status move_import_gather(ox_import *im, const ox_node *n) {
     uint32_t axis, rank = 0, dims[2 * OX_MAX_RANK];
     ox_carry c;
     const qc_tensor *in, *w;
-    qc_tensor *indices, *codes, *y;
+    qc_tensor *indices, *quantized, *y;
     if (x->rank == 0)
         return ox_fail(im, n, QRN_E_SHAPE, "a scalar has no axis");
     QRN_TRY(ox_axis(im, n, ox_attr_int(n, "axis", 0), x->rank, &axis));
@@ -145,9 +145,9 @@ qrn_status move_import_gather(ox_import *im, const ox_node *n) {
         return gather_one(im, n, axis);
     ox_layout layout = ix->rank == 1 ? ox_layout_of_input(im, n, 0) : OX_ONNX;
     QRN_TRY(move_indices(im, n, 1, &x->dims[axis], 1, &indices));
-    QRN_TRY(ox_codes_of(im, n, 0, 0, &codes, &y));
-    if (codes)
-        return move_emit_gather(im, n, codes, indices, axis, y);
+    QRN_TRY(ox_quantized_of(im, n, 0, 0, &quantized, &y));
+    if (quantized)
+        return move_emit_gather(im, n, quantized, indices, axis, y);
     QRN_TRY(ox_carry_input(im, n, 0, layout, MOVE_GATHER, &c, &in));
     QRN_TRY(ox_out(im, n, 0, layout, &y));
     QRN_TRY(ox_carry_out(im, &c, y, &w));

@@ -11,16 +11,16 @@ static qrn_status rearrange_in(ox_import *im, const ox_node *n, uint32_t rank,
     uint32_t moved[OX_MAX_RANK];
     ox_carry c;
     const qc_tensor *in, *apart, *w;
-    qc_tensor *turned, *y;
+    qc_tensor *transposed, *y;
     for (uint32_t i = 0; i < rank; i++)
         moved[i] = split[perm[i]];
     QRN_TRY(ox_carry_input(im, n, 0, OX_ONNX, MOVE_TRANSPOSE, &c, &in));
     QRN_TRY(move_reshaped(im, n, in, rank, split, &apart));
-    QRN_TRY(ox_temp(im, in, rank, moved, &turned));
-    QRN_TRY(ox_emit_transpose(im, n, apart, perm, turned));
+    QRN_TRY(ox_temp(im, in, rank, moved, &transposed));
+    QRN_TRY(ox_emit_transpose(im, n, apart, perm, transposed));
     QRN_TRY(ox_out(im, n, 0, OX_ONNX, &y));
     QRN_TRY(ox_carry_out(im, &c, y, &w));
-    QRN_TRY(ox_emit_reshape(im, n, turned, w));
+    QRN_TRY(ox_emit_reshape(im, n, transposed, w));
     return ox_carry_end(im, n, &c, w, y);
 }
 
@@ -148,7 +148,7 @@ static qrn_status hot_indices(ox_import *im, const ox_node *n, uint32_t depth,
     qc_tensor *x, *zero, *d;
     const qc_tensor *below, *ends;
     if (ox_input(im, n, 0)->type == OX_F32 || ox_input(im, n, 0)->type == OX_F16) {
-        qc_tensor *real; // in a quantized unit the number counts, not its code
+        qc_tensor *real; // in a quantized unit the number counts, not the stored one
         QRN_TRY(ox_in_as(im, n, 0, OX_ONNX, QNN_DATATYPE_FLOAT_32, &real));
         QRN_TRY(ox_temp_typed(im, i32, real->rank, real->dims, &x));
         QRN_TRY(ox_emit_cast(im, n, real, x));
@@ -295,7 +295,7 @@ qrn_status move_import_trilu(ox_import *im, const ox_node *n) {
     uint32_t count;
     ox_carry c;
     const qc_tensor *in, *w, *keep;
-    qc_tensor *codes, *y;
+    qc_tensor *quantized, *y;
     if (x->rank < 2)
         return ox_fail(im, n, QRN_E_SHAPE, "rank %u, expected at least 2", x->rank);
     if (ox_input(im, n, 1))
@@ -303,9 +303,9 @@ qrn_status move_import_trilu(ox_import *im, const ox_node *n) {
     QRN_TRY(triangle(im, n, x->rank, x->dims, k, &keep));
     QRN_TRY(ox_set_output(im, n, 0, x->type, x->rank, x->dims));
     if (x->type != OX_F32 && x->type != OX_F16) {
-        QRN_TRY(ox_in_as(im, n, 0, OX_ONNX, i32, &codes));
+        QRN_TRY(ox_in_as(im, n, 0, OX_ONNX, i32, &quantized));
         QRN_TRY(ox_out_as(im, n, 0, OX_ONNX, i32, &y));
-        QRN_TRY(emit_triangle(im, n, keep, codes, y));
+        QRN_TRY(emit_triangle(im, n, keep, quantized, y));
         return ox_out_end(im, n, 0, OX_ONNX, y);
     }
     QRN_TRY(ox_carry_input(im, n, 0, OX_ONNX, OX_T_FLOAT | OX_T_UQ8 | OX_T_UQ16, &c, &in));

@@ -118,18 +118,18 @@ static qrn_status pad_by_picking(ox_import *im, const ox_node *n, const pad_plan
     return QRN_OK;
 }
 
-// The constant as a parameter: the real number, or for integers the code in the carrier (a uint32
-// by its bits).
+// The constant as a parameter: the real number, or for integers the stored value in the carrier (a
+// uint32 by its bits).
 static void add_value(qc_op *o, const ox_carry *c, double value) {
     const Qnn_ScaleOffset_t *base = &c->base.t.v1.quantizeParams.scaleOffsetEncoding;
     const Qnn_ScaleOffset_t *like = &c->like.t.v1.quantizeParams.scaleOffsetEncoding;
-    bool codes = !c->real && ox_is_fixed(&c->base);
-    if (codes && !ox_is_fixed(&c->like))
+    bool quantized = !c->real && ox_is_fixed(&c->base);
+    if (quantized && !ox_is_fixed(&c->like))
         value = (value + base->offset) * (double)base->scale;
-    else if (codes)
+    else if (quantized)
         value += base->offset - like->offset;
     bool whole_number =
-        ox_is_fixed(&c->like) ? codes : c->like.t.v1.dataType == QNN_DATATYPE_INT_32;
+        ox_is_fixed(&c->like) ? quantized : c->like.t.v1.dataType == QNN_DATATYPE_INT_32;
     if (!whole_number) {
         qc_f32(o, QNN_OP_PAD_PARAM_PAD_CONSTANT_VALUE, (float)value);
         return;

@@ -22,30 +22,30 @@ static double largest(const float *values, size_t n) {
     return most > 0 ? most : 1;
 }
 
-// values as integers of `dtype` in steps of `scale`, zero at code `zero`.
+// values as integers of `dtype` in steps of `scale`, zero at `zero`.
 static qc_tensor *encoded(ox_expr *e, const float *values, Qnn_DataType_t dtype, double scale,
                           int32_t zero, uint32_t rank, const uint32_t *dims) {
     size_t n = count_of(rank, dims), wide = qc_dtype_bits(dtype) == 32;
     qc_tensor *out = NULL;
-    int32_t *codes = qrn_alloc(n * sizeof *codes);
-    if (!codes) {
+    int32_t *quantized = qrn_alloc(n * sizeof *quantized);
+    if (!quantized) {
         e->s = QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", e->n->name);
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {
         double q = floor((double)values[i] / scale + 0.5) + zero;
         if (wide)
-            codes[i] = (int32_t)q;
+            quantized[i] = (int32_t)q;
         else
-            ((uint16_t *)codes)[i] = (uint16_t)fmin(fmax(q, 0), 65535);
+            ((uint16_t *)quantized)[i] = (uint16_t)fmin(fmax(q, 0), 65535);
     }
     Qnn_QuantizeParams_t p = QNN_QUANTIZE_PARAMS_INIT;
     p.encodingDefinition = QNN_DEFINITION_DEFINED;
     p.quantizationEncoding = QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
     p.scaleOffsetEncoding.scale = (float)scale;
     p.scaleOffsetEncoding.offset = -zero;
-    e->s = ox_static_encoded(e->im, dtype, rank, dims, &p, codes, n * (wide ? 4 : 2), &out);
-    qrn_free(codes);
+    e->s = ox_static_encoded(e->im, dtype, rank, dims, &p, quantized, n * (wide ? 4 : 2), &out);
+    qrn_free(quantized);
     return out;
 }
 
@@ -118,7 +118,7 @@ bool ox_params_constant(const ox_expr *e, uint32_t first, uint32_t last) {
 
 static bool is_s8(const qc_tensor *t) { return ox_type_of(t) == QNN_DATATYPE_SFIXED_POINT_8; }
 
-// s8 as u8: the same steps, counted from the lowest code.
+// s8 as u8: the same steps, counted from the lowest value.
 static qc_tensor *unsigned_like(ox_expr *e, const qc_tensor *x) {
     qc_tensor like = *x, *y = NULL;
     like.t.v1.dataType = QNN_DATATYPE_UFIXED_POINT_8;

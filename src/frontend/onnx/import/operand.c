@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Filters and biases of convolutions and matrix products.
+// Filters and biases of convolutions and matmuls.
 #include "frontend/onnx/emit/filter.h"
 #include "frontend/onnx/import/window.h"
 
@@ -68,13 +68,13 @@ qc_tensor *ox_bias_of(ox_expr *e, const float *values, const qc_tensor *x, const
         return NULL;
     if (!ox_is_fixed(x))
         return ox_floats(e, x, 1, &channels, values);
-    int32_t *codes = qrn_alloc(channels * sizeof *codes);
+    int32_t *quantized = qrn_alloc(channels * sizeof *quantized);
     Qnn_ScaleOffset_t *pairs = qrn_alloc(channels * sizeof *pairs);
-    if (!codes || !pairs)
+    if (!quantized || !pairs)
         e->s = QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", e->n->name);
     for (uint32_t c = 0; e->s == QRN_OK && c < channels; c++) {
         pairs[c] = (Qnn_ScaleOffset_t){(float)(scale_of(x, 0) * scale_of(filter, c)), 0};
-        codes[c] = to_s32((double)values[c] / (double)pairs[c].scale);
+        quantized[c] = to_s32((double)values[c] / (double)pairs[c].scale);
     }
     if (e->s == QRN_OK) {
         Qnn_QuantizeParams_t q = QNN_QUANTIZE_PARAMS_INIT;
@@ -87,10 +87,10 @@ qc_tensor *ox_bias_of(ox_expr *e, const float *values, const qc_tensor *x, const
             q.axisScaleOffsetEncoding.numScaleOffsets = channels;
             q.axisScaleOffsetEncoding.scaleOffset = pairs;
         }
-        e->s = ox_static_encoded(e->im, QNN_DATATYPE_SFIXED_POINT_32, 1, &channels, &q, codes,
-                                 channels * sizeof *codes, &out);
+        e->s = ox_static_encoded(e->im, QNN_DATATYPE_SFIXED_POINT_32, 1, &channels, &q, quantized,
+                                 channels * sizeof *quantized, &out);
     }
-    qrn_free(codes);
+    qrn_free(quantized);
     qrn_free(pairs);
     return out;
 }

@@ -192,7 +192,7 @@ static qrn_status import_binary(ox_import *im, const ox_node *n) {
 }
 
 // Softmax before opset 13 takes all dimensions from the axis on as one, by default from 1 on. The
-// attribute tells which it is, the op written in its place follows the model's version: both must
+// attribute says which it is, the op written in its place follows the model's version: both must
 // mean the same.
 static qrn_status check_softmax(const ox_import *im, const ox_node *n) {
     const ox_val *x = ox_input(im, n, 0);

@@ -19,7 +19,7 @@
 typedef struct blocks {
     uint32_t n, k, block, per_row;
     unsigned bits;
-    const uint8_t *codes; // packed, each block from a new byte on
+    const uint8_t *quantized; // packed, each block from a new byte on
     const float *scales;
     const uint8_t *zeros;    // packed, each row from a new byte on; NULL
     const float *real_zeros; // or as numbers; NULL
@@ -39,9 +39,9 @@ static double zero_at(const blocks *b, uint32_t row, uint32_t block) {
     return field(b->zeros + row * stride, block, b->bits);
 }
 
-static uint8_t code_at(const blocks *b, uint32_t row, uint32_t column) {
+static uint8_t quantized_at(const blocks *b, uint32_t row, uint32_t column) {
     size_t bytes = (size_t)b->block * b->bits / 8;
-    const uint8_t *p = b->codes + ((size_t)row * b->per_row + column / b->block) * bytes;
+    const uint8_t *p = b->quantized + ((size_t)row * b->per_row + column / b->block) * bytes;
     return field(p, column % b->block, b->bits);
 }
 
@@ -63,7 +63,7 @@ static qrn_status read_blocks(ox_import *im, const ox_node *n, blocks *b) {
                   .block = (uint32_t)block,
                   .per_row = (uint32_t)((k + block - 1) / block),
                   .bits = (unsigned)bits,
-                  .codes = w->data,
+                  .quantized = w->data,
                   .scales = ox_const_reals(im, n, 2)};
     bool packed = z && z->type == OX_U8;
     b->zeros = packed ? z->data : NULL;
@@ -78,24 +78,25 @@ static qrn_status read_blocks(ox_import *im, const ox_node *n, blocks *b) {
     return QRN_OK;
 }
 
-// [N, K] as 4 or 8-bit codes with a block encoding; 2 bits are kept as 4.
+// [N, K] as 4 or 8-bit quantized values with a block encoding; 2 bits are kept as 4.
 static qrn_status block_weights(ox_import *im, const blocks *b, qc_tensor **out) {
     uint32_t dims[] = {b->n, b->k}, size[] = {1, b->block};
     size_t count = (size_t)b->n * b->k, pairs = (size_t)b->n * b->per_row;
     bool narrow = b->bits <= 4;
-    uint8_t *codes = ox_alloc(im, count), *packed = narrow ? ox_alloc(im, (count + 1) / 2) : codes;
+    uint8_t *quantized = ox_alloc(im, count),
+            *packed = narrow ? ox_alloc(im, (count + 1) / 2) : quantized;
     Qnn_ScaleOffset_t *encoding = ox_alloc(im, pairs * sizeof *encoding);
-    if (!codes || !packed || !encoding)
+    if (!quantized || !packed || !encoding)
         return QRN_FAIL(QRN_E_MEM, "out of memory");
     for (uint32_t r = 0; r < b->n; r++) {
         for (uint32_t c = 0; c < b->k; c++)
-            codes[(size_t)r * b->k + c] = code_at(b, r, c);
+            quantized[(size_t)r * b->k + c] = quantized_at(b, r, c);
         for (uint32_t c = 0; c < b->per_row; c++)
             encoding[(size_t)r * b->per_row + c] = (Qnn_ScaleOffset_t){
                 b->scales[(size_t)r * b->per_row + c], -(int32_t)zero_at(b, r, c)};
     }
     if (narrow)
-        ox_pack4(packed, codes, count);
+        ox_pack4(packed, quantized, count);
     Qnn_QuantizeParams_t q = QNN_QUANTIZE_PARAMS_INIT;
     q.encodingDefinition = QNN_DEFINITION_DEFINED;
     q.quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCK;
@@ -105,7 +106,7 @@ static qrn_status block_weights(ox_import *im, const blocks *b, qc_tensor **out)
                              2, dims, &q, packed, narrow ? (count + 1) / 2 : count, out);
 }
 
-// The same as floats, where a block is not whole or a zero point is not a code.
+// The same as floats, where a block is not whole or zero points are real numbers.
 static qrn_status float_weights(ox_import *im, const blocks *b, qc_tensor **out) {
     uint32_t dims[] = {b->n, b->k};
     size_t count = (size_t)b->n * b->k;
@@ -115,7 +116,7 @@ static qrn_status float_weights(ox_import *im, const blocks *b, qc_tensor **out)
     for (uint32_t r = 0; r < b->n; r++)
         for (uint32_t c = 0; c < b->k; c++)
             w[(size_t)r * b->k + c] =
-                (float)((code_at(b, r, c) - zero_at(b, r, c / b->block)) *
+                (float)((quantized_at(b, r, c) - zero_at(b, r, c / b->block)) *
                         (double)b->scales[(size_t)r * b->per_row + c / b->block]);
     return ox_static(im, QNN_DATATYPE_FLOAT_32, 2, dims, w, count * sizeof *w, out);
 }
@@ -165,7 +166,7 @@ static qrn_status import_matmul_nbits(ox_import *im, const ox_node *n) {
 typedef struct table {
     uint32_t gather_axis, axis, block;
     unsigned bits;
-    uint32_t rank, dims[OX_MAX_RANK]; // of the data, in codes
+    uint32_t rank, dims[OX_MAX_RANK]; // of the data, in quantized values
     uint32_t blocks[OX_MAX_RANK];     // of the scales
 } table;
 
@@ -178,7 +179,7 @@ static qrn_status read_table(ox_import *im, const ox_node *n, table *t) {
     t->rank = x->rank;
     memcpy(t->dims, x->dims, sizeof t->dims);
     if (x->type == OX_U8 && t->bits == 4)
-        t->dims[x->rank - 1] *= 2; // two codes a byte
+        t->dims[x->rank - 1] *= 2; // two quantized values a byte
     t->block = block >= 1 && block <= INT32_MAX ? (uint32_t)block : 1;
     memcpy(t->blocks, t->dims, sizeof t->blocks);
     t->blocks[t->axis] = (t->dims[t->axis] + t->block - 1) / t->block;
@@ -191,8 +192,8 @@ static qrn_status read_table(ox_import *im, const ox_node *n, table *t) {
     return QRN_OK;
 }
 
-// Codes of a constant, signed ones as they are, one a number.
-static int32_t *codes_of(ox_import *im, const ox_val *v, unsigned bits, size_t count) {
+// Quantized values of a constant, signed ones as they are, one a number.
+static int32_t *quantized_of(ox_import *im, const ox_val *v, unsigned bits, size_t count) {
     int32_t *out = v->bytes * 8 / bits >= count ? ox_alloc(im, count * sizeof *out) : NULL;
     bool is_signed = v->type == OX_I4 || v->type == OX_I8;
     for (size_t i = 0; out && i < count; i++) {
@@ -210,11 +211,11 @@ static qrn_status real_table(ox_import *im, const ox_node *n, const table *t, fl
         pairs *= t->blocks[d];
         inner *= d > t->axis ? t->dims[d] : 1;
     }
-    const int32_t *codes = codes_of(im, x, t->bits, count);
-    const int32_t *zeros = z ? codes_of(im, z, t->bits, pairs) : NULL;
+    const int32_t *quantized = quantized_of(im, x, t->bits, count);
+    const int32_t *zeros = z ? quantized_of(im, z, t->bits, pairs) : NULL;
     const float *scales = ox_const_reals(im, n, 2);
     *out = ox_alloc(im, count * sizeof **out);
-    if (!codes || !scales || !*out || (z && !zeros))
+    if (!quantized || !scales || !*out || (z && !zeros))
         return ox_fail(im, n, QRN_E_SHAPE, "data, scales or zero points are too short");
     size_t length = t->dims[t->axis], per_axis = t->blocks[t->axis];
     int32_t middle = x->type == OX_U8 ? 1 << (t->bits - 1) : 0;
@@ -222,7 +223,7 @@ static qrn_status real_table(ox_import *im, const ox_node *n, const table *t, fl
         size_t at = i / inner % length;
         size_t pair = (i / inner / length * per_axis + at / t->block) * inner + i % inner;
         (*out)[i] =
-            (float)((double)(codes[i] - (zeros ? zeros[pair] : middle)) * (double)scales[pair]);
+            (float)((double)(quantized[i] - (zeros ? zeros[pair] : middle)) * (double)scales[pair]);
     }
     return QRN_OK;
 }

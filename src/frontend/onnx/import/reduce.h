@@ -20,7 +20,7 @@ typedef struct ox_reduction {
 void ox_reduction_plan(ox_import *im, const ox_node *n, const uint32_t *axes, uint32_t count,
                        bool keep, ox_reduction *r);
 
-// i32 whose order is that of u32, and back: the sign bit is turned around.
+// i32 whose order is that of u32, and back: the sign bit is inverted.
 qc_tensor *ox_flip_sign(ox_expr *e, qc_tensor *x);
 
 #endif

@@ -80,7 +80,8 @@ static qrn_status import_hardmax(ox_import *im, const ox_node *n) {
     uint32_t dims[OX_MAX_RANK] = {1}, rank = 0;
     QRN_TRY(read_plan(im, n, &p));
     ox_expr e = ox_begin(im, n);
-    qc_tensor *x = shaped(&e, &p, ox_fixed_in(&e, 0, p.layout)); // codes are compared as they are
+    qc_tensor *x =
+        shaped(&e, &p, ox_fixed_in(&e, 0, p.layout)); // quantized values are compared as they are
     qc_tensor *y = ox_out_real(&e, 0, p.layout);
     if (e.s != QRN_OK)
         return e.s;

@@ -36,13 +36,13 @@ static const ox_node *made_by(const ox_import *im, match *m, const char *name, c
     return n;
 }
 
-// Constant real numbers, or the codes that a DequantizeLinear makes such of.
+// Constant real numbers, or the quantized values that a DequantizeLinear makes such of.
 static const ox_val *constant(const ox_import *im, const char *name) {
     const ox_val *v = name[0] ? ox_scope_find(im->scope, name) : NULL;
-    bool codes = v && !v->data && v->maker && is_op(v->maker, "DequantizeLinear");
-    if (codes)
+    bool quantized = v && !v->data && v->maker && is_op(v->maker, "DequantizeLinear");
+    if (quantized)
         v = ox_scope_find(im->scope, v->maker->in[0]);
-    return v && v->data && (codes || v->type == OX_F32 || v->type == OX_F16) ? v : NULL;
+    return v && v->data && (quantized || v->type == OX_F32 || v->type == OX_F16) ? v : NULL;
 }
 
 static bool number(const ox_import *im, const char *name, double *out) {
@@ -275,7 +275,7 @@ static bool find_layer_norm(ox_import *im, match *m, const ox_node *last) {
 }
 
 // --- LayerNormalization with the variance mean(x * x) - mean(x) * mean(x), as Flax writes it. In
-// halves the squares overflow, which the op's own do not. Dimensions must be declared.
+// fp16 the squares overflow, which the op's own do not. Dimensions must be declared.
 
 static bool note_declared(ox_import *im, const ox_info *list, uint32_t n) {
     for (uint32_t i = n; i-- > 0;) // the first one of a name is the one

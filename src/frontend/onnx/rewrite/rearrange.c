@@ -5,8 +5,8 @@
 // together are no dimensions of their own, which mostly leaves few enough. Such a group is imported
 // as one node {x} -> y of our own domain with the dimensions of x (`split`), their new order
 // (`perm`) and the dimensions of y (`shape`). Dimensions must be declared. Quantized models have a
-// QuantizeLinear and a DequantizeLinear between the nodes, which go, too, where all codes are of
-// one kind.
+// QuantizeLinear and a DequantizeLinear between the nodes, which go, too, where all quantized
+// values are of one kind.
 #include "frontend/onnx/driver/internal.h"
 
 #include <string.h>
@@ -23,7 +23,8 @@ static const ox_node *made_by(const ox_import *im, const char *name, const char 
     return is_op && n->n_in && n->n_out == 1 ? n : NULL;
 }
 
-// Nodes that are left out, and one that says of what kind codes are; NULL: there are none.
+// Nodes that are left out, and one that says of what kind quantized values are; NULL: there are
+// none.
 typedef struct group {
     const ox_node *nodes[6], *coder;
     uint32_t n;
@@ -37,16 +38,16 @@ static bool same_number(const ox_import *im, const ox_node *a, const ox_node *b,
 }
 
 // Have two nodes one scale and zero point?
-static bool same_codes(const ox_import *im, const ox_node *a, const ox_node *b) {
+static bool same_encoding(const ox_import *im, const ox_node *a, const ox_node *b) {
     return same_number(im, a, b, 1) && same_number(im, a, b, 2);
 }
 
 // The value before a QuantizeLinear and a DequantizeLinear that join the group; the same value
 // where there are none.
-static const char *before_codes(const ox_import *im, group *g, const char *name) {
+static const char *before_quantized(const ox_import *im, group *g, const char *name) {
     const ox_node *dq = made_by(im, name, "DequantizeLinear");
     const ox_node *q = dq ? made_by(im, dq->in[0], "QuantizeLinear") : NULL;
-    if (!q || !same_codes(im, q, dq) || (g->coder && !same_codes(im, q, g->coder)))
+    if (!q || !same_encoding(im, q, dq) || (g->coder && !same_encoding(im, q, g->coder)))
         return name;
     g->coder = q;
     g->nodes[g->n++] = dq;
@@ -54,11 +55,11 @@ static const char *before_codes(const ox_import *im, group *g, const char *name)
     return q->in[0];
 }
 
-// Is what comes into the group of the same kind as the codes inside?
-static bool fits_codes(const ox_import *im, const group *g, const char *name) {
+// Is what comes into the group of the same kind as the quantized values inside?
+static bool fits_quantized(const ox_import *im, const group *g, const char *name) {
     const ox_val *v = name[0] ? ox_scope_find(im->scope, name) : NULL;
     bool coded = v && v->maker && strcmp(v->maker->op, "DequantizeLinear") == 0;
-    return !g->coder || (coded && same_codes(im, v->maker, g->coder));
+    return !g->coder || (coded && same_encoding(im, v->maker, g->coder));
 }
 
 static bool is_fixed(const ox_info *info) {
@@ -135,14 +136,15 @@ static ox_node *one_node(ox_import *im, const ox_node *first, const ox_node *las
 static qrn_status look_at(ox_import *im, const ox_node *last) {
     const ox_node *nodes = im->model->graph->nodes;
     group g = {.n = 0};
-    const ox_node *turn = made_by(im, before_codes(im, &g, last->in[0]), "Transpose");
-    const ox_node *first = turn ? made_by(im, before_codes(im, &g, turn->in[0]), "Reshape") : NULL;
+    const ox_node *transpose = made_by(im, before_quantized(im, &g, last->in[0]), "Transpose");
+    const ox_node *first =
+        transpose ? made_by(im, before_quantized(im, &g, transpose->in[0]), "Reshape") : NULL;
     const ox_info *x = first ? ox_declared(im, first->out[0]) : NULL;
     int64_t perm[OX_MAX_RANK], split[OX_MAX_RANK + 1] = {1}, order[OX_MAX_RANK + 1] = {0};
     if (!is_fixed(x) || x->rank <= MOST || !is_fixed(ox_declared(im, last->out[0])) ||
-        ox_attr_ints(turn, "perm", perm, OX_MAX_RANK) != x->rank || !is_order(perm, x->rank) ||
-        im->instead[turn - nodes] || im->instead[first - nodes] ||
-        !fits_codes(im, &g, first->in[0]))
+        ox_attr_ints(transpose, "perm", perm, OX_MAX_RANK) != x->rank || !is_order(perm, x->rank) ||
+        im->instead[transpose - nodes] || im->instead[first - nodes] ||
+        !fits_quantized(im, &g, first->in[0]))
         return QRN_OK;
     uint32_t n = join(x, perm, split, order);
     if (n > MOST)
@@ -152,7 +154,7 @@ static qrn_status look_at(ox_import *im, const ox_node *last) {
         return ox_no_memory(im);
     im->instead[last - nodes] = node;
     im->assumes[last - nodes] = true;
-    im->instead[turn - nodes] = im->instead[first - nodes] = &ox_left_out;
+    im->instead[transpose - nodes] = im->instead[first - nodes] = &ox_left_out;
     for (uint32_t i = 0; i < g.n; i++)
         im->instead[g.nodes[i] - nodes] = &ox_left_out;
     return QRN_OK;

@@ -286,12 +286,13 @@ bool ox_unit_of(const ox_import *im, const ox_node *n) {
 }
 
 bool ox_shows_float_steps(const ox_import *im, const ox_node *n) {
-    const ox_val *x = value(im, n, 0), *codes = x ? x->quantized : NULL;
+    const ox_val *x = value(im, n, 0), *quantized = x ? x->quantized : NULL;
     const ox_val *v = n->n_out && n->out[0][0] ? ox_scope_find(im->scope, n->out[0]) : NULL;
     const ox_node *q = im->quantized && v ? quantizer_of(im, v) : NULL;
     const ox_val *y = q ? ox_scope_find(im->scope, q->out[0]) : NULL;
-    if (!codes || !codes->enc || !y || !y->enc || codes->enc->n != 1 || y->enc->n != 1)
+    if (!quantized || !quantized->enc || !y || !y->enc || quantized->enc->n != 1 || y->enc->n != 1)
         return false;
-    double size = ldexp(1, (int)ox_type_bits(codes->type)); // codes span this, wherever 0 lies
-    return size * (double)codes->enc->scales[0] * 0x1p-24 > (double)y->enc->scales[0] / 2;
+    double size =
+        ldexp(1, (int)ox_type_bits(quantized->type)); // quantized values span this, wherever 0 lies
+    return size * (double)quantized->enc->scales[0] * 0x1p-24 > (double)y->enc->scales[0] / 2;
 }

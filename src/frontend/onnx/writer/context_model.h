@@ -18,8 +18,9 @@ typedef struct ox_context_source {
     const char *provider; // for which the nodes are ("source")
 } ox_context_source;
 
-// Inputs and outputs are the graphs' own, codes where they are quantized. Fails where graphs have
-// values of one name in common, or types that ONNX does not have. The caller frees the writer.
+// Inputs and outputs are the graphs' own, stored values where they are quantized. Fails where
+// graphs have values of one name in common, or types that ONNX does not have. The caller frees the
+// writer.
 qrn_status ox_context_model(const ox_context_source *from, ox_writer *out);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Protocol-buffer wire format, written to memory. A message inside a message is written to a buffer
-// of its own and then added. A failure to get memory is kept and told at the end, so that writers
-// check once.
+// of its own and then added. A failure to get memory is kept and reported at the end, so that
+// writers check once.
 #ifndef QRN_FRONTEND_ONNX_WIRE_WRITE_H
 #define QRN_FRONTEND_ONNX_WIRE_WRITE_H
 
