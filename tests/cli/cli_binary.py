@@ -202,7 +202,7 @@ def test_long_integers_are_narrow_in_a_binary(tmp_path):
     np.save(tmp_path / "t.npy", t)
     np.save(tmp_path / "i.npy", i)
     refuses(INPUT, "run", binary, tmp_path / "t.npy", tmp_path / "i.npy",
-            says=["takes int32", "--cast"])
+            says=["expects int32", "--cast"])
     ok("run", binary, tmp_path / "t.npy", tmp_path / "i.npy", "--cast", "-o", tmp_path)
     np.testing.assert_array_equal(np.load(tmp_path / "output_0.npy"), t[i])
 

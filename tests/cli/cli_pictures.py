@@ -89,8 +89,9 @@ def test_what_cannot_be_a_picture_is_refused(tmp_path):
         "run", identity(tmp_path / "id.onnx", dtype, shape), p, *flags)
     refuses(INPUT, *run([1, 4, 5, 7]), says=["input 'x' has shape [1, 4, 5, 7]", "--layout"])
     refuses(INPUT, *run([5]), says="not a picture's")
-    refuses(INPUT, *run([1, 3, 5, 7], dtype=T.INT64), says="takes int64")
-    refuses(INPUT, *run([1, 3, 6, 7], "--fit", "none"), says="7 x 5 pixels, input 'x' takes 7 x 6")
+    refuses(INPUT, *run([1, 3, 5, 7], dtype=T.INT64), says="expects int64")
+    refuses(INPUT, *run([1, 3, 6, 7], "--fit", "none"),
+            says="7 x 5 pixels, input 'x' expects 7 x 6")
     refuses(USAGE, *run([1, 3, 5, 7], "--std", "0"), says="above 0")
     refuses(USAGE, *run([1, 3, 5, 7], "--std", "nan"), says="--std")
     refuses(USAGE, *run([1, 3, 5, 7], "--mean", "1,2"), says="one or three")

@@ -124,15 +124,15 @@ def test_random_inputs_are_seeded(tmp_path, net):
 def test_wrong_types_and_shapes_name_file_and_input(tmp_path, net):
     f = tmp_path / "x.npy"
     np.save(f, X.astype(np.float64))
-    refuses(INPUT, "run", net, f, says=["x.npy: float64, input 'x' takes float32", "--cast"])
+    refuses(INPUT, "run", net, f, says=["x.npy: float64, input 'x' expects float32", "--cast"])
     ok("run", net, f, "--cast", "-o", tmp_path)
     np.testing.assert_array_equal(np.load(tmp_path / "output_0.npy"), Y)
     np.save(f, X.T)
-    refuses(INPUT, "run", net, f, says="shape [3, 2], input 'x' takes [2, 3]")
+    refuses(INPUT, "run", net, f, says="shape [3, 2], input 'x' expects [2, 3]")
     np.save(f, X[0])
-    refuses(INPUT, "run", net, f, says="shape [3], input 'x' takes [2, 3]")
+    refuses(INPUT, "run", net, f, says="shape [3], input 'x' expects [2, 3]")
     X[0].tofile(tmp_path / "x.raw")
-    refuses(INPUT, "run", net, tmp_path / "x.raw", says="12 bytes, input 'x' takes 24")
+    refuses(INPUT, "run", net, tmp_path / "x.raw", says="12 bytes, input 'x' expects 24")
     refuses(INPUT, "run", net, tmp_path / "none.npy", says="none.npy")
     refuses(INPUT, "run", net, "--inputs", tmp_path / "empty", says=["input_0.npy", "'x'"])
 

@@ -211,7 +211,7 @@ static qrn_status read_soc(const row *r, const char *value, uint32_t *out) {
                            r->key, value);
 }
 
-// Options that the public provider takes lists for, one value a chip.
+// Options for which the public provider accepts lists, one value a chip.
 static qrn_status refuse_list(const char *key, const char *value) {
     static const char *const keys[] = {"soc_model", "htp_arch", "vtcm_mb"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Which nodes the session's backend takes: the plan of all front ends, with the session's options.
+// Which nodes the session's backend supports: the plan of all front ends, with the session's
+// options.
 #include "frontend/ort/affinity.h"
 
 typedef struct planning {

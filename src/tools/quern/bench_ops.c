@@ -68,7 +68,7 @@ static bool flag_of(const qc_op *o, const char *name) {
     return false;
 }
 
-// Ops that multiply, and those whose products are not counted.
+// Ops that multiply, and those whose multiply-adds are not counted.
 static const struct {
     const char *type;
     char kind; // 'c' convolution, 't' transposed, 'f' fully connected, 'm' MatMul, '?' not counted
@@ -121,7 +121,7 @@ static bool is_fixed(Qnn_DataType_t t) {
     return family == 3 || family == 4 || family <= 1; // fixed point and integers
 }
 
-// The instructions that products of these types could use at best.
+// The instructions that multiply-adds of these types could use at best.
 static qt_peak_kind peak_of(const qc_op *o) {
     if (!o->n_in || !is_fixed(o->in[0].v1.dataType))
         return QT_PEAK_F32;

@@ -22,7 +22,7 @@ typedef struct qt_op_step {
 
 typedef struct qt_op_row {
     const char *name, *type;
-    double macs;  // -1: not known; 0: no products to count
+    double macs;  // -1: not known; 0: no multiply-adds to count
     double bytes; // of the operands of its steps; without steps, of its own
     qt_peak_kind peak;
     qt_op_step *steps, *last;
@@ -51,7 +51,7 @@ double qt_op_macs(const qc_op *o);
 
 // What a row achieved; NAN where something is not known.
 typedef struct qt_op_rates {
-    double gops, of_peak;     // two operations for each product
+    double gops, of_peak;     // two operations for each multiply-add
     double gbs, of_bandwidth; // of the level below
     const char *level;        // the nearest memory that can hold the operands: L2, L3 or DRAM
     double limit_us;          // the machine could not do it faster

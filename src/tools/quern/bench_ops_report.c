@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The report of quern bench --per-op: each node's time against what the machine could do. A node's
-// limit is the slower of its products at the peak of its kind of number and its bytes at the speed
-// of the nearest memory that can hold them all. They may lie further away all the same: what a node
-// reads was written some time ago.
+// limit is the slower of its multiply-adds at the peak of its kind of number and its bytes at the
+// speed of the nearest memory that can hold them all. They may lie further away all the same: what
+// a node reads was written some time ago.
 #include "tools/quern/bench_ops.h"
 
 #include "tools/quern/report.h"

@@ -10,7 +10,7 @@ extern const char *const qt_peak_names[QT_N_PEAKS]; // "f32", "i8", "i16"
 
 typedef struct qt_peaks {
     unsigned threads;
-    double gops[QT_N_PEAKS]; // 1e9 operations a second, two for a product and its sum; 0: unknown
+    double gops[QT_N_PEAKS];     // 1e9 operations a second, two for a multiply-add; 0: unknown
     const char *how[QT_N_PEAKS]; // the instructions that reached it
     // 1e9 bytes a second, read; 0: not known, or no memory to measure with.
     double l2_gbs, l3_gbs, dram_gbs;

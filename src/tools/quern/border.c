@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Real values at the border of quantized graphs: codes of application tensors that have one scale
-// and offset. Rounded half up, as the HTP does.
+// Real values at the border of quantized graphs: quantized values of application tensors that have
+// one scale and offset. Rounded half up, as the HTP does.
 #include "tools/quern/session.h"
 
 #include "base/quant.h"

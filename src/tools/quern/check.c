@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// quern check: which nodes of a model a backend takes, and why not the others.
+// quern check: which nodes of a model a backend supports, and why not the others.
 #include "tools/quern/commands.h"
 #include "tools/quern/estimate.h"
 #include "tools/quern/inputs.h"
@@ -210,7 +210,7 @@ static int run(const void *options, const qt_list *args) {
 
 const qt_command qt_check = {
     .name = "check",
-    .summary = "say which nodes of a model a backend takes, and why not the others",
+    .summary = "say which nodes a backend supports, and why not the others",
     .args = "MODEL",
     .min_args = 1,
     .max_args = 1,

@@ -190,7 +190,7 @@ static const layer *first_below(const job *j, const match *m) {
     return NULL;
 }
 
-// The largest error in steps of the second folder's codes; 0: they have no one step.
+// The largest error in steps of the second folder's encoding; 0: they have no one step.
 static double steps_of(const layer *l) {
     double step = qt_dump_step(l->pair.b);
     return step > 0 ? l->c.max_error / step : 0;
@@ -445,7 +445,7 @@ const qt_command qt_compare_dumps = {
     .about =
         "Compares the tensors that QUERN_DUMP wrote for two executions, such as those of a float "
         "model and of its quantized form; DIR-A is the reference. Prints SQNR, cosine, the "
-        "largest error (also in steps of DIR-B's codes) and the share of elements that differ, "
+        "largest error (also in steps of DIR-B's encoding) and the share of elements that differ, "
         "worst first, and the first layer in the order of execution that is below a limit.\n"
         "A folder is QUERN_DUMP's own, that of a graph, or that of one execution. Graphs are "
         "paired "

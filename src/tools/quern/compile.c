@@ -320,7 +320,7 @@ const qt_command qt_compile = {
              "every client of the API.\n"
              "Several models become graphs of one context: weights that they have in common are "
              "stored once.\n"
-             "Float models are computed in half precision where the chip has it; quantized ones "
+             "Float models are computed in fp16 where the chip has it; quantized ones "
              "(QuantizeLinear, DequantizeLinear) in integers. Inputs and outputs keep the model's "
              "names, types and layouts.",
     .groups = {{"options", flags}, {"HTP", htp_flags}, {"backend", qt_backend_flags}},

@@ -206,7 +206,7 @@ static void say_what_next(const char *dir) {
              "  quern run %s/digits.onnx --dim N=1 --random    any ONNX model, any input\n"
              "  quern bench %s/digits.onnx --dim N=1           how fast, op by op\n"
              "  quern compile %s/digits.onnx --dim N=1 --soc SM8650 -o d.bin    for a SoC\n"
-             "  quern check model.onnx    what a backend takes of a model, and why not the rest\n"
+             "  quern check model.onnx    which nodes a backend supports, and why not the rest\n"
              "  docs/using-the-api.md     the QNN API from C\n",
              dir, dir, dir);
 }

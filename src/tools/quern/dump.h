@@ -47,9 +47,9 @@ void qt_dumps_free(qt_dumps *d); // a cleared one is fine
 qrn_status qt_dump_parse(const char *folder, const char *text, size_t n, qt_dump *out);
 void qt_dump_free(qt_dump *d);
 
-// The tensor's real numbers as float64, codes decoded.
+// The tensor's real numbers as float64, dequantized.
 qrn_status qt_dump_load(const qt_dump *d, const qt_dumped *t, qt_array *out);
-// The step between codes; 0 when it is not one number.
+// The step between quantized values; 0 when it is not one number.
 double qt_dump_step(const qt_dumped *t);
 
 // Which tensor of one execution is which of another (dump_pair.c).

@@ -196,7 +196,8 @@ void qt_dumps_free(qt_dumps *d) {
 
 // --- numbers
 
-// How the codes of a tensor are grouped: g of element i is (i / inner) % n_groups for an axis.
+// How the quantized values of a tensor are grouped: g of element i is (i / inner) % n_groups for an
+// axis.
 typedef struct decoder {
     double scale, offset, shift;                // one for all
     const json_t *scales, *offsets, *additions; // one a group, else NULL

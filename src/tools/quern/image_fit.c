@@ -136,15 +136,15 @@ qrn_status qt_picture_load(const char *path, const char *input, const qt_picture
         return QRN_FAIL(QRN_E_ARGUMENT, "%s: input '%s' has %u channels, --mean and --std differ",
                         path, input, f.channels);
     if (into->type != OX_F32 && into->type != OX_F16 && into->type != OX_U8)
-        return QRN_FAIL(QRN_E_DTYPE, "%s: input '%s' takes %s, not a picture", path, input,
+        return QRN_FAIL(QRN_E_DTYPE, "%s: input '%s' expects %s, not a picture", path, input,
                         ox_type_name(into->type));
     qt_picture p = {0};
     QRN_TRY(qt_picture_read(path, f.channels, &p));
     bool stretch = opt->fit && strcmp(opt->fit, "stretch") == 0;
     if (opt->fit && strcmp(opt->fit, "none") == 0 && (p.width != f.width || p.height != f.height)) {
         free(p.pixels);
-        return QRN_FAIL(QRN_E_SHAPE, "%s: %u x %u pixels, input '%s' takes %u x %u", path, p.width,
-                        p.height, input, f.width, f.height);
+        return QRN_FAIL(QRN_E_SHAPE, "%s: %u x %u pixels, input '%s' expects %u x %u", path,
+                        p.width, p.height, input, f.width, f.height);
     }
     float *pixels = scaled_picture(&p, &f, stretch);
     free(p.pixels);
@@ -152,16 +152,16 @@ qrn_status qt_picture_load(const char *path, const char *input, const qt_picture
         return QRN_FAIL(QRN_E_MEM, "%s: out of memory to scale the picture", path);
     qrn_status s = QRN_OK;
     if (into->type == OX_F16) { // through float32: the filter's own precision
-        qt_array wide = {0}, half = {0};
-        s = qt_array_create(path, OX_F32, into->rank, into->dims, &wide);
+        qt_array f32 = {0}, f16 = {0};
+        s = qt_array_create(path, OX_F32, into->rank, into->dims, &f32);
         if (s == QRN_OK) {
-            fill(pixels, &f, opt, &wide);
-            s = qt_array_cast(path, &wide, OX_F16, &half);
+            fill(pixels, &f, opt, &f32);
+            s = qt_array_cast(path, &f32, OX_F16, &f16);
         }
         if (s == QRN_OK)
-            memcpy(into->data, half.data, into->bytes);
-        qt_array_free(&wide);
-        qt_array_free(&half);
+            memcpy(into->data, f16.data, into->bytes);
+        qt_array_free(&f32);
+        qt_array_free(&f16);
     } else {
         fill(pixels, &f, opt, into);
     }

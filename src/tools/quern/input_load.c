@@ -56,7 +56,7 @@ static const char *declared_shape(const ox_info *p, char *buf, size_t size) {
 
 static qrn_status wrong_shape(const char *from, const ox_info *p, const qt_array *a) {
     char have[256], want[256];
-    return QRN_FAIL(QRN_E_SHAPE, "%s: shape %s, input '%s' takes %s", from,
+    return QRN_FAIL(QRN_E_SHAPE, "%s: shape %s, input '%s' expects %s", from,
                     qt_shape_text(a->rank, a->dims, have, sizeof have), p->name,
                     declared_shape(p, want, sizeof want));
 }
@@ -94,7 +94,7 @@ static qrn_status check_type(const qt_inputs *in, const char *from, const ox_inf
         return QRN_OK;
     }
     if (!in->opt->cast)
-        return QRN_FAIL(QRN_E_DTYPE, "%s: %s, input '%s' takes %s (--cast converts)", from,
+        return QRN_FAIL(QRN_E_DTYPE, "%s: %s, input '%s' expects %s (--cast converts)", from,
                         ox_type_name(a->type), p->name, ox_type_name(p->type));
     qt_array cast;
     QRN_TRY(qt_array_cast(from, a, p->type, &cast));
@@ -188,7 +188,7 @@ static qrn_status load_raw(const char *path, const ox_info *p, symbols *s, qt_ar
     qrn_status st = qt_array_create(path, p->type, p->rank, dims, &a);
     if (st == QRN_OK && raw_bytes(&a) != f.size) {
         char shape[256];
-        st = QRN_FAIL(QRN_E_SHAPE, "%s: %zu bytes, input '%s' takes %zu (%s %s)", path, f.size,
+        st = QRN_FAIL(QRN_E_SHAPE, "%s: %zu bytes, input '%s' expects %zu (%s %s)", path, f.size,
                       p->name, raw_bytes(&a), ox_type_name(p->type),
                       qt_shape_text(a.rank, a.dims, shape, sizeof shape));
     }

@@ -41,7 +41,7 @@ typedef struct qt_input_options {
     {"graph", 'g', QT_TEXT, "NAME", offsetof(T, m.graph), NULL, \
      "which graph of a context binary or program"}, \
     {"native", 0, QT_BOOL, NULL, offsetof(T, m.native), NULL, \
-     "of a context binary: codes, not real values"}
+     "of a context binary: quantized values, not real ones"}
 #define QT_PICTURE_FLAGS(T, m) \
     {"mean", 0, QT_TEXT, "X[,X,X]", offsetof(T, m.mean), NULL, "subtracted from pixels"}, \
     {"std", 0, QT_TEXT, "X[,X,X]", offsetof(T, m.std), NULL, "divides pixels, after --mean"}, \

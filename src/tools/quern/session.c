@@ -369,7 +369,7 @@ static void *buffer_of(const qt_session *s, const qc_tensor *t) {
     return t->port < g->n_outputs && g->outputs[t->port] == t ? s->out[t->port] : NULL;
 }
 
-// Does a port take real values for the codes of its tensor?
+// Does a port accept real values for the quantized ones of its tensor?
 static bool is_real(const ox_port *p) {
     float scale;
     int32_t offset;

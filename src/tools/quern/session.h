@@ -73,7 +73,7 @@ typedef struct qt_loaded {
     uint64_t n_bytes;
     uint32_t soc; // that it was made for; 0: none
     const QnnSystemContext_GraphInfoV3_t *graph;
-    bool native; // codes instead of real values
+    bool native; // quantized values instead of real ones
 } qt_loaded;
 int qt_session_load(const char *path, const qt_loaded *from, const qt_backend_options *backend,
                     qt_session *s);
@@ -91,7 +91,7 @@ qrn_status qt_session_tensor(const qt_session *s, const qc_tensor *t, qt_array *
 
 // The one scale and offset of a fixed-point tensor (border.c); false: it has none.
 bool qt_border_encoding(const Qnn_Tensor_t *t, float *scale, int32_t *offset);
-// Real values to the codes of such a tensor, and codes that lie in a float array to real values.
+// Real values to the quantized ones of such a tensor, and those in a float array to real values.
 qrn_status qt_quantize(const qt_array *a, const Qnn_Tensor_t *t, void *buffer);
 void qt_dequantize(const Qnn_Tensor_t *t, qt_array *a);
 

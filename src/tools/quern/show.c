@@ -263,8 +263,8 @@ static bool multiplies(const char *op) {
     return false;
 }
 
-// As quern estimate counts them, but of the whole model: the CPU backend takes more nodes than any
-// SoC. Less than 0: not known.
+// As quern estimate counts them, but of the whole model: the CPU backend supports more nodes than
+// any SoC. Less than 0: not known.
 static double count_macs(const ox_model *m, qc_client *client, const ox_options *import) {
     ox_plan plan;
     qt_network net;

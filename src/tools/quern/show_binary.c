@@ -34,7 +34,7 @@ static facts facts_of(const QnnSystemContext_GraphInfoV3_t *g) {
     return f;
 }
 
-// "float32", "int64", or "ufixed8" for codes.
+// "float32", "int64", or "ufixed8" for quantized ones.
 static const char *type_text(Qnn_DataType_t dtype, char buf[16]) {
     qrn_dtype t = qrn_dtype_from_code((uint32_t)dtype);
     if (t == QRN_DTYPE_COUNT || !qrn_dtype_is_fixed(t))

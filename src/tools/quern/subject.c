@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-// Fixed-point tensors take and give real values, unless their codes are the numbers or are wanted.
+// Fixed-point tensors accept and return real values, unless the stored ones are plain numbers or
+// wanted.
 static int type_of(const Qnn_Tensor_t *t, bool native) {
     float scale;
     int32_t offset;

@@ -24,7 +24,7 @@ static const qt_flag flags[] = {
     {"embed", 0, QT_BOOL, NULL, AT(embed), NULL,
      "put the binary into the model, not its name (the model then needs no other file)"},
     {"provider", 0, QT_TEXT, "NAME", AT(provider), NULL,
-     "that the nodes name as their source (default: Qnn, which every provider takes)"},
+     "that the nodes name as their source (default: Qnn, which every provider supports)"},
     {0},
 };
 
@@ -107,9 +107,9 @@ const qt_command qt_wrap = {
     .max_args = 1,
     .about = "Writes a model with an EPContext node for each graph of a context binary. ONNX "
              "Runtime runs it with Quern's execution provider or another one for QNN.\n"
-             "Inputs and outputs have the names and types of the graphs: where a graph takes "
-             "codes, so does the model. The model names the binary, which has to lie beside it, "
-             "or holds it.",
+             "Inputs and outputs have the names and types of the graphs: where a graph has "
+             "quantized values, so does the model. The model names the binary, which has to lie "
+             "beside it, or holds it.",
     .groups = {{"options", flags}},
     .examples = {{"quern compile net.onnx -o net.bin --soc SM8650 && quern wrap net.bin -o "
                   "net_ctx.onnx",

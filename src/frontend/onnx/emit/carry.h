@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Elements on their way through ops that only move them. A QNN op takes some types and not others;
-// elements of a type that it does not take travel as another one that holds them exactly: the
-// carrier. bool travels as 8-bit fixed point, uint32 as int32, signed fixed point as unsigned
+// Elements on their way through ops that only move them. A QNN op supports some types and not
+// others; elements of a type that it does not take travel as another one that holds them exactly:
+// the carrier. bool travels as 8-bit fixed point, uint32 as int32, signed fixed point as unsigned
 // with another offset, 4 bits as float.
 //
 // Real values (float, quantized units) keep their value when encodings differ, integer values keep
@@ -13,7 +13,7 @@
 
 #include "frontend/onnx/import.h"
 
-// Types that a QNN op takes.
+// Types that a QNN op supports.
 enum {
     OX_T_F32 = 1 << 0,
     OX_T_F16 = 1 << 1,
@@ -31,11 +31,11 @@ enum {
 
 typedef struct ox_carry {
     qc_tensor base; // type and encoding that it stands for
-    qc_tensor like; // type and encoding of the carrier; the same as base where the op takes it
+    qc_tensor like; // type and encoding of the carrier; the same as base where the op supports it
     bool real;
 } ox_carry;
 
-// The carrier for values like t, through an op that takes `types`. `value` is the ONNX value.
+// The carrier for values like t, through an op that supports `types`. `value` is the ONNX value.
 qrn_status ox_carry_of(ox_import *im, const ox_node *n, const ox_val *value, const qc_tensor *t,
                        uint32_t types, ox_carry *c);
 // t brought to the carrier; t itself where it is like it already.

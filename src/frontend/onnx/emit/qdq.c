@@ -220,7 +220,7 @@ static qrn_status quantize_by_formula(ox_import *im, const ox_node *n, const ox_
     return ox_emit_cast(im, n, cut, y);
 }
 
-// Of a type and with an encoding that Convert takes.
+// Of a type and with an encoding that Convert supports.
 static bool is_convertible(const ox_val *v) {
     return ox_type_bits(v->type) >= 8 && is_code(v->type) && v->enc && v->enc->n == 1 &&
            !v->enc->block;

@@ -150,7 +150,7 @@ static qrn_status emit_linear(ox_expr *e, linear *l) {
         return ox_fail(e->im, e->n, QRN_E_MEM, "out of memory");
     for (uint32_t i = 0; e->s == QRN_OK && i < l->steps; i++) {
         state = next_state(e, l, state, i);
-        // Query heads that share a state are rows of one product.
+        // Query heads that share a state are rows of one matmul.
         qc_tensor *q = step_of(e, l, l->query, i, l->kv_heads, shared, l->key_size);
         rows[i] = ox_reshape(e, ox_matmul(e, q, state, false, false), 3, row);
     }

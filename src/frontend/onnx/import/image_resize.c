@@ -2,7 +2,7 @@
 //
 // Importers: Resize and Upsample. What the QNN ops compute (spatial dimensions, scale equal to the
 // ratio of the sizes, four coordinate modes) becomes one op. Everything else is exact too: a resize
-// is separable and linear with constant weights, so each axis is a Gather (nearest) or a product
+// is separable and linear with constant weights, so each axis is a Gather (nearest) or a matmul
 // with a constant matrix.
 #include "frontend/onnx/import/compose.h"
 #include "frontend/onnx/import/resample.h"

@@ -33,7 +33,7 @@ qrn_status ox_broadcast_shape(ox_import *im, const ox_node *n, uint32_t count, i
 typedef struct ox_qnn_op {
     const char *onnx;
     const char *single;
-    unsigned types;       // that `single` takes: OX_T_ bits
+    unsigned types;       // that `single` supports: OX_T_ bits
     const char *combined; // NULL: none
     uint32_t operation;
     unsigned combined_types;
@@ -57,7 +57,7 @@ bool ox_takes(unsigned types, Qnn_DataType_t t);
 // `count` inputs of these types, with one encoding each? Output 0 must be set.
 bool ox_fits_unit(ox_import *im, const ox_node *n, unsigned types, uint32_t count);
 
-// y = op(in...) by the single op where it takes all the types, else by the combined one.
+// y = op(in...) by the single op where it supports all the types, else by the combined one.
 qrn_status ox_emit_op(ox_import *im, const ox_node *n, const ox_qnn_op *op, qc_tensor *const *in,
                       uint32_t count, const qc_tensor *y);
 

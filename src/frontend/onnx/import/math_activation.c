@@ -14,7 +14,7 @@
 #define MUL QNN_OP_ELEMENT_WISE_MULTIPLY
 #define DIV QNN_OP_ELEMENT_WISE_DIVIDE
 
-// A QNN op with parameters, on tensors of the types it takes; float32 where they are others.
+// A QNN op with parameters, on tensors of the types it supports; float32 where they are others.
 typedef struct activation {
     const char *op;
     unsigned types;

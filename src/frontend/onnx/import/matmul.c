@@ -23,7 +23,7 @@ static bool is_constant(const ox_val *v) {
     return v && (v->data || (v->quantized && v->quantized->data));
 }
 
-// --- products
+// --- matmuls
 
 qc_tensor *ox_matmul_ints(ox_expr *e, qc_tensor *a, qc_tensor *b) {
     uint32_t da[OX_MAX_RANK + 1], db[OX_MAX_RANK + 1];
@@ -63,7 +63,7 @@ void ox_fully_connected(ox_expr *e, const qc_tensor *x, const qc_tensor *weight,
 
 // --- MatMul
 
-// Shape of the product as numpy has it; `wide` with the 1s of operands of rank 1.
+// Shape of the result as numpy has it; `wide` with the 1s of operands of rank 1.
 typedef struct shape {
     uint32_t rank, dims[OX_MAX_RANK];
 } shape;
@@ -166,7 +166,7 @@ static qc_tensor *second_factor(ox_expr *e, const qc_tensor *a, qc_tensor *b, co
 }
 
 // FullyConnected of the rows of a. A third input is a bias: patterns give it where a constant row
-// is added to the product.
+// is added to the result.
 static void emit_dense(ox_expr *e, qc_tensor *a, bool real, qc_tensor *product) {
     qc_tensor *x = as_rows(e, a), *weight = weight_of(e, real);
     qc_tensor *bias = weight ? ox_bias(e, 2, x, weight, weight->dims[0]) : NULL;

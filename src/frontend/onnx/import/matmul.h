@@ -9,7 +9,7 @@
 bool ox_is_integer(int type); // 32 or 64-bit integers, held as 32 bits
 
 // a [..., M, K] times b [..., K, N] of i32: exact, the low 32 bits are kept. Done element by
-// element, so large products are refused.
+// element, so large ones are rejected.
 qc_tensor *ox_matmul_ints(ox_expr *e, qc_tensor *a, qc_tensor *b);
 
 // FullyConnected: x of any shape read as rows of K, weight [N, K] -> [rows, N].

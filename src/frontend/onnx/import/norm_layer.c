@@ -62,7 +62,7 @@ static void begin_norm(ox_expr *e, qc_op *o, const layer *l, const qc_tensor *x,
     qc_u32s(o, QNN_OP_LAYER_NORM_PARAM_AXES, l->axes, l->n);
 }
 
-// The normalized dimensions as one, for a backend that takes the last axis only; else l itself.
+// The normalized dimensions as one, for a backend that supports the last axis only; else l itself.
 static layer fitted(ox_expr *e, const layer *l, const qc_tensor *x, const qc_tensor *y) {
     qc_op o;
     layer f = *l;

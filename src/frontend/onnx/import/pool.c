@@ -43,7 +43,7 @@ static void emit_pool(ox_expr *e, const char *op2, const char *op3, const ox_win
 
 static bool wants(const ox_node *n, uint32_t i) { return i < n->n_out && n->out[i][0]; }
 
-// QNN's op over three dimensions takes f32 and u8 alone.
+// QNN's op over three dimensions supports f32 and u8 alone.
 static bool supports(const ox_expr *e, const ox_pool *p, const qc_tensor *x) {
     (void)e;
     return p->w.n == 2 || ox_type_of(x) == QNN_DATATYPE_FLOAT_32 ||

@@ -83,9 +83,9 @@ static qrn_status finish(expansion *x) {
     return s == QRN_OK ? ox_give(im, x->n, 0, y) : s;
 }
 
-// --- convolutions and products
+// --- convolutions and matmuls
 
-// The bias of a convolution has the scale of its products.
+// The bias of a convolution has the scale of its accumulators.
 static const char *bias_of(expansion *x, uint32_t i, uint32_t x_scale, uint32_t w_scale) {
     const ox_val *w = ox_input(x->im, x->n, w_scale), *given = ox_input(x->im, x->n, x_scale);
     const float *a = ox_const_reals(x->im, x->n, x_scale);
@@ -94,16 +94,16 @@ static const char *bias_of(expansion *x, uint32_t i, uint32_t x_scale, uint32_t 
         return "";
     uint32_t count = w && w->rank ? w->dims[0] : 1;
     bool fits = a && b && w->rank < 2 && count && ox_count(given);
-    float *products = fits ? ox_alloc(x->im, count * sizeof *products) : NULL;
-    if (!products) {
+    float *scales = fits ? ox_alloc(x->im, count * sizeof *scales) : NULL;
+    if (!scales) {
         x->s = ox_fail(x->im, x->n, QRN_E_UNSUPPORTED,
                        "a bias needs constant scales of input and weights, at least one each");
         return "";
     }
     for (uint32_t k = 0; k < count; k++)
-        products[k] = a[0] * b[k];
+        scales[k] = a[0] * b[k];
     const char *in[] = {name_of(x->n, i), NULL};
-    x->s = ox_bind_const(x->im, OX_F32, count > 1 ? 1 : 0, &count, products, &in[1]);
+    x->s = ox_bind_const(x->im, OX_F32, count > 1 ? 1 : 0, &count, scales, &in[1]);
     const ox_attr attr = OX_INT_ATTR("axis", 0);
     return add(x, "DequantizeLinear", in, 2, NULL, &attr, 1);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Importers: weights that are quantized in blocks, and quantization with a range found at run time.
-// Block-quantized weights of a product stay 4 (or 8) bits wide, with a block encoding.
+// Block-quantized weights of a matmul stay 4 (or 8) bits wide, with a block encoding.
 #include "frontend/onnx/import/compose.h"
 #include "frontend/onnx/import/table.h"
 #include "frontend/onnx/emit/permute.h"

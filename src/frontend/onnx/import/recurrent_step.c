@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Recurrent networks step by step: the product of all inputs with the weights at once, then for
-// each step the product of the state, the activations, and the choice between new and old state
+// Recurrent networks step by step: the matmul of all inputs with the weights at once, then for
+// each step that of the state, the activations, and the choice between new and old state
 // where sequences end before the last step.
 #include "frontend/onnx/import/recurrent.h"
 
@@ -165,7 +165,7 @@ static qc_tensor *gate(ox_expr *e, const cell *c, qc_tensor *x, uint32_t i) {
     return ox_slice(e, x, 1, i * c->r->hidden, c->r->hidden, 1);
 }
 
-// x [B, gates * H] is the product of the input with bias; *h and *state are replaced.
+// x [B, gates * H] is the matmul of the input with bias; *h and *state are replaced.
 static void rnn_step(ox_expr *e, const cell *c, qc_tensor *x, qc_tensor **h) {
     *h = activate(e, c, 0, ox_binary(e, ADD, x, ox_matmul(e, *h, c->rec, false, true)));
 }
@@ -224,8 +224,8 @@ static cell begin_cell(ox_expr *e, const ox_recurrent *r, uint32_t dir) {
     return c;
 }
 
-// Bias of all gates for the product of the inputs. With linear_before_reset a part of it belongs to
-// the product of the state.
+// Bias of all gates for the matmul of the inputs. With linear_before_reset a part of it belongs to
+// that of the state.
 static qc_tensor *input_bias(ox_expr *e, const ox_recurrent *r, uint32_t dir) {
     uint32_t h = r->hidden, rows = r->gates * h;
     if (r->gates != 3 || !r->linear_before_reset)

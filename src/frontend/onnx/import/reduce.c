@@ -16,7 +16,7 @@ typedef struct row {
     const char *onnx, *qnn;
     before first;
     after last;
-    bool fixed; // QNN's op takes fixed point
+    bool fixed; // QNN's op supports fixed point
 } row;
 
 static const row rows[] = {

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-// The type in which input 0 is compared: as it is where QNN takes that, else i32 (f32 for bool).
+// The type in which input 0 is compared: as it is where QNN supports that, else i32 (f32 for bool).
 static Qnn_DataType_t ordered_type(const ox_import *im, const ox_node *n) {
     switch (ox_input(im, n, 0)->type) {
     case OX_F32:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Importer: TfIdfVectorizer on integers. All places of the input are compared with all n-grams of
-// one length at once, the hits are summed, and a product with a constant matrix puts the counts
+// one length at once, the hits are summed, and a matmul with a constant matrix puts the counts
 // where they belong. Counts are exact in f32.
 #include "frontend/onnx/import/attention.h"
 #include "frontend/onnx/import/table.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Which nodes of a model a backend takes, and in which partitions: one answer for all front ends.
-// The whole graph is imported for trial, each node is accepted or rejected by the same code that
-// compiles it later, for the same target; accepted nodes are grouped, and each group is tried alone
-// with the borders that it will have.
+// Which nodes of a model a backend supports, and in which partitions: one answer for all front
+// ends. The whole graph is imported for trial, each node is accepted or rejected by the same code
+// that compiles it later, for the same target; accepted nodes are grouped, and each group is tried
+// alone with the borders that it will have.
 #ifndef QRN_FRONTEND_ONNX_PLAN_H
 #define QRN_FRONTEND_ONNX_PLAN_H
 
