@@ -46,6 +46,15 @@ static void copy_format(const qrn_tensor *t, qrn_cvalue *v) {
     v->n_sparse_dims = t->n_sparse_dims;
 }
 
+// Whole numbers of 32 bits may be indices, which kernels trust once they were verified: they must
+// not change with the file.
+static void set_data(qrn_in *in, const qrn_cvalue *v, const void *data, qrn_cconst *c) {
+    bool indices = v->dtype == QRN_DTYPE_I32 || v->dtype == QRN_DTYPE_U32;
+    c->data = data && indices ? qrn_arena_copy(in->arena, data, v->size_bytes) : data;
+    if (data && !c->data)
+        in->status = QRN_FAIL(QRN_E_MEM, "out of memory for a context binary");
+}
+
 static void get_constant(qrn_in *in, qrn_bin_reading *r, const qrn_cvalue *v, const qrn_tensor *t,
                          qrn_cconst *c) {
     uint32_t kind = qrn_in_u32(in);
@@ -56,18 +65,14 @@ static void get_constant(qrn_in *in, qrn_bin_reading *r, const qrn_cvalue *v, co
         if (!t || t->role != QRN_ROLE_STATIC || v->size_bytes != t->size_bytes)
             qrn_in_fail(in, "a constant that is no constant tensor");
         else
-            c->data = t->data;
+            set_data(in, v, t->data, c);
     } else if (kind == QRN_CONST_MADE) {
         const qrn_bin_constant *k = qrn_bin_find_constant(in, r, qrn_in_u32(in));
         if (k && k->size_bytes != v->size_bytes)
             qrn_in_fail(in, "a constant of %zu bytes with data of %llu", v->size_bytes,
                         (unsigned long long)k->size_bytes);
-        c->data = k ? k->data : NULL;
-        // Whole numbers of 32 bits are indices, which kernels trust once they were verified: they
-        // must not change with the file.
-        if (k && (v->dtype == QRN_DTYPE_I32 || v->dtype == QRN_DTYPE_U32) &&
-            !(c->data = qrn_arena_copy(in->arena, k->data, v->size_bytes)))
-            in->status = QRN_FAIL(QRN_E_MEM, "out of memory for a context binary");
+        else if (k)
+            set_data(in, v, k->data, c);
     } else {
         qrn_in_fail(in, "a constant of kind %u", kind);
     }

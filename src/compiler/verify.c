@@ -178,8 +178,10 @@ static bool overlap(const qrn_compiled *cg, qrn_val a, qrn_val b, bool *same_pla
     return x < y + cg->values[b].size_bytes && y < x + cg->values[a].size_bytes;
 }
 
-// Is part `n` of a join or split where it belongs in the whole? Its kernel leaves it alone then.
-static bool part_in_place(const qrn_compiled *cg, const qrn_cstep *s, uint32_t n) {
+// Can part `n` of a join or split lie in the whole? Its kernel leaves it alone where it belongs,
+// and copies it from or to another place, which must not overlap (a tensor that is joined with
+// itself).
+static bool part_fits(const qrn_compiled *cg, const qrn_cstep *s, uint32_t n, bool *at_home) {
     bool joins = s->op == &qrn_cop_concat;
     const uint32_t *parts = joins ? s->in : s->out;
     qrn_val whole = joins ? s->out[0] : s->in[0];
@@ -190,15 +192,30 @@ static bool part_in_place(const qrn_compiled *cg, const qrn_cstep *s, uint32_t n
             return false;
     for (uint32_t i = 0; i < n; i++)
         at += parts[i] == QRN_VAL_NONE ? 0 : cg->values[parts[i]].size_bytes;
-    return owner_of(cg, whole, &x) == owner_of(cg, parts[n], &y) && y >= x && y - x == at;
+    size_t bytes = cg->values[parts[n]].size_bytes;
+    if (owner_of(cg, whole, &x) != owner_of(cg, parts[n], &y))
+        return false;
+    *at_home = y == x + at;
+    return *at_home || y >= x + at + bytes || y + bytes <= x + at;
 }
 
 // May input i of the step share memory with output o?
 static bool may_share(const qrn_compiled *cg, const qrn_cstep *s, uint32_t i, uint32_t o,
                       bool same_place) {
+    bool at_home;
     if (s->op == &qrn_cop_concat || s->op == &qrn_cop_split)
-        return part_in_place(cg, s, s->op == &qrn_cop_concat ? i : o);
+        return part_fits(cg, s, s->op == &qrn_cop_concat ? i : o, &at_home);
     return o == 0 && i < 32 && same_place && (s->op->family->in_place >> i & 1u);
+}
+
+// Does output o lie in an application input? Parts of a split that are left alone may.
+static bool writes_input(const qrn_compiled *cg, const qrn_cstep *s, uint32_t o) {
+    size_t at;
+    bool at_home = false;
+    const qrn_cvalue *owner = &cg->values[owner_of(cg, s->out[o], &at)];
+    if (owner->kind != QRN_CV_IO || cg->io[owner->io].is_output)
+        return false;
+    return s->op != &qrn_cop_split || !part_fits(cg, s, o, &at_home) || !at_home;
 }
 
 static const char *check_memory(const qrn_compiled *cg, const qrn_cstep *s) {
@@ -206,6 +223,8 @@ static const char *check_memory(const qrn_compiled *cg, const qrn_cstep *s) {
     for (uint32_t o = 0; o < s->n_out; o++) {
         if (s->out[o] == QRN_VAL_NONE)
             continue;
+        if (writes_input(cg, s, o))
+            return "it writes an application input";
         for (uint32_t i = 0; i < s->n_in; i++)
             if (s->in[i] != QRN_VAL_NONE && overlap(cg, s->in[i], s->out[o], &same) &&
                 !may_share(cg, s, i, o, same))
@@ -232,9 +251,6 @@ static const char *check_operands(const verifying *c, const qrn_cstep *s) {
         const qrn_cvalue *v = s->out[i] == QRN_VAL_NONE ? NULL : &cg->values[s->out[i]];
         if (v && v->kind == QRN_CV_CONST)
             return "it writes a constant";
-        qrn_val owner = v ? owner_of(cg, s->out[i], &at) : QRN_VAL_NONE;
-        if (v && cg->values[owner].kind == QRN_CV_IO && !cg->io[cg->values[owner].io].is_output)
-            return "it writes an application input";
     }
     return NULL;
 }

@@ -189,8 +189,8 @@ static small_run go(const small_graph *g, const char *passes, uint32_t seed, uin
     qrn_compiled *cg = NULL;
     qrn_plan *p = NULL;
     qrn_runner *runner = NULL;
-    assert_int_equal(qrn_compile(object->ir, &opt, &cg), QRN_OK);
-    assert_int_equal(qrn_bind_cpu(cg, &cpu, &p), QRN_OK);
+    if (qrn_compile(object->ir, &opt, &cg) != QRN_OK || qrn_bind_cpu(cg, &cpu, &p) != QRN_OK)
+        fail_msg("%s", qrn_message());
     small_run r = {
         .n_steps = p->n_steps, .arena_bytes = p->arena_bytes, .bound_bytes = p->bound_bytes};
     for (uint32_t i = 0; i < p->n_steps; i++)
