@@ -332,8 +332,7 @@ static const char *check_step(verifying *c, uint32_t at, bool stored) {
     QRN_NEED_ALSO(check_op(c, s, stored));
     if (stored && writes_shapes(s))
         return "shapes that depend on data";
-    QRN_NEED_ALSO(check_memory(cg, s));
-    return check_fused(cg, at);
+    return check_memory(cg, s);
 }
 
 static void mark_written(verifying *c, const qrn_cstep *s) {
@@ -343,17 +342,26 @@ static void mark_written(verifying *c, const qrn_cstep *s) {
             c->written[owner_of(c->cg, s->out[i], &at)] = true;
 }
 
+static qrn_status bad_step(const qrn_compiled *cg, uint32_t at, const char *why) {
+    const qrn_cstep *s = &cg->steps[at];
+    return QRN_FAIL(QRN_E_BINARY, "graph '%s': compiled graph: step %u (%s) of node '%s': %s",
+                    cg->name, at, s->op ? s->op->name : "control",
+                    s->node < cg->n_nodes ? cg->nodes[s->node].name : "", why);
+}
+
+// Epilogues come last: they look at the steps behind.
 static qrn_status check_steps(verifying *c, bool stored) {
     const qrn_compiled *cg = c->cg;
     for (uint32_t i = 0; i < cg->n_steps; i++) {
-        const qrn_cstep *s = &cg->steps[i];
         const char *why = check_step(c, i, stored);
         if (why)
-            return QRN_FAIL(QRN_E_BINARY,
-                            "graph '%s': compiled graph: step %u (%s) of node '%s': %s", cg->name,
-                            i, s->op ? s->op->name : "control",
-                            s->node < cg->n_nodes ? cg->nodes[s->node].name : "", why);
-        mark_written(c, s);
+            return bad_step(cg, i, why);
+        mark_written(c, &cg->steps[i]);
+    }
+    for (uint32_t i = 0; i < cg->n_steps; i++) {
+        const char *why = check_fused(cg, i);
+        if (why)
+            return bad_step(cg, i, why);
     }
     return QRN_OK;
 }

@@ -80,8 +80,8 @@ static uint32_t channel_axis(const qrn_htp_site *s) {
 static bool close_to(float a, float b) { return fabsf(a - b) <= 1e-5f * fabsf(b); }
 
 // Signed and unsigned values of one scale differ by half their range.
-static int32_t zero_of(const qrn_tensor *t) {
-    return t->quant.offset + (is_signed(t) ? 0 : (int32_t)(1u << (qrn_dtypes[t->dtype].bits - 1)));
+static int64_t zero_of(const qrn_tensor *t) {
+    return t->quant.offset + (is_signed(t) ? 0 : (int64_t)1 << (qrn_dtypes[t->dtype].bits - 1));
 }
 
 qrn_status qrn_htp_encoding_of_input0(const qrn_htp_site *s) {
