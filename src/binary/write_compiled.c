@@ -7,8 +7,6 @@
 #include "base/mem.h"
 #include "binary/format.h"
 
-#include <string.h>
-
 typedef struct writing {
     const qrn_compiled *cg;
     const qrn_tensor *const *tensors; // of the graph, by file id; NULL: of the context
@@ -18,11 +16,17 @@ typedef struct writing {
     qrn_out *o;
 } writing;
 
+// The same encoding, with the same lists of groups.
+static bool same_quant(const qrn_quant *a, const qrn_quant *b) {
+    return a->bits == b->bits && a->scales == b->scales && a->offsets == b->offsets &&
+           a->real_offsets == b->real_offsets && qrn_quant_equal(a, b);
+}
+
 static bool is_like(const qrn_cvalue *v, const qrn_tensor *t) {
     bool sparse = t && t->format == QRN_FORMAT_SPARSE;
     return t && v->dtype == t->dtype && qrn_shape_equal(&v->shape, &t->shape) &&
            v->size_bytes == t->size_bytes && (v->n_sparse != 0) == sparse &&
-           memcmp(&v->quant, &t->quant, sizeof v->quant) == 0;
+           same_quant(&v->quant, &t->quant);
 }
 
 static void put_format(const qrn_cvalue *v, qrn_out *o) {
