@@ -33,6 +33,13 @@ typedef struct device_impl {
 static device_impl *newest;
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER; // guards the list and facts in it
 
+// The thread that held it does not live in the child of a fork.
+static void after_fork_in_child(void) { pthread_mutex_init(&devices_lock, NULL); }
+
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
 static atomic_uint global_soc; // 0: not given
 static qrn_htp_device fallback;
 static pthread_once_t fallback_once = PTHREAD_ONCE_INIT;

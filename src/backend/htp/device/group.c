@@ -8,6 +8,13 @@
 #include "base/mem.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards the list and its members
+
+// The thread that held it does not live in the child of a fork.
+static void after_fork_in_child(void) { pthread_mutex_init(&lock, NULL); }
+
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
 static qrn_htp_group *groups;
 
 static const char *const names[] = {"REGISTER_MULTI_CONTEXTS",

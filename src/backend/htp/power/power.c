@@ -20,6 +20,13 @@ static qrn_htp_rpc rpc;
 static uint32_t grow_bytes;                              // 0: not set
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards all of the above
 
+// The thread that held it does not live in the child of a fork.
+static void after_fork_in_child(void) { pthread_mutex_init(&lock, NULL); }
+
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
 // The client of an id; NULL when there is none.
 static client *find(uint32_t id) {
     if (id == 0)
