@@ -190,7 +190,7 @@ Qnn_ErrorHandle_t qrn_saver_create_list(Qnn_BackendHandle_t backend, Qnn_DeviceH
     code = write_list(call, code, args, &c);
     qrn_saver_unlock();
     for (size_t i = 0; code == QNN_SUCCESS && i < c.n; i++) {
-        QnnContext_Params_t own;
+        QnnContext_Params_t own = {.version = QNN_CONTEXT_PARAMS_VERSION_UNDEFINED};
         void **param;
         memcpy(&own, params[i], sizeof own);
         (*function_of(&own, &param))(c.notices[i].context, NULL, NULL,

@@ -25,8 +25,13 @@ static inline __m512i dot(__m512i acc, __m512i x, __m512i b) {
 }
 // The first 8 sums only, at half the price; the others become 0.
 static inline __m512i dot_low(__m512i acc, __m512i x, __m512i b) {
+#ifdef __clang__ // newer ones do not know the modifier t, and all use the intrinsic well
+    return _mm512_zextsi256_si512(_mm256_dpbusd_epi32(
+        _mm512_castsi512_si256(acc), _mm512_castsi512_si256(x), _mm512_castsi512_si256(b)));
+#else
     __asm__("vpdpbusd %t2, %t1, %t0" : "+v"(acc) : "v"(x), "v"(b));
     return acc;
+#endif
 }
 
 // What becomes of sums: WHOLE are requantized where all columns exist and nothing needs to be
