@@ -12,6 +12,7 @@
 // bind to a device handle.
 #include "backend/htp/device/device.h"
 
+#include "base/fork.h"
 #include "base/mem.h"
 #include "core/services.h"
 
@@ -32,13 +33,7 @@ typedef struct device_impl {
 
 static device_impl *newest;
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER; // guards the list and facts in it
-
-// The thread that held it does not live in the child of a fork.
-static void after_fork_in_child(void) { pthread_mutex_init(&devices_lock, NULL); }
-
-__attribute__((constructor)) static void watch_forks(void) {
-    pthread_atfork(NULL, NULL, after_fork_in_child);
-}
+QRN_RENEW_AFTER_FORK(devices_lock);
 
 static atomic_uint global_soc; // 0: not given
 static qrn_htp_device fallback;

@@ -5,16 +5,11 @@
 
 #include "core/services.h"
 #include "backend/htp/device/properties.h"
+#include "base/fork.h"
 #include "base/mem.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards the list and its members
-
-// The thread that held it does not live in the child of a fork.
-static void after_fork_in_child(void) { pthread_mutex_init(&lock, NULL); }
-
-__attribute__((constructor)) static void watch_forks(void) {
-    pthread_atfork(NULL, NULL, after_fork_in_child);
-}
+QRN_RENEW_AFTER_FORK(lock);
 static qrn_htp_group *groups;
 
 static const char *const names[] = {"REGISTER_MULTI_CONTEXTS",

@@ -8,6 +8,7 @@
 #include "backend/htp/device/properties.h"
 #include "backend/htp/device/session_space.h"
 #include "backend/htp/device/switch.h"
+#include "base/fork.h"
 #include "base/mem.h"
 #include "binary/binary.h"
 
@@ -29,13 +30,7 @@ typedef struct session {
 } session;
 
 static pthread_mutex_t space_lock = PTHREAD_MUTEX_INITIALIZER;
-
-// The thread that held it does not live in the child of a fork.
-static void after_fork_in_child(void) { pthread_mutex_init(&space_lock, NULL); }
-
-__attribute__((constructor)) static void watch_forks(void) {
-    pthread_atfork(NULL, NULL, after_fork_in_child);
-}
+QRN_RENEW_AFTER_FORK(space_lock);
 static qrn_htp_space space;
 static uint32_t n_profiled; // living sessions whose heap is profiled; guarded by space_lock
 

@@ -4,6 +4,7 @@
 #include "backend/htp/power/power.h"
 
 #include "backend/htp/device/device.h"
+#include "base/fork.h"
 #include "core/services.h"
 
 #include "HTP/QnnHtpDevice.h"
@@ -19,13 +20,7 @@ static uint32_t last_id;
 static qrn_htp_rpc rpc;
 static uint32_t grow_bytes;                              // 0: not set
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards all of the above
-
-// The thread that held it does not live in the child of a fork.
-static void after_fork_in_child(void) { pthread_mutex_init(&lock, NULL); }
-
-__attribute__((constructor)) static void watch_forks(void) {
-    pthread_atfork(NULL, NULL, after_fork_in_child);
-}
+QRN_RENEW_AFTER_FORK(lock);
 
 // The client of an id; NULL when there is none.
 static client *find(uint32_t id) {
