@@ -42,18 +42,27 @@ static void put(void *data, size_t i, int type, qrn_num v) {
     qrn_nums_store(&v, t, (char *)data + i * qrn_elem_of(t), 0, 1);
 }
 
+// To a float type, as many elements at a time as it takes to look the types up rarely.
+enum { BLOCK = 256 };
+static void cast_block(const qt_array *a, size_t first, size_t n, qt_array *out) {
+    qrn_num v[BLOCK];
+    qrn_dtype from = ox_type_dtype(a->type), to = ox_type_dtype(out->type);
+    ptrdiff_t step = (ptrdiff_t)qt_element_size(a->type), step_to = (ptrdiff_t)qrn_elem_of(to);
+    qrn_nums_read(v, from, (const char *)a->data + (ptrdiff_t)first * step, step, n,
+                  QRN_KIND_FLOAT);
+    qrn_nums_store(v, to, (char *)out->data + (ptrdiff_t)first * step_to, step_to, n);
+}
+
 qrn_status qt_array_cast(const char *what, const qt_array *a, int type, qt_array *out) {
     qt_array made;
     QRN_TRY(qt_array_create(what, type, a->rank, a->dims, &made));
-    for (size_t i = 0; i < a->count; i++) {
-        qrn_kind kind = QRN_KIND_FLOAT;
-        qrn_num v = {.f = 0};
-        if (is_float(type)) {
-            v.f = qt_array_at(a, i);
-        } else {
-            v = integer_at(a, i, &kind);
-            clamp(&v, kind, type);
-        }
+    bool to_float = is_float(type);
+    for (size_t i = 0; to_float && i < a->count; i += BLOCK)
+        cast_block(a, i, a->count - i < BLOCK ? a->count - i : BLOCK, &made);
+    for (size_t i = 0; !to_float && i < a->count; i++) {
+        qrn_kind kind;
+        qrn_num v = integer_at(a, i, &kind);
+        clamp(&v, kind, type);
         put(made.data, i, type, v);
     }
     *out = made;
