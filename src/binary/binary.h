@@ -100,12 +100,14 @@ qrn_status qrn_bin_write(const qrn_bin *b, void *buf, uint64_t size_bytes, uint6
 // Can the compiled graph be stored? Not one with dynamic shapes, sparse or optional tensors,
 // branches, updateable constants or ops of user packages: such a graph is compiled again when it is
 // loaded.
-bool qrn_bin_can_store(const qrn_compiled *cg);
+// Fails when out of memory.
+qrn_status qrn_bin_can_store(const qrn_compiled *cg, bool *can);
 
 // Does it begin like one of ours?
 bool qrn_bin_is_ours(const void *buf, uint64_t size_bytes);
 
-// Reads a binary, whose constants must stay where they are; `verify`: checks the weights' checksums
+// Reads a binary without its compiled graphs (their checksums are checked), whose constants must
+// stay where they are; `verify`: checks the weights' checksums
 // as well. Fails with QRN_E_BINARY_VERSION (not ours, or of another version), QRN_E_BINARY
 // (damaged, with the place), QRN_E_MEM.
 qrn_status qrn_bin_open(const void *buf, uint64_t size_bytes, bool verify, qrn_bin **out);
@@ -117,7 +119,8 @@ typedef struct qrn_bin_weights {
     uint64_t shared_offset, shared_bytes;
 } qrn_bin_weights;
 qrn_status qrn_bin_find_weights(const void *buf, uint64_t size_bytes, qrn_bin_weights *out);
-// The same as qrn_bin_open with the bytes of the two sections at other places; NULL: in the file.
+// The same with compiled graphs, and the bytes of the two sections at other places; NULL: in the
+// file.
 // With `weights` nothing of the file is read from there on: these sections are the last ones.
 qrn_status qrn_bin_open_with(const void *buf, uint64_t size_bytes, bool verify, const void *weights,
                              const void *shared, qrn_bin **out);

@@ -329,7 +329,8 @@ static qrn_status read_schedule(const file *f, const section *s, qrn_bin_reading
     return QRN_OK;
 }
 
-static qrn_status read_all(const file *f, const places *p, qrn_bin *b) {
+static qrn_status read_all(const file *f, const places *p, qrn_bin_compiled_fn get_compiled,
+                           qrn_bin *b) {
     qrn_bin_reading r = {.bin = b};
     qrn_in in = section_in(f, &f->info, b->arena);
     QRN_TRY(get_info(&in, f, p, &r));
@@ -339,10 +340,10 @@ static qrn_status read_all(const file *f, const places *p, qrn_bin *b) {
     }
     for (uint32_t i = 0; i < f->schedules.n; i++)
         QRN_TRY(read_schedule(f, &f->schedules.first[i], &r));
-    for (uint32_t i = 0; i < f->compiled.n; i++) {
+    for (uint32_t i = 0; get_compiled && i < f->compiled.n; i++) {
         r.graph = f->compiled.first[i].index;
         in = section_in(f, &f->compiled.first[i], b->arena);
-        QRN_TRY(qrn_bin_get_compiled(&in, &r, &b->graphs[r.graph]));
+        QRN_TRY(get_compiled(&in, &r, &b->graphs[r.graph]));
     }
     b->version_major = QRN_BIN_VERSION_MAJOR;
     b->version_minor = f->minor;
@@ -354,8 +355,8 @@ static qrn_status read_all(const file *f, const places *p, qrn_bin *b) {
     return QRN_OK;
 }
 
-qrn_status qrn_bin_open_with(const void *buf, uint64_t size_bytes, bool verify, const void *weights,
-                             const void *shared, qrn_bin **out) {
+qrn_status qrn_bin_open_any(const void *buf, uint64_t size_bytes, bool verify, const void *weights,
+                            const void *shared, qrn_bin_compiled_fn get_compiled, qrn_bin **out) {
     qrn_arena *arena = qrn_arena_create();
     qrn_bin *b = arena ? qrn_arena_alloc(arena, sizeof *b) : NULL;
     if (!b) {
@@ -372,7 +373,7 @@ qrn_status qrn_bin_open_with(const void *buf, uint64_t size_bytes, bool verify, 
                     .shared = shared ? shared : f.data + f.shared.offset};
         s = check_sections(&f, &p, verify);
         if (s == QRN_OK)
-            s = read_all(&f, &p, b);
+            s = read_all(&f, &p, get_compiled, b);
     }
     if (s != QRN_OK) {
         qrn_bin_close(b);
@@ -383,7 +384,7 @@ qrn_status qrn_bin_open_with(const void *buf, uint64_t size_bytes, bool verify, 
 }
 
 qrn_status qrn_bin_open(const void *buf, uint64_t size_bytes, bool verify, qrn_bin **out) {
-    return qrn_bin_open_with(buf, size_bytes, verify, NULL, NULL, out);
+    return qrn_bin_open_any(buf, size_bytes, verify, NULL, NULL, NULL, out);
 }
 
 qrn_status qrn_bin_find_weights(const void *buf, uint64_t size_bytes, qrn_bin_weights *out) {

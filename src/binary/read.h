@@ -39,8 +39,12 @@ const qrn_bin_constant *qrn_bin_use_constant(qrn_in *in, qrn_bin_reading *r, uin
 // Sparse storage and encoding of a tensor whose type and shape are known.
 void qrn_bin_get_sparse(qrn_in *in, qrn_tensor *t, uint32_t n, uint32_t dims);
 void qrn_bin_get_quant(qrn_in *in, qrn_tensor *t);
-// The compiled graph of a graph that was read; becomes g->compiled in any case.
-qrn_status qrn_bin_get_compiled(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g);
+// Reads the compiled graph of a graph that was read, which becomes g->compiled in any case.
+typedef qrn_status (*qrn_bin_compiled_fn)(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g);
+// qrn_bin_open_with; get_compiled (may be NULL) brings the table of ops, and with it the kernels,
+// into a library.
+qrn_status qrn_bin_open_any(const void *buf, uint64_t size_bytes, bool verify, const void *weights,
+                            const void *shared, qrn_bin_compiled_fn get_compiled, qrn_bin **out);
 // A whole graph section.
 qrn_status qrn_bin_get_graph(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g);
 

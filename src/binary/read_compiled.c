@@ -188,7 +188,7 @@ static void get_lists(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g, qrn_comp
         get_step(in, &cg->steps[i]);
 }
 
-qrn_status qrn_bin_get_compiled(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g) {
+static qrn_status get_compiled(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g) {
     qrn_arena *arena = qrn_arena_create();
     qrn_compiled *cg = arena ? qrn_arena_alloc(arena, sizeof *cg) : NULL;
     if (!cg) {
@@ -212,4 +212,9 @@ qrn_status qrn_bin_get_compiled(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g
     if (in->status == QRN_OK && in->at != in->n)
         qrn_in_fail(in, "graph '%s': bytes behind the last record", g->name);
     return in->status;
+}
+
+qrn_status qrn_bin_open_with(const void *buf, uint64_t size_bytes, bool verify, const void *weights,
+                             const void *shared, qrn_bin **out) {
+    return qrn_bin_open_any(buf, size_bytes, verify, weights, shared, get_compiled, out);
 }

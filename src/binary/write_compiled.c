@@ -151,17 +151,15 @@ qrn_status qrn_bin_put_compiled(const qrn_bin_graph *g, uint32_t index, const qr
     return s;
 }
 
-bool qrn_bin_can_store(const qrn_compiled *cg) {
-    if (cg->dynamic || cg->may_block || cg->optional_io)
-        return false;
-    for (uint32_t i = 0; i < cg->n_values; i++)
-        if (cg->values[i].n_sparse)
-            return false;
-    for (uint32_t i = 0; i < cg->n_constants; i++)
-        if (cg->constants[i].updateable || cg->constants[i].kind == QRN_CONST_SCALED)
-            return false;
-    for (uint32_t i = 0; i < cg->n_steps; i++)
-        if (cg->steps[i].kind != QRN_CSTEP_OP || !cg->steps[i].op->id || !cg->steps[i].op->check)
-            return false;
-    return true;
+qrn_status qrn_bin_can_store(const qrn_compiled *cg, bool *can) {
+    *can = !cg->dynamic && !cg->may_block;
+    for (uint32_t i = 0; *can && i < cg->n_constants; i++)
+        *can = !cg->constants[i].updateable && cg->constants[i].kind != QRN_CONST_SCALED;
+    qrn_status s = *can ? qrn_compiled_verify(cg, true) : QRN_OK;
+    if (s == QRN_E_MEM)
+        return s;
+    *can &= s == QRN_OK;
+    if (s != QRN_OK)
+        qrn_message_clear(); // the graph is compiled again when it is loaded
+    return QRN_OK;
 }

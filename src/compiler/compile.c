@@ -50,7 +50,14 @@ static qrn_status lower_all(qrn_lowering *lo) {
         QRN_TRY(qrn_lo_lower_node(lo, lo->graph->nodes[i]));
     }
     QRN_TRY(qrn_lo_fp16_leave(lo));
-    return qrn_lo_passes(lo);
+    QRN_TRY(qrn_lo_passes(lo));
+    for (uint32_t v = 0; v < lo->cg->n_values; v++) { // no value lies in one that lies in another
+        size_t at;
+        qrn_val owner = qrn_pass_owner(lo->cg, v, &at);
+        if (owner != v)
+            qrn_pass_place(lo->cg, v, owner, at);
+    }
+    return QRN_OK;
 }
 
 // Operands and parameters that are a tensor, by its id: steps read some of them, others were only

@@ -35,10 +35,12 @@ typedef struct qrn_cvalue {
     size_t size_bytes;      // at the largest shape
     uint32_t io;            // IO: number in qrn_compiled.io
     uint32_t constant;      // CONST: number in qrn_compiled.constants
-    uint32_t base;          // value in whose memory it lies, QRN_VAL_NONE: it has its own
-    size_t base_offset;     // where it begins there
-    uint32_t tensor_id;     // tensor of the graph that it is, 0 for temporaries
-    const char *name;       // of that tensor, "" for temporaries
+    // Value in whose memory it lies, which has its own (while passes run: or lies in another's).
+    // QRN_VAL_NONE: it has its own.
+    uint32_t base;
+    size_t base_offset; // where it begins there
+    uint32_t tensor_id; // tensor of the graph that it is, 0 for temporaries
+    const char *name;   // of that tensor, "" for temporaries
 } qrn_cvalue;
 
 // Where the numbers of a constant come from.
@@ -133,6 +135,14 @@ void qrn_compiled_destroy(qrn_compiled *cg); // NULL is fine
 
 static inline const qrn_quant *qrn_cvalue_quant(const qrn_cvalue *v) {
     return v->quant.kind == QRN_QUANT_NONE ? NULL : &v->quant;
+}
+// The value that owns the memory of v in a graph that is compiled.
+static inline qrn_val qrn_compiled_owner(const qrn_compiled *cg, qrn_val v) {
+    return cg->values[v].base == QRN_VAL_NONE ? v : cg->values[v].base;
+}
+// Bytes of an element; 4-bit types count as one byte, as kernels see them.
+static inline size_t qrn_cvalue_elem(const qrn_cvalue *v) {
+    return (qrn_dtypes[v->dtype].bits + 7u) / 8u;
 }
 // The value as kernels see it; its data is that of the constant, or NULL. Valid until values are
 // added.

@@ -238,12 +238,6 @@ static void add_attributes(text *t, const qrn_cstep *s) {
 
 // --- lifetimes
 
-static qrn_val owner_of(const qrn_compiled *cg, qrn_val v) {
-    while (cg->values[v].base != QRN_VAL_NONE)
-        v = cg->values[v].base;
-    return v;
-}
-
 static void find_lives(printing *p) {
     for (uint32_t i = p->cg->n_steps; i-- > 0;) { // backwards: the first step comes last
         const qrn_cstep *s = &p->cg->steps[i];
@@ -251,7 +245,7 @@ static void find_lives(printing *p) {
             qrn_val v = k < s->n_in ? s->in[k] : s->out[k - s->n_in];
             if (v == QRN_VAL_NONE)
                 continue;
-            life *l = &p->lives[owner_of(p->cg, v)];
+            life *l = &p->lives[qrn_compiled_owner(p->cg, v)];
             if (l->last == UINT32_MAX)
                 l->last = i;
             l->first = i;
@@ -270,7 +264,7 @@ static void add_lives(text *t, const printing *p, const qrn_cstep *s) {
             add(t, "none");
             continue;
         }
-        const life *l = &p->lives[owner_of(p->cg, s->out[i])];
+        const life *l = &p->lives[qrn_compiled_owner(p->cg, s->out[i])];
         add(t, "%u..%u", l->first, l->last);
     }
 }

@@ -10,14 +10,22 @@
 #include "kernels/move/join.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+// Bytes of the memory of a value.
+typedef struct place {
+    qrn_val owner;
+    size_t begin, end;
+} place;
 
 typedef struct verifying {
     const qrn_compiled *cg;
     bool *written;       // [n_values] by owner of the memory: some step before this one writes it
     qrn_view *views;     // of one step's operands
     qrn_view **ptrs;     // to them
-    uint32_t n_operands; // room in both
+    place *places;       // of its outputs
+    uint32_t n_operands; // room in each
 } verifying;
 
 // --- values
@@ -112,9 +120,13 @@ static qrn_val owner_of(const qrn_compiled *cg, qrn_val v, size_t *offset) {
     return QRN_VAL_NONE;
 }
 
-static const char *check_value(const qrn_compiled *cg, qrn_val v) {
+static const char *check_value(const qrn_compiled *cg, qrn_val v, bool stored) {
     const qrn_cvalue *val = &cg->values[v];
     size_t offset;
+    if (stored && val->base < cg->n_values && cg->values[val->base].base != QRN_VAL_NONE)
+        return "it lies in a value that lies in another";
+    if (stored && val->n_sparse)
+        return "it is sparse";
     if ((unsigned)val->dtype >= QRN_DTYPE_COUNT || val->dtype == QRN_DTYPE_STR ||
         val->shape.rank > QRN_MAX_RANK)
         return "its type or rank does not exist";
@@ -178,61 +190,80 @@ static bool overlap(const qrn_compiled *cg, qrn_val a, qrn_val b, bool *same_pla
     return x < y + cg->values[b].size_bytes && y < x + cg->values[a].size_bytes;
 }
 
-// Can part `n` of a join or split lie in the whole? Its kernel leaves it alone where it belongs,
-// and copies it from or to another place, which must not overlap (a tensor that is joined with
-// itself).
-static bool part_fits(const qrn_compiled *cg, const qrn_cstep *s, uint32_t n, bool *at_home) {
-    bool joins = s->op == &qrn_cop_concat;
-    const uint32_t *parts = joins ? s->in : s->out;
-    qrn_val whole = joins ? s->out[0] : s->in[0];
-    const qrn_shape *shape = &cg->values[whole].shape;
-    size_t at = 0, x, y;
-    for (uint32_t d = 0; d < ((const qrn_join_args *)s->args)->axis; d++)
-        if (shape->dims[d] != 1)
-            return false;
-    for (uint32_t i = 0; i < n; i++)
-        at += parts[i] == QRN_VAL_NONE ? 0 : cg->values[parts[i]].size_bytes;
-    size_t bytes = cg->values[parts[n]].size_bytes;
-    if (owner_of(cg, whole, &x) != owner_of(cg, parts[n], &y))
-        return false;
-    *at_home = y == x + at;
-    return *at_home || y >= x + at + bytes || y + bytes <= x + at;
+static bool is_input(const qrn_compiled *cg, qrn_val v) {
+    size_t at;
+    const qrn_cvalue *owner = &cg->values[owner_of(cg, v, &at)];
+    return owner->kind == QRN_CV_IO && !cg->io[owner->io].is_output;
 }
 
-// May input i of the step share memory with output o?
-static bool may_share(const qrn_compiled *cg, const qrn_cstep *s, uint32_t i, uint32_t o,
-                      bool same_place) {
-    bool at_home;
-    if (s->op == &qrn_cop_concat || s->op == &qrn_cop_split)
-        return part_fits(cg, s, s->op == &qrn_cop_concat ? i : o, &at_home);
+// Parts of a join or split may lie in the whole, where they belong: its kernel leaves them alone.
+// It copies others, from or to a place that must not overlap (a tensor that is joined with itself).
+static const char *check_parts(const qrn_compiled *cg, const qrn_cstep *s) {
+    bool joins = s->op == &qrn_cop_concat, same, outermost = true;
+    const uint32_t *parts = joins ? s->in : s->out;
+    qrn_val whole = joins ? s->out[0] : s->in[0];
+    size_t at = 0, x, y;
+    qrn_val memory = owner_of(cg, whole, &x);
+    for (uint32_t d = 0; d < ((const qrn_join_args *)s->args)->axis; d++)
+        outermost &= cg->values[whole].shape.dims[d] == 1;
+    for (uint32_t i = 0; i < (joins ? s->n_in : s->n_out); i++) {
+        size_t bytes = cg->values[parts[i]].size_bytes;
+        bool shares = owner_of(cg, parts[i], &y) == memory;
+        bool at_home = shares && outermost && y == x + at;
+        bool apart = outermost && (y >= x + at + bytes || y + bytes <= x + at);
+        if (!at_home && !apart && overlap(cg, parts[i], whole, &same))
+            return "it writes over an operand that it reads";
+        if (!joins && !at_home && is_input(cg, parts[i]))
+            return "it writes an application input";
+        at += bytes;
+    }
+    return joins && is_input(cg, whole) ? "it writes an application input" : NULL;
+}
+
+// May input i share memory with out[0], in place?
+static bool may_share(const qrn_cstep *s, uint32_t i, uint32_t o, bool same_place) {
     return o == 0 && i < 32 && same_place && (s->op->family->in_place >> i & 1u);
 }
 
-// Does output o lie in an application input? Parts of a split that are left alone may.
-static bool writes_input(const qrn_compiled *cg, const qrn_cstep *s, uint32_t o) {
-    size_t at;
-    bool at_home = false;
-    const qrn_cvalue *owner = &cg->values[owner_of(cg, s->out[o], &at)];
-    if (owner->kind != QRN_CV_IO || cg->io[owner->io].is_output)
-        return false;
-    return s->op != &qrn_cop_split || !part_fits(cg, s, o, &at_home) || !at_home;
-}
-
-static const char *check_memory(const qrn_compiled *cg, const qrn_cstep *s) {
+static const char *check_inputs(const qrn_compiled *cg, const qrn_cstep *s) {
     bool same;
     for (uint32_t o = 0; o < s->n_out; o++) {
         if (s->out[o] == QRN_VAL_NONE)
             continue;
-        if (writes_input(cg, s, o))
+        if (is_input(cg, s->out[o]))
             return "it writes an application input";
         for (uint32_t i = 0; i < s->n_in; i++)
             if (s->in[i] != QRN_VAL_NONE && overlap(cg, s->in[i], s->out[o], &same) &&
-                !may_share(cg, s, i, o, same))
+                !may_share(s, i, o, same))
                 return "it writes over an operand that it reads";
-        for (uint32_t k = 0; k < o; k++)
-            if (s->out[k] != QRN_VAL_NONE && overlap(cg, s->out[k], s->out[o], &same))
-                return "two outputs share memory";
     }
+    return NULL;
+}
+
+static int by_place(const void *a, const void *b) {
+    const place *x = a, *y = b;
+    if (x->owner != y->owner)
+        return x->owner < y->owner ? -1 : 1;
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+static const char *check_memory(const verifying *c, const qrn_cstep *s) {
+    const qrn_compiled *cg = c->cg;
+    bool parts = s->op == &qrn_cop_concat || s->op == &qrn_cop_split;
+    QRN_NEED_ALSO(parts ? check_parts(cg, s) : check_inputs(cg, s));
+    uint32_t n = 0;
+    for (uint32_t o = 0; o < s->n_out; o++) {
+        size_t at;
+        if (s->out[o] == QRN_VAL_NONE)
+            continue;
+        qrn_val owner = owner_of(cg, s->out[o], &at);
+        c->places[n++] = (place){owner, at, at + cg->values[s->out[o]].size_bytes};
+    }
+    qsort(c->places, n, sizeof *c->places, by_place);
+    for (uint32_t i = 1; i < n; i++)
+        if (c->places[i].owner == c->places[i - 1].owner &&
+            c->places[i].begin < c->places[i - 1].end)
+            return "two outputs share memory";
     return NULL;
 }
 
@@ -332,7 +363,7 @@ static const char *check_step(verifying *c, uint32_t at, bool stored) {
     QRN_NEED_ALSO(check_op(c, s, stored));
     if (stored && writes_shapes(s))
         return "shapes that depend on data";
-    return check_memory(cg, s);
+    return check_memory(c, s);
 }
 
 static void mark_written(verifying *c, const qrn_cstep *s) {
@@ -368,9 +399,7 @@ static qrn_status check_steps(verifying *c, bool stored) {
 
 qrn_status qrn_compiled_verify(const qrn_compiled *cg, bool stored) {
     for (uint32_t v = 0; v < cg->n_values; v++) {
-        const char *why = check_value(cg, v);
-        if (!why && stored && cg->values[v].n_sparse)
-            why = "it is sparse";
+        const char *why = check_value(cg, v, stored);
         if (why)
             return bad_value(cg, v, why);
     }
@@ -383,11 +412,13 @@ qrn_status qrn_compiled_verify(const qrn_compiled *cg, bool stored) {
     c.written = qrn_calloc(cg->n_values + 1u);
     c.views = qrn_calloc((c.n_operands + 1u) * sizeof *c.views);
     c.ptrs = qrn_calloc((c.n_operands + 1u) * sizeof(void *));
-    bool ok = c.written && c.views && c.ptrs;
+    c.places = qrn_calloc((c.n_operands + 1u) * sizeof *c.places);
+    bool ok = c.written && c.views && c.ptrs && c.places;
     qrn_status s =
         ok ? check_steps(&c, stored) : QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", cg->name);
     qrn_free(c.written);
     qrn_free(c.views);
     qrn_free(c.ptrs);
+    qrn_free(c.places);
     return s;
 }

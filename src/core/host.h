@@ -23,6 +23,8 @@ qrn_status qrn_host_bind(qrn_api_graph *g, qrn_compiled *cg, const qrn_compile_o
                          const qrn_cpu_options *cpu);
 // Must every tensor be computed and have its own memory, for dumps?
 bool qrn_host_keeps_tensors(const qrn_api_graph *g);
+// The backend's thread pool, acquired once.
+qrn_status qrn_host_acquire_pool(qrn_api_backend *b);
 // Gives the pool back; nothing to do when there is none.
 void qrn_host_release(qrn_api_backend *b);
 

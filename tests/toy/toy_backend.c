@@ -94,12 +94,6 @@ typedef struct toy_graph {
     pthread_mutex_t lock; // one execution at a time
 } toy_graph;
 
-static qrn_val owner_of(const qrn_compiled *cg, qrn_val v, size_t *offset) {
-    for (*offset = 0; cg->values[v].base != QRN_VAL_NONE; v = cg->values[v].base)
-        *offset += cg->values[v].base_offset;
-    return v;
-}
-
 static void free_toy(toy_graph *t) {
     for (uint32_t i = 0; t && t->blocks && i < t->cg->n_values; i++)
         if (t->blocks[i])
@@ -186,12 +180,11 @@ typedef struct run {
 static void point_views(run *r, const qrn_binding *io) {
     const qrn_compiled *cg = r->toy->cg;
     for (uint32_t v = 0; v < cg->n_values; v++) {
-        size_t offset;
-        qrn_val owner = owner_of(cg, v, &offset);
+        qrn_val owner = qrn_compiled_owner(cg, v);
         uint64_t block = cg->values[owner].kind == QRN_CV_IO ? r->io[cg->values[owner].io]
                                                              : r->toy->blocks[owner];
         r->views[v] = qrn_compiled_view(cg, v);
-        r->views[v].data = block ? (char *)device.blocks[block] + offset : NULL;
+        r->views[v].data = block ? (char *)device.blocks[block] + cg->values[v].base_offset : NULL;
         r->lacks[v] = cg->values[v].conditional;
     }
     for (uint32_t i = 0; i < cg->n_io; i++)

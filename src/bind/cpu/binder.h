@@ -51,8 +51,6 @@ qrn_reshape_fn qrn_cpu_reshape(qrn_shapes shapes);
 
 // memplan.c: offsets for arena values and scratch.
 qrn_status qrn_cpu_plan_memory(qrn_cpu_binder *b);
-// The value that owns the memory of v; *offset (may be NULL) is where v begins in it.
-uint32_t qrn_cpu_owner(const qrn_plan *p, uint32_t v, size_t *offset);
 
 static inline qrn_status qrn_cpu_no_memory(const qrn_cpu_binder *b) {
     return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", b->cg->name);

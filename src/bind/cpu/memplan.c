@@ -64,21 +64,8 @@ static const order_fn orders[] = {by_size, by_area, by_life, by_birth, by_death}
 #define N_ORDERS (sizeof orders / sizeof orders[0])
 #define MANY_ITEMS 8192 // placing takes time with their square: a sweep is enough then
 
-uint32_t qrn_cpu_owner(const qrn_plan *p, uint32_t v, size_t *offset) {
-    size_t at = 0;
-    while (p->values[v].base != UINT32_MAX) {
-        qrn_value *val = &p->values[v];
-        const qrn_value *up = &p->values[val->base];
-        if (up->base != UINT32_MAX) { // a shorter way the next time: chains may be long
-            val->base_offset += up->base_offset;
-            val->base = up->base;
-        }
-        at += val->base_offset;
-        v = val->base;
-    }
-    if (offset)
-        *offset = at;
-    return v;
+static uint32_t owner_of(const qrn_plan *p, uint32_t v) {
+    return p->values[v].base == UINT32_MAX ? v : p->values[v].base;
 }
 
 // Used by a step of the chain [first, last].
@@ -101,7 +88,7 @@ static uint32_t collect(qrn_plan *p, item *items) {
         for (uint32_t i = 0; i < st->n_in + st->n_out; i++) {
             uint32_t v = i < st->n_in ? st->in[i] : st->out[i - st->n_in];
             if (v != UINT32_MAX)
-                touch(&p->values[qrn_cpu_owner(p, v, NULL)], head, tail);
+                touch(&p->values[owner_of(p, v)], head, tail);
         }
         if (st->scratch_bytes)
             items[n++] = (item){rounded(st->scratch_bytes + QRN_TAIL), 0, head, tail, s, true};
@@ -274,9 +261,8 @@ static qrn_status place_parts(qrn_cpu_binder *b) {
         qrn_value *v = &p->values[i];
         if (v->base == UINT32_MAX)
             continue;
-        size_t at;
-        const qrn_value *owner = &p->values[qrn_cpu_owner(p, i, &at)];
-        v->offset = at;
+        const qrn_value *owner = &p->values[v->base];
+        v->offset = v->base_offset;
         if (owner->storage == QRN_STORE_ARENA) {
             v->offset += owner->offset;
             continue;

@@ -12,8 +12,6 @@ typedef struct place {
     size_t offset;
 } place;
 
-static size_t elem_bytes(const qrn_cvalue *v) { return (qrn_dtypes[v->dtype].bits + 7u) / 8u; }
-
 static size_t elements(const qrn_cvalue *v) {
     size_t n = 0;
     qrn_shape_count(&v->shape, &n); // was counted when it was made
@@ -31,7 +29,8 @@ static bool in_step(const qrn_compiled *p, qrn_val a, qrn_val b) {
     place x = place_of(p, a), y = place_of(p, b);
     const qrn_cvalue *v = &p->values[a], *w = &p->values[b];
     return x.owner != y.owner ||
-           (x.offset == y.offset && elem_bytes(v) == elem_bytes(w) && elements(v) == elements(w));
+           (x.offset == y.offset && qrn_cvalue_elem(v) == qrn_cvalue_elem(w) &&
+            elements(v) == elements(w));
 }
 
 static bool shares_memory(const qrn_compiled *p, qrn_val a, qrn_val b) {

@@ -19,7 +19,7 @@ static qrn_conv_args *conv_of(const qrn_cstep *s) {
 // Is what the Pad fills in the number 0? Floats: +0.
 static bool fills_zero(const qrn_pad_args *a, const qrn_cvalue *x) {
     static const uint8_t nothing[8] = {0};
-    size_t elem = (qrn_dtypes[x->dtype].bits + 7u) / 8u;
+    size_t elem = qrn_cvalue_elem(x);
     if (a->scheme != QRN_PAD_CONSTANT)
         return false;
     if (qrn_dtype_is_float(x->dtype))

@@ -28,13 +28,11 @@ static uint32_t table_size(const qrn_cvalue *v) {
 
 static bool one_encoding(const qrn_cvalue *v) { return v->quant.kind == QRN_QUANT_TENSOR; }
 
-static size_t elem_bytes(const qrn_cvalue *v) { return (qrn_dtypes[v->dtype].bits + 7u) / 8u; }
-
 // Inputs that the step computes with; 0: no step for a table.
 static uint32_t operands(const qrn_lowering *lo, const qrn_cstep *s) {
     const qrn_cvalue *y = s->n_out == 1 ? &lo->cg->values[s->out[0]] : NULL;
     if (!y || !qrn_pass_plain(lo->cg, s) || s->domain != QRN_DOMAIN_RAW ||
-        !qrn_dtype_is_fixed(y->dtype) || !one_encoding(y) || elem_bytes(y) > 2)
+        !qrn_dtype_is_fixed(y->dtype) || !one_encoding(y) || qrn_cvalue_elem(y) > 2)
         return 0;
     if (s->op == &qrn_cop_lut || s->op == &qrn_cop_convert)
         return 1;
@@ -53,13 +51,13 @@ static qrn_val root_of(const qrn_compiled *p, const qrn_cstep *s, uint32_t n_in,
     }
     const qrn_cvalue *x = &p->values[root], *y = &p->values[s->out[0]];
     bool fits = table_size(x) && one_encoding(x) && uses[root].n_writes <= 1 &&
-                x->size_bytes / elem_bytes(x) == y->size_bytes / elem_bytes(y);
+                x->size_bytes / qrn_cvalue_elem(x) == y->size_bytes / qrn_cvalue_elem(y);
     return fits ? root : QRN_VAL_NONE;
 }
 
 static void fill_all(const qrn_cvalue *x, uint32_t n, void *quantized) {
     for (uint32_t i = 0; i < n; i++)
-        if (elem_bytes(x) == 1)
+        if (qrn_cvalue_elem(x) == 1)
             ((uint8_t *)quantized)[i] = (uint8_t)i;
         else
             ((uint16_t *)quantized)[i] = (uint16_t)i;
@@ -127,7 +125,7 @@ static qrn_status visit(qrn_lowering *lo, uint32_t at, function *fns, const qrn_
     function f = {root, QRN_VAL_NONE};
     if (s->op == &qrn_cop_lut && s->in[0] == root)
         f.table = s->in[1];
-    else if (s->op == &qrn_cop_convert && s->in[0] == root && elem_bytes(&p->values[root]) > 1)
+    else if (s->op == &qrn_cop_convert && s->in[0] == root && qrn_cvalue_elem(&p->values[root]) > 1)
         return QRN_OK; // arithmetic is as fast as a large table
     else
         QRN_TRY(replace(lo, at, n_in, root, fns, quantized, &f.table));

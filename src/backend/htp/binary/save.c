@@ -199,7 +199,10 @@ static qrn_status save_graph(saving *s, const qrn_api_graph *g, qrn_bin_graph *o
     if (options.vtcm_max) // which is how much
         options.vtcm_bytes = (uint64_t)qrn_htp_device_of(s->context)->soc.vtcm_mb << 20;
     const qrn_htp_graph *impl = qrn_htp_graph_of(g);
-    if (g->compiled && impl->how != QRN_HTP_NOT_STORED && qrn_bin_can_store(g->compiled)) {
+    bool stored = g->compiled && impl->how != QRN_HTP_NOT_STORED;
+    if (stored)
+        QRN_TRY(qrn_bin_can_store(g->compiled, &stored));
+    if (stored) {
         out->compiled = g->compiled;
         out->compiled_how = impl->how;
     }
