@@ -201,8 +201,13 @@ static void a_process_may_exit_in_the_middle_of_an_execution(void **state) {
     in_a_process(exit_in_the_middle_of_an_execution, 20);
 }
 
+// AddressSanitizer's own allocator does not survive a fork while another thread is in it (fixed in
+// LLVM 18): a child hangs in malloc. The other builds run this case.
 static void a_process_may_fork_in_the_middle_of_an_execution(void **state) {
     (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip();
+#endif
     in_a_process(fork_in_the_middle_of_an_execution, 1);
 }
 
