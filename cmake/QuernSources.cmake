@@ -70,18 +70,41 @@ function(quern_select_sources out)
     set(${out} ${kept} PARENT_SCOPE)
 endfunction()
 
+# quern_embed(out folder): a C file for each OpenCL text of the folder; NAME.cl becomes the string
+# qrn_cl_NAME, and cl_texts.h declares all of them.
+function(quern_embed out folder)
+    file(GLOB texts CONFIGURE_DEPENDS "${folder}/*.cl")
+    set(made "")
+    set(declared "")
+    foreach(text IN LISTS texts)
+        get_filename_component(name "${text}" NAME_WE)
+        set(file "${CMAKE_BINARY_DIR}/embedded/${name}_cl.c")
+        add_custom_command(OUTPUT "${file}"
+            COMMAND "${CMAKE_COMMAND}" "-DTEXT=${text}" "-DNAME=qrn_cl_${name}" "-DFILE=${file}"
+                    -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/EmbedText.cmake"
+            DEPENDS "${text}" "${CMAKE_CURRENT_SOURCE_DIR}/cmake/EmbedText.cmake" VERBATIM)
+        list(APPEND made "${file}")
+        string(APPEND declared "extern const char qrn_cl_${name}[];\n")
+    endforeach()
+    file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/embedded/cl_texts.h" CONTENT "${declared}")
+    set(${out} ${made} PARENT_SCOPE)
+endfunction()
+
 # quern_core(folders...): the static library of everything under src/ that all backends share.
 function(quern_core)
     set(patterns ${ARGN})
     list(TRANSFORM patterns REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/src/\\1/*.c")
     file(GLOB_RECURSE files CONFIGURE_DEPENDS ${patterns})
     quern_select_sources(sources ${files})
+    quern_embed(kernels "${CMAKE_CURRENT_SOURCE_DIR}/src/bind/gpu/kernels")
+    list(APPEND sources ${kernels})
     if(NOT sources)
         add_library(quern_core INTERFACE)
         return()
     endif()
     add_library(quern_core STATIC ${sources})
-    target_include_directories(quern_core PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}/src")
+    target_include_directories(quern_core PUBLIC "${CMAKE_CURRENT_SOURCE_DIR}/src"
+                               PRIVATE "${CMAKE_BINARY_DIR}/embedded")
     target_compile_definitions(quern_core PRIVATE QUERN_VERSION="${PROJECT_VERSION}")
     target_link_libraries(quern_core PRIVATE quern_flags
                           PUBLIC qnn_headers Threads::Threads m ${CMAKE_DL_LIBS})

@@ -14,10 +14,11 @@ from pathlib import Path
 ALLOWED = {
     "base": ["base"],
     "reference": ["base", "reference"],
+    "opencl": ["base", "opencl"],
     "ir": ["base", "ir"],
     "kernels": ["base", "kernels", "reference"],
     "compiler": ["base", "ir", "kernels", "compiler"],
-    "bind": ["base", "ir", "kernels", "compiler", "runtime", "bind"],
+    "bind": ["base", "opencl", "ir", "kernels", "compiler", "runtime", "bind"],
     "runtime": ["base", "kernels", "runtime"],
     "binary": ["base", "ir", "compiler", "binary", "device"],
     "core": ["base", "ir", "compiler", "bind", "runtime", "core"],
@@ -25,7 +26,7 @@ ALLOWED = {
     # "backend" stands for the including backend's own folder, never for another one's.
     # backend/package is shared by all of them.
     # core/services.h is what they may ask, core/host.h what those that compute on the CPU share.
-    "backend": ["base", "ir", "kernels", "compiler", "bind", "runtime", "binary",
+    "backend": ["base", "opencl", "ir", "kernels", "compiler", "bind", "runtime", "binary",
                 "core/services.h", "core/host.h", "backend", "backend/package", "device"],
     "system": ["base", "ir", "compiler", "binary", "core", "system"],
     "device": ["base", "device"],

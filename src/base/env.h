@@ -30,6 +30,17 @@
       "ops that ONNX Runtime shall treat as known, for op packages (docs/onnxruntime.md)")         \
     X(HTP, "QUERN_HTP",                                                                            \
       "comma list; online: prepare as a phone does; restricted: no priority above NORMAL")         \
+    X(GPU_LIBOPENCL, "QUERN_GPU_LIBOPENCL",                                                        \
+      "further paths of an OpenCL library, separated by colons (docs/gpu.md)")                     \
+    X(GPU_DEVICE, "QUERN_GPU_DEVICE",                                                              \
+      "OpenCL device: its number, or a part of its platform's or its own name; none: compile "     \
+      "only")                                                                                      \
+    X(GPU_CACHE, "QUERN_GPU_CACHE",                                                                \
+      "folder of built GPU programs; 0: none; default $XDG_CACHE_HOME/quern/gpu")                  \
+    X(GPU_CHECK, "QUERN_GPU_CHECK",                                                                \
+      "any value: report the first tensor of a GPU graph that has an infinity or a NaN")           \
+    X(GPU_HOST_STEPS, "QUERN_GPU_HOST_STEPS",                                                      \
+      "1: ops that the GPU backend lacks run on the CPU inside of its graphs")                     \
     X(SAVER_DIR, "QUERN_SAVER_DIR",                                                                \
       "folder of the Saver's recordings; default saver_output (docs/saver.md)")                    \
     X(SAVER_BACKEND, "QUERN_SAVER_BACKEND",                                                        \

@@ -61,7 +61,8 @@ uint16_t qrn_bf16_from_f64(double x) {
 }
 
 double qrn_fp16_round(double x, qrn_fp16_rule rule) {
-    if (rule == QRN_FP16_OFF || (isnan(x) && rule != QRN_FP16_WIDE_RANGE))
+    if (rule == QRN_FP16_OFF || rule == QRN_FP16_AS_F32 ||
+        (isnan(x) && rule != QRN_FP16_WIDE_RANGE))
         return x;
     if (isnan(x))
         return QRN_FP16_WIDE_RANGE_MAX;

@@ -205,7 +205,7 @@ static qrn_status get_compiled(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g)
     cg->n_io = qrn_in_count(in, IO_BYTES);
     cg->n_nodes = qrn_in_count(in, NODE_BYTES);
     cg->n_steps = qrn_in_count(in, STEP_BYTES);
-    if (half > QRN_FP16_WIDE_RANGE)
+    if (half > QRN_FP16_AS_F32)
         qrn_in_fail(in, "fp16 of kind %u", half);
     if (in->status == QRN_OK)
         get_lists(in, r, g, cg);

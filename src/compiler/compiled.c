@@ -4,6 +4,7 @@
 #include "compiler/compiled.h"
 
 #include "base/cpu.h"
+#include "kernels/convert.h"
 #include "kernels/fp16/round_fp16.h"
 
 #include <string.h>
@@ -30,6 +31,10 @@ void qrn_round_view(const qrn_view *src, qrn_fp16_rule rule, void *dst) {
     qrn_round_fp16_args args = {rule};
     qrn_view in = *src, out = {.data = dst, .dtype = QRN_DTYPE_F32, .rank = src->rank};
     memcpy(out.dims, src->dims, sizeof out.dims);
+    if (rule == QRN_FP16_AS_F32) {
+        qrn_convert_range(&in, &out, 0, qrn_view_count(&in), false);
+        return;
+    }
     qrn_view *ins[] = {&in}, *outs[] = {&out};
     qrn_kcall k = {.args = &args, .in = ins, .out = outs, .n_in = 1, .n_out = 1, .n_tasks = 1};
     qrn_kernel_select(&qrn_family_round_fp16, QRN_DOMAIN_RAW, &k, qrn_cpu_isa())

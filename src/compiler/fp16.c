@@ -203,6 +203,8 @@ qrn_status qrn_lo_fp16_detour(qrn_lowering *lo, qrn_val value, qrn_val io) {
 }
 
 static qrn_status rounding_step(qrn_lowering *lo, qrn_val from, qrn_val to) {
+    if (lo->fp16 == QRN_FP16_AS_F32)
+        return qrn_lo_step(lo, &qrn_cop_convert, QRN_DOMAIN_RAW, NULL, &from, 1, &to, 1, 0);
     qrn_round_fp16_args args = {lo->fp16};
     return qrn_lo_step(lo, &qrn_cop_round_fp16, QRN_DOMAIN_RAW, &args, &from, 1, &to, 1, 0);
 }
@@ -260,7 +262,8 @@ static const qrn_tensor *raw_tensor(const qrn_lowering *lo, qrn_val v) {
     const qrn_cvalue *val = &lo->cg->values[v];
     const qrn_tensor *t = val->tensor_id && lo->fp16 ? lo->copies[val->tensor_id] : NULL;
     bool raw = t && val->kind != QRN_CV_TEMP && !is_written(lo, t) && lo->rounded[t->id] != v &&
-               qrn_lo_fp16_stored(lo, t) != t;
+               qrn_lo_fp16_stored(lo, t) != t &&
+               (lo->fp16 != QRN_FP16_AS_F32 || val->dtype == QRN_DTYPE_F16);
     return raw ? t : NULL;
 }
 
@@ -284,7 +287,8 @@ static qrn_status describe_rounded(qrn_lowering *lo, qrn_val v, qrn_val *out) {
 qrn_status qrn_lo_fp16_weights(qrn_lowering *lo, const qrn_tensor *t, qrn_val *v) {
     QRN_TRY(qrn_lo_tensor(lo, t, v));
     bool rounded_now = qrn_lo_fp16_stored(lo, t) == t && lo->origin[t->id];
-    if (!qrn_lo_is_const(lo, *v) || !qrn_tensor_is_static(t) || rounded_now)
+    bool is_it = lo->fp16 == QRN_FP16_AS_F32 && lo->cg->values[*v].dtype == QRN_DTYPE_F32;
+    if (!qrn_lo_is_const(lo, *v) || !qrn_tensor_is_static(t) || rounded_now || is_it)
         return qrn_lo_fp16_operand(lo, v);
     if (lo->rounded[t->id] == QRN_VAL_NONE)
         QRN_TRY(describe_rounded(lo, *v, &lo->rounded[t->id]));
@@ -335,10 +339,12 @@ qrn_status qrn_lo_fp16_prepare(qrn_lowering *lo, const qrn_cop **f, qrn_val *ins
                                const qrn_val *outs) {
     if (!lo->fp16 || *f == &qrn_cop_round_fp16)
         return QRN_OK;
-    bool raw = reads_raw(lo->node);
+    bool converts = lo->fp16 == QRN_FP16_AS_F32 && *f == &qrn_cop_convert;
+    bool raw = reads_raw(lo->node) || converts;
     for (uint32_t i = 0; i < n_in && !raw; i++)
         QRN_TRY(qrn_lo_fp16_operand(lo, &ins[i]));
-    if (*f != &qrn_cop_convert || qrn_lo_fp16_asks(lo->node) || gives_raw(lo, ins[0], outs[0]))
+    if (*f != &qrn_cop_convert || lo->fp16 == QRN_FP16_AS_F32 || qrn_lo_fp16_asks(lo->node) ||
+        gives_raw(lo, ins[0], outs[0]))
         return QRN_OK;
     qrn_dtype to = lo->cg->values[outs[0]].dtype;
     if (to == QRN_DTYPE_F32 || to == QRN_DTYPE_F16)
@@ -374,7 +380,7 @@ static bool computes(const qrn_lowering *lo, const qrn_cstep *s) {
 }
 
 qrn_status qrn_lo_fp16_results(qrn_lowering *lo, const qrn_cstep *s) {
-    if (!lo->fp16 || !computes(lo, s))
+    if (!lo->fp16 || lo->fp16 == QRN_FP16_AS_F32 || !computes(lo, s))
         return QRN_OK;
     for (uint32_t i = 0; i < s->n_out; i++) {
         if (s->out[i] == UINT32_MAX || (is_conversion(s->op) && gives_raw(lo, s->in[0], s->out[i])))

@@ -308,7 +308,8 @@ static char class_of(const char *classes, uint32_t i) {
 }
 
 // The domain in which a node's real operands are computed.
-static qrn_domain choose_domain(const qrn_lower_row *row, const qrn_node *n) {
+static qrn_domain choose_domain(const qrn_lowering *lo, const qrn_lower_row *row,
+                                const qrn_node *n) {
     bool all_f32 = true, all_int = true, any = false;
     for (uint32_t i = 0; i < n->n_in + n->n_out; i++) {
         bool is_in = i < n->n_in;
@@ -325,7 +326,8 @@ static qrn_domain choose_domain(const qrn_lower_row *row, const qrn_node *n) {
         return QRN_DOMAIN_F32;
     if (all_int && qrn_family_has(row->emits->family, QRN_DOMAIN_I64))
         return QRN_DOMAIN_I64;
-    return QRN_DOMAIN_F64;
+    bool single = lo->fp16 == QRN_FP16_AS_F32 && qrn_family_has(row->emits->family, QRN_DOMAIN_F32);
+    return single ? QRN_DOMAIN_F32 : QRN_DOMAIN_F64;
 }
 
 // 4-bit types are computed on as 8-bit ones with the same quantized values.
@@ -354,7 +356,7 @@ static format operand_format(char c, const qrn_tensor *t, qrn_domain d,
 
 qrn_status qrn_lo_generic(qrn_lowering *lo, const qrn_lower_row *row, const qrn_node *n,
                           const void *args) {
-    qrn_domain d = choose_domain(row, n);
+    qrn_domain d = choose_domain(lo, row, n);
     const qrn_tensor *out0 = n->n_out ? n->out[0] : NULL;
     uint32_t total = n->n_in + n->n_out;
     qrn_val *vals = qrn_arena_alloc(lo->cg->arena, (total + n->n_out) * sizeof *vals);

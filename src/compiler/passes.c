@@ -13,18 +13,18 @@
 #include <string.h>
 
 const qrn_pass qrn_passes[] = {
-    {"batchnorm", qrn_pass_batchnorm},
-    {"pad", qrn_pass_pad},
-    {"clamp", qrn_pass_clamp},
-    {"swish", qrn_pass_swish},
-    {"cancel", qrn_pass_cancel},
-    {"alias", qrn_pass_alias},
-    {"table", qrn_pass_table},
-    {"join", qrn_pass_join},
-    {"dead", qrn_pass_dead},
-    {"in_place", qrn_pass_in_place}, // others count on one content for all values of a memory
-    {"chain", qrn_pass_chain},       // steps must not move any more
-    {NULL, NULL},
+    {"batchnorm", qrn_pass_batchnorm, false},
+    {"pad", qrn_pass_pad, false},
+    {"clamp", qrn_pass_clamp, false},
+    {"swish", qrn_pass_swish, false},
+    {"cancel", qrn_pass_cancel, false},
+    {"alias", qrn_pass_alias, false},
+    {"table", qrn_pass_table, false},
+    {"join", qrn_pass_join, false},
+    {"dead", qrn_pass_dead, false},
+    {"in_place", qrn_pass_in_place, true}, // others count on one content for all values of a memory
+    {"chain", qrn_pass_chain, true},       // steps must not move any more
+    {NULL, NULL, false},
 };
 
 bool qrn_pass_plain(const qrn_compiled *cg, const qrn_cstep *s) {
@@ -197,7 +197,8 @@ qrn_status qrn_lo_passes(qrn_lowering *lo) {
     if (s != QRN_OK || p->may_block || p->optional_io || lo->opt->keep_tensors)
         return s;
     for (const qrn_pass *pass = qrn_passes; pass->name && s == QRN_OK; pass++)
-        if (qrn_pass_enabled(lo->opt->passes, pass->name))
+        if (qrn_pass_enabled(lo->opt->passes, pass->name) &&
+            !(pass->fuses && lo->opt->binder_fuses))
             s = run_pass(lo, pass);
     return s;
 }

@@ -23,6 +23,7 @@ typedef qrn_status (*qrn_pass_fn)(qrn_lowering *lo, const qrn_use *uses);
 typedef struct qrn_pass {
     const char *name;
     qrn_pass_fn run;
+    bool fuses; // left out for a binder that fuses by itself
 } qrn_pass;
 
 extern const qrn_pass qrn_passes[]; // in order; ends with a row without a name

@@ -328,7 +328,8 @@ static void print_header(const printing *p) {
     static const char *const rules[] = {[QRN_FP16_OFF] = "off",
                                         [QRN_FP16_IEEE] = "ieee",
                                         [QRN_FP16_CLAMP] = "clamp",
-                                        [QRN_FP16_WIDE_RANGE] = "wide range"};
+                                        [QRN_FP16_WIDE_RANGE] = "wide range",
+                                        [QRN_FP16_AS_F32] = "as f32"};
     const qrn_compiled *cg = p->cg;
     uint64_t bytes = 0;
     uint32_t n_in = 0;

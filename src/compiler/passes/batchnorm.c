@@ -122,7 +122,9 @@ static qrn_status fold(qrn_lowering *lo, const qrn_use *uses, uint32_t at) {
 }
 
 qrn_status qrn_pass_batchnorm(qrn_lowering *lo, const qrn_use *uses) {
-    for (uint32_t i = 0; i < lo->cg->n_steps && !lo->fp16 && !lo->opt->stored; i++) {
+    for (uint32_t i = 0;
+         i < lo->cg->n_steps && (!lo->fp16 || lo->fp16 == QRN_FP16_AS_F32) && !lo->opt->stored;
+         i++) {
         const qrn_cstep *s = &lo->cg->steps[i];
         if (s->op == &qrn_cop_affine && s->domain == QRN_DOMAIN_F32 && qrn_pass_plain(lo->cg, s) &&
             s->n_in >= 2 && s->n_out == 1)

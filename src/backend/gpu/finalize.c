@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+//
+// Finalizing a graph: compile, bind, realize.
+#include "backend/gpu/gpu.h"
+
+#include "base/env.h"
+#include "base/mem.h"
+#include "compiler/compile.h"
+#include "core/host.h"
+
+void qrn_gpu_graph_clear(qrn_gpu_graph *g) {
+    for (uint32_t i = 0; g->plan && g->io && i < g->plan->cg->n_io; i++)
+        if (g->io[i])
+            qrn_cl.clReleaseMemObject(g->io[i]);
+    qrn_free(g->io);
+    g->io = NULL;
+    qrn_gpu_plan_destroy(g->plan);
+    g->plan = NULL;
+}
+
+static qrn_dtype declared(void *ctx, uint32_t tensor_id) {
+    const qrn_tensor *t = qrn_context_tensor(((const qrn_api_graph *)ctx)->context, tensor_id);
+    return t ? t->dtype : QRN_DTYPE_F32;
+}
+
+static void explain(void *ctx, const char *line) {
+    qrn_log(((const qrn_api_graph *)ctx)->context->backend->log, QNN_LOG_LEVEL_INFO, "%s", line);
+}
+
+static qrn_status bind(qrn_api_graph *g, qrn_compiled *cg, qrn_gpu_plan **plan) {
+    const qrn_gpu_graph *own = qrn_gpu_graph_of(g);
+    const qrn_gpu_device *d = &qrn_gpu_backend_of(g->context->backend)->device;
+    bool keep = qrn_host_keeps_tensors(g);
+    qrn_gpu_options o = {.device = d,
+                         .precision = own->precision,
+                         .keep_memory = own->keep_memory || keep,
+                         .keep_nodes = own->keep_nodes || keep,
+                         .declared = declared,
+                         .ctx = g,
+                         .explain = qrn_env_verbose("dispatch") ? explain : NULL,
+                         .explain_ctx = g};
+    QRN_TRY(qrn_bind_gpu(cg, &o, plan));
+    return qrn_gpu_realize(*plan, d);
+}
+
+static qrn_status make_io(const qrn_api_graph *g, const qrn_gpu_plan *p, cl_mem **io) {
+    const qrn_gpu_device *d = p->device;
+    *io = qrn_calloc((p->cg->n_io + 1u) * sizeof **io);
+    if (!*io)
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", g->ir->name);
+    for (uint32_t i = 0; i < p->cg->n_io; i++) {
+        size_t bytes = p->cg->values[p->cg->io[i].value].size_bytes;
+        cl_int err;
+        (*io)[i] = qrn_cl.clCreateBuffer(d->context, CL_MEM_READ_WRITE, bytes, NULL, &err);
+        if (!(*io)[i])
+            return QRN_FAIL(
+                QRN_E_MEM, "graph '%s': no device memory for tensor '%s' (%zu bytes): %s",
+                g->ir->name, p->cg->values[p->cg->io[i].value].name, bytes, qrn_cl_error(err));
+    }
+    return QRN_OK;
+}
+
+qrn_status qrn_gpu_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
+    qrn_gpu_graph *own = qrn_gpu_graph_of(g), made = *own;
+    qrn_compile_options o = {.fp16 = QRN_FP16_AS_F32,
+                             .binder_fuses = true,
+                             .keep_tensors = qrn_host_keeps_tensors(g) || own->keep_nodes,
+                             .most_bytes = opt->most_bytes,
+                             .poll = opt->poll,
+                             .poll_ctx = opt->poll_ctx};
+    qrn_compiled *cg = NULL;
+    QRN_TRY(qrn_compile(g->ir, &o, &cg));
+    made.plan = NULL;
+    made.io = NULL;
+    qrn_status s = bind(g, cg, &made.plan);
+    if (s == QRN_OK)
+        s = make_io(g, made.plan, &made.io);
+    if (s != QRN_OK) {
+        if (!made.plan)
+            qrn_compiled_destroy(cg);
+        qrn_gpu_graph_clear(&made);
+        return s;
+    }
+    qrn_gpu_graph_clear(own);
+    *own = made;
+    g->compiled = cg;
+    return QRN_OK;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+//
+// State of one binding to an OpenCL device, and how kernels are put together; shared by the files
+// of this folder, nothing outside sees it.
+//
+// A kernel file (kernels/*.cl) is written once for all types. Operand X of a kernel is declared
+// X_ARG in its parameter list and opened with X_BEGIN; LD_X(i) then is element i as a number (a
+// float for floats, whatever they are stored as), LD4_X(i) four of them from i on, ST_X(i, v) and
+// ST4_X(i, v) store. HAS_X is 0 for an operand that is absent. Parameters that are lists of numbers
+// (shapes, strides) come as P_ARG, P_BEGIN, P[i]. A file with several kernels puts each between
+// #ifdef KERNEL_name and #endif: only the one that is wanted is compiled.
+//
+// Element-wise steps behind a step run in its kernel: EPI(v, i) is what becomes of result v at
+// element i of the output, EPI_ARGS ends the parameter list, EPI_BEGIN opens what it needs.
+#ifndef QRN_BIND_GPU_BINDER_H
+#define QRN_BIND_GPU_BINDER_H
+
+#include "bind/gpu/plan.h"
+#include "kernels/conv/conv.h"
+
+#include "cl_texts.h" // made by the build: the texts of kernels/*.cl
+
+#define QRN_GPU_MAX_GROUP 16 // steps of a launch
+#define QRN_GPU_MAX_LOADS 12 // operands of its element-wise steps
+#define QRN_GPU_MAX_ARGS 40
+
+// Steps that one kernel does: the head, and element-wise ones behind it.
+typedef struct qrn_gpu_group {
+    uint32_t steps[QRN_GPU_MAX_GROUP];
+    uint32_t n;
+} qrn_gpu_group;
+
+typedef struct qrn_gpu_binder {
+    qrn_compiled *cg;
+    const qrn_gpu_options *opt;
+    qrn_gpu_plan *plan;
+    uint32_t *readers;      // [n_values] steps that read the memory of an owner
+    uint32_t *writer;       // [n_values] step that writes an owner, +1; 0: none
+    uint32_t *first, *last; // [n_places] launches between which an owner lives
+    uint32_t cap_first, cap_last;
+    qrn_gpu_group *groups;
+    uint32_t n_groups;
+    const qrn_gpu_group *group; // being bound
+    // Of the plan's growing arrays.
+    uint32_t cap_places, cap_launches, cap_constants, cap_params, cap_states;
+} qrn_gpu_binder;
+
+// --- ops
+
+typedef qrn_status (*qrn_gpu_bind_fn)(qrn_gpu_binder *b, const qrn_cstep *s);
+
+typedef struct qrn_gpu_op {
+    const qrn_cop *op;
+    qrn_gpu_bind_fn bind;
+    bool epilogue; // its kernels call EPI
+    // (optional) May element-wise steps run in the kernel of this step?
+    bool (*may_fuse)(const qrn_gpu_binder *b, const qrn_cstep *s);
+} qrn_gpu_op;
+
+// Tables of the ops that are not element-wise, one a file; each ends with a row without an op.
+#define QRN_GPU_OP_TABLES(X)                                                                       \
+    X(gemm) X(move) X(index) X(reduce) X(norm) X(pool) X(image) X(detect) X(seq)
+#define X(name) extern const qrn_gpu_op qrn_gpu_ops_##name[];
+QRN_GPU_OP_TABLES(X)
+#undef X
+
+const qrn_gpu_op *qrn_gpu_op_of(const qrn_cop *op); // NULL: there is none
+
+// The value that the group writes: out[0] of its last step. Epilogues included.
+qrn_val qrn_gpu_result(const qrn_gpu_binder *b);
+// A step that no kernel can do; `why` ends the sentence "op X ... cannot run on the GPU: ".
+qrn_status qrn_gpu_reject(const qrn_gpu_binder *b, const qrn_cstep *s, const char *why);
+
+// Memory that only the kernels of this step use; a number for qrn_gpu_in and qrn_gpu_out.
+qrn_status qrn_gpu_scratch(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out);
+// A constant of the binder's own: zeroed memory of the graph's arena that the caller fills.
+qrn_status qrn_gpu_make_const(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out,
+                              void **data);
+
+static inline const qrn_cvalue *qrn_gpu_value(const qrn_gpu_binder *b, qrn_val v) {
+    return &b->cg->values[v];
+}
+size_t qrn_gpu_count(const qrn_gpu_binder *b, qrn_val v); // elements
+static inline bool qrn_gpu_is_cpu(const qrn_gpu_binder *b) {
+    return b->opt->device && qrn_cl_is_cpu(b->opt->device->info);
+}
+
+// --- kernels
+
+typedef struct qrn_gpu_text {
+    char *data; // heap
+    size_t n, cap;
+    bool failed;
+} qrn_gpu_text;
+
+void qrn_gpu_print(qrn_gpu_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+typedef struct qrn_gpu_kernel {
+    qrn_gpu_binder *b;
+    const char *source, *entry;
+    qrn_gpu_text defines;
+    qrn_gpu_arg args[QRN_GPU_MAX_ARGS];
+    uint32_t n_args;
+    double flops;
+    qrn_status status; // the first failure
+} qrn_gpu_kernel;
+
+// Starts a kernel of an embedded source (kernels/NAME.cl is qrn_cl_NAME).
+qrn_gpu_kernel qrn_gpu_kernel_begin(qrn_gpu_binder *b, const char *source, const char *entry);
+// The order of these calls is the order of the kernel's parameters.
+void qrn_gpu_in(qrn_gpu_kernel *k, const char *name, qrn_val v); // QRN_VAL_NONE: absent
+void qrn_gpu_out(qrn_gpu_kernel *k, const char *name, qrn_val v);
+void qrn_gpu_int(qrn_gpu_kernel *k, int64_t v); // fails when it does not fit 32 bits
+void qrn_gpu_float(qrn_gpu_kernel *k, float v);
+void qrn_gpu_params(qrn_gpu_kernel *k, const int32_t *values, uint32_t n); // P
+// A macro of the program.
+void qrn_gpu_define(qrn_gpu_kernel *k, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+// CLAMP(v): the clamp of a step's results.
+void qrn_gpu_clamp(qrn_gpu_kernel *k, const qrn_clamp *c);
+// Adds the launch, and frees what the kernel holds, also on failure. local NULL: the driver
+// chooses. Sizes are rounded up to the group's.
+qrn_status qrn_gpu_kernel_end(qrn_gpu_kernel *k, uint32_t n_dims, const size_t *global,
+                              const size_t *local);
+
+// expr.c: is the step element-wise: can it be part of an expression?
+bool qrn_gpu_is_element_wise(const qrn_gpu_binder *b, const qrn_cstep *s);
+// Defines EPI, EPI_ARGS, EPI_BEGIN for the element-wise steps of the group, and appends their
+// arguments. `whole`: the head is one of them, and EPI(0, i) computes everything.
+void qrn_gpu_expression(qrn_gpu_kernel *k, const qrn_gpu_group *g, bool whole);
+
+// group.c: cuts the steps into groups.
+qrn_status qrn_gpu_make_groups(qrn_gpu_binder *b);
+
+// Sizes of a broadcast: parameters for at() of common.cl: element of `v` for element i of `out`.
+// Writes at most 1 + 2 * QRN_MAX_RANK numbers, returns how many.
+uint32_t qrn_gpu_broadcast(const qrn_shape *v, const qrn_shape *out, int32_t *params);
+
+#endif

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+//
+// Putting kernels together: the definitions of operands, arguments, launches.
+#include "bind/gpu/binder.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool reserve(qrn_gpu_text *t, size_t more) {
+    if (t->failed || t->n + more + 1 <= t->cap)
+        return !t->failed;
+    size_t cap = t->cap ? 2 * t->cap : 4096;
+    while (cap < t->n + more + 1)
+        cap *= 2;
+    char *data = qrn_realloc(t->data, t->n, cap);
+    t->failed = !data;
+    if (data) {
+        t->data = data;
+        t->cap = cap;
+    }
+    return data != NULL;
+}
+
+static void print_list(qrn_gpu_text *t, const char *format, va_list list) {
+    va_list again;
+    va_copy(again, list);
+    int n = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    if (n < 0 || !reserve(t, (size_t)n))
+        return;
+    vsnprintf(t->data + t->n, (size_t)n + 1, format, list);
+    t->n += (size_t)n;
+}
+
+void qrn_gpu_print(qrn_gpu_text *t, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    print_list(t, format, list);
+    va_end(list);
+}
+
+qrn_gpu_kernel qrn_gpu_kernel_begin(qrn_gpu_binder *b, const char *source, const char *entry) {
+    qrn_gpu_kernel k = {.b = b, .source = source, .entry = entry, .status = QRN_OK};
+    qrn_gpu_print(&k.defines, "#define KERNEL_%s\n", entry);
+    return k;
+}
+
+static void fail(qrn_gpu_kernel *k, qrn_status s) {
+    if (k->status == QRN_OK)
+        k->status = s;
+}
+
+static qrn_gpu_arg *new_arg(qrn_gpu_kernel *k, qrn_gpu_arg_kind kind) {
+    static _Thread_local qrn_gpu_arg spare;
+    if (k->n_args == QRN_GPU_MAX_ARGS) {
+        fail(k, QRN_FAIL(QRN_E_GENERAL, "kernel %s has too many arguments", k->entry));
+        return &spare;
+    }
+    qrn_gpu_arg *a = &k->args[k->n_args++];
+    *a = (qrn_gpu_arg){.kind = (uint8_t)kind};
+    return a;
+}
+
+static const char *type_name(qrn_dtype t) {
+    static const char *const names[QRN_DTYPE_COUNT] = {
+        [QRN_DTYPE_F32] = "float",   [QRN_DTYPE_F16] = "half",  [QRN_DTYPE_F64] = "double",
+        [QRN_DTYPE_I8] = "char",     [QRN_DTYPE_I16] = "short", [QRN_DTYPE_I32] = "int",
+        [QRN_DTYPE_I64] = "long",    [QRN_DTYPE_U8] = "uchar",  [QRN_DTYPE_U16] = "ushort",
+        [QRN_DTYPE_U32] = "uint",    [QRN_DTYPE_U64] = "ulong", [QRN_DTYPE_SQ8] = "char",
+        [QRN_DTYPE_SQ16] = "short",  [QRN_DTYPE_SQ32] = "int",  [QRN_DTYPE_UQ8] = "uchar",
+        [QRN_DTYPE_UQ16] = "ushort", [QRN_DTYPE_UQ32] = "uint", [QRN_DTYPE_B8] = "uchar",
+        [QRN_DTYPE_SQ4] = "char",    [QRN_DTYPE_UQ4] = "uchar"};
+    return names[t] ? names[t] : "uchar";
+}
+
+static void define_operand(qrn_gpu_kernel *k, const char *n, qrn_val v, bool is_out) {
+    qrn_gpu_text *t = &k->defines;
+    qrn_dtype type = v == QRN_VAL_NONE ? QRN_DTYPE_F32 : k->b->plan->places[v].type;
+    qrn_gpu_print(t, "#define HAS_%s %d\n#define %s_T %s\n", n, v != QRN_VAL_NONE, n,
+                  type_name(type));
+    qrn_gpu_print(t, "#define %s_ARG __global %s%s_T *%s_p, const ulong %s_o\n", n,
+                  is_out ? "" : "const ", n, n, n);
+    qrn_gpu_print(t, "#define %s_BEGIN __global %s%s_T *%s = %s_p + %s_o;\n", n,
+                  is_out ? "" : "const ", n, n, n, n);
+    if (type == QRN_DTYPE_F16) {
+        qrn_gpu_print(t, "#define LD_%s(i) vload_half((i), %s)\n", n, n);
+        qrn_gpu_print(t, "#define LD4_%s(i) vload_half4(0, %s + (i))\n", n, n);
+        qrn_gpu_print(t, "#define ST_%s(i, v) vstore_half_rte((v), (i), %s)\n", n, n);
+        qrn_gpu_print(t, "#define ST4_%s(i, v) vstore_half4_rte((v), 0, %s + (i))\n", n, n);
+    } else {
+        qrn_gpu_print(t, "#define LD_%s(i) (%s[i])\n", n, n);
+        qrn_gpu_print(t, "#define LD4_%s(i) vload4(0, %s + (i))\n", n, n);
+        qrn_gpu_print(t, "#define ST_%s(i, v) (%s[i] = (%s_T)(v))\n", n, n, n);
+        qrn_gpu_print(t, "#define ST4_%s(i, v) vstore4((v), 0, %s + (i))\n", n, n);
+    }
+}
+
+// Indices of kernels have 32 bits.
+static void check_size(qrn_gpu_kernel *k, qrn_val v) {
+    if (v == QRN_VAL_NONE || v >= k->b->cg->n_values)
+        return;
+    if (qrn_gpu_count(k->b, v) > INT32_MAX)
+        fail(k, QRN_FAIL(QRN_E_TENSOR_UNSUPPORTED,
+                         "graph '%s': tensor '%s' has %zu elements, the GPU backend allows %d",
+                         k->b->cg->name, qrn_gpu_value(k->b, v)->name, qrn_gpu_count(k->b, v),
+                         INT32_MAX));
+}
+
+void qrn_gpu_in(qrn_gpu_kernel *k, const char *name, qrn_val v) {
+    define_operand(k, name, v, false);
+    check_size(k, v);
+    new_arg(k, QRN_GPU_ARG_VALUE)->item = v;
+}
+
+void qrn_gpu_out(qrn_gpu_kernel *k, const char *name, qrn_val v) {
+    define_operand(k, name, v, true);
+    check_size(k, v);
+    new_arg(k, QRN_GPU_ARG_VALUE)->item = v;
+}
+
+void qrn_gpu_int(qrn_gpu_kernel *k, int64_t v) {
+    if (v < INT32_MIN || v > INT32_MAX)
+        fail(k, QRN_FAIL(QRN_E_TENSOR_UNSUPPORTED, "graph '%s': a size of %lld is too large",
+                         k->b->cg->name, (long long)v));
+    new_arg(k, QRN_GPU_ARG_INT)->i = (int32_t)v;
+}
+
+void qrn_gpu_float(qrn_gpu_kernel *k, float v) { new_arg(k, QRN_GPU_ARG_FLOAT)->f = v; }
+
+static bool room(void **array, uint32_t *cap, uint32_t need, size_t elem_bytes) {
+    if (need <= *cap)
+        return true;
+    uint32_t next = *cap ? *cap : 64;
+    while (next < need)
+        next *= 2;
+    void *p = qrn_realloc(*array, *cap * elem_bytes, next * elem_bytes);
+    if (!p)
+        return false;
+    *array = p;
+    *cap = next;
+    return true;
+}
+
+void qrn_gpu_params(qrn_gpu_kernel *k, const int32_t *values, uint32_t n) {
+    qrn_gpu_plan *p = k->b->plan;
+    new_arg(k, QRN_GPU_ARG_PARAMS)->i = (int32_t)p->n_params;
+    if (!room((void **)&p->params, &k->b->cap_params, p->n_params + n, sizeof *p->params)) {
+        fail(k, QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", k->b->cg->name));
+        return;
+    }
+    memcpy(p->params + p->n_params, values, n * sizeof *values);
+    p->n_params += n;
+}
+
+void qrn_gpu_define(qrn_gpu_kernel *k, const char *name, const char *format, ...) {
+    va_list list;
+    qrn_gpu_print(&k->defines, "#define %s ", name);
+    va_start(list, format);
+    print_list(&k->defines, format, list);
+    va_end(list);
+    qrn_gpu_print(&k->defines, "\n");
+}
+
+void qrn_gpu_clamp(qrn_gpu_kernel *k, const qrn_clamp *c) {
+    if (!c->on)
+        qrn_gpu_define(k, "CLAMP(v)", "(v)");
+    else if (c->low == 0.0f && isinf(c->high))
+        qrn_gpu_define(k, "CLAMP(v)", "((v) < 0.0f ? 0.0f : (v))");
+    else
+        qrn_gpu_define(k, "CLAMP(v)", "q_clamp((v), as_float(0x%08xu), as_float(0x%08xu))",
+                       ((union {
+                           float f;
+                           uint32_t u;
+                       }){c->low})
+                           .u,
+                       ((union {
+                           float f;
+                           uint32_t u;
+                       }){c->high})
+                           .u);
+}
+
+// The nodes of the group's steps, each once.
+static const uint32_t *nodes_of(const qrn_gpu_binder *b, uint32_t *n) {
+    const qrn_gpu_group *g = b->group;
+    uint32_t *nodes = qrn_arena_alloc(b->cg->arena, g->n * sizeof *nodes);
+    *n = 0;
+    for (uint32_t i = 0; nodes && i < g->n; i++) {
+        uint32_t node = b->cg->steps[g->steps[i]].node;
+        if (*n == 0 || nodes[*n - 1] != node)
+            nodes[(*n)++] = node;
+    }
+    return nodes;
+}
+
+static void touch(qrn_gpu_binder *b, uint32_t item) {
+    if (item == QRN_VAL_NONE)
+        return;
+    uint32_t owner = item < b->cg->n_values ? qrn_compiled_owner(b->cg, item) : item;
+    if (b->first[owner] == UINT32_MAX)
+        b->first[owner] = b->plan->n_launches;
+    b->last[owner] = b->plan->n_launches;
+}
+
+static qrn_status add_launch(qrn_gpu_kernel *k, qrn_gpu_launch *l) {
+    qrn_gpu_binder *b = k->b;
+    qrn_gpu_plan *p = b->plan;
+    qrn_gpu_text all = {0};
+    qrn_gpu_print(&all, "%s%s%s", k->defines.data, qrn_cl_common, k->source);
+    l->text = all.failed ? NULL : qrn_arena_strdup(b->cg->arena, all.data);
+    qrn_free(all.data);
+    l->entry = k->entry;
+    // FP32 keeps to IEEE but for fused multiply-adds; nothing is relaxed.
+    l->options = "-cl-std=CL1.2 -cl-mad-enable";
+    l->args = qrn_arena_copy(b->cg->arena, k->args, k->n_args * sizeof *k->args);
+    l->n_args = k->n_args;
+    l->flops = k->flops;
+    l->nodes = nodes_of(b, &l->n_nodes);
+    if (!l->text || !l->args || !l->nodes ||
+        !room((void **)&p->launches, &b->cap_launches, p->n_launches + 1, sizeof *l))
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", b->cg->name);
+    for (uint32_t i = 0; i < k->n_args; i++)
+        if (k->args[i].kind == QRN_GPU_ARG_VALUE)
+            touch(b, k->args[i].item);
+    p->launches[p->n_launches++] = *l;
+    return QRN_OK;
+}
+
+qrn_status qrn_gpu_kernel_end(qrn_gpu_kernel *k, uint32_t n_dims, const size_t *global,
+                              const size_t *local) {
+    const qrn_gpu_group *g = k->b->group;
+    qrn_gpu_expression(k, g, g->n == 0 || k->source == qrn_cl_eltwise);
+    qrn_gpu_launch l = {.n_dims = n_dims};
+    for (uint32_t d = 0; d < n_dims; d++) {
+        size_t step = local ? local[d] : 1;
+        l.local[d] = local ? local[d] : 0;
+        l.global[d] = (global[d] + step - 1) / step * step;
+    }
+    if (k->defines.failed)
+        fail(k, QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", k->b->cg->name));
+    if (k->status == QRN_OK)
+        k->status = add_launch(k, &l);
+    qrn_free(k->defines.data);
+    return k->status;
+}
+
+static qrn_status new_place(qrn_gpu_binder *b, const qrn_gpu_place *place, qrn_val *out) {
+    qrn_gpu_plan *p = b->plan;
+    uint32_t n = p->n_places + 1;
+    if (!room((void **)&p->places, &b->cap_places, n, sizeof *place) ||
+        !room((void **)&b->first, &b->cap_first, n, sizeof *b->first) ||
+        !room((void **)&b->last, &b->cap_last, n, sizeof *b->last))
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", b->cg->name);
+    p->places[p->n_places] = *place;
+    b->first[p->n_places] = UINT32_MAX;
+    *out = p->n_places++;
+    return QRN_OK;
+}
+
+qrn_status qrn_gpu_scratch(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out) {
+    size_t bytes;
+    if (!qrn_dtype_bytes(type, count, &bytes))
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': scratch memory is too large", b->cg->name);
+    // Until memory is planned, offset holds the size.
+    qrn_gpu_place place = {.space = QRN_GPU_ARENA, .type = type, .offset = bytes};
+    return new_place(b, &place, out);
+}
+
+qrn_status qrn_gpu_make_const(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out,
+                              void **data) {
+    qrn_gpu_plan *p = b->plan;
+    size_t bytes;
+    if (!qrn_dtype_bytes(type, count, &bytes) ||
+        !(*data = qrn_arena_alloc(b->cg->arena, bytes ? bytes : 1)) ||
+        !room((void **)&p->constants, &b->cap_constants, p->n_constants + 1, sizeof *p->constants))
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory for a constant", b->cg->name);
+    p->constants[p->n_constants] = (qrn_gpu_const){.data = *data, .bytes = bytes};
+    qrn_gpu_place place = {.space = QRN_GPU_CONST, .type = type, .index = p->n_constants++};
+    return new_place(b, &place, out);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+//
+// What a compiled graph becomes on an OpenCL device: launches in order, and the memory that they
+// use. The first half is data (texts of programs, arguments by number); qrn_gpu_realize makes the
+// OpenCL objects of it, and can do so again in another OpenCL context.
+#ifndef QRN_BIND_GPU_PLAN_H
+#define QRN_BIND_GPU_PLAN_H
+
+#include "compiler/compiled.h"
+#include "opencl/program.h"
+
+// An OpenCL device with a context, as plans use it. The owner outlives the plans.
+typedef struct qrn_gpu_device {
+    const qrn_cl_device *info;
+    cl_context context;
+    cl_command_queue queue; // for uploads while a plan is realized
+    qrn_cl_programs *programs;
+    bool mma; // inline PTX with tensor cores compiles
+} qrn_gpu_device;
+
+typedef enum qrn_gpu_space {
+    QRN_GPU_NOWHERE,
+    QRN_GPU_ARENA, // memory of an execution
+    QRN_GPU_CONST, // constant number `index`
+    QRN_GPU_IO,    // application tensor number `index`
+    QRN_GPU_STATE  // kept from one execution to the next; block number `index`
+} qrn_gpu_space;
+
+// Where a value is and in which type it is stored: floats of the graph are f32 or f16 there.
+typedef struct qrn_gpu_place {
+    uint8_t space; // qrn_gpu_space
+    qrn_dtype type;
+    uint32_t index;
+    uint64_t offset; // bytes
+} qrn_gpu_place;
+
+typedef enum qrn_gpu_arg_kind {
+    QRN_GPU_ARG_VALUE,  // two arguments: a buffer, and the element where the value begins (ulong)
+    QRN_GPU_ARG_PARAMS, // two arguments: the buffer of parameters, and the first one (int)
+    QRN_GPU_ARG_INT,
+    QRN_GPU_ARG_FLOAT,
+    QRN_GPU_ARG_LOCAL // bytes of local memory
+} qrn_gpu_arg_kind;
+
+typedef struct qrn_gpu_arg {
+    uint8_t kind;  // qrn_gpu_arg_kind
+    uint32_t item; // VALUE: number in the plan's places, QRN_VAL_NONE: a null pointer
+    union {
+        int32_t i;
+        float f;
+        uint64_t bytes;
+    };
+} qrn_gpu_arg;
+
+typedef struct qrn_gpu_launch {
+    const char *text, *options, *entry; // program and kernel
+    qrn_gpu_arg *args;
+    uint32_t n_args, n_dims;
+    size_t global[3], local[3]; // local[0] 0: the driver's choice
+    const uint32_t *nodes;      // of the compiled graph, that it does a part of, in order
+    uint32_t n_nodes;
+    double flops; // of a GEMM, for reports; 0: unknown
+    // realized:
+    cl_kernel kernel;
+    uint16_t *io_args; // pairs: argument, application tensor
+    uint32_t n_io_args;
+} qrn_gpu_launch;
+
+// A constant of the plan: bytes to upload.
+typedef struct qrn_gpu_const {
+    const void *data; // bytes as they are uploaded
+    uint64_t bytes;
+    cl_mem memory; // realized
+} qrn_gpu_const;
+
+typedef struct qrn_gpu_plan {
+    qrn_compiled *cg;      // destroyed with the plan, which lives in its arena
+    qrn_gpu_place *places; // [n_places]; the first are those of the graph's values
+    uint32_t n_places;
+    qrn_gpu_launch *launches;
+    uint32_t n_launches;
+    qrn_gpu_const *constants;
+    uint32_t n_constants;
+    int32_t *params;
+    uint32_t n_params;
+    uint64_t *states; // bytes
+    uint32_t n_states;
+    size_t arena_bytes, bound_bytes;
+    // realized:
+    const qrn_gpu_device *device;
+    cl_mem arena, params_memory;
+    cl_mem *state_memory; // [n_states], cleared
+} qrn_gpu_plan;
+
+typedef enum qrn_gpu_precision {
+    QRN_GPU_FP32,
+    QRN_GPU_FP16,
+    QRN_GPU_HYBRID,
+    QRN_GPU_USER
+} qrn_gpu_precision;
+
+typedef struct qrn_gpu_options {
+    const qrn_gpu_device *device;
+    uint8_t precision; // qrn_gpu_precision
+    bool keep_memory;  // every value has its own memory
+    bool keep_nodes;   // no launch does more than one step
+    // (optional) USER: the type that the client declared for a tensor.
+    qrn_dtype (*declared)(void *ctx, uint32_t tensor_id);
+    void *ctx;
+    // (optional) Called with one line per launch.
+    void (*explain)(void *explain_ctx, const char *line);
+    void *explain_ctx;
+} qrn_gpu_options;
+
+// Chooses kernels and plans memory. The plan takes the graph over when it succeeds. Fails with
+// QRN_E_UNSUPPORTED-like statuses that name the node.
+qrn_status qrn_bind_gpu(qrn_compiled *cg, const qrn_gpu_options *opt, qrn_gpu_plan **plan);
+// Builds programs, uploads constants, sets arguments. On failure nothing is left.
+qrn_status qrn_gpu_realize(qrn_gpu_plan *p, const qrn_gpu_device *d);
+void qrn_gpu_unrealize(qrn_gpu_plan *p);
+void qrn_gpu_plan_destroy(qrn_gpu_plan *p); // NULL is fine
+
+#endif

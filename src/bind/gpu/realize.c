@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+//
+// From a plan to OpenCL objects: programs, kernels with their arguments, memory.
+#include "bind/gpu/plan.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+static qrn_status no_device_memory(const qrn_gpu_plan *p, uint64_t bytes, cl_int err) {
+    return QRN_FAIL(QRN_E_MEM, "graph '%s': the device '%s' has no %llu bytes left (of %llu): %s",
+                    p->cg->name, p->device->info->name, (unsigned long long)bytes,
+                    (unsigned long long)p->device->info->memory_bytes, qrn_cl_error(err));
+}
+
+// A new buffer; with `data` filled, else cleared.
+static qrn_status new_buffer(const qrn_gpu_plan *p, uint64_t bytes, const void *data, cl_mem *out) {
+    cl_int err;
+    size_t n = bytes ? (size_t)bytes : 1;
+    *out = qrn_cl.clCreateBuffer(p->device->context, CL_MEM_READ_WRITE, n, NULL, &err);
+    if (!*out)
+        return no_device_memory(p, bytes, err);
+    if (data && bytes)
+        err =
+            qrn_cl.clEnqueueWriteBuffer(p->device->queue, *out, CL_TRUE, 0, n, data, 0, NULL, NULL);
+    return err == CL_SUCCESS ? QRN_OK : no_device_memory(p, bytes, err);
+}
+
+static qrn_status make_memory(qrn_gpu_plan *p) {
+    if (p->arena_bytes)
+        QRN_TRY(new_buffer(p, p->arena_bytes, NULL, &p->arena));
+    if (p->n_params)
+        QRN_TRY(new_buffer(p, p->n_params * sizeof *p->params, p->params, &p->params_memory));
+    for (uint32_t i = 0; i < p->n_constants; i++)
+        QRN_TRY(
+            new_buffer(p, p->constants[i].bytes, p->constants[i].data, &p->constants[i].memory));
+    return QRN_OK;
+}
+
+static cl_mem memory_of(const qrn_gpu_plan *p, const qrn_gpu_place *at) {
+    switch (at->space) {
+    case QRN_GPU_ARENA:
+        return p->arena;
+    case QRN_GPU_CONST:
+        return p->constants[at->index].memory;
+    case QRN_GPU_STATE:
+        return p->state_memory[at->index];
+    default:
+        return NULL; // application tensors come with each execution
+    }
+}
+
+static cl_int set_value(qrn_gpu_plan *p, qrn_gpu_launch *l, const qrn_gpu_arg *a, cl_uint at) {
+    cl_mem none = NULL;
+    cl_ulong offset = 0;
+    const qrn_gpu_place *place = a->item == QRN_VAL_NONE ? NULL : &p->places[a->item];
+    cl_mem mem = place ? memory_of(p, place) : none;
+    if (place) {
+        uint32_t elem = (qrn_dtypes[place->type].bits + 7u) / 8u;
+        offset = place->offset / elem;
+    }
+    if (place && place->space == QRN_GPU_IO) {
+        l->io_args[2 * l->n_io_args] = (uint16_t)at;
+        l->io_args[2 * l->n_io_args++ + 1] = (uint16_t)place->index;
+    }
+    cl_int err = qrn_cl.clSetKernelArg(l->kernel, at, sizeof mem, mem ? &mem : NULL);
+    return err == CL_SUCCESS ? qrn_cl.clSetKernelArg(l->kernel, at + 1, sizeof offset, &offset)
+                             : err;
+}
+
+static cl_int set_arg(qrn_gpu_plan *p, qrn_gpu_launch *l, const qrn_gpu_arg *a, cl_uint *at) {
+    cl_int err;
+    switch (a->kind) {
+    case QRN_GPU_ARG_VALUE:
+        err = set_value(p, l, a, *at);
+        *at += 2;
+        return err;
+    case QRN_GPU_ARG_PARAMS:
+        err = qrn_cl.clSetKernelArg(l->kernel, *at, sizeof(cl_mem), &p->params_memory);
+        if (err == CL_SUCCESS)
+            err = qrn_cl.clSetKernelArg(l->kernel, *at + 1, sizeof a->i, &a->i);
+        *at += 2;
+        return err;
+    case QRN_GPU_ARG_LOCAL:
+        return qrn_cl.clSetKernelArg(l->kernel, (*at)++, a->bytes, NULL);
+    case QRN_GPU_ARG_FLOAT:
+        return qrn_cl.clSetKernelArg(l->kernel, (*at)++, sizeof a->f, &a->f);
+    default:
+        return qrn_cl.clSetKernelArg(l->kernel, (*at)++, sizeof a->i, &a->i);
+    }
+}
+
+static qrn_status make_kernel(qrn_gpu_plan *p, qrn_gpu_launch *l) {
+    cl_program program;
+    cl_int err;
+    cl_uint at = 0;
+    QRN_TRY(qrn_cl_program(p->device->programs, l->text, l->options, &program));
+    l->kernel = qrn_cl.clCreateKernel(program, l->entry, &err);
+    l->n_io_args = 0;
+    if (!l->io_args)
+        l->io_args = qrn_arena_alloc(p->cg->arena, 2u * (l->n_args + 1u) * sizeof *l->io_args);
+    if (!l->io_args)
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", p->cg->name);
+    for (uint32_t i = 0; i < l->n_args && err == CL_SUCCESS; i++)
+        err = set_arg(p, l, &l->args[i], &at);
+    return err == CL_SUCCESS
+               ? QRN_OK
+               : QRN_FAIL(QRN_E_OPTIMIZE, "graph '%s': kernel %s cannot be prepared: %s",
+                          p->cg->name, l->entry, qrn_cl_error(err));
+}
+
+qrn_status qrn_gpu_realize(qrn_gpu_plan *p, const qrn_gpu_device *d) {
+    p->device = d;
+    qrn_status s = make_memory(p);
+    for (uint32_t i = 0; i < p->n_launches && s == QRN_OK; i++)
+        s = make_kernel(p, &p->launches[i]);
+    if (s != QRN_OK)
+        qrn_gpu_unrealize(p);
+    return s;
+}
+
+static void drop(cl_mem *m) {
+    if (*m)
+        qrn_cl.clReleaseMemObject(*m);
+    *m = NULL;
+}
+
+void qrn_gpu_unrealize(qrn_gpu_plan *p) {
+    for (uint32_t i = 0; i < p->n_launches; i++) {
+        if (p->launches[i].kernel)
+            qrn_cl.clReleaseKernel(p->launches[i].kernel);
+        p->launches[i].kernel = NULL;
+    }
+    for (uint32_t i = 0; i < p->n_constants; i++)
+        drop(&p->constants[i].memory);
+    for (uint32_t i = 0; i < p->n_states && p->state_memory; i++)
+        drop(&p->state_memory[i]);
+    drop(&p->params_memory);
+    drop(&p->arena);
+}
+
+void qrn_gpu_plan_destroy(qrn_gpu_plan *p) {
+    if (!p)
+        return;
+    qrn_gpu_unrealize(p);
+    qrn_free(p->places);
+    qrn_free(p->launches);
+    qrn_free(p->constants);
+    qrn_free(p->params);
+    qrn_free(p->states);
+    qrn_free(p->state_memory);
+    qrn_compiled_destroy(p->cg);
+    qrn_free(p);
+}

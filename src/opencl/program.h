@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+//
+// Built programs of one OpenCL context: each text is built once. With a folder, built programs are
+// kept there as files, too.
+#ifndef QRN_OPENCL_PROGRAM_H
+#define QRN_OPENCL_PROGRAM_H
+
+#include "opencl/device.h"
+
+typedef struct qrn_cl_programs qrn_cl_programs;
+
+// The device and the context live longer than the programs.
+qrn_status qrn_cl_programs_create(const qrn_cl_device *d, cl_context context,
+                                  qrn_cl_programs **out);
+void qrn_cl_programs_destroy(qrn_cl_programs *p); // NULL is fine
+
+// The program of a text, built with `options`. Fails with QRN_E_OPTIMIZE and the first lines of the
+// compiler's log. Threads may call it at the same time.
+qrn_status qrn_cl_program(qrn_cl_programs *p, const char *text, const char *options,
+                          cl_program *out);
+
+#endif
