@@ -32,7 +32,7 @@ ALLOWED = {
     "device": ["base", "device"],
     "rpcmem": ["rpcmem"],
     "frontend": ["base", "frontend", "reference"],
-    "tools": ["base", "device", "frontend", "reference", "tools"],
+    "tools": ["base", "opencl", "device", "frontend", "reference", "tools"],
 }
 # Only these may see the public API; everything else is independent of it.
 SEES_QNN = {"core", "api", "backend", "system", "frontend", "tools"}

@@ -5,6 +5,7 @@
 #include "tools/quern/bench_ops.h"
 #include "tools/quern/bench_serve.h"
 #include "tools/quern/commands.h"
+#include "tools/quern/gpu.h"
 #include "tools/quern/machine.h"
 #include "tools/quern/report.h"
 #include "tools/quern/stats.h"
@@ -274,6 +275,10 @@ static double total_us(const bench *b) {
     return sum;
 }
 
+static const char *precision_of(const bench *b) {
+    return qt_precision(&b->opt->backend, b->subject.graph);
+}
+
 static int report_json(bench *b) {
     size_t nodes = b->opt->nodes < b->n_nodes ? (size_t)b->opt->nodes : b->n_nodes;
     const struct {
@@ -296,6 +301,7 @@ static int report_json(bench *b) {
         (json_int_t)(b->opt->streams > 1 ? b->opt->streams : 1), "runs", (json_int_t)b->n_runs);
     for (size_t i = 0; o && i < sizeof times / sizeof times[0]; i++)
         json_object_set_new(o, times[i].name, qt_json_number(times[i].value));
+    qt_gpu_json(b->s.client, precision_of(b), o);
     if (o) {
         json_object_set_new(o, "ops", json_shares(b->types, b->n_types, total_us(b)));
         if (nodes)
@@ -334,7 +340,11 @@ static int report(bench *b) {
     if (b->opt->json)
         return report_json(b);
     const char *bold = qt_style_on(QT_BOLD), *off = qt_style_off();
+    char device[256];
+    qt_gpu_name(b->s.client, device, sizeof device);
     qt_print("%s%s%s on %s\n", bold, b->path, off, b->s.client->path);
+    if (device[0])
+        qt_print("device %s   precision %s\n", device, precision_of(b));
     qt_print("median %s%.3f ms%s   min %.3f   p95 %.3f   mean %.3f   (%zu runs)\n", bold,
              qt_median(b->ms, b->n_runs), off, b->ms[0], qt_quantile(b->ms, b->n_runs, 0.95),
              qt_mean(b->ms, b->n_runs), b->n_runs);

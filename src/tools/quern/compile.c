@@ -19,7 +19,7 @@
 typedef struct compile_options {
     qt_backend_options backend;
     qt_input_options in; // only dims
-    const char *output, *precision;
+    const char *output;
     qt_list names;
     uint64_t vtcm_mb, level, hvx_threads;
     bool dlbc, json;
@@ -36,8 +36,6 @@ static const qt_flag flags[] = {
     {0},
 };
 static const qt_flag htp_flags[] = {
-    {"precision", 0, QT_CHOICE, "P", AT(precision), "fp16|fp32",
-     "of float graphs (default: fp16 where the chip has it)"},
     {"vtcm-mb", 0, QT_COUNT, "N", AT(vtcm_mb), NULL,
      "of fast memory to use (default: 4, or all of a smaller one)"},
     {"opt-level", 'O', QT_COUNT, "N", AT(level), NULL, "1, 2 or 3"},
@@ -114,9 +112,15 @@ static int check_options(const compile_options *o) {
         qt_error("--soc is needed: the SoC to compile for, such as SM8650");
         return QT_EXIT_USAGE;
     }
-    bool asks = o->precision || o->vtcm_mb || o->level || o->hvx_threads || o->dlbc;
+    const char *precision = o->backend.precision;
+    bool asks = o->vtcm_mb || o->level || o->hvx_threads || o->dlbc;
     if (asks && !is_htp(o)) {
         qt_error("options of the HTP do not go with --backend %s", o->backend.backend);
+        return QT_EXIT_USAGE;
+    }
+    if (precision && is_htp(o) && strcmp(precision, "fp16") != 0 &&
+        strcmp(precision, "fp32") != 0) {
+        qt_error("--precision %s is for --backend gpu; the HTP has fp16 and fp32", precision);
         return QT_EXIT_USAGE;
     }
     if (o->level > 3 || o->vtcm_mb > UINT32_MAX) {
@@ -137,10 +141,12 @@ static int open_client(job *j) {
     const QnnContext_Config_t custom = {.option = QNN_CONTEXT_CONFIG_OPTION_CUSTOM,
                                         .customConfig = &share};
     const QnnContext_Config_t *configs[] = {&custom, NULL};
-    const qt_backend_extras extras = {.context_configs =
-                                          j->n > 1 && is_htp(j->opt) ? configs : NULL};
+    const qt_backend_extras extras = {
+        .context_configs = j->n > 1 && is_htp(j->opt) ? configs : NULL,
+        .precisions = is_htp(j->opt),
+    };
     int code = qt_open_backend(&b, &extras, &j->client);
-    if (code == QT_EXIT_OK && j->opt->precision && strcmp(j->opt->precision, "fp32") == 0 &&
+    if (code == QT_EXIT_OK && b.precision && strcmp(b.precision, "fp32") == 0 &&
         j->client->floats == QC_FLOAT16)
         qt_warn("--precision fp32 has no effect: the target SoC computes floats in float16");
     return code;
@@ -182,11 +188,12 @@ static void make_configs(const compile_options *o, graph_configs *c) {
         add_config(
             c, (QnnHtpGraph_CustomConfig_t){.option = QNN_HTP_GRAPH_CONFIG_OPTION_NUM_HVX_THREADS,
                                             .numHvxThreads = o->hvx_threads});
-    if (o->precision)
-        add_config(c, (QnnHtpGraph_CustomConfig_t){.option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION,
-                                                   .precision = strcmp(o->precision, "fp16") == 0
-                                                                    ? QNN_PRECISION_FLOAT16
-                                                                    : QNN_PRECISION_FLOAT32});
+    if (o->backend.precision && is_htp(o))
+        add_config(
+            c, (QnnHtpGraph_CustomConfig_t){.option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION,
+                                            .precision = strcmp(o->backend.precision, "fp16") == 0
+                                                             ? QNN_PRECISION_FLOAT16
+                                                             : QNN_PRECISION_FLOAT32});
 }
 
 static int refused(const part *p) {

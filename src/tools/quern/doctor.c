@@ -275,11 +275,10 @@ static void check_binary(const qt_patient *p, qt_finding *f) {
         qt_find(f, QT_GOOD, "", "a context binary is written, described, loaded and right");
 }
 
-static void check_result(const qt_patient *p, qt_finding *f) {
+void qt_self_test(const char *backend, qt_finding *f) {
     float y[4] = {0};
     qc_client *c = NULL;
-    (void)p;
-    if (qc_open("cpu", NULL, &c) != QRN_OK || compute(c, y) != QRN_OK)
+    if (qc_open(backend, NULL, &c) != QRN_OK || compute(c, y) != QRN_OK)
         qt_find(f, QT_BAD, "run 'quern info', and reinstall the libraries",
                 "a small graph fails: %.500s", qrn_message());
     else if (!is_right(y))
@@ -291,18 +290,32 @@ static void check_result(const qt_patient *p, qt_finding *f) {
     qc_close(c);
 }
 
+static void check_result(const qt_patient *p, qt_finding *f) {
+    (void)p;
+    qt_self_test("cpu", f);
+}
+
 typedef struct check {
     const char *name;
     void (*run)(const qt_patient *, qt_finding *);
 } check;
 
 static const check checks[] = {
-    {"library", check_library},         {"other libraries", check_others},
-    {"loader path", check_loader},      {"environment", check_environment},
-    {"CPU features", check_cpu},        {"threads", check_threads},
-    {"memory", check_memory},           {"self-test", check_result},
-    {"context binaries", check_binary}, {"SDK folder", qt_check_sdk},
-    {"onnxruntime-qnn", qt_check_ort},  {"executorch", qt_check_executorch},
+    {"library", check_library},
+    {"other libraries", check_others},
+    {"loader path", check_loader},
+    {"environment", check_environment},
+    {"CPU features", check_cpu},
+    {"threads", check_threads},
+    {"memory", check_memory},
+    {"self-test", check_result},
+    {"context binaries", check_binary},
+    {"OpenCL", qt_check_opencl},
+    {"OpenCL device", qt_check_device},
+    {"GPU self-test", qt_check_gpu_result},
+    {"SDK folder", qt_check_sdk},
+    {"onnxruntime-qnn", qt_check_ort},
+    {"executorch", qt_check_executorch},
 };
 #define N_CHECKS (sizeof checks / sizeof checks[0])
 
@@ -315,28 +328,39 @@ static void print_finding(const char *name, const qt_finding *f) {
         qt_print("%25s -> %s\n", "", f->fix);
 }
 
+// Prints or lists each finding of a check; how many of them are problems.
+static unsigned run_check(const check *c, const qt_patient *p, json_t *list) {
+    static const char *const words[] = {"ok", "warning", "problem"};
+    unsigned bad = 0;
+    qt_finding f = {.index = 0};
+    do {
+        f = (qt_finding){.index = f.more ? f.index + 1 : 0};
+        c->run(p, &f);
+        bad += f.grade == QT_BAD;
+        if (list)
+            json_array_append_new(list, json_pack("{s:s,s:s,s:o,s:s}", "check", c->name, "grade",
+                                                  words[f.grade], "text", qt_json_text(f.text),
+                                                  "fix", f.fix));
+        else
+            print_finding(c->name, &f);
+    } while (f.more);
+    return bad;
+}
+
 static int run(const void *options, const qt_list *args) {
     (void)args;
     const doctor_options *o = options;
     qt_patient p = {.client = o->client};
     qt_libraries_read(p.libs);
     qt_machine_read(&p.machine);
+    qt_gpu_read(&p.gpu);
     qt_sdk_find(&p, o->sdk);
     qt_packages_read(&p, o->python ? o->python : "python3");
     json_t *list = o->json ? json_array() : NULL;
     unsigned bad = 0;
-    for (size_t i = 0; i < N_CHECKS; i++) {
-        static const char *const words[] = {"ok", "warning", "problem"};
-        qt_finding f = {0};
-        checks[i].run(&p, &f);
-        bad += f.grade == QT_BAD;
-        if (o->json)
-            json_array_append_new(list, json_pack("{s:s,s:s,s:o,s:s}", "check", checks[i].name,
-                                                  "grade", words[f.grade], "text",
-                                                  qt_json_text(f.text), "fix", f.fix));
-        else
-            print_finding(checks[i].name, &f);
-    }
+    for (size_t i = 0; i < N_CHECKS; i++)
+        bad += run_check(&checks[i], &p, list);
+    qt_gpu_free(&p.gpu);
     int code =
         o->json ? qt_print_json(json_pack("{s:o,s:I}", "checks", list, "problems", (json_int_t)bad))
                 : qt_close_stdout();
@@ -349,7 +373,8 @@ const qt_command qt_doctor = {
     .args = "[--sdk DIR] [--client NAME]",
     .about = "Looks for the usual mistakes of a set-up: libraries that are missing or not the "
              "wanted ones, variables that get in the way, limits; and computes a small graph, "
-             "also through a context binary. "
+             "also through a context binary and on the GPU, whose OpenCL library, drivers and "
+             "devices it lists. "
              "Exit code 1 when there is a problem.\n"
              "For the clients onnxruntime-qnn and executorch it says which of their packages, "
              "variables and files are missing, and the command that fixes it. A client that is not "

@@ -4,11 +4,14 @@
 #ifndef QRN_TOOLS_QUERN_DOCTOR_H
 #define QRN_TOOLS_QUERN_DOCTOR_H
 
+#include "tools/quern/gpu.h"
 #include "tools/quern/machine.h"
 
 typedef enum qt_grade { QT_GOOD, QT_DOUBTFUL, QT_BAD } qt_grade;
 
 typedef struct qt_finding {
+    uint32_t index; // of the line, for checks that have several
+    bool more;      // another line follows
     qt_grade grade;
     char text[640];
     char fix[640]; // "" when there is nothing to do
@@ -31,6 +34,7 @@ enum {
 typedef struct qt_patient {
     qt_library libs[QT_N_LIBRARIES];
     qt_machine machine;
+    qt_gpu gpu;
     const char *client; // that must work, or NULL
     // The folder that is or could be QNN_SDK_ROOT; "" when there is none.
     char sdk[1024];
@@ -43,6 +47,14 @@ typedef struct qt_patient {
 
 void qt_find(qt_finding *f, qt_grade g, const char *fix, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+
+// Whether a backend computes a small graph right.
+void qt_self_test(const char *backend, qt_finding *f);
+
+// doctor_gpu.c
+void qt_check_opencl(const qt_patient *p, qt_finding *f);
+void qt_check_device(const qt_patient *p, qt_finding *f); // one line a device
+void qt_check_gpu_result(const qt_patient *p, qt_finding *f);
 
 // doctor_clients.c
 void qt_sdk_find(qt_patient *p, const char *wanted); // wanted may be NULL

@@ -24,12 +24,12 @@ static json_t *json_library(const qt_library *l) {
     if (!l->found)
         return json_pack("{s:s,s:s,s:b,s:s}", "backend", l->name, "file", l->file, "found", 0,
                          "reason", l->error);
-    return json_pack("{s:s,s:s,s:b,s:s,s:s,s:s,s:s,s:s,s:b,s:I,s:I}", "backend", l->name, "file",
-                     l->file, "found", 1, "path", l->path, "provider", l->provider, "build",
-                     l->build, "core_api",
-                     version_text(&l->version.coreApiVersion, core, sizeof core), "backend_api",
-                     version_text(&l->version.backendApiVersion, own, sizeof own), "quern",
-                     l->is_quern, "ops", (json_int_t)l->n_ops, "devices", (json_int_t)l->n_devices);
+    return json_pack(
+        "{s:s,s:s,s:b,s:s,s:s,s:s,s:s,s:s,s:b,s:I,s:I,s:s}", "backend", l->name, "file", l->file,
+        "found", 1, "path", l->path, "provider", l->provider, "build", l->build, "core_api",
+        version_text(&l->version.coreApiVersion, core, sizeof core), "backend_api",
+        version_text(&l->version.backendApiVersion, own, sizeof own), "quern", l->is_quern, "ops",
+        (json_int_t)l->n_ops, "devices", (json_int_t)l->n_devices, "reason", l->error);
 }
 
 static int info_json(const qt_library *libs, const qt_machine *m) {
@@ -68,6 +68,8 @@ static int run(const void *options, const qt_list *args) {
                  version_text(&l->version.backendApiVersion, own, sizeof own));
         if (l->n_ops) // the recorder was not asked
             qt_print(", %u ops", l->n_ops);
+        else if (l->error[0])
+            qt_print(", cannot be used: %s", l->error);
         qt_print("\n");
         if (l->n_devices)
             qt_print("         %u device%s\n", l->n_devices, l->n_devices == 1 ? "" : "s");

@@ -70,9 +70,11 @@ static void read_library(qt_library *l) {
     qc_client *c = NULL;
     // A recorder writes files as soon as it has a backend.
     const qc_options options = {.no_backend = strcmp(l->name, "saver") == 0};
+    const qc_options table = {.no_backend = true};
     if (qc_open(l->name, &options, &c) != QRN_OK) {
         snprintf(l->error, sizeof l->error, "%.500s", qrn_message());
-        return;
+        if (qc_open(l->name, &table, &c) != QRN_OK)
+            return; // else it is there: it has no device
     }
     l->found = true;
     l->version = c->version;

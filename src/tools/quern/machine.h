@@ -19,7 +19,7 @@ typedef struct qt_library {
     const char *name, *file; // "cpu", "libQnnCpu.so"
     bool found;
     char path[1024], provider[128], build[128];
-    char error[512]; // why it cannot be used
+    char error[512]; // why it cannot be opened, or has no backend
     Qnn_ApiVersion_t version;
     bool is_quern;
     uint32_t n_ops, n_devices;

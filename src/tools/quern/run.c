@@ -4,6 +4,7 @@
 // reference on request.
 #include "tools/quern/commands.h"
 #include "tools/quern/dump.h"
+#include "tools/quern/gpu.h"
 #include "tools/quern/report.h"
 #include "tools/quern/run_pte.h"
 #include "tools/quern/subject.h"
@@ -392,6 +393,7 @@ static int report(job *j) {
                       j->subject.load_ms + j->main.load_ms, "import_ms", j->main.import_ms,
                       "finalize_ms", j->main.finalize_ms, "ops", (int)j->main.model.graph->n_nodes,
                       "layout_transposes", (int)j->main.model.n_transposes, "results", j->results);
+        qt_gpu_json(j->main.client, qt_precision(&j->opt->backend, j->subject.graph), o);
         if (o && j->outputs)
             json_object_set_new(o, "comparison", qt_json_compared(j->outputs, n));
         if (o && j->layers)

@@ -1,185 +1,20 @@
 // SPDX-License-Identifier: MIT
 //
-// Sessions: opening backends, importing models, and moving values in and out.
+// Sessions: importing models, and moving values in and out.
 #include "tools/quern/session.h"
 
-#include "base/report_text.h"
-#include "base/soc.h"
-#include "base/suggest.h"
+#include "tools/quern/gpu.h"
 #include "tools/quern/output.h"
-#include "tools/quern/soc.h"
-
-#include "HTP/QnnHtpCommon.h"
-#include "HTP/QnnHtpDevice.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-const qt_flag qt_backend_flags[] = {
-    {"backend", 'b', QT_TEXT, "NAME", offsetof(qt_backend_options, backend), NULL,
-     "cpu (default), htp (with --soc), gpu, saver or path"},
-    {"soc", 0, QT_TEXT, "SOC", offsetof(qt_backend_options, soc), NULL,
-     "target SoC by name or number, or none (htp, saver)"},
-    {"threads", 't', QT_COUNT, "N", offsetof(qt_backend_options, threads), NULL,
-     "number of threads (default: all that may be used)"},
-    {"allow-fp16", 0, QT_BOOL, NULL, offsetof(qt_backend_options, allow_fp16), NULL,
-     "compute in float16 what has no 16-bit form, and warn"},
-    {"log", 0, QT_CHOICE, "LEVEL", offsetof(qt_backend_options, log),
-     "error|warn|info|verbose|debug", "print its log"},
-    {0},
-};
-
-const char *qt_backend_name(const qt_backend_options *opt) {
-    return opt->backend ? opt->backend : opt->soc ? "htp" : "cpu";
-}
 
 double qt_now_ms(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
-}
-
-static void print_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
-    static const char *const words[] = {"", "error", "warn", "info", "verbose", "debug"};
-    (void)timestamp;
-    char raw[2048], line[2048];
-    vsnprintf(raw, sizeof raw, fmt, args);
-    qrn_shown_text(line, sizeof line, raw); // another library may not have done it
-    fprintf(stderr, "[%s] %s\n", level >= 1 && level <= 5 ? words[level] : "log", line);
-}
-
-// Without --log: warnings, which say that results may not be what is expected. Errors are reported
-// by whoever meets them, and while nodes are tried they are none.
-static void print_warning(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
-    char line[2048];
-    (void)timestamp;
-    if (level != QNN_LOG_LEVEL_WARN || qt_is_quiet())
-        return;
-    vsnprintf(line, sizeof line, fmt, args);
-    qt_warn("%s", line);
-}
-
-// The API's callback has no context, so the backend that is watched is known to the process.
-static struct {
-    const qt_watch *watch;
-    QnnLog_Level_t print; // lines up to this level are printed too; 0: warnings alone
-} log_sink;
-
-static void on_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
-    char line[2048];
-    va_list copy;
-    va_copy(copy, args);
-    vsnprintf(line, sizeof line, fmt, copy);
-    va_end(copy);
-    log_sink.watch->line(log_sink.watch->ctx, line);
-    if (!log_sink.print)
-        print_warning(fmt, level, timestamp, args);
-    else if (level <= log_sink.print)
-        print_log(fmt, level, timestamp, args);
-}
-
-bool qt_ask_verbose(const char *word) {
-    char list[1024];
-    const char *now = secure_getenv("QUERN_VERBOSE");
-    int n = snprintf(list, sizeof list, "%s%s%s", now ? now : "", now && *now ? "," : "", word);
-    return n > 0 && (size_t)n < sizeof list && setenv("QUERN_VERBOSE", list, 1) == 0;
-}
-
-static QnnLog_Level_t log_level(const char *word) {
-    static const struct {
-        const char *word;
-        QnnLog_Level_t level;
-    } levels[] = {{"error", QNN_LOG_LEVEL_ERROR},
-                  {"warn", QNN_LOG_LEVEL_WARN},
-                  {"info", QNN_LOG_LEVEL_INFO},
-                  {"verbose", QNN_LOG_LEVEL_VERBOSE}};
-    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++)
-        if (strcmp(word, levels[i].word) == 0)
-            return levels[i].level;
-    return QNN_LOG_LEVEL_DEBUG;
-}
-
-static int unknown_soc(const char *text) {
-    const char *names[256];
-    size_t n = 0;
-    for (const qrn_soc *s; n < 256 && (s = qrn_soc_at((uint32_t)n)); n++)
-        names[n] = s->name;
-    char upper[32]; // as the names are written
-    size_t i = 0;
-    for (; text[i] && i + 1 < sizeof upper; i++)
-        upper[i] = text[i] >= 'a' && text[i] <= 'z' ? (char)(text[i] - 'a' + 'A') : text[i];
-    upper[i] = '\0';
-    const char *near = qrn_suggest(upper, names, n);
-    if (near)
-        qt_error("--soc '%s': no such chip; did you mean '%s'?", text, near);
-    else
-        qt_error("--soc '%s': no such chip; expected a number or a name such as SM8650", text);
-    return QT_EXIT_USAGE;
-}
-
-// Does a backend's name or the path of its library stand for this kind?
-static bool is_named(const char *name, const char *kind) {
-    const char *slash = strrchr(name, '/');
-    return strcasestr(slash ? slash + 1 : name, kind);
-}
-
-// The target SoC: what --soc says, what a binary was made for, or the default. 0: none.
-static int choose_soc(const qt_backend_options *opt, const char *name,
-                      const qt_backend_extras *extras, uint32_t *out) {
-    static bool warned;
-    *out = extras->soc;
-    if (opt->soc && strcasecmp(opt->soc, "none") == 0)
-        *out = 0;
-    else if (opt->soc && !qt_soc_find(opt->soc, out))
-        return unknown_soc(opt->soc);
-    if (opt->soc || extras->soc || extras->no_context || !is_named(name, "htp"))
-        return QT_EXIT_OK;
-    (void)qt_soc_find(QT_DEFAULT_SOC, out);
-    if (!warned)
-        qt_inform("target SoC: " QT_DEFAULT_SOC " (default; choose with --soc)");
-    warned = true;
-    return QT_EXIT_OK;
-}
-
-int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extras,
-                    qc_client **out) {
-    static const qt_backend_extras none;
-    if (!extras)
-        extras = &none;
-    const char *name = qt_backend_name(opt);
-    qc_options o = {.n_threads = (uint32_t)opt->threads,
-                    .no_context = extras->no_context,
-                    .context_configs = extras->context_configs,
-                    .log = print_warning,
-                    .log_level = QNN_LOG_LEVEL_WARN};
-    if (opt->log) {
-        o.log = print_log;
-        o.log_level = log_level(opt->log);
-    }
-    if (opt->watch) {
-        log_sink.watch = opt->watch;
-        log_sink.print = opt->log ? o.log_level : (QnnLog_Level_t)0;
-        o.log = on_log;
-        o.log_level = o.log_level > QNN_LOG_LEVEL_INFO ? o.log_level : QNN_LOG_LEVEL_INFO;
-        o.node = opt->watch->node;
-        o.node_ctx = opt->watch->ctx;
-    }
-    int code = choose_soc(opt, name, extras, &o.soc);
-    if (code != QT_EXIT_OK)
-        return code;
-    if (o.soc && is_named(name, "saver"))
-        o.stands_for = QNN_BACKEND_ID_HTP;
-    if (qc_open(name, &o, out) == QRN_OK) {
-        if (opt->soc && o.soc && !(*out)->is_htp)
-            qt_warn("--soc has no effect on backend '%s'", name);
-        return QT_EXIT_OK;
-    }
-    qt_error("%s", qrn_message());
-    qt_hint("'quern doctor' looks for the usual causes");
-    return QT_EXIT_FAILURE;
 }
 
 static void warn_fp16(void *ctx, const ox_node *n, const char *why) {
@@ -196,6 +31,8 @@ void qt_import_flags(const qt_backend_options *opt, ox_options *import) {
     import->allow_fp16 = opt->allow_fp16;
     import->coarser = warn_fp16;
     import->coarser_ctx = &seen;
+    if (!import->graph_configs)
+        import->graph_configs = qt_gpu_configs(opt->precision);
 }
 
 static void **make_buffers(qc_tensor *const *list, uint32_t n) {

@@ -18,20 +18,28 @@ typedef struct qt_watch {
 
 // Flags of every command that opens a backend.
 typedef struct qt_backend_options {
-    const char *backend; // NULL: htp with a SoC, else cpu
-    const char *soc;     // "none": no target SoC
+    const char *backend;   // NULL: htp with a SoC, else cpu
+    const char *soc;       // "none": no target SoC
+    const char *precision; // of QT_GPU_PRECISIONS; NULL: that of the model's types
     const char *log;
     uint64_t threads;
     bool allow_fp16;
     const qt_watch *watch; // (optional) no flag; one backend at a time can be watched
 } qt_backend_options;
+// The precision of a GPU graph for a report; that of a loaded binary is its own.
+const char *qt_precision(const qt_backend_options *opt, bool loaded);
 const char *qt_backend_name(const qt_backend_options *opt); // or path: what the flags say, or cpu
 extern const qt_flag qt_backend_flags[]; // for options that begin with a qt_backend_options
+
+// The backend of a context binary, by the id in it, unless the flags name one. QT_EXIT_OK or
+// another code after a message.
+int qt_backend_of_binary(const char *path, uint32_t id, qt_backend_options *opt);
 
 // What a command adds to them.
 typedef struct qt_backend_extras {
     uint32_t soc;    // target when --soc is not given; 0: the default one
     bool no_context; // it comes from a binary: no default
+    bool precisions; // the command itself handles --precision for backends other than gpu
     const QnnContext_Config_t **context_configs;
 } qt_backend_extras;
 
@@ -42,7 +50,7 @@ int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extr
 // watch; false when out of memory.
 bool qt_ask_verbose(const char *word);
 // What the flags say to an import: nodes in float16 are allowed, and reported by a warning for each
-// op type.
+// op type; the precision of a GPU graph, unless the import has options of the graph.
 void qt_import_flags(const qt_backend_options *opt, ox_options *import);
 
 // Values between the nodes of an imported graph; filled by qt_values_add, which is an

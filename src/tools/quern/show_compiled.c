@@ -8,8 +8,6 @@
 #include "tools/quern/output.h"
 #include "tools/quern/report.h"
 
-#include "HTP/QnnHtpCommon.h"
-
 #include <string.h>
 
 typedef struct dump {
@@ -59,14 +57,9 @@ static int load_binary(const char *path, qt_backend_options backend) {
     if (code != QT_EXIT_OK)
         return code;
     const qt_backend_extras extras = {.soc = b.info->socModel, .no_context = true};
-    if (!backend.backend && b.info->backendId != QNN_BACKEND_ID_HTP) {
-        qt_error("%s: made for backend %u; name its library with --backend", path,
-                 b.info->backendId);
-        code = QT_EXIT_USAGE;
-    } else {
-        backend.backend = backend.backend ? backend.backend : "htp";
+    code = qt_backend_of_binary(path, b.info->backendId, &backend);
+    if (code == QT_EXIT_OK)
         code = qt_open_backend(&backend, &extras, &c);
-    }
     if (code == QT_EXIT_OK && qc_load(c, b.file.data, b.file.size, NULL, NULL) != QRN_OK) {
         qt_error("%s: %s", path, qrn_message());
         code = QT_EXIT_REFUSED;
@@ -101,7 +94,7 @@ int qt_show_compiled(const char *path, const qt_input_options *in,
         code = QT_EXIT_FAILURE;
     } else if (code == QT_EXIT_OK && json_array_size(d.lines) == 0) {
         qt_error("%s: backend '%s' does not print compiled graphs; allowed are those of Quern that "
-                 "execute, such as cpu and htp",
+                 "execute, such as cpu, gpu and htp",
                  path, qt_backend_name(&backend));
         code = QT_EXIT_FAILURE;
     }

@@ -5,8 +5,6 @@
 
 #include "tools/quern/report.h"
 
-#include "HTP/QnnHtpCommon.h"
-
 #include <string.h>
 
 // Fixed-point tensors accept and return real values, unless the stored ones are plain numbers or
@@ -101,13 +99,9 @@ int qt_subject_session(const qt_subject *sub, const qt_backend_options *backend,
         return qt_session_open(sub->path, sub->model, backend, import, s);
     const QnnSystemContext_BinaryInfoV3_t *v = sub->binary.info;
     qt_backend_options b = *backend;
-    if (!b.backend && v->backendId != QNN_BACKEND_ID_HTP) {
-        qt_error("%s: made for backend %u; name its library with --backend", sub->path,
-                 v->backendId);
-        return QT_EXIT_USAGE;
-    }
-    if (!b.backend)
-        b.backend = "htp";
+    int code = qt_backend_of_binary(sub->path, v->backendId, &b);
+    if (code != QT_EXIT_OK)
+        return code;
     const qt_loaded loaded = {.bytes = sub->binary.file.data,
                               .n_bytes = sub->binary.file.size,
                               .soc = v->socModel,

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""The commands with --backend gpu. What needs no device is tested everywhere; the rest is skipped
+with one line where OpenCL has none."""
+import json
+
+import numpy as np
+import pytest
+
+from harness import FAILURE, OK, USAGE, add_relu, ok, ok_json, quern, refuses
+
+
+
+def findings(check, env=None, code=OK):
+    p = quern("doctor", "--json", env=env)
+    assert p.returncode == code, p.stdout + p.stderr
+    return [c for c in json.loads(p.stdout)["checks"] if c["check"] == check]
+
+
+def has_device():
+    return findings("OpenCL device")[0]["text"].startswith("0: ")
+
+
+gpu = pytest.mark.skipif(not has_device(), reason="no OpenCL device (quern doctor says why)")
+
+
+@pytest.fixture
+def net(tmp_path):
+    return add_relu(tmp_path / "net.onnx")
+
+
+@gpu
+@pytest.mark.parametrize("precision", [None, "fp32", "fp16", "hybrid", "user"])
+def test_run_computes_and_names_the_device_and_the_precision(net, tmp_path, precision):
+    x = np.array([[1, -50, 100], [0.5, 2, 3]], np.float32)
+    np.save(tmp_path / "x.npy", x)
+    flags = ["--precision", precision] if precision else []
+    p = ok("run", net, tmp_path / "x.npy", "-b", "gpu", "-o", tmp_path / "out", *flags)
+    want = np.maximum(x + np.array([10, 20, -30], np.float32), 0)
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "output_0.npy"), want)
+    assert "device: " in p.stderr and f"precision: {precision or 'user'}" in p.stderr
+    report = ok_json("run", net, "--random", "-b", "gpu", "--json", *flags)
+    assert report["precision"] == (precision or "user") and "driver" in report["device"]
+
+
+@gpu
+def test_bench_names_the_device(net):
+    text = ok("bench", net, "-b", "gpu", "--runs", "3", "--precision", "fp32").stdout
+    assert "\ndevice " in text and "precision fp32" in text and "median" in text
+    report = ok_json("bench", net, "-b", "gpu", "--runs", "3", "--json")
+    assert report["runs"] == 3 and report["precision"] == "user" and report["device"]
+
+
+@gpu
+def test_check_and_show_compiled(net):
+    assert "2 of 2 nodes run on gpu" in ok("check", net, "-b", "gpu").stdout
+    text = ok("show", net, "--compiled", "-b", "gpu").stdout
+    assert "add" in text and "relu" in text
+
+
+@gpu
+def test_doctor_lists_devices_and_the_chosen_one():
+    (row,) = findings("OpenCL")
+    assert row["grade"] == "ok" and "libOpenCL.so" in row["text"]
+    rows = findings("OpenCL device")
+    assert len([r for r in rows if "chosen" in r["text"]]) == 1
+    assert [r["text"].split(":")[0] for r in rows] == [str(i) for i in range(len(rows))]
+    assert findings("GPU self-test")[0]["text"] == "a small graph computes the right values"
+
+
+@gpu
+def test_a_device_that_is_not_there(net):
+    env = {"QUERN_GPU_DEVICE": "no such device"}
+    refuses(FAILURE, "run", net, "--random", "-b", "gpu", env=env,
+            says=["QUERN_GPU_DEVICE='no such device'", "quern doctor"])
+    rows = findings("OpenCL device", env=env, code=FAILURE)
+    assert all(r["grade"] == "problem" and "unset QUERN_GPU_DEVICE" in r["fix"] for r in rows)
+
+
+@pytest.mark.parametrize("command", [["run", "--random"], ["bench"], ["check"],
+                                     ["compile", "-o", "/dev/null"], ["show", "--compiled"]])
+def test_without_a_device_every_command_says_so_in_one_line(net, command):
+    refuses(FAILURE, *command, net, "-b", "gpu", env=dict(OCL_ICD_VENDORS="/nonexistent"),
+            says=["backendCreate: error 4000", "OpenCL", "pocl-opencl-icd"])
+
+
+def test_doctor_without_a_device_is_no_problem():
+    env = {"OCL_ICD_VENDORS": "/nonexistent"}
+    (row,) = findings("OpenCL", env=env)
+    assert row["grade"] in ("ok", "warning") and "pocl-opencl-icd" in row["fix"]
+    (row,) = findings("OpenCL device", env=env)
+    assert row["grade"] == "ok" and "--backend gpu does not work" in row["text"]
+    assert "not tried" in findings("GPU self-test", env=env)[0]["text"]
+    assert findings("other libraries", env=env)[0]["text"] == "all backend libraries open"
+
+
+def test_precision_is_for_the_gpu(net):
+    refuses(USAGE, "run", net, "--random", "--precision", "fp16", says="--precision is for")
+    refuses(USAGE, "compile", net, "-o", "/dev/null", "--soc", "SM8650", "--precision", "hybrid",
+            says="the HTP has fp16 and fp32")
+    refuses(USAGE, "run", net, "--random", "-b", "gpu", "--precision", "bf16", says="fp32")
