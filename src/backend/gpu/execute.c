@@ -148,14 +148,35 @@ static qrn_status run_launches(run *r, const qrn_binding *io) {
     return QRN_OK;
 }
 
+// Kernels skip indices that are out of range and leave a note.
+static qrn_status check_fault(run *r, cl_int node) {
+    const cl_int none = 0;
+    if (node == 0)
+        return QRN_OK;
+    cl_int err = qrn_cl.clEnqueueWriteBuffer(r->c->queue, r->p->fault_memory, CL_TRUE, 0,
+                                             sizeof none, &none, 0, NULL, NULL);
+    if (err != CL_SUCCESS)
+        return failed(r, NULL, err);
+    const qrn_cnode *n = (uint32_t)node <= r->p->cg->n_nodes ? &r->p->cg->nodes[node - 1] : NULL;
+    return QRN_FAIL(QRN_E_ARGUMENT,
+                    "graph '%s' node '%s' (%s): an index in its data is out of range",
+                    r->g->ir->name, n ? n->name : "", n ? n->type : "");
+}
+
 static qrn_status run_all(run *r, qrn_binding *io) {
+    cl_int fault = 0;
     QRN_TRY(bring_inputs(r, io));
     qrn_status s = run_launches(r, io);
+    if (s == QRN_OK && r->p->fault_memory) {
+        cl_int read = qrn_cl.clEnqueueReadBuffer(r->c->queue, r->p->fault_memory, CL_FALSE, 0,
+                                                 sizeof fault, &fault, 0, NULL, NULL);
+        s = read == CL_SUCCESS ? QRN_OK : failed(r, NULL, read);
+    }
     if (s == QRN_OK)
         s = fetch_outputs(r, io);
     cl_int err =
         qrn_cl.clFinish(r->c->queue); // also after a failure: the client's memory is in use
-    return s != QRN_OK ? s : err == CL_SUCCESS ? QRN_OK : failed(r, NULL, err);
+    return s != QRN_OK ? s : err == CL_SUCCESS ? check_fault(r, fault) : failed(r, NULL, err);
 }
 
 qrn_status qrn_gpu_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt) {

@@ -41,6 +41,7 @@ typedef struct qrn_gpu_binder {
     qrn_gpu_group *groups;
     uint32_t n_groups;
     const qrn_gpu_group *group; // being bound
+    qrn_val fault;              // the place for reports; valid when the plan has_fault
     // Of the plan's growing arrays.
     uint32_t cap_places, cap_launches, cap_constants, cap_params, cap_states;
 } qrn_gpu_binder;
@@ -77,10 +78,23 @@ qrn_status qrn_gpu_scratch(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_
 qrn_status qrn_gpu_make_const(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out,
                               void **data);
 
+// move.c: copies `count` elements from x to y. They may be of different float types.
+qrn_status qrn_gpu_copy(qrn_gpu_binder *b, qrn_val x, qrn_val y, size_t count);
+
 static inline const qrn_cvalue *qrn_gpu_value(const qrn_gpu_binder *b, qrn_val v) {
     return &b->cg->values[v];
 }
 size_t qrn_gpu_count(const qrn_gpu_binder *b, qrn_val v); // elements
+static inline const qrn_shape *qrn_gpu_shape(const qrn_gpu_binder *b, qrn_val v) {
+    return &b->cg->values[v].shape;
+}
+// Elements of dimensions [from, to).
+static inline int64_t qrn_gpu_span(const qrn_shape *s, uint32_t from, uint32_t to) {
+    int64_t n = 1;
+    for (uint32_t d = from; d < to; d++)
+        n *= s->dims[d];
+    return n;
+}
 static inline bool qrn_gpu_is_cpu(const qrn_gpu_binder *b) {
     return b->opt->device && qrn_cl_is_cpu(b->opt->device->info);
 }
@@ -111,6 +125,10 @@ qrn_gpu_kernel qrn_gpu_kernel_begin(qrn_gpu_binder *b, const char *source, const
 void qrn_gpu_in(qrn_gpu_kernel *k, const char *name, qrn_val v); // QRN_VAL_NONE: absent
 void qrn_gpu_out(qrn_gpu_kernel *k, const char *name, qrn_val v);
 void qrn_gpu_int(qrn_gpu_kernel *k, int64_t v); // fails when it does not fit 32 bits
+void qrn_gpu_ints(qrn_gpu_kernel *k, const int64_t *values, size_t n);
+#define QRN_GPU_INTS(k, ...)                                                                       \
+    qrn_gpu_ints(k, (const int64_t[]){__VA_ARGS__},                                                \
+                 sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 void qrn_gpu_float(qrn_gpu_kernel *k, float v);
 void qrn_gpu_params(qrn_gpu_kernel *k, const int32_t *values, uint32_t n); // P
 // A macro of the program.
@@ -118,6 +136,11 @@ void qrn_gpu_define(qrn_gpu_kernel *k, const char *name, const char *format, ...
     __attribute__((format(printf, 3, 4)));
 // CLAMP(v): the clamp of a step's results.
 void qrn_gpu_clamp(qrn_gpu_kernel *k, const qrn_clamp *c);
+// Output F and an int: F[0] gets that number (the step's node + 1) when data name an element that
+// is not there; the execution then fails.
+void qrn_gpu_fault(qrn_gpu_kernel *k, const qrn_cstep *s);
+// NAME_REAL: 1 when the operand is stored as floats.
+void qrn_gpu_define_real(qrn_gpu_kernel *k, const char *name, qrn_val v);
 // Adds the launch, and frees what the kernel holds, also on failure. local NULL: the driver
 // chooses. Sizes are rounded up to the group's.
 qrn_status qrn_gpu_kernel_end(qrn_gpu_kernel *k, uint32_t n_dims, const size_t *global,

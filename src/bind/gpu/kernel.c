@@ -129,6 +129,11 @@ void qrn_gpu_int(qrn_gpu_kernel *k, int64_t v) {
     new_arg(k, QRN_GPU_ARG_INT)->i = (int32_t)v;
 }
 
+void qrn_gpu_ints(qrn_gpu_kernel *k, const int64_t *values, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        qrn_gpu_int(k, values[i]);
+}
+
 void qrn_gpu_float(qrn_gpu_kernel *k, float v) { new_arg(k, QRN_GPU_ARG_FLOAT)->f = v; }
 
 static bool room(void **array, uint32_t *cap, uint32_t need, size_t elem_bytes) {
@@ -163,6 +168,10 @@ void qrn_gpu_define(qrn_gpu_kernel *k, const char *name, const char *format, ...
     print_list(&k->defines, format, list);
     va_end(list);
     qrn_gpu_print(&k->defines, "\n");
+}
+
+void qrn_gpu_define_real(qrn_gpu_kernel *k, const char *name, qrn_val v) {
+    qrn_gpu_define(k, name, "%d", qrn_dtype_is_float(k->b->plan->places[v].type));
 }
 
 void qrn_gpu_clamp(qrn_gpu_kernel *k, const qrn_clamp *c) {
@@ -281,4 +290,18 @@ qrn_status qrn_gpu_make_const(qrn_gpu_binder *b, qrn_dtype type, size_t count, q
     p->constants[p->n_constants] = (qrn_gpu_const){.data = *data, .bytes = bytes};
     qrn_gpu_place place = {.space = QRN_GPU_CONST, .type = type, .index = p->n_constants++};
     return new_place(b, &place, out);
+}
+
+void qrn_gpu_fault(qrn_gpu_kernel *k, const qrn_cstep *s) {
+    qrn_gpu_place place = {.space = QRN_GPU_FAULT, .type = QRN_DTYPE_I32};
+    if (!k->b->plan->has_fault) {
+        qrn_status made = new_place(k->b, &place, &k->b->fault);
+        if (made != QRN_OK) {
+            fail(k, made);
+            return;
+        }
+        k->b->plan->has_fault = true;
+    }
+    qrn_gpu_out(k, "F", k->b->fault);
+    qrn_gpu_int(k, (int64_t)s->node + 1);
 }

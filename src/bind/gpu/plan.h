@@ -23,7 +23,8 @@ typedef enum qrn_gpu_space {
     QRN_GPU_ARENA, // memory of an execution
     QRN_GPU_CONST, // constant number `index`
     QRN_GPU_IO,    // application tensor number `index`
-    QRN_GPU_STATE  // kept from one execution to the next; block number `index`
+    QRN_GPU_STATE, // kept from one execution to the next; block number `index`
+    QRN_GPU_FAULT  // one int: where kernels report data that name elements that are not there
 } qrn_gpu_space;
 
 // Where a value is and in which type it is stored: floats of the graph are f32 or f16 there.
@@ -86,9 +87,11 @@ typedef struct qrn_gpu_plan {
     uint64_t *states; // bytes
     uint32_t n_states;
     size_t arena_bytes, bound_bytes;
+    bool has_fault; // some kernel may report: executions read the place
     // realized:
     const qrn_gpu_device *device;
     cl_mem arena, params_memory;
+    cl_mem fault_memory;  // one cl_int: 0, or the number of a node + 1
     cl_mem *state_memory; // [n_states], cleared
 } qrn_gpu_plan;
 

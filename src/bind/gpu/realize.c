@@ -29,6 +29,9 @@ static qrn_status new_buffer(const qrn_gpu_plan *p, uint64_t bytes, const void *
 static qrn_status make_memory(qrn_gpu_plan *p) {
     if (p->arena_bytes)
         QRN_TRY(new_buffer(p, p->arena_bytes, NULL, &p->arena));
+    const cl_int none = 0;
+    if (p->has_fault)
+        QRN_TRY(new_buffer(p, sizeof none, &none, &p->fault_memory));
     if (p->n_params)
         QRN_TRY(new_buffer(p, p->n_params * sizeof *p->params, p->params, &p->params_memory));
     for (uint32_t i = 0; i < p->n_constants; i++)
@@ -45,6 +48,8 @@ static cl_mem memory_of(const qrn_gpu_plan *p, const qrn_gpu_place *at) {
         return p->constants[at->index].memory;
     case QRN_GPU_STATE:
         return p->state_memory[at->index];
+    case QRN_GPU_FAULT:
+        return p->fault_memory;
     default:
         return NULL; // application tensors come with each execution
     }
@@ -136,6 +141,7 @@ void qrn_gpu_unrealize(qrn_gpu_plan *p) {
     for (uint32_t i = 0; i < p->n_states && p->state_memory; i++)
         drop(&p->state_memory[i]);
     drop(&p->params_memory);
+    drop(&p->fault_memory);
     drop(&p->arena);
 }
 
