@@ -9,7 +9,8 @@
 # ExecuTorch and torch (about 230 MB to fetch, 900 MB on the disk), QUERN_NO_BROWSER=1 Chromium, in
 # which pages are looked at (120 MB to fetch). For cross tests, cmocka for arm64 is unpacked under
 # build/, so the system keeps its one architecture. The peers of the benchmarks, the cross compiler
-# of the tests and the browser are optional: the rest goes on without them.
+# of the tests, the OpenCL device (PoCL) and the browser are optional: the rest goes on without
+# them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-build}
@@ -48,6 +49,11 @@ check_packages() {
     need binutils command -v readelf
     [ "$what" = aarch64 ] || return 0
     check_cross
+}
+# An OpenCL device for the tests of the GPU backend: PoCL runs kernels on the CPU.
+check_opencl() {
+    need ocl-icd-libopencl1 sh -c 'ldconfig -p | grep -q libOpenCL.so.1'
+    need pocl-opencl-icd test -e /etc/OpenCL/vendors/pocl.icd
 }
 has_browser() { command -v chromium || command -v chromium-browser || command -v chrome; }
 check_cross() {
@@ -99,10 +105,18 @@ if [ "$what" = bench ]; then
     need libopenblas-dev has_header cblas.h
     try_install || echo "setup: peers that will not be measured: ${missing[*]}" >&2
 fi
+if [ "$what" = clients ]; then
+    missing=()
+    check_opencl
+    try_install || echo "setup: clients will not be tested on the GPU: ${missing[*]}" >&2
+fi
 if [ "$what" = test ]; then
     missing=()
     check_cross
     try_install || echo "setup: the kernels for 64-bit ARM will not be tested: ${missing[*]}" >&2
+    missing=()
+    check_opencl
+    try_install || echo "setup: the GPU backend will not be tested: ${missing[*]}" >&2
     missing=()
     [ "${QUERN_NO_BROWSER:-0}" = 1 ] || need chromium has_browser
     try_install || echo "setup: pages will not be tested in a browser: ${missing[*]}" >&2

@@ -21,8 +21,8 @@ def test_every_elf_file_needs_an_old_c_library_alone(quern):
             assert not wrong, name
         assert (2, 2) < check_wheel.glibc(elf.versions), name
         names.add(name)
-    assert names >= {"bin/quern", "lib/libQnnCpu.so", "lib/libQnnHtp.so", "lib/libQnnSystem.so",
-                     "lib/libonnxruntime_providers_quern.so"}
+    assert names >= {"bin/quern", "lib/libQnnCpu.so", "lib/libQnnHtp.so", "lib/libQnnGpu.so",
+                     "lib/libQnnSystem.so", "lib/libonnxruntime_providers_quern.so"}
 
 
 def test_the_reader_agrees_with_binutils(quern):

@@ -31,7 +31,7 @@ if [ -x "$scratch/moved/bin/quern" ]; then
         . "$scratch/moved/bin/envsetup.sh"
         [ "$QNN_SDK_ROOT" = "$scratch/moved" ]
         [ "$(command -v quern)" = "$scratch/moved/bin/quern" ]
-        for library in libQnnCpu.so libQnnHtp.so libQnnSystem.so; do
+        for library in libQnnCpu.so libQnnGpu.so libQnnHtp.so libQnnSystem.so; do
             [ -e "$LD_LIBRARY_PATH/$library" ]
         done
         grep -q '^version: [0-9]*\.[0-9]*\.[0-9]*$' "$QNN_SDK_ROOT/sdk.yaml"
