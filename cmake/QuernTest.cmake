@@ -8,6 +8,8 @@
 #       qrn_this_backend itself.
 #   quern_htp_test(name sources... [LABELS ...] [ARGS ...])
 #       The same with the HTP backend's objects.
+#   quern_gpu_test(name sources... [LABELS ...] [ARGS ...])
+#       The same with the GPU backend's objects. Such tests share one cache of built programs.
 #   quern_system_test(name sources... [LABELS ...] [ARGS ...])
 #       The same with the System library's objects.
 #   quern_client_test(name sources... [LABELS ...] [ARGS ...])
@@ -70,6 +72,19 @@ endfunction()
 function(quern_htp_test name)
     quern_test_program(${ARGN})
     target_link_libraries(${name} PRIVATE QnnHtp_objects quern_core qnn_headers m)
+endfunction()
+
+# PoCL and the LLVM inside of it keep memory until the process ends, so leaks are not looked for:
+# the tests count our own allocations (qrn_alloc_live) and OpenCL objects instead.
+set(QUERN_GPU_TEST_ENV
+    "QUERN_GPU_CACHE=${CMAKE_BINARY_DIR}/tests/gpu_cache"
+    "POCL_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/pocl_cache"
+    "ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1:strict_string_checks=1")
+
+function(quern_gpu_test name)
+    quern_test_program(${ARGN})
+    target_link_libraries(${name} PRIVATE QnnGpu_objects quern_core qnn_headers m)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "${QUERN_GPU_TEST_ENV}")
 endfunction()
 
 function(quern_system_test name)

@@ -121,7 +121,7 @@ static qrn_status bind_data(const qrn_api_graph *g, qrn_frame *f, uint32_t at,
         return QRN_FAIL(QRN_E_TENSOR, "graph '%s' tensor '%s': memory type %d, allowed 0 and 1",
                         g->ir->name, t->name, (int)c->memType);
     }
-    if (b->memory.kind == QRN_MEMORY_NONE && t->optional_io)
+    if (b->memory.kind == QRN_MEMORY_NONE && (t->optional_io || qrn_tensor_has_memory(t)))
         return QRN_OK; // the same as leaving the tensor out
     if (b->memory.kind == QRN_MEMORY_NONE)
         return tensor_fail(g, t, QRN_E_TENSOR, "the buffer is NULL");
@@ -222,7 +222,7 @@ static qrn_status bind_lacking(const qrn_api_graph *g, qrn_frame *f, uint32_t i)
     if (!g->io[i].may_lack)
         return tensor_fail(g, t, QRN_E_TENSOR,
                            g->io[i].is_output ? "output is missing" : "input is missing");
-    if (!g->io[i].is_output)
+    if (!g->io[i].is_output || qrn_tensor_has_memory(t))
         return QRN_OK;
     QRN_TRY(make_spare(g, f, i));
     f->io[i].memory = (qrn_memory){.kind = QRN_MEMORY_HOST, .host = f->spare[i]};

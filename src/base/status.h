@@ -65,6 +65,7 @@
     X(INIT, "initialization failed")                                                               \
     X(TERMINATE, "termination failed")                                                             \
     X(HARDWARE, "hardware not available")                                                          \
+    X(SYSTEM, "the system or a driver refused")                                                    \
     X(COMM, "system communication failed")                                                         \
     X(COMM_FATAL, "system communication failed for good")                                          \
     X(LIBRARY, "library is loaded twice")                                                          \

@@ -43,8 +43,12 @@ typedef enum qrn_feature {
     QRN_FEATURE_PROFILE_CONFIG = 1u << 15,
     QRN_FEATURE_PROFILE_EXTENDED = 1u << 16,
     QRN_FEATURE_OP_PACKAGE = 1u << 17,
-    QRN_FEATURE_BATCH = 1u << 18,  // execute accepts multiples of the prepared batch
-    QRN_FEATURE_OPTRACE = 1u << 19 // profiles may trace ops
+    QRN_FEATURE_BATCH = 1u << 18,   // execute accepts multiples of the prepared batch
+    QRN_FEATURE_OPTRACE = 1u << 19, // profiles may trace ops
+    // Context tensors that are read and written have memory of the backend: a call may leave them
+    // out.
+    QRN_FEATURE_CONTEXT_MEMORY = 1u << 20,
+    QRN_FEATURE_BACKEND_FIXED = 1u << 21 // options of a backend do not change after creation
 } qrn_feature;
 
 // When a list of options arrives.

@@ -80,9 +80,10 @@ static bool is_needed_by_step(const qrn_compiled *p, uint32_t value) {
 static void find_lacking(const qrn_api_graph *g, const qrn_compiled *p, qrn_api_io *io,
                          uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
-        io[i].may_lack = io[i].tensor->optional_io &&
-                         (io[i].is_output || (!is_needed(g->ir, io[i].tensor) &&
-                                              !(p && is_needed_by_step(p, p->io[i].value))));
+        io[i].may_lack = qrn_tensor_has_memory(io[i].tensor) ||
+                         (io[i].tensor->optional_io &&
+                          (io[i].is_output || (!is_needed(g->ir, io[i].tensor) &&
+                                               !(p && is_needed_by_step(p, p->io[i].value)))));
 }
 
 qrn_status qrn_api_graph_list_io(qrn_api_graph *g) {

@@ -125,6 +125,11 @@ static inline qrn_status qrn_context_check(const qrn_api_context *c) {
 // Ends the memory handle at a place of the context's list; the context's mem_lock is held.
 void qrn_mem_destroy(qrn_api_context *c, uint32_t index);
 
+// Does the backend keep memory for the tensor, whoever calls?
+static inline bool qrn_tensor_has_memory(const qrn_tensor *t) {
+    return t->role == QRN_ROLE_INOUT && (qrn_this_backend.features & QRN_FEATURE_CONTEXT_MEMORY);
+}
+
 // --- Graphs
 
 typedef struct qrn_graph_own {

@@ -1,194 +1,200 @@
 // SPDX-License-Identifier: MIT
 //
 // Executing a graph: inputs up, launches, outputs down. Executions of a context come one at a time.
-#include "backend/gpu/gpu.h"
+#include "backend/gpu/execute.h"
 
+#include "base/env.h"
 #include "base/mem.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <string.h>
 
-typedef struct run {
-    qrn_api_graph *g;
-    qrn_gpu_graph *own;
-    qrn_gpu_context *c;
-    const qrn_gpu_plan *p;
-    const qrn_run_options *opt;
-    void **fetched; // [n_values] host copies for the trace, or NULL
-} run;
+qrn_status qrn_gpu_failure(qrn_gpu_context *c, cl_int err) {
+    if (qrn_cl_is_lost(err))
+        atomic_store(&c->lost, true);
+    return c->lost ? QRN_E_COMM : QRN_E_SYSTEM;
+}
 
-static qrn_status failed(run *r, const qrn_gpu_launch *l, cl_int err) {
-    r->c->lost |= qrn_cl_is_lost(err);
+static qrn_status failed(qrn_gpu_run *r, const qrn_gpu_launch *l, const char *what, cl_int err) {
+    qrn_status s = qrn_gpu_failure(r->c, err);
     const char *node = l && l->n_nodes ? r->p->cg->nodes[l->nodes[0]].name : "";
-    return QRN_FAIL(r->c->lost ? QRN_E_COMM_FATAL : QRN_E_COMM,
+    const char *lost =
+        s == QRN_E_COMM ? "; the device is lost: free the context and make a new one" : "";
+    if (!l)
+        return QRN_FAIL(s, "graph '%s': %s failed on '%s': %s%s", r->g->ir->name, what,
+                        r->p->device->info->name, qrn_cl_error(err), lost);
+    return QRN_FAIL(s,
                     "graph '%s' node '%s': kernel %s (global %zu %zu %zu, local %zu %zu %zu) "
                     "failed on '%s': %s%s",
-                    r->g->ir->name, node, l ? l->entry : "transfer", l ? l->global[0] : 0,
-                    l ? l->global[1] : 0, l ? l->global[2] : 0, l ? l->local[0] : 0,
-                    l ? l->local[1] : 0, l ? l->local[2] : 0, r->p->device->info->name,
-                    qrn_cl_error(err),
-                    r->c->lost ? "; the device is lost: free the context and make a new one" : "");
+                    r->g->ir->name, node, l->entry, l->global[0], l->global[1], l->global[2],
+                    l->local[0], l->local[1], l->local[2], r->p->device->info->name,
+                    qrn_cl_error(err), lost);
 }
 
-// The device buffer of an application tensor in this call.
-static cl_mem io_memory(const run *r, const qrn_binding *io, uint32_t i) {
-    return io[i].memory.kind == QRN_MEMORY_DEVICE ? (cl_mem)(uintptr_t)io[i].memory.device
-                                                  : r->own->io[i];
+cl_mem qrn_gpu_io_memory(const qrn_gpu_run *r, uint32_t i) {
+    return r->io[i].memory.kind == QRN_MEMORY_DEVICE ? (cl_mem)(uintptr_t)r->io[i].memory.device
+                                                     : r->own->io[i];
 }
 
-static size_t io_bytes(const run *r, uint32_t i) {
+static size_t io_bytes(const qrn_gpu_run *r, uint32_t i) {
     return r->p->cg->values[r->p->cg->io[i].value].size_bytes;
 }
 
-static qrn_status bring_inputs(run *r, const qrn_binding *io) {
+// Does the tensor lie in host memory: does it have to be transferred? Context tensors that the
+// caller left out stay on the device.
+static bool is_hosted(const qrn_gpu_run *r, uint32_t i) {
+    return r->io[i].memory.kind == QRN_MEMORY_HOST || r->io[i].memory.kind == QRN_MEMORY_SHARED;
+}
+
+static qrn_status bring_inputs(qrn_gpu_run *r) {
     for (uint32_t i = 0; i < r->p->cg->n_io; i++) {
-        if (r->p->cg->io[i].is_output || io[i].memory.kind == QRN_MEMORY_DEVICE)
+        if (r->p->cg->io[i].is_output || !is_hosted(r, i))
             continue;
-        cl_int err = qrn_cl.clEnqueueWriteBuffer(r->c->queue, r->own->io[i], CL_FALSE, 0,
-                                                 io_bytes(r, i), io[i].memory.host, 0, NULL, NULL);
+        cl_int err =
+            qrn_cl.clEnqueueWriteBuffer(r->queue, r->own->io[i], CL_FALSE, 0, io_bytes(r, i),
+                                        r->io[i].memory.host, 0, NULL, NULL);
         if (err != CL_SUCCESS)
-            return failed(r, NULL, err);
+            return failed(r, NULL, "the transfer of an input", err);
     }
     return QRN_OK;
 }
 
-static qrn_status fetch_outputs(run *r, qrn_binding *io) {
+static qrn_status fetch_outputs(qrn_gpu_run *r) {
     for (uint32_t i = 0; i < r->p->cg->n_io; i++) {
+        qrn_binding *io = &r->io[i];
         const qrn_cvalue *v = &r->p->cg->values[r->p->cg->io[i].value];
-        io[i].produced = r->p->cg->io[i].is_output;
-        if (!io[i].produced)
+        io->produced = r->p->cg->io[i].is_output;
+        if (!io->produced)
             continue;
-        io[i].rank = v->shape.rank;
-        memcpy(io[i].dims, v->shape.dims, sizeof io[i].dims);
-        if (io[i].memory.kind == QRN_MEMORY_DEVICE)
+        io->rank = v->shape.rank;
+        memcpy(io->dims, v->shape.dims, sizeof io->dims);
+        if (!is_hosted(r, i))
             continue;
-        cl_int err = qrn_cl.clEnqueueReadBuffer(r->c->queue, r->own->io[i], CL_FALSE, 0,
-                                                io_bytes(r, i), io[i].memory.host, 0, NULL, NULL);
+        cl_int err = qrn_cl.clEnqueueReadBuffer(r->queue, r->own->io[i], CL_FALSE, 0,
+                                                io_bytes(r, i), io->memory.host, 0, NULL, NULL);
         if (err != CL_SUCCESS)
-            return failed(r, NULL, err);
+            return failed(r, NULL, "the transfer of an output", err);
     }
     return QRN_OK;
 }
 
-static qrn_status launch(run *r, const qrn_gpu_launch *l, const qrn_binding *io) {
+static qrn_status launch(qrn_gpu_run *r, const qrn_gpu_launch *l) {
     for (uint32_t k = 0; k < l->n_io_args; k++) {
-        cl_mem m = io_memory(r, io, l->io_args[2 * k + 1]);
+        cl_mem m = qrn_gpu_io_memory(r, l->io_args[2 * k + 1]);
         cl_int err = qrn_cl.clSetKernelArg(l->kernel, l->io_args[2 * k], sizeof m, &m);
         if (err != CL_SUCCESS)
-            return failed(r, l, err);
+            return failed(r, l, NULL, err);
     }
-    cl_int err = qrn_cl.clEnqueueNDRangeKernel(r->c->queue, l->kernel, l->n_dims, NULL, l->global,
+    cl_int err = qrn_cl.clEnqueueNDRangeKernel(r->queue, l->kernel, l->n_dims, NULL, l->global,
                                                l->local[0] ? l->local : NULL, 0, NULL, NULL);
-    return err == CL_SUCCESS ? QRN_OK : failed(r, l, err);
+    return err == CL_SUCCESS ? QRN_OK : failed(r, l, NULL, err);
 }
 
-// --- traces: values on the host
-
-static cl_mem memory_of(const run *r, const qrn_binding *io, const qrn_gpu_place *at) {
-    return at->space == QRN_GPU_IO      ? io_memory(r, io, at->index)
-           : at->space == QRN_GPU_CONST ? r->p->constants[at->index].memory
-           : at->space == QRN_GPU_ARENA ? r->p->arena
-                                        : NULL;
-}
-
-typedef struct trace {
-    run *r;
-    const qrn_binding *io;
-} trace;
-
-static void widen(const uint16_t *src, size_t n, float *dst) {
-    for (size_t i = 0; i < n; i++)
-        dst[i] = qrn_f16_to_f32(src[i]);
-}
-
-static bool get_value(const void *ctx, uint32_t v, qrn_view *view) {
-    const trace *t = ctx;
-    run *r = t->r;
-    const qrn_cvalue *val = &r->p->cg->values[v];
-    const qrn_gpu_place *at = &r->p->places[v];
-    cl_mem m = memory_of(r, t->io, at);
-    *view = qrn_compiled_view(r->p->cg, v);
-    if (at->space == QRN_GPU_CONST && view->data)
-        return true;
-    view->data = NULL;
-    bool narrow = at->type != val->dtype;
-    size_t bytes = narrow ? val->size_bytes / 2 : val->size_bytes;
-    char *raw = m && at->index != UINT32_MAX ? qrn_alloc(2 * val->size_bytes + 8) : NULL;
-    if (!raw || qrn_cl.clEnqueueReadBuffer(r->c->queue, m, CL_TRUE, at->offset, bytes,
-                                           raw + (narrow ? val->size_bytes : 0), 0, NULL,
-                                           NULL) != CL_SUCCESS) {
-        qrn_free(raw);
-        return false;
-    }
-    if (narrow)
-        widen((const uint16_t *)(raw + val->size_bytes), val->size_bytes / 4, (float *)raw);
-    qrn_free(r->fetched[v]);
-    view->data = r->fetched[v] = raw;
-    return true;
-}
-
-static void report(run *r, const qrn_binding *io, uint32_t i) {
-    const qrn_gpu_launch *l = &r->p->launches[i];
-    const qrn_gpu_launch *next = i + 1 < r->p->n_launches ? l + 1 : NULL;
-    uint32_t node = l->nodes[l->n_nodes - 1];
-    if (next && next->nodes[0] == node)
-        return;
-    trace t = {r, io};
-    for (uint32_t k = 0; k < l->n_nodes; k++)
-        r->opt->trace(r->opt->trace_ctx, l->nodes[k], &(qrn_values){&t, get_value});
-}
-
-static qrn_status run_launches(run *r, const qrn_binding *io) {
+static qrn_status run_launches(qrn_gpu_run *r) {
     for (uint32_t i = 0; i < r->p->n_launches; i++) {
         if (r->opt->poll)
             QRN_TRY(r->opt->poll(r->opt->poll_ctx));
-        QRN_TRY(launch(r, &r->p->launches[i], io));
-        if (r->opt->trace)
-            report(r, io, i);
+        QRN_TRY(launch(r, &r->p->launches[i]));
+        if (r->trace)
+            qrn_gpu_report(r, i);
+    }
+    return QRN_OK;
+}
+
+// Waits for the fences of the graph: a sync file is readable when it is signalled.
+static qrn_status wait_for_fences(const qrn_gpu_run *r) {
+    const qrn_gpu_fences *f = &r->own->fences;
+    for (uint32_t i = 0; f->n && i < *f->n; i++) {
+        struct pollfd p = {.fd = f->fds[i] ? *f->fds[i] : -1, .events = POLLIN};
+        int n = 0;
+        if (p.fd >= 0)
+            while ((n = poll(&p, 1, -1)) < 0 && errno == EINTR)
+                ;
+        if (p.fd < 0 || n < 0 || (p.revents & POLLNVAL))
+            return QRN_FAIL(QRN_E_ARGUMENT,
+                            "graph '%s': input fence %u (file descriptor %d) is "
+                            "not an open one",
+                            r->g->ir->name, i, p.fd);
     }
     return QRN_OK;
 }
 
 // Kernels skip indices that are out of range and leave a note.
-static qrn_status check_fault(run *r, cl_int node) {
+static qrn_status check_fault(qrn_gpu_run *r, cl_int node) {
     const cl_int none = 0;
     if (node == 0)
         return QRN_OK;
-    cl_int err = qrn_cl.clEnqueueWriteBuffer(r->c->queue, r->p->fault_memory, CL_TRUE, 0,
-                                             sizeof none, &none, 0, NULL, NULL);
+    cl_int err = qrn_cl.clEnqueueWriteBuffer(r->queue, r->p->fault_memory, CL_TRUE, 0, sizeof none,
+                                             &none, 0, NULL, NULL);
     if (err != CL_SUCCESS)
-        return failed(r, NULL, err);
+        return failed(r, NULL, "a transfer", err);
     const qrn_cnode *n = (uint32_t)node <= r->p->cg->n_nodes ? &r->p->cg->nodes[node - 1] : NULL;
     return QRN_FAIL(QRN_E_ARGUMENT,
                     "graph '%s' node '%s' (%s): an index in its data is out of range",
                     r->g->ir->name, n ? n->name : "", n ? n->type : "");
 }
 
-static qrn_status run_all(run *r, qrn_binding *io) {
+static qrn_status fetch_fault(qrn_gpu_run *r, cl_int *fault) {
+    if (!r->p->fault_memory)
+        return QRN_OK;
+    cl_int err = qrn_cl.clEnqueueReadBuffer(r->queue, r->p->fault_memory, CL_FALSE, 0,
+                                            sizeof *fault, fault, 0, NULL, NULL);
+    return err == CL_SUCCESS ? QRN_OK : failed(r, NULL, "a transfer", err);
+}
+
+static qrn_status run_all(qrn_gpu_run *r) {
     cl_int fault = 0;
-    QRN_TRY(bring_inputs(r, io));
-    qrn_status s = run_launches(r, io);
-    if (s == QRN_OK && r->p->fault_memory) {
-        cl_int read = qrn_cl.clEnqueueReadBuffer(r->c->queue, r->p->fault_memory, CL_FALSE, 0,
-                                                 sizeof fault, &fault, 0, NULL, NULL);
-        s = read == CL_SUCCESS ? QRN_OK : failed(r, NULL, read);
-    }
+    QRN_TRY(wait_for_fences(r));
+    qrn_status s = bring_inputs(r);
     if (s == QRN_OK)
-        s = fetch_outputs(r, io);
-    cl_int err =
-        qrn_cl.clFinish(r->c->queue); // also after a failure: the client's memory is in use
-    return s != QRN_OK ? s : err == CL_SUCCESS ? check_fault(r, fault) : failed(r, NULL, err);
+        s = run_launches(r);
+    if (s == QRN_OK)
+        s = fetch_fault(r, &fault);
+    if (s == QRN_OK)
+        s = fetch_outputs(r);
+    // Also after a failure: the client's memory is in use until then.
+    cl_int err = qrn_cl.clFinish(r->queue);
+    if (err == CL_SUCCESS)
+        return s == QRN_OK ? check_fault(r, fault) : s;
+    atomic_store(&r->c->lost, true); // what the device still does to the memory is unknown
+    return failed(r, NULL, "finishing the execution", err);
+}
+
+static qrn_status no_device(const qrn_api_graph *g) {
+    return QRN_FAIL(QRN_E_UNSUPPORTED,
+                    "graph '%s': QUERN_GPU_DEVICE=none: graphs are compiled and stored, but cannot "
+                    "be executed without an OpenCL device",
+                    g->ir->name);
 }
 
 qrn_status qrn_gpu_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt) {
     qrn_gpu_graph *own = qrn_gpu_graph_of(g);
-    run r = {.g = g, .own = own, .c = qrn_gpu_context_of(g->context), .p = own->plan, .opt = opt};
-    if (opt->trace && !(r.fetched = qrn_calloc((r.p->cg->n_values + 1u) * sizeof *r.fetched)))
+    qrn_gpu_run r = {.g = g,
+                     .own = own,
+                     .c = qrn_gpu_context_of(g->context),
+                     .p = own->plan,
+                     .io = io,
+                     .opt = opt,
+                     .trace = opt->trace,
+                     .trace_ctx = opt->trace_ctx};
+    uint64_t start = qrn_call_now_ns();
+    if (!r.p->device)
+        return no_device(g);
+    if (!opt->trace && qrn_env_get(QRN_ENV_GPU_CHECK)) {
+        r.trace = qrn_gpu_check_values;
+        r.trace_ctx = &r;
+    }
+    if (r.trace && !(r.fetched = qrn_calloc((r.p->cg->n_values + 1u) * sizeof *r.fetched)))
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", g->ir->name);
     pthread_mutex_lock(&r.c->lock);
-    qrn_status s = run_all(&r, io);
+    r.queue = r.c->device.queue;
+    qrn_status s = r.c->lost ? qrn_gpu_context_check(g->context) : run_all(&r);
     pthread_mutex_unlock(&r.c->lock);
-    for (uint32_t v = 0; r.fetched && v < r.p->cg->n_values; v++)
-        qrn_free(r.fetched[v]);
-    qrn_free(r.fetched);
+    qrn_gpu_drop_values(&r);
+    if (s == QRN_OK)
+        qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
+                "graph '%s' execute: total host time %llu us", g->ir->name,
+                (unsigned long long)((qrn_call_now_ns() - start) / 1000));
     return s;
 }

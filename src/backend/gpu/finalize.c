@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Finalizing a graph: compile, bind, realize.
+// Finalizing a graph: compile, bind, realize, and buffers for what comes from the host.
 #include "backend/gpu/gpu.h"
 
-#include "base/env.h"
 #include "base/mem.h"
 #include "compiler/compile.h"
 #include "core/host.h"
@@ -24,12 +23,18 @@ static qrn_dtype declared(void *ctx, uint32_t tensor_id) {
 }
 
 static void explain(void *ctx, const char *line) {
-    qrn_log(((const qrn_api_graph *)ctx)->context->backend->log, QNN_LOG_LEVEL_INFO, "%s", line);
+    const qrn_api_graph *g = ctx;
+    qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO, "graph '%s': %s", g->ir->name, line);
+}
+
+static const qrn_gpu_device *device_of(const qrn_api_graph *g) {
+    const qrn_gpu_context *c = qrn_gpu_context_of(g->context);
+    return c->device.info ? &c->device : NULL;
 }
 
 static qrn_status bind(qrn_api_graph *g, qrn_compiled *cg, qrn_gpu_plan **plan) {
     const qrn_gpu_graph *own = qrn_gpu_graph_of(g);
-    const qrn_gpu_device *d = &qrn_gpu_backend_of(g->context->backend)->device;
+    const qrn_gpu_device *d = device_of(g);
     bool keep = qrn_host_keeps_tensors(g);
     qrn_gpu_options o = {.device = d,
                          .precision = own->precision,
@@ -37,30 +42,30 @@ static qrn_status bind(qrn_api_graph *g, qrn_compiled *cg, qrn_gpu_plan **plan) 
                          .keep_nodes = own->keep_nodes || keep,
                          .declared = declared,
                          .ctx = g,
-                         .explain = qrn_env_verbose("dispatch") ? explain : NULL,
+                         .explain = explain,
                          .explain_ctx = g};
     QRN_TRY(qrn_bind_gpu(cg, &o, plan));
-    return qrn_gpu_realize(*plan, d);
+    return d ? qrn_gpu_realize(*plan, d) : QRN_OK;
+}
+
+static qrn_status new_io(const qrn_api_graph *g, const qrn_gpu_plan *p, uint32_t i, cl_mem *out) {
+    const qrn_cvalue *v = &p->cg->values[p->cg->io[i].value];
+    const qrn_tensor *t = qrn_context_tensor(g->context, p->cg->io[i].tensor_id);
+    if (t && t->role == QRN_ROLE_INOUT)
+        return qrn_gpu_shared_memory(g->context, t->id, v->size_bytes, out);
+    return qrn_gpu_new_buffer(p, v->size_bytes, NULL, out);
 }
 
 static qrn_status make_io(const qrn_api_graph *g, const qrn_gpu_plan *p, cl_mem **io) {
-    const qrn_gpu_device *d = p->device;
     *io = qrn_calloc((p->cg->n_io + 1u) * sizeof **io);
     if (!*io)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", g->ir->name);
-    for (uint32_t i = 0; i < p->cg->n_io; i++) {
-        size_t bytes = p->cg->values[p->cg->io[i].value].size_bytes;
-        cl_int err;
-        (*io)[i] = qrn_cl.clCreateBuffer(d->context, CL_MEM_READ_WRITE, bytes, NULL, &err);
-        if (!(*io)[i])
-            return QRN_FAIL(
-                QRN_E_MEM, "graph '%s': no device memory for tensor '%s' (%zu bytes): %s",
-                g->ir->name, p->cg->values[p->cg->io[i].value].name, bytes, qrn_cl_error(err));
-    }
+    for (uint32_t i = 0; p->device && i < p->cg->n_io; i++)
+        QRN_TRY(new_io(g, p, i, &(*io)[i]));
     return QRN_OK;
 }
 
-qrn_status qrn_gpu_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
+static qrn_status build(qrn_api_graph *g, const qrn_finalize_options *opt) {
     qrn_gpu_graph *own = qrn_gpu_graph_of(g), made = *own;
     qrn_compile_options o = {.fp16 = QRN_FP16_AS_F32,
                              .binder_fuses = true,
@@ -84,5 +89,17 @@ qrn_status qrn_gpu_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
     qrn_gpu_graph_clear(own);
     *own = made;
     g->compiled = cg;
+    return QRN_OK;
+}
+
+qrn_status qrn_gpu_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
+    uint64_t start = qrn_call_now_ns();
+    QRN_TRY(build(g, opt));
+    const qrn_gpu_plan *p = qrn_gpu_graph_of(g)->plan;
+    qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
+            "graph '%s' finalize: %u launches, %zu bytes of intermediate tensors, total host time "
+            "%llu us",
+            g->ir->name, p->n_launches, p->arena_bytes,
+            (unsigned long long)((qrn_call_now_ns() - start) / 1000));
     return QRN_OK;
 }

@@ -8,28 +8,60 @@
 #include "core/services.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 extern const qrn_support_table qrn_gpu_support;
 
-// Behind qrn_api_backend.impl: one device and one OpenCL context, shared by all QNN contexts.
+// Options of a backend (options.c).
+typedef struct qrn_gpu_backend_options {
+    bool tuning, invalidate_tuning, share_weights, no_kernel_profiling;
+    char *tuning_folder; // heap, or NULL
+} qrn_gpu_backend_options;
+
+// Behind qrn_api_backend.impl: the devices of the machine, and an OpenCL context on each that is in
+// use, which all QNN contexts share.
 typedef struct qrn_gpu_backend {
-    qrn_cl_device *devices; // all of this machine
+    qrn_cl_device *devices; // all of this machine; NULL: QUERN_GPU_DEVICE=none
     uint32_t n_devices;
-    uint32_t chosen;
-    qrn_gpu_device device;
+    uint32_t chosen;        // the default one
+    qrn_gpu_device **units; // [n_devices] made when first used; changed under the backend's lock
+    qrn_gpu_backend_options options;
+    atomic_bool said_hybrid; // that FP16 computes as HYBRID
 } qrn_gpu_backend;
+
+// Behind qrn_api_device.impl.
+typedef struct qrn_gpu_hardware {
+    uint32_t index;  // of an OpenCL device
+    bool is_default; // no hardware was asked for
+} qrn_gpu_hardware;
+
+// A context tensor: one buffer for all graphs.
+typedef struct qrn_gpu_shared {
+    struct qrn_gpu_shared *next;
+    uint32_t tensor_id;
+    cl_mem memory;
+} qrn_gpu_shared;
 
 // Behind qrn_api_context.impl: its queue, on which the graphs run one after the other.
 typedef struct qrn_gpu_context {
-    cl_command_queue queue;
-    pthread_mutex_t lock; // of the queue and of the kernels' arguments
-    bool lost;            // the device has failed: nothing works any more
+    qrn_gpu_device device;  // its own queue on the shared OpenCL context; info NULL: there is none
+    pthread_mutex_t lock;   // of the queue, the kernels' arguments and the list of buffers
+    atomic_bool lost;       // the device has failed: nothing works any more
+    uint8_t perf_hint;      // QnnGpuContext_PerfHint_t
+    qrn_gpu_shared *shared; // context tensors
 } qrn_gpu_context;
+
+// Fences that executions of a graph wait for: the client's memory.
+typedef struct qrn_gpu_fences {
+    const uint32_t *n; // NULL: none
+    int32_t *const *fds;
+} qrn_gpu_fences;
 
 // Behind qrn_api_graph.impl.
 typedef struct qrn_gpu_graph {
     uint8_t precision; // qrn_gpu_precision
     bool keep_memory, keep_nodes, no_recording;
+    qrn_gpu_fences fences;
     qrn_gpu_plan *plan;
     cl_mem *io; // [n_io] device buffers for tensors that come in host memory
 } qrn_gpu_graph;
@@ -38,10 +70,33 @@ static inline qrn_gpu_backend *qrn_gpu_backend_of(const qrn_api_backend *b) { re
 static inline qrn_gpu_context *qrn_gpu_context_of(const qrn_api_context *c) { return c->impl; }
 static inline qrn_gpu_graph *qrn_gpu_graph_of(const qrn_api_graph *g) { return g->impl; }
 
+// device.c
+qrn_status qrn_gpu_list_devices(qrn_cl_device **list, uint32_t *n, uint32_t *chosen);
+qrn_status qrn_gpu_device_create(qrn_api_device *d);
+qrn_status qrn_gpu_device_free(qrn_api_device *d);
+qrn_status qrn_gpu_device_platform(qrn_api_device *d, const void *info);
+qrn_status qrn_gpu_platform_info(qrn_api_device *d, const void **info);
+void qrn_gpu_platform_info_free(const void *info);
+// context.c
+qrn_status qrn_gpu_context_create(qrn_api_context *c);
+qrn_status qrn_gpu_context_free(qrn_api_context *c);
+qrn_status qrn_gpu_context_check(const qrn_api_context *c);
+// The buffer of a context tensor, which the context keeps; the caller releases its own reference.
+qrn_status qrn_gpu_shared_memory(qrn_api_context *c, uint32_t tensor_id, size_t bytes, cl_mem *out);
+void qrn_gpu_unit_free(qrn_gpu_device *d); // NULL is fine
+// options.c
+qrn_status qrn_gpu_backend_config(qrn_api_backend *b, const void *custom);
+void qrn_gpu_backend_options_free(qrn_gpu_backend_options *o);
+qrn_status qrn_gpu_context_config(qrn_api_context *c, qrn_config_phase phase,
+                                  const void *const *custom, size_t n);
+qrn_status qrn_gpu_graph_config(qrn_api_graph *g, qrn_config_phase phase, const void *const *custom,
+                                size_t n);
 // finalize.c
 qrn_status qrn_gpu_finalize(qrn_api_graph *g, const qrn_finalize_options *opt);
 void qrn_gpu_graph_clear(qrn_gpu_graph *g); // frees its plan and buffers
 // execute.c
 qrn_status qrn_gpu_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt);
+// What a failing OpenCL call means for a context: QRN_E_COMM and a lost context, or QRN_E_SYSTEM.
+qrn_status qrn_gpu_failure(qrn_gpu_context *c, cl_int err);
 
 #endif

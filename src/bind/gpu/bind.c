@@ -206,12 +206,16 @@ static qrn_status plan_memory(qrn_gpu_binder *b) {
                                .last = b->opt->keep_memory ? p->n_launches - 1 : b->last[v],
                                .index = v};
     qrn_status s = qrn_mem_plan(items, n, p->n_launches, &p->arena_bytes, &p->bound_bytes);
-    for (uint32_t i = 0; s == QRN_OK && i < n; i++)
+    for (uint32_t i = 0; s == QRN_OK && i < n; i++) {
         p->places[items[i].index].offset = items[i].offset;
+        p->places[items[i].index].index = 0; // it has memory
+    }
     for (uint32_t v = 0; s == QRN_OK && v < b->cg->n_values; v++) {
         qrn_val owner = qrn_compiled_owner(b->cg, v);
-        if (owner != v && p->places[v].space == QRN_GPU_ARENA)
+        if (owner != v && p->places[v].space == QRN_GPU_ARENA) {
             p->places[v].offset += p->places[owner].offset;
+            p->places[v].index = p->places[owner].index;
+        }
     }
     qrn_free(items);
     return s;

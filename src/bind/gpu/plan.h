@@ -31,7 +31,7 @@ typedef enum qrn_gpu_space {
 typedef struct qrn_gpu_place {
     uint8_t space; // qrn_gpu_space
     qrn_dtype type;
-    uint32_t index;
+    uint32_t index;  // ARENA: 0; UINT32_MAX: no launch touches it, so it has no memory
     uint64_t offset; // bytes
 } qrn_gpu_place;
 
@@ -118,9 +118,13 @@ typedef struct qrn_gpu_options {
 // Chooses kernels and plans memory. The plan takes the graph over when it succeeds. Fails with
 // QRN_E_UNSUPPORTED-like statuses that name the node.
 qrn_status qrn_bind_gpu(qrn_compiled *cg, const qrn_gpu_options *opt, qrn_gpu_plan **plan);
-// Builds programs, uploads constants, sets arguments. On failure nothing is left.
+// Builds programs, uploads constants, sets arguments. On failure nothing is left. QRN_E_MEM: the
+// device's memory is too small.
 qrn_status qrn_gpu_realize(qrn_gpu_plan *p, const qrn_gpu_device *d);
 void qrn_gpu_unrealize(qrn_gpu_plan *p);
+// A buffer for a realized plan, filled from `data` unless that is NULL. It is there when this
+// returns: drivers that wait for the first use are made to allocate.
+qrn_status qrn_gpu_new_buffer(const qrn_gpu_plan *p, uint64_t bytes, const void *data, cl_mem *out);
 void qrn_gpu_plan_destroy(qrn_gpu_plan *p); // NULL is fine
 
 #endif

@@ -7,37 +7,68 @@
 
 #include <string.h>
 
-static qrn_status no_device_memory(const qrn_gpu_plan *p, uint64_t bytes, cl_int err) {
-    return QRN_FAIL(QRN_E_MEM, "graph '%s': the device '%s' has no %llu bytes left (of %llu): %s",
-                    p->cg->name, p->device->info->name, (unsigned long long)bytes,
-                    (unsigned long long)p->device->info->memory_bytes, qrn_cl_error(err));
+// All bytes that the plan needs at once, application tensors included.
+static uint64_t needed_bytes(const qrn_gpu_plan *p) {
+    uint64_t n = p->arena_bytes + p->n_params * sizeof *p->params;
+    for (uint32_t i = 0; i < p->n_constants; i++)
+        n += p->constants[i].bytes;
+    for (uint32_t i = 0; i < p->n_states; i++)
+        n += p->states[i];
+    for (uint32_t i = 0; i < p->cg->n_io; i++)
+        n += p->cg->values[p->cg->io[i].value].size_bytes;
+    return n;
 }
 
-// A new buffer; with `data` filled, else cleared.
-static qrn_status new_buffer(const qrn_gpu_plan *p, uint64_t bytes, const void *data, cl_mem *out) {
-    cl_int err;
+static qrn_status no_device_memory(const qrn_gpu_plan *p, uint64_t bytes, cl_int err) {
+    const qrn_cl_device *d = p->device->info;
+    return QRN_FAIL(QRN_E_MEM,
+                    "graph '%s': it needs %llu bytes of device memory, a buffer of %llu of them is "
+                    "not to be had on '%s', which has %llu bytes in all and at most %llu in one "
+                    "buffer: %s",
+                    p->cg->name, (unsigned long long)needed_bytes(p), (unsigned long long)bytes,
+                    d->name, (unsigned long long)d->memory_bytes,
+                    (unsigned long long)d->max_alloc_bytes, qrn_cl_error(err));
+}
+
+qrn_status qrn_gpu_new_buffer(const qrn_gpu_plan *p, uint64_t bytes, const void *data,
+                              cl_mem *out) {
+    const uint8_t zero = 0;
+    cl_int err = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     size_t n = bytes ? (size_t)bytes : 1;
+    if (p->device->info->max_alloc_bytes && n > p->device->info->max_alloc_bytes)
+        return no_device_memory(p, bytes, err);
     *out = qrn_cl.clCreateBuffer(p->device->context, CL_MEM_READ_WRITE, n, NULL, &err);
     if (!*out)
         return no_device_memory(p, bytes, err);
     if (data && bytes)
         err =
             qrn_cl.clEnqueueWriteBuffer(p->device->queue, *out, CL_TRUE, 0, n, data, 0, NULL, NULL);
-    return err == CL_SUCCESS ? QRN_OK : no_device_memory(p, bytes, err);
+    else
+        err = qrn_cl.clEnqueueFillBuffer(p->device->queue, *out, &zero, 1, 0, 1, 0, NULL, NULL);
+    if (err == CL_SUCCESS)
+        return QRN_OK;
+    qrn_cl.clReleaseMemObject(*out);
+    *out = NULL;
+    return no_device_memory(p, bytes, err);
 }
 
 static qrn_status make_memory(qrn_gpu_plan *p) {
+    uint64_t all = p->device->info->memory_bytes;
+    if (all && needed_bytes(p) > all)
+        return no_device_memory(p, needed_bytes(p), CL_MEM_OBJECT_ALLOCATION_FAILURE);
     if (p->arena_bytes)
-        QRN_TRY(new_buffer(p, p->arena_bytes, NULL, &p->arena));
+        QRN_TRY(qrn_gpu_new_buffer(p, p->arena_bytes, NULL, &p->arena));
     const cl_int none = 0;
     if (p->has_fault)
-        QRN_TRY(new_buffer(p, sizeof none, &none, &p->fault_memory));
+        QRN_TRY(qrn_gpu_new_buffer(p, sizeof none, &none, &p->fault_memory));
     if (p->n_params)
-        QRN_TRY(new_buffer(p, p->n_params * sizeof *p->params, p->params, &p->params_memory));
-    for (uint32_t i = 0; i < p->n_constants; i++)
         QRN_TRY(
-            new_buffer(p, p->constants[i].bytes, p->constants[i].data, &p->constants[i].memory));
-    return QRN_OK;
+            qrn_gpu_new_buffer(p, p->n_params * sizeof *p->params, p->params, &p->params_memory));
+    for (uint32_t i = 0; i < p->n_constants; i++)
+        QRN_TRY(qrn_gpu_new_buffer(p, p->constants[i].bytes, p->constants[i].data,
+                                   &p->constants[i].memory));
+    cl_int err = qrn_cl.clFinish(p->device->queue);
+    return err == CL_SUCCESS ? QRN_OK : no_device_memory(p, needed_bytes(p), err);
 }
 
 static cl_mem memory_of(const qrn_gpu_plan *p, const qrn_gpu_place *at) {

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+//
+// Contexts: each has a queue of its own on the OpenCL context of its device, which the contexts of
+// a backend share. Memory of context tensors belongs to it.
+#include "backend/gpu/gpu.h"
+
+#include "base/mem.h"
+
+void qrn_gpu_unit_free(qrn_gpu_device *d) {
+    if (!d)
+        return;
+    qrn_cl_programs_destroy(d->programs);
+    if (d->queue)
+        qrn_cl.clReleaseCommandQueue(d->queue);
+    if (d->context)
+        qrn_cl.clReleaseContext(d->context);
+    qrn_free(d);
+}
+
+static qrn_status open_unit(const qrn_cl_device *info, qrn_gpu_device **out) {
+    qrn_gpu_device *d = qrn_calloc(sizeof *d);
+    cl_int err;
+    if (!d)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a device");
+    d->info = info;
+    d->context = qrn_cl.clCreateContext(NULL, 1, &info->id, NULL, NULL, &err);
+    qrn_status s = d->context ? qrn_cl_programs_create(info, d->context, &d->programs)
+                              : QRN_FAIL(QRN_E_SYSTEM, "no OpenCL context on '%s': %s", info->name,
+                                         qrn_cl_error(err));
+    if (s != QRN_OK) {
+        qrn_gpu_unit_free(d);
+        return s;
+    }
+    *out = d;
+    return QRN_OK;
+}
+
+typedef struct search {
+    qrn_gpu_backend *backend;
+    uint32_t index;
+    qrn_gpu_device *unit;
+    qrn_status status;
+} search;
+
+static void find_unit(void *arg) {
+    search *s = arg;
+    qrn_gpu_device **unit = &s->backend->units[s->index];
+    s->status = *unit ? QRN_OK : open_unit(&s->backend->devices[s->index], unit);
+    s->unit = *unit;
+}
+
+static qrn_status open_queue(qrn_api_context *c, qrn_gpu_context *own) {
+    qrn_gpu_backend *b = qrn_gpu_backend_of(c->backend);
+    const qrn_gpu_hardware *hw = c->device ? c->device->impl : NULL;
+    search s = {.backend = b, .index = hw && !hw->is_default ? hw->index : b->chosen};
+    cl_int err;
+    if (!b->devices)
+        return QRN_OK; // nothing is executed
+    qrn_backend_exclusively(c->backend, find_unit, &s);
+    if (s.status != QRN_OK)
+        return s.status;
+    own->device = *s.unit;
+    own->device.queue = qrn_cl.clCreateCommandQueue(s.unit->context, s.unit->info->id, 0, &err);
+    return own->device.queue ? QRN_OK
+                             : QRN_FAIL(QRN_E_SYSTEM, "no OpenCL queue on '%s': %s",
+                                        s.unit->info->name, qrn_cl_error(err));
+}
+
+qrn_status qrn_gpu_context_create(qrn_api_context *c) {
+    qrn_gpu_context *own = qrn_calloc(sizeof *own);
+    if (!own)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a context");
+    qrn_status s = open_queue(c, own);
+    if (s != QRN_OK) {
+        qrn_free(own);
+        return s;
+    }
+    pthread_mutex_init(&own->lock, NULL);
+    c->impl = own;
+    return QRN_OK;
+}
+
+// Graphs are freed later: their OpenCL objects keep what they need of the OpenCL context alive.
+qrn_status qrn_gpu_context_free(qrn_api_context *c) {
+    qrn_gpu_context *own = c->impl;
+    qrn_mem_free_all(c);
+    while (own->shared) {
+        qrn_gpu_shared *s = own->shared;
+        own->shared = s->next;
+        qrn_cl.clReleaseMemObject(s->memory);
+        qrn_free(s);
+    }
+    if (own->device.queue)
+        qrn_cl.clReleaseCommandQueue(own->device.queue);
+    pthread_mutex_destroy(&own->lock);
+    qrn_free(own);
+    c->impl = NULL;
+    return QRN_OK;
+}
+
+qrn_status qrn_gpu_context_check(const qrn_api_context *c) {
+    const qrn_gpu_context *own = c->impl;
+    return own->lost ? QRN_FAIL(QRN_E_COMM,
+                                "the device '%s' was lost: free the context and make a new one",
+                                own->device.info->name)
+                     : QRN_OK;
+}
+
+static qrn_status find_shared(qrn_gpu_context *own, uint32_t tensor_id, size_t bytes, cl_mem *out) {
+    qrn_gpu_shared *s = own->shared;
+    cl_int err;
+    while (s && s->tensor_id != tensor_id)
+        s = s->next;
+    *out = s ? s->memory : NULL;
+    if (s)
+        return QRN_OK;
+    if (!(s = qrn_calloc(sizeof *s)))
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a context tensor");
+    uint8_t zero = 0;
+    s->memory = qrn_cl.clCreateBuffer(own->device.context, CL_MEM_READ_WRITE, bytes, NULL, &err);
+    if (s->memory)
+        err = qrn_cl.clEnqueueFillBuffer(own->device.queue, s->memory, &zero, 1, 0, bytes, 0, NULL,
+                                         NULL);
+    if (err != CL_SUCCESS) {
+        if (s->memory)
+            qrn_cl.clReleaseMemObject(s->memory);
+        qrn_free(s);
+        return QRN_FAIL(QRN_E_MEM, "no device memory for a context tensor of %zu bytes: %s", bytes,
+                        qrn_cl_error(err));
+    }
+    s->tensor_id = tensor_id;
+    s->next = own->shared;
+    own->shared = s;
+    *out = s->memory;
+    return QRN_OK;
+}
+
+qrn_status qrn_gpu_shared_memory(qrn_api_context *c, uint32_t tensor_id, size_t bytes,
+                                 cl_mem *out) {
+    qrn_gpu_context *own = c->impl;
+    pthread_mutex_lock(&own->lock);
+    qrn_status s = find_shared(own, tensor_id, bytes, out);
+    if (s == QRN_OK)
+        qrn_cl.clRetainMemObject(*out);
+    pthread_mutex_unlock(&own->lock);
+    return s;
+}

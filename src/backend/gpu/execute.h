@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//
+// One execution, as the files of this folder that take part in it see it.
+#ifndef QRN_BACKEND_GPU_EXECUTE_H
+#define QRN_BACKEND_GPU_EXECUTE_H
+
+#include "backend/gpu/gpu.h"
+
+typedef struct qrn_gpu_run {
+    qrn_api_graph *g;
+    qrn_gpu_graph *own;
+    qrn_gpu_context *c;
+    const qrn_gpu_plan *p;
+    qrn_binding *io;
+    const qrn_run_options *opt;
+    cl_command_queue queue;
+    // Called after the last launch of each node, or NULL.
+    void (*trace)(void *ctx, uint32_t node, const qrn_values *values);
+    void *trace_ctx;
+    void **fetched; // [n_values] host copies for the trace, or NULL
+    bool found;     // QUERN_GPU_CHECK: a tensor was reported
+} qrn_gpu_run;
+
+// The device buffer of an application tensor in this call.
+cl_mem qrn_gpu_io_memory(const qrn_gpu_run *r, uint32_t i);
+
+// values.c: calls the trace for the nodes that end with a launch.
+void qrn_gpu_report(qrn_gpu_run *r, uint32_t launch);
+void qrn_gpu_drop_values(qrn_gpu_run *r);
+// A trace (ctx: the run) that reports the first tensor with an infinity or a NaN.
+void qrn_gpu_check_values(void *ctx, uint32_t node, const qrn_values *values);
+
+#endif
