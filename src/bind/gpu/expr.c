@@ -46,9 +46,9 @@ static bool is_plain(const qrn_cvalue *v) {
 }
 
 bool qrn_gpu_is_element_wise(const qrn_gpu_binder *b, const qrn_cstep *s) {
-    static const qrn_cop *const ops[] = {&qrn_cop_unary,   &qrn_cop_binary,    &qrn_cop_compare,
-                                         &qrn_cop_logical, &qrn_cop_select,    &qrn_cop_convert,
-                                         &qrn_cop_cast,    &qrn_cop_float_test};
+    static const qrn_cop *const ops[] = {&qrn_cop_unary,   &qrn_cop_binary,     &qrn_cop_compare,
+                                         &qrn_cop_logical, &qrn_cop_select,     &qrn_cop_convert,
+                                         &qrn_cop_cast,    &qrn_cop_float_test, &qrn_cop_affine};
     bool known = false;
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
         known |= s->op == ops[i];
@@ -367,6 +367,11 @@ static bool emit_step(expr *e, uint32_t at) {
         return emit_binary(e, at, s, in[0], in[1]);
     if (s->op == &qrn_cop_select) {
         qrn_gpu_print(&e->body, "    t%u = (%s) != 0 ? %s : %s;\n", at, in[0], in[1], in[2]);
+        return true;
+    }
+    if (s->op == &qrn_cop_affine) {
+        qrn_gpu_print(&e->body, "    t%u = %s * %s + %s;\n", at, in[0], in[1],
+                      in[2][0] ? in[2] : "0.0f");
         return true;
     }
     if (s->op == &qrn_cop_float_test)

@@ -14,12 +14,92 @@ inline int at(int i, __global const int *p) {
     return sum;
 }
 
+#ifdef LY
+// Kernels over rows: LX rows a work-group, LY work items a row. All work items of a group reach
+// every barrier; those behind the last row compute it once more and store nothing.
+#define ROWS_ARGS P_ARG, const int n_rows, const int n
+#define OUTER(i) at1((i), P + P[0])
+#define INNER(i) at1((i), P + P[1])
+#define OUTER2(i) at1((i), P + P[2])
+#define INNER2(i) at1((i), P + P[3])
+inline int at1(int i, __global const int *p) { return p[0] == 1 ? i * p[2] : at(i, p); }
+#if LY > 1
+#define ROWS_BEGIN                                                                                 \
+    P_BEGIN __local NUM tree[LX * LY];                                                             \
+    const int lane = (int)get_local_id(1), col = (int)get_local_id(0);                             \
+    const int inside = (int)get_global_id(0) < n_rows;                                             \
+    const int row = min((int)get_global_id(0), n_rows - 1), base = OUTER(row);
+#define ROW_OWNER (lane == 0 && inside)
+// Joins what the work items of a row have, always in the same order; all get the result.
+#define TREE(acc, JOIN)                                                                            \
+    {                                                                                              \
+        const int here = lane * LX + col;                                                          \
+        tree[here] = acc;                                                                          \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                              \
+        for (int s = LY / 2; s > 0; s >>= 1) {                                                     \
+            if (lane < s)                                                                          \
+                tree[here] = JOIN(tree[here], tree[here + s * LX]);                                \
+            barrier(CLK_LOCAL_MEM_FENCE);                                                          \
+        }                                                                                          \
+        acc = tree[col];                                                                           \
+        barrier(CLK_LOCAL_MEM_FENCE);                                                              \
+    }
+#else
+#define ROWS_BEGIN                                                                                 \
+    P_BEGIN const int lane = 0, inside = 1, row = (int)get_global_id(0);                           \
+    if (row >= n_rows)                                                                             \
+        return;                                                                                    \
+    const int base = OUTER(row);
+#define ROW_OWNER 1
+#define TREE(acc, JOIN)
+#endif
+// The elements i of a work item's share.
+#define EACH(i) for (int i = lane; i < n; i += LY)
+// The same in parts of PART, each summed up on its own: a long sum of floats loses little.
+#define PART 32
+#define EACH_PART(part, init, step, add)                                                           \
+    for (int begin = lane; begin < n; begin += PART * LY) {                                        \
+        NUM part = init;                                                                           \
+        int last = min(n - begin, PART * LY) + begin;                                              \
+        for (int i = begin; i < last; i += LY)                                                     \
+            part = step;                                                                           \
+        add;                                                                                       \
+    }
+#define PLUS(a, b) ((a) + (b))
+// The mean of a row of X and the sum of squares around it. The mean of numbers far from 0 does not
+// fit a float: it is mean + rest, where rest comes from the same pass as the squares.
+#define CENTER(mean, rest, squares)                                                                \
+    float mean = 0.0f, rest = 0.0f, squares = 0.0f;                                                \
+    EACH_PART(part, 0.0f, part + LD_X(base + INNER(i)), mean += part)                              \
+    TREE(mean, PLUS)                                                                               \
+    mean /= (float)n;                                                                              \
+    for (int begin = lane; begin < n; begin += PART * LY) {                                        \
+        float part = 0.0f, part2 = 0.0f;                                                           \
+        int last = min(n - begin, PART * LY) + begin;                                              \
+        for (int i = begin; i < last; i += LY) {                                                   \
+            float d = LD_X(base + INNER(i)) - mean;                                                \
+            part += d;                                                                             \
+            part2 += d * d;                                                                        \
+        }                                                                                          \
+        rest += part;                                                                              \
+        squares += part2;                                                                          \
+    }                                                                                              \
+    TREE(rest, PLUS)                                                                               \
+    TREE(squares, PLUS)                                                                            \
+    squares = fmax(squares - rest * rest / (float)n, 0.0f);                                        \
+    rest /= (float)n;
+#endif
+inline float q_square(float x) { return x * x; }
+
 // Floats as the op table defines them: NaN wins.
 inline float q_max(float a, float b) { return isnan(a) ? a : isnan(b) ? b : fmax(a, b); }
 inline float q_min(float a, float b) { return isnan(a) ? a : isnan(b) ? b : fmin(a, b); }
 inline float q_clamp(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
 inline float q_sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }
-inline float q_gelu(float x) { return 0.5f * x * (1.0f + erf(x * 0.70710678118654752f)); }
+// erfc, not 1 + erf: small results on the negative side keep their digits.
+inline float q_gelu(float x) {
+    return x < -15.0f ? -0.0f : 0.5f * x * erfc(x * -0.70710678118654752f);
+}
 inline float q_softplus(float x, float beta, float threshold) {
     float z = beta * x;
     return threshold >= 0.0f && z > threshold ? x
