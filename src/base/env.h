@@ -37,6 +37,8 @@
       "only")                                                                                      \
     X(GPU_CACHE, "QUERN_GPU_CACHE",                                                                \
       "folder of built GPU programs; 0: none; default $XDG_CACHE_HOME/quern/gpu")                  \
+    X(GPU_KERNELS, "QUERN_GPU_KERNELS",                                                            \
+      "comma list of kinds of GPU kernels to leave out: -mma, -tile, -cpu, -depthwise")            \
     X(GPU_CHECK, "QUERN_GPU_CHECK",                                                                \
       "any value: report the first tensor of a GPU graph that has an infinity or a NaN")           \
     X(GPU_HOST_STEPS, "QUERN_GPU_HOST_STEPS",                                                      \

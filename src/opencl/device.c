@@ -67,6 +67,7 @@ static void describe(qrn_cl_device *d) {
     d->n_units = (uint32_t)number(d->id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint));
     d->clock_mhz = (uint32_t)number(d->id, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof(cl_uint));
     d->max_group = (size_t)number(d->id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t));
+    d->vector_width = (uint32_t)number(d->id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof(cl_uint));
     d->memory_bytes = number(d->id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong));
     d->max_alloc_bytes = number(d->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong));
     d->local_bytes = number(d->id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(cl_ulong));

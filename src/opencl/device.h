@@ -17,7 +17,8 @@ typedef struct qrn_cl_device {
     uint32_t type;                               // CL_DEVICE_TYPE_ bits
     uint32_t major, minor;                       // OpenCL version
     uint32_t n_units, clock_mhz;
-    size_t max_group; // work items
+    size_t max_group;      // work items
+    uint32_t vector_width; // floats of a native vector
     uint64_t memory_bytes, max_alloc_bytes, local_bytes;
     uint32_t align_bytes; // of sub-buffers
     bool unified_memory;

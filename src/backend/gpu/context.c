@@ -31,6 +31,7 @@ static qrn_status open_unit(const qrn_cl_device *info, qrn_gpu_device **out) {
         qrn_gpu_unit_free(d);
         return s;
     }
+    qrn_gpu_probe(d);
     *out = d;
     return QRN_OK;
 }

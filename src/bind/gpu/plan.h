@@ -15,8 +15,11 @@ typedef struct qrn_gpu_device {
     cl_context context;
     cl_command_queue queue; // for uploads while a plan is realized
     qrn_cl_programs *programs;
-    bool mma; // inline PTX with tensor cores compiles
+    bool mma; // tensor cores can be used through inline PTX: qrn_gpu_probe
 } qrn_gpu_device;
+
+// Finds out by test programs what the device can do. Never fails.
+void qrn_gpu_probe(qrn_gpu_device *d);
 
 typedef enum qrn_gpu_space {
     QRN_GPU_NOWHERE,
@@ -71,6 +74,7 @@ typedef struct qrn_gpu_launch {
 typedef struct qrn_gpu_const {
     const void *data; // bytes as they are uploaded
     uint64_t bytes;
+    bool writable; // kernels write it, and leave it as it was: not shared with other plans
     cl_mem memory; // realized
 } qrn_gpu_const;
 

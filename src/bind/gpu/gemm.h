@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+//
+// Matrix products and convolutions as one GEMM, for the kernels that compute it.
+#ifndef QRN_BIND_GPU_GEMM_H
+#define QRN_BIND_GPU_GEMM_H
+
+#include "bind/gpu/binder.h"
+#include "compiler/gemm.h"
+
+#define QRN_GPU_GEMM_PARAMS (17 + 3 * QRN_MAX_RANK)
+
+// Rows are output cells or rows of a matrix, columns are output channels. A matrix is a picture of
+// one row of cells with one tap.
+typedef struct qrn_gpu_gemm {
+    const qrn_cstep *step;
+    size_t rows, cols, depth, batch;
+    uint32_t channels; // of a cell: depth is a multiple of it
+    bool direct;       // the rows of X follow each other as they are
+    bool fixed;        // weights are constant, element (k, j) at k * w_depth + j * w_col
+    size_t w_depth, w_col;
+    const qrn_clamp *clamp;
+    int32_t params[QRN_GPU_GEMM_PARAMS]; // P of gemm_mma.cl
+    uint32_t n_params;
+} qrn_gpu_gemm;
+
+// Names of kinds of kernels may be left out (QUERN_GPU_KERNELS).
+bool qrn_gpu_kind_enabled(const char *name);
+
+// gemm_mma.c, gemm_pack.c: adds the launches; QRN_E_UNSUPPORTED without a message: another kernel
+// must do it.
+qrn_status qrn_gpu_gemm_mma(qrn_gpu_binder *b, const qrn_gpu_gemm *g);
+qrn_status qrn_gpu_gemm_panels(qrn_gpu_binder *b, const qrn_gpu_gemm *g);
+// Operands X to Y of a GEMM with weights w.
+void qrn_gpu_gemm_operands(qrn_gpu_kernel *k, const qrn_gpu_gemm *g, qrn_val w);
+
+#endif

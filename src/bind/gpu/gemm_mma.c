@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+//
+// GEMM on tensor cores (kernels/gemm_mma.cl): packed weights, tiles and how often a sum is cut.
+#include "bind/gpu/gemm.h"
+
+#include <string.h>
+
+// Tiles of a warp, warps of a group, blocks loaded ahead.
+typedef struct tiling {
+    uint8_t mt, nt, wm, wn, ahead;
+} tiling;
+
+typedef struct choice {
+    tiling t;
+    uint32_t parts;
+} choice;
+
+static const tiling small_tiles = {1, 2, 2, 2, 2}, scattered_tiles = {1, 2, 2, 2, 1},
+                    large_tiles = {2, 4, 2, 2, 1};
+
+#define LARGE_GEMM 2.5e8 // multiplications from which on f32 gains from larger tiles
+
+static size_t groups_of(const tiling *t, size_t rows, size_t cols) {
+    size_t tall = (size_t)16 * t->mt * t->wm, wide = (size_t)8 * t->nt * t->wn;
+    return (rows + tall - 1) / tall * ((cols + wide - 1) / wide);
+}
+
+// Measured on 132 multiprocessors: a launch should have some 25 warps for each (f32; f16 needs
+// fewer), and a part of a sum at least 4 blocks.
+static choice choose(const qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16, int gather) {
+    double work = (double)g->rows * (double)g->cols * (double)g->depth;
+    choice c = {.t = gather == 2                  ? scattered_tiles
+                     : !f16 && work >= LARGE_GEMM ? large_tiles
+                                                  : small_tiles,
+                .parts = 1};
+    size_t warps = groups_of(&c.t, g->rows, g->cols) * c.t.wm * c.t.wn * g->batch;
+    size_t most = b->opt->device->info->n_units * (size_t)(f16 ? 17 : 26);
+    size_t blocks = (g->depth + (f16 ? 31 : 15)) / (f16 ? 32 : 16);
+    while (g->fixed && c.parts < 16 && warps * 2 * c.parts <= most && blocks / (2 * c.parts) >= 4)
+        c.parts *= 2;
+    return c;
+}
+
+// Element e of lane l of block k of tile j is column 8j + l/4, row of K 4*chunk*k + chunk*(l%4) +
+// e.
+static qrn_status pack(qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16, qrn_val *out) {
+    const float *w = qrn_compiled_data(b->cg, g->step->in[1]);
+    size_t chunk = f16 ? 8 : 4, block = 4 * chunk;
+    size_t blocks = (g->depth + block - 1) / block, tiles = (g->cols + 7) / 8;
+    void *data;
+    if (!w)
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': the weights '%s' have no data", b->cg->name,
+                        qrn_gpu_value(b, g->step->in[1])->name);
+    QRN_TRY(qrn_gpu_make_const(b, f16 ? QRN_DTYPE_F16 : QRN_DTYPE_F32, tiles * blocks * 32 * chunk,
+                               out, &data));
+    for (size_t k = 0; k < g->depth; k++)
+        for (size_t j = 0; j < g->cols; j++) {
+            size_t lane = j % 8 * 4 + k % block / chunk;
+            size_t at = ((j / 8 * blocks + k / block) * 32 + lane) * chunk + k % chunk;
+            float v = w[k * g->w_depth + j * g->w_col];
+            if (f16)
+                ((uint16_t *)data)[at] = qrn_f16_from_f64((double)v);
+            else
+                ((float *)data)[at] = v;
+        }
+    return QRN_OK;
+}
+
+static qrn_dtype stored(const qrn_gpu_binder *b, qrn_val v) { return b->plan->places[v].type; }
+
+// Do chunks of 16 bytes of the value lie where 16 bytes begin, `step` elements apart?
+static bool in_chunks(const qrn_gpu_binder *b, qrn_val v, bool f16, size_t step) {
+    size_t chunk = f16 ? 8 : 4, elem = f16 ? 2 : 4;
+    return stored(b, v) == (f16 ? QRN_DTYPE_F16 : QRN_DTYPE_F32) && step % chunk == 0 &&
+           b->plan->places[v].offset % (chunk * elem) == 0;
+}
+
+static int gather_of(const qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16) {
+    size_t step = g->direct ? (size_t)g->params[13] : g->channels;
+    bool even = g->depth % (f16 ? 8u : 4u) == 0;
+    for (uint32_t i = 18; i < g->n_params; i += 3)
+        even &= g->params[i] % (f16 ? 8 : 4) == 0;
+    if (!even || !in_chunks(b, g->step->in[0], f16, step))
+        return 2;
+    return g->direct ? 0 : 1;
+}
+
+static int weights_of(const qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16) {
+    bool even = g->depth % (f16 ? 8u : 4u) == 0;
+    for (uint32_t i = 19; i < g->n_params; i += 3)
+        even &= g->params[i] % (f16 ? 8 : 4) == 0;
+    if (g->fixed)
+        return 0;
+    return even && g->w_depth == 1 && in_chunks(b, g->step->in[1], f16, g->w_col) ? 1 : 2;
+}
+
+// Operands in f16 where the precision says so: never in FP32.
+static bool uses_f16(const qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
+    if (b->opt->precision == QRN_GPU_HYBRID || b->opt->precision == QRN_GPU_FP16)
+        return true;
+    return !g->fixed && stored(b, g->step->in[0]) == QRN_DTYPE_F16 &&
+           stored(b, g->step->in[1]) == QRN_DTYPE_F16;
+}
+
+static qrn_status add(qrn_gpu_binder *b, const qrn_gpu_gemm *g, const choice *c, bool f16,
+                      qrn_val w) {
+    size_t groups = groups_of(&c->t, g->rows, g->cols), threads = 32u * c->t.wm * c->t.wn;
+    qrn_val parts = QRN_VAL_NONE, counters = QRN_VAL_NONE;
+    bool split = c->parts > 1;
+    void *zeros;
+    if (split) {
+        QRN_TRY(qrn_gpu_scratch(b, QRN_DTYPE_F32,
+                                groups * c->parts * threads * c->t.mt * c->t.nt * 4, &parts));
+        QRN_TRY(qrn_gpu_make_const(b, QRN_DTYPE_I32, groups, &counters, &zeros));
+        memset(zeros, 0, groups * sizeof(int32_t));
+        b->plan->constants[b->plan->places[counters].index].writable = true;
+    }
+    qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_gemm_mma, "gemm_mma");
+    qrn_gpu_gemm_operands(&k, g, w);
+    qrn_gpu_out(&k, "S", parts);
+    qrn_gpu_out(&k, "C", counters);
+    qrn_gpu_params(&k, g->params, g->n_params);
+    qrn_gpu_int(&k, (int64_t)g->rows);
+    qrn_gpu_int(&k, (int64_t)g->cols);
+    qrn_gpu_int(&k, (int64_t)g->depth);
+    const struct {
+        const char *name;
+        int value;
+    } macros[] = {{"F16", f16},         {"GATHER", gather_of(b, g, f16)},
+                  {"SPLIT", split},     {"WEIGHTS", weights_of(b, g, f16)},
+                  {"MT", c->t.mt},      {"NT", c->t.nt},
+                  {"WM", c->t.wm},      {"WN", c->t.wn},
+                  {"AHEAD", c->t.ahead}};
+    for (size_t i = 0; i < sizeof macros / sizeof macros[0]; i++)
+        qrn_gpu_define(&k, macros[i].name, "%d", macros[i].value);
+    qrn_gpu_clamp(&k, g->clamp);
+    size_t wide = (size_t)8 * c->t.nt * c->t.wn, tall = (size_t)16 * c->t.mt * c->t.wm;
+    size_t global[3] = {(g->cols + wide - 1) / wide * threads, (g->rows + tall - 1) / tall,
+                        split ? c->parts : g->batch};
+    return qrn_gpu_kernel_end(&k, 3, global, (size_t[]){threads, 1, 1});
+}
+
+qrn_status qrn_gpu_gemm_mma(qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
+    const qrn_gpu_device *d = b->opt->device;
+    if (!d || !d->mma || !qrn_gpu_kind_enabled("mma") || (g->fixed && g->batch != 1))
+        return QRN_E_UNSUPPORTED;
+    bool f16 = uses_f16(b, g);
+    choice c = choose(b, g, f16, gather_of(b, g, f16));
+    qrn_val w = g->step->in[1];
+    if (g->fixed)
+        QRN_TRY(pack(b, g, f16, &w));
+    return add(b, g, &c, f16, w);
+}
+
+void qrn_gpu_probe(qrn_gpu_device *d) {
+    static const char text[] =
+        "__kernel void probe(__global float *y, __global const uint *x) {\n"
+        "    float a = 0.0f, b = 0.0f, c = 0.0f, d = 0.0f;\n"
+        "    asm(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, \"\n"
+        "        \"{%4,%4,%4,%4}, {%4,%4}, {%0,%1,%2,%3};\"\n"
+        "        : \"+f\"(a), \"+f\"(b), \"+f\"(c), \"+f\"(d) : \"r\"(x[0]));\n"
+        "    asm(\"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, \"\n"
+        "        \"{%4,%4,%4,%4}, {%4,%4}, {%0,%1,%2,%3};\"\n"
+        "        : \"+f\"(a), \"+f\"(b), \"+f\"(c), \"+f\"(d) : \"r\"(x[1]));\n"
+        "    asm volatile(\"fence.acq_rel.gpu;\" ::: \"memory\");\n"
+        "    y[0] = a + b + c + d;\n"
+        "}\n";
+    cl_program program;
+    d->mma = !qrn_cl_is_cpu(d->info) &&
+             qrn_cl_program(d->programs, text, "-cl-std=CL1.2", &program) == QRN_OK;
+    if (!d->mma)
+        qrn_message_clear();
+}

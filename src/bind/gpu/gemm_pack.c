@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+//
+// GEMM kernels for devices without tensor cores: weights packed in panels of columns.
+#include "bind/gpu/gemm.h"
+
+#define CPU_PANEL 32
+#define TILE 64
+#define TILE_DEPTH 16
+
+// [n / panel][depth, rounded up][panel], zeros where there are no weights.
+static qrn_status pack(qrn_gpu_binder *b, const qrn_gpu_gemm *g, size_t panel, size_t deep,
+                       qrn_val *out) {
+    const float *w = qrn_compiled_data(b->cg, g->step->in[1]);
+    size_t panels = (g->cols + panel - 1) / panel;
+    void *data;
+    if (!w)
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': the weights '%s' have no data", b->cg->name,
+                        qrn_gpu_value(b, g->step->in[1])->name);
+    QRN_TRY(qrn_gpu_make_const(b, QRN_DTYPE_F32, panels * deep * panel, out, &data));
+    float *dst = data;
+    for (size_t j = 0; j < g->cols; j++)
+        for (size_t k = 0; k < g->depth; k++)
+            dst[(j / panel * deep + k) * panel + j % panel] = w[k * g->w_depth + j * g->w_col];
+    return QRN_OK;
+}
+
+static qrn_status on_cpu(qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
+    uint32_t rows = b->opt->device->info->vector_width >= 16 ? 8 : 3;
+    qrn_val w;
+    QRN_TRY(pack(b, g, CPU_PANEL, g->depth, &w));
+    qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_gemm_cpu, "gemm_cpu");
+    qrn_gpu_gemm_operands(&k, g, w);
+    qrn_gpu_params(&k, g->params, 13);
+    qrn_gpu_int(&k, (int64_t)g->rows);
+    qrn_gpu_int(&k, (int64_t)g->cols);
+    qrn_gpu_int(&k, (int64_t)g->depth);
+    qrn_gpu_define(&k, "ROWS", "%u", rows);
+    qrn_gpu_clamp(&k, g->clamp);
+    size_t global[2] = {(g->cols + CPU_PANEL - 1) / CPU_PANEL, (g->rows + rows - 1) / rows};
+    return qrn_gpu_kernel_end(&k, 2, global, (size_t[]){1, 1});
+}
+
+static qrn_status in_tiles(qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
+    qrn_val w;
+    size_t deep = (g->depth + TILE_DEPTH - 1) / TILE_DEPTH * TILE_DEPTH;
+    QRN_TRY(pack(b, g, TILE, deep, &w));
+    qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_gemm_tile, "gemm_tile");
+    qrn_gpu_gemm_operands(&k, g, w);
+    qrn_gpu_params(&k, g->params, 13);
+    qrn_gpu_int(&k, (int64_t)g->rows);
+    qrn_gpu_int(&k, (int64_t)g->cols);
+    qrn_gpu_int(&k, (int64_t)g->depth);
+    qrn_gpu_clamp(&k, g->clamp);
+    size_t global[2] = {(g->cols + TILE - 1) / TILE * 256, (g->rows + TILE - 1) / TILE};
+    return qrn_gpu_kernel_end(&k, 2, global, (size_t[]){256, 1});
+}
+
+qrn_status qrn_gpu_gemm_panels(qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
+    const qrn_cl_device *d = b->opt->device ? b->opt->device->info : NULL;
+    if (!g->fixed || g->batch != 1 || !d)
+        return QRN_E_UNSUPPORTED;
+    if (qrn_cl_is_cpu(d) && qrn_gpu_kind_enabled("cpu"))
+        return on_cpu(b, g);
+    bool fits = d->max_group >= 256 && d->local_bytes >= 16384;
+    return fits && qrn_gpu_kind_enabled("tile") ? in_tiles(b, g) : QRN_E_UNSUPPORTED;
+}
