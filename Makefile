@@ -66,6 +66,11 @@ test-conformance: release ## all of ONNX's own cases through Quern's provider
 	scripts/setup.sh test
 	QUERN_LIB_DIR=build/lib $(PYTHON) tests/clients/conformance.py
 
+test-gpu-models: release ## the nine full networks on the GPU backend, with their budgets of launches
+	scripts/setup.sh test
+	QUERN_GPU_MODELS=full QUERN_BIN=build/bin/quern QUERN_LIB_DIR=build/lib \
+	    $(PYTHON) -B -m pytest -q -rP -p no:cacheprovider tests/models/models_on_gpu.py
+
 test-growth: release ## how the cost of 19 families of models grows up to 64 k nodes
 	scripts/setup.sh test
 	$(PYTHON) -B tests/frontend/check_growth.py "$(CURDIR)/build/bin/quern"
@@ -103,6 +108,10 @@ bench: ## the benchmarks, as ratios against public peers; BENCH="--quick" for a 
 	scripts/setup.sh bench
 	$(MAKE) release
 	$(PYTHON) bench/run.py --write $(BENCH)
+
+bench-gpu: ## the GPU backend beside torch on this machine's OpenCL device: docs/performance-gpu.md
+	$(MAKE) release
+	$(or $(TORCH_PYTHON),python3) scripts/bench_gpu.py --write docs/performance-gpu.md $(BENCH)
 
 install: release ## install headers, libraries and package files under PREFIX
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"

@@ -6,6 +6,7 @@
 #include "tools/quern/bench_serve.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/gpu.h"
+#include "tools/quern/gpu_memory.h"
 #include "tools/quern/machine.h"
 #include "tools/quern/report.h"
 #include "tools/quern/stats.h"
@@ -28,7 +29,7 @@ typedef struct bench_options {
     qt_input_options in;
     double seconds;
     uint64_t warmup, runs, nodes, streams;
-    bool json, no_profile, per_op, serve;
+    bool json, no_profile, per_op, serve, resident;
 } bench_options;
 
 #define AT(field) offsetof(bench_options, field)
@@ -38,6 +39,8 @@ static const qt_flag measure_flags[] = {
     {"runs", 'n', QT_COUNT, "N", AT(runs), NULL, "measure so many runs instead"},
     {"warmup", 'w', QT_COUNT, "N", AT(warmup), NULL, "runs before measuring (default 3)"},
     {"streams", 0, QT_COUNT, "N", AT(streams), NULL, "then run N at a time, for the throughput"},
+    {"resident", 0, QT_BOOL, NULL, AT(resident), NULL,
+     "keep inputs and outputs in the GPU's memory: what it computes, without copies"},
     {"nodes", 0, QT_COUNT, "N", AT(nodes), NULL, "also list the N slowest nodes"},
     {"per-op", 0, QT_BOOL, NULL, AT(per_op), NULL,
      "list every node with its kernels, and its speed against the machine's"},
@@ -62,6 +65,7 @@ typedef struct bench {
     qt_subject subject;
     qt_inputs in;
     qt_session s;
+    qt_gpu_memory *memory; // with --resident
     qt_array *arrays;
     double *ms; // of each run, sorted in the end
     size_t n_runs, cap_runs;
@@ -109,6 +113,8 @@ static int prepare(bench *b, const qt_list *args) {
     free(shapes);
     if (code == QT_EXIT_OK && qt_session_set_inputs(&b->s, b->arrays) != QRN_OK)
         code = fail(QT_EXIT_INPUT);
+    if (code == QT_EXIT_OK && b->opt->resident && qt_gpu_memory_open(&b->s, &b->memory) != QRN_OK)
+        code = fail(QT_EXIT_FAILURE);
     return code;
 }
 
@@ -375,6 +381,7 @@ static int serve(bench *b) {
         qt_json_text(b->s.client->path), "load_ms", qt_json_number(load_ms(b)), "import_ms",
         qt_json_number(b->s.import_ms), "finalize_ms", qt_json_number(b->s.finalize_ms),
         "peak_rss_mb", qt_json_number(qt_peak_rss_mb()));
+    qt_gpu_json(b->s.client, precision_of(b), ready);
     return qt_bench_serve(&b->s, ready, stdin, stdout);
 }
 
@@ -439,6 +446,7 @@ static int run(const void *options, const qt_list *args) {
     free(b.ms);
     free(b.nodes);
     free(b.types);
+    qt_gpu_memory_close(b.memory);
     qt_session_close(&b.s);
     qt_ops_free(&b.ops); // the library may have logged until now
     qt_inputs_close(&b.in);
@@ -467,7 +475,9 @@ const qt_command qt_bench = {
         "over.\n"
         "--serve loads the model once, prints a line of JSON when it is ready, and then answers "
         "each line 'run N' on standard input with the times of N runs; 'quit' or the end of the "
-        "input ends it. So a script can alternate between this program and another.",
+        "input ends it. So a script can alternate between this program and another.\n"
+        "--resident, for a GPU, copies the inputs to the device once and leaves the outputs there; "
+        "without it a run includes both copies.",
     .groups = {{"measuring", measure_flags},
                {"inputs", input_flags},
                {"backend", qt_backend_flags}},

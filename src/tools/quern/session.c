@@ -231,7 +231,8 @@ qrn_status qt_session_set_inputs(qt_session *s, const qt_array *arrays) {
 qrn_status qt_session_execute(qt_session *s) {
     if (s->model.graph->n_nodes == 0)
         return QRN_OK;
-    return qc_graph_execute_rows(s->model.graph, (const void *const *)s->in, s->out, s->rows);
+    return qc_graph_execute_mem(s->model.graph, (const void *const *)s->in, s->out, s->mem, NULL,
+                                s->rows);
 }
 
 // Rows of an output after an execution: some ops fill fewer than there is room for.

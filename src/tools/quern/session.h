@@ -65,9 +65,10 @@ void qt_values_add(void *values, const ox_val *v);
 typedef struct qt_session {
     qc_client *client;
     ox_result model;
-    qt_values values; // with keep_all: what nodes make
-    void **in, **out; // buffers of the graph's tensors, in the graph's order
-    uint32_t *rows;   // first dimensions of the outputs after an execution
+    qt_values values;           // with keep_all: what nodes make
+    void **in, **out;           // buffers of the graph's tensors, in the graph's order
+    const Qnn_MemHandle_t *mem; // (optional) registered memory instead of them
+    uint32_t *rows;             // first dimensions of the outputs after an execution
     double open_ms, import_ms, finalize_ms;
     double load_ms; // of a binary's graph, instead of import and finalize
 } qt_session;
