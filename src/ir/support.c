@@ -144,6 +144,9 @@ static qrn_status check_union(const qrn_support_table *t, const qrn_op_call *c, 
         if (types & ((qrn_dtype_mask)1 << tensors[i]->dtype))
             continue;
         char list[192];
+        if (t->no_quantized && qrn_dtype_is_fixed(tensors[i]->dtype))
+            return qrn_op_fail(c, QRN_E_DTYPE, "%s %u (%s): %s", is_output ? "output" : "input", i,
+                               qrn_dtypes[tensors[i]->dtype].token, t->no_quantized);
         return qrn_op_fail(c, QRN_E_DTYPE, "%s %u: data type %s not supported by %s, allowed %s",
                            is_output ? "output" : "input", i, qrn_dtypes[tensors[i]->dtype].token,
                            t->backend, qrn_dtype_mask_text(types, list, sizeof list));

@@ -56,8 +56,9 @@ typedef enum qrn_support_mode {
 typedef struct qrn_support_table {
     const char *backend; // "CPU", for messages
     qrn_support_mode mode;
-    const qrn_support_row *rows; // rows of an op stand together
+    const qrn_support_row *rows; // in any order
     size_t n_rows;
+    const char *no_quantized; // (optional) UNION: said when a quantized type is rejected
 } qrn_support_table;
 
 // Does the backend have the op at all?

@@ -89,6 +89,7 @@ const qrn_backend qrn_this_backend = {
     .capabilities = capabilities,
     .n_capabilities = sizeof capabilities / sizeof capabilities[0],
     .support = &qrn_gpu_support,
+    .op_check = qrn_gpu_op_check,
     .backend_config = qrn_gpu_backend_config,
     .backend_create = backend_create,
     .backend_free = backend_free,

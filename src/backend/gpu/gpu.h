@@ -10,7 +10,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+// support.c
 extern const qrn_support_table qrn_gpu_support;
+qrn_status qrn_gpu_op_check(const qrn_api_backend *b, const qrn_api_context *ctx,
+                            const qrn_op_call *c);
 
 // Options of a backend (options.c).
 typedef struct qrn_gpu_backend_options {
