@@ -48,12 +48,26 @@ static qrn_status no_memory(const qrn_gpu_binder *b) {
 
 // --- places
 
+// A value of the compiler's own that becomes integers: 16 bits would change them (2105.4 is 2106).
+static bool becomes_integers(const qrn_gpu_binder *b, qrn_val v) {
+    if (qrn_gpu_value(b, v)->tensor_id)
+        return false;
+    for (uint32_t i = 0; i < b->cg->n_steps; i++) {
+        const qrn_cstep *s = &b->cg->steps[i];
+        if (s->op == &qrn_cop_convert && s->in[0] == v &&
+            !qrn_dtype_is_float(qrn_gpu_value(b, s->out[0])->dtype))
+            return true;
+    }
+    return false;
+}
+
 // In which type the floats of a value that a step makes are stored.
-static qrn_dtype float_storage(const qrn_gpu_binder *b, const qrn_cvalue *v) {
+static qrn_dtype float_storage(const qrn_gpu_binder *b, qrn_val owner) {
+    const qrn_cvalue *v = qrn_gpu_value(b, owner);
     switch (b->opt->precision) {
     case QRN_GPU_FP16:
     case QRN_GPU_HYBRID:
-        return QRN_DTYPE_F16;
+        return becomes_integers(b, owner) ? QRN_DTYPE_F32 : QRN_DTYPE_F16;
     case QRN_GPU_USER:
         return v->tensor_id && b->opt->declared &&
                        b->opt->declared(b->opt->ctx, v->tensor_id) == QRN_DTYPE_F16
@@ -73,7 +87,7 @@ static qrn_dtype storage_of(const qrn_gpu_binder *b, qrn_val owner) {
                        qrn_gpu_count(b, owner) < LARGE_CONST
                    ? QRN_DTYPE_F32
                    : QRN_DTYPE_F16;
-    return float_storage(b, v);
+    return float_storage(b, owner);
 }
 
 static size_t elem_bytes(qrn_dtype t) { return (qrn_dtypes[t].bits + 7u) / 8u; }
