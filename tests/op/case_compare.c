@@ -115,6 +115,35 @@ static double wanted(const qrn_want *w, uint64_t i) {
     return d;
 }
 
+// The largest finite magnitude.
+static double top_of(Qnn_DataType_t dtype, const uint8_t *data, uint64_t count) {
+    double top = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        double v = fabs(load_float(dtype, data, i));
+        if (isfinite(v) && v > top)
+            top = v;
+    }
+    return top;
+}
+
+bool qrn_fits_fp16(Qnn_DataType_t dtype, const uint8_t *data, uint64_t count) {
+    double top = is_float(dtype) ? top_of(dtype, data, count) : 0;
+    return top == 0 || (top <= 65504 && top >= 0x1p-14);
+}
+
+// Elements that were moved, some of them through 16 bits.
+static void compare_moved(const qrn_case_tensor *t, const qrn_want *w, const uint8_t *got,
+                          const qrn_leeway *leeway, misses *m) {
+    uint64_t count = qrn_shape_count(&w->shape);
+    double tolerance = leeway->tolerance * top_of(t->dtype, w->data.data, count);
+    for (uint64_t i = 0; i < count; i++) {
+        double have = load_float(t->dtype, got, i), want = load_float(t->dtype, w->data.data, i);
+        bool same = have == want || (isnan(have) && isnan(want)) || fabs(have - want) <= tolerance;
+        if (!same)
+            miss(m, i, have, want);
+    }
+}
+
 static void compare_exact(const qrn_case_tensor *t, const qrn_want *w, const uint8_t *got,
                           misses *m) {
     uint64_t count = qrn_shape_count(&w->shape);
@@ -134,14 +163,9 @@ static void compare_exact(const qrn_case_tensor *t, const qrn_want *w, const uin
 }
 
 static void compare_float(const qrn_case_tensor *t, const qrn_want *w, const uint8_t *got,
-                          misses *m) {
+                          const qrn_leeway *leeway, misses *m) {
     uint64_t count = qrn_shape_count(&w->shape);
-    double top = 0;
-    for (uint64_t i = 0; i < count; i++) {
-        double v = fabs(wanted(w, i));
-        if (isfinite(v) && v > top)
-            top = v;
-    }
+    double top = top_of(QNN_DATATYPE_FLOAT_64, w->data.data, count);
     for (uint64_t i = 0; i < count; i++) {
         double have = load_float(t->dtype, got, i), want = wanted(w, i);
         if (isnan(want)) {
@@ -156,6 +180,7 @@ static void compare_float(const qrn_case_tensor *t, const qrn_want *w, const uin
             tolerance = w->arg[0] * ulp_of(QNN_DATATYPE_FLOAT_16, want) + w->arg[1] * top;
         else
             tolerance = w->arg[0] * (w->arg[2] != 0 ? fabs(want) : top) + w->arg[1];
+        tolerance += leeway->tolerance * top;
         bool same = isinf(want) || isinf(have) ? have == want : fabs(have - want) <= tolerance;
         if (w->mode == QRN_CMP_ULP16 && isfinite(have)) // a half, whatever type it comes in
             same = same && fmod(have, ulp_of(QNN_DATATYPE_FLOAT_16, have)) == 0;
@@ -243,12 +268,15 @@ static bool report(const qrn_case_tensor *t, const qrn_want *w, const misses *m,
 }
 
 bool qrn_compare(const qrn_case_tensor *t, const qrn_want *w, const uint8_t *got,
-                 qrn_code_count *count, char *why, size_t why_size) {
+                 const qrn_leeway *leeway, qrn_code_count *count, char *why, size_t why_size) {
     misses m = {0}, near = {0};
     uint64_t n = qrn_shape_count(&w->shape);
     switch (w->mode) {
     case QRN_CMP_EXACT:
-        compare_exact(t, w, got, &m);
+        if (leeway->fp16 && is_float(t->dtype))
+            compare_moved(t, w, got, leeway, &m);
+        else
+            compare_exact(t, w, got, &m);
         break;
     case QRN_CMP_FLOAT:
     case QRN_CMP_ULP:
@@ -257,7 +285,7 @@ bool qrn_compare(const qrn_case_tensor *t, const qrn_want *w, const uint8_t *got
             snprintf(why, why_size, "output '%s': a float comparison of integers", t->name);
             return false;
         }
-        compare_float(t, w, got, &m);
+        compare_float(t, w, got, leeway, &m);
         break;
     case QRN_CMP_QUANT:
         compare_codes(t, w, got, &m, &near);

@@ -8,6 +8,7 @@
 
 #include "case_run.h"
 
+#include "GPU/QnnGpuGraph.h"
 #include "HTP/QnnHtpDevice.h"
 
 #include <dlfcn.h>
@@ -80,6 +81,34 @@ bool qrn_session_open(qrn_session *s, const char *path, uint32_t soc, char *why,
     snprintf(why, why_size, "%s: creating the backend or device gives %" PRIu64 ": %s", path,
              (uint64_t)rc, last_log);
     return false;
+}
+
+typedef struct {
+    const char *word;
+    QnnGpu_Precision_t number;
+    qrn_leeway leeway;
+} precision;
+
+static const precision precisions[] = {
+#define X(word, number, fp16, tolerance) {word, number, {tolerance, fp16}},
+    QRN_PRECISION_LIST(X)
+#undef X
+};
+
+static const precision *find_precision(const char *word) {
+    for (size_t i = 0; word && i < sizeof precisions / sizeof precisions[0]; i++)
+        if (strcmp(precisions[i].word, word) == 0)
+            return &precisions[i];
+    return NULL;
+}
+
+bool qrn_session_precision(qrn_session *s, const char *word) {
+    const precision *p = find_precision(word);
+    if (p) {
+        s->precision = p->word;
+        s->leeway = p->leeway;
+    }
+    return p != NULL;
 }
 
 void qrn_session_close(qrn_session *s) {
@@ -281,12 +310,45 @@ static bool add_node(run *r, const qrn_case_node *n) {
     return check_call(r, QRN_STAGE_ADD, rc, "addNode", n->name);
 }
 
+static Qnn_ErrorHandle_t create_graph(run *r) {
+    const precision *p = find_precision(r->s->precision);
+    QnnGpuGraph_CustomConfig_t own = {.precision = p ? p->number : QNN_GPU_PRECISION_FP32};
+    QnnGraph_Config_t config = {.option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &own};
+    const QnnGraph_Config_t *configs[] = {&config, NULL};
+    return r->s->api.graphCreate(r->context, "graph", p ? configs : NULL, &r->graph);
+}
+
+// Values that 16 bits cannot hold make no case for modes that store floats so.
+static bool fits(const qrn_case *c) {
+    bool ok = true;
+    for (uint32_t i = 0; i < c->n_tensors; i++)
+        if (c->tensors[i].data.data)
+            ok &= qrn_fits_fp16(c->tensors[i].dtype, c->tensors[i].data.data,
+                                qrn_shape_count(&c->tensors[i].shape));
+    for (uint32_t k = 0; k < c->n_rounds; k++) {
+        const qrn_round *round = &c->rounds[k];
+        for (uint32_t i = 0; i < round->n_feeds; i++) {
+            const qrn_feed *f = &c->feeds[round->first_feed + i];
+            ok &= qrn_fits_fp16(c->tensors[f->tensor].dtype, f->data.data,
+                                qrn_shape_count(&f->shape));
+        }
+        for (uint32_t i = 0; i < round->n_wants; i++) {
+            const qrn_want *w = &c->wants[round->first_want + i];
+            bool doubles = w->mode == QRN_CMP_FLOAT || w->mode == QRN_CMP_ULP;
+            if (doubles || w->mode == QRN_CMP_EXACT)
+                ok &= qrn_fits_fp16(doubles ? QNN_DATATYPE_FLOAT_64 : c->tensors[w->tensor].dtype,
+                                    w->data.data, qrn_shape_count(&w->shape));
+        }
+    }
+    return ok;
+}
+
 static bool build(run *r) {
     const qrn_case *c = r->c;
     Qnn_ErrorHandle_t rc = r->s->api.contextCreate(r->s->backend, r->s->device, NULL, &r->context);
     if (rc != QNN_SUCCESS)
         return fail(r, "contextCreate gives error %" PRIu64, (uint64_t)rc);
-    rc = r->s->api.graphCreate(r->context, "graph", NULL, &r->graph);
+    rc = create_graph(r);
     if (rc != QNN_SUCCESS)
         return fail(r, "graphCreate gives error %" PRIu64, (uint64_t)rc);
     if (!create_tensors(r))
@@ -354,7 +416,7 @@ static bool check_outputs(run *r, const qrn_round *round, buffers *b) {
             if (w->shape.dims[k] != r->shapes[w->tensor].dims[k])
                 return fail(r, "output '%s': dimension %" PRIu32 " is %" PRIu32 ", want %" PRIu32,
                             t->name, k, r->shapes[w->tensor].dims[k], w->shape.dims[k]);
-        if (!qrn_compare(t, w, b->out[i], &r->result->codes, why, sizeof why))
+        if (!qrn_compare(t, w, b->out[i], &r->s->leeway, &r->result->codes, why, sizeof why))
             return fail(r, "%s", why);
     }
     return true;
@@ -433,6 +495,11 @@ void qrn_case_run(qrn_session *s, const qrn_case *c, qrn_result *result) {
         r.v2 = r.v2 || c->rounds[i].early;
     *result = (qrn_result){.verdict = QRN_PASSED};
     last_log[0] = '\0';
+    if (s->leeway.fp16 && !fits(c)) {
+        fail(&r, "some values are beyond the range of 16 bits");
+        result->verdict = QRN_REFUSED;
+        return;
+    }
     bool executes = c->error_stage >= QRN_STAGE_EXECUTE;
     bool ok = build(&r) && (!executes || execute(&r));
     if (!ok && !r.done && result->verdict == QRN_PASSED)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// run_cases LIB.so cases.qc [--filter TEXT] [--verbose] [--list] [--allow-unsupported] [--soc N]
+// run_cases LIB.so cases.qc [--filter TEXT] [--names FILE] [--verbose] [--list]
+//           [--allow-unsupported] [--soc N] [--precision fp32|fp16|hybrid|user]
 //
 // Runs the op cases of one file on a backend library and prints a line for each that fails, then
 // "N passed, M failed". With --allow-unsupported a case that validateOpConfig refuses counts as
 // skipped: for running one backend's cases on another. With --soc the library is the HTP's and
-// models that chip. Exit status: 0 all passed, 1 failures,
-// 2 the library or the file could not be used, or no case was selected.
+// models that chip. With --precision it is the GPU's, graphs compute in that mode, and floats may
+// be off by the tolerance of the mode (GPU-PRC-09). --names runs only the cases whose names are
+// lines of FILE. Exit status: 0 all passed, 1 failures, 2 the library or the file could not be
+// used, or no case was selected.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +20,8 @@
 #include "case_run.h"
 
 typedef struct {
-    const char *library, *file, *filter;
+    const char *library, *file, *filter, *names_file, *precision;
+    char *names; // "\nNAME\nNAME\n", or NULL: all
     bool verbose, list, allow_unsupported;
     uint32_t soc;
 } options;
@@ -47,6 +51,10 @@ static bool parse_options(int argc, char **argv, options *o) {
             o->allow_unsupported = true;
         else if (strcmp(argv[i], "--filter") == 0 && i + 1 < argc)
             o->filter = argv[++i];
+        else if (strcmp(argv[i], "--names") == 0 && i + 1 < argc)
+            o->names_file = argv[++i];
+        else if (strcmp(argv[i], "--precision") == 0 && i + 1 < argc)
+            o->precision = argv[++i];
         else if (strcmp(argv[i], "--soc") == 0 && i + 1 < argc)
             o->soc = (uint32_t)strtoul(argv[++i], NULL, 10);
         else if (argv[i][0] != '-' && !o->library)
@@ -56,7 +64,29 @@ static bool parse_options(int argc, char **argv, options *o) {
         else
             return false;
     }
-    return o->file != NULL;
+    return o->file && (!o->precision || qrn_session_precision(&(qrn_session){0}, o->precision));
+}
+
+static bool read_names(options *o) {
+    FILE *f = fopen(o->names_file, "rb");
+    long size = f && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
+    o->names = size >= 0 ? malloc((size_t)size + 3) : NULL;
+    bool ok = o->names && fseek(f, 0, SEEK_SET) == 0 &&
+              fread(o->names + 1, 1, (size_t)size, f) == (size_t)size;
+    if (ok) {
+        o->names[0] = '\n';
+        strcpy(o->names + 1 + size, "\n");
+    }
+    if (f)
+        fclose(f);
+    return ok;
+}
+
+static bool is_selected(const options *o, const qrn_case *c, const char *op) {
+    char line[300];
+    snprintf(line, sizeof line, "\n%s\n", c->name);
+    return (!o->filter || strstr(c->name, o->filter) || strcmp(op, o->filter) == 0) &&
+           (!o->names || strstr(o->names, line));
 }
 
 static tally *find_op(totals *all, const char *op) {
@@ -95,7 +125,7 @@ static void run_file(const options *o, qrn_session *s, qrn_case_file *f, totals 
     qrn_result result;
     while (c && qrn_case_next(f, c)) {
         const char *op = c->nodes[c->n_nodes - 1].op;
-        if (o->filter && !strstr(c->name, o->filter) && strcmp(op, o->filter) != 0)
+        if (!is_selected(o, c, op))
             continue;
         if (o->list) {
             printf("%s\n", c->name);
@@ -143,8 +173,13 @@ int main(int argc, char **argv) {
     qrn_case_file file;
     char why[512];
     if (!parse_options(argc, argv, &o)) {
-        fprintf(stderr, "usage: run_cases LIB.so cases.qc [--filter TEXT] [--verbose] [--list] "
-                        "[--allow-unsupported] [--soc N]\n");
+        fprintf(stderr, "usage: run_cases LIB.so cases.qc [--filter TEXT] [--names FILE] "
+                        "[--verbose] [--list] [--allow-unsupported] [--soc N] "
+                        "[--precision fp32|fp16|hybrid|user]\n");
+        return 2;
+    }
+    if (o.names_file && !read_names(&o)) {
+        fprintf(stderr, "run_cases: %s cannot be read\n", o.names_file);
         return 2;
     }
     double start = now_s();
@@ -158,7 +193,10 @@ int main(int argc, char **argv) {
         qrn_case_file_close(&file);
         return 2;
     }
+    if (o.precision)
+        qrn_session_precision(&session, o.precision);
     run_file(&o, &session, &file, &all);
+    free(o.names);
     tally *t = &all.slot[0];
     if (!qrn_codes_ok(t->codes.n_codes, t->codes.n_unequal, QRN_CODE_RATIO)) {
         printf("FAIL of the file: too many quantized values differ\n");

@@ -213,6 +213,33 @@ class Runner(unittest.TestCase):
         out = run_cases(self.path, "--filter", "bad_refused", "--allow-unsupported")[1]
         self.assertIn("0 passed, 0 failed, 1 skipped", out)
 
+    def test_names_select_whole_names(self):
+        self.write(faulty_cases)
+        names = os.path.join(self.folder.name, "names")
+        with open(names, "w") as f:
+            f.write("near\nhal\nbad_far")
+        out = run_cases(self.path, "--names", names)[1]
+        self.assertIn("FAIL bad_far", out)
+        self.assertIn("\n1 passed, 1 failed", out)
+        self.assertEqual(run_cases(self.path, "--names", names + "not")[0], 2)
+
+    def test_a_precision_adds_its_tolerance_and_skips_what_fp16_cannot_hold(self):
+        self.write(faulty_cases)
+
+        def passes(name, precision):
+            out = run_cases(self.path, "--filter", name, "--precision", precision,
+                            "--allow-unsupported", "--verbose")[1]
+            return next(line.split()[0] for line in out.splitlines()
+                        if line.split()[1:2] in ([name], [name + ":"]))
+        self.assertEqual(passes("bad_half_ulp", "fp32"), "FAIL")
+        self.assertEqual(passes("bad_half_ulp", "hybrid"), "PASS")
+        self.assertEqual(passes("bad_far", "hybrid"), "PASS")
+        self.assertEqual(passes("bad_nan_found", "fp16"), "FAIL")
+        self.assertEqual(passes("bad_int64", "fp16"), "FAIL")
+        self.assertEqual(passes("brain_float", "fp32"), "PASS")
+        self.assertEqual(passes("brain_float", "fp16"), "SKIP")
+        self.assertEqual(run_cases(self.path, "--precision", "fp8")[0], 2)
+
     def test_damaged_files_are_refused_without_a_crash(self):
         self.write(faulty_cases)
         with open(self.path, "rb") as f:
