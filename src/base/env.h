@@ -39,6 +39,9 @@
       "folder of built GPU programs; 0: none; default $XDG_CACHE_HOME/quern/gpu")                  \
     X(GPU_KERNELS, "QUERN_GPU_KERNELS",                                                            \
       "comma list of kinds of GPU kernels to leave out: -mma, -tile, -cpu, -depthwise")            \
+    X(XDG_CACHE_HOME, "XDG_CACHE_HOME",                                                            \
+      "folder of caches; built GPU programs go to quern/gpu in it")                                \
+    X(HOME, "HOME", "where .cache is when XDG_CACHE_HOME is not set")                              \
     X(GPU_CHECK, "QUERN_GPU_CHECK",                                                                \
       "any value: report the first tensor of a GPU graph that has an infinity or a NaN")           \
     X(GPU_HOST_STEPS, "QUERN_GPU_HOST_STEPS",                                                      \

@@ -9,16 +9,21 @@
 #include <stdio.h>
 #include <string.h>
 
+#define FORMAT "quern-gpu-1" // part of every key: change it when stored programs lose their meaning
+#define LOG_LINES 20         // of a failed build that an error shows
+
 typedef struct entry {
     struct entry *next;
-    char *key; // options, a line end, text
-    cl_program program;
+    uint8_t key[QRN_SHA256_BYTES];
+    cl_program program; // NULL: some thread is building it
+    uint32_t store;     // serial of the store that has it for sure
 } entry;
 
 struct qrn_cl_programs {
     const qrn_cl_device *device;
     cl_context context;
-    pthread_mutex_t lock; // held while a program is built: others wait for the same one mostly
+    pthread_mutex_t lock; // of the list; not held while a program is built
+    pthread_cond_t built; // an entry has changed
     entry *first;
 };
 
@@ -30,6 +35,7 @@ qrn_status qrn_cl_programs_create(const qrn_cl_device *d, cl_context context,
     p->device = d;
     p->context = context;
     pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->built, NULL);
     return QRN_OK;
 }
 
@@ -38,37 +44,70 @@ void qrn_cl_programs_destroy(qrn_cl_programs *p) {
         entry *e = p->first;
         p->first = e->next;
         qrn_cl.clReleaseProgram(e->program);
-        qrn_free(e->key);
         qrn_free(e);
     }
-    if (p)
+    if (p) {
         pthread_mutex_destroy(&p->lock);
+        pthread_cond_destroy(&p->built);
+    }
     qrn_free(p);
 }
 
-static qrn_status build_failed(const qrn_cl_programs *p, cl_program program, cl_int err) {
-    char log[700] = "";
-    size_t n = 0;
-    char *all = NULL;
-    qrn_cl.clGetProgramBuildInfo(program, p->device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &n);
-    all = n ? qrn_calloc(n + 1) : NULL;
-    if (all && qrn_cl.clGetProgramBuildInfo(program, p->device->id, CL_PROGRAM_BUILD_LOG, n, all,
-                                            NULL) == CL_SUCCESS)
-        snprintf(log, sizeof log, "%.699s", all);
-    qrn_free(all);
-    return QRN_FAIL(QRN_E_OPTIMIZE, "the driver of '%s' cannot build a kernel (%s): %s",
-                    p->device->name, qrn_cl_error(err), log);
+// --- keys
+
+// A text with its end, so that two of them cannot run into each other.
+static void add_text(qrn_sha256 *h, const char *text) { qrn_sha256_add(h, text, strlen(text) + 1); }
+
+static void make_key(const qrn_cl_device *d, const char *text, const char *options,
+                     uint8_t key[QRN_SHA256_BYTES]) {
+    qrn_sha256 h;
+    qrn_sha256_begin(&h);
+    add_text(&h, FORMAT);
+    add_text(&h, text);
+    add_text(&h, options);
+    add_text(&h, d->platform_name);
+    add_text(&h, d->name);
+    add_text(&h, d->driver);
+    add_text(&h, d->version);
+    add_text(&h, d->tier);
+    qrn_sha256_end(&h, key);
 }
 
-static qrn_status build(const qrn_cl_programs *p, const char *text, const char *options,
-                        cl_program *out) {
+// --- building
+
+static size_t first_lines(const char *text, unsigned n) {
+    const char *p = text;
+    while (n-- && (p = strchr(p, '\n')))
+        p++;
+    return p ? (size_t)(p - text) : strlen(text);
+}
+
+static qrn_status build_failed(const qrn_cl_programs *p, const qrn_cl_store *store,
+                               cl_program program, cl_int err) {
+    size_t n = 0;
+    qrn_cl.clGetProgramBuildInfo(program, p->device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &n);
+    char *all = qrn_calloc(n + 1);
+    if (all && n)
+        qrn_cl.clGetProgramBuildInfo(program, p->device->id, CL_PROGRAM_BUILD_LOG, n, all, NULL);
+    if (all && store && store->say)
+        store->say(store->ctx, false, all);
+    int shown = all ? (int)first_lines(all, LOG_LINES) : 0;
+    qrn_status s =
+        QRN_FAIL(QRN_E_OPTIMIZE, "the driver of '%s' cannot build a kernel (%s): %.*s",
+                 p->device->name, qrn_cl_error(err), shown < 700 ? shown : 700, all ? all : "");
+    qrn_free(all);
+    return s;
+}
+
+static qrn_status build_text(const qrn_cl_programs *p, const qrn_cl_store *store, const char *text,
+                             const char *options, cl_program *out) {
     cl_int err;
     cl_program program = qrn_cl.clCreateProgramWithSource(p->context, 1, &text, NULL, &err);
     if (!program)
         return QRN_FAIL(QRN_E_MEM, "no OpenCL program can be made: %s", qrn_cl_error(err));
     err = qrn_cl.clBuildProgram(program, 1, &p->device->id, options, NULL, NULL);
     if (err != CL_SUCCESS) {
-        qrn_status s = build_failed(p, program, err);
+        qrn_status s = build_failed(p, store, program, err);
         qrn_cl.clReleaseProgram(program);
         return s;
     }
@@ -76,36 +115,119 @@ static qrn_status build(const qrn_cl_programs *p, const char *text, const char *
     return QRN_OK;
 }
 
-static qrn_status find_or_build(qrn_cl_programs *p, const char *text, const char *options,
-                                cl_program *out) {
-    size_t bytes = strlen(options) + strlen(text) + 2;
-    char *key = qrn_alloc(bytes);
-    entry *e = qrn_calloc(sizeof *e);
-    qrn_status s = key && e ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory for an OpenCL program");
-    if (s == QRN_OK)
-        snprintf(key, bytes, "%s\n%s", options, text);
-    for (const entry *o = p->first; s == QRN_OK && o; o = o->next)
-        if (strcmp(o->key, key) == 0) {
-            *out = o->program;
-            goto done;
-        }
-    if (s == QRN_OK)
-        s = build(p, text, options, out);
-    if (s == QRN_OK) {
-        *e = (entry){.next = p->first, .key = key, .program = *out};
-        p->first = e;
-        return QRN_OK;
-    }
-done:
-    qrn_free(key);
-    qrn_free(e);
-    return s;
+// --- files
+
+static cl_program from_file(const qrn_cl_programs *p, const qrn_cl_store *store, const entry *e,
+                            const char *options) {
+    const void *binary;
+    size_t n;
+    void *data;
+    cl_int err = CL_INVALID_BINARY, status = CL_SUCCESS;
+    if (!store || !qrn_cl_store_load(store, e->key, &data, &binary, &n))
+        return NULL;
+    const unsigned char *bytes = binary;
+    cl_program program =
+        qrn_cl.clCreateProgramWithBinary(p->context, 1, &p->device->id, &n, &bytes, &status, &err);
+    qrn_free(data);
+    if (!program)
+        return NULL;
+    if (err == CL_SUCCESS && status == CL_SUCCESS)
+        err = qrn_cl.clBuildProgram(program, 1, &p->device->id, options, NULL, NULL);
+    if (err == CL_SUCCESS && status == CL_SUCCESS)
+        return program;
+    qrn_cl.clReleaseProgram(program);
+    return NULL;
 }
 
-qrn_status qrn_cl_program(qrn_cl_programs *p, const char *text, const char *options,
-                          cl_program *out) {
+static void to_file(qrn_cl_store *store, entry *e, cl_program program) {
+    size_t n = 0;
+    e->store = store->serial;
+    if (!store->folder ||
+        qrn_cl.clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof n, &n, NULL) !=
+            CL_SUCCESS ||
+        !n)
+        return;
+    unsigned char *bytes = qrn_alloc(n);
+    if (bytes && qrn_cl.clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof bytes, &bytes,
+                                         NULL) == CL_SUCCESS)
+        qrn_cl_store_save(store, e->key, bytes, n);
+    qrn_free(bytes);
+}
+
+// A folder that the client named is to have every program that its context uses.
+static void complete_store(qrn_cl_store *store, entry *e) {
+    if (!store || !store->named || e->store == store->serial)
+        return;
+    if (store->fresh || !qrn_cl_store_has(store, e->key))
+        to_file(store, e, e->program);
+    e->store = store->serial;
+}
+
+// --- the list
+
+// The entry of a key, when it is built; a new one (without a program) is the caller's to build.
+static entry *find(qrn_cl_programs *p, const uint8_t key[QRN_SHA256_BYTES]) {
+    for (;;) {
+        entry *e = p->first;
+        while (e && memcmp(e->key, key, QRN_SHA256_BYTES) != 0)
+            e = e->next;
+        if (!e || e->program)
+            return e;
+        pthread_cond_wait(&p->built, &p->lock);
+    }
+}
+
+static void drop(qrn_cl_programs *p, entry *e) {
+    entry **at = &p->first;
+    while (*at != e)
+        at = &(*at)->next;
+    *at = e->next;
+    qrn_free(e);
+}
+
+static qrn_status build(qrn_cl_programs *p, qrn_cl_store *store, entry *e, const char *text,
+                        const char *options, cl_program *out) {
+    *out = from_file(p, store, e, options);
+    if (*out) {
+        e->store = store->serial;
+        return QRN_OK;
+    }
+    QRN_TRY(build_text(p, store, text, options, out));
+    if (store)
+        to_file(store, e, *out);
+    return QRN_OK;
+}
+
+qrn_status qrn_cl_program(qrn_cl_programs *p, qrn_cl_store *store, const char *text,
+                          const char *options, cl_program *out) {
+    uint8_t key[QRN_SHA256_BYTES];
+    qrn_status s = QRN_OK;
+    make_key(p->device, text, options, key);
     pthread_mutex_lock(&p->lock);
-    qrn_status s = find_or_build(p, text, options, out);
+    entry *e = find(p, key);
+    if (e) {
+        complete_store(store, e);
+        *out = e->program;
+        pthread_mutex_unlock(&p->lock);
+        return QRN_OK;
+    }
+    e = qrn_calloc(sizeof *e);
+    if (e) {
+        memcpy(e->key, key, sizeof key);
+        e->next = p->first;
+        p->first = e;
+    }
     pthread_mutex_unlock(&p->lock);
+    if (!e)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for an OpenCL program");
+    cl_program program = NULL;
+    s = build(p, store, e, text, options, &program);
+    pthread_mutex_lock(&p->lock);
+    e->program = program;
+    if (s != QRN_OK)
+        drop(p, e);
+    pthread_cond_broadcast(&p->built);
+    pthread_mutex_unlock(&p->lock);
+    *out = program;
     return s;
 }

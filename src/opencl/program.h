@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Built programs of one OpenCL context: each text is built once. With a folder, built programs are
-// kept there as files, too.
+// Built programs of one OpenCL context: each text is built once, and kept as a file where a store
+// says so.
 #ifndef QRN_OPENCL_PROGRAM_H
 #define QRN_OPENCL_PROGRAM_H
 
 #include "opencl/device.h"
+#include "opencl/store.h"
 
 typedef struct qrn_cl_programs qrn_cl_programs;
 
@@ -14,9 +15,10 @@ qrn_status qrn_cl_programs_create(const qrn_cl_device *d, cl_context context,
                                   qrn_cl_programs **out);
 void qrn_cl_programs_destroy(qrn_cl_programs *p); // NULL is fine
 
-// The program of a text, built with `options`. Fails with QRN_E_OPTIMIZE and the first lines of the
-// compiler's log. Threads may call it at the same time.
-qrn_status qrn_cl_program(qrn_cl_programs *p, const char *text, const char *options,
-                          cl_program *out);
+// The program of a text, built with `options`; from and to a file of the store, which may be NULL.
+// Fails with QRN_E_OPTIMIZE and the first lines of the compiler's log. Threads may call it at the
+// same time: different programs are built side by side, the same one once.
+qrn_status qrn_cl_program(qrn_cl_programs *p, qrn_cl_store *store, const char *text,
+                          const char *options, cl_program *out);
 
 #endif

@@ -4,6 +4,7 @@
 #include "backend/gpu/gpu.h"
 
 #include "base/mem.h"
+#include "core/host.h"
 
 #include "GPU/QnnGpuCommon.h"
 #include "QnnProperty.h"
@@ -54,6 +55,7 @@ static qrn_status backend_create(qrn_api_backend *b) {
 }
 
 static qrn_status backend_free(qrn_api_backend *b) {
+    qrn_host_release(b);
     free_backend(b->impl);
     b->impl = NULL;
     return QRN_OK;

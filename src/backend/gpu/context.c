@@ -5,6 +5,7 @@
 #include "backend/gpu/gpu.h"
 
 #include "base/mem.h"
+#include "core/host.h"
 
 void qrn_gpu_unit_free(qrn_gpu_device *d) {
     if (!d)
@@ -67,12 +68,29 @@ static qrn_status open_queue(qrn_api_context *c, qrn_gpu_context *own) {
                                         s.unit->info->name, qrn_cl_error(err));
 }
 
+static void say(void *ctx, bool is_warning, const char *line) {
+    qrn_log(((const qrn_api_context *)ctx)->backend->log,
+            is_warning ? QNN_LOG_LEVEL_WARN : QNN_LOG_LEVEL_DEBUG, "%s", line);
+}
+
+static qrn_status open_all(qrn_api_context *c, qrn_gpu_context *own) {
+    own->store.say = say;
+    own->store.ctx = c;
+    QRN_TRY(qrn_cl_store_open(&own->store, NULL));
+    QRN_TRY(qrn_host_acquire_pool(c->backend));
+    QRN_TRY(open_queue(c, own));
+    own->device.store = &own->store;
+    own->device.pool = c->backend->pool;
+    return QRN_OK;
+}
+
 qrn_status qrn_gpu_context_create(qrn_api_context *c) {
     qrn_gpu_context *own = qrn_calloc(sizeof *own);
     if (!own)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context");
-    qrn_status s = open_queue(c, own);
+    qrn_status s = open_all(c, own);
     if (s != QRN_OK) {
+        qrn_cl_store_close(&own->store);
         qrn_free(own);
         return s;
     }
@@ -93,6 +111,7 @@ qrn_status qrn_gpu_context_free(qrn_api_context *c) {
     }
     if (own->device.queue)
         qrn_cl.clReleaseCommandQueue(own->device.queue);
+    qrn_cl_store_close(&own->store);
     pthread_mutex_destroy(&own->lock);
     qrn_free(own);
     c->impl = NULL;

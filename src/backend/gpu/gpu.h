@@ -51,6 +51,7 @@ typedef struct qrn_gpu_context {
     pthread_mutex_t lock;   // of the queue, the kernels' arguments and the list of buffers
     atomic_bool lost;       // the device has failed: nothing works any more
     uint8_t perf_hint;      // QnnGpuContext_PerfHint_t
+    qrn_cl_store store;     // of built programs
     qrn_gpu_shared *shared; // context tensors
 } qrn_gpu_context;
 

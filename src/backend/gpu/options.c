@@ -107,17 +107,32 @@ static qrn_status set_hint(qrn_api_context *c, QnnGpuContext_PerfHint_t hint, ui
     return QRN_OK;
 }
 
+// What a list asks for; the context gets it when all of it was read.
+typedef struct context_options {
+    uint8_t hint;
+    const char *folder; // of built programs, the client's text; NULL: not named
+    int fresh;          // -1: not said
+} context_options;
+
 static qrn_status read_context_option(qrn_api_context *c, const QnnGpuContext_CustomConfig_t *o,
-                                      uint8_t *hint) {
+                                      context_options *out) {
     switch (o->option) {
     case QNN_GPU_CONTEXT_CONFIG_OPTION_PERF_HINT:
-        return set_hint(c, o->perfHint, hint);
+        return set_hint(c, o->perfHint, &out->hint);
     case QNN_GPU_CONTEXT_CONFIG_OPTION_USE_GL_BUFFERS:
         return o->useGLBuffers
                    ? QRN_FAIL(QRN_E_UNSUPPORTED,
                               "context option USE_GL_BUFFERS (1): sharing buffers with OpenGL "
                               "(cl_khr_gl_sharing) is not implemented; leave the option out")
                    : QRN_OK;
+    case QNN_GPU_CONTEXT_CONFIG_OPTION_KERNEL_REPO_DIR:
+        out->folder = o->kernelRepoDir;
+        return out->folder && *out->folder
+                   ? QRN_OK
+                   : QRN_FAIL(QRN_E_CONFIG, "context option KERNEL_REPO_DIR (2): no folder");
+    case QNN_GPU_CONTEXT_CONFIG_OPTION_INVALIDATE_KERNEL_REPO:
+        out->fresh = o->invalidateKernelRepo != 0;
+        return QRN_OK;
     default:
         return QRN_FAIL(QRN_E_CONFIG, "context: unknown custom option %u, allowed 0 to 3",
                         (unsigned)o->option);
@@ -127,11 +142,20 @@ static qrn_status read_context_option(qrn_api_context *c, const QnnGpuContext_Cu
 qrn_status qrn_gpu_context_config(qrn_api_context *c, qrn_config_phase phase,
                                   const void *const *custom, size_t n) {
     qrn_gpu_context *own = c->impl;
-    uint8_t hint = own->perf_hint;
-    (void)phase;
+    context_options o = {.hint = own->perf_hint, .fresh = -1};
     for (size_t i = 0; i < n; i++)
-        QRN_TRY(read_context_option(c, custom[i], &hint));
-    own->perf_hint = hint;
+        QRN_TRY(read_context_option(c, custom[i], &o));
+    if (phase == QRN_CONFIG_SET && (o.folder || o.fresh >= 0))
+        return QRN_FAIL(QRN_E_CONFIG,
+                        "context options KERNEL_REPO_DIR (2) and INVALIDATE_KERNEL_REPO (3) cannot "
+                        "change later");
+    if (o.folder) {
+        qrn_cl_store_close(&own->store);
+        QRN_TRY(qrn_cl_store_open(&own->store, o.folder));
+    }
+    if (o.fresh >= 0)
+        own->store.fresh = o.fresh != 0;
+    own->perf_hint = o.hint;
     return QRN_OK;
 }
 

@@ -6,6 +6,7 @@
 #ifndef QRN_BIND_GPU_PLAN_H
 #define QRN_BIND_GPU_PLAN_H
 
+#include "base/pool.h"
 #include "compiler/compiled.h"
 #include "opencl/program.h"
 
@@ -15,7 +16,9 @@ typedef struct qrn_gpu_device {
     cl_context context;
     cl_command_queue queue; // for uploads while a plan is realized
     qrn_cl_programs *programs;
-    bool mma; // tensor cores can be used through inline PTX: qrn_gpu_probe
+    qrn_cl_store *store; // where they are kept, or NULL
+    qrn_pool *pool;      // threads that build them, or NULL
+    bool mma;            // tensor cores can be used through inline PTX: qrn_gpu_probe
 } qrn_gpu_device;
 
 // Finds out by test programs what the device can do. Never fails.

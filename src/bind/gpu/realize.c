@@ -130,7 +130,7 @@ static qrn_status make_kernel(qrn_gpu_plan *p, qrn_gpu_launch *l) {
     cl_program program;
     cl_int err;
     cl_uint at = 0;
-    QRN_TRY(qrn_cl_program(p->device->programs, l->text, l->options, &program));
+    QRN_TRY(qrn_cl_program(p->device->programs, p->device->store, l->text, l->options, &program));
     l->kernel = qrn_cl.clCreateKernel(program, l->entry, &err);
     l->n_io_args = 0;
     if (!l->io_args)
@@ -145,9 +145,22 @@ static qrn_status make_kernel(qrn_gpu_plan *p, qrn_gpu_launch *l) {
                           p->cg->name, l->entry, qrn_cl_error(err));
 }
 
+// Programs are built by all threads at once; one that fails is built again, and reported, by
+// make_kernel.
+static void build_program(void *plan, uint32_t i) {
+    const qrn_gpu_plan *p = plan;
+    const qrn_gpu_launch *l = &p->launches[i];
+    cl_program program;
+    if (qrn_cl_program(p->device->programs, p->device->store, l->text, l->options, &program) !=
+        QRN_OK)
+        qrn_message_clear();
+}
+
 qrn_status qrn_gpu_realize(qrn_gpu_plan *p, const qrn_gpu_device *d) {
     p->device = d;
     qrn_status s = make_memory(p);
+    if (s == QRN_OK && d->pool && p->n_launches > 1)
+        qrn_pool_run(d->pool, build_program, p, p->n_launches);
     for (uint32_t i = 0; i < p->n_launches && s == QRN_OK; i++)
         s = make_kernel(p, &p->launches[i]);
     if (s != QRN_OK)
