@@ -9,8 +9,8 @@ The provider is our own plugin, or the public onnxruntime-qnn. Every case of onn
 the provider's variants (float, quantized to 8 and 16 bits; conformance_providers.py) with
 onnxruntime's own CPU kernels forbidden. What does not pass is listed in the provider's table with
 the reason, and any difference from that list fails: a case that stopped passing, one that started
-to, and another number of cases. --write renews the list; reasons of refusals come from the logs,
-those of wrong results are written by hand and kept.
+to, and another number of cases. --write renews the list, or with --variant its rows; reasons of
+refusals come from the logs, those of wrong results are written by hand and kept.
 
 Verdicts: pass; wrong; refused (by onnxruntime, the provider or the library); folded (onnxruntime
 computed the result while it loaded the model); crash; timeout.
@@ -29,7 +29,7 @@ from multiprocessing.connection import wait
 import numpy as np
 
 import onnx_cases
-from conformance_providers import PROVIDERS, Folded, Refused
+from conformance_providers import PROVIDERS, Folded, Refused, has_device
 
 SECONDS = 60  # for a case
 
@@ -168,8 +168,13 @@ def count(done, variant):
     return collections.Counter(verdict for (v, _), (verdict, _) in done.items() if v == variant)
 
 
-def write_list(provider, done, known):
+def write_list(provider, done, known, passing, variants):
+    """Rows of other variants stay as they are."""
     groups = collections.defaultdict(list)
+    for (variant, name), (verdict, reason) in known.items():
+        if variant not in variants:
+            groups[variant, verdict, reason].append(name)
+    counts = passing | {v: count(done, v)["pass"] for v in variants}
     for (variant, name), (verdict, words) in done.items():
         old = known.get((variant, name), ("", ""))
         if verdict != "pass":
@@ -179,7 +184,7 @@ def write_list(provider, done, known):
         print("# How many cases pass; which do not, and why: conformance.py. Variant, verdict, "
               "number or reason, cases.", "# " + provider.versions(), sep="\n", file=f)
         for variant in provider.variants:
-            print(variant, "pass", count(done, variant)["pass"], "", sep="\t", file=f)
+            print(variant, "pass", counts.get(variant, 0), "", sep="\t", file=f)
         for (variant, verdict, reason), names in sorted(groups.items()):
             print(variant, verdict, reason, " ".join(sorted(names)), sep="\t", file=f)
 
@@ -216,7 +221,7 @@ def parse():
     args = parser.parse_args()
     if args.variant and args.variant not in PROVIDERS[args.provider].variants:
         parser.error(f"--variant: one of {', '.join(PROVIDERS[args.provider].variants)}")
-    if args.write and (args.variant or args.match or args.every > 1):
+    if args.write and (args.match or args.every > 1):
         parser.error("--write wants all cases")
     return args
 
@@ -231,13 +236,17 @@ def main():
     cases = onnx_cases.load()
     wanted = [name for name in cases if re.search(args.match, name)][::args.every]
     variants = [args.variant] if args.variant else list(provider.variants)
+    gpus = [v for v in variants if v.startswith("gpu")]
+    if gpus and not has_device():
+        print(f"skipped without an OpenCL device: {', '.join(gpus)}")
+        variants = [v for v in variants if v not in gpus]
     done = run_all(provider, cases, [(v, n) for v in variants for n in wanted], args.jobs)
     for variant in variants:
         counted = count(done, variant)
         print(f"{variant}: {sum(counted.values())} cases:",
               ", ".join(f"{n} {verdict}" for verdict, n in counted.most_common()))
     if args.write:
-        write_list(provider, done, known)
+        write_list(provider, done, known, passing, variants)
         return
     left_out = cases.keys() - set(wanted)
     differences = compare(done, {k: v for k, v in known.items()

@@ -7,6 +7,8 @@ codes, or the relative and absolute error of floats.
 """
 import os
 import re
+import subprocess
+import sys
 from collections import namedtuple
 from importlib.metadata import version
 from pathlib import Path
@@ -14,6 +16,13 @@ from pathlib import Path
 import onnx
 
 from ort_models import loaded_qnn_libraries
+
+
+def has_device():
+    """Asked in another process: one that has opened OpenCL must not be forked."""
+    return subprocess.run([sys.executable, "-c", "import opencl; exit(opencl.DEVICE is None)"],
+                          cwd=HERE).returncode == 0
+
 
 LIBS = Path(os.environ.get("QUERN_LIB_DIR", "build/lib")).resolve()
 HERE = Path(__file__).parent
@@ -78,6 +87,7 @@ class Quern(Provider):
     log_level = 2
     CHIP = {"backend_type": "htp", "soc_model": "69"}
     variants = {"cpu": Variant(None, SINGLE, {"backend_type": "cpu"}),
+                "gpu": Variant(None, SINGLE, {"backend_type": "gpu", "gpu_precision": "fp32"}),
                 "fp16": Variant(None, HALF, CHIP),
                 "u8": Variant(8, 1, {"backend_type": "htp"}),
                 "u16": Variant(16, 1, {"backend_type": "htp"}),
@@ -95,7 +105,7 @@ class Quern(Provider):
         text = re.sub(r"\x1b\[\w*m$|^graphAddNode: error \d+: \w+: graph '[^']*' ", "", text)
         text = re.sub(r"node '[^']*' (?=\()| ?\(tensor '[^']*'\)|tensor '[^']*': ", "", text)
         text = re.sub(r"(?<=put )'[^']*' ?", "", text)
-        if "data type" in text:
+        if "data type" in text and "GPU" not in text:
             text = re.sub(r"data type.*", "types that the HTP does not take", text)
         text = re.sub(r"\w+ with scale.*HTP supports", "another encoding than HTP supports:", text)
         return f"{op}: {text.strip()}"

@@ -26,6 +26,8 @@ from opencl import needs_gpu  # noqa: E402
 BIN = os.environ.get("QUERN_BIN", "build/bin/quern")
 FULL = os.environ.get("QUERN_GPU_MODELS") == "full"
 LEAST = {"fp32": 0.999999, "hybrid": 0.9999, "fp16": 0.999}
+EVERY = [n for n in gpu_nets.NETS if FULL or n in ("mobilenet_v2", "vit_b_16")]
+PAIRS = [(n, p) for n in gpu_nets.NETS for p in LEAST if p == "fp32" or n in EVERY]
 pytestmark = needs_gpu
 
 
@@ -85,7 +87,7 @@ def case(tmp_path_factory):
     return get
 
 
-@pytest.mark.parametrize("name, precision", [(n, p) for n in gpu_nets.NETS for p in LEAST])
+@pytest.mark.parametrize("name, precision", PAIRS)
 def test_quern_runs_it_whole(case, tmp_path, name, precision):
     c = case(name)
     p = subprocess.run([BIN, "run", c.path, *c.files, "-b", "gpu", "--precision", precision,

@@ -107,8 +107,8 @@ qrn_status qe_client_open(qe_ep *ep, const char *path) {
     return qc_open(path, &options, &ep->client);
 }
 
-// Options that only an HTP library can follow.
-static qrn_status check_htp(const qe_ep *ep) {
+// Options that only one kind of library can follow.
+static qrn_status check_kind(const qe_ep *ep) {
     const qe_options *o = &ep->opt;
     const struct {
         const char *key;
@@ -128,6 +128,9 @@ static qrn_status check_htp(const qe_ep *ep) {
         if (list[i].set)
             return QRN_FAIL(QRN_E_CONFIG, "option %s needs the HTP backend; this is %s",
                             list[i].key, ep->client->path);
+    if (o->gpu_precision && ep->backend != QE_BACKEND_GPU)
+        return QRN_FAIL(QRN_E_CONFIG, "option gpu_precision needs the GPU backend; this is %s",
+                        ep->client->path);
     return QRN_OK;
 }
 
@@ -143,7 +146,7 @@ qrn_status qe_backend_open(qe_ep *ep) {
         snprintf(path, sizeof path, "%s", saver);
     QRN_TRY(ep->opt.share_contexts ? qe_share_join(ep, path) : qe_client_open(ep, path));
     ep->backend = kind_of_client(ep);
-    QRN_TRY(check_htp(ep));
+    QRN_TRY(check_kind(ep));
     if (ep->opt.fp16 && ep->client->is_htp && ep->client->floats != QC_FLOAT16)
         qe_say(ep->log, ORT_LOG_WARNING, "option enable_htp_fp16_precision has no effect: %s",
                ep->client->floats == QC_NO_FLOATS

@@ -4,6 +4,7 @@
 // in a room of the caller's and ends with NULL, as the API wants it.
 #include "frontend/ort/ep.h"
 
+#include "GPU/QnnGpuGraph.h"
 #include "HTP/QnnHtpContext.h"
 #include "HTP/QnnHtpGraph.h"
 
@@ -74,13 +75,30 @@ void qe_context_configs(const qe_ep *ep, bool htp, qe_phase phase, qe_context_ro
 
 // --- graphs
 
-static void add(qe_graph_room *room, size_t *n, const QnnHtpGraph_CustomConfig_t *value) {
-    _Static_assert(sizeof *value <= sizeof room->values[0], "room for a value");
-    memcpy(room->values[*n], value, sizeof *value);
+static void add_bytes(qe_graph_room *room, size_t *n, const void *value, size_t bytes) {
+    memcpy(room->values[*n], value, bytes);
     room->configs[*n] = (QnnGraph_Config_t){.option = QNN_GRAPH_CONFIG_OPTION_CUSTOM,
                                             .customConfig = room->values[*n]};
     room->list[*n] = &room->configs[*n];
     ++*n;
+}
+
+static void add(qe_graph_room *room, size_t *n, const QnnHtpGraph_CustomConfig_t *value) {
+    _Static_assert(sizeof *value <= sizeof room->values[0], "room for a value");
+    add_bytes(room, n, value, sizeof *value);
+}
+
+// In the order of qe_gpu_precisions.
+static const QnnGpu_Precision_t precisions[] = {QNN_GPU_PRECISION_USER_PROVIDED,
+                                                QNN_GPU_PRECISION_FP32, QNN_GPU_PRECISION_FP16,
+                                                QNN_GPU_PRECISION_HYBRID};
+
+static const QnnGraph_Config_t **gpu_configs(const qe_options *o, qe_graph_room *room) {
+    size_t n = 0;
+    const QnnGpuGraph_CustomConfig_t value = {.precision = precisions[o->gpu_precision]};
+    if (o->gpu_precision)
+        add_bytes(room, &n, &value, sizeof value);
+    return n ? room->list : NULL;
 }
 
 // Quantities.
@@ -105,6 +123,8 @@ const QnnGraph_Config_t **qe_graph_configs(const qe_ep *ep, qe_graph_room *room)
     const qe_options *o = &ep->opt;
     size_t n = 0;
     *room = (qe_graph_room){0};
+    if (ep->backend == QE_BACKEND_GPU)
+        return gpu_configs(o, room);
     if (ep->backend != QE_BACKEND_HTP)
         return NULL;
     add_sizes(o, room, &n);

@@ -52,6 +52,8 @@ static void describe_target(const qe_ep *ep, char *out, size_t size) {
     const char *how = floats[ep->client->floats];
     if (ep->backend == QE_BACKEND_CPU)
         snprintf(out, size, ", %s", how);
+    else if (ep->backend == QE_BACKEND_GPU)
+        snprintf(out, size, ", precision %s", qe_gpu_precisions[o->gpu_precision]);
     else if (ep->backend != QE_BACKEND_HTP)
         snprintf(out, size, "%s", "");
     else if (soc)
@@ -355,7 +357,7 @@ static qrn_status start(qe_ep *ep, const OrtHardwareDevice *const *devices, size
     if (ep->opt.context_enable && ep->backend == QE_BACKEND_CPU && !ep->opt.backend_path)
         return QRN_FAIL(QRN_E_UNSUPPORTED,
                         "ep.context_enable: the CPU backend has no context binaries; set "
-                        "backend_type to htp");
+                        "backend_type to htp or gpu");
     if (ep->opt.shared_memory)
         QRN_TRY(qe_memory_start());
     QRN_TRY(qe_backend_open(ep));

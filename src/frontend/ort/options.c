@@ -28,6 +28,7 @@ const char *const qe_performance_modes[] = {"default",
                                             NULL};
 const char *const qe_priorities[] = {"normal",    "low",      "normal_high",   "high", "normal_low",
                                      "high_plus", "critical", "critical_plus", NULL};
+const char *const qe_gpu_precisions[] = {"user", "fp32", "fp16", "hybrid", NULL};
 const char *const qe_profile_levels[] = {"off", "basic", "detailed", "optrace", NULL};
 static const char *const backends[] = {"cpu", "gpu", "htp", "saver", NULL};
 static const char *const archs[] = {"0", "68", "69", "73", "75", "79", "81", NULL};
@@ -78,6 +79,7 @@ static const row rows[] = {
     COUNT("rpc_control_latency", rpc_latency, 0, UINT32_MAX),
     CHOOSE("qnn_context_priority", priority, qe_priorities),
     COUNT("htp_graph_finalization_optimization_mode", finalize_mode, 0, 3),
+    CHOOSE("gpu_precision", gpu_precision, qe_gpu_precisions),
     FLAG("enable_htp_fp16_precision", fp16),
     FLAG("htp_bf16_enable", bf16),
     FLAG("offload_graph_io_quantization", offload_io),

@@ -25,6 +25,7 @@ typedef struct qe_options {
     int64_t htp_arch, device_id, vtcm_mb, finalize_mode, rpc_latency, n_threads;
     int performance_mode; // index into qe_performance_modes
     int priority;         // index into qe_priorities
+    int gpu_precision;    // index into qe_gpu_precisions
     int profile_level;    // index into qe_profile_levels
     const char *profile_path;
     bool fp16, bf16, offload_io, strict;
@@ -52,6 +53,7 @@ typedef struct qe_options {
 extern const char *const qe_performance_modes[]; // NULL-terminated; 0 is "default"
 extern const char *const qe_priorities[];        // 0 is "normal"
 
+extern const char *const qe_gpu_precisions[]; // 0 is "user"
 extern const char *const qe_profile_levels[]; // 0 is "off"
 #define QE_DETAILED 2                         // from this level on ops have events
 
