@@ -10,7 +10,7 @@
 #include "base/env.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "binary/binary.h"
+#include "binary/nodes.h"
 #include "binary/options.h"
 #include "core/services.h"
 
@@ -78,71 +78,13 @@ static qrn_status add_tensors(qrn_api_graph *g, const qrn_bin_graph *from) {
     return QRN_OK;
 }
 
-static qrn_status find_op(const qrn_bin_graph *g, const qrn_bin_node *from, qrn_node *n) {
-    if (strcmp(from->package, QNN_OP_PACKAGE_NAME_QTI_AISW) == 0)
-        n->op = qrn_op_find(from->type);
-    if (!n->op)
-        return QRN_FAIL(QRN_E_BINARY,
-                        "context binary: graph '%s' node '%s': this library has no op '%s' of "
-                        "package '%s'",
-                        g->name, from->name, from->type, from->package);
-    return QRN_OK;
-}
-
-// Parameters go to the places of the op's row, by name.
-static qrn_status fill_params(const qrn_bin_graph *g, const qrn_bin_node *from, qrn_node *n) {
-    for (uint32_t i = 0; i < from->n_params; i++) {
-        uint32_t at = 0;
-        while (at < n->n_params && strcmp(n->op->params[at].name, from->param_names[i]) != 0)
-            at++;
-        if (at == n->n_params || n->params[at].present)
-            return QRN_FAIL(QRN_E_BINARY,
-                            "context binary: graph '%s' node '%s' (%s): parameter '%s' is "
-                            "unknown, or there twice",
-                            g->name, n->name, n->type, from->param_names[i]);
-        n->params[at] = from->params[i];
-    }
-    return QRN_OK;
-}
-
-static void fill_operands(const qrn_api_context *c, const uint32_t *ids, uint32_t n,
-                          qrn_tensor **out) {
-    for (uint32_t i = 0; i < n; i++)
-        out[i] = qrn_context_tensor(c, ids[i]);
-}
-
-static qrn_status make_node(qrn_api_graph *g, const qrn_bin_graph *graph, const qrn_bin_node *from,
-                            qrn_node **out) {
-    qrn_arena *a = g->ir->arena;
-    qrn_node *n = qrn_arena_alloc(a, sizeof *n);
-    if (!n)
-        return no_memory(graph->name);
-    *n = (qrn_node){.name = from->name,
-                    .package = from->package,
-                    .type = from->type,
-                    .n_in = from->n_in,
-                    .n_out = from->n_out,
-                    .graph = g->ir};
-    QRN_TRY(find_op(graph, from, n));
-    n->n_params = n->op->n_params;
-    n->in = qrn_arena_alloc(a, n->n_in * sizeof *n->in);
-    n->out = qrn_arena_alloc(a, n->n_out * sizeof *n->out);
-    n->params = qrn_arena_alloc(a, n->n_params * sizeof *n->params);
-    if (!n->in || !n->out || !n->params)
-        return no_memory(graph->name);
-    fill_operands(g->context, from->in, n->n_in, n->in);
-    fill_operands(g->context, from->out, n->n_out, n->out);
-    QRN_TRY(fill_params(graph, from, n));
-    *out = n;
-    return QRN_OK;
+static qrn_tensor *find_tensor(const void *context, uint32_t id) {
+    return qrn_context_tensor(context, id);
 }
 
 static qrn_status add_nodes(qrn_api_graph *g, const qrn_bin_graph *from) {
-    for (uint32_t i = 0; i < from->n_nodes; i++) {
-        qrn_node *n = NULL;
-        QRN_TRY(make_node(g, from, &from->nodes[i], &n));
-        QRN_TRY(qrn_graph_add_node(g->ir, n));
-    }
+    qrn_bin_tensors tensors = {find_tensor, g->context};
+    QRN_TRY(qrn_bin_make_nodes(from, QNN_OP_PACKAGE_NAME_QTI_AISW, &tensors, g->ir));
     atomic_store(&qrn_htp_graph_of(g)->unchecked, true);
     return QRN_OK;
 }

@@ -5,7 +5,7 @@
 #include "backend/htp/binary/binary.h"
 
 #include "backend/htp/device/prediction.h"
-#include "binary/binary.h"
+#include "binary/nodes.h"
 #include "binary/options.h"
 #include "core/services.h"
 
@@ -78,64 +78,8 @@ static void find_kept(const saving *s, const qrn_api_graph *g, const qrn_plan *p
             s->keep[p->packings[i].tensor_id] = 0;
 }
 
-static bool save_tensors(const saving *s, const qrn_api_graph *g, qrn_bin_graph *out) {
-    out->tensors = qrn_arena_alloc(s->bin->arena, g->ir->n_tensors * sizeof(qrn_tensor *));
-    for (uint32_t i = 0; out->tensors && i < g->ir->n_tensors; i++) {
-        if (g->ir->tensors[i]->role == QRN_ROLE_NULL) // stands for nothing
-            continue;
-        qrn_tensor *t = qrn_arena_copy(s->bin->arena, g->ir->tensors[i], sizeof *t);
-        if (!t)
-            return false;
-        if (!s->keep[t->id])
-            t->data = NULL;
-        out->tensors[out->n_tensors++] = t;
-    }
-    return out->tensors != NULL;
-}
-
-static bool save_operands(const saving *s, const qrn_node *n, qrn_bin_node *out) {
-    uint32_t *ids = qrn_arena_alloc(s->bin->arena, (n->n_in + n->n_out) * sizeof *ids);
-    for (uint32_t i = 0; ids && i < n->n_in; i++)
-        ids[i] = n->in[i] ? n->in[i]->id : 0;
-    for (uint32_t i = 0; ids && i < n->n_out; i++)
-        ids[n->n_in + i] = n->out[i] ? n->out[i]->id : 0;
-    out->in = ids;
-    out->out = ids ? ids + n->n_in : NULL;
-    out->n_in = n->n_in;
-    out->n_out = n->n_out;
-    return ids != NULL;
-}
-
-static bool save_params(const saving *s, const qrn_node *n, qrn_bin_node *out) {
-    const char **names = qrn_arena_alloc(s->bin->arena, n->n_params * sizeof *names);
-    qrn_param *params = qrn_arena_alloc(s->bin->arena, n->n_params * sizeof *params);
-    for (uint32_t i = 0; names && params && i < n->n_params; i++) {
-        if (!n->params[i].present)
-            continue;
-        names[out->n_params] = n->op->params[i].name;
-        params[out->n_params++] = n->params[i];
-    }
-    out->param_names = names;
-    out->params = params;
-    return names && params;
-}
-
-static qrn_status save_nodes(const saving *s, const qrn_api_graph *g, qrn_bin_graph *out) {
-    qrn_bin_node *nodes = qrn_arena_alloc(s->bin->arena, g->ir->n_nodes * sizeof *nodes);
-    for (uint32_t i = 0; nodes && i < g->ir->n_nodes; i++) {
-        const qrn_node *n = g->ir->nodes[i];
-        if (!n->op)
-            return QRN_FAIL(QRN_E_UNSUPPORTED,
-                            "graph '%s' node '%s': op '%s' of package '%s' cannot be stored in a "
-                            "context binary, only ops of the library can",
-                            g->ir->name, n->name, n->type, n->package);
-        nodes[i] = (qrn_bin_node){.name = n->name, .package = n->package, .type = n->type};
-        if (!save_operands(s, n, &nodes[i]) || !save_params(s, n, &nodes[i]))
-            return no_memory();
-    }
-    out->nodes = nodes;
-    out->n_nodes = g->ir->n_nodes;
-    return nodes ? QRN_OK : no_memory();
+static bool is_dropped(const void *saving_, const qrn_tensor *t) {
+    return !((const saving *)saving_)->keep[t->id];
 }
 
 // Packed forms; those of updateable tensors are made again whenever the tensor changes.
@@ -206,11 +150,11 @@ static qrn_status save_graph(saving *s, const qrn_api_graph *g, qrn_bin_graph *o
         out->compiled = g->compiled;
         out->compiled_how = impl->how;
     }
-    if (!list_graph_options(s, &options, out) || !save_tensors(s, g, out) ||
-        !save_packed(s, p, out))
+    if (!list_graph_options(s, &options, out) || !save_packed(s, p, out))
         return no_memory();
+    QRN_TRY(qrn_bin_list_tensors(s->bin->arena, g->ir, is_dropped, s, out));
     QRN_TRY(save_schedule(s, g, out));
-    return save_nodes(s, g, out);
+    return qrn_bin_list_nodes(s->bin->arena, g->ir, out);
 }
 
 static void save_versions(qrn_bin *b, const qrn_htp_device *d) {
