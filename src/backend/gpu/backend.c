@@ -109,4 +109,13 @@ const qrn_backend qrn_this_backend = {
     .graph_config = qrn_gpu_graph_config,
     .graph_finalize = qrn_gpu_finalize,
     .graph_execute = qrn_gpu_execute,
+    .record = qrn_gpu_record,
+    .report_bytes = sizeof(qrn_gpu_times),
+    .mem_map = qrn_gpu_mem_map,
+    .mem_unmap = qrn_gpu_mem_unmap,
+    .mem_upload = qrn_gpu_mem_upload,
+    .mem_download = qrn_gpu_mem_download,
+    .binary_size = qrn_gpu_binary_size,
+    .binary_write = qrn_gpu_binary_write,
+    .binary_load = qrn_gpu_binary_load,
 };

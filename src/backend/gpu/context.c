@@ -94,6 +94,7 @@ qrn_status qrn_gpu_context_create(qrn_api_context *c) {
         qrn_free(own);
         return s;
     }
+    pthread_rwlock_init(&own->binding, NULL);
     pthread_mutex_init(&own->lock, NULL);
     c->impl = own;
     return QRN_OK;
@@ -109,10 +110,18 @@ qrn_status qrn_gpu_context_free(qrn_api_context *c) {
         qrn_cl.clReleaseMemObject(s->memory);
         qrn_free(s);
     }
+    if (own->profile_queue)
+        qrn_cl.clReleaseCommandQueue(own->profile_queue);
     if (own->device.queue)
         qrn_cl.clReleaseCommandQueue(own->device.queue);
+    if (own->foreign) {
+        qrn_cl_programs_destroy(own->device.programs);
+        qrn_cl.clReleaseContext(own->device.context);
+    }
+    qrn_gpu_binary_drop(own);
     qrn_cl_store_close(&own->store);
     pthread_mutex_destroy(&own->lock);
+    pthread_rwlock_destroy(&own->binding);
     qrn_free(own);
     c->impl = NULL;
     return QRN_OK;
@@ -149,6 +158,7 @@ static qrn_status find_shared(qrn_gpu_context *own, uint32_t tensor_id, size_t b
                         qrn_cl_error(err));
     }
     s->tensor_id = tensor_id;
+    s->bytes = bytes;
     s->next = own->shared;
     own->shared = s;
     *out = s->memory;

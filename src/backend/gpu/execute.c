@@ -33,7 +33,7 @@ static qrn_status failed(qrn_gpu_run *r, const qrn_gpu_launch *l, const char *wh
 }
 
 cl_mem qrn_gpu_io_memory(const qrn_gpu_run *r, uint32_t i) {
-    return r->io[i].memory.kind == QRN_MEMORY_DEVICE ? (cl_mem)(uintptr_t)r->io[i].memory.device
+    return r->io[i].memory.kind == QRN_MEMORY_DEVICE ? qrn_gpu_memory_buffer(&r->io[i].memory)
                                                      : r->own->io[i];
 }
 
@@ -79,7 +79,16 @@ static qrn_status fetch_outputs(qrn_gpu_run *r) {
     return QRN_OK;
 }
 
-static qrn_status launch(qrn_gpu_run *r, const qrn_gpu_launch *l) {
+static qrn_status check_memory(const qrn_gpu_run *r) {
+    const qrn_compiled *cg = r->p->cg;
+    for (uint32_t i = 0; i < cg->n_io; i++)
+        QRN_TRY(qrn_gpu_memory_check(r->g, &cg->values[cg->io[i].value], &r->io[i].memory,
+                                     cg->io[i].is_output));
+    return QRN_OK;
+}
+
+static qrn_status launch(qrn_gpu_run *r, uint32_t at) {
+    const qrn_gpu_launch *l = &r->p->launches[at];
     for (uint32_t k = 0; k < l->n_io_args; k++) {
         cl_mem m = qrn_gpu_io_memory(r, l->io_args[2 * k + 1]);
         cl_int err = qrn_cl.clSetKernelArg(l->kernel, l->io_args[2 * k], sizeof m, &m);
@@ -87,7 +96,8 @@ static qrn_status launch(qrn_gpu_run *r, const qrn_gpu_launch *l) {
             return failed(r, l, NULL, err);
     }
     cl_int err = qrn_cl.clEnqueueNDRangeKernel(r->queue, l->kernel, l->n_dims, NULL, l->global,
-                                               l->local[0] ? l->local : NULL, 0, NULL, NULL);
+                                               l->local[0] ? l->local : NULL, 0, NULL,
+                                               r->events ? &r->events[at] : NULL);
     return err == CL_SUCCESS ? QRN_OK : failed(r, l, NULL, err);
 }
 
@@ -95,7 +105,7 @@ static qrn_status run_launches(qrn_gpu_run *r) {
     for (uint32_t i = 0; i < r->p->n_launches; i++) {
         if (r->opt->poll)
             QRN_TRY(r->opt->poll(r->opt->poll_ctx));
-        QRN_TRY(launch(r, &r->p->launches[i]));
+        QRN_TRY(launch(r, i));
         if (r->trace)
             qrn_gpu_report(r, i);
     }
@@ -145,16 +155,23 @@ static qrn_status fetch_fault(qrn_gpu_run *r, cl_int *fault) {
 
 static qrn_status run_all(qrn_gpu_run *r) {
     cl_int fault = 0;
+    qrn_gpu_times *times = r->opt->report;
+    uint64_t start = qrn_call_now_ns();
     QRN_TRY(wait_for_fences(r));
     qrn_status s = bring_inputs(r);
+    if (times)
+        times->before_ns = qrn_call_now_ns() - start;
     if (s == QRN_OK)
         s = run_launches(r);
+    uint64_t launched = qrn_call_now_ns();
     if (s == QRN_OK)
         s = fetch_fault(r, &fault);
     if (s == QRN_OK)
         s = fetch_outputs(r);
     // Also after a failure: the client's memory is in use until then.
     cl_int err = qrn_cl.clFinish(r->queue);
+    if (times)
+        times->after_ns = qrn_call_now_ns() - launched;
     if (err == CL_SUCCESS)
         return s == QRN_OK ? check_fault(r, fault) : s;
     atomic_store(&r->c->lost, true); // what the device still does to the memory is unknown
@@ -166,6 +183,26 @@ static qrn_status no_device(const qrn_api_graph *g) {
                     "graph '%s': QUERN_GPU_DEVICE=none: graphs are compiled and stored, but cannot "
                     "be executed without an OpenCL device",
                     g->ir->name);
+}
+
+static qrn_status run(qrn_gpu_run *r) {
+    uint64_t start = qrn_call_now_ns();
+    QRN_TRY(check_memory(r));
+    if (!r->opt->trace && qrn_env_get(QRN_ENV_GPU_CHECK)) {
+        r->trace = qrn_gpu_check_values;
+        r->trace_ctx = r;
+    }
+    if (r->trace && !(r->fetched = qrn_calloc((r->p->cg->n_values + 1u) * sizeof *r->fetched)))
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", r->g->ir->name);
+    pthread_mutex_lock(&r->c->lock);
+    if (r->opt->report)
+        ((qrn_gpu_times *)r->opt->report)->wait_ns = qrn_call_now_ns() - start;
+    qrn_gpu_profile_begin(r);
+    qrn_status s = r->c->lost ? qrn_gpu_context_check(r->g->context) : run_all(r);
+    qrn_gpu_profile_end(r);
+    pthread_mutex_unlock(&r->c->lock);
+    qrn_gpu_drop_values(r);
+    return s;
 }
 
 qrn_status qrn_gpu_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt) {
@@ -181,17 +218,9 @@ qrn_status qrn_gpu_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run_opti
     uint64_t start = qrn_call_now_ns();
     if (!r.p->device)
         return no_device(g);
-    if (!opt->trace && qrn_env_get(QRN_ENV_GPU_CHECK)) {
-        r.trace = qrn_gpu_check_values;
-        r.trace_ctx = &r;
-    }
-    if (r.trace && !(r.fetched = qrn_calloc((r.p->cg->n_values + 1u) * sizeof *r.fetched)))
-        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", g->ir->name);
-    pthread_mutex_lock(&r.c->lock);
-    r.queue = r.c->device.queue;
-    qrn_status s = r.c->lost ? qrn_gpu_context_check(g->context) : run_all(&r);
-    pthread_mutex_unlock(&r.c->lock);
-    qrn_gpu_drop_values(&r);
+    pthread_rwlock_rdlock(&r.c->binding);
+    qrn_status s = run(&r);
+    pthread_rwlock_unlock(&r.c->binding);
     if (s == QRN_OK)
         qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
                 "graph '%s' execute: total host time %llu us", g->ir->name,

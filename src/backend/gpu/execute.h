@@ -17,8 +17,9 @@ typedef struct qrn_gpu_run {
     // Called after the last launch of each node, or NULL.
     void (*trace)(void *ctx, uint32_t node, const qrn_values *values);
     void *trace_ctx;
-    void **fetched; // [n_values] host copies for the trace, or NULL
-    bool found;     // QUERN_GPU_CHECK: a tensor was reported
+    void **fetched;   // [n_values] host copies for the trace, or NULL
+    cl_event *events; // [n_launches] of a detailed profile, or NULL
+    bool found;       // QUERN_GPU_CHECK: a tensor was reported
 } qrn_gpu_run;
 
 // The device buffer of an application tensor in this call.
@@ -29,5 +30,9 @@ void qrn_gpu_report(qrn_gpu_run *r, uint32_t launch);
 void qrn_gpu_drop_values(qrn_gpu_run *r);
 // A trace (ctx: the run) that reports the first tensor with an infinity or a NaN.
 void qrn_gpu_check_values(void *ctx, uint32_t node, const qrn_values *values);
+
+// profile.c: around an execution; chooses the queue.
+void qrn_gpu_profile_begin(qrn_gpu_run *r);
+void qrn_gpu_profile_end(qrn_gpu_run *r);
 
 #endif

@@ -7,10 +7,18 @@
 #include "compiler/compile.h"
 #include "core/host.h"
 
-void qrn_gpu_graph_clear(qrn_gpu_graph *g) {
-    for (uint32_t i = 0; g->plan && g->io && i < g->plan->cg->n_io; i++)
+void qrn_gpu_graph_unrealize(qrn_gpu_graph *g) {
+    for (uint32_t i = 0; g->plan && g->io && i < g->plan->cg->n_io; i++) {
         if (g->io[i])
             qrn_cl.clReleaseMemObject(g->io[i]);
+        g->io[i] = NULL;
+    }
+    if (g->plan)
+        qrn_gpu_unrealize(g->plan);
+}
+
+void qrn_gpu_graph_clear(qrn_gpu_graph *g) {
+    qrn_gpu_graph_unrealize(g);
     qrn_free(g->io);
     g->io = NULL;
     qrn_gpu_plan_destroy(g->plan);
@@ -44,8 +52,7 @@ static qrn_status bind(qrn_api_graph *g, qrn_compiled *cg, qrn_gpu_plan **plan) 
                          .ctx = g,
                          .explain = explain,
                          .explain_ctx = g};
-    QRN_TRY(qrn_bind_gpu(cg, &o, plan));
-    return d ? qrn_gpu_realize(*plan, d) : QRN_OK;
+    return qrn_bind_gpu(cg, &o, plan);
 }
 
 static qrn_status new_io(const qrn_api_graph *g, const qrn_gpu_plan *p, uint32_t i, cl_mem *out) {
@@ -56,14 +63,21 @@ static qrn_status new_io(const qrn_api_graph *g, const qrn_gpu_plan *p, uint32_t
     return qrn_gpu_new_buffer(p, v->size_bytes, NULL, out);
 }
 
-static qrn_status make_io(const qrn_api_graph *g, const qrn_gpu_plan *p, cl_mem **io) {
-    *io = qrn_calloc((p->cg->n_io + 1u) * sizeof **io);
-    if (!*io)
+// Objects of a plan, and buffers for its application tensors.
+static qrn_status realize(const qrn_api_graph *g, qrn_gpu_graph *made) {
+    const qrn_gpu_device *d = device_of(g);
+    uint32_t n_io = made->plan->cg->n_io;
+    if (!made->io && !(made->io = qrn_calloc((n_io + 1u) * sizeof *made->io)))
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", g->ir->name);
-    for (uint32_t i = 0; p->device && i < p->cg->n_io; i++)
-        QRN_TRY(new_io(g, p, i, &(*io)[i]));
+    if (!d)
+        return QRN_OK;
+    QRN_TRY(qrn_gpu_realize(made->plan, d));
+    for (uint32_t i = 0; i < n_io; i++)
+        QRN_TRY(new_io(g, made->plan, i, &made->io[i]));
     return QRN_OK;
 }
+
+qrn_status qrn_gpu_graph_realize(const qrn_api_graph *g) { return realize(g, g->impl); }
 
 static qrn_status build(qrn_api_graph *g, const qrn_finalize_options *opt) {
     qrn_gpu_graph *own = qrn_gpu_graph_of(g), made = *own;
@@ -79,7 +93,7 @@ static qrn_status build(qrn_api_graph *g, const qrn_finalize_options *opt) {
     made.io = NULL;
     qrn_status s = bind(g, cg, &made.plan);
     if (s == QRN_OK)
-        s = make_io(g, made.plan, &made.io);
+        s = realize(g, &made);
     if (s != QRN_OK) {
         if (!made.plan)
             qrn_compiled_destroy(cg);
@@ -94,7 +108,12 @@ static qrn_status build(qrn_api_graph *g, const qrn_finalize_options *opt) {
 
 qrn_status qrn_gpu_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
     uint64_t start = qrn_call_now_ns();
-    QRN_TRY(build(g, opt));
+    qrn_gpu_context *c = qrn_gpu_context_of(g->context);
+    pthread_rwlock_rdlock(&c->binding);
+    qrn_status s = build(g, opt);
+    pthread_rwlock_unlock(&c->binding);
+    if (s != QRN_OK)
+        return s;
     const qrn_gpu_plan *p = qrn_gpu_graph_of(g)->plan;
     qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
             "graph '%s' finalize: %u launches, %zu bytes of intermediate tensors, total host time "

@@ -42,17 +42,30 @@ typedef struct qrn_gpu_hardware {
 typedef struct qrn_gpu_shared {
     struct qrn_gpu_shared *next;
     uint32_t tensor_id;
+    size_t bytes;
     cl_mem memory;
 } qrn_gpu_shared;
 
+typedef struct qrn_gpu_memory qrn_gpu_memory; // registered memory (mem.c)
+
 // Behind qrn_api_context.impl: its queue, on which the graphs run one after the other.
 typedef struct qrn_gpu_context {
-    qrn_gpu_device device;  // its own queue on the shared OpenCL context; info NULL: there is none
-    pthread_mutex_t lock;   // of the queue, the kernels' arguments and the list of buffers
-    atomic_bool lost;       // the device has failed: nothing works any more
-    uint8_t perf_hint;      // QnnGpuContext_PerfHint_t
-    qrn_cl_store store;     // of built programs
-    qrn_gpu_shared *shared; // context tensors
+    qrn_gpu_device device; // its own queue on the shared OpenCL context; info NULL: there is none
+    bool foreign;          // the OpenCL context is a client's, to which this one has moved
+    // Written by the move to a client's OpenCL context; read by what uses plans and the device.
+    // Comes before `lock`.
+    pthread_rwlock_t binding;
+    pthread_mutex_t lock;           // of the queue, the kernels' arguments and the list of buffers
+    cl_command_queue profile_queue; // made by the first detailed profile; NULL: none
+    atomic_bool lost;               // the device has failed: nothing works any more
+    uint8_t perf_hint;              // QnnGpuContext_PerfHint_t
+    qrn_cl_store store;             // of built programs
+    qrn_gpu_shared *shared;         // context tensors
+    qrn_gpu_memory *memories;       // registered memory; guarded by the core
+    // Of a context that was loaded: the open binary, and its bytes (`owned`: our copy).
+    struct qrn_bin *bin;
+    const void *file;
+    void *owned;
 } qrn_gpu_context;
 
 // Fences that executions of a graph wait for: the client's memory.
@@ -69,6 +82,15 @@ typedef struct qrn_gpu_graph {
     qrn_gpu_plan *plan;
     cl_mem *io; // [n_io] device buffers for tensors that come in host memory
 } qrn_gpu_graph;
+
+// What an execution notes for its profile.
+typedef struct qrn_gpu_times {
+    uint64_t wait_ns;   // until the context's queue was free
+    uint64_t before_ns; // fences and inputs
+    uint64_t after_ns;  // from the last launch until everything was back
+    uint64_t device_ns; // sum of the kernels
+    bool has_kernels;   // they were timed
+} qrn_gpu_times;
 
 static inline qrn_gpu_backend *qrn_gpu_backend_of(const qrn_api_backend *b) { return b->impl; }
 static inline qrn_gpu_context *qrn_gpu_context_of(const qrn_api_context *c) { return c->impl; }
@@ -95,9 +117,33 @@ qrn_status qrn_gpu_context_config(qrn_api_context *c, qrn_config_phase phase,
                                   const void *const *custom, size_t n);
 qrn_status qrn_gpu_graph_config(qrn_api_graph *g, qrn_config_phase phase, const void *const *custom,
                                 size_t n);
+void qrn_gpu_log_options(const qrn_api_graph *g);
 // finalize.c
 qrn_status qrn_gpu_finalize(qrn_api_graph *g, const qrn_finalize_options *opt);
 void qrn_gpu_graph_clear(qrn_gpu_graph *g); // frees its plan and buffers
+// OpenCL objects of a graph that is bound: made for the context's device, and dropped.
+qrn_status qrn_gpu_graph_realize(const qrn_api_graph *g);
+void qrn_gpu_graph_unrealize(qrn_gpu_graph *g);
+// mem.c
+qrn_status qrn_gpu_mem_map(qrn_api_context *c, qrn_api_mem *m, const void *descriptor);
+void qrn_gpu_mem_unmap(qrn_api_mem *m);
+qrn_status qrn_gpu_mem_upload(qrn_api_context *c, const qrn_memory *m, size_t offset,
+                              const void *src, size_t size_bytes);
+qrn_status qrn_gpu_mem_download(qrn_api_context *c, const qrn_memory *m, size_t offset, void *dst,
+                                size_t size_bytes);
+cl_mem qrn_gpu_memory_buffer(const qrn_memory *m); // of kind DEVICE
+// Does registered memory fit an application tensor? Other memory does.
+qrn_status qrn_gpu_memory_check(const qrn_api_graph *g, const qrn_cvalue *v, const qrn_memory *m,
+                                bool is_output);
+// move.c: moves the context, with its graphs, into an OpenCL context on the same device.
+qrn_status qrn_gpu_context_move(qrn_api_context *c, cl_context there);
+// binary.c
+qrn_status qrn_gpu_binary_size(qrn_api_context *c, uint64_t *size);
+qrn_status qrn_gpu_binary_write(qrn_api_context *c, void *buf, uint64_t size, uint64_t *written);
+qrn_status qrn_gpu_binary_load(qrn_api_context *c, const qrn_binary_source *source);
+void qrn_gpu_binary_drop(qrn_gpu_context *own);
+// profile.c
+void qrn_gpu_record(struct qrn_api_profile *p, const qrn_call_record *r);
 // execute.c
 qrn_status qrn_gpu_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt);
 // What a failing OpenCL call means for a context: QRN_E_COMM and a lost context, or QRN_E_SYSTEM.

@@ -225,7 +225,8 @@ static qrn_status read_graph_option(const qrn_api_graph *g, const void *custom,
     return QRN_OK;
 }
 
-static void describe(const qrn_api_graph *g, const qrn_gpu_graph *o) {
+void qrn_gpu_log_options(const qrn_api_graph *g) {
+    const qrn_gpu_graph *o = qrn_gpu_graph_of(g);
     static const char *const names[] = {"FP32", "FP16", "HYBRID", "USER_PROVIDED"};
     qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
             "graph '%s': precision %s, memory optimizations %s, node optimizations %s, queue "
@@ -259,6 +260,6 @@ qrn_status qrn_gpu_graph_config(qrn_api_graph *g, qrn_config_phase phase, const 
     }
     *own = next;
     if (phase == QRN_CONFIG_CREATE || n)
-        describe(g, own);
+        qrn_gpu_log_options(g);
     return QRN_OK;
 }

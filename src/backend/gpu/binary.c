@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+//
+// Context binaries: the graphs as the client built them, with their weights and options. They hold
+// nothing of a device: who loads one compiles its graphs for the device that is there (built
+// programs are kept elsewhere, opencl/store.h), so that the same steps run as if the client had
+// built the graphs again.
+#include "backend/gpu/gpu.h"
+
+#include "base/env.h"
+#include "base/mem.h"
+#include "binary/nodes.h"
+#include "binary/options.h"
+
+#include "QnnOpDef.h"
+
+#include <string.h>
+
+static qrn_status no_memory(void) {
+    return QRN_FAIL(QRN_E_MEM, "out of memory for a context binary");
+}
+
+// --- saving
+
+static bool list_options(qrn_arena *arena, const qrn_gpu_graph *own, qrn_bin_graph *out) {
+    const qrn_bin_option all[] = {
+#define QRN_GPU_GRAPH_OPTION(number, name, field) {number, (uint64_t)own->field},
+#include "binary/options.def"
+#undef QRN_GPU_GRAPH_OPTION
+    };
+    qrn_bin_option *list = qrn_arena_alloc(arena, sizeof all);
+    for (size_t i = 0; list && i < sizeof all / sizeof all[0]; i++)
+        if (all[i].value)
+            list[out->n_options++] = all[i];
+    out->options = list;
+    return list != NULL;
+}
+
+static qrn_status save_graph(qrn_bin *b, const qrn_api_graph *g, qrn_bin_graph *out) {
+    out->name = g->ir->name;
+    out->priority = g->priority;
+    out->arena_bytes = qrn_gpu_graph_of(g)->plan->arena_bytes;
+    if (!list_options(b->arena, qrn_gpu_graph_of(g), out))
+        return no_memory();
+    QRN_TRY(qrn_bin_list_tensors(b->arena, g->ir, NULL, NULL, out));
+    return qrn_bin_list_nodes(b->arena, g->ir, out);
+}
+
+// Tensors of the context itself: those with an id that no graph has.
+static qrn_status save_shared(qrn_bin *b, const qrn_api_context *c) {
+    uint32_t most = qrn_context_max_id(c);
+    uint8_t *owned = qrn_arena_alloc(b->arena, (size_t)most + 1);
+    const qrn_tensor **list = qrn_arena_alloc(b->arena, ((size_t)most + 1) * sizeof *list);
+    if (!owned || !list)
+        return no_memory();
+    memset(owned, 0, (size_t)most + 1);
+    for (uint32_t i = 0; i < qrn_context_n_graphs(c); i++) {
+        const qrn_graph *g = qrn_context_graph(c, i)->ir;
+        for (uint32_t k = 0; k < g->n_tensors; k++)
+            owned[g->tensors[k]->id] = 1;
+    }
+    for (uint32_t id = 1; id <= most; id++) {
+        const qrn_tensor *t = qrn_context_tensor(c, id);
+        if (t && !owned[id] && t->role != QRN_ROLE_NULL)
+            list[b->n_tensors++] = t;
+    }
+    b->tensors = list;
+    return QRN_OK;
+}
+
+static qrn_status fill(qrn_bin *b, const qrn_api_context *c) {
+    Qnn_ApiVersion_t v = {0};
+    if (qrn_version(&v) != QRN_OK) // then no client got this far
+        qrn_message_clear();
+    b->core_api[0] = v.coreApiVersion.major;
+    b->core_api[1] = v.coreApiVersion.minor;
+    b->core_api[2] = v.coreApiVersion.patch;
+    b->backend_api[0] = v.backendApiVersion.major;
+    b->backend_api[1] = v.backendApiVersion.minor;
+    b->backend_api[2] = v.backendApiVersion.patch;
+    b->backend_id = qrn_this_backend.id;
+    b->build_id = "quern-" QUERN_VERSION;
+    b->part = QRN_BIN_WHOLE;
+    b->n_graphs = qrn_context_n_graphs(c);
+    b->graphs = qrn_arena_alloc(b->arena, (b->n_graphs + 1u) * sizeof *b->graphs);
+    if (!b->graphs)
+        return no_memory();
+    for (uint32_t i = 0; i < b->n_graphs; i++)
+        QRN_TRY(save_graph(b, qrn_context_graph(c, i), &b->graphs[i]));
+    return save_shared(b, c);
+}
+
+static qrn_status describe(const qrn_api_context *c, qrn_bin **out) {
+    qrn_arena *arena = qrn_arena_create();
+    qrn_bin *b = arena ? qrn_arena_alloc(arena, sizeof *b) : NULL;
+    if (!b) {
+        qrn_arena_destroy(arena);
+        return no_memory();
+    }
+    b->arena = arena;
+    qrn_status s = fill(b, c);
+    if (s == QRN_OK)
+        *out = b;
+    else
+        qrn_arena_destroy(arena);
+    return s;
+}
+
+qrn_status qrn_gpu_binary_size(qrn_api_context *c, uint64_t *size) {
+    qrn_bin *b = NULL;
+    QRN_TRY(describe(c, &b));
+    qrn_status s = qrn_bin_size(b, size);
+    qrn_bin_close(b);
+    return s;
+}
+
+qrn_status qrn_gpu_binary_write(qrn_api_context *c, void *buf, uint64_t size, uint64_t *written) {
+    qrn_bin *b = NULL;
+    QRN_TRY(describe(c, &b));
+    qrn_status s = qrn_bin_write(b, buf, size, written);
+    qrn_bin_close(b);
+    return s;
+}
+
+// --- loading
+
+static void set_options(const qrn_bin_graph *from, qrn_gpu_graph *own) {
+    for (uint32_t i = 0; i < from->n_options; i++)
+        switch (from->options[i].key) {
+#define QRN_GPU_GRAPH_OPTION(number, name, field)                                                  \
+    case number:                                                                                   \
+        own->field = (uint8_t)(from->options[i].value > 255 ? 255 : from->options[i].value);       \
+        break;
+#include "binary/options.def"
+#undef QRN_GPU_GRAPH_OPTION
+        default:
+            break; // of a later version
+        }
+}
+
+static qrn_status add_tensors(qrn_api_graph *g, const qrn_bin_graph *from) {
+    for (uint32_t i = 0; i < from->n_tensors; i++) {
+        qrn_tensor *t = from->tensors[i];
+        if (qrn_api_graph_tensor(g, t->name) || t->updateable)
+            return QRN_FAIL(QRN_E_BINARY,
+                            "context binary: graph '%s' has two tensors '%s', or it is updateable",
+                            from->name, t->name);
+        if (qrn_tensor_is_static(t) && !t->data)
+            return QRN_FAIL(QRN_E_BINARY, "context binary: graph '%s' tensor '%s' has no data",
+                            from->name, t->name);
+        QRN_TRY(qrn_tensor_add(g->context, g, t));
+    }
+    return QRN_OK;
+}
+
+static qrn_tensor *find_tensor(const void *context, uint32_t id) {
+    return qrn_context_tensor(context, id);
+}
+
+static qrn_status check_nodes(const qrn_api_graph *g) {
+    for (uint32_t i = 0; i < g->ir->n_nodes; i++)
+        QRN_TRY(qrn_node_check(g->context->backend, g->context, g->ir->nodes[i], NULL));
+    return QRN_OK;
+}
+
+// What a graph may make of its constants: in proportion to the file, so that a small one cannot
+// take all memory.
+static size_t most_bytes(uint64_t file_bytes) {
+    const uint64_t fixed = (uint64_t)256 << 20, factor = 64;
+    return file_bytes < (SIZE_MAX - fixed) / factor ? (size_t)(fixed + factor * file_bytes)
+                                                    : SIZE_MAX;
+}
+
+static qrn_status load_graph(qrn_api_context *c, const qrn_bin_graph *from,
+                             const qrn_binary_source *source) {
+    qrn_api_graph *g = NULL;
+    QRN_TRY(qrn_api_graph_new(c, NULL, from->name, &g));
+    qrn_gpu_graph *own = qrn_gpu_graph_of(g);
+    QRN_TRY(qrn_priority_check(from->priority));
+    g->priority = from->priority;
+    own->precision = QRN_GPU_FP32; // options that are 0 are not stored
+    set_options(from, own);
+    if (own->precision > QRN_GPU_USER)
+        return QRN_FAIL(QRN_E_BINARY, "context binary: graph '%s' has precision %u", from->name,
+                        own->precision);
+    qrn_gpu_log_options(g);
+    QRN_TRY(add_tensors(g, from));
+    qrn_bin_tensors tensors = {find_tensor, c};
+    QRN_TRY(qrn_bin_make_nodes(from, QNN_OP_PACKAGE_NAME_QTI_AISW, &tensors, g->ir));
+    QRN_TRY(check_nodes(g));
+    qrn_finalize_options opt = {.poll = source->poll,
+                                .poll_ctx = source->poll_ctx,
+                                .most_bytes = most_bytes(source->size_bytes)};
+    return qrn_api_graph_complete(g, &opt);
+}
+
+// Whatever is wrong with a graph of a binary is wrong with the binary; the message stays.
+static qrn_status as_binary(qrn_status s) {
+    bool own = s == QRN_OK || s == QRN_E_MEM || s == QRN_E_SYSTEM || s == QRN_E_COMM;
+    return own ? s : QRN_E_BINARY;
+}
+
+static qrn_status check_maker(const qrn_bin *b) {
+    if (b->backend_id != qrn_this_backend.id)
+        return QRN_FAIL(QRN_E_BINARY_CONFIG,
+                        "context binary made by backend %u, this is backend %u", b->backend_id,
+                        qrn_this_backend.id);
+    if (b->part != QRN_BIN_WHOLE || b->n_graphs == 0)
+        return QRN_FAIL(QRN_E_BINARY, "context binary: a section, or one without graphs");
+    return QRN_OK;
+}
+
+static qrn_status load_all(qrn_api_context *c, const qrn_binary_source *source) {
+    qrn_gpu_context *own = c->impl;
+    QRN_TRY(qrn_bin_open(own->file, source->size_bytes, qrn_env_get(QRN_ENV_VERIFY) != NULL,
+                         &own->bin));
+    QRN_TRY(check_maker(own->bin));
+    for (uint32_t i = 0; i < own->bin->n_tensors; i++)
+        QRN_TRY(as_binary(qrn_tensor_add(c, NULL, (qrn_tensor *)own->bin->tensors[i])));
+    for (uint32_t i = 0; i < own->bin->n_graphs; i++)
+        QRN_TRY(as_binary(load_graph(c, &own->bin->graphs[i], source)));
+    return QRN_OK;
+}
+
+// The bytes must be aligned and stay; else they are copied.
+static qrn_status hold_file(qrn_gpu_context *own, const qrn_binary_source *source) {
+    own->file = source->data;
+    if (source->stays && (uintptr_t)source->data % QRN_ALIGN == 0)
+        return QRN_OK;
+    own->owned = source->size_bytes <= SIZE_MAX ? qrn_alloc((size_t)source->size_bytes) : NULL;
+    if (!own->owned)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a context binary of %llu bytes",
+                        (unsigned long long)source->size_bytes);
+    memcpy(own->owned, source->data, (size_t)source->size_bytes);
+    own->file = own->owned;
+    return QRN_OK;
+}
+
+void qrn_gpu_binary_drop(qrn_gpu_context *own) {
+    qrn_bin_close(own->bin);
+    qrn_free(own->owned);
+    own->bin = NULL;
+    own->owned = NULL;
+    own->file = NULL;
+}
+
+qrn_status qrn_gpu_binary_load(qrn_api_context *c, const qrn_binary_source *source) {
+    qrn_gpu_context *own = c->impl;
+    if (source->provide)
+        return QRN_FAIL(QRN_E_UNSUPPORTED,
+                        "context binary: data callbacks are not supported by the GPU backend");
+    if (!qrn_bin_is_ours(source->data, source->size_bytes))
+        return QRN_FAIL(QRN_E_BINARY, "context binary: made by another implementation; compile the "
+                                      "model with this library");
+    if (own->bin) // tensors of the context are in it
+        return QRN_FAIL(QRN_E_BINARY, "context binary: loading it has failed before");
+    qrn_status s = hold_file(own, source);
+    if (s == QRN_OK)
+        s = load_all(c, source);
+    if (s != QRN_OK) {
+        qrn_context_discard_graphs(c);
+        if (!own->bin || !own->bin->n_tensors)
+            qrn_gpu_binary_drop(own);
+    } else if (!own->owned && qrn_context_take_binary(c, own->file)) {
+        own->owned = (void *)(uintptr_t)own->file;
+    }
+    return s;
+}
