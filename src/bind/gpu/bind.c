@@ -277,6 +277,7 @@ static qrn_status bind_group(qrn_gpu_binder *b, const qrn_gpu_group *g) {
 static qrn_status bind_all(qrn_gpu_binder *b) {
     QRN_TRY(make_places(b));
     QRN_TRY(count_uses(b));
+    QRN_TRY(qrn_gpu_find_attention(b));
     QRN_TRY(qrn_gpu_make_groups(b));
     for (uint32_t i = 0; i < b->n_groups; i++)
         QRN_TRY(bind_group(b, &b->groups[i]));

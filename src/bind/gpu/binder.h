@@ -41,7 +41,9 @@ typedef struct qrn_gpu_binder {
     qrn_gpu_group *groups;
     uint32_t n_groups;
     const qrn_gpu_group *group; // being bound
-    qrn_val fault;              // the place for reports; valid when the plan has_fault
+    bool *skip;                 // [n_steps] steps that others do, or whose results nobody needs
+    struct qrn_gpu_attention **attention; // [n_steps] the last matmul of an attention, or NULL
+    qrn_val fault;                        // the place for reports; valid when the plan has_fault
     // Of the plan's growing arrays.
     uint32_t cap_places, cap_launches, cap_constants, cap_params, cap_states;
 } qrn_gpu_binder;
@@ -151,6 +153,13 @@ bool qrn_gpu_is_element_wise(const qrn_gpu_binder *b, const qrn_cstep *s);
 // Defines EPI, EPI_ARGS, EPI_BEGIN for the element-wise steps of the group, and appends their
 // arguments. `whole`: the head is one of them, and EPI(0, i) computes everything.
 void qrn_gpu_expression(qrn_gpu_kernel *k, const qrn_gpu_group *g, bool whole);
+
+// attention.c: finds matmul, softmax, matmul that one kernel can do, and the steps that are not
+// needed then.
+qrn_status qrn_gpu_find_attention(qrn_gpu_binder *b);
+// Does this matmul stand for an attention? Then it is bound as one.
+bool qrn_gpu_is_attention(const qrn_gpu_binder *b, const qrn_cstep *s);
+qrn_status qrn_gpu_bind_attention(qrn_gpu_binder *b, const qrn_cstep *s);
 
 // group.c: cuts the steps into groups.
 qrn_status qrn_gpu_make_groups(qrn_gpu_binder *b);

@@ -239,12 +239,18 @@ static qrn_status bind_matmul(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_gemm g;
     if (s->domain != QRN_DOMAIN_F32)
         return qrn_gpu_reject(b, s, "only floats are supported");
+    if (qrn_gpu_is_attention(b, s))
+        return qrn_gpu_bind_attention(b, s);
     qrn_status st = matmul_gemm(b, s, &g) ? fast_gemm(b, &g) : QRN_E_UNSUPPORTED;
     return st == QRN_E_UNSUPPORTED ? plain_matmul(b, s) : st;
 }
 
+static bool is_alone(const qrn_gpu_binder *b, const qrn_cstep *s) {
+    return !qrn_gpu_is_attention(b, s);
+}
+
 const qrn_gpu_op qrn_gpu_ops_gemm[] = {
     {.op = &qrn_cop_conv, .bind = bind_conv, .epilogue = true},
-    {.op = &qrn_cop_matmul, .bind = bind_matmul, .epilogue = true},
+    {.op = &qrn_cop_matmul, .bind = bind_matmul, .epilogue = true, .may_fuse = is_alone},
     {0},
 };

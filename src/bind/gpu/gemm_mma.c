@@ -3,6 +3,9 @@
 // GEMM on tensor cores (kernels/gemm_mma.cl): packed weights, tiles and how often a sum is cut.
 #include "bind/gpu/gemm.h"
 
+#include "base/mem.h"
+#include "kernels/convert.h"
+
 #include <string.h>
 
 // Tiles of a warp, warps of a group, blocks loaded ahead.
@@ -41,6 +44,35 @@ static choice choose(const qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16, i
     return c;
 }
 
+// The weights in f16, in a block that the caller frees; NULL: out of memory.
+static uint16_t *narrowed(const float *w, size_t count) {
+    uint16_t *half = qrn_alloc(count * sizeof *half);
+    qrn_view from = {.data = (void *)(uintptr_t)w, .dtype = QRN_DTYPE_F32, .rank = 1};
+    qrn_view to = {.data = half, .dtype = QRN_DTYPE_F16, .rank = 1};
+    from.dims[0] = to.dims[0] = (uint32_t)count;
+    if (half)
+        qrn_convert_range(&from, &to, 0, count, false);
+    return half;
+}
+
+static void place_f16(const qrn_gpu_gemm *g, const uint16_t *w, size_t blocks, uint16_t *dst) {
+    for (size_t k = 0; k < g->depth; k++)
+        for (size_t j = 0; j < g->cols; j++) {
+            size_t lane = j % 8 * 4 + k % 32 / 8;
+            dst[((j / 8 * blocks + k / 32) * 32 + lane) * 8 + k % 8] =
+                w[k * g->w_depth + j * g->w_col];
+        }
+}
+
+static void place_f32(const qrn_gpu_gemm *g, const float *w, size_t blocks, float *dst) {
+    for (size_t k = 0; k < g->depth; k++)
+        for (size_t j = 0; j < g->cols; j++) {
+            size_t lane = j % 8 * 4 + k % 16 / 4;
+            dst[((j / 8 * blocks + k / 16) * 32 + lane) * 4 + k % 4] =
+                w[k * g->w_depth + j * g->w_col];
+        }
+}
+
 // Element e of lane l of block k of tile j is column 8j + l/4, row of K 4*chunk*k + chunk*(l%4) +
 // e.
 static qrn_status pack(qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16, qrn_val *out) {
@@ -53,17 +85,15 @@ static qrn_status pack(qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16, qrn_v
                         qrn_gpu_value(b, g->step->in[1])->name);
     QRN_TRY(qrn_gpu_make_const(b, f16 ? QRN_DTYPE_F16 : QRN_DTYPE_F32, tiles * blocks * 32 * chunk,
                                out, &data));
-    for (size_t k = 0; k < g->depth; k++)
-        for (size_t j = 0; j < g->cols; j++) {
-            size_t lane = j % 8 * 4 + k % block / chunk;
-            size_t at = ((j / 8 * blocks + k / block) * 32 + lane) * chunk + k % chunk;
-            float v = w[k * g->w_depth + j * g->w_col];
-            if (f16)
-                ((uint16_t *)data)[at] = qrn_f16_from_f64((double)v);
-            else
-                ((float *)data)[at] = v;
-        }
-    return QRN_OK;
+    if (!f16) {
+        place_f32(g, w, blocks, data);
+        return QRN_OK;
+    }
+    uint16_t *half = narrowed(w, g->depth * g->cols);
+    if (half)
+        place_f16(g, half, blocks, data);
+    qrn_free(half);
+    return half ? QRN_OK : QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", b->cg->name);
 }
 
 static qrn_dtype stored(const qrn_gpu_binder *b, qrn_val v) { return b->plan->places[v].type; }

@@ -73,8 +73,9 @@ static void grow(const qrn_gpu_binder *b, qrn_gpu_group *g, bool *taken) {
         qrn_val v = cg->steps[last].out[0];
         uint32_t next = is_whole(b, v) ? only_reader(b, last, v) : UINT32_MAX;
         const qrn_cstep *s = next == UINT32_MAX ? NULL : &cg->steps[next];
-        if (!s || taken[next] || !qrn_gpu_is_element_wise(b, s) || !in_order(b, s, v) ||
-            !others_are_there(b, g, s, v) || loads_of(b, g) + s->n_in > QRN_GPU_MAX_LOADS)
+        if (!s || taken[next] || b->skip[next] || !qrn_gpu_is_element_wise(b, s) ||
+            !in_order(b, s, v) || !others_are_there(b, g, s, v) ||
+            loads_of(b, g) + s->n_in > QRN_GPU_MAX_LOADS)
             return;
         g->steps[g->n++] = next;
         taken[next] = true;
@@ -90,7 +91,7 @@ qrn_status qrn_gpu_make_groups(qrn_gpu_binder *b) {
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", cg->name);
     }
     for (uint32_t i = 0; i < cg->n_steps; i++) {
-        if (taken[i])
+        if (taken[i] || b->skip[i])
             continue;
         qrn_gpu_group *g = &b->groups[b->n_groups++];
         *g = (qrn_gpu_group){.steps = {i}, .n = 1};
