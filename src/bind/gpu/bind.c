@@ -290,11 +290,11 @@ qrn_status qrn_bind_gpu(qrn_compiled *cg, const qrn_gpu_options *opt, qrn_gpu_pl
     if (!p)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", cg->name);
     qrn_gpu_binder b = {.cg = cg, .opt = opt, .plan = p};
-    if (cg->dynamic || cg->may_block || cg->optional_io) {
+    if (cg->dynamic || cg->optional_io) { // branches have no kernel
         qrn_free(p);
         return QRN_FAIL(QRN_E_FINALIZE,
-                        "graph '%s': dynamic shapes, branches and optional tensors "
-                        "are not supported by the GPU backend",
+                        "graph '%s': dynamic shapes and optional tensors are not supported by "
+                        "the GPU backend",
                         cg->name);
     }
     qrn_status s = bind_all(&b);

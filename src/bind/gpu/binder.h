@@ -76,6 +76,8 @@ qrn_status qrn_gpu_reject(const qrn_gpu_binder *b, const qrn_cstep *s, const cha
 
 // Memory that only the kernels of this step use; a number for qrn_gpu_in and qrn_gpu_out.
 qrn_status qrn_gpu_scratch(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out);
+// Memory that is kept from one execution to the next, at first zeroed.
+qrn_status qrn_gpu_state(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out);
 // A constant of the binder's own: zeroed memory of the graph's arena that the caller fills.
 qrn_status qrn_gpu_make_const(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out,
                               void **data);

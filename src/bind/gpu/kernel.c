@@ -279,6 +279,17 @@ qrn_status qrn_gpu_scratch(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_
     return new_place(b, &place, out);
 }
 
+qrn_status qrn_gpu_state(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out) {
+    qrn_gpu_plan *p = b->plan;
+    size_t bytes;
+    if (!qrn_dtype_bytes(type, count, &bytes) ||
+        !room((void **)&p->states, &b->cap_states, p->n_states + 1, sizeof *p->states))
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory for a state", b->cg->name);
+    p->states[p->n_states] = bytes;
+    qrn_gpu_place place = {.space = QRN_GPU_STATE, .type = type, .index = p->n_states++};
+    return new_place(b, &place, out);
+}
+
 qrn_status qrn_gpu_make_const(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out,
                               void **data) {
     qrn_gpu_plan *p = b->plan;

@@ -52,6 +52,22 @@ qrn_status qrn_gpu_new_buffer(const qrn_gpu_plan *p, uint64_t bytes, const void 
     return no_device_memory(p, bytes, err);
 }
 
+// Blocks that are kept from one execution to the next begin as zeros.
+static qrn_status make_states(qrn_gpu_plan *p) {
+    if (!p->state_memory)
+        p->state_memory = qrn_calloc((p->n_states + 1u) * sizeof *p->state_memory);
+    if (!p->state_memory)
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", p->cg->name);
+    for (uint32_t i = 0; i < p->n_states; i++) {
+        void *zeros = qrn_calloc((size_t)p->states[i] + 1);
+        qrn_status s = zeros ? qrn_gpu_new_buffer(p, p->states[i], zeros, &p->state_memory[i])
+                             : QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", p->cg->name);
+        qrn_free(zeros);
+        QRN_TRY(s);
+    }
+    return QRN_OK;
+}
+
 static qrn_status make_memory(qrn_gpu_plan *p) {
     uint64_t all = p->device->info->memory_bytes;
     if (all && needed_bytes(p) > all)
@@ -67,6 +83,7 @@ static qrn_status make_memory(qrn_gpu_plan *p) {
     for (uint32_t i = 0; i < p->n_constants; i++)
         QRN_TRY(qrn_gpu_new_buffer(p, p->constants[i].bytes, p->constants[i].data,
                                    &p->constants[i].memory));
+    QRN_TRY(make_states(p));
     cl_int err = qrn_cl.clFinish(p->device->queue);
     return err == CL_SUCCESS ? QRN_OK : no_device_memory(p, needed_bytes(p), err);
 }
