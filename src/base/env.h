@@ -39,7 +39,7 @@
       "folder of built GPU programs; 0: none; default $XDG_CACHE_HOME/quern/gpu")                  \
     X(GPU_KERNELS, "QUERN_GPU_KERNELS",                                                            \
       "comma list of kinds of GPU kernels to leave out: -mma, -tile, -cpu, -depthwise, "           \
-      "-attention")                                                                                \
+      "-attention, -gemv")                                                                         \
     X(XDG_CACHE_HOME, "XDG_CACHE_HOME",                                                            \
       "folder of caches; built GPU programs go to quern/gpu in it")                                \
     X(HOME, "HOME", "where .cache is when XDG_CACHE_HOME is not set")                              \

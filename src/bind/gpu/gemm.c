@@ -134,7 +134,9 @@ void qrn_gpu_gemm_operands(qrn_gpu_kernel *k, const qrn_gpu_gemm *g, qrn_val w) 
 static qrn_status fast_gemm(qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
     if (g->rows > INT32_MAX / 2 || g->rows == 0 || g->cols == 0)
         return QRN_E_UNSUPPORTED;
-    qrn_status s = qrn_gpu_gemm_mma(b, g);
+    qrn_status s = qrn_gpu_gemv(b, g);
+    if (s == QRN_E_UNSUPPORTED)
+        s = qrn_gpu_gemm_mma(b, g);
     return s == QRN_E_UNSUPPORTED ? qrn_gpu_gemm_panels(b, g) : s;
 }
 

@@ -26,8 +26,9 @@ typedef struct qrn_gpu_gemm {
 // Names of kinds of kernels may be left out (QUERN_GPU_KERNELS).
 bool qrn_gpu_kind_enabled(const char *name);
 
-// gemm_mma.c, gemm_pack.c: adds the launches; QRN_E_UNSUPPORTED without a message: another kernel
-// must do it.
+// gemv.c, gemm_mma.c, gemm_pack.c: adds the launches; QRN_E_UNSUPPORTED without a message: another
+// kernel must do it.
+qrn_status qrn_gpu_gemv(qrn_gpu_binder *b, const qrn_gpu_gemm *g);
 qrn_status qrn_gpu_gemm_mma(qrn_gpu_binder *b, const qrn_gpu_gemm *g);
 qrn_status qrn_gpu_gemm_panels(qrn_gpu_binder *b, const qrn_gpu_gemm *g);
 // Operands X to Y of a GEMM with weights w.
