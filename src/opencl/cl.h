@@ -149,6 +149,12 @@ enum {
 #define CL_PROFILING_COMMAND_START 0x1282u
 #define CL_PROFILING_COMMAND_END 0x1283u
 
+#define CL_BUFFER_CREATE_TYPE_REGION 0x1220u
+
+typedef struct cl_buffer_region {
+    size_t origin, size;
+} cl_buffer_region;
+
 typedef struct cl_image_format {
     cl_uint image_channel_order, image_channel_data_type;
 } cl_image_format;
@@ -178,6 +184,7 @@ typedef struct cl_image_desc {
     X(cl_mem, clCreateBuffer, (cl_context, cl_bitfield, size_t, void *, cl_int *))                 \
     X(cl_mem, clCreateImage,                                                                       \
       (cl_context, cl_bitfield, const cl_image_format *, const cl_image_desc *, void *, cl_int *)) \
+    X(cl_mem, clCreateSubBuffer, (cl_mem, cl_bitfield, cl_uint, const void *, cl_int *))           \
     X(cl_int, clRetainMemObject, (cl_mem))                                                         \
     X(cl_int, clReleaseMemObject, (cl_mem))                                                        \
     X(cl_int, clGetMemObjectInfo, (cl_mem, cl_uint, size_t, void *, size_t *))                     \

@@ -46,7 +46,7 @@ static qrn_status backend_create(qrn_api_backend *b) {
     b->impl = qrn_calloc(sizeof(qrn_packages));
     if (!b->impl)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a backend");
-    qrn_packages_init(b->impl);
+    qrn_packages_init(b->impl, &qrn_host_packages);
     return QRN_OK;
 }
 

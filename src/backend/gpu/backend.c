@@ -12,6 +12,7 @@
 static void free_backend(qrn_gpu_backend *own) {
     for (uint32_t i = 0; own->units && i < own->n_devices; i++)
         qrn_gpu_unit_free(own->units[i]);
+    qrn_gpu_packages_close(own);
     qrn_free(own->units);
     qrn_free(own->devices);
     qrn_gpu_backend_options_free(&own->options);
@@ -45,6 +46,8 @@ static qrn_status backend_create(qrn_api_backend *b) {
     qrn_status s = qrn_gpu_list_devices(&own->devices, &own->n_devices, &own->chosen);
     if (s == QRN_OK && !(own->units = qrn_calloc((own->n_devices + 1u) * sizeof *own->units)))
         s = QRN_FAIL(QRN_E_MEM, "out of memory for a backend");
+    if (s == QRN_OK)
+        s = qrn_gpu_packages_open(own);
     if (s != QRN_OK) {
         free_backend(own);
         return s;
@@ -71,8 +74,23 @@ static qrn_status graph_create(qrn_api_graph *g) {
 
 static void graph_free(qrn_api_graph *g) {
     qrn_gpu_graph_clear(g->impl);
+    qrn_gpu_user_free(g->impl, NULL);
     qrn_free(g->impl);
     g->impl = NULL;
+}
+
+static void *package_find(qrn_api_backend *b, const char *package, const char *op) {
+    return qrn_packages_find(&qrn_gpu_backend_of(b)->packages, package, op);
+}
+
+static qrn_status package_validate(qrn_api_backend *b, void *user_op, const void *op_config) {
+    (void)b;
+    return qrn_packages_validate(user_op, op_config);
+}
+
+static bool package_list(qrn_api_backend *b, size_t i, const char **package, const char **op,
+                         const char **target) {
+    return qrn_packages_list(&qrn_gpu_backend_of(b)->packages, i, package, op, target);
 }
 
 static const qrn_capability capabilities[] = {
@@ -87,7 +105,8 @@ const qrn_backend qrn_this_backend = {
     .version_patch = QNN_GPU_API_VERSION_PATCH,
     .features = QRN_FEATURE_DEVICE | QRN_FEATURE_CONTEXT_TENSORS | QRN_FEATURE_CONTEXT_MEMORY |
                 QRN_FEATURE_BACKEND_FIXED | QRN_FEATURE_MEM | QRN_FEATURE_GRAPH_CONFIG |
-                QRN_FEATURE_CONTEXT_CONFIG | QRN_FEATURE_PRIORITY | QRN_FEATURE_PROFILE_EXTENDED,
+                QRN_FEATURE_CONTEXT_CONFIG | QRN_FEATURE_PRIORITY | QRN_FEATURE_OP_PACKAGE |
+                QRN_FEATURE_PROFILE_EXTENDED,
     .capabilities = capabilities,
     .n_capabilities = sizeof capabilities / sizeof capabilities[0],
     .support = &qrn_gpu_support,
@@ -107,6 +126,10 @@ const qrn_backend qrn_this_backend = {
     .graph_create = graph_create,
     .graph_free = graph_free,
     .graph_config = qrn_gpu_graph_config,
+    .package_register = qrn_gpu_package_register,
+    .package_find = package_find,
+    .package_validate = package_validate,
+    .package_list = package_list,
     .graph_finalize = qrn_gpu_finalize,
     .graph_execute = qrn_gpu_execute,
     .record = qrn_gpu_record,

@@ -85,6 +85,8 @@ static qrn_status build(qrn_api_graph *g, const qrn_finalize_options *opt) {
                              .binder_fuses = true,
                              .keep_tensors = qrn_host_keeps_tensors(g) || own->keep_nodes,
                              .most_bytes = opt->most_bytes,
+                             .lower_user = qrn_gpu_user_lower,
+                             .ctx = g,
                              .poll = opt->poll,
                              .poll_ctx = opt->poll_ctx};
     qrn_compiled *cg = NULL;
@@ -100,6 +102,7 @@ static qrn_status build(qrn_api_graph *g, const qrn_finalize_options *opt) {
         qrn_gpu_graph_clear(&made);
         return s;
     }
+    made.user_ops = own->user_ops; // lowering has added to it
     qrn_gpu_graph_clear(own);
     *own = made;
     g->compiled = cg;
@@ -110,8 +113,12 @@ qrn_status qrn_gpu_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
     uint64_t start = qrn_call_now_ns();
     qrn_gpu_context *c = qrn_gpu_context_of(g->context);
     pthread_rwlock_rdlock(&c->binding);
+    qrn_gpu_graph *own = qrn_gpu_graph_of(g);
+    const void *before = own->user_ops; // of an earlier finalize
     qrn_status s = build(g, opt);
     pthread_rwlock_unlock(&c->binding);
+    if (s != QRN_OK)
+        qrn_gpu_user_free(own, before);
     if (s != QRN_OK)
         return s;
     const qrn_gpu_plan *p = qrn_gpu_graph_of(g)->plan;

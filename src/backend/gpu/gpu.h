@@ -4,6 +4,7 @@
 #ifndef QRN_BACKEND_GPU_H
 #define QRN_BACKEND_GPU_H
 
+#include "backend/package/package.h"
 #include "bind/gpu/plan.h"
 #include "core/services.h"
 
@@ -30,6 +31,8 @@ typedef struct qrn_gpu_backend {
     qrn_gpu_device **units; // [n_devices] made when first used; changed under the backend's lock
     qrn_gpu_backend_options options;
     atomic_bool said_hybrid; // that FP16 computes as HYBRID
+    qrn_packages packages;
+    struct qrn_gpu_package_facts *facts; // what packages are told
 } qrn_gpu_backend;
 
 // Behind qrn_api_device.impl.
@@ -79,6 +82,7 @@ typedef struct qrn_gpu_graph {
     uint8_t precision; // qrn_gpu_precision
     bool keep_memory, keep_nodes, no_recording;
     qrn_gpu_fences fences;
+    void *user_ops; // instances of ops of packages, newest first (package.c)
     qrn_gpu_plan *plan;
     cl_mem *io; // [n_io] device buffers for tensors that come in host memory
 } qrn_gpu_graph;
@@ -142,6 +146,16 @@ qrn_status qrn_gpu_binary_size(qrn_api_context *c, uint64_t *size);
 qrn_status qrn_gpu_binary_write(qrn_api_context *c, void *buf, uint64_t size, uint64_t *written);
 qrn_status qrn_gpu_binary_load(qrn_api_context *c, const qrn_binary_source *source);
 void qrn_gpu_binary_drop(qrn_gpu_context *own);
+// package.c
+qrn_status qrn_gpu_packages_open(qrn_gpu_backend *own);
+void qrn_gpu_packages_close(qrn_gpu_backend *own);
+qrn_status qrn_gpu_package_register(qrn_api_backend *b, const char *path, const char *provider,
+                                    const char *target, const void *image, size_t size);
+// Lowers a node of a package; ctx is the qrn_api_graph.
+struct qrn_lowering;
+qrn_status qrn_gpu_user_lower(void *ctx, struct qrn_lowering *lo, const qrn_node *n);
+// Frees the instances that are newer than `keep` (NULL: all).
+void qrn_gpu_user_free(qrn_gpu_graph *g, const void *keep);
 // profile.c
 void qrn_gpu_record(struct qrn_api_profile *p, const qrn_call_record *r);
 // execute.c

@@ -44,7 +44,7 @@ static qrn_status backend_create(qrn_api_backend *b) {
     qrn_htp_backend *impl = qrn_calloc(sizeof *impl);
     if (!impl)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a backend");
-    qrn_packages_init(&impl->packages);
+    qrn_packages_init(&impl->packages, &qrn_host_packages);
     b->impl = impl;
     return QRN_OK;
 }

@@ -1,34 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// Op packages for the host: loading, the list of their ops, validation.
+// Op packages: loading, the list of their ops, validation.
 #include "backend/package/package.h"
 
 #include "base/mem.h"
 #include "core/services.h"
 
 #include <dlfcn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-// Packages may report through these; they have no handle, so messages go to QUERN_LOG only.
-static void report_message(QnnCpuOpPackage_MsgType_t type, const char *fmt, ...) {
-    char line[QRN_MESSAGE_MAX];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(line, sizeof line, fmt, ap);
-    va_end(ap);
-    qrn_log(NULL, type == QNN_CPU_MSG_ERROR ? QNN_LOG_LEVEL_ERROR : QNN_LOG_LEVEL_DEBUG,
-            "op package: %s", line);
-}
-
-static void report_profile(QnnCpuOpPackage_ProfileType_t type, QnnCpuOpPackage_ProfileData_t data) {
-    qrn_log(NULL, QNN_LOG_LEVEL_VERBOSE, "op package: profile %d: %g", (int)type, data);
-}
-
-static QnnCpuOpPackage_GlobalInfra_t infrastructure = {report_message, report_profile};
 
 static bool is_v2(const qrn_package *p) { return p->interface.interfaceVersion.major == 2; }
 
@@ -99,10 +81,10 @@ static qrn_status open_package(qrn_package *p, const char *path, const char *pro
     return QRN_OK;
 }
 
-static qrn_status start_package(qrn_package *p) {
-    Qnn_ErrorHandle_t e =
-        is_v2(p) ? p->interface.v2_0.create(&infrastructure, NULL, QNN_LOG_LEVEL_ERROR, &p->handle)
-                 : p->interface.v1_4.init(&infrastructure);
+static qrn_status start_package(qrn_package *p, const qrn_package_rules *rules) {
+    Qnn_ErrorHandle_t e = is_v2(p) ? p->interface.v2_0.create(rules->infrastructure, NULL,
+                                                              QNN_LOG_LEVEL_ERROR, &p->handle)
+                                   : p->interface.v1_4.init(rules->infrastructure);
     // Interface 1.4 has one state per process: another backend handle may have started it.
     p->started = e == QNN_SUCCESS;
     if (e != QNN_SUCCESS && (is_v2(p) || e != QNN_OP_PACKAGE_ERROR_LIBRARY_ALREADY_INITIALIZED))
@@ -133,11 +115,22 @@ static qrn_user_op *find(const qrn_packages *b, const char *package, const char 
     return NULL;
 }
 
+// The package that has an op which this one may not have, too; NULL: none.
+static const char *owner_of(const qrn_packages *b, const qrn_package *p, const char *op) {
+    for (uint32_t i = 0; i < b->n_ops; i++) {
+        const char *package = b->ops[i]->package->info->packageName;
+        if (strcmp(b->ops[i]->name, op) == 0 &&
+            (b->rules->unique_ops || strcmp(package, p->info->packageName) == 0))
+            return package;
+    }
+    return NULL;
+}
+
 // Adds all ops or none.
 static qrn_status add_ops(qrn_packages *b, qrn_package *p) {
     uint32_t n = p->info->numOperations, before = b->n_ops;
     for (uint32_t i = 0; i < n; i++)
-        if (find(b, p->info->packageName, p->info->operationNames[i]))
+        if (owner_of(b, p, p->info->operationNames[i]))
             return QRN_FAIL(QRN_E_PKG_DUPLICATE, "op package '%s': op '%s' is registered already",
                             p->info->packageName, p->info->operationNames[i]);
     if (before + n > b->cap_ops) {
@@ -170,9 +163,11 @@ qrn_status qrn_packages_register(qrn_packages *b, const char *path, const char *
     }
     qrn_status s = open_package(p, path, provider, image, size);
     if (s == QRN_OK)
-        s = start_package(p);
+        s = start_package(p, b->rules);
     if (s == QRN_OK)
         s = read_info(p);
+    if (s == QRN_OK && b->rules->check)
+        s = b->rules->check(p->info);
     if (s == QRN_OK) {
         pthread_mutex_lock(&b->lock);
         s = add_ops(b, p);
@@ -224,8 +219,8 @@ bool qrn_packages_list(qrn_packages *b, size_t i, const char **package, const ch
     return known;
 }
 
-void qrn_packages_init(qrn_packages *b) {
-    *b = (qrn_packages){0};
+void qrn_packages_init(qrn_packages *b, const qrn_package_rules *rules) {
+    *b = (qrn_packages){.rules = rules};
     pthread_mutex_init(&b->lock, NULL);
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Op packages that run on the host, for the backends that support them: libraries of user ops with
-// the interface of CPU packages (1.4 or 2.0). A backend keeps one list of packages per backend
-// handle and one list of op instances per graph.
+// Op packages: libraries of user ops with interface 1.4 or 2.0. A backend keeps one list of
+// packages per backend handle and one list of op instances per graph. Packages of the CPU's kind
+// run on the host (user_op.c); the GPU backend has its own.
 #ifndef QRN_BACKEND_PACKAGE_PACKAGE_H
 #define QRN_BACKEND_PACKAGE_PACKAGE_H
 
 #include "ir/graph.h"
 
-#include "CPU/QnnCpuOpPackage.h"
+#include "QnnOpPackage.h"
 
 #include <pthread.h>
 
@@ -29,15 +29,24 @@ typedef struct qrn_user_op {
     const char *name;
 } qrn_user_op;
 
+// What a backend wants of its packages; lives as long as the list.
+typedef struct qrn_package_rules {
+    QnnOpPackage_GlobalInfrastructure_t infrastructure; // given to each package
+    bool unique_ops; // no two packages may have an op of the same name
+    // (optional) Can a package with this description be used? Fails with QRN_E_PKG_VERSION.
+    qrn_status (*check)(const QnnOpPackage_Info_t *info);
+} qrn_package_rules;
+
 // Packages and their ops, oldest first. Guarded by `lock`.
 typedef struct qrn_packages {
+    const qrn_package_rules *rules;
     pthread_mutex_t lock;
     qrn_package *packages;
     qrn_user_op **ops;
     uint32_t n_ops, cap_ops;
 } qrn_packages;
 
-void qrn_packages_init(qrn_packages *l);
+void qrn_packages_init(qrn_packages *l, const qrn_package_rules *rules);
 void qrn_packages_clear(qrn_packages *l);
 
 // See the package functions of core/backend.h.
@@ -48,7 +57,9 @@ qrn_status qrn_packages_validate(const void *user_op, const void *op_config);
 bool qrn_packages_list(qrn_packages *l, size_t i, const char **package, const char **op,
                        const char **target);
 
-// Nodes of packages inside a plan (user_op.c). A graph's instances hang on one pointer, newest
+// Rules of packages that run on the host.
+extern const qrn_package_rules qrn_host_packages;
+// Nodes of such packages inside a plan (user_op.c). A graph's instances hang on one pointer, newest
 // first; `list` is its address and fits qrn_compile_options.lower_user with .ctx.
 struct qrn_lowering;
 qrn_status qrn_user_ops_lower(void *list, struct qrn_lowering *lo, const qrn_node *n);

@@ -8,8 +8,31 @@
 
 #include "base/mem.h"
 #include "compiler/lower.h"
+#include "core/services.h"
 
+#include "CPU/QnnCpuOpPackage.h"
+
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+// Packages may report through these; they have no handle, so messages go to QUERN_LOG only.
+static void report_message(QnnCpuOpPackage_MsgType_t type, const char *fmt, ...) {
+    char line[QRN_MESSAGE_MAX];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(line, sizeof line, fmt, ap);
+    va_end(ap);
+    qrn_log(NULL, type == QNN_CPU_MSG_ERROR ? QNN_LOG_LEVEL_ERROR : QNN_LOG_LEVEL_DEBUG,
+            "op package: %s", line);
+}
+
+static void report_profile(QnnCpuOpPackage_ProfileType_t type, QnnCpuOpPackage_ProfileData_t data) {
+    qrn_log(NULL, QNN_LOG_LEVEL_VERBOSE, "op package: profile %d: %g", (int)type, data);
+}
+
+static QnnCpuOpPackage_GlobalInfra_t infrastructure = {report_message, report_profile};
+const qrn_package_rules qrn_host_packages = {.infrastructure = &infrastructure};
 
 typedef struct instance {
     struct instance *next; // list of the graph

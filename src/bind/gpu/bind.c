@@ -2,6 +2,7 @@
 //
 // Binding: places of values, groups, one kernel after the other, memory.
 #include "bind/gpu/binder.h"
+#include "bind/gpu/user.h"
 
 #include "base/mem.h"
 #include "bind/memplan.h"
@@ -117,6 +118,23 @@ static qrn_status make_places(qrn_gpu_binder *b) {
     return QRN_OK;
 }
 
+// Ops of user packages see every tensor in the type that the client declared.
+static void keep_declared(qrn_gpu_binder *b) {
+    const qrn_compiled *cg = b->cg;
+    for (uint32_t i = 0; i < cg->n_steps; i++) {
+        const qrn_cstep *s = &cg->steps[i];
+        for (uint32_t k = 0; s->op == &qrn_gpu_user_cop && k < s->n_in + s->n_out; k++) {
+            qrn_val v = k < s->n_in ? s->in[k] : s->out[k - s->n_in];
+            qrn_val owner = v == QRN_VAL_NONE ? QRN_VAL_NONE : qrn_compiled_owner(cg, v);
+            for (uint32_t o = 0; owner != QRN_VAL_NONE && o < cg->n_values; o++)
+                if (qrn_compiled_owner(cg, o) == owner) {
+                    b->plan->places[o].type = cg->values[o].dtype;
+                    b->plan->places[o].offset = cg->values[o].base_offset;
+                }
+        }
+    }
+}
+
 static qrn_status count_uses(qrn_gpu_binder *b) {
     const qrn_compiled *cg = b->cg;
     b->readers = qrn_arena_alloc(cg->arena, (cg->n_values + 1u) * sizeof *b->readers);
@@ -180,7 +198,7 @@ static qrn_status place_constants(qrn_gpu_binder *b) {
     for (uint32_t i = 0; i < b->plan->n_launches; i++)
         for (uint32_t k = 0; k < b->plan->launches[i].n_args; k++) {
             const qrn_gpu_arg *a = &b->plan->launches[i].args[k];
-            if (a->kind == QRN_GPU_ARG_VALUE && a->item < b->cg->n_values)
+            if (qrn_gpu_is_value(a) && a->item < b->cg->n_values)
                 QRN_TRY(place_const(b, a->item));
         }
     return QRN_OK;
@@ -276,6 +294,7 @@ static qrn_status bind_group(qrn_gpu_binder *b, const qrn_gpu_group *g) {
 
 static qrn_status bind_all(qrn_gpu_binder *b) {
     QRN_TRY(make_places(b));
+    keep_declared(b);
     QRN_TRY(count_uses(b));
     QRN_TRY(qrn_gpu_find_attention(b));
     QRN_TRY(qrn_gpu_make_groups(b));

@@ -62,7 +62,7 @@ typedef struct qrn_gpu_op {
 
 // Tables of the ops that are not element-wise, one a file; each ends with a row without an op.
 #define QRN_GPU_OP_TABLES(X)                                                                       \
-    X(gemm) X(move) X(index) X(reduce) X(norm) X(pool) X(image) X(detect) X(seq)
+    X(gemm) X(move) X(index) X(reduce) X(norm) X(pool) X(image) X(detect) X(seq) X(user)
 #define X(name) extern const qrn_gpu_op qrn_gpu_ops_##name[];
 QRN_GPU_OP_TABLES(X)
 #undef X
@@ -149,6 +149,13 @@ void qrn_gpu_define_real(qrn_gpu_kernel *k, const char *name, qrn_val v);
 // chooses. Sizes are rounded up to the group's.
 qrn_status qrn_gpu_kernel_end(qrn_gpu_kernel *k, uint32_t n_dims, const size_t *global,
                               const size_t *local);
+
+// Does the argument refer to a value: a number of the plan's places?
+static inline bool qrn_gpu_is_value(const qrn_gpu_arg *a) {
+    return a->kind == QRN_GPU_ARG_VALUE || a->kind == QRN_GPU_ARG_BUFFER;
+}
+// Adds a launch that is complete but for its nodes; arguments live in the graph's arena.
+qrn_status qrn_gpu_add_launch(qrn_gpu_binder *b, qrn_gpu_launch *l);
 
 // expr.c: is the step element-wise: can it be part of an expression?
 bool qrn_gpu_is_element_wise(const qrn_gpu_binder *b, const qrn_cstep *s);

@@ -215,9 +215,21 @@ static void touch(qrn_gpu_binder *b, uint32_t item) {
     b->last[owner] = b->plan->n_launches;
 }
 
+qrn_status qrn_gpu_add_launch(qrn_gpu_binder *b, qrn_gpu_launch *l) {
+    qrn_gpu_plan *p = b->plan;
+    l->nodes = nodes_of(b, &l->n_nodes);
+    if (!l->text || !l->args || !l->nodes ||
+        !room((void **)&p->launches, &b->cap_launches, p->n_launches + 1, sizeof *l))
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", b->cg->name);
+    for (uint32_t i = 0; i < l->n_args; i++)
+        if (qrn_gpu_is_value(&l->args[i]))
+            touch(b, l->args[i].item);
+    p->launches[p->n_launches++] = *l;
+    return QRN_OK;
+}
+
 static qrn_status add_launch(qrn_gpu_kernel *k, qrn_gpu_launch *l) {
     qrn_gpu_binder *b = k->b;
-    qrn_gpu_plan *p = b->plan;
     qrn_gpu_text all = {0};
     qrn_gpu_print(&all, "%s%s%s", k->defines.data, qrn_cl_common, k->source);
     l->text = all.failed ? NULL : qrn_arena_strdup(b->cg->arena, all.data);
@@ -228,15 +240,7 @@ static qrn_status add_launch(qrn_gpu_kernel *k, qrn_gpu_launch *l) {
     l->args = qrn_arena_copy(b->cg->arena, k->args, k->n_args * sizeof *k->args);
     l->n_args = k->n_args;
     l->flops = k->flops;
-    l->nodes = nodes_of(b, &l->n_nodes);
-    if (!l->text || !l->args || !l->nodes ||
-        !room((void **)&p->launches, &b->cap_launches, p->n_launches + 1, sizeof *l))
-        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", b->cg->name);
-    for (uint32_t i = 0; i < k->n_args; i++)
-        if (k->args[i].kind == QRN_GPU_ARG_VALUE)
-            touch(b, k->args[i].item);
-    p->launches[p->n_launches++] = *l;
-    return QRN_OK;
+    return qrn_gpu_add_launch(b, l);
 }
 
 qrn_status qrn_gpu_kernel_end(qrn_gpu_kernel *k, uint32_t n_dims, const size_t *global,

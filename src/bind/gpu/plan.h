@@ -46,7 +46,9 @@ typedef enum qrn_gpu_arg_kind {
     QRN_GPU_ARG_PARAMS, // two arguments: the buffer of parameters, and the first one (int)
     QRN_GPU_ARG_INT,
     QRN_GPU_ARG_FLOAT,
-    QRN_GPU_ARG_LOCAL // bytes of local memory
+    QRN_GPU_ARG_LOCAL,  // bytes of local memory
+    QRN_GPU_ARG_BUFFER, // one argument: a buffer that begins with the value (user ops)
+    QRN_GPU_ARG_BYTES   // `item` bytes, at most 8, as they are (user ops)
 } qrn_gpu_arg_kind;
 
 typedef struct qrn_gpu_arg {
@@ -98,6 +100,8 @@ typedef struct qrn_gpu_plan {
     // realized:
     const qrn_gpu_device *device;
     cl_mem arena, params_memory;
+    cl_mem *parts; // [n_parts] of the arena, for QRN_GPU_ARG_BUFFER
+    uint32_t n_parts;
     cl_mem fault_memory;  // one cl_int: 0, or the number of a node + 1
     cl_mem *state_memory; // [n_states], cleared
 } qrn_gpu_plan;

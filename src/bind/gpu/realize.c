@@ -121,6 +121,37 @@ static cl_int set_value(qrn_gpu_plan *p, qrn_gpu_launch *l, const qrn_gpu_arg *a
                              : err;
 }
 
+// The arena from a place on, as a buffer of its own.
+static cl_int new_part(qrn_gpu_plan *p, uint64_t offset, cl_mem *out) {
+    cl_buffer_region all = {(size_t)offset, p->arena_bytes - (size_t)offset};
+    cl_int err = CL_OUT_OF_HOST_MEMORY;
+    cl_mem *more =
+        qrn_realloc(p->parts, p->n_parts * sizeof *p->parts, (p->n_parts + 1u) * sizeof *p->parts);
+    if (!more)
+        return err;
+    p->parts = more;
+    *out = qrn_cl.clCreateSubBuffer(p->arena, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &all,
+                                    &err);
+    if (*out)
+        p->parts[p->n_parts++] = *out;
+    return err;
+}
+
+static cl_int set_buffer(qrn_gpu_plan *p, qrn_gpu_launch *l, const qrn_gpu_arg *a, cl_uint at) {
+    const qrn_gpu_place *place = a->item == QRN_VAL_NONE ? NULL : &p->places[a->item];
+    cl_mem mem = place ? memory_of(p, place) : NULL;
+    cl_int err = CL_SUCCESS;
+    if (place && place->space == QRN_GPU_IO) {
+        l->io_args[2 * l->n_io_args] = (uint16_t)at;
+        l->io_args[2 * l->n_io_args++ + 1] = (uint16_t)place->index;
+    }
+    if (place && place->offset)
+        err = place->space == QRN_GPU_ARENA ? new_part(p, place->offset, &mem)
+                                            : CL_MISALIGNED_SUB_BUFFER_OFFSET;
+    return err == CL_SUCCESS ? qrn_cl.clSetKernelArg(l->kernel, at, sizeof mem, mem ? &mem : NULL)
+                             : err;
+}
+
 static cl_int set_arg(qrn_gpu_plan *p, qrn_gpu_launch *l, const qrn_gpu_arg *a, cl_uint *at) {
     cl_int err;
     switch (a->kind) {
@@ -134,6 +165,10 @@ static cl_int set_arg(qrn_gpu_plan *p, qrn_gpu_launch *l, const qrn_gpu_arg *a, 
             err = qrn_cl.clSetKernelArg(l->kernel, *at + 1, sizeof a->i, &a->i);
         *at += 2;
         return err;
+    case QRN_GPU_ARG_BUFFER:
+        return set_buffer(p, l, a, (*at)++);
+    case QRN_GPU_ARG_BYTES:
+        return qrn_cl.clSetKernelArg(l->kernel, (*at)++, a->item, &a->bytes);
     case QRN_GPU_ARG_LOCAL:
         return qrn_cl.clSetKernelArg(l->kernel, (*at)++, a->bytes, NULL);
     case QRN_GPU_ARG_FLOAT:
@@ -201,6 +236,11 @@ void qrn_gpu_unrealize(qrn_gpu_plan *p) {
         drop(&p->constants[i].memory);
     for (uint32_t i = 0; i < p->n_states && p->state_memory; i++)
         drop(&p->state_memory[i]);
+    for (uint32_t i = 0; i < p->n_parts; i++)
+        drop(&p->parts[i]);
+    qrn_free(p->parts);
+    p->parts = NULL;
+    p->n_parts = 0;
     drop(&p->params_memory);
     drop(&p->fault_memory);
     drop(&p->arena);

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: MIT
+//
+// Op packages for the GPU: what packages are told about the device, and how their ops become steps.
+// An op is implemented by kernels of OpenCL text that read and write plain buffers: the tensors in
+// their declared types, channels last, and memory that the op claims for itself. Images, layouts
+// other than HWC, kernels as binaries, dynamic kernels and super nodes are rejected in words.
+#include "backend/gpu/gpu.h"
+
+#include "base/mem.h"
+#include "bind/gpu/user.h"
+#include "compiler/lower.h"
+
+#include "GPU/QnnGpuOpPackage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define OLDEST_CORE_MINOR 37u // QnnGpu_MemoryObject_t was smaller before
+#define MOST_KERNELS 256u
+#define MOST_ARGS 128u
+
+// --- what packages are told
+
+struct qrn_gpu_package_facts {
+    Qnn_ApiVersion_t version;
+    QnnGpu_DeviceProperties_t device;
+    QnnGpuOpPackage_GlobalInfrastructure_t global;
+    qrn_package_rules rules;
+};
+
+static uint64_t number(const qrn_cl_device *d, cl_uint what, size_t size_bytes) {
+    uint64_t v = 0;
+    return qrn_cl.clGetDeviceInfo(d->id, what, size_bytes, &v, NULL) == CL_SUCCESS ? v : 0;
+}
+
+static void describe_device(const qrn_cl_device *d, QnnGpu_DeviceProperties_t *p) {
+    size_t width = (size_t)number(d, CL_DEVICE_IMAGE2D_MAX_WIDTH, sizeof(size_t));
+    size_t height = (size_t)number(d, CL_DEVICE_IMAGE2D_MAX_HEIGHT, sizeof(size_t));
+    snprintf(p->deviceVersion, sizeof p->deviceVersion, "%s", d->version);
+    snprintf(p->tierName, sizeof p->tierName, "%.7s", d->tier);
+    p->interfaceVersion[0] = d->major;
+    p->interfaceVersion[1] = d->minor;
+    if (sscanf(d->c_version, "OpenCL C %u.%u", &p->compilerVersion[0], &p->compilerVersion[1]) != 2)
+        p->compilerVersion[0] = p->compilerVersion[1] = 0;
+    p->maxWorkGroupSize = d->max_group;
+    p->image1dBufferMaxWidth = (size_t)number(d, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE, sizeof(size_t));
+    p->image2dMaxWidth = p->image2dArrayMaxWidth = width;
+    p->image2dMaxHeight = p->image2dArrayMaxHeight = height;
+    p->image2dArrayMaxDepth = (size_t)number(d, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE, sizeof(size_t));
+    p->maxBufferAllocSize = (size_t)d->max_alloc_bytes;
+    p->baseAddrAlignment = d->align_bytes;
+    p->isLocalMemorySupported = d->local_bytes > 0;
+}
+
+// A package that was built with headers in which structs were smaller would be misread.
+static qrn_status check_version(const QnnOpPackage_Info_t *info) {
+    const Qnn_Version_t *v = info->sdkApiVersion ? &info->sdkApiVersion->coreApiVersion : NULL;
+    if (v && (v->major != QNN_API_VERSION_MAJOR || v->minor < OLDEST_CORE_MINOR))
+        return QRN_FAIL(QRN_E_PKG_VERSION,
+                        "op package '%s' was built with API %u.%u, allowed 2.%u and later 2.x: "
+                        "build it again",
+                        info->packageName, v->major, v->minor, OLDEST_CORE_MINOR);
+    return QRN_OK;
+}
+
+qrn_status qrn_gpu_packages_open(qrn_gpu_backend *own) {
+    struct qrn_gpu_package_facts *f = own->facts = qrn_calloc(sizeof *f);
+    if (!f)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a backend");
+    QRN_TRY(qrn_version(&f->version));
+    if (own->devices)
+        describe_device(&own->devices[own->chosen], &f->device);
+    f->global = (QnnGpuOpPackage_GlobalInfrastructure_t){
+        .sdkApiVersion = &f->version, .deviceProperties = &f->device, .driverPath = qrn_cl_path()};
+    f->rules = (qrn_package_rules){
+        .infrastructure = &f->global, .unique_ops = true, .check = check_version};
+    qrn_packages_init(&own->packages, &f->rules);
+    return QRN_OK;
+}
+
+void qrn_gpu_packages_close(qrn_gpu_backend *own) {
+    if (own->packages.rules)
+        qrn_packages_clear(&own->packages);
+    qrn_free(own->facts);
+}
+
+qrn_status qrn_gpu_package_register(qrn_api_backend *b, const char *path, const char *provider,
+                                    const char *target, const void *image, size_t size) {
+    if (target && strcmp(target, "GPU") != 0)
+        return QRN_FAIL(QRN_E_ARGUMENT, "op package: target '%s', allowed NULL and GPU", target);
+    return qrn_packages_register(&qrn_gpu_backend_of(b)->packages, path, provider, target, image,
+                                 size);
+}
+
+// --- the node as the package sees it
+
+typedef struct instance {
+    struct instance *next;
+    const qrn_user_op *op;
+    qrn_arena *arena;
+    const qrn_node *node;
+    QnnGpuOpPackage_Node_t given;
+    QnnOpPackage_OpImpl_t impl;
+    qrn_gpu_user_op made;
+} instance;
+
+static qrn_status no_memory(const instance *in) {
+    return QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", in->node->name);
+}
+
+static qrn_status reject(const instance *in, const char *what) {
+    return QRN_FAIL(QRN_E_FINALIZE, "node '%s': op '%s' of package '%s' %s", in->node->name,
+                    in->node->type, in->node->package, what);
+}
+
+static bool describe_tensor(qrn_arena *a, const qrn_tensor *t, Qnn_Tensor_t *out) {
+    *out = (Qnn_Tensor_t)QNN_TENSOR_INIT;
+    out->v1.id = t->id;
+    out->v1.name = t->name;
+    out->v1.type = (Qnn_TensorType_t)t->role; // the numbers are the API's
+    out->v1.dataType = (Qnn_DataType_t)qrn_dtypes[t->dtype].code;
+    out->v1.rank = t->shape.rank;
+    out->v1.dimensions = qrn_arena_copy(a, t->shape.dims, sizeof t->shape.dims);
+    out->v1.memType = QNN_TENSORMEMTYPE_RAW;
+    out->v1.clientBuf =
+        (Qnn_ClientBuffer_t){(void *)(uintptr_t)t->data, t->data ? (uint32_t)t->size_bytes : 0};
+    return out->v1.dimensions != NULL;
+}
+
+static Qnn_Tensor_t *describe_tensors(qrn_arena *a, qrn_tensor *const *list, uint32_t n) {
+    Qnn_Tensor_t *out = qrn_arena_alloc(a, (n + 1u) * sizeof *out);
+    for (uint32_t i = 0; out && i < n; i++)
+        if (list[i] && !describe_tensor(a, list[i], &out[i]))
+            return NULL;
+    return out;
+}
+
+static bool describe_param(qrn_arena *a, const char *name, const qrn_param *p, Qnn_Param_t *out) {
+    *out = (Qnn_Param_t){.paramType = QNN_PARAMTYPE_SCALAR, .name = name};
+    if (p->is_tensor) {
+        out->paramType = QNN_PARAMTYPE_TENSOR;
+        return describe_tensor(a, p->tensor, &out->tensorParam);
+    }
+    Qnn_Scalar_t *s = &out->scalarParam;
+    s->dataType = (Qnn_DataType_t)qrn_dtypes[p->dtype].code;
+    if (p->dtype == QRN_DTYPE_STR)
+        s->stringValue = p->value.s;
+    else if (p->dtype == QRN_DTYPE_F32)
+        s->floatValue = (float)p->value.f;
+    else if (p->dtype == QRN_DTYPE_F64)
+        s->doubleValue = p->value.f;
+    else
+        s->uint64Value = p->value.u; // little-endian: narrower integers are its low bytes
+    return true;
+}
+
+static Qnn_OpConfig_t *describe_op(const instance *in) {
+    qrn_arena *a = in->arena;
+    const qrn_node *n = in->node;
+    Qnn_OpConfig_t *c = qrn_arena_alloc(a, sizeof *c);
+    Qnn_Param_t *params = qrn_arena_alloc(a, (n->n_params + 1u) * sizeof *params);
+    for (uint32_t i = 0; params && i < n->n_params; i++)
+        if (!describe_param(a, n->param_names[i], &n->params[i], &params[i]))
+            return NULL;
+    if (!c || !params)
+        return NULL;
+    *c = (Qnn_OpConfig_t)QNN_OPCONFIG_INIT;
+    c->v1.name = n->name;
+    c->v1.packageName = n->package;
+    c->v1.typeName = n->type;
+    c->v1.numOfParams = n->n_params;
+    c->v1.params = params;
+    c->v1.numOfInputs = n->n_in;
+    c->v1.inputTensors = describe_tensors(a, n->in, n->n_in);
+    c->v1.numOfOutputs = n->n_out;
+    c->v1.outputTensors = describe_tensors(a, n->out, n->n_out);
+    return c->v1.inputTensors && c->v1.outputTensors ? c : NULL;
+}
+
+static const QnnGpu_TensorStorageType_t *describe_storage(qrn_arena *a, qrn_tensor *t) {
+    QnnGpu_MemoryObject_t *o = qrn_arena_alloc(a, sizeof *o);
+    QnnGpu_TensorStorageType_t *s = qrn_arena_alloc(a, sizeof *s);
+    if (!o || !s)
+        return NULL;
+    *o = (QnnGpu_MemoryObject_t)QNN_GPU_MEMORY_OBJECT_INIT;
+    o->type = QNN_GPU_MEM_OBJ_TYPE_BUFFER;
+    o->dataType = (Qnn_DataType_t)qrn_dtypes[t->dtype].code;
+    o->dimensions = t->shape.dims;
+    o->numDimensions = t->shape.rank;
+    o->layout = QNN_GPU_MEM_LAYOUT_HWC;
+    o->name = t->name;
+    *s = (QnnGpu_TensorStorageType_t){.id = t->id, .memoryObject = o};
+    return s;
+}
+
+static qrn_status describe_node(instance *in) {
+    const Qnn_OpConfig_t **configs = qrn_arena_alloc(in->arena, 2 * sizeof *configs);
+    const QnnGpu_TensorStorageType_t **storage =
+        qrn_arena_alloc(in->arena, (in->node->n_in + 1u) * sizeof *storage);
+    uint32_t n = 0;
+    for (uint32_t i = 0; storage && i < in->node->n_in; i++)
+        if (in->node->in[i] && !(storage[n++] = describe_storage(in->arena, in->node->in[i])))
+            return no_memory(in);
+    if (!configs || !storage || !(configs[0] = describe_op(in)))
+        return no_memory(in);
+    configs[1] = NULL;
+    storage[n] = NULL;
+    in->given = (QnnGpuOpPackage_Node_t){.optimization = UINT32_MAX,
+                                         .configs = configs,
+                                         .storageTypes = storage,
+                                         .kernelVariant = -1};
+    return QRN_OK;
+}
+
+static qrn_status create_impl(const qrn_api_graph *g, instance *in) {
+    const qrn_package *p = in->op->package;
+    QnnGpuOpPackage_GraphInfrastructure_t infra = {
+        .precisionMode = (QnnGpu_Precision_t)qrn_gpu_graph_of(g)->precision,
+        .deviceProperties = &qrn_gpu_backend_of(g->context->backend)->facts->device};
+    Qnn_ErrorHandle_t e =
+        p->interface.interfaceVersion.major == 2
+            ? p->interface.v2_0.createOpImpl(p->handle, &infra, &in->given, &in->impl)
+            : p->interface.v1_4.createOpImpl(&infra, &in->given, &in->impl);
+    if (e != QNN_SUCCESS || !in->impl || !in->impl->kernels)
+        return QRN_FAIL(QRN_E_FINALIZE,
+                        "node '%s': package '%s' cannot create its op '%s' (code %llu)",
+                        in->node->name, in->node->package, in->node->type, (unsigned long long)e);
+    return QRN_OK;
+}
+
+// --- what the package made, copied
+
+static qrn_status check_object(const instance *in, const QnnGpu_MemoryObject_t *o) {
+    if (o->type != QNN_GPU_MEM_OBJ_TYPE_BUFFER && o->type != QNN_GPU_MEM_OBJ_TYPE_UNCLAIMED)
+        return reject(in, "wants memory that is not a BUFFER (1): images, host memory and aliases "
+                          "are not supported");
+    if (o->layout != QNN_GPU_MEM_LAYOUT_HWC && o->layout != QNN_GPU_MEM_LAYOUT_DHWC &&
+        o->layout != QNN_GPU_MEM_LAYOUT_UNDEFINED)
+        return reject(in, "wants a layout other than HWC (0) and DHWC (4), which is not supported");
+    return QRN_OK;
+}
+
+static qrn_status check_claims(const instance *in) {
+    for (uint32_t i = 0; in->impl->outputClaims && in->impl->outputClaims[i]; i++) {
+        const QnnGpu_OutputClaim_t *c = in->impl->outputClaims[i];
+        if (c->opConfigIndex || c->outputIndex >= in->node->n_out || !c->memoryObject)
+            return reject(in, "claims an output that it does not have");
+        QRN_TRY(check_object(in, c->memoryObject));
+        const qrn_tensor *t = in->node->out[c->outputIndex];
+        if (t && c->memoryObject->dataType != (Qnn_DataType_t)qrn_dtypes[t->dtype].code)
+            return reject(in, "claims an output in another data type than it was declared with");
+    }
+    return QRN_OK;
+}
+
+static qrn_status read_internals(instance *in) {
+    QnnGpu_MemoryObject_t **list = in->impl->memoryObjects;
+    uint32_t n = 0;
+    while (list && list[n])
+        n++;
+    size_t *bytes = qrn_arena_alloc(in->arena, (n + 1u) * sizeof *bytes);
+    if (!bytes)
+        return no_memory(in);
+    for (uint32_t i = 0; i < n; i++) {
+        qrn_dtype type = qrn_dtype_from_code((uint32_t)list[i]->dataType);
+        qrn_shape shape = {.rank = list[i]->numDimensions};
+        size_t count;
+        QRN_TRY(check_object(in, list[i]));
+        if (type == QRN_DTYPE_COUNT || shape.rank > QRN_MAX_RANK || !list[i]->dimensions)
+            return reject(in, "has a memory object without a type or shape");
+        memcpy(shape.dims, list[i]->dimensions, shape.rank * sizeof shape.dims[0]);
+        if (!qrn_shape_count(&shape, &count) || !qrn_dtype_bytes(type, count, &bytes[i]))
+            return reject(in, "has a memory object that is too large");
+    }
+    in->made.internal_bytes = bytes;
+    in->made.n_internals = n;
+    return QRN_OK;
+}
+
+static uint8_t data_bytes(QnnGpu_DataKernelArgType_t type) {
+    static const uint8_t bytes[] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
+    return (unsigned)type < sizeof bytes ? bytes[type] : 0;
+}
+
+// Tensor parameters are operands behind the inputs, in their order.
+static qrn_status param_operand(const instance *in, uint32_t index, uint32_t *out) {
+    uint32_t n = in->node->n_in;
+    for (uint32_t i = 0; i < in->node->n_params; i++) {
+        if (i == index && in->node->params[i].is_tensor) {
+            *out = n;
+            return QRN_OK;
+        }
+        n += in->node->params[i].is_tensor;
+    }
+    return reject(in, "has a kernel with a parameter that is not a tensor");
+}
+
+static qrn_status read_arg(const instance *in, const QnnGpu_KernelArg_t *from,
+                           qrn_gpu_user_arg *to) {
+    uint32_t index = from->tensor.tensorIndex;
+    switch (from->type) {
+    case QNN_GPU_KERNEL_ARG_TYPE_OP_INPUT_READ:
+        *to = (qrn_gpu_user_arg){.kind = QRN_GPU_USER_IN, .index = index};
+        return from->tensor.opConfigIndex == 0 && index < in->node->n_in
+                   ? QRN_OK
+                   : reject(in, "has a kernel with an input that the node lacks");
+    case QNN_GPU_KERNEL_ARG_TYPE_OP_OUTPUT_WRITE:
+    case QNN_GPU_KERNEL_ARG_TYPE_OP_OUTPUT_READWRITE:
+        *to = (qrn_gpu_user_arg){.kind = QRN_GPU_USER_OUT, .index = index};
+        return from->tensor.opConfigIndex == 0 && index < in->node->n_out
+                   ? QRN_OK
+                   : reject(in, "has a kernel with an output that the node lacks");
+    case QNN_GPU_KERNEL_ARG_TYPE_INTERNAL_READ:
+    case QNN_GPU_KERNEL_ARG_TYPE_INTERNAL_READWRITE:
+    case QNN_GPU_KERNEL_ARG_TYPE_INTERNAL_WRITE:
+        *to = (qrn_gpu_user_arg){.kind = QRN_GPU_USER_INTERNAL, .index = index};
+        return index < in->made.n_internals
+                   ? QRN_OK
+                   : reject(in, "has a kernel with a memory object that it did not list");
+    case QNN_GPU_KERNEL_ARG_TYPE_OP_TENSOR_PARAM:
+        to->kind = QRN_GPU_USER_IN;
+        return param_operand(in, index, &to->index);
+    case QNN_GPU_KERNEL_ARG_TYPE_DATA:
+        *to = (qrn_gpu_user_arg){.kind = QRN_GPU_USER_DATA, .size = data_bytes(from->data.type)};
+        memcpy(&to->bytes, &from->data.qnnULong, to->size);
+        return to->size ? QRN_OK : reject(in, "has a kernel with data of an unknown type");
+    case QNN_GPU_KERNEL_ARG_TYPE_LOCAL:
+        *to = (qrn_gpu_user_arg){.kind = QRN_GPU_USER_LOCAL, .bytes = from->local.size};
+        return QRN_OK;
+    case QNN_GPU_KERNEL_ARG_TYPE_NULL_PTR:
+        to->kind = QRN_GPU_USER_NULL;
+        return QRN_OK;
+    default:
+        return reject(in, "has a kernel with an argument of a kind that is not supported (inputs "
+                          "cannot be written to)");
+    }
+}
+
+static qrn_status read_args(const instance *in, const QnnGpu_Kernel_t *from,
+                            qrn_gpu_user_kernel *to) {
+    uint32_t n = 0;
+    while (from->args && from->args[n])
+        if (++n > MOST_ARGS)
+            return reject(in, "has a kernel with too many arguments");
+    qrn_gpu_user_arg *args = qrn_arena_alloc(in->arena, (n + 1u) * sizeof *args);
+    if (!args)
+        return no_memory(in);
+    for (uint32_t i = 0; i < n; i++) {
+        args[i] = (qrn_gpu_user_arg){0};
+        QRN_TRY(read_arg(in, from->args[i], &args[i]));
+    }
+    to->args = args;
+    to->n_args = n;
+    return QRN_OK;
+}
+
+static qrn_status read_sizes(const instance *in, const QnnGpu_Kernel_t *from,
+                             qrn_gpu_user_kernel *to) {
+    if (from->globalWorkDim < 1 || from->globalWorkDim > 3 ||
+        (from->localWorkDim && from->localWorkDim != from->globalWorkDim))
+        return reject(in, "has a kernel without 1 to 3 work sizes, or other local ones");
+    to->n_dims = (uint32_t)from->globalWorkDim;
+    for (uint32_t d = 0; d < to->n_dims; d++) {
+        to->global[d] = from->globalWorkSizes[d];
+        to->local[d] = from->localWorkDim ? from->localWorkSizes[d] : 0;
+        if (!to->global[d] || (from->localWorkDim && !to->local[d]))
+            return reject(in, "has a kernel with a work size of 0");
+    }
+    return QRN_OK;
+}
+
+static qrn_status read_kernel(const instance *in, const QnnGpu_Kernel_t *from,
+                              qrn_gpu_user_kernel *to) {
+    if (from->sourceType != QNN_GPU_KERNEL_SOURCE_TYPE_TEXT)
+        return reject(in, "has a kernel that is not OpenCL text (0), which is not supported");
+    if (from->isDynamic)
+        return reject(in, "has a kernel that changes between executions, which is not supported");
+    if (!from->kernelSource || !from->name)
+        return reject(in, "has a kernel without a text or a name");
+    char *text = qrn_arena_alloc(in->arena, from->sourceLength + 1);
+    if (!text)
+        return no_memory(in);
+    memcpy(text, from->kernelSource, from->sourceLength);
+    text[from->sourceLength] = 0;
+    to->text = text;
+    to->entry = qrn_arena_strdup(in->arena, from->name);
+    to->options = qrn_arena_strdup(in->arena, from->buildOptions ? from->buildOptions : "");
+    if (!to->entry || !to->options)
+        return no_memory(in);
+    QRN_TRY(read_sizes(in, from, to));
+    return read_args(in, from, to);
+}
+
+static qrn_status read_impl(instance *in) {
+    uint32_t n = 0;
+    QRN_TRY(check_claims(in));
+    QRN_TRY(read_internals(in));
+    while (in->impl->kernels[n])
+        if (++n > MOST_KERNELS)
+            return reject(in, "has too many kernels");
+    qrn_gpu_user_kernel *kernels = qrn_arena_alloc(in->arena, (n + 1u) * sizeof *kernels);
+    if (!kernels)
+        return no_memory(in);
+    for (uint32_t i = 0; i < n; i++)
+        QRN_TRY(read_kernel(in, in->impl->kernels[i], &kernels[i]));
+    in->made.kernels = kernels;
+    in->made.n_kernels = n;
+    return n ? QRN_OK : reject(in, "has no kernels");
+}
+
+// --- steps
+
+// Operands in the types that the client declared: inputs, then tensor parameters.
+static qrn_status lower_inputs(qrn_lowering *lo, const qrn_node *n, qrn_val *vals) {
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < n->n_in; i++, at++) {
+        vals[at] = QRN_VAL_NONE;
+        if (!n->in[i])
+            continue;
+        QRN_TRY(qrn_lo_tensor(lo, n->in[i], &vals[at]));
+        QRN_TRY(qrn_lo_as(lo, vals[at], n->in[i]->dtype, &n->in[i]->quant, &vals[at]));
+    }
+    for (uint32_t i = 0; i < n->n_params; i++)
+        if (n->params[i].is_tensor)
+            QRN_TRY(qrn_lo_tensor(lo, n->params[i].tensor, &vals[at++]));
+    return QRN_OK;
+}
+
+static qrn_status emit(qrn_lowering *lo, const instance *in) {
+    const qrn_node *n = in->node;
+    qrn_gpu_user_args args = {&in->made};
+    uint32_t n_in = n->n_in;
+    for (uint32_t i = 0; i < n->n_params; i++)
+        n_in += n->params[i].is_tensor;
+    qrn_val *vals = qrn_arena_alloc(in->arena, (n_in + 2u * n->n_out + 1u) * sizeof *vals);
+    if (!vals)
+        return no_memory(in);
+    qrn_val *outs = vals + n_in, *finals = outs + n->n_out;
+    QRN_TRY(lower_inputs(lo, n, vals));
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        outs[i] = finals[i] = QRN_VAL_NONE;
+        if (!n->out[i])
+            continue;
+        QRN_TRY(qrn_lo_tensor(lo, n->out[i], &finals[i]));
+        outs[i] = finals[i];
+        if (n->out[i]->dtype == QRN_DTYPE_F16) // a float in the graph
+            QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_F16, &n->out[i]->shape, NULL, &outs[i]));
+    }
+    QRN_TRY(
+        qrn_lo_step(lo, &qrn_gpu_user_cop, QRN_DOMAIN_RAW, &args, vals, n_in, outs, n->n_out, 1));
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (outs[i] != finals[i])
+            QRN_TRY(qrn_lo_step(lo, &qrn_cop_convert, QRN_DOMAIN_RAW, NULL, &outs[i], 1, &finals[i],
+                                1, 0));
+    return QRN_OK;
+}
+
+qrn_status qrn_gpu_user_lower(void *ctx, struct qrn_lowering *lo, const qrn_node *n) {
+    const qrn_api_graph *g = ctx;
+    qrn_gpu_graph *own = qrn_gpu_graph_of(g);
+    instance *in = qrn_calloc(sizeof *in);
+    if (!in || !(in->arena = qrn_arena_create())) {
+        qrn_free(in);
+        return QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", n->name);
+    }
+    in->op = n->user_op;
+    in->node = n;
+    in->next = own->user_ops; // from here on the list frees it
+    own->user_ops = in;
+    QRN_TRY(describe_node(in));
+    QRN_TRY(create_impl(g, in));
+    QRN_TRY(read_impl(in));
+    return emit(lo, in);
+}
+
+void qrn_gpu_user_free(qrn_gpu_graph *g, const void *keep) {
+    while (g->user_ops && g->user_ops != keep) {
+        instance *in = g->user_ops;
+        const qrn_package *p = in->op->package;
+        g->user_ops = in->next;
+        if (in->impl && p->interface.interfaceVersion.major == 2)
+            p->interface.v2_0.freeOpImpl(p->handle, in->impl);
+        else if (in->impl)
+            p->interface.v1_4.freeOpImpl(in->impl);
+        qrn_arena_destroy(in->arena);
+        qrn_free(in);
+    }
+}
