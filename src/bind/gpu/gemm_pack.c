@@ -18,9 +18,11 @@ static qrn_status pack(qrn_gpu_binder *b, const qrn_gpu_gemm *g, size_t panel, s
                         qrn_gpu_value(b, g->step->in[1])->name);
     QRN_TRY(qrn_gpu_make_const(b, QRN_DTYPE_F32, panels * deep * panel, out, &data));
     float *dst = data;
-    for (size_t j = 0; j < g->cols; j++)
+    for (size_t first = 0; first < g->cols; first += panel)
         for (size_t k = 0; k < g->depth; k++)
-            dst[(j / panel * deep + k) * panel + j % panel] = w[k * g->w_depth + j * g->w_col];
+            for (size_t j = first; j < first + panel && j < g->cols; j++)
+                dst[(first / panel * deep + k) * panel + j - first] =
+                    w[k * g->w_depth + j * g->w_col];
     return QRN_OK;
 }
 
