@@ -21,7 +21,7 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("names", nargs="*", help=f"of {', '.join(gpu_nets.NETS)}; default: all")
     parser.add_argument("--small", action="store_true", help="fewer layers, smaller images")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     unknown = set(args.names) - set(gpu_nets.NETS)
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}")

@@ -165,6 +165,31 @@ def layer_norms():
                constants={**constants, "two": number(4), "axes": axes})
 
 
+def folded_norms():
+    """As TensorFlow writes them: by a reciprocal, and with gamma in the factor of x and mean."""
+    x, c = normal(2, 3, 16) * 2 + 1, {"eps": number(1e-5), "g": normal(16), "b": normal(16)}
+    mean = lambda a, b: node("ReduceMean", a, b, axes=[-1])
+    root = [mean("x", "m"), node("Sub", "x m", "d"), node("Mul", "d d", "p"), mean("p", "v"),
+            node("Add", "v eps", "e"), node("Sqrt", "e", "r"), node("Reciprocal", "r", "i")]
+    plain = root + [node("Mul", "d i", "n"), node("Mul", "n g", "s"), node("Add", "s b", "y")]
+    end = [node("Mul", "m s", "k"), node("Sub", "b k", "t"), node("Add", "l t", "y")]
+    folded = root + [node("Mul", "i g", "s"), node("Mul", "x s", "l"), *end]
+    swapped = root + [node("Mul", "g i", "s"), node("Mul", "s x", "l"), node("Mul", "s m", "k"),
+                      node("Sub", "b k", "t"), node("Add", "t l", "y")]
+    want = [layer_norm(x, c["g"], c["b"], 1e-5).astype(np.float32)]
+    for name, nodes in (("reciprocal", plain), ("folded", folded), ("swapped", swapped)):
+        yield case(f"layer_norm_{name}", nodes, {"x": x}, constants=c, opset=13, expected=want,
+                   ops=1)
+    # Somebody reads the factor; another mean or x than that of the variance.
+    yield case("layer_norm_folded_inner_read", folded, {"x": x}, "y s", constants=c, opset=13)
+    other = {"x": x, "z": normal(2, 3, 16)}
+    yield case("layer_norm_folded_other_mean", root + [
+        node("Mul", "i g", "s"), node("Mul", "x s", "l"), mean("z", "o"), node("Mul", "o s", "k"),
+        *end[1:]], other, constants=c, opset=13)
+    yield case("layer_norm_folded_other_x", root + [
+        node("Mul", "i g", "s"), node("Mul", "z s", "l"), *end], other, constants=c, opset=13)
+
+
 def fast_norm_nodes(kept, clipped, expanded):
     """The variance as a difference; the mean loses its axis and gets it back, or keeps it."""
     if kept:
@@ -341,6 +366,7 @@ def cases():
     yield from biases()
     yield bias_between_quantizers()
     yield from layer_norms()
+    yield from folded_norms()
     yield from fast_norms()
     yield from rms_norms()
     yield from picks()

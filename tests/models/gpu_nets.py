@@ -199,13 +199,16 @@ class Former(Net):
         scale, bias = self.random(self.width, scale=0.1, mean=1), self.random(self.width, scale=.1)
         if not self.plain:
             return self.op("LayerNormalization", x, scale, bias, axis=-1, epsilon=eps, out=out)
-        d = self.op("Sub", x, self.op("ReduceMean", x, axes=[-1]))
+        mean = self.op("ReduceMean", x, axes=[-1])
+        d = self.op("Sub", x, mean)
         square = self.op("Pow", d, np.float32(2)) if self.plain == "torch" else self.op("Mul", d, d)
         v = self.op("Add", self.op("ReduceMean", square, axes=[-1]), np.float32(eps))
-        root = self.op("Sqrt", v)
-        y = (self.op("Div", d, root) if self.plain == "torch"
-             else self.op("Mul", d, self.op("Reciprocal", root)))
-        return self.op("Add", self.op("Mul", y, scale), bias, out=out)
+        if self.plain == "torch":
+            y = self.op("Mul", self.op("Div", d, self.op("Sqrt", v)), scale)
+            return self.op("Add", y, bias, out=out)
+        s = self.op("Mul", self.op("Reciprocal", self.op("Sqrt", v)), scale)
+        return self.op("Add", self.op("Mul", x, s), self.op("Sub", bias, self.op("Mul", mean, s)),
+                       out=out)
 
     def gelu(self, x):
         if self.plain == "tf":  # by tanh

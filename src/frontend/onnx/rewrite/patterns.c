@@ -203,17 +203,6 @@ static const char *deviation(const ox_import *im, match *m, const char *name, do
     return squares ? root_of(im, m, squares) : NULL;
 }
 
-// x where `name` is x normalized, else NULL.
-static const char *normalized(const ox_import *im, match *m, const char *name, double *epsilon) {
-    const ox_node *div = made_by(im, m, name, "Div");
-    const char *d = div ? deviation(im, m, div->in[1], epsilon) : NULL;
-    const char *x = d ? centred(im, m, div->in[0]) : NULL;
-    if (!x || same(d, div->in[0]))
-        return x;
-    const char *again = centred(im, m, d); // the difference is written twice
-    return again && same(again, x) ? x : NULL;
-}
-
 // What `name` is the reciprocal of, else NULL.
 static const char *reciprocal(const ox_import *im, match *m, const char *name) {
     const ox_node *div = made_by(im, m, name, "Div");
@@ -239,6 +228,23 @@ static const char *over_rms(const ox_import *im, match *m, const char *name, dou
             return d;
     }
     return NULL;
+}
+
+// x where `name` is x normalized, else NULL.
+static const char *normalized(const ox_import *im, match *m, const char *name, double *epsilon) {
+    uint32_t before = m->n;
+    const ox_node *div = made_by(im, m, name, "Div");
+    const char *d = div ? deviation(im, m, div->in[1], epsilon) : NULL;
+    const char *x = d ? centred(im, m, div->in[0]) : NULL;
+    if (!div) { // times a reciprocal
+        m->n = before;
+        d = over_rms(im, m, name, epsilon);
+        return d ? centred(im, m, d) : NULL;
+    }
+    if (!x || same(d, div->in[0]))
+        return x;
+    const char *again = centred(im, m, d); // the difference is written twice
+    return again && same(again, x) ? x : NULL;
 }
 
 // The op of n inputs {x, gamma, beta} becomes a normalization.
@@ -272,6 +278,53 @@ static bool find_layer_norm(ox_import *im, match *m, const ox_node *last) {
     m->instead.in[1] = scaled->in[gamma];
     m->instead.in[2] = beta;
     return x && set_norm(im, m, "LayerNormalization", epsilon, 3);
+}
+
+// The same as TensorFlow writes it: x * s + (beta - mean * s), s = gamma / sqrt(variance + epsilon)
+
+// x where `name` is s, else NULL.
+static const char *scale_of(const ox_import *im, match *m, const char *name, double *epsilon) {
+    const ox_node *s = made_by(im, m, name, "Mul");
+    if (!s || s->n_in != 2)
+        return NULL;
+    uint32_t gamma = is_row(im, s->in[0]) ? 0 : 1;
+    m->instead.in[1] = s->in[gamma];
+    const char *root = is_row(im, s->in[gamma]) ? reciprocal(im, m, s->in[1 - gamma]) : NULL;
+    const char *d = root ? deviation(im, m, root, epsilon) : NULL;
+    return d ? centred(im, m, d) : NULL;
+}
+
+static bool folded_sum(const ox_import *im, match *m, const char *scaled, const char *shift,
+                       double *epsilon) {
+    const ox_node *mul = made_by(im, m, scaled, "Mul"), *sub = made_by(im, m, shift, "Sub");
+    const ox_node *moved = sub ? made_by(im, m, sub->in[1], "Mul") : NULL;
+    if (!mul || !moved || mul->n_in != 2 || moved->n_in != 2 || !is_row(im, sub->in[0]))
+        return false;
+    m->instead.in[2] = sub->in[0];
+    uint32_t before = m->n;
+    for (uint32_t i = 0; i < 4; i++, m->n = before) {
+        const char *s = mul->in[i & 1], *x = mul->in[1 - (i & 1)];
+        if (!same(moved->in[i >> 1], s))
+            continue;
+        const char *of = scale_of(im, m, s, epsilon);
+        const char *mean = of ? mean_of(im, m, moved->in[1 - (i >> 1)]) : NULL;
+        m->instead.in[0] = x;
+        if (mean && same(of, x) && same(mean, x))
+            return true;
+    }
+    return false;
+}
+
+static bool find_folded_norm(ox_import *im, match *m, const ox_node *last) {
+    double epsilon = 0;
+    if (!is_op(last, "Add") || last->n_in != 2)
+        return false;
+    for (uint32_t i = 0; i < 2; i++) {
+        m->n = 1;
+        if (folded_sum(im, m, last->in[i], last->in[1 - i], &epsilon))
+            return set_norm(im, m, "LayerNormalization", epsilon, 3);
+    }
+    return false;
 }
 
 // --- LayerNormalization with the variance mean(x * x) - mean(x) * mean(x), as Flax writes it. In
@@ -469,8 +522,8 @@ static qrn_status keep(ox_import *im, const match *m) {
 typedef bool (*finder)(ox_import *im, match *m, const ox_node *last);
 
 qrn_status ox_find_patterns(ox_import *im) {
-    static const finder finders[] = {find_layer_norm, find_fast_norm, find_rms_norm, find_gelu,
-                                     find_bias};
+    static const finder finders[] = {find_layer_norm, find_folded_norm, find_fast_norm,
+                                     find_rms_norm,   find_gelu,        find_bias};
     const ox_graph *g = im->model->graph;
     im->instead = qrn_arena_alloc(im->arena, (size_t)g->n_nodes * sizeof *im->instead);
     im->assumes = qrn_arena_alloc(im->arena, (size_t)g->n_nodes * sizeof *im->assumes);
