@@ -11,6 +11,7 @@ void qrn_gpu_unit_free(qrn_gpu_device *d) {
     if (!d)
         return;
     qrn_cl_programs_destroy(d->programs);
+    qrn_gpu_tuner_destroy(d->tuner);
     if (d->queue)
         qrn_cl.clReleaseCommandQueue(d->queue);
     if (d->context)
@@ -18,7 +19,25 @@ void qrn_gpu_unit_free(qrn_gpu_device *d) {
     qrn_free(d);
 }
 
-static qrn_status open_unit(const qrn_cl_device *info, qrn_gpu_device **out) {
+static void say_tuning(void *backend, const char *line) {
+    qrn_log(((const qrn_api_backend *)backend)->log, QNN_LOG_LEVEL_WARN, "%s", line);
+}
+
+// Choices that were measured, or are to be.
+static qrn_status open_tuner(const qrn_api_backend *b, qrn_gpu_device *d) {
+    const qrn_gpu_backend_options *o = &qrn_gpu_backend_of(b)->options;
+    if (!o->tuning && !o->tuning_folder)
+        return QRN_OK;
+    d->tuner = qrn_gpu_tuner_create(d->info, &(qrn_gpu_tuner_options){.folder = o->tuning_folder,
+                                                                      .measure = o->tuning,
+                                                                      .fresh = o->invalidate_tuning,
+                                                                      .say = say_tuning,
+                                                                      .ctx = (void *)(uintptr_t)b});
+    return d->tuner ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory for tuning results");
+}
+
+static qrn_status open_unit(const qrn_api_backend *b, const qrn_cl_device *info,
+                            qrn_gpu_device **out) {
     qrn_gpu_device *d = qrn_calloc(sizeof *d);
     cl_int err;
     if (!d)
@@ -28,6 +47,8 @@ static qrn_status open_unit(const qrn_cl_device *info, qrn_gpu_device **out) {
     qrn_status s = d->context ? qrn_cl_programs_create(info, d->context, &d->programs)
                               : QRN_FAIL(QRN_E_SYSTEM, "no OpenCL context on '%s': %s", info->name,
                                          qrn_cl_error(err));
+    if (s == QRN_OK)
+        s = open_tuner(b, d);
     if (s != QRN_OK) {
         qrn_gpu_unit_free(d);
         return s;
@@ -38,6 +59,7 @@ static qrn_status open_unit(const qrn_cl_device *info, qrn_gpu_device **out) {
 }
 
 typedef struct search {
+    const qrn_api_backend *api;
     qrn_gpu_backend *backend;
     uint32_t index;
     qrn_gpu_device *unit;
@@ -47,14 +69,15 @@ typedef struct search {
 static void find_unit(void *arg) {
     search *s = arg;
     qrn_gpu_device **unit = &s->backend->units[s->index];
-    s->status = *unit ? QRN_OK : open_unit(&s->backend->devices[s->index], unit);
+    s->status = *unit ? QRN_OK : open_unit(s->api, &s->backend->devices[s->index], unit);
     s->unit = *unit;
 }
 
 static qrn_status open_queue(qrn_api_context *c, qrn_gpu_context *own) {
     qrn_gpu_backend *b = qrn_gpu_backend_of(c->backend);
     const qrn_gpu_hardware *hw = c->device ? c->device->impl : NULL;
-    search s = {.backend = b, .index = hw && !hw->is_default ? hw->index : b->chosen};
+    search s = {
+        .api = c->backend, .backend = b, .index = hw && !hw->is_default ? hw->index : b->chosen};
     cl_int err;
     if (!b->devices)
         return QRN_OK; // nothing is executed
@@ -81,6 +104,9 @@ static qrn_status open_all(qrn_api_context *c, qrn_gpu_context *own) {
     QRN_TRY(open_queue(c, own));
     own->device.store = &own->store;
     own->device.pool = c->backend->pool;
+    if (qrn_gpu_backend_of(c->backend)->options.share_weights &&
+        !(own->device.shares = qrn_gpu_shares_create()))
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a context");
     return QRN_OK;
 }
 
@@ -90,6 +116,8 @@ qrn_status qrn_gpu_context_create(qrn_api_context *c) {
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context");
     qrn_status s = open_all(c, own);
     if (s != QRN_OK) {
+        if (own->device.queue)
+            qrn_cl.clReleaseCommandQueue(own->device.queue);
         qrn_cl_store_close(&own->store);
         qrn_free(own);
         return s;
@@ -110,6 +138,7 @@ qrn_status qrn_gpu_context_free(qrn_api_context *c) {
         qrn_cl.clReleaseMemObject(s->memory);
         qrn_free(s);
     }
+    qrn_gpu_shares_destroy(own->device.shares);
     if (own->profile_queue)
         qrn_cl.clReleaseCommandQueue(own->profile_queue);
     if (own->device.queue)

@@ -63,6 +63,16 @@ static qrn_status new_io(const qrn_api_graph *g, const qrn_gpu_plan *p, uint32_t
     return qrn_gpu_new_buffer(p, v->size_bytes, NULL, out);
 }
 
+// Tuning runs kernels: never on memory of the context, which holds what other graphs wrote.
+static bool may_tune(const qrn_api_graph *g, const qrn_gpu_plan *p) {
+    for (uint32_t i = 0; i < p->cg->n_io; i++) {
+        const qrn_tensor *t = qrn_context_tensor(g->context, p->cg->io[i].tensor_id);
+        if (t && t->role == QRN_ROLE_INOUT)
+            return false;
+    }
+    return true;
+}
+
 // Objects of a plan, and buffers for its application tensors.
 static qrn_status realize(const qrn_api_graph *g, qrn_gpu_graph *made) {
     const qrn_gpu_device *d = device_of(g);
@@ -74,6 +84,8 @@ static qrn_status realize(const qrn_api_graph *g, qrn_gpu_graph *made) {
     QRN_TRY(qrn_gpu_realize(made->plan, d));
     for (uint32_t i = 0; i < n_io; i++)
         QRN_TRY(new_io(g, made->plan, i, &made->io[i]));
+    if (may_tune(g, made->plan))
+        qrn_gpu_tune_plan(d->tuner, made->plan, made->io);
     return QRN_OK;
 }
 

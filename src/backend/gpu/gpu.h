@@ -6,6 +6,8 @@
 
 #include "backend/package/package.h"
 #include "bind/gpu/plan.h"
+#include "bind/gpu/share.h"
+#include "bind/gpu/tune.h"
 #include "core/services.h"
 
 #include <pthread.h>

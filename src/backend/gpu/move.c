@@ -69,12 +69,65 @@ static qrn_status copy_shared(qrn_gpu_context *own, const qrn_gpu_device *to) {
     return QRN_OK;
 }
 
-static qrn_status move_all(qrn_api_context *c, const graphs *all, const qrn_gpu_device *to) {
+// What a graph keeps from one execution to the next: read before the move, written after it.
+typedef struct kept {
+    void **bytes; // [n_states]; NULL: none
+} kept;
+
+static qrn_status keep_states(const qrn_gpu_device *d, const qrn_gpu_plan *p, kept *k) {
+    k->bytes = p->n_states ? qrn_calloc(p->n_states * sizeof *k->bytes) : NULL;
+    cl_int err = !p->n_states || k->bytes ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY;
+    for (uint32_t i = 0; i < p->n_states && err == CL_SUCCESS; i++) {
+        k->bytes[i] = qrn_alloc((size_t)p->states[i]);
+        err = k->bytes[i]
+                  ? qrn_cl.clEnqueueReadBuffer(d->queue, p->state_memory[i], CL_TRUE, 0,
+                                               (size_t)p->states[i], k->bytes[i], 0, NULL, NULL)
+                  : CL_OUT_OF_HOST_MEMORY;
+    }
+    return err == CL_SUCCESS ? QRN_OK
+                             : QRN_FAIL(QRN_E_MEM, "graph '%s': its state cannot be moved: %s",
+                                        p->cg->name, qrn_cl_error(err));
+}
+
+static qrn_status restore_states(const qrn_gpu_device *d, const qrn_gpu_plan *p, const kept *k) {
+    cl_int err = CL_SUCCESS;
+    for (uint32_t i = 0; i < p->n_states && err == CL_SUCCESS; i++)
+        err = qrn_cl.clEnqueueWriteBuffer(d->queue, p->state_memory[i], CL_TRUE, 0,
+                                          (size_t)p->states[i], k->bytes[i], 0, NULL, NULL);
+    return err == CL_SUCCESS ? QRN_OK
+                             : QRN_FAIL(QRN_E_MEM, "graph '%s': its state cannot be moved: %s",
+                                        p->cg->name, qrn_cl_error(err));
+}
+
+static void drop_states(const graphs *all, kept *k) {
+    for (uint32_t i = 0; k && i < all->n; i++) {
+        const qrn_gpu_plan *p = qrn_gpu_graph_of(all->list[i])->plan;
+        for (uint32_t n = 0; k[i].bytes && n < p->n_states; n++)
+            qrn_free(k[i].bytes[n]);
+        qrn_free(k[i].bytes);
+    }
+    qrn_free(k);
+}
+
+static qrn_status keep_all(const qrn_gpu_context *own, const graphs *all, kept **out) {
+    *out = qrn_calloc((all->n + 1u) * sizeof **out);
+    if (!*out)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for the state of graphs");
+    for (uint32_t i = 0; i < all->n; i++)
+        QRN_TRY(keep_states(&own->device, qrn_gpu_graph_of(all->list[i])->plan, &(*out)[i]));
+    return QRN_OK;
+}
+
+static qrn_status move_all(qrn_api_context *c, const graphs *all, const kept *states,
+                           const qrn_gpu_device *to) {
     qrn_gpu_context *own = c->impl;
     QRN_TRY(copy_shared(own, to));
+    qrn_gpu_shares_clear(own->device.shares);
     own->device = *to;
-    for (uint32_t i = 0; i < all->n; i++)
+    for (uint32_t i = 0; i < all->n; i++) {
         QRN_TRY(qrn_gpu_graph_realize(all->list[i]));
+        QRN_TRY(restore_states(to, qrn_gpu_graph_of(all->list[i])->plan, &states[i]));
+    }
     return QRN_OK;
 }
 
@@ -86,11 +139,14 @@ static qrn_status move(qrn_api_context *c, cl_context there) {
     if (!all.list)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a list of graphs");
     qrn_context_each_graph(c, note_graph, &all);
-    qrn_status s = open_there(own, there, &to);
+    kept *states = NULL;
+    qrn_status s = keep_all(own, &all, &states);
+    if (s == QRN_OK)
+        s = open_there(own, there, &to);
     if (s == QRN_OK) {
         for (uint32_t i = 0; i < all.n; i++)
             qrn_gpu_graph_unrealize(qrn_gpu_graph_of(all.list[i]));
-        s = move_all(c, &all, &to);
+        s = move_all(c, &all, states, &to);
         own->device = to;
         own->foreign = true;
         qrn_cl.clRetainContext(there);
@@ -101,6 +157,7 @@ static qrn_status move(qrn_api_context *c, cl_context there) {
         if (s != QRN_OK) // graphs without memory: nothing of the context can be trusted
             atomic_store(&own->lost, true);
     }
+    drop_states(&all, states);
     qrn_free(all.list);
     return s;
 }

@@ -16,9 +16,11 @@ typedef struct qrn_gpu_device {
     cl_context context;
     cl_command_queue queue; // for uploads while a plan is realized
     qrn_cl_programs *programs;
-    qrn_cl_store *store; // where they are kept, or NULL
-    qrn_pool *pool;      // threads that build them, or NULL
-    bool mma;            // tensor cores can be used through inline PTX: qrn_gpu_probe
+    qrn_cl_store *store;           // where they are kept, or NULL
+    qrn_pool *pool;                // threads that build them, or NULL
+    struct qrn_gpu_shares *shares; // of constants that plans have in common, or NULL
+    struct qrn_gpu_tuner *tuner;   // measured choices, or NULL
+    bool mma;                      // tensor cores can be used through inline PTX: qrn_gpu_probe
 } qrn_gpu_device;
 
 // Finds out by test programs what the device can do. Never fails.

@@ -4,8 +4,11 @@
 #include "bind/gpu/plan.h"
 
 #include "base/mem.h"
+#include "bind/gpu/share.h"
 
 #include <string.h>
+
+#define SHARED_BYTES 1024 // smaller constants are not worth a search
 
 // All bytes that the plan needs at once, application tensors included.
 static uint64_t needed_bytes(const qrn_gpu_plan *p) {
@@ -68,6 +71,12 @@ static qrn_status make_states(qrn_gpu_plan *p) {
     return QRN_OK;
 }
 
+static qrn_status make_constant(const qrn_gpu_plan *p, qrn_gpu_const *c) {
+    if (p->device->shares && !c->writable && c->bytes >= SHARED_BYTES)
+        return qrn_gpu_share(p->device->shares, p, c, &c->memory);
+    return qrn_gpu_new_buffer(p, c->bytes, c->data, &c->memory);
+}
+
 static qrn_status make_memory(qrn_gpu_plan *p) {
     uint64_t all = p->device->info->memory_bytes;
     if (all && needed_bytes(p) > all)
@@ -81,8 +90,7 @@ static qrn_status make_memory(qrn_gpu_plan *p) {
         QRN_TRY(
             qrn_gpu_new_buffer(p, p->n_params * sizeof *p->params, p->params, &p->params_memory));
     for (uint32_t i = 0; i < p->n_constants; i++)
-        QRN_TRY(qrn_gpu_new_buffer(p, p->constants[i].bytes, p->constants[i].data,
-                                   &p->constants[i].memory));
+        QRN_TRY(make_constant(p, &p->constants[i]));
     QRN_TRY(make_states(p));
     cl_int err = qrn_cl.clFinish(p->device->queue);
     return err == CL_SUCCESS ? QRN_OK : no_device_memory(p, needed_bytes(p), err);

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+//
+// Tuning of local sizes: launches in one dimension that leave the size of work groups to the
+// driver. Such kernels use no local memory and no barriers, so the size cannot change a result.
+#include "base/sha256.h"
+#include "bind/gpu/tune.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define N_RUNS 3
+
+static const size_t sizes[] = {0, 32, 64, 128, 256, 512}; // 0: the driver's choice
+
+typedef struct trial {
+    qrn_gpu_plan *plan;
+    qrn_gpu_launch *launch;
+} trial;
+
+static double now_us(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static double run_once(const trial *t, const size_t *local) {
+    cl_command_queue q = t->plan->device->queue;
+    const qrn_gpu_launch *l = t->launch;
+    double start = now_us();
+    cl_int err = qrn_cl.clEnqueueNDRangeKernel(q, l->kernel, l->n_dims, NULL, l->global, local, 0,
+                                               NULL, NULL);
+    if (qrn_cl.clFinish(q) != CL_SUCCESS || err != CL_SUCCESS)
+        return -1;
+    return now_us() - start;
+}
+
+static double measure(void *ctx, uint32_t variant) {
+    const trial *t = ctx;
+    size_t local[3] = {sizes[variant], 1, 1};
+    if (local[0] &&
+        (t->launch->global[0] % local[0] != 0 || local[0] > t->plan->device->info->max_group))
+        return -1;
+    const size_t *given = local[0] ? local : NULL;
+    double best = run_once(t, given); // the first run may build
+    for (int i = 0; i < N_RUNS && best >= 0; i++) {
+        double us = run_once(t, given);
+        best = i == 0 || us < best ? us : best;
+    }
+    return best;
+}
+
+// A launch that can be run at any time: it reads and writes nothing that is kept.
+static bool may_run(const qrn_gpu_plan *p, const qrn_gpu_launch *l) {
+    if (l->n_dims != 1 || l->local[0])
+        return false;
+    for (uint32_t i = 0; i < l->n_args; i++) {
+        const qrn_gpu_arg *a = &l->args[i];
+        if (a->kind == QRN_GPU_ARG_BUFFER || a->kind == QRN_GPU_ARG_LOCAL)
+            return false; // of a package, or with local memory
+        if (a->kind != QRN_GPU_ARG_VALUE || a->item == QRN_VAL_NONE)
+            continue;
+        const qrn_gpu_place *at = &p->places[a->item];
+        if (at->space == QRN_GPU_STATE || at->space == QRN_GPU_FAULT ||
+            (at->space == QRN_GPU_CONST && p->constants[at->index].writable))
+            return false;
+    }
+    return true;
+}
+
+static cl_int bind_io(const qrn_gpu_launch *l, cl_mem *io) {
+    cl_int err = CL_SUCCESS;
+    for (uint32_t k = 0; k < l->n_io_args && err == CL_SUCCESS; k++)
+        err = qrn_cl.clSetKernelArg(l->kernel, l->io_args[2 * k], sizeof(cl_mem),
+                                    &io[l->io_args[2 * k + 1]]);
+    return err;
+}
+
+static void make_key(const qrn_gpu_launch *l, char *key, size_t size) {
+    uint8_t digest[QRN_SHA256_BYTES];
+    qrn_sha256 h;
+    qrn_sha256_begin(&h);
+    qrn_sha256_add(&h, l->text, strlen(l->text));
+    qrn_sha256_end(&h, digest);
+    snprintf(key, size, "local,%s,%02x%02x%02x%02x%02x%02x,%zu", l->entry, digest[0], digest[1],
+             digest[2], digest[3], digest[4], digest[5], l->global[0]);
+}
+
+void qrn_gpu_tune_plan(qrn_gpu_tuner *t, qrn_gpu_plan *p, cl_mem *io) {
+    if (!t)
+        return;
+    qrn_gpu_tuner_begin(t);
+    for (uint32_t i = 0; i < p->n_launches; i++) {
+        qrn_gpu_launch *l = &p->launches[i];
+        char key[256];
+        trial one = {p, l};
+        if (!may_run(p, l) || bind_io(l, io) != CL_SUCCESS)
+            continue;
+        make_key(l, key, sizeof key);
+        size_t local =
+            sizes[qrn_gpu_tune(t, key, sizeof sizes / sizeof sizes[0], 0, measure, &one)];
+        if (local && l->global[0] % local == 0 && local <= p->device->info->max_group)
+            l->local[0] = local;
+    }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+//
+// Weights that graphs have in common (GPU-BKE-03), and tuning (GPU-TUN).
+#include "gpu_client.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define N_WEIGHTS 65536u
+
+static qrn_cl_api real;
+static size_t n_bytes;  // of buffers that were made
+static unsigned n_runs; // kernels that were run
+
+static cl_mem count_bytes(cl_context c, cl_bitfield flags, size_t n, void *host, cl_int *err) {
+    n_bytes += n;
+    return real.clCreateBuffer(c, flags, n, host, err);
+}
+
+static cl_int count_runs(cl_command_queue q, cl_kernel k, cl_uint n, const size_t *a,
+                         const size_t *b, const size_t *c, cl_uint n_events, const cl_event *events,
+                         cl_event *event) {
+    n_runs++;
+    return real.clEnqueueNDRangeKernel(q, k, n, a, b, c, n_events, events, event);
+}
+
+static void count(void) {
+    real = qrn_cl;
+    n_bytes = 0;
+    n_runs = 0;
+    qrn_cl.clCreateBuffer = count_bytes;
+    qrn_cl.clEnqueueNDRangeKernel = count_runs;
+}
+
+static gpu_world begin_with(const QnnGpuBackend_CustomConfig_t *custom, unsigned n) {
+    gpu_world w = {.qnn = gpu_open()};
+    QnnBackend_Config_t configs[4];
+    const QnnBackend_Config_t *list[5] = {NULL};
+    for (unsigned i = 0; i < n; i++) {
+        configs[i] = (QnnBackend_Config_t){.option = QNN_BACKEND_CONFIG_OPTION_CUSTOM,
+                                           .customConfig = (void *)(uintptr_t)&custom[i]};
+        list[i] = &configs[i];
+    }
+    gpu_lines[0] = 0;
+    GPU_OK(w.qnn.logCreate(gpu_log_line, QNN_LOG_LEVEL_DEBUG, &w.log));
+    GPU_OK(w.qnn.backendCreate(w.log, list, &w.backend));
+    GPU_OK(w.qnn.contextCreate(w.backend, NULL, NULL, &w.context));
+    return w;
+}
+
+// y = x * w with a weight for each element.
+static void make_scaled(const gpu_world *w, const char *name, float *weights) {
+    Qnn_GraphHandle_t g;
+    uint32_t dims[] = {N_WEIGHTS};
+    static float x[N_WEIGHTS], y[N_WEIGHTS];
+    GPU_OK(w->qnn.graphCreate(w->context, name, NULL, &g));
+    Qnn_Tensor_t tx = gpu_tensor(w, g, "x", QNN_TENSOR_TYPE_APP_WRITE, dims);
+    Qnn_Tensor_t ty = gpu_tensor(w, g, "y", QNN_TENSOR_TYPE_APP_READ, dims);
+    Qnn_Tensor_t tw = describe("w", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_FLOAT_32, 1, dims);
+    set_buffer(&tw, weights, N_WEIGHTS * sizeof *weights);
+    GPU_OK(w->qnn.tensorCreateGraphTensor(g, &tw));
+    Qnn_Tensor_t in[] = {tx, tw};
+    GPU_OK(w->qnn.graphAddNode(
+        g, op_config("mul", QNN_OP_PACKAGE_NAME_QTI_AISW, "ElementWiseMultiply", in, 2, &ty, 1)));
+    GPU_OK(w->qnn.graphFinalize(g, NULL, NULL));
+    for (uint32_t i = 0; i < N_WEIGHTS; i++)
+        x[i] = (float)(i % 11);
+    set_buffer(&tx, x, sizeof x);
+    set_buffer(&ty, y, sizeof y);
+    GPU_OK(w->qnn.graphExecute(g, &tx, 1, &ty, 1, NULL, NULL));
+    for (uint32_t i = 0; i < N_WEIGHTS; i++)
+        assert_float_equal(y[i], x[i] * weights[i], 1e-6);
+}
+
+static float weights[N_WEIGHTS], others[N_WEIGHTS];
+
+// Bytes of device memory and of the binary that a second graph over the same weights takes.
+static void measure_second(bool share, size_t *device, uint64_t *file) {
+    QnnGpuBackend_CustomConfig_t custom = {.option =
+                                               QNN_GPU_BACKEND_CONFIG_OPTION_WEIGHT_SHARING_ENABLED,
+                                           .weightSharingEnabled = share};
+    gpu_world w = begin_with(&custom, 1);
+    Qnn_ContextBinarySize_t before, after;
+    make_scaled(&w, "first", weights);
+    GPU_OK(w.qnn.contextGetBinarySize(w.context, &before));
+    count();
+    make_scaled(&w, "second", weights);
+    qrn_cl = real;
+    *device = n_bytes;
+    GPU_OK(w.qnn.contextGetBinarySize(w.context, &after));
+    *file = after - before;
+    make_scaled(&w, "third", others); // other bytes are other weights
+    gpu_end(&w);
+}
+
+static void bke_03_equal_weights_are_stored_once(void **state) {
+    (void)state;
+    size_t shared, alone, size = sizeof weights;
+    uint64_t file;
+    for (uint32_t i = 0; i < N_WEIGHTS; i++) {
+        weights[i] = (float)i * 0.01f;
+        others[i] = (float)i * -0.5f;
+    }
+    measure_second(false, &alone, &file);
+    assert_true(alone >= 3 * size); // x, y, w
+    measure_second(true, &shared, &file);
+    assert_true(shared < 2 * size + size / 2); // x, y
+    assert_true(file < size / 2);
+}
+
+// --- tuning
+
+static char folder[] = "/tmp/quern-tune-XXXXXX";
+
+static void run_tuned(bool tune, bool invalidate, bool measured) {
+    QnnGpuBackend_CustomConfig_t custom[] = {
+        {.option = QNN_GPU_BACKEND_CONFIG_OPTION_ENABLE_TUNING_MODE, .enableTuningMode = tune},
+        {.option = QNN_GPU_BACKEND_CONFIG_OPTION_PERFORMANCE_CACHE_DIR,
+         .performanceCacheDir = folder},
+        {.option = QNN_GPU_BACKEND_CONFIG_OPTION_INVALIDATE_PERFORMANCE_CACHE,
+         .invalidatePerformanceCache = invalidate}};
+    gpu_world w = begin_with(custom, 3);
+    count();
+    make_scaled(&w, "g", weights);
+    qrn_cl = real;
+    if (measured)
+        assert_true(n_runs > 2);
+    else
+        assert_int_equal(n_runs, 1);
+    gpu_end(&w);
+}
+
+static size_t count_lines(const char *text) {
+    char path[128], line[4096];
+    size_t n = 0;
+    snprintf(path, sizeof path, "%s/tuning.jsonl", folder);
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f))
+        n += strstr(line, text) != NULL;
+    if (f)
+        fclose(f);
+    return n;
+}
+
+static void tun_01_02_03_winners_are_measured_once_and_only_when_asked_for(void **state) {
+    (void)state;
+    char path[128];
+    assert_non_null(mkdtemp(folder));
+    run_tuned(false, false, false);
+    assert_int_equal(count_lines("variant"), 0);
+    run_tuned(true, false, true);
+    assert_int_equal(count_lines("\"key\":\"local,eltwise,"), 1);
+    run_tuned(true, false, false);  // known
+    run_tuned(false, false, false); // used without tuning
+    assert_int_equal(count_lines("variant"), 1);
+    run_tuned(true, true, true); // thrown away first
+    assert_int_equal(count_lines("variant"), 1);
+    snprintf(path, sizeof path, "%s/tuning.jsonl", folder);
+    FILE *f = fopen(path, "w"); // hostile lines
+    fprintf(f,
+            "{\n[]\n{\"device\":3}\n\xff\xfe\n{\"device\":\"x\",\"key\":\"y\",\"variant\":-1}\n");
+    for (int i = 0; i < 5000; i++)
+        fputc('{', f);
+    fclose(f);
+    run_tuned(false, false, false);
+    run_tuned(true, false, true);
+    unlink(path);
+    rmdir(folder);
+    run_tuned(false, false, false); // makes the folder again
+    rmdir(folder);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bke_03_equal_weights_are_stored_once),
+        cmocka_unit_test(tun_01_02_03_winners_are_measured_once_and_only_when_asked_for),
+    };
+    return gpu_tests(tests);
+}
