@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define MAX_DEPTH 128 // of a head
-#define WARPS 4       // that share the keys of 16 queries
+#define WARPS 8       // that share the keys of 16 queries
 
 typedef struct qrn_gpu_attention {
     uint32_t scores, softmax, product; // steps: two matmuls and what is between them
@@ -327,7 +327,8 @@ qrn_status qrn_gpu_bind_attention(qrn_gpu_binder *b, const qrn_cstep *s) {
     if (!mma)
         return qrn_gpu_kernel_end(&k, 2, (size_t[]){rows, heads}, NULL);
     qrn_gpu_define(&k, "F16", "%d", stored(b, a->q.base) == QRN_DTYPE_F16);
-    qrn_gpu_define(&k, "WARPS", "%d", WARPS);
-    return qrn_gpu_kernel_end(&k, 2, (size_t[]){(rows + 15) / 16 * 32 * WARPS, heads},
-                              (size_t[]){32 * WARPS, 1});
+    size_t warps = y->dims[a->rank - 1] <= 64 ? WARPS : WARPS / 2; // local memory for their parts
+    qrn_gpu_define(&k, "WARPS", "%zu", warps);
+    return qrn_gpu_kernel_end(&k, 2, (size_t[]){(rows + 15) / 16 * 32 * warps, heads},
+                              (size_t[]){32 * warps, 1});
 }

@@ -40,6 +40,22 @@ static void conv_params(const qrn_conv_geometry *g, int32_t *p) {
         p[i] = (int32_t)values[i];
 }
 
+static uint32_t common_factor(uint32_t a, uint32_t b) { return b ? common_factor(b, a % b) : a; }
+
+// A row of taps whose cells all lie inside of the picture and side by side is one tap: long runs of
+// memory also where there are few channels, as in the first layer of a vision transformer.
+static void join_row(const qrn_conv_geometry *g, qrn_gpu_gemm *out) {
+    uint32_t c = (uint32_t)g->cin, wide = (uint32_t)g->kernel[2];
+    out->grain = c;
+    if (wide == 1 || g->dilation[2] != 1 || g->before[2] != 0 ||
+        (g->out[2] - 1) * g->stride[2] + g->kernel[2] > g->in[2])
+        return;
+    out->grain = common_factor((uint32_t)g->stride[2] * c, (uint32_t)g->in[2] * c);
+    out->channels = wide * c;
+    out->params[2] = (int32_t)out->channels;
+    out->params[6] = 1;
+}
+
 static bool conv_gemm(const qrn_gpu_binder *b, const qrn_cstep *s, qrn_gpu_gemm *out) {
     qrn_conv_geometry g = conv_geometry(b, s);
     qrn_gemm gemm;
@@ -61,6 +77,7 @@ static bool conv_gemm(const qrn_gpu_binder *b, const qrn_cstep *s, qrn_gpu_gemm 
         out->direct &=
             g.kernel[i] == 1 && g.stride[i] == 1 && g.before[i] == 0 && g.in[i] == g.out[i];
     conv_params(&g, out->params);
+    join_row(&g, out);
     return true;
 }
 
@@ -95,6 +112,7 @@ static bool matmul_gemm(const qrn_gpu_binder *b, const qrn_cstep *s, qrn_gpu_gem
                           .depth = g.depth,
                           .batch = g.batch,
                           .channels = (uint32_t)g.depth,
+                          .grain = (uint32_t)g.depth,
                           .direct = true,
                           .w_depth = g.b_depth,
                           .w_col = g.b_col,

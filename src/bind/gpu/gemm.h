@@ -14,7 +14,8 @@
 typedef struct qrn_gpu_gemm {
     const qrn_cstep *step;
     size_t rows, cols, depth, batch;
-    uint32_t channels; // of a cell: depth is a multiple of it
+    uint32_t channels; // of a tap: depth is a multiple of it
+    uint32_t grain;    // cells begin at multiples of so many elements
     bool direct;       // the rows of X follow each other as they are
     bool fixed;        // weights are constant, element (k, j) at k * w_depth + j * w_col
     size_t w_depth, w_col;

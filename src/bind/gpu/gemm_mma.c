@@ -29,8 +29,8 @@ static size_t groups_of(const tiling *t, size_t rows, size_t cols) {
     return (rows + tall - 1) / tall * ((cols + wide - 1) / wide);
 }
 
-// Measured on 132 multiprocessors: a launch should have some 25 warps for each (f32; f16 needs
-// fewer), and a part of a sum at least 4 blocks.
+// Measured on 132 multiprocessors: so many warps for each, and a part of a sum of at least 4
+// blocks.
 static choice choose(const qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16, int gather) {
     double work = (double)g->rows * (double)g->cols * (double)g->depth;
     choice c = {.t = gather == 2                  ? scattered_tiles
@@ -38,7 +38,7 @@ static choice choose(const qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16, i
                                                   : small_tiles,
                 .parts = 1};
     size_t warps = groups_of(&c.t, g->rows, g->cols) * c.t.wm * c.t.wn * g->batch;
-    size_t most = b->opt->device->info->n_units * (size_t)(f16 ? 17 : 26);
+    size_t most = b->opt->device->info->n_units * (size_t)(f16 ? 21 : c.t.mt > 1 ? 12 : 26);
     size_t blocks = (g->depth + (f16 ? 31 : 15)) / (f16 ? 32 : 16);
     while (g->fixed && c.parts < 16 && warps * 2 * c.parts <= most && blocks / (2 * c.parts) >= 4)
         c.parts *= 2;
@@ -105,8 +105,8 @@ static bool in_chunks(const qrn_gpu_binder *b, qrn_val v, bool f16, size_t step)
 }
 
 static int gather_of(const qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16) {
-    size_t step = g->direct ? (size_t)g->params[13] : g->channels;
-    bool even = g->depth % (f16 ? 8u : 4u) == 0;
+    size_t step = g->direct ? (size_t)g->params[13] : g->grain;
+    bool even = g->depth % (f16 ? 8u : 4u) == 0 && g->channels % (f16 ? 8u : 4u) == 0;
     for (uint32_t i = 18; i < g->n_params; i += 3)
         even &= g->params[i] % (f16 ? 8 : 4) == 0;
     if (!even || !in_chunks(b, g->step->in[0], f16, step))

@@ -2,7 +2,7 @@
 // local memory. Weights are packed as [n / 32][K][32].
 //
 // P: [0] in height, [1] width, [2] channels, [3] out height, [4] width, [5] kernel height, [6] width,
-// [7, 8] strides, [9, 10] dilations, [11, 12] pads before. A matrix is a picture of one tap.
+// [7, 8] strides, [9, 10] dilations, [11, 12] pads before, [13] elements between cells. A matrix is a picture of one tap.
 __kernel void gemm_cpu(X_ARG, W_ARG, B_ARG, Y_ARG, P_ARG, const int M, const int N,
                        const int K EPI_ARGS) {
     X_BEGIN W_BEGIN B_BEGIN Y_BEGIN P_BEGIN EPI_BEGIN
@@ -24,7 +24,7 @@ __kernel void gemm_cpu(X_ARG, W_ARG, B_ARG, Y_ARG, P_ARG, const int M, const int
             for (int r = 0; r < ROWS; r++) {
                 int y = y0[r] + ky * P[9], x = x0[r] + kx * P[10];
                 int in = y >= 0 && y < H && x >= 0 && x < Wd;
-                from[r] = in ? ((base[r] + y) * Wd + x) * channels : -1;
+                from[r] = in ? ((base[r] + y) * Wd + x) * P[13] : -1;
                 inside &= in;
                 some |= in;
             }

@@ -128,9 +128,9 @@ inline void multiply(float acc[MT][NT][4], const uint4 a[2 * MT], const uint4 b[
 #endif
 }
 
-// P: [0] in height, [1] width, [2] channels, [3] out height, [4] width, [5] kernel height, [6] width,
-// [7, 8] strides, [9, 10] dilations, [11, 12] pads before, [13] elements between rows of X (GATHER
-// 0), [14] between columns and [15] between rows of K of W (WEIGHTS 1, 2), [16] leading dimensions,
+// P: [0] in height, [1] width, [2] channels of a tap, [3] out height, [4] width, [5] kernel height, [6] width,
+// [7, 8] strides, [9, 10] dilations, [11, 12] pads before, [13] elements between cells (GATHER 0:
+// rows) of X, [14] between columns and [15] between rows of K of W (WEIGHTS 1, 2), [16] leading dimensions,
 // then size, stride in X, stride in W of each, from the last to the first.
 __kernel __attribute__((reqd_work_group_size(32 * WM * WN, 1, 1))) void
 gemm_mma(X_ARG, W_ARG, B_ARG, Y_ARG, S_ARG, C_ARG, P_ARG, const int M, const int N,
@@ -192,7 +192,7 @@ gemm_mma(X_ARG, W_ARG, B_ARG, Y_ARG, S_ARG, C_ARG, P_ARG, const int M, const int
     UNROLL for (int i = 0; i < 2 * MT; i++) {                                                             \
         int y = y0[i] + ky * P[9], x = x0[i] + kx * P[10];                                         \
         bool in = y >= 0 && y < H && x >= 0 && x < Wd && ky < P[5];                                \
-        off[i] = in ? ((base[i] + y) * Wd + x) * channels : -1;                                    \
+        off[i] = in ? ((base[i] + y) * Wd + x) * P[13] : -1;                                       \
     }
     FIND_TAP
 #endif
@@ -229,7 +229,7 @@ gemm_mma(X_ARG, W_ARG, B_ARG, Y_ARG, S_ARG, C_ARG, P_ARG, const int M, const int
             UNROLL for (int i = 0; i < 2 * MT; i++) {                                              \
                 int y = y0[i] + ky1 * P[9], x = x0[i] + kx1 * P[10];                               \
                 bool in = y >= 0 && y < H && x >= 0 && x < Wd && ky1 < P[5];                       \
-                v[i][e] = in ? LD_X(((base[i] + y) * Wd + x) * channels + c1) : 0.0f;              \
+                v[i][e] = in ? LD_X(((base[i] + y) * Wd + x) * P[13] + c1) : 0.0f;                 \
             }                                                                                      \
             if (++c1 == channels) {                                                                \
                 c1 = 0;                                                                            \

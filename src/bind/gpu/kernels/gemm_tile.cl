@@ -32,7 +32,7 @@ gemm_tile(X_ARG, W_ARG, B_ARG, Y_ARG, P_ARG, const int M, const int N, const int
         for (int i = 0; i < 4; i++) {
             int y = y0[i] + ky * P[9], x = x0[i] + kx * P[10];
             int in = k < K && y >= 0 && y < H && x >= 0 && x < Wd;
-            a[tx][ty + 16 * i] = in ? LD_X(((base[i] + y) * Wd + x) * channels + c) : 0.0f;
+            a[tx][ty + 16 * i] = in ? LD_X(((base[i] + y) * Wd + x) * P[13] + c) : 0.0f;
         }
         vstore4(vload4(0, w + s * DEPTH * TILE + 4 * tid), 0, &b[0][0] + 4 * tid);
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -3,12 +3,23 @@
 // chunk; S are scales [N][K / step], Z what is added to the quantized values before.
 #define TILE 4096 // elements of a row of X in local memory; a chunk has one word more, for the banks
 
-inline float number(uint word, int i) {
-#if SIGNED
-    return (float)((int)(word << (32 - BITS - i * BITS)) >> (32 - BITS));
+// A quantized value without a conversion: its bits in the mantissa of 128 or 32768.
+#if BITS == 4
+#define POSITION 16
+#define MAGIC 0x43000000u
+#define TOO_MUCH (128.0f + (SIGNED ? 8.0f : 0.0f))
+#define FLIP (SIGNED ? 0x88888888u : 0u)
 #else
-    return (float)(word >> (i * BITS) & ((1u << BITS) - 1u));
+#define POSITION 8
+#define MAGIC 0x47000000u
+#define TOO_MUCH (32768.0f + (SIGNED ? 128.0f : 0.0f))
+#define FLIP (SIGNED ? 0x80808080u : 0u)
 #endif
+#define MASK (((1u << BITS) - 1u) << POSITION)
+
+inline float raised(uint word, int i) {
+    int by = i * BITS - POSITION;
+    return as_float(((by >= 0 ? word >> by : word << -by) & MASK) | MAGIC);
 }
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
@@ -23,31 +34,45 @@ gemv(X_ARG, W_ARG, S_ARG, Z_ARG, B_ARG, Y_ARG, const int N, const int K, const i
         acc[r] = 0.0f;
     for (int k0 = 0; k0 < K; k0 += TILE) {
         const int n = min(TILE, K - k0);
+        // Weights are on their way while X is brought.
+        uint4 w[TILE / 1024][ROWS][BITS / 4];
+#pragma unroll
+        for (int s = 0; s < TILE / 1024; s++)
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+#pragma unroll
+                for (int p = 0; p < BITS / 4; p++) {
+                    int c = min(lane + 32 * s, n / 32 - 1), col = min(col0 + r, N - 1);
+                    w[s][r][p] = ((__global const uint4 *)
+                                      W)[((size_t)col * chunks + k0 / 32 + c) * (BITS / 4) + p];
+                }
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int i = tid; i < n; i += 256)
             x[i / 32 * 33 + i % 32] = LD_X(row * K + k0 + i);
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (int c = lane; c < n / 32; c += 32)
-            for (int r = 0; r < ROWS; r++) {
-                const int col = min(col0 + r, N - 1), g = col * groups + (k0 + 32 * c) / step;
-                __global const uint4 *w =
-                    (__global const uint4 *)W + ((size_t)col * chunks + k0 / 32 + c) * (BITS / 4);
-                float sum = 0.0f;
-#if HAS_Z
-                const float zero = LD_Z(g);
-#else
-                const float zero = 0.0f;
-#endif
-                for (int part = 0; part < BITS / 4; part++) {
-                    uint4 v = w[part];
-                    uint words[4] = {v.x, v.y, v.z, v.w};
-                    for (int d = 0; d < 4; d++)
-                        for (int i = 0; i < 32 / BITS; i++)
-                            sum += x[c * 33 + (part * 4 + d) * (32 / BITS) + i] *
-                                   (number(words[d], i) + zero);
+#pragma unroll
+        for (int s = 0; s < TILE / 1024; s++) {
+            int c = lane + 32 * s;
+            if (c < n / 32) {
+#pragma unroll
+                for (int r = 0; r < ROWS; r++) {
+                    const int g = min(col0 + r, N - 1) * groups + (k0 + 32 * c) / step;
+                    const float less = (HAS_Z ? LD_Z(g) : 0.0f) - TOO_MUCH;
+                    float sum = 0.0f;
+#pragma unroll
+                    for (int p = 0; p < BITS / 4; p++) {
+                        uint words[4] = {w[s][r][p].x, w[s][r][p].y, w[s][r][p].z, w[s][r][p].w};
+#pragma unroll
+                        for (int d = 0; d < 4; d++)
+#pragma unroll
+                            for (int i = 0; i < 32 / BITS; i++)
+                                sum += x[c * 33 + (p * 4 + d) * (32 / BITS) + i] *
+                                       (raised(words[d] ^ FLIP, i) + less);
+                    }
+                    acc[r] += sum * LD_S(g);
                 }
-                acc[r] += sum * LD_S(g);
             }
+        }
     }
     for (int r = 0; r < ROWS; r++)
         parts[r][tid] = acc[r];
