@@ -58,6 +58,40 @@ def test_check_and_show_compiled(net):
 
 
 @gpu
+@pytest.mark.parametrize("env", [{}, {"QUERN_GPU_DEVICE": "none"}])
+def test_a_context_binary_runs_without_naming_the_backend(net, tmp_path, env):
+    """Made with a device or without one; it keeps its precision."""
+    binary = tmp_path / "net.bin"
+    ok("compile", net, "-b", "gpu", "--precision", "hybrid", "-o", binary, env=env)
+    x = np.array([[1, -50, 100], [0.5, 2, 3]], np.float32)
+    np.save(tmp_path / "x.npy", x)
+    p = ok("run", binary, tmp_path / "x.npy", "-o", tmp_path / "out", "--precision", "fp32")
+    assert "precision: as compiled" in p.stderr and "--precision has no effect" in p.stderr
+    want = np.maximum(x + np.array([10, 20, -30], np.float32), 0)
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "output_0.npy"), want)
+    assert "graph net" in ok("show", binary).stdout
+    assert "relu" in ok("show", "--compiled", binary).stdout
+    assert ok_json("bench", binary, "--runs", "2", "--json")["precision"] == "as compiled"
+
+
+@gpu
+def test_inputs_and_outputs_can_stay_on_the_device(net):
+    assert ok_json("bench", net, "-b", "gpu", "--resident", "--runs", "3", "--json")["runs"] == 3
+    refuses(FAILURE, "bench", net, "--resident", "--runs", "3", says="has no memory of a GPU")
+
+
+@gpu
+def test_layers_of_the_gpu_compare_with_those_of_the_cpu(net, tmp_path):
+    folders = {b: {"QUERN_DUMP": str(tmp_path / b)} for b in ("cpu", "gpu")}
+    for backend, env in folders.items():
+        ok("run", net, "--random", "-b", backend, env=env)
+    report = ok_json("compare", tmp_path / "cpu", tmp_path / "gpu", "--json")
+    (graph,) = report["graphs"]
+    assert len(graph["layers"]) >= 2 and all(l["equal"] == 1 or l["sqnr_db"] is None
+                                             for l in graph["layers"]), graph
+
+
+@gpu
 def test_doctor_lists_devices_and_the_chosen_one():
     (row,) = findings("OpenCL")
     assert row["grade"] == "ok" and "libOpenCL.so" in row["text"]
@@ -89,6 +123,8 @@ def test_doctor_without_a_device_is_no_problem():
     assert row["grade"] in ("ok", "warning") and "pocl-opencl-icd" in row["fix"]
     (row,) = findings("OpenCL device", env=env)
     assert row["grade"] == "ok" and "--backend gpu does not work" in row["text"]
+    (row,) = findings("OpenCL device", env={"QUERN_GPU_DEVICE": "none"})
+    assert row["grade"] == "ok" and "only compiles" in row["text"]
     assert "not tried" in findings("GPU self-test", env=env)[0]["text"]
     assert findings("other libraries", env=env)[0]["text"] == "all backend libraries open"
 

@@ -94,3 +94,20 @@ def test_the_precision_is_an_option_of_the_gpu(options, words):
 def test_options_of_the_htp_are_rejected():
     with pytest.raises(Exception, match="option extended_udma needs the HTP backend"):
         session(NET, {**GPU, "extended_udma": "1"})
+
+
+@needs_gpu
+@pytest.mark.parametrize("embed", ["0", "1"])
+def test_a_context_model_gives_the_same_bytes(tmp_path, embed):
+    path, x = tmp_path / "c.onnx", images(7, 1)[0]
+    made = session(NET, {**GPU, "gpu_precision": "hybrid"},
+                   {"ep.context_enable": "1", "ep.context_file_path": str(path),
+                    "ep.context_embed_mode": embed})
+    want = made.run(None, {"x": x})[0]
+    assert cosine(want, cpu_session(NET).run(None, {"x": x})[0]) >= 0.9999
+    assert len(list(tmp_path.glob("*.bin"))) == (embed == "0")
+    loaded = session(str(path), GPU)
+    assert set(assignment(loaded)) == {NAME}
+    assert np.array_equal(loaded.run(None, {"x": x})[0], want)
+    with pytest.raises(Exception, match="backend|GPU|gpu"):  # of another backend
+        session(str(path), HTP)

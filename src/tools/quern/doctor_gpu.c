@@ -66,8 +66,10 @@ static const char *why_chosen(const qt_patient *p) {
 
 void qt_check_device(const qt_patient *p, qt_finding *f) {
     const qt_gpu *g = &p->gpu;
-    if (!g->n) {
-        qt_find(f, QT_GOOD, "", "none, so --backend gpu does not work");
+    if (!g->n || (wanted_device() && strcmp(wanted_device(), "none") == 0)) {
+        qt_find(f, QT_GOOD, "", "none, so --backend gpu %s",
+                wanted_device() ? "only compiles where QUERN_GPU_DEVICE is 'none'"
+                                : "does not work; QUERN_GPU_DEVICE=none lets it compile");
         return;
     }
     const qrn_cl_device *d = &g->devices[f->index];
