@@ -3,6 +3,9 @@
 
     executorch_models.py FOLDER MODEL:SCHEME ...
 
+Schemes are those of the quantizer, "none" (fp16 on the HTP), and gpu_fp32, gpu_fp16, gpu_hybrid and
+gpu_user for the GPU backend in that precision.
+
 One JSON line a case: how many parts were delegated, what was left over, the signal-to-noise ratio
 against the (fake-quantized) module, and whether a second run gives the same bytes. FOLDER receives
 CASE.pte and three inputs and outputs. A program of its own, because the loader reads
@@ -14,7 +17,8 @@ from pathlib import Path
 
 import torch
 from executorch.backends.qualcomm.quantizer.quantizer import QnnQuantizer, QuantDtype
-from executorch.backends.qualcomm.serialization.qc_schema import QcomChipset
+from executorch.backends.qualcomm.serialization.qc_schema import (QcomChipset,
+                                                                  QnnExecuTorchGpuPrecision)
 from executorch.backends.qualcomm.utils import utils as qnn
 from executorch.exir.capture._config import ExecutorchBackendConfig
 from executorch.runtime import Runtime
@@ -72,6 +76,13 @@ MODELS = {"conv": (Conv, [(1, 3, 8, 8)]), "attention": (Attention, [(1, 16, 32)]
           "pool_concat": (PoolConcat, [(1, 4, 16, 16), (1, 4, 16, 16)])}
 
 
+GPU_PRECISIONS = {
+    "gpu_fp32": QnnExecuTorchGpuPrecision.kGpuPrecisionFp32,
+    "gpu_fp16": QnnExecuTorchGpuPrecision.kGpuPrecisionFp16,
+    "gpu_hybrid": QnnExecuTorchGpuPrecision.kGpuPrecisionHybrid,
+    "gpu_user": QnnExecuTorchGpuPrecision.kGpuPrecisionUserProvided}
+
+
 def quantized(model, inputs, scheme):
     quantizer = QnnQuantizer()
     quantizer.set_default_quant_config(
@@ -94,10 +105,12 @@ def run_case(folder, model, scheme):
     torch.manual_seed(0)
     make, shapes = MODELS[model]
     net, inputs = make().eval(), tuple(torch.randn(s) for s in shapes)
-    reference = net if scheme == "none" else quantized(net, inputs, scheme)
-    spec = qnn.generate_qnn_executorch_compiler_spec(
-        soc_model=QcomChipset.SM8650,
-        backend_options=qnn.generate_htp_compiler_spec(use_fp16=scheme == "none"))
+    gpu = scheme.startswith("gpu_")
+    reference = net if gpu or scheme == "none" else quantized(net, inputs, scheme)
+    options = (qnn.generate_gpu_compiler_spec(GPU_PRECISIONS[scheme]) if gpu
+               else qnn.generate_htp_compiler_spec(use_fp16=scheme == "none"))
+    spec = qnn.generate_qnn_executorch_compiler_spec(soc_model=QcomChipset.SM8650,
+                                                     backend_options=options)
     edge = qnn.to_edge_transform_and_lower_to_qnn(reference, inputs, spec)
     calls = [n.target.__name__ if callable(n.target) else str(n.target)
              for n in edge.exported_program().graph.nodes if n.op == "call_function"]
