@@ -32,11 +32,11 @@ INTRO = """\
 
 Libraries: `libQnnCpu.so`, `libQnnSystem.so` ([system.md](system.md)) and `libcdsprpc.so` done,
 `libQnnHtp.so` as the requirements below say, `libQnnSaver.so` ([saver.md](saver.md)) done;
-`libQnnGpu.so` not yet. The ONNX front end and `quern` ([onnx.md](onnx.md), [quern.md](quern.md))
-done; ExecuTorch programs and their runner as [executorch.md](executorch.md) says. The execution
-provider for ONNX Runtime and the Python package ([python.md](python.md)) and
-`quern estimate` ([estimate.md](estimate.md)) as their pages say. The quantizer and the other
-`qnn-*` programs not yet.
+`libQnnGpu.so` ([gpu.md](gpu.md)) as [gpu-options.md](gpu-options.md) says. The ONNX front end and
+`quern` ([onnx.md](onnx.md), [quern.md](quern.md)) done; ExecuTorch programs and their runner as
+[executorch.md](executorch.md) says. The execution provider for ONNX Runtime and the Python package
+([python.md](python.md)) and `quern estimate` ([estimate.md](estimate.md)) as their pages say. The
+quantizer and the other `qnn-*` programs not yet.
 """
 
 
