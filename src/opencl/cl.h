@@ -180,6 +180,7 @@ typedef struct cl_image_desc {
     X(cl_int, clReleaseContext, (cl_context))                                                      \
     X(cl_int, clGetContextInfo, (cl_context, cl_uint, size_t, void *, size_t *))                   \
     X(cl_command_queue, clCreateCommandQueue, (cl_context, cl_device_id, cl_bitfield, cl_int *))   \
+    X(cl_int, clRetainCommandQueue, (cl_command_queue))                                            \
     X(cl_int, clReleaseCommandQueue, (cl_command_queue))                                           \
     X(cl_mem, clCreateBuffer, (cl_context, cl_bitfield, size_t, void *, cl_int *))                 \
     X(cl_mem, clCreateImage,                                                                       \

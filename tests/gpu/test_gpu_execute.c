@@ -116,6 +116,54 @@ static void spd_06_executions_allocate_nothing(void **state) {
     gpu_end(&w);
 }
 
+// --- transfers: the same device, said to have memory of its own or to share the host's
+
+static bool unified;
+static unsigned n_maps, n_pinned;
+
+static cl_int describe_gpu(cl_device_id d, cl_uint what, size_t n, void *out, size_t *used) {
+    cl_int err = real.clGetDeviceInfo(d, what, n, out, used);
+    if (what == CL_DEVICE_HOST_UNIFIED_MEMORY && out)
+        *(cl_bool *)out = unified;
+    if (what == CL_DEVICE_TYPE && out)
+        *(cl_bitfield *)out = CL_DEVICE_TYPE_GPU;
+    return err;
+}
+
+static void *count_map(cl_command_queue q, cl_mem m, cl_bool block, cl_bitfield flags, size_t at,
+                       size_t n, cl_uint n_events, const cl_event *events, cl_event *event,
+                       cl_int *err) {
+    n_maps++;
+    return real.clEnqueueMapBuffer(q, m, block, flags, at, n, n_events, events, event, err);
+}
+
+static cl_mem count_pinned(cl_context c, cl_bitfield flags, size_t n, void *host, cl_int *err) {
+    n_pinned += (flags & CL_MEM_ALLOC_HOST_PTR) != 0;
+    return real.clCreateBuffer(c, flags, n, host, err);
+}
+
+static void spd_06_transfers_fit_the_memory_of_the_device(void **state) {
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        real = qrn_cl;
+        unified = kind == 1;
+        n_maps = n_pinned = 0;
+        qrn_cl.clGetDeviceInfo = describe_gpu;
+        qrn_cl.clEnqueueMapBuffer = count_map;
+        qrn_cl.clCreateBuffer = count_pinned;
+        gpu_world w = gpu_begin();
+        gpu_graph g;
+        gpu_graph_make(&w, &g, "g", NULL);
+        unsigned before = n_maps;
+        for (int i = 0; i < 3; i++)
+            gpu_graph_check(&w, &g, (float)i);
+        assert_int_equal(n_maps - before, unified ? 6 : 0); // x and y, each time
+        assert_int_equal(n_pinned, unified ? 0 : 2);        // once for life
+        gpu_end(&w);
+        qrn_cl = real;
+    }
+}
+
 // --- graphs
 
 static void api_05_a_graph_without_inputs_runs(void **state) {
@@ -216,6 +264,7 @@ int main(void) {
         cmocka_unit_test(err_a_lost_device_ends_the_context_and_no_other),
         cmocka_unit_test(err_no_device_memory_is_reported_at_finalize_with_bytes),
         cmocka_unit_test(spd_06_executions_allocate_nothing),
+        cmocka_unit_test(spd_06_transfers_fit_the_memory_of_the_device),
         cmocka_unit_test(api_05_a_graph_without_inputs_runs),
         cmocka_unit_test(api_06_context_tensors_stay_on_the_device),
         cmocka_unit_test(fen_01_executions_wait_for_input_fences),

@@ -51,9 +51,7 @@ static qrn_status bring_inputs(qrn_gpu_run *r) {
     for (uint32_t i = 0; i < r->p->cg->n_io; i++) {
         if (r->p->cg->io[i].is_output || !is_hosted(r, i))
             continue;
-        cl_int err =
-            qrn_cl.clEnqueueWriteBuffer(r->queue, r->own->io[i], CL_FALSE, 0, io_bytes(r, i),
-                                        r->io[i].memory.host, 0, NULL, NULL);
+        cl_int err = qrn_gpu_send(r, i, io_bytes(r, i));
         if (err != CL_SUCCESS)
             return failed(r, NULL, "the transfer of an input", err);
     }
@@ -71,12 +69,17 @@ static qrn_status fetch_outputs(qrn_gpu_run *r) {
         memcpy(io->dims, v->shape.dims, sizeof io->dims);
         if (!is_hosted(r, i))
             continue;
-        cl_int err = qrn_cl.clEnqueueReadBuffer(r->queue, r->own->io[i], CL_FALSE, 0,
-                                                io_bytes(r, i), io->memory.host, 0, NULL, NULL);
+        cl_int err = qrn_gpu_fetch(r, i, io_bytes(r, i));
         if (err != CL_SUCCESS)
             return failed(r, NULL, "the transfer of an output", err);
     }
     return QRN_OK;
+}
+
+static void end_outputs(qrn_gpu_run *r) {
+    for (uint32_t i = 0; i < r->p->cg->n_io; i++)
+        if (r->p->cg->io[i].is_output && is_hosted(r, i))
+            qrn_gpu_fetched(r, i, io_bytes(r, i));
 }
 
 static qrn_status check_memory(const qrn_gpu_run *r) {
@@ -172,6 +175,8 @@ static qrn_status run_all(qrn_gpu_run *r) {
     cl_int err = qrn_cl.clFinish(r->queue);
     if (times)
         times->after_ns = qrn_call_now_ns() - launched;
+    if (err == CL_SUCCESS && s == QRN_OK)
+        end_outputs(r);
     if (err == CL_SUCCESS)
         return s == QRN_OK ? check_fault(r, fault) : s;
     atomic_store(&r->c->lost, true); // what the device still does to the memory is unknown

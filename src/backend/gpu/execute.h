@@ -31,6 +31,11 @@ void qrn_gpu_drop_values(qrn_gpu_run *r);
 // A trace (ctx: the run) that reports the first tensor with an infinity or a NaN.
 void qrn_gpu_check_values(void *ctx, uint32_t node, const qrn_values *values);
 
+// transfer.c: application tensor i, whose memory is the host's, to its buffer on the device and
+// back; after the queue is finished, the rest of the way back.
+cl_int qrn_gpu_send(qrn_gpu_run *r, uint32_t i, size_t bytes);
+cl_int qrn_gpu_fetch(qrn_gpu_run *r, uint32_t i, size_t bytes);
+void qrn_gpu_fetched(qrn_gpu_run *r, uint32_t i, size_t bytes);
 // profile.c: around an execution; chooses the queue.
 void qrn_gpu_profile_begin(qrn_gpu_run *r);
 void qrn_gpu_profile_end(qrn_gpu_run *r);

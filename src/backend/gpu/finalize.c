@@ -13,6 +13,7 @@ void qrn_gpu_graph_unrealize(qrn_gpu_graph *g) {
             qrn_cl.clReleaseMemObject(g->io[i]);
         g->io[i] = NULL;
     }
+    qrn_gpu_stages_drop(g);
     if (g->plan)
         qrn_gpu_unrealize(g->plan);
 }
@@ -20,7 +21,9 @@ void qrn_gpu_graph_unrealize(qrn_gpu_graph *g) {
 void qrn_gpu_graph_clear(qrn_gpu_graph *g) {
     qrn_gpu_graph_unrealize(g);
     qrn_free(g->io);
+    qrn_free(g->stages);
     g->io = NULL;
+    g->stages = NULL;
     qrn_gpu_plan_destroy(g->plan);
     g->plan = NULL;
 }
@@ -84,6 +87,7 @@ static qrn_status realize(const qrn_api_graph *g, qrn_gpu_graph *made) {
     QRN_TRY(qrn_gpu_realize(made->plan, d));
     for (uint32_t i = 0; i < n_io; i++)
         QRN_TRY(new_io(g, made->plan, i, &made->io[i]));
+    QRN_TRY(qrn_gpu_stages_make(made));
     if (may_tune(g, made->plan))
         qrn_gpu_tune_plan(d->tuner, made->plan, made->io);
     return QRN_OK;
@@ -105,6 +109,7 @@ static qrn_status build(qrn_api_graph *g, const qrn_finalize_options *opt) {
     QRN_TRY(qrn_compile(g->ir, &o, &cg));
     made.plan = NULL;
     made.io = NULL;
+    made.stages = NULL;
     qrn_status s = bind(g, cg, &made.plan);
     if (s == QRN_OK)
         s = realize(g, &made);

@@ -79,6 +79,8 @@ typedef struct qrn_gpu_fences {
     int32_t *const *fds;
 } qrn_gpu_fences;
 
+typedef struct qrn_gpu_stage qrn_gpu_stage; // pinned memory (transfer.c)
+
 // Behind qrn_api_graph.impl.
 typedef struct qrn_gpu_graph {
     uint8_t precision; // qrn_gpu_precision
@@ -86,7 +88,8 @@ typedef struct qrn_gpu_graph {
     qrn_gpu_fences fences;
     void *user_ops; // instances of ops of packages, newest first (package.c)
     qrn_gpu_plan *plan;
-    cl_mem *io; // [n_io] device buffers for tensors that come in host memory
+    cl_mem *io;            // [n_io] device buffers for tensors that come in host memory
+    qrn_gpu_stage *stages; // [n_io] what they go through
 } qrn_gpu_graph;
 
 // What an execution notes for its profile.
@@ -130,6 +133,9 @@ void qrn_gpu_graph_clear(qrn_gpu_graph *g); // frees its plan and buffers
 // OpenCL objects of a graph that is bound: made for the context's device, and dropped.
 qrn_status qrn_gpu_graph_realize(const qrn_api_graph *g);
 void qrn_gpu_graph_unrealize(qrn_gpu_graph *g);
+// transfer.c: pinned memory of a graph that is realized.
+qrn_status qrn_gpu_stages_make(qrn_gpu_graph *g);
+void qrn_gpu_stages_drop(qrn_gpu_graph *g);
 // mem.c
 qrn_status qrn_gpu_mem_map(qrn_api_context *c, qrn_api_mem *m, const void *descriptor);
 void qrn_gpu_mem_unmap(qrn_api_mem *m);
