@@ -14,9 +14,11 @@
 
 typedef struct entry {
     struct entry *next;
-    uint8_t key[QRN_SHA256_BYTES];
-    cl_program program; // NULL: some thread is building it
-    uint32_t store;     // serial of the store that has it for sure
+    uint64_t hash;                 // of text and options
+    const char *text, *options;    // copies behind the entry
+    uint8_t key[QRN_SHA256_BYTES]; // in files
+    cl_program program;            // NULL: some thread is building it
+    uint32_t store;                // serial of the store that has it for sure
 } entry;
 
 struct qrn_cl_programs {
@@ -71,6 +73,35 @@ static void make_key(const qrn_cl_device *d, const char *text, const char *optio
     add_text(&h, d->version);
     add_text(&h, d->tier);
     qrn_sha256_end(&h, key);
+}
+
+// Finding a program in memory needs no more than this and a comparison: graphs of a second context
+// are finalized in milliseconds, and a SHA-256 of all texts would be most of them.
+static uint64_t hash_text(uint64_t h, const char *text) {
+    size_t n = strlen(text);
+    for (; n >= 8; n -= 8, text += 8) {
+        uint64_t word;
+        memcpy(&word, text, 8);
+        h = (h ^ word) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+    }
+    for (; n; n--)
+        h = (h ^ (uint8_t)*text++) * 0x100000001b3u;
+    return h;
+}
+
+static entry *new_entry(const qrn_cl_device *d, uint64_t hash, const char *text,
+                        const char *options) {
+    size_t n_text = strlen(text) + 1, n_options = strlen(options) + 1;
+    entry *e = qrn_calloc(sizeof *e + n_text + n_options);
+    if (!e)
+        return NULL;
+    char *copy = (char *)(e + 1);
+    e->hash = hash;
+    e->text = memcpy(copy, text, n_text);
+    e->options = memcpy(copy + n_text, options, n_options);
+    make_key(d, text, options, e->key);
+    return e;
 }
 
 // --- building
@@ -165,11 +196,12 @@ static void complete_store(qrn_cl_store *store, entry *e) {
 
 // --- the list
 
-// The entry of a key, when it is built; a new one (without a program) is the caller's to build.
-static entry *find(qrn_cl_programs *p, const uint8_t key[QRN_SHA256_BYTES]) {
+// The entry of a text, when it is built; NULL: there is none.
+static entry *find(qrn_cl_programs *p, uint64_t hash, const char *text, const char *options) {
     for (;;) {
         entry *e = p->first;
-        while (e && memcmp(e->key, key, QRN_SHA256_BYTES) != 0)
+        while (e &&
+               (e->hash != hash || strcmp(e->text, text) != 0 || strcmp(e->options, options) != 0))
             e = e->next;
         if (!e || e->program)
             return e;
@@ -200,20 +232,17 @@ static qrn_status build(qrn_cl_programs *p, qrn_cl_store *store, entry *e, const
 
 qrn_status qrn_cl_program(qrn_cl_programs *p, qrn_cl_store *store, const char *text,
                           const char *options, cl_program *out) {
-    uint8_t key[QRN_SHA256_BYTES];
-    qrn_status s = QRN_OK;
-    make_key(p->device, text, options, key);
+    uint64_t hash = hash_text(hash_text(0, options), text);
     pthread_mutex_lock(&p->lock);
-    entry *e = find(p, key);
+    entry *e = find(p, hash, text, options);
     if (e) {
         complete_store(store, e);
         *out = e->program;
         pthread_mutex_unlock(&p->lock);
         return QRN_OK;
     }
-    e = qrn_calloc(sizeof *e);
+    e = new_entry(p->device, hash, text, options);
     if (e) {
-        memcpy(e->key, key, sizeof key);
         e->next = p->first;
         p->first = e;
     }
@@ -221,7 +250,7 @@ qrn_status qrn_cl_program(qrn_cl_programs *p, qrn_cl_store *store, const char *t
     if (!e)
         return QRN_FAIL(QRN_E_MEM, "out of memory for an OpenCL program");
     cl_program program = NULL;
-    s = build(p, store, e, text, options, &program);
+    qrn_status s = build(p, store, e, text, options, &program);
     pthread_mutex_lock(&p->lock);
     e->program = program;
     if (s != QRN_OK)

@@ -116,6 +116,45 @@ static void spd_06_executions_allocate_nothing(void **state) {
     gpu_end(&w);
 }
 
+// --- devices that cannot be used
+
+static cl_int describe_old(cl_device_id d, cl_uint what, size_t n, void *out, size_t *used) {
+    static const char version[] = "OpenCL 1.1 ancient";
+    if (what != CL_DEVICE_VERSION)
+        return real.clGetDeviceInfo(d, what, n, out, used);
+    if (used)
+        *used = sizeof version;
+    if (out && n >= sizeof version)
+        memcpy(out, version, sizeof version);
+    return CL_SUCCESS;
+}
+
+static cl_int no_platforms(cl_uint n, cl_platform_id *list, cl_uint *count) {
+    (void)n, (void)list;
+    *count = 0;
+    return CL_PLATFORM_NOT_FOUND_KHR;
+}
+
+static void api_03_old_and_absent_devices_are_told_apart(void **state) {
+    (void)state;
+    gpu_table qnn = gpu_open();
+    Qnn_LogHandle_t log;
+    Qnn_BackendHandle_t b;
+    GPU_OK(qnn.logCreate(gpu_log_line, QNN_LOG_LEVEL_ERROR, &log));
+    real = qrn_cl;
+    gpu_lines[0] = 0;
+    qrn_cl.clGetDeviceInfo = describe_old;
+    GPU_FAILS(qnn.backendCreate(log, NULL, &b), QNN_COMMON_ERROR_PLATFORM_NOT_SUPPORTED);
+    GPU_LOGGED("OpenCL 1.1 ancient");
+    GPU_LOGGED("needed are OpenCL 1.2");
+    qrn_cl.clGetPlatformIDs = no_platforms;
+    GPU_FAILS(qnn.backendCreate(log, NULL, &b), QNN_BACKEND_ERROR_CANNOT_INITIALIZE);
+    qrn_cl = real;
+    GPU_OK(qnn.backendCreate(log, NULL, &b)); // the next call works
+    GPU_OK(qnn.backendFree(b));
+    GPU_OK(qnn.logFree(log));
+}
+
 // --- transfers: the same device, said to have memory of its own or to share the host's
 
 static bool unified;
@@ -264,6 +303,7 @@ int main(void) {
         cmocka_unit_test(err_a_lost_device_ends_the_context_and_no_other),
         cmocka_unit_test(err_no_device_memory_is_reported_at_finalize_with_bytes),
         cmocka_unit_test(spd_06_executions_allocate_nothing),
+        cmocka_unit_test(api_03_old_and_absent_devices_are_told_apart),
         cmocka_unit_test(spd_06_transfers_fit_the_memory_of_the_device),
         cmocka_unit_test(api_05_a_graph_without_inputs_runs),
         cmocka_unit_test(api_06_context_tensors_stay_on_the_device),
