@@ -3,10 +3,9 @@
 // Element-wise steps as an expression in OpenCL C: a function epi(v, i), one line a step. Operands
 // that the steps do not make themselves are loaded, each once.
 #include "bind/gpu/binder.h"
+#include "bind/gpu/formulas.h"
 
 #include "base/mem.h"
-#include "kernels/eltwise/binary.h"
-#include "kernels/eltwise/unary.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,13 +19,16 @@ typedef struct load {
     char index[48];  // which element
 } load;
 
+#define LOADS (QRN_GPU_MAX_LOADS + 4) // operands, and tables of scales
+
 typedef struct expr {
     qrn_gpu_kernel *k;
     const qrn_gpu_group *g;
     qrn_gpu_text body, params, begin, pass;
-    load loads[QRN_GPU_MAX_LOADS];
+    load loads[LOADS];
     uint32_t n_loads;
-    int32_t numbers[QRN_GPU_MAX_LOADS * (2 * QRN_MAX_RANK + 1)]; // parameters of indices
+    bool failed;                                     // more loads than there is room for
+    int32_t numbers[LOADS * (2 * QRN_MAX_RANK + 1)]; // parameters of indices
     uint32_t n_numbers;
     char head[16]; // name of the value that the kernel passes; "": the head is in the expression
 } expr;
@@ -45,19 +47,26 @@ static bool is_plain(const qrn_cvalue *v) {
            qrn_dtypes[v->dtype].bits >= 8;
 }
 
+// Quantized values that an expression can read: those of 4 bits, and with scales along an axis.
+static bool is_readable(const qrn_cvalue *v) {
+    return v->n_sparse == 0 && qrn_dtype_is_fixed(v->dtype) && v->quant.kind <= QRN_QUANT_AXIS;
+}
+
 bool qrn_gpu_is_element_wise(const qrn_gpu_binder *b, const qrn_cstep *s) {
-    static const qrn_cop *const ops[] = {&qrn_cop_unary,   &qrn_cop_binary,     &qrn_cop_compare,
-                                         &qrn_cop_logical, &qrn_cop_select,     &qrn_cop_convert,
-                                         &qrn_cop_cast,    &qrn_cop_float_test, &qrn_cop_affine};
+    static const qrn_cop *const ops[] = {&qrn_cop_unary,      &qrn_cop_binary,  &qrn_cop_compare,
+                                         &qrn_cop_logical,    &qrn_cop_select,  &qrn_cop_mux,
+                                         &qrn_cop_lut,        &qrn_cop_convert, &qrn_cop_cast,
+                                         &qrn_cop_float_test, &qrn_cop_affine};
     bool known = false;
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
         known |= s->op == ops[i];
     if (!known || s->kind != QRN_CSTEP_OP || s->n_out != 1 || s->domain == QRN_DOMAIN_F64)
         return false;
     for (uint32_t i = 0; i < s->n_in; i++)
-        if (s->in[i] != QRN_VAL_NONE && !is_plain(qrn_gpu_value(b, s->in[i])))
+        if (s->in[i] != QRN_VAL_NONE && !is_plain(qrn_gpu_value(b, s->in[i])) &&
+            !(s->op == &qrn_cop_convert && is_readable(qrn_gpu_value(b, s->in[i]))))
             return false;
-    return is_plain(qrn_gpu_value(b, s->out[0]));
+    return s->n_in <= QRN_GPU_MAX_LOADS && is_plain(qrn_gpu_value(b, s->out[0]));
 }
 
 // --- operands
@@ -112,15 +121,19 @@ static void choose_index(expr *e, load *l, const qrn_shape *v) {
     }
 }
 
-// The operand that value v becomes for results of shape `out`.
-static const load *load_of(expr *e, qrn_val v, const qrn_shape *out) {
+// The operand that value v of shape `own` becomes for results of shape `out`.
+static const load *load_of(expr *e, qrn_val v, const qrn_shape *own, const qrn_shape *out) {
     for (uint32_t i = 0; i < e->n_loads; i++)
         if (e->loads[i].v == v && memcmp(&e->loads[i].shape, out, sizeof *out) == 0)
             return &e->loads[i];
+    if (e->n_loads == LOADS) {
+        e->failed = true;
+        return &e->loads[0];
+    }
     load *l = &e->loads[e->n_loads];
     *l = (load){.v = v, .count = (uint32_t)count_of(out), .shape = *out};
     snprintf(l->name, sizeof l->name, "E%u", e->n_loads++);
-    choose_index(e, l, &qrn_gpu_value(e->k->b, v)->shape);
+    choose_index(e, l, own);
     return l;
 }
 
@@ -142,7 +155,7 @@ static void operand(expr *e, uint32_t at, uint32_t k, char *dst, size_t size) {
         snprintf(dst, size, "t%u", from);
         return;
     }
-    const load *l = load_of(e, s->in[k], &cg->values[s->out[0]].shape);
+    const load *l = load_of(e, s->in[k], &cg->values[s->in[k]].shape, &cg->values[s->out[0]].shape);
     snprintf(dst, size, "LD_%s(%s)", l->name, l->index);
 }
 
@@ -155,67 +168,12 @@ static void float_text(char *dst, size_t size, float x) {
         snprintf(dst, size, "%af", (double)x);
 }
 
-static const char *unary_float(const qrn_unary_args *a) {
-    static const char *const formats[] = {
-        [QRN_UNARY_ABS] = "fabs(x)",
-        [QRN_UNARY_ASIN] = "asin(x)",
-        [QRN_UNARY_ATAN] = "atan(x)",
-        [QRN_UNARY_CEIL] = "ceil(x)",
-        [QRN_UNARY_COS] = "cos(x)",
-        [QRN_UNARY_EXP] = "exp(x)",
-        [QRN_UNARY_FLOOR] = "floor(x)",
-        [QRN_UNARY_LOG] = "log(x)",
-        [QRN_UNARY_NEG] = "-x",
-        [QRN_UNARY_RECIPROCAL] = "1.0f / x",
-        [QRN_UNARY_ROUND] = "rint(x)",
-        [QRN_UNARY_RSQRT] = "1.0f / sqrt(x)",
-        [QRN_UNARY_SIGN] = "isnan(x) ? x : (float)((x > 0.0f) - (x < 0.0f))",
-        [QRN_UNARY_SIN] = "sin(x)",
-        [QRN_UNARY_SQRT] = "sqrt(x)",
-        [QRN_UNARY_SQUARE] = "x * x",
-        [QRN_UNARY_ELU] = "x >= 0.0f || isnan(x) ? x : alpha * expm1(x)",
-        [QRN_UNARY_GELU] = "q_gelu(x)",
-        [QRN_UNARY_HARD_SIGMOID] = "q_clamp(alpha * x + beta, 0.0f, 1.0f)",
-        [QRN_UNARY_HARD_SWISH] = "x * q_clamp(x * (1.0f / 6.0f) + 0.5f, 0.0f, 1.0f)",
-        [QRN_UNARY_RELU] = "x < 0.0f ? 0.0f : x",
-        [QRN_UNARY_CLAMP] = "q_clamp(x, low, high)",
-        [QRN_UNARY_SIGMOID] = "q_sigmoid(x)",
-        [QRN_UNARY_SOFTPLUS] = "q_softplus(x, beta, threshold)",
-        [QRN_UNARY_TANH] = "tanh(x)",
-        [QRN_UNARY_SWISH] = "x * q_sigmoid(x)"};
-    return a->op < sizeof formats / sizeof formats[0] ? formats[a->op] : NULL;
-}
-
-static const char *unary_int(const qrn_unary_args *a) {
-    switch (a->op) {
-    case QRN_UNARY_ABS:
-        return "x < 0 ? (long)(0ul - (ulong)x) : x";
-    case QRN_UNARY_NEG:
-        return "(long)(0ul - (ulong)x)";
-    case QRN_UNARY_SIGN:
-        return "(long)((x > 0) - (x < 0))";
-    case QRN_UNARY_SQUARE:
-        return "(long)((ulong)x * (ulong)x)";
-    case QRN_UNARY_CEIL:
-    case QRN_UNARY_FLOOR:
-    case QRN_UNARY_ROUND:
-        return "x";
-    case QRN_UNARY_RELU:
-        return "x < 0 ? 0 : x";
-    case QRN_UNARY_CLAMP:
-        return "q_to_long(q_clamp((float)x, low, high), -0x7fffffffffffffffl - 1l, "
-               "0x7fffffffffffffffl)";
-    default:
-        return NULL;
-    }
-}
-
 // float x = ..., alpha = ...; then the formula.
-static bool emit_unary(expr *e, uint32_t at, const qrn_cstep *s, const char *x) {
+static bool emit_unary(expr *e, uint32_t at, const qrn_cstep *s, const char *x, const char *y) {
     const qrn_unary_args *a = s->args;
     bool floats = s->domain == QRN_DOMAIN_F32;
-    const char *formula = floats ? unary_float(a) : unary_int(a);
-    if (!formula)
+    const char *formula = qrn_gpu_unary_formula(a, floats);
+    if (!formula || (y[0] && a->op != QRN_UNARY_LOGIT))
         return false;
     char text[5][40];
     const float values[] = {a->alpha, a->beta, a->low, a->high, a->threshold};
@@ -226,55 +184,16 @@ static bool emit_unary(expr *e, uint32_t at, const qrn_cstep *s, const char *x) 
         if (strstr(formula, names[i]))
             qrn_gpu_print(&e->body, " const float %s = %s;", names[i], text[i]);
     }
+    if (a->op == QRN_UNARY_LOGIT)
+        qrn_gpu_print(&e->body, " const float y = %s;", y[0] ? y : "-1.0f");
     qrn_gpu_print(&e->body, " t%u = %s; }\n", at, formula);
     return true;
-}
-
-static const char *binary_formula(uint32_t op, bool floats) {
-    static const char *const real[] = {[QRN_BINARY_ADD] = "x + y",
-                                       [QRN_BINARY_SUB] = "x - y",
-                                       [QRN_BINARY_MUL] = "x * y",
-                                       [QRN_BINARY_DIV] = "x / y",
-                                       [QRN_BINARY_FLOOR_DIV] = "floor(x / y)",
-                                       [QRN_BINARY_FMOD] = "fmod(x, y)",
-                                       [QRN_BINARY_MOD] = "q_mod(x, y)",
-                                       [QRN_BINARY_MAX] = "q_max(x, y)",
-                                       [QRN_BINARY_MIN] = "q_min(x, y)",
-                                       [QRN_BINARY_POW] = "pow(x, y)",
-                                       [QRN_BINARY_SQUARED_DIFFERENCE] = "(x - y) * (x - y)",
-                                       [QRN_BINARY_PRELU] = "x >= 0.0f || isnan(x) ? x : x * y"};
-    static const char *const whole[] = {
-        [QRN_BINARY_ADD] = "(long)((ulong)x + (ulong)y)",
-        [QRN_BINARY_SUB] = "(long)((ulong)x - (ulong)y)",
-        [QRN_BINARY_MUL] = "(long)((ulong)x * (ulong)y)",
-        [QRN_BINARY_DIV] = "q_idiv(x, y)",
-        [QRN_BINARY_FLOOR_DIV] = "q_ifloordiv(x, y)",
-        [QRN_BINARY_FMOD] = "q_ifmod(x, y)",
-        [QRN_BINARY_MOD] = "q_imod(x, y)",
-        [QRN_BINARY_MAX] = "max(x, y)",
-        [QRN_BINARY_MIN] = "min(x, y)",
-        [QRN_BINARY_POW] = "q_ipow(x, y)",
-        [QRN_BINARY_SQUARED_DIFFERENCE] = "(long)(((ulong)x - (ulong)y) * ((ulong)x - (ulong)y))",
-        [QRN_BINARY_PRELU] = "x >= 0 ? x : (long)((ulong)x * (ulong)y)"};
-    static const char *const tests[] = {[QRN_COMPARE_EQ] = "x == y",
-                                        [QRN_COMPARE_NE] = "x != y",
-                                        [QRN_COMPARE_GT] = "x > y",
-                                        [QRN_COMPARE_GE] = "x >= y",
-                                        [QRN_COMPARE_LT] = "x < y",
-                                        [QRN_COMPARE_LE] = "x <= y",
-                                        [QRN_LOGICAL_AND] = "x != 0 && y != 0",
-                                        [QRN_LOGICAL_OR] = "x != 0 || y != 0",
-                                        [QRN_LOGICAL_XOR] = "(x != 0) != (y != 0)",
-                                        [QRN_LOGICAL_NOT] = "x == 0"};
-    if (op <= QRN_BINARY_PRELU)
-        return floats ? real[op] : whole[op];
-    return op <= QRN_LOGICAL_NOT ? tests[op] : NULL;
 }
 
 static bool emit_binary(expr *e, uint32_t at, const qrn_cstep *s, const char *x, const char *y) {
     uint32_t op = ((const qrn_binary_args *)s->args)->op;
     bool raw = s->domain == QRN_DOMAIN_RAW, floats = s->domain == QRN_DOMAIN_F32;
-    const char *formula = binary_formula(op, floats), *type = floats ? "float" : "long";
+    const char *formula = qrn_gpu_binary_formula(op, floats), *type = floats ? "float" : "long";
     if (!formula || (raw && s->op != &qrn_cop_logical))
         return false;
     qrn_gpu_print(&e->body, "    { %s x = %s; ", type, x);
@@ -305,6 +224,52 @@ static void limits_of(const qrn_cvalue *v, char *low, char *high, size_t size) {
     snprintf(high, size, "%lldl", (long long)hi);
 }
 
+// A table of scales or offsets along the axis of in[0] as an operand.
+static bool table_of(expr *e, const qrn_cstep *s, qrn_dtype type, const void *data, char *text,
+                     size_t size) {
+    const qrn_cvalue *from = qrn_gpu_value(e->k->b, s->in[0]);
+    qrn_shape own = from->shape;
+    qrn_val v;
+    void *bytes;
+    for (uint32_t d = 0; d < own.rank; d++)
+        own.dims[d] = d == from->quant.axis ? from->quant.n_groups : 1;
+    if (qrn_gpu_make_const(e->k->b, type, from->quant.n_groups, &v, &bytes) != QRN_OK)
+        return false;
+    memcpy(bytes, data, from->quant.n_groups * 4u);
+    const load *l = load_of(e, v, &own, &qrn_gpu_value(e->k->b, s->out[0])->shape);
+    snprintf(text, size, "LD_%s(%s)", l->name, l->index);
+    return true;
+}
+
+static bool table(expr *e, const qrn_cstep *s, char *scale, char *offset, size_t size) {
+    const qrn_quant *q = &qrn_gpu_value(e->k->b, s->in[0])->quant;
+    return table_of(e, s, QRN_DTYPE_F32, q->scales, scale, size) &&
+           (!q->offsets || table_of(e, s, QRN_DTYPE_I32, q->offsets, offset, size));
+}
+
+// float x: what a quantized value means.
+static bool emit_real(expr *e, const qrn_cstep *s, const char *x) {
+    const qrn_cvalue *from = qrn_gpu_value(e->k->b, s->in[0]);
+    const qrn_quant *q = &from->quant;
+    char scale[96], offset[96] = "0l", shift[40];
+    if (q->kind == QRN_QUANT_TENSOR) {
+        float_text(scale, sizeof scale, q->scale);
+        snprintf(offset, sizeof offset, "%dl", q->offset);
+    } else if (q->kind != QRN_QUANT_AXIS || !table(e, s, scale, offset, sizeof scale)) {
+        return false;
+    }
+    float_text(shift, sizeof shift, q->shift);
+    uint32_t lost = 64u - q->bits; // bits of the container that do not count
+    if (q->bits && q->bits < qrn_dtypes[from->dtype].bits)
+        qrn_gpu_print(&e->body, "long q = (long)((%s)(%s) << %u) >> %u; ",
+                      qrn_dtypes[from->dtype].cls == QRN_CLASS_SFIXED ? "long" : "ulong", x, lost,
+                      lost);
+    else
+        qrn_gpu_print(&e->body, "long q = %s; ", x);
+    qrn_gpu_print(&e->body, "float x = ((float)(q + %s) + %s) * %s; ", offset, shift, scale);
+    return true;
+}
+
 // A number of one format in another one, as convert.h defines it; cast: encodings are ignored.
 static bool emit_convert(expr *e, uint32_t at, const qrn_cstep *s, const char *x) {
     const qrn_cvalue *from = qrn_gpu_value(e->k->b, s->in[0]),
@@ -318,10 +283,8 @@ static bool emit_convert(expr *e, uint32_t at, const qrn_cstep *s, const char *x
         return false;
     qrn_gpu_print(&e->body, "    { ");
     if (fixed_in) {
-        if (from->quant.kind != QRN_QUANT_TENSOR || from->quant.shift != 0.0f)
+        if (!emit_real(e, s, x))
             return false;
-        float_text(scale, sizeof scale, from->quant.scale);
-        qrn_gpu_print(&e->body, "float x = (float)(%s + %dl) * %s; ", x, from->quant.offset, scale);
     } else {
         qrn_gpu_print(&e->body, "%s x = %s; ", number_type(from->dtype), x);
     }
@@ -355,14 +318,43 @@ static bool emit_test(expr *e, uint32_t at, const qrn_cstep *s, const char *x) {
     return true;
 }
 
+// The index counts the options; outside of them the result is 0.
+static bool emit_mux(expr *e, uint32_t at, const qrn_cstep *s) {
+    char text[80];
+    operand(e, at, 0, text, sizeof text);
+    qrn_gpu_print(&e->body, "    { long k = (long)(%s); t%u = 0;", text, at);
+    for (uint32_t i = 1; i < s->n_in; i++) {
+        operand(e, at, i, text, sizeof text);
+        qrn_gpu_print(&e->body, " if (k == %u) t%u = %s;", i - 1, at, text);
+    }
+    qrn_gpu_print(&e->body, " }\n");
+    return true;
+}
+
+// The element as an unsigned number is the place in the table.
+static bool emit_lut(expr *e, uint32_t at, const qrn_cstep *s, const char *x) {
+    const qrn_gpu_binder *b = e->k->b;
+    const load *l = load_of(e, s->in[1], &qrn_gpu_value(b, s->in[1])->shape,
+                            &qrn_gpu_value(b, s->out[0])->shape);
+    qrn_gpu_print(&e->body, "    t%u = LD_%s((int)(%s)(%s));\n", at, l->name,
+                  qrn_dtypes[qrn_gpu_value(b, s->in[0])->dtype].bits == 8 ? "uchar" : "ushort", x);
+    return true;
+}
+
 static bool emit_step(expr *e, uint32_t at) {
     const qrn_cstep *s = &e->k->b->cg->steps[e->g->steps[at]];
     char in[3][80] = {"", "", ""};
+    if (s->op == &qrn_cop_mux)
+        return emit_mux(e, at, s);
+    if (s->op == &qrn_cop_lut) {
+        operand(e, at, 0, in[0], sizeof in[0]);
+        return emit_lut(e, at, s, in[0]);
+    }
     for (uint32_t i = 0; i < s->n_in && i < 3; i++)
         if (s->in[i] != QRN_VAL_NONE)
             operand(e, at, i, in[i], sizeof in[i]);
     if (s->op == &qrn_cop_unary)
-        return in[1][0] == 0 && emit_unary(e, at, s, in[0]);
+        return emit_unary(e, at, s, in[0], in[1]);
     if (s->op == &qrn_cop_binary || s->op == &qrn_cop_compare || s->op == &qrn_cop_logical)
         return emit_binary(e, at, s, in[0], in[1]);
     if (s->op == &qrn_cop_select) {
@@ -441,7 +433,7 @@ void qrn_gpu_expression(qrn_gpu_kernel *k, const qrn_gpu_group *g, bool whole) {
     declare(&e, whole);
     uint32_t at = whole ? 0 : 1;
     for (; at < g->n && ok; at++)
-        ok = emit_step(&e, at);
+        ok = emit_step(&e, at) && !e.failed;
     if (!ok && k->status == QRN_OK)
         k->status = qrn_gpu_reject(k->b, &k->b->cg->steps[g->steps[at - 1]],
                                    "no kernel has this form of an element-wise op");

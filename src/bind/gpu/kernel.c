@@ -91,6 +91,9 @@ static void define_operand(qrn_gpu_kernel *k, const char *n, qrn_val v, bool is_
         qrn_gpu_print(t, "#define LD4_%s(i) vload_half4(0, %s + (i))\n", n, n);
         qrn_gpu_print(t, "#define ST_%s(i, v) vstore_half_rte((v), (i), %s)\n", n, n);
         qrn_gpu_print(t, "#define ST4_%s(i, v) vstore_half4_rte((v), 0, %s + (i))\n", n, n);
+    } else if (qrn_dtypes[type].bits < 8) { // two a byte, the lower bits first; never stored
+        qrn_gpu_print(t, "#define LD_%s(i) %s(%s[(i) >> 1], (i))\n", n,
+                      type == QRN_DTYPE_SQ4 ? "q_signed4" : "q_unsigned4", n);
     } else {
         qrn_gpu_print(t, "#define LD_%s(i) (%s[i])\n", n, n);
         qrn_gpu_print(t, "#define LD4_%s(i) vload4(0, %s + (i))\n", n, n);

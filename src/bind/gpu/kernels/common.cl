@@ -91,6 +91,9 @@ inline int at1(int i, __global const int *p) { return p[0] == 1 ? i * p[2] : at(
 #endif
 inline float q_square(float x) { return x * x; }
 
+inline int q_unsigned4(uchar byte, int i) { return byte >> ((i & 1) << 2) & 15; }
+inline int q_signed4(char byte, int i) { return (q_unsigned4((uchar)byte, i) ^ 8) - 8; }
+
 // Floats as the op table defines them: NaN wins.
 inline float q_max(float a, float b) { return isnan(a) ? a : isnan(b) ? b : fmax(a, b); }
 inline float q_min(float a, float b) { return isnan(a) ? a : isnan(b) ? b : fmin(a, b); }
@@ -99,6 +102,11 @@ inline float q_sigmoid(float x) { return 1.0f / (1.0f + exp(-x)); }
 // erfc, not 1 + erf: small results on the negative side keep their digits.
 inline float q_gelu(float x) {
     return x < -15.0f ? -0.0f : 0.5f * x * erfc(x * -0.70710678118654752f);
+}
+// epsilon < 0: there is none.
+inline float q_logit(float p, float epsilon) {
+    p = epsilon >= 0.0f ? q_clamp(p, epsilon, 1.0f - epsilon) : p;
+    return log(p / (1.0f - p));
 }
 inline float q_softplus(float x, float beta, float threshold) {
     float z = beta * x;
