@@ -283,10 +283,11 @@ static qrn_status bind_group(qrn_gpu_binder *b, const qrn_gpu_group *g) {
     b->group = g;
     if (s->kind != QRN_CSTEP_OP)
         return qrn_gpu_reject(b, s, "branches are not supported");
+    bool element_wise = qrn_gpu_is_element_wise(b, s);
     const qrn_gpu_op *op = qrn_gpu_op_of(s->op);
-    if (!op && !qrn_gpu_is_element_wise(b, s))
+    if (!op && !element_wise)
         return qrn_gpu_reject(b, s, "it has no kernel");
-    QRN_TRY(op ? op->bind(b, s) : bind_element_wise(b));
+    QRN_TRY(element_wise ? bind_element_wise(b) : op->bind(b, s));
     if (b->opt->explain)
         explain(b, before);
     return QRN_OK;

@@ -146,7 +146,7 @@ void qrn_gpu_fault(qrn_gpu_kernel *k, const qrn_cstep *s);
 // NAME_REAL: 1 when the operand is stored as floats.
 void qrn_gpu_define_real(qrn_gpu_kernel *k, const char *name, qrn_val v);
 // Adds the launch, and frees what the kernel holds, also on failure. local NULL: the driver
-// chooses. Sizes are rounded up to the group's.
+// chooses. Sizes are rounded up to the group's; a size of 0 makes no launch.
 qrn_status qrn_gpu_kernel_end(qrn_gpu_kernel *k, uint32_t n_dims, const size_t *global,
                               const size_t *local);
 

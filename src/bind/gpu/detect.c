@@ -19,8 +19,6 @@ static qrn_status bind_roi(qrn_gpu_binder *b, const qrn_cstep *s) {
         [6] = a->samples[0], [7] = a->samples[1], [8] = a->aligned, [9] = a->skip_empty};
     for (int i = 0; i < 6; i++)
         p[i] = (int32_t)sizes[i];
-    if (total == 0)
-        return QRN_OK;
     qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_detect,
                                             s->op == &qrn_cop_roi_align ? "roi_align" : "roi_pool");
     qrn_gpu_in(&k, "X", s->in[0]);

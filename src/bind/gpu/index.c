@@ -27,8 +27,6 @@ static qrn_status bind_gather(qrn_gpu_binder *b, const qrn_cstep *s) {
     const qrn_axis_args *a = s->args;
     const qrn_shape *x = qrn_gpu_shape(b, s->in[0]);
     size_t total = qrn_gpu_count(b, s->out[0]);
-    if (total == 0)
-        return QRN_OK;
     qrn_gpu_kernel k = begin_gather(b, s, "gather");
     qrn_gpu_fault(&k, s);
     QRN_GPU_INTS(&k, qrn_gpu_span(x, a->axis + 1, x->rank), (int64_t)qrn_gpu_count(b, s->in[1]),
@@ -47,8 +45,6 @@ static qrn_status bind_gather_elements(qrn_gpu_binder *b, const qrn_cstep *s) {
         p[2 + 3 * d] = (int32_t)x->dims[from];
         p[3 + 3 * d] = (int32_t)qrn_gpu_span(x, from + 1, x->rank);
     }
-    if (total == 0)
-        return QRN_OK;
     qrn_gpu_kernel k = begin_gather(b, s, "gather_elements");
     qrn_gpu_fault(&k, s);
     qrn_gpu_params(&k, p, 1 + 3 * x->rank);
@@ -68,8 +64,6 @@ static qrn_status bind_gather_nd(qrn_gpu_binder *b, const qrn_cstep *s) {
     const qrn_shape *x = qrn_gpu_shape(b, s->in[0]), *index = qrn_gpu_shape(b, s->in[1]);
     uint32_t q = index->dims[index->rank - 1], batch = a->batch_dims;
     size_t total = qrn_gpu_count(b, s->out[0]);
-    if (total == 0)
-        return QRN_OK;
     qrn_gpu_kernel k = begin_gather(b, s, "gather_nd");
     qrn_gpu_fault(&k, s);
     add_dims(&k, x->dims + batch, q);
@@ -82,8 +76,6 @@ static qrn_status bind_gather_nd(qrn_gpu_binder *b, const qrn_cstep *s) {
 static qrn_status bind_batch_permutation(qrn_gpu_binder *b, const qrn_cstep *s) {
     const qrn_shape *x = qrn_gpu_shape(b, s->in[0]);
     size_t total = qrn_gpu_count(b, s->out[0]);
-    if (total == 0)
-        return QRN_OK;
     qrn_gpu_kernel k = begin_gather(b, s, "batch_permutation");
     QRN_GPU_INTS(&k, qrn_gpu_span(x, 1, x->rank), (int64_t)qrn_gpu_count(b, s->in[1]), x->dims[0],
                  (int64_t)total);
@@ -98,8 +90,6 @@ static qrn_status bind_one_hot(qrn_gpu_binder *b, const qrn_cstep *s) {
     int32_t words[4] = {0};
     memcpy(words, a->on, bytes);
     memcpy(words + 2, a->off, bytes);
-    if (total == 0)
-        return QRN_OK;
     qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_index, "one_hot");
     add_indices(&k, s->in[0]);
     qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
@@ -107,6 +97,16 @@ static qrn_status bind_one_hot(qrn_gpu_binder *b, const qrn_cstep *s) {
     QRN_GPU_INTS(&k, qrn_gpu_span(index, a->axis, index->rank),
                  qrn_gpu_shape(b, s->out[0])->dims[a->axis], words[0], words[1], words[2], words[3],
                  (int64_t)total);
+    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+}
+
+static qrn_status bind_lut(qrn_gpu_binder *b, const qrn_cstep *s) {
+    size_t total = qrn_gpu_count(b, s->out[0]);
+    qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_index, "lut");
+    qrn_gpu_in(&k, "X", s->in[0]);
+    qrn_gpu_in(&k, "T", s->in[1]);
+    qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
+    QRN_GPU_INTS(&k, (int64_t)qrn_gpu_count(b, s->in[1]) - 1, (int64_t)total);
     return qrn_gpu_kernel_end(&k, 1, &total, NULL);
 }
 
@@ -174,6 +174,7 @@ const qrn_gpu_op qrn_gpu_ops_index[] = {
     {.op = &qrn_cop_gather_elements, .bind = bind_gather_elements, .epilogue = true},
     {.op = &qrn_cop_gather_nd, .bind = bind_gather_nd, .epilogue = true},
     {.op = &qrn_cop_batch_permutation, .bind = bind_batch_permutation, .epilogue = true},
+    {.op = &qrn_cop_lut, .bind = bind_lut, .epilogue = true},
     {.op = &qrn_cop_one_hot, .bind = bind_one_hot, .epilogue = true},
     {.op = &qrn_cop_scatter_elements, .bind = bind_scatter},
     {.op = &qrn_cop_scatter_nd, .bind = bind_scatter},

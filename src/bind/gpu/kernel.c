@@ -251,14 +251,16 @@ qrn_status qrn_gpu_kernel_end(qrn_gpu_kernel *k, uint32_t n_dims, const size_t *
     const qrn_gpu_group *g = k->b->group;
     qrn_gpu_expression(k, g, g->n == 0 || k->source == qrn_cl_eltwise);
     qrn_gpu_launch l = {.n_dims = n_dims};
+    bool empty = false;
     for (uint32_t d = 0; d < n_dims; d++) {
+        empty |= global[d] == 0;
         size_t step = local ? local[d] : 1;
         l.local[d] = local ? local[d] : 0;
         l.global[d] = (global[d] + step - 1) / step * step;
     }
     if (k->defines.failed)
         fail(k, QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", k->b->cg->name));
-    if (k->status == QRN_OK)
+    if (k->status == QRN_OK && !empty)
         k->status = add_launch(k, &l);
     qrn_free(k->defines.data);
     return k->status;

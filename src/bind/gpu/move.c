@@ -76,8 +76,6 @@ static qrn_status move(qrn_gpu_binder *b, const nest *t, qrn_val x, qrn_val y) {
     struct loop loops[MAX_LOOPS];
     int32_t p[1 + 3 * MAX_LOOPS];
     size_t total = (size_t)iterations(t);
-    if (total == 0)
-        return QRN_OK;
     uint32_t n = simplify(t, loops);
     bool four = by_fours(b, &loops[0], t);
     if (four) {
@@ -297,8 +295,6 @@ static qrn_status bind_pad(qrn_gpu_binder *b, const qrn_cstep *s) {
         joined = plain;
         p[0]++;
     }
-    if (total == 0)
-        return QRN_OK;
     qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_move, "pad");
     qrn_gpu_in(&k, "X", s->in[0]);
     qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
@@ -320,8 +316,6 @@ static qrn_status bind_batch_space(qrn_gpu_binder *b, const qrn_cstep *s) {
     int32_t p[9];
     for (int i = 0; i < 9; i++)
         p[i] = (int32_t)sizes[i];
-    if (total == 0)
-        return QRN_OK;
     qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_move, "batch_space");
     qrn_gpu_in(&k, "X", s->in[0]);
     qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
@@ -332,7 +326,26 @@ static qrn_status bind_batch_space(qrn_gpu_binder *b, const qrn_cstep *s) {
     return qrn_gpu_kernel_end(&k, 1, &total, NULL);
 }
 
+// Conversions that are not element-wise to expr.c: from 4 bits.
+static qrn_status bind_unpack4(qrn_gpu_binder *b, const qrn_cstep *s) {
+    const qrn_cvalue *x = qrn_gpu_value(b, s->in[0]);
+    size_t total = qrn_gpu_count(b, s->out[0]);
+    bool is_signed = x->dtype == QRN_DTYPE_SQ4;
+    if ((!is_signed && x->dtype != QRN_DTYPE_UQ4) || x->quant.kind != QRN_QUANT_TENSOR ||
+        !qrn_dtype_is_float(qrn_gpu_value(b, s->out[0])->dtype))
+        return qrn_gpu_reject(b, s, "no kernel converts between these types");
+    qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_move, "unpack4");
+    qrn_gpu_in(&k, "X", s->in[0]);
+    qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
+    qrn_gpu_define_real(&k, "Y_REAL", s->out[0]);
+    QRN_GPU_INTS(&k, is_signed ? 8 : 0, x->quant.offset);
+    qrn_gpu_float(&k, x->quant.scale);
+    qrn_gpu_int(&k, (int64_t)total);
+    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+}
+
 const qrn_gpu_op qrn_gpu_ops_move[] = {
+    {.op = &qrn_cop_convert, .bind = bind_unpack4, .epilogue = true},
     {.op = &qrn_cop_copy, .bind = bind_copy, .epilogue = true},
     {.op = &qrn_cop_reshape, .bind = bind_reshape, .epilogue = true},
     {.op = &qrn_cop_transpose, .bind = bind_transpose, .epilogue = true},

@@ -173,3 +173,13 @@ __kernel void scatter_nd(I_ARG, U_ARG, Y_ARG, F_ARG, const int node, P_ARG, cons
     }
 }
 #endif
+
+#ifdef KERNEL_lut
+// y = table[x], x as an unsigned number.
+__kernel void lut(X_ARG, T_ARG, Y_ARG, const int mask, const int n EPI_ARGS) {
+    X_BEGIN T_BEGIN Y_BEGIN EPI_BEGIN
+    int i = (int)get_global_id(0);
+    if (i < n)
+        ST_Y(i, EPI(LD_T((int)LD_X(i) & mask), i));
+}
+#endif

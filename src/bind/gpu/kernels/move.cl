@@ -89,3 +89,16 @@ __kernel void batch_space(X_ARG, Y_ARG, P_ARG, const int channels, const int to_
 }
 #endif
 
+
+#ifdef KERNEL_unpack4
+// Quantized values of 4 bits, two a byte, the first in the low bits.
+__kernel void unpack4(X_ARG, Y_ARG, const int sign, const int offset, const float scale,
+                      const int n EPI_ARGS) {
+    X_BEGIN Y_BEGIN EPI_BEGIN
+    int i = (int)get_global_id(0);
+    if (i >= n)
+        return;
+    int q = ((uchar)LD_X(i / 2) >> i % 2 * 4) & 15;
+    ST_Y(i, EPI((float)((q ^ sign) - sign + offset) * scale, i));
+}
+#endif
