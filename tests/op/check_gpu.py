@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs the cases of all groups on the GPU library, in its three modes of arithmetic.
+
+    check_gpu.py [--all] [--modes fp32,fp16] SUPPORT.tsv LIBRARY "RUNNER..." CASES.qc...
+
+Every case that validation accepts must pass; most others were written for another backend and are
+skipped. In each mode every op of the published GPU table must have passed, in fp32 every published
+type of every operand. Without --all at most SAMPLE cases of each op and set of operand types run,
+evenly spread over a file: building programs for all of them takes minutes. Exit status 77: there is
+no OpenCL device.
+"""
+import argparse
+import collections
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+from check_coverage import index_lines, rows
+from check_half import types_of_cases
+
+MODES = ("fp32", "fp16", "hybrid")
+SAMPLE = 2
+# What the log says when a case is refused before its nodes are validated, or when it expects an
+# error of a later stage from an op that the GPU lacks.
+REFUSED = ("dynamic dimensions are not supported", "sparse tensors are not supported",
+           "op not supported by GPU", "quantized activations are not supported",
+           "rank 0 is not supported")
+# Published ops whose kernels are missing; a line here that is not needed any more fails the check.
+NOT_YET = set()
+# Types that no case can have, and why.
+EXCUSED = {}
+
+
+def promised(support):
+    """(op, operand=type)"""
+    for row in rows(support):
+        if row[1] == "GPU" and row[3] == "yes":
+            for operand, types in re.findall(r"((?:in|out)\[\d+\])=([a-z0-9|]+)", row[4]):
+                for name in types.split("|"):
+                    yield row[0], f"{operand}={name}"
+
+
+def expecting_errors(path):
+    """Names of the cases that want an error: they prove nothing about results."""
+    names, name = set(), None
+    for words in (line.split(" ") for line in index_lines(path)):
+        name = words[1] if words[0] == "case" else name
+        if words[0] == "fail":
+            names.add(name)
+    return names
+
+
+def sample(known):
+    """Names of some cases of each op and set of operand types."""
+    groups = collections.defaultdict(list)
+    for name, (op, words) in known.items():
+        groups[op, frozenset(words)].append(name)
+    for names in groups.values():
+        step = max(1, (len(names) - 1) // (SAMPLE - 1))
+        yield from names[::step][:SAMPLE]
+
+
+class Run:
+    """One file in one mode."""
+    def __init__(self, args, mode, path, known):
+        names = known if args.all else list(sample(known))
+        with tempfile.NamedTemporaryFile("w", suffix=".names", delete=False) as f:
+            f.write("\n".join(names))
+        done = subprocess.run([*filter(None, args.runner.split(";")), args.library, path,
+                               "--verbose", "--allow-unsupported", "--precision", mode, "--names",
+                               f.name], capture_output=True, text=True)
+        os.unlink(f.name)
+        self.mode, self.error = mode, done.stderr if done.returncode not in (0, 1) else ""
+        self.passed, self.failed, self.skipped, self.refused, ended = [], [], 0, 0, False
+        errors = expecting_errors(path)
+        for line in done.stdout.splitlines():
+            name = line.split(" ")[1].rstrip(":") if " " in line else ""
+            if line.startswith("PASS ") and name in errors:
+                self.refused += 1
+            elif line.startswith("PASS "):
+                self.passed.append(known[name])
+            elif line.startswith("SKIP ") or any(text in line for text in REFUSED):
+                self.skipped += 1
+            elif line.startswith("FAIL "):
+                self.failed.append((known.get(name, (None, ()))[0], f"{mode}: {line}"))
+            ended = ended or re.match(r"\d+ passed, ", line)
+        if not ended and not self.error:
+            self.error = f"{path} in {mode}: the runner ended with {done.returncode}: {done.stderr}"
+
+
+def report(runs, mode, wanted):
+    """Prints what happened in one mode; number of problems."""
+    mine = [r for r in runs if r.mode == mode]
+    passed = [p for r in mine for p in r.passed]
+    failed = [f for r in mine for f in r.failed if f[0] not in NOT_YET]
+    ops = {op for op, _ in passed}
+    used = {(op, word) for op, words in passed for word in words}
+    missing = sorted({w[0] for w in wanted} - ops - NOT_YET)
+    if mode == "fp32":
+        missing += sorted(" ".join(w) for w in wanted
+                          if w not in used and w not in EXCUSED and w[0] not in NOT_YET)
+    for text in [f[1] for f in failed] + [f"{mode}: not covered: {w}" for w in missing]:
+        print(text)
+    print(f"{mode}: {len(passed)} cases of {len(ops)} ops passed, {len(failed)} failed, "
+          f"{sum(r.refused for r in mine)} errors came as wanted, {sum(r.skipped for r in mine)} "
+          f"skipped; {len({w[0] for w in wanted})} published ops, {len(missing)} not covered")
+    return len(failed) + len(missing)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--modes", default=",".join(MODES))
+    parser.add_argument("support")
+    parser.add_argument("library")
+    parser.add_argument("runner")
+    parser.add_argument("cases", nargs="+")
+    args = parser.parse_args()
+    modes, known = args.modes.split(","), {path: types_of_cases(path) for path in args.cases}
+    with ThreadPoolExecutor(2) as pool:
+        runs = list(pool.map(lambda job: Run(args, *job, known[job[1]]),
+                             [(mode, path) for path in args.cases for mode in modes]))
+    errors = [r.error for r in runs if r.error]
+    if any("gives 4000" in e for e in errors):
+        print("no OpenCL device: install pocl-opencl-icd")
+        return 77
+    wanted = set(promised(args.support))
+    problems = len(errors) + sum(report(runs, mode, wanted) for mode in modes)
+    still = {f[0] for r in runs for f in r.failed}
+    for op in sorted(NOT_YET - still):
+        print(f"{op} is done: take it off NOT_YET")
+        problems += 1
+    print("\n".join(errors))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
