@@ -3,7 +3,6 @@
 // Images: resampling, colours, windows, samples on the GPU.
 #include "bind/gpu/binder.h"
 
-#include "kernels/columns/columns.h"
 #include "kernels/image/color.h"
 #include "kernels/image/resample.h"
 #include "kernels/image/sample.h"
@@ -91,31 +90,6 @@ static qrn_status bind_patches(qrn_gpu_binder *b, const qrn_cstep *s) {
     return end(&k, s);
 }
 
-// Window positions along one axis.
-static uint32_t positions(const qrn_columns_args *a, int axis, uint32_t size) {
-    int64_t room = (int64_t)size + a->before[axis] + a->after[axis] - 1 -
-                   (int64_t)a->dilation[axis] * (a->kernel[axis] - 1);
-    return room < 0 ? 0 : (uint32_t)(room / a->stride[axis] + 1);
-}
-
-static qrn_status bind_columns(qrn_gpu_binder *b, const qrn_cstep *s) {
-    const qrn_columns_args *a = s->args;
-    bool to = s->op == &qrn_cop_im2col;
-    const uint32_t *image = qrn_gpu_shape(b, to ? s->in[0] : s->out[0])->dims;
-    uint32_t p[13] = {image[1], image[2], image[3], positions(a, 0, image[1]),
-                      positions(a, 1, image[2])};
-    for (int d = 0; d < 2; d++) {
-        p[5 + d] = a->kernel[d];
-        p[7 + d] = a->stride[d];
-        p[9 + d] = a->dilation[d];
-        p[11 + d] = a->before[d];
-    }
-    qrn_gpu_kernel k = begin(b, s, to ? "im2col" : "col2im", NULL);
-    qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
-    add_params(&k, p, 13);
-    return end(&k, s);
-}
-
 static qrn_status bind_correlation1d(qrn_gpu_binder *b, const qrn_cstep *s) {
     const qrn_correlation1d_args *a = s->args;
     const uint32_t *x = qrn_gpu_shape(b, s->in[0])->dims;
@@ -170,8 +144,6 @@ const qrn_gpu_op qrn_gpu_ops_image[] = {
     {.op = &qrn_cop_yuv_rgb, .bind = bind_yuv_rgb, .epilogue = true},
     {.op = &qrn_cop_drop_alpha, .bind = bind_drop_alpha, .epilogue = true},
     {.op = &qrn_cop_patches, .bind = bind_patches, .epilogue = true},
-    {.op = &qrn_cop_im2col, .bind = bind_columns, .epilogue = true},
-    {.op = &qrn_cop_col2im, .bind = bind_columns, .epilogue = true},
     {.op = &qrn_cop_correlation1d, .bind = bind_correlation1d, .epilogue = true},
     {.op = &qrn_cop_grid_sample, .bind = bind_grid_sample, .epilogue = true},
     {.op = &qrn_cop_crop_resize, .bind = bind_crop_resize, .epilogue = true},

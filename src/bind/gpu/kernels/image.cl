@@ -67,50 +67,6 @@ __kernel void patches(X_ARG, Y_ARG, P_ARG, const int n EPI_ARGS) {
 }
 #endif
 
-#ifdef KERNEL_im2col
-// Columns [n, c * kh * kw, positions]. P: height, width, channels of the image; positions down,
-// across; kernel, stride, dilation, padding before: 2 each.
-__kernel void im2col(X_ARG, Y_ARG, P_ARG, const int n EPI_ARGS) {
-    X_BEGIN Y_BEGIN P_BEGIN EPI_BEGIN
-    int i = (int)get_global_id(0), positions = P[3] * P[4];
-    if (i >= n)
-        return;
-    int l = i % positions, cell = i / positions, b = cell % P[6], a = cell / P[6] % P[5];
-    int c = cell / P[6] / P[5] % P[2], image = cell / P[6] / P[5] / P[2];
-    int row = l / P[4] * P[7] + a * P[9] - P[11], col = l % P[4] * P[8] + b * P[10] - P[12];
-    bool inside = row >= 0 && row < P[0] && col >= 0 && col < P[1];
-    ST_Y(i, EPI(inside ? LD_X(((image * P[0] + row) * P[1] + col) * P[2] + c) : 0, i));
-}
-#endif
-
-#ifdef KERNEL_col2im
-// Window position along one axis at which cell `k` of the window covers `at`; -1: none.
-inline int position_of(int at, int k, int stride, int dilation, int before, int positions) {
-    int p = at + before - k * dilation;
-    return p >= 0 && p % stride == 0 && p / stride < positions ? p / stride : -1;
-}
-
-// Each cell of the image is the sum of the column cells that map to it. P: as for im2col.
-__kernel void col2im(X_ARG, Y_ARG, P_ARG, const int n EPI_ARGS) {
-    X_BEGIN Y_BEGIN P_BEGIN EPI_BEGIN
-    int i = (int)get_global_id(0), positions = P[3] * P[4];
-    if (i >= n)
-        return;
-    int c = i % P[2], col = i / P[2] % P[1], row = i / P[2] / P[1] % P[0];
-    int image = i / P[2] / P[1] / P[0];
-    float sum = 0.0f;
-    for (int a = 0; a < P[5]; a++)
-        for (int b = 0; b < P[6]; b++) {
-            int down = position_of(row, a, P[7], P[9], P[11], P[3]);
-            int across = position_of(col, b, P[8], P[10], P[12], P[4]);
-            int cell = ((image * P[2] + c) * P[5] + a) * P[6] + b;
-            if (down >= 0 && across >= 0)
-                sum += LD_X(cell * positions + down * P[4] + across);
-        }
-    ST_Y(i, EPI(sum, i));
-}
-#endif
-
 #ifdef KERNEL_correlation1d
 // y[n, h, w, d] = mean over c of a[n, h, w, c] * b[n, h, w + d + move, c], 0 outside.
 __kernel void correlation1d(X_ARG, B_ARG, Y_ARG, const int width, const int channels,
