@@ -169,6 +169,32 @@ static void bin_01_context_tensors_and_flags_are_kept(void **state) {
     gpu_end(&w);
 }
 
+static void ctx_04_graphs_that_are_not_enabled_do_not_run(void **state) {
+    (void)state;
+    gpu_world w = gpu_begin();
+    gpu_graph a, b;
+    gpu_graph_make(&w, &a, "a", NULL);
+    gpu_graph_make(&w, &b, "b", NULL);
+    binary bin = save(&w);
+    const char *names[] = {"b", NULL};
+    QnnContext_Config_t c1 = {.option = QNN_CONTEXT_CONFIG_ENABLE_GRAPHS, .enableGraphs = names};
+    QnnContext_Config_t c2 = {.option = QNN_CONTEXT_CONFIG_OPTION_PRIORITY,
+                              .priority = QNN_PRIORITY_HIGH};
+    QnnContext_Config_t c3 = {.option = QNN_CONTEXT_CONFIG_MEMORY_LIMIT_HINT,
+                              .memoryLimitHint = 100};
+    const QnnContext_Config_t *list[] = {&c1, &c2, &c3, NULL};
+    GPU_OK(w.qnn.contextFree(w.context, NULL));
+    GPU_OK(w.qnn.contextCreateFromBinary(w.backend, NULL, list, bin.bytes, bin.size, &w.context,
+                                         NULL));
+    float out[GPU_N];
+    GPU_OK(w.qnn.graphRetrieve(w.context, "a", &a.graph));
+    GPU_OK(w.qnn.graphRetrieve(w.context, "b", &b.graph));
+    GPU_FAILS(gpu_graph_try(&w, &a, 1, out, NULL), QNN_GRAPH_ERROR_DISABLED);
+    gpu_graph_check(&w, &b, 1);
+    free(bin.bytes);
+    gpu_end(&w);
+}
+
 static void bin_03_foreign_and_newer_binaries_get_their_codes(void **state) {
     (void)state;
     gpu_world w = gpu_begin();
@@ -297,6 +323,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest device[] = {
         cmocka_unit_test(bin_02_loaded_graphs_run_the_same_launches_with_the_same_results),
         cmocka_unit_test(bin_01_context_tensors_and_flags_are_kept),
+        cmocka_unit_test(ctx_04_graphs_that_are_not_enabled_do_not_run),
         cmocka_unit_test(bin_03_foreign_and_newer_binaries_get_their_codes),
         cmocka_unit_test(bin_03_the_system_library_describes_it),
     };

@@ -221,6 +221,9 @@ qrn_status qrn_gpu_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run_opti
                      .trace = opt->trace,
                      .trace_ctx = opt->trace_ctx};
     uint64_t start = qrn_call_now_ns();
+    if (g->disabled)
+        return QRN_FAIL(QRN_E_DISABLED, "graph '%s' was left out by the context's ENABLE_GRAPHS",
+                        g->ir->name);
     if (!r.p->device)
         return no_device(g);
     pthread_rwlock_rdlock(&r.c->binding);
