@@ -20,9 +20,10 @@ typedef struct choice {
 } choice;
 
 static const tiling small_tiles = {1, 2, 2, 2, 2}, scattered_tiles = {1, 2, 2, 2, 1},
-                    large_tiles = {2, 4, 2, 2, 1};
+                    large_tiles = {2, 4, 2, 2, 1}, huge_tiles = {2, 8, 2, 2, 1};
 
 #define LARGE_GEMM 2.5e8 // multiplications from which on f32 gains from larger tiles
+#define HUGE_GEMM 1e10   // and everything from still larger ones
 
 static size_t groups_of(const tiling *t, size_t rows, size_t cols) {
     size_t tall = (size_t)16 * t->mt * t->wm, wide = (size_t)8 * t->nt * t->wn;
@@ -33,10 +34,11 @@ static size_t groups_of(const tiling *t, size_t rows, size_t cols) {
 // blocks.
 static choice choose(const qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16, int gather) {
     double work = (double)g->rows * (double)g->cols * (double)g->depth;
-    choice c = {.t = gather == 2                  ? scattered_tiles
-                     : !f16 && work >= LARGE_GEMM ? large_tiles
-                                                  : small_tiles,
-                .parts = 1};
+    choice c = {.parts = 1};
+    c.t = gather == 2                  ? scattered_tiles
+          : work >= HUGE_GEMM          ? huge_tiles
+          : !f16 && work >= LARGE_GEMM ? large_tiles
+                                       : small_tiles;
     size_t warps = groups_of(&c.t, g->rows, g->cols) * c.t.wm * c.t.wn * g->batch;
     size_t most = b->opt->device->info->n_units * (size_t)(f16 ? 21 : c.t.mt > 1 ? 12 : 26);
     size_t blocks = (g->depth + (f16 ? 31 : 15)) / (f16 ? 32 : 16);
