@@ -256,10 +256,13 @@ def peer_table(results):
                  [[r["model"], *(ms(r["times"], n) for n in names)] for r in results])
 
 
-def bar_table(results):
+def bar_table(results, peer_kind):
+    """Bars against torch are for a GPU: on the CPU its time is shown without one."""
     rows = []
     for precision, peer, bars in BARS:
         for row in results:
+            if peer != "libQnnCpu" and peer_kind != "cuda":
+                continue
             first, stretch = bars.get(row["model"], (None, None))
             facts = row["precisions"].get(precision)
             got = quotient(row, precision, peer) if facts and first else None
@@ -309,7 +312,8 @@ def section(args, limits, results):
              ("first build of a program, ms", limits["build_ms"])]
     notes = [f"- {r['model']} {n}" for r in results for n in r["notes"]]
     parts = [table(["limit of the device", ""], facts), time_table(results), peer_table(results),
-             bar_table(results), copies_table(results), notes]
+             bar_table(results, args.peer),
+             copies_table(results) if not limits["cpu"] else [], notes]
     return "\n".join(about + [line for p in parts if p for line in [*p, ""]]).rstrip() + "\n"
 
 
