@@ -41,6 +41,7 @@ typedef struct impl {
     QnnGpu_Kernel_t kernels[2], *kernel_list[3];
     QnnGpu_KernelArg_t args[2][5], *arg_list[2][6];
     uint32_t n_args[2];
+    QnnGpu_KernelTuningConfig_t tuning, *tunings[2];
 } impl;
 
 // --- arguments
@@ -112,6 +113,12 @@ static void make_swish(impl *m, const Qnn_OpConfigV1_t *op) {
     set_kernel(m, 0, "scaled_swish", swish_text, (n + 63) / 64 * 64);
     m->kernels[0].localWorkDim = 1;
     m->kernels[0].localWorkSizes[0] = 64;
+    // With tuning on, finalize may choose 32 or 64 instead.
+    m->tuning = (QnnGpu_KernelTuningConfig_t){
+        .option = QNN_GPU_KERNEL_TUNING_LOCAL_WORK_SIZE,
+        .lws = {.minValue = {32}, .maxValue = {64}, .stepSize = {32}}};
+    m->tunings[0] = &m->tuning;
+    m->kernels[0].tuningConfigs = m->tunings;
 }
 
 static void make_square(impl *m, const Qnn_OpConfigV1_t *op) {

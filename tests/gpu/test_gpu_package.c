@@ -5,6 +5,7 @@
 #include "gpu_client.h"
 
 #include <math.h>
+#include <unistd.h>
 
 static Qnn_ErrorHandle_t try_package(const gpu_world *w, const char *file, const char *provider,
                                      const char *target) {
@@ -98,6 +99,36 @@ static void opp_03_the_example_runs_between_built_in_ops(void **state) {
     gpu_end(&w);
 }
 
+static void tun_04_kernels_of_packages_are_tuned_within_their_ranges(void **state) {
+    (void)state;
+    char folder[] = "/tmp/quern-tune-XXXXXX", path[64], line[512];
+    assert_non_null(mkdtemp(folder));
+    QnnGpuBackend_CustomConfig_t custom[] = {
+        {.option = QNN_GPU_BACKEND_CONFIG_OPTION_ENABLE_TUNING_MODE, .enableTuningMode = 1},
+        {.option = QNN_GPU_BACKEND_CONFIG_OPTION_PERFORMANCE_CACHE_DIR,
+         .performanceCacheDir = folder}};
+    QnnBackend_Config_t c[] = {
+        {.option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = &custom[0]},
+        {.option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = &custom[1]}};
+    const QnnBackend_Config_t *list[] = {&c[0], &c[1], NULL};
+    gpu_world w = {.qnn = gpu_open()};
+    GPU_OK(w.qnn.logCreate(gpu_log_line, QNN_LOG_LEVEL_DEBUG, &w.log));
+    GPU_OK(w.qnn.backendCreate(w.log, list, &w.backend));
+    GPU_OK(w.qnn.contextCreate(w.backend, NULL, NULL, &w.context));
+    GPU_OK(try_package(&w, EXAMPLE, PROVIDER, NULL));
+    run_example(&w, QNN_GPU_PRECISION_FP32, 1e-4);
+    gpu_end(&w);
+    snprintf(path, sizeof path, "%s/tuning.jsonl", folder);
+    FILE *f = fopen(path, "r");
+    bool found = false;
+    while (f && fgets(line, sizeof line, f))
+        found |= strstr(line, "local,scaled_swish,") != NULL;
+    assert_true(found);
+    fclose(f);
+    unlink(path);
+    rmdir(folder);
+}
+
 static void opp_03_what_is_not_done_is_rejected_in_words(void **state) {
     (void)state;
     static const char *const rows[][2] = {{"Image", "not a BUFFER"},
@@ -135,6 +166,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opp_01_packages_are_registered_once_for_the_gpu),
         cmocka_unit_test(opp_03_the_example_runs_between_built_in_ops),
+        cmocka_unit_test(tun_04_kernels_of_packages_are_tuned_within_their_ranges),
         cmocka_unit_test(opp_03_what_is_not_done_is_rejected_in_words),
     };
     return gpu_tests(tests);

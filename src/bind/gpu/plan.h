@@ -63,12 +63,19 @@ typedef struct qrn_gpu_arg {
     };
 } qrn_gpu_arg;
 
+// Sizes of a work group.
+typedef struct qrn_gpu_local {
+    size_t size[3];
+} qrn_gpu_local;
+
 typedef struct qrn_gpu_launch {
     const char *text, *options, *entry; // program and kernel
     qrn_gpu_arg *args;
     uint32_t n_args, n_dims;
-    size_t global[3], local[3]; // local[0] 0: the driver's choice
-    const uint32_t *nodes;      // of the compiled graph, that it does a part of, in order
+    size_t global[3], local[3];  // local[0] 0: the driver's choice
+    const qrn_gpu_local *locals; // that tuning may choose instead: the writer of the kernel says so
+    uint32_t n_locals;
+    const uint32_t *nodes; // of the compiled graph, that it does a part of, in order
     uint32_t n_nodes;
     double flops; // of a GEMM, for reports; 0: unknown
     // realized:

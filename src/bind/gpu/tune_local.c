@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Tuning of local sizes: launches in one dimension that leave the size of work groups to the
-// driver. Such kernels use no local memory and no barriers, so the size cannot change a result.
+// Tuning of local sizes: of launches in one dimension that leave the size of work groups to the
+// driver (such kernels use no local memory and no barriers, so the size cannot change a result),
+// and of kernels whose writer lists sizes.
 #include "base/sha256.h"
 #include "bind/gpu/tune.h"
 
@@ -35,13 +36,34 @@ static double run_once(const trial *t, const size_t *local) {
     return now_us() - start;
 }
 
+static uint32_t n_variants(const qrn_gpu_launch *l) {
+    return l->n_locals ? l->n_locals + 1 : (uint32_t)(sizeof sizes / sizeof sizes[0]);
+}
+
+// Variant 0 is what the launch has.
+static qrn_gpu_local variant_of(const qrn_gpu_launch *l, uint32_t v) {
+    qrn_gpu_local own = {{l->local[0], l->local[1], l->local[2]}};
+    if (v == 0)
+        return own;
+    return l->n_locals ? l->locals[v - 1] : (qrn_gpu_local){{sizes[v], 1, 1}};
+}
+
+static bool fits(const trial *t, const qrn_gpu_local *local) {
+    size_t all = 1;
+    for (uint32_t d = 0; d < t->launch->n_dims; d++) {
+        if (!local->size[d] || t->launch->global[d] % local->size[d] != 0)
+            return false;
+        all *= local->size[d];
+    }
+    return all <= t->plan->device->info->max_group;
+}
+
 static double measure(void *ctx, uint32_t variant) {
     const trial *t = ctx;
-    size_t local[3] = {sizes[variant], 1, 1};
-    if (local[0] &&
-        (t->launch->global[0] % local[0] != 0 || local[0] > t->plan->device->info->max_group))
+    qrn_gpu_local local = variant_of(t->launch, variant);
+    if (variant && !fits(t, &local))
         return -1;
-    const size_t *given = local[0] ? local : NULL;
+    const size_t *given = local.size[0] ? local.size : NULL;
     double best = run_once(t, given); // the first run may build
     for (int i = 0; i < N_RUNS && best >= 0; i++) {
         double us = run_once(t, given);
@@ -52,13 +74,14 @@ static double measure(void *ctx, uint32_t variant) {
 
 // A launch that can be run at any time: it reads and writes nothing that is kept.
 static bool may_run(const qrn_gpu_plan *p, const qrn_gpu_launch *l) {
-    if (l->n_dims != 1 || l->local[0])
+    if (!l->n_locals && (l->n_dims != 1 || l->local[0]))
         return false;
     for (uint32_t i = 0; i < l->n_args; i++) {
         const qrn_gpu_arg *a = &l->args[i];
-        if (a->kind == QRN_GPU_ARG_BUFFER || a->kind == QRN_GPU_ARG_LOCAL)
+        if (!l->n_locals && (a->kind == QRN_GPU_ARG_BUFFER || a->kind == QRN_GPU_ARG_LOCAL))
             return false; // of a package, or with local memory
-        if (a->kind != QRN_GPU_ARG_VALUE || a->item == QRN_VAL_NONE)
+        if ((a->kind != QRN_GPU_ARG_VALUE && a->kind != QRN_GPU_ARG_BUFFER) ||
+            a->item == QRN_VAL_NONE)
             continue;
         const qrn_gpu_place *at = &p->places[a->item];
         if (at->space == QRN_GPU_STATE || at->space == QRN_GPU_FAULT ||
@@ -82,8 +105,9 @@ static void make_key(const qrn_gpu_launch *l, char *key, size_t size) {
     qrn_sha256_begin(&h);
     qrn_sha256_add(&h, l->text, strlen(l->text));
     qrn_sha256_end(&h, digest);
-    snprintf(key, size, "local,%s,%02x%02x%02x%02x%02x%02x,%zu", l->entry, digest[0], digest[1],
-             digest[2], digest[3], digest[4], digest[5], l->global[0]);
+    snprintf(key, size, "local,%.100s,%02x%02x%02x%02x%02x%02x,%zu,%zu,%zu", l->entry, digest[0],
+             digest[1], digest[2], digest[3], digest[4], digest[5], l->global[0], l->global[1],
+             l->global[2]);
 }
 
 void qrn_gpu_tune_plan(qrn_gpu_tuner *t, qrn_gpu_plan *p, cl_mem *io) {
@@ -97,9 +121,9 @@ void qrn_gpu_tune_plan(qrn_gpu_tuner *t, qrn_gpu_plan *p, cl_mem *io) {
         if (!may_run(p, l) || bind_io(l, io) != CL_SUCCESS)
             continue;
         make_key(l, key, sizeof key);
-        size_t local =
-            sizes[qrn_gpu_tune(t, key, sizeof sizes / sizeof sizes[0], 0, measure, &one)];
-        if (local && l->global[0] % local == 0 && local <= p->device->info->max_group)
-            l->local[0] = local;
+        uint32_t v = qrn_gpu_tune(t, key, n_variants(l), 0, measure, &one);
+        qrn_gpu_local local = variant_of(l, v);
+        if (v && fits(&one, &local))
+            memcpy(l->local, local.size, sizeof l->local);
     }
 }

@@ -58,6 +58,8 @@ static qrn_status add_kernel(qrn_gpu_binder *b, const qrn_cstep *s, const qrn_gp
     qrn_gpu_launch l = {.text = k->text,
                         .options = k->options,
                         .entry = k->entry,
+                        .locals = k->locals,
+                        .n_locals = k->n_locals,
                         .n_args = k->n_args,
                         .n_dims = k->n_dims};
     l.args = qrn_arena_alloc(b->cg->arena, (k->n_args + 1u) * sizeof *l.args);

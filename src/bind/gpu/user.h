@@ -5,7 +5,7 @@
 #ifndef QRN_BIND_GPU_USER_H
 #define QRN_BIND_GPU_USER_H
 
-#include "compiler/op.h"
+#include "bind/gpu/plan.h"
 
 typedef enum qrn_gpu_user_arg_kind {
     QRN_GPU_USER_IN,       // operand `index` of the step
@@ -27,7 +27,9 @@ typedef struct qrn_gpu_user_kernel {
     const char *text, *options, *entry;
     const qrn_gpu_user_arg *args;
     uint32_t n_args, n_dims;
-    size_t global[3], local[3]; // local[0] 0: the driver's choice
+    size_t global[3], local[3];  // local[0] 0: the driver's choice
+    const qrn_gpu_local *locals; // other sizes that it runs with, for tuning
+    uint32_t n_locals;
 } qrn_gpu_user_kernel;
 
 // All of it lives at least as long as the compiled graph.
