@@ -14,29 +14,30 @@
 #define SYNC
 #endif
 #define EACH(i, count) for (int i = lane; i < (count); i += LANES)
-#define CLIP(v, t) ((t) > 0.0f && fabs(v) > (t) ? copysign((t), (v)) : (v))
+#define CLIP(v, t) ((t) > 0.0f && fabs(v) > (t) ? copysign((REAL)(t), (v)) : (v))
+#define SIGMA(v) (1 / (1 + exp(-(v))))
+// Between steps numbers are double where the device has it: recurrence lets small errors grow.
+#define REAL WORK_T
 
 #define GATE(y, WX, WH, PEEP, LN, B)                                                               \
     EACH(u, units) {                                                                               \
-        float sum = 0.0f;                                                                          \
+        REAL sum = 0;                                                                              \
         for (int j = 0; j < inputs; j++)                                                           \
-            sum += LD_##WX(u * inputs + j) * LD_X(from + j);                                       \
-        float sum2 = 0.0f;                                                                         \
+            sum += (REAL)LD_##WX(u * inputs + j) * LD_X(from + j);                                 \
         for (int j = 0; j < out; j++)                                                              \
-            sum2 += LD_##WH(u * out + j) * h[j];                                                   \
-        sum += sum2;                                                                               \
+            sum += LD_##WH(u * out + j) * h[j];                                                    \
         if (IN_##PEEP)                                                                            \
             sum += LD_##PEEP(u) * c[u];                                                            \
         y[u] = sum;                                                                                \
     }                                                                                              \
     if (IN_##LN) {                                                                                \
-        SYNC float mean = 0.0f, variance = 0.0f;                                                   \
+        SYNC REAL mean = 0, variance = 0;                                                          \
         for (int u = 0; u < units; u++)                                                            \
             mean += y[u];                                                                          \
-        mean /= (float)units;                                                                      \
+        mean /= units;                                                                             \
         for (int u = 0; u < units; u++)                                                            \
-            variance += q_square(y[u] - mean);                                                     \
-        float inverse = 1.0f / sqrt(variance / (float)units + 1e-8f);                              \
+            variance += (y[u] - mean) * (y[u] - mean);                                             \
+        REAL inverse = 1 / sqrt(variance / units + (REAL)1e-8f);                                   \
         SYNC EACH(u, units) y[u] = (y[u] - mean) * inverse * LD_##LN(u);                           \
     }                                                                                              \
     if (IN_##B)                                                                                   \
@@ -44,7 +45,7 @@
 
 #define STORE(Z, values, count)                                                                    \
     if (OUT_##Z)                                                                                   \
-        EACH(u, count) ST_##Z(row * (count) + u, (values)[u]);
+        EACH(u, count) ST_##Z(row * (count) + u, (float)(values)[u]);
 
 #define IN_BF (ins >> 7 & 1)
 #define IN_BC (ins >> 8 & 1)
@@ -84,9 +85,9 @@ __kernel void lstm(X_ARG, XF_ARG, XC_ARG, XO_ARG, HF_ARG, HC_ARG, HO_ARG, BF_ARG
     GC_BEGIN GO_BEGIN HL_BEGIN WORK_BEGIN ST_BEGIN P_BEGIN
     const int row = (int)get_global_id(0) / LANES, lane = (int)get_global_id(0) % LANES;
     const int inputs = P[4], units = P[5], out = P[6], steps = P[1], ins = P[8], outs = P[9];
-    __global float *h = WORK + row * (out + 6 * units), *c = h + out, *hidden = c + units;
-    __global float *gi = hidden + units, *gf = gi + units, *gc = gf + units, *go = gc + units;
-    __global float *kept = ST + row * (1 + out + units);
+    __global REAL *h = WORK + row * (out + 6 * units), *c = h + out, *hidden = c + units;
+    __global REAL *gi = hidden + units, *gf = gi + units, *gc = gf + units, *go = gc + units;
+    __global REAL *kept = ST + row * (1 + out + units);
     const int goes_on = (outs >> 8 & 1) && IN_RESET && LD_RESET(0) == 0 && kept[0] != 0.0f;
     EACH(u, out) h[u] = goes_on ? kept[1 + u] : IN_H0 ? LD_H0(row * out + u) : 0.0f;
     EACH(u, units) c[u] = goes_on ? kept[1 + out + u] : IN_C0 ? LD_C0(row * units + u) : 0.0f;
@@ -99,8 +100,8 @@ __kernel void lstm(X_ARG, XF_ARG, XC_ARG, XO_ARG, HF_ARG, HC_ARG, HO_ARG, BF_ARG
             GATE(gi, XI, HI, PI, LNI, BI)
         }
         SYNC EACH(u, units) { // each work item reads what it wrote itself
-            float f = q_sigmoid(gf[u]), g = tanh(gc[u]), i = IN_XI ? q_sigmoid(gi[u]) : 1.0f - f;
-            float v = f * c[u] + i * g;
+            REAL f = SIGMA(gf[u]), g = tanh(gc[u]), i = IN_XI ? SIGMA(gi[u]) : 1 - f;
+            REAL v = f * c[u] + i * g;
             gf[u] = f;
             gc[u] = g;
             gi[u] = i;
@@ -108,11 +109,11 @@ __kernel void lstm(X_ARG, XF_ARG, XC_ARG, XO_ARG, HF_ARG, HC_ARG, HO_ARG, BF_ARG
         }
         GATE(go, XO, HO, PO, LNO, BO)
         SYNC EACH(u, units) {
-            go[u] = q_sigmoid(go[u]);
+            go[u] = SIGMA(go[u]);
             hidden[u] = go[u] * tanh(c[u]);
         }
         SYNC EACH(j, out) {
-            float v = hidden[j < units ? j : 0];
+            REAL v = hidden[j < units ? j : 0];
             if (IN_PROJ) {
                 v = IN_BPROJ ? LD_BPROJ(j) : 0.0f;
                 for (int u = 0; u < units; u++)
@@ -120,7 +121,7 @@ __kernel void lstm(X_ARG, XF_ARG, XC_ARG, XO_ARG, HF_ARG, HC_ARG, HO_ARG, BF_ARG
                 v = CLIP(v, out_clip);
             }
             h[j] = v;
-            ST_Y(at_t * out + j, v);
+            ST_Y(at_t * out + j, (float)v);
         }
         SYNC
     }
