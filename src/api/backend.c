@@ -142,7 +142,7 @@ Qnn_ErrorHandle_t QnnBackend_setConfig(Qnn_BackendHandle_t backend,
                                        const QnnBackend_Config_t **config) {
     QRN_API_CALL;
     qrn_api_backend *b = qrn_pin_alone(QRN_KIND_BACKEND, backend);
-    if (b && qrn_this_backend.features & QRN_FEATURE_BACKEND_FIXED)
+    if (b && qrn_this_backend.backend_fixed)
         return qrn_api_end_as(QNN_COMMON_ERROR_NOT_SUPPORTED,
                               QRN_FAIL(QRN_E_UNSUPPORTED,
                                        "%s: options of a backend are set when it is created",

@@ -47,8 +47,7 @@ typedef enum qrn_feature {
     QRN_FEATURE_OPTRACE = 1u << 19, // profiles may trace ops
     // Context tensors that are read and written have memory of the backend: a call may leave them
     // out.
-    QRN_FEATURE_CONTEXT_MEMORY = 1u << 20,
-    QRN_FEATURE_BACKEND_FIXED = 1u << 21 // options of a backend do not change after creation
+    QRN_FEATURE_CONTEXT_MEMORY = 1u << 20
 } qrn_feature;
 
 // When a list of options arrives.
@@ -142,6 +141,7 @@ typedef struct qrn_backend {
     // nobody meets, and the option may come later.
     uint32_t max_queue_depth;
     bool fail_when_full; // executeAsync fails when its queue is full; else it waits
+    bool backend_fixed;  // options of a backend do not change after its creation
 
     // Custom configs: `custom` is the pointer a client put behind option CUSTOM. NULL function: any
     // custom config is rejected. Unknown custom options: one warning, then ignored.

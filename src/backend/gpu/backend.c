@@ -104,12 +104,12 @@ const qrn_backend qrn_this_backend = {
     .version_minor = QNN_GPU_API_VERSION_MINOR,
     .version_patch = QNN_GPU_API_VERSION_PATCH,
     .features = QRN_FEATURE_DEVICE | QRN_FEATURE_CONTEXT_TENSORS | QRN_FEATURE_CONTEXT_MEMORY |
-                QRN_FEATURE_BACKEND_FIXED | QRN_FEATURE_MEM | QRN_FEATURE_GRAPH_CONFIG |
-                QRN_FEATURE_CONTEXT_CONFIG | QRN_FEATURE_PRIORITY | QRN_FEATURE_OP_PACKAGE |
-                QRN_FEATURE_PROFILE_EXTENDED,
+                QRN_FEATURE_MEM | QRN_FEATURE_GRAPH_CONFIG | QRN_FEATURE_CONTEXT_CONFIG |
+                QRN_FEATURE_PRIORITY | QRN_FEATURE_OP_PACKAGE | QRN_FEATURE_PROFILE_EXTENDED,
     .capabilities = capabilities,
     .n_capabilities = sizeof capabilities / sizeof capabilities[0],
     .support = &qrn_gpu_support,
+    .backend_fixed = true,
     .op_check = qrn_gpu_op_check,
     .backend_config = qrn_gpu_backend_config,
     .backend_create = backend_create,
