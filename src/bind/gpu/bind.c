@@ -261,7 +261,7 @@ static qrn_status bind_element_wise(qrn_gpu_binder *b) {
     qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_eltwise, "eltwise");
     qrn_gpu_out(&k, "Y", y);
     qrn_gpu_int(&k, (int64_t)n);
-    return qrn_gpu_kernel_end(&k, 1, &n, NULL);
+    return qrn_gpu_kernel_items(&k, n);
 }
 
 static void explain(const qrn_gpu_binder *b, uint32_t from) {

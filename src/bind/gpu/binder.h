@@ -157,6 +157,11 @@ static inline bool qrn_gpu_is_value(const qrn_gpu_arg *a) {
 // Adds a launch that is complete but for its nodes; arguments live in the graph's arena.
 qrn_status qrn_gpu_add_launch(qrn_gpu_binder *b, qrn_gpu_launch *l);
 
+// The same for a kernel that has one work item for each of n things and checks that its is below n.
+// Groups have one of two sizes: a CPU driver compiles a kernel anew for each size, and chooses odd
+// ones for odd n.
+qrn_status qrn_gpu_kernel_items(qrn_gpu_kernel *k, size_t n);
+
 // expr.c: is the step element-wise: can it be part of an expression?
 bool qrn_gpu_is_element_wise(const qrn_gpu_binder *b, const qrn_cstep *s);
 // Defines EPI, EPI_ARGS, EPI_BEGIN for the element-wise steps of the group, and appends their

@@ -31,7 +31,7 @@ static qrn_status bind_roi(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_float(&k, (float)a->ratio[0]);
     qrn_gpu_float(&k, (float)a->ratio[1]);
     qrn_gpu_int(&k, (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 static qrn_status bind_keypoint(qrn_gpu_binder *b, const qrn_cstep *s) {
@@ -45,7 +45,7 @@ static qrn_status bind_keypoint(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_out(&k, "Y", s->out[0]);
     qrn_gpu_out(&k, "Z", s->out[1]);
     QRN_GPU_INTS(&k, x[1], x[2], x[3], (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 // --- DetectionOutput
@@ -84,7 +84,7 @@ static qrn_status decode(job *j) {
     for (int i = 0; i < 4; i++)
         qrn_gpu_float(&k, j->a->factors[i]);
     qrn_gpu_int(&k, (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 static qrn_status list_candidates(job *j) {
@@ -100,7 +100,7 @@ static qrn_status list_candidates(job *j) {
     QRN_GPU_INTS(&k, j->anchors, j->classes, j->rows, j->skipped, j->a->shared);
     qrn_gpu_float(&k, j->confidence);
     qrn_gpu_int(&k, (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 static qrn_status suppress(job *j) {
@@ -127,7 +127,7 @@ static qrn_status list_classes(job *j) {
     QRN_GPU_INTS(&k, j->anchors, j->classes, j->skipped, limit_of(j));
     qrn_gpu_float(&k, j->confidence);
     qrn_gpu_int(&k, (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 static qrn_status report(job *j) {

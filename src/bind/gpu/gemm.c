@@ -183,7 +183,7 @@ static qrn_status plain_conv(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_int(&k, (int64_t)total);
     qrn_gpu_int(&k, a->transposed);
     qrn_gpu_clamp(&k, &a->clamp);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 static qrn_status plain_matmul(qrn_gpu_binder *b, const qrn_cstep *s) {
@@ -207,7 +207,7 @@ static qrn_status plain_matmul(qrn_gpu_binder *b, const qrn_cstep *s) {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         qrn_gpu_int(&k, (int64_t)sizes[i]);
     qrn_gpu_clamp(&k, &((const qrn_matmul_args *)s->args)->clamp);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 // --- depthwise

@@ -35,7 +35,7 @@ static qrn_status bind_resample(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
     QRN_GPU_INTS(&k, x->dims[a->axis], qrn_gpu_span(x, a->axis + 1, x->rank), y->dims[a->axis],
                  a->taps, (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 // A kernel over the elements of the output that reads in[0] as X and, when it has one, in[1].
@@ -51,7 +51,7 @@ static qrn_gpu_kernel begin(qrn_gpu_binder *b, const qrn_cstep *s, const char *e
 static qrn_status end(qrn_gpu_kernel *k, const qrn_cstep *s) {
     size_t total = qrn_gpu_count(k->b, s->out[0]);
     qrn_gpu_int(k, (int64_t)total);
-    return qrn_gpu_kernel_end(k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(k, total);
 }
 
 static qrn_status bind_yuv_rgb(qrn_gpu_binder *b, const qrn_cstep *s) {

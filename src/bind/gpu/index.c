@@ -31,7 +31,7 @@ static qrn_status bind_gather(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_fault(&k, s);
     QRN_GPU_INTS(&k, qrn_gpu_span(x, a->axis + 1, x->rank), (int64_t)qrn_gpu_count(b, s->in[1]),
                  x->dims[a->axis], (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 static qrn_status bind_gather_elements(qrn_gpu_binder *b, const qrn_cstep *s) {
@@ -49,7 +49,7 @@ static qrn_status bind_gather_elements(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_fault(&k, s);
     qrn_gpu_params(&k, p, 1 + 3 * x->rank);
     QRN_GPU_INTS(&k, x->rank - 1 - a->axis, (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 static void add_dims(qrn_gpu_kernel *k, const uint32_t *dims, uint32_t n) {
@@ -70,7 +70,7 @@ static qrn_status bind_gather_nd(qrn_gpu_binder *b, const qrn_cstep *s) {
     QRN_GPU_INTS(&k, q, qrn_gpu_span(x, batch + q, x->rank),
                  qrn_gpu_span(index, batch, index->rank - 1), qrn_gpu_span(x, batch, batch + q),
                  (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 static qrn_status bind_batch_permutation(qrn_gpu_binder *b, const qrn_cstep *s) {
@@ -79,7 +79,7 @@ static qrn_status bind_batch_permutation(qrn_gpu_binder *b, const qrn_cstep *s) 
     qrn_gpu_kernel k = begin_gather(b, s, "batch_permutation");
     QRN_GPU_INTS(&k, qrn_gpu_span(x, 1, x->rank), (int64_t)qrn_gpu_count(b, s->in[1]), x->dims[0],
                  (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 static qrn_status bind_one_hot(qrn_gpu_binder *b, const qrn_cstep *s) {
@@ -97,7 +97,7 @@ static qrn_status bind_one_hot(qrn_gpu_binder *b, const qrn_cstep *s) {
     QRN_GPU_INTS(&k, qrn_gpu_span(index, a->axis, index->rank),
                  qrn_gpu_shape(b, s->out[0])->dims[a->axis], words[0], words[1], words[2], words[3],
                  (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 static qrn_status bind_lut(qrn_gpu_binder *b, const qrn_cstep *s) {
@@ -107,7 +107,7 @@ static qrn_status bind_lut(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_in(&k, "T", s->in[1]);
     qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
     QRN_GPU_INTS(&k, (int64_t)qrn_gpu_count(b, s->in[1]) - 1, (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 // --- scatters: a copy of the tensor, then the updates
@@ -152,7 +152,7 @@ static qrn_status update(qrn_gpu_binder *b, const qrn_cstep *s, qrn_val y) {
                      x->dims[a->axis], qrn_gpu_span(x, a->axis + 1, x->rank), a->reduction,
                      (int64_t)total);
     }
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 // Updates add up in 32 bits, whatever the result is stored in.

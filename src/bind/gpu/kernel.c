@@ -266,6 +266,10 @@ qrn_status qrn_gpu_kernel_end(qrn_gpu_kernel *k, uint32_t n_dims, const size_t *
     return k->status;
 }
 
+qrn_status qrn_gpu_kernel_items(qrn_gpu_kernel *k, size_t n) {
+    return qrn_gpu_kernel_end(k, 1, &n, (size_t[]){n > 16384 ? 256 : 64});
+}
+
 static qrn_status new_place(qrn_gpu_binder *b, const qrn_gpu_place *place, qrn_val *out) {
     qrn_gpu_plan *p = b->plan;
     uint32_t n = p->n_places + 1;

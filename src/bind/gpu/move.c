@@ -94,7 +94,7 @@ static qrn_status move(qrn_gpu_binder *b, const nest *t, qrn_val x, qrn_val y) {
     qrn_gpu_define_real(&k, "Y_REAL", y);
     qrn_gpu_params(&k, p, 1 + 3 * n);
     QRN_GPU_INTS(&k, t->first_x, t->first_y, (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 static qrn_status move_all(qrn_gpu_binder *b, const qrn_cstep *s, nest *t) {
@@ -302,7 +302,7 @@ static qrn_status bind_pad(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_int(&k, a->scheme);
     add_element(&k, s->out[0], a->fill);
     qrn_gpu_int(&k, (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 static qrn_status bind_batch_space(qrn_gpu_binder *b, const qrn_cstep *s) {
@@ -323,7 +323,7 @@ static qrn_status bind_batch_space(qrn_gpu_binder *b, const qrn_cstep *s) {
     QRN_GPU_INTS(&k, x->dims[3], a->to_batch);
     add_element(&k, s->out[0], a->fill);
     qrn_gpu_int(&k, (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 // Conversions that are not element-wise to expr.c: from 4 bits.
@@ -341,7 +341,7 @@ static qrn_status bind_unpack4(qrn_gpu_binder *b, const qrn_cstep *s) {
     QRN_GPU_INTS(&k, is_signed ? 8 : 0, x->quant.offset);
     qrn_gpu_float(&k, x->quant.scale);
     qrn_gpu_int(&k, (int64_t)total);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 const qrn_gpu_op qrn_gpu_ops_move[] = {

@@ -34,6 +34,7 @@ static qrn_status bind_masked(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_in(&k, "X", s->in[0]);
     qrn_gpu_in(&k, "M", s->in[1]);
     qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
+    qrn_gpu_fault(&k, s);
     qrn_gpu_rows_args(&k, &r, &outer, &inner);
     qrn_gpu_int(&k, (int64_t)x->dims[1] * x->dims[2]);
     qrn_gpu_int(&k, x->dims[2]);
@@ -78,7 +79,7 @@ static qrn_status bind_lrn(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_float(&k, a->alpha);
     qrn_gpu_float(&k, a->beta);
     qrn_gpu_float(&k, a->bias);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 const qrn_gpu_op qrn_gpu_ops_norm[] = {

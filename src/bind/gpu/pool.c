@@ -64,7 +64,7 @@ static qrn_status bind_pool(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_int(&k, (int64_t)items);
     qrn_gpu_int(&k, channels);
     qrn_gpu_int(&k, a->count_pad);
-    return qrn_gpu_kernel_end(&k, 1, &items, NULL);
+    return qrn_gpu_kernel_items(&k, items);
 }
 
 static qrn_status bind_columns(qrn_gpu_binder *b, const qrn_cstep *s) {
@@ -92,7 +92,7 @@ static qrn_status bind_columns(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_int(&k, image->dims[3]);
     qrn_gpu_int(&k, columns->dims[2]);
     qrn_gpu_int(&k, across > 0 ? across : 1);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 static qrn_status bind_hadamard(qrn_gpu_binder *b, const qrn_cstep *s) {
@@ -106,7 +106,7 @@ static qrn_status bind_hadamard(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_int(&k, (int64_t)total);
     qrn_gpu_int(&k, x->dims[x->rank - 1]);
     qrn_gpu_float(&k, a->scale);
-    return qrn_gpu_kernel_end(&k, 1, &total, NULL);
+    return qrn_gpu_kernel_items(&k, total);
 }
 
 const qrn_gpu_op qrn_gpu_ops_pool[] = {

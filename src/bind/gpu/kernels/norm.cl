@@ -45,13 +45,15 @@ inline void sequence_of(__global const M_T *M, int begin, int n_sequences, int a
 #define MASK(i) LD_M(mask + (i))
 #endif
 
-// Rows whose lengths do not fit are NaN: a kernel cannot report an error.
-__kernel void masked_softmax(X_ARG, M_ARG, Y_ARG, ROWS_ARGS, const int per_batch, const int width,
-                             const int n_sequences EPI_ARGS) {
-    X_BEGIN M_BEGIN Y_BEGIN EPI_BEGIN ROWS_BEGIN
+// Lengths that do not fit are reported in F.
+__kernel void masked_softmax(X_ARG, M_ARG, Y_ARG, F_ARG, const int node, ROWS_ARGS,
+                             const int per_batch, const int width, const int n_sequences EPI_ARGS) {
+    X_BEGIN M_BEGIN Y_BEGIN F_BEGIN EPI_BEGIN ROWS_BEGIN
     int first = 0, end = n, mask = row / per_batch * n;
 #if COMPRESSED
     sequence_of(M, row / per_batch * n_sequences, n_sequences, row % width, n, &first, &end);
+    if (end < 0)
+        F[0] = node;
 #endif
     float top = -INFINITY, sum = 0.0f, outside = end < 0 ? NAN : 0.0f;
     EACH(i) if (i >= first && i < end) top = fmax(top, LD_X(base + INNER(i)) + MASK(i));
