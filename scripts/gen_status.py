@@ -93,9 +93,10 @@ def functions():
 
 
 def supported(backend):
-    """Ops that a backend's own table has."""
-    text = (ROOT / "src" / "backend" / backend / "supported.def").read_text()
-    return set(re.findall(r'ROW\("(\w+)",\s+"[\w/]+",\s+(?:YES|DELTA|UNKNOWN)\b', text))
+    """Ops that a backend's own tables have."""
+    text = "".join(p.read_text() for p in (ROOT / "src" / "backend" / backend).glob("*.def"))
+    return set(re.findall(r'ROW\("(\w+)",\s+"[\w/]+",\s+(?:YES|DELTA|UNKNOWN)\b', text)) | \
+        set(re.findall(r'^PLAIN\("(\w+)"\)', text, re.M))
 
 
 def ops():

@@ -6,9 +6,8 @@
 
 Every case that validation accepts must pass; most others were written for another backend and are
 skipped. In each mode every op of the published GPU table must have passed, in fp32 every published
-type of every operand. Without --all at most SAMPLE cases of each op and set of operand types run,
-evenly spread over a file: building programs for all of them takes minutes. Exit status 77: there is
-no OpenCL device.
+type of every operand. Without --all a few cases of each op run, those with published types first:
+building programs for all of them takes minutes. Exit status 77: there is no OpenCL device.
 """
 import argparse
 import collections
@@ -23,7 +22,8 @@ from check_coverage import index_lines, rows
 from check_half import types_of_cases
 
 MODES = ("fp32", "fp16", "hybrid")
-SAMPLE = 2
+SAMPLE = 3  # cases of an op in a file with types that were not published, or with one set of types
+WHOLE = ("gpu.qc", "weights.qc", "fusion.qc")  # files that are run whole
 # What the log says when a case is refused before its nodes are validated, or when it expects an
 # error of a later stage from an op that the GPU lacks.
 REFUSED = ("dynamic dimensions are not supported", "sparse tensors are not supported",
@@ -54,20 +54,29 @@ def expecting_errors(path):
     return names
 
 
-def sample(known):
-    """Names of some cases of each op and set of operand types."""
+def spread(names, n):
+    return names[::max(1, (len(names) - 1) // max(1, n - 1))][:n]
+
+
+def sample(known, wanted):
+    """Names of some cases of each op: one for each set of published types, SAMPLE for floats of 32
+    bits and for all other sets together. Cases of quantized activations are rejected at once and
+    cost nothing: all of them."""
     groups = collections.defaultdict(list)
     for name, (op, words) in known.items():
-        groups[op, frozenset(words)].append(name)
-    for names in groups.values():
-        step = max(1, (len(names) - 1) // (SAMPLE - 1))
-        yield from names[::step][:SAMPLE]
+        quantized = any(re.search(r"=[su]q", w) for w in words)
+        listed = all((op, w) in wanted for w in words)
+        groups[op, quantized, frozenset(words) if listed else None].append(name)
+    for (_, quantized, words), names in groups.items():
+        floats = words is None or all(w.endswith("=f32") for w in words)
+        yield from names if quantized else spread(names, SAMPLE if floats else 1)
 
 
 class Run:
     """One file in one mode."""
-    def __init__(self, args, mode, path, known):
-        names = known if args.all else list(sample(known))
+    def __init__(self, args, wanted, mode, path, known):
+        whole = args.all or os.path.basename(path) in WHOLE
+        names = known if whole else list(sample(known, wanted))
         with tempfile.NamedTemporaryFile("w", suffix=".names", delete=False) as f:
             f.write("\n".join(names))
         done = subprocess.run([*filter(None, args.runner.split(";")), args.library, path,
@@ -121,14 +130,15 @@ def main():
     parser.add_argument("cases", nargs="+")
     args = parser.parse_args()
     modes, known = args.modes.split(","), {path: types_of_cases(path) for path in args.cases}
+    wanted = set(promised(args.support))
+    # One mode after the other: the modes share most programs, the first one builds them.
     with ThreadPoolExecutor(2) as pool:
-        runs = list(pool.map(lambda job: Run(args, *job, known[job[1]]),
-                             [(mode, path) for path in args.cases for mode in modes]))
+        runs = list(pool.map(lambda job: Run(args, wanted, *job, known[job[1]]),
+                             [(mode, path) for mode in modes for path in args.cases]))
     errors = [r.error for r in runs if r.error]
     if any("gives 4000" in e for e in errors):
         print("no OpenCL device: install pocl-opencl-icd")
         return 77
-    wanted = set(promised(args.support))
     problems = len(errors) + sum(report(runs, mode, wanted) for mode in modes)
     still = {f[0] for r in runs for f in r.failed}
     for op in sorted(NOT_YET - still):
