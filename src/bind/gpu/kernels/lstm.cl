@@ -19,29 +19,33 @@
 // Between steps numbers are double where the device has it: recurrence lets small errors grow.
 #define REAL WORK_T
 
-#define GATE(y, WX, WH, PEEP, LN, B)                                                               \
+// The sums of a gate over x and h, of the work item's own units.
+#define SUMS(y, WX, WH, PEEP)                                                                      \
     EACH(u, units) {                                                                               \
         REAL sum = 0;                                                                              \
         for (int j = 0; j < inputs; j++)                                                           \
             sum += (REAL)LD_##WX(u * inputs + j) * LD_X(from + j);                                 \
         for (int j = 0; j < out; j++)                                                              \
             sum += LD_##WH(u * out + j) * h[j];                                                    \
-        if (IN_##PEEP)                                                                            \
+        if (IN_##PEEP)                                                                             \
             sum += LD_##PEEP(u) * c[u];                                                            \
         y[u] = sum;                                                                                \
-    }                                                                                              \
-    if (IN_##LN) {                                                                                \
-        SYNC REAL mean = 0, variance = 0;                                                          \
+    }
+// What layer normalization needs of all sums of a gate: mean and 1 / deviation.
+#define STATISTICS(y, LN, mean, inverse)                                                           \
+    REAL mean = 0, inverse = 1;                                                                    \
+    if (IN_##LN) {                                                                                 \
+        REAL variance = 0;                                                                         \
         for (int u = 0; u < units; u++)                                                            \
             mean += y[u];                                                                          \
         mean /= units;                                                                             \
         for (int u = 0; u < units; u++)                                                            \
             variance += (y[u] - mean) * (y[u] - mean);                                             \
-        REAL inverse = 1 / sqrt(variance / units + (REAL)1e-8f);                                   \
-        SYNC EACH(u, units) y[u] = (y[u] - mean) * inverse * LD_##LN(u);                           \
-    }                                                                                              \
-    if (IN_##B)                                                                                   \
-        EACH(u, units) y[u] += LD_##B(u);
+        inverse = 1 / sqrt(variance / units + (REAL)1e-8f);                                        \
+    }
+// What enters the activation of a gate.
+#define GATE(y, LN, mean, inverse, B)                                                              \
+    ((IN_##LN ? (y[u] - mean) * inverse * LD_##LN(u) : y[u]) + (IN_##B ? LD_##B(u) : 0.0f))
 
 #define STORE(Z, values, count)                                                                    \
     if (OUT_##Z)                                                                                   \
@@ -94,22 +98,27 @@ __kernel void lstm(X_ARG, XF_ARG, XC_ARG, XO_ARG, HF_ARG, HC_ARG, HO_ARG, BF_ARG
     SYNC
     for (int t = 0; t < steps; t++) {
         const int at_t = (P[7] ? steps - 1 - t : t) * P[2] + row * P[3], from = at_t * inputs;
-        GATE(gf, XF, HF, PF, LNF, BF)
-        GATE(gc, XC, HC, NONE, LNC, BC)
+        SUMS(gf, XF, HF, PF)
+        SUMS(gc, XC, HC, NONE)
         if (IN_XI) {
-            GATE(gi, XI, HI, PI, LNI, BI)
+            SUMS(gi, XI, HI, PI)
         }
-        SYNC EACH(u, units) { // each work item reads what it wrote itself
-            REAL f = SIGMA(gf[u]), g = tanh(gc[u]), i = IN_XI ? SIGMA(gi[u]) : 1 - f;
+        SYNC STATISTICS(gf, LNF, mean_f, inverse_f) STATISTICS(gc, LNC, mean_c, inverse_c)
+        STATISTICS(gi, LNI, mean_i, inverse_i)
+        SYNC EACH(u, units) {
+            REAL f = SIGMA(GATE(gf, LNF, mean_f, inverse_f, BF));
+            REAL g = tanh(GATE(gc, LNC, mean_c, inverse_c, BC));
+            REAL i = IN_XI ? SIGMA(GATE(gi, LNI, mean_i, inverse_i, BI)) : 1 - f;
             REAL v = f * c[u] + i * g;
             gf[u] = f;
             gc[u] = g;
             gi[u] = i;
-            c[u] = CLIP(v, cell_clip);
+            c[u] = CLIP(v, cell_clip); // which only this work item reads here
         }
-        GATE(go, XO, HO, PO, LNO, BO)
+        SUMS(go, XO, HO, PO)
+        SYNC STATISTICS(go, LNO, mean_o, inverse_o)
         SYNC EACH(u, units) {
-            go[u] = SIGMA(go[u]);
+            go[u] = SIGMA(GATE(go, LNO, mean_o, inverse_o, BO));
             hidden[u] = go[u] * tanh(c[u]);
         }
         SYNC EACH(j, out) {
@@ -135,8 +144,7 @@ __kernel void lstm(X_ARG, XF_ARG, XC_ARG, XO_ARG, HF_ARG, HC_ARG, HO_ARG, BF_ARG
     if (outs >> 8 & 1) {
         EACH(u, out) kept[1 + u] = h[u];
         EACH(u, units) kept[1 + out + u] = c[u];
-        SYNC // all lanes have asked for kept[0] before the first step
         if (lane == 0)
-            kept[0] = 1.0f;
+            kept[0] = 1.0f; // all have asked for it before the first barrier
     }
 }
