@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -355,11 +356,22 @@ def parse():
     return args
 
 
+def store(args, limits, results):
+    """After each model, so that a run that is cut short leaves what it has."""
+    if args.json:
+        args.json.write_text(json.dumps({"limits": limits, "results": results}, indent=1,
+                                        default=float))
+    text = section(args, limits, results)
+    if args.write:
+        write_page(args.write, limits["device"], text)
+    return text
+
+
 def main():
     args = parse()
     limits = json.loads(subprocess.run([args.build / "bin" / "gpu_limits"], check=True,
                                        stdout=subprocess.PIPE).stdout)
-    results = []
+    results, text = [], ""
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.folder or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
@@ -367,15 +379,10 @@ def main():
             print(f"measuring {name}", file=sys.stderr, flush=True)
             try:
                 results.append(measure(args, name, folder, limits))
-            except Refused as why:
-                print(f"{name}: {why}", file=sys.stderr)
-    if args.json:
-        args.json.write_text(json.dumps({"limits": limits, "results": results}, indent=1,
-                                        default=float))
-    text = section(args, limits, results)
+                text = store(args, limits, results)
+            except Exception:  # of torch or of the exporter, too: the other models go on
+                print(f"{name}: not measured\n{traceback.format_exc()}", file=sys.stderr)
     print(text)
-    if args.write and results:
-        write_page(args.write, limits["device"], text)
     sys.exit(0 if len(results) == len(args.models) else 1)
 
 
