@@ -21,6 +21,7 @@ const qrn_pass qrn_passes[] = {
     {"alias", qrn_pass_alias, false},
     {"table", qrn_pass_table, false},
     {"join", qrn_pass_join, false},
+    {"wide", qrn_pass_wide, false},
     {"dead", qrn_pass_dead, false},
     {"in_place", qrn_pass_in_place, true}, // others count on one content for all values of a memory
     {"chain", qrn_pass_chain, true},       // steps must not move any more

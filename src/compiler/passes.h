@@ -39,6 +39,7 @@ qrn_status qrn_pass_cancel(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_alias(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_table(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_join(qrn_lowering *lo, const qrn_use *uses);
+qrn_status qrn_pass_wide(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_dead(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_chain(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_in_place(qrn_lowering *lo, const qrn_use *uses);

@@ -87,18 +87,33 @@ def case(tmp_path_factory):
     return get
 
 
+def run(c, precision, folder, **env):
+    """Outputs of `quern run`, and the number of launches."""
+    p = subprocess.run([BIN, "run", c.path, *c.files, "-b", "gpu", "--precision", precision,
+                        "-o", folder], capture_output=True, text=True,
+                       env={**os.environ, "QUERN_VERBOSE": "dispatch", "QUERN_LOG": "-", **env})
+    assert p.returncode == 0, "\n".join(l for l in p.stderr.splitlines() if "error" in l)[:2000]
+    return ([np.load(folder / f"output_{i}.npy") for i in range(len(c.outputs))],
+            len(re.findall(r"\blaunch \d+,", p.stderr)))
+
+
 @pytest.mark.parametrize("name, precision", PAIRS)
 def test_quern_runs_it_whole(case, tmp_path, name, precision):
     c = case(name)
-    p = subprocess.run([BIN, "run", c.path, *c.files, "-b", "gpu", "--precision", precision,
-                        "-o", tmp_path], capture_output=True, text=True,
-                       env={**os.environ, "QUERN_VERBOSE": "dispatch", "QUERN_LOG": "-"})
-    assert p.returncode == 0, "\n".join(l for l in p.stderr.splitlines() if "error" in l)[:2000]
-    c.check([np.load(tmp_path / f"output_{i}.npy") for i in range(len(c.outputs))], precision)
-    launches = len(re.findall(r"\blaunch \d+,", p.stderr))
+    got, launches = run(c, precision, tmp_path)
+    c.check(got, precision)
     print(f"{name} {precision}: {launches} launches")
     assert launches > 0
     assert not FULL or launches <= gpu_nets.BUDGETS.get(name, launches), launches
+
+
+@pytest.mark.parametrize("name", ["vit_b_16", "bert_torch"])
+def test_queries_keys_and_values_are_one_launch(case, tmp_path, name):
+    c, layers = case(name), 12 if FULL else 2
+    got, launches = run(c, "fp32", tmp_path)
+    other, more = run(c, "fp32", tmp_path, QUERN_PASSES="-wide")
+    assert more - launches == 2 * layers
+    c.check(got, "fp32"), c.check(other, "fp32")
 
 
 @pytest.mark.parametrize("name", gpu_nets.NETS)

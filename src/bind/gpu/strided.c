@@ -4,6 +4,7 @@
 #include "bind/gpu/strided.h"
 
 #include "kernels/eltwise/binary.h"
+#include "kernels/move/join.h"
 #include "kernels/move/layout.h"
 
 #define MAX_WAY 16 // steps to go back
@@ -106,6 +107,33 @@ static bool through_transpose(const qrn_gpu_binder *b, const qrn_cstep *s, qrn_g
     return true;
 }
 
+// A part of a split is its whole, seen from where it begins.
+static bool through_split(const qrn_gpu_binder *b, const qrn_cstep *s, qrn_val owner,
+                          qrn_gpu_strided *v) {
+    static const uint32_t in_order[QRN_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    uint32_t axis = ((const qrn_join_args *)s->args)->axis, begin = 0, k = 0;
+    const qrn_shape *whole = &qrn_gpu_value(b, s->in[0])->shape;
+    for (; k < s->n_out && qrn_compiled_owner(b->cg, s->out[k]) != owner; k++)
+        begin += qrn_gpu_value(b, s->out[k])->shape.dims[axis];
+    if (k == s->n_out || qrn_gpu_value(b, s->out[k])->shape.rank != whole->rank ||
+        b->cg->values[s->out[k]].size_bytes != b->cg->values[owner].size_bytes)
+        return false;
+    transposed t = {.out = &qrn_gpu_value(b, s->out[k])->shape, .perm = in_order};
+    strides_of(t.out, t.out_strides);
+    strides_of(whole, t.in_strides);
+    qrn_gpu_strided to = {
+        .base = s->in[0], .offset = begin * t.in_strides[axis], .scale = v->scale, .rank = v->rank};
+    for (uint32_t d = 0; d < t.out->rank; d++) {
+        t.at[d] = v->offset / t.out_strides[d] % t.out->dims[d];
+        to.offset += t.at[d] * t.in_strides[d];
+    }
+    for (uint32_t i = 0; i < v->n; i++)
+        if (!map_atom(&t, v->atoms[i], &to))
+            return false;
+    *v = to;
+    return true;
+}
+
 // Atoms of one dimension that follow each other become one.
 static void merge(qrn_gpu_strided *v) {
     uint32_t n = 0;
@@ -139,6 +167,8 @@ static bool go_back(const qrn_gpu_binder *b, qrn_gpu_strided *v) {
     const qrn_cstep *s = &cg->steps[b->writer[owner] - 1];
     uint32_t which;
     double factor;
+    if (s->kind == QRN_CSTEP_OP && s->op == &qrn_cop_split)
+        return through_split(b, s, owner, v);
     if (s->kind != QRN_CSTEP_OP || s->n_out != 1 || qrn_compiled_owner(cg, s->out[0]) != owner ||
         cg->values[s->out[0]].size_bytes != cg->values[owner].size_bytes)
         return false;
