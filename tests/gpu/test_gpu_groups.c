@@ -200,6 +200,26 @@ static void test_scale_mask_and_softmax_are_two_launches(void **state) {
     expect(2);
 }
 
+static void test_concat_of_convs_along_channels_copies_nothing(void **state) {
+    (void)state;
+    uint32_t x = INPUT(&g, 1, 6, 6, 8), a = INNER(&g, 1, 6, 6, 8), b = INNER(&g, 1, 6, 6, 8),
+             c = INNER(&g, 1, 6, 6, 8), y = OUTPUT(&g, 1, 6, 6, 16);
+    conv(x, a);
+    small_unary(&g, QNN_OP_RELU, conv(x, b), c);
+    small_concat(&g, (uint32_t[]){a, c}, 2, y, 3);
+    expect(2);
+}
+
+static void test_a_part_of_a_concat_that_others_read_is_copied(void **state) {
+    (void)state;
+    uint32_t x = INPUT(&g, 1, 6, 6, 8), a = INNER(&g, 1, 6, 6, 8), b = INNER(&g, 1, 6, 6, 8),
+             y = OUTPUT(&g, 1, 6, 6, 16);
+    conv(x, a);
+    conv(a, b);
+    small_concat(&g, (uint32_t[]){a, b}, 2, y, 3);
+    expect(3);
+}
+
 static void test_long_chains_are_cut(void **state) {
     (void)state;
     uint32_t x = INPUT(&g, 2, 8);
@@ -235,6 +255,8 @@ int main(void) {
         TEST(a_part_of_the_own_result_is_not_at_hand),
         TEST(layer_norm_and_what_follows_are_one_launch),
         TEST(scale_mask_and_softmax_are_two_launches),
+        TEST(concat_of_convs_along_channels_copies_nothing),
+        TEST(a_part_of_a_concat_that_others_read_is_copied),
         TEST(long_chains_are_cut),
         TEST(without_node_optimizations_each_node_is_a_launch),
     };

@@ -220,7 +220,8 @@ static size_t arena_bytes_of(const qrn_gpu_binder *b, uint32_t item) {
 }
 
 static bool owns_arena(const qrn_gpu_binder *b, uint32_t item) {
-    bool owner = item >= b->cg->n_values || qrn_compiled_owner(b->cg, item) == item;
+    bool owner = item >= b->cg->n_values ||
+                 (qrn_compiled_owner(b->cg, item) == item && !qrn_gpu_is_joined(b, item));
     return owner && b->plan->places[item].space == QRN_GPU_ARENA && b->first[item] != UINT32_MAX;
 }
 
@@ -249,6 +250,10 @@ static qrn_status plan_memory(qrn_gpu_binder *b) {
             p->places[v].index = p->places[owner].index;
         }
     }
+    for (uint32_t v = 0; s == QRN_OK && v < b->cg->n_values; v++)
+        if (qrn_gpu_is_joined(b, v)) // it is not in one piece: dumps do not count it as memory
+            p->places[v].offset = p->places[b->joins[v].whole].offset +
+                                  b->joins[v].at * elem_bytes(p->places[v].type);
     qrn_free(items);
     return s;
 }
@@ -299,6 +304,7 @@ static qrn_status bind_all(qrn_gpu_binder *b) {
     QRN_TRY(count_uses(b));
     QRN_TRY(qrn_gpu_find_attention(b));
     QRN_TRY(qrn_gpu_make_groups(b));
+    QRN_TRY(qrn_gpu_find_joins(b));
     for (uint32_t i = 0; i < b->n_groups; i++)
         QRN_TRY(bind_group(b, &b->groups[i]));
     QRN_TRY(place_constants(b));

@@ -30,6 +30,13 @@ typedef struct qrn_gpu_group {
     uint32_t n;
 } qrn_gpu_group;
 
+// A value that lies in rows of `row` elements, `pitch` apart, from element `at` of `whole` on. row
+// 0: it does not.
+typedef struct qrn_gpu_join {
+    qrn_val whole;
+    uint32_t row, pitch, at;
+} qrn_gpu_join;
+
 typedef struct qrn_gpu_binder {
     qrn_compiled *cg;
     const qrn_gpu_options *opt;
@@ -41,6 +48,7 @@ typedef struct qrn_gpu_binder {
     qrn_gpu_group *groups;
     uint32_t n_groups;
     const qrn_gpu_group *group; // being bound
+    qrn_gpu_join *joins;        // [n_values]
     bool *skip;                 // [n_steps] steps that others do, or whose results nobody needs
     struct qrn_gpu_attention **attention; // [n_steps] the last matmul of an attention, or NULL
     qrn_val fault;                        // the place for reports; valid when the plan has_fault
@@ -177,6 +185,11 @@ qrn_status qrn_gpu_bind_attention(qrn_gpu_binder *b, const qrn_cstep *s);
 
 // group.c: cuts the steps into groups.
 qrn_status qrn_gpu_make_groups(qrn_gpu_binder *b);
+// join.c: finds results that are written where a concat step would copy them to.
+qrn_status qrn_gpu_find_joins(qrn_gpu_binder *b);
+static inline bool qrn_gpu_is_joined(const qrn_gpu_binder *b, qrn_val v) {
+    return v < b->cg->n_values && b->joins[v].row != 0;
+}
 
 // Sizes of a broadcast: parameters for at() of common.cl: element of `v` for element i of `out`.
 // Writes at most 1 + 2 * QRN_MAX_RANK numbers, returns how many.

@@ -102,6 +102,27 @@ static void define_operand(qrn_gpu_kernel *k, const char *n, qrn_val v, bool is_
     }
 }
 
+// The stores of a result that lies in rows of a joined block.
+static void define_joined(qrn_gpu_kernel *k, const char *n, qrn_dtype type) {
+    qrn_gpu_text *t = &k->defines;
+    qrn_gpu_print(t, "#undef %s_ARG\n#undef ST_%s\n#undef ST4_%s\n", n, n, n);
+    qrn_gpu_print(t,
+                  "#define %s_ARG __global %s_T *%s_p, const ulong %s_o, const int %s_r, "
+                  "const int %s_w\n",
+                  n, n, n, n, n, n);
+    qrn_gpu_print(t, "#define %s_AT(i) ((i) / %s_r * %s_w + (i) %% %s_r)\n", n, n, n, n);
+    if (type == QRN_DTYPE_F16)
+        qrn_gpu_print(t,
+                      "#define ST_%s(i, v) vstore_half_rte((v), %s_AT(i), %s)\n"
+                      "#define ST4_%s(i, v) vstore_half4_rte((v), 0, %s + %s_AT(i))\n",
+                      n, n, n, n, n, n);
+    else
+        qrn_gpu_print(t,
+                      "#define ST_%s(i, v) (%s[%s_AT(i)] = (%s_T)(v))\n"
+                      "#define ST4_%s(i, v) vstore4((v), 0, %s + %s_AT(i))\n",
+                      n, n, n, n, n, n, n);
+}
+
 // Indices of kernels have 32 bits.
 static void check_size(qrn_gpu_kernel *k, qrn_val v) {
     if (v == QRN_VAL_NONE || v >= k->b->cg->n_values)
@@ -123,6 +144,12 @@ void qrn_gpu_out(qrn_gpu_kernel *k, const char *name, qrn_val v) {
     define_operand(k, name, v, true);
     check_size(k, v);
     new_arg(k, QRN_GPU_ARG_VALUE)->item = v;
+    if (qrn_gpu_is_joined(k->b, v)) {
+        define_joined(k, name, k->b->plan->places[v].type);
+        check_size(k, k->b->joins[v].whole);
+        qrn_gpu_int(k, k->b->joins[v].row);
+        qrn_gpu_int(k, k->b->joins[v].pitch);
+    }
 }
 
 void qrn_gpu_int(qrn_gpu_kernel *k, int64_t v) {
@@ -212,6 +239,8 @@ static const uint32_t *nodes_of(const qrn_gpu_binder *b, uint32_t *n) {
 static void touch(qrn_gpu_binder *b, uint32_t item) {
     if (item == QRN_VAL_NONE)
         return;
+    if (qrn_gpu_is_joined(b, item))
+        item = b->joins[item].whole;
     uint32_t owner = item < b->cg->n_values ? qrn_compiled_owner(b->cg, item) : item;
     if (b->first[owner] == UINT32_MAX)
         b->first[owner] = b->plan->n_launches;

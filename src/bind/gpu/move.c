@@ -239,7 +239,9 @@ static qrn_status bind_concat(qrn_gpu_binder *b, const qrn_cstep *s) {
         int64_t run = qrn_gpu_span(x, a->axis, x->rank);
         nest t = part_nest(rows, run, run, whole);
         t.first_y = at;
-        if (b->group->n > 1 || rows != 1 || !is_in_place(b, s->in[i], s->out[0], at))
+        bool there = qrn_gpu_is_joined(b, s->in[i]) ||
+                     (rows == 1 && is_in_place(b, s->in[i], s->out[0], at));
+        if (b->group->n > 1 || !there)
             QRN_TRY(move(b, &t, s->in[i], result));
         at += run;
     }
