@@ -13,12 +13,13 @@ import onnxruntime as ort
 import pytest
 
 from installed import NEW_ENOUGH, ROOT
+from opencl import needs_gpu
 from ort_models import conv_net, images, sqnr
 
 
 def test_the_libraries_are_in_the_package(quern):
     assert quern.plugin().exists()
-    for backend in ("cpu", "htp", "system"):
+    for backend in ("cpu", "gpu", "htp", "system"):
         assert quern.library(backend).exists()
 
 
@@ -130,6 +131,17 @@ def test_a_session_in_one_line(quern):
                           fallback=False)
         assert s.get_providers()[0] == quern.EP_NAME
         assert sqnr(s.run(None, {"x": x})[0], want) > least
+
+
+@pytest.mark.provider
+@needs_gpu
+def test_a_session_on_the_gpu(quern):
+    images = np.load(quern.sample() / "images.npy")[:20].astype(np.float32)
+    labels = np.load(quern.sample() / "labels.npy")[:20]
+    session = quern.session(quern.sample() / "digits.onnx", backend="gpu", dims={"N": 1},
+                            fallback=False, gpu_precision="hybrid")
+    got = [session.run(None, {"image": x[None]})[0].argmax() for x in images]
+    assert np.mean(got == labels) > 0.9
 
 
 @pytest.mark.provider
