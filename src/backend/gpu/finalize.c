@@ -87,6 +87,12 @@ static qrn_status realize(const qrn_api_graph *g, qrn_gpu_graph *made) {
     QRN_TRY(qrn_gpu_realize(made->plan, d));
     for (uint32_t i = 0; i < n_io; i++)
         QRN_TRY(new_io(g, made->plan, i, &made->io[i]));
+    // Filling them ends here: an execution with a profile runs on another queue.
+    cl_int err = qrn_cl.clFinish(d->queue);
+    if (err != CL_SUCCESS)
+        return QRN_FAIL(qrn_gpu_failure(qrn_gpu_context_of(g->context), err),
+                        "graph '%s': buffers of its tensors cannot be made on '%s': %s",
+                        g->ir->name, d->info->name, qrn_cl_error(err));
     QRN_TRY(qrn_gpu_stages_make(made));
     if (may_tune(g, made->plan))
         qrn_gpu_tune_plan(d->tuner, made->plan, made->io);
