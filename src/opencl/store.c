@@ -7,10 +7,12 @@
 #include "base/mem.h"
 #include "base/outfile.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -118,6 +120,7 @@ bool qrn_cl_store_load(const qrn_cl_store *s, const uint8_t key[QRN_SHA256_BYTES
     if (fd < 0)
         return false;
     *data = read_whole(fd, &size);
+    futimens(fd, NULL); // it was used; where that is not allowed, it counts as old
     close(fd);
     if (*data && qrn_cl_store_parse(*data, size, key, binary, binary_bytes))
         return true;
@@ -149,6 +152,63 @@ static void make_folder(const char *folder) {
     mkdir(path, 0700);
 }
 
+// --- room
+
+typedef struct old_file {
+    char name[2 * QRN_SHA256_BYTES + 8];
+    time_t used; // a load counts
+} old_file;
+
+static int by_use(const void *a, const void *b) {
+    const old_file *x = a, *y = b;
+    return x->used < y->used ? -1 : x->used > y->used;
+}
+
+static bool is_ours(const char *name) {
+    size_t n = strspn(name, "0123456789abcdef");
+    return n == 2 * (size_t)QRN_SHA256_BYTES && strcmp(name + n, ".clbin") == 0;
+}
+
+// Lists the files of a folder; fewer when memory is short.
+static size_t list_files(DIR *d, old_file **out) {
+    size_t n = 0, cap = 0;
+    const struct dirent *e;
+    struct stat st;
+    *out = NULL;
+    while ((e = readdir(d))) {
+        if (!is_ours(e->d_name) || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        if (n == cap) {
+            size_t more = cap ? 2 * cap : 1024;
+            old_file *grown = qrn_realloc(*out, n * sizeof **out, more * sizeof **out);
+            if (!grown)
+                break;
+            *out = grown;
+            cap = more;
+        }
+        snprintf((*out)[n].name, sizeof(*out)[n].name, "%.70s", e->d_name);
+        (*out)[n++].used = st.st_mtime;
+    }
+    return n;
+}
+
+// A folder that nobody looks after must not grow for ever: of too many files the half that was not
+// used for the longest time goes.
+static void make_room(const qrn_cl_store *s) {
+    DIR *d = s->named ? NULL : opendir(s->folder);
+    old_file *files;
+    if (!d)
+        return;
+    size_t n = list_files(d, &files);
+    if (n > QRN_CL_STORE_FILES) {
+        qsort(files, n, sizeof *files, by_use);
+        for (size_t i = 0; i < n - QRN_CL_STORE_FILES / 2; i++)
+            unlinkat(dirfd(d), files[i].name, 0);
+    }
+    qrn_free(files);
+    closedir(d);
+}
+
 static qrn_status write_file(const char *path, const uint8_t *header, const void *binary,
                              size_t binary_bytes) {
     qrn_outfile f;
@@ -170,6 +230,8 @@ void qrn_cl_store_save(qrn_cl_store *s, const uint8_t key[QRN_SHA256_BYTES], con
         header[40 + i] = (uint8_t)((uint64_t)binary_bytes >> 8 * i);
     digest_of(binary, binary_bytes, header + 48);
     make_folder(s->folder);
+    if (!atomic_exchange(&s->looked, true))
+        make_room(s);
     path_of(s, key, path, sizeof path);
     if (write_file(path, header, binary, binary_bytes) == QRN_OK)
         return;

@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 
 #define QRN_CL_STORE_HEADER 80
+#define QRN_CL_STORE_FILES 4096 // a folder that the client did not name has at most about as many
 
 typedef struct qrn_cl_store {
     char *folder; // NULL: nothing is stored
@@ -27,6 +28,7 @@ typedef struct qrn_cl_store {
     bool named;   // the client named the folder: every program that it uses is to be there
     uint32_t serial;
     atomic_bool failed; // a file could not be written: a warning was given, nothing follows
+    atomic_bool looked; // for files that are too many
     // (optional) Receives lines for people.
     void (*say)(void *ctx, bool is_warning, const char *line);
     void *ctx;

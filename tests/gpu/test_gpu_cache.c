@@ -8,6 +8,7 @@
 #include "opencl/store.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -214,6 +215,34 @@ static void krp_05_no_corruption_of_ten_thousand_is_taken_for_a_program(void **s
     assert_false(qrn_cl_store_parse(file, size, key, &found, &n));
 }
 
+// The folder of all programs does not grow for ever; other files in it are nobody's business.
+static void krp_06_files_that_were_not_used_for_long_go(void **state) {
+    (void)state;
+    char *folder = new_folder(), path[256];
+    qrn_cl_store s = {0};
+    uint8_t key[QRN_SHA256_BYTES] = {0};
+    for (unsigned i = 0; i < QRN_CL_STORE_FILES + 10; i++) {
+        snprintf(path, sizeof path, "%s/%064x.clbin", folder, i + 1);
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        fclose(f);
+        struct timespec times[2] = {{.tv_sec = 1000 + i}, {.tv_sec = 1000 + i}};
+        assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    }
+    snprintf(path, sizeof path, "%s/keep.txt", folder);
+    fclose(fopen(path, "w"));
+    assert_int_equal(qrn_cl_store_open(&s, folder), QRN_OK);
+    s.named = false;
+    qrn_cl_store_save(&s, key, "program", 7);
+    assert_int_equal(each_file(folder, NULL), QRN_CL_STORE_FILES / 2 + 2); // the new one and ours
+    assert_true(qrn_cl_store_has(&s, key));
+    assert_int_equal(access(path, F_OK), 0);
+    snprintf(path, sizeof path, "%s/%064x.clbin", folder, QRN_CL_STORE_FILES + 10);
+    assert_int_equal(access(path, F_OK), 0); // the newest
+    qrn_cl_store_close(&s);
+    remove_folder(folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(krp_01_a_second_graph_builds_nothing),
@@ -221,6 +250,7 @@ int main(void) {
         cmocka_unit_test(krp_02_a_missing_folder_is_made),
         cmocka_unit_test(krp_02_an_unwritable_folder_is_one_warning),
         cmocka_unit_test(krp_03_invalidate_builds_and_stores_again),
+        cmocka_unit_test(krp_06_files_that_were_not_used_for_long_go),
         cmocka_unit_test(krp_05_damaged_files_are_built_again),
         cmocka_unit_test(krp_05_no_corruption_of_ten_thousand_is_taken_for_a_program),
     };
