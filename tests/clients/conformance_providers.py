@@ -112,14 +112,15 @@ class Quern(Provider):
 
 
 class Public(Provider):
-    """The public onnxruntime-qnn provider on our libQnnHtp.so."""
+    """The public onnxruntime-qnn provider on our libQnnHtp.so and libQnnGpu.so."""
     name = "QNNExecutionProvider"
     list = HERE / "conformance.tsv"
     packages = ["onnxruntime-qnn"]
     log_level = 0  # only there the provider says why it leaves a node out
     CHIP = {"backend_path": str(LIBS / "libQnnHtp.so"), "soc_model": "69"}
     variants = {"float": Variant(None, HALF, CHIP), "u8": Variant(8, 1, CHIP),
-                "u16": Variant(16, 4, CHIP)}
+                "u16": Variant(16, 4, CHIP),
+                "gpu": Variant(None, SINGLE, {"backend_path": str(LIBS / "libQnnGpu.so")})}
 
     def library(self):
         import onnxruntime_qnn
@@ -127,14 +128,16 @@ class Public(Provider):
 
     def reason(self, error, log):
         """The most telling line: the library's, the provider's, onnxruntime's."""
-        ours = re.search(
-            r"HTP_QTI_AISW: (?:graph '[^']*' )?(?:node '[^']*' )?(?:\((\w+)\): )?(.*)", log)
+        line = r"_QTI_AISW: (?:graph '[^']*' )?(?:node '[^']*' )?(?:\((\w+)\): )?"
+        # The GPU library also says at INFO what it is; its refusals end with their code.
+        gpu = re.search("GPU" + line + r"(.*\(QNN_\w+\))", log)
+        ours = re.search("HTP" + line + "(.*)", log) or gpu
         if ours:
             op, text = ours.groups()
             text = re.sub(r" ?\(tensor '[^']*'\)| ?\(QNN_[A-Z_]+\)|tensor '[^']*': ", "", text)
             if text == "output is missing":
                 return "provider: gives no memory for an output that it declared"
-            if "data type" in text:
+            if "data type" in text and not gpu:
                 text = "types that the HTP does not take"
             return f"library: {op}: {text}" if op else f"library: {text}"
         theirs = re.search(r"REASON : (.*)", log)

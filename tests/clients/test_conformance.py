@@ -26,7 +26,8 @@ def test_a_sample_of_the_cases_is_answered_as_listed(provider, package):
     done = subprocess.run([sys.executable, PROGRAM, "--provider", provider, "--every", "16"],
                           capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count(" pass") == len(PROVIDERS[provider].variants)
+    left_out = "skipped without an OpenCL device: gpu" in done.stdout
+    assert done.stdout.count(" pass") == len(PROVIDERS[provider].variants) - left_out
 
 
 # --- the judge
