@@ -295,8 +295,24 @@ qrn_status qrn_gpu_kernel_end(qrn_gpu_kernel *k, uint32_t n_dims, const size_t *
     return k->status;
 }
 
+// Does the text speak of work groups: does it need the size that it was launched with?
+static bool knows_groups(const char *source) {
+    return strstr(source, "get_local") || strstr(source, "barrier") || strstr(source, "reqd_work");
+}
+
 qrn_status qrn_gpu_kernel_items(qrn_gpu_kernel *k, size_t n) {
-    return qrn_gpu_kernel_end(k, 1, &n, (size_t[]){n > 16384 ? 256 : 64});
+    // Items are independent of each other: any size will do, and tuning may find a better one.
+    static const qrn_gpu_local others[] = {
+        {{32, 1, 1}}, {{64, 1, 1}}, {{128, 1, 1}}, {{256, 1, 1}}};
+    qrn_gpu_plan *p = k->b->plan;
+    uint32_t before = p->n_launches;
+    bool free = !knows_groups(k->source);
+    QRN_TRY(qrn_gpu_kernel_end(k, 1, &n, (size_t[]){n > 16384 ? 256 : 64}));
+    if (free && p->n_launches > before) {
+        p->launches[before].locals = others;
+        p->launches[before].n_locals = sizeof others / sizeof others[0];
+    }
+    return QRN_OK;
 }
 
 static qrn_status new_place(qrn_gpu_binder *b, const qrn_gpu_place *place, qrn_val *out) {
