@@ -49,17 +49,21 @@ static qrn_status no_memory(const qrn_gpu_binder *b) {
 
 // --- places
 
-// A value of the compiler's own that becomes integers: 16 bits would change them (2105.4 is 2106).
-static bool becomes_integers(const qrn_gpu_binder *b, qrn_val v) {
-    if (qrn_gpu_value(b, v)->tensor_id)
-        return false;
-    for (uint32_t i = 0; i < b->cg->n_steps; i++) {
-        const qrn_cstep *s = &b->cg->steps[i];
-        if (s->op == &qrn_cop_convert && s->in[0] == v &&
-            !qrn_dtype_is_float(qrn_gpu_value(b, s->out[0])->dtype))
-            return true;
+// Marks the values of the compiler's own that become integers: 16 bits would change them (2105.4 is
+// 2106).
+static qrn_status find_integers(qrn_gpu_binder *b) {
+    const qrn_compiled *cg = b->cg;
+    b->becomes_integers = qrn_arena_alloc(cg->arena, cg->n_values + 1u);
+    if (!b->becomes_integers)
+        return no_memory(b);
+    memset(b->becomes_integers, 0, cg->n_values);
+    for (uint32_t i = 0; i < cg->n_steps; i++) {
+        const qrn_cstep *s = &cg->steps[i];
+        if (s->kind == QRN_CSTEP_OP && s->op == &qrn_cop_convert &&
+            !cg->values[s->in[0]].tensor_id && !qrn_dtype_is_float(cg->values[s->out[0]].dtype))
+            b->becomes_integers[s->in[0]] = true;
     }
-    return false;
+    return QRN_OK;
 }
 
 // In which type the floats of a value that a step makes are stored.
@@ -68,7 +72,7 @@ static qrn_dtype float_storage(const qrn_gpu_binder *b, qrn_val owner) {
     switch (b->opt->precision) {
     case QRN_GPU_FP16:
     case QRN_GPU_HYBRID:
-        return becomes_integers(b, owner) ? QRN_DTYPE_F32 : QRN_DTYPE_F16;
+        return b->becomes_integers[owner] ? QRN_DTYPE_F32 : QRN_DTYPE_F16;
     case QRN_GPU_USER:
         return v->tensor_id && b->opt->declared &&
                        b->opt->declared(b->opt->ctx, v->tensor_id) == QRN_DTYPE_F16
@@ -299,6 +303,7 @@ static qrn_status bind_group(qrn_gpu_binder *b, const qrn_gpu_group *g) {
 }
 
 static qrn_status bind_all(qrn_gpu_binder *b) {
+    QRN_TRY(find_integers(b));
     QRN_TRY(make_places(b));
     keep_declared(b);
     QRN_TRY(count_uses(b));

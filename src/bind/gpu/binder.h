@@ -42,6 +42,7 @@ typedef struct qrn_gpu_binder {
     const qrn_gpu_options *opt;
     qrn_gpu_plan *plan;
     uint32_t *readers;      // [n_values] steps that read the memory of an owner
+    bool *becomes_integers; // [n_values] floats of the compiler that are converted
     uint32_t *writer;       // [n_values] step that writes an owner, +1; 0: none
     uint32_t *first, *last; // [n_places] launches between which an owner lives
     uint32_t cap_first, cap_last;
