@@ -13,6 +13,7 @@ import pytest
 from provider import HTP, LIB, session
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
+import opencl  # noqa: E402
 from ort_models import conv_net, images  # noqa: E402
 
 HERE = Path(__file__).parent
@@ -33,6 +34,8 @@ ILLEGAL = [(where, key, more, illegal, words) for where, key, more, _, illegal, 
 
 def make(where, key, more, value):
     """A session with the value, and a run; all that the option has a say in."""
+    if "backend_type=gpu" in more and opencl.DEVICE is None:
+        pytest.skip("no OpenCL device for libQnnGpu.so")
     options, config, run, dynamic = dict(HTP), {}, ort.RunOptions(), {}
     for entry in more.split():
         if entry.startswith("!"):

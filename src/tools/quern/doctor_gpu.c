@@ -18,6 +18,11 @@ static const char *wanted_device(void) {
     return v && *v ? v : NULL;
 }
 
+static bool wants_none(void) {
+    const char *v = wanted_device();
+    return v && strcmp(v, "none") == 0;
+}
+
 // Names of the files by which drivers register themselves; false: none.
 static bool list_drivers(char *out, size_t size) {
     DIR *dir = opendir(VENDORS);
@@ -35,7 +40,7 @@ static bool list_drivers(char *out, size_t size) {
 void qt_check_opencl(const qt_patient *p, qt_finding *f) {
     char drivers[256];
     bool registered = list_drivers(drivers, sizeof drivers);
-    bool asked = wanted_device() || secure_getenv("QUERN_GPU_LIBOPENCL");
+    bool asked = (wanted_device() && !wants_none()) || secure_getenv("QUERN_GPU_LIBOPENCL");
     if (!*p->gpu.library)
         qt_find(f, asked ? QT_BAD : QT_GOOD, INSTALL, "%.400s", p->gpu.error);
     else if (!p->gpu.n)
@@ -66,10 +71,10 @@ static const char *why_chosen(const qt_patient *p) {
 
 void qt_check_device(const qt_patient *p, qt_finding *f) {
     const qt_gpu *g = &p->gpu;
-    if (!g->n || (wanted_device() && strcmp(wanted_device(), "none") == 0)) {
+    if (!g->n || wants_none()) {
         qt_find(f, QT_GOOD, "", "none, so --backend gpu %s",
-                wanted_device() ? "only compiles where QUERN_GPU_DEVICE is 'none'"
-                                : "does not work; QUERN_GPU_DEVICE=none lets it compile");
+                wants_none() ? "only compiles where QUERN_GPU_DEVICE is 'none'"
+                             : "does not work; QUERN_GPU_DEVICE=none lets it compile");
         return;
     }
     const qrn_cl_device *d = &g->devices[f->index];
