@@ -125,12 +125,11 @@ static int weights_of(const qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16) 
     return even && g->w_depth == 1 && in_chunks(b, g->step->in[1], f16, g->w_col) ? 1 : 2;
 }
 
-// Operands in f16 where the precision says so: never in FP32.
+// Operands in f16 where they are stored so; application tensors may be f32 in every mode.
 static bool uses_f16(const qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
-    if (b->opt->precision == QRN_GPU_HYBRID || b->opt->precision == QRN_GPU_FP16)
-        return true;
-    return !g->fixed && stored(b, g->step->in[0]) == QRN_DTYPE_F16 &&
-           stored(b, g->step->in[1]) == QRN_DTYPE_F16;
+    bool narrow = b->opt->precision == QRN_GPU_HYBRID || b->opt->precision == QRN_GPU_FP16;
+    return stored(b, g->step->in[0]) == QRN_DTYPE_F16 &&
+           (g->fixed ? narrow : stored(b, g->step->in[1]) == QRN_DTYPE_F16);
 }
 
 static qrn_status add(qrn_gpu_binder *b, const qrn_gpu_gemm *g, const choice *c, bool f16,
