@@ -16,7 +16,7 @@ typedef struct qrn_compile_options {
     bool round_half_away; // quantizing floats: ties go away from zero, not up
     bool low_ties;        // TopK: of equal values the lower index comes first, not the higher one
     bool keep_tensors;    // every tensor has its own memory and is computed: no passes
-    bool binder_fuses; // no epilogues, nothing in place: the binder does it itself
+    bool binder_fuses;    // no epilogues, nothing in place: the binder does it itself
     bool stored; // the graph may be stored: passes that look at the data of weights stay out
     // (optional) Passes to leave out, as in QUERN_PASSES, which counts when this is NULL.
     const char *passes;

@@ -25,8 +25,7 @@ const qt_flag qt_backend_flags[] = {
     {"soc", 0, QT_TEXT, "SOC", offsetof(qt_backend_options, soc), NULL,
      "target SoC by name or number, or none (htp, saver)"},
     {"precision", 0, QT_CHOICE, "P", offsetof(qt_backend_options, precision), QT_GPU_PRECISIONS,
-     "of floats on a gpu (default: user, as the model's types say); to compile for htp: fp16, "
-     "fp32"},
+     "floats on gpu; htp: fp16, fp32"},
     {"threads", 't', QT_COUNT, "N", offsetof(qt_backend_options, threads), NULL,
      "number of threads (default: all that may be used)"},
     {"allow-fp16", 0, QT_BOOL, NULL, offsetof(qt_backend_options, allow_fp16), NULL,

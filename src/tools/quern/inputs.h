@@ -30,7 +30,7 @@ typedef struct qt_input_options {
 // Rows for a table whose options struct T has a qt_input_options m.
 #define QT_INPUT_FLAGS(T, m) \
     {"inputs", 'i', QT_DIR, "DIR", offsetof(T, m.inputs), NULL, \
-     "folder with input_0.npy, ... or NAME.npy, .raw, .png, .jpg"}, \
+     "folder with input_0.npy, ... or NAME.npy, .raw, .jpg"}, \
     {"input-list", 0, QT_FILE, "FILE", offsetof(T, m.input_list), NULL, \
      "one run a line: [NAME:=]FILE ..."}, \
     {"random", 'r', QT_BOOL, NULL, offsetof(T, m.random), NULL, \
