@@ -74,11 +74,12 @@ function(quern_htp_test name)
     target_link_libraries(${name} PRIVATE QnnHtp_objects quern_core qnn_headers m)
 endfunction()
 
+# Built programs are shared by all trees: building them takes minutes.
 # PoCL and the LLVM inside of it keep memory until the process ends, so leaks are not looked for:
 # the tests count our own allocations (qrn_alloc_live) and OpenCL objects instead.
 set(QUERN_GPU_TEST_ENV
-    "QUERN_GPU_CACHE=${CMAKE_BINARY_DIR}/tests/gpu_cache"
-    "POCL_CACHE_DIR=${CMAKE_BINARY_DIR}/tests/pocl_cache"
+    "QUERN_GPU_CACHE=${CMAKE_SOURCE_DIR}/build/gpu_cache"
+    "POCL_CACHE_DIR=${CMAKE_SOURCE_DIR}/build/pocl_cache"
     "ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=1:strict_string_checks=1")
 
 function(quern_gpu_test name)
