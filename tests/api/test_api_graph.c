@@ -384,7 +384,7 @@ static void validate_tells_about_each_node(void **state) {
     assert_int_equal(v->results[0].status, QNN_GRAPH_NODE_VALIDATION_STATUS_SUPPORTED);
     OK(QnnGraph_freeValidationResult(v));
     // The same graph on a backend that lacks the op.
-    static const qrn_support_table none = {"NONE", QRN_SUPPORT_UNION, NULL, 0};
+    static const qrn_support_table none = {.backend = "NONE", .mode = QRN_SUPPORT_UNION};
     fault_backend.support = &none;
     OK(QnnGraph_validate(r.handle, NULL, &v));
     assert_int_equal(v->results[0].status, QNN_GRAPH_NODE_VALIDATION_STATUS_UNSUPPORTED);

@@ -164,7 +164,8 @@ static void the_backend_has_the_last_word_on_types(void **state) {
                                         .answer = QRN_ANSWER_YES,
                                         .alts = &alt,
                                         .n_alts = 1};
-    static const qrn_support_table table = {"NARROW", QRN_SUPPORT_UNION, &row, 1};
+    static const qrn_support_table table = {
+        .backend = "NARROW", .mode = QRN_SUPPORT_UNION, .rows = &row, .n_rows = 1};
     fault_backend.support = &table;
     pool p;
     make_pool(&p);

@@ -14,9 +14,13 @@ static const qrn_support_row gpu_rows[] = {
 };
 // clang-format on
 
-const qrn_support_table test_htp_support = {"HTP", QRN_SUPPORT_EXACT, htp_rows,
-                                            sizeof htp_rows / sizeof htp_rows[0]};
-const qrn_support_table test_gpu_support = {"GPU", QRN_SUPPORT_UNION, gpu_rows,
-                                            sizeof gpu_rows / sizeof gpu_rows[0]};
+const qrn_support_table test_htp_support = {.backend = "HTP",
+                                            .mode = QRN_SUPPORT_EXACT,
+                                            .rows = htp_rows,
+                                            .n_rows = sizeof htp_rows / sizeof htp_rows[0]};
+const qrn_support_table test_gpu_support = {.backend = "GPU",
+                                            .mode = QRN_SUPPORT_UNION,
+                                            .rows = gpu_rows,
+                                            .n_rows = sizeof gpu_rows / sizeof gpu_rows[0]};
 const qrn_support_table *const test_backend_tables[N_BACKEND_TABLES] = {
     &qrn_cpu_support, &test_htp_support, &test_gpu_support};
