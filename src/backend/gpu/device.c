@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Devices: which OpenCL devices there are, device handles, and what clients are told about them.
+// Devices: which OpenCL devices there are, device handles, and what clients get to know about them.
 #include "backend/gpu/gpu.h"
 
 #include "base/env.h"

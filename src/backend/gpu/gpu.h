@@ -34,7 +34,7 @@ typedef struct qrn_gpu_backend {
     qrn_gpu_backend_options options;
     atomic_bool said_hybrid; // that FP16 computes as HYBRID
     qrn_packages packages;
-    struct qrn_gpu_package_facts *facts; // what packages are told
+    struct qrn_gpu_package_facts *facts; // the device as packages see it
 } qrn_gpu_backend;
 
 // Behind qrn_api_device.impl.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Op packages for the GPU: what packages are told about the device, and how their ops become steps.
+// Op packages for the GPU: the device as packages see it, and how their ops become steps.
 // An op is implemented by kernels of OpenCL text that read and write plain buffers: the tensors in
 // their declared types, channels last, and memory that the op claims for itself. Images, layouts
 // other than HWC, kernels as binaries, dynamic kernels and super nodes are rejected in words.
@@ -14,7 +14,7 @@
 
 #define OLDEST_CORE_MINOR 37u // QnnGpu_MemoryObject_t was smaller before
 
-// --- what packages are told
+// --- the device as packages see it
 
 struct qrn_gpu_package_facts {
     Qnn_ApiVersion_t version;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Application tensors between the host and the device. A device with its own memory reads and
-// writes pinned memory two to five times as fast as the client's pages: tensors up to a limit go
-// through such memory, which is mapped for life. A GPU that shares the host's memory gets its
+// writes pinned memory faster than the client's pages: tensors up to a limit go through such
+// memory, which is mapped for life. A GPU that shares the host's memory gets its
 // buffers mapped: the copy into them is the only one. A CPU device copies by itself.
 #include "backend/gpu/execute.h"
 

@@ -31,15 +31,12 @@ typedef struct qrn_gpu_attention {
 
 static const qrn_cstep *step_of(const qrn_gpu_binder *b, uint32_t i) { return &b->cg->steps[i]; }
 
-static bool is_whole(const qrn_gpu_binder *b, qrn_val v) {
-    return b->cg->values[qrn_compiled_owner(b->cg, v)].size_bytes == b->cg->values[v].size_bytes;
-}
-
 // The step that makes a value, all of it, which only one step reads; UINT32_MAX: there is none.
 static uint32_t maker(const qrn_gpu_binder *b, qrn_val v) {
     qrn_val owner = qrn_compiled_owner(b->cg, v);
     uint32_t i = b->writer[owner];
-    return i && b->readers[owner] == 1 && is_whole(b, v) && b->cg->values[owner].kind == QRN_CV_TEMP
+    return i && b->readers[owner] == 1 && qrn_gpu_is_whole(b, v) &&
+                   b->cg->values[owner].kind == QRN_CV_TEMP
                ? i - 1
                : UINT32_MAX;
 }
@@ -47,7 +44,8 @@ static uint32_t maker(const qrn_gpu_binder *b, qrn_val v) {
 // The only reader of all that a step makes.
 static uint32_t reader(const qrn_gpu_binder *b, uint32_t at) {
     qrn_val v = step_of(b, at)->out[0], owner = qrn_compiled_owner(b->cg, v);
-    if (b->readers[owner] != 1 || !is_whole(b, v) || b->cg->values[owner].kind != QRN_CV_TEMP)
+    if (b->readers[owner] != 1 || !qrn_gpu_is_whole(b, v) ||
+        b->cg->values[owner].kind != QRN_CV_TEMP)
         return UINT32_MAX;
     for (uint32_t i = at + 1; i < b->cg->n_steps; i++)
         for (uint32_t k = 0; k < step_of(b, i)->n_in; k++)
@@ -57,40 +55,29 @@ static uint32_t reader(const qrn_gpu_binder *b, uint32_t at) {
     return UINT32_MAX;
 }
 
-static bool is_number(const qrn_gpu_binder *b, qrn_val v, double *number) {
-    const qrn_cvalue *val = qrn_gpu_value(b, v);
-    const float *data =
-        val->kind == QRN_CV_CONST && val->dtype == QRN_DTYPE_F32 && qrn_gpu_count(b, v) == 1
-            ? qrn_compiled_data(b->cg, v)
-            : NULL;
-    *number = data ? (double)*data : 0.0;
-    return data != NULL;
-}
-
 // Back from the softmax over scalings and a mask to the matmul of scores.
 static bool find_scores(const qrn_gpu_binder *b, qrn_gpu_attention *a) {
     qrn_val v = step_of(b, a->softmax)->in[0];
     for (int way = 0; way < 4; way++) {
         uint32_t i = maker(b, v);
         const qrn_cstep *s = i == UINT32_MAX ? NULL : step_of(b, i);
-        double c;
+        uint32_t floats = 0;
+        double factor = 1.0;
         if (!s || s->domain != QRN_DOMAIN_F32)
             return false;
         if (s->op == &qrn_cop_matmul) {
             a->scores = i;
             return true;
         }
-        uint32_t op = s->op == &qrn_cop_binary ? ((const qrn_binary_args *)s->args)->op : 0;
-        if (s->op != &qrn_cop_binary || qrn_gpu_count(b, s->in[0]) != qrn_gpu_count(b, s->out[0]))
-            return false;
-        if ((op == QRN_BINARY_MUL || op == QRN_BINARY_DIV) && is_number(b, s->in[1], &c)) {
-            a->scale *= op == QRN_BINARY_MUL ? c : 1.0 / c;
-        } else if (op == QRN_BINARY_ADD && a->mask == QRN_VAL_NONE && a->scale == 1.0) {
+        if (!qrn_gpu_scales(b, s, &floats, &factor)) {
+            if (s->op != &qrn_cop_binary || a->mask != QRN_VAL_NONE || a->scale != 1.0 ||
+                ((const qrn_binary_args *)s->args)->op != QRN_BINARY_ADD ||
+                qrn_gpu_count(b, s->in[0]) != qrn_gpu_count(b, s->out[0]))
+                return false;
             a->mask = s->in[1];
-        } else {
-            return false;
         }
-        v = s->in[0];
+        a->scale *= factor;
+        v = s->in[floats];
     }
     return false;
 }

@@ -98,6 +98,10 @@ static inline const qrn_cvalue *qrn_gpu_value(const qrn_gpu_binder *b, qrn_val v
     return &b->cg->values[v];
 }
 size_t qrn_gpu_count(const qrn_gpu_binder *b, qrn_val v); // elements
+// Is the value all of the memory that it lies in? Parts of a join are not.
+static inline bool qrn_gpu_is_whole(const qrn_gpu_binder *b, qrn_val v) {
+    return b->cg->values[qrn_compiled_owner(b->cg, v)].size_bytes == b->cg->values[v].size_bytes;
+}
 static inline const qrn_shape *qrn_gpu_shape(const qrn_gpu_binder *b, qrn_val v) {
     return &b->cg->values[v].shape;
 }

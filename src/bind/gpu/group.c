@@ -75,11 +75,6 @@ static bool is_made(const qrn_gpu_binder *b, const qrn_gpu_group *g, qrn_val v) 
     return false;
 }
 
-// Writers of parts of one block of memory (joins) are not followed: their result is the whole.
-static bool is_whole(const qrn_gpu_binder *b, qrn_val v) {
-    return b->cg->values[owner_of(b, v)].size_bytes == b->cg->values[v].size_bytes;
-}
-
 static bool starts_group(const qrn_gpu_binder *b, const qrn_cstep *s) {
     if (qrn_gpu_is_element_wise(b, s))
         return true;
@@ -104,7 +99,8 @@ static bool reads_wholes(const qrn_gpu_binder *b, const qrn_gpu_group *g, uint32
     const qrn_cstep *s = &b->cg->steps[step];
     for (uint32_t k = 0; k < s->n_in; k++)
         if (s->in[k] != QRN_VAL_NONE && is_made(b, g, s->in[k]) &&
-            (qrn_gpu_count(b, s->in[k]) != qrn_gpu_count(b, s->out[0]) || !is_whole(b, s->in[k])))
+            (qrn_gpu_count(b, s->in[k]) != qrn_gpu_count(b, s->out[0]) ||
+             !qrn_gpu_is_whole(b, s->in[k])))
             return false;
     return true;
 }
@@ -115,7 +111,7 @@ static bool stays_inside(const grouping *f, const qrn_gpu_group *g, uint32_t ste
     const qrn_gpu_binder *b = f->b;
     qrn_val v = b->cg->steps[step].out[0], owner = owner_of(b, v);
     bool head_reads = !qrn_gpu_is_element_wise(b, &b->cg->steps[g->steps[0]]);
-    if (b->cg->values[owner].kind == QRN_CV_IO || !is_whole(b, v))
+    if (b->cg->values[owner].kind == QRN_CV_IO || !qrn_gpu_is_whole(b, v))
         return false;
     for (uint32_t r = f->first_reader[owner]; r < f->first_reader[owner + 1]; r++)
         if ((f->reader[r] != last && position(g, f->reader[r]) == UINT32_MAX) ||
@@ -185,7 +181,7 @@ static void grow(const grouping *f, qrn_gpu_group *g) {
     const qrn_gpu_binder *b = f->b;
     qrn_gpu_group tried = *g;
     if (!starts_group(b, &b->cg->steps[g->steps[0]]) ||
-        !is_whole(b, b->cg->steps[g->steps[0]].out[0]))
+        !qrn_gpu_is_whole(b, b->cg->steps[g->steps[0]].out[0]))
         return;
     for (;;) {
         uint32_t next = next_reader(f, &tried);

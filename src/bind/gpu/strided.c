@@ -24,8 +24,7 @@ static bool is_number(const qrn_gpu_binder *b, qrn_val v) {
            qrn_compiled_data(b->cg, v);
 }
 
-// A product or quotient of floats and a number: which operand are the floats?
-static bool scales(const qrn_gpu_binder *b, const qrn_cstep *s, uint32_t *which, double *factor) {
+bool qrn_gpu_scales(const qrn_gpu_binder *b, const qrn_cstep *s, uint32_t *which, double *factor) {
     if (s->op != &qrn_cop_binary || s->domain != QRN_DOMAIN_F32)
         return false;
     uint32_t op = ((const qrn_binary_args *)s->args)->op;
@@ -179,7 +178,7 @@ static bool go_back(const qrn_gpu_binder *b, qrn_gpu_strided *v) {
         v->base = s->in[0];
         return true;
     }
-    if (scales(b, s, &which, &factor)) {
+    if (qrn_gpu_scales(b, s, &which, &factor)) {
         v->base = s->in[which];
         v->scale *= factor;
         return true;

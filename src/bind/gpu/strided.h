@@ -29,6 +29,9 @@ typedef struct qrn_gpu_strided {
 // Goes back as far as it can; a value that nothing is known of is itself.
 qrn_gpu_strided qrn_gpu_strided_of(const qrn_gpu_binder *b, qrn_val v);
 
+// Is the step a product or quotient of floats and a number? Says which operand are the floats.
+bool qrn_gpu_scales(const qrn_gpu_binder *b, const qrn_cstep *s, uint32_t *which, double *factor);
+
 // The stride of a dimension; false when it has more than one.
 bool qrn_gpu_stride_of(const qrn_gpu_strided *s, uint32_t dim, int64_t *stride);
 
