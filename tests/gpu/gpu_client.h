@@ -145,4 +145,28 @@ static inline int gpu_run_tests(const char *name, const struct CMUnitTest *tests
 }
 #define gpu_tests(tests) gpu_run_tests(#tests, tests, sizeof tests / sizeof tests[0])
 
+// --- two graphs of a context: a writes t = relu(x), a context tensor, b reads it: y = -t
+
+typedef struct gpu_pair {
+    Qnn_GraphHandle_t a, b;
+    Qnn_Tensor_t x, t, y;
+    uint32_t dims[1];
+} gpu_pair;
+
+// `config` is for graph a. Tensors point into the pair.
+static inline void gpu_pair_make(const gpu_world *w, gpu_pair *p,
+                                 const QnnGraph_Config_t **config) {
+    p->dims[0] = 4;
+    p->t = describe("t", QNN_TENSOR_TYPE_APP_READWRITE, QNN_DATATYPE_FLOAT_32, 1, p->dims);
+    GPU_OK(w->qnn.tensorCreateContextTensor(w->context, &p->t));
+    GPU_OK(w->qnn.graphCreate(w->context, "a", config, &p->a));
+    GPU_OK(w->qnn.graphCreate(w->context, "b", NULL, &p->b));
+    p->x = gpu_tensor(w, p->a, "x", QNN_TENSOR_TYPE_APP_WRITE, p->dims);
+    p->y = gpu_tensor(w, p->b, "y", QNN_TENSOR_TYPE_APP_READ, p->dims);
+    node(&w->qnn, p->a, "relu", "Relu", &p->x, &p->t);
+    node(&w->qnn, p->b, "neg", "ElementWiseNeg", &p->t, &p->y);
+    GPU_OK(w->qnn.graphFinalize(p->a, NULL, NULL));
+    GPU_OK(w->qnn.graphFinalize(p->b, NULL, NULL));
+}
+
 #endif

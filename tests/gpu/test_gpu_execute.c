@@ -229,33 +229,23 @@ static void api_05_a_graph_without_inputs_runs(void **state) {
 static void api_06_context_tensors_stay_on_the_device(void **state) {
     (void)state;
     gpu_world w = gpu_begin();
-    Qnn_GraphHandle_t a, b;
-    uint32_t dims[] = {4};
-    Qnn_Tensor_t t = describe("t", QNN_TENSOR_TYPE_APP_READWRITE, QNN_DATATYPE_FLOAT_32, 1, dims);
-    GPU_OK(w.qnn.tensorCreateContextTensor(w.context, &t));
-    GPU_OK(w.qnn.graphCreate(w.context, "a", NULL, &a));
-    GPU_OK(w.qnn.graphCreate(w.context, "b", NULL, &b));
-    Qnn_Tensor_t x = gpu_tensor(&w, a, "x", QNN_TENSOR_TYPE_APP_WRITE, dims);
-    Qnn_Tensor_t y = gpu_tensor(&w, b, "y", QNN_TENSOR_TYPE_APP_READ, dims);
-    node(&w.qnn, a, "relu", "Relu", &x, &t);
-    node(&w.qnn, b, "neg", "ElementWiseNeg", &t, &y);
-    GPU_OK(w.qnn.graphFinalize(a, NULL, NULL));
-    GPU_OK(w.qnn.graphFinalize(b, NULL, NULL));
+    gpu_pair two;
+    gpu_pair_make(&w, &two, NULL);
     float in[] = {-1, 2, -3, 4}, out[4], between[4] = {0}, given[] = {5, 6, 7, 8};
-    set_buffer(&x, in, sizeof in);
-    set_buffer(&y, out, sizeof out);
-    GPU_OK(w.qnn.graphExecute(a, &x, 1, NULL, 0, NULL, NULL));
-    GPU_OK(w.qnn.graphExecute(b, NULL, 0, &y, 1, NULL, NULL));
+    set_buffer(&two.x, in, sizeof in);
+    set_buffer(&two.y, out, sizeof out);
+    GPU_OK(w.qnn.graphExecute(two.a, &two.x, 1, NULL, 0, NULL, NULL));
+    GPU_OK(w.qnn.graphExecute(two.b, NULL, 0, &two.y, 1, NULL, NULL));
     for (int i = 0; i < 4; i++)
         assert_float_equal(out[i], in[i] > 0 ? -in[i] : 0, 0);
     // A caller that names it gets a copy, or gives one.
-    set_buffer(&t, between, sizeof between);
-    GPU_OK(w.qnn.graphExecute(a, &x, 1, &t, 1, NULL, NULL));
+    set_buffer(&two.t, between, sizeof between);
+    GPU_OK(w.qnn.graphExecute(two.a, &two.x, 1, &two.t, 1, NULL, NULL));
     assert_float_equal(between[3], 4, 0);
-    set_buffer(&t, given, sizeof given);
-    GPU_OK(w.qnn.graphExecute(b, &t, 1, &y, 1, NULL, NULL));
+    set_buffer(&two.t, given, sizeof given);
+    GPU_OK(w.qnn.graphExecute(two.b, &two.t, 1, &two.y, 1, NULL, NULL));
     assert_float_equal(out[3], -8, 0);
-    GPU_OK(w.qnn.graphExecute(b, NULL, 0, &y, 1, NULL, NULL));
+    GPU_OK(w.qnn.graphExecute(two.b, NULL, 0, &two.y, 1, NULL, NULL));
     assert_float_equal(out[0], -5, 0);
     gpu_end(&w);
 }

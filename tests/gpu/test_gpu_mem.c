@@ -116,27 +116,17 @@ static void mem_01_02_buffers_of_a_foreign_context_are_used_in_place(void **stat
 static void mem_02_context_tensors_keep_their_values_when_the_context_moves(void **state) {
     (void)state;
     gpu_world w = gpu_begin();
-    Qnn_GraphHandle_t a, b;
-    uint32_t dims[] = {4};
-    Qnn_Tensor_t t = describe("t", QNN_TENSOR_TYPE_APP_READWRITE, QNN_DATATYPE_FLOAT_32, 1, dims);
-    GPU_OK(w.qnn.tensorCreateContextTensor(w.context, &t));
-    GPU_OK(w.qnn.graphCreate(w.context, "a", NULL, &a));
-    GPU_OK(w.qnn.graphCreate(w.context, "b", NULL, &b));
-    Qnn_Tensor_t x = gpu_tensor(&w, a, "x", QNN_TENSOR_TYPE_APP_WRITE, dims);
-    Qnn_Tensor_t y = gpu_tensor(&w, b, "y", QNN_TENSOR_TYPE_APP_READ, dims);
-    node(&w.qnn, a, "relu", "Relu", &x, &t);
-    node(&w.qnn, b, "neg", "ElementWiseNeg", &t, &y);
-    GPU_OK(w.qnn.graphFinalize(a, NULL, NULL));
-    GPU_OK(w.qnn.graphFinalize(b, NULL, NULL));
+    gpu_pair two;
+    gpu_pair_make(&w, &two, NULL);
     float in[] = {-1, 2, -3, 4}, out[4];
-    set_buffer(&x, in, sizeof in);
-    set_buffer(&y, out, sizeof out);
-    GPU_OK(w.qnn.graphExecute(a, &x, 1, NULL, 0, NULL, NULL));
+    set_buffer(&two.x, in, sizeof in);
+    set_buffer(&two.y, out, sizeof out);
+    GPU_OK(w.qnn.graphExecute(two.a, &two.x, 1, NULL, 0, NULL, NULL));
     opencl o = open_opencl();
     cl_mem m = new_buffer(&o, CL_MEM_READ_WRITE, 64);
     Qnn_MemHandle_t h;
     GPU_OK(try_register(&w, m, 4, &h));
-    GPU_OK(w.qnn.graphExecute(b, NULL, 0, &y, 1, NULL, NULL));
+    GPU_OK(w.qnn.graphExecute(two.b, NULL, 0, &two.y, 1, NULL, NULL));
     for (int i = 0; i < 4; i++)
         assert_float_equal(out[i], in[i] > 0 ? -in[i] : 0, 0);
     qrn_cl.clReleaseMemObject(m);
