@@ -33,7 +33,8 @@ INTRO = """\
 
 Libraries: `libQnnCpu.so`, `libQnnSystem.so` ([system.md](system.md)) and `libcdsprpc.so` done,
 `libQnnHtp.so` and `libQnnGpu.so` ([gpu.md](gpu.md)) as the requirements below say, `libQnnSaver.so`
-([saver.md](saver.md)) done. The ONNX front end and `quern` ([onnx.md](onnx.md),
+([saver.md](saver.md)) done; `libQnnIr.so` and `libQnnLpai.so` describe themselves and reject all
+else. The ONNX front end and `quern` ([onnx.md](onnx.md),
 [quern.md](quern.md)) done; ExecuTorch programs and their runner as
 [executorch.md](executorch.md) says. The execution provider for ONNX Runtime and the Python package
 ([python.md](python.md)) and `quern estimate` ([estimate.md](estimate.md)) as their pages say. The

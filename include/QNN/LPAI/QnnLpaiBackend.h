@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// LPAI backend: custom configuration and properties of a backend. For clients that include it;
-// Quern has no such library.
+// LPAI backend: custom configuration and properties of a backend. libQnnLpai.so rejects it.
 
 #ifndef QNN_LPAI_BACKEND_H
 #define QNN_LPAI_BACKEND_H

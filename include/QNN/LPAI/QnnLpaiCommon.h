@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// LPAI backend: identity and versions. For clients that include it; Quern has no such library.
+// LPAI backend: identity and versions.
 
 #ifndef QNN_LPAI_COMMON_H
 #define QNN_LPAI_COMMON_H

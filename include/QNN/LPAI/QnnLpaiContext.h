@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// LPAI backend: custom configuration of a context. For clients that include it; Quern has no such
-// library.
+// LPAI backend: custom configuration of a context. libQnnLpai.so rejects it.
 
 #ifndef QNN_LPAI_CONTEXT_H
 #define QNN_LPAI_CONTEXT_H

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// LPAI backend: custom configuration and properties of a graph. For clients that include it; Quern
-// has no such library.
+// LPAI backend: custom configuration and properties of a graph. libQnnLpai.so rejects it.
 
 #ifndef QNN_LPAI_GRAPH_H
 #define QNN_LPAI_GRAPH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "LPAI/QnnLpaiMem.h"
@@ -82,6 +82,15 @@ typedef struct {
     uint32_t option; // selects what is pointed to
     void *property;  // where the value goes
 } QnnLpaiGraph_CustomProperty_t;
+
+// Initial values: the defaults of performance and affinity, everything else unset.
+// clang-format off
+#define QNN_LPAI_GRAPH_PERF_CFG_INIT \
+    {QNN_LPAI_GRAPH_DEFAULT_FPS, QNN_LPAI_GRAPH_DEFAULT_FTRT_RATIO, \
+    QNN_LPAI_GRAPH_CLIENT_PERF_TYPE_REAL_TIME}
+#define QNN_LPAI_GRAPH_CORE_AFFINITY_INIT {QNN_LPAI_GRAPH_CORE_AFFINITY_SOFT, 0}
+#define QNN_LPAI_GRAPH_CUSTOM_CONFIG_INIT {QNN_LPAI_GRAPH_SET_CFG_UNDEFINED, NULL}
+// clang-format on
 
 #ifdef __cplusplus
 } // extern "C"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// LPAI backend: custom configuration of graph preparation. For clients that include it; Quern has
-// no such library.
+// LPAI backend: custom configuration of graph preparation. libQnnLpai.so rejects it.
 
 #ifndef QNN_LPAI_GRAPH_PREPARE_H
 #define QNN_LPAI_GRAPH_PREPARE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -22,6 +22,9 @@ typedef struct {
     uint32_t enablePerLayer;   // not 0: keep layers apart
     char *enableCoreSelection; // cores to prepare for
 } QnnLpaiGraph_CustomConfigPrepare_t;
+
+// Initial values: everything unset.
+#define QNN_LPAI_GRAPH_CUSTOM_CONFIG_PREPARE_INIT {0, NULL}
 
 #ifdef __cplusplus
 } // extern "C"

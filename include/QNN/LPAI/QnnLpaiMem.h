@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// LPAI backend: memory kinds. For clients that include it; Quern has no such library.
+// LPAI backend: memory kinds.
 
 #ifndef QNN_LPAI_MEM_H
 #define QNN_LPAI_MEM_H

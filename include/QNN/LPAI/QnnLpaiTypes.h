@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// LPAI backend: numbers of its options. For clients that include it; Quern has no such library.
+// LPAI backend: numbers of its options.
 
 #ifndef QNN_LPAI_TYPES_H
 #define QNN_LPAI_TYPES_H
