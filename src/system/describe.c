@@ -192,15 +192,21 @@ static qrn_status htp_context(const qrn_bin *b, qrn_arena *a,
 
 static Qnn_Version_t version_of(const uint32_t v[3]) { return (Qnn_Version_t){v[0], v[1], v[2]}; }
 
+// What the binary was made for: a SoC, or the device that prepared it.
+static const char *device_text(const qrn_bin *b) {
+    const qrn_soc *chip = b->soc_id ? qrn_soc_by_id(b->soc_id) : NULL;
+    const qrn_bin_prepared *p = b->n_graphs ? b->graphs[0].prepared : NULL;
+    return chip ? chip->name : p ? p->device_name : "";
+}
+
 static qrn_status head(const qrn_bin *b, uint64_t size_bytes, qrn_arena *a,
                        QnnSystemContext_BinaryInfoV3_t *out) {
-    const qrn_soc *chip = b->soc_id ? qrn_soc_by_id(b->soc_id) : NULL;
     out->backendId = b->backend_id;
     out->buildId = qrn_arena_strdup(a, b->build_id);
     out->coreApiVersion = version_of(b->core_api);
     out->backendApiVersion = version_of(b->backend_api);
     // Never NULL: clients print it.
-    out->socVersion = qrn_arena_strdup(a, chip ? chip->name : "");
+    out->socVersion = qrn_arena_strdup(a, device_text(b));
     out->contextBlobVersion = (Qnn_Version_t){b->version_major, b->version_minor, 0};
     out->contextBlobSize = size_bytes;
     out->socModel = b->soc_id;
