@@ -16,10 +16,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Version of the format; 0 may change at any time. 0.1 and 0.2 are read, too: 0.1 has no
-// schedules, both have no compiled graphs.
+// Version of the format; 0 may change at any time. Older ones are read, too: 0.1 has no
+// schedules, 0.1 and 0.2 have no compiled graphs, only 0.4 has prepared graphs. A file has the
+// least version that its contents need.
 #define QRN_BIN_VERSION_MAJOR 0u
-#define QRN_BIN_VERSION_MINOR 3u
+#define QRN_BIN_VERSION_MINOR 4u
 #define QRN_BIN_VERSION_MINOR_OLDEST 1u
 
 // A number that was set for a graph or a context; keys are part of the format (options.def).
@@ -37,6 +38,38 @@ typedef struct qrn_bin_node {
     const char *const *param_names;
     const qrn_param *params;
 } qrn_bin_node;
+
+// A constant as the kernels of a device read it. Step, value and packing (the backend's numbers)
+// are its name; a constant that no step has to itself has step UINT32_MAX.
+typedef struct qrn_bin_form {
+    uint32_t step, value, packing;
+    const void *data;
+    uint64_t size_bytes;
+} qrn_bin_form;
+
+// A measured choice: what was asked and which variant won, in the backend's words.
+typedef struct qrn_bin_choice {
+    const char *key, *winner;
+} qrn_bin_choice;
+
+// What binding a compiled graph to a device found out; a device with the same key may use it as it
+// is.
+typedef struct qrn_bin_prepared {
+    const char *device_key, *device_name; // "": it was prepared without a device
+    const qrn_bin_form *forms;            // in ascending order of their names
+    uint32_t n_forms;
+    const qrn_bin_choice *choices;
+    uint32_t n_choices;
+} qrn_bin_prepared;
+
+// Order of the forms: negative, 0 or positive.
+static inline int qrn_bin_form_order(const qrn_bin_form *a, const qrn_bin_form *b) {
+    if (a->step != b->step)
+        return a->step < b->step ? -1 : 1;
+    if (a->value != b->value)
+        return a->value < b->value ? -1 : 1;
+    return a->packing < b->packing ? -1 : a->packing > b->packing;
+}
 
 typedef struct qrn_bin_graph {
     const char *name;
@@ -61,6 +94,7 @@ typedef struct qrn_bin_graph {
     // until somebody takes it (and sets NULL here).
     qrn_compiled *compiled;
     uint32_t compiled_how;
+    const qrn_bin_prepared *prepared; // NULL: nothing
 } qrn_bin_graph;
 
 // What a file holds; the numbers of parts are those of the API's section types.
@@ -99,9 +133,9 @@ qrn_status qrn_bin_write(const qrn_bin *b, void *buf, uint64_t size_bytes, uint6
 
 // Can the compiled graph be stored? Not one with dynamic shapes, sparse or optional tensors,
 // branches, updateable constants or ops of user packages: such a graph is compiled again when it is
-// loaded.
+// loaded. `scaled`: constants may be scaled ones, whose sources the file then must hold.
 // Fails when out of memory.
-qrn_status qrn_bin_can_store(const qrn_compiled *cg, bool *can);
+qrn_status qrn_bin_can_store(const qrn_compiled *cg, bool scaled, bool *can);
 
 // Does it begin like one of ours?
 bool qrn_bin_is_ours(const void *buf, uint64_t size_bytes);

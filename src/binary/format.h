@@ -14,7 +14,7 @@
 #define QRN_BIN_CONST_ALIGN 64u
 #define QRN_BIN_CONST_TAIL 64u // readable bytes behind the last constant of a section
 #define QRN_BIN_MAX_GRAPHS 4096u
-#define QRN_BIN_MAX_SECTIONS (3 * QRN_BIN_MAX_GRAPHS + 4)
+#define QRN_BIN_MAX_SECTIONS (4 * QRN_BIN_MAX_GRAPHS + 4)
 #define QRN_BIN_NONE UINT32_MAX // no constant
 
 // Where the fields of the header are.
@@ -37,7 +37,8 @@ typedef enum qrn_bin_section_type {
     QRN_BIN_SECTION_SHARED = 5,  // constants that several graphs use
     // At most one a graph; behind the graphs, for weights are last.
     QRN_BIN_SECTION_SCHEDULE = 6,
-    QRN_BIN_SECTION_COMPILED = 7
+    QRN_BIN_SECTION_COMPILED = 7,
+    QRN_BIN_SECTION_PREPARED = 8
 } qrn_bin_section_type;
 
 // Constants of this many bytes and more are weights, unless they are parameters of ops.

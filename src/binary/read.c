@@ -31,7 +31,7 @@ typedef struct file {
     uint32_t n_sections;
     section info, constants, weights, shared; // size 0: not there
     const section *graphs;                    // in order
-    per_graph schedules, compiled;
+    per_graph schedules, compiled, prepared;
     uint32_t n_graphs, minor;
     section *all;
 } file;
@@ -122,10 +122,10 @@ static qrn_status check_crc(const section *s, const unsigned char *data) {
 
 // The place of a type in the file.
 static uint32_t rank_of(uint32_t type) {
-    static const uint8_t ranks[] = {
-        [QRN_BIN_SECTION_INFO] = 1,     [QRN_BIN_SECTION_GRAPH] = 2, [QRN_BIN_SECTION_SCHEDULE] = 3,
-        [QRN_BIN_SECTION_COMPILED] = 4, [QRN_BIN_SECTION_CONST] = 5, [QRN_BIN_SECTION_WEIGHTS] = 6,
-        [QRN_BIN_SECTION_SHARED] = 7};
+    static const uint8_t ranks[] = {[QRN_BIN_SECTION_INFO] = 1,     [QRN_BIN_SECTION_GRAPH] = 2,
+                                    [QRN_BIN_SECTION_SCHEDULE] = 3, [QRN_BIN_SECTION_COMPILED] = 4,
+                                    [QRN_BIN_SECTION_PREPARED] = 5, [QRN_BIN_SECTION_CONST] = 6,
+                                    [QRN_BIN_SECTION_WEIGHTS] = 7,  [QRN_BIN_SECTION_SHARED] = 8};
     return type < sizeof ranks ? ranks[type] : 0;
 }
 
@@ -155,6 +155,8 @@ static bool assign(file *f, const section *s) {
         return f->minor >= 2 && assign_to_graph(f, &f->schedules, s);
     if (s->type == QRN_BIN_SECTION_COMPILED)
         return f->minor >= 3 && assign_to_graph(f, &f->compiled, s);
+    if (s->type == QRN_BIN_SECTION_PREPARED)
+        return f->minor >= 4 && assign_to_graph(f, &f->prepared, s);
     if (!one || s->index || one->size_bytes)
         return false;
     *one = *s;
@@ -216,6 +218,7 @@ static qrn_status check_sections(const file *f, const places *p, bool verify) {
         QRN_TRY(check_crc(&f->graphs[i], f->data + f->graphs[i].offset));
     QRN_TRY(check_crcs(f, &f->schedules));
     QRN_TRY(check_crcs(f, &f->compiled));
+    QRN_TRY(check_crcs(f, &f->prepared));
     QRN_TRY(check_crc(&f->constants, p->constants));
     if (!verify)
         return QRN_OK;
@@ -344,6 +347,11 @@ static qrn_status read_all(const file *f, const places *p, qrn_bin_compiled_fn g
         r.graph = f->compiled.first[i].index;
         in = section_in(f, &f->compiled.first[i], b->arena);
         QRN_TRY(get_compiled(&in, &r, &b->graphs[r.graph]));
+    }
+    for (uint32_t i = 0; i < f->prepared.n; i++) {
+        r.graph = f->prepared.first[i].index;
+        in = section_in(f, &f->prepared.first[i], b->arena);
+        QRN_TRY(qrn_bin_get_prepared(&in, &r, &b->graphs[r.graph]));
     }
     b->version_major = QRN_BIN_VERSION_MAJOR;
     b->version_minor = f->minor;

@@ -45,6 +45,8 @@ typedef qrn_status (*qrn_bin_compiled_fn)(qrn_in *in, qrn_bin_reading *r, qrn_bi
 // into a library.
 qrn_status qrn_bin_open_any(const void *buf, uint64_t size_bytes, bool verify, const void *weights,
                             const void *shared, qrn_bin_compiled_fn get_compiled, qrn_bin **out);
+// What is prepared for a device; its names are checked by whoever looks for them.
+qrn_status qrn_bin_get_prepared(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g);
 // A whole graph section.
 qrn_status qrn_bin_get_graph(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g);
 

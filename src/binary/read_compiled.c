@@ -61,6 +61,13 @@ static void get_constant(qrn_in *in, qrn_bin_reading *r, const qrn_cvalue *v, co
     c->kind = (uint8_t)kind;
     if (kind == QRN_CONST_ROUNDED) {
         c->source = qrn_in_u32(in);
+    } else if (kind == QRN_CONST_SCALED) {
+        c->source = qrn_in_u32(in);
+        c->factors = qrn_in_u32(in);
+        uint32_t axis = qrn_in_u32(in);
+        c->axis = (uint8_t)axis;
+        if (axis >= QRN_MAX_RANK)
+            qrn_in_fail(in, "a constant that is scaled along axis %u", axis);
     } else if (kind == QRN_CONST_TENSOR) {
         if (!t || t->role != QRN_ROLE_STATIC || v->size_bytes != t->size_bytes)
             qrn_in_fail(in, "a constant that is no constant tensor");

@@ -23,9 +23,10 @@ typedef struct draft {
     qrn_out info, *graphs;
     qrn_out *schedules; // by graph; empty: none. Their bytes are the arena's
     qrn_out *compiled;  // by graph; empty: none
+    qrn_out *prepared;  // by graph; empty: none
     qrn_arena *arena;
     section *sections;
-    uint32_t n_graphs, n_sections, part;
+    uint32_t n_graphs, n_sections, part, minor;
     uint64_t file_bytes;
 } draft;
 
@@ -44,7 +45,7 @@ static void add_section(draft *d, uint32_t type, uint32_t index, uint64_t size_b
 }
 
 static qrn_status lay_out(draft *d) {
-    d->sections = qrn_calloc((3 * (size_t)d->n_graphs + 4) * sizeof *d->sections);
+    d->sections = qrn_calloc((4 * (size_t)d->n_graphs + 4) * sizeof *d->sections);
     if (!d->sections)
         return no_memory();
     const qrn_constants *c = &d->constants;
@@ -55,6 +56,8 @@ static qrn_status lay_out(draft *d) {
         add_section(d, QRN_BIN_SECTION_SCHEDULE, g, d->schedules[g].n, &d->schedules[g]);
     for (uint32_t g = 0; g < d->n_graphs; g++)
         add_section(d, QRN_BIN_SECTION_COMPILED, g, d->compiled[g].n, &d->compiled[g]);
+    for (uint32_t g = 0; g < d->n_graphs; g++)
+        add_section(d, QRN_BIN_SECTION_PREPARED, g, d->prepared[g].n, &d->prepared[g]);
     add_section(d, QRN_BIN_SECTION_CONST, 0, c->const_bytes, NULL);
     add_section(d, QRN_BIN_SECTION_WEIGHTS, 0, c->weights_bytes, NULL);
     add_section(d, QRN_BIN_SECTION_SHARED, 0, c->shared_bytes, NULL);
@@ -74,8 +77,11 @@ static void discard(draft *d) {
         qrn_out_free(&d->graphs[g]);
     for (uint32_t g = 0; d->compiled && g < d->n_graphs; g++)
         qrn_out_free(&d->compiled[g]);
+    for (uint32_t g = 0; d->prepared && g < d->n_graphs; g++)
+        qrn_out_free(&d->prepared[g]);
     qrn_free(d->graphs);
     qrn_free(d->compiled);
+    qrn_free(d->prepared);
     qrn_arena_destroy(d->arena);
     qrn_free(d->sections);
 }
@@ -92,10 +98,12 @@ static qrn_status fill_draft(const qrn_bin *b, const qrn_bin_ids *ids, draft *d)
     d->part = b->part;
     d->graphs = qrn_calloc((b->n_graphs + 1) * sizeof *d->graphs);
     d->compiled = qrn_calloc((b->n_graphs + 1) * sizeof *d->compiled);
+    d->prepared = qrn_calloc((b->n_graphs + 1) * sizeof *d->prepared);
+    d->minor = 3;
     d->arena = qrn_arena_create();
     if (d->arena)
         d->schedules = qrn_arena_alloc(d->arena, (b->n_graphs + 1) * sizeof *d->schedules);
-    if (!d->graphs || !d->compiled || !d->schedules)
+    if (!d->graphs || !d->compiled || !d->prepared || !d->schedules)
         return no_memory();
     for (uint32_t g = 0; g < b->n_graphs; g++) {
         QRN_TRY(qrn_bin_put_graph(&b->graphs[g], g, ids, &d->constants, &d->graphs[g]));
@@ -103,6 +111,10 @@ static qrn_status fill_draft(const qrn_bin *b, const qrn_bin_ids *ids, draft *d)
             QRN_TRY(qrn_bin_put_schedule(&b->graphs[g], ids, d->arena, &d->schedules[g]));
         if (b->graphs[g].compiled)
             QRN_TRY(qrn_bin_put_compiled(&b->graphs[g], g, ids, &d->constants, &d->compiled[g]));
+        if (b->graphs[g].prepared) {
+            QRN_TRY(qrn_bin_put_prepared(&b->graphs[g], g, &d->constants, &d->prepared[g]));
+            d->minor = 4;
+        }
     }
     qrn_constants_place(&d->constants);
     QRN_TRY(qrn_bin_put_info(b, ids, &d->constants, &d->info));
@@ -141,7 +153,7 @@ static void fill_constants(const draft *d, uint32_t type, unsigned char *dst) {
 static void fill_header(const draft *d, unsigned char *file) {
     memcpy(file, QRN_BIN_MAGIC, 8);
     qrn_store_u32(file + QRN_BIN_AT_MAJOR, QRN_BIN_VERSION_MAJOR);
-    qrn_store_u32(file + QRN_BIN_AT_MINOR, QRN_BIN_VERSION_MINOR);
+    qrn_store_u32(file + QRN_BIN_AT_MINOR, d->minor);
     qrn_store_u64(file + QRN_BIN_AT_FILE_BYTES, d->file_bytes);
     qrn_store_u32(file + QRN_BIN_AT_SECTIONS, d->n_sections);
     qrn_store_u32(file + QRN_BIN_AT_PART, d->part);

@@ -28,6 +28,9 @@ qrn_status qrn_bin_put_schedule(const qrn_bin_graph *g, const qrn_bin_ids *ids, 
 // The compiled graph of a graph that has one.
 qrn_status qrn_bin_put_compiled(const qrn_bin_graph *g, uint32_t index, const qrn_bin_ids *ids,
                                 qrn_constants *c, qrn_out *o);
+// What is prepared for a device.
+qrn_status qrn_bin_put_prepared(const qrn_bin_graph *g, uint32_t index, qrn_constants *c,
+                                qrn_out *o);
 // The constants must have their places.
 qrn_status qrn_bin_put_info(const qrn_bin *b, const qrn_bin_ids *ids, const qrn_constants *c,
                             qrn_out *o);

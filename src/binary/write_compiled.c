@@ -46,6 +46,13 @@ static qrn_status put_constant(const writing *w, const qrn_cvalue *v) {
         qrn_out_u32(w->o, c->source);
         return QRN_OK;
     }
+    if (c->kind == QRN_CONST_SCALED) {
+        qrn_out_u32(w->o, QRN_CONST_SCALED);
+        qrn_out_u32(w->o, c->source);
+        qrn_out_u32(w->o, c->factors);
+        qrn_out_u32(w->o, c->axis);
+        return QRN_OK;
+    }
     if (c->kind == QRN_CONST_TENSOR) { // stored with the tensor
         qrn_out_u32(w->o, QRN_CONST_TENSOR);
         return QRN_OK;
@@ -151,10 +158,11 @@ qrn_status qrn_bin_put_compiled(const qrn_bin_graph *g, uint32_t index, const qr
     return s;
 }
 
-qrn_status qrn_bin_can_store(const qrn_compiled *cg, bool *can) {
+qrn_status qrn_bin_can_store(const qrn_compiled *cg, bool scaled, bool *can) {
     *can = !cg->dynamic && !cg->may_block;
     for (uint32_t i = 0; *can && i < cg->n_constants; i++)
-        *can = !cg->constants[i].updateable && cg->constants[i].kind != QRN_CONST_SCALED;
+        *can =
+            !cg->constants[i].updateable && (scaled || cg->constants[i].kind != QRN_CONST_SCALED);
     qrn_status s = *can ? qrn_compiled_verify(cg, true) : QRN_OK;
     if (s == QRN_E_MEM)
         return s;

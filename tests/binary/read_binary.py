@@ -72,13 +72,14 @@ def size_of(dtype, dims):
 def read_sections(data):
     need(bytes(data[:8]) == b"QUERNCTX", "not a context binary")
     major, minor, size, n, crc, part = struct.unpack_from("<IIQIII", data, 8)
-    need((major, minor) in ((0, 1), (0, 2), (0, 3)), f"version {major}.{minor}")
+    need((major, minor) in ((0, 1), (0, 2), (0, 3), (0, 4)), f"version {major}.{minor}")
     need(size == len(data), "bytes of the file")
-    need(1 <= n <= 12292 and part <= 3 and not any(data[36:64]), "header")
+    need(1 <= n <= 16388 and part <= 3 and not any(data[36:64]), "header")
     table = bytes(data[:28]) + bytes(4) + bytes(data[32:64 + 32 * n])
     need(zlib.crc32(table) == crc, "checksum of the header")
     sections, end, last = [], 64 + 32 * n, (-1, 0)
-    order = {1: [1, 2, 3, 4, 5], 2: [1, 2, 6, 3, 4, 5], 3: [1, 2, 6, 7, 3, 4, 5]}[minor]
+    order = {1: [1, 2, 3, 4, 5], 2: [1, 2, 6, 3, 4, 5], 3: [1, 2, 6, 7, 3, 4, 5],
+             4: [1, 2, 6, 7, 8, 3, 4, 5]}[minor]
     for i in range(n):
         kind, index, offset, length, check, zero = struct.unpack_from("<IIQQII", data, 64 + 32 * i)
         need(offset == (end + 4095) // 4096 * 4096 and length and not zero, f"section {i}")
@@ -252,7 +253,7 @@ def read_value(r, i, tensors, constants):
         v["base"], v["offset"] = r.take("IQ")
     if v["kind"] == 1:
         v["from"] = r.u32()
-        need(v["from"] <= 2, "kind of a constant")
+        need(v["from"] <= 3, "kind of a constant")
         if v["from"] == 0:
             v["constant"] = r.u32()
             need(constants[v["constant"]]["bytes"] == size_of(v["type"], v["dims"]), "a constant")
@@ -261,6 +262,9 @@ def read_value(r, i, tensors, constants):
         else:
             v["source"] = r.u32()
             need(v["source"] < i, "the source of a constant")
+            if v["from"] == 3:
+                v["factors"], v["axis"] = r.take("II")
+                need(v["factors"] < i and v["axis"] < len(v["dims"]), "a scaled constant")
     return v
 
 
@@ -307,7 +311,7 @@ def read_compiled(section, g, tensors, constants):
     r = Records(section["data"])
     c = dict(zip(("how", "fp16"), r.take("II")))
     n_values, n_io, n_nodes, n_steps = r.take("IIII")
-    need(c["fp16"] <= 3, "kind of fp16")
+    need(c["fp16"] <= 4, "kind of fp16")
     c["values"] = [read_value(r, i, tensors, constants) for i in range(n_values)]
     c["io"] = [dict(zip(("value", "flags"), r.take("II"))) for _ in range(n_io)]
     need(all(c["values"][x["value"]]["kind"] == 2 and x["flags"] < 4 for x in c["io"]), "io")
@@ -322,6 +326,21 @@ def read_compiled(section, g, tensors, constants):
         c["steps"].append(s)
     r.end()
     return c
+
+
+def read_prepared(section, constants):
+    r = Records(section["data"])
+    p = {"key": r.text(), "device": r.text()}
+    n_forms, n_choices = r.take("II")
+    need(len(p["key"]) in (0, 16), "the key of a device")
+    p["forms"] = [dict(zip(("step", "value", "packing", "constant"), r.take("IIII")))
+                  for _ in range(n_forms)]
+    names = [(f["step"], f["value"], f["packing"]) for f in p["forms"]]
+    need(names == sorted(set(names)), "the order of forms")
+    need(all(f["constant"] < len(constants) for f in p["forms"]), "the constant of a form")
+    p["choices"] = [(r.text(), r.text()) for _ in range(n_choices)]
+    r.end()
+    return p
 
 
 def read_constant(r, sections):
@@ -356,6 +375,8 @@ def read(data):
         g = b["graphs"][s["index"]]
         own = {t["id"]: t for t in g["tensors"] + b["tensors"]}
         g["compiled"] = read_compiled(s, g, own, b["constants"])
+    for s in (s for s in sections if s["type"] == 8):
+        b["graphs"][s["index"]]["prepared"] = read_prepared(s, b["constants"])
     b["sections"] = [{k: s[k] for k in ("type", "index", "offset", "bytes")} for s in sections]
     check_users(b)
     return b
@@ -365,7 +386,8 @@ def check_users(b):
     """Every constant is used, by as many graphs as it says, and lies in the section for that."""
     users = [set() for _ in b["constants"]]
     for i, g in enumerate(b["graphs"]):
-        for x in g["tensors"] + g["packed"] + g.get("compiled", {}).get("values", []):
+        for x in (g["tensors"] + g["packed"] + g.get("compiled", {}).get("values", []) +
+                  g.get("prepared", {}).get("forms", [])):
             if x["constant"] is not None:
                 users[x["constant"]].add(i)
     for k, who in zip(b["constants"], users):

@@ -219,3 +219,22 @@ def test_both_readers_find_damage(files, tmp_path, name):
             read_binary.read(bytes(bad))
         (tmp_path / "bad.bin").write_bytes(bad)
         assert quern("show", "--verify", tmp_path / "bad.bin").returncode == REFUSED, at
+
+
+def test_gpu_bin_04_forms_made_without_a_device_are_those_of_the_page(files, tmp_path):
+    """Weights of a HYBRID graph are stored in fp16, rounded to nearest even, and name no device."""
+    net = files["float"][1][0]
+    ok("compile", net, "-o", tmp_path / "g.bin", "--backend", "gpu", "--precision", "hybrid",
+       env={"QUERN_GPU_DEVICE": "none"})
+    data = (tmp_path / "g.bin").read_bytes()
+    b = read_binary.read(data)
+    (g,) = b["graphs"]
+    assert b["backend_id"] == 4 and (g["prepared"]["key"], g["prepared"]["choices"]) == ("", [])
+    assert g["compiled"]["steps"]
+    (form,) = g["prepared"]["forms"]
+    assert (form["step"], form["packing"]) == (read_binary.NONE, 1)
+    k = b["constants"][form["constant"]]
+    at = k["offset"] + next(s["offset"] for s in b["sections"] if s["type"] == k["section"])
+    mine = np.frombuffer(data, np.float16, k["bytes"] // 2, at).reshape(256, 100)
+    weights = np.random.default_rng(5).standard_normal((100, 256)).astype(np.float32)
+    assert np.array_equal(mine, weights.T.astype(np.float16))  # a FullyConnected

@@ -6,7 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from harness import FAILURE, OK, USAGE, add_relu, ok, ok_json, quern, refuses
+from onnx import TensorProto as T, helper as h
+
+from harness import FAILURE, OK, USAGE, add_relu, model, ok, ok_json, quern, refuses
 
 
 
@@ -48,6 +50,25 @@ def test_bench_names_the_device(net):
     assert "\ndevice " in text and "precision fp32" in text and "median" in text
     report = ok_json("bench", net, "-b", "gpu", "--runs", "3", "--json")
     assert report["runs"] == 3 and report["precision"] == "user" and report["device"]
+
+
+@gpu
+def test_bin_04_what_was_compiled_without_a_device_runs_on_one(tmp_path):
+    rng = np.random.default_rng(3)
+    net = model(tmp_path / "m.onnx", [h.make_node("MatMul", ["x", "w"], ["y"])],
+                {"x": (T.FLOAT, [4, 64])}, {"y": (T.FLOAT, [4, 48])},
+                {"w": rng.standard_normal((64, 48)).astype(np.float32)})
+    for device, says in (("none", "1 constants are packed again: the binary was prepared without"),
+                         ("", "1 constants as they are stored")):
+        ok("compile", net, "-o", tmp_path / "m.bin", "-b", "gpu", "--precision", "fp32",
+           env={"QUERN_GPU_DEVICE": device} if device else None)
+        p = ok("run", tmp_path / "m.bin", "--random", "-b", "gpu", "-o", tmp_path / f"o{device}",
+               "--log", "info")
+        assert says in p.stdout + p.stderr
+    ok("run", net, "--random", "-b", "gpu", "--precision", "fp32", "-o", tmp_path / "direct")
+    want = np.load(tmp_path / "direct" / "output_0.npy")
+    for device in ("none", ""):
+        np.testing.assert_array_equal(np.load(tmp_path / f"o{device}" / "output_0.npy"), want)
 
 
 @gpu

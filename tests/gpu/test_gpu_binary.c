@@ -75,8 +75,9 @@ static void make_conv(const gpu_world *w, const QnnGraph_Config_t **config) {
     GPU_OK(w->qnn.graphFinalize(g, NULL, NULL));
 }
 
-// Runs the graph of a context that was loaded or built, by the names that the API has.
-static void run_conv(const gpu_world *w, float out[48]) {
+// Runs the graph of a context that was loaded or built, by the names that the API has; `gain` times
+// the weights is what it has to compute with.
+static void run_conv_with(const gpu_world *w, double gain, float out[48]) {
     static uint32_t in_dims[] = {1, 4, 4, 2}, out_dims[] = {1, 4, 4, 3};
     Qnn_GraphHandle_t g;
     float x[32];
@@ -94,10 +95,12 @@ static void run_conv(const gpu_world *w, float out[48]) {
         for (int c = 0; c < 3; c++) {
             double sum = 0;
             for (int k = 0; k < 2; k++)
-                sum += (double)x[2 * p + k] * (double)weights[3 * k + c];
+                sum += (double)x[2 * p + k] * (double)weights[3 * k + c] * gain;
             assert_float_equal(out[3 * p + c], sum * (double)factors[c] + (double)shifts[c], 1e-3);
         }
 }
+
+static void run_conv(const gpu_world *w, float out[48]) { run_conv_with(w, 1, out); }
 
 static char *finalize_line(void) {
     char *line = strstr(gpu_lines, "finalize: ");
@@ -126,11 +129,142 @@ static void bin_02_loaded_graphs_run_the_same_launches_with_the_same_results(voi
         GPU_LOGGED(precision == 0   ? "precision FP32"
                    : precision == 1 ? "precision FP16"
                                     : "precision ");
+        GPU_LOGGED("graph 'conv': the compiled graph of the binary");
+        GPU_NOT_LOGGED("packed again");
         assert_string_equal(finalize_line(), before);
         run_conv(&w, again);
         assert_memory_equal(first, again, sizeof first);
         gpu_end(&w);
     }
+}
+
+// --- what is in the file is what runs
+
+static refile split(const gpu_world *w) {
+    refile r;
+    binary b = save(w);
+    assert_true(refile_split(b.bytes, b.size, &r));
+    free(b.bytes);
+    return r;
+}
+
+static refile_section *section_of(refile *r, uint32_t type) {
+    for (uint32_t i = 0; i < r->n; i++)
+        if (r->sections[i].type == type)
+            return &r->sections[i];
+    fail_msg("there is no section of type %u", type);
+    return NULL;
+}
+
+// The only place of the words in a section.
+static uint8_t *words_of(const refile_section *s, const void *words, size_t bytes) {
+    uint8_t *found = NULL;
+    for (size_t i = 0; i + bytes <= s->size; i += 4)
+        if (memcmp(s->data + i, words, bytes) == 0) {
+            assert_null(found);
+            found = s->data + i;
+        }
+    assert_non_null(found);
+    return found;
+}
+
+static Qnn_ErrorHandle_t load_parts(gpu_world *w, refile *r) {
+    size_t size;
+    uint8_t *file = refile_join(r, &size);
+    gpu_lines[0] = 0;
+    Qnn_ErrorHandle_t e = load(w, file, size);
+    free(file);
+    return e;
+}
+
+// The node says stride 2 in the file, which does not fit its output: validating or compiling it
+// would fail.
+static void bin_05_loading_compiles_nothing(void **state) {
+    (void)state;
+    gpu_world w = gpu_begin();
+    const uint32_t ones[] = {1, 1};
+    float out[48];
+    make_conv(&w, NULL);
+    refile r = split(&w);
+    refile_put(words_of(section_of(&r, 3), ones, sizeof ones), 2);
+    GPU_OK(load_parts(&w, &r));
+    run_conv(&w, out);
+    refile_free(&r);
+    gpu_end(&w);
+}
+
+// Weights in panels of 32 columns, as the kernel for CPU devices reads them, are used as they are
+// in the file: twice as large ones give twice the sum.
+static void bin_05_stored_constants_are_uploaded_as_they_are(void **state) {
+    (void)state;
+    gpu_world w = gpu_begin();
+    float out[48], row[32] = {-0.5f, -0.25f}, v;
+    make_conv(&w, NULL);
+    refile r = split(&w);
+    uint8_t *at = words_of(section_of(&r, 3), row, sizeof row);
+    for (size_t i = 0; i < 2 * sizeof row; i += sizeof v) {
+        memcpy(&v, at + i, sizeof v);
+        v *= 2;
+        memcpy(at + i, &v, sizeof v);
+    }
+    GPU_OK(load_parts(&w, &r));
+    GPU_LOGGED("1 constants as they are stored");
+    run_conv_with(&w, 2, out);
+    refile_free(&r);
+    gpu_end(&w);
+}
+
+// Another packing than the device wants stands for a file that another device prepared.
+static void bin_02_constants_of_another_device_are_packed_again(void **state) {
+    (void)state;
+    gpu_world w = gpu_begin();
+    float first[48], again[48];
+    make_conv(&w, NULL);
+    run_conv(&w, first);
+    refile r = split(&w);
+    refile_section *s = section_of(&r, 8);
+    refile_put(s->data + s->size - 8, 4000); // packing of the one form, which is the last record
+    GPU_OK(load_parts(&w, &r));
+    GPU_LOGGED("0 constants as they are stored");
+    GPU_LOGGED("1 constants are packed again");
+    run_conv(&w, again);
+    assert_memory_equal(first, again, sizeof first);
+    refile_free(&r);
+    gpu_end(&w);
+}
+
+static Qnn_ErrorHandle_t load_strictly(gpu_world *w, refile *r) {
+    size_t size;
+    uint8_t *file = refile_join(r, &size);
+    QnnContext_Config_t c = {.option = QNN_CONTEXT_CONFIG_BINARY_COMPATIBILITY,
+                             .binaryCompatibilityType = QNN_CONTEXT_BINARY_COMPATIBILITY_STRICT};
+    const QnnContext_Config_t *list[] = {&c, NULL};
+    if (w->context)
+        GPU_OK(w->qnn.contextFree(w->context, NULL));
+    w->context = NULL;
+    Qnn_ErrorHandle_t e =
+        w->qnn.contextCreateFromBinary(w->backend, NULL, list, file, size, &w->context, NULL);
+    free(file);
+    return e;
+}
+
+static void bin_02_strict_loading_wants_the_device_it_was_prepared_on(void **state) {
+    (void)state;
+    gpu_world w = gpu_begin();
+    float out[48];
+    make_conv(&w, NULL);
+    refile r = split(&w);
+    GPU_OK(load_strictly(&w, &r));
+    run_conv(&w, out);
+    uint8_t *key = section_of(&r, 8)->data + 4; // behind the length of the text
+    *key = *key == '0' ? '1' : '0';
+    GPU_FAILS(load_strictly(&w, &r), 5011);
+    GPU_LOGGED("prepare it again");
+    GPU_OK(w.qnn.contextCreate(w.backend, NULL, NULL, &w.context));
+    GPU_OK(load_parts(&w, &r)); // permissive
+    run_conv(&w, out);
+    refile_free(&r);
+    gpu_end(&w);
 }
 
 static void bin_01_context_tensors_and_flags_are_kept(void **state) {
@@ -199,7 +333,7 @@ static void bin_03_foreign_and_newer_binaries_get_their_codes(void **state) {
     refile r;
     size_t size;
     assert_true(refile_split(b.bytes, b.size, &r));
-    refile_put(r.header + 8, 7); // a later format
+    refile_put(r.header + 12, 5); // a later format
     uint8_t *newer = refile_join(&r, &size);
     GPU_FAILS(load(&w, newer, size), 5004);
     free(newer);
@@ -229,6 +363,7 @@ static void bin_03_the_system_library_describes_it(void **state) {
     const QnnSystemContext_BinaryInfoV3_t *v = &info->contextBinaryInfoV3;
     assert_int_equal(v->backendId, 4);
     assert_int_equal(v->numGraphs, 1);
+    assert_true(v->socVersion[0] && strstr(gpu_lines, v->socVersion)); // the device of the log
     assert_string_equal(v->graphs[0].graphInfoV3.graphName, "g");
     assert_int_equal(v->graphs[0].graphInfoV3.numGraphInputs, 1);
     GPU_OK(sys.systemContextFree(h));
@@ -286,6 +421,11 @@ static void bin_03_ten_thousand_corruptions_do_no_harm(void **state) {
         refile_section *s = &r.sections[draw(r.n)];
         for (unsigned k = 0; s->size && k <= i % 3; k++)
             s->data[draw((uint32_t)s->size)] ^= (uint8_t)(1u << draw(8));
+        if (i % 2) { // a word of what was compiled or prepared
+            const uint32_t words[] = {0, 1, 2, 3, 7, 64, 0x7fffffff, UINT32_MAX, draw(100)};
+            s = section_of(&r, 7 + i / 2 % 2);
+            refile_put(s->data + draw((uint32_t)s->size / 4) * 4, words[draw(9)]);
+        }
         uint8_t *file = refile_join(&r, &n);
         gpu_lines[0] = 0;
         loaded += try_bytes(&w, file, n);
@@ -296,6 +436,21 @@ static void bin_03_ten_thousand_corruptions_do_no_harm(void **state) {
     assert_int_equal(try_bytes(&w, b.bytes, b.size), 1);
     free(copy);
     free(b.bytes);
+    gpu_end(&w);
+}
+
+// The verifier of compiled graphs allows an element-wise step in place; this binder does not.
+static void bin_03_a_step_that_writes_what_it_reads_is_rejected(void **state) {
+    (void)state;
+    gpu_world w = gpu_begin();
+    gpu_graph g;
+    gpu_graph_make(&w, &g, "g", NULL);
+    refile r = split(&w);
+    const uint32_t relu[] = {1, 1, 3, 1}; // one input and output: value 3 (sum), 1 (y)
+    refile_put(words_of(section_of(&r, 7), relu, sizeof relu) + 12, 3);
+    GPU_FAILS(load_parts(&w, &r), 5005);
+    GPU_LOGGED("memory is written twice, or after it was read");
+    refile_free(&r);
     gpu_end(&w);
 }
 
@@ -312,12 +467,17 @@ static void bin_04_binaries_are_made_without_a_device(void **state) {
 int main(int argc, char **argv) {
     const struct CMUnitTest device[] = {
         cmocka_unit_test(bin_02_loaded_graphs_run_the_same_launches_with_the_same_results),
+        cmocka_unit_test(bin_05_loading_compiles_nothing),
+        cmocka_unit_test(bin_05_stored_constants_are_uploaded_as_they_are),
+        cmocka_unit_test(bin_02_constants_of_another_device_are_packed_again),
+        cmocka_unit_test(bin_02_strict_loading_wants_the_device_it_was_prepared_on),
         cmocka_unit_test(bin_01_context_tensors_and_flags_are_kept),
         cmocka_unit_test(ctx_04_graphs_that_are_not_enabled_do_not_run),
         cmocka_unit_test(bin_03_foreign_and_newer_binaries_get_their_codes),
         cmocka_unit_test(bin_03_the_system_library_describes_it),
     };
     const struct CMUnitTest none[] = {
+        cmocka_unit_test(bin_03_a_step_that_writes_what_it_reads_is_rejected),
         cmocka_unit_test(bin_04_binaries_are_made_without_a_device),
         cmocka_unit_test(bin_03_ten_thousand_corruptions_do_no_harm),
     };

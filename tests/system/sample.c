@@ -131,7 +131,7 @@ static qrn_bin_graph graphs[] = {
 
 const qrn_bin *sample_bin(void) {
     static const qrn_bin bin = {.version_major = QRN_BIN_VERSION_MAJOR,
-                                .version_minor = QRN_BIN_VERSION_MINOR,
+                                .version_minor = 3,
                                 .core_api = {2, 40, 0},
                                 .backend_api = {5, 51, 0},
                                 .backend_id = QNN_BACKEND_ID_HTP,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// Context binaries: the graphs as the client built them, with their weights and options. They hold
-// nothing of a device: who loads one compiles its graphs for the device that is there (built
-// programs are kept elsewhere, opencl/store.h), so that the same steps run as if the client had
-// built the graphs again.
+// Context binaries: the graphs as the client built them, with their weights and options; what they
+// were compiled to; and what was prepared for the device: constants as its kernels read them.
+// Loading verifies and binds the compiled graph and uploads these constants where they lie. Graphs
+// and weights are enough for every other device: it packs what it needs in another form, and the
+// result is the same. Built programs are kept elsewhere (opencl/store.h).
 #include "backend/gpu/gpu.h"
 
 #include "base/env.h"
@@ -13,6 +14,7 @@
 
 #include "QnnOpDef.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static qrn_status no_memory(void) {
@@ -35,12 +37,59 @@ static bool list_options(qrn_arena *arena, const qrn_gpu_graph *own, qrn_bin_gra
     return list != NULL;
 }
 
+static int by_form(const void *a, const void *b) { return qrn_bin_form_order(a, b); }
+
+// The constants that have a name.
+static qrn_status list_forms(qrn_arena *arena, const qrn_gpu_plan *p, qrn_bin_prepared *out) {
+    qrn_bin_form *list = qrn_arena_alloc(arena, (p->n_constants + 1u) * sizeof *list);
+    uint32_t n = 0;
+    if (!list)
+        return no_memory();
+    for (uint32_t i = 0; i < p->n_constants; i++) {
+        const qrn_gpu_const *c = &p->constants[i];
+        if (c->form.packing != QRN_GPU_PACKING_NONE)
+            list[n++] =
+                (qrn_bin_form){c->form.step, c->form.value, c->form.packing, c->data, c->bytes};
+    }
+    qsort(list, n, sizeof *list, by_form);
+    for (uint32_t i = 0; i < n; i++) // a name is there once
+        if (!i || qrn_bin_form_order(&list[out->n_forms - 1], &list[i]) != 0)
+            list[out->n_forms++] = list[i];
+    out->forms = list;
+    return QRN_OK;
+}
+
+static qrn_status save_compiled(qrn_arena *arena, const qrn_api_graph *g, qrn_bin_graph *out) {
+    const qrn_gpu_graph *own = qrn_gpu_graph_of(g);
+    const qrn_cl_device *d = qrn_gpu_context_of(g->context)->device.info;
+    bool stored = g->compiled && own->how != QRN_GPU_NOT_STORED;
+    char key[17] = "";
+    if (stored)
+        QRN_TRY(qrn_bin_can_store(g->compiled, true, &stored));
+    if (!stored || qrn_gpu_check_graph(g->compiled) != QRN_OK) {
+        qrn_message_clear(); // it is compiled again when it is loaded
+        return QRN_OK;
+    }
+    qrn_bin_prepared *p = qrn_arena_alloc(arena, sizeof *p);
+    if (d)
+        qrn_gpu_device_key(d, key);
+    if (!p || !(p->device_key = qrn_arena_strdup(arena, key)))
+        return no_memory();
+    p->device_name = d ? d->name : "";
+    QRN_TRY(list_forms(arena, own->plan, p));
+    out->compiled = g->compiled;
+    out->compiled_how = own->how;
+    out->prepared = p;
+    return QRN_OK;
+}
+
 static qrn_status save_graph(qrn_bin *b, const qrn_api_graph *g, qrn_bin_graph *out) {
     out->name = g->ir->name;
     out->priority = g->priority;
     out->arena_bytes = qrn_gpu_graph_of(g)->plan->arena_bytes;
     if (!list_options(b->arena, qrn_gpu_graph_of(g), out))
         return no_memory();
+    QRN_TRY(save_compiled(b->arena, g, out));
     QRN_TRY(qrn_bin_list_tensors(b->arena, g->ir, NULL, NULL, out));
     return qrn_bin_list_nodes(b->arena, g->ir, out);
 }
@@ -156,10 +205,43 @@ static qrn_tensor *find_tensor(const void *context, uint32_t id) {
     return qrn_context_tensor(context, id);
 }
 
-static qrn_status check_nodes(const qrn_api_graph *g) {
-    for (uint32_t i = 0; i < g->ir->n_nodes; i++)
-        QRN_TRY(qrn_node_check(g->context->backend, g->context, g->ir->nodes[i], NULL));
-    return QRN_OK;
+// Hands the compiled graph over, with the nodes that it was made from.
+static qrn_status take_compiled(qrn_api_graph *g, qrn_bin_graph *from) {
+    qrn_gpu_graph *own = qrn_gpu_graph_of(g);
+    qrn_compiled *cg = from->compiled;
+    own->unchecked = true;
+    own->prepared = from->prepared;
+    if (!cg)
+        return QRN_OK;
+    own->stored = cg;
+    own->stored_how = from->compiled_how;
+    from->compiled = NULL;
+    cg->origin = qrn_arena_alloc(cg->arena, (cg->n_nodes + 1u) * sizeof *cg->origin);
+    for (uint32_t i = 0; cg->origin && i < cg->n_nodes; i++)
+        cg->origin[i] = g->ir->nodes[cg->nodes[i].index];
+    return cg->origin ? QRN_OK : no_memory();
+}
+
+const void *qrn_gpu_binary_find(void *ctx, const qrn_gpu_form *form, uint64_t bytes) {
+    const qrn_bin_prepared *p = qrn_gpu_graph_of(ctx)->prepared;
+    qrn_bin_form want = {.step = form->step, .value = form->value, .packing = form->packing};
+    const qrn_bin_form *f = bsearch(&want, p->forms, p->n_forms, sizeof want, by_form);
+    return f && f->size_bytes == bytes ? f->data : NULL;
+}
+
+void qrn_gpu_binary_report(const qrn_api_graph *g) {
+    const qrn_gpu_graph *own = qrn_gpu_graph_of(g);
+    const qrn_bin_prepared *p = own->prepared;
+    if (!p)
+        return;
+    qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
+            "graph '%s': the compiled graph of the binary, %u constants as they are stored",
+            g->ir->name, own->plan->n_found);
+    if (own->plan->n_packed)
+        qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
+                "graph '%s': %u constants are packed again: the binary was prepared %s%s",
+                g->ir->name, own->plan->n_packed,
+                p->device_name[0] ? "for kernels of " : "without a device", p->device_name);
 }
 
 // What a graph may make of its constants: in proportion to the file, so that a small one cannot
@@ -170,7 +252,7 @@ static size_t most_bytes(uint64_t file_bytes) {
                                                     : SIZE_MAX;
 }
 
-static qrn_status load_graph(qrn_api_context *c, const qrn_bin_graph *from,
+static qrn_status load_graph(qrn_api_context *c, qrn_bin_graph *from,
                              const qrn_binary_source *source) {
     qrn_api_graph *g = NULL;
     QRN_TRY(qrn_api_graph_new(c, NULL, from->name, &g));
@@ -186,7 +268,7 @@ static qrn_status load_graph(qrn_api_context *c, const qrn_bin_graph *from,
     QRN_TRY(add_tensors(g, from));
     qrn_bin_tensors tensors = {find_tensor, c};
     QRN_TRY(qrn_bin_make_nodes(from, QNN_OP_PACKAGE_NAME_QTI_AISW, &tensors, g->ir));
-    QRN_TRY(check_nodes(g));
+    QRN_TRY(take_compiled(g, from));
     qrn_finalize_options opt = {.poll = source->poll,
                                 .poll_ctx = source->poll_ctx,
                                 .most_bytes = most_bytes(source->size_bytes)};
@@ -209,11 +291,30 @@ static qrn_status check_maker(const qrn_bin *b) {
     return QRN_OK;
 }
 
+// Strict: the binary must have been prepared for this very device and driver.
+static qrn_status check_device(const qrn_api_context *c, const qrn_bin *b) {
+    const qrn_cl_device *d = qrn_gpu_context_of(c)->device.info;
+    char key[17] = "";
+    if (d)
+        qrn_gpu_device_key(d, key);
+    for (uint32_t i = 0; c->strict_binary && i < b->n_graphs; i++) {
+        const qrn_bin_prepared *p = b->graphs[i].prepared;
+        if (!p || strcmp(p->device_key, key) != 0)
+            return QRN_FAIL(QRN_E_BINARY_SUBOPTIMAL,
+                            "context binary: graph '%s' was prepared for device '%s' (key %s), "
+                            "this is '%s' (key %s): prepare it again, or load it PERMISSIVE",
+                            b->graphs[i].name, p ? p->device_name : "", p ? p->device_key : "",
+                            d ? d->name : "none", key);
+    }
+    return QRN_OK;
+}
+
 static qrn_status load_all(qrn_api_context *c, const qrn_binary_source *source) {
     qrn_gpu_context *own = c->impl;
-    QRN_TRY(qrn_bin_open(own->file, source->size_bytes, qrn_env_get(QRN_ENV_VERIFY) != NULL,
-                         &own->bin));
+    QRN_TRY(qrn_bin_open_with(own->file, source->size_bytes, qrn_env_get(QRN_ENV_VERIFY) != NULL,
+                              NULL, NULL, &own->bin));
     QRN_TRY(check_maker(own->bin));
+    QRN_TRY(check_device(c, own->bin));
     for (uint32_t i = 0; i < own->bin->n_tensors; i++)
         QRN_TRY(as_binary(qrn_tensor_add(c, NULL, (qrn_tensor *)own->bin->tensors[i])));
     for (uint32_t i = 0; i < own->bin->n_graphs; i++)

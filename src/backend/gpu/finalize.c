@@ -3,6 +3,7 @@
 // Finalizing a graph: compile, bind, realize, and buffers for what comes from the host.
 #include "backend/gpu/gpu.h"
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "compiler/compile.h"
 #include "core/host.h"
@@ -26,6 +27,8 @@ void qrn_gpu_graph_clear(qrn_gpu_graph *g) {
     g->stages = NULL;
     qrn_gpu_plan_destroy(g->plan);
     g->plan = NULL;
+    qrn_compiled_destroy(g->stored);
+    g->stored = NULL;
 }
 
 static qrn_dtype declared(void *ctx, uint32_t tensor_id) {
@@ -55,6 +58,8 @@ static qrn_status bind(qrn_api_graph *g, qrn_compiled *cg, qrn_gpu_plan **plan) 
                          .ctx = g,
                          .explain = explain,
                          .explain_ctx = g};
+    if (own->prepared)
+        o.find = qrn_gpu_binary_find;
     return qrn_bind_gpu(cg, &o, plan);
 }
 
@@ -101,8 +106,24 @@ static qrn_status realize(const qrn_api_graph *g, qrn_gpu_graph *made) {
 
 qrn_status qrn_gpu_graph_realize(const qrn_api_graph *g) { return realize(g, g->impl); }
 
-static qrn_status build(qrn_api_graph *g, const qrn_finalize_options *opt) {
-    qrn_gpu_graph *own = qrn_gpu_graph_of(g), made = *own;
+// What a compiled graph depends on beside the graph.
+static uint32_t how_of(const qrn_api_graph *g) {
+    if (qrn_host_keeps_tensors(g) || qrn_env_get(QRN_ENV_PASSES))
+        return QRN_GPU_NOT_STORED;
+    return (uint32_t)QRN_FP16_AS_F32 << 8 | (qrn_gpu_graph_of(g)->keep_nodes ? 8u : 0u);
+}
+
+// Nodes that a file holds are validated before anything is made of them.
+static qrn_status check_nodes(const qrn_api_graph *g) {
+    qrn_gpu_graph *own = qrn_gpu_graph_of(g);
+    for (uint32_t i = 0; own->unchecked && i < g->ir->n_nodes; i++)
+        QRN_TRY(qrn_node_check(g->context->backend, g->context, g->ir->nodes[i], NULL));
+    own->unchecked = false;
+    return QRN_OK;
+}
+
+static qrn_status compile(qrn_api_graph *g, const qrn_finalize_options *opt, qrn_compiled **cg) {
+    const qrn_gpu_graph *own = qrn_gpu_graph_of(g);
     qrn_compile_options o = {.fp16 = QRN_FP16_AS_F32,
                              .binder_fuses = true,
                              .keep_tensors = qrn_host_keeps_tensors(g) || own->keep_nodes,
@@ -111,8 +132,35 @@ static qrn_status build(qrn_api_graph *g, const qrn_finalize_options *opt) {
                              .ctx = g,
                              .poll = opt->poll,
                              .poll_ctx = opt->poll_ctx};
+    QRN_TRY(check_nodes(g));
+    return qrn_compile(g->ir, &o, cg);
+}
+
+// The compiled graph of a binary, when it was compiled as it would be here; else it is compiled.
+static qrn_status get_compiled(qrn_api_graph *g, const qrn_finalize_options *opt,
+                               qrn_compiled **cg) {
+    qrn_gpu_graph *own = qrn_gpu_graph_of(g);
+    qrn_compiled *stored = own->stored;
+    bool fits = stored && own->stored_how == how_of(g) && own->stored_how != QRN_GPU_NOT_STORED;
+    own->stored = NULL;
+    own->how = how_of(g);
+    qrn_status s = fits ? qrn_compiled_verify(stored, true) : QRN_OK;
+    if (fits && s == QRN_OK)
+        s = qrn_gpu_check_graph(stored);
+    if (fits && s == QRN_OK) {
+        *cg = stored;
+        return QRN_OK;
+    }
+    qrn_compiled_destroy(stored);
+    own->prepared = NULL; // steps and values would be others
+    return s == QRN_OK ? compile(g, opt, cg) : s;
+}
+
+static qrn_status build(qrn_api_graph *g, const qrn_finalize_options *opt) {
+    qrn_gpu_graph *own = qrn_gpu_graph_of(g);
     qrn_compiled *cg = NULL;
-    QRN_TRY(qrn_compile(g->ir, &o, &cg));
+    QRN_TRY(get_compiled(g, opt, &cg));
+    qrn_gpu_graph made = *own;
     made.plan = NULL;
     made.io = NULL;
     made.stages = NULL;
@@ -145,6 +193,7 @@ qrn_status qrn_gpu_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
     if (s != QRN_OK)
         return s;
     const qrn_gpu_plan *p = qrn_gpu_graph_of(g)->plan;
+    qrn_gpu_binary_report(g);
     qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
             "graph '%s' finalize: %u launches, %zu bytes of intermediate tensors, total host time "
             "%llu us",

@@ -81,12 +81,21 @@ typedef struct qrn_gpu_fences {
 
 typedef struct qrn_gpu_stage qrn_gpu_stage; // pinned memory (transfer.c)
 
+#define QRN_GPU_NOT_STORED UINT32_MAX
+
 // Behind qrn_api_graph.impl.
 typedef struct qrn_gpu_graph {
     uint8_t precision; // qrn_gpu_precision
     bool keep_memory, keep_nodes, no_recording;
     qrn_gpu_fences fences;
     void *user_ops; // instances of ops of packages, newest first (package.c)
+    uint32_t how; // what it was compiled with beside the graph; QRN_GPU_NOT_STORED: not to be kept
+    // Of a graph that was loaded: the compiled graph of the file until finalize takes it, and what
+    // the file has for a device (the open binary's). unchecked: nobody has validated the nodes.
+    qrn_compiled *stored;
+    uint32_t stored_how;
+    const struct qrn_bin_prepared *prepared;
+    bool unchecked;
     qrn_gpu_plan *plan;
     cl_mem *io;            // [n_io] device buffers for tensors that come in host memory
     qrn_gpu_stage *stages; // [n_io] what they go through
@@ -154,6 +163,11 @@ qrn_status qrn_gpu_binary_size(qrn_api_context *c, uint64_t *size);
 qrn_status qrn_gpu_binary_write(qrn_api_context *c, void *buf, uint64_t size, uint64_t *written);
 qrn_status qrn_gpu_binary_load(qrn_api_context *c, const qrn_binary_source *source);
 void qrn_gpu_binary_drop(qrn_gpu_context *own);
+// Constants of the graph that the binary has in the form that is asked for: qrn_gpu_options.find,
+// ctx is the qrn_api_graph.
+const void *qrn_gpu_binary_find(void *ctx, const qrn_gpu_form *form, uint64_t bytes);
+// Says what of a loaded graph came from the binary.
+void qrn_gpu_binary_report(const qrn_api_graph *g);
 // package.c
 qrn_status qrn_gpu_packages_open(qrn_gpu_backend *own);
 void qrn_gpu_packages_close(qrn_gpu_backend *own);

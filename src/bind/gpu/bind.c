@@ -172,6 +172,41 @@ static void to_f16(const float *src, size_t n, uint16_t *dst) {
         dst[i] = qrn_f16_from_f64((double)src[i]);
 }
 
+static qrn_status no_data(const qrn_gpu_binder *b, qrn_val v) {
+    return QRN_FAIL(QRN_E_MEM, "graph '%s': constant '%s' has no data", b->cg->name,
+                    qrn_gpu_value(b, v)->name);
+}
+
+static qrn_status add_narrowed(qrn_gpu_binder *b, qrn_val v, qrn_val *out) {
+    void *bytes;
+    QRN_TRY(qrn_gpu_make_packed(b, NULL, v, QRN_GPU_PACKING_F16, b->plan->places[v].type,
+                                qrn_gpu_count(b, v), out, &bytes));
+    const float *data = bytes ? qrn_compiled_data(b->cg, v) : NULL;
+    if (bytes && !data)
+        return no_data(b, v);
+    if (bytes)
+        to_f16(data, qrn_gpu_count(b, v), bytes);
+    return QRN_OK;
+}
+
+// What is only described has to be made, and can be stored; other data stays where it is.
+static qrn_status add_as_is(qrn_gpu_binder *b, qrn_val v, qrn_val *out) {
+    const qrn_cvalue *val = qrn_gpu_value(b, v);
+    const qrn_cconst *k = &b->cg->constants[val->constant];
+    qrn_gpu_const c = {.data = k->data, .bytes = val->size_bytes};
+    if (k->kind != QRN_CONST_ROUNDED && k->kind != QRN_CONST_SCALED)
+        return k->data ? qrn_gpu_add_const(b, b->plan->places[v].type, &c, out) : no_data(b, v);
+    void *bytes;
+    QRN_TRY(qrn_gpu_make_packed(b, NULL, v, QRN_GPU_PACKING_F32, b->plan->places[v].type,
+                                qrn_gpu_count(b, v), out, &bytes));
+    const void *data = bytes ? qrn_compiled_data(b->cg, v) : NULL;
+    if (bytes && !data)
+        return no_data(b, v);
+    if (bytes)
+        memcpy(bytes, data, val->size_bytes);
+    return QRN_OK;
+}
+
 static qrn_status place_const(qrn_gpu_binder *b, uint32_t v) {
     qrn_gpu_place *at = &b->plan->places[v];
     qrn_val owner = qrn_compiled_owner(b->cg, v);
@@ -182,19 +217,10 @@ static qrn_status place_const(qrn_gpu_binder *b, uint32_t v) {
         b->plan->places[v].index = b->plan->places[owner].index;
         return QRN_OK;
     }
-    const void *data = qrn_compiled_data(b->cg, v);
-    const qrn_cvalue *val = qrn_gpu_value(b, v);
-    if (!data)
-        return QRN_FAIL(QRN_E_MEM, "graph '%s': constant '%s' has no data", b->cg->name, val->name);
     qrn_val copy;
-    void *bytes;
-    QRN_TRY(qrn_gpu_make_const(b, at->type, qrn_gpu_count(b, v), &copy, &bytes));
-    at = &b->plan->places[v]; // may have moved
-    if (at->type != val->dtype)
-        to_f16(data, qrn_gpu_count(b, v), bytes);
-    else
-        memcpy(bytes, data, b->plan->constants[b->plan->n_constants - 1].bytes);
-    at->index = b->plan->places[copy].index;
+    QRN_TRY(at->type != b->cg->values[v].dtype ? add_narrowed(b, v, &copy)
+                                               : add_as_is(b, v, &copy));
+    b->plan->places[v].index = b->plan->places[copy].index; // may have moved
     return QRN_OK;
 }
 

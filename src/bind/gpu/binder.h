@@ -91,6 +91,15 @@ qrn_status qrn_gpu_state(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_va
 qrn_status qrn_gpu_make_const(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out,
                               void **data);
 
+// A constant whose bytes are there already and stay.
+qrn_status qrn_gpu_add_const(qrn_gpu_binder *b, qrn_dtype type, const qrn_gpu_const *c,
+                             qrn_val *out);
+// A constant that is made of a value of the graph in a way that can be stored. *data is NULL when
+// it was found (qrn_gpu_options.find): then there is nothing to fill.
+qrn_status qrn_gpu_make_packed(qrn_gpu_binder *b, const qrn_cstep *s, qrn_val value,
+                               qrn_gpu_packing packing, qrn_dtype type, size_t count, qrn_val *out,
+                               void **data);
+
 // move.c: copies `count` elements from x to y. They may be of different float types.
 qrn_status qrn_gpu_copy(qrn_gpu_binder *b, qrn_val x, qrn_val y, size_t count);
 

@@ -77,15 +77,18 @@ PLACE(place_f32, float, 4)
 // Element e of lane l of block k of tile j is column 8j + l/4, row of K 4*chunk*k + chunk*(l%4) +
 // e.
 static qrn_status pack(qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16, qrn_val *out) {
-    const float *w = qrn_compiled_data(b->cg, g->step->in[1]);
     size_t chunk = f16 ? 8 : 4, block = 4 * chunk;
     size_t blocks = (g->depth + block - 1) / block, tiles = (g->cols + 7) / 8;
     void *data;
+    QRN_TRY(qrn_gpu_make_packed(
+        b, g->step, g->step->in[1], f16 ? QRN_GPU_PACKING_MMA_F16 : QRN_GPU_PACKING_MMA_F32,
+        f16 ? QRN_DTYPE_F16 : QRN_DTYPE_F32, tiles * blocks * 32 * chunk, out, &data));
+    const float *w = data ? qrn_compiled_data(b->cg, g->step->in[1]) : NULL;
+    if (!data)
+        return QRN_OK;
     if (!w)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': the weights '%s' have no data", b->cg->name,
                         qrn_gpu_value(b, g->step->in[1])->name);
-    QRN_TRY(qrn_gpu_make_const(b, f16 ? QRN_DTYPE_F16 : QRN_DTYPE_F32, tiles * blocks * 32 * chunk,
-                               out, &data));
     if (!f16) {
         place_f32(g, w, blocks, data);
         return QRN_OK;

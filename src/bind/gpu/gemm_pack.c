@@ -10,13 +10,17 @@
 // [n / panel][depth, rounded up][panel], zeros where there are no weights.
 static qrn_status pack(qrn_gpu_binder *b, const qrn_gpu_gemm *g, size_t panel, size_t deep,
                        qrn_val *out) {
-    const float *w = qrn_compiled_data(b->cg, g->step->in[1]);
     size_t panels = (g->cols + panel - 1) / panel;
     void *data;
+    QRN_TRY(qrn_gpu_make_packed(b, g->step, g->step->in[1],
+                                panel == TILE ? QRN_GPU_PACKING_PANEL64 : QRN_GPU_PACKING_PANEL32,
+                                QRN_DTYPE_F32, panels * deep * panel, out, &data));
+    if (!data)
+        return QRN_OK;
+    const float *w = qrn_compiled_data(b->cg, g->step->in[1]);
     if (!w)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': the weights '%s' have no data", b->cg->name,
                         qrn_gpu_value(b, g->step->in[1])->name);
-    QRN_TRY(qrn_gpu_make_const(b, QRN_DTYPE_F32, panels * deep * panel, out, &data));
     float *dst = data;
     for (size_t first = 0; first < g->cols; first += panel)
         for (size_t k = 0; k < g->depth; k++)

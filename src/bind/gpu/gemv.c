@@ -46,12 +46,15 @@ static uint32_t bits_at(const uint8_t *data, size_t i, uint32_t bits) {
 
 static qrn_status pack_weights(qrn_gpu_binder *b, const qrn_gpu_gemm *g, qrn_val source,
                                uint32_t bits, qrn_val *out) {
-    const uint8_t *data = qrn_compiled_data(b->cg, source);
     uint32_t per_word = 32 / bits;
     void *words;
+    QRN_TRY(qrn_gpu_make_packed(b, g->step, source, QRN_GPU_PACKING_GEMV_BITS, QRN_DTYPE_U32,
+                                g->cols * g->depth / per_word, out, &words));
+    if (!words)
+        return QRN_OK;
+    const uint8_t *data = qrn_compiled_data(b->cg, source);
     if (!data)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': the weights have no data", b->cg->name);
-    QRN_TRY(qrn_gpu_make_const(b, QRN_DTYPE_U32, g->cols * g->depth / per_word, out, &words));
     for (size_t j = 0; j < g->cols; j++)
         for (size_t k = 0; k < g->depth; k++) {
             size_t at = j * g->depth + k;

@@ -348,17 +348,48 @@ qrn_status qrn_gpu_state(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_va
     return new_place(b, &place, out);
 }
 
-qrn_status qrn_gpu_make_const(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out,
-                              void **data) {
+static qrn_status no_room(const qrn_gpu_binder *b) {
+    return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory for a constant", b->cg->name);
+}
+
+qrn_status qrn_gpu_add_const(qrn_gpu_binder *b, qrn_dtype type, const qrn_gpu_const *c,
+                             qrn_val *out) {
     qrn_gpu_plan *p = b->plan;
-    size_t bytes;
-    if (!qrn_dtype_bytes(type, count, &bytes) ||
-        !(*data = qrn_arena_alloc(b->cg->arena, bytes ? bytes : 1)) ||
-        !room((void **)&p->constants, &b->cap_constants, p->n_constants + 1, sizeof *p->constants))
-        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory for a constant", b->cg->name);
-    p->constants[p->n_constants] = (qrn_gpu_const){.data = *data, .bytes = bytes};
+    if (!room((void **)&p->constants, &b->cap_constants, p->n_constants + 1, sizeof *p->constants))
+        return no_room(b);
+    p->constants[p->n_constants] = *c;
     qrn_gpu_place place = {.space = QRN_GPU_CONST, .type = type, .index = p->n_constants++};
     return new_place(b, &place, out);
+}
+
+static qrn_status make_named(qrn_gpu_binder *b, const qrn_gpu_form *form, qrn_dtype type,
+                             size_t count, qrn_val *out, void **data) {
+    const qrn_gpu_options *o = b->opt;
+    bool named = form->packing != QRN_GPU_PACKING_NONE;
+    size_t bytes;
+    if (!qrn_dtype_bytes(type, count, &bytes))
+        return no_room(b);
+    qrn_gpu_const c = {.bytes = bytes, .form = *form};
+    c.data = named && o->find ? o->find(o->ctx, form, bytes) : NULL;
+    bool found = c.data != NULL;
+    b->plan->n_found += named && found;
+    b->plan->n_packed += named && !found;
+    *data = NULL;
+    if (!found && !(c.data = *data = qrn_arena_alloc(b->cg->arena, bytes ? bytes : 1)))
+        return no_room(b);
+    return qrn_gpu_add_const(b, type, &c, out);
+}
+
+qrn_status qrn_gpu_make_const(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out,
+                              void **data) {
+    return make_named(b, &(qrn_gpu_form){0}, type, count, out, data);
+}
+
+qrn_status qrn_gpu_make_packed(qrn_gpu_binder *b, const qrn_cstep *s, qrn_val value,
+                               qrn_gpu_packing packing, qrn_dtype type, size_t count, qrn_val *out,
+                               void **data) {
+    qrn_gpu_form form = {s ? (uint32_t)(s - b->cg->steps) : UINT32_MAX, value, packing};
+    return make_named(b, &form, type, count, out, data);
 }
 
 void qrn_gpu_fault(qrn_gpu_kernel *k, const qrn_cstep *s) {

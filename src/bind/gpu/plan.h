@@ -84,12 +84,33 @@ typedef struct qrn_gpu_launch {
     uint32_t n_io_args;
 } qrn_gpu_launch;
 
+// How the bytes of a constant are made of a value of the compiled graph. Context binaries store
+// these numbers (docs/context-binary.md): never change or reuse one.
+typedef enum qrn_gpu_packing {
+    QRN_GPU_PACKING_NONE = 0,     // not stored: small, or made of nothing
+    QRN_GPU_PACKING_F16 = 1,      // the value in fp16
+    QRN_GPU_PACKING_F32 = 2,      // a value of another type in f32
+    QRN_GPU_PACKING_PANEL32 = 3,  // [N/32][K][32] f32
+    QRN_GPU_PACKING_PANEL64 = 4,  // [N/64][K rounded up to 16][64] f32
+    QRN_GPU_PACKING_MMA_F16 = 5,  // [N/8][K/32][32 lanes][8] fp16
+    QRN_GPU_PACKING_MMA_F32 = 6,  // [N/8][K/16][32 lanes][4] f32
+    QRN_GPU_PACKING_GEMV_BITS = 7 // [N][K] of 4 or 8 bits in words; scales are encodings
+} qrn_gpu_packing;
+
+// The name of a constant within a graph.
+typedef struct qrn_gpu_form {
+    uint32_t step;    // that reads it; UINT32_MAX: every one does
+    uint32_t value;   // that it is made of
+    uint32_t packing; // qrn_gpu_packing
+} qrn_gpu_form;
+
 // A constant of the plan: bytes to upload.
 typedef struct qrn_gpu_const {
     const void *data; // bytes as they are uploaded
     uint64_t bytes;
-    bool writable; // kernels write it, and leave it as it was: not shared with other plans
-    cl_mem memory; // realized
+    qrn_gpu_form form; // packing NONE: it has no name
+    bool writable;     // kernels write it, and leave it as it was: not shared with other plans
+    cl_mem memory;     // realized
 } qrn_gpu_const;
 
 typedef struct qrn_gpu_plan {
@@ -105,7 +126,8 @@ typedef struct qrn_gpu_plan {
     uint64_t *states; // bytes
     uint32_t n_states;
     size_t arena_bytes, bound_bytes;
-    bool has_fault; // some kernel may report: executions read the place
+    bool has_fault;             // some kernel may report: executions read the place
+    uint32_t n_packed, n_found; // constants with a name: made here, and found (options.find)
     // realized:
     const qrn_gpu_device *device;
     cl_mem arena, params_memory;
@@ -127,14 +149,20 @@ typedef struct qrn_gpu_options {
     uint8_t precision; // qrn_gpu_precision
     bool keep_memory;  // every value has its own memory
     bool keep_nodes;   // no launch does more than one step
-    // (optional) USER: the type that the client declared for a tensor.
+    // (optional) USER: the type that the client declared for a tensor. `ctx` is for all below.
     qrn_dtype (*declared)(void *ctx, uint32_t tensor_id);
     void *ctx;
+    // (optional) The bytes of a constant that was made before; NULL: it has to be made. They stay
+    // as long as the plan.
+    const void *(*find)(void *ctx, const qrn_gpu_form *form, uint64_t bytes);
     // (optional) Called with one line per launch.
     void (*explain)(void *explain_ctx, const char *line);
     void *explain_ctx;
 } qrn_gpu_options;
 
+// check.c: what qrn_bind_gpu counts on beyond qrn_compiled_verify; for graphs from files, which
+// must have passed that. Fails with QRN_E_BINARY.
+qrn_status qrn_gpu_check_graph(const qrn_compiled *cg);
 // Chooses kernels and plans memory. The plan takes the graph over when it succeeds. Fails with
 // QRN_E_UNSUPPORTED-like statuses that name the node.
 qrn_status qrn_bind_gpu(qrn_compiled *cg, const qrn_gpu_options *opt, qrn_gpu_plan **plan);

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define SHARED_BYTES 1024 // smaller constants are not worth a search
+#define CHUNK_BYTES                                                                                \
+    ((size_t)64 << 20) // of an upload: drivers copy each through memory of their own
 
 // All bytes that the plan needs at once, application tensors included.
 static uint64_t needed_bytes(const qrn_gpu_plan *p) {
@@ -33,6 +35,16 @@ static qrn_status no_device_memory(const qrn_gpu_plan *p, uint64_t bytes, cl_int
                     (unsigned long long)d->max_alloc_bytes, qrn_cl_error(err));
 }
 
+static cl_int upload(const qrn_gpu_plan *p, cl_mem to, const void *data, size_t bytes) {
+    cl_int err = CL_SUCCESS;
+    for (size_t at = 0; at < bytes && err == CL_SUCCESS; at += CHUNK_BYTES) {
+        size_t n = bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES;
+        err = qrn_cl.clEnqueueWriteBuffer(p->device->queue, to, CL_TRUE, at, n,
+                                          (const char *)data + at, 0, NULL, NULL);
+    }
+    return err;
+}
+
 qrn_status qrn_gpu_new_buffer(const qrn_gpu_plan *p, uint64_t bytes, const void *data,
                               cl_mem *out) {
     const uint8_t zero = 0;
@@ -44,8 +56,7 @@ qrn_status qrn_gpu_new_buffer(const qrn_gpu_plan *p, uint64_t bytes, const void 
     if (!*out)
         return no_device_memory(p, bytes, err);
     if (data && bytes)
-        err =
-            qrn_cl.clEnqueueWriteBuffer(p->device->queue, *out, CL_TRUE, 0, n, data, 0, NULL, NULL);
+        err = upload(p, *out, data, n);
     else
         err = qrn_cl.clEnqueueFillBuffer(p->device->queue, *out, &zero, 1, 0, 1, 0, NULL, NULL);
     if (err == CL_SUCCESS)

@@ -130,7 +130,7 @@ static void append(qrn_gpu_tuner *t, const char *key, uint32_t variant, double u
 
 // --- life
 
-static void name_device(qrn_gpu_tuner *t, const qrn_cl_device *d) {
+void qrn_gpu_device_key(const qrn_cl_device *d, char key[17]) {
     const char *texts[] = {d->platform_name, d->name, d->driver, d->version, d->tier};
     uint8_t digest[QRN_SHA256_BYTES];
     qrn_sha256 h;
@@ -139,7 +139,7 @@ static void name_device(qrn_gpu_tuner *t, const qrn_cl_device *d) {
         qrn_sha256_add(&h, texts[i], strlen(texts[i]) + 1);
     qrn_sha256_end(&h, digest);
     for (unsigned i = 0; i < 8; i++)
-        snprintf(t->device + 2 * i, 3, "%02x", digest[i]);
+        snprintf(key + 2 * i, 3, "%02x", digest[i]);
 }
 
 qrn_gpu_tuner *qrn_gpu_tuner_create(const qrn_cl_device *d, const qrn_gpu_tuner_options *o) {
@@ -148,7 +148,7 @@ qrn_gpu_tuner *qrn_gpu_tuner_create(const qrn_cl_device *d, const qrn_gpu_tuner_
         return NULL;
     t->opt = *o;
     pthread_mutex_init(&t->lock, NULL);
-    name_device(t, d);
+    qrn_gpu_device_key(d, t->device);
     if (o->folder &&
         snprintf(t->path, sizeof t->path, "%s/tuning.jsonl", o->folder) < (int)sizeof t->path) {
         mkdir(o->folder, 0700); // what fails shows when the file is written

@@ -22,6 +22,10 @@ typedef struct qrn_gpu_tuner_options {
     void *ctx;
 } qrn_gpu_tuner_options;
 
+// The device as records and context binaries name it: a digest of platform, device, driver and
+// versions.
+void qrn_gpu_device_key(const qrn_cl_device *d, char key[17]);
+
 // NULL: out of memory. A file that cannot be read or written is said, and no failure.
 qrn_gpu_tuner *qrn_gpu_tuner_create(const qrn_cl_device *d, const qrn_gpu_tuner_options *o);
 void qrn_gpu_tuner_destroy(qrn_gpu_tuner *t); // NULL is fine

@@ -145,7 +145,7 @@ static qrn_status save_graph(saving *s, const qrn_api_graph *g, qrn_bin_graph *o
     const qrn_htp_graph *impl = qrn_htp_graph_of(g);
     bool stored = g->compiled && impl->how != QRN_HTP_NOT_STORED;
     if (stored)
-        QRN_TRY(qrn_bin_can_store(g->compiled, &stored));
+        QRN_TRY(qrn_bin_can_store(g->compiled, false, &stored));
     if (stored) {
         out->compiled = g->compiled;
         out->compiled_how = impl->how;
