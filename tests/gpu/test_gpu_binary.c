@@ -446,8 +446,9 @@ static void bin_03_a_step_that_writes_what_it_reads_is_rejected(void **state) {
     gpu_graph g;
     gpu_graph_make(&w, &g, "g", NULL);
     refile r = split(&w);
-    const uint32_t relu[] = {1, 1, 3, 1}; // one input and output: value 3 (sum), 1 (y)
-    refile_put(words_of(section_of(&r, 7), relu, sizeof relu) + 12, 3);
+    // Of the last step: fused steps, state, one input and output: value 3 (sum), 1 (y).
+    const uint32_t relu[] = {0, 0, 0, 1, 1, 3, 1};
+    refile_put(words_of(section_of(&r, 7), relu, sizeof relu) + 24, 3);
     GPU_FAILS(load_parts(&w, &r), 5005);
     GPU_LOGGED("memory is written twice, or after it was read");
     refile_free(&r);
