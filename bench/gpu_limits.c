@@ -180,7 +180,8 @@ static void open_device(limits *l, qrn_cl_device **list, qrn_cl_programs **progr
     check(err, "clCreateCommandQueue");
     must(qrn_cl_programs_create(l->device, l->context, programs));
     double t = now();
-    must(qrn_cl_program(*programs, NULL, source, "", &l->program));
+    must(qrn_cl_program(*programs, NULL, &(qrn_cl_source){.text = source, .options = ""},
+                        &l->program));
     l->build_ms = 1e3 * (now() - t);
 }
 

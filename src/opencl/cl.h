@@ -36,6 +36,7 @@ typedef struct _cl_event *cl_event;
     X(CL_OUT_OF_HOST_MEMORY, -6)                                                                   \
     X(CL_PROFILING_INFO_NOT_AVAILABLE, -7)                                                         \
     X(CL_MEM_COPY_OVERLAP, -8)                                                                     \
+    X(CL_IMAGE_FORMAT_NOT_SUPPORTED, -10)                                                          \
     X(CL_BUILD_PROGRAM_FAILURE, -11)                                                               \
     X(CL_MAP_FAILURE, -12)                                                                         \
     X(CL_MISALIGNED_SUB_BUFFER_OFFSET, -13)                                                        \
@@ -49,6 +50,8 @@ typedef struct _cl_event *cl_event;
     X(CL_INVALID_COMMAND_QUEUE, -36)                                                               \
     X(CL_INVALID_HOST_PTR, -37)                                                                    \
     X(CL_INVALID_MEM_OBJECT, -38)                                                                  \
+    X(CL_INVALID_IMAGE_FORMAT_DESCRIPTOR, -39)                                                     \
+    X(CL_INVALID_IMAGE_SIZE, -40)                                                                  \
     X(CL_INVALID_BINARY, -42)                                                                      \
     X(CL_INVALID_BUILD_OPTIONS, -43)                                                               \
     X(CL_INVALID_PROGRAM, -44)                                                                     \
@@ -128,7 +131,20 @@ enum {
 #define CL_MEM_ALLOC_HOST_PTR (1u << 4)
 #define CL_MEM_COPY_HOST_PTR (1u << 5)
 
+#define CL_RGBA 0x10B5u
+#define CL_SIGNED_INT8 0x10D7u
+#define CL_SIGNED_INT16 0x10D8u
+#define CL_SIGNED_INT32 0x10D9u
+#define CL_UNSIGNED_INT8 0x10DAu
+#define CL_UNSIGNED_INT16 0x10DBu
+#define CL_UNSIGNED_INT32 0x10DCu
+#define CL_HALF_FLOAT 0x10DDu
+#define CL_FLOAT 0x10DEu
+
 #define CL_MEM_OBJECT_BUFFER 0x10F0u
+#define CL_MEM_OBJECT_IMAGE2D 0x10F1u
+#define CL_MEM_OBJECT_IMAGE2D_ARRAY 0x10F3u
+#define CL_MEM_OBJECT_IMAGE1D_BUFFER 0x10F6u
 #define CL_MEM_TYPE 0x1100u
 #define CL_MEM_FLAGS 0x1101u
 #define CL_MEM_SIZE 0x1102u

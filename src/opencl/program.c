@@ -11,11 +11,12 @@
 
 #define FORMAT "quern-gpu-1" // part of every key: change it when stored programs lose their meaning
 #define LOG_LINES 20         // of a failed build that an error shows
+#define MOST_BINARY (256u << 20)
 
 typedef struct entry {
     struct entry *next;
-    uint64_t hash;                 // of text and options
-    const char *text, *options;    // copies behind the entry
+    uint64_t hash;                 // of the source
+    qrn_cl_source source;          // with copies behind the entry
     uint8_t key[QRN_SHA256_BYTES]; // in files
     cl_program program;            // NULL: some thread is building it
     uint32_t store;                // serial of the store that has it for sure
@@ -60,25 +61,30 @@ void qrn_cl_programs_destroy(qrn_cl_programs *p) {
 // A text with its end, so that two of them cannot run into each other.
 static void add_text(qrn_sha256 *h, const char *text) { qrn_sha256_add(h, text, strlen(text) + 1); }
 
-static void make_key(const qrn_cl_device *d, const char *text, const char *options,
+static void make_key(const qrn_cl_device *d, const qrn_cl_source *from,
                      uint8_t key[QRN_SHA256_BYTES]) {
     qrn_sha256 h;
     qrn_sha256_begin(&h);
     add_text(&h, FORMAT);
-    add_text(&h, text);
-    add_text(&h, options);
+    add_text(&h, from->text);
+    add_text(&h, from->options);
     add_text(&h, d->platform_name);
     add_text(&h, d->name);
     add_text(&h, d->driver);
     add_text(&h, d->version);
     add_text(&h, d->tier);
+    if (*from->salt)
+        add_text(&h, from->salt);
     qrn_sha256_end(&h, key);
+}
+
+static size_t size_of(const qrn_cl_source *s) {
+    return s->binary_bytes ? s->binary_bytes : strlen(s->text) + 1;
 }
 
 // Finding a program in memory needs no more than this and a comparison: graphs of a second context
 // are finalized in milliseconds, and a SHA-256 of all texts would be most of them.
-static uint64_t hash_text(uint64_t h, const char *text) {
-    size_t n = strlen(text);
+static uint64_t hash_bytes(uint64_t h, const char *text, size_t n) {
     for (; n >= 8; n -= 8, text += 8) {
         uint64_t word;
         memcpy(&word, text, 8);
@@ -90,17 +96,32 @@ static uint64_t hash_text(uint64_t h, const char *text) {
     return h;
 }
 
-static entry *new_entry(const qrn_cl_device *d, uint64_t hash, const char *text,
-                        const char *options) {
-    size_t n_text = strlen(text) + 1, n_options = strlen(options) + 1;
-    entry *e = qrn_calloc(sizeof *e + n_text + n_options);
+static uint64_t hash_of(const qrn_cl_source *s) {
+    uint64_t h = hash_bytes(0, s->options, strlen(s->options));
+    h = hash_bytes(h, s->salt, strlen(s->salt));
+    return hash_bytes(h, s->text, size_of(s));
+}
+
+static bool is_same(const qrn_cl_source *a, const qrn_cl_source *b) {
+    return a->binary_bytes == b->binary_bytes && size_of(a) == size_of(b) &&
+           memcmp(a->text, b->text, size_of(a)) == 0 && strcmp(a->options, b->options) == 0 &&
+           strcmp(a->salt, b->salt) == 0;
+}
+
+static entry *new_entry(const qrn_cl_device *d, uint64_t hash, const qrn_cl_source *from) {
+    size_t n_text = size_of(from), n_options = strlen(from->options) + 1;
+    size_t n_salt = strlen(from->salt) + 1;
+    entry *e = qrn_calloc(sizeof *e + n_text + n_options + n_salt);
     if (!e)
         return NULL;
     char *copy = (char *)(e + 1);
     e->hash = hash;
-    e->text = memcpy(copy, text, n_text);
-    e->options = memcpy(copy + n_text, options, n_options);
-    make_key(d, text, options, e->key);
+    e->source = (qrn_cl_source){.text = memcpy(copy, from->text, n_text),
+                                .binary_bytes = from->binary_bytes,
+                                .options = memcpy(copy + n_text, from->options, n_options),
+                                .salt = memcpy(copy + n_text + n_options, from->salt, n_salt)};
+    if (!from->binary_bytes)
+        make_key(d, from, e->key);
     return e;
 }
 
@@ -146,20 +167,13 @@ static qrn_status build_text(const qrn_cl_programs *p, const qrn_cl_store *store
     return QRN_OK;
 }
 
-// --- files
-
-static cl_program from_file(const qrn_cl_programs *p, const qrn_cl_store *store, const entry *e,
-                            const char *options) {
-    const void *binary;
-    size_t n;
-    void *data;
+// A program from what a driver once returned; NULL: the driver rejects it.
+static cl_program from_binary(const qrn_cl_programs *p, const void *binary, size_t n,
+                              const char *options) {
     cl_int err = CL_INVALID_BINARY, status = CL_SUCCESS;
-    if (!store || !qrn_cl_store_load(store, e->key, &data, &binary, &n))
-        return NULL;
     const unsigned char *bytes = binary;
     cl_program program =
         qrn_cl.clCreateProgramWithBinary(p->context, 1, &p->device->id, &n, &bytes, &status, &err);
-    qrn_free(data);
     if (!program)
         return NULL;
     if (err == CL_SUCCESS && status == CL_SUCCESS)
@@ -168,6 +182,31 @@ static cl_program from_file(const qrn_cl_programs *p, const qrn_cl_store *store,
         return program;
     qrn_cl.clReleaseProgram(program);
     return NULL;
+}
+
+static qrn_status build_binary(const qrn_cl_programs *p, const qrn_cl_source *from,
+                               cl_program *out) {
+    *out = from->binary_bytes <= MOST_BINARY
+               ? from_binary(p, from->text, from->binary_bytes, from->options)
+               : NULL;
+    return *out ? QRN_OK
+                : QRN_FAIL(QRN_E_OPTIMIZE,
+                           "the driver of '%s' rejects a kernel that is a binary of %zu bytes: it "
+                           "was built for another device or driver, or is damaged",
+                           p->device->name, from->binary_bytes);
+}
+
+// --- files
+
+static cl_program from_file(const qrn_cl_programs *p, const qrn_cl_store *store, const entry *e) {
+    const void *binary;
+    size_t n;
+    void *data;
+    if (!store || !qrn_cl_store_load(store, e->key, &data, &binary, &n))
+        return NULL;
+    cl_program program = from_binary(p, binary, n, e->source.options);
+    qrn_free(data);
+    return program;
 }
 
 static void to_file(qrn_cl_store *store, entry *e, cl_program program) {
@@ -187,7 +226,7 @@ static void to_file(qrn_cl_store *store, entry *e, cl_program program) {
 
 // A folder that the client named is to have every program that its context uses.
 static void complete_store(qrn_cl_store *store, entry *e) {
-    if (!store || !store->named || e->store == store->serial)
+    if (!store || !store->named || e->store == store->serial || e->source.binary_bytes)
         return;
     if (store->fresh || !qrn_cl_store_has(store, e->key))
         to_file(store, e, e->program);
@@ -196,12 +235,11 @@ static void complete_store(qrn_cl_store *store, entry *e) {
 
 // --- the list
 
-// The entry of a text, when it is built; NULL: there is none.
-static entry *find(qrn_cl_programs *p, uint64_t hash, const char *text, const char *options) {
+// The entry of a source, when it is built; NULL: there is none.
+static entry *find(qrn_cl_programs *p, uint64_t hash, const qrn_cl_source *source) {
     for (;;) {
         entry *e = p->first;
-        while (e &&
-               (e->hash != hash || strcmp(e->text, text) != 0 || strcmp(e->options, options) != 0))
+        while (e && (e->hash != hash || !is_same(&e->source, source)))
             e = e->next;
         if (!e || e->program)
             return e;
@@ -217,31 +255,34 @@ static void drop(qrn_cl_programs *p, entry *e) {
     qrn_free(e);
 }
 
-static qrn_status build(qrn_cl_programs *p, qrn_cl_store *store, entry *e, const char *text,
-                        const char *options, cl_program *out) {
-    *out = from_file(p, store, e, options);
+static qrn_status build(qrn_cl_programs *p, qrn_cl_store *store, entry *e, cl_program *out) {
+    if (e->source.binary_bytes)
+        return build_binary(p, &e->source, out);
+    *out = from_file(p, store, e);
     if (*out) {
         e->store = store->serial;
         return QRN_OK;
     }
-    QRN_TRY(build_text(p, store, text, options, out));
+    QRN_TRY(build_text(p, store, e->source.text, e->source.options, out));
     if (store)
         to_file(store, e, *out);
     return QRN_OK;
 }
 
-qrn_status qrn_cl_program(qrn_cl_programs *p, qrn_cl_store *store, const char *text,
-                          const char *options, cl_program *out) {
-    uint64_t hash = hash_text(hash_text(0, options), text);
+qrn_status qrn_cl_program(qrn_cl_programs *p, qrn_cl_store *store, const qrn_cl_source *source,
+                          cl_program *out) {
+    qrn_cl_source from = *source;
+    from.salt = source->salt ? source->salt : "";
+    uint64_t hash = hash_of(&from);
     pthread_mutex_lock(&p->lock);
-    entry *e = find(p, hash, text, options);
+    entry *e = find(p, hash, &from);
     if (e) {
         complete_store(store, e);
         *out = e->program;
         pthread_mutex_unlock(&p->lock);
         return QRN_OK;
     }
-    e = new_entry(p->device, hash, text, options);
+    e = new_entry(p->device, hash, &from);
     if (e) {
         e->next = p->first;
         p->first = e;
@@ -250,7 +291,7 @@ qrn_status qrn_cl_program(qrn_cl_programs *p, qrn_cl_store *store, const char *t
     if (!e)
         return QRN_FAIL(QRN_E_MEM, "out of memory for an OpenCL program");
     cl_program program = NULL;
-    qrn_status s = build(p, store, e, text, options, &program);
+    qrn_status s = build(p, store, e, &program);
     pthread_mutex_lock(&p->lock);
     e->program = program;
     if (s != QRN_OK)

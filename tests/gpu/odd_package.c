@@ -8,12 +8,32 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static const char *names[] = {"Image",    "Layout",      "Binary",  "Dynamic", "NoKernels",
+static const char *names[] = {"Image",    "Layout",      "Source",  "Tiles",   "Alias", "NoKernels",
                               "BadInput", "BadInternal", "BadText", "NoSizes", "Fails"};
+
+// Optimizations that cannot be used.
+#define SUPER QNN_GPU_OPTIMIZATION_TYPE_SUPER_NODE
+static const char *two[] = {"ElementWiseAdd", "Relu", NULL};
+static QnnGpuOpPackage_SuperNodeConnectionConstraint_t far = {.consumer = 2},
+                                                       *far_list[] = {&far, NULL};
+static const QnnGpuOpPackage_SuperNodeOptimization_t alone_pattern = {.operations = two + 1},
+                                                     edge_pattern = {.operations = two,
+                                                                     .connectionConstraints =
+                                                                         far_list},
+                                                     loose_pattern = {.operations = two};
+static QnnGpuOpPackage_Optimization_t kind = {.name = "kind"}, nameless = {.type = SUPER},
+                                      alone = {SUPER, "alone", {&alone_pattern}},
+                                      edge = {SUPER, "edge", {&edge_pattern}},
+                                      loose = {SUPER, "loose", {&loose_pattern}};
+static const QnnOpPackage_Optimization_t optimizations[] = {&kind, &nameless, &alone,
+                                                            &edge, &loose,    NULL};
+
 static Qnn_ApiVersion_t version = QNN_GPU_API_VERSION_INIT;
 static QnnOpPackage_Info_t info = {.packageName = "odd",
                                    .operationNames = names,
                                    .numOperations = sizeof names / sizeof names[0],
+                                   .optimizations = optimizations,
+                                   .numOptimizations = 6,
                                    .sdkApiVersion = &version};
 
 static Qnn_ErrorHandle_t get_info(const QnnOpPackage_Info_t **out) {
@@ -23,7 +43,7 @@ static Qnn_ErrorHandle_t get_info(const QnnOpPackage_Info_t **out) {
 
 // One at a time is enough for tests.
 static uint32_t dims[] = {8};
-static QnnGpu_MemoryObject_t object;
+static QnnGpu_MemoryObject_t object, *objects[2];
 static QnnGpu_OutputClaim_t claim, *claims[2];
 static QnnGpu_KernelArg_t arg, *args[2];
 static QnnGpu_Kernel_t kernel, *kernels[2];
@@ -37,11 +57,16 @@ static Qnn_ErrorHandle_t create_op(QnnOpPackage_GraphInfrastructure_t infra,
 #define IS(name) (strcmp(op, name) == 0)
     (void)infra;
     object = (QnnGpu_MemoryObject_t){
-        .type = IS("Image") ? QNN_GPU_MEM_OBJ_TYPE_IMAGE2D : QNN_GPU_MEM_OBJ_TYPE_BUFFER,
-        .dataType = QNN_DATATYPE_FLOAT_32,
+        .type = IS("Image")   ? QNN_GPU_MEM_OBJ_TYPE_IMAGE2D
+                : IS("Tiles") ? QNN_GPU_MEM_OBJ_TYPE_AGGREGATED_IMAGE2D
+                : IS("Alias") ? QNN_GPU_MEM_OBJ_TYPE_ALIAS
+                              : QNN_GPU_MEM_OBJ_TYPE_BUFFER,
+        .dataType = IS("Image") ? QNN_DATATYPE_FLOAT_64 : QNN_DATATYPE_FLOAT_32,
         .dimensions = dims,
         .numDimensions = 1,
-        .layout = IS("Layout") ? QNN_GPU_MEM_LAYOUT_CHW : QNN_GPU_MEM_LAYOUT_HWC};
+        .layout = IS("Layout") ? (QnnGpu_MemoryLayout_t)9 : QNN_GPU_MEM_LAYOUT_HWC,
+        .aliasSourceName = "nothing"};
+    objects[0] = &object;
     claim = (QnnGpu_OutputClaim_t){.memoryObject = &object};
     claims[0] = &claim;
     arg = (QnnGpu_KernelArg_t){
@@ -53,15 +78,16 @@ static Qnn_ErrorHandle_t create_op(QnnOpPackage_GraphInfrastructure_t infra,
     const char *source = IS("BadText") ? bad_text : text;
     kernel = (QnnGpu_Kernel_t){.kernelSource = source,
                                .sourceLength = strlen(source),
-                               .sourceType = IS("Binary") ? QNN_GPU_KERNEL_SOURCE_TYPE_BINARY
+                               .sourceType = IS("Source") ? (QnnGpu_KernelSourceType_t)7
                                                           : QNN_GPU_KERNEL_SOURCE_TYPE_TEXT,
                                .globalWorkDim = IS("NoSizes") ? 0 : 1,
                                .globalWorkSizes = {8},
                                .args = args,
-                               .name = "k",
-                               .isDynamic = IS("Dynamic")};
+                               .name = "k"};
     kernels[0] = IS("NoKernels") ? NULL : &kernel;
-    operation = (QnnGpu_Operation_t){.outputClaims = claims, .kernels = kernels};
+    operation = (QnnGpu_Operation_t){.outputClaims = IS("Image") ? NULL : claims,
+                                     .memoryObjects = IS("Image") ? objects : NULL,
+                                     .kernels = kernels};
     *out = &operation;
     return IS("Fails") ? QNN_OP_PACKAGE_ERROR_GENERAL : QNN_SUCCESS;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Op packages of the GPU backend (GPU-OPP): the example package runs between built-in ops, in every
-// precision; packages that ask for something else are rejected in words.
+// precision; super nodes are found where they may be; wrong packages are rejected in words.
 #include "gpu_client.h"
 
 #include <math.h>
@@ -34,15 +34,16 @@ static void opp_01_packages_are_registered_once_for_the_gpu(void **state) {
 }
 
 // relu -> ScaledSwish -> BiasedSquare -> neg
-static void run_example(const gpu_world *w, QnnGpu_Precision_t precision, double tolerance) {
+static void run_example(const gpu_world *w, QnnGpu_Precision_t precision, bool apart,
+                        double tolerance) {
     Qnn_GraphHandle_t g;
     uint32_t dims[] = {2, 3, 5}, one[] = {1};
     float bias = 0.75f, x[30], y[30];
-    QnnGpuGraph_CustomConfig_t v1 = {.precision = precision};
+    QnnGpuGraph_CustomConfig_t v1 = {.precision = precision, .disableNodeOptimizations = apart};
     QnnGraph_Config_t c = {.option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &v1};
     const QnnGraph_Config_t *list[] = {&c, NULL};
     char name[16];
-    snprintf(name, sizeof name, "g%d", (int)precision);
+    snprintf(name, sizeof name, "g%d%d", (int)precision, apart);
     GPU_OK(w->qnn.graphCreate(w->context, name, list, &g));
     Qnn_Tensor_t tx = tensor(&w->qnn, g, "x", QNN_TENSOR_TYPE_APP_WRITE, 3, dims);
     Qnn_Tensor_t a = tensor(&w->qnn, g, "a", QNN_TENSOR_TYPE_NATIVE, 3, dims);
@@ -90,12 +91,122 @@ static void opp_03_the_example_runs_between_built_in_ops(void **state) {
     (void)state;
     gpu_world w = gpu_begin();
     GPU_OK(try_package(&w, EXAMPLE, PROVIDER, NULL));
-    run_example(&w, QNN_GPU_PRECISION_FP32, 1e-4);
-    run_example(&w, QNN_GPU_PRECISION_FP16, 0.1);
-    run_example(&w, QNN_GPU_PRECISION_HYBRID, 0.1);
-    run_example(&w, QNN_GPU_PRECISION_USER_PROVIDED, 1e-4);
+    for (int apart = 0; apart < 2; apart++) {
+        run_example(&w, QNN_GPU_PRECISION_FP32, apart, 1e-4);
+        run_example(&w, QNN_GPU_PRECISION_FP16, apart, 0.1);
+        run_example(&w, QNN_GPU_PRECISION_HYBRID, apart, 0.1);
+        run_example(&w, QNN_GPU_PRECISION_USER_PROVIDED, apart, 1e-4);
+    }
     Qnn_ContextBinarySize_t size;
     GPU_FAILS(w.qnn.contextGetBinarySize(w.context, &size), 1000); // ops of packages: not stored
+    gpu_end(&w);
+}
+
+// x [2, 3, 5] -> ImageScale -> ImageShift -> y, and without the first.
+static void opp_03_images_go_from_one_op_of_a_package_to_the_next(void **state) {
+    (void)state;
+    gpu_world w = gpu_begin();
+    GPU_OK(try_package(&w, EXAMPLE, PROVIDER, NULL));
+    for (int image = 0; image < 2; image++) {
+        Qnn_GraphHandle_t g;
+        uint32_t dims[] = {2, 3, 5};
+        float in[30], out[30];
+        GPU_OK(w.qnn.graphCreate(w.context, image ? "image" : "buffer", NULL, &g));
+        Qnn_Tensor_t x = tensor(&w.qnn, g, "x", QNN_TENSOR_TYPE_APP_WRITE, 3, dims);
+        Qnn_Tensor_t t = tensor(&w.qnn, g, "t", QNN_TENSOR_TYPE_NATIVE, 3, dims);
+        Qnn_Tensor_t y = tensor(&w.qnn, g, "y", QNN_TENSOR_TYPE_APP_READ, 3, dims);
+        Qnn_OpConfig_t scale = op_config("scale", "example.gpu", "ImageScale", &x, 1, &t, 1);
+        Qnn_Param_t three = {.paramType = QNN_PARAMTYPE_SCALAR,
+                             .name = "scale",
+                             .scalarParam = {.dataType = QNN_DATATYPE_FLOAT_32, .floatValue = 3}};
+        scale.v1.numOfParams = 1;
+        scale.v1.params = &three;
+        if (image)
+            GPU_OK(w.qnn.graphAddNode(g, scale));
+        else
+            node(&w.qnn, g, "neg", "ElementWiseNeg", &x, &t);
+        GPU_OK(
+            w.qnn.graphAddNode(g, op_config("shift", "example.gpu", "ImageShift", &t, 1, &y, 1)));
+        gpu_lines[0] = 0;
+        GPU_OK(w.qnn.graphFinalize(g, NULL, NULL));
+        GPU_LOGGED("finalize: 2 launches");
+        for (int i = 0; i < 30; i++)
+            in[i] = (float)i * 0.5f;
+        set_buffer(&x, in, sizeof in);
+        set_buffer(&y, out, sizeof out);
+        GPU_OK(w.qnn.graphExecute(g, &x, 1, &y, 1, NULL, NULL));
+        for (int i = 0; i < 30; i++)
+            assert_float_equal(out[i], (image ? 3 : -1) * in[i] + 1, 1e-6);
+    }
+    gpu_end(&w);
+}
+
+// swish and square of the example, a tensor of `type` between them, which a third node may read.
+typedef struct pair_case {
+    const char *name;
+    QnnGraph_Config_t *config;
+    Qnn_TensorType_t middle;
+    bool read_twice, joined;
+} pair_case;
+
+static void check_pair(const gpu_world *w, const pair_case *c) {
+    Qnn_GraphHandle_t g;
+    uint32_t dims[] = {8}, one[] = {1};
+    float bias = 0.5f, in[8], out[3][8];
+    const QnnGraph_Config_t *list[] = {c->config, NULL};
+    GPU_OK(w->qnn.graphCreate(w->context, c->name, list, &g));
+    Qnn_Tensor_t x = gpu_tensor(w, g, "x", QNN_TENSOR_TYPE_APP_WRITE, dims);
+    Qnn_Tensor_t s = gpu_tensor(w, g, "s", c->middle, dims);
+    Qnn_Tensor_t y[] = {gpu_tensor(w, g, "y", QNN_TENSOR_TYPE_APP_READ, dims), s, s};
+    Qnn_Tensor_t b = describe("bias", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_FLOAT_32, 1, one);
+    set_buffer(&b, &bias, sizeof bias);
+    GPU_OK(w->qnn.tensorCreateGraphTensor(g, &b));
+    GPU_OK(w->qnn.graphAddNode(g, op_config("swish", "example.gpu", "ScaledSwish", &x, 1, &s, 1)));
+    uint32_t n = 1 + (c->middle == QNN_TENSOR_TYPE_APP_READ);
+    if (c->read_twice) {
+        y[n] = gpu_tensor(w, g, "z", QNN_TENSOR_TYPE_APP_READ, dims);
+        node(&w->qnn, g, "neg", "ElementWiseNeg", &s, &y[n++]);
+    }
+    Qnn_Param_t param = {.paramType = QNN_PARAMTYPE_TENSOR, .name = "bias", .tensorParam = b};
+    Qnn_OpConfig_t square = op_config("square", "example.gpu", "BiasedSquare", &s, 1, y, 1);
+    square.v1.numOfParams = 1;
+    square.v1.params = &param;
+    GPU_OK(w->qnn.graphAddNode(g, square));
+    gpu_lines[0] = 0;
+    GPU_OK(w->qnn.graphFinalize(g, NULL, NULL));
+    assert_int_equal(strstr(gpu_lines, "nodes swish+square are one super node") != NULL, c->joined);
+    for (int i = 0; i < 8; i++)
+        in[i] = (float)(i - 3);
+    set_buffer(&x, in, sizeof in);
+    for (uint32_t i = 0; i < n; i++)
+        set_buffer(&y[i], out[i], sizeof out[i]);
+    GPU_OK(w->qnn.graphExecute(g, &x, 1, y, n, NULL, NULL));
+    for (int i = 0; i < 8; i++) {
+        double v = (double)in[i] / (1 + exp(-(double)in[i]));
+        assert_float_equal(out[0][i], v * v + 0.5, 1e-5);
+        for (uint32_t k = 1; k < n; k++)
+            assert_float_equal(out[k][i], k == n - 1 && c->read_twice ? -v : v, 1e-5);
+    }
+}
+
+static void opp_05_super_nodes_replace_nodes_that_nothing_else_reads(void **state) {
+    (void)state;
+    QnnGpuGraph_CustomConfig_t apart = {.precision = QNN_GPU_PRECISION_FP32,
+                                        .disableNodeOptimizations = 1};
+    QnnGpuGraph_CustomConfig_t plain = {.precision = QNN_GPU_PRECISION_FP32};
+    QnnGraph_Config_t off = {.option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &apart};
+    QnnGraph_Config_t on = {.option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &plain};
+    const pair_case cases[] = {
+        {"joined", &on, QNN_TENSOR_TYPE_NATIVE, false, true},
+        {"apart", &off, QNN_TENSOR_TYPE_NATIVE, false, false},
+        {"output", &on, QNN_TENSOR_TYPE_APP_READ, false, false},
+        {"read", &on, QNN_TENSOR_TYPE_NATIVE, true, false},
+        {"both", &on, QNN_TENSOR_TYPE_APP_READ, true, false},
+    };
+    gpu_world w = gpu_begin();
+    GPU_OK(try_package(&w, EXAMPLE, PROVIDER, NULL));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        check_pair(&w, &cases[i]);
     gpu_end(&w);
 }
 
@@ -116,7 +227,7 @@ static void tun_04_kernels_of_packages_are_tuned_within_their_ranges(void **stat
     GPU_OK(w.qnn.backendCreate(w.log, list, &w.backend));
     GPU_OK(w.qnn.contextCreate(w.backend, NULL, NULL, &w.context));
     GPU_OK(try_package(&w, EXAMPLE, PROVIDER, NULL));
-    run_example(&w, QNN_GPU_PRECISION_FP32, 1e-4);
+    run_example(&w, QNN_GPU_PRECISION_FP32, true, 1e-4);
     gpu_end(&w);
     snprintf(path, sizeof path, "%s/tuning.jsonl", folder);
     FILE *f = fopen(path, "r");
@@ -129,12 +240,13 @@ static void tun_04_kernels_of_packages_are_tuned_within_their_ranges(void **stat
     rmdir(folder);
 }
 
-static void opp_03_what_is_not_done_is_rejected_in_words(void **state) {
+static void opp_03_what_is_wrong_is_rejected_in_words(void **state) {
     (void)state;
-    static const char *const rows[][2] = {{"Image", "not a BUFFER"},
-                                          {"Layout", "layout other than HWC"},
-                                          {"Binary", "not OpenCL text"},
-                                          {"Dynamic", "changes between executions"},
+    static const char *const rows[][2] = {{"Image", "data type that images cannot have"},
+                                          {"Layout", "unknown layout"},
+                                          {"Source", "neither OpenCL text"},
+                                          {"Tiles", "is not aggregated, or none for one"},
+                                          {"Alias", "comes later or does not exist"},
                                           {"NoKernels", "has no kernels"},
                                           {"BadInput", "input that the node lacks"},
                                           {"BadInternal", "memory object that it did not list"},
@@ -157,7 +269,13 @@ static void opp_03_what_is_not_done_is_rejected_in_words(void **state) {
         GPU_LOGGED(rows[i][1]);
     }
     gpu_graph good;
+    gpu_lines[0] = 0;
     gpu_graph_make(&w, &good, "good", NULL);
+    GPU_LOGGED("optimization 'kind' of package 'odd' is not used: it is no super node");
+    GPU_LOGGED("optimization 'alone' of package 'odd' is not used: it has less than two ops");
+    GPU_LOGGED("optimization 'edge' of package 'odd' is not used: it connects ops that it does");
+    GPU_LOGGED("optimization 'loose' of package 'odd' is not used: an op of it is not connected");
+    GPU_LOGGED("optimization '(no name)' of package 'odd' is not used: it has no name");
     gpu_graph_check(&w, &good, 1);
     gpu_end(&w);
 }
@@ -166,8 +284,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opp_01_packages_are_registered_once_for_the_gpu),
         cmocka_unit_test(opp_03_the_example_runs_between_built_in_ops),
+        cmocka_unit_test(opp_03_images_go_from_one_op_of_a_package_to_the_next),
+        cmocka_unit_test(opp_05_super_nodes_replace_nodes_that_nothing_else_reads),
         cmocka_unit_test(tun_04_kernels_of_packages_are_tuned_within_their_ranges),
-        cmocka_unit_test(opp_03_what_is_not_done_is_rejected_in_words),
+        cmocka_unit_test(opp_03_what_is_wrong_is_rejected_in_words),
     };
     return gpu_tests(tests);
 }

@@ -91,7 +91,9 @@ static qrn_status check_memory(const qrn_gpu_run *r) {
 }
 
 static qrn_status launch(qrn_gpu_run *r, uint32_t at) {
-    const qrn_gpu_launch *l = &r->p->launches[at];
+    qrn_gpu_launch *l = &r->p->launches[at];
+    if (l->refresh)
+        QRN_TRY(l->refresh(l->refresh_ctx, l));
     for (uint32_t k = 0; k < l->n_io_args; k++) {
         cl_mem m = qrn_gpu_io_memory(r, l->io_args[2 * k + 1]);
         cl_int err = qrn_cl.clSetKernelArg(l->kernel, l->io_args[2 * k], sizeof m, &m);

@@ -123,7 +123,7 @@ static qrn_status check_nodes(const qrn_api_graph *g) {
 }
 
 static qrn_status compile(qrn_api_graph *g, const qrn_finalize_options *opt, qrn_compiled **cg) {
-    const qrn_gpu_graph *own = qrn_gpu_graph_of(g);
+    qrn_gpu_graph *own = qrn_gpu_graph_of(g);
     qrn_compile_options o = {.fp16 = QRN_FP16_AS_F32,
                              .binder_fuses = true,
                              .keep_tensors = qrn_host_keeps_tensors(g) || own->keep_nodes,
@@ -132,8 +132,12 @@ static qrn_status compile(qrn_api_graph *g, const qrn_finalize_options *opt, qrn
                              .ctx = g,
                              .poll = opt->poll,
                              .poll_ctx = opt->poll_ctx};
+    const qrn_graph *ir;
     QRN_TRY(check_nodes(g));
-    return qrn_compile(g->ir, &o, cg);
+    QRN_TRY(qrn_gpu_super_nodes(g, &ir));
+    if (ir != g->ir)
+        own->how = QRN_GPU_NOT_STORED;
+    return qrn_compile(ir, &o, cg);
 }
 
 // The compiled graph of a binary, when it was compiled as it would be here; else it is compiled.

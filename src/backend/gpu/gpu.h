@@ -176,8 +176,12 @@ qrn_status qrn_gpu_package_register(qrn_api_backend *b, const char *path, const 
 // Lowers a node of a package; ctx is the qrn_api_graph.
 struct qrn_lowering;
 qrn_status qrn_gpu_user_lower(void *ctx, struct qrn_lowering *lo, const qrn_node *n);
+// Memory that lives as long as the instances that follow.
+qrn_status qrn_gpu_user_arena(qrn_gpu_graph *g, qrn_arena **out);
 // Frees the instances that are newer than `keep` (NULL: all).
 void qrn_gpu_user_free(qrn_gpu_graph *g, const void *keep);
+// package_super.c: the graph with the super nodes of packages: a copy, or the graph itself.
+qrn_status qrn_gpu_super_nodes(qrn_api_graph *g, const qrn_graph **out);
 // profile.c
 void qrn_gpu_record(struct qrn_api_profile *p, const qrn_call_record *r);
 // execute.c

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
 // Op packages for the GPU: the device as packages see it, and how their ops become steps.
-// An op is implemented by kernels of OpenCL text that read and write plain buffers: the tensors in
-// their declared types, channels last, and memory that the op claims for itself. Images, layouts
-// other than HWC, kernels as binaries, dynamic kernels and super nodes are rejected in words.
+// An op is implemented by kernels, texts or binaries. Tensors are plain buffers in their declared
+// types, channels last, unless the op that makes them claims another form: then ops of packages
+// get that form, and all others a plain copy. A node may stand for several that a package
+// implements as one (package_super.c).
 #include "backend/gpu/package_impl.h"
 
 #include "base/mem.h"
@@ -89,10 +90,6 @@ qrn_status qrn_gpu_package_register(qrn_api_backend *b, const char *path, const 
 
 // --- the node as the package sees it
 
-static qrn_status no_memory(const qrn_gpu_instance *in) {
-    return QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", in->node->name);
-}
-
 static bool describe_tensor(qrn_arena *a, const qrn_tensor *t, Qnn_Tensor_t *out) {
     *out = (Qnn_Tensor_t)QNN_TENSOR_INIT;
     out->v1.id = t->id;
@@ -134,21 +131,29 @@ static bool describe_param(qrn_arena *a, const char *name, const qrn_param *p, Q
     return true;
 }
 
-static Qnn_OpConfig_t *describe_op(const qrn_gpu_instance *in) {
-    qrn_arena *a = in->arena;
-    const qrn_node *n = in->node;
-    Qnn_OpConfig_t *c = qrn_arena_alloc(a, sizeof *c);
+// The parameters that the client gave; their names stand in the op's row for built-in ops.
+static Qnn_Param_t *describe_params(qrn_arena *a, const qrn_node *n, uint32_t *n_out) {
     Qnn_Param_t *params = qrn_arena_alloc(a, (n->n_params + 1u) * sizeof *params);
+    *n_out = 0;
     for (uint32_t i = 0; params && i < n->n_params; i++)
-        if (!describe_param(a, n->param_names[i], &n->params[i], &params[i]))
+        if (n->params[i].present &&
+            !describe_param(a, n->op ? n->op->params[i].name : n->param_names[i], &n->params[i],
+                            &params[(*n_out)++]))
             return NULL;
+    return params;
+}
+
+static Qnn_OpConfig_t *describe_op(qrn_arena *a, const qrn_node *n) {
+    Qnn_OpConfig_t *c = qrn_arena_alloc(a, sizeof *c);
+    uint32_t n_params;
+    Qnn_Param_t *params = describe_params(a, n, &n_params);
     if (!c || !params)
         return NULL;
     *c = (Qnn_OpConfig_t)QNN_OPCONFIG_INIT;
     c->v1.name = n->name;
     c->v1.packageName = n->package;
     c->v1.typeName = n->type;
-    c->v1.numOfParams = n->n_params;
+    c->v1.numOfParams = n_params;
     c->v1.params = params;
     c->v1.numOfInputs = n->n_in;
     c->v1.inputTensors = describe_tensors(a, n->in, n->n_in);
@@ -157,35 +162,46 @@ static Qnn_OpConfig_t *describe_op(const qrn_gpu_instance *in) {
     return c->v1.inputTensors && c->v1.outputTensors ? c : NULL;
 }
 
-static const QnnGpu_TensorStorageType_t *describe_storage(qrn_arena *a, qrn_tensor *t) {
+static const QnnGpu_TensorStorageType_t *describe_storage(qrn_arena *a,
+                                                          const QnnGpu_MemoryObject_t *claim,
+                                                          qrn_tensor *t) {
     QnnGpu_MemoryObject_t *o = qrn_arena_alloc(a, sizeof *o);
     QnnGpu_TensorStorageType_t *s = qrn_arena_alloc(a, sizeof *s);
     if (!o || !s)
         return NULL;
     *o = (QnnGpu_MemoryObject_t)QNN_GPU_MEMORY_OBJECT_INIT;
-    o->type = QNN_GPU_MEM_OBJ_TYPE_BUFFER;
-    o->dataType = (Qnn_DataType_t)qrn_dtypes[t->dtype].code;
+    o->type = claim ? claim->type : QNN_GPU_MEM_OBJ_TYPE_BUFFER;
+    o->dataType = claim ? claim->dataType : (Qnn_DataType_t)qrn_dtypes[t->dtype].code;
     o->dimensions = t->shape.dims;
     o->numDimensions = t->shape.rank;
-    o->layout = QNN_GPU_MEM_LAYOUT_HWC;
+    o->layout = claim ? claim->layout : QNN_GPU_MEM_LAYOUT_HWC;
     o->name = t->name;
+    if (claim && claim->offsets &&
+        !(o->offsets = qrn_arena_copy(a, claim->offsets, t->shape.rank * sizeof *o->offsets)))
+        return NULL;
     *s = (QnnGpu_TensorStorageType_t){.id = t->id, .memoryObject = o};
     return s;
 }
 
-static qrn_status describe_node(qrn_gpu_instance *in) {
-    const Qnn_OpConfig_t **configs = qrn_arena_alloc(in->arena, 2 * sizeof *configs);
+static qrn_status describe_node(qrn_gpu_instance *in, uint32_t optimization) {
+    const Qnn_OpConfig_t **configs =
+        qrn_arena_alloc(in->arena, (in->n_nodes + 1u) * sizeof *configs);
     const QnnGpu_TensorStorageType_t **storage =
         qrn_arena_alloc(in->arena, (in->node->n_in + 1u) * sizeof *storage);
     uint32_t n = 0;
-    for (uint32_t i = 0; storage && i < in->node->n_in; i++)
-        if (in->node->in[i] && !(storage[n++] = describe_storage(in->arena, in->node->in[i])))
-            return no_memory(in);
-    if (!configs || !storage || !(configs[0] = describe_op(in)))
-        return no_memory(in);
-    configs[1] = NULL;
+    if (!configs || !storage)
+        return qrn_gpu_package_no_memory(in);
+    for (uint32_t i = 0; i < in->node->n_in; i++) {
+        qrn_tensor *t = in->node->in[i];
+        if (t && !(storage[n++] = describe_storage(in->arena, qrn_gpu_claim_of(in->next, t), t)))
+            return qrn_gpu_package_no_memory(in);
+    }
+    for (uint32_t i = 0; i < in->n_nodes; i++)
+        if (!(configs[i] = describe_op(in->arena, in->nodes[i])))
+            return qrn_gpu_package_no_memory(in);
+    configs[in->n_nodes] = NULL;
     storage[n] = NULL;
-    in->given = (QnnGpuOpPackage_Node_t){.optimization = UINT32_MAX,
+    in->given = (QnnGpuOpPackage_Node_t){.optimization = optimization,
                                          .configs = configs,
                                          .storageTypes = storage,
                                          .kernelVariant = -1};
@@ -193,7 +209,7 @@ static qrn_status describe_node(qrn_gpu_instance *in) {
 }
 
 static qrn_status create_impl(const qrn_api_graph *g, qrn_gpu_instance *in) {
-    const qrn_package *p = in->op->package;
+    const qrn_package *p = in->package;
     QnnGpuOpPackage_GraphInfrastructure_t infra = {
         .precisionMode = (QnnGpu_Precision_t)qrn_gpu_graph_of(g)->precision,
         .deviceProperties = &qrn_gpu_backend_of(g->context->backend)->facts->device};
@@ -204,25 +220,26 @@ static qrn_status create_impl(const qrn_api_graph *g, qrn_gpu_instance *in) {
     if (e != QNN_SUCCESS || !in->impl || !in->impl->kernels)
         return QRN_FAIL(QRN_E_FINALIZE,
                         "node '%s': package '%s' cannot create its op '%s' (code %llu)",
-                        in->node->name, in->node->package, in->node->type, (unsigned long long)e);
+                        in->node->name, p->info->packageName,
+                        in->n_nodes > 1 ? "(super node)" : in->node->type, (unsigned long long)e);
     return QRN_OK;
 }
 
 // --- steps
 
 // Operands in the types that the client declared: inputs, then tensor parameters.
-static qrn_status lower_inputs(qrn_lowering *lo, const qrn_node *n, qrn_val *vals) {
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < n->n_in; i++, at++) {
-        vals[at] = QRN_VAL_NONE;
+static qrn_status lower_inputs(qrn_lowering *lo, const qrn_gpu_instance *in, qrn_val *vals) {
+    const qrn_node *n = in->node;
+    const qrn_tensor *t;
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        vals[i] = QRN_VAL_NONE;
         if (!n->in[i])
             continue;
-        QRN_TRY(qrn_lo_tensor(lo, n->in[i], &vals[at]));
-        QRN_TRY(qrn_lo_as(lo, vals[at], n->in[i]->dtype, &n->in[i]->quant, &vals[at]));
+        QRN_TRY(qrn_lo_tensor(lo, n->in[i], &vals[i]));
+        QRN_TRY(qrn_lo_as(lo, vals[i], n->in[i]->dtype, &n->in[i]->quant, &vals[i]));
     }
-    for (uint32_t i = 0; i < n->n_params; i++)
-        if (n->params[i].is_tensor)
-            QRN_TRY(qrn_lo_tensor(lo, n->params[i].tensor, &vals[at++]));
+    for (uint32_t i = 0; (t = qrn_gpu_param_tensor(in, i)); i++)
+        QRN_TRY(qrn_lo_tensor(lo, t, &vals[n->n_in + i]));
     return QRN_OK;
 }
 
@@ -230,13 +247,13 @@ static qrn_status emit(qrn_lowering *lo, const qrn_gpu_instance *in) {
     const qrn_node *n = in->node;
     qrn_gpu_user_args args = {&in->made};
     uint32_t n_in = n->n_in;
-    for (uint32_t i = 0; i < n->n_params; i++)
-        n_in += n->params[i].is_tensor;
+    while (qrn_gpu_param_tensor(in, n_in - n->n_in))
+        n_in++;
     qrn_val *vals = qrn_arena_alloc(in->arena, (n_in + 2u * n->n_out + 1u) * sizeof *vals);
     if (!vals)
-        return no_memory(in);
+        return qrn_gpu_package_no_memory(in);
     qrn_val *outs = vals + n_in, *finals = outs + n->n_out;
-    QRN_TRY(lower_inputs(lo, n, vals));
+    QRN_TRY(lower_inputs(lo, in, vals));
     for (uint32_t i = 0; i < n->n_out; i++) {
         outs[i] = finals[i] = QRN_VAL_NONE;
         if (!n->out[i])
@@ -255,19 +272,42 @@ static qrn_status emit(qrn_lowering *lo, const qrn_gpu_instance *in) {
     return QRN_OK;
 }
 
-qrn_status qrn_gpu_user_lower(void *ctx, struct qrn_lowering *lo, const qrn_node *n) {
-    const qrn_api_graph *g = ctx;
-    qrn_gpu_graph *own = qrn_gpu_graph_of(g);
+static qrn_gpu_instance *new_instance(qrn_gpu_graph *own) {
     qrn_gpu_instance *in = qrn_calloc(sizeof *in);
     if (!in || !(in->arena = qrn_arena_create())) {
         qrn_free(in);
-        return QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", n->name);
+        return NULL;
     }
-    in->op = n->user_op;
-    in->node = n;
     in->next = own->user_ops; // from here on the list frees it
     own->user_ops = in;
-    QRN_TRY(describe_node(in));
+    return in;
+}
+
+qrn_status qrn_gpu_user_arena(qrn_gpu_graph *g, qrn_arena **out) {
+    static const qrn_node none;
+    qrn_gpu_instance *in = new_instance(g);
+    if (!in)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for ops of packages");
+    in->node = &none;
+    *out = in->arena;
+    return QRN_OK;
+}
+
+qrn_status qrn_gpu_user_lower(void *ctx, struct qrn_lowering *lo, const qrn_node *n) {
+    const qrn_api_graph *g = ctx;
+    qrn_gpu_graph *own = qrn_gpu_graph_of(g);
+    qrn_gpu_instance *in = new_instance(own);
+    if (!in)
+        return QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", n->name);
+    const qrn_gpu_super *super = qrn_gpu_is_super(n) ? n->user_op : NULL;
+    in->package = ((const qrn_user_op *)n->user_op)->package;
+    in->node = n;
+    in->nodes = super ? super->nodes : qrn_arena_copy(in->arena, &n, sizeof(const qrn_node *));
+    in->n_nodes = super ? super->n_nodes : 1;
+    if (!in->nodes)
+        return qrn_gpu_package_no_memory(in);
+    QRN_TRY(qrn_gpu_bind_tensors(in, in->next));
+    QRN_TRY(describe_node(in, super ? super->optimization : UINT32_MAX));
     QRN_TRY(create_impl(g, in));
     QRN_TRY(qrn_gpu_read_impl(in));
     return emit(lo, in);
@@ -276,7 +316,7 @@ qrn_status qrn_gpu_user_lower(void *ctx, struct qrn_lowering *lo, const qrn_node
 void qrn_gpu_user_free(qrn_gpu_graph *g, const void *keep) {
     while (g->user_ops && g->user_ops != keep) {
         qrn_gpu_instance *in = g->user_ops;
-        const qrn_package *p = in->op->package;
+        const qrn_package *p = in->package;
         g->user_ops = in->next;
         if (in->impl && p->interface.interfaceVersion.major == 2)
             p->interface.v2_0.freeOpImpl(p->handle, in->impl);

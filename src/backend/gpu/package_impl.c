@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What a package made for an op, checked and copied: memory, kernels, arguments, sizes.
+// What a package made for an op, checked and copied: kernels, arguments, sizes.
 #include "backend/gpu/package_impl.h"
 
 #include <string.h>
@@ -10,60 +10,20 @@
 #define MOST_LOCALS 64u // local sizes that are tried
 #define MOST_STEPS 128u // of a range of them
 
-static qrn_status no_memory(const qrn_gpu_instance *in) {
+qrn_status qrn_gpu_package_no_memory(const qrn_gpu_instance *in) {
     return QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", in->node->name);
 }
 
+qrn_status qrn_gpu_package_reject(const qrn_gpu_instance *in, const char *what) {
+    return QRN_FAIL(QRN_E_FINALIZE, "node '%s': %s '%s' of package '%s' %s", in->node->name,
+                    in->n_nodes > 1 ? "super node" : "op",
+                    in->n_nodes > 1 ? in->package->info->optimizations[in->given.optimization]->name
+                                    : in->node->type,
+                    in->package->info->packageName, what);
+}
+
 static qrn_status reject(const qrn_gpu_instance *in, const char *what) {
-    return QRN_FAIL(QRN_E_FINALIZE, "node '%s': op '%s' of package '%s' %s", in->node->name,
-                    in->node->type, in->node->package, what);
-}
-
-static qrn_status check_object(const qrn_gpu_instance *in, const QnnGpu_MemoryObject_t *o) {
-    if (o->type != QNN_GPU_MEM_OBJ_TYPE_BUFFER && o->type != QNN_GPU_MEM_OBJ_TYPE_UNCLAIMED)
-        return reject(in, "wants memory that is not a BUFFER (1): images, host memory and aliases "
-                          "are not supported");
-    if (o->layout != QNN_GPU_MEM_LAYOUT_HWC && o->layout != QNN_GPU_MEM_LAYOUT_DHWC &&
-        o->layout != QNN_GPU_MEM_LAYOUT_UNDEFINED)
-        return reject(in, "wants a layout other than HWC (0) and DHWC (4), which is not supported");
-    return QRN_OK;
-}
-
-static qrn_status check_claims(const qrn_gpu_instance *in) {
-    for (uint32_t i = 0; in->impl->outputClaims && in->impl->outputClaims[i]; i++) {
-        const QnnGpu_OutputClaim_t *c = in->impl->outputClaims[i];
-        if (c->opConfigIndex || c->outputIndex >= in->node->n_out || !c->memoryObject)
-            return reject(in, "claims an output that it does not have");
-        QRN_TRY(check_object(in, c->memoryObject));
-        const qrn_tensor *t = in->node->out[c->outputIndex];
-        if (t && c->memoryObject->dataType != (Qnn_DataType_t)qrn_dtypes[t->dtype].code)
-            return reject(in, "claims an output in another data type than it was declared with");
-    }
-    return QRN_OK;
-}
-
-static qrn_status read_internals(qrn_gpu_instance *in) {
-    QnnGpu_MemoryObject_t **list = in->impl->memoryObjects;
-    uint32_t n = 0;
-    while (list && list[n])
-        n++;
-    size_t *bytes = qrn_arena_alloc(in->arena, (n + 1u) * sizeof *bytes);
-    if (!bytes)
-        return no_memory(in);
-    for (uint32_t i = 0; i < n; i++) {
-        qrn_dtype type = qrn_dtype_from_code((uint32_t)list[i]->dataType);
-        qrn_shape shape = {.rank = list[i]->numDimensions};
-        size_t count;
-        QRN_TRY(check_object(in, list[i]));
-        if (type == QRN_DTYPE_COUNT || shape.rank > QRN_MAX_RANK || !list[i]->dimensions)
-            return reject(in, "has a memory object without a type or shape");
-        memcpy(shape.dims, list[i]->dimensions, shape.rank * sizeof shape.dims[0]);
-        if (!qrn_shape_count(&shape, &count) || !qrn_dtype_bytes(type, count, &bytes[i]))
-            return reject(in, "has a memory object that is too large");
-    }
-    in->made.internal_bytes = bytes;
-    in->made.n_internals = n;
-    return QRN_OK;
+    return qrn_gpu_package_reject(in, what);
 }
 
 static uint8_t data_bytes(QnnGpu_DataKernelArgType_t type) {
@@ -71,44 +31,96 @@ static uint8_t data_bytes(QnnGpu_DataKernelArgType_t type) {
     return (unsigned)type < sizeof bytes ? bytes[type] : 0;
 }
 
-// Tensor parameters are operands behind the inputs, in their order.
-static qrn_status param_operand(const qrn_gpu_instance *in, uint32_t index, uint32_t *out) {
-    uint32_t n = in->node->n_in;
-    for (uint32_t i = 0; i < in->node->n_params; i++) {
-        if (i == index && in->node->params[i].is_tensor) {
-            *out = n;
-            return QRN_OK;
+const qrn_tensor *qrn_gpu_param_tensor(const qrn_gpu_instance *in, uint32_t i) {
+    for (uint32_t n = 0; n < in->n_nodes; n++)
+        for (uint32_t k = 0; k < in->nodes[n]->n_params; k++) {
+            const qrn_param *p = &in->nodes[n]->params[k];
+            if (p->present && p->is_tensor && i-- == 0)
+                return p->tensor;
         }
-        n += in->node->params[i].is_tensor;
-    }
-    return reject(in, "has a kernel with a parameter that is not a tensor");
+    return NULL;
 }
 
-static qrn_status read_arg(const qrn_gpu_instance *in, const QnnGpu_KernelArg_t *from,
+// The tensor that an argument names, NULL where the node lacks it; false: there is no such operand.
+static bool find_operand(const qrn_gpu_instance *in, const QnnGpu_KernelArg_t *a,
+                         const qrn_tensor **out) {
+    uint32_t index = a->tensor.tensorIndex, given = 0;
+    const qrn_node *n =
+        a->tensor.opConfigIndex < in->n_nodes ? in->nodes[a->tensor.opConfigIndex] : NULL;
+    *out = NULL;
+    switch (a->type) {
+    case QNN_GPU_KERNEL_ARG_TYPE_OP_INPUT_READ:
+    case QNN_GPU_KERNEL_ARG_TYPE_OP_INPUT_READWRITE:
+        if (!n || index >= n->n_in)
+            return false;
+        *out = n->in[index];
+        return true;
+    case QNN_GPU_KERNEL_ARG_TYPE_OP_TENSOR_PARAM: // by its number among those that were given
+        for (uint32_t i = 0; n && i < n->n_params; i++)
+            if (n->params[i].present && given++ == index)
+                *out = n->params[i].is_tensor ? n->params[i].tensor : NULL;
+        return *out != NULL;
+    default:
+        if (!n || index >= n->n_out)
+            return false;
+        *out = n->out[index];
+        return true;
+    }
+}
+
+static bool writes(QnnGpu_KernelArgType_t type) {
+    return type == QNN_GPU_KERNEL_ARG_TYPE_OP_INPUT_READWRITE ||
+           type == QNN_GPU_KERNEL_ARG_TYPE_OP_OUTPUT_WRITE ||
+           type == QNN_GPU_KERNEL_ARG_TYPE_OP_OUTPUT_READWRITE ||
+           type == QNN_GPU_KERNEL_ARG_TYPE_INTERNAL_WRITE ||
+           type == QNN_GPU_KERNEL_ARG_TYPE_INTERNAL_READWRITE;
+}
+
+static qrn_status read_memory(qrn_gpu_instance *in, const QnnGpu_KernelArg_t *from,
+                              qrn_gpu_bound *b, qrn_gpu_user_arg *to) {
+    if (writes(from->type))
+        QRN_TRY(qrn_gpu_write_tensor(in, b));
+    const qrn_gpu_ref *r = &b->ref;
+    *to = (qrn_gpu_user_arg){.kind = r->kind, .index = r->index, .form = r->form};
+    if (from->tensor.element >= (r->kind == QRN_GPU_USER_FORM ? r->form->n_elements : 1))
+        return reject(in, "has a kernel with an element that an aggregated object lacks");
+    if (r->kind == QRN_GPU_USER_FORM)
+        to->index = from->tensor.element;
+    return QRN_OK;
+}
+
+static qrn_status read_tensor(qrn_gpu_instance *in, const QnnGpu_KernelArg_t *from,
+                              qrn_gpu_user_arg *to) {
+    const qrn_tensor *t;
+    if (!find_operand(in, from, &t))
+        return reject(in, from->type == QNN_GPU_KERNEL_ARG_TYPE_OP_TENSOR_PARAM
+                              ? "has a kernel with a parameter that is not a tensor"
+                          : from->type == QNN_GPU_KERNEL_ARG_TYPE_OP_INPUT_READ ||
+                                  from->type == QNN_GPU_KERNEL_ARG_TYPE_OP_INPUT_READWRITE
+                              ? "has a kernel with an input that the node lacks"
+                              : "has a kernel with an output that the node lacks");
+    to->kind = QRN_GPU_USER_NULL;
+    if (!t)
+        return QRN_OK;
+    qrn_gpu_bound *b = qrn_gpu_find_tensor(in, t);
+    return b ? read_memory(in, from, b, to) : qrn_gpu_package_no_memory(in);
+}
+
+static qrn_status read_arg(qrn_gpu_instance *in, const QnnGpu_KernelArg_t *from,
                            qrn_gpu_user_arg *to) {
-    uint32_t index = from->tensor.tensorIndex;
     switch (from->type) {
     case QNN_GPU_KERNEL_ARG_TYPE_OP_INPUT_READ:
-        *to = (qrn_gpu_user_arg){.kind = QRN_GPU_USER_IN, .index = index};
-        return from->tensor.opConfigIndex == 0 && index < in->node->n_in
-                   ? QRN_OK
-                   : reject(in, "has a kernel with an input that the node lacks");
+    case QNN_GPU_KERNEL_ARG_TYPE_OP_INPUT_READWRITE:
     case QNN_GPU_KERNEL_ARG_TYPE_OP_OUTPUT_WRITE:
     case QNN_GPU_KERNEL_ARG_TYPE_OP_OUTPUT_READWRITE:
-        *to = (qrn_gpu_user_arg){.kind = QRN_GPU_USER_OUT, .index = index};
-        return from->tensor.opConfigIndex == 0 && index < in->node->n_out
-                   ? QRN_OK
-                   : reject(in, "has a kernel with an output that the node lacks");
+    case QNN_GPU_KERNEL_ARG_TYPE_OP_TENSOR_PARAM:
+        return read_tensor(in, from, to);
     case QNN_GPU_KERNEL_ARG_TYPE_INTERNAL_READ:
     case QNN_GPU_KERNEL_ARG_TYPE_INTERNAL_READWRITE:
     case QNN_GPU_KERNEL_ARG_TYPE_INTERNAL_WRITE:
-        *to = (qrn_gpu_user_arg){.kind = QRN_GPU_USER_INTERNAL, .index = index};
-        return index < in->made.n_internals
-                   ? QRN_OK
+        return from->tensor.tensorIndex < in->n_objects
+                   ? read_memory(in, from, &in->objects[from->tensor.tensorIndex], to)
                    : reject(in, "has a kernel with a memory object that it did not list");
-    case QNN_GPU_KERNEL_ARG_TYPE_OP_TENSOR_PARAM:
-        to->kind = QRN_GPU_USER_IN;
-        return param_operand(in, index, &to->index);
     case QNN_GPU_KERNEL_ARG_TYPE_DATA:
         *to = (qrn_gpu_user_arg){.kind = QRN_GPU_USER_DATA, .size = data_bytes(from->data.type)};
         memcpy(&to->bytes, &from->data.qnnULong, to->size);
@@ -120,12 +132,11 @@ static qrn_status read_arg(const qrn_gpu_instance *in, const QnnGpu_KernelArg_t 
         to->kind = QRN_GPU_USER_NULL;
         return QRN_OK;
     default:
-        return reject(in, "has a kernel with an argument of a kind that is not supported (inputs "
-                          "cannot be written to)");
+        return reject(in, "has a kernel with an argument of an unknown kind");
     }
 }
 
-static qrn_status read_args(const qrn_gpu_instance *in, const QnnGpu_Kernel_t *from,
+static qrn_status read_args(qrn_gpu_instance *in, const QnnGpu_Kernel_t *from,
                             qrn_gpu_user_kernel *to) {
     uint32_t n = 0;
     while (from->args && from->args[n])
@@ -133,7 +144,7 @@ static qrn_status read_args(const qrn_gpu_instance *in, const QnnGpu_Kernel_t *f
             return reject(in, "has a kernel with too many arguments");
     qrn_gpu_user_arg *args = qrn_arena_alloc(in->arena, (n + 1u) * sizeof *args);
     if (!args)
-        return no_memory(in);
+        return qrn_gpu_package_no_memory(in);
     for (uint32_t i = 0; i < n; i++) {
         args[i] = (qrn_gpu_user_arg){0};
         QRN_TRY(read_arg(in, from->args[i], &args[i]));
@@ -172,7 +183,7 @@ static qrn_status read_tuning(const qrn_gpu_instance *in, const QnnGpu_Kernel_t 
         return QRN_OK;
     qrn_gpu_local *list = qrn_arena_alloc(in->arena, MOST_LOCALS * sizeof *list);
     if (!list)
-        return no_memory(in);
+        return qrn_gpu_package_no_memory(in);
     for (size_t x = 0; x < MOST_STEPS; x++)
         for (size_t y = 0; y < (to->n_dims > 1 ? MOST_STEPS : 1); y++)
             for (size_t z = 0; z < (to->n_dims > 2 ? MOST_STEPS : 1); z++) {
@@ -189,42 +200,86 @@ static qrn_status read_tuning(const qrn_gpu_instance *in, const QnnGpu_Kernel_t 
     return QRN_OK;
 }
 
-static qrn_status read_kernel(const qrn_gpu_instance *in, const QnnGpu_Kernel_t *from,
+// What the package says about the version of its kernels; it lives as long as the package.
+static const char *repo_hash(const qrn_gpu_instance *in) {
+    const QnnOpPackage_Info_t *info = in->package->info;
+    return info->packageInfo ? info->packageInfo->kernelRepoHash : NULL;
+}
+
+// A kernel whose sizes and data the package may change between executions.
+typedef struct dynamic {
+    const qrn_gpu_instance *in;
+    const QnnGpu_Kernel_t *kernel;
+} dynamic;
+
+static qrn_status refresh(void *ctx, qrn_gpu_launch *l) {
+    const dynamic *d = ctx;
+    qrn_gpu_user_kernel now = {0};
+    QRN_TRY(read_sizes(d->in, d->kernel, &now));
+    if (now.n_dims != l->n_dims)
+        return reject(d->in, "has a kernel whose number of work sizes has changed");
+    memcpy(l->global, now.global, sizeof l->global);
+    memcpy(l->local, now.local, sizeof l->local);
+    for (cl_uint i = 0; i < l->n_args; i++) {
+        const QnnGpu_KernelArg_t *a = d->kernel->args[i];
+        if (l->args[i].kind != QRN_GPU_ARG_BYTES)
+            continue;
+        cl_int err = qrn_cl.clSetKernelArg(l->kernel, i, l->args[i].item, &a->data.qnnULong);
+        if (err != CL_SUCCESS)
+            return QRN_FAIL(QRN_E_SYSTEM, "node '%s': argument %u of kernel %s cannot be set: %s",
+                            d->in->node->name, i, l->entry, qrn_cl_error(err));
+    }
+    return QRN_OK;
+}
+
+static qrn_status make_dynamic(const qrn_gpu_instance *in, const QnnGpu_Kernel_t *from,
+                               qrn_gpu_user_kernel *to) {
+    dynamic *d = qrn_arena_alloc(in->arena, sizeof *d);
+    if (!d)
+        return qrn_gpu_package_no_memory(in);
+    *d = (dynamic){in, from};
+    to->refresh = refresh;
+    to->refresh_ctx = d;
+    return QRN_OK;
+}
+
+static qrn_status read_kernel(qrn_gpu_instance *in, const QnnGpu_Kernel_t *from,
                               qrn_gpu_user_kernel *to) {
-    if (from->sourceType != QNN_GPU_KERNEL_SOURCE_TYPE_TEXT)
-        return reject(in, "has a kernel that is not OpenCL text (0), which is not supported");
-    if (from->isDynamic)
-        return reject(in, "has a kernel that changes between executions, which is not supported");
-    if (!from->kernelSource || !from->name)
-        return reject(in, "has a kernel without a text or a name");
+    bool binary = from->sourceType == QNN_GPU_KERNEL_SOURCE_TYPE_BINARY;
+    if (!binary && from->sourceType != QNN_GPU_KERNEL_SOURCE_TYPE_TEXT)
+        return reject(in, "has a kernel that is neither OpenCL text (0) nor a binary (1)");
+    if (!from->kernelSource || !from->sourceLength || !from->name)
+        return reject(in, "has a kernel without a text, a binary or a name");
     char *text = qrn_arena_alloc(in->arena, from->sourceLength + 1);
     if (!text)
-        return no_memory(in);
+        return qrn_gpu_package_no_memory(in);
     memcpy(text, from->kernelSource, from->sourceLength);
     text[from->sourceLength] = 0;
-    to->text = text;
+    to->source = (qrn_cl_source){
+        .text = text,
+        .binary_bytes = binary ? from->sourceLength : 0,
+        .options = qrn_arena_strdup(in->arena, from->buildOptions ? from->buildOptions : ""),
+        .salt = repo_hash(in)};
     to->entry = qrn_arena_strdup(in->arena, from->name);
-    to->options = qrn_arena_strdup(in->arena, from->buildOptions ? from->buildOptions : "");
-    if (!to->entry || !to->options)
-        return no_memory(in);
+    if (!to->entry || !to->source.options)
+        return qrn_gpu_package_no_memory(in);
     QRN_TRY(read_sizes(in, from, to));
-    QRN_TRY(read_tuning(in, from, to));
+    QRN_TRY(from->isDynamic ? make_dynamic(in, from, to) : read_tuning(in, from, to));
     return read_args(in, from, to);
 }
 
 qrn_status qrn_gpu_read_impl(qrn_gpu_instance *in) {
     uint32_t n = 0;
-    QRN_TRY(check_claims(in));
-    QRN_TRY(read_internals(in));
+    QRN_TRY(qrn_gpu_read_objects(in));
     while (in->impl->kernels[n])
         if (++n > MOST_KERNELS)
             return reject(in, "has too many kernels");
     qrn_gpu_user_kernel *kernels = qrn_arena_alloc(in->arena, (n + 1u) * sizeof *kernels);
     if (!kernels)
-        return no_memory(in);
+        return qrn_gpu_package_no_memory(in);
     for (uint32_t i = 0; i < n; i++)
         QRN_TRY(read_kernel(in, in->impl->kernels[i], &kernels[i]));
     in->made.kernels = kernels;
     in->made.n_kernels = n;
-    return n ? QRN_OK : reject(in, "has no kernels");
+    return n ? qrn_gpu_read_results(in) : reject(in, "has no kernels");
 }

@@ -54,7 +54,7 @@ typedef struct qrn_gpu_binder {
     struct qrn_gpu_attention **attention; // [n_steps] the last matmul of an attention, or NULL
     qrn_val fault;                        // the place for reports; valid when the plan has_fault
     // Of the plan's growing arrays.
-    uint32_t cap_places, cap_launches, cap_constants, cap_params, cap_states;
+    uint32_t cap_places, cap_launches, cap_constants, cap_params, cap_states, cap_objects;
 } qrn_gpu_binder;
 
 // --- ops
@@ -87,6 +87,8 @@ qrn_status qrn_gpu_reject(const qrn_gpu_binder *b, const qrn_cstep *s, const cha
 qrn_status qrn_gpu_scratch(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out);
 // Memory that is kept from one execution to the next, at first zeroed.
 qrn_status qrn_gpu_state(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out);
+// A memory object of the plan.
+qrn_status qrn_gpu_add_object(qrn_gpu_binder *b, const qrn_gpu_object *o, uint32_t *out);
 // A constant of the binder's own: zeroed memory of the graph's arena that the caller fills.
 qrn_status qrn_gpu_make_const(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_val *out,
                               void **data);
@@ -150,6 +152,9 @@ qrn_gpu_kernel qrn_gpu_kernel_begin(qrn_gpu_binder *b, const char *source, const
 // The order of these calls is the order of the kernel's parameters.
 void qrn_gpu_in(qrn_gpu_kernel *k, const char *name, qrn_val v); // QRN_VAL_NONE: absent
 void qrn_gpu_out(qrn_gpu_kernel *k, const char *name, qrn_val v);
+// An object of the plan, of which NAME_ARG makes one parameter: of a kernel that redefines it for
+// images. Host memory has elements of `type`.
+void qrn_gpu_object_in(qrn_gpu_kernel *k, const char *name, uint32_t object, qrn_dtype type);
 void qrn_gpu_int(qrn_gpu_kernel *k, int64_t v); // fails when it does not fit 32 bits
 void qrn_gpu_ints(qrn_gpu_kernel *k, const int64_t *values, size_t n);
 #define QRN_GPU_INTS(k, ...)                                                                       \

@@ -200,7 +200,9 @@ void qrn_gpu_probe(qrn_gpu_device *d) {
         "}\n";
     cl_program program;
     d->mma = !qrn_cl_is_cpu(d->info) &&
-             qrn_cl_program(d->programs, NULL, text, "-cl-std=CL1.2", &program) == QRN_OK;
+             qrn_cl_program(d->programs, NULL,
+                            &(qrn_cl_source){.text = text, .options = "-cl-std=CL1.2"},
+                            &program) == QRN_OK;
     if (!d->mma)
         qrn_message_clear();
 }

@@ -152,6 +152,15 @@ void qrn_gpu_out(qrn_gpu_kernel *k, const char *name, qrn_val v) {
     }
 }
 
+void qrn_gpu_object_in(qrn_gpu_kernel *k, const char *name, uint32_t object, qrn_dtype type) {
+    qrn_gpu_text *t = &k->defines;
+    qrn_gpu_print(t, "#define %s_T %s\n#define %s_ARG __global const %s_T *%s\n", name,
+                  type_name(type), name, name, name);
+    qrn_gpu_print(t, "#define %s_BEGIN\n#define LD_%s(i) ", name, name);
+    qrn_gpu_print(t, type == QRN_DTYPE_F16 ? "vload_half((i), %s)\n" : "(%s[i])\n", name);
+    new_arg(k, QRN_GPU_ARG_OBJECT)->item = object;
+}
+
 void qrn_gpu_int(qrn_gpu_kernel *k, int64_t v) {
     if (v < INT32_MIN || v > INT32_MAX)
         fail(k, QRN_FAIL(QRN_E_TENSOR_UNSUPPORTED, "graph '%s': a size of %lld is too large",
@@ -250,7 +259,7 @@ static void touch(qrn_gpu_binder *b, uint32_t item) {
 qrn_status qrn_gpu_add_launch(qrn_gpu_binder *b, qrn_gpu_launch *l) {
     qrn_gpu_plan *p = b->plan;
     l->nodes = nodes_of(b, &l->n_nodes);
-    if (!l->text || !l->args || !l->nodes ||
+    if (!l->source.text || !l->args || !l->nodes ||
         !room((void **)&p->launches, &b->cap_launches, p->n_launches + 1, sizeof *l))
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", b->cg->name);
     for (uint32_t i = 0; i < l->n_args; i++)
@@ -264,11 +273,11 @@ static qrn_status add_launch(qrn_gpu_kernel *k, qrn_gpu_launch *l) {
     qrn_gpu_binder *b = k->b;
     qrn_gpu_text all = {0};
     qrn_gpu_print(&all, "%s%s%s", k->defines.data, qrn_cl_common, k->source);
-    l->text = all.failed ? NULL : qrn_arena_strdup(b->cg->arena, all.data);
+    l->source.text = all.failed ? NULL : qrn_arena_strdup(b->cg->arena, all.data);
     qrn_free(all.data);
     l->entry = k->entry;
     // FP32 keeps to IEEE but for fused multiply-adds; nothing is relaxed.
-    l->options = "-cl-std=CL1.2 -cl-mad-enable";
+    l->source.options = "-cl-std=CL1.2 -cl-mad-enable";
     l->args = qrn_arena_copy(b->cg->arena, k->args, k->n_args * sizeof *k->args);
     l->n_args = k->n_args;
     l->flops = k->flops;
@@ -346,6 +355,15 @@ qrn_status qrn_gpu_state(qrn_gpu_binder *b, qrn_dtype type, size_t count, qrn_va
     p->states[p->n_states] = bytes;
     qrn_gpu_place place = {.space = QRN_GPU_STATE, .type = type, .index = p->n_states++};
     return new_place(b, &place, out);
+}
+
+qrn_status qrn_gpu_add_object(qrn_gpu_binder *b, const qrn_gpu_object *o, uint32_t *out) {
+    qrn_gpu_plan *p = b->plan;
+    if (!room((void **)&p->objects, &b->cap_objects, p->n_objects + 1, sizeof *o))
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", b->cg->name);
+    p->objects[p->n_objects] = *o;
+    *out = p->n_objects++;
+    return QRN_OK;
 }
 
 static qrn_status no_room(const qrn_gpu_binder *b) {

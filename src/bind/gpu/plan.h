@@ -50,7 +50,8 @@ typedef enum qrn_gpu_arg_kind {
     QRN_GPU_ARG_FLOAT,
     QRN_GPU_ARG_LOCAL,  // bytes of local memory
     QRN_GPU_ARG_BUFFER, // one argument: a buffer that begins with the value (user ops)
-    QRN_GPU_ARG_BYTES   // `item` bytes, at most 8, as they are (user ops)
+    QRN_GPU_ARG_BYTES,  // `item` bytes, at most 8, as they are (user ops)
+    QRN_GPU_ARG_OBJECT  // object `item` of the plan (user ops)
 } qrn_gpu_arg_kind;
 
 typedef struct qrn_gpu_arg {
@@ -69,7 +70,8 @@ typedef struct qrn_gpu_local {
 } qrn_gpu_local;
 
 typedef struct qrn_gpu_launch {
-    const char *text, *options, *entry; // program and kernel
+    qrn_cl_source source; // the program
+    const char *entry;    // its kernel
     qrn_gpu_arg *args;
     uint32_t n_args, n_dims;
     size_t global[3], local[3];  // local[0] 0: the driver's choice
@@ -78,6 +80,9 @@ typedef struct qrn_gpu_launch {
     const uint32_t *nodes; // of the compiled graph, that it does a part of, in order
     uint32_t n_nodes;
     double flops; // of a GEMM, for reports; 0: unknown
+    // (optional) Called before each execution: sizes and data may have changed (user ops).
+    qrn_status (*refresh)(void *refresh_ctx, struct qrn_gpu_launch *l);
+    void *refresh_ctx;
     // realized:
     cl_kernel kernel;
     uint16_t *io_args; // pairs: argument, application tensor
@@ -113,6 +118,23 @@ typedef struct qrn_gpu_const {
     cl_mem memory;     // realized
 } qrn_gpu_const;
 
+// Kinds of memory objects; the numbers are those of the API's.
+typedef enum qrn_gpu_object_kind {
+    QRN_GPU_OBJECT_HOST = 0,
+    QRN_GPU_OBJECT_BUFFER = 1, // a place of the plan, never an object of it
+    QRN_GPU_OBJECT_IMAGE2D = 2,
+    QRN_GPU_OBJECT_IMAGE2D_ARRAY = 3,
+    QRN_GPU_OBJECT_IMAGE1D_BUFFER = 7
+} qrn_gpu_object_kind;
+
+// Memory that is no plain buffer (user ops). Images have four channels a texel.
+typedef struct qrn_gpu_object {
+    uint8_t kind; // qrn_gpu_object_kind
+    qrn_dtype type;
+    size_t width, height, slices; // texels; HOST: elements
+    cl_mem memory, below;         // realized; below: the buffer under an IMAGE1D_BUFFER
+} qrn_gpu_object;
+
 typedef struct qrn_gpu_plan {
     qrn_compiled *cg;      // destroyed with the plan, which lives in its arena
     qrn_gpu_place *places; // [n_places]; the first are those of the graph's values
@@ -125,6 +147,8 @@ typedef struct qrn_gpu_plan {
     uint32_t n_params;
     uint64_t *states; // bytes
     uint32_t n_states;
+    qrn_gpu_object *objects;
+    uint32_t n_objects;
     size_t arena_bytes, bound_bytes;
     bool has_fault;             // some kernel may report: executions read the place
     uint32_t n_packed, n_found; // constants with a name: made here, and found (options.find)
@@ -174,5 +198,11 @@ void qrn_gpu_unrealize(qrn_gpu_plan *p);
 // returns: drivers that wait for the first use are made to allocate.
 qrn_status qrn_gpu_new_buffer(const qrn_gpu_plan *p, uint64_t bytes, const void *data, cl_mem *out);
 void qrn_gpu_plan_destroy(qrn_gpu_plan *p); // NULL is fine
+
+// object.c: memory of qrn_gpu_plan.objects, as parts of the two functions above.
+qrn_status qrn_gpu_objects_make(qrn_gpu_plan *p);
+void qrn_gpu_objects_drop(qrn_gpu_plan *p);
+uint64_t qrn_gpu_object_bytes(const qrn_gpu_object *o);
+bool qrn_gpu_is_texel(qrn_dtype t); // can images have it?
 
 #endif

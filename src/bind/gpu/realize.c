@@ -19,6 +19,8 @@ static uint64_t needed_bytes(const qrn_gpu_plan *p) {
         n += p->constants[i].bytes;
     for (uint32_t i = 0; i < p->n_states; i++)
         n += p->states[i];
+    for (uint32_t i = 0; i < p->n_objects; i++)
+        n += qrn_gpu_object_bytes(&p->objects[i]);
     for (uint32_t i = 0; i < p->cg->n_io; i++)
         n += p->cg->values[p->cg->io[i].value].size_bytes;
     return n;
@@ -103,6 +105,7 @@ static qrn_status make_memory(qrn_gpu_plan *p) {
     for (uint32_t i = 0; i < p->n_constants; i++)
         QRN_TRY(make_constant(p, &p->constants[i]));
     QRN_TRY(make_states(p));
+    QRN_TRY(qrn_gpu_objects_make(p));
     cl_int err = qrn_cl.clFinish(p->device->queue);
     return err == CL_SUCCESS ? QRN_OK : no_device_memory(p, needed_bytes(p), err);
 }
@@ -188,6 +191,9 @@ static cl_int set_arg(qrn_gpu_plan *p, qrn_gpu_launch *l, const qrn_gpu_arg *a, 
         return set_buffer(p, l, a, (*at)++);
     case QRN_GPU_ARG_BYTES:
         return qrn_cl.clSetKernelArg(l->kernel, (*at)++, a->item, &a->bytes);
+    case QRN_GPU_ARG_OBJECT:
+        return qrn_cl.clSetKernelArg(l->kernel, (*at)++, sizeof(cl_mem),
+                                     &p->objects[a->item].memory);
     case QRN_GPU_ARG_LOCAL:
         return qrn_cl.clSetKernelArg(l->kernel, (*at)++, a->bytes, NULL);
     case QRN_GPU_ARG_FLOAT:
@@ -201,7 +207,7 @@ static qrn_status make_kernel(qrn_gpu_plan *p, qrn_gpu_launch *l) {
     cl_program program;
     cl_int err;
     cl_uint at = 0;
-    QRN_TRY(qrn_cl_program(p->device->programs, p->device->store, l->text, l->options, &program));
+    QRN_TRY(qrn_cl_program(p->device->programs, p->device->store, &l->source, &program));
     l->kernel = qrn_cl.clCreateKernel(program, l->entry, &err);
     l->n_io_args = 0;
     if (!l->io_args)
@@ -222,8 +228,7 @@ static void build_program(void *plan, uint32_t i) {
     const qrn_gpu_plan *p = plan;
     const qrn_gpu_launch *l = &p->launches[i];
     cl_program program;
-    if (qrn_cl_program(p->device->programs, p->device->store, l->text, l->options, &program) !=
-        QRN_OK)
+    if (qrn_cl_program(p->device->programs, p->device->store, &l->source, &program) != QRN_OK)
         qrn_message_clear();
 }
 
@@ -260,6 +265,7 @@ void qrn_gpu_unrealize(qrn_gpu_plan *p) {
     qrn_free(p->parts);
     p->parts = NULL;
     p->n_parts = 0;
+    qrn_gpu_objects_drop(p);
     drop(&p->params_memory);
     drop(&p->fault_memory);
     drop(&p->arena);
@@ -275,6 +281,7 @@ void qrn_gpu_plan_destroy(qrn_gpu_plan *p) {
     qrn_free(p->params);
     qrn_free(p->states);
     qrn_free(p->state_memory);
+    qrn_free(p->objects);
     qrn_compiled_destroy(p->cg);
     qrn_free(p);
 }

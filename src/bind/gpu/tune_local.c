@@ -74,11 +74,12 @@ static double measure(void *ctx, uint32_t variant) {
 
 // A launch that can be run at any time: it reads and writes nothing that is kept.
 static bool may_run(const qrn_gpu_plan *p, const qrn_gpu_launch *l) {
-    if (!l->n_locals && (l->n_dims != 1 || l->local[0]))
+    if (l->refresh || (!l->n_locals && (l->n_dims != 1 || l->local[0])))
         return false;
     for (uint32_t i = 0; i < l->n_args; i++) {
         const qrn_gpu_arg *a = &l->args[i];
-        if (!l->n_locals && (a->kind == QRN_GPU_ARG_BUFFER || a->kind == QRN_GPU_ARG_LOCAL))
+        if (!l->n_locals && (a->kind == QRN_GPU_ARG_BUFFER || a->kind == QRN_GPU_ARG_LOCAL ||
+                             a->kind == QRN_GPU_ARG_OBJECT))
             return false; // of a package, or with local memory
         if ((a->kind != QRN_GPU_ARG_VALUE && a->kind != QRN_GPU_ARG_BUFFER) ||
             a->item == QRN_VAL_NONE)
@@ -103,7 +104,8 @@ static void make_key(const qrn_gpu_launch *l, char *key, size_t size) {
     uint8_t digest[QRN_SHA256_BYTES];
     qrn_sha256 h;
     qrn_sha256_begin(&h);
-    qrn_sha256_add(&h, l->text, strlen(l->text));
+    qrn_sha256_add(&h, l->source.text,
+                   l->source.binary_bytes ? l->source.binary_bytes : strlen(l->source.text));
     qrn_sha256_end(&h, digest);
     snprintf(key, size, "local,%.100s,%02x%02x%02x%02x%02x%02x,%zu,%zu,%zu", l->entry, digest[0],
              digest[1], digest[2], digest[3], digest[4], digest[5], l->global[0], l->global[1],
