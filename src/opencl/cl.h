@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The part of OpenCL 1.2 that we use, written after the public specification: types, numbers and
-// the functions, which are looked up in a loader at run time (loader.h). Names are those of the
-// specification.
+// The part of OpenCL that we use, written after the public specification: types, numbers and the
+// functions, which are looked up in a loader at run time (loader.h). Names are those of the
+// specification. Version 1.2 is enough; later functions and extensions are optional.
 #ifndef QRN_OPENCL_CL_H
 #define QRN_OPENCL_CL_H
 
@@ -24,6 +24,10 @@ typedef struct _cl_mem *cl_mem;
 typedef struct _cl_program *cl_program;
 typedef struct _cl_kernel *cl_kernel;
 typedef struct _cl_event *cl_event;
+typedef struct _cl_command_buffer_khr *cl_command_buffer_khr;
+typedef struct _cl_mutable_command_khr *cl_mutable_command_khr;
+typedef struct _cl_recording_qcom *cl_recording_qcom;
+typedef struct _cl_semaphore_khr *cl_semaphore_khr;
 
 // X(name, value): errors.
 #define QRN_CL_ERRORS(X)                                                                           \
@@ -122,7 +126,16 @@ enum {
 #define CL_CONTEXT_DEVICES 0x1081u
 #define CL_CONTEXT_PLATFORM 0x1084
 
+#define CL_CONTEXT_PERF_HINT_QCOM 0x40C2
+#define CL_PERF_HINT_HIGH_QCOM 0x40C3 // then NORMAL, LOW
+#define CL_CONTEXT_PRIORITY_HINT_QCOM 0x40C9
+#define CL_PRIORITY_HINT_HIGH_QCOM 0x40CA // then NORMAL, LOW
+
 #define CL_QUEUE_PROFILING_ENABLE (1u << 1)
+#define CL_QUEUE_RECORDABLE_QCOM (1u << 30)
+#define CL_QUEUE_PROPERTIES 0x1093u
+#define CL_QUEUE_PRIORITY_KHR 0x1096u
+#define CL_QUEUE_PRIORITY_HIGH_KHR (1u << 0) // then MED, LOW
 
 #define CL_MEM_READ_WRITE (1u << 0)
 #define CL_MEM_WRITE_ONLY (1u << 1)
@@ -248,5 +261,21 @@ typedef struct cl_image_desc {
     X(cl_int, clGetEventProfilingInfo, (cl_event, cl_uint, size_t, void *, size_t *))              \
     X(cl_int, clReleaseEvent, (cl_event))                                                          \
     X(void *, clGetExtensionFunctionAddressForPlatform, (cl_platform_id, const char *))
+
+// X(result, name, parameters): functions of later versions; NULL where the loader lacks them.
+#define QRN_CL_OPTIONAL_FUNCTIONS(X)                                                               \
+    X(cl_command_queue, clCreateCommandQueueWithProperties,                                        \
+      (cl_context, cl_device_id, const cl_ulong *, cl_int *))
+
+// An argument that a recording is replayed with.
+typedef struct cl_array_arg_qcom {
+    cl_uint dispatch_index, arg_index;
+    size_t arg_size;
+    const void *arg_value;
+} cl_array_arg_qcom;
+
+// X(extension, result, name, parameters): functions of extensions, of a device each.
+#define QRN_CL_EXTENSION_FUNCTIONS(X)                                                              \
+    X("cl_qcom_perf_hint", cl_int, clSetPerfHintQCOM, (cl_context, cl_uint))
 
 #endif

@@ -73,6 +73,15 @@ static void describe(qrn_cl_device *d) {
     d->fp64 = lists(d->id, "cl_khr_fp64");
     d->fp16 = lists(d->id, "cl_khr_fp16");
     d->subgroups = lists(d->id, "cl_khr_subgroups");
+    d->perf_hint = lists(d->id, "cl_qcom_perf_hint");
+    d->context_priority = lists(d->id, "cl_qcom_priority_hint");
+    d->queue_priority = lists(d->id, "cl_khr_priority_hints");
+#define X(extension, result, name, params)                                                         \
+    if (lists(d->id, extension))                                                                   \
+        *(void **)&d->ext.name =                                                                   \
+            qrn_cl.clGetExtensionFunctionAddressForPlatform(d->platform, #name);
+    QRN_CL_EXTENSION_FUNCTIONS(X)
+#undef X
     set_tier(d);
 }
 

@@ -8,6 +8,13 @@
 
 #include <stdbool.h>
 
+// Functions of extensions that a device lists and its driver has; others are NULL.
+typedef struct qrn_cl_extensions {
+#define X(extension, result, name, params) result(*name) params;
+    QRN_CL_EXTENSION_FUNCTIONS(X)
+#undef X
+} qrn_cl_extensions;
+
 typedef struct qrn_cl_device {
     cl_platform_id platform;
     cl_device_id id;
@@ -24,6 +31,10 @@ typedef struct qrn_cl_device {
     bool unified_memory;
     bool compiler, available;
     bool fp64, fp16, subgroups; // extensions that are listed
+    bool perf_hint;             // cl_qcom_perf_hint
+    bool context_priority;      // cl_qcom_priority_hint
+    bool queue_priority;        // cl_khr_priority_hints
+    qrn_cl_extensions ext;
 } qrn_cl_device;
 
 // The device is a CPU: launches are dear, work items are loops, local memory is plain memory.

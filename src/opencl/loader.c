@@ -27,6 +27,9 @@ static bool look_up(void *lib) {
         return false;
     QRN_CL_FUNCTIONS(X)
 #undef X
+#define X(result, name, params) *(void **)&qrn_cl.name = dlsym(lib, #name);
+    QRN_CL_OPTIONAL_FUNCTIONS(X)
+#undef X
     return true;
 }
 

@@ -10,6 +10,7 @@
 typedef struct qrn_cl_api {
 #define X(result, name, params) result(*name) params;
     QRN_CL_FUNCTIONS(X)
+    QRN_CL_OPTIONAL_FUNCTIONS(X)
 #undef X
 } qrn_cl_api;
 

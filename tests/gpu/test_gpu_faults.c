@@ -3,145 +3,12 @@
 // Everything that can fail fails once: each allocation of the library, and each call of OpenCL that
 // makes or enqueues something. Whatever fails, a call returns a documented code, nothing is leaked,
 // and the next round works.
+#include "cl_shim.h"
 #include "gpu_client.h"
 
 #include "GPU/QnnGpuMem.h"
 #include "QnnMem.h"
 #include "base/mem.h"
-
-// --- OpenCL calls that fail
-
-static qrn_cl_api real;
-static unsigned left; // calls until one fails; 0: none does
-static int n_live;    // objects
-
-static bool fails(void) { return left && --left == 0; }
-
-static cl_context fail_context(const cl_context_properties *p, cl_uint n, const cl_device_id *d,
-                               void (*f)(const char *, const void *, size_t, void *), void *u,
-                               cl_int *err) {
-    *err = CL_OUT_OF_HOST_MEMORY;
-    cl_context c = fails() ? NULL : real.clCreateContext(p, n, d, f, u, err);
-    n_live += c != NULL;
-    return c;
-}
-static cl_int retain_context(cl_context c) {
-    n_live++;
-    return real.clRetainContext(c);
-}
-static cl_int release_context(cl_context c) {
-    n_live--;
-    return real.clReleaseContext(c);
-}
-static cl_command_queue fail_queue(cl_context c, cl_device_id d, cl_bitfield f, cl_int *err) {
-    *err = CL_OUT_OF_HOST_MEMORY;
-    cl_command_queue q = fails() ? NULL : real.clCreateCommandQueue(c, d, f, err);
-    n_live += q != NULL;
-    return q;
-}
-static cl_int release_queue(cl_command_queue q) {
-    n_live--;
-    return real.clReleaseCommandQueue(q);
-}
-static cl_mem fail_buffer(cl_context c, cl_bitfield f, size_t n, void *host, cl_int *err) {
-    *err = CL_MEM_OBJECT_ALLOCATION_FAILURE;
-    cl_mem m = fails() ? NULL : real.clCreateBuffer(c, f, n, host, err);
-    n_live += m != NULL;
-    return m;
-}
-static cl_int retain_mem(cl_mem m) {
-    n_live++;
-    return real.clRetainMemObject(m);
-}
-static cl_int release_mem(cl_mem m) {
-    n_live--;
-    return real.clReleaseMemObject(m);
-}
-static cl_program fail_source(cl_context c, cl_uint n, const char **t, const size_t *l,
-                              cl_int *err) {
-    *err = CL_OUT_OF_HOST_MEMORY;
-    cl_program p = fails() ? NULL : real.clCreateProgramWithSource(c, n, t, l, err);
-    n_live += p != NULL;
-    return p;
-}
-static cl_program fail_binary(cl_context c, cl_uint n, const cl_device_id *d, const size_t *l,
-                              const unsigned char **b, cl_int *status, cl_int *err) {
-    *err = CL_INVALID_BINARY;
-    cl_program p = fails() ? NULL : real.clCreateProgramWithBinary(c, n, d, l, b, status, err);
-    n_live += p != NULL;
-    return p;
-}
-static cl_int fail_build(cl_program p, cl_uint n, const cl_device_id *d, const char *o,
-                         void (*f)(cl_program, void *), void *u) {
-    return fails() ? CL_BUILD_PROGRAM_FAILURE : real.clBuildProgram(p, n, d, o, f, u);
-}
-static cl_int release_program(cl_program p) {
-    n_live--;
-    return real.clReleaseProgram(p);
-}
-static cl_kernel fail_kernel(cl_program p, const char *name, cl_int *err) {
-    *err = CL_OUT_OF_HOST_MEMORY;
-    cl_kernel k = fails() ? NULL : real.clCreateKernel(p, name, err);
-    n_live += k != NULL;
-    return k;
-}
-static cl_int release_kernel(cl_kernel k) {
-    n_live--;
-    return real.clReleaseKernel(k);
-}
-static cl_int fail_arg(cl_kernel k, cl_uint i, size_t n, const void *v) {
-    return fails() ? CL_INVALID_ARG_VALUE : real.clSetKernelArg(k, i, n, v);
-}
-static cl_int fail_run(cl_command_queue q, cl_kernel k, cl_uint n, const size_t *a, const size_t *b,
-                       const size_t *c, cl_uint ne, const cl_event *e, cl_event *out) {
-    return fails() ? CL_INVALID_WORK_GROUP_SIZE
-                   : real.clEnqueueNDRangeKernel(q, k, n, a, b, c, ne, e, out);
-}
-static cl_int fail_read(cl_command_queue q, cl_mem m, cl_bool block, size_t at, size_t n, void *p,
-                        cl_uint ne, const cl_event *e, cl_event *out) {
-    return fails() ? CL_OUT_OF_HOST_MEMORY
-                   : real.clEnqueueReadBuffer(q, m, block, at, n, p, ne, e, out);
-}
-static cl_int fail_write(cl_command_queue q, cl_mem m, cl_bool block, size_t at, size_t n,
-                         const void *p, cl_uint ne, const cl_event *e, cl_event *out) {
-    return fails() ? CL_OUT_OF_HOST_MEMORY
-                   : real.clEnqueueWriteBuffer(q, m, block, at, n, p, ne, e, out);
-}
-static cl_int fail_fill(cl_command_queue q, cl_mem m, const void *v, size_t vn, size_t at, size_t n,
-                        cl_uint ne, const cl_event *e, cl_event *out) {
-    return fails() ? CL_OUT_OF_HOST_MEMORY
-                   : real.clEnqueueFillBuffer(q, m, v, vn, at, n, ne, e, out);
-}
-static cl_int fail_finish(cl_command_queue q) {
-    cl_int err = real.clFinish(q);
-    return fails() ? CL_OUT_OF_RESOURCES : err;
-}
-
-static void break_opencl(unsigned n) {
-    real = qrn_cl;
-    left = n;
-    n_live = 0;
-    qrn_cl.clCreateContext = fail_context;
-    qrn_cl.clRetainContext = retain_context;
-    qrn_cl.clReleaseContext = release_context;
-    qrn_cl.clCreateCommandQueue = fail_queue;
-    qrn_cl.clReleaseCommandQueue = release_queue;
-    qrn_cl.clCreateBuffer = fail_buffer;
-    qrn_cl.clRetainMemObject = retain_mem;
-    qrn_cl.clReleaseMemObject = release_mem;
-    qrn_cl.clCreateProgramWithSource = fail_source;
-    qrn_cl.clCreateProgramWithBinary = fail_binary;
-    qrn_cl.clBuildProgram = fail_build;
-    qrn_cl.clReleaseProgram = release_program;
-    qrn_cl.clCreateKernel = fail_kernel;
-    qrn_cl.clReleaseKernel = release_kernel;
-    qrn_cl.clSetKernelArg = fail_arg;
-    qrn_cl.clEnqueueNDRangeKernel = fail_run;
-    qrn_cl.clEnqueueReadBuffer = fail_read;
-    qrn_cl.clEnqueueWriteBuffer = fail_write;
-    qrn_cl.clEnqueueFillBuffer = fail_fill;
-    qrn_cl.clFinish = fail_finish;
-}
 
 // --- a life, each part of which may fail
 
@@ -241,12 +108,12 @@ static void every_call_of_opencl_that_fails_is_an_error_and_no_leak(void **state
     size_t before = qrn_alloc_live();
     unsigned n = 1, failed = 0;
     for (bool over = false; !over && n < 500; n++) {
-        break_opencl(n);
+        shim_begin(n);
         bool good = live(&qnn);
-        over = left > 0; // there were fewer calls than that
-        qrn_cl = real;
+        over = shim_left > 0; // there were fewer calls than that
+        shim_end();
         failed += !good;
-        assert_int_equal(n_live, 0);
+        assert_int_equal(shim_live, 0);
         assert_int_equal(qrn_alloc_live(), before);
     }
     assert_true(failed > 20 && n < 500);
@@ -291,12 +158,12 @@ static void every_call_that_fails_while_a_context_moves_leaves_nothing(void **st
     size_t before = qrn_alloc_live();
     unsigned n = 1, failed = 0;
     for (bool over = false; !over && n < 500; n++) {
-        break_opencl(n);
+        shim_begin(n);
         bool good = move(&qnn, buffer);
-        over = left > 0;
-        qrn_cl = real;
+        over = shim_left > 0;
+        shim_end();
         failed += !good;
-        assert_int_equal(n_live, 0);
+        assert_int_equal(shim_live, 0);
         assert_int_equal(qrn_alloc_live(), before);
     }
     assert_true(failed > 20 && n < 500);

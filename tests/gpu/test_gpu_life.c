@@ -2,6 +2,7 @@
 //
 // Many contexts, one after the other and side by side: nothing grows, nothing mixes. The argument
 // is the number of rounds (1000).
+#include "cl_shim.h"
 #include "gpu_client.h"
 
 #include "base/mem.h"
@@ -10,55 +11,6 @@
 #include <stdatomic.h>
 
 static unsigned n_rounds = 1000;
-
-// --- OpenCL objects that live
-
-static qrn_cl_api real;
-static atomic_int n_objects;
-
-static cl_mem new_buffer(cl_context c, cl_bitfield flags, size_t n, void *host, cl_int *err) {
-    cl_mem m = real.clCreateBuffer(c, flags, n, host, err);
-    n_objects += m != NULL;
-    return m;
-}
-static cl_int retain_mem(cl_mem m) {
-    n_objects++;
-    return real.clRetainMemObject(m);
-}
-static cl_int release_mem(cl_mem m) {
-    n_objects--;
-    return real.clReleaseMemObject(m);
-}
-static cl_kernel new_kernel(cl_program p, const char *name, cl_int *err) {
-    cl_kernel k = real.clCreateKernel(p, name, err);
-    n_objects += k != NULL;
-    return k;
-}
-static cl_int release_kernel(cl_kernel k) {
-    n_objects--;
-    return real.clReleaseKernel(k);
-}
-static cl_command_queue new_queue(cl_context c, cl_device_id d, cl_bitfield flags, cl_int *err) {
-    cl_command_queue q = real.clCreateCommandQueue(c, d, flags, err);
-    n_objects += q != NULL;
-    return q;
-}
-static cl_int release_queue(cl_command_queue q) {
-    n_objects--;
-    return real.clReleaseCommandQueue(q);
-}
-
-static void count(void) {
-    real = qrn_cl;
-    n_objects = 0;
-    qrn_cl.clCreateBuffer = new_buffer;
-    qrn_cl.clRetainMemObject = retain_mem;
-    qrn_cl.clReleaseMemObject = release_mem;
-    qrn_cl.clCreateKernel = new_kernel;
-    qrn_cl.clReleaseKernel = release_kernel;
-    qrn_cl.clCreateCommandQueue = new_queue;
-    qrn_cl.clReleaseCommandQueue = release_queue;
-}
 
 static void one_round(gpu_world *w, bool profile) {
     gpu_graph g;
@@ -83,14 +35,14 @@ static void rounds_of_create_execute_free_leave_nothing(void **state) {
     GPU_OK(w.qnn.contextFree(w.context, NULL));
     w.context = NULL;
     one_round(&w, true); // programs and tables are there after it
-    count();
+    shim_begin(0);
     size_t live = qrn_alloc_live();
     for (unsigned i = 0; i < n_rounds; i++) {
         one_round(&w, i % 2);
-        assert_int_equal(n_objects, 0);
+        assert_int_equal(shim_live, 0);
         assert_int_equal(qrn_alloc_live(), live);
     }
-    qrn_cl = real;
+    shim_end();
     gpu_end(&w);
 }
 

@@ -9,11 +9,14 @@
 #include "GPU/QnnGpuCommon.h"
 #include "QnnProperty.h"
 
+#include <stdio.h>
+
 static void free_backend(qrn_gpu_backend *own) {
     for (uint32_t i = 0; own->units && i < own->n_devices; i++)
         qrn_gpu_unit_free(own->units[i]);
     qrn_gpu_packages_close(own);
     qrn_free(own->units);
+    qrn_free(own->hints);
     qrn_free(own->devices);
     qrn_gpu_backend_options_free(&own->options);
     qrn_free(own);
@@ -30,9 +33,16 @@ static void introduce(qrn_api_backend *b, const qrn_gpu_backend *own) {
         return;
     }
     const qrn_cl_device *d = &own->devices[own->chosen];
+    char used[512] = "";
+    size_t n = 0;
+#define X(extension, result, name, params)                                                         \
+    if (d->ext.name && n < sizeof used)                                                            \
+        n += (size_t)snprintf(used + n, sizeof used - n, " " #name);
+    QRN_CL_EXTENSION_FUNCTIONS(X)
+#undef X
     qrn_log(b->log, QNN_LOG_LEVEL_INFO,
-            "OpenCL library '%s', functions of OpenCL 1.2 found, no extension functions are used",
-            qrn_cl_path());
+            "OpenCL library '%s', functions of OpenCL 1.2 found, functions of extensions:%s",
+            qrn_cl_path(), n ? used : " none");
     qrn_log(b->log, QNN_LOG_LEVEL_INFO,
             "OpenCL device %u of %u: '%s' of '%s' (%s, driver %s, tier %s), %llu MB", own->chosen,
             own->n_devices, d->name, d->platform_name, d->version, d->driver, d->tier,
@@ -44,7 +54,8 @@ static qrn_status backend_create(qrn_api_backend *b) {
     if (!own)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a backend");
     qrn_status s = qrn_gpu_list_devices(&own->devices, &own->n_devices, &own->chosen);
-    if (s == QRN_OK && !(own->units = qrn_calloc((own->n_devices + 1u) * sizeof *own->units)))
+    if (s == QRN_OK && (!(own->units = qrn_calloc((own->n_devices + 1u) * sizeof *own->units)) ||
+                        !(own->hints = qrn_calloc((own->n_devices + 1u) * sizeof *own->hints))))
         s = QRN_FAIL(QRN_E_MEM, "out of memory for a backend");
     if (s == QRN_OK)
         s = qrn_gpu_packages_open(own);

@@ -7,6 +7,10 @@
 #include "base/mem.h"
 #include "core/host.h"
 
+#include "GPU/QnnGpuContext.h"
+
+#define NORMAL_PRIORITY 1 // as qrn_gpu_context.priority_level
+
 void qrn_gpu_unit_free(qrn_gpu_device *d) {
     if (!d)
         return;
@@ -43,7 +47,9 @@ static qrn_status open_unit(const qrn_api_backend *b, const qrn_cl_device *info,
     if (!d)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a device");
     d->info = info;
-    d->context = qrn_cl.clCreateContext(NULL, 1, &info->id, NULL, NULL, &err);
+    cl_context_properties hints[5];
+    qrn_gpu_hint_properties(info, QNN_GPU_CONTEXT_PERF_HINT_HIGH, NORMAL_PRIORITY, hints);
+    d->context = qrn_cl.clCreateContext(hints[0] ? hints : NULL, 1, &info->id, NULL, NULL, &err);
     qrn_status s = d->context ? qrn_cl_programs_create(info, d->context, &d->programs)
                               : QRN_FAIL(QRN_E_SYSTEM, "no OpenCL context on '%s': %s", info->name,
                                          qrn_cl_error(err));
@@ -85,6 +91,7 @@ static qrn_status open_queue(qrn_api_context *c, qrn_gpu_context *own) {
     if (s.status != QRN_OK)
         return s.status;
     own->device = *s.unit;
+    own->unit = s.index;
     own->device.queue = qrn_cl.clCreateCommandQueue(s.unit->context, s.unit->info->id, 0, &err);
     return own->device.queue ? QRN_OK
                              : QRN_FAIL(QRN_E_SYSTEM, "no OpenCL queue on '%s': %s",
@@ -114,6 +121,7 @@ qrn_status qrn_gpu_context_create(qrn_api_context *c) {
     qrn_gpu_context *own = qrn_calloc(sizeof *own);
     if (!own)
         return QRN_FAIL(QRN_E_MEM, "out of memory for a context");
+    own->priority_level = NORMAL_PRIORITY;
     qrn_status s = open_all(c, own);
     if (s != QRN_OK) {
         if (own->device.queue)
@@ -131,6 +139,7 @@ qrn_status qrn_gpu_context_create(qrn_api_context *c) {
 // Graphs are freed later: their OpenCL objects keep what they need of the OpenCL context alive.
 qrn_status qrn_gpu_context_free(qrn_api_context *c) {
     qrn_gpu_context *own = c->impl;
+    qrn_gpu_hints_drop(c);
     qrn_mem_free_all(c);
     while (own->shared) {
         qrn_gpu_shared *s = own->shared;
@@ -143,7 +152,7 @@ qrn_status qrn_gpu_context_free(qrn_api_context *c) {
         qrn_cl.clReleaseCommandQueue(own->profile_queue);
     if (own->device.queue)
         qrn_cl.clReleaseCommandQueue(own->device.queue);
-    if (own->foreign) {
+    if (own->foreign || own->separate) {
         qrn_cl_programs_destroy(own->device.programs);
         qrn_cl.clReleaseContext(own->device.context);
     }

@@ -24,6 +24,12 @@ typedef struct qrn_gpu_backend_options {
     char *tuning_folder; // heap, or NULL
 } qrn_gpu_backend_options;
 
+// Performance hints of the contexts that share an OpenCL context.
+typedef struct qrn_gpu_hints {
+    uint32_t n[3]; // contexts that want HIGH, NORMAL, LOW
+    int now;       // what the driver was given
+} qrn_gpu_hints;
+
 // Behind qrn_api_backend.impl: the devices of the machine, and an OpenCL context on each that is in
 // use, which all QNN contexts share.
 typedef struct qrn_gpu_backend {
@@ -31,6 +37,7 @@ typedef struct qrn_gpu_backend {
     uint32_t n_devices;
     uint32_t chosen;        // the default one
     qrn_gpu_device **units; // [n_devices] made when first used; changed under the backend's lock
+    qrn_gpu_hints *hints;   // [n_devices] of the units, under the same lock
     qrn_gpu_backend_options options;
     atomic_bool said_hybrid; // that FP16 computes as HYBRID
     qrn_packages packages;
@@ -56,7 +63,9 @@ typedef struct qrn_gpu_memory qrn_gpu_memory; // registered memory (mem.c)
 // Behind qrn_api_context.impl: its queue, on which the graphs run one after the other.
 typedef struct qrn_gpu_context {
     qrn_gpu_device device; // its own queue on the shared OpenCL context; info NULL: there is none
+    uint32_t unit;         // number of the shared one
     bool foreign;          // the OpenCL context is a client's, to which this one has moved
+    bool separate;         // it is this one's own, for its priority
     // Written by the move to a client's OpenCL context; read by what uses plans and the device.
     // Comes before `lock`.
     pthread_rwlock_t binding;
@@ -64,6 +73,8 @@ typedef struct qrn_gpu_context {
     cl_command_queue profile_queue; // made by the first detailed profile; NULL: none
     atomic_bool lost;               // the device has failed: nothing works any more
     uint8_t perf_hint;              // QnnGpuContext_PerfHint_t
+    bool has_hint;                  // and it was counted
+    int8_t priority_level;          // 0 HIGH, 1 NORMAL, 2 LOW: what the driver was given
     qrn_cl_store store;             // of built programs
     qrn_gpu_shared *shared;         // context tensors
     qrn_gpu_memory *memories;       // registered memory; guarded by the core
@@ -156,8 +167,15 @@ cl_mem qrn_gpu_memory_buffer(const qrn_memory *m); // of kind DEVICE
 // Does registered memory fit an application tensor? Other memory does.
 qrn_status qrn_gpu_memory_check(const qrn_api_graph *g, const qrn_cvalue *v, const qrn_memory *m,
                                 bool is_output);
-// move.c: moves the context, with its graphs, into an OpenCL context on the same device.
-qrn_status qrn_gpu_context_move(qrn_api_context *c, cl_context there);
+// move.c: moves the context, with its graphs, into an OpenCL context on the same device: a
+// client's, or one that was made for it alone.
+qrn_status qrn_gpu_context_move(qrn_api_context *c, cl_context there, bool foreign);
+// hints.c: gives the driver the hints of a context, and the performance hint that is new.
+void qrn_gpu_hints_apply(qrn_api_context *c, uint8_t hint);
+void qrn_gpu_hints_drop(const qrn_api_context *c); // before the context is freed
+// Properties of an OpenCL context: those that the device knows, ended by 0.
+void qrn_gpu_hint_properties(const qrn_cl_device *d, int perf, int priority,
+                             cl_context_properties out[5]);
 // binary.c
 qrn_status qrn_gpu_binary_size(qrn_api_context *c, uint64_t *size);
 qrn_status qrn_gpu_binary_write(qrn_api_context *c, void *buf, uint64_t size, uint64_t *written);

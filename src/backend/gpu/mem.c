@@ -127,7 +127,7 @@ static qrn_status map_buffer(qrn_api_context *c, const qrn_api_mem *m,
     QRN_TRY(ask(buffer, &f));
     QRN_TRY(check_buffer(own, m, buffer, &f));
     if (f.context != own->device.context)
-        QRN_TRY(qrn_gpu_context_move(c, f.context));
+        QRN_TRY(qrn_gpu_context_move(c, f.context, true));
     cl_int err = qrn_cl.clRetainMemObject(buffer);
     if (err != CL_SUCCESS)
         return QRN_FAIL(QRN_E_MAPPING, "memory: the OpenCL buffer cannot be kept: %s",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Moving a context into the OpenCL context of a client's buffers: plans are data, so their OpenCL
-// objects are made again there, and what context tensors hold is copied.
+// Moving a context into another OpenCL context, such as that of a client's buffers: plans are data,
+// so their OpenCL objects are made again there, and what context tensors hold is copied.
 #include "backend/gpu/gpu.h"
 
 #include "base/mem.h"
@@ -131,8 +131,9 @@ static qrn_status move_all(qrn_api_context *c, const graphs *all, const kept *st
     return QRN_OK;
 }
 
-static qrn_status move(qrn_api_context *c, cl_context there) {
+static qrn_status move(qrn_api_context *c, cl_context there, bool foreign) {
     qrn_gpu_context *own = c->impl;
+    bool had_own = own->foreign || own->separate;
     qrn_gpu_device to, from = own->device;
     graphs all = {.room = qrn_context_n_graphs(c)};
     all.list = qrn_alloc((all.room + 1u) * sizeof *all.list);
@@ -148,9 +149,12 @@ static qrn_status move(qrn_api_context *c, cl_context there) {
             qrn_gpu_graph_unrealize(qrn_gpu_graph_of(all.list[i]));
         s = move_all(c, &all, states, &to);
         own->device = to;
-        own->foreign = true;
+        own->foreign = foreign;
+        own->separate = !foreign;
         qrn_cl.clRetainContext(there);
-        release_device(&from, false);
+        release_device(&from, had_own);
+        if (had_own)
+            qrn_cl.clReleaseContext(from.context);
         if (own->profile_queue) // the next profile makes one there
             qrn_cl.clReleaseCommandQueue(own->profile_queue);
         own->profile_queue = NULL;
@@ -162,13 +166,14 @@ static qrn_status move(qrn_api_context *c, cl_context there) {
     return s;
 }
 
-qrn_status qrn_gpu_context_move(qrn_api_context *c, cl_context there) {
+qrn_status qrn_gpu_context_move(qrn_api_context *c, cl_context there, bool foreign) {
     qrn_gpu_context *own = c->impl;
     pthread_rwlock_wrlock(&own->binding);
-    qrn_status s = move(c, there);
+    qrn_status s = move(c, there, foreign);
     pthread_rwlock_unlock(&own->binding);
     if (s == QRN_OK)
-        qrn_log(c->backend->log, QNN_LOG_LEVEL_INFO,
-                "memory: the context moved to the OpenCL context of the client's buffers");
+        qrn_log(c->backend->log, QNN_LOG_LEVEL_INFO, "memory: the context moved to %s",
+                foreign ? "the OpenCL context of the client's buffers"
+                        : "an OpenCL context of its own, for its priority");
     return s;
 }

@@ -94,16 +94,12 @@ qrn_status qrn_gpu_backend_config(qrn_api_backend *b, const void *custom) {
 
 // --- contexts
 
-static qrn_status set_hint(qrn_api_context *c, QnnGpuContext_PerfHint_t hint, uint8_t *out) {
+static qrn_status set_hint(QnnGpuContext_PerfHint_t hint, uint8_t *out) {
     if ((unsigned)hint > QNN_GPU_CONTEXT_PERF_HINT_LOW)
         return QRN_FAIL(QRN_E_CONFIG,
                         "context option PERF_HINT (0): %u, allowed HIGH=0, NORMAL=1, LOW=2",
                         (unsigned)hint);
     *out = (uint8_t)hint;
-    if (hint != QNN_GPU_CONTEXT_PERF_HINT_HIGH)
-        qrn_log(c->backend->log, QNN_LOG_LEVEL_INFO,
-                "context option PERF_HINT %u is kept, but this device has no such hint",
-                (unsigned)hint);
     return QRN_OK;
 }
 
@@ -114,11 +110,10 @@ typedef struct context_options {
     int fresh;          // -1: not said
 } context_options;
 
-static qrn_status read_context_option(qrn_api_context *c, const QnnGpuContext_CustomConfig_t *o,
-                                      context_options *out) {
+static qrn_status read_context_option(const QnnGpuContext_CustomConfig_t *o, context_options *out) {
     switch (o->option) {
     case QNN_GPU_CONTEXT_CONFIG_OPTION_PERF_HINT:
-        return set_hint(c, o->perfHint, &out->hint);
+        return set_hint(o->perfHint, &out->hint);
     case QNN_GPU_CONTEXT_CONFIG_OPTION_USE_GL_BUFFERS:
         return o->useGLBuffers
                    ? QRN_FAIL(QRN_E_UNSUPPORTED,
@@ -144,7 +139,7 @@ qrn_status qrn_gpu_context_config(qrn_api_context *c, qrn_config_phase phase,
     qrn_gpu_context *own = c->impl;
     context_options o = {.hint = own->perf_hint, .fresh = -1};
     for (size_t i = 0; i < n; i++)
-        QRN_TRY(read_context_option(c, custom[i], &o));
+        QRN_TRY(read_context_option(custom[i], &o));
     if (phase == QRN_CONFIG_SET && (o.folder || o.fresh >= 0))
         return QRN_FAIL(QRN_E_CONFIG,
                         "context options KERNEL_REPO_DIR (2) and INVALIDATE_KERNEL_REPO (3) cannot "
@@ -155,7 +150,7 @@ qrn_status qrn_gpu_context_config(qrn_api_context *c, qrn_config_phase phase,
     }
     if (o.fresh >= 0)
         own->store.fresh = o.fresh != 0;
-    own->perf_hint = o.hint;
+    qrn_gpu_hints_apply(c, o.hint);
     return QRN_OK;
 }
 
