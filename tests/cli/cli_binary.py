@@ -210,10 +210,8 @@ def test_long_integers_are_narrow_in_a_binary(tmp_path):
 def test_what_a_chip_lacks_is_said(tmp_path, net):
     got = ok_json("check", net, "--backend", "htp", "--soc", "SM8650", "--json")
     assert got["accepted"] == 2 and got["refused"] == 0
-    p = quern("check", net, "--backend", "htp", "--soc", "SM8350")
-    assert p.returncode == REFUSED and "no float arithmetic" in p.stdout
-    refuses(REFUSED, "compile", net, "-o", tmp_path / "n.bin", "--soc", "SM8350",
-            says=["net.onnx", "no float arithmetic"])
+    got = ok_json("check", net, "--backend", "htp", "--soc", "SM8350", "--json")
+    assert got["accepted"] == 2 and got["refused"] == 0
     q = qdq_net(tmp_path / "q.onnx")
     ok("compile", q, "-o", tmp_path / "q.bin", "--soc", "SM8350")
     assert ok_json("show", tmp_path / "q.bin", "--json")["arch"] == 68

@@ -97,11 +97,13 @@ def test_overflow_is_clamped_where_it_is_asked_for():
     assert clamped.tolist() == [1, 40000, 65504, 65504]
 
 
-def test_an_architecture_without_halves_takes_no_floats(capfd):
-    """v68 computes codes only, and v69 is the first that has halves."""
-    session(NET, {"backend_type": "htp", "htp_arch": "69"})
-    session(NET, {"backend_type": "htp", "htp_arch": "68"}, fallback=True)
-    assert "left to other providers" in capfd.readouterr().err
+def test_an_architecture_without_float16_computes_in_float32():
+    """v69 is the first that has float16."""
+    net = model([helper.make_node("Div", ["x", "t"], ["y"])], [("x", F, [1])], [("y", F, [1])],
+                [("t", np.array([3], F))])
+    for arch, kind in (("69", np.float16), ("68", F)):
+        got = session(net, {"backend_type": "htp", "htp_arch": arch}).run(None, {"x": [F(1)]})[0]
+        assert got[0] == F(kind(1) / kind(3))
 
 
 # --- cores

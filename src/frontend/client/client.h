@@ -18,11 +18,7 @@
 typedef struct qc_op qc_op;
 
 // How a library computes the floats of a graph.
-typedef enum qc_floats {
-    QC_FLOAT32,
-    QC_FLOAT16,
-    QC_NO_FLOATS // graphs with floats are rejected
-} qc_floats;
+typedef enum qc_floats { QC_FLOAT32, QC_FLOAT16 } qc_floats;
 
 typedef struct qc_client {
     void *lib;

@@ -222,7 +222,7 @@ static void settle_target(qc_client *c, const qc_options *opt) {
                          : opt->soc  ? qrn_soc_by_id(opt->soc)
                          : opt->arch ? qrn_soc_of_arch(opt->arch)
                                      : NULL;
-    c->floats = !soc ? QC_FLOAT32 : soc->fp16 ? QC_FLOAT16 : QC_NO_FLOATS;
+    c->floats = soc && soc->fp16 ? QC_FLOAT16 : QC_FLOAT32;
 }
 
 static qrn_status make_device(qc_client *c, const qc_options *opt) {

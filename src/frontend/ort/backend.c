@@ -149,8 +149,8 @@ qrn_status qe_backend_open(qe_ep *ep) {
     QRN_TRY(check_kind(ep));
     if (ep->opt.fp16 && ep->client->is_htp && ep->client->floats != QC_FLOAT16)
         qe_say(ep->log, ORT_LOG_WARNING, "option enable_htp_fp16_precision has no effect: %s",
-               ep->client->floats == QC_NO_FLOATS
-                   ? "the target SoC has no float arithmetic"
+               ep->opt.soc_model || ep->opt.htp_arch
+                   ? "the target SoC has no float16, floats are computed in float32"
                    : "without soc_model or htp_arch floats are computed in float32");
     return qe_packages_register(ep);
 }

@@ -44,9 +44,8 @@ static qrn_status claim(const qe_graph *g, const ox_plan *plan, OrtEpGraphSuppor
 
 // The target that the library stands for, and how it computes floats.
 static void describe_target(const qe_ep *ep, char *out, size_t size) {
-    static const char *const floats[] = {[QC_FLOAT32] = "floats as float32",
-                                         [QC_FLOAT16] = "floats as float16",
-                                         [QC_NO_FLOATS] = "no float arithmetic"};
+    static const char *const floats[] = {
+        [QC_FLOAT32] = "floats as float32", [QC_FLOAT16] = "floats as float16"};
     const qe_options *o = &ep->opt;
     const qrn_soc *soc = o->soc_model ? qrn_soc_by_id(o->soc_model) : NULL;
     const char *how = floats[ep->client->floats];

@@ -312,8 +312,8 @@ static bool has_quantizers(const ox_graph *g) {
     return false;
 }
 
-// A float model on a SoC without float arithmetic is estimated as if it were quantized: it is read
-// without a target, for which every float op is accepted.
+// A float model on a SoC without fp16 is estimated as if it were quantized: it is read without a
+// target.
 static qrn_status open_target(const ox_model *m, const qt_target *at, qc_client **out) {
     qc_options options = {.no_context = true};
     QRN_TRY(qc_open("htp", &options, out));

@@ -2,10 +2,11 @@
 //
 // The rule of the HTP's numbers: which formats a graph computes in. docs/numerics.md explains it.
 //   no SoC and no architecture asked for   floats stay single precision (HTP-NUM-07)
+//   v68                                    the same: the original library computes them so
 //   v69 to v75                             fp16 without infinities and NaNs  (HTP-NUM-08)
 //   v79 and later                          IEEE fp16; clamped when the graph asks for it
-// v68 and HPASS cores have no float arithmetic: who asks for them by name gets no float graph
-// (HTP-PRC-05). Quantized numbers do not depend on the device.
+// HPASS cores have no float arithmetic: who asks for them gets no float graph (HTP-PRC-05).
+// Quantized numbers do not depend on the device.
 #include "backend/htp/htp.h"
 
 #include "core/services.h"
@@ -39,17 +40,15 @@ static qrn_status refuse(const qrn_htp_device *d, const qrn_op_call *c, uint32_t
                            "%s %u '%s' is bf16, which the HTP has on Windows alone: use f16 or f32",
                            side, at, t->name);
     return qrn_op_fail(c, status,
-                       "%s %u '%s' is %s, but %s (v%u%s) has no float arithmetic: quantize the "
-                       "graph, or choose a chip that has it, like SM8550 (43) or SM8650 (57)",
-                       side, at, t->name, qrn_dtypes[t->dtype].token, d->soc.name, d->soc.arch,
-                       d->hpass ? ", HPASS cores" : "");
+                       "%s %u '%s' is %s, but %s (v%u, HPASS cores) has no float arithmetic: "
+                       "quantize the graph, or choose cores that have it",
+                       side, at, t->name, qrn_dtypes[t->dtype].token, d->soc.name, d->soc.arch);
 }
 
 static qrn_status check_floats(const qrn_htp_device *d, const qrn_op_call *c, qrn_status status) {
-    bool none = d->hpass || (d->chosen && !d->soc.fp16);
     for (uint32_t i = 0; i < c->n_in + c->n_out; i++) {
         const qrn_tensor *t = operand(c, i);
-        if (is_float(t) && (t->dtype == QRN_DTYPE_BF16 || (none && !converts(c))))
+        if (is_float(t) && (t->dtype == QRN_DTYPE_BF16 || (d->hpass && !converts(c))))
             return refuse(d, c, i, status);
     }
     return QRN_OK;
@@ -93,7 +92,12 @@ void qrn_htp_log_floats(const qrn_api_graph *g, qrn_fp16_rule rule) {
     const qrn_htp_device *d = qrn_htp_device_of(g->context);
     if (!computes_floats(g->ir))
         return;
-    if (rule == QRN_FP16_OFF)
+    if (rule == QRN_FP16_OFF && d->chosen)
+        qrn_log(g->context->backend->log, QNN_LOG_LEVEL_WARN,
+                "graph '%s': floats are computed in float32, because %s (v%u) has no float16; a "
+                "device may reject or approximate them",
+                g->ir->name, d->soc.name, d->soc.arch);
+    else if (rule == QRN_FP16_OFF)
         qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
                 "graph '%s': floats are computed in float32, because no SoC and no architecture "
                 "was chosen; device option SOC or ARCH chooses one",
