@@ -275,6 +275,8 @@ static void htp_dlbc_05_not_with_shared_weights(void **state) {
     HTP_OK(context_with(&w, &on, 1, &shared.context));
     HTP_FAILS(graph_try(&shared, OPTIMIZATION(ENABLE_DLBC_WEIGHTS, 1.0f)),
               QNN_CONTEXT_ERROR_INVALID_CONFIG);
+    HTP_FAILS(graph_try(&shared, OPTIMIZATION(ENABLE_DLBC, 1.0f)),
+              QNN_CONTEXT_ERROR_INVALID_CONFIG);
     HTP_OK(graph_try(&shared, OPTIMIZATION(ENABLE_DLBC_WEIGHTS, 0.0f)));
     HTP_OK(graph_try(&w, OPTIMIZATION(ENABLE_DLBC_WEIGHTS, 1.0f)));
     HTP_OK(w.qnn.contextFree(shared.context, NULL));
@@ -307,7 +309,7 @@ static void htp_dlbc_07_most_graphs_of_a_context(void **state) {
     assert_int_equal(graphs_until_refused(both, 1), 32);
     assert_int_equal(graphs_until_refused(both + 1, 1), 32);
     assert_int_equal(graphs_until_refused(both, 2), 16);
-    assert_int_equal(graphs_until_refused(NULL, 0), 100); // no limit
+    assert_int_equal(graphs_until_refused(NULL, 0), 64);
 }
 
 // Compression of weights shows in the number of graphs alone.
@@ -323,7 +325,7 @@ static void htp_dlbc_01_dlbc_02_on_from_one(void **state) {
                                    weights = OPTIMIZATION(ENABLE_DLBC_WEIGHTS, rows[i].value);
         assert_int_equal(reported_one(&w, data).htpDlbc, rows[i].on);
         assert_int_equal(reported_one(&w, weights).htpDlbc, 0);
-        assert_int_equal(graphs_until_refused(&weights, 1), rows[i].on ? 32 : 100);
+        assert_int_equal(graphs_until_refused(&weights, 1), rows[i].on ? 32 : 64);
     }
     HTP_FAILS(graph_try(&w, OPTIMIZATION(ENABLE_DLBC, NAN)), QNN_GRAPH_ERROR_INVALID_ARGUMENT);
     HTP_FAILS(graph_try(&w, OPTIMIZATION(ENABLE_DLBC, -1.0f)), QNN_GRAPH_ERROR_INVALID_ARGUMENT);

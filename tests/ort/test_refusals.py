@@ -17,7 +17,7 @@ def reshape(x, y, shape):
 
 
 def tiles(op, numbers, four, refused):
-    """Repeated in 5 dimensions; Tile has 4."""
+    """Repeated in 5 dimensions, as many as Tile has."""
     nodes = [helper.make_node("Relu", ["x"], ["a"], "a"), reshape("a", "b", "five"),
              helper.make_node(op, ["b", "more"], ["c"], "c"), reshape("c", "d", "four"),
              helper.make_node("Sigmoid", ["d"], ["y"], "y")]
@@ -32,7 +32,7 @@ def repeated_heads():
 
 
 def tiled():
-    return tiles("Tile", [2] * 5, [4, 12, 8, 10], {"c"})
+    return tiles("Tile", [2] * 5, [4, 12, 8, 10], set())
 
 
 def blocks(perm, refused):
@@ -89,11 +89,11 @@ def test_one_line_tells_where_and_how_nodes_are_computed(options, words, capfd):
     assert len(idle) == ("enable_htp_fp16_precision" in options)
 
 
-def test_a_soc_without_floats_is_not_said_to_have_them(capfd):
+def test_a_soc_without_float16_is_said_to_compute_in_float32(capfd):
     session(quantized_sigmoid(), {"backend_type": "htp", "soc_model": "SM8350"}, fallback=True,
             level=1)
     said = [line for line in capfd.readouterr().err.splitlines() if " nodes in " in line]
-    assert len(said) == 1 and "on HTP of SM8350 (v68), no float arithmetic (" in said[0]
+    assert len(said) == 1 and "on HTP of SM8350 (v68), floats as float32 (" in said[0]
 
 
 def quantized_sigmoid():
@@ -105,6 +105,25 @@ def quantized_sigmoid():
              helper.make_node("DequantizeLinear", ["r", "s", "z"], ["y"], "last")]
     return model(nodes, [("x", F, [2, 3])], [("y", F, [2, 3])],
                  [("s", np.array(1 / 256, F)), ("z", np.array(0, np.uint8))])
+
+
+def test_no_more_partitions_than_a_context_of_the_htp_has_graphs(capfd):
+    """Each ReduceProd, which the HTP lacks, ends a partition; the smallest ones are left."""
+    nodes, name = [], "x"
+    for i in range(70):
+        for k in range(1 if i in (3, 40) else 2):
+            nodes.append(helper.make_node("Relu", [name], [f"r{i}_{k}"], f"r{i}_{k}"))
+            name = f"r{i}_{k}"
+        nodes.append(helper.make_node("ReduceProd", [name], [f"p{i}"], f"p{i}", axes=[1]))
+        name = f"p{i}"
+    net = model(nodes, [("x", F, [2, 1])], [(name, F, [2, 1])], opset=17)
+    got = session(net, {"backend_type": "htp"}, fallback=True, level=1).run(
+        None, {"x": np.array([[1], [2]], F)})[0]
+    assert (got == [[1], [2]]).all()
+    err = capfd.readouterr().err
+    assert "in 64 partitions on HTP" in err
+    left = [line for line in err.splitlines() if "at most 64 graphs" in line]
+    assert len(left) == 2 + 2 * 4 and any("'r3_0'" in line for line in left)
 
 
 def test_what_is_left_by_choice_is_told(capfd):

@@ -4,6 +4,8 @@
 // options.
 #include "frontend/ort/affinity.h"
 
+#include <stdlib.h>
+
 typedef struct planning {
     qe_ep *ep;
     const ox_model *model;
@@ -19,6 +21,50 @@ static qrn_status reject(void *ctx, const char **why) {
     return qe_affinity_refuse(p->ep, p->model->graph, p->model->arena, why);
 }
 
+// Graphs of one context of the HTP; a session has one context.
+#define HTP_GRAPHS 64u
+
+typedef struct size_of_group {
+    uint32_t group, n_nodes;
+} size_of_group;
+
+static int larger_first(const void *a, const void *b) {
+    const size_of_group *x = a, *y = b;
+    if (x->n_nodes != y->n_nodes)
+        return x->n_nodes > y->n_nodes ? -1 : 1;
+    return x->group > y->group ? 1 : -1;
+}
+
+// Keeps the largest partitions; the others are left to other providers.
+static qrn_status keep_largest(const ox_model *m, ox_plan *plan) {
+    const uint32_t n = plan->n_groups, n_nodes = m->graph->n_nodes;
+    size_of_group *sizes = qrn_arena_alloc(m->arena, n * sizeof *sizes);
+    int32_t *now = qrn_arena_alloc(m->arena, n * sizeof *now);
+    if (!sizes || !now)
+        return QRN_FAIL(QRN_E_MEM, "partitions: no memory");
+    for (uint32_t i = 0; i < n; i++)
+        sizes[i] = (size_of_group){i, 0}, now[i] = -1;
+    for (uint32_t i = 0; i < n_nodes; i++)
+        if (plan->group[i] >= 0)
+            sizes[plan->group[i]].n_nodes++;
+    qsort(sizes, n, sizeof *sizes, larger_first);
+    for (uint32_t i = 0; i < HTP_GRAPHS; i++)
+        now[sizes[i].group] = (int32_t)i;
+    plan->n_taken = 0;
+    for (uint32_t i = 0; i < n_nodes; i++) {
+        bool was_taken = plan->group[i] >= 0;
+        plan->group[i] = was_taken ? now[plan->group[i]] : -1;
+        plan->n_taken += plan->group[i] >= 0;
+        if (was_taken && plan->group[i] < 0) {
+            plan->why[i] = "a context of the HTP has at most 64 graphs, and its partition is "
+                           "among the smallest";
+            plan->status[i] = QRN_E_UNSUPPORTED;
+        }
+    }
+    plan->n_groups = HTP_GRAPHS;
+    return QRN_OK;
+}
+
 qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, ox_plan *out) {
     qe_graph_room room;
     planning p = {ep, g->model};
@@ -32,5 +78,6 @@ qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, ox_plan *out) {
                                      .trial = hush,
                                      .reject = reject,
                                      .ctx = &p};
-    return ox_plan_make(g->model, ep->client, &options, out);
+    QRN_TRY(ox_plan_make(g->model, ep->client, &options, out));
+    return ep->client->is_htp && out->n_groups > HTP_GRAPHS ? keep_largest(g->model, out) : QRN_OK;
 }

@@ -14,6 +14,8 @@
 // Graphs of a context in which one or both compressions are used (HTP-DLBC-07).
 #define DLBC_ONE_MAX 32u
 #define DLBC_BOTH_MAX 16u
+// Graphs of a context without: what the original library accepts.
+#define GRAPHS_MAX 64u
 
 bool qrn_htp_offline(void) { return !qrn_env_has(QRN_ENV_HTP, "online"); }
 
@@ -122,7 +124,7 @@ typedef struct dlbc_count {
 static uint32_t dlbc_limit(const qrn_htp_graph_options *o) {
     return o->dlbc && o->dlbc_weights   ? DLBC_BOTH_MAX
            : o->dlbc || o->dlbc_weights ? DLBC_ONE_MAX
-                                        : UINT32_MAX;
+                                        : GRAPHS_MAX;
 }
 
 static qrn_status count_dlbc(void *arg, const qrn_api_graph *g) {
@@ -135,11 +137,11 @@ static qrn_status count_dlbc(void *arg, const qrn_api_graph *g) {
 
 static qrn_status check_dlbc(const qrn_api_graph *g, const qrn_htp_graph_options *o) {
     qrn_api_context *c = g->context;
-    if (o->dlbc_weights && qrn_htp_context_of(c)->options.weight_sharing)
+    if ((o->dlbc || o->dlbc_weights) && qrn_htp_context_of(c)->options.weight_sharing)
         return QRN_FAIL(QRN_E_INCONSISTENT,
-                        "graph '%s': option DLBC_WEIGHTS cannot be combined with "
-                        "WEIGHT_SHARING_ENABLED of its context",
-                        g->ir->name);
+                        "graph '%s': option %s cannot be combined with WEIGHT_SHARING_ENABLED of "
+                        "its context",
+                        g->ir->name, o->dlbc ? "DLBC" : "DLBC_WEIGHTS");
     // Where the graphs before this one are more than DLBC allows, none of them has it: each was
     // checked when it came.
     dlbc_count x = {.graph = g, .options = o, .n = qrn_context_n_graphs(c), .most = dlbc_limit(o)};
@@ -149,8 +151,9 @@ static qrn_status check_dlbc(const qrn_api_graph *g, const qrn_htp_graph_options
     }
     if (x.n > x.most)
         return QRN_FAIL(QRN_E_CREATE,
-                        "graph '%s': the context has %u graphs, with DLBC at most %u are allowed",
-                        g->ir->name, x.n, x.most);
+                        "graph '%s': the context has %u graphs, %s at most %u are allowed; put "
+                        "further ones into another context",
+                        g->ir->name, x.n, x.most < GRAPHS_MAX ? "with DLBC" : "on the HTP", x.most);
     return QRN_OK;
 }
 
