@@ -13,9 +13,9 @@ static bool row_counts(const qrn_support_row *r, const char *op) {
 }
 
 // A row without alternatives stands for every type, except that later releases also publish rows
-// that only lift some other limit.
+// that only lift some other limit, and such rows are observed.
 static bool row_is_open(const qrn_support_row *r) {
-    return r->n_alts == 0 && r->answer != QRN_ANSWER_DELTA;
+    return r->n_alts == 0 && r->answer != QRN_ANSWER_DELTA && r->answer != QRN_ANSWER_OBSERVED;
 }
 
 bool qrn_support_has(const qrn_support_table *t, const char *op) {

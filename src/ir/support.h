@@ -12,8 +12,9 @@
     X(NO, "no")                                                                                    \
     X(LISTED_NO, "listed-no") /* types are printed, but the overview says no */                    \
     X(YES, "yes")                                                                                  \
-    X(DELTA, "delta-yes") /* added by a later release; widens the other rows of the op */          \
-    X(UNKNOWN, "unknown") /* not listed, but a client relies on it */
+    X(DELTA, "delta-yes")   /* added by a later release; widens the other rows of the op */        \
+    X(UNKNOWN, "unknown")   /* not listed, but a client relies on it */                            \
+    X(OBSERVED, "observed") /* not listed, but the original library accepts it */
 
 typedef enum qrn_answer {
 #define X(name, text) QRN_ANSWER_##name,

@@ -24,7 +24,8 @@ class Net(torch.nn.Module):
 
 spec = qnn.generate_qnn_executorch_compiler_spec(
     soc_model=QcomChipset.SM8650, backend_options=qnn.generate_htp_compiler_spec(use_fp16=True))
-program = qnn.to_edge_transform_and_lower_to_qnn(Net().eval(), (torch.ones(1, 1, 1, 2, 1, 8),), spec)
+x = torch.ones(1, 1, 1, 2, 1, 8)
+program = qnn.to_edge_transform_and_lower_to_qnn(Net().eval(), (x,), spec)
 print("left to others:", *(n.name for n in program.exported_program().graph.nodes))
 '''
 

@@ -4,6 +4,7 @@
 // (HTP-GRF-22), packing of small weights (HTP-WPK-01) and 16-bit weights (HTP-A16), against exact
 // sums in double precision.
 #include "htp_describe.h"
+#include "htp_log.h"
 #include "htp_options.h"
 #include "htp_quant.h"
 
@@ -461,7 +462,8 @@ static void htp_a16_02_weights_are_symmetric(void **state) {
     htp_end(&w);
 }
 
-static void htp_a16_03_one_scale_for_the_tensor(void **state) {
+// Their results: tests/op/cases_signed16.py.
+static void htp_a16_03_one_scale_or_one_per_channel(void **state) {
     (void)state;
     htp_world w = htp_begin(SOC_V73);
     product p;
@@ -486,26 +488,43 @@ static void htp_a16_03_one_scale_for_the_tensor(void **state) {
     Qnn_OpConfig_t op = htp_op("conv", "Conv2d", in, 2, &out, 1);
     op.v1.numOfParams = make_params(&w.qnn, g, &p.node, params);
     op.v1.params = params;
-    HTP_FAILS(w.qnn.graphAddNode(g, op), QNN_GRAPH_ERROR_INVALID_OP_CONFIG);
+    HTP_OK(w.qnn.backendValidateOpConfig(w.backend, op));
+    HTP_OK(w.qnn.graphAddNode(g, op));
+    uint32_t block[] = {1, 1, DEPTH / 2, COLS};
+    in[1].v1.quantizeParams.quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCK;
+    in[1].v1.quantizeParams.blockEncoding = (Qnn_BlockEncoding_t){block, scales};
+    HTP_FAILS(w.qnn.backendValidateOpConfig(w.backend, op),
+              QNN_OP_PACKAGE_ERROR_VALIDATION_FAILURE);
     test_free(data);
     free_product(&p);
     htp_end(&w);
 }
 
-static void htp_a16_04_values_above_7f7f_are_refused(void **state) {
+static void htp_a16_04_values_above_7f7f_are_exact_and_warned_of(void **state) {
     (void)state;
-    htp_world w = htp_begin(SOC_V73);
+    htp_table qnn = htp_open();
+    htp_world w = {.qnn = qnn};
+    Qnn_LogHandle_t log = log_begin(&w.qnn);
+    HTP_OK(w.qnn.backendCreate(log, NULL, &w.backend));
+    w.device = htp_device(&w.qnn, SOC_V73);
+    HTP_OK(w.qnn.contextCreate(w.backend, w.device, NULL, &w.context));
     for (size_t o = 0; o < 5; o++) {
         product p;
         make_product(&p, product_ops[o], U16, S16, U16);
         p.w.codes[5] = 0x7f7f;
         p.w.codes[6] = -0x8000;
+        logged[0] = '\0';
         check_product(&w, &p);
+        assert_null(strstr(logged, "a device may clamp it"));
         p.w.codes[7] = 0x7f80;
-        HTP_FAILS(run_node(&w, &p.node), QNN_GRAPH_ERROR_INVALID_OP_CONFIG);
+        p.w.codes[8] = 0x7fff;
+        check_product(&w, &p);
+        assert_non_null(strstr(logged, "element 7 of input 1"));
+        assert_non_null(strstr(logged, "is 0x7f80, and 16-bit weights are published up to 0x7f7f"));
         free_product(&p);
     }
     htp_end(&w);
+    HTP_OK(qnn.logFree(log));
 }
 
 int main(void) {
@@ -521,8 +540,8 @@ int main(void) {
         cmocka_unit_test(products_of_16_bit_activations_are_exact),
         cmocka_unit_test(htp_a16_01_old_architectures_refuse),
         cmocka_unit_test(htp_a16_02_weights_are_symmetric),
-        cmocka_unit_test(htp_a16_03_one_scale_for_the_tensor),
-        cmocka_unit_test(htp_a16_04_values_above_7f7f_are_refused),
+        cmocka_unit_test(htp_a16_03_one_scale_or_one_per_channel),
+        cmocka_unit_test(htp_a16_04_values_above_7f7f_are_exact_and_warned_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,9 @@
 static const qrn_support_row htp_rows[] = {
 #include "backend/htp/supported.def"
 };
+static const qrn_support_row htp_observed[] = {
+#include "backend/htp/extended.def"
+};
 static const qrn_support_row gpu_rows[] = {
 #include "backend/gpu/supported.def"
 };
@@ -18,6 +21,11 @@ const qrn_support_table test_htp_support = {.backend = "HTP",
                                             .mode = QRN_SUPPORT_EXACT,
                                             .rows = htp_rows,
                                             .n_rows = sizeof htp_rows / sizeof htp_rows[0]};
+const qrn_support_table test_htp_observed = {.backend = "HTP",
+                                             .mode = QRN_SUPPORT_EXACT,
+                                             .rows = htp_observed,
+                                             .n_rows =
+                                                 sizeof htp_observed / sizeof htp_observed[0]};
 const qrn_support_table test_gpu_support = {.backend = "GPU",
                                             .mode = QRN_SUPPORT_UNION,
                                             .rows = gpu_rows,

@@ -10,6 +10,7 @@
 enum { N_BACKEND_TABLES = 3 };
 
 extern const qrn_support_table test_htp_support, test_gpu_support;
+extern const qrn_support_table test_htp_observed; // beyond what is published
 extern const qrn_support_table *const test_backend_tables[N_BACKEND_TABLES]; // CPU, HTP, GPU
 
 #endif

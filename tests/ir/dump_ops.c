@@ -103,6 +103,7 @@ static void print_row(FILE *f, const qrn_support_row *r) {
         [QRN_ANSWER_YES] = "",
         [QRN_ANSWER_DELTA] = "added later",
         [QRN_ANSWER_UNKNOWN] = "unlisted, used by clients",
+        [QRN_ANSWER_OBSERVED] = "observed",
     };
     fprintf(f, "  - %s%s%s:", r->config, answer[r->answer][0] ? ", " : "", answer[r->answer]);
     for (size_t i = 0; i < r->n_alts; i++) {
@@ -119,6 +120,17 @@ static void print_row(FILE *f, const qrn_support_row *r) {
     fputs("\n", f);
 }
 
+// What the original library accepts beside that.
+static void print_observed(FILE *f, const qrn_op_def *op) {
+    for (size_t k = 0; k < test_htp_observed.n_rows; k++)
+        if (strcmp(test_htp_observed.rows[k].op, op->name) == 0)
+            print_row(f, &test_htp_observed.rows[k]);
+}
+
+static bool has_observed(const qrn_support_table *t, const char *op) {
+    return t == &test_htp_support && qrn_support_has(&test_htp_observed, op);
+}
+
 static void print_support(FILE *f, const qrn_op_def *op) {
     fputs("\n", f);
     for (int i = 0; i < N_BACKEND_TABLES; i++) {
@@ -126,9 +138,10 @@ static void print_support(FILE *f, const qrn_op_def *op) {
         bool superset = t->mode == QRN_SUPPORT_SUPERSET;
         bool has = qrn_support_has(t, op->name);
         fprintf(f, "- %s: %s\n", t->backend,
-                superset ? "every type above is accepted; published:"
-                : has    ? "published:"
-                         : "not supported");
+                superset                    ? "every type above is accepted; published:"
+                : has                       ? "published:"
+                : has_observed(t, op->name) ? "not published; accepted:"
+                                            : "not supported");
         bool any = false;
         for (size_t k = 0; k < t->n_rows; k++)
             if (strcmp(t->rows[k].op, op->name) == 0 && t->rows[k].answer != QRN_ANSWER_NO) {
@@ -137,6 +150,8 @@ static void print_support(FILE *f, const qrn_op_def *op) {
             }
         if (superset && !any)
             fputs("  - nothing\n", f);
+        if (t == &test_htp_support)
+            print_observed(f, op);
     }
 }
 
@@ -162,7 +177,9 @@ static const char intro[] =
     "what\n"
     "is published for the original backends: HTP rows are exact combinations of types, CPU and "
     "GPU\n"
-    "rows are per operand.\n\n"
+    "rows are per operand. Rows marked \"observed\" are what the original HTP library accepts "
+    "beside\n"
+    "what is published ([htp-limits.md](htp-limits.md#beyond-what-is-published)).\n\n"
     "## Overview\n\n"
     "Published configurations; + marks what a later release added.\n\n"
     "| op | category | CPU | HTP | GPU |\n| --- | --- | --- | --- | --- |\n";

@@ -116,23 +116,39 @@ static void rows_of_an_op_stand_together_and_are_in_the_op_table(void **state) {
 }
 
 // Otherwise the op table would refuse what a backend is said to support.
+static void check_types(const qrn_support_table *t) {
+    for (size_t k = 0; k < t->n_rows; k++) {
+        const qrn_support_row *r = &t->rows[k];
+        const qrn_op_def *op = qrn_op_find(r->op);
+        assert_non_null(op);
+        for (size_t a = 0; a < r->n_alts; a++)
+            for (size_t o = 0; o < r->alts[a].n_operands; o++) {
+                const qrn_support_operand *s = &r->alts[a].operands[o];
+                const qrn_operand_def *d = s->is_output ? op->outs : op->ins;
+                uint32_t n = s->is_output ? op->n_outs : op->n_ins;
+                uint32_t at = s->first < n ? s->first : n - 1;
+                if (s->types & ~d[at].types)
+                    fail_msg("%s %s %s: '%s' lacks a type", t->backend, r->op, r->config,
+                             d[at].name);
+            }
+    }
+}
+
 static void the_op_table_allows_every_published_type(void **state) {
     (void)state;
     for (int i = 0; i < N_BACKEND_TABLES; i++)
-        for (size_t k = 0; k < test_backend_tables[i]->n_rows; k++) {
-            const qrn_support_row *r = &test_backend_tables[i]->rows[k];
-            const qrn_op_def *op = qrn_op_find(r->op);
-            for (size_t a = 0; a < r->n_alts; a++)
-                for (size_t o = 0; o < r->alts[a].n_operands; o++) {
-                    const qrn_support_operand *s = &r->alts[a].operands[o];
-                    const qrn_operand_def *d = s->is_output ? op->outs : op->ins;
-                    uint32_t n = s->is_output ? op->n_outs : op->n_ins;
-                    uint32_t at = s->first < n ? s->first : n - 1;
-                    if (s->types & ~d[at].types)
-                        fail_msg("%s %s %s: '%s' lacks a type", test_backend_tables[i]->backend,
-                                 r->op, r->config, d[at].name);
-                }
-        }
+        check_types(test_backend_tables[i]);
+}
+
+static void the_op_table_allows_every_observed_type(void **state) {
+    (void)state;
+    check_types(&test_htp_observed);
+    for (size_t k = 0; k < test_htp_observed.n_rows; k++) {
+        const qrn_support_row *r = &test_htp_observed.rows[k];
+        assert_int_equal(r->answer, QRN_ANSWER_OBSERVED);
+        if (strcmp(r->note, "LiteRT") && strcmp(r->note, "sweep") && strcmp(r->note, "twin"))
+            fail_msg("%s %s: no source '%s'", r->op, r->config, r->note);
+    }
 }
 
 static void begin_binary(call *k, const char *op, qrn_dtype a, qrn_dtype b, qrn_dtype y) {
@@ -230,6 +246,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(tables_agree_with_the_facts_row_by_row),
         cmocka_unit_test(rows_of_an_op_stand_together_and_are_in_the_op_table),
         cmocka_unit_test(the_op_table_allows_every_published_type),
+        cmocka_unit_test(the_op_table_allows_every_observed_type),
         cmocka_unit_test(the_cpu_takes_whatever_the_op_table_allows),
         cmocka_unit_test(exact_tables_want_one_alternative_for_all_operands),
         cmocka_unit_test(union_tables_look_at_each_operand_alone),

@@ -131,12 +131,12 @@ static void ranks_and_types_are_checked_per_operand(void **state) {
     k.in_t[0].dtype = QRN_DTYPE_I64;
     refuses(&k, QRN_E_DTYPE,
             "graph 'g' node 'n' (Conv2d): input 0 'x': data type i64, allowed "
-            "f32|f16|sq8|uq8|uq16");
+            "f32|f16|sq8|sq16|uq8|uq16");
     begin_conv(&k);
     k.out_t[0].dtype = QRN_DTYPE_B8;
     refuses(&k, QRN_E_DTYPE,
             "graph 'g' node 'n' (Conv2d): output 0 'y': data type b8, allowed "
-            "f32|f16|sq8|uq8|uq16");
+            "f32|f16|sq8|sq16|uq8|uq16");
     begin_conv(&k);
     k.in_t[0].dtype = QRN_DTYPE_COUNT;
     refuses(&k, QRN_E_DTYPE, "graph 'g' node 'n' (Conv2d): input 0 'x': unknown data type");

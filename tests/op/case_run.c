@@ -306,6 +306,8 @@ static bool add_node(run *r, const qrn_case_node *n) {
     Qnn_ErrorHandle_t rc = r->s->api.backendValidateOpConfig(r->s->backend, op);
     if (!check_call(r, QRN_STAGE_VALIDATE, rc, "validateOpConfig", n->name))
         return false;
+    if (r->s->validate_only)
+        return true;
     rc = r->s->api.graphAddNode(r->graph, op);
     return check_call(r, QRN_STAGE_ADD, rc, "addNode", n->name);
 }
@@ -356,7 +358,13 @@ static bool build(run *r) {
     for (uint32_t i = 0; i < c->n_nodes; i++)
         if (!add_node(r, &c->nodes[i]))
             return false;
-    if (!check_stage(r, QRN_STAGE_VALIDATE) || !check_stage(r, QRN_STAGE_ADD))
+    if (!check_stage(r, QRN_STAGE_VALIDATE))
+        return false;
+    if (r->s->validate_only) {
+        r->done = true;
+        return false;
+    }
+    if (!check_stage(r, QRN_STAGE_ADD))
         return false;
     rc = r->s->api.graphFinalize(r->graph, NULL, NULL);
     return check_call(r, QRN_STAGE_FINALIZE, rc, "finalize", "graph") &&

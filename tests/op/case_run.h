@@ -20,6 +20,7 @@ typedef struct {
     Qnn_DeviceHandle_t device; // NULL: contexts have none
     const char *precision;     // of graphs of the GPU backend, a word of qrn_precisions; NULL: none
     qrn_leeway leeway;
+    bool validate_only; // nothing is finalized: passed means that validateOpConfig accepts
 } qrn_session;
 
 // X(word, QnnGpu_Precision_t, floats in 16 bits, tolerance: GPU-PRC-09)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // run_cases LIB.so cases.qc [--filter TEXT] [--names FILE] [--verbose] [--list]
-//           [--allow-unsupported] [--soc N] [--precision fp32|fp16|hybrid|user]
+//           [--allow-unsupported] [--validate] [--soc N] [--precision fp32|fp16|hybrid|user]
 //
 // Runs the op cases of one file on a backend library and prints a line for each that fails, then
 // "N passed, M failed". With --allow-unsupported a case that validateOpConfig refuses counts as
-// skipped: for running one backend's cases on another. With --soc the library is the HTP's and
-// models that chip. With --precision it is the GPU's, graphs compute in that mode, and floats may
-// be off by the tolerance of the mode (GPU-PRC-09). --names runs only the cases whose names are
-// lines of FILE. Exit status: 0 all passed, 1 failures, 2 the library or the file could not be
-// used, or no case was selected.
+// skipped: for running one backend's cases on another. --validate asks validateOpConfig alone. With
+// --soc the library is the HTP's and models that chip. With --precision it is the GPU's, graphs
+// compute in that mode, and floats may be off by the tolerance of the mode (GPU-PRC-09). --names
+// runs only the cases whose names are lines of FILE. Exit status: 0 all passed, 1 failures, 2 the
+// library or the file could not be used, or no case was selected.
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 typedef struct {
     const char *library, *file, *filter, *names_file, *precision;
     char *names; // "\nNAME\nNAME\n", or NULL: all
-    bool verbose, list, allow_unsupported;
+    bool verbose, list, allow_unsupported, validate;
     uint32_t soc;
 } options;
 
@@ -49,6 +49,8 @@ static bool parse_options(int argc, char **argv, options *o) {
             o->list = true;
         else if (strcmp(argv[i], "--allow-unsupported") == 0)
             o->allow_unsupported = true;
+        else if (strcmp(argv[i], "--validate") == 0)
+            o->validate = true;
         else if (strcmp(argv[i], "--filter") == 0 && i + 1 < argc)
             o->filter = argv[++i];
         else if (strcmp(argv[i], "--names") == 0 && i + 1 < argc)
@@ -174,7 +176,7 @@ int main(int argc, char **argv) {
     char why[512];
     if (!parse_options(argc, argv, &o)) {
         fprintf(stderr, "usage: run_cases LIB.so cases.qc [--filter TEXT] [--names FILE] "
-                        "[--verbose] [--list] [--allow-unsupported] [--soc N] "
+                        "[--verbose] [--list] [--allow-unsupported] [--validate] [--soc N] "
                         "[--precision fp32|fp16|hybrid|user]\n");
         return 2;
     }
@@ -193,6 +195,7 @@ int main(int argc, char **argv) {
         qrn_case_file_close(&file);
         return 2;
     }
+    session.validate_only = o.validate;
     if (o.precision)
         qrn_session_precision(&session, o.precision);
     run_file(&o, &session, &file, &all);

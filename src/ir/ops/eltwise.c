@@ -5,6 +5,7 @@
 #include "ir/element_wise.h"
 #include "ir/ops/row.h"
 
+#define INTS (I8 | I16 | I32 | U8 | U16 | U32)
 #define BYTES (UQ8 | SQ8 | U8 | B8) // types of truth values
 
 static bool has_type(const qrn_tensor *t, qrn_dtype_mask types) {
@@ -296,8 +297,8 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ElementWiseAsin",
         .category = "unary",
-        INS(REQUIRED("x", 1, MAX, F32 | UQ8 | SQ8)),
-        OUTS(REQUIRED("y", 1, MAX, F32 | UQ8 | SQ8)),
+        INS(REQUIRED("x", 1, MAX, F32 | UQ8 | SQ8 | UQ16)),
+        OUTS(REQUIRED("y", 1, MAX, F32 | UQ8 | SQ8 | UQ16)),
         .rule = rule_unary,
     },
     {
@@ -310,9 +311,9 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ElementWiseBinary",
         .category = "binary",
-        INS(REQUIRED("a", 0, MAX, ACT16 | I32 | U8 | U32 | B8),
-            REQUIRED("b", 0, MAX, ACT16 | I32 | U8 | U32 | B8)),
-        OUTS(REQUIRED("y", 0, MAX, ACT16 | I32 | U8 | U32 | B8)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | INTS | B8),
+            REQUIRED("b", 0, MAX, ACT16 | INTS | B8)),
+        OUTS(REQUIRED("y", 0, MAX, ACT16 | INTS | B8)),
         PARAMS(ENUM("operation", U32, {"ADD", 0}, {"AND", 1}, {"DIVIDE", 2}, {"EQUAL", 3},
                    {"FLOOR_DIV", 4}, {"FMOD", 5}, {"GREATER", 6}, {"GREATER_EQUAL", 7},
                    {"LESS", 8}, {"LESS_EQUAL", 9}, {"MAXIMUM", 10}, {"MINIMUM", 11}, {"MOD", 12},
@@ -338,9 +339,9 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ElementWiseDivide",
         .category = "binary-arith",
-        INS(REQUIRED("a", 0, MAX, ACT | I32),
-            REQUIRED("b", 0, MAX, ACT | I32)),
-        OUTS(REQUIRED("y", 0, MAX, ACT | I32)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | I32),
+            REQUIRED("b", 0, MAX, ACT16 | I32)),
+        OUTS(REQUIRED("y", 0, MAX, ACT16 | I32)),
         .flags = QRN_OP_DYNAMIC,
         .rule = rule_arithmetic,
     },
@@ -377,9 +378,9 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ElementWiseFmod",
         .category = "binary-arith",
-        INS(REQUIRED("a", 0, MAX, F32),
-            REQUIRED("b", 0, MAX, F32)),
-        OUTS(REQUIRED("y", 0, MAX, F32)),
+        INS(REQUIRED("a", 0, MAX, FLOATS),
+            REQUIRED("b", 0, MAX, FLOATS)),
+        OUTS(REQUIRED("y", 0, MAX, FLOATS)),
         .rule = rule_arithmetic,
     },
     {
@@ -424,17 +425,17 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ElementWiseMaximum",
         .category = "binary-arith",
-        INS(REQUIRED("a", 0, MAX, ACT | I32),
-            REQUIRED("b", 0, MAX, ACT | I32)),
-        OUTS(REQUIRED("y", 0, MAX, ACT | I32)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | INTS),
+            REQUIRED("b", 0, MAX, ACT16 | INTS)),
+        OUTS(REQUIRED("y", 0, MAX, ACT16 | INTS)),
         .rule = rule_arithmetic,
     },
     {
         .name = "ElementWiseMinimum",
         .category = "binary-arith",
-        INS(REQUIRED("a", 0, MAX, ACT | I32),
-            REQUIRED("b", 0, MAX, ACT | I32)),
-        OUTS(REQUIRED("y", 0, MAX, ACT | I32)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | INTS),
+            REQUIRED("b", 0, MAX, ACT16 | INTS)),
+        OUTS(REQUIRED("y", 0, MAX, ACT16 | INTS)),
         .rule = rule_arithmetic,
     },
     {
@@ -527,8 +528,8 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ElementWiseRsqrt",
         .category = "unary",
-        INS(REQUIRED("x", 1, MAX, ACT)),
-        OUTS(REQUIRED("y", 1, MAX, ACT)),
+        INS(REQUIRED("x", 1, MAX, ACT16)),
+        OUTS(REQUIRED("y", 1, MAX, ACT16)),
         .rule = rule_unary,
     },
     {
@@ -582,9 +583,9 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ElementWiseSubtract",
         .category = "binary-arith",
-        INS(REQUIRED("a", 0, MAX, ACT | I32),
-            REQUIRED("b", 0, MAX, ACT | I32)),
-        OUTS(REQUIRED("y", 0, MAX, ACT | I32)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | I32),
+            REQUIRED("b", 0, MAX, ACT16 | I32)),
+        OUTS(REQUIRED("y", 0, MAX, ACT16 | I32)),
         .flags = QRN_OP_DYNAMIC,
         .rule = rule_arithmetic,
     },
@@ -619,8 +620,8 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "Gelu",
         .category = "activation",
-        INS(REQUIRED("x", 1, MAX, ACT)),
-        OUTS(REQUIRED("y", 1, MAX, ACT)),
+        INS(REQUIRED("x", 1, MAX, ACT16)),
+        OUTS(REQUIRED("y", 1, MAX, ACT16)),
         .rule = rule_unary,
     },
     {
@@ -696,8 +697,8 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ReluMinMax",
         .category = "activation",
-        INS(REQUIRED("x", 1, MAX, ACT | I32)),
-        OUTS(REQUIRED("y", 1, MAX, ACT | I32)),
+        INS(REQUIRED("x", 1, MAX, ACT | INTS)),
+        OUTS(REQUIRED("y", 1, MAX, ACT | INTS)),
         PARAMS(SCALAR("min_value", F32),
                SCALAR("max_value", F32)),
         .rule = rule_relu_min_max,

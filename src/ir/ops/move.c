@@ -128,8 +128,8 @@ const qrn_op_def qrn_ops_move[] = {
     {
         .name = "Pad",
         .category = "rearrange",
-        INS(REQUIRED("x", 1, MAX, ACT | I8 | I16 | I32 | I64 | U8)),
-        OUTS(REQUIRED("y", 1, MAX, ACT | I8 | I16 | I32 | I64 | U8)),
+        INS(REQUIRED("x", 1, MAX, ACT16 | I8 | I16 | I32 | I64 | U8)),
+        OUTS(REQUIRED("y", 1, MAX, ACT16 | I8 | I16 | I32 | I64 | U8)),
         PARAMS(ENUM("scheme", U32, {"CONSTANT", 0}, {"MIRROR_SYMMETRIC", 1},
                    {"MIRROR_REFLECT", 2}, {"EDGE", 3}),
                TENSOR("pad_amount", U32, 2),
@@ -214,8 +214,8 @@ const qrn_op_def qrn_ops_move[] = {
     {
         .name = "StridedSlice",
         .category = "rearrange",
-        INS(REQUIRED("x", 1, MAX, ACT | I8 | I32 | I64 | U8 | U32)),
-        OUTS(REQUIRED("y", 0, MAX, ACT | I8 | I32 | I64 | U8 | U32)),
+        INS(REQUIRED("x", 1, MAX, ACT16 | I8 | I32 | I64 | U8 | U32)),
+        OUTS(REQUIRED("y", 0, MAX, ACT16 | I8 | I32 | I64 | U8 | U32)),
         PARAMS(TENSOR("ranges", I32, 2),
                SCALAR_OPT("begin_mask", U32, "0"),
                SCALAR_OPT("end_mask", U32, "0"),
@@ -227,8 +227,8 @@ const qrn_op_def qrn_ops_move[] = {
     {
         .name = "Tile",
         .category = "rearrange",
-        INS(REQUIRED("x", 1, MAX, ACT | I32)),
-        OUTS(REQUIRED("y", 1, MAX, ACT | I32)),
+        INS(REQUIRED("x", 1, MAX, ACT16 | I32)),
+        OUTS(REQUIRED("y", 1, MAX, ACT16 | I32)),
         PARAMS(TENSOR("multiples", U32, 1)),
         .rule = qrn_rule_tile,
     },

@@ -324,8 +324,8 @@ const qrn_op_def qrn_ops_reduce[] = {
     {
         .name = "ReduceMax",
         .category = "reduce",
-        INS(REQUIRED("x", 1, MAX, ACT)),
-        OUTS(REQUIRED("y", 1, MAX, ACT)),
+        INS(REQUIRED("x", 1, MAX, ACT16)),
+        OUTS(REQUIRED("y", 1, MAX, ACT16)),
         PARAMS(TENSOR("axes", U32, 1),
                SCALAR_OPT("keep_dims", B8, "0")),
         .rule = rule_reduce,
@@ -333,8 +333,8 @@ const qrn_op_def qrn_ops_reduce[] = {
     {
         .name = "ReduceMean",
         .category = "reduce",
-        INS(REQUIRED("x", 1, MAX, ACT)),
-        OUTS(REQUIRED("y", 1, MAX, ACT)),
+        INS(REQUIRED("x", 1, MAX, ACT16)),
+        OUTS(REQUIRED("y", 1, MAX, ACT16)),
         PARAMS(TENSOR("axes", U32, 1),
                SCALAR_OPT("keep_dims", B8, "0")),
         .flags = QRN_OP_DYNAMIC,
@@ -361,8 +361,8 @@ const qrn_op_def qrn_ops_reduce[] = {
     {
         .name = "ReduceSum",
         .category = "reduce",
-        INS(REQUIRED("x", 1, MAX, ACT | I32)),
-        OUTS(REQUIRED("y", 1, MAX, ACT | I32)),
+        INS(REQUIRED("x", 1, MAX, ACT16 | I32)),
+        OUTS(REQUIRED("y", 1, MAX, ACT16 | I32)),
         PARAMS(TENSOR("axes", U32, 1),
                SCALAR_OPT("keep_dims", B8, "0")),
         .rule = rule_reduce,
@@ -391,8 +391,8 @@ const qrn_op_def qrn_ops_reduce[] = {
     {
         .name = "Softmax",
         .category = "softmax",
-        INS(REQUIRED("x", 1, MAX, ACT)),
-        OUTS(REQUIRED("y", 1, MAX, ACT)),
+        INS(REQUIRED("x", 1, MAX, ACT16)),
+        OUTS(REQUIRED("y", 1, MAX, ACT16)),
         PARAMS(SCALAR_OPT("axis", U32, "N-1"),
                SCALAR_OPT("beta", F32, "1.0")),
         .flags = QRN_OP_DYNAMIC,

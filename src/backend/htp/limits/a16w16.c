@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// 16-bit weights of convolutions and matmuls (HTP-A16-03, HTP-A16-04): one scale for the tensor,
-// values up to 0x7f7f. That they are symmetric, need 16-bit activations and a v73 is published per
-// op (limits.def). The factors of Batchnorm and LayerNorm may have any value: clients quantize them
-// to the whole range, and nothing is summed there.
+// 16-bit weights of convolutions and matmuls (HTP-A16-03, HTP-A16-04): one scale for the tensor or
+// one per channel. Values up to 0x7f7f are published; the original library accepts larger ones, so
+// they are computed exactly here and the log says so. That weights are symmetric, need 16-bit
+// activations and a v73 is published per op (limits.def). The factors of Batchnorm and LayerNorm
+// may have any value: clients quantize them to the whole range, and nothing is summed there.
 #include "backend/htp/limits/a16w16.h"
 
 #include <string.h>
@@ -23,41 +24,40 @@ static bool is_conv_or_matmul(const qrn_op_def *op) {
     return false;
 }
 
-// First element above the limit; count when there is none.
-static size_t first_too_large(const qrn_tensor *w, size_t count) {
-    const uint16_t *quantized = w->data;
-    for (size_t i = 0; i < count; i++) {
-        int32_t value = w->dtype == QRN_DTYPE_SQ16 ? (int16_t)quantized[i] : quantized[i] - 0x8000;
-        if (value > LARGEST)
-            return i;
-    }
-    return count;
+static int32_t above_zero(const qrn_tensor *w, size_t i) {
+    uint16_t quantized = ((const uint16_t *)w->data)[i];
+    return w->dtype == QRN_DTYPE_SQ16 ? (int16_t)quantized : quantized - 0x8000;
+}
+
+static const qrn_tensor *weight_of(const qrn_op_call *call) {
+    const qrn_tensor *w = call->n_in > 1 ? call->in[1] : NULL;
+    return w && is_16bit(w) && is_conv_or_matmul(call->op) ? w : NULL;
 }
 
 qrn_status qrn_htp_a16w16_check(const qrn_op_call *call) {
-    const qrn_tensor *w = call->n_in > 1 ? call->in[1] : NULL;
+    const qrn_tensor *w = weight_of(call);
+    if (!w || w->quant.kind != QRN_QUANT_BLOCK)
+        return QRN_OK;
+    return QRN_FAIL(QRN_E_OP_CONFIG,
+                    "graph '%s' node '%s' (%s): input 1 '%s' is %s with a scale per block, HTP "
+                    "supports one scale or one per channel for 16-bit weights; encode it so, or "
+                    "with 8 bits",
+                    call->graph, call->node, call->op->name, w->name, qrn_dtypes[w->dtype].token);
+}
+
+void qrn_htp_a16w16_warn(qrn_api_log *log, const qrn_op_call *call) {
+    const qrn_tensor *w = weight_of(call);
     size_t count;
-    if (!w || !is_16bit(w) || !is_conv_or_matmul(call->op))
-        return QRN_OK;
-    if (w->quant.kind == QRN_QUANT_AXIS || w->quant.kind == QRN_QUANT_BLOCK)
-        return QRN_FAIL(QRN_E_OP_CONFIG,
-                        "graph '%s' node '%s' (%s): input 1 '%s' is %s with a scale per %s, HTP "
-                        "supports one scale for 16-bit "
-                        "weights; encode it per tensor, or with 8 bits",
-                        call->graph, call->node, call->op->name, w->name,
-                        qrn_dtypes[w->dtype].token,
-                        w->quant.kind == QRN_QUANT_AXIS ? "channel" : "block");
-    if (!w->data || !qrn_shape_count(&w->shape, &count))
-        return QRN_OK;
-    size_t i = first_too_large(w, count);
+    if (!w || !w->data || !qrn_shape_count(&w->shape, &count))
+        return;
+    size_t i = 0;
+    while (i < count && above_zero(w, i) <= LARGEST)
+        i++;
     if (i < count)
-        return QRN_FAIL(
-            QRN_E_OP_CONFIG,
-            "graph '%s' node '%s' (%s): element %zu of input 1 '%s' is 0x%04x above its zero, HTP "
-            "supports 16-bit "
-            "weights of -0x8000 to 0x7f7f; quantize with a scale %g times as large",
-            call->graph, call->node, call->op->name, i, w->name,
-            (unsigned)(((const uint16_t *)w->data)[i] ^ (w->dtype == QRN_DTYPE_SQ16 ? 0 : 0x8000u)),
-            32767.0 / LARGEST);
-    return QRN_OK;
+        qrn_log(log, QNN_LOG_LEVEL_WARN,
+                "graph '%s' node '%s' (%s): element %zu of input 1 '%s' is 0x%04x, and 16-bit "
+                "weights are published up to 0x%04x: computed as it is here, a device may clamp "
+                "it; a scale %g times as large avoids it",
+                call->graph, call->node, call->op->name, i, w->name, (unsigned)above_zero(w, i),
+                LARGEST, 32767.0 / LARGEST);
 }

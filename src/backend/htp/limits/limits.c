@@ -147,7 +147,8 @@ static uint32_t rank_limit(const char *op) {
     uint32_t rank = 0;
     for (size_t i = 0; i < qrn_htp_support.n_rows; i++) {
         const qrn_support_row *r = &qrn_htp_support.rows[i];
-        if (r->answer != QRN_ANSWER_DELTA || strcmp(r->op, op) != 0)
+        bool widens = r->answer == QRN_ANSWER_DELTA || r->answer == QRN_ANSWER_OBSERVED;
+        if (!widens || strcmp(r->op, op) != 0)
             continue;
         const qrn_htp_limit *words[] = {qrn_htp_limit_find(r->constraints, strlen(r->constraints)),
                                         qrn_htp_limit_find(r->note, strlen(r->note))};
@@ -158,10 +159,12 @@ static uint32_t rank_limit(const char *op) {
     return rank;
 }
 
-static const char *words_of_first_row(const char *op) {
+// The first published row of the op and, unless NULL, of the configuration.
+static const char *published_words(const char *op, const char *config) {
     for (size_t i = 0; i < qrn_htp_support.n_rows; i++) {
         const qrn_support_row *r = &qrn_htp_support.rows[i];
-        if (r->answer == QRN_ANSWER_YES && strcmp(r->op, op) == 0)
+        if (r->answer == QRN_ANSWER_YES && strcmp(r->op, op) == 0 &&
+            (!config || strcmp(r->config, config) == 0))
             return r->constraints;
     }
     return "";
@@ -169,11 +172,13 @@ static const char *words_of_first_row(const char *op) {
 
 // A row of a later release says what was added, not what holds on: ranks are those of the op.
 static qrn_status check_row(const qrn_htp_site *s) {
-    QRN_TRY(check_words(s, s->row->constraints, false));
-    if (s->row->answer != QRN_ANSWER_DELTA)
+    const qrn_support_row *r = s->row;
+    bool refers = r->answer == QRN_ANSWER_OBSERVED && strcmp(r->constraints, "as published") == 0;
+    QRN_TRY(check_words(s, refers ? published_words(r->op, r->config) : r->constraints, false));
+    if (r->answer != QRN_ANSWER_DELTA)
         return QRN_OK;
-    QRN_TRY(check_words(s, s->row->note, false));
-    return check_words(s, words_of_first_row(s->row->op), true);
+    QRN_TRY(check_words(s, r->note, false));
+    return check_words(s, published_words(r->op, NULL), true);
 }
 
 qrn_status qrn_htp_limits_check(const qrn_htp_device *d, const qrn_op_call *call) {

@@ -76,6 +76,7 @@ qrn_status qrn_htp_operation_types(const qrn_htp_site *s);
 qrn_status qrn_htp_not_negative(const qrn_htp_site *s);
 qrn_status qrn_htp_fits_i32(const qrn_htp_site *s);
 qrn_status qrn_htp_value_in(const qrn_htp_site *s);
+qrn_status qrn_htp_value_listed(const qrn_htp_site *s);
 qrn_status qrn_htp_axis_last(const qrn_htp_site *s);
 qrn_status qrn_htp_axis_within(const qrn_htp_site *s);
 qrn_status qrn_htp_axes_last(const qrn_htp_site *s);

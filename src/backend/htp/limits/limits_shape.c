@@ -167,6 +167,16 @@ qrn_status qrn_htp_value_in(const qrn_htp_site *s) {
     return qrn_htp_refuse(s, QRN_E_PARAM, "value %s, HTP supports %s", have, s->limit->values);
 }
 
+// "one of A, B": the list is in the words themselves.
+qrn_status qrn_htp_value_listed(const qrn_htp_site *s) {
+    const char *have = qrn_htp_enumerator(s->call, s->param);
+    const size_t start = strlen("one of ");
+    if (listed(have, s->text + start, s->text_length - start))
+        return QRN_OK;
+    return qrn_htp_refuse(s, QRN_E_PARAM, "value %s, HTP supports %.*s for these types", have,
+                          (int)(s->text_length - start), s->text + start);
+}
+
 static uint32_t rank_of_input0(const qrn_htp_site *s) {
     return s->call->in[0] ? s->call->in[0]->shape.rank : 0;
 }
