@@ -233,7 +233,7 @@ static void tun_04_kernels_of_packages_are_tuned_within_their_ranges(void **stat
     FILE *f = fopen(path, "r");
     bool found = false;
     while (f && fgets(line, sizeof line, f))
-        found |= strstr(line, "local,scaled_swish,") != NULL;
+        found |= strstr(line, "\"local\",\"shape\":\"scaled_swish ") != NULL;
     assert_true(found);
     fclose(f);
     unlink(path);

@@ -59,6 +59,17 @@ static qrn_status list_forms(qrn_arena *arena, const qrn_gpu_plan *p, qrn_bin_pr
     return QRN_OK;
 }
 
+static qrn_status list_choices(qrn_arena *arena, const qrn_gpu_plan *p, qrn_bin_prepared *out) {
+    qrn_bin_choice *list = qrn_arena_alloc(arena, (p->n_choices + 1u) * sizeof *list);
+    if (!list)
+        return no_memory();
+    for (uint32_t i = 0; i < p->n_choices; i++)
+        list[i] = (qrn_bin_choice){p->choices[i].key, p->choices[i].winner};
+    out->choices = list;
+    out->n_choices = p->n_choices;
+    return QRN_OK;
+}
+
 static qrn_status save_compiled(qrn_arena *arena, const qrn_api_graph *g, qrn_bin_graph *out) {
     const qrn_gpu_graph *own = qrn_gpu_graph_of(g);
     const qrn_cl_device *d = qrn_gpu_context_of(g->context)->device.info;
@@ -77,6 +88,7 @@ static qrn_status save_compiled(qrn_arena *arena, const qrn_api_graph *g, qrn_bi
         return no_memory();
     p->device_name = d ? d->name : "";
     QRN_TRY(list_forms(arena, own->plan, p));
+    QRN_TRY(list_choices(arena, own->plan, p));
     out->compiled = g->compiled;
     out->compiled_how = own->how;
     out->prepared = p;
@@ -229,6 +241,31 @@ const void *qrn_gpu_binary_find(void *ctx, const qrn_gpu_form *form, uint64_t by
     return f && f->size_bytes == bytes ? f->data : NULL;
 }
 
+// Is this the device that prepared the graph?
+static bool is_same_device(const qrn_api_context *c, const qrn_bin_prepared *p) {
+    const qrn_cl_device *d = qrn_gpu_context_of(c)->device.info;
+    char key[17] = "";
+    if (d)
+        qrn_gpu_device_key(d, key);
+    return p && strcmp(p->device_key, key) == 0;
+}
+
+qrn_status qrn_gpu_binary_choices(const qrn_api_graph *g, qrn_compiled *cg,
+                                  const qrn_gpu_choice **list, uint32_t *n) {
+    const qrn_bin_prepared *p = qrn_gpu_graph_of(g)->prepared;
+    if (!p || !p->n_choices || !is_same_device(g->context, p))
+        return QRN_OK;
+    qrn_gpu_choice *all = qrn_arena_alloc(cg->arena, p->n_choices * sizeof *all);
+    if (!all)
+        return no_memory();
+    for (uint32_t i = 0; i < p->n_choices; i++)
+        all[i] = (qrn_gpu_choice){p->choices[i].key, p->choices[i].winner};
+    qrn_gpu_sort_choices(all, p->n_choices);
+    *list = all;
+    *n = p->n_choices;
+    return QRN_OK;
+}
+
 void qrn_gpu_binary_report(const qrn_api_graph *g) {
     const qrn_gpu_graph *own = qrn_gpu_graph_of(g);
     const qrn_bin_prepared *p = own->prepared;
@@ -294,17 +331,14 @@ static qrn_status check_maker(const qrn_bin *b) {
 // Strict: the binary must have been prepared for this very device and driver.
 static qrn_status check_device(const qrn_api_context *c, const qrn_bin *b) {
     const qrn_cl_device *d = qrn_gpu_context_of(c)->device.info;
-    char key[17] = "";
-    if (d)
-        qrn_gpu_device_key(d, key);
     for (uint32_t i = 0; c->strict_binary && i < b->n_graphs; i++) {
         const qrn_bin_prepared *p = b->graphs[i].prepared;
-        if (!p || strcmp(p->device_key, key) != 0)
+        if (!is_same_device(c, p))
             return QRN_FAIL(QRN_E_BINARY_SUBOPTIMAL,
-                            "context binary: graph '%s' was prepared for device '%s' (key %s), "
-                            "this is '%s' (key %s): prepare it again, or load it PERMISSIVE",
-                            b->graphs[i].name, p ? p->device_name : "", p ? p->device_key : "",
-                            d ? d->name : "none", key);
+                            "context binary: graph '%s' was prepared for device '%s' with another "
+                            "key than '%s' (device, driver or versions differ): prepare it again, "
+                            "or load it PERMISSIVE",
+                            b->graphs[i].name, p ? p->device_name : "none", d ? d->name : "none");
     }
     return QRN_OK;
 }

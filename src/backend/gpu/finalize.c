@@ -60,6 +60,8 @@ static qrn_status bind(qrn_api_graph *g, qrn_compiled *cg, qrn_gpu_plan **plan) 
                          .explain_ctx = g};
     if (own->prepared)
         o.find = qrn_gpu_binary_find;
+    QRN_TRY(qrn_gpu_binary_choices(g, cg, &o.known, &o.n_known));
+    qrn_gpu_tuner_begin(d ? d->tuner : NULL);
     return qrn_bind_gpu(cg, &o, plan);
 }
 
@@ -100,7 +102,7 @@ static qrn_status realize(const qrn_api_graph *g, qrn_gpu_graph *made) {
                         g->ir->name, d->info->name, qrn_cl_error(err));
     QRN_TRY(qrn_gpu_stages_make(made));
     if (may_tune(g, made->plan))
-        qrn_gpu_tune_plan(d->tuner, made->plan, made->io);
+        qrn_gpu_tune_plan(made->plan, made->io);
     return QRN_OK;
 }
 

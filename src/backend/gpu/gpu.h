@@ -184,6 +184,9 @@ void qrn_gpu_binary_drop(qrn_gpu_context *own);
 // Constants of the graph that the binary has in the form that is asked for: qrn_gpu_options.find,
 // ctx is the qrn_api_graph.
 const void *qrn_gpu_binary_find(void *ctx, const qrn_gpu_form *form, uint64_t bytes);
+// Choices of the binary that were measured on this device; they live in the compiled graph's arena.
+qrn_status qrn_gpu_binary_choices(const qrn_api_graph *g, qrn_compiled *cg,
+                                  const qrn_gpu_choice **list, uint32_t *n);
 // Says what of a loaded graph came from the binary.
 void qrn_gpu_binary_report(const qrn_api_graph *g);
 // package.c

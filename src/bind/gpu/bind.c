@@ -347,6 +347,8 @@ qrn_status qrn_bind_gpu(qrn_compiled *cg, const qrn_gpu_options *opt, qrn_gpu_pl
     if (!p)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", cg->name);
     qrn_gpu_binder b = {.cg = cg, .opt = opt, .plan = p};
+    p->known = opt->known;
+    p->n_known = opt->n_known;
     if (cg->dynamic || cg->optional_io) { // branches have no kernel
         qrn_free(p);
         return QRN_FAIL(QRN_E_FINALIZE,

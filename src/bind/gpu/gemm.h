@@ -5,6 +5,7 @@
 #define QRN_BIND_GPU_GEMM_H
 
 #include "bind/gpu/binder.h"
+#include "bind/gpu/tune.h"
 #include "compiler/gemm.h"
 
 #define QRN_GPU_GEMM_PARAMS (17 + 3 * QRN_MAX_RANK)
@@ -32,6 +33,17 @@ bool qrn_gpu_kind_enabled(const char *name);
 qrn_status qrn_gpu_gemv(qrn_gpu_binder *b, const qrn_gpu_gemm *g);
 qrn_status qrn_gpu_gemm_mma(qrn_gpu_binder *b, const qrn_gpu_gemm *g);
 qrn_status qrn_gpu_gemm_panels(qrn_gpu_binder *b, const qrn_gpu_gemm *g);
+// Kernels for one GEMM that differ in speed; number 0 is the rule's choice.
+typedef struct qrn_gpu_gemm_variants {
+    uint32_t n;
+    void (*describe)(const void *ctx, uint32_t i, qrn_gpu_variant *out);
+    // Adds the launches; all variants add the same number.
+    qrn_status (*add)(qrn_gpu_binder *b, const qrn_gpu_gemm *g, const void *ctx, uint32_t i);
+    const void *ctx;
+} qrn_gpu_gemm_variants;
+// tune_gemm.c: adds the launches of the fastest one, as far as that is known.
+qrn_status qrn_gpu_gemm_tuned(qrn_gpu_binder *b, const qrn_gpu_gemm *g,
+                              const qrn_gpu_gemm_variants *v);
 // Operands X to Y of a GEMM with weights w.
 void qrn_gpu_gemm_operands(qrn_gpu_kernel *k, const qrn_gpu_gemm *g, qrn_val w);
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "kernels/convert.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // Tiles of a warp, warps of a group, blocks loaded ahead.
@@ -173,16 +174,60 @@ static qrn_status add(qrn_gpu_binder *b, const qrn_gpu_gemm *g, const choice *c,
     return qrn_gpu_kernel_end(&k, 3, global, (size_t[]){threads, 1, 1});
 }
 
+// The rule's choice, and its neighbours: other tiles, each with fewer and more parts.
+typedef struct choices {
+    uint32_t n;
+    choice list[16];
+    bool f16;
+    qrn_val w;
+} choices;
+
+static bool has(const choices *c, const choice *x) {
+    for (uint32_t i = 0; i < c->n; i++)
+        if (memcmp(&c->list[i].t, &x->t, sizeof x->t) == 0 && c->list[i].parts == x->parts)
+            return true;
+    return false;
+}
+
+static void add_neighbours(const qrn_gpu_gemm *g, choices *c) {
+    static const tiling *const others[] = {&small_tiles, &scattered_tiles, &large_tiles,
+                                           &huge_tiles};
+    size_t blocks = (g->depth + (c->f16 ? 31 : 15)) / (c->f16 ? 32 : 16);
+    choice rule = c->list[0];
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        for (uint32_t k = 0; k < 3; k++) {
+            choice x = {*others[i], k == 0 ? rule.parts : k == 1 ? rule.parts / 2 : 2 * rule.parts};
+            bool fits = x.parts == 1 || (g->fixed && x.parts <= 16 && blocks / x.parts >= 2);
+            if (x.parts && fits && !has(c, &x) && c->n < sizeof c->list / sizeof c->list[0])
+                c->list[c->n++] = x;
+        }
+}
+
+static void describe(const void *ctx, uint32_t i, qrn_gpu_variant *out) {
+    const choices *c = ctx;
+    const tiling *t = &c->list[i].t;
+    *out = (qrn_gpu_variant){.kernel = "gemm_mma", .split = c->list[i].parts};
+    snprintf(out->tile, sizeof out->tile, "%ux%u %ux%u %u", t->mt, t->nt, t->wm, t->wn, t->ahead);
+    snprintf(out->local, sizeof out->local, "%ux1x1", 32u * t->wm * t->wn);
+    snprintf(out->layout, sizeof out->layout, "mma_%s", c->f16 ? "f16" : "f32");
+}
+
+static qrn_status add_one(qrn_gpu_binder *b, const qrn_gpu_gemm *g, const void *ctx, uint32_t i) {
+    const choices *c = ctx;
+    return add(b, g, &c->list[i], c->f16, c->w);
+}
+
 qrn_status qrn_gpu_gemm_mma(qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
     const qrn_gpu_device *d = b->opt->device;
     if (!d || !d->mma || !qrn_gpu_kind_enabled("mma") || (g->fixed && g->batch != 1))
         return QRN_E_UNSUPPORTED;
     bool f16 = uses_f16(b, g);
-    choice c = choose(b, g, f16, gather_of(b, g, f16));
-    qrn_val w = g->step->in[1];
+    choices c = {.n = 1, .f16 = f16, .w = g->step->in[1]};
+    c.list[0] = choose(b, g, f16, gather_of(b, g, f16));
+    add_neighbours(g, &c);
     if (g->fixed)
-        QRN_TRY(pack(b, g, f16, &w));
-    return add(b, g, &c, f16, w);
+        QRN_TRY(pack(b, g, f16, &c.w));
+    return qrn_gpu_gemm_tuned(b, g, &(qrn_gpu_gemm_variants){c.n, describe, add_one, &c});
 }
 
 void qrn_gpu_probe(qrn_gpu_device *d) {

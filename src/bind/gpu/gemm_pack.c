@@ -3,7 +3,10 @@
 // GEMM kernels for devices without tensor cores: weights packed in panels of columns.
 #include "bind/gpu/gemm.h"
 
+#include <stdio.h>
+
 #define CPU_PANEL 32
+#define MOST_ROWS 4 // choices for the rows of a work item
 #define TILE 64
 #define TILE_DEPTH 16
 
@@ -30,12 +33,23 @@ static qrn_status pack(qrn_gpu_binder *b, const qrn_gpu_gemm *g, size_t panel, s
     return QRN_OK;
 }
 
-static qrn_status on_cpu(qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
-    uint32_t rows = b->opt->device->info->vector_width >= 16 ? 8 : 3;
+// Rows of a work item.
+typedef struct cpu_rows {
+    uint32_t n, rows[MOST_ROWS];
     qrn_val w;
-    QRN_TRY(pack(b, g, CPU_PANEL, g->depth, &w));
+} cpu_rows;
+
+static void describe_cpu(const void *ctx, uint32_t i, qrn_gpu_variant *out) {
+    *out =
+        (qrn_gpu_variant){.kernel = "gemm_cpu", .local = "1x1x1", .layout = "panel32", .split = 1};
+    snprintf(out->tile, sizeof out->tile, "%ux%d", ((const cpu_rows *)ctx)->rows[i], CPU_PANEL);
+}
+
+static qrn_status add_cpu(qrn_gpu_binder *b, const qrn_gpu_gemm *g, const void *ctx, uint32_t i) {
+    const cpu_rows *c = ctx;
+    uint32_t rows = c->rows[i];
     qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_gemm_cpu, "gemm_cpu");
-    qrn_gpu_gemm_operands(&k, g, w);
+    qrn_gpu_gemm_operands(&k, g, c->w);
     qrn_gpu_params(&k, g->params, 14);
     qrn_gpu_int(&k, (int64_t)g->rows);
     qrn_gpu_int(&k, (int64_t)g->cols);
@@ -44,6 +58,18 @@ static qrn_status on_cpu(qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
     qrn_gpu_clamp(&k, g->clamp);
     size_t global[2] = {(g->cols + CPU_PANEL - 1) / CPU_PANEL, (g->rows + rows - 1) / rows};
     return qrn_gpu_kernel_end(&k, 2, global, (size_t[]){1, 1});
+}
+
+static qrn_status on_cpu(qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
+    static const uint32_t others[] = {2, 4, 6, 8}; // those near the rule may be faster
+    uint32_t rule = b->opt->device->info->vector_width >= 16 ? 8 : 3;
+    cpu_rows c = {.n = 1, .rows = {rule}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (others[i] != rule && 2 * others[i] >= rule && others[i] <= 2 * rule &&
+            others[i] <= g->rows && c.n < MOST_ROWS)
+            c.rows[c.n++] = others[i];
+    QRN_TRY(pack(b, g, CPU_PANEL, g->depth, &c.w));
+    return qrn_gpu_gemm_tuned(b, g, &(qrn_gpu_gemm_variants){c.n, describe_cpu, add_cpu, &c});
 }
 
 static qrn_status in_tiles(qrn_gpu_binder *b, const qrn_gpu_gemm *g) {

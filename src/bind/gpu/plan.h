@@ -135,6 +135,11 @@ typedef struct qrn_gpu_object {
     cl_mem memory, below;         // realized; below: the buffer under an IMAGE1D_BUFFER
 } qrn_gpu_object;
 
+// A measured choice: question and winner in the words of tune.h.
+typedef struct qrn_gpu_choice {
+    const char *key, *winner;
+} qrn_gpu_choice;
+
 typedef struct qrn_gpu_plan {
     qrn_compiled *cg;      // destroyed with the plan, which lives in its arena
     qrn_gpu_place *places; // [n_places]; the first are those of the graph's values
@@ -150,8 +155,12 @@ typedef struct qrn_gpu_plan {
     qrn_gpu_object *objects;
     uint32_t n_objects;
     size_t arena_bytes, bound_bytes;
-    bool has_fault;             // some kernel may report: executions read the place
-    uint32_t n_packed, n_found; // constants with a name: made here, and found (options.find)
+    bool has_fault;              // some kernel may report: executions read the place
+    uint32_t n_packed, n_found;  // constants with a name: made here, and found (options.find)
+    qrn_gpu_choice *choices;     // that it was made with
+    const qrn_gpu_choice *known; // qrn_gpu_options.known
+    uint32_t n_choices, n_known;
+    bool tuned; // local sizes were chosen
     // realized:
     const qrn_gpu_device *device;
     cl_mem arena, params_memory;
@@ -179,6 +188,10 @@ typedef struct qrn_gpu_options {
     // (optional) The bytes of a constant that was made before; NULL: it has to be made. They stay
     // as long as the plan.
     const void *(*find)(void *ctx, const qrn_gpu_form *form, uint64_t bytes);
+    // (optional) Choices that were measured on this device before; they stay as long as the plan.
+    // Sorted: qrn_gpu_sort_choices.
+    const qrn_gpu_choice *known;
+    uint32_t n_known;
     // (optional) Called with one line per launch.
     void (*explain)(void *explain_ctx, const char *line);
     void *explain_ctx;

@@ -280,6 +280,7 @@ void qrn_gpu_plan_destroy(qrn_gpu_plan *p) {
     qrn_free(p->constants);
     qrn_free(p->params);
     qrn_free(p->states);
+    qrn_free(p->choices);
     qrn_free(p->state_memory);
     qrn_free(p->objects);
     qrn_compiled_destroy(p->cg);

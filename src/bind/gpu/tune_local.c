@@ -58,8 +58,7 @@ static bool fits(const trial *t, const qrn_gpu_local *local) {
     return all <= t->plan->device->info->max_group;
 }
 
-static double measure(void *ctx, uint32_t variant) {
-    const trial *t = ctx;
+static double measure_sizes(const trial *t, uint32_t variant) {
     qrn_gpu_local local = variant_of(t->launch, variant);
     if (variant && !fits(t, &local))
         return -1;
@@ -70,6 +69,20 @@ static double measure(void *ctx, uint32_t variant) {
         best = i == 0 || us < best ? us : best;
     }
     return best;
+}
+
+static double measure(void *ctx, uint32_t variant, double *spent_us) {
+    double start = now_us(), us = measure_sizes(ctx, variant);
+    *spent_us += now_us() - start;
+    return us;
+}
+
+static void describe(void *ctx, uint32_t variant, qrn_gpu_variant *out) {
+    const qrn_gpu_launch *l = ((const trial *)ctx)->launch;
+    qrn_gpu_local size = variant_of(l, variant);
+    snprintf(out->kernel, sizeof out->kernel, "%.31s", l->entry);
+    snprintf(out->local, sizeof out->local, "%zux%zux%zu", size.size[0], size.size[1],
+             size.size[2]);
 }
 
 // A launch that can be run at any time: it reads and writes nothing that is kept.
@@ -100,30 +113,34 @@ static cl_int bind_io(const qrn_gpu_launch *l, cl_mem *io) {
     return err;
 }
 
-static void make_key(const qrn_gpu_launch *l, char *key, size_t size) {
+// The text of the program says types and everything that is fused.
+static void ask(const qrn_gpu_launch *l, qrn_gpu_question *q) {
     uint8_t digest[QRN_SHA256_BYTES];
     qrn_sha256 h;
     qrn_sha256_begin(&h);
     qrn_sha256_add(&h, l->source.text,
                    l->source.binary_bytes ? l->source.binary_bytes : strlen(l->source.text));
     qrn_sha256_end(&h, digest);
-    snprintf(key, size, "local,%.100s,%02x%02x%02x%02x%02x%02x,%zu,%zu,%zu", l->entry, digest[0],
-             digest[1], digest[2], digest[3], digest[4], digest[5], l->global[0], l->global[1],
+    *q = (qrn_gpu_question){.family = "local", .precision = 255};
+    snprintf(q->shape, sizeof q->shape, "%.80s %zux%zux%zu", l->entry, l->global[0], l->global[1],
              l->global[2]);
+    snprintf(q->types, sizeof q->types, "text %02x%02x%02x%02x%02x%02x", digest[0], digest[1],
+             digest[2], digest[3], digest[4], digest[5]);
 }
 
-void qrn_gpu_tune_plan(qrn_gpu_tuner *t, qrn_gpu_plan *p, cl_mem *io) {
-    if (!t)
+void qrn_gpu_tune_plan(qrn_gpu_plan *p, cl_mem *io) {
+    if (p->tuned || (!p->device->tuner && !p->n_known))
         return;
-    qrn_gpu_tuner_begin(t);
+    p->tuned = true;
     for (uint32_t i = 0; i < p->n_launches; i++) {
         qrn_gpu_launch *l = &p->launches[i];
-        char key[256];
+        qrn_gpu_question q;
         trial one = {p, l};
         if (!may_run(p, l) || bind_io(l, io) != CL_SUCCESS)
             continue;
-        make_key(l, key, sizeof key);
-        uint32_t v = qrn_gpu_tune(t, key, n_variants(l), 0, measure, &one);
+        ask(l, &q);
+        uint32_t v = qrn_gpu_tune(p->device, p, p->cg, &q,
+                                  &(qrn_gpu_candidates){n_variants(l), describe, measure, &one});
         qrn_gpu_local local = variant_of(l, v);
         if (v && fits(&one, &local))
             memcpy(l->local, local.size, sizeof l->local);
