@@ -3,31 +3,31 @@
 // What a method does: its operators, delegates, and the chains of instructions that use them.
 #include "frontend/executorch/internal.h"
 
-static qrn_status read_operators(et_reader *r, const et_table *plan) {
-    et_vector v;
+static qrn_status read_operators(et_reader *r, const qc_table *plan) {
+    qc_vector v;
     et_operator *list;
     QRN_TRY(et_vector_items(r, plan, 6, 4, &v, sizeof *list, &list));
     for (uint32_t i = 0; i < v.n; i++) {
-        et_table t;
-        if (!et_vector_table(&v, i, &t))
+        qc_table t;
+        if (!qc_vector_table(&v, i, &t))
             return et_flat_status(r);
-        list[i] = (et_operator){et_flat_text(&t, 0, ""), et_flat_text(&t, 1, "")};
+        list[i] = (et_operator){qc_flat_text(&t, 0, ""), qc_flat_text(&t, 1, "")};
     }
     r->method->operators = list;
     r->method->n_operators = v.n;
     return et_flat_status(r);
 }
 
-static qrn_status read_specs(et_reader *r, const et_table *t, et_delegate_def *d) {
-    et_vector v, bytes;
+static qrn_status read_specs(et_reader *r, const qc_table *t, et_delegate_def *d) {
+    qc_vector v, bytes;
     et_spec *list;
     QRN_TRY(et_vector_items(r, t, 2, 4, &v, sizeof *list, &list));
     for (uint32_t i = 0; i < v.n; i++) {
-        et_table spec;
-        if (!et_vector_table(&v, i, &spec))
+        qc_table spec;
+        if (!qc_vector_table(&v, i, &spec))
             return et_flat_status(r);
-        list[i].key = et_flat_text(&spec, 0, "");
-        et_flat_vector(&spec, 1, 1, &bytes);
+        list[i].key = qc_flat_text(&spec, 0, "");
+        qc_flat_vector(&spec, 1, 1, &bytes);
         list[i].data = r->flat.data + bytes.at;
         list[i].bytes = bytes.n;
     }
@@ -37,14 +37,14 @@ static qrn_status read_specs(et_reader *r, const et_table *t, et_delegate_def *d
 }
 
 // The data of a delegate is a segment or lies in the FlatBuffer.
-static qrn_status read_delegate(et_reader *r, const et_table *t, uint32_t index,
+static qrn_status read_delegate(et_reader *r, const qc_table *t, uint32_t index,
                                 et_delegate_def *d) {
-    et_table where;
-    d->id = et_flat_text(t, 0, "");
-    if (!et_flat_table(t, 1, &where))
+    qc_table where;
+    d->id = qc_flat_text(t, 0, "");
+    if (!qc_flat_table(t, 1, &where))
         return r->flat.error ? et_flat_status(r)
                              : et_broken(r, "delegate %u says nothing about its data", index);
-    uint32_t location = et_flat_u8(&where, 0, 0), at = et_flat_u32(&where, 1, 0);
+    uint32_t location = qc_flat_u8(&where, 0, 0), at = qc_flat_u32(&where, 1, 0);
     if (location == 1) {
         if (at >= r->p->n_segments)
             return et_broken(r, "delegate %u: segment %u, there are %u", index, at,
@@ -53,28 +53,28 @@ static qrn_status read_delegate(et_reader *r, const et_table *t, uint32_t index,
         d->bytes = r->segments[at].bytes;
         return read_specs(r, t, d);
     }
-    et_vector v, bytes;
-    et_table inline_data;
-    et_flat_vector(&r->root, 3, 4, &v);
+    qc_vector v, bytes;
+    qc_table inline_data;
+    qc_flat_vector(&r->root, 3, 4, &v);
     QRN_TRY(et_flat_status(r));
     if (location != 0 || at >= v.n)
         return et_broken(r, "delegate %u: data %u at location %u is not there", index, at,
                          location);
-    if (!et_vector_table(&v, at, &inline_data))
+    if (!qc_vector_table(&v, at, &inline_data))
         return et_flat_status(r);
-    et_flat_vector(&inline_data, 0, 1, &bytes);
+    qc_flat_vector(&inline_data, 0, 1, &bytes);
     d->data = r->flat.data + bytes.at;
     d->bytes = bytes.n;
     return read_specs(r, t, d);
 }
 
-static qrn_status read_delegates(et_reader *r, const et_table *plan) {
-    et_vector v;
+static qrn_status read_delegates(et_reader *r, const qc_table *plan) {
+    qc_vector v;
     et_delegate_def *list;
     QRN_TRY(et_vector_items(r, plan, 7, 4, &v, sizeof *list, &list));
     for (uint32_t i = 0; i < v.n; i++) {
-        et_table t;
-        if (!et_vector_table(&v, i, &t))
+        qc_table t;
+        if (!qc_vector_table(&v, i, &t))
             return et_flat_status(r);
         QRN_TRY(read_delegate(r, &t, i, &list[i]));
     }
@@ -83,9 +83,9 @@ static qrn_status read_delegates(et_reader *r, const et_table *plan) {
     return QRN_OK;
 }
 
-static qrn_status read_call(et_reader *r, const et_table *t, et_instruction *in, const char *what,
+static qrn_status read_call(et_reader *r, const qc_table *t, et_instruction *in, const char *what,
                             uint32_t limit) {
-    int32_t index = et_flat_i32(t, 0, 0);
+    int32_t index = qc_flat_i32(t, 0, 0);
     QRN_TRY(et_flat_status(r));
     if (index < 0 || (uint32_t)index >= limit)
         return et_broken(r, "an instruction calls %s %d, there are %u", what, index, limit);
@@ -95,9 +95,9 @@ static qrn_status read_call(et_reader *r, const et_table *t, et_instruction *in,
 }
 
 // An operand of the small instructions: a value below `limit`.
-static qrn_status read_operand(et_reader *r, const et_table *t, unsigned field, uint32_t limit,
+static qrn_status read_operand(et_reader *r, const qc_table *t, unsigned field, uint32_t limit,
                                uint32_t *out) {
-    int32_t v = et_flat_i32(t, field, 0);
+    int32_t v = qc_flat_i32(t, field, 0);
     QRN_TRY(et_flat_status(r));
     if (v < 0 || (uint32_t)v >= limit)
         return et_broken(r, "an instruction refers to %d, there are %u", v, limit);
@@ -105,12 +105,12 @@ static qrn_status read_operand(et_reader *r, const et_table *t, unsigned field, 
     return QRN_OK;
 }
 
-static qrn_status read_instruction(et_reader *r, const et_table *t, uint32_t n_instructions,
+static qrn_status read_instruction(et_reader *r, const qc_table *t, uint32_t n_instructions,
                                    et_instruction *in) {
     const et_method_def *m = r->method;
-    et_table args;
-    in->code = et_flat_u8(t, 0, 0);
-    if (!et_flat_table(t, 1, &args))
+    qc_table args;
+    in->code = qc_flat_u8(t, 0, 0);
+    if (!qc_flat_table(t, 1, &args))
         return r->flat.error ? et_flat_status(r) : et_broken(r, "an instruction without arguments");
     switch (in->code) {
     case ET_KERNEL:
@@ -130,13 +130,13 @@ static qrn_status read_instruction(et_reader *r, const et_table *t, uint32_t n_i
     }
 }
 
-static qrn_status read_chain(et_reader *r, const et_table *t, et_chain *c) {
-    et_vector v;
+static qrn_status read_chain(et_reader *r, const qc_table *t, et_chain *c) {
+    qc_vector v;
     et_instruction *list;
     QRN_TRY(et_vector_items(r, t, 2, 4, &v, sizeof *list, &list));
     for (uint32_t i = 0; i < v.n; i++) {
-        et_table in;
-        if (!et_vector_table(&v, i, &in))
+        qc_table in;
+        if (!qc_vector_table(&v, i, &in))
             return et_flat_status(r);
         QRN_TRY(read_instruction(r, &in, v.n, &list[i]));
     }
@@ -144,15 +144,15 @@ static qrn_status read_chain(et_reader *r, const et_table *t, et_chain *c) {
     return QRN_OK;
 }
 
-qrn_status et_read_code(et_reader *r, const et_table *plan) {
+qrn_status et_read_code(et_reader *r, const qc_table *plan) {
     QRN_TRY(read_operators(r, plan));
     QRN_TRY(read_delegates(r, plan));
-    et_vector v;
+    qc_vector v;
     et_chain *list;
     QRN_TRY(et_vector_items(r, plan, 5, 4, &v, sizeof *list, &list));
     for (uint32_t i = 0; i < v.n; i++) {
-        et_table t;
-        if (!et_vector_table(&v, i, &t))
+        qc_table t;
+        if (!qc_vector_table(&v, i, &t))
             return et_flat_status(r);
         QRN_TRY(read_chain(r, &t, &list[i]));
     }

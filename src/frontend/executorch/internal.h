@@ -4,7 +4,7 @@
 #ifndef QRN_FRONTEND_EXECUTORCH_INTERNAL_H
 #define QRN_FRONTEND_EXECUTORCH_INTERNAL_H
 
-#include "frontend/executorch/flat.h"
+#include "frontend/client/flat.h"
 #include "frontend/executorch/program.h"
 
 // Where a program's data lies.
@@ -16,8 +16,8 @@ typedef struct et_range {
 // A program while it is read.
 typedef struct et_reader {
     et_program *p;
-    et_flat flat;
-    et_table root;
+    qc_flat flat;
+    qc_table root;
     et_range *segments;
     et_range *constants; // by the index that tensors use
     uint32_t n_constants;
@@ -32,15 +32,15 @@ qrn_status et_flat_status(const et_reader *r);
 // Cleared memory of the program for n elements.
 qrn_status et_room(const et_reader *r, size_t n, size_t bytes, void *out);
 // A vector field with elements of elem_bytes, and room for one item of `bytes` per element.
-qrn_status et_vector_items(et_reader *r, const et_table *t, unsigned field, size_t elem_bytes,
-                           et_vector *v, size_t bytes, void *out);
+qrn_status et_vector_items(et_reader *r, const qc_table *t, unsigned field, size_t elem_bytes,
+                           qc_vector *v, size_t bytes, void *out);
 
 // The values of the method that is being read.
-qrn_status et_read_values(et_reader *r, const et_table *plan);
+qrn_status et_read_values(et_reader *r, const qc_table *plan);
 // Its chains, operators and delegates.
-qrn_status et_read_code(et_reader *r, const et_table *plan);
+qrn_status et_read_code(et_reader *r, const qc_table *plan);
 // Copies of a vector of indices that must lie below `limit`; `what` is for the message.
-qrn_status et_read_indices(et_reader *r, const et_table *t, unsigned field, uint32_t limit,
+qrn_status et_read_indices(et_reader *r, const qc_table *t, unsigned field, uint32_t limit,
                            const char *what, const int32_t **out, uint32_t *n);
 
 #endif

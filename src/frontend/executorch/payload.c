@@ -3,7 +3,7 @@
 // The two parts of a QnnBackend delegate: the options it was compiled with, and the blob around the
 // context binary.
 #include "frontend/executorch/delegate.h"
-#include "frontend/executorch/flat.h"
+#include "frontend/client/flat.h"
 
 #include <string.h>
 
@@ -13,29 +13,29 @@
 #define OLD_HEADER 20
 
 qrn_status et_qnn_options_parse(const void *data, size_t size, et_qnn_options *out) {
-    et_flat flat;
-    et_table root, soc, htp, backend, options;
+    qc_flat flat;
+    qc_table root, soc, htp, backend, options;
     et_qnn_options o = {.library = ""};
-    if (et_flat_root(&flat, data, size, &root)) {
-        if (et_flat_table(&root, 0, &soc)) {
-            o.soc = et_flat_u32(&soc, 0, 0);
-            if (et_flat_table(&soc, 1, &htp)) {
-                o.arch = et_flat_u32(&htp, 0, 0);
-                o.vtcm_mb = et_flat_u32(&htp, 1, 0);
+    if (qc_flat_root(&flat, data, size, &root)) {
+        if (qc_flat_table(&root, 0, &soc)) {
+            o.soc = qc_flat_u32(&soc, 0, 0);
+            if (qc_flat_table(&soc, 1, &htp)) {
+                o.arch = qc_flat_u32(&htp, 0, 0);
+                o.vtcm_mb = qc_flat_u32(&htp, 1, 0);
             }
         }
-        if (et_flat_table(&root, 1, &backend)) {
-            o.backend = et_flat_i32(&backend, 0, 0);
-            if (et_flat_table(&backend, 1, &options))
-                o.performance_mode = et_flat_i32(&options, 1, 0);
+        if (qc_flat_table(&root, 1, &backend)) {
+            o.backend = qc_flat_i32(&backend, 0, 0);
+            if (qc_flat_table(&backend, 1, &options))
+                o.performance_mode = qc_flat_i32(&options, 1, 0);
         }
-        o.library = et_flat_text(&root, 2, "");
-        o.log_level = et_flat_i32(&root, 3, 0);
-        o.online_prepare = et_flat_u8(&root, 4, 0);
-        o.dump_outputs = et_flat_u8(&root, 5, 0);
-        o.profile_level = et_flat_i32(&root, 6, 0);
-        o.shared_buffer = et_flat_u8(&root, 7, 0);
-        o.from_binary = et_flat_u8(&root, 8, 0);
+        o.library = qc_flat_text(&root, 2, "");
+        o.log_level = qc_flat_i32(&root, 3, 0);
+        o.online_prepare = qc_flat_u8(&root, 4, 0);
+        o.dump_outputs = qc_flat_u8(&root, 5, 0);
+        o.profile_level = qc_flat_i32(&root, 6, 0);
+        o.shared_buffer = qc_flat_u8(&root, 7, 0);
+        o.from_binary = qc_flat_u8(&root, 8, 0);
     }
     if (flat.error)
         return QRN_FAIL(QRN_E_BINARY, "broken compile options: %s", flat.error);

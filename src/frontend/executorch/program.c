@@ -66,20 +66,20 @@ qrn_status et_room(const et_reader *r, size_t n, size_t bytes, void *out) {
     return QRN_OK;
 }
 
-qrn_status et_vector_items(et_reader *r, const et_table *t, unsigned field, size_t elem_bytes,
-                           et_vector *v, size_t bytes, void *out) {
-    et_flat_vector(t, field, elem_bytes, v);
+qrn_status et_vector_items(et_reader *r, const qc_table *t, unsigned field, size_t elem_bytes,
+                           qc_vector *v, size_t bytes, void *out) {
+    qc_flat_vector(t, field, elem_bytes, v);
     QRN_TRY(et_flat_status(r));
     return et_room(r, v->n, bytes, out);
 }
 
-qrn_status et_read_indices(et_reader *r, const et_table *t, unsigned field, uint32_t limit,
+qrn_status et_read_indices(et_reader *r, const qc_table *t, unsigned field, uint32_t limit,
                            const char *what, const int32_t **out, uint32_t *n) {
-    et_vector v;
+    qc_vector v;
     int32_t *items;
     QRN_TRY(et_vector_items(r, t, field, 4, &v, sizeof *items, &items));
     for (uint32_t i = 0; i < v.n; i++) {
-        items[i] = et_vector_i32(&v, i);
+        items[i] = qc_vector_i32(&v, i);
         if (items[i] < 0 || (uint32_t)items[i] >= limit)
             return et_broken(r, "%s: value %d, there are %u", what, items[i], limit);
     }
@@ -136,15 +136,15 @@ static qrn_status read_frame(const et_reader *r, const uint8_t *data, size_t siz
 }
 
 static qrn_status read_segments(et_reader *r, const uint8_t *data, size_t size, size_t base) {
-    et_vector v;
-    et_flat_vector(&r->root, 4, 4, &v);
+    qc_vector v;
+    qc_flat_vector(&r->root, 4, 4, &v);
     QRN_TRY(et_room(r, v.n, sizeof *r->segments, &r->segments));
     size_t room = base ? size - base : 0;
     for (uint32_t i = 0; i < v.n; i++) {
-        et_table t;
-        if (!et_vector_table(&v, i, &t))
+        qc_table t;
+        if (!qc_vector_table(&v, i, &t))
             break;
-        uint64_t offset = et_flat_u64(&t, 0, 0), bytes = et_flat_u64(&t, 1, 0);
+        uint64_t offset = qc_flat_u64(&t, 0, 0), bytes = qc_flat_u64(&t, 1, 0);
         if (bytes && (offset > room || bytes > room - offset))
             return et_broken(r,
                              "segment %u: %llu bytes at %llu, there are %zu; is the file cut off?",
@@ -156,17 +156,17 @@ static qrn_status read_segments(et_reader *r, const uint8_t *data, size_t size, 
 }
 
 // The parts of a segment, each up to its end: offsets say where a part begins only.
-static qrn_status read_parts(et_reader *r, const et_table *t, et_range **out, uint32_t *n) {
-    et_vector v;
-    et_flat_vector(t, 1, 8, &v);
-    uint32_t segment = et_flat_u32(t, 0, 0);
+static qrn_status read_parts(et_reader *r, const qc_table *t, et_range **out, uint32_t *n) {
+    qc_vector v;
+    qc_flat_vector(t, 1, 8, &v);
+    uint32_t segment = qc_flat_u32(t, 0, 0);
     QRN_TRY(et_flat_status(r));
     if (v.n && segment >= r->p->n_segments)
         return et_broken(r, "constants in segment %u, there are %u", segment, r->p->n_segments);
     QRN_TRY(et_room(r, v.n, sizeof **out, out));
     for (uint32_t i = 0; i < v.n; i++) {
         et_range s = r->segments[segment];
-        uint64_t offset = et_vector_u64(&v, i);
+        uint64_t offset = qc_vector_u64(&v, i);
         if (offset > s.bytes)
             return et_broken(r, "constant %u: offset %llu in a segment of %zu bytes", i,
                              (unsigned long long)offset, s.bytes);
@@ -178,19 +178,19 @@ static qrn_status read_parts(et_reader *r, const et_table *t, et_range **out, ui
 
 // Constants lie in a segment, or (older files) in the FlatBuffer.
 static qrn_status read_constants(et_reader *r) {
-    et_table t;
-    et_vector v;
-    if (et_flat_table(&r->root, 5, &t)) {
+    qc_table t;
+    qc_vector v;
+    if (qc_flat_table(&r->root, 5, &t)) {
         QRN_TRY(read_parts(r, &t, &r->constants, &r->n_constants));
         if (r->n_constants)
             return QRN_OK;
     }
     QRN_TRY(et_vector_items(r, &r->root, 2, 4, &v, sizeof *r->constants, &r->constants));
     for (uint32_t i = 0; i < v.n; i++) {
-        et_vector bytes;
-        if (!et_vector_table(&v, i, &t))
+        qc_vector bytes;
+        if (!qc_vector_table(&v, i, &t))
             break;
-        et_flat_vector(&t, 0, 1, &bytes);
+        qc_flat_vector(&t, 0, 1, &bytes);
         r->constants[i] = (et_range){r->flat.data + bytes.at, bytes.n};
     }
     r->n_constants = v.n;
@@ -199,14 +199,14 @@ static qrn_status read_constants(et_reader *r) {
 
 // --- Methods
 
-static qrn_status read_buffers(et_reader *r, const et_table *plan) {
-    et_vector v;
-    et_flat_vector(plan, 8, 8, &v);
+static qrn_status read_buffers(et_reader *r, const qc_table *plan) {
+    qc_vector v;
+    qc_flat_vector(plan, 8, 8, &v);
     QRN_TRY(et_flat_status(r));
     uint64_t *sizes;
     QRN_TRY(et_room(r, v.n, sizeof *sizes, &sizes));
     for (uint32_t i = 1; i < v.n; i++) { // entry 0 stands for memory that is not planned
-        sizes[i - 1] = et_vector_u64(&v, i);
+        sizes[i - 1] = qc_vector_u64(&v, i);
         if (sizes[i - 1] > INT64_MAX)
             return et_broken(r, "buffer %u has a negative size", i);
     }
@@ -215,8 +215,8 @@ static qrn_status read_buffers(et_reader *r, const et_table *plan) {
     return QRN_OK;
 }
 
-static qrn_status read_method(et_reader *r, const et_table *plan, et_method_def *m) {
-    m->name = et_flat_text(plan, 0, "");
+static qrn_status read_method(et_reader *r, const qc_table *plan, et_method_def *m) {
+    m->name = qc_flat_text(plan, 0, "");
     r->method = m;
     QRN_TRY(et_flat_status(r));
     QRN_TRY(read_buffers(r, plan));
@@ -229,16 +229,16 @@ static qrn_status read_method(et_reader *r, const et_table *plan, et_method_def 
 }
 
 static qrn_status read_methods(et_reader *r) {
-    et_vector v;
+    qc_vector v;
     et_method_def *methods;
-    et_flat_vector(&r->root, 1, 4, &v);
+    qc_flat_vector(&r->root, 1, 4, &v);
     QRN_TRY(et_flat_status(r));
     if (v.n == 0)
         return et_broken(r, "the program has no methods");
     QRN_TRY(et_room(r, v.n, sizeof *methods, &methods));
     for (uint32_t i = 0; i < v.n; i++) {
-        et_table plan;
-        if (!et_vector_table(&v, i, &plan))
+        qc_table plan;
+        if (!qc_vector_table(&v, i, &plan))
             return et_flat_status(r);
         QRN_TRY(read_method(r, &plan, &methods[i]));
     }
@@ -251,9 +251,9 @@ static qrn_status read_program(et_program *p, const uint8_t *data, size_t size) 
     et_reader r = {.p = p};
     frame f = {0};
     QRN_TRY(read_frame(&r, data, size, &f));
-    if (!et_flat_root(&r.flat, data, f.program, &r.root))
+    if (!qc_flat_root(&r.flat, data, f.program, &r.root))
         return et_flat_status(&r);
-    p->version = et_flat_u32(&r.root, 0, 0);
+    p->version = qc_flat_u32(&r.root, 0, 0);
     if (p->version != 0)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: schema version %u, expected 0", p->path,
                         p->version);

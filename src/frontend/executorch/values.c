@@ -8,10 +8,10 @@
 // --- Tensors
 
 // Shape and order in memory; bytes of the dense tensor.
-static qrn_status read_shape(et_reader *r, const et_table *t, uint32_t value, et_tensor_def *d) {
-    et_vector sizes, order;
-    et_flat_vector(t, 2, 4, &sizes);
-    et_flat_vector(t, 3, 1, &order);
+static qrn_status read_shape(et_reader *r, const qc_table *t, uint32_t value, et_tensor_def *d) {
+    qc_vector sizes, order;
+    qc_flat_vector(t, 2, 4, &sizes);
+    qc_flat_vector(t, 3, 1, &order);
     QRN_TRY(et_flat_status(r));
     size_t bytes = et_type_bytes(d->type);
     if (bytes == 0)
@@ -26,8 +26,8 @@ static qrn_status read_shape(et_reader *r, const et_table *t, uint32_t value, et
                          sizes.n, order.n);
     uint32_t seen = 0;
     for (uint32_t i = 0; i < sizes.n; i++) {
-        d->sizes[i] = et_vector_i32(&sizes, i);
-        d->order[i] = order.n ? et_vector_u8(&order, i) : (uint8_t)i;
+        d->sizes[i] = qc_vector_i32(&sizes, i);
+        d->order[i] = order.n ? qc_vector_u8(&order, i) : (uint8_t)i;
         if (d->sizes[i] < 0 || !qrn_mul_size(bytes, (size_t)d->sizes[i], &bytes) ||
             bytes > INT64_MAX)
             return et_broken(r, "value %u: a tensor with an impossible dimension %d", value,
@@ -51,21 +51,21 @@ static qrn_status check_data(const et_reader *r, uint32_t value, const et_tensor
 // What a planned tensor begins with.
 static qrn_status read_initial(et_reader *r, uint32_t value, uint32_t set, uint32_t index,
                                et_tensor_def *d) {
-    et_vector sets, offsets;
-    et_table t;
-    et_flat_vector(&r->root, 6, 4, &sets);
-    if (set >= sets.n || !et_vector_table(&sets, set, &t))
+    qc_vector sets, offsets;
+    qc_table t;
+    qc_flat_vector(&r->root, 6, 4, &sets);
+    if (set >= sets.n || !qc_vector_table(&sets, set, &t))
         return r->flat.error ? et_flat_status(r)
                              : et_broken(r, "value %u: initial data of set %u, there are %u", value,
                                          set, sets.n);
-    uint32_t segment = et_flat_u32(&t, 0, 0);
-    et_flat_vector(&t, 1, 8, &offsets);
+    uint32_t segment = qc_flat_u32(&t, 0, 0);
+    qc_flat_vector(&t, 1, 8, &offsets);
     QRN_TRY(et_flat_status(r));
     if (segment >= r->p->n_segments || index >= offsets.n)
         return et_broken(r, "value %u: initial data %u of segment %u is not there", value, index,
                          segment);
     et_range s = r->segments[segment];
-    uint64_t at = et_vector_u64(&offsets, index);
+    uint64_t at = qc_vector_u64(&offsets, index);
     if (at > s.bytes)
         return et_broken(r, "value %u: initial data outside its segment", value);
     QRN_TRY(check_data(r, value, d, "initial data", (et_range){s.data + at, s.bytes - (size_t)at}));
@@ -73,12 +73,12 @@ static qrn_status read_initial(et_reader *r, uint32_t value, uint32_t set, uint3
     return QRN_OK;
 }
 
-static qrn_status read_allocation(et_reader *r, const et_table *a, uint32_t value,
+static qrn_status read_allocation(et_reader *r, const qc_table *a, uint32_t value,
                                   et_tensor_def *d) {
     const et_method_def *m = r->method;
-    uint32_t id = et_flat_u32(a, 0, 0);
+    uint32_t id = qc_flat_u32(a, 0, 0);
     d->place = ET_PLANNED;
-    d->offset = (uint64_t)et_flat_u32(a, 2, 0) << 32 | et_flat_u32(a, 1, 0);
+    d->offset = (uint64_t)qc_flat_u32(a, 2, 0) << 32 | qc_flat_u32(a, 1, 0);
     if (id == 0 || id > m->n_buffers)
         return et_broken(r, "value %u: a tensor in buffer %u, there are %u", value, id,
                          m->n_buffers);
@@ -90,29 +90,29 @@ static qrn_status read_allocation(et_reader *r, const et_table *a, uint32_t valu
     return QRN_OK;
 }
 
-static qrn_status read_tensor(et_reader *r, const et_table *t, uint32_t value, et_value *v) {
+static qrn_status read_tensor(et_reader *r, const qc_table *t, uint32_t value, et_value *v) {
     et_tensor_def *d;
-    et_table allocation, extra;
+    qc_table allocation, extra;
     QRN_TRY(et_room(r, 1, sizeof *d, &d));
-    d->type = et_flat_u8(t, 0, 0);
-    d->may_shrink = et_flat_u8(t, 8, 0) != 0;
+    d->type = qc_flat_u8(t, 0, 0);
+    d->may_shrink = qc_flat_u8(t, 8, 0) != 0;
     d->name = "";
     QRN_TRY(read_shape(r, t, value, d));
-    if (et_flat_i32(t, 1, 0) != 0)
+    if (qc_flat_i32(t, 1, 0) != 0)
         return et_broken(r, "value %u: a tensor with a storage offset, which no writer makes",
                          value);
-    uint32_t index = et_flat_u32(t, 5, 0);
-    bool has_extra = et_flat_table(t, 9, &extra);
+    uint32_t index = qc_flat_u32(t, 5, 0);
+    bool has_extra = qc_flat_table(t, 9, &extra);
     if (has_extra)
-        d->name = et_flat_text(&extra, 1, "");
-    bool planned = et_flat_table(t, 6, &allocation);
+        d->name = qc_flat_text(&extra, 1, "");
+    bool planned = qc_flat_table(t, 6, &allocation);
     v->tensor = d;
     if (planned)
         QRN_TRY(read_allocation(r, &allocation, value, d));
-    if (has_extra && et_flat_u8(&extra, 2, 0) == 1) {
+    if (has_extra && qc_flat_u8(&extra, 2, 0) == 1) {
         d->place = ET_EXTERNAL;
     } else if (planned && index) {
-        QRN_TRY(read_initial(r, value, has_extra ? et_flat_u32(&extra, 0, 0) : 0, index, d));
+        QRN_TRY(read_initial(r, value, has_extra ? qc_flat_u32(&extra, 0, 0) : 0, index, d));
     } else if (index) {
         if (index >= r->n_constants)
             return et_broken(r, "value %u: constant %u, there are %u", value, index,
@@ -127,16 +127,16 @@ static qrn_status read_tensor(et_reader *r, const et_table *t, uint32_t value, e
 // --- Lists
 
 // Elements of 8 bytes (indices of integers), 4 (indices of tensors) or 1 (bools).
-static qrn_status read_list(et_reader *r, const et_table *t, size_t bytes, uint32_t value,
+static qrn_status read_list(et_reader *r, const qc_table *t, size_t bytes, uint32_t value,
                             et_value *v) {
-    et_vector items;
+    qc_vector items;
     int64_t *list;
     QRN_TRY(et_vector_items(r, t, 0, bytes, &items, sizeof *list, &list));
     int64_t least = v->kind == ET_KIND_OPTIONAL_TENSORS ? -1 : 0;
     for (uint32_t i = 0; i < items.n; i++) {
-        list[i] = bytes == 8   ? (int64_t)et_vector_u64(&items, i)
-                  : bytes == 4 ? et_vector_i32(&items, i)
-                               : et_vector_u8(&items, i);
+        list[i] = bytes == 8   ? (int64_t)qc_vector_u64(&items, i)
+                  : bytes == 4 ? qc_vector_i32(&items, i)
+                               : qc_vector_u8(&items, i);
         if (list[i] < least || (bytes > 1 && list[i] >= (int64_t)r->method->n_values))
             return et_broken(r, "value %u: a list refers to value %lld, there are %u", value,
                              (long long)list[i], r->method->n_values);
@@ -145,20 +145,20 @@ static qrn_status read_list(et_reader *r, const et_table *t, size_t bytes, uint3
     return QRN_OK;
 }
 
-static qrn_status read_doubles(et_reader *r, const et_table *t, et_value *v) {
-    et_vector items;
+static qrn_status read_doubles(et_reader *r, const qc_table *t, et_value *v) {
+    qc_vector items;
     double *list;
     QRN_TRY(et_vector_items(r, t, 0, 8, &items, sizeof *list, &list));
     for (uint32_t i = 0; i < items.n; i++)
-        list[i] = et_vector_f64(&items, i);
+        list[i] = qc_vector_f64(&items, i);
     v->list = (et_list){.doubles = list, .n = items.n};
     return QRN_OK;
 }
 
-static qrn_status read_value(et_reader *r, const et_table *t, uint32_t index, et_value *v) {
-    et_table val;
-    v->kind = et_flat_u8(t, 0, 0);
-    bool there = et_flat_table(t, 1, &val);
+static qrn_status read_value(et_reader *r, const qc_table *t, uint32_t index, et_value *v) {
+    qc_table val;
+    v->kind = qc_flat_u8(t, 0, 0);
+    bool there = qc_flat_table(t, 1, &val);
     QRN_TRY(et_flat_status(r));
     if (v->kind == 0 || v->kind == ET_KIND_NULL || !there) {
         v->kind = ET_KIND_NULL;
@@ -166,16 +166,16 @@ static qrn_status read_value(et_reader *r, const et_table *t, uint32_t index, et
     }
     switch (v->kind) {
     case ET_KIND_INT:
-        v->i = et_flat_i64(&val, 0, 0);
+        v->i = qc_flat_i64(&val, 0, 0);
         break;
     case ET_KIND_BOOL:
-        v->i = et_flat_u8(&val, 0, 0) != 0;
+        v->i = qc_flat_u8(&val, 0, 0) != 0;
         break;
     case ET_KIND_DOUBLE:
-        v->d = et_flat_f64(&val, 0, 0);
+        v->d = qc_flat_f64(&val, 0, 0);
         break;
     case ET_KIND_STRING:
-        v->text = et_flat_text(&val, 0, "");
+        v->text = qc_flat_text(&val, 0, "");
         break;
     case ET_KIND_TENSOR:
         return read_tensor(r, &val, index, v);
@@ -216,15 +216,15 @@ static qrn_status check_lists(const et_reader *r, const et_value *values) {
     return QRN_OK;
 }
 
-qrn_status et_read_values(et_reader *r, const et_table *plan) {
-    et_vector v;
+qrn_status et_read_values(et_reader *r, const qc_table *plan) {
+    qc_vector v;
     et_value *values;
     QRN_TRY(et_vector_items(r, plan, 2, 4, &v, sizeof *values, &values));
     r->method->n_values = v.n;
     r->method->values = values;
     for (uint32_t i = 0; i < v.n; i++) {
-        et_table t;
-        if (!et_vector_table(&v, i, &t))
+        qc_table t;
+        if (!qc_vector_table(&v, i, &t))
             return et_flat_status(r);
         QRN_TRY(read_value(r, &t, i, &values[i]));
     }
