@@ -54,7 +54,7 @@ test-faults: release ## the programs with every allocation, write and read faili
 	    $(PYTHON) -B -m pytest -q -p no:cacheprovider tests/faults/faults_*.py
 
 MINUTES ?= 5
-FUZZ = fuzz_ops fuzz_graph fuzz_binary fuzz_onnx fuzz_onnx_run fuzz_pte fuzz_files
+FUZZ = fuzz_ops fuzz_graph fuzz_binary fuzz_onnx fuzz_onnx_run fuzz_pte fuzz_tflite fuzz_files
 
 fuzz: ## all fuzz targets with new seeds and sanitizers, for MINUTES=5 (an hour before a release)
 	scripts/setup.sh test
@@ -120,6 +120,7 @@ docs: release ## regenerate the pages that come from the source
 	cmake --build build/release --target docs write_compiled_ops
 	python3 scripts/gen_environment.py
 	python3 scripts/gen_status.py
+	python3 scripts/gen_tflite.py
 
 format: ## format the sources in place
 	$(CLANG_FORMAT) -i $(FORMATTED)

@@ -29,6 +29,8 @@ TARGETS = {
     "onnx_run_htp": ("fuzz_onnx_run", "run", {"QUERN_FUZZ_BACKEND": "htp"}, 5),
     "onnx": ("fuzz_onnx", "onnx", {}, 1),
     "pte": ("fuzz_pte", "pte", {}, 2),
+    "tflite_cpu": ("fuzz_tflite", "tflite", {"QUERN_FUZZ_BACKEND": "cpu"}, 2),
+    "tflite_htp": ("fuzz_tflite", "tflite", {"QUERN_FUZZ_BACKEND": "htp"}, 2),
     "files": ("fuzz_files", "files", {}, 2),
     "graph": ("fuzz_graph", "graph", {}, 2),
     "binary": ("fuzz_binary", None, {}, 2),

@@ -178,7 +178,7 @@ class Graph:
 
     def const(self, values, scale=None, zero=None, axis=0, name=None, dtype=None):
         """A constant from an array; dtype "int4" packs two values a byte, the low half first."""
-        values = np.ascontiguousarray(values)
+        values = np.asarray(values, order="C")
         flat = values.reshape(-1)
         if dtype in ("int4", "uint4"):
             low = np.resize(flat, flat.size + flat.size % 2).astype(np.uint8) & 15

@@ -90,27 +90,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     return 0;
 }
 
-// Offsets, sizes and numbers of a flat buffer are words: one of them is changed where it lies.
 size_t fuzz_change(source *s, uint8_t *buf, size_t n, size_t cap, const uint8_t *other,
                    size_t n_other) {
-    if (n < 64 || draw_chance(s, 40))
-        return mutate(s, buf, n, cap, other, n_other);
-    for (uint32_t i = draw_chance(s, 70) ? 1 : 3; i > 0; i--) {
-        static const uint32_t hostile[] = {
-            0,        1,       2, 4, 8, 0xff, INT32_MAX, 1u << 31, UINT32_MAX, UINT32_MAX - 3,
-            1u << 30, 1u << 16};
-        size_t area = draw_chance(s, 80) && n > 2048 ? 2048 : n; // binaries lie behind the tables
-        uint32_t word, at = draw_u32(s) % (uint32_t)(area - 8) & ~(draw_chance(s, 80) ? 3u : 1u);
-        memcpy(&word, buf + at, 4);
-        uint32_t how = draw_below(s, 5);
-        word = how == 0   ? DRAW_FROM(s, hostile)
-               : how == 1 ? word + 4
-               : how == 2 ? word - 4
-               : how == 3 ? draw_below(s, 64)
-                          : word ^ 1u << draw_below(s, 32);
-        memcpy(buf + at, &word, 4);
-    }
-    return n;
+    return mutate_flat(s, buf, n, cap, other, n_other);
 }
 
 bool fuzz_end(void) {

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/sanitized.h"
+#include "frontend/tflite/tflite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,6 +243,8 @@ static exec_result import(job *j) {
 static qrn_status read_model(job *j, const uint8_t *data, size_t size) {
     char path[64];
     bool external = memmem(data, size, "location", 8) != NULL;
+    if (tl_is_model(data, size))
+        return tl_model_parse(data, size, "input", &j->model);
     if (!external && !draw_chance(&j->s, 2))
         return ox_model_parse(data, size, "input", &j->model);
     snprintf(path, sizeof path, "%s/m.onnx", folder);
@@ -298,6 +301,8 @@ exec_result onnx_exec_run(const uint8_t *data, size_t size, uint64_t choice) {
     check_growth();
     return r;
 }
+
+unsigned onnx_exec_count(exec_result r) { return counts[r]; }
 
 bool onnx_exec_report(bool (*is_drawn)(const char *op, const char *domain)) {
     static const char *const words[] = {"not read",  "rejected", "constant",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Runs an ONNX model as `quern run` does: read, imported into a backend's graph, finalized, and
-// executed with drawn data. Demands what must hold for any model, however wrong: a result or a
-// message; equal results twice; inputs untouched; nothing kept.
+// Runs an ONNX (or .tflite) model as `quern run` does: read, imported into a backend's graph,
+// finalized, and executed with drawn data. Demands what must hold for any model, however wrong: a
+// result or a message; equal results twice; inputs untouched; nothing kept.
 #ifndef TESTS_FUZZ_ONNX_EXEC_H
 #define TESTS_FUZZ_ONNX_EXEC_H
 
@@ -31,6 +31,8 @@ exec_result onnx_exec_run(const uint8_t *data, size_t size, uint64_t choice);
 typedef void (*exec_listener)(void *ctx, const ox_model *m, const ox_result *r, void *const *in,
                               void *const *out, const uint32_t *rows);
 void onnx_exec_listen(exec_listener f, void *ctx);
+
+unsigned onnx_exec_count(exec_result r); // models that came to this end
 
 // Prints how many models came to which end, and which ops of the importer were never executed.
 // False when there is one that is never drawn.

@@ -32,15 +32,6 @@
 
 typedef enum ox_layout { OX_ONNX, OX_LAST, OX_LAYOUTS } ox_layout;
 
-// Encoding of a quantized value: real = scale * (q - zero).
-typedef struct ox_enc {
-    uint32_t n;     // 1: per tensor; else one pair per index of axis (or per block)
-    int32_t axis;   // n > 1
-    uint32_t block; // > 0: blocks of this length along `axis`, pairs in row-major order
-    const float *scales;
-    const int32_t *zeros; // NULL: all 0
-} ox_enc;
-
 // What a value is. Only tensors exist at run time; the others are worked out while importing.
 typedef enum ox_kind_of_value { OX_TENSOR, OX_SEQUENCE, OX_EMPTY_OPTIONAL } ox_kind_of_value;
 

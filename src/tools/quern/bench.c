@@ -461,7 +461,8 @@ const qt_command qt_bench = {
     .min_args = 1,
     .max_args = 1024,
     .about =
-        "Runs an ONNX model or a graph of a context binary over and over and reports times, "
+        "Runs an ONNX or .tflite model or a graph of a context binary over and over and reports "
+        "times, "
         "throughput, memory and which ops take "
         "the time. Inputs are random unless given.\n"
         "The throughput is that of one run after the other, or of --streams runs side by side. "

@@ -11,23 +11,53 @@
 #include "HTP/QnnHtpSystemContext.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define ALIGNMENT 64 // of the sections of a binary, by which it is mapped
 
 static bool ends_with(const char *text, const char *end) {
     size_t n = strlen(text), k = strlen(end);
     return n >= k && strcmp(text + n - k, end) == 0;
 }
 
+// The binary inside a .tflite file, at an address as good as a file's own.
+static qrn_status find_compiled(const char *path, qt_binary *b) {
+    QRN_TRY(tl_model_parse(b->file.data, b->file.size, path, &b->around));
+    QRN_TRY(tl_compiled_of(b->around, b->file.data, b->file.size, &b->compiled));
+    b->bytes = b->compiled.bytes;
+    b->n_bytes = b->compiled.n_bytes;
+    if ((uintptr_t)b->bytes % ALIGNMENT == 0)
+        return QRN_OK;
+    b->copy = aligned_alloc(ALIGNMENT, (b->n_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    if (!b->copy)
+        return QRN_FAIL(QRN_E_MEM, "out of memory");
+    b->bytes = memcpy(b->copy, b->bytes, b->n_bytes);
+    return QRN_OK;
+}
+
 static qrn_status start(const char *path, qt_binary *b) {
     QRN_TRY(qrn_file_map(path, &b->file));
     if (b->file.size == 0)
         return QRN_FAIL(QRN_E_BINARY, "the file is empty");
+    b->bytes = b->file.data;
+    b->n_bytes = b->file.size;
+    if (tl_is_model(b->file.data, b->file.size))
+        QRN_TRY(find_compiled(path, b));
     QRN_TRY(qc_system_open(NULL, &b->system));
     double t0 = qt_now_ms();
-    qrn_status s = qc_system_describe(b->system, b->file.data, b->file.size, &b->info);
+    qrn_status s = qc_system_describe(b->system, b->bytes, b->n_bytes, &b->info);
     b->describe_ms = qt_now_ms() - t0;
     return s;
+}
+
+// Errors of one that is broken come when it is opened.
+static bool is_compiled(const char *path) {
+    ox_model *m = NULL;
+    bool is = tl_model_open(path, &m) == QRN_OK && tl_is_compiled(m);
+    ox_model_close(m);
+    return is;
 }
 
 bool qt_is_binary(const char *path) {
@@ -37,6 +67,8 @@ bool qt_is_binary(const char *path) {
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (ends_with(path, others[i]))
             return false;
+    if (access(path, R_OK) == 0 && tl_is_file(path))
+        return is_compiled(path);
     qt_binary b = {0};
     bool is = access(path, R_OK) == 0 && start(path, &b) == QRN_OK;
     qt_binary_close(&b);
@@ -66,6 +98,8 @@ int qt_binary_open(const char *path, qt_binary *out) {
 
 void qt_binary_close(qt_binary *b) {
     qc_system_close(b->system);
+    ox_model_close(b->around);
+    free(b->copy);
     qrn_file_unmap(&b->file);
     *b = (qt_binary){0};
 }

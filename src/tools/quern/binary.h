@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: MIT
 //
-// Context binaries: mapped, and described by the System library.
+// Context binaries, on their own or inside a .tflite file: mapped, and described by the System
+// library.
 #ifndef QRN_TOOLS_QUERN_BINARY_H
 #define QRN_TOOLS_QUERN_BINARY_H
 
 #include "base/file.h"
 #include "device/schedule.h"
 #include "frontend/client/client.h"
+#include "frontend/tflite/tflite.h"
 
 typedef struct qt_binary {
     qrn_file file;
+    const void *bytes; // of the binary: the file, or a part of it
+    size_t n_bytes;
+    void *copy;           // where that part had to be aligned
+    ox_model *around;     // a .tflite file that LiteRT compiled; NULL: the file is the binary
+    tl_compiled compiled; // what it says about it
     qc_system *system;
     const QnnSystemContext_BinaryInfoV3_t *info;
     double describe_ms; // that the System library took
 } qt_binary;
 
-// Is it meant to be one? By the end of its name, or by its bytes where that says nothing.
+// Is it meant to be one? By the end of its name, or by its bytes where that says nothing. A .tflite
+// file is one when LiteRT compiled it.
 bool qt_is_binary(const char *path);
 // QT_EXIT_OK or another code after a message.
 int qt_binary_open(const char *path, qt_binary *out);

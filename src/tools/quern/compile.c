@@ -322,7 +322,8 @@ const qt_command qt_compile = {
     .args = "MODEL... -o FILE --soc SOC",
     .min_args = 1,
     .max_args = 64,
-    .about = "Compiles ONNX models for a chip and writes them to one file, a context binary. "
+    .about = "Compiles ONNX and .tflite models for a chip and writes them to one file, a context "
+             "binary. "
              "'quern run', 'quern bench' and 'quern show' take it instead of a model, and so does "
              "every client of the API.\n"
              "Several models become graphs of one context: weights that they have in common are "

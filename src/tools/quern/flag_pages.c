@@ -102,11 +102,12 @@ static void command_page(const qt_command *c, FILE *to) {
 }
 
 static void program_page(FILE *to) {
-    head(to, NULL, "run ONNX models through the QNN API");
+    head(to, NULL, "run ONNX and .tflite models through the QNN API");
     fputs("\n.I COMMAND\n[ARGUMENTS]\n.SH DESCRIPTION\n", to);
-    roff(to, "Quern implements the QNN inference API on ordinary computers. This program imports "
-             "ONNX models through that API, runs, measures and explains them. Data goes to "
-             "standard output, messages to standard error.");
+    roff(to,
+         "Quern implements the QNN inference API on ordinary computers. This program imports "
+         "ONNX and .tflite models through that API, runs, measures and explains them. Data goes to "
+         "standard output, messages to standard error.");
     fputs("\n.SH COMMANDS\n", to);
     for (const qt_command *const *c = qt_commands; *c; c++) {
         fprintf(to, ".TP\n.BR quern\\-%s (1)\n", (*c)->name);

@@ -264,9 +264,9 @@ void qt_flags_help(const qt_command *c, FILE *to) {
 }
 
 void qt_flags_usage(FILE *to) {
-    fputs(
-        "usage: quern COMMAND [ARGUMENTS]\n\nRuns ONNX models through the QNN API.\n\ncommands:\n",
-        to);
+    fputs("usage: quern COMMAND [ARGUMENTS]\n\nRuns ONNX and .tflite models through the QNN "
+          "API.\n\ncommands:\n",
+          to);
     for (const qt_command *const *c = qt_commands; *c; c++)
         fprintf(to, "  %-9s %s\n", (*c)->name, (*c)->summary);
     fputs("\noptions:\n"

@@ -4,6 +4,7 @@
 #include "tools/quern/report.h"
 
 #include "base/file.h"
+#include "frontend/tflite/tflite.h"
 #include "tools/quern/flags.h"
 
 #include <errno.h>
@@ -21,6 +22,20 @@ static bool ends_with(const char *text, const char *end) {
     return n >= k && strcmp(text + n - k, end) == 0;
 }
 
+// One that was compiled is a context binary, which cannot be read node by node.
+static qrn_status open_tflite(const char *path, ox_model **out) {
+    ox_model *m;
+    QRN_TRY(tl_model_open(path, &m));
+    if (tl_is_compiled(m)) {
+        ox_model_close(m);
+        return QRN_FAIL(QRN_E_UNSUPPORTED,
+                        "%s: it was compiled for an NPU; the model before that is needed here",
+                        path);
+    }
+    *out = m;
+    return QRN_OK;
+}
+
 int qt_open_model(const char *path, ox_model **out) {
     if (access(path, R_OK) != 0) {
         qt_error("%s: %s", path, strerror(errno));
@@ -32,10 +47,10 @@ int qt_open_model(const char *path, ox_model **out) {
         return QT_EXIT_REFUSED;
     }
     if (ends_with(path, ".bin") || ends_with(path, ".pte") || ends_with(path, ".dlc")) {
-        qt_error("%s: an ONNX model is needed here", path);
+        qt_error("%s: an ONNX or .tflite model is needed here", path);
         return QT_EXIT_REFUSED;
     }
-    qrn_status s = ox_model_open(path, out);
+    qrn_status s = tl_is_file(path) ? open_tflite(path, out) : ox_model_open(path, out);
     if (s == QRN_OK)
         return QT_EXIT_OK;
     qt_error("%s", qrn_message());

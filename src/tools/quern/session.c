@@ -130,7 +130,8 @@ int qt_session_open(const char *path, const ox_model *m, const qt_backend_option
 }
 
 // A port for each tensor of a list.
-static const ox_port *ports_of(qc_graph *g, qc_tensor *const *list, uint32_t n, bool native) {
+static const ox_port *ports_of(qc_graph *g, qc_tensor *const *list, uint32_t n,
+                               const ox_info *names, bool native) {
     ox_port *ports = qrn_arena_alloc(g->arena, n * sizeof *ports);
     for (uint32_t i = 0; ports && i < n; i++) {
         qc_tensor *t = list[i];
@@ -138,7 +139,7 @@ static const ox_port *ports_of(qc_graph *g, qc_tensor *const *list, uint32_t n, 
         int32_t offset;
         bool real = !native && qt_border_encoding(&t->t, &scale, &offset) &&
                     !(scale == 1.0f && offset == 0);
-        ports[i] = (ox_port){.name = t->t.v1.name,
+        ports[i] = (ox_port){.name = names ? names[i].name : t->t.v1.name,
                              .type = real ? OX_F32 : qt_type_of_qnn(t->t.v1.dataType),
                              .rank = t->rank,
                              .tensor = t};
@@ -164,8 +165,10 @@ static int load(const char *path, const qt_loaded *from, const qt_backend_option
         return refused(path);
     s->load_ms = qt_now_ms() - t1;
     qc_graph *g = s->model.graph;
-    s->model.inputs = ports_of(g, g->inputs, g->n_inputs, from->native);
-    s->model.outputs = ports_of(g, g->outputs, g->n_outputs, from->native);
+    s->model.inputs =
+        ports_of(g, g->inputs, g->n_inputs, from->names ? from->names->inputs : NULL, from->native);
+    s->model.outputs = ports_of(g, g->outputs, g->n_outputs,
+                                from->names ? from->names->outputs : NULL, from->native);
     s->model.n_inputs = g->n_inputs;
     s->model.n_outputs = g->n_outputs;
     if (s->model.inputs && s->model.outputs)

@@ -82,7 +82,8 @@ typedef struct qt_loaded {
     uint64_t n_bytes;
     uint32_t soc; // that it was made for; 0: none
     const QnnSystemContext_GraphInfoV3_t *graph;
-    bool native; // quantized values instead of real ones
+    const ox_graph *names; // (optional) other names for its inputs and outputs
+    bool native;           // quantized values instead of real ones
 } qt_loaded;
 int qt_session_load(const char *path, const qt_loaded *from, const qt_backend_options *backend,
                     qt_session *s);

@@ -141,7 +141,7 @@ static int show_json(const char *path, const qt_binary *b, bool verified) {
         json_array_append_new(graphs, json_graph(&v->graphs[i].graphInfoV3));
     return qt_print_json(
         json_pack("{s:o,s:I,s:s,s:o,s:s,s:s,s:I,s:o,s:I,s:I,s:b,s:o,s:o}", "binary",
-                  qt_json_text(path), "bytes", (json_int_t)b->file.size, "format",
+                  qt_json_text(path), "bytes", (json_int_t)b->n_bytes, "format",
                   version_text(v->contextBlobVersion, blob, sizeof blob), "build",
                   qt_json_text(v->buildId ? v->buildId : ""), "core_api",
                   version_text(v->coreApiVersion, core, sizeof core), "backend_api",
@@ -204,8 +204,7 @@ static void print_sharing(const qt_binary *b) {
     char a[32], c[32];
     if (b->info->numGraphs > 1)
         qt_print("\n%u graphs use %s of constants; the whole file has %s\n", b->info->numGraphs,
-                 qt_bytes_text(used, a, sizeof a),
-                 qt_bytes_text((double)b->file.size, c, sizeof c));
+                 qt_bytes_text(used, a, sizeof a), qt_bytes_text((double)b->n_bytes, c, sizeof c));
 }
 
 static int show_text(const char *path, const qt_binary *b, bool verified) {
@@ -213,7 +212,7 @@ static int show_text(const char *path, const qt_binary *b, bool verified) {
     char size[32], core[32], own[32];
     qt_print("%s%s%s  context binary %u.%u, %s", qt_style_on(QT_BOLD), path, qt_style_off(),
              v->contextBlobVersion.major, v->contextBlobVersion.minor,
-             qt_bytes_text((double)b->file.size, size, sizeof size));
+             qt_bytes_text((double)b->n_bytes, size, sizeof size));
     if (v->socVersion && *v->socVersion)
         qt_print(", for %s", v->socVersion);
     if (qt_binary_arch(b))
@@ -243,7 +242,7 @@ static int verify(const char *path, const qt_binary *b) {
     qc_client *c = NULL;
     setenv("QUERN_VERIFY", "1", 1); // read when the library is opened
     int code = qt_open_backend(&htp, &extras, &c);
-    if (code == QT_EXIT_OK && qc_load(c, b->file.data, b->file.size, NULL, NULL) != QRN_OK) {
+    if (code == QT_EXIT_OK && qc_load(c, b->bytes, b->n_bytes, NULL, NULL) != QRN_OK) {
         qt_error("%s: %s", path, qrn_message());
         code = QT_EXIT_REFUSED;
     }

@@ -60,7 +60,7 @@ static int load_binary(const char *path, qt_backend_options backend) {
     code = qt_backend_of_binary(path, b.info->backendId, &backend);
     if (code == QT_EXIT_OK)
         code = qt_open_backend(&backend, &extras, &c);
-    if (code == QT_EXIT_OK && qc_load(c, b.file.data, b.file.size, NULL, NULL) != QRN_OK) {
+    if (code == QT_EXIT_OK && qc_load(c, b.bytes, b.n_bytes, NULL, NULL) != QRN_OK) {
         qt_error("%s: %s", path, qrn_message());
         code = QT_EXIT_REFUSED;
     }

@@ -18,7 +18,7 @@ static int type_of(const Qnn_Tensor_t *t, bool native) {
 }
 
 static bool describe(qrn_arena *a, const Qnn_Tensor_t *list, uint32_t n, bool native,
-                     const ox_info **out) {
+                     ox_info **out) {
     ox_info *infos = qrn_arena_alloc(a, n * sizeof *infos);
     for (uint32_t i = 0; infos && i < n; i++) {
         const Qnn_TensorV1_t *v = &list[i].v1;
@@ -33,16 +33,27 @@ static bool describe(qrn_arena *a, const Qnn_Tensor_t *list, uint32_t n, bool na
     return infos;
 }
 
+// The names that a .tflite file around the binary has for the same tensors.
+static void rename_ports(ox_info *infos, uint32_t n, const char *const *names, uint32_t n_names) {
+    for (uint32_t i = 0; i < n && n == n_names; i++)
+        infos[i].name = names[i];
+}
+
 // The model that a graph poses as; names are those of the description.
-static ox_model *pose(const QnnSystemContext_GraphInfoV3_t *g, bool native) {
+static ox_model *pose(const QnnSystemContext_GraphInfoV3_t *g, const qt_binary *b, bool native) {
     qrn_arena *a = qrn_arena_create();
     ox_model *m = a ? qrn_arena_alloc(a, sizeof *m) : NULL;
     ox_graph *graph = m ? qrn_arena_alloc(a, sizeof *graph) : NULL;
-    if (!graph || !describe(a, g->graphInputs, g->numGraphInputs, native, &graph->inputs) ||
-        !describe(a, g->graphOutputs, g->numGraphOutputs, native, &graph->outputs)) {
+    ox_info *inputs, *outputs;
+    if (!graph || !describe(a, g->graphInputs, g->numGraphInputs, native, &inputs) ||
+        !describe(a, g->graphOutputs, g->numGraphOutputs, native, &outputs)) {
         qrn_arena_destroy(a);
         return NULL;
     }
+    rename_ports(inputs, g->numGraphInputs, b->compiled.inputs, b->compiled.n_inputs);
+    rename_ports(outputs, g->numGraphOutputs, b->compiled.outputs, b->compiled.n_outputs);
+    graph->inputs = inputs;
+    graph->outputs = outputs;
     graph->name = g->graphName;
     graph->n_inputs = g->numGraphInputs;
     graph->n_outputs = g->numGraphOutputs;
@@ -54,12 +65,13 @@ static ox_model *pose(const QnnSystemContext_GraphInfoV3_t *g, bool native) {
 static int open_binary(const qt_input_options *opt, qt_subject *s) {
     int code = qt_binary_open(s->path, &s->binary);
     if (code == QT_EXIT_OK)
-        code = qt_binary_graph(&s->binary, s->path, opt->graph, &s->graph);
+        code = qt_binary_graph(&s->binary, s->path,
+                               opt->graph ? opt->graph : s->binary.compiled.graph, &s->graph);
     if (code != QT_EXIT_OK)
         return code;
     s->load_ms = s->binary.describe_ms;
     s->native = opt->native;
-    s->model = pose(s->graph, opt->native);
+    s->model = pose(s->graph, &s->binary, opt->native);
     if (s->model)
         return QT_EXIT_OK;
     qt_error("out of memory");
@@ -102,10 +114,11 @@ int qt_subject_session(const qt_subject *sub, const qt_backend_options *backend,
     int code = qt_backend_of_binary(sub->path, v->backendId, &b);
     if (code != QT_EXIT_OK)
         return code;
-    const qt_loaded loaded = {.bytes = sub->binary.file.data,
-                              .n_bytes = sub->binary.file.size,
+    const qt_loaded loaded = {.bytes = sub->binary.bytes,
+                              .n_bytes = sub->binary.n_bytes,
                               .soc = v->socModel,
                               .graph = sub->graph,
+                              .names = sub->binary.around ? sub->model->graph : NULL,
                               .native = sub->native};
     return qt_session_load(sub->path, &loaded, &b, s);
 }

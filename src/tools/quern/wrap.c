@@ -58,8 +58,8 @@ static int write_model(const wrap_options *o, const char *path, const qt_binary 
                                       .file = o->embed ? NULL
                                               : slash  ? slash + 1
                                                        : path,
-                                      .bytes = b->file.data,
-                                      .n_bytes = b->file.size,
+                                      .bytes = b->bytes,
+                                      .n_bytes = b->n_bytes,
                                       .provider = o->provider ? o->provider : "Qnn"};
     int code = QT_EXIT_OK;
     if (ox_context_model(&source, &w) != QRN_OK) {

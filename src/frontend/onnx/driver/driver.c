@@ -20,6 +20,7 @@ static qrn_status add_constant(ox_import *im, const ox_tensor *t) {
     v->known = true;
     v->data = t->data;
     v->bytes = t->bytes;
+    v->enc = t->enc;
     return QRN_OK;
 }
 
@@ -223,6 +224,8 @@ qrn_status ox_import_one(ox_import *im, const ox_node *n) {
     QRN_TRY(qrn_budget_spend(&im->budget, QRN_COST_NODES, 1));
     QRN_TRY(check_inputs(im, n));
     QRN_TRY(check_sequences(im, n));
+    if (im->model->import_foreign && n->domain == im->model->foreign_domain)
+        return im->model->import_foreign(im, n);
     const ox_package *package = ox_package_of(im, n);
     if (package)
         return ox_import_packaged(im, n, package);

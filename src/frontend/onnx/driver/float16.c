@@ -88,7 +88,8 @@ qrn_status ox_check_dequantizing(ox_import *im, const ox_node *n, int type) {
 static bool reads_16_bits(const ox_import *im, const ox_node *n) {
     for (uint32_t i = 0; i < n->n_in; i++) {
         const ox_val *v = n->in[i][0] ? ox_scope_find(im->scope, n->in[i]) : NULL;
-        if (v && v->quantized && !v->quantized->data && ox_type_bits(v->quantized->type) == 16)
+        const ox_val *q = v && v->quantized ? v->quantized : v;
+        if (q && q->enc && !q->data && ox_type_bits(q->type) == 16)
             return true;
     }
     return false;

@@ -61,6 +61,8 @@ static qrn_status create_input(ox_import *im, const ox_info *info, uint32_t posi
     v->type = info->type;
     QRN_TRY(input_shape(im, info, position, v));
     v->known = true;
+    if (info->enc)
+        v->enc = info->enc;
     if (ox_type_bits(v->type) > 16)
         v->enc = NULL; // fixed point of 32 bits is for biases
     QRN_TRY(ox_fit_encoding(im, v));

@@ -22,6 +22,8 @@ static void declare(const ox_import *im, ox_val *v) {
     v->type = info->type;
     v->rank = info->rank;
     v->known = true;
+    if (info->enc)
+        v->enc = info->enc;
 }
 
 static void forget(ox_val *v) {

@@ -143,6 +143,9 @@ qrn_status ox_set_output(ox_import *im, const ox_node *n, uint32_t i, int type, 
     const ox_val *x = input_val(im, n, 0);
     if (ox_type_bits(type) <= 16 && type != OX_F16 && type != OX_BF16 && type != OX_BOOL)
         v->enc = x && x->type == type && x->enc && x->enc->n == 1 && !x->enc->block ? x->enc : NULL;
+    const ox_info *declared = v->name[0] ? ox_declared(im, v->name) : NULL;
+    if (declared && declared->enc && declared->type == type)
+        v->enc = declared->enc;
     return QRN_OK;
 }
 

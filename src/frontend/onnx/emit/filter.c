@@ -59,7 +59,7 @@ static uint32_t key_of(const uint32_t *perm, uint32_t n, uint32_t lead) {
     return key;
 }
 
-static qrn_status make(ox_import *im, ox_val *v, const void *data, const uint32_t *perm,
+static qrn_status make(ox_import *im, const ox_val *v, const void *data, const uint32_t *perm,
                        uint32_t rank, qc_tensor **out) {
     uint32_t lead = rank > v->rank ? rank - v->rank : 0, dims[OX_MAX_RANK];
     Qnn_DataType_t dtype = ox_qnn_type(im, v);
@@ -127,6 +127,10 @@ qrn_status ox_static_permuted(ox_import *im, const ox_node *n, uint32_t i, const
     keeper->permuted = *out;
     keeper->permuted_by = key;
     return QRN_OK;
+}
+
+qrn_status ox_static_moved(ox_import *im, const ox_val *v, const uint32_t *perm, qc_tensor **out) {
+    return make(im, v, v->data, perm, v->rank, out);
 }
 
 qrn_status ox_real_numbers(ox_import *im, const ox_node *n, uint32_t i, float **out) {

@@ -40,7 +40,11 @@ static void note_value(void *ctx, const ox_val *v) {
     trial *t = ctx;
     if (v->kind != OX_TENSOR || t->n_shapes == t->room)
         return;
-    ox_info info = {.name = v->name, .type = v->type, .has_shape = true, .rank = v->rank};
+    ox_info info = {.name = v->name,
+                    .type = v->type,
+                    .has_shape = true,
+                    .rank = v->rank,
+                    .enc = t->model->import_foreign ? v->enc : NULL};
     for (uint32_t i = 0; i < v->rank; i++)
         info.dims[i] = v->dims[i];
     t->shapes[t->n_shapes++] = info;

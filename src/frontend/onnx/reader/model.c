@@ -447,7 +447,7 @@ static qrn_status parse(ox_model *m, const void *data, size_t size) {
     return QRN_FAIL(s, "%.500s: %s", m->path, why);
 }
 
-static qrn_status new_model(const char *path, ox_model **out) {
+qrn_status ox_model_new(const char *path, ox_model **out) {
     qrn_arena *arena = qrn_arena_create();
     ox_model *m = arena ? qrn_arena_alloc(arena, sizeof *m) : NULL;
     const char *name = m ? qrn_arena_strdup(arena, path) : NULL;
@@ -463,7 +463,7 @@ static qrn_status new_model(const char *path, ox_model **out) {
 
 qrn_status ox_model_open(const char *path, ox_model **out) {
     ox_model *m;
-    QRN_TRY(new_model(path, &m));
+    QRN_TRY(ox_model_new(path, &m));
     const qrn_file *f = NULL;
     qrn_status s = ox_map_file(m, path, &f);
     if (s == QRN_OK)
@@ -477,7 +477,7 @@ qrn_status ox_model_open(const char *path, ox_model **out) {
 
 qrn_status ox_model_parse(const void *data, size_t size, const char *name, ox_model **out) {
     ox_model *m;
-    QRN_TRY(new_model(name, &m));
+    QRN_TRY(ox_model_new(name, &m));
     qrn_status s = parse(m, data, size);
     if (s != QRN_OK)
         ox_model_close(m);

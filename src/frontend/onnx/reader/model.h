@@ -67,6 +67,15 @@ const char *ox_type_name(int type); // "float32", "int64", ...; "type 17" style 
 unsigned ox_type_bits(int type);    // 0 for types without a fixed size
 qrn_dtype ox_type_dtype(int type);  // SQ4, UQ4: 4-bit integers; COUNT: no plain numbers
 
+// Encoding of a quantized value: real = scale * (q - zero).
+typedef struct ox_enc {
+    uint32_t n;     // 1: per tensor; else one pair per index of axis (or per block)
+    int32_t axis;   // n > 1
+    uint32_t block; // > 0: blocks of this length along `axis`, pairs in row-major order
+    const float *scales;
+    const int32_t *zeros; // NULL: all 0
+} ox_enc;
+
 // A constant: data dense, little-endian, 4-bit types two per byte (low nibble first). Large floats
 // may lie unaligned in the file; all else is aligned.
 typedef struct ox_tensor {
@@ -76,6 +85,7 @@ typedef struct ox_tensor {
     uint64_t dims[OX_MAX_RANK];
     const void *data;
     size_t bytes;
+    const ox_enc *enc; // of a quantized constant, where the format says so; NULL: its nodes do
 } ox_tensor;
 
 typedef struct ox_attr {
@@ -114,6 +124,7 @@ typedef struct ox_info {
     uint32_t rank;
     int64_t dims[OX_MAX_RANK];        // -1: symbolic or unknown
     const char *symbols[OX_MAX_RANK]; // name of a symbolic dimension, or NULL
+    const ox_enc *enc;                // as in ox_tensor
 } ox_info;
 
 typedef struct ox_graph {
@@ -141,6 +152,8 @@ typedef struct ox_function {
     uint32_t n_nodes;
 } ox_function;
 
+struct ox_import; // import.h
+
 typedef struct ox_model {
     qrn_arena *arena;            // everything but the mappings
     struct ox_mapping *mappings; // the file and its external data
@@ -152,6 +165,10 @@ typedef struct ox_model {
     uint32_t n_functions;
     qrn_strmap functions_by_name; // the first of each name
     ox_graph *graph;
+    // (optional) A model of another format that poses as one of ONNX: nodes of this very domain
+    // (by its address) are imported by this function.
+    const char *foreign_domain;
+    qrn_status (*import_foreign)(struct ox_import *im, const ox_node *n);
 } ox_model;
 
 // Reads a model; the message of a failure names file, offset and what was expected.

@@ -41,6 +41,9 @@ typedef struct ox_external {
 qrn_status ox_read_external_entry(ox_reader *r, ox_bytes message, ox_external *x);
 // Points t->data into the mapped file; t->bytes is set.
 qrn_status ox_read_external(ox_reader *r, const ox_external *x, ox_tensor *t);
+// An empty model.
+qrn_status ox_model_new(const char *path, ox_model **out);
+
 // The mapping of a file, made at first use; dies with the model.
 qrn_status ox_map_file(ox_model *m, const char *path, const qrn_file **out);
 void ox_unmap_files(ox_model *m);
