@@ -326,7 +326,8 @@ static qrn_domain choose_domain(const qrn_lowering *lo, const qrn_lower_row *row
         return QRN_DOMAIN_F32;
     if (all_int && qrn_family_has(row->emits->family, QRN_DOMAIN_I64))
         return QRN_DOMAIN_I64;
-    bool single = lo->fp16 == QRN_FP16_AS_F32 && qrn_family_has(row->emits->family, QRN_DOMAIN_F32);
+    bool single =
+        lo->opt->fp16 == QRN_FP16_AS_F32 && qrn_family_has(row->emits->family, QRN_DOMAIN_F32);
     return single ? QRN_DOMAIN_F32 : QRN_DOMAIN_F64;
 }
 

@@ -162,6 +162,8 @@ void qrn_gpu_ints(qrn_gpu_kernel *k, const int64_t *values, size_t n);
                  sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 void qrn_gpu_float(qrn_gpu_kernel *k, float v);
 void qrn_gpu_params(qrn_gpu_kernel *k, const int32_t *values, uint32_t n); // P
+// How OpenCL C names a type in memory.
+const char *qrn_gpu_type_name(qrn_dtype t);
 // A macro of the program.
 void qrn_gpu_define(qrn_gpu_kernel *k, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -35,10 +35,11 @@ typedef struct expr {
 
 // --- types
 
+// Integers have their own width between steps, too: each result keeps its low bits.
 static const char *number_type(qrn_dtype t) {
-    return qrn_dtype_is_float(t) ? (t == QRN_DTYPE_F64 ? "double" : "float")
-           : t == QRN_DTYPE_U64  ? "ulong"
-                                 : "long";
+    if (qrn_dtype_is_float(t))
+        return t == QRN_DTYPE_F64 ? "double" : "float";
+    return qrn_gpu_type_name(t);
 }
 
 static bool is_plain(const qrn_cvalue *v) {

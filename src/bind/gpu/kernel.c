@@ -65,7 +65,7 @@ static qrn_gpu_arg *new_arg(qrn_gpu_kernel *k, qrn_gpu_arg_kind kind) {
     return a;
 }
 
-static const char *type_name(qrn_dtype t) {
+const char *qrn_gpu_type_name(qrn_dtype t) {
     static const char *const names[QRN_DTYPE_COUNT] = {
         [QRN_DTYPE_F32] = "float",   [QRN_DTYPE_F16] = "half",  [QRN_DTYPE_F64] = "double",
         [QRN_DTYPE_I8] = "char",     [QRN_DTYPE_I16] = "short", [QRN_DTYPE_I32] = "int",
@@ -81,7 +81,7 @@ static void define_operand(qrn_gpu_kernel *k, const char *n, qrn_val v, bool is_
     qrn_gpu_text *t = &k->defines;
     qrn_dtype type = v == QRN_VAL_NONE ? QRN_DTYPE_F32 : k->b->plan->places[v].type;
     qrn_gpu_print(t, "#define HAS_%s %d\n#define %s_T %s\n", n, v != QRN_VAL_NONE, n,
-                  type_name(type));
+                  qrn_gpu_type_name(type));
     qrn_gpu_print(t, "#define %s_ARG __global %s%s_T *%s_p, const ulong %s_o\n", n,
                   is_out ? "" : "const ", n, n, n);
     qrn_gpu_print(t, "#define %s_BEGIN __global %s%s_T *%s = %s_p + %s_o;\n", n,

@@ -273,8 +273,13 @@ static qrn_status lower_shape(qrn_lowering *lo, const qrn_node *n) {
     qrn_shape dims = {.rank = 1, .dims = {end - start}};
     qrn_val from, to;
     void *data;
-    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_U32, &dims, NULL, &from, &data));
-    memcpy(data, x->dims + start, (end - start) * sizeof(uint32_t));
+    qrn_dtype type = n->out[0]->dtype;
+    QRN_TRY(qrn_lo_const(lo, type, &dims, NULL, &from, &data));
+    for (uint32_t i = start; i < end; i++)
+        if (qrn_dtypes[type].bits == 64)
+            ((int64_t *)data)[i - start] = x->dims[i];
+        else
+            ((uint32_t *)data)[i - start] = x->dims[i];
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &to));
     return qrn_lo_step(lo, &qrn_cop_copy, QRN_DOMAIN_RAW, NULL, &from, 1, &to, 1, 0);
 }

@@ -5,7 +5,6 @@
 #include "ir/element_wise.h"
 #include "ir/ops/row.h"
 
-#define INTS (I8 | I16 | I32 | U8 | U16 | U32)
 #define BYTES (UQ8 | SQ8 | U8 | B8) // types of truth values
 
 static bool has_type(const qrn_tensor *t, qrn_dtype_mask types) {
@@ -87,7 +86,7 @@ static qrn_status rule_element_wise_binary(const qrn_op_call *c) {
         QRN_TRY(only_types(c, c->out[0], BYTES | I32));
         return rule_compare(c);
     case QRN_EW_BINARY_MOD:
-        QRN_TRY(only_types(c, c->in[0], I32 | U8 | U32));
+        QRN_TRY(only_types(c, c->in[0], INTS));
         return rule_arithmetic(c);
     case QRN_EW_BINARY_POWER:
         return rule_power(c);
@@ -280,9 +279,9 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ElementWiseAdd",
         .category = "binary-arith",
-        INS(REQUIRED("a", 0, MAX, ACT16 | I32),
-            REQUIRED("b", 0, MAX, ACT16 | I32)),
-        OUTS(REQUIRED("y", 0, MAX, ACT16 | I32)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | INTS),
+            REQUIRED("b", 0, MAX, ACT16 | INTS)),
+        OUTS(REQUIRED("y", 0, MAX, ACT16 | INTS)),
         .flags = QRN_OP_DYNAMIC | QRN_OP_SPARSE,
         .rule = rule_arithmetic,
     },
@@ -339,17 +338,17 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ElementWiseDivide",
         .category = "binary-arith",
-        INS(REQUIRED("a", 0, MAX, ACT16 | I32),
-            REQUIRED("b", 0, MAX, ACT16 | I32)),
-        OUTS(REQUIRED("y", 0, MAX, ACT16 | I32)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | INTS),
+            REQUIRED("b", 0, MAX, ACT16 | INTS)),
+        OUTS(REQUIRED("y", 0, MAX, ACT16 | INTS)),
         .flags = QRN_OP_DYNAMIC,
         .rule = rule_arithmetic,
     },
     {
         .name = "ElementWiseEqual",
         .category = "binary-compare",
-        INS(REQUIRED("a", 0, MAX, ACT16 | I32 | B8),
-            REQUIRED("b", 0, MAX, ACT16 | I32 | B8)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | INTS | B8),
+            REQUIRED("b", 0, MAX, ACT16 | INTS | B8)),
         OUTS(REQUIRED("y", 0, MAX, UQ8 | SQ8 | I32 | U8 | B8)),
         .rule = rule_compare,
     },
@@ -370,9 +369,9 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ElementWiseFloorDiv",
         .category = "binary-arith",
-        INS(REQUIRED("a", 0, MAX, ACT16 | I32),
-            REQUIRED("b", 0, MAX, ACT16 | I32)),
-        OUTS(REQUIRED("y", 0, MAX, ACT16 | I32)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | INTS),
+            REQUIRED("b", 0, MAX, ACT16 | INTS)),
+        OUTS(REQUIRED("y", 0, MAX, ACT16 | INTS)),
         .rule = rule_arithmetic,
     },
     {
@@ -386,32 +385,32 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ElementWiseGreater",
         .category = "binary-compare",
-        INS(REQUIRED("a", 0, MAX, ACT16 | I32 | B8),
-            REQUIRED("b", 0, MAX, ACT16 | I32 | B8)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | INTS | B8),
+            REQUIRED("b", 0, MAX, ACT16 | INTS | B8)),
         OUTS(REQUIRED("y", 0, MAX, UQ8 | SQ8 | U8 | B8)),
         .rule = rule_compare,
     },
     {
         .name = "ElementWiseGreaterEqual",
         .category = "binary-compare",
-        INS(REQUIRED("a", 0, MAX, ACT16 | I32 | B8),
-            REQUIRED("b", 0, MAX, ACT16 | I32 | B8)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | INTS | B8),
+            REQUIRED("b", 0, MAX, ACT16 | INTS | B8)),
         OUTS(REQUIRED("y", 0, MAX, UQ8 | SQ8 | U8 | B8)),
         .rule = rule_compare,
     },
     {
         .name = "ElementWiseLess",
         .category = "binary-compare",
-        INS(REQUIRED("a", 0, MAX, ACT16 | I32 | B8),
-            REQUIRED("b", 0, MAX, ACT16 | I32 | B8)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | INTS | B8),
+            REQUIRED("b", 0, MAX, ACT16 | INTS | B8)),
         OUTS(REQUIRED("y", 0, MAX, UQ8 | SQ8 | I32 | U8 | B8)),
         .rule = rule_compare,
     },
     {
         .name = "ElementWiseLessEqual",
         .category = "binary-compare",
-        INS(REQUIRED("a", 0, MAX, ACT16 | I32 | B8),
-            REQUIRED("b", 0, MAX, ACT16 | I32 | B8)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | INTS | B8),
+            REQUIRED("b", 0, MAX, ACT16 | INTS | B8)),
         OUTS(REQUIRED("y", 0, MAX, UQ8 | SQ8 | U8 | B8)),
         .rule = rule_compare,
     },
@@ -441,17 +440,17 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ElementWiseMod",
         .category = "binary-arith",
-        INS(REQUIRED("a", 0, MAX, I16 | I32),
-            REQUIRED("b", 0, MAX, I16 | I32)),
-        OUTS(REQUIRED("y", 0, MAX, I16 | I32)),
+        INS(REQUIRED("a", 0, MAX, INTS),
+            REQUIRED("b", 0, MAX, INTS)),
+        OUTS(REQUIRED("y", 0, MAX, INTS)),
         .rule = rule_arithmetic,
     },
     {
         .name = "ElementWiseMultiply",
         .category = "binary-arith",
-        INS(REQUIRED("a", 0, MAX, ACT16 | I32 | U32),
-            REQUIRED("b", 0, MAX, ACT16 | I32 | U32)),
-        OUTS(REQUIRED("y", 0, MAX, ACT16 | I32 | U32)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | INTS),
+            REQUIRED("b", 0, MAX, ACT16 | INTS)),
+        OUTS(REQUIRED("y", 0, MAX, ACT16 | INTS)),
         .flags = QRN_OP_DYNAMIC,
         .rule = rule_arithmetic,
     },
@@ -496,8 +495,8 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ElementWiseNotEqual",
         .category = "binary-compare",
-        INS(REQUIRED("a", 0, MAX, ACT16 | I32 | B8),
-            REQUIRED("b", 0, MAX, ACT16 | I32 | B8)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | INTS | B8),
+            REQUIRED("b", 0, MAX, ACT16 | INTS | B8)),
         OUTS(REQUIRED("y", 0, MAX, UQ8 | SQ8 | U8 | B8)),
         .rule = rule_compare,
     },
@@ -512,9 +511,9 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ElementWisePower",
         .category = "binary-arith",
-        INS(REQUIRED("a", 0, MAX, ACT | I32),
-            REQUIRED("b", 0, MAX, ACT16 | I32)),
-        OUTS(REQUIRED("y", 0, MAX, ACT | I32)),
+        INS(REQUIRED("a", 0, MAX, ACT | INTS),
+            REQUIRED("b", 0, MAX, ACT16 | INTS)),
+        OUTS(REQUIRED("y", 0, MAX, ACT | INTS)),
         .flags = QRN_OP_DYNAMIC,
         .rule = rule_power,
     },
@@ -536,9 +535,9 @@ const qrn_op_def qrn_ops_eltwise[] = {
         .name = "ElementWiseSelect",
         .category = "select",
         INS(REQUIRED("cond", 1, MAX, UQ8 | SQ8 | I32 | U8 | B8),
-            REQUIRED("a", 1, MAX, ACT16 | UQ4 | I32),
-            REQUIRED("b", 1, MAX, ACT16 | UQ4 | I32)),
-        OUTS(REQUIRED("y", 0, MAX, ACT16 | I32)),
+            REQUIRED("a", 1, MAX, ACT16 | UQ4 | INTS),
+            REQUIRED("b", 1, MAX, ACT16 | UQ4 | INTS)),
+        OUTS(REQUIRED("y", 0, MAX, ACT16 | INTS)),
         .rule = rule_select,
     },
     {
@@ -575,17 +574,17 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "ElementWiseSquaredDifference",
         .category = "binary-arith",
-        INS(REQUIRED("a", 0, MAX, ACT16 | I32),
-            REQUIRED("b", 0, MAX, ACT16 | I32)),
-        OUTS(REQUIRED("y", 0, MAX, ACT16 | I32)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | INTS),
+            REQUIRED("b", 0, MAX, ACT16 | INTS)),
+        OUTS(REQUIRED("y", 0, MAX, ACT16 | INTS)),
         .rule = rule_arithmetic,
     },
     {
         .name = "ElementWiseSubtract",
         .category = "binary-arith",
-        INS(REQUIRED("a", 0, MAX, ACT16 | I32),
-            REQUIRED("b", 0, MAX, ACT16 | I32)),
-        OUTS(REQUIRED("y", 0, MAX, ACT16 | I32)),
+        INS(REQUIRED("a", 0, MAX, ACT16 | INTS),
+            REQUIRED("b", 0, MAX, ACT16 | INTS)),
+        OUTS(REQUIRED("y", 0, MAX, ACT16 | INTS)),
         .flags = QRN_OP_DYNAMIC,
         .rule = rule_arithmetic,
     },

@@ -113,8 +113,8 @@ const qrn_op_def qrn_ops_move[] = {
         OUTS(REQUIRED("y", 2, MAX, F32 | UQ8 | SQ8 | UQ16 | I32)),
         PARAMS(SCALAR("depth", U32),
                SCALAR_OPT("axis", U32, "N"),
-               SCALAR_OPT("on_value", F32 | UQ8 | SQ8 | UQ16, "1"),
-               SCALAR_OPT("off_value", F32 | UQ8 | SQ8 | UQ16, "0")),
+               SCALAR_OPT("on_value", F32 | UQ8 | SQ8 | UQ16 | I32, "1"),
+               SCALAR_OPT("off_value", F32 | UQ8 | SQ8 | UQ16 | I32, "0")),
         .rule = qrn_rule_one_hot,
     },
     {
@@ -169,8 +169,8 @@ const qrn_op_def qrn_ops_move[] = {
     {
         .name = "Shape",
         .category = "generate",
-        INS(REQUIRED("x", 1, MAX, F32 | I8 | I32 | I64 | U8 | U32)),
-        OUTS(REQUIRED("dims", 1, 1, U32)),
+        INS(REQUIRED("x", 1, MAX, FLOATS | INTS | B8)),
+        OUTS(REQUIRED("dims", 1, 1, I32 | I64 | U32)),
         PARAMS(SCALAR_OPT("start", U32, "0"),
                SCALAR_OPT("end", U32, "N")),
         .rule = qrn_rule_shape,
@@ -235,8 +235,8 @@ const qrn_op_def qrn_ops_move[] = {
     {
         .name = "Transpose",
         .category = "rearrange",
-        INS(REQUIRED("x", 1, MAX, ACT16 | I32 | U32 | B8)),
-        OUTS(REQUIRED("y", 1, MAX, ACT16 | I32 | U32 | B8)),
+        INS(REQUIRED("x", 1, MAX, ACT16 | INTS | B8)),
+        OUTS(REQUIRED("y", 1, MAX, ACT16 | INTS | B8)),
         PARAMS(TENSOR("perm", U32, 1)),
         .flags = QRN_OP_DYNAMIC,
         .rule = qrn_rule_transpose,

@@ -74,8 +74,8 @@ const qrn_op_def qrn_ops_pool[] = {
     {
         .name = "PoolMax2d",
         .category = "pool",
-        INS(REQUIRED("x", 4, 4, ACT16)),
-        OUTS(REQUIRED("y", 4, 4, ACT16)),
+        INS(REQUIRED("x", 4, 4, ACT16 | I8 | U8)),
+        OUTS(REQUIRED("y", 4, 4, ACT16 | I8 | U8)),
         PARAMS(TENSOR("filter_size", U32, 1),
                TENSOR("stride", U32, 1),
                TENSOR("pad_amount", U32, 2),

@@ -324,8 +324,8 @@ const qrn_op_def qrn_ops_reduce[] = {
     {
         .name = "ReduceMax",
         .category = "reduce",
-        INS(REQUIRED("x", 1, MAX, ACT16)),
-        OUTS(REQUIRED("y", 1, MAX, ACT16)),
+        INS(REQUIRED("x", 1, MAX, ACT16 | INTS | B8)),
+        OUTS(REQUIRED("y", 1, MAX, ACT16 | INTS | B8)),
         PARAMS(TENSOR("axes", U32, 1),
                SCALAR_OPT("keep_dims", B8, "0")),
         .rule = rule_reduce,
@@ -343,8 +343,8 @@ const qrn_op_def qrn_ops_reduce[] = {
     {
         .name = "ReduceMin",
         .category = "reduce",
-        INS(REQUIRED("x", 1, MAX, ACT)),
-        OUTS(REQUIRED("y", 1, MAX, ACT)),
+        INS(REQUIRED("x", 1, MAX, ACT | INTS | B8)),
+        OUTS(REQUIRED("y", 1, MAX, ACT | INTS | B8)),
         PARAMS(TENSOR("axes", U32, 1),
                SCALAR_OPT("keep_dims", B8, "0")),
         .rule = rule_reduce,
