@@ -78,13 +78,15 @@ __kernel void gqa(Q_ARG, K_ARG, V_ARG, PK_ARG, PV_ARG, M_ARG, N_ARG, Y_ARG, W_AR
     if (top != -INFINITY)
         for (int j = 0; j < visible; j++)
             sum += exp(w[j] - top);
+    SYNC(CLK_GLOBAL_MEM_FENCE) // all have read the scores
+    for (int j = lane; j < visible; j += LANES)
+        w[j] = top == -INFINITY ? 0.0f : exp(w[j] - top) / sum;
+    SYNC(CLK_GLOBAL_MEM_FENCE)
     for (int d = lane; d < size; d += LANES) {
         float v = 0.0f;
-        for (int j = 0; top != -INFINITY && j < visible; j++) {
-            float share = exp(w[j] - top) / sum;
-            if (share != 0.0f) // an infinite value behind a mask does not count
-                v += share * KEY(V, j);
-        }
+        for (int j = 0; j < visible; j++)
+            if (w[j] != 0.0f) // an infinite value behind a mask does not count
+                v += w[j] * KEY(V, j);
         ST_Y(row * size + d, EPI(v, row * size + d));
     }
 }
