@@ -150,16 +150,23 @@ static qrn_status check_fault(qrn_gpu_run *r, cl_int node) {
                     r->g->ir->name, n ? n->name : "", n ? n->type : "");
 }
 
-static qrn_status fetch_fault(qrn_gpu_run *r, cl_int *fault) {
+// What kernels leave for the host: a fault, then numbers of rows.
+static qrn_status fetch_reports(qrn_gpu_run *r, cl_int *reports) {
     if (!r->p->fault_memory)
         return QRN_OK;
-    cl_int err = qrn_cl.clEnqueueReadBuffer(r->queue, r->p->fault_memory, CL_FALSE, 0,
-                                            sizeof *fault, fault, 0, NULL, NULL);
+    cl_int err =
+        qrn_cl.clEnqueueReadBuffer(r->queue, r->p->fault_memory, CL_FALSE, 0,
+                                   (1u + r->p->n_slots) * sizeof *reports, reports, 0, NULL, NULL);
     return err == CL_SUCCESS ? QRN_OK : failed(r, NULL, "a transfer", err);
 }
 
+static void report_rows(qrn_gpu_run *r, const cl_int *reports) {
+    for (uint32_t i = 0; i < r->p->n_rows_of; i++)
+        r->io[r->p->rows_of[i].io].dims[0] = (uint32_t)reports[r->p->rows_of[i].slot];
+}
+
 static qrn_status run_all(qrn_gpu_run *r) {
-    cl_int fault = 0;
+    cl_int reports[1 + QRN_GPU_MAX_ROWS] = {0};
     qrn_gpu_times *times = r->opt->report;
     uint64_t start = qrn_call_now_ns();
     QRN_TRY(wait_for_fences(r));
@@ -170,17 +177,19 @@ static qrn_status run_all(qrn_gpu_run *r) {
         s = run_launches(r);
     uint64_t launched = qrn_call_now_ns();
     if (s == QRN_OK)
-        s = fetch_fault(r, &fault);
+        s = fetch_reports(r, reports);
     if (s == QRN_OK)
         s = fetch_outputs(r);
     // Also after a failure: the client's memory is in use until then.
     cl_int err = qrn_cl.clFinish(r->queue);
     if (times)
         times->after_ns = qrn_call_now_ns() - launched;
-    if (err == CL_SUCCESS && s == QRN_OK)
+    if (err == CL_SUCCESS && s == QRN_OK) {
         end_outputs(r);
+        report_rows(r, reports);
+    }
     if (err == CL_SUCCESS)
-        return s == QRN_OK ? check_fault(r, fault) : s;
+        return s == QRN_OK ? check_fault(r, reports[0]) : s;
     atomic_store(&r->c->lost, true); // what the device still does to the memory is unknown
     return failed(r, NULL, "finishing the execution", err);
 }

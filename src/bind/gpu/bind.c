@@ -342,6 +342,15 @@ static qrn_status bind_all(qrn_gpu_binder *b) {
     return plan_memory(b);
 }
 
+// Do shapes change from execution to execution? Outputs with as many rows as the data say have the
+// shape of the most.
+static bool has_dynamic(const qrn_compiled *cg) {
+    for (uint32_t v = 0; v < cg->n_values; v++)
+        if (cg->values[v].dynamic)
+            return true;
+    return false;
+}
+
 qrn_status qrn_bind_gpu(qrn_compiled *cg, const qrn_gpu_options *opt, qrn_gpu_plan **plan) {
     qrn_gpu_plan *p = *plan = qrn_calloc(sizeof *p);
     if (!p)
@@ -349,7 +358,7 @@ qrn_status qrn_bind_gpu(qrn_compiled *cg, const qrn_gpu_options *opt, qrn_gpu_pl
     qrn_gpu_binder b = {.cg = cg, .opt = opt, .plan = p};
     p->known = opt->known;
     p->n_known = opt->n_known;
-    if (cg->dynamic || cg->optional_io) { // branches have no kernel
+    if (has_dynamic(cg) || cg->optional_io) { // branches have no kernel
         qrn_free(p);
         return QRN_FAIL(QRN_E_FINALIZE,
                         "graph '%s': dynamic shapes and optional tensors are not supported by "

@@ -71,7 +71,8 @@ typedef struct qrn_gpu_op {
 
 // Tables of the ops that are not element-wise, one a file; each ends with a row without an op.
 #define QRN_GPU_OP_TABLES(X)                                                                       \
-    X(gemm) X(move) X(index) X(reduce) X(norm) X(pool) X(image) X(detect) X(seq) X(user)
+    X(gemm)                                                                                        \
+    X(move) X(index) X(reduce) X(norm) X(pool) X(image) X(detect) X(nms) X(boxes) X(seq) X(user)
 #define X(name) extern const qrn_gpu_op qrn_gpu_ops_##name[];
 QRN_GPU_OP_TABLES(X)
 #undef X
@@ -172,6 +173,9 @@ void qrn_gpu_clamp(qrn_gpu_kernel *k, const qrn_clamp *c);
 // Output F and an int: F[0] gets that number (the step's node + 1) when data name an element that
 // is not there; the execution then fails.
 void qrn_gpu_fault(qrn_gpu_kernel *k, const qrn_cstep *s);
+// An int: the slot of F that gets the first dimension of the outputs in the mask, which depends on
+// the data. 0: nobody asks for it.
+void qrn_gpu_rows_slot(qrn_gpu_kernel *k, const qrn_cstep *s, uint32_t outputs);
 // NAME_REAL: 1 when the operand is stored as floats.
 void qrn_gpu_define_real(qrn_gpu_kernel *k, const char *name, qrn_val v);
 // Adds the launch, and frees what the kernel holds, also on failure. local NULL: the driver

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Images: resampling, colours, windows, samples on the GPU.
-#include "bind/gpu/binder.h"
+#include "bind/gpu/rows.h"
 
 #include "kernels/image/color.h"
 #include "kernels/image/resample.h"
@@ -138,6 +138,45 @@ static qrn_status bind_project(qrn_gpu_binder *b, const qrn_cstep *s) {
     return end(&k, s);
 }
 
+// Range or mean and deviation of each image; without noise nothing.
+static qrn_status glimpse_noise(qrn_gpu_binder *b, const qrn_cstep *s, qrn_val *noise) {
+    const qrn_glimpse_args *a = s->args;
+    const qrn_shape *x = qrn_gpu_shape(b, s->in[0]);
+    size_t image = (size_t)qrn_gpu_span(x, 1, 4), one = 1;
+    qrn_walk outer, inner;
+    qrn_gpu_rows r;
+    if (a->noise == QRN_GLIMPSE_ZEROS)
+        return QRN_OK;
+    QRN_TRY(qrn_gpu_scratch(b, QRN_DTYPE_F32, 2u * (size_t)x->dims[0], noise));
+    qrn_walk_init(&outer, 1);
+    qrn_walk_init(&inner, 1);
+    qrn_walk_push(&outer, x->dims[0], &image);
+    qrn_walk_push(&inner, image, &one);
+    qrn_gpu_kernel k = qrn_gpu_rows_begin(b, s, qrn_cl_image, "glimpse_noise", &outer, &inner, &r);
+    qrn_gpu_define(&k, "UNIFORM", "%d", a->noise == QRN_GLIMPSE_UNIFORM);
+    qrn_gpu_in(&k, "X", s->in[0]);
+    qrn_gpu_out(&k, "Z", *noise);
+    qrn_gpu_rows_args(&k, &r, &outer, &inner);
+    return qrn_gpu_rows_end(&k, &r);
+}
+
+static qrn_status bind_glimpse(qrn_gpu_binder *b, const qrn_cstep *s) {
+    const qrn_glimpse_args *a = s->args;
+    const uint32_t *x = qrn_gpu_shape(b, s->in[0])->dims, *y = qrn_gpu_shape(b, s->out[0])->dims;
+    qrn_val noise = QRN_VAL_NONE;
+    bool doubles = b->opt->device && b->opt->device->info->fp64;
+    QRN_TRY(qrn_gpu_check_domain(b, s, false));
+    QRN_TRY(glimpse_noise(b, s, &noise));
+    qrn_gpu_kernel k = begin(b, s, "glimpse", "B");
+    qrn_gpu_define(&k, "NOISE", "%u", a->noise);
+    qrn_gpu_define(&k, "REAL", "%s", doubles ? "double" : "float");
+    qrn_gpu_in(&k, "Z", noise);
+    qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
+    add_params(&k, (const uint32_t[]){x[1], x[2], x[3], y[1], y[2]}, 5);
+    QRN_GPU_INTS(&k, a->centered, a->normalized);
+    return end(&k, s);
+}
+
 const qrn_gpu_op qrn_gpu_ops_image[] = {
     {.op = &qrn_cop_resample, .bind = bind_resample, .epilogue = true},
     {.op = &qrn_cop_resample_move, .bind = bind_resample, .epilogue = true},
@@ -148,5 +187,6 @@ const qrn_gpu_op qrn_gpu_ops_image[] = {
     {.op = &qrn_cop_grid_sample, .bind = bind_grid_sample, .epilogue = true},
     {.op = &qrn_cop_crop_resize, .bind = bind_crop_resize, .epilogue = true},
     {.op = &qrn_cop_project, .bind = bind_project, .epilogue = true},
+    {.op = &qrn_cop_glimpse, .bind = bind_glimpse, .epilogue = true},
     {0},
 };

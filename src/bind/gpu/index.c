@@ -169,6 +169,32 @@ static qrn_status bind_scatter(qrn_gpu_binder *b, const qrn_cstep *s) {
     return apart ? qrn_gpu_copy(b, sum, s->out[0], count) : QRN_OK;
 }
 
+#define NONZERO_BLOCK 256 // as in index.cl
+
+static qrn_status bind_nonzero(qrn_gpu_binder *b, const qrn_cstep *s) {
+    const qrn_shape *x = qrn_gpu_shape(b, s->in[0]);
+    size_t total = qrn_gpu_count(b, s->in[0]), blocks = (total + NONZERO_BLOCK - 1) / NONZERO_BLOCK;
+    int32_t p[1 + QRN_MAX_RANK] = {(int32_t)x->rank};
+    qrn_val counts;
+    QRN_TRY(qrn_gpu_scratch(b, QRN_DTYPE_I32, blocks, &counts));
+    qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_index, "nonzero_count");
+    qrn_gpu_in(&k, "X", s->in[0]);
+    qrn_gpu_out(&k, "N", counts);
+    QRN_GPU_INTS(&k, (int64_t)total, (int64_t)blocks);
+    QRN_TRY(qrn_gpu_kernel_items(&k, blocks));
+    for (uint32_t d = 0; d < x->rank; d++)
+        p[1 + d] = (int32_t)x->dims[d];
+    k = qrn_gpu_kernel_begin(b, qrn_cl_index, "nonzero");
+    qrn_gpu_in(&k, "X", s->in[0]);
+    qrn_gpu_in(&k, "N", counts);
+    qrn_gpu_out(&k, "Y", s->out[0]);
+    qrn_gpu_fault(&k, s);
+    qrn_gpu_rows_slot(&k, s, ((const qrn_nonzero_args *)s->args)->write_dims);
+    qrn_gpu_params(&k, p, 1 + x->rank);
+    QRN_GPU_INTS(&k, (int64_t)total, qrn_gpu_shape(b, s->out[0])->dims[0], (int64_t)blocks);
+    return qrn_gpu_kernel_items(&k, blocks);
+}
+
 const qrn_gpu_op qrn_gpu_ops_index[] = {
     {.op = &qrn_cop_gather, .bind = bind_gather, .epilogue = true},
     {.op = &qrn_cop_gather_elements, .bind = bind_gather_elements, .epilogue = true},
@@ -178,5 +204,6 @@ const qrn_gpu_op qrn_gpu_ops_index[] = {
     {.op = &qrn_cop_one_hot, .bind = bind_one_hot, .epilogue = true},
     {.op = &qrn_cop_scatter_elements, .bind = bind_scatter},
     {.op = &qrn_cop_scatter_nd, .bind = bind_scatter},
+    {.op = &qrn_cop_nonzero, .bind = bind_nonzero},
     {0},
 };

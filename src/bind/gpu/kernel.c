@@ -423,3 +423,20 @@ void qrn_gpu_fault(qrn_gpu_kernel *k, const qrn_cstep *s) {
     qrn_gpu_out(k, "F", k->b->fault);
     qrn_gpu_int(k, (int64_t)s->node + 1);
 }
+
+void qrn_gpu_rows_slot(qrn_gpu_kernel *k, const qrn_cstep *s, uint32_t outputs) {
+    qrn_gpu_plan *p = k->b->plan;
+    uint32_t slot = 0;
+    for (uint32_t o = 0; o < s->n_out; o++) {
+        qrn_val v = s->out[o];
+        if (!(outputs >> o & 1u) || v == QRN_VAL_NONE || k->b->cg->values[v].kind != QRN_CV_IO)
+            continue;
+        if (p->n_rows_of == QRN_GPU_MAX_ROWS) {
+            fail(k, qrn_gpu_reject(k->b, s, "too many outputs have as many rows as the data say"));
+            break;
+        }
+        slot = slot ? slot : ++p->n_slots;
+        p->rows_of[p->n_rows_of++] = (qrn_gpu_rows_of){k->b->cg->values[v].io, slot};
+    }
+    qrn_gpu_int(k, slot);
+}

@@ -140,6 +140,13 @@ typedef struct qrn_gpu_choice {
     const char *key, *winner;
 } qrn_gpu_choice;
 
+#define QRN_GPU_MAX_ROWS 32
+
+// An output whose first dimension depends on the data: kernels leave it in a slot of the reports.
+typedef struct qrn_gpu_rows_of {
+    uint32_t io, slot;
+} qrn_gpu_rows_of;
+
 typedef struct qrn_gpu_plan {
     qrn_compiled *cg;      // destroyed with the plan, which lives in its arena
     qrn_gpu_place *places; // [n_places]; the first are those of the graph's values
@@ -155,7 +162,9 @@ typedef struct qrn_gpu_plan {
     qrn_gpu_object *objects;
     uint32_t n_objects;
     size_t arena_bytes, bound_bytes;
-    bool has_fault;              // some kernel may report: executions read the place
+    bool has_fault; // some kernel may report: executions read the place
+    qrn_gpu_rows_of rows_of[QRN_GPU_MAX_ROWS];
+    uint32_t n_rows_of, n_slots; // slots of the reports: 1 is the first
     uint32_t n_packed, n_found;  // constants with a name: made here, and found (options.find)
     qrn_gpu_choice *choices;     // that it was made with
     const qrn_gpu_choice *known; // qrn_gpu_options.known
@@ -166,7 +175,7 @@ typedef struct qrn_gpu_plan {
     cl_mem arena, params_memory;
     cl_mem *parts; // [n_parts] of the arena, for QRN_GPU_ARG_BUFFER
     uint32_t n_parts;
-    cl_mem fault_memory;  // one cl_int: 0, or the number of a node + 1
+    cl_mem fault_memory;  // cl_ints: 0, or the number of a node + 1; then the slots
     cl_mem *state_memory; // [n_states], cleared
 } qrn_gpu_plan;
 

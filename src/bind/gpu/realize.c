@@ -96,9 +96,9 @@ static qrn_status make_memory(qrn_gpu_plan *p) {
         return no_device_memory(p, needed_bytes(p), CL_MEM_OBJECT_ALLOCATION_FAILURE);
     if (p->arena_bytes)
         QRN_TRY(qrn_gpu_new_buffer(p, p->arena_bytes, NULL, &p->arena));
-    const cl_int none = 0;
+    const cl_int none[1 + QRN_GPU_MAX_ROWS] = {0};
     if (p->has_fault)
-        QRN_TRY(qrn_gpu_new_buffer(p, sizeof none, &none, &p->fault_memory));
+        QRN_TRY(qrn_gpu_new_buffer(p, (1u + p->n_slots) * sizeof *none, none, &p->fault_memory));
     if (p->n_params)
         QRN_TRY(
             qrn_gpu_new_buffer(p, p->n_params * sizeof *p->params, p->params, &p->params_memory));

@@ -209,3 +209,73 @@ __kernel void project(X_ARG, M_ARG, Y_ARG, P_ARG, const int each, const int near
     ST_Y(i, EPI(pixel(X, image * P[0] * P[1] * P[2], size, p, 2, nearest, P[2], i % P[2]), i));
 }
 #endif
+
+#ifdef KERNEL_glimpse_noise
+// What the noise of an image is made of: Z[image] is base, spread.
+__kernel void glimpse_noise(X_ARG, Z_ARG, ROWS_ARGS) {
+    X_BEGIN Z_BEGIN ROWS_BEGIN
+    CENTER(mean, rest, squares)
+    float low = INFINITY, high = -INFINITY;
+    EACH(i) {
+        low = fmin(low, LD_X(base + INNER(i)));
+        high = fmax(high, LD_X(base + INNER(i)));
+    }
+    TREE(low, fmin)
+    TREE(high, fmax)
+    if (ROW_OWNER) {
+        ST_Z(row * 2, UNIFORM ? low : mean + rest);
+        ST_Z(row * 2 + 1, UNIFORM ? high - low : sqrt(squares / (float)n));
+    }
+}
+#endif
+
+#ifdef KERNEL_glimpse
+// A well mixed number of 53 bits for each counter (splitmix64).
+inline ulong mixed(ulong n) {
+    n = (n + 1) * 0x9e3779b97f4a7c15ul;
+    n = (n ^ n >> 30) * 0xbf58476d1ce4e5b9ul;
+    n = (n ^ n >> 27) * 0x94d049bb133111ebul;
+    return (n ^ n >> 31) >> 11;
+}
+
+// First row or column of the window; far outside for a position that is no number.
+inline float glimpse_start(REAL at, int size, int window, int centered, int normalized) {
+    REAL p = at * (normalized ? size : 1);
+    if (centered && normalized)
+        p = p / 2 + size / (REAL)2 - window / (REAL)2;
+    else if (centered)
+        p += size / (REAL)2;
+    return isnan(p) ? -INFINITY : (float)trunc(p);
+}
+
+// One window of each image; pixels outside are noise, which depends on their position alone. P:
+// height, width, channels, height and width of the window. NOISE: 0 uniform, 1 normal, 2 none.
+__kernel void glimpse(X_ARG, B_ARG, Z_ARG, Y_ARG, P_ARG, const int centered, const int normalized,
+                      const int n EPI_ARGS) {
+    X_BEGIN B_BEGIN Z_BEGIN Y_BEGIN P_BEGIN EPI_BEGIN
+    int g = (int)get_global_id(0), per_image = P[3] * P[4] * P[2], image = g / per_image;
+    if (g >= n)
+        return;
+    int i = g % per_image, c = i % P[2];
+    float row = glimpse_start(LD_B(image * 2), P[0], P[3], centered, normalized) +
+                (float)(i / P[2] / P[4]);
+    float col = glimpse_start(LD_B(image * 2 + 1), P[1], P[4], centered, normalized) +
+                (float)(i / P[2] % P[4]);
+    float v = 0.0f;
+    if (row >= 0.0f && row < (float)P[0] && col >= 0.0f && col < (float)P[1]) {
+        v = LD_X(((image * P[0] + (int)row) * P[1] + (int)col) * P[2] + c);
+    }
+#if NOISE < 2
+    else {
+        ulong at = ((ulong)image << 40 ^ (ulong)i) * 2;
+        float z = (float)mixed(at) * 0x1p-53f, base = LD_Z(image * 2), spread = LD_Z(image * 2 + 1);
+#if NOISE == 1
+        float left = (float)(0x20000000000000ul - mixed(at)) * 0x1p-53f;
+        z = sqrt(-2.0f * log(left)) * cos(6.283185307179586f * ((float)mixed(at + 1) * 0x1p-53f));
+#endif
+        v = spread == 0.0f ? base : base + spread * z;
+    }
+#endif
+    ST_Y(g, EPI(v, g));
+}
+#endif

@@ -183,3 +183,51 @@ __kernel void lut(X_ARG, T_ARG, Y_ARG, const int mask, const int n EPI_ARGS) {
         ST_Y(i, EPI(LD_T((int)LD_X(i) & mask), i));
 }
 #endif
+
+#if defined(KERNEL_nonzero_count) || defined(KERNEL_nonzero)
+#define BLOCK 256 // elements that a work item looks at
+#endif
+
+#ifdef KERNEL_nonzero_count
+__kernel void nonzero_count(X_ARG, N_ARG, const int total, const int n) {
+    X_BEGIN N_BEGIN
+    int g = (int)get_global_id(0), sum = 0;
+    if (g >= n)
+        return;
+    for (int i = g * BLOCK; i < min(g * BLOCK + BLOCK, total); i++)
+        sum += LD_X(i) != 0;
+    ST_N(g, sum);
+}
+#endif
+
+#ifdef KERNEL_nonzero
+// Coordinates of the elements that are not 0, in order; rows that are left over are -1. P: rank,
+// then the dimensions.
+__kernel void nonzero(X_ARG, N_ARG, Y_ARG, F_ARG, const int node, const int slot, P_ARG,
+                      const int total, const int rows, const int n) {
+    X_BEGIN N_BEGIN Y_BEGIN F_BEGIN P_BEGIN
+    int g = (int)get_global_id(0), row = 0, all = 0;
+    if (g >= n)
+        return;
+    for (int b = 0; b < n; b++) {
+        row += b < g ? LD_N(b) : 0;
+        all += LD_N(b);
+    }
+    if (all > rows)
+        F[0] = node;
+    if (g == 0 && slot)
+        F[slot] = all;
+    for (int i = g * BLOCK; i < min(g * BLOCK + BLOCK, total) && row < rows; i++) {
+        if (!(LD_X(i) != 0))
+            continue;
+        int rest = i;
+        for (int d = P[0] - 1; d >= 0; d--) {
+            ST_Y(row * P[0] + d, rest % P[1 + d]);
+            rest /= P[1 + d];
+        }
+        row++;
+    }
+    for (int r = all * P[0] + g; r < rows * P[0]; r += n)
+        ST_Y(r, -1);
+}
+#endif
