@@ -155,7 +155,7 @@ void qrn_gpu_out(qrn_gpu_kernel *k, const char *name, qrn_val v) {
 void qrn_gpu_object_in(qrn_gpu_kernel *k, const char *name, uint32_t object, qrn_dtype type) {
     qrn_gpu_text *t = &k->defines;
     qrn_gpu_print(t, "#define %s_T %s\n#define %s_ARG __global const %s_T *%s\n", name,
-                  type_name(type), name, name, name);
+                  qrn_gpu_type_name(type), name, name, name);
     qrn_gpu_print(t, "#define %s_BEGIN\n#define LD_%s(i) ", name, name);
     qrn_gpu_print(t, type == QRN_DTYPE_F16 ? "vload_half((i), %s)\n" : "(%s[i])\n", name);
     new_arg(k, QRN_GPU_ARG_OBJECT)->item = object;
