@@ -28,7 +28,7 @@
 #define B8 QRN_T(B8)
 #define STR QRN_T(STR)
 #define FLOATS (F32 | F16)
-#define INTS (I8 | I16 | I32 | I64 | U8 | U16 | U32) // exact in 64 bits with a sign
+#define INTS (I8 | I16 | I32 | I64 | U8 | U16 | U32)              // exact in 64 bits with a sign
 #define ACT (FLOATS | UQ8 | SQ8 | UQ16)                           // usual activations
 #define ACT16 (ACT | SQ16)                                        // with signed 16 bits
 #define ANY ((((qrn_dtype_mask)1 << QRN_DTYPE_COUNT) - 1) & ~STR) // every number
