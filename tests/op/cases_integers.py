@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Plain integers of every width, in the ops where clients send them: arithmetic, comparison, choice,
-limits, transpose, reduction, pooling, shapes.
+"""Plain integers of every width, in the ops where clients send them: arithmetic, comparison,
+choice, limits, transpose, reduction, pooling, shapes.
 
 Oracles: Python's integers, then the low bits that the type keeps.
 """
