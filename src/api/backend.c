@@ -12,7 +12,6 @@
 #include "core/version.h"
 
 #include "QnnOpDef.h"
-#include "QnnSdkBuildId.h"
 
 #include <string.h>
 
@@ -161,7 +160,7 @@ Qnn_ErrorHandle_t QnnBackend_getBuildId(const char **id) {
     if (!id)
         return qrn_api_end(QRN_COMP_BACKEND,
                            QRN_FAIL(QRN_E_ARGUMENT, "build id: no place to write to"), NULL);
-    *id = QNN_SDK_BUILD_ID "-" QUERN_VERSION; // of the API that is announced, and our own
+    *id = qrn_build_id();
     return QNN_SUCCESS;
 }
 

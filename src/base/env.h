@@ -25,6 +25,8 @@
       "what reading and running a model may cost, such as nodes=2M,memory=1G,work=500M,run=8G,"    \
       "time=60; 0: no limit (docs/limits.md)")                                                     \
     X(API_VERSION, "QUERN_API_VERSION", "announced core API version, such as 2.37")                \
+    X(SOC, "QUERN_SOC",                                                                            \
+      "chip that HTP devices without options are, by name or number; default SM8350")              \
     X(SOCS, "QUERN_SOCS", "file with further chips for the HTP backend (docs/htp-device.md)")      \
     X(CUSTOM_OPS, "ORT_QNN_CUSTOM_OP_DOMAINS",                                                     \
       "ops that ONNX Runtime shall treat as known, for op packages (docs/onnxruntime.md)")         \

@@ -8,6 +8,8 @@
 #include "base/env.h"
 #include "core/backend.h"
 
+#include "QnnSdkBuildId.h"
+
 #define CORE_MAJOR 2
 #define CORE_MINOR 40
 #define CORE_MINOR_OLDEST 14 // structs had other sizes before
@@ -42,6 +44,8 @@ qrn_status qrn_version_parse(const char *text, Qnn_Version_t *core) {
     *core = v;
     return QRN_OK;
 }
+
+const char *qrn_build_id(void) { return QNN_SDK_BUILD_ID "-" QUERN_VERSION; }
 
 qrn_status qrn_version(Qnn_ApiVersion_t *version) {
     const qrn_backend *b = &qrn_this_backend;

@@ -220,7 +220,7 @@ def test_program_libraries_and_binaries_have_one_version(tmp_path):
     builds = [lib["build"] for lib in info["libraries"] if lib.get("build")]
     assert len(builds) >= 2 and all(b.endswith(f"_quern-{version}") for b in builds)
     ok("compile", add_relu(tmp_path / "n.onnx"), "--soc", "57", "-o", tmp_path / "n.bin")
-    assert ok_json("show", tmp_path / "n.bin", "--json")["build"] == f"quern-{version}"
+    assert {ok_json("show", tmp_path / "n.bin", "--json")["build"]} == set(builds)
 
 
 def weights(*shape):

@@ -153,6 +153,12 @@ static void htp_bin_09_the_description_has_the_options(void **state) {
     assert_int_equal(info->version, QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_3);
     const QnnSystemContext_BinaryInfoV3_t *v = &info->contextBinaryInfoV3;
     assert_int_equal(v->backendId, 6);
+    const char *id = NULL;
+    OK(w->qnn.backendGetBuildId(&id));
+    assert_string_equal(v->buildId, id); // one version everywhere, in the form that clients parse
+    unsigned major, minor, patch;
+    assert_int_equal(sscanf(id, "v%u.%u.%u.", &major, &minor, &patch), 3);
+    assert_true(major == 2 && minor == 51 && patch == 0); // the release with core API 2.40
     assert_int_equal(v->socModel, SOC);
     assert_string_equal(v->socVersion, "SM8650");
     const QnnHtpSystemContext_ContextBlobInfo_t *c = v->contextMetadata;

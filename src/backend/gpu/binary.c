@@ -139,7 +139,7 @@ static qrn_status fill(qrn_bin *b, const qrn_api_context *c) {
     b->backend_api[1] = v.backendApiVersion.minor;
     b->backend_api[2] = v.backendApiVersion.patch;
     b->backend_id = qrn_this_backend.id;
-    b->build_id = "quern-" QUERN_VERSION;
+    b->build_id = qrn_build_id();
     b->part = QRN_BIN_WHOLE;
     b->n_graphs = qrn_context_n_graphs(c);
     b->graphs = qrn_arena_alloc(b->arena, (b->n_graphs + 1u) * sizeof *b->graphs);

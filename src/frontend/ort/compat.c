@@ -23,7 +23,7 @@ typedef struct needs {
     Qnn_Version_t sdk, api, blob;
 } needs;
 
-// "v2.37.0.<build>", with or without words behind it.
+// "v2.51.0.<build>", with or without words behind it.
 static bool read_sdk(const qc_client *c, Qnn_Version_t *out) {
     const char *id = NULL;
     return c->qnn.backendGetBuildId && c->qnn.backendGetBuildId(&id) == QNN_SUCCESS && id &&

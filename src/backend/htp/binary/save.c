@@ -170,7 +170,7 @@ static void save_versions(qrn_bin *b, const qrn_htp_device *d) {
     b->backend_id = qrn_this_backend.id;
     b->soc_id = d->chosen ? d->soc.id : 0;
     b->arch = d->chosen ? d->soc.arch : 0;
-    b->build_id = "quern-" QUERN_VERSION;
+    b->build_id = qrn_build_id();
 }
 
 static qrn_status describe(saving *s) {

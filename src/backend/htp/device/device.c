@@ -7,11 +7,12 @@
 // which one it is, so it is read word by word, and never beyond byte 12 while the older layout is
 // possible.
 //
-// State of the library: the device that stands for "none", fixed by its first use (a global option
-// given before that chooses its chip), and the list of living devices, for what the API does not
-// bind to a device handle.
+// State of the library: the device that stands for "none", fixed by its first use (QUERN_SOC or a
+// global option given before that chooses its chip), and the list of living devices, for what the
+// API does not bind to a device handle.
 #include "backend/htp/device/device.h"
 
+#include "base/env.h"
 #include "base/fork.h"
 #include "base/mem.h"
 #include "core/services.h"
@@ -19,7 +20,9 @@
 #include "HTP/QnnHtpDevice.h"
 #include "QnnGlobalConfig.h"
 
+#include <ctype.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 // What hangs on a device handle: the facts everybody reads, and how they came about.
@@ -39,8 +42,19 @@ static atomic_uint global_soc; // 0: not given
 static qrn_htp_device fallback;
 static pthread_once_t fallback_once = PTHREAD_ONCE_INIT;
 
+// The chip that QUERN_SOC names or numbers; NULL: none, or an unknown one.
+static const qrn_soc *soc_of_environment(void) {
+    const char *text = qrn_env_get(QRN_ENV_SOC);
+    char *end = NULL;
+    unsigned long id = text && isdigit((unsigned char)*text) ? strtoul(text, &end, 10) : 0;
+    if (end && *end == '\0')
+        return id <= UINT32_MAX ? qrn_soc_by_id((uint32_t)id) : NULL;
+    return text ? qrn_soc_by_name(text) : NULL;
+}
+
 static void make_fallback(void) {
     const qrn_soc *soc = qrn_soc_by_id(atomic_load(&global_soc));
+    soc = soc ? soc : soc_of_environment();
     fallback.chosen = soc != NULL;
     fallback.soc = soc ? *soc : *qrn_soc_by_id(QRN_SOC_DEFAULT);
 }
@@ -77,6 +91,12 @@ static void warn_of_bad_rows(qrn_api_log *log) {
     const char *text;
     for (uint32_t i = 0; (text = qrn_soc_warning(i)); i++)
         qrn_log(log, QNN_LOG_LEVEL_WARN, "%s", text);
+    text = qrn_env_get(QRN_ENV_SOC);
+    if (text && !soc_of_environment())
+        qrn_log(log, QNN_LOG_LEVEL_WARN,
+                "QUERN_SOC is '%.64s', which is no chip's name or number: devices without options "
+                "are %s. Say a name such as SM8650, or describe the chip in a file for QUERN_SOCS",
+                text, default_device()->soc.name);
 }
 
 qrn_status qrn_htp_device_create(qrn_api_device *d) {
