@@ -166,7 +166,6 @@ Qnn_ErrorHandle_t QnnBackend_getBuildId(const char **id) {
 
 static qrn_status register_package(qrn_api_backend *b, const char *path, const void *image,
                                    uint64_t size, const char *provider, const char *target) {
-    QRN_TRY(qrn_library_check());
     if (!b)
         return no_handle();
     bool have = path ? *path != '\0' : image && size;

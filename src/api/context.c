@@ -17,7 +17,6 @@ Qnn_ErrorHandle_t qrn_not_a_context(const char *function) {
 }
 
 qrn_status qrn_context_parents(const void *backend, const void *device, qrn_context_parent *p) {
-    QRN_TRY(qrn_library_check());
     p->backend = qrn_pin(QRN_KIND_BACKEND, backend);
     p->device = device ? qrn_pin(QRN_KIND_DEVICE, device) : NULL;
     if (!p->backend)

@@ -142,7 +142,6 @@ static qrn_status start(qrn_api_device *d, const QnnDevice_Config_t **config) {
 
 static qrn_status create(Qnn_LogHandle_t logger, qrn_api_log *log,
                          const QnnDevice_Config_t **config, Qnn_DeviceHandle_t *out) {
-    QRN_TRY(qrn_library_check());
     QRN_TRY(check_log(logger, log));
     if (!out)
         return QRN_FAIL(QRN_E_ARGUMENT, "device: no place for the handle");

@@ -42,9 +42,6 @@ Qnn_ErrorHandle_t QnnGraph_create(Qnn_ContextHandle_t contextHandle, const char 
                                   const QnnGraph_Config_t **config,
                                   Qnn_GraphHandle_t *graphHandle) {
     QRN_API_CALL;
-    qrn_status s = qrn_library_check();
-    if (s != QRN_OK)
-        return qrn_api_end(QRN_COMP_GRAPH, s, NULL);
     qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, contextHandle);
     if (!c)
         return qrn_api_end(QRN_COMP_GRAPH,

@@ -277,15 +277,13 @@ Qnn_ErrorHandle_t QnnBackend_validateOpConfig(Qnn_BackendHandle_t backend,
                                               Qnn_OpConfig_t opConfig) {
     QRN_API_CALL;
     qrn_api_backend *b = qrn_pin(QRN_KIND_BACKEND, backend);
-    qrn_status s = qrn_library_check();
-    if (s == QRN_OK && !b)
-        s = QRN_FAIL(QRN_E_HANDLE, "validateOpConfig: not a backend handle");
-    if (s != QRN_OK)
-        return qrn_api_end(QRN_COMP_BACKEND, s, b ? b->log : NULL);
+    if (!b)
+        return qrn_api_end(QRN_COMP_BACKEND,
+                           QRN_FAIL(QRN_E_HANDLE, "validateOpConfig: not a backend handle"), NULL);
     qrn_op_source src = {.backend = b, .arena = qrn_arena_create()};
     qrn_node *n = NULL;
-    s = src.arena ? qrn_opconfig_node(&src, &opConfig, &n)
-                  : QRN_FAIL(QRN_E_MEM, "validateOpConfig: out of memory");
+    qrn_status s = src.arena ? qrn_opconfig_node(&src, &opConfig, &n)
+                             : QRN_FAIL(QRN_E_MEM, "validateOpConfig: out of memory");
     qrn_arena_destroy(src.arena);
     drop_graph(s);
     if (s == QRN_OK || s == QRN_E_MEM || s == QRN_E_OP_UNKNOWN || s == QRN_E_UNSUPPORTED)

@@ -68,7 +68,6 @@
     X(SYSTEM, "the system or a driver refused")                                                    \
     X(COMM, "system communication failed")                                                         \
     X(COMM_FATAL, "system communication failed for good")                                          \
-    X(LIBRARY, "library is loaded twice")                                                          \
     X(GENERAL, "internal error")
 
 typedef enum qrn_status {

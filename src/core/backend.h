@@ -262,10 +262,6 @@ typedef struct qrn_backend {
     void (*platform_info_free)(const void *info);
     qrn_status (*infrastructure)(const void **infra);
 
-    // (optional) Is this library fit to work in this process? Asked first by the calls that make
-    // devices, contexts and graphs, validate ops and register packages.
-    qrn_status (*library_check)(void);
-
     // (optional) For a library that stands between clients and the core: changes the function table
     // (a QNN_INTERFACE_VER_TYPE) once, before a client has seen it.
     void (*interface_table)(void *table);

@@ -62,10 +62,6 @@ typedef struct qrn_device_own {
     bool info_stale;  // options have changed since
 } qrn_device_own;
 
-static inline qrn_status qrn_library_check(void) {
-    return qrn_this_backend.library_check ? qrn_this_backend.library_check() : QRN_OK;
-}
-
 // Does the backend list the property key as supported?
 bool qrn_has_capability(uint32_t key);
 

@@ -268,7 +268,6 @@ const qrn_backend qrn_this_backend = {
     .package_list = package_list,
     .context_property = qrn_htp_context_property,
     .op_check = qrn_htp_op_check,
-    .library_check = qrn_htp_library_check,
     .graph_finalize = qrn_htp_graph_finalize,
     .graph_enter = qrn_htp_graph_enter,
     .graph_leave = qrn_htp_graph_leave,

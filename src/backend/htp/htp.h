@@ -135,8 +135,6 @@ qrn_status qrn_htp_context_config(qrn_api_context *c, qrn_config_phase phase,
                                   const void *const *custom, size_t n);
 qrn_status qrn_htp_graph_config(qrn_api_graph *g, qrn_config_phase phase, const void *const *custom,
                                 size_t n);
-// library.c: fails in a copy of the library that was loaded after another one (HTP-LIB-02).
-qrn_status qrn_htp_library_check(void);
 // support.c
 extern const qrn_support_table qrn_htp_support;
 qrn_status qrn_htp_op_check(const qrn_api_backend *b, const qrn_api_context *c,
