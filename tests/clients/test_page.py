@@ -53,10 +53,10 @@ def shell(text, folder):
 
 def test_every_block_is_run_here():
     assert {name for name, found in SECTIONS.items() if found} == {
-        "onnxruntime-qnn", "executorch", "A program in C"}
+        "onnxruntime-qnn", "executorch", "LiteRT", "A program in C"}
     assert "pip install onnxruntime-qnn==2.7.0\n" == SECTIONS["onnxruntime-qnn"][0][1]
     pinned = (ROOT / "tests" / "clients" / "requirements.txt").read_text()
-    assert "onnxruntime-qnn==2.7.0" in pinned
+    assert "onnxruntime-qnn==2.7.0" in pinned and "ai-edge-litert==2.3.0" in pinned
 
 
 def test_onnxruntime_qnn(folder):
@@ -93,6 +93,27 @@ def test_executorch(folder):
     assert summary, out
     for got, exact in zip(map(float, summary.groups()), (want.min(), want.max())):
         assert abs(got - float(exact)) <= 0.02 * float(want.max())
+
+
+def test_litert(folder):
+    pytest.importorskip("ai_edge_litert", reason="ai-edge-litert is not installed")
+    from litert_models import interpret
+    from tflite_writer import Graph
+    commands, compiling, running = blocks("LiteRT", "sh", "python", "python")
+    rng, g = np.random.default_rng(3), Graph()
+    weights = g.const(rng.normal(size=(4, 8)).astype(np.float32))
+    g.output(g.op("FULLY_CONNECTED", [g.input("x", [1, 8]), weights, -1], g.tensor([1, 4])))
+    g.save(folder / "model.tflite")
+    x = rng.normal(size=(1, 8)).astype(np.float32)
+    np.save(folder / "input.npy", x)
+    (folder / "compile.py").write_text(compiling)
+    (folder / "run.py").write_text(running + "print(*{l.split()[-1] for l in "
+                                   "open('/proc/self/maps') if 'libQnn' in l})\n")
+    *_, numbers, loaded = shell(commands, folder).splitlines()
+    want, = interpret(folder / "model.tflite", {"x": x}).values()
+    np.testing.assert_allclose(np.fromstring(numbers.strip("[]"), sep=" "), want[0], rtol=2e-3,
+                               atol=2e-3)
+    assert all(Path(p).is_relative_to(folder / "build" / "sdk") for p in loaded.split())
 
 
 def test_a_program_in_c(folder):
