@@ -3,6 +3,7 @@
 // Words and numbers of reports.
 #include "base/report_text.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -67,6 +68,51 @@ void qrn_shown_text(char *to, size_t size, const char *text) {
     }
     if (size)
         *to = '\0';
+}
+
+// The closing quote of a name whose opening one stands at s; NULL: s opens none. An apostrophe
+// inside of a word is no quote.
+static const char *name_end(const char *text, const char *s) {
+    if (*s != '\'' || (s > text && isalnum((unsigned char)s[-1])))
+        return NULL;
+    const char *end = strchr(s + 1, '\'');
+    while (end && isalnum((unsigned char)end[1]))
+        end = strchr(end + 1, '\'');
+    return end;
+}
+
+// Writes the text with names of at most `keep` bytes; returns the bytes it needs.
+static size_t write_names(char *to, size_t size, const char *text, size_t keep) {
+    size_t n = 0;
+    for (const char *s = text; *s; s++) {
+        const char *end = name_end(text, s), *tail = end ? end - keep : NULL;
+        if (end && (size_t)(end - s) > keep + 4) {        // shorter by more than the dots
+            while (((unsigned char)*tail & 0xC0) == 0x80) // never inside of a character
+                tail++;
+            n += (size_t)snprintf(to + (n < size ? n : size), n < size ? size - n : 0, "'...%.*s",
+                                  (int)(end - tail), tail);
+            s = end;
+        }
+        if (n + 1 < size)
+            to[n] = *s;
+        n++;
+    }
+    to[n < size ? n : size - 1] = '\0';
+    return n;
+}
+
+void qrn_short_names(char *to, size_t size, const char *text, size_t most) {
+    size_t n = strlen(text);
+    for (size_t keep = 64; write_names(to, size, text, n > most ? keep : n) > most && keep > 16;)
+        keep /= 2;
+}
+
+void qrn_log_line(char *to, size_t size, const char *fmt, va_list args) {
+    int n = vsnprintf(to, size, fmt, args);
+    size_t len = n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+    while (len && to[len - 1] == '\n')
+        len--;
+    to[len] = '\0';
 }
 
 unsigned qrn_json_mark(const char *s, char out[QRN_JSON_MARK]) {

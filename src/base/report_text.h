@@ -4,6 +4,7 @@
 #ifndef QRN_BASE_REPORT_TEXT_H
 #define QRN_BASE_REPORT_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,6 +22,15 @@ unsigned qrn_utf8_length(const char *s);
 unsigned qrn_shown_char(const char *s, size_t n, char out[QRN_SHOWN_MAX]);
 // The whole text, cut at `size`.
 void qrn_shown_text(char *to, size_t size, const char *text);
+
+// A message with names in quotes, '...', so that at most `most` bytes of it are left where that can
+// be done by shortening long names. They lose their beginnings, '...tail': what tells names of
+// layers apart stands at their ends.
+void qrn_short_names(char *to, size_t size, const char *text, size_t most);
+
+// A line that a library's log callback was given, without the newline at its end.
+void qrn_log_line(char *to, size_t size, const char *fmt, va_list args)
+    __attribute__((format(printf, 3, 0)));
 
 // What JSON allows but must not reach a terminal as it is: the bytes of the first character of s
 // (0 at the end), with its escape in `out`, "" for all others.

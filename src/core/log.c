@@ -55,6 +55,11 @@ static void write_line(int fd, QnnLog_Level_t level, uint64_t time_ns, const cha
     (void)done; // a log that cannot be written must not disturb the call
 }
 
+// Clients print what the callback is given as it is, so it ends the line; some keep 255 bytes of
+// it. Errors and warnings say what is wrong behind the names of graph, node and tensor, so names
+// are shortened where it would be lost. QUERN_LOG has them whole.
+#define CALLBACK_BYTES 200
+
 // The client's callback, as part of a call: it must not wait in there. The log may be freed by it.
 static void call_back(qrn_api_log *log, QnnLog_Level_t level, uint64_t ns, const char *fmt, ...) {
     QRN_API_CALL;
@@ -88,8 +93,10 @@ void qrn_log(qrn_api_log *log, QnnLog_Level_t level, const char *fmt, ...) {
     const void *handle = to_handle ? log->handle : NULL;
     if (qrn_handle_enter(QRN_KIND_LOG, handle, QRN_ENTER_SHARED, NULL) != QRN_OK)
         return;
+    if (log->callback && level <= QNN_LOG_LEVEL_WARN)
+        qrn_short_names(raw, sizeof raw, text, CALLBACK_BYTES);
     if (log->callback)
-        call_back(qrn_log_hold(log), level, ns, "%s", text);
+        call_back(qrn_log_hold(log), level, ns, "%s\n", level <= QNN_LOG_LEVEL_WARN ? raw : text);
     else
         write_line(STDERR_FILENO, level, ns, text);
     qrn_handle_leave(handle, false);

@@ -41,8 +41,8 @@ static void messages_above_the_level_are_not_delivered(void **state) {
     qrn_log(object(h), QNN_LOG_LEVEL_WARN, "warning %s", "two");
     qrn_log(object(h), QNN_LOG_LEVEL_INFO, "info");
     assert_int_equal(n_seen, 2);
-    assert_string_equal(seen[0], "error 1");
-    assert_string_equal(seen[1], "warning two");
+    assert_string_equal(seen[0], "error 1\n"); // clients print it as it is
+    assert_string_equal(seen[1], "warning two\n");
     assert_int_equal(seen_level[1], QNN_LOG_LEVEL_WARN);
     OK(QnnLog_setLogLevel(h, QNN_LOG_LEVEL_DEBUG));
     qrn_log(object(h), QNN_LOG_LEVEL_DEBUG, "debug");
@@ -50,6 +50,23 @@ static void messages_above_the_level_are_not_delivered(void **state) {
     OK(QnnLog_setLogLevel(h, QNN_LOG_LEVEL_ERROR));
     qrn_log(object(h), QNN_LOG_LEVEL_WARN, "warning");
     assert_int_equal(n_seen, 3);
+    OK(QnnLog_free(h));
+}
+
+// A client that keeps 255 bytes still reads what is wrong and the end of the line.
+static void long_names_leave_room_for_the_reason(void **state) {
+    (void)state;
+    Qnn_LogHandle_t h;
+    char name[200];
+    memset(name, 'x', sizeof name);
+    memcpy(name + sizeof name - 8, "/conv_7", 8);
+    OK(QnnLog_create(note, QNN_LOG_LEVEL_INFO, &h));
+    qrn_log(object(h), QNN_LOG_LEVEL_ERROR, "graph '%s' node '%s': rank 7, allowed 4", name, name);
+    qrn_log(object(h), QNN_LOG_LEVEL_INFO, "node '%s' is fine", name);
+    assert_true(strlen(seen[0]) <= 201);
+    assert_non_null(strstr(seen[0], "/conv_7': rank 7, allowed 4\n"));
+    assert_non_null(strstr(seen[0], "graph '...x"));
+    assert_non_null(strstr(seen[1], name)); // tools read these lines
     OK(QnnLog_free(h));
 }
 
@@ -82,10 +99,10 @@ static void failures_are_logged_with_their_code(void **state) {
         qrn_api_end(QRN_COMP_GRAPH, QRN_FAIL(QRN_E_NAME, "graph '%s' exists", "g"), object(h));
     assert_int_equal(e, QNN_GRAPH_ERROR_INVALID_NAME);
     assert_int_equal(n_seen, 1);
-    assert_string_equal(seen[0], "graph 'g' exists (QNN_GRAPH_ERROR_INVALID_NAME)");
+    assert_string_equal(seen[0], "graph 'g' exists (QNN_GRAPH_ERROR_INVALID_NAME)\n");
     // A failure without words has those of its status, not those of an earlier failure.
     qrn_api_end(QRN_COMP_GRAPH, QRN_E_MEM, object(h));
-    assert_string_equal(seen[1], "out of memory (QNN_COMMON_ERROR_MEM_ALLOC)");
+    assert_string_equal(seen[1], "out of memory (QNN_COMMON_ERROR_MEM_ALLOC)\n");
     OK(qrn_api_end(QRN_COMP_GRAPH, QRN_OK, object(h)));
     assert_int_equal(n_seen, 2);
     OK(QnnLog_free(h));
@@ -149,6 +166,7 @@ static void documented_errors(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(messages_above_the_level_are_not_delivered, setup),
+        cmocka_unit_test_setup(long_names_leave_room_for_the_reason, setup),
         cmocka_unit_test_setup(without_a_callback_lines_go_to_the_error_stream, setup),
         cmocka_unit_test_setup(failures_are_logged_with_their_code, setup),
         cmocka_unit_test_setup(a_log_outlives_its_handle_but_falls_silent, setup),

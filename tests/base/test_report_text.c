@@ -121,6 +121,36 @@ static void a_stream_into_memory_keeps_every_byte(void **state) {
     free(t.data);
 }
 
+static void names_lose_their_beginnings(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *want;
+        size_t most;
+    } cases[] = {
+        {"node 'a/long/name': bad", "node 'a/long/name': bad", 23},
+        {"node '0123456789012345678901234567890123456789': bad",
+         "node '...89012345678901234567890123456789': bad", 48},
+        {"the client's tensor 'x' isn't here at all", "the client's tensor 'x' isn't here at all",
+         8},
+        {"'never ends 012345678901234567890123456789", "'never ends 012345678901234567890123456789",
+         8},
+        {"", "", 0},
+    };
+    char out[128];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        qrn_short_names(out, sizeof out, cases[i].text, cases[i].most);
+        assert_string_equal(out, cases[i].want);
+    }
+    // Never inside of a character, and never beyond the room.
+    qrn_short_names(out, sizeof out,
+                    "'\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+                    "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4z'",
+                    0);
+    assert_string_equal(out, "'...\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4z'");
+    qrn_short_names(out, 10, "node 'abcdefghijklmnopqrstuvwxyz'", 5);
+    assert_string_equal(out, "node '...");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(control_characters_are_shown_as_escapes),
@@ -128,6 +158,7 @@ int main(void) {
         cmocka_unit_test(failures_hold_no_control_characters),
         cmocka_unit_test(cells_of_tables_are_names_not_formulas),
         cmocka_unit_test(json_escapes_what_terminals_obey),
+        cmocka_unit_test(names_lose_their_beginnings),
         cmocka_unit_test(a_stream_into_memory_keeps_every_byte),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

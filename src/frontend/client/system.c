@@ -7,6 +7,7 @@
 #include "frontend/client/internal.h"
 
 #include "base/mem.h"
+#include "base/report_text.h"
 
 #include "HTP/QnnHtpSystemContext.h"
 
@@ -25,7 +26,7 @@ static _Thread_local char last_line[512];
 static void keep_line(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
     (void)level;
     (void)timestamp;
-    vsnprintf(last_line, sizeof last_line, fmt, args);
+    qrn_log_line(last_line, sizeof last_line, fmt, args);
 }
 
 static void *open_beside(const char *beside) {

@@ -67,7 +67,7 @@ void qe_say_list(const OrtLogger *l, OrtLoggingLevel level, const char *fmt, va_
     if (!l || qe_heard(ORT(Logger_GetLoggingSeverityLevel)(l, &least), "log") || level < least)
         return;
     char raw[2048], line[2048];
-    vsnprintf(raw, sizeof raw, fmt, args);
+    qrn_log_line(raw, sizeof raw, fmt, args);
     // Hosts decode what they are sent, and fail where names of a model are no UTF-8. Nor should
     // such a name begin a line of its own, or move the cursor of a terminal.
     qrn_shown_text(line, sizeof line, raw);

@@ -46,7 +46,7 @@ static double started_ms;
 // Names in a line come from files: they must not steer the terminal.
 __attribute__((format(printf, 1, 0))) static void put_line(const char *fmt, va_list args) {
     char raw[4096], text[4096];
-    vsnprintf(raw, sizeof raw, fmt, args);
+    qrn_log_line(raw, sizeof raw, fmt, args);
     qrn_shown_text(text, sizeof text, raw);
     fprintf(stderr, "%s\n", text);
 }

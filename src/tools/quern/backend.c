@@ -57,7 +57,7 @@ static void print_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp,
     static const char *const words[] = {"", "error", "warn", "info", "verbose", "debug"};
     (void)timestamp;
     char raw[2048], line[2048];
-    vsnprintf(raw, sizeof raw, fmt, args);
+    qrn_log_line(raw, sizeof raw, fmt, args);
     qrn_shown_text(line, sizeof line, raw); // another library may not have done it
     fprintf(stderr, "[%s] %s\n", level >= 1 && level <= 5 ? words[level] : "log", line);
 }
@@ -69,7 +69,7 @@ static void print_warning(const char *fmt, QnnLog_Level_t level, uint64_t timest
     (void)timestamp;
     if (level != QNN_LOG_LEVEL_WARN || qt_is_quiet())
         return;
-    vsnprintf(line, sizeof line, fmt, args);
+    qrn_log_line(line, sizeof line, fmt, args);
     qt_warn("%s", line);
 }
 
@@ -83,7 +83,7 @@ static void on_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va
     char line[2048];
     va_list copy;
     va_copy(copy, args);
-    vsnprintf(line, sizeof line, fmt, copy);
+    qrn_log_line(line, sizeof line, fmt, copy);
     va_end(copy);
     log_sink.watch->line(log_sink.watch->ctx, line);
     if (!log_sink.print)

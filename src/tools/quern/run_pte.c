@@ -4,6 +4,7 @@
 // (input_0, output_0, ...), so that inputs are found and read in the same way as a model's.
 #include "tools/quern/run_pte.h"
 
+#include "base/report_text.h"
 #include "frontend/executorch/method.h"
 #include "tools/quern/soc.h"
 
@@ -109,8 +110,10 @@ static int pose(job *j) {
 static void print_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
     (void)level;
     (void)timestamp;
-    vfprintf(stderr, fmt, args);
-    fputc('\n', stderr);
+    char raw[2048], line[2048];
+    qrn_log_line(raw, sizeof raw, fmt, args);
+    qrn_shown_text(line, sizeof line, raw);
+    fprintf(stderr, "%s\n", line);
 }
 
 static int open_method(job *j) {
