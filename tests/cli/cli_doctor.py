@@ -18,6 +18,7 @@ FILES = [f"lib/{TARGET}/libQnnHtp.so", f"lib/{TARGET}/libQnnSystem.so",
          "include/QNN/HTP/QnnHtpDevice.h", "sdk.yaml"]
 ORT = {"onnxruntime": "1.31.1", "onnxruntime-qnn": "2.7.0"}
 ET = {"executorch": "1.5.1", "torch": "2.13.0+cpu", "torchao": "0.18.0"}
+PACKAGES = {"litert": "ai-edge-litert"}  # of clients that are called otherwise
 
 
 @pytest.fixture
@@ -85,19 +86,19 @@ def test_no_folder_and_a_library_that_is_none(sdk, tmp_path):
     assert grade == "problem" and "libQnnHtp.so does not work" in text
 
 
-@pytest.mark.parametrize("client", ["onnxruntime-qnn", "executorch"])
+@pytest.mark.parametrize("client", ["onnxruntime-qnn", "executorch", "litert"])
 def test_a_client_that_is_not_installed(sdk, python, client):
-    p = python({"torch": "2.13.0"})
+    p, package = python({"torch": "2.13.0"}), PACKAGES.get(client, client)
     grade, text, fix = verdict(client, "--sdk", sdk, "--python", p)
-    assert grade == "ok" and text == f"{p} has no package {client}"
+    assert grade == "ok" and text == f"{p} has no package {package}"
     if X86:
-        assert fix.startswith(f"{p} -m pip install {client}==")
+        assert fix.startswith(f"{p} -m pip install {package}==")
     grade, again, _ = verdict(client, "--sdk", sdk, "--python", p, "--client", client,
                               code=FAILURE)
     assert grade == "problem" and again == text
 
 
-@pytest.mark.parametrize("client", ["onnxruntime-qnn", "executorch"])
+@pytest.mark.parametrize("client", ["onnxruntime-qnn", "executorch", "litert"])
 def test_a_python_that_does_not_run(python, tmp_path, client):
     for program in (tmp_path / "none", python({}, code=3)):
         grade, text, fix = verdict(client, "--python", program, "--client", client, code=FAILURE)
@@ -181,3 +182,26 @@ def test_as_text(sdk, python):
     assert f"ok       SDK folder       {sdk} (--sdk) has what clients open\n" in text
     assert '-> give the provider {"backend_path": ' in text
     assert quern("doctor", "--client", "tflite").returncode == USAGE
+
+
+def test_litert_is_told_its_folder(sdk, python):
+    folder = sdk / "lib" / TARGET
+    for name in ("libLiteRtDispatch_Quern.so", "libQnnIr.so"):
+        grade, text, fix = verdict("litert", "--sdk", sdk, "--python",
+                                   python({"ai-edge-litert": "2.3.0"}))
+        assert grade == "warning" and "no folder with libLiteRtDispatch_Quern.so" in text
+        (folder / name).symlink_to(LIBS / name)
+    grade, text, fix = verdict("litert", "--sdk", sdk, "--python",
+                               python({"ai-edge-litert": "2.3.0"}), "--client", "litert")
+    assert grade == "ok" and text == "ai-edge-litert 2.3.0"
+    assert f"LD_LIBRARY_PATH={folder}," in fix and f'dispatch_library_path="{folder}"' in fix
+    grade, text, _ = verdict("litert", "--sdk", sdk, "--python", python({"ai-edge-litert": "9.9"}))
+    assert grade == "warning" and "tested is 2.3.0" in text
+
+
+@pytest.mark.parametrize("check, package", [("genai", "onnxruntime-genai"), ("olive", "olive-ai")])
+def test_clients_that_hand_on_a_path(sdk, python, check, package):
+    grade, text, fix = verdict(check, "--sdk", sdk, "--python", python({package: "1.2.3"}))
+    assert grade == "ok" and text == f"{package} 1.2.3"
+    assert fix.endswith(f'"backend_path": "{sdk}/lib/{TARGET}/libQnnHtp.so"')
+    assert verdict(check, "--python", python({}))[1].endswith(f"has no package {package}")

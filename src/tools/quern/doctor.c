@@ -22,7 +22,7 @@ typedef struct doctor_options {
 static const qt_flag flags[] = {
     {"sdk", 0, QT_DIR, "DIR", AT(sdk), NULL,
      "the folder that clients get as QNN_SDK_ROOT; default: that variable, or where quern is"},
-    {"client", 0, QT_CHOICE, "NAME", AT(client), "onnxruntime-qnn|executorch",
+    {"client", 0, QT_CHOICE, "NAME", AT(client), "onnxruntime-qnn|executorch|litert",
      "a client that must work: what it lacks is a problem"},
     {"python", 0, QT_TEXT, "PROGRAM", AT(python), NULL,
      "the Python whose packages are looked at; the default is python3"},
@@ -316,6 +316,9 @@ static const check checks[] = {
     {"SDK folder", qt_check_sdk},
     {"onnxruntime-qnn", qt_check_ort},
     {"executorch", qt_check_executorch},
+    {"litert", qt_check_litert},
+    {"genai", qt_check_genai},
+    {"olive", qt_check_olive},
 };
 #define N_CHECKS (sizeof checks / sizeof checks[0])
 
@@ -376,9 +379,10 @@ const qt_command qt_doctor = {
              "also through a context binary and on the GPU, whose OpenCL library, drivers and "
              "devices it lists. "
              "Exit code 1 when there is a problem.\n"
-             "For the clients onnxruntime-qnn and executorch it says which of their packages, "
-             "variables and files are missing, and the command that fixes it. A client that is not "
-             "installed is a problem only when --client names it.",
+             "For the clients onnxruntime-qnn, executorch, LiteRT, onnxruntime-genai and Olive it "
+             "says which of their packages, variables and files are missing, and how each is "
+             "pointed at Quern. A client that is not installed is a problem only when --client "
+             "names it.",
     .groups = {{"options", flags}},
     .examples = {{"quern doctor", "Before asking for help."},
                  {"quern doctor --client executorch --sdk build/sdk", "Will executorch work?"}},

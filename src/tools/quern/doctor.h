@@ -28,6 +28,9 @@ enum {
     QT_PACKAGE_EXECUTORCH,
     QT_PACKAGE_TORCH,
     QT_PACKAGE_TORCHAO,
+    QT_PACKAGE_LITERT,
+    QT_PACKAGE_GENAI,
+    QT_PACKAGE_OLIVE,
     QT_N_PACKAGES
 };
 
@@ -62,5 +65,8 @@ void qt_packages_read(qt_patient *p, const char *python);
 void qt_check_sdk(const qt_patient *p, qt_finding *f);
 void qt_check_ort(const qt_patient *p, qt_finding *f);
 void qt_check_executorch(const qt_patient *p, qt_finding *f);
+void qt_check_litert(const qt_patient *p, qt_finding *f);
+void qt_check_genai(const qt_patient *p, qt_finding *f);
+void qt_check_olive(const qt_patient *p, qt_finding *f);
 
 #endif

@@ -16,6 +16,7 @@
 #define ORT_QNN_TESTED "2.7.0"
 #define EXECUTORCH_TESTED "1.5.1"
 #define TORCHAO_TESTED "0.18.0"
+#define LITERT_TESTED "2.3.0"
 
 #if defined(__aarch64__)
 #define TARGET "aarch64-oe-linux-gcc11.2"
@@ -118,9 +119,17 @@ void qt_check_sdk(const qt_patient *p, qt_finding *f) {
 
 // --- Python packages
 
-static const char probe[] = "from importlib.metadata import version, PackageNotFoundError\n"
-                            "for n in ('onnxruntime', 'onnxruntime-qnn', 'executorch', 'torch', "
-                            "'torchao'):\n"
+static const char *const package_names[QT_N_PACKAGES] = {
+    [QT_PACKAGE_ORT] = "onnxruntime",         [QT_PACKAGE_ORT_QNN] = "onnxruntime-qnn",
+    [QT_PACKAGE_EXECUTORCH] = "executorch",   [QT_PACKAGE_TORCH] = "torch",
+    [QT_PACKAGE_TORCHAO] = "torchao",         [QT_PACKAGE_LITERT] = "ai-edge-litert",
+    [QT_PACKAGE_GENAI] = "onnxruntime-genai", [QT_PACKAGE_OLIVE] = "olive-ai",
+};
+
+// Its arguments are names of packages.
+static const char probe[] = "import sys\n"
+                            "from importlib.metadata import version, PackageNotFoundError\n"
+                            "for n in sys.argv[1:]:\n"
                             "    try: print(n, version(n))\n"
                             "    except PackageNotFoundError: pass\n";
 
@@ -146,7 +155,10 @@ static pid_t start_python(const char *python, int *out) {
         close(ends[0]);
         close(ends[1]);
         close(STDERR_FILENO); // what is missing is what is not printed
-        execlp(python, python, "-c", probe, (char *)NULL);
+        char *args[QT_N_PACKAGES + 4] = {(char *)python, "-c", (char *)probe};
+        for (int i = 0; i < QT_N_PACKAGES; i++)
+            args[3 + i] = (char *)package_names[i]; // execvp changes nothing of it
+        execvp(python, args);
         _exit(127);
     }
     close(ends[1]);
@@ -158,12 +170,10 @@ static pid_t start_python(const char *python, int *out) {
 }
 
 void qt_packages_read(qt_patient *p, const char *python) {
-    static const char *const names[QT_N_PACKAGES] = {"onnxruntime", "onnxruntime-qnn", "executorch",
-                                                     "torch", "torchao"};
     int out = -1, status = 0;
     p->python = python;
     for (int i = 0; i < QT_N_PACKAGES; i++)
-        p->packages[i] = (qt_package){.name = names[i]};
+        p->packages[i] = (qt_package){.name = package_names[i]};
     pid_t child = start_python(python, &out);
     if (child < 0)
         return;
@@ -220,16 +230,22 @@ static bool at_least(const char *a, const char *b) {
     }
 }
 
+// The folder of the libraries that clients are pointed at: that of the SDK, or where quern finds
+// libQnnHtp.so. NULL: none.
+static const char *library_folder(const qt_patient *p, char *own, size_t size) {
+    if (*p->lib_dir)
+        return p->lib_dir;
+    snprintf(own, size, "%s", p->libs[1].path); // HTP
+    char *slash = strrchr(own, '/');
+    if (slash)
+        *slash = '\0';
+    return slash ? own : NULL;
+}
+
 void qt_check_ort(const qt_patient *p, qt_finding *f) {
     const char *qnn = version_of(p, QT_PACKAGE_ORT_QNN), *ort = version_of(p, QT_PACKAGE_ORT);
-    const char *dir = *p->lib_dir ? p->lib_dir : NULL;
     char own[1024];
-    snprintf(own, sizeof own, "%s", p->libs[1].path); // HTP
-    char *slash = strrchr(own, '/');
-    if (!dir && slash) {
-        *slash = '\0';
-        dir = own;
-    }
+    const char *dir = library_folder(p, own, sizeof own);
     if (!*qnn) {
         not_installed(p, f, "onnxruntime-qnn", "onnxruntime-qnn", ORT_QNN_TESTED);
     } else if (!*ort || !at_least(ort, "1.24.2")) {
@@ -321,4 +337,47 @@ void qt_check_executorch(const qt_patient *p, qt_finding *f) {
                 "%s with torch %s and torchao %s finds the libraries%s", et, torch, ao,
                 tested ? "" : "; tested is " EXECUTORCH_TESTED);
     }
+}
+
+// The plugin that compiles finds libraries by LD_LIBRARY_PATH, the runtime the dispatch library by
+// an option.
+void qt_check_litert(const qt_patient *p, qt_finding *f) {
+    const char *version = version_of(p, QT_PACKAGE_LITERT);
+    char own[1024];
+    const char *dir = library_folder(p, own, sizeof own);
+    if (!*version) {
+        not_installed(p, f, "litert", "ai-edge-litert", LITERT_TESTED);
+    } else if (!dir || !exists(dir, "libLiteRtDispatch_Quern.so") || !exists(dir, "libQnnIr.so")) {
+        qt_find(f, is_wanted(p, "litert") ? QT_BAD : QT_DOUBTFUL, make_sdk,
+                "no folder with libLiteRtDispatch_Quern.so and libQnnIr.so for it");
+    } else {
+        bool tested = strcmp(version, LITERT_TESTED) == 0;
+        snprintf(f->fix, sizeof f->fix,
+                 "compile with LD_LIBRARY_PATH=%.250s, run with dispatch_library_path=\"%.250s\"",
+                 dir, dir);
+        qt_find(f, tested ? QT_GOOD : QT_DOUBTFUL, f->fix, "ai-edge-litert %s%s", version,
+                tested ? "" : "; tested is " LITERT_TESTED);
+    }
+}
+
+// Clients that hand a path to one of the others.
+static void check_indirect(const qt_patient *p, qt_finding *f, int package, const char *how) {
+    const char *version = version_of(p, package);
+    char own[1024];
+    const char *dir = library_folder(p, own, sizeof own);
+    if (!*version) {
+        qt_find(f, QT_GOOD, "", "%s has no package %s", p->python, package_names[package]);
+        return;
+    }
+    snprintf(f->fix, sizeof f->fix, "%s: \"backend_path\": \"%.400s/libQnnHtp.so\"", how,
+             dir ? dir : "<folder>");
+    qt_find(f, QT_GOOD, f->fix, "%s %s", package_names[package], version);
+}
+
+void qt_check_genai(const qt_patient *p, qt_finding *f) {
+    check_indirect(p, f, QT_PACKAGE_GENAI, "provider_options of genai_config.json, under \"qnn\"");
+}
+
+void qt_check_olive(const qt_patient *p, qt_finding *f) {
+    check_indirect(p, f, QT_PACKAGE_OLIVE, "provider_options of the recipe's QNN provider");
 }
