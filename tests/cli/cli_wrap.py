@@ -99,3 +99,85 @@ def test_the_model_says_what_the_binary_does(tmp_path, binary):
     (graph,) = ok_json("show", binary, "--json")["graphs"]
     m = onnx.load(tmp_path / "c.onnx")
     assert [i["name"] for i in graph["inputs"]] == [i.name for i in m.graph.input]
+
+
+# --- quern run on such models
+
+def run_outputs(folder, *args):
+    ok("run", *args, "-o", folder, "--format", "raw", "-q")
+    return [p.read_bytes() for p in sorted(folder.iterdir())]
+
+
+@pytest.fixture
+def minus(tmp_path):
+    """y = a - b in 8 bits: the order of the inputs matters."""
+    nodes = [h.make_node("DequantizeLinear", [n, "s", "z"], [f"{n}_f"]) for n in "ab"]
+    nodes += [h.make_node("Sub", ["a_f", "b_f"], ["d"]),
+              h.make_node("QuantizeLinear", ["d", "s", "z"], ["y"])]
+    net = model(tmp_path / "m.onnx", nodes, {n: (T.UINT8, [1, 4]) for n in "ab"},
+                {"y": (T.UINT8, [1, 4])}, {"s": np.float32(0.5), "z": np.uint8(128)}, opset=21)
+    for name, values in (("a", [0, 100, 200, 255]), ("b", [128, 130, 120, 100])):
+        np.save(tmp_path / f"{name}.npy", np.array([values], np.uint8))
+    return compile_(tmp_path / "m.bin", net)
+
+
+@pytest.mark.parametrize("embed", [False, True])
+def test_a_model_around_a_binary_runs(tmp_path, minus, embed):
+    ctx, files = tmp_path / "ctx.onnx", [tmp_path / "a.npy", tmp_path / "b.npy"]
+    ok("wrap", minus, "-o", ctx, *(["--embed"] if embed else []))
+    want = np.array([0, 98, 208, 255], np.uint8).tobytes()
+    assert run_outputs(tmp_path / "model", ctx, *files) == [want]
+    assert run_outputs(tmp_path / "binary", minus, *files, "--native") == [want]
+
+
+def test_inputs_go_by_the_order_of_the_model(tmp_path, minus):
+    ok("wrap", minus, "-o", tmp_path / "ctx.onnx", "--embed")
+    m = onnx.load(tmp_path / "ctx.onnx")
+    m.graph.node[0].input[:] = ["b", "a"]
+    m.graph.input.reverse()
+    onnx.save(m, tmp_path / "turned.onnx")
+    got = run_outputs(tmp_path / "out", tmp_path / "turned.onnx", tmp_path / "b.npy",
+                      tmp_path / "a.npy")
+    assert got == [np.array([0, 98, 208, 255], np.uint8).tobytes()]
+
+
+def test_a_graph_of_several_is_chosen_by_name(tmp_path):
+    nets = [add_relu(tmp_path / f"n{i}.onnx", name_in="x", name_out=f"y{i}") for i in range(2)]
+    ctx = tmp_path / "c.onnx"
+    ok("wrap", compile_(tmp_path / "both.bin", *nets), "-o", ctx)
+    refuses(USAGE, "run", ctx, "--random", says="2 graphs; choose one with --graph: n0, n1")
+    refuses(USAGE, "run", ctx, "--random", "--graph", "no", says="no graph 'no'")
+    one = run_outputs(tmp_path / "one", ctx, "--random", "--graph", "n1")
+    assert one == run_outputs(tmp_path / "two", nets[1], "--random", "--soc", "SM8650")
+
+
+def edited(tmp_path, binary, name, edit):
+    ok("wrap", binary, "-o", tmp_path / "ctx.onnx", *(["--embed"] if name == "damaged" else []))
+    m = onnx.load(tmp_path / "ctx.onnx")
+    edit(m.graph)
+    onnx.save(m, tmp_path / f"{name}.onnx")
+    return tmp_path / f"{name}.onnx"
+
+
+def set_attribute(node, name, value):
+    (a,) = [a for a in node.attribute if a.name == name]
+    node.attribute.remove(a)
+    if value is not None:
+        node.attribute.append(h.make_attribute(name, value))
+
+
+@pytest.mark.parametrize("name, says, edit", [
+    ("beside", "node 'n' (Relu) beside EPContext nodes",
+     lambda g: g.node.append(h.make_node("Relu", ["y"], ["z"], name="n"))),
+    ("escaping", "'../net.bin' is not the name of a file beside the model",
+     lambda g: set_attribute(g.node[0], "ep_cache_context", "../net.bin")),
+    ("lacking", "has no ep_cache_context",
+     lambda g: set_attribute(g.node[0], "ep_cache_context", None)),
+    ("no_main", "no EPContext node has main_context = 1",
+     lambda g: set_attribute(g.node[0], "main_context", 0)),
+    ("other_ports", "does not have the 1 inputs and 1 outputs of graph 'net'",
+     lambda g: g.node[0].input.append("more")),
+    ("damaged", "damaged.onnx: ",
+     lambda g: set_attribute(g.node[0], "ep_cache_context", b"no context binary"))])
+def test_models_that_cannot_run_say_why(tmp_path, binary, name, says, edit):
+    refuses(REFUSED, "run", edited(tmp_path, binary, name, edit), "--random", says=says)

@@ -22,19 +22,30 @@ static bool ends_with(const char *text, const char *end) {
     return n >= k && strcmp(text + n - k, end) == 0;
 }
 
+// From where they are to an address as good as a file's own.
+static qrn_status copy_bytes(qt_binary *b) {
+    b->copy = aligned_alloc(ALIGNMENT, (b->n_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+    if (!b->copy)
+        return QRN_FAIL(QRN_E_MEM, "out of memory");
+    b->bytes = memcpy(b->copy, b->bytes, b->n_bytes);
+    return QRN_OK;
+}
+
 // The binary inside a .tflite file, at an address as good as a file's own.
 static qrn_status find_compiled(const char *path, qt_binary *b) {
     QRN_TRY(tl_model_parse(b->file.data, b->file.size, path, &b->around));
     QRN_TRY(tl_compiled_of(b->around, b->file.data, b->file.size, &b->compiled));
     b->bytes = b->compiled.bytes;
     b->n_bytes = b->compiled.n_bytes;
-    if ((uintptr_t)b->bytes % ALIGNMENT == 0)
-        return QRN_OK;
-    b->copy = aligned_alloc(ALIGNMENT, (b->n_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
-    if (!b->copy)
-        return QRN_FAIL(QRN_E_MEM, "out of memory");
-    b->bytes = memcpy(b->copy, b->bytes, b->n_bytes);
-    return QRN_OK;
+    return (uintptr_t)b->bytes % ALIGNMENT == 0 ? QRN_OK : copy_bytes(b);
+}
+
+static qrn_status describe(qt_binary *b) {
+    QRN_TRY(qc_system_open(NULL, &b->system));
+    double t0 = qt_now_ms();
+    qrn_status s = qc_system_describe(b->system, b->bytes, b->n_bytes, &b->info);
+    b->describe_ms = qt_now_ms() - t0;
+    return s;
 }
 
 static qrn_status start(const char *path, qt_binary *b) {
@@ -45,11 +56,7 @@ static qrn_status start(const char *path, qt_binary *b) {
     b->n_bytes = b->file.size;
     if (tl_is_model(b->file.data, b->file.size))
         QRN_TRY(find_compiled(path, b));
-    QRN_TRY(qc_system_open(NULL, &b->system));
-    double t0 = qt_now_ms();
-    qrn_status s = qc_system_describe(b->system, b->bytes, b->n_bytes, &b->info);
-    b->describe_ms = qt_now_ms() - t0;
-    return s;
+    return describe(b);
 }
 
 // Errors of one that is broken come when it is opened.
@@ -75,25 +82,35 @@ bool qt_is_binary(const char *path) {
     return is;
 }
 
+// Hands a binary over, or says why not and closes it.
+static int finish(const char *path, qrn_status s, qt_binary *b, qt_binary *out) {
+    if (s == QRN_OK && b->info->numGraphs == 0)
+        s = QRN_FAIL(QRN_E_BINARY, "the context binary holds no graph");
+    if (s == QRN_OK) {
+        *out = *b;
+        return QT_EXIT_OK;
+    }
+    if (b->file.data || b->bytes)
+        qt_error("%s: %s", path, qrn_message());
+    else
+        qt_error("%s", qrn_message()); // names the file itself
+    qt_binary_close(b);
+    return s == QRN_E_NOT_FOUND || s == QRN_E_MAPPING ? QT_EXIT_FAILURE : QT_EXIT_REFUSED;
+}
+
 int qt_binary_open(const char *path, qt_binary *out) {
     if (access(path, R_OK) != 0) {
         qt_error("%s: %s", path, strerror(errno));
         return QT_EXIT_FAILURE;
     }
     qt_binary b = {0};
-    qrn_status s = start(path, &b);
-    if (s == QRN_OK && b.info->numGraphs == 0)
-        s = QRN_FAIL(QRN_E_BINARY, "the context binary holds no graph");
-    if (s == QRN_OK) {
-        *out = b;
-        return QT_EXIT_OK;
-    }
-    if (b.file.data)
-        qt_error("%s: %s", path, qrn_message());
-    else
-        qt_error("%s", qrn_message()); // names the file itself
-    qt_binary_close(&b);
-    return s == QRN_E_NOT_FOUND || s == QRN_E_MAPPING ? QT_EXIT_FAILURE : QT_EXIT_REFUSED;
+    return finish(path, start(path, &b), &b, out);
+}
+
+int qt_binary_copy(const char *path, const void *bytes, size_t n, qt_binary *out) {
+    qt_binary b = {.bytes = bytes, .n_bytes = n};
+    qrn_status s = n ? copy_bytes(&b) : QRN_FAIL(QRN_E_BINARY, "the context binary is empty");
+    return finish(path, s == QRN_OK ? describe(&b) : s, &b, out);
 }
 
 void qt_binary_close(qt_binary *b) {

@@ -513,8 +513,8 @@ const qt_command qt_run = {
     .min_args = 1,
     .max_args = 1024,
     .about =
-        "Runs an ONNX or .tflite model, a context binary or an ExecuTorch program. Files (.npy, "
-        ".npz, .raw, "
+        "Runs an ONNX or .tflite model, a context binary, a model of EPContext nodes or an "
+        "ExecuTorch program. Files (.npy, .npz, .raw, "
         ".png, .jpg) "
         "go to its inputs in order or by "
         "name; without a place for the outputs they are summarised.\n"

@@ -3,6 +3,7 @@
 // Models and graphs of context binaries behind one face.
 #include "tools/quern/subject.h"
 
+#include "tools/quern/context_node.h"
 #include "tools/quern/report.h"
 
 #include <string.h>
@@ -62,6 +63,15 @@ static ox_model *pose(const QnnSystemContext_GraphInfoV3_t *g, const qt_binary *
     return m;
 }
 
+static int pose_as_model(qt_subject *s, bool native) {
+    s->native = native;
+    s->model = pose(s->graph, &s->binary, native);
+    if (s->model)
+        return QT_EXIT_OK;
+    qt_error("out of memory");
+    return QT_EXIT_FAILURE;
+}
+
 static int open_binary(const qt_input_options *opt, qt_subject *s) {
     int code = qt_binary_open(s->path, &s->binary);
     if (code == QT_EXIT_OK)
@@ -70,22 +80,28 @@ static int open_binary(const qt_input_options *opt, qt_subject *s) {
     if (code != QT_EXIT_OK)
         return code;
     s->load_ms = s->binary.describe_ms;
-    s->native = opt->native;
-    s->model = pose(s->graph, &s->binary, opt->native);
-    if (s->model)
-        return QT_EXIT_OK;
-    qt_error("out of memory");
-    return QT_EXIT_FAILURE;
+    return pose_as_model(s, opt->native);
+}
+
+// A model around a context binary: values are those of the model's own types, as they are stored.
+static int open_context(const qt_input_options *opt, qt_subject *s) {
+    s->wrapper = s->model;
+    s->model = NULL;
+    int code =
+        qt_context_open(s->path, s->wrapper, opt->graph, s->wrapper->arena, &s->binary, &s->graph);
+    return code == QT_EXIT_OK ? pose_as_model(s, true) : code;
 }
 
 static int open_model(const qt_input_options *opt, qt_subject *s) {
-    if (opt->graph || opt->native) {
-        qt_error("%s: --%s is for context binaries", s->path, opt->graph ? "graph" : "native");
-        return QT_EXIT_USAGE;
-    }
     double t0 = qt_now_ms();
     int code = qt_open_model(s->path, &s->model);
     s->load_ms = qt_now_ms() - t0;
+    if (code == QT_EXIT_OK && qt_has_context(s->model))
+        return open_context(opt, s);
+    if (code == QT_EXIT_OK && (opt->graph || opt->native)) {
+        qt_error("%s: --%s is for context binaries", s->path, opt->graph ? "graph" : "native");
+        return QT_EXIT_USAGE;
+    }
     return code;
 }
 
@@ -101,6 +117,7 @@ int qt_subject_open(const char *path, const qt_input_options *opt, qt_subject *o
 
 void qt_subject_close(qt_subject *s) {
     ox_model_close(s->model);
+    ox_model_close(s->wrapper);
     qt_binary_close(&s->binary);
     *s = (qt_subject){0};
 }

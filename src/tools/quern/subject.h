@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// What a command runs: an ONNX model, or a graph of a context binary. A binary's graph poses as a
-// model that has inputs and outputs alone, so that inputs are found and read in the same way.
+// What a command runs: an ONNX model, or a graph of a context binary, which may be inside of an
+// ONNX model or beside it (EPContext nodes). A binary's graph poses as a model that has inputs and
+// outputs alone, so that inputs are found and read in the same way.
 #ifndef QRN_TOOLS_QUERN_SUBJECT_H
 #define QRN_TOOLS_QUERN_SUBJECT_H
 
@@ -12,6 +13,7 @@
 typedef struct qt_subject {
     const char *path;
     ox_model *model;
+    ox_model *wrapper; // an ONNX model around the binary, or NULL
     qt_binary binary;
     const QnnSystemContext_GraphInfoV3_t *graph; // NULL: an ONNX model
     bool native;
