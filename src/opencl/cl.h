@@ -276,6 +276,24 @@ typedef struct cl_array_arg_qcom {
 
 // X(extension, result, name, parameters): functions of extensions, of a device each.
 #define QRN_CL_EXTENSION_FUNCTIONS(X)                                                              \
-    X("cl_qcom_perf_hint", cl_int, clSetPerfHintQCOM, (cl_context, cl_uint))
+    X("cl_qcom_perf_hint", cl_int, clSetPerfHintQCOM, (cl_context, cl_uint))                       \
+    X("cl_qcom_recordable_queues", cl_recording_qcom, clNewRecordingQCOM,                          \
+      (cl_command_queue, cl_int *))                                                                \
+    X("cl_qcom_recordable_queues", cl_int, clEndRecordingQCOM, (cl_recording_qcom))                \
+    X("cl_qcom_recordable_queues", cl_int, clReleaseRecordingQCOM, (cl_recording_qcom))            \
+    X("cl_qcom_recordable_queues", cl_int, clEnqueueRecordingQCOM,                                 \
+      (cl_command_queue, cl_recording_qcom, size_t, const cl_array_arg_qcom *, size_t,             \
+       const void *, size_t, const void *, size_t, const void *, cl_uint, const cl_event *,        \
+       cl_event *))                                                                                \
+    X("cl_khr_command_buffer", cl_command_buffer_khr, clCreateCommandBufferKHR,                    \
+      (cl_uint, const cl_command_queue *, const cl_ulong *, cl_int *))                             \
+    X("cl_khr_command_buffer", cl_int, clFinalizeCommandBufferKHR, (cl_command_buffer_khr))        \
+    X("cl_khr_command_buffer", cl_int, clReleaseCommandBufferKHR, (cl_command_buffer_khr))         \
+    X("cl_khr_command_buffer", cl_int, clEnqueueCommandBufferKHR,                                  \
+      (cl_uint, cl_command_queue *, cl_command_buffer_khr, cl_uint, const cl_event *, cl_event *)) \
+    X("cl_khr_command_buffer", cl_int, clCommandNDRangeKernelKHR,                                  \
+      (cl_command_buffer_khr, cl_command_queue, const cl_ulong *, cl_kernel, cl_uint,              \
+       const size_t *, const size_t *, const size_t *, cl_uint, const cl_uint *, cl_uint *,        \
+       cl_mutable_command_khr *))
 
 #endif

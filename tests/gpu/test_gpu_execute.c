@@ -46,7 +46,11 @@ static void err_a_failing_kernel_names_the_error_and_the_context_lives_on(void *
     gpu_world w = gpu_begin();
     gpu_graph g;
     float out[GPU_N];
-    gpu_graph_make(&w, &g, "g", NULL);
+    QnnGpuGraph_CustomConfig_t plain = {.precision = QNN_GPU_PRECISION_USER_PROVIDED,
+                                        .disableQueueRecording = 1};
+    QnnGraph_Config_t c = {.option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &plain};
+    const QnnGraph_Config_t *list[] = {&c, NULL};
+    gpu_graph_make(&w, &g, "g", list);
     real = qrn_cl;
     fault = CL_INVALID_WORK_GROUP_SIZE;
     qrn_cl.clEnqueueNDRangeKernel = failing_enqueue;

@@ -107,6 +107,8 @@ static qrn_status launch(qrn_gpu_run *r, uint32_t at) {
 }
 
 static qrn_status run_launches(qrn_gpu_run *r) {
+    if (qrn_gpu_replay(r))
+        return QRN_OK;
     for (uint32_t i = 0; i < r->p->n_launches; i++) {
         if (r->opt->poll)
             QRN_TRY(r->opt->poll(r->opt->poll_ctx));

@@ -36,6 +36,8 @@ void qrn_gpu_check_values(void *ctx, uint32_t node, const qrn_values *values);
 cl_int qrn_gpu_send(qrn_gpu_run *r, uint32_t i, size_t bytes);
 cl_int qrn_gpu_fetch(qrn_gpu_run *r, uint32_t i, size_t bytes);
 void qrn_gpu_fetched(qrn_gpu_run *r, uint32_t i, size_t bytes);
+// record.c: runs all launches as recorded commands. False: they are to be enqueued one by one.
+bool qrn_gpu_replay(qrn_gpu_run *r);
 // profile.c: around an execution; chooses the queue.
 void qrn_gpu_profile_begin(qrn_gpu_run *r);
 void qrn_gpu_profile_end(qrn_gpu_run *r);

@@ -9,6 +9,7 @@
 #include "core/host.h"
 
 void qrn_gpu_graph_unrealize(qrn_gpu_graph *g) {
+    qrn_gpu_recording_drop(g);
     for (uint32_t i = 0; g->plan && g->io && i < g->plan->cg->n_io; i++) {
         if (g->io[i])
             qrn_cl.clReleaseMemObject(g->io[i]);
@@ -103,7 +104,7 @@ static qrn_status realize(const qrn_api_graph *g, qrn_gpu_graph *made) {
     QRN_TRY(qrn_gpu_stages_make(made));
     if (may_tune(g, made->plan))
         qrn_gpu_tune_plan(made->plan, made->io);
-    return QRN_OK;
+    return qrn_gpu_recording_make(made);
 }
 
 qrn_status qrn_gpu_graph_realize(const qrn_api_graph *g) { return realize(g, g->impl); }
@@ -170,6 +171,7 @@ static qrn_status build(qrn_api_graph *g, const qrn_finalize_options *opt) {
     made.plan = NULL;
     made.io = NULL;
     made.stages = NULL;
+    made.recording = NULL;
     qrn_status s = bind(g, cg, &made.plan);
     if (s == QRN_OK)
         s = realize(g, &made);

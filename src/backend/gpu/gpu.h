@@ -90,7 +90,8 @@ typedef struct qrn_gpu_fences {
     int32_t *const *fds;
 } qrn_gpu_fences;
 
-typedef struct qrn_gpu_stage qrn_gpu_stage; // pinned memory (transfer.c)
+typedef struct qrn_gpu_stage qrn_gpu_stage;         // pinned memory (transfer.c)
+typedef struct qrn_gpu_recording qrn_gpu_recording; // of commands (record.c)
 
 #define QRN_GPU_NOT_STORED UINT32_MAX
 
@@ -108,8 +109,9 @@ typedef struct qrn_gpu_graph {
     const struct qrn_bin_prepared *prepared;
     bool unchecked;
     qrn_gpu_plan *plan;
-    cl_mem *io;            // [n_io] device buffers for tensors that come in host memory
-    qrn_gpu_stage *stages; // [n_io] what they go through
+    cl_mem *io;                   // [n_io] device buffers for tensors that come in host memory
+    qrn_gpu_stage *stages;        // [n_io] what they go through
+    qrn_gpu_recording *recording; // NULL: commands are not recorded
 } qrn_gpu_graph;
 
 // What an execution notes for its profile.
@@ -156,6 +158,10 @@ void qrn_gpu_graph_unrealize(qrn_gpu_graph *g);
 // transfer.c: pinned memory of a graph that is realized.
 qrn_status qrn_gpu_stages_make(qrn_gpu_graph *g);
 void qrn_gpu_stages_drop(qrn_gpu_graph *g);
+// record.c: room for the recorded commands of a graph that is realized.
+qrn_status qrn_gpu_recording_make(qrn_gpu_graph *g);
+void qrn_gpu_recording_drop(qrn_gpu_graph *g);
+const char *qrn_gpu_recorder_name(const qrn_cl_device *d); // NULL: no device
 // mem.c
 qrn_status qrn_gpu_mem_map(qrn_api_context *c, qrn_api_mem *m, const void *descriptor);
 void qrn_gpu_mem_unmap(qrn_api_mem *m);

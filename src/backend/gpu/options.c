@@ -222,13 +222,15 @@ static qrn_status read_graph_option(const qrn_api_graph *g, const void *custom,
 
 void qrn_gpu_log_options(const qrn_api_graph *g) {
     const qrn_gpu_graph *o = qrn_gpu_graph_of(g);
+    const qrn_gpu_context *c = qrn_gpu_context_of(g->context);
     static const char *const names[] = {"FP32", "FP16", "HYBRID", "USER_PROVIDED"};
     qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
             "graph '%s': precision %s, memory optimizations %s, node optimizations %s, queue "
-            "recording %s",
+            "recording %s%s%s",
             g->ir->name, names[o->precision], o->keep_memory ? "off" : "on",
-            o->keep_nodes ? "off" : "on",
-            o->no_recording ? "off" : "on (no recording extension is used: plain enqueues)");
+            o->keep_nodes ? "off" : "on", o->no_recording ? "off" : "on (",
+            o->no_recording ? "" : qrn_gpu_recorder_name(c->device.info),
+            o->no_recording ? "" : ")");
     qrn_gpu_backend *b = qrn_gpu_backend_of(g->context->backend);
     if (o->precision == QRN_GPU_FP16 && !atomic_exchange(&b->said_hybrid, true))
         qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
