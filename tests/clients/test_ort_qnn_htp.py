@@ -132,10 +132,11 @@ def test_the_shared_memory_allocator_finds_its_library(device, digits, tmp_path,
     assert np.array_equal(run(session, images), want)
 
 
-def test_op_traces_are_handed_on(device, digits, tmp_path):
+def test_op_traces_are_handed_on(device, digits, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where the schematic goes
     csv = tmp_path / "trace.csv"
     options = {"profiling_level": "optrace", "profiling_file_path": str(csv)}
     images = digits[0][:2]
     got = run(htp_session(QUANTIZED, device, **options), images)
     assert np.array_equal(got, run(htp_session(QUANTIZED, device), images))
-    assert "OpId_" in csv.read_text()
+    assert "OpId_" in csv.read_text() and len([*tmp_path.glob("*_schematic.bin")]) == 1

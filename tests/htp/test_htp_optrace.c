@@ -4,6 +4,10 @@
 #include "profile_record.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct reader {
     const unsigned char *p, *end;
@@ -141,6 +145,39 @@ static void htp_otr_01_otr_04_trace_and_schematic(void **state) {
     end();
 }
 
+// Clients look for the schematic in the working directory.
+static void the_schematic_is_left_in_the_working_directory(void **state) {
+    (void)state;
+    char folder[] = "schematic_XXXXXX", bytes[1 << 16];
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chdir(folder), 0);
+    begin(QNN_PROFILE_LEVEL_DETAILED);
+    finalize(); // without a trace there is none
+    end();
+    assert_int_not_equal(access("g_schematic.bin", F_OK), 0);
+    begin(QNN_PROFILE_LEVEL_DETAILED);
+    enable_optrace();
+    finalize();
+    FILE *f = fopen("g_schematic.bin", "rb");
+    assert_non_null(f);
+    size_t n = fread(bytes, 1, sizeof bytes, f);
+    fclose(f);
+    const event *e = find(&m.r, 600);
+    assert_int_equal(n, e->object_bytes);
+    assert_memory_equal(bytes, e->object, n);
+    end();
+    assert_int_equal(unlink("g_schematic.bin"), 0);
+    assert_int_equal(mkdir("g_schematic.bin", 0700), 0); // in the way: said, and no failure
+    begin(QNN_PROFILE_LEVEL_DETAILED);
+    enable_optrace();
+    finalize();
+    assert_non_null(find(&m.r, 600));
+    end();
+    assert_int_equal(rmdir("g_schematic.bin"), 0);
+    assert_int_equal(chdir(".."), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void htp_otr_03_traces_need_the_detailed_level(void **state) {
     (void)state;
     static const QnnProfile_Level_t levels[] = {QNN_PROFILE_LEVEL_BASIC, LINTING};
@@ -164,6 +201,7 @@ static void htp_otr_03_traces_need_the_detailed_level(void **state) {
 
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(htp_otr_01_otr_04_trace_and_schematic),
+    cmocka_unit_test(the_schematic_is_left_in_the_working_directory),
     cmocka_unit_test(htp_otr_03_traces_need_the_detailed_level),
 };
 

@@ -26,7 +26,8 @@ def rows(path):
 
 
 @pytest.mark.parametrize("level", ["basic", "detailed", "optrace", "DETAILED"])
-def test_a_level_fills_the_table_and_the_log(tmp_path, level):
+def test_a_level_fills_the_table_and_the_log(tmp_path, monkeypatch, level):
+    monkeypatch.chdir(tmp_path)  # where a schematic goes
     path = tmp_path / "p.csv"
     s = session(conv_net(seed=1), {**HTP, "profiling_level": level,
                                    "profiling_file_path": str(path)})
@@ -40,6 +41,7 @@ def test_a_level_fills_the_table_and_the_log(tmp_path, level):
     nodes = [row for row in table if row["Message"] == "NODE"]
     assert bool(nodes) == (level != "basic")
     assert (tmp_path / "p_qnn.log").stat().st_size > 0
+    assert len([*tmp_path.glob("*_schematic.bin")]) == (level == "optrace")
 
 
 def test_quern_profile_reads_both_files(tmp_path):

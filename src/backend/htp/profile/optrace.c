@@ -6,6 +6,7 @@
 #include "backend/htp/profile/events.h"
 #include "backend/htp/profile/modelled.h"
 #include "base/mem.h"
+#include "base/outfile.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -138,6 +139,16 @@ static void put_values(block *b, const uint32_t *values, uint32_t n) {
         put_u32(b, values[i]);
 }
 
+// Clients look for the schematic in the working directory, under the name of the graph. A graph
+// that cannot leave it there is finalized all the same.
+static void save(const block *b, const char *file, const qrn_api_graph *g) {
+    if (b->failed || qrn_outfile_save(file, b->bytes, b->size) == QRN_OK)
+        return;
+    qrn_log(g->context->backend->log, QNN_LOG_LEVEL_WARN,
+            "graph '%s': its schematic is in the profile only: %s", g->ir->name, qrn_message());
+    qrn_message_clear();
+}
+
 void qrn_htp_optrace_schematic(qrn_api_profile *p, uint32_t parent, const qrn_api_graph *g) {
     const qrn_plan *plan = qrn_runner_plan(g->runner);
     block b = {0};
@@ -164,6 +175,9 @@ void qrn_htp_optrace_schematic(qrn_api_profile *p, uint32_t parent, const qrn_ap
     put_places(&b, m);
     qrn_htp_modelled_free(m);
     char file[256];
-    snprintf(file, sizeof file, "%s_schematic.bin", g->ir->name);
+    snprintf(file, sizeof file, "%.200s_schematic.bin", g->ir->name);
+    for (char *c = file; *c; c++) // a name is no path
+        *c = *c == '/' ? '_' : *c;
+    save(&b, file, g);
     finish(p, parent, &b, file, "schematic");
 }
