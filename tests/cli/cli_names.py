@@ -68,6 +68,22 @@ def test_names_stay_readable(net):
     assert FINE in ok("run", net, "--random").stdout
 
 
+def test_long_names_in_tables_keep_their_ends(tmp_path):
+    long = "/model/features/" + "x" * 60
+    nodes = [h.make_node("Relu", ["x"], [long + "/a"], name=long + "/a"),
+             h.make_node("Exp", [long + "/a"], [long + "/b"], name=long + "/b")]
+    net = model(tmp_path / "long.onnx", nodes, {"x": (T.FLOAT, [2, 8])},
+                {long + "/b": (T.FLOAT, [2, 8])})
+    for args in (("bench", net, "--runs", "2", "--nodes", "9"),
+                 ("run", net, "--random", "--per-layer")):
+        text = ok(*args).stdout
+        rows = [line for line in text.splitlines() if "xxx" in line]
+        assert rows and all(row.startswith("...xxx") for row in rows), text
+        assert any("/b" in row.split()[0] for row in rows), text
+        assert long not in text
+    assert long + "/b" in ok("run", net, "--random", "--per-layer", "--json").stdout
+
+
 def test_ops_that_are_no_text_are_counted(tmp_path):
     path = model(tmp_path / "n.onnx", [h.make_node("Odd~", ["x"], ["a"]),
                                        h.make_node("Relu", ["a"], ["b"]),

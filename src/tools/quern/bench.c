@@ -330,10 +330,10 @@ static void print_shares(const char *title, const share *rows, size_t n, size_t 
             rest_n += rows[i].n;
             continue;
         }
-        char label[128];
+        char label[128], cell[QT_CELL];
         bool typed = rows[i].type && strcmp(rows[i].type, "?") != 0;
-        snprintf(label, sizeof label, typed ? "%.28s (%.20s)" : "%.44s", rows[i].name,
-                 rows[i].type);
+        snprintf(label, sizeof label, typed ? "%s (%.20s)" : "%s",
+                 qt_cell_name(rows[i].name, typed ? 28 : 44, cell), rows[i].type);
         qt_print("%-44s %6zu %10.3f %6.1f%%\n", label, rows[i].n, rows[i].us / 1e3,
                  total > 0 ? 100 * rows[i].us / total : 0);
     }

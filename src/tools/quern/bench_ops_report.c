@@ -144,8 +144,8 @@ void qt_print_ops(qt_ops *ops, const qt_peaks *p, size_t max_rows) {
     for (size_t i = 0; i < ops->n && (!max_rows || i < max_rows); i++) {
         const qt_op_row *r = &ops->rows[i];
         qt_op_rates y = qt_op_rate(r, p);
-        char label[128];
-        snprintf(label, sizeof label, "%.30s (%.19s)", r->name, r->type);
+        char label[128], cell[QT_CELL];
+        snprintf(label, sizeof label, "%s (%.19s)", qt_cell_name(r->name, 30, cell), r->type);
         qt_print("%-52s", label);
         print_cell(9, 0, r->us >= 0 ? r->us : NAN, "");
         print_cell(6, 1, r->us >= 0 && total > 0 ? 100 * r->us / total : NAN, "%");

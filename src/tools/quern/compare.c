@@ -223,12 +223,12 @@ static size_t rows_wanted(const job *j, size_t n) {
 
 static void print_layer(const layer *l) {
     double sqnr = qt_sqnr_db(&l->c), steps = steps_of(l);
-    char db[32] = "equal", in_steps[32] = "";
+    char db[32] = "equal", in_steps[32] = "", cell[QT_CELL];
     if (l->c.error > 0)
         snprintf(db, sizeof db, "%.1f", sqnr);
     if (steps > 0)
         snprintf(in_steps, sizeof in_steps, "%.1f", steps);
-    qt_print("%-40s %-22s %8s %9.6f %11.4g %8s %7.3g%%", l->pair.b->name,
+    qt_print("%-40s %-22s %8s %9.6f %11.4g %8s %7.3g%%", qt_cell_name(l->pair.b->name, 40, cell),
              l->pair.b->op ? l->pair.b->op : "input", db, qt_cosine(&l->c), l->c.max_error,
              in_steps, l->c.count ? 100 * (double)l->n_differ / (double)l->c.count : 0);
     if (l->c.n_mismatch)

@@ -367,6 +367,17 @@ static const char *scaled(double v, double step, const char *const *units, char 
     return buf;
 }
 
+const char *qt_cell_name(const char *name, size_t most, char buf[QT_CELL]) {
+    size_t n = strlen(name);
+    if (n <= most)
+        return name;
+    const char *tail = name + n - (most - 3);
+    while (((unsigned char)*tail & 0xC0) == 0x80) // never inside of a character
+        tail++;
+    snprintf(buf, QT_CELL, "...%s", tail);
+    return buf;
+}
+
 const char *qt_bytes_text(double bytes, char *buf, size_t size) {
     static const char *const units[] = {" B", " KiB", " MiB", " GiB", " TiB", NULL};
     return scaled(bytes, 1024, units, buf, size);

@@ -72,6 +72,10 @@ bool qt_make_dir(const char *path);
 
 // "12.3 MiB", "1.2 k" and the like into buf; returns buf.
 const char *qt_bytes_text(double bytes, char *buf, size_t size);
+// A name in a column of a table: one of more than `most` bytes, which are less than QT_CELL, loses
+// its beginning, "...tail": what tells names of layers apart stands at their ends.
+#define QT_CELL 64
+const char *qt_cell_name(const char *name, size_t most, char buf[QT_CELL]);
 const char *qt_count_text(double count, char *buf, size_t size);
 // "[1, 3, 224, 224]" into buf.
 const char *qt_shape_text(unsigned rank, const uint64_t *dims, char *buf, size_t size);

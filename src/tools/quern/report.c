@@ -217,10 +217,11 @@ void qt_print_compared(const char *title, const qt_compared *rows, size_t n, siz
     for (size_t i = 0; i < n && (!max_rows || i < max_rows); i++) {
         const qt_comparison *c = &rows[i].c;
         double sqnr = qt_sqnr_db(c);
-        char text[32] = "equal";
+        char text[32] = "equal", cell[QT_CELL];
         if (c->error > 0)
             snprintf(text, sizeof text, "%.1f", sqnr);
-        qt_print("%-40s %10s %10.6f %12.4g", rows[i].name, text, qt_cosine(c), c->max_error);
+        qt_print("%-40s %10s %10.6f %12.4g", qt_cell_name(rows[i].name, 40, cell), text,
+                 qt_cosine(c), c->max_error);
         if (c->n_mismatch)
             qt_print("  %s%zu not finite%s", qt_style_on(QT_RED), c->n_mismatch, qt_style_off());
         if (c->n_both)
