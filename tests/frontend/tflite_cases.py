@@ -326,7 +326,8 @@ def _integers(k):
     a = k.plain(k.rng.integers(-99, 99, [2, 5]).astype(np.int32))
     b = k.plain(k.rng.integers(1, 9, [2, 5]).astype(np.int32))
     return k.done(*[k.g.op(op, [a, b], k.g.tensor([2, 5], "int32"))
-                    for op in ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM")])
+                    for op in ("ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "FLOOR_DIV",
+                               "FLOOR_MOD")])
 
 
 # --- images
@@ -525,6 +526,44 @@ def _shapes(k):
     filled = k.g.op("FILL", [packed, k.g.const(np.float32(1.5))], k.g.tensor([2, 12]))
     flat = k.g.op("RESHAPE", [x, packed], k.g.tensor([2, 12]))
     return k.done(k.g.op("ADD", [flat, filled], k.g.tensor([2, 12])))
+
+
+# --- several ops
+
+@case("net", FI16)
+def _net(k):
+    """A small network of images, as a classifier begins and ends."""
+    x = k.x([1, 8, 8, 3], -1, 1, "image")
+    w, scales = k.weights([8, 3, 3, 3], 0)
+    a = k.g.op("CONV_2D", [x, w, k.bias(8, x, scales)], k.y([1, 4, 4, 8], 0, 4), padding=SAME,
+               stride_w=2, stride_h=2, fused_activation_function="RELU")
+    w, scales = k.weights([1, 3, 3, 8], 3)
+    b = k.g.op("DEPTHWISE_CONV_2D", [a, w, k.bias(8, a, scales)], k.y([1, 4, 4, 8], -4, 4),
+               padding=SAME, stride_w=1, stride_h=1, depth_multiplier=1)
+    c = k.g.op("ADD", [a, b], k.y([1, 4, 4, 8], -4, 8), pot_scale_int16=0)
+    d = k.g.op("MEAN", [c, k.i([1, 2])], k.like(c, [1, 8]), version=2)
+    w, scales = k.weights([5, 8], 0)
+    e = k.g.op("FULLY_CONNECTED", [d, w, k.bias(5, d, scales)], k.y([1, 5], -8, 8), version=5)
+    encodings = {"int8": (1 / 256, -128), "int16": (1 / 32768, 0)}
+    y = k.g.tensor([1, 5], k.dtype, *encodings.get(k.dtype, ()), name="scores")
+    k.g.op("SOFTMAX", [e], y, version=3 if k.dtype == "int16" else 2, beta=1.0)
+    return k.done(y)
+
+
+@case("dynamic_batch", F)
+def _dynamic(k):
+    k.inputs["x"] = k.rng.uniform(-1, 1, [1, 4]).astype(np.float32)
+    x = k.g.input("x", [-1, 4])
+    w, b = k.weights([3, 4], 0)[0], k.g.const(np.float32([1, 2, 3]))
+    return k.done(k.g.op("FULLY_CONNECTED", [x, w, b], k.g.tensor([-1, 3], name="y")))
+
+
+@case("sparse_weights", F)
+def _sparse(k):
+    values = k.rng.uniform(-1, 1, [3, 4]) * (k.rng.random([3, 4]) < 0.5)
+    w = k.g.op("DENSIFY", [k.g.sparse(values.astype(np.float32))], k.g.tensor([3, 4]))
+    x, b = k.x([2, 4]), k.g.const(np.zeros(3, np.float32))
+    return k.done(k.g.op("FULLY_CONNECTED", [x, w, b], k.y([2, 3])))
 
 
 def cases():

@@ -134,6 +134,7 @@ HARD_SWISH 117 91
 IF 118 92 i:then_subgraph_index i:else_subgraph_index
 WHILE 119 93 i:cond_subgraph_index i:body_subgraph_index
 SCATTER_ND 122 97
+DENSIFY 124 99
 SELECT_V2 123 98
 BATCH_MATMUL 126 101 b:adj_x b:adj_y b:asymmetric_quantize_inputs
 CUMSUM 128 102 b:exclusive b:reverse
@@ -160,11 +161,13 @@ class Graph:
     def __init__(self, name="main"):
         self.name, self.tensors, self.ops = name, [], []
         self.inputs, self.outputs, self.others, self.metadata = [], [], [], {}
+        self.sparse_lists = {}  # tensor: where the list of each row begins, and the lists
         self.signature = True  # whether names of inputs and outputs are stored as a signature
 
     def tensor(self, shape, dtype="float32", scale=None, zero=None, axis=0, name=None, data=None,
                variable=False):
-        """A tensor; with `data` (bytes) a constant. `scale`: one number or one for each channel."""
+        """A tensor; with `data` (bytes) a constant. `scale`: one number or one for each channel.
+        A dimension of -1 is dynamic; the file says 1 for it."""
         scales = None if scale is None else np.atleast_1d(np.asarray(scale, np.float32))
         zeros = None if scales is None else np.broadcast_to(
             np.asarray(0 if zero is None else zero, np.int64), scales.shape)
@@ -185,6 +188,14 @@ class Graph:
             flat = low[0::2] | low[1::2] << 4
         return self.tensor(values.shape, dtype or str(values.dtype), scale, zero, axis, name,
                            flat.tobytes())
+
+    def sparse(self, values):
+        """A sparse constant: of its last dimension only what is not 0 is stored."""
+        rows = np.asarray(values).reshape(-1, values.shape[-1])
+        kept = [np.flatnonzero(row) for row in rows]
+        number = self.tensor(values.shape, str(values.dtype), data=rows[rows != 0].tobytes())
+        self.sparse_lists[number] = (np.cumsum([0, *map(len, kept)]), np.concatenate(kept))
+        return number
 
     def op(self, name, inputs, outputs, version=1, custom=None, **options):
         """Adds an op; `outputs` is a tensor or a list, and is returned. An op that the format does
@@ -264,21 +275,36 @@ class _Writer:
                                int(default or 0)))
         return self.table(fields)
 
-    def tensor(self, t):
+    def sparsity(self, shape, begins, lists):
+        last = len(shape) - 1
+        vectors = [self.table([(0, "O", self.ints(v), 0)]) for v in (begins, lists)]
+        dims = [self.table([(0, "b", 0, 0), (1, "i", n, 0)]) for n in shape[:-1]]
+        dims.append(self.table([(0, "b", 1, 0), (2, "b", 1, 0), (3, "O", vectors[0], 0),
+                                (4, "b", 1, 0), (5, "O", vectors[1], 0)]))
+        return self.table([(0, "O", self.ints(range(last + 1)), 0),
+                           (2, "O", self.offsets(dims), 0)])
+
+    def tensor(self, t, sparse=None):
         shape, dtype, scales, zeros, axis, name, data, variable = t
         quantization = None
         if scales is not None:
             quantization = self.table([(2, "O", self.ints(scales, "Float32"), 0),
                                        (3, "O", self.ints(zeros, "Int64"), 0), (6, "i", axis, 0)])
+        sparsity = self.sparsity(shape, *sparse) if sparse else None
         number = 0
         if data is not None:
             number = len(self.buffers)
             self.buffers.append(data)
-        fields = [(0, "O", self.ints(shape), 0), (1, "b", TYPES[dtype], 0), (2, "u", number, 0),
+        fields = [(0, "O", self.ints([abs(n) for n in shape]), 0), (1, "b", TYPES[dtype], 0),
+                  (2, "u", number, 0),
                   (3, "O", self.b.CreateString(name), 0), (5, "b", int(variable), 0),
                   (8, "b", 1, 0)]
         if quantization:
             fields.append((4, "O", quantization, 0))
+        if sparse:
+            fields.append((6, "O", sparsity, 0))
+        if -1 in shape:
+            fields.append((7, "O", self.ints(shape), 0))
         return self.table(fields)
 
     def operator(self, op):
@@ -292,7 +318,8 @@ class _Writer:
         return self.table(fields)
 
     def graph(self, g):
-        tensors = self.offsets([self.tensor(t) for t in g.tensors])
+        tensors = self.offsets([self.tensor(t, g.sparse_lists.get(i))
+                                for i, t in enumerate(g.tensors)])
         ops = self.offsets([self.operator(o) for o in g.ops])
         return self.table([(0, "O", tensors, 0), (1, "O", self.ints(g.inputs), 0),
                            (2, "O", self.ints(g.outputs), 0), (3, "O", ops, 0),

@@ -16,9 +16,11 @@ LARGEST, MOST = 2200, 48
 
 
 def dispatch():
-    """A model that LiteRT might have compiled; what it points to is no context binary."""
+    """A model that LiteRT might have compiled, for a context binary that a test puts behind it
+    and whose place and size it puts in the place of these numbers."""
     g = Graph()
-    options = flexbuffers.Dumps({"bytecode_offset": 64, "bytecode_size": 16, "name": "graph"})
+    options = flexbuffers.Dumps({"bytecode_offset": 0x7f000001, "bytecode_size": 0x7f000002,
+                                "name": "graph"})
     g.output(g.op("DISPATCH_OP", [g.input("x", [1, 4])], g.tensor([1, 4]), custom=bytes(options)))
     return g.bytes()
 

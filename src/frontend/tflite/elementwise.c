@@ -86,25 +86,39 @@ qrn_status tl_square(tl *t) {
     return tl_end(t, 0, y);
 }
 
-// The quotient towards minus infinity.
+static bool is_whole(const tl *t) {
+    return tl_val(t, 0)->type == OX_I32 || tl_val(t, 0)->type == OX_I64;
+}
+
+// floor(x / y)
 static qrn_status floor_quotient(tl *t, const char *out) {
     const char *quotient = tl_between(t);
     const tl_node divide = tl_like(t, "Div");
     const tl_node down = {.op = "Floor", .in = {quotient}, .n_in = 1};
-    if (tl_val(t, 0)->type != OX_F32)
-        return tl_fail(t, QRN_E_UNSUPPORTED, "it is supported for float32, not for %s",
-                       ox_type_name(tl_val(t, 0)->type));
     QRN_TRY(tl_onnx_to(t, &divide, &quotient, 1));
     return out ? tl_onnx_to(t, &down, &out, 1) : tl_onnx(t, &down);
 }
 
-qrn_status tl_floor_div(tl *t) { return t->fixed ? reject(t) : floor_quotient(t, NULL); }
+// Of integers (x - x mod y) / y: what is left divides without a rest.
+qrn_status tl_floor_div(tl *t) {
+    if (t->fixed)
+        return reject(t);
+    if (!is_whole(t))
+        return floor_quotient(t, NULL);
+    const char *rest = tl_between(t), *whole = tl_between(t);
+    const tl_node mod = tl_like(t, "Mod");
+    const tl_node minus = {.op = "Sub", .in = {t->e.n->in[0], rest}, .n_in = 2};
+    const tl_node divide = {.op = "Div", .in = {whole, t->e.n->in[1]}, .n_in = 2};
+    QRN_TRY(tl_onnx_to(t, &mod, &rest, 1));
+    QRN_TRY(tl_onnx_to(t, &minus, &whole, 1));
+    return tl_onnx(t, &divide);
+}
 
 // x - floor(x / y) * y; ONNX has it for integers.
 qrn_status tl_floor_mod(tl *t) {
     if (t->fixed)
         return reject(t);
-    if (tl_val(t, 0)->type == OX_I32 || tl_val(t, 0)->type == OX_I64) {
+    if (is_whole(t)) {
         const tl_node n = tl_like(t, "Mod");
         return tl_onnx(t, &n);
     }

@@ -120,6 +120,7 @@ qrn_status tl_add_n(tl *t);
 qrn_status tl_conv(tl *t);
 qrn_status tl_depthwise(tl *t);
 qrn_status tl_transpose_conv(tl *t);
+qrn_status tl_transpose_conv_bias(tl *t);
 qrn_status tl_fully_connected(tl *t);
 qrn_status tl_batch_matmul(tl *t);
 
@@ -158,6 +159,7 @@ qrn_status tl_where(tl *t);
 qrn_status tl_cast(tl *t);
 qrn_status tl_quantize(tl *t);
 qrn_status tl_dequantize(tl *t);
+qrn_status tl_densify(tl *t);
 qrn_status tl_shape(tl *t);
 qrn_status tl_fill(tl *t);
 qrn_status tl_range(tl *t);

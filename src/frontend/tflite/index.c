@@ -142,6 +142,12 @@ qrn_status tl_dequantize(tl *t) {
     return tl_plain(t, QNN_OP_DEQUANTIZE);
 }
 
+// The reader has expanded what is sparse.
+qrn_status tl_densify(tl *t) {
+    const tl_node node = tl_like(t, "Identity");
+    return tl_onnx(t, &node);
+}
+
 // --- constants
 
 // SHAPE, RANK.

@@ -17,6 +17,7 @@ typedef struct tl_tensor {
     ox_info info;     // -1 where the shape is dynamic
     const void *data; // of a constant
     size_t bytes;
+    bool empty;   // a constant without elements, unless an op writes it
     bool written; // by an op, or as an input of the graph
 } tl_tensor;
 
@@ -41,6 +42,9 @@ qrn_status tl_flat_status(const tl_reader *r);                             // fl
 qrn_status tl_room(const tl_reader *r, size_t n, size_t bytes, void *out); // cleared
 
 qrn_status tl_read_tensors(tl_reader *r, const qc_table *graph);
+// The dense form of a sparse constant whose `bytes` of values lie at `data`.
+qrn_status tl_expand_sparse(tl_reader *r, const qc_table *sparsity, const tl_tensor *t,
+                            const uint8_t *data, size_t bytes, uint8_t **out, size_t *out_bytes);
 qrn_status tl_read_ops(tl_reader *r, const qc_table *graph, ox_graph *out);
 // Options of a DISPATCH_OP, a FlexBuffer map, as attributes.
 qrn_status tl_read_dispatch(tl_reader *r, uint32_t op, const uint8_t *data, size_t size,

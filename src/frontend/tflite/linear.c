@@ -200,41 +200,38 @@ qrn_status tl_depthwise(tl *t) {
     return tl_end(t, 0, y);
 }
 
-// The padding is that of the convolution which this one is the gradient of.
-qrn_status tl_transpose_conv(tl *t) {
-    static const uint32_t perm[] = {1, 2, 3, 0};
-    const ox_val *x = tl_val(t, 2), *f = tl_val(t, 1);
-    int64_t out[4];
-    uint32_t n, dims[4];
+// Where in the input the parts of a transposed convolution lie.
+typedef struct transposed {
+    uint32_t x, filter, bias; // inputs of the node
+    uint32_t dims[4];         // of the output
     tl_window w;
-    QRN_TRY(tl_ints(t, 0, out, 4, &n));
-    QRN_TRY(check_ranks(t, 2, 1, 4));
-    QRN_TRY(tl_read_strides(t, &w));
-    w.kernel[0] = f->dims[1];
-    w.kernel[1] = f->dims[2];
-    for (uint32_t i = 0; i < 4; i++) {
-        if (n != 4 || out[i] < 1 || out[i] > INT32_MAX)
-            return tl_fail(t, QRN_E_SHAPE, "its output shape has %u dimensions, or one of %lld", n,
-                           (long long)out[i]);
-        dims[i] = (uint32_t)out[i];
-    }
-    if (f->dims[3] != x->dims[3] || dims[0] != x->dims[0] || dims[3] != f->dims[0])
+    uint32_t extra[2]; // rows and columns behind
+} transposed;
+
+// The padding is that of the convolution which this one is the gradient of.
+static qrn_status place_transposed(tl *t, transposed *c) {
+    const ox_val *x = tl_val(t, c->x), *f = tl_val(t, c->filter);
+    if (f->dims[3] != x->dims[3] || c->dims[0] != x->dims[0] || c->dims[3] != f->dims[0])
         return tl_fail(t, QRN_E_SHAPE, "its input, filter and output shape do not fit");
-    QRN_TRY(tl_place_window(t, dims + 1, &w));
-    uint32_t extra[2];
+    QRN_TRY(tl_place_window(t, c->dims + 1, &c->w));
     for (int i = 0; i < 2; i++) {
-        int64_t made = ((int64_t)x->dims[1 + i] - 1) * w.stride[i] + w.kernel[i] - w.pad[2 * i] -
-                       w.pad[2 * i + 1];
-        if (w.out[i] != x->dims[1 + i] || made > dims[1 + i])
-            return tl_fail(t, QRN_E_SHAPE, "%u values do not come from %u", dims[1 + i],
+        int64_t made = ((int64_t)x->dims[1 + i] - 1) * c->w.stride[i] + c->w.kernel[i] -
+                       c->w.pad[2 * i] - c->w.pad[2 * i + 1];
+        if (c->w.out[i] != x->dims[1 + i] || made > c->dims[1 + i])
+            return tl_fail(t, QRN_E_SHAPE, "%u values do not come from %u", c->dims[1 + i],
                            x->dims[1 + i]);
-        extra[i] = (uint32_t)((int64_t)dims[1 + i] - made);
+        c->extra[i] = (uint32_t)((int64_t)c->dims[1 + i] - made);
     }
-    QRN_TRY(tl_set(t, 0, 4, dims));
-    bool fixed = computes_fixed(t, 2, 1);
-    qc_tensor *in = tl_in(t, 2);
-    qc_tensor *filter = filter_of(t, 1, perm, fixed);
-    qc_tensor *bias = bias_of(t, 3, 2, 1, f->dims[0], fixed), *y = tl_out(t, 0);
+    return QRN_OK;
+}
+
+static qrn_status emit_transposed(tl *t, transposed *c) {
+    static const uint32_t perm[] = {1, 2, 3, 0};
+    QRN_TRY(place_transposed(t, c));
+    QRN_TRY(tl_set(t, 0, 4, c->dims));
+    bool fixed = computes_fixed(t, c->x, c->filter);
+    qc_tensor *in = tl_in(t, c->x), *filter = filter_of(t, c->filter, perm, fixed);
+    qc_tensor *bias = bias_of(t, c->bias, c->x, c->filter, c->dims[3], fixed), *y = tl_out(t, 0);
     if (t->e.s != QRN_OK)
         return t->e.s;
     qc_op o;
@@ -244,12 +241,54 @@ qrn_status tl_transpose_conv(tl *t) {
     if (bias)
         qc_in(&o, bias);
     qc_out(&o, y);
-    qc_u32s(&o, QNN_OP_TRANSPOSE_CONV_2D_PARAM_STRIDE, w.stride, 2);
-    qc_u32s_2d(&o, QNN_OP_TRANSPOSE_CONV_2D_PARAM_PAD_AMOUNT, w.pad, 2, 2);
-    if (extra[0] || extra[1])
-        qc_u32s(&o, QNN_OP_TRANSPOSE_CONV_2D_PARAM_OUTPUT_PADDING, extra, 2);
+    qc_u32s(&o, QNN_OP_TRANSPOSE_CONV_2D_PARAM_STRIDE, c->w.stride, 2);
+    qc_u32s_2d(&o, QNN_OP_TRANSPOSE_CONV_2D_PARAM_PAD_AMOUNT, c->w.pad, 2, 2);
+    if (c->extra[0] || c->extra[1])
+        qc_u32s(&o, QNN_OP_TRANSPOSE_CONV_2D_PARAM_OUTPUT_PADDING, c->extra, 2);
     tl_emit(t, &o);
     return tl_end(t, 0, y);
+}
+
+static qrn_status read_transposed(tl *t, transposed *c) {
+    QRN_TRY(check_ranks(t, c->x, c->filter, 4));
+    QRN_TRY(tl_read_strides(t, &c->w));
+    c->w.kernel[0] = tl_val(t, c->filter)->dims[1];
+    c->w.kernel[1] = tl_val(t, c->filter)->dims[2];
+    return QRN_OK;
+}
+
+// (output shape, filter, x, bias)
+qrn_status tl_transpose_conv(tl *t) {
+    transposed c = {.x = 2, .filter = 1, .bias = 3};
+    int64_t out[4];
+    uint32_t n;
+    QRN_TRY(tl_ints(t, 0, out, 4, &n));
+    for (uint32_t i = 0; i < 4; i++) {
+        if (n != 4 || out[i] < 1 || out[i] > INT32_MAX)
+            return tl_fail(t, QRN_E_SHAPE, "its output shape has %u dimensions, or one of %lld", n,
+                           (long long)out[i]);
+        c.dims[i] = (uint32_t)out[i];
+    }
+    QRN_TRY(read_transposed(t, &c));
+    return emit_transposed(t, &c);
+}
+
+// (x, filter, bias): an op of MediaPipe, whose output is as large as can be.
+qrn_status tl_transpose_conv_bias(tl *t) {
+    transposed c = {.x = 0, .filter = 1, .bias = 2};
+    const ox_val *x = tl_val(t, 0);
+    QRN_TRY(read_transposed(t, &c));
+    c.dims[0] = x->dims[0];
+    c.dims[3] = tl_val(t, 1)->dims[0];
+    for (int i = 0; i < 2; i++) {
+        uint64_t grown = (uint64_t)x->dims[1 + i] * c.w.stride[i];
+        if (tl_int(t, "padding") == TL_VALID)
+            grown = grown - c.w.stride[i] + c.w.kernel[i];
+        if (grown > INT32_MAX)
+            return tl_fail(t, QRN_E_SHAPE, "an output of %llu values", (unsigned long long)grown);
+        c.dims[1 + i] = (uint32_t)grown;
+    }
+    return emit_transposed(t, &c);
 }
 
 // --- matmuls

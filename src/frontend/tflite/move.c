@@ -135,6 +135,11 @@ qrn_status tl_concat(tl *t) {
     uint32_t axis, dims[OX_MAX_RANK];
     QRN_TRY(tl_axis(t, tl_int(t, "axis"), first->rank, &axis));
     memcpy(dims, first->dims, sizeof dims);
+    if (!t->fixed && !t->real && n->n_in <= 8) { // parts of a shape are constant
+        tl_node join = tl_like(t, "Concat");
+        tl_attr(&join, "axis", axis);
+        return tl_onnx(t, &join);
+    }
     if (n->n_in > QC_MAX_OPERANDS)
         return tl_fail(t, QRN_E_UNSUPPORTED, "%u inputs", n->n_in);
     for (uint32_t i = 1; i < n->n_in; i++) {
@@ -234,14 +239,14 @@ qrn_status tl_split(tl *t) {
     for (uint32_t i = 0; i < count; i++) {
         if (!sized)
             sizes[i] = x->dims[axis] / n;
-        if (sizes[i] < 0)
+        if (sizes[i] == -1)
             open = (int)i;
         else
             sum += sizes[i];
     }
     if (open >= 0)
         sizes[open] = (int64_t)x->dims[axis] - sum;
-    if (count != n || (open < 0 && sum != x->dims[axis]) || (open >= 0 && sizes[open] <= 0))
+    if (count != n || (open < 0 && sum != x->dims[axis]) || (open >= 0 && sizes[open] < 0))
         return tl_fail(t, QRN_E_SHAPE, "%u values are not divided into %u parts", x->dims[axis], n);
     return split_into(t, t->e.n->in[x_at], axis, sizes, n, NULL);
 }

@@ -160,7 +160,9 @@ static qrn_status list_values(tl_reader *r, ox_graph *g) {
     QRN_TRY(tl_room(r, r->n_tensors, sizeof *infos, &infos));
     QRN_TRY(tl_room(r, r->n_tensors, sizeof *constants, &constants));
     for (uint32_t i = 0; i < r->n_tensors; i++) {
-        const tl_tensor *t = &r->tensors[i];
+        tl_tensor *t = &r->tensors[i];
+        if (t->empty && !t->written)
+            t->data = r->data; // of 0 bytes
         if (!t->data) {
             infos[g->n_infos++] = t->info;
             continue;
@@ -210,7 +212,7 @@ static qrn_status read_model(ox_model *m, const void *data, size_t size) {
     tl_reader r = {.m = m, .data = data, .size = size};
     qc_vector graphs;
     qc_table graph;
-    m->producer = "";
+    m->producer = ""; // files have a description, but it says nothing about who wrote it
     m->ir_version = TL_VERSION;
     m->opsets = opsets;
     m->n_opsets = 2;

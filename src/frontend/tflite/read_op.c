@@ -101,6 +101,23 @@ static qrn_status read_options(tl_reader *r, const qc_table *op, const char *opt
     return tl_flat_status(r);
 }
 
+// Options that are a C struct: padding (1 is SAME, 2 VALID), width and height of the stride.
+static qrn_status read_raw_options(tl_reader *r, const qc_vector *v, uint32_t index, ox_node *n) {
+    static const char *const names[] = {"padding", "stride_w", "stride_h"};
+    ox_attr *list;
+    if (v->n < 12)
+        return tl_broken(r, "op %u (%s): %u bytes of options, expected 12", index, n->op, v->n);
+    QRN_TRY(tl_room(r, 3, sizeof *list, &list));
+    for (uint32_t i = 0; i < 3; i++) {
+        int32_t value;
+        memcpy(&value, r->data + v->at + 4 * (size_t)i, sizeof value);
+        list[i] = (ox_attr){.name = names[i], .type = OX_ATTR_INT, .i = value - (i == 0)};
+    }
+    n->attrs = list;
+    n->n_attrs = 3;
+    return QRN_OK;
+}
+
 static qrn_status name_node(tl_reader *r, uint32_t index, ox_node *n) {
     char name[320];
     const char *made = n->n_out ? n->out[0] : "";
@@ -124,8 +141,12 @@ static qrn_status read_op(tl_reader *r, const qc_table *t, uint32_t index, ox_no
     if (!r->codes[code].custom)
         return read_options(r, t, tl_op_options(n->op), &n->attrs, &n->n_attrs);
     qc_vector custom;
-    if (strcmp(n->op, tl_dispatch) != 0 || !qc_flat_vector(t, TL_OP_CUSTOM_OPTIONS, 1, &custom))
+    if (!qc_flat_vector(t, TL_OP_CUSTOM_OPTIONS, 1, &custom))
         return tl_flat_status(r);
+    if (strcmp(n->op, TL_TRANSPOSE_CONV_BIAS) == 0)
+        return read_raw_options(r, &custom, index, n);
+    if (strcmp(n->op, tl_dispatch) != 0)
+        return QRN_OK;
     return tl_read_dispatch(r, index, r->data + custom.at, custom.n, &n->attrs, &n->n_attrs);
 }
 

@@ -111,14 +111,14 @@ static qrn_status read_data(tl_reader *r, const qc_table *t, tl_tensor *out) {
     double want = bits / 8.0;
     for (uint32_t i = 0; i < out->info.rank; i++)
         want *= (double)out->info.dims[i];
-    if (!data && index && want == 0 && bits)
-        data = r->data; // the shape of a scalar is such a constant
+    out->empty = !data && index && want == 0 && bits; // the shape of a scalar is such a constant
     if (!data || bits == 0)
         return QRN_OK;
-    if (qc_flat_table(t, TL_TENSOR_SPARSITY, &sparsity))
-        return QRN_FAIL(QRN_E_UNSUPPORTED,
-                        "%.500s: tensor '%s': sparse constants are not supported", r->m->path,
-                        out->name);
+    if (qc_flat_table(t, TL_TENSOR_SPARSITY, &sparsity)) {
+        uint8_t *dense;
+        QRN_TRY(tl_expand_sparse(r, &sparsity, out, data, out->bytes, &dense, &out->bytes));
+        data = dense;
+    }
     if (ceil(want) != (double)out->bytes)
         return tl_broken(r, "tensor '%s': %zu bytes of data, its shape has %.0f", out->name,
                          out->bytes, ceil(want));

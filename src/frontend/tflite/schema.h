@@ -6,7 +6,8 @@
 
 #define TL_IDENTIFIER "TFL3"
 #define TL_VERSION 3
-#define TL_CUSTOM 32 // builtin code of custom ops
+#define TL_CUSTOM 32                                        // builtin code of custom ops
+#define TL_TRANSPOSE_CONV_BIAS "Convolution2DTransposeBias" // one of them, of MediaPipe
 
 enum { TL_MODEL_VERSION, TL_MODEL_CODES, TL_MODEL_GRAPHS, TL_MODEL_DESCRIPTION, TL_MODEL_BUFFERS };
 enum { TL_MODEL_SIGNATURES = 7 };

@@ -86,8 +86,13 @@ static json_t *json_info(const ox_info *p) {
         json_array_append_new(shape, p->dims[i] >= 0 ? json_integer((json_int_t)p->dims[i])
                                      : p->symbols[i] ? qt_json_text(p->symbols[i])
                                                      : json_null());
-    return json_pack("{s:o,s:s,s:o}", "name", qt_json_text(p->name), "type",
-                     p->type ? ox_type_name(p->type) : "not a tensor", "shape", shape);
+    json_t *o = json_pack("{s:o,s:s,s:o}", "name", qt_json_text(p->name), "type",
+                          p->type ? ox_type_name(p->type) : "not a tensor", "shape", shape);
+    if (o && p->enc && p->enc->n == 1) {
+        json_object_set_new(o, "scale", qt_json_number((double)p->enc->scales[0]));
+        json_object_set_new(o, "zero_point", json_integer(p->enc->zeros ? p->enc->zeros[0] : 0));
+    }
+    return o;
 }
 
 static json_t *json_infos(const ox_info *const *list, uint32_t n) {
@@ -120,6 +125,11 @@ typedef struct facts {
     double macs; // less than 0: not known
 } facts;
 
+// A model of another format that poses as one of ONNX has the opsets of both.
+static bool is_shown(const ox_model *m, const ox_opset *s) {
+    return !m->foreign_domain || s->domain == m->foreign_domain;
+}
+
 static int show_json(const char *path, const ox_model *m, const qt_inputs *in, const facts *f,
                      const tally *ops, size_t n_ops) {
     const ox_graph *g = m->graph;
@@ -127,8 +137,9 @@ static int show_json(const char *path, const ox_model *m, const qt_inputs *in, c
     for (size_t i = 0; i < n_ops; i++)
         add_count(counts, ops[i].op, ops[i].n);
     for (uint32_t i = 0; i < m->n_opsets; i++)
-        add_count(opsets, m->opsets[i].domain[0] ? m->opsets[i].domain : "ai.onnx",
-                  (json_int_t)m->opsets[i].version);
+        if (is_shown(m, &m->opsets[i]))
+            add_count(opsets, m->opsets[i].domain[0] ? m->opsets[i].domain : "ai.onnx",
+                      (json_int_t)m->opsets[i].version);
     json_t *o = json_pack("{s:o,s:o,s:o,s:I,s:o,s:o,s:o,s:I,s:o,s:f,s:f}", "model",
                           qt_json_text(path), "graph", qt_json_text(g->name), "producer",
                           qt_json_text(m->producer ? m->producer : ""), "ir_version",
@@ -147,10 +158,27 @@ static int show_json(const char *path, const ox_model *m, const qt_inputs *in, c
 static void print_ports(const char *title, const ox_info *const *list, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         char shape[512];
-        qt_print("%-11s %s  %s %s\n", i ? "" : title, list[i]->name,
+        qt_print("%-11s %s  %s %s", i ? "" : title, list[i]->name,
                  list[i]->type ? ox_type_name(list[i]->type) : "not a tensor",
                  info_shape(list[i], shape, sizeof shape));
+        const ox_enc *e = list[i]->enc;
+        if (e && e->n == 1)
+            qt_print("  scale %g, zero point %d", (double)e->scales[0], e->zeros ? e->zeros[0] : 0);
+        qt_print("\n");
     }
+}
+
+static void print_format(const char *path, const ox_model *m) {
+    qt_print("%s%s%s  ", qt_style_on(QT_BOLD), path, qt_style_off());
+    if (!m->foreign_domain)
+        qt_print("ONNX IR %lld", (long long)m->ir_version);
+    for (uint32_t i = 0; i < m->n_opsets; i++)
+        if (is_shown(m, &m->opsets[i]))
+            qt_print("%s%s %lld", m->foreign_domain ? "" : ", ",
+                     m->opsets[i].domain[0] ? m->opsets[i].domain : "opset",
+                     (long long)m->opsets[i].version);
+    qt_print("%s%s\n", m->producer && *m->producer ? ", made by " : "",
+             m->producer ? m->producer : "");
 }
 
 static bool has_open_dims(const qt_inputs *in) {
@@ -165,13 +193,7 @@ static int show_text(const char *path, const ox_model *m, const qt_inputs *in, c
                      const tally *ops, size_t n_ops) {
     const ox_graph *g = m->graph;
     char a[64], b[64];
-    qt_print("%s%s%s  ONNX IR %lld", qt_style_on(QT_BOLD), path, qt_style_off(),
-             (long long)m->ir_version);
-    for (uint32_t i = 0; i < m->n_opsets; i++)
-        qt_print(", %s %lld", m->opsets[i].domain[0] ? m->opsets[i].domain : "opset",
-                 (long long)m->opsets[i].version);
-    qt_print("%s%s\n", m->producer && *m->producer ? ", made by " : "",
-             m->producer ? m->producer : "");
+    print_format(path, m);
     print_ports("inputs", in->ports, in->n_ports);
     for (uint32_t i = 0; i < g->n_outputs; i++) {
         const ox_info *one = &g->outputs[i];
@@ -190,9 +212,10 @@ static int show_text(const char *path, const ox_model *m, const qt_inputs *in, c
         qt_print("memory      %s of values alive at once\n",
                  qt_bytes_text(f->cost.activation_bytes, a, sizeof a));
     qt_print("nodes       %u\n", g->n_nodes);
-    for (size_t i = 0; i < n_ops; i++)
-        qt_print("  %6u  %s%s%s\n", ops[i].n, ops[i].domain, ops[i].domain[0] ? "." : "",
-                 ops[i].op);
+    for (size_t i = 0; i < n_ops; i++) {
+        bool own = ops[i].domain[0] && ops[i].domain != m->foreign_domain;
+        qt_print("  %6u  %s%s%s\n", ops[i].n, own ? ops[i].domain : "", own ? "." : "", ops[i].op);
+    }
     return qt_close_stdout();
 }
 
@@ -321,7 +344,7 @@ static int check_options(const show_options *o, const char *path, bool binary) {
                  !binary  ? "verify"
                  : o->dot ? "dot"
                           : "dim",
-                 binary ? "ONNX models" : "context binaries");
+                 binary ? "models" : "context binaries");
         return QT_EXIT_USAGE;
     }
     if (o->compiled && (o->dot || o->verify)) {
