@@ -34,7 +34,7 @@ static qrn_status failed(qrn_gpu_run *r, const qrn_gpu_launch *l, const char *wh
 
 cl_mem qrn_gpu_io_memory(const qrn_gpu_run *r, uint32_t i) {
     return r->io[i].memory.kind == QRN_MEMORY_DEVICE ? qrn_gpu_memory_buffer(&r->io[i].memory)
-                                                     : r->own->io[i];
+                                                     : qrn_gpu_staged(r, i);
 }
 
 static size_t io_bytes(const qrn_gpu_run *r, uint32_t i) {

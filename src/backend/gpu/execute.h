@@ -33,6 +33,8 @@ void qrn_gpu_check_values(void *ctx, uint32_t node, const qrn_values *values);
 
 // transfer.c: application tensor i, whose memory is the host's, to its buffer on the device and
 // back; after the queue is finished, the rest of the way back.
+// Where kernels find a tensor of the host.
+cl_mem qrn_gpu_staged(const qrn_gpu_run *r, uint32_t i);
 cl_int qrn_gpu_send(qrn_gpu_run *r, uint32_t i, size_t bytes);
 cl_int qrn_gpu_fetch(qrn_gpu_run *r, uint32_t i, size_t bytes);
 void qrn_gpu_fetched(qrn_gpu_run *r, uint32_t i, size_t bytes);

@@ -101,7 +101,7 @@ static qrn_status realize(const qrn_api_graph *g, qrn_gpu_graph *made) {
         return QRN_FAIL(qrn_gpu_failure(qrn_gpu_context_of(g->context), err),
                         "graph '%s': buffers of its tensors cannot be made on '%s': %s",
                         g->ir->name, d->info->name, qrn_cl_error(err));
-    QRN_TRY(qrn_gpu_stages_make(made));
+    QRN_TRY(qrn_gpu_stages_make(g, made));
     if (may_tune(g, made->plan))
         qrn_gpu_tune_plan(made->plan, made->io);
     return qrn_gpu_recording_make(made);

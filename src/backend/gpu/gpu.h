@@ -155,8 +155,10 @@ void qrn_gpu_graph_clear(qrn_gpu_graph *g); // frees its plan and buffers
 // OpenCL objects of a graph that is bound: made for the context's device, and dropped.
 qrn_status qrn_gpu_graph_realize(const qrn_api_graph *g);
 void qrn_gpu_graph_unrealize(qrn_gpu_graph *g);
+// probe_pinned.c: sets d->direct. Never fails.
+void qrn_gpu_probe_pinned(qrn_gpu_device *d);
 // transfer.c: pinned memory of a graph that is realized.
-qrn_status qrn_gpu_stages_make(qrn_gpu_graph *g);
+qrn_status qrn_gpu_stages_make(const qrn_api_graph *api, qrn_gpu_graph *g);
 void qrn_gpu_stages_drop(qrn_gpu_graph *g);
 // record.c: room for the recorded commands of a graph that is realized.
 qrn_status qrn_gpu_recording_make(qrn_gpu_graph *g);

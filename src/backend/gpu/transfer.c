@@ -2,21 +2,26 @@
 //
 // Application tensors between the host and the device. A device with its own memory reads and
 // writes pinned memory faster than the client's pages: tensors up to a limit go through such
-// memory, which is mapped for life. A GPU that shares the host's memory gets its
-// buffers mapped: the copy into them is the only one. A CPU device copies by itself.
+// memory, which is mapped for life. Kernels use the pinned memory of small tensors where it lies,
+// if a probe found that they can: a transfer costs more than it. A GPU that shares the host's
+// memory gets its buffers mapped: the copy into them is the only one. A CPU device copies by
+// itself.
 #include "backend/gpu/execute.h"
 
 #include "base/mem.h"
 
 #include <string.h>
 
-#define MOST_PINNED (16u << 20) // bytes of a tensor; larger ones would lock too much memory
+#define MOST_PINNED (16u << 20)  // bytes of a tensor; larger ones would lock too much memory
+#define MOST_READ (16u << 10)    // bytes of an input that kernels read over the bus
+#define MOST_WRITTEN (64u << 10) // and of an output that they write
 
 // Behind qrn_gpu_graph.stages: pinned memory for an application tensor.
 struct qrn_gpu_stage {
     cl_mem memory; // NULL: none
     void *host;
     cl_command_queue queue; // on which it was mapped, kept for unmapping
+    bool direct;            // kernels use it: nothing is transferred
 };
 
 static bool is_pinned(const qrn_cl_device *d, size_t bytes) {
@@ -40,7 +45,14 @@ static void pin(const qrn_gpu_device *d, size_t bytes, qrn_gpu_stage *s) {
     *s = (qrn_gpu_stage){0};
 }
 
-qrn_status qrn_gpu_stages_make(qrn_gpu_graph *g) {
+// Tensors of the context stay where its other graphs find them.
+static bool is_direct(const qrn_api_graph *api, const qrn_gpu_plan *p, uint32_t i, size_t bytes) {
+    const qrn_tensor *t = qrn_context_tensor(api->context, p->cg->io[i].tensor_id);
+    return p->device->direct && (!t || t->role != QRN_ROLE_INOUT) &&
+           bytes <= (p->cg->io[i].is_output ? MOST_WRITTEN : MOST_READ);
+}
+
+qrn_status qrn_gpu_stages_make(const qrn_api_graph *api, qrn_gpu_graph *g) {
     const qrn_gpu_plan *p = g->plan;
     if (!g->stages && !(g->stages = qrn_calloc((p->cg->n_io + 1u) * sizeof *g->stages)))
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", p->cg->name);
@@ -48,8 +60,14 @@ qrn_status qrn_gpu_stages_make(qrn_gpu_graph *g) {
         size_t bytes = p->cg->values[p->cg->io[i].value].size_bytes;
         if (is_pinned(p->device->info, bytes))
             pin(p->device, bytes, &g->stages[i]);
+        g->stages[i].direct = g->stages[i].memory && is_direct(api, p, i, bytes);
     }
     return QRN_OK;
+}
+
+cl_mem qrn_gpu_staged(const qrn_gpu_run *r, uint32_t i) {
+    const qrn_gpu_stage *s = &r->own->stages[i];
+    return s->direct ? s->memory : r->own->io[i];
 }
 
 void qrn_gpu_stages_drop(qrn_gpu_graph *g) {
@@ -89,6 +107,8 @@ cl_int qrn_gpu_send(qrn_gpu_run *r, uint32_t i, size_t bytes) {
         return copy_mapped(r, i, host, bytes, true);
     if (s->memory)
         host = memcpy(s->host, host, bytes);
+    if (s->direct)
+        return CL_SUCCESS;
     return qrn_cl.clEnqueueWriteBuffer(r->queue, r->own->io[i], CL_FALSE, 0, bytes, host, 0, NULL,
                                        NULL);
 }
@@ -97,6 +117,8 @@ cl_int qrn_gpu_fetch(qrn_gpu_run *r, uint32_t i, size_t bytes) {
     const qrn_gpu_stage *s = &r->own->stages[i];
     if (is_mapped(r))
         return copy_mapped(r, i, r->io[i].memory.host, bytes, false);
+    if (s->direct)
+        return CL_SUCCESS;
     return qrn_cl.clEnqueueReadBuffer(r->queue, r->own->io[i], CL_FALSE, 0, bytes,
                                       s->memory ? s->host : r->io[i].memory.host, 0, NULL, NULL);
 }

@@ -21,6 +21,7 @@ typedef struct qrn_gpu_device {
     struct qrn_gpu_shares *shares; // of constants that plans have in common, or NULL
     struct qrn_gpu_tuner *tuner;   // measured choices, or NULL
     bool mma;                      // tensor cores can be used through inline PTX: qrn_gpu_probe
+    bool direct;                   // kernels can use pinned memory while it is mapped
 } qrn_gpu_device;
 
 // Finds out by test programs what the device can do. Never fails.
@@ -92,14 +93,17 @@ typedef struct qrn_gpu_launch {
 // How the bytes of a constant are made of a value of the compiled graph. Context binaries store
 // these numbers (docs/context-binary.md): never change or reuse one.
 typedef enum qrn_gpu_packing {
-    QRN_GPU_PACKING_NONE = 0,     // not stored: small, or made of nothing
-    QRN_GPU_PACKING_F16 = 1,      // the value in fp16
-    QRN_GPU_PACKING_F32 = 2,      // a value of another type in f32
-    QRN_GPU_PACKING_PANEL32 = 3,  // [N/32][K][32] f32
-    QRN_GPU_PACKING_PANEL64 = 4,  // [N/64][K rounded up to 16][64] f32
-    QRN_GPU_PACKING_MMA_F16 = 5,  // [N/8][K/32][32 lanes][8] fp16
-    QRN_GPU_PACKING_MMA_F32 = 6,  // [N/8][K/16][32 lanes][4] f32
-    QRN_GPU_PACKING_GEMV_BITS = 7 // [N][K] of 4 or 8 bits in words; scales are encodings
+    QRN_GPU_PACKING_NONE = 0,      // not stored: small, or made of nothing
+    QRN_GPU_PACKING_F16 = 1,       // the value in fp16
+    QRN_GPU_PACKING_F32 = 2,       // a value of another type in f32
+    QRN_GPU_PACKING_PANEL32 = 3,   // [N/32][K][32] f32
+    QRN_GPU_PACKING_PANEL64 = 4,   // [N/64][K rounded up to 16][64] f32
+    QRN_GPU_PACKING_MMA_F16 = 5,   // [N/8][K/32][32 lanes][8] fp16
+    QRN_GPU_PACKING_MMA_F32 = 6,   // [N/8][K/16][32 lanes][4] f32
+    QRN_GPU_PACKING_GEMV_BITS = 7, // [N][K] of 4 or 8 bits in words; scales are encodings
+    QRN_GPU_PACKING_GEMV_MMA = 8,  // [N/16][K/64][32 lanes][4] words of 4 bits: gemv_mma.cl
+    QRN_GPU_PACKING_ROWS_F32 = 9,  // [N][K] f32
+    QRN_GPU_PACKING_ROWS_F16 = 10  // [N][K] fp16
 } qrn_gpu_packing;
 
 // The name of a constant within a graph.
