@@ -193,12 +193,12 @@ COPIES = 8  # products of a model, each with weights of its own: a launch costs 
 BLOCK = 32  # weights of 4 bits that share a scale
 
 
-def product_model(path, shape, bits=None):
+def product_model(path, shape, bits=None, copies=None):
     """An ONNX file with products of one input and constant matrices; returns input and matrices."""
     import onnx
     from onnx import TensorProto, helper, numpy_helper
     (m, n, k), rng = shape, np.random.default_rng(1)
-    copies = 1 if m * n * k > 1e10 else COPIES
+    copies = copies or (1 if m * n * k > 1e10 else COPIES)
     x = rng.normal(size=(m, k)).astype(np.float32)
     weights, nodes, constants = [], [], []
     for i in range(copies):
@@ -286,8 +286,24 @@ def product_tables(args, folder, limits):
     lines += ["", f"A row times 4-bit weights of {n} x {k} (MatMulNBits, blocks of {BLOCK}): "
               f"{got['ours']:.1f} µs with its launch, {rate:.0f} GB/s, "
               f"{100 * rate / limits['copy_gb_s']:.0f} % of a copy (bar 60 %); error "
-              f"{got['error']:.1e}."]
+              f"{got['error']:.1e}. Bound by launches: eight such matrices side by side in one "
+              f"launch (N = {8 * n}) take {one_launch(args, folder, (1, 8 * n, k), limits)}."]
     return lines
+
+
+def one_launch(args, folder, shape, limits):
+    """What one launch of a row times 4-bit weights reads a second; a call with few is taken off."""
+    (_, n, k), times = shape, []
+    for columns in (n, 16):
+        path = folder / "products.onnx"
+        product_model(path, (1, columns, k), 4, copies=1)
+        side = Quern(args.build, path, "-b", "gpu", "--precision", "fp32", "--resident")
+        times.append(1e3 * alternate({"ours": side}, args.turns, 0.1)["ours"]["min_ms"])
+        side.close()
+    rate = (n * k / 2 + 4 * n * k / BLOCK) / (times[0] - times[1]) * 1e-3
+    return (f"{times[0]:.1f} µs from call to return, where a call with 16 columns takes "
+            f"{times[1]:.1f} µs; the difference is {rate:.0f} GB/s, "
+            f"{100 * rate / limits['copy_gb_s']:.0f} % of a copy")
 
 
 def ours(args, case, precision):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Graphs of several nodes that a backend may do as one: attention in the forms that exporters
-write."""
+write, depthwise convolutions with a 1x1 convolution behind them."""
 import numpy as np
 import qcase as q
 
@@ -95,7 +95,68 @@ def packed(f, tokens, heads, depth):
     f.build(nodes, name=f"Attention_packed_{tokens}x{heads}x{depth}")
 
 
+def depthwise(x, w, stride, pad):
+    n, height, width, channels = x.shape
+    kernel = w.shape[0]
+    padded = np.pad(x, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    rows = (height + 2 * pad - kernel) // stride + 1
+    cols = (width + 2 * pad - kernel) // stride + 1
+    y = np.zeros((n, rows, cols, channels))
+    for i in range(kernel):
+        for j in range(kernel):
+            y += w[i, j, 0] * padded[:, i:i + (rows - 1) * stride + 1:stride,
+                                     j:j + (cols - 1) * stride + 1:stride]
+    return y
+
+
+def separable(f, shape, cols, kernel=3, stride=1, bias=True, clamp=True, pad=1):
+    """The first of them may have no results of its own."""
+    channels = shape[3]
+    x = q.Tensor("x", f.rng.normal(size=shape), "f32")
+    w = q.Tensor("w", f.rng.normal(size=(kernel, kernel, 1, channels)), "f32", kind="static")
+    v = q.Tensor("v", f.rng.normal(size=(1, 1, channels, cols)) / np.sqrt(channels), "f32",
+                 kind="static")
+    b = q.Tensor("b", f.rng.normal(size=channels), "f32", kind="static")
+    d = depthwise(x.real, w.real, stride, pad) + (b.real if bias else 0)
+    conv = {"stride": ("u32", [stride, stride]), "pad_amount": ("u32", [[pad, pad], [pad, pad]])}
+    rows = native("rows", d)
+    nodes = [q.Node("DepthWiseConv2d", [x, w] + ([b] if bias else []), [rows], conv)]
+    if clamp:
+        rows = native("clamped", np.clip(d, 0, 6))
+        nodes.append(q.Node("ReluMinMax", [nodes[0].outputs[0]], [rows],
+                            {"min_value": ("f32", 0.0), "max_value": ("f32", 6.0)}))
+    y = q.Tensor("y", rows.real @ v.real[0, 0], "f32")
+    nodes.append(q.Node("Conv2d", [rows, v], [y],
+                        {"stride": ("u32", [1, 1]), "pad_amount": ("u32", [[0, 0], [0, 0]])}))
+    f.build(nodes, name=f"Separable_{'x'.join(map(str, shape))}_{cols}_{kernel}x{kernel}s{stride}"
+                        f"{'_bias' if bias else ''}{'_clamp' if clamp else ''}_pad{pad}")
+
+
+def planes(f, shape, cols, kernel=3, stride=2):
+    """A picture in planes, transposed before the first convolution."""
+    x = q.Tensor("x", f.rng.normal(size=shape), "f32")
+    w = q.Tensor("w", f.rng.normal(size=(kernel, kernel, shape[1], cols)), "f32", kind="static")
+    t, node = transpose(x, [0, 2, 3, 1], "cells")
+    pad = kernel // 2
+    parts = [depthwise(t.real, w.real[:, :, None, :, j], stride, pad).sum(axis=-1)
+             for j in range(cols)]
+    y = q.Tensor("y", np.stack(parts, axis=-1), "f32")
+    conv = {"stride": ("u32", [stride, stride]), "pad_amount": ("u32", [[pad, pad], [pad, pad]])}
+    f.build([node, q.Node("Conv2d", [t, w], [y], conv)],
+            name=f"Planes_{'x'.join(map(str, shape))}_{cols}_{kernel}x{kernel}s{stride}")
+
+
 def cases(f):
+    planes(f, (1, 3, 96, 96), 16)
+    planes(f, (2, 3, 64, 70), 24, kernel=7)
+    planes(f, (1, 1, 50, 47), 5, stride=1)
+    separable(f, (1, 14, 14, 32), 16)
+    separable(f, (1, 9, 7, 40), 24, stride=2)
+    separable(f, (2, 7, 7, 168), 70, bias=False)
+    separable(f, (1, 7, 7, 960), 40, clamp=False)
+    separable(f, (3, 5, 8, 8), 5, pad=0)
+    separable(f, (1, 6, 6, 12), 9)           # channels that are not read in vectors of 8
+    separable(f, (1, 11, 10, 16), 33, kernel=5, pad=2)
     for heads, rows, keys, depth in ((1, 5, 7, 8), (3, 17, 33, 16), (2, 40, 50, 64),
                                      (2, 1, 19, 128)):
         for mask in (False, True):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Float activations with constant weights of 8 and 4 bits, as language models have them."""
+"""Few rows times constant weights of 8 and 4 bits, as language models have them, and of floats."""
 import numpy as np
 import qcase as q
 import qtypes as qt
@@ -29,6 +29,16 @@ def codes(rng, dtype, shape):
     return rng.integers(low, high, shape)
 
 
+def floats(f):
+    for rows, cols, depth in ((1, 300, 128), (3, 129, 260), (4, 1000, 20)):
+        for dtype in ("f32", "f16"):
+            x = q.Tensor("x", f.rng.normal(size=(rows, depth)), dtype)
+            w = q.Tensor("w", f.rng.normal(size=(cols, depth)), dtype, kind="static")
+            want = x.real @ w.real.T
+            f.add("FullyConnected", [x, w], [q.Tensor("y", want, dtype)],
+                  name=f"FullyConnected_{dtype}_{rows}x{cols}x{depth}")
+
+
 def fully_connected(f):
     for rows, cols, depth in ((1, 96, 256), (3, 33, 64), (9, 40, 96), (1, 5, 4128), (2, 17, 40)):
         for name, dtype, enc in encodings(f.rng, (cols, depth), 0, 1):
@@ -48,6 +58,7 @@ def matmul(f):
 
 
 def cases(f):
+    floats(f)
     fully_connected(f)
     matmul(f)
 

@@ -334,6 +334,7 @@ static qrn_status bind_all(qrn_gpu_binder *b) {
     keep_declared(b);
     QRN_TRY(count_uses(b));
     QRN_TRY(qrn_gpu_find_attention(b));
+    QRN_TRY(qrn_gpu_find_fronts(b));
     QRN_TRY(qrn_gpu_make_groups(b));
     QRN_TRY(qrn_gpu_find_joins(b));
     for (uint32_t i = 0; i < b->n_groups; i++)

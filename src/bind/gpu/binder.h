@@ -52,7 +52,8 @@ typedef struct qrn_gpu_binder {
     qrn_gpu_join *joins;        // [n_values]
     bool *skip;                 // [n_steps] steps that others do, or whose results nobody needs
     struct qrn_gpu_attention **attention; // [n_steps] the last matmul of an attention, or NULL
-    qrn_val fault;                        // the place for reports; valid when the plan has_fault
+    uint32_t *front; // [n_steps] step that a convolution does on the way, +1; 0: none
+    qrn_val fault;   // the place for reports; valid when the plan has_fault
     // Of the plan's growing arrays.
     uint32_t cap_places, cap_launches, cap_constants, cap_params, cap_states, cap_objects;
 } qrn_gpu_binder;
@@ -168,8 +169,9 @@ const char *qrn_gpu_type_name(qrn_dtype t);
 // A macro of the program.
 void qrn_gpu_define(qrn_gpu_kernel *k, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-// CLAMP(v): the clamp of a step's results.
+// CLAMP(v): the clamp of a step's results; or another macro (qrn_gpu_clamp_as).
 void qrn_gpu_clamp(qrn_gpu_kernel *k, const qrn_clamp *c);
+void qrn_gpu_clamp_as(qrn_gpu_kernel *k, const char *macro, const qrn_clamp *c);
 // Output F and an int: F[0] gets that number (the step's node + 1) when data name an element that
 // is not there; the execution then fails.
 void qrn_gpu_fault(qrn_gpu_kernel *k, const qrn_cstep *s);
@@ -207,6 +209,9 @@ qrn_status qrn_gpu_find_attention(qrn_gpu_binder *b);
 // Does this matmul stand for an attention? Then it is bound as one.
 bool qrn_gpu_is_attention(const qrn_gpu_binder *b, const qrn_cstep *s);
 qrn_status qrn_gpu_bind_attention(qrn_gpu_binder *b, const qrn_cstep *s);
+
+// front.c: finds steps that the convolution behind them does.
+qrn_status qrn_gpu_find_fronts(qrn_gpu_binder *b);
 
 // group.c: cuts the steps into groups.
 qrn_status qrn_gpu_make_groups(qrn_gpu_binder *b);

@@ -142,7 +142,7 @@ static bool matmul_gemm(const qrn_gpu_binder *b, const qrn_cstep *s, qrn_gpu_gem
 }
 
 void qrn_gpu_gemm_operands(qrn_gpu_kernel *k, const qrn_gpu_gemm *g, qrn_val w) {
-    qrn_gpu_in(k, "X", g->step->in[0]);
+    qrn_gpu_in(k, "X", g->front ? g->front->in[0] : g->step->in[0]);
     qrn_gpu_in(k, "W", w);
     qrn_gpu_in(k, "B", optional(g->step, 2));
     qrn_gpu_out(k, "Y", qrn_gpu_result(k->b));
@@ -153,6 +153,8 @@ static qrn_status fast_gemm(qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
     if (g->rows > INT32_MAX / 2 || g->rows == 0 || g->cols == 0)
         return QRN_E_UNSUPPORTED;
     qrn_status s = qrn_gpu_gemv(b, g);
+    if (s == QRN_E_UNSUPPORTED)
+        s = qrn_gpu_gemv_float(b, g);
     if (s == QRN_E_UNSUPPORTED)
         s = qrn_gpu_gemm_mma(b, g);
     return s == QRN_E_UNSUPPORTED ? qrn_gpu_gemm_panels(b, g) : s;
@@ -242,6 +244,47 @@ static qrn_status depthwise(qrn_gpu_binder *b, const qrn_cstep *s, const qrn_con
                               cpu ? (size_t[]){1, 1, 1} : (size_t[]){across, along, 1});
 }
 
+// --- depthwise, then 1x1
+
+#define MAX_TAPS 9
+#define FRONT_CHANNELS 8 // a multiple of so many, to be read in vectors
+#define MOST_COLUMNS 512 // that a group has at once
+
+bool qrn_gpu_is_front(const qrn_gpu_binder *b, const qrn_cstep *s) {
+    qrn_conv_geometry g = conv_geometry(b, s);
+    const qrn_cvalue *w = qrn_gpu_value(b, s->in[1]);
+    const qrn_gpu_place *x = &b->plan->places[s->in[0]];
+    bool aligned =
+        x->offset % 16 == 0 && (x->type == QRN_DTYPE_F32 || b->opt->precision != QRN_GPU_USER);
+    return is_depthwise(&g) && g.cin % FRONT_CHANNELS == 0 && w->kind == QRN_CV_CONST && aligned &&
+           g.kernel[1] * g.kernel[2] <= MAX_TAPS;
+}
+
+bool qrn_gpu_is_pointwise(const qrn_gpu_binder *b, const qrn_cstep *s) {
+    qrn_gpu_gemm g;
+    return conv_gemm(b, s, &g) && g.direct && g.rows <= INT32_MAX / 2 && g.rows > 0 && g.cols > 0 &&
+           g.cols <= MOST_COLUMNS;
+}
+
+// Rows of the GEMM are results of the step before, or X is read as it was before that.
+static void set_front(const qrn_gpu_binder *b, uint32_t step, qrn_gpu_gemm *g) {
+    g->front = &b->cg->steps[step];
+    g->planar = g->front->op == &qrn_cop_transpose;
+    qrn_conv_geometry geometry = conv_geometry(b, g->planar ? g->step : g->front);
+    conv_params(&geometry, g->params); // taps are single again
+    g->channels = (uint32_t)geometry.cin;
+    g->direct = false;
+}
+
+// The first layer of a network for pictures: many cells, few channels, which are read one by one
+// anyway.
+bool qrn_gpu_reads_planes(const qrn_gpu_binder *b, const qrn_cstep *s) {
+    qrn_gpu_gemm g;
+    return conv_gemm(b, s, &g) && !g.direct && g.rows >= 2048 && g.rows <= INT32_MAX / 2 &&
+           g.cols > 0 && g.cols <= 128 && qrn_gpu_shape(b, s->in[0])->rank == 4 &&
+           qrn_gpu_shape(b, s->in[0])->dims[3] < 4;
+}
+
 // --- rows of the table
 
 static qrn_status bind_conv(qrn_gpu_binder *b, const qrn_cstep *s) {
@@ -251,7 +294,11 @@ static qrn_status bind_conv(qrn_gpu_binder *b, const qrn_cstep *s) {
         return qrn_gpu_reject(b, s, "only floats are supported");
     if (is_depthwise(&geometry) && qrn_gpu_kind_enabled("depthwise"))
         return depthwise(b, s, &geometry);
-    qrn_status st = conv_gemm(b, s, &g) ? fast_gemm(b, &g) : QRN_E_UNSUPPORTED;
+    uint32_t front = b->front[s - b->cg->steps];
+    bool fits = conv_gemm(b, s, &g);
+    if (front)
+        set_front(b, front - 1, &g);
+    qrn_status st = fits ? fast_gemm(b, &g) : QRN_E_UNSUPPORTED;
     return st == QRN_E_UNSUPPORTED ? plain_conv(b, s) : st;
 }
 

@@ -21,6 +21,10 @@ typedef struct qrn_gpu_gemm {
     bool fixed;        // weights are constant, element (k, j) at k * w_depth + j * w_col
     size_t w_depth, w_col;
     const qrn_clamp *clamp;
+    // Step before this one that the kernel does on the way, or NULL: a depthwise convolution that
+    // makes the rows; `planar`: a transpose, X has planes of channels.
+    const qrn_cstep *front;
+    bool planar;
     int32_t params[QRN_GPU_GEMM_PARAMS]; // P of gemm_mma.cl
     uint32_t n_params;
 } qrn_gpu_gemm;
@@ -28,9 +32,19 @@ typedef struct qrn_gpu_gemm {
 // Names of kinds of kernels may be left out (QUERN_GPU_KERNELS).
 bool qrn_gpu_kind_enabled(const char *name);
 
-// gemv.c, gemm_mma.c, gemm_pack.c: adds the launches; QRN_E_UNSUPPORTED without a message: another
-// kernel must do it.
+// May a 1x1 convolution compute this depthwise one on the way? Is this such a convolution? Is it
+// one that may read planes of channels?
+bool qrn_gpu_is_front(const qrn_gpu_binder *b, const qrn_cstep *s);
+bool qrn_gpu_is_pointwise(const qrn_gpu_binder *b, const qrn_cstep *s);
+bool qrn_gpu_reads_planes(const qrn_gpu_binder *b, const qrn_cstep *s);
+
+// Floats in f16, in a block that the caller frees; NULL: out of memory.
+uint16_t *qrn_gpu_narrowed(const float *w, size_t count);
+
+// gemv.c, gemv_float.c, gemm_mma.c, gemm_pack.c: adds the launches; QRN_E_UNSUPPORTED without a
+// message: another kernel must do it.
 qrn_status qrn_gpu_gemv(qrn_gpu_binder *b, const qrn_gpu_gemm *g);
+qrn_status qrn_gpu_gemv_float(qrn_gpu_binder *b, const qrn_gpu_gemm *g);
 qrn_status qrn_gpu_gemm_mma(qrn_gpu_binder *b, const qrn_gpu_gemm *g);
 qrn_status qrn_gpu_gemm_panels(qrn_gpu_binder *b, const qrn_gpu_gemm *g);
 // Kernels for one GEMM that differ in speed; number 0 is the rule's choice.

@@ -48,8 +48,7 @@ static choice choose(const qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16, i
     return c;
 }
 
-// The weights in f16, in a block that the caller frees; NULL: out of memory.
-static uint16_t *narrowed(const float *w, size_t count) {
+uint16_t *qrn_gpu_narrowed(const float *w, size_t count) {
     uint16_t *half = qrn_alloc(count * sizeof *half);
     qrn_view from = {.data = (void *)(uintptr_t)w, .dtype = QRN_DTYPE_F32, .rank = 1};
     qrn_view to = {.data = half, .dtype = QRN_DTYPE_F16, .rank = 1};
@@ -94,7 +93,7 @@ static qrn_status pack(qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16, qrn_v
         place_f32(g, w, blocks, data);
         return QRN_OK;
     }
-    uint16_t *half = narrowed(w, g->depth * g->cols);
+    uint16_t *half = qrn_gpu_narrowed(w, g->depth * g->cols);
     if (half)
         place_f16(g, half, blocks, data);
     qrn_free(half);
@@ -111,6 +110,8 @@ static bool in_chunks(const qrn_gpu_binder *b, qrn_val v, bool f16, size_t step)
 }
 
 static int gather_of(const qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16) {
+    if (g->planar)
+        return 2;
     size_t step = g->direct ? (size_t)g->params[13] : g->grain;
     bool even = g->depth % (f16 ? 8u : 4u) == 0 && g->channels % (f16 ? 8u : 4u) == 0;
     for (uint32_t i = 18; i < g->n_params; i += 3)
@@ -132,23 +133,31 @@ static int weights_of(const qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16) 
 // Operands in f16 where they are stored so; application tensors may be f32 in every mode.
 static bool uses_f16(const qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
     bool narrow = b->opt->precision == QRN_GPU_HYBRID || b->opt->precision == QRN_GPU_FP16;
-    return stored(b, g->step->in[0]) == QRN_DTYPE_F16 &&
+    return stored(b, g->front ? g->front->in[0] : g->step->in[0]) == QRN_DTYPE_F16 &&
            (g->fixed ? narrow : stored(b, g->step->in[1]) == QRN_DTYPE_F16);
+}
+
+// Memory for the parts of sums that are cut, `each` numbers for each part of a tile, and a counter
+// for each tile.
+static qrn_status split_memory(qrn_gpu_binder *b, size_t tiles, size_t parts, size_t each,
+                               qrn_val *sums, qrn_val *counters) {
+    void *zeros;
+    *sums = *counters = QRN_VAL_NONE;
+    if (parts == 1)
+        return QRN_OK;
+    QRN_TRY(qrn_gpu_scratch(b, QRN_DTYPE_F32, tiles * parts * each, sums));
+    QRN_TRY(qrn_gpu_make_const(b, QRN_DTYPE_I32, tiles, counters, &zeros));
+    memset(zeros, 0, tiles * sizeof(int32_t));
+    b->plan->constants[b->plan->places[*counters].index].writable = true;
+    return QRN_OK;
 }
 
 static qrn_status add(qrn_gpu_binder *b, const qrn_gpu_gemm *g, const choice *c, bool f16,
                       qrn_val w) {
     size_t groups = groups_of(&c->t, g->rows, g->cols), threads = 32u * c->t.wm * c->t.wn;
-    qrn_val parts = QRN_VAL_NONE, counters = QRN_VAL_NONE;
+    qrn_val parts, counters;
     bool split = c->parts > 1;
-    void *zeros;
-    if (split) {
-        QRN_TRY(qrn_gpu_scratch(b, QRN_DTYPE_F32,
-                                groups * c->parts * threads * c->t.mt * c->t.nt * 4, &parts));
-        QRN_TRY(qrn_gpu_make_const(b, QRN_DTYPE_I32, groups, &counters, &zeros));
-        memset(zeros, 0, groups * sizeof(int32_t));
-        b->plan->constants[b->plan->places[counters].index].writable = true;
-    }
+    QRN_TRY(split_memory(b, groups, c->parts, threads * c->t.mt * c->t.nt * 4, &parts, &counters));
     qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_gemm_mma, "gemm_mma");
     qrn_gpu_gemm_operands(&k, g, w);
     qrn_gpu_out(&k, "S", parts);
@@ -160,10 +169,15 @@ static qrn_status add(qrn_gpu_binder *b, const qrn_gpu_gemm *g, const choice *c,
     const struct {
         const char *name;
         int value;
-    } macros[] = {{"F16", f16},         {"GATHER", gather_of(b, g, f16)},
-                  {"SPLIT", split},     {"WEIGHTS", weights_of(b, g, f16)},
-                  {"MT", c->t.mt},      {"NT", c->t.nt},
-                  {"WM", c->t.wm},      {"WN", c->t.wn},
+    } macros[] = {{"F16", f16},
+                  {"GATHER", gather_of(b, g, f16)},
+                  {"PLANAR", g->planar},
+                  {"SPLIT", split},
+                  {"WEIGHTS", weights_of(b, g, f16)},
+                  {"MT", c->t.mt},
+                  {"NT", c->t.nt},
+                  {"WM", c->t.wm},
+                  {"WN", c->t.wn},
                   {"AHEAD", c->t.ahead}};
     for (size_t i = 0; i < sizeof macros / sizeof macros[0]; i++)
         qrn_gpu_define(&k, macros[i].name, "%d", macros[i].value);
@@ -217,6 +231,36 @@ static qrn_status add_one(qrn_gpu_binder *b, const qrn_gpu_gemm *g, const void *
     return add(b, g, &c->list[i], c->f16, c->w);
 }
 
+// A depthwise convolution with a 1x1 convolution behind it: kernel `separable`.
+#define STEP 64 // channels
+static qrn_status add_separable(qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16, qrn_val w) {
+    size_t tiles = (g->rows + 15) / 16, steps = (g->depth + STEP - 1) / STEP;
+    size_t per_warp = (g->cols + 63) / 64; // tiles of 8 columns for each of 8 warps
+    size_t most = 2 * (size_t)b->opt->device->info->n_units / tiles; // parts that run at once
+    size_t parts = most < 1 ? 1 : most < steps ? most : steps;
+    qrn_val sums, counters;
+    QRN_TRY(split_memory(b, tiles, parts, per_warp * 4 * 256, &sums, &counters));
+    qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_gemm_mma, "separable");
+    qrn_gpu_gemm_operands(&k, g, w);
+    qrn_gpu_out(&k, "S", sums);
+    qrn_gpu_out(&k, "C", counters);
+    qrn_gpu_in(&k, "V", g->front->in[1]);
+    qrn_gpu_in(&k, "D", g->front->n_in > 2 ? g->front->in[2] : QRN_VAL_NONE);
+    qrn_gpu_params(&k, g->params, g->n_params);
+    QRN_GPU_INTS(&k, (int64_t)g->rows, (int64_t)g->cols, (int64_t)g->depth);
+    const struct {
+        const char *name;
+        int value;
+    } macros[] = {{"F16", f16},          {"MT", 1},
+                  {"NT", (int)per_warp}, {"SPLIT", parts > 1},
+                  {"KH", g->params[5]},  {"KW", g->params[6]}};
+    for (size_t i = 0; i < sizeof macros / sizeof macros[0]; i++)
+        qrn_gpu_define(&k, macros[i].name, "%d", macros[i].value);
+    qrn_gpu_clamp(&k, g->clamp);
+    qrn_gpu_clamp_as(&k, "FRONT_CLAMP(v)", &((const qrn_conv_args *)g->front->args)->clamp);
+    return qrn_gpu_kernel_end(&k, 2, (size_t[]){tiles * 256, parts}, (size_t[]){256, 1});
+}
+
 qrn_status qrn_gpu_gemm_mma(qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
     const qrn_gpu_device *d = b->opt->device;
     if (!d || !d->mma || !qrn_gpu_kind_enabled("mma") || (g->fixed && g->batch != 1))
@@ -227,6 +271,8 @@ qrn_status qrn_gpu_gemm_mma(qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
     add_neighbours(g, &c);
     if (g->fixed)
         QRN_TRY(pack(b, g, f16, &c.w));
+    if (g->front && !g->planar)
+        return add_separable(b, g, f16, c.w);
     return qrn_gpu_gemm_tuned(b, g, &(qrn_gpu_gemm_variants){c.n, describe, add_one, &c});
 }
 

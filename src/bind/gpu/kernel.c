@@ -213,13 +213,15 @@ void qrn_gpu_define_real(qrn_gpu_kernel *k, const char *name, qrn_val v) {
     qrn_gpu_define(k, name, "%d", qrn_dtype_is_float(k->b->plan->places[v].type));
 }
 
-void qrn_gpu_clamp(qrn_gpu_kernel *k, const qrn_clamp *c) {
+void qrn_gpu_clamp(qrn_gpu_kernel *k, const qrn_clamp *c) { qrn_gpu_clamp_as(k, "CLAMP(v)", c); }
+
+void qrn_gpu_clamp_as(qrn_gpu_kernel *k, const char *macro, const qrn_clamp *c) {
     if (!c->on)
-        qrn_gpu_define(k, "CLAMP(v)", "(v)");
+        qrn_gpu_define(k, macro, "(v)");
     else if (c->low == 0.0f && isinf(c->high))
-        qrn_gpu_define(k, "CLAMP(v)", "((v) < 0.0f ? 0.0f : (v))");
+        qrn_gpu_define(k, macro, "((v) < 0.0f ? 0.0f : (v))");
     else
-        qrn_gpu_define(k, "CLAMP(v)", "q_clamp((v), as_float(0x%08xu), as_float(0x%08xu))",
+        qrn_gpu_define(k, macro, "q_clamp((v), as_float(0x%08xu), as_float(0x%08xu))",
                        ((union {
                            float f;
                            uint32_t u;
@@ -232,11 +234,13 @@ void qrn_gpu_clamp(qrn_gpu_kernel *k, const qrn_clamp *c) {
                            .u);
 }
 
-// The nodes of the group's steps, each once.
+// The nodes of the group's steps, each once, with those of a step that its head does, too.
 static const uint32_t *nodes_of(const qrn_gpu_binder *b, uint32_t *n) {
     const qrn_gpu_group *g = b->group;
-    uint32_t *nodes = qrn_arena_alloc(b->cg->arena, g->n * sizeof *nodes);
+    uint32_t *nodes = qrn_arena_alloc(b->cg->arena, (g->n + 1) * sizeof *nodes);
     *n = 0;
+    if (nodes && b->front[g->steps[0]])
+        nodes[(*n)++] = b->cg->steps[b->front[g->steps[0]] - 1].node;
     for (uint32_t i = 0; nodes && i < g->n; i++) {
         uint32_t node = b->cg->steps[g->steps[i]].node;
         if (*n == 0 || nodes[*n - 1] != node)

@@ -89,6 +89,8 @@ inline int at1(int i, __global const int *p) { return p[0] == 1 ? i * p[2] : at(
     squares = fmax(squares - rest * rest / (float)n, 0.0f);                                        \
     rest /= (float)n;
 #endif
+// Four numbers of f16 that were read at once.
+inline float4 q_halves(ushort4 bits) { return vload_half4(0, (const __private half *)&bits); }
 inline float q_square(float x) { return x * x; }
 
 inline int q_unsigned4(uchar byte, int i) { return byte >> ((i & 1) << 2) & 15; }

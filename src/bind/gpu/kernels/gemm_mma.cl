@@ -11,7 +11,8 @@
 //
 //   GATHER  0 rows of X, CHUNK elements at a time
 //           1 cells of a convolution, channels a multiple of CHUNK
-//           2 cells of a convolution (or rows), element by element, X of any type
+//           2 cells of a convolution (or rows), element by element, X of any type; PLANAR: X has
+//             planes of channels
 //   WEIGHTS 0 packed
 //           1 W is a matrix [N, K] of X's kind, CHUNK elements at a time
 //           2 W is a matrix with any strides, element by element
@@ -128,6 +129,7 @@ inline void multiply(float acc[MT][NT][4], const uint4 a[2 * MT], const uint4 b[
 #endif
 }
 
+#ifdef KERNEL_gemm_mma
 // P: [0] in height, [1] width, [2] channels of a tap, [3] out height, [4] width, [5] kernel height, [6] width,
 // [7, 8] strides, [9, 10] dilations, [11, 12] pads before, [13] elements between cells (GATHER 0:
 // rows) of X, [14] between columns and [15] between rows of K of W (WEIGHTS 1, 2), [16] leading dimensions,
@@ -221,6 +223,11 @@ gemm_mma(X_ARG, W_ARG, B_ARG, Y_ARG, S_ARG, C_ARG, P_ARG, const int M, const int
         FIND_TAP                                                                                   \
     }
 #else
+#if PLANAR
+#define CELL(base, y, x, c) ((base * channels + y) * Wd + x + c * H * Wd)
+#else
+#define CELL(base, y, x, c) (((base + y) * Wd + x) * P[13] + c)
+#endif
 #define LOAD_A(dst)                                                                                \
     {                                                                                              \
         float v[2 * MT][CHUNK];                                                                    \
@@ -229,7 +236,7 @@ gemm_mma(X_ARG, W_ARG, B_ARG, Y_ARG, S_ARG, C_ARG, P_ARG, const int M, const int
             UNROLL for (int i = 0; i < 2 * MT; i++) {                                              \
                 int y = y0[i] + ky1 * P[9], x = x0[i] + kx1 * P[10];                               \
                 bool in = y >= 0 && y < H && x >= 0 && x < Wd && ky1 < P[5];                       \
-                v[i][e] = in ? LD_X(((base[i] + y) * Wd + x) * P[13] + c1) : 0.0f;                 \
+                v[i][e] = in ? LD_X(CELL(base[i], y, x, c1)) : 0.0f;                               \
             }                                                                                      \
             if (++c1 == channels) {                                                                \
                 c1 = 0;                                                                            \
@@ -319,10 +326,19 @@ gemm_mma(X_ARG, W_ARG, B_ARG, Y_ARG, S_ARG, C_ARG, P_ARG, const int M, const int
 #pragma unroll
         for (int e = 0; e < MT * NT * 4; e++)
             acc[e / (NT * 4)][e / 4 % NT][e % 4] = all[e * threads];
-        for (int p = 1; p < parts; p++)
+        // The number of parts is a power of two; some are on their way at once.
+        for (int e = 0; e < MT * NT * 4; e++)
+            acc[e / (NT * 4)][e / 4 % NT][e % 4] += all[(MT * NT * 4 + e) * threads];
+        for (int p = 2; p < parts; p += 2) {
+            float two[2][MT * NT * 4];
 #pragma unroll
-            for (int e = 0; e < MT * NT * 4; e++)
-                acc[e / (NT * 4)][e / 4 % NT][e % 4] += all[(p * (MT * NT * 4) + e) * threads];
+            for (int e = 0; e < 2 * MT * NT * 4; e++)
+                two[e / (MT * NT * 4)][e % (MT * NT * 4)] = all[(p * (MT * NT * 4) + e) * threads];
+#pragma unroll
+            for (int e = 0; e < 2 * MT * NT * 4; e++)
+                acc[e % (MT * NT * 4) / (NT * 4)][e / 4 % NT][e % 4] +=
+                    two[e / (MT * NT * 4)][e % (MT * NT * 4)];
+        }
         if (tid == 0)
             C[tile] = 0;
     }
@@ -342,3 +358,127 @@ gemm_mma(X_ARG, W_ARG, B_ARG, Y_ARG, S_ARG, C_ARG, P_ARG, const int M, const int
                 }
             }
 }
+#endif
+
+#ifdef KERNEL_separable
+// A depthwise convolution, filters V [KH][KW][K] and bias D, and a 1x1 convolution of its results,
+// which only local memory holds. A group has 16 rows and all columns: its 8 warps compute the rows'
+// results for CHANNELS elements of K, then NT tiles of 8 columns each.
+//
+//   SPLIT  several groups share K of a tile, as above; else a group does all of K
+//
+// P: as above, of the depthwise convolution. W is packed.
+#define WARPS 8
+#define CHANNELS 64
+#define PITCH ((CHANNELS + BLOCK) * (int)sizeof(float) / CHUNK) // words of a row in local memory
+
+#define WIDE(name, i)                                                                              \
+    (sizeof(*name) == 2 ? q_halves(*(__global const ushort4 *)(name + (i)))                        \
+                        : *(__global const float4 *)(name + (i)))
+
+__kernel __attribute__((reqd_work_group_size(32 * WARPS, 1, 1))) void
+separable(X_ARG, W_ARG, B_ARG, Y_ARG, S_ARG, C_ARG, V_ARG, D_ARG, P_ARG, const int M, const int N,
+          const int K EPI_ARGS) {
+    X_BEGIN W_BEGIN B_BEGIN Y_BEGIN S_BEGIN C_BEGIN V_BEGIN D_BEGIN P_BEGIN EPI_BEGIN
+    __local uint rows[16 * PITCH];
+    const int tid = (int)get_local_id(0), lane = tid & 31, warp = tid >> 5;
+    const int g = lane >> 2, q = lane & 3, H = P[0], Wd = P[1];
+    const int row0 = (int)get_group_id(0) * 16, tile0 = warp * NT, n_tiles = (N + 7) / 8;
+    const int parts = (int)get_num_groups(1), part = (int)get_group_id(1);
+    const int steps = (K + CHANNELS - 1) / CHANNELS, blocks = (K + BLOCK - 1) / BLOCK;
+    const int from = steps * part / parts, to = steps * (part + 1) / parts;
+    // Which cell, and which four channels of it, this work item computes.
+    const int my_row = tid / (CHANNELS / 4), my_k = tid % (CHANNELS / 4) * 4;
+    const int row = min(row0 + my_row, M - 1), ox = row % P[4], rest = row / P[4];
+    const int y0 = rest % P[3] * P[7] - P[11], x0 = ox * P[8] - P[12], base = rest / P[3] * H;
+    float acc[1][NT][4];
+#pragma unroll
+    for (int i = 0; i < NT * 4; i++)
+        acc[0][i / 4][i % 4] = 0.0f;
+    for (int step = from; step < to; step++) {
+        const int k = step * CHANNELS + my_k;
+        uint4 b[CHANNELS / BLOCK][NT];
+#pragma unroll
+        for (int i = 0; i < CHANNELS / BLOCK; i++)
+#pragma unroll
+            for (int j = 0; j < NT; j++) {
+                int block = min(step * (CHANNELS / BLOCK) + i, blocks - 1);
+                int tile = min(tile0 + j, n_tiles - 1);
+                b[i][j] = ((__global const uint4 *)W)[((size_t)tile * blocks + block) * 32 + lane];
+            }
+        float4 sum = (float4)(0.0f);
+        if (k < K) {
+            float4 taps[KH * KW];
+#pragma unroll
+            for (int tap = 0; tap < KH * KW; tap++) {
+                int y = y0 + tap / KW * P[9], x = x0 + tap % KW * P[10];
+                bool in = y >= 0 && y < H && x >= 0 && x < Wd;
+                taps[tap] = in ? WIDE(X, ((base + y) * Wd + x) * K + k) : (float4)(0.0f);
+            }
+            sum = HAS_D ? WIDE(D, k) : (float4)(0.0f);
+#pragma unroll
+            for (int tap = 0; tap < KH * KW; tap++)
+                sum = fma(WIDE(V, tap * K + k), taps[tap], sum);
+            sum = (float4)(FRONT_CLAMP(sum.x), FRONT_CLAMP(sum.y), FRONT_CLAMP(sum.z),
+                           FRONT_CLAMP(sum.w));
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+#if F16
+        uint low, high;
+        ASM("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(low) : "f"(sum.y), "f"(sum.x));
+        ASM("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(high) : "f"(sum.w), "f"(sum.z));
+        *(__local uint2 *)&rows[my_row * PITCH + my_k / 2] = (uint2)(low, high);
+#else
+        *(__local uint4 *)&rows[my_row * PITCH + my_k] = as_uint4(sum);
+#endif
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (tile0 < n_tiles)
+#pragma unroll
+            for (int i = 0; i < CHANNELS / BLOCK; i++) {
+                uint4 a[2];
+#pragma unroll
+                for (int r = 0; r < 2; r++)
+                    a[r] = *(__local const uint4 *)&rows[(g + 8 * r) * PITCH + (i * 4 + q) * 4];
+                multiply(acc, a, b[i]);
+            }
+    }
+#if SPLIT
+    __local int last;
+    const int tile = (int)get_group_id(0), each = NT * 4 * 32 * WARPS;
+    __global float *mine = S + (size_t)(tile * parts + part) * each + tid;
+#pragma unroll
+    for (int e = 0; e < NT * 4; e++)
+        mine[e * 32 * WARPS] = acc[0][e / 4][e % 4];
+    ASM volatile("fence.acq_rel.gpu;" ::: "memory");
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if (tid == 0)
+        last = atomic_inc((__global volatile int *)C + tile) == parts - 1;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (!last)
+        return;
+    ASM volatile("fence.acq_rel.gpu;" ::: "memory");
+    __global const float *all = S + (size_t)tile * parts * each + tid;
+#pragma unroll
+    for (int e = 0; e < NT * 4; e++)
+        acc[0][e / 4][e % 4] = 0.0f;
+#pragma unroll 4
+    for (int p = 0; p < parts; p++)
+#pragma unroll
+        for (int e = 0; e < NT * 4; e++)
+            acc[0][e / 4][e % 4] += all[(size_t)p * each + e * 32 * WARPS];
+    if (tid == 0)
+        C[tile] = 0;
+#endif
+#pragma unroll
+    for (int j = 0; j < NT; j++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            int y_row = row0 + 8 * (e / 2) + g, col = (tile0 + j) * 8 + 2 * q + e % 2;
+            if (y_row < M && col < N) {
+                float v = acc[0][j][e] + (HAS_B ? LD_B(col) : 0.0f);
+                int at_y = y_row * N + col;
+                ST_Y(at_y, EPI(CLAMP(v), at_y));
+            }
+        }
+}
+#endif
