@@ -137,6 +137,15 @@ enum {
 #define CL_QUEUE_PRIORITY_KHR 0x1096u
 #define CL_QUEUE_PRIORITY_HIGH_KHR (1u << 0) // then MED, LOW
 
+#define CL_SEMAPHORE_TYPE_KHR 0x203Du
+#define CL_SEMAPHORE_TYPE_BINARY_KHR 1u
+#define CL_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR 0x203Fu
+#define CL_SEMAPHORE_EXPORT_HANDLE_TYPES_LIST_END_KHR 0u
+#define CL_SEMAPHORE_HANDLE_SYNC_FD_KHR 0x2058u
+#define CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR 0x2067u
+#define CL_IMPORT_TYPE_ARM 0x40B2
+#define CL_IMPORT_TYPE_DMA_BUF_ARM 0x40B4
+
 #define CL_MEM_READ_WRITE (1u << 0)
 #define CL_MEM_WRITE_ONLY (1u << 1)
 #define CL_MEM_READ_ONLY (1u << 2)
@@ -265,7 +274,9 @@ typedef struct cl_image_desc {
 // X(result, name, parameters): functions of later versions; NULL where the loader lacks them.
 #define QRN_CL_OPTIONAL_FUNCTIONS(X)                                                               \
     X(cl_command_queue, clCreateCommandQueueWithProperties,                                        \
-      (cl_context, cl_device_id, const cl_ulong *, cl_int *))
+      (cl_context, cl_device_id, const cl_ulong *, cl_int *))                                      \
+    X(cl_mem, clCreateBufferWithProperties,                                                        \
+      (cl_context, const cl_ulong *, cl_bitfield, size_t, void *, cl_int *))
 
 // An argument that a recording is replayed with.
 typedef struct cl_array_arg_qcom {
@@ -294,6 +305,23 @@ typedef struct cl_array_arg_qcom {
     X("cl_khr_command_buffer", cl_int, clCommandNDRangeKernelKHR,                                  \
       (cl_command_buffer_khr, cl_command_queue, const cl_ulong *, cl_kernel, cl_uint,              \
        const size_t *, const size_t *, const size_t *, cl_uint, const cl_uint *, cl_uint *,        \
-       cl_mutable_command_khr *))
+       cl_mutable_command_khr *))                                                                  \
+    X("cl_khr_external_semaphore_sync_fd", cl_semaphore_khr, clCreateSemaphoreWithPropertiesKHR,   \
+      (cl_context, const cl_ulong *, cl_int *))                                                    \
+    X("cl_khr_external_semaphore_sync_fd", cl_int, clReleaseSemaphoreKHR, (cl_semaphore_khr))      \
+    X("cl_khr_external_semaphore_sync_fd", cl_int, clEnqueueWaitSemaphoresKHR,                     \
+      (cl_command_queue, cl_uint, const cl_semaphore_khr *, const cl_ulong *, cl_uint,             \
+       const cl_event *, cl_event *))                                                              \
+    X("cl_khr_external_semaphore_sync_fd", cl_int, clEnqueueSignalSemaphoresKHR,                   \
+      (cl_command_queue, cl_uint, const cl_semaphore_khr *, const cl_ulong *, cl_uint,             \
+       const cl_event *, cl_event *))                                                              \
+    X("cl_khr_external_semaphore_sync_fd", cl_int, clGetSemaphoreHandleForTypeKHR,                 \
+      (cl_semaphore_khr, cl_device_id, cl_uint, size_t, void *, size_t *))                         \
+    X("cl_khr_external_memory_dma_buf", cl_int, clEnqueueAcquireExternalMemObjectsKHR,             \
+      (cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *))          \
+    X("cl_khr_external_memory_dma_buf", cl_int, clEnqueueReleaseExternalMemObjectsKHR,             \
+      (cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *))          \
+    X("cl_arm_import_memory", cl_mem, clImportMemoryARM,                                           \
+      (cl_context, cl_bitfield, const intptr_t *, void *, size_t, cl_int *))
 
 #endif

@@ -6,8 +6,6 @@
 #include "base/env.h"
 #include "base/mem.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <string.h>
 
 qrn_status qrn_gpu_failure(qrn_gpu_context *c, cl_int err) {
@@ -119,24 +117,6 @@ static qrn_status run_launches(qrn_gpu_run *r) {
     return QRN_OK;
 }
 
-// Waits for the fences of the graph: a sync file is readable when it is signalled.
-static qrn_status wait_for_fences(const qrn_gpu_run *r) {
-    const qrn_gpu_fences *f = &r->own->fences;
-    for (uint32_t i = 0; f->n && i < *f->n; i++) {
-        struct pollfd p = {.fd = f->fds[i] ? *f->fds[i] : -1, .events = POLLIN};
-        int n = 0;
-        if (p.fd >= 0)
-            while ((n = poll(&p, 1, -1)) < 0 && errno == EINTR)
-                ;
-        if (p.fd < 0 || n < 0 || (p.revents & POLLNVAL))
-            return QRN_FAIL(QRN_E_ARGUMENT,
-                            "graph '%s': input fence %u (file descriptor %d) is "
-                            "not an open one",
-                            r->g->ir->name, i, p.fd);
-    }
-    return QRN_OK;
-}
-
 // Kernels skip indices that are out of range and leave a note.
 static qrn_status check_fault(qrn_gpu_run *r, cl_int node) {
     const cl_int none = 0;
@@ -171,8 +151,9 @@ static qrn_status run_all(qrn_gpu_run *r) {
     cl_int reports[1 + QRN_GPU_MAX_ROWS] = {0};
     qrn_gpu_times *times = r->opt->report;
     uint64_t start = qrn_call_now_ns();
-    QRN_TRY(wait_for_fences(r));
-    qrn_status s = bring_inputs(r);
+    qrn_status s = qrn_gpu_enter(r);
+    if (s == QRN_OK)
+        s = bring_inputs(r);
     if (times)
         times->before_ns = qrn_call_now_ns() - start;
     if (s == QRN_OK)
@@ -182,6 +163,8 @@ static qrn_status run_all(qrn_gpu_run *r) {
         s = fetch_reports(r, reports);
     if (s == QRN_OK)
         s = fetch_outputs(r);
+    if (s == QRN_OK)
+        s = qrn_gpu_leave(r);
     // Also after a failure: the client's memory is in use until then.
     cl_int err = qrn_cl.clFinish(r->queue);
     if (times)

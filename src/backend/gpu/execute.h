@@ -38,6 +38,9 @@ cl_mem qrn_gpu_staged(const qrn_gpu_run *r, uint32_t i);
 cl_int qrn_gpu_send(qrn_gpu_run *r, uint32_t i, size_t bytes);
 cl_int qrn_gpu_fetch(qrn_gpu_run *r, uint32_t i, size_t bytes);
 void qrn_gpu_fetched(qrn_gpu_run *r, uint32_t i, size_t bytes);
+// external.c: before the inputs come and after the outputs are on their way.
+qrn_status qrn_gpu_enter(qrn_gpu_run *r);
+qrn_status qrn_gpu_leave(qrn_gpu_run *r);
 // record.c: runs all launches as recorded commands. False: they are to be enqueued one by one.
 bool qrn_gpu_replay(qrn_gpu_run *r);
 // profile.c: around an execution; chooses the queue.

@@ -84,10 +84,11 @@ typedef struct qrn_gpu_context {
     void *owned;
 } qrn_gpu_context;
 
-// Fences that executions of a graph wait for: the client's memory.
+// Fences that executions of a graph wait for and signal: the client's memory.
 typedef struct qrn_gpu_fences {
     const uint32_t *n; // NULL: none
     int32_t *const *fds;
+    int32_t *out; // gets a file for each execution; NULL: none
 } qrn_gpu_fences;
 
 typedef struct qrn_gpu_stage qrn_gpu_stage;         // pinned memory (transfer.c)
@@ -160,6 +161,8 @@ void qrn_gpu_probe_pinned(qrn_gpu_device *d);
 // transfer.c: pinned memory of a graph that is realized.
 qrn_status qrn_gpu_stages_make(const qrn_api_graph *api, qrn_gpu_graph *g);
 void qrn_gpu_stages_drop(qrn_gpu_graph *g);
+// external.c: does the driver know sync files?
+bool qrn_gpu_has_sync_files(const qrn_cl_device *d);
 // record.c: room for the recorded commands of a graph that is realized.
 qrn_status qrn_gpu_recording_make(qrn_gpu_graph *g);
 void qrn_gpu_recording_drop(qrn_gpu_graph *g);
@@ -171,7 +174,9 @@ qrn_status qrn_gpu_mem_upload(qrn_api_context *c, const qrn_memory *m, size_t of
                               const void *src, size_t size_bytes);
 qrn_status qrn_gpu_mem_download(qrn_api_context *c, const qrn_memory *m, size_t offset, void *dst,
                                 size_t size_bytes);
-cl_mem qrn_gpu_memory_buffer(const qrn_memory *m); // of kind DEVICE
+cl_mem qrn_gpu_memory_buffer(const qrn_memory *m);  // of kind DEVICE
+bool qrn_gpu_memory_is_passed(const qrn_memory *m); // imported: the queue has to acquire it
+bool qrn_gpu_has_imports(const qrn_gpu_context *c); // memory that is bound to its OpenCL context
 // Does registered memory fit an application tensor? Other memory does.
 qrn_status qrn_gpu_memory_check(const qrn_api_graph *g, const qrn_cvalue *v, const qrn_memory *m,
                                 bool is_output);

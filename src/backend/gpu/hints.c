@@ -124,12 +124,12 @@ static void apply_priority(qrn_api_context *c) {
     own->priority_level = (int8_t)level;
     if (d->queue_priority && qrn_cl.clCreateCommandQueueWithProperties)
         err = replace_queue(own, level);
-    else if (d->context_priority && !own->foreign)
+    else if (d->context_priority && !own->foreign && !qrn_gpu_has_imports(own))
         err = replace_context(c, level);
     else
         say(c, QNN_LOG_LEVEL_INFO, "PRIORITY", c->priority,
-            own->foreign && d->context_priority ? "the OpenCL context is the client's"
-                                                : "this device has no such hint");
+            d->context_priority ? "memory of the client is bound to its OpenCL context"
+                                : "this device has no such hint");
     if (err != CL_SUCCESS)
         say(c, QNN_LOG_LEVEL_WARN, "PRIORITY", c->priority, qrn_cl_error(err));
 }

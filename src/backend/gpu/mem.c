@@ -3,7 +3,8 @@
 // Registered memory.
 //   CUSTOM, OPENCL   a buffer of the client, used where it is. One of an OpenCL context other than
 //                    ours moves the QNN context there, once: plans are realized again.
-//   DMA_BUF          through the client's own mapping; without one it is not supported
+//   DMA_BUF          imported (cl_khr_external_memory_dma_buf, cl_arm_import_memory), else through
+//                    the client's own mapping; without both it is not supported
 //   ION, DX12        not supported
 #include "backend/gpu/gpu.h"
 
@@ -12,7 +13,9 @@
 #include "GPU/QnnGpuMem.h"
 #include "QnnMem.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 // Behind qrn_api_mem.impl, and the name of the memory in bindings.
 struct qrn_gpu_memory {
@@ -20,6 +23,8 @@ struct qrn_gpu_memory {
     const qrn_api_mem *api;
     cl_mem buffer; // NULL: host memory
     cl_bitfield flags;
+    bool imported;
+    bool passed; // executions acquire and release it
 };
 
 static const qrn_gpu_memory *named(const qrn_memory *m) {
@@ -27,6 +32,17 @@ static const qrn_gpu_memory *named(const qrn_memory *m) {
 }
 
 cl_mem qrn_gpu_memory_buffer(const qrn_memory *m) { return named(m)->buffer; }
+
+bool qrn_gpu_memory_is_passed(const qrn_memory *m) {
+    return m->kind == QRN_MEMORY_DEVICE && m->device && named(m)->passed;
+}
+
+bool qrn_gpu_has_imports(const qrn_gpu_context *c) {
+    for (const qrn_gpu_memory *m = c->memories; m; m = m->next)
+        if (m->imported)
+            return true;
+    return false;
+}
 
 qrn_status qrn_gpu_memory_check(const qrn_api_graph *g, const qrn_cvalue *v, const qrn_memory *m,
                                 bool is_output) {
@@ -107,6 +123,10 @@ static qrn_status check_buffer(const qrn_gpu_context *own, const qrn_api_mem *m,
         return QRN_FAIL(QRN_E_MAPPING,
                         "memory: the OpenCL buffer belongs to another OpenCL context than the "
                         "buffers that were registered before: use one for all");
+    if (f->context != own->device.context && qrn_gpu_has_imports(own))
+        return QRN_FAIL(QRN_E_MAPPING,
+                        "memory: an OpenCL buffer of the client's OpenCL context after DMA buffers "
+                        "were imported into ours: register OpenCL buffers first");
     return QRN_OK;
 }
 
@@ -137,6 +157,67 @@ static qrn_status map_buffer(qrn_api_context *c, const qrn_api_mem *m,
     return QRN_OK;
 }
 
+// --- DMA buffers
+
+// The driver takes the file over where it imports by the common extension.
+static cl_mem import_khr(const qrn_gpu_device *d, int fd, size_t bytes, cl_int *err) {
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    const cl_ulong properties[] = {CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR, (cl_ulong)own, 0};
+    *err = CL_INVALID_VALUE;
+    if (own < 0)
+        return NULL;
+    cl_mem m = qrn_cl.clCreateBufferWithProperties(d->context, properties, CL_MEM_READ_WRITE, bytes,
+                                                   NULL, err);
+    if (!m)
+        close(own);
+    return m;
+}
+
+static cl_mem import_arm(const qrn_gpu_device *d, int fd, size_t bytes, cl_int *err) {
+    static const intptr_t properties[] = {CL_IMPORT_TYPE_ARM, CL_IMPORT_TYPE_DMA_BUF_ARM, 0};
+    return d->info->ext.clImportMemoryARM(d->context, CL_MEM_READ_WRITE, properties, &fd, bytes,
+                                          err);
+}
+
+// Imports the buffer; false: the driver cannot, `err` is what it says, or CL_SUCCESS without an
+// extension.
+static bool import(const qrn_gpu_device *d, const qrn_api_mem *m, int fd, qrn_gpu_memory *out,
+                   cl_int *err) {
+    const qrn_cl_extensions *e = d->info ? &d->info->ext : NULL;
+    bool khr = e && e->clEnqueueAcquireExternalMemObjectsKHR &&
+               e->clEnqueueReleaseExternalMemObjectsKHR && qrn_cl.clCreateBufferWithProperties;
+    *err = CL_SUCCESS;
+    if (!khr && !(e && e->clImportMemoryARM))
+        return false;
+    out->buffer =
+        khr ? import_khr(d, fd, m->size_bytes, err) : import_arm(d, fd, m->size_bytes, err);
+    out->flags = CL_MEM_READ_WRITE;
+    out->imported = out->buffer != NULL;
+    out->passed = out->imported && khr;
+    return out->imported;
+}
+
+static qrn_status map_dma(const qrn_gpu_context *own, qrn_api_mem *m, const Qnn_MemDmaBufInfo_t *b,
+                          qrn_gpu_memory *out) {
+    cl_int err;
+    if (import(&own->device, m, b->fd, out, &err)) {
+        m->memory.kind = QRN_MEMORY_DEVICE;
+        return QRN_OK;
+    }
+    if (b->data) {
+        m->memory = (qrn_memory){.kind = QRN_MEMORY_SHARED, .host = b->data};
+        return QRN_OK;
+    }
+    return err == CL_SUCCESS
+               ? QRN_FAIL(QRN_E_UNSUPPORTED,
+                          "memory: a DMA buffer without a mapping: this device has no extension "
+                          "that imports it, map it and give its address")
+               : QRN_FAIL(QRN_E_MAPPING,
+                          "memory: a DMA buffer (file descriptor %d, %zu bytes) cannot be imported "
+                          "on '%s': %s",
+                          b->fd, m->size_bytes, own->device.info->name, qrn_cl_error(err));
+}
+
 static qrn_status map(qrn_api_context *c, qrn_api_mem *m, const Qnn_MemDescriptor_t *d,
                       qrn_gpu_memory *out) {
     switch (d->memType) {
@@ -145,12 +226,7 @@ static qrn_status map(qrn_api_context *c, qrn_api_mem *m, const Qnn_MemDescripto
         m->memory.kind = QRN_MEMORY_DEVICE;
         return QRN_OK;
     case QNN_MEM_TYPE_DMA_BUF:
-        if (!d->dmaBufInfo.data)
-            return QRN_FAIL(QRN_E_UNSUPPORTED,
-                            "memory: a DMA buffer without a mapping: importing it into OpenCL is "
-                            "not supported, map it and give its address");
-        m->memory = (qrn_memory){.kind = QRN_MEMORY_SHARED, .host = d->dmaBufInfo.data};
-        return QRN_OK;
+        return map_dma(c->impl, m, &d->dmaBufInfo, out);
     default:
         return QRN_FAIL(QRN_E_MEMTYPE, "memory type %u, allowed CUSTOM=2 and DMA_BUF=3",
                         (unsigned)d->memType);

@@ -173,15 +173,20 @@ static qrn_status set_fences(const qrn_api_graph *g, const QnnGpuGraph_FenceConf
     if (f->version != QNN_GPU_GRAPH_FENCE_CONFIG_VERSION_V1)
         return QRN_FAIL(QRN_E_CONFIG, "graph '%s': fence config of version %u, allowed 0",
                         g->ir->name, (unsigned)f->version);
-    if (v1->enableOutputFence)
+    const qrn_cl_device *d = qrn_gpu_context_of(g->context)->device.info;
+    if (v1->enableOutputFence && !(d && qrn_gpu_has_sync_files(d)))
         return QRN_FAIL(QRN_E_UNSUPPORTED,
                         "graph '%s': output fences need cl_khr_external_semaphore_sync_fd, which "
-                        "is not used: wait for QnnGraph_execute to return",
+                        "this device lacks: wait for QnnGraph_execute to return",
+                        g->ir->name);
+    if (v1->enableOutputFence && !v1->outputFence)
+        return QRN_FAIL(QRN_E_CONFIG, "graph '%s': an output fence, but no place for it",
                         g->ir->name);
     if (v1->numInputFences && !v1->inputFenceHandles)
         return QRN_FAIL(QRN_E_CONFIG, "graph '%s': input fences are counted but not given",
                         g->ir->name);
-    out->fences = (qrn_gpu_fences){v1->numInputFences, v1->inputFenceHandles};
+    out->fences = (qrn_gpu_fences){v1->numInputFences, v1->inputFenceHandles,
+                                   v1->enableOutputFence ? v1->outputFence : NULL};
     return QRN_OK;
 }
 
