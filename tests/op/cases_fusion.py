@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Graphs of several nodes that a backend may do as one: attention in the forms that exporters
-write, depthwise convolutions with a 1x1 convolution behind them."""
+write, depthwise convolutions with a 1x1 convolution behind them, slices of one value, also of a
+transposed one."""
 import numpy as np
 import qcase as q
 
@@ -146,6 +147,42 @@ def planes(f, shape, cols, kernel=3, stride=2):
             name=f"Planes_{'x'.join(map(str, shape))}_{cols}_{kernel}x{kernel}s{stride}")
 
 
+def sliced(f, dtype, perm, ranges, relu_of=None, kept=False):
+    """Several slices of a transposed value; one of them may be followed by Relu, and the transposed
+    value itself may be an output."""
+    shape = (6, 8, 4)
+    values = f.rng.integers(-99, 99, shape) if dtype == "i32" else f.rng.normal(size=shape)
+    x = q.Tensor("x", values, dtype)
+    t = q.Tensor("t", x.array.transpose(perm), dtype, kind="input" if kept else "native")
+    nodes = [q.Node("Transpose", [x], [t], {"perm": ("u32", perm)})]
+    for i, rows in enumerate(ranges):
+        part = t.array[tuple(slice(b, e if e >= 0 else None, s) for b, e, s in rows)]
+        y = q.Tensor(f"y{i}", part, dtype, kind="native" if i == relu_of else "input")
+        nodes.append(q.Node("StridedSlice", [t], [y], {"ranges": ("i32", rows)}))
+        if i == relu_of:
+            z = q.Tensor(f"z{i}", np.maximum(part, 0), dtype)
+            nodes.append(q.Node("Relu", [y], [z]))
+    f.build(nodes, name=f"slices_{dtype}_{''.join(map(str, perm))}_{len(ranges)}"
+            f"{'_relu' if relu_of is not None else ''}{'_kept' if kept else ''}")
+
+
+def slice_cases(f):
+    for dtype in ("f32", "f16", "i32"):
+        for perm in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
+            dims = [(6, 8, 4)[d] for d in perm]
+            full = [[0, n, 1] for n in dims]
+            rows = [[[i, i + 1, 1], *full[1:]] for i in range(min(dims[0], 6))]
+            strided = [[*full[:2], [0, dims[2], 2]], [*full[:2], [1, dims[2], 2]],
+                       [full[0], [dims[1] - 1, -1, -1], full[2]]]
+            if dtype == "i32":
+                sliced(f, dtype, perm, rows[:2])
+                continue
+            sliced(f, dtype, perm, rows)
+            sliced(f, dtype, perm, strided)
+            sliced(f, dtype, perm, rows[:3], relu_of=1)
+            sliced(f, dtype, perm, rows[:2], kept=True)
+
+
 def cases(f):
     planes(f, (1, 3, 96, 96), 16)
     planes(f, (2, 3, 64, 70), 24, kernel=7)
@@ -157,6 +194,7 @@ def cases(f):
     separable(f, (3, 5, 8, 8), 5, pad=0)
     separable(f, (1, 6, 6, 12), 9)           # channels that are not read in vectors of 8
     separable(f, (1, 11, 10, 16), 33, kernel=5, pad=2)
+    slice_cases(f)
     for heads, rows, keys, depth in ((1, 5, 7, 8), (3, 17, 33, 16), (2, 40, 50, 64),
                                      (2, 1, 19, 128)):
         for mask in (False, True):

@@ -335,10 +335,12 @@ static qrn_status bind_all(qrn_gpu_binder *b) {
     QRN_TRY(count_uses(b));
     QRN_TRY(qrn_gpu_find_attention(b));
     QRN_TRY(qrn_gpu_find_fronts(b));
+    qrn_gpu_find_slices(b);
     QRN_TRY(qrn_gpu_make_groups(b));
     QRN_TRY(qrn_gpu_find_joins(b));
     for (uint32_t i = 0; i < b->n_groups; i++)
-        QRN_TRY(bind_group(b, &b->groups[i]));
+        if (b->groups[i].n) // 0: another one has done it
+            QRN_TRY(bind_group(b, &b->groups[i]));
     QRN_TRY(place_constants(b));
     return plan_memory(b);
 }

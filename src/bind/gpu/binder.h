@@ -49,6 +49,7 @@ typedef struct qrn_gpu_binder {
     qrn_gpu_group *groups;
     uint32_t n_groups;
     const qrn_gpu_group *group; // being bound
+    qrn_gpu_group also;         // steps of other groups that its next launch does
     qrn_gpu_join *joins;        // [n_values]
     bool *skip;                 // [n_steps] steps that others do, or whose results nobody needs
     struct qrn_gpu_attention **attention; // [n_steps] the last matmul of an attention, or NULL
@@ -104,6 +105,8 @@ qrn_status qrn_gpu_make_packed(qrn_gpu_binder *b, const qrn_cstep *s, qrn_val va
                                qrn_gpu_packing packing, qrn_dtype type, size_t count, qrn_val *out,
                                void **data);
 
+// move.c: leaves out the transposes that only slices read.
+void qrn_gpu_find_slices(qrn_gpu_binder *b);
 // move.c: copies `count` elements from x to y. They may be of different float types.
 qrn_status qrn_gpu_copy(qrn_gpu_binder *b, qrn_val x, qrn_val y, size_t count);
 

@@ -237,12 +237,14 @@ void qrn_gpu_clamp_as(qrn_gpu_kernel *k, const char *macro, const qrn_clamp *c) 
 // The nodes of the group's steps, each once, with those of a step that its head does, too.
 static const uint32_t *nodes_of(const qrn_gpu_binder *b, uint32_t *n) {
     const qrn_gpu_group *g = b->group;
-    uint32_t *nodes = qrn_arena_alloc(b->cg->arena, (g->n + 1) * sizeof *nodes);
+    uint32_t all = g->n + b->also.n;
+    uint32_t *nodes = qrn_arena_alloc(b->cg->arena, (all + 1) * sizeof *nodes);
     *n = 0;
     if (nodes && b->front[g->steps[0]])
         nodes[(*n)++] = b->cg->steps[b->front[g->steps[0]] - 1].node;
-    for (uint32_t i = 0; nodes && i < g->n; i++) {
-        uint32_t node = b->cg->steps[g->steps[i]].node;
+    for (uint32_t i = 0; nodes && i < all; i++) {
+        uint32_t step = i < g->n ? g->steps[i] : b->also.steps[i - g->n];
+        uint32_t node = b->cg->steps[step].node;
         if (*n == 0 || nodes[*n - 1] != node)
             nodes[(*n)++] = node;
     }

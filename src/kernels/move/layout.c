@@ -5,7 +5,6 @@
 #include "kernels/move/layout.h"
 
 #include "base/cpu.h"
-#include "kernels/move/strided.h"
 
 #include <string.h>
 
@@ -13,8 +12,7 @@
     static const qrn_kernel op##_rows[] = {                                                        \
         {.name = #op "_raw", .domain = QRN_DOMAIN_RAW, .fn = op##_raw, .tasks = qrn_move_tasks}}
 
-// Elements between neighbours along each dimension of a dense tensor.
-static void dense_steps(const qrn_view *v, size_t *step) {
+void qrn_dense_steps(const qrn_view *v, size_t *step) {
     for (uint32_t d = 0; d < v->rank; d++)
         step[d] = qrn_view_span(v, d + 1, v->rank);
 }
@@ -26,16 +24,26 @@ static qrn_status run(const qrn_kcall *k, const qrn_strided *s, size_t first) {
     return QRN_OK;
 }
 
-qrn_status qrn_transpose_raw(const qrn_kcall *k) {
-    const qrn_transpose_args *a = k->args;
-    const qrn_view *x = k->in[0];
-    size_t step[QRN_MAX_RANK];
+static qrn_status run_nest(const qrn_kcall *k, qrn_layout_fn fill) {
     qrn_strided s = {0};
-    dense_steps(x, step);
-    for (uint32_t d = 0; d < x->rank; d++)
-        qrn_strided_loop(&s, x->dims[a->perm[d]], step[a->perm[d]]);
-    return run(k, &s, 0);
+    size_t first = 0;
+    QRN_TRY(fill(k->args, k->in[0], k->out[0], &s, &first));
+    return run(k, &s, first);
 }
+
+qrn_status qrn_transpose_nest(const void *args, const qrn_view *x, const qrn_view *y,
+                              qrn_strided *s, size_t *first) {
+    const qrn_transpose_args *a = args;
+    size_t step[QRN_MAX_RANK];
+    (void)y;
+    (void)first;
+    qrn_dense_steps(x, step);
+    for (uint32_t d = 0; d < x->rank; d++)
+        qrn_strided_loop(s, x->dims[a->perm[d]], step[a->perm[d]]);
+    return QRN_OK;
+}
+
+qrn_status qrn_transpose_raw(const qrn_kcall *k) { return run_nest(k, qrn_transpose_nest); }
 
 bool qrn_transpose_is_weave(const qrn_kcall *k) {
     const qrn_transpose_args *a = k->args;
@@ -44,52 +52,54 @@ bool qrn_transpose_is_weave(const qrn_kcall *k) {
            a->perm[1] == 2 && a->perm[2] == 3;
 }
 
-static qrn_status depth_space_raw(const qrn_kcall *k) {
-    const qrn_depth_space_args *a = k->args;
-    const qrn_view *x = k->in[0];
+qrn_status qrn_depth_space_nest(const void *args, const qrn_view *x, const qrn_view *y,
+                                qrn_strided *s, size_t *first) {
+    const qrn_depth_space_args *a = args;
     size_t step[QRN_MAX_RANK], bh = a->block[0], bw = a->block[1];
-    qrn_strided s = {0};
-    dense_steps(x, step);
-    qrn_strided_loop(&s, x->dims[0], step[0]);
+    (void)y;
+    (void)first;
+    qrn_dense_steps(x, step);
+    qrn_strided_loop(s, x->dims[0], step[0]);
     if (a->to_depth) {
-        qrn_strided_loop(&s, x->dims[1] / bh, bh * step[1]);
-        qrn_strided_loop(&s, x->dims[2] / bw, bw * step[2]);
+        qrn_strided_loop(s, x->dims[1] / bh, bh * step[1]);
+        qrn_strided_loop(s, x->dims[2] / bw, bw * step[2]);
         if (a->crd)
-            qrn_strided_loop(&s, x->dims[3], 1);
-        qrn_strided_loop(&s, bh, step[1]);
-        qrn_strided_loop(&s, bw, step[2]);
+            qrn_strided_loop(s, x->dims[3], 1);
+        qrn_strided_loop(s, bh, step[1]);
+        qrn_strided_loop(s, bw, step[2]);
         if (!a->crd)
-            qrn_strided_loop(&s, x->dims[3], 1);
+            qrn_strided_loop(s, x->dims[3], 1);
     } else {
         size_t channels = x->dims[3] / (bh * bw);
-        qrn_strided_loop(&s, x->dims[1], step[1]);
-        qrn_strided_loop(&s, bh, a->crd ? bw : bw * channels);
-        qrn_strided_loop(&s, x->dims[2], step[2]);
-        qrn_strided_loop(&s, bw, a->crd ? 1 : channels);
-        qrn_strided_loop(&s, channels, a->crd ? bh * bw : 1);
+        qrn_strided_loop(s, x->dims[1], step[1]);
+        qrn_strided_loop(s, bh, a->crd ? bw : bw * channels);
+        qrn_strided_loop(s, x->dims[2], step[2]);
+        qrn_strided_loop(s, bw, a->crd ? 1 : channels);
+        qrn_strided_loop(s, channels, a->crd ? bh * bw : 1);
     }
-    return run(k, &s, 0);
+    return QRN_OK;
 }
 
-static qrn_status shuffle_raw(const qrn_kcall *k) {
-    const qrn_shuffle_args *a = k->args;
-    const qrn_view *x = k->in[0];
+static qrn_status depth_space_raw(const qrn_kcall *k) { return run_nest(k, qrn_depth_space_nest); }
+
+qrn_status qrn_shuffle_nest(const void *args, const qrn_view *x, const qrn_view *y, qrn_strided *s,
+                            size_t *first) {
+    const qrn_shuffle_args *a = args;
     size_t inner = qrn_view_span(x, a->axis + 1, x->rank);
     size_t size = x->dims[a->axis] / a->groups;
-    qrn_strided s = {0};
-    qrn_strided_loop(&s, qrn_view_span(x, 0, a->axis), x->dims[a->axis] * inner);
-    qrn_strided_loop(&s, size, inner);
-    qrn_strided_loop(&s, a->groups, size * inner);
-    qrn_strided_loop(&s, inner, 1);
-    return run(k, &s, 0);
+    (void)y;
+    (void)first;
+    qrn_strided_loop(s, qrn_view_span(x, 0, a->axis), x->dims[a->axis] * inner);
+    qrn_strided_loop(s, size, inner);
+    qrn_strided_loop(s, a->groups, size * inner);
+    qrn_strided_loop(s, inner, 1);
+    return QRN_OK;
 }
 
-static qrn_status slice_raw(const qrn_kcall *k) {
-    const qrn_slice_args *a = k->args;
-    const qrn_view *x = k->in[0], *y = k->out[0];
-    size_t step[QRN_MAX_RANK], first = 0;
-    qrn_strided s = {0};
-    dense_steps(x, step);
+static qrn_status shuffle_raw(const qrn_kcall *k) { return run_nest(k, qrn_shuffle_nest); }
+
+qrn_status qrn_slice_nest(const qrn_slice_args *a, const qrn_view *x, const qrn_view *y,
+                          const size_t *step, qrn_strided *s, size_t *first) {
     for (uint32_t i = 0, dx = 0, dy = 0; i < a->n_rows; i++) {
         const struct qrn_slice_row *r = &a->rows[i];
         if (r->kind == QRN_SLICE_NEW) {
@@ -106,26 +116,38 @@ static qrn_status slice_raw(const qrn_kcall *k) {
         int64_t last = begin + (n - 1) * r->step;
         if (n < 1 || begin < 0 || last < 0 || last >= dim)
             return QRN_E_ARGUMENT;
-        first += (size_t)begin * step[dx];
-        s.n[s.n_loops] = (size_t)n;
-        s.step[s.n_loops++] = n > 1 ? (ptrdiff_t)step[dx] * r->step : 0; // n > 1: step is below dim
+        *first += (size_t)begin * step[dx];
+        s->n[s->n_loops] = (size_t)n;
+        s->step[s->n_loops++] =
+            n > 1 ? (ptrdiff_t)step[dx] * r->step : 0; // n > 1: step is below dim
         dx++;
     }
+    return QRN_OK;
+}
+
+static qrn_status slice_raw(const qrn_kcall *k) {
+    size_t step[QRN_MAX_RANK], first = 0;
+    qrn_strided s = {0};
+    qrn_dense_steps(k->in[0], step);
+    QRN_TRY(qrn_slice_nest(k->args, k->in[0], k->out[0], step, &s, &first));
     return run(k, &s, first);
 }
 
-static qrn_status tile_raw(const qrn_kcall *k) {
-    const qrn_view *x = k->in[0], *y = k->out[0];
+qrn_status qrn_tile_nest(const void *args, const qrn_view *x, const qrn_view *y, qrn_strided *s,
+                         size_t *first) {
     size_t step[QRN_MAX_RANK];
-    qrn_strided s = {0};
-    dense_steps(x, step);
+    (void)args;
+    (void)first;
+    qrn_dense_steps(x, step);
     for (uint32_t d = 0; d < x->rank; d++) {
-        if (x->dims[d] == 0)
-            return QRN_OK;
-        qrn_strided_loop(&s, y->dims[d] / x->dims[d], 0);
-        qrn_strided_loop(&s, x->dims[d], step[d]);
+        qrn_strided_loop(s, x->dims[d] ? y->dims[d] / x->dims[d] : 0, 0);
+        qrn_strided_loop(s, x->dims[d], step[d]);
     }
-    return run(k, &s, 0);
+    return QRN_OK;
+}
+
+static qrn_status tile_raw(const qrn_kcall *k) {
+    return qrn_view_count(k->in[0]) ? run_nest(k, qrn_tile_nest) : QRN_OK;
 }
 
 // Batch and space exchange rows of channels; the batch side is `b`, the space side `s`.

@@ -4,7 +4,7 @@
 #ifndef QRN_KERNELS_LAYOUT_H
 #define QRN_KERNELS_LAYOUT_H
 
-#include "kernels/kernel.h"
+#include "kernels/move/strided.h"
 
 // y[i...] = x[i permuted]: dimension d of y is dimension perm[d] of x.
 typedef struct qrn_transpose_args {
@@ -45,6 +45,24 @@ typedef struct qrn_slice_args {
         int32_t begin, step; // in the dimension of x
     } rows[QRN_MAX_RANK];
 } qrn_slice_args;
+
+// Where the elements of y come from: loops over x, and the element of x that the first iteration
+// reads. Whoever moves elements runs these, on any device. QRN_E_ARGUMENT: outside of x.
+typedef qrn_status (*qrn_layout_fn)(const void *args, const qrn_view *x, const qrn_view *y,
+                                    qrn_strided *s, size_t *first);
+qrn_status qrn_transpose_nest(const void *args, const qrn_view *x, const qrn_view *y,
+                              qrn_strided *s, size_t *first);
+qrn_status qrn_depth_space_nest(const void *args, const qrn_view *x, const qrn_view *y,
+                                qrn_strided *s, size_t *first);
+qrn_status qrn_shuffle_nest(const void *args, const qrn_view *x, const qrn_view *y, qrn_strided *s,
+                            size_t *first);
+qrn_status qrn_tile_nest(const void *args, const qrn_view *x, const qrn_view *y, qrn_strided *s,
+                         size_t *first);
+// A slice of a tensor whose neighbours along dimension d are step[d] elements apart.
+qrn_status qrn_slice_nest(const qrn_slice_args *a, const qrn_view *x, const qrn_view *y,
+                          const size_t *step, qrn_strided *s, size_t *first);
+// Elements between neighbours along each dimension of a dense tensor.
+void qrn_dense_steps(const qrn_view *v, size_t *step);
 
 extern const qrn_family qrn_family_transpose;
 qrn_status qrn_transpose_raw(const qrn_kcall *k);

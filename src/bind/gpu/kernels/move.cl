@@ -41,6 +41,39 @@ __kernel void move4(X_ARG, Y_ARG, P_ARG, const int from_x, const int from_y, con
 }
 #endif
 
+#ifdef KERNEL_move_parts
+// Up to four outputs of one source, WIDTH neighbours a work item. P: for each output the work item
+// that it ends before, and where its own parameters are: from_x, from_y, then loops as of move.
+#if WIDTH == 4
+#define PUT(Z) ST4_##Z(y, LD4_X(x));
+#else
+#define PUT(Z) ST_##Z(y, LD_X(x));
+#endif
+__kernel void move_parts(X_ARG, Y0_ARG, Y1_ARG, Y2_ARG, Y3_ARG, P_ARG, const int n) {
+    X_BEGIN Y0_BEGIN Y1_BEGIN Y2_BEGIN Y3_BEGIN P_BEGIN
+    int i = (int)get_global_id(0);
+    if (i >= n)
+        return;
+    int part = i < P[0] ? 0 : i < P[2] ? 1 : i < P[4] ? 2 : 3;
+    __global const int *own = P + P[2 * part + 1];
+    int rest = part ? i - P[2 * part - 2] : i, x = own[0], y = own[1];
+    for (int d = 0; d < own[2]; d++) {
+        int size = own[3 + 3 * d], q = rest / size, r = rest - q * size;
+        x += r * own[4 + 3 * d];
+        y += r * own[5 + 3 * d];
+        rest = q;
+    }
+    if (part == 0)
+        PUT(Y0)
+    else if (part == 1)
+        PUT(Y1)
+    else if (part == 2)
+        PUT(Y2)
+    else
+        PUT(Y3)
+}
+#endif
+
 #ifdef KERNEL_pad
 // P: number of dimensions, then for each, from the last on: size of y, size of x, elements before,
 // stride of x. Scheme: constant, symmetric, reflect, edge.
