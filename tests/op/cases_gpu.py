@@ -137,7 +137,29 @@ def join_cases(f):
               name=f"join_and_split_{dtype}")
 
 
+def scatter_cases(f):
+    """Many tuples, most of which name a slice that others name as well: the last one counts."""
+    for dtype in ("f32", "f16", "i32", "u8"):
+        for q_dims, n in ((2, 500), (1, 300)):
+            new = [f.rng.integers(0, 99, s) + 0.0 if dtype[0] == "f" else f.rng.integers(0, 99, s)
+                   for s in ((40, 7), (n,) + (40, 7)[q_dims:])]
+            x, u = q.Tensor("x", new[0], dtype), q.Tensor("u", new[1], dtype)
+            at = f.rng.integers(0, (40, 7)[:q_dims], (n, q_dims))
+            i = q.Tensor("i", at, "i32")
+            want = x.array.copy()
+            for t in range(n):
+                want[tuple(at[t])] = u.array[t]
+            f.add("ScatterNd", [x, i, u], [q.Tensor("y", want, dtype, tol=q.exact())],
+                  name=f"ScatterNd_{dtype}_many_{q_dims}")
+    wrong = f.rng.integers(0, 5, (100, 1))
+    wrong[37] = 5
+    f.add("ScatterNd", [q.Tensor("x", np.zeros(5)), q.Tensor("i", wrong, "i32"),
+                        q.Tensor("u", np.ones(100))], [q.Tensor("y", None, dims=(5,))],
+          error=q.error(6000, "execute"), name="ScatterNd_many_out_of_range")
+
+
 def cases(f):
+    scatter_cases(f)
     dense_cases(f)
     conv_cases(f)
     other_type_cases(f)

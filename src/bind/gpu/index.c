@@ -127,6 +127,37 @@ static void add_lines(qrn_gpu_kernel *k, const qrn_shape *x, const qrn_shape *in
     qrn_gpu_params(k, p, 1 + 3 * (uint32_t)p[0]);
 }
 
+#define SHORT_SLICE 64 // elements; so many tuples at least are worth three launches
+
+// Without a reduction the last update of a slice counts: all tuples at once, in three launches.
+static qrn_status update_at_once(qrn_gpu_binder *b, const qrn_cstep *s, qrn_val y) {
+    const qrn_shape *x = qrn_gpu_shape(b, s->in[0]), *index = qrn_gpu_shape(b, s->in[1]);
+    uint32_t q = index->dims[index->rank - 1];
+    size_t tuples = qrn_gpu_count(b, s->in[1]) / q, slices = (size_t)qrn_gpu_span(x, 0, q);
+    int64_t inner = qrn_gpu_span(x, q, x->rank);
+    qrn_val last;
+    QRN_TRY(qrn_gpu_scratch(b, QRN_DTYPE_I32, slices, &last));
+    qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_index, "scatter_clear");
+    qrn_gpu_out(&k, "W", last);
+    qrn_gpu_int(&k, (int64_t)slices);
+    QRN_TRY(qrn_gpu_kernel_items(&k, slices));
+    k = qrn_gpu_kernel_begin(b, qrn_cl_index, "scatter_claim");
+    add_indices(&k, s->in[1]);
+    qrn_gpu_out(&k, "W", last);
+    qrn_gpu_fault(&k, s);
+    add_dims(&k, x->dims, q);
+    QRN_GPU_INTS(&k, q, (int64_t)tuples);
+    QRN_TRY(qrn_gpu_kernel_items(&k, tuples));
+    k = qrn_gpu_kernel_begin(b, qrn_cl_index, "scatter_put");
+    add_indices(&k, s->in[1]);
+    qrn_gpu_in(&k, "W", last);
+    qrn_gpu_in(&k, "U", s->in[2]);
+    qrn_gpu_out(&k, "Y", y);
+    add_dims(&k, x->dims, q);
+    QRN_GPU_INTS(&k, q, inner, (int64_t)tuples * inner);
+    return qrn_gpu_kernel_items(&k, tuples * (size_t)inner);
+}
+
 static qrn_status update(qrn_gpu_binder *b, const qrn_cstep *s, qrn_val y) {
     const qrn_scatter_args *a = s->args;
     const qrn_shape *x = qrn_gpu_shape(b, s->in[0]), *index = qrn_gpu_shape(b, s->in[1]);
@@ -136,6 +167,8 @@ static qrn_status update(qrn_gpu_binder *b, const qrn_cstep *s, qrn_val y) {
     if (count == 0 || qrn_gpu_count(b, s->in[0]) == 0)
         return QRN_OK;
     size_t total = nd ? (size_t)qrn_gpu_span(x, q, x->rank) : count / index->dims[a->axis];
+    if (nd && a->reduction == QRN_REDUCE_NONE && total < SHORT_SLICE && count / q >= SHORT_SLICE)
+        return update_at_once(b, s, y);
     qrn_gpu_kernel k =
         qrn_gpu_kernel_begin(b, qrn_cl_index, nd ? "scatter_nd" : "scatter_elements");
     add_indices(&k, s->in[1]);

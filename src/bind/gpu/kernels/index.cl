@@ -50,7 +50,8 @@ __kernel void gather_elements(X_ARG, I_ARG, Y_ARG, F_ARG, const int node, P_ARG,
 #endif
 
 // Slice that tuple number t of q indices names; -1: out of range. P: sizes of the dimensions.
-#if defined(KERNEL_gather_nd) || defined(KERNEL_scatter_nd)
+#if defined(KERNEL_gather_nd) || defined(KERNEL_scatter_nd) || defined(KERNEL_scatter_claim) ||      \
+    defined(KERNEL_scatter_put)
 #define TUPLE(slice, t)                                                                            \
     int slice = 0;                                                                                 \
     for (int d = 0; d < q; d++) {                                                                  \
@@ -171,6 +172,43 @@ __kernel void scatter_nd(I_ARG, U_ARG, Y_ARG, F_ARG, const int node, P_ARG, cons
         NUMBER old = (NUMBER)LD_Y(slice * n + j), update = (NUMBER)LD_U(t * n + j);
         ST_Y(slice * n + j, combine(old, update, reduction));
     }
+}
+#endif
+
+// Many short slices, no reduction: each slice belongs to the last tuple that names it.
+#ifdef KERNEL_scatter_clear
+__kernel void scatter_clear(W_ARG, const int n) {
+    W_BEGIN
+    int i = (int)get_global_id(0);
+    if (i < n)
+        W[i] = -1;
+}
+#endif
+
+#ifdef KERNEL_scatter_claim
+__kernel void scatter_claim(I_ARG, W_ARG, F_ARG, const int node, P_ARG, const int q, const int n) {
+    I_BEGIN W_BEGIN F_BEGIN P_BEGIN
+    int t = (int)get_global_id(0);
+    if (t >= n)
+        return;
+    TUPLE(slice, t)
+    if (slice < 0)
+        F[0] = node;
+    else
+        atomic_max(&W[slice], t);
+}
+#endif
+
+#ifdef KERNEL_scatter_put
+__kernel void scatter_put(I_ARG, W_ARG, U_ARG, Y_ARG, P_ARG, const int q, const int inner,
+                          const int n) {
+    I_BEGIN W_BEGIN U_BEGIN Y_BEGIN P_BEGIN
+    int i = (int)get_global_id(0), t = i / inner;
+    if (i >= n)
+        return;
+    TUPLE(slice, t)
+    if (slice >= 0 && W[slice] == t)
+        ST_Y(slice * inner + i % inner, LD_U(i));
 }
 #endif
 
