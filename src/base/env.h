@@ -39,6 +39,8 @@
       "only")                                                                                      \
     X(GPU_CACHE, "QUERN_GPU_CACHE",                                                                \
       "folder of built GPU programs; 0: none; default $XDG_CACHE_HOME/quern/gpu")                  \
+    X(GPU_TUNE, "QUERN_GPU_TUNE",                                                                  \
+      "folder: measure variants of GPU kernels at finalize, and keep and use the best there")      \
     X(GPU_KERNELS, "QUERN_GPU_KERNELS",                                                            \
       "comma list of kinds of GPU kernels to leave out: -mma, -tile, -cpu, -depthwise, "           \
       "-attention, -gemv")                                                                         \

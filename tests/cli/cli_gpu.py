@@ -53,6 +53,20 @@ def test_bench_names_the_device(net):
 
 
 @gpu
+def test_tun_01_a_folder_in_the_environment_is_measured_for_once(tmp_path):
+    rng = np.random.default_rng(4)
+    net = model(tmp_path / "m.onnx", [h.make_node("MatMul", ["x", "w"], ["y"])],
+                {"x": (T.FLOAT, [64, 64])}, {"y": (T.FLOAT, [64, 48])},
+                {"w": rng.standard_normal((64, 48)).astype(np.float32)})
+    folder = tmp_path / "tuning"
+    folder.mkdir()
+    for _ in range(2):  # the second run finds what the first one kept
+        ok("run", net, "--random", "-b", "gpu", env={"QUERN_GPU_TUNE": str(folder)})
+        lines = (folder / "tuning.jsonl").read_text().splitlines()
+        assert [json.loads(line)["family"] for line in lines] == ["gemm"]
+
+
+@gpu
 def test_bin_04_what_was_compiled_without_a_device_runs_on_one(tmp_path):
     rng = np.random.default_rng(3)
     net = model(tmp_path / "m.onnx", [h.make_node("MatMul", ["x", "w"], ["y"])],

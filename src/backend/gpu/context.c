@@ -4,6 +4,7 @@
 // a backend share. Memory of context tensors belongs to it.
 #include "backend/gpu/gpu.h"
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "core/host.h"
 
@@ -30,13 +31,16 @@ static void say_tuning(void *backend, const char *line) {
 // Choices that were measured, or are to be.
 static qrn_status open_tuner(const qrn_api_backend *b, qrn_gpu_device *d) {
     const qrn_gpu_backend_options *o = &qrn_gpu_backend_of(b)->options;
-    if (!o->tuning && !o->tuning_folder)
+    bool asked = o->tuning || o->tuning_folder; // the client's options come first
+    const char *folder = asked ? o->tuning_folder : qrn_env_get(QRN_ENV_GPU_TUNE);
+    if (!asked && !folder)
         return QRN_OK;
-    d->tuner = qrn_gpu_tuner_create(d->info, &(qrn_gpu_tuner_options){.folder = o->tuning_folder,
-                                                                      .measure = o->tuning,
-                                                                      .fresh = o->invalidate_tuning,
-                                                                      .say = say_tuning,
-                                                                      .ctx = (void *)(uintptr_t)b});
+    d->tuner =
+        qrn_gpu_tuner_create(d->info, &(qrn_gpu_tuner_options){.folder = folder,
+                                                               .measure = o->tuning || !asked,
+                                                               .fresh = o->invalidate_tuning,
+                                                               .say = say_tuning,
+                                                               .ctx = (void *)(uintptr_t)b});
     return d->tuner ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory for tuning results");
 }
 
