@@ -11,11 +11,13 @@
 
 static small_graph g;
 static char launched[4096]; // the names of the kernels
+static bool tensor_cores;   // of the device that there is not
 
 static int setup(void **state) {
     (void)state;
     small_begin(&g);
     launched[0] = 0;
+    tensor_cores = false;
     return 0;
 }
 
@@ -33,11 +35,11 @@ static void note(void *ctx, const char *line) {
 
 static uint32_t launches(bool keep_nodes) {
     static const qrn_cl_device info = {.type = CL_DEVICE_TYPE_GPU,
-                                       .max_group = 256,
-                                       .local_bytes = 32768,
+                                       .max_group = 1024,
+                                       .local_bytes = 49152,
                                        .n_units = 16,
                                        .name = "no device"};
-    static const qrn_gpu_device device = {.info = &info};
+    const qrn_gpu_device device = {.info = &info, .mma = tensor_cores};
     const qrn_api_graph *object = qrn_handle_get(QRN_KIND_GRAPH, g.handle);
     qrn_compile_options opt = {
         .fp16 = QRN_FP16_AS_F32, .binder_fuses = true, .keep_tensors = keep_nodes};
@@ -240,6 +242,72 @@ static void test_without_node_optimizations_each_node_is_a_launch(void **state) 
     assert_int_equal(launches(true), 3);
 }
 
+// --- on tensor cores
+
+static uint32_t zeros(Qnn_DataType_t type, const uint32_t *shape, float scale) {
+    static float data[8192];
+    size_t n = 1;
+    for (uint32_t d = 0; shape[d]; d++)
+        n *= shape[d];
+    size_t bytes = type == QNN_DATATYPE_FLOAT_32 ? n * sizeof *data : (n + 1) / 2;
+    assert_true(bytes <= sizeof data);
+    return small_constant(&g, type, shape, scale, 0, data, (uint32_t)bytes);
+}
+
+static void expect_kernel(const char *name, bool there) {
+    if (!strstr(launched, name) == there)
+        fail_msg("%s kernel %s:\n%s", there ? "no" : "a", name, launched);
+}
+
+// A depthwise convolution of 16 channels and a 1x1 convolution to 24.
+static void separable(uint32_t x, uint32_t rows, uint32_t y) {
+    static const uint32_t none[4] = {0};
+    small_conv(&g, QNN_OP_DEPTH_WISE_CONV_2D, x,
+               zeros(QNN_DATATYPE_FLOAT_32, SHAPE(3, 3, 1, 16), 0.0f), rows, same);
+    small_conv(&g, QNN_OP_CONV_2D, rows, zeros(QNN_DATATYPE_FLOAT_32, SHAPE(1, 1, 16, 24), 0.0f), y,
+               none);
+}
+
+static void test_a_depthwise_conv_runs_in_the_1x1_conv_behind_it(void **state) {
+    (void)state;
+    tensor_cores = true;
+    separable(INPUT(&g, 1, 6, 6, 16), INNER(&g, 1, 6, 6, 16), OUTPUT(&g, 1, 6, 6, 24));
+    expect(1);
+    expect_kernel("separable", true);
+}
+
+static void test_a_depthwise_conv_that_others_read_runs_alone(void **state) {
+    (void)state;
+    tensor_cores = true;
+    separable(INPUT(&g, 1, 6, 6, 16), OUTPUT(&g, 1, 6, 6, 16), OUTPUT(&g, 1, 6, 6, 24));
+    expect(2);
+}
+
+static void test_the_first_conv_reads_planes(void **state) {
+    (void)state;
+    static const uint32_t to_cells[4] = {0, 2, 3, 1};
+    tensor_cores = true;
+    uint32_t x = INPUT(&g, 1, 3, 64, 64), t = INNER(&g, 1, 64, 64, 3), y = OUTPUT(&g, 1, 64, 64, 8);
+    small_transpose(&g, x, t, to_cells);
+    small_conv(&g, QNN_OP_CONV_2D, t, zeros(QNN_DATATYPE_FLOAT_32, SHAPE(3, 3, 3, 8), 0.0f), y,
+               same);
+    expect(1);
+    expect_kernel("transpose", false);
+}
+
+static void test_one_row_has_kernels_of_its_own(void **state) {
+    (void)state;
+    tensor_cores = true;
+    uint32_t x = INPUT(&g, 1, 32), y = OUTPUT(&g, 1, 160), z = OUTPUT(&g, 1, 160);
+    uint32_t floats = zeros(QNN_DATATYPE_FLOAT_32, SHAPE(160, 32), 0.0f);
+    uint32_t four_bits = zeros(QNN_DATATYPE_SFIXED_POINT_4, SHAPE(160, 32), 0.5f);
+    small_node(&g, QNN_OP_FULLY_CONNECTED, (uint32_t[]){x, floats}, 2, &y, 1, NULL, 0);
+    small_node(&g, QNN_OP_FULLY_CONNECTED, (uint32_t[]){x, four_bits}, 2, &z, 1, NULL, 0);
+    expect(2);
+    expect_kernel("gemv_float", true);
+    expect_kernel("gemv_mma", true);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
     const struct CMUnitTest tests[] = {
@@ -259,6 +327,10 @@ int main(void) {
         TEST(a_part_of_a_concat_that_others_read_is_copied),
         TEST(long_chains_are_cut),
         TEST(without_node_optimizations_each_node_is_a_launch),
+        TEST(a_depthwise_conv_runs_in_the_1x1_conv_behind_it),
+        TEST(a_depthwise_conv_that_others_read_runs_alone),
+        TEST(the_first_conv_reads_planes),
+        TEST(one_row_has_kernels_of_its_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,8 +211,9 @@ static void add_neighbours(const qrn_gpu_gemm *g, choices *c) {
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         for (uint32_t k = 0; k < 3; k++) {
             choice x = {*others[i], k == 0 ? rule.parts : k == 1 ? rule.parts / 2 : 2 * rule.parts};
-            bool fits = x.parts == 1 || (g->fixed && x.parts <= 16 && blocks / x.parts >= 2);
-            if (x.parts && fits && !has(c, &x) && c->n < sizeof c->list / sizeof c->list[0])
+            bool fits =
+                x.parts == 1 || (g->fixed && x.parts > 0 && x.parts <= 16 && blocks / x.parts >= 2);
+            if (fits && !has(c, &x) && c->n < sizeof c->list / sizeof c->list[0])
                 c->list[c->n++] = x;
         }
 }
