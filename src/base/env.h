@@ -49,6 +49,8 @@
     X(HOME, "HOME", "where .cache is when XDG_CACHE_HOME is not set")                              \
     X(GPU_CHECK, "QUERN_GPU_CHECK",                                                                \
       "any value: report the first tensor of a GPU graph that has an infinity or a NaN")           \
+    X(GPU_HOST_STEPS, "QUERN_GPU_HOST_STEPS",                                                      \
+      "any value: ops that the GPU backend has no kernel for run on the CPU (docs/gpu.md)")        \
     X(SAVER_DIR, "QUERN_SAVER_DIR",                                                                \
       "folder of the Saver's recordings; default saver_output (docs/saver.md)")                    \
     X(SAVER_BACKEND, "QUERN_SAVER_BACKEND",                                                        \

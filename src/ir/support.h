@@ -59,6 +59,7 @@ typedef struct qrn_support_table {
     qrn_support_mode mode;
     const qrn_support_row *rows; // in any order
     size_t n_rows;
+    bool (*all)(void);        // (optional) true: for now, whatever the op table allows
     const char *no_quantized; // (optional) UNION: said when a quantized type is rejected
 } qrn_support_table;
 

@@ -90,6 +90,8 @@ static qrn_status check_memory(const qrn_gpu_run *r) {
 
 static qrn_status launch(qrn_gpu_run *r, uint32_t at) {
     qrn_gpu_launch *l = &r->p->launches[at];
+    if (l->host)
+        return qrn_gpu_run_host(r, l);
     if (l->refresh)
         QRN_TRY(l->refresh(l->refresh_ctx, l));
     for (uint32_t k = 0; k < l->n_io_args; k++) {

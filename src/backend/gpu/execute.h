@@ -43,6 +43,8 @@ qrn_status qrn_gpu_enter(qrn_gpu_run *r);
 qrn_status qrn_gpu_leave(qrn_gpu_run *r);
 // record.c: runs all launches as recorded commands. False: they are to be enqueued one by one.
 bool qrn_gpu_replay(qrn_gpu_run *r);
+// host.c: a host step.
+qrn_status qrn_gpu_run_host(qrn_gpu_run *r, const qrn_gpu_launch *l);
 // profile.c: around an execution; chooses the queue.
 void qrn_gpu_profile_begin(qrn_gpu_run *r);
 void qrn_gpu_profile_end(qrn_gpu_run *r);

@@ -55,6 +55,7 @@ static qrn_status bind(qrn_api_graph *g, qrn_compiled *cg, qrn_gpu_plan **plan) 
                          .precision = own->precision,
                          .keep_memory = own->keep_memory || keep,
                          .keep_nodes = own->keep_nodes || keep,
+                         .host_steps = qrn_gpu_host_steps(),
                          .declared = declared,
                          .ctx = g,
                          .explain = explain,
@@ -202,6 +203,7 @@ qrn_status qrn_gpu_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
         return s;
     const qrn_gpu_plan *p = qrn_gpu_graph_of(g)->plan;
     qrn_gpu_binary_report(g);
+    qrn_gpu_report_host(g);
     qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
             "graph '%s' finalize: %u launches, %zu bytes of intermediate tensors, total host time "
             "%llu us",

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 // support.c
+bool qrn_gpu_host_steps(void); // QUERN_GPU_HOST_STEPS
 extern const qrn_support_table qrn_gpu_support;
 qrn_status qrn_gpu_op_check(const qrn_api_backend *b, const qrn_api_context *ctx,
                             const qrn_op_call *c);
@@ -216,6 +217,8 @@ qrn_status qrn_gpu_user_arena(qrn_gpu_graph *g, qrn_arena **out);
 void qrn_gpu_user_free(qrn_gpu_graph *g, const void *keep);
 // package_super.c: the graph with the super nodes of packages: a copy, or the graph itself.
 qrn_status qrn_gpu_super_nodes(qrn_api_graph *g, const qrn_graph **out);
+// host.c: names the steps of a graph that run on the CPU.
+void qrn_gpu_report_host(const qrn_api_graph *g);
 // profile.c
 void qrn_gpu_record(struct qrn_api_profile *p, const qrn_call_record *r);
 // execute.c

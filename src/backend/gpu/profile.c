@@ -94,6 +94,8 @@ static void add_nodes(qrn_api_profile *p, uint32_t top, const qrn_call_record *r
         for (uint32_t k = 0; l && k < l->n_nodes && n < sizeof name - 1; k++)
             n += (size_t)snprintf(name + n, sizeof name - n, "%s%s", k ? "+" : "",
                                   plan->cg->nodes[l->nodes[k]].name);
+        if (l && l->host && n < sizeof name - 1)
+            snprintf(name + n, sizeof name - n, " (host step)");
         if (l)
             add(p, top, QNN_PROFILE_EVENTTYPE_NODE, r->node_times[l->nodes[0]].spent_ns, name);
     }

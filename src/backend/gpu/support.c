@@ -5,6 +5,7 @@
 // in words do not bind us.
 #include "backend/gpu/gpu.h"
 
+#include "base/env.h"
 #include "ir/support_words.h"
 
 #include <string.h>
@@ -21,7 +22,10 @@ static const qrn_support_row rows[] = {
 };
 // clang-format on
 
+bool qrn_gpu_host_steps(void) { return qrn_env_get(QRN_ENV_GPU_HOST_STEPS) != NULL; }
+
 const qrn_support_table qrn_gpu_support = {
+    .all = qrn_gpu_host_steps,
     .backend = "GPU",
     .mode = QRN_SUPPORT_UNION,
     .rows = rows,
@@ -74,11 +78,16 @@ qrn_status qrn_gpu_op_check(const qrn_api_backend *b, const qrn_api_context *ctx
                             const qrn_op_call *c) {
     (void)b;
     (void)ctx;
+    if (qrn_gpu_host_steps() && !qrn_support_has(&qrn_gpu_support, c->op->name) &&
+        (c->op->flags & (QRN_OP_CONTROL | QRN_OP_OUT_MAX | QRN_OP_SPARSE)))
+        return qrn_op_fail(c, QRN_E_OP_UNKNOWN,
+                           "op not supported by GPU: branches, sparse tensors and shapes that "
+                           "depend on data are not");
     for (uint32_t i = 0; i < c->n_in; i++) {
         if (!c->in[i])
             continue;
         QRN_TRY(check_tensor(c, c->in[i]));
-        if (qrn_dtype_is_fixed(c->in[i]->dtype))
+        if (qrn_dtype_is_fixed(c->in[i]->dtype) && !qrn_gpu_host_steps())
             QRN_TRY(check_fixed(c, i));
     }
     for (uint32_t i = 0; i < c->n_out; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Binding: places of values, groups, one kernel after the other, memory.
-#include "bind/gpu/binder.h"
+#include "bind/gpu/trial.h"
 #include "bind/gpu/user.h"
 
 #include "base/mem.h"
@@ -31,8 +31,10 @@ qrn_val qrn_gpu_result(const qrn_gpu_binder *b) {
 
 qrn_status qrn_gpu_reject(const qrn_gpu_binder *b, const qrn_cstep *s, const char *why) {
     const qrn_cnode *n = s->node < b->cg->n_nodes ? &b->cg->nodes[s->node] : NULL;
-    return QRN_FAIL(QRN_E_FINALIZE, "graph '%s' node '%s' (%s): step %s cannot run on the GPU: %s",
-                    b->cg->name, n ? n->name : "", n ? n->type : "", s->op->name, why);
+    return QRN_FAIL(QRN_E_FINALIZE,
+                    "graph '%s' node '%s' (%s): step %s cannot run on the GPU: %s%s", b->cg->name,
+                    n ? n->name : "", n ? n->type : "", s->op->name, why,
+                    b->opt->host_steps ? "" : "; QUERN_GPU_HOST_STEPS=1 runs it on the CPU");
 }
 
 size_t qrn_gpu_count(const qrn_gpu_binder *b, qrn_val v) {
@@ -314,7 +316,6 @@ static void explain(const qrn_gpu_binder *b, uint32_t from) {
 
 static qrn_status bind_group(qrn_gpu_binder *b, const qrn_gpu_group *g) {
     const qrn_cstep *s = &b->cg->steps[g->steps[0]];
-    uint32_t before = b->plan->n_launches;
     b->group = g;
     if (s->kind != QRN_CSTEP_OP)
         return qrn_gpu_reject(b, s, "branches are not supported");
@@ -323,6 +324,27 @@ static qrn_status bind_group(qrn_gpu_binder *b, const qrn_gpu_group *g) {
     if (!op && !element_wise)
         return qrn_gpu_reject(b, s, "it has no kernel");
     QRN_TRY(element_wise ? bind_element_wise(b) : op->bind(b, s));
+    return QRN_OK;
+}
+
+// A group that no kernel can do runs on the CPU where that is allowed.
+static qrn_status bind_or_host(qrn_gpu_binder *b, const qrn_gpu_group *g) {
+    const qrn_cstep *s = &b->cg->steps[g->steps[0]];
+    qrn_gpu_mark from = qrn_gpu_mark_of(b->plan);
+    if (qrn_gpu_wants_host(b, s))
+        return qrn_gpu_bind_host(b, g);
+    qrn_status made = bind_group(b, g);
+    if (made != QRN_E_FINALIZE || !b->opt->host_steps || s->kind != QRN_CSTEP_OP ||
+        qrn_gpu_is_attention(b, s)) // which does steps of others, too
+        return made;
+    qrn_message_clear();
+    qrn_gpu_go_back(b->plan, &from);
+    return qrn_gpu_bind_host(b, g);
+}
+
+static qrn_status bind_and_explain(qrn_gpu_binder *b, const qrn_gpu_group *g) {
+    uint32_t before = b->plan->n_launches;
+    QRN_TRY(bind_or_host(b, g));
     if (b->opt->explain)
         explain(b, before);
     return QRN_OK;
@@ -340,7 +362,7 @@ static qrn_status bind_all(qrn_gpu_binder *b) {
     QRN_TRY(qrn_gpu_find_joins(b));
     for (uint32_t i = 0; i < b->n_groups; i++)
         if (b->groups[i].n) // 0: another one has done it
-            QRN_TRY(bind_group(b, &b->groups[i]));
+            QRN_TRY(bind_and_explain(b, &b->groups[i]));
     QRN_TRY(place_constants(b));
     return plan_memory(b);
 }

@@ -206,6 +206,11 @@ bool qrn_gpu_is_element_wise(const qrn_gpu_binder *b, const qrn_cstep *s);
 // arguments. `whole`: the head is one of them, and EPI(0, i) computes everything.
 void qrn_gpu_expression(qrn_gpu_kernel *k, const qrn_gpu_group *g, bool whole);
 
+// host.c, with options.host_steps: can only the CPU do the step?
+bool qrn_gpu_wants_host(const qrn_gpu_binder *b, const qrn_cstep *s);
+// The steps of a group on the CPU, a launch each.
+qrn_status qrn_gpu_bind_host(qrn_gpu_binder *b, const qrn_gpu_group *g);
+
 // attention.c: finds matmul, softmax, matmul that one kernel can do, and the steps that are not
 // needed then.
 qrn_status qrn_gpu_find_attention(qrn_gpu_binder *b);

@@ -67,7 +67,8 @@ qrn_status qrn_gpu_find_joins(qrn_gpu_binder *b) {
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", cg->name);
     for (uint32_t v = 0; v < cg->n_values; v++)
         b->joins[v] = (qrn_gpu_join){0};
-    if (b->opt->keep_nodes || b->opt->keep_memory)
+    // Host steps write a value in one piece.
+    if (b->opt->keep_nodes || b->opt->keep_memory || b->opt->host_steps)
         return QRN_OK;
     for (uint32_t i = 0; i < cg->n_steps; i++)
         group_of[i] = UINT32_MAX;

@@ -70,6 +70,15 @@ typedef struct qrn_gpu_local {
     size_t size[3];
 } qrn_gpu_local;
 
+// A step that runs on the CPU, with host memory for its operands.
+typedef struct qrn_gpu_host {
+    const qrn_cstep *step;
+    const qrn_kernel *kernel;
+    qrn_view *views, **ptrs; // inputs, then outputs
+    qrn_kcall call;
+    void *staging; // for a value that the device stores in 16 bits
+} qrn_gpu_host;
+
 typedef struct qrn_gpu_launch {
     qrn_cl_source source; // the program
     const char *entry;    // its kernel
@@ -80,7 +89,8 @@ typedef struct qrn_gpu_launch {
     uint32_t n_locals;
     const uint32_t *nodes; // of the compiled graph, that it does a part of, in order
     uint32_t n_nodes;
-    double flops; // of a GEMM, for reports; 0: unknown
+    double flops;                    // of a GEMM, for reports; 0: unknown
+    const struct qrn_gpu_host *host; // a step that runs on the CPU; NULL: a kernel
     // (optional) Called before each execution: sizes and data may have changed (user ops).
     qrn_status (*refresh)(void *refresh_ctx, struct qrn_gpu_launch *l);
     void *refresh_ctx;
@@ -169,6 +179,7 @@ typedef struct qrn_gpu_plan {
     bool has_fault; // some kernel may report: executions read the place
     qrn_gpu_rows_of rows_of[QRN_GPU_MAX_ROWS];
     uint32_t n_rows_of, n_slots; // slots of the reports: 1 is the first
+    uint32_t n_host;             // launches that are host steps
     uint32_t n_packed, n_found;  // constants with a name: made here, and found (options.find)
     qrn_gpu_choice *choices;     // that it was made with
     const qrn_gpu_choice *known; // qrn_gpu_options.known
@@ -195,6 +206,7 @@ typedef struct qrn_gpu_options {
     uint8_t precision; // qrn_gpu_precision
     bool keep_memory;  // every value has its own memory
     bool keep_nodes;   // no launch does more than one step
+    bool host_steps;   // steps without a kernel run on the CPU
     // (optional) USER: the type that the client declared for a tensor. `ctx` is for all below.
     qrn_dtype (*declared)(void *ctx, uint32_t tensor_id);
     void *ctx;

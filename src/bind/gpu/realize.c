@@ -228,7 +228,8 @@ static void build_program(void *plan, uint32_t i) {
     const qrn_gpu_plan *p = plan;
     const qrn_gpu_launch *l = &p->launches[i];
     cl_program program;
-    if (qrn_cl_program(p->device->programs, p->device->store, &l->source, &program) != QRN_OK)
+    if (!l->host &&
+        qrn_cl_program(p->device->programs, p->device->store, &l->source, &program) != QRN_OK)
         qrn_message_clear();
 }
 
@@ -238,7 +239,7 @@ qrn_status qrn_gpu_realize(qrn_gpu_plan *p, const qrn_gpu_device *d) {
     if (s == QRN_OK && d->pool && p->n_launches > 1)
         qrn_pool_run(d->pool, build_program, p, p->n_launches);
     for (uint32_t i = 0; i < p->n_launches && s == QRN_OK; i++)
-        s = make_kernel(p, &p->launches[i]);
+        s = p->launches[i].host ? QRN_OK : make_kernel(p, &p->launches[i]);
     if (s != QRN_OK)
         qrn_gpu_unrealize(p);
     return s;

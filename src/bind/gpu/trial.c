@@ -29,7 +29,7 @@ static double now_us(void) {
 }
 
 qrn_gpu_mark qrn_gpu_mark_of(const qrn_gpu_plan *p) {
-    return (qrn_gpu_mark){p->n_launches, p->n_places, p->n_constants, p->n_params};
+    return (qrn_gpu_mark){p->n_launches, p->n_places, p->n_constants, p->n_params, p->has_fault};
 }
 
 void qrn_gpu_go_back(qrn_gpu_plan *p, const qrn_gpu_mark *m) {
@@ -37,6 +37,7 @@ void qrn_gpu_go_back(qrn_gpu_plan *p, const qrn_gpu_mark *m) {
     p->n_places = m->n_places;
     p->n_constants = m->n_constants;
     p->n_params = m->n_params;
+    p->has_fault = m->has_fault;
 }
 
 // --- memory

@@ -9,6 +9,7 @@
 // How far a plan has grown.
 typedef struct qrn_gpu_mark {
     uint32_t n_launches, n_places, n_constants, n_params;
+    bool has_fault;
 } qrn_gpu_mark;
 
 qrn_gpu_mark qrn_gpu_mark_of(const qrn_gpu_plan *p);

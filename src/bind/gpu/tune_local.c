@@ -87,7 +87,7 @@ static void describe(void *ctx, uint32_t variant, qrn_gpu_variant *out) {
 
 // A launch that can be run at any time: it reads and writes nothing that is kept.
 static bool may_run(const qrn_gpu_plan *p, const qrn_gpu_launch *l) {
-    if (l->refresh || (!l->n_locals && (l->n_dims != 1 || l->local[0])))
+    if (l->host || l->refresh || (!l->n_locals && (l->n_dims != 1 || l->local[0])))
         return false;
     for (uint32_t i = 0; i < l->n_args; i++) {
         const qrn_gpu_arg *a = &l->args[i];
