@@ -67,7 +67,11 @@ bool qrn_gpu_is_element_wise(const qrn_gpu_binder *b, const qrn_cstep *s) {
         if (s->in[i] != QRN_VAL_NONE && !is_plain(qrn_gpu_value(b, s->in[i])) &&
             !(s->op == &qrn_cop_convert && is_readable(qrn_gpu_value(b, s->in[i]))))
             return false;
-    return s->n_in <= QRN_GPU_MAX_LOADS && is_plain(qrn_gpu_value(b, s->out[0]));
+    // Quantized values of 16 bits are rounded in double: host steps make them.
+    const qrn_cvalue *y = qrn_gpu_value(b, s->out[0]);
+    if (qrn_dtype_is_fixed(y->dtype) && qrn_dtypes[y->dtype].bits > 8)
+        return false;
+    return s->n_in <= QRN_GPU_MAX_LOADS && is_plain(y);
 }
 
 // --- operands
