@@ -155,6 +155,8 @@ const void *qrn_compiled_data(qrn_compiled *cg, qrn_val v);
 // no jumps, no dynamic shapes and no ops without a check. Fails with QRN_E_BINARY and names the
 // step.
 qrn_status qrn_compiled_verify(const qrn_compiled *cg, bool stored);
+// Do attributes make the step say, or read, how much of a value counts: shapes depend on data?
+bool qrn_cstep_writes_shapes(const qrn_cstep *s);
 // The graph as text (print.c): a line about it, then one a step, each at most 2000 bytes and
 // without a line end. Equal graphs give equal text. Fails when out of memory, before the first
 // line.

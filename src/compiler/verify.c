@@ -324,7 +324,7 @@ static const char *check_op(verifying *c, const qrn_cstep *s, bool stored) {
 
 // Shapes that come out of the data are not for stored graphs: the steps behind were checked with
 // others.
-static bool writes_shapes(const qrn_cstep *s) {
+bool qrn_cstep_writes_shapes(const qrn_cstep *s) {
     static const char *const names[] = {"write_dims", "read_shape", "report"};
     for (uint32_t i = 0; i < s->op->n_attrs; i++)
         for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
@@ -361,7 +361,7 @@ static const char *check_step(verifying *c, uint32_t at, bool stored) {
     if (!s->op || (s->op->family->args_bytes && !s->args && s->op->check))
         return "no op, or no attributes";
     QRN_NEED_ALSO(check_op(c, s, stored));
-    if (stored && writes_shapes(s))
+    if (stored && qrn_cstep_writes_shapes(s))
         return "shapes that depend on data";
     return check_memory(c, s);
 }

@@ -126,7 +126,7 @@ static void run_tuned(bool tune, bool invalidate, bool measured) {
     if (measured)
         assert_true(n_runs > 2);
     else
-        assert_int_equal(n_runs, 1);
+        assert_true(n_runs <= 1); // the execution, which may be a replay
     gpu_end(&w);
 }
 

@@ -143,7 +143,7 @@ const char *qrn_gpu_recorder_name(const qrn_cl_device *d) {
 // Kernels that change between executions cannot be recorded.
 static bool may_record(const qrn_gpu_graph *g) {
     for (uint32_t i = 0; i < g->plan->n_launches; i++)
-        if (g->plan->launches[i].refresh)
+        if (g->plan->launches[i].refresh || g->plan->launches[i].host)
             return false;
     return g->plan->n_launches > 0 && !g->no_recording;
 }

@@ -49,6 +49,8 @@ static qrn_status prepare(qrn_gpu_binder *b, const qrn_cstep *s, qrn_gpu_host *h
     uint32_t n = s->n_in + s->n_out;
     size_t staging = 0;
     h->step = s;
+    if (qrn_cstep_writes_shapes(s))
+        return qrn_gpu_reject(b, s, "its shapes depend on data, which host steps do not support");
     if (s->op == &qrn_cop_buffer)
         return qrn_gpu_reject(b, s, "an execution may end before it has a result");
     h->views = qrn_arena_alloc(b->cg->arena, (n + 1u) * sizeof *h->views);

@@ -29,7 +29,13 @@ static double now_us(void) {
 }
 
 qrn_gpu_mark qrn_gpu_mark_of(const qrn_gpu_plan *p) {
-    return (qrn_gpu_mark){p->n_launches, p->n_places, p->n_constants, p->n_params, p->has_fault};
+    return (qrn_gpu_mark){.n_launches = p->n_launches,
+                          .n_places = p->n_places,
+                          .n_constants = p->n_constants,
+                          .n_params = p->n_params,
+                          .n_rows_of = p->n_rows_of,
+                          .n_slots = p->n_slots,
+                          .has_fault = p->has_fault};
 }
 
 void qrn_gpu_go_back(qrn_gpu_plan *p, const qrn_gpu_mark *m) {
@@ -37,6 +43,8 @@ void qrn_gpu_go_back(qrn_gpu_plan *p, const qrn_gpu_mark *m) {
     p->n_places = m->n_places;
     p->n_constants = m->n_constants;
     p->n_params = m->n_params;
+    p->n_rows_of = m->n_rows_of;
+    p->n_slots = m->n_slots;
     p->has_fault = m->has_fault;
 }
 

@@ -8,7 +8,7 @@
 
 // How far a plan has grown.
 typedef struct qrn_gpu_mark {
-    uint32_t n_launches, n_places, n_constants, n_params;
+    uint32_t n_launches, n_places, n_constants, n_params, n_rows_of, n_slots;
     bool has_fault;
 } qrn_gpu_mark;
 
