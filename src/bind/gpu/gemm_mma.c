@@ -21,7 +21,7 @@ typedef struct choice {
 } choice;
 
 static const tiling small_tiles = {1, 2, 2, 2, 2}, scattered_tiles = {1, 2, 2, 2, 1},
-                    large_tiles = {2, 4, 2, 2, 1}, huge_tiles = {2, 8, 2, 2, 1};
+                    large_tiles = {2, 4, 1, 4, 1}, huge_tiles = {2, 8, 2, 2, 1};
 
 #define LARGE_GEMM 2.5e8 // multiplications from which on f32 gains from larger tiles
 #define HUGE_GEMM 1e10   // and everything from still larger ones
