@@ -11,8 +11,11 @@ against the (fake-quantized) module, and whether a second run gives the same byt
 CASE.pte and three inputs and outputs. A program of its own, because the loader reads
 LD_LIBRARY_PATH only at the start; several cases at once, because torch takes seconds to load.
 """
+import importlib
+import importlib.util
 import json
 import sys
+import types
 from pathlib import Path
 
 import torch
@@ -71,9 +74,37 @@ class PoolConcat(nn.Module):
         return torch.cat([nn.functional.max_pool2d(x, 2, 2), torch.sigmoid(half)], 1)
 
 
+def llama():
+    """The decoder of the wheel's own scripts, two layers whose queries share keys and values (GQA).
+    Its package imports what only checkpoints need: stand-ins take the place."""
+    import executorch.examples.qualcomm as examples
+    from executorch_operators import Stub
+    package = types.ModuleType(examples.__name__ + ".oss_scripts.llama")
+    package.__path__ = [examples.__path__[0] + "/oss_scripts/llama"]
+    stubs = [n for n in ("transformers", "transformers.activations", "scipy", "scipy.linalg")
+             if not importlib.util.find_spec(n.split(".")[0])]
+    sys.modules.update({package.__name__: package, **{name: Stub(name) for name in stubs}})
+    decoder = importlib.import_module(package.__name__ + ".model.static_llama")
+    for name in stubs:  # torch looks for these later, and must not find them
+        del sys.modules[name]
+    from executorch.examples.models.llama.model_args import ModelArgs
+    return decoder.LlamaModel(ModelArgs(
+        dim=64, n_layers=2, n_heads=4, n_kv_heads=2, vocab_size=96, hidden_dim=128, max_seq_len=32,
+        max_context_len=32, max_batch_size=1, use_kv_cache=True, kv_io_bit_width=16))
+
+
+def draw(net, shapes):
+    """Random inputs. A decoder has tokens, masks, positions and the caches of its layers."""
+    if shapes:
+        return tuple(torch.randn(s) for s in shapes)
+    tokens, masks, positions, *caches = net.get_example_inputs()
+    return (tokens, *masks, positions,
+            *(torch.randn_like(layer) for cache in caches for layer in cache))
+
+
 MODELS = {"conv": (Conv, [(1, 3, 8, 8)]), "attention": (Attention, [(1, 16, 32)]),
           "inverted": (Inverted, [(1, 16, 12, 12)]),
-          "pool_concat": (PoolConcat, [(1, 4, 16, 16), (1, 4, 16, 16)])}
+          "pool_concat": (PoolConcat, [(1, 4, 16, 16), (1, 4, 16, 16)]), "llama": (llama, None)}
 
 
 GPU_PRECISIONS = {
@@ -83,14 +114,14 @@ GPU_PRECISIONS = {
     "gpu_user": QnnExecuTorchGpuPrecision.kGpuPrecisionUserProvided}
 
 
-def quantized(model, inputs, scheme):
+def quantized(model, inputs, shapes, scheme):
     quantizer = QnnQuantizer()
     quantizer.set_default_quant_config(
         QuantDtype["use_" + scheme], is_conv_per_channel=True, is_linear_per_channel=True,
         act_observer=MinMaxObserver)
     prepared = prepare_pt2e(torch.export.export(model, inputs, strict=False).module(), quantizer)
     for _ in range(4):
-        prepared(*[torch.randn_like(x) for x in inputs])
+        prepared(*draw(model, shapes))
     prepared(*inputs)
     return convert_pt2e(prepared)
 
@@ -104,9 +135,10 @@ def decibels(got, want):
 def run_case(folder, model, scheme):
     torch.manual_seed(0)
     make, shapes = MODELS[model]
-    net, inputs = make().eval(), tuple(torch.randn(s) for s in shapes)
+    net = make().eval()
+    inputs = draw(net, shapes)
     gpu = scheme.startswith("gpu_")
-    reference = net if gpu or scheme == "none" else quantized(net, inputs, scheme)
+    reference = net if gpu or scheme == "none" else quantized(net, inputs, shapes, scheme)
     options = (qnn.generate_gpu_compiler_spec(GPU_PRECISIONS[scheme]) if gpu
                else qnn.generate_htp_compiler_spec(use_fp16=scheme == "none"))
     spec = qnn.generate_qnn_executorch_compiler_spec(soc_model=QcomChipset.SM8650,
@@ -121,16 +153,17 @@ def run_case(folder, model, scheme):
     method = Runtime.get().load_program(path).load_method("forward")
     ratios, same = [], True
     for i in range(3):
-        given = inputs if i == 0 else tuple(torch.randn(s) for s in shapes)
+        given = inputs if i == 0 else draw(net, shapes)
         got = method.execute(list(given))[0].clone()
         same = same and torch.equal(got, method.execute(list(given))[0])
-        ratios.append(decibels(got, reference(*given)))
+        want = reference(*given)
+        ratios.append(decibels(got, want if isinstance(want, torch.Tensor) else want[0]))
         for k, x in enumerate(given):
             x.numpy().tofile(folder / f"{model}_{scheme}_in{i}_{k}.raw")
         got.numpy().tofile(folder / f"{model}_{scheme}_want{i}.raw")
     return {"case": f"{model}:{scheme}", "parts": sum("call_delegate" in c for c in calls),
             "left_over": [c for c in calls if "call_delegate" not in c and c != "getitem"],
-            "sqnr": ratios[0], "sqnr_least": min(ratios), "same": same, "n_inputs": len(shapes)}
+            "sqnr": ratios[0], "sqnr_least": min(ratios), "same": same, "n_inputs": len(inputs)}
 
 
 if __name__ == "__main__":
