@@ -11,6 +11,7 @@
 #include "kernels/fp16/round_fp16.h"
 #include "kernels/quantize.h"
 
+#include <math.h>
 #include <string.h>
 
 // Constants of so few elements may be looked at while lowering: they are rounded at once.
@@ -52,6 +53,17 @@ static bool has_floats(const qrn_graph *g) {
 
 // --- the copy
 
+static double limited(const qrn_lowering *lo, double x) {
+    double max = (double)lo->opt->constants_max;
+    return max == 0 || fabs(x) <= max ? x : copysign(max, x);
+}
+
+static void round_constant(const qrn_lowering *lo, const qrn_view *src, size_t count, float *data) {
+    qrn_round_view(src, lo->fp16, data);
+    for (size_t i = 0; lo->opt->constants_max != 0 && i < count; i++)
+        data[i] = (float)limited(lo, (double)data[i]);
+}
+
 static qrn_status round_small(qrn_lowering *lo, qrn_tensor *t) {
     size_t count;
     if (!qrn_tensor_is_static(t) || !t->data || !qrn_shape_count(&t->shape, &count) ||
@@ -63,7 +75,7 @@ static qrn_status round_small(qrn_lowering *lo, qrn_tensor *t) {
     if (!data)
         return no_memory(lo);
     t->data = data;
-    qrn_round_view(&src, lo->fp16, data);
+    round_constant(lo, &src, count, data);
     return QRN_OK;
 }
 
@@ -110,7 +122,7 @@ static qrn_status copy_params(qrn_lowering *lo, qrn_node *n) {
             qrn_param *p = &n->params[i];
             if (strcmp(n->op->params[i].name, elements[k]) == 0 && p->present && !p->is_tensor &&
                 qrn_dtype_is_float(p->dtype))
-                p->value.f = qrn_fp16_round(p->value.f, lo->fp16);
+                p->value.f = limited(lo, qrn_fp16_round(p->value.f, lo->fp16));
         }
     return QRN_OK;
 }
@@ -307,9 +319,11 @@ static qrn_status round_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val v,
     if (replaces(lo, t))
         return describe_rounded(lo, v, out);
     void *data;
+    size_t count;
     QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &t->shape, NULL, out, &data));
     qrn_view src = qrn_compiled_view(lo->cg, v);
-    qrn_round_view(&src, lo->fp16, data);
+    if (qrn_shape_count(&t->shape, &count))
+        round_constant(lo, &src, count, data);
     return QRN_OK;
 }
 

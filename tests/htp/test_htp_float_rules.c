@@ -342,8 +342,47 @@ static void constants_that_are_lost_are_reported(void **state) {
     }
     assert_int_equal(warnings_of(SM8650, "ElementWiseMultiply", large, 1), 0); // clamped
     assert_int_equal(warnings_of(SM8750, "ElementWiseMultiply", large, 1), 1);
-    assert_non_null(strstr(last_log, "(-1e+09) is infinite in float16"));
+    assert_non_null(strstr(last_log, "(-1e+09) is 65536 in float16"));
     assert_int_equal(warnings_of(0, "ElementWiseAdd", tiny, 1), 0); // single precision
+}
+
+// y = x * c, finalized, and once more loaded from a binary; c of six elements.
+static void multiplied(uint32_t soc, const float *c, const float *want) {
+    float x[6] = {1, 2, 0.5f, -3, 0, 1.5f}, y[6];
+    uint32_t dims[] = {1, 6};
+    htp_world w = htp_begin(soc);
+    net n;
+    pair(&n, &w, F32, x, y);
+    int b = (int)net_add(&n, QNN_TENSOR_TYPE_STATIC, F32, 2, dims, 0, 0, (void *)(uintptr_t)c);
+    NET_NODE(&n, "ElementWiseMultiply", NET_LIST(0, b), NET_LIST(1));
+    net_finish(&n);
+    assert_memory_equal(y, want, sizeof y);
+    Qnn_ContextBinarySize_t size = 0, written = 0;
+    HTP_OK(w.qnn.contextGetBinarySize(w.context, &size));
+    void *data = malloc(size);
+    HTP_OK(w.qnn.contextGetBinary(w.context, data, size, &written));
+    HTP_OK(w.qnn.contextFree(w.context, NULL));
+    HTP_OK(
+        w.qnn.contextCreateFromBinary(w.backend, w.device, NULL, data, written, &w.context, NULL));
+    HTP_OK(w.qnn.graphRetrieve(w.context, "pair", &n.graph));
+    memset(y, 0, sizeof y);
+    Qnn_Tensor_t io[2] = {n.tensors[0], n.tensors[1]};
+    htp_buffer(&io[0], x, sizeof x);
+    htp_buffer(&io[1], y, sizeof y);
+    HTP_OK(w.qnn.graphExecute(n.graph, &io[0], 1, &io[1], 1, NULL, NULL));
+    assert_memory_equal(y, want, sizeof y);
+    free(data);
+    htp_end(&w);
+}
+
+static void htp_num_08_constants_beyond_fp16_are_numbers_on_v79(void **state) {
+    (void)state;
+    const float large[6] = {1e30f, 3e38f, 70000, INFINITY, -INFINITY, 2},
+                small[6] = {1, 2, 65504, INFINITY, 1, 2};
+    const float want[6] = {65536, 131008, 32768, -131008, -0.0f, 3},
+                ieee[6] = {1, 4, 32752, -INFINITY, 0, 3};
+    multiplied(SM8750, large, want);
+    multiplied(SM8750, small, ieee);
 }
 
 // One line says how floats are computed, and it is what comes out: a third differs.
@@ -463,6 +502,7 @@ int main(void) {
         cmocka_unit_test(padding_is_rounded),
         cmocka_unit_test(htp_num_10_resize_nearest_rounds_up),
         cmocka_unit_test(constants_that_are_lost_are_reported),
+        cmocka_unit_test(htp_num_08_constants_beyond_fp16_are_numbers_on_v79),
         cmocka_unit_test(the_log_says_how_floats_are_computed),
         cmocka_unit_test(numbers_that_are_too_large_are_reported),
         cmocka_unit_test(the_place_of_a_large_number_is_named),

@@ -199,6 +199,8 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_finalize_options *
     qrn_cpu_options cpu = {.packed = &impl->packed};
     const void *before = impl->user_ops; // of an earlier finalize, still in use
     qrn_htp_graph_settle(g);
+    impl->beyond =
+        impl->stored ? impl->stored_how >> 8 == QRN_FP16_WIDE_RANGE : qrn_htp_has_beyond(g->ir);
     qrn_htp_numerics(g, &o);
     cpu.pack4 = impl->options.weights_packing;
     qrn_htp_log_floats(g, (qrn_fp16_rule)o.fp16);

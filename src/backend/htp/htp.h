@@ -108,6 +108,7 @@ typedef struct qrn_htp_graph {
     uint32_t stored_how;    // options that it was compiled with (qrn_htp_how)
     uint32_t how;           // options that the graph was compiled with; NOT_STORED: not to be kept
     atomic_bool unchecked;  // nodes of a binary that nobody needed yet were not validated
+    bool beyond;            // a constant is beyond fp16 (lost_constants.c)
     bool section_applied;   // the updateable tensors were replaced since loading
     atomic_bool executed;   // once: HVX threads are settled (HTP-HVX-03)
     atomic_bool overflow_watched, overflow_reported; // overflow.h: once, and with a warning
@@ -150,6 +151,11 @@ void qrn_htp_log_floats(const qrn_api_graph *g,
                         qrn_fp16_rule rule); // one line, where there are floats
 // lost_constants.c: warns of constants that are lost in fp16.
 void qrn_htp_log_lost(const qrn_api_graph *g, qrn_fp16_rule rule);
+// What a constant beyond fp16 counts as on v79 and later: its conversion gives the bits of
+// infinity, which the arithmetic reads as a number.
+#define QRN_HTP_BEYOND 65536.0f
+// Does a node compute with a finite constant that IEEE fp16 has no number for?
+bool qrn_htp_has_beyond(const qrn_graph *g);
 // Compiles and makes the runner (backend.c); used by finalize and by loading.
 qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_finalize_options *opt);
 

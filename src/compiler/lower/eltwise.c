@@ -202,6 +202,8 @@ static void unary_args(const qrn_node *n, qrn_unary_args *a) {
     a->beta = qrn_node_f32(n, "beta", a->op == QRN_UNARY_HARD_SIGMOID ? 0.5f : 1.0f);
     a->low = qrn_node_f32(n, "min_value", is_relu1 ? -1.0f : 0.0f);
     a->high = qrn_node_f32(n, "max_value", is_relu1 ? 1.0f : 6.0f);
+    if (a->low > a->high) // everything is the upper limit
+        a->low = a->high;
     a->threshold = qrn_node_f32(n, "threshold", -1.0f);
 }
 

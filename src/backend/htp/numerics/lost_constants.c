@@ -10,7 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#define SMALL 64 // elements
+#define SMALL 64         // elements
+#define LARGE (1u << 20) // elements: masks are smaller, weights beyond fp16 are none
 
 static bool is_op(const qrn_node *n, const char *name) { return strcmp(n->op->name, name) == 0; }
 
@@ -33,13 +34,13 @@ static bool multiplies(const qrn_node *n) {
     return false;
 }
 
-// The first number that is lost: one of only such as become 0, or one that becomes infinite. 0:
-// none.
+// The first number that is lost: one of only such as become 0, or a finite one that IEEE fp16
+// lacks. 0: none.
 static float lost(const qrn_tensor *t, qrn_fp16_rule rule, bool infinite) {
     const float *x = t->data;
     float first = 0;
     for (size_t i = 0; i < t->size_bytes / sizeof *x; i++) {
-        double kept = qrn_fp16_round((double)x[i], rule);
+        double kept = qrn_fp16_round((double)x[i], infinite ? QRN_FP16_IEEE : rule);
         if (infinite && isfinite(x[i]) && isinf(kept))
             return x[i];
         if (!infinite && kept != 0)
@@ -48,6 +49,29 @@ static float lost(const qrn_tensor *t, qrn_fp16_rule rule, bool infinite) {
             first = x[i];
     }
     return infinite ? 0 : first;
+}
+
+static bool is_beyond(const qrn_tensor *t) {
+    const float *x = t ? t->data : NULL;
+    if (!x || t->role != QRN_ROLE_STATIC || t->dtype != QRN_DTYPE_F32 ||
+        t->size_bytes > LARGE * sizeof *x)
+        return false;
+    for (size_t i = 0; i < t->size_bytes / sizeof *x; i++)
+        if (isfinite(x[i]) && isinf(qrn_fp16_round((double)x[i], QRN_FP16_IEEE)))
+            return true;
+    return false;
+}
+
+bool qrn_htp_has_beyond(const qrn_graph *g) {
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        for (uint32_t k = 0; g->nodes[i]->op && !reads_raw(g->nodes[i]) && k < g->nodes[i]->n_in;
+             k++)
+            if (is_beyond(g->nodes[i]->in[k]))
+                return true;
+    for (uint32_t i = 0; i < g->n_subgraphs; i++)
+        if (qrn_htp_has_beyond(g->subgraphs[i]))
+            return true;
+    return false;
 }
 
 static bool is_small_constant(const qrn_tensor *t) {
@@ -70,13 +94,14 @@ static void look_at(const qrn_api_graph *g, const qrn_graph *ir, uint32_t node,
     for (uint32_t k = 0; n->op && !reads_raw(n) && k < n->n_in; k++) {
         bool small = is_small_constant(n->in[k]);
         float zero = small ? lost(n->in[k], rule, false) : 0;
-        float large = small && multiplies(n) ? lost(n->in[k], rule, true) : 0;
+        bool beyond = rule == QRN_FP16_WIDE_RANGE && qrn_htp_device_of(g->context)->soc.arch >= 79;
+        float large = small && beyond && multiplies(n) ? lost(n->in[k], rule, true) : 0;
         if ((zero != 0 || large != 0) && !was_read_before(ir, node, k))
             qrn_log(g->context->backend->log, QNN_LOG_LEVEL_WARN,
                     "graph '%s': constant '%s' (%g) is %s in float16, in which node '%s' (%s) is "
                     "computed: results may be far from those in float32",
                     g->ir->name, n->in[k]->name, (double)(zero != 0 ? zero : large),
-                    zero != 0 ? "0" : "infinite", n->name, n->op->name);
+                    zero != 0 ? "0" : "65536", n->name, n->op->name);
     }
 }
 
