@@ -138,14 +138,16 @@ def test_what_nobody_measured_is_said(tmp_path):
     assert "batch" in words(4) and "batch" not in words(1)
 
 
-@pytest.mark.parametrize("kind, codes", [("INT4", T.UINT16), ("INT8", T.UINT8)])
-def test_weights_of_4_bits_are_uncalibrated(tmp_path, kind, codes):
-    w = h.make_tensor("w", getattr(T, kind), [32, 32, 1, 1], [1] * 1024)
+@pytest.mark.parametrize("group", [1, 32])
+@pytest.mark.parametrize("kind, codes", [("INT4", T.UINT16), ("INT4", T.UINT8), ("INT8", T.UINT8)])
+def test_weights_of_4_bits_are_uncalibrated(tmp_path, kind, codes, group):
+    w = h.make_tensor("w", getattr(T, kind), [32, 32 // group, 1, 1], [1] * (1024 // group))
     zero = h.make_tensor("zw", getattr(T, kind), [], [0])
     q = lambda x, y: h.make_node("QuantizeLinear", [x, "s", "z"], [y])
     d = lambda x, y, z="z": h.make_node("DequantizeLinear", [x, "s", z], [y])
     g = h.make_graph([q("x", "a"), d("a", "b"), d("w", "v", "zw"),
-                      h.make_node("Conv", ["b", "v"], ["c"]), q("c", "e"), d("e", "y")], "g",
+                      h.make_node("Conv", ["b", "v"], ["c"], group=group), q("c", "e"),
+                      d("e", "y")], "g",
                      [h.make_tensor_value_info("x", T.FLOAT, [1, 32, 8, 8])],
                      [h.make_tensor_value_info("y", T.FLOAT, [1, 32, 8, 8])],
                      [w, zero, h.make_tensor("s", T.FLOAT, [], [0.1]),
@@ -156,6 +158,7 @@ def test_weights_of_4_bits_are_uncalibrated(tmp_path, kind, codes):
     r = ok_json("estimate", path, "--json")
     words = [d["word"] for d in r["estimates"][0]["uncalibrated"]]
     assert r["refused"] == [] and ("weights" in words) == (kind == "INT4")
+    assert ok_json("check", path, "--backend", "htp", "--soc", "SM8650", "--json")["refused"] == 0
 
 
 def test_every_chip_and_precision_is_listed(small):

@@ -59,6 +59,56 @@ static uint32_t key_of(const uint32_t *perm, uint32_t n, uint32_t lead) {
     return key;
 }
 
+// The HTP has 4-bit weights in bytes, with the number of bits in their encoding: so its table lists
+// them for every activation, and so other clients send them.
+static bool in_bytes(const ox_import *im, const ox_val *v) {
+    return v->type == OX_I4 && v->enc && !v->enc->block && im->graph->client->is_htp;
+}
+
+static qrn_status encode_in_bytes(ox_import *im, const ox_val *v, Qnn_QuantizeParams_t *q) {
+    const Qnn_QuantizeParams_t from = *q;
+    if (v->enc->n == 1) {
+        q->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET;
+        q->bwScaleOffsetEncoding = (Qnn_BwScaleOffset_t){.bitwidth = 4,
+                                                         .scale = from.scaleOffsetEncoding.scale,
+                                                         .offset = from.scaleOffsetEncoding.offset};
+        return QRN_OK;
+    }
+    float *scales = qrn_arena_alloc(im->arena, v->enc->n * sizeof *scales);
+    int32_t *offsets = qrn_arena_alloc(im->arena, v->enc->n * sizeof *offsets);
+    if (!scales || !offsets)
+        return ox_no_memory(im);
+    for (uint32_t i = 0; i < v->enc->n; i++) {
+        scales[i] = from.axisScaleOffsetEncoding.scaleOffset[i].scale;
+        offsets[i] = from.axisScaleOffsetEncoding.scaleOffset[i].offset;
+    }
+    q->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET;
+    q->bwAxisScaleOffsetEncoding =
+        (Qnn_BwAxisScaleOffset_t){.bitwidth = 4,
+                                  .axis = from.axisScaleOffsetEncoding.axis,
+                                  .numElements = v->enc->n,
+                                  .scales = scales,
+                                  .offsets = offsets};
+    return QRN_OK;
+}
+
+// Signed 4-bit values as bytes, permuted.
+static void *bytes_of_nibbles(const ox_val *v, const void *data, const uint32_t *perm) {
+    size_t n = ox_count(v);
+    uint8_t *wide = qrn_alloc(n), *out = qrn_alloc(n);
+    if (wide && out) {
+        ox_unpack4(wide, data, n);
+        for (size_t i = 0; i < n; i++)
+            wide[i] = (uint8_t)((wide[i] & 15) - ((wide[i] & 8) << 1));
+        ox_permute(out, wide, 8, v->rank, v->dims, perm);
+    } else {
+        qrn_free(out);
+        out = NULL;
+    }
+    qrn_free(wide);
+    return out;
+}
+
 static qrn_status make(ox_import *im, const ox_val *v, const void *data, const uint32_t *perm,
                        uint32_t rank, qc_tensor **out) {
     uint32_t lead = rank > v->rank ? rank - v->rank : 0, dims[OX_MAX_RANK];
@@ -78,8 +128,17 @@ static qrn_status make(ox_import *im, const ox_val *v, const void *data, const u
     unsigned bits = ox_type_bits(v->type);
     // In a trial only 16-bit values are looked at; other weights stay untouched in their file.
     const qc_client *c = im->graph->client;
-    bool move = !is_identity(perm, v->rank) && !(c->trial && bits != 16);
-    void *moved = move ? permuted_data(v, data, bits, perm) : NULL;
+    bool wider = in_bytes(im, v);
+    if (wider)
+        QRN_TRY(encode_in_bytes(im, v, &q));
+    bool move = wider || (!is_identity(perm, v->rank) && !(c->trial && bits != 16));
+    void *moved = wider  ? bytes_of_nibbles(v, data, perm)
+                  : move ? permuted_data(v, data, bits, perm)
+                         : NULL;
+    if (wider) {
+        bits = 8;
+        dtype = QNN_DATATYPE_SFIXED_POINT_8;
+    }
     if (move && !moved)
         return ox_no_memory(im);
     qrn_status s =

@@ -165,6 +165,22 @@ static qc_tensor *second_factor(ox_expr *e, const qc_tensor *a, qc_tensor *b, co
     return matmul_taken(e, a, &like, y) ? ox_convert(e, b, &like) : b;
 }
 
+// The first factor beside a 16-bit second one and a 16-bit result: no HTP multiplies 8 bits by 16.
+// Every value of 8 bits is 256 steps of the wider encoding, so that nothing is rounded.
+static qc_tensor *first_factor(ox_expr *e, qc_tensor *a, const qc_tensor *b, const qc_tensor *y) {
+    if (!a || !b || !y || a->t.v1.dataType != QNN_DATATYPE_UFIXED_POINT_8 ||
+        b->t.v1.dataType != QNN_DATATYPE_UFIXED_POINT_16 ||
+        y->t.v1.dataType != QNN_DATATYPE_UFIXED_POINT_16 ||
+        a->t.v1.quantizeParams.quantizationEncoding != QNN_QUANTIZATION_ENCODING_SCALE_OFFSET ||
+        matmul_taken(e, a, b, y))
+        return a;
+    qc_tensor like = *a;
+    Qnn_ScaleOffset_t *to = &like.t.v1.quantizeParams.scaleOffsetEncoding;
+    like.t.v1.dataType = QNN_DATATYPE_UFIXED_POINT_16;
+    *to = (Qnn_ScaleOffset_t){to->scale / 256, to->offset * 256};
+    return ox_convert(e, a, &like);
+}
+
 // FullyConnected of the rows of a. A third input is a bias: patterns give it where a constant row
 // is added to the result.
 static void emit_dense(ox_expr *e, qc_tensor *a, bool real, qc_tensor *product) {
@@ -204,8 +220,9 @@ static qrn_status import_matmul(ox_import *im, const ox_node *n) {
         emit_dense(&e, a, real, product);
     } else {
         qc_tensor *b = plain_filter(&e, real);
-        a = as_matrix(&e, a, true);
-        b = second_factor(&e, a, as_matrix(&e, b, false), product);
+        b = as_matrix(&e, b, false);
+        a = first_factor(&e, as_matrix(&e, a, true), b, product);
+        b = second_factor(&e, a, b, product);
         ox_into(&e, product);
         ox_matmul(&e, a, b, false, false);
     }

@@ -48,12 +48,18 @@ static double scale_of(const qc_tensor *t, uint32_t c) {
         return (double)q->axisScaleOffsetEncoding
             .scaleOffset[c % q->axisScaleOffsetEncoding.numScaleOffsets]
             .scale;
+    if (q->quantizationEncoding == QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET)
+        return (double)
+            q->bwAxisScaleOffsetEncoding.scales[c % q->bwAxisScaleOffsetEncoding.numElements];
+    if (q->quantizationEncoding == QNN_QUANTIZATION_ENCODING_BW_SCALE_OFFSET)
+        return (double)q->bwScaleOffsetEncoding.scale;
     return (double)q->scaleOffsetEncoding.scale;
 }
 
 static bool per_axis(const qc_tensor *t) {
-    return t->t.v1.quantizeParams.quantizationEncoding ==
-           QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET;
+    Qnn_QuantizationEncoding_t e = t->t.v1.quantizeParams.quantizationEncoding;
+    return e == QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET ||
+           e == QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET;
 }
 
 static int32_t to_s32(double v) {

@@ -43,10 +43,9 @@ static void emit_pool(ox_expr *e, const char *op2, const char *op3, const ox_win
 
 static bool wants(const ox_node *n, uint32_t i) { return i < n->n_out && n->out[i][0]; }
 
-// QNN's op over three dimensions supports f32 and u8 alone.
-static bool supports(const ox_expr *e, const ox_pool *p, const qc_tensor *x) {
-    (void)e;
-    return p->w.n == 2 || ox_type_of(x) == QNN_DATATYPE_FLOAT_32 ||
+// QNN's op over three dimensions supports f32 and u8 alone; maxima of slices have every type.
+static bool supports(const ox_pool *p, const qc_tensor *x) {
+    return p->w.n == 2 || p->w.dilated || ox_type_of(x) == QNN_DATATYPE_FLOAT_32 ||
            ox_type_of(x) == QNN_DATATYPE_UFIXED_POINT_8;
 }
 
@@ -72,7 +71,7 @@ static qrn_status import_max_pool(ox_import *im, const ox_node *n) {
     qc_tensor *y = ox_fixed_out(&e, 0, OX_LAST), *image = ox_image_out(&e, y);
     if (e.s != QRN_OK)
         return e.s;
-    if (supports(&e, &p, x)) {
+    if (supports(&p, x)) {
         emit_max(&e, &p, x, image);
     } else {
         qc_tensor *real = ox_result_typed(&e, QNN_DATATYPE_FLOAT_32, image->rank, image->dims);
@@ -220,7 +219,7 @@ static qrn_status import_global_pool(ox_import *im, const ox_node *n) {
     qc_tensor *x = ox_fixed_in(&e, 0, OX_LAST), *y = ox_fixed_out(&e, 0, OX_LAST);
     if (e.s != QRN_OK)
         return e.s;
-    if (p.w.n > OX_MAX_SPATIAL || (max && !supports(&e, &p, x))) {
+    if (p.w.n > OX_MAX_SPATIAL || (max && !supports(&p, x))) {
         ox_into(&e, y);
         ox_reduce(&e, max ? QNN_OP_REDUCE_MAX : QNN_OP_REDUCE_MEAN, x, axes,
                   spatial_axes(x->rank, axes), true);
