@@ -129,9 +129,9 @@ class Public(Provider):
     def reason(self, error, log):
         """The most telling line: the library's, the provider's, onnxruntime's."""
         line = r"_QTI_AISW: (?:graph '[^']*' )?(?:node '[^']*' )?(?:\((\w+)\): )?"
-        # The GPU library also says at INFO what it is; its refusals end with their code.
+        # At INFO the libraries also say what they do; refusals end with their code.
         gpu = re.search("GPU" + line + r"(.*\(QNN_\w+\))", log)
-        ours = re.search("HTP" + line + "(.*)", log) or gpu
+        ours = re.search("HTP" + line + r"(.*\(QNN_\w+\))", log) or gpu
         if ours:
             op, text = ours.groups()
             text = re.sub(r" ?\(tensor '[^']*'\)| ?\(QNN_[A-Z_]+\)|tensor '[^']*': ", "", text)

@@ -460,7 +460,8 @@ static uint32_t published_rank(const char *op, const char *text) {
                                         "ElementWiseSquareRoot",
                                         "ReduceSum",
                                         "ReduceMax",
-                                        "ElementWiseMaximum"}; // observed
+                                        "ElementWiseMaximum",
+                                        "Prelu"}; // observed
     uint32_t max = 0;
     char after = '\0';
     if (sscanf(text, "rank<=%u%c", &max, &after) < 1 && sscanf(text, "rank=%u%c", &max, &after) < 1)

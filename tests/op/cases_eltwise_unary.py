@@ -344,8 +344,6 @@ def error_cases(f):
     refuse("Relu", "f32", "f32", "Relu_shape", dims=(4,))
     refuse("ElementWiseAbs", "f32", "i32", "Abs_real_to_integer")
     refuse("ElementWiseAbs", "i32", "f32", "Abs_integer_to_real")
-    refuse("ReluMinMax", "f32", "f32", "ReluMinMax_crossed",
-           {"min_value": ("f32", 2.0), "max_value": ("f32", 1.0)})
     refuse("ReluMinMax", "f32", "f32", "ReluMinMax_no_max", {"min_value": ("f32", 2.0)})
     refuse("ReluMinMax", "f32", "f32", "ReluMinMax_nan",
            {"min_value": ("f32", np.nan), "max_value": ("f32", 1.0)})
@@ -362,8 +360,6 @@ def error_cases(f):
            {"operation": ("u32", 4), "min_value": ("f32", 0.0), "max_value": ("f32", 1.0)})
     refuse(neuron, "f32", "f32", "Neuron_no_max", {"operation": ("u32", 5),
                                                    "min_value": ("f32", 0.0)})
-    refuse(neuron, "f32", "f32", "Neuron_crossed",
-           {"operation": ("u32", 5), "min_value": ("f32", 1.0), "max_value": ("f32", 0.0)})
     refuse(neuron, "f32", "f32", "Neuron_unknown_operation", {"operation": ("u32", 9)})
     refuse(neuron, "f32", "f32", "Neuron_no_operation")
     refuse("ElementWiseUnary", "f32", "f32", "Unary_unknown_operation", {"operation": ("u32", 16)})

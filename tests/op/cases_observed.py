@@ -63,6 +63,21 @@ def function_cases(f):
                   {"operation": ("u32", 1)}, name=f"ElementWiseUnary_ASIN_{dtype}_{shape[0]}")
 
 
+def crossed_limits_cases(f):
+    """min(max_value, max(min_value, x)) is max_value when the limits are crossed."""
+    for dtype in ("f32", "uq8", "sq8", "uq16", "i32"):
+        x = integers(f, "x", dtype, (4, 19)) if dtype == "i32" else \
+            q.Tensor("x", f.rng.uniform(-3, 3, (4, 19)), dtype)
+        y = np.full((4, 19), 1, int) if dtype == "i32" else np.full((4, 19), 1.0)
+        enc = None if dtype in ("i32", "f32") else x.enc
+        limits = {"min_value": ("f32", 2.0), "max_value": ("f32", 1.0)}
+        f.add("ReluMinMax", [x], [q.Tensor("y", y, dtype, enc)], limits,
+              name=f"ReluMinMax_crossed_{dtype}")
+        if dtype != "i32":
+            f.add("ElementWiseNeuron", [x], [q.Tensor("y", y, dtype, enc)],
+                  {"operation": ("u32", 5), **limits}, name=f"ElementWiseNeuron_crossed_{dtype}")
+
+
 def rank5_cases(f):
     for dtype in ("f32", "uq8", "sq8", "uq16"):
         x = q.Tensor("x", f.rng.uniform(0.2, 3.0, FIVE), dtype)
@@ -81,6 +96,11 @@ def rank5_cases(f):
                      None if dtype == "f32" else q.scale_offset(1 / 32), "static")
         f.add("MatMul", [x, w], [q.Tensor("y", x.real @ w.real, dtype)],
               name=f"MatMul_{dtype}_rank5")
+        slopes = q.Tensor("s", f.rng.uniform(0, 1, (9,)), dtype, kind="static")
+        x = q.Tensor("x", f.rng.normal(size=FIVE), dtype)
+        f.add("Prelu", [x, slopes],
+              [q.Tensor("y", np.where(x.real < 0, x.real * slopes.real, x.real), dtype)],
+              name=f"Prelu_{dtype}_rank5")
     x = q.Tensor("x", f.rng.normal(size=FIVE), "uq16")
     f.add("Sigmoid", [x], [q.Tensor("y", sigmoid(x.real), "uq16", q.scale_offset(1 / 60000))],
           name="Sigmoid_uq16_rank5")
@@ -90,6 +110,7 @@ def cases(f):
     integer_cases(f)
     index_cases(f)
     function_cases(f)
+    crossed_limits_cases(f)
     rank5_cases(f)
 
 

@@ -5,6 +5,8 @@
 #include "ir/element_wise.h"
 #include "ir/ops/row.h"
 
+#include <math.h>
+
 #define BYTES (UQ8 | SQ8 | U8 | B8) // types of truth values
 
 static bool has_type(const qrn_tensor *t, qrn_dtype_mask types) {
@@ -111,12 +113,13 @@ static qrn_status positive_beta(const qrn_op_call *c) {
     return qrn_op_fail(c, QRN_E_PARAM, "parameter 'beta': %g, expected above 0", (double)beta);
 }
 
-static qrn_status ordered_limits(const qrn_op_call *c) {
+// Limits may be crossed: min(max_value, max(min_value, x)) is max_value then.
+static qrn_status numeric_limits(const qrn_op_call *c) {
     float low = qrn_op_f32(c, "min_value", 0), high = qrn_op_f32(c, "max_value", 0);
-    if (low <= high)
+    if (!isnan(low) && !isnan(high))
         return QRN_OK;
-    return qrn_op_fail(c, QRN_E_PARAM, "parameter 'min_value': %g, expected at most max_value %g",
-                       (double)low, (double)high);
+    return qrn_op_fail(c, QRN_E_PARAM, "parameter '%s': NaN, expected a number",
+                       isnan(low) ? "min_value" : "max_value");
 }
 
 static qrn_status rule_softplus(const qrn_op_call *c) {
@@ -125,7 +128,7 @@ static qrn_status rule_softplus(const qrn_op_call *c) {
 }
 
 static qrn_status rule_relu_min_max(const qrn_op_call *c) {
-    QRN_TRY(ordered_limits(c));
+    QRN_TRY(numeric_limits(c));
     return rule_unary(c);
 }
 
@@ -160,7 +163,7 @@ static qrn_status rule_neuron(const qrn_op_call *c) {
             return qrn_op_fail(c, QRN_E_PARAM,
                                "parameters 'min_value' and 'max_value': missing, RELU_MIN_MAX "
                                "needs both");
-        QRN_TRY(ordered_limits(c));
+        QRN_TRY(numeric_limits(c));
     }
     return rule_unary(c);
 }
