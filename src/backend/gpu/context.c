@@ -64,6 +64,7 @@ static qrn_status open_unit(const qrn_api_backend *b, const qrn_cl_device *info,
         return s;
     }
     qrn_gpu_probe(d);
+    qrn_gpu_probe_half(d);
     qrn_gpu_probe_pinned(d);
     *out = d;
     return QRN_OK;

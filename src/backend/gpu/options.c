@@ -238,8 +238,12 @@ void qrn_gpu_log_options(const qrn_api_graph *g) {
             o->no_recording ? "" : ")");
     qrn_gpu_backend *b = qrn_gpu_backend_of(g->context->backend);
     if (o->precision == QRN_GPU_FP16 && !atomic_exchange(&b->said_hybrid, true))
-        qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
-                "precision FP16 runs as HYBRID: tensors are stored in fp16, computed in fp32");
+        qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO, "%s",
+                c->device.half_math
+                    ? "precision FP16: element-wise sums and products are computed in fp16, "
+                      "everything else in fp32"
+                    : "precision FP16 runs as HYBRID: tensors are stored in fp16, computed in "
+                      "fp32");
 }
 
 // Fences may change with every execution; the rest is settled when the graph is finalized.

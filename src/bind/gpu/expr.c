@@ -4,6 +4,7 @@
 // that the steps do not make themselves are loaded, each once.
 #include "bind/gpu/binder.h"
 #include "bind/gpu/formulas.h"
+#include "bind/gpu/half.h"
 
 #include "base/mem.h"
 
@@ -28,6 +29,7 @@ typedef struct expr {
     load loads[LOADS];
     uint32_t n_loads;
     bool failed;                                     // more loads than there is room for
+    bool half;                                       // some numbers are HALF
     int32_t numbers[LOADS * (2 * QRN_MAX_RANK + 1)]; // parameters of indices
     uint32_t n_numbers;
     char head[16]; // name of the value that the kernel passes; "": the head is in the expression
@@ -40,6 +42,22 @@ static const char *number_type(qrn_dtype t) {
     if (qrn_dtype_is_float(t))
         return t == QRN_DTYPE_F64 ? "double" : "float";
     return qrn_gpu_type_name(t);
+}
+
+// The same of value v between the steps of the expression.
+static const char *variable_type(expr *e, qrn_val v) {
+    const qrn_gpu_binder *b = e->k->b;
+    if (!qrn_dtype_is_float(qrn_gpu_value(b, v)->dtype) || !qrn_gpu_is_half(b, v))
+        return number_type(qrn_gpu_value(b, v)->dtype);
+    e->half = true;
+    return "HALF";
+}
+
+// The type that a step on floats or integers computes in.
+static const char *operation_type(const expr *e, const qrn_cstep *s) {
+    return s->domain != QRN_DOMAIN_F32         ? "long"
+           : qrn_gpu_computes_half(e->k->b, s) ? "HALF"
+                                               : "float";
 }
 
 static bool is_plain(const qrn_cvalue *v) {
@@ -183,7 +201,7 @@ static bool emit_unary(expr *e, uint32_t at, const qrn_cstep *s, const char *x, 
     char text[5][40];
     const float values[] = {a->alpha, a->beta, a->low, a->high, a->threshold};
     static const char *const names[] = {"alpha", "beta", "low", "high", "threshold"};
-    qrn_gpu_print(&e->body, "    { %s x = %s;", floats ? "float" : "long", x);
+    qrn_gpu_print(&e->body, "    { %s x = %s;", operation_type(e, s), x);
     for (int i = 0; i < 5; i++) {
         float_text(text[i], sizeof text[i], values[i]);
         if (strstr(formula, names[i]))
@@ -198,7 +216,7 @@ static bool emit_unary(expr *e, uint32_t at, const qrn_cstep *s, const char *x, 
 static bool emit_binary(expr *e, uint32_t at, const qrn_cstep *s, const char *x, const char *y) {
     uint32_t op = ((const qrn_binary_args *)s->args)->op;
     bool raw = s->domain == QRN_DOMAIN_RAW, floats = s->domain == QRN_DOMAIN_F32;
-    const char *formula = qrn_gpu_binary_formula(op, floats), *type = floats ? "float" : "long";
+    const char *formula = qrn_gpu_binary_formula(op, floats), *type = operation_type(e, s);
     if (!formula || (raw && s->op != &qrn_cop_logical))
         return false;
     qrn_gpu_print(&e->body, "    { %s x = %s; ", type, x);
@@ -379,11 +397,11 @@ static bool emit_step(expr *e, uint32_t at) {
 static void declare(expr *e, bool whole) {
     const qrn_compiled *cg = e->k->b->cg;
     for (uint32_t i = 0; i < e->g->n; i++) {
-        const qrn_cvalue *v = &cg->values[cg->steps[e->g->steps[i]].out[0]];
+        qrn_val v = cg->steps[e->g->steps[i]].out[0];
         if (i > 0 || whole)
-            qrn_gpu_print(&e->body, "    %s t%u;\n", number_type(v->dtype), i);
+            qrn_gpu_print(&e->body, "    %s t%u;\n", variable_type(e, v), i);
         else
-            qrn_gpu_print(&e->body, "    %s t0 = v;\n", number_type(v->dtype));
+            qrn_gpu_print(&e->body, "    %s t0 = v;\n", variable_type(e, v));
     }
 }
 
@@ -410,6 +428,8 @@ static void define_function(expr *e, bool whole) {
     const qrn_cvalue *head = &cg->values[cg->steps[e->g->steps[0]].out[0]];
     const qrn_cvalue *last = &cg->values[cg->steps[e->g->steps[e->g->n - 1]].out[0]];
     qrn_gpu_text *t = &e->k->defines;
+    if (e->half)
+        qrn_gpu_print(t, QRN_GPU_HALF);
     qrn_gpu_print(t, "#define EPI_ARGS %s\n#define EPI_BEGIN %s\n", text_of(&e->params),
                   text_of(&e->begin));
     qrn_gpu_print(t, "#define EPI(v, i) epi((v), (i)%s)\n#define EPI_FUNCTION \\\n",

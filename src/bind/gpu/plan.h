@@ -21,11 +21,13 @@ typedef struct qrn_gpu_device {
     struct qrn_gpu_shares *shares; // of constants that plans have in common, or NULL
     struct qrn_gpu_tuner *tuner;   // measured choices, or NULL
     bool mma;                      // tensor cores can be used through inline PTX: qrn_gpu_probe
+    bool half_math;                // additions and products of fp16 numbers: qrn_gpu_probe_half
     bool direct;                   // kernels can use pinned memory while it is mapped
 } qrn_gpu_device;
 
 // Finds out by test programs what the device can do. Never fails.
 void qrn_gpu_probe(qrn_gpu_device *d);
+void qrn_gpu_probe_half(qrn_gpu_device *d);
 
 typedef enum qrn_gpu_space {
     QRN_GPU_NOWHERE,
