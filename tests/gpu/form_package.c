@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Ops of a package that store tensors in every form. Parameters "type" and "layout" are numbers of
-// the API's enums. x has rank 4 (N H W C) or, for layouts with D, 5.
+// the API's enums. x has rank 4 (N H W C) or less or, for layouts with D, 5.
 //   Form    y = 2 x + 1, claimed in that form ("half" 1: in fp16)
 //   Unform  y = x + 0.5, plain; x is read in the form that storageTypes names
 //   Tiled   y = 2 x + 1 of [1, 4, 6, C], claimed as four images of at most 2 x 4 pixels
@@ -160,11 +160,11 @@ static void write_text(impl *m, const char *head, const char *declared, const ch
              body);
 }
 
-// Of a tensor of rank 4 or 5: N D H W C.
+// Of a tensor of rank 5 or less: N D H W C.
 static void add_shape(impl *m, unsigned k, const Qnn_Tensor_t *t, size_t *work) {
-    const uint32_t *d = t->v1.dimensions;
-    bool deep = t->v1.rank == 5;
-    uint32_t all[5] = {d[0], deep ? d[1] : 1, d[1 + deep], d[2 + deep], d[3 + deep]};
+    uint32_t all[5] = {1, 1, 1, 1, 1}, rank = t->v1.rank;
+    for (uint32_t d = 0; d < rank; d++)
+        all[rank == 4 && d == 0 ? 0 : 5 - rank + d] = t->v1.dimensions[d];
     *work = (size_t)all[0] * all[1] * all[2] * all[3] * ((all[4] + 3) / 4);
     for (int i = 0; i < 5; i++)
         add_int(m, k, all[i]);

@@ -2,9 +2,11 @@
 //
 // Ops of packages that store tensors in forms of their own (GPU-OPP-03, -04), with kernels of every
 // kind. Expected values are plain formulas of the inputs (form_package.c says which).
+#include "cl_shim.h"
 #include "gpu_client.h"
 
 #include "GPU/QnnGpuOpPackage.h"
+#include "base/mem.h"
 
 #include <unistd.h>
 
@@ -278,9 +280,110 @@ static void opp_05_patterns_of_built_in_ops_have_constraints(void **state) {
     gpu_end(&w);
 }
 
+static void opp_03_an_image_that_the_device_cannot_make_is_an_error(void **state) {
+    (void)state;
+    gpu_world w = begin();
+    Qnn_GraphHandle_t g;
+    uint32_t dims[] = {1, 1, 1 << 20, 4};
+    Qnn_Param_t type = number("type", QNN_GPU_MEM_OBJ_TYPE_IMAGE2D);
+    GPU_OK(w.qnn.graphCreate(w.context, "large", NULL, &g));
+    Qnn_Tensor_t x = tensor(&w.qnn, g, "x", QNN_TENSOR_TYPE_APP_WRITE, 4, dims);
+    Qnn_Tensor_t y = tensor(&w.qnn, g, "y", QNN_TENSOR_TYPE_APP_READ, 4, dims);
+    Qnn_OpConfig_t form = op_config("n", "forms", "Form", &x, 1, &y, 1);
+    form.v1.numOfParams = 1;
+    form.v1.params = &type;
+    GPU_OK(w.qnn.graphAddNode(g, form));
+    GPU_FAILS(w.qnn.graphFinalize(g, NULL, NULL), QNN_GRAPH_ERROR_OPTIMIZATION_FAILED);
+    GPU_LOGGED("image, 1048576 x 1 x 1");
+    gpu_end(&w);
+}
+
+// --- everything that can fail fails once
+
+// A life with an image over a buffer, a super node, and a second op; false: something failed.
+static bool live(const gpu_table *qnn) {
+    static uint32_t dims[] = {2, 3};
+    Qnn_BackendHandle_t b;
+    Qnn_ContextHandle_t c = NULL;
+    Qnn_GraphHandle_t g;
+    float in[6] = {1, -2, 3, -4, 5, -6}, out[2][6];
+    Qnn_Param_t type = number("type", QNN_GPU_MEM_OBJ_TYPE_IMAGE1D_BUFFER);
+    Qnn_Tensor_t t[5];
+    static const char *const names[] = {"x", "a", "y", "r", "z"};
+    bool ok = qnn->backendCreate(NULL, NULL, &b) == QNN_SUCCESS;
+    if (!ok)
+        return false;
+    ok =
+        qnn->backendRegisterOpPackage(b, lib_path(PACKAGE), "form_provider", NULL) == QNN_SUCCESS &&
+        qnn->contextCreate(b, NULL, NULL, &c) == QNN_SUCCESS &&
+        qnn->graphCreate(c, "g", NULL, &g) == QNN_SUCCESS;
+    for (int i = 0; i < 5 && ok; i++) {
+        t[i] = describe(names[i],
+                        i == 0       ? QNN_TENSOR_TYPE_APP_WRITE
+                        : i % 2 == 0 ? QNN_TENSOR_TYPE_APP_READ
+                                     : QNN_TENSOR_TYPE_NATIVE,
+                        QNN_DATATYPE_FLOAT_32, 2, dims);
+        ok = qnn->tensorCreateGraphTensor(g, &t[i]) == QNN_SUCCESS;
+    }
+    Qnn_OpConfig_t form = op_config("form", "forms", "Form", &t[0], 1, &t[1], 1);
+    form.v1.numOfParams = 1;
+    form.v1.params = &type;
+    const char *own = QNN_OP_PACKAGE_NAME_QTI_AISW;
+    ok = ok && qnn->graphAddNode(g, form) == QNN_SUCCESS &&
+         qnn->graphAddNode(g, op_config("abs", own, "ElementWiseAbs", &t[1], 1, &t[2], 1)) ==
+             QNN_SUCCESS &&
+         qnn->graphAddNode(g, op_config("relu", own, "Relu", &t[0], 1, &t[3], 1)) == QNN_SUCCESS &&
+         qnn->graphAddNode(g, op_config("neg", own, "ElementWiseNeg", &t[3], 1, &t[4], 1)) ==
+             QNN_SUCCESS &&
+         qnn->graphFinalize(g, NULL, NULL) == QNN_SUCCESS;
+    if (ok) {
+        Qnn_Tensor_t y[] = {t[2], t[4]};
+        set_buffer(&t[0], in, sizeof in);
+        set_buffer(&y[0], out[0], sizeof out[0]);
+        set_buffer(&y[1], out[1], sizeof out[1]);
+        ok = qnn->graphExecute(g, &t[0], 1, y, 2, NULL, NULL) == QNN_SUCCESS;
+    }
+    for (int i = 0; ok && i < 6; i++) {
+        float v = 2 * in[i] + 1;
+        assert_float_equal(out[0][i], v > 0 ? v : -v, 1e-6);
+        assert_float_equal(out[1][i], in[i] > 0 ? -in[i] : 0, 1e-6);
+    }
+    if (c)
+        GPU_OK(qnn->contextFree(c, NULL));
+    GPU_OK(qnn->backendFree(b));
+    return ok;
+}
+
+static void every_call_of_opencl_and_allocation_that_fails_leaves_nothing(void **state) {
+    (void)state;
+    gpu_table qnn = gpu_open();
+    assert_true(live(&qnn));
+    assert_true(live(&qnn));
+    size_t before = qrn_alloc_live();
+    unsigned n = 1, failed = 0;
+    for (bool over = false; !over && n < 500; n++) {
+        shim_begin(n);
+        shim_announce("", NULL);
+        failed += !live(&qnn);
+        over = shim_left > 0;
+        assert_int_equal(shim_live, 0);
+        assert_int_equal(qrn_alloc_live(), before);
+        shim_end();
+    }
+    assert_true(failed > 20 && n < 500);
+    failed = 0;
+    for (n = 1; n < 300; n += 5) { // a sample: each is a life of a backend
+        qrn_alloc_fail_at(n, false);
+        failed += !live(&qnn);
+        qrn_alloc_fail_at(0, false);
+        assert_int_equal(qrn_alloc_live(), before);
+    }
+    assert_true(failed > 10);
+    assert_true(live(&qnn));
+}
+
 // --- the cache of programs
 
-static qrn_cl_api real;
 static const char *watched;
 static unsigned n_built;
 
@@ -335,6 +438,8 @@ int main(void) {
         cmocka_unit_test(opp_03_arguments_have_every_type),
         cmocka_unit_test(opp_03_kernels_may_be_binaries),
         cmocka_unit_test(opp_03_an_output_that_no_kernel_writes_is_rejected),
+        cmocka_unit_test(opp_03_an_image_that_the_device_cannot_make_is_an_error),
+        cmocka_unit_test(every_call_of_opencl_and_allocation_that_fails_leaves_nothing),
         cmocka_unit_test(opp_05_patterns_of_built_in_ops_have_constraints),
         cmocka_unit_test(krp_04_another_hash_of_a_package_is_another_program),
     };
