@@ -57,8 +57,9 @@ typedef struct qrn_gpu_candidates {
 } qrn_gpu_candidates;
 
 // The number of the candidate to use in the plan of cg (d NULL: no device), and a note in the plan
-// when it was measured once. Equal times give the lower number. A question has 50 ms for running
-// candidates; building counts for the graph's time alone.
+// when it was measured once. Number 0 wins unless another takes clearly less; equal times give the
+// lower number. A question has 50 ms for running candidates; building counts for the graph's time
+// alone.
 uint32_t qrn_gpu_tune(const qrn_gpu_device *d, qrn_gpu_plan *p, qrn_compiled *cg,
                       const qrn_gpu_question *q, const qrn_gpu_candidates *c);
 
