@@ -37,3 +37,15 @@ configure_file(cmake/sdk.yaml.in "${CMAKE_BINARY_DIR}/sdk.yaml" @ONLY)
 configure_file(cmake/envsetup.sh.in "${CMAKE_BINARY_DIR}/envsetup.sh" @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/sdk.yaml" DESTINATION .)
 install(FILES "${CMAKE_BINARY_DIR}/envsetup.sh" DESTINATION bin)
+
+# lib/python: the package `quern` as it is imported from there, with links to what lies around it,
+# and the stand-in for onnxruntime_qnn in a folder of its own, which nobody gets without asking.
+install(DIRECTORY python/quern python/shim DESTINATION lib/python
+        FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
+install(DIRECTORY examples/digits DESTINATION lib/python/quern)
+file(RELATIVE_PATH to_lib "/lib/python/quern" "/${CMAKE_INSTALL_LIBDIR}")
+file(RELATIVE_PATH to_bin "/lib/python/quern" "/${CMAKE_INSTALL_BINDIR}")
+install(CODE "
+    set(dir \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/python/quern\")
+    file(CREATE_LINK \"${to_lib}\" \"\${dir}/lib\" SYMBOLIC)
+    file(CREATE_LINK \"${to_bin}\" \"\${dir}/bin\" SYMBOLIC)")

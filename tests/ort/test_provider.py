@@ -272,6 +272,35 @@ def test_a_library_that_is_no_backend_is_an_error(tmp_path):
         session(conv_net(seed=1), {"backend_path": str(fake)})
 
 
+@pytest.mark.parametrize("name, backend", [("libQnnHtp.so", "HTP"), ("libQnnCpu.so", "CPU")])
+def test_a_library_without_a_path_is_the_one_beside_the_provider(name, backend, monkeypatch):
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    feeds = {"x": images(2, 1)[0]}
+    options = {"backend_path": name, **({"soc_model": "SM8650"} if backend == "HTP" else {})}
+    got = session(conv_net(seed=1), options).run(None, feeds)[0]
+    want = cpu_session(conv_net(seed=1)).run(None, feeds)[0]
+    assert np.abs(got - want).max() < 0.02 * np.abs(want).max()
+
+
+def test_grouped_attention_with_a_buffer_runs_whole_on_the_npu():
+    rng, sizes = np.random.default_rng(3), {"q": [1, 1, 32], "k": [1, 1, 16], "v": [1, 1, 16]}
+    past = {"pk": [1, 2, 6, 8], "pv": [1, 2, 6, 8]}
+    node = helper.make_node(
+        "GroupQueryAttention", ["q", "k", "v", "pk", "pv", "last", "total"], ["y", "ok", "ov"],
+        domain="com.microsoft", num_heads=4, kv_num_heads=2)
+    feeds = {n: rng.standard_normal(s).astype(np.float32) for n, s in {**sizes, **past}.items()}
+    data = model([node], [(n, np.float32, v.shape) for n, v in feeds.items()] +
+                 [("last", np.int32, [1, 1])],
+                 [("y", np.float32, [1, 1, 32])] + [(n, np.float32, [1, 2, 6, 8])
+                                                    for n in ("ok", "ov")],
+                 constants=[("total", np.int32([6]))], domains=["com.microsoft"])
+    feeds["last"] = np.int32([[3]])  # three keys of the past count, and the new one behind them
+    got = session(data, HTP).run(None, feeds)
+    want = cpu_session(data).run(None, feeds)
+    assert np.abs(got[0] - want[0]).max() < 0.01
+    assert np.abs(got[1][:, :, 3] - want[1][:, :, 3]).max() < 0.01
+
+
 Policy = ort.OrtExecutionProviderDevicePolicy
 
 

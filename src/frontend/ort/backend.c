@@ -18,17 +18,22 @@ static const char *const files[QE_BACKENDS] = {"libQnnCpu.so", "libQnnGpu.so", "
 
 const char *const qe_backend_names[QE_BACKENDS] = {"CPU", "GPU", "HTP", "Saver"};
 
-void qe_library_path(qe_backend kind, char *out, size_t size) {
+// A library by the name of its file: the one beside the provider, else what the loader finds.
+static void find_library(const char *file, char *out, size_t size) {
     Dl_info self;
     const char *slash = NULL;
     if (dladdr((const void *)files, &self) && self.dli_fname)
         slash = strrchr(self.dli_fname, '/');
     if (slash) {
-        snprintf(out, size, "%.*s/%s", (int)(slash - self.dli_fname), self.dli_fname, files[kind]);
+        snprintf(out, size, "%.*s/%s", (int)(slash - self.dli_fname), self.dli_fname, file);
         if (access(out, R_OK) == 0)
             return;
     }
-    snprintf(out, size, "%s", files[kind]);
+    snprintf(out, size, "%s", file);
+}
+
+void qe_library_path(qe_backend kind, char *out, size_t size) {
+    find_library(files[kind], out, size);
 }
 
 bool qe_library_there(qe_backend kind) {
@@ -137,8 +142,10 @@ static qrn_status check_kind(const qe_ep *ep) {
 qrn_status qe_backend_open(qe_ep *ep) {
     char path[PATH_MAX];
     const char *saver = ep->opt.saver_path;
-    if (ep->opt.backend_path)
+    if (ep->opt.backend_path && strchr(ep->opt.backend_path, '/'))
         snprintf(path, sizeof path, "%s", ep->opt.backend_path);
+    else if (ep->opt.backend_path)
+        find_library(ep->opt.backend_path, path, sizeof path);
     else
         qe_library_path(ep->backend, path, sizeof path);
     ep->backend = kind_of(path, ep->backend); // that a serializer stands for

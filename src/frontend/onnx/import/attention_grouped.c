@@ -99,7 +99,8 @@ static qc_tensor *start_of(ox_expr *e, const grouped *g) {
     qc_tensor *x = ox_with(e, QNN_OP_ELEMENT_WISE_ADD, last, 1 - (double)g->a.queries);
     if (e->s == QRN_OK)
         e->s = ox_number(e->im, QNN_DATATYPE_INT_32, 0, &zero);
-    return ox_binary(e, QNN_OP_ELEMENT_WISE_MAXIMUM, x, zero);
+    // The HTP has no maximum of integers, but it compares and selects them.
+    return ox_select(e, ox_compare(e, QNN_OP_ELEMENT_WISE_GREATER, x, zero), x, zero);
 }
 
 static int32_t *ints_of(ox_expr *e, size_t n) {
