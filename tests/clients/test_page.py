@@ -53,10 +53,11 @@ def shell(text, folder):
 
 def test_every_block_is_run_here():
     assert {name for name, found in SECTIONS.items() if found} == {
-        "onnxruntime-qnn", "executorch", "LiteRT", "A program in C"}
+        "onnxruntime-qnn", "executorch", "LiteRT", "onnxruntime-genai", "Olive", "A program in C"}
     assert "pip install onnxruntime-qnn==2.7.0\n" == SECTIONS["onnxruntime-qnn"][0][1]
     pinned = (ROOT / "tests" / "clients" / "requirements.txt").read_text()
-    assert "onnxruntime-qnn==2.7.0" in pinned and "ai-edge-litert==2.3.0" in pinned
+    for package in ("onnxruntime-qnn==2.7.0", "ai-edge-litert==2.3.0", "onnxruntime-genai==0.18.0"):
+        assert package in pinned and f"pip install {package}\n" in PAGE
 
 
 def test_onnxruntime_qnn(folder):
@@ -114,6 +115,28 @@ def test_litert(folder):
     np.testing.assert_allclose(np.fromstring(numbers.strip("[]"), sep=" "), want[0], rtol=2e-3,
                                atol=2e-3)
     assert all(Path(p).is_relative_to(folder / "build" / "sdk") for p in loaded.split())
+
+
+def test_onnxruntime_genai(folder):
+    pytest.importorskip("onnxruntime_genai", reason="onnxruntime-genai is not installed")
+    import genai_models
+    commands, generating = blocks("onnxruntime-genai", "sh", "python")
+    genai_models.write(folder / "model", {"qnn": {"backend_path": "libQnnHtp.so",
+                                                  "soc_model": "SM8650"}})
+    (folder / "generate.py").write_text(generating)
+    tokens = [int(t) for t in shell(commands, folder).splitlines()[-1].split()]
+    assert tokens[:3] == [1, 5, 9] and len(tokens) > 8
+
+
+def test_olive(folder):
+    pytest.importorskip("olive", reason="olive-ai is not installed")
+    import onnx
+    from ort_models import conv_net
+    commands, compiling = blocks("Olive", "sh", "python")
+    (folder / "model.onnx").write_bytes(conv_net(seed=1))
+    (folder / "compile.py").write_text(compiling)
+    made = folder / shell(commands, folder).splitlines()[-1]
+    assert onnx.load(made, load_external_data=False).graph.node[0].op_type == "EPContext"
 
 
 def test_a_program_in_c(folder):
