@@ -2,7 +2,7 @@
 """LiteRT on our libraries: models compiled by ai_edge_litert.aot, and CompiledModel on our dispatch
 library. Run as a program, it is the new process in which a compiled model runs:
 
-    litert_models.py MODEL.tflite DISPATCH_FOLDER INPUTS.npz OUTPUTS.npz
+    litert_models.py MODEL.tflite DISPATCH_FOLDER INPUTS.npz OUTPUTS.npz [cpu]
 """
 import os
 import subprocess
@@ -64,13 +64,13 @@ def dispatched(path):
     return found
 
 
-def compiled_model(path, sdk, inputs, folder, **env):
-    """Outputs by name of a compiled file in a new process of the stock wheel, or the CalledProcess
-    error."""
+def compiled_model(path, sdk, inputs, folder, *more):
+    """Outputs by name of a compiled file in a new process of the stock wheel; `more`: "cpu" for
+    models of which a part stays there. A process that fails is a CalledProcessError."""
     given, made = folder / "given.npz", folder / "made.npz"
     np.savez(given, **inputs)
-    subprocess.run([sys.executable, __file__, path, libraries(sdk), given, made], check=True,
-                   capture_output=True, text=True, env={**os.environ, **env})
+    subprocess.run([sys.executable, __file__, path, libraries(sdk), given, made, *more], check=True,
+                   capture_output=True, text=True)
     return dict(np.load(made))
 
 
@@ -92,12 +92,12 @@ def carrier(dtype):
     return np.dtype(dtype if dtype in known else np.int8)
 
 
-def main(model, dispatch, given, made):
+def main(model, dispatch, given, made, more=None):
     from ai_edge_litert.compiled_model import (CompiledModel, Environment, EnvironmentOptions,
                                                HardwareAccelerator)
     environment = Environment.create(options=EnvironmentOptions(dispatch_library_path=dispatch))
-    compiled = CompiledModel.from_file(model, environment=environment,
-                                       hardware_accel=HardwareAccelerator.NPU)
+    where = HardwareAccelerator.NPU | (HardwareAccelerator.CPU if more else 0)
+    compiled = CompiledModel.from_file(model, environment=environment, hardware_accel=where)
     (key, ports), = compiled.get_signature_list().items()
     ins, outs = compiled.create_input_buffers(0), compiled.create_output_buffers(0)
     values = np.load(given)

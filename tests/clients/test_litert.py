@@ -79,16 +79,19 @@ def build(net, sdk, folder):
 
 
 def same_as_quern_run(compiled, inputs, outputs, folder):
-    """The context binary inside of the file, by quern run: values as they are stored."""
+    """The compiled file, and the context binary inside of it, by quern run: values as they are
+    stored."""
     (_, binary), = litert.dispatched(compiled)
     (folder / "net.bin").write_bytes(binary)
     files = [folder / f"{n}.raw" for n in inputs]
     for file, value in zip(files, inputs.values()):
         value.tofile(file)
-    subprocess.run([QUERN, "run", folder / "net.bin", *files, "--native", "-q", "-o",
-                    folder / "quern", "--format", "raw"], check=True, capture_output=True)
-    made = [m.read_bytes() for m in (folder / "quern").iterdir()]  # in the binary's own order
-    assert sorted(made) == sorted(v.tobytes() for v in outputs.values())
+    for model in (compiled, folder / "net.bin"):
+        out = folder / f"quern_{model.suffix}"
+        subprocess.run([QUERN, "run", model, *files, "--native", "-q", "-o", out, "--format",
+                        "raw"], check=True, capture_output=True)
+        made = [m.read_bytes() for m in out.iterdir()]  # in the binary's own order
+        assert sorted(made) == sorted(v.tobytes() for v in outputs.values())
 
 
 @pytest.mark.parametrize("net", NETS)
@@ -103,6 +106,24 @@ def test_a_compiled_model_runs_on_our_dispatch_library(net, sdk, tmp_path):
             assert np.abs(got[name].astype(int) - value).max() <= 1
         else:
             np.testing.assert_allclose(got[name], value, atol=2e-3)
+
+
+def test_partitions_around_an_op_of_the_cpu_run(sdk, tmp_path):
+    rng, g = np.random.default_rng(2), Graph()
+    x = g.input("x", [2, 16])
+    w = [g.const(rng.normal(size=(16, 16)).astype(np.float32) / 4) for _ in range(2)]
+    a = g.op("FULLY_CONNECTED", [x, w[0], -1], g.tensor([2, 16]))
+    m = g.op("FLOOR_MOD", [a, g.const(np.full([1], 0.75, np.float32))], g.tensor([2, 16]))
+    g.output(g.op("FULLY_CONNECTED", [m, w[1], -1], g.tensor([2, 16], name="y")))
+    g.save(tmp_path / "net.tflite")
+    compiled, counts = litert.aot(sdk, tmp_path / "net.tflite", tmp_path / "out")
+    assert counts == (2, 3, 2)
+    (first, _), (second, _) = litert.dispatched(compiled)
+    assert first != second
+    inputs = {"x": np.round(rng.normal(size=(2, 16)), 1).astype(np.float32)}
+    got = litert.compiled_model(compiled, sdk, inputs, tmp_path, "cpu")["y"]
+    want = litert.interpret(tmp_path / "net.tflite", inputs)["y"]
+    np.testing.assert_allclose(got, want, atol=0.02)
 
 
 def test_models_for_other_chips_run_and_name_the_chip(sdk, tmp_path):
