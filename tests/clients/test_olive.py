@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Olive: its pass that compiles models to context models, through the stand-in for onnxruntime_qnn.
+"""Olive: its recipe for convolutional networks, through the stand-in for onnxruntime_qnn.
 
 olive-ai brings torch and transformers; `make test` does not fetch it. Where it is not installed the
 stand-in alone is tested.
@@ -19,18 +19,52 @@ from ort_models import conv_net, images
 from sdk import LIBS, install
 
 SHIM = Path(__file__).resolve().parents[2] / "python" / "shim"
-COMPILE = """
+# The recipe for convolutional networks: preprocess, quantize to 16-bit activations and 8-bit
+# weights, compile. Each folder is that of one step.
+RECIPE = """
 import sys
+import numpy as np, torch
+from olive.data.config import DataComponentConfig, DataConfig
+from olive.data.registry import Registry
 from olive.hardware.accelerator import AcceleratorSpec, Device
 from olive.model import ONNXModelHandler
 from olive.passes.olive_pass import create_pass_from_dict
 from olive.passes.onnx.context_binary import EPContextBinaryGenerator
+from olive.passes.onnx.qnn.qnn_preprocess import QNNPreprocess
+from olive.passes.onnx.quantization import OnnxStaticQuantization
 
+class Images(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, i):
+        x = np.random.default_rng(i).standard_normal(tuple(map(int, sys.argv[3].split(","))))
+        return {"x": x.astype(np.float32)}, 0
+
+Registry.register_dataset("images")(lambda **_: Images())
+calibration = DataConfig(name="images", load_dataset_config=DataComponentConfig(type="images"),
+                         dataloader_config=DataComponentConfig(params={"batch_size": 1}))
 npu = AcceleratorSpec(accelerator_type=Device.NPU, execution_provider="QNNExecutionProvider")
 options = {"backend_path": "libQnnHtp.so", "soc_model": "SM8650", "htp_performance_mode": "burst"}
-generator = create_pass_from_dict(EPContextBinaryGenerator, {"provider_options": options},
-                                  disable_search=True, accelerator_spec=npu)
-print(generator.run(ONNXModelHandler(sys.argv[1]), sys.argv[2]).model_path)
+model = ONNXModelHandler(sys.argv[1])
+for number, (step, config) in enumerate((
+        (QNNPreprocess, {}),
+        (OnnxStaticQuantization, {"data_config": calibration, "activation_type": "uint16",
+                                  "precision": "uint8", "quant_preprocess": False,
+                                  "prepare_qnn_config": True}),
+        (EPContextBinaryGenerator, {"provider_options": options}))):
+    made = create_pass_from_dict(step, config, disable_search=True, accelerator_spec=npu)
+    model = made.run(model, f"{sys.argv[2]}/{number}")
+    print(model.model_path)
+"""
+RUN = """
+import sys
+import numpy as np, onnxruntime as ort, onnxruntime_qnn as qnn
+ort.register_execution_provider_library("QNN", qnn.get_library_path())
+options = ort.SessionOptions()
+devices = [d for d in ort.get_ep_devices() if d.ep_name == "QNN"][:1]
+options.add_provider_for_devices(devices, {"backend_path": "libQnnHtp.so", "soc_model": "SM8650"})
+session = ort.InferenceSession(sys.argv[1], options)
+np.save(sys.argv[3], session.run(None, {"x": np.load(sys.argv[2])})[0])
 """
 
 
@@ -73,24 +107,17 @@ def test_the_installed_tree_has_the_package(tmp_path):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("olive") is None, reason="olive-ai is not installed")
-def test_olive_compiles_a_context_model(tmp_path):
+def test_olives_recipe_for_convolutional_networks(tmp_path):
+    x = images(2, 1)[0]
     (tmp_path / "net.onnx").write_bytes(conv_net(seed=1))
-    p = python(COMPILE, tmp_path / "net.onnx", tmp_path / "out", path=SHIM, libs=LIBS)
+    shape = ",".join(map(str, x.shape[1:]))
+    p = python(RECIPE, tmp_path / "net.onnx", tmp_path / "out", shape, path=SHIM, libs=LIBS)
     assert p.returncode == 0, p.stderr[-2000:]
     made = Path(p.stdout.split()[-1])
     nodes = onnx.load(made, load_external_data=False).graph.node
-    assert [n.op_type for n in nodes] == ["EPContext"]
-    run = "import sys, numpy as np, onnxruntime as ort, onnxruntime_qnn as q\n" \
-          "ort.register_execution_provider_library('QNN', q.get_library_path())\n" \
-          "o = ort.SessionOptions()\n" \
-          "devices = [d for d in ort.get_ep_devices() if d.ep_name == 'QNN'][:1]\n" \
-          "options = {'backend_path': 'libQnnHtp.so', 'soc_model': 'SM8650'}\n" \
-          "o.add_provider_for_devices(devices, options)\n" \
-          "s = ort.InferenceSession(sys.argv[1], o)\n" \
-          "np.save(sys.argv[3], s.run(None, {'x': np.load(sys.argv[2])})[0])\n"
-    x = images(2, 1)[0]
+    assert [n.op_type for n in nodes] == ["QuantizeLinear", "EPContext", "DequantizeLinear"]
     np.save(tmp_path / "x.npy", x)
-    p = python(run, made, tmp_path / "x.npy", tmp_path / "y.npy", path=SHIM, libs=LIBS)
+    p = python(RUN, made, tmp_path / "x.npy", tmp_path / "y.npy", path=SHIM, libs=LIBS)
     assert p.returncode == 0, p.stderr[-2000:]
     cpu = ort.InferenceSession(conv_net(seed=1), providers=["CPUExecutionProvider"])
     want, got = cpu.run(None, {"x": x})[0], np.load(tmp_path / "y.npy")

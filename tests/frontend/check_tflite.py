@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs .tflite models of one op each with `quern run` and compares with LiteRT's interpreter.
 
-    check_tflite.py PROGRAM [PATTERN] [--backend NAME] [--soc SOC]
+    check_tflite.py PROGRAM [PATTERN] [--backend NAME] [--soc SOC] [--every N]
     check_tflite.py --write
 
 The models, their inputs and what LiteRT's interpreter (ai-edge-litert 2.3.0, on a CPU) makes of
@@ -117,6 +117,7 @@ def main():
     p.add_argument("pattern", nargs="?", default="")
     p.add_argument("--backend")
     p.add_argument("--soc")
+    p.add_argument("--every", type=int, default=1)
     p.add_argument("--write", action="store_true")
     a = p.parse_args()
     if a.write:
@@ -125,9 +126,8 @@ def main():
              for w in (f"--{flag}", getattr(a, flag))]
     program = [w for w in a.program.split(";") if w]
     ran = failed = rejected = 0
-    for name, case in stored().items():
-        if a.pattern not in name:
-            continue
+    chosen = [(name, case) for name, case in stored().items() if a.pattern in name]
+    for name, case in chosen[::a.every]:
         with tempfile.TemporaryDirectory() as folder:
             why = run_case(program, case, extra, folder)
         ran += 1
