@@ -47,7 +47,8 @@ static const qrn_gpu_device *device_of(const qrn_api_graph *g) {
     return c->device.info ? &c->device : NULL;
 }
 
-static qrn_status bind(qrn_api_graph *g, qrn_compiled *cg, qrn_gpu_plan **plan) {
+static qrn_status bind(qrn_api_graph *g, const qrn_finalize_options *opt, qrn_compiled *cg,
+                       qrn_gpu_plan **plan) {
     const qrn_gpu_graph *own = qrn_gpu_graph_of(g);
     const qrn_gpu_device *d = device_of(g);
     bool keep = qrn_host_keeps_tensors(g);
@@ -56,6 +57,7 @@ static qrn_status bind(qrn_api_graph *g, qrn_compiled *cg, qrn_gpu_plan **plan) 
                          .keep_memory = own->keep_memory || keep,
                          .keep_nodes = own->keep_nodes || keep,
                          .host_steps = qrn_gpu_host_steps(),
+                         .most_bytes = opt->most_bytes,
                          .declared = declared,
                          .ctx = g,
                          .explain = explain,
@@ -173,7 +175,7 @@ static qrn_status build(qrn_api_graph *g, const qrn_finalize_options *opt) {
     made.io = NULL;
     made.stages = NULL;
     made.recording = NULL;
-    qrn_status s = bind(g, cg, &made.plan);
+    qrn_status s = bind(g, opt, cg, &made.plan);
     if (s == QRN_OK)
         s = realize(g, &made);
     if (s != QRN_OK) {

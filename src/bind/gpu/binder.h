@@ -53,8 +53,9 @@ typedef struct qrn_gpu_binder {
     qrn_gpu_join *joins;        // [n_values]
     bool *skip;                 // [n_steps] steps that others do, or whose results nobody needs
     struct qrn_gpu_attention **attention; // [n_steps] the last matmul of an attention, or NULL
-    uint32_t *front; // [n_steps] step that a convolution does on the way, +1; 0: none
-    qrn_val fault;   // the place for reports; valid when the plan has_fault
+    uint32_t *front;   // [n_steps] step that a convolution does on the way, +1; 0: none
+    qrn_val fault;     // the place for reports; valid when the plan has_fault
+    size_t host_bytes; // of host steps so far
     // Of the plan's growing arrays.
     uint32_t cap_places, cap_launches, cap_constants, cap_params, cap_states, cap_objects;
 } qrn_gpu_binder;

@@ -29,6 +29,15 @@ static qrn_status no_memory(const qrn_gpu_binder *b) {
     return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory for a host step", b->cg->name);
 }
 
+// Memory of the graph's arena; NULL: there is none, or it would be more than a file may take.
+static void *take(qrn_gpu_binder *b, size_t bytes) {
+    size_t most = b->opt->most_bytes ? b->opt->most_bytes : SIZE_MAX;
+    if (bytes > most - b->host_bytes)
+        return NULL;
+    b->host_bytes += bytes;
+    return qrn_arena_alloc(b->cg->arena, bytes);
+}
+
 // The view of operand i: constants as they are, others in memory of their own.
 static bool set_view(qrn_gpu_binder *b, qrn_gpu_host *h, uint32_t i, qrn_val v, size_t *staging) {
     const qrn_cvalue *val = qrn_gpu_value(b, v);
@@ -41,7 +50,7 @@ static bool set_view(qrn_gpu_binder *b, qrn_gpu_host *h, uint32_t i, qrn_val v, 
     h->views[i] = qrn_compiled_view(b->cg, v);
     if (b->plan->places[v].type != val->dtype && val->size_bytes > *staging)
         *staging = val->size_bytes;
-    h->views[i].data = qrn_arena_alloc(b->cg->arena, val->size_bytes);
+    h->views[i].data = take(b, val->size_bytes);
     return h->views[i].data != NULL;
 }
 
@@ -72,9 +81,9 @@ static qrn_status prepare(qrn_gpu_binder *b, const qrn_cstep *s, qrn_gpu_host *h
     if (!h->kernel)
         return qrn_gpu_reject(b, s, "there is no kernel for the CPU either");
     size_t scratch = h->kernel->scratch ? h->kernel->scratch(&h->call) : 0;
-    h->staging = qrn_arena_alloc(b->cg->arena, staging + 1);
-    h->call.scratch = scratch ? qrn_arena_alloc(b->cg->arena, scratch) : NULL;
-    h->call.state = s->state_bytes ? qrn_arena_alloc(b->cg->arena, s->state_bytes) : NULL;
+    h->staging = take(b, staging + 1);
+    h->call.scratch = scratch ? take(b, scratch) : NULL;
+    h->call.state = s->state_bytes ? take(b, s->state_bytes) : NULL;
     bool ok = h->staging && (!scratch || h->call.scratch) && (!s->state_bytes || h->call.state);
     return ok ? QRN_OK : no_memory(b);
 }

@@ -209,6 +209,7 @@ typedef struct qrn_gpu_options {
     bool keep_memory;  // every value has its own memory
     bool keep_nodes;   // no launch does more than one step
     bool host_steps;   // steps without a kernel run on the CPU
+    size_t most_bytes; // of host memory that host steps may take; 0: no limit
     // (optional) USER: the type that the client declared for a tensor. `ctx` is for all below.
     qrn_dtype (*declared)(void *ctx, uint32_t tensor_id);
     void *ctx;
