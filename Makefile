@@ -5,6 +5,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 PYTHON := build/venv/bin/python3
+OCLGRIND := /usr/lib/oclgrind/liboclgrind-rt-icd.so
 CLANG_FORMAT ?= clang-format-14
 CLANG_TIDY ?= clang-tidy-14
 CLANG ?= clang-14
@@ -70,6 +71,16 @@ test-gpu-models: release ## the nine full networks on the GPU backend, with thei
 	scripts/setup.sh test
 	QUERN_GPU_MODELS=full QUERN_BIN=build/bin/quern QUERN_LIB_DIR=build/lib \
 	    $(PYTHON) -B -m pytest -q -rP -p no:cacheprovider tests/models/models_on_gpu.py
+
+test-gpu-oclgrind: release ## races and bounds of GPU kernels: a sample of the op cases in a simulator
+	scripts/setup.sh test
+	cd build/release && ctest -L '^op$$' -E 'op_on|op_half' --output-on-failure
+	mkdir -p build/oclgrind
+	echo "$(OCLGRIND)" > build/oclgrind/oclgrind.icd
+	OCL_ICD_VENDORS=$(CURDIR)/build/oclgrind/ OCLGRIND_DATA_RACES=1 OCLGRIND_MAX_ERRORS=20 \
+	    QUERN_THREADS=1 QUERN_GPU_CACHE=0 $(PYTHON) -B tests/op/check_gpu.py --modes fp32 \
+	    tests/ir/support.tsv build/lib/libQnnGpu.so build/release/tests/run_cases \
+	    $$(ls build/release/tests/op/*.qc | grep -v half)
 
 test-growth: release ## how the cost of 19 families of models grows up to 64 k nodes
 	scripts/setup.sh test

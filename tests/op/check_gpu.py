@@ -7,7 +7,8 @@
 Every case that validation accepts must pass; most others were written for another backend and are
 skipped. In each mode every op of the published GPU table must have passed, in fp32 every published
 type of every operand. Without --all a few cases of each op run, those with published types first:
-building programs for all of them takes minutes. Exit status 77: there is no OpenCL device.
+building programs for all of them takes minutes. What oclgrind says about races and accesses outside
+of buffers is a failure (make test-gpu-oclgrind). Exit status 77: there is no OpenCL device.
 """
 import argparse
 import collections
@@ -92,9 +93,12 @@ class Run:
             f.write("\n".join(names))
         done = subprocess.run([*filter(None, args.runner.split(";")), args.library, path,
                                "--verbose", "--allow-unsupported", "--precision", mode, "--names",
-                               f.name], capture_output=True, text=True)
+                               f.name], capture_output=True, text=True, errors="replace")
         os.unlink(f.name)
         self.mode, self.error = mode, done.stderr if done.returncode not in (0, 1) else ""
+        simulator = re.search(r".*data race at.*|Invalid (read|write).*", done.stderr)
+        if simulator:
+            self.error = f"{path} in {mode}: {done.stderr[simulator.start():][:2000]}"
         self.passed, self.failed, self.skipped, self.refused, ended = [], [], 0, 0, False
         for line in done.stdout.splitlines():
             name = line.split(" ")[1].rstrip(":") if " " in line else ""

@@ -38,7 +38,7 @@ static const char *unary_float(const qrn_unary_args *a) {
 static const char *unary_int(const qrn_unary_args *a) {
     switch (a->op) {
     case QRN_UNARY_ABS:
-        return "x < 0 ? (long)(0ul - (ulong)x) : x";
+        return "(long)abs(x)"; // of the least number itself
     case QRN_UNARY_NEG:
         return "(long)(0ul - (ulong)x)";
     case QRN_UNARY_SIGN:

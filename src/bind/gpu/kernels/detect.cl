@@ -352,10 +352,11 @@ __kernel void report(S_ARG, M_ARG, D_ARG, Y_ARG, Z_ARG, L_ARG, N_ARG, const int 
         best = best_of_group(top, best, order, scores, items, orders);
         if (best < 0)
             break;
+        if (me == best % GROUP) // the one that reads it
+            ST_M(image * total + best, 3);
         if (me == 0) {
             int c = best / anchors, a = best % anchors, at = image * most + used;
             int box = (image * n_boxes + (shared ? a : a * classes + c)) * 4;
-            ST_M(image * total + best, 3);
             ST_Y(at, LD_S((image * anchors + a) * classes + c));
             for (int e = 0; e < 4; e++)
                 ST_Z(at * 4 + e, LD_D(box + e));
