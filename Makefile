@@ -100,6 +100,7 @@ test-clients: release ## the public QNN clients, the slow ones too
 test-clients-all: test-clients ## the clients' long suites as well
 	QUERN_LIB_DIR=build/lib $(PYTHON) tests/clients/conformance.py --provider qnn
 	$(PYTHON) tests/clients/executorch_operators.py
+	ctest --test-dir build/release --output-on-failure -R '_calls$$|^client_syntax_'
 
 test-aarch64: ## cross build and the C tests under qemu-user
 	scripts/setup.sh aarch64

@@ -205,3 +205,29 @@ def test_clients_that_hand_on_a_path(sdk, python, check, package):
     assert grade == "ok" and text == f"{package} 1.2.3"
     assert fix.endswith(f'"backend_path": "{sdk}/lib/{TARGET}/libQnnHtp.so"')
     assert verdict(check, "--python", python({}))[1].endswith(f"has no package {package}")
+
+
+def test_mnn_needs_the_loader_path(sdk):
+    folder = sdk / "lib" / TARGET
+    grade, text, fix = verdict("mnn", "--sdk", sdk)
+    assert grade == "ok" and text.endswith("LD_LIBRARY_PATH has none")
+    assert fix == f"export LD_LIBRARY_PATH={folder}:$LD_LIBRARY_PATH"
+    grade, text, fix = verdict("mnn", "--sdk", sdk, LD_LIBRARY_PATH=folder)
+    assert (grade, text, fix) == ("ok", f"LD_LIBRARY_PATH finds {folder}/libQnnHtp.so", "")
+
+
+def test_mnn_hears_of_another_library_in_front(sdk, tmp_path):
+    (tmp_path / "libQnnHtp.so").write_text("")
+    folder = sdk / "lib" / TARGET
+    grade, text, fix = verdict("mnn", "--sdk", sdk, LD_LIBRARY_PATH=f"{tmp_path}:{folder}")
+    assert grade == "warning" and f"{tmp_path}/libQnnHtp.so first" in text and str(folder) in fix
+
+
+@pytest.mark.parametrize("check, package, option", [
+    ("sherpa-onnx", "sherpa-onnx", "--qnn-backend-lib={}/libQnnHtp.so"),
+    ("qai_appbuilder", "qai-appbuilder", 'QNNConfig.Config("{}")')])
+def test_clients_that_are_given_the_folder(sdk, python, check, package, option):
+    grade, text, fix = verdict(check, "--sdk", sdk, "--python", python({package: "1.2.3"}))
+    assert grade == "ok" and text == f"{package} 1.2.3"
+    assert option.format(sdk / "lib" / TARGET) in fix
+    assert verdict(check, "--python", python({}))[1].endswith(f"has no package {package}")

@@ -319,6 +319,9 @@ static const check checks[] = {
     {"litert", qt_check_litert},
     {"genai", qt_check_genai},
     {"olive", qt_check_olive},
+    {"mnn", qt_check_mnn},
+    {"sherpa-onnx", qt_check_sherpa},
+    {"qai_appbuilder", qt_check_appbuilder},
 };
 #define N_CHECKS (sizeof checks / sizeof checks[0])
 
@@ -379,10 +382,10 @@ const qt_command qt_doctor = {
              "also through a context binary and on the GPU, whose OpenCL library, drivers and "
              "devices it lists. "
              "Exit code 1 when there is a problem.\n"
-             "For the clients onnxruntime-qnn, executorch, LiteRT, onnxruntime-genai and Olive it "
-             "says which of their packages, variables and files are missing, and how each is "
-             "pointed at Quern. A client that is not installed is a problem only when --client "
-             "names it.",
+             "For the clients onnxruntime-qnn, executorch, LiteRT, onnxruntime-genai, Olive, MNN, "
+             "sherpa-onnx and qai_appbuilder it says which of their packages, variables and files "
+             "are missing, and how each is pointed at Quern. A client that is not installed is a "
+             "problem only when --client names it.",
     .groups = {{"options", flags}},
     .examples = {{"quern doctor", "Before asking for help."},
                  {"quern doctor --client executorch --sdk build/sdk", "Will executorch work?"}},

@@ -31,6 +31,8 @@ enum {
     QT_PACKAGE_LITERT,
     QT_PACKAGE_GENAI,
     QT_PACKAGE_OLIVE,
+    QT_PACKAGE_SHERPA,
+    QT_PACKAGE_APPBUILDER,
     QT_N_PACKAGES
 };
 
@@ -68,5 +70,8 @@ void qt_check_executorch(const qt_patient *p, qt_finding *f);
 void qt_check_litert(const qt_patient *p, qt_finding *f);
 void qt_check_genai(const qt_patient *p, qt_finding *f);
 void qt_check_olive(const qt_patient *p, qt_finding *f);
+void qt_check_mnn(const qt_patient *p, qt_finding *f);
+void qt_check_sherpa(const qt_patient *p, qt_finding *f);
+void qt_check_appbuilder(const qt_patient *p, qt_finding *f);
 
 #endif

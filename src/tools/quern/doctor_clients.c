@@ -124,6 +124,7 @@ static const char *const package_names[QT_N_PACKAGES] = {
     [QT_PACKAGE_EXECUTORCH] = "executorch",   [QT_PACKAGE_TORCH] = "torch",
     [QT_PACKAGE_TORCHAO] = "torchao",         [QT_PACKAGE_LITERT] = "ai-edge-litert",
     [QT_PACKAGE_GENAI] = "onnxruntime-genai", [QT_PACKAGE_OLIVE] = "olive-ai",
+    [QT_PACKAGE_SHERPA] = "sherpa-onnx",      [QT_PACKAGE_APPBUILDER] = "qai-appbuilder",
 };
 
 // Its arguments are names of packages.
@@ -360,8 +361,9 @@ void qt_check_litert(const qt_patient *p, qt_finding *f) {
     }
 }
 
-// Clients that hand a path to one of the others.
-static void check_indirect(const qt_patient *p, qt_finding *f, int package, const char *how) {
+// Clients that are given the folder of the libraries, between two texts.
+static void check_indirect(const qt_patient *p, qt_finding *f, int package, const char *before,
+                           const char *after) {
     const char *version = version_of(p, package);
     char own[1024];
     const char *dir = library_folder(p, own, sizeof own);
@@ -369,15 +371,45 @@ static void check_indirect(const qt_patient *p, qt_finding *f, int package, cons
         qt_find(f, QT_GOOD, "", "%s has no package %s", p->python, package_names[package]);
         return;
     }
-    snprintf(f->fix, sizeof f->fix, "%s: \"backend_path\": \"%.400s/libQnnHtp.so\"", how,
-             dir ? dir : "<folder>");
+    snprintf(f->fix, sizeof f->fix, "%s%.400s%s", before, dir ? dir : "<folder>", after);
     qt_find(f, QT_GOOD, f->fix, "%s %s", package_names[package], version);
 }
 
 void qt_check_genai(const qt_patient *p, qt_finding *f) {
-    check_indirect(p, f, QT_PACKAGE_GENAI, "provider_options of genai_config.json, under \"qnn\"");
+    check_indirect(p, f, QT_PACKAGE_GENAI,
+                   "provider_options of genai_config.json, under \"qnn\": \"backend_path\": \"",
+                   "/libQnnHtp.so\"");
 }
 
 void qt_check_olive(const qt_patient *p, qt_finding *f) {
-    check_indirect(p, f, QT_PACKAGE_OLIVE, "provider_options of the recipe's QNN provider");
+    check_indirect(p, f, QT_PACKAGE_OLIVE,
+                   "provider_options of the recipe's QNN provider: \"backend_path\": \"",
+                   "/libQnnHtp.so\"");
+}
+
+// Its wheels have no QNN code.
+void qt_check_sherpa(const qt_patient *p, qt_finding *f) {
+    check_indirect(p, f, QT_PACKAGE_SHERPA,
+                   "build it with SHERPA_ONNX_ENABLE_QNN=ON and give it --qnn-backend-lib=",
+                   "/libQnnHtp.so, and --qnn-system-lib the libQnnSystem.so beside it");
+}
+
+void qt_check_appbuilder(const qt_patient *p, qt_finding *f) {
+    check_indirect(p, f, QT_PACKAGE_APPBUILDER, "QNNConfig.Config(\"", "\")");
+}
+
+// MNN is a library that is built from its sources and opens libQnnHtp.so without a folder, so only
+// the loader's path can be looked at.
+void qt_check_mnn(const qt_patient *p, qt_finding *f) {
+    char found[PATH_MAX] = "", own[1024];
+    const char *dir = library_folder(p, own, sizeof own);
+    const bool has = loader_folder(found, sizeof found);
+    if (!has)
+        qt_find(f, QT_GOOD, "", "opens libQnnHtp.so by its name; LD_LIBRARY_PATH has none");
+    else if (dir && !same_file(found, dir))
+        qt_find(f, QT_DOUBTFUL, "", "LD_LIBRARY_PATH finds %.400s/libQnnHtp.so first", found);
+    else
+        qt_find(f, QT_GOOD, "", "LD_LIBRARY_PATH finds %.400s/libQnnHtp.so", found);
+    if (dir && !(has && same_file(found, dir)))
+        snprintf(f->fix, sizeof f->fix, "export LD_LIBRARY_PATH=%.500s:$LD_LIBRARY_PATH", dir);
 }
