@@ -28,12 +28,13 @@ def cosine(got, want):
 @needs_gpu
 @pytest.mark.parametrize("options, kind", [(GPU, "cpu"), ({}, "gpu"),
                                            ({"backend_path": str(LIB / "libQnnGpu.so")}, "cpu")])
-def test_a_float_network_runs_whole_on_the_gpu(options, kind):
+def test_a_float_network_runs_whole_on_the_gpu(options, kind, capfd):
     ours, cpu = session(NET, options, kind=kind), cpu_session(NET)
     assert set(assignment(ours)) == {NAME}
     assert str(LIB / "libQnnGpu.so") in Path("/proc/self/maps").read_text()
     for x in images(2, 3):
         assert close(ours.run(None, {"x": x})[0], cpu.run(None, {"x": x})[0], 1e-5)
+    assert "[E:" not in capfd.readouterr().err
 
 
 @needs_gpu
