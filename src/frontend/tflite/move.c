@@ -202,7 +202,8 @@ qrn_status tl_pack(tl *t) {
         shape[d] = d == axis ? 1 : dims[d];
     for (uint32_t i = 0; i < n->n_in; i++) {
         const ox_val *v = tl_val(t, i);
-        if (!v || v->rank != first->rank || memcmp(v->dims, first->dims, v->rank * sizeof *dims))
+        if (!v || v->rank != first->rank ||
+            memcmp(v->dims, first->dims, v->rank * sizeof *dims) != 0)
             return tl_fail(t, QRN_E_SHAPE, "input %u does not fit the first one", i);
         names[i] = tl_between(t);
         const tl_node one = {
