@@ -253,7 +253,7 @@ def test_show_tells_what_is_inside(tmp_path, binary):
     for word in ("SM8650 (v75)", "graph net", "float32 [2, 3]", "VTCM 4 MB", "spill-fill"):
         assert word in text
     assert "every checksum is right" in ok("show", binary, "--verify").stdout
-    refuses(USAGE, "show", binary, "--dot", says="--dot is for ONNX models")
+    refuses(USAGE, "show", binary, "--dot", says="--dot is for models")
     refuses(USAGE, "show", add_relu(tmp_path / "m.onnx"), "--verify", says="context binaries")
 
 
