@@ -126,6 +126,27 @@ def test_partitions_around_an_op_of_the_cpu_run(sdk, tmp_path):
     np.testing.assert_allclose(got, want, atol=0.02)
 
 
+@pytest.mark.parametrize("shared", ["input", "output"])
+def test_the_cpu_may_share_an_input_or_output_with_a_partition(shared, sdk, tmp_path):
+    """LiteRT keeps such a buffer locked while the partition runs."""
+    rng, g = np.random.default_rng(2), Graph()
+    x = g.input("x", [2, 16])
+    w = g.const(rng.normal(size=(16, 16)).astype(np.float32) / 4)
+    a = g.op("FULLY_CONNECTED", [x, w, -1], g.tensor([2, 16], name="a"))
+    m = g.op("FLOOR_MOD", [x if shared == "input" else a, g.const(np.full([1], 64, np.float32))],
+             g.tensor([2, 16], name="m"))
+    g.output(a, m)
+    g.save(tmp_path / "net.tflite")
+    compiled, counts = litert.aot(sdk, tmp_path / "net.tflite", tmp_path / "out")
+    assert counts == (1, 2, 1)
+    inputs = {"x": rng.uniform(1, 2, (2, 16)).astype(np.float32)}
+    got = litert.compiled_model(compiled, sdk, inputs, tmp_path, "cpu")
+    want = litert.interpret(tmp_path / "net.tflite", inputs)
+    np.testing.assert_allclose(got["a"], want["a"], atol=0.02)
+    reach = np.abs(got["m"] - want["m"])
+    assert np.minimum(reach, 64 - reach).max() <= 0.02
+
+
 def test_models_for_other_chips_run_and_name_the_chip(sdk, tmp_path):
     """Binaries for two architectures run: the modelled device becomes the chip of the binary."""
     g, inputs = int8_net(np.random.default_rng(7))

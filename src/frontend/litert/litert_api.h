@@ -58,6 +58,7 @@ typedef struct lr_runtime {
     lr_slot offset;
     lr_status (*lock)(lr_buffer *b, void **address, int mode);
     lr_status (*unlock)(lr_buffer *b);
+    lr_status (*host_memory)(lr_buffer *b, void **address);
 } lr_runtime;
 
 typedef struct lr_bytes {
@@ -110,6 +111,7 @@ typedef struct lr_api {
 
 _Static_assert(offsetof(lr_runtime, packed_size) == 208, "slot of get_tensor_buffer_packed_size");
 _Static_assert(offsetof(lr_runtime, lock) == 224, "slot of lock_tensor_buffer");
+_Static_assert(offsetof(lr_runtime, host_memory) == 240, "slot of get_tensor_buffer_host_memory");
 _Static_assert(offsetof(lr_api, interface) == 24 && sizeof(lr_api) == 56, "LiteRtDispatchApi");
 _Static_assert(offsetof(lr_tensor_type, dims) == 8 && sizeof(lr_tensor_type) == 72, "tensor type");
 

@@ -43,6 +43,7 @@ struct lr_invocation {
     lr_buffer **inputs, **outputs; // attached; NULL: none
     const void **in;
     void **out;
+    lr_buffer **held; // locked for an execution
 };
 
 static lr_status status_of(qrn_status s) {
@@ -185,6 +186,7 @@ static lr_status invocation_destroy(lr_invocation *v) {
     qrn_free(v->outputs);
     qrn_free(v->in);
     qrn_free(v->out);
+    qrn_free(v->held);
     qrn_free(v);
     return LR_OK;
 }
@@ -205,7 +207,8 @@ static qrn_status start(lr_device *d, const lr_bytes *bytes, const char *functio
     v->outputs = qrn_calloc((v->graph->n_outputs + 1u) * sizeof *v->outputs);
     v->in = qrn_calloc((v->graph->n_inputs + 1u) * sizeof *v->in);
     v->out = qrn_calloc((v->graph->n_outputs + 1u) * sizeof *v->out);
-    return v->inputs && v->outputs && v->in && v->out
+    v->held = qrn_calloc((v->graph->n_inputs + v->graph->n_outputs + 1u) * sizeof *v->held);
+    return v->inputs && v->outputs && v->in && v->out && v->held
                ? QRN_OK
                : QRN_FAIL(QRN_E_MEM, "out of memory for the buffers of graph '%s'", function);
 }
@@ -293,40 +296,41 @@ static lr_status detach_output(lr_invocation *v, int port, uint64_t handle) {
     return attach_output(v, port, 0);
 }
 
-// The address of a buffer, which is locked then.
-static qrn_status lock(const lr_runtime *r, lr_buffer *b, const qc_tensor *t, int mode, void **at) {
+// The address of a buffer, which is locked then. A runtime keeps the buffers of a model's inputs
+// and outputs locked that parts on the CPU use too; those of host memory have their address all the
+// same.
+static qrn_status lock(lr_invocation *v, lr_buffer *b, const qc_tensor *t, int mode,
+                       uint32_t *n_held, void **at) {
+    const lr_runtime *r = v->runtime;
     size_t has = 0, wants = qc_tensor_bytes(t);
     if (!b)
         return QRN_FAIL(QRN_E_ARGUMENT, "tensor '%s' has no buffer", t->t.v1.name);
     if (r->packed_size(b, &has) != LR_OK || has < wants)
         return QRN_FAIL(QRN_E_ARGUMENT, "tensor '%s': the buffer has %zu bytes, expected %zu",
                         t->t.v1.name, has, wants);
-    return r->lock(b, at, mode) == LR_OK
-               ? QRN_OK
-               : QRN_FAIL(QRN_E_GENERAL, "tensor '%s': the buffer cannot be locked", t->t.v1.name);
+    if (r->lock(b, at, mode) == LR_OK)
+        v->held[(*n_held)++] = b;
+    else if (!r->host_memory || r->host_memory(b, at) != LR_OK || !*at)
+        return QRN_FAIL(QRN_E_GENERAL, "tensor '%s': the buffer cannot be locked", t->t.v1.name);
+    return QRN_OK;
 }
 
 static lr_status invoke(lr_invocation *v) {
     const qc_graph *g = v->graph;
-    uint32_t n_in = 0, n_out = 0;
+    uint32_t n_held = 0;
     qrn_status s = QRN_OK;
-    while (s == QRN_OK && n_in < g->n_inputs) {
+    for (uint32_t i = 0; s == QRN_OK && i < g->n_inputs; i++) {
         void *at = NULL;
-        s = lock(v->runtime, v->inputs[n_in], g->inputs[n_in], LR_LOCK_READ, &at);
-        v->in[n_in] = at;
-        n_in += s == QRN_OK;
+        s = lock(v, v->inputs[i], g->inputs[i], LR_LOCK_READ, &n_held, &at);
+        v->in[i] = at;
     }
-    while (s == QRN_OK && n_out < g->n_outputs) {
-        s = lock(v->runtime, v->outputs[n_out], g->outputs[n_out], LR_LOCK_WRITE, &v->out[n_out]);
-        n_out += s == QRN_OK;
-    }
+    for (uint32_t i = 0; s == QRN_OK && i < g->n_outputs; i++)
+        s = lock(v, v->outputs[i], g->outputs[i], LR_LOCK_WRITE, &n_held, &v->out[i]);
     if (s == QRN_OK)
         s = qc_graph_execute(v->graph, v->in, v->out);
     lr_status done = finish(s);
-    while (n_in)
-        v->runtime->unlock(v->inputs[--n_in]);
-    while (n_out)
-        v->runtime->unlock(v->outputs[--n_out]);
+    while (n_held)
+        v->runtime->unlock(v->held[--n_held]);
     return done;
 }
 
