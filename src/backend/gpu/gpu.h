@@ -92,10 +92,17 @@ typedef struct qrn_gpu_fences {
     int32_t *out; // gets a file for each execution; NULL: none
 } qrn_gpu_fences;
 
-typedef struct qrn_gpu_stage qrn_gpu_stage;         // pinned memory (transfer.c)
 typedef struct qrn_gpu_recording qrn_gpu_recording; // of commands (record.c)
 
 #define QRN_GPU_NOT_STORED UINT32_MAX
+
+// Pinned memory, mapped for life (transfer.c).
+typedef struct qrn_gpu_stage {
+    cl_mem memory; // NULL: none
+    void *host;
+    cl_command_queue queue; // on which it was mapped, kept for unmapping
+    bool direct;            // kernels use it: nothing is transferred
+} qrn_gpu_stage;
 
 // Behind qrn_api_graph.impl.
 typedef struct qrn_gpu_graph {
@@ -159,7 +166,10 @@ qrn_status qrn_gpu_graph_realize(const qrn_api_graph *g);
 void qrn_gpu_graph_unrealize(qrn_gpu_graph *g);
 // probe_pinned.c: sets d->direct. Never fails.
 void qrn_gpu_probe_pinned(qrn_gpu_device *d);
-// transfer.c: pinned memory of a graph that is realized.
+// transfer.c: pinned memory. False, and *s is cleared: the driver has none.
+bool qrn_gpu_pin(cl_context context, cl_command_queue queue, size_t bytes, qrn_gpu_stage *s);
+void qrn_gpu_unpin(qrn_gpu_stage *s); // a cleared one is fine
+// Pinned memory of a graph that is realized.
 qrn_status qrn_gpu_stages_make(const qrn_api_graph *api, qrn_gpu_graph *g);
 void qrn_gpu_stages_drop(qrn_gpu_graph *g);
 // external.c: does the driver know sync files?

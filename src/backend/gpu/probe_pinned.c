@@ -5,40 +5,15 @@
 #include "backend/gpu/gpu.h"
 
 #define NUMBERS 256
+#define BYTES (NUMBERS * sizeof(cl_int))
 #define ROUNDS 3
-
-typedef struct pinned {
-    cl_mem memory;
-    cl_int *host;
-} pinned;
 
 typedef struct probe {
     const qrn_gpu_device *d;
     cl_command_queue queue;
     cl_kernel kernel;
-    pinned in, out;
+    qrn_gpu_stage in, out;
 } probe;
-
-static bool pin(probe *p, pinned *at) {
-    cl_int err;
-    size_t bytes = NUMBERS * sizeof(cl_int);
-    at->memory = qrn_cl.clCreateBuffer(p->d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR,
-                                       bytes, NULL, &err);
-    if (at->memory)
-        at->host =
-            qrn_cl.clEnqueueMapBuffer(p->queue, at->memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                      bytes, 0, NULL, NULL, &err);
-    return at->host != NULL;
-}
-
-static void unpin(const probe *p, const pinned *at) {
-    if (at->host)
-        qrn_cl.clEnqueueUnmapMemObject(p->queue, at->memory, at->host, 0, NULL, NULL);
-    if (at->host)
-        qrn_cl.clFinish(p->queue);
-    if (at->memory)
-        qrn_cl.clReleaseMemObject(at->memory);
-}
 
 static bool open_probe(probe *p) {
     static const char text[] = "__kernel void probe(__global const int *x, __global int *y) {\n"
@@ -51,23 +26,25 @@ static bool open_probe(probe *p) {
         return false;
     p->queue = qrn_cl.clCreateCommandQueue(p->d->context, p->d->info->id, 0, &err);
     p->kernel = qrn_cl.clCreateKernel(program, "probe", &err);
-    return p->queue && p->kernel && pin(p, &p->in) && pin(p, &p->out) &&
+    return p->queue && p->kernel && qrn_gpu_pin(p->d->context, p->queue, BYTES, &p->in) &&
+           qrn_gpu_pin(p->d->context, p->queue, BYTES, &p->out) &&
            qrn_cl.clSetKernelArg(p->kernel, 0, sizeof(cl_mem), &p->in.memory) == CL_SUCCESS &&
            qrn_cl.clSetKernelArg(p->kernel, 1, sizeof(cl_mem), &p->out.memory) == CL_SUCCESS;
 }
 
 static bool round_trip(const probe *p, cl_int seed) {
     const size_t n = NUMBERS;
+    cl_int *in = p->in.host, *out = p->out.host;
     for (cl_int i = 0; i < NUMBERS; i++) {
-        p->in.host[i] = seed * i;
-        p->out.host[i] = -1;
+        in[i] = seed * i;
+        out[i] = -1;
     }
     if (qrn_cl.clEnqueueNDRangeKernel(p->queue, p->kernel, 1, NULL, &n, NULL, 0, NULL, NULL) !=
             CL_SUCCESS ||
         qrn_cl.clFinish(p->queue) != CL_SUCCESS)
         return false;
     for (cl_int i = 0; i < NUMBERS; i++)
-        if (p->out.host[i] != 3 * seed * i + 1)
+        if (out[i] != 3 * seed * i + 1)
             return false;
     return true;
 }
@@ -80,8 +57,8 @@ void qrn_gpu_probe_pinned(qrn_gpu_device *d) {
     bool sees = open_probe(&p);
     for (cl_int i = 1; i <= ROUNDS && sees; i++)
         sees = round_trip(&p, i);
-    unpin(&p, &p.out);
-    unpin(&p, &p.in);
+    qrn_gpu_unpin(&p.out);
+    qrn_gpu_unpin(&p.in);
     if (p.kernel)
         qrn_cl.clReleaseKernel(p.kernel);
     if (p.queue)

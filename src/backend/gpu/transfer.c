@@ -16,32 +16,34 @@
 #define MOST_READ (16u << 10)    // bytes of an input that kernels read over the bus
 #define MOST_WRITTEN (64u << 10) // and of an output that they write
 
-// Behind qrn_gpu_graph.stages: pinned memory for an application tensor.
-struct qrn_gpu_stage {
-    cl_mem memory; // NULL: none
-    void *host;
-    cl_command_queue queue; // on which it was mapped, kept for unmapping
-    bool direct;            // kernels use it: nothing is transferred
-};
-
 static bool is_pinned(const qrn_cl_device *d, size_t bytes) {
     return !d->unified_memory && !qrn_cl_is_cpu(d) && bytes <= MOST_PINNED;
 }
 
-// Without such memory tensors are transferred directly.
-static void pin(const qrn_gpu_device *d, size_t bytes, qrn_gpu_stage *s) {
+bool qrn_gpu_pin(cl_context context, cl_command_queue queue, size_t bytes, qrn_gpu_stage *s) {
     cl_int err;
-    s->memory = qrn_cl.clCreateBuffer(d->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes,
-                                      NULL, &err);
+    *s = (qrn_gpu_stage){0};
+    cl_mem memory = qrn_cl.clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes,
+                                          NULL, &err);
+    if (!memory)
+        return false;
+    void *host = qrn_cl.clEnqueueMapBuffer(queue, memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                           bytes, 0, NULL, NULL, &err);
+    if (host && qrn_cl.clRetainCommandQueue(queue) == CL_SUCCESS) {
+        *s = (qrn_gpu_stage){.memory = memory, .host = host, .queue = queue};
+        return true;
+    }
+    qrn_cl.clReleaseMemObject(memory);
+    return false;
+}
+
+void qrn_gpu_unpin(qrn_gpu_stage *s) {
     if (!s->memory)
         return;
-    s->host = qrn_cl.clEnqueueMapBuffer(d->queue, s->memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                        bytes, 0, NULL, NULL, &err);
-    if (s->host && qrn_cl.clRetainCommandQueue(d->queue) == CL_SUCCESS) {
-        s->queue = d->queue;
-        return;
-    }
+    qrn_cl.clEnqueueUnmapMemObject(s->queue, s->memory, s->host, 0, NULL, NULL);
+    qrn_cl.clFinish(s->queue);
     qrn_cl.clReleaseMemObject(s->memory);
+    qrn_cl.clReleaseCommandQueue(s->queue);
     *s = (qrn_gpu_stage){0};
 }
 
@@ -58,9 +60,9 @@ qrn_status qrn_gpu_stages_make(const qrn_api_graph *api, qrn_gpu_graph *g) {
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", p->cg->name);
     for (uint32_t i = 0; i < p->cg->n_io; i++) {
         size_t bytes = p->cg->values[p->cg->io[i].value].size_bytes;
-        if (is_pinned(p->device->info, bytes))
-            pin(p->device, bytes, &g->stages[i]);
-        g->stages[i].direct = g->stages[i].memory && is_direct(api, p, i, bytes);
+        if (is_pinned(p->device->info, bytes) && // else tensors are transferred directly
+            qrn_gpu_pin(p->device->context, p->device->queue, bytes, &g->stages[i]))
+            g->stages[i].direct = is_direct(api, p, i, bytes);
     }
     return QRN_OK;
 }
@@ -71,16 +73,8 @@ cl_mem qrn_gpu_staged(const qrn_gpu_run *r, uint32_t i) {
 }
 
 void qrn_gpu_stages_drop(qrn_gpu_graph *g) {
-    for (uint32_t i = 0; g->plan && g->stages && i < g->plan->cg->n_io; i++) {
-        qrn_gpu_stage *s = &g->stages[i];
-        if (!s->memory)
-            continue;
-        qrn_cl.clEnqueueUnmapMemObject(s->queue, s->memory, s->host, 0, NULL, NULL);
-        qrn_cl.clFinish(s->queue);
-        qrn_cl.clReleaseMemObject(s->memory);
-        qrn_cl.clReleaseCommandQueue(s->queue);
-        *s = (qrn_gpu_stage){0};
-    }
+    for (uint32_t i = 0; g->plan && g->stages && i < g->plan->cg->n_io; i++)
+        qrn_gpu_unpin(&g->stages[i]);
 }
 
 static bool is_mapped(const qrn_gpu_run *r) {
