@@ -73,6 +73,7 @@ test-gpu-models: release ## the nine full networks on the GPU backend, with thei
 	    $(PYTHON) -B -m pytest -q -rP -p no:cacheprovider tests/models/models_on_gpu.py
 
 test-gpu-oclgrind: release ## races and bounds of GPU kernels: a sample of the op cases in a simulator
+	@test -e $(OCLGRIND) || { echo "$(OCLGRIND) is missing: install Debian's oclgrind"; exit 1; }
 	scripts/setup.sh test
 	cd build/release && ctest -L '^op$$' -E 'op_on|op_half' --output-on-failure
 	mkdir -p build/oclgrind
