@@ -19,7 +19,7 @@ typedef enum lr_status {
     LR_E_VERSION = 8
 } lr_status;
 
-// First in every table: what is there is told by its size in bytes.
+// First in every table: its size in bytes says what is there.
 typedef struct lr_header {
     uint16_t size_bytes, major, minor, reserved;
 } lr_header;
