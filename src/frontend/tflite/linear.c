@@ -158,8 +158,17 @@ static void emit_conv(tl *t, const char *type, const tl_window *w, uint32_t grou
     tl_emit(t, &o);
 }
 
-qrn_status tl_conv(tl *t) {
-    static const uint32_t perm[] = {1, 2, 3, 0};
+// The channels of the output; 0: the filter does not fit the input. A filter is [out, height,
+// width, in of a group] or, depthwise, [1, height, width, out].
+static uint32_t channels_of(const ox_val *x, const ox_val *f, bool depthwise) {
+    uint32_t in = x->dims[3];
+    if (depthwise)
+        return in && f->dims[0] == 1 && f->dims[3] % in == 0 ? f->dims[3] : 0;
+    return f->dims[3] && in % f->dims[3] == 0 ? f->dims[0] : 0;
+}
+
+static qrn_status conv(tl *t, bool depthwise) {
+    static const uint32_t perms[2][4] = {{1, 2, 3, 0}, {1, 2, 0, 3}};
     const ox_val *x = tl_val(t, 0), *f = tl_val(t, 1);
     tl_window w;
     QRN_TRY(check_ranks(t, 0, 1, 4));
@@ -167,38 +176,23 @@ qrn_status tl_conv(tl *t) {
     w.kernel[0] = f->dims[1];
     w.kernel[1] = f->dims[2];
     QRN_TRY(tl_place_window(t, x->dims + 1, &w));
-    if (f->dims[3] == 0 || x->dims[3] % f->dims[3] != 0)
-        return tl_fail(t, QRN_E_SHAPE, "%u channels, filters of %u", x->dims[3], f->dims[3]);
-    uint32_t group = x->dims[3] / f->dims[3];
-    QRN_TRY(tl_set(t, 0, 4, (const uint32_t[]){x->dims[0], w.out[0], w.out[1], f->dims[0]}));
+    uint32_t channels = channels_of(x, f, depthwise);
+    if (channels == 0)
+        return tl_fail(t, QRN_E_SHAPE, "%u channels, filter of shape [%u, ..., %u]", x->dims[3],
+                       f->dims[0], f->dims[3]);
+    uint32_t group = depthwise ? 1 : x->dims[3] / f->dims[3];
+    QRN_TRY(tl_set(t, 0, 4, (const uint32_t[]){x->dims[0], w.out[0], w.out[1], channels}));
     bool fixed = computes_fixed(t, 0, 1);
     qc_tensor *in = tl_in(t, 0);
-    qc_tensor *filter = filter_of(t, 1, perm, fixed);
-    qc_tensor *bias = bias_of(t, 2, 0, 1, f->dims[0], fixed), *y = tl_out(t, 0);
-    emit_conv(t, QNN_OP_CONV_2D, &w, group, true, in, filter, bias, y);
+    qc_tensor *filter = filter_of(t, 1, perms[depthwise], fixed);
+    qc_tensor *bias = bias_of(t, 2, 0, 1, channels, fixed), *y = tl_out(t, 0);
+    emit_conv(t, depthwise ? QNN_OP_DEPTH_WISE_CONV_2D : QNN_OP_CONV_2D, &w, group, true, in,
+              filter, bias, y);
     return tl_end(t, 0, y);
 }
 
-qrn_status tl_depthwise(tl *t) {
-    static const uint32_t perm[] = {1, 2, 0, 3};
-    const ox_val *x = tl_val(t, 0), *f = tl_val(t, 1);
-    tl_window w;
-    QRN_TRY(check_ranks(t, 0, 1, 4));
-    QRN_TRY(tl_read_strides(t, &w));
-    w.kernel[0] = f->dims[1];
-    w.kernel[1] = f->dims[2];
-    QRN_TRY(tl_place_window(t, x->dims + 1, &w));
-    if (f->dims[0] != 1 || f->dims[3] % x->dims[3] != 0)
-        return tl_fail(t, QRN_E_SHAPE, "%u channels, filter of shape [%u, ..., %u]", x->dims[3],
-                       f->dims[0], f->dims[3]);
-    QRN_TRY(tl_set(t, 0, 4, (const uint32_t[]){x->dims[0], w.out[0], w.out[1], f->dims[3]}));
-    bool fixed = computes_fixed(t, 0, 1);
-    qc_tensor *in = tl_in(t, 0);
-    qc_tensor *filter = filter_of(t, 1, perm, fixed);
-    qc_tensor *bias = bias_of(t, 2, 0, 1, f->dims[3], fixed), *y = tl_out(t, 0);
-    emit_conv(t, QNN_OP_DEPTH_WISE_CONV_2D, &w, 1, true, in, filter, bias, y);
-    return tl_end(t, 0, y);
-}
+qrn_status tl_conv(tl *t) { return conv(t, false); }
+qrn_status tl_depthwise(tl *t) { return conv(t, true); }
 
 // Where in the input the parts of a transposed convolution lie.
 typedef struct transposed {
