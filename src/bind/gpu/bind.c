@@ -4,8 +4,10 @@
 #include "bind/gpu/trial.h"
 #include "bind/gpu/user.h"
 
+#include "base/cpu.h"
 #include "base/mem.h"
 #include "bind/memplan.h"
+#include "kernels/convert.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -169,9 +171,13 @@ static qrn_status count_uses(qrn_gpu_binder *b) {
 
 // --- constants that kernels read as they are
 
-static void to_f16(const float *src, size_t n, uint16_t *dst) {
-    for (size_t i = 0; i < n; i++)
-        dst[i] = qrn_f16_from_f64((double)src[i]);
+void qrn_gpu_to_f16(const float *src, size_t n, uint16_t *dst) {
+    qrn_view from = {.data = (void *)(uintptr_t)src, .dtype = QRN_DTYPE_F32, .rank = 1};
+    qrn_view to = {.data = dst, .dtype = QRN_DTYPE_F16, .rank = 1};
+    qrn_view *in[] = {&from}, *out[] = {&to};
+    qrn_kcall k = {.in = in, .out = out, .n_in = 1, .n_out = 1, .n_tasks = 1};
+    from.dims[0] = to.dims[0] = (uint32_t)n;
+    qrn_kernel_select(&qrn_family_convert, QRN_DOMAIN_RAW, &k, qrn_cpu_isa())->fn(&k);
 }
 
 static qrn_status no_data(const qrn_gpu_binder *b, qrn_val v) {
@@ -187,7 +193,7 @@ static qrn_status add_narrowed(qrn_gpu_binder *b, qrn_val v, qrn_val *out) {
     if (bytes && !data)
         return no_data(b, v);
     if (bytes)
-        to_f16(data, qrn_gpu_count(b, v), bytes);
+        qrn_gpu_to_f16(data, qrn_gpu_count(b, v), bytes);
     return QRN_OK;
 }
 

@@ -108,6 +108,9 @@ qrn_status qrn_gpu_make_packed(qrn_gpu_binder *b, const qrn_cstep *s, qrn_val va
 
 // move.c: leaves out the transposes that only slices read.
 void qrn_gpu_find_slices(qrn_gpu_binder *b);
+// bind.c: floats in fp16, rounded to the nearest.
+void qrn_gpu_to_f16(const float *src, size_t n, uint16_t *dst);
+
 // move.c: copies `count` elements from x to y. They may be of different float types.
 qrn_status qrn_gpu_copy(qrn_gpu_binder *b, qrn_val x, qrn_val y, size_t count);
 

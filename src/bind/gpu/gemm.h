@@ -38,9 +38,6 @@ bool qrn_gpu_is_front(const qrn_gpu_binder *b, const qrn_cstep *s);
 bool qrn_gpu_is_pointwise(const qrn_gpu_binder *b, const qrn_cstep *s);
 bool qrn_gpu_reads_planes(const qrn_gpu_binder *b, const qrn_cstep *s);
 
-// Floats in f16, in a block that the caller frees; NULL: out of memory.
-uint16_t *qrn_gpu_narrowed(const float *w, size_t count);
-
 // gemv.c, gemv_float.c, gemm_mma.c, gemm_pack.c: adds the launches; QRN_E_UNSUPPORTED without a
 // message: another kernel must do it.
 qrn_status qrn_gpu_gemv(qrn_gpu_binder *b, const qrn_gpu_gemm *g);

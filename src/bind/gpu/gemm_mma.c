@@ -3,9 +3,7 @@
 // GEMM on tensor cores (kernels/gemm_mma.cl): packed weights, tiles and how often a sum is cut.
 #include "bind/gpu/gemm.h"
 
-#include "base/cpu.h"
 #include "base/mem.h"
-#include "kernels/convert.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -48,18 +46,6 @@ static choice choose(const qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16, i
     return c;
 }
 
-uint16_t *qrn_gpu_narrowed(const float *w, size_t count) {
-    uint16_t *half = qrn_alloc(count * sizeof *half);
-    qrn_view from = {.data = (void *)(uintptr_t)w, .dtype = QRN_DTYPE_F32, .rank = 1};
-    qrn_view to = {.data = half, .dtype = QRN_DTYPE_F16, .rank = 1};
-    qrn_view *in[] = {&from}, *out[] = {&to};
-    qrn_kcall k = {.in = in, .out = out, .n_in = 1, .n_out = 1, .n_tasks = 1};
-    from.dims[0] = to.dims[0] = (uint32_t)count;
-    if (half)
-        qrn_kernel_select(&qrn_family_convert, QRN_DOMAIN_RAW, &k, qrn_cpu_isa())->fn(&k);
-    return half;
-}
-
 // Eight columns at a time: both sides are read and written in their order then.
 #define PLACE(name, T, CHUNK)                                                                      \
     static void name(const qrn_gpu_gemm *g, const T *w, size_t blocks, T *dst) {                   \
@@ -93,11 +79,14 @@ static qrn_status pack(qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f16, qrn_v
         place_f32(g, w, blocks, data);
         return QRN_OK;
     }
-    uint16_t *half = qrn_gpu_narrowed(w, g->depth * g->cols);
-    if (half)
-        place_f16(g, half, blocks, data);
+    size_t count = g->depth * g->cols;
+    uint16_t *half = qrn_alloc(count * sizeof *half);
+    if (!half)
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", b->cg->name);
+    qrn_gpu_to_f16(w, count, half);
+    place_f16(g, half, blocks, data);
     qrn_free(half);
-    return half ? QRN_OK : QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", b->cg->name);
+    return QRN_OK;
 }
 
 static qrn_dtype stored(const qrn_gpu_binder *b, qrn_val v) { return b->plan->places[v].type; }

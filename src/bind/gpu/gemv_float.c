@@ -6,8 +6,6 @@
 
 #include "base/mem.h"
 
-#include <string.h>
-
 #define MAX_ROWS 4
 #define LEAST_COLUMNS 128 // fewer leave most of the device idle: a GEMM cuts its sums
 
@@ -21,15 +19,12 @@ static qrn_status pack_f16(const qrn_gpu_binder *b, const qrn_gpu_gemm *g, const
                            void *out) {
     size_t count = g->cols * g->depth;
     float *rows = qrn_alloc(count * sizeof *rows);
-    if (rows)
-        to_rows(g, w, rows);
-    uint16_t *half = rows ? qrn_gpu_narrowed(rows, count) : NULL;
-    if (half)
-        memcpy(out, half, count * sizeof *half);
-    bool ok = half != NULL;
-    qrn_free(half);
+    if (!rows)
+        return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", b->cg->name);
+    to_rows(g, w, rows);
+    qrn_gpu_to_f16(rows, count, out);
     qrn_free(rows);
-    return ok ? QRN_OK : QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", b->cg->name);
+    return QRN_OK;
 }
 
 // [N][K]
