@@ -208,6 +208,14 @@ static void leave(const gpu_world *w, file *f) {
     close(f->fd);
 }
 
+// No file but those from before is open then.
+static void leave_and_end(gpu_world *w, file *x, file *y, unsigned files) {
+    leave(w, x);
+    leave(w, y);
+    assert_int_equal(n_files(), files);
+    end(w);
+}
+
 static Qnn_ErrorHandle_t execute(const gpu_world *w, gpu_graph *g, file *x, file *y) {
     Qnn_Tensor_t in = g->x, out = g->y;
     in.v1.memType = out.v1.memType = QNN_TENSORMEMTYPE_MEMHANDLE;
@@ -243,10 +251,7 @@ static void mem_04_dma_buffers_without_a_mapping_are_imported(void **state) {
         for (int i = 1; i < 4; i++)
             check(&w, &g, &x, &y, (float)i);
         assert_int_equal(n_acquired, 0);
-        leave(&w, &x);
-        leave(&w, &y);
-        assert_int_equal(n_files(), files);
-        end(&w);
+        leave_and_end(&w, &x, &y, files);
     }
 }
 
@@ -276,10 +281,7 @@ static void mem_04_an_import_that_fails_is_an_error_or_the_mapping(void **state)
             GPU_LOGGED("releasing imported memory failed");
             check(&w, &g, &x, &y, 2);
         }
-        leave(&w, &x);
-        leave(&w, &y);
-        assert_int_equal(n_files(), files);
-        end(&w);
+        leave_and_end(&w, &x, &y, files);
     }
 }
 
@@ -361,10 +363,7 @@ static void fen_01_the_device_waits_where_it_alone_reads_inputs(void **state) {
     assert_int_not_equal(execute(&w, &g, &x, &y), QNN_SUCCESS);
     GPU_LOGGED("is not an open one");
     close(ends[1]);
-    leave(&w, &x);
-    leave(&w, &y);
-    assert_int_equal(n_files(), files);
-    end(&w);
+    leave_and_end(&w, &x, &y, files);
 }
 
 static void fen_01_executions_signal_an_output_fence(void **state) {
