@@ -1,5 +1,6 @@
-// One or two rows times 4-bit weights, on the tensor cores of NVIDIA devices. A group of 16 warps
-// computes 16 columns, then the next 16 of its share; warps share K. Weights are exact in bf16, and a number of X is three of bf16
+// One or two rows times 4-bit weights, on the tensor cores of NVIDIA devices. A group of WARPS
+// warps computes 16 columns, then the next 16 of its share; warps share K, and each has STEPS blocks
+// of 64 elements of K on their way. Weights are exact in bf16, and a number of X is three of bf16
 // (8 bits of its mantissa each), which are three of the eight columns of a product: no bit is lost.
 // Sums of 32 elements of K are scaled by their column's scale.
 //
@@ -11,9 +12,7 @@
 #ifndef ASM
 #define ASM asm // a keyword of NVIDIA's compiler
 #endif
-#define WARPS 16
 #define TILE (4096 / XROWS)     // elements of a row of X in local memory
-#define STEPS 2                 // blocks of 64 elements of K that a warp has on their way
 #define SPAN (STEPS * WARPS)    // blocks that a group has
 #define PITCH ((TILE + 32) / 2) // words of a part of a row; 16 more than it needs, for the banks
 #define COLS (3 * XROWS)        // of the products
@@ -41,7 +40,7 @@ __kernel __attribute__((reqd_work_group_size(32 * WARPS, 1, 1))) void
 gemv_mma(X_ARG, W_ARG, S_ARG, Z_ARG, B_ARG, Y_ARG, const int M, const int N, const int K EPI_ARGS) {
     X_BEGIN W_BEGIN S_BEGIN Z_BEGIN B_BEGIN Y_BEGIN EPI_BEGIN
     __local uint x[COLS * PITCH];
-    __local float parts[WARPS * 128], sums[4 * 128];
+    __local float parts[WARPS * 128], sums[WARPS / 4 * 128];
     const int tid = (int)get_local_id(0), lane = tid & 31, warp = tid >> 5, g = lane >> 2, t = lane & 3;
     const int row0 = (int)get_group_id(1) * XROWS, chunks = (K + 63) / 64, tiles = (N + 15) / 16;
     const int first = (int)get_group_id(0), stride = (int)get_num_groups(0);
@@ -119,15 +118,15 @@ gemv_mma(X_ARG, W_ARG, S_ARG, Z_ARG, B_ARG, Y_ARG, const int M, const int N, con
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             float sum = 0.0f;
-            for (int i = 0; i < WARPS / 4; i++)
-                sum += parts[((tid >> 7) * (WARPS / 4) + i) * 128 + (tid & 127)];
+            for (int i = 0; i < 4; i++)
+                sum += parts[((tid >> 7) * 4 + i) * 128 + (tid & 127)];
             sums[tid] = sum;
             barrier(CLK_LOCAL_MEM_FENCE);
             const int row = row0 + (tid >> 4), col = tile * 16 + (tid & 15);
             if (tid < 16 * XROWS && row < M && col < N) {
                 float v = 0.0f;
                 for (int p = 2; p >= 0; p--) // small ones first
-                    for (int i = 0; i < 4; i++)
+                    for (int i = 0; i < WARPS / 4; i++)
                         v += sums[i * 128 + (tid & 15) * 8 + (tid >> 4) * 3 + p];
                 v += HAS_B ? LD_B(col) : 0.0f;
                 int at_y = row * N + col;
