@@ -2,6 +2,7 @@
 //
 // quern show: what is in a model, as text, JSON or a drawing for Graphviz.
 #include "base/report_text.h"
+#include "frontend/llm/gguf.h"
 #include "tools/quern/binary.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/cost.h"
@@ -10,6 +11,7 @@
 #include "tools/quern/report.h"
 #include "tools/quern/session.h"
 #include "tools/quern/show_compiled.h"
+#include "tools/quern/show_gguf.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -358,10 +360,25 @@ static int check_options(const show_options *o, const char *path, bool binary) {
     return QT_EXIT_OK;
 }
 
+static int show_gguf(const show_options *o, const char *path) {
+    if (o->dot || o->compiled || o->verify || o->in.dims.n) {
+        qt_error("%s: --%s is not for GGUF files, which have no graph: 'quern import' makes one",
+                 path,
+                 o->dot        ? "dot"
+                 : o->compiled ? "compiled"
+                 : o->verify   ? "verify"
+                               : "dim");
+        return QT_EXIT_USAGE;
+    }
+    return qt_show_gguf(path, o->json);
+}
+
 static int run(const void *options, const qt_list *args) {
     show_options o = *(const show_options *)options;
     o.in.random = true; // no input is needed
     bool binary = qt_is_binary(args->items[0]);
+    if (!binary && ql_gguf_is_file(args->items[0]))
+        return show_gguf(&o, args->items[0]);
     int code = check_options(&o, args->items[0], binary);
     if (code != QT_EXIT_OK)
         return code;
@@ -400,7 +417,7 @@ const qt_command qt_show = {
     .max_args = 1,
     .about = "Shows a model's inputs, outputs, ops, parameters, multiply-accumulates (MACs) and "
              "memory; of a context binary the graphs with their tensors, encodings, options and "
-             "sizes, and the chip it was made for.\n"
+             "sizes, and the chip it was made for; of a GGUF file the keys and tensors.\n"
              "MACs are those of convolutions and matmuls, as quern estimate counts them. "
              "The memory is what the values "
              "between nodes take when the nodes run in the model's order, without the weights.\n"

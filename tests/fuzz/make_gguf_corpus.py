@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""Writes the corpus of fuzz_gguf: make_gguf_corpus.py FOLDER (tests/fuzz/corpus/gguf)."""
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "frontend"))
+from gguf_writer import (ARRAY, BOOL, F32, F64, I8, I16, I32, I64, STRING, U8, U16,  # noqa: E402
+                         U32, U64, TYPES, Gguf)
+
+
+def keys(**kw):
+    g = Gguf(**kw)
+    for name, kind, v in [("u8", U8, 1), ("i8", I8, -1), ("u16", U16, 2), ("i16", I16, -2),
+                          ("u32", U32, 3), ("i32", I32, -3), ("f32", F32, .5), ("b", BOOL, True),
+                          ("s", STRING, "text"), ("u64", U64, 4), ("i64", I64, -4),
+                          ("f64", F64, .25), ("strings", ARRAY, (STRING, ["a", "", "bc"])),
+                          ("ints", ARRAY, (I32, [1, 2, 3])), ("floats", ARRAY, (F32, [1, 2])),
+                          ("nested", ARRAY, (ARRAY, [(U8, [1]), (STRING, ["x"])]))]:
+        g.key(name, kind, v)
+    return g
+
+
+def tensors():
+    g = Gguf(version=2)
+    g.key("general.architecture", STRING, "llama")
+    for kind, (number, block, size) in TYPES.items():
+        g.raw(kind, (block, 2), number, bytes(i * 7 % 256 for i in range(2 * size)))
+    return g
+
+
+def mixed():
+    g = keys(align=64)
+    g.tensor("a.weight", np.linspace(-1, 1, 64).reshape(2, 32), "Q8_0")
+    g.tensor("a.bias", [1, 2])
+    return g
+
+
+if __name__ == "__main__":
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for make in (keys, tensors, mixed):
+        (folder / f"{make.__name__}.gguf").write_bytes(make().bytes())
