@@ -250,11 +250,26 @@ static void f16_weights_give_the_sums_of_floats(void **state) {
     }
 }
 
+// Few rows have tiles of their own, which convert the binade that only the wide range has apart.
+static void few_rows_of_the_wide_range_give_the_sums_of_floats(void **state) {
+    (void)state;
+    for (uint32_t rows = 1; rows < 19; rows++) {
+        qrn_dense_args a = {.rows = true, .group = 1, .depth = 200, .cols = 3 * 32 + rows};
+        qrn_view x = {.dtype = QRN_DTYPE_F32, .rank = 2, .dims = {rows, a.depth}};
+        qrn_view y = {.dtype = QRN_DTYPE_F32, .rank = 2, .dims = {rows, a.cols}};
+        x.data = floats(qrn_view_count(&x), false, QRN_FP16_WIDE_RANGE);
+        memset(x.data, 0, 8 * sizeof(float)); // an infinite weight times 0 would be NaN
+        y.data = malloc(qrn_view_count(&y) * sizeof(float));
+        check_gemm(&a, x, y, QRN_FP16_WIDE_RANGE, rows % 4 == 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_round_once),
         cmocka_unit_test(rows_round_in_place),
         cmocka_unit_test(f16_weights_give_the_sums_of_floats),
+        cmocka_unit_test(few_rows_of_the_wide_range_give_the_sums_of_floats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 
 // Few rows of one segment times a panel of fp16: every weight is used so seldom that it is
 // converted in registers. t->b and t->resume are not read, the weights are b [depth][32].
-#define QRN_FEW_ROWS 4
+#define QRN_FEW_ROWS 16
 typedef void (*qrn_gemm_f16w_fn)(const qrn_gemm_f32_strip *t, const uint16_t *b, bool wide_range);
 
 // Tiles and what feeds them.

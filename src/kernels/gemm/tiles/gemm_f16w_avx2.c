@@ -6,6 +6,8 @@
 
 #include <immintrin.h>
 
+#define TILE_ROWS 4
+
 static inline __m256 to_f32(const uint16_t *b, const bool wide_range) {
     __m128i h = _mm_loadu_si128((const __m128i *)b);
     if (!wide_range)
@@ -22,12 +24,20 @@ static inline __m256i lanes(int n) {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-static inline __attribute__((always_inline)) void columns(const qrn_gemm_f32_strip *t,
+// Sums that are infinite or NaN.
+static inline int odd(__m256 x) {
+    const __m256i most = _mm256_set1_epi32(0x7f7fffff);
+    __m256i size = _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(0x7fffffff));
+    return _mm256_movemask_epi8(_mm256_cmpgt_epi32(size, most));
+}
+
+static inline __attribute__((always_inline)) bool columns(const qrn_gemm_f32_strip *t,
                                                           const uint16_t *b, uint32_t first,
                                                           const int rows, const bool wide_range) {
     int n = (int)t->cols - (int)first;
     __m256i m0 = lanes(n), m1 = lanes(n - 8);
-    __m256 acc[QRN_FEW_ROWS][2];
+    __m256 acc[TILE_ROWS][2];
+    int any = 0;
     for (int r = 0; r < rows; r++) {
         acc[r][0] = t->bias ? _mm256_maskload_ps(t->bias + first, m0) : _mm256_setzero_ps();
         acc[r][1] = t->bias ? _mm256_maskload_ps(t->bias + first + 8, m1) : _mm256_setzero_ps();
@@ -45,14 +55,19 @@ static inline __attribute__((always_inline)) void columns(const qrn_gemm_f32_str
         float *c = t->c + (size_t)r * t->c_row + first;
         _mm256_maskstore_ps(c, m0, acc[r][0]);
         _mm256_maskstore_ps(c + 8, m1, acc[r][1]);
+        any |= odd(acc[r][0]) | odd(acc[r][1]);
     }
+    return !any;
 }
 
-static inline __attribute__((always_inline)) void tile(const qrn_gemm_f32_strip *t,
+// false: a sum is infinite or NaN; all are stored all the same.
+static inline __attribute__((always_inline)) bool tile(const qrn_gemm_f32_strip *t,
                                                        const uint16_t *b, const int rows,
                                                        const bool wide_range) {
+    bool finite = true;
     for (uint32_t first = 0; first < t->cols; first += 16)
-        columns(t, b, first, rows, wide_range);
+        finite &= columns(t, b, first, rows, wide_range);
+    return finite;
 }
 
 #define FN qrn_gemm_f16w_avx2
