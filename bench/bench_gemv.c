@@ -2,13 +2,15 @@
 //
 // Speed of GEMMs of few rows with weights that no cache holds, as they come when a language model
 // writes one word after the other: 128 MiB of packed weights of 8 and 4 bits, activations of 8 and
-// 16 bits. Bytes of weights a second, compared with reading them and nothing else.
+// 16 bits, and floats with fp16 scales of blocks of 32. Bytes of weights a second, without scales,
+// compared with reading them and nothing else.
 //   bench_gemv [threads]    1 unless told
 #include "base/cpu.h"
 #include "base/mem.h"
 #include "base/pool.h"
 #include "kernels/gemm/dense/dense8.h"
 #include "kernels/gemm/dense/dense_planes.h"
+#include "kernels/gemm/gemv/weight_only.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@
 #define DEPTH 4096
 #define WEIGHT_BYTES (128u << 20)
 #define ROUNDS 12
+#define BLOCK 32
 
 typedef struct form {
     const char *name;
@@ -83,8 +86,9 @@ static double seconds(qrn_pool *pool, void (*fn)(void *, uint32_t), void *arg, d
 }
 
 // In turns with reading alone: what else the machine does slows both.
-static void time_call(const qrn_family *f, qrn_kcall *k, qrn_pool *pool, const char *what) {
-    const qrn_kernel *row = qrn_kernel_select(f, QRN_DOMAIN_RAW, k, qrn_cpu_isa());
+static void time_call(const qrn_family *f, qrn_domain domain, qrn_kcall *k, qrn_pool *pool,
+                      const char *what) {
+    const qrn_kernel *row = qrn_kernel_select(f, domain, k, qrn_cpu_isa());
     k->n_tasks = qrn_pool_threads(pool);
     size_t scratch = row->scratch ? row->scratch(k) : 0;
     k->scratch = scratch ? bytes(scratch) : NULL;
@@ -136,10 +140,35 @@ static void time_form(const form *f, uint32_t rows, qrn_view *packed, qrn_pool *
                    .n_tasks = 1};
     char what[32];
     snprintf(what, sizeof what, "%s %u row%s", f->name, rows, rows > 1 ? "s" : "");
-    time_call(is_bytes ? &qrn_family_dense8 : &qrn_family_dense_planes, &k, pool, what);
+    time_call(is_bytes ? &qrn_family_dense8 : &qrn_family_dense_planes, QRN_DOMAIN_RAW, &k, pool,
+              what);
     qrn_view *all[] = {&x, &y, &sums, &scales};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         qrn_free(all[i]->data);
+}
+
+static void time_floats(uint32_t bits, uint32_t rows, qrn_view *packed, qrn_pool *pool) {
+    uint32_t cols = WEIGHT_BYTES / DEPTH * 8 / bits, runs = DEPTH / BLOCK;
+    qrn_weight_only_args a = {.w_bits = bits, .run = BLOCK};
+    a.dense = (qrn_dense_args){.rows = true, .group = 1, .depth = DEPTH, .cols = cols};
+    qrn_view x = {.dtype = QRN_DTYPE_F32, .rank = 2, .dims = {rows, DEPTH}};
+    qrn_view y = {.dtype = QRN_DTYPE_F32, .rank = 2, .dims = {rows, cols}};
+    qrn_view scales = {.dtype = QRN_DTYPE_F16, .rank = 3, .dims = {cols / 32, runs, 32}};
+    x.data = bytes((size_t)rows * DEPTH * 4);
+    y.data = bytes((size_t)rows * cols * 4);
+    scales.data = bytes((size_t)cols * runs * 2);
+    for (size_t i = 0; i < (size_t)rows * DEPTH; i++)
+        ((float *)x.data)[i] = (float)(i % 7) - 3.0f;
+    for (size_t i = 0; i < (size_t)cols * runs; i++)
+        ((uint16_t *)scales.data)[i] = 0x2c00; // 1/16
+    qrn_view *in[] = {&x, packed, &scales, NULL, NULL}, *outs[] = {&y};
+    qrn_kcall k = {.args = &a, .in = in, .out = outs, .n_in = 5, .n_out = 1, .n_tasks = 1};
+    char what[32];
+    snprintf(what, sizeof what, "f32w%u %u row%s", bits, rows, rows > 1 ? "s" : "");
+    time_call(&qrn_family_weight_only, QRN_DOMAIN_F32, &k, pool, what);
+    qrn_free(x.data);
+    qrn_free(y.data);
+    qrn_free(scales.data);
 }
 
 int main(int argc, char **argv) {
@@ -150,6 +179,9 @@ int main(int argc, char **argv) {
     for (uint32_t rows = 1; rows <= 4; rows += 3)
         for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
             time_form(&forms[i], rows, &packed, pool);
+    for (uint32_t rows = 1; rows <= 16; rows *= 4)
+        for (uint32_t bits = 8; bits >= 4; bits -= 4)
+            time_floats(bits, rows, &packed, pool);
     qrn_free(packed.data);
     qrn_pool_release(pool);
     return 0;

@@ -31,7 +31,7 @@ void qrn_round_view(const qrn_view *src, qrn_fp16_rule rule, void *dst) {
     qrn_round_fp16_args args = {rule};
     qrn_view in = *src, out = {.data = dst, .dtype = QRN_DTYPE_F32, .rank = src->rank};
     memcpy(out.dims, src->dims, sizeof out.dims);
-    if (rule == QRN_FP16_AS_F32) {
+    if (rule == QRN_FP16_AS_F32 || rule == QRN_FP16_OFF) {
         qrn_convert_range(&in, &out, 0, qrn_view_count(&in), false);
         return;
     }

@@ -45,10 +45,12 @@ typedef struct qrn_cvalue {
 
 // Where the numbers of a constant come from.
 typedef enum qrn_const_kind {
-    QRN_CONST_MADE,    // computed by the compiler
-    QRN_CONST_TENSOR,  // data of a static tensor
-    QRN_CONST_ROUNDED, // f32: the real numbers of constant value `source`, rounded to fp16
-    QRN_CONST_SCALED   // f32: `source`, index i of dimension `axis` times element i of `factors`
+    QRN_CONST_MADE,   // computed by the compiler
+    QRN_CONST_TENSOR, // data of a static tensor
+    // f32: the real numbers of constant value `source`, rounded to what floats are in this graph.
+    // Quantized weights of a GEMM may be used as they are: a binder need not round them.
+    QRN_CONST_ROUNDED,
+    QRN_CONST_SCALED // f32: `source`, index i of dimension `axis` times element i of `factors`
 } qrn_const_kind;
 
 // ROUNDED and SCALED say what a constant is without its being there: a binder may pack `source`
@@ -162,7 +164,7 @@ bool qrn_cstep_writes_shapes(const qrn_cstep *s);
 // line.
 qrn_status qrn_compiled_print(const qrn_compiled *cg, void (*line)(void *ctx, const char *text),
                               void *ctx);
-// The real numbers of src, rounded to fp16, as f32.
+// The real numbers of src, rounded to fp16 (rule OFF: to f32), as f32.
 void qrn_round_view(const qrn_view *src, qrn_fp16_rule rule, void *dst);
 
 #endif

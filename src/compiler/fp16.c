@@ -296,8 +296,28 @@ static qrn_status describe_rounded(qrn_lowering *lo, qrn_val v, qrn_val *out) {
     return qrn_lo_be_constant(lo, *out, &c);
 }
 
+// The same without fp16, once for each constant: real numbers of quantized values.
+static qrn_status describe_real(qrn_lowering *lo, qrn_val *v) {
+    for (uint32_t i = 0; i < lo->n_conversions; i++)
+        if (lo->conversions[i].from == *v &&
+            lo->cg->values[lo->conversions[i].to].dtype == QRN_DTYPE_F32) {
+            *v = lo->conversions[i].to;
+            return QRN_OK;
+        }
+    if (!qrn_lo_grow((void **)&lo->conversions, &lo->cap_conversions, lo->n_conversions,
+                     sizeof(qrn_conversion)))
+        return no_memory(lo);
+    qrn_val real;
+    QRN_TRY(describe_rounded(lo, *v, &real));
+    lo->conversions[lo->n_conversions++] = (qrn_conversion){*v, real};
+    *v = real;
+    return QRN_OK;
+}
+
 qrn_status qrn_lo_fp16_weights(qrn_lowering *lo, const qrn_tensor *t, qrn_val *v) {
     QRN_TRY(qrn_lo_tensor(lo, t, v));
+    if (!lo->fp16)
+        return describe_real(lo, v);
     bool rounded_now = qrn_lo_fp16_stored(lo, t) == t && lo->origin[t->id];
     bool is_it = lo->fp16 == QRN_FP16_AS_F32 && lo->cg->values[*v].dtype == QRN_DTYPE_F32;
     if (!qrn_lo_is_const(lo, *v) || !qrn_tensor_is_static(t) || rounded_now || is_it)

@@ -35,7 +35,8 @@ bool qrn_lo_fp16_asks(const qrn_node *n);
 // *v as a step may read it: application inputs and constants become their rounded form.
 qrn_status qrn_lo_fp16_operand(qrn_lowering *lo, qrn_val *v);
 // Constant weights t of a GEMM, of any type, in their rounded form: described, not
-// computed, so that a binder can pack them from the tensor's own data.
+// computed, so that a binder can pack them from the tensor's own data. Without fp16 they are
+// quantized ones.
 qrn_status qrn_lo_fp16_weights(qrn_lowering *lo, const qrn_tensor *t, qrn_val *v);
 // Makes a step that is about to be emitted read rounded operands; a conversion to floats becomes
 // one that rounds. *f is the step's family, ins its own list of operands.

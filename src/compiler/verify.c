@@ -92,7 +92,9 @@ static const char *check_constant(const qrn_compiled *cg, qrn_val v) {
         !qrn_shape_equal(&from->shape, &val->shape))
         return "its constant is described by what does not fit";
     if (c->kind == QRN_CONST_ROUNDED)
-        return cg->half != QRN_FP16_OFF ? NULL : "its constant is rounded, the graph is not";
+        return cg->half != QRN_FP16_OFF || qrn_dtype_is_fixed(from->dtype)
+                   ? NULL
+                   : "its constant is rounded, the graph is not";
     const qrn_cvalue *f = c->factors < v ? &cg->values[c->factors] : NULL;
     size_t n;
     bool fits = f && f->kind == QRN_CV_CONST && f->dtype == QRN_DTYPE_F32 &&

@@ -123,9 +123,13 @@ static qrn_status bind_gemm(qrn_cpu_binder *b, const qrn_cstep *from, qrn_step *
     qrn_gemm g;
     if (!qrn_gemm_of(b->cg, from, &g))
         return QRN_OK;
-    qrn_status st = s->domain == QRN_DOMAIN_F32   ? qrn_cpu_gemm(b, s, &g)
-                    : s->domain == QRN_DOMAIN_RAW ? qrn_cpu_quantized_gemm(b, s, &g)
-                                                  : QRN_E_UNSUPPORTED;
+    qrn_status st = QRN_E_UNSUPPORTED;
+    if (s->domain == QRN_DOMAIN_RAW)
+        st = qrn_cpu_quantized_gemm(b, s, &g);
+    else if (s->domain == QRN_DOMAIN_F32)
+        st = qrn_cpu_weight_only(b, s, &g);
+    if (s->domain == QRN_DOMAIN_F32 && st == QRN_E_UNSUPPORTED)
+        st = qrn_cpu_gemm(b, s, &g);
     return st == QRN_E_UNSUPPORTED ? QRN_OK : st;
 }
 

@@ -14,10 +14,11 @@ typedef struct qrn_cpu_binder {
     size_t taken_bytes; // for packed constants and state
 } qrn_cpu_binder;
 
-// gemm.c, quantized_gemm.c: replaces GEMM step `s` by one with packed weights. QRN_E_UNSUPPORTED
-// without any message: no packing fits, the step stays as it is.
+// gemm.c, quantized_gemm.c, weight_only.c: replaces GEMM step `s` by one with packed weights.
+// QRN_E_UNSUPPORTED without any message: no packing fits, the step stays as it is.
 qrn_status qrn_cpu_gemm(qrn_cpu_binder *b, qrn_step *s, const qrn_gemm *g);
 qrn_status qrn_cpu_quantized_gemm(qrn_cpu_binder *b, qrn_step *s, const qrn_gemm *g);
+qrn_status qrn_cpu_weight_only(qrn_cpu_binder *b, qrn_step *s, const qrn_gemm *g);
 
 // New values: a constant whose memory the caller fills.
 qrn_status qrn_cpu_const(qrn_cpu_binder *b, qrn_dtype dtype, const qrn_shape *shape, qrn_val *out,

@@ -65,7 +65,8 @@ static qrn_val source_of(qrn_cpu_binder *b, qrn_val w, packing *p) {
     const qrn_cconst *c = &b->cg->constants[b->cg->values[w].constant];
     if (c->kind == QRN_CONST_SCALED)
         p->factors = qrn_compiled_data(b->cg, c->factors);
-    return c->kind == QRN_CONST_SCALED || c->kind == QRN_CONST_ROUNDED ? c->source : w;
+    bool rounded = c->kind == QRN_CONST_ROUNDED && p->fp16;
+    return c->kind == QRN_CONST_SCALED || rounded ? c->source : w;
 }
 
 static qrn_status pack_weights(qrn_cpu_binder *b, const qrn_step *s, packing *p, qrn_val *out) {

@@ -70,15 +70,21 @@ static qrn_status columns_args(const qrn_node *n, void *args) {
     return QRN_OK;
 }
 
-// fp16 with constant weights of any type: they are not converted here, so that a binder can pack
-// them from the tensor's own data.
-static qrn_status fp16_weights(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
+// Does a binder pack these weights of a GEMM of floats from the tensor's own data? fp16: of any
+// type; else those of 4 or 8 bits, which may then stay as small as they are.
+static bool packable(const qrn_lowering *lo, const qrn_tensor *w) {
+    if (qrn_lo_fp16(lo) && w->dtype == QRN_DTYPE_F32)
+        return true;
+    return qrn_tensor_is_static(w) && qrn_dtype_is_fixed(w->dtype) && !w->updateable &&
+           (qrn_lo_fp16(lo) || qrn_dtypes[w->dtype].bits <= 8);
+}
+
+// Floats with constant weights: they are not converted here, so that a binder can pack them.
+static qrn_status constant_weights(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
     qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, out;
     const qrn_tensor *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
-    bool packable = qrn_tensor_is_static(w) && qrn_dtype_is_fixed(w->dtype) && !w->updateable;
-    if (!qrn_lo_fp16(lo) || n->in[0]->dtype != QRN_DTYPE_F32 ||
-        (w->dtype != QRN_DTYPE_F32 && !packable) || (bias && bias->dtype != QRN_DTYPE_F32) ||
-        n->out[0]->dtype != QRN_DTYPE_F32 || !q->is_gemm)
+    if (!q->is_gemm || !packable(lo, w) || n->in[0]->dtype != QRN_DTYPE_F32 ||
+        (bias && bias->dtype != QRN_DTYPE_F32) || n->out[0]->dtype != QRN_DTYPE_F32)
         return QRN_E_UNSUPPORTED;
     QRN_TRY(qrn_lo_tensor(lo, n->in[0], &ins[0]));
     QRN_TRY(qrn_lo_tensor(lo, w, &ins[1]));
@@ -93,7 +99,7 @@ static qrn_status fp16_weights(qrn_lowering *lo, const qrn_node *n, const qrn_qu
 
 // The special paths of a GEMM, in order of preference.
 static qrn_status lower_gemm(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
-    qrn_status s = fp16_weights(lo, n, q);
+    qrn_status s = constant_weights(lo, n, q);
     if (s == QRN_E_UNSUPPORTED)
         s = qrn_lower_quantized(lo, n, q);
     return s == QRN_E_UNSUPPORTED ? qrn_lower_unscaled_bias(lo, n, q) : s;

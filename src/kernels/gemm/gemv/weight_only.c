@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+//
+// The weight_only family: the work of a task, and the rows.
+#include "kernels/gemm/gemv/weight_only.h"
+
+#include "base/fp16.h"
+#include "kernels/gemm/dense/dense_feed.h"
+#include "kernels/gemm/tiles/gemm_q8.h"
+
+typedef struct engine {
+    const qrn_gemm_f32_kernel *gemm; // for many rows
+    qrn_gemv_unpack_fn unpack;
+    qrn_gemv_fn few;
+} engine;
+
+static qrn_dense_plan plan_of(const qrn_kcall *k) {
+    const qrn_weight_only_args *a = k->args;
+    return qrn_dense_plan_of(&a->dense, k->in[0], k->out[0]);
+}
+
+// Panel u of the weights.
+static qrn_gemv_panel panel_of(const qrn_kcall *k, size_t u) {
+    const qrn_weight_only_args *a = k->args;
+    size_t bytes = qrn_q8_steps(a->dense.depth) * QRN_PANEL * QRN_Q8_DEPTH * a->w_bits / 8;
+    size_t first = u * qrn_weight_only_runs(a) * QRN_PANEL;
+    const qrn_view *scales = k->in[2];
+    bool fp16 = scales->dtype == QRN_DTYPE_F16;
+    return (qrn_gemv_panel){.w = (const int8_t *)k->in[1]->data + u * bytes,
+                            .scales = (const char *)scales->data + first * (fp16 ? 2 : 4),
+                            .offsets = k->in[3] ? (const int8_t *)k->in[3]->data + first : NULL,
+                            .fp16_scales = fp16,
+                            .w_bits = a->w_bits,
+                            .depth = a->dense.depth,
+                            .run = a->run};
+}
+
+static const float *bias_of(const qrn_kcall *k, size_t column) {
+    return k->in[4] ? (const float *)k->in[4]->data + column : NULL;
+}
+
+static uint32_t columns_of(const qrn_weight_only_args *a, size_t u) {
+    size_t left = a->dense.cols - u * QRN_PANEL;
+    return (uint32_t)(left < QRN_PANEL ? left : QRN_PANEL);
+}
+
+static const qrn_clamp *clamp_of(const qrn_weight_only_args *a) {
+    return a->dense.conv.clamp.on ? &a->dense.conv.clamp : NULL;
+}
+
+// --- few rows
+
+static size_t sum_floats(const qrn_weight_only_args *a) {
+    return QRN_GEMV_FEW * qrn_weight_only_runs(a);
+}
+
+// Sums of each run of each row: what an offset is multiplied with.
+static void sum_runs(const qrn_weight_only_args *a, const float *x, size_t rows, float *sums) {
+    for (size_t r = 0; r < rows; r++)
+        for (size_t k0 = 0; k0 < a->dense.depth; k0 += a->run) {
+            double sum = 0;
+            for (size_t k = k0; k < a->dense.depth && k < k0 + a->run; k++)
+                sum += (double)x[r * a->dense.depth + k];
+            *sums++ = (float)sum;
+        }
+}
+
+// Tasks share the panels, so that a result does not depend on their number.
+static void run_few(const qrn_kcall *k, const engine *e, const qrn_dense_plan *p) {
+    const qrn_weight_only_args *a = k->args;
+    size_t runs = qrn_weight_only_runs(a), u0, u1;
+    float *sums = (float *)k->scratch + k->task * sum_floats(a);
+    qrn_split(qrn_panels(a->dense.cols), 1, k->task, k->n_tasks, &u0, &u1);
+    if (k->in[3] && u0 < u1)
+        sum_runs(a, k->in[0]->data, p->rows, sums);
+    for (size_t u = u0; u < u1; u++)
+        for (size_t r = 0; r < p->rows; r += QRN_GEMV_ROWS) {
+            size_t left = p->rows - r, column = u * QRN_PANEL;
+            qrn_gemv_strip t = {.b = panel_of(k, u),
+                                .a = (const float *)k->in[0]->data + r * a->dense.depth,
+                                .a_row = a->dense.depth,
+                                .sums = sums + r * runs,
+                                .runs = runs,
+                                .rows = (uint32_t)(left < QRN_GEMV_ROWS ? left : QRN_GEMV_ROWS),
+                                .cols = columns_of(a, u),
+                                .bias = bias_of(k, column),
+                                .c = (float *)k->out[0]->data + r * p->cout + column,
+                                .c_row = p->cout,
+                                .clamp = clamp_of(a)};
+            e->few(&t);
+        }
+    qrn_dense_report(k, p, 0, p->rows, u0, u1);
+}
+
+// --- many rows
+
+// Panels that are unpacked at a time.
+static size_t panels_at_once(const qrn_weight_only_args *a) {
+    size_t n = QRN_GEMM_F32_NEAR / QRN_PANEL / (a->dense.depth ? a->dense.depth : 1);
+    return n ? n : 1;
+}
+
+static size_t unpacked_floats(const qrn_weight_only_args *a) {
+    return panels_at_once(a) * QRN_PANEL * a->dense.depth;
+}
+
+static void run_many(const qrn_kcall *k, const engine *e, const qrn_dense_plan *p) {
+    const qrn_weight_only_args *a = k->args;
+    qrn_dense_part part = qrn_dense_part_of(p, k->task, k->n_tasks);
+    qrn_dense_feed feed = qrn_dense_feed_of(p, e->gemm, false);
+    float *unpacked = (float *)k->scratch + k->task * (unpacked_floats(a) + feed.floats), *y;
+    size_t step = panels_at_once(a), n, panel = (size_t)a->dense.depth * QRN_PANEL;
+    for (size_t r = part.r0; r < part.r1; r += n) {
+        qrn_gemm_f32_block g = {.c_row = p->cout, .b = unpacked, .clamp = clamp_of(a)};
+        n = qrn_dense_feed_rows(&feed, k->in[0]->data, 0, r, part.r1, unpacked + unpacked_floats(a),
+                                &g);
+        y = (float *)k->out[0]->data + r * p->cout;
+        for (size_t u = part.u0; u < part.u1; u += step) {
+            size_t end = u + step < part.u1 ? u + step : part.u1;
+            g.cols = (end - u - 1) * QRN_PANEL + columns_of(a, end - 1);
+            g.bias = bias_of(k, u * QRN_PANEL);
+            g.c = y + u * QRN_PANEL;
+            for (size_t i = u; i < end; i++) {
+                qrn_gemv_panel b = panel_of(k, i);
+                e->unpack(&b, unpacked + (i - u) * panel);
+            }
+            qrn_gemm_f32_run(e->gemm, &g);
+        }
+        qrn_dense_report(k, p, r, n, part.u0, part.u1);
+    }
+}
+
+static qrn_status run(const qrn_kcall *k, const engine *e) {
+    qrn_dense_plan p = plan_of(k);
+    if (p.rows <= QRN_GEMV_FEW)
+        run_few(k, e, &p);
+    else
+        run_many(k, e, &p);
+    return QRN_OK;
+}
+
+static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
+    qrn_dense_plan p = plan_of(k);
+    return qrn_dense_tasks(&p, n_threads);
+}
+
+static size_t scratch(const qrn_kcall *k, const engine *e) {
+    const qrn_weight_only_args *a = k->args;
+    qrn_dense_plan p = plan_of(k);
+    size_t many = unpacked_floats(a) + qrn_dense_feed_of(&p, e->gemm, false).floats;
+    size_t few = k->in[3] ? sum_floats(a) : 0;
+    return k->n_tasks * (p.rows > QRN_GEMV_FEW && many > few ? many : few) * sizeof(float);
+}
+
+// --- the definition
+
+static double weight_at(const qrn_gemv_panel *b, size_t k, size_t j) {
+    size_t run = k / b->run * QRN_PANEL + j;
+    size_t at = (k / QRN_Q8_DEPTH * QRN_PANEL + j) * QRN_Q8_DEPTH + k % QRN_Q8_DEPTH;
+    int32_t w = b->w[b->w_bits == 4 ? at / 2 : at];
+    if (b->w_bits == 4)
+        w = (int8_t)((unsigned)w << (at % 2 ? 0 : 4)) >> 4;
+    double scale = (double)(b->fp16_scales ? qrn_f16_to_f32(((const uint16_t *)b->scales)[run])
+                                           : ((const float *)b->scales)[run]);
+    return scale * (double)(w + (b->offsets ? b->offsets[run] : 0));
+}
+
+static qrn_status weight_only_ref(const qrn_kcall *k) {
+    const qrn_weight_only_args *a = k->args;
+    qrn_dense_plan p = plan_of(k);
+    const qrn_clamp *clamp = clamp_of(a);
+    size_t u0, u1;
+    qrn_split(qrn_panels(a->dense.cols), 1, k->task, k->n_tasks, &u0, &u1);
+    for (size_t u = u0; u < u1; u++) {
+        qrn_gemv_panel b = panel_of(k, u);
+        const float *bias = bias_of(k, u * QRN_PANEL);
+        for (uint32_t j = 0; j < columns_of(a, u); j++)
+            for (size_t r = 0; r < p.rows; r++) {
+                const float *x = (const float *)k->in[0]->data + r * b.depth;
+                double sum = bias ? (double)bias[j] : 0.0;
+                for (size_t i = 0; i < b.depth; i++)
+                    sum += (double)x[i] * weight_at(&b, i, j);
+                ((float *)k->out[0]->data)[r * p.cout + u * QRN_PANEL + j] =
+                    clamp ? QRN_CLAMPED((float)sum, clamp) : (float)sum;
+            }
+    }
+    qrn_dense_report(k, &p, 0, p.rows, u0, u1);
+    return QRN_OK;
+}
+
+#define ROW(isa, bit)                                                                              \
+    {                                                                                              \
+        .name = "weight_only_" #isa, .domain = QRN_DOMAIN_F32, .needs = bit, .fn = run_##isa,      \
+        .tasks = tasks, .scratch = scratch_##isa                                                   \
+    }
+#define ENGINE(isa, gemm)                                                                          \
+    static const engine engine_##isa = {&gemm, qrn_gemv_unpack_##isa, qrn_gemv_##isa};             \
+    static qrn_status run_##isa(const qrn_kcall *k) { return run(k, &engine_##isa); }              \
+    static size_t scratch_##isa(const qrn_kcall *k) { return scratch(k, &engine_##isa); }
+
+#if defined(__x86_64__)
+ENGINE(avx512, qrn_gemm_f32_14x32_avx512)
+ENGINE(avx2, qrn_gemm_f32_6x32_avx2)
+#elif defined(__aarch64__)
+ENGINE(neon, qrn_gemm_f32_6x32_neon)
+#endif
+
+static const qrn_kernel weight_only_rows[] = {
+#if defined(__x86_64__)
+    ROW(avx512, QRN_ISA_AVX512),
+    ROW(avx2, QRN_ISA_AVX2),
+#elif defined(__aarch64__)
+    ROW(neon, QRN_ISA_NEON),
+#endif
+    {.name = "weight_only_ref", .domain = QRN_DOMAIN_F32, .fn = weight_only_ref, .tasks = tasks},
+};
+QRN_FAMILY_REPORTS(weight_only, sizeof(qrn_weight_only_args));
