@@ -53,7 +53,6 @@ static void visit_keys(const ql_gguf *g, qrn_arena *arena) {
         bool b = false;
         ql_text text, *texts;
         int64_t *ints;
-        double *floats;
         visit_value(&g->keys[i].value);
         if (ql_gguf_find(g, name) != &g->keys[i].value)
             broken("a key that is not found by its name");
@@ -61,8 +60,7 @@ static void visit_keys(const ql_gguf *g, qrn_arena *arena) {
                       ql_gguf_float(g, name, &d) == QRN_OK || ql_gguf_bool(g, name, &b) == QRN_OK ||
                       ql_gguf_text(g, name, &text) == QRN_OK;
         bool list = ql_gguf_texts(g, name, arena, &texts, &n) == QRN_OK ||
-                    ql_gguf_ints(g, name, arena, &ints, &n) == QRN_OK ||
-                    ql_gguf_floats(g, name, arena, &floats, &n) == QRN_OK;
+                    ql_gguf_ints(g, name, arena, &ints, &n) == QRN_OK;
         if (scalar && list)
             broken("a value that is a list, too");
     }

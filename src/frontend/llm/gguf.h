@@ -105,8 +105,6 @@ qrn_status ql_gguf_texts(const ql_gguf *g, const char *key, qrn_arena *arena, ql
                          uint32_t *n);
 qrn_status ql_gguf_ints(const ql_gguf *g, const char *key, qrn_arena *arena, int64_t **out,
                         uint32_t *n);
-qrn_status ql_gguf_floats(const ql_gguf *g, const char *key, qrn_arena *arena, double **out,
-                          uint32_t *n);
 
 // One number of any type, as a double (a bool is 0 or 1).
 double ql_gguf_number(const ql_gguf_value *v);

@@ -201,15 +201,3 @@ qrn_status ql_gguf_ints(const ql_gguf *g, const char *key, qrn_arena *arena, int
     *out = list;
     return QRN_OK;
 }
-
-qrn_status ql_gguf_floats(const ql_gguf *g, const char *key, qrn_arena *arena, double **out,
-                          uint32_t *n) {
-    ql_gguf_value rest, e;
-    double *list = NULL;
-    QRN_TRY(begin_list(g, key, is_float, "floats", sizeof *list, arena, &rest, &list));
-    *n = (uint32_t)rest.n;
-    for (uint32_t i = 0; ql_gguf_next(&rest, &e); i++)
-        list[i] = ql_gguf_number(&e);
-    *out = list;
-    return QRN_OK;
-}

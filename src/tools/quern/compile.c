@@ -3,9 +3,8 @@
 // quern compile: ONNX models to a context binary. Several models become the graphs of one context,
 // whose equal weights are stored once.
 #include "tools/quern/commands.h"
-#include "tools/quern/inputs.h"
+#include "tools/quern/compile.h"
 #include "tools/quern/report.h"
-#include "tools/quern/session.h"
 
 #include "HTP/QnnHtpContext.h"
 #include "HTP/QnnHtpGraph.h"
@@ -16,22 +15,13 @@
 
 #define MAX_CONFIGS 5
 
-typedef struct compile_options {
-    qt_backend_options backend;
-    qt_input_options in; // only dims
-    const char *output;
-    qt_list names;
-    uint64_t vtcm_mb, level, hvx_threads;
-    bool dlbc, json;
-} compile_options;
-
-#define AT(field) offsetof(compile_options, field)
+#define AT(field) offsetof(qt_compile_options, field)
 
 static const qt_flag flags[] = {
     {"output", 'o', QT_FILE, "FILE", AT(output), NULL, "where to write"},
     {"graph-name", 'g', QT_LIST, "NAME", AT(names), NULL,
      "of the graph, once for each model (default: the name of the file)"},
-    QT_DIM_FLAG(compile_options, in),
+    QT_DIM_FLAG(qt_compile_options, in),
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {0},
 };
@@ -55,7 +45,7 @@ typedef struct part {
 } part;
 
 typedef struct job {
-    const compile_options *opt;
+    const qt_compile_options *opt;
     part *parts;
     size_t n;
     qc_client *client;
@@ -98,12 +88,12 @@ static int name_parts(job *j, const qt_list *args) {
     return QT_EXIT_OK;
 }
 
-static bool is_htp(const compile_options *o) {
+static bool is_htp(const qt_compile_options *o) {
     return !o->backend.backend || strcmp(o->backend.backend, "htp") == 0 ||
            strstr(o->backend.backend, "Htp");
 }
 
-static int check_options(const compile_options *o) {
+static int check_options(const qt_compile_options *o) {
     if (!o->output) {
         qt_error("--output is needed: the file to write");
         return QT_EXIT_USAGE;
@@ -168,7 +158,7 @@ static void add_config(graph_configs *c, QnnHtpGraph_CustomConfig_t custom) {
     c->n++;
 }
 
-static void make_configs(const compile_options *o, graph_configs *c) {
+static void make_configs(const qt_compile_options *o, graph_configs *c) {
     *c = (graph_configs){.n = 0};
     if (o->level)
         add_config(c, (QnnHtpGraph_CustomConfig_t){
@@ -299,7 +289,7 @@ static int compile(job *j, const qt_list *args) {
     return code == QT_EXIT_OK ? report(j) : code;
 }
 
-static int run(const void *options, const qt_list *args) {
+int qt_compile_models(const qt_compile_options *options, const qt_list *args) {
     job j = {.opt = options, .n = args->n};
     j.parts = calloc(args->n, sizeof *j.parts);
     int code = j.parts ? compile(&j, args) : no_memory();
@@ -314,6 +304,10 @@ static int run(const void *options, const qt_list *args) {
     free(j.parts);
     free(j.bytes);
     return code;
+}
+
+static int run(const void *options, const qt_list *args) {
+    return qt_compile_models(options, args);
 }
 
 const qt_command qt_compile = {
@@ -335,6 +329,6 @@ const qt_command qt_compile = {
     .examples = {{"quern compile model.onnx -o model.bin --soc SM8650", "The usual way."},
                  {"quern compile small.onnx large.onnx -o both.bin --soc SM8750 -O 3",
                   "Two graphs that share weights."}},
-    .options_size = sizeof(compile_options),
+    .options_size = sizeof(qt_compile_options),
     .run = run,
 };

@@ -23,6 +23,7 @@ const qt_command *const qt_commands[] = {&qt_run,
                                          &qt_estimate_command,
                                          &qt_profile_command,
                                          &qt_wrap,
+                                         &qt_import,
                                          NULL};
 
 static int run_command(const qt_command *c, int argc, char **argv) {

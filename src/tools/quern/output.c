@@ -274,7 +274,7 @@ static void hold_signals(bool on) {
     pthread_sigmask(on ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
-static bool write_parts(const char *path, const qt_part *parts, size_t n, bool sync) {
+static bool begin_file(const char *path, bool sync) {
     if (qt_out_of_memory()) { // a part may be less than whole
         qt_error("%s: not written", path);
         return false;
@@ -284,17 +284,25 @@ static bool write_parts(const char *path, const qt_part *parts, size_t n, bool s
         sync ? qrn_outfile_begin(&file, path) : qrn_outfile_begin_unsynced(&file, AT_FDCWD, path);
     is_unfinished = s == QRN_OK;
     hold_signals(false);
-    if (s != QRN_OK) {
+    if (s != QRN_OK)
         qt_error("%s", qrn_message());
-        return false;
-    }
-    for (size_t i = 0; i < n; i++)
-        qrn_outfile_write(&file, parts[i].data, parts[i].bytes);
-    s = qrn_outfile_commit(&file); // empties the name when it is done
+    return s == QRN_OK;
+}
+
+static bool end_file(void) {
+    qrn_status s = qrn_outfile_commit(&file); // empties the name when it is done
     is_unfinished = 0;
     if (s != QRN_OK)
         qt_error("%s", qrn_message());
     return s == QRN_OK;
+}
+
+static bool write_parts(const char *path, const qt_part *parts, size_t n, bool sync) {
+    if (!begin_file(path, sync))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        qrn_outfile_write(&file, parts[i].data, parts[i].bytes);
+    return end_file();
 }
 
 static const char *const *inputs;
@@ -319,15 +327,32 @@ static const char *input_at(const char *path) {
     return NULL;
 }
 
-bool qt_write_file(const char *path, const qt_part *parts, size_t n) {
+static bool may_write(const char *path) {
     const char *input = input_at(path);
     if (input)
         qt_error("%s: not written over an input (%s)", path, input);
     else if (strcmp(path, "-") == 0)
         qt_error("'-' is no place for a file here; /dev/stdout is, and ./- a file of this name");
-    if (input || strcmp(path, "-") == 0)
-        return false;
-    return write_parts(path, parts, n, true);
+    return !input && strcmp(path, "-") != 0;
+}
+
+bool qt_write_file(const char *path, const qt_part *parts, size_t n) {
+    return may_write(path) && write_parts(path, parts, n, true);
+}
+
+bool qt_file_begin(const char *path) { return may_write(path) && begin_file(path, true); }
+
+bool qt_file_put(const void *data, size_t n) {
+    qrn_outfile_write(&file, data, n);
+    return !file.error;
+}
+
+bool qt_file_end(bool keep) {
+    if (keep && !qt_out_of_memory())
+        return end_file();
+    qrn_outfile_abort(&file);
+    is_unfinished = 0;
+    return !keep;
 }
 
 bool qt_write_result(const char *path, const qt_part *parts, size_t n) {

@@ -65,7 +65,12 @@ void qt_set_inputs(const char *const *paths, size_t n);
 
 // Writes a whole file from parts (base/outfile.h); false after a message.
 bool qt_write_file(const char *path, const qt_part *parts, size_t n);
-// The same for one of many results of a run: does not wait for the disk.
+// The same in pieces: one file at a time. qt_file_put is false once something failed, which
+// qt_file_end(true) reports; qt_file_end(false) removes what was written.
+bool qt_file_begin(const char *path);
+bool qt_file_put(const void *data, size_t n);
+bool qt_file_end(bool keep);
+// qt_write_file for one of many results of a run: does not wait for the disk.
 bool qt_write_result(const char *path, const qt_part *parts, size_t n);
 // Makes a folder and those above it; false after a message.
 bool qt_make_dir(const char *path);

@@ -7,6 +7,7 @@
 #include "frontend/client/client.h"
 #include "frontend/onnx/reader/model.h"
 #include "frontend/onnx/reader/schema.h"
+#include "frontend/onnx/writer/graph_write.h"
 
 #include <limits.h>
 #include <string.h>
@@ -37,56 +38,29 @@ static int type_of(Qnn_DataType_t dtype) {
 }
 
 static qrn_status put_value(ox_writer *graph, uint32_t field, const Qnn_TensorV1_t *t) {
-    ox_writer shape = {0}, tensor = {0}, type = {0}, value = {0};
     int onnx = type_of(t->dataType);
     if (!onnx)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "tensor '%s' has the type 0x%x, which ONNX has not",
                         t->name, (unsigned)t->dataType);
-    for (uint32_t i = 0; i < t->rank; i++) {
-        ox_writer dim = {0};
-        ox_put_int(&dim, PB_DIM_VALUE, t->dimensions[i]);
-        ox_put_message(&shape, PB_SHAPE_DIM, &dim);
-    }
-    ox_put_int(&tensor, PB_TENSOR_TYPE_ELEM_TYPE, onnx);
-    ox_put_message(&tensor, PB_TENSOR_TYPE_SHAPE, &shape);
-    ox_put_message(&type, PB_TYPE_TENSOR, &tensor);
-    ox_put_text(&value, PB_VALUE_NAME, t->name);
-    ox_put_message(&value, PB_VALUE_TYPE, &type);
-    ox_put_message(graph, field, &value);
+    ox_put_value(graph, field, t->name, onnx, t->rank, t->dimensions);
     return QRN_OK;
-}
-
-static void put_int(ox_writer *node, const char *name, int64_t v) {
-    ox_writer a = {0};
-    ox_put_text(&a, PB_ATTR_NAME, name);
-    ox_put_int(&a, PB_ATTR_INT, v);
-    ox_put_int(&a, PB_ATTR_TYPE, OX_ATTR_INT);
-    ox_put_message(node, PB_NODE_ATTRIBUTE, &a);
-}
-
-static void put_string(ox_writer *node, const char *name, const void *data, size_t n) {
-    ox_writer a = {0};
-    ox_put_text(&a, PB_ATTR_NAME, name);
-    ox_put_bytes(&a, PB_ATTR_STRING, data, n);
-    ox_put_int(&a, PB_ATTR_TYPE, OX_ATTR_STRING);
-    ox_put_message(node, PB_NODE_ATTRIBUTE, &a);
 }
 
 // The first node has the binary; the others are graphs of it.
 static void put_attributes(ox_writer *node, const ox_context_source *from, const char *graph,
                            bool first) {
-    put_int(node, "main_context", first);
-    put_int(node, "embed_mode", !from->file);
+    ox_put_attr_int(node, "main_context", first);
+    ox_put_attr_int(node, "embed_mode", !from->file);
     if (first && from->file) {
-        put_string(node, "ep_cache_context", from->file, strlen(from->file));
-        put_int(node, "max_size", (int64_t)qc_spill_bytes(from->info));
+        ox_put_attr_string(node, "ep_cache_context", from->file, strlen(from->file));
+        ox_put_attr_int(node, "max_size", (int64_t)qc_spill_bytes(from->info));
     } else if (first) {
-        put_string(node, "ep_cache_context", from->bytes, from->n_bytes);
+        ox_put_attr_string(node, "ep_cache_context", from->bytes, from->n_bytes);
     }
     const char *id = from->info->buildId ? from->info->buildId : "";
-    put_string(node, "ep_sdk_version", id, strlen(id));
-    put_string(node, "partition_name", graph, strlen(graph));
-    put_string(node, "source", from->provider, strlen(from->provider));
+    ox_put_attr_string(node, "ep_sdk_version", id, strlen(id));
+    ox_put_attr_string(node, "partition_name", graph, strlen(graph));
+    ox_put_attr_string(node, "source", from->provider, strlen(from->provider));
 }
 
 // Inputs of one name are one input; outputs must differ.
@@ -130,13 +104,6 @@ static qrn_status put_graphs(ox_writer *graph, const ox_context_source *from, qr
     return QRN_OK;
 }
 
-static void put_opset(ox_writer *model, const char *domain, int64_t version) {
-    ox_writer set = {0};
-    ox_put_text(&set, PB_OPSET_DOMAIN, domain);
-    ox_put_int(&set, PB_OPSET_VERSION, version);
-    ox_put_message(model, PB_MODEL_OPSET, &set);
-}
-
 qrn_status ox_context_model(const ox_context_source *from, ox_writer *out) {
     ox_writer graph = {0};
     qrn_strmap made = {0};
@@ -149,11 +116,10 @@ qrn_status ox_context_model(const ox_context_source *from, ox_writer *out) {
     qrn_status s = put_graphs(&graph, from, &made);
     qrn_strmap_clear(&made);
     ox_put_text(&graph, PB_GRAPH_NAME, from->info->graphs[0].graphInfoV3.graphName);
-    ox_put_int(out, PB_MODEL_IR_VERSION, IR_VERSION);
-    ox_put_text(out, PB_MODEL_PRODUCER, "quern");
+    ox_put_head(out, IR_VERSION);
     ox_put_message(out, PB_MODEL_GRAPH, &graph);
-    put_opset(out, "", OPSET);
-    put_opset(out, "com.microsoft", 1);
+    ox_put_opset(out, "", OPSET);
+    ox_put_opset(out, "com.microsoft", 1);
     QRN_TRY(s);
     return out->no_memory ? QRN_FAIL(QRN_E_MEM, "context model: no memory") : QRN_OK;
 }

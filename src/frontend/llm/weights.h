@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+//
+// The weights of a model in the form in which ONNX graphs read them, written one behind the other
+// to one file that all graphs share.
+//
+//   matrices of layers   [cols, rows], as MatMul wants its second operand
+//   embedding and head   [vocab, hidden]; one tensor where the file ties them
+//   norms and biases     [n], always float32
+//
+// Blocks of quantized matrices run along `cols`: DequantizeLinear with block_size 32, float32
+// scales and, for 4 bits, zero points.
+#ifndef QRN_FRONTEND_LLM_WEIGHTS_H
+#define QRN_FRONTEND_LLM_WEIGHTS_H
+
+#include "base/strmap.h"
+#include "frontend/llm/llama.h"
+
+// X(NAME, word of the command line)
+#define QL_WEIGHT_FORMS(X)                                                                         \
+    X(FP32, "fp32")                                                                                \
+    X(FP16, "fp16")                                                                                \
+    X(W8, "w8")                                                                                    \
+    X(W4, "w4")                                                                                    \
+    X(KEEP, "keep")
+
+typedef enum ql_weight_form {
+#define X(name, word) QL_FORM_##name,
+    QL_WEIGHT_FORMS(X)
+#undef X
+        QL_FORMS
+} ql_weight_form;
+
+typedef struct ql_span {
+    uint64_t offset, bytes; // in the file; 0 bytes: not there
+} ql_span;
+
+typedef struct ql_weight {
+    const char *name; // of the tensor
+    int type;         // OX_F32, OX_F16, OX_I8 or OX_U4
+    uint32_t rank, dims[2];
+    uint32_t axis; // that blocks run along, of I8 and U4
+    ql_span values, scales, zeros;
+} ql_weight;
+
+// Where bytes go. `write` returns false when nothing more can be written; it reports why itself.
+typedef struct ql_sink {
+    bool (*write)(void *ctx, const void *data, size_t n);
+    void (*progress)(void *ctx, size_t done, size_t total); // (optional) tensors
+    void *ctx;
+} ql_sink;
+
+typedef struct ql_weights {
+    qrn_strmap by_name; // to ql_weight
+    uint64_t bytes;     // written
+    uint32_t n_exact;   // matrices whose quantized values are those of the file
+    uint32_t n_requantized;
+} ql_weights;
+
+// Bytes that the file will have, for a look at the disk.
+uint64_t ql_weights_bytes(const ql_llama *m, ql_weight_form form);
+// QRN_E_SYSTEM when `write` failed.
+qrn_status ql_weights_write(const ql_llama *m, ql_weight_form form, const ql_sink *sink,
+                            qrn_arena *arena, ql_weights *out);
+
+#endif

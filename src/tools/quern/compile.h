@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+//
+// quern compile, for commands that end with it.
+#ifndef QRN_TOOLS_QUERN_COMPILE_H
+#define QRN_TOOLS_QUERN_COMPILE_H
+
+#include "tools/quern/flags.h"
+#include "tools/quern/inputs.h"
+#include "tools/quern/session.h"
+
+typedef struct qt_compile_options {
+    qt_backend_options backend;
+    qt_input_options in; // only dims
+    const char *output;
+    qt_list names; // of graphs; those of the files for the rest
+    uint64_t vtcm_mb, level, hvx_threads;
+    bool dlbc, json;
+} qt_compile_options;
+
+// Compiles models to one context binary and prints a report. QT_EXIT_OK or another code after a
+// message.
+int qt_compile_models(const qt_compile_options *options, const qt_list *models);
+
+#endif
