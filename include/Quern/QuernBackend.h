@@ -21,7 +21,8 @@ typedef enum {
     QUERN_BACKEND_OPTION_DUMP = 2,    // a QuernBackend_DumpConfig_t: write tensors to files
     QUERN_BACKEND_OPTION_TRIALS = 3,  // 1: contexts made from now on are for trials; 0: no longer
     QUERN_BACKEND_OPTION_RESTART = 4, // libQnnHtp.so: the accelerator crashes and is restarted
-    QUERN_BACKEND_OPTION_CRASH = 5    // libQnnHtp.so: it crashes and does not come back
+    QUERN_BACKEND_OPTION_CRASH = 5,   // libQnnHtp.so: it crashes and does not come back
+    QUERN_BACKEND_OPTION_OBSERVE = 6  // a QuernBackend_ObserveConfig_t: show tensors to a function
 } QuernBackend_Option_t;
 
 // RESTART and CRASH let a client test how it recovers. The value counts the calls that reach the
@@ -46,6 +47,25 @@ typedef struct {
     const char *folder; // made when it is not there; copied; NULL or "": nothing is written
     uint32_t runs;      // executions of each graph that are written; 0: 1
 } QuernBackend_DumpConfig_t;
+
+// A tensor during an execution. Elements are dense and as they are stored.
+typedef struct {
+    const char *name;
+    uint32_t data_type; // Qnn_DataType_t
+    uint32_t rank;
+    const uint32_t *dims;
+    const void *data; // until the function returns
+} QuernBackend_Tensor_t;
+
+// Shows what each node writes to a function, as soon as it is written: no two tensors need to be
+// kept for it. For graphs that are finalized afterwards; they are compiled without passes, so that
+// every tensor is computed. The function is called on the thread that executes.
+typedef struct {
+    uint32_t magic;                                            // QUERN_BACKEND_CONFIG_MAGIC
+    uint32_t option;                                           // QUERN_BACKEND_OPTION_OBSERVE
+    void (*tensor)(void *ctx, const QuernBackend_Tensor_t *t); // NULL: no longer
+    void *ctx;
+} QuernBackend_ObserveConfig_t;
 
 #ifdef __cplusplus
 } // extern "C"

@@ -6,6 +6,7 @@
 #include "api/tensor.h"
 #include "base/mem.h"
 #include "core/dump.h"
+#include "core/observe.h"
 #include "core/errors.h"
 
 #include "QnnProperty.h"
@@ -62,6 +63,7 @@ qrn_status qrn_execution_run(qrn_execution *e) {
         entered = qrn_context_check(e->graph->context);
     if (entered == QRN_OK && qrn_this_backend.graph_enter)
         entered = qrn_this_backend.graph_enter(e->graph);
+    qrn_observe(e->graph, &opt);
     qrn_dump *dump = entered == QRN_OK ? qrn_dump_begin(e->graph, &opt) : NULL;
     s = entered == QRN_OK ? qrn_this_backend.graph_execute(e->graph, f->io, &opt) : entered;
     qrn_dump_end(dump, s);

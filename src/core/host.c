@@ -18,6 +18,11 @@ static qrn_status configure_dump(qrn_api_backend *b, const QuernBackend_DumpConf
     return qrn_dump_set(b, c->folder, c->runs);
 }
 
+static qrn_status configure_observer(qrn_api_backend *b, const QuernBackend_ObserveConfig_t *c) {
+    b->own->observer = (qrn_observer){c->tensor, c->ctx};
+    return QRN_OK;
+}
+
 static qrn_status configure_threads(qrn_api_backend *b, uint32_t n) {
     if (n < 1 || n > 256)
         return QRN_FAIL(QRN_E_CONFIG, "custom backend option THREADS: %u, allowed 1..256", n);
@@ -37,6 +42,8 @@ qrn_status qrn_host_config(qrn_api_backend *b, const void *custom) {
     switch (c->magic == QUERN_BACKEND_CONFIG_MAGIC ? c->option : 0) {
     case QUERN_BACKEND_OPTION_DUMP:
         return configure_dump(b, custom);
+    case QUERN_BACKEND_OPTION_OBSERVE:
+        return configure_observer(b, custom);
     case QUERN_BACKEND_OPTION_THREADS:
         return configure_threads(b, c->value);
     case QUERN_BACKEND_OPTION_TRIALS:
@@ -66,7 +73,8 @@ qrn_status qrn_host_acquire_pool(qrn_api_backend *b) {
 }
 
 bool qrn_host_keeps_tensors(const qrn_api_graph *g) {
-    return g->context->backend->own->dump.folder != NULL;
+    const qrn_backend_own *own = g->context->backend->own;
+    return own->dump.folder != NULL || own->observer.tensor != NULL;
 }
 
 void qrn_host_release(qrn_api_backend *b) {

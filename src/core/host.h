@@ -21,7 +21,7 @@ qrn_status qrn_host_build(qrn_api_graph *g, const qrn_compile_options *opt,
 // taken over, also on failure.
 qrn_status qrn_host_bind(qrn_api_graph *g, qrn_compiled *cg, const qrn_compile_options *opt,
                          const qrn_cpu_options *cpu);
-// Must every tensor be computed and have its own memory, for dumps?
+// Must every tensor be computed and have its own memory, for dumps or an observer?
 bool qrn_host_keeps_tensors(const qrn_api_graph *g);
 // The backend's thread pool, acquired once.
 qrn_status qrn_host_acquire_pool(qrn_api_backend *b);

@@ -17,6 +17,8 @@
 #include "core/handle.h"
 #include "core/services.h"
 
+#include "Quern/QuernBackend.h"
+
 #include <pthread.h>
 
 // Outlives its handle as long as somebody holds it; after QnnLog_free it receives nothing more.
@@ -36,6 +38,12 @@ typedef struct qrn_dump_settings {
     atomic_bool failed; // something could not be written: a warning was given, nothing follows
 } qrn_dump_settings;
 
+// Who is shown the tensors of executions (observe.h).
+typedef struct qrn_observer {
+    void (*tensor)(void *ctx, const QuernBackend_Tensor_t *t); // NULL: nobody
+    void *ctx;
+} qrn_observer;
+
 // What profiles and signals have in common: they belong to a backend and go with it.
 typedef struct qrn_child {
     void *handle;
@@ -51,6 +59,7 @@ typedef struct qrn_backend_own {
     uint32_t n_threads;                         // custom option, 0 = default
     atomic_bool trials;                         // custom option: new contexts are for trials
     qrn_dump_settings dump;                     // custom option or QUERN_DUMP
+    qrn_observer observer;                      // custom option
     qrn_arena *arena;                           // list of supported operations
     QnnBackend_OperationName_t *ops;            // answer of getSupportedOperations
     uint32_t n_ops;

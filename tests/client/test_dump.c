@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // The backend option that writes the tensors of executions to files: several threads at once,
-// branches that do not run, and the rules of the option. Values are worked out here.
+// branches that do not run, and the rules of the option; and the one that shows them to a function.
+// Values are worked out here.
 #include "qnn_client.h"
 
 #include "Quern/QuernBackend.h"
@@ -240,6 +241,53 @@ static void a_branch_that_does_not_run_is_said_to_be_missing(void **state) {
     OK(qnn.backendFree(b));
 }
 
+// --- observers
+
+typedef struct seen {
+    char names[64];
+    float values[3][N];
+    uint32_t n;
+} seen;
+
+static void note(void *ctx, const QuernBackend_Tensor_t *t) {
+    seen *s = ctx;
+    assert_int_equal(t->data_type, QNN_DATATYPE_FLOAT_32);
+    assert_int_equal(t->rank, 1);
+    assert_int_equal(t->dims[0], N);
+    assert_true(s->n < 3);
+    strcat(s->names, t->name);
+    memcpy(s->values[s->n++], t->data, sizeof s->values[0]);
+}
+
+static void an_observer_sees_what_every_node_writes(void **state) {
+    (void)state;
+    seen s = {0};
+    QuernBackend_ObserveConfig_t observe = {QUERN_BACKEND_CONFIG_MAGIC,
+                                            QUERN_BACKEND_OPTION_OBSERVE, note, &s};
+    QnnBackend_Config_t c = {.option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = &observe};
+    const QnnBackend_Config_t *list[] = {&c, NULL};
+    Qnn_BackendHandle_t b;
+    Qnn_ContextHandle_t context;
+    OK(qnn.backendCreate(NULL, NULL, &b));
+    OK(qnn.contextCreate(b, NULL, NULL, &context));
+    OK(qnn.backendSetConfig(b, list));
+    graph g = small_graph(context, "observed");
+    execute(&g, 0); // x is -2 .. 2
+    assert_string_equal(s.names, "rny");
+    for (int i = 0; i < N; i++) {
+        float r = i > 2 ? (float)i - 2 : 0;
+        assert_float_equal(s.values[0][i], r, 0);
+        assert_float_equal(s.values[1][i], -r, 0);
+        assert_float_equal(s.values[2][i], r, 0);
+    }
+    observe.tensor = NULL;
+    OK(qnn.backendSetConfig(b, list));
+    execute(&g, 1);
+    assert_int_equal(s.n, 3);
+    OK(qnn.contextFree(context, NULL));
+    OK(qnn.backendFree(b));
+}
+
 int main(void) {
     void *lib = open_library(&qnn);
     const struct CMUnitTest tests[] = {
@@ -248,6 +296,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(the_option_comes_before_the_first_context, setup, teardown),
         cmocka_unit_test_setup_teardown(a_branch_that_does_not_run_is_said_to_be_missing, setup,
                                         teardown),
+        cmocka_unit_test(an_observer_sees_what_every_node_writes),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     dlclose(lib);
