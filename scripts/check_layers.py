@@ -32,10 +32,11 @@ ALLOWED = {
     "device": ["base", "device"],
     "rpcmem": ["rpcmem"],
     "frontend": ["base", "frontend", "reference"],
-    "tools": ["base", "opencl", "device", "frontend", "reference", "tools"],
+    "quantizer": ["base", "frontend", "reference", "quantizer"],
+    "tools": ["base", "opencl", "device", "frontend", "quantizer", "reference", "tools"],
 }
 # Only these may see the public API; everything else is independent of it.
-SEES_QNN = {"core", "api", "backend", "system", "frontend", "tools"}
+SEES_QNN = {"core", "api", "backend", "system", "frontend", "quantizer", "tools"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 SUFFIXES = {".c", ".h", ".inc", ".def", ".cpp"}
 

@@ -38,8 +38,8 @@ else. The ONNX front end and `quern` ([onnx.md](onnx.md),
 [quern.md](quern.md)) done; ExecuTorch programs and their runner as
 [executorch.md](executorch.md) says. The execution provider for ONNX Runtime and the Python package
 ([python.md](python.md)), `libLiteRtDispatch_Quern.so` ([clients.md](clients.md#litert)) and
-`quern estimate` ([estimate.md](estimate.md)) as their pages say. The quantizer
-and the other `qnn-*` programs not yet.
+`quern estimate` ([estimate.md](estimate.md)) and `quern quantize` ([quantize.md](quantize.md)) as
+their pages say. The other `qnn-*` programs not yet.
 """
 
 

@@ -22,6 +22,7 @@ const qt_command *const qt_commands[] = {&qt_run,
                                          &qt_demo,
                                          &qt_estimate_command,
                                          &qt_profile_command,
+                                         &qt_quantize_command,
                                          &qt_wrap,
                                          &qt_import,
                                          NULL};

@@ -10,6 +10,7 @@ enum { // ModelProto
     PB_MODEL_PRODUCER = 2,
     PB_MODEL_GRAPH = 7,
     PB_MODEL_OPSET = 8,
+    PB_MODEL_METADATA = 14,
     PB_MODEL_FUNCTION = 25
 };
 enum { PB_OPSET_DOMAIN = 1, PB_OPSET_VERSION = 2 }; // OperatorSetIdProto

@@ -41,6 +41,16 @@ void ox_put_int(ox_writer *w, uint32_t field, int64_t value) {
     put_varint(w, (uint64_t)value);
 }
 
+void ox_put_float(ox_writer *w, uint32_t field, float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    put_varint(w, (uint64_t)field << 3 | (uint64_t)OX_FIXED32);
+    if (!reserve(w, sizeof bits))
+        return;
+    for (int i = 0; i < 4; i++)
+        w->data[w->n++] = (uint8_t)(bits >> (8 * i));
+}
+
 void ox_put_bytes(ox_writer *w, uint32_t field, const void *data, size_t n) {
     put_varint(w, (uint64_t)field << 3 | (uint64_t)OX_BYTES);
     put_varint(w, n);
@@ -58,6 +68,15 @@ void ox_put_message(ox_writer *w, uint32_t field, ox_writer *message) {
     w->no_memory |= message->no_memory;
     ox_put_bytes(w, field, message->data, message->n);
     ox_writer_free(message);
+}
+
+void ox_put_fields(ox_writer *w, ox_writer *part) {
+    w->no_memory |= part->no_memory;
+    if (part->n && reserve(w, part->n)) {
+        memcpy(w->data + w->n, part->data, part->n);
+        w->n += part->n;
+    }
+    ox_writer_free(part);
 }
 
 void ox_writer_free(ox_writer *w) {

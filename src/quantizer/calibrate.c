@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+//
+// Calibration on the CPU backend, through its observer.
+#include "quantizer/calibrate.h"
+
+#include "base/mem.h"
+
+#include "Quern/QuernBackend.h"
+
+#include <string.h>
+
+struct qz_run {
+    qz_graph *graph;
+    qc_client *client;
+    ox_result model;
+    qrn_strmap by_tensor; // QNN tensor name -> qz_value
+    void **in, **out;
+    // While importing: values whose tensors are known at its end.
+    const ox_val **vals;
+    uint32_t n_vals, cap_vals;
+    bool no_memory;
+};
+
+static void observe(void *ctx, const QuernBackend_Tensor_t *t) {
+    qz_run *r = ctx;
+    qz_value *v = qrn_strmap_get(&r->by_tensor, t->name);
+    size_t n = 1;
+    if (!v || t->data_type != QNN_DATATYPE_FLOAT_32)
+        return;
+    for (uint32_t i = 0; i < t->rank; i++)
+        n *= t->dims[i];
+    qz_stats_add(&v->stats, t->data, n);
+}
+
+static void note(void *ctx, const ox_val *v) {
+    qz_run *r = ctx;
+    qz_graph_note(r->graph, v);
+    if (r->n_vals == r->cap_vals) {
+        uint32_t cap = r->cap_vals ? 2 * r->cap_vals : 256;
+        const ox_val **grown =
+            qrn_realloc(r->vals, r->cap_vals * sizeof *grown, cap * sizeof *grown);
+        if (!grown) {
+            r->no_memory = true;
+            return;
+        }
+        r->vals = grown;
+        r->cap_vals = cap;
+    }
+    r->vals[r->n_vals++] = v;
+}
+
+static qrn_status set_observer(qz_run *r) {
+    QuernBackend_ObserveConfig_t observer = {QUERN_BACKEND_CONFIG_MAGIC,
+                                             QUERN_BACKEND_OPTION_OBSERVE, observe, r};
+    QnnBackend_Config_t custom = {.option = QNN_BACKEND_CONFIG_OPTION_CUSTOM,
+                                  .customConfig = &observer};
+    const QnnBackend_Config_t *configs[] = {&custom, NULL};
+    if (!r->client->is_quern)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: calibration needs Quern's own CPU library",
+                        r->client->path);
+    return qc_check(r->client, r->client->qnn.backendSetConfig(r->client->backend, configs),
+                    "backendSetConfig");
+}
+
+// Which tensor holds which value; a value that shares its tensor with another shares its range too.
+static qrn_status map_tensors(qz_run *r, bool histograms) {
+    for (uint32_t i = 0; i < r->n_vals; i++) {
+        qz_value *v = qz_find(r->graph, r->vals[i]->name);
+        for (int k = 0; v && qz_is_activation(v) && k < OX_LAYOUTS; k++) {
+            const qc_tensor *t = r->vals[i]->at[k];
+            if (!t || qrn_strmap_get(&r->by_tensor, t->t.v1.name))
+                continue;
+            if (!qrn_strmap_put(&r->by_tensor, t->t.v1.name, v))
+                return QRN_FAIL(QRN_E_MEM, "out of memory");
+            break; // the other layout holds the same numbers
+        }
+    }
+    for (uint32_t i = 0; histograms && i < r->graph->n_values; i++)
+        if (qz_is_activation(r->graph->values[i]) && !r->graph->values[i]->stats.bins)
+            QRN_TRY(qz_stats_init(&r->graph->values[i]->stats, true));
+    return QRN_OK;
+}
+
+static void **make_buffers(qc_tensor *const *list, uint32_t n) {
+    void **b = qrn_calloc((n + 1) * sizeof *b);
+    for (uint32_t i = 0; b && i < n; i++)
+        if (!(b[i] = qrn_calloc(qc_tensor_bytes(list[i]) + QRN_TAIL))) {
+            while (i-- > 0)
+                qrn_free(b[i]);
+            qrn_free(b);
+            return NULL;
+        }
+    return b;
+}
+
+static void free_buffers(void **b, uint32_t n) {
+    for (uint32_t i = 0; b && i < n; i++)
+        qrn_free(b[i]);
+    qrn_free(b);
+}
+
+static qrn_status start(qz_run *r, const qz_run_options *opt) {
+    const qc_options client = {.n_threads = opt->n_threads};
+    const ox_options import = {.value = note, .value_ctx = r, .fused = true};
+    QRN_TRY(qc_open("cpu", &client, &r->client));
+    QRN_TRY(set_observer(r));
+    QRN_TRY(ox_import_model(r->graph->model, r->client, &import, &r->model));
+    if (r->no_memory)
+        return QRN_FAIL(QRN_E_MEM, "out of memory");
+    QRN_TRY(map_tensors(r, opt->histograms));
+    qc_graph *g = r->model.graph;
+    if (g->n_nodes == 0)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "the model computes nothing from its inputs");
+    if (opt->shapes_only)
+        return QRN_OK;
+    QRN_TRY(qc_graph_finalize(g));
+    r->in = make_buffers(g->inputs, g->n_inputs);
+    r->out = make_buffers(g->outputs, g->n_outputs);
+    return r->in && r->out ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory for inputs and outputs");
+}
+
+qrn_status qz_run_open(qz_graph *g, const qz_run_options *opt, qz_run **out) {
+    qz_run *r = qrn_calloc(sizeof *r);
+    if (!r)
+        return QRN_FAIL(QRN_E_MEM, "out of memory");
+    r->graph = g;
+    qrn_status s = start(r, opt);
+    if (s != QRN_OK) {
+        qz_run_close(r);
+        return s;
+    }
+    *out = r;
+    return QRN_OK;
+}
+
+void qz_run_close(qz_run *r) {
+    if (!r)
+        return;
+    if (r->model.graph) {
+        free_buffers(r->in, r->model.graph->n_inputs);
+        free_buffers(r->out, r->model.graph->n_outputs);
+        qc_graph_destroy(r->model.graph);
+    }
+    qrn_strmap_clear(&r->by_tensor);
+    qrn_free(r->vals);
+    qc_close(r->client);
+    qrn_free(r);
+}
+
+uint32_t qz_run_inputs(const qz_run *r) { return r->model.n_inputs; }
+
+const ox_port *qz_run_input(const qz_run *r, uint32_t i) { return &r->model.inputs[i]; }
+
+void *qz_run_buffer(const qz_run *r, uint32_t i) {
+    const qc_tensor *t = r->model.inputs[i].tensor;
+    const qc_graph *g = r->model.graph;
+    return t && t->port < g->n_inputs && g->inputs[t->port] == t ? r->in[t->port] : NULL;
+}
+
+qrn_status qz_run_sample(qz_run *r) {
+    for (uint32_t i = 0; i < r->model.n_inputs; i++) {
+        const ox_port *p = &r->model.inputs[i];
+        qz_value *v = qz_find(r->graph, p->name);
+        const void *x = qz_run_buffer(r, i);
+        if (x && v && qz_is_activation(v) && p->tensor->t.v1.dataType == QNN_DATATYPE_FLOAT_32)
+            qz_stats_add(&v->stats, x, qc_tensor_count(p->tensor));
+    }
+    QRN_TRY(qc_graph_execute(r->model.graph, (const void *const *)r->in, r->out));
+    for (uint32_t i = 0; i < r->graph->n_values; i++) {
+        const qz_value *v = r->graph->values[i];
+        if (v->stats.n_nan)
+            return QRN_FAIL(QRN_E_ARGUMENT,
+                            "tensor '%s' has %llu values that are NaN or infinite: no encoding "
+                            "holds them; check the calibration data",
+                            v->name, (unsigned long long)v->stats.n_nan);
+    }
+    return QRN_OK;
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+//
+// Shared encodings and ranges.
+#include "quantizer/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// A masked score must lie this far below every other one: exp(-16) is a hundredth of the smallest
+// step of 16-bit probabilities.
+#define MASK_MARGIN 16.0
+// 16-bit ranges reach this much further than what calibration saw. It costs 0.14 of 16 bits, and
+// data that was not seen is not clipped at once.
+#define HEADROOM 1.1
+// Largest value of a symmetric 16-bit factor on the HTP (HTP-A16-04).
+#define MOST_16 0x7f7f
+
+// --- sharing
+
+static bool can_share(const qz_value *v) {
+    return qz_is_activation(v) || (qz_is_float_constant(v) && qz_count(v) > 0);
+}
+
+static void share(qz_value *a, qz_value *b) {
+    qz_value *x = qz_first(a), *y = qz_first(b);
+    if (x == y || (x->fixed && y->fixed && (x->low != y->low || x->high != y->high)))
+        return;
+    bool from_y = y->fixed && !x->fixed;
+    double low = y->low, high = y->high;
+    qz_share(x, y);
+    if (from_y) {
+        x->fixed = true;
+        x->low = low;
+        x->high = high;
+    }
+}
+
+static double span(const qz_value *v) {
+    const qz_stats *s = &v->stats;
+    return (s->max > 0 ? s->max : 0) - (s->min < 0 ? s->min : 0);
+}
+
+// Concat may convert its inputs, at the price of an op: only inputs that would lose much by the
+// common range keep their own.
+static void share_concat(const qz_graph *g, const ox_node *n) {
+    qz_value *out = qz_find(g, n->out[0]);
+    double widest = 0;
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        qz_value *v = qz_find(g, n->in[i]);
+        if (v && can_share(v) && span(qz_first(v)) > widest)
+            widest = span(qz_first(v));
+    }
+    for (uint32_t i = 0; i < n->n_in && can_share(out); i++) {
+        qz_value *v = qz_find(g, n->in[i]);
+        if (v && can_share(v) && !qz_first(v)->fixed && span(qz_first(v)) * 4 >= widest)
+            share(out, v);
+    }
+}
+
+static void share_moved(const qz_graph *g, const ox_node *n) {
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        qz_value *in = qz_find(g, n->in[i]);
+        if (!in || !qz_moves(n, i) || !can_share(in))
+            continue;
+        for (uint32_t k = 0; k < n->n_out; k++) {
+            qz_value *out = qz_find(g, n->out[k]);
+            if (out && can_share(out) && !out->data)
+                share(in, out);
+        }
+    }
+}
+
+// A cache's old and new rows: past_X and new_X, or past_key_values.X and present.X.
+static void share_states(qz_graph *g) {
+    static const char *const pairs[][2] = {{"past_key_values", "present"}, {"past", "new"}};
+    for (uint32_t i = 0; i < g->n_values; i++) {
+        const qz_value *v = g->values[i];
+        for (size_t k = 0; k < 2 && v->is_input && qz_is_activation(v); k++) {
+            char name[256];
+            size_t n = strlen(pairs[k][0]);
+            if (strncmp(v->name, pairs[k][0], n) != 0)
+                continue;
+            int len = snprintf(name, sizeof name, "%s%s", pairs[k][1], v->name + n);
+            qz_value *out = len > 0 && (size_t)len < sizeof name ? qz_find(g, name) : NULL;
+            if (out && out->is_output && qz_is_activation(out))
+                share(g->values[i], out);
+        }
+    }
+}
+
+// --- rules of ops
+
+static void fix(const qz_graph *g, const ox_node *n, unsigned bits) {
+    double steps = ldexp(1, (int)bits);
+    qz_value *v = n->n_out ? qz_find(g, n->out[0]) : NULL;
+    if (!v || !qz_is_activation(v))
+        return;
+    if (qz_is(n, "Sigmoid") || qz_is(n, "HardSigmoid")) { // scale 2^-bits is the HTP's own
+        v->fixed = true;
+        v->high = (steps - 1) / steps;
+    } else if (qz_is(n, "Tanh")) {
+        v->fixed = true;
+        v->low = -1;
+        v->high = (steps / 2 - 1) / (steps / 2);
+    } else if (qz_is(n, "Softmax")) {
+        v->fixed = true;
+        v->high = 1;
+    }
+}
+
+// A Relu or Clip behind one of these is part of it: what is between has no encoding of its own.
+static void fuse_clips(const qz_graph *g, const ox_node *n) {
+    static const char *const makers[] = {"Conv",   "ConvTranspose", "Gemm",
+                                         "MatMul", "Add",           "BatchNormalization"};
+    qz_value *x = n->n_in ? qz_find(g, n->in[0]) : NULL;
+    if ((!qz_is(n, "Relu") && !qz_is(n, "Clip")) || !x || x->n_uses != 1 || x->is_output)
+        return;
+    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++)
+        if (qz_is(x->maker, makers[i]))
+            x->kept_float = true;
+}
+
+static void note_constants(qz_graph *g) {
+    for (uint32_t i = 0; i < g->n_values; i++) {
+        qz_value *v = g->values[i];
+        if (!qz_is_float_constant(v) || v->stats.n)
+            continue;
+        const char *p = v->data; // may be unaligned
+        for (size_t at = 0, left = qz_count(v), n; left; left -= n, at += n) {
+            float x[1024];
+            n = left < 1024 ? left : 1024;
+            memcpy(x, p + at * sizeof *x, n * sizeof *x);
+            qz_stats_add(&v->stats, x, n);
+        }
+    }
+}
+
+qrn_status qz_plan_shares(qz_graph *g, const qz_scheme *scheme) {
+    const ox_graph *og = g->model->graph;
+    note_constants(g);
+    for (uint32_t i = 0; i < og->n_nodes; i++) {
+        fix(g, &og->nodes[i], scheme->act_bits);
+        fuse_clips(g, &og->nodes[i]);
+    }
+    for (uint32_t i = 0; i < og->n_nodes; i++) {
+        const ox_node *n = &og->nodes[i];
+        qz_value *b = n->n_in > 1 ? qz_find(g, n->in[1]) : NULL;
+        if (qz_is(n, "MatMul") && scheme->act_bits == 16 && b && qz_is_activation(b))
+            qz_first(b)->symmetric = true;
+        if (!qz_is(n, "Concat"))
+            share_moved(g, n);
+    }
+    share_states(g);
+    for (uint32_t i = 0; i < og->n_nodes; i++)
+        if (qz_is(&og->nodes[i], "Concat"))
+            share_concat(g, &og->nodes[i]);
+    return QRN_OK;
+}
+
+// --- masks
+
+// The node behind those that only move data.
+static const ox_node *origin(const qz_graph *g, const qz_value *v) {
+    const ox_node *n = v->maker;
+    for (int hop = 0; n && qz_moves(n, 0) && hop < 64; hop++) {
+        const qz_value *x = qz_find(g, n->in[0]);
+        n = x ? x->maker : NULL;
+    }
+    return n;
+}
+
+// Very low numbers in front of a Softmax stand for "not at all". Ranges that reach them leave no
+// steps for the scores, so both end where the probability is 0 in any case.
+static void clamp_mask(const qz_graph *g, const ox_node *softmax) {
+    qz_value *x = qz_find(g, softmax->in[0]);
+    qz_value *s = x ? qz_first(x) : NULL;
+    if (!s || !qz_is_activation(x) || s->fixed || !s->stats.n_masked || !isfinite(s->stats.above))
+        return;
+    const ox_node *n = origin(g, x);
+    double low = s->stats.above, reach = s->stats.max - low;
+    bool select = qz_is(n, "Where");
+    for (uint32_t i = 0; n && (qz_is(n, "Add") || select) && i < n->n_in; i++) {
+        qz_value *v = qz_find(g, n->in[i]);
+        qz_value *m = v && can_share(v) ? qz_first(v) : NULL;
+        if (!m || m == s || !m->stats.n_masked)
+            continue;
+        double need = select ? low - MASK_MARGIN : -reach - MASK_MARGIN;
+        need = m->stats.above < need ? m->stats.above : need;
+        m->low = m->fixed && m->low < need ? m->low : need; // another Softmax may need more
+        m->high = m->stats.max;
+        m->fixed = true;
+    }
+    s->low = low - MASK_MARGIN;
+    s->high = s->stats.max;
+    s->fixed = true;
+}
+
+// --- encodings
+
+static void choose_range(qz_value *v, const qz_scheme *scheme) {
+    v->low = v->stats.min;
+    v->high = v->stats.max;
+    if (scheme->method == QZ_PERCENTILE)
+        qz_stats_percentile(&v->stats, scheme->tail, &v->low, &v->high);
+    else if (scheme->method == QZ_LEAST_ERROR)
+        qz_stats_least_error(&v->stats, scheme->act_bits, &v->low, &v->high);
+    if (scheme->act_bits == 16 && scheme->method == QZ_MINMAX && !v->data) {
+        v->low *= HEADROOM;
+        v->high *= HEADROOM;
+    }
+}
+
+static qz_enc encode(const qz_value *v, unsigned bits) {
+    double low = v->low < 0 ? v->low : 0, high = v->high > 0 ? v->high : 0;
+    double steps = ldexp(1, (int)bits) - 1;
+    if (high - low < 1e-7) // constant zero, or as good as
+        high = low + 1e-4;
+    if (v->symmetric) {
+        double most = high > -low ? high : -low;
+        double half = bits == 16 ? MOST_16 : ldexp(1, (int)bits - 1) - 1;
+        return (qz_enc){bits, (float)(most / half), 1 << (bits - 1)};
+    }
+    float scale = (float)((high - low) / steps);
+    return (qz_enc){bits, scale, (int32_t)lrint(-low / (double)scale)};
+}
+
+qrn_status qz_plan_encodings(qz_graph *g, const qz_scheme *scheme) {
+    const ox_graph *og = g->model->graph;
+    for (uint32_t i = 0; i < og->n_nodes; i++)
+        if (qz_is(&og->nodes[i], "Softmax"))
+            clamp_mask(g, &og->nodes[i]);
+    for (uint32_t i = 0; i < g->n_values; i++) {
+        qz_value *v = g->values[i];
+        if (v->like || !can_share(v) || (!v->fixed && !v->stats.n))
+            continue;
+        if (!v->fixed)
+            choose_range(v, scheme);
+        v->enc = encode(v, scheme->act_bits);
+    }
+    for (uint32_t i = 0; i < g->n_values; i++) {
+        qz_value *v = g->values[i];
+        if (can_share(v) && !v->kept_float)
+            v->enc = qz_first(v)->enc;
+        else
+            v->enc = (qz_enc){0};
+    }
+    return QRN_OK;
+}

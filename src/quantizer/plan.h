@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//
+// Choosing encodings: which values share one, which ranges are fixed by their op, what the HTP asks
+// for, and the range of everything else from its statistics.
+#ifndef QRN_QUANTIZER_PLAN_H
+#define QRN_QUANTIZER_PLAN_H
+
+#include "quantizer/graph.h"
+
+typedef enum qz_method { QZ_MINMAX, QZ_PERCENTILE, QZ_LEAST_ERROR } qz_method;
+
+typedef struct qz_scheme {
+    unsigned act_bits;    // 8 or 16
+    unsigned weight_bits; // 4, 8 or 16
+    uint32_t block;       // of weights along the dimension that is summed; 0: one scale per channel
+    qz_method method;     // for activations
+    double tail;          // QZ_PERCENTILE: share of the values cut off at each end
+} qz_scheme;
+
+// Joins values that share an encoding and applies the rules of ops. After calibration; before
+// statistics of several graphs are joined (qz_plan_alike).
+qrn_status qz_plan_shares(qz_graph *g, const qz_scheme *scheme);
+// Gives every value of a graph the range of the one in the same place of another graph, which
+// computes the same in another shape (prefill and decode of a language model): nodes that only move
+// data are left out, the rest must be the same ops in the same order. States (past_X and new_X)
+// then share one encoding across both graphs. Both need qz_plan_shares.
+qrn_status qz_plan_alike(qz_graph *to, qz_graph *from);
+// Chooses the ranges and encodings.
+qrn_status qz_plan_encodings(qz_graph *g, const qz_scheme *scheme);
+
+// How input i of a node is held, if it is constant.
+typedef enum qz_role {
+    QZ_ROLE_FLOAT,  // a parameter that stays float
+    QZ_ROLE_WEIGHT, // multiplied: weight bits, signed, by channel or block
+    QZ_ROLE_BIAS,   // int32 with the product of the scales
+    QZ_ROLE_OPERAND // like an activation
+} qz_role;
+qz_role qz_role_of(const qz_graph *g, const ox_node *n, uint32_t input);
+// Does a node only move the numbers of input i to its outputs?
+bool qz_moves(const ox_node *n, uint32_t input);
+// The channel axis of a weight and the axis that is summed; false: one scale for the tensor.
+bool qz_weight_axes(const ox_node *n, const qz_value *w, int32_t *channel, int32_t *summed);
+
+#endif

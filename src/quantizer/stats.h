@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// What calibration remembers of a tensor: range, counts and a histogram, in bounded memory for any
+// number of samples. Histograms have bins of 2^e that begin at multiples of 2^e, so adding values
+// in any order and merging two statistics gives the same bins to the count.
+#ifndef QRN_QUANTIZER_STATS_H
+#define QRN_QUANTIZER_STATS_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Values at or below this are taken for "masked" where they go into a Softmax.
+#define QZ_MASKED (-1e3)
+
+#define QZ_BINS 2048 // half of them below 0
+
+typedef struct qz_stats {
+    double min, max;   // of finite values; valid where n > 0
+    double above;      // smallest finite value above QZ_MASKED; +infinity: none
+    uint64_t n;        // finite values
+    uint64_t n_masked; // those at or below QZ_MASKED, and -infinity
+    uint64_t n_nan;    // NaN and +infinity: no range holds them
+    int exponent;      // of the bins' width
+    uint64_t *bins;    // [QZ_BINS], NULL: no histogram is kept
+} qz_stats;
+
+// An empty one; with a histogram where `bins` is set. QRN_E_MEM.
+qrn_status qz_stats_init(qz_stats *s, bool bins);
+void qz_stats_free(qz_stats *s);
+void qz_stats_add(qz_stats *s, const float *x, size_t n);
+// As if all values of `from` had been added too. A histogram is lost where `from` has none.
+void qz_stats_merge(qz_stats *s, const qz_stats *from);
+
+// The range that holds all but a share of `tail` of the values at each end; by the histogram.
+void qz_stats_percentile(const qz_stats *s, double tail, double *low, double *high);
+// The range with the least squared error for that many bits; by the histogram.
+void qz_stats_least_error(const qz_stats *s, unsigned bits, double *low, double *high);
+
+#endif

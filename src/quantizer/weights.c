@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+//
+// Quantizing constants.
+#include "quantizer/weights.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+// How elements of a tensor fall into groups with a scale each.
+typedef struct groups {
+    size_t count, inner;  // elements; elements of one index of the axis
+    uint32_t length;      // of the axis
+    uint32_t n;           // groups
+    uint32_t block, rows; // of a blocked matrix: block length and ...
+    uint32_t columns;     // ... shape
+    bool down;            // blocks run down the columns, not along the rows
+} groups;
+
+void qz_constant_free(qz_constant *c) {
+    qrn_free(c->data);
+    qrn_free(c->scales);
+    *c = (qz_constant){0};
+}
+
+static float at(const qz_value *v, size_t i) {
+    float x;
+    memcpy(&x, (const char *)v->data + i * sizeof x, sizeof x); // may be unaligned
+    return x;
+}
+
+static inline uint32_t group_of(const groups *g, size_t i) {
+    if (g->n == 1)
+        return 0;
+    if (!g->block)
+        return (uint32_t)(i / g->inner % g->length);
+    uint32_t r = (uint32_t)(i / g->columns), c = (uint32_t)(i % g->columns);
+    return g->down ? r / g->block * g->columns + c : r * (g->columns / g->block) + c / g->block;
+}
+
+static groups groups_of(const qz_value *w, const ox_node *n, const qz_scheme *scheme,
+                        int32_t *axis) {
+    int32_t channel, summed;
+    groups g = {.count = qz_count(w), .n = 1};
+    if (scheme->weight_bits == 16 || !qz_weight_axes(n, w, &channel, &summed))
+        return g; // the HTP has one scale for 16-bit weights (HTP-A16-03)
+    uint32_t depth = w->dims[summed];
+    if (scheme->block && w->rank == 2 && depth % scheme->block == 0) {
+        *axis = summed;
+        g.block = scheme->block;
+        g.rows = w->dims[0];
+        g.columns = w->dims[1];
+        g.down = summed == 0;
+        g.n = (uint32_t)(g.count / scheme->block);
+        return g;
+    }
+    *axis = channel;
+    g.length = g.n = w->dims[channel];
+    g.inner = 1;
+    for (uint32_t d = (uint32_t)channel + 1; d < w->rank; d++)
+        g.inner *= w->dims[d];
+    return g;
+}
+
+static double clip(double q, double low, double high) {
+    return q < low ? low : q > high ? high : q;
+}
+
+// The factor of the largest value that gives each group the least squared error.
+static qrn_status search_scales(const qz_value *w, const groups *g, double half, float *scales) {
+    enum { FIRST = 10, LAST = 23 }; // twentieths; above 1 as the lowest value is -half - 1
+    float *full = qrn_alloc(g->n * sizeof *full), *error = qrn_alloc(g->n * sizeof *error);
+    float *least = qrn_alloc(g->n * sizeof *least);
+    for (uint32_t i = 0; full && error && least && i < g->n; i++) {
+        full[i] = scales[i];
+        least[i] = INFINITY;
+    }
+    for (int k = LAST; k >= FIRST && full && error && least; k--) {
+        memset(error, 0, g->n * sizeof *error);
+        float factor = (float)(2.0 * k / 40);
+        for (size_t i = 0; i < g->count; i++) {
+            uint32_t j = group_of(g, i);
+            float x = at(w, i), s = full[j] * factor;
+            float q = s > 0 ? rintf(x / s) : 0;
+            q = q < (float)(-half - 1) ? (float)(-half - 1) : q > (float)half ? (float)half : q;
+            float d = x - q * s;
+            error[j] += d * d;
+        }
+        for (uint32_t j = 0; j < g->n; j++)
+            if (error[j] < least[j]) {
+                least[j] = error[j];
+                scales[j] = full[j] * factor;
+            }
+    }
+    bool ok = full && error && least;
+    qrn_free(full);
+    qrn_free(error);
+    qrn_free(least);
+    return ok ? QRN_OK : QRN_FAIL(QRN_E_MEM, "weight '%s': out of memory", w->name);
+}
+
+static void put(qz_constant *c, size_t i, int32_t q) {
+    switch (c->type) {
+    case OX_I4:
+        ((uint8_t *)c->data)[i / 2] |= (uint8_t)((q & 15) << (4 * (i & 1)));
+        break;
+    case OX_I8:
+        ((int8_t *)c->data)[i] = (int8_t)q;
+        break;
+    case OX_U8:
+        ((uint8_t *)c->data)[i] = (uint8_t)q;
+        break;
+    case OX_U16:
+        ((uint16_t *)c->data)[i] = (uint16_t)q;
+        break;
+    case OX_I16:
+        ((int16_t *)c->data)[i] = (int16_t)q;
+        break;
+    default:
+        ((int32_t *)c->data)[i] = q;
+    }
+}
+
+static qrn_status make(const qz_value *v, int type, uint32_t n_scales, qz_constant *c) {
+    *c = (qz_constant){.type = type, .n_scales = n_scales};
+    c->bytes = (qz_count(v) * ox_type_bits(type) + 7) / 8;
+    c->data = qrn_calloc(c->bytes + 1);
+    c->scales = qrn_calloc(n_scales * sizeof *c->scales);
+    if (c->data && c->scales)
+        return QRN_OK;
+    qz_constant_free(c);
+    return QRN_FAIL(QRN_E_MEM, "constant '%s': out of memory for its quantized values", v->name);
+}
+
+qrn_status qz_quantize_weight(const qz_value *w, const ox_node *n, const qz_scheme *scheme,
+                              qz_constant *out) {
+    int type = scheme->weight_bits == 4 ? OX_I4 : scheme->weight_bits == 8 ? OX_I8 : OX_I16;
+    double half = scheme->weight_bits == 16 ? 0x7f7f : ldexp(1, (int)scheme->weight_bits - 1) - 1;
+    int32_t axis = 0;
+    groups g = groups_of(w, n, scheme, &axis);
+    QRN_TRY(make(w, type, g.n, out));
+    out->axis = axis;
+    out->block = g.block;
+    for (size_t i = 0; i < g.count; i++) {
+        float x = fabsf(at(w, i)), *s = &out->scales[group_of(&g, i)];
+        *s = x > *s ? x : *s;
+    }
+    for (uint32_t i = 0; i < g.n; i++)
+        out->scales[i] = (float)((double)out->scales[i] / half);
+    qrn_status s = scheme->weight_bits == 4 ? search_scales(w, &g, half, out->scales) : QRN_OK;
+    if (s != QRN_OK) {
+        qz_constant_free(out);
+        return s;
+    }
+    for (uint32_t i = 0; i < g.n; i++) // a channel of zeros, or of numbers that are as good as
+        if (out->scales[i] < 1e-30f)
+            out->scales[i] = 1e-4f;
+    double low = scheme->weight_bits == 4 ? -half - 1 : -half;
+    for (size_t i = 0; i < g.count; i++) {
+        double q = rint((double)at(w, i) / (double)out->scales[group_of(&g, i)]);
+        put(out, i, (int32_t)clip(q, low, half));
+    }
+    return QRN_OK;
+}
+
+qrn_status qz_quantize_bias(const qz_value *b, float scale, const qz_constant *weight,
+                            qz_constant *out) {
+    size_t n = qz_count(b);
+    *out = (qz_constant){0};
+    if (b->rank != 1 || weight->block || (weight->n_scales != 1 && weight->n_scales != n))
+        return QRN_OK;
+    QRN_TRY(make(b, OX_I32, weight->n_scales, out));
+    for (uint32_t i = 0; i < weight->n_scales; i++)
+        out->scales[i] = scale * weight->scales[i];
+    for (size_t i = 0; i < n; i++) {
+        double q = rint((double)at(b, i) / (double)out->scales[weight->n_scales > 1 ? i : 0]);
+        if (!(fabs(q) < 2147483648.0)) {
+            qz_constant_free(out);
+            return QRN_OK;
+        }
+        put(out, i, (int32_t)q);
+    }
+    return QRN_OK;
+}
+
+qrn_status qz_quantize_operand(const qz_value *v, qz_constant *out) {
+    double most = ldexp(1, (int)v->enc.bits) - 1;
+    QRN_TRY(make(v, v->enc.bits == 16 ? OX_U16 : OX_U8, 1, out));
+    out->scales[0] = v->enc.scale;
+    for (size_t i = 0, n = qz_count(v); i < n; i++) {
+        double q = rint((double)at(v, i) / (double)v->enc.scale) + v->enc.zero;
+        put(out, i, (int32_t)clip(q, 0, most));
+    }
+    return QRN_OK;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//
+// Constants as integers: weights by channel or block, biases, and constant operands.
+#ifndef QRN_QUANTIZER_WEIGHTS_H
+#define QRN_QUANTIZER_WEIGHTS_H
+
+#include "quantizer/plan.h"
+
+// Quantized values of a constant: real = scale * (q - zero), zero 0 unless it is a constant
+// operand.
+typedef struct qz_constant {
+    int type; // ox_type of the values
+    void *data;
+    size_t bytes;
+    float *scales;
+    uint32_t n_scales; // 1: one for the tensor
+    int32_t axis;      // of the scales, where there are more
+    uint32_t block;    // 0: one scale per index of the axis
+} qz_constant;
+
+void qz_constant_free(qz_constant *c); // a cleared one is fine
+
+// The second operand of a matmul or convolution `n`, signed and symmetric. 4-bit weights get the
+// scale with the least squared error of their channel or block; others reach their largest value.
+qrn_status qz_quantize_weight(const qz_value *w, const ox_node *n, const qz_scheme *scheme,
+                              qz_constant *out);
+// int32 values of a bias whose real ones are scale * weight scale; data NULL: they do not fit.
+qrn_status qz_quantize_bias(const qz_value *b, float scale, const qz_constant *weight,
+                            qz_constant *out);
+// A constant beside an activation, with the encoding that was chosen for it.
+qrn_status qz_quantize_operand(const qz_value *v, qz_constant *out);
+
+#endif

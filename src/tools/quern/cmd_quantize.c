@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+//
+// quern quantize: a float model in, a quantized one out. Calibrates, plans, writes, and says how
+// far the result is from the float model.
+#include "quantizer/calibrate.h"
+#include "quantizer/write.h"
+#include "tools/quern/commands.h"
+#include "tools/quern/quantize_check.h"
+#include "tools/quern/report.h"
+#include "tools/quern/samples.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LARGE (64u << 20) // bytes of constants from which on they lie in a file of their own
+
+typedef struct quantize_options {
+    qt_input_options in;
+    const char *output, *calibration, *scheme, *activations, *weights, *method, *soc;
+    uint64_t block, threads;
+    double percentile;
+    bool no_check, json, quiet;
+} quantize_options;
+
+#define AT(field) offsetof(quantize_options, field)
+
+static const qt_flag flags[] = {
+    {"output", 'o', QT_FILE, "OUT", AT(output), NULL,
+     "the model to write; of several models the folder"},
+    {"scheme", 's', QT_CHOICE, "S", AT(scheme), "a8w8|a16w8|a16w4|a16w16|a8w4",
+     "bits of activations and weights (default a8w8)"},
+    {"activations", 0, QT_CHOICE, "A", AT(activations), "a8|a16", "the same, one by one"},
+    {"weights", 0, QT_CHOICE, "W", AT(weights), "w4|w8|w16", "the same, one by one"},
+    {"block", 0, QT_COUNT, "N", AT(block), NULL,
+     "one scale for each N weights of a channel, 0: for each channel"},
+    {"soc", 0, QT_TEXT, "SOC", AT(soc), NULL, "target SoC of the check (default SM8650)"},
+    {"no-check", 0, QT_BOOL, NULL, AT(no_check), NULL, "do not run the result on the HTP model"},
+    {"threads", 't', QT_COUNT, "N", AT(threads), NULL,
+     "number of threads (default: all that may be used)"},
+    {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
+    {"quiet", 'q', QT_BOOL, NULL, AT(quiet), NULL, "errors only"},
+    {0},
+};
+
+static const qt_flag data_flags[] = {
+    {"calibration", 'c', QT_FILE, "DATA", AT(calibration), NULL,
+     "samples: .npz, .npy, folder or input list"},
+    {"random", 'r', QT_BOOL, NULL, AT(in.random), NULL, "random samples, to try things out"},
+    {"seed", 0, QT_COUNT, "N", AT(in.seed), NULL, "of the random samples"},
+    {"cast", 0, QT_BOOL, NULL, AT(in.cast), NULL, "convert samples of another type"},
+    {"method", 'm', QT_CHOICE, "M", AT(method), "minmax|percentile|mse",
+     "how ranges follow from samples (default minmax)"},
+    {"percentile", 0, QT_NUMBER, "P", AT(percentile), NULL,
+     "of values inside of the range (default 99.99)"},
+    {0},
+};
+
+static const qt_flag picture_flags[] = {QT_PICTURE_FLAGS(quantize_options, in), {0}};
+
+// One model on its way.
+typedef struct subject {
+    const char *path;
+    char *target; // file to write
+    ox_model *model;
+    qz_graph *graph;
+    ox_writer bytes;
+    qz_written written;
+} subject;
+
+typedef struct job {
+    const quantize_options *opt;
+    qz_scheme scheme;
+    subject *models;
+    size_t n;
+    qt_samples samples;
+    char *weights_path; // NULL: constants are in the models
+    const char *weights_name;
+} job;
+
+static int failed(const char *path, int code) {
+    qt_error("%s: %s", path, qrn_message());
+    return code;
+}
+
+static int no_memory(void) {
+    qt_error("out of memory");
+    return QT_EXIT_FAILURE;
+}
+
+// --- what is asked for
+
+static int read_scheme(const quantize_options *o, qz_scheme *s) {
+    if (o->scheme && (o->activations || o->weights)) {
+        qt_error("--scheme says all: leave --activations and --weights out");
+        return QT_EXIT_USAGE;
+    }
+    const char *a = o->activations ? o->activations : o->scheme ? o->scheme : "a8w8";
+    const char *w = o->weights ? o->weights : o->scheme ? strchr(o->scheme, 'w') : "w8";
+    *s = (qz_scheme){.act_bits = a[1] == '1' ? 16 : 8,
+                     .weight_bits = (unsigned)strtoul(w + 1, NULL, 10),
+                     .block = (uint32_t)o->block,
+                     .tail = (100 - (o->percentile > 0 ? o->percentile : 99.99)) / 100};
+    if (s->weight_bits == 16 && s->act_bits == 8) {
+        qt_error("16-bit weights need 16-bit activations: choose a16w16");
+        return QT_EXIT_USAGE;
+    }
+    if (o->block && (o->block < 8 || o->block > 4096 || (o->block & (o->block - 1)))) {
+        qt_error("--block %llu: expected a power of two from 8 to 4096",
+                 (unsigned long long)o->block);
+        return QT_EXIT_USAGE;
+    }
+    if (s->tail < 0 || s->tail > 0.1) {
+        qt_error("--percentile %g: expected 90 to 100", o->percentile);
+        return QT_EXIT_USAGE;
+    }
+    if (o->method && strcmp(o->method, "percentile") == 0)
+        s->method = QZ_PERCENTILE;
+    if (o->method && strcmp(o->method, "mse") == 0)
+        s->method = QZ_LEAST_ERROR;
+    return QT_EXIT_OK;
+}
+
+static int check_usage(const quantize_options *o) {
+    if (!o->output) {
+        qt_error("--output is needed: the model to write");
+        return QT_EXIT_USAGE;
+    }
+    if (!o->calibration && !o->in.random) {
+        qt_error("--calibration DATA is needed: ranges of activations follow from samples "
+                 "(--random to try things out)");
+        return QT_EXIT_USAGE;
+    }
+    return QT_EXIT_OK;
+}
+
+// --- files
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static char *join(const char *folder, const char *name, const char *ending) {
+    size_t n = strlen(folder) + strlen(name) + strlen(ending) + 2;
+    char *path = malloc(n);
+    if (path)
+        snprintf(path, n, "%s%s%s%s", folder, folder[0] ? "/" : "", name, ending);
+    return path;
+}
+
+static int name_targets(job *j, const qt_list *args) {
+    const char *out = j->opt->output;
+    size_t bytes = 0;
+    if (j->n > 1 && !qt_make_dir(out))
+        return QT_EXIT_FAILURE;
+    for (size_t i = 0; i < j->n; i++) {
+        subject *m = &j->models[i];
+        const ox_graph *g = m->model->graph;
+        m->target = j->n > 1 ? join(out, base_name(args->items[i]), "") : strdup(out);
+        if (!m->target)
+            return no_memory();
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(j->models[k].target, m->target) == 0) {
+                qt_error("two models are called %s: rename one", base_name(m->target));
+                return QT_EXIT_USAGE;
+            }
+        for (uint32_t k = 0; k < g->n_constants; k++)
+            bytes += g->constants[k].bytes * j->scheme.weight_bits / 32;
+    }
+    if (j->n == 1 && bytes < LARGE)
+        return QT_EXIT_OK;
+    j->weights_path = j->n > 1 ? join(out, "weights", ".data") : join("", out, ".data");
+    if (!j->weights_path)
+        return no_memory();
+    j->weights_name = base_name(j->weights_path);
+    return QT_EXIT_OK;
+}
+
+static int open_models(job *j, const qt_list *args) {
+    j->n = args->n;
+    j->models = calloc(args->n, sizeof *j->models);
+    if (!j->models)
+        return no_memory();
+    for (size_t i = 0; i < args->n; i++) {
+        subject *m = &j->models[i];
+        m->path = args->items[i];
+        int code = qt_open_model(m->path, &m->model);
+        if (code != QT_EXIT_OK)
+            return code;
+        if (qz_graph_create(m->model, &m->graph) != QRN_OK)
+            return failed(m->path, QT_EXIT_REFUSED);
+    }
+    return name_targets(j, args);
+}
+
+// --- calibration
+
+static int run_sample(job *j, qz_run *r, size_t k, qt_array *arrays) {
+    if (qt_inputs_load(&j->samples.in, k, arrays) != QRN_OK) {
+        qt_error("%s", qrn_message());
+        return QT_EXIT_INPUT;
+    }
+    for (uint32_t i = 0; i < qz_run_inputs(r); i++) {
+        const ox_port *p = qz_run_input(r, i);
+        void *buffer = qz_run_buffer(r, i);
+        if (buffer && qt_to_qnn(p->name, &arrays[i], p->tensor->t.v1.dataType, buffer) != QRN_OK) {
+            qt_error("%s", qrn_message());
+            return QT_EXIT_INPUT;
+        }
+    }
+    if (qz_run_sample(r) == QRN_OK)
+        return QT_EXIT_OK;
+    qt_error("sample %zu: %s", k, qrn_message());
+    return QT_EXIT_INPUT;
+}
+
+static int run_samples(job *j, qz_run *r) {
+    uint32_t n = j->samples.in.n_ports;
+    qt_array *arrays = calloc(n + 1, sizeof *arrays);
+    int code = arrays ? QT_EXIT_OK : no_memory();
+    for (size_t k = 0; k < j->samples.in.n_sets && code == QT_EXIT_OK; k++) {
+        qt_progress("calibrating", k, j->samples.in.n_sets);
+        code = run_sample(j, r, k, arrays);
+        for (uint32_t i = 0; i < n; i++)
+            qt_array_free(&arrays[i]);
+    }
+    qt_progress(NULL, 0, 0);
+    free(arrays);
+    return code;
+}
+
+// The first model runs; of the others only the shapes are needed.
+static int calibrate(job *j) {
+    for (size_t i = 0; i < j->n; i++) {
+        subject *m = &j->models[i];
+        const qz_run_options opt = {.n_threads = (uint32_t)j->opt->threads,
+                                    .histograms = i == 0 && j->scheme.method != QZ_MINMAX,
+                                    .shapes_only = i > 0};
+        qz_run *r = NULL;
+        if (qz_run_open(m->graph, &opt, &r) != QRN_OK)
+            return failed(m->path, QT_EXIT_REFUSED);
+        int code = i == 0 ? run_samples(j, r) : QT_EXIT_OK;
+        qz_run_close(r);
+        if (code != QT_EXIT_OK)
+            return code;
+    }
+    return QT_EXIT_OK;
+}
+
+static int plan(job *j) {
+    for (size_t i = 0; i < j->n; i++) {
+        subject *m = &j->models[i];
+        qrn_status s = qz_plan_shares(m->graph, &j->scheme);
+        if (s == QRN_OK && i > 0)
+            s = qz_plan_alike(m->graph, j->models[0].graph);
+        if (s != QRN_OK)
+            return failed(m->path, QT_EXIT_REFUSED);
+    }
+    for (size_t i = 0; i < j->n; i++)
+        if (qz_plan_encodings(j->models[i].graph, &j->scheme) != QRN_OK)
+            return failed(j->models[i].path, QT_EXIT_REFUSED);
+    return QT_EXIT_OK;
+}
+
+// --- results
+
+static int write_models(job *j) {
+    qz_weights_file *weights = NULL;
+    if (j->weights_path && qz_weights_begin(j->weights_path, j->weights_name, &weights) != QRN_OK) {
+        qt_error("%s", qrn_message());
+        return QT_EXIT_FAILURE;
+    }
+    for (size_t i = 0; i < j->n; i++) {
+        subject *m = &j->models[i];
+        qt_progress("writing", i, j->n);
+        if (qz_write(m->graph, &j->scheme, weights, &m->bytes, &m->written) != QRN_OK) {
+            qz_weights_abort(weights);
+            return failed(m->path, QT_EXIT_FAILURE);
+        }
+    }
+    qt_progress(NULL, 0, 0);
+    if (weights && qz_weights_commit(weights) != QRN_OK) {
+        qt_error("%s", qrn_message());
+        return QT_EXIT_FAILURE;
+    }
+    for (size_t i = 0; i < j->n; i++) {
+        const qt_part whole = {j->models[i].bytes.data, j->models[i].bytes.n};
+        if (!qt_write_file(j->models[i].target, &whole, 1))
+            return QT_EXIT_FAILURE;
+        ox_writer_free(&j->models[i].bytes);
+    }
+    return QT_EXIT_OK;
+}
+
+static int report(job *j) {
+    json_t *list = j->opt->json ? json_array() : NULL;
+    int code = QT_EXIT_OK;
+    for (size_t i = 0; i < j->n && code == QT_EXIT_OK; i++) {
+        const subject *m = &j->models[i];
+        qt_quantized q = {.path = m->target,
+                          .model = m->model,
+                          .soc = j->opt->soc ? j->opt->soc : "SM8650",
+                          .threads = j->opt->threads,
+                          .samples = i == 0 ? &j->samples : NULL,
+                          .written = &m->written,
+                          .check = !j->opt->no_check};
+        code = qt_quantized_report(&q, list);
+    }
+    if (list && code == QT_EXIT_OK)
+        code = qt_print_json(list);
+    else
+        json_decref(list);
+    return code == QT_EXIT_OK ? qt_close_stdout() : code;
+}
+
+static void release(job *j) {
+    for (size_t i = 0; j->models && i < j->n; i++) {
+        ox_writer_free(&j->models[i].bytes);
+        qz_graph_destroy(j->models[i].graph);
+        ox_model_close(j->models[i].model);
+        free(j->models[i].target);
+    }
+    qt_samples_close(&j->samples);
+    free(j->models);
+    free(j->weights_path);
+}
+
+static int run(const void *options, const qt_list *args) {
+    job j = {.opt = options};
+    qt_set_quiet(j.opt->quiet);
+    int code = check_usage(j.opt);
+    if (code == QT_EXIT_OK)
+        code = read_scheme(j.opt, &j.scheme);
+    if (code == QT_EXIT_OK && !j.opt->calibration)
+        qt_warn("random samples: the ranges are not those of real data, and neither is the "
+                "result's quality");
+    if (code == QT_EXIT_OK)
+        code = open_models(&j, args);
+    if (code == QT_EXIT_OK)
+        code = qt_samples_open(j.models[0].model, &j.opt->in, j.opt->calibration, &j.samples);
+    if (code == QT_EXIT_OK)
+        code = calibrate(&j);
+    if (code == QT_EXIT_OK)
+        code = plan(&j);
+    if (code == QT_EXIT_OK)
+        code = write_models(&j);
+    if (code == QT_EXIT_OK && !j.opt->quiet)
+        code = report(&j);
+    release(&j);
+    return code;
+}
+
+const qt_command qt_quantize_command = {
+    .name = "quantize",
+    .summary = "quantize a float model for the NPU",
+    .args = "MODEL... -o OUT",
+    .min_args = 1,
+    .max_args = 16,
+    .about = "Runs a float model on samples, chooses encodings and writes an ONNX model with "
+             "QuantizeLinear and DequantizeLinear nodes, which runs on the HTP in one partition "
+             "and in ONNX Runtime. Reports how far its outputs are from the float model's.\n"
+             "Several models, such as prefill and decode of a language model, are calibrated by "
+             "the first one: they must compute the same in other shapes. They share a file of "
+             "weights and the encodings of their states (past_X, new_X).",
+    .groups = {{"options", flags}, {"samples", data_flags}, {"pictures", picture_flags}},
+    .examples = {{"quern quantize net.onnx -o net_a8.onnx --calibration images.npz",
+                  "8 bits, ranges from samples."},
+                 {"quern quantize prefill.onnx decode.onnx -o a16w8 -s a16w8 -c text.npz",
+                  "A language model."}},
+    .options_size = sizeof(quantize_options),
+    .run = run,
+};

@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: MIT
+"""quern quantize. ONNX Runtime is the judge of what the written models compute."""
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto as T, helper as h, numpy_helper
+
+import tiny_llama
+from harness import INPUT, REFUSED, USAGE, model, ok, ok_json, refuses
+
+ort = pytest.importorskip("onnxruntime")
+TOKENS, PAST = 12, 20
+
+
+def run(path, feeds):
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return dict(zip([o.name for o in session.get_outputs()], session.run(None, feeds)))
+
+
+def sqnr(got, want):
+    return 10 * np.log10((want.astype(float) ** 2).sum() / ((got - want).astype(float) ** 2).sum())
+
+
+def encodings(path):
+    """{float value: (type, scale, zero)} of every QuantizeLinear."""
+    m = onnx.load(path)
+    constants = {t.name: numpy_helper.to_array(t) for t in m.graph.initializer}
+    return {n.input[0]: (constants[n.input[2]].dtype.name, float(constants[n.input[1]]),
+                         int(constants[n.input[2]]))
+            for n in m.graph.node if n.op_type == "QuantizeLinear"}
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("llama")
+    tiny_llama.save(folder / "prefill.onnx", TOKENS)
+    tiny_llama.save(folder / "decode.onnx", 1, PAST)
+    tiny_llama.calibration(folder / "data.npz", TOKENS, 6)
+    return folder
+
+
+@pytest.mark.parametrize("scheme, least", [("a16w8", 30), ("a16w16", 38), ("a16w4", 12)])
+def test_a_language_model_is_one_partition_and_stays_close(llama, tmp_path, scheme, least):
+    out = tmp_path / "q.onnx"
+    (report,) = ok_json("quantize", llama / "prefill.onnx", "-o", out, "-s", scheme, "-c",
+                        llama / "data.npz", "--json")
+    assert report["partitions"] == 1 and report["float"] == 0
+    onnx.checker.check_model(onnx.load(out), full_check=True)
+    feeds = tiny_llama.sample(TOKENS, 99)  # not among the samples
+    want, got = run(llama / "prefill.onnx", feeds), run(out, feeds)
+    for name in want:
+        assert sqnr(got[name], want[name]) > least, name
+    seen = {o["name"]: o["sqnr_db"] for o in report["outputs"]}
+    assert set(seen) == set(want) and min(seen.values()) > least
+
+
+def test_the_htp_model_computes_what_onnxruntime_does(llama, tmp_path):
+    out, feeds = tmp_path / "q.onnx", tiny_llama.sample(TOKENS, 5)
+    ok("quantize", llama / "prefill.onnx", "-o", out, "-s", "a16w8", "-c", llama / "data.npz", "-q")
+    np.savez(tmp_path / "in.npz", **feeds)
+    ok("run", out, tmp_path / "in.npz", "--backend", "htp", "--soc", "SM8650", "-o",
+       tmp_path / "htp")
+    want = run(out, feeds)
+    for i, name in enumerate(want):
+        assert sqnr(np.load(tmp_path / "htp" / f"output_{i}.npy"), want[name]) > 40, name
+
+
+def test_masks_leave_the_steps_to_the_scores(llama, tmp_path):
+    out = tmp_path / "q.onnx"
+    ok("quantize", llama / "prefill.onnx", "-o", out, "-s", "a16w8", "-c", llama / "data.npz", "-q")
+    found = encodings(out)
+    # A range down to -1e4 would have steps of 0.15.
+    assert found["masked_0"][1] < 2e-3 and found["mask"][1] < 2e-3
+    blocked = -65535 * found["mask"][1]
+    assert blocked < -16  # exp(-16) of a probability is nothing
+
+
+def test_old_and_new_rows_of_a_state_share_an_encoding_across_graphs(llama, tmp_path):
+    out = tmp_path / "both"
+    reports = ok_json("quantize", llama / "prefill.onnx", llama / "decode.onnx", "-o", out, "-s",
+                      "a16w8", "-c", llama / "data.npz", "--json")
+    assert [r["partitions"] for r in reports] == [1, 1]
+    prefill, decode = encodings(out / "prefill.onnx"), encodings(out / "decode.onnx")
+    for i in range(tiny_llama.LAYERS):
+        for c in "kv":
+            kind, scale, zero = prefill[f"new_{c}_{i}_real"]
+            assert (kind, zero) == ("uint16", 32768)  # a second factor of 16 bits is symmetric
+            assert decode[f"new_{c}_{i}_real"] == decode[f"past_{c}_{i}"] == (kind, scale, zero)
+    assert (out / "weights.data").stat().st_size < 1.2 * reports[0]["constant_bytes"]
+
+
+def test_decoding_with_the_cache_of_prefill_gives_the_float_models_logits(llama, tmp_path):
+    out, feeds = tmp_path / "both", tiny_llama.sample(TOKENS, 3)
+    ok("quantize", llama / "prefill.onnx", llama / "decode.onnx", "-o", out, "-s", "a16w8", "-c",
+       llama / "data.npz", "-q")
+    logits = []
+    for folder in (out, llama):
+        rows = run(folder / "prefill.onnx", feeds)
+        cos, sin = tiny_llama.rope(1, TOKENS)
+        step = {"ids": np.array([[7]], np.int32), "cos": cos, "sin": sin,
+                "mask": tiny_llama.mask(1, PAST, TOKENS)}
+        for name, value in rows.items():
+            if name.startswith("new_"):
+                past = np.zeros((1, tiny_llama.KV, PAST, tiny_llama.DEPTH), np.float32)
+                past[:, :, :TOKENS] = value
+                step["past" + name[3:]] = past
+        logits.append(run(folder / "decode.onnx", step)["logits"])
+    assert sqnr(*logits) > 30
+
+
+@pytest.mark.parametrize("block", [0, 32])
+def test_4_bit_weights_are_stored_in_4_bits(llama, tmp_path, block):
+    out = tmp_path / "q.onnx"
+    ok("quantize", llama / "prefill.onnx", "-o", out, "-s", "a16w4", "--block", block, "-c",
+       llama / "data.npz", "--no-check")
+    m = onnx.load(out)
+    constants = {t.name: t for t in m.graph.initializer}
+    weights = [n for n in m.graph.node if n.op_type == "DequantizeLinear"
+               and n.input[0] in constants and constants[n.input[0]].data_type == T.INT4]
+    assert len(weights) == 7 * tiny_llama.LAYERS + 1
+    for n in weights:
+        w = constants[n.input[0]]
+        assert len(w.raw_data) == w.dims[0] * w.dims[1] // 2
+        attrs = {a.name: a.i for a in n.attribute}
+        assert attrs == ({"axis": 0, "block_size": 32} if block else {"axis": 1})
+        assert list(constants[n.input[1]].dims) == ([w.dims[0] // 32, w.dims[1]] if block
+                                                    else [w.dims[1]])
+
+
+def conv_net(path):
+    r = np.random.default_rng(1)
+    c = {"w": r.standard_normal((8, 3, 3, 3)).astype(np.float32) * np.logspace(-2, 1, 8)
+         .astype(np.float32)[:, None, None, None], "b": r.standard_normal(8).astype(np.float32),
+         "dw": r.standard_normal((8, 1, 3, 3)).astype(np.float32),
+         "fc": r.standard_normal((10, 8)).astype(np.float32),
+         "fb": r.standard_normal(10).astype(np.float32), "lo": np.float32(0), "hi": np.float32(6)}
+    nodes = [h.make_node("Conv", ["x", "w", "b"], ["c"], pads=[1, 1, 1, 1], name="conv"),
+             h.make_node("Relu", ["c"], ["r"], name="relu"),
+             h.make_node("Conv", ["r", "dw"], ["d"], group=8, name="depthwise"),
+             h.make_node("Clip", ["d", "lo", "hi"], ["k"], name="clip"),
+             h.make_node("GlobalAveragePool", ["k"], ["p"], name="pool"),
+             h.make_node("Flatten", ["p"], ["f"], name="flat"),
+             h.make_node("Gemm", ["f", "fc", "fb"], ["y"], transB=1, name="fc")]
+    return model(path, nodes, {"x": (T.FLOAT, [1, 3, 8, 8])}, {"y": (T.FLOAT, [1, 10])}, c)
+
+
+def test_a_convolution_has_scales_per_channel_and_an_exact_bias(tmp_path):
+    x = np.random.default_rng(2).standard_normal((16, 3, 8, 8)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    net, out = conv_net(tmp_path / "net.onnx"), tmp_path / "q.onnx"
+    (report,) = ok_json("quantize", net, "-o", out, "-c", tmp_path / "x.npy", "--json")
+    assert report["partitions"] == 1
+    m = onnx.load(out)
+    onnx.checker.check_model(m, full_check=True)
+    constants = {t.name: numpy_helper.to_array(t) for t in m.graph.initializer}
+    maker = {n.output[0]: n for n in m.graph.node}
+    conv = next(n for n in m.graph.node if n.name == "conv")
+    sx, sw, sb = (constants[maker[i].input[1]] for i in conv.input)
+    original = {t.name: numpy_helper.to_array(t) for t in onnx.load(net).graph.initializer}
+    np.testing.assert_allclose(sw, np.abs(original["w"]).max((1, 2, 3)) / 127, rtol=1e-6)
+    np.testing.assert_allclose(sb, sx * sw, rtol=1e-6)
+    bias = constants[maker[conv.input[2]].input[0]]
+    assert bias.dtype == np.int32
+    np.testing.assert_allclose(bias * sb, original["b"], atol=float(sb.max()))
+    assert sqnr(run(out, {"x": x[:1]})["y"], run(net, {"x": x[:1]})["y"]) > 25
+
+
+@pytest.mark.parametrize("method", ["minmax", "percentile", "mse"])
+def test_methods_that_cut_tails_keep_the_steps_of_the_rest(tmp_path, method):
+    x = np.random.default_rng(3).standard_normal((200, 8192)).astype(np.float32)
+    x[0, 0] = 1000
+    np.save(tmp_path / "x.npy", x)
+    net = model(tmp_path / "net.onnx", [h.make_node("Mul", ["x", "two"], ["y"])],
+                {"x": (T.FLOAT, [1, 8192])}, {"y": (T.FLOAT, [1, 8192])}, {"two": np.float32([2])})
+    ok("quantize", net, "-o", tmp_path / "q.onnx", "-c", tmp_path / "x.npy", "-m", method, "-q")
+    reach = 255 * encodings(tmp_path / "q.onnx")["x"][1]
+    if method == "minmax":
+        assert reach == pytest.approx(1000 - x.min(), rel=1e-5)
+    else:
+        assert 4 < reach < 500
+
+
+def test_samples_come_from_a_folder_or_a_list(tmp_path):
+    net = model(tmp_path / "net.onnx", [h.make_node("Relu", ["x"], ["y"])],
+                {"x": (T.FLOAT, [2])}, {"y": (T.FLOAT, [2])})
+    data = tmp_path / "data"
+    data.mkdir()
+    np.save(data / "a.npy", np.float32([-1, 2]))
+    np.float32([-3, 1]).tofile(data / "b.raw")
+    (tmp_path / "list.txt").write_text(f"{data}/a.npy\nx:={data}/b.raw\n")
+    found = []
+    for source in (data, tmp_path / "list.txt"):
+        ok("quantize", net, "-o", tmp_path / "q.onnx", "-c", source, "-q")
+        found.append(encodings(tmp_path / "q.onnx")["x"])
+    assert found[0] == found[1]
+    assert found[0][1] == pytest.approx(5 / 255, rel=1e-6) and found[0][2] == 153
+
+
+def simple(tmp_path):
+    return model(tmp_path / "net.onnx", [h.make_node("Relu", ["x"], ["y"])],
+                 {"x": (T.FLOAT, [1, 4])}, {"y": (T.FLOAT, [1, 4])})
+
+
+@pytest.mark.parametrize("array, says", [
+    (np.zeros((3, 5), np.float32), ["x", "[3, 5]", "[1, 4]"]),
+    (np.zeros((0, 4), np.float32), ["x"]),
+    (np.zeros((1, 4), np.float64), ["float64", "float32"]),
+    (np.float32([[1, np.nan, 0, 0]]), ["sample 0", "'x'", "NaN"]),
+])
+def test_wrong_data_is_refused_and_nothing_is_written(tmp_path, array, says):
+    np.save(tmp_path / "x.npy", array)
+    refuses(INPUT, "quantize", simple(tmp_path), "-o", tmp_path / "q.onnx", "-c",
+            tmp_path / "x.npy", says=says)
+    assert not (tmp_path / "q.onnx").exists()
+
+
+def test_an_empty_folder_is_refused(tmp_path):
+    (tmp_path / "data").mkdir()
+    refuses(INPUT, "quantize", simple(tmp_path), "-o", tmp_path / "q.onnx", "-c",
+            tmp_path / "data")
+
+
+def test_a_truncated_archive_is_refused(tmp_path, llama):
+    whole = (llama / "data.npz").read_bytes()
+    for cut in (0, 3, 40, len(whole) // 2, len(whole) - 1):
+        (tmp_path / "cut.npz").write_bytes(whole[:cut])
+        refuses(INPUT, "quantize", llama / "prefill.onnx", "-o", tmp_path / "q.onnx", "-c",
+                tmp_path / "cut.npz", says="cut.npz")
+
+
+def test_an_array_that_the_model_needs_must_be_there(tmp_path, llama):
+    np.savez(tmp_path / "d.npz", ids=np.zeros((1, TOKENS), np.int32))
+    refuses(INPUT, "quantize", llama / "prefill.onnx", "-o", tmp_path / "q.onnx", "-c",
+            tmp_path / "d.npz", says=["d.npz", "'cos'"])
+
+
+def test_a_quantized_model_is_not_quantized_again(tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((1, 4), np.float32))
+    ok("quantize", simple(tmp_path), "-o", tmp_path / "q.onnx", "-c", tmp_path / "x.npy", "-q")
+    refuses(REFUSED, "quantize", tmp_path / "q.onnx", "-o", tmp_path / "again.onnx", "-c",
+            tmp_path / "x.npy", says=["QuantizeLinear", "quantized already"])
+
+
+def test_dynamic_shapes_and_old_opsets_are_refused(tmp_path):
+    node = [h.make_node("Relu", ["x"], ["y"])]
+    np.save(tmp_path / "x.npy", np.ones((1, 4), np.float32))
+    for opset, shape, says in ((17, ["batch", 4], "'x': dimension 0, batch is dynamic"),
+                               (11, [1, 4], "opset 11")):
+        net = model(tmp_path / "n.onnx", node, {"x": (T.FLOAT, shape)}, {"y": (T.FLOAT, shape)},
+                    opset=opset)
+        refuses(REFUSED, "quantize", net, "-o", tmp_path / "q.onnx", "-c", tmp_path / "x.npy",
+                says=says)
+
+
+def test_models_that_differ_are_not_calibrated_by_each_other(tmp_path, llama):
+    tiny_llama.save(tmp_path / "other.onnx", 1, PAST, layers=1)
+    refuses(REFUSED, "quantize", llama / "prefill.onnx", tmp_path / "other.onnx", "-o",
+            tmp_path / "both", "-s", "a16w8", "-c", llama / "data.npz", says="the graphs differ")
+    assert not list((tmp_path / "both").glob("*"))
+
+
+def test_flags_that_do_not_go_together_are_refused(tmp_path):
+    net = simple(tmp_path)
+    for flags, says in (((), "--output"), (("-o", "q.onnx"), "--calibration"),
+                        (("-o", "q.onnx", "-r", "-s", "a8w8", "--weights", "w4"), "--scheme"),
+                        (("-o", "q.onnx", "-r", "--activations", "a8", "--weights", "w16"), "a16"),
+                        (("-o", "q.onnx", "-r", "--block", "33"), "--block 33")):
+        refuses(USAGE, "quantize", net, *flags, says=says, cwd=tmp_path)
