@@ -22,7 +22,7 @@ bool qrn_shape_is_result(const qrn_api_graph *g, const qrn_api_io *io) {
 static uint32_t multiple_of_batch(const qrn_tensor *t, uint32_t d) {
     uint32_t one = t->shape.dims[0];
     if (!(qrn_this_backend.features & QRN_FEATURE_BATCH) || one == 0 || d % one != 0 ||
-        t->format != QRN_FORMAT_DENSE || t->size_bytes == 0)
+        t->format == QRN_FORMAT_SPARSE || t->size_bytes == 0)
         return 0;
     size_t count = 0; // values of one set must end with a byte
     qrn_shape_count(&t->shape, &count);
@@ -75,7 +75,7 @@ static qrn_status bind_batch(const qrn_api_graph *g, const qrn_tensor *t, uint32
 // Bytes of one set of values that the client's buffer must have.
 static size_t needed_bytes(const qrn_api_io *io, const qrn_binding *b) {
     const qrn_tensor *t = io->tensor;
-    if (io->is_output || !t->has_dynamic || t->format != QRN_FORMAT_DENSE)
+    if (io->is_output || !t->has_dynamic || t->format == QRN_FORMAT_SPARSE)
         return t->size_bytes;
     qrn_shape now = {.rank = b->rank};
     memcpy(now.dims, b->dims, sizeof(now.dims));

@@ -173,6 +173,14 @@ static qrn_status parse_format(const Qnn_Tensor_t *src, const qrn_site *w, qrn_t
         QRN_TRY(parse_sparse(src, w, t));
     if (t->format == QRN_FORMAT_DENSE || t->format == QRN_FORMAT_SPARSE)
         return check_size(w, t);
+    if (t->format == QRN_FORMAT_NATIVE_KV && has(QRN_FEATURE_NATIVE_KV)) {
+        if (t->role == QRN_ROLE_INPUT || t->role == QRN_ROLE_OUTPUT)
+            return check_size(w, t);
+        return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED,
+                             "data format %u (HMX_WEIGHT_LAYOUT) is for inputs and outputs of a "
+                             "graph that are a KV cache",
+                             t->format);
+    }
     if (t->format <= QNN_TENSOR_DATA_FORMAT_BATCH_ALIGNED_256)
         return QRN_SITE_FAIL(w, QRN_E_TENSOR_UNSUPPORTED, "data format %u is not supported",
                              t->format);

@@ -184,7 +184,9 @@ qrn_tensor *qrn_bin_get_tensor(qrn_in *in, qrn_bin_reading *r) {
     if (t->dtype == QRN_DTYPE_STR)
         qrn_in_fail(in, "a tensor of strings");
     t->format = qrn_in_u32(in);
-    if (t->format > QRN_FORMAT_SPARSE)
+    bool native = t->format == QRN_FORMAT_NATIVE_KV &&
+                  (t->role == QRN_ROLE_INPUT || t->role == QRN_ROLE_OUTPUT);
+    if (t->format > QRN_FORMAT_SPARSE && !native)
         qrn_in_fail(in, "tensor format %u", t->format);
     qrn_bin_get_shape(in, t->dtype, &t->shape, &t->size_bytes);
     if (in->status != QRN_OK)

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "compiler/fp16.h"
+#include "compiler/native_kv.h"
 #include "compiler/passes.h"
 
 #include <string.h>
@@ -43,6 +44,7 @@ static qrn_status lower_all(qrn_lowering *lo) {
     lo->cg->half = lo->fp16;
     QRN_TRY(qrn_lo_find_uses(lo));
     QRN_TRY(add_application_tensors(lo, lo->graph));
+    QRN_TRY(qrn_lo_native_enter(lo));
     QRN_TRY(qrn_lo_fp16_enter(lo));
     for (uint32_t i = 0; i < lo->graph->n_nodes; i++) {
         if (lo->opt->poll)
@@ -50,6 +52,7 @@ static qrn_status lower_all(qrn_lowering *lo) {
         QRN_TRY(qrn_lo_lower_node(lo, lo->graph->nodes[i]));
     }
     QRN_TRY(qrn_lo_fp16_leave(lo));
+    QRN_TRY(qrn_lo_native_leave(lo));
     QRN_TRY(qrn_lo_passes(lo));
     for (uint32_t v = 0; v < lo->cg->n_values; v++) { // no value lies in one that lies in another
         size_t at;

@@ -47,7 +47,8 @@ typedef enum qrn_feature {
     QRN_FEATURE_OPTRACE = 1u << 19, // profiles may trace ops
     // Context tensors that are read and written have memory of the backend: a call may leave them
     // out.
-    QRN_FEATURE_CONTEXT_MEMORY = 1u << 20
+    QRN_FEATURE_CONTEXT_MEMORY = 1u << 20,
+    QRN_FEATURE_NATIVE_KV = 1u << 21 // application tensors in the layout of native KV caches
 } qrn_feature;
 
 // When a list of options arrives.

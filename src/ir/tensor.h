@@ -30,6 +30,7 @@ typedef enum qrn_role {
 
 #define QRN_FORMAT_DENSE 0u
 #define QRN_FORMAT_SPARSE 1u
+#define QRN_FORMAT_NATIVE_KV 8u // in tiles, as the matrix unit reads weights: bytes of a KV cache
 
 typedef struct qrn_tensor {
     uint32_t id;      // unique in the context, never 0
@@ -44,6 +45,7 @@ typedef struct qrn_tensor {
     uint8_t dynamic[QRN_MAX_RANK]; // non-zero: this dimension may be smaller at execute
     qrn_quant quant;               // how stored values read; kind NONE for plain numbers
     uint32_t encoding;             // the API's encoding number the client gave (reported back)
+    uint32_t native_tile;          // NATIVE_KV: columns of a tile, once the graph is settled
     uint32_t n_sparse_elements;    // SPARSE: specified elements (declared maximum)
     uint32_t n_sparse_dims;        // SPARSE: outermost dimensions that are indexed
     const void *data;              // STATIC: size_bytes bytes, NULL otherwise
@@ -59,6 +61,9 @@ bool qrn_shape_equal(const qrn_shape *a, const qrn_shape *b);
 // Writes "[1,224,224,3]" into buf (always terminated); returns buf.
 const char *qrn_shape_text(const qrn_shape *s, char *buf, size_t size);
 
+static inline bool qrn_tensor_is_sparse(const qrn_tensor *t) {
+    return t->format == QRN_FORMAT_SPARSE;
+}
 static inline bool qrn_tensor_is_static(const qrn_tensor *t) { return t->role == QRN_ROLE_STATIC; }
 
 #endif

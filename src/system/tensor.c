@@ -18,9 +18,12 @@ static qrn_status footprint_of(const Qnn_Tensor_t *tensor, uint64_t *out) {
     if (t->rank > QRN_MAX_RANK || (t->rank && !t->dimensions))
         return QRN_FAIL(QRN_E_TENSOR, "tensor '%s': rank %u without dimensions, or above %d", name,
                         t->rank, QRN_MAX_RANK);
-    if (t->dataFormat != QNN_TENSOR_DATA_FORMAT_DENSE)
-        return QRN_FAIL(QRN_E_UNSUPPORTED, "tensor '%s': data format %u, only dense ones are known",
-                        name, (unsigned)t->dataFormat);
+    if (t->dataFormat != QNN_TENSOR_DATA_FORMAT_DENSE &&
+        t->dataFormat != QNN_TENSOR_DATA_FORMAT_HMX_WEIGHT_LAYOUT)
+        return QRN_FAIL(
+            QRN_E_UNSUPPORTED,
+            "tensor '%s': data format %u, only dense ones and native KV caches are known", name,
+            (unsigned)t->dataFormat);
     qrn_shape shape = {.rank = t->rank};
     for (uint32_t i = 0; i < t->rank; i++)
         shape.dims[i] = t->dimensions[i];

@@ -8,6 +8,7 @@
 #include "backend/htp/execute.h"
 #include "backend/htp/device/group.h"
 #include "backend/htp/htp.h"
+#include "backend/htp/limits/native_kv.h"
 #include "backend/htp/mem.h"
 #include "backend/htp/profile/modelled.h"
 #include "backend/htp/options/options.h"
@@ -190,6 +191,7 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_finalize_options *
     uint64_t start = qrn_call_now_ns();
     QRN_TRY(qrn_htp_cross(g->context));
     QRN_TRY(qrn_htp_float_check_graph(g));
+    QRN_TRY(qrn_htp_native_kv_settle(g));
     qrn_compile_options o = {.stored = true,
                              .most_bytes = opt->most_bytes,
                              .lower_user = qrn_user_ops_lower,
@@ -218,6 +220,7 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_finalize_options *
 }
 
 static qrn_status graph_execute(qrn_api_graph *g, qrn_binding *io, const qrn_run_options *opt) {
+    QRN_TRY(qrn_htp_native_kv_places(g, io));
     qrn_run_options o = *opt;
     o.pool = g->context->backend->pool;
     o.max_threads = qrn_htp_worker_limit(g);
@@ -238,7 +241,8 @@ const qrn_backend qrn_this_backend = {
                 QRN_FEATURE_UPDATEABLE | QRN_FEATURE_GRAPH_CONFIG | QRN_FEATURE_CONTEXT_CONFIG |
                 QRN_FEATURE_PRIORITY | QRN_FEATURE_PROFILE_CONFIG | QRN_FEATURE_PROFILE_EXTENDED |
                 QRN_FEATURE_GRAPH_VALIDATE | QRN_FEATURE_BATCH | QRN_FEATURE_OPTRACE |
-                QRN_FEATURE_OP_PACKAGE | QRN_FEATURE_DYNAMIC_DIMS | QRN_FEATURE_SPARSE,
+                QRN_FEATURE_NATIVE_KV | QRN_FEATURE_OP_PACKAGE | QRN_FEATURE_DYNAMIC_DIMS |
+                QRN_FEATURE_SPARSE,
     .capabilities = capabilities,
     .n_capabilities = sizeof capabilities / sizeof capabilities[0],
     .support = &qrn_htp_support,

@@ -108,6 +108,7 @@ typedef struct qrn_htp_graph {
     uint32_t stored_how;    // options that it was compiled with (qrn_htp_how)
     uint32_t how;           // options that the graph was compiled with; NOT_STORED: not to be kept
     atomic_bool unchecked;  // nodes of a binary that nobody needed yet were not validated
+    bool native_kv;         // it has tensors of a native KV cache
     bool beyond;            // a constant is beyond fp16 (lost_constants.c)
     bool section_applied;   // the updateable tensors were replaced since loading
     atomic_bool executed;   // once: HVX threads are settled (HTP-HVX-03)

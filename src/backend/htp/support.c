@@ -5,6 +5,7 @@
 #include "backend/htp/limits/a16w16.h"
 #include "backend/htp/htp.h"
 #include "backend/htp/limits/limits.h"
+#include "backend/htp/limits/native_kv.h"
 #include "ir/support_words.h"
 
 #include <string.h>
@@ -47,6 +48,7 @@ qrn_status qrn_htp_op_check(const qrn_api_backend *b, const qrn_api_context *c,
     QRN_TRY(qrn_htp_limits_check(&d, call));
     QRN_TRY(check_observed(call));
     QRN_TRY(qrn_htp_a16w16_check(call));
+    QRN_TRY(qrn_htp_native_kv_check(call));
     if (c) // added to a graph, not only asked about
         qrn_htp_a16w16_warn(b->log, call);
     return QRN_OK;

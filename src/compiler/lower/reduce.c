@@ -94,7 +94,7 @@ static qrn_status lower_reduce(qrn_lowering *lo, const qrn_node *n) {
     QRN_TRY(reduce_args(n, &args));
     for (uint32_t d = 0; d < x->shape.rank; d++)
         count *= args.axes >> d & 1 ? (double)x->shape.dims[d] : 1;
-    if (x->format != QRN_FORMAT_DENSE || y->format != QRN_FORMAT_DENSE || x->updateable ||
+    if (x->format == QRN_FORMAT_SPARSE || y->format == QRN_FORMAT_SPARSE || x->updateable ||
         y->updateable || !qrn_reduce_q_work(args.op, &from, &to, count))
         return QRN_E_UNSUPPORTED;
     QRN_TRY(qrn_lo_tensor(lo, x, &in));

@@ -37,6 +37,9 @@ typedef struct qc_client {
     bool trial;                              // qc_trial_begin, and weights are not kept
     void (*node)(void *ctx, const qc_op *o); // see qc_options
     void *node_ctx;
+    // (optional) Data formats of application tensors; without it they are dense.
+    uint32_t (*format_of)(void *ctx, const char *graph, const char *tensor);
+    void *format_ctx;
 } qc_client;
 
 // Options; zeroed means defaults.
@@ -92,6 +95,7 @@ typedef struct qc_graph {
     qc_client *client;
     qrn_arena *arena;
     Qnn_GraphHandle_t handle;
+    const char *name;
     uint32_t n_names;              // for unique names
     uint32_t n_nodes;              // added so far
     qc_tensor **inputs, **outputs; // application tensors in order of creation

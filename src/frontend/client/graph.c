@@ -82,8 +82,10 @@ static qc_graph *new_graph(qc_client *c) {
 qrn_status qc_graph_create(qc_client *c, const char *name, const QnnGraph_Config_t **configs,
                            qc_graph **out) {
     qc_graph *g = new_graph(c);
-    if (!g)
+    if (!g || !(g->name = qrn_arena_strdup(g->arena, name))) {
+        qc_graph_destroy(g);
         return qc_no_memory(name);
+    }
     qrn_status s =
         qc_check(c, c->qnn.graphCreate(c->context, name, configs, &g->handle), "graphCreate");
     if (s != QRN_OK) {
@@ -175,6 +177,8 @@ qrn_status qc_tensor_create(qc_graph *g, const char *name, Qnn_TensorType_t type
     t->t.v1.rank = rank;
     t->t.v1.dimensions = t->dims;
     t->t.v1.memType = QNN_TENSORMEMTYPE_RAW;
+    if (g->client->format_of && type != QNN_TENSOR_TYPE_STATIC && type != QNN_TENSOR_TYPE_NATIVE)
+        t->t.v1.dataFormat = g->client->format_of(g->client->format_ctx, g->name, unique);
     QRN_TRY(check_port(t, type));
     if (quant)
         QRN_TRY(qc_quant_copy(g, unique, quant, rank, dims, &t->t.v1.quantizeParams));

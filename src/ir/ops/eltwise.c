@@ -27,7 +27,7 @@ static qrn_status same_kind(const qrn_op_call *c, const qrn_tensor *a, const qrn
 // All tensors dense, or all sparse.
 static qrn_status same_format(const qrn_op_call *c) {
     for (uint32_t i = 0; i < c->n_in; i++)
-        if (c->in[i] && c->in[i]->format != c->out[0]->format)
+        if (c->in[i] && qrn_tensor_is_sparse(c->in[i]) != qrn_tensor_is_sparse(c->out[0]))
             return qrn_op_fail(c, QRN_E_TENSOR_UNSUPPORTED,
                                "input %u and output 0: one is sparse, the other dense", i);
     return QRN_OK;

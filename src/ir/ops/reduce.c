@@ -122,7 +122,7 @@ static qrn_status rule_top_k(const qrn_op_call *c) {
 }
 
 static qrn_status rule_per_channel(const qrn_op_call *c) {
-    if (c->in[0]->format != c->out[0]->format)
+    if (qrn_tensor_is_sparse(c->in[0]) != qrn_tensor_is_sparse(c->out[0]))
         return qrn_op_fail(c, QRN_E_TENSOR_UNSUPPORTED,
                            "input 0 and output 0: one is sparse, the other dense");
     QRN_TRY(check_channels(c, 1));

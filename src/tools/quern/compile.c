@@ -4,6 +4,7 @@
 // whose equal weights are stored once.
 #include "tools/quern/commands.h"
 #include "tools/quern/compile.h"
+#include "tools/quern/data_format.h"
 #include "tools/quern/report.h"
 
 #include "HTP/QnnHtpContext.h"
@@ -30,6 +31,8 @@ static const qt_flag htp_flags[] = {
      "of fast memory to use (default: 4, or all of a smaller one)"},
     {"opt-level", 'O', QT_COUNT, "N", AT(level), NULL, "1, 2 or 3"},
     {"hvx-threads", 0, QT_COUNT, "N", AT(hvx_threads), NULL, "vector threads"},
+    {"data-format-config", 0, QT_FILE, "FILE", AT(formats), NULL,
+     "JSON that names inputs and outputs in the layout of native KV caches"},
     {"dlbc", 0, QT_BOOL, NULL, AT(dlbc), NULL, "compress data on the way to memory"},
     {0},
 };
@@ -49,6 +52,7 @@ typedef struct job {
     part *parts;
     size_t n;
     qc_client *client;
+    qt_data_formats *formats; // or NULL
     void *bytes;
     uint64_t n_bytes;
 } job;
@@ -103,7 +107,7 @@ static int check_options(const qt_compile_options *o) {
         return QT_EXIT_USAGE;
     }
     const char *precision = o->backend.precision;
-    bool asks = o->vtcm_mb || o->level || o->hvx_threads || o->dlbc;
+    bool asks = o->vtcm_mb || o->level || o->hvx_threads || o->dlbc || o->formats;
     if (asks && !is_htp(o)) {
         qt_error("options of the HTP do not go with --backend %s", o->backend.backend);
         return QT_EXIT_USAGE;
@@ -276,11 +280,17 @@ static int compile(job *j, const qt_list *args) {
         code = name_parts(j, args);
     if (code == QT_EXIT_OK)
         code = open_client(j);
+    if (code == QT_EXIT_OK && j->opt->formats)
+        code = qt_data_formats_open(j->opt->formats, &j->formats);
+    if (j->formats)
+        qt_data_formats_use(j->formats, j->client);
     for (size_t i = 0; i < j->n && code == QT_EXIT_OK; i++) {
         qt_progress("compiling", i, j->n);
         code = compile_part(j, &j->parts[i], &in);
     }
     qt_progress(NULL, 0, 0);
+    if (code == QT_EXIT_OK && j->formats)
+        code = qt_data_formats_check(j->formats);
     if (code == QT_EXIT_OK)
         code = take_bytes(j);
     const qt_part whole = {j->bytes, (size_t)j->n_bytes};
@@ -301,6 +311,7 @@ int qt_compile_models(const qt_compile_options *options, const qt_list *args) {
         free(j.parts[i].name);
     }
     qc_close(j.client);
+    qt_data_formats_close(j.formats);
     free(j.parts);
     free(j.bytes);
     return code;

@@ -78,8 +78,9 @@ static json_t *json_tensors(const Qnn_Tensor_t *list, uint32_t n) {
         char type[16];
         shape_of(v, dims);
         json_array_append_new(
-            out, json_pack("{s:I,s:o,s:s,s:o,s:o}", "id", (json_int_t)v->id, "name",
-                           qt_json_text(v->name), "type", type_text(v->dataType, type), "shape",
+            out, json_pack("{s:I,s:o,s:s,s:I,s:o,s:o}", "id", (json_int_t)v->id, "name",
+                           qt_json_text(v->name), "type", type_text(v->dataType, type),
+                           "data_format", (json_int_t)v->dataFormat, "shape",
                            qt_json_shape(v->rank, dims), "encoding", json_encoding(&list[i])));
     }
     return out;
@@ -166,6 +167,8 @@ static void print_tensors(const char *title, const Qnn_Tensor_t *list, uint32_t 
             qt_print("  scale %.9g, offset %d", (double)scale, offset);
         else if (v->quantizeParams.encodingDefinition == QNN_DEFINITION_DEFINED)
             qt_print("  encoding %d", (int)v->quantizeParams.quantizationEncoding);
+        if (v->dataFormat == QNN_TENSOR_DATA_FORMAT_HMX_WEIGHT_LAYOUT)
+            qt_print("  native KV layout");
         qt_print("\n");
     }
 }
