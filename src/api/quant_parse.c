@@ -85,6 +85,23 @@ static qrn_status per_tensor(const source *s, const qrn_site *w, qrn_tensor *t) 
     return QRN_OK;
 }
 
+// A real offset that is a whole number of steps, as integer zero points become in FLOAT_BLOCK.
+static bool is_whole(float scale, float real, int32_t *steps) {
+    double n = round((double)real / (double)scale);
+    *steps = fabs(n) <= 65536.0 ? (int32_t)n : 0;
+    return fabs(n) <= 65536.0 && (float)((double)scale * n) == real;
+}
+
+// Are all real offsets whole? Then they are offsets as in BLOCK, for which there are kernels.
+static bool all_whole(const source *s, size_t n) {
+    int32_t steps;
+    for (size_t i = 0; s->real_offsets && i < n; i++)
+        if (!is_whole(float_at(s->scales, s->stride, i), float_at(s->real_offsets, s->stride, i),
+                      &steps))
+            return false;
+    return s->real_offsets != NULL;
+}
+
 // Checks and copies n groups into arrays of the arena, of which each `share` neighbours have one
 // entry in the source; arrays that hold only zeros are left out.
 static qrn_status copy_groups(const source *s, size_t n, size_t share, const qrn_site *w,
@@ -98,6 +115,9 @@ static qrn_status copy_groups(const source *s, size_t n, size_t share, const qrn
             return QRN_SITE_FAIL(w, QRN_E_TENSOR, "offset %zu of the encoding is not finite", i);
         has_real |= real != 0.0f;
     }
+    bool whole = has_real && all_whole(s, n / share);
+    has_offset |= whole;
+    has_real &= !whole;
     float *scales = qrn_arena_alloc(a, n * sizeof(float));
     int32_t *offsets = has_offset ? qrn_arena_alloc(a, n * sizeof(int32_t)) : NULL;
     float *reals = has_real ? qrn_arena_alloc(a, n * sizeof(float)) : NULL;
@@ -105,7 +125,9 @@ static qrn_status copy_groups(const source *s, size_t n, size_t share, const qrn
         return QRN_SITE_FAIL(w, QRN_E_MEM, "out of memory for %zu scales", n);
     for (size_t i = 0; i < n; i++) {
         scales[i] = float_at(s->scales, s->stride, i / share);
-        if (offsets)
+        if (whole)
+            is_whole(scales[i], float_at(s->real_offsets, s->stride, i / share), &offsets[i]);
+        else if (offsets)
             offsets[i] = int_at(s->offsets, s->stride, i / share);
         if (reals)
             reals[i] = float_at(s->real_offsets, s->stride, i / share);

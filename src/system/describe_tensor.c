@@ -27,10 +27,14 @@ static Qnn_ScaleOffset_t *copy_pairs(const qrn_quant *q, qrn_arena *a) {
     return pairs;
 }
 
+// Real offsets that are whole numbers of steps were kept as integers.
 static Qnn_FloatScaleOffset_t *copy_float_pairs(const qrn_quant *q, qrn_arena *a) {
     Qnn_FloatScaleOffset_t *pairs = qrn_arena_alloc(a, q->n_groups * sizeof *pairs);
-    for (uint32_t i = 0; pairs && i < q->n_groups; i++)
-        pairs[i] = (Qnn_FloatScaleOffset_t){q->scales[i], q->real_offsets ? q->real_offsets[i] : 0};
+    for (uint32_t i = 0; pairs && i < q->n_groups; i++) {
+        double steps = q->offsets ? (double)q->offsets[i] * (double)q->scales[i] : 0.0;
+        pairs[i] = (Qnn_FloatScaleOffset_t){q->scales[i],
+                                            q->real_offsets ? q->real_offsets[i] : (float)steps};
+    }
     return pairs;
 }
 

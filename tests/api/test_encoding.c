@@ -172,6 +172,28 @@ static void encodings_per_block_read_as_defined(void **state) {
     check(t, o_float_block);
 }
 
+static double o_whole_steps(const uint32_t at[3], int64_t c) {
+    size_t g = block_index(at);
+    return (double)float_pairs[g].scale * (double)(c + offsets_[g]);
+}
+
+// Kernels know integer offsets; as a float a zero point is rounded, 0.1f * -7 for one.
+static void real_offsets_of_whole_steps_are_integers(void **state) {
+    (void)state;
+    fill();
+    for (int i = 0; i < 64; i++) {
+        float scale = 0.1f * (float)(i + 1);
+        float_pairs[i] = (Qnn_FloatScaleOffset_t){scale, (float)((double)scale * offsets_[i])};
+    }
+    Qnn_Tensor_t t = tensor(QNN_DATATYPE_SFIXED_POINT_8, QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK);
+    t.v1.quantizeParams.bwFloatBlockEncoding = (Qnn_BwFloatBlockEncoding_t){4, block, float_pairs};
+    OK(QnnTensor_createGraphTensor(graph, &t));
+    const qrn_tensor *o = tensor_object(t.v1.id);
+    assert_null(o->quant.real_offsets);
+    const uint32_t at[3] = {3, 5, 2};
+    assert_true(read_back(o, at, 2) == o_whole_steps(at, 2));
+}
+
 static void mapped_and_expanded_encodings_read_as_defined(void **state) {
     (void)state;
     fill();
@@ -382,6 +404,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, build_teardown)
         T(encodings_per_tensor_and_axis_read_as_defined),
         T(encodings_per_block_read_as_defined),
+        T(real_offsets_of_whole_steps_are_integers),
         T(mapped_and_expanded_encodings_read_as_defined),
         T(widths_are_kept),
         T(malformed_encodings_are_refused),

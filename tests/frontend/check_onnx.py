@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Runs the cases of one group (onnx_<group>.py) with `quern run` and compares what comes out.
 
-    check_onnx.py PROGRAM GROUP [PATTERN] [--backend NAME]
+    check_onnx.py PROGRAM GROUP [PATTERN] [--backend NAME [--soc NAME] [--whole]]
 
 PROGRAM may be several words separated by semicolons (an emulator first). Prints what failed; the
-exit status is 0 when everything passed. A backend other than the CPU may refuse cases, but must
-say that it is the one who does; more than half must run.
+exit status is 0 when everything passed. A backend other than the CPU may reject cases, but must
+say that it is the one who does; more than half must run. With --whole it may reject none: `quern
+check` must find one partition. With a target SoC floats are float16, and tolerances those of it.
 """
 import argparse
 import importlib
@@ -21,10 +22,11 @@ import onnx
 
 
 REFUSED = "refused"
+FLOAT16 = 1e-2  # largest error where floats are float16, relative to the largest magnitude
 
 
-def compare(case, i, got, want):
-    """What is wrong with output i, or None."""
+def compare(case, i, got, want, tol=0):
+    """What is wrong with output i, or None; tol: a larger error than the case's is allowed."""
     want = np.asarray(want)
     if got.shape != want.shape or got.dtype != want.dtype:
         return f"output {i} is {got.dtype}{list(got.shape)}, expected " \
@@ -35,10 +37,12 @@ def compare(case, i, got, want):
             f"{got[tuple(bad[0])]}, expected {want[tuple(bad[0])]} ({len(bad)} differ)"
     g, w = got.astype(np.float64), want.astype(np.float64)
     finite = np.isfinite(w)
-    size = np.abs(w) if case.relative else np.abs(w[finite]).max(initial=0)
+    size = np.abs(w) if case.relative and tol <= case.tol else np.abs(w[finite]).max(initial=0)
     with np.errstate(invalid="ignore"):
         error = np.where((g == w) | (np.isnan(g) & np.isnan(w)), 0, np.abs(g - w))
-        bad = np.argwhere(~(error <= case.tol * size + case.atol))
+        if tol:  # a float16 target may have its largest number for an infinite one
+            error[np.isinf(w) & (g * np.sign(w) >= 65504)] = 0
+        bad = np.argwhere(~(error <= max(tol, case.tol) * size + case.atol))
     if not len(bad):
         return None
     at = tuple(bad[np.argmax(np.nan_to_num(error[tuple(bad.T)], nan=np.inf))])
@@ -46,15 +50,30 @@ def compare(case, i, got, want):
            f"({len(bad)} of {w.size} differ too much)"
 
 
-def run(program, case, folder, backend=None):
-    """What is wrong with a case, or None; REFUSED when the backend does not take it."""
+def partitions(program, path, options):
+    """Why the model is not one partition of the backend, or None."""
+    p = subprocess.run([*program, "check", path, "--json", *options], capture_output=True,
+                       text=True, timeout=120)
+    if p.returncode not in (0, 3):
+        return f"check: status {p.returncode}: {p.stderr.strip()}"
+    report = json.loads(p.stdout)
+    rejected = [f"{n['op']}: {n.get('reason')}" for n in report["nodes"] if not n["accepted"]]
+    return rejected[0] if rejected else None if report["partitions"] == 1 else \
+        f"{report['partitions']} partitions"
+
+
+def run(program, case, folder, backend=None, soc="none", whole=False):
+    """What is wrong with a case, or None; REFUSED when the backend rejects it."""
     path, ins, outs = (os.path.join(folder, n) for n in ("model.onnx", "in", "out"))
     os.makedirs(ins)
     onnx.save(case.model, path)
     for i, a in enumerate(case.inputs):
         np.save(os.path.join(ins, f"input_{i}.npy"), a)
-    # No target SoC, whose floats would be float16: the cases' tolerances are those of float32.
-    options = ["--backend", backend, "--soc", "none"] if backend else []
+    options = ["--backend", backend, "--soc", soc] if backend else []
+    if whole and case.refusal is None:
+        why = partitions(program, path, options)
+        if why:
+            return why
     p = subprocess.run([*program, "run", path, "--inputs", ins, "--outputs", outs, "--json",
                         *options], capture_output=True, text=True, timeout=120)
     said = p.stderr.strip()
@@ -68,6 +87,8 @@ def run(program, case, folder, backend=None):
         return REFUSED
     if p.returncode != 0:
         return f"status {p.returncode}: {said}"
+    if case.expanded is not None and ("expanded to floats" in said) != case.expanded:
+        return f"said '{said}', expected {'a' if case.expanded else 'no'} line about its weights"
     report = json.loads(p.stdout)
     left = report["layout_transposes"]
     if case.transposes is not None and not backend and left > case.transposes:
@@ -75,7 +96,8 @@ def run(program, case, folder, backend=None):
     if case.ops is not None and not backend and report["ops"] != case.ops:
         return f"{report['ops']} ops, expected {case.ops}"
     for i, want in enumerate(case.expected):
-        why = compare(case, i, np.load(os.path.join(outs, f"output_{i}.npy")), want)
+        why = compare(case, i, np.load(os.path.join(outs, f"output_{i}.npy")), want,
+                      FLOAT16 if soc != "none" or (backend and case.float16) else 0)
         if why:
             return why
     return None
@@ -87,6 +109,8 @@ def main():
     parser.add_argument("group")
     parser.add_argument("pattern", nargs="?", default="")
     parser.add_argument("--backend")
+    parser.add_argument("--soc", default="none")
+    parser.add_argument("--whole", action="store_true")
     args = parser.parse_args()
     program = [word for word in args.program.split(";") if word]
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -97,7 +121,7 @@ def main():
         if not re.search(args.pattern, case.name):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            why = run(program, case, folder, args.backend)
+            why = run(program, case, folder, args.backend, args.soc, args.whole)
         total += 1
         if why is REFUSED:
             refused += 1

@@ -230,13 +230,14 @@ def qlinear_products():
     yield coded("QGemm", microsoft("QGemm", "a sa za b sb zb d so zo", "c"), {"a": qa},
                 {**given, "d": c}, product + c * np.float64(sa * sb), so, zo)
     yield case("QGemm_float", microsoft("QGemm", "a sa za b sb zb", "y"), {"a": qa},
-               constants=given, microsoft=True, expected=[product.astype(np.float32)])
+               constants=given, microsoft=True, expected=[product.astype(np.float32)],
+               float16=True)
     yield case("MatMulIntegerToFloat", microsoft("MatMulIntegerToFloat", "a b sa sb za zb d"),
                {"a": qa}, constants={**given, "d": bias}, microsoft=True,
-               expected=[(product + bias).astype(np.float32)])
+               expected=[(product + bias).astype(np.float32)], float16=True)
     yield case("DynamicQuantizeMatMul", microsoft("DynamicQuantizeMatMul", "a b sb zb d"),
                {"a": a}, constants={"b": qb, "sb": sb, "zb": zb, "d": bias}, microsoft=True,
-               expected=[(a @ real(qb, sb, zb) + bias).astype(np.float32)])
+               expected=[(a @ real(qb, sb, zb) + bias).astype(np.float32)], float16=True)
 
 
 # ---- weights in blocks
@@ -270,7 +271,7 @@ def blocks():
             given["c"] = c
         yield case(f"nbits_{bits}_{k}_{block}_{zeros}_{bias}", microsoft(
             "MatMulNBits", " ".join(names), K=k, N=n, bits=bits, block_size=block), {"a": a},
-            constants=given, microsoft=True,
+            constants=given, microsoft=True, float16=True,
             expected=[(a.astype(np.float64) @ w.T + c * bias).astype(np.float32)])
     index = np.array([[1, 3], [9, 0]], np.int64)
     for bits, zeros in itertools.product((4, 8), (False, True)):

@@ -68,7 +68,7 @@ def test_what_float16_ruins_is_refused_and_what_it_makes_coarser_unless_asked_fo
     else:
         capfd.readouterr()
         session(spoiled, allowed, level=2)  # without fall-back
-        assert f"are computed in float16 (allow_float16_units), the first one is 'y': {why}" in \
+        assert f"are computed in float16, the first one is 'y': {why}" in \
             capfd.readouterr().err
     session(spoiled, {"backend_type": "htp"})  # no chip: floats have 32 bits
     session(spoiled, {"backend_type": "cpu"})

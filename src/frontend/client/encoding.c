@@ -71,6 +71,13 @@ qrn_status qc_quant_copy(qc_graph *g, const char *tensor, const Qnn_QuantizePara
         e->scaleOffset = copy(g, e->scaleOffset, n, sizeof *e->scaleOffset, &ok);
         break;
     }
+    case QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK: {
+        Qnn_BwFloatBlockEncoding_t *e = &q.bwFloatBlockEncoding;
+        size_t n = n_blocks(rank, dims, e->blockSize);
+        e->blockSize = copy(g, e->blockSize, rank, sizeof *e->blockSize, &ok);
+        e->floatScaleOffset = copy(g, e->floatScaleOffset, n, sizeof *e->floatScaleOffset, &ok);
+        break;
+    }
     case QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION:
         ok = copy_expansion(g, dims, &q);
         break;

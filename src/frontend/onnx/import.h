@@ -96,11 +96,12 @@ typedef struct ox_options {
     // dequantized again clips to the range of its type but does not round.
     bool as_float;
     // Where the client computes floats in float16, nodes whose results that would make coarser are
-    // rejected (float16.c). With allow_fp16 they are computed, and reported to (optional)
-    // `coarser`.
+    // rejected (float16.c). With allow_fp16 they are computed, and reported to `note`.
     bool allow_fp16;
-    void (*coarser)(void *ctx, const ox_node *n, const char *why);
-    void *coarser_ctx;
+    // (optional) What a user should know about a node that is imported: "<op> nodes <what>, ...:
+    // <why>", as "are computed in float16".
+    void (*note)(void *ctx, const ox_node *n, const char *what, const char *why);
+    void *note_ctx;
     // Inputs and outputs of 64-bit integers keep their width in the QNN graph, by a Cast.
     bool wide_borders;
     // (optional) Told about every node: QRN_OK, or why it is refused; last, and once more, about
@@ -169,6 +170,8 @@ typedef struct ox_importer {
 // Failure of a node: "node 'name' (Conv): ..." with QRN_E_UNSUPPORTED for what is refused.
 qrn_status ox_fail(const ox_import *im, const ox_node *n, qrn_status s, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+
+void ox_note(const ox_import *im, const ox_node *n, const char *what, const char *why);
 
 int64_t ox_version(const ox_import *im, const ox_node *n); // version of the node's domain
 

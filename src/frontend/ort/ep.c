@@ -409,7 +409,7 @@ void qe_ep_free(qe_ep *ep) {
         qe_share_leave(ep);
     else
         qc_close(ep->client);
-    qrn_strmap_clear(&ep->in_fp16);
+    qrn_strmap_clear(&ep->noted);
     qrn_arena_destroy(ep->arena);
     qrn_free(ep);
 }

@@ -39,7 +39,7 @@ typedef struct qe_ep {
     const char *refused;        // strict: why the session must fail; else NULL
     const ox_package *packages; // ops of registered packages
     uint32_t n_packages;
-    qrn_strmap in_fp16;           // op types that were reported by qe_warn_fp16
+    qrn_strmap noted;             // what qe_note reported
     struct qe_loaded *loaded;     // binaries of a context model
     struct qe_trace *trace;       // what became of the nodes; NULL: not asked for
     struct qe_affinity *affinity; // which nodes are left to others; NULL: none by request
@@ -155,8 +155,8 @@ OrtStatus *qe_set_dynamic(OrtEp *ep, const char *const *keys, const char *const 
 qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, ox_plan *out);
 
 // part.c
-// An ox_options.coarser: one WARNING for each op type of a session.
-void qe_warn_fp16(void *ep, const ox_node *n, const char *why);
+// An ox_options.note: one WARNING for each op type and note of a session.
+void qe_note(void *ep, const ox_node *n, const char *what, const char *why);
 // A compiled group: one QNN graph and how its borders map to those of the fused node.
 typedef struct qe_part qe_part;
 qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, qe_part **out);

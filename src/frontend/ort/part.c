@@ -161,13 +161,16 @@ static qrn_status graph_name(const qe_ep *ep, const char *base, char *out, size_
                                          : QRN_FAIL(QRN_E_NAME, "'%s' is too long a name", base);
 }
 
-void qe_warn_fp16(void *ctx, const ox_node *n, const char *why) {
+void qe_note(void *ctx, const ox_node *n, const char *what, const char *why) {
     qe_ep *ep = ctx;
-    const char *op = qrn_arena_strdup(ep->arena, n->op);
-    if (op && !qrn_strmap_get(&ep->in_fp16, op) && qrn_strmap_put(&ep->in_fp16, op, ep))
-        qe_say(ep->log, ORT_LOG_WARNING,
-               "%s nodes are computed in float16 (allow_float16_units), the first one is '%s': %s",
-               op, n->name, why);
+    size_t room = strlen(n->op) + strlen(what) + 2;
+    char *key = qrn_arena_alloc(ep->arena, room);
+    if (!key)
+        return;
+    snprintf(key, room, "%s %s", n->op, what);
+    if (!qrn_strmap_get(&ep->noted, key) && qrn_strmap_put(&ep->noted, key, ep))
+        qe_say(ep->log, ORT_LOG_WARNING, "%s nodes %s, the first one is '%s': %s", n->op, what,
+               n->name, why);
 }
 
 // Files about the graph that was composed.
@@ -210,8 +213,8 @@ qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, q
     ox_options options = {.graph_name = name,
                           .graph_configs = qe_graph_configs(ep, &room),
                           .allow_fp16 = ep->opt.allow_fp16,
-                          .coarser = qe_warn_fp16,
-                          .coarser_ctx = ep,
+                          .note = qe_note,
+                          .note_ctx = ep,
                           .packages = ep->packages,
                           .n_packages = ep->n_packages,
                           .wide_borders = ep->opt.context_enable};

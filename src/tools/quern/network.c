@@ -205,7 +205,7 @@ static qrn_status import_part(void *arg) {
     options.value = note_copy;
     options.value_ctx = p->reading;
     options.fused = true;
-    options.coarser = NULL; // the plan reported it
+    options.note = NULL; // the plan reported it
     for (uint32_t i = 0; i < p->reading->cap; i++)
         p->reading->index[i] = NONE; // tensors of another graph have the same numbers
     p->client->node = note_op;

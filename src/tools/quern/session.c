@@ -17,20 +17,24 @@ double qt_now_ms(void) {
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
-static void warn_fp16(void *ctx, const ox_node *n, const char *why) {
+// One line for each op type and note.
+static void note(void *ctx, const ox_node *n, const char *what, const char *why) {
     qrn_strmap *seen = ctx;
-    char *op = strdup(n->op);
-    if (op && !qrn_strmap_get(seen, op) && qrn_strmap_put(seen, op, op))
-        qt_warn("%s nodes are computed in float16, the first one is '%s': %s", op, n->name, why);
+    size_t room = strlen(n->op) + strlen(what) + 2;
+    char *key = malloc(room);
+    if (key)
+        snprintf(key, room, "%s %s", n->op, what);
+    if (key && !qrn_strmap_get(seen, key) && qrn_strmap_put(seen, key, key))
+        qt_warn("%s nodes %s, the first one is '%s': %s", n->op, what, n->name, why);
     else
-        free(op);
+        free(key);
 }
 
 void qt_import_flags(const qt_backend_options *opt, ox_options *import) {
-    static qrn_strmap seen; // op types, for the life of the program
+    static qrn_strmap seen; // what was noted, for the life of the program
     import->allow_fp16 = opt->allow_fp16;
-    import->coarser = warn_fp16;
-    import->coarser_ctx = &seen;
+    import->note = note;
+    import->note_ctx = &seen;
     if (!import->graph_configs)
         import->graph_configs = qt_gpu_configs(opt->precision);
 }

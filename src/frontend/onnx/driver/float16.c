@@ -42,8 +42,7 @@ static qrn_status coarser(ox_import *im, const ox_node *n, const char *fmt, ...)
     va_end(args);
     if (!im->opt->allow_fp16)
         return ox_fail(im, n, QRN_E_UNSUPPORTED, "%s", why);
-    if (im->opt->coarser)
-        im->opt->coarser(im->opt->coarser_ctx, n, why);
+    ox_note(im, n, "are computed in float16", why);
     return QRN_OK;
 }
 

@@ -45,6 +45,11 @@ static void forget_unit(ox_import *im, ox_val *v) {
     }
 }
 
+void ox_note(const ox_import *im, const ox_node *n, const char *what, const char *why) {
+    if (im->opt->note)
+        im->opt->note(im->opt->note_ctx, n, what, why);
+}
+
 qrn_status ox_take_from_outside(ox_import *im, const ox_node *n) {
     for (uint32_t i = 0; i < n->n_out; i++) {
         ox_val *v = n->out[i][0] ? ox_scope_find(im->scope, n->out[i]) : NULL;

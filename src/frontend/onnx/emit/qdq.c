@@ -4,6 +4,7 @@
 // tensors, and where nothing absorbs them a Quantize, Dequantize or Convert op. Everything else,
 // and quantized values that leave the graph, is computed as ONNX says: divide, round to even, add,
 // clip.
+#include "frontend/onnx/emit/weights.h"
 #include "frontend/onnx/fold/fold.h"
 #include "frontend/onnx/import/compose.h"
 #include "frontend/onnx/driver/internal.h"
@@ -94,7 +95,7 @@ static qrn_status with_encoding(ox_import *im, const ox_node *n, ox_val *x, cons
     QRN_TRY(ox_fit_encoding(im, q));
     *out = q;
     if (x->data)
-        return QRN_OK;
+        return ox_positive_scales(im, q);
     ox_layout layout = !x->at[OX_ONNX] && x->at[OX_LAST] ? OX_LAST : OX_ONNX;
     qc_tensor *from, *to;
     QRN_TRY(ox_tensor_in(im, x, layout, &from));
@@ -132,21 +133,20 @@ qrn_status ox_import_dequantize(ox_import *im, const ox_node *n) {
 
 // The encoding behind a move of a constant; NULL: it does not follow so simply.
 static const ox_enc *moved_encoding(ox_import *im, const ox_node *n, const ox_val *x) {
-    int64_t perm[OX_MAX_RANK];
-    uint32_t given = ox_attr_ints(n, "perm", perm, OX_MAX_RANK);
-    if (x->enc->block)
-        return NULL;
-    if (x->enc->n == 1)
+    int64_t given[OX_MAX_RANK];
+    uint32_t perm[OX_MAX_RANK], seen = 0, count = ox_attr_ints(n, "perm", given, OX_MAX_RANK);
+    if (x->enc->n == 1 && !x->enc->block)
         return x->enc;
-    if (strcmp(n->op, "Transpose") != 0 || (given && given != x->rank))
+    if (strcmp(n->op, "Transpose") != 0 || (count && count != x->rank))
         return NULL;
-    ox_enc *e = qrn_arena_copy(im->arena, x->enc, sizeof *e);
-    for (uint32_t d = 0; e && d < x->rank; d++)
-        if ((given ? perm[d] : x->rank - 1 - d) == x->enc->axis) {
-            e->axis = (int32_t)d;
-            return e;
-        }
-    return NULL;
+    for (uint32_t d = 0; d < x->rank; d++) {
+        int64_t from = count ? given[d] : x->rank - 1 - d;
+        if (from < 0 || from >= x->rank)
+            return NULL;
+        perm[d] = (uint32_t)from;
+        seen |= 1u << from;
+    }
+    return seen + 1 == 1u << x->rank ? ox_permuted_encoding(im, x, perm) : NULL;
 }
 
 qrn_status ox_fold_quantized(ox_import *im, const ox_node *n, size_t max_bytes, bool *done) {

@@ -8,6 +8,7 @@
 #include "frontend/onnx/import/activation.h"
 #include "frontend/onnx/import/exact.h"
 #include "frontend/onnx/import/table.h"
+#include "frontend/onnx/import/weight_only.h"
 #include "frontend/onnx/import/window.h"
 
 #include <math.h>
@@ -189,6 +190,21 @@ static void emit_dense(ox_expr *e, qc_tensor *a, bool real, qc_tensor *product) 
     ox_fully_connected(e, x, weight, bias, product);
 }
 
+// Floats times weights that stay quantized. *done: it was emitted.
+static qrn_status matmul_quantized(ox_expr *e, qc_tensor *a, qc_tensor *y, bool *done) {
+    ox_weight_only m = {.w = ox_weights_of(e, 1)};
+    float *bias = NULL;
+    *done = false;
+    if (!m.w)
+        return QRN_OK;
+    QRN_TRY(ox_real_numbers(e->im, e->n, 2, &bias));
+    m.bias = bias;
+    bool constant = bias || !ox_input(e->im, e->n, 2);
+    *done = constant && ox_multiply_quantized(e, &m, a, y);
+    qrn_free(bias);
+    return e->s;
+}
+
 static qrn_status import_matmul(ox_import *im, const ox_node *n) {
     const ox_val *va = ox_input(im, n, 0), *vb = ox_input(im, n, 1);
     shape wide, out;
@@ -207,8 +223,11 @@ static qrn_status import_matmul(ox_import *im, const ox_node *n) {
                   (vb->rank == 1 || (vb->rank == 2 && (va->rank <= 2 || ox_input(im, n, 2))));
     qc_tensor *a = real ? ox_in_real(&e, 0, OX_ONNX) : ox_fixed_in(&e, 0, OX_ONNX);
     qc_tensor *y = real ? ox_out_real(&e, 0, OX_ONNX) : ox_fixed_out(&e, 0, OX_ONNX);
-    if (!a || !y)
-        return e.s;
+    bool done = false;
+    if (real)
+        QRN_TRY(matmul_quantized(&e, a, y, &done));
+    if (!a || !y || done)
+        return e.s == QRN_OK && done ? ox_end_real(&e, 0, OX_ONNX, y) : e.s;
     qc_tensor *product = y;
     if (weight) // rows x columns
         wide = (shape){
@@ -308,8 +327,8 @@ static qrn_status read_gemm(ox_import *im, const ox_node *n, gemm *g) {
 // Is C a constant row (or number), fit to be a bias?
 static bool is_row(const ox_val *c) { return is_constant(c) && (c->rank < 2 || c->dims[0] == 1); }
 
-// beta * C as a bias of N values.
-static qc_tensor *row_bias(ox_expr *e, const gemm *g, const qc_tensor *x, const qc_tensor *weight) {
+// beta * C as N numbers, freed by the caller; NULL: there is no C.
+static float *row_of(ox_expr *e, const gemm *g) {
     const ox_val *c = ox_input(e->im, e->n, 2);
     float *values = NULL;
     if (!c || e->s != QRN_OK)
@@ -321,30 +340,39 @@ static qc_tensor *row_bias(ox_expr *e, const gemm *g, const qc_tensor *x, const 
         row[i] = (float)((double)values[single ? 0 : i] * g->beta);
     if (e->s == QRN_OK && !row)
         e->s = QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", e->n->name);
-    qc_tensor *bias = row ? ox_bias_of(e, row, x, weight, g->n) : NULL;
     qrn_free(values);
-    qrn_free(row);
-    return bias;
+    return row;
 }
 
 static qc_tensor *gemm_a(ox_expr *e, const gemm *g, qc_tensor *a) {
     return g->ta ? ox_transpose(e, a, (const uint32_t[]){1, 0}) : a;
 }
 
+// a times the constant matrix, and row.
+static void gemm_rows(ox_expr *e, const gemm *g, qc_tensor *a, bool real, const float *row,
+                      qc_tensor *y) {
+    const uint32_t perm[] = {g->tb ? 0 : 1, g->tb ? 1 : 0};
+    ox_weight_only m = {.w = real ? ox_weights_of(e, 1) : NULL, .rows = g->tb, .bias = row};
+    if (m.w && ox_multiply_quantized(e, &m, a, y))
+        return;
+    qc_tensor *weight = ox_filter(e, 1, perm, 2, real);
+    qc_tensor *bias = row ? ox_bias_of(e, row, a, weight, g->n) : NULL;
+    ox_fully_connected(e, a, weight, bias, y);
+}
+
 // FullyConnected with the bias inside.
 static qrn_status gemm_dense(ox_import *im, const ox_node *n, const gemm *g, bool real) {
     ox_expr e = ox_begin(im, n);
-    const uint32_t perm[] = {g->tb ? 0 : 1, g->tb ? 1 : 0};
     qc_tensor *a = real ? ox_in_real(&e, 0, OX_ONNX) : ox_fixed_in(&e, 0, OX_ONNX);
     a = gemm_a(&e, g, a);
-    qc_tensor *weight = ox_filter(&e, 1, perm, 2, real);
-    qc_tensor *bias = row_bias(&e, g, a, weight);
     qc_tensor *y = real ? ox_out_real(&e, 0, OX_ONNX) : ox_fixed_out(&e, 0, OX_ONNX);
     qc_tensor *sum = y;
     bool active = ox_attr_string(n, "activation", "")[0] != '\0';
     if (y && active)
         sum = ox_result_like(&e, y, y->rank, y->dims);
-    ox_fully_connected(&e, a, weight, bias, sum);
+    float *row = row_of(&e, g);
+    gemm_rows(&e, g, a, real, row, sum);
+    qrn_free(row);
     if (active) {
         ox_into(&e, y);
         ox_activate(&e, sum);

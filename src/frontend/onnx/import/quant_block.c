@@ -2,9 +2,10 @@
 //
 // Importers: weights that are quantized in blocks, and quantization with a range found at run time.
 // Block-quantized weights of a matmul stay 4 (or 8) bits wide, with a block encoding.
-#include "frontend/onnx/import/compose.h"
+#include "frontend/onnx/emit/weights.h"
+#include "frontend/onnx/import/matmul.h"
 #include "frontend/onnx/import/table.h"
-#include "frontend/onnx/emit/permute.h"
+#include "frontend/onnx/import/weight_only.h"
 
 #include <string.h>
 
@@ -54,7 +55,9 @@ static qrn_status read_blocks(ox_import *im, const ox_node *n, blocks *b) {
         return ox_fail(im, n, QRN_E_UNSUPPORTED, "bits %lld, block_size %lld, K %lld, N %lld",
                        (long long)bits, (long long)block, (long long)k, (long long)rows);
     if (ox_input(im, n, 4))
-        return ox_fail(im, n, QRN_E_UNSUPPORTED, "g_idx is not supported");
+        return ox_fail(im, n, QRN_E_UNSUPPORTED,
+                       "g_idx, which gives weights of one block different scales, is not "
+                       "supported; quantize without reordering (no act-order or desc_act)");
     if (!w->data || !s->data || (z && !z->data))
         return ox_fail(im, n, QRN_E_UNSUPPORTED,
                        "weights, scales and zero points must be constant");
@@ -78,87 +81,116 @@ static qrn_status read_blocks(ox_import *im, const ox_node *n, blocks *b) {
     return QRN_OK;
 }
 
-// [N, K] as 4 or 8-bit quantized values with a block encoding; 2 bits are kept as 4.
-static qrn_status block_weights(ox_import *im, const blocks *b, qc_tensor **out) {
-    uint32_t dims[] = {b->n, b->k}, size[] = {1, b->block};
-    size_t count = (size_t)b->n * b->k, pairs = (size_t)b->n * b->per_row;
-    bool narrow = b->bits <= 4;
-    uint8_t *quantized = ox_alloc(im, count),
-            *packed = narrow ? ox_alloc(im, (count + 1) / 2) : quantized;
-    Qnn_ScaleOffset_t *encoding = ox_alloc(im, pairs * sizeof *encoding);
-    if (!quantized || !packed || !encoding)
-        return QRN_FAIL(QRN_E_MEM, "out of memory");
-    for (uint32_t r = 0; r < b->n; r++) {
-        for (uint32_t c = 0; c < b->k; c++)
-            quantized[(size_t)r * b->k + c] = quantized_at(b, r, c);
-        for (uint32_t c = 0; c < b->per_row; c++)
-            encoding[(size_t)r * b->per_row + c] = (Qnn_ScaleOffset_t){
-                b->scales[(size_t)r * b->per_row + c], -(int32_t)zero_at(b, r, c)};
+// Zero points as integers; *whole: they are, or can be.
+static int32_t *whole_zeros(ox_import *im, const blocks *b, bool *whole) {
+    size_t pairs = (size_t)b->n * b->per_row;
+    int32_t *zeros = ox_alloc(im, pairs * sizeof *zeros);
+    *whole = true;
+    for (size_t i = 0; zeros && i < pairs && *whole; i++) {
+        double z = zero_at(b, (uint32_t)(i / b->per_row), (uint32_t)(i % b->per_row));
+        *whole = z >= INT16_MIN && z <= INT16_MAX && z == (double)(int32_t)z;
+        zeros[i] = *whole ? (int32_t)z : 0;
     }
-    if (narrow)
-        ox_pack4(packed, quantized, count);
-    Qnn_QuantizeParams_t q = QNN_QUANTIZE_PARAMS_INIT;
-    q.encodingDefinition = QNN_DEFINITION_DEFINED;
-    q.quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCK;
-    q.blockEncoding.blockSize = size;
-    q.blockEncoding.scaleOffset = encoding;
-    return ox_static_encoded(im, narrow ? QNN_DATATYPE_UFIXED_POINT_4 : QNN_DATATYPE_UFIXED_POINT_8,
-                             2, dims, &q, packed, narrow ? (count + 1) / 2 : count, out);
+    return zeros;
 }
 
-// The same as floats, where a block is not whole or zero points are real numbers.
-static qrn_status float_weights(ox_import *im, const blocks *b, qc_tensor **out) {
-    uint32_t dims[] = {b->n, b->k};
+// [N, K] packed as ONNX's own types are; what ends in a whole block is so already. 2 bits are kept
+// as 4.
+static const void *packed_rows(ox_import *im, const blocks *b) {
     size_t count = (size_t)b->n * b->k;
-    float *w = ox_alloc(im, count * sizeof *w);
-    if (!w)
+    if (b->k % b->block == 0 && b->bits > 2)
+        return b->quantized;
+    uint8_t *out = ox_alloc(im, b->bits == 8 ? count : (count + 1) / 2);
+    for (size_t i = 0; out && i < count; i++) {
+        uint8_t q = quantized_at(b, (uint32_t)(i / b->k), (uint32_t)(i % b->k));
+        if (b->bits == 8)
+            out[i] = q;
+        else
+            out[i / 2] |= (uint8_t)(q << (i % 2 * 4));
+    }
+    return out;
+}
+
+// The weights as a constant that DequantizeLinear could have read.
+static qrn_status block_weights(ox_import *im, const ox_node *n, const blocks *b, ox_val **out) {
+    ox_val *v = ox_alloc(im, sizeof *v);
+    ox_enc *e = ox_alloc(im, sizeof *e);
+    bool whole;
+    int32_t *zeros = whole_zeros(im, b, &whole);
+    const void *data = packed_rows(im, b);
+    *out = NULL;
+    if (!v || !e || !zeros || !data)
         return QRN_FAIL(QRN_E_MEM, "out of memory");
+    if (!whole)
+        return QRN_OK;
+    *e = (ox_enc){
+        .n = b->n * b->per_row, .axis = 1, .block = b->block, .scales = b->scales, .zeros = zeros};
+    *v = (ox_val){.name = n->in[1],
+                  .type = b->bits == 8 ? OX_U8 : OX_U4,
+                  .rank = 2,
+                  .dims = {b->n, b->k},
+                  .known = true,
+                  .data = data,
+                  .enc = e};
+    *out = v;
+    return ox_positive_scales(im, v);
+}
+
+// The same as floats, where zero points are no integers or the backend has no such weights.
+static qc_tensor *float_weights(ox_expr *e, const blocks *b, qc_tensor *like) {
+    uint32_t dims[] = {b->n, b->k};
+    float *w = ox_alloc(e->im, (size_t)b->n * b->k * sizeof *w);
+    if (!w) {
+        e->s = ox_fail(e->im, e->n, QRN_E_MEM, "out of memory");
+        return NULL;
+    }
     for (uint32_t r = 0; r < b->n; r++)
         for (uint32_t c = 0; c < b->k; c++)
             w[(size_t)r * b->k + c] =
                 (float)((quantized_at(b, r, c) - zero_at(b, r, c / b->block)) *
                         (double)b->scales[(size_t)r * b->per_row + c / b->block]);
-    return ox_static(im, QNN_DATATYPE_FLOAT_32, 2, dims, w, count * sizeof *w, out);
+    return ox_floats(e, like, 2, dims, w);
+}
+
+static void multiply_floats(ox_expr *e, const blocks *b, qc_tensor *x, const float *bias,
+                            qc_tensor *y) {
+    if (!x || !y)
+        return;
+    uint32_t rows[] = {(uint32_t)(qc_tensor_count(x) / b->k), b->k};
+    x = ox_reshape(e, x, 2, rows);
+    qc_tensor *w = x ? float_weights(e, b, x) : NULL;
+    rows[1] = b->n;
+    qc_tensor *product = x ? ox_result_like(e, x, 2, rows) : NULL;
+    ox_fully_connected(e, x, w, bias && x ? ox_floats(e, x, 1, &b->n, bias) : NULL, product);
+    ox_into(e, y);
+    ox_reshape(e, product, y->rank, y->dims);
 }
 
 static qrn_status import_matmul_nbits(ox_import *im, const ox_node *n) {
-    const ox_val *a = ox_input(im, n, 0), *bias = ox_input(im, n, 5);
+    const ox_val *a = ox_input(im, n, 0), *c = ox_input(im, n, 5);
     blocks b;
-    uint32_t dims[OX_MAX_RANK], flat[2] = {1, 0};
+    uint32_t dims[OX_MAX_RANK];
     QRN_TRY(read_blocks(im, n, &b));
-    if (a->rank == 0 || a->dims[a->rank - 1] != b.k ||
-        (bias && (bias->rank != 1 || bias->dims[0] != b.n)))
+    if (a->rank == 0 || a->dims[a->rank - 1] != b.k || (c && (c->rank != 1 || c->dims[0] != b.n)))
         return ox_fail(im, n, QRN_E_SHAPE, "A or bias does not fit the weights");
+    ox_weight_only m = {.rows = true, .bias = c ? ox_const_reals(im, n, 5) : NULL};
     memcpy(dims, a->dims, sizeof dims);
     dims[a->rank - 1] = b.n;
-    for (uint32_t d = 0; d + 1 < a->rank; d++)
-        flat[0] *= a->dims[d];
-    qc_tensor *x, *w, *c = NULL, *y;
     QRN_TRY(ox_set_output(im, n, 0, a->type, a->rank, dims));
-    QRN_TRY(ox_in_as(im, n, 0, OX_ONNX, QNN_DATATYPE_FLOAT_32, &x));
-    QRN_TRY((b.k % b.block || b.real_zeros ? float_weights : block_weights)(im, &b, &w));
-    if (bias)
-        QRN_TRY(ox_in_as(im, n, 5, OX_ONNX, QNN_DATATYPE_FLOAT_32, &c));
-    QRN_TRY(ox_out_as(im, n, 0, OX_ONNX, QNN_DATATYPE_FLOAT_32, &y));
+    QRN_TRY(block_weights(im, n, &b, &m.w));
     ox_expr e = ox_begin(im, n);
-    flat[1] = b.k;
-    x = ox_reshape(&e, x, 2, flat);
-    flat[1] = b.n;
-    qc_tensor *product = a->rank == 2 ? y : ox_result_like(&e, x, 2, flat);
-    qc_op o;
-    ox_op(im, &o, n, QNN_OP_FULLY_CONNECTED);
-    qc_in(&o, x);
-    qc_in(&o, w);
-    if (c)
-        qc_in(&o, c);
-    qc_out(&o, product);
-    ox_end(&e, &o);
+    qc_tensor *x = ox_in_real(&e, 0, OX_ONNX), *y = ox_out_real(&e, 0, OX_ONNX), *product = y;
+    if (y && c && !m.bias) // a bias that is computed is added by an op of its own
+        product = ox_result_like(&e, y, y->rank, y->dims);
+    if (!m.w)
+        ox_note(im, n, "have their weights expanded to floats", "zero points are no integers");
+    if (!m.w || !ox_multiply_quantized(&e, &m, x, product))
+        multiply_floats(&e, &b, x, m.bias, product);
     if (product != y) {
         ox_into(&e, y);
-        ox_reshape(&e, product, a->rank, dims);
+        ox_binary(&e, ADD, product, ox_in_real(&e, 5, OX_ONNX));
     }
-    QRN_TRY(ox_done(&e));
-    return ox_out_end(im, n, 0, OX_ONNX, y);
+    return ox_end_real(&e, 0, OX_ONNX, y);
 }
 
 // --- GatherBlockQuantized

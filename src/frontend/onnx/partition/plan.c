@@ -62,7 +62,7 @@ static qrn_status import(void *arg) {
     options.value_ctx = t;
     options.fused = true;
     if (!t->whole)
-        options.coarser = NULL; // it was reported
+        options.note = NULL; // it was reported
     QRN_TRY(ox_import_model(t->model, t->client, &options, &r));
     qc_graph_destroy(r.graph);
     return t->no_memory ? no_memory() : QRN_OK;

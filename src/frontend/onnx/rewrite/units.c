@@ -6,6 +6,7 @@
 // takes as parameters) and each float output goes to one QuantizeLinear, directly or through one
 // Relu or Clip.
 #include "frontend/onnx/driver/internal.h"
+#include "frontend/onnx/emit/weights.h"
 
 #include "reference/number.h"
 
@@ -59,8 +60,7 @@ static float float_at(const ox_val *v, size_t i) {
     return (float)x.f;
 }
 
-// Group of element i of a per-axis or blocked constant.
-static uint32_t group_of(const ox_val *v, size_t i) {
+uint32_t ox_group_of(const ox_val *v, size_t i) {
     const ox_enc *e = v->enc;
     if (e->n == 1)
         return 0;
@@ -85,7 +85,7 @@ void ox_const_floats_into(const ox_val *v, float *out) {
         else
             load_floats(x, v, done, n);
         for (size_t i = 0; i < n; i++) {
-            uint32_t g = v->enc ? group_of(v, done + i) : 0;
+            uint32_t g = v->enc ? ox_group_of(v, done + i) : 0;
             int64_t zero = v->enc && v->enc->zeros ? v->enc->zeros[g] : 0;
             out[done + i] =
                 (float)(v->enc ? (double)(x[i].i - zero) * (double)v->enc->scales[g] : x[i].f);

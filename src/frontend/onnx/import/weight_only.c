@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+//
+// Matmuls of floats by weights that stay quantized: by FullyConnected where the weights are [N, K],
+// by MatMul where they are [K, N]. The HTP supports both with float16 activations and weights in
+// bytes; other backends with float32 ones and weights as they are.
+#include "frontend/onnx/import/weight_only.h"
+
+#include "frontend/onnx/driver/internal.h"
+#include "frontend/onnx/emit/weights.h"
+
+#include <string.h>
+
+// One way to emit it, with descriptions of its operands.
+typedef struct way {
+    const char *op;
+    bool swap;
+    Qnn_DataType_t type; // of activations
+    qc_tensor x, w, bias, y;
+} way;
+
+ox_val *ox_weights_of(const ox_expr *e, uint32_t i) {
+    const ox_val *v = ox_input(e->im, e->n, i);
+    ox_val *q = v && !v->data ? v->quantized : NULL;
+    return ox_weights_are(q) ? q : NULL;
+}
+
+static void describe(qc_tensor *t, Qnn_TensorType_t kind, Qnn_DataType_t type, uint32_t rank,
+                     const uint32_t *dims) {
+    *t = (qc_tensor){.t = QNN_TENSOR_INIT, .rank = rank};
+    memcpy(t->dims, dims, rank * sizeof *dims);
+    t->t.v1.name = "t";
+    t->t.v1.type = kind;
+    t->t.v1.dataType = type;
+    t->t.v1.rank = rank;
+    t->t.v1.dimensions = t->dims;
+    t->t.v1.memType = QNN_TENSORMEMTYPE_RAW;
+}
+
+// Shapes of the operands: rows for FullyConnected, all dimensions for MatMul.
+static void shape_way(way *c, const qc_tensor *x, uint32_t n) {
+    bool rows = strcmp(c->op, QNN_OP_FULLY_CONNECTED) == 0;
+    uint32_t dims[OX_MAX_RANK], rank = rows || x->rank < 2 ? 2 : x->rank;
+    uint32_t depth = x->dims[x->rank - 1];
+    memcpy(dims, x->dims, sizeof dims);
+    if (rank == 2) {
+        dims[0] = (uint32_t)(qc_tensor_count(x) / depth);
+        dims[1] = depth;
+    }
+    describe(&c->x, QNN_TENSOR_TYPE_NATIVE, c->type, rank, dims);
+    dims[rank - 1] = n;
+    describe(&c->y, QNN_TENSOR_TYPE_NATIVE, c->type, rank, dims);
+    describe(&c->bias, QNN_TENSOR_TYPE_STATIC, c->type, 1, &n);
+}
+
+static void begin(ox_expr *e, qc_op *o, const way *c, const qc_tensor *x, const qc_tensor *w,
+                  const qc_tensor *bias, const qc_tensor *y) {
+    ox_op(e->im, o, e->n, c->op);
+    qc_in(o, x);
+    qc_in(o, w);
+    if (bias)
+        qc_in(o, bias);
+    qc_out(o, y);
+}
+
+// The first way that the backend supports; op NULL: none.
+static void find_way(ox_expr *e, const ox_weight_only *m, const qc_tensor *x, way *c) {
+    static const struct {
+        const char *op;
+        bool rows; // of the weights that it reads
+    } ops[] = {{QNN_OP_MAT_MUL, false}, {QNN_OP_FULLY_CONNECTED, true}};
+    bool htp = e->im->graph->client->is_htp;
+    uint32_t channel = m->rows ? 0 : 1;
+    for (size_t i = m->rows ? 1 : 0; i < 2; i++) {
+        qc_op o;
+        *c = (way){.op = ops[i].op,
+                   .swap = ops[i].rows != m->rows,
+                   .type = htp ? QNN_DATATYPE_FLOAT_16 : ox_type_of(x)};
+        shape_way(c, x, m->w->dims[channel]);
+        if (e->s == QRN_OK)
+            e->s = ox_weights_describe(e->im, m->w, c->swap, htp, channel, &c->w);
+        begin(e, &o, c, &c->x, &c->w, m->bias ? &c->bias : NULL, &c->y);
+        if (ox_taken(e, &o))
+            return;
+    }
+    c->op = NULL;
+}
+
+// x in the type of y, and in its shape.
+static void write(ox_expr *e, qc_tensor *x, qc_tensor *y) {
+    if (ox_type_of(x) != ox_type_of(y))
+        x = ox_reshape(e, x, y->rank, y->dims);
+    ox_into(e, y);
+    if (ox_type_of(x) == ox_type_of(y))
+        ox_reshape(e, x, y->rank, y->dims);
+    else
+        ox_as(e, x, ox_type_of(y));
+}
+
+bool ox_multiply_quantized(ox_expr *e, const ox_weight_only *m, qc_tensor *x, qc_tensor *y) {
+    way c;
+    qc_op o;
+    qc_tensor *w = NULL;
+    if (e->s != QRN_OK || !x || !y)
+        return true;
+    find_way(e, m, x, &c);
+    if (!c.op) {
+        ox_note(e->im, e->n, "have their weights expanded to floats",
+                "this backend does not support quantized weights of this encoding with floats");
+        return false;
+    }
+    if (c.type == QNN_DATATYPE_FLOAT_16 && ox_type_of(x) != c.type &&
+        e->im->graph->client->floats == QC_FLOAT32)
+        ox_note(e->im, e->n, "are computed in float16",
+                "the HTP multiplies quantized weights by float16 activations");
+    x = ox_reshape(e, ox_as(e, x, c.type), c.x.rank, c.x.dims);
+    if (e->s == QRN_OK)
+        e->s =
+            ox_weights_make(e->im, m->w, c.swap, e->im->graph->client->is_htp, m->rows ? 0 : 1, &w);
+    qc_tensor *bias = m->bias && x ? ox_floats(e, x, 1, c.bias.dims, m->bias) : NULL, *product = y;
+    if (!x || e->s != QRN_OK)
+        return true;
+    if (c.type != ox_type_of(y) || c.y.rank != y->rank ||
+        memcmp(c.y.dims, y->dims, y->rank * sizeof *y->dims) != 0)
+        product = ox_result_like(e, x, c.y.rank, c.y.dims);
+    begin(e, &o, &c, x, w, bias, product);
+    ox_end(e, &o);
+    if (product != y && e->s == QRN_OK)
+        write(e, product, y);
+    return true;
+}

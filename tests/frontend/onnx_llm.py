@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""Matmuls of language models by weights of 4 or 8 bits, as onnxruntime's quantizer writes them and
+in the forms that exporters have. Expected values by formulas in float64."""
+import itertools
+
+import ml_dtypes
+import numpy as np
+from onnxruntime.capi import _pybind_state as ort
+
+from case_onnx import case, node
+
+RNG = np.random.default_rng(31)
+ROOM = {"int4": (-8, 7), "uint4": (0, 15), "int8": (-128, 127), "uint8": (0, 255)}
+
+
+def f32(*shape):
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def weight_only(*given, expanded=False, **more):
+    """The weights stay quantized; the HTP has float16 activations there."""
+    return case(*given, float16=True, expanded=expanded, **more)
+
+
+# ---- MatMulNBits
+
+
+def nbits_of(w, bits, block, symmetric):
+    """What MatMulNBitsQuantizer writes for w [K, N]: packed values, scales, zero points."""
+    k, n = w.shape
+    count = -(-k // block)
+    packed = np.zeros((n, count, block * bits // 8), np.uint8)
+    scales, zeros = np.zeros(n * count, np.float32), np.zeros(n * -(-count * bits // 8), np.uint8)
+    quantize = {4: ort.quantize_matmul_4bits, 8: ort.quantize_matmul_8bits}[bits]
+    quantize(packed, w, scales, zeros, block, n, k, symmetric)
+    return packed, scales, zeros
+
+
+def nibbles(packed, bits):
+    parts = [packed >> shift & (2**bits - 1) for shift in range(0, 8, bits)]
+    return np.stack(parts, -1).reshape(*packed.shape[:-1], -1)
+
+
+def nbits_reals(packed, scales, zeros, k, bits):
+    n, count = packed.shape[:2]
+    z = np.full((n, count), 2.0**(bits - 1)) if zeros is None else \
+        nibbles(zeros.reshape(n, -1), bits)[:, :count].astype(np.float64)
+    w = nibbles(packed, bits).astype(np.float64) - z[..., None]
+    return (w * scales.reshape(n, count)[..., None]).reshape(n, -1)[:, :k].T
+
+
+def by_quantizer():
+    for bits, (k, block), symmetric, dtype in itertools.product(
+            (4, 8), ((64, 32), (80, 32), (256, 128)), (True, False), (np.float32, np.float16)):
+        packed, scales, zeros = nbits_of(f32(k, 24), bits, block, symmetric)
+        if symmetric and bits == 4:
+            assert (scales < 0).any() and (scales > 0).any()  # which QNN does not have
+        w = nbits_reals(packed, scales, None if symmetric else zeros, k, bits)
+        a = f32(2, 3, k).astype(dtype)
+        names, given = "a b s", {"b": packed, "s": scales.astype(dtype)}
+        if not symmetric:
+            names, given = names + " z", given | {"z": zeros}
+        yield weight_only(
+            f"nbits_{bits}_{k}_{'symmetric' if symmetric else 'zeros'}_{np.dtype(dtype).name}",
+            node("MatMulNBits", names, "y", "com.microsoft", K=k, N=24, bits=bits,
+                 block_size=block, accuracy_level=4), {"a": a}, constants=given, microsoft=True,
+            expected=[(a.astype(np.float64) @ w).astype(dtype)],
+            tol=1e-5 if dtype is np.float32 else 2e-3)
+
+
+def more_nbits():
+    packed, scales, zeros = nbits_of(f32(64, 8), 4, 32, False)
+    common = dict(domain="com.microsoft", K=64, N=8, bits=4, block_size=32)
+    given, a, bias = {"b": packed, "s": scales}, f32(5, 64), f32(8)
+    w = nbits_reals(packed, scales, None, 64, 4)
+    yield weight_only("nbits_bias_input", node("MatMulNBits", "a b s - - c", "y", **common),
+                      {"a": a, "c": bias}, constants=given, microsoft=True,
+                      expected=[(a @ w + bias).astype(np.float32)])
+    # Zero points as numbers: whole ones are those of an encoding.
+    for name, z in (("whole", np.full((8, 2), 7, np.float32)), ("real", np.abs(f32(8, 2)) * 4)):
+        w = nbits_reals(packed, scales, None, 64, 4) + \
+            np.repeat(((8 - z) * scales.reshape(8, 2)), 32, 1).T
+        yield weight_only(f"nbits_{name}_zeros", node("MatMulNBits", "a b s z", "y", **common),
+                          {"a": a}, constants=given | {"z": z}, microsoft=True,
+                          expanded=name == "real", expected=[(a @ w).astype(np.float32)])
+    empty = scales.copy()
+    empty[3] = 0  # a block of zeros
+    yield weight_only("nbits_scale_0", node("MatMulNBits", "a b s", "y", **common), {"a": a},
+                      constants={"b": packed, "s": empty}, microsoft=True,
+                      expected=[(a @ nbits_reals(packed, empty, None, 64, 4)).astype(np.float32)])
+    yield case("nbits_g_idx", node("MatMulNBits", "a b s - g", "y", **common), {"a": a},
+               constants=given | {"g": np.arange(64, dtype=np.int32) // 32}, microsoft=True,
+               refusal="g_idx")
+
+
+# ---- DequantizeLinear
+
+
+def stored(kind, *shape, lowest=True):
+    low, high = ROOM[kind]
+    dtype = getattr(ml_dtypes if "4" in kind else np, kind)
+    return RNG.integers(low if lowest else low + 1, high + 1, shape).astype(dtype)
+
+
+def dequantize(q, scale, zero, axis, block):
+    """Real numbers; scale and zero are per tensor, per index of the axis or per block."""
+    def spread(x):
+        x = np.asarray(x, np.float64)
+        if block:
+            return np.repeat(x, block, axis).take(range(q.shape[axis]), axis)
+        return x if x.ndim == 0 else x.reshape([-1 if i == axis else 1 for i in range(q.ndim)])
+    return (q.astype(np.float64) - (0 if zero is None else spread(zero))) * spread(scale)
+
+
+def dq(kind, shape, axis, block, zeros, negative=False):
+    """(nodes, constants, real numbers) of a dequantized constant 'd'."""
+    low, high = ROOM[kind]
+    count = list(shape)
+    count[axis] = -(-shape[axis] // block) if block else shape[axis]
+    pairs = tuple(count) if block else (shape[axis],)
+    q = stored(kind, *shape)
+    scale = (np.abs(f32(*pairs)) + np.float32(0.1)) / np.float32(high)
+    if negative:
+        scale *= np.where(RNG.random(pairs) < 0.5, -1, 1).astype(np.float32)
+    zero = RNG.integers(low, high + 1, pairs).astype(q.dtype) if zeros else None
+    attributes = {"axis": axis} | ({"block_size": block} if block else {})
+    given = {"q": q, "qs": scale} | ({"qz": zero} if zeros else {})
+    nodes = [node("DequantizeLinear", "q qs qz" if zeros else "q qs", "d", **attributes)]
+    return nodes, given, dequantize(q, scale, zero, axis, block)
+
+
+def before_matmul():
+    forms = itertools.product(ROOM, (0, 32), (False, True), (False, True))
+    for kind, block, zeros, negative in forms:
+        if kind.startswith("u") and not zeros:
+            continue  # all positive: nobody writes that
+        tag = f"{kind}_{'block' if block else 'channel'}{'_zeros' * zeros}{'_negative' * negative}"
+        nodes, given, w = dq(kind, (96, 40), 0 if block else 1, block, zeros, negative)
+        a = f32(2, 3, 96)
+        yield weight_only(f"matmul_{tag}", nodes + [node("MatMul", "a d", "y")], {"a": a},
+                          constants=given, expected=[(a @ w).astype(np.float32)])
+        c = f32(40)
+        yield weight_only(f"matmul_add_{tag}",
+                          nodes + [node("MatMul", "a d", "p"), node("Add", "p c", "y")],
+                          {"a": a}, constants=given | {"c": c},
+                          expected=[(a @ w + c).astype(np.float32)])
+        nodes, given, w = dq(kind, (40, 96), 1 if block else 0, block, zeros, negative)
+        yield weight_only(f"gemm_{tag}", nodes + [node("Gemm", "a d c", "y", transB=1, beta=0.5)],
+                          {"a": a[0]}, constants=given | {"c": c},
+                          expected=[(a[0] @ w.T + c / 2).astype(np.float32)])
+        yield weight_only(f"transposed_{tag}",
+                          nodes + [node("Transpose", "d", "t", perm=[1, 0]),
+                                   node("MatMul", "a t", "y")], {"a": a}, constants=given,
+                          expected=[(a @ w.T).astype(np.float32)])
+
+
+def more_matmuls():
+    nodes, given, w = dq("int4", (90, 40), 0, 32, False)  # the last block is shorter
+    a = f32(4, 90)
+    yield weight_only("matmul_last_block", nodes + [node("MatMul", "a d", "y")], {"a": a},
+                      constants=given, expected=[(a @ w).astype(np.float32)])
+    nodes, given, w = dq("int4", (96, 40), 1, 8, False)  # along the outputs
+    a = f32(4, 96)
+    yield weight_only("matmul_blocks_of_outputs", nodes + [node("MatMul", "a d", "y")], {"a": a},
+                      constants=given, expected=[(a @ w).astype(np.float32)])
+    nodes, given, w = dq("int4", (96, 40), 0, 32, True)
+    a16 = a.astype(np.float16)
+    given["qs"] = given["qs"].astype(np.float16)
+    w = dequantize(given["q"], given["qs"], given["qz"], 0, 32)
+    yield weight_only("matmul_float16", nodes + [node("MatMul", "a d", "y")], {"a": a16},
+                      constants=given, tol=2e-3,
+                      expected=[(a16.astype(np.float64) @ w).astype(np.float16)])
+
+
+def cases():
+    for group in (by_quantizer, more_nbits, before_matmul, more_matmuls):
+        yield from group()
