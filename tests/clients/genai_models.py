@@ -4,15 +4,18 @@
 
     embeddings -> context (the prompt, WINDOW tokens at once) or iterator (one token) -> lm_head
 
-Keys and values lie in buffers of CONTEXT places, which GroupQueryAttention fills in place.
+Keys and values lie in buffers of CONTEXT places, which GroupQueryAttention fills in place. The
+decoder's two parts may be compiled ahead of time: context models of one binary with shared weights.
 """
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 from onnx import TensorProto as T, helper as h, numpy_helper, save
 
-VOCABULARY, HIDDEN, HEADS, KV_HEADS, HEAD, LAYERS, WINDOW, CONTEXT = 64, 64, 4, 2, 16, 2, 8, 32
+VOCABULARY, HIDDEN, HEADS, KV_HEADS, HEAD, LAYERS, WINDOW, CONTEXT = 64, 64, 4, 2, 16, 2, 8, 96
 
 
 class _Graph:
@@ -104,9 +107,9 @@ def _ends(folder):
            {"logits": (T.FLOAT, [1, "tokens", VOCABULARY])})
 
 
-def write(folder, provider_options=None):
+def write(folder, provider_options=None, fallback=False):
     """Writes the folder; the decoder's parts get the options {name: {option: value}}, and then run
-    with these providers or not at all."""
+    with these providers or, without fallback, not at all."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     _decoder(folder / "context.onnx", WINDOW)
@@ -114,7 +117,7 @@ def write(folder, provider_options=None):
     _ends(folder)
     options = {"session_options": {"provider_options": [
         {name: given} for name, given in (provider_options or {}).items()]}}
-    if provider_options:
+    if provider_options and not fallback:
         options["session_options"]["session.disable_cpu_ep_fallback"] = "1"
     inputs = ["input_hidden_states", *_caches("past"), "past_seq_len", "total_seq_len"]
     outputs = ["output_hidden_states", *_caches("present")]
@@ -143,5 +146,47 @@ def write(folder, provider_options=None):
                 "lm_head": {"filename": "lm_head.onnx", "is_lm_head": True,
                             "inputs": ["output_hidden_states"], "outputs": ["logits"]}}]}},
         "search": {"do_sample": False, "max_length": CONTEXT, "past_present_share_buffer": True}}
+    (folder / "genai_config.json").write_text(json.dumps(config, indent=2))
+    return folder
+
+
+# In a process of its own: a provider is registered under its name for good. The first model waits
+# for the second one, which writes the binary of both.
+COMPILE = """
+import json, sys
+import onnxruntime as ort
+name, provider, options, fallback, *parts = sys.argv[1:]
+ort.register_execution_provider_library(name, provider)
+cpu = ort.OrtHardwareDeviceType.CPU
+device = next(d for d in ort.get_ep_devices() if d.ep_name == name and d.device.type == cpu)
+sessions = []
+for i, path in enumerate(parts):
+    so = ort.SessionOptions()
+    for key, value in {"ep.context_enable": "1", "ep.context_embed_mode": "0",
+                       "ep.context_file_path": path.replace(".onnx", "_ctx.onnx"),
+                       "ep.share_ep_contexts": "1", "session.disable_cpu_ep_fallback": fallback,
+                       "ep.stop_share_ep_contexts": str(int(path == parts[-1]))}.items():
+        so.add_session_config_entry(key, value)
+    so.add_provider_for_devices([device], json.loads(options))
+    sessions.append(ort.InferenceSession(path, so))
+"""
+
+
+def compile_parts(folder, provider, name="QNNExecutionProvider"):
+    """Replaces the decoder's parts in a folder that `write` made by their context models."""
+    config = json.loads((folder / "genai_config.json").read_text())
+    parts = config["model"]["decoder"]["pipeline"][0]
+    names = ("context", "iterator")
+    session = parts["context"]["session_options"]
+    p = subprocess.run([sys.executable, "-c", COMPILE, name, str(provider),
+                        json.dumps(session["provider_options"][0]["qnn"]),
+                        session.get("session.disable_cpu_ep_fallback", "0"),
+                        *(str(folder / parts[n]["filename"]) for n in names)],
+                       capture_output=True, text=True)
+    assert p.returncode == 0, p.stderr[-2000:]
+    for n in names:
+        (folder / parts[n]["filename"]).unlink()
+        parts[n]["filename"] = f"{n}_ctx.onnx"
+        parts[n]["session_options"]["ep.share_ep_contexts"] = "1"
     (folder / "genai_config.json").write_text(json.dumps(config, indent=2))
     return folder
