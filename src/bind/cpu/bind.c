@@ -19,6 +19,13 @@ static uint32_t count_gemms(const qrn_compiled *cg) {
     return n;
 }
 
+static uint32_t count_gathers(const qrn_compiled *cg) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < cg->n_steps; i++)
+        n += cg->steps[i].op == &qrn_cop_gather;
+    return n;
+}
+
 static uint32_t count_described(const qrn_compiled *cg) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < cg->n_constants; i++)
@@ -28,9 +35,9 @@ static uint32_t count_described(const qrn_compiled *cg) {
 
 static qrn_status begin(qrn_cpu_binder *b) {
     const qrn_compiled *cg = b->cg;
-    uint32_t n_gemms = count_gemms(cg);
-    size_t n_values = cg->n_values + (size_t)VALUES_OF_GEMM * n_gemms;
-    size_t n_packings = count_described(cg) + (size_t)PACKINGS_OF_GEMM * n_gemms;
+    uint32_t n_gemms = count_gemms(cg), n_tables = count_gathers(cg);
+    size_t n_values = cg->n_values + n_tables + (size_t)VALUES_OF_GEMM * n_gemms;
+    size_t n_packings = count_described(cg) + n_tables + (size_t)PACKINGS_OF_GEMM * n_gemms;
     qrn_plan *p = b->plan = qrn_arena_alloc(cg->arena, sizeof *p);
     if (!p)
         return qrn_cpu_no_memory(b);
@@ -249,6 +256,7 @@ qrn_status qrn_bind_cpu(qrn_compiled *cg, const qrn_cpu_options *opt, qrn_plan *
     copy_values(&b);
     copy_nodes(&b);
     QRN_TRY(bind_steps(&b));
+    QRN_TRY(qrn_cpu_tables(&b));
     QRN_TRY(qrn_cpu_pack_described(&b));
     QRN_TRY(choose_kernels(&b));
     QRN_TRY(qrn_cpu_plan_memory(&b));

@@ -20,6 +20,13 @@ qrn_status qrn_cpu_gemm(qrn_cpu_binder *b, qrn_step *s, const qrn_gemm *g);
 qrn_status qrn_cpu_quantized_gemm(qrn_cpu_binder *b, qrn_step *s, const qrn_gemm *g);
 qrn_status qrn_cpu_weight_only(qrn_cpu_binder *b, qrn_step *s, const qrn_gemm *g);
 
+// gemm.c: does a packing hold the weights of a GEMM of plain rows with so many columns as they are,
+// not scaled or transformed? Then their strides.
+bool qrn_cpu_gemm_is_plain(const qrn_plan_packing *k, uint32_t cols, size_t *w_depth,
+                           size_t *w_col);
+// table.c: Gather steps of tables that are packed weights read those.
+qrn_status qrn_cpu_tables(qrn_cpu_binder *b);
+
 // New values: a constant whose memory the caller fills.
 qrn_status qrn_cpu_const(qrn_cpu_binder *b, qrn_dtype dtype, const qrn_shape *shape, qrn_val *out,
                          void **data);
@@ -38,6 +45,9 @@ typedef struct qrn_cpu_packing {
     size_t args_bytes;
 } qrn_cpu_packing;
 qrn_status qrn_cpu_pack(qrn_cpu_binder *b, const qrn_cpu_packing *p, qrn_val *out);
+// The same where an equal packed form of another tensor, or for another node, is in the plan.
+qrn_status qrn_cpu_share(qrn_cpu_binder *b, const qrn_cpu_packing *p, const qrn_plan_packing *equal,
+                         qrn_val *out);
 // Was the tensor packed like that before? Then its own data may be missing.
 bool qrn_cpu_was_packed(const qrn_cpu_binder *b, const qrn_cpu_packing *p);
 // pack.c: constants that are only described and that steps read.

@@ -69,6 +69,16 @@ static qrn_val source_of(qrn_cpu_binder *b, qrn_val w, packing *p) {
     return c->kind == QRN_CONST_SCALED || rounded ? c->source : w;
 }
 
+bool qrn_cpu_gemm_is_plain(const qrn_plan_packing *k, uint32_t cols, size_t *w_depth,
+                           size_t *w_col) {
+    if (!k->args || (k->id != QRN_PACKING_DENSE_F32 && k->id != QRN_PACKING_DENSE_F16))
+        return false;
+    const packing *p = k->args;
+    *w_depth = p->w_depth;
+    *w_col = p->w_col;
+    return p->dense.rows && p->dense.group == 1 && p->dense.cols == cols && !p->factors;
+}
+
 static qrn_status pack_weights(qrn_cpu_binder *b, const qrn_step *s, packing *p, qrn_val *out) {
     qrn_shape shape = {.rank = 3};
     if (!qrn_dense_packed_shape(&p->dense, shape.dims))

@@ -86,6 +86,24 @@ qrn_status qrn_cpu_const(qrn_cpu_binder *b, qrn_dtype dtype, const qrn_shape *sh
     return QRN_OK;
 }
 
+// Notes that plan value v is the packed form; `pack` NULL: it is written already, or elsewhere.
+static void note(qrn_cpu_binder *b, const qrn_cpu_packing *k, qrn_val v, qrn_pack_fn pack,
+                 const void *args) {
+    qrn_plan *p = b->plan;
+    qrn_cconst *c = &b->cg->constants[b->cg->values[k->source].constant];
+    p->packings[p->n_packings++] = // there is room: bind.c counted
+        (qrn_plan_packing){.pack = pack,
+                           .args = args,
+                           .src = c->data,
+                           .dst = p->values[v].view.data,
+                           .id = k->id,
+                           .tensor_id = b->cg->values[k->source].tensor_id,
+                           .node = b->cg->nodes[k->node].index,
+                           .value = v,
+                           .source = k->source,
+                           .holder = &c->data};
+}
+
 // Makes plan value v the packed form.
 static qrn_status pack_into(qrn_cpu_binder *b, const qrn_cpu_packing *k, qrn_val v) {
     qrn_plan *p = b->plan;
@@ -100,17 +118,15 @@ static qrn_status pack_into(qrn_cpu_binder *b, const qrn_cpu_packing *k, qrn_val
     const void *args = qrn_arena_copy(p->arena, k->args, k->args_bytes);
     if (!args)
         return qrn_cpu_no_memory(b);
-    p->packings[p->n_packings++] = // there is room: bind.c counted
-        (qrn_plan_packing){.pack = known ? NULL : k->pack,
-                           .args = args,
-                           .src = c->data,
-                           .dst = p->values[v].view.data,
-                           .id = k->id,
-                           .tensor_id = b->cg->values[k->source].tensor_id,
-                           .node = b->cg->nodes[k->node].index,
-                           .value = v,
-                           .source = k->source,
-                           .holder = &c->data};
+    note(b, k, v, known ? NULL : k->pack, args);
+    return QRN_OK;
+}
+
+qrn_status qrn_cpu_share(qrn_cpu_binder *b, const qrn_cpu_packing *k, const qrn_plan_packing *equal,
+                         qrn_val *out) {
+    QRN_TRY(new_value(b, k->dtype, k->shape, out));
+    b->plan->values[*out].view.data = equal->dst;
+    note(b, k, *out, NULL, NULL);
     return QRN_OK;
 }
 

@@ -30,7 +30,7 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_dense_run_tasks(k, &((const qrn_dense_f16_args *)k->args)->dense, n_threads);
 }
 
-static void f16_to_f32_ref(const uint16_t *f16, size_t n, bool wide_range, float *dst) {
+void qrn_f16_to_f32_ref(const uint16_t *f16, size_t n, bool wide_range, float *dst) {
     for (size_t i = 0; i < n; i++)
         dst[i] = qrn_fp16_value(f16[i], wide_range);
 }
@@ -57,7 +57,7 @@ ENGINE(avx2, qrn_gemm_f32_6x32_avx2, qrn_f16_to_f32_avx2, qrn_gemm_f16w_avx2)
 #elif defined(__aarch64__)
 ENGINE(neon, qrn_gemm_f32_6x32_neon, qrn_f16_to_f32_neon, NULL)
 #endif
-ENGINE(ref, qrn_gemm_f32_ref, f16_to_f32_ref, NULL)
+ENGINE(ref, qrn_gemm_f32_ref, qrn_f16_to_f32_ref, NULL)
 
 static const qrn_kernel dense_f16_rows[] = {
 #if defined(__x86_64__)

@@ -27,6 +27,7 @@ void qrn_dense_f16_pack(const qrn_dense_args *a, const qrn_view *w, size_t w_dep
                         qrn_fp16_rule rule, uint16_t *packed);
 
 // One file per ISA.
+void qrn_f16_to_f32_ref(const uint16_t *f16, size_t n, bool wide_range, float *dst);
 void qrn_f16_to_f32_avx2(const uint16_t *f16, size_t n, bool wide_range, float *dst);
 void qrn_f16_to_f32_avx512(const uint16_t *f16, size_t n, bool wide_range, float *dst);
 void qrn_f16_to_f32_neon(const uint16_t *f16, size_t n, bool wide_range, float *dst);

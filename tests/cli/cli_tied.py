@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""A table that is also a layer's weights, transposed (tied embeddings), is kept once."""
+import numpy as np
+import pytest
+from onnx import TensorProto as T, helper as h
+
+from harness import model, ok, quern
+
+ROWS, DEPTH = 1003, 300
+RNG = np.random.default_rng(11)
+TABLE = RNG.normal(0, 0.1, (ROWS, DEPTH)).astype(np.float32)
+TABLE[5, 7] = 70000  # beyond IEEE fp16: the wide range has it
+IDS = np.array([[5, 1002, 0, 33, -1, -1003, 512]], np.int32)
+
+
+def net(path, weights):
+    """row: rows of TABLE; y = row * weights."""
+    nodes = [h.make_node("Gather", ["t", "ids"], ["row"]),
+             h.make_node("MatMul", ["row", "w"], ["y"])]
+    outputs = {"row": (T.FLOAT, (*IDS.shape, DEPTH)), "y": (T.FLOAT, (*IDS.shape, ROWS))}
+    return model(path, nodes, {"ids": (T.INT32, IDS.shape)}, outputs, {"t": TABLE, "w": weights})
+
+
+def tied():
+    return np.ascontiguousarray(TABLE.T)
+
+
+def nearly_tied():
+    w = tied()
+    w[DEPTH - 1, ROWS - 1] += 1
+    return w
+
+
+def wide_range(a):
+    """Rounded to fp16 whose top binade holds numbers: those of the tests are below 131008."""
+    small = np.abs(a) < 65504
+    return np.where(small, np.where(small, a, 0).astype(np.float16).astype(np.float64),
+                    np.round(a.astype(np.float64) / 64) * 64)
+
+
+def check(folder, weights, rounded):
+    row, y = (np.load(folder / f"output_{i}.npy").astype(np.float64) for i in range(2))
+    t, w = rounded(TABLE), rounded(weights)
+    np.testing.assert_array_equal(row, t[IDS])
+    usual = np.abs(t[IDS]).max(-1) < 100
+    np.testing.assert_allclose(y[usual], (t[IDS] @ w)[usual], atol=0.02, rtol=2e-3)
+
+
+def isa_env(isa):
+    return {"QUERN_ISA": isa} if isa else {}
+
+
+@pytest.mark.parametrize("isa", ["", "avx2", "ref"])
+@pytest.mark.parametrize("weights", [tied, nearly_tied])
+@pytest.mark.parametrize("backend", ["cpu", "htp"])
+def test_rows_of_the_table_are_exact(backend, weights, isa, tmp_path):
+    np.save(tmp_path / "ids.npy", IDS)
+    n = net(tmp_path / "net.onnx", weights())
+    ok("run", n, tmp_path / "ids.npy", "-o", tmp_path, "--backend", backend,
+       *(["--soc", "SM8650"] if backend == "htp" else []), env=isa_env(isa))
+    check(tmp_path, weights(), wide_range if backend == "htp" else np.float64)
+
+
+@pytest.mark.parametrize("weights,copies", [(tied, 1), (nearly_tied, 3)])
+def test_a_context_binary_holds_a_tied_table_once(weights, copies, tmp_path):
+    n, binary = net(tmp_path / "net.onnx", weights()), tmp_path / "net.bin"
+    ok("compile", n, "-o", binary, "--backend", "htp", "--soc", "SM8650")
+    once = 2 * -(-ROWS // 32) * 32 * DEPTH  # fp16, whole panels; of its own a table is in 4 bytes
+    assert (copies - 0.2) * once < binary.stat().st_size < copies * once + 40000
+    np.save(tmp_path / "ids.npy", IDS)
+    ok("run", binary, tmp_path / "ids.npy", "-o", tmp_path, "--backend", "htp")
+    check(tmp_path, weights(), wide_range)
+
+
+def test_an_index_outside_of_a_tied_table_is_an_error(tmp_path):
+    np.save(tmp_path / "ids.npy", np.where(IDS == 33, ROWS, IDS))
+    n = net(tmp_path / "net.onnx", tied())
+    p = quern("run", n, tmp_path / "ids.npy", "-o", tmp_path, "--backend", "htp", "--soc", "SM8650")
+    assert p.returncode != 0 and "Gather" in p.stderr, p.stderr
