@@ -83,6 +83,7 @@ typedef struct qrn_htp_graph_options {
     bool hvx_asked;       // by the client: host threads are limited to them
     uint32_t n_cores;     // 1
     uint32_t precision;   // PRECISION, which has no effect any more
+    uint64_t base;        // of a graph with updateable tensors: its other weights (base.c)
     bool fold_relu_off, short_depth_conv_off, dlbc, dlbc_weights, weights_packing;
     bool assume_same_quant, share_io_buffer, precise_sigmoid, monolithic_lstm;
     bool precision_compensation, predication, fp16_clamp, no_activation_fusion;

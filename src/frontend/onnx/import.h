@@ -121,6 +121,10 @@ typedef struct ox_options {
     void (*value)(void *ctx, const ox_val *v);
     void *value_ctx;
     bool fused; // values inside a pattern that becomes one op need not be reported
+    // Constants of the main graph whose names match one of these patterns (*, ?) become updateable
+    // tensors, in ONNX's layout and under their own names: nothing is computed from their values.
+    const char *const *updatable;
+    uint32_t n_updatable;
 } ox_options;
 
 typedef struct ox_package {
@@ -145,8 +149,10 @@ typedef struct ox_result {
     qc_graph *graph; // finalized by the caller
     const ox_port *inputs, *outputs;
     uint32_t n_inputs, n_outputs;
-    uint32_t n_transposes; // inserted for layouts, that stayed
-    uint32_t n_folded;     // nodes computed while importing
+    uint32_t n_transposes;       // inserted for layouts, that stayed
+    uint32_t n_folded;           // nodes computed while importing
+    qc_tensor *const *updatable; // those that were asked for, in the model's order
+    uint32_t n_updatable;
 } ox_result;
 
 // Imports the model's main graph. The result lives in the graph's arena and needs the model.

@@ -2,6 +2,7 @@
 //
 // quern compile: ONNX models to a context binary. Several models become the graphs of one context,
 // whose equal weights are stored once.
+#include "tools/quern/adapter.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/compile.h"
 #include "tools/quern/data_format.h"
@@ -10,6 +11,7 @@
 #include "HTP/QnnHtpContext.h"
 #include "HTP/QnnHtpGraph.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -23,6 +25,10 @@ static const qt_flag flags[] = {
     {"graph-name", 'g', QT_LIST, "NAME", AT(names), NULL,
      "of the graph, once for each model (default: the name of the file)"},
     QT_DIM_FLAG(qt_compile_options, in),
+    {"updatable", 'u', QT_LIST, "NAME", AT(updatable), NULL,
+     "constants that adapters replace, such as 'lora_*'"},
+    {"adapter", 'a', QT_LIST, "FILE", AT(adapters), NULL,
+     "their other values, an .npz of all; written beside the output"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {0},
 };
@@ -104,6 +110,10 @@ static int check_options(const qt_compile_options *o) {
     }
     if (is_htp(o) && (!o->backend.soc || strcasecmp(o->backend.soc, "none") == 0)) {
         qt_error("--soc is needed: the SoC to compile for, such as SM8650");
+        return QT_EXIT_USAGE;
+    }
+    if (o->adapters.n && !o->updatable.n) {
+        qt_error("--adapter needs --updatable: the constants that it replaces");
         return QT_EXIT_USAGE;
     }
     const char *precision = o->backend.precision;
@@ -208,7 +218,9 @@ static int compile_part(job *j, part *p, const qt_input_options *in) {
                          .graph_configs = configs.n ? configs.pointers : NULL,
                          .dim_names = (const char *const *)p->in.dim_names,
                          .dim_values = p->in.dim_values,
-                         .n_dims = p->in.n_dims};
+                         .n_dims = p->in.n_dims,
+                         .updatable = (const char *const *)j->opt->updatable.items,
+                         .n_updatable = (uint32_t)j->opt->updatable.n};
     qt_import_flags(&j->opt->backend, &import);
     double t0 = qt_now_ms();
     if (ox_import_model(p->model, j->client, &import, &p->result) != QRN_OK)
@@ -246,6 +258,36 @@ static int take_bytes(job *j) {
     }
     j->n_bytes = written;
     return QT_EXIT_OK;
+}
+
+// "out/model.bin" and "some/math.npz" to "out/model.math.bin".
+static char *adapter_path(const char *output, const char *npz) {
+    const char *slash = strrchr(output, '/'), *dot = strrchr(output, '.');
+    size_t n = dot && (!slash || dot > slash + 1) ? (size_t)(dot - output) : strlen(output);
+    char *stem = stem_of(npz);
+    size_t size = stem ? n + strlen(stem) + sizeof "..bin" : 0;
+    char *path = stem ? malloc(size) : NULL;
+    if (path)
+        snprintf(path, size, "%.*s.%s.bin", (int)n, output, stem);
+    free(stem);
+    return path;
+}
+
+static int write_adapters(const job *j) {
+    const ox_result **graphs = calloc(j->n, sizeof *graphs);
+    int code = graphs ? QT_EXIT_OK : no_memory();
+    for (size_t i = 0; graphs && i < j->n; i++)
+        graphs[i] = &j->parts[i].result;
+    for (size_t i = 0; i < j->opt->adapters.n && code == QT_EXIT_OK; i++) {
+        const char *npz = j->opt->adapters.items[i];
+        char *path = adapter_path(j->opt->output, npz);
+        code = path ? qt_adapter_write(j->client, graphs, j->n, npz, path) : no_memory();
+        if (code == QT_EXIT_OK && !j->opt->json)
+            qt_print("%s  adapter of %s\n", path, npz);
+        free(path);
+    }
+    free(graphs);
+    return code;
 }
 
 static int report(const job *j) {
@@ -296,6 +338,8 @@ static int compile(job *j, const qt_list *args) {
     const qt_part whole = {j->bytes, (size_t)j->n_bytes};
     if (code == QT_EXIT_OK && !qt_write_file(j->opt->output, &whole, 1))
         code = QT_EXIT_FAILURE;
+    if (code == QT_EXIT_OK)
+        code = write_adapters(j);
     return code == QT_EXIT_OK ? report(j) : code;
 }
 
@@ -327,19 +371,24 @@ const qt_command qt_compile = {
     .args = "MODEL... -o FILE --soc SOC",
     .min_args = 1,
     .max_args = 64,
-    .about = "Compiles ONNX and .tflite models for a chip and writes them to one file, a context "
-             "binary. "
-             "'quern run', 'quern bench' and 'quern show' take it instead of a model, and so does "
-             "every client of the API.\n"
-             "Several models become graphs of one context: weights that they have in common are "
-             "stored once.\n"
-             "Float models are computed in fp16 where the chip has it; quantized ones "
-             "(QuantizeLinear, DequantizeLinear) in integers. Inputs and outputs keep the model's "
-             "names, types and layouts.",
+    .about =
+        "Compiles ONNX and .tflite models for a chip and writes them to one file, a context "
+        "binary. "
+        "'quern run', 'quern bench' and 'quern show' take it instead of a model, and so does "
+        "every client of the API.\n"
+        "Several models become graphs of one context: weights that they have in common are "
+        "stored once.\n"
+        "Adapters (LoRA) are files with other values for some constants of all graphs, applied "
+        "to the loaded context: model.bin and math.npz make model.math.bin.\n"
+        "Float models are computed in fp16 where the chip has it; quantized ones "
+        "(QuantizeLinear, DequantizeLinear) in integers. Inputs and outputs keep the model's "
+        "names, types and layouts.",
     .groups = {{"options", flags}, {"HTP", htp_flags}, {"backend", qt_backend_flags}},
     .examples = {{"quern compile model.onnx -o model.bin --soc SM8650", "The usual way."},
                  {"quern compile small.onnx large.onnx -o both.bin --soc SM8750 -O 3",
-                  "Two graphs that share weights."}},
+                  "Two graphs that share weights."},
+                 {"quern compile net.onnx -o net.bin --soc SM8750 -u 'lora_*' -a math.npz",
+                  "With an adapter, net.math.bin."}},
     .options_size = sizeof(qt_compile_options),
     .run = run,
 };

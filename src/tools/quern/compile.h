@@ -12,8 +12,9 @@ typedef struct qt_compile_options {
     qt_backend_options backend;
     qt_input_options in; // only dims
     const char *output;
-    const char *formats; // file of data formats, or NULL
-    qt_list names;       // of graphs; those of the files for the rest
+    const char *formats;         // file of data formats, or NULL
+    qt_list names;               // of graphs; those of the files for the rest
+    qt_list updatable, adapters; // of constants; files with other values for them
     uint64_t vtcm_mb, level, hvx_threads;
     bool dlbc, json;
 } qt_compile_options;

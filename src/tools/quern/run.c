@@ -2,6 +2,7 @@
 //
 // quern run: a model with given inputs; results to files or summarised, and compared with a float
 // reference on request.
+#include "tools/quern/adapter.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/dump.h"
 #include "tools/quern/gpu.h"
@@ -18,14 +19,18 @@
 typedef struct run_options {
     qt_backend_options backend;
     qt_input_options in;
-    const char *outputs, *output_dir, *format, *labels, *against;
+    const char *outputs, *output_dir, *format, *labels, *against, *adapter;
     bool reference, per_layer, json, quiet;
     uint64_t top;
 } run_options;
 
 #define AT(field) offsetof(run_options, field)
 
-static const qt_flag input_flags[] = {QT_INPUT_FLAGS(run_options, in), {0}};
+static const qt_flag input_flags[] = {
+    QT_INPUT_FLAGS(run_options, in),
+    {"adapter", 0, QT_FILE, "FILE", AT(adapter), NULL, "apply it to the context binary first"},
+    {0},
+};
 static const qt_flag picture_flags[] = {QT_PICTURE_FLAGS(run_options, in), {0}};
 static const qt_flag output_flags[] = {
     {"outputs", 'o', QT_DIR, "DIR", AT(outputs), NULL, "write output_0.npy, ... there"},
@@ -161,6 +166,8 @@ static int open_sessions(job *j) {
                                .n_input_shapes = j->in.n_ports,
                                .keep_all = j->opt->per_layer};
     int code = qt_subject_session(&j->subject, &j->opt->backend, &import, &j->main);
+    if (code == QT_EXIT_OK && j->opt->adapter)
+        code = qt_adapter_apply(j->main.client, j->opt->adapter);
     if (code == QT_EXIT_OK && wants_reference(j->opt))
         code = open_reference(j, &import);
     return code;
@@ -427,6 +434,10 @@ static int check_options(const run_options *o) {
 // What needs a model cannot be had from a binary.
 static int check_binary(const job *j) {
     const run_options *o = j->opt;
+    if (!j->subject.graph && o->adapter) {
+        qt_error("%s: adapters are for context binaries; 'quern compile -u' makes one", j->path);
+        return QT_EXIT_USAGE;
+    }
     if (!j->subject.graph || !(o->per_layer || (o->reference && !o->against)))
         return QT_EXIT_OK;
     qt_error("%s: a context binary has no %s; compare with --against MODEL.onnx", j->path,
@@ -461,8 +472,9 @@ static int prepare(job *j, const qt_list *args) {
 // An ExecuTorch program has no float original, and its delegates hide their layers.
 static int run_program(const run_options *o, const qt_list *args) {
     int code = check_options(o);
-    if (code == QT_EXIT_OK && wants_reference(o)) {
-        qt_error("%s: an ExecuTorch program cannot be compared with a reference", args->items[0]);
+    if (code == QT_EXIT_OK && (o->adapter || wants_reference(o))) {
+        qt_error("%s: an ExecuTorch program %s", args->items[0],
+                 o->adapter ? "has no adapters" : "cannot be compared with a reference");
         code = QT_EXIT_USAGE;
     }
     if (code != QT_EXIT_OK)
@@ -537,9 +549,7 @@ const qt_command qt_run = {
                {"backend", qt_backend_flags}},
     .examples = {{"quern run model.onnx --random", "Does it run at all?"},
                  {"quern run net.onnx cat.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225",
-                  "A photograph, normalised as ImageNet models want it."},
-                 {"quern run net.onnx --input-list list.txt --output-dir out",
-                  "Many runs; the results are in out/Result_0, out/Result_1, ..."}},
+                  "A photograph, normalised as ImageNet models want it."}},
     .options_size = sizeof(run_options),
     .run = run,
 };

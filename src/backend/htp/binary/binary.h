@@ -14,14 +14,18 @@ qrn_status qrn_htp_section_size(qrn_api_context *c, qrn_api_graph *g, uint32_t s
 qrn_status qrn_htp_section_write(qrn_api_context *c, qrn_api_graph *g, uint32_t section, void *buf,
                                  uint64_t size, uint64_t *written);
 
-// section.c: the same.
+// base.c: a number that is the same for the same weights that no adapter changes; 0: not known, or
+// the graph has nothing to update.
+uint64_t qrn_htp_graph_base(const qrn_api_graph *g);
+
+// section.c: the same as save.c.
 qrn_status qrn_htp_section_apply(qrn_api_context *c, qrn_api_graph *g, uint32_t section,
                                  const void *buf, uint64_t size);
 qrn_status qrn_htp_section_update(const void *buf, uint64_t size, const qrn_tensor_edit *edits,
                                   uint64_t n, bool keep_updatable, void **out, uint64_t *out_size,
                                   qrn_update_times *times);
 
-// load.c: the same.
+// load.c: the same as save.c.
 qrn_status qrn_htp_binary_load(qrn_api_context *c, const qrn_binary_source *source);
 qrn_status qrn_htp_binary_validate(qrn_api_context *c, const void *buf, uint64_t size);
 // Gives up what a context keeps of its binary; its graphs must not be used any more.

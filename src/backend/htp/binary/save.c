@@ -105,9 +105,12 @@ static bool save_packed(const saving *s, const qrn_plan *p, qrn_bin_graph *out) 
 }
 
 // Of a section: the updateable tensors, with what may be updated of them.
-static qrn_status save_updateable(const saving *s, const qrn_api_graph *g, qrn_bin_graph *out) {
+static qrn_status save_updateable(saving *s, const qrn_api_graph *g, qrn_bin_graph *out) {
+    const qrn_htp_graph_options base = {.base = qrn_htp_graph_base(g)};
     out->name = g->ir->name;
     out->priority = g->priority;
+    if (!list_graph_options(s, &base, out))
+        return no_memory();
     out->tensors = qrn_arena_alloc(s->bin->arena, g->ir->n_tensors * sizeof(qrn_tensor *));
     for (uint32_t i = 0; out->tensors && i < g->ir->n_tensors; i++) {
         if (!g->ir->tensors[i]->updateable)
@@ -140,6 +143,7 @@ static qrn_status save_graph(saving *s, const qrn_api_graph *g, qrn_bin_graph *o
     out->arena_bytes = qrn_htp_graph_of(g)->sizes.live_bytes; // the same on every machine
     find_kept(s, g, p);
     qrn_htp_graph_options options = qrn_htp_graph_of(g)->options;
+    options.base = qrn_htp_graph_base(g);
     if (options.vtcm_max) // which is how much
         options.vtcm_bytes = (uint64_t)qrn_htp_device_of(s->context)->soc.vtcm_mb << 20;
     const qrn_htp_graph *impl = qrn_htp_graph_of(g);

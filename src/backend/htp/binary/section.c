@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "binary/binary.h"
+#include "binary/options.h"
 #include "core/services.h"
 
 #include <string.h>
@@ -104,6 +105,18 @@ static qrn_status plan_tensor(applying *a, qrn_api_graph *g, const qrn_tensor *f
     return c->new_data ? QRN_OK : no_memory();
 }
 
+// Sections of older files do not say what they were made for.
+static qrn_status check_base(const qrn_api_graph *g, const qrn_bin_graph *from) {
+    uint64_t made_for = qrn_bin_option_get(from->options, from->n_options, QRN_BIN_GRAPH_BASE);
+    uint64_t base = made_for ? qrn_htp_graph_base(g) : 0;
+    if (!base || base == made_for)
+        return QRN_OK;
+    return QRN_FAIL(QRN_E_ARGUMENT,
+                    "binary section: it was made for another model; its graph '%s' has other "
+                    "weights than the context's beside those that it updates",
+                    g->ir->name);
+}
+
 static qrn_status plan(applying *a, const qrn_bin *b, qrn_api_graph *only) {
     uint32_t total = 0;
     for (uint32_t i = 0; i < b->n_graphs; i++)
@@ -119,6 +132,7 @@ static qrn_status plan(applying *a, const qrn_bin *b, qrn_api_graph *only) {
         if (!g->ir->finalized)
             return QRN_FAIL(QRN_E_ARGUMENT, "binary section: graph '%s' is not finalized",
                             g->ir->name);
+        QRN_TRY(check_base(g, &b->graphs[i]));
         for (uint32_t k = 0; k < b->graphs[i].n_tensors; k++)
             QRN_TRY(plan_tensor(a, g, b->graphs[i].tensors[k]));
     }

@@ -18,8 +18,10 @@ static qrn_status add_constant(ox_import *im, const ox_tensor *t) {
         v->dims[d] = (uint32_t)t->dims[d];
     }
     v->known = true;
-    v->data = t->data;
-    v->bytes = t->bytes;
+    if (!ox_is_updatable(im, t->name)) { // else nobody may look at it
+        v->data = t->data;
+        v->bytes = t->bytes;
+    }
     v->enc = t->enc;
     return QRN_OK;
 }
@@ -320,6 +322,8 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
         s = ox_find_patterns(&im);
     if (s == QRN_OK)
         s = ox_create_inputs(&im, g, &r);
+    if (s == QRN_OK)
+        s = ox_create_updatable(&im, g, &r);
     for (uint32_t i = 0; s == QRN_OK && i < g->n_outputs; i++)
         s = qc_keep_name(graph, g->outputs[i].name);
     if (s == QRN_OK)

@@ -61,6 +61,11 @@ size_t ox_fold_bytes(const ox_import *im);
 // bounded by memory. False: there is none left, and the node is the backend's.
 bool ox_spend_work(ox_import *im, const ox_node *n, const ox_val *const *in);
 
+// updatable.c
+bool ox_is_updatable(const ox_import *im, const char *name);
+// Their tensors; encodings must be known.
+qrn_status ox_create_updatable(ox_import *im, const ox_graph *g, ox_result *r);
+
 // ports.c
 qrn_status ox_create_inputs(ox_import *im, const ox_graph *g, ox_result *r);
 qrn_status ox_finish_outputs(ox_import *im, const ox_graph *g, ox_result *r);

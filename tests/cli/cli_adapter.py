@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""LoRA adapters: constants of compiled models that are replaced in the loaded context.
+
+Oracle: the onnx reference evaluator on a model whose weights have the adapter merged."""
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto as T, helper as h
+from onnx.reference import ReferenceEvaluator
+
+import adapter_llama as tiny
+from harness import FAILURE, INPUT, REFUSED, USAGE, model, ok, refuses
+
+TOKENS, PAST = 8, 15
+SOC = ("--soc", "SM8750")
+
+
+def decibels(got, want):
+    noise = ((got - want) ** 2).sum()
+    return 999 if noise == 0 else 10 * np.log10((want ** 2).sum() / noise)
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory):
+    """llama.bin with both graphs, and two adapters for it."""
+    d = tmp_path_factory.mktemp("llama")
+    w, none = tiny.weights(), tiny.adapter(None)
+    tiny.graph(d / "prefill.onnx", w, none, TOKENS)
+    tiny.graph(d / "decode.onnx", w, none, 1, PAST)
+    for name, seed in (("math", 1), ("code", 2)):
+        np.savez(d / f"{name}.npz", **tiny.adapter(seed))
+    out = ok("compile", d / "prefill.onnx", d / "decode.onnx", "-o", d / "llama.bin", *SOC,
+             "-u", "lora_*", "-a", d / "math.npz", "-a", d / "code.npz").stdout
+    assert "llama.math.bin" in out and "llama.code.bin" in out
+    return d
+
+
+def logits(folder, adapter, tokens, past, inputs):
+    files = []
+    for name, value in inputs.items():
+        np.save(folder / f"in_{name}.npy", value)
+        files.append(f"{name}={folder}/in_{name}.npy")
+    apply = ["--adapter", folder / f"llama.{adapter}.bin"] if adapter else []
+    ok("run", folder / "llama.bin", *files, "-g", "prefill" if tokens > 1 else "decode", *apply,
+       "-o", folder / "out", "-q")
+    return np.load(folder / "out" / "output_0.npy")
+
+
+def expected(folder, adapter, tokens, past, inputs):
+    a = tiny.adapter({"math": 1, "code": 2}.get(adapter))
+    path = tiny.graph(folder / "merged.onnx", tiny.merged(tiny.weights(), a), None, tokens, past)
+    return ReferenceEvaluator(onnx.load(path)).run(["logits"], inputs)[0]
+
+
+def test_logits_are_those_of_merged_weights_in_both_graphs(llama):
+    rng = np.random.default_rng(3)
+    for tokens, past, first in ((TOKENS, 0, 0), (1, PAST, 9)):
+        inputs = tiny.feeds(tokens, past, first, rng.integers(0, tiny.VOCAB, tokens), rng)
+        want = {a: expected(llama, a, tokens, past, inputs) for a in (None, "math", "code")}
+        assert decibels(want["math"], want[None]) < 20 and decibels(want["code"], want["math"]) < 20
+        for adapter in (None, "math", "code"):
+            got = logits(llama, adapter, tokens, past, inputs)
+            assert decibels(got, want[adapter]) > 45, (tokens, adapter)
+            np.testing.assert_array_equal(got.argmax(-1), want[adapter].argmax(-1))
+
+
+def test_the_weights_are_in_the_model_and_not_in_the_adapter(llama):
+    """All weights of the layers in fp16 in the one, the low-rank matrices in the others."""
+    sizes = [(llama / f"llama{a}.bin").stat().st_size for a in ("", ".math", ".code")]
+    low = sum(v.size for v in tiny.adapter(1).values())
+    assert sizes[1] == sizes[2] and sizes[1] < 2 * 4 * low + 32768  # two graphs, some records
+
+
+def test_8_bit_weights_keep_their_encoding(tmp_path):
+    rng = np.random.default_rng(4)
+    w = [rng.integers(-127, 128, (16, 8)).astype(np.int8) for _ in range(2)]
+    scales = {"sx": np.float32(1 / 64), "zx": np.uint8(128), "sw": np.float32(1 / 128),
+              "zw": np.int8(0), "sy": np.float32(1 / 16), "zy": np.uint8(120)}
+    nodes = [h.make_node("QuantizeLinear", ["x", "sx", "zx"], ["xq"]),
+             h.make_node("DequantizeLinear", ["xq", "sx", "zx"], ["xf"]),
+             h.make_node("DequantizeLinear", ["w", "sw", "zw"], ["wf"]),
+             h.make_node("MatMul", ["xf", "wf"], ["yf"]),
+             h.make_node("QuantizeLinear", ["yf", "sy", "zy"], ["yq"]),
+             h.make_node("DequantizeLinear", ["yq", "sy", "zy"], ["y"])]
+    nets = [model(tmp_path / f"net{i}.onnx", nodes, {"x": (T.FLOAT, [2, 16])},
+                  {"y": (T.FLOAT, [2, 8])}, {**scales, "w": w[i]}, opset=19) for i in range(2)]
+    np.savez(tmp_path / "other.npz", w=w[1])
+    ok("compile", nets[0], "-o", tmp_path / "net.bin", *SOC, "-u", "w", "-a",
+       tmp_path / "other.npz")
+    x = rng.uniform(-1, 1, (2, 16)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    for i, apply in enumerate(([], ["--adapter", tmp_path / "net.other.bin"])):
+        ok("run", tmp_path / "net.bin", tmp_path / "x.npy", *apply, "-o", tmp_path / "out")
+        want = ReferenceEvaluator(onnx.load(nets[i])).run(None, {"x": x})[0]
+        got = np.load(tmp_path / "out" / "output_0.npy")
+        assert np.abs(got - want).max() <= 1.01 / 16 and np.mean(got == want) > 0.9
+
+
+# --- refusals
+
+def test_an_adapter_of_another_base_is_refused_in_words(llama, tmp_path):
+    w = tiny.weights()
+    base = tiny.graph(tmp_path / "prefill.onnx", w, tiny.adapter(None, rank=2), TOKENS)
+    np.savez(tmp_path / "math.npz", **tiny.adapter(1, rank=2))
+    ok("compile", base, "-o", tmp_path / "other.bin", *SOC, "-u", "lora_*", "-a",
+       tmp_path / "math.npz")
+    refuses(REFUSED, "run", llama / "llama.bin", "-r", "-g", "prefill", "--adapter",
+            tmp_path / "other.math.bin", says=["other.math.bin", "graph 'prefill'", "lora_a_q_0"])
+    refuses(REFUSED, "run", tmp_path / "other.bin", "-r", "--adapter", llama / "llama.math.bin",
+            says="llama.math.bin")
+
+
+def test_an_adapter_of_other_weights_of_the_same_shapes_is_refused(llama, tmp_path):
+    for name in ("prefill", "decode"):
+        tiny.graph(tmp_path / f"{name}.onnx", tiny.weights(seed=5), tiny.adapter(None),
+                   *((TOKENS, 0) if name == "prefill" else (1, PAST)))
+    ok("compile", tmp_path / "prefill.onnx", tmp_path / "decode.onnx", "-o", tmp_path / "other.bin",
+       *SOC, "-u", "lora_*", "-a", llama / "math.npz")
+    refuses(REFUSED, "run", llama / "llama.bin", "-r", "-g", "decode", "--adapter",
+            tmp_path / "other.math.bin", says=["other.math.bin", "made for another model"])
+
+
+def test_files_that_are_no_adapters_are_refused(llama, tmp_path):
+    run = ("run", llama / "llama.bin", "-r", "-g", "decode", "--adapter")
+    refuses(REFUSED, *run, llama / "llama.bin", says=["llama.bin", "section"])
+    whole = (llama / "llama.math.bin").read_bytes()
+    for n in (0, 10, 100, 5000, len(whole) - 1):
+        (tmp_path / "cut.bin").write_bytes(whole[:n])
+        refuses(REFUSED, *run, tmp_path / "cut.bin", says="cut.bin")
+    refuses(FAILURE, *run, tmp_path / "none.bin", says="none.bin")
+    refuses(USAGE, "run", llama / "decode.onnx", "-r", "--adapter", llama / "llama.math.bin",
+            says="context binaries")
+
+
+@pytest.mark.parametrize("change, says", [
+    (lambda a: a.pop("lora_b_down_1"), ["no array 'lora_b_down_1'"]),
+    (lambda a: a.update(lora_b_o_0=np.zeros((4, 64), np.float32)), ["'lora_b_o_0'", "no update"]),
+    (lambda a: a.update(lora_a_q_0=np.zeros((64, 5), np.float32)), ["'lora_a_q_0'", "shapes"]),
+], ids=["missing", "unknown", "shape"])
+def test_values_that_do_not_fit_are_refused(llama, tmp_path, change, says):
+    a = tiny.adapter(1)
+    change(a)
+    np.savez(tmp_path / "bad.npz", **a)
+    refuses(INPUT, "compile", llama / "decode.onnx", "-o", tmp_path / "m.bin", *SOC, "-u", "lora_*",
+            "-a", tmp_path / "bad.npz", says=["bad.npz", *says])
+    assert not (tmp_path / "m.bad.bin").exists()
+
+
+def test_names_that_match_nothing_are_refused(llama, tmp_path):
+    refuses(REFUSED, "compile", llama / "decode.onnx", "-o", tmp_path / "m.bin", *SOC, "-u",
+            "lore*", says=["decode.onnx", "'lore*'"])
+    refuses(USAGE, "compile", llama / "decode.onnx", "-o", tmp_path / "m.bin", *SOC, "-a",
+            llama / "math.npz", says="--updatable")
