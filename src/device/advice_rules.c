@@ -149,8 +149,11 @@ static bool int4(const qd_look *l, uint32_t i, qd_found *f) {
     if (s->kind != QD_MATRIX || l->p == QD_FP16 || s->size.taps != 1 || s->size.groups != 1 ||
         s->size.out <= 32 || !s->weights || !stays || value(l, s->op->in[1])->bits == 4)
         return false;
+    double rate = l->chip->ddr;
+    if (s->streamed)
+        qd_decodes(l->chip, &rate);
     f->then = f->now;
-    f->then.memory -= f->now.weight_bytes / 2 / (l->chip->ddr * 1e3);
+    f->then.memory -= f->now.weight_bytes / 2 / (rate * 1e3);
     QD_SAY(f, "%.2f MB of weights", f->now.weight_bytes / 1e6);
     return true;
 }

@@ -12,6 +12,7 @@
 #define CHIP(soc, name, others, arch, vtcm, clk, r8, ffp, ddr)                                     \
     {soc, name, others, arch, vtcm, clk, r8, ffp, ddr},
 #define SHARED(name, value, text)
+#define DECODE(name, rate)
 static const qd_chip chips[] = {
 #include "device/costs.def"
 };
@@ -27,13 +28,24 @@ typedef enum shared_name {
 static const double shared[] = {
 #include "device/costs.def"
 };
+#undef SHARED
+#undef DECODE
+#define SHARED(name, value, text)
+#define DECODE(name, rate) {name, rate},
+static const struct {
+    const char *chip;
+    double rate;
+} decode_rates[] = {
+#include "device/costs.def"
+};
 #undef CHIP
 #undef SHARED
+#undef DECODE
 
 #define N_CHIPS (sizeof chips / sizeof chips[0])
 
 // To be raised with every change of costs.def.
-const char *const qd_constants = "version 1, latencies of 2026-03";
+const char *const qd_constants = "version 2, latencies of 2026-03";
 const char *const qd_precision_names[QD_PRECISIONS] = {"a8w8", "a16w8", "fp16"};
 const char *const qd_class_names[QD_CLASSES] = {"matrix", "depthwise", "light",
                                                 "pool",   "heavy",     "move"};
@@ -115,10 +127,25 @@ static double vector_us(const qd_step *s, const qd_chip *c, qd_precision p, doub
     return times * qd_work(s) * a * factor / (shared[vectors[s->kind].rate] * c->clk * 1e3);
 }
 
+bool qd_decodes(const qd_chip *chip, double *rate) {
+    *rate = chip->ddr * shared[stream];
+    for (size_t i = 0; i < sizeof decode_rates / sizeof decode_rates[0]; i++)
+        if (strcmp(decode_rates[i].chip, chip->name) == 0) {
+            *rate = decode_rates[i].rate;
+            return true;
+        }
+    return false;
+}
+
+// Bytes of a weight: those of 4 bits have half a byte in every precision.
+static double weight_size(const qd_step *s, qd_precision p) {
+    return s->weight_bits && s->weight_bits <= 4 ? 0.5 : p == QD_FP16 ? 2 : 1;
+}
+
 qd_time qd_time_of(const qd_step *s, const qd_chip *c, qd_precision p, double vtcm) {
     double a = p == QD_W8A8 ? 1 : 2;
     double times = qd_costs(s, p);
-    qd_time t = {.weight_bytes = s->weights * (p == QD_FP16 ? 2 : 1)};
+    qd_time t = {.weight_bytes = s->weights * weight_size(s, p), .cache_bytes = s->cache * a};
     if (s->kind == QD_MATRIX) {
         t.matrix = matrix_us(s, c, p);
         t.overhead = shared[step_matrix] / c->clk;
@@ -127,7 +154,11 @@ qd_time qd_time_of(const qd_step *s, const qd_chip *c, qd_precision p, double vt
         t.overhead = times * shared[step_vector] / c->clk;
     }
     t.spill_bytes = fmax(0, (s->in + s->out) * a - shared[vtcm_share] * vtcm);
-    t.memory = (t.weight_bytes + t.spill_bytes) / (c->ddr * 1e3);
+    double rate = c->ddr;
+    if (s->streamed)
+        qd_decodes(c, &rate);
+    t.memory = t.weight_bytes / (rate * 1e3) + t.spill_bytes / (c->ddr * 1e3) +
+               t.cache_bytes / (shared[cache] * 1e3);
     return t;
 }
 
@@ -168,6 +199,7 @@ qrn_status qd_estimate_of(const qd_steps *steps, const qd_chip *chip, qd_precisi
         out->sum.memory += t.memory;
         out->sum.weight_bytes += t.weight_bytes;
         out->sum.spill_bytes += t.spill_bytes;
+        out->sum.cache_bytes += t.cache_bytes;
         out->peak_vtcm =
             fmax(out->peak_vtcm, fmin(vtcm, (s->in + s->out) * (p == QD_W8A8 ? 1 : 2)));
     }

@@ -30,7 +30,7 @@ extern const char *const qd_bound_names[4]; // "matrix", "vector", "overhead", "
 // One step, in microseconds; memory traffic overlaps with the rest of the graph.
 typedef struct qd_time {
     double matrix, vector, overhead, memory;
-    double weight_bytes, spill_bytes;
+    double weight_bytes, spill_bytes, cache_bytes;
 } qd_time;
 
 typedef struct qd_estimate {
@@ -46,6 +46,8 @@ typedef struct qd_estimate {
 qd_precision qd_precision_of(const qd_graph *g, const qd_steps *steps);
 // Can the chip's constants say anything about this precision?
 bool qd_has_data(const qd_chip *chip, qd_precision p);
+// GB/s of weights that meet few rows; false: not measured on this chip, a share of its bandwidth.
+bool qd_decodes(const qd_chip *chip, double *rate);
 // Of the VTCM, that a step's activations may take before they spill.
 double qd_vtcm_share(void);
 double qd_start_us(const qd_chip *chip); // what an empty graph costs

@@ -79,15 +79,20 @@ typedef struct qd_step {
     uint32_t source; // step that makes the first operand; UINT32_MAX: none
     bool split;      // two steps in quantized graphs: an affine map becomes Mul and Add
     bool divides;
-    bool in_place;   // Concat of whole tiles: in fp16 its inputs are written where they belong
-    qd_product size; // matrix
-    double macs;     // multiplications of a matrix or depthwise step
-    double padded;   // matrix: with rows and channels brought to multiples of 32
-    double in, out;  // elements of activations read and written
-    double windows;  // pooling: elements under the windows, half of them
-    double fill;     // arithmetic: elements that bring thin values to 16 channels
-    double effort;   // arithmetic: as many times the work of its class; 0: 1
-    double weights;  // elements, read once per inference
+    bool in_place;        // Concat of whole tiles: in fp16 its inputs are written where they belong
+    qd_product size;      // matrix
+    double macs;          // multiplications of a matrix or depthwise step
+    double padded;        // matrix: with rows and channels brought to multiples of 32
+    double in, out;       // elements of activations read and written
+    double windows;       // pooling: elements under the windows, half of them
+    double fill;          // arithmetic: elements that bring thin values to 16 channels
+    double effort;        // arithmetic: as many times the work of its class; 0: 1
+    double weights;       // elements, read once per inference
+    uint32_t weight_bits; // of a constant that is quantized; 0: as the precision has it
+    // A graph that reads far more than it computes, such as one token of a language model: weights
+    // that meet few rows, and elements of a matrix that an application or a step made.
+    bool streamed;
+    double cache;
 } qd_step;
 
 typedef struct qd_steps {
@@ -95,6 +100,7 @@ typedef struct qd_steps {
     uint32_t n;
     const qd_op **unknown; // ops that are counted as light ones because nothing is known of them
     uint32_t n_unknown;
+    bool decode; // most weights meet few rows: time is that of reading them
     // Where everything went, for whoever needs the flow of data.
     const uint32_t *step_of; // per op: its step; QD_NO_STEP: it costs nothing
     const uint32_t *maker;   // per value: the step that makes it; QD_NO_STEP: none does

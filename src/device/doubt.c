@@ -11,6 +11,8 @@
 #define LEAST_GMAC 0.2
 #define MOST_GMAC 143.0
 #define MOST_WEIGHTS 87e6
+#define LEAST_DECODE_GB 0.7 // Llama 3.2 1B in 4 bits
+#define MOST_DECODE_GB 4.3
 #define HEAVY_SHARE 0.005 // of the time, above which an unknown rate matters
 #define RARE_SHARE 0.05
 #define MEMORY_FACTOR 1.5 // some measured networks are a little above 1
@@ -43,8 +45,9 @@ static bool weights(const qd_case *c, qd_doubt *d) {
         const qd_op *o = c->steps->list[i].op;
         bool weighted = c->steps->list[i].weights > 0 && o->n_in > 1;
         uint32_t bits = weighted ? c->graph->values[o->in[1]].bits : 0;
-        if (bits && bits != 8 && bits <= 16) {
-            SAY(d, "weights of %u bits count as 8; nobody published such runs", bits);
+        bool published = bits == 8 || (bits == 4 && c->steps->decode);
+        if (bits && !published && bits <= 16) {
+            SAY(d, "weights of %u bits; nobody published such runs", bits);
             return true;
         }
     }
@@ -73,9 +76,14 @@ static bool heavy(const qd_case *c, qd_doubt *d) {
 }
 
 static bool memory(const qd_case *c, qd_doubt *d) {
-    if (c->e->memory <= MEMORY_FACTOR * c->e->core)
+    double rate;
+    if (c->steps->decode ? qd_decodes(c->chip, &rate) : c->e->memory <= MEMORY_FACTOR * c->e->core)
         return false;
-    SAY(d, "bound by memory, as decoding of language models is; its rate is hardly known");
+    if (c->steps->decode)
+        SAY(d, "decoding was not measured on %s; weights are read at %.0f %% of its bandwidth",
+            c->chip->name, 100 * rate / c->chip->ddr);
+    else
+        SAY(d, "bound by memory; its rate is hardly known");
     return true;
 }
 
@@ -84,6 +92,14 @@ static bool size(const qd_case *c, qd_doubt *d) {
     for (uint32_t i = 0; i < c->steps->n; i++) {
         macs += c->steps->list[i].macs / 1e9;
         words += c->steps->list[i].weights;
+    }
+    if (c->steps->decode) {
+        double gb = c->e->sum.weight_bytes / 1e9;
+        if (gb >= LEAST_DECODE_GB && gb <= MOST_DECODE_GB)
+            return false;
+        SAY(d, "%.3g GB of weights; the language models that were measured read %.1f to %.1f", gb,
+            LEAST_DECODE_GB, MOST_DECODE_GB);
+        return true;
     }
     if (macs >= LEAST_GMAC && macs <= MOST_GMAC && words <= MOST_WEIGHTS)
         return false;

@@ -59,7 +59,7 @@ static double lay_out(qd_schedule *s, const qd_time *times, const uint32_t *fetc
     for (uint32_t i = 0; i < s->n_slots; i++) {
         qd_slot *x = &s->slots[i];
         double unit = times[i].matrix + times[i].vector;
-        double fetch = x->weight_bytes * per_byte, swap = x->spill_bytes * per_byte;
+        double swap = x->spill_bytes * per_byte, fetch = times[i].memory - swap;
         double room = fetch_from[i] ? s->slots[fetch_from[i] - 1].end : 0;
         x->begin = end;
         x->control = times[i].overhead;

@@ -259,6 +259,11 @@ static void set_matrix(qd_step *s, qd_product p) {
     s->padded = qd_padded(&p);
 }
 
+static void set_weights(qd_step *s, const qd_value *w) {
+    s->weights = w->constant ? count(w) : 0;
+    s->weight_bits = w->constant && w->bits <= 8 ? w->bits : 0;
+}
+
 // Frames of a 3-D convolution are separate; rows and columns of an image are rows.
 static void dense(cut *c, const qd_op *o) {
     const qd_value *w = value(c, o->in[1]), *y = value(c, o->out[0]);
@@ -272,7 +277,7 @@ static void dense(cut *c, const qd_op *o) {
     set_matrix(s, (qd_product){rows, frames, taps, in, columns, groups});
     if (strncmp(o->type, "Transpose", 9) == 0) // each input value meets the filter once
         s->macs = count(value(c, o->in[0])) * taps * (columns / groups);
-    s->weights = w->constant ? count(w) : 0;
+    set_weights(s, w);
 }
 
 static void full(cut *c, const qd_op *o) {
@@ -280,7 +285,7 @@ static void full(cut *c, const qd_op *o) {
     qd_step *s = begin(c, o, QD_MATRIX);
     double columns = last_dim(y);
     set_matrix(s, (qd_product){count(y) / columns, 1, 1, last_dim(w), columns, 1});
-    s->weights = w->constant ? count(w) : 0;
+    set_weights(s, w);
 }
 
 static void gemm(cut *c, const qd_op *o) {
@@ -293,7 +298,9 @@ static void gemm(cut *c, const qd_op *o) {
     if (b->constant) { // one matrix for all: the batch is more rows
         rows *= batch;
         batch = 1;
-        s->weights = count(b);
+        set_weights(s, b);
+    } else {
+        s->cache = count(b);
     }
     set_matrix(s, (qd_product){rows, batch, 1, depth, columns, 1});
 }
@@ -565,6 +572,27 @@ static void count_uses(cut *c) {
             c->multiplied[g->ops[i].in[k]] = true;
 }
 
+#define FEW_ROWS 32 // what a tile of the matrix unit holds
+
+static bool has_few_rows(const qd_step *s) {
+    return s->kind == QD_MATRIX && s->size.rows <= FEW_ROWS;
+}
+
+// Decides whether the graph is one that streams its weights, and marks those steps.
+static void find_streams(qd_steps *out) {
+    double few = 0, all = 0;
+    for (uint32_t i = 0; i < out->n; i++) {
+        all += out->list[i].weights;
+        few += has_few_rows(&out->list[i]) ? out->list[i].weights : 0;
+    }
+    out->decode = few > all / 2;
+    for (uint32_t i = 0; i < out->n; i++) {
+        qd_step *s = &out->list[i];
+        s->streamed = out->decode && has_few_rows(s);
+        s->cache = s->streamed ? s->cache : 0;
+    }
+}
+
 qrn_status qd_cut(const qd_graph *g, qd_steps *out) {
     size_t nv = g->n_values + 1, no = g->n_ops + 1;
     *out = (qd_steps){.list = qrn_arena_alloc(g->arena, no * sizeof *out->list),
@@ -593,5 +621,6 @@ qrn_status qd_cut(const qd_graph *g, qd_steps *out) {
     find_borders(&c);
     for (uint32_t i = 0; i < g->n_ops; i++)
         visit(&c, &g->ops[i]);
+    find_streams(out);
     return QRN_OK;
 }

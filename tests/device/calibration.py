@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """scripts/calibrate.py: its formulas, gradients and figures on the published latencies."""
 import pathlib
+import re
 import sys
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "scripts"))
 import calibrate  # noqa: E402
+import calibrate_tokens  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -121,3 +123,15 @@ def test_rows_that_say_nothing_are_named(tmp_path, monkeypatch, row, says):
     monkeypatch.setattr(sys, "argv", ["calibrate.py", str(table), str(HERE / "steps.tsv")])
     with pytest.raises(SystemExit, match=says):
         calibrate.main()
+
+
+def test_rates_of_decoding_are_those_of_the_fit():
+    points = calibrate_tokens.read(HERE / "tokens.tsv")
+    chips = sorted({p["soc"] for p in points})
+    fitted = calibrate_tokens.fit(points, chips)
+    text = calibrate.COSTS.read_text()
+    kept = dict(re.findall(r'^DECODE\("(\w+)", ([\d.]+)\)$', text, re.M))
+    kept[""] = re.search(r"^SHARED\(cache, ([\d.]+),", text, re.M)[1]
+    assert {c: f"{1 / s:.1f}" for c, s in zip([*chips, ""], fitted)} == kept
+    error = np.abs(calibrate_tokens.errors(points, chips, fitted))
+    assert len(points) == 27 and np.median(error) < 0.06 and np.quantile(error, 0.9) < 0.16

@@ -49,6 +49,21 @@ static void a_matrix_step_takes_its_padded_products(void **state) {
     qrn_arena_destroy(arena);
 }
 
+static void decoding_takes_the_reading_of_weights_and_cache(void **state) {
+    (void)state;
+    qrn_arena *arena = qrn_arena_create();
+    qd_step list[] = {{.kind = QD_MATRIX, .weights = 1e9, .weight_bits = 4, .streamed = true},
+                      {.kind = QD_MATRIX, .cache = 1e7, .streamed = true}};
+    double steps = 2 * 0.38 / 2.35, memory = 0.5e9 / 64.8e3 + 2e7 / 16.5e3; // 16-bit cache
+    qd_estimate e = of(arena, list, 2, "SM8750", QD_W8A16, 0);
+    near(e.sum.weight_bytes, 0.5e9);
+    near(e.memory, memory);
+    near(e.us, 241 / 2.35 + pow(pow(steps, 4) + pow(memory, 4), 0.25));
+    // 8 Gen 2 was not measured: 0.65 of 65 GB/s.
+    near(of(arena, list, 1, "SM8550", QD_W8A16, 0).memory, 0.5e9 / (0.65 * 65e3));
+    qrn_arena_destroy(arena);
+}
+
 static void vector_steps_take_their_bytes(void **state) {
     (void)state;
     static const struct {
@@ -259,6 +274,7 @@ int main(int argc, char **argv) {
     folder = argc > 1 ? argv[1] : ".";
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_matrix_step_takes_its_padded_products),
+        cmocka_unit_test(decoding_takes_the_reading_of_weights_and_cache),
         cmocka_unit_test(vector_steps_take_their_bytes),
         cmocka_unit_test(a_split_step_doubles_in_quantized_graphs),
         cmocka_unit_test(a_concat_in_place_is_free_in_fp16),

@@ -107,10 +107,29 @@ static void a_softmax_of_a_classifier_does_not_matter(void **state) {
 
 static void rates_of_memory_are_hardly_known(void **state) {
     net *n = *state;
+    uint32_t x = add(n, (qd_value){.input = true}, (shape){1, 1, 33, 8192});
+    uint32_t w = add(n, (qd_value){.constant = true, .bits = 8}, (shape){1, 1, 8192, 8192});
+    op(n, "Conv2d", x, w, (shape){1, 1, 33, 8192});
+    EXPECT("memory ", QD_W8A8);
+}
+
+// One row: decoding, which was measured on some chips, with 4-bit weights and at least 0.7 GB.
+static void decoding_was_measured_on_some_chips(void **state) {
+    net *n = *state;
+    uint32_t x = add(n, (qd_value){.input = true}, (shape){1, 1, 1, 40000});
+    uint32_t w = add(n, (qd_value){.constant = true, .bits = 4}, (shape){1, 1, 40000, 40000});
+    op(n, "Conv2d", x, w, (shape){1, 1, 1, 40000});
+    assert_string_equal(doubts(n, "SM8750", QD_W8A16, NULL, 0), "");
+    assert_string_equal(doubts(n, "SM8550", QD_W8A16, NULL, 0), "memory ");
+    assert_string_equal(doubts(n, "SM8750", QD_FP16, NULL, 0), "");
+}
+
+static void small_language_models_are_outside(void **state) {
+    net *n = *state;
     uint32_t x = add(n, (qd_value){.input = true}, (shape){1, 1, 1, 8192});
     uint32_t w = add(n, (qd_value){.constant = true, .bits = 8}, (shape){1, 1, 8192, 8192});
     op(n, "Conv2d", x, w, (shape){1, 1, 1, 8192});
-    EXPECT("memory size ", QD_W8A8); // 67 million multiplications are few
+    assert_string_equal(doubts(n, "SM8750", QD_W8A16, NULL, 0), "size ");
 }
 
 static void tiny_networks_are_outside(void **state) {
@@ -179,6 +198,8 @@ int main(void) {
         T(heavy_ops_are_unknown_in_8_bits_only),
         T(a_softmax_of_a_classifier_does_not_matter),
         T(rates_of_memory_are_hardly_known),
+        T(decoding_was_measured_on_some_chips),
+        T(small_language_models_are_outside),
         T(tiny_networks_are_outside),
         T(huge_networks_are_outside),
         T(divisions_rest_on_one_run),

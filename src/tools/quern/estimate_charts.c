@@ -254,7 +254,8 @@ static double along(decades d, double v) {
 static bool place(const qt_estimates *r, uint32_t i, double *x, double *y) {
     const qd_step *s = &r->net->steps.list[i];
     const qd_time *t = &r->rows[0].e.steps[i];
-    double bytes = t->weight_bytes + t->spill_bytes, us = fmax(qd_core(t), t->memory);
+    double bytes = t->weight_bytes + t->spill_bytes + t->cache_bytes,
+           us = fmax(qd_core(t), t->memory);
     if (s->macs <= 0 || bytes <= 0 || us <= 0)
         return false;
     *x = s->macs / bytes;

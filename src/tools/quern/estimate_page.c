@@ -192,7 +192,7 @@ static void put_step(FILE *f, const qt_estimates *r, uint32_t i) {
             "</td><td>%.1f</td><td>%.1f</td><td>%.2f</td><td>%.2f</td><td>",
             qd_class_names[s->kind], qd_bound_names[qd_bound(t)], qd_core(t),
             qt_share(qd_core(t), &r->rows[0].e), t->matrix + t->vector, t->memory,
-            (s->in + s->out) * a / 1e6, (t->weight_bytes + t->spill_bytes) / 1e6);
+            (s->in + s->out) * a / 1e6, (t->weight_bytes + t->spill_bytes + t->cache_bytes) / 1e6);
     if (s->macs > 0 && s->kind == QD_MATRIX)
         fprintf(f, "%.2f&times;", s->padded / s->macs);
     fprintf(f, "</td><td class=\"l h\">%s</td></tr>",

@@ -27,7 +27,10 @@ static void print_row(const qt_estimate *r, bool name_chip) {
              qd_precision_names[r->precision], e->us / 1e3, range, qt_share(e->sum.matrix, e),
              qt_share(e->sum.vector, e), qt_share(e->sum.overhead, e), qt_share(e->start, e),
              qt_share(e->memory, e), qt_tops(&r->net->steps, e),
-             (e->sum.weight_bytes + e->sum.spill_bytes) / 1e6, r->peak_vtcm / 1e6);
+             (e->sum.weight_bytes + e->sum.spill_bytes + e->sum.cache_bytes) / 1e6,
+             r->peak_vtcm / 1e6);
+    if (r->net->steps.decode)
+        qt_print("  %.1f tokens/s", 1e6 / e->us);
     for (uint32_t i = 0; i < r->n_doubts; i++)
         qt_print("%s%s", i ? ", " : "  uncalibrated: ", r->doubts[i].word);
     qt_print("\n");
