@@ -156,13 +156,41 @@ def test_blocks_that_onnx_has_keep_their_values(tmp_path, kind, form):
     assert ("quantized anew" in out) == (form != "keep")  # the embedding is F32
 
 
+def test_blocks_with_a_minimum_keep_their_values_too(tmp_path):
+    net = TinyLlama()
+    exact, _ = convert(tmp_path, net.gguf("Q4_1"), "--weights", "fp32")
+    want = floats_of(exact, "blk.1.attn_k")
+    x = feeds(net, IDS[:T], [], [], 0)
+    logits = by_onnxruntime(exact / "prefill.onnx", x)["logits"]
+    m, out = convert(tmp_path, net.gguf("Q4_1"), "--force")
+    rest = np.repeat(weights_of(m)["blk.1.attn_k.weight.rest"], 32, 0).T
+    assert np.allclose(floats_of(m, "blk.1.attn_k") + rest, want, rtol=0, atol=1e-6)
+    assert "anew" not in out
+    assert decibel(by_onnxruntime(m / "prefill.onnx", x)["logits"], logits) > 90
+    assert decibel(by_quern(m / "prefill.onnx", x)["logits"], logits) > 90
+    assert decibel(by_quern(m / "prefill.onnx", x, "--soc", "SM8750")["logits"], logits) > 45
+
+
+def test_blocks_of_q4_k_keep_their_values_too(tmp_path):
+    net = TinyLlama(layers=1, hidden=256, ff=256)
+    raw, numbers = BLOCKS["Q4_K.bytes"], BLOCKS["Q4_K.numbers"]
+    g = net.gguf()
+    g.tensors = [t for t in g.tensors if t[0] != "blk.0.ffn_up.weight"]
+    g.raw("blk.0.ffn_up.weight", (256, 256), TYPES["Q4_K"][0], np.resize(raw, (256, 144)).tobytes())
+    m, _ = convert(tmp_path, g)
+    w = weights_of(m)
+    assert w["blk.0.ffn_up.weight"].dtype.itemsize == 1  # int4, unpacked
+    got = floats_of(m, "blk.0.ffn_up") + np.repeat(w["blk.0.ffn_up.weight.rest"], 32, 0).T
+    want = np.resize(numbers, 256 * 256).reshape(256, 256)
+    assert np.allclose(got, want, rtol=0, atol=2e-6 * np.abs(want).max())
+
+
 def test_requantized_blocks_are_reported_and_near(tmp_path):
     net = TinyLlama()
-    m, out = convert(tmp_path, net.gguf("Q4_1"))
-    assert "14 matrices are quantized anew, 0 keep the file's values" in out
-    exact, _ = convert(tmp_path, net.gguf("Q4_1"), "--weights", "fp32", "--force")
+    exact, _ = convert(tmp_path, net.gguf("Q4_1"), "--weights", "fp32")
     want = floats_of(exact, "blk.0.ffn_up")
-    m, _ = convert(tmp_path, net.gguf("Q4_1"), "--force")
+    m, out = convert(tmp_path, net.gguf("Q4_1"), "--weights", "w4", "--force")
+    assert "15 matrices are quantized anew, 0 keep the file's values" in out
     assert decibel(floats_of(m, "blk.0.ffn_up"), want) > 20
 
 

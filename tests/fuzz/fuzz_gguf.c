@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
 // GGUF files from hostile bytes: whatever they hold, the reader returns keys and tensors that can
-// be visited to the last byte, or says in words what is wrong; afterwards no memory is held.
+// be visited to the last byte, or says in words what is wrong; afterwards no memory is held. Files
+// that hold a model are imported: weights in every form, a graph, tokenizer and configuration.
 // The entry points are libFuzzer's; fuzz_main.c runs them without libFuzzer.
 #include "fuzz_main.h"
 
+#include "base/json_read.h"
 #include "base/mem.h"
-#include "frontend/llm/gguf.h"
+#include "frontend/llm/folder.h"
+#include "frontend/llm/llama_graph.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static unsigned n_read, n_rejected;
+static unsigned n_read, n_rejected, n_models, n_imported;
 
 int LLVMFuzzerInitialize(int *argc, char ***argv) {
     (void)argc;
@@ -77,6 +80,50 @@ static void visit_tensors(const ql_gguf *g) {
     }
 }
 
+static void make_text(const ql_llama *m, qrn_status (*make)(const ql_llama *, qrn_text *),
+                      qrn_arena *arena) {
+    qrn_text t = {0};
+    qrn_json *json = NULL;
+    if (make(m, &t) == QRN_OK && qrn_json_read("text", t.data, t.n, arena, &json) != QRN_OK)
+        broken("a file that is not JSON");
+    free(t.data);
+}
+
+static bool swallow(void *ctx, const void *data, size_t n) {
+    *(uint64_t *)ctx += n;
+    visit(data, n);
+    return true;
+}
+
+static void make_graph(const ql_llama *m, const ql_weights *w) {
+    ox_writer out = {0};
+    if (ql_llama_graph(m, w, &(ql_graph_form){"decode", 1, 7, "w"}, &out) != QRN_OK || !out.n)
+        broken("a graph that is not written");
+    ox_writer_free(&out);
+}
+
+static void import_model(const ql_gguf *g, qrn_arena *arena) {
+    ql_llama m;
+    if (ql_llama_read(g, 0, arena, &m) != QRN_OK)
+        return;
+    n_models++;
+    make_text(&m, ql_config_json, arena);
+    make_text(&m, ql_tokenizer_json, arena);
+    make_text(&m, ql_tokenizer_config_json, arena);
+    for (int form = 0; form < QL_FORMS; form++) {
+        uint64_t written = 0;
+        ql_weights w = {0};
+        const ql_sink sink = {.write = swallow, .ctx = &written};
+        if (ql_weights_write(&m, (ql_weight_form)form, &sink, arena, &w) == QRN_OK) {
+            if (written != w.bytes || written > ql_weights_bytes(&m, (ql_weight_form)form))
+                broken("weights of another size than was said");
+            make_graph(&m, &w);
+            n_imported++;
+        }
+        qrn_strmap_clear(&w.by_name);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t live = qrn_alloc_live();
     ql_gguf *g = NULL;
@@ -91,6 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         n_read++;
         visit_keys(g, arena);
         visit_tensors(g);
+        import_model(g, arena);
         ql_gguf_close(g);
     } else {
         n_rejected++;
@@ -105,6 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 bool fuzz_end(void) {
-    printf("%u read, %u rejected\n", n_read, n_rejected);
-    return n_read > 0 && n_rejected > 0;
+    printf("%u read, %u rejected, %u models, %u imports\n", n_read, n_rejected, n_models,
+           n_imported);
+    return n_read && n_rejected && n_models && n_imported;
 }

@@ -8,6 +8,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "frontend"))
 from gguf_writer import (ARRAY, BOOL, F32, F64, I8, I16, I32, I64, STRING, U8, U16,  # noqa: E402
                          U32, U64, TYPES, Gguf)
+from tiny_llama import TinyLlama  # noqa: E402
 
 
 def keys(**kw):
@@ -37,8 +38,23 @@ def mixed():
     return g
 
 
+def model(kind="Q4_1", pre="smollm", **kw):
+    """A model of one layer and twelve tokens."""
+    net = TinyLlama(layers=1, hidden=32, heads=2, kv=1, ff=32, **kw)
+    net.tokens, net.kinds = net.tokens[:12], net.kinds[:12]
+    net.merges = ["! !", '" #']
+    for name in ("token_embd.weight", "output.weight"):
+        if name in net.w:
+            net.w[name] = net.w[name][:12]
+    return net.gguf(kind, pre)
+
+
+def qwen():
+    return model("Q4_0", "qwen2", arch="qwen2", tied=False)
+
+
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (keys, tensors, mixed):
+    for make in (keys, tensors, mixed, model, qwen):
         (folder / f"{make.__name__}.gguf").write_bytes(make().bytes())

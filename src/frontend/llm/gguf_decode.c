@@ -125,3 +125,14 @@ void ql_gguf_row(const ql_gguf_tensor *t, uint64_t row, float *out) {
     for (uint64_t i = 0; i < n; i++)
         decoders[t->type](p + i * bytes, out + i * block);
 }
+
+ql_block_min ql_gguf_min(const ql_gguf_tensor *t, uint64_t row, uint64_t block) {
+    uint32_t bytes = 0, n = ql_gguf_block(t->type, &bytes);
+    const uint8_t *p = t->data + (row * (t->dims[0] / n) + block * 32 / n) * bytes;
+    ql_block_min m = {f16_at(p), f16_at(p + 2)};
+    if (t->type == QL_GGML_Q4_K) {
+        scale_k(p + 4, (int)(block % 8), m.scale, m.min, &m.scale, &m.min);
+        m.min = -m.min;
+    }
+    return m;
+}

@@ -12,4 +12,10 @@ qrn_status ql_gguf_decodable(const ql_gguf *g, const ql_gguf_tensor *t);
 // One row of a tensor that can be decoded: dims[0] numbers. `row` counts over all other dimensions.
 void ql_gguf_row(const ql_gguf_tensor *t, uint64_t row, float *out);
 
+// A block of 32 of Q4_1 or Q4_K: its numbers are scale * q + min, q from 0 to 15.
+typedef struct ql_block_min {
+    float scale, min;
+} ql_block_min;
+ql_block_min ql_gguf_min(const ql_gguf_tensor *t, uint64_t row, uint64_t block);
+
 #endif

@@ -24,6 +24,7 @@ typedef struct builder {
     ox_writer graph;
     qrn_arena *arena; // of names
     bool no_memory;
+    const char *summed, *sums; // a value and the sums of its blocks, which were made last
 } builder;
 
 static const char *name_of(builder *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -126,12 +127,32 @@ static const char *weight(builder *b, const ql_gguf_tensor *t) {
     return out;
 }
 
+// [1,T,n] to [1,T,n/32]; matrices that share an input share it.
+static const char *block_sums(builder *b, const char *x, uint32_t n) {
+    if (b->summed != x) {
+        const char *shape = name_of(b, "%s.blocks_shape", x);
+        ints(b, shape, (int64_t[]){1, b->f->tokens, n / QL_BLOCK, QL_BLOCK}, 4);
+        const char *blocks = node(b, "Reshape", name_of(b, "%s.blocks", x), x, shape);
+        b->summed = x;
+        b->sums =
+            node_int(b, "ReduceSum", name_of(b, "%s.sums", x), blocks, "last_axis", "keepdims", 0);
+    }
+    return b->sums;
+}
+
 static const char *linear(builder *b, const ql_linear *l, const char *x, const char *out) {
-    const char *w = weight(b, l->weight);
-    if (!l->bias)
-        return node(b, "MatMul", out, x, w);
-    const char *product = node(b, "MatMul", name_of(b, "%s.product", out), x, w);
-    return node(b, "Add", out, product, weight(b, l->bias));
+    const ql_weight *w = qrn_strmap_get(&b->w->by_name, l->weight->name);
+    bool rest = w->rest.bytes > 0;
+    const char *y = node(b, "MatMul", rest || l->bias ? name_of(b, "%s.product", out) : out, x,
+                         weight(b, l->weight));
+    if (rest) {
+        const uint32_t dims[] = {l->cols / QL_BLOCK, l->rows};
+        const char *c = part(b, name_of(b, "%s.rest", w->name), OX_F32, 2, dims, w->rest);
+        const char *more =
+            node(b, "MatMul", name_of(b, "%s.more", out), block_sums(b, x, l->cols), c);
+        y = node(b, "Add", l->bias ? name_of(b, "%s.sum", out) : out, y, more);
+    }
+    return l->bias ? node(b, "Add", out, y, weight(b, l->bias)) : y;
 }
 
 // --- parts of a layer

@@ -31,7 +31,7 @@ typedef struct matrix {
     ql_weight *w;
     bool transposed; // stored as [cols, rows]
     uint8_t *values, *zeros;
-    float *scales;
+    float *scales, *rest;
     float *row; // decoded
 } matrix;
 
@@ -54,13 +54,15 @@ static int type_of(const job *j, const ql_linear *l) {
             return OX_F32;
         if (t == QL_GGML_F16 || t == QL_GGML_BF16)
             return OX_F16;
-        return !is_end(j, l) && (t == QL_GGML_Q4_0 || t == QL_GGML_Q4_1 || t == QL_GGML_Q4_K)
-                   ? OX_U4
-                   : OX_I8;
+        if (is_end(j, l))
+            return OX_I8;
+        return t == QL_GGML_Q4_0 ? OX_U4 : t == QL_GGML_Q4_1 || t == QL_GGML_Q4_K ? OX_I4 : OX_I8;
     default:
         return OX_F16;
     }
 }
+
+static bool is_quantized(int type) { return type == OX_I8 || type == OX_U4 || type == OX_I4; }
 
 static size_t bytes_of(int type, uint64_t n) {
     return (size_t)(type == OX_F32 ? n * 4 : type == OX_F16 ? n * 2 : type == OX_I8 ? n : n / 2);
@@ -120,6 +122,17 @@ static bool keep_q8_0(const uint8_t *block, int8_t *q, float *scale) {
     return true;
 }
 
+// The offset of a block with a minimum, of 15 steps at most: its values from 0 to 15 are what the
+// decoder made of them, so they are found again. Scale and rest: x = scale * (q - 8) + rest.
+static void keep_min(ql_block_min m, const float *x, uint8_t *q, float *scale, float *rest) {
+    bool flip = m.scale < 0;
+    float d = fabsf(m.scale), low = flip ? m.min - 15 * d : m.min;
+    for (int i = 0; i < QL_BLOCK; i++)
+        q[i] = d > 0 ? (uint8_t)fmaxf(0, fminf(15, rintf((x[i] - low) / d))) : 0;
+    *scale = d;
+    *rest = low + 8 * d;
+}
+
 // Place of number c of row r.
 static size_t place(const matrix *x, uint32_t r, uint32_t c) {
     return x->transposed ? (size_t)c * x->l->rows + r : (size_t)r * x->l->cols + c;
@@ -157,6 +170,17 @@ static void store_s8(matrix *x, bool keep, uint32_t from, uint32_t to) {
     }
 }
 
+static void store_i4(matrix *x, uint32_t from, uint32_t to) {
+    for (uint32_t b = 0; b < x->l->cols / QL_BLOCK; b++) {
+        uint8_t q[QL_BLOCK];
+        size_t at = block_place(x, to, b);
+        keep_min(ql_gguf_min(x->l->weight, from, b), x->row + b * QL_BLOCK, q, &x->scales[at],
+                 &x->rest[at]);
+        for (uint32_t i = 0; i < QL_BLOCK; i++) // 8 less, in 4 bits of two's complement
+            put_nibble(x->values, place(x, to, b * QL_BLOCK + i), q[i] ^ 8);
+    }
+}
+
 static void store_u4(matrix *x, bool keep, uint32_t from, uint32_t to) {
     for (uint32_t b = 0; b < x->l->cols / QL_BLOCK; b++) {
         uint8_t q[QL_BLOCK], zero = 0;
@@ -173,15 +197,16 @@ static void store_u4(matrix *x, bool keep, uint32_t from, uint32_t to) {
 
 // --- matrices
 
-static qrn_status make_room(const job *j, matrix *x, uint64_t n) {
+static qrn_status make_room(matrix *x, uint64_t n) {
     uint64_t blocks = n / QL_BLOCK;
-    bool quantized = x->w->type == OX_I8 || x->w->type == OX_U4;
-    (void)j;
+    bool quantized = is_quantized(x->w->type);
     x->row = qrn_alloc(x->l->cols * sizeof *x->row);
     x->values = qrn_calloc(bytes_of(x->w->type, n));
     x->scales = quantized ? qrn_calloc((size_t)blocks * sizeof *x->scales) : NULL;
     x->zeros = x->w->type == OX_U4 ? qrn_calloc((size_t)(blocks + 1) / 2) : NULL;
-    if (!x->row || !x->values || (quantized && !x->scales) || (x->w->type == OX_U4 && !x->zeros))
+    x->rest = x->w->type == OX_I4 ? qrn_calloc((size_t)blocks * sizeof *x->rest) : NULL;
+    if (!x->row || !x->values || (quantized && !x->scales) || (x->w->type == OX_U4 && !x->zeros) ||
+        (x->w->type == OX_I4 && !x->rest))
         return QRN_FAIL(QRN_E_MEM, "tensor '%s': no memory for %llu numbers", x->w->name,
                         (unsigned long long)n);
     return QRN_OK;
@@ -192,6 +217,7 @@ static void free_room(matrix *x) {
     qrn_free(x->values);
     qrn_free(x->scales);
     qrn_free(x->zeros);
+    qrn_free(x->rest);
 }
 
 // Are the quantized values of the file those of the graph?
@@ -199,7 +225,7 @@ static bool keeps(const job *j, const matrix *x) {
     ql_ggml_type t = x->l->weight->type;
     return (j->form == QL_FORM_KEEP || j->form == QL_FORM_W8 || j->form == QL_FORM_W4) &&
            ((t == QL_GGML_Q8_0 && x->w->type == OX_I8) ||
-            (t == QL_GGML_Q4_0 && x->w->type == OX_U4));
+            (t == QL_GGML_Q4_0 && x->w->type == OX_U4) || x->w->type == OX_I4);
 }
 
 static qrn_status fill(job *j, matrix *x) {
@@ -213,6 +239,8 @@ static qrn_status fill(job *j, matrix *x) {
                                 j->m->file->path, x->w->name);
         if (x->w->type == OX_I8)
             store_s8(x, keep, from, r);
+        else if (x->w->type == OX_I4)
+            store_i4(x, from, r);
         else if (x->w->type == OX_U4)
             store_u4(x, keep, from, r);
         else
@@ -239,7 +267,7 @@ static qrn_status write_matrix(job *j, const ql_linear *l) {
     x.w->axis = x.transposed ? 0 : 1;
     x.w->dims[x.transposed ? 1 : 0] = l->rows;
     x.w->dims[x.transposed ? 0 : 1] = l->cols;
-    qrn_status s = make_room(j, &x, n);
+    qrn_status s = make_room(&x, n);
     if (s == QRN_OK)
         s = fill(j, &x);
     if (s == QRN_OK)
@@ -248,6 +276,8 @@ static qrn_status write_matrix(job *j, const ql_linear *l) {
         s = put(j, x.scales, (size_t)(n / QL_BLOCK) * sizeof *x.scales, &x.w->scales);
     if (s == QRN_OK && x.zeros)
         s = put(j, x.zeros, (size_t)(n / QL_BLOCK + 1) / 2, &x.w->zeros);
+    if (s == QRN_OK && x.rest)
+        s = put(j, x.rest, (size_t)(n / QL_BLOCK) * sizeof *x.rest, &x.w->rest);
     count(j, &x);
     free_room(&x);
     return s;
@@ -297,8 +327,8 @@ static uint64_t matrix_bytes(const job *j, const ql_linear *l) {
     uint64_t n = (uint64_t)l->rows * l->cols;
     int type = type_of(j, l);
     size_t bytes = padded(bytes_of(type, n));
-    if (type == OX_I8 || type == OX_U4)
-        bytes += padded((size_t)(n / QL_BLOCK) * sizeof(float));
+    if (is_quantized(type))
+        bytes += padded((size_t)(n / QL_BLOCK) * sizeof(float)) * (type == OX_I4 ? 2 : 1);
     if (type == OX_U4)
         bytes += padded((size_t)(n / QL_BLOCK + 1) / 2);
     return bytes + (l->bias ? padded(l->rows * sizeof(float)) : 0);

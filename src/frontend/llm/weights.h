@@ -8,7 +8,9 @@
 //   norms and biases     [n], always float32
 //
 // Blocks of quantized matrices run along `cols`: DequantizeLinear with block_size 32, float32
-// scales and, for 4 bits, zero points.
+// scales and, for 4 bits, zero points. Those of Q4_1 and Q4_K, which are kept, have a minimum that
+// is no multiple of the scale: int4 values without zero points, and what is missing of each block
+// beside them, to be multiplied by the sum of the block's activations.
 #ifndef QRN_FRONTEND_LLM_WEIGHTS_H
 #define QRN_FRONTEND_LLM_WEIGHTS_H
 
@@ -36,10 +38,12 @@ typedef struct ql_span {
 
 typedef struct ql_weight {
     const char *name; // of the tensor
-    int type;         // OX_F32, OX_F16, OX_I8 or OX_U4
+    int type;         // OX_F32, OX_F16, OX_I8, OX_U4 or OX_I4
     uint32_t rank, dims[2];
-    uint32_t axis; // that blocks run along, of I8 and U4
-    ql_span values, scales, zeros;
+    uint32_t axis; // that blocks run along, of quantized ones
+    ql_span values, scales;
+    ql_span zeros; // of OX_U4
+    ql_span rest;  // of OX_I4: float32, as the scales
 } ql_weight;
 
 // Where bytes go. `write` returns false when nothing more can be written; it reports why itself.

@@ -35,8 +35,7 @@ typedef struct import_options {
 static const qt_flag flags[] = {
     {"output", 'o', QT_DIR, "DIR", AT(output), NULL, "the folder to write"},
     {"weights", 'w', QT_CHOICE, "FORM", AT(weights), "fp32|fp16|w8|w4|keep",
-     "of matrices: floats, 8 or 4 bits in blocks of 32, or the nearest to the file's own (default: "
-     "keep)"},
+     "of matrices: floats, 8 or 4 bits in blocks of 32, or the file's own (default: keep)"},
     {"context", 'c', QT_COUNT, "N", AT(context), NULL,
      "positions in all (default: 1024, or what the model has)"},
     {"prefill", 'p', QT_COUNT, "N", AT(prefill), NULL, "tokens of a prompt at once (default: 128)"},
@@ -347,8 +346,9 @@ const qt_command qt_import = {
         "command that reads ONNX models reads the graphs.\n"
         "Architectures llama and qwen2; weights F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, "
         "Q4_K, Q5_K and Q6_K; byte-level BPE tokenizers. Others are rejected by name.\n"
-        "With 4 bits the embedding and the head have 8. Values of Q8_0 and Q4_0 stay as they "
-        "are; others are quantized anew, which the report says.",
+        "With 4 bits the embedding and the head have 8. keep leaves Q8_0, Q4_0, Q4_1 and Q4_K as "
+        "they are (the minimum of a block is multiplied by the sum of its activations); what "
+        "is quantized anew is in the report.",
     .groups = {{"options", flags}, {"backend, with --compile", qt_backend_flags}},
     .examples = {{"quern import model.gguf -o model", "Graphs with the file's own bits."},
                  {"quern import model.gguf -o model --weights w4 --compile --soc SM8750",
