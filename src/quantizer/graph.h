@@ -27,7 +27,8 @@ typedef struct qz_value {
     uint32_t n_uses;       // by nodes
     bool is_input, is_output;
     bool seen;             // the importer has made it; else it is inside of a pattern
-    bool kept_float;       // no encoding, whatever its range is
+    bool kept_float;       // no encoding: its range leaves too few steps
+    bool fused;            // no encoding: it is inside of a quantized op
     bool symmetric;        // the middle of the range must be 0
     bool fixed;            // low and high are given by the op that makes it
     double low, high;      // chosen range; of the first of those that share

@@ -16,6 +16,9 @@
 // Largest value of a symmetric 16-bit factor on the HTP (HTP-A16-04).
 #define MOST_16 0x7f7f
 
+// Ranges beyond half of what float16 holds are no islands: data that was not seen might overflow.
+#define FP16_REACH 32752.0
+
 // --- sharing
 
 static bool can_share(const qz_value *v) {
@@ -118,7 +121,7 @@ static void fuse_clips(const qz_graph *g, const ox_node *n) {
         return;
     for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++)
         if (qz_is(x->maker, makers[i]))
-            x->kept_float = true;
+            x->fused = true;
 }
 
 static void note_constants(qz_graph *g) {
@@ -225,6 +228,52 @@ static qz_enc encode(const qz_value *v, unsigned bits) {
     return (qz_enc){bits, scale, (int32_t)lrint(-low / (double)scale)};
 }
 
+// --- float16 islands
+
+// How far the middle value is above the error of rounding, in dB.
+static double middle_db(const qz_value *v) {
+    double middle = qz_stats_middle(&v->stats);
+    return middle > 0 ? 20 * log10(middle * sqrt(12) / (double)v->enc.scale) : INFINITY;
+}
+
+// A few huge numbers leave too few steps to the others, and float16 holds both.
+static void choose_floats(qz_graph *g, const qz_scheme *scheme) {
+    for (uint32_t i = 0; i < g->n_values; i++) {
+        qz_value *v = g->values[i];
+        bool reaches = v->low > -FP16_REACH && v->high < FP16_REACH;
+        if (!v->like && v->enc.bits == 16 && !v->fixed && !v->data && reaches)
+            v->kept_float = middle_db(v) < scheme->float_below_db;
+    }
+    for (uint32_t i = 0; i < g->n_values; i++) { // what is stored outside keeps its encoding
+        qz_value *v = g->values[i];
+        if (v->is_input || v->is_output || v->data)
+            qz_first(v)->kept_float = false;
+    }
+    for (uint32_t i = 0; i < g->n_values; i++)
+        g->values[i]->kept_float |= qz_first(g->values[i])->kept_float;
+}
+
+// No op has both floats and integers: a result of both is a float too, up to the next op that has
+// one operand.
+static void spread_floats(const qz_graph *g) {
+    const ox_graph *og = g->model->graph;
+    for (uint32_t i = 0; i < og->n_nodes; i++) {
+        const ox_node *n = &og->nodes[i];
+        bool floats = false, integers = false;
+        for (uint32_t k = 0; k < n->n_in; k++) {
+            const qz_value *v = qz_find(g, n->in[k]);
+            bool counts = v && qz_is_activation(v);
+            floats |= counts && !v->enc.bits;
+            integers |= counts && v->enc.bits;
+        }
+        for (uint32_t k = 0; k < n->n_out && floats && integers; k++) {
+            qz_value *v = qz_find(g, n->out[k]);
+            if (v && qz_is_activation(v) && !v->is_output)
+                v->enc = (qz_enc){0};
+        }
+    }
+}
+
 qrn_status qz_plan_encodings(qz_graph *g, const qz_scheme *scheme) {
     const ox_graph *og = g->model->graph;
     for (uint32_t i = 0; i < og->n_nodes; i++)
@@ -238,12 +287,14 @@ qrn_status qz_plan_encodings(qz_graph *g, const qz_scheme *scheme) {
             choose_range(v, scheme);
         v->enc = encode(v, scheme->act_bits);
     }
-    for (uint32_t i = 0; i < g->n_values; i++) {
-        qz_value *v = g->values[i];
-        if (can_share(v) && !v->kept_float)
-            v->enc = qz_first(v)->enc;
-        else
-            v->enc = (qz_enc){0};
-    }
+    if (scheme->act_bits == 16 && scheme->float_below_db > 0)
+        choose_floats(g, scheme);
+    for (uint32_t i = 0; i < g->n_values; i++) // the first of a group keeps its own until the end
+        if (g->values[i]->like)
+            g->values[i]->enc = qz_first(g->values[i])->enc;
+    for (uint32_t i = 0; i < g->n_values; i++)
+        if (!can_share(g->values[i]) || g->values[i]->kept_float || g->values[i]->fused)
+            g->values[i]->enc = (qz_enc){0};
+    spread_floats(g);
     return QRN_OK;
 }

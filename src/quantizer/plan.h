@@ -14,7 +14,8 @@ typedef struct qz_scheme {
     unsigned weight_bits; // 4, 8 or 16
     uint32_t block;       // of weights along the dimension that is summed; 0: one scale per channel
     qz_method method;     // for activations
-    double tail;          // QZ_PERCENTILE: share of the values cut off at each end
+    double float_below_db; // 16-bit values that lose more than this stay float; 0: none does
+    double tail;           // QZ_PERCENTILE: share of the values cut off at each end
 } qz_scheme;
 
 // Joins values that share an encoding and applies the rules of ops. After calibration; before

@@ -54,6 +54,26 @@ static void count(qz_stats *s, const float *x, size_t n, double low, double high
             s->bins[(int)floor((double)x[i] * per) + HALF]++;
 }
 
+static void count_sizes(qz_stats *s, const float *x, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        int e = (int)(bits >> 23 & 255) - 127 + 40;
+        if (bits << 1 != 0 && e < 128 + 40)
+            s->sizes[e < 0 ? 0 : e >= QZ_SIZES ? QZ_SIZES - 1 : e]++;
+    }
+}
+
+double qz_stats_middle(const qz_stats *s) {
+    uint64_t all = 0, below = 0;
+    int i = 0;
+    for (int k = 0; k < QZ_SIZES; k++)
+        all += s->sizes[k];
+    while (i < QZ_SIZES - 1 && 2 * (below + s->sizes[i]) < all)
+        below += s->sizes[i++];
+    return all ? ldexp(1.5, i - 40) : 0;
+}
+
 void qz_stats_add(qz_stats *s, const float *x, size_t n) {
     float low = INFINITY, high = -INFINITY, above = INFINITY;
     uint64_t finite = 0, masked = 0, bad = 0;
@@ -72,6 +92,7 @@ void qz_stats_add(qz_stats *s, const float *x, size_t n) {
         else if (v < above)
             above = v;
     }
+    count_sizes(s, x, n);
     s->n_nan += bad;
     s->n_masked += masked;
     if ((double)above < s->above)
@@ -88,6 +109,8 @@ void qz_stats_add(qz_stats *s, const float *x, size_t n) {
 void qz_stats_merge(qz_stats *s, const qz_stats *from) {
     s->n_nan += from->n_nan;
     s->n_masked += from->n_masked;
+    for (int i = 0; i < QZ_SIZES; i++)
+        s->sizes[i] += from->sizes[i];
     s->above = from->above < s->above ? from->above : s->above;
     if (!from->n)
         return;

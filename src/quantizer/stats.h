@@ -17,14 +17,18 @@
 
 #define QZ_BINS 2048 // half of them below 0
 
+#define QZ_SIZES 64 // powers of two from 2^-40 on
+
 typedef struct qz_stats {
     double min, max;   // of finite values; valid where n > 0
     double above;      // smallest finite value above QZ_MASKED; +infinity: none
     uint64_t n;        // finite values
     uint64_t n_masked; // those at or below QZ_MASKED, and -infinity
-    uint64_t n_nan;    // NaN and +infinity: no range holds them
-    int exponent;      // of the bins' width
-    uint64_t *bins;    // [QZ_BINS], NULL: no histogram is kept
+    uint64_t
+        sizes[QZ_SIZES]; // how many values are in [2^(i-40), 2^(i-39)), signs apart; zeros in none
+    uint64_t n_nan;      // NaN and +infinity: no range holds them
+    int exponent;        // of the bins' width
+    uint64_t *bins;      // [QZ_BINS], NULL: no histogram is kept
 } qz_stats;
 
 // An empty one; with a histogram where `bins` is set. QRN_E_MEM.
@@ -33,6 +37,10 @@ void qz_stats_free(qz_stats *s);
 void qz_stats_add(qz_stats *s, const float *x, size_t n);
 // As if all values of `from` had been added too. A histogram is lost where `from` has none.
 void qz_stats_merge(qz_stats *s, const qz_stats *from);
+
+// A middle value: as many numbers other than 0 are larger as are smaller, signs apart, to a factor
+// of two. 0 where there are none.
+double qz_stats_middle(const qz_stats *s);
 
 // The range that holds all but a share of `tail` of the values at each end; by the histogram.
 void qz_stats_percentile(const qz_stats *s, double tail, double *low, double *high);

@@ -319,7 +319,7 @@ static qrn_status put_nodes(writing *w) {
                 qz_put_value(&w->infos, PB_GRAPH_VALUE_INFO, v->name, v->type, v->rank, v->dims);
             if (v->enc.bits && !v->data)
                 QRN_TRY(put_pair(w, v, made));
-            else if (v->type == OX_F32 && !v->data && v->seen && !v->kept_float)
+            else if (v->type == OX_F32 && !v->data && v->seen && !v->fused)
                 w->report.n_float++;
         }
     }

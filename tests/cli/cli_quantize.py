@@ -78,6 +78,56 @@ def test_masks_leave_the_steps_to_the_scores(llama, tmp_path):
     assert blocked < -16  # exp(-16) of a probability is nothing
 
 
+def massive(path, source):
+    """The same model with one token whose first value is far larger than all others."""
+    m = onnx.load(source)
+    embed = next(t for t in m.graph.initializer if t.name == "embed")
+    table = numpy_helper.to_array(embed).copy()
+    table[:, 5] /= 40
+    table[0, 5] = 0
+    m.graph.initializer.remove(embed)
+    # Behind the table, so that only an activation is large.
+    m.graph.initializer.extend([numpy_helper.from_array(table, "embed"),
+                                numpy_helper.from_array(np.float32([20000]), "much")])
+    first = next(n for n in m.graph.node if n.op_type == "Gather")
+    first.output[0] = "plain"
+    large = [h.make_node("Equal", ["ids", "none"], ["is"]),
+             h.make_node("Cast", ["is"], ["chosen"], to=T.FLOAT),
+             h.make_node("Mul", ["chosen", "much"], ["more"]),
+             h.make_node("Unsqueeze", ["more", "last"], ["wide"]),
+             h.make_node("Mul", ["wide", "place"], ["spike"]),
+             h.make_node("Add", ["plain", "spike"], ["Gather_1"])]
+    place = np.zeros(tiny_llama.WIDTH, np.float32)
+    place[5] = 1
+    m.graph.initializer.extend([numpy_helper.from_array(np.int32([0]), "none"),
+                                numpy_helper.from_array(np.int64([2]), "last"),
+                                numpy_helper.from_array(place, "place")])
+    nodes = [m.graph.node[0], *large, *list(m.graph.node)[1:]]
+    del m.graph.node[:]
+    m.graph.node.extend(nodes)
+    onnx.save(m, path)
+    return path
+
+
+def test_a_stream_with_a_few_huge_values_stays_float16(llama, tmp_path):
+    net, data = massive(tmp_path / "net.onnx", llama / "prefill.onnx"), tmp_path / "data.npz"
+    ids = np.concatenate([tiny_llama.sample(TOKENS, s)["ids"] for s in range(6)])
+    ids[:, 4] = 0
+    np.savez(data, **{**tiny_llama.sample(TOKENS, 0), "ids": ids})
+    found = {}
+    for name, flags in (("islands", []), ("integers", ["--all-integers"])):
+        out = tmp_path / f"{name}.onnx"
+        (report,) = ok_json("quantize", net, "-o", out, "-s", "a16w16", "-c", data, "--json",
+                            *flags)
+        assert report["partitions"] == 1 and (report["float"] > 0) == (name == "islands")
+        feeds = tiny_llama.sample(TOKENS, 1)
+        feeds["ids"][0, 4] = 0
+        want, got = run(net, feeds)["logits"], run(out, feeds)["logits"]
+        rest = np.arange(TOKENS) != 4
+        found[name] = sqnr(got[:, rest], want[:, rest])
+    assert found["islands"] > found["integers"] + 10 and found["islands"] > 38
+
+
 def test_old_and_new_rows_of_a_state_share_an_encoding_across_graphs(llama, tmp_path):
     out = tmp_path / "both"
     reports = ok_json("quantize", llama / "prefill.onnx", llama / "decode.onnx", "-o", out, "-s",

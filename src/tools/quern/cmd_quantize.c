@@ -20,8 +20,8 @@ typedef struct quantize_options {
     qt_input_options in;
     const char *output, *calibration, *scheme, *activations, *weights, *method, *soc;
     uint64_t block, threads;
-    double percentile;
-    bool no_check, json, quiet;
+    double percentile, float_below;
+    bool all_integers, no_check, json, quiet;
 } quantize_options;
 
 #define AT(field) offsetof(quantize_options, field)
@@ -35,6 +35,9 @@ static const qt_flag flags[] = {
     {"weights", 0, QT_CHOICE, "W", AT(weights), "w4|w8|w16", "the same, one by one"},
     {"block", 0, QT_COUNT, "N", AT(block), NULL,
      "one scale for each N weights of a channel, 0: for each channel"},
+    {"float-below", 0, QT_NUMBER, "DB", AT(float_below), NULL,
+     "16-bit tensors of less SNR stay float16 (default 40)"},
+    {"all-integers", 0, QT_BOOL, NULL, AT(all_integers), NULL, "no tensor stays float16"},
     {"soc", 0, QT_TEXT, "SOC", AT(soc), NULL, "target SoC of the check (default SM8650)"},
     {"no-check", 0, QT_BOOL, NULL, AT(no_check), NULL, "do not run the result on the HTP model"},
     {"threads", 't', QT_COUNT, "N", AT(threads), NULL,
@@ -101,6 +104,9 @@ static int read_scheme(const quantize_options *o, qz_scheme *s) {
     *s = (qz_scheme){.act_bits = a[1] == '1' ? 16 : 8,
                      .weight_bits = (unsigned)strtoul(w + 1, NULL, 10),
                      .block = (uint32_t)o->block,
+                     .float_below_db = o->all_integers      ? 0
+                                       : o->float_below > 0 ? o->float_below
+                                                            : 40,
                      .tail = (100 - (o->percentile > 0 ? o->percentile : 99.99)) / 100};
     if (s->weight_bits == 16 && s->act_bits == 8) {
         qt_error("16-bit weights need 16-bit activations: choose a16w16");

@@ -207,7 +207,8 @@ static int compare_names(const void *a, const void *b) {
 
 static int add_names(qt_samples *s, const char *folder, char **names, size_t n) {
     int code = QT_EXIT_OK;
-    qsort(names, n, sizeof *names, compare_names);
+    if (n)
+        qsort(names, n, sizeof *names, compare_names);
     for (size_t i = 0; i < n && code == QT_EXIT_OK; i++) {
         char path[4096];
         int len = snprintf(path, sizeof path, "%s/%s", folder, names[i]);
