@@ -59,7 +59,9 @@ static double lay_out(qd_schedule *s, const qd_time *times, const uint32_t *fetc
     for (uint32_t i = 0; i < s->n_slots; i++) {
         qd_slot *x = &s->slots[i];
         double unit = times[i].matrix + times[i].vector;
-        double swap = x->spill_bytes * per_byte, fetch = times[i].memory - swap;
+        double swap = x->spill_bytes * per_byte;
+        bool reads = x->weight_bytes + times[i].cache_bytes > 0;
+        double fetch = reads ? fmax(0, times[i].memory - swap) : 0;
         double room = fetch_from[i] ? s->slots[fetch_from[i] - 1].end : 0;
         x->begin = end;
         x->control = times[i].overhead;
