@@ -5,8 +5,10 @@
 //   ticket = job << 32 | next task
 // A claim is a compare-and-swap on the ticket. Fields of a job are written before its ticket is
 // published and stay untouched until all its tasks are done, hence a successful claim read them
-// whole. Workers spin briefly on `epoch`, then sleep on it (futex). Lock: registry_lock guards
-// `shared` and its user count; nothing else is locked.
+// whole. Workers spin briefly on `epoch`, then sleep on it (futex). Who is going to sleep counts
+// itself first and looks at the word afterwards (the system call does), who wakes changes the word
+// first and looks at the count afterwards: so a system call is made only where somebody sleeps, and
+// none is missed. Lock: registry_lock guards `shared` and its user count; nothing else is locked.
 #include "base/pool.h"
 
 #include "base/env.h"
@@ -36,7 +38,8 @@ struct qrn_pool {
     _Atomic(void (*)(void *, uint32_t)) fn;
     _Atomic(void *) arg;
     _Atomic uint32_t n_tasks;
-    atomic_bool busy; // a job is running
+    _Atomic uint32_t asleep; // threads that sleep on one of the two words, or are about to
+    atomic_bool busy;        // a job is running
     atomic_bool stop;
     uint32_t n_threads; // caller included
     uint32_t n_started; // workers running; changed only while busy
@@ -56,12 +59,16 @@ static void pause_cpu(void) {
 #endif
 }
 
-static void sleep_on(_Atomic uint32_t *word, uint32_t seen) {
+static void sleep_on(qrn_pool *p, _Atomic uint32_t *word, uint32_t seen) {
+    atomic_fetch_add(&p->asleep, 1);
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+    atomic_fetch_sub(&p->asleep, 1);
 }
 
-static void wake_all(_Atomic uint32_t *word) {
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, MAX_THREADS, NULL, NULL, 0);
+// Behind a change of the word.
+static void wake_all(qrn_pool *p, _Atomic uint32_t *word) {
+    if (atomic_load(&p->asleep))
+        syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, MAX_THREADS, NULL, NULL, 0);
 }
 
 // Runs tasks of job `job` until none is left to claim.
@@ -77,7 +84,7 @@ static void work(qrn_pool *p, uint32_t job) {
             continue;
         fn(arg, task);
         if (atomic_fetch_sub(&p->remaining, 1) == 1)
-            wake_all(&p->remaining);
+            wake_all(p, &p->remaining);
     }
 }
 
@@ -94,7 +101,7 @@ static void *worker_main(void *arg) {
         if (atomic_load(&p->stop))
             return NULL;
         if (now == seen) {
-            sleep_on(&p->epoch, seen);
+            sleep_on(p, &p->epoch, seen);
             continue;
         }
         seen = now;
@@ -107,6 +114,7 @@ static void start_workers(qrn_pool *p) {
     if (p->pid != getpid()) { // after fork: the parent's workers do not exist here
         p->n_started = 0;
         p->pid = getpid();
+        atomic_store(&p->asleep, 0);
     }
     sigset_t all, old;
     sigfillset(&all);
@@ -140,7 +148,7 @@ void qrn_pool_run(qrn_pool *p, void (*fn)(void *arg, uint32_t task), void *arg, 
     atomic_store(&p->remaining, n_tasks);
     atomic_store(&p->ticket, (uint64_t)job << 32);
     atomic_store(&p->epoch, job);
-    wake_all(&p->epoch);
+    wake_all(p, &p->epoch);
     work(p, job);
     uint32_t left = atomic_load(&p->remaining);
     for (int i = 0; left && i < SPIN_ROUNDS; i++) {
@@ -148,7 +156,7 @@ void qrn_pool_run(qrn_pool *p, void (*fn)(void *arg, uint32_t task), void *arg, 
         left = atomic_load(&p->remaining);
     }
     for (; left; left = atomic_load(&p->remaining))
-        sleep_on(&p->remaining, left);
+        sleep_on(p, &p->remaining, left);
     atomic_store(&p->busy, false);
 }
 
@@ -213,7 +221,7 @@ void qrn_pool_release(qrn_pool *p) {
         return;
     atomic_store(&p->stop, true);
     atomic_fetch_add(&p->epoch, 1);
-    wake_all(&p->epoch);
+    wake_all(p, &p->epoch);
     if (p->pid == getpid())
         for (uint32_t i = 0; i < p->n_started; i++)
             pthread_join(p->workers[i], NULL);

@@ -4,12 +4,18 @@
 #include "base/mem.h"
 #include "base/pool.h"
 
+#include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -102,12 +108,90 @@ static void a_forked_child_starts_workers_of_its_own(void **state) {
 }
 #endif
 
+// States of this process's threads but the first, as /proc has them: how many sleep.
+static int sleeping_threads(void) {
+    int n = 0;
+    DIR *d = opendir("/proc/self/task");
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char path[300], line[512];
+        if (e->d_name[0] == '.' || atoi(e->d_name) == getpid())
+            continue;
+        snprintf(path, sizeof path, "/proc/self/task/%s/stat", e->d_name);
+        FILE *f = fopen(path, "r");
+        if (f && fgets(line, sizeof line, f)) {
+            const char *state = strrchr(line, ')'); // behind the name
+            n += state && state[2] == 'S';
+        }
+        if (f)
+            fclose(f);
+    }
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+typedef struct meeting {
+    atomic_int begun[2], met, done;
+    pthread_t caller;
+} meeting;
+
+// Each of two tasks waits until the other one has begun: that takes two threads.
+static void meet(void *arg, uint32_t task) {
+    meeting *m = arg;
+    atomic_store(&m->begun[task], 1);
+    for (double end = seconds() + 60; !atomic_load(&m->begun[1 - task]) && seconds() < end;)
+        sched_yield();
+    atomic_fetch_add(&m->met, atomic_load(&m->begun[1 - task]));
+}
+
+static void workers_that_sleep_are_woken(void **state) {
+    (void)state;
+    qrn_pool *p = qrn_pool_acquire(2);
+    for (int i = 0; i < 50; i++) {
+        meeting m = {.met = 0};
+        qrn_pool_run(p, meet, &m, 2);
+        assert_int_equal(atomic_load(&m.met), 2);
+        for (double end = seconds() + 60; i % 2 && !sleeping_threads() && seconds() < end;)
+            sched_yield();
+    }
+    qrn_pool_release(p);
+}
+
+// The worker's task takes longer than the caller spins.
+static void slow(void *arg, uint32_t task) {
+    meeting *m = arg;
+    meet(m, task);
+    if (!pthread_equal(pthread_self(), m->caller))
+        for (double end = seconds() + 0.002; seconds() < end;)
+            sched_yield();
+    atomic_fetch_add(&m->done, 1);
+}
+
+static void a_caller_that_sleeps_is_woken(void **state) {
+    (void)state;
+    qrn_pool *p = qrn_pool_acquire(2);
+    for (int i = 0; i < 50; i++) {
+        meeting m = {.caller = pthread_self()};
+        qrn_pool_run(p, slow, &m, 2);
+        assert_int_equal(atomic_load(&m.done), 2);
+    }
+    qrn_pool_release(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_task_runs_once),
         cmocka_unit_test(without_a_pool_tasks_run_in_the_caller),
         cmocka_unit_test(a_busy_pool_does_not_hold_up_other_callers),
         cmocka_unit_test(a_task_may_use_the_pool_itself),
+        cmocka_unit_test(workers_that_sleep_are_woken),
+        cmocka_unit_test(a_caller_that_sleeps_is_woken),
 #if !defined(__SANITIZE_THREAD__) && !defined(QUERN_EMULATED)
         cmocka_unit_test(a_forked_child_starts_workers_of_its_own),
 #endif
