@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
 // One row times panels for AVX-512. Every weight is read once, from a far cache or from memory:
-// four panels at a time keep more reads under way than one. Sums are those of the tiles, to the
-// bit.
+// four panels at a time keep more reads under way than one, and the processor finds out by itself
+// what comes next: asking for it in advance was slower. Sums are those of the tiles, to the bit.
 #include "kernels/gemm/tiles/gemm_f32.h"
 
 #include <immintrin.h>
 
-#define LINE 16   // floats
-#define AHEAD 512 // floats of a panel that are asked for before they are needed
+#define LINE 16 // floats
 
 static inline __attribute__((always_inline)) __mmask16 columns_from(size_t cols, size_t first) {
     size_t n = cols > first ? cols - first : 0;
@@ -30,7 +29,6 @@ static inline __attribute__((always_inline)) void few(const qrn_gemm_f32_line *t
 #pragma GCC unroll 8
         for (int v = 0; v < 2 * panels; v++) {
             const float *from = b + (size_t)(v / 2) * stride + v % 2 * LINE;
-            _mm_prefetch((const char *)(from + AHEAD), _MM_HINT_T0);
             acc[v] = _mm512_fmadd_ps(x, _mm512_loadu_ps(from), acc[v]);
         }
     }
