@@ -11,7 +11,7 @@
 
 #define BLOCK_BYTES (256 * 1024)  // of rows in planes: they stay in the second cache
 #define COLUMNS_BYTES (64 * 1024) // of terms of columns that are kept from block to block
-#define NIBBLES_ROWS 6            // up to which 4-bit weights are not unpacked first
+#define NIBBLES_ROWS 48           // up to which 4-bit weights are not unpacked first
 #define GATHER_BYTES (16 * 1024)  // of rows that are gathered before they are cut into planes
 
 bool qrn_dense_has_zero(qrn_dtype x, int32_t x_offset) {
