@@ -18,6 +18,7 @@ const qrn_pass qrn_passes[] = {
     {"clamp", qrn_pass_clamp, false},
     {"swish", qrn_pass_swish, false},
     {"cancel", qrn_pass_cancel, false},
+    {"attention", qrn_pass_attention, true}, // no value shares the memory of another yet
     {"alias", qrn_pass_alias, false},
     {"table", qrn_pass_table, false},
     {"join", qrn_pass_join, false},

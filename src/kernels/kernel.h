@@ -73,7 +73,12 @@ typedef struct qrn_kernel {
                                            // must not depend on the number of tasks
     size_t (*scratch)(const qrn_kcall *k); // (optional) NULL: none; asked at the largest shapes,
                                            // with n_tasks = the most tasks a call can be cut into
+    // The first QRN_COUNTER bytes of scratch are 0 when a call of several tasks begins: for
+    // counting those that are done, so that the last one can join their results.
+    bool counts;
 } qrn_kernel;
+
+#define QRN_COUNTER 64
 
 typedef struct qrn_family {
     const char *name;

@@ -18,6 +18,8 @@
 //                     from 2^-127 it holds. Only where QRN_VF_32NDS is defined
 //   qrn_vf_fp16       rounded to IEEE fp16, ties to even; too large ones become infinite
 //   qrn_vf_top        the largest lane
+//   qrn_vf_all_below  is a < b in every lane?
+//   qrn_vf_sums       lane i is the sum of the lanes of v[i], for QRN_VF vectors
 //   qrn_vs            a sum of floats in double: starts as qrn_vs_zero, takes the lanes of a vector
 //                     with qrn_vs_add; qrn_vs_over are the sums of the lanes divided by a number,
 //                     qrn_vs_total is that of all

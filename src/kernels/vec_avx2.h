@@ -5,6 +5,7 @@
 #define QRN_KERNELS_VEC_AVX2_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define QRN_VF 8
@@ -54,6 +55,14 @@ static inline float qrn_vf_top(qrn_vf a) {
     __m128 v = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
     v = _mm_max_ps(v, _mm_movehl_ps(v, v));
     return _mm_cvtss_f32(_mm_max_ss(v, _mm_movehdup_ps(v)));
+}
+static inline bool qrn_vf_all_below(qrn_vf a, qrn_vf b) {
+    return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_LT_OQ)) == 0xff;
+}
+static inline qrn_vf qrn_vf_sums(const qrn_vf *v) {
+    __m256 a = _mm256_hadd_ps(_mm256_hadd_ps(v[0], v[1]), _mm256_hadd_ps(v[2], v[3]));
+    __m256 b = _mm256_hadd_ps(_mm256_hadd_ps(v[4], v[5]), _mm256_hadd_ps(v[6], v[7]));
+    return _mm256_permute2f128_ps(a, b, 0x20) + _mm256_permute2f128_ps(a, b, 0x31);
 }
 
 typedef struct qrn_vs {

@@ -5,6 +5,7 @@
 #define QRN_KERNELS_VEC_AVX512_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define QRN_VF 16
@@ -42,6 +43,24 @@ static inline qrn_vf qrn_vf_fp16(qrn_vf a) {
     return _mm512_cvtph_ps(_mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 static inline float qrn_vf_top(qrn_vf a) { return _mm512_reduce_max_ps(a); }
+static inline bool qrn_vf_all_below(qrn_vf a, qrn_vf b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ) == 0xffff;
+}
+// The sums of four vectors in each quarter.
+static inline qrn_vf qrn_vf_sums_of_4(const qrn_vf *v) {
+    __m512 a = _mm512_unpacklo_ps(v[0], v[1]) + _mm512_unpackhi_ps(v[0], v[1]);
+    __m512 b = _mm512_unpacklo_ps(v[2], v[3]) + _mm512_unpackhi_ps(v[2], v[3]);
+    __m512d c = _mm512_castps_pd(a), d = _mm512_castps_pd(b);
+    return _mm512_castpd_ps(_mm512_unpacklo_pd(c, d)) + _mm512_castpd_ps(_mm512_unpackhi_pd(c, d));
+}
+// Neighbouring quarters of both are added.
+static inline qrn_vf qrn_vf_fold(qrn_vf a, qrn_vf b) {
+    return _mm512_shuffle_f32x4(a, b, 0x88) + _mm512_shuffle_f32x4(a, b, 0xdd);
+}
+static inline qrn_vf qrn_vf_sums(const qrn_vf *v) {
+    return qrn_vf_fold(qrn_vf_fold(qrn_vf_sums_of_4(v), qrn_vf_sums_of_4(v + 4)),
+                       qrn_vf_fold(qrn_vf_sums_of_4(v + 8), qrn_vf_sums_of_4(v + 12)));
+}
 
 #define QRN_VF_32NDS
 static inline qrn_vf qrn_vf_32nds(qrn_vf t) {

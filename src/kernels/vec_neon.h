@@ -5,6 +5,7 @@
 #define QRN_KERNELS_VEC_NEON_H
 
 #include <arm_neon.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define QRN_VF 4
@@ -50,6 +51,10 @@ static inline qrn_vf qrn_vf_scale(qrn_vf a, qrn_vf n) {
 }
 static inline qrn_vf qrn_vf_fp16(qrn_vf a) { return vcvt_f32_f16(vcvt_f16_f32(a)); }
 static inline float qrn_vf_top(qrn_vf a) { return vmaxnmvq_f32(a); }
+static inline bool qrn_vf_all_below(qrn_vf a, qrn_vf b) { return vminvq_u32(vcltq_f32(a, b)) != 0; }
+static inline qrn_vf qrn_vf_sums(const qrn_vf *v) {
+    return vpaddq_f32(vpaddq_f32(v[0], v[1]), vpaddq_f32(v[2], v[3]));
+}
 
 typedef struct qrn_vs {
     float64x2_t low, high;

@@ -278,6 +278,8 @@ static qrn_status run_kernel(const qrn_runner *r, execution *e, const qrn_step *
     j.call.follower = c->n ? &c->follower : NULL;
     if (s->scratch_bytes)
         j.call.scratch = e->arena + s->scratch_offset;
+    if (s->kernel->counts)
+        memset(j.call.scratch, 0, QRN_COUNTER);
     if (s->state_bytes)
         j.call.state = r->state + s->state_offset;
     uint32_t n_threads = qrn_pool_threads(opt->pool);

@@ -298,6 +298,8 @@ static void run_row(const qrn_kernel *row, built *b, const op_case *c, size_t sc
     for (uint32_t threads = 2; row->tasks && threads <= MAX_TASKS; threads += 3) {
         uint32_t n = row->tasks(&b->k, threads);
         assert_true(n <= threads);
+        if (n > 1 && row->counts)
+            memset(b->k.scratch, 0, QRN_COUNTER);
         if (n > 1)
             run_once(row, b, c, n);
     }

@@ -3,6 +3,7 @@
 // The checks of the recurrent, attention, signal, stateful and random ops of compiled graphs.
 #include "op_fuzz.h"
 
+#include "base/fp16.h"
 #include "kernels/attention/attention.h"
 #include "kernels/buffer/buffer.h"
 #include "kernels/random/random.h"
@@ -70,6 +71,31 @@ static void gqa_runs_whatever_its_check_accepts(void **state) {
                 HEADS(.causal = false)),
     };
     OP_FUZZ(qrn_cop_gqa, seeds, 4000);
+}
+
+// 2 matrices of keys, each for 3 heads of 4 queries.
+#define ATTENTION(...)                                                                             \
+    OP_ARGS(qrn_attention_args, .batch = {1, 2}, .rows = {3, 4}, .depth = 8, .width = 8,           \
+            .q = {0, 192, 96, 32, 8, 1}, .y = {0, 192, 96, 32, 8, 1}, .scale = 0.5, __VA_ARGS__)
+
+static void attention_runs_whatever_its_check_accepts(void **state) {
+    (void)state;
+    const op_seed seeds[] = {
+        OP_SEED(F32, "f32[2,3,4,8] f32[2,5,8] f32[2,5,8] - - f32[4,5] > f32[2,12,8]",
+                ATTENTION(.keys = {5, 0}, .k = {0, 0, 40, 8, 1}, .v = {0, 0, 40, 8, 1},
+                          .mask = {0, 0, 0, 0, 5, 1})),
+        OP_SEED(F32, "f32[192] f32[2,5,8] f32[2,5,8] f32[2,2,8] f32[2,2,8] > f32[192]",
+                ATTENTION(.keys = {5, 2}, .k = {0, 0, 40, 8, 1}, .v = {0, 0, 40, 8, 1},
+                          .more_k = {0, 0, 16, 8, 1}, .more_v = {0, 0, 16, 8, 1}, .causal = true)),
+        OP_SEED(F32, "f32[2,3,4,8] f32[8,50] f32[50,8] > f32[2,12,8]",
+                ATTENTION(.keys = {50, 0}, .k = {0, 0, 0, 1, 50}, .v = {0, 0, 0, 8, 1},
+                          .rule = QRN_FP16_WIDE_RANGE)),
+        OP_SEED(F32, "f32[40,9] f32[70,9] f32[70,5] > f32[40,5]",
+                OP_ARGS(qrn_attention_args, .batch = {1, 1}, .rows = {1, 40}, .keys = {70, 0},
+                        .depth = 9, .width = 5, .q = {0, 0, 0, 0, 9, 1}, .y = {0, 0, 0, 0, 5, 1},
+                        .k = {0, 0, 0, 9, 1}, .v = {0, 0, 0, 5, 1}, .scale = 1.0)),
+    };
+    OP_FUZZ(qrn_cop_attention, seeds, 6000);
 }
 
 static void rotary_runs_whatever_its_check_accepts(void **state) {
@@ -184,6 +210,28 @@ static void attention_needs_heads_and_caches_that_fit(void **state) {
         OP_SEED(F32, "f32[2,3,5,8] f32[2,5,5] f32[2,5,5] > f32[2,3,5,8]",
                 OP_ARGS(qrn_rotary_args, false)),
     };
+    const op_seed fused[] = {
+        // strides that leave an operand, or leave holes in the result
+        OP_SEED(F32, "f32[2,3,4,8] f32[2,5,8] f32[2,5,8] > f32[2,12,8]",
+                ATTENTION(.keys = {5, 0}, .k = {0, 0, 40, 9, 1}, .v = {0, 0, 40, 8, 1})),
+        OP_SEED(F32, "f32[2,3,4,8] f32[2,5,8] f32[2,5,8] > f32[2,12,8]",
+                ATTENTION(.keys = {5, 0}, .k = {1, 0, 40, 8, 1}, .v = {0, 0, 40, 8, 1})),
+        OP_SEED(F32, "f32[2,3,4,8] f32[2,5,8] f32[2,5,8] > f32[2,13,8]",
+                ATTENTION(.keys = {5, 0}, .k = {0, 0, 40, 8, 1}, .v = {0, 0, 40, 8, 1})),
+        OP_SEED(F32, "f32[191] f32[2,5,8] f32[2,5,8] > f32[192]",
+                ATTENTION(.keys = {5, 0}, .k = {0, 0, 40, 8, 1}, .v = {0, 0, 40, 8, 1})),
+        // more keys by repeating one, further keys that are not there, a mask that is too short
+        OP_SEED(F32, "f32[192] f32[8] f32[8] > f32[192]", ATTENTION(.keys = {9, 0}, .k = {0})),
+        OP_SEED(F32, "f32[192] f32[2,5,8] f32[2,5,8] > f32[192]",
+                ATTENTION(.keys = {5, 1}, .k = {0, 0, 40, 8, 1}, .v = {0, 0, 40, 8, 1})),
+        OP_SEED(F32, "f32[192] f32[2,5,8] f32[2,5,8] - - f32[4] > f32[192]",
+                ATTENTION(.keys = {5, 0}, .k = {0, 0, 40, 8, 1}, .v = {0, 0, 40, 8, 1},
+                          .mask = {0, 0, 0, 0, 0, 1})),
+        OP_SEED(F32, "f32[192] f32[2,2,8] f32[2,2,8] > f32[192]",
+                ATTENTION(.keys = {2, 0}, .k = {0, 0, 16, 8, 1}, .v = {0, 0, 16, 8, 1},
+                          .causal = true)),
+    };
+    OP_REFUSE(qrn_cop_attention, fused);
     OP_REFUSE(qrn_cop_gqa, gqa);
     OP_REFUSE(qrn_cop_rotary, rotary);
 }
@@ -224,6 +272,7 @@ int main(void) {
         TEST(lstm),
         TEST(gru),
         TEST(gqa),
+        TEST(attention),
         TEST(rotary),
         TEST(stft),
         TEST(buffer),

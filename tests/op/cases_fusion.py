@@ -68,6 +68,61 @@ def separate(f, heads, rows, keys, depth, mask, turned, scale):
     f.build(nodes, name=name)
 
 
+def cached(f, kv, group, rows, past, depth, mask="add", turned=False, repeated=False, kept=False):
+    """A cache and new keys and values joined, in groups of heads: as rows of one matrix, or with
+    keys and values repeated. `turned`: keys are cached by column. `kept`: what is joined is an
+    output, too."""
+    nodes, keys = [], past + rows
+
+    def add(pair):
+        nodes.append(pair[1])
+        return pair[0]
+
+    def join(name, shape, axis):
+        new = list(shape)
+        new[axis] = rows
+        parts = [q.Tensor(f"past_{name}", f.rng.normal(size=shape), "f32"),
+                 q.Tensor(f"new_{name}", f.rng.normal(size=new), "f32")]
+        y = q.Tensor(f"all_{name}", np.concatenate([t.real for t in parts], axis), "f32",
+                     kind="input" if kept else "native")
+        nodes.append(q.Node("Concat", parts, [y], {"axis": ("u32", axis)}))
+        return y
+
+    def repeat(x, name):
+        x = add(reshape(x, (kv, 1, *x.real.shape[1:]), name + "1"))
+        y = native(name + "2", np.repeat(x.real, group, 1))
+        nodes.append(q.Node("Tile", [x], [y], {"multiples": ("u32", [1, group, 1, 1])}))
+        return add(reshape(y, (kv * group, *x.real.shape[2:]), name + "3"))
+    query = q.Tensor("q", f.rng.normal(size=(kv * group, rows, depth)), "f32")
+    k = join("k", (kv, depth, past) if turned else (kv, past, depth), 2 if turned else 1)
+    v = join("v", (kv, past, depth), 1)
+    k = k if turned else add(transpose(k, [0, 2, 1], "kt"))
+    if repeated:
+        k, v, x = repeat(k, "k"), repeat(v, "v"), query
+    else:
+        x = add(reshape(query, (kv, group * rows, depth), "q1"))
+    s = add(product(x, k, "scores"))
+    c = number("root", depth ** 0.5)
+    y = native("scaled", s.real / c.real)
+    nodes.append(q.Node("ElementWiseDivide", [s, c], [y]))
+    s = add(reshape(y, (kv, group, rows, keys), "four"))
+    hidden = np.arange(keys) > past + np.arange(rows)[:, None]
+    hidden[:, past // 2:past] = True
+    m = q.Tensor("mask", np.where(hidden, -1e4 if mask == "add" else -np.inf, 0.0)[None, None],
+                 "f32")
+    y = native("masked", s.real + m.real)
+    nodes.append(q.Node("ElementWiseAdd", [s, m], [y]))
+    p = native("p", softmax(y.real))
+    nodes.append(q.Node("Softmax", [y], [p]))
+    p = add(reshape(p, (*x.real.shape[:2], keys), "p3"))
+    o = add(reshape(add(product(p, v, "o")), (kv * group, rows, depth), "o3"))
+    want = q.Tensor("y", o.real.transpose(1, 0, 2), "f32")
+    nodes.append(q.Node("Transpose", [o], [want], {"perm": ("u32", [1, 0, 2])}))
+    f.build(nodes, name=f"Attention_cached_{kv}x{group}x{rows}_{past}_{depth}_{mask}"
+            f"{'_turned' if turned else ''}{'_repeated' if repeated else ''}"
+            f"{'_kept' if kept else ''}")
+
+
 def packed(f, tokens, heads, depth):
     """As torch exports it: one matrix of queries, keys and values, and transposes."""
     width = heads * depth
@@ -200,6 +255,14 @@ def cases(f):
         for mask in (False, True):
             separate(f, heads, rows, keys, depth, mask, mask, 0.25)
             separate(f, heads, rows, keys, depth, mask, not mask, None)
+    for kv, group, rows, past, depth in ((3, 3, 1, 200, 64), (1, 4, 2, 31, 24), (2, 1, 1, 64, 16),
+                                         (2, 3, 9, 70, 40), (1, 8, 40, 33, 32)):
+        for turned in (False, True):
+            cached(f, kv, group, rows, past, depth, turned=turned)
+            cached(f, kv, group, rows, past, depth, turned=turned, repeated=True)
+    cached(f, 3, 3, 1, 200, 64, mask="infinite")
+    cached(f, 2, 2, 20, 90, 16, mask="infinite")
+    cached(f, 2, 3, 1, 50, 16, kept=True)
     for tokens, heads, depth in ((9, 2, 8), (37, 3, 32), (50, 4, 64)):
         packed(f, tokens, heads, depth)
 

@@ -3,6 +3,7 @@
 // Ops of a compiled graph, group seq: attributes, and what makes a step safe to run.
 #include "compiler/ops/check.h"
 
+#include "base/fp16.h"
 #include "kernels/attention/attention.h"
 #include "kernels/buffer/buffer.h"
 #include "kernels/random/random.h"
@@ -190,6 +191,84 @@ static const char *check_gqa(const qrn_kcall *k, qrn_domain domain) {
     return NULL;
 }
 
+// Does an operand hold `first` and what lies at most so many times a stride behind it?
+static bool is_inside(const qrn_view *v, const uint32_t *strides, uint32_t n, const size_t *dims) {
+    size_t count = qrn_view_count(v), at = strides[QRN_ATT_FIRST];
+    for (uint32_t i = 1; i < n; i++) {
+        size_t way = strides[i] * (dims[i] - 1); // both below 2^32
+        if (at >= count || way >= count)
+            return false;
+        at += way;
+    }
+    return at < count;
+}
+
+// Is every element of the result written once? Its dimensions, the fastest first, follow each other
+// without a gap.
+static bool is_filled(const qrn_view *y, const uint32_t *strides, const size_t *dims) {
+    size_t next = 1;
+    bool done[QRN_ATT_ROW_STRIDES] = {true};
+    for (uint32_t round = 1; round < QRN_ATT_ROW_STRIDES; round++) {
+        uint32_t least = 0;
+        for (uint32_t i = 1; i < QRN_ATT_ROW_STRIDES; i++)
+            if (!done[i] &&
+                (!least || (dims[i] > 1 && (dims[least] == 1 || strides[i] < strides[least]))))
+                least = i;
+        done[least] = true;
+        if (dims[least] > 1 && strides[least] != next)
+            return false;
+        if (!qrn_mul_size(next, dims[least], &next))
+            return false;
+    }
+    return next == qrn_view_count(y) && strides[QRN_ATT_FIRST] == 0;
+}
+
+static const char *check_segment(const qrn_kcall *k, uint32_t which) {
+    const qrn_attention_args *a = k->args;
+    const qrn_view *keys = qrn_chk_in(k, which ? QRN_ATT_MORE_K : QRN_ATT_K);
+    const qrn_view *values = qrn_chk_in(k, which ? QRN_ATT_MORE_V : QRN_ATT_V);
+    size_t n = a->keys[which], area;
+    QRN_NEED(!keys == !n && !values == !n, "keys or values are missing, or too many");
+    if (n == 0)
+        return NULL;
+    const size_t k_sizes[] = {1, a->batch[0], a->batch[1], n, a->depth};
+    const size_t v_sizes[] = {1, a->batch[0], a->batch[1], n, a->width};
+    QRN_NEED(is_inside(keys, which ? a->more_k : a->k, QRN_ATT_KEY_STRIDES, k_sizes) &&
+                 is_inside(values, which ? a->more_v : a->v, QRN_ATT_KEY_STRIDES, v_sizes),
+             "a stride leads out of keys or values");
+    QRN_NEED(qrn_mul_size(n, a->depth, &area) && area <= qrn_view_count(keys) &&
+                 qrn_mul_size(n, a->width, &area) && area <= qrn_view_count(values),
+             "more keys than an operand has");
+    return NULL;
+}
+
+static const char *check_attention(const qrn_kcall *k, qrn_domain domain) {
+    const qrn_attention_args *a = k->args;
+    const qrn_view *mask = qrn_chk_in(k, QRN_ATT_MASK);
+    QRN_NEED_ALSO(qrn_chk_all_real(k, domain));
+    QRN_NEED(a->batch[0] && a->batch[1] && a->rows[0] && a->rows[1] && a->keys[0] && a->depth &&
+                 a->width,
+             "a size is 0");
+    QRN_NEED(a->rule <= QRN_FP16_AS_F32, "rule is unknown");
+    QRN_NEED_ALSO(check_segment(k, 0));
+    QRN_NEED_ALSO(check_segment(k, 1));
+    size_t keys = (size_t)a->keys[0] + a->keys[1], room;
+    QRN_NEED(keys <= UINT32_MAX && qrn_mul_size(keys, a->batch[0], &room) &&
+                 qrn_mul_size(room, a->batch[1], &room) &&
+                 qrn_mul_size(room, (size_t)a->width + 64, &room) && room <= SIZE_MAX / 256,
+             "sums of all keys are larger than memory can be");
+    const size_t q[] = {1, a->batch[0], a->batch[1], a->rows[0], a->rows[1], a->depth};
+    const size_t m[] = {1, a->batch[0], a->batch[1], a->rows[0], a->rows[1], keys};
+    const size_t y[] = {1, a->batch[0], a->batch[1], a->rows[0], a->rows[1], a->width};
+    QRN_NEED(is_filled(k->out[0], a->y, y), "the strides of out[0] do not fill it");
+    QRN_NEED(is_inside(k->in[QRN_ATT_Q], a->q, QRN_ATT_ROW_STRIDES, q),
+             "a stride leads out of the queries");
+    QRN_NEED(!mask || is_inside(mask, a->mask, QRN_ATT_ROW_STRIDES, m),
+             "a stride leads out of the mask");
+    QRN_NEED(!a->causal || a->rows[1] <= keys, "fewer keys than queries in a causal op");
+    return NULL;
+}
+
 static const char *check_rotary(const qrn_kcall *k, qrn_domain domain) {
     enum { X, COS, SIN, POSITIONS };
     const qrn_view *x = k->in[X], *table = k->in[COS], *positions = qrn_chk_in(k, POSITIONS);
@@ -269,6 +348,15 @@ static const qrn_attr gru_attrs[] = {QRN_ATTR(qrn_gru_args, reverse),
 static const qrn_attr gqa_attrs[] = {QRN_ATTR(qrn_gqa_args, q_heads),
                                      QRN_ATTR(qrn_gqa_args, kv_heads),
                                      QRN_ATTR(qrn_gqa_args, scale), QRN_ATTR(qrn_gqa_args, causal)};
+static const qrn_attr attention_attrs[] = {
+    QRN_ATTR_ARRAY(qrn_attention_args, batch),  QRN_ATTR_ARRAY(qrn_attention_args, rows),
+    QRN_ATTR_ARRAY(qrn_attention_args, keys),   QRN_ATTR(qrn_attention_args, depth),
+    QRN_ATTR(qrn_attention_args, width),        QRN_ATTR_ARRAY(qrn_attention_args, q),
+    QRN_ATTR_ARRAY(qrn_attention_args, mask),   QRN_ATTR_ARRAY(qrn_attention_args, y),
+    QRN_ATTR_ARRAY(qrn_attention_args, k),      QRN_ATTR_ARRAY(qrn_attention_args, v),
+    QRN_ATTR_ARRAY(qrn_attention_args, more_k), QRN_ATTR_ARRAY(qrn_attention_args, more_v),
+    QRN_ATTR(qrn_attention_args, scale),        QRN_ATTR(qrn_attention_args, causal),
+    QRN_ATTR(qrn_attention_args, rule)};
 static const qrn_attr rotary_attrs[] = {QRN_ATTR(qrn_rotary_args, interleaved)};
 static const qrn_attr stft_attrs[] = {QRN_ATTR(qrn_stft_args, length),
                                       QRN_ATTR(qrn_stft_args, step)};
@@ -287,6 +375,9 @@ const qrn_cop qrn_cop_gru = {QRN_COP_HEAD(gru),       QRN_COP_ATTRS(gru_attrs),
                              .check = check_gru,      .state = gru_state};
 const qrn_cop qrn_cop_gqa = {QRN_COP_HEAD(gqa), QRN_COP_ATTRS(gqa_attrs), QRN_COP_IN(3, 7, 7),
                              QRN_COP_OUT(1, 3, 1), .check = check_gqa};
+const qrn_cop qrn_cop_attention = {QRN_COP_HEAD(attention), QRN_COP_ATTRS(attention_attrs),
+                                   QRN_COP_IN(3, QRN_ATT_IN, 7), QRN_COP_OUT(1, 1, 1),
+                                   .check = check_attention};
 const qrn_cop qrn_cop_rotary = {QRN_COP_HEAD(rotary), QRN_COP_ATTRS(rotary_attrs),
                                 QRN_COP_IN(3, 4, 7), QRN_COP_OUT(1, 1, 1), .check = check_rotary};
 const qrn_cop qrn_cop_stft = {QRN_COP_HEAD(stft), QRN_COP_ATTRS(stft_attrs), QRN_COP_IN(1, 2, 1),
