@@ -7,6 +7,7 @@
 #include "kernels/attention/attention_rows.h"
 
 #include "kernels/gemm/tiles/gemm_f32.h"
+#include "kernels/lanes.h"
 
 #include <math.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static sizes sizes_of(const qrn_attention_args *a, size_t tile) {
     n.blocks = (rows + n.block - 1) / n.block;
     n.task = n.keys * a->depth + n.keys * n.value_panels * QRN_PANEL + // packed keys and values
              2 * qrn_att_padded(n.all_panels) +                        // longest, gap
-             n.block * (n.keys + a->depth + n.value_panels * QRN_PANEL);
+             n.keys + n.block * (n.keys + a->depth + n.value_panels * QRN_PANEL);
     return n;
 }
 
@@ -53,6 +54,7 @@ typedef struct many {
     float *longest;        // [panels] length of the longest key
     float *gap;            // [panels] see find_gaps
     float reach;           // length of the longest key of all
+    float *room;           // [keys]
     float *scores, *q, *y; // of a block: [block][keys], [block][depth], [block][value panels * 32]
 } many;
 
@@ -101,19 +103,34 @@ typedef struct block {
     size_t first, last; // panels of keys that count: [first, last)
 } block;
 
+// Sum of squares, in lanes that compilers make vectors of.
+static float squares_of(const float *x, size_t n) {
+    float lane[QRN_LANES] = {0}, sum = 0;
+    size_t i = 0;
+    for (; i + QRN_LANES <= n; i += QRN_LANES)
+        for (size_t l = 0; l < QRN_LANES; l++)
+            lane[l] += x[i + l] * x[i + l];
+    for (; i < n; i++)
+        sum += x[i] * x[i];
+    for (size_t l = 0; l < QRN_LANES; l++)
+        sum += lane[l];
+    return sum;
+}
+
 static void take_queries(const many *m, block *b) {
     const qrn_attention_args *a = m->a;
     const float *src = m->k->in[QRN_ATT_Q]->data;
     float most = 0;
     for (size_t i = 0; i < b->rows; i++) {
         const float *row = src + qrn_att_row_at(a, a->q, m->batch, b->row + i);
-        float *q = m->q + i * a->depth, sum = 0;
-        for (size_t d = 0; d < a->depth; d++)
+        float *q = m->q + i * a->depth;
+        if (a->q[QRN_ATT_COL] == 1)
+            memcpy(q, row, a->depth * sizeof *q);
+        for (size_t d = 0; a->q[QRN_ATT_COL] != 1 && d < a->depth; d++)
             q[d] = row[d * a->q[QRN_ATT_COL]];
         if (qrn_att_rounds(a))
             m->vec->round(q, a->depth, a->rule);
-        for (size_t d = 0; d < a->depth; d++)
-            sum += q[d] * q[d];
+        float sum = squares_of(q, a->depth);
         most = sum > most || isnan(sum) ? sum : most;
     }
     b->longest = sqrtf(most);
@@ -200,29 +217,41 @@ static void multiply(const many *m, const block *b) {
                                                     .length = a->depth});
 }
 
-// Sums of products of a row become weights, those of keys that are not there or not seen 0.
-static float weigh(const many *m, const block *b, size_t i) {
+// Scores of a row: sums of products of those keys of a segment that are in the range, -infinity for
+// keys that are not there or not seen. `room`: for a mask that does not lie side by side.
+static void score_segment(const many *m, const block *b, size_t i, uint32_t which, float *room) {
     const qrn_attention_args *a = m->a;
-    float *row = m->scores + i * m->n.keys, strided[QRN_PANEL];
-    size_t sees = qrn_att_visible(a, b->row + i), at = b->first * QRN_PANEL;
-    size_t n = (b->last - b->first) * QRN_PANEL, first;
-    for (size_t p = b->first; p < b->last; p++) {
-        size_t some = keys_of_panel(m, p, &first);
-        const float *mask = mask_at(m, b->row + i, first);
-        float *s = row + p * QRN_PANEL;
-        some = sees <= first ? 0 : sees - first < some ? sees - first : some;
-        for (size_t j = 0; mask && a->mask[QRN_ATT_COL] != 1 && j < some; j++)
-            strided[j] = mask[j * a->mask[QRN_ATT_COL]];
-        mask = mask && a->mask[QRN_ATT_COL] != 1 ? strided : mask;
-        if (some)
-            m->vec->score(a, s, mask, some);
-        for (size_t j = some; j < QRN_PANEL; j++)
-            s[j] = -INFINITY;
+    size_t begin = which * m->n.panels[0], end = begin + m->n.panels[which];
+    begin = begin > b->first ? begin : b->first;
+    end = end < b->last ? end : b->last;
+    if (begin >= end)
+        return;
+    float *s = m->scores + i * m->n.keys + begin * QRN_PANEL;
+    size_t from = begin * QRN_PANEL - place_of(m, which), n = (end - begin) * QRN_PANEL;
+    size_t first = from + (which ? a->keys[0] : 0), sees = qrn_att_visible(a, b->row + i);
+    size_t there = a->keys[which] - from < n ? a->keys[which] - from : n;
+    there = sees <= first ? 0 : sees - first < there ? sees - first : there;
+    const float *mask = mask_at(m, b->row + i, first);
+    if (mask && a->mask[QRN_ATT_COL] != 1) {
+        for (size_t j = 0; j < there; j++)
+            room[j] = mask[j * a->mask[QRN_ATT_COL]];
+        mask = room;
     }
-    float top = m->vec->top(row + at, n);
+    m->vec->score(a, s, mask, there);
+    for (size_t j = there; j < n; j++)
+        s[j] = -INFINITY;
+}
+
+// Sums of products of a row become weights; 1 / their sum.
+static float weigh(const many *m, const block *b, size_t i) {
+    float *row = m->scores + i * m->n.keys + b->first * QRN_PANEL;
+    size_t n = (b->last - b->first) * QRN_PANEL;
+    score_segment(m, b, i, 0, m->room);
+    score_segment(m, b, i, 1, m->room);
+    float top = m->vec->top(row, n);
     if (top != -INFINITY)
-        return (float)(1 / m->vec->weigh(row + at, n, top));
-    memset(row + at, 0, n * sizeof *row);
+        return (float)(1 / m->vec->weigh(row, n, top));
+    memset(row, 0, n * sizeof *row);
     return 0.0f;
 }
 
@@ -268,8 +297,8 @@ static void take_matrix(many *m, size_t batch) {
     pack_segment(m, 0);
     pack_segment(m, 1);
     m->reach = 0;
-    for (size_t p = 0; p < m->n.all_panels; p++) // NaN stays
-        m->reach = m->longest[p] <= m->reach ? m->reach : m->longest[p];
+    for (size_t p = 0; p < m->n.all_panels; p++)
+        m->reach = m->longest[p] > m->reach || isnan(m->longest[p]) ? m->longest[p] : m->reach;
 }
 
 static qrn_status run(const qrn_kcall *k, const qrn_gemm_f32_kernel *gemm,
@@ -285,6 +314,7 @@ static qrn_status run(const qrn_kcall *k, const qrn_gemm_f32_kernel *gemm,
     m.scores = m.gap + qrn_att_padded(m.n.all_panels);
     m.q = m.scores + m.n.block * m.n.keys;
     m.y = m.q + m.n.block * a->depth;
+    m.room = m.y + m.n.block * m.n.value_panels * QRN_PANEL;
     qrn_split(qrn_att_batches(a) * m.n.blocks, 1, k->task, k->n_tasks, &begin, &end);
     for (size_t i = begin; i < end; i++) {
         if (i / m.n.blocks != m.batch)
