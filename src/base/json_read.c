@@ -5,12 +5,13 @@
 #include "base/json_read.h"
 
 #include "base/file.h"
+#include "base/strmap.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 #define MAX_DEPTH 64
-#define MAX_KEYS 10000 // of an object: each is compared with all others
+#define FEW_KEYS 16 // of an object: more are found by a map, not by comparing each with all others
 
 typedef struct reader {
     const char *name, *at, *end;
@@ -198,18 +199,44 @@ static qrn_status read_number(reader *r, qrn_json *v) {
 
 static qrn_status read_value(reader *r, unsigned depth, qrn_json *v);
 
-static qrn_status read_key(reader *r, const qrn_json *object, qrn_json *v) {
+// An object while it is read. Vocabularies have hundred thousands of keys: `keys` holds all of them
+// once there are more than a few.
+typedef struct keyed {
+    qrn_json *list;
+    qrn_strmap keys;
+} keyed;
+
+// The member that has the key already, or NULL.
+static const qrn_json *find_key(const keyed *k, const char *key) {
+    if (k->keys.n)
+        return qrn_strmap_get(&k->keys, key);
+    for (const qrn_json *o = k->list->first; o; o = o->next)
+        if (strcmp(o->key, key) == 0)
+            return o;
+    return NULL;
+}
+
+static bool keep_key(keyed *k, qrn_json *v) {
+    if (k->list->n < FEW_KEYS)
+        return true;
+    for (qrn_json *o = k->keys.n ? NULL : k->list->first; o; o = o->next)
+        if (!qrn_strmap_put(&k->keys, o->key, o))
+            return false;
+    return qrn_strmap_put(&k->keys, v->key, v);
+}
+
+static qrn_status read_key(reader *r, keyed *k, qrn_json *v) {
     if (r->at == r->end || *r->at != '"')
         return wrong(r, "expected a key in quotes");
     r->at++;
     v->line = r->line;
     QRN_TRY(read_string(r, &v->key));
-    if (object->n == MAX_KEYS)
-        return wrong(r, "too many keys in an object");
-    for (const qrn_json *o = object->first; o; o = o->next)
-        if (strcmp(o->key, v->key) == 0)
-            return QRN_FAIL(QRN_E_ARGUMENT, "%s:%u: the key \"%s\" stands on line %u already",
-                            r->name, r->line, v->key, o->line);
+    const qrn_json *o = find_key(k, v->key);
+    if (o)
+        return QRN_FAIL(QRN_E_ARGUMENT, "%s:%u: the key \"%s\" stands on line %u already", r->name,
+                        r->line, v->key, o->line);
+    if (!keep_key(k, v))
+        return no_memory(r);
     QRN_TRY(skip(r));
     if (r->at == r->end || *r->at != ':')
         return wrong(r, "expected ':' behind a key");
@@ -218,11 +245,10 @@ static qrn_status read_key(reader *r, const qrn_json *object, qrn_json *v) {
 }
 
 // Behind the opening bracket.
-static qrn_status read_list(reader *r, unsigned depth, qrn_json *list) {
+static qrn_status read_members(reader *r, unsigned depth, keyed *k) {
+    qrn_json *list = k->list;
     char close = list->kind == QRN_JSON_OBJECT ? '}' : ']';
     qrn_json **end = &list->first;
-    if (depth == MAX_DEPTH)
-        return wrong(r, "too deeply nested");
     QRN_TRY(skip(r));
     if (r->at < r->end && *r->at == close) {
         r->at++;
@@ -234,7 +260,7 @@ static qrn_status read_list(reader *r, unsigned depth, qrn_json *list) {
             return no_memory(r);
         v->line = r->line;
         if (list->kind == QRN_JSON_OBJECT)
-            QRN_TRY(read_key(r, list, v));
+            QRN_TRY(read_key(r, k, v));
         QRN_TRY(read_value(r, depth + 1, v));
         *end = v;
         end = &v->next;
@@ -248,6 +274,15 @@ static qrn_status read_list(reader *r, unsigned depth, qrn_json *list) {
             return QRN_OK;
         QRN_TRY(skip(r));
     }
+}
+
+static qrn_status read_list(reader *r, unsigned depth, qrn_json *list) {
+    if (depth == MAX_DEPTH)
+        return wrong(r, "too deeply nested");
+    keyed k = {.list = list};
+    qrn_status s = read_members(r, depth, &k);
+    qrn_strmap_clear(&k.keys);
+    return s;
 }
 
 static qrn_status read_value(reader *r, unsigned depth, qrn_json *v) {

@@ -127,22 +127,30 @@ static void broken_texts_fail_with_line_and_reason(void **state) {
     }
 }
 
-static void depth_and_keys_are_bounded(void **state) {
+static void depth_is_bounded(void **state) {
     (void)state;
     char deep[200];
     memset(deep, '[', sizeof deep);
     deep[sizeof deep - 1] = '\0';
     assert_null(read_text(deep));
     assert_string_equal(qrn_message(), "t:1: too deeply nested");
-    size_t room = 20000 * 12;
-    char *many = malloc(room), *at = many;
+}
+
+static void vocabularies_of_many_keys_are_read_and_a_double_key_is_found(void **state) {
+    (void)state;
+    enum { KEYS = 200000 };
+    char *many = malloc(KEYS * 16), *at = many;
     *at++ = '{';
-    for (int i = 0; i < 20000; i++)
+    for (int i = 0; i < KEYS; i++)
         at += sprintf(at, "\"%d\":0,", i);
-    *at = '\0';
+    sprintf(at, "\"x\":0}");
+    const qrn_json *v = read_text(many);
+    assert_non_null(v);
+    assert_int_equal(v->n, KEYS + 1);
+    sprintf(at, "\"777\":0}");
     assert_null(read_text(many));
     free(many);
-    assert_string_equal(qrn_message(), "t:1: too many keys in an object");
+    assert_string_equal(qrn_message(), "t:1: the key \"777\" stands on line 1 already");
 }
 
 static void no_start_of_a_text_is_misread(void **state) {
@@ -170,7 +178,8 @@ int main(void) {
         cmocka_unit_test(comments_and_spaces_are_passed_over),
         cmocka_unit_test(escapes_are_characters),
         cmocka_unit_test(broken_texts_fail_with_line_and_reason),
-        cmocka_unit_test(depth_and_keys_are_bounded),
+        cmocka_unit_test(depth_is_bounded),
+        cmocka_unit_test(vocabularies_of_many_keys_are_read_and_a_double_key_is_found),
         cmocka_unit_test(no_start_of_a_text_is_misread),
         cmocka_unit_test(a_missing_file_is_named),
     };
