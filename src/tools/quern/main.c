@@ -25,6 +25,7 @@ const qt_command *const qt_commands[] = {&qt_run,
                                          &qt_quantize_command,
                                          &qt_wrap,
                                          &qt_import,
+                                         &qt_generate,
                                          NULL};
 
 static int run_command(const qt_command *c, int argc, char **argv) {

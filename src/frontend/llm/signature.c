@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+//
+// Roles by name and shape.
+#include "frontend/llm/signature.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_LAYERS 1024
+
+// Names in use for each role; %u is the layer. The first one is Quern's own.
+static const char *const ids_names[] = {"ids", "input_ids", "tokens", NULL};
+static const char *const cos_names[] = {"cos", "position_ids_cos", "rope_cos", NULL};
+static const char *const sin_names[] = {"sin", "position_ids_sin", "rope_sin", NULL};
+static const char *const mask_names[] = {"mask", "attention_mask", "atten_mask", NULL};
+static const char *const logits_names[] = {"logits", NULL};
+static const char *const past_k_names[] = {"past_k_%u", "past_key_%u", "past_key_values.%u.key",
+                                           "past_key_%u_in", NULL};
+static const char *const past_v_names[] = {"past_v_%u", "past_value_%u", "past_key_values.%u.value",
+                                           "past_value_%u_in", NULL};
+static const char *const new_k_names[] = {"new_k_%u", "present_key_%u", "present.%u.key",
+                                          "past_key_%u_out", NULL};
+static const char *const new_v_names[] = {"new_v_%u", "present_value_%u", "present.%u.value",
+                                          "past_value_%u_out", NULL};
+
+#define NONE UINT32_MAX
+
+// A pattern of the tables with the layer in it.
+static void name_of(const char *pattern, uint32_t layer, char *to, size_t size) {
+    const char *mark = strstr(pattern, "%u");
+    if (mark)
+        snprintf(to, size, "%.*s%u%s", (int)(mark - pattern), pattern, layer, mark + 2);
+    else
+        snprintf(to, size, "%s", pattern);
+}
+
+static uint32_t find(const ql_tensor *list, uint32_t n, const char *const *names, uint32_t layer) {
+    for (; *names; names++) {
+        char name[64];
+        name_of(*names, layer, name, sizeof name);
+        for (uint32_t i = 0; i < n; i++)
+            if (strcmp(list[i].name, name) == 0)
+                return i;
+    }
+    return NONE;
+}
+
+// "x [1,2], y [3]", as much as fits.
+static void list_tensors(const ql_tensor *list, uint32_t n, char *to, size_t size) {
+    size_t at = 0;
+    to[0] = '\0';
+    for (uint32_t i = 0; i < n && at + 80 < size; i++) {
+        at += (size_t)snprintf(to + at, size - at, "%s%.40s [", i ? ", " : "", list[i].name);
+        for (uint32_t d = 0; d < list[i].rank && at + 16 < size; d++)
+            at += (size_t)snprintf(to + at, size - at, "%s%u", d ? "," : "", list[i].dims[d]);
+        at += (size_t)snprintf(to + at, size - at, "]");
+    }
+    if (at + 80 >= size)
+        snprintf(to + at, size - at, ", ...");
+}
+
+static qrn_status missing(const ql_graph *g, const char *kind, const char *names) {
+    char have[400];
+    bool inputs = strcmp(kind, "input") == 0;
+    list_tensors(inputs ? g->inputs : g->outputs, inputs ? g->n_inputs : g->n_outputs, have,
+                 sizeof have);
+    return QRN_FAIL(QRN_E_ARGUMENT,
+                    "%s: graph '%s' is not one of a language model: it has no %s '%s'; its %ss are "
+                    "%s",
+                    g->file, g->name, kind, names, kind, have);
+}
+
+static qrn_status misshapen(const ql_graph *g, const ql_tensor *t, const char *expected) {
+    char have[160];
+    list_tensors(t, 1, have, sizeof have);
+    return QRN_FAIL(QRN_E_SHAPE, "%s: graph '%s': %s, expected %s", g->file, g->name, have,
+                    expected);
+}
+
+// The last two dimensions, all before them being 1.
+static bool is_matrix(const ql_tensor *t, uint32_t *rows, uint32_t *columns) {
+    if (t->rank < 2 || t->rank > QL_MAX_RANK)
+        return false;
+    for (uint32_t i = 0; i + 2 < t->rank; i++)
+        if (t->dims[i] != 1)
+            return false;
+    *rows = t->dims[t->rank - 2];
+    *columns = t->dims[t->rank - 1];
+    return true;
+}
+
+static bool is_cache(const ql_tensor *t, uint32_t *heads, uint32_t *rows, uint32_t *columns) {
+    if (t->rank < 3 || t->rank > 4 || (t->rank == 4 && t->dims[0] != 1))
+        return false;
+    *heads = t->dims[t->rank - 3];
+    *rows = t->dims[t->rank - 2];
+    *columns = t->dims[t->rank - 1];
+    return true;
+}
+
+// Inputs that are neither ids nor the past.
+static qrn_status find_inputs(const ql_graph *g, ql_signature *s) {
+    const struct {
+        const char *const *names;
+        uint32_t *at;
+    } wanted[] = {
+        {ids_names, &s->ids}, {cos_names, &s->cos}, {sin_names, &s->sin}, {mask_names, &s->mask}};
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        *wanted[i].at = find(g->inputs, g->n_inputs, wanted[i].names, 0);
+        if (*wanted[i].at == NONE)
+            return missing(g, "input", wanted[i].names[0]);
+    }
+    s->logits = find(g->outputs, g->n_outputs, logits_names, 0);
+    return s->logits == NONE ? missing(g, "output", logits_names[0]) : QRN_OK;
+}
+
+static qrn_status check_shapes(const ql_graph *g, ql_signature *s) {
+    uint32_t rows, columns;
+    const ql_tensor *ids = &g->inputs[s->ids], *logits = &g->outputs[s->logits];
+    if (!is_matrix(ids, &rows, &s->tokens) || rows != 1)
+        return misshapen(g, ids, "[1, tokens]");
+    if (!is_matrix(logits, &rows, &s->vocab) || rows != s->tokens)
+        return misshapen(g, logits, "a row for each of the tokens of 'ids'");
+    const uint32_t angles[] = {s->cos, s->sin};
+    for (size_t i = 0; i < 2; i++) {
+        const ql_tensor *t = &g->inputs[angles[i]];
+        if (!is_matrix(t, &rows, &columns) || rows != s->tokens ||
+            (columns != s->head_dim && 2 * columns != s->head_dim))
+            return misshapen(g, t, "[.., tokens, numbers of a head]");
+    }
+    const ql_tensor *mask = &g->inputs[s->mask];
+    if (!is_matrix(mask, &rows, &columns) || rows != s->tokens || columns != s->past + s->tokens)
+        return misshapen(g, mask, "[.., tokens, past + tokens]");
+    return QRN_OK;
+}
+
+// One of the four lists of caches; the first tensor of all sets the sizes.
+static qrn_status find_caches(const ql_graph *g, bool inputs, const char *const *names,
+                              qrn_arena *arena, ql_signature *s, const uint32_t **out) {
+    uint32_t *list = qrn_arena_alloc(arena, s->layers * sizeof *list), heads, rows, columns;
+    if (!list)
+        return QRN_FAIL(QRN_E_MEM, "%s: no memory", g->file);
+    for (uint32_t i = 0; i < s->layers; i++) {
+        const ql_tensor *all = inputs ? g->inputs : g->outputs;
+        list[i] = find(all, inputs ? g->n_inputs : g->n_outputs, names, i);
+        if (list[i] == NONE) {
+            char name[64];
+            name_of(names[0], i, name, sizeof name);
+            return missing(g, inputs ? "input" : "output", name);
+        }
+        const ql_tensor *t = &all[list[i]];
+        if (!is_cache(t, &heads, &rows, &columns))
+            return misshapen(g, t, "[1, KV heads, positions, numbers of a head]");
+        if (s->kv_heads == 0) {
+            s->kv_heads = heads;
+            s->head_dim = columns;
+        }
+        if (inputs && s->past == 0)
+            s->past = rows;
+        if (heads != s->kv_heads || columns != s->head_dim ||
+            rows != (inputs ? s->past : s->tokens) || rows == 0 || heads == 0 || columns == 0)
+            return misshapen(g, t,
+                             inputs ? "the shape of the other inputs of the past"
+                                    : "the shape of the other outputs for the cache");
+    }
+    *out = list;
+    return QRN_OK;
+}
+
+static qrn_status check_types(const ql_graph *g, const ql_signature *s) {
+    Qnn_DataType_t ids = g->inputs[s->ids].type;
+    if (ids != QNN_DATATYPE_INT_32 && ids != QNN_DATATYPE_UINT_32 && ids != QNN_DATATYPE_INT_64)
+        return QRN_FAIL(QRN_E_DTYPE, "%s: graph '%s': '%s' is of type 0x%04x, expected int32",
+                        g->file, g->name, g->inputs[s->ids].name, (unsigned)ids);
+    for (uint32_t i = 0; i < g->n_inputs + g->n_outputs; i++) {
+        const ql_tensor *t = i < g->n_inputs ? &g->inputs[i] : &g->outputs[i - g->n_inputs];
+        if (i != s->ids && (ql_tensor_bytes(t) == 0 || t->type == QNN_DATATYPE_INT_64))
+            return QRN_FAIL(QRN_E_DTYPE,
+                            "%s: graph '%s': '%s' is of type 0x%04x, expected float32, "
+                            "float16 or fixed point of 8 or 16 bits with one scale",
+                            g->file, g->name, t->name, (unsigned)t->type);
+    }
+    return QRN_OK;
+}
+
+// Every input must have a value.
+static qrn_status check_all_used(const ql_graph *g, const ql_signature *s) {
+    uint32_t known = 4 + (s->past ? 2 * s->layers : 0);
+    if (g->n_inputs == known)
+        return QRN_OK;
+    for (uint32_t i = 0; i < g->n_inputs; i++) {
+        bool used = i == s->ids || i == s->cos || i == s->sin || i == s->mask;
+        for (uint32_t k = 0; s->past && k < s->layers && !used; k++)
+            used = i == s->past_k[k] || i == s->past_v[k];
+        if (!used)
+            return QRN_FAIL(QRN_E_ARGUMENT,
+                            "%s: graph '%s': nobody knows what input '%s' is for; expected ids, "
+                            "cos, sin, mask, past_k_0, past_v_0, ...",
+                            g->file, g->name, g->inputs[i].name);
+    }
+    return QRN_OK;
+}
+
+qrn_status ql_signature_find(const ql_graph *g, qrn_arena *arena, ql_signature *out) {
+    ql_signature s = {0};
+    uint32_t rows;
+    QRN_TRY(find_inputs(g, &s));
+    if (!is_matrix(&g->inputs[s.ids], &rows, &s.tokens) || rows != 1 || s.tokens == 0)
+        return misshapen(g, &g->inputs[s.ids], "[1, tokens]");
+    while (s.layers < MAX_LAYERS && find(g->outputs, g->n_outputs, new_k_names, s.layers) != NONE)
+        s.layers++;
+    if (s.layers == 0)
+        return missing(g, "output", "new_k_0");
+    QRN_TRY(find_caches(g, false, new_k_names, arena, &s, &s.new_k));
+    QRN_TRY(find_caches(g, false, new_v_names, arena, &s, &s.new_v));
+    if (find(g->inputs, g->n_inputs, past_k_names, 0) != NONE) {
+        QRN_TRY(find_caches(g, true, past_k_names, arena, &s, &s.past_k));
+        QRN_TRY(find_caches(g, true, past_v_names, arena, &s, &s.past_v));
+    }
+    QRN_TRY(check_shapes(g, &s));
+    QRN_TRY(check_types(g, &s));
+    QRN_TRY(check_all_used(g, &s));
+    *out = s;
+    return QRN_OK;
+}
+
+qrn_status ql_signature_match(const ql_graph *a, const ql_signature *x, const ql_graph *b,
+                              const ql_signature *y) {
+    const struct {
+        const char *what;
+        uint32_t x, y;
+    } rows[] = {{"layers", x->layers, y->layers},
+                {"KV heads", x->kv_heads, y->kv_heads},
+                {"numbers of a head", x->head_dim, y->head_dim},
+                {"logits of a token", x->vocab, y->vocab}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].x != rows[i].y)
+            return QRN_FAIL(QRN_E_SHAPE,
+                            "graph '%s' of %s and graph '%s' of %s are of two models: %u and %u %s",
+                            a->name, a->file, b->name, b->file, rows[i].x, rows[i].y, rows[i].what);
+    return QRN_OK;
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+//
+// Opening the graphs of a language model.
+#include "tools/quern/llm_graphs.h"
+
+#include "tools/quern/binary.h"
+#include "tools/quern/output.h"
+#include "tools/quern/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// The context of a binary; its bytes stay until it is closed.
+typedef struct loaded {
+    qt_binary binary;
+    qc_client *client;
+} loaded;
+
+struct qt_llm_graphs {
+    const qt_backend_options *backend;
+    qrn_arena *arena;
+    qc_client *client; // of the ONNX models; NULL: none yet
+    loaded *binaries;
+    size_t n_binaries;
+    ql_graph *graphs;
+    qc_graph **handles; // behind them
+    uint32_t n, cap;
+};
+
+static int no_memory(void) {
+    qt_error("out of memory");
+    return QT_EXIT_FAILURE;
+}
+
+static int refused(const char *file) {
+    qt_error("%s: %s", file, qrn_message());
+    return QT_EXIT_REFUSED;
+}
+
+static qrn_status execute(void *ctx, const void *const *inputs, void *const *outputs) {
+    return qc_graph_execute_mem(ctx, inputs, outputs, NULL, NULL, NULL);
+}
+
+static bool describe(qrn_arena *a, qc_tensor *const *list, uint32_t n, const ox_port *ports,
+                     uint32_t n_ports, const ql_tensor **out) {
+    ql_tensor *made = qrn_arena_alloc(a, n * sizeof *made);
+    for (uint32_t i = 0; made && i < n; i++) {
+        const qc_tensor *t = list[i];
+        made[i] = (ql_tensor){.name = t->t.v1.name, .type = t->t.v1.dataType, .rank = t->rank};
+        memcpy(made[i].dims, t->dims, sizeof made[i].dims);
+        bool fixed = t->t.v1.dataType >= 0x300 && t->t.v1.dataType < 0x500;
+        if (!qt_border_encoding(&t->t, &made[i].scale, &made[i].offset) && fixed)
+            made[i].type = QNN_DATATYPE_UNDEFINED; // no single scale: not supported
+        for (uint32_t k = 0; k < n_ports; k++)
+            if (ports[k].tensor == t)
+                made[i].name = qrn_arena_strdup(a, ports[k].name);
+    }
+    *out = made;
+    return made;
+}
+
+// Adds a finalized graph; `ports` are the names of the model, if it has others.
+static int add_graph(qt_llm_graphs *l, const char *file, const char *name, qc_graph *g,
+                     const ox_result *model) {
+    if (l->n == l->cap) {
+        uint32_t want = l->cap ? 2 * l->cap : 4;
+        ql_graph *graphs = realloc(l->graphs, want * sizeof *graphs);
+        l->graphs = graphs ? graphs : l->graphs;
+        qc_graph **handles = realloc(l->handles, want * sizeof *handles);
+        l->handles = handles ? handles : l->handles;
+        if (!graphs || !handles) {
+            qc_graph_destroy(g);
+            return no_memory();
+        }
+        l->cap = want;
+    }
+    ql_graph *to = &l->graphs[l->n];
+    l->handles[l->n++] = g;
+    *to = (ql_graph){.name = qrn_arena_strdup(l->arena, name),
+                     .file = file,
+                     .n_inputs = g->n_inputs,
+                     .n_outputs = g->n_outputs,
+                     .ctx = g,
+                     .execute = execute};
+    bool ok = describe(l->arena, g->inputs, g->n_inputs, model ? model->inputs : NULL,
+                       model ? model->n_inputs : 0, &to->inputs) &&
+              describe(l->arena, g->outputs, g->n_outputs, model ? model->outputs : NULL,
+                       model ? model->n_outputs : 0, &to->outputs);
+    return ok && to->name ? QT_EXIT_OK : no_memory();
+}
+
+// --- ONNX models
+
+// "some/prefill.onnx" to "prefill"; another graph of that name gets a number.
+static void name_graph(const qt_llm_graphs *l, const char *path, char *to, size_t size) {
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    int n = dot && dot > base ? (int)(dot - base) : (int)strlen(base);
+    snprintf(to, size, "%.*s", n < 200 ? n : 200, base);
+    for (uint32_t i = 0; i < l->n; i++)
+        if (strcmp(l->graphs[i].name, to) == 0)
+            snprintf(to, size, "%.*s_%u", n < 200 ? n : 200, base, l->n);
+}
+
+static int import_model(qt_llm_graphs *l, const char *file, const ox_model *m) {
+    char name[256];
+    ox_result result = {0};
+    name_graph(l, file, name, sizeof name);
+    ox_options import = {.graph_name = name};
+    qt_import_flags(l->backend, &import);
+    if (ox_import_model(m, l->client, &import, &result) != QRN_OK)
+        return refused(file);
+    for (uint32_t i = 0; i < result.n_outputs; i++)
+        if (result.outputs[i].data) {
+            qt_error("%s: output '%s' is constant: not a graph of a language model", file,
+                     result.outputs[i].name);
+            qc_graph_destroy(result.graph);
+            return QT_EXIT_INPUT;
+        }
+    if (qc_graph_finalize(result.graph) != QRN_OK) {
+        qc_graph_destroy(result.graph);
+        return refused(file);
+    }
+    return add_graph(l, file, name, result.graph, &result);
+}
+
+static int open_model(qt_llm_graphs *l, const char *file) {
+    ox_model *m = NULL;
+    int code = qt_open_model(file, &m);
+    if (code == QT_EXIT_OK && !l->client)
+        code = qt_open_backend(l->backend, NULL, &l->client);
+    if (code == QT_EXIT_OK)
+        code = import_model(l, file, m);
+    ox_model_close(m);
+    return code;
+}
+
+// --- context binaries
+
+static int load_binary(qt_llm_graphs *l, const char *file, loaded *b) {
+    const QnnSystemContext_BinaryInfoV3_t *v = b->binary.info;
+    const qt_backend_extras extras = {.soc = v->socModel, .no_context = true};
+    qt_backend_options backend = *l->backend;
+    int code = qt_backend_of_binary(file, v->backendId, &backend);
+    if (code == QT_EXIT_OK)
+        code = qt_open_backend(&backend, &extras, &b->client);
+    if (code != QT_EXIT_OK)
+        return code;
+    const QnnContext_Config_t stays = {.option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY,
+                                       .isPersistentBinary = 1};
+    const QnnContext_Config_t *configs[] = {&stays, NULL};
+    if (qc_load(b->client, b->binary.bytes, b->binary.n_bytes, configs, NULL) != QRN_OK)
+        return refused(file);
+    for (uint32_t i = 0; i < v->numGraphs && code == QT_EXIT_OK; i++) {
+        const QnnSystemContext_GraphInfoV3_t *info = &v->graphs[i].graphInfoV3;
+        qc_graph *g;
+        if (qc_graph_retrieve(b->client, info, &g) != QRN_OK)
+            return refused(file);
+        code = add_graph(l, file, info->graphName, g, NULL);
+    }
+    return code;
+}
+
+static int open_binary(qt_llm_graphs *l, const char *file) {
+    loaded *grown = realloc(l->binaries, (l->n_binaries + 1) * sizeof *grown);
+    if (!grown)
+        return no_memory();
+    l->binaries = grown;
+    loaded *b = &l->binaries[l->n_binaries];
+    *b = (loaded){0};
+    int code = qt_binary_open(file, &b->binary);
+    if (code != QT_EXIT_OK)
+        return code;
+    l->n_binaries++;
+    return load_binary(l, file, b);
+}
+
+int qt_llm_graphs_open(const qt_list *files, const qt_backend_options *backend,
+                       qt_llm_graphs **out) {
+    qt_llm_graphs *l = calloc(1, sizeof *l);
+    if (!l)
+        return no_memory();
+    *l = (qt_llm_graphs){.backend = backend, .arena = qrn_arena_create()};
+    int code = l->arena ? QT_EXIT_OK : no_memory();
+    for (size_t i = 0; i < files->n && code == QT_EXIT_OK; i++) {
+        qt_progress("opening", i, files->n);
+        code = qt_is_binary(files->items[i]) ? open_binary(l, files->items[i])
+                                             : open_model(l, files->items[i]);
+    }
+    qt_progress(NULL, 0, 0);
+    if (code == QT_EXIT_OK)
+        *out = l;
+    else
+        qt_llm_graphs_close(l);
+    return code;
+}
+
+void qt_llm_graphs_close(qt_llm_graphs *l) {
+    if (!l)
+        return;
+    for (uint32_t i = 0; i < l->n; i++)
+        qc_graph_destroy(l->handles[i]);
+    for (size_t i = 0; i < l->n_binaries; i++) {
+        qc_close(l->binaries[i].client);
+        qt_binary_close(&l->binaries[i].binary);
+    }
+    qc_close(l->client);
+    qrn_arena_destroy(l->arena);
+    free(l->binaries);
+    free(l->graphs);
+    free(l->handles);
+    free(l);
+}
+
+const ql_graph *qt_llm_graphs_list(const qt_llm_graphs *l, uint32_t *n) {
+    *n = l->n;
+    return l->graphs;
+}

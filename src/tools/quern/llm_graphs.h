@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//
+// The graphs of a language model, opened on a backend: ONNX models in one context, graphs of
+// context binaries each in the context of its file.
+#ifndef QRN_TOOLS_QUERN_LLM_GRAPHS_H
+#define QRN_TOOLS_QUERN_LLM_GRAPHS_H
+
+#include "frontend/llm/signature.h"
+#include "tools/quern/flags.h"
+#include "tools/quern/session.h"
+
+typedef struct qt_llm_graphs qt_llm_graphs;
+
+// QT_EXIT_OK or another code after a message.
+int qt_llm_graphs_open(const qt_list *files, const qt_backend_options *backend,
+                       qt_llm_graphs **out);
+void qt_llm_graphs_close(qt_llm_graphs *l); // NULL is fine
+const ql_graph *qt_llm_graphs_list(const qt_llm_graphs *l, uint32_t *n);
+
+#endif
