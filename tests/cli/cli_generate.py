@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: MIT
+"""quern generate on a tiny Llama. ONNX Runtime, without a cache, says which tokens must come."""
+import json
+import signal
+import subprocess
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import numpy_helper
+
+import tiny_llama as llama
+from harness import BIN, FAILURE, INPUT, REFUSED, USAGE, add_relu, ok, ok_json, quern, refuses
+
+SPECIALS = ["<s>", "</s>", "<|im_start|>", "<|im_end|>"]
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789?.,!'"
+PAIRS = ["th", "he", "in", "er", "an", "re", "on", "at", "en", "nd", "ti", "es", "or", "te", "of",
+         "ed", "is", "it", "al", "ar", "st", "to", "nt"]
+
+
+def tokenizer(size=llama.VOCAB):
+    words = SPECIALS + ["Ġ", "Ċ", *LETTERS, *PAIRS]
+    words += [f"<x{i}>" for i in range(max(0, size - len(words)))]
+    return {"added_tokens": [{"id": i, "content": w, "special": True, "normalized": False}
+                             for i, w in enumerate(SPECIALS)],
+            "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
+            "decoder": {"type": "ByteLevel"},
+            "model": {"type": "BPE", "vocab": {w: i for i, w in enumerate(words[:size])},
+                      "merges": [f"{p[0]} {p[1]}" for p in PAIRS if words.index(p) < size]}}
+
+
+WORDS = tokenizer()["model"]["vocab"]
+
+
+def ids_of(text):
+    """By the vocabulary alone: texts of tests have no pair that merges, or one is listed here."""
+    ids, at = [], 0
+    for special in SPECIALS:
+        text = text.replace(special, chr(0xe000 + SPECIALS.index(special)))
+    while at < len(text):
+        two = text[at:at + 2]
+        if ord(text[at]) >= 0xe000:
+            ids.append(ord(text[at]) - 0xe000)
+        elif two in PAIRS:
+            ids.append(WORDS[two])
+            at += 1
+        else:
+            ids.append(WORDS[{" ": "Ġ", "\n": "Ċ"}.get(text[at], text[at])])
+        at += 1
+    return ids
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    f = tmp_path_factory.mktemp("llama")
+    llama.save(f / "prefill.onnx", 8)
+    llama.save(f / "decode.onnx", 1, 39)
+    llama.save(f / "chunk.onnx", 8, 24)
+    (f / "tokenizer.json").write_text(json.dumps(tokenizer()))
+    (f / "config.json").write_text(json.dumps({"rope_theta": 10000.0, "eos_token_id": 1}))
+    return f
+
+
+def greedy(folder, prompt, n, end=1):
+    """Tokens by argmax, each from the whole text so far."""
+    ids = list(prompt)
+    for _ in range(n):
+        path = folder / f"full{len(ids)}.onnx"
+        if not path.exists():
+            llama.save(path, len(ids))
+        s = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        cos, sin = llama.rope(len(ids))
+        logits = s.run(["logits"], {"ids": np.array([ids], np.int32), "cos": cos, "sin": sin,
+                                    "mask": llama.mask(len(ids))})[0][0, -1]
+        best = int(np.argmax(logits))
+        if best == end:
+            break
+        ids.append(best)
+    return ids[len(prompt):]
+
+
+def generate(*args, **kw):
+    return ok_json("generate", *args, "--json", **kw)
+
+
+PROMPTS = {"short": "What?", "exact": "12345678", "long": "a quick brown fox jumps 9"}
+
+
+@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS)
+@pytest.mark.parametrize("graphs", [["prefill", "decode"], ["decode"], ["chunk", "decode"],
+                                    ["prefill", "chunk", "decode"]], ids="+".join)
+def test_greedy_tokens_are_those_of_onnx_runtime(folder, graphs, prompt):
+    want = greedy(folder, ids_of(prompt), 6)
+    got = generate(*[folder / f"{g}.onnx" for g in graphs], "--raw", "-p", prompt, "-n", 6)
+    assert got["tokens"] == want
+    assert got["statistics"]["prompt_tokens"] == len(ids_of(prompt))
+    assert got["end"] in ("limit", "end")
+
+
+def test_chunks_and_single_tokens_share_a_prompt(folder):
+    long = ids_of(PROMPTS["long"])
+    by_one = generate(folder, "--raw", "-p", PROMPTS["long"], "-n", 1)["statistics"]
+    chunks = generate(folder / "chunk.onnx", folder / "decode.onnx", "--raw", "-p", PROMPTS["long"],
+                      "-n", 1)["statistics"]
+    assert by_one["prompt_executions"] == 1 + len(long) - 8
+    assert chunks["prompt_executions"] == -(-len(long) // 8)
+
+
+def test_the_text_of_a_chat_is_that_of_its_template(folder, tmp_path):
+    template = tmp_path / "t.jinja"
+    template.write_text("{% for m in messages %}{{ m.role[0] + m.content }}{% endfor %}A")
+    want = greedy(folder, ids_of("sbeuhiA"), 4)
+    got = generate(folder, "--chat-template", template, "--system", "be", "-p", "hi", "-n", 4)
+    assert got["tokens"] == want
+
+
+def test_chatml_by_its_tokens_is_reported(folder):
+    p = ok("generate", folder, "-p", "hi", "-n", 3, "--json")
+    want = greedy(folder, ids_of("<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"), 3)
+    assert json.loads(p.stdout)["tokens"] == want
+    assert "ChatML" in p.stderr
+
+
+@pytest.mark.parametrize("flags", [["--soc", "none", "--backend", "htp"], ["-t", "1"]], ids=str)
+def test_other_backends_and_threads_give_the_same_tokens(folder, flags):
+    want = greedy(folder, ids_of("What?"), 6)
+    assert generate(folder, "--raw", "-p", "What?", "-n", 6, *flags)["tokens"] == want
+
+
+def test_a_context_binary_with_both_graphs_generates(folder, tmp_path):
+    ok("compile", folder / "prefill.onnx", folder / "decode.onnx", "-o", tmp_path / "model.bin",
+       "--soc", "SM8650")
+    flags = ["--tokenizer", folder / "tokenizer.json", "--config", folder / "config.json", "--raw",
+             "-p", "What?", "-n", 6]
+    got = generate(tmp_path / "model.bin", *flags)
+    same = generate(folder, *flags, "--backend", "htp", "--soc", "SM8650")
+    assert got["tokens"] == same["tokens"] == greedy(folder, ids_of("What?"), 6)
+
+
+def test_text_streams_and_statistics_go_to_stderr(folder):
+    p = ok("generate", folder, "--raw", "-p", "What?", "-n", 5)
+    whole = generate(folder, "--raw", "-p", "What?", "-n", 5)
+    assert p.stdout == whole["text"] + "\n"
+    assert "tokens/s" in p.stderr and "KV cache" in p.stderr
+    assert ok("generate", folder, "--raw", "-p", "What?", "-n", 5, "-q").stderr == ""
+
+
+def test_events_are_lines_of_json_and_the_last_one_is_the_result(folder):
+    lines = [json.loads(line) for line in ok("generate", folder, "--raw", "-p", "What?", "-n", 5,
+                                             "--events").stdout.splitlines()]
+    assert "".join(e.get("text", "") for e in lines[:-1]) == lines[-1]["text"]
+    assert [e["token"] for e in lines[:-1] if "token" in e] == lines[-1]["tokens"]
+
+
+def test_a_stop_text_ends_the_text_before_it(folder):
+    text = generate(folder, "--raw", "-p", "What?", "-n", 12)["text"]
+    stop = text[4:7]
+    got = generate(folder, "--raw", "-p", "What?", "-n", 12, "--stop", stop, "--stop", "none such")
+    assert got["text"] == text[:text.index(stop)] and got["end"] == "stop"
+
+
+def test_draws_repeat_with_their_seed_and_one_choice_is_greedy(folder):
+    draw = lambda *f: generate(folder, "--raw", "-p", "What?", "-n", 12, *f)["tokens"]
+    hot = ["--temperature", 2]
+    assert draw(*hot, "--seed", 5) == draw(*hot, "--seed", 5)
+    assert len({tuple(draw(*hot, "--seed", s)) for s in range(4)}) > 1
+    assert draw(*hot, "--top-k", 1) == draw() == draw(*hot, "--top-p", 1e-9)
+
+
+def test_a_full_context_ends_the_text(folder):
+    got = generate(folder, "--raw", "-p", "What?")
+    n = len(ids_of("What?"))
+    made = len(got["tokens"])
+    assert (got["end"], made) in {("context", 40 - n + 1), ("end", made)}
+    assert got["statistics"]["positions"] == 40
+
+
+def test_a_chat_computes_only_what_is_new(folder, tmp_path):
+    (tmp_path / "t").write_text("{% for m in messages %}{{ m.content }}.{% endfor %}")
+    flags = ["--chat-template", tmp_path / "t", "-n", 3, "--events"]
+    p = subprocess.run([BIN, "generate", folder, *map(str, flags), "-i"], input="hi\nyou\n",
+                       text=True, capture_output=True, timeout=100)
+    assert p.returncode == 0, p.stderr
+    turns = [json.loads(line) for line in p.stdout.splitlines() if '"statistics"' in line]
+    want = greedy(folder, ids_of("hi."), 3)
+    assert turns[0]["tokens"] == want
+    second = ids_of("hi.") + ids_of(f"{turns[0]['text']}.you.")
+    assert turns[1]["tokens"] == greedy(folder, second, 3)
+    assert turns[1]["statistics"]["prompt_tokens"] < len(second)
+
+
+def test_an_interrupt_ends_the_text_and_not_the_report(folder):
+    p = subprocess.Popen([BIN, "generate", folder, "--raw", "-p", "What?", "--events"],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    first = p.stdout.readline()
+    p.send_signal(signal.SIGINT)
+    rest, errors = p.communicate(timeout=100)
+    assert p.returncode == 0, errors
+    last = json.loads((first + rest).splitlines()[-1])
+    assert last["end"] in ("interrupted", "context", "end") and "statistics" in last
+
+
+# --- what is wrong
+
+def test_a_prompt_longer_than_the_context_is_rejected(folder):
+    refuses(INPUT, "generate", folder, "--raw", "-p", "x" * 41, says=["41 tokens", "40 positions"])
+
+
+def test_tokenizers_of_other_models_are_found_by_their_size(folder, tmp_path):
+    big, small = tmp_path / "big.json", tmp_path / "small.json"
+    big.write_text(json.dumps(tokenizer(120)))
+    small.write_text(json.dumps(tokenizer(90)))
+    refuses(INPUT, "generate", folder, "--raw", "-p", "x", "--tokenizer", big,
+            says=["120 tokens", "96"])
+    p = ok("generate", folder, "--raw", "-p", "x", "-n", "1", "--tokenizer", small, "--json")
+    assert "90 tokens" in p.stderr
+
+
+def test_graphs_of_something_else_are_named_with_what_they_lack(folder, tmp_path):
+    other = add_relu(tmp_path / "relu.onnx")
+    refuses(INPUT, "generate", other, "--tokenizer", folder / "tokenizer.json", "--rope-theta", 1e4,
+            "--raw", "-p", "x", says=["no input 'ids'", "x [2,3]", "relu.onnx"])
+    refuses(INPUT, "generate", folder / "prefill.onnx", "--raw", "-p", "x", says="decode graph")
+
+
+def test_graphs_of_two_models_are_rejected(folder, tmp_path):
+    one = llama.save(tmp_path / "one.onnx", 1, 39, layers=1)
+    refuses(INPUT, "generate", folder / "prefill.onnx", one, "--raw", "-p", "x",
+            says="2 and 1 layers")
+
+
+def test_nan_logits_are_an_error(folder, tmp_path):
+    m = onnx.load(folder / "decode.onnx")
+    for c in m.graph.initializer:
+        if c.name == "norm":
+            c.CopyFrom(numpy_helper.from_array(np.full(llama.WIDTH, np.nan, np.float32), "norm"))
+    onnx.save(m, tmp_path / "nan.onnx")
+    p = quern("generate", tmp_path / "nan.onnx", "--tokenizer", folder / "tokenizer.json",
+              "--rope-theta", 1e4, "--raw", "-p", "x")
+    assert p.returncode == INPUT and "NaN" in p.stderr
+
+
+def test_what_is_missing_is_said(folder, tmp_path):
+    refuses(USAGE, "generate", folder, says="--prompt")
+    refuses(USAGE, "generate", folder, "--raw", "--system", "x", "-p", "x", says="--raw")
+    bare = tmp_path / "decode.onnx"
+    bare.write_bytes((folder / "decode.onnx").read_bytes())
+    refuses(USAGE, "generate", bare, "-p", "x", says=["rope_theta", "--rope-theta"])
+    refuses(USAGE, "generate", bare, "-p", "x", "--rope-theta", 1e4, says="--tokenizer")
+    refuses(FAILURE, "generate", tmp_path, "-p", "x", "--rope-theta", 1e4, "--tokenizer", "none",
+            says="none")
+    refuses(REFUSED, "generate", folder / "tokenizer.json", "--raw", "-p", "x")
+
+
+@pytest.mark.parametrize("config, says", [
+    ({"rope_theta": "x"}, "rope_theta"), ({"rope_theta": 1e4, "eos_token_id": "a"}, "eos_token_id"),
+    ({"rope_theta": 1e4, "rope_scaling": {"rope_type": "yarn"}}, "yarn"),
+    ({"rope_theta": 1e4, "rope_scaling": {"type": "llama3", "factor": 8}}, "missing"),
+    ({"rope_theta": 1e4, "partial_rotary_factor": 0.5}, "partial_rotary_factor")], ids=str)
+def test_configurations_that_cannot_be_followed_are_rejected(folder, tmp_path, config, says):
+    (tmp_path / "c.json").write_text(json.dumps(config))
+    refuses(INPUT, "generate", folder, "--raw", "-p", "x", "--config", tmp_path / "c.json",
+            says=says)
+
+
+@pytest.mark.parametrize("flags", [["--temperature", -1], ["--top-p", 2], ["--repeat-penalty", -1]],
+                         ids=str)
+def test_sampling_options_out_of_range_are_rejected(folder, flags):
+    p = quern("generate", folder, "--raw", "-p", "x", *flags)
+    assert p.returncode == INPUT and flags[0][2:] in p.stderr
+
+
+def test_a_prompt_that_is_not_utf8_is_rejected(folder, tmp_path):
+    (tmp_path / "p").write_bytes(b"ab\xff")
+    refuses(INPUT, "generate", folder, "--raw", "--prompt-file", tmp_path / "p", says="UTF-8")
