@@ -4,6 +4,7 @@
 #include "frontend/llm/generate.h"
 #include "frontend/llm/template.h"
 #include "tools/quern/commands.h"
+#include "tools/quern/generate_estimate.h"
 #include "tools/quern/generate_report.h"
 #include "tools/quern/llm_files.h"
 #include "tools/quern/llm_graphs.h"
@@ -18,7 +19,7 @@ typedef struct generate_options {
     qt_backend_options backend;
     qt_llm_options llm;
     const char *prompt, *prompt_file, *system;
-    bool raw, interactive, json, events, quiet;
+    bool raw, interactive, estimate, json, events, quiet;
     double temperature, top_p, repeat_penalty;
     uint64_t top_k, seed, max_tokens;
     qt_list stops;
@@ -51,6 +52,8 @@ static const qt_flag text_flags[] = {
      "makes tokens that were there less probable"},
     {"seed", 0, QT_COUNT, "N", AT(seed), NULL, "of the draws (default 0)"},
     {"stop", 0, QT_LIST, "TEXT", AT(stops), NULL, "end before this text"},
+    {"estimate", 0, QT_BOOL, NULL, AT(estimate), NULL,
+     "report tokens/s that the NPU of --soc would reach"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print text, tokens and statistics as JSON"},
     {"events", 0, QT_BOOL, NULL, AT(events), NULL,
      "the same, and before it each piece: JSON lines"},
@@ -123,7 +126,8 @@ static int open_model(job *j) {
     if (code != QT_EXIT_OK)
         return code;
     const ql_graph *list = qt_llm_graphs_list(j->graphs, &n);
-    qrn_status s = ql_model_make(list, n, &j->files.config.rope, NULL, &j->model);
+    const ql_memory memory = qt_llm_graphs_memory(j->graphs);
+    qrn_status s = ql_model_make(list, n, &j->files.config.rope, &memory, &j->model);
     if (s != QRN_OK)
         return failed(s, QT_EXIT_INPUT);
     j->load_ms = qt_now_ms() - t0;
@@ -361,13 +365,21 @@ static int run_job(job *j, const qt_list *args) {
     return code == QT_EXIT_OK && j->opt->interactive ? chat(j) : code;
 }
 
+// Needs no tokenizer and no prompt.
+static int run_estimate(job *j, const qt_list *args) {
+    int code = qt_llm_graphs_find(args, &j->files);
+    return code == QT_EXIT_OK ? qt_generate_estimate(&j->files.graphs, j->opt->backend.soc,
+                                                     j->opt->backend.allow_fp16, j->opt->json)
+                              : code;
+}
+
 static int run(const void *options, const qt_list *args) {
     job *j = calloc(1, sizeof *j);
     if (!j)
         return no_memory();
     j->opt = options;
     qt_set_quiet(j->opt->quiet);
-    int code = run_job(j, args);
+    int code = j->opt->estimate ? run_estimate(j, args) : run_job(j, args);
     ql_model_close(j->model);
     qt_llm_graphs_close(j->graphs);
     qt_llm_files_close(&j->files);

@@ -174,9 +174,13 @@ static void find_ends(qt_llm_files *f) {
         add_end(f, usual[i]);
 }
 
-int qt_llm_files_open(const qt_list *models, const qt_llm_options *opt, qt_llm_files *out) {
+int qt_llm_graphs_find(const qt_list *models, qt_llm_files *out) {
     *out = (qt_llm_files){.arena = qrn_arena_create()};
-    int code = out->arena ? find_graphs(out, models) : no_memory();
+    return out->arena ? find_graphs(out, models) : no_memory();
+}
+
+int qt_llm_files_open(const qt_list *models, const qt_llm_options *opt, qt_llm_files *out) {
+    int code = qt_llm_graphs_find(models, out);
     if (code == QT_EXIT_OK)
         code = read_config(out, opt);
     if (code == QT_EXIT_OK)

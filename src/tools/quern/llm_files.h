@@ -28,6 +28,8 @@ typedef struct qt_llm_files {
 
 // Finds and reads them. QT_EXIT_OK or another code after a message. qt_llm_files_close in any case.
 int qt_llm_files_open(const qt_list *models, const qt_llm_options *opt, qt_llm_files *out);
+// The same for the graphs alone.
+int qt_llm_graphs_find(const qt_list *models, qt_llm_files *out);
 void qt_llm_files_close(qt_llm_files *f);
 
 #endif

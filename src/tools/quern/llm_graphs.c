@@ -4,6 +4,7 @@
 #include "tools/quern/llm_graphs.h"
 
 #include "tools/quern/binary.h"
+#include "tools/quern/llm_memory.h"
 #include "tools/quern/output.h"
 #include "tools/quern/report.h"
 
@@ -16,6 +17,14 @@ typedef struct loaded {
     qc_client *client;
 } loaded;
 
+// A graph with the handles of its inputs in shared memory.
+typedef struct executed {
+    qc_graph *g;
+    qt_llm_graphs *all;
+    Qnn_MemHandle_t *mem; // inputs, then outputs; NULL in it: an ordinary buffer
+    const void **seen;    // inputs of the last execution
+} executed;
+
 struct qt_llm_graphs {
     const qt_backend_options *backend;
     qrn_arena *arena;
@@ -23,8 +32,9 @@ struct qt_llm_graphs {
     loaded *binaries;
     size_t n_binaries;
     ql_graph *graphs;
-    qc_graph **handles; // behind them
+    executed **handles; // behind them
     uint32_t n, cap;
+    qt_llm_memory *memory; // NULL: none is shared
 };
 
 static int no_memory(void) {
@@ -38,7 +48,24 @@ static int refused(const char *file) {
 }
 
 static qrn_status execute(void *ctx, const void *const *inputs, void *const *outputs) {
-    return qc_graph_execute_mem(ctx, inputs, outputs, NULL, NULL, NULL);
+    executed *e = ctx;
+    for (uint32_t i = 0; e->all->memory && i < e->g->n_inputs; i++)
+        if (e->seen[i] != inputs[i]) {
+            QRN_TRY(qt_llm_memory_handle(e->all->memory, e->g->client, e->g->inputs[i], inputs[i],
+                                         &e->mem[i]));
+            e->seen[i] = inputs[i];
+        }
+    return qc_graph_execute_mem(e->g, inputs, outputs, e->all->memory ? e->mem : NULL, NULL, NULL);
+}
+
+static executed *make_executed(qt_llm_graphs *l, qc_graph *g) {
+    executed *e = qrn_arena_alloc(l->arena, sizeof *e);
+    if (!e)
+        return NULL;
+    *e = (executed){.g = g, .all = l};
+    e->mem = qrn_arena_alloc(l->arena, (g->n_inputs + g->n_outputs) * sizeof *e->mem);
+    e->seen = qrn_arena_alloc(l->arena, g->n_inputs * sizeof *e->seen);
+    return e->mem && e->seen ? e : NULL;
 }
 
 static bool describe(qrn_arena *a, qc_tensor *const *list, uint32_t n, const ox_port *ports,
@@ -66,21 +93,24 @@ static int add_graph(qt_llm_graphs *l, const char *file, const char *name, qc_gr
         uint32_t want = l->cap ? 2 * l->cap : 4;
         ql_graph *graphs = realloc(l->graphs, want * sizeof *graphs);
         l->graphs = graphs ? graphs : l->graphs;
-        qc_graph **handles = realloc(l->handles, want * sizeof *handles);
+        executed **handles = realloc(l->handles, want * sizeof *handles);
         l->handles = handles ? handles : l->handles;
-        if (!graphs || !handles) {
-            qc_graph_destroy(g);
-            return no_memory();
-        }
-        l->cap = want;
+        l->cap = graphs && handles ? want : l->cap;
     }
+    executed *e = l->n < l->cap ? make_executed(l, g) : NULL;
+    if (!e) {
+        qc_graph_destroy(g);
+        return no_memory();
+    }
+    if (!l->memory)
+        l->memory = qt_llm_memory_open(g->client);
     ql_graph *to = &l->graphs[l->n];
-    l->handles[l->n++] = g;
+    l->handles[l->n++] = e;
     *to = (ql_graph){.name = qrn_arena_strdup(l->arena, name),
                      .file = file,
                      .n_inputs = g->n_inputs,
                      .n_outputs = g->n_outputs,
-                     .ctx = g,
+                     .ctx = e,
                      .execute = execute};
     bool ok = describe(l->arena, g->inputs, g->n_inputs, model ? model->inputs : NULL,
                        model ? model->n_inputs : 0, &to->inputs) &&
@@ -199,12 +229,15 @@ void qt_llm_graphs_close(qt_llm_graphs *l) {
     if (!l)
         return;
     for (uint32_t i = 0; i < l->n; i++)
-        qc_graph_destroy(l->handles[i]);
+        qc_graph_destroy(l->handles[i]->g);
     for (size_t i = 0; i < l->n_binaries; i++) {
+        qt_llm_memory_forget(l->memory, l->binaries[i].client);
         qc_close(l->binaries[i].client);
         qt_binary_close(&l->binaries[i].binary);
     }
+    qt_llm_memory_forget(l->memory, l->client);
     qc_close(l->client);
+    qt_llm_memory_close(l->memory);
     qrn_arena_destroy(l->arena);
     free(l->binaries);
     free(l->graphs);
@@ -215,4 +248,8 @@ void qt_llm_graphs_close(qt_llm_graphs *l) {
 const ql_graph *qt_llm_graphs_list(const qt_llm_graphs *l, uint32_t *n) {
     *n = l->n;
     return l->graphs;
+}
+
+ql_memory qt_llm_graphs_memory(const qt_llm_graphs *l) {
+    return qt_llm_memory_allocator(l->memory);
 }

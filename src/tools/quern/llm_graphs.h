@@ -5,7 +5,7 @@
 #ifndef QRN_TOOLS_QUERN_LLM_GRAPHS_H
 #define QRN_TOOLS_QUERN_LLM_GRAPHS_H
 
-#include "frontend/llm/signature.h"
+#include "frontend/llm/cache.h"
 #include "tools/quern/flags.h"
 #include "tools/quern/session.h"
 
@@ -16,5 +16,8 @@ int qt_llm_graphs_open(const qt_list *files, const qt_backend_options *backend,
                        qt_llm_graphs **out);
 void qt_llm_graphs_close(qt_llm_graphs *l); // NULL is fine
 const ql_graph *qt_llm_graphs_list(const qt_llm_graphs *l, uint32_t *n);
+// Memory for the cache: shared with the accelerator where the backend has that. Use it until
+// qt_llm_graphs_close, and not after.
+ql_memory qt_llm_graphs_memory(const qt_llm_graphs *l);
 
 #endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+//
+// Shared memory for caches.
+#include "tools/quern/llm_memory.h"
+
+#include "HTP/QnnHtpMem.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIBRARY "libcdsprpc.so"
+#define HEAP_SYSTEM 25 // the heap that every client of the library names
+#define FLAGS 1u
+
+typedef struct buffer {
+    void *data;
+    size_t bytes;
+    int fd;
+} buffer;
+
+typedef struct registration {
+    const qc_client *client;
+    const void *data;
+    Qnn_MemHandle_t handle;
+} registration;
+
+struct qt_llm_memory {
+    void *lib;
+    void *(*alloc)(int heap, uint32_t flags, int bytes);
+    void (*free)(void *data);
+    int (*to_fd)(void *data);
+    buffer *buffers;
+    size_t n_buffers;
+    registration *known;
+    size_t n_known;
+};
+
+static void take(void *lib, const char *name, void *out) {
+    void *symbol = dlsym(lib, name);
+    memcpy(out, &symbol, sizeof symbol);
+}
+
+// Beside the library of the backend, or in the loader's path.
+static void *open_library(const qc_client *c) {
+    char path[1100];
+    const char *slash = strrchr(c->path, '/');
+    snprintf(path, sizeof path, "%.*s" LIBRARY, slash ? (int)(slash + 1 - c->path) : 0, c->path);
+    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return lib ? lib : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+}
+
+qt_llm_memory *qt_llm_memory_open(const qc_client *c) {
+    void *lib = c->is_htp && c->qnn.memRegister ? open_library(c) : NULL;
+    qt_llm_memory *m = lib ? calloc(1, sizeof *m) : NULL;
+    if (m) {
+        m->lib = lib;
+        take(lib, "rpcmem_alloc", &m->alloc);
+        take(lib, "rpcmem_free", &m->free);
+        take(lib, "rpcmem_to_fd", &m->to_fd);
+        if (m->alloc && m->free && m->to_fd)
+            return m;
+    }
+    free(m);
+    if (lib)
+        dlclose(lib);
+    return NULL;
+}
+
+void qt_llm_memory_close(qt_llm_memory *m) {
+    if (!m)
+        return;
+    for (size_t i = 0; i < m->n_buffers; i++)
+        m->free(m->buffers[i].data);
+    dlclose(m->lib);
+    free(m->buffers);
+    free(m->known);
+    free(m);
+}
+
+static void *make(void *ctx, size_t bytes) {
+    qt_llm_memory *m = ctx;
+    buffer *grown = realloc(m->buffers, (m->n_buffers + 1) * sizeof *grown);
+    m->buffers = grown ? grown : m->buffers;
+    void *data =
+        grown && bytes && bytes <= INT_MAX ? m->alloc(HEAP_SYSTEM, FLAGS, (int)bytes) : NULL;
+    if (data) // cleared, and at the begin of a page
+        m->buffers[m->n_buffers++] = (buffer){data, bytes, m->to_fd(data)};
+    return data;
+}
+
+// They go with qt_llm_memory_close: contexts may still know them.
+static void leave(void *ctx, void *data) {
+    (void)ctx;
+    (void)data;
+}
+
+ql_memory qt_llm_memory_allocator(qt_llm_memory *m) {
+    return m ? (ql_memory){.ctx = m, .alloc = make, .free = leave} : (ql_memory){0};
+}
+
+static qrn_status enter(qt_llm_memory *m, qc_client *c, const qc_tensor *t, const buffer *b,
+                        Qnn_MemHandle_t *out) {
+    registration *grown = realloc(m->known, (m->n_known + 1) * sizeof *grown);
+    if (!grown)
+        return QRN_FAIL(QRN_E_MEM, "no memory for a registration");
+    m->known = grown;
+    QnnMemHtp_Descriptor_t place = {
+        .type = QNN_HTP_MEM_SHARED_BUFFER, .size = b->bytes, .sharedBufferConfig = {b->fd, 0}};
+    Qnn_MemDescriptor_t about = {.memShape = {t->rank, t->t.v1.dimensions, NULL},
+                                 .dataType = t->t.v1.dataType,
+                                 .memType = QNN_MEM_TYPE_CUSTOM,
+                                 .customInfo = &place};
+    QRN_TRY(qc_check(c, c->qnn.memRegister(c->context, &about, 1, out), "memRegister"));
+    m->known[m->n_known++] = (registration){c, b->data, *out};
+    return QRN_OK;
+}
+
+qrn_status qt_llm_memory_handle(qt_llm_memory *m, qc_client *c, const qc_tensor *t,
+                                const void *data, Qnn_MemHandle_t *out) {
+    *out = NULL;
+    for (size_t i = 0; i < m->n_known; i++)
+        if (m->known[i].client == c && m->known[i].data == data) {
+            *out = m->known[i].handle;
+            return QRN_OK;
+        }
+    for (size_t i = 0; i < m->n_buffers; i++)
+        if (m->buffers[i].data == data)
+            return enter(m, c, t, &m->buffers[i], out);
+    return QRN_OK;
+}
+
+void qt_llm_memory_forget(qt_llm_memory *m, const qc_client *c) {
+    for (size_t i = 0; m && i < m->n_known; i++)
+        if (m->known[i].client == c && m->known[i].handle) {
+            (void)c->qnn.memDeRegister(&m->known[i].handle, 1);
+            m->known[i].handle = NULL;
+        }
+}
