@@ -103,7 +103,7 @@ def test_float_graphs_compute_what_the_file_means(tmp_path, arch, tied, run):
 @pytest.mark.parametrize("form,least", [("fp16", 60), ("w8", 35), ("w4", 12)])
 @pytest.mark.parametrize("flags", [(), ("--soc", "SM8750")])
 def test_short_weights_are_near_and_the_same_in_onnxruntime(tmp_path, form, least, flags):
-    net = TinyLlama()
+    net = TinyLlama(tied=form != "w4")
     m, _ = convert(tmp_path, net.gguf(), "--weights", form)
     x = feeds(net, IDS[:T], [], [], 0)
     there = by_onnxruntime(m / "prefill.onnx", x)["logits"]
@@ -207,6 +207,15 @@ def test_the_embedding_is_stored_once_and_shared_by_the_graphs(tmp_path):
         places.append({t.name: [e.value for e in t.external_data]
                        for t in model.graph.initializer if t.external_data})
     assert places[0] == places[1] and len(places[0]) == len(net.w)
+
+
+def test_a_quantized_embedding_is_not_expanded(tmp_path):
+    m, _ = convert(tmp_path, TinyLlama().gguf(), "--weights", "w8")
+    nodes = onnx.load(m / "decode.onnx", load_external_data=False).graph.node
+    tables = [n.input[0] for n in nodes if n.op_type == "Gather"]
+    assert tables == ["token_embd.weight", "token_embd.weight.scale"]
+    assert [n.output[0] for n in nodes if n.input[0] == "token_embd.weight.float"] == \
+        ["output.transposed"]
 
 
 def test_config_has_the_keys_of_hugging_face(tmp_path):

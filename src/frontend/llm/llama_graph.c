@@ -24,6 +24,7 @@ typedef struct builder {
     ox_writer graph;
     qrn_arena *arena; // of names
     bool no_memory;
+    const char *table;         // of tokens, as floats; NULL: none was made
     const char *summed, *sums; // a value and the sums of its blocks, which were made last
 } builder;
 
@@ -104,27 +105,67 @@ static const char *part(builder *b, const char *name, int type, uint32_t rank, c
     return name;
 }
 
-// The value of a weight as float32: a constant, a Cast or a DequantizeLinear of some.
-static const char *weight(builder *b, const ql_gguf_tensor *t) {
-    const ql_weight *w = qrn_strmap_get(&b->w->by_name, t->name);
-    const char *q = part(b, w->name, w->type, w->rank, w->dims, w->values);
+// Shape of the scales of a quantized matrix.
+static void scale_dims(const ql_weight *w, uint32_t dims[2]) {
+    memcpy(dims, w->dims, sizeof w->dims);
+    dims[w->axis] /= QL_BLOCK;
+}
+
+static void put_parts(builder *b, const ql_weight *w) {
+    uint32_t dims[2];
+    scale_dims(w, dims);
+    part(b, w->name, w->type, w->rank, w->dims, w->values);
+    if (w->scales.bytes)
+        part(b, name_of(b, "%s.scale", w->name), OX_F32, 2, dims, w->scales);
+    if (w->zeros.bytes)
+        part(b, name_of(b, "%s.zero", w->name), w->type, 2, dims, w->zeros);
+}
+
+// The value of a weight whose parts are there, as float32: itself, a Cast or a DequantizeLinear.
+static const char *restored(builder *b, const ql_weight *w) {
     if (w->type == OX_F32)
-        return q;
+        return w->name;
     const char *out = name_of(b, "%s.float", w->name);
     if (w->type == OX_F16)
-        return node_int(b, "Cast", out, q, NULL, "to", OX_F32);
-    uint32_t dims[2] = {w->dims[0], w->dims[1]};
-    dims[w->axis] /= QL_BLOCK;
-    const char *in[] = {q, name_of(b, "%s.scale", w->name), NULL, NULL};
-    part(b, in[1], OX_F32, 2, dims, w->scales);
-    if (w->zeros.bytes)
-        in[2] = part(b, name_of(b, "%s.zero", w->name), w->type, 2, dims, w->zeros);
+        return node_int(b, "Cast", out, w->name, NULL, "to", OX_F32);
+    const char *in[] = {w->name, name_of(b, "%s.scale", w->name),
+                        w->zeros.bytes ? name_of(b, "%s.zero", w->name) : NULL, NULL};
     ox_writer n = {0};
     begin_node(&n, "DequantizeLinear", out, in);
     ox_put_attr_int(&n, "axis", w->axis);
     ox_put_attr_int(&n, "block_size", QL_BLOCK);
     ox_put_message(&b->graph, PB_GRAPH_NODE, &n);
     return out;
+}
+
+static const ql_weight *stored(const builder *b, const ql_gguf_tensor *t) {
+    return qrn_strmap_get(&b->w->by_name, t->name);
+}
+
+static const char *weight(builder *b, const ql_gguf_tensor *t) {
+    put_parts(b, stored(b, t));
+    return restored(b, stored(b, t));
+}
+
+// Rows of the table of tokens. Quantized ones are restored behind the Gather: a table of floats
+// would be four times as large as the values, which the head has, too.
+static const char *token_rows(builder *b, const char *out) {
+    const ql_weight *w = stored(b, b->m->embedding.weight);
+    int64_t t = b->f->tokens, n = b->m->hidden / QL_BLOCK;
+    put_parts(b, w);
+    if (w->type != OX_I8)
+        return node(b, "Gather", out, b->table = restored(b, w), "ids");
+    const char *rows = node(b, "Gather", "token_embd.rows", w->name, "ids");
+    const char *scales =
+        node(b, "Gather", "token_embd.scales", name_of(b, "%s.scale", w->name), "ids");
+    ints(b, "shape.blocks", (int64_t[]){1, t, n, QL_BLOCK}, 4);
+    ints(b, "shape.scales", (int64_t[]){1, t, n, 1}, 4);
+    ints(b, "shape.hidden", (int64_t[]){1, t, b->m->hidden}, 3);
+    rows = node_int(b, "Cast", "token_embd.numbers", rows, NULL, "to", OX_F32);
+    rows = node(b, "Reshape", "token_embd.blocks", rows, "shape.blocks");
+    scales = node(b, "Reshape", "token_embd.block_scales", scales, "shape.scales");
+    return node(b, "Reshape", out, node(b, "Mul", "token_embd.scaled", rows, scales),
+                "shape.hidden");
 }
 
 // [1,T,n] to [1,T,n/32]; matrices that share an input share it.
@@ -141,7 +182,7 @@ static const char *block_sums(builder *b, const char *x, uint32_t n) {
 }
 
 static const char *linear(builder *b, const ql_linear *l, const char *x, const char *out) {
-    const ql_weight *w = qrn_strmap_get(&b->w->by_name, l->weight->name);
+    const ql_weight *w = stored(b, l->weight);
     bool rest = w->rest.bytes > 0;
     const char *y = node(b, "MatMul", rest || l->bias ? name_of(b, "%s.product", out) : out, x,
                          weight(b, l->weight));
@@ -311,12 +352,14 @@ static void put_ports(builder *b) {
 static void put_nodes(builder *b) {
     static const int64_t swap[] = {1, 0};
     const ql_llama *m = b->m;
-    const char *table = weight(b, m->embedding.weight);
-    const char *x = node(b, "Gather", "token_embd", table, "ids");
+    const char *x = token_rows(b, "token_embd");
     for (uint32_t i = 0; i < m->layers; i++)
         x = layer(b, i, x);
     x = norm(b, "output_norm", x, m->output_norm);
-    const char *head = m->head.weight == m->embedding.weight ? table : weight(b, m->head.weight);
+    bool tied = m->head.weight == m->embedding.weight;
+    const char *head = !tied      ? weight(b, m->head.weight)
+                       : b->table ? b->table
+                                  : restored(b, stored(b, m->head.weight));
     node(b, "MatMul", "logits", x, transpose(b, "output.transposed", head, swap, 2));
 }
 
