@@ -145,6 +145,24 @@ static void softmax_gives_the_nearest_value(void **unused) {
     assert_true(checked >= 600);
 }
 
+// Scores with a mask of -10000 among them: 8 bits have a step of some 39 then.
+static void softmax_of_masked_bytes_has_vector_rows(void **unused) {
+    (void)unused;
+    qrn_softmax_args args = {.axis = 1, .beta = 1.0f};
+    qrn_quant x_quant = {.kind = QRN_QUANT_TENSOR, .scale = 10010.0f / 255, .offset = -255};
+    qrn_quant y_quant = {.kind = QRN_QUANT_TENSOR, .scale = 1.0f / 255};
+    uint8_t in[9 * 1024], out[9 * 1024];
+    for (size_t i = 0; i < sizeof in; i++)
+        in[i] = i % 1024 < 700 ? (uint8_t)between(252, 255) : 0;
+    qrn_view x = {in, &x_quant, QRN_DTYPE_UQ8, .rank = 2, .dims = {9, 1024}}, y = x;
+    y.data = out;
+    y.quant = &y_quant;
+    qrn_view *ins[1] = {&x}, *outs[1] = {&y};
+    qrn_kcall k = {.args = &args, .in = ins, .out = outs, .n_in = 1, .n_out = 1};
+    unsigned rows = check_rows(&qrn_family_softmax, &k, check_softmax);
+    assert_true(rows > 1 || !(qrn_cpu_isa() & (QRN_ISA_AVX2 | QRN_ISA_NEON)));
+}
+
 // Sets are the last n elements each, with one gamma and beta for each of them.
 static void check_norm(const qrn_kernel *row, const qrn_kcall *k) {
     const qrn_norm_args *a = k->args;
@@ -218,6 +236,7 @@ static void norm_gives_the_nearest_value(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(softmax_gives_the_nearest_value, set_up),
+        cmocka_unit_test_setup(softmax_of_masked_bytes_has_vector_rows, set_up),
         cmocka_unit_test_setup(norm_gives_the_nearest_value, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

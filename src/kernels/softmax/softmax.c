@@ -49,8 +49,9 @@ static bool q_works(const qrn_kcall *k) {
     const qrn_softmax_args *a = k->args;
     const qrn_quant *x = k->in[0]->quant, *y = k->out[0]->quant;
     double step = (double)a->beta * (double)x->scale;
+    double range = qrn_view_elem(k->in[0]) == 1 ? 256 : 65536;
     return last_axis(k) && step > 1e-30 && step < 64 && y->shift == 0.0f &&
-           step * (65536 + fabs((double)x->offset)) < 1e6 && (double)y->scale > 0x1p-20 &&
+           step * (range + fabs((double)x->offset)) < 1e6 && (double)y->scale > 0x1p-20 &&
            fabs((double)y->offset) < 1 << 20;
 }
 
