@@ -385,6 +385,37 @@ static void fast_forms_keep_their_stated_bounds(void **unused) {
     }
 }
 
+// Also the same bits on every row: 16-bit results must not depend on the ISA.
+static void sigmoid_in_double_is_exact_to_1e_14(void **unused) {
+    (void)unused;
+    enum { N = 4099 };
+    static double in[N], out[N], first[N];
+    qrn_view x = {.data = in, .dtype = QRN_DTYPE_F64, .rank = 1, .dims = {N}}, y = x;
+    y.data = out;
+    qrn_view *ins[1] = {&x}, *outs[1] = {&y};
+    qrn_unary_args args = {.op = QRN_UNARY_SIGMOID};
+    qrn_kcall k = {.args = &args, .in = ins, .out = outs, .n_in = 1, .n_out = 1, .n_tasks = 1};
+    unsigned rows = 0;
+    for (size_t i = 0; i < N; i++)
+        in[i] = i < N_ODD ? odd_values[i] : random_real() * (i % 2 ? 4 : 170);
+    for (uint32_t r = 0; r < qrn_family_unary.n_rows; r++) {
+        const qrn_kernel *row = &qrn_family_unary.rows[r];
+        if (qrn_kernel_rejection(row, QRN_DOMAIN_F64, &k, qrn_cpu_isa()))
+            continue;
+        assert_int_equal(row->fn(&k), QRN_OK);
+        for (size_t i = 0; i < N; i++) {
+            long double want = 1 / (1 + expl(-(long double)in[i]));
+            if (isnan(in[i]) ? !isnan(out[i])
+                             : fabsl(out[i] - want) > 1e-14L * want && fabs(out[i]) > 1e-300)
+                fail_msg("%s: sigmoid(%.17g) is %.17g", row->name, in[i], out[i]);
+        }
+        if (rows++ == 0)
+            memcpy(first, out, sizeof out);
+        assert_memory_equal(first, out, sizeof out);
+    }
+    assert_true(rows >= 1);
+}
+
 static void reduction_rows_agree_with_the_reference(void **unused) {
     (void)unused;
     unsigned checked = 0;
@@ -507,6 +538,7 @@ int main(void) {
         cmocka_unit_test_setup(quantization_rows_give_the_bits_of_the_reference, set_up),
         cmocka_unit_test_setup(unary_rows_agree_with_the_reference, set_up),
         cmocka_unit_test(fast_forms_keep_their_stated_bounds),
+        cmocka_unit_test_setup(sigmoid_in_double_is_exact_to_1e_14, set_up),
         cmocka_unit_test_setup(reduction_rows_agree_with_the_reference, set_up),
         cmocka_unit_test_setup(norm_rows_agree_with_the_reference, set_up),
         cmocka_unit_test_setup(softmax_rows_agree_with_the_reference, set_up),

@@ -24,7 +24,6 @@ static double softplus(double v, double beta, double threshold) {
 
 // clang-format off
 double qrn_unary_real(const qrn_unary_args *a, double v, double epsilon) {
-    static const qrn_unary_args sigmoid = {.op = QRN_UNARY_SIGMOID};
     switch (a->op) {
     case QRN_UNARY_ABS: return fabs(v);
     case QRN_UNARY_ASIN: return asin(v);
@@ -50,10 +49,10 @@ double qrn_unary_real(const qrn_unary_args *a, double v, double epsilon) {
     case QRN_UNARY_RELU: return v < 0 ? 0 : v;
     case QRN_UNARY_CLAMP:
         return v < (double)a->low ? (double)a->low : v > (double)a->high ? (double)a->high : v;
-    case QRN_UNARY_SIGMOID: return v < 0 ? exp(v) / (1 + exp(v)) : 1 / (1 + exp(-v));
+    case QRN_UNARY_SIGMOID: return qrn_sigmoid_f64(v);
     case QRN_UNARY_SOFTPLUS: return softplus(v, (double)a->beta, (double)a->threshold);
     case QRN_UNARY_TANH: return tanh(v);
-    case QRN_UNARY_SWISH: return v * qrn_unary_real(&sigmoid, v, epsilon);
+    case QRN_UNARY_SWISH: return v * qrn_sigmoid_f64(v);
     default: return v;
     }
 }

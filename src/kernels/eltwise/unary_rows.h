@@ -5,6 +5,7 @@
 #define QRN_KERNELS_ELTWISE_UNARY_ROWS_H
 
 #include "kernels/eltwise/unary.h"
+#include "kernels/exp_f64.h"
 
 #include <tgmath.h>
 

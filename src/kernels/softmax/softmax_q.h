@@ -7,6 +7,7 @@
 #define QRN_KERNELS_SOFTMAX_SOFTMAX_Q_H
 
 #include "kernels/element_io.h"
+#include "kernels/exp_f64.h"
 #include "kernels/softmax/softmax.h"
 
 #include <math.h>
