@@ -97,7 +97,7 @@ def run(program, case, folder, backend=None, soc="none", whole=False):
         return f"{report['ops']} ops, expected {case.ops}"
     for i, want in enumerate(case.expected):
         why = compare(case, i, np.load(os.path.join(outs, f"output_{i}.npy")), want,
-                      FLOAT16 if soc != "none" or (backend and case.float16) else 0)
+                      FLOAT16 if case.tol and (soc != "none" or (backend and case.float16)) else 0)
         if why:
             return why
     return None

@@ -7,7 +7,7 @@ import ml_dtypes
 import numpy as np
 from onnxruntime.capi import _pybind_state as ort
 
-from case_onnx import case, node
+from case_onnx import case, encoding, node
 
 RNG = np.random.default_rng(31)
 ROOM = {"int4": (-8, 7), "uint4": (0, 15), "int8": (-128, 127), "uint8": (0, 255)}
@@ -112,13 +112,13 @@ def dequantize(q, scale, zero, axis, block):
     return (q.astype(np.float64) - (0 if zero is None else spread(zero))) * spread(scale)
 
 
-def dq(kind, shape, axis, block, zeros, negative=False):
+def dq(kind, shape, axis, block, zeros, negative=False, lowest=True):
     """(nodes, constants, real numbers) of a dequantized constant 'd'."""
     low, high = ROOM[kind]
     count = list(shape)
     count[axis] = -(-shape[axis] // block) if block else shape[axis]
     pairs = tuple(count) if block else (shape[axis],)
-    q = stored(kind, *shape)
+    q = stored(kind, *shape, lowest=lowest)
     scale = (np.abs(f32(*pairs)) + np.float32(0.1)) / np.float32(high)
     if negative:
         scale *= np.where(RNG.random(pairs) < 0.5, -1, 1).astype(np.float32)
@@ -172,6 +172,48 @@ def more_matmuls():
                       expected=[(a16.astype(np.float64) @ w).astype(np.float16)])
 
 
+# ---- quantized activations
+
+
+def fixed(name, nodes, given, a, want, bits, tail):
+    """Q and DQ of `bits` around the float ops `nodes`, whose activation is 'x' and result 'f'."""
+    (sa, za), (sy, zy) = encoding(a, bits), encoding(want, bits)
+    around = [node("QuantizeLinear", "a sa za", "aq"), node("DequantizeLinear", "aq sa za", "x")]
+    behind = [node("QuantizeLinear", "f sy zy", "yq"), node("DequantizeLinear", "yq sy zy", "y")]
+    scales = {"sa": sa, "za": za, "sy": sy, "zy": zy}
+    return case(name, around + nodes + tail + behind, {"a": a}, constants=given | scales,
+                expected=[want.astype(np.float32)], tol=0, atol=1.01 * float(sy), expanded=False)
+
+
+def rounded(a, bits):
+    s, z = encoding(a, bits)
+    top = 2**bits - 1
+    return (np.clip(np.rint(a / s) + z, 0, top).astype(np.float64) - z) * np.float64(s)
+
+
+def quantized_activations():
+    for bits, kind, block, negative in itertools.product((8, 16), ("int4", "int8"), (0, 32),
+                                                         (False, True)):
+        tag = f"{bits}_{kind}_{'block' if block else 'channel'}{'_negative' * negative}"
+        if bits == 8 and block:
+            continue  # nobody has it
+        # Without the lowest value a channel that is mirrored needs no zero point.
+        nodes, given, w = dq(kind, (96, 40), 0 if block else 1, block, False, negative,
+                             lowest=block > 0)
+        a, c = f32(2, 3, 96), f32(40)
+        x = rounded(a, bits)
+        yield fixed(f"a{tag}", nodes, given, a, x @ w, bits, [node("MatMul", "x d", "f")])
+        yield fixed(f"a{tag}_add", nodes, given | {"c": c}, a, x @ w + c, bits,
+                    [node("MatMul", "x d", "p"), node("Add", "p c", "f")])
+        nodes, given, w = dq(kind, (40, 96), 1 if block else 0, block, False, negative,
+                             lowest=block > 0)
+        yield fixed(f"a{tag}_gemm", nodes, given | {"c": c}, a[0], rounded(a[0], bits) @ w.T + c,
+                    bits, [node("Gemm", "x d c", "f", transB=1)])
+    nodes, given, w = dq("uint4", (96, 40), 0, 32, True)
+    yield fixed("a16_uint4_block_zeros", nodes, given, a, rounded(a, 16) @ w, 16,
+                [node("MatMul", "x d", "f")])
+
+
 def cases():
-    for group in (by_quantizer, more_nbits, before_matmul, more_matmuls):
+    for group in (by_quantizer, more_nbits, before_matmul, more_matmuls, quantized_activations):
         yield from group()

@@ -190,19 +190,29 @@ static void emit_dense(ox_expr *e, qc_tensor *a, bool real, qc_tensor *product) 
     ox_fully_connected(e, x, weight, bias, product);
 }
 
-// Floats times weights that stay quantized. *done: it was emitted.
-static qrn_status matmul_quantized(ox_expr *e, qc_tensor *a, qc_tensor *y, bool *done) {
+// a times weights that stay quantized. False: they do not, and nothing was emitted.
+static bool matmul_quantized(ox_expr *e, qc_tensor *a, qc_tensor *y) {
     ox_weight_only m = {.w = ox_weights_of(e, 1)};
     float *bias = NULL;
-    *done = false;
-    if (!m.w)
-        return QRN_OK;
-    QRN_TRY(ox_real_numbers(e->im, e->n, 2, &bias));
+    if (!m.w || e->s != QRN_OK)
+        return false;
+    e->s = ox_real_numbers(e->im, e->n, 2, &bias);
     m.bias = bias;
     bool constant = bias || !ox_input(e->im, e->n, 2);
-    *done = constant && ox_multiply_quantized(e, &m, a, y);
+    bool done = constant && ox_multiply_quantized(e, &m, a, y);
     qrn_free(bias);
-    return e->s;
+    return done;
+}
+
+// In a quantized unit by weights in blocks, which are no filter of fixed point elsewhere: does the
+// backend support that?
+static bool fits_blocks(ox_expr *e, bool rows) {
+    ox_weight_only m = {.w = ox_weights_of(e, 1), .rows = rows};
+    Qnn_DataType_t type;
+    if (!ox_is_quantized(e->im, e->n) || !m.w || !m.w->enc->block || e->s != QRN_OK)
+        return false;
+    e->s = ox_out_type(e->im, e->n, 0, &type);
+    return ox_multiplies_fixed(e, &m, ox_fixed_in(e, 0, OX_ONNX), type);
 }
 
 static qrn_status import_matmul(ox_import *im, const ox_node *n) {
@@ -221,13 +231,18 @@ static qrn_status import_matmul(ox_import *im, const ox_node *n) {
     // multiplied by MatMul.
     bool weight = is_constant(vb) &&
                   (vb->rank == 1 || (vb->rank == 2 && (va->rank <= 2 || ox_input(im, n, 2))));
+    if (fits_blocks(&e, false))
+        real = false;
+    QRN_TRY(e.s);
+    bool blocks = !real && is_constant(vb) && !ox_filter_fits(&e, 1, vb->rank - 1);
     qc_tensor *a = real ? ox_in_real(&e, 0, OX_ONNX) : ox_fixed_in(&e, 0, OX_ONNX);
     qc_tensor *y = real ? ox_out_real(&e, 0, OX_ONNX) : ox_fixed_out(&e, 0, OX_ONNX);
-    bool done = false;
-    if (real)
-        QRN_TRY(matmul_quantized(&e, a, y, &done));
-    if (!a || !y || done)
-        return e.s == QRN_OK && done ? ox_end_real(&e, 0, OX_ONNX, y) : e.s;
+    if (a && y && (real || blocks) && matmul_quantized(&e, a, y))
+        return real ? ox_end_real(&e, 0, OX_ONNX, y) : ox_fixed_end(&e, 0, OX_ONNX, y);
+    if (!a || !y || e.s != QRN_OK)
+        return e.s;
+    if (real && ox_weights_of(&e, 1))
+        ox_note_expanded(&e);
     qc_tensor *product = y;
     if (weight) // rows x columns
         wide = (shape){
@@ -352,9 +367,12 @@ static qc_tensor *gemm_a(ox_expr *e, const gemm *g, qc_tensor *a) {
 static void gemm_rows(ox_expr *e, const gemm *g, qc_tensor *a, bool real, const float *row,
                       qc_tensor *y) {
     const uint32_t perm[] = {g->tb ? 0 : 1, g->tb ? 1 : 0};
-    ox_weight_only m = {.w = real ? ox_weights_of(e, 1) : NULL, .rows = g->tb, .bias = row};
+    bool kept = real || !ox_filter_fits(e, 1, g->tb ? 0 : 1);
+    ox_weight_only m = {.w = kept ? ox_weights_of(e, 1) : NULL, .rows = g->tb, .bias = row};
     if (m.w && ox_multiply_quantized(e, &m, a, y))
         return;
+    if (m.w)
+        ox_note_expanded(e);
     qc_tensor *weight = ox_filter(e, 1, perm, 2, real);
     qc_tensor *bias = row ? ox_bias_of(e, row, a, weight, g->n) : NULL;
     ox_fully_connected(e, a, weight, bias, y);
@@ -416,7 +434,8 @@ static qrn_status import_gemm(ox_import *im, const ox_node *n) {
     ox_expr e = ox_begin(im, n);
     bool dense = is_constant(b) && !ox_is_integer(b->type) && g.alpha == 1 && (!c || is_row(c));
     if (dense)
-        return gemm_dense(im, n, &g, !ox_filter_fits(&e, 1, g.tb ? 0 : 1));
+        return gemm_dense(im, n, &g,
+                          !ox_filter_fits(&e, 1, g.tb ? 0 : 1) && !fits_blocks(&e, g.tb));
     return gemm_parts(im, n, &g);
 }
 

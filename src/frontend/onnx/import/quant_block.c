@@ -184,8 +184,11 @@ static qrn_status import_matmul_nbits(ox_import *im, const ox_node *n) {
         product = ox_result_like(&e, y, y->rank, y->dims);
     if (!m.w)
         ox_note(im, n, "have their weights expanded to floats", "zero points are no integers");
-    if (!m.w || !ox_multiply_quantized(&e, &m, x, product))
+    if (!m.w || !ox_multiply_quantized(&e, &m, x, product)) {
+        if (m.w)
+            ox_note_expanded(&e);
         multiply_floats(&e, &b, x, m.bias, product);
+    }
     if (product != y) {
         ox_into(&e, y);
         ox_binary(&e, ADD, product, ox_in_real(&e, 5, OX_ONNX));
