@@ -10,7 +10,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 
-from provider import HTP, NAME, close, cpu_session, devices, helper, model, session
+from provider import HTP, NAME, PLUGIN, close, cpu_session, devices, helper, model, session
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "clients"))
 from ort_models import assignment, conv_net, images  # noqa: E402
@@ -178,6 +178,38 @@ def test_models_that_share_weights_have_one_binary(tmp_path, capfd):
     assert (tmp_path / "a_ctx_qnn.bin").stat().st_size < 1.9 * one
     for path, want in zip(paths, results):
         assert np.array_equal(run_elsewhere(path, {"x": x}, tmp_path)[0], want)
+
+
+REGISTERED_ANEW = """
+import sys
+import onnxruntime as ort
+provider, plugin, folder = sys.argv[1:]
+for name, stop in (("a", "0"), ("b", "1")):
+    ort.register_execution_provider_library(provider, plugin)
+    so = ort.SessionOptions()
+    for key, value in {"ep.context_enable": "1", "ep.context_embed_mode": "0",
+                       "ep.context_file_path": f"{folder}/{name}_ctx.onnx",
+                       "ep.share_ep_contexts": "1", "ep.stop_share_ep_contexts": stop}.items():
+        so.add_session_config_entry(key, value)
+    so.add_provider_for_devices([d for d in ort.get_ep_devices() if d.ep_name == provider][:1],
+                                {"backend_type": "htp", "soc_model": "SM8650"})
+    ort.InferenceSession(f"{folder}/{name}.onnx", so, enable_fallback=0)
+    ort.unregister_execution_provider_library(provider)
+"""
+
+
+def test_models_share_a_binary_when_the_provider_is_registered_anew(tmp_path):
+    """As Olive does between models."""
+    nets = {"a": conv_net(seed=1), "b": conv_net(seed=1, softmax=False)}
+    for name, net in nets.items():
+        (tmp_path / f"{name}.onnx").write_bytes(net)
+    subprocess.run([sys.executable, "-c", REGISTERED_ANEW, NAME, PLUGIN, tmp_path], check=True)
+    assert [p.name for p in tmp_path.glob("*.bin")] == ["a_ctx_qnn.bin"]
+    x = images(3, 1)[0]
+    for name, net in nets.items():
+        want = session(net, HTP).run(None, {"x": x})[0]
+        got = run_elsewhere(tmp_path / f"{name}_ctx.onnx", {"x": x}, tmp_path)[0]
+        assert np.array_equal(got, want)
 
 
 def test_sessions_that_share_load_a_binary_once(tmp_path):

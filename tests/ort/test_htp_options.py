@@ -432,6 +432,7 @@ def test_a_serializer_takes_all_calls(tmp_path):
 
 @pytest.mark.parametrize("key, good, bad", [
     ("enable_block_quant_weight_optimization", "1", "2"),
+    ("enable_htp_weight_sharing", "1", "2"),
     ("num_graph_prepare_threads", "4", "many"),
     ("htp_graph_splitting_num_prepare_threads", "4294967295", "4294967296"),
     ("enable_htp_cross_device_prepare", "1", "-1"),

@@ -114,6 +114,8 @@ static const row rows[] = {
     WORDS("dump_qnn_ep_input_graph_dir", input_dir),
     NOTHING("enable_block_quant_weight_optimization", 1,
             "weights quantized by blocks have one path, which is the fast one"),
+    NOTHING("enable_htp_weight_sharing", 1,
+            "binaries store equal weights once; ep.share_ep_contexts puts models into one binary"),
     NOTHING("num_graph_prepare_threads", 1024,
             "partitions are compiled one after the other, each by all threads"),
     NOTHING("htp_graph_splitting_num_prepare_threads", UINT32_MAX,

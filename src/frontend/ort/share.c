@@ -5,13 +5,16 @@
 // serves the next.
 //
 // State: the pool of the process, behind its lock. Sessions hold it while they use the client,
-// which is not thread-safe; the pool itself lets go with the session that stops the sharing.
+// which is not thread-safe; the pool itself lets go with the session that stops the sharing. While
+// models are compiled it also outlives the provider's registration: tools like Olive register the
+// provider anew for each model.
 #include "frontend/ort/ep.h"
 
 #include "frontend/ort/memory.h"
 
 #include "base/mem.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 typedef struct pool {
@@ -19,6 +22,7 @@ typedef struct pool {
     qc_client *client; // NULL: nobody shares
     uint32_t users;    // sessions, and the pool itself until the sharing is stopped
     bool open;         // for further sessions
+    bool stays;        // until the sharing is stopped, whoever releases the provider
     qe_options opt;    // of the first session: the backend's part counts
     char *binary;      // name of the file that the first session gave its binary
     struct qe_loaded *loaded;
@@ -50,6 +54,13 @@ void qe_share_unlock(const qe_ep *ep) {
         pthread_mutex_unlock(&the_pool.lock);
 }
 
+// Keeps this library in the process, and the pool with it.
+static bool stay(void) {
+    Dl_info info;
+    return dladdr(&the_pool, &info) &&
+           dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 static qrn_status join(qe_ep *ep, const char *path) {
     pool *p = &the_pool;
     if (p->client && p->open) {
@@ -73,6 +84,7 @@ static qrn_status join(qe_ep *ep, const char *path) {
                         "release them first");
     QRN_TRY(qe_client_open(ep, path));
     *p = (pool){.lock = p->lock, .client = ep->client, .users = 2, .open = true, .opt = ep->opt};
+    p->stays = ep->opt.context_enable && stay();
     p->opt.backend_path = qrn_strdup(path);
     return p->opt.backend_path ? QRN_OK : QRN_FAIL(QRN_E_MEM, "sharing: no memory");
 }
@@ -98,6 +110,7 @@ static void let_go(pool *p) {
     p->client = NULL;
     p->loaded = NULL;
     p->binary = NULL;
+    p->stays = false;
     p->opt = (qe_options){0};
 }
 
@@ -118,7 +131,8 @@ void qe_share_stop(void) {
 
 void qe_share_end(void) {
     pthread_mutex_lock(&the_pool.lock);
-    qe_share_stop();
+    if (!the_pool.stays)
+        qe_share_stop();
     pthread_mutex_unlock(&the_pool.lock);
 }
 
