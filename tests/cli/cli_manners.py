@@ -14,7 +14,7 @@ from onnx import TensorProto as T
 
 from harness import BIN, USAGE, add_relu, identity, ok, quern, refuses
 
-COMMANDS = ["run", "bench", "check", "show", "compile", "info", "doctor", "demo",
+COMMANDS = ["run", "bench", "check", "show", "compile", "info", "socs", "doctor", "demo",
             "estimate", "profile"]
 
 

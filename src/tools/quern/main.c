@@ -26,6 +26,7 @@ const qt_command *const qt_commands[] = {&qt_run,
                                          &qt_wrap,
                                          &qt_import,
                                          &qt_generate,
+                                         &qt_socs,
                                          NULL};
 
 static int run_command(const qt_command *c, int argc, char **argv) {
