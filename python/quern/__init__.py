@@ -22,14 +22,17 @@ import tempfile
 import threading
 import weakref
 from pathlib import Path
-from typing import Any, Iterator, Mapping
+from typing import Any, Callable, Iterable, Iterator, Mapping
 
+from quern import _generate
 from quern._dims import check_dims
+from quern._generate import Generated
 from quern._target import DEFAULT_SOC, target_of
 from quern._words import unknown
 
-__all__ = ["DEFAULT_SOC", "EP_NAME", "compile_model", "devices", "ep_options", "libs", "library",
-           "plugin", "program", "register", "sample", "session", "unregister"]
+__all__ = ["DEFAULT_SOC", "EP_NAME", "Generated", "compile_model", "devices", "ep_options",
+           "generate", "libs", "library", "plugin", "program", "register", "sample", "session",
+           "unregister"]
 __version__ = "0.1.0"
 
 EP_NAME = "QuernExecutionProvider"
@@ -277,6 +280,32 @@ def compile_model(model: str | os.PathLike[str] | bytes, output: str | os.PathLi
         if not fresh.exists():
             raise RuntimeError(f"{path} was not written: the backend took no node of the model")
     return path
+
+
+_GENERATE = ("tokenizer", "config", "chat_template", "rope_theta", "system", "raw", "max_tokens",
+             "temperature", "top_k", "top_p", "repeat_penalty", "seed", "precision", "threads",
+             "allow_fp16")
+
+
+def generate(models: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], prompt: str, *,
+             backend: str | os.PathLike[str] | None = None, soc: str | int | None = None,
+             stop: str | Iterable[str] = (), stream: Callable[[str], object] | None = None,
+             **options: object) -> Generated:
+    """The answer of a language model: an object with text, tokens, end and statistics.
+
+    models: a folder, or the graphs of a model (ONNX files, context binaries). stream is called with
+    each piece of text as it comes; where it returns False, the text ends. Further arguments are
+    flags of `quern generate`: tokenizer, config, chat_template, rope_theta, system, raw,
+    max_tokens, temperature, top_k, top_p, repeat_penalty, seed, precision, threads, allow_fp16.
+    docs/llm.md says what a model needs.
+    """
+    for name in options:
+        if name not in _GENERATE:
+            raise unknown("option", name, _GENERATE)
+    one = isinstance(models, (str, os.PathLike))
+    return _generate.run(program(), [models] if one else list(models), prompt, stream,
+                         [stop] if isinstance(stop, str) else stop,
+                         {"backend": backend, "soc": soc, **options})
 
 
 @contextlib.contextmanager

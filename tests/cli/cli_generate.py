@@ -3,6 +3,8 @@
 import json
 import signal
 import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -11,7 +13,10 @@ import pytest
 from onnx import numpy_helper
 
 import tiny_llama as llama
-from harness import BIN, FAILURE, INPUT, REFUSED, USAGE, add_relu, ok, ok_json, quern, refuses
+sys.path.append(str(Path(__file__).resolve().parent.parent / "frontend"))
+from gguf_writer import ARRAY, I32, STRING, U32, Gguf  # noqa: E402
+from harness import (BIN, FAILURE, INPUT, REFUSED, USAGE, add_relu, ok, ok_json,  # noqa: E402
+                     quern, refuses)
 
 SPECIALS = ["<s>", "</s>", "<|im_start|>", "<|im_end|>"]
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789?.,!'"
@@ -264,7 +269,8 @@ def test_what_is_missing_is_said(folder, tmp_path):
     refuses(USAGE, "generate", folder, "--raw", "--system", "x", "-p", "x", says="--raw")
     bare = tmp_path / "decode.onnx"
     bare.write_bytes((folder / "decode.onnx").read_bytes())
-    refuses(USAGE, "generate", bare, "-p", "x", says=["rope_theta", "--rope-theta"])
+    refuses(USAGE, "generate", bare, "-p", "x", "--tokenizer", folder / "tokenizer.json",
+            says=["rope_theta", "--rope-theta"])
     refuses(USAGE, "generate", bare, "-p", "x", "--rope-theta", 1e4, says="--tokenizer")
     refuses(FAILURE, "generate", tmp_path, "-p", "x", "--rope-theta", 1e4, "--tokenizer", "none",
             says="none")
@@ -292,3 +298,59 @@ def test_sampling_options_out_of_range_are_rejected(folder, flags):
 def test_a_prompt_that_is_not_utf8_is_rejected(folder, tmp_path):
     (tmp_path / "p").write_bytes(b"ab\xff")
     refuses(INPUT, "generate", folder, "--raw", "--prompt-file", tmp_path / "p", says="UTF-8")
+
+
+@pytest.mark.parametrize("change, says", [
+    ({"model": {"type": "Unigram", "vocab": []}}, "'Unigram'"),
+    ({"pre_tokenizer": {"type": "Whitespace"}}, "pre_tokenizer 'Whitespace'"),
+    ({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(?<=a)b"}, "behavior": "Isolated"}},
+     "this kind of group"),
+    ({"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "a"}, "behavior": "Contiguous"}},
+     "Contiguous"),
+    ({"normalizer": {"type": "NFKC"}}, "normalizer 'NFKC'"),
+    ({"decoder": {"type": "WordPiece"}}, "decoder 'WordPiece'"), ({"decoder": None}, "decoder"),
+    ({"post_processor": {"type": "BertProcessing"}}, "BertProcessing"),
+    ({"added_tokens": [{"id": 1, "content": "a"}]}, "token 1 is"),
+    ({"added_tokens": [{"id": 90000000, "content": "a"}]}, "added_tokens"),
+    ({"model": {"type": "BPE", "vocab": {"a": 9}, "merges": ["a b"]}}, "merge 0"),
+    ({"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}}, "model.vocab"),
+    ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.1}}, "dropout")],
+    ids=str)
+def test_parts_of_tokenizers_that_are_unknown_are_rejected_by_name(folder, tmp_path, change, says):
+    (tmp_path / "t.json").write_text(json.dumps({**tokenizer(), **change}))
+    refuses(INPUT, "generate", folder, "--raw", "-p", "x", "--tokenizer", tmp_path / "t.json",
+            says=["t.json", says])
+
+
+@pytest.mark.parametrize("template, says", [
+    ("a\n{{ messages|tojson }}", ":2: the filter 'tojson'"),
+    ("\n\n{% macro f() %}{% endmacro %}", ":3: the statement 'macro'"),
+    ("{{ strftime_now('%Y') }}", ":1: the function 'strftime_now'"),
+    ("{% if 1 %}", "endif"), ("{{ 'a }}", "no end"), ("{{ 1.5 }}", "point"),
+    ("{{ messages[0].content.title() }}", "'title'"), ("{{ x.y }}", "undefined"),
+    ("{% for i in range(9999999) %}{% for j in range(9) %}{% endfor %}{% endfor %}", "too"),
+    ("{{ raise_exception('no system here') }}", "no system here")], ids=str)
+def test_what_a_template_cannot_do_is_said_with_its_line(folder, tmp_path, template, says):
+    (tmp_path / "t.jinja").write_text(template)
+    refuses(INPUT, "generate", folder, "-p", "x", "--chat-template", tmp_path / "t.jinja",
+            says=says)
+
+
+def test_a_tokenizer_inside_a_gguf_file_gives_the_same_tokens(folder, tmp_path):
+    g = Gguf()
+    t = tokenizer()
+    kinds = [3] * len(SPECIALS) + [1] * (llama.VOCAB - len(SPECIALS))
+    for key, kind, value in [
+            ("tokenizer.ggml.model", STRING, "gpt2"), ("tokenizer.ggml.pre", STRING, "gpt-2"),
+            ("tokenizer.ggml.tokens", ARRAY, (STRING, list(t["model"]["vocab"]))),
+            ("tokenizer.ggml.token_type", ARRAY, (I32, kinds)),
+            ("tokenizer.ggml.merges", ARRAY, (STRING, t["model"]["merges"])),
+            ("tokenizer.ggml.eos_token_id", U32, 1),
+            ("tokenizer.chat_template", STRING, "{{ messages[0].content }}!")]:
+        g.key(key, kind, value)
+    (tmp_path / "t.gguf").write_bytes(g.bytes())
+    got = generate(folder, "--tokenizer", tmp_path / "t.gguf", "-p", "What is it", "-n", 4)
+    assert got["tokens"] == greedy(folder, ids_of("What is it!"), 4)
+    (tmp_path / "cut.gguf").write_bytes(g.bytes()[:200])
+    refuses(INPUT, "generate", folder, "--tokenizer", tmp_path / "cut.gguf", "-p", "x",
+            says="cut.gguf")

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Compares tokens and rendered chats with what other packages made of the same files.
 
-  check_llm_texts.py tokens TOKEN_LINES FOLDER      NAME.json with NAME.tsv: tokenizer_families.py
+  check_llm_texts.py tokens TOKEN_LINES FOLDER      NAME.json with NAME.tsv: tokenizer_families.py,
+                                                    NAME.gguf with NAME.tsv: gguf_pieces.py
   check_llm_texts.py templates RENDER_CHAT FOLDER   NAME.jinja with NAME.json: template_families.py
 """
 import json
@@ -29,12 +30,13 @@ def check_tokens(program, folder):
     for file in sorted(folder.glob("*.tsv")):
         rows = [line.split("\t") for line in file.read_text().splitlines()]
         texts = [bytes.fromhex(row[0]) for row in rows]
-        json_file = file.with_suffix(".json")
-        plain = run_tokens(program, json_file, texts)
-        whole = run_tokens(program, json_file, texts, "--whole")
+        tokenizer = file.with_suffix(".json")
+        tokenizer = tokenizer if tokenizer.exists() else file.with_suffix(".gguf")
+        plain = run_tokens(program, tokenizer, texts)
+        whole = run_tokens(program, tokenizer, texts, "--whole")
         for row, text, a, b in zip(rows, texts, plain, whole, strict=True):
             n += 1
-            if row[1:] != [a[0], b[0], a[1]]:
+            if row[1:] != [a[0], b[0], a[1] if row[3] != "-" else "-"]:
                 bad += 1
                 print(f"{file.stem}: {text!r}\n  want {row[1:]}\n  got  {[a[0], b[0], a[1]]}",
                       *a[2:])

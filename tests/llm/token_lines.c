@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// Encodes texts for comparisons with another tokenizer: token_lines TOKENIZER.json reads texts that
-// end with a zero byte from standard input and prints the tokens of each on a line, then its text
-// decoded again as hexadecimal digits. --whole adds what the file puts around a text.
+// Encodes texts for comparisons with another tokenizer: token_lines FILE (tokenizer.json or GGUF)
+// reads texts that end with a zero byte from standard input and prints the tokens of each on a
+// line, then its text decoded again as hexadecimal digits. --whole adds what the file puts around a
+// text.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "frontend/llm/gguf.h"
 #include "frontend/llm/tokenizer.h"
 
 static int print_text(const ql_tokenizer *t, ql_slice text, bool whole) {
@@ -29,10 +31,21 @@ static int print_text(const ql_tokenizer *t, ql_slice text, bool whole) {
     return s == QRN_OK ? 0 : 1;
 }
 
+static qrn_status open_file(const char *path, ql_tokenizer **out) {
+    if (!ql_gguf_is_file(path))
+        return ql_tokenizer_open(path, out);
+    ql_gguf *g = NULL;
+    qrn_status s = ql_gguf_open(path, &g);
+    if (s == QRN_OK)
+        s = ql_tokenizer_of_gguf(g, out);
+    ql_gguf_close(g);
+    return s;
+}
+
 int main(int argc, char **argv) {
     bool whole = argc > 2 && strcmp(argv[2], "--whole") == 0;
     ql_tokenizer *t;
-    if (argc < 2 || ql_tokenizer_open(argv[1], &t) != QRN_OK) {
+    if (argc < 2 || open_file(argv[1], &t) != QRN_OK) {
         fprintf(stderr, "%s\n", argc < 2 ? "usage: token_lines FILE [--whole]" : qrn_message());
         return 2;
     }

@@ -33,6 +33,9 @@ void ql_bytes_free(ql_bytes *b);
 qrn_status ql_tokenizer_open(const char *path, ql_tokenizer **out);
 // The same of a text; `name` is what failures call it.
 qrn_status ql_tokenizer_parse(const char *name, const char *json, size_t n, ql_tokenizer **out);
+// The one inside a GGUF file; its bytes need not stay.
+struct ql_gguf;
+qrn_status ql_tokenizer_of_gguf(const struct ql_gguf *g, ql_tokenizer **out);
 void ql_tokenizer_close(ql_tokenizer *t); // NULL is fine
 
 // One more than the largest token.

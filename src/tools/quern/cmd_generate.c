@@ -34,7 +34,7 @@ static const qt_flag prompt_flags[] = {
     {"raw", 0, QT_BOOL, NULL, AT(raw), NULL, "continue the prompt as it is: no chat template"},
     {"interactive", 'i', QT_BOOL, NULL, AT(interactive), NULL, "chat: a line of stdin a turn"},
     {"tokenizer", 0, QT_FILE, "FILE", AT(llm.tokenizer), NULL,
-     "tokenizer.json (default: beside MODEL)"},
+     "tokenizer.json or .gguf (default: beside MODEL)"},
     {"config", 0, QT_FILE, "FILE", AT(llm.config), NULL, "config.json (default: beside MODEL)"},
     {"chat-template", 0, QT_FILE, "FILE", AT(llm.chat), NULL,
      "Jinja (default: tokenizer_config.json's)"},

@@ -5,8 +5,10 @@
 #include "tools/quern/llm_files.h"
 
 #include "base/file.h"
+#include "frontend/llm/llama.h"
 #include "tools/quern/output.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -85,6 +87,12 @@ static int read_config(qt_llm_files *f, const qt_llm_options *opt) {
         return failed(QT_EXIT_INPUT);
     if (more && ql_config_read(more, &f->config) != QRN_OK)
         return failed(QT_EXIT_INPUT);
+    f->has_config = config;
+    return QT_EXIT_OK;
+}
+
+// Nothing can be computed without the base of the rotated positions.
+static int check_rope(qt_llm_files *f, const qt_llm_options *opt) {
     if (opt->rope_theta < 0) {
         qt_error("--rope-theta %g: expected a number above 0", opt->rope_theta);
         return QT_EXIT_USAGE;
@@ -95,8 +103,68 @@ static int read_config(qt_llm_files *f, const qt_llm_options *opt) {
         return QT_EXIT_OK;
     qt_error("rope_theta, by which positions are rotated, is not known: %s; give it with "
              "--rope-theta N, or config.json with --config FILE",
-             config ? "config.json does not say it" : "there is no config.json beside the model");
+             f->has_config ? "config.json does not say it"
+                           : "there is no config.json beside the model");
     return QT_EXIT_USAGE;
+}
+
+// --- GGUF files
+
+// The word of a token whose number is under a key; NULL: there is none.
+static const char *word_of(qt_llm_files *f, const ql_gguf *g, const char *key) {
+    ql_text *words;
+    uint32_t n;
+    uint64_t id;
+    if (!ql_gguf_find(g, key) ||
+        ql_gguf_texts(g, "tokenizer.ggml.tokens", f->arena, &words, &n) != QRN_OK ||
+        ql_gguf_uint(g, key, n - 1, &id) != QRN_OK)
+        return NULL;
+    char *word = qrn_arena_alloc(f->arena, words[id].n + 1);
+    return word ? memcpy(word, words[id].data, words[id].n) : NULL;
+}
+
+// What such a file says besides its tokenizer; other files come first.
+static int take_gguf(qt_llm_files *f, const char *path, const ql_gguf *g) {
+    static const char *const ends[] = {"tokenizer.ggml.eos_token_id",
+                                       "tokenizer.ggml.eot_token_id"};
+    ql_llama m;
+    ql_text text;
+    uint64_t id;
+    f->chat.bos = word_of(f, g, "tokenizer.ggml.bos_token_id");
+    f->chat.eos = word_of(f, g, "tokenizer.ggml.eos_token_id");
+    for (size_t i = 0; i < 2; i++)
+        if (ql_gguf_find(g, ends[i]) && f->config.n_ends < QL_MAX_ENDS) {
+            if (ql_gguf_uint(g, ends[i], UINT32_MAX - 1, &id) != QRN_OK)
+                return failed(QT_EXIT_INPUT);
+            f->config.ends[f->config.n_ends++] = (uint32_t)id;
+        }
+    if (ql_gguf_find(g, "tokenizer.chat_template")) {
+        if (ql_gguf_text(g, "tokenizer.chat_template", &text) != QRN_OK)
+            return failed(QT_EXIT_INPUT);
+        char *copy = qrn_arena_alloc(f->arena, text.n + 1);
+        if (!copy)
+            return no_memory();
+        f->chat.chat_template = memcpy(copy, text.data, text.n);
+        f->chat_file = path;
+    }
+    // A file of tokens alone, or of another family, does not say how positions are rotated.
+    if (f->config.rope.theta > 0 || ql_llama_read(g, 0, f->arena, &m) != QRN_OK)
+        return QT_EXIT_OK;
+    f->config.rope.theta = m.rope_theta;
+    if (m.rope_factor > 0)
+        f->config.rope = (ql_rope){m.rope_theta, QL_ROPE_LLAMA3, m.rope_factor, 1, 4, 8192};
+    return QT_EXIT_OK;
+}
+
+static int read_gguf(qt_llm_files *f, const char *path) {
+    ql_gguf *g = NULL;
+    int code = QT_EXIT_OK;
+    if (ql_gguf_open(path, &g) != QRN_OK || ql_tokenizer_of_gguf(g, &f->tokenizer) != QRN_OK)
+        code = failed(QT_EXIT_INPUT);
+    else
+        code = take_gguf(f, path, g);
+    ql_gguf_close(g);
+    return code;
 }
 
 static int read_tokenizer(qt_llm_files *f, const qt_llm_options *opt) {
@@ -105,10 +173,13 @@ static int read_tokenizer(qt_llm_files *f, const qt_llm_options *opt) {
         qt_error("there is no tokenizer.json beside the model; name it with --tokenizer FILE");
         return QT_EXIT_USAGE;
     }
-    if (access(path, R_OK) != 0 || ql_tokenizer_open(path, &f->tokenizer) != QRN_OK)
-        return access(path, R_OK) != 0 ? (qt_error("%s: cannot be read", path), QT_EXIT_FAILURE)
-                                       : failed(QT_EXIT_INPUT);
-    return QT_EXIT_OK;
+    if (access(path, R_OK) != 0) {
+        qt_error("%s: %s", path, strerror(errno));
+        return QT_EXIT_FAILURE;
+    }
+    if (ql_gguf_is_file(path))
+        return read_gguf(f, path);
+    return ql_tokenizer_open(path, &f->tokenizer) == QRN_OK ? QT_EXIT_OK : failed(QT_EXIT_INPUT);
 }
 
 // --- chats
@@ -138,9 +209,15 @@ static int read_chat(qt_llm_files *f, const qt_llm_options *opt) {
         config = config && access(config, F_OK) == 0 ? config : NULL;
     }
     config = config ? config : find_file(f, "tokenizer_config.json");
-    if (config && ql_chat_read(config, f->arena, &f->chat) != QRN_OK)
+    ql_chat chat = {0};
+    if (config && ql_chat_read(config, f->arena, &chat) != QRN_OK)
         return failed(QT_EXIT_INPUT);
-    f->chat_file = config;
+    f->chat.bos = chat.bos ? chat.bos : f->chat.bos;
+    f->chat.eos = chat.eos ? chat.eos : f->chat.eos;
+    if (chat.chat_template) {
+        f->chat.chat_template = chat.chat_template;
+        f->chat_file = config;
+    }
     path = path || f->chat.chat_template ? path : find_file(f, "chat_template.jinja");
     if (path) {
         f->chat_file = path;
@@ -185,6 +262,8 @@ int qt_llm_files_open(const qt_list *models, const qt_llm_options *opt, qt_llm_f
         code = read_config(out, opt);
     if (code == QT_EXIT_OK)
         code = read_tokenizer(out, opt);
+    if (code == QT_EXIT_OK)
+        code = check_rope(out, opt);
     if (code == QT_EXIT_OK)
         code = read_chat(out, opt);
     if (code == QT_EXIT_OK)

@@ -9,7 +9,7 @@
 #include "tools/quern/flags.h"
 
 typedef struct qt_llm_options {
-    const char *tokenizer; // file; NULL: tokenizer.json beside the model
+    const char *tokenizer; // tokenizer.json or GGUF; NULL: tokenizer.json beside the model
     const char *config;    // file; NULL: config.json beside the model
     const char *chat;      // file with a chat template; NULL: that of tokenizer_config.json
     double rope_theta;     // 0: that of config.json
@@ -19,6 +19,7 @@ typedef struct qt_llm_files {
     qt_list graphs; // those of a folder in its place
     ql_tokenizer *tokenizer;
     ql_config config;
+    bool has_config; // there is a config.json
     ql_chat chat;
     const char *chat_file; // where its template is from; NULL: there is none
     bool chat_guessed;     // by the names of special tokens
