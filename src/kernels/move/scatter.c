@@ -25,6 +25,14 @@ static int64_t element_target(const qrn_kcall *k, size_t at) {
     return (int64_t)to;
 }
 
+// The result begins as x. An application may give one buffer for both, a cache into which only the
+// updates are written; buffers that overlap otherwise are copied as well.
+static void begin_as_x(const qrn_kcall *k, size_t elem) {
+    const qrn_view *x = k->in[0];
+    if (k->out[0]->data != x->data)
+        memmove(k->out[0]->data, x->data, qrn_view_count(x) * elem);
+}
+
 // ScatterNd: n tuples of q indices, each naming a slice of `count` elements.
 typedef struct slices {
     size_t n, count;
@@ -74,7 +82,7 @@ static slices slices_of(const qrn_kcall *k) {
 static qrn_status scatter_elements_raw(const qrn_kcall *k) {
     size_t elem = qrn_view_elem(k->in[0]), n = qrn_view_count(k->in[1]);
     char *y = k->out[0]->data;
-    memcpy(y, k->in[0]->data, qrn_view_count(k->in[0]) * elem);
+    begin_as_x(k, elem);
     for (size_t i = 0; i < n; i++) {
         int64_t to = element_target(k, i);
         if (to < 0)
@@ -88,7 +96,7 @@ static qrn_status scatter_nd_raw(const qrn_kcall *k) {
     slices s = slices_of(k);
     size_t elem = qrn_view_elem(k->in[0]), run = s.count * elem;
     char *y = k->out[0]->data;
-    memcpy(y, k->in[0]->data, qrn_view_count(k->in[0]) * elem);
+    begin_as_x(k, elem);
     for (size_t i = 0; i < s.n; i++) {
         int64_t to = qrn_index_tuple(k->in[1], i, s.q, k->in[0]->dims);
         if (to < 0)
