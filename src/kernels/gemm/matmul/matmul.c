@@ -9,6 +9,7 @@
 #include "kernels/gemm/matmul/matmul_f32.h"
 #include "kernels/gemm/matmul/matmul_q16.h"
 #include "kernels/gemm/matmul/matmul_q8.h"
+#include "kernels/gemm/matmul/matmul_few.h"
 #include "kernels/gemm/matmul/matmul_planes.h"
 #include "kernels/gemm/epilogue/requant.h"
 
@@ -170,6 +171,13 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
         .scratch = qrn_matmul_q8_scratch                                                           \
     }
 
+#define FEW(isa, bit)                                                                              \
+    {                                                                                              \
+        .name = "matmul_few_" #isa, .domain = QRN_DOMAIN_RAW, .needs = bit,                        \
+        .fn = qrn_matmul_few_##isa, .works = qrn_matmul_few_works, .tasks = tasks,                 \
+        .scratch = qrn_matmul_few_scratch                                                          \
+    }
+
 static const qrn_kernel matmul_rows[] = {
 #if defined(__x86_64__)
     FAST(avx512, QRN_ISA_AVX512),
@@ -183,11 +191,14 @@ static const qrn_kernel matmul_rows[] = {
      .works = qrn_matmul_q16_works,
      .tasks = tasks,
      .scratch = qrn_matmul_q16_scratch},
+    FEW(avx512, QRN_ISA_AVX512),
+    FEW(avx2, QRN_ISA_AVX2),
     PLANES(avx512vnni, QRN_ISA_AVX512VNNI),
     PLANES(avx2, QRN_ISA_AVX2),
 #elif defined(__aarch64__)
     FAST(neon, QRN_ISA_NEON),
     BYTES(neondot, QRN_ISA_NEONDOT),
+    FEW(neon, QRN_ISA_NEON),
     PLANES(neondot, QRN_ISA_NEONDOT),
 #endif
     PLANES(any, 0),
