@@ -19,6 +19,7 @@ const qrn_pass qrn_passes[] = {
     {"swish", qrn_pass_swish, false},
     {"cancel", qrn_pass_cancel, false},
     {"attention", qrn_pass_attention, true}, // no value shares the memory of another yet
+    {"transpose", qrn_pass_transpose, true},
     {"alias", qrn_pass_alias, false},
     {"table", qrn_pass_table, false},
     {"join", qrn_pass_join, false},

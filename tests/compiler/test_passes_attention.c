@@ -97,12 +97,31 @@ static void a_binder_that_fuses_gets_the_parts(void **state) {
     assert_int_equal(compile((form){.joins = true}, "-attention", false).attention, 0);
 }
 
+// Keys of quantized attention: the cache is not transposed for each token.
+static void quantized_keys_are_not_transposed(void **state) {
+    (void)state;
+    small_begin(&g);
+    uint32_t q = small_encoded(&g, QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_UFIXED_POINT_16,
+                               SHAPE(HEADS, ROWS, SIZE), 0.01f, -30000);
+    uint32_t k = small_encoded(&g, QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_UFIXED_POINT_16,
+                               SHAPE(HEADS, KEYS, SIZE), 0.02f, -32768);
+    uint32_t kt = small_encoded(&g, QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_UFIXED_POINT_16,
+                                SHAPE(HEADS, SIZE, KEYS), 0.02f, -32768);
+    uint32_t s = small_encoded(&g, QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_UFIXED_POINT_16,
+                               SHAPE(HEADS, ROWS, KEYS), 30.0f, -32000);
+    small_transpose(&g, k, kt, (const uint32_t[]){0, 2, 1});
+    small_binary(&g, QNN_OP_MAT_MUL, q, kt, s);
+    small_expect(&g, 2, 1);
+    small_end(&g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_is_one_step),
         cmocka_unit_test(a_cache_and_new_keys_are_read_where_they_lie),
         cmocka_unit_test(scores_that_somebody_wants_stay),
         cmocka_unit_test(a_binder_that_fuses_gets_the_parts),
+        cmocka_unit_test(quantized_keys_are_not_transposed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
