@@ -26,6 +26,15 @@ static void copy_range(const qz_graph *to, const char *name, const qz_graph *fro
         qz_stats_merge(&qz_first(v)->stats, &qz_first(w)->stats);
 }
 
+// Weights are rounded by the same sums, so that they come out the same.
+static void copy_gram(const qz_graph *to, const ox_node *n, const qz_graph *from,
+                      const ox_node *m) {
+    qz_value *v = qz_find(to, n->in[0]);
+    const qz_value *w = qz_find(from, m->in[0]);
+    if (v && w && !v->gram)
+        v->gram = w->gram;
+}
+
 qrn_status qz_plan_alike(qz_graph *to, qz_graph *from) {
     uint32_t a = 0, b = 0;
     for (;;) {
@@ -38,6 +47,8 @@ qrn_status qz_plan_alike(qz_graph *to, qz_graph *from) {
                             "has '%s' (%s); calibrate this model with data of its own",
                             n ? n->name : "(end)", n ? n->op : "-", m ? m->name : "(end)",
                             m ? m->op : "-");
+        if (qz_is(n, "MatMul"))
+            copy_gram(to, n, from, m);
         for (uint32_t i = 0; i < n->n_out; i++)
             copy_range(to, n->out[i], from, m->out[i]);
     }

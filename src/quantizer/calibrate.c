@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#define MOST_GRAM_BYTES ((size_t)2 << 30) // for all layers; others are rounded plainly
+
 struct qz_run {
     qz_graph *graph;
     qc_client *client;
@@ -30,6 +32,8 @@ static void observe(void *ctx, const QuernBackend_Tensor_t *t) {
     for (uint32_t i = 0; i < t->rank; i++)
         n *= t->dims[i];
     qz_stats_add(&v->stats, t->data, n);
+    if (v->gram && t->rank && t->dims[t->rank - 1] == v->gram->depth)
+        qz_gram_add(v->gram, t->data, n / v->gram->depth);
 }
 
 static void note(void *ctx, const ox_val *v) {
@@ -81,6 +85,30 @@ static qrn_status map_tensors(qz_run *r, bool histograms) {
     return QRN_OK;
 }
 
+// Sums for the inputs of matmuls with a constant matrix, as many as there is room for.
+static qrn_status make_grams(qz_graph *g) {
+    const ox_graph *og = g->model->graph;
+    size_t left = MOST_GRAM_BYTES;
+    for (uint32_t i = 0; i < og->n_nodes; i++) {
+        const ox_node *n = &og->nodes[i];
+        qz_value *x = qz_is(n, "MatMul") ? qz_find(g, n->in[0]) : NULL;
+        const qz_value *w = x ? qz_find(g, n->in[1]) : NULL;
+        if (!w || !qz_is_activation(x) || !qz_is_float_constant(w) || w->rank != 2 || x->gram)
+            continue;
+        size_t bytes = (size_t)w->dims[0] * w->dims[0] * sizeof(float);
+        if (bytes > left)
+            continue;
+        left -= bytes;
+        qz_gram *made = qrn_arena_alloc(g->arena, sizeof *made);
+        if (!made)
+            return QRN_FAIL(QRN_E_MEM, "out of memory");
+        QRN_TRY(qz_gram_init(made, w->dims[0]));
+        x->gram = made;
+        x->owns_gram = true;
+    }
+    return QRN_OK;
+}
+
 static void **make_buffers(qc_tensor *const *list, uint32_t n) {
     void **b = qrn_calloc((n + 1) * sizeof *b);
     for (uint32_t i = 0; b && i < n; i++)
@@ -108,6 +136,8 @@ static qrn_status start(qz_run *r, const qz_run_options *opt) {
     if (r->no_memory)
         return QRN_FAIL(QRN_E_MEM, "out of memory");
     QRN_TRY(map_tensors(r, opt->histograms));
+    if (opt->grams)
+        QRN_TRY(make_grams(r->graph));
     qc_graph *g = r->model.graph;
     if (g->n_nodes == 0)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "the model computes nothing from its inputs");
@@ -164,6 +194,8 @@ qrn_status qz_run_sample(qz_run *r) {
         const void *x = qz_run_buffer(r, i);
         if (x && v && qz_is_activation(v) && p->tensor->t.v1.dataType == QNN_DATATYPE_FLOAT_32)
             qz_stats_add(&v->stats, x, qc_tensor_count(p->tensor));
+        if (x && v && v->gram && p->rank && p->dims[p->rank - 1] == v->gram->depth)
+            qz_gram_add(v->gram, x, qc_tensor_count(p->tensor) / v->gram->depth);
     }
     QRN_TRY(qc_graph_execute(r->model.graph, (const void *const *)r->in, r->out));
     for (uint32_t i = 0; i < r->graph->n_values; i++) {

@@ -13,6 +13,7 @@ typedef struct qz_run qz_run;
 typedef struct qz_run_options {
     uint32_t n_threads; // 0: the library's choice
     bool histograms;    // of all tensors, for methods that need them
+    bool grams;         // sums of products of the inputs of weights, for rounding them
     bool shapes_only;   // nothing will be run: no kernels are chosen, no weights packed
 } qz_run_options;
 

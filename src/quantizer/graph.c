@@ -180,6 +180,9 @@ void qz_graph_destroy(qz_graph *g) {
         return;
     for (uint32_t i = 0; i < g->n_values; i++)
         qz_stats_free(&g->values[i]->stats);
+    for (uint32_t i = 0; i < g->n_values; i++)
+        if (g->values[i]->gram && g->values[i]->owns_gram)
+            qz_gram_free(g->values[i]->gram);
     qrn_free(g->values);
     qrn_strmap_clear(&g->by_name);
     qrn_arena_destroy(g->arena);

@@ -6,6 +6,7 @@
 #define QRN_QUANTIZER_GRAPH_H
 
 #include "frontend/onnx/import.h"
+#include "quantizer/gram.h"
 #include "quantizer/stats.h"
 
 // real = scale * (q - zero); bits 0: the value stays a float.
@@ -34,6 +35,8 @@ typedef struct qz_value {
     double low, high;      // chosen range; of the first of those that share
     struct qz_value *like; // shares the encoding of this one; NULL: it is the first itself
     qz_stats stats;
+    qz_gram *gram;  // of its last dimension, or NULL; in the arena
+    bool owns_gram; // else it is another graph's
     qz_enc enc;
 } qz_value;
 

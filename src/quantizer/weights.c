@@ -68,7 +68,8 @@ static double clip(double q, double low, double high) {
 }
 
 // The factor of the largest value that gives each group the least squared error.
-static qrn_status search_scales(const qz_value *w, const groups *g, double half, float *scales) {
+static qrn_status search_scales(const qz_value *w, const groups *g, const qz_gram *gram,
+                                double half, float *scales) {
     enum { FIRST = 10, LAST = 23 }; // twentieths; above 1 as the lowest value is -half - 1
     float *full = qrn_alloc(g->n * sizeof *full), *error = qrn_alloc(g->n * sizeof *error);
     float *least = qrn_alloc(g->n * sizeof *least);
@@ -85,7 +86,8 @@ static qrn_status search_scales(const qz_value *w, const groups *g, double half,
             float q = s > 0 ? rintf(x / s) : 0;
             q = q < (float)(-half - 1) ? (float)(-half - 1) : q > (float)half ? (float)half : q;
             float d = x - q * s;
-            error[j] += d * d;
+            size_t row = gram ? i / w->dims[1] : 0; // which input it is multiplied with
+            error[j] += d * d * (gram ? gram->sums[row * gram->depth + row] : 1);
         }
         for (uint32_t j = 0; j < g->n; j++)
             if (error[j] < least[j]) {
@@ -133,12 +135,54 @@ static qrn_status make(const qz_value *v, int type, uint32_t n_scales, qz_consta
     return QRN_FAIL(QRN_E_MEM, "constant '%s': out of memory for its quantized values", v->name);
 }
 
+// Rounds a matrix by the sums of its inputs.
+static qrn_status round_matrix(const qz_value *w, const qz_gram *gram, double half,
+                               qz_constant *c) {
+    size_t count = qz_count(w);
+    float *aligned = qrn_alloc(count * sizeof *aligned);
+    int8_t *values = qrn_alloc(count);
+    const qz_rounding r = {.weights = aligned,
+                           .depth = w->dims[0],
+                           .columns = w->dims[1],
+                           .scales = c->scales,
+                           .block = c->block,
+                           .low = (float)(-half - 1),
+                           .high = (float)half,
+                           .out = values};
+    qrn_status s = aligned && values ? QRN_OK : QRN_E_MEM;
+    if (s == QRN_OK) {
+        memcpy(aligned, w->data, count * sizeof *aligned);
+        s = qz_round(&r, gram);
+    }
+    for (size_t i = 0; s == QRN_OK && i < count; i++)
+        put(c, i, values[i]);
+    qrn_free(aligned);
+    qrn_free(values);
+    return s == QRN_OK ? QRN_OK : QRN_FAIL(QRN_E_MEM, "weight '%s': out of memory", w->name);
+}
+
+static void round_plainly(const qz_value *w, const groups *g, double low, double half,
+                          qz_constant *c) {
+    for (size_t i = 0; i < g->count; i++) {
+        double q = rint((double)at(w, i) / (double)c->scales[group_of(g, i)]);
+        put(c, i, (int32_t)clip(q, low, half));
+    }
+}
+
+// Do the sums belong to the rows of a matrix?
+static bool fits(const qz_value *w, const ox_node *n, const groups *g, const qz_gram *gram) {
+    return gram && gram->n_rows && qz_is(n, "MatMul") && w->rank == 2 &&
+           gram->depth == w->dims[0] && (g->block ? g->down : g->n == w->dims[1]);
+}
+
 qrn_status qz_quantize_weight(const qz_value *w, const ox_node *n, const qz_scheme *scheme,
-                              qz_constant *out) {
-    int type = scheme->weight_bits == 4 ? OX_I4 : scheme->weight_bits == 8 ? OX_I8 : OX_I16;
+                              const qz_gram *gram, qz_constant *out) {
+    bool small = scheme->weight_bits == 4;
+    int type = small ? OX_I4 : scheme->weight_bits == 8 ? OX_I8 : OX_I16;
     double half = scheme->weight_bits == 16 ? 0x7f7f : ldexp(1, (int)scheme->weight_bits - 1) - 1;
     int32_t axis = 0;
     groups g = groups_of(w, n, scheme, &axis);
+    gram = fits(w, n, &g, gram) ? gram : NULL;
     QRN_TRY(make(w, type, g.n, out));
     out->axis = axis;
     out->block = g.block;
@@ -148,20 +192,17 @@ qrn_status qz_quantize_weight(const qz_value *w, const ox_node *n, const qz_sche
     }
     for (uint32_t i = 0; i < g.n; i++)
         out->scales[i] = (float)((double)out->scales[i] / half);
-    qrn_status s = scheme->weight_bits == 4 ? search_scales(w, &g, half, out->scales) : QRN_OK;
-    if (s != QRN_OK) {
-        qz_constant_free(out);
-        return s;
-    }
+    qrn_status s = small ? search_scales(w, &g, gram, half, out->scales) : QRN_OK;
     for (uint32_t i = 0; i < g.n; i++) // a channel of zeros, or of numbers that are as good as
         if (out->scales[i] < 1e-30f)
             out->scales[i] = 1e-4f;
-    double low = scheme->weight_bits == 4 ? -half - 1 : -half;
-    for (size_t i = 0; i < g.count; i++) {
-        double q = rint((double)at(w, i) / (double)out->scales[group_of(&g, i)]);
-        put(out, i, (int32_t)clip(q, low, half));
-    }
-    return QRN_OK;
+    if (s == QRN_OK && small && gram)
+        s = round_matrix(w, gram, half, out);
+    else if (s == QRN_OK)
+        round_plainly(w, &g, small ? -half - 1 : -half, half, out);
+    if (s != QRN_OK)
+        qz_constant_free(out);
+    return s;
 }
 
 qrn_status qz_quantize_bias(const qz_value *b, float scale, const qz_constant *weight,

@@ -22,8 +22,10 @@ void qz_constant_free(qz_constant *c); // a cleared one is fine
 
 // The second operand of a matmul or convolution `n`, signed and symmetric. 4-bit weights get the
 // scale with the least squared error of their channel or block; others reach their largest value.
+// With the sums of the inputs (or NULL), errors are weighted by them and 4-bit matrices are rounded
+// as gram.h says.
 qrn_status qz_quantize_weight(const qz_value *w, const ox_node *n, const qz_scheme *scheme,
-                              qz_constant *out);
+                              const qz_gram *gram, qz_constant *out);
 // int32 values of a bias whose real ones are scale * weight scale; data NULL: they do not fit.
 qrn_status qz_quantize_bias(const qz_value *b, float scale, const qz_constant *weight,
                             qz_constant *out);

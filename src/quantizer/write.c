@@ -168,6 +168,11 @@ static qrn_status put_signed(writing *w, const qz_value *v, const qz_constant *c
     return put_quantized(w, v, c, NULL, scale, dq);
 }
 
+static bool makes_output(const qz_graph *g, const ox_node *n) {
+    const qz_value *y = qz_find(g, n->out[0]);
+    return y && y->is_output;
+}
+
 // A weight by the node that reads it; another node with other axes gets its own.
 static qrn_status put_weight(writing *w, const qz_value *v, const ox_node *n, const char **name,
                              const qz_constant **kept) {
@@ -182,7 +187,13 @@ static qrn_status put_weight(writing *w, const qz_value *v, const ox_node *n, co
     qz_constant *c = qrn_calloc(sizeof *c);
     if (!c)
         return no_memory();
-    qrn_status s = qz_quantize_weight(v, n, w->scheme, c);
+    const qz_value *x = qz_find(w->g, n->in[0]);
+    qz_scheme scheme = *w->scheme;
+    if (scheme.weight_bits == 4 && makes_output(w->g, n)) { // its errors go straight to the result
+        scheme.weight_bits = 8;
+        scheme.block = 0;
+    }
+    qrn_status s = qz_quantize_weight(v, n, &scheme, x ? x->gram : NULL, c);
     if (s == QRN_OK)
         s = put_signed(w, v, c, *name);
     qrn_free(c->data);

@@ -243,6 +243,7 @@ static int calibrate(job *j) {
         subject *m = &j->models[i];
         const qz_run_options opt = {.n_threads = (uint32_t)j->opt->threads,
                                     .histograms = i == 0 && j->scheme.method != QZ_MINMAX,
+                                    .grams = i == 0 && j->scheme.weight_bits == 4,
                                     .shapes_only = i > 0};
         qz_run *r = NULL;
         if (qz_run_open(m->graph, &opt, &r) != QRN_OK)
