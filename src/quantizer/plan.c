@@ -276,6 +276,8 @@ static void spread_floats(const qz_graph *g) {
 
 qrn_status qz_plan_encodings(qz_graph *g, const qz_scheme *scheme) {
     const ox_graph *og = g->model->graph;
+    if (!scheme->act_bits)
+        return QRN_OK;
     for (uint32_t i = 0; i < og->n_nodes; i++)
         if (qz_is(&og->nodes[i], "Softmax"))
             clamp_mask(g, &og->nodes[i]);

@@ -10,7 +10,7 @@
 typedef enum qz_method { QZ_MINMAX, QZ_PERCENTILE, QZ_LEAST_ERROR } qz_method;
 
 typedef struct qz_scheme {
-    unsigned act_bits;    // 8 or 16
+    unsigned act_bits;    // 8 or 16; 0: activations stay float
     unsigned weight_bits; // 4, 8 or 16
     uint32_t block;       // of weights along the dimension that is summed; 0: one scale per channel
     qz_method method;     // for activations

@@ -385,7 +385,10 @@ static void put_model(ox_writer *model, const writing *w, ox_writer *graph) {
     ox_put_text(model, PB_MODEL_PRODUCER, "quern");
     ox_put_message(model, PB_MODEL_GRAPH, graph);
     put_opsets(model, w);
-    snprintf(text, sizeof text, "a%uw%u", w->scheme->act_bits, w->scheme->weight_bits);
+    if (w->scheme->act_bits)
+        snprintf(text, sizeof text, "a%uw%u", w->scheme->act_bits, w->scheme->weight_bits);
+    else
+        snprintf(text, sizeof text, "w%u", w->scheme->weight_bits);
     put_fact(model, "quern.scheme", text);
     snprintf(text, sizeof text, "%u", w->scheme->block);
     put_fact(model, "quern.block", text);

@@ -180,6 +180,17 @@ def test_4_bit_weights_are_stored_in_4_bits(llama, tmp_path, block):
                                                     else [w.dims[1]])
 
 
+@pytest.mark.parametrize("flags, least", [(["-s", "w4", "--block", 32], 15), (["-s", "w8"], 35)])
+def test_weights_alone_are_quantized_and_activations_stay_float(llama, tmp_path, flags, least):
+    out, samples = tmp_path / "q.onnx", [] if "w8" in flags else ["-c", llama / "data.npz"]
+    (report,) = ok_json("quantize", llama / "prefill.onnx", "-o", out, *flags, *samples, "--json")
+    assert report["partitions"] == 1 and report["quantized"] == 0
+    assert not encodings(out)
+    feeds = tiny_llama.sample(TOKENS, 99)
+    want, got = run(llama / "prefill.onnx", feeds), run(out, feeds)
+    assert sqnr(got["logits"], want["logits"]) > least
+
+
 def conv_net(path):
     r = np.random.default_rng(1)
     c = {"w": r.standard_normal((8, 3, 3, 3)).astype(np.float32) * np.logspace(-2, 1, 8)

@@ -29,8 +29,8 @@ typedef struct quantize_options {
 static const qt_flag flags[] = {
     {"output", 'o', QT_FILE, "OUT", AT(output), NULL,
      "the model to write; of several models the folder"},
-    {"scheme", 's', QT_CHOICE, "S", AT(scheme), "a8w8|a16w8|a16w4|a16w16|a8w4",
-     "bits of activations and weights (default a8w8)"},
+    {"scheme", 's', QT_CHOICE, "S", AT(scheme), "a8w8|a16w8|a16w4|a16w16|a8w4|w8|w4",
+     "bits of activations and weights, or weights (a8w8)"},
     {"activations", 0, QT_CHOICE, "A", AT(activations), "a8|a16", "the same, one by one"},
     {"weights", 0, QT_CHOICE, "W", AT(weights), "w4|w8|w16", "the same, one by one"},
     {"block", 0, QT_COUNT, "N", AT(block), NULL,
@@ -101,13 +101,20 @@ static int read_scheme(const quantize_options *o, qz_scheme *s) {
     }
     const char *a = o->activations ? o->activations : o->scheme ? o->scheme : "a8w8";
     const char *w = o->weights ? o->weights : o->scheme ? strchr(o->scheme, 'w') : "w8";
-    *s = (qz_scheme){.act_bits = a[1] == '1' ? 16 : 8,
+    *s = (qz_scheme){.act_bits = a[0] == 'w'   ? 0
+                                 : a[1] == '1' ? 16
+                                               : 8,
                      .weight_bits = (unsigned)strtoul(w + 1, NULL, 10),
                      .block = (uint32_t)o->block,
                      .float_below_db = o->all_integers      ? 0
                                        : o->float_below > 0 ? o->float_below
                                                             : 40,
                      .tail = (100 - (o->percentile > 0 ? o->percentile : 99.99)) / 100};
+    if (s->act_bits && !o->calibration && !o->in.random) {
+        qt_error("--calibration DATA is needed: ranges of activations follow from samples "
+                 "(--random to try things out)");
+        return QT_EXIT_USAGE;
+    }
     if (s->weight_bits == 16 && s->act_bits == 8) {
         qt_error("16-bit weights need 16-bit activations: choose a16w16");
         return QT_EXIT_USAGE;
@@ -131,11 +138,6 @@ static int read_scheme(const quantize_options *o, qz_scheme *s) {
 static int check_usage(const quantize_options *o) {
     if (!o->output) {
         qt_error("--output is needed: the model to write");
-        return QT_EXIT_USAGE;
-    }
-    if (!o->calibration && !o->in.random) {
-        qt_error("--calibration DATA is needed: ranges of activations follow from samples "
-                 "(--random to try things out)");
         return QT_EXIT_USAGE;
     }
     return QT_EXIT_OK;
@@ -244,11 +246,11 @@ static int calibrate(job *j) {
         const qz_run_options opt = {.n_threads = (uint32_t)j->opt->threads,
                                     .histograms = i == 0 && j->scheme.method != QZ_MINMAX,
                                     .grams = i == 0 && j->scheme.weight_bits == 4,
-                                    .shapes_only = i > 0};
+                                    .shapes_only = i > 0 || !j->samples.in.n_sets};
         qz_run *r = NULL;
         if (qz_run_open(m->graph, &opt, &r) != QRN_OK)
             return failed(m->path, QT_EXIT_REFUSED);
-        int code = i == 0 ? run_samples(j, r) : QT_EXIT_OK;
+        int code = opt.shapes_only ? QT_EXIT_OK : run_samples(j, r);
         qz_run_close(r);
         if (code != QT_EXIT_OK)
             return code;
@@ -310,7 +312,7 @@ static int report(job *j) {
                           .model = m->model,
                           .soc = j->opt->soc ? j->opt->soc : "SM8650",
                           .threads = j->opt->threads,
-                          .samples = i == 0 ? &j->samples : NULL,
+                          .samples = i == 0 && j->samples.in.n_sets ? &j->samples : NULL,
                           .written = &m->written,
                           .check = !j->opt->no_check};
         code = qt_quantized_report(&q, list);
@@ -340,12 +342,17 @@ static int run(const void *options, const qt_list *args) {
     int code = check_usage(j.opt);
     if (code == QT_EXIT_OK)
         code = read_scheme(j.opt, &j.scheme);
-    if (code == QT_EXIT_OK && !j.opt->calibration)
+    bool samples = j.opt->calibration || j.opt->in.random;
+    if (code == QT_EXIT_OK && j.scheme.block && j.scheme.act_bits)
+        qt_warn("the HTP has no integer activations with weights in blocks here; it runs "
+                "--scheme w%u --block, or weights per channel",
+                j.scheme.weight_bits);
+    if (code == QT_EXIT_OK && samples && !j.opt->calibration)
         qt_warn("random samples: the ranges are not those of real data, and neither is the "
                 "result's quality");
     if (code == QT_EXIT_OK)
         code = open_models(&j, args);
-    if (code == QT_EXIT_OK)
+    if (code == QT_EXIT_OK && samples)
         code = qt_samples_open(j.models[0].model, &j.opt->in, j.opt->calibration, &j.samples);
     if (code == QT_EXIT_OK)
         code = calibrate(&j);
