@@ -2,6 +2,8 @@
 """The commands with --backend gpu. What needs no device is tested everywhere; the rest is skipped
 with one line where OpenCL has none."""
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +11,9 @@ import pytest
 from onnx import TensorProto as T, helper as h
 
 from harness import FAILURE, OK, USAGE, add_relu, model, ok, ok_json, quern, refuses
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "frontend"))
+from tiny_llama import TinyLlama  # noqa: E402
 
 
 
@@ -169,3 +174,15 @@ def test_precision_is_for_the_gpu(net):
     refuses(USAGE, "compile", net, "-o", "/dev/null", "--soc", "SM8650", "--precision", "hybrid",
             says="the HTP has fp16 and fp32")
     refuses(USAGE, "run", net, "--random", "-b", "gpu", "--precision", "bf16", says="fp32")
+
+
+@gpu
+@pytest.mark.parametrize("form", ["w8", "w4"])
+def test_a_language_model_with_short_weights_runs_whole(tmp_path, form):
+    net = TinyLlama()
+    (tmp_path / "m.gguf").write_bytes(net.gguf().bytes())
+    ok("import", tmp_path / "m.gguf", "-o", tmp_path / "m", "-p", 4, "-c", 8, "--weights", form)
+    folder = tmp_path / "m"
+    say = lambda b: ok_json("generate", folder, "--raw", "--prompt", "abcd", "-n", 3, "-b", b,
+                            "--json")["tokens"]
+    assert say("gpu") == say("cpu")

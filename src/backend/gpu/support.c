@@ -57,10 +57,10 @@ static qrn_status check_tensor(const qrn_op_call *c, const qrn_tensor *t) {
 }
 
 // Fixed-point operands that the tables let through: weights and other constants, and what
-// Dequantize reads.
+// Dequantize and Cast read, such as rows that a Gather found in a table.
 static qrn_status check_fixed(const qrn_op_call *c, uint32_t i) {
     const qrn_tensor *t = c->in[i];
-    bool reads = strcmp(c->op->name, "Dequantize") == 0;
+    bool reads = strcmp(c->op->name, "Dequantize") == 0 || strcmp(c->op->name, "Cast") == 0;
     if (!reads && !qrn_tensor_is_static(t))
         return qrn_op_fail(c, QRN_E_DTYPE,
                            "input %u ('%s', %s): quantized activations are not supported by the "
