@@ -94,6 +94,9 @@ test-provider-shapes: ## 10,000 models whose declared shapes are wrong, under Ad
 	cmake --build --preset asan
 	$(PYTHON) tests/ort/shapes.py --libs build/asan/lib --models 10000 $(SHAPES)
 
+test-llm: release ## a language model (MODEL=FILE.gguf) on every way to run it
+	$(PYTHON) scripts/llm_check.py --bin build/bin/quern "$(MODEL)"
+
 test-clients: release ## the public QNN clients, the slow ones too
 	scripts/setup.sh clients
 	QUERN_LIB_DIR=build/lib QUERN_RUNNER=build/bin/qnn_executor_runner $(PYTHON) -m pytest tests/clients

@@ -161,6 +161,81 @@ def test_estimates_report_tokens_per_second_of_each_graph(folder, tmp_path):
     refuses(INPUT, "generate", add_relu(tmp_path / "r.onnx"), "--estimate", says="'ids'")
 
 
+def stored_as(path, to, dtype, kv_scale):
+    """The same graph with caches, mask and angles as integers of `dtype` (uint8 or uint16)."""
+    m = onnx.load(path)
+    most = np.iinfo(dtype).max
+    angle = (2 / most, most // 2)
+    scales = {"mask": (1e4 / most, most), "cos": angle, "sin": angle}
+    nodes = []
+
+    def store(v, kind, inner):
+        scale, zero = scales.get(v.name, (kv_scale, (most + 1) // 2))
+        m.graph.initializer.extend([
+            numpy_helper.from_array(np.float32(scale), v.name + "_s"),
+            numpy_helper.from_array(np.asarray(zero, dtype), v.name + "_z")])
+        ends = [v.name, inner] if kind == "DequantizeLinear" else [inner, v.name]
+        nodes.append(onnx.helper.make_node(kind, [ends[0], v.name + "_s", v.name + "_z"], ends[1:]))
+        v.type.tensor_type.elem_type = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+
+    floats = {v.name: v.name + "_f" for v in [*m.graph.input, *m.graph.output]
+              if v.name not in ("ids", "logits")}
+    for n in m.graph.node:
+        n.input[:] = [floats.get(x, x) for x in n.input]
+        n.output[:] = [floats.get(x, x) for x in n.output]
+    for v in m.graph.input:
+        if v.name in floats:
+            store(v, "DequantizeLinear", floats[v.name])
+    made = [v for v in m.graph.output if v.name in floats]
+    reads = list(nodes)
+    nodes.clear()
+    for v in made:
+        store(v, "QuantizeLinear", floats[v.name])
+    all_nodes = [*reads, *m.graph.node, *nodes]
+    del m.graph.node[:]
+    m.graph.node.extend(all_nodes)
+    m.opset_import[0].version = 21
+    for n in m.graph.node:  # axes are an input since opset 18
+        if n.op_type == "ReduceMean":
+            del n.attribute[:]
+            n.input.append("last_axis")
+    m.graph.initializer.append(numpy_helper.from_array(np.array([-1]), "last_axis"))
+    m.ir_version = 10
+    onnx.checker.check_model(m)
+    onnx.save(m, to)
+    return to
+
+
+def test_caches_of_16_bits_are_kept_as_the_graphs_have_them(folder, tmp_path):
+    graphs = [stored_as(folder / f"{g}.onnx", tmp_path / f"{g}.onnx", np.uint16, 20 / 65535)
+              for g in ("prefill", "decode")]
+    beside = ["--tokenizer", folder / "tokenizer.json", "--config", folder / "config.json"]
+    got = generate(*graphs, *beside, "--raw", "-p", "What?", "-n", 6)
+    assert got["tokens"] == greedy(folder, ids_of("What?"), 6)
+    heads = llama.LAYERS * 2 * llama.KV * 39 * llama.DEPTH
+    assert got["statistics"]["cache_bytes"] == 2 * heads
+
+
+def test_integers_of_an_unknown_scale_are_rejected(folder, tmp_path):
+    m = onnx.load(stored_as(folder / "decode.onnx", tmp_path / "d.onnx", np.uint16, 20 / 65535))
+    q = next(n for n in m.graph.node if n.output[0] == "new_k_0")
+    q.output[0] = "q_f"
+    m.graph.node.extend([onnx.helper.make_node("Cast", ["q_f"], ["q_i"], to=onnx.TensorProto.INT32),
+                         onnx.helper.make_node("Cast", ["q_i"], ["new_k_0"],
+                                               to=onnx.TensorProto.UINT16)])
+    onnx.save(m, tmp_path / "d.onnx")
+    beside = ["--tokenizer", folder / "tokenizer.json", "--config", folder / "config.json"]
+    refuses(INPUT, "generate", tmp_path / "d.onnx", *beside, "--raw", "-p", "x",
+            says=["'new_k_0'", "plain integers"])
+
+
+def test_a_float_prefill_and_a_16_bit_decode_share_a_cache(folder, tmp_path):
+    decode = stored_as(folder / "decode.onnx", tmp_path / "decode.onnx", np.uint16, 20 / 65535)
+    beside = ["--tokenizer", folder / "tokenizer.json", "--config", folder / "config.json"]
+    got = generate(folder / "prefill.onnx", decode, *beside, "--raw", "-p", "What?", "-n", 6)
+    assert got["tokens"] == greedy(folder, ids_of("What?"), 6)
+
+
 def test_text_streams_and_statistics_go_to_stderr(folder):
     p = ok("generate", folder, "--raw", "-p", "What?", "-n", 5)
     whole = generate(folder, "--raw", "-p", "What?", "-n", 5)

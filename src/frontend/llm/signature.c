@@ -175,6 +175,12 @@ static qrn_status check_types(const ql_graph *g, const ql_signature *s) {
                         g->file, g->name, g->inputs[s->ids].name, (unsigned)ids);
     for (uint32_t i = 0; i < g->n_inputs + g->n_outputs; i++) {
         const ql_tensor *t = i < g->n_inputs ? &g->inputs[i] : &g->outputs[i - g->n_inputs];
+        bool fixed = t->type >= 0x300 && t->type < 0x500;
+        if (i != s->ids && fixed && t->scale == 1 && t->offset == 0)
+            return QRN_FAIL(QRN_E_DTYPE,
+                            "%s: graph '%s': '%s' holds plain integers: what they stand for, scale "
+                            "and offset, is not said",
+                            g->file, g->name, t->name);
         if (i != s->ids && (ql_tensor_bytes(t) == 0 || t->type == QNN_DATATYPE_INT_64))
             return QRN_FAIL(QRN_E_DTYPE,
                             "%s: graph '%s': '%s' is of type 0x%04x, expected float32, "

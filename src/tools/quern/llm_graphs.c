@@ -121,6 +121,42 @@ static int add_graph(qt_llm_graphs *l, const char *file, const char *name, qc_gr
 
 // --- ONNX models
 
+static const ox_tensor *find_constant(const ox_graph *g, const char *name) {
+    for (uint32_t i = 0; i < g->n_constants; i++)
+        if (strcmp(g->constants[i].name, name) == 0)
+            return &g->constants[i];
+    return NULL;
+}
+
+// The importer makes plain integers of what a QuantizeLinear writes to an output, since ONNX rounds
+// in another way than QNN's op. The node says what they stand for.
+static void find_encoding(const ox_graph *g, ql_tensor *t) {
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const ox_node *n = &g->nodes[i];
+        if (strcmp(n->op, "QuantizeLinear") != 0 || n->n_in < 2 || strcmp(n->out[0], t->name) != 0)
+            continue;
+        const ox_tensor *scale = find_constant(g, n->in[1]);
+        const ox_tensor *zero = n->n_in > 2 && *n->in[2] ? find_constant(g, n->in[2]) : NULL;
+        if (!scale || scale->type != OX_F32 || scale->bytes != sizeof(float))
+            return;
+        if (n->n_in > 2 && *n->in[2] && (!zero || zero->bytes > 2 || zero->bytes == 0))
+            return;
+        uint16_t z = 0;
+        if (zero)
+            memcpy(&z, zero->data, zero->bytes);
+        memcpy(&t->scale, scale->data, sizeof t->scale);
+        t->offset = !zero                  ? 0
+                    : zero->type == OX_I16 ? -(int32_t)(int16_t)z
+                    : zero->type == OX_I8  ? -(int32_t)(int8_t)z
+                                           : -(int32_t)z;
+        return;
+    }
+}
+
+static bool is_plain(const ql_tensor *t) {
+    return t->type >= 0x300 && t->type < 0x500 && t->scale == 1 && t->offset == 0;
+}
+
 // "some/prefill.onnx" to "prefill"; another graph of that name gets a number.
 static void name_graph(const qt_llm_graphs *l, const char *path, char *to, size_t size) {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -151,7 +187,12 @@ static int import_model(qt_llm_graphs *l, const char *file, const ox_model *m) {
         qc_graph_destroy(result.graph);
         return refused(file);
     }
-    return add_graph(l, file, name, result.graph, &result);
+    int code = add_graph(l, file, name, result.graph, &result);
+    const ql_graph *made = &l->graphs[l->n - 1];
+    for (uint32_t i = 0; code == QT_EXIT_OK && i < made->n_outputs; i++)
+        if (is_plain(&made->outputs[i]))
+            find_encoding(m->graph, (ql_tensor *)(uintptr_t)&made->outputs[i]);
+    return code;
 }
 
 static int open_model(qt_llm_graphs *l, const char *file) {
