@@ -197,7 +197,7 @@ def grouped():
     inputs = "q k v pk pv last total"
 
     def gqa(name, q, k, v, past_k, past_v, last, total, dynamic, room, rotary=None, left=None,
-            packed=False, shared=False, **attributes):
+            packed=False, shared=False, half=False, bias=None, **attributes):
         """Keys of batch b are the first ones of the past, then the new ones."""
         b, s = q.shape[:2]
         lead = np.maximum(np.array(last) + 1 - s, 0)
@@ -213,8 +213,8 @@ def grouped():
                 if old is not None:
                     all_[i, :, :old.shape[2]] = old[i]
                 all_[i, :, lead[i]:lead[i] + s] = new[i]
-        y = join(attend(hq, keys, values, causal(s, room, lead, left),
-                        softcap=attributes.get("softcap", 0)))
+        y = join(attend(hq, keys, values, causal(s, room, lead, left) + (0 if bias is None else bias),
+                        scale=attributes.get("scale"), softcap=attributes.get("softcap", 0)))
         if left is not None:
             attributes["local_window_size"] = left + 1
         feeds = {"q": np.concatenate([q, k, v], -1)} if packed else {"q": q, "k": k, "v": v}
@@ -234,9 +234,16 @@ def grouped():
         if rotary is not None:
             text += " c s"
             constants |= {"c": cos, "s": sin}
+        if bias is not None:
+            text += " -" * (10 - len(text.split())) + " b"
+            feeds["b"] = bias
+        want, more = rounded(y, keys, values), {}
+        if half:
+            feeds, constants = ({n: a.astype(np.float16) if a.dtype == np.float32 else a
+                                 for n, a in d.items()} for d in (feeds, constants))
+            want, more = [w.astype(np.float16) for w in want], {"tol": 5e-3}
         return case(name, node("GroupQueryAttention", text, "y ok ov", **op, **attributes), feeds,
-                    "y ok ov", constants, microsoft=True,
-                    expected=rounded(y, keys, values))
+                    "y ok ov", constants, microsoft=True, expected=want, **more)
 
     def new(b, s):
         return f32(b, s, 32), f32(b, s, 16), f32(b, s, 16)
@@ -256,6 +263,13 @@ def grouped():
     room[0][:, :, 6:] = room[1][:, :, 6:] = 0
     yield gqa("gqa_buffer", *new(1, 1), *room, [6], 7, True, 12, rotary=0)
     yield gqa("gqa_buffer_window", *new(1, 2), *room, [7], 8, True, 12, left=2)
+    yield gqa("gqa_buffer_packed", *new(1, 2), *room, [7], 8, True, 12, rotary=1, packed=True)
+    yield gqa("gqa_buffer_everything", *new(1, 2), *room, [7], 8, True, 12, rotary=0, left=3,
+              packed=True, softcap=2.0, scale=0.4)
+    yield gqa("gqa_buffer_bias", *new(1, 2), *room, [7], 8, True, 12, bias=f32(1, 4, 2, 12))
+    yield gqa("gqa_buffer_float16", *new(1, 2), *room, [7], 8, True, 12, rotary=0, half=True)
+    yield gqa("gqa_prompt_in_buffer", *new(1, 6), *room, [5], 12, True, 12, rotary=0)
+    yield gqa("gqa_follows_float16", *new(1, 1), *past, [6], 7, False, 7, rotary=0, half=True)
     both = f32(2, 2, 12, 8), f32(2, 2, 12, 8)
     yield gqa("gqa_buffer_batch", *new(2, 1), *both, [6, 3], 7, True, 12, rotary=0)
     yield case("gqa_sink", node("GroupQueryAttention", inputs, "y ok ov", smooth_softmax=1, **op),

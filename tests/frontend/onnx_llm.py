@@ -214,6 +214,76 @@ def quantized_activations():
                 [node("MatMul", "x d", "f")])
 
 
+# ---- what stands between the matmuls
+
+
+def rms(x, scale, epsilon):
+    x = x.astype(np.float64)
+    return x / np.sqrt((x * x).mean(-1, keepdims=True) + epsilon) * scale
+
+
+def layer(x, scale, bias, epsilon):
+    x = x.astype(np.float64) - x.mean(-1, keepdims=True, dtype=np.float64)
+    return rms(x, scale, epsilon) + bias
+
+
+def norms():
+    x, skip, bias, scale, beta = f32(1, 5, 64), f32(1, 5, 64), f32(64), f32(64), f32(64)
+    given = {"s": scale, "b": bias, "t": beta}
+
+    def ms(name, op, inputs, want, outputs="y", **attributes):
+        names = inputs.split()
+        feeds = {k: v for k, v in (("x", x), ("k", skip)) if k in names}
+        return case(name, node(op, inputs, outputs, "com.microsoft", **attributes), feeds, outputs.
+                    replace("- ", ""), {k: v for k, v in given.items() if k in names},
+                    microsoft=True, expected=[np.asarray(w, np.float32) for w in want])
+
+    eps = 1e-5
+    yield ms("simplified", "SimplifiedLayerNormalization", "x s", [rms(x, scale, eps)],
+             epsilon=eps)
+    for tag, inputs, add in (("", "x k s", 0), ("_bias", "x k s b", bias)):
+        total = x.astype(np.float64) + skip + add
+        yield ms("skip_simplified" + tag, "SkipSimplifiedLayerNormalization", inputs,
+                 [rms(total, scale, eps), total], "y - - sum", epsilon=eps)
+    for tag, inputs, add in (("", "x k s t", 0), ("_bias", "x k s t b", bias)):
+        total = x.astype(np.float64) + skip + add
+        yield ms("skip_layer" + tag, "SkipLayerNormalization", inputs,
+                 [layer(total, scale, beta, eps), total], "y - - sum", epsilon=eps)
+    for opset in (23, 24):
+        yield case(f"rms_{opset}", node("RMSNormalization", "x s", "y", epsilon=eps), {"x": x},
+                   constants={"s": scale}, opset=opset,
+                   expected=[rms(x, scale, eps).astype(np.float32)])
+    yield case("rms_float16", node("RMSNormalization", "x s", "y", epsilon=eps),
+               {"x": x.astype(np.float16)}, constants={"s": scale.astype(np.float16)}, opset=23,
+               expected=[rms(x, scale, eps).astype(np.float16)], tol=5e-3)
+
+
+def caches():
+    """Keys and values that are written where they lie."""
+    past, new = f32(2, 3, 12, 8), f32(2, 3, 2, 8)
+    for at in (np.array([4, 7]), np.array([0, 10])):
+        yield case(f"tensor_scatter_{at[0]}", node("TensorScatter", "p n w", "y", axis=-2),
+                   {"p": past, "n": new, "w": at}, opset=24)
+    yield case("tensor_scatter_circular",
+               node("TensorScatter", "p n w", "y", axis=-2, mode="circular"),
+               {"p": past, "n": new, "w": np.array([11, 5])}, opset=24)
+    q, k, v = f32(2, 6, 1, 8), f32(2, 3, 12, 8), f32(2, 3, 12, 8)
+    # As exporters of opset 24 write a static cache: scatter, then attention over what is valid.
+    yield case("static_cache", [
+        node("TensorScatter", "k kn w", "ks", axis=-2),
+        node("TensorScatter", "v vn w", "vs", axis=-2),
+        node("Attention", "q ks vs - - - n", "y")],
+        {"k": k, "kn": f32(2, 3, 1, 8), "w": np.array([4, 7]), "v": v, "vn": f32(2, 3, 1, 8),
+         "q": q, "n": np.array([5, 8])}, "y ks vs", opset=24)
+    cos, sin = f32(1, 5, 4), f32(1, 5, 4)
+    for opset, flat in itertools.product((23, 24), (False, True)):
+        x = f32(1, 5, 24) if flat else f32(1, 3, 5, 8)
+        more = {"num_heads": 3} if flat else {}
+        yield case(f"rotary_{opset}_{'flat' if flat else 'heads'}",
+                   node("RotaryEmbedding", "x c s", "y", **more), {"x": x, "c": cos, "s": sin},
+                   opset=opset)
+
+
 def cases():
-    for group in (by_quantizer, more_nbits, before_matmul, more_matmuls, quantized_activations):
+    for group in (norms, caches, by_quantizer, more_nbits, before_matmul, more_matmuls, quantized_activations):
         yield from group()
