@@ -172,6 +172,26 @@ def more_matmuls():
                       expected=[(a16.astype(np.float64) @ w).astype(np.float16)])
 
 
+def expanded():
+    """What has no quantized form says that it is expanded."""
+    index = np.array([[3, 0, 5]])
+    nodes, given, w = dq("int4", (8, 64), 1, 32, False)
+    yield case("gather_int4", nodes + [node("Gather", "d i", "y")], {"i": index},
+               constants=given, expected=[w[index].astype(np.float32)], expanded=True)
+    packed = RNG.integers(0, 256, (8, 32)).astype(np.uint8)
+    scales = np.abs(f32(8, 2))
+    table = (nibbles(packed, 4).astype(np.float64) - 8) * np.repeat(scales, 32, 1)
+    yield case("gather_block", node("GatherBlockQuantized", "d i s", "y", "com.microsoft", bits=4,
+                                    block_size=32), {"i": index},
+               constants={"d": packed, "s": scales}, microsoft=True, expanded=True,
+               expected=[table[index].astype(np.float32)])
+    nodes, given, w = dq("int4", (6, 8, 1, 1), 0, 0, False)
+    x = f32(1, 8, 3, 3)
+    yield case("conv_int4", nodes + [node("Conv", "x d", "y")], {"x": x}, constants=given,
+               expected=[np.einsum("nchw,oc->nohw", x, w[..., 0, 0]).astype(np.float32)],
+               expanded=True)
+
+
 # ---- quantized activations
 
 
@@ -285,5 +305,6 @@ def caches():
 
 
 def cases():
-    for group in (norms, caches, by_quantizer, more_nbits, before_matmul, more_matmuls, quantized_activations):
+    for group in (norms, caches, by_quantizer, more_nbits, before_matmul, more_matmuls, expanded,
+                  quantized_activations):
         yield from group()

@@ -148,10 +148,17 @@ static qrn_status make(ox_import *im, const ox_val *v, const void *data, const u
     return s;
 }
 
+void ox_note_table(const ox_import *im, const ox_node *n, const ox_val *v) {
+    if (v && n && ox_type_bits(v->type) == 4)
+        ox_note(im, n, "have their weights expanded to floats",
+                "QNN has no such op of floats with 4-bit constants");
+}
+
 // The real numbers of a quantized constant as a constant of its own.
 static qrn_status make_real(ox_import *im, const ox_node *n, uint32_t i, ox_val *v,
                             const uint32_t *perm, uint32_t rank, qc_tensor **out) {
     float *numbers;
+    ox_note_table(im, n, v->quantized);
     QRN_TRY(ox_real_numbers(im, n, i, &numbers));
     ox_val plain = *v;
     plain.type = OX_F32;

@@ -16,6 +16,9 @@ qrn_status ox_static_permuted(ox_import *im, const ox_node *n, uint32_t i, const
 // The constant v with its dimensions permuted, stored values and encoding alike.
 qrn_status ox_static_moved(ox_import *im, const ox_val *v, const uint32_t *perm, qc_tensor **out);
 
+// Notes, where v has 4 bits, that the node reads its real numbers.
+void ox_note_table(const ox_import *im, const ox_node *n, const ox_val *v);
+
 // The real numbers of constant input i, freed by the caller with qrn_free; NULL with QRN_OK when it
 // is not constant.
 qrn_status ox_real_numbers(ox_import *im, const ox_node *n, uint32_t i, float **out);

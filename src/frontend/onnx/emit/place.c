@@ -7,6 +7,7 @@
 
 #include "base/fp16.h"
 #include "base/mem.h"
+#include "frontend/onnx/emit/filter.h"
 #include "frontend/onnx/emit/permute.h"
 
 #include <string.h>
@@ -251,6 +252,7 @@ static qrn_status dequantized_constant(ox_import *im, ox_val *v, ox_layout layou
                         ox_type_name(v->type));
     if (!values)
         return ox_no_memory(im);
+    ox_note_table(im, im->node, v->quantized);
     copy.data = values;
     copy.bytes = ox_count(v) * ox_type_bits(v->type) / 8;
     if (v->type == OX_F16) {

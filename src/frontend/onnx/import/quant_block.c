@@ -270,6 +270,8 @@ static qrn_status import_gather_block(ox_import *im, const ox_node *n) {
     uint32_t dims[2 * OX_MAX_RANK], rank = 0;
     QRN_TRY(read_table(im, n, &t));
     QRN_TRY(real_table(im, n, &t, &numbers));
+    ox_note(im, n, "have their weights expanded to floats",
+            "QNN gathers rows of one scale, not rows in blocks");
     if (t.rank + index->rank > OX_MAX_RANK + 1)
         return ox_fail(im, n, QRN_E_UNSUPPORTED, "its result has rank %u",
                        t.rank + index->rank - 1);
