@@ -213,8 +213,9 @@ def grouped():
                 if old is not None:
                     all_[i, :, :old.shape[2]] = old[i]
                 all_[i, :, lead[i]:lead[i] + s] = new[i]
-        y = join(attend(hq, keys, values, causal(s, room, lead, left) + (0 if bias is None else bias),
-                        scale=attributes.get("scale"), softcap=attributes.get("softcap", 0)))
+        mask = causal(s, room, lead, left) + (0 if bias is None else bias)
+        y = join(attend(hq, keys, values, mask, scale=attributes.get("scale"),
+                        softcap=attributes.get("softcap", 0)))
         if left is not None:
             attributes["local_window_size"] = left + 1
         feeds = {"q": np.concatenate([q, k, v], -1)} if packed else {"q": q, "k": k, "v": v}

@@ -172,6 +172,20 @@ def more_matmuls():
                       expected=[(a16.astype(np.float64) @ w).astype(np.float16)])
 
 
+def two_levels(kind, shape, axis, block):
+    """The same with scales that are dequantized themselves: a factor for each block, a scale for
+    each channel."""
+    count = list(shape)
+    count[axis] = shape[axis] // block
+    factors = RNG.integers(1, 16, count).astype(np.uint8)
+    scale = (np.abs(f32(shape[1 - axis])) + np.float32(0.1)) / np.float32(100)
+    q = stored(kind, *shape)
+    nodes = [node("DequantizeLinear", "qf qs", "ds", axis=1 - axis),
+             node("DequantizeLinear", "q ds", "d", axis=axis, block_size=block)]
+    real = dequantize(factors, scale, None, 1 - axis, 0).astype(np.float32)
+    return nodes, {"q": q, "qf": factors, "qs": scale}, dequantize(q, real, None, axis, block)
+
+
 def expanded():
     """What has no quantized form says that it is expanded."""
     index = np.array([[3, 0, 5]])
@@ -229,6 +243,14 @@ def quantized_activations():
                              lowest=block > 0)
         yield fixed(f"a{tag}_gemm", nodes, given | {"c": c}, a[0], rounded(a[0], bits) @ w.T + c,
                     bits, [node("Gemm", "x d c", "f", transB=1)])
+    nodes, given, w = two_levels("int4", (96, 40), 0, 32)
+    yield weight_only("matmul_two_levels", nodes + [node("MatMul", "a d", "y")], {"a": a},
+                      constants=given, expected=[(a @ w).astype(np.float32)])
+    yield fixed("a16_two_levels", nodes, given, a, rounded(a, 16) @ w, 16,
+                [node("MatMul", "x d", "f")])
+    nodes, given, w = two_levels("int4", (40, 96), 1, 32)
+    yield fixed("a16_two_levels_gemm", nodes, given | {"c": c}, a[0],
+                rounded(a[0], 16) @ w.T + c, 16, [node("Gemm", "x d c", "f", transB=1)])
     nodes, given, w = dq("uint4", (96, 40), 0, 32, True)
     yield fixed("a16_uint4_block_zeros", nodes, given, a, rounded(a, 16) @ w, 16,
                 [node("MatMul", "x d", "f")])

@@ -5,6 +5,8 @@ weights per channel): whole in one partition of the HTP, results beside onnxrunt
 Depthwise layers, biases as floats and as integers in units of the sums, weights of 4, 8 and 16 bits
 that use their whole range.
 """
+import json
+
 import numpy as np
 import onnxruntime as ort
 import pytest
@@ -141,3 +143,41 @@ def test_8_bits_times_16_bits(second):
     got = session(model, HTP).run(None, feeds)
     # The second factor is requantized without a zero point: half a step of it for each product.
     assert np.abs(got[0] - want[0]).max() / export.scales["y"] <= 4
+
+
+def two_levels(factors):
+    """A16W4 MatMul whose block scales are factors (a DequantizeLinear of their own) of those of the
+    channels, or numbers of their own."""
+    rng = np.random.default_rng(5)
+    node = helper.make_node
+    constants = [
+        helper.make_tensor("w", TensorProto.INT4, (64, 8), rng.integers(-8, 8, 512).tolist()),
+        numpy_helper.from_array(rng.integers(1, 16, (2, 8)).astype(np.uint8), "f"),
+        numpy_helper.from_array(rng.uniform(.01, .02, 8).astype(np.float32), "c"),
+        numpy_helper.from_array(rng.uniform(.01, .02, (2, 8)).astype(np.float32), "b"),
+        numpy_helper.from_array(np.float32(1e-4), "s"),
+        numpy_helper.from_array(np.uint16(30000), "z")]
+    nodes = [node("DequantizeLinear", ["f", "c"], ["scales"], axis=1)] if factors else []
+    nodes += [node("DequantizeLinear", ["w", "scales" if factors else "b"], ["d"], axis=0,
+                   block_size=32),
+              node("QuantizeLinear", ["x", "s", "z"], ["xq"]),
+              node("DequantizeLinear", ["xq", "s", "z"], ["xd"]),
+              node("MatMul", ["xd", "d"], ["m"]),
+              node("QuantizeLinear", ["m", "s", "z"], ["yq"]),
+              node("DequantizeLinear", ["yq", "s", "z"], ["y"])]
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 3, 64))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (1, 3, 8))], constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)],
+                             ir_version=10).SerializeToString()
+
+
+@pytest.mark.parametrize("factors, encoding", [(True, 5), (False, 11)])
+def test_block_scales_that_are_factors_are_sent_as_such(tmp_path, factors, encoding):
+    """BLOCKWISE_EXPANSION (5), which is published beside 16-bit activations; else BW_FLOAT_BLOCK
+    (11)."""
+    session(two_levels(factors), {**HTP, "dump_json_qnn_graph": "1",
+                                  "json_qnn_graph_dir": str(tmp_path)})
+    path = next(p for p in tmp_path.glob("*.json") if "tensor_log" not in p.name)
+    tensors = json.loads(path.read_text())["graph"]["tensors"]
+    assert tensors["w"]["quant_params"]["encoding"] == encoding

@@ -108,16 +108,101 @@ static qrn_status bw_params(ox_import *im, const ox_val *v, unsigned bits,
     return QRN_OK;
 }
 
-qrn_status ox_weights_describe(ox_import *im, const ox_val *v, bool swap, bool in_bytes,
-                               uint32_t channel, qc_tensor *out) {
-    const uint32_t *perm = swap ? swapped : as_is;
+// Blocks of a matrix: which scale is that of block b of channel c.
+typedef struct grid {
+    const ox_enc *e;
+    uint32_t channels, blocks;
+} grid;
+
+static float scale_at(const grid *g, uint32_t c, uint32_t b) {
+    return g->e->scales[g->e->axis ? c * g->blocks + b : b * g->channels + c];
+}
+
+// Are the scales of channel c whole multiples of `base`, 1 to 15 times it?
+static bool divides(const grid *g, uint32_t c, float base, uint8_t *factors) {
+    for (uint32_t b = 0; b < g->blocks; b++) {
+        double k = round((double)scale_at(g, c, b) / (double)base);
+        if (!(k >= 1 && k <= 15) || (float)((double)base * k) != scale_at(g, c, b))
+            return false;
+        factors[b] = (uint8_t)k;
+    }
+    return true;
+}
+
+// The scale of channel c, of which those of its blocks are multiples; 0: there is none.
+static float base_of(const grid *g, uint32_t c, uint8_t *factors) {
+    float most = 0;
+    for (uint32_t b = 0; b < g->blocks; b++)
+        most = fmaxf(most, scale_at(g, c, b));
+    for (int k = 1; k <= 15; k++) {
+        float near = most / (float)k; // or, for products are rounded, one of its neighbours
+        const float bases[] = {near, nextafterf(near, 0), nextafterf(near, INFINITY)};
+        for (size_t i = 0; i < 3; i++)
+            if (bases[i] > 0 && divides(g, c, bases[i], factors))
+                return bases[i];
+    }
+    return 0;
+}
+
+// Scales of two levels; *done: they are such.
+static qrn_status expansion_params(ox_import *im, const ox_val *v, Qnn_QuantizeParams_t *q,
+                                   bool *done) {
+    const ox_enc *e = v->enc;
+    uint32_t channel = 1 - (uint32_t)e->axis, length = v->dims[e->axis];
+    grid g = {e, v->dims[channel], length / e->block};
+    *done = false;
+    if (length % e->block)
+        return QRN_OK;
+    for (uint32_t i = 0; e->zeros && i < e->n; i++)
+        if (e->zeros[i])
+            return QRN_OK;
+    Qnn_BlockwiseExpansion_t *x = qrn_arena_alloc(im->arena, sizeof *x);
+    Qnn_ScaleOffset_t *pairs = qrn_arena_alloc(im->arena, g.channels * sizeof *pairs);
+    uint8_t *factors = qrn_arena_alloc(im->arena, e->n);
+    if (!x || !pairs || !factors)
+        return ox_no_memory(im);
+    for (uint32_t c = 0; c < g.channels; c++) {
+        pairs[c] = (Qnn_ScaleOffset_t){base_of(&g, c, factors + (size_t)c * g.blocks), 0};
+        if (pairs[c].scale <= 0)
+            return QRN_OK;
+    }
+    *x = (Qnn_BlockwiseExpansion_t){.axis = (int32_t)channel,
+                                    .scaleOffsets = pairs,
+                                    .numBlocksPerAxis = g.blocks,
+                                    .blockScaleBitwidth = 4,
+                                    .blockScaleStorageType =
+                                        QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8,
+                                    .blocksScale8 = factors};
+    *q = (Qnn_QuantizeParams_t)QNN_QUANTIZE_PARAMS_INIT;
+    q->encodingDefinition = QNN_DEFINITION_DEFINED;
+    q->quantizationEncoding = QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION;
+    q->blockwiseExpansion = x;
+    *done = true;
+    return QRN_OK;
+}
+
+// The encoding of signed bytes of which `bits` count.
+static qrn_status byte_params(ox_import *im, const ox_val *v, unsigned bits, bool expansion,
+                              Qnn_QuantizeParams_t *q) {
+    bool done = false;
+    if (expansion && bits < 8 && v->enc->block)
+        QRN_TRY(expansion_params(im, v, q, &done));
+    if (done)
+        return QRN_OK;
+    return bits < 8 ? bw_params(im, v, bits, q) : ox_quantize_params(im, v, OX_ONNX, q);
+}
+
+qrn_status ox_weights_describe(ox_import *im, const ox_val *v, const ox_weights_form *f,
+                               qc_tensor *out) {
+    const uint32_t *perm = f->swap ? swapped : as_is;
+    bool in_bytes = f->in_bytes;
     ox_val as = *v;
     unsigned bits = ox_type_bits(v->type);
     Qnn_QuantizeParams_t q;
-    as.enc = swap ? ox_permuted_encoding(im, v, perm) : v->enc;
+    as.enc = f->swap ? ox_permuted_encoding(im, v, perm) : v->enc;
     as.dims[0] = v->dims[perm[0]];
     as.dims[1] = v->dims[perm[1]];
-    channel = perm[channel];
+    uint32_t channel = perm[f->channel];
     if (in_bytes && as.enc)
         as.enc = signed_encoding(im, v, as.enc);
     if (in_bytes && as.enc && as.enc->n == 1 && !as.enc->block)
@@ -126,8 +211,8 @@ qrn_status ox_weights_describe(ox_import *im, const ox_val *v, bool swap, bool i
         return ox_no_memory(im);
     if (in_bytes)
         as.type = OX_I8;
-    if (in_bytes && bits < 8)
-        QRN_TRY(bw_params(im, &as, bits, &q));
+    if (in_bytes)
+        QRN_TRY(byte_params(im, &as, bits, f->expansion, &q));
     else
         QRN_TRY(ox_quantize_params(im, &as, OX_ONNX, &q));
     *out = (qc_tensor){.t = QNN_TENSOR_INIT, .rank = 2, .dims = {as.dims[0], as.dims[1]}};
@@ -181,15 +266,16 @@ static void *data_of(const ox_val *v, const uint32_t *perm, bool in_bytes) {
     return packed;
 }
 
-qrn_status ox_weights_make(ox_import *im, ox_val *v, bool swap, bool in_bytes, uint32_t channel,
-                           qc_tensor **out) {
-    uint32_t key = 1u << 30 | (uint32_t)swap << 1 | (uint32_t)in_bytes; // none of filter.c's
+qrn_status ox_weights_make(ox_import *im, ox_val *v, const ox_weights_form *f, qc_tensor **out) {
+    bool swap = f->swap, in_bytes = f->in_bytes;
+    uint32_t key = 1u << 30 | (uint32_t)f->expansion << 2 | (uint32_t)swap << 1 |
+                   (uint32_t)in_bytes; // none of filter.c's
     qc_tensor like;
     if (v->permuted && v->permuted_by == key) {
         *out = v->permuted;
         return QRN_OK;
     }
-    QRN_TRY(ox_weights_describe(im, v, swap, in_bytes, channel, &like));
+    QRN_TRY(ox_weights_describe(im, v, f, &like));
     size_t bytes = (ox_count(v) * qc_dtype_bits(like.t.v1.dataType) + 7) / 8;
     bool move = swap || in_bytes;
     // Nobody looks at the values in a trial.

@@ -14,7 +14,7 @@
 // One way to emit it, with descriptions of its operands.
 typedef struct way {
     const char *op;
-    bool swap;
+    ox_weights_form form;
     Qnn_DataType_t type; // of activations that are floats
     qc_tensor x, w, bias, y;
 } way;
@@ -83,31 +83,39 @@ static void begin(ox_expr *e, qc_op *o, const way *c, const qc_tensor *x, const 
     qc_out(o, y);
 }
 
-// The first way that the backend supports; op NULL: none.
-static void find_way(ox_expr *e, const ox_weight_only *m, const qc_tensor *x, const qc_tensor *y,
-                     way *c) {
-    static const struct {
-        const char *op;
-        bool rows; // of the weights that it reads
-    } ops[] = {{QNN_OP_MAT_MUL, false}, {QNN_OP_FULLY_CONNECTED, true}};
+static const struct {
+    const char *op;
+    bool rows; // of the weights that it reads
+} ops[] = {{QNN_OP_MAT_MUL, false}, {QNN_OP_FULLY_CONNECTED, true}};
+
+// Would the backend support this op with weights of this form? c describes its operands then.
+static bool try_way(ox_expr *e, const ox_weight_only *m, const qc_tensor *x, const qc_tensor *y,
+                    size_t i, bool expansion, way *c) {
     bool htp = e->im->graph->client->is_htp;
     uint32_t channel = m->rows ? 0 : 1;
-    for (size_t i = m->rows ? 1 : 0; i < 2; i++) {
-        qc_op o;
-        *c = (way){.op = ops[i].op,
-                   .swap = ops[i].rows != m->rows,
-                   .type = htp ? QNN_DATATYPE_FLOAT_16 : ox_type_of(x)};
-        shape_way(c, x, y, m->w->dims[channel]);
-        if (m->bias && ox_is_fixed(x)) {
-            c->bias.t.v1.dataType = QNN_DATATYPE_SFIXED_POINT_32;
-            bias_params(m, m->w->dims[channel], &c->bias.t.v1.quantizeParams);
-        }
-        if (e->s == QRN_OK)
-            e->s = ox_weights_describe(e->im, m->w, c->swap, htp, channel, &c->w);
-        begin(e, &o, c, &c->x, &c->w, m->bias ? &c->bias : NULL, &c->y);
-        if (ox_taken(e, &o))
-            return;
+    qc_op o;
+    *c = (way){.op = ops[i].op,
+               .form = {ops[i].rows != m->rows, htp, expansion, channel},
+               .type = htp ? QNN_DATATYPE_FLOAT_16 : ox_type_of(x)};
+    shape_way(c, x, y, m->w->dims[channel]);
+    if (m->bias && ox_is_fixed(x)) {
+        c->bias.t.v1.dataType = QNN_DATATYPE_SFIXED_POINT_32;
+        bias_params(m, m->w->dims[channel], &c->bias.t.v1.quantizeParams);
     }
+    if (e->s == QRN_OK)
+        e->s = ox_weights_describe(e->im, m->w, &c->form, &c->w);
+    begin(e, &o, c, &c->x, &c->w, m->bias ? &c->bias : NULL, &c->y);
+    return ox_taken(e, &o);
+}
+
+// The first way that the backend supports; op NULL: none. Architectures without
+// BLOCKWISE_EXPANSION may have a scale for each block.
+static void find_way(ox_expr *e, const ox_weight_only *m, const qc_tensor *x, const qc_tensor *y,
+                     way *c) {
+    for (size_t i = m->rows ? 1 : 0; i < 2; i++)
+        for (int expansion = ox_is_fixed(x) ? 1 : 0; expansion >= 0; expansion--)
+            if (try_way(e, m, x, y, i, expansion, c))
+                return;
     c->op = NULL;
 }
 
@@ -159,8 +167,7 @@ bool ox_multiply_quantized(ox_expr *e, const ox_weight_only *m, qc_tensor *x, qc
                 "the HTP multiplies quantized weights by float16 activations");
     x = ox_reshape(e, fixed ? x : ox_as(e, x, c.type), c.x.rank, c.x.dims);
     if (e->s == QRN_OK)
-        e->s =
-            ox_weights_make(e->im, m->w, c.swap, e->im->graph->client->is_htp, m->rows ? 0 : 1, &w);
+        e->s = ox_weights_make(e->im, m->w, &c.form, &w);
     qc_tensor *bias = bias_of(e, m, &c, x);
     if (!x || e->s != QRN_OK)
         return true;

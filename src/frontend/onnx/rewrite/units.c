@@ -54,12 +54,6 @@ static void load_floats(qrn_num *dst, const ox_val *v, size_t first, size_t n) {
                   QRN_CAST_SATURATE);
 }
 
-static float float_at(const ox_val *v, size_t i) {
-    qrn_num x;
-    load_floats(&x, v, i, 1);
-    return (float)x.f;
-}
-
 uint32_t ox_group_of(const ox_val *v, size_t i) {
     const ox_enc *e = v->enc;
     if (e->n == 1)
@@ -105,6 +99,9 @@ const float *ox_const_floats(ox_import *im, const ox_val *v) {
 qrn_status ox_node_encoding(ox_import *im, const ox_node *n, const ox_enc **out) {
     const ox_val *scale = value(im, n, 1), *zero = value(im, n, 2);
     *out = NULL;
+    // Scales of blocks may be quantized themselves: a factor for each block, a scale for a channel.
+    if (scale && !scale->data && scale->quantized)
+        scale = scale->quantized;
     if (!scale || !scale->data || (zero && !zero->data))
         return QRN_OK;
     size_t count = ox_count(scale);
@@ -113,8 +110,8 @@ qrn_status ox_node_encoding(ox_import *im, const ox_node *n, const ox_enc **out)
     int32_t *zeros = qrn_arena_alloc(im->arena, count * sizeof *zeros);
     if (!e || !scales || !zeros)
         return ox_no_memory(im);
+    ox_const_floats_into(scale, scales);
     for (size_t i = 0; i < count; i++) {
-        scales[i] = float_at(scale, i);
         zeros[i] = zero && i < ox_count(zero) ? (int32_t)int_at(zero, i) : 0;
     }
     int64_t block = ox_attr_int(n, "block_size", 0);
