@@ -1,9 +1,29 @@
 // SPDX-License-Identifier: MIT
 //
-// Code ranges and comparison of encodings.
+// Ranges of quantized values, scales in packed forms, and comparison of encodings.
 #include "base/quant.h"
 
+#include "base/fp16.h"
+
 #include <string.h>
+
+#define PANEL 32u // columns of a panel of packed weights
+
+static size_t place_of(const qrn_quant_packed *p, size_t g) {
+    size_t column = p->by_column ? g / p->runs : g % p->columns;
+    size_t run = p->by_column ? g % p->runs : g / p->columns;
+    return (column / PANEL * p->runs + run) * PANEL + column % PANEL;
+}
+
+float qrn_quant_packed_scale(const qrn_quant_packed *p, size_t g) {
+    size_t at = place_of(p, g);
+    return p->fp16 ? qrn_f16_to_f32(((const uint16_t *)p->scales)[at])
+                   : ((const float *)p->scales)[at];
+}
+
+int32_t qrn_quant_packed_offset(const qrn_quant_packed *p, size_t g) {
+    return (p->offsets ? p->offsets[place_of(p, g)] : 0) - p->shift;
+}
 
 void qrn_quant_range(qrn_dtype t, uint32_t bits, int64_t *lo, int64_t *hi) {
     uint32_t width = qrn_dtypes[t].bits;
@@ -32,9 +52,10 @@ void qrn_quant_range(qrn_dtype t, uint32_t bits, int64_t *lo, int64_t *hi) {
     *hi = 0;
 }
 
-static bool equal_i32s(const int32_t *a, const int32_t *b, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        if ((a ? a[i] : 0) != (b ? b[i] : 0))
+static bool equal_pairs(const qrn_quant *a, const qrn_quant *b) {
+    for (uint32_t i = 0; i < a->n_groups; i++)
+        if (qrn_quant_scale(a, i) != qrn_quant_scale(b, i) ||
+            qrn_quant_offset(a, i) != qrn_quant_offset(b, i))
             return false;
     return true;
 }
@@ -63,7 +84,6 @@ bool qrn_quant_equal(const qrn_quant *a, const qrn_quant *b) {
         return false;
     if (ka == QRN_QUANT_BLOCK && memcmp(a->block, b->block, sizeof a->block) != 0)
         return false;
-    return equal_f32s(a->scales, b->scales, a->n_groups) &&
-           equal_i32s(a->offsets, b->offsets, a->n_groups) &&
-           equal_f32s(a->real_offsets, b->real_offsets, a->n_groups);
+    bool same = a->packed == b->packed && a->scales == b->scales && a->offsets == b->offsets;
+    return (same || equal_pairs(a, b)) && equal_f32s(a->real_offsets, b->real_offsets, a->n_groups);
 }

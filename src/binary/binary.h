@@ -20,7 +20,7 @@
 // schedules, 0.1 and 0.2 have no compiled graphs, only 0.4 has prepared graphs. A file has the
 // least version that its contents need.
 #define QRN_BIN_VERSION_MAJOR 0u
-#define QRN_BIN_VERSION_MINOR 4u
+#define QRN_BIN_VERSION_MINOR 5u
 #define QRN_BIN_VERSION_MINOR_OLDEST 1u
 
 // A number that was set for a graph or a context; keys are part of the format (options.def).

@@ -49,6 +49,11 @@ typedef enum qrn_bin_section_type {
 #define QRN_BIN_VALUE_LIKE_TENSOR 4u // type, shape and encoding are those of its tensor
 #define QRN_BIN_VALUE_IN_OTHER 8u    // lies in the memory of another value
 
+// Flags of the groups of an encoding.
+#define QRN_BIN_GROUPS_OFFSETS 1u
+#define QRN_BIN_GROUPS_REAL_OFFSETS 2u // per block
+#define QRN_BIN_GROUPS_PACKED 4u       // per block, alone: in packed forms of the tensor
+
 // Flags of a tensor.
 #define QRN_BIN_TENSOR_UPDATEABLE 1u
 #define QRN_BIN_TENSOR_OPTIONAL 2u

@@ -281,8 +281,11 @@ static qrn_status get_info(qrn_in *in, const file *f, const places *p, qrn_bin_r
     r->by_id = qrn_in_array(in, (uint64_t)r->n_ids + 1, sizeof *r->by_id);
     r->owner = qrn_in_array(in, (uint64_t)r->n_ids + 1, sizeof *r->owner);
     qrn_tensor **tensors = qrn_in_array(in, b->n_tensors, sizeof *tensors);
-    for (uint32_t i = 0; in->status == QRN_OK && i < b->n_tensors; i++) // without constants
+    for (uint32_t i = 0; in->status == QRN_OK && i < b->n_tensors; i++) { // without constants
         tensors[i] = qrn_bin_get_tensor(in, r);
+        if (tensors[i] && qrn_bin_lacks_scales(tensors[i]))
+            qrn_in_fail(in, "tensor '%s' of the context without scales", tensors[i]->name);
+    }
     b->tensors = (const qrn_tensor *const *)tensors;
     r->constants = qrn_in_array(in, n_constants, sizeof *r->constants);
     for (uint32_t i = 0; in->status == QRN_OK && i < n_constants; i++)

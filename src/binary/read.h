@@ -39,6 +39,8 @@ const qrn_bin_constant *qrn_bin_use_constant(qrn_in *in, qrn_bin_reading *r, uin
 // Sparse storage and encoding of a tensor whose type and shape are known.
 void qrn_bin_get_sparse(qrn_in *in, qrn_tensor *t, uint32_t n, uint32_t dims);
 void qrn_bin_get_quant(qrn_in *in, qrn_tensor *t);
+// Are its scales elsewhere? Whoever read the tensor finds them in packed forms, or fails.
+bool qrn_bin_lacks_scales(const qrn_tensor *t);
 // Reads the compiled graph of a graph that was read, which becomes g->compiled in any case.
 typedef qrn_status (*qrn_bin_compiled_fn)(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g);
 // qrn_bin_open_with; get_compiled (may be NULL) brings the table of ops, and with it the kernels,

@@ -29,6 +29,8 @@ static void get_format(qrn_in *in, qrn_cvalue *v) {
         qrn_bin_get_sparse(in, &t, n, dims);
     if (in->status == QRN_OK)
         qrn_bin_get_quant(in, &t);
+    if (in->status == QRN_OK && qrn_bin_lacks_scales(&t))
+        qrn_in_fail(in, "a value without scales");
     v->dtype = t.dtype;
     v->shape = t.shape;
     v->quant = t.quant;

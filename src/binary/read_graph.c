@@ -2,6 +2,7 @@
 //
 // Graph sections: options, tensors, nodes, packed constants. Operands are resolved to tensors of
 // the same graph; what an op makes of them is checked by whoever loads the graph.
+#include "binary/packed_scales.h"
 #include "binary/read.h"
 
 // Least bytes of the records, to bound counts.
@@ -159,6 +160,19 @@ static void get_tensors(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g) {
     }
 }
 
+// Finds the scales that only packed forms have.
+static void find_scales(qrn_in *in, qrn_bin_graph *g) {
+    for (uint32_t i = 0; in->status == QRN_OK && i < g->n_tensors; i++) {
+        qrn_tensor *t = g->tensors[i];
+        if (!qrn_bin_lacks_scales(t))
+            continue;
+        qrn_quant_packed *p = qrn_in_array(in, 1, sizeof *p);
+        if (p && !qrn_bin_packed_scales(t, &g->packed, p))
+            qrn_in_fail(in, "tensor '%s': no packed form has its scales", t->name);
+        t->quant.packed = p;
+    }
+}
+
 static void get_lists(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g) {
     get_tensors(in, r, g);
     qrn_bin_node *nodes = qrn_in_array(in, g->n_nodes, sizeof *nodes);
@@ -172,6 +186,8 @@ static void get_lists(qrn_in *in, qrn_bin_reading *r, qrn_bin_graph *g) {
             qrn_in_fail(in, "packed forms are not in order");
     }
     g->packed.items = packed;
+    if (in->status == QRN_OK)
+        find_scales(in, g);
     if (in->status == QRN_OK)
         check_data(in, r, g);
 }

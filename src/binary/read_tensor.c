@@ -79,22 +79,23 @@ static bool scale_fits(const qrn_tensor *t, float scale) {
 // Groups of an encoding per axis or block; `n`: as many as the shape wants.
 static void get_groups(qrn_in *in, qrn_tensor *t, uint64_t n) {
     qrn_quant *q = &t->quant;
-    uint32_t count = qrn_in_count(in, sizeof(float)), has = qrn_in_u32(in);
-    if (count != n || has > 3)
+    uint32_t count = qrn_in_u32(in), has = qrn_in_u32(in);
+    if (count != n ||
+        has > (q->kind == QRN_QUANT_BLOCK ? QRN_BIN_GROUPS_PACKED : QRN_BIN_GROUPS_OFFSETS))
         qrn_in_fail(in, "an encoding of %u groups, expected %llu", count, (unsigned long long)n);
     if (in->status != QRN_OK)
         return;
     q->n_groups = count;
+    if (has == QRN_BIN_GROUPS_PACKED)
+        return; // found with the packed forms
     q->scales = (const float *)(const void *)qrn_in_words(in, count);
-    if (has & 1)
+    if (has & QRN_BIN_GROUPS_OFFSETS)
         q->offsets = (const int32_t *)(const void *)qrn_in_words(in, count);
-    if (has & 2)
+    if (has & QRN_BIN_GROUPS_REAL_OFFSETS)
         q->real_offsets = (const float *)(const void *)qrn_in_words(in, count);
     for (uint32_t i = 0; in->status == QRN_OK && i < count; i++)
         if (!scale_fits(t, q->scales[i]) || (q->real_offsets && !isfinite(q->real_offsets[i])))
             qrn_in_fail(in, "scale or offset %u of an encoding", i);
-    if (q->real_offsets && q->kind != QRN_QUANT_BLOCK)
-        qrn_in_fail(in, "real offsets of an encoding per axis");
 }
 
 static bool shift_fits(const qrn_tensor *t) {
@@ -114,6 +115,10 @@ static void get_blocks(qrn_in *in, qrn_tensor *t) {
         n *= block ? (t->shape.dims[i] - 1) / block + 1 : 1;
     }
     get_groups(in, t, n);
+}
+
+bool qrn_bin_lacks_scales(const qrn_tensor *t) {
+    return t->quant.kind == QRN_QUANT_BLOCK && !t->quant.scales && !t->quant.packed;
 }
 
 void qrn_bin_get_quant(qrn_in *in, qrn_tensor *t) {
@@ -198,6 +203,8 @@ qrn_tensor *qrn_bin_get_tensor(qrn_in *in, qrn_bin_reading *r) {
     }
     qrn_bin_get_quant(in, t);
     get_data(in, r, t);
+    if (in->status == QRN_OK && qrn_bin_lacks_scales(t) && t->data)
+        qrn_in_fail(in, "tensor '%s' with data and without scales", t->name);
     if (in->status != QRN_OK)
         return NULL;
     r->by_id[t->id] = t;

@@ -7,6 +7,7 @@
 #include "base/crc32.h"
 #include "base/mem.h"
 #include "binary/format.h"
+#include "binary/packed_scales.h"
 #include "binary/write.h"
 
 #include <string.h>
@@ -93,6 +94,16 @@ static qrn_status check(const qrn_bin *b) {
     return QRN_OK;
 }
 
+static bool has_packed_scales(const qrn_bin_graph *g) {
+    qrn_quant_packed p;
+    for (uint32_t i = 0; i < g->n_tensors; i++)
+        if (!g->tensors[i]->data && qrn_bin_packed_scales(g->tensors[i], &g->packed, &p))
+            return true;
+    return false;
+}
+
+static void need_minor(draft *d, uint32_t minor) { d->minor = d->minor < minor ? minor : d->minor; }
+
 static qrn_status fill_draft(const qrn_bin *b, const qrn_bin_ids *ids, draft *d) {
     d->n_graphs = b->n_graphs;
     d->part = b->part;
@@ -111,9 +122,11 @@ static qrn_status fill_draft(const qrn_bin *b, const qrn_bin_ids *ids, draft *d)
             QRN_TRY(qrn_bin_put_schedule(&b->graphs[g], ids, d->arena, &d->schedules[g]));
         if (b->graphs[g].compiled)
             QRN_TRY(qrn_bin_put_compiled(&b->graphs[g], g, ids, &d->constants, &d->compiled[g]));
+        if (has_packed_scales(&b->graphs[g]))
+            need_minor(d, 5);
         if (b->graphs[g].prepared) {
             QRN_TRY(qrn_bin_put_prepared(&b->graphs[g], g, &d->constants, &d->prepared[g]));
-            d->minor = 4;
+            need_minor(d, 4);
         }
     }
     qrn_constants_place(&d->constants);

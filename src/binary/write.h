@@ -18,7 +18,8 @@ qrn_status qrn_bin_ids_of(const qrn_bin *b, qrn_bin_ids *ids);
 uint32_t qrn_bin_file_id(const qrn_bin_ids *ids, uint32_t id);
 
 void qrn_bin_put_shape(const qrn_shape *s, qrn_out *o);
-void qrn_bin_put_quant(const qrn_tensor *t, qrn_out *o);
+// packed: scales and offsets are not written, packed forms have them.
+void qrn_bin_put_quant(const qrn_tensor *t, bool packed, qrn_out *o);
 
 qrn_status qrn_bin_put_graph(const qrn_bin_graph *g, uint32_t index, const qrn_bin_ids *ids,
                              qrn_constants *c, qrn_out *o);

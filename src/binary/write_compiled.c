@@ -18,8 +18,8 @@ typedef struct writing {
 
 // The same encoding, with the same lists of groups.
 static bool same_quant(const qrn_quant *a, const qrn_quant *b) {
-    return a->bits == b->bits && a->scales == b->scales && a->offsets == b->offsets &&
-           a->real_offsets == b->real_offsets && qrn_quant_equal(a, b);
+    return a->bits == b->bits && a->packed == b->packed && a->scales == b->scales &&
+           a->offsets == b->offsets && a->real_offsets == b->real_offsets && qrn_quant_equal(a, b);
 }
 
 static bool is_like(const qrn_cvalue *v, const qrn_tensor *t) {
@@ -35,7 +35,7 @@ static void put_format(const qrn_cvalue *v, qrn_out *o) {
     qrn_out_u32(o, v->n_sparse);
     qrn_out_u32(o, v->n_sparse_dims);
     qrn_bin_put_shape(&t.shape, o);
-    qrn_bin_put_quant(&t, o);
+    qrn_bin_put_quant(&t, false, o);
 }
 
 static qrn_status put_constant(const writing *w, const qrn_cvalue *v) {

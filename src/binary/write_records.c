@@ -3,6 +3,7 @@
 // The records of a context binary, in the order of docs/context-binary.md.
 #include "base/mem.h"
 #include "binary/format.h"
+#include "binary/packed_scales.h"
 #include "binary/write.h"
 #include "device/stored.h"
 
@@ -44,18 +45,24 @@ static void put_options(const qrn_bin_option *list, uint32_t n, qrn_out *o) {
     }
 }
 
-static void put_groups(const qrn_quant *q, qrn_out *o) {
+// packed: the scales are those of a packed form.
+static void put_groups(const qrn_quant *q, bool packed, qrn_out *o) {
+    bool offsets = q->offsets || q->packed;
     qrn_out_u32(o, q->n_groups);
-    qrn_out_u32(o, (q->offsets ? 1u : 0u) | (q->real_offsets ? 2u : 0u));
+    qrn_out_u32(o, packed ? QRN_BIN_GROUPS_PACKED
+                          : (offsets ? QRN_BIN_GROUPS_OFFSETS : 0u) |
+                                (q->real_offsets ? QRN_BIN_GROUPS_REAL_OFFSETS : 0u));
+    if (packed)
+        return;
     for (uint32_t i = 0; i < q->n_groups; i++)
-        qrn_out_f32(o, q->scales[i]);
-    for (uint32_t i = 0; q->offsets && i < q->n_groups; i++)
-        qrn_out_u32(o, (uint32_t)q->offsets[i]);
+        qrn_out_f32(o, qrn_quant_scale(q, i));
+    for (uint32_t i = 0; offsets && i < q->n_groups; i++)
+        qrn_out_u32(o, (uint32_t)qrn_quant_offset(q, i));
     for (uint32_t i = 0; q->real_offsets && i < q->n_groups; i++)
         qrn_out_f32(o, q->real_offsets[i]);
 }
 
-void qrn_bin_put_quant(const qrn_tensor *t, qrn_out *o) {
+void qrn_bin_put_quant(const qrn_tensor *t, bool packed, qrn_out *o) {
     const qrn_quant *q = &t->quant;
     qrn_out_u32(o, t->encoding);
     qrn_out_u32(o, q->kind);
@@ -72,7 +79,7 @@ void qrn_bin_put_quant(const qrn_tensor *t, qrn_out *o) {
         qrn_out_u32(o, q->axis);
     for (uint32_t i = 0; q->kind == QRN_QUANT_BLOCK && i < t->shape.rank; i++)
         qrn_out_u32(o, q->block[i]);
-    put_groups(q, o);
+    put_groups(q, packed, o);
 }
 
 void qrn_bin_put_shape(const qrn_shape *s, qrn_out *o) {
@@ -88,8 +95,10 @@ static uint32_t dynamic_mask(const qrn_tensor *t) {
     return mask;
 }
 
-// `constant`: index of the data, QRN_BIN_NONE when there is none.
-static void put_tensor(const qrn_tensor *t, uint32_t id, uint32_t constant, qrn_out *o) {
+// `constant`: index of the data, QRN_BIN_NONE when there is none; packed: its scales are those of a
+// packed form.
+static void put_tensor(const qrn_tensor *t, uint32_t id, uint32_t constant, bool packed,
+                       qrn_out *o) {
     qrn_out_u32(o, id);
     qrn_out_text(o, t->name);
     qrn_out_u32(o, t->role);
@@ -103,7 +112,7 @@ static void put_tensor(const qrn_tensor *t, uint32_t id, uint32_t constant, qrn_
         qrn_out_u32(o, t->n_sparse_elements);
         qrn_out_u32(o, t->n_sparse_dims);
     }
-    qrn_bin_put_quant(t, o);
+    qrn_bin_put_quant(t, packed, o);
     qrn_out_u32(o, constant);
 }
 
@@ -183,7 +192,8 @@ static qrn_status put_tensors(const qrn_bin_graph *g, uint32_t index, const qrn_
         uint32_t id = qrn_bin_file_id(ids, t->id), constant = QRN_BIN_NONE;
         if (t->data)
             s = qrn_constants_add(c, index, t->data, t->size_bytes, is_param[id], &constant);
-        put_tensor(t, id, constant, o);
+        qrn_quant_packed scales;
+        put_tensor(t, id, constant, !t->data && qrn_bin_packed_scales(t, &g->packed, &scales), o);
     }
     qrn_free(is_param);
     return s;
@@ -221,7 +231,7 @@ qrn_status qrn_bin_put_info(const qrn_bin *b, const qrn_bin_ids *ids, const qrn_
     qrn_out_u32(o, b->n_tensors);
     qrn_out_u32(o, c->n);
     for (uint32_t i = 0; i < b->n_tensors; i++)
-        put_tensor(b->tensors[i], qrn_bin_file_id(ids, b->tensors[i]->id), QRN_BIN_NONE, o);
+        put_tensor(b->tensors[i], qrn_bin_file_id(ids, b->tensors[i]->id), QRN_BIN_NONE, false, o);
     for (uint32_t i = 0; i < c->n; i++) {
         qrn_out_u32(o, c->items[i].section);
         qrn_out_u32(o, c->items[i].n_graphs);

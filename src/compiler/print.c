@@ -112,7 +112,8 @@ static void add_encoding(text *t, const qrn_cvalue *v) {
             add(t, "%s%u", i ? "," : "", q->block[i]);
         add(t, "], %u scales", q->n_groups);
     }
-    if (q->kind != QRN_QUANT_TENSOR && (q->offsets || q->real_offsets))
+    if (q->kind != QRN_QUANT_TENSOR &&
+        (q->offsets || q->real_offsets || (q->packed && q->packed->offsets)))
         add(t, " and offsets");
     if (q->bits && q->bits != qrn_dtypes[v->dtype].bits)
         add(t, ", %u bits", q->bits);

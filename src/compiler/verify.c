@@ -45,7 +45,7 @@ static bool groups_fit(const qrn_cvalue *v) {
             return false;
         n *= (v->shape.dims[i] - 1) / q->block[i] + 1; // at most the number of elements
     }
-    return q->scales && q->n_groups == n;
+    return (q->scales || q->packed) && q->n_groups == n;
 }
 
 static bool quant_fits(const qrn_cvalue *v) {

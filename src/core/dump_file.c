@@ -185,11 +185,11 @@ static void describe_groups(FILE *to, const qrn_quant *q) {
     fputs(", \"scales\": [", to);
     for (uint32_t g = 0; g < q->n_groups; g++) {
         fputs(g ? ", " : "", to);
-        qrn_json_number(to, (double)q->scales[g]);
+        qrn_json_number(to, (double)qrn_quant_scale(q, g));
     }
     fputs("], \"offsets\": [", to);
     for (uint32_t g = 0; g < q->n_groups; g++)
-        fprintf(to, "%s%d", g ? ", " : "", q->offsets ? q->offsets[g] : 0);
+        fprintf(to, "%s%d", g ? ", " : "", qrn_quant_offset(q, g));
     fputc(']', to);
     for (uint32_t g = 0; q->real_offsets && g < q->n_groups; g++) {
         fputs(g ? ", " : ", \"real_offsets\": [", to);

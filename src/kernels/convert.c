@@ -70,8 +70,7 @@ static pair pair_of(const qrn_view *v, size_t i) {
     if (q->kind == QRN_QUANT_TENSOR)
         return (pair){(double)q->scale, (double)q->offset + (double)q->shift, 0.0};
     uint32_t g = group_of(v, i);
-    return (pair){(double)q->scales[g],
-                  (q->offsets ? (double)q->offsets[g] : 0.0) + (double)q->shift,
+    return (pair){(double)qrn_quant_scale(q, g), (double)qrn_quant_offset(q, g) + (double)q->shift,
                   q->real_offsets ? (double)q->real_offsets[g] : 0.0};
 }
 

@@ -23,18 +23,20 @@ static Qnn_QuantizationEncodingMapping_t mapping_of(const qrn_quant *q) {
 static Qnn_ScaleOffset_t *copy_pairs(const qrn_quant *q, qrn_arena *a) {
     Qnn_ScaleOffset_t *pairs = qrn_arena_alloc(a, q->n_groups * sizeof *pairs);
     for (uint32_t i = 0; pairs && i < q->n_groups; i++)
-        pairs[i] = (Qnn_ScaleOffset_t){q->scales[i], q->offsets ? q->offsets[i] : 0};
+        pairs[i] = (Qnn_ScaleOffset_t){qrn_quant_scale(q, i), qrn_quant_offset(q, i)};
     return pairs;
 }
 
 // Real offsets that are whole numbers of steps were kept as integers.
+static float real_offset(const qrn_quant *q, uint32_t i) {
+    double steps = (double)qrn_quant_scale(q, i) * (double)qrn_quant_offset(q, i);
+    return q->real_offsets ? q->real_offsets[i] : (float)steps;
+}
+
 static Qnn_FloatScaleOffset_t *copy_float_pairs(const qrn_quant *q, qrn_arena *a) {
     Qnn_FloatScaleOffset_t *pairs = qrn_arena_alloc(a, q->n_groups * sizeof *pairs);
-    for (uint32_t i = 0; pairs && i < q->n_groups; i++) {
-        double steps = q->offsets ? (double)q->offsets[i] * (double)q->scales[i] : 0.0;
-        pairs[i] = (Qnn_FloatScaleOffset_t){q->scales[i],
-                                            q->real_offsets ? q->real_offsets[i] : (float)steps};
-    }
+    for (uint32_t i = 0; pairs && i < q->n_groups; i++)
+        pairs[i] = (Qnn_FloatScaleOffset_t){qrn_quant_scale(q, i), real_offset(q, i)};
     return pairs;
 }
 

@@ -96,7 +96,9 @@ def read_sections(data):
 
 def read_groups(r, n, kind):
     count, flags = r.take("II")
-    need(count == n and flags <= (3 if kind == 3 else 1), "groups of an encoding")
+    need(count == n and flags <= (4 if kind == 3 else 1), "groups of an encoding")
+    if flags == 4:
+        return {"packed": True}
     return {"scales": r.many("f", count), "offsets": r.many("i", count) if flags & 1 else None,
             "real_offsets": r.many("f", count) if flags & 2 else None}
 

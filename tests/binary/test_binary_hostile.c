@@ -331,10 +331,10 @@ static void older_files_load_and_have_less(void **state) {
         if (parts.sections[i].type < 6)
             older.sections[older.n++] = parts.sections[i];
     assert_int_equal(older.n, parts.n - 2);
-    for (uint32_t minor = 0; minor < 6; minor++) {
+    for (uint32_t minor = 0; minor < 7; minor++) {
         refile_put(older.header + 12, minor);
         uint8_t *file = refile_join(&older, &size);
-        if (minor >= 1 && minor <= 4)
+        if (minor >= 1 && minor <= 5)
             assert_int_equal(load(file, size), QNN_SUCCESS);
         else
             assert_int_equal(load(file, size), QNN_CONTEXT_ERROR_BINARY_VERSION);

@@ -124,7 +124,7 @@ static void htp_bin_05_validate_answers_like_loading(void **state) {
     uint8_t made[NET_OUT_BYTES];
     blob small = blob_of_all_vtcm(45), large = blob_of_all_vtcm(43);
     blob v75 = blob_of_net(57, "net", made), newer = blob_of_net(0, "net", made);
-    newer.data[12] += 2; // minor version: a file without prepared sections has one less
+    newer.data[12] += 3; // minor version: a file without newer features has two less
     const struct {
         uint32_t soc;
         const QnnContext_Config_t *option;
@@ -216,10 +216,10 @@ static void htp_bin_08_other_versions_and_other_makers_are_refused(void **state)
     blob b = blob_of_net(0, "net", made);
     htp_world w = htp_bare(0);
     for (int field = 8; field <= 12; field += 4) { // major, minor
-        b.data[field] += 2;
+        b.data[field] += 3;
         HTP_FAILS(blob_load(&w, NULL, NULL, &b), QNN_CONTEXT_ERROR_BINARY_VERSION);
         expect_words(&w.qnn, QNN_CONTEXT_ERROR_BINARY_VERSION, "prepare the model again");
-        b.data[field] -= 2;
+        b.data[field] -= 3;
     }
     memset(b.data, 0, 16);
     b.data[3] = 2; // some other file

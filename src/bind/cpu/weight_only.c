@@ -61,6 +61,11 @@ static bool is_fp16(float x) {
 static bool look(const packing *p, bool *fp16, bool *offsets) {
     const qrn_quant *q = p->view.quant;
     int32_t shift = qrn_weights_shift(&p->weights);
+    if (q->packed) { // what they are was found out before
+        *fp16 = q->packed->fp16;
+        *offsets = q->packed->offsets != NULL;
+        return true;
+    }
     *fp16 = true;
     *offsets = false;
     for (uint32_t g = 0; g < (q->kind == QRN_QUANT_TENSOR ? 1 : q->n_groups); g++) {

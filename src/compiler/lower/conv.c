@@ -79,22 +79,36 @@ static bool packable(const qrn_lowering *lo, const qrn_tensor *w) {
            (qrn_lo_fp16(lo) || qrn_dtypes[w->dtype].bits <= 8);
 }
 
+static bool is_float(const qrn_tensor *t) {
+    return t->dtype == QRN_DTYPE_F32 || t->dtype == QRN_DTYPE_F16;
+}
+
+// f16 tensors are f32 ones already where the graph computes in fp16.
+static qrn_status as_f32(qrn_lowering *lo, const qrn_tensor *t, qrn_val *v) {
+    QRN_TRY(qrn_lo_tensor(lo, t, v));
+    return t->dtype == QRN_DTYPE_F32 ? QRN_OK : qrn_lo_as(lo, *v, QRN_DTYPE_F32, NULL, v);
+}
+
 // Floats with constant weights: they are not converted here, so that a binder can pack them.
 static qrn_status constant_weights(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
-    qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, out;
+    qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, out, sums;
     const qrn_tensor *w = n->in[1], *bias = n->n_in > 2 ? n->in[2] : NULL;
-    if (!q->is_gemm || !packable(lo, w) || n->in[0]->dtype != QRN_DTYPE_F32 ||
-        (bias && bias->dtype != QRN_DTYPE_F32) || n->out[0]->dtype != QRN_DTYPE_F32)
+    if (!q->is_gemm || !packable(lo, w) || !is_float(n->in[0]) || (bias && !is_float(bias)) ||
+        !is_float(n->out[0]))
         return QRN_E_UNSUPPORTED;
-    QRN_TRY(qrn_lo_tensor(lo, n->in[0], &ins[0]));
+    QRN_TRY(as_f32(lo, n->in[0], &ins[0]));
     QRN_TRY(qrn_lo_tensor(lo, w, &ins[1]));
     if (bias)
-        QRN_TRY(qrn_lo_tensor(lo, bias, &ins[2]));
+        QRN_TRY(as_f32(lo, bias, &ins[2]));
     if (!qrn_lo_is_const(lo, ins[1]))
         return QRN_E_UNSUPPORTED;
     QRN_TRY(qrn_lo_fp16_weights(lo, w, &ins[1]));
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
-    return qrn_lo_step(lo, q->op, QRN_DOMAIN_F32, q->args, ins, 3, &out, 1, 0);
+    if (n->out[0]->dtype == QRN_DTYPE_F32)
+        return qrn_lo_step(lo, q->op, QRN_DOMAIN_F32, q->args, ins, 3, &out, 1, 0);
+    QRN_TRY(qrn_lo_temp(lo, QRN_DTYPE_F32, &n->out[0]->shape, NULL, &sums));
+    QRN_TRY(qrn_lo_step(lo, q->op, QRN_DOMAIN_F32, q->args, ins, 3, &sums, 1, 0));
+    return qrn_lo_step(lo, &qrn_cop_convert, QRN_DOMAIN_RAW, NULL, &sums, 1, &out, 1, 0);
 }
 
 // The special paths of a GEMM, in order of preference.

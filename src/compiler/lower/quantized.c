@@ -42,7 +42,7 @@ static bool weights_fit(const qrn_tensor *w, uint32_t channel_axis) {
     if (!known_blocks && !(q->kind == QRN_QUANT_AXIS && q->axis == channel_axis))
         return false;
     for (uint32_t g = 0; g < q->n_groups; g++)
-        if (!positive(q->scales[g]) || !small_offset(q->offsets ? q->offsets[g] : 0))
+        if (!positive(qrn_quant_scale(q, g)) || !small_offset(qrn_quant_offset(q, g)))
             return false;
     return true;
 }
@@ -57,7 +57,7 @@ static bool unscaled(const qrn_tensor *b) {
     if (q->kind == QRN_QUANT_TENSOR)
         return q->scale == 0.0f;
     for (uint32_t g = 0; g < q->n_groups; g++)
-        if (q->scales[g] != 0.0f)
+        if (qrn_quant_scale(q, g) != 0.0f)
             return false;
     return true;
 }

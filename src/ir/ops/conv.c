@@ -16,7 +16,7 @@ static bool lacks_scale(const qrn_tensor *t) {
     if (q->kind <= QRN_QUANT_TENSOR)
         return zero;
     for (uint32_t g = 0; g < q->n_groups; g++)
-        if (q->scales[g] != 0.0f)
+        if (qrn_quant_scale(q, g) != 0.0f)
             return false;
     return true;
 }

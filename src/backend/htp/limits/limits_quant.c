@@ -31,7 +31,7 @@ static bool is_symmetric(const qrn_tensor *t) {
     if (t->quant.kind == QRN_QUANT_TENSOR)
         return t->quant.offset == middle;
     for (uint32_t i = 0; i < t->quant.n_groups; i++)
-        if ((t->quant.offsets ? t->quant.offsets[i] : 0) != middle)
+        if (qrn_quant_offset(&t->quant, i) != middle)
             return false;
     return true;
 }

@@ -63,10 +63,10 @@ static inline double qrn_bias_real(const qrn_view *bias, size_t c, const qrn_vie
 
 // Scale and offset of group g (channel or block); per-tensor encodings have one for all.
 static inline double qrn_group_scale(const qrn_quant *q, size_t g) {
-    return (double)(q->kind == QRN_QUANT_TENSOR ? q->scale : q->scales[g]);
+    return (double)qrn_quant_scale(q, g);
 }
 static inline int32_t qrn_group_offset(const qrn_quant *q, size_t g) {
-    return q->kind == QRN_QUANT_TENSOR ? q->offset : q->offsets ? q->offsets[g] : 0;
+    return qrn_quant_offset(q, g);
 }
 
 static inline qrn_requant qrn_requant_of(const qrn_view *x, const qrn_view *w, size_t group,
