@@ -24,51 +24,54 @@ static float clamped(float x, float low, float high) {
     return x > high ? high : x;
 }
 
-typedef struct trial {
-    float scale; // the best one for the values
-    float gain;  // what that explains of sum(x^2), sum(x q)^2 / sum(q^2): the largest wins
-} trial;
-
 #define LANES 8 // sums side by side, which compilers bring into vectors
 
-static trial try_u4(const float x[QL_BLOCK], float d, float z) {
-    float xq[LANES] = {0}, qq[LANES] = {0}, inverse = 1 / d;
+// Values of a block for a step and the number that 0 stands for, and the line through them.
+typedef struct trial {
+    float step, low;
+    float scale, min; // x is about scale * q + min
+    float gain;       // what that explains of the variance of x: the largest wins
+} trial;
+
+static void fit(const float x[QL_BLOCK], float mean, trial *t) {
+    float q1[LANES] = {0}, qq[LANES] = {0}, xq[LANES] = {0}, inverse = 1 / t->step;
     for (int i = 0; i < QL_BLOCK; i += LANES)
         for (int k = 0; k < LANES; k++) {
-            float q = clamped(rounded(x[i + k] * inverse), -z, 15 - z);
-            xq[k] += x[i + k] * q;
+            float q = clamped(rounded((x[i + k] - t->low) * inverse), 0, 15);
+            q1[k] += q;
             qq[k] += q * q;
+            xq[k] += (x[i + k] - mean) * q;
         }
     for (int k = 1; k < LANES; k++) {
-        xq[0] += xq[k];
+        q1[0] += q1[k];
         qq[0] += qq[k];
+        xq[0] += xq[k];
     }
-    return xq[0] > 0 ? (trial){xq[0] / qq[0], xq[0] * xq[0] / qq[0]} : (trial){d, 0};
+    float middle = q1[0] / QL_BLOCK, spread = qq[0] - q1[0] * middle;
+    t->scale = spread > 0 ? xq[0] / spread : 0;
+    t->min = mean - t->scale * middle;
+    t->gain = xq[0] * t->scale;
 }
 
-void ql_block_u4(const float x[QL_BLOCK], uint8_t q[QL_BLOCK], float *scale, uint8_t *zero) {
-    float low = 0, high = 0, best = -1, d = 0, step = 1, z = 0;
+void ql_block_i4(const float x[QL_BLOCK], uint8_t q[QL_BLOCK], float *scale, float *rest) {
+    float low = x[0], high = x[0], mean = 0;
     for (int i = 0; i < QL_BLOCK; i++) {
         low = x[i] < low ? x[i] : low;
         high = x[i] > high ? x[i] : high;
+        mean += x[i] / QL_BLOCK;
     }
-    for (int i = 0; i <= 10 && high > low; i++) {
-        float s = (high - low) * (0.8f + 0.03f * (float)i) / 15, middle = rounded(-low / s);
-        if (!(s > 0) || !isfinite(1 / s)) // too small for floats to divide by
+    trial best = {.step = 1, .low = low, .min = mean, .gain = 0};
+    for (int i = 0; i <= 10; i++) {
+        float step = (high - low) * (0.8f + 0.03f * (float)i) / 15;
+        trial t = {.step = step, .low = (high + low) / 2 - 7.5f * step};
+        if (!(step > 0) || !isfinite(1 / step)) // too small for floats to divide by
             continue;
-        for (int k = -1; k <= 1; k++) {
-            float at = clamped(middle + (float)k, 0, 15);
-            trial t = try_u4(x, s, at);
-            if (t.gain > best) {
-                best = t.gain;
-                d = t.scale;
-                step = s;
-                z = at;
-            }
-        }
+        fit(x, mean, &t);
+        if (t.gain > best.gain)
+            best = t;
     }
     for (int i = 0; i < QL_BLOCK; i++)
-        q[i] = (uint8_t)clamped(rounded(x[i] / step) + z, 0, 15);
-    *scale = d;
-    *zero = (uint8_t)z;
+        q[i] = (uint8_t)clamped(rounded((x[i] - best.low) * (1 / best.step)), 0, 15);
+    *scale = best.scale;
+    *rest = best.min + 8 * best.scale;
 }

@@ -48,7 +48,7 @@ static int type_of(const job *j, const ql_linear *l) {
     case QL_FORM_W8:
         return blocks ? OX_I8 : OX_F32;
     case QL_FORM_W4:
-        return !blocks ? OX_F32 : is_end(j, l) ? OX_I8 : OX_U4;
+        return !blocks ? OX_F32 : is_end(j, l) ? OX_I8 : t == QL_GGML_Q4_0 ? OX_U4 : OX_I4;
     case QL_FORM_KEEP:
         if (t == QL_GGML_F32)
             return OX_F32;
@@ -170,25 +170,25 @@ static void store_s8(matrix *x, bool keep, uint32_t from, uint32_t to) {
     }
 }
 
-static void store_i4(matrix *x, uint32_t from, uint32_t to) {
+static void store_i4(matrix *x, bool keep, uint32_t from, uint32_t to) {
     for (uint32_t b = 0; b < x->l->cols / QL_BLOCK; b++) {
         uint8_t q[QL_BLOCK];
         size_t at = block_place(x, to, b);
-        keep_min(ql_gguf_min(x->l->weight, from, b), x->row + b * QL_BLOCK, q, &x->scales[at],
-                 &x->rest[at]);
+        const float *row = x->row + b * QL_BLOCK;
+        if (keep)
+            keep_min(ql_gguf_min(x->l->weight, from, b), row, q, &x->scales[at], &x->rest[at]);
+        else
+            ql_block_i4(row, q, &x->scales[at], &x->rest[at]);
         for (uint32_t i = 0; i < QL_BLOCK; i++) // 8 less, in 4 bits of two's complement
             put_nibble(x->values, place(x, to, b * QL_BLOCK + i), q[i] ^ 8);
     }
 }
 
-static void store_u4(matrix *x, bool keep, uint32_t from, uint32_t to) {
+static void store_u4(matrix *x, uint32_t from, uint32_t to) {
     for (uint32_t b = 0; b < x->l->cols / QL_BLOCK; b++) {
         uint8_t q[QL_BLOCK], zero = 0;
         float *scale = &x->scales[block_place(x, to, b)];
-        if (keep)
-            keep_q4_0(block_in_file(x, from, b), q, scale, &zero);
-        else
-            ql_block_u4(x->row + b * QL_BLOCK, q, scale, &zero);
+        keep_q4_0(block_in_file(x, from, b), q, scale, &zero);
         put_nibble(x->zeros, block_place(x, to, b), zero);
         for (uint32_t i = 0; i < QL_BLOCK; i++)
             put_nibble(x->values, place(x, to, b * QL_BLOCK + i), q[i]);
@@ -221,15 +221,14 @@ static void free_room(matrix *x) {
 }
 
 // Are the quantized values of the file those of the graph?
-static bool keeps(const job *j, const matrix *x) {
+static bool keeps(const matrix *x) {
     ql_ggml_type t = x->l->weight->type;
-    return (j->form == QL_FORM_KEEP || j->form == QL_FORM_W8 || j->form == QL_FORM_W4) &&
-           ((t == QL_GGML_Q8_0 && x->w->type == OX_I8) ||
-            (t == QL_GGML_Q4_0 && x->w->type == OX_U4) || x->w->type == OX_I4);
+    return (t == QL_GGML_Q8_0 && x->w->type == OX_I8) || x->w->type == OX_U4 ||
+           ((t == QL_GGML_Q4_1 || t == QL_GGML_Q4_K) && x->w->type == OX_I4);
 }
 
 static qrn_status fill(job *j, matrix *x) {
-    bool keep = keeps(j, x);
+    bool keep = keeps(x);
     for (uint32_t r = 0; r < x->l->rows; r++) {
         uint32_t from = ql_linear_row(x->l, r);
         ql_gguf_row(x->l->weight, from, x->row);
@@ -240,9 +239,9 @@ static qrn_status fill(job *j, matrix *x) {
         if (x->w->type == OX_I8)
             store_s8(x, keep, from, r);
         else if (x->w->type == OX_I4)
-            store_i4(x, from, r);
+            store_i4(x, keep, from, r);
         else if (x->w->type == OX_U4)
-            store_u4(x, keep, from, r);
+            store_u4(x, from, r);
         else
             store_floats(x, r);
     }
@@ -250,7 +249,7 @@ static qrn_status fill(job *j, matrix *x) {
 }
 
 static void count(job *j, const matrix *x) {
-    if (keeps(j, x))
+    if (keeps(x))
         j->out->n_exact++;
     else if (x->scales)
         j->out->n_requantized++;

@@ -7,10 +7,10 @@
 //   embedding and head   [vocab, hidden]; one tensor where the file ties them
 //   norms and biases     [n], always float32
 //
-// Blocks of quantized matrices run along `cols`: DequantizeLinear with block_size 32, float32
-// scales and, for 4 bits, zero points. Those of Q4_1 and Q4_K, which are kept, have a minimum that
-// is no multiple of the scale: int4 values without zero points, and what is missing of each block
-// beside them, to be multiplied by the sum of the block's activations.
+// Blocks of quantized matrices run along `cols`: DequantizeLinear with block_size 32 and float32
+// scales. 4-bit ones have zero points where the file's do (Q4_0); else the numbers of a block are
+// scale * int4 + rest, and the rest is multiplied by the sum of the block's activations. So are
+// those of Q4_1 and Q4_K, which keep their values.
 #ifndef QRN_FRONTEND_LLM_WEIGHTS_H
 #define QRN_FRONTEND_LLM_WEIGHTS_H
 

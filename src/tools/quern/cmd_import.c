@@ -346,9 +346,9 @@ const qt_command qt_import = {
         "command that reads ONNX models reads the graphs.\n"
         "Architectures llama and qwen2; weights F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, "
         "Q4_K, Q5_K and Q6_K; byte-level BPE tokenizers. Others are rejected by name.\n"
-        "With 4 bits the embedding and the head have 8. keep leaves Q8_0, Q4_0, Q4_1 and Q4_K as "
-        "they are (the minimum of a block is multiplied by the sum of its activations); what "
-        "is quantized anew is in the report.",
+        "With 4 bits the embedding and the head have 8. Blocks of Q8_0, Q4_0, Q4_1 and Q4_K stay "
+        "as they are with keep and with as many bits; the minimum of a block is multiplied by "
+        "the sum of its activations. What is quantized anew is in the report.",
     .groups = {{"options", flags}, {"backend, with --compile", qt_backend_flags}},
     .examples = {{"quern import model.gguf -o model", "Graphs with the file's own bits."},
                  {"quern import model.gguf -o model --weights w4 --compile --soc SM8750",
