@@ -72,6 +72,23 @@ def test_a_context_binary_holds_a_tied_table_once(weights, copies, tmp_path):
     check(tmp_path, weights(), wide_range)
 
 
+def test_large_tables_in_fp16_are_tied_through_cast_and_transpose(tmp_path):
+    rows, depth = 65600, 260  # more than 64 MiB of floats
+    table = np.tile(np.minimum(TABLE, 1).astype(np.float16)[:, :depth], (66, 1))[:rows]
+    nodes = [h.make_node("Cast", ["t"], ["f"], to=T.FLOAT),
+             h.make_node("Gather", ["f", "ids"], ["row"]),
+             h.make_node("Transpose", ["f"], ["w"], perm=[1, 0]),
+             h.make_node("MatMul", ["row", "w"], ["y"])]
+    n = model(tmp_path / "net.onnx", nodes, {"ids": (T.INT32, (1, 1))},
+              {"y": (T.FLOAT, (1, 1, rows))}, {"t": table})
+    ok("compile", n, "-o", tmp_path / "net.bin", "--backend", "htp", "--soc", "SM8650")
+    assert (tmp_path / "net.bin").stat().st_size < 1.01 * table.nbytes
+    np.save(tmp_path / "ids.npy", np.array([[65599]], np.int32))
+    ok("run", tmp_path / "net.bin", tmp_path / "ids.npy", "-o", tmp_path, "--backend", "htp")
+    want = table.astype(np.float64) @ table[65599].astype(np.float64)
+    np.testing.assert_allclose(np.load(tmp_path / "output_0.npy")[0, 0], want, atol=0.01, rtol=2e-3)
+
+
 def test_an_index_outside_of_a_tied_table_is_an_error(tmp_path):
     np.save(tmp_path / "ids.npy", np.where(IDS == 33, ROWS, IDS))
     n = net(tmp_path / "net.onnx", tied())

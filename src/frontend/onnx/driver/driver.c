@@ -146,7 +146,8 @@ static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
     *done = false;
     if (n->n_in > 64 || n->n_out > 32 || is_std(n, "DequantizeLinear"))
         return QRN_OK;
-    size_t most = ox_fold_bytes(im);
+    bool same_count = is_std(n, "Cast") || is_std(n, "Transpose"); // no larger than their input
+    size_t most = ox_fold_bytes(im, same_count ? SIZE_MAX : OX_FOLD_BYTES);
     QRN_TRY(ox_fold_quantized(im, n, most, done));
     if (*done)
         return QRN_OK;

@@ -51,12 +51,13 @@ qrn_status ox_enter_nodes(ox_import *im, const ox_node *nodes, uint32_t n);
 qrn_status ox_no_memory(const ox_import *im);
 
 // spending.c
-#define OX_FOLD_BYTES ((size_t)64 << 20) // larger results are left to the backend
+// Larger results are left to the backend, but for ops that keep the number of elements.
+#define OX_FOLD_BYTES ((size_t)64 << 20)
 // Before and after an import. The end explains a failure that comes from a limit.
 qrn_status ox_begin_budget(ox_import *im);
 qrn_status ox_end_budget(ox_import *im, qrn_status s);
-// The largest constant that may be computed.
-size_t ox_fold_bytes(const ox_import *im);
+// The largest constant that may be computed, at most `limit`.
+size_t ox_fold_bytes(const ox_import *im, size_t limit);
 // Spends what looking at constant inputs costs (in NULL: nobody looks); what a node makes is
 // bounded by memory. False: there is none left, and the node is the backend's.
 bool ox_spend_work(ox_import *im, const ox_node *n, const ox_val *const *in);
