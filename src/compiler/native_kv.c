@@ -76,11 +76,11 @@ qrn_status qrn_lo_native_enter(qrn_lowering *lo) {
 }
 
 qrn_status qrn_lo_native_leave(qrn_lowering *lo) {
-    for (uint32_t i = 0; i < lo->cg->n_io; i++) {
-        const qrn_cio io = lo->cg->io[i];
-        for (uint32_t k = 0; io.is_output && k < lo->graph->n_tensors; k++) {
-            const qrn_tensor *t = lo->graph->tensors[k];
-            if (t->id == io.tensor_id && is_native(t, QRN_ROLE_OUTPUT))
+    for (uint32_t k = 0; k < lo->graph->n_tensors; k++) {
+        const qrn_tensor *t = lo->graph->tensors[k];
+        for (uint32_t i = 0; is_native(t, QRN_ROLE_OUTPUT) && i < lo->cg->n_io; i++) {
+            const qrn_cio io = lo->cg->io[i];
+            if (io.is_output && io.tensor_id == t->id)
                 QRN_TRY(rearrange(lo, t, lo->by_id[t->id], io.value, true));
         }
     }
