@@ -11,8 +11,10 @@
 #include "kernels/gemm/matmul/matmul.h"
 #include "kernels/move/join.h"
 #include "kernels/move/layout.h"
+#include "kernels/reduce/reduce.h"
 #include "kernels/softmax/softmax.h"
 
+#include <float.h>
 #include <string.h>
 
 #define MAX_WAY 6 // steps between softmax and matmuls
@@ -117,6 +119,41 @@ static bool find_scores(const finder *f, pattern *a, qrn_val v, uint32_t keys, u
     return false;
 }
 
+static bool is_number(const finder *f, qrn_val v, float *number) {
+    const float *data = value(f, v)->kind == QRN_CV_CONST && value(f, v)->dtype == QRN_DTYPE_F32 &&
+                                count_of(f, v) == 1
+                            ? qrn_compiled_data(f->lo->cg, v)
+                            : NULL;
+    *number = data ? *data : 0.0f;
+    return data != NULL;
+}
+
+#define ALMOST_INFINITE -1e5f // below it is what the wide range of fp16 has in place of -infinity
+
+// Does the step only make rows 0 that the mask hides as a whole, as attention does? "0 where the
+// largest mask of the row is -infinity".
+static bool clears_hidden_rows(const finder *f, const pattern *a, const qrn_cstep *s, qrn_val v) {
+    float zero, least;
+    if (s->op != &qrn_cop_select || s->in[2] != v || a->mask == QRN_VAL_NONE ||
+        count_of(f, s->out[0]) != count_of(f, v) || !is_number(f, s->in[1], &zero) || zero != 0.0f)
+        return false;
+    uint32_t asks = qrn_pass_maker(f->lo, f->uses, s->in[0]);
+    const qrn_cstep *c = asks == UINT32_MAX ? NULL : step(f, asks);
+    if (!c || c->op != &qrn_cop_compare || c->domain != QRN_DOMAIN_F32 ||
+        ((const qrn_binary_args *)c->args)->op != QRN_COMPARE_EQ ||
+        !is_number(f, c->in[1], &least) || least > ALMOST_INFINITE)
+        return false;
+    uint32_t reduces = qrn_pass_maker(f->lo, f->uses, c->in[0]);
+    const qrn_cstep *r = reduces == UINT32_MAX ? NULL : step(f, reduces);
+    if (!r || r->op != &qrn_cop_reduce || r->domain != QRN_DOMAIN_F32 || r->in[0] != a->mask)
+        return false;
+    const qrn_reduce_args *args = r->args;
+    uint32_t rank = value(f, a->mask)->shape.rank;
+    bool wide = f->lo->cg->half == QRN_FP16_WIDE_RANGE, infinite = least < -FLT_MAX;
+    return args->op == QRN_REDUCE_MAX && args->axes == UINT32_C(1) << (rank - 1) &&
+           value(f, r->out[0])->shape.rank == rank && (wide || infinite);
+}
+
 // The matmul that reads the softmax, over reshapes.
 static bool find_product(const finder *f, pattern *a, uint32_t keys) {
     qrn_val v = step(f, a->softmax)->out[0];
@@ -129,7 +166,7 @@ static bool find_product(const finder *f, pattern *a, uint32_t keys) {
             a->product = at;
             return s->in[0] == v && s->in[1] != v;
         }
-        if (!only_reshapes(s))
+        if (!only_reshapes(s) && !clears_hidden_rows(f, a, s, v))
             return false;
         v = s->out[0];
     }
@@ -159,7 +196,7 @@ static bool find(const finder *f, uint32_t softmax, pattern *a) {
         args->beta != 1.0f || args->axis + 1 != value(f, s->in[0])->shape.rank)
         return false;
     uint32_t keys = last_dim(f, s->in[0]);
-    if (!find_product(f, a, keys) || !find_scores(f, a, s->in[0], keys, MAX_WAY))
+    if (!find_scores(f, a, s->in[0], keys, MAX_WAY) || !find_product(f, a, keys))
         return false;
     find_last(f, a);
     return true;

@@ -52,12 +52,13 @@ static void attend(const qrn_kcall *k, size_t batch, size_t row, double *weight,
     }
     for (size_t w = 0; w < a->width; w++)
         y[w] = 0;
-    for (size_t j = 0; j < n && top != -INFINITY; j++) {
+    bool hidden = top <= (double)qrn_att_floor(a);
+    for (size_t j = 0; j < n && !hidden; j++) {
         sum += weight[j] = exp(weight[j] - top);
         for (size_t w = 0; w < a->width; w++)
             y[w] += weight[j] * of_key(k, QRN_ATT_V, batch, j, w);
     }
-    for (size_t w = 0; w < a->width && top != -INFINITY; w++)
+    for (size_t w = 0; w < a->width && !hidden; w++)
         y[w] /= sum;
 }
 

@@ -17,9 +17,9 @@
 //             s[j] = scale * sum_d q[d] * k[j,d] + mask[j],   y = sum_j e^(s[j] - max s) * v[j] /
 //             sum
 //           `causal`: query i of n sees the keys up to all - n + i. A row without keys, or with
-//           -infinity for all of them, is 0. With an fp16 rule operands are rounded as they are
-//           read, and the sum, its product with the scale, the score and the result are rounded;
-//           weights are not.
+//           -infinity for all of them, is 0 (fp16 of wide range: scores below -1e5). With an fp16
+//           rule operands are rounded as they are read, and the sum, its product with the scale,
+//           the score and the result are rounded; weights are not.
 #ifndef QRN_KERNELS_ATTENTION_ATTENTION_H
 #define QRN_KERNELS_ATTENTION_ATTENTION_H
 

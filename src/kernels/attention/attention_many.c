@@ -249,7 +249,7 @@ static float weigh(const many *m, const block *b, size_t i) {
     score_segment(m, b, i, 0, m->room);
     score_segment(m, b, i, 1, m->room);
     float top = m->vec->top(row, n);
-    if (top != -INFINITY)
+    if (!(top <= qrn_att_floor(m->a)))
         return (float)(1 / m->vec->weigh(row, n, top));
     memset(row, 0, n * sizeof *row);
     return 0.0f;

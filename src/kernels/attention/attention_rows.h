@@ -9,6 +9,8 @@
 #include "base/fp16.h"
 #include "kernels/attention/attention.h"
 
+#include <math.h>
+
 #define QRN_ATT_FEW 16    // most rows that share keys for which these are not packed
 #define QRN_ATT_CHUNK 128 // keys whose weights such rows sum at a time
 
@@ -42,6 +44,12 @@ static inline size_t qrn_att_visible(const qrn_attention_args *a, size_t row) {
 }
 static inline bool qrn_att_rounds(const qrn_attention_args *a) {
     return a->rule != QRN_FP16_OFF && a->rule != QRN_FP16_AS_F32;
+}
+
+// A row whose scores are all as low as this has no keys. The wide range of fp16 has no infinity,
+// its least number is -131008.
+static inline float qrn_att_floor(const qrn_attention_args *a) {
+    return a->rule == QRN_FP16_WIDE_RANGE ? -1e5f : -INFINITY;
 }
 
 // Keys and values in one place.
