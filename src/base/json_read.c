@@ -339,6 +339,14 @@ qrn_status qrn_json_read_file(const char *path, qrn_arena *arena, qrn_json **out
     return s;
 }
 
+const qrn_json *qrn_json_member(const qrn_json *object, const char *key) {
+    for (const qrn_json *v = object && object->kind == QRN_JSON_OBJECT ? object->first : NULL; v;
+         v = v->next)
+        if (strcmp(v->key, key) == 0)
+            return v->kind == QRN_JSON_NULL ? NULL : v;
+    return NULL;
+}
+
 const char *qrn_json_kind_text(qrn_json_kind kind) {
     static const char *const words[] = {"null",     "false",    "true",     "a number",
                                         "a string", "an array", "an object"};

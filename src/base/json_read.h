@@ -39,6 +39,9 @@ qrn_status qrn_json_read(const char *name, const char *text, size_t n, qrn_arena
 // The same of a file.
 qrn_status qrn_json_read_file(const char *path, qrn_arena *arena, qrn_json **out);
 
+// The member of an object under a key; NULL: there is none, or it is null, or no object.
+const qrn_json *qrn_json_member(const qrn_json *object, const char *key);
+
 // What a kind is called ("a string").
 const char *qrn_json_kind_text(qrn_json_kind kind);
 

@@ -404,7 +404,10 @@ def test_parts_of_tokenizers_that_are_unknown_are_rejected_by_name(folder, tmp_p
     ("{% if 1 %}", "endif"), ("{{ 'a }}", "no end"), ("{{ 1.5 }}", "point"),
     ("{{ messages[0].content.title() }}", "'title'"), ("{{ x.y }}", "undefined"),
     ("{% for i in range(9999999) %}{% for j in range(9) %}{% endfor %}{% endfor %}", "too"),
-    ("{{ raise_exception('no system here') }}", "no system here")], ids=str)
+    *[("{{ " + deep * 100000 + " }}", "too deeply") for deep in ("-", "(", "not ", "[")],
+    ("{% if 1 %}" * 100000, "too deeply"),
+    ("{{ raise_exception('no system here') }}", "no system here")],
+    ids=lambda text: text[:20])
 def test_what_a_template_cannot_do_is_said_with_its_line(folder, tmp_path, template, says):
     (tmp_path / "t.jinja").write_text(template)
     refuses(INPUT, "generate", folder, "-p", "x", "--chat-template", tmp_path / "t.jinja",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Every command of the programs on small files, run with a fault (fault_shim.c), and the judgement:
 a sentence and a status other than 0, or all that a run without the fault leaves behind."""
+import json
 import os
 import re
 import shutil
@@ -18,8 +19,10 @@ for folder in ("cli", "executorch"):
 from cli_compare import dump, tensor  # noqa: E402
 from cli_pictures import JPEG  # noqa: E402
 from cli_profile import call, event, execute, write  # noqa: E402
+from cli_generate import tokenizer  # noqa: E402
 from harness import model, png  # noqa: E402
 from pte_runner import doubler  # noqa: E402
+import tiny_llama  # noqa: E402
 
 SHIM = os.environ.get("FAULT_SHIM", "build/release/tests/libfault_shim.so")
 FULL = os.environ.get("FAULT_FULL") == "1"
@@ -82,6 +85,9 @@ COMMANDS = [
     C_("quern profile net.log --json"),
     C_("quern profile net.log --trace OUT/t.json"),
     C_("quern wrap net.bin -o OUT/w.onnx --embed"),
+    T_("quern generate llm -p hi -n 3 --json --threads 1"),
+    T_("quern generate llm/decode.onnx --raw -p hi -n 2 --events -b htp --soc SM8650"),
+    C_("quern generate llm --estimate --soc SM8650"),
     C_("quern --man run"),
     C_("quern --completion bash"),
     C_("qnn-profile-viewer --input_log net.log --output OUT/v.csv"),
@@ -107,6 +113,11 @@ def make_scene(at):
     model(at / "picture.onnx", [h.make_node("Relu", ["x"], ["y"], name="relu")],
           {"x": (T.FLOAT, [1, 3, 12, 16])}, {"y": (T.FLOAT, [1, 3, 12, 16])})
     x = rng.standard_normal((1, 3, 8, 8)).astype(np.float32)
+    (at / "llm").mkdir()
+    tiny_llama.save(at / "llm" / "decode.onnx", 1, 15, layers=1)
+    (at / "llm" / "tokenizer.json").write_text(json.dumps(tokenizer()))
+    (at / "llm" / "config.json").write_text('{"rope_theta": 10000, "eos_token_id": 1}')
+    (at / "llm" / "chat_template.jinja").write_text("{{ messages[0].content|trim }}.")
     np.save(at / "x.npy", x)
     np.savez_compressed(at / "xs.npz", x=x)
     (at / "labels.txt").write_text("one\ntwo\nthree\nfour\n")

@@ -56,10 +56,11 @@ static void *own(ql_model *m, size_t bytes) {
 
 static void *own_cache(ql_model *m, size_t bytes) {
     m->cache_bytes += bytes;
-    void *p = m->memory.alloc ? m->memory.alloc(m->memory.ctx, bytes) : NULL;
-    if (!p)
+    if (!m->memory.alloc)
         return own(m, bytes);
-    m->lent[m->n_lent++] = p;
+    void *p = m->memory.alloc(m->memory.ctx, bytes);
+    if (p)
+        m->lent[m->n_lent++] = p;
     return p;
 }
 

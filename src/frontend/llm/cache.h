@@ -14,7 +14,7 @@ typedef struct ql_model ql_model;
 // Memory for the cache that the accelerator shares; zeroed: ordinary memory.
 typedef struct ql_memory {
     void *ctx;
-    void *(*alloc)(void *ctx, size_t bytes); // 64-byte aligned, cleared; NULL: none
+    void *(*alloc)(void *ctx, size_t bytes); // 64-byte aligned, cleared; NULL: no memory
     void (*free)(void *ctx, void *p);
 } ql_memory;
 

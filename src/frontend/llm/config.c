@@ -13,14 +13,6 @@ typedef struct source {
     qrn_arena *arena;
 } source;
 
-static const qrn_json *member(const qrn_json *object, const char *key) {
-    for (const qrn_json *v = object && object->kind == QRN_JSON_OBJECT ? object->first : NULL; v;
-         v = v->next)
-        if (strcmp(v->key, key) == 0)
-            return v->kind == QRN_JSON_NULL ? NULL : v;
-    return NULL;
-}
-
 static qrn_status wrong(const source *s, const qrn_json *at, const char *key, const char *what) {
     return QRN_FAIL(QRN_E_ARGUMENT, "%s:%u: %s: %s", s->path, at->line, key, what);
 }
@@ -28,7 +20,7 @@ static qrn_status wrong(const source *s, const qrn_json *at, const char *key, co
 // A number that must be above 0; left alone where the key is not there.
 static qrn_status read_number(const source *s, const qrn_json *object, const char *key,
                               double *out) {
-    const qrn_json *v = member(object, key);
+    const qrn_json *v = qrn_json_member(object, key);
     if (!v)
         return QRN_OK;
     double d = v->kind == QRN_JSON_NUMBER ? strtod(v->text, NULL) : 0;
@@ -43,15 +35,15 @@ static qrn_status read_count(const source *s, const qrn_json *object, const char
     double d = 0;
     QRN_TRY(read_number(s, object, key, &d));
     if (d >= UINT32_MAX)
-        return wrong(s, member(object, key), key, "the number is too large");
+        return wrong(s, qrn_json_member(object, key), key, "the number is too large");
     if (d > 0)
         *out = (uint32_t)d;
     return QRN_OK;
 }
 
 static qrn_status read_scaling(const source *s, const qrn_json *v, ql_rope *r) {
-    const qrn_json *type = member(v, "rope_type");
-    type = type ? type : member(v, "type");
+    const qrn_json *type = qrn_json_member(v, "rope_type");
+    type = type ? type : qrn_json_member(v, "type");
     const char *name = type && type->kind == QRN_JSON_STRING ? type->text : "default";
     QRN_TRY(read_number(s, v, "rope_theta", &r->theta));
     if (strcmp(name, "default") == 0)
@@ -98,13 +90,13 @@ static qrn_status read_config(const source *s, ql_config *to) {
     QRN_TRY(read_count(s, root, "max_position_embeddings", &to->positions));
     QRN_TRY(read_number(s, root, "partial_rotary_factor", &part));
     if (part != 1)
-        return wrong(s, member(root, "partial_rotary_factor"), "partial_rotary_factor",
+        return wrong(s, qrn_json_member(root, "partial_rotary_factor"), "partial_rotary_factor",
                      "only 1 is supported");
     static const char *const scalings[] = {"rope_scaling", "rope_parameters"};
     for (size_t i = 0; i < 2; i++)
-        if (member(root, scalings[i]))
-            QRN_TRY(read_scaling(s, member(root, scalings[i]), &to->rope));
-    const qrn_json *end = member(root, "eos_token_id");
+        if (qrn_json_member(root, scalings[i]))
+            QRN_TRY(read_scaling(s, qrn_json_member(root, scalings[i]), &to->rope));
+    const qrn_json *end = qrn_json_member(root, "eos_token_id");
     if (!end || end->kind != QRN_JSON_ARRAY)
         return end ? add_end(s, end, to) : QRN_OK;
     for (const qrn_json *v = end->first; v; v = v->next)
@@ -126,9 +118,9 @@ qrn_status ql_config_read(const char *path, ql_config *to) {
 
 // A token as a text, or as an object with its content.
 static const char *token_of(const qrn_json *root, const char *key) {
-    const qrn_json *v = member(root, key);
+    const qrn_json *v = qrn_json_member(root, key);
     if (v && v->kind == QRN_JSON_OBJECT)
-        v = member(v, "content");
+        v = qrn_json_member(v, "content");
     return v && v->kind == QRN_JSON_STRING ? v->text : NULL;
 }
 
@@ -139,13 +131,13 @@ qrn_status ql_chat_read(const char *path, qrn_arena *arena, ql_chat *out) {
     if (root->kind != QRN_JSON_OBJECT)
         return wrong(&s, root, "the file", "expected an object");
     *out = (ql_chat){.bos = token_of(root, "bos_token"), .eos = token_of(root, "eos_token")};
-    const qrn_json *v = member(root, "chat_template");
+    const qrn_json *v = qrn_json_member(root, "chat_template");
     if (v && v->kind == QRN_JSON_ARRAY) { // several, by name: the default one
         const qrn_json *found = NULL;
         for (const qrn_json *i = v->first; i; i = i->next) {
             const char *name = token_of(i, "name");
             if (!found || (name && strcmp(name, "default") == 0))
-                found = member(i, "template");
+                found = qrn_json_member(i, "template");
         }
         v = found;
     }

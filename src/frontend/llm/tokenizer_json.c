@@ -27,21 +27,13 @@ static qrn_status unknown(const source *s, const qrn_json *at, const char *key, 
                     name);
 }
 
-static const qrn_json *member(const qrn_json *object, const char *key) {
-    for (const qrn_json *v = object && object->kind == QRN_JSON_OBJECT ? object->first : NULL; v;
-         v = v->next)
-        if (strcmp(v->key, key) == 0)
-            return v->kind == QRN_JSON_NULL ? NULL : v;
-    return NULL;
-}
-
 static const char *text_of(const qrn_json *object, const char *key) {
-    const qrn_json *v = member(object, key);
+    const qrn_json *v = qrn_json_member(object, key);
     return v && v->kind == QRN_JSON_STRING ? v->text : NULL;
 }
 
 static bool flag_of(const qrn_json *object, const char *key, bool otherwise) {
-    const qrn_json *v = member(object, key);
+    const qrn_json *v = qrn_json_member(object, key);
     return v ? v->kind == QRN_JSON_TRUE : otherwise;
 }
 
@@ -91,7 +83,7 @@ static qrn_status read_prepend(const source *s, const qrn_json *v, ql_stages *to
 
 static qrn_status read_replace(const source *s, const qrn_json *v, ql_stages *to) {
     ql_stage stage = {.kind = QL_STAGE_REPLACE};
-    const qrn_json *pattern = member(v, "pattern");
+    const qrn_json *pattern = qrn_json_member(v, "pattern");
     const char *what = text_of(pattern, "String"), *by = text_of(v, "content");
     if (pattern && text_of(pattern, "Regex"))
         return unknown(s, pattern, "Replace of the pattern", text_of(pattern, "Regex"));
@@ -114,7 +106,7 @@ static qrn_status compile(const source *s, const qrn_json *at, const char *patte
 }
 
 static qrn_status read_split(const source *s, const qrn_json *v, ql_stages *to) {
-    const qrn_json *pattern = member(v, "pattern");
+    const qrn_json *pattern = qrn_json_member(v, "pattern");
     const char *re = text_of(pattern, "Regex"), *behavior = text_of(v, "behavior");
     if (!re)
         return wrong(s, v, "Split", "expected pattern.Regex");
@@ -178,7 +170,7 @@ static qrn_status read_stages(const source *s, const qrn_json *v, const char *ke
     if (!type)
         return wrong(s, v, key, "expected an object with a type");
     if (strcmp(type, "Sequence") == 0) {
-        const qrn_json *all = member(v, list);
+        const qrn_json *all = qrn_json_member(v, list);
         for (const qrn_json *i = all && all->kind == QRN_JSON_ARRAY ? all->first : NULL; i;
              i = i->next)
             QRN_TRY(read_stages(s, i, key, list, rows, to));
@@ -204,7 +196,7 @@ static qrn_status count_ids(const source *s, const qrn_json *vocab, const qrn_js
     }
     for (const qrn_json *v = added ? added->first : NULL; v; v = v->next) {
         const char *text = text_of(v, "content");
-        if (!id_of(member(v, "id"), &id) || !text || !*text)
+        if (!id_of(qrn_json_member(v, "id"), &id) || !text || !*text)
             return wrong(s, v, "added_tokens", "expected id and content");
         *size = id >= *size ? id + 1 : *size;
     }
@@ -221,7 +213,7 @@ static qrn_status read_added(const source *s, const qrn_json *added) {
         ql_added *a = &t->added[t->n_added++];
         if (flag_of(v, "single_word", false))
             return unknown(s, v, "an added token with", "single_word");
-        (void)id_of(member(v, "id"), &id);
+        (void)id_of(qrn_json_member(v, "id"), &id);
         QRN_TRY(keep(s, text_of(v, "content"), &a->text));
         a->id = id;
         a->strip_left = flag_of(v, "lstrip", false);
@@ -248,7 +240,7 @@ static qrn_status read_merge(const source *s, const qrn_json *v, uint32_t rank) 
 
 static qrn_status check_model(const source *s, const qrn_json *model) {
     const char *type = text_of(model, "type");
-    const qrn_json *dropout = member(model, "dropout");
+    const qrn_json *dropout = qrn_json_member(model, "dropout");
     static const char *const affixes[] = {"continuing_subword_prefix", "end_of_word_suffix"};
     if (type && strcmp(type, "BPE") != 0)
         return unknown(s, model, "model", type);
@@ -264,8 +256,10 @@ static qrn_status check_model(const source *s, const qrn_json *model) {
 
 static qrn_status read_model(const source *s, const qrn_json *root) {
     ql_tokenizer *t = s->t;
-    const qrn_json *model = member(root, "model"), *added = member(root, "added_tokens");
-    const qrn_json *vocab = member(model, "vocab"), *merges = member(model, "merges");
+    const qrn_json *model = qrn_json_member(root, "model"),
+                   *added = qrn_json_member(root, "added_tokens");
+    const qrn_json *vocab = qrn_json_member(model, "vocab"),
+                   *merges = qrn_json_member(model, "merges");
     uint32_t size, rank = 0;
     if (!model)
         return wrong(s, root, "model", "it is missing: this is no tokenizer.json");
@@ -303,7 +297,7 @@ static qrn_status read_model(const source *s, const qrn_json *root) {
 static qrn_status read_special(const source *s, const qrn_json *v, const qrn_json *specials,
                                ql_ids *to) {
     const char *name = text_of(v, "id");
-    const qrn_json *ids = name ? member(member(specials, name), "ids") : NULL;
+    const qrn_json *ids = name ? qrn_json_member(qrn_json_member(specials, name), "ids") : NULL;
     if (!ids || ids->kind != QRN_JSON_ARRAY)
         return wrong(s, v, "post_processor", "a SpecialToken that special_tokens does not have");
     for (const qrn_json *i = ids->first; i; i = i->next) {
@@ -317,7 +311,8 @@ static qrn_status read_special(const source *s, const qrn_json *v, const qrn_jso
 
 static qrn_status read_around(const source *s, const qrn_json *v) {
     const char *type = v ? text_of(v, "type") : "ByteLevel";
-    const qrn_json *list = v ? member(v, "processors") : NULL, *single = member(v, "single");
+    const qrn_json *list = v ? qrn_json_member(v, "processors") : NULL,
+                   *single = qrn_json_member(v, "single");
     if (!type)
         return wrong(s, v, "post_processor", "expected an object with a type");
     if (strcmp(type, "ByteLevel") == 0) // for offsets alone
@@ -331,11 +326,11 @@ static qrn_status read_around(const source *s, const qrn_json *v) {
         return unknown(s, v, "post_processor", type);
     ql_ids *to = &s->t->before;
     for (const qrn_json *i = single ? single->first : NULL; i; i = i->next) {
-        const qrn_json *special = member(i, "SpecialToken");
-        if (member(i, "Sequence"))
+        const qrn_json *special = qrn_json_member(i, "SpecialToken");
+        if (qrn_json_member(i, "Sequence"))
             to = &s->t->behind;
         else if (special)
-            QRN_TRY(read_special(s, special, member(v, "special_tokens"), to));
+            QRN_TRY(read_special(s, special, qrn_json_member(v, "special_tokens"), to));
     }
     return QRN_OK;
 }
@@ -348,7 +343,7 @@ static qrn_status read_decoder(const source *s, const qrn_json *v) {
     if (!type)
         return wrong(s, v, "decoder", "expected an object with a type");
     if (strcmp(type, "Sequence") == 0) {
-        const qrn_json *list = member(v, "decoders");
+        const qrn_json *list = qrn_json_member(v, "decoders");
         for (const qrn_json *i = list ? list->first : NULL; i; i = i->next)
             QRN_TRY(read_decoder(s, i));
     } else if (strcmp(type, "ByteLevel") == 0) {
@@ -356,7 +351,8 @@ static qrn_status read_decoder(const source *s, const qrn_json *v) {
     } else if (strcmp(type, "ByteFallback") == 0) {
         t->byte_words = true;
     } else if (strcmp(type, "Replace") == 0) {
-        const char *what = text_of(member(v, "pattern"), "String"), *by = text_of(v, "content");
+        const char *what = text_of(qrn_json_member(v, "pattern"), "String"),
+                   *by = text_of(v, "content");
         if (!what || !*what || !by || strcmp(by, " ") != 0 || t->space.n)
             return unknown(s, v, "decoder", "Replace of anything but one text by a space");
         return keep(s, what, &t->space);
@@ -369,8 +365,9 @@ static qrn_status read_decoder(const source *s, const qrn_json *v) {
     } else if (strcmp(type, "Strip") == 0) {
         uint32_t start = 0, stop = 0;
         const char *content = text_of(v, "content");
-        if (!id_of(member(v, "start"), &start) || !id_of(member(v, "stop"), &stop) || stop ||
-            !content || strcmp(content, " ") != 0)
+        if (!id_of(qrn_json_member(v, "start"), &start) ||
+            !id_of(qrn_json_member(v, "stop"), &stop) || stop || !content ||
+            strcmp(content, " ") != 0)
             return unknown(s, v, "decoder", "Strip of anything but spaces at the begin");
         t->strip_spaces = start;
     } else if (strcmp(type, "Fuse") != 0) {
@@ -385,12 +382,12 @@ static qrn_status read_tokenizer(source *s, const char *json, size_t n) {
     if (root->kind != QRN_JSON_OBJECT)
         return wrong(s, root, "tokenizer", "expected an object");
     QRN_TRY(read_model(s, root));
-    QRN_TRY(read_stages(s, member(root, "normalizer"), "normalizer", "normalizers", normalizers,
-                        &s->t->normal));
-    QRN_TRY(read_stages(s, member(root, "pre_tokenizer"), "pre_tokenizer", "pretokenizers",
+    QRN_TRY(read_stages(s, qrn_json_member(root, "normalizer"), "normalizer", "normalizers",
+                        normalizers, &s->t->normal));
+    QRN_TRY(read_stages(s, qrn_json_member(root, "pre_tokenizer"), "pre_tokenizer", "pretokenizers",
                         splitters, &s->t->split));
-    QRN_TRY(read_around(s, member(root, "post_processor")));
-    const qrn_json *decoder = member(root, "decoder");
+    QRN_TRY(read_around(s, qrn_json_member(root, "post_processor")));
+    const qrn_json *decoder = qrn_json_member(root, "decoder");
     if (!decoder)
         return wrong(s, root, "decoder", "it is missing: tokens have no text without it");
     QRN_TRY(read_decoder(s, decoder));

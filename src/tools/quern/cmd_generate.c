@@ -10,6 +10,8 @@
 #include "tools/quern/llm_graphs.h"
 #include "tools/quern/output.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -373,7 +375,18 @@ static int run_estimate(job *j, const qt_list *args) {
                               : code;
 }
 
+// Where stdout is closed, the next file that is opened has its number: shared memory of the cache,
+// into which the text would go.
+static int check_stdout(void) {
+    if (fcntl(STDOUT_FILENO, F_GETFD) >= 0)
+        return QT_EXIT_OK;
+    qt_error("stdout: %s", strerror(errno));
+    return QT_EXIT_FAILURE;
+}
+
 static int run(const void *options, const qt_list *args) {
+    if (check_stdout() != QT_EXIT_OK)
+        return QT_EXIT_FAILURE;
     job *j = calloc(1, sizeof *j);
     if (!j)
         return no_memory();

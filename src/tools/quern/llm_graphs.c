@@ -102,8 +102,10 @@ static int add_graph(qt_llm_graphs *l, const char *file, const char *name, qc_gr
         qc_graph_destroy(g);
         return no_memory();
     }
-    if (!l->memory)
-        l->memory = qt_llm_memory_open(g->client);
+    if (!l->memory && qt_llm_memory_open(g->client, &l->memory) != QRN_OK) {
+        qc_graph_destroy(g);
+        return refused(file);
+    }
     ql_graph *to = &l->graphs[l->n];
     l->handles[l->n++] = e;
     *to = (ql_graph){.name = qrn_arena_strdup(l->arena, name),

@@ -6,6 +6,7 @@
 #include "HTP/QnnHtpMem.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,25 +49,33 @@ static void *open_library(const qc_client *c) {
     char path[1100];
     const char *slash = strrchr(c->path, '/');
     snprintf(path, sizeof path, "%.*s" LIBRARY, slash ? (int)(slash + 1 - c->path) : 0, c->path);
+    errno = 0;
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    return lib ? lib : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    return lib || errno == ENOMEM ? lib : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 }
 
-qt_llm_memory *qt_llm_memory_open(const qc_client *c) {
-    void *lib = c->is_htp && c->qnn.memRegister ? open_library(c) : NULL;
+qrn_status qt_llm_memory_open(const qc_client *c, qt_llm_memory **out) {
+    *out = NULL;
+    if (!c->is_htp || !c->qnn.memRegister)
+        return QRN_OK;
+    void *lib = open_library(c);
+    if (!lib && errno != ENOMEM)
+        return QRN_OK;
     qt_llm_memory *m = lib ? calloc(1, sizeof *m) : NULL;
-    if (m) {
-        m->lib = lib;
-        take(lib, "rpcmem_alloc", &m->alloc);
-        take(lib, "rpcmem_free", &m->free);
-        take(lib, "rpcmem_to_fd", &m->to_fd);
-        if (m->alloc && m->free && m->to_fd)
-            return m;
+    if (!m) {
+        if (lib)
+            dlclose(lib);
+        return QRN_FAIL(QRN_E_MEM, "no memory to open " LIBRARY);
     }
-    free(m);
-    if (lib)
-        dlclose(lib);
-    return NULL;
+    m->lib = lib;
+    take(lib, "rpcmem_alloc", &m->alloc);
+    take(lib, "rpcmem_free", &m->free);
+    take(lib, "rpcmem_to_fd", &m->to_fd);
+    if (m->alloc && m->free && m->to_fd)
+        *out = m;
+    else
+        qt_llm_memory_close(m);
+    return QRN_OK;
 }
 
 void qt_llm_memory_close(qt_llm_memory *m) {

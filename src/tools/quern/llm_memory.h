@@ -10,8 +10,8 @@
 
 typedef struct qt_llm_memory qt_llm_memory;
 
-// NULL: the backend or this machine has no such memory, and ordinary memory serves.
-qt_llm_memory *qt_llm_memory_open(const qc_client *c);
+// NULL in *out: the backend or this machine has no such memory, and ordinary memory serves.
+qrn_status qt_llm_memory_open(const qc_client *c, qt_llm_memory **out);
 void qt_llm_memory_close(qt_llm_memory *m); // after the model and the clients; NULL is fine
 ql_memory qt_llm_memory_allocator(qt_llm_memory *m);
 
