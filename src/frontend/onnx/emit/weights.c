@@ -232,8 +232,14 @@ qrn_status ox_weights_describe(ox_import *im, const ox_val *v, const ox_weights_
 static uint8_t *bytes_of(const ox_val *v, const uint32_t *perm) {
     size_t n = ox_count(v);
     bool narrow = ox_type_bits(v->type) == 4;
-    uint8_t *wide = narrow ? qrn_alloc(n) : NULL, *out = qrn_alloc(n);
-    if (out && (wide || !narrow)) {
+    bool moves = perm != as_is;
+    uint8_t *wide = narrow && moves ? qrn_alloc(n) : NULL, *out = qrn_alloc(n);
+    if (out && !moves) {
+        if (narrow)
+            ox_unpack4(out, v->data, n);
+        else
+            memcpy(out, v->data, n);
+    } else if (out && (wide || !narrow)) {
         if (narrow)
             ox_unpack4(wide, v->data, n);
         ox_permute(out, narrow ? wide : v->data, 8, v->rank, v->dims, perm);
@@ -303,30 +309,64 @@ static bool all_positive(const ox_enc *e) {
     return true;
 }
 
+// Consecutive elements whose groups are known: all of one, or each of the next one.
+typedef struct run {
+    size_t first, n; // elements
+    size_t group;    // of the first
+    size_t step;     // to the group of the next element: 0 or 1
+} run;
+
+// The run that begins with element `first`.
+static run run_at(const ox_val *v, size_t first) {
+    const ox_enc *e = v->enc;
+    size_t inner = 1, len = v->dims[e->axis];
+    if (e->n == 1 && !e->block)
+        return (run){first, ox_count(v) - first, 0, 0};
+    for (uint32_t d = (uint32_t)e->axis + 1; d < v->rank; d++)
+        inner *= v->dims[d];
+    size_t at = first / inner % len, group = ox_group_of(v, first);
+    if (inner > 1)
+        return (run){first, inner, group, e->block ? 1 : 0};
+    if (!e->block)
+        return (run){first, len - at, group, 1};
+    size_t left = e->block - at % e->block;
+    return (run){first, left < len - at ? left : len - at, group, 0};
+}
+
 // q and z become m - q and m - z: m is 0 where that keeps them in range, so that encodings without
 // zero points stay so; else the sum of the type's lowest and highest value.
 static void find_mirrors(const ox_val *v, const uint8_t *x, int32_t *mirror) {
     const ox_enc *e = v->enc;
     unsigned half = 1u << (ox_type_bits(v->type) - 1);
     int32_t sum = is_signed(v) ? -1 : 2 * (int32_t)half - 1;
+    run r;
     for (uint32_t g = 0; g < e->n; g++)
         mirror[g] = is_signed(v) && !(e->zeros && e->zeros[g]) ? 0 : sum;
-    for (size_t i = 0; is_signed(v) && i < ox_count(v); i++)
-        if (x[i] == half) // the lowest, which has no positive twin
-            mirror[ox_group_of(v, i)] = sum;
+    for (size_t i = 0; is_signed(v) && i < ox_count(v); i += r.n) {
+        r = run_at(v, i);
+        for (size_t k = 0; k < r.n; k++)
+            if (x[i + k] == half) // the lowest, which has no positive twin
+                mirror[r.group + k * r.step] = sum;
+    }
+}
+
+// Quantized values of one group.
+static void flip_run(const ox_val *v, size_t group, uint8_t *x, size_t n, int32_t mirror) {
+    const ox_enc *e = v->enc;
+    unsigned bits = ox_type_bits(v->type), mask = (1u << bits) - 1;
+    int32_t zero = e->zeros ? e->zeros[group] : 0;
+    if (e->scales[group] > 0)
+        return;
+    for (size_t i = 0; i < n; i++) // modulo 2^bits a signed value and its bits are the same
+        x[i] = (uint8_t)((uint32_t)(e->scales[group] < 0 ? mirror - x[i] : zero) & mask);
 }
 
 static void flip(const ox_val *v, uint8_t *x, const int32_t *mirror) {
-    const ox_enc *e = v->enc;
-    unsigned bits = ox_type_bits(v->type), mask = (1u << bits) - 1, half = 1u << (bits - 1);
-    for (size_t i = 0; i < ox_count(v); i++) {
-        uint32_t g = ox_group_of(v, i);
-        int32_t q = is_signed(v) ? (int32_t)(x[i] ^ half) - (int32_t)half : x[i];
-        if (e->scales[g] < 0)
-            q = mirror[g] - q;
-        else if (e->scales[g] == 0)
-            q = e->zeros ? e->zeros[g] : 0;
-        x[i] = (uint8_t)((uint32_t)q & mask);
+    run r;
+    for (size_t i = 0; i < ox_count(v); i += r.n) {
+        r = run_at(v, i);
+        for (size_t k = 0; k < (r.step ? r.n : 1); k++)
+            flip_run(v, r.group + k, x + i + k, r.step ? 1 : r.n, mirror[r.group + k]);
     }
 }
 
