@@ -2,6 +2,8 @@
 """LoRA adapters: constants of compiled models that are replaced in the loaded context.
 
 Oracle: the onnx reference evaluator on a model whose weights have the adapter merged."""
+import json
+
 import numpy as np
 import onnx
 import pytest
@@ -9,7 +11,8 @@ from onnx import TensorProto as T, helper as h
 from onnx.reference import ReferenceEvaluator
 
 import adapter_llama as tiny
-from harness import FAILURE, INPUT, REFUSED, USAGE, model, ok, refuses
+from cli_generate import tokenizer
+from harness import FAILURE, INPUT, REFUSED, USAGE, model, ok, ok_json, refuses
 
 TOKENS, PAST = 8, 15
 SOC = ("--soc", "SM8750")
@@ -62,6 +65,56 @@ def test_logits_are_those_of_merged_weights_in_both_graphs(llama):
             got = logits(llama, adapter, tokens, past, inputs)
             assert decibels(got, want[adapter]) > 45, (tokens, adapter)
             np.testing.assert_array_equal(got.argmax(-1), want[adapter].argmax(-1))
+
+
+def answer(folder, prompt, n, adapters):
+    """Greedy tokens by the decode graph alone; adapters: {tokens of the answer: name}."""
+    run = {}
+    for name in (None, *adapters.values()):
+        a = tiny.adapter({"math": 1, "code": 2}.get(name))
+        path = tiny.graph(folder / "step.onnx", tiny.merged(tiny.weights(), a), None, 1, PAST)
+        run[name] = ReferenceEvaluator(onnx.load(path))
+    cache = [np.zeros((1, tiny.KV, PAST, tiny.HD), np.float32) for _ in range(2 * tiny.LAYERS)]
+    name, out, ids = adapters.get(0), [], list(prompt)
+    for at in range(len(prompt) + n - 1):
+        inputs = tiny.feeds(1, PAST, at, [ids[at]], np.random.default_rng(0))
+        inputs |= {f"past_{c}_{i}": cache[2 * i + (c == "v")] for i in range(tiny.LAYERS)
+                   for c in "kv"}
+        logits, *rows = run[name].run(None, inputs)
+        for c, row in zip(cache, rows):
+            c[:, :, at] = row[:, :, 0]
+        if at + 1 >= len(prompt):
+            out.append(int(logits[0, 0].argmax()))
+            ids.append(out[-1])
+            name = adapters.get(len(out), name)
+    return out
+
+
+@pytest.mark.parametrize("adapters", [{}, {0: "math"}, {0: "code", 3: "math"},
+                                      {2: "math", 5: "code"}], ids=str)
+def test_adapters_are_switched_between_tokens(llama, tmp_path, adapters):
+    words = tokenizer(tiny.VOCAB)
+    (llama / "tokenizer.json").write_text(json.dumps(words))
+    (llama / "config.json").write_text('{"rope_theta": 10000.0, "eos_token_id": 3}')
+    prompt = [words["model"]["vocab"][c] for c in "zebra"]
+    flags = [f for n, name in adapters.items()
+             for f in ("--lora", f"{llama}/llama.{name}.bin" + (f":{n}" if n else ""))]
+    want = answer(tmp_path, prompt, 8, adapters)
+    assert 3 not in want  # which ends an answer
+    got = ok_json("generate", llama / "llama.bin", "--raw", "-p", "zebra", "-n", 8, "--json",
+                  *flags)
+    assert got["tokens"] == want
+
+
+def test_adapters_that_do_not_fit_end_the_answer_in_words(llama):
+    (llama / "tokenizer.json").write_text(json.dumps(tokenizer(tiny.VOCAB)))
+    (llama / "config.json").write_text('{"rope_theta": 10000.0, "eos_token_id": 3}')
+    generate = ("generate", "--raw", "-p", "zebra", "-n", 4, "--json")
+    for when in ("", ":2"):
+        refuses(REFUSED, *generate, llama / "llama.bin", "--lora", f"{llama}/llama.bin{when}",
+                says=["llama.bin", "section"])
+    refuses(USAGE, *generate, llama / "prefill.onnx", llama / "decode.onnx", "--lora",
+            llama / "llama.math.bin", says="context binaries")
 
 
 def test_the_weights_are_in_the_model_and_not_in_the_adapter(llama):

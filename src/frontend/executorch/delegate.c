@@ -25,6 +25,8 @@
 
 struct et_delegate {
     qc_client *client;
+    et_qnn_blob blob;
+    bool shares; // the client is that of a sibling's delegate
     qc_graph *graph;
     qrn_arena *arena;
     const void **in; // of the graph's tensors; state is set for good, the rest by each execution
@@ -103,7 +105,22 @@ static const QnnSystemContext_GraphInfoV3_t *find_graph(const QnnSystemContext_B
     return NULL;
 }
 
-static qrn_status load_graph(const et_method *m, const et_qnn_blob *blob, et_delegate *d) {
+// Two methods of a program have their own copies of the options, and one binary with all graphs.
+static bool find_sibling(const et_method *m, et_delegate *d) {
+    const et_method *other = m->opt.sibling;
+    for (uint32_t i = 0; other && i < other->def->n_delegates; i++) {
+        const et_delegate *o = other->delegates[i];
+        if (o->blob.n_bytes == d->blob.n_bytes && o->blob.signature == d->blob.signature &&
+            memcmp(o->blob.bytes, d->blob.bytes, d->blob.n_bytes) == 0) {
+            d->client = o->client;
+            d->shares = true;
+        }
+    }
+    return d->shares;
+}
+
+static qrn_status load_graph(const et_method *m, et_delegate *d) {
+    const et_qnn_blob *blob = &d->blob;
     qc_system *system = NULL;
     const QnnSystemContext_BinaryInfoV3_t *info = NULL;
     QRN_TRY(qc_system_open(NULL, &system));
@@ -113,7 +130,7 @@ static qrn_status load_graph(const et_method *m, const et_qnn_blob *blob, et_del
     if (s == QRN_OK && !graph)
         s = QRN_FAIL(QRN_E_NOT_FOUND, "its context binary has no graph '%s' among its %u",
                      m->def->name, info->numGraphs);
-    if (s == QRN_OK)
+    if (s == QRN_OK && !d->shares)
         s = qc_load(d->client, blob->bytes, blob->n_bytes, NULL, NULL);
     if (s == QRN_OK)
         s = qc_graph_retrieve(d->client, graph, &d->graph);
@@ -199,25 +216,26 @@ static void report(QnnLog_Callback_t log, const char *fmt, ...) {
 
 static qrn_status start(const et_method *m, const et_delegate_def *def, et_delegate *d) {
     et_qnn_options o;
-    et_qnn_blob blob;
     QRN_TRY(read_options(def, &o));
-    QRN_TRY(et_qnn_blob_parse(def->data, def->bytes, &blob));
-    QRN_TRY(open_client(m, &o, d));
-    if (o.backend == BACKEND_HTP)
+    QRN_TRY(et_qnn_blob_parse(def->data, def->bytes, &d->blob));
+    if (!find_sibling(m, d))
+        QRN_TRY(open_client(m, &o, d));
+    if (o.backend == BACKEND_HTP && !d->shares)
         QRN_TRY(et_vote_cast(d->client,
                              m->opt.set_performance ? m->opt.performance_mode : o.performance_mode,
                              &d->vote));
     d->from_binary = o.from_binary;
     d->dump = o.dump_outputs && m->opt.trace && et_trace_wants_tensors(m->opt.trace);
-    QRN_TRY(load_graph(m, &blob, d));
+    QRN_TRY(load_graph(m, d));
     QRN_TRY(bind(d));
     if (m->opt.trace)
         QRN_TRY(et_profile_start(d->graph,
                                  m->opt.set_profile ? m->opt.profile_level : o.profile_level));
     if (m->opt.log && log_level(m, &o) >= QNN_LOG_LEVEL_VERBOSE)
-        report(
-            m->opt.log, "graph '%s' of a context binary of %zu bytes: %u inputs, %u outputs, on %s",
-            m->def->name, blob.n_bytes, d->graph->n_inputs, d->graph->n_outputs, d->client->path);
+        report(m->opt.log,
+               "graph '%s' of a context binary of %zu bytes: %u inputs, %u outputs, on %s",
+               m->def->name, d->blob.n_bytes, d->graph->n_inputs, d->graph->n_outputs,
+               d->client->path);
     return QRN_OK;
 }
 
@@ -244,8 +262,17 @@ void et_delegate_close(et_delegate *d) {
     et_profile_stop(d->graph);
     qc_graph_destroy(d->graph);
     et_vote_withdraw(&d->vote);
-    qc_close(d->client);
+    if (!d->shares)
+        qc_close(d->client);
     qrn_arena_destroy(d->arena);
+}
+
+const Qnn_Tensor_t *et_delegate_tensor(const et_delegate *d, uint32_t i, bool *is_output) {
+    *is_output = i >= d->n_in;
+    if (i >= d->n_in + d->n_out)
+        return NULL;
+    return *is_output ? &d->graph->outputs[d->out_order[i - d->n_in]]->t
+                      : &d->graph->inputs[d->in_order[i]]->t;
 }
 
 // --- Executing

@@ -32,6 +32,8 @@ qrn_status et_qnn_blob_parse(const void *data, size_t size, et_qnn_blob *out);
 
 qrn_status et_delegate_open(const et_method *m, uint32_t index, et_delegate **out);
 void et_delegate_close(et_delegate *d); // NULL is fine
+// The graph's tensor that argument i of a call stands for; NULL: there are fewer.
+const Qnn_Tensor_t *et_delegate_tensor(const et_delegate *d, uint32_t i, bool *is_output);
 // args: values of the inputs, then of the outputs.
 qrn_status et_delegate_execute(et_method *m, et_delegate *d, const int32_t *args, uint32_t n_args);
 

@@ -253,6 +253,31 @@ const et_item *et_method_output(const et_method *m, uint32_t i) {
     return &m->values[m->def->outputs[i]];
 }
 
+// Is one of the arguments of a delegate's call the value?
+static const Qnn_Tensor_t *find_argument(const et_method *m, const et_instruction *in,
+                                         int32_t value, bool is_output) {
+    for (uint32_t k = 0; in->code == ET_DELEGATE && k < in->n_args; k++) {
+        bool writes = false;
+        const Qnn_Tensor_t *t =
+            in->args[k] == value ? et_delegate_tensor(m->delegates[in->a], k, &writes) : NULL;
+        if (t && writes == is_output)
+            return t;
+    }
+    return NULL;
+}
+
+const Qnn_Tensor_t *et_method_tensor(const et_method *m, bool is_output, uint32_t i) {
+    int32_t value = is_output ? m->def->outputs[i] : m->def->inputs[i];
+    for (uint32_t c = 0; c < m->def->n_chains; c++)
+        for (uint32_t k = 0; k < m->def->chains[c].n; k++) {
+            const Qnn_Tensor_t *t =
+                find_argument(m, &m->def->chains[c].instructions[k], value, is_output);
+            if (t)
+                return t;
+        }
+    return NULL;
+}
+
 qrn_status et_method_set_input(et_method *m, uint32_t i, const void *data, size_t bytes,
                                const int64_t *sizes) {
     et_item *v = &m->values[m->def->inputs[i]];

@@ -9,6 +9,7 @@
 #include "frontend/executorch/trace.h"
 
 #include "QnnLog.h"
+#include "QnnTypes.h"
 
 typedef struct et_method et_method;
 typedef struct et_kernel et_kernel;
@@ -39,6 +40,9 @@ typedef struct et_item {
 } et_item;
 
 typedef struct et_options {
+    // (optional) A method of the same program, loaded before, which must outlive this one.
+    // Delegates with the same context binary share its context: weights are in memory once.
+    const et_method *sibling;
     const char *backend;   // instead of the one in the program: "htp", a path; NULL: the program's
     uint32_t soc;          // instead of the chip in the program; 0: the program's
     int log_level;         // instead of the level in the program, 1 to 5; 0: the program's
@@ -72,6 +76,10 @@ void et_method_free(et_method *m); // NULL is fine
 // Inputs and outputs as they are now; i is below def->n_inputs and n_outputs.
 const et_item *et_method_input(const et_method *m, uint32_t i);
 const et_item *et_method_output(const et_method *m, uint32_t i);
+
+// The tensor of a delegate's graph that input or output i is; it has the name and the encoding,
+// which programs do not say. NULL: no delegate reads or writes it. Lives as long as the method.
+const Qnn_Tensor_t *et_method_tensor(const et_method *m, bool is_output, uint32_t i);
 
 // Gives the bytes of a tensor input: copied where the tensor is planned, kept by address where it
 // is not. sizes NULL: the shape in the program; else a shape within it. The bytes must be as many

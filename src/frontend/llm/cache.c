@@ -265,7 +265,22 @@ static void fill_ids(const runner *r, const uint32_t *tokens, uint32_t n) {
     }
 }
 
+// Those of rows that are not kept must be in the graph's range, too.
+static void fill_positions(const ql_model *m, const runner *r) {
+    const ql_tensor *t = &r->g->inputs[r->at.positions];
+    void *to = r->in[r->at.positions];
+    for (uint32_t i = 0; i < r->at.tokens; i++) {
+        uint32_t at = m->position + i < m->positions ? m->position + i : m->positions - 1;
+        if (t->type == QNN_DATATYPE_INT_64)
+            ((int64_t *)to)[i] = at;
+        else
+            ((uint32_t *)to)[i] = at;
+    }
+}
+
 static void fill_angles(ql_model *m, const runner *r) {
+    if (r->at.cos == QL_ABSENT || r->at.sin == QL_ABSENT)
+        return;
     const ql_tensor *c = &r->g->inputs[r->at.cos], *s = &r->g->inputs[r->at.sin];
     uint32_t n = c->dims[c->rank - 1], n_sin = s->dims[s->rank - 1];
     for (uint32_t i = 0; i < r->at.tokens; i++) {
@@ -287,15 +302,17 @@ static void fill_mask(ql_model *m, const runner *r) {
     }
 }
 
-// The first n new rows of a tensor into slots of a cache; as they are where the types agree.
+// The first n new rows of a tensor into slots of a cache; as they are where the types agree. With
+// `columns` each number of a head has its own run of positions.
 static void keep_rows(ql_model *m, const runner *r, const ql_tensor *from, const void *src,
-                      const cache *c, const ql_tensor *to, void *dst, uint32_t n) {
-    uint32_t wide = r->at.head_dim;
+                      const cache *c, const ql_tensor *to, void *dst, uint32_t n, bool columns) {
+    uint32_t wide = columns ? 1 : r->at.head_dim;
+    uint32_t runs = columns ? r->at.kv_heads * r->at.head_dim : r->at.kv_heads;
     size_t bytes = ql_element_bytes(from->type);
     bool same = ql_tensor_same_numbers(from, to);
     if (m->position + n > c->rows)
         n = c->rows > m->position ? c->rows - m->position : 0;
-    for (uint32_t h = 0; h < r->at.kv_heads; h++) {
+    for (uint32_t h = 0; h < runs; h++) {
         size_t at = (size_t)h * r->at.tokens * wide;
         size_t slot = ((size_t)h * c->rows + m->position) * wide;
         if (same) {
@@ -314,9 +331,9 @@ static void keep(ql_model *m, const runner *r, uint32_t n) {
         const cache *c = &m->caches[i];
         for (uint32_t l = 0; l < r->at.layers; l++) {
             keep_rows(m, r, &r->g->outputs[r->at.new_k[l]], r->out[r->at.new_k[l]], c,
-                      &c->owner->inputs[c->at->past_k[l]], c->k[l], n);
+                      &c->owner->inputs[c->at->past_k[l]], c->k[l], n, r->at.key_columns);
             keep_rows(m, r, &r->g->outputs[r->at.new_v[l]], r->out[r->at.new_v[l]], c,
-                      &c->owner->inputs[c->at->past_v[l]], c->v[l], n);
+                      &c->owner->inputs[c->at->past_v[l]], c->v[l], n, false);
         }
     }
 }
@@ -346,6 +363,8 @@ qrn_status ql_model_feed(ql_model *m, const uint32_t *tokens, uint32_t n, bool (
             return QRN_FAIL(QRN_E_ARGUMENT, "no graph has a past of %u positions", m->position);
         uint32_t count = left < r->at.tokens ? left : r->at.tokens;
         fill_ids(r, tokens + out->done, count);
+        if (r->at.positions != QL_ABSENT)
+            fill_positions(m, r);
         fill_angles(m, r);
         fill_mask(m, r);
         QRN_TRY(r->g->execute(r->g->ctx, (const void *const *)r->in, r->out));

@@ -13,6 +13,7 @@
 static const char *const ids_names[] = {"ids", "input_ids", "tokens", NULL};
 static const char *const cos_names[] = {"cos", "position_ids_cos", "rope_cos", NULL};
 static const char *const sin_names[] = {"sin", "position_ids_sin", "rope_sin", NULL};
+static const char *const positions_names[] = {"positions", "position_ids", "input_pos", NULL};
 static const char *const mask_names[] = {"mask", "attention_mask", "atten_mask", NULL};
 static const char *const logits_names[] = {"logits", NULL};
 static const char *const past_k_names[] = {"past_k_%u", "past_key_%u", "past_key_values.%u.key",
@@ -23,8 +24,6 @@ static const char *const new_k_names[] = {"new_k_%u", "present_key_%u", "present
                                           "past_key_%u_out", NULL};
 static const char *const new_v_names[] = {"new_v_%u", "present_value_%u", "present.%u.value",
                                           "past_value_%u_out", NULL};
-
-#define NONE UINT32_MAX
 
 // A pattern of the tables with the layer in it.
 static void name_of(const char *pattern, uint32_t layer, char *to, size_t size) {
@@ -43,7 +42,7 @@ static uint32_t find(const ql_tensor *list, uint32_t n, const char *const *names
             if (strcmp(list[i].name, name) == 0)
                 return i;
     }
-    return NONE;
+    return QL_ABSENT;
 }
 
 // "x [1,2], y [3]", as much as fits.
@@ -99,20 +98,26 @@ static bool is_cache(const ql_tensor *t, uint32_t *heads, uint32_t *rows, uint32
     return true;
 }
 
-// Inputs that are neither ids nor the past.
+// Inputs other than the past.
 static qrn_status find_inputs(const ql_graph *g, ql_signature *s) {
+    s->positions = find(g->inputs, g->n_inputs, positions_names, 0);
+    bool turned = s->positions == QL_ABSENT; // by angles from outside
     const struct {
         const char *const *names;
         uint32_t *at;
-    } wanted[] = {
-        {ids_names, &s->ids}, {cos_names, &s->cos}, {sin_names, &s->sin}, {mask_names, &s->mask}};
+        bool needed;
+    } wanted[] = {{ids_names, &s->ids, true},
+                  {cos_names, &s->cos, turned},
+                  {sin_names, &s->sin, turned},
+                  {mask_names, &s->mask, true}};
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         *wanted[i].at = find(g->inputs, g->n_inputs, wanted[i].names, 0);
-        if (*wanted[i].at == NONE)
+        if (*wanted[i].at == QL_ABSENT && wanted[i].needed)
             return missing(g, "input", wanted[i].names[0]);
     }
+    s->key_columns = g->key_columns;
     s->logits = find(g->outputs, g->n_outputs, logits_names, 0);
-    return s->logits == NONE ? missing(g, "output", logits_names[0]) : QRN_OK;
+    return s->logits == QL_ABSENT ? missing(g, "output", logits_names[0]) : QRN_OK;
 }
 
 static qrn_status check_shapes(const ql_graph *g, ql_signature *s) {
@@ -124,7 +129,11 @@ static qrn_status check_shapes(const ql_graph *g, ql_signature *s) {
         return misshapen(g, logits, "a row for each of the tokens of 'ids'");
     const uint32_t angles[] = {s->cos, s->sin};
     for (size_t i = 0; i < 2; i++) {
-        const ql_tensor *t = &g->inputs[angles[i]];
+        const ql_tensor *t = &g->inputs[angles[i] == QL_ABSENT ? s->positions : angles[i]];
+        if (angles[i] == QL_ABSENT && (!is_matrix(t, &rows, &columns) || columns != s->tokens))
+            return misshapen(g, t, "[1, tokens]");
+        if (angles[i] == QL_ABSENT)
+            continue;
         if (!is_matrix(t, &rows, &columns) || rows != s->tokens ||
             (columns != s->head_dim && 2 * columns != s->head_dim))
             return misshapen(g, t, "[.., tokens, numbers of a head]");
@@ -138,19 +147,21 @@ static qrn_status check_shapes(const ql_graph *g, ql_signature *s) {
 // One of the four lists of caches; the first tensor of all sets the sizes.
 static qrn_status find_caches(const ql_graph *g, bool inputs, const char *const *names,
                               qrn_arena *arena, ql_signature *s, const uint32_t **out) {
+    bool columns_first = g->key_columns && (names == past_k_names || names == new_k_names);
     uint32_t *list = qrn_arena_alloc(arena, s->layers * sizeof *list), heads, rows, columns;
     if (!list)
         return QRN_FAIL(QRN_E_MEM, "%s: no memory", g->file);
     for (uint32_t i = 0; i < s->layers; i++) {
         const ql_tensor *all = inputs ? g->inputs : g->outputs;
         list[i] = find(all, inputs ? g->n_inputs : g->n_outputs, names, i);
-        if (list[i] == NONE) {
+        if (list[i] == QL_ABSENT) {
             char name[64];
             name_of(names[0], i, name, sizeof name);
             return missing(g, inputs ? "input" : "output", name);
         }
         const ql_tensor *t = &all[list[i]];
-        if (!is_cache(t, &heads, &rows, &columns))
+        if (columns_first ? !is_cache(t, &heads, &columns, &rows)
+                          : !is_cache(t, &heads, &rows, &columns))
             return misshapen(g, t, "[1, KV heads, positions, numbers of a head]");
         if (s->kv_heads == 0) {
             s->kv_heads = heads;
@@ -169,10 +180,13 @@ static qrn_status find_caches(const ql_graph *g, bool inputs, const char *const 
 }
 
 static qrn_status check_types(const ql_graph *g, const ql_signature *s) {
-    Qnn_DataType_t ids = g->inputs[s->ids].type;
-    if (ids != QNN_DATATYPE_INT_32 && ids != QNN_DATATYPE_UINT_32 && ids != QNN_DATATYPE_INT_64)
-        return QRN_FAIL(QRN_E_DTYPE, "%s: graph '%s': '%s' is of type 0x%04x, expected int32",
-                        g->file, g->name, g->inputs[s->ids].name, (unsigned)ids);
+    for (uint32_t i = 0; i < g->n_inputs; i++) {
+        Qnn_DataType_t type = g->inputs[i].type;
+        if ((i == s->ids || i == s->positions) && type != QNN_DATATYPE_INT_32 &&
+            type != QNN_DATATYPE_UINT_32 && type != QNN_DATATYPE_INT_64)
+            return QRN_FAIL(QRN_E_DTYPE, "%s: graph '%s': '%s' is of type 0x%04x, expected int32",
+                            g->file, g->name, g->inputs[i].name, (unsigned)type);
+    }
     for (uint32_t i = 0; i < g->n_inputs + g->n_outputs; i++) {
         const ql_tensor *t = i < g->n_inputs ? &g->inputs[i] : &g->outputs[i - g->n_inputs];
         bool fixed = t->type >= 0x300 && t->type < 0x500;
@@ -181,7 +195,8 @@ static qrn_status check_types(const ql_graph *g, const ql_signature *s) {
                             "%s: graph '%s': '%s' holds plain integers: what they stand for, scale "
                             "and offset, is not said",
                             g->file, g->name, t->name);
-        if (i != s->ids && (ql_tensor_bytes(t) == 0 || t->type == QNN_DATATYPE_INT_64))
+        if (i != s->ids && i != s->positions &&
+            (ql_tensor_bytes(t) == 0 || t->type == QNN_DATATYPE_INT_64))
             return QRN_FAIL(QRN_E_DTYPE,
                             "%s: graph '%s': '%s' is of type 0x%04x, expected float32, "
                             "float16 or fixed point of 8 or 16 bits with one scale",
@@ -192,11 +207,8 @@ static qrn_status check_types(const ql_graph *g, const ql_signature *s) {
 
 // Every input must have a value.
 static qrn_status check_all_used(const ql_graph *g, const ql_signature *s) {
-    uint32_t known = 4 + (s->past ? 2 * s->layers : 0);
-    if (g->n_inputs == known)
-        return QRN_OK;
     for (uint32_t i = 0; i < g->n_inputs; i++) {
-        bool used = i == s->ids || i == s->cos || i == s->sin || i == s->mask;
+        bool used = i == s->ids || i == s->cos || i == s->sin || i == s->positions || i == s->mask;
         for (uint32_t k = 0; s->past && k < s->layers && !used; k++)
             used = i == s->past_k[k] || i == s->past_v[k];
         if (!used)
@@ -214,13 +226,14 @@ qrn_status ql_signature_find(const ql_graph *g, qrn_arena *arena, ql_signature *
     QRN_TRY(find_inputs(g, &s));
     if (!is_matrix(&g->inputs[s.ids], &rows, &s.tokens) || rows != 1 || s.tokens == 0)
         return misshapen(g, &g->inputs[s.ids], "[1, tokens]");
-    while (s.layers < MAX_LAYERS && find(g->outputs, g->n_outputs, new_k_names, s.layers) != NONE)
+    while (s.layers < MAX_LAYERS &&
+           find(g->outputs, g->n_outputs, new_k_names, s.layers) != QL_ABSENT)
         s.layers++;
     if (s.layers == 0)
         return missing(g, "output", "new_k_0");
     QRN_TRY(find_caches(g, false, new_k_names, arena, &s, &s.new_k));
     QRN_TRY(find_caches(g, false, new_v_names, arena, &s, &s.new_v));
-    if (find(g->inputs, g->n_inputs, past_k_names, 0) != NONE) {
+    if (find(g->inputs, g->n_inputs, past_k_names, 0) != QL_ABSENT) {
         QRN_TRY(find_caches(g, true, past_k_names, arena, &s, &s.past_k));
         QRN_TRY(find_caches(g, true, past_v_names, arena, &s, &s.past_v));
     }
@@ -239,7 +252,8 @@ qrn_status ql_signature_match(const ql_graph *a, const ql_signature *x, const ql
     } rows[] = {{"layers", x->layers, y->layers},
                 {"KV heads", x->kv_heads, y->kv_heads},
                 {"numbers of a head", x->head_dim, y->head_dim},
-                {"logits of a token", x->vocab, y->vocab}};
+                {"logits of a token", x->vocab, y->vocab},
+                {"keys by columns", x->key_columns, y->key_columns}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].x != rows[i].y)
             return QRN_FAIL(QRN_E_SHAPE,

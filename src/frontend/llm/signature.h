@@ -5,6 +5,8 @@
 //   inputs   ids [1,T]; cos, sin [1,1,T,hd]; mask [1,..,T,P+T]; past_k_i, past_v_i [1,kv,P,hd]
 //   outputs  logits [1,T,vocab]; new_k_i, new_v_i [1,kv,T,hd]
 //
+// In place of cos and sin there may be positions [1,T]. Where the graph says so, keys lie with the
+// numbers of a head before the positions: past_k_i [1,kv,hd,P], new_k_i [1,kv,hd,T].
 // T tokens are computed by an execution, P are remembered from before (0: the graph has no past),
 // i counts the layers. The caller writes the new rows into its cache.
 #ifndef QRN_FRONTEND_LLM_SIGNATURE_H
@@ -20,6 +22,7 @@
 #include <stdint.h>
 
 #define QL_MAX_RANK 8
+#define QL_ABSENT UINT32_MAX
 
 // An input or output. Fixed-point types: real = scale * (value + offset).
 typedef struct ql_tensor {
@@ -35,6 +38,7 @@ typedef struct ql_graph {
     const char *name, *file; // for messages
     const ql_tensor *inputs, *outputs;
     uint32_t n_inputs, n_outputs;
+    bool key_columns; // keys are [kv, hd, positions]
     void *ctx;
     // Buffers in the order of the inputs and outputs, dense and aligned to 64 bytes. A failure has
     // its message.
@@ -44,9 +48,10 @@ typedef struct ql_graph {
 typedef struct ql_signature {
     uint32_t tokens, past; // T, P
     uint32_t layers, kv_heads, head_dim, vocab;
-    uint32_t ids, cos, sin, mask, logits; // positions among inputs or outputs
-    const uint32_t *past_k, *past_v;      // by layer; NULL without a past
-    const uint32_t *new_k, *new_v;        // by layer
+    uint32_t ids, cos, sin, positions, mask, logits; // among inputs or outputs, or QL_ABSENT
+    bool key_columns;
+    const uint32_t *past_k, *past_v; // by layer; NULL without a past
+    const uint32_t *new_k, *new_v;   // by layer
 } ql_signature;
 
 // The message of a failure names the graph, what is missing or of another shape, and what is there.

@@ -24,7 +24,7 @@ typedef struct generate_options {
     bool raw, interactive, estimate, json, events, quiet;
     double temperature, top_p, repeat_penalty;
     uint64_t top_k, seed, max_tokens;
-    qt_list stops;
+    qt_list stops, adapters;
 } generate_options;
 
 #define AT(field) offsetof(generate_options, field)
@@ -40,6 +40,8 @@ static const qt_flag prompt_flags[] = {
     {"config", 0, QT_FILE, "FILE", AT(llm.config), NULL, "config.json (default: beside MODEL)"},
     {"chat-template", 0, QT_FILE, "FILE", AT(llm.chat), NULL,
      "Jinja (default: tokenizer_config.json's)"},
+    {"lora", 0, QT_LIST, "FILE[:N]", AT(adapters), NULL,
+     "adapter of the context binary, N tokens into the answer"},
     {"rope-theta", 0, QT_NUMBER, "X", AT(llm.rope_theta), NULL, "instead of config.json's"},
     {0},
 };
@@ -71,6 +73,7 @@ typedef struct job {
     qt_llm_graphs *graphs;
     ql_model *model;
     double load_ms;
+    int failed;    // an exit code: an adapter could not be applied
     ql_ids fed;    // tokens whose keys and values the cache has, or had
     ql_ids prompt; // of this turn: the whole conversation
     ql_message messages[MOST_MESSAGES];
@@ -85,10 +88,7 @@ static void on_interrupt(int sig) {
     interrupted = 1;
 }
 
-static bool is_interrupted(void *ctx) {
-    (void)ctx;
-    return interrupted;
-}
+static bool is_over(void *ctx) { return interrupted || ((const job *)ctx)->failed; }
 
 static int failed(qrn_status s, int code) {
     qt_error("%s", qrn_message());
@@ -134,6 +134,22 @@ static int open_model(job *j) {
         return failed(s, QT_EXIT_INPUT);
     j->load_ms = qt_now_ms() - t0;
     return check_vocabulary(j);
+}
+
+// Applies the adapters that are due when the answer has n tokens: "FILE:n", or "FILE" at the begin.
+static int apply_adapters(job *j, uint32_t n) {
+    for (size_t i = 0; i < j->opt->adapters.n; i++) {
+        const char *text = j->opt->adapters.items[i], *colon = strrchr(text, ':');
+        bool later = colon && colon[1] && colon[1 + strspn(colon + 1, "0123456789")] == '\0';
+        if ((later ? strtoull(colon + 1, NULL, 10) : 0) != n)
+            continue;
+        char *path = later ? strndup(text, (size_t)(colon - text)) : strdup(text);
+        int code = path ? qt_llm_graphs_apply(j->graphs, path) : no_memory();
+        free(path);
+        if (code != QT_EXIT_OK)
+            return code;
+    }
+    return QT_EXIT_OK;
 }
 
 // --- the conversation
@@ -188,7 +204,7 @@ static int check_chat(const job *j) {
 // --- one turn
 
 static void on_text(void *ctx, const char *text, size_t n) {
-    const generate_options *o = ctx;
+    const generate_options *o = ((const job *)ctx)->opt;
     if (o->events)
         qt_put_text_event(text, n);
     else if (!o->json)
@@ -196,16 +212,16 @@ static void on_text(void *ctx, const char *text, size_t n) {
 }
 
 static void on_token(void *ctx, uint32_t token, uint32_t number) {
-    const generate_options *o = ctx;
-    (void)number;
-    if (o->events)
+    job *j = ctx;
+    if (j->opt->events)
         qt_put_token_event(token);
+    j->failed = apply_adapters(j, number);
 }
 
 static int report(const job *j, const ql_generated *g) {
     const qt_generate_report r = {.g = g,
                                   .model = ql_model_describe(j->model),
-                                  .backend = qt_backend_name(&j->opt->backend),
+                                  .backend = qt_llm_graphs_backend(j->graphs),
                                   .load_ms = j->load_ms};
     if (j->opt->events || j->opt->json) {
         char *text =
@@ -257,13 +273,16 @@ static int take_turn(job *j) {
         .stops = o->stops.items,
         .n_stops = (uint32_t)o->stops.n,
         .inside = o->raw,
-        .is_over = is_interrupted,
+        .is_over = is_over,
         .text = on_text,
         .token = on_token,
         .now_ms = qt_now_ms,
-        .ctx = (void *)(uintptr_t)o,
+        .ctx = j,
     };
     int code = make_prompt(j);
+    if (code != QT_EXIT_OK)
+        return code;
+    code = apply_adapters(j, 0);
     if (code != QT_EXIT_OK)
         return code;
     ql_generated g;
@@ -274,7 +293,7 @@ static int take_turn(job *j) {
     qrn_status s = ql_generate(j->model, j->files.tokenizer, j->prompt.items + same,
                                j->prompt.n - same, &options, &g);
     sigaction(SIGINT, &before, NULL);
-    code = s == QRN_OK ? report(j, &g) : failed(s, QT_EXIT_INPUT);
+    code = j->failed ? j->failed : s == QRN_OK ? report(j, &g) : failed(s, QT_EXIT_INPUT);
     if (code == QT_EXIT_OK && o->interactive)
         code = remember(j, &g);
     ql_generated_free(&g);
@@ -413,7 +432,8 @@ const qt_command qt_generate = {
     .about =
         "Answers a prompt with a language model of static graphs: prefill and decode as ONNX "
         "files, "
-        "a context binary, or a folder with model.bin or prefill.onnx and decode.onnx.\n"
+        "a context binary, a program of ExecuTorch's Llama script (.pte), or a folder with "
+        "model.bin or prefill.onnx and decode.onnx.\n"
         "Graphs have the inputs ids, cos, sin, mask, past_k_0, past_v_0, ... and the outputs "
         "logits, new_k_0, new_v_0, ... The prompt is computed in chunks of the largest graph that "
         "pays, the answer by the graph of one token. The text goes to stdout as it comes, "

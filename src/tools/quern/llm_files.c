@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "frontend/llm/llama.h"
 #include "tools/quern/output.h"
+#include "tools/quern/run_pte.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -99,7 +100,10 @@ static int check_rope(qt_llm_files *f, const qt_llm_options *opt) {
     }
     if (opt->rope_theta > 0)
         f->config.rope.theta = opt->rope_theta;
-    if (f->config.rope.theta > 0)
+    bool needed = false; // an ExecuTorch program has the angles inside
+    for (size_t i = 0; i < f->graphs.n; i++)
+        needed = needed || !qt_is_pte(f->graphs.items[i]);
+    if (f->config.rope.theta > 0 || !needed)
         return QT_EXIT_OK;
     qt_error("rope_theta, by which positions are rotated, is not known: %s; give it with "
              "--rope-theta N, or config.json with --config FILE",

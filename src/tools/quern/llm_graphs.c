@@ -3,10 +3,13 @@
 // Opening the graphs of a language model.
 #include "tools/quern/llm_graphs.h"
 
+#include "tools/quern/adapter.h"
 #include "tools/quern/binary.h"
 #include "tools/quern/llm_memory.h"
+#include "tools/quern/llm_pte.h"
 #include "tools/quern/output.h"
 #include "tools/quern/report.h"
+#include "tools/quern/run_pte.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +34,10 @@ struct qt_llm_graphs {
     qc_client *client; // of the ONNX models; NULL: none yet
     loaded *binaries;
     size_t n_binaries;
+    qt_llm_pte **programs;
+    size_t n_programs;
     ql_graph *graphs;
-    executed **handles; // behind them
+    executed **handles; // behind them; NULL: a method of a program
     uint32_t n, cap;
     qt_llm_memory *memory; // NULL: none is shared
 };
@@ -86,18 +91,23 @@ static bool describe(qrn_arena *a, qc_tensor *const *list, uint32_t n, const ox_
     return made;
 }
 
+// Room for one more graph.
+static bool make_room(qt_llm_graphs *l) {
+    if (l->n < l->cap)
+        return true;
+    uint32_t want = l->cap ? 2 * l->cap : 4;
+    ql_graph *graphs = realloc(l->graphs, want * sizeof *graphs);
+    l->graphs = graphs ? graphs : l->graphs;
+    executed **handles = realloc(l->handles, want * sizeof *handles);
+    l->handles = handles ? handles : l->handles;
+    l->cap = graphs && handles ? want : l->cap;
+    return graphs && handles;
+}
+
 // Adds a finalized graph; `ports` are the names of the model, if it has others.
 static int add_graph(qt_llm_graphs *l, const char *file, const char *name, qc_graph *g,
                      const ox_result *model) {
-    if (l->n == l->cap) {
-        uint32_t want = l->cap ? 2 * l->cap : 4;
-        ql_graph *graphs = realloc(l->graphs, want * sizeof *graphs);
-        l->graphs = graphs ? graphs : l->graphs;
-        executed **handles = realloc(l->handles, want * sizeof *handles);
-        l->handles = handles ? handles : l->handles;
-        l->cap = graphs && handles ? want : l->cap;
-    }
-    executed *e = l->n < l->cap ? make_executed(l, g) : NULL;
+    executed *e = make_room(l) ? make_executed(l, g) : NULL;
     if (!e) {
         qc_graph_destroy(g);
         return no_memory();
@@ -248,6 +258,33 @@ static int open_binary(qt_llm_graphs *l, const char *file) {
     return load_binary(l, file, b);
 }
 
+// --- ExecuTorch programs
+
+static int open_program(qt_llm_graphs *l, const char *file) {
+    qt_llm_pte **grown = realloc(l->programs, (l->n_programs + 1) * sizeof(qt_llm_pte *));
+    if (!grown)
+        return no_memory();
+    l->programs = grown;
+    int code = qt_llm_pte_open(file, l->backend, &grown[l->n_programs]);
+    if (code != QT_EXIT_OK)
+        return code;
+    uint32_t n;
+    const ql_graph *list = qt_llm_pte_graphs(grown[l->n_programs++], &n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!make_room(l))
+            return no_memory();
+        l->handles[l->n] = NULL;
+        l->graphs[l->n++] = list[i];
+    }
+    return QT_EXIT_OK;
+}
+
+static int open_file(qt_llm_graphs *l, const char *file) {
+    if (qt_is_pte(file))
+        return open_program(l, file);
+    return qt_is_binary(file) ? open_binary(l, file) : open_model(l, file);
+}
+
 int qt_llm_graphs_open(const qt_list *files, const qt_backend_options *backend,
                        qt_llm_graphs **out) {
     qt_llm_graphs *l = calloc(1, sizeof *l);
@@ -257,8 +294,7 @@ int qt_llm_graphs_open(const qt_list *files, const qt_backend_options *backend,
     int code = l->arena ? QT_EXIT_OK : no_memory();
     for (size_t i = 0; i < files->n && code == QT_EXIT_OK; i++) {
         qt_progress("opening", i, files->n);
-        code = qt_is_binary(files->items[i]) ? open_binary(l, files->items[i])
-                                             : open_model(l, files->items[i]);
+        code = open_file(l, files->items[i]);
     }
     qt_progress(NULL, 0, 0);
     if (code == QT_EXIT_OK)
@@ -268,21 +304,41 @@ int qt_llm_graphs_open(const qt_list *files, const qt_backend_options *backend,
     return code;
 }
 
+const char *qt_llm_graphs_backend(const qt_llm_graphs *l) {
+    const qc_client *c = l->client ? l->client : l->n_binaries ? l->binaries[0].client : NULL;
+    return c ? c->path : "of the program";
+}
+
+int qt_llm_graphs_apply(const qt_llm_graphs *l, const char *adapter) {
+    if (l->n_binaries == 0) {
+        qt_error("%s: adapters are for context binaries; 'quern compile -u' makes one", adapter);
+        return QT_EXIT_USAGE;
+    }
+    int code = QT_EXIT_OK;
+    for (size_t i = 0; i < l->n_binaries && code == QT_EXIT_OK; i++)
+        code = qt_adapter_apply(l->binaries[i].client, adapter);
+    return code;
+}
+
 void qt_llm_graphs_close(qt_llm_graphs *l) {
     if (!l)
         return;
     for (uint32_t i = 0; i < l->n; i++)
-        qc_graph_destroy(l->handles[i]->g);
+        if (l->handles[i])
+            qc_graph_destroy(l->handles[i]->g);
     for (size_t i = 0; i < l->n_binaries; i++) {
         qt_llm_memory_forget(l->memory, l->binaries[i].client);
         qc_close(l->binaries[i].client);
         qt_binary_close(&l->binaries[i].binary);
     }
     qt_llm_memory_forget(l->memory, l->client);
+    for (size_t i = 0; i < l->n_programs; i++)
+        qt_llm_pte_close(l->programs[i]);
     qc_close(l->client);
     qt_llm_memory_close(l->memory);
     qrn_arena_destroy(l->arena);
     free(l->binaries);
+    free(l->programs);
     free(l->graphs);
     free(l->handles);
     free(l);

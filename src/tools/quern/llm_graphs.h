@@ -14,6 +14,10 @@ typedef struct qt_llm_graphs qt_llm_graphs;
 // QT_EXIT_OK or another code after a message.
 int qt_llm_graphs_open(const qt_list *files, const qt_backend_options *backend,
                        qt_llm_graphs **out);
+// The library that computes the first of them.
+const char *qt_llm_graphs_backend(const qt_llm_graphs *l);
+// Applies an adapter to the contexts. QT_EXIT_OK or another code after a message.
+int qt_llm_graphs_apply(const qt_llm_graphs *l, const char *adapter);
 void qt_llm_graphs_close(qt_llm_graphs *l); // NULL is fine
 const ql_graph *qt_llm_graphs_list(const qt_llm_graphs *l, uint32_t *n);
 // Memory for the cache: shared with the accelerator where the backend has that. Use it until

@@ -116,23 +116,30 @@ static void print_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp,
     fprintf(stderr, "%s\n", line);
 }
 
-static int open_method(job *j) {
+int qt_pte_options_of(const qt_backend_options *b, et_options *out) {
     static const char *const levels[] = {"", "error", "warn", "info", "verbose", "debug"};
-    const qt_backend_options *b = j->opt->backend;
-    et_options o = {.backend = b->backend, .n_threads = (uint32_t)b->threads};
-    uint32_t index;
-    if (b->soc && !qt_soc_find(b->soc, &o.soc)) {
+    *out = (et_options){.backend = b->backend, .n_threads = (uint32_t)b->threads};
+    if (b->soc && !qt_soc_find(b->soc, &out->soc)) {
         qt_error("--soc '%s': no such chip", b->soc);
         return QT_EXIT_USAGE;
     }
     for (int i = 1; b->log && i < 6; i++)
         if (strcmp(b->log, levels[i]) == 0) {
-            o.log = print_log;
-            o.log_level = i;
+            out->log = print_log;
+            out->log_level = i;
         }
+    return QT_EXIT_OK;
+}
+
+static int open_method(job *j) {
+    et_options o;
+    uint32_t index;
+    int code = qt_pte_options_of(j->opt->backend, &o);
+    if (code != QT_EXIT_OK)
+        return code;
     if (et_program_open(j->path, &j->program) != QRN_OK)
         return fail(QT_EXIT_REFUSED);
-    int code = choose_method(j, &index);
+    code = choose_method(j, &index);
     if (code != QT_EXIT_OK)
         return code;
     if (et_method_load(j->program, index, &o, &j->method) != QRN_OK)

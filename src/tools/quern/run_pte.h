@@ -4,6 +4,7 @@
 #ifndef QRN_TOOLS_QUERN_RUN_PTE_H
 #define QRN_TOOLS_QUERN_RUN_PTE_H
 
+#include "frontend/executorch/method.h"
 #include "tools/quern/inputs.h"
 #include "tools/quern/report.h"
 #include "tools/quern/session.h"
@@ -19,6 +20,8 @@ typedef struct qt_pte_options {
 } qt_pte_options;
 
 bool qt_is_pte(const char *path); // by its first bytes
+// What the flags say of a backend. QT_EXIT_OK or another code after a message.
+int qt_pte_options_of(const qt_backend_options *backend, et_options *out);
 // Runs the method that --graph names, or the first; files of the command line begin at 1. The exit
 // code.
 int qt_run_pte(const char *path, const qt_pte_options *opt, const qt_list *args);
