@@ -144,9 +144,9 @@ static qrn_status check_model(const ox_model *m) {
     if (m->n_functions)
         return QRN_FAIL(QRN_E_UNSUPPORTED,
                         "the model has functions: inline them before quantizing");
-    if (opset < 13)
+    if (opset < 11)
         return QRN_FAIL(QRN_E_UNSUPPORTED,
-                        "opset %lld: convert the model to opset 13 or newer before quantizing",
+                        "opset %lld: convert the model to opset 11 or newer before quantizing",
                         (long long)opset);
     for (uint32_t i = 0; i < m->graph->n_nodes; i++)
         QRN_TRY(check_node(&m->graph->nodes[i]));

@@ -29,6 +29,7 @@ typedef struct qz_value {
     bool is_input, is_output;
     bool seen;             // the importer has made it; else it is inside of a pattern
     bool kept_float;       // no encoding: its range leaves too few steps
+    bool must_float;       // no encoding: the op that makes it has no integer form
     bool fused;            // no encoding: it is inside of a quantized op
     bool symmetric;        // the middle of the range must be 0
     bool fixed;            // low and high are given by the op that makes it
@@ -49,7 +50,7 @@ typedef struct qz_graph {
 } qz_graph;
 
 // Fails in one line for models that cannot be quantized: quantized already, with nested graphs or
-// functions, of an opset before 13, or with inputs of unknown shape. The model must stay.
+// functions, of an opset before 11, or with inputs of unknown shape. The model must stay.
 qrn_status qz_graph_create(const ox_model *m, qz_graph **out);
 void qz_graph_destroy(qz_graph *g); // NULL is fine
 

@@ -268,10 +268,24 @@ static void spread_floats(const qz_graph *g) {
         }
         for (uint32_t k = 0; k < n->n_out && floats && integers; k++) {
             qz_value *v = qz_find(g, n->out[k]);
-            if (v && qz_is_activation(v) && !v->is_output)
+            if (v && qz_is_activation(v))
                 v->enc = (qz_enc){0};
         }
     }
+}
+
+static bool stays_float(const qz_value *v) {
+    return !can_share(v) || v->kept_float || v->must_float || v->fused;
+}
+
+void qz_plan_float(qz_graph *g, const char *node) {
+    const ox_graph *og = g->model->graph;
+    for (uint32_t i = 0; i < og->n_nodes; i++)
+        for (uint32_t k = 0; strcmp(og->nodes[i].name, node) == 0 && k < og->nodes[i].n_out; k++) {
+            qz_value *v = qz_find(g, og->nodes[i].out[k]);
+            if (v)
+                v->must_float = true;
+        }
 }
 
 qrn_status qz_plan_encodings(qz_graph *g, const qz_scheme *scheme) {
@@ -295,7 +309,7 @@ qrn_status qz_plan_encodings(qz_graph *g, const qz_scheme *scheme) {
         if (g->values[i]->like)
             g->values[i]->enc = qz_first(g->values[i])->enc;
     for (uint32_t i = 0; i < g->n_values; i++)
-        if (!can_share(g->values[i]) || g->values[i]->kept_float || g->values[i]->fused)
+        if (stays_float(g->values[i]))
             g->values[i]->enc = (qz_enc){0};
     spread_floats(g);
     return QRN_OK;

@@ -249,32 +249,59 @@ static qrn_status input_name(writing *w, const ox_node *n, uint32_t i, const cha
 
 // --- nodes
 
-// Reductions got their axes as an input with opset 18, and Split must say how many outputs it has.
-static bool has_moved_axes(const writing *w, const ox_node *n) {
-    return ox_model_opset(w->g->model, "") < 18 && w->opset >= 18 && n->domain[0] == '\0' &&
-           strncmp(n->op, "Reduce", 6) == 0 && ox_attr_find(n, "axes");
+// Attributes that are inputs in the opset that is written.
+static const char *moved_attribute(const ox_node *n) {
+    static const struct {
+        const char *op, *attribute;
+    } moved[] = {{"Squeeze", "axes"}, {"Unsqueeze", "axes"}, {"Split", "split"}};
+    if (n->domain[0] == '\0' && strncmp(n->op, "Reduce", 6) == 0 && ox_attr_find(n, "axes"))
+        return "axes";
+    for (size_t i = 0; i < sizeof moved / sizeof moved[0]; i++)
+        if (qz_is(n, moved[i].op) && ox_attr_find(n, moved[i].attribute))
+            return moved[i].attribute;
+    return NULL;
 }
 
-static qrn_status put_axes(writing *w, const ox_node *n, ox_writer *node) {
-    const ox_attr *a = ox_attr_find(n, "axes");
-    const char *name = name_of(w, n->out[0], "axes");
+static qrn_status put_moved(writing *w, const ox_node *n, const char *attribute, ox_writer *node) {
+    const ox_attr *a = ox_attr_find(n, attribute);
+    const char *name = name_of(w, n->out[0], attribute);
     if (!name)
         return no_memory();
     ox_put_text(node, PB_NODE_INPUT, name);
     return put_constant(w, &(qz_tensor){name, OX_I64, 1, {a->n}, a->ints, a->n * sizeof *a->ints});
 }
 
+// Attributes that newer opsets must have, or that mean something else there.
+static qrn_status put_newer(const writing *w, const ox_node *n, ox_writer *node) {
+    int64_t own = ox_model_opset(w->g->model, "");
+    const qz_value *x = qz_find(w->g, n->in[0]);
+    if (qz_is(n, "Split") && n->n_in < 2 && own < 18 && !ox_attr_find(n, "split"))
+        qz_put_int(node, "num_outputs", n->n_out);
+    bool soft = qz_is(n, "Softmax") || qz_is(n, "LogSoftmax") || qz_is(n, "Hardmax");
+    if (!soft || own >= 13 || !x)
+        return QRN_OK;
+    int64_t axis = ox_attr_int(n, "axis", 1);
+    if (axis != -1 && axis + 1 != (int64_t)x->rank)
+        return QRN_FAIL(QRN_E_UNSUPPORTED,
+                        "node '%s' (%s): axis %lld of rank %u means several axes in opset %lld; "
+                        "convert the model to opset 13 first",
+                        n->name, n->op, (long long)axis, x->rank, (long long)own);
+    if (!ox_attr_find(n, "axis"))
+        qz_put_int(node, "axis", axis);
+    return QRN_OK;
+}
+
 static qrn_status put_node(writing *w, const ox_node *n) {
     ox_writer node = {0};
     qrn_status s = QRN_OK;
-    bool axes = has_moved_axes(w, n);
+    const char *moved = moved_attribute(n);
     for (uint32_t i = 0; i < n->n_in && s == QRN_OK; i++) {
         const char *name;
         if ((s = input_name(w, n, i, &name)) == QRN_OK)
             ox_put_text(&node, PB_NODE_INPUT, name);
     }
-    if (axes && s == QRN_OK)
-        s = put_axes(w, n, &node);
+    if (moved && s == QRN_OK)
+        s = put_moved(w, n, moved, &node);
     for (uint32_t i = 0; i < n->n_out && s == QRN_OK; i++) {
         const qz_value *v = qz_find(w->g, n->out[i]);
         bool renamed = v && v->is_output && v->enc.bits;
@@ -289,10 +316,10 @@ static qrn_status put_node(writing *w, const ox_node *n) {
     if (n->domain[0])
         ox_put_text(&node, PB_NODE_DOMAIN, n->domain);
     for (uint32_t i = 0; i < n->n_attrs && s == QRN_OK; i++)
-        if (!axes || strcmp(n->attrs[i].name, "axes") != 0)
+        if (!moved || strcmp(n->attrs[i].name, moved) != 0)
             s = qz_put_attribute(&node, &n->attrs[i]);
-    if (qz_is(n, "Split") && n->n_in < 2 && ox_model_opset(w->g->model, "") < 18 && w->opset >= 18)
-        qz_put_int(&node, "num_outputs", n->n_out);
+    if (s == QRN_OK && n->n_in)
+        s = put_newer(w, n, &node);
     ox_put_message(&w->nodes, PB_GRAPH_NODE, &node);
     return s;
 }

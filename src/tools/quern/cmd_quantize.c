@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define MOST_ROUNDS 3     // of taking nodes out that have no integer form
 #define LARGE (64u << 20) // bytes of constants from which on they lie in a file of their own
 
 typedef struct quantize_options {
@@ -70,6 +71,7 @@ typedef struct subject {
     qz_graph *graph;
     ox_writer bytes;
     qz_written written;
+    uint32_t n_parts, n_refused; // on the HTP
 } subject;
 
 typedef struct job {
@@ -303,6 +305,37 @@ static int write_models(job *j) {
     return QT_EXIT_OK;
 }
 
+static void keep_float(void *model, const char *node) {
+    subject *m = model;
+    m->n_refused++;
+    qz_plan_float(m->graph, node);
+}
+
+static const char *soc_of(const job *j) { return j->opt->soc ? j->opt->soc : "SM8650"; }
+
+// Writes the models, and again where the HTP refuses nodes: those that have no integer form stay
+// float, which may be all that is in their way.
+static int write_and_check(job *j) {
+    for (int round = 0;; round++) {
+        uint32_t before = 0, refused = 0;
+        for (size_t i = 0; i < j->n; i++)
+            before += j->models[i].n_refused;
+        int code = write_models(j);
+        for (size_t i = 0; code == QT_EXIT_OK && !j->opt->no_check && i < j->n; i++) {
+            subject *m = &j->models[i];
+            m->n_refused = 0;
+            code = qt_quantized_parts(m->target, soc_of(j), keep_float, m, &m->n_parts);
+            refused += m->n_refused;
+        }
+        if (code != QT_EXIT_OK || refused == 0 || round == MOST_ROUNDS || !j->scheme.act_bits ||
+            (round && refused >= before))
+            return code;
+        for (size_t i = 0; i < j->n; i++)
+            if (qz_plan_encodings(j->models[i].graph, &j->scheme) != QRN_OK)
+                return failed(j->models[i].path, QT_EXIT_FAILURE);
+    }
+}
+
 static int report(job *j) {
     json_t *list = j->opt->json ? json_array() : NULL;
     int code = QT_EXIT_OK;
@@ -310,11 +343,13 @@ static int report(job *j) {
         const subject *m = &j->models[i];
         qt_quantized q = {.path = m->target,
                           .model = m->model,
-                          .soc = j->opt->soc ? j->opt->soc : "SM8650",
+                          .soc = soc_of(j),
                           .threads = j->opt->threads,
                           .samples = i == 0 && j->samples.in.n_sets ? &j->samples : NULL,
                           .written = &m->written,
-                          .check = !j->opt->no_check};
+                          .check = !j->opt->no_check,
+                          .n_parts = m->n_parts,
+                          .n_refused = m->n_refused};
         code = qt_quantized_report(&q, list);
     }
     if (list && code == QT_EXIT_OK)
@@ -359,7 +394,7 @@ static int run(const void *options, const qt_list *args) {
     if (code == QT_EXIT_OK)
         code = plan(&j);
     if (code == QT_EXIT_OK)
-        code = write_models(&j);
+        code = write_and_check(&j);
     if (code == QT_EXIT_OK && !j.opt->quiet)
         code = report(&j);
     release(&j);

@@ -14,7 +14,6 @@
 #define MOST_LINES 8
 
 typedef struct checked {
-    uint32_t n_parts, n_refused;
     qt_compared *outputs; // NULL: not compared
     uint32_t n_outputs;
 } checked;
@@ -24,20 +23,26 @@ static int failed(const char *path, int code) {
     return code;
 }
 
-static int count_parts(const qt_quantized *q, const ox_model *m, checked *c) {
-    const qt_backend_options htp = {.backend = "htp", .soc = q->soc, .threads = q->threads};
+int qt_quantized_parts(const char *path, const char *soc,
+                       void (*refused)(void *ctx, const char *node), void *ctx, uint32_t *n_parts) {
+    const qt_backend_options htp = {.backend = "htp", .soc = soc};
     ox_options import = {0};
     ox_plan plan;
+    ox_model *m = NULL;
     qc_client *client = NULL;
     qt_import_flags(&htp, &import);
-    int code = qt_open_backend(&htp, NULL, &client);
-    if (code == QT_EXIT_OK && qt_plan_make(m, client, &import, &plan) != QRN_OK)
-        code = failed(q->path, QT_EXIT_REFUSED);
-    for (uint32_t i = 0; code == QT_EXIT_OK && i < m->graph->n_nodes; i++)
-        c->n_refused += ox_plan_reason(m->graph, &plan, i) != NULL;
+    int code = qt_open_model(path, &m);
     if (code == QT_EXIT_OK)
-        c->n_parts = plan.n_groups;
+        code = qt_open_backend(&htp, NULL, &client);
+    if (code == QT_EXIT_OK && qt_plan_make(m, client, &import, &plan) != QRN_OK)
+        code = failed(path, QT_EXIT_REFUSED);
+    for (uint32_t i = 0; code == QT_EXIT_OK && i < m->graph->n_nodes; i++)
+        if (ox_plan_reason(m->graph, &plan, i))
+            refused(ctx, m->graph->nodes[i].name);
+    if (code == QT_EXIT_OK)
+        *n_parts = plan.n_groups;
     qc_close(client);
+    ox_model_close(m);
     return code;
 }
 
@@ -109,11 +114,11 @@ static void print_text(const qt_quantized *q, const checked *c) {
     qt_print("%s%s%s  %u tensors quantized, %u stay float, constants %s\n", qt_style_on(QT_BOLD),
              q->path, qt_style_off(), q->written->n_quantized, q->written->n_float,
              qt_bytes_text((double)q->written->weight_bytes, size, sizeof size));
-    if (!q->check)
+    if (!q->n_parts && !q->n_refused)
         return;
-    qt_print("  %u partition%s on the HTP of %s", c->n_parts, c->n_parts == 1 ? "" : "s", q->soc);
-    if (c->n_refused)
-        qt_print(", %u nodes refused (quern check --refused says why)", c->n_refused);
+    qt_print("  %u partition%s on the HTP of %s", q->n_parts, q->n_parts == 1 ? "" : "s", q->soc);
+    if (q->n_refused)
+        qt_print(", %u nodes refused (quern check --refused says why)", q->n_refused);
     qt_print("\n");
     for (uint32_t i = 0; c->outputs && i < c->n_outputs && i < MOST_LINES; i++)
         qt_print("  output %-24s SQNR %.1f dB, cosine %.6f\n", c->outputs[i].name,
@@ -132,17 +137,16 @@ static json_t *as_json(const qt_quantized *q, const checked *c) {
     return json_pack("{s:o,s:I,s:I,s:I,s:o,s:o}", "model", qt_json_text(q->path), "quantized",
                      (json_int_t)q->written->n_quantized, "float", (json_int_t)q->written->n_float,
                      "constant_bytes", (json_int_t)q->written->weight_bytes, "partitions",
-                     q->check ? json_integer((json_int_t)c->n_parts) : json_null(), "outputs",
+                     q->check ? json_integer((json_int_t)q->n_parts) : json_null(), "outputs",
                      outputs);
 }
 
 int qt_quantized_report(const qt_quantized *q, json_t *list) {
     checked c = {0};
     ox_model *m = NULL;
-    int code = q->check ? qt_open_model(q->path, &m) : QT_EXIT_OK;
-    if (code == QT_EXIT_OK && q->check)
-        code = count_parts(q, m, &c);
-    if (code == QT_EXIT_OK && q->check && q->samples && !c.n_refused)
+    bool comparable = q->check && q->samples && !q->n_refused;
+    int code = comparable ? qt_open_model(q->path, &m) : QT_EXIT_OK;
+    if (code == QT_EXIT_OK && comparable)
         code = compare(q, m, &c);
     if (code == QT_EXIT_OK && list)
         json_array_append_new(list, as_json(q, &c));

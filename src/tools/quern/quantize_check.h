@@ -16,8 +16,14 @@ typedef struct qt_quantized {
     uint64_t threads;
     const qt_samples *samples; // (optional) for the comparison
     const qz_written *written;
-    bool check; // compile and run it; else only counts are reported
+    bool check;                  // compare it with the float model
+    uint32_t n_parts, n_refused; // n_parts 0: not known
 } qt_quantized;
+
+// Calls `refused` for each node of a model that the HTP of that SoC does not support. *n_parts: in
+// how many partitions it runs the rest.
+int qt_quantized_parts(const char *path, const char *soc,
+                       void (*refused)(void *ctx, const char *node), void *ctx, uint32_t *n_parts);
 
 // Prints a report, or adds it to a list. QT_EXIT_OK or another code after a message.
 int qt_quantized_report(const qt_quantized *q, json_t *list);
