@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Quantizing a float ONNX model for the NPU, by ONNX Runtime's own tools.
+"""Quantizing a float ONNX model for the NPU, by `quern quantize` or by ONNX Runtime's own tools.
 
     from quern.quantize import quantize
     quantize("model.onnx", "model_a8w8.onnx", [{"x": image} for image in images])
@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
-from quern import _onnxruntime
+from quern import _onnxruntime, _quantizer, program
 from quern._words import unknown
 
 __all__ = ["config", "preprocess", "quantize"]
@@ -318,34 +318,90 @@ def _seen_by(node: Any, override: Mapping[str, Any]) -> Any:
     return override.get("quant_type")
 
 
-def quantize(model: str | os.PathLike[str], output: str | os.PathLike[str],
-             data: Iterable[Mapping[str, Any]] | Any, precision: str = "a8w8", *,
-             overrides: Mapping[str, Override] | None = None,
+def quantize(model: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+             output: str | os.PathLike[str], data: Iterable[Mapping[str, Any]] | Any = None,
+             precision: str = "a8w8", *, overrides: Mapping[str, Override] | None = None,
              shapes: Mapping[str, Sequence[int]] | None = None, per_channel: bool | None = None,
-             fuse: bool = True, **options: Any) -> Path:
+             fuse: bool = True, engine: str | None = None, block: int = 0, method: str = "minmax",
+             soc: str | None = None, check: bool = False, **options: Any) -> Path:
     """Writes a quantized model: activations and weights by `precision`, ranges from `data`.
 
-    precision: a8w8, a16w8, a16w16 or a16w4; with the last, weights that the NPU takes only in 8
-    bits get 8. Types of 16 and 4 bits raise the model's opset to 21.
+    precision: a8w8, a16w8, a16w16, a16w4, a8w4, or w8 and w4 for weights alone.
     data: a list of dictionaries from input names to arrays, or a calibration reader of ONNX
-    Runtime.
-    overrides: other types (`{"tensor": "uint16"}`) or encodings for single tensors; what is around
-    them is converted.
-    shapes: sizes for inputs with dynamic dimensions.
-    per_channel: weights have a scale per output channel; None: where the NPU has that, which is
-    all but 16-bit weights.
-    fuse=False leaves `preprocess` and all other rewriting out, unless there are shapes. Further
-    options are those of `config`.
+    Runtime; None for w8, and for w4 that is rounded plainly.
+    engine: "quern" is the program `quern quantize` (docs/quantize.md), "onnxruntime" are ONNX
+    Runtime's tools. None: the program for a16w8 and for 4-bit and lone weights of models with
+    static shapes, unless arguments are given that only ONNX Runtime's tools have.
+    The program's own: `block` (one scale for that many weights), `method` (minmax, percentile,
+    mse), `soc` and `check` (run the result on the HTP model; keep ops float that it lacks), and
+    several models, calibrated by the first, with a folder as output.
+    ONNX Runtime's own: overrides (other types, `{"tensor": "uint16"}`, or encodings for single
+    tensors), shapes (sizes for inputs with dynamic dimensions), per_channel (None: where the NPU
+    has that, which is all but 16-bit weights), fuse=False (leaves `preprocess` and all other
+    rewriting out), and the options of `config`. With a16w4, weights that the NPU takes only in 8
+    bits get 8 there.
     """
-    if precision not in _PRECISIONS:
-        raise unknown("precision", precision, _PRECISIONS)
+    names = dict.fromkeys([*_PRECISIONS, *_quantizer.SCHEMES])
+    if precision not in names:
+        raise unknown("precision", precision, names)
+    if engine not in (None, "quern", "onnxruntime"):
+        raise unknown("engine", engine, ("quern", "onnxruntime"))
+    theirs = {"overrides": overrides, "shapes": shapes, "per_channel": per_channel is not None,
+              "fuse": not fuse, **dict.fromkeys(options, True)}
+    only = [name for name, given in theirs.items() if given]
+    ours = bool(block or method != "minmax" or soc or check or isinstance(model, (list, tuple)))
+    if engine == "quern" or ours or precision not in _PRECISIONS:
+        if only or engine == "onnxruntime":
+            raise ValueError(f"{only[0] if only else precision!r} does not go with "
+                             f"{'quern quantize' if only else 'ONNX Runtime tools'}")
+        engine = "quern"
+    elif engine is None:
+        plain = not only and precision in _quantizer.PREFERRED
+        engine = "quern" if plain and _quantizer.can_quantize(_load(model)) else "onnxruntime"
+    if engine == "onnxruntime":
+        return _by_onnxruntime(model, output, data, precision, overrides, shapes, per_channel,
+                               fuse, options)
+    flags = {"block": block or None, "method": method, "soc": soc, "no-check": not check}
+    return _by_program(model, output, data, precision, flags)
+
+
+def _items(data: Any, graph: Any) -> Iterable[Mapping[str, Any]]:
+    """Samples one by one, checked."""
+    reader = data if hasattr(data, "get_next") else _Reader(data, graph)
+    while (item := reader.get_next()) is not None:
+        yield item
+
+
+def _by_program(model: Any, output: str | os.PathLike[str], data: Any, precision: str,
+                flags: Mapping[str, Any]) -> Path:
+    models = list(model) if isinstance(model, (list, tuple)) else [model]
+    graph = _load(models[0]).graph
+    for other in models[1:]:
+        _load(other)
+    _check_files(models, output)
+    constants = {tensor.name for tensor in graph.initializer}
+    inputs = [i.name for i in graph.input if i.name not in constants]
+    _quantizer.run(program(), models, output, inputs,
+                   None if data is None else _items(data, graph), precision, flags)
+    return Path(output)
+
+
+def _check_files(models: Sequence[Any], output: str | os.PathLike[str]) -> None:
+    for model in models:
+        if Path(output).exists() and os.path.samefile(model, output):
+            raise ValueError(f"{os.fspath(output)}: the output must be another file than the model")
+    if not Path(output).resolve().parent.is_dir():
+        raise FileNotFoundError(f"{Path(output).parent}: there is no such folder")
+
+
+def _by_onnxruntime(model: Any, output: str | os.PathLike[str], data: Any, precision: str,
+                    overrides: Mapping[str, Override] | None,
+                    shapes: Mapping[str, Sequence[int]] | None, per_channel: bool | None,
+                    fuse: bool, options: Mapping[str, Any]) -> Path:
     activation, weight = _PRECISIONS[precision]
     tools = _tools()
     graph = _load(model).graph
-    if Path(output).exists() and os.path.samefile(model, output):
-        raise ValueError(f"{os.fspath(output)}: the output must be another file than the model")
-    if not Path(output).resolve().parent.is_dir():
-        raise FileNotFoundError(f"{Path(output).parent}: there is no such folder")
+    _check_files([model], output)
     _check_names("tensor in the model", overrides, _tensors(graph))
     if per_channel is None:
         per_channel = weight != "int16"

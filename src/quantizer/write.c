@@ -412,6 +412,8 @@ static void put_model(ox_writer *model, const writing *w, ox_writer *graph) {
     ox_put_text(model, PB_MODEL_PRODUCER, "quern");
     ox_put_message(model, PB_MODEL_GRAPH, graph);
     put_opsets(model, w);
+    for (uint32_t i = 0; i < m->n_facts; i++)
+        ox_put_bytes(model, PB_MODEL_METADATA, m->facts[i].message, m->facts[i].bytes);
     if (w->scheme->act_bits)
         snprintf(text, sizeof text, "a%uw%u", w->scheme->act_bits, w->scheme->weight_bits);
     else

@@ -342,6 +342,17 @@ def test_an_array_that_the_model_needs_must_be_there(tmp_path, llama):
             tmp_path / "d.npz", says=["d.npz", "'cos'"])
 
 
+def test_metadata_stay_and_say_the_scheme(tmp_path):
+    net = onnx.load(simple(tmp_path))
+    net.metadata_props.add(key="classes", value="cat\ndog")
+    onnx.save(net, tmp_path / "net.onnx")
+    np.save(tmp_path / "x.npy", np.ones((1, 4), np.float32))
+    ok("quantize", tmp_path / "net.onnx", "-o", tmp_path / "q.onnx", "-s", "a16w8", "-c",
+       tmp_path / "x.npy", "-q")
+    facts = {f.key: f.value for f in onnx.load(tmp_path / "q.onnx").metadata_props}
+    assert facts == {"classes": "cat\ndog", "quern.scheme": "a16w8", "quern.block": "0"}
+
+
 def test_a_quantized_model_is_not_quantized_again(tmp_path):
     np.save(tmp_path / "x.npy", np.ones((1, 4), np.float32))
     ok("quantize", simple(tmp_path), "-o", tmp_path / "q.onnx", "-c", tmp_path / "x.npy", "-q")

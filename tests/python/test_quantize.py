@@ -124,7 +124,7 @@ def test_16_bit_sigmoid_and_tanh_get_the_npus_encodings(q, tmp_path, op, kind, s
     found = made.extra_options["TensorQuantOverrides"]["y"][0]
     assert (found["scale"], found["zero_point"]) == (np.float32(scale), zero)
     if kind == "uint16":
-        q.quantize(tmp_path / "m.onnx", tmp_path / "q.onnx", x, "a16w8")
+        q.quantize(tmp_path / "m.onnx", tmp_path / "q.onnx", x, "a16w8", engine="onnxruntime")
         assert encodings(tmp_path / "q.onnx")["y"] == (np.float32(scale), zero)
 
 
@@ -132,7 +132,7 @@ def test_16_bit_sigmoid_and_tanh_get_the_npus_encodings(q, tmp_path, op, kind, s
 def test_matmul_weights_have_8_bits_and_one_scale(q, tmp_path, precision, dtype):
     onnx.save(model([("MatMul", ["x", "w"], "y", {})], [constant("w", 8, 6)]), tmp_path / "m.onnx")
     x = [{"x": np.random.default_rng(1).normal(size=(1, 3, 8, 8)).astype(np.float32)}]
-    q.quantize(tmp_path / "m.onnx", tmp_path / "q.onnx", x, precision)
+    q.quantize(tmp_path / "m.onnx", tmp_path / "q.onnx", x, precision, engine="onnxruntime")
     found, scales = codes(tmp_path / "q.onnx", "w")
     assert (found.dtype, scales) == (dtype, 1)
 
@@ -195,7 +195,7 @@ def attention_net(path, width=32):
 
 @pytest.mark.provider
 @pytest.mark.parametrize("precision, least", [("a8w8", 25), ("a16w8", 38), ("a16w16", 60),
-                                              ("a16w4", 38)])
+                                              ("a16w4", 20)])
 def test_attention_is_quantized_and_runs(quern, q, tmp_path, precision, least):
     source = attention_net(tmp_path / "m.onnx")
     data = np.random.default_rng(6).normal(size=(12, 1, 16, 32)).astype(np.float32)
@@ -203,6 +203,39 @@ def test_attention_is_quantized_and_runs(quern, q, tmp_path, precision, least):
     s = quern.session(tmp_path / "q.onnx", soc="sm8650", fallback=False)
     want = run(ort.InferenceSession(source, providers=["CPUExecutionProvider"]), data)
     assert sqnr(run(s, data), want) > least
+
+
+def test_4_bits_are_4_bits_and_come_from_the_program(q, tmp_path):
+    source = attention_net(tmp_path / "m.onnx")
+    data = np.random.default_rng(6).normal(size=(4, 1, 16, 32)).astype(np.float32)
+    for precision, given in (("a16w4", [{"x": x} for x in data]), ("w4", None)):
+        q.quantize(source, tmp_path / "q.onnx", given, precision)
+        m = onnx.load(tmp_path / "q.onnx")
+        facts = {f.key: f.value for f in m.metadata_props}
+        assert facts["quern.scheme"] == precision
+        assert sum(t.data_type == onnx.TensorProto.INT4 for t in m.graph.initializer) == 5
+
+
+def test_several_models_go_into_a_folder(q, tmp_path):
+    nets = [attention_net(tmp_path / name) for name in ("a.onnx", "b.onnx")]
+    data = [{"x": np.random.default_rng(6).normal(size=(1, 16, 32)).astype(np.float32)}]
+    out = q.quantize(nets, tmp_path / "both", data, "a16w8")
+    assert sorted(f.name for f in out.iterdir()) == ["a.onnx", "b.onnx", "weights.data"]
+
+
+@pytest.mark.parametrize("given, words", [
+    ({"precision": "a16w5"}, "a16w5"), ({"engine": "aimet"}, "engine.*aimet"),
+    ({"engine": "quern", "overrides": {"h": "uint8"}}, "overrides.*quern quantize"),
+    ({"block": 32, "engine": "onnxruntime"}, "does not go with"),
+    ({"engine": "quern", "data": []}, "at least one"),
+    ({"engine": "quern", "data": [{"x": np.full((1, 16, 32), np.nan, np.float32)}]}, "finite"),
+    ({"engine": "quern", "block": 33}, "--block 33")])
+def test_what_the_program_does_not_do_is_an_error(q, tmp_path, given, words):
+    source = attention_net(tmp_path / "m.onnx")
+    arguments = {"data": [{"x": np.zeros((1, 16, 32), np.float32)}], **given}
+    with pytest.raises(ValueError, match=words):
+        q.quantize(source, tmp_path / "q.onnx", **arguments)
+    assert not (tmp_path / "q.onnx").exists()
 
 
 def offset_net(path):

@@ -405,8 +405,10 @@ static qrn_status read_model(ox_reader *r, ox_bytes message) {
     QRN_TRY(count_fields(r, message, counts));
     ox_opset *opsets = array(r, counts[PB_MODEL_OPSET], sizeof *opsets);
     ox_function *functions = array(r, counts[PB_MODEL_FUNCTION], sizeof *functions);
-    if (!opsets || !functions)
+    ox_fact *facts = array(r, counts[PB_MODEL_METADATA], sizeof *facts);
+    if (!opsets || !functions || !facts)
         return no_memory();
+    m->facts = facts;
     m->opsets = opsets;
     m->functions = functions;
     m->producer = "";
@@ -420,10 +422,13 @@ static qrn_status read_model(ox_reader *r, ox_bytes message) {
             QRN_TRY(ox_wire_int(&w, &m->ir_version));
         if (w.field == PB_MODEL_PRODUCER)
             QRN_TRY(ox_read_text(r, &w, &m->producer));
-        if (w.field != PB_MODEL_GRAPH && w.field != PB_MODEL_OPSET && w.field != PB_MODEL_FUNCTION)
+        if (w.field != PB_MODEL_GRAPH && w.field != PB_MODEL_OPSET &&
+            w.field != PB_MODEL_FUNCTION && w.field != PB_MODEL_METADATA)
             continue;
         QRN_TRY(ox_wire_bytes(&w, &b));
-        if (w.field == PB_MODEL_GRAPH)
+        if (w.field == PB_MODEL_METADATA)
+            facts[m->n_facts++] = (ox_fact){b.p, b.n};
+        else if (w.field == PB_MODEL_GRAPH)
             QRN_TRY(read_graph(r, b, &m->graph));
         else if (w.field == PB_MODEL_OPSET)
             QRN_TRY(read_opset(r, b, &opsets[m->n_opsets++]));

@@ -152,6 +152,12 @@ typedef struct ox_function {
     uint32_t n_nodes;
 } ox_function;
 
+// An entry of the model's metadata, as the file has it.
+typedef struct ox_fact {
+    const void *message; // StringStringEntryProto
+    size_t bytes;
+} ox_fact;
+
 struct ox_import; // import.h
 
 typedef struct ox_model {
@@ -161,6 +167,8 @@ typedef struct ox_model {
     int64_t ir_version;
     const ox_opset *opsets;
     uint32_t n_opsets;
+    const ox_fact *facts; // not interpreted, for writers of models
+    uint32_t n_facts;
     const ox_function *functions;
     uint32_t n_functions;
     qrn_strmap functions_by_name; // the first of each name
