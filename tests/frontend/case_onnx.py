@@ -26,7 +26,8 @@ class Case:
     transposes: int = None  # at most so many may be left for layouts
     ops: int = None  # ops of the QNN graph on the CPU
     float16: bool = False  # the HTP has float16 activations there, whatever the target SoC
-    expanded: bool = None  # is said to have its weights expanded to floats; None: not looked at
+    expanded: object = None  # is said to have its weights expanded to floats: True, False, or the
+    # one backend on which it is; None: not looked at
 
 
 def node(op, inputs, outputs, domain="", **attributes):

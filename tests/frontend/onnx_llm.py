@@ -199,11 +199,18 @@ def expanded():
                                     block_size=32), {"i": index},
                constants={"d": packed, "s": scales}, microsoft=True, expanded=True,
                expected=[table[index].astype(np.float32)])
-    nodes, given, w = dq("int4", (6, 8, 1, 1), 0, 0, False)
-    x = f32(1, 8, 3, 3)
-    yield case("conv_int4", nodes + [node("Conv", "x d", "y")], {"x": x}, constants=given,
-               expected=[np.einsum("nchw,oc->nohw", x, w[..., 0, 0]).astype(np.float32)],
-               expanded=True)
+
+
+def convolutions():
+    """Weights of 4 bits per channel: kept beside the HTP's float16 activations."""
+    x, c = f32(1, 8, 5, 5), f32(6)
+    for size in (1, 3):
+        nodes, given, w = dq("int4", (6, 8, size, size), 0, 0, False, negative=True, lowest=False)
+        parts = np.lib.stride_tricks.sliding_window_view(x, (size, size), (2, 3))
+        want = np.einsum("nchwij,ocij->nohw", parts, w) + c[:, None, None]
+        yield case(f"conv_int4_{size}", nodes + [node("Conv", "x d c", "y")], {"x": x},
+                   constants=given | {"c": c}, expected=[want.astype(np.float32)], float16=True,
+                   expanded="cpu")
 
 
 # ---- quantized activations
@@ -328,5 +335,5 @@ def caches():
 
 def cases():
     for group in (norms, caches, by_quantizer, more_nbits, before_matmul, more_matmuls, expanded,
-                  quantized_activations):
+                  convolutions, quantized_activations):
         yield from group()

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Importers: convolution. Images are taken and made channel last.
+#include "frontend/onnx/driver/internal.h"
+#include "frontend/onnx/emit/filter.h"
 #include "frontend/onnx/import/activation.h"
 #include "frontend/onnx/import/exact.h"
 #include "frontend/onnx/import/table.h"
@@ -34,6 +36,32 @@ void ox_filter_perm(uint32_t rank, uint32_t *perm) {
         perm[i] = i + 2 < rank ? i + 2 : rank - 1 - i;
 }
 
+// A filter of 4 bits, one scale for each output, that meets floats: the HTP has it beside float16
+// activations. NULL: it is none, or becomes floats.
+static const ox_val *narrow_filter(const ox_expr *e, const ox_conv *c) {
+    const ox_val *v = ox_input(e->im, e->n, 1), *q = v && !v->data ? v->quantized : NULL;
+    bool fits = q && q->data && q->enc && q->type == OX_I4 && q->rank == 4 && c->group == 1 &&
+                q->enc->n == q->dims[0] && q->enc->axis == 0 && !q->enc->block;
+    return fits && e->im->graph->client->is_htp ? q : NULL;
+}
+
+static qrn_status conv_narrow(ox_expr *e, const ox_conv *c, const ox_val *q, const uint32_t *perm) {
+    qc_tensor *x = ox_as(e, ox_in_real(e, 0, OX_LAST), QNN_DATATYPE_FLOAT_16), *filter = NULL;
+    if (e->s == QRN_OK)
+        e->s = ox_static_moved(e->im, q, perm, &filter);
+    qc_tensor *bias = ox_bias(e, 2, x, filter, c->dims[1]), *y = ox_out_real(e, 0, OX_LAST);
+    if (!x || !y || e->s != QRN_OK)
+        return e->s;
+    if (e->im->graph->client->floats == QC_FLOAT32 && ox_type_of(y) != QNN_DATATYPE_FLOAT_16)
+        ox_note(e->im, e->n, "are computed in float16",
+                "the HTP multiplies quantized weights by float16 activations");
+    qc_tensor *sum = ox_result_like(e, x, y->rank, y->dims);
+    ox_convolve(e, &c->w, c->group, x, filter, bias, sum);
+    ox_into(e, y);
+    ox_as(e, sum, ox_type_of(y));
+    return ox_end_real(e, 0, OX_LAST, y);
+}
+
 static qrn_status import_conv(ox_import *im, const ox_node *n) {
     ox_conv c;
     uint32_t perm[OX_MAX_RANK], rank;
@@ -43,6 +71,9 @@ static qrn_status import_conv(ox_import *im, const ox_node *n) {
     ox_filter_perm(rank, perm);
     ox_expr e = ox_begin(im, n);
     bool real = !ox_filter_fits(&e, 1, 0);
+    const ox_val *narrow = real && rank == 4 ? narrow_filter(&e, &c) : NULL;
+    if (narrow)
+        return conv_narrow(&e, &c, narrow, perm);
     qc_tensor *x = ox_image_in(&e, real ? ox_in_real(&e, 0, OX_LAST) : ox_fixed_in(&e, 0, OX_LAST));
     qc_tensor *filter = ox_filter(&e, 1, perm, c.w.n + 2, real);
     qc_tensor *bias = ox_bias(&e, 2, x, filter, c.dims[1]);
