@@ -14,7 +14,7 @@ from harness import FAILURE, REFUSED, USAGE, ok, quern, refuses
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "frontend"))
 from gguf_writer import ARRAY, F32, STRING, TYPES, U32, Gguf  # noqa: E402
-from tiny_llama import TinyLlama  # noqa: E402
+from gguf_llama import TinyLlama  # noqa: E402
 
 BLOCKS = np.load(Path(__file__).resolve().parent.parent / "frontend" / "gguf_blocks.npz")
 FILES = {"prefill.onnx", "decode.onnx", "weights.data", "config.json", "tokenizer.json",

@@ -14,13 +14,14 @@ import numpy as np
 from onnx import TensorProto as T, helper as h
 
 TESTS = Path(__file__).resolve().parent.parent
-for folder in ("cli", "executorch"):
+for folder in ("cli", "executorch", "fuzz"):
     sys.path.insert(0, str(TESTS / folder))
 from cli_compare import dump, tensor  # noqa: E402
 from cli_pictures import JPEG  # noqa: E402
 from cli_profile import call, event, execute, write  # noqa: E402
 from cli_generate import tokenizer  # noqa: E402
 from harness import model, png  # noqa: E402
+from make_gguf_corpus import qwen  # noqa: E402
 from pte_runner import doubler  # noqa: E402
 import tiny_llama  # noqa: E402
 
@@ -88,6 +89,8 @@ COMMANDS = [
     T_("quern generate llm -p hi -n 3 --json --threads 1"),
     T_("quern generate llm/decode.onnx --raw -p hi -n 2 --events -b htp --soc SM8650"),
     C_("quern generate llm --estimate --soc SM8650"),
+    C_("quern show tiny.gguf --json"),
+    C_("quern import tiny.gguf -o OUT/m -w w4 -p 4 -c 8 --chunks --force"),
     C_("quern --man run"),
     C_("quern --completion bash"),
     C_("qnn-profile-viewer --input_log net.log --output OUT/v.csv"),
@@ -124,6 +127,7 @@ def make_scene(at):
     (at / "list.txt").write_text("x:=x.npy\nx:=x.npy\n")
     (at / "p.png").write_bytes(png(rng.integers(0, 256, (12, 16, 3))))
     (at / "p.jpg").write_bytes(JPEG)
+    (at / "tiny.gguf").write_bytes(qwen().bytes())
     (at / "double.pte").write_bytes(doubler().bytes())
     (at / "v.raw").write_bytes(np.ones(3, np.float32).tobytes())
     (at / "rawlist.txt").write_text("v.raw\n")

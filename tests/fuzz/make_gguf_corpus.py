@@ -8,7 +8,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "frontend"))
 from gguf_writer import (ARRAY, BOOL, F32, F64, I8, I16, I32, I64, STRING, U8, U16,  # noqa: E402
                          U32, U64, TYPES, Gguf)
-from tiny_llama import TinyLlama  # noqa: E402
+from gguf_llama import TinyLlama  # noqa: E402
 
 
 def keys(**kw):

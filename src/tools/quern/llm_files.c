@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Files around a language model. A folder stands for model.bin in it, or for prefill.onnx and
-// decode.onnx.
+// decode.onnx, and chunk.onnx where it has one.
 #include "tools/quern/llm_files.h"
 
 #include "base/file.h"
@@ -43,7 +43,7 @@ static char *beside(qt_llm_files *f, const char *path, bool of_file, const char 
 }
 
 static int add_folder(qt_llm_files *f, const char *folder) {
-    static const char *const names[] = {"model.bin", "prefill.onnx", "decode.onnx"};
+    static const char *const names[] = {"model.bin", "prefill.onnx", "chunk.onnx", "decode.onnx"};
     size_t before = f->graphs.n;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char *path = beside(f, folder, false, names[i]);
