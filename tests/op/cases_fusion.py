@@ -93,7 +93,8 @@ def cached(f, kv, group, rows, past, depth, mask="add", turned=False, repeated=F
         y = native(name + "2", np.repeat(x.real, group, 1))
         nodes.append(q.Node("Tile", [x], [y], {"multiples": ("u32", [1, group, 1, 1])}))
         return add(reshape(y, (kv * group, *x.real.shape[2:]), name + "3"))
-    query = q.Tensor("q", f.rng.normal(size=(kv * group, rows, depth)), "f32")
+    # small ones: a GPU may keep queries and keys in fp16, and scores take over their errors
+    query = q.Tensor("q", 0.25 * f.rng.normal(size=(kv * group, rows, depth)), "f32")
     k = join("k", (kv, depth, past) if turned else (kv, past, depth), 2 if turned else 1)
     v = join("v", (kv, past, depth), 1)
     k = k if turned else add(transpose(k, [0, 2, 1], "kt"))
