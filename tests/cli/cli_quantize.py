@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """quern quantize. ONNX Runtime is the judge of what the written models compute."""
+import json
+
 import numpy as np
 import onnx
 import pytest
@@ -302,6 +304,49 @@ def test_an_op_without_integer_form_stays_float_in_one_partition(tmp_path):
                         tmp_path / "x.npy", "--json")
     assert report["partitions"] == 1 and report["float"] > 0 and report["quantized"] > 0
     assert report["outputs"][0]["sqnr_db"] > 40
+
+
+def byte_tokenizer(path):
+    """One token for each letter a to z and the blank; no merges."""
+    vocab = {c: i for i, c in enumerate("abcdefghijklmnopqrstuvwxyz")} | {"\u0120": 26}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True,
+             "use_regex": True}
+    path.write_text(json.dumps({"version": "1.0", "added_tokens": [], "normalizer": None,
+                                "pre_tokenizer": level, "decoder": level, "post_processor": None,
+                                "model": {"type": "BPE", "vocab": vocab, "merges": []}}))
+    return path
+
+
+def test_a_text_gives_the_samples_that_its_tokens_do(llama, tmp_path):
+    text = "the quick brown fox jumps over the lazy dog and runs on and on"
+    (tmp_path / "text.txt").write_text(text)
+    byte_tokenizer(tmp_path / "tokenizer.json")
+    ids = [26 if c == " " else ord(c) - 97 for c in text]
+    n = len(ids) // TOKENS
+    np.savez(tmp_path / "d.npz", **{**tiny_llama.sample(TOKENS, 0),
+                                    "ids": np.int32(ids[:n * TOKENS]).reshape(n, TOKENS)})
+    common = ["quantize", llama / "prefill.onnx", "-s", "a16w8", "-q"]
+    ok(*common, "-o", tmp_path / "a.onnx", "--text", tmp_path / "text.txt", "--tokenizer",
+       tmp_path / "tokenizer.json", "--rope-theta", 10000)
+    ok(*common, "-o", tmp_path / "b.onnx", "-c", tmp_path / "d.npz")
+    a, b = encodings(tmp_path / "a.onnx"), encodings(tmp_path / "b.onnx")
+    assert a.keys() == b.keys()
+    for name in a:
+        assert a[name][1] == pytest.approx(b[name][1], rel=1e-4), name
+
+
+def test_a_text_needs_a_language_model_and_enough_tokens(llama, tmp_path):
+    tokenizer = byte_tokenizer(tmp_path / "tokenizer.json")
+    (tmp_path / "text.txt").write_text("short")
+    flags = ["-o", tmp_path / "q.onnx", "-s", "a16w8", "--text", tmp_path / "text.txt",
+             "--tokenizer", tokenizer]
+    refuses(INPUT, "quantize", llama / "prefill.onnx", *flags, "--rope-theta", 10000,
+            says=["5 tokens", str(TOKENS)])
+    refuses(INPUT, "quantize", llama / "prefill.onnx", *flags, says="config.json")
+    refuses(INPUT, "quantize", llama / "decode.onnx", *flags, "--rope-theta", 10000,
+            says="without a past")
+    refuses(INPUT, "quantize", simple(tmp_path), *flags, "--rope-theta", 10000, says="ids [1,T]")
+    assert not (tmp_path / "q.onnx").exists()
 
 
 def simple(tmp_path):

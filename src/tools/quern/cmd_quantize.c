@@ -19,6 +19,7 @@
 
 typedef struct quantize_options {
     qt_input_options in;
+    qt_text_options text;
     const char *output, *calibration, *scheme, *activations, *weights, *method, *soc;
     uint64_t block, threads;
     double percentile, float_below;
@@ -51,6 +52,10 @@ static const qt_flag flags[] = {
 static const qt_flag data_flags[] = {
     {"calibration", 'c', QT_FILE, "DATA", AT(calibration), NULL,
      "samples: .npz, .npy, folder or input list"},
+    {"text", 0, QT_FILE, "FILE", AT(text.text), NULL, "samples of a language model: this text"},
+    {"tokenizer", 0, QT_FILE, "FILE", AT(text.tokenizer), NULL,
+     "its tokenizer.json (default: beside the model)"},
+    {"rope-theta", 0, QT_NUMBER, "X", AT(text.rope_theta), NULL, "instead of config.json's"},
     {"random", 'r', QT_BOOL, NULL, AT(in.random), NULL, "random samples, to try things out"},
     {"seed", 0, QT_COUNT, "N", AT(in.seed), NULL, "of the random samples"},
     {"cast", 0, QT_BOOL, NULL, AT(in.cast), NULL, "convert samples of another type"},
@@ -112,9 +117,13 @@ static int read_scheme(const quantize_options *o, qz_scheme *s) {
                                        : o->float_below > 0 ? o->float_below
                                                             : 40,
                      .tail = (100 - (o->percentile > 0 ? o->percentile : 99.99)) / 100};
-    if (s->act_bits && !o->calibration && !o->in.random) {
-        qt_error("--calibration DATA is needed: ranges of activations follow from samples "
-                 "(--random to try things out)");
+    if (o->calibration && o->text.text) {
+        qt_error("--calibration and --text exclude each other");
+        return QT_EXIT_USAGE;
+    }
+    if (s->act_bits && !o->calibration && !o->text.text && !o->in.random) {
+        qt_error("--calibration DATA is needed: ranges of activations follow from samples (or "
+                 "--text for a language model, --random to try things out)");
         return QT_EXIT_USAGE;
     }
     if (s->weight_bits == 16 && s->act_bits == 8) {
@@ -377,17 +386,20 @@ static int run(const void *options, const qt_list *args) {
     int code = check_usage(j.opt);
     if (code == QT_EXIT_OK)
         code = read_scheme(j.opt, &j.scheme);
-    bool samples = j.opt->calibration || j.opt->in.random;
+    bool text = j.opt->text.text != NULL, samples = text || j.opt->calibration || j.opt->in.random;
     if (code == QT_EXIT_OK && j.scheme.block && j.scheme.act_bits)
         qt_warn("the HTP has no integer activations with weights in blocks here; it runs "
                 "--scheme w%u --block, or weights per channel",
                 j.scheme.weight_bits);
-    if (code == QT_EXIT_OK && samples && !j.opt->calibration)
+    if (code == QT_EXIT_OK && samples && !text && !j.opt->calibration)
         qt_warn("random samples: the ranges are not those of real data, and neither is the "
                 "result's quality");
     if (code == QT_EXIT_OK)
         code = open_models(&j, args);
-    if (code == QT_EXIT_OK && samples)
+    if (code == QT_EXIT_OK && text)
+        code = qt_samples_of_text(j.models[0].model, j.models[0].path, &j.opt->in, &j.opt->text,
+                                  &j.samples);
+    else if (code == QT_EXIT_OK && samples)
         code = qt_samples_open(j.models[0].model, &j.opt->in, j.opt->calibration, &j.samples);
     if (code == QT_EXIT_OK)
         code = calibrate(&j);

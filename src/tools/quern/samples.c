@@ -117,7 +117,7 @@ static int count_in_file(const qt_samples *s, const char *path, const qt_npz *z,
 }
 
 // The samples of arrays, which now belong to s.
-static int add_arrays(qt_samples *s, const char *path, qt_npz *arrays) {
+int qt_samples_add(qt_samples *s, const char *path, qt_npz *arrays) {
     qt_sample_file *f = calloc(1, sizeof *f);
     size_t n, first, n_ports = s->in.n_ports;
     if (!f) {
@@ -149,7 +149,7 @@ static int failed_input(void) {
 
 static int add_npz(qt_samples *s, const char *path) {
     qt_npz z;
-    return qt_npz_read(path, &z) == QRN_OK ? add_arrays(s, path, &z) : failed_input();
+    return qt_npz_read(path, &z) == QRN_OK ? qt_samples_add(s, path, &z) : failed_input();
 }
 
 static int add_npy(qt_samples *s, const char *path) {
@@ -173,7 +173,7 @@ static int add_npy(qt_samples *s, const char *path) {
     }
     z.names[0] = name;
     z.arrays[0] = a;
-    return add_arrays(s, path, &z);
+    return qt_samples_add(s, path, &z);
 }
 
 // A file that is one sample of a model's only input.
@@ -278,6 +278,15 @@ static int add_data(const ox_model *m, const char *data, qt_samples *s) {
         s->opt.inputs = data;
         code = qt_inputs_open(m, &s->opt, &none, 0, &s->in);
     }
+    return code;
+}
+
+int qt_samples_begin(const ox_model *m, const qt_input_options *opt, qt_samples *out) {
+    static const qt_list none = {0};
+    *out = (qt_samples){.opt = *opt, .cap_sets = 1};
+    out->opt.random = true; // sources come later
+    int code = qt_inputs_open(m, &out->opt, &none, 0, &out->in);
+    out->in.n_sets = 0;
     return code;
 }
 

@@ -24,6 +24,20 @@ typedef struct qt_samples {
 // NULL: random numbers. QT_EXIT_OK or another code after a message.
 int qt_samples_open(const ox_model *m, const qt_input_options *opt, const char *data,
                     qt_samples *out);
+
+// A text for a language model (samples_text.c): windows of its tokens, at most 32. `model` is the
+// path beside which tokenizer.json and config.json lie where they are not given.
+typedef struct qt_text_options {
+    const char *text, *tokenizer;
+    double rope_theta; // 0: config.json says it
+} qt_text_options;
+int qt_samples_of_text(const ox_model *m, const char *model, const qt_input_options *opt,
+                       const qt_text_options *text, qt_samples *out);
+
+// Parts for samples_text.c: without samples; and those of arrays, which are freed or kept.
+int qt_samples_begin(const ox_model *m, const qt_input_options *opt, qt_samples *out);
+int qt_samples_add(qt_samples *s, const char *path, qt_npz *arrays);
+
 void qt_samples_close(qt_samples *s); // a cleared one is fine
 
 #endif
