@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // Tokenizers and chat templates from hostile bytes. An input that begins with '{' is a
-// tokenizer.json: where it is read, texts are encoded with it and decoded again. Anything else is a
-// template: it renders a conversation. Whatever they hold, the result is tokens of the vocabulary,
-// UTF-8, or words that say what is wrong; afterwards no memory is held.
-// The entry points are libFuzzer's; fuzz_main.c runs them without libFuzzer.
+// tokenizer.json, one that begins with "GGUF" a file with a tokenizer inside: where it is read,
+// texts are encoded with it and decoded again. Anything else is a template: it renders a
+// conversation. Whatever they hold, the result is tokens of the vocabulary, UTF-8, or words that
+// say what is wrong; afterwards no memory is held. The entry points are libFuzzer's; fuzz_main.c
+// runs them without libFuzzer.
 #include "fuzz_main.h"
 
 #include "base/mem.h"
+#include "frontend/llm/gguf.h"
 #include "frontend/llm/template.h"
 #include "frontend/llm/tokenizer.h"
 
@@ -55,11 +57,22 @@ static void encode(const ql_tokenizer *t, const char *text, size_t n) {
     ql_bytes_free(&back);
 }
 
+// The tokenizer inside a GGUF file, or of a tokenizer.json.
+static qrn_status open_tokenizer(const char *data, size_t size, ql_tokenizer **out) {
+    if (size < 4 || memcmp(data, "GGUF", 4) != 0)
+        return ql_tokenizer_parse("input", data, size, out);
+    ql_gguf *g = NULL;
+    QRN_TRY(ql_gguf_parse(data, size, "input", &g));
+    qrn_status s = ql_tokenizer_of_gguf(g, out);
+    ql_gguf_close(g);
+    return s;
+}
+
 static void read_tokenizer(const char *data, size_t size) {
     static const char text[] =
         "The 12 capitals, it's <s> \xc3\xa9\xe6\x97\xa5\xf0\x9f\x98\x80\n\n  x";
     ql_tokenizer *t = NULL;
-    qrn_status s = ql_tokenizer_parse("input", data, size, &t);
+    qrn_status s = open_tokenizer(data, size, &t);
     if (s != QRN_OK) {
         rejected(s);
         return;
@@ -96,7 +109,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     memcpy(copy, data, size);
     copy[size] = '\0';
     qrn_message_clear();
-    if (size > 1 && copy[0] == '{' && copy[1] != '{' && copy[1] != '%' && copy[1] != '#') {
+    bool json = size > 1 && copy[0] == '{' && copy[1] != '{' && copy[1] != '%' && copy[1] != '#';
+    if (json || strncmp(copy, "GGUF", 4) == 0) {
         char *exact = malloc(size);
         if (!exact)
             broken("out of memory");

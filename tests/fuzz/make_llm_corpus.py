@@ -8,6 +8,9 @@ import shutil
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "frontend"))
+from gguf_writer import ARRAY, BOOL, F32, I32, STRING, U32, Gguf  # noqa: E402
+
 PATTERN = r"(?i:'s|'t)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+(?!\S)|\s+"
 
 
@@ -55,10 +58,34 @@ def files():
         "model": bpe(["<unk>", "▁", "a", "1"], [], unk_token="<unk>")}
 
 
+def gguf(model, words, kinds, **keys):
+    g = Gguf()
+    g.key("tokenizer.ggml.model", STRING, model)
+    g.key("tokenizer.ggml.tokens", ARRAY, (STRING, words))
+    g.key("tokenizer.ggml.token_type", ARRAY, (I32, kinds))
+    g.key("tokenizer.ggml.bos_token_id", U32, 1)
+    for key, (kind, value) in keys.items():
+        g.key(f"tokenizer.ggml.{key}", kind, value)
+    return g.bytes()
+
+
+def gguf_files():
+    pieces = ["<unk>", "<s>", *[f"<0x{b:02X}>" for b in range(0x61, 0x80)], "▁", "a", "b", "ab",
+              "▁a"]
+    yield "pieces", gguf("llama", pieces, [2, 3] + [6] * 31 + [1] * 5,
+                         scores=(ARRAY, (F32, [-float(i % 7) for i in range(len(pieces))])),
+                         add_space_prefix=(BOOL, True))
+    words = ["<s>", "<m>", *byte_level()[:100], "ab", "abc"]
+    yield "merges", gguf("gpt2", words, [3, 4] + [1] * 102, pre=(STRING, "llama-bpe"),
+                         merges=(ARRAY, (STRING, ["a b", "ab c"])))
+
+
 if __name__ == "__main__":
     to = Path(sys.argv[1])
     to.mkdir(parents=True, exist_ok=True)
     for name, file in files():
         (to / f"{name}.json").write_text(json.dumps(file, ensure_ascii=False))
+    for name, data in gguf_files():
+        (to / f"{name}.gguf").write_bytes(data)
     for template in sorted((Path(__file__).parent.parent / "llm" / "templates").glob("*.jinja")):
         shutil.copy(template, to)
