@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from opencl import needs_gpu
@@ -84,6 +85,25 @@ def test_models_in_every_scheme(tmp_path, model):
 def test_a_decoder_whose_queries_share_keys_is_one_delegate(tmp_path):
     """Two layers of the wheel's Llama: Tile of rank 5, and 16-bit constants up to 0x7fff."""
     lower_and_run(tmp_path, "llama", {"16a8w": 40})
+
+
+@pytest.mark.slow
+def test_the_wheels_llama_script_compiles_and_its_program_runs(tmp_path):
+    """Unchanged, two layers: prefill and decode are one delegate each and share their weights."""
+    python(tmp_path, HERE / "executorch_llama.py", tmp_path, "--model_mode", "hybrid",
+           "--soc_model", "SM8750", timeout=1800)
+    want = np.load(tmp_path / "want.npz")
+    assert list(want["methods"]) == ["kv_forward", "prefill_forward"]
+    assert list(want["delegates"]) == [1, 1] and list(want["operators"]) == [0, 0]
+    program = tmp_path / "out" / "hybrid_llama_qnn.pte"
+    assert program.stat().st_size < 1 << 20  # 0.2 MB of weights, once, and two graphs
+    (tmp_path / "list.txt").write_text(
+        " ".join(f"in{i}.raw" for i in range(int(want["n_inputs"]))) + "\n")
+    run(tmp_path, program, "--method_index=1")
+    got = np.fromfile(tmp_path / "output_0_0.raw", np.uint16).reshape(want["logits"].shape)
+    got = (got - float(want["zero"])) * float(want["scale"])
+    noise = ((got - want["logits"]) ** 2).sum()
+    assert (want["logits"] ** 2).sum() > 10 ** 5 * noise  # 50 dB
 
 
 # dB against the module in eager mode: fp32 rounds at 2^-24, fp16 storage at 2^-11. The client
