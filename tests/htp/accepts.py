@@ -23,11 +23,11 @@ sys.path.insert(0, str(HERE.parent / "op"))
 import qcase as q  # noqa: E402
 
 TABLE = HERE / "accepts.tsv"
-FORMS = {"", "per-channel", "to-rank-0", "large", "reduction=NONE", "reduction=MAX"}
+FORMS = {"", "per-channel", "to-rank-0", "large", "constant", "reduction=NONE", "reduction=MAX"}
 BINARY = {"ADD": 0, "AND": 1, "DIVIDE": 2, "FMOD": 5, "MAXIMUM": 10, "MINIMUM": 11, "MOD": 12,
           "MULTIPLY": 13, "SUBTRACT": 18}
 NEURON = {"ELU": 0, "GELU": 1, "RELU": 4, "RELU_MIN_MAX": 5, "SIGMOID": 6}
-UNARY = {"ABS": 0, "ASIN": 1, "RSQRT": 12, "SQRT": 15}
+UNARY = {"ABS": 0, "ASIN": 1, "EXP": 5, "LOG": 7, "NEG": 8, "RSQRT": 12, "SQRT": 15}
 SAME_SHAPE = {"Relu", "Gelu", "Sigmoid", "Tanh", "ElementWiseAsin", "ElementWiseRsqrt",
               "ElementWiseSquareRoot", "Dequantize", "Quantize", "Convert", "Softmax",
               "ElementWiseNeuron", "ElementWiseUnary", "ReluMinMax"}
@@ -53,7 +53,7 @@ def encoding(dtype, op, i, form):
 
 
 def shapes(op, rank, form):
-    """Of the inputs and the output, and the parameters."""
+    """Of the inputs and the output (several: a tuple), and the parameters."""
     x = [2, 3, 4, 5, 6][5 - rank:] if rank <= 5 else [1] * (rank - 5) + [2, 3, 4, 5, 6]
     if op in SAME_SHAPE:
         return [x], x, {}
@@ -89,6 +89,15 @@ def shapes(op, rank, form):
         return [x], [*x[:-1], 12], {"multiples": ("u32", [1] * (rank - 1) + [2])}
     if op == "Gather":
         return [x, [2]], [2, *x[1:]], {"axis": ("i32", 0)}
+    if op == "Split":
+        return [x], ([*x[:-1], 2], [*x[:-1], 4]), {"axis": ("u32", rank - 1),
+                                                   "split_index": ("u32", [2])}
+    if op == "TopK":
+        return [x], ([*x[:-1], 3],) * 2, {"k": ("u32", 3)}
+    if op == "Squeeze":
+        return [[1, *x[1:]]], x[1:], {}
+    if op == "Pack":
+        return [x, x], [2, *x], {"axis": ("u32", 0)}
     if op == "GatherNd":
         return [x, [3, rank]], [3], {}
     if op == "ScatterElements":
@@ -120,7 +129,8 @@ def tensor(row, name, shape, dtype, i):
     values = np.zeros(shape, np.int64)
     if row["form"] == "large" and weight:
         values[...] = 0x7fff
-    static = weight or i == 2 or row["op"].startswith("Gather") and i == 1
+    static = weight or i == 2 or row["op"].startswith("Gather") and i == 1 or \
+        row["form"] == "constant" and i == 0
     return q.Tensor(name, values, dtype, enc, "static" if static else "input")
 
 
@@ -130,9 +140,11 @@ def add(f, number, row):
     types = {w[0]: w[2] for w in words}
     inputs = [tensor(row, f"x{i}", s, types[f"in[{i}]"], i) for i, s in enumerate(ins)
               if f"in[{i}]" in types]
-    y = tensor(row, "y", out, types["out[0]"], None)
-    y.tol = q.stats()
-    f.add(row["op"], inputs, [y], {**params, **parameters(row["op"], row["form"])},
+    outputs = [tensor(row, f"y{i}", s, types[f"out[{i}]"], None)
+               for i, s in enumerate(out if isinstance(out, tuple) else (out,))]
+    for y in outputs:
+        y.tol = q.stats()
+    f.add(row["op"], inputs, outputs, {**params, **parameters(row["op"], row["form"])},
           name=f"row{number}")
 
 

@@ -146,7 +146,7 @@ static void the_op_table_allows_every_observed_type(void **state) {
     for (size_t k = 0; k < test_htp_observed.n_rows; k++) {
         const qrn_support_row *r = &test_htp_observed.rows[k];
         assert_int_equal(r->answer, QRN_ANSWER_OBSERVED);
-        static const char *const sources[] = {"LiteRT", "test", "sweep", "twin", "inferred"};
+        static const char *const sources[] = {"LiteRT", "test", "sweep", "twin"};
         size_t known = 0, n_sources = sizeof sources / sizeof *sources;
         while (known < n_sources && strcmp(r->note, sources[known]))
             known++;

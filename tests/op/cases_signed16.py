@@ -116,7 +116,8 @@ def reduce_cases(f):
         for shape, axes in (((2, 3, 4, 33), [3]), ((1, 7, 7, 40), [1, 2]),
                             ((2, 2, 3, 2, 9), [1, 4])):
             x = signed(f, "x", shape, offset)
-            for op, compute in (("ReduceMean", np.mean), ("ReduceSum", np.sum)):
+            for op, compute in (("ReduceMean", np.mean), ("ReduceSum", np.sum),
+                                ("ReduceMax", np.max)):
                 y = compute(x.real, axis=tuple(axes), keepdims=True)
                 f.add(op, [x], [q.Tensor("y", y, "sq16")],
                       {"axes": ("u32", axes), "keep_dims": ("b8", 1)},
@@ -144,6 +145,18 @@ def move_cases(f):
         f.add("Pad", [x], [q.Tensor("y", np.pad(x.codes, pads, "reflect"), "sq16", x.enc)],
               {"scheme": ("u32", 2), "pad_amount": ("u32", pads)},
               name=f"Pad_sq16_reflect_{offset}")
+        for shape, axis in (((2, 5, 6, 7), 2), ((70, 8), 0), ((2, 3, 4, 5, 6), 4)):
+            for kind in ("input", "static"):
+                x = signed(f, "x", shape, offset, kind=kind)
+                i = q.Tensor("i", np.array([3, 0, 1, 3]), "i32", kind="static")
+                f.add("Gather", [x, i], [q.Tensor("y", x.codes.take([3, 0, 1, 3], axis), "sq16",
+                                                  x.enc)],
+                      {"axis": ("i32", axis)}, name=f"Gather_sq16_{kind}_{len(shape)}_{offset}")
+            x = signed(f, "x", shape, offset)
+            f.add("Split", [x], [q.Tensor("y", part, "sq16", x.enc)
+                                 for part in np.split(x.codes, [1, 3], axis)],
+                  {"axis": ("u32", axis), "split_index": ("u32", [1, 3])},
+                  name=f"Split_sq16_{len(shape)}_{offset}")
         x = signed(f, "x", (2, 3, 4, 5, 6), offset)
         f.add("Transpose", [x], [q.Tensor("y", x.codes.transpose(4, 0, 2, 1, 3), "sq16", x.enc)],
               {"perm": ("u32", [4, 0, 2, 1, 3])}, name=f"Transpose_sq16_rank5_{offset}")

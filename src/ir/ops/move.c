@@ -73,9 +73,9 @@ const qrn_op_def qrn_ops_move[] = {
     {
         .name = "Gather",
         .category = "gather",
-        INS(REQUIRED("table", 1, MAX, ACT | I32 | I64 | U32 | B8),
+        INS(REQUIRED("table", 1, MAX, ACT16 | I32 | I64 | U32 | B8),
             REQUIRED("indices", 1, MAX, F32 | I32 | U32)),
-        OUTS(REQUIRED("y", 0, MAX, ACT | I32 | I64 | U32 | B8)),
+        OUTS(REQUIRED("y", 0, MAX, ACT16 | I32 | I64 | U32 | B8)),
         PARAMS(SCALAR("axis", I32)),
         .flags = QRN_OP_DYNAMIC,
         .rule = qrn_rule_gather,
@@ -196,8 +196,8 @@ const qrn_op_def qrn_ops_move[] = {
     {
         .name = "Split",
         .category = "rearrange",
-        INS(REQUIRED("x", 1, MAX, ACT | SQ32 | I32)),
-        OUTS(VARIADIC("y", 1, MAX, ACT | SQ32 | I32)),
+        INS(REQUIRED("x", 1, MAX, ACT16 | SQ32 | I32)),
+        OUTS(VARIADIC("y", 1, MAX, ACT16 | SQ32 | I32)),
         PARAMS(SCALAR("axis", U32),
                TENSOR("split_index", U32, 1)),
         .rule = qrn_rule_split,
