@@ -13,8 +13,7 @@ from onnx import TensorProto as T, helper as h
 from harness import FAILURE, OK, USAGE, add_relu, model, ok, ok_json, quern, refuses
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "frontend"))
-from tiny_llama import TinyLlama  # noqa: E402
-
+from gguf_llama import TinyLlama  # noqa: E402
 
 
 def findings(check, env=None, code=OK):

@@ -82,9 +82,10 @@ static qc_graph *new_graph(qc_client *c) {
 qrn_status qc_graph_create(qc_client *c, const char *name, const QnnGraph_Config_t **configs,
                            qc_graph **out) {
     qc_graph *g = new_graph(c);
-    if (!g || !(g->name = qrn_arena_strdup(g->arena, name))) {
+    // The library says what it thinks of a missing name.
+    if (!g || !(g->name = qrn_arena_strdup(g->arena, name ? name : ""))) {
         qc_graph_destroy(g);
-        return qc_no_memory(name);
+        return qc_no_memory(name ? name : "graph");
     }
     qrn_status s =
         qc_check(c, c->qnn.graphCreate(c->context, name, configs, &g->handle), "graphCreate");
