@@ -41,7 +41,9 @@ bool qt_binary_schedule(const QnnSystemContext_GraphInfoV3_t *g, qrn_arena *aren
 // Architecture of the HTP it was made for; 0: none was chosen.
 uint32_t qt_binary_arch(const qt_binary *b);
 
-// quern show FILE; `verify`: with the checksums of weights (show_binary.c).
-int qt_show_binary(const char *path, bool json, bool verify);
+// quern show FILE; `verify`: with the checksums of weights (show_binary.c). PUBLISHED is the JSON
+// of qnn-context-binary-utility (show_published.h).
+typedef enum qt_binary_form { QT_BINARY_TEXT, QT_BINARY_JSON, QT_BINARY_PUBLISHED } qt_binary_form;
+int qt_show_binary(const char *path, qt_binary_form form, bool verify);
 
 #endif

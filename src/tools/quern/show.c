@@ -19,13 +19,15 @@
 typedef struct show_options {
     qt_backend_options backend; // of --compiled
     qt_input_options in;        // only dims
-    bool json, dot, verify, compiled;
+    bool json, dot, verify, compiled, published;
 } show_options;
 
 #define AT(field) offsetof(show_options, field)
 
 static const qt_flag flags[] = {
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
+    {"published", 0, QT_BOOL, NULL, AT(published), NULL,
+     "print a context binary in the JSON of qnn-context-binary-utility"},
     {"dot", 0, QT_BOOL, NULL, AT(dot), NULL, "print the graph for Graphviz"},
     {"compiled", 0, QT_BOOL, NULL, AT(compiled), NULL,
      "print the steps that a backend runs, one a line"},
@@ -341,16 +343,18 @@ static bool find_facts(const ox_model *m, const qt_inputs *in, facts *f) {
 
 static int check_options(const show_options *o, const char *path, bool binary) {
     const qt_backend_options *b = &o->backend;
-    if (binary ? o->dot || o->in.dims.n : o->verify) {
+    if (binary ? o->dot || o->in.dims.n : o->verify || o->published) {
         qt_error("%s: --%s is for %s", path,
-                 !binary  ? "verify"
-                 : o->dot ? "dot"
-                          : "dim",
+                 binary      ? o->dot ? "dot" : "dim"
+                 : o->verify ? "verify"
+                             : "published",
                  binary ? "models" : "context binaries");
         return QT_EXIT_USAGE;
     }
-    if (o->compiled && (o->dot || o->verify)) {
-        qt_error("--%s does not go with --compiled", o->dot ? "dot" : "verify");
+    if (o->compiled && (o->dot || o->verify || o->published)) {
+        qt_error("--%s does not go with --compiled", o->dot      ? "dot"
+                                                     : o->verify ? "verify"
+                                                                 : "published");
         return QT_EXIT_USAGE;
     }
     if (!o->compiled && (b->backend || b->soc || b->threads || b->allow_fp16 || b->log)) {
@@ -361,13 +365,14 @@ static int check_options(const show_options *o, const char *path, bool binary) {
 }
 
 static int show_gguf(const show_options *o, const char *path) {
-    if (o->dot || o->compiled || o->verify || o->in.dims.n) {
+    if (o->dot || o->compiled || o->verify || o->published || o->in.dims.n) {
         qt_error("%s: --%s is not for GGUF files, which have no graph: 'quern import' makes one",
                  path,
-                 o->dot        ? "dot"
-                 : o->compiled ? "compiled"
-                 : o->verify   ? "verify"
-                               : "dim");
+                 o->dot         ? "dot"
+                 : o->compiled  ? "compiled"
+                 : o->verify    ? "verify"
+                 : o->published ? "published"
+                                : "dim");
         return QT_EXIT_USAGE;
     }
     return qt_show_gguf(path, o->json);
@@ -385,7 +390,11 @@ static int run(const void *options, const qt_list *args) {
     if (o.compiled)
         return qt_show_compiled(args->items[0], &o.in, &o.backend, o.json);
     if (binary)
-        return qt_show_binary(args->items[0], o.json, o.verify);
+        return qt_show_binary(args->items[0],
+                              o.published ? QT_BINARY_PUBLISHED
+                              : o.json    ? QT_BINARY_JSON
+                                          : QT_BINARY_TEXT,
+                              o.verify);
     ox_model *m = NULL;
     code = qt_open_model(args->items[0], &m);
     if (code != QT_EXIT_OK)

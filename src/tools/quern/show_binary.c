@@ -9,6 +9,7 @@
 #include "tools/quern/output.h"
 #include "tools/quern/report.h"
 #include "tools/quern/session.h"
+#include "tools/quern/show_published.h"
 
 #include "HTP/QnnHtpCommon.h"
 #include "HTP/QnnHtpSystemContext.h"
@@ -253,13 +254,23 @@ static int verify(const char *path, const qt_binary *b) {
     return code;
 }
 
-int qt_show_binary(const char *path, bool json, bool check) {
+static int show_published(const char *path, const qt_binary *b, bool verified) {
+    (void)path, (void)verified; // the schema has no place for them
+    return qt_print_json(qt_published_json(b->info));
+}
+
+int qt_show_binary(const char *path, qt_binary_form form, bool check) {
+    static int (*const show[])(const char *, const qt_binary *, bool) = {
+        [QT_BINARY_TEXT] = show_text,
+        [QT_BINARY_JSON] = show_json,
+        [QT_BINARY_PUBLISHED] = show_published,
+    };
     qt_binary b = {0};
     int code = qt_binary_open(path, &b);
     if (code == QT_EXIT_OK && check)
         code = verify(path, &b);
     if (code == QT_EXIT_OK)
-        code = (json ? show_json : show_text)(path, &b, check);
+        code = show[form](path, &b, check);
     qt_binary_close(&b);
     return code;
 }
