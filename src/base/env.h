@@ -32,6 +32,9 @@
       "ops that ONNX Runtime shall treat as known, for op packages (docs/onnxruntime.md)")         \
     X(HTP, "QUERN_HTP",                                                                            \
       "comma list; online: prepare as a phone does; restricted: no priority above NORMAL")         \
+    X(HTP_RESTART, "QUERN_HTP_RESTART",                                                            \
+      "number of the call that finds the accelerator crashed, to test how an application "         \
+      "recovers, such as 5 (docs/api-choices.md); 5,fatal: it does not come back")                 \
     X(GPU_LIBOPENCL, "QUERN_GPU_LIBOPENCL",                                                        \
       "further paths of an OpenCL library, separated by colons (docs/gpu.md)")                     \
     X(GPU_DEVICE, "QUERN_GPU_DEVICE",                                                              \

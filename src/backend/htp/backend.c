@@ -47,6 +47,7 @@ static qrn_status backend_create(qrn_api_backend *b) {
         return QRN_FAIL(QRN_E_MEM, "out of memory for a backend");
     qrn_packages_init(&impl->packages, &qrn_host_packages);
     b->impl = impl;
+    qrn_htp_restart_of_environment(b->log);
     return QRN_OK;
 }
 

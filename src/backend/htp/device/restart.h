@@ -20,5 +20,8 @@ qrn_status qrn_htp_cross(const qrn_api_context *c);
 // The n-th crossing from now on finds the accelerator crashed (1: the next one; 0: none). fatal: it
 // does not come back, until this is called again.
 void qrn_htp_restart_at(uint32_t n, bool fatal);
+// The order of QUERN_HTP_RESTART, counted from the library's first backend on; a value that is none
+// is logged for each backend.
+void qrn_htp_restart_of_environment(qrn_api_log *log);
 
 #endif
