@@ -113,7 +113,10 @@ static void get_packed(qrn_in *in, qrn_bin_reading *r, const qrn_bin_graph *g, q
         return;
     if (p->node >= g->n_nodes || t->role != QRN_ROLE_STATIC)
         qrn_in_fail(in, "a packed form of tensor %u for node %u", p->tensor_id, p->node);
-    const qrn_bin_constant *k = qrn_bin_use_constant(in, r, constant);
+    // Matrices of Winograd's method, in files of Quern 0.1, are no constants of the graph.
+    const qrn_bin_constant *k = p->packing == QRN_PACKING_WINOGRAD8
+                                    ? qrn_bin_find_constant(in, r, constant)
+                                    : qrn_bin_use_constant(in, r, constant);
     if (k && k->size_bytes != p->size_bytes)
         qrn_in_fail(in, "a packed form of %zu bytes with data of %llu", p->size_bytes,
                     (unsigned long long)k->size_bytes);

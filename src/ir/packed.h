@@ -18,7 +18,7 @@ typedef enum qrn_packing_id {
     QRN_PACKING_DENSE16_SUMS = 6, // [N] or [runs][N] i64
     QRN_PACKING_DENSE_F16 = 7,    // [group*panels][K][32] fp16
     QRN_PACKING_ROUNDED = 8,      // the tensor's f32 numbers, rounded to fp16
-    QRN_PACKING_WINOGRAD8 = 9,    // [panels][36*Cin/2][32][2] i16: 3x3 weights beside their dense8
+    QRN_PACKING_WINOGRAD8 = 9,    // [panels][36*Cin/2][32][2] i16: beside dense8, in older files
     QRN_PACKING_SCALES = 10,      // [panels][runs][32] f32 or fp16: scales of 4- and 8-bit weights
     QRN_PACKING_OFFSETS = 11,     // [panels][runs][32] i8: offsets of the stored weights
     QRN_PACKING_COUNT

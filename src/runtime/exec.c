@@ -4,7 +4,8 @@
 // pointers to the views of its operands, all made once; a call only sets what changes: application
 // buffers and, for dynamic graphs, shapes.
 // Locks: `idle_lock` guards the list of idle executions; `state_lock` serialises calls of a graph
-// that keeps state. Neither is held while the other is taken.
+// that keeps state; `late_lock` is held while the plan's late constants are made. None is held
+// while another is taken.
 #include "runtime/exec.h"
 
 #include "base/fpenv.h"
@@ -35,7 +36,9 @@ struct qrn_runner {
     char *state;
     uint32_t *first_operand; // [n_steps] position of a step's operands
     uint32_t n_operands;
-    pthread_mutex_t idle_lock, state_lock;
+    pthread_mutex_t idle_lock, state_lock, late_lock;
+    atomic_bool is_whole;      // the late constants are made, and
+    char *late;                // lie here
     _Atomic(execution *) kept; // an idle one, which needs no lock, and
     execution *idle;           // further ones
 };
@@ -76,8 +79,8 @@ qrn_status qrn_runner_create(qrn_plan *plan, qrn_runner **out) {
         first[i + 1] = first[i] + plan->steps[i].n_in + plan->steps[i].n_out;
     *r = (qrn_runner){
         .plan = plan, .state = state, .first_operand = first, .n_operands = first[plan->n_steps]};
-    pthread_mutex_init(&r->idle_lock, NULL);
-    pthread_mutex_init(&r->state_lock, NULL);
+    atomic_init(&r->is_whole, plan->n_late == 0);
+    qrn_runner_after_fork(r); // makes the locks
     *out = r;
     return QRN_OK;
 }
@@ -103,6 +106,8 @@ void qrn_runner_destroy(qrn_runner *r) {
     }
     pthread_mutex_destroy(&r->idle_lock);
     pthread_mutex_destroy(&r->state_lock);
+    pthread_mutex_destroy(&r->late_lock);
+    qrn_free(r->late);
     qrn_plan_destroy(r->plan); // the runner lives in the plan's arena
 }
 
@@ -118,6 +123,7 @@ void qrn_runner_after_fork(qrn_runner *r) {
         return;
     pthread_mutex_init(&r->idle_lock, NULL);
     pthread_mutex_init(&r->state_lock, NULL);
+    pthread_mutex_init(&r->late_lock, NULL);
 }
 
 static execution *new_execution(const qrn_runner *r) {
@@ -271,6 +277,14 @@ static void begin_chain(const qrn_runner *r, const execution *e, uint32_t pc, bo
     }
 }
 
+// The most tasks that a run may cut a step into.
+static uint32_t threads_of(const qrn_plan *p, const qrn_run_options *opt) {
+    uint32_t n = qrn_pool_threads(opt->pool);
+    if (opt->max_threads && n > opt->max_threads)
+        n = opt->max_threads;
+    return n > p->max_tasks ? p->max_tasks : n;
+}
+
 // *n_tasks: how many the step was cut into.
 static qrn_status run_kernel(const qrn_runner *r, execution *e, const qrn_step *s, qrn_view **ops,
                              const qrn_run_options *opt, const chain *c, uint32_t *n_tasks) {
@@ -282,11 +296,7 @@ static qrn_status run_kernel(const qrn_runner *r, execution *e, const qrn_step *
         memset(j.call.scratch, 0, QRN_COUNTER);
     if (s->state_bytes)
         j.call.state = r->state + s->state_offset;
-    uint32_t n_threads = qrn_pool_threads(opt->pool);
-    if (opt->max_threads && n_threads > opt->max_threads)
-        n_threads = opt->max_threads;
-    if (n_threads > r->plan->max_tasks)
-        n_threads = r->plan->max_tasks;
+    uint32_t n_threads = threads_of(r->plan, opt);
     uint32_t n = s->kernel->tasks && n_threads > 1 ? s->kernel->tasks(&j.call, n_threads) : 1;
     *n_tasks = n < 2 ? 1 : n;
     if (n < 2)
@@ -442,7 +452,58 @@ static qrn_status report_io(const qrn_plan *p, const execution *e, qrn_binding *
     return s;
 }
 
+// Late constants, one task for each thread.
+typedef struct making {
+    const qrn_plan *plan;
+    uint32_t n_tasks;
+} making;
+
+static void make_some(void *arg, uint32_t task) {
+    const making *m = arg;
+    for (uint32_t i = task; i < m->plan->n_late; i += m->n_tasks) {
+        const qrn_plan_late *k = &m->plan->late[i];
+        k->pack(k->args, m->plan->values[k->from].view.data, m->plan->values[k->value].view.data);
+    }
+}
+
+static size_t late_room(const qrn_plan *p, uint32_t i) {
+    size_t bytes = p->values[p->late[i].value].size_bytes + QRN_TAIL;
+    return (bytes + QRN_ALIGN - 1) / QRN_ALIGN * QRN_ALIGN;
+}
+
+// Cannot overflow: what was bound fits the memory that a plan may take.
+static qrn_status place_late(qrn_runner *r) {
+    const qrn_plan *p = r->plan;
+    size_t total = 0;
+    for (uint32_t i = 0; i < p->n_late; i++)
+        total += late_room(p, i);
+    char *at = r->late = qrn_alloc(total);
+    if (!at)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for %zu bytes of packed constants", total);
+    for (uint32_t i = 0; i < p->n_late; at += late_room(p, i++))
+        p->values[p->late[i].value].view.data = at;
+    return QRN_OK;
+}
+
+// No execution object exists before it succeeds: their views have the addresses.
+static qrn_status make_late(qrn_runner *r, const qrn_run_options *opt) {
+    pthread_mutex_lock(&r->late_lock);
+    qrn_status s = QRN_OK;
+    if (!atomic_load(&r->is_whole)) {
+        making m = {.plan = r->plan, .n_tasks = threads_of(r->plan, opt)};
+        s = r->late ? QRN_OK : place_late(r);
+        if (s == QRN_OK) {
+            qrn_pool_run(opt->pool, make_some, &m, m.n_tasks);
+            atomic_store(&r->is_whole, true);
+        }
+    }
+    pthread_mutex_unlock(&r->late_lock);
+    return s;
+}
+
 qrn_status qrn_runner_run(qrn_runner *r, qrn_binding *io, const qrn_run_options *opt) {
+    if (!atomic_load(&r->is_whole))
+        QRN_TRY(make_late(r, opt));
     execution *e = take_execution(r);
     if (!e)
         return QRN_FAIL(QRN_E_MEM, "out of memory for an arena of %zu bytes", r->plan->arena_bytes);

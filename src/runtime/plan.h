@@ -23,6 +23,7 @@ typedef struct qrn_value {
     uint8_t storage;      // qrn_storage
     bool dynamic;         // shape may be smaller at execute
     bool conditional;     // written by steps of a branch, which may not run
+    bool host_only;       // a constant that kernels of this machine want, and no graph has
     uint32_t io;          // IO, PART: index into plan->io
     size_t offset;        // ARENA, PART
     uint32_t first, last; // ARENA, with memory of its own: steps of first write and last use
@@ -93,6 +94,14 @@ typedef struct qrn_plan_packing {
     const void **holder; // who else points to that data; set to NULL with it
 } qrn_plan_packing;
 
+// A constant that kernels of this machine want beside those of the graph: made of another one when
+// the plan is first run, in memory of the runner, and never stored.
+typedef struct qrn_plan_late {
+    qrn_pack_fn pack;
+    const void *args;
+    uint32_t from, value; // values of the plan
+} qrn_plan_late;
+
 typedef struct qrn_plan {
     qrn_arena *arena; // owns everything below
     qrn_value *values;
@@ -101,6 +110,8 @@ typedef struct qrn_plan {
     qrn_plan_node *nodes;
     qrn_plan_packing *packings;
     uint32_t n_packings;
+    qrn_plan_late *late;
+    uint32_t n_late;
     uint32_t *parts; // values with QRN_STORE_PART
     uint32_t n_parts;
     uint32_t n_values, n_steps, n_io, n_nodes;

@@ -151,7 +151,7 @@ static bool check_layer(layer *l) {
     int16_t *matrices = malloc((size_t)d[0] * d[1] * d[2] * d[3] * sizeof *matrices);
     assert_true(packed && matrices);
     qrn_dense8_pack(&args.dense, l->weights, l->cout, 1, flip, packed);
-    qrn_winograd8_pack(&args.dense, l->weights, l->cout, 1, flip, matrices);
+    qrn_winograd8_pack(&args.dense, packed, matrices);
     qrn_dense8_sums(&args.dense, l->weights, l->cout, 1, flip, l->sums);
     qrn_view x = view_of(l->x, l->x_signed ? QRN_DTYPE_SQ8 : QRN_DTYPE_UQ8, &l->xq, l->batch, l->h,
                          l->w, l->cin);

@@ -47,7 +47,8 @@ static qrn_status begin(qrn_cpu_binder *b) {
     p->nodes = qrn_arena_alloc(cg->arena, (cg->n_nodes + 1u) * sizeof *p->nodes);
     p->io = qrn_arena_alloc(cg->arena, (cg->n_io + 1u) * sizeof *p->io);
     p->packings = qrn_arena_alloc(cg->arena, (n_packings + 1) * sizeof *p->packings);
-    if (!p->values || !p->steps || !p->nodes || !p->io || !p->packings)
+    p->late = qrn_arena_alloc(cg->arena, (n_gemms + 1u) * sizeof *p->late);
+    if (!p->values || !p->steps || !p->nodes || !p->io || !p->packings || !p->late)
         return qrn_cpu_no_memory(b);
     p->max_tasks = b->opt->n_threads ? b->opt->n_threads : 1;
     p->dynamic = cg->dynamic;
@@ -210,7 +211,7 @@ static void explain(const qrn_cpu_binder *b, const qrn_step *s, const qrn_kcall 
 static qrn_status check_data(const qrn_cpu_binder *b, const qrn_step *s) {
     for (uint32_t i = 0; i < s->n_in; i++) {
         const qrn_value *v = s->in[i] == UINT32_MAX ? NULL : &b->plan->values[s->in[i]];
-        if (v && v->storage == QRN_STORE_CONST && !v->view.data && v->size_bytes)
+        if (v && v->storage == QRN_STORE_CONST && !v->view.data && v->size_bytes && !v->host_only)
             return QRN_FAIL(QRN_E_BINARY, "graph '%s' node '%s': no data for constant '%s'",
                             b->cg->name, b->plan->nodes[s->node].name, v->name);
     }
@@ -259,6 +260,7 @@ qrn_status qrn_bind_cpu(qrn_compiled *cg, const qrn_cpu_options *opt, qrn_plan *
     QRN_TRY(qrn_cpu_tables(&b));
     QRN_TRY(qrn_cpu_pack_described(&b));
     QRN_TRY(choose_kernels(&b));
+    qrn_cpu_drop_late(&b);
     QRN_TRY(qrn_cpu_plan_memory(&b));
     QRN_TRY(qrn_cpu_find_droppable(&b));
     *plan = b.plan;

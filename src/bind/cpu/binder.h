@@ -45,6 +45,12 @@ typedef struct qrn_cpu_packing {
     size_t args_bytes;
 } qrn_cpu_packing;
 qrn_status qrn_cpu_pack(qrn_cpu_binder *b, const qrn_cpu_packing *p, qrn_val *out);
+// pack.c: a constant for kernels of this machine alone, made of plan value `from` by `pack` when
+// the plan is first run. One that lies in a file (of Quern 0.1, which stored them) is used there.
+qrn_status qrn_cpu_pack_late(qrn_cpu_binder *b, const qrn_cpu_packing *p, qrn_val from,
+                             qrn_val *out);
+// quantized_gemm.c: gives up those that no kernel reads, once the kernels are chosen.
+void qrn_cpu_drop_late(qrn_cpu_binder *b);
 // The same where an equal packed form of another tensor, or for another node, is in the plan.
 qrn_status qrn_cpu_share(qrn_cpu_binder *b, const qrn_cpu_packing *p, const qrn_plan_packing *equal,
                          qrn_val *out);

@@ -122,6 +122,24 @@ static qrn_status pack_into(qrn_cpu_binder *b, const qrn_cpu_packing *k, qrn_val
     return QRN_OK;
 }
 
+qrn_status qrn_cpu_pack_late(qrn_cpu_binder *b, const qrn_cpu_packing *k, qrn_val from,
+                             qrn_val *out) {
+    qrn_plan *p = b->plan;
+    const qrn_packed *known = before(b, k);
+    QRN_TRY(new_value(b, k->dtype, k->shape, out));
+    p->values[*out].host_only = true;
+    if (known) {
+        p->values[*out].view.data = (void *)(uintptr_t)known->data;
+        return QRN_OK;
+    }
+    QRN_TRY(qrn_cpu_take(b, p->values[*out].size_bytes));
+    const void *args = qrn_arena_copy(p->arena, k->args, k->args_bytes);
+    if (!args)
+        return qrn_cpu_no_memory(b);
+    p->late[p->n_late++] = (qrn_plan_late){k->pack, args, from, *out}; // bind.c counted
+    return QRN_OK;
+}
+
 qrn_status qrn_cpu_share(qrn_cpu_binder *b, const qrn_cpu_packing *k, const qrn_plan_packing *equal,
                          qrn_val *out) {
     QRN_TRY(new_value(b, k->dtype, k->shape, out));

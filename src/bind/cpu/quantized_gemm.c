@@ -183,28 +183,42 @@ static bool bytes_do(qrn_cpu_binder *b, const weights *t, const qrn_step *s, uin
 }
 
 static void pack_matrices(const void *args, const void *src, void *dst) {
-    const qrn_weights *w = args;
-    qrn_winograd8_pack(&w->dense, src, w->w_depth, w->w_col, is_signed(w->dtype) ? 0 : 0x80, dst);
+    qrn_winograd8_pack(args, src, dst);
 }
 
-// The weights of a 3x3 convolution as matrices of winograd8.h, where that gains and their data is
-// there, or was packed before. Results are the same without them.
+// The packed weights of a 3x3 convolution as matrices of winograd8.h too, where that gains. Results
+// are the same without them.
 static qrn_status pack_for_winograd(qrn_cpu_binder *b, const weights *t, const qrn_step *s,
-                                    const qrn_weights *w, int32_t w_offset, qrn_val *out) {
+                                    const qrn_weights *w, int32_t w_offset, qrn_val packed,
+                                    qrn_val *out) {
     const qrn_view *x = &b->plan->values[s->in[0]].view, *y = &b->plan->values[s->out[0]].view;
     qrn_shape shape = {.rank = 4};
     *out = QRN_VAL_NONE;
-    if (w_offset || w->bits != 8 || !t->is_tensor || !b->opt->winograd ||
-        !qrn_winograd8_fits(&w->dense, x, y))
+    if (w_offset || w->bits != 8 || !b->opt->winograd || !qrn_winograd8_fits(&w->dense, x, y))
         return QRN_OK;
     qrn_winograd8_shape(&w->dense, shape.dims);
     qrn_cpu_packing k = form(t, QRN_PACKING_WINOGRAD8, QRN_DTYPE_I16, &shape);
     k.pack = pack_matrices;
-    k.args = w;
-    k.args_bytes = sizeof *w;
-    if (!qrn_compiled_data(b->cg, t->source) && !qrn_cpu_was_packed(b, &k))
-        return QRN_OK;
-    return qrn_cpu_pack(b, &k, out);
+    k.args = &w->dense;
+    k.args_bytes = sizeof w->dense;
+    return qrn_cpu_pack_late(b, &k, packed, out);
+}
+
+void qrn_cpu_drop_late(qrn_cpu_binder *b) {
+    qrn_plan *p = b->plan;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n_steps; i++) {
+        qrn_step *s = &p->steps[i];
+        if (s->family != &qrn_family_dense8 || s->in[QRN_DENSE8_MATRICES] == QRN_VAL_NONE ||
+            qrn_winograd8_reads(s->kernel))
+            continue;
+        p->values[s->in[QRN_DENSE8_MATRICES]].size_bytes = 0;
+        s->in[QRN_DENSE8_MATRICES] = QRN_VAL_NONE;
+    }
+    for (uint32_t i = 0; i < p->n_late; i++)
+        if (p->values[p->late[i].value].size_bytes)
+            p->late[n++] = p->late[i];
+    p->n_late = n;
 }
 
 static qrn_status become(qrn_cpu_binder *b, qrn_step *s, const qrn_family *f, const void *args,
@@ -239,7 +253,8 @@ qrn_status qrn_cpu_quantized_gemm(qrn_cpu_binder *b, qrn_step *s, const qrn_gemm
         qrn_dense8_args a = {.dense = g->dense};
         a.w_offset = qrn_group_offset(&w->quant, 0) + qrn_weights_shift(&p.weights);
         ins[4] = bias;
-        QRN_TRY(pack_for_winograd(b, &t, s, &p.weights, a.w_offset, &ins[5]));
+        QRN_TRY(
+            pack_for_winograd(b, &t, s, &p.weights, a.w_offset, ins[1], &ins[QRN_DENSE8_MATRICES]));
         return become(b, s, &qrn_family_dense8, &a, ins, 6);
     }
     qrn_dense_planes_args a = {

@@ -56,7 +56,8 @@ qrn_status qrn_htp_measure(const qrn_plan *p, qrn_htp_sizes *sizes) {
     qrn_htp_sizes s = {0};
     QRN_TRY(live_bytes(p, &s.live_bytes));
     for (uint32_t i = 0; i < p->n_values; i++) {
-        if (p->values[i].storage == QRN_STORE_CONST && p->values[i].view.data)
+        if (p->values[i].storage == QRN_STORE_CONST && p->values[i].view.data &&
+            !p->values[i].host_only)
             s.const_bytes += p->values[i].size_bytes;
         else if (p->values[i].storage == QRN_STORE_IO)
             s.io_bytes += p->values[i].size_bytes;

@@ -8,8 +8,7 @@
 //   in[3]  scales   [Cout] f32: scale of the weights of a channel
 //   in[4]  bias     [Cout] i32 in units of scale(x) * scale(w), may be absent
 //   in[5]  matrices (optional) the weights of a 3x3 convolution in the form of winograd8.h, i16;
-//   rows
-//                   that cannot use them read in[1]
+//                   rows that cannot use them read in[1]
 //   out[0] y        conv: [N, So..., Cout]; rows: rows of Cout elements. 8 bits
 // Sums must fit 32 bits (qrn_dense8_fits). Padding is the zero point, which must be a value of the
 // type.
@@ -17,6 +16,8 @@
 #define QRN_KERNELS_GEMM_DENSE8_H
 
 #include "kernels/gemm/dense/dense_plan.h"
+
+#define QRN_DENSE8_MATRICES 5
 
 typedef struct qrn_dense8_args {
     qrn_dense_args dense;

@@ -6,6 +6,7 @@
 #include "kernels/gemm/winograd/winograd8.h"
 
 #include "kernels/gemm/dense/dense8_columns.h"
+#include "kernels/gemm/tiles/gemm_q8.h"
 
 #include <string.h>
 
@@ -36,31 +37,61 @@ void qrn_winograd8_shape(const qrn_dense_args *a, uint32_t dims[4]) {
     dims[3] = QRN_WINOGRAD8_DEPTH;
 }
 
-// Row i of G times three numbers that are `step` apart.
-static int filter_row(int i, const int *g, int step) {
-    static const int rows[QRN_WINOGRAD_WINDOW][3] = {{6, 0, 0}, {-1, -1, -1}, {-1, 1, -1},
-                                                     {1, 2, 4}, {1, -2, 4},   {0, 0, 6}};
-    return rows[i][0] * g[0] + rows[i][1] * g[step] + rows[i][2] * g[2 * step];
+// Columns of a panel, of one tap and channel.
+typedef int16_t columns[QRN_PANEL];
+
+// The stored weights at depth k of a panel of dense8.
+static void read_depth(const int8_t *panel, size_t k, columns w) {
+    const int8_t *at = panel + k / QRN_Q8_DEPTH * QRN_Q8_DEPTH * QRN_PANEL + k % QRN_Q8_DEPTH;
+    for (size_t j = 0; j < QRN_PANEL; j++)
+        w[j] = at[j * QRN_Q8_DEPTH];
 }
 
-void qrn_winograd8_pack(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, size_t w_col,
-                        uint8_t flip, int16_t *packed) {
+// G times (a, b, c): row i of the result at to[i * step].
+static void filter(const columns a, const columns b, const columns c, columns *to, size_t step) {
+    for (size_t j = 0; j < QRN_PANEL; j++) {
+        int16_t even = (int16_t)(a[j] + 4 * c[j]), ends = (int16_t)(a[j] + c[j]);
+        to[0][j] = (int16_t)(6 * a[j]);
+        to[step][j] = (int16_t)(-ends - b[j]);
+        to[2 * step][j] = (int16_t)(b[j] - ends);
+        to[3 * step][j] = (int16_t)(even + 2 * b[j]);
+        to[4 * step][j] = (int16_t)(even - 2 * b[j]);
+        to[5 * step][j] = (int16_t)(6 * c[j]);
+    }
+}
+
+// The matrices of one channel of a panel.
+static void filter_channel(const int8_t *panel, size_t channels, size_t channel,
+                           columns u[QRN_WINOGRAD_PLANES]) {
+    columns g[9], half[QRN_WINOGRAD_WINDOW][3];
+    for (size_t tap = 0; tap < 9; tap++)
+        read_depth(panel, tap * channels + channel, g[tap]);
+    for (size_t k = 0; k < 3; k++)
+        filter(g[k], g[3 + k], g[6 + k], &half[0][k], 3);
+    for (size_t i = 0; i < QRN_WINOGRAD_WINDOW; i++, u += QRN_WINOGRAD_WINDOW)
+        filter(half[i][0], half[i][1], half[i][2], u, 1);
+}
+
+void qrn_winograd8_pack(const qrn_dense_args *a, const int8_t *dense8, int16_t *packed) {
     size_t cin = a->depth / 9, steps = qrn_winograd8_steps(cin), step = QRN_PANEL * 2;
-    memset(packed, 0, qrn_panels(a->cols) * QRN_WINOGRAD_PLANES * steps * step * sizeof *packed);
-    for (size_t c = 0; c < cin; c++)
-        for (size_t j = 0; j < a->cols; j++) {
-            int g[9], half[18];
-            for (size_t tap = 0; tap < 9; tap++)
-                g[tap] = (int8_t)(w[(tap * cin + c) * w_depth + j * w_col] ^ flip);
-            for (int i = 0; i < QRN_WINOGRAD_WINDOW; i++)
-                for (int k = 0; k < 3; k++)
-                    half[i * 3 + k] = filter_row(i, g + k, 3);
-            int16_t *to = packed + (j / QRN_PANEL * QRN_WINOGRAD_PLANES * steps + c / 2) * step +
-                          j % QRN_PANEL * 2 + c % 2;
-            for (int i = 0; i < QRN_WINOGRAD_PLANES; i++, to += steps * step)
-                *to = (int16_t)filter_row(i % QRN_WINOGRAD_WINDOW,
-                                          half + i / QRN_WINOGRAD_WINDOW * 3, 1);
+    columns u[2][QRN_WINOGRAD_PLANES];
+    for (size_t panel = 0; panel < qrn_panels(a->cols); panel++) {
+        for (size_t s = 0; s < steps; s++) {
+            filter_channel(dense8, cin, 2 * s, u[0]);
+            if (2 * s + 1 < cin)
+                filter_channel(dense8, cin, 2 * s + 1, u[1]);
+            else
+                memset(u[1], 0, sizeof u[1]);
+            int16_t *to = packed + s * step;
+            for (size_t p = 0; p < QRN_WINOGRAD_PLANES; p++, to += steps * step)
+                for (size_t j = 0; j < QRN_PANEL; j++) {
+                    to[2 * j] = u[0][p][j];
+                    to[2 * j + 1] = u[1][p][j];
+                }
         }
+        dense8 += qrn_q8_steps(a->depth) * QRN_PANEL * QRN_Q8_DEPTH;
+        packed += QRN_WINOGRAD_PLANES * steps * step;
+    }
 }
 
 // What a call is about.
@@ -169,7 +200,7 @@ static void transform_output_lines(const job *j, size_t image, size_t first, siz
 
 // The 36 GEMMs of one panel.
 static void multiply(const job *j, size_t panel, size_t n_tiles) {
-    const int16_t *all = j->call->in[5]->data;
+    const int16_t *all = j->call->in[QRN_DENSE8_MATRICES]->data;
     size_t size = j->steps * QRN_PANEL * QRN_WINOGRAD8_DEPTH;
     qrn_winograd8_gemm t = {.a = j->v,
                             .a_row = j->row,
@@ -201,7 +232,11 @@ static void run_block(const job *j, size_t image, size_t first, size_t lines) {
                (image * oh + (end < oh ? end : oh)) * ow * cout);
 }
 
-bool qrn_winograd8_works(const qrn_kcall *k) { return k->n_in > 5 && k->in[5]; }
+bool qrn_winograd8_works(const qrn_kcall *k) {
+    return k->n_in > QRN_DENSE8_MATRICES && k->in[QRN_DENSE8_MATRICES];
+}
+
+bool qrn_winograd8_reads(const qrn_kernel *row) { return row->works == qrn_winograd8_works; }
 
 qrn_status qrn_winograd8_run(const qrn_kcall *k, const qrn_winograd8_kernel *kernel) {
     job j = job_of(k, kernel);

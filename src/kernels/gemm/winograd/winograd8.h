@@ -34,11 +34,10 @@ static inline size_t qrn_winograd8_steps(size_t channels) {
 }
 
 // The matrices U, [panels, 36*steps, 32, 2] i16: for each panel of 32 output channels 36 matrices
-// of steps of two input channels; what lies beyond the channels is zero. Weight (tap, ci, co) lies
-// at (tap * channels + ci) * w_depth + co * w_col; flip: 0x80 for unsigned values, else 0.
+// of steps of two input channels; what lies beyond the channels is zero. They are made of packed
+// weights (dense8.h, in[1]).
 void qrn_winograd8_shape(const qrn_dense_args *a, uint32_t dims[4]);
-void qrn_winograd8_pack(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, size_t w_col,
-                        uint8_t flip, int16_t *packed);
+void qrn_winograd8_pack(const qrn_dense_args *a, const int8_t *dense8, int16_t *packed);
 
 // One tile of input.
 typedef struct qrn_winograd8_input {
@@ -83,6 +82,7 @@ extern const qrn_winograd8_kernel qrn_winograd8_avx512vnni;
 
 // What a row of the dense8 family does with such a kernel; in[5] holds the matrices.
 bool qrn_winograd8_works(const qrn_kcall *k);
+bool qrn_winograd8_reads(const qrn_kernel *row); // does a row of that family read them?
 qrn_status qrn_winograd8_run(const qrn_kcall *k, const qrn_winograd8_kernel *kernel);
 uint32_t qrn_winograd8_tasks(const qrn_kcall *k, uint32_t n_threads);
 size_t qrn_winograd8_scratch(const qrn_kcall *k);
