@@ -72,8 +72,55 @@ def test_values_that_two_graphs_make_do_not_fit_one_model(tmp_path):
     nets = [add_relu(tmp_path / f"n{i}.onnx") for i in range(2)]
     both = compile_(tmp_path / "both.bin", *nets)
     refuses(REFUSED, "wrap", both, "-o", tmp_path / "c.onnx",
-            says="several graphs have a value 'y'")
+            says=["several graphs have a value 'y'", "--each"])
     assert not (tmp_path / "c.onnx").exists()
+
+
+@pytest.mark.parametrize("embed", [False, True])
+def test_each_graph_becomes_a_model_of_its_own(tmp_path, embed):
+    """Values of one name are no hindrance; every model runs and is as its network."""
+    biases = [(10, 20, -30), (-1, 2, 5)]
+    nets = [add_relu(tmp_path / f"n{i}.onnx", bias=b) for i, b in enumerate(biases)]
+    both = compile_(tmp_path / "both.bin", *nets)
+    flags = ["--embed"] if embed else []
+    said = ok("wrap", both, "-o", tmp_path / "c.onnx", "--each", *flags).stdout
+    assert sorted(p.name for p in tmp_path.glob("c.*")) == ["c.n0.onnx", "c.n1.onnx"]
+    np.save(tmp_path / "x.npy", np.ones((2, 3), np.float32))
+    for i, bias in enumerate(biases):
+        m = onnx.load(tmp_path / f"c.n{i}.onnx")
+        onnx.checker.check_model(m)
+        (node,) = m.graph.node
+        a = attributes(node)
+        assert f"graph n{i}  1 inputs" in said and node.name == m.graph.name == f"n{i}"
+        assert a["main_context"] == 1 and a["partition_name"] == f"n{i}".encode()
+        assert a["ep_cache_context"] == (both.read_bytes() if embed else b"both.bin")
+        (got,) = run_outputs(tmp_path / f"out{i}", tmp_path / f"c.n{i}.onnx", tmp_path / "x.npy")
+        want = np.maximum(1 + np.float32([bias, bias]), 0)
+        np.testing.assert_array_equal(np.frombuffer(got, np.float32).reshape(2, 3), want)
+
+
+def test_one_graph_of_several(tmp_path):
+    both = compile_(tmp_path / "both.bin", *(add_relu(tmp_path / f"n{i}.onnx") for i in range(2)))
+    ok("wrap", both, "-o", tmp_path / "c.onnx", "--graph", "n1")
+    (node,) = onnx.load(tmp_path / "c.onnx").graph.node
+    assert node.name == "n1" and attributes(node)["main_context"] == 1
+    refuses(USAGE, "wrap", both, "-o", tmp_path / "d.onnx", "--graph", "no",
+            says="no graph 'no'; there are n0, n1")
+    refuses(USAGE, "wrap", both, "-o", tmp_path / "d.onnx", "--graph", "n0", "--each",
+            says="exclude each other")
+    assert not (tmp_path / "d.onnx").exists()
+
+
+def test_names_of_graphs_become_names_of_files(tmp_path):
+    names = ["a/b", "a b"]
+    nets = [add_relu(tmp_path / f"n{i}.onnx") for i in range(2)]
+    flags = [f for n in names for f in ("--graph-name", n)]
+    both = tmp_path / "both.bin"
+    ok("compile", *nets, "-o", both, "--soc", "SM8650", *flags)
+    refuses(REFUSED, "wrap", both, "-o", tmp_path / "c.onnx", "--each",
+            says=["'a/b' and 'a b'", "c.a_b.onnx", "--graph"])
+    assert not list(tmp_path.glob("c.*"))
+    ok("wrap", both, "-o", tmp_path / "c.onnx", "--graph", "a b")
 
 
 def test_what_is_missing_is_said(tmp_path, binary):

@@ -8,13 +8,14 @@
 
 #include "frontend/onnx/writer/context_model.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct wrap_options {
-    const char *output, *provider;
-    bool embed;
+    const char *output, *provider, *graph;
+    bool embed, each;
 } wrap_options;
 
 #define AT(field) offsetof(wrap_options, field)
@@ -23,6 +24,9 @@ static const qt_flag flags[] = {
     {"output", 'o', QT_FILE, "FILE", AT(output), NULL, "the model to write"},
     {"embed", 0, QT_BOOL, NULL, AT(embed), NULL,
      "put the binary into the model, not its name (the model then needs no other file)"},
+    {"each", 0, QT_BOOL, NULL, AT(each), NULL,
+     "a model for each graph: FILE with the graph's name before its ending"},
+    {"graph", 'g', QT_TEXT, "NAME", AT(graph), NULL, "a model for this graph alone"},
     {"provider", 0, QT_TEXT, "NAME", AT(provider), NULL,
      "that the nodes name as their source (default: Qnn, which every provider supports)"},
     {0},
@@ -51,50 +55,134 @@ static int check_folders(const char *binary, const char *output) {
     return QT_EXIT_USAGE;
 }
 
-static int write_model(const wrap_options *o, const char *path, const qt_binary *b) {
-    const char *slash = strrchr(path, '/');
+// One model: of a graph, or of all when it is NULL. path NULL: only to see whether it can be made.
+static int write_model(const wrap_options *o, const char *binary, const qt_binary *b,
+                       const char *graph, const char *path) {
+    const char *slash = strrchr(binary, '/');
     ox_writer w = {0};
     const ox_context_source source = {.info = b->info,
-                                      .file = o->embed ? NULL
-                                              : slash  ? slash + 1
-                                                       : path,
+                                      .file = o->embed && path ? NULL
+                                              : slash          ? slash + 1
+                                                               : binary,
                                       .bytes = b->bytes,
                                       .n_bytes = b->n_bytes,
-                                      .provider = o->provider ? o->provider : "Qnn"};
+                                      .provider = o->provider ? o->provider : "Qnn",
+                                      .graph = graph};
     int code = QT_EXIT_OK;
-    if (ox_context_model(&source, &w) != QRN_OK) {
-        qt_error("%s: %s", path, qrn_message());
+    qrn_status made = ox_context_model(&source, &w);
+    if (made != QRN_OK) {
+        qt_error("%s: %s%s", binary, qrn_message(), made == QRN_E_INCONSISTENT ? " (--each)" : "");
         code = QT_EXIT_REFUSED;
     }
     const qt_part whole = {w.data, w.n};
-    if (code == QT_EXIT_OK && !qt_write_file(o->output, &whole, 1))
+    if (code == QT_EXIT_OK && path && !qt_write_file(path, &whole, 1))
         code = QT_EXIT_FAILURE;
     ox_writer_free(&w);
     return code;
 }
 
-static int run(const void *options, const qt_list *args) {
-    const wrap_options *o = options;
-    const char *path = args->items[0];
-    qt_binary b = {0};
+static void print_graph(const QnnSystemContext_GraphInfoV3_t *g) {
+    qt_print("  graph %s  %u inputs, %u outputs\n", g->graphName, g->numGraphInputs,
+             g->numGraphOutputs);
+}
+
+static int write_one(const wrap_options *o, const char *path, const qt_binary *b) {
+    int code = write_model(o, path, b, o->graph, o->output);
+    if (code != QT_EXIT_OK)
+        return code;
+    qt_print("%s%s%s\n", qt_style_on(QT_BOLD), o->output, qt_style_off());
+    for (uint32_t i = 0; i < b->info->numGraphs; i++) {
+        const QnnSystemContext_GraphInfoV3_t *g = &b->info->graphs[i].graphInfoV3;
+        if (!o->graph || strcmp(o->graph, g->graphName) == 0)
+            print_graph(g);
+    }
+    return QT_EXIT_OK;
+}
+
+// net.onnx of graph "a/b": net.a_b.onnx, from malloc; NULL: out of memory.
+static char *path_of(const char *output, const char *graph) {
+    const char *slash = strrchr(output, '/'), *dot = strrchr(output, '.');
+    size_t stem = dot && (!slash || dot > slash + 1) ? (size_t)(dot - output) : strlen(output);
+    size_t n = strlen(graph);
+    char *path = malloc(strlen(output) + n + 2);
+    if (!path)
+        return NULL;
+    memcpy(path, output, stem);
+    path[stem] = '.';
+    for (size_t i = 0; i < n; i++)
+        path[stem + 1 + i] =
+            isalnum((unsigned char)graph[i]) || strchr("-_.", graph[i]) ? graph[i] : '_';
+    strcpy(path + stem + 1 + n, output + stem);
+    return path;
+}
+
+// The files of all graphs, from malloc; names that differ in other characters alone do not do.
+static int name_files(const wrap_options *o, const char *path, const qt_binary *b, char **files) {
+    for (uint32_t i = 0; i < b->info->numGraphs; i++) {
+        const char *name = b->info->graphs[i].graphInfoV3.graphName;
+        files[i] = path_of(o->output, name);
+        if (!files[i]) {
+            qt_error("out of memory");
+            return QT_EXIT_FAILURE;
+        }
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(files[k], files[i]) == 0) {
+                qt_error("%s: graphs '%s' and '%s' would both be in %s; wrap them one by one with "
+                         "--graph",
+                         path, b->info->graphs[k].graphInfoV3.graphName, name, files[i]);
+                return QT_EXIT_REFUSED;
+            }
+    }
+    return QT_EXIT_OK;
+}
+
+// All can be made before the first is written.
+static int write_each(const wrap_options *o, const char *path, const qt_binary *b) {
+    uint32_t n = b->info->numGraphs;
+    char **files = calloc(n, sizeof *files);
+    int code = files ? name_files(o, path, b, files) : QT_EXIT_FAILURE;
+    for (uint32_t i = 0; i < n && code == QT_EXIT_OK; i++)
+        code = write_model(o, path, b, b->info->graphs[i].graphInfoV3.graphName, NULL);
+    for (uint32_t i = 0; i < n && code == QT_EXIT_OK; i++) {
+        const QnnSystemContext_GraphInfoV3_t *g = &b->info->graphs[i].graphInfoV3;
+        code = write_model(o, path, b, g->graphName, files[i]);
+        if (code == QT_EXIT_OK) {
+            qt_print("%s%s%s\n", qt_style_on(QT_BOLD), files[i], qt_style_off());
+            print_graph(g);
+        }
+    }
+    for (uint32_t i = 0; files && i < n; i++)
+        free(files[i]);
+    free(files);
+    return code;
+}
+
+static int check_options(const wrap_options *o, const char *path) {
     if (!o->output) {
         qt_error("--output is needed: the model to write");
         return QT_EXIT_USAGE;
     }
-    int code = o->embed ? QT_EXIT_OK : check_folders(path, o->output);
+    if (o->each && o->graph) {
+        qt_error("--each and --graph exclude each other");
+        return QT_EXIT_USAGE;
+    }
+    return o->embed ? QT_EXIT_OK : check_folders(path, o->output);
+}
+
+static int run(const void *options, const qt_list *args) {
+    const wrap_options *o = options;
+    const char *path = args->items[0];
+    const QnnSystemContext_GraphInfoV3_t *found;
+    qt_binary b = {0};
+    int code = check_options(o, path);
     if (code == QT_EXIT_OK)
         code = qt_binary_open(path, &b);
+    if (code == QT_EXIT_OK && o->graph)
+        code = qt_binary_graph(&b, path, o->graph, &found);
     if (code == QT_EXIT_OK)
-        code = write_model(o, path, &b);
-    if (code == QT_EXIT_OK) {
-        qt_print("%s%s%s\n", qt_style_on(QT_BOLD), o->output, qt_style_off());
-        for (uint32_t i = 0; i < b.info->numGraphs; i++) {
-            const QnnSystemContext_GraphInfoV3_t *g = &b.info->graphs[i].graphInfoV3;
-            qt_print("  graph %s  %u inputs, %u outputs\n", g->graphName, g->numGraphInputs,
-                     g->numGraphOutputs);
-        }
+        code = (o->each ? write_each : write_one)(o, path, &b);
+    if (code == QT_EXIT_OK)
         code = qt_close_stdout();
-    }
     qt_binary_close(&b);
     return code;
 }
@@ -109,12 +197,16 @@ const qt_command qt_wrap = {
              "Runtime runs it with Quern's execution provider or another one for QNN.\n"
              "Inputs and outputs have the names and types of the graphs: where a graph has "
              "quantized values, so does the model. The model names the binary, which has to lie "
-             "beside it, or holds it.",
+             "beside it, or holds it.\n"
+             "A model has each of its values once, so that graphs with outputs of one name (those "
+             "of language models, for several lengths of input) need models of their own: --each "
+             "or --graph.",
     .groups = {{"options", flags}},
     .examples = {{"quern compile net.onnx -o net.bin --soc SM8650 && quern wrap net.bin -o "
                   "net_ctx.onnx",
                   "From a model to one that starts at once."},
-                 {"quern wrap net.bin -o net_ctx.onnx --embed", "In one file."}},
+                 {"quern wrap net.bin -o net_ctx.onnx --embed", "In one file."},
+                 {"quern wrap llm.bin -o llm.onnx --each", "llm.prefill.onnx, llm.decode.onnx."}},
     .options_size = sizeof(wrap_options),
     .run = run,
 };

@@ -75,8 +75,8 @@ static qrn_status put_ports(ox_writer *graph, ox_writer *node, const Qnn_Tensor_
                      memcmp(twin->dimensions, t->dimensions, t->rank * sizeof *t->dimensions) == 0);
         if (twin && !same)
             return QRN_FAIL(QRN_E_INCONSISTENT,
-                            "several graphs have a value '%s', which a model can have once; wrap "
-                            "a binary of one graph",
+                            "several graphs have a value '%s', which a model can have once; make "
+                            "one model for each graph",
                             t->name);
         if (twin)
             continue;
@@ -88,19 +88,27 @@ static qrn_status put_ports(ox_writer *graph, ox_writer *node, const Qnn_Tensor_
 }
 
 static qrn_status put_graphs(ox_writer *graph, const ox_context_source *from, qrn_strmap *made) {
+    const char *first = NULL;
     for (uint32_t i = 0; i < from->info->numGraphs; i++) {
         const QnnSystemContext_GraphInfoV3_t *g = &from->info->graphs[i].graphInfoV3;
         ox_writer node = {0};
+        if (from->graph && strcmp(from->graph, g->graphName) != 0)
+            continue;
+        first = first ? first : g->graphName;
         qrn_status s = put_ports(graph, &node, g->graphInputs, g->numGraphInputs, false, made);
         if (s == QRN_OK)
             s = put_ports(graph, &node, g->graphOutputs, g->numGraphOutputs, true, made);
         ox_put_text(&node, PB_NODE_NAME, g->graphName);
         ox_put_text(&node, PB_NODE_OP_TYPE, "EPContext");
         ox_put_text(&node, PB_NODE_DOMAIN, "com.microsoft");
-        put_attributes(&node, from, g->graphName, i == 0);
+        put_attributes(&node, from, g->graphName, first == g->graphName);
         ox_put_message(graph, PB_GRAPH_NODE, &node);
         QRN_TRY(s);
     }
+    if (!first)
+        return QRN_FAIL(QRN_E_BINARY, "the binary has no graph%s%s", from->graph ? " " : "",
+                        from->graph ? from->graph : "");
+    ox_put_text(graph, PB_GRAPH_NAME, first);
     return QRN_OK;
 }
 
@@ -111,11 +119,8 @@ qrn_status ox_context_model(const ox_context_source *from, ox_writer *out) {
         return QRN_FAIL(QRN_E_UNSUPPORTED,
                         "a binary of %zu bytes does not fit into a model; leave it beside",
                         from->n_bytes);
-    if (from->info->numGraphs == 0)
-        return QRN_FAIL(QRN_E_BINARY, "the binary has no graph");
     qrn_status s = put_graphs(&graph, from, &made);
     qrn_strmap_clear(&made);
-    ox_put_text(&graph, PB_GRAPH_NAME, from->info->graphs[0].graphInfoV3.graphName);
     ox_put_head(out, IR_VERSION);
     ox_put_message(out, PB_MODEL_GRAPH, &graph);
     ox_put_opset(out, "", OPSET);

@@ -16,6 +16,7 @@ typedef struct ox_context_source {
     const void *bytes;
     size_t n_bytes;
     const char *provider; // for which the nodes are ("source")
+    const char *graph;    // the only one to be in the model; NULL: all
 } ox_context_source;
 
 // Inputs and outputs are the graphs' own, stored values where they are quantized. Fails where
