@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
 # The folder shape that QNN clients and their build scripts expect behind QNN_SDK_ROOT: libraries
-# and programs under the name of the target, sdk.yaml, envsetup.sh. Links into what is installed
-# anyway, relative, so that the tree can be moved.
+# and programs under the name of the target, sdk.yaml, envsetup.sh, QNN_README.txt, docs, examples.
+# Links into what is installed anyway, relative, so that the tree can be moved.
 if(QUERN_ARCH STREQUAL "x86_64")
     set(QUERN_SDK_TARGETS x86_64-linux-clang)
 else()
@@ -37,6 +37,18 @@ configure_file(cmake/sdk.yaml.in "${CMAKE_BINARY_DIR}/sdk.yaml" @ONLY)
 configure_file(cmake/envsetup.sh.in "${CMAKE_BINARY_DIR}/envsetup.sh" @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/sdk.yaml" DESTINATION .)
 install(FILES "${CMAKE_BINARY_DIR}/envsetup.sh" DESTINATION bin)
+
+# QNN_README.txt, docs and examples, as readers of a SDK expect them.
+configure_file(cmake/QNN_README.txt.in "${CMAKE_BINARY_DIR}/QNN_README.txt" @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/QNN_README.txt" DESTINATION .)
+install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}" FILES_MATCHING PATTERN "*.md")
+install(FILES examples/hello_qnn.c DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples")
+install(DIRECTORY examples/op_package examples/gpu_op_package examples/digits
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}/examples")
+install(CODE "
+    set(dir \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+    file(CREATE_LINK \"${CMAKE_INSTALL_DOCDIR}\" \"\${dir}/docs\" SYMBOLIC)
+    file(CREATE_LINK \"${CMAKE_INSTALL_DOCDIR}/examples\" \"\${dir}/examples\" SYMBOLIC)")
 
 # lib/python: the package `quern` as it is imported from there, with links to what lies around it,
 # and the stand-in for onnxruntime_qnn in a folder of its own, which nobody gets without asking.

@@ -34,6 +34,14 @@ if [ -x "$scratch/moved/bin/quern" ]; then
         for library in libQnnCpu.so libQnnGpu.so libQnnHtp.so libQnnSystem.so; do
             [ -e "$LD_LIBRARY_PATH/$library" ]
         done
+        cd "$QNN_SDK_ROOT"
+        grep -q 'in the shape of a QNN SDK (API of SDK [0-9]*\.[0-9]*\.[0-9]*)$' QNN_README.txt
+        for page in $(grep -o '[a-z-]*\.md' QNN_README.txt); do
+            [ -s "docs/$page" ]
+        done
+        [ -s docs/LICENSE ] && [ -s examples/digits/digits.onnx ]
+        "$cc" -Iinclude/QNN examples/hello_qnn.c -o "$scratch/hello_qnn" -ldl
+        "$scratch/hello_qnn" "$LD_LIBRARY_PATH/libQnnCpu.so" >/dev/null
         grep -q '^version: [0-9]*\.[0-9]*\.[0-9]*$' "$QNN_SDK_ROOT/sdk.yaml"
         quern doctor | grep -F "ok       SDK folder       $scratch/moved (QNN_SDK_ROOT)"
     )
