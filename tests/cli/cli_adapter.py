@@ -149,7 +149,79 @@ def test_8_bit_weights_keep_their_encoding(tmp_path):
         assert np.abs(got - want).max() <= 1.01 / 16 and np.mean(got == want) > 0.9
 
 
+def safetensors(path, header, data=b""):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+    return path
+
+
+def tensors(path, arrays, dtype="F32"):
+    """As the format's own writer does; BF16: the upper half of every number."""
+    header, data = {"__metadata__": {"format": "pt"}}, b""
+    for name, a in arrays.items():
+        raw = np.ascontiguousarray(a, "<f4")
+        raw = raw.view("<u4") >> 16 if dtype == "BF16" else raw
+        raw = raw.astype("<u2" if dtype == "BF16" else "<f4").tobytes()
+        header[name] = {"dtype": dtype, "shape": list(a.shape),
+                        "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    return safetensors(path, header, data)
+
+
+def test_values_come_from_safetensors_too(llama, tmp_path):
+    """The file is the one of the .npz; numbers of bfloat16 are those numbers."""
+    nets = [llama / "prefill.onnx", llama / "decode.onnx"]
+    math = tensors(tmp_path / "math.safetensors", tiny.adapter(1))
+    short = {n: (np.ascontiguousarray(a, np.float32).view(np.uint32) & 0xffff0000).view(np.float32)
+             for n, a in tiny.adapter(1).items()}
+    np.savez(tmp_path / "short.npz", **short)
+    half = tensors(tmp_path / "half.safetensors", short, "BF16")
+    ok("compile", *nets, "-o", tmp_path / "llama.bin", *SOC, "-u", "lora_*", "-a", math, "-a",
+       half, "-a", tmp_path / "short.npz")
+    files = {n: (tmp_path / f"llama{n}.bin").read_bytes() for n in ("", ".math", ".half", ".short")}
+    assert files[""] == (llama / "llama.bin").read_bytes()  # so that its adapters serve this one
+    assert files[".math"] == (llama / "llama.math.bin").read_bytes()
+    assert files[".half"] == files[".short"] != files[".math"]
+
+
 # --- refusals
+
+@pytest.mark.parametrize("header, data, says", [
+    (b"", b"", "header"),
+    (b"[1]", b"", "the header is no object"),
+    (b"{", b"", "header"),
+    (b'{"w": 1}', b"", "tensor 'w': its entry"),
+    (b'{"w": {}, "w": {}}', b"", "duplicate"),
+    ({"w": {"dtype": "F8_E4M3", "shape": [], "data_offsets": [0, 1]}}, b"0", "dtype 'F8_E4M3'"),
+    ({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}, b"1234", "outside of the file"),
+    ({"w": {"dtype": "F32", "shape": [2], "data_offsets": [8, 0]}}, b"x" * 8, "outside"),
+    ({"w": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}}, b"x" * 8, "another size"),
+    ({"w": {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]}}, b"x" * 8, "no whole number"),
+    ({"w": {"dtype": "F32", "shape": [1.5], "data_offsets": [0, 8]}}, b"x" * 8, "no whole number"),
+    ({"w": {"dtype": "F32", "shape": [1] * 9, "data_offsets": [0, 4]}}, b"x" * 4, "at most 8"),
+    ({"w": {"dtype": "F32", "shape": [1 << 40, 1 << 40], "data_offsets": [0, 4]}}, b"x" * 4,
+     "too large"),
+    ({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0]}}, b"x" * 4, "data_offsets"),
+])
+def test_damaged_safetensors_are_refused(tmp_path, header, data, says):
+    net = model(tmp_path / "a.onnx", [h.make_node("MatMul", ["x", "w"], ["y"])],
+                {"x": (T.FLOAT, [2, 2])}, {"y": (T.FLOAT, [2, 1])},
+                {"w": np.ones((2, 1), np.float32)})
+    bad = safetensors(tmp_path / "bad.safetensors", header, data)
+    refuses(INPUT, "compile", net, "-o", tmp_path / "a.bin", *SOC, "-u", "w", "-a", bad,
+            says=["bad.safetensors", says])
+    assert not (tmp_path / "a.bad.bin").exists()
+
+
+def test_cut_safetensors_are_refused(tmp_path):
+    net = model(tmp_path / "a.onnx", [h.make_node("MatMul", ["x", "w"], ["y"])],
+                {"x": (T.FLOAT, [2, 2])}, {"y": (T.FLOAT, [2, 1])},
+                {"w": np.ones((2, 1), np.float32)})
+    whole = tensors(tmp_path / "w.safetensors", {"w": np.ones((2, 1))}).read_bytes()
+    for n in (0, 7, 8, 40, len(whole) - 1):
+        (tmp_path / "cut.safetensors").write_bytes(whole[:n])
+        refuses(INPUT, "compile", net, "-o", tmp_path / "a.bin", *SOC, "-u", "w", "-a",
+                tmp_path / "cut.safetensors", says="cut.safetensors")
 
 def test_an_adapter_of_another_base_is_refused_in_words(llama, tmp_path):
     w = tiny.weights()

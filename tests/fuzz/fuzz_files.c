@@ -66,7 +66,7 @@ static bool read_npy(const given *g) {
 
 static bool read_npz(const given *g) {
     qt_npz z;
-    if (qt_npz_read(g->path, &z) != QRN_OK)
+    if (qt_arrays_read(g->path, &z) != QRN_OK) // by the ending
         return false;
     for (size_t i = 0; i < z.n; i++) {
         visit(z.names[i], strlen(z.names[i]));
@@ -222,7 +222,7 @@ static struct {
     {"labels", "txt", read_labels, true, 0, 0},    {"json", "json", read_json, true, 0, 0},
     {"socs", "txt", read_socs, false, 0, 0},       {"dump", "json", read_dump, false, 0, 0},
     {"profile", "log", read_profile, false, 0, 0}, {"list", "txt", read_list, false, 0, 0},
-    {"lines", "txt", read_lines, false, 0, 0},
+    {"lines", "txt", read_lines, false, 0, 0},     {"tensors", "safetensors", read_npz, true, 0, 0},
 };
 enum { N_READERS = sizeof readers / sizeof readers[0] };
 

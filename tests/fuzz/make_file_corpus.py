@@ -4,6 +4,7 @@
 Small good files of every kind. $QUERN_BIN and $QUERN_LIB_DIR make those that Quern itself writes.
 """
 import io
+import json
 import os
 import subprocess
 import sys
@@ -32,6 +33,12 @@ def arrays():
         to = io.BytesIO()
         save(to, a=np.arange(6.0).reshape(2, 3), b=np.ones((0, 2), np.int32))
         yield "npz", str(i), to.getvalue()
+    header = json.dumps({"__metadata__": {"format": "pt"},
+                         "a": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]},
+                         "b.c": {"dtype": "BF16", "shape": [1, 2], "data_offsets": [24, 28]},
+                         "none": {"dtype": "I64", "shape": [0, 2], "data_offsets": [28, 28]}})
+    yield "tensors", "plain", (len(header).to_bytes(8, "little") + header.encode()
+                               + np.arange(6, dtype="<f4").tobytes() + b"\x80\x3f\0\xc0")
 
 
 def pictures():

@@ -139,9 +139,9 @@ static int check_used(const writing *w) {
 }
 
 int qt_adapter_write(qc_client *c, const ox_result *const *graphs, size_t n_graphs,
-                     const char *npz_path, const char *out_path) {
-    writing w = {.client = c, .path = npz_path};
-    if (qt_npz_read(npz_path, &w.values) != QRN_OK) {
+                     const char *path, const char *out_path) {
+    writing w = {.client = c, .path = path};
+    if (qt_arrays_read(path, &w.values) != QRN_OK) {
         qt_error("%s", qrn_message());
         return QT_EXIT_INPUT;
     }

@@ -9,11 +9,11 @@
 
 #include "tools/quern/flags.h"
 
-// Reads the values from an .npz archive, one array for each updateable tensor of the graphs, and
-// writes the section for all of them. The graphs have the new values afterwards. Returns an exit
-// code, after a message.
+// Reads the values from an .npz archive or a .safetensors file, one array for each updateable
+// tensor of the graphs, and writes the section for all of them. The graphs have the new values
+// afterwards. Returns an exit code, after a message.
 int qt_adapter_write(qc_client *c, const ox_result *const *graphs, size_t n_graphs,
-                     const char *npz_path, const char *out_path);
+                     const char *path, const char *out_path);
 
 // Applies a section to a loaded context. Returns an exit code, after a message.
 int qt_adapter_apply(qc_client *c, const char *path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Arrays in files: .npy, .npz, pictures. Whatever a file claims, no more memory is taken than a
-// small multiple of what it really holds. Messages begin with the file's name.
+// Arrays in files: .npy, .npz, .safetensors, pictures. Whatever a file claims, no more memory is
+// taken than a small multiple of what it really holds. Messages begin with the file's name.
 #ifndef QRN_TOOLS_QUERN_FILES_H
 #define QRN_TOOLS_QUERN_FILES_H
 
@@ -21,6 +21,9 @@ typedef struct qt_npz {
 } qt_npz;
 qrn_status qt_npz_read(const char *path, qt_npz *out);
 void qt_npz_free(qt_npz *z);
+// The same of a .safetensors file (safetensors.c), and of either, by the ending.
+qrn_status qt_safetensors_read(const char *path, qt_npz *out);
+qrn_status qt_arrays_read(const char *path, qt_npz *out);
 
 // A picture: height x width x channels (1 or 3) bytes, red first.
 typedef struct qt_picture {
