@@ -117,6 +117,39 @@ static void check_modelled_linting(uint32_t n_nodes) {
     assert_int_equal(m.r.e[top].value, sum);
 }
 
+// The modelled event of the node that event i is about; UINT32_MAX: it is about none.
+static uint32_t modelled_twin(uint32_t i) {
+    const char *name = m.r.e[i].identifier, *colon = strchr(name, ':');
+    for (uint32_t k = 0; colon && k < m.r.n; k++)
+        if (m.r.e[k].type == MODELLED_NODE &&
+            strncmp(m.r.e[k].identifier, name, (size_t)(colon - name) + 1) == 0)
+            return k;
+    return UINT32_MAX;
+}
+
+// Of measured cycles overlaps what overlaps of modelled ones; returns how many nodes have some.
+static uint32_t check_measured_overlap(void) {
+    uint32_t top = (uint32_t)(find(&m.r, 6001) - m.r.e), found = 0;
+    for (uint32_t i = 0; i < m.r.n; i++) {
+        const event *e = &m.r.e[i];
+        if (e->type != 404 || e->parent != top)
+            continue;
+        uint64_t overlap = m.r.e[child(&m.r, i, 5002)].value;
+        uint32_t twin = modelled_twin(i);
+        double part = 0, error = 0;
+        if (twin != UINT32_MAX && m.r.e[twin].value) {
+            error = 2 / (double)m.r.e[twin].value; // both are cut to whole cycles
+            part = (double)m.r.e[child(&m.r, twin, 5002)].value / (double)m.r.e[twin].value;
+        }
+        assert_true(fabs((double)overlap - part * (double)e->value) <=
+                    error * (double)e->value + 1);
+        assert_true(overlap <= e->value);
+        assert_true(m.r.e[child(&m.r, i, 5003)].value <= m.r.e[child(&m.r, i, 5001)].value);
+        found += overlap > 0;
+    }
+    return found;
+}
+
 static void htp_prf_10_prf_13_linting_models_units_waits_and_overlap(void **state) {
     (void)state;
     begin(LINTING);
@@ -141,6 +174,7 @@ static void htp_prf_10_prf_13_linting_models_units_waits_and_overlap(void **stat
     HTP_OK(m.w.qnn.graphExecute(n.graph, &n.x, 1, &n.y, 1, m.profile, NULL));
     read_record(&m.w, m.profile, &m.r);
     check_modelled_linting(3);
+    assert_true(check_measured_overlap() > 0);
     for (uint32_t i = 0; i < m.r.n; i++)
         if (m.r.e[i].type == MODELLED_NODE) {
             bool relu = strncmp(m.r.e[i].identifier, "relu:", 5) == 0; // in the convolution's step

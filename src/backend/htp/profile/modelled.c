@@ -195,6 +195,20 @@ static void add_time(const writing *w, double full_hz) {
         (uint64_t)qd_total(0, s->core * full_hz / (double)hz, s->memory), text);
 }
 
+static double part_of(double part, double whole) {
+    return whole > 0 ? part < whole ? part / whole : 1 : 0;
+}
+
+qrn_htp_shares qrn_htp_overlap_shares(const qrn_api_graph *g, uint32_t node) {
+    const qrn_htp_modelled *m = qrn_htp_modelled_of(g);
+    uint32_t slot = m && node < m->n_nodes ? m->slot_of[node] : NONE;
+    if (slot == NONE)
+        return (qrn_htp_shares){0};
+    const qd_slot *x = &m->x.s.slots[slot];
+    return (qrn_htp_shares){part_of(qd_overlap(&m->x.s, slot), x->end - x->run),
+                            part_of(qd_overlap_waiting(&m->x.s, slot), x->run - x->begin)};
+}
+
 void qrn_htp_record_modelled(qrn_api_profile *p, const qrn_api_graph *g, bool linting) {
     const qrn_htp_modelled *m = qrn_htp_modelled_of(g);
     if (!m)

@@ -34,6 +34,13 @@ void qrn_htp_modelled_free(qrn_htp_modelled *m); // NULL is fine
 const qrn_htp_modelled *qrn_htp_modelled_of(const qrn_api_graph *g);
 void qrn_htp_modelled_drop(qrn_htp_graph *g);
 
+// How much of a node's time, and of its wait, transfers run in the background: 0 to 1, by the
+// model; 0 where nothing can be said. `node` is its number in the plan.
+typedef struct qrn_htp_shares {
+    double run, wait;
+} qrn_htp_shares;
+qrn_htp_shares qrn_htp_overlap_shares(const qrn_api_graph *g, uint32_t node);
+
 // Adds the events of an execution.
 void qrn_htp_record_modelled(qrn_api_profile *p, const qrn_api_graph *g, bool linting);
 
