@@ -2,7 +2,7 @@
 """quern socs: the list, what words select, and that every name is one that --soc accepts."""
 import pytest
 
-from harness import USAGE, add_relu, ok, ok_json, refuses
+from harness import REFUSED, USAGE, add_relu, ok, ok_json, refuses
 
 
 def test_all_are_listed_with_their_facts():
@@ -11,9 +11,18 @@ def test_all_are_listed_with_their_facts():
     got = rows["SM8650"]
     assert (got["id"], got["arch"], got["vtcm_mb"], got["fp16"]) == (57, 75, 8, True)
     assert got["fitted"] and got["fitted_decode"] and "Samsung Galaxy S24" in got["names"]
+    assert (got["hvx_units"], got["hmx_units"], got["cores"]) == (4, 1, 1)
+    assert got["fitted_ddr_gb_s"] == 80 and got["fitted_int8_tmac_s"] == 14.58
     assert not rows["SM8350"]["fp16"] and not rows["SM8350"]["fitted"]
+    assert rows["SM8350"]["fitted_ddr_gb_s"] is None
+    assert {n for n, r in rows.items() if r["cores"] == 2} == {
+        "SC8280X", "SA8540", "SA8295", "SA8255", "QCS9100"}
     text = ok("socs").stdout.splitlines()
-    assert len(text) == len(rows) + 1 and text[0].split()[:3] == ["id", "name", "arch"]
+    assert len(text) == len(rows) + 1
+    assert text[0].split()[:9] == ["id", "name", "arch", "VTCM", "HVX", "HMX", "cores", "fp16",
+                                   "GB/s"]
+    (line,) = [t for t in text if " SM8650 " in t]
+    assert line.split()[:10] == ["57", "SM8650", "v75", "8", "MB", "4", "1", "1", "yes", "80"]
 
 
 @pytest.mark.parametrize("words, names", [
@@ -36,3 +45,17 @@ def test_every_name_is_a_target(tmp_path):
     net = add_relu(tmp_path / "net.onnx")
     for row in ok_json("socs", "v79", "--json"):
         ok("compile", net, "-o", tmp_path / "net.bin", "--soc", row["name"], "--precision", "fp16")
+
+
+def test_several_cores(tmp_path):
+    """A chip that has them compiles for them; what that takes nobody measured."""
+    net, out = add_relu(tmp_path / "net.onnx"), tmp_path / "net.bin"
+    for cores, known in ((1, True), (2, False)):
+        ok("compile", net, "-o", out, "--soc", "SA8255", "--cores", cores)
+        (g,) = ok_json("show", out, "--json")["graphs"]
+        assert ("schedule" in g) == known
+    refuses(REFUSED, "run", out, "--random", "--soc", "SM8550", says="prepared for 2 cores")
+    refuses(REFUSED, "compile", net, "-o", out, "--soc", "SM8650", "--cores", 2,
+            says=["NUM_CORES", "SM8650"])
+    refuses(USAGE, "compile", net, "-o", out, "--soc", "SA8255", "--cores", 1 << 32,
+            says="--cores '4294967296'")

@@ -160,7 +160,20 @@ static void htp_grf_09_pge_01_parallel_graphs(void **state) {
     htp_end(&w);
 }
 
-// No chip of the table has two cores: the device is described by hand.
+static void htp_mlc_01_cores_of_chips(void **state) {
+    (void)state;
+    htp_world w = htp_begin(52); // SA8255, which has two
+    HTP_OK(graph_try(&w, GRAPH_OPTION(NUM_CORES, .numCores = 2)));
+    HTP_FAILS(graph_try(&w, GRAPH_OPTION(NUM_CORES, .numCores = 3)),
+              QNN_GRAPH_ERROR_INVALID_ARGUMENT);
+    htp_end(&w);
+    w = htp_begin(SM8850);
+    HTP_FAILS(graph_try(&w, GRAPH_OPTION(NUM_CORES, .numCores = 2)),
+              QNN_GRAPH_ERROR_INVALID_ARGUMENT);
+    htp_end(&w);
+}
+
+// The device is described by hand: any chip may have two cores then.
 static void htp_mlc_02_pge_02_several_cores_exclude(void **state) {
     (void)state;
     htp_world w = {.qnn = htp_open()};
@@ -624,6 +637,7 @@ int main(void) {
         cmocka_unit_test(htp_grf_07_opt_04_tuning_points),
         cmocka_unit_test(htp_grf_08_cores_of_the_chip),
         cmocka_unit_test(htp_grf_09_pge_01_parallel_graphs),
+        cmocka_unit_test(htp_mlc_01_cores_of_chips),
         cmocka_unit_test(htp_mlc_02_pge_02_several_cores_exclude),
         cmocka_unit_test(htp_grf_11_hmx_bounding_needs_v81),
         cmocka_unit_test(htp_grf_03_vtcm_01_default_is_4_mb_or_all_there_is),

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define MAX_CONFIGS 5
+#define MAX_CONFIGS 6
 
 #define AT(field) offsetof(qt_compile_options, field)
 
@@ -28,15 +28,17 @@ static const qt_flag flags[] = {
     {"updatable", 'u', QT_LIST, "NAME", AT(updatable), NULL,
      "constants that adapters replace, such as 'lora_*'"},
     {"adapter", 'a', QT_LIST, "FILE", AT(adapters), NULL,
-     "their other values, an .npz of all; written beside the output"},
+     "their other values, an .npz or .safetensors of all; written beside the output"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {0},
 };
 static const qt_flag htp_flags[] = {
     {"vtcm-mb", 0, QT_COUNT, "N", AT(vtcm_mb), NULL,
      "of fast memory to use (default: 4, or all of a smaller one)"},
-    {"opt-level", 'O', QT_COUNT, "N", AT(level), NULL, "1, 2 or 3"},
+    {"opt-level", 'O', QT_COUNT, "N", AT(level), NULL,
+     "1, 2 (default) or 3: stored and reported; all compile the same graph"},
     {"hvx-threads", 0, QT_COUNT, "N", AT(hvx_threads), NULL, "vector threads"},
+    {"cores", 0, QT_COUNT, "N", AT(cores), NULL, "cores of the SoC ('quern socs'; default 1)"},
     {"data-format-config", 0, QT_FILE, "FILE", AT(formats), NULL,
      "JSON that names inputs and outputs in the layout of native KV caches"},
     {"dlbc", 0, QT_BOOL, NULL, AT(dlbc), NULL, "compress data on the way to memory"},
@@ -117,7 +119,7 @@ static int check_options(const qt_compile_options *o) {
         return QT_EXIT_USAGE;
     }
     const char *precision = o->backend.precision;
-    bool asks = o->vtcm_mb || o->level || o->hvx_threads || o->dlbc || o->formats;
+    bool asks = o->vtcm_mb || o->level || o->hvx_threads || o->cores || o->dlbc || o->formats;
     if (asks && !is_htp(o)) {
         qt_error("options of the HTP do not go with --backend %s", o->backend.backend);
         return QT_EXIT_USAGE;
@@ -192,6 +194,9 @@ static void make_configs(const qt_compile_options *o, graph_configs *c) {
         add_config(
             c, (QnnHtpGraph_CustomConfig_t){.option = QNN_HTP_GRAPH_CONFIG_OPTION_NUM_HVX_THREADS,
                                             .numHvxThreads = o->hvx_threads});
+    if (o->cores)
+        add_config(c, (QnnHtpGraph_CustomConfig_t){.option = QNN_HTP_GRAPH_CONFIG_OPTION_NUM_CORES,
+                                                   .numCores = (uint32_t)o->cores});
     if (o->backend.precision && is_htp(o))
         add_config(
             c, (QnnHtpGraph_CustomConfig_t){.option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION,

@@ -15,7 +15,7 @@ typedef struct qt_compile_options {
     const char *formats;         // file of data formats, or NULL
     qt_list names;               // of graphs; those of the files for the rest
     qt_list updatable, adapters; // of constants; files with other values for them
-    uint64_t vtcm_mb, level, hvx_threads;
+    uint64_t vtcm_mb, level, hvx_threads, cores;
     bool dlbc, json;
 } qt_compile_options;
 

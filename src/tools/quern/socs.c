@@ -57,20 +57,26 @@ static json_t *json_names(const qrn_soc *s, const qd_chip *fitted) {
 
 static json_t *json_soc(const qrn_soc *s, const qd_chip *fitted) {
     double rate;
-    return json_pack("{s:I,s:o,s:o,s:I,s:I,s:I,s:I,s:I,s:b,s:b,s:b,s:b}", "id", (json_int_t)s->id,
-                     "name", qt_json_text(s->name), "names", json_names(s, fitted), "arch",
-                     (json_int_t)s->arch, "vtcm_mb", (json_int_t)s->vtcm_mb, "hvx_units",
-                     (json_int_t)s->hvx, "hmx_units", (json_int_t)s->hmx, "cores",
-                     (json_int_t)s->cores, "fp16", s->fp16, "dlbc", s->dlbc, "fitted",
-                     fitted != NULL, "fitted_decode", fitted && qd_decodes(fitted, &rate));
+    return json_pack(
+        "{s:I,s:o,s:o,s:I,s:I,s:I,s:I,s:I,s:b,s:b,s:b,s:b,s:o,s:o}", "id", (json_int_t)s->id,
+        "name", qt_json_text(s->name), "names", json_names(s, fitted), "arch", (json_int_t)s->arch,
+        "vtcm_mb", (json_int_t)s->vtcm_mb, "hvx_units", (json_int_t)s->hvx, "hmx_units",
+        (json_int_t)s->hmx, "cores", (json_int_t)s->cores, "fp16", s->fp16, "dlbc", s->dlbc,
+        "fitted", fitted != NULL, "fitted_decode", fitted && qd_decodes(fitted, &rate),
+        "fitted_ddr_gb_s", fitted ? json_real(fitted->ddr) : json_null(), "fitted_int8_tmac_s",
+        fitted ? json_real(fitted->r8) : json_null());
 }
 
 static void print_soc(const qrn_soc *s, const qd_chip *fitted) {
     double rate;
     const char *estimate = !fitted ? "-" : qd_decodes(fitted, &rate) ? "+ tokens" : "yes";
     const char *names = fitted ? fitted->others : s->aliases;
-    qt_print("%4u  %-10s v%u  %4u MB  %4u  %-4s  %s", s->id, s->name, s->arch, s->vtcm_mb, s->hvx,
-             s->fp16 ? "yes" : "no", estimate);
+    qt_print("%4u  %-10s v%u  %4u MB  %4u  %4u  %5u  %-4s  ", s->id, s->name, s->arch, s->vtcm_mb,
+             s->hvx, s->hmx, s->cores, s->fp16 ? "yes" : "no");
+    if (fitted)
+        qt_print("%4.0f  %s", fitted->ddr, estimate);
+    else
+        qt_print("   -  %s", estimate);
     for (int gap = 10 - (int)strlen(estimate); *names && gap > 0; gap--)
         qt_print(" ");
     for (; *names; names++)
@@ -90,8 +96,10 @@ static int run(const void *options, const qt_list *args) {
         if (json)
             json_array_append_new(list, json_soc(s, fitted));
         else if (shown == 0)
-            qt_print("%s  id  name       arch VTCM     HVX  fp16  estimate  also called%s\n",
-                     qt_style_on(QT_BOLD), qt_style_off());
+            qt_print(
+                "%s  id  name       arch VTCM     HVX   HMX  cores  fp16  GB/s  estimate  also "
+                "called%s\n",
+                qt_style_on(QT_BOLD), qt_style_off());
         if (!json)
             print_soc(s, fitted);
         shown++;
@@ -110,12 +118,14 @@ const qt_command qt_socs = {
     .summary = "list the target SoCs",
     .args = "[WORD...]",
     .max_args = 16,
-    .about = "Lists the SoCs that --soc accepts by name or number: architecture of the NPU, fast "
-             "memory (VTCM), vector units (HVX), whether it computes in fp16, and whether 'quern "
-             "estimate' has constants fitted to published latencies of it ('+ tokens': also to "
-             "decode rates of language models). Words select by a part of a name, by device or by "
-             "architecture.\n"
-             "QUERN_SOCS names a file with more of them.",
+    .about =
+        "Lists the SoCs that --soc accepts by name or number: architecture of the NPU, fast "
+        "memory (VTCM), vector and matrix units (HVX, HMX), cores, whether it computes in fp16, "
+        "the memory bandwidth that explains published latencies best, and whether 'quern "
+        "estimate' has constants fitted to published latencies of it ('+ tokens': also to "
+        "decode rates of language models). Words select by a part of a name, by device or by "
+        "architecture.\n"
+        "QUERN_SOCS names a file with more of them.",
     .groups = {{"options", flags}},
     .examples = {{"quern socs", "All of them."},
                  {"quern socs galaxy", "Which SoC has the phone?"},

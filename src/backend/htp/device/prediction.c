@@ -119,7 +119,7 @@ qrn_status qrn_htp_schedule(const qrn_api_graph *g, qrn_arena *arena, qrn_htp_sc
     reading r = {.graph.arena = arena};
     qd_steps steps;
     *out = (qrn_htp_scheduled){.known = false};
-    if (!chip)
+    if (!chip || qrn_htp_graph_of(g)->options.n_cores > 1) // nobody measured several cores
         return QRN_OK;
     QRN_TRY(qrn_htp_check_nodes(g));
     if (!read_graph(&r, g->ir))

@@ -18,7 +18,8 @@ typedef struct qrn_htp_prediction {
 
 // The schedule of a graph: ops are its nodes by position, values are ids of tensors.
 typedef struct qrn_htp_scheduled {
-    // Else nothing can be said: no chip was chosen, nobody measured it, or not in this precision.
+    // Else nothing can be said: no chip was chosen, nobody measured it, not in this precision, or
+    // not on several cores.
     bool known;
     bool lent; // there is a schedule, with the constants of a relative: for files, not for profiles
     qd_schedule s;
