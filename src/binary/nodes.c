@@ -47,7 +47,7 @@ static bool list_params(qrn_arena *arena, const qrn_node *n, qrn_bin_node *out) 
     for (uint32_t i = 0; names && params && i < n->n_params; i++) {
         if (!n->params[i].present)
             continue;
-        names[out->n_params] = n->op->params[i].name;
+        names[out->n_params] = n->op ? n->op->params[i].name : n->param_names[i];
         params[out->n_params++] = n->params[i];
     }
     out->param_names = names;
@@ -59,11 +59,6 @@ qrn_status qrn_bin_list_nodes(qrn_arena *arena, const qrn_graph *g, qrn_bin_grap
     qrn_bin_node *nodes = qrn_arena_alloc(arena, g->n_nodes * sizeof *nodes);
     for (uint32_t i = 0; nodes && i < g->n_nodes; i++) {
         const qrn_node *n = g->nodes[i];
-        if (!n->op)
-            return QRN_FAIL(QRN_E_UNSUPPORTED,
-                            "graph '%s' node '%s': op '%s' of package '%s' cannot be stored in a "
-                            "context binary, only ops of the library can",
-                            g->name, n->name, n->type, n->package);
         nodes[i] = (qrn_bin_node){.name = n->name, .package = n->package, .type = n->type};
         if (!list_operands(arena, n, &nodes[i]) || !list_params(arena, n, &nodes[i]))
             return no_memory();
@@ -79,19 +74,26 @@ static qrn_status no_memory_for(const char *graph) {
     return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory while loading it", graph);
 }
 
-static qrn_status find_op(const qrn_bin_graph *g, const char *package, const qrn_bin_node *from,
-                          qrn_node *n) {
-    if (strcmp(from->package, package) == 0)
+static qrn_status find_op(const qrn_bin_graph *g, const qrn_bin_lookup *lookup,
+                          const qrn_bin_node *from, qrn_node *n) {
+    if (strcmp(from->package, lookup->package) == 0)
         n->op = qrn_op_find(from->type);
-    if (!n->op)
+    else
+        n->user_op = lookup->user_op(lookup->ctx, from->package, from->type);
+    if (n->op || n->user_op)
+        return QRN_OK;
+    if (strcmp(from->package, lookup->package) == 0)
         return QRN_FAIL(QRN_E_BINARY,
                         "context binary: graph '%s' node '%s': this library has no op '%s' of "
                         "package '%s'",
                         g->name, from->name, from->type, from->package);
-    return QRN_OK;
+    return QRN_FAIL(QRN_E_BINARY,
+                    "context binary: graph '%s' node '%s': op '%s' of package '%s' is not "
+                    "registered: register its op package before the context is created",
+                    g->name, from->name, from->type, from->package);
 }
 
-// Parameters go to the places of the op's row, by name.
+// Parameters of the library's ops go to the places of the op's row, by name.
 static qrn_status fill_params(const qrn_bin_graph *g, const qrn_bin_node *from, qrn_node *n) {
     for (uint32_t i = 0; i < from->n_params; i++) {
         uint32_t at = 0;
@@ -107,15 +109,22 @@ static qrn_status fill_params(const qrn_bin_graph *g, const qrn_bin_node *from, 
     return QRN_OK;
 }
 
-static void fill_operands(const qrn_bin_tensors *tensors, const uint32_t *ids, uint32_t n,
-                          qrn_tensor **out) {
-    for (uint32_t i = 0; i < n; i++)
-        out[i] = tensors->find(tensors->ctx, ids[i]);
+// A package's op has its parameters as the client gave them.
+static void copy_params(const qrn_bin_node *from, qrn_node *n) {
+    for (uint32_t i = 0; i < from->n_params; i++) {
+        n->params[i] = from->params[i];
+        n->param_names[i] = from->param_names[i];
+    }
 }
 
-static qrn_status make_node(const qrn_bin_graph *graph, const char *package,
-                            const qrn_bin_tensors *tensors, const qrn_bin_node *from, qrn_graph *g,
-                            qrn_node **out) {
+static void fill_operands(const qrn_bin_lookup *lookup, const uint32_t *ids, uint32_t n,
+                          qrn_tensor **out) {
+    for (uint32_t i = 0; i < n; i++)
+        out[i] = lookup->tensor(lookup->ctx, ids[i]);
+}
+
+static qrn_status make_node(const qrn_bin_graph *graph, const qrn_bin_lookup *lookup,
+                            const qrn_bin_node *from, qrn_graph *g, qrn_node **out) {
     qrn_arena *a = g->arena;
     qrn_node *n = qrn_arena_alloc(a, sizeof *n);
     if (!n)
@@ -126,25 +135,30 @@ static qrn_status make_node(const qrn_bin_graph *graph, const char *package,
                     .n_in = from->n_in,
                     .n_out = from->n_out,
                     .graph = g};
-    QRN_TRY(find_op(graph, package, from, n));
-    n->n_params = n->op->n_params;
+    QRN_TRY(find_op(graph, lookup, from, n));
+    n->n_params = n->op ? n->op->n_params : from->n_params;
     n->in = qrn_arena_alloc(a, n->n_in * sizeof *n->in);
     n->out = qrn_arena_alloc(a, n->n_out * sizeof *n->out);
     n->params = qrn_arena_alloc(a, n->n_params * sizeof *n->params);
-    if (!n->in || !n->out || !n->params)
+    if (n->user_op)
+        n->param_names = qrn_arena_alloc(a, n->n_params * sizeof *n->param_names);
+    if (!n->in || !n->out || !n->params || (n->user_op && !n->param_names))
         return no_memory_for(graph->name);
-    fill_operands(tensors, from->in, n->n_in, n->in);
-    fill_operands(tensors, from->out, n->n_out, n->out);
-    QRN_TRY(fill_params(graph, from, n));
+    fill_operands(lookup, from->in, n->n_in, n->in);
+    fill_operands(lookup, from->out, n->n_out, n->out);
+    if (n->op)
+        QRN_TRY(fill_params(graph, from, n));
+    else
+        copy_params(from, n);
     *out = n;
     return QRN_OK;
 }
 
-qrn_status qrn_bin_make_nodes(const qrn_bin_graph *from, const char *package,
-                              const qrn_bin_tensors *tensors, qrn_graph *g) {
+qrn_status qrn_bin_make_nodes(const qrn_bin_graph *from, const qrn_bin_lookup *lookup,
+                              qrn_graph *g) {
     for (uint32_t i = 0; i < from->n_nodes; i++) {
         qrn_node *n = NULL;
-        QRN_TRY(make_node(from, package, tensors, &from->nodes[i], g, &n));
+        QRN_TRY(make_node(from, lookup, &from->nodes[i], g, &n));
         QRN_TRY(qrn_graph_add_node(g, n));
     }
     return QRN_OK;

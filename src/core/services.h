@@ -9,6 +9,7 @@
 
 #include "core/backend.h"
 #include "core/clock.h"
+#include "core/describe_tensor.h"
 #include "core/errors.h"
 #include "core/kind.h"
 #include "core/log.h"

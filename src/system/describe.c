@@ -7,6 +7,7 @@
 
 #include "base/soc.h"
 #include "binary/options.h"
+#include "core/describe_tensor.h"
 
 #include "HTP/QnnHtpCommon.h"
 #include "HTP/QnnHtpSystemContext.h"
@@ -43,7 +44,7 @@ static qrn_status list_begin(tensor_list *l, size_t room, qrn_arena *a) {
 }
 
 static qrn_status list_add(tensor_list *l, const qrn_tensor *t, qrn_arena *a) {
-    QRN_TRY(qrn_system_tensor(t, a, &l->items[l->n]));
+    QRN_TRY(qrn_tensor_describe(t, a, &l->items[l->n]));
     l->n++;
     return QRN_OK;
 }

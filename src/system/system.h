@@ -22,9 +22,6 @@ qrn_api_log *qrn_system_log(void);
 qrn_status qrn_system_describe(const qrn_bin *b, uint64_t size_bytes, qrn_arena *a,
                                QnnSystemContext_BinaryInfo_t **out);
 
-// A tensor as the API has it, without data (describe_tensor.c).
-qrn_status qrn_system_tensor(const qrn_tensor *t, qrn_arena *a, Qnn_Tensor_t *out);
-
 // One line of JSON for the events of a call, with its newline, in memory of malloc
 // (profile_text.c).
 qrn_status qrn_system_profile_text(const QnnSystemProfile_ProfileData_t *data, char **text,

@@ -33,12 +33,29 @@ static void opp_01_packages_are_registered_once_for_the_gpu(void **state) {
     gpu_end(&w);
 }
 
+// -(s * s + 0.75), where s is the swish of a relu.
+static void check_example(const gpu_world *w, Qnn_GraphHandle_t g, Qnn_Tensor_t tx, Qnn_Tensor_t ty,
+                          double tolerance) {
+    float x[30], y[30];
+    for (int i = 0; i < 30; i++)
+        x[i] = (float)(i - 12) * 0.3f;
+    set_buffer(&tx, x, sizeof x);
+    set_buffer(&ty, y, sizeof y);
+    for (int again = 0; again < 2; again++) {
+        GPU_OK(w->qnn.graphExecute(g, &tx, 1, &ty, 1, NULL, NULL));
+        for (int i = 0; i < 30; i++) {
+            double r = x[i] > 0 ? (double)x[i] : 0, s = 2 * r / (1 + exp(-0.5 * r));
+            assert_float_equal(y[i], -(s * s + 0.75), tolerance);
+        }
+    }
+}
+
 // relu -> ScaledSwish -> BiasedSquare -> neg
 static void run_example(const gpu_world *w, QnnGpu_Precision_t precision, bool apart,
                         double tolerance) {
     Qnn_GraphHandle_t g;
     uint32_t dims[] = {2, 3, 5}, one[] = {1};
-    float bias = 0.75f, x[30], y[30];
+    float bias = 0.75f;
     QnnGpuGraph_CustomConfig_t v1 = {.precision = precision, .disableNodeOptimizations = apart};
     QnnGraph_Config_t c = {.option = QNN_GRAPH_CONFIG_OPTION_CUSTOM, .customConfig = &v1};
     const QnnGraph_Config_t *list[] = {&c, NULL};
@@ -74,17 +91,7 @@ static void run_example(const gpu_world *w, QnnGpu_Precision_t precision, bool a
     GPU_OK(w->qnn.graphAddNode(g, square));
     node(&w->qnn, g, "neg", "ElementWiseNeg", &d, &ty);
     GPU_OK(w->qnn.graphFinalize(g, NULL, NULL));
-    for (int i = 0; i < 30; i++)
-        x[i] = (float)(i - 12) * 0.3f;
-    set_buffer(&tx, x, sizeof x);
-    set_buffer(&ty, y, sizeof y);
-    for (int again = 0; again < 2; again++) {
-        GPU_OK(w->qnn.graphExecute(g, &tx, 1, &ty, 1, NULL, NULL));
-        for (int i = 0; i < 30; i++) {
-            double r = x[i] > 0 ? (double)x[i] : 0, s = 2 * r / (1 + exp(-0.5 * r));
-            assert_float_equal(y[i], -(s * s + 0.75), tolerance);
-        }
-    }
+    check_example(w, g, tx, ty, tolerance);
 }
 
 static void opp_03_the_example_runs_between_built_in_ops(void **state) {
@@ -97,9 +104,40 @@ static void opp_03_the_example_runs_between_built_in_ops(void **state) {
         run_example(&w, QNN_GPU_PRECISION_HYBRID, apart, 0.1);
         run_example(&w, QNN_GPU_PRECISION_USER_PROVIDED, apart, 1e-4);
     }
-    Qnn_ContextBinarySize_t size;
-    GPU_FAILS(w.qnn.contextGetBinarySize(w.context, &size), 1000); // ops of packages: not stored
     gpu_end(&w);
+}
+
+static void ops_of_packages_are_stored_by_name(void **state) {
+    (void)state;
+    gpu_world w = gpu_begin();
+    GPU_OK(try_package(&w, EXAMPLE, PROVIDER, NULL));
+    run_example(&w, QNN_GPU_PRECISION_FP32, false, 1e-4);
+    Qnn_ContextBinarySize_t size, written;
+    GPU_OK(w.qnn.contextGetBinarySize(w.context, &size));
+    void *bytes = malloc(size);
+    assert_non_null(bytes);
+    GPU_OK(w.qnn.contextGetBinary(w.context, bytes, size, &written));
+    gpu_end(&w);
+    w = gpu_begin();
+    Qnn_ContextHandle_t c;
+    Qnn_GraphHandle_t g;
+    gpu_lines[0] = 0;
+    GPU_FAILS(w.qnn.contextCreateFromBinary(w.backend, NULL, NULL, bytes, size, &c, NULL), 5005);
+    GPU_LOGGED("op 'ScaledSwish' of package 'example.gpu' is not registered");
+    GPU_OK(try_package(&w, EXAMPLE, PROVIDER, NULL));
+    GPU_OK(w.qnn.contextCreateFromBinary(w.backend, NULL, NULL, bytes, size, &c, NULL));
+    char name[16];
+    snprintf(name, sizeof name, "g%d0", (int)QNN_GPU_PRECISION_FP32);
+    GPU_OK(w.qnn.graphRetrieve(c, name, &g));
+    uint32_t dims[] = {2, 3, 5};
+    Qnn_Tensor_t x = describe("x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 3, dims);
+    Qnn_Tensor_t y = describe("y", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_FLOAT_32, 3, dims);
+    x.v1.id = 1;
+    y.v1.id = 5;
+    check_example(&w, g, x, y, 1e-4);
+    GPU_OK(w.qnn.contextFree(c, NULL));
+    gpu_end(&w);
+    free(bytes);
 }
 
 // x [2, 3, 5] -> ImageScale -> ImageShift -> y, and without the first.
@@ -284,6 +322,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opp_01_packages_are_registered_once_for_the_gpu),
         cmocka_unit_test(opp_03_the_example_runs_between_built_in_ops),
+        cmocka_unit_test(ops_of_packages_are_stored_by_name),
         cmocka_unit_test(opp_03_images_go_from_one_op_of_a_package_to_the_next),
         cmocka_unit_test(opp_05_super_nodes_replace_nodes_that_nothing_else_reads),
         cmocka_unit_test(tun_04_kernels_of_packages_are_tuned_within_their_ranges),

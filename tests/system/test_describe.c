@@ -4,6 +4,7 @@
 // context as it comes back from its bytes.
 #include "pairs.h"
 #include "sample.h"
+#include "core/describe_tensor.h"
 #include "system/system.h"
 
 #include "HTP/QnnHtpSystemContext.h"
@@ -205,7 +206,7 @@ static void chips_and_blobs_may_be_missing(void **state) {
 // One tensor, described.
 static Qnn_QuantizeParams_t one(const qrn_tensor *t, qrn_arena *a) {
     Qnn_Tensor_t out;
-    assert_int_equal(qrn_system_tensor(t, a, &out), QRN_OK);
+    assert_int_equal(qrn_tensor_describe(t, a, &out), QRN_OK);
     return out.v1.quantizeParams;
 }
 

@@ -217,6 +217,11 @@ static qrn_tensor *find_tensor(const void *context, uint32_t id) {
     return qrn_context_tensor(context, id);
 }
 
+static void *find_user_op(const void *context, const char *package, const char *op) {
+    const qrn_api_context *c = context;
+    return qrn_this_backend.package_find(c->backend, package, op);
+}
+
 // Hands the compiled graph over, with the nodes that it was made from.
 static qrn_status take_compiled(qrn_api_graph *g, qrn_bin_graph *from) {
     qrn_gpu_graph *own = qrn_gpu_graph_of(g);
@@ -303,8 +308,9 @@ static qrn_status load_graph(qrn_api_context *c, qrn_bin_graph *from,
                         own->precision);
     qrn_gpu_log_options(g);
     QRN_TRY(add_tensors(g, from));
-    qrn_bin_tensors tensors = {find_tensor, c};
-    QRN_TRY(qrn_bin_make_nodes(from, QNN_OP_PACKAGE_NAME_QTI_AISW, &tensors, g->ir));
+    qrn_bin_lookup lookup = {QNN_OP_PACKAGE_NAME_QTI_AISW, find_tensor, find_user_op, c};
+    QRN_TRY(qrn_bin_make_nodes(from, &lookup, g->ir));
+    QRN_TRY(qrn_packages_check_nodes(g->ir));
     QRN_TRY(take_compiled(g, from));
     qrn_finalize_options opt = {.poll = source->poll,
                                 .poll_ctx = source->poll_ctx,

@@ -57,6 +57,12 @@ qrn_status qrn_packages_validate(const void *user_op, const void *op_config);
 bool qrn_packages_list(qrn_packages *l, size_t i, const char **package, const char **op,
                        const char **target);
 
+// op_config.c: the node as a client would give it, in the arena; NULL when out of memory. Operands
+// that are absent are zero.
+Qnn_OpConfig_t *qrn_packages_op_config(qrn_arena *a, const qrn_node *n);
+// Asks the packages whether they accept their nodes of a graph that did not come from a client.
+qrn_status qrn_packages_check_nodes(const qrn_graph *g);
+
 // Rules of packages that run on the host.
 extern const qrn_package_rules qrn_host_packages;
 // Nodes of such packages inside a plan (user_op.c). A graph's instances hang on one pointer, newest

@@ -82,9 +82,15 @@ static qrn_tensor *find_tensor(const void *context, uint32_t id) {
     return qrn_context_tensor(context, id);
 }
 
+static void *find_user_op(const void *context, const char *package, const char *op) {
+    const qrn_api_context *c = context;
+    return qrn_this_backend.package_find(c->backend, package, op);
+}
+
 static qrn_status add_nodes(qrn_api_graph *g, const qrn_bin_graph *from) {
-    qrn_bin_tensors tensors = {find_tensor, g->context};
-    QRN_TRY(qrn_bin_make_nodes(from, QNN_OP_PACKAGE_NAME_QTI_AISW, &tensors, g->ir));
+    qrn_bin_lookup lookup = {QNN_OP_PACKAGE_NAME_QTI_AISW, find_tensor, find_user_op, g->context};
+    QRN_TRY(qrn_bin_make_nodes(from, &lookup, g->ir));
+    QRN_TRY(qrn_packages_check_nodes(g->ir));
     atomic_store(&qrn_htp_graph_of(g)->unchecked, true);
     return QRN_OK;
 }

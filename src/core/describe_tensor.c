@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// Tensors of a binary as the API has them. Encodings go back from the four kinds of base/quant.h to
-// the form that the client gave; block expansions, whose factors are multiplied into the scales,
-// become the block encoding of the same values.
-#include "system/system.h"
+// Tensors as the API has them, for descriptions of binaries and for op packages. Encodings go back
+// from the four kinds of base/quant.h to the form that the client gave; block expansions, whose
+// factors are multiplied into the scales, become the block encoding of the same values.
+#include "core/describe_tensor.h"
 
 #include <string.h>
 
@@ -170,7 +170,7 @@ static qrn_status second_version(const qrn_tensor *t, qrn_arena *a, Qnn_Tensor_t
     return QRN_OK;
 }
 
-qrn_status qrn_system_tensor(const qrn_tensor *t, qrn_arena *a, Qnn_Tensor_t *out) {
+qrn_status qrn_tensor_describe(const qrn_tensor *t, qrn_arena *a, Qnn_Tensor_t *out) {
     *out = (Qnn_Tensor_t){.version = QNN_TENSOR_VERSION_1};
     if (t->has_dynamic || t->format == QRN_FORMAT_SPARSE)
         QRN_TRY(second_version(t, a, out));
