@@ -53,12 +53,34 @@ static bool version_known(const Qnn_Version_t *v) {
 static bool interface_complete(const qrn_package *p) {
     const QnnOpPackage_ImplementationV1_4_t *a = &p->interface.v1_4;
     const QnnOpPackage_ImplementationV2_0_t *b = &p->interface.v2_0;
-    return is_v2(p) ? b->create && b->getInfo && b->createOpImpl && b->freeOpImpl && b->free
-                    : a->init && a->terminate && a->getInfo && a->createOpImpl && a->freeOpImpl;
+    return is_v2(p) ? b->create && b->getInfo && b->free : a->init && a->terminate && a->getInfo;
+}
+
+static bool makes_ops(const qrn_package *p) {
+    const QnnOpPackage_ImplementationV1_4_t *a = &p->interface.v1_4;
+    const QnnOpPackage_ImplementationV2_0_t *b = &p->interface.v2_0;
+    return is_v2(p) ? b->createOpImpl && b->freeOpImpl : a->createOpImpl && a->freeOpImpl;
+}
+
+// Interfaces of packages for the HTP have no function that makes ops; those that were compiled with
+// our headers have one beside the interface.
+static qrn_status find_host_form(qrn_package *p, const qrn_package_rules *rules) {
+    if (makes_ops(p))
+        return QRN_OK;
+    if (rules->host_form) {
+        p->create_op = (QuernHtpOpPackage_CreateOpImplFn_t)dlsym(p->library, QUERN_HTP_CREATE_OP);
+        p->free_op = (QuernHtpOpPackage_FreeOpImplFn_t)dlsym(p->library, QUERN_HTP_FREE_OP);
+    }
+    if (p->create_op && p->free_op)
+        return QRN_OK;
+    return QRN_FAIL(QRN_E_PKG_REGISTER, "op package: createOpImpl or freeOpImpl is NULL%s",
+                    rules->host_form ? ", and the library has no function " QUERN_HTP_CREATE_OP
+                                       ": build it with the headers HTP/core of Quern"
+                                     : "");
 }
 
 static qrn_status open_package(qrn_package *p, const char *path, const char *provider,
-                               const void *image, size_t size) {
+                               const void *image, size_t size, const qrn_package_rules *rules) {
     p->library = image ? open_image(image, size) : dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!p->library)
         return QRN_FAIL(QRN_E_PKG_LOAD, "op package '%s': %s", path ? path : "(in memory)",
@@ -78,7 +100,7 @@ static qrn_status open_package(qrn_package *p, const char *path, const char *pro
     if (!interface_complete(p))
         return QRN_FAIL(QRN_E_PKG_REGISTER,
                         "op package: a mandatory function of its interface is NULL");
-    return QRN_OK;
+    return find_host_form(p, rules);
 }
 
 static qrn_status start_package(qrn_package *p, const qrn_package_rules *rules) {
@@ -161,7 +183,7 @@ qrn_status qrn_packages_register(qrn_packages *b, const char *path, const char *
         qrn_free(p);
         return QRN_FAIL(QRN_E_MEM, "out of memory for an op package");
     }
-    qrn_status s = open_package(p, path, provider, image, size);
+    qrn_status s = open_package(p, path, provider, image, size, b->rules);
     if (s == QRN_OK)
         s = start_package(p, b->rules);
     if (s == QRN_OK)

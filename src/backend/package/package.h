@@ -8,6 +8,7 @@
 
 #include "ir/graph.h"
 
+#include "HTP/core/host_package.h"
 #include "QnnOpPackage.h"
 
 #include <pthread.h>
@@ -21,6 +22,9 @@ typedef struct qrn_package {
     Qnn_OpPackageHandle_t handle;       // 2.0
     const QnnOpPackage_Info_t *info;
     char *target; // or NULL
+    // Of a package of HTP ops; NULL: the interface makes its ops.
+    QuernHtpOpPackage_CreateOpImplFn_t create_op;
+    QuernHtpOpPackage_FreeOpImplFn_t free_op;
 } qrn_package;
 
 // One op of a package: what qrn_packages_find returns.
@@ -33,6 +37,7 @@ typedef struct qrn_user_op {
 typedef struct qrn_package_rules {
     QnnOpPackage_GlobalInfrastructure_t infrastructure; // given to each package
     bool unique_ops; // no two packages may have an op of the same name
+    bool host_form;  // packages of HTP ops may be their form for the host (HTP/core)
     // (optional) Can a package with this description be used? Fails with QRN_E_PKG_VERSION.
     qrn_status (*check)(const QnnOpPackage_Info_t *info);
 } qrn_package_rules;

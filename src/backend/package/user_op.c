@@ -32,7 +32,7 @@ static void report_profile(QnnCpuOpPackage_ProfileType_t type, QnnCpuOpPackage_P
 }
 
 static QnnCpuOpPackage_GlobalInfra_t infrastructure = {report_message, report_profile};
-const qrn_package_rules qrn_host_packages = {.infrastructure = &infrastructure};
+const qrn_package_rules qrn_host_packages = {.infrastructure = &infrastructure, .host_form = true};
 
 typedef struct instance {
     struct instance *next; // list of the graph
@@ -157,11 +157,20 @@ static bool fill_node(instance *in, const qrn_node *n) {
     return true;
 }
 
-static qrn_status create_impl(instance *in) {
+// Packages of HTP ops want the node as the client gave it, too.
+static Qnn_ErrorHandle_t call_create(instance *in, const qrn_node *n) {
     const qrn_package *p = in->op->package;
-    Qnn_ErrorHandle_t e = p->interface.interfaceVersion.major == 2
-                              ? p->interface.v2_0.createOpImpl(p->handle, NULL, in->node, &in->impl)
-                              : p->interface.v1_4.createOpImpl(NULL, in->node, &in->impl);
+    if (p->create_op) {
+        const Qnn_OpConfig_t *config = qrn_packages_op_config(in->arena, n);
+        return config ? p->create_op(config, in->node, &in->impl) : QNN_COMMON_ERROR_MEM_ALLOC;
+    }
+    return p->interface.interfaceVersion.major == 2
+               ? p->interface.v2_0.createOpImpl(p->handle, NULL, in->node, &in->impl)
+               : p->interface.v1_4.createOpImpl(NULL, in->node, &in->impl);
+}
+
+static qrn_status create_impl(instance *in, const qrn_node *n) {
+    Qnn_ErrorHandle_t e = call_create(in, n);
     if (e != QNN_SUCCESS || !in->impl || !in->impl->opImplFn)
         return QRN_FAIL(
             QRN_E_FINALIZE, "node '%s': package '%s' cannot create its op '%s' (code %llu)",
@@ -171,7 +180,9 @@ static qrn_status create_impl(instance *in) {
 
 static void free_instance(instance *in) {
     const qrn_package *p = in->op->package;
-    if (in->impl && p->interface.interfaceVersion.major == 2)
+    if (in->impl && p->free_op)
+        p->free_op(in->impl);
+    else if (in->impl && p->interface.interfaceVersion.major == 2)
         p->interface.v2_0.freeOpImpl(p->handle, in->impl);
     else if (in->impl)
         p->interface.v1_4.freeOpImpl(in->impl);
@@ -231,6 +242,6 @@ qrn_status qrn_user_ops_lower(void *list, struct qrn_lowering *lo, const qrn_nod
     *newest = in;
     if (!fill_node(in, n))
         return QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", n->name);
-    QRN_TRY(create_impl(in));
+    QRN_TRY(create_impl(in, n));
     return emit(lo, in, n);
 }
