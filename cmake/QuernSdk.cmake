@@ -23,7 +23,8 @@ endfunction()
 foreach(library IN LISTS libraries)
     quern_sdk_link(lib "${CMAKE_INSTALL_LIBDIR}" "lib${library}.so")
 endforeach()
-foreach(program IN ITEMS quern qnn_executor_runner qnn-profile-viewer)
+foreach(program IN ITEMS quern qnn_executor_runner qnn-profile-viewer
+        qnn-op-package-generator)
     if(TARGET ${program})
         quern_sdk_link(bin "${CMAKE_INSTALL_BINDIR}" "${program}")
     endif()
@@ -51,8 +52,9 @@ install(CODE "
     file(CREATE_LINK \"${CMAKE_INSTALL_DOCDIR}/examples\" \"\${dir}/examples\" SYMBOLIC)")
 
 # lib/python: the package `quern` as it is imported from there, with links to what lies around it,
-# and the stand-in for onnxruntime_qnn in a folder of its own, which nobody gets without asking.
-install(DIRECTORY python/quern python/shim DESTINATION lib/python
+# what clients import from an SDK (qti), and the stand-in for onnxruntime_qnn in a folder of its
+# own, which nobody gets without asking.
+install(DIRECTORY python/quern python/qti python/shim DESTINATION lib/python
         FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
 install(DIRECTORY examples/digits DESTINATION lib/python/quern)
 file(RELATIVE_PATH to_lib "/lib/python/quern" "/${CMAKE_INSTALL_LIBDIR}")

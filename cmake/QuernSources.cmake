@@ -70,23 +70,24 @@ function(quern_select_sources out)
     set(${out} ${kept} PARENT_SCOPE)
 endfunction()
 
-# quern_embed(out folder): a C file for each OpenCL text of the folder; NAME.cl becomes the string
-# qrn_cl_NAME, and cl_texts.h declares all of them.
-function(quern_embed out folder)
-    file(GLOB texts CONFIGURE_DEPENDS "${folder}/*.cl")
+# quern_embed(out folder suffix prefix header): a C file for each text of the folder; NAME with the
+# suffix becomes the string prefix_NAME, and the header declares all of them.
+function(quern_embed out folder suffix prefix header)
+    file(GLOB texts CONFIGURE_DEPENDS "${folder}/*.${suffix}")
     set(made "")
     set(declared "")
     foreach(text IN LISTS texts)
         get_filename_component(name "${text}" NAME_WE)
-        set(file "${CMAKE_BINARY_DIR}/embedded/${name}_cl.c")
+        set(file "${CMAKE_BINARY_DIR}/embedded/${prefix}_${name}.c")
         add_custom_command(OUTPUT "${file}"
-            COMMAND "${CMAKE_COMMAND}" "-DTEXT=${text}" "-DNAME=qrn_cl_${name}" "-DFILE=${file}"
-                    -P "${CMAKE_CURRENT_SOURCE_DIR}/cmake/EmbedText.cmake"
-            DEPENDS "${text}" "${CMAKE_CURRENT_SOURCE_DIR}/cmake/EmbedText.cmake" VERBATIM)
+            COMMAND "${CMAKE_COMMAND}" "-DTEXT=${text}" "-DNAME=${prefix}_${name}"
+                    "-DHEADER=${header}" "-DFILE=${file}"
+                    -P "${CMAKE_SOURCE_DIR}/cmake/EmbedText.cmake"
+            DEPENDS "${text}" "${CMAKE_SOURCE_DIR}/cmake/EmbedText.cmake" VERBATIM)
         list(APPEND made "${file}")
-        string(APPEND declared "extern const char qrn_cl_${name}[];\n")
+        string(APPEND declared "extern const char ${prefix}_${name}[];\n")
     endforeach()
-    file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/embedded/cl_texts.h" CONTENT "${declared}")
+    file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/embedded/${header}" CONTENT "${declared}")
     set(${out} ${made} PARENT_SCOPE)
 endfunction()
 
@@ -96,7 +97,7 @@ function(quern_core)
     list(TRANSFORM patterns REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/src/\\1/*.c")
     file(GLOB_RECURSE files CONFIGURE_DEPENDS ${patterns})
     quern_select_sources(sources ${files})
-    quern_embed(kernels "${CMAKE_CURRENT_SOURCE_DIR}/src/bind/gpu/kernels")
+    quern_embed(kernels "${CMAKE_CURRENT_SOURCE_DIR}/src/bind/gpu/kernels" cl qrn_cl cl_texts.h)
     list(APPEND sources ${kernels})
     if(NOT sources)
         add_library(quern_core INTERFACE)

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/soc.h"
 #include "tools/executor_runner/runner_list.h"
+#include "tools/op_package_generator/op_text.h"
 #include "tools/quern/dump.h"
 #include "tools/quern/files.h"
 #include "tools/quern/flags.h"
@@ -211,6 +212,24 @@ static bool read_lines(const given *g) {
     return true;
 }
 
+// Definitions of ops, and every word of the generated files for what was read.
+static bool read_opdef(const given *g) {
+    static const char *const of_package = "@PACKAGE@ @OP_DECLARATIONS@ @OP_POINTERS@ @OP_NAMES@ "
+                                          "@HTP_FILES@ @GOAL@ @MORE_GOALS@ @HEXAGON_TARGETS@";
+    static const char *const of_op = "@OP@ @op@ @ABOUT@ @RULES@ @OPERANDS@ @HTP_ARGS@ @HTP_UNUSED@ "
+                                     "@PARAM_ORDER@ @KERNEL_ARGS@ @KERNEL_CALLS@";
+    qg_packages all;
+    qrn_arena *a = qrn_arena_create();
+    bool ok = qg_opdef_read(&g->path, 1, a, &all) == QRN_OK;
+    for (uint32_t i = 0; ok && i < all.n; i++) {
+        qg_fill(said, of_package, &all.items[i], NULL);
+        for (uint32_t k = 0; k < all.items[i].n_ops; k++)
+            qg_fill(said, of_op, &all.items[i], &all.items[i].ops[k]);
+    }
+    qrn_arena_destroy(a);
+    return ok;
+}
+
 static struct {
     const char *name, *ending;
     bool (*read)(const given *g);
@@ -223,6 +242,7 @@ static struct {
     {"socs", "txt", read_socs, false, 0, 0},       {"dump", "json", read_dump, false, 0, 0},
     {"profile", "log", read_profile, false, 0, 0}, {"list", "txt", read_list, false, 0, 0},
     {"lines", "txt", read_lines, false, 0, 0},     {"tensors", "safetensors", read_npz, true, 0, 0},
+    {"opdef", "xml", read_opdef, true, 0, 0},
 };
 enum { N_READERS = sizeof readers / sizeof readers[0] };
 
