@@ -112,6 +112,7 @@ typedef struct qrn_bin {
     uint32_t core_api[3], backend_api[3]; // versions of the API it was made with
     uint32_t backend_id;
     uint32_t soc_id, arch; // 0: none was chosen
+    bool apart;            // to be written: each graph has weights of its own, equal ones too
     const char *build_id;
     const qrn_bin_option *options; // of the context
     uint32_t n_options;

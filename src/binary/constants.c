@@ -41,6 +41,11 @@ static void use(qrn_constant *k, uint32_t graph, bool param) {
     k->last_graph = graph;
 }
 
+// May a graph use a constant that is there?
+static bool shares(const qrn_constants *c, const qrn_constant *k, uint32_t graph) {
+    return !c->apart || k->last_graph == graph || k->param || k->size_bytes < QRN_BIN_WEIGHT_BYTES;
+}
+
 qrn_status qrn_constants_add(qrn_constants *c, uint32_t graph, const void *data,
                              uint64_t size_bytes, bool param, uint32_t *index) {
     if (c->n >= c->cap && !grow(c))
@@ -49,7 +54,7 @@ qrn_status qrn_constants_add(qrn_constants *c, uint32_t graph, const void *data,
     uint32_t at = home_of(c, crc, size_bytes);
     for (; c->slots[at]; at = (at + 1) & (c->n_slots - 1)) {
         qrn_constant *k = &c->items[c->slots[at] - 1];
-        if (k->crc == crc && k->size_bytes == size_bytes &&
+        if (k->crc == crc && k->size_bytes == size_bytes && shares(c, k, graph) &&
             (k->data == data || memcmp(k->data, data, size_bytes) == 0)) {
             use(k, graph, param);
             *index = c->slots[at] - 1;

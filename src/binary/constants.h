@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The constants of a binary that is being written: each content once, whoever uses it. Data is only
-// pointed at until the file is filled.
+// The constants of a binary that is being written: each content once, whoever uses it, unless
+// graphs have their weights apart. Data is only pointed at until the file is filled.
 #ifndef QRN_BINARY_CONSTANTS_H
 #define QRN_BINARY_CONSTANTS_H
 
@@ -27,6 +27,7 @@ typedef struct qrn_constants {
     uint32_t *slots; // open addressing by crc and size: index + 1; 0: free
     uint32_t n_slots;
     uint64_t const_bytes, weights_bytes, shared_bytes; // of the sections; 0: none
+    bool apart; // each graph has weights of its own, even where they are equal
 } qrn_constants;
 
 // The index of the constant with these bytes; graphs come one after the other.

@@ -107,6 +107,7 @@ static void need_minor(draft *d, uint32_t minor) { d->minor = d->minor < minor ?
 static qrn_status fill_draft(const qrn_bin *b, const qrn_bin_ids *ids, draft *d) {
     d->n_graphs = b->n_graphs;
     d->part = b->part;
+    d->constants.apart = b->apart;
     d->graphs = qrn_calloc((b->n_graphs + 1) * sizeof *d->graphs);
     d->compiled = qrn_calloc((b->n_graphs + 1) * sizeof *d->compiled);
     d->prepared = qrn_calloc((b->n_graphs + 1) * sizeof *d->prepared);

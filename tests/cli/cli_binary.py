@@ -22,6 +22,20 @@ def compile_(net, out, *args):
     return out
 
 
+def qdq_wide(path, rows):
+    """y = x @ w in 8 bits, with 64 KiB of weights, the same for all rows."""
+    nodes = [h.make_node("QuantizeLinear", ["x", "sx", "zx"], ["xq"]),
+             h.make_node("DequantizeLinear", ["xq", "sx", "zx"], ["xf"]),
+             h.make_node("DequantizeLinear", ["wq", "sw", "zw"], ["wf"]),
+             h.make_node("MatMul", ["xf", "wf"], ["yf"]),
+             h.make_node("QuantizeLinear", ["yf", "sy", "zx"], ["yq"]),
+             h.make_node("DequantizeLinear", ["yq", "sy", "zx"], ["y"])]
+    w = np.random.default_rng(6).integers(-127, 128, (256, 256)).astype(np.int8)
+    return model(path, nodes, {"x": (T.FLOAT, [rows, 256])}, {"y": (T.FLOAT, [rows, 256])},
+                 {"sx": np.float32(1 / 64), "zx": np.uint8(128), "sw": np.float32(1 / 128),
+                  "zw": np.int8(0), "sy": np.float32(1 / 4), "wq": w}, opset=19)
+
+
 @pytest.fixture
 def net(tmp_path):
     return add_relu(tmp_path / "net.onnx")
@@ -124,6 +138,25 @@ def test_quantized_borders_take_real_values_or_codes(tmp_path):
                                    rtol=1e-6)
     else:
         refuses(INPUT, "run", binary, "--native", "x=none.npy", says="no input 'x'")
+
+
+def test_graphs_of_chips_that_cannot_share_have_their_own_weights(tmp_path):
+    """Before v73; the file is as large as on such a chip, and both graphs run."""
+    nets = [qdq_wide(tmp_path / f"n{rows}.onnx", rows) for rows in (1, 4)]
+    sizes = {}
+    for soc in ("SM8450", "SM8650"):
+        both = tmp_path / f"{soc}.bin"
+        ok("compile", *nets, "-o", both, "--soc", soc)
+        graphs = ok_json("show", both, "--json")["graphs"]
+        assert all((g["shared_bytes"] >= 256 * 256) == (soc == "SM8650") for g in graphs)
+        assert all(g["constant_bytes"] >= 256 * 256 for g in graphs)
+        sizes[soc] = os.path.getsize(both)
+        for g, net in zip(("n1", "n4"), nets):
+            ok("run", both, "--random", "--graph", g, "-o", tmp_path / "got")
+            ok("run", net, "--random", "--soc", soc, "-o", tmp_path / "want")
+            np.testing.assert_array_equal(np.load(tmp_path / "got" / "output_0.npy"),
+                                          np.load(tmp_path / "want" / "output_0.npy"))
+    assert sizes["SM8650"] < 256 * 256 * 1.9 < sizes["SM8450"]
 
 
 def test_several_models_share_their_weights(tmp_path):

@@ -7,6 +7,9 @@
 #include "tools/quern/compile.h"
 #include "tools/quern/data_format.h"
 #include "tools/quern/report.h"
+#include "tools/quern/soc.h"
+
+#include "base/soc.h"
 
 #include "HTP/QnnHtpContext.h"
 #include "HTP/QnnHtpGraph.h"
@@ -17,6 +20,7 @@
 #include <strings.h>
 
 #define MAX_CONFIGS 6
+#define FIRST_SHARING_ARCH 73u // of the HTP, whose graphs share weights
 
 #define AT(field) offsetof(qt_compile_options, field)
 
@@ -138,6 +142,14 @@ static int check_options(const qt_compile_options *o) {
 }
 
 static int open_client(job *j) {
+// Do graphs on the SoC share weights? Whoever does not know it says so later.
+static bool can_share(const qt_compile_options *o) {
+    uint32_t model = 0;
+    const qrn_soc *soc =
+        o->backend.soc && qt_soc_find(o->backend.soc, &model) ? qrn_soc_by_id(model) : NULL;
+    return !soc || soc->arch >= FIRST_SHARING_ARCH;
+}
+
     qt_backend_options b = j->opt->backend;
     if (!b.backend)
         b.backend = "htp";
@@ -148,7 +160,7 @@ static int open_client(job *j) {
                                         .customConfig = &share};
     const QnnContext_Config_t *configs[] = {&custom, NULL};
     const qt_backend_extras extras = {
-        .context_configs = j->n > 1 && is_htp(j->opt) ? configs : NULL,
+        .context_configs = j->n > 1 && is_htp(j->opt) && can_share(j->opt) ? configs : NULL,
         .precisions = is_htp(j->opt),
     };
     int code = qt_open_backend(&b, &extras, &j->client);

@@ -5,6 +5,7 @@
 #include "backend/htp/binary/binary.h"
 
 #include "backend/htp/device/prediction.h"
+#include "backend/htp/options/options.h"
 #include "binary/nodes.h"
 #include "binary/options.h"
 #include "core/services.h"
@@ -174,6 +175,7 @@ static void save_versions(qrn_bin *b, const qrn_htp_device *d) {
     b->backend_id = qrn_this_backend.id;
     b->soc_id = d->chosen ? d->soc.id : 0;
     b->arch = d->chosen ? d->soc.arch : 0;
+    b->apart = d->chosen && d->soc.arch < QRN_HTP_SHARE_ARCH;
     b->build_id = qrn_build_id();
 }
 

@@ -154,7 +154,8 @@ static const row rows[] = {
     // Documented are C for WEIGHT_SHARING_ENABLED and USE_EXTENDED_UDMA, and no C for
     // DSP_MEMORY_PROFILING_ENABLED; clients give one list to all calls.
     // clang-format off
-    OPTION(WEIGHT_SHARING_ENABLED, C | B | M | L, read_sharing, weight_sharing, 73, true)
+    OPTION(WEIGHT_SHARING_ENABLED, C | B | M | L, read_sharing, weight_sharing, QRN_HTP_SHARE_ARCH,
+           true)
     OPTION(REGISTER_MULTI_CONTEXTS, B, read_group, weight_sharing, 0, false)
     OPTION(FILE_READ_MEMORY_BUDGET, B | M, read_u64, read_budget_mb, 0, false)
     OPTION(DSP_MEMORY_PROFILING_ENABLED, C | B | M | S, read_flag, dsp_memory_profiling, 0, false)

@@ -10,6 +10,7 @@
 #define QRN_HTP_VTCM_DEFAULT (4ull << 20)       // HTP-VTCM-01
 #define QRN_HTP_HVX_OFFLINE 4u                  // HTP-HVX-02
 #define QRN_HTP_DESERIALIZE_EXTRA_MAX_KB 102400 // HTP-CTX-17
+#define QRN_HTP_SHARE_ARCH 73u                  // the first whose graphs share weights (HTP-CTX-20)
 
 // How graphs are prepared here: offline, for a chip elsewhere, as the tools on a PC do; or online,
 // as a phone does for itself (QUERN_HTP=online). Some options exist offline only.
