@@ -184,6 +184,29 @@ def test_values_come_from_safetensors_too(llama, tmp_path):
     assert files[".half"] == files[".short"] != files[".math"]
 
 
+def test_values_come_from_a_tuned_model(tmp_path):
+    """Of its constants those that are updateable; the others are the model's own."""
+    rng = np.random.default_rng(7)
+    w = [rng.standard_normal((4, 3)).astype(np.float32) for _ in range(3)]
+    nodes = [h.make_node("MatMul", ["x", "w"], ["m"]), h.make_node("Add", ["m", "b"], ["y"])]
+    ports = {"x": (T.FLOAT, [2, 4])}, {"y": (T.FLOAT, [2, 3])}
+    base = model(tmp_path / "base.onnx", nodes, *ports, {"w": w[0], "b": np.zeros(3, np.float32)})
+    tuned = model(tmp_path / "tuned.onnx", nodes, *ports, {"w": w[1], "b": np.ones(3, np.float32)})
+    np.savez(tmp_path / "same.npz", w=w[1])
+    ok("compile", base, "-o", tmp_path / "m.bin", *SOC, "-u", "w", "-a", tuned, "-a",
+       tmp_path / "same.npz")
+    assert (tmp_path / "m.tuned.bin").read_bytes() == (tmp_path / "m.same.bin").read_bytes()
+    x = rng.standard_normal((2, 4)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    ok("run", tmp_path / "m.bin", tmp_path / "x.npy", "--adapter", tmp_path / "m.tuned.bin", "-o",
+       tmp_path / "out")
+    np.testing.assert_allclose(np.load(tmp_path / "out" / "output_0.npy"), x @ w[1], atol=0.02)
+    other = model(tmp_path / "other.onnx", [h.make_node("MatMul", ["x", "v"], ["y"])], *ports,
+                  {"v": w[2]})
+    refuses(INPUT, "compile", base, "-o", tmp_path / "n.bin", *SOC, "-u", "w", "-a", other,
+            says=["other.onnx", "no constant 'w'"])
+
+
 # --- refusals
 
 @pytest.mark.parametrize("header, data, says", [

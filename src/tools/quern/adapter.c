@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "tools/quern/files.h"
 #include "tools/quern/output.h"
+#include "tools/quern/report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,11 @@ typedef struct writing {
 static int no_memory(void) {
     qt_error("out of memory");
     return QT_EXIT_FAILURE;
+}
+
+static bool is_model(const char *path) {
+    const char *dot = strrchr(path, '.');
+    return dot && strcmp(dot, ".onnx") == 0;
 }
 
 static const qt_array *find_array(const writing *w, const char *name) {
@@ -44,7 +50,8 @@ static int new_value(const writing *w, const qc_tensor *t, Qnn_Tensor_t *out, vo
     const char *name = t->t.v1.name;
     const qt_array *a = find_array(w, name);
     if (!a) {
-        qt_error("%s: it has no array '%s', which the model's adapters have", w->path, name);
+        qt_error("%s: it has no %s '%s', which the model's adapters have", w->path,
+                 is_model(w->path) ? "constant" : "array", name);
         return QT_EXIT_INPUT;
     }
     if (!same_shape(a, t)) {
@@ -127,6 +134,68 @@ static int write_section(const qc_client *c, const char *path) {
     return code;
 }
 
+// --- values out of another model
+
+static bool has_array(const qt_npz *z, const char *name) {
+    for (size_t i = 0; i < z->n; i++)
+        if (strcmp(z->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+static qrn_status copy_constant(const char *path, const ox_tensor *c, qt_npz *to) {
+    if (ox_type_bits(c->type) < 8)
+        return QRN_FAIL(QRN_E_UNSUPPORTED,
+                        "%s: constant '%s' is %s; give its values in an .npz archive", path,
+                        c->name, ox_type_name(c->type));
+    QRN_TRY(qt_array_create(c->name, c->type, c->rank, c->dims, &to->arrays[to->n]));
+    if (c->bytes)
+        memcpy(to->arrays[to->n].data, c->data, c->bytes);
+    to->names[to->n] = strdup(c->name);
+    return to->names[to->n++] ? QRN_OK : QRN_FAIL(QRN_E_MEM, "%s: out of memory", path);
+}
+
+// Those constants of the model that the graphs have as updateable tensors.
+static qrn_status read_constants(const ox_model *m, const ox_result *const *graphs, size_t n_graphs,
+                                 const char *path, qt_npz *out) {
+    size_t most = 0;
+    for (size_t i = 0; i < n_graphs; i++)
+        most += graphs[i]->n_updatable;
+    out->names = calloc(most + 1, sizeof *out->names);
+    out->arrays = calloc(most + 1, sizeof *out->arrays);
+    if (!out->names || !out->arrays)
+        return QRN_FAIL(QRN_E_MEM, "%s: out of memory", path);
+    for (size_t i = 0; i < n_graphs; i++)
+        for (uint32_t k = 0; k < graphs[i]->n_updatable; k++) {
+            const char *name = graphs[i]->updatable[k]->t.v1.name;
+            const ox_tensor *c = qt_find_constant(m->graph, name);
+            if (c && !has_array(out, name))
+                QRN_TRY(copy_constant(path, c, out));
+        }
+    return QRN_OK;
+}
+
+static int read_model(const char *path, const ox_result *const *graphs, size_t n_graphs,
+                      qt_npz *out) {
+    ox_model *m = NULL;
+    int code = qt_open_model(path, &m);
+    if (code == QT_EXIT_OK && read_constants(m, graphs, n_graphs, path, out) != QRN_OK) {
+        qt_error("%s", qrn_message());
+        code = QT_EXIT_INPUT;
+    }
+    ox_model_close(m);
+    return code;
+}
+
+static int read_values(writing *w, const ox_result *const *graphs, size_t n_graphs) {
+    if (is_model(w->path))
+        return read_model(w->path, graphs, n_graphs, &w->values);
+    if (qt_arrays_read(w->path, &w->values) == QRN_OK)
+        return QT_EXIT_OK;
+    qt_error("%s", qrn_message());
+    return QT_EXIT_INPUT;
+}
+
 // An array that no tensor has is a misspelt name, or belongs to another model.
 static int check_used(const writing *w) {
     for (size_t i = 0; i < w->values.n; i++)
@@ -141,12 +210,9 @@ static int check_used(const writing *w) {
 int qt_adapter_write(qc_client *c, const ox_result *const *graphs, size_t n_graphs,
                      const char *path, const char *out_path) {
     writing w = {.client = c, .path = path};
-    if (qt_arrays_read(path, &w.values) != QRN_OK) {
-        qt_error("%s", qrn_message());
-        return QT_EXIT_INPUT;
-    }
-    w.used = calloc(w.values.n + 1, sizeof *w.used);
-    int code = w.used ? QT_EXIT_OK : no_memory();
+    int code = read_values(&w, graphs, n_graphs);
+    if (code == QT_EXIT_OK && !(w.used = calloc(w.values.n + 1, sizeof *w.used)))
+        code = no_memory();
     for (size_t i = 0; i < n_graphs && code == QT_EXIT_OK; i++)
         code = update_graph(&w, graphs[i]);
     if (code == QT_EXIT_OK)

@@ -10,8 +10,9 @@
 #include "tools/quern/flags.h"
 
 // Reads the values from an .npz archive or a .safetensors file, one array for each updateable
-// tensor of the graphs, and writes the section for all of them. The graphs have the new values
-// afterwards. Returns an exit code, after a message.
+// tensor of the graphs, or from another ONNX model with constants of these names, and writes the
+// section for all of them. The graphs have the new values afterwards. Returns an exit code, after a
+// message.
 int qt_adapter_write(qc_client *c, const ox_result *const *graphs, size_t n_graphs,
                      const char *path, const char *out_path);
 

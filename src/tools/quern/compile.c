@@ -32,7 +32,8 @@ static const qt_flag flags[] = {
     {"updatable", 'u', QT_LIST, "NAME", AT(updatable), NULL,
      "constants that adapters replace, such as 'lora_*'"},
     {"adapter", 'a', QT_LIST, "FILE", AT(adapters), NULL,
-     "their other values, an .npz or .safetensors of all; written beside the output"},
+     "their other values, an .npz or .safetensors of all, or a tuned model (.onnx); written beside "
+     "the output"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {0},
 };
@@ -141,7 +142,6 @@ static int check_options(const qt_compile_options *o) {
     return QT_EXIT_OK;
 }
 
-static int open_client(job *j) {
 // Do graphs on the SoC share weights? Whoever does not know it says so later.
 static bool can_share(const qt_compile_options *o) {
     uint32_t model = 0;
@@ -150,6 +150,7 @@ static bool can_share(const qt_compile_options *o) {
     return !soc || soc->arch >= FIRST_SHARING_ARCH;
 }
 
+static int open_client(job *j) {
     qt_backend_options b = j->opt->backend;
     if (!b.backend)
         b.backend = "htp";

@@ -133,13 +133,6 @@ static int add_graph(qt_llm_graphs *l, const char *file, const char *name, qc_gr
 
 // --- ONNX models
 
-static const ox_tensor *find_constant(const ox_graph *g, const char *name) {
-    for (uint32_t i = 0; i < g->n_constants; i++)
-        if (strcmp(g->constants[i].name, name) == 0)
-            return &g->constants[i];
-    return NULL;
-}
-
 // The importer makes plain integers of what a QuantizeLinear writes to an output, since ONNX rounds
 // in another way than QNN's op. The node says what they stand for.
 static void find_encoding(const ox_graph *g, ql_tensor *t) {
@@ -147,8 +140,8 @@ static void find_encoding(const ox_graph *g, ql_tensor *t) {
         const ox_node *n = &g->nodes[i];
         if (strcmp(n->op, "QuantizeLinear") != 0 || n->n_in < 2 || strcmp(n->out[0], t->name) != 0)
             continue;
-        const ox_tensor *scale = find_constant(g, n->in[1]);
-        const ox_tensor *zero = n->n_in > 2 && *n->in[2] ? find_constant(g, n->in[2]) : NULL;
+        const ox_tensor *scale = qt_find_constant(g, n->in[1]);
+        const ox_tensor *zero = n->n_in > 2 && *n->in[2] ? qt_find_constant(g, n->in[2]) : NULL;
         if (!scale || scale->type != OX_F32 || scale->bytes != sizeof(float))
             return;
         if (n->n_in > 2 && *n->in[2] && (!zero || zero->bytes > 2 || zero->bytes == 0))

@@ -57,6 +57,13 @@ int qt_open_model(const char *path, ox_model **out) {
     return s == QRN_E_MAPPING ? QT_EXIT_FAILURE : QT_EXIT_REFUSED; // the disk, not the model
 }
 
+const ox_tensor *qt_find_constant(const ox_graph *g, const char *name) {
+    for (uint32_t i = 0; i < g->n_constants; i++)
+        if (strcmp(g->constants[i].name, name) == 0)
+            return &g->constants[i];
+    return NULL;
+}
+
 json_t *qt_json_number(double v) { return isfinite(v) ? json_real(v) : json_null(); }
 
 json_t *qt_json_shape(unsigned rank, const uint64_t *dims) {

@@ -9,6 +9,8 @@
 
 // Opens a model; QT_EXIT_OK or another code after a message.
 int qt_open_model(const char *path, ox_model **out);
+// An initializer by name; NULL: there is none.
+const ox_tensor *qt_find_constant(const ox_graph *g, const char *name);
 
 // A number as JSON has it: null for what is not finite.
 json_t *qt_json_number(double v);
