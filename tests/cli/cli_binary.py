@@ -140,6 +140,27 @@ def test_quantized_borders_take_real_values_or_codes(tmp_path):
         refuses(INPUT, "run", binary, "--native", "x=none.npy", says="no input 'x'")
 
 
+def test_a_binary_is_little_larger_than_its_weights(tmp_path):
+    """3x3 convolutions in 8 bits, for which the host has larger matrices of its own."""
+    rng, n, side, layers = np.random.default_rng(7), 192, 24, 5
+    nodes = [h.make_node("QuantizeLinear", ["x", "s", "z"], ["q0"])]
+    constants = {"s": np.float32(1 / 16), "z": np.uint8(128), "sw": np.float32(1 / 4096),
+                 "zw": np.int8(0)}
+    for i in range(layers):
+        constants[f"w{i}"] = rng.integers(-127, 128, (n, n, 3, 3)).astype(np.int8)
+        nodes += [h.make_node("DequantizeLinear", [f"q{i}", "s", "z"], [f"f{i}"]),
+                  h.make_node("DequantizeLinear", [f"w{i}", "sw", "zw"], [f"v{i}"]),
+                  h.make_node("Conv", [f"f{i}", f"v{i}"], [f"c{i}"], pads=[1] * 4),
+                  h.make_node("QuantizeLinear", [f"c{i}", "s", "z"], [f"q{i + 1}"])]
+    nodes.append(h.make_node("DequantizeLinear", [f"q{layers}", "s", "z"], ["y"]))
+    shape = (T.FLOAT, [1, n, side, side])
+    net = model(tmp_path / "net.onnx", nodes, {"x": shape}, {"y": shape}, constants, opset=19)
+    binary, weights = compile_(net, tmp_path / "net.bin"), layers * n * n * 9
+    assert weights < os.path.getsize(binary) <= 1.1 * weights
+    (g,) = ok_json("show", binary, "--json")["graphs"]
+    assert weights <= g["constant_bytes"] <= 1.05 * weights
+
+
 def test_graphs_of_chips_that_cannot_share_have_their_own_weights(tmp_path):
     """Before v73; the file is as large as on such a chip, and both graphs run."""
     nets = [qdq_wide(tmp_path / f"n{rows}.onnx", rows) for rows in (1, 4)]
