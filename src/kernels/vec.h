@@ -7,6 +7,7 @@
 //   qrn_vf_all        one number in all lanes
 //   qrn_vf_load/_store, and _load_n/_store_n for the first n lanes, 0 < n < QRN_VF: nothing else is
 //                     read or written, the other lanes are those of `rest`
+//   qrn_vf_load_fp16  QRN_VF numbers in IEEE fp16
 //   qrn_vf_cut        the first n lanes, 0 in the others
 //   qrn_vf_fma        a * b + c, rounded once
 //   qrn_vf_abs        without sign

@@ -22,6 +22,9 @@ static inline qrn_vf qrn_vf_load_n(const float *p, size_t n, qrn_vf rest) {
     __m256i first = qrn_vf_first(n);
     return _mm256_blendv_ps(rest, _mm256_maskload_ps(p, first), _mm256_castsi256_ps(first));
 }
+static inline qrn_vf qrn_vf_load_fp16(const uint16_t *p) {
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+}
 static inline qrn_vf qrn_vf_cut(qrn_vf v, size_t n) {
     return _mm256_and_ps(v, _mm256_castsi256_ps(qrn_vf_first(n)));
 }

@@ -19,6 +19,9 @@ static inline void qrn_vf_store(float *p, qrn_vf v) { _mm512_storeu_ps(p, v); }
 static inline qrn_vf qrn_vf_load_n(const float *p, size_t n, qrn_vf rest) {
     return _mm512_mask_loadu_ps(rest, qrn_vf_first(n), p);
 }
+static inline qrn_vf qrn_vf_load_fp16(const uint16_t *p) {
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+}
 static inline qrn_vf qrn_vf_cut(qrn_vf v, size_t n) {
     return _mm512_maskz_mov_ps(qrn_vf_first(n), v);
 }

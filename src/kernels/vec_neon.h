@@ -21,6 +21,9 @@ static inline qrn_vf qrn_vf_load_n(const float *p, size_t n, qrn_vf rest) {
         lane[i] = p[i];
     return vld1q_f32(lane);
 }
+static inline qrn_vf qrn_vf_load_fp16(const uint16_t *p) {
+    return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+}
 static inline qrn_vf qrn_vf_cut(qrn_vf v, size_t n) {
     float lane[QRN_VF];
     vst1q_f32(lane, v);

@@ -37,8 +37,8 @@ def angles(net, first, n):
     return {"cos": np.float32(np.cos(a)), "sin": np.float32(np.sin(a))}
 
 
-def feeds(net, ids, past_k, past_v, p):
-    """Inputs of a graph with room for p past positions, of which past_k has some."""
+def feeds(net, ids, past_k, past_v, p, kind=np.float32):
+    """Inputs of a graph with room for p past positions of that type, of which past_k has some."""
     t, valid = len(ids), past_k[0].shape[1] if past_k else 0
     mask = np.full((1, 1, 1, t, p + t), -1e4, np.float32)
     mask[..., :valid] = 0
@@ -47,7 +47,7 @@ def feeds(net, ids, past_k, past_v, p):
     out = {"ids": np.int32([ids]), "mask": mask, **angles(net, valid, t)}
     for i in range(net.layers if p else 0):
         for c, x in (("k", past_k[i]), ("v", past_v[i])):
-            full = np.zeros((1, net.kv, p, net.hd), np.float32)
+            full = np.zeros((1, net.kv, p, net.hd), kind)
             full[0, :, :valid] = x
             out[f"past_{c}_{i}"] = full
     return out
@@ -98,6 +98,19 @@ def test_float_graphs_compute_what_the_file_means(tmp_path, arch, tied, run):
     rest = np.r_[IDS[T:], 0, 0]
     chunk = run(m / "chunk.onnx", feeds(net, rest, k, v, CONTEXT - T))
     assert decibel(chunk["logits"][0, :len(IDS) - T], want[T:]) > 100
+
+
+@pytest.mark.parametrize("run", [by_onnxruntime, by_quern])
+def test_caches_are_float16_where_weights_are_short(tmp_path, run):
+    net = TinyLlama()
+    m, _ = convert(tmp_path, net.gguf(), "--weights", "fp16", "--chunks")
+    want, ks, vs = net.forward(IDS)
+    k, v = [apart(net, x[:, :T]) for x in ks], [x[:, :T] for x in vs]
+    step = run(m / "decode.onnx", feeds(net, IDS[T:T + 1], k, v, CONTEXT - 1, np.float16))
+    assert decibel(step["logits"][0, 0], want[T]) > 60
+    rest = np.r_[IDS[T:], 0, 0]
+    chunk = run(m / "chunk.onnx", feeds(net, rest, k, v, CONTEXT - T, np.float16))
+    assert decibel(chunk["logits"][0, :len(IDS) - T], want[T:]) > 60
 
 
 @pytest.mark.parametrize("form,least", [("fp16", 60), ("w8", 35), ("w4", 14)])

@@ -12,22 +12,35 @@ enum { HEADS = 2, ROWS = 3, PAST = 5, KEYS = PAST + ROWS, SIZE = 8 };
 
 typedef struct form {
     bool joins;          // keys and values are a cache and new ones
+    bool fp16;           // the cache is fp16, which a Cast makes floats of
     bool shows_scores;   // the application wants them
     bool reads_twice;    // somebody else reads the weights
     bool mask_of_scores; // the mask is a function of the scores
+    qrn_fp16_rule rule;
 } form;
 
-static uint32_t keys(bool joins) {
-    if (!joins)
+static uint32_t cache(bool fp16) {
+    if (!fp16)
+        return INPUT(&g, HEADS, PAST, SIZE);
+    uint32_t real = INNER(&g, HEADS, PAST, SIZE);
+    small_unary(&g, QNN_OP_CAST,
+                small_tensor(&g, QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_16,
+                             SHAPE(HEADS, PAST, SIZE)),
+                real);
+    return real;
+}
+
+static uint32_t keys(form f) {
+    if (!f.joins)
         return INPUT(&g, HEADS, KEYS, SIZE);
     uint32_t all = INNER(&g, HEADS, KEYS, SIZE);
-    const uint32_t parts[] = {INPUT(&g, HEADS, PAST, SIZE), INPUT(&g, HEADS, ROWS, SIZE)};
+    const uint32_t parts[] = {cache(f.fp16), INPUT(&g, HEADS, ROWS, SIZE)};
     small_concat(&g, parts, 2, all, 1);
     return all;
 }
 
 static void build(form f) {
-    uint32_t q = INPUT(&g, HEADS, ROWS, SIZE), k = keys(f.joins), v = keys(f.joins);
+    uint32_t q = INPUT(&g, HEADS, ROWS, SIZE), k = keys(f), v = keys(f);
     uint32_t kt = INNER(&g, HEADS, SIZE, KEYS);
     small_transpose(&g, k, kt, (const uint32_t[]){0, 2, 1});
     uint32_t s = f.shows_scores ? OUTPUT(&g, HEADS, ROWS, KEYS) : INNER(&g, HEADS, ROWS, KEYS);
@@ -52,7 +65,7 @@ typedef struct steps {
 } steps;
 
 static steps compile(form f, const char *passes, bool binder_fuses) {
-    qrn_compile_options opt = {.passes = passes, .binder_fuses = binder_fuses};
+    qrn_compile_options opt = {.passes = passes, .binder_fuses = binder_fuses, .fp16 = f.rule};
     qrn_compiled *cg = NULL;
     steps n = {0};
     small_begin(&g);
@@ -82,6 +95,15 @@ static void a_cache_and_new_keys_are_read_where_they_lie(void **state) {
     steps n = compile((form){.joins = true}, "", false);
     assert_int_equal(n.attention, 1);
     assert_int_equal(n.all, 1);
+}
+
+static void a_cache_of_fp16_is_read_as_it_is(void **state) {
+    (void)state;
+    for (qrn_fp16_rule rule = QRN_FP16_IEEE; rule <= QRN_FP16_AS_F32; rule++) {
+        steps n = compile((form){.joins = true, .fp16 = true, .rule = rule}, "", false);
+        assert_int_equal(n.attention, 1);
+        assert_int_equal(n.all, 1);
+    }
 }
 
 static void scores_that_somebody_wants_stay(void **state) {
@@ -119,6 +141,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_is_one_step),
         cmocka_unit_test(a_cache_and_new_keys_are_read_where_they_lie),
+        cmocka_unit_test(a_cache_of_fp16_is_read_as_it_is),
         cmocka_unit_test(scores_that_somebody_wants_stay),
         cmocka_unit_test(a_binder_that_fuses_gets_the_parts),
         cmocka_unit_test(quantized_keys_are_not_transposed),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Attention: every row that this machine can run against the formula in double, on random shapes
-// and layouts, keys in one place and in two, all rules of rounding. Parts of a call must add up to
+// and layouts, keys in one place and in two, f32 and fp16, all rules of rounding. Parts of a call
+// must add up to
 // the same bytes, however many there are. QUERN_TEST_SEED repeats a run.
 #include "base/cpu.h"
 #include "base/fp16.h"
@@ -62,6 +63,20 @@ static void add_operand(call *c, uint32_t i, size_t n) {
     c->in[i] = &c->views[i];
 }
 
+// The same numbers in fp16; with `huge` one of them is infinite, which only some rules keep.
+static void to_fp16(qrn_view *v, bool huge) {
+    size_t n = qrn_view_count(v);
+    uint16_t *x = malloc(n * sizeof *x);
+    assert_non_null(x);
+    for (size_t i = 0; i < n; i++)
+        x[i] = qrn_f16_from_f64((double)((const float *)v->data)[i]);
+    if (huge)
+        x[between(0, (uint32_t)n - 1)] = 0x7c00;
+    free(v->data);
+    v->data = x;
+    v->dtype = QRN_DTYPE_F16;
+}
+
 // Keys or values of a segment; keys of the second layout lie side by side.
 static void add_keys(call *c, uint32_t operand, uint32_t keys, uint32_t cols, bool side_by_side,
                      uint32_t *strides) {
@@ -69,6 +84,8 @@ static void add_keys(call *c, uint32_t operand, uint32_t keys, uint32_t cols, bo
     size_t dims[] = {between(0, 9) ? a->batch[0] : 0, a->batch[1], keys, cols};
     size_t swapped[] = {dims[0], dims[1], cols, keys};
     add_operand(c, operand, lay_out(4, side_by_side ? swapped : dims, 1, strides + 1));
+    if (between(0, 1))
+        to_fp16(&c->views[operand], a->rule == QRN_FP16_WIDE_RANGE && between(0, 9) == 0);
     if (side_by_side) {
         uint32_t t = strides[QRN_ATT_KEY];
         strides[QRN_ATT_KEY] = strides[QRN_ATT_KEY_COL];
@@ -124,8 +141,10 @@ static void end(call *c) {
 // --- the formula
 
 static double load(const call *c, uint32_t operand, size_t at) {
-    return qrn_fp16_round((double)((const float *)c->views[operand].data)[at],
-                          (qrn_fp16_rule)c->a.rule);
+    const qrn_view *v = &c->views[operand];
+    float x = v->dtype == QRN_DTYPE_F16 ? qrn_f16_to_f32(((const uint16_t *)v->data)[at])
+                                        : ((const float *)v->data)[at];
+    return qrn_fp16_round((double)x, (qrn_fp16_rule)c->a.rule);
 }
 
 static double of_key(const call *c, uint32_t operand, const uint32_t *index, size_t key,
@@ -191,7 +210,7 @@ static void check(const call *c, const qrn_kernel *row) {
                     for (size_t w = 0; w < a->width; w++) {
                         size_t at = row_at(a->y, i) + w * a->y[QRN_ATT_COL];
                         double got = (double)((const float *)c->y.data)[at];
-                        if (!(fabs(got - want[w]) <= limit))
+                        if (!(fabs(got - want[w]) <= limit * fmax(1, fabs(want[w]))))
                             fail_msg("%s: row [%u,%u,%u,%u] element %zu is %.9g, expected %.9g",
                                      row->name, i[0], i[1], i[2], i[3], w, got, want[w]);
                     }

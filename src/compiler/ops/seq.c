@@ -242,10 +242,21 @@ static const char *check_segment(const qrn_kcall *k, uint32_t which) {
     return NULL;
 }
 
+// Floats; keys and values may be fp16.
+static bool has_attention_types(const qrn_kcall *k, qrn_domain domain) {
+    bool ok = domain == QRN_DOMAIN_F32 && k->out[0]->dtype == QRN_DTYPE_F32;
+    for (uint32_t i = 0; i < k->n_in && ok; i++)
+        if (k->in[i])
+            ok = k->in[i]->dtype == QRN_DTYPE_F32 ||
+                 (k->in[i]->dtype == QRN_DTYPE_F16 && i >= QRN_ATT_K && i <= QRN_ATT_MORE_V);
+    return ok;
+}
+
 static const char *check_attention(const qrn_kcall *k, qrn_domain domain) {
     const qrn_attention_args *a = k->args;
     const qrn_view *mask = qrn_chk_in(k, QRN_ATT_MASK);
-    QRN_NEED_ALSO(qrn_chk_all_real(k, domain));
+    QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
+    QRN_NEED(has_attention_types(k, domain), "an operand is no float32, nor keys in float16");
     QRN_NEED(a->batch[0] && a->batch[1] && a->rows[0] && a->rows[1] && a->keys[0] && a->depth &&
                  a->width,
              "a size is 0");

@@ -456,24 +456,28 @@ static bool make_args(const finder *f, const pattern *a, const operands *o,
            set_sequences(f, a, o, s, args) && unite(s, &l) && set_loops(&l, args) && is_fast(args);
 }
 
-typedef enum look { BEHIND_JOINS, BEHIND_MOVES, AT_OPERANDS, N_LOOKS } look;
+typedef enum look { AT_CACHES, BEHIND_JOINS, BEHIND_MOVES, AT_OPERANDS, N_LOOKS } look;
 
 static qrn_strided_value see(const finder *f, look how, qrn_val v) {
-    qrn_strider w = {.lo = f->lo, .uses = f->uses, .through_joins = how == BEHIND_JOINS};
+    qrn_strider w = {.lo = f->lo,
+                     .uses = f->uses,
+                     .through_joins = how <= BEHIND_JOINS,
+                     .through_fp16 = how == AT_CACHES};
     return how == AT_OPERANDS ? qrn_strided_itself(f->lo->cg, v) : qrn_strided_of(&w, v);
 }
 
 static bool see_all(const finder *f, const pattern *a, look how, operands *o,
                     qrn_attention_args *args) {
     const qrn_cstep *scores = step(f, a->scores), *product = step(f, a->product);
-    o->q = see(f, how == BEHIND_JOINS ? BEHIND_MOVES : how, scores->in[0]);
+    o->q = see(f, how < BEHIND_MOVES ? BEHIND_MOVES : how, scores->in[0]);
     o->k = see(f, how, scores->in[1]);
     o->v = see(f, how, product->in[1]);
-    o->mask = see(f, how == BEHIND_JOINS ? BEHIND_MOVES : how,
+    o->mask = see(f, how < BEHIND_MOVES ? BEHIND_MOVES : how,
                   a->mask == QRN_VAL_NONE ? scores->in[0] : a->mask);
     if (a->mask == QRN_VAL_NONE)
         o->mask.scale = 1.0;
-    return make_args(f, a, o, args);
+    return make_args(f, a, o, args) &&
+           (how != AT_CACHES || (uint64_t)args->rows[0] * args->rows[1] <= QRN_ATT_FEW);
 }
 
 static qrn_status fuse(const finder *f, const pattern *a, const operands *o,

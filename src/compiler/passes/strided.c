@@ -3,6 +3,7 @@
 // Going back from a value to the memory that its elements come from.
 #include "compiler/passes/strided.h"
 
+#include "kernels/convert.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/fp16/round_fp16.h"
 #include "kernels/move/join.h"
@@ -230,6 +231,19 @@ static bool through_concat(const qrn_strider *w, const qrn_cstep *s, uint32_t wa
     return true;
 }
 
+// Does the step round floats as those are rounded who read them, or make floats of fp16?
+static bool is_rounding(const qrn_strider *w, const qrn_cstep *s) {
+    const qrn_compiled *p = w->lo->cg;
+    const qrn_cvalue *x = &p->values[s->in[0]], *y = &p->values[s->out[0]];
+    bool from_fp16 = w->through_fp16 && x->dtype == QRN_DTYPE_F16;
+    if (y->dtype != QRN_DTYPE_F32 || (x->dtype != QRN_DTYPE_F32 && !from_fp16))
+        return false;
+    if (s->op == &qrn_cop_convert || s->op == &qrn_cop_cast)
+        return w->through_fp16;
+    return s->op == &qrn_cop_round_fp16 && s->in[0] != s->out[0] &&
+           ((const qrn_round_fp16_args *)s->args)->rule == p->half;
+}
+
 // The value that a step of one input and one output makes of another, if it only moves or scales
 // it.
 static bool through_step(const qrn_strider *w, const qrn_cstep *s, uint32_t way,
@@ -239,10 +253,7 @@ static bool through_step(const qrn_strider *w, const qrn_cstep *s, uint32_t way,
     uint32_t floats = 0;
     double factor = 1.0;
     bool scales = qrn_pass_scales(w->lo, s, &floats, &factor);
-    bool rounds = s->op == &qrn_cop_round_fp16 && s->in[0] != s->out[0] &&
-                  p->values[s->in[0]].dtype == QRN_DTYPE_F32 &&
-                  p->values[s->out[0]].dtype == QRN_DTYPE_F32 &&
-                  ((const qrn_round_fp16_args *)s->args)->rule == p->half;
+    bool rounds = is_rounding(w, s);
     bool reshapes = s->op == &qrn_cop_copy ||
                     (s->op == &qrn_cop_reshape && !((const qrn_reshape_args *)s->args)->read_shape);
     if (!scales && !rounds && !reshapes && s->op != &qrn_cop_transpose && s->op != &qrn_cop_slice &&

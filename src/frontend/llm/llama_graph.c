@@ -25,6 +25,7 @@ typedef struct builder {
     qrn_arena *arena; // of names
     bool no_memory;
     const char *table;         // of tokens, as floats; NULL: none was made
+    int past_type;             // of caches
     const char *summed, *sums; // a value and the sums of its blocks, which were made last
 } builder;
 
@@ -240,8 +241,10 @@ static const char *rotate(builder *b, const char *x, const char *out) {
 static const char *with_past(builder *b, uint32_t i, const char *c, const char *fresh) {
     if (!b->f->past)
         return fresh;
-    return node_int(b, "Concat", name_of(b, "blk.%u.all_%s", i, c), name_of(b, "past_%s_%u", c, i),
-                    fresh, "axis", 2);
+    const char *past = name_of(b, "past_%s_%u", c, i);
+    if (b->past_type == OX_F16)
+        past = node_int(b, "Cast", name_of(b, "%s.float", past), past, NULL, "to", OX_F32);
+    return node_int(b, "Concat", name_of(b, "blk.%u.all_%s", i, c), past, fresh, "axis", 2);
 }
 
 // Softmax of scores with the mask: [1,kv,group*T,all] in and out.
@@ -344,7 +347,8 @@ static void put_ports(builder *b) {
     for (uint32_t i = 0; i < 2 * m->layers; i++) {
         const char *kv = i % 2 ? "v" : "k";
         if (p)
-            ox_put_value(g, PB_GRAPH_INPUT, name_of(b, "past_%s_%u", kv, i / 2), OX_F32, 4, past);
+            ox_put_value(g, PB_GRAPH_INPUT, name_of(b, "past_%s_%u", kv, i / 2), b->past_type, 4,
+                         past);
         ox_put_value(g, PB_GRAPH_OUTPUT, name_of(b, "new_%s_%u", kv, i / 2), OX_F32, 4, fresh);
     }
 }
@@ -368,6 +372,7 @@ qrn_status ql_llama_graph(const ql_llama *m, const ql_weights *w, const ql_graph
     builder b = {.m = m, .w = w, .f = f, .arena = qrn_arena_create()};
     if (!b.arena)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': no memory", f->name);
+    b.past_type = stored(&b, m->layer[0].q.weight)->type == OX_F32 ? OX_F32 : OX_F16;
     put_ports(&b);
     put_constants(&b);
     put_nodes(&b);

@@ -3,7 +3,8 @@
 // A Llama as an ONNX graph of static shapes. T tokens come in, P positions of the past are given:
 //
 //   ids [1,T] int32   cos, sin [1,1,T,head_dim]   mask [1,1,1,T,P+T] (0, or -1e4 where not to look)
-//   past_k_i, past_v_i [1,kv_heads,P,head_dim] for each layer i, where P > 0
+//   past_k_i, past_v_i [1,kv_heads,P,head_dim] for each layer i, where P > 0: float16, or float32
+//   where the matrices are
 //   logits [1,T,vocab]   new_k_i, new_v_i [1,kv_heads,T,head_dim]: the caller appends them
 //
 // Pairs that rotate together are half a head apart.

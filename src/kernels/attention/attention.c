@@ -13,7 +13,9 @@ static double rounded(const qrn_attention_args *a, double x) {
 }
 
 static double element(const qrn_attention_args *a, const qrn_view *v, size_t at) {
-    return rounded(a, (double)((const float *)v->data)[at]);
+    float x = v->dtype == QRN_DTYPE_F16 ? qrn_f16_to_f32(((const uint16_t *)v->data)[at])
+                                        : ((const float *)v->data)[at];
+    return rounded(a, (double)x);
 }
 
 // Key or value `key` of a batch: element `col`.
@@ -104,7 +106,12 @@ static bool is_few(const qrn_kcall *k) {
     return is_vectorizable(k->args) && qrn_att_rows(k->args) <= QRN_ATT_FEW;
 }
 
-static bool is_many(const qrn_kcall *k) { return is_vectorizable(k->args); }
+static bool is_many(const qrn_kcall *k) {
+    for (uint32_t i = 0; i < k->n_in; i++)
+        if (k->in[i] && k->in[i]->dtype != QRN_DTYPE_F32)
+            return false;
+    return is_vectorizable(k->args);
+}
 
 uint32_t qrn_attention_few_tasks(const qrn_kcall *k, uint32_t n_threads) {
     const qrn_attention_args *a = k->args;

@@ -13,7 +13,8 @@
 //           out: x with its first R channels of each head rotated in pairs
 //   attention  in: q, k, v, further k and v or NULL, mask or NULL; out: y. All are read and written
 //           with strides, so that queries, caches and results may lie in any order, and keys may
-//           lie in two places: a cache and what is new. For each row of queries
+//           lie in two places: a cache and what is new. Keys and values are f32 or fp16, the other
+//           operands f32. For each row of queries
 //             s[j] = scale * sum_d q[d] * k[j,d] + mask[j],   y = sum_j e^(s[j] - max s) * v[j] /
 //             sum
 //           `causal`: query i of n sees the keys up to all - n + i. A row without keys, or with
@@ -24,6 +25,8 @@
 #define QRN_KERNELS_ATTENTION_ATTENTION_H
 
 #include "kernels/kernel.h"
+
+#define QRN_ATT_FEW 16 // most rows that share keys for which these are read where they lie
 
 typedef struct qrn_gqa_args {
     uint32_t q_heads, kv_heads;

@@ -78,7 +78,7 @@ static void pack_segment(many *m, uint32_t which) {
     size_t first = which * m->n.panels[0];
     for (size_t p = 0; p < m->n.panels[which]; p++) {
         float *to = m->keys + (first + p) * a->depth * QRN_PANEL;
-        qrn_gemm_f32_pack_panel(g.k, g.k_strides[QRN_ATT_KEY_COL], g.k_strides[QRN_ATT_KEY],
+        qrn_gemm_f32_pack_panel(g.k.data, g.k.strides[QRN_ATT_KEY_COL], g.k.strides[QRN_ATT_KEY],
                                 a->depth, g.keys, p * QRN_PANEL, to);
         if (rounds)
             m->vec->round(to, a->depth * QRN_PANEL, a->rule);
@@ -87,8 +87,8 @@ static void pack_segment(many *m, uint32_t which) {
     for (size_t p = 0; g.keys && p < m->n.value_panels; p++) {
         float *to = m->values + (p * m->n.keys + place_of(m, which)) * QRN_PANEL;
         size_t padded = m->n.panels[which] * QRN_PANEL;
-        qrn_gemm_f32_pack_panel(g.v, g.v_strides[QRN_ATT_KEY], g.v_strides[QRN_ATT_KEY_COL], g.keys,
-                                a->width, p * QRN_PANEL, to);
+        qrn_gemm_f32_pack_panel(g.v.data, g.v.strides[QRN_ATT_KEY], g.v.strides[QRN_ATT_KEY_COL],
+                                g.keys, a->width, p * QRN_PANEL, to);
         if (rounds)
             m->vec->round(to, g.keys * QRN_PANEL, a->rule);
         memset(to + g.keys * QRN_PANEL, 0, (padded - g.keys) * QRN_PANEL * sizeof *to);

@@ -11,7 +11,6 @@
 
 #include <math.h>
 
-#define QRN_ATT_FEW 16    // most rows that share keys for which these are not packed
 #define QRN_ATT_CHUNK 128 // keys whose weights such rows sum at a time
 
 static inline const qrn_view *qrn_att_in(const qrn_kcall *k, uint32_t i) {
@@ -52,25 +51,35 @@ static inline float qrn_att_floor(const qrn_attention_args *a) {
     return a->rule == QRN_FP16_WIDE_RANGE ? -1e5f : -INFINITY;
 }
 
+// Keys or values in one place: floats, or fp16.
+typedef struct qrn_att_matrix {
+    const void *data; // its first element
+    const uint32_t *strides;
+    bool fp16;
+} qrn_att_matrix;
+
 // Keys and values in one place.
 typedef struct qrn_att_segment {
-    const float *k, *v; // first elements of a matrix
-    const uint32_t *k_strides, *v_strides;
+    qrn_att_matrix k, v;
     size_t keys, first; // how many; the number of the first one
 } qrn_att_segment;
 
+static inline qrn_att_matrix qrn_att_matrix_of(const qrn_kcall *k, uint32_t operand,
+                                               const uint32_t *strides, size_t batch) {
+    const qrn_view *v = k->in[operand];
+    bool fp16 = v->dtype == QRN_DTYPE_F16;
+    size_t at = qrn_att_batch_at(k->args, strides, batch);
+    const char *data = v->data;
+    return (qrn_att_matrix){data + at * (fp16 ? sizeof(uint16_t) : sizeof(float)), strides, fp16};
+}
+
 static inline qrn_att_segment qrn_att_segment_of(const qrn_kcall *k, uint32_t which, size_t batch) {
     const qrn_attention_args *a = k->args;
-    qrn_att_segment s = {.k_strides = which ? a->more_k : a->k,
-                         .v_strides = which ? a->more_v : a->v,
-                         .keys = a->keys[which],
-                         .first = which ? a->keys[0] : 0};
+    qrn_att_segment s = {.keys = a->keys[which], .first = which ? a->keys[0] : 0};
     if (s.keys == 0)
         return s;
-    const float *keys = k->in[which ? QRN_ATT_MORE_K : QRN_ATT_K]->data;
-    const float *values = k->in[which ? QRN_ATT_MORE_V : QRN_ATT_V]->data;
-    s.k = keys + qrn_att_batch_at(a, s.k_strides, batch);
-    s.v = values + qrn_att_batch_at(a, s.v_strides, batch);
+    s.k = qrn_att_matrix_of(k, which ? QRN_ATT_MORE_K : QRN_ATT_K, which ? a->more_k : a->k, batch);
+    s.v = qrn_att_matrix_of(k, which ? QRN_ATT_MORE_V : QRN_ATT_V, which ? a->more_v : a->v, batch);
     return s;
 }
 
@@ -106,8 +115,8 @@ size_t qrn_attention_many_scratch(const qrn_kcall *k);
 uint32_t qrn_attention_many_tasks(const qrn_kcall *k, uint32_t n_threads);
 
 // Room of a call on few rows, in floats. Shared: for each part of the keys of each matrix the
-// largest score and the sum of weights of each row, and the sums of values. Of a task: queries,
-// scores and rounded keys.
+// largest score and the sum of weights of each row, and the sums of values. Of a task: queries
+// and scores.
 typedef struct qrn_att_few {
     size_t rows, depth, width; // whole vectors
     size_t chunks;
@@ -125,8 +134,7 @@ static inline qrn_att_few qrn_att_few_of(const qrn_attention_args *a) {
                      .width = qrn_att_padded(a->width),
                      .chunks = (qrn_att_keys(a) + QRN_ATT_CHUNK - 1) / QRN_ATT_CHUNK};
     f.part = qrn_att_padded(2 * f.rows) + f.rows * f.width;
-    f.task = f.rows * (f.depth > f.width ? f.depth : f.width) + f.rows * QRN_ATT_SCORES +
-             QRN_ATT_PAD * f.depth;
+    f.task = f.rows * (f.depth > f.width ? f.depth : f.width) + f.rows * QRN_ATT_SCORES;
     return f;
 }
 
