@@ -31,7 +31,10 @@ int main(int argc, char **argv) {
     }
     c.bos = argc > 2 ? argv[2] : NULL;
     c.eos = argc > 3 ? argv[3] : NULL;
-    char *source = strndup(f.data, f.size);
+    char *source = calloc(f.size + 1, 1); // the file does not end in a zero
+    if (!source)
+        return 2;
+    memcpy(source, f.data, f.size);
     ql_bytes out = {0};
     qrn_status s = ql_template_render("chat", source, &c, &out);
     if (s == QRN_OK)
