@@ -11,6 +11,7 @@
 
 #include "HTP/QnnHtpCommon.h"
 #include "HTP/QnnHtpSystemContext.h"
+#include "Quern/NativeKv.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -112,6 +113,33 @@ static const qrn_soc *chip_of(const qrn_bin *b) {
     return s ? s : qrn_soc_by_id(QRN_SOC_DEFAULT);
 }
 
+// Whether a node updates the native cache `t` along its last dimension (keys) or the one before
+// (values); both are unchanged when it does neither.
+static void find_native(const qrn_bin_node *n, const qrn_tensor *t, bool *keys, bool *values) {
+    if (strcmp(n->type, "ScatterElements") != 0 || n->n_in == 0 || n->in[0] != t->id)
+        return;
+    for (uint32_t i = 0; i < n->n_params; i++) {
+        if (strcmp(n->param_names[i], "axis") != 0 || n->params[i].is_tensor)
+            continue;
+        bool last = n->params[i].value.u + 1 == t->shape.rank;
+        *keys |= last;
+        *values |= !last;
+    }
+}
+
+// Tiles of the graph's native KV caches (HTP-NKV-11); 0 where it has none of the kind.
+static void native_tiles(const qrn_bin_graph *g, QnnHtpSystemContext_GraphBlobInfoV2_t *out) {
+    bool keys = false, values = false;
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        const qrn_tensor *t = g->tensors[i];
+        if (t->role == QRN_ROLE_INPUT && t->format == QRN_FORMAT_NATIVE_KV)
+            for (uint32_t k = 0; k < g->n_nodes; k++)
+                find_native(&g->nodes[k], t, &keys, &values);
+    }
+    out->nativeKChannelSize = keys ? QUERN_NATIVE_K_TILE : 0;
+    out->nativeVChannelSize = values ? QUERN_NATIVE_V_TILE : 0;
+}
+
 static qrn_status htp_graph(const qrn_bin *b, const qrn_bin_graph *g, qrn_arena *a,
                             QnnSystemContext_GraphInfoV3_t *out) {
     const qrn_soc *chip = chip_of(b);
@@ -145,6 +173,7 @@ static qrn_status htp_graph(const qrn_bin *b, const qrn_bin_graph *g, qrn_arena 
         .sharedWeightsSize = g->shared_bytes,
     };
 #undef OPTION
+    native_tiles(g, &blob->second);
     out->graphBlobInfo = blob;
     out->graphBlobInfoSize = (uint32_t)bytes;
     if (g->schedule) {

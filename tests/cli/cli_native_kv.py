@@ -57,8 +57,10 @@ def test_a_cache_goes_in_and_out_in_tiles(tmp_path, net):
        "-o", tmp_path / "out")
     got = np.load(tmp_path / "out" / "output_0.npy")
     assert np.abs(got - native(real(want))).max() < 1e-5
-    inputs = ok_json("show", binary, "--json")["graphs"][0]["inputs"]
-    assert {t["name"]: t["data_format"] for t in inputs} == {"cache": 8, "index": 0, "news": 0}
+    graph = ok_json("show", binary, "--json")["graphs"][0]
+    assert (graph["native_k_tile"], graph["native_v_tile"]) == (256, 0)
+    formats = {t["name"]: t["data_format"] for t in graph["inputs"]}
+    assert formats == {"cache": 8, "index": 0, "news": 0}
 
 
 @pytest.mark.parametrize("text, words", [

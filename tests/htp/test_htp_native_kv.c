@@ -4,6 +4,7 @@
 // compared with caches in the order of all other tensors, rearranged by the published formula.
 #include "binary_model.h"
 #include "htp_client.h"
+#include "htp_describe.h"
 
 #include "Quern/NativeKv.h"
 
@@ -352,6 +353,23 @@ static void htp_nkv_10_the_format_is_for_caches_alone(void **state) {
     htp_end(&w);
 }
 
+static void htp_nkv_11_tiles_are_reported(void **state) {
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        bool keys = i & 1, native = i & 2;
+        layer l = keys_of_one;
+        l.keys = keys;
+        l.in = native ? 8 : 0;
+        htp_world w = htp_begin(SOC_V75);
+        graph g;
+        HTP_OK(build(&w, "g", &l, &g));
+        described d = describe_context(&w);
+        assert_int_equal(d.graphs[0].v2.nativeKChannelSize, native && keys ? 256 : 0);
+        assert_int_equal(d.graphs[0].v2.nativeVChannelSize, native && !keys ? 64 : 0);
+        htp_end(&w);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(htp_nkv_01_caches_are_exchanged_in_tiles),
@@ -366,6 +384,7 @@ int main(void) {
         cmocka_unit_test(htp_nkv_08_few_rows_stay_32_before_the_end),
         cmocka_unit_test(htp_nkv_09_long_contexts_need_vtcm),
         cmocka_unit_test(htp_nkv_10_the_format_is_for_caches_alone),
+        cmocka_unit_test(htp_nkv_11_tiles_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

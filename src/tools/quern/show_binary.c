@@ -123,6 +123,8 @@ static json_t *json_graph(const QnnSystemContext_GraphInfoV3_t *g) {
         json_object_set_new(o, "constant_bytes", json_integer((json_int_t)f.v2->constSize));
         json_object_set_new(o, "shared_bytes", json_integer((json_int_t)f.v2->sharedWeightsSize));
         json_object_set_new(o, "io_bytes", json_integer((json_int_t)f.v2->ioTensorSize));
+        json_object_set_new(o, "native_k_tile", json_integer((json_int_t)f.v2->nativeKChannelSize));
+        json_object_set_new(o, "native_v_tile", json_integer((json_int_t)f.v2->nativeVChannelSize));
     }
     json_t *schedule = report_schedule(g, true);
     if (schedule)
