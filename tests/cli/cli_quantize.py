@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """quern quantize. ONNX Runtime is the judge of what the written models compute."""
 import json
+import shutil
 
 import numpy as np
 import onnx
@@ -307,8 +308,9 @@ def test_an_op_without_integer_form_stays_float_in_one_partition(tmp_path):
 
 
 def byte_tokenizer(path):
-    """One token for each letter a to z and the blank; no merges."""
+    """One token for each letter a to z and the blank, and others that no text has; no merges."""
     vocab = {c: i for i, c in enumerate("abcdefghijklmnopqrstuvwxyz")} | {"\u0120": 26}
+    vocab |= {f"<x{i}>": i for i in range(27, tiny_llama.VOCAB)}
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True,
              "use_regex": True}
     path.write_text(json.dumps({"version": "1.0", "added_tokens": [], "normalizer": None,
@@ -333,6 +335,20 @@ def test_a_text_gives_the_samples_that_its_tokens_do(llama, tmp_path):
     assert a.keys() == b.keys()
     for name in a:
         assert a[name][1] == pytest.approx(b[name][1], rel=1e-4), name
+
+
+def test_files_around_a_language_model_go_along(llama, tmp_path):
+    model, out = tmp_path / "model", tmp_path / "out"
+    shutil.copytree(llama, model)
+    byte_tokenizer(model / "tokenizer.json")
+    (model / "config.json").write_text('{"rope_theta": 10000.0, "eos_token_id": 1}')
+    graphs = [model / "prefill.onnx", model / "decode.onnx"]
+    ok("quantize", *graphs, "-o", out, "-s", "w8", "-q")
+    assert {f.name for f in out.iterdir()} == {"prefill.onnx", "decode.onnx", "weights.data",
+                                               "tokenizer.json", "config.json"}
+    for name in ("tokenizer.json", "config.json"):
+        assert (out / name).read_bytes() == (model / name).read_bytes()
+    assert len(ok_json("generate", out, "--raw", "-p", "ab", "-n", 2, "--json")["tokens"]) == 2
 
 
 def test_a_text_needs_a_language_model_and_enough_tokens(llama, tmp_path):

@@ -5,6 +5,7 @@
 #include "quantizer/calibrate.h"
 #include "quantizer/write.h"
 #include "tools/quern/commands.h"
+#include "tools/quern/llm_files.h"
 #include "tools/quern/quantize_check.h"
 #include "tools/quern/report.h"
 #include "tools/quern/samples.h"
@@ -407,6 +408,8 @@ static int run(const void *options, const qt_list *args) {
         code = plan(&j);
     if (code == QT_EXIT_OK)
         code = write_and_check(&j);
+    if (code == QT_EXIT_OK && j.n > 1)
+        code = qt_llm_files_copy(j.models[0].path, j.opt->output);
     if (code == QT_EXIT_OK && !j.opt->quiet)
         code = report(&j);
     release(&j);

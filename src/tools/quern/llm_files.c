@@ -275,6 +275,40 @@ int qt_llm_files_open(const qt_list *models, const qt_llm_options *opt, qt_llm_f
     return code;
 }
 
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int copy_file(const char *from, const char *to) {
+    qrn_file file;
+    if (qrn_file_map(from, &file) != QRN_OK)
+        return failed(QT_EXIT_FAILURE);
+    const qt_part whole = {file.data, file.size};
+    bool written = qt_write_file(to, &whole, 1);
+    qrn_file_unmap(&file);
+    return written ? QT_EXIT_OK : QT_EXIT_FAILURE;
+}
+
+int qt_llm_files_copy(const char *model, const char *folder) {
+    static const char *const names[] = {"tokenizer.json", "tokenizer_config.json", "config.json",
+                                        "generation_config.json", "chat_template.jinja"};
+    qt_llm_files f = {.arena = qrn_arena_create()};
+    int code = f.arena ? QT_EXIT_OK : no_memory();
+    for (size_t i = 0; code == QT_EXIT_OK && i < sizeof names / sizeof names[0]; i++) {
+        const char *from = beside(&f, model, true, names[i]);
+        const char *to = beside(&f, folder, false, names[i]);
+        if (!from || !to)
+            code = no_memory();
+        else if (access(from, F_OK) == 0 && !same_file(from, to))
+            code = copy_file(from, to);
+        else if (i == 0 && access(from, F_OK) != 0)
+            break; // no language model
+    }
+    qt_llm_files_close(&f);
+    return code;
+}
+
 void qt_llm_files_close(qt_llm_files *f) {
     ql_tokenizer_close(f->tokenizer);
     free(f->graphs.items);

@@ -31,6 +31,8 @@ typedef struct qt_llm_files {
 int qt_llm_files_open(const qt_list *models, const qt_llm_options *opt, qt_llm_files *out);
 // The same for the graphs alone.
 int qt_llm_graphs_find(const qt_list *models, qt_llm_files *out);
+// Copies those around a model (a file) into a folder, where the model has a tokenizer.json.
+int qt_llm_files_copy(const char *model, const char *folder);
 void qt_llm_files_close(qt_llm_files *f);
 
 #endif
