@@ -72,14 +72,14 @@ def size_of(dtype, dims):
 def read_sections(data):
     need(bytes(data[:8]) == b"QUERNCTX", "not a context binary")
     major, minor, size, n, crc, part = struct.unpack_from("<IIQIII", data, 8)
-    need((major, minor) in ((0, 1), (0, 2), (0, 3), (0, 4)), f"version {major}.{minor}")
+    need(major == 0 and 1 <= minor <= 5, f"version {major}.{minor}")
     need(size == len(data), "bytes of the file")
     need(1 <= n <= 16388 and part <= 3 and not any(data[36:64]), "header")
     table = bytes(data[:28]) + bytes(4) + bytes(data[32:64 + 32 * n])
     need(zlib.crc32(table) == crc, "checksum of the header")
     sections, end, last = [], 64 + 32 * n, (-1, 0)
     order = {1: [1, 2, 3, 4, 5], 2: [1, 2, 6, 3, 4, 5], 3: [1, 2, 6, 7, 3, 4, 5],
-             4: [1, 2, 6, 7, 8, 3, 4, 5]}[minor]
+             4: [1, 2, 6, 7, 8, 3, 4, 5]}[min(minor, 4)]
     for i in range(n):
         kind, index, offset, length, check, zero = struct.unpack_from("<IIQQII", data, 64 + 32 * i)
         need(offset == (end + 4095) // 4096 * 4096 and length and not zero, f"section {i}")

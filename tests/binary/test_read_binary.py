@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto as T, helper as h
 
@@ -51,13 +52,28 @@ def float_net(path):
                  {"w": rng.standard_normal((100, 256)).astype(np.float32)})
 
 
+def blocks_net(path):
+    """4-bit weights in blocks of 32 beside float activations."""
+    rng = np.random.default_rng(6)
+    w = h.make_tensor("w", T.INT4, [128, 64], rng.integers(-8, 8, 128 * 64))
+    m = onnx.load(model(
+        path, [h.make_node("DequantizeLinear", ["w", "s"], ["d"], axis=0, block_size=32),
+               h.make_node("MatMul", ["x", "d"], ["y"], name="product")],
+        {"x": (T.FLOAT, [1, 128])}, {"y": (T.FLOAT, [1, 64])},
+        {"s": rng.random((4, 64)).astype(np.float32)}, opset=21))
+    m.graph.initializer.append(w)
+    onnx.save(m, path)
+    return path
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """name: (binary, models)"""
     d = tmp_path_factory.mktemp("binaries")
     a8, a16 = conv_net(d / "a8.onnx"), conv_net(d / "a16.onnx", bits=16)
     twin, flt = conv_net(d / "twin.onnx"), float_net(d / "f.onnx")
-    sets = {"a8": [a8], "a16": [a16], "float": [flt], "shared": [a8, twin, flt]}
+    sets = {"a8": [a8], "a16": [a16], "float": [flt], "shared": [a8, twin, flt],
+            "blocks": [blocks_net(d / "blocks.onnx")]}
     made = {}
     for name, models in sets.items():
         made[name] = d / f"{name}.bin", models
@@ -65,7 +81,7 @@ def files(tmp_path_factory):
     return made
 
 
-NAMES = ["a8", "a16", "float", "shared"]
+NAMES = ["a8", "a16", "float", "shared", "blocks"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -180,6 +196,10 @@ def test_steps_read_as_the_page_of_ops_says(files, name):
             ((_, softmax, _),) = [s for s in steps if s[0] == "softmax"]
             assert (softmax["axis"], softmax["beta"], softmax["log"]) == (1, 1.0, 0)
             continue
+        if Path(onnx).stem == "blocks":
+            ((_, _, step),) = [s for s in steps if s[0] == "matmul"]
+            assert c["values"][step["in"][1]]["dims"] == [128, 64]
+            continue
         ((_, conv, step),) = [s for s in steps if s[0] == "conv"]
         assert (conv["n_spatial"], conv["group"], conv["transposed"]) == (2, 1, 0)
         assert conv["stride"][:2] == conv["dilation"][:2] == conv["before"][:2] == [1, 1]
@@ -192,7 +212,7 @@ def test_loaded_models_compute_the_same(files, tmp_path, name):
     """Compiled and stored, then loaded by another process, with 1 and 2 threads."""
     path, models = files[name]
     for m in models:
-        outs, shape = [], [2, 100] if m.stem == "f" else [1, 8, 6, 6]
+        outs, shape = [], {"f": [2, 100], "blocks": [1, 128]}.get(m.stem, [1, 8, 6, 6])
         np.save(tmp_path / "x.npy",
                 np.random.default_rng(8).standard_normal(shape).astype(np.float32))
         for n, file in enumerate([m, path, path]):
