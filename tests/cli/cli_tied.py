@@ -89,6 +89,51 @@ def test_large_tables_in_fp16_are_tied_through_cast_and_transpose(tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "output_0.npy")[0, 0], want, atol=0.01, rtol=2e-3)
 
 
+BYTES = RNG.integers(-128, 128, (ROWS, DEPTH)).astype(np.int8)
+SCALES = (RNG.random((ROWS, -(-DEPTH // 32))) * 0.01 + 0.001).astype(np.float16).astype(np.float32)
+
+
+def quantized_net(path, weights):
+    """row: rows of BYTES; y = x * weights, which are dequantized in blocks."""
+    nodes = [h.make_node("Gather", ["t", "ids"], ["bytes"]),
+             h.make_node("Cast", ["bytes"], ["row"], to=T.FLOAT),
+             h.make_node("DequantizeLinear", ["t" if weights is BYTES else "w", "s"], ["f"],
+                         axis=1, block_size=32),
+             h.make_node("Transpose", ["f"], ["ft"], perm=[1, 0]),
+             h.make_node("MatMul", ["x", "ft"], ["y"])]
+    inputs = {"ids": (T.INT32, IDS.shape), "x": (T.FLOAT, (1, DEPTH))}
+    outputs = {"row": (T.FLOAT, (*IDS.shape, DEPTH)), "y": (T.FLOAT, (1, ROWS))}
+    constants = {"t": BYTES, "s": SCALES} | ({} if weights is BYTES else {"w": weights})
+    return model(path, nodes, inputs, outputs, constants, opset=21)
+
+
+@pytest.mark.parametrize("other", [False, True])
+@pytest.mark.parametrize("backend", ["cpu", "htp"])
+def test_tables_of_bytes_are_tied_too(backend, other, tmp_path):
+    weights = BYTES
+    if other:
+        weights = BYTES.copy()
+        weights[ROWS - 1, DEPTH - 1] ^= 1
+    n = quantized_net(tmp_path / "net.onnx", weights)
+    x = RNG.standard_normal((1, DEPTH)).astype(np.float32)
+    np.save(tmp_path / "ids.npy", IDS)
+    np.save(tmp_path / "x.npy", x)
+    files = [n]
+    if backend == "htp":
+        files.append(tmp_path / "net.bin")
+        ok("compile", n, "-o", files[1], "--soc", "SM8650")
+        once = -(-ROWS // 32) * 32 * -(-DEPTH // 32) * 32
+        assert files[1].stat().st_size < (1.3 if not other else 2.2) * once
+        assert files[1].stat().st_size > (1 if not other else 1.9) * once
+    for f in files:
+        ok("run", f, f"ids={tmp_path / 'ids.npy'}", f"x={tmp_path / 'x.npy'}", "-o", tmp_path,
+           "--backend", backend, *(["--soc", "SM8650"] if backend == "htp" and f == n else []))
+        row, y = (np.load(tmp_path / f"output_{i}.npy") for i in range(2))
+        np.testing.assert_array_equal(row, BYTES[IDS])
+        w = weights * np.repeat(SCALES.astype(np.float64), 32, 1)[:, :DEPTH]
+        np.testing.assert_allclose(y, x @ w.T, atol=2e-2 if backend == "htp" else 1e-4, rtol=2e-3)
+
+
 def test_an_index_outside_of_a_tied_table_is_an_error(tmp_path):
     np.save(tmp_path / "ids.npy", np.where(IDS == 33, ROWS, IDS))
     n = net(tmp_path / "net.onnx", tied())

@@ -24,6 +24,9 @@ qrn_status qrn_cpu_weight_only(qrn_cpu_binder *b, qrn_step *s, const qrn_gemm *g
 // not scaled or transformed? Then their strides.
 bool qrn_cpu_gemm_is_plain(const qrn_plan_packing *k, uint32_t cols, size_t *w_depth,
                            size_t *w_col);
+// quantized_gemm.c: the same for signed bytes, packed there or in weight_only.c.
+bool qrn_cpu_bytes_are_plain(const qrn_plan_packing *k, uint32_t cols, uint32_t depth,
+                             size_t *w_depth, size_t *w_col);
 // table.c: Gather steps of tables that are packed weights read those.
 qrn_status qrn_cpu_tables(qrn_cpu_binder *b);
 

@@ -14,10 +14,21 @@
 
 // How the weights of a node are packed.
 typedef struct packing {
-    qrn_weights weights;
+    qrn_weights weights;    // first, as in weight_only.c: see qrn_cpu_bytes_are_plain
     const uint32_t *starts; // [n_runs] in the arena
     uint32_t n_runs;
 } packing;
+
+bool qrn_cpu_bytes_are_plain(const qrn_plan_packing *k, uint32_t cols, uint32_t depth,
+                             size_t *w_depth, size_t *w_col) {
+    if (!k->args || k->id != QRN_PACKING_DENSE8)
+        return false;
+    const qrn_weights *w = k->args;
+    *w_depth = w->w_depth;
+    *w_col = w->w_col;
+    return w->dense.group == 1 && w->dense.cols == cols && w->dense.depth == depth &&
+           w->bits == 8 && w->packed == 8 && qrn_weights_shift(w) == 0;
+}
 
 static void pack_weights(const void *args, const void *src, void *dst) {
     const packing *p = args;

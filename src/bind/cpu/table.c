@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "kernels/gemm/dense/dense_table.h"
+#include "kernels/gemm/tiles/gemm_q8.h"
 #include "kernels/move/gather.h"
 
 #define BLOCK 32 // rows and columns that are compared together: they stay in the first cache
@@ -19,13 +20,34 @@ typedef struct table {
     qrn_shape shape;
 } table;
 
+static bool is_bytes(qrn_dtype d) {
+    return qrn_dtypes[d].cls == QRN_CLASS_SFIXED && qrn_dtypes[d].bits == 8;
+}
+
+// The form of floats, or of signed bytes.
+static void form_of(const qrn_step *s, bool bytes, bool rounded, table *t) {
+    uint32_t panels = (uint32_t)qrn_panels(t->rows), steps = (uint32_t)qrn_q8_steps(t->depth);
+    t->shape = bytes ? (qrn_shape){.rank = 4, .dims = {panels, steps, QRN_PANEL, QRN_Q8_DEPTH}}
+                     : (qrn_shape){.rank = 3, .dims = {panels, t->depth, QRN_PANEL}};
+    t->form = (qrn_cpu_packing){.id = bytes     ? QRN_PACKING_DENSE8
+                                      : rounded ? QRN_PACKING_DENSE_F16
+                                                : QRN_PACKING_DENSE_F32,
+                                .node = s->node,
+                                .source = t->source,
+                                .dtype = bytes     ? QRN_DTYPE_I8
+                                         : rounded ? QRN_DTYPE_F16
+                                                   : QRN_DTYPE_F32,
+                                .shape = &t->shape};
+}
+
 static bool table_of(const qrn_cpu_binder *b, const qrn_step *s, table *t) {
     const qrn_compiled *cg = b->cg;
     if (s->family != &qrn_family_gather || ((const qrn_axis_args *)s->args)->axis != 0)
         return false;
     const qrn_cvalue *x = &cg->values[s->in[0]], *y = &cg->values[s->out[0]];
-    if (x->kind != QRN_CV_CONST || x->shape.rank != 2 || x->dtype != QRN_DTYPE_F32 ||
-        y->dtype != QRN_DTYPE_F32 || y->dynamic || cg->values[s->in[1]].dynamic)
+    bool bytes = is_bytes(x->dtype);
+    if (x->kind != QRN_CV_CONST || x->shape.rank != 2 || (x->dtype != QRN_DTYPE_F32 && !bytes) ||
+        y->dtype != x->dtype || y->dynamic || cg->values[s->in[1]].dynamic)
         return false;
     const qrn_cconst *c = &cg->constants[x->constant];
     bool rounded = c->kind == QRN_CONST_ROUNDED;
@@ -33,13 +55,9 @@ static bool table_of(const qrn_cpu_binder *b, const qrn_step *s, table *t) {
     const qrn_cconst *own = &cg->constants[cg->values[t->source].constant];
     t->rows = x->shape.dims[0];
     t->depth = x->shape.dims[1];
-    t->shape = (qrn_shape){.rank = 3, .dims = {(uint32_t)qrn_panels(t->rows), t->depth, QRN_PANEL}};
-    t->form = (qrn_cpu_packing){.id = rounded ? QRN_PACKING_DENSE_F16 : QRN_PACKING_DENSE_F32,
-                                .node = s->node,
-                                .source = t->source,
-                                .dtype = rounded ? QRN_DTYPE_F16 : QRN_DTYPE_F32,
-                                .shape = &t->shape};
-    return own->kind == QRN_CONST_TENSOR && !own->updateable && rounded == (cg->half != 0);
+    form_of(s, bytes, rounded, t);
+    return own->kind == QRN_CONST_TENSOR && !own->updateable &&
+           (bytes ? !rounded : rounded == (cg->half != 0));
 }
 
 // Is element (k, j) of the weights the table's (j, k), bit by bit?
@@ -57,6 +75,10 @@ static bool equal4(const table *t, const void *x, const void *y, size_t w_depth,
     COMPARE(uint32_t);
 }
 
+static bool equal1(const table *t, const void *x, const void *y, size_t w_depth, size_t w_col) {
+    COMPARE(uint8_t);
+}
+
 static bool equal2(const table *t, const void *x, const void *y, size_t w_depth, size_t w_col) {
     COMPARE(uint16_t);
 }
@@ -66,9 +88,13 @@ static bool is_table(const qrn_cpu_binder *b, const table *t, const qrn_plan_pac
     const qrn_cvalue *x = &b->cg->values[t->source], *w = &b->cg->values[k->source];
     const qrn_view *packed = &b->plan->values[k->value].view;
     size_t w_depth, w_col, bits = qrn_dtypes[x->dtype].bits;
-    if (k->id != t->form.id || packed->dims[0] != t->shape.dims[0] || packed->dims[1] != t->depth ||
-        w->dtype != x->dtype || qrn_dtype_is_fixed(x->dtype) || (bits != 32 && bits != 16) ||
-        !qrn_cpu_gemm_is_plain(k, t->rows, &w_depth, &w_col))
+    bool bytes = is_bytes(x->dtype);
+    if (k->id != t->form.id || packed->dims[0] != t->shape.dims[0] ||
+        packed->dims[1] != t->shape.dims[1] || w->dtype != x->dtype ||
+        (!bytes && (qrn_dtype_is_fixed(x->dtype) || (bits != 32 && bits != 16))))
+        return false;
+    if (!(bytes ? qrn_cpu_bytes_are_plain(k, t->rows, t->depth, &w_depth, &w_col)
+                : qrn_cpu_gemm_is_plain(k, t->rows, &w_depth, &w_col)))
         return false;
     if (k->source == t->source)
         return w_depth == 1 && w_col == t->depth;
@@ -76,8 +102,9 @@ static bool is_table(const qrn_cpu_binder *b, const table *t, const qrn_plan_pac
     const void *own = b->cg->constants[x->constant].data;
     if (!own || !k->src || c->updateable)
         return false;
-    return bits == 32 ? equal4(t, own, k->src, w_depth, w_col)
-                      : equal2(t, own, k->src, w_depth, w_col);
+    return bits == 32   ? equal4(t, own, k->src, w_depth, w_col)
+           : bits == 16 ? equal2(t, own, k->src, w_depth, w_col)
+                        : equal1(t, own, k->src, w_depth, w_col);
 }
 
 static qrn_status find_packed(qrn_cpu_binder *b, table *t, qrn_val *out) {
@@ -103,7 +130,7 @@ qrn_status qrn_cpu_tables(qrn_cpu_binder *b) {
         if (st == QRN_E_UNSUPPORTED)
             continue;
         QRN_TRY(st);
-        qrn_dense_table_args a = {t.rows, b->cg->half == QRN_FP16_WIDE_RANGE};
+        qrn_dense_table_args a = {t.rows, t.depth, b->cg->half == QRN_FP16_WIDE_RANGE};
         ins[1] = s->in[1];
         s->family = &qrn_family_dense_table;
         s->args = qrn_arena_copy(p->arena, &a, sizeof a);

@@ -13,9 +13,9 @@
 
 // The weights of a step and how they are packed.
 typedef struct packing {
-    qrn_weights weights;
-    qrn_view view; // of the tensor; its data comes later
-    uint32_t run;  // elements of the depth that share a scale
+    qrn_weights weights; // first, as in quantized_gemm.c
+    qrn_view view;       // of the tensor; its data comes later
+    uint32_t run;        // elements of the depth that share a scale
 } packing;
 
 // The quantized constant behind the weights of a step; QRN_VAL_NONE: there is none.

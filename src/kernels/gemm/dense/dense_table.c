@@ -5,6 +5,7 @@
 #include "kernels/gemm/dense/dense_table.h"
 
 #include "kernels/gemm/dense/dense_f16.h"
+#include "kernels/gemm/tiles/gemm_q8.h"
 #include "kernels/move/gather.h"
 #include "kernels/move/strided.h"
 
@@ -30,15 +31,28 @@ static void row_of_f16(const uint16_t *from, size_t depth, bool wide_range,
     }
 }
 
+// Four bytes of a row are neighbours.
+static void row_of_bytes(const int8_t *packed, size_t row, size_t depth, int8_t *y) {
+    size_t panel = qrn_q8_steps(depth) * QRN_PANEL * QRN_Q8_DEPTH, k = 0;
+    const int8_t *from = packed + row / QRN_PANEL * panel + row % QRN_PANEL * QRN_Q8_DEPTH;
+    for (; k + QRN_Q8_DEPTH <= depth; k += QRN_Q8_DEPTH)
+        memcpy(y + k, from + k * QRN_PANEL, QRN_Q8_DEPTH);
+    memcpy(y + k, from + k * QRN_PANEL, depth - k);
+}
+
 static qrn_status run(const qrn_kcall *k, qrn_f16_to_f32_fn to_f32) {
     const qrn_dense_table_args *a = k->args;
     const qrn_view *w = k->in[0];
-    size_t depth = w->dims[1], begin, end;
+    size_t depth = a->depth, begin, end;
     qrn_split(qrn_view_count(k->in[1]), 1, k->task, k->n_tasks, &begin, &end);
     for (size_t i = begin; i < end; i++) {
         int64_t row = qrn_index_at(k->in[1], i, a->rows);
         if (row < 0)
             return QRN_E_ARGUMENT;
+        if (w->dtype == QRN_DTYPE_I8) {
+            row_of_bytes(w->data, (size_t)row, depth, (int8_t *)k->out[0]->data + i * depth);
+            continue;
+        }
         size_t at = (size_t)row / QRN_PANEL * depth * QRN_PANEL + (size_t)row % QRN_PANEL;
         float *y = (float *)k->out[0]->data + i * depth;
         if (w->dtype == QRN_DTYPE_F32)
