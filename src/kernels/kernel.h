@@ -90,7 +90,8 @@ typedef struct qrn_family {
     uint32_t in_place;
     // Every row keeps to [begin, end) of a call, needs no scratch and cannot fail.
     bool element_wise;
-    bool reports; // every row reports finished elements to the follower of a call
+    bool reports;      // every row reports finished elements to the follower of a call
+    const char *cause; // why a row returns QRN_E_ARGUMENT, in words; NULL: none does, or for many
 } qrn_family;
 
 // First row that can run this call in `domain`; NULL when there is none. `isa` caps the CPU
@@ -170,6 +171,8 @@ double qrn_view_real(const qrn_view *v, size_t i);
 #define QRN_FAMILY_ELEMENT_WISE(fam, args, inputs)                                                 \
     QRN_FAMILY_(fam, args, .in_place = inputs, .element_wise = true)
 #define QRN_FAMILY_REPORTS(fam, args) QRN_FAMILY_(fam, args, .reports = true)
+#define QRN_FAMILY_FAILS(fam, args, words) QRN_FAMILY_(fam, args, .cause = words)
+#define QRN_BAD_INDEX "an index is outside of the dimension that it names"
 
 // Before a loop over elements that may run in place: its rounds are independent. Without it some
 // compilers take a slow way when input and output are the same.

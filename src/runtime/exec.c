@@ -333,6 +333,11 @@ static bool check_operands(const execution *e, const qrn_step *s, qrn_view ***op
     return true;
 }
 
+static const char *cause_of(const qrn_step *s, qrn_status st) {
+    return st == QRN_E_ARGUMENT && s->family->cause ? s->family->cause
+                                                    : "its input data cannot be computed on";
+}
+
 static qrn_status run_step(qrn_runner *r, execution *e, uint32_t pc, const qrn_run_options *opt,
                            const chain *c, uint32_t *n_tasks) {
     const qrn_plan *p = r->plan;
@@ -351,8 +356,8 @@ static qrn_status run_step(qrn_runner *r, execution *e, uint32_t pc, const qrn_r
     if (st == QRN_E_BLOCKED)
         return QRN_OK;
     if (st != QRN_OK && qrn_message()[0] == '\0')
-        return QRN_FAIL(st, "node '%s' (%s): its input data cannot be computed on (%s)",
-                        p->nodes[s->node].name, p->nodes[s->node].type, s->kernel->name);
+        return QRN_FAIL(st, "node '%s' (%s): %s (%s)", p->nodes[s->node].name,
+                        p->nodes[s->node].type, cause_of(s, st), s->kernel->name);
     return st;
 }
 

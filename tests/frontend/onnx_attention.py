@@ -118,6 +118,10 @@ def rotary():
     yield case("rotary_offset", node("RotaryEmbedding", "x i c s", "y", "com.microsoft"),
                {"x": x, "i": first, "c": cos, "s": sin}, microsoft=True,
                expected=[rotate(x, cos[7:12], sin[7:12])])
+    yield case("rotary_behind_the_tables",
+               node("RotaryEmbedding", "x i c s", "y", "com.microsoft"),
+               {"x": x, "i": ids + 20}, constants={"c": cos, "s": sin}, microsoft=True,
+               refusal="is outside of")
     yield case("rotary_part",
                node("RotaryEmbedding", "x i c s", "y", "com.microsoft", num_heads=2,
                     rotary_embedding_dim=8), {"x": flat, "i": ids}, microsoft=True,
@@ -273,9 +277,18 @@ def grouped():
     yield gqa("gqa_follows_float16", *new(1, 1), *past, [6], 7, False, 7, rotary=0, half=True)
     both = f32(2, 2, 12, 8), f32(2, 2, 12, 8)
     yield gqa("gqa_buffer_batch", *new(2, 1), *both, [6, 3], 7, True, 12, rotary=0)
+    names = ["q", "k", "v", "pk", "pv", "last", "total"]
+    for name, text in (("rotary", inputs + " c s"), ("plain", inputs)):  # a cache that is full
+        yield case(f"gqa_behind_the_buffer_{name}",
+                   node("GroupQueryAttention", text, "y ok ov", do_rotary=int(name == "rotary"),
+                        **op),
+                   dict(zip(names, [*new(1, 1), *room, np.array([12], np.int32),
+                                    np.array(13, np.int32)])), "y ok ov",
+                   {"c": cos[:12], "s": sin[:12]} if name == "rotary" else {}, microsoft=True,
+                   refusal="is outside of")
     yield case("gqa_sink", node("GroupQueryAttention", inputs, "y ok ov", smooth_softmax=1, **op),
-               dict(zip(["q", "k", "v", "pk", "pv", "last", "total"],
-                        [*new(1, 1), *past, np.array([6], np.int32), np.array(7, np.int32)])),
+               dict(zip(names, [*new(1, 1), *past, np.array([6], np.int32),
+                                np.array(7, np.int32)])),
                "y ok ov", microsoft=True, refusal="smooth_softmax")
 
 

@@ -333,7 +333,14 @@ def caches():
                    opset=opset)
 
 
+def other_tokens():
+    """Which the table does not have."""
+    for name, ids in (("large", [[0, 50]]), ("negative", [[1, -51]])):
+        yield case(f"token_too_{name}", node("Gather", "t i", "y"), {"i": np.array(ids, np.int32)},
+                   constants={"t": f32(50, 8)}, refusal="an index is outside of")
+
+
 def cases():
     for group in (norms, caches, by_quantizer, more_nbits, before_matmul, more_matmuls, expanded,
-                  convolutions, quantized_activations):
+                  convolutions, quantized_activations, other_tokens):
         yield from group()

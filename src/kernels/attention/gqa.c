@@ -95,4 +95,5 @@ static const qrn_kernel gqa_rows[] = {
      .tasks = tasks,
      .scratch = scratch},
 };
-QRN_FAMILY(gqa, sizeof(qrn_gqa_args));
+QRN_FAMILY_FAILS(gqa, sizeof(qrn_gqa_args),
+                 "a sequence is shorter than 0 or longer than the cache");

@@ -22,4 +22,5 @@ static const qrn_kernel rotary_rows[] = {
     {.name = "rotary_f32_ref", .domain = QRN_DOMAIN_F32, .fn = rotary_f32_ref, .tasks = tasks},
     {.name = "rotary_f64_ref", .domain = QRN_DOMAIN_F64, .fn = rotary_f64_ref, .tasks = tasks},
 };
-QRN_FAMILY(rotary, sizeof(qrn_rotary_args));
+QRN_FAMILY_FAILS(rotary, sizeof(qrn_rotary_args),
+                 "a position is outside of the tables of cosines and sines");

@@ -116,7 +116,7 @@ static qrn_status batch_permutation_raw(const qrn_kcall *k) {
 static const qrn_kernel gather_rows[] = {
     {.name = "gather_raw", .domain = QRN_DOMAIN_RAW, .fn = gather_raw, .tasks = qrn_move_tasks},
 };
-QRN_FAMILY(gather, sizeof(qrn_axis_args));
+QRN_FAMILY_FAILS(gather, sizeof(qrn_axis_args), QRN_BAD_INDEX);
 
 static const qrn_kernel gather_elements_rows[] = {
     {.name = "gather_elements_raw",
@@ -124,7 +124,7 @@ static const qrn_kernel gather_elements_rows[] = {
      .fn = gather_elements_raw,
      .tasks = qrn_move_tasks},
 };
-QRN_FAMILY(gather_elements, sizeof(qrn_axis_args));
+QRN_FAMILY_FAILS(gather_elements, sizeof(qrn_axis_args), QRN_BAD_INDEX);
 
 static const qrn_kernel gather_nd_rows[] = {
     {.name = "gather_nd_raw",
@@ -132,7 +132,7 @@ static const qrn_kernel gather_nd_rows[] = {
      .fn = gather_nd_raw,
      .tasks = qrn_move_tasks},
 };
-QRN_FAMILY(gather_nd, sizeof(qrn_gather_nd_args));
+QRN_FAMILY_FAILS(gather_nd, sizeof(qrn_gather_nd_args), QRN_BAD_INDEX);
 
 static const qrn_kernel batch_permutation_rows[] = {
     {.name = "batch_permutation_raw", .domain = QRN_DOMAIN_RAW, .fn = batch_permutation_raw},

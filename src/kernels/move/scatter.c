@@ -112,7 +112,7 @@ static const qrn_kernel scatter_elements_rows[] = {
     {.name = "scatter_elements_f64", .domain = QRN_DOMAIN_F64, .fn = scatter_elements_f64},
     {.name = "scatter_elements_i64", .domain = QRN_DOMAIN_I64, .fn = scatter_elements_i64},
 };
-QRN_FAMILY(scatter_elements, sizeof(qrn_scatter_args));
+QRN_FAMILY_FAILS(scatter_elements, sizeof(qrn_scatter_args), QRN_BAD_INDEX);
 
 static const qrn_kernel scatter_nd_rows[] = {
     {.name = "scatter_nd_raw", .domain = QRN_DOMAIN_RAW, .fn = scatter_nd_raw},
@@ -120,4 +120,4 @@ static const qrn_kernel scatter_nd_rows[] = {
     {.name = "scatter_nd_f64", .domain = QRN_DOMAIN_F64, .fn = scatter_nd_f64},
     {.name = "scatter_nd_i64", .domain = QRN_DOMAIN_I64, .fn = scatter_nd_i64},
 };
-QRN_FAMILY(scatter_nd, sizeof(qrn_scatter_args));
+QRN_FAMILY_FAILS(scatter_nd, sizeof(qrn_scatter_args), QRN_BAD_INDEX);

@@ -65,10 +65,14 @@ static int add_folder(qt_llm_files *f, const char *folder) {
 static int find_graphs(qt_llm_files *f, const qt_list *models) {
     for (size_t i = 0; i < models->n; i++) {
         int code = QT_EXIT_OK;
-        if (is_folder(models->items[i]))
+        if (is_folder(models->items[i])) {
             code = add_folder(f, models->items[i]);
-        else if (!qt_list_add(&f->graphs, models->items[i]))
+        } else if (access(models->items[i], R_OK) != 0) {
+            qt_error("%s: %s", models->items[i], strerror(errno));
+            code = QT_EXIT_FAILURE;
+        } else if (!qt_list_add(&f->graphs, models->items[i])) {
             code = no_memory();
+        }
         if (code != QT_EXIT_OK)
             return code;
     }

@@ -88,4 +88,4 @@ static const qrn_kernel dense_table_rows[] = {
 #endif
     ROW(ref, 0),
 };
-QRN_FAMILY(dense_table, sizeof(qrn_dense_table_args));
+QRN_FAMILY_FAILS(dense_table, sizeof(qrn_dense_table_args), QRN_BAD_INDEX);
