@@ -239,6 +239,67 @@ def test_a_float_prefill_and_a_16_bit_decode_share_a_cache(folder, tmp_path):
     assert got["tokens"] == greedy(folder, ids_of("What?"), 6)
 
 
+def as_hugging_face(path, to, t, past, room):
+    """The same graph as Hugging Face's exporters write it, with shapes fixed: positions and an
+    integer mask of one row come in, the whole cache and the logits of the last token go out."""
+    m = onnx.load(path)
+    g, h = m.graph, onnx.helper
+    cos, sin = llama.rope(room)
+    causal = np.zeros((1, 1, 1, t, past + t), np.float32)
+    causal[..., past:] = np.triu(np.full((t, t), -1e4), 1)
+    state = {f"{io}_{c}_{i}": f"{name}.{i}.{long}" for i in range(llama.LAYERS)
+             for c, long in (("k", "key"), ("v", "value"))
+             for io, name in (("past", "past_key_values"), ("new", "present"))}
+    constants = {"cos_rows": cos[0, 0], "sin_rows": sin[0, 0], "causal": causal,
+                 "one": np.float32(1), "much": np.float32(1e4), "axis1": np.array([1]),
+                 "wide": np.array([1, 1, 1, 1, past + t]), "last": np.array([t - 1]),
+                 "end": np.array([t])}
+    g.initializer.extend(numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items())
+    first = [h.make_node("Cast", ["input_ids"], ["ids"], to=onnx.TensorProto.INT32)]
+    for c in ("cos", "sin"):
+        first += [h.make_node("Gather", [c + "_rows", "position_ids"], [c + "_at"]),
+                  h.make_node("Unsqueeze", [c + "_at", "axis1"], [c])]
+    first += [h.make_node("Cast", ["attention_mask"], ["seen"], to=onnx.TensorProto.FLOAT),
+              h.make_node("Sub", ["seen", "one"], ["hidden"]),
+              h.make_node("Mul", ["hidden", "much"], ["low"]),
+              h.make_node("Reshape", ["low", "wide"], ["row"]),
+              h.make_node("Add", ["row", "causal"], ["mask"])]
+    nodes = [*first, *g.node, h.make_node("Slice", ["all", "last", "end", "axis1"], ["logits"])]
+    for n in nodes[len(first):-1]:
+        n.input[:] = [state[x] if x.startswith("past") else x for x in n.input]
+        joins = n.op_type == "Concat" and n.input[0].startswith("past")
+        n.output[:] = ["all" if x == "logits" else x for x in n.output]
+        if joins:  # what it makes is an output, too
+            nodes.append(h.make_node("Identity", [n.output[0]], [state[n.input[1]]]))
+    del g.node[:], g.input[:], g.output[:]
+    g.node.extend(nodes)
+    info, integer, real = h.make_tensor_value_info, onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
+    g.input.extend([info("input_ids", integer, [1, t]), info("position_ids", integer, [1, t]),
+                    info("attention_mask", integer, [1, past + t])])
+    g.input.extend(info(new, real, [1, llama.KV, past, llama.DEPTH])
+                   for old, new in state.items() if old.startswith("past"))
+    g.output.append(info("logits", real, [1, 1, llama.VOCAB]))
+    g.output.extend(info(new, real, [1, llama.KV, past + t, llama.DEPTH])
+                    for old, new in state.items() if old.startswith("new"))
+    onnx.checker.check_model(m)
+    onnx.save(m, to)
+    return to
+
+
+@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS)
+@pytest.mark.parametrize("flags", [[], ["--backend", "htp", "--soc", "none"]], ids=str)
+def test_graphs_as_hugging_face_exports_them_generate(folder, tmp_path, flags, prompt):
+    graphs = [as_hugging_face(folder / "chunk.onnx", tmp_path / "chunk.onnx", 8, 24, 40),
+              as_hugging_face(folder / "decode.onnx", tmp_path / "decode.onnx", 1, 39, 40)]
+    beside = ["--tokenizer", folder / "tokenizer.json", "--config", folder / "config.json"]
+    got = generate(*graphs, *beside, "--raw", "-p", prompt, "-n", 6, *flags)
+    n = len(ids_of(prompt))
+    assert got["tokens"] == greedy(folder, ids_of(prompt), 6)
+    assert got["statistics"]["prompt_executions"] == n // 8 + n % 8  # rests are not padded
+    refuses(INPUT, "generate", graphs[0], *beside, "--raw", "-p", "What?", *flags,
+            says=f"no graph computes {len(ids_of('What?'))} tokens")
+
+
 def test_text_streams_and_statistics_go_to_stderr(folder):
     p = ok("generate", folder, "--raw", "-p", "What?", "-n", 5)
     whole = generate(folder, "--raw", "-p", "What?", "-n", 5)
@@ -352,6 +413,7 @@ def test_what_is_missing_is_said(folder, tmp_path):
     refuses(USAGE, "generate", bare, "-p", "x", "--rope-theta", 1e4, says="--tokenizer")
     refuses(FAILURE, "generate", tmp_path, "-p", "x", "--rope-theta", 1e4, "--tokenizer", "none",
             says="none")
+    refuses(FAILURE, "generate", tmp_path / "nobody", "-p", "x", says=["nobody", "No such file"])
     refuses(REFUSED, "generate", folder / "tokenizer.json", "--raw", "-p", "x")
 
 
@@ -401,7 +463,8 @@ def test_parts_of_tokenizers_that_are_unknown_are_rejected_by_name(folder, tmp_p
 
 
 @pytest.mark.parametrize("template, says", [
-    ("a\n{{ messages|tojson }}", ":2: the filter 'tojson'"),
+    ("a\n{{ messages|tojson(indent=4) }}", ":2: the filter 'tojson'"),
+    ("{{ nobody|tojson }}", ":1: tojson of what is undefined"),
     ("\n\n{% macro f() %}{% endmacro %}", ":3: the statement 'macro'"),
     ("{{ strftime_now('%Y') }}", ":1: the function 'strftime_now'"),
     ("{% if 1 %}", "endif"), ("{{ 'a }}", "no end"), ("{{ 1.5 }}", "point"),

@@ -32,6 +32,7 @@ def render(source, talk, answer):
     env = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True,
                                         extensions=[loopcontrols])
     env.globals["raise_exception"] = raise_exception
+    env.filters["tojson"] = lambda value: json.dumps(value, ensure_ascii=False)
     messages = [{"role": r, "content": c} for r, c in talk]
     try:
         return env.from_string(source).render(messages=messages, add_generation_prompt=answer,

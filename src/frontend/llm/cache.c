@@ -215,8 +215,11 @@ ql_model_info ql_model_describe(const ql_model *m) {
 
 // --- executions
 
-// Can it compute the tokens behind this many?
-static bool is_usable(const runner *r, uint32_t position) { return position <= r->at.past; }
+// Can it compute the next of `left` tokens behind this many? With logits of its last token alone it
+// needs as many as it has room for.
+static bool is_usable(const runner *r, uint32_t position, uint32_t left) {
+    return position <= r->at.past && (r->at.logit_rows == r->at.tokens || left >= r->at.tokens);
+}
 
 // What an execution costs, in decoded tokens: weights are read once however many tokens there are,
 // and sixteen tokens take about as long to compute as the weights to read.
@@ -228,8 +231,9 @@ static double cost_left(const ql_model *m, uint32_t position, uint32_t left) {
     for (uint32_t i = 0; i < m->n_runners && left; i++) {
         const runner *r = &m->runners[i];
         uint32_t t = r->at.tokens;
-        double cost = cost_of(r) * ((left + t - 1) / t);
-        if (is_usable(r, position) && cost < least)
+        double cost = r->at.logit_rows == t ? cost_of(r) * ((left + t - 1) / t)
+                                            : cost_of(r) * (left / t) + left % t;
+        if (is_usable(r, position, left) && cost < least)
             least = cost;
     }
     return least;
@@ -241,7 +245,7 @@ static const runner *choose(const ql_model *m, uint32_t left) {
     double least = 0;
     for (uint32_t i = 0; i < m->n_runners; i++) {
         const runner *r = &m->runners[i];
-        if (!is_usable(r, m->position))
+        if (!is_usable(r, m->position, left))
             continue;
         uint32_t count = left < r->at.tokens ? left : r->at.tokens;
         double cost = cost_of(r) + cost_left(m, m->position + count, left - count);
@@ -255,26 +259,16 @@ static const runner *choose(const ql_model *m, uint32_t left) {
 
 static void fill_ids(const runner *r, const uint32_t *tokens, uint32_t n) {
     const ql_tensor *t = &r->g->inputs[r->at.ids];
-    void *to = r->in[r->at.ids];
-    for (uint32_t i = 0; i < r->at.tokens; i++) {
-        uint32_t id = i < n ? tokens[i] : 0;
-        if (t->type == QNN_DATATYPE_INT_64)
-            ((int64_t *)to)[i] = id;
-        else
-            ((uint32_t *)to)[i] = id;
-    }
+    for (uint32_t i = 0; i < r->at.tokens; i++)
+        ql_integer_store(t->type, i < n ? tokens[i] : 0, r->in[r->at.ids], i);
 }
 
 // Those of rows that are not kept must be in the graph's range, too.
 static void fill_positions(const ql_model *m, const runner *r) {
     const ql_tensor *t = &r->g->inputs[r->at.positions];
-    void *to = r->in[r->at.positions];
     for (uint32_t i = 0; i < r->at.tokens; i++) {
         uint32_t at = m->position + i < m->positions ? m->position + i : m->positions - 1;
-        if (t->type == QNN_DATATYPE_INT_64)
-            ((int64_t *)to)[i] = at;
-        else
-            ((uint32_t *)to)[i] = at;
+        ql_integer_store(t->type, at, r->in[r->at.positions], i);
     }
 }
 
@@ -292,13 +286,21 @@ static void fill_angles(ql_model *m, const runner *r) {
     }
 }
 
-static void fill_mask(ql_model *m, const runner *r) {
+// For the first `count` tokens of the graph.
+static void fill_mask(ql_model *m, const runner *r, uint32_t count) {
     const ql_tensor *t = &r->g->inputs[r->at.mask];
     uint32_t past = r->at.past, n = past + r->at.tokens;
-    for (uint32_t i = 0; i < r->at.tokens; i++) {
-        for (uint32_t k = 0; k < n; k++)
-            m->row[k] = k < m->position || (k >= past && k <= past + i) ? 0 : HIDDEN;
-        ql_tensor_store(t, m->row, n, r->in[r->at.mask], (size_t)i * n);
+    bool integers = ql_is_integer(t->type);
+    for (uint32_t i = 0; i < r->at.mask_rows; i++) {
+        uint32_t last = r->at.mask_rows == r->at.tokens ? i : count - 1;
+        for (uint32_t k = 0; k < n; k++) {
+            bool seen = k < m->position || (k >= past && k <= past + last);
+            m->row[k] = seen ? 0 : HIDDEN;
+            if (integers)
+                ql_integer_store(t->type, seen, r->in[r->at.mask], (size_t)i * n + k);
+        }
+        if (!integers)
+            ql_tensor_store(t, m->row, n, r->in[r->at.mask], (size_t)i * n);
     }
 }
 
@@ -313,7 +315,7 @@ static void keep_rows(ql_model *m, const runner *r, const ql_tensor *from, const
     if (m->position + n > c->rows)
         n = c->rows > m->position ? c->rows - m->position : 0;
     for (uint32_t h = 0; h < runs; h++) {
-        size_t at = (size_t)h * r->at.tokens * wide;
+        size_t at = ((size_t)h * r->at.new_rows + r->at.new_rows - r->at.tokens) * wide;
         size_t slot = ((size_t)h * c->rows + m->position) * wide;
         if (same) {
             memcpy((char *)dst + slot * bytes, (const char *)src + at * bytes, n * wide * bytes);
@@ -360,20 +362,22 @@ qrn_status ql_model_feed(ql_model *m, const uint32_t *tokens, uint32_t n, bool (
         uint32_t left = n - out->done;
         const runner *r = choose(m, left);
         if (!r)
-            return QRN_FAIL(QRN_E_ARGUMENT, "no graph has a past of %u positions", m->position);
+            return QRN_FAIL(QRN_E_ARGUMENT, "no graph computes %u tokens behind %u positions", left,
+                            m->position);
         uint32_t count = left < r->at.tokens ? left : r->at.tokens;
         fill_ids(r, tokens + out->done, count);
         if (r->at.positions != QL_ABSENT)
             fill_positions(m, r);
         fill_angles(m, r);
-        fill_mask(m, r);
+        fill_mask(m, r, count);
         QRN_TRY(r->g->execute(r->g->ctx, (const void *const *)r->in, r->out));
         keep(m, r, count);
         m->position += count;
         out->done += count;
         out->executions++;
         ql_tensor_load(&r->g->outputs[r->at.logits], r->out[r->at.logits],
-                       (size_t)(count - 1) * r->at.vocab, r->at.vocab, m->logits);
+                       r->at.logit_rows == 1 ? 0 : (size_t)(count - 1) * r->at.vocab, r->at.vocab,
+                       m->logits);
     }
     return QRN_OK;
 }

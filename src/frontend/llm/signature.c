@@ -125,8 +125,9 @@ static qrn_status check_shapes(const ql_graph *g, ql_signature *s) {
     const ql_tensor *ids = &g->inputs[s->ids], *logits = &g->outputs[s->logits];
     if (!is_matrix(ids, &rows, &s->tokens) || rows != 1)
         return misshapen(g, ids, "[1, tokens]");
-    if (!is_matrix(logits, &rows, &s->vocab) || rows != s->tokens)
-        return misshapen(g, logits, "a row for each of the tokens of 'ids'");
+    if (!is_matrix(logits, &s->logit_rows, &s->vocab) ||
+        (s->logit_rows != s->tokens && s->logit_rows != 1))
+        return misshapen(g, logits, "a row for each of the tokens of 'ids', or for the last one");
     const uint32_t angles[] = {s->cos, s->sin};
     for (size_t i = 0; i < 2; i++) {
         const ql_tensor *t = &g->inputs[angles[i] == QL_ABSENT ? s->positions : angles[i]];
@@ -139,8 +140,10 @@ static qrn_status check_shapes(const ql_graph *g, ql_signature *s) {
             return misshapen(g, t, "[.., tokens, numbers of a head]");
     }
     const ql_tensor *mask = &g->inputs[s->mask];
-    if (!is_matrix(mask, &rows, &columns) || rows != s->tokens || columns != s->past + s->tokens)
-        return misshapen(g, mask, "[.., tokens, past + tokens]");
+    bool one = ql_is_integer(mask->type); // row may do
+    if (!is_matrix(mask, &s->mask_rows, &columns) || columns != s->past + s->tokens ||
+        (s->mask_rows != s->tokens && !(one && s->mask_rows == 1)))
+        return misshapen(g, mask, "[.., tokens, past + tokens], or integers [1, past + tokens]");
     return QRN_OK;
 }
 
@@ -169,8 +172,10 @@ static qrn_status find_caches(const ql_graph *g, bool inputs, const char *const 
         }
         if (inputs && s->past == 0)
             s->past = rows;
+        if (!inputs && s->new_rows == 0)
+            s->new_rows = rows == s->past + s->tokens ? rows : s->tokens;
         if (heads != s->kv_heads || columns != s->head_dim ||
-            rows != (inputs ? s->past : s->tokens) || rows == 0 || heads == 0 || columns == 0)
+            rows != (inputs ? s->past : s->new_rows) || rows == 0 || heads == 0 || columns == 0)
             return misshapen(g, t,
                              inputs ? "the shape of the other inputs of the past"
                                     : "the shape of the other outputs for the cache");
@@ -182,8 +187,7 @@ static qrn_status find_caches(const ql_graph *g, bool inputs, const char *const 
 static qrn_status check_types(const ql_graph *g, const ql_signature *s) {
     for (uint32_t i = 0; i < g->n_inputs; i++) {
         Qnn_DataType_t type = g->inputs[i].type;
-        if ((i == s->ids || i == s->positions) && type != QNN_DATATYPE_INT_32 &&
-            type != QNN_DATATYPE_UINT_32 && type != QNN_DATATYPE_INT_64)
+        if ((i == s->ids || i == s->positions) && !ql_is_integer(type))
             return QRN_FAIL(QRN_E_DTYPE, "%s: graph '%s': '%s' is of type 0x%04x, expected int32",
                             g->file, g->name, g->inputs[i].name, (unsigned)type);
     }
@@ -195,8 +199,8 @@ static qrn_status check_types(const ql_graph *g, const ql_signature *s) {
                             "%s: graph '%s': '%s' holds plain integers: what they stand for, scale "
                             "and offset, is not said",
                             g->file, g->name, t->name);
-        if (i != s->ids && i != s->positions &&
-            (ql_tensor_bytes(t) == 0 || t->type == QNN_DATATYPE_INT_64))
+        if (i != s->ids && i != s->positions && i != s->mask &&
+            (ql_tensor_bytes(t) == 0 || ql_is_integer(t->type)))
             return QRN_FAIL(QRN_E_DTYPE,
                             "%s: graph '%s': '%s' is of type 0x%04x, expected float32, "
                             "float16 or fixed point of 8 or 16 bits with one scale",
@@ -231,12 +235,12 @@ qrn_status ql_signature_find(const ql_graph *g, qrn_arena *arena, ql_signature *
         s.layers++;
     if (s.layers == 0)
         return missing(g, "output", "new_k_0");
-    QRN_TRY(find_caches(g, false, new_k_names, arena, &s, &s.new_k));
-    QRN_TRY(find_caches(g, false, new_v_names, arena, &s, &s.new_v));
     if (find(g->inputs, g->n_inputs, past_k_names, 0) != QL_ABSENT) {
         QRN_TRY(find_caches(g, true, past_k_names, arena, &s, &s.past_k));
         QRN_TRY(find_caches(g, true, past_v_names, arena, &s, &s.past_v));
     }
+    QRN_TRY(find_caches(g, false, new_k_names, arena, &s, &s.new_k));
+    QRN_TRY(find_caches(g, false, new_v_names, arena, &s, &s.new_v));
     QRN_TRY(check_shapes(g, &s));
     QRN_TRY(check_types(g, &s));
     QRN_TRY(check_all_used(g, &s));

@@ -6,7 +6,10 @@
 //   outputs  logits [1,T,vocab]; new_k_i, new_v_i [1,kv,T,hd]
 //
 // In place of cos and sin there may be positions [1,T]. Where the graph says so, keys lie with the
-// numbers of a head before the positions: past_k_i [1,kv,hd,P], new_k_i [1,kv,hd,T].
+// numbers of a head before the positions: past_k_i [1,kv,hd,P], new_k_i [1,kv,hd,T]. The mask may
+// be integers, 1 for what is seen, with one row for all tokens [1,P+T]: the graph then hides later
+// tokens from earlier ones itself. Outputs may hold the past before the new rows [1,kv,P+T,hd], and
+// the logits of the last token alone [1,1,vocab].
 // T tokens are computed by an execution, P are remembered from before (0: the graph has no past),
 // i counts the layers. The caller writes the new rows into its cache.
 #ifndef QRN_FRONTEND_LLM_SIGNATURE_H
@@ -48,6 +51,9 @@ typedef struct ql_graph {
 typedef struct ql_signature {
     uint32_t tokens, past; // T, P
     uint32_t layers, kv_heads, head_dim, vocab;
+    uint32_t logit_rows;                             // T, or 1: of the last token
+    uint32_t new_rows;                               // of new_k_i: T, or P + T
+    uint32_t mask_rows;                              // T, or 1: for all tokens
     uint32_t ids, cos, sin, positions, mask, logits; // among inputs or outputs, or QL_ABSENT
     bool key_columns;
     const uint32_t *past_k, *past_v; // by layer; NULL without a past
@@ -65,6 +71,9 @@ size_t ql_tensor_count(const ql_tensor *t);
 size_t ql_tensor_bytes(const ql_tensor *t);
 // Bytes of one element.
 size_t ql_element_bytes(Qnn_DataType_t type);
+// Plain integers of 32 or 64 bits.
+bool ql_is_integer(Qnn_DataType_t type);
+void ql_integer_store(Qnn_DataType_t type, uint32_t value, void *buffer, size_t at);
 // Real numbers into elements from `at` on, rounded and clamped to what the type has, and back.
 void ql_tensor_store(const ql_tensor *t, const float *from, size_t n, void *buffer, size_t at);
 void ql_tensor_load(const ql_tensor *t, const void *buffer, size_t at, size_t n, float *to);

@@ -231,7 +231,69 @@ static qrn_status change_text(ql_jstate *s, const ql_jexpr *e, ql_slice name, ql
     return QRN_OK;
 }
 
+// --- JSON, as Python's json.dumps(ensure_ascii=False) writes it
+
+#define JSON_DEPTH 64
+
+static qrn_status json_text(ql_slice text, ql_bytes *out) {
+    static const char marks[] = "\"\\\n\r\t\f\b", letters[] = "\"\\nrtfb";
+    QRN_TRY(ql_bytes_add(out, "\"", 1));
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.text[i], code[8] = {'\\', 0};
+        const char *mark = c ? strchr(marks, c) : NULL;
+        size_t n = 1;
+        if (mark)
+            code[n++] = letters[mark - marks];
+        else if ((unsigned char)c < 32)
+            n = (size_t)snprintf(code, sizeof code, "\\u%04x", (unsigned)c);
+        else
+            code[0] = c;
+        QRN_TRY(ql_bytes_add(out, code, n));
+    }
+    return ql_bytes_add(out, "\"", 1);
+}
+
+static qrn_status json_value(ql_jstate *s, unsigned line, const ql_jvalue *v, unsigned depth,
+                             ql_bytes *out) {
+    bool dict = v->kind == QL_J_DICT;
+    if (v->kind == QL_J_TEXT)
+        return json_text(v->text, out);
+    if (v->kind == QL_J_NONE || v->kind == QL_J_BOOL) {
+        const char *word = v->kind == QL_J_NONE ? "null" : v->i ? "true" : "false";
+        return ql_bytes_add(out, word, strlen(word));
+    }
+    if (v->kind == QL_J_INT)
+        return ql_jprint(s, line, v, out);
+    if (v->kind == QL_J_UNDEFINED || depth == JSON_DEPTH)
+        return ql_jwrong(s, line, "tojson of %s",
+                         depth == JSON_DEPTH ? "what is nested too deeply" : "what is undefined");
+    QRN_TRY(ql_bytes_add(out, dict ? "{" : "[", 1));
+    for (size_t i = 0; i < v->items->n; i++) {
+        const ql_jitem *item = &v->items->list[i];
+        if (i)
+            QRN_TRY(ql_bytes_add(out, ", ", 2));
+        if (dict) {
+            QRN_TRY(json_text(item->key, out));
+            QRN_TRY(ql_bytes_add(out, ": ", 2));
+        }
+        QRN_TRY(json_value(s, line, &item->value, depth + 1, out));
+    }
+    return ql_bytes_add(out, dict ? "}" : "]", 1);
+}
+
 // --- filters and methods
+
+// What a value prints as, or its JSON, as a text in the arena.
+static qrn_status as_text(ql_jstate *s, unsigned line, const ql_jvalue *v, bool json,
+                          ql_jvalue *out) {
+    ql_bytes text = {0};
+    qrn_status status = json ? json_value(s, line, v, 0, &text) : ql_jprint(s, line, v, &text);
+    char *copy =
+        status == QRN_OK ? qrn_arena_copy(s->arena, text.data ? text.data : "", text.n + 1) : NULL;
+    *out = ql_jtext(copy, text.n);
+    ql_bytes_free(&text);
+    return copy || status != QRN_OK ? status : ql_jno_memory(s);
+}
 
 qrn_status ql_jfilter(ql_jstate *s, const ql_jexpr *e, const ql_jvalue *v, const ql_jargs *args,
                       ql_jvalue *out) {
@@ -241,16 +303,8 @@ qrn_status ql_jfilter(ql_jstate *s, const ql_jexpr *e, const ql_jvalue *v, const
         *out = ql_jint((int64_t)(list ? v->items->n : ql_jlength(v->text)));
         return QRN_OK;
     }
-    if (is_text(name, "string")) {
-        ql_bytes text = {0};
-        qrn_status status = ql_jprint(s, e->line, v, &text);
-        char *copy = status == QRN_OK
-                         ? qrn_arena_copy(s->arena, text.data ? text.data : "", text.n + 1)
-                         : NULL;
-        *out = ql_jtext(copy, text.n);
-        ql_bytes_free(&text);
-        return copy || status != QRN_OK ? status : ql_jno_memory(s);
-    }
+    if (is_text(name, "string") || (is_text(name, "tojson") && args->n == 0))
+        return as_text(s, e->line, v, name.text[0] == 't', out);
     if (is_text(name, "default") && args->n >= 1) {
         *out = v->kind == QL_J_UNDEFINED ? args->values[0] : *v;
         return QRN_OK;

@@ -30,6 +30,18 @@ size_t ql_element_bytes(Qnn_DataType_t type) {
     }
 }
 
+bool ql_is_integer(Qnn_DataType_t type) {
+    return type == QNN_DATATYPE_INT_32 || type == QNN_DATATYPE_UINT_32 ||
+           type == QNN_DATATYPE_INT_64;
+}
+
+void ql_integer_store(Qnn_DataType_t type, uint32_t value, void *buffer, size_t at) {
+    if (type == QNN_DATATYPE_INT_64)
+        ((int64_t *)buffer)[at] = value;
+    else
+        ((uint32_t *)buffer)[at] = value;
+}
+
 size_t ql_tensor_count(const ql_tensor *t) {
     size_t n = 1;
     for (uint32_t i = 0; i < t->rank; i++)
