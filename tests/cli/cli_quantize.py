@@ -181,6 +181,9 @@ def test_4_bit_weights_are_stored_in_4_bits(llama, tmp_path, block):
         assert attrs == ({"axis": 0, "block_size": 32} if block else {"axis": 1})
         assert list(constants[n.input[1]].dims) == ([w.dims[0] // 32, w.dims[1]] if block
                                                     else [w.dims[1]])
+        if block:  # 2 bytes each in a binary
+            scales = numpy_helper.to_array(constants[n.input[1]])
+            assert np.array_equal(scales, scales.astype(np.float16).astype(np.float32))
 
 
 @pytest.mark.parametrize("flags, least", [(["-s", "w4", "--block", 32], 15), (["-s", "w8"], 35)])
