@@ -137,9 +137,9 @@ bool qd_decodes(const qd_chip *chip, double *rate) {
     return false;
 }
 
-// Bytes of a weight: those of 4 bits have half a byte in every precision.
+// Bytes of a weight: those that are stored in 4 or 8 bits have as many in every precision.
 static double weight_size(const qd_step *s, qd_precision p) {
-    return s->weight_bits && s->weight_bits <= 4 ? 0.5 : p == QD_FP16 ? 2 : 1;
+    return s->weight_bits ? (s->weight_bits <= 4 ? 0.5 : 1) : p == QD_FP16 ? 2 : 1;
 }
 
 qd_time qd_time_of(const qd_step *s, const qd_chip *c, qd_precision p, double vtcm) {

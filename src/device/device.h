@@ -88,7 +88,7 @@ typedef struct qd_step {
     double fill;          // arithmetic: elements that bring thin values to 16 channels
     double effort;        // arithmetic: as many times the work of its class; 0: 1
     double weights;       // elements, read once per inference
-    uint32_t weight_bits; // of a constant that is quantized; 0: as the precision has it
+    uint32_t weight_bits; // of a constant that stays quantized; 0: as the precision has it
     // A graph that reads far more than it computes, such as one token of a language model: weights
     // that meet few rows, and elements of a matrix that an application or a step made.
     bool streamed;

@@ -259,9 +259,12 @@ static void set_matrix(qd_step *s, qd_product p) {
     s->padded = qd_padded(&p);
 }
 
-static void set_weights(qd_step *s, const qd_value *w) {
+// Weights of 8 bits stay so beside floats; beside integers a precision of floats is a question of
+// what would be, and theirs would be floats, too.
+static void set_weights(qd_step *s, const qd_value *w, const qd_value *x) {
+    bool stay = w->bits && (w->bits <= 4 || (w->bits <= 8 && !x->active_bits));
     s->weights = w->constant ? count(w) : 0;
-    s->weight_bits = w->constant && w->bits <= 8 ? w->bits : 0;
+    s->weight_bits = w->constant && stay ? w->bits : 0;
 }
 
 // Frames of a 3-D convolution are separate; rows and columns of an image are rows.
@@ -277,7 +280,7 @@ static void dense(cut *c, const qd_op *o) {
     set_matrix(s, (qd_product){rows, frames, taps, in, columns, groups});
     if (strncmp(o->type, "Transpose", 9) == 0) // each input value meets the filter once
         s->macs = count(value(c, o->in[0])) * taps * (columns / groups);
-    set_weights(s, w);
+    set_weights(s, w, value(c, o->in[0]));
 }
 
 static void full(cut *c, const qd_op *o) {
@@ -285,7 +288,7 @@ static void full(cut *c, const qd_op *o) {
     qd_step *s = begin(c, o, QD_MATRIX);
     double columns = last_dim(y);
     set_matrix(s, (qd_product){count(y) / columns, 1, 1, last_dim(w), columns, 1});
-    set_weights(s, w);
+    set_weights(s, w, value(c, o->in[0]));
 }
 
 static void gemm(cut *c, const qd_op *o) {
@@ -298,7 +301,7 @@ static void gemm(cut *c, const qd_op *o) {
     if (b->constant) { // one matrix for all: the batch is more rows
         rows *= batch;
         batch = 1;
-        set_weights(s, b);
+        set_weights(s, b, a);
     } else {
         s->cache = count(b);
     }

@@ -5,6 +5,7 @@ import os
 import re
 
 import numpy as np
+import onnx
 import pytest
 from estimate_nets import Net, nets, small  # noqa: F401
 from harness import FAILURE, INPUT, REFUSED, T, USAGE, h, model, ok, ok_json, quern, refuses
@@ -96,6 +97,27 @@ def test_bytes_are_those_of_the_precision(tmp_path):
             line = next(l for l in text.splitlines() if a["change"] in l)
             assert line.startswith("up to" if a["at_most"] else "     ")
             assert f"{100 * a['gain_ms'] / r['ms']:.1f}%" in line
+
+
+@pytest.mark.parametrize("kind, each", [(T.INT4, 0.5), (T.INT8, 1), (T.FLOAT, 2)])
+def test_weights_in_blocks_are_read_as_they_are_stored(tmp_path, kind, each):
+    """Beside float16 activations, in the model and in its context binary."""
+    w = h.make_tensor("w", kind, [1024, 512], np.arange(1024 * 512) % 15 - 7.0)
+    nodes = [h.make_node("MatMul", ["x", "w" if kind == T.FLOAT else "d"], ["y"])]
+    constants = {}
+    if kind != T.FLOAT:
+        nodes.insert(0, h.make_node("DequantizeLinear", ["w", "s"], ["d"], axis=0, block_size=32))
+        constants["s"] = np.full((32, 512), 0.25, np.float32)
+    path = model(tmp_path / "n.onnx", nodes, {"x": (T.FLOAT, [1, 1024])},
+                 {"y": (T.FLOAT, [1, 512])}, constants, opset=21)
+    m = onnx.load(path)
+    m.graph.initializer.append(w)
+    onnx.save(m, path)
+    r = ok_json("estimate", path, "--soc", "SM8750", "-p", "fp16", "--steps", "--json")
+    assert sum(s["weight_bytes"] for s in r["steps"]) == 1024 * 512 * each
+    ok("compile", path, "-o", tmp_path / "n.bin", "--soc", "SM8750")
+    stored = ok_json("estimate", tmp_path / "n.bin", "--json", "--steps")["graphs"][0]
+    assert stored["ms"] == pytest.approx(r["ms"])
 
 
 def test_the_vtcm_of_each_row_is_its_schedules(nets):

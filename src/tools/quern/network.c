@@ -50,6 +50,8 @@ static uint32_t constant_bits(const Qnn_Tensor_t *t) {
         return q->bwScaleOffsetEncoding.bitwidth;
     case QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET:
         return q->bwAxisScaleOffsetEncoding.bitwidth;
+    case QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK:
+        return q->bwFloatBlockEncoding.bitwidth;
     case QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION:
         return 4;
     default:

@@ -28,7 +28,9 @@ static bool add_tensor(reading *r, const qrn_tensor *t, uint32_t *out) {
                   .input = t->role == QRN_ROLE_INPUT,
                   .output = t->role == QRN_ROLE_OUTPUT};
     memcpy(v.dims, t->shape.dims, v.rank * sizeof v.dims[0]);
-    if (!v.constant && qrn_dtype_is_fixed(t->dtype))
+    if (v.constant && qrn_dtype_is_fixed(t->dtype))
+        v.bits = t->quant.bits ? t->quant.bits : qrn_dtypes[t->dtype].bits;
+    else if (qrn_dtype_is_fixed(t->dtype))
         v.active_bits = qrn_dtypes[t->dtype].bits;
     r->in += v.input ? t->size_bytes : 0;
     r->out += v.output ? t->size_bytes : 0;
