@@ -291,6 +291,27 @@ def rms_norms():
     yield case("rms_norm_inner_read", front + forms["over"], {"x": x}, "y r", constants=constants)
 
 
+def rms_norms_between_quantizers():
+    """With one DequantizeLinear for both readers, and with two as ONNX Runtime makes them."""
+    x, gamma = normal(2, 3, 16) * 2 + 1, normal(16)
+    norm = lambda v: v / np.sqrt((v * v).mean(-1, keepdims=True) + 1e-6) * gamma
+    (s, z), (t, w) = encoding(x, 16), encoding(norm(x.astype(np.float64)), 16)
+    codes = np.clip(np.rint(x / s) + z, 0, 65535)
+    want = norm((codes - float(z)) * float(s))
+    for name, other in (("one_reader", "x"), ("two_readers", "x2")):
+        nodes = [node("QuantizeLinear", "f s z", "q"), node("DequantizeLinear", "q s z", "x")]
+        nodes += [node("DequantizeLinear", "q s z", "x2")] * (other != "x")
+        nodes += [node("Pow", f"{other} two", "p"), node("ReduceMean", "p axes", "v"),
+                  node("Add", "eps v", "e"), node("Sqrt", "e", "r"), node("Div", "one r", "i"),
+                  node("Mul", "i x", "n"), node("Mul", "g n", "o"),
+                  node("QuantizeLinear", "o t w", "k"), node("DequantizeLinear", "k t w", "y")]
+        m = model(nodes, {"f": x}, ["y"], {
+            "two": number(2), "eps": number(1e-6), "g": gamma, "one": number(1), "s": s, "z": z,
+            "t": t, "w": w, "axes": np.array([-1], np.int64)})
+        yield Case(f"rms_norm_{name}", m, [x], [want.astype(np.float32)], tol=0,
+                   atol=1.01 * float(t), ops=3)
+
+
 def picks():
     x = normal(3, 4, 5)
     for axis in (0, 1, -1):
@@ -369,6 +390,7 @@ def cases():
     yield from folded_norms()
     yield from fast_norms()
     yield from rms_norms()
+    yield from rms_norms_between_quantizers()
     yield from picks()
     yield from rearrangements()
     yield from repeats()

@@ -24,7 +24,24 @@ static bool is_op(const ox_node *n, const char *op) {
     return n->domain[0] == '\0' && strcmp(n->op, op) == 0;
 }
 
-static bool same(const char *a, const char *b) { return a[0] && strcmp(a, b) == 0; }
+static bool same_name(const char *a, const char *b) { return a[0] && strcmp(a, b) == 0; }
+
+static const ox_node *dequantizer(const ox_import *im, const char *name) {
+    const ox_val *v = name[0] ? ox_scope_find(im->scope, name) : NULL;
+    return v && v->maker && is_op(v->maker, "DequantizeLinear") ? v->maker : NULL;
+}
+
+// Is it one value? ONNX Runtime gives each reader of quantized values a DequantizeLinear of its
+// own.
+static bool same(const ox_import *im, const char *a, const char *b) {
+    if (same_name(a, b))
+        return true;
+    const ox_node *x = dequantizer(im, a), *y = dequantizer(im, b);
+    bool equal = x && y && x->n_in == y->n_in && x->n_attrs == y->n_attrs;
+    for (uint32_t i = 0; equal && i < x->n_in; i++)
+        equal = strcmp(x->in[i], y->in[i]) == 0;
+    return equal;
+}
 
 // The node that makes a value, if it is of that op; it joins the pattern.
 static const ox_node *made_by(const ox_import *im, match *m, const char *name, const char *op) {
@@ -95,7 +112,7 @@ static bool erf_product(const ox_import *im, match *m, const char *a, const char
                         const char **x) {
     uint32_t n = m->n;
     const char *of = erf_sum(im, m, b);
-    if (of && same(of, a)) {
+    if (of && same(im, of, a)) {
         *x = of;
         return true;
     }
@@ -180,14 +197,14 @@ static const char *root_of(const ox_import *im, match *m, const char *name) {
     if (pow)
         return pow->n_in == 2 && is_number(im, pow->in[1], 2) ? pow->in[0] : NULL;
     const ox_node *mul = made_by(im, m, name, "Mul");
-    return mul && same(mul->in[0], mul->in[1]) ? mul->in[0] : NULL;
+    return mul && same(im, mul->in[0], mul->in[1]) ? mul->in[0] : NULL;
 }
 
 // x where `name` is x less its mean, else NULL.
 static const char *centred(const ox_import *im, match *m, const char *name) {
     const ox_node *sub = made_by(im, m, name, "Sub");
     const char *x = sub ? mean_of(im, m, sub->in[1]) : NULL;
-    return x && same(x, sub->in[0]) ? x : NULL;
+    return x && same(im, x, sub->in[0]) ? x : NULL;
 }
 
 // d where `name` is sqrt(mean(d * d) + epsilon), else NULL.
@@ -218,13 +235,13 @@ static const char *over_rms(const ox_import *im, match *m, const char *name, dou
     const ox_node *div = made_by(im, m, name, "Div");
     const char *d = div ? deviation(im, m, div->in[1], epsilon) : NULL;
     if (d)
-        return same(d, div->in[0]) ? d : NULL;
+        return same(im, d, div->in[0]) ? d : NULL;
     for (uint32_t i = 0; i < 2; i++) {
         m->n = before;
         const ox_node *mul = made_by(im, m, name, "Mul");
         const char *root = mul ? reciprocal(im, m, mul->in[i]) : NULL;
         d = root ? deviation(im, m, root, epsilon) : NULL;
-        if (d && same(d, mul->in[1 - i]))
+        if (d && same(im, d, mul->in[1 - i]))
             return d;
     }
     return NULL;
@@ -241,10 +258,10 @@ static const char *normalized(const ox_import *im, match *m, const char *name, d
         d = over_rms(im, m, name, epsilon);
         return d ? centred(im, m, d) : NULL;
     }
-    if (!x || same(d, div->in[0]))
+    if (!x || same(im, d, div->in[0]))
         return x;
     const char *again = centred(im, m, d); // the difference is written twice
-    return again && same(again, x) ? x : NULL;
+    return again && same(im, again, x) ? x : NULL;
 }
 
 // The op of n inputs {x, gamma, beta} becomes a normalization.
@@ -304,12 +321,12 @@ static bool folded_sum(const ox_import *im, match *m, const char *scaled, const 
     uint32_t before = m->n;
     for (uint32_t i = 0; i < 4; i++, m->n = before) {
         const char *s = mul->in[i & 1], *x = mul->in[1 - (i & 1)];
-        if (!same(moved->in[i >> 1], s))
+        if (!same(im, moved->in[i >> 1], s))
             continue;
         const char *of = scale_of(im, m, s, epsilon);
         const char *mean = of ? mean_of(im, m, moved->in[1 - (i >> 1)]) : NULL;
         m->instead.in[0] = x;
-        if (mean && same(of, x) && same(mean, x))
+        if (mean && same(im, of, x) && same(im, mean, x))
             return true;
     }
     return false;
@@ -407,8 +424,8 @@ static bool is_variance(const ox_import *im, match *m, const char *name, const c
     const ox_node *sub = made_by(im, m, name, "Sub");
     const char *squares = sub ? average_of(im, m, sub->in[0]) : NULL;
     const char *root = squares ? root_of(im, m, squares) : NULL;
-    const char *middle = root && same(root, x) ? root_of(im, m, sub->in[1]) : NULL;
-    return middle && same(middle, mean);
+    const char *middle = root && same(im, root, x) ? root_of(im, m, sub->in[1]) : NULL;
+    return middle && same(im, middle, mean);
 }
 
 // The operand of 1 / sqrt(v + epsilon), else NULL.
@@ -448,7 +465,7 @@ static bool fast_product(const ox_import *im, match *m, const char *a, const cha
     const char *v = inverse ? inverse_root(im, m, inverse, epsilon) : NULL;
     v = v ? before_spread(im, m, v, x) : NULL;
     m->instead.in[0] = centred->in[0];
-    return source && v && same(source, centred->in[0]) && is_variance(im, m, v, mean, source);
+    return source && v && same(im, source, centred->in[0]) && is_variance(im, m, v, mean, source);
 }
 
 static bool find_fast_norm(ox_import *im, match *m, const ox_node *last) {
@@ -483,7 +500,7 @@ static bool find_rms_norm(ox_import *im, match *m, const ox_node *last) {
 static uint32_t reads(const ox_node *n, const char *name) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < n->n_in; i++)
-        count += same(n->in[i], name);
+        count += same_name(n->in[i], name);
     return count;
 }
 
