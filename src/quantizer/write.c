@@ -53,15 +53,17 @@ static qrn_status put_constant(writing *w, const qz_tensor *t) {
     return qz_put_tensor(&w->constants, PB_GRAPH_INITIALIZER, t, w->weights);
 }
 
+// Nodes are called after what they make; the model's own node of an output may have that name.
 static void put_conversion(writing *w, bool quantize, const char *from, const char *scale,
                            const char *zero, const char *to, const qz_constant *c) {
+    const char *name = qz_find(w->g, to) ? name_of(w, to, "output") : to;
     ox_writer n = {0};
     ox_put_text(&n, PB_NODE_INPUT, from);
     ox_put_text(&n, PB_NODE_INPUT, scale);
     if (zero)
         ox_put_text(&n, PB_NODE_INPUT, zero);
     ox_put_text(&n, PB_NODE_OUTPUT, to);
-    ox_put_text(&n, PB_NODE_NAME, to);
+    ox_put_text(&n, PB_NODE_NAME, name ? name : "");
     ox_put_text(&n, PB_NODE_OP_TYPE, quantize ? "QuantizeLinear" : "DequantizeLinear");
     if (c && (c->n_scales > 1 || c->block))
         qz_put_int(&n, "axis", c->axis);

@@ -340,6 +340,19 @@ def test_a_text_gives_the_samples_that_its_tokens_do(llama, tmp_path):
         assert a[name][1] == pytest.approx(b[name][1], rel=1e-4), name
 
 
+def test_nodes_have_names_of_their_own(llama, tmp_path):
+    """Also where a model's nodes are called after their outputs, as quern import does it."""
+    m = onnx.load(llama / "prefill.onnx")
+    for n in m.graph.node:
+        n.name = n.output[0]
+    onnx.save(m, tmp_path / "m.onnx")
+    ok("quantize", tmp_path / "m.onnx", "-o", tmp_path / "q.onnx", "-s", "a16w8", "-c",
+       llama / "data.npz", "-q", "--no-check")
+    names = [n.name for n in onnx.load(tmp_path / "q.onnx").graph.node]
+    assert len(set(names)) == len(names)
+    ort.InferenceSession(str(tmp_path / "q.onnx"), providers=["CPUExecutionProvider"])
+
+
 def test_files_around_a_language_model_go_along(llama, tmp_path):
     model, out = tmp_path / "model", tmp_path / "out"
     shutil.copytree(llama, model)
