@@ -15,6 +15,7 @@ typedef struct qrn_compile_options {
     float constants_max;  // (optional) largest constant with fp16, packed weights apart; 0: none
     bool fold_relu;       // a Relu behind a convolution or matmul gives it its encoding
     bool round_half_away; // quantizing floats: ties go away from zero, not up
+    bool masked_softmax;  // a softmax over entries that a Select keeps has 0 elsewhere (HTP-MSM)
     bool low_ties;        // TopK: of equal values the lower index comes first, not the higher one
     bool keep_tensors;    // every tensor has its own memory and is computed: no passes
     bool binder_fuses;    // no epilogues, nothing in place: the binder does it itself

@@ -194,6 +194,7 @@ qrn_status qrn_htp_graph_finalize(qrn_api_graph *g, const qrn_finalize_options *
     QRN_TRY(qrn_htp_float_check_graph(g));
     QRN_TRY(qrn_htp_native_kv_settle(g));
     qrn_compile_options o = {.stored = true,
+                             .masked_softmax = true,
                              .most_bytes = opt->most_bytes,
                              .lower_user = qrn_user_ops_lower,
                              .ctx = &impl->user_ops,

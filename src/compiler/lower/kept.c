@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define LARGEST_B -20.0
+#define LARGEST_B (-20.0 * (1 - 1e-3)) // -20 as a quantized value may be rounded
 
 // The node that makes a tensor, if it is of that kind: a type of its own, or an operation of
 // ElementWiseBinary.
@@ -58,7 +58,15 @@ static bool is_below(const qrn_tensor *t, const qrn_tensor *x) {
     return false;
 }
 
+// ONNX has no NotEqual: the negation of a comparison does as well.
+static const qrn_tensor *without_not(const qrn_tensor *keep) {
+    const qrn_node *n = maker(keep, "ElementWiseNot", UINT32_MAX);
+    n = n ? n : maker(keep, "ElementWiseUnary", UINT32_MAX); // truth values have no other one
+    return n ? n->in[0] : keep;
+}
+
 static bool says_what_is_kept(const qrn_tensor *keep) {
+    keep = without_not(keep);
     const qrn_node *n = maker(keep, "ElementWiseEqual", QRN_EW_BINARY_EQUAL);
     double zero = 1;
     n = n ? n : maker(keep, "ElementWiseNotEqual", QRN_EW_BINARY_NOT_EQUAL);

@@ -2,6 +2,7 @@
 //
 // Lowering rows of the reduce group: reductions, scans, sorting, softmax and normalization.
 #include "compiler/lower/groups.h"
+#include "compiler/lower/kept.h"
 #include "compiler/lowering.h"
 #include "kernels/element_io.h"
 #include "kernels/norm/norm.h"
@@ -34,16 +35,37 @@ static bool is_quantized(const qrn_tensor *t) {
     return t->format == QRN_FORMAT_DENSE && qrn_dtype_is_fixed(t->dtype) && qrn_io_supports(&v);
 }
 
+// y = s where `kept`, else 0.
+static qrn_status clear_others(qrn_lowering *lo, const qrn_tensor *kept, const qrn_tensor *out,
+                               qrn_val s) {
+    qrn_val ins[3] = {0, s, 0}, y;
+    void *zero;
+    const qrn_shape one = {.rank = 1, .dims = {1}};
+    QRN_TRY(qrn_lo_tensor(lo, kept, &ins[0]));
+    QRN_TRY(qrn_lo_tensor(lo, out, &y));
+    QRN_TRY(qrn_lo_const(lo, out->dtype, &one, &out->quant, &ins[2], &zero));
+    if (out->dtype == QRN_DTYPE_UQ8)
+        *(uint8_t *)zero = (uint8_t)-out->quant.offset;
+    else
+        *(uint16_t *)zero = (uint16_t)-out->quant.offset;
+    return qrn_lo_step(lo, &qrn_cop_select, QRN_DOMAIN_RAW, NULL, ins, 3, &y, 1, 0);
+}
+
 // Quantized values are computed on as they are.
 static qrn_status lower_softmax(qrn_lowering *lo, const qrn_node *n) {
     qrn_softmax_args args = {0};
     qrn_val x, y;
     if (!is_quantized(n->in[0]) || !is_quantized(n->out[0]))
         return QRN_E_UNSUPPORTED;
+    const qrn_tensor *out = n->out[0], *kept = lo->opt->masked_softmax ? qrn_lo_kept(n) : NULL;
     QRN_TRY(softmax_args(n, &args));
     QRN_TRY(qrn_lo_tensor(lo, n->in[0], &x));
-    QRN_TRY(qrn_lo_tensor(lo, n->out[0], &y));
-    return qrn_lo_step(lo, &qrn_cop_softmax, QRN_DOMAIN_RAW, &args, &x, 1, &y, 1, 0);
+    if (kept)
+        QRN_TRY(qrn_lo_temp(lo, out->dtype, &out->shape, &out->quant, &y));
+    else
+        QRN_TRY(qrn_lo_tensor(lo, out, &y));
+    QRN_TRY(qrn_lo_step(lo, &qrn_cop_softmax, QRN_DOMAIN_RAW, &args, &x, 1, &y, 1, 0));
+    return kept ? clear_others(lo, kept, out, y) : QRN_OK;
 }
 
 // The lengths of a compressed mask are read as they are.
